@@ -1,0 +1,157 @@
+# One Makefile, no recursion into folders.  'make help' lists what there is to do.
+
+# ---- What has to be installed: the one list (Debian 12 package names) --------
+PACKAGES_BUILD := gcc libc6-dev libcjson-dev libinih-dev libkissfft-dev liblzma-dev \
+                  uthash-dev
+PACKAGES_TEST  := libcmocka-dev python3 scdoc man-db xz-utils
+PACKAGES_LINT  := clang-14 clang-format cppcheck shellcheck
+PACKAGES_FUZZ  := clang-14 libclang-rt-14-dev
+PACKAGES_BENCH := g++ libsimgrid-dev
+
+# ---- How it is compiled --------------------------------------------------------
+CC      ?= gcc
+CXX     ?= g++
+CLANG   ?= clang-14
+SAN     ?=
+comma   := ,
+B       ?= build/$(subst $(comma),-,$(or $(SAN),release))
+WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
+           -Wpointer-arith -Wconversion -Wno-sign-conversion -Wvla -Wundef
+CFLAGS  ?= -O2 -g
+VERSION := 0.1.0
+REVISION = $(shell git rev-parse --short HEAD 2>/dev/null || echo unknown)
+BASE_CFLAGS  = -std=gnu17 -D_GNU_SOURCE $(WARN) -I. -ffp-contract=off
+SAN_CFLAGS   = $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
+ALL_CFLAGS   = $(BASE_CFLAGS) $(CFLAGS) -MMD -MP $(SAN_CFLAGS)
+ALL_LDFLAGS  = $(LDFLAGS) $(if $(SAN),-fsanitize=$(SAN))
+LIBS        := -lcjson -linih -lkissfft-float -llzma -lm
+ifneq ($(V),1)
+Q   := @
+say = @printf '  %-8s %s\n' $(1) $(2)
+endif
+
+# ---- Where it is installed ------------------------------------------------------
+prefix       ?= /usr/local
+bindir       ?= $(prefix)/bin
+mandir       ?= $(prefix)/share/man
+docdir       ?= $(prefix)/share/doc/antiphase
+bashcompdir  ?= $(prefix)/share/bash-completion/completions
+
+# ---- What there is ---------------------------------------------------------------
+include lib/module.mk topology/module.mk sim/module.mk scheduler/module.mk
+
+ARCHIVE_SRCS := $(lib_SRCS) $(topology_SRCS) $(sim_engine_SRCS) $(scheduler_SRCS)
+ARCHIVE      := $(B)/libantiphase.a
+PROGRAMS     := $(B)/antiphase $(B)/antiphase-sim
+TESTS        := $(patsubst %.c,$(B)/%,$(wildcard tests/unit/test_*.c))
+BENCHES      := $(patsubst %.c,$(B)/%,$(wildcard tests/bench/bench_*.c))
+FUZZERS      := $(patsubst %.c,build/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
+REPLAYS      := $(patsubst tests/fuzz/fuzz_%.c,$(B)/tests/fuzz/replay_%,$(wildcard tests/fuzz/fuzz_*.c))
+MANPAGES     := $(patsubst docs/man/%.scd,$(B)/man/%,$(wildcard docs/man/*.scd))
+C_FILES      := $(wildcard lib/*/*.[ch] topology/*.[ch] scheduler/*/*.[ch] sim/*.[ch] \
+                sim/*/*.[ch] tests/*/*.[ch])
+SH_FILES     := .ci/run $(wildcard tests/*.sh tests/run examples/*.sh)
+
+.PHONY: all help demo test check bench lint fuzz fuzz-smoke man install clean deps golden-accept
+.SECONDARY:
+.DELETE_ON_ERROR:
+
+all: $(PROGRAMS) ## build the programs
+
+help: ## show this text
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-14s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
+
+demo: ## from a real capture to advice and its gain, in one minute
+	@sh tests/deps.sh $(PACKAGES_BUILD) xz-utils
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)sh examples/demo.sh $(B)
+
+test: ## every test (SAN=address,undefined for sanitizers)
+	@sh tests/deps.sh $(PACKAGES_BUILD) $(PACKAGES_TEST)
+	$(Q)$(MAKE) --no-print-directory check
+
+check: $(PROGRAMS) $(TESTS) $(REPLAYS) $(MANPAGES) ## as 'test', with what is installed
+	$(Q)B=$(B) sh tests/run $(TESTS)
+
+bench: ## measure: solver, fabric, simulator against SimGrid
+	@sh tests/deps.sh $(PACKAGES_BUILD) $(PACKAGES_BENCH)
+	$(Q)$(MAKE) --no-print-directory bench-run
+
+lint: ## format, layers, warnings of both compilers, cppcheck, shellcheck
+	@sh tests/deps.sh $(PACKAGES_BUILD) $(PACKAGES_TEST) $(PACKAGES_LINT)
+	$(Q)CC=gcc CLANG=$(CLANG) FLAGS='$(BASE_CFLAGS)' sh tests/lint.sh '$(C_FILES)' '$(SH_FILES)'
+
+fuzz: ## build the libFuzzer targets
+	@sh tests/deps.sh $(PACKAGES_BUILD) $(PACKAGES_FUZZ)
+	$(Q)$(MAKE) --no-print-directory $(FUZZERS)
+
+fuzz-smoke: fuzz ## run each fuzz target for FUZZ_SECONDS (60) over its seeds
+	$(Q)FUZZ_SECONDS=$(or $(FUZZ_SECONDS),60) sh tests/fuzz/smoke.sh $(FUZZERS)
+
+golden-accept: $(PROGRAMS) ## rewrite the expected output of the golden tests
+	$(Q)B=$(B) sh tests/golden/run.sh --accept
+
+man: $(MANPAGES) ## manual pages (scdoc)
+
+install: all man ## install into DESTDIR
+	install -d $(DESTDIR)$(bindir) $(DESTDIR)$(mandir)/man1 $(DESTDIR)$(mandir)/man5 \
+		$(DESTDIR)$(mandir)/man7 $(DESTDIR)$(docdir) $(DESTDIR)$(bashcompdir)
+	install -m 755 $(PROGRAMS) $(DESTDIR)$(bindir)
+	for page in $(MANPAGES); do \
+		install -m 644 $$page $(DESTDIR)$(mandir)/man$${page##*.}; done
+	install -m 644 scheduler/cli/completion.bash $(DESTDIR)$(bashcompdir)/antiphase
+	install -m 644 README.md LICENSE docs/*.md $(DESTDIR)$(docdir)
+
+clean: ## remove build/
+	$(Q)rm -rf build
+
+# ---- How each kind of file is made ------------------------------------------------
+$(B)/%.o: %.c
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -c $< -o $@
+
+$(B)/lib/base/cli.o: ALL_CFLAGS += -DANTIPHASE_VERSION='"$(VERSION)"' \
+	-DANTIPHASE_REVISION='"$(REVISION)"'
+
+$(ARCHIVE): $(ARCHIVE_SRCS:%.c=$(B)/%.o)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+$(B)/antiphase: $(cli_SRCS:%.c=$(B)/%.o) $(ARCHIVE)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $^ -o $@ $(ALL_LDFLAGS) $(LIBS)
+
+$(B)/antiphase-sim: $(sim_SRCS:%.c=$(B)/%.o) $(ARCHIVE)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $^ -o $@ $(ALL_LDFLAGS) $(LIBS)
+
+# What sim/ has besides its main program may be tested, too.
+SIM_TESTABLE := $(filter-out sim/sim.c,$(sim_SRCS))
+$(B)/tests/unit/%: $(B)/tests/unit/%.o $(SIM_TESTABLE:%.c=$(B)/%.o) $(ARCHIVE)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $^ -o $@ $(ALL_LDFLAGS) -lcmocka $(LIBS)
+
+$(B)/tests/bench/%: $(B)/tests/bench/%.o $(ARCHIVE)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $^ -o $@ $(ALL_LDFLAGS) $(LIBS)
+
+# A fuzz target with a plain main() that replays files: kept crashers in 'make test'.
+$(B)/tests/fuzz/replay_%: $(B)/tests/fuzz/fuzz_%.o $(B)/tests/fuzz/replay.o $(ARCHIVE)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $^ -o $@ $(ALL_LDFLAGS) $(LIBS)
+
+build/fuzz/tests/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(ARCHIVE_SRCS)
+	$(call say,FUZZ,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) $(BASE_CFLAGS) -O1 -g -DANTIPHASE_VERSION='"fuzz"' \
+		-DANTIPHASE_REVISION='"fuzz"' -fsanitize=fuzzer,address,undefined \
+		-fno-sanitize-recover=all $^ -o $@ $(LIBS)
+
+$(B)/man/%: docs/man/%.scd
+	$(call say,MAN,$@)
+	$(Q)mkdir -p $(@D) && scdoc <$< >$@
+
+-include tests/bench/module.mk
+-include $(patsubst %.c,$(B)/%.d,$(ARCHIVE_SRCS) $(cli_SRCS) $(sim_SRCS)) \
+	$(TESTS:=.d) $(BENCHES:=.d)

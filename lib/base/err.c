@@ -1,0 +1,143 @@
+#include "lib/base/err.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+/* Longer words are never corrected: they are no slips of the finger. */
+#define MAX_WORD 48
+
+static void
+make_printable(char *s)
+{
+	for (; *s; s++) {
+		unsigned char c = (unsigned char)*s;
+
+		if (c < 0x20 || c == 0x7f)
+			*s = '?';
+	}
+}
+
+static void
+set_location(struct err *err, const char *file, unsigned line, unsigned column)
+{
+	snprintf(err->file, sizeof err->file, "%s", file ? file : "");
+	make_printable(err->file);
+	err->line = line;
+	err->column = column;
+}
+
+int
+err_set(struct err *err, const char *file, unsigned line, unsigned column,
+	const char *fmt, ...)
+{
+	va_list args;
+
+	if (!err)
+		return -EINVAL;
+	set_location(err, file, line, column);
+	va_start(args, fmt);
+	vsnprintf(err->text, sizeof err->text, fmt, args);
+	va_end(args);
+	make_printable(err->text);
+	return -EINVAL;
+}
+
+int
+err_set_errno(struct err *err, const char *file, int error, const char *what)
+{
+	if (error < 0)
+		error = -error;
+	err_set(err, file, 0, 0, "%s: %s", what, strerror(error));
+	return -error;
+}
+
+void
+err_append(struct err *err, const char *fmt, ...)
+{
+	size_t length;
+	va_list args;
+
+	if (!err)
+		return;
+	length = strlen(err->text);
+	va_start(args, fmt);
+	vsnprintf(err->text + length, sizeof err->text - length, fmt, args);
+	va_end(args);
+	make_printable(err->text);
+}
+
+void
+err_print(const struct err *err, FILE *out)
+{
+	fputs("antiphase: ", out);
+	if (err->file[0]) {
+		fputs(err->file, out);
+		if (err->line)
+			fprintf(out, ":%u", err->line);
+		if (err->line && err->column)
+			fprintf(out, ":%u", err->column);
+		fputs(": ", out);
+	}
+	fprintf(out, "%s\n", err->text);
+}
+
+/* Levenshtein distance, in one row; words of at most MAX_WORD characters. */
+static size_t
+edit_distance(const char *a, size_t a_length, const char *b, size_t b_length)
+{
+	size_t row[MAX_WORD + 1];
+
+	for (size_t j = 0; j <= b_length; j++)
+		row[j] = j;
+	for (size_t i = 1; i <= a_length; i++) {
+		size_t diagonal = row[0];
+
+		row[0] = i;
+		for (size_t j = 1; j <= b_length; j++) {
+			size_t best = diagonal + (a[i - 1] != b[j - 1]);
+
+			diagonal = row[j];
+			if (row[j] + 1 < best)
+				best = row[j] + 1;
+			if (row[j - 1] + 1 < best)
+				best = row[j - 1] + 1;
+			row[j] = best;
+		}
+	}
+	return row[b_length];
+}
+
+const char *
+err_did_you_mean(const char *word, const char *const *words)
+{
+	size_t length = strlen(word);
+	size_t best_distance = length / 3 + 1;
+	const char *best = NULL;
+
+	if (!length || length > MAX_WORD)
+		return NULL;
+	for (; *words; words++) {
+		size_t other_length = strlen(*words);
+		size_t distance;
+
+		if (other_length > MAX_WORD)
+			continue;
+		distance = edit_distance(word, length, *words, other_length);
+		/* A slip of one letter in a short word counts as well. */
+		if (distance < best_distance || (!best && length > 1 && distance == 1)) {
+			best = *words;
+			best_distance = distance;
+		}
+	}
+	return best;
+}
+
+void
+err_suggest(struct err *err, const char *word, const char *const *words)
+{
+	const char *meant = err_did_you_mean(word, words);
+
+	if (meant)
+		err_append(err, " (did you mean '%s'?)", meant);
+}

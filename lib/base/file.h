@@ -1,0 +1,33 @@
+/*
+ * file.h - whole files in memory, with a limit.
+ *
+ * Files compressed by xz are decompressed as they are read (liblzma), within
+ * the same limit.  "-" is standard input.
+ */
+#ifndef LIB_BASE_FILE_H
+#define LIB_BASE_FILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct err;
+
+/*
+ * Reads 'path' into a new terminated buffer, which the caller frees.  Returns
+ * 0, -EFBIG if it holds more than 'max_bytes', -EINVAL if it is damaged, or
+ * another negative errno; 'err' then says what to do.
+ */
+int file_read(const char *path, size_t max_bytes, char **ret_text, size_t *ret_length,
+	      struct err *err);
+
+/* file_read() of xz data already in memory; the decompression alone. */
+int file_unxz(const char *path, const uint8_t *bytes, size_t length, size_t max_bytes,
+	      char **ret_text, size_t *ret_length, struct err *err);
+
+/*
+ * Writes 'length' bytes to 'path' through a temporary file beside it and
+ * rename(), so that a reader sees the old file or the whole new one.
+ */
+int file_write(const char *path, const char *text, size_t length, struct err *err);
+
+#endif

@@ -1,0 +1,54 @@
+/*
+ * jsonw.h - JSON out, as a stream: no tree is built.
+ *
+ *	jsonw_init(&w, stdout);
+ *	jsonw_object(&w, NULL);
+ *	jsonw_str(&w, "schema", "antiphase.compat/1");
+ *	jsonw_array(&w, "jobs");
+ *	...
+ *	jsonw_end(&w);
+ *	jsonw_end(&w);
+ *	jsonw_finish(&w);
+ *
+ * 'key' is NULL inside arrays and for the root.  Misuse is a BUG.  Numbers are
+ * written with the fewest digits that read back the same; what is not finite
+ * becomes null.
+ */
+#ifndef LIB_BASE_JSONW_H
+#define LIB_BASE_JSONW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define JSONW_MAX_DEPTH 16
+
+struct jsonw {
+	FILE *out;                   /* Borrowed. */
+	unsigned depth;
+	bool is_array[JSONW_MAX_DEPTH];
+	bool has_items[JSONW_MAX_DEPTH];
+	bool is_flat[JSONW_MAX_DEPTH]; /* On one line. */
+};
+
+void jsonw_init(struct jsonw *w, FILE *out);
+
+void jsonw_object(struct jsonw *w, const char *key);
+void jsonw_array(struct jsonw *w, const char *key);
+/* As above, written on one line with all inside it. */
+void jsonw_flat_object(struct jsonw *w, const char *key);
+void jsonw_flat_array(struct jsonw *w, const char *key);
+void jsonw_end(struct jsonw *w);
+
+void jsonw_str(struct jsonw *w, const char *key, const char *value); /* NULL: null. */
+void jsonw_int(struct jsonw *w, const char *key, int64_t value);
+void jsonw_num(struct jsonw *w, const char *key, double value);
+/* Rounded to 'decimals' first: for figures that are measured, not exact. */
+void jsonw_rounded(struct jsonw *w, const char *key, double value, int decimals);
+void jsonw_bool(struct jsonw *w, const char *key, bool value);
+void jsonw_null(struct jsonw *w, const char *key);
+
+/* Ends the document with a newline.  All objects must be closed. */
+void jsonw_finish(struct jsonw *w);
+
+#endif

@@ -1,0 +1,39 @@
+/*
+ * rng.h - random numbers from a seed: the same seed, the same numbers, on every
+ * machine.
+ *
+ * xoshiro256** by Blackman and Vigna (public domain algorithm), seeded through
+ * splitmix64.  Not for secrets.
+ */
+#ifndef LIB_BASE_RNG_H
+#define LIB_BASE_RNG_H
+
+#include <stdint.h>
+
+struct rng {
+	uint64_t state[4];
+};
+
+/* One step of splitmix64: a good 64-bit mixer, also used as a hash. */
+uint64_t rng_mix(uint64_t x);
+
+void rng_init(struct rng *rng, uint64_t seed);
+
+/*
+ * Seeds 'ret_child' for an independent stream number 'stream' of the seed
+ * 'seed': what one job draws does not depend on what other jobs drew.
+ */
+void rng_init_stream(struct rng *ret_child, uint64_t seed, uint64_t stream);
+
+uint64_t rng_next(struct rng *rng);
+
+/* Uniform in [0, n), without bias; n at least 1. */
+uint64_t rng_below(struct rng *rng, uint64_t n);
+
+/* Uniform in [0, 1), 53 bits. */
+double rng_uniform(struct rng *rng);
+
+/* Normal with mean 0 and standard deviation 1 (Box-Muller, one per call). */
+double rng_normal(struct rng *rng);
+
+#endif

@@ -1,0 +1,37 @@
+/*
+ * table.h - columns of text for people.
+ *
+ *	table_init(&t, (const char *const[]){ "LINK", "%GB/S", NULL });
+ *	table_cell(&t, "%s", name);
+ *	table_cell(&t, "%.1f", gbps);
+ *	table_print(&t, stdout);
+ *	table_fini(&t);
+ *
+ * Columns are two spaces apart and as wide as their widest cell (in characters of UTF-8).
+ */
+#ifndef LIB_BASE_TABLE_H
+#define LIB_BASE_TABLE_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+#include "lib/base/vec.h"
+
+#define TABLE_MAX_COLUMNS 16
+
+struct table {
+	size_t n_columns;
+	const char *headings[TABLE_MAX_COLUMNS]; /* Borrowed. */
+	VEC(char *) cells;                       /* Owned; row by row. */
+};
+
+/* 'headings' ends with NULL; a leading '%' aligns the column right. */
+void table_init(struct table *t, const char *const *headings);
+void table_cell(struct table *t, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+void table_print(const struct table *t, FILE *out);
+/* The same as comma-separated values, quoted where needed. */
+void table_print_csv(const struct table *t, FILE *out);
+void table_fini(struct table *t);
+
+#endif

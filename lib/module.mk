@@ -1,0 +1,1 @@
+lib_SRCS := $(wildcard lib/base/*.c)

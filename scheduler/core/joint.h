@@ -1,0 +1,98 @@
+/*
+ * joint.h - one time-shift a job, over all links at once.
+ *
+ * Job j has the periodic demand D_j(t) of its profile.  On link l it puts
+ * factor_jl * D_j(t - d_j), where d_j is its time-shift.  With
+ *
+ *	E_l(d) = lim 1/P * integral over P of max(0, sum_j factor_jl D_j(t - d_j) - C_l) dt
+ *
+ * the mean excess of link l in bits per second, the solver looks for the
+ * shifts that minimise F(d) = sum_l weight_l * E_l(d) / C_l.  One link's
+ * compatibility score is 1 - E_l / C_l, as in CASSINI (NSDI 2024), Table 1,
+ * in the limit of an infinitely fine circle.
+ *
+ * All functions are pure and deterministic for a seed.
+ */
+#ifndef SCHEDULER_CORE_JOINT_H
+#define SCHEDULER_CORE_JOINT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct profile;
+
+/* One job's part on one link. */
+struct joint_load {
+	uint32_t job;  /* Index into 'profiles'. */
+	double factor; /* Demand on the link / the profile's rate; above 0. */
+};
+
+struct joint_link {
+	uint32_t id;         /* The caller's name for it, e.g. a topology link. */
+	uint32_t first_load; /* Its loads are loads[first_load .. + n_loads). */
+	uint32_t n_loads;
+	double capacity_bps; /* Above 0. */
+	double weight;       /* In the objective; usually 1. */
+};
+
+struct joint_problem {
+	size_t n_jobs;
+	const struct profile *const *profiles; /* Borrowed; one a job. */
+	size_t n_links;
+	const struct joint_link *links;        /* Borrowed. */
+	const struct joint_load *loads;        /* Borrowed. */
+};
+
+struct joint_opts {
+	uint64_t seed;
+	unsigned n_restarts;              /* Beyond the first descent; default 8. */
+	const int64_t *start_shifts_us;   /* Borrowed; NULL: none.  A warm start. */
+	const bool *movable;              /* Borrowed; NULL: all may be shifted. */
+};
+
+/* Why a job's shift is what it is: see also reason.h. */
+enum joint_method {
+	JOINT_FREE,     /* Shares no link that can be exceeded: shift 0. */
+	JOINT_TREE,     /* Its links form a tree: per-link optima, stitched. */
+	JOINT_LOOP,     /* In a loop: coordinate descent. */
+	JOINT_FIXED,    /* Was not to be moved. */
+};
+
+struct joint_result {
+	size_t n_jobs, n_links;
+	int64_t *shift_us;          /* In [0, period). */
+	int64_t *slack_us;          /* Half width: shift +- slack is as good. */
+	enum joint_method *method;
+	double *excess_before_bps;  /* A link; at the start shifts (or zero). */
+	double *excess_after_bps;   /* A link; at 'shift_us'. */
+	double objective_before, objective_after;
+	bool has_loop;              /* The affinity graph after pruning has one. */
+	bool gave_up;               /* CASSINI only: loop, so no shifts at all. */
+};
+
+/*
+ * Solves 'problem'.  Prunes links that can never be exceeded and merges links
+ * with the same jobs, peels trees off the affinity graph and solves them by
+ * exact link optima (CASSINI, Algorithm 1), then descends coordinate by
+ * coordinate with an exact line search, from several starts, on the rest.
+ *
+ * Takes no ownership.  Returns a new result to be freed with
+ * joint_result_free(), or NULL if the problem is malformed (job or load index
+ * out of range, capacity or factor not positive, a job twice on a link).
+ */
+struct joint_result *joint_solve(const struct joint_problem *problem,
+				 const struct joint_opts *opts);
+
+/* Accepts NULL. */
+void joint_result_free(struct joint_result *result);
+
+/*
+ * Mean excess of each link at the given shifts, exactly for jobs of commensurate
+ * periods; see joint.c for what is done where the common period is too long
+ * to walk.  'ret_excess_bps' has room for n_links.
+ */
+void joint_excess(const struct joint_problem *problem, const int64_t *shift_us,
+		  double *ret_excess_bps);
+
+#endif

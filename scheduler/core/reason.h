@@ -1,0 +1,30 @@
+/*
+ * reason.h - why an advice is what it is, as a closed list.
+ *
+ * Every advice has exactly one reason; each has a name that is stable in JSON,
+ * a sentence, and what would help instead (empty if nothing is needed).
+ */
+#ifndef SCHEDULER_CORE_REASON_H
+#define SCHEDULER_CORE_REASON_H
+
+enum reason {
+	REASON_ALONE,             /* Shares no link that its peers could fill. */
+	REASON_FITS,              /* Shares links, but their sum never exceeds them. */
+	REASON_INTERLEAVED,       /* The shift removes (nearly) all excess. */
+	REASON_REDUCED,           /* The shift removes a part of the excess. */
+	REASON_REFERENCE,         /* Others are shifted against this one. */
+	REASON_PERIODS_UNRELATED, /* No shift can help: the g/4 bound. */
+	REASON_NO_ROOM,           /* The bursts do not fit side by side. */
+	REASON_DOES_NOT_PAY,      /* The gain is less than the shift's own delay. */
+	REASON_LOOP_GIVEN_UP,     /* CASSINI only: a loop in its affinity graph. */
+	REASON_PLACED_APART,      /* Placed so that it shares no contended link. */
+	REASON_NO_HOSTS,          /* Not enough free slots. */
+	REASON_CAP,               /* Would slow a job down beyond the cap. */
+	N_REASONS,
+};
+
+const char *reason_name(enum reason reason);   /* "interleaved" */
+const char *reason_text(enum reason reason);   /* One sentence. */
+const char *reason_remedy(enum reason reason); /* One sentence, or "". */
+
+#endif

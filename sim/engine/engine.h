@@ -1,0 +1,142 @@
+/*
+ * engine.h - training jobs on a fabric, as fluid flows.
+ *
+ * The engine knows links (a capacity each) and jobs.  A job repeats
+ * iterations; an iteration is a list of segments; a segment computes, sends
+ * flows over explicit paths, or does both at once, and ends when all of it has
+ * ended.  At all times the rates are (weighted) max-min fair over the links'
+ * capacities and the flows' own caps:
+ *
+ *	for every flow f: rate_f = cap_f, or there is a link l on its path that
+ *	is full and on which no flow g has rate_g / weight_g > rate_f / weight_f.
+ *
+ * The engine is pure: no I/O, no clock, no global state; the same jobs and
+ * seed give the same bytes.  Events at equal times are one batch.  Input times
+ * are integer nanoseconds.  Latency is zero.  Names, tables, percentiles
+ * and policies are the business of others (sim/, scheduler/core).
+ *
+ * Cost: O(flows whose rate may change) per event, see fluid.h; an uncontended
+ * job costs two events an iteration, whatever its number of flows.
+ */
+#ifndef SIM_ENGINE_ENGINE_H
+#define SIM_ENGINE_ENGINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct engine;
+
+#define ENGINE_NEVER INT64_MAX /* As a time: not at all. */
+
+struct engine_flow {
+	const uint32_t *links; /* Borrowed until engine_add_job() returns. */
+	uint32_t n_links;      /* 0: within a host, takes no time unless capped. */
+	double bytes;          /* At least 0. */
+	double cap_bps;        /* Own limit, bits per second; 0: none. */
+	double weight;         /* Share against others; 1 is normal, above 0. */
+};
+
+struct engine_segment {
+	int64_t compute_ns;       /* 0: none. */
+	int64_t flows_offset_ns;  /* Flows start this long after the segment. */
+	const struct engine_flow *flows; /* Borrowed as above. */
+	uint32_t n_flows;
+};
+
+/* How a job keeps to its time-shift after the first iteration. */
+enum engine_pacing {
+	ENGINE_PACE_FREE,    /* Not at all: the shift is one delay at the start. */
+	ENGINE_PACE_REALIGN, /* CASSINI's agent: late by more than the deadband,
+			      * wait for the next point of the grid. */
+	ENGINE_PACE_GATE,    /* Work-conserving slots: wait only while another
+			      * gated job uses a link of ours; by slot order. */
+};
+
+struct engine_job {
+	const struct engine_segment *segments; /* Borrowed as above. */
+	uint32_t n_segments;     /* At least 1. */
+	int64_t arrival_ns;      /* Enters the system. */
+	int64_t shift_ns;        /* Delay of the first iteration after arrival. */
+	int64_t stop_ns;         /* Leaves then, also amid an iteration; or NEVER. */
+	uint64_t max_iterations; /* Leaves after so many; 0: unlimited. */
+	double jitter_frac;      /* Std deviation of each compute time, relative. */
+	enum engine_pacing pacing;
+	int64_t grid_ns;         /* Ideal iteration time, for REALIGN and GATE. */
+	double deadband_frac;    /* Of grid_ns; 0: CASSINI's 0.05. */
+};
+
+/* Told as they happen, in time order; any may be NULL. */
+struct engine_observer {
+	void *ctx;
+	/* Iteration 'iteration' (from 0) of 'job' ran from 'start_ns' to 'end_ns'. */
+	void (*on_iteration)(void *ctx, uint32_t job, uint64_t iteration,
+			     double start_ns, double end_ns);
+	/* The flows of one segment ran from 'start_ns' to 'end_ns'. */
+	void (*on_flows)(void *ctx, uint32_t job, uint32_t segment, double start_ns,
+			 double end_ns);
+	/* MLTCP and the like: the weight of a job's flows for its next segment. */
+	double (*flow_weight)(void *ctx, uint32_t job, uint64_t iteration,
+			      uint32_t segment);
+};
+
+struct engine_config {
+	const double *capacity_bps; /* Borrowed until engine_new() returns. */
+	uint32_t n_links;
+	uint64_t seed;              /* For jitter; one stream a job. */
+	bool measure_links;         /* Keep struct engine_link_stats; costs time. */
+	double mtu_bytes;           /* For ECN marks; 0: 4000. */
+	struct engine_observer observer;
+};
+
+/* What a link saw, if 'measure_links'. */
+struct engine_link_stats {
+	double bytes;              /* Carried. */
+	double busy_ns;            /* Time with any flow. */
+	double over_ns;            /* Time in which demand exceeded capacity. */
+	double job_ns;             /* Integral of the number of jobs at once. */
+	uint32_t max_jobs;         /* Largest number of jobs at once. */
+	double peak_bps;           /* Largest rate carried. */
+	double packets;            /* Bytes / MTU. */
+	double ecn_packets;        /* Estimated marks: see ecn.h. */
+	double max_queue_bytes;    /* Estimated: see ecn.h. */
+};
+
+struct engine_job_stats {
+	uint64_t n_iterations; /* Finished. */
+	double end_ns;         /* When it left; negative while it has not. */
+	uint64_t n_corrections;/* Waits ordered by the pacing. */
+	double waited_ns;      /* Their sum. */
+	double packets;        /* Sent; only if 'measure_links'. */
+	double ecn_packets;    /* Estimated marks on them; likewise. */
+};
+
+struct engine *engine_new(const struct engine_config *config);
+void engine_free(struct engine *engine);
+
+/*
+ * Adds a job before or during a run; it may not arrive in the past.  Copies
+ * what it needs.  Returns 0 and the job's number (counted from 0), or -EINVAL
+ * for a negative time, a link out of range, or a quantity not finite.
+ */
+int engine_add_job(struct engine *engine, const struct engine_job *job,
+		   uint32_t *ret_job);
+
+/*
+ * Runs until no job is left or the simulated time reaches 'until_ns', and may
+ * be called again to go on.  Returns the number of events handled.
+ */
+uint64_t engine_run(struct engine *engine, int64_t until_ns);
+
+/* Makes the running engine_run() return after the current batch; for observers. */
+void engine_stop(struct engine *engine);
+
+double engine_now_ns(const struct engine *engine);
+uint64_t engine_flows_finished(const struct engine *engine);
+void engine_job_stats(const struct engine *engine, uint32_t job,
+		      struct engine_job_stats *ret_stats);
+/* All zero without 'measure_links'. */
+void engine_link_stats(const struct engine *engine, uint32_t link,
+		       struct engine_link_stats *ret_stats);
+
+#endif

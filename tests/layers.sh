@@ -1,0 +1,30 @@
+#!/bin/sh
+# tests/layers.sh - which folder may include which: "who: whom".
+set -eu
+rules='bpf: bpf
+lib/base: lib/base
+lib/wire: lib bpf/events.h
+topology: topology lib
+collector: collector topology lib bpf/events.h
+sim/engine: sim/engine topology lib/base
+scheduler/core: scheduler/core sim/engine topology lib/base
+scheduler: scheduler topology lib
+pacer: pacer lib
+sim: sim topology lib scheduler/core'
+bad=$(
+	find bpf lib topology collector scheduler pacer sim -name '*.[ch]' 2>/dev/null |
+	while IFS= read -r file; do
+		allowed=$(printf '%s\n' "$rules" | awk -F': ' -v f="$file" '
+			index(f, $1 "/") == 1 && length($1) > n { n = length($1); a = $2 }
+			END { print a }')
+		sed -n 's/^#include "\([a-z]*\/[^"]*\)".*/\1/p' "$file" |
+		while IFS= read -r inc; do
+			ok=
+			for a in $allowed; do
+				case $inc in "$a" | "$a"/*) ok=1 ;; esac
+			done
+			[ "$ok" ] || echo "$file may not include $inc"
+		done
+	done
+)
+[ -z "$bad" ] || { printf '%s\n' "$bad" >&2; exit 1; }

@@ -1,0 +1,1 @@
+topology_SRCS := $(wildcard topology/*.c)

@@ -1,0 +1,120 @@
+/*
+ * topo.h - the fabric: hosts, switches, and the cables between their ports.
+ *
+ * A snapshot is immutable and reference-counted, so that a reader keeps one
+ * while the next is being built.  Nodes and links have dense ids from 0, in the
+ * order in which the builder got them.  A full-duplex cable is two directed
+ * links, one each way, named as on the cable: "leaf1:p3>spine0:p1".
+ *
+ * Tiers count from the hosts: a host is tier 0, a leaf 1, a spine 2, and so on.
+ *
+ *	struct topo_builder *b = topo_builder_new("lab");
+ *	uint32_t leaf, host;
+ *
+ *	topo_builder_switch(b, "leaf0", 1, &leaf);
+ *	topo_builder_host(b, "h0", 8, &host);
+ *	topo_builder_cable(b, host, "p0", leaf, "p0", 50e9, 50e9);
+ *	topo = topo_builder_finish(b);
+ *
+ * Memory and time are linear in nodes and links.
+ */
+#ifndef TOPOLOGY_TOPO_H
+#define TOPOLOGY_TOPO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/strbuf.h"
+
+#define TOPO_NONE         UINT32_MAX /* "No node", "no link". */
+#define TOPO_MAX_NODES    1000000
+#define TOPO_MAX_LINKS    8000000
+#define TOPO_MAX_NAME     63    /* Characters of a node or port name. */
+#define TOPO_MAX_SLOTS    1024  /* Of one host. */
+#define TOPO_MAX_TIER     16
+
+enum topo_kind {
+	TOPO_HOST,
+	TOPO_SWITCH,
+};
+
+struct topo_node {
+	const char *name;    /* Borrowed from the snapshot; unique in it. */
+	enum topo_kind kind;
+	uint32_t tier;       /* 0 for hosts. */
+	uint32_t n_slots;    /* GPUs, or places for workers; 0 for switches. */
+};
+
+struct topo_link {
+	uint32_t from, to;                /* Node ids. */
+	const char *from_port, *to_port;  /* Borrowed from the snapshot. */
+	uint32_t reverse;                 /* The other direction, or TOPO_NONE. */
+	double capacity_bps;              /* Above 0. */
+};
+
+struct topo;
+struct topo_builder;
+
+/* Building. */
+
+struct topo_builder *topo_builder_new(const char *name);
+void topo_builder_free(struct topo_builder *builder); /* Accepts NULL. */
+
+/*
+ * Add a node.  Return 0, -EEXIST if the name is taken, -EINVAL if the name is
+ * empty, too long or has a character other than letters, digits and "._-/+@",
+ * or a number is out of range, -E2BIG if there are too many.
+ */
+int topo_builder_host(struct topo_builder *builder, const char *name, uint32_t n_slots,
+		      uint32_t *ret_node);
+int topo_builder_switch(struct topo_builder *builder, const char *name, uint32_t tier,
+			uint32_t *ret_node);
+
+/*
+ * Adds a cable between two ports.  'forth_bps' is the capacity from a to b,
+ * 'back_bps' that from b to a; a 0 leaves that direction out.  Returns 0,
+ * -EEXIST if a port has a cable in that direction already, -EINVAL or -E2BIG.
+ */
+int topo_builder_cable(struct topo_builder *builder, uint32_t a, const char *a_port,
+		       uint32_t b, const char *b_port, double forth_bps,
+		       double back_bps);
+
+/* Id of the node of that name, or TOPO_NONE. */
+uint32_t topo_builder_find(const struct topo_builder *builder, const char *name);
+
+/* Takes the builder.  Returns a new snapshot with one reference. */
+struct topo *topo_builder_finish(struct topo_builder *builder);
+
+/* The snapshot. */
+
+struct topo *topo_ref(struct topo *topo);
+void topo_unref(struct topo *topo); /* Accepts NULL. */
+
+const char *topo_name(const struct topo *topo);
+uint32_t topo_n_nodes(const struct topo *topo);
+uint32_t topo_n_links(const struct topo *topo);
+uint32_t topo_n_hosts(const struct topo *topo);
+const struct topo_node *topo_node(const struct topo *topo, uint32_t node);
+const struct topo_link *topo_link(const struct topo *topo, uint32_t link);
+
+/* The hosts' node ids, ascending; '*ret_n' of them.  Borrowed. */
+const uint32_t *topo_hosts(const struct topo *topo, size_t *ret_n);
+
+/* The links out of a node, ascending; '*ret_n' of them.  Borrowed. */
+const uint32_t *topo_links_out(const struct topo *topo, uint32_t node, size_t *ret_n);
+
+/* Id of the node or link of that name, or TOPO_NONE.  O(1) on average. */
+uint32_t topo_find_node(const struct topo *topo, const char *name);
+uint32_t topo_find_link(const struct topo *topo, const char *name);
+
+/* Appends "leaf1:p3>spine0:p1". */
+void topo_link_name(const struct topo *topo, uint32_t link, struct strbuf *out);
+
+/*
+ * The switch of tier 1 that a host hangs on (the one of smallest id, if
+ * several), or TOPO_NONE.
+ */
+uint32_t topo_leaf_of(const struct topo *topo, uint32_t host);
+
+#endif
