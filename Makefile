@@ -153,5 +153,6 @@ $(B)/man/%: docs/man/%.scd
 	$(Q)mkdir -p $(@D) && scdoc <$< >$@
 
 -include tests/bench/module.mk
+# Sources of folders that are still empty are no error.
 -include $(patsubst %.c,$(B)/%.d,$(ARCHIVE_SRCS) $(cli_SRCS) $(sim_SRCS)) \
 	$(TESTS:=.d) $(BENCHES:=.d)

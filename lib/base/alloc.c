@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void __attribute__((noreturn))
-out_of_memory(size_t n, size_t size)
+static void __attribute__((noreturn)) out_of_memory(size_t n, size_t size)
 {
 	fprintf(stderr, "antiphase: out of memory (%zu x %zu bytes)\n", n, size);
 	abort();

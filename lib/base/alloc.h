@@ -32,9 +32,9 @@ char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 #define BUG(...) bug_at(__FILE__, __LINE__, __VA_ARGS__)
 
 /* As BUG, if 'cond' holds. */
-#define BUG_ON(cond)              \
-	do {                      \
-		if (cond)         \
+#define BUG_ON(cond)                \
+	do {                        \
+		if (cond)           \
 			BUG(#cond); \
 	} while (0)
 

@@ -29,47 +29,50 @@ struct err;
 /* Exit statuses; each manual page lists them. */
 enum cli_exit {
 	CLI_OK = 0,
-	CLI_NO = 1,           /* Done; the answer is no. */
-	CLI_USAGE = 2,        /* Wrong usage or bad input file. */
-	CLI_UNREACHABLE = 3,  /* Daemon or bus not reachable. */
-	CLI_THIN = 4,         /* Not enough or too old data: we do not guess. */
-	CLI_DENIED = 5,       /* Not permitted, or the kernel cannot. */
-	CLI_BUG = 70,         /* Internal error. */
+	CLI_NO = 1,          /* Done; the answer is no. */
+	CLI_USAGE = 2,       /* Wrong usage or bad input file. */
+	CLI_UNREACHABLE = 3, /* Daemon or bus not reachable. */
+	CLI_THIN = 4,        /* Not enough or too old data: we do not guess. */
+	CLI_DENIED = 5,      /* Not permitted, or the kernel cannot. */
+	CLI_BUG = 70,        /* Internal error. */
 	CLI_INTERRUPTED = 130,
 };
 
 enum cli_type {
-	CLI_FLAG, /* bool *; no argument. */
-	CLI_STR,  /* const char **. */
-	CLI_INT,  /* int64_t *; decimal, within min..max. */
-	CLI_NUM,  /* double *; within min..max. */
-	CLI_WORDS,/* const char **; one of the NULL-terminated 'words'. */
+	CLI_FLAG,  /* bool *; no argument. */
+	CLI_STR,   /* const char **. */
+	CLI_INT,   /* int64_t *; decimal, within min..max. */
+	CLI_NUM,   /* double *; within min..max. */
+	CLI_WORDS, /* const char **; one of the NULL-terminated 'words'. */
 };
 
 struct cli_opt {
-	const char *name;      /* Long name without dashes. */
-	char letter;           /* Short name; 0: none. */
+	const char *name; /* Long name without dashes. */
+	char letter;      /* Short name; 0: none. */
 	enum cli_type type;
-	void *ret_value;       /* Set only if the option is given. */
-	const char *argument;  /* Shown in the help: "GBPS"; NULL for flags. */
-	const char *help;      /* One line. */
-	double min, max;       /* CLI_INT and CLI_NUM; both 0: any. */
+	void *ret_value;      /* Set only if the option is given. */
+	const char *argument; /* Shown in the help: "GBPS"; NULL for flags. */
+	const char *help;     /* One line. */
+	double min, max;      /* CLI_INT and CLI_NUM; both 0: any. */
 	const char *const *words;
-	bool *ret_given;       /* May be NULL. */
+	bool *ret_given; /* May be NULL. */
 };
 
-#define CLI_OPTS_END { NULL, 0, CLI_FLAG, NULL, NULL, NULL, 0, 0, NULL, NULL }
+#define CLI_OPTS_END                                                  \
+	{                                                             \
+		NULL, 0, CLI_FLAG, NULL, NULL, NULL, 0, 0, NULL, NULL \
+	}
 
 struct cli_verb {
 	const char *name;
-	const char *summary;   /* One line, for the table of verbs. */
-	const char *usage;     /* After the program and verb: "[options] FILE...". */
-	const char *examples;  /* Lines "  antiphase profile x.csv"; NULL: none. */
+	const char *summary;  /* One line, for the table of verbs. */
+	const char *usage;    /* After the program and verb: "[options] FILE...". */
+	const char *examples; /* Lines "  antiphase profile x.csv"; NULL: none. */
 	int (*run)(int argc, char **argv); /* argv[0] is the verb. */
 };
 
 struct cli_program {
-	const char *name;      /* "antiphase". */
+	const char *name; /* "antiphase". */
 	const char *summary;
 	const struct cli_verb *const *verbs; /* NULL-terminated. */
 };

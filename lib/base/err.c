@@ -125,7 +125,8 @@ err_did_you_mean(const char *word, const char *const *words)
 			continue;
 		distance = edit_distance(word, length, *words, other_length);
 		/* A slip of one letter in a short word counts as well. */
-		if (distance < best_distance || (!best && length > 1 && distance == 1)) {
+		if (distance < best_distance ||
+		    (!best && length > 1 && distance == 1)) {
 			best = *words;
 			best_distance = distance;
 		}

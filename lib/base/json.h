@@ -20,10 +20,11 @@
 #include <stdint.h>
 
 struct err;
-struct json;     /* One value; borrowed from its document. */
+struct json; /* One value; borrowed from its document. */
 struct json_doc;
 
-/* Copies nothing: 'text' must stay until json_doc_free().  Terminated text. */
+/* Parses terminated text of 'length' characters.  Copies nothing: 'file' and 'text'
+ * must stay until json_doc_free(). */
 int json_parse(const char *file, const char *text, size_t length,
 	       struct json_doc **ret_doc, struct err *err);
 void json_doc_free(struct json_doc *doc); /* Accepts NULL. */
@@ -58,8 +59,8 @@ int json_opt_num(const struct json_doc *doc, const struct json *object, const ch
 		 double min, double max, double *ret_value, struct err *err);
 int json_opt_str(const struct json_doc *doc, const struct json *object, const char *key,
 		 const char **ret_value, struct err *err);
-int json_opt_bool(const struct json_doc *doc, const struct json *object, const char *key,
-		  bool *ret_value, struct err *err);
+int json_opt_bool(const struct json_doc *doc, const struct json *object,
+		  const char *key, bool *ret_value, struct err *err);
 int json_opt_array(const struct json_doc *doc, const struct json *object,
 		   const char *key, const struct json **ret_array, size_t *ret_n,
 		   struct err *err);
@@ -67,7 +68,8 @@ int json_opt_array(const struct json_doc *doc, const struct json *object,
 /* The string that a value itself is (an array's element), or -EINVAL. */
 int json_as_str(const struct json_doc *doc, const struct json *value,
 		const char **ret_value, struct err *err);
-int json_as_object(const struct json_doc *doc, const struct json *value, struct err *err);
+int json_as_object(const struct json_doc *doc, const struct json *value,
+		   struct err *err);
 
 /* Walk an array: first element or NULL; the one after 'value' or NULL. */
 const struct json *json_first(const struct json *array);

@@ -24,7 +24,7 @@
 #define JSONW_MAX_DEPTH 16
 
 struct jsonw {
-	FILE *out;                   /* Borrowed. */
+	FILE *out; /* Borrowed. */
 	unsigned depth;
 	bool is_array[JSONW_MAX_DEPTH];
 	bool has_items[JSONW_MAX_DEPTH];

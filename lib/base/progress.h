@@ -13,9 +13,9 @@
 #include <stdio.h>
 
 struct progress {
-	FILE *out;          /* Borrowed; NULL: silent. */
+	FILE *out; /* Borrowed; NULL: silent. */
 	bool is_terminal;
-	const char *what;   /* Borrowed. */
+	const char *what; /* Borrowed. */
 	int64_t start_ns, shown_ns;
 	int shown_tenth;
 	bool is_shown;

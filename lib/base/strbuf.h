@@ -15,7 +15,10 @@ struct strbuf {
 	size_t capacity; /* Bytes allocated; 0 while empty. */
 };
 
-#define STRBUF_EMPTY { .text = (char *)"", .length = 0, .capacity = 0 }
+#define STRBUF_EMPTY                                           \
+	{                                                      \
+		.text = (char *)"", .length = 0, .capacity = 0 \
+	}
 
 void strbuf_free(struct strbuf *sb);
 void strbuf_clear(struct strbuf *sb);

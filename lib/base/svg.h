@@ -12,7 +12,8 @@ struct svg {
 
 void svg_init(struct svg *svg, double width, double height, const char *title);
 /* 'style' is SVG attributes such as "fill=\"#fff\""; trusted text. */
-void svg_rect(struct svg *svg, double x, double y, double w, double h, const char *style);
+void svg_rect(struct svg *svg, double x, double y, double w, double h,
+	      const char *style);
 void svg_line(struct svg *svg, double x1, double y1, double x2, double y2,
 	      const char *style);
 /*

@@ -11,10 +11,11 @@
 #include <stdint.h>
 
 /* Return 0 or -EINVAL; the output is then left alone. */
-int units_parse_ns(const char *text, int64_t *ret_ns);      /* ns us ms s min h */
-int units_parse_bytes(const char *text, double *ret_bytes); /* B kB MB GB TB KiB MiB GiB */
-int units_parse_bps(const char *text, double *ret_bps);     /* b/s kb/s Mb/s Gb/s Tb/s */
-int units_parse_frac(const char *text, double *ret_frac);   /* "2 %" or "0.02" */
+int units_parse_ns(const char *text, int64_t *ret_ns); /* ns us ms s min h */
+int units_parse_bytes(const char *text,
+		      double *ret_bytes);               /* B kB MB GB TB KiB MiB GiB */
+int units_parse_bps(const char *text, double *ret_bps); /* b/s kb/s Mb/s Gb/s Tb/s */
+int units_parse_frac(const char *text, double *ret_frac); /* "2 %" or "0.02" */
 
 /* What those expect, for messages: "a time such as '35 ms'". */
 #define UNITS_WANT_TIME  "a time such as '35 ms' (ns, us, ms, s, min, h)"

@@ -1,0 +1,492 @@
+#include "lib/base/json.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/err.h"
+
+/* Deeper documents are refused; ours need six levels. */
+#define MAX_DEPTH 32
+
+/* The largest integer that a double, and so cJSON, keeps exactly. */
+#define MAX_EXACT 9007199254740992.0
+
+struct json_doc {
+	cJSON *root;      /* Owned. */
+	const char *file; /* Borrowed. */
+	const char *text; /* Borrowed. */
+	size_t length;
+};
+
+static const cJSON *
+to_cjson(const struct json *value)
+{
+	return (const cJSON *)(const void *)value;
+}
+
+static const struct json *
+from_cjson(const cJSON *value)
+{
+	return (const struct json *)(const void *)value;
+}
+
+static void
+find_line(const char *text, size_t offset, unsigned *ret_line, unsigned *ret_column)
+{
+	*ret_line = 1;
+	*ret_column = 1;
+	for (size_t i = 0; i < offset; i++) {
+		if (text[i] == '\n') {
+			(*ret_line)++;
+			*ret_column = 1;
+		} else {
+			(*ret_column)++;
+		}
+	}
+}
+
+/*
+ * Checks what cJSON takes too lightly, before it allocates anything: depth,
+ * and control characters outside of white space.  Returns the offset of the
+ * offence, or 'length'.
+ */
+static size_t
+prescan(const char *text, size_t length, const char **ret_why)
+{
+	unsigned depth = 0;
+	bool in_string = false;
+
+	for (size_t i = 0; i < length; i++) {
+		char c = text[i];
+
+		if ((unsigned char)c < 0x20 &&
+		    (in_string || !strchr("\t\r\n", c) || !c)) {
+			*ret_why = "a control character";
+			return i;
+		}
+		if (in_string) {
+			if (c == '\\' && i + 1 < length)
+				i++;
+			else if (c == '"')
+				in_string = false;
+		} else if (c == '"') {
+			in_string = true;
+		} else if (c == '{' || c == '[') {
+			if (++depth > MAX_DEPTH) {
+				*ret_why = "nested too deeply";
+				return i;
+			}
+		} else if ((c == '}' || c == ']') && depth) {
+			depth--;
+		}
+	}
+	return length;
+}
+
+static bool
+is_blank(const char *text, size_t length)
+{
+	for (size_t i = 0; i < length; i++)
+		if (!strchr(" \t\r\n", text[i]))
+			return false;
+	return true;
+}
+
+int
+json_parse(const char *file, const char *text, size_t length, struct json_doc **ret_doc,
+	   struct err *err)
+{
+	const char *why = "expected JSON here";
+	const char *end = text;
+	unsigned line, column;
+	struct json_doc *doc;
+	cJSON *root = NULL;
+	size_t offset;
+
+	if (is_blank(text, length))
+		return err_set(err, file, 0, 0, "is empty; expected JSON");
+	offset = prescan(text, length, &why);
+	if (offset == length) {
+		root = cJSON_ParseWithLengthOpts(text, length + 1, &end, 0);
+		offset = (size_t)(end - text);
+		if (root && !is_blank(end, length - offset)) {
+			cJSON_Delete(root);
+			root = NULL;
+			why = "unexpected text after the end of the JSON value";
+			while (strchr(" \t\r\n", text[offset]))
+				offset++;
+		}
+	}
+	if (!root) {
+		find_line(text, offset < length ? offset : length, &line, &column);
+		return err_set(err, file, line, column, "not valid JSON: %s", why);
+	}
+
+	doc = xcalloc(1, sizeof *doc);
+	doc->root = root;
+	doc->file = file;
+	doc->text = text;
+	doc->length = length;
+	*ret_doc = doc;
+	return 0;
+}
+
+void
+json_doc_free(struct json_doc *doc)
+{
+	if (!doc)
+		return;
+	cJSON_Delete(doc->root);
+	free(doc);
+}
+
+const struct json *
+json_root(const struct json_doc *doc)
+{
+	return from_cjson(doc->root);
+}
+
+/* ---- Places --------------------------------------------------------------- */
+
+/*
+ * cJSON does not keep where a value stood.  But values start in the text in the
+ * same order in which a walk of the tree meets them, so the n-th value of the
+ * walk is the n-th in the text; the text is valid by now.
+ */
+static bool
+count_until(const cJSON *at, const cJSON *wanted, size_t *count)
+{
+	if (at == wanted)
+		return true;
+	(*count)++;
+	for (const cJSON *child = at->child; child; child = child->next)
+		if (count_until(child, wanted, count))
+			return true;
+	return false;
+}
+
+static size_t
+skip_string(const char *text, size_t length, size_t i)
+{
+	for (i++; i < length && text[i] != '"'; i++)
+		if (text[i] == '\\')
+			i++;
+	return i + 1;
+}
+
+static size_t
+skip_blanks(const char *text, size_t length, size_t i)
+{
+	while (i < length && strchr(" \t\r\n", text[i]))
+		i++;
+	return i;
+}
+
+static size_t
+offset_of_value(const char *text, size_t length, size_t nth)
+{
+	size_t i = 0;
+
+	for (;;) {
+		size_t start;
+
+		while (i < length && strchr(" \t\r\n,:]}", text[i]))
+			i++;
+		if (i >= length)
+			return length;
+		start = i;
+		if (text[i] == '"') {
+			i = skip_string(text, length, i);
+			/* A string before a colon is a key, not a value. */
+			if (text[skip_blanks(text, length, i)] == ':')
+				continue;
+		} else if (text[i] == '{' || text[i] == '[') {
+			i++;
+		} else {
+			while (i < length && !strchr(" \t\r\n,:]}", text[i]))
+				i++;
+		}
+		if (!nth--)
+			return start;
+	}
+}
+
+int
+json_fail(const struct json_doc *doc, const struct json *value, struct err *err,
+	  const char *fmt, ...)
+{
+	unsigned line, column;
+	size_t nth = 0;
+	char text[sizeof err->text];
+	va_list args;
+
+	if (!err)
+		return -EINVAL;
+	va_start(args, fmt);
+	vsnprintf(text, sizeof text, fmt, args);
+	va_end(args);
+
+	count_until(doc->root, to_cjson(value), &nth);
+	find_line(doc->text, offset_of_value(doc->text, doc->length, nth), &line,
+		  &column);
+	return err_set(err, doc->file, line, column, "%s", text);
+}
+
+/* ---- Getters -------------------------------------------------------------- */
+
+static const char *
+type_name(const cJSON *value)
+{
+	if (cJSON_IsObject(value))
+		return "an object";
+	if (cJSON_IsArray(value))
+		return "an array";
+	if (cJSON_IsString(value))
+		return "a string";
+	if (cJSON_IsNumber(value))
+		return "a number";
+	if (cJSON_IsBool(value))
+		return "true or false";
+	return "null";
+}
+
+int
+json_as_object(const struct json_doc *doc, const struct json *value, struct err *err)
+{
+	if (!cJSON_IsObject(to_cjson(value)))
+		return json_fail(doc, value, err, "expected an object, found %s",
+				 type_name(to_cjson(value)));
+	return 0;
+}
+
+int
+json_as_str(const struct json_doc *doc, const struct json *value,
+	    const char **ret_value, struct err *err)
+{
+	if (!cJSON_IsString(to_cjson(value)))
+		return json_fail(doc, value, err, "expected a string, found %s",
+				 type_name(to_cjson(value)));
+	*ret_value = to_cjson(value)->valuestring;
+	return 0;
+}
+
+const struct json *
+json_find(const struct json *object, const char *key)
+{
+	return from_cjson(cJSON_GetObjectItemCaseSensitive(to_cjson(object), key));
+}
+
+const struct json *
+json_first(const struct json *array)
+{
+	return from_cjson(to_cjson(array)->child);
+}
+
+const struct json *
+json_next(const struct json *value)
+{
+	return from_cjson(to_cjson(value)->next);
+}
+
+int
+json_check_keys(const struct json_doc *doc, const struct json *object,
+		const char *const *keys, struct err *err)
+{
+	if (json_as_object(doc, object, err) < 0)
+		return -EINVAL;
+	for (const cJSON *child = to_cjson(object)->child; child; child = child->next) {
+		const char *const *key = keys;
+
+		while (*key && strcmp(*key, child->string) != 0)
+			key++;
+		if (!*key) {
+			json_fail(doc, from_cjson(child), err, "unknown key '%s'",
+				  child->string);
+			err_suggest(err, child->string, keys);
+			return -EINVAL;
+		}
+		/* cJSON finds the first of two; a reader might mean the second. */
+		if (json_find(object, child->string) != from_cjson(child))
+			return json_fail(doc, from_cjson(child), err,
+					 "key '%s' is given twice", child->string);
+	}
+	return 0;
+}
+
+int
+json_check_schema(const struct json_doc *doc, const char *name, int version,
+		  struct err *err)
+{
+	const char *schema;
+	size_t length = strlen(name);
+	char *end;
+	long have;
+
+	if (json_as_object(doc, json_root(doc), err) < 0 ||
+	    json_get_str(doc, json_root(doc), "schema", &schema, err) < 0)
+		return -EINVAL;
+	if (strncmp(schema, name, length) != 0 || schema[length] != '/')
+		return json_fail(doc, json_find(json_root(doc), "schema"), err,
+				 "schema is '%s', expected '%s/%d'", schema, name,
+				 version);
+	have = strtol(schema + length + 1, &end, 10);
+	if (*end || have < 1 || have > version)
+		return json_fail(doc, json_find(json_root(doc), "schema"), err,
+				 "schema is '%s', but this program reads '%s/%d'",
+				 schema, name, version);
+	return 0;
+}
+
+/* The value of 'key', which has to be there. */
+static int
+get_value(const struct json_doc *doc, const struct json *object, const char *key,
+	  const cJSON **ret_value, struct err *err)
+{
+	if (json_as_object(doc, object, err) < 0)
+		return -EINVAL;
+	*ret_value = to_cjson(json_find(object, key));
+	if (!*ret_value)
+		return json_fail(doc, object, err, "key '%s' is missing here", key);
+	return 0;
+}
+
+static bool
+is_absent(const struct json *object, const char *key)
+{
+	return cJSON_IsObject(to_cjson(object)) && !json_find(object, key);
+}
+
+int
+json_get_num(const struct json_doc *doc, const struct json *object, const char *key,
+	     double min, double max, double *ret_value, struct err *err)
+{
+	const cJSON *value;
+
+	if (get_value(doc, object, key, &value, err) < 0)
+		return -EINVAL;
+	if (!cJSON_IsNumber(value))
+		return json_fail(doc, from_cjson(value), err,
+				 "'%s' has to be a number, found %s", key,
+				 type_name(value));
+	if (!(value->valuedouble >= min && value->valuedouble <= max))
+		return json_fail(doc, from_cjson(value), err,
+				 "'%s' is %g, expected %g to %g", key,
+				 value->valuedouble, min, max);
+	*ret_value = value->valuedouble;
+	return 0;
+}
+
+int
+json_get_int(const struct json_doc *doc, const struct json *object, const char *key,
+	     int64_t min, int64_t max, int64_t *ret_value, struct err *err)
+{
+	double value;
+
+	if (json_get_num(doc, object, key, -MAX_EXACT, MAX_EXACT, &value, err) < 0)
+		return -EINVAL;
+	if (value != floor(value))
+		return json_fail(doc, json_find(object, key), err,
+				 "'%s' is %g, expected a whole number", key, value);
+	if ((int64_t)value < min || (int64_t)value > max)
+		return json_fail(doc, json_find(object, key), err,
+				 "'%s' is %.0f, expected %lld to %lld", key, value,
+				 (long long)min, (long long)max);
+	*ret_value = (int64_t)value;
+	return 0;
+}
+
+int
+json_get_str(const struct json_doc *doc, const struct json *object, const char *key,
+	     const char **ret_value, struct err *err)
+{
+	const cJSON *value;
+
+	if (get_value(doc, object, key, &value, err) < 0)
+		return -EINVAL;
+	if (!cJSON_IsString(value))
+		return json_fail(doc, from_cjson(value), err,
+				 "'%s' has to be a string, found %s", key,
+				 type_name(value));
+	*ret_value = value->valuestring;
+	return 0;
+}
+
+int
+json_get_array(const struct json_doc *doc, const struct json *object, const char *key,
+	       const struct json **ret_array, size_t *ret_n, struct err *err)
+{
+	const cJSON *value = to_cjson(object);
+
+	if (key && get_value(doc, object, key, &value, err) < 0)
+		return -EINVAL;
+	if (!cJSON_IsArray(value))
+		return json_fail(doc, from_cjson(value), err,
+				 "%s%s%s has to be an array, found %s", key ? "'" : "",
+				 key ? key : "this", key ? "'" : "", type_name(value));
+	*ret_array = from_cjson(value);
+	*ret_n = 0;
+	for (const cJSON *child = value->child; child; child = child->next)
+		(*ret_n)++;
+	return 0;
+}
+
+int
+json_opt_int(const struct json_doc *doc, const struct json *object, const char *key,
+	     int64_t min, int64_t max, int64_t *ret_value, struct err *err)
+{
+	if (is_absent(object, key))
+		return 0;
+	return json_get_int(doc, object, key, min, max, ret_value, err);
+}
+
+int
+json_opt_num(const struct json_doc *doc, const struct json *object, const char *key,
+	     double min, double max, double *ret_value, struct err *err)
+{
+	if (is_absent(object, key))
+		return 0;
+	return json_get_num(doc, object, key, min, max, ret_value, err);
+}
+
+int
+json_opt_str(const struct json_doc *doc, const struct json *object, const char *key,
+	     const char **ret_value, struct err *err)
+{
+	if (is_absent(object, key))
+		return 0;
+	return json_get_str(doc, object, key, ret_value, err);
+}
+
+int
+json_opt_bool(const struct json_doc *doc, const struct json *object, const char *key,
+	      bool *ret_value, struct err *err)
+{
+	const cJSON *value;
+
+	if (is_absent(object, key))
+		return 0;
+	if (get_value(doc, object, key, &value, err) < 0)
+		return -EINVAL;
+	if (!cJSON_IsBool(value))
+		return json_fail(doc, from_cjson(value), err,
+				 "'%s' has to be true or false, found %s", key,
+				 type_name(value));
+	*ret_value = cJSON_IsTrue(value);
+	return 0;
+}
+
+int
+json_opt_array(const struct json_doc *doc, const struct json *object, const char *key,
+	       const struct json **ret_array, size_t *ret_n, struct err *err)
+{
+	if (is_absent(object, key))
+		return 0;
+	return json_get_array(doc, object, key, ret_array, ret_n, err);
+}

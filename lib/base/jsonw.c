@@ -1,0 +1,191 @@
+#include "lib/base/jsonw.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+
+void
+jsonw_init(struct jsonw *w, FILE *out)
+{
+	memset(w, 0, sizeof *w);
+	w->out = out;
+}
+
+static bool
+is_flat(const struct jsonw *w)
+{
+	return w->depth && w->is_flat[w->depth - 1];
+}
+
+static void
+new_line(struct jsonw *w)
+{
+	fputc('\n', w->out);
+	for (unsigned i = 0; i < w->depth; i++)
+		fputs("  ", w->out);
+}
+
+static void
+put_string(struct jsonw *w, const char *s)
+{
+	fputc('"', w->out);
+	for (; *s; s++) {
+		unsigned char c = (unsigned char)*s;
+
+		if (c == '"' || c == '\\')
+			fprintf(w->out, "\\%c", c);
+		else if (c == '\n')
+			fputs("\\n", w->out);
+		else if (c == '\t')
+			fputs("\\t", w->out);
+		else if (c < 0x20 || c == 0x7f)
+			fprintf(w->out, "\\u%04x", c);
+		else
+			fputc(c, w->out);
+	}
+	fputc('"', w->out);
+}
+
+/* The comma, line and key that stand before any value. */
+static void
+begin_value(struct jsonw *w, const char *key)
+{
+	if (!w->depth) {
+		BUG_ON(key != NULL);
+		return;
+	}
+	BUG_ON(w->is_array[w->depth - 1] != (key == NULL));
+	if (w->has_items[w->depth - 1])
+		fputs(is_flat(w) ? ", " : ",", w->out);
+	w->has_items[w->depth - 1] = true;
+	if (!is_flat(w))
+		new_line(w);
+	if (key) {
+		put_string(w, key);
+		fputs(": ", w->out);
+	}
+}
+
+static void
+open_container(struct jsonw *w, const char *key, bool is_array, bool flat)
+{
+	bool inherited = is_flat(w);
+
+	begin_value(w, key);
+	BUG_ON(w->depth == JSONW_MAX_DEPTH);
+	w->is_array[w->depth] = is_array;
+	w->has_items[w->depth] = false;
+	w->is_flat[w->depth] = flat || inherited;
+	w->depth++;
+	fputc(is_array ? '[' : '{', w->out);
+}
+
+void
+jsonw_object(struct jsonw *w, const char *key)
+{
+	open_container(w, key, false, false);
+}
+
+void
+jsonw_array(struct jsonw *w, const char *key)
+{
+	open_container(w, key, true, false);
+}
+
+void
+jsonw_flat_object(struct jsonw *w, const char *key)
+{
+	open_container(w, key, false, true);
+}
+
+void
+jsonw_flat_array(struct jsonw *w, const char *key)
+{
+	open_container(w, key, true, true);
+}
+
+void
+jsonw_end(struct jsonw *w)
+{
+	bool flat = is_flat(w);
+
+	BUG_ON(!w->depth);
+	w->depth--;
+	if (w->has_items[w->depth] && !flat)
+		new_line(w);
+	fputc(w->is_array[w->depth] ? ']' : '}', w->out);
+}
+
+void
+jsonw_str(struct jsonw *w, const char *key, const char *value)
+{
+	begin_value(w, key);
+	if (value)
+		put_string(w, value);
+	else
+		fputs("null", w->out);
+}
+
+void
+jsonw_int(struct jsonw *w, const char *key, int64_t value)
+{
+	begin_value(w, key);
+	fprintf(w->out, "%lld", (long long)value);
+}
+
+void
+jsonw_num(struct jsonw *w, const char *key, double value)
+{
+	char text[40];
+
+	begin_value(w, key);
+	if (!isfinite(value)) {
+		fputs("null", w->out);
+		return;
+	}
+	if (value == 0)
+		value = 0; /* No "-0". */
+	for (int digits = 6; digits <= 17; digits++) {
+		snprintf(text, sizeof text, "%.*g", digits, value);
+		if (strtod(text, NULL) == value)
+			break;
+	}
+	fputs(text, w->out);
+}
+
+void
+jsonw_rounded(struct jsonw *w, const char *key, double value, int decimals)
+{
+	char text[64];
+
+	BUG_ON(decimals < 0 || decimals > 12);
+	if (!isfinite(value) || fabs(value) > 1e15) {
+		jsonw_num(w, key, value);
+		return;
+	}
+	snprintf(text, sizeof text, "%.*f", decimals, value);
+	jsonw_num(w, key, strtod(text, NULL));
+}
+
+void
+jsonw_bool(struct jsonw *w, const char *key, bool value)
+{
+	begin_value(w, key);
+	fputs(value ? "true" : "false", w->out);
+}
+
+void
+jsonw_null(struct jsonw *w, const char *key)
+{
+	begin_value(w, key);
+	fputs("null", w->out);
+}
+
+void
+jsonw_finish(struct jsonw *w)
+{
+	BUG_ON(w->depth);
+	fputc('\n', w->out);
+}

@@ -1,0 +1,23 @@
+/*
+ * main.c - 'antiphase': the table of verbs.  Each verb is a file of its own.
+ */
+#include <string.h>
+
+#include "scheduler/cli/verbs.h"
+
+static const struct cli_verb *const verbs[] = {
+	&verb_sim,
+	NULL,
+};
+
+static const struct cli_program program = {
+	.name = "antiphase",
+	.summary = "interleave the traffic of training jobs on shared links",
+	.verbs = verbs,
+};
+
+int
+main(int argc, char **argv)
+{
+	return cli_main(&program, argc, argv);
+}

@@ -1,0 +1,17 @@
+/*
+ * verbs.h - the verbs of 'antiphase', one file each (verb_NAME.c).
+ */
+#ifndef SCHEDULER_CLI_VERBS_H
+#define SCHEDULER_CLI_VERBS_H
+
+#include "lib/base/cli.h"
+
+extern const struct cli_verb verb_profile;
+extern const struct cli_verb verb_topology;
+extern const struct cli_verb verb_compat;
+extern const struct cli_verb verb_advise;
+extern const struct cli_verb verb_explain;
+extern const struct cli_verb verb_sim;
+extern const struct cli_verb verb_complete;
+
+#endif
