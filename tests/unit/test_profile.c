@@ -1,0 +1,151 @@
+/* Tests of profiles: checks, sums, copies. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "scheduler/core/profile.h"
+#include "tests/unit/test.h"
+
+/* A profile of 100 ms with the given phases, on the heap. */
+static struct profile
+profile_of(const struct profile_phase *phases, size_t n)
+{
+	return (struct profile){ .job = xstrdup("a"),
+				 .period_us = 100000,
+				 .n_phases = n,
+				 .phases = xmemdup(phases, n, sizeof *phases) };
+}
+
+static void
+check_fault(const struct profile_phase *phases, size_t n, const char *fault)
+{
+	struct profile p = profile_of(phases, n);
+	const char *why = "nothing";
+
+	assert_int_equal(profile_normalize(&p, &why), -EINVAL);
+	if (!strstr(why, fault))
+		fail_msg("'%s' does not say '%s'", why, fault);
+	assert_int_equal(profile_normalize(&p, NULL), -EINVAL);
+	profile_fini(&p);
+}
+
+static void
+normalizing_sorts_phases_and_counts_bytes(void **state)
+{
+	const struct profile_phase phases[] = { { 60000, 40000, 1e9 },
+						{ 0, 10000, 2e9 } };
+	struct profile p = profile_of(phases, 2);
+
+	(void)state;
+	assert_int_equal(profile_normalize(&p, NULL), 0);
+	assert_int_equal(p.phases[0].start_us, 0);
+	assert_int_equal(p.phases[1].start_us, 60000);
+	assert_near(p.bytes_per_iteration, (40e6 + 20e6) / 8, 1e-3);
+	assert_near(profile_mean_bps(&p), 0.6e9, 1);
+	assert_near(profile_peak_bps(&p), 2e9, 0);
+	profile_fini(&p);
+	profile_fini(&p);
+}
+
+static void
+phases_that_touch_are_not_an_overlap(void **state)
+{
+	const struct profile_phase phases[] = { { 50000, 50000, 1e9 },
+						{ 0, 50000, 1e9 } };
+	struct profile p = profile_of(phases, 2);
+
+	(void)state;
+	assert_int_equal(profile_normalize(&p, NULL), 0);
+	profile_fini(&p);
+}
+
+static void
+faulty_phases_are_named(void **state)
+{
+	(void)state;
+	check_fault(&(struct profile_phase){ 100000, 1, 1 }, 1, "outside the period");
+	check_fault(&(struct profile_phase){ -1, 1, 1 }, 1, "outside the period");
+	check_fault(&(struct profile_phase){ 0, 0, 1 }, 1, "less than 1 us");
+	check_fault(&(struct profile_phase){ 1, 100000, 1 }, 1,
+		    "ends after the period");
+	check_fault(&(struct profile_phase){ 1, INT64_MAX, 1 }, 1,
+		    "ends after the period");
+	check_fault(&(struct profile_phase){ 0, 1, 0 }, 1, "no rate");
+	check_fault(&(struct profile_phase){ 0, 1, NAN }, 1, "no rate");
+	check_fault(&(struct profile_phase){ 0, 1, INFINITY }, 1, "above");
+	check_fault((struct profile_phase[]){ { 0, 10, 1 }, { 9, 10, 1 } }, 2,
+		    "overlap");
+}
+
+static void
+faulty_figures_are_named(void **state)
+{
+	const struct {
+		struct profile profile;
+		const char *fault;
+	} cases[] = {
+		{ { .period_us = 0 }, "period" },
+		{ { .period_us = PROFILE_MAX_PERIOD_US + 1 }, "period" },
+		{ { .period_us = 1, .jitter_us = -1 }, "jitter" },
+		{ { .period_us = 1, .n_iterations = -1 }, "iterations" },
+		{ { .period_us = 1, .confidence = 1.5 }, "confidence" },
+		{ { .period_us = 1, .confidence = NAN }, "confidence" },
+		{ { .period_us = 1, .bytes_per_iteration = -1 }, "bytes" },
+		{ { .period_us = 1, .bytes_per_iteration = INFINITY }, "bytes" },
+		{ { .period_us = 1, .n_phases = PROFILE_MAX_PHASES + 1 }, "64 phases" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct profile p = cases[i].profile;
+		const char *why = "nothing";
+
+		assert_int_equal(profile_normalize(&p, &why), -EINVAL);
+		assert_non_null(strstr(why, cases[i].fault));
+	}
+}
+
+static void
+a_silent_job_has_no_rate_and_no_bytes(void **state)
+{
+	struct profile p = profile_of(NULL, 0);
+
+	(void)state;
+	assert_int_equal(profile_normalize(&p, NULL), 0);
+	assert_near(profile_mean_bps(&p), 0, 0);
+	assert_near(profile_peak_bps(&p), 0, 0);
+	assert_near(p.bytes_per_iteration, 0, 0);
+	profile_fini(&p);
+}
+
+static void
+a_copy_shares_nothing_with_its_source(void **state)
+{
+	struct profile p = profile_of(&(struct profile_phase){ 0, 5, 7 }, 1), copy;
+
+	(void)state;
+	profile_copy(&p, &copy);
+	profile_fini(&p);
+	assert_string_equal(copy.job, "a");
+	assert_int_equal(copy.phases[0].duration_us, 5);
+	profile_fini(&copy);
+	profile_copy(&p, &copy);
+	assert_null(copy.job);
+	assert_null(copy.phases);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(normalizing_sorts_phases_and_counts_bytes),
+		cmocka_unit_test(phases_that_touch_are_not_an_overlap),
+		cmocka_unit_test(faulty_phases_are_named),
+		cmocka_unit_test(faulty_figures_are_named),
+		cmocka_unit_test(a_silent_job_has_no_rate_and_no_bytes),
+		cmocka_unit_test(a_copy_shares_nothing_with_its_source),
+	};
+
+	return cmocka_run_group_tests_name("profile", tests, NULL, NULL);
+}
