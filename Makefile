@@ -50,7 +50,7 @@ REPLAYS      := $(patsubst tests/fuzz/fuzz_%.c,$(B)/tests/fuzz/replay_%,$(wildca
 MANPAGES     := $(patsubst docs/man/%.scd,$(B)/man/%,$(wildcard docs/man/*.scd))
 C_FILES      := $(wildcard lib/*/*.[ch] topology/*.[ch] scheduler/*/*.[ch] sim/*.[ch] \
                 sim/*/*.[ch] tests/*/*.[ch])
-SH_FILES     := .ci/run $(wildcard tests/*.sh tests/run examples/*.sh)
+SH_FILES     := .ci/run tests/run $(wildcard tests/*.sh tests/*/*.sh examples/*.sh)
 
 .PHONY: all help demo test check bench lint fuzz fuzz-smoke man install clean deps golden-accept
 .SECONDARY:

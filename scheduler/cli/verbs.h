@@ -12,6 +12,5 @@ extern const struct cli_verb verb_compat;
 extern const struct cli_verb verb_advise;
 extern const struct cli_verb verb_explain;
 extern const struct cli_verb verb_sim;
-extern const struct cli_verb verb_complete;
 
 #endif

@@ -1,0 +1,47 @@
+#!/bin/sh
+# golden/run.sh [--accept] - runs tests/golden/NAME/cmd in that folder with the
+# built programs on the path.  stdout has to equal 'expect', stderr
+# 'expect.err' if that file is there, the exit status 'status' (0 without it).
+# --accept rewrites the files instead; look at the diff as at code.
+set -u
+B=${B:?the build directory}
+root=$PWD
+case $B in /*) bin=$B ;; *) bin=$root/$B ;; esac
+PATH=$bin:$PATH
+LC_ALL=C.UTF-8
+NO_COLOR=1
+TERM=dumb
+export PATH LC_ALL NO_COLOR TERM
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+export GOLDEN_TMP="$tmp/scratch"
+
+for cmd in tests/golden/*/cmd; do
+	[ -f "$cmd" ] || continue
+	dir=$(dirname "$cmd")
+	name=$(basename "$dir")
+	rm -rf "$GOLDEN_TMP"
+	mkdir "$GOLDEN_TMP"
+	(cd "$dir" && sh ./cmd) >"$tmp/out" 2>"$tmp/err" </dev/null
+	status=$?
+	if [ "${1-}" = --accept ]; then
+		cp "$tmp/out" "$dir/expect"
+		[ ! -f "$dir/expect.err" ] || cp "$tmp/err" "$dir/expect.err"
+		rm -f "$dir/status"
+		[ "$status" = 0 ] || echo "$status" >"$dir/status"
+		continue
+	fi
+	wanted=0
+	[ ! -f "$dir/status" ] || wanted=$(cat "$dir/status")
+	verdict=PASS
+	diff -u "$dir/expect" "$tmp/out" >&2 || verdict=FAIL
+	if [ -f "$dir/expect.err" ]; then
+		diff -u "$dir/expect.err" "$tmp/err" >&2 || verdict=FAIL
+	fi
+	if [ "$status" != "$wanted" ]; then
+		echo "$name: exit status $status, expected $wanted" >&2
+		verdict=FAIL
+	fi
+	[ "$verdict" = PASS ] || cat "$tmp/err" >&2
+	echo "$verdict golden: $name"
+done

@@ -1,0 +1,27 @@
+#!/bin/sh
+# run_one.sh PROGRAM - one unit test program: its output goes to a log, a line a
+# test to a summary, and a line for people to stdout.  Called by tests/run.
+set -u
+results=$B/test-results
+name=$(basename "$1")
+log=$results/$name.log
+start=$(date +%s)
+"$1" >"$log" 2>&1
+status=$?
+awk -v name="$name" -v status="$status" '
+	/test\(s\) run\.$/ { summary = 1 }
+	summary { next }
+	/^\[       OK \]/ { print "PASS " name ": " $4; next }
+	/^\[  SKIPPED \]/ { print "SKIP " name ": " $4; next }
+	/^\[  FAILED  \]/ { print "FAIL " name ": " $4; failed++; next }
+	END { if (status != 0 && !failed) print "FAIL " name ": exit status " status }
+' "$log" >"$results/$name.sum"
+awk -v name="$name" -v s=$(($(date +%s) - start)) '
+	{ n[$1]++ }
+	END { printf "  %-8s %s: %d passed, %d failed, %d skipped (%d s)\n",
+		n["FAIL"] ? "FAILED" : "TEST", name, n["PASS"], n["FAIL"], n["SKIP"], s }
+' "$results/$name.sum"
+if grep -q '^FAIL' "$results/$name.sum"; then
+	grep -vE '^\[ RUN|^\[       OK' "$log" | tail -n 60
+fi
+exit 0
