@@ -1,0 +1,164 @@
+#include "lib/base/table.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <string.h>
+
+void
+table_init(struct table *t, const char *const *headings)
+{
+	*t = (struct table){ .cells = VEC_EMPTY };
+	for (; headings[t->n_columns]; t->n_columns++) {
+		BUG_ON(t->n_columns == TABLE_MAX_COLUMNS);
+		t->headings[t->n_columns] = headings[t->n_columns];
+	}
+	BUG_ON(!t->n_columns);
+}
+
+void
+table_cell(struct table *t, const char *fmt, ...)
+{
+	va_list args;
+	char *cell;
+
+	va_start(args, fmt);
+	if (vasprintf(&cell, fmt, args) < 0)
+		BUG("bad format '%s'", fmt);
+	va_end(args);
+	vec_push(&t->cells, cell);
+}
+
+void
+table_fini(struct table *t)
+{
+	for (size_t i = 0; i < t->cells.n; i++)
+		free(t->cells.items[i]);
+	vec_free(&t->cells);
+}
+
+static bool
+is_right(const struct table *t, size_t column)
+{
+	return t->headings[column][0] == '%';
+}
+
+static const char *
+heading(const struct table *t, size_t column)
+{
+	return t->headings[column] + is_right(t, column);
+}
+
+static size_t
+n_rows(const struct table *t)
+{
+	return (t->cells.n + t->n_columns - 1) / t->n_columns;
+}
+
+/* The cell, or "" where the last row is short.  Row 0 is the headings. */
+static const char *
+cell_at(const struct table *t, size_t row, size_t column)
+{
+	size_t i;
+
+	if (!row)
+		return heading(t, column);
+	i = (row - 1) * t->n_columns + column;
+	return i < t->cells.n ? t->cells.items[i] : "";
+}
+
+/* Characters of UTF-8: all bytes but those that continue one. */
+static size_t
+width(const char *s)
+{
+	size_t n = 0;
+
+	for (; *s; s++)
+		n += ((unsigned char)*s & 0xc0) != 0x80;
+	return n;
+}
+
+static void
+put_blanks(size_t n, FILE *out)
+{
+	while (n--)
+		putc(' ', out);
+}
+
+/* Names come from files: nothing in them may steer a terminal. */
+static void
+put_printable(const char *s, FILE *out)
+{
+	for (; *s; s++) {
+		unsigned char c = (unsigned char)*s;
+
+		putc(c < 0x20 || c == 0x7f ? '?' : c, out);
+	}
+}
+
+static void
+print_row(const struct table *t, size_t row, const size_t *widths, FILE *out)
+{
+	size_t owed = 0; /* Blanks that are due before the next text. */
+
+	for (size_t i = 0; i < t->n_columns; i++) {
+		const char *cell = cell_at(t, row, i);
+		size_t pad = widths[i] - width(cell);
+
+		if (is_right(t, i))
+			owed += pad;
+		if (*cell) {
+			put_blanks(owed, out);
+			put_printable(cell, out);
+			owed = 0;
+		}
+		owed += is_right(t, i) ? 2 : pad + 2;
+	}
+	putc('\n', out);
+}
+
+void
+table_print(const struct table *t, FILE *out)
+{
+	size_t widths[TABLE_MAX_COLUMNS] = { 0 };
+
+	for (size_t row = 0; row <= n_rows(t); row++) {
+		for (size_t i = 0; i < t->n_columns; i++) {
+			size_t w = width(cell_at(t, row, i));
+
+			if (w > widths[i])
+				widths[i] = w;
+		}
+	}
+	for (size_t row = 0; row <= n_rows(t); row++)
+		print_row(t, row, widths, out);
+}
+
+/* RFC 4180: quoted if it holds a comma, a quote or a line end. */
+static void
+put_csv(const char *s, FILE *out)
+{
+	if (!s[strcspn(s, ",\"\r\n")]) {
+		fputs(s, out);
+		return;
+	}
+	putc('"', out);
+	for (; *s; s++) {
+		if (*s == '"')
+			putc('"', out);
+		putc(*s, out);
+	}
+	putc('"', out);
+}
+
+void
+table_print_csv(const struct table *t, FILE *out)
+{
+	for (size_t row = 0; row <= n_rows(t); row++) {
+		for (size_t i = 0; i < t->n_columns; i++) {
+			if (i)
+				putc(',', out);
+			put_csv(cell_at(t, row, i), out);
+		}
+		putc('\n', out);
+	}
+}
