@@ -27,12 +27,13 @@
 
 #include "lib/base/strbuf.h"
 
-#define TOPO_NONE         UINT32_MAX /* "No node", "no link". */
-#define TOPO_MAX_NODES    1000000
-#define TOPO_MAX_LINKS    8000000
-#define TOPO_MAX_NAME     63    /* Characters of a node or port name. */
-#define TOPO_MAX_SLOTS    1024  /* Of one host. */
-#define TOPO_MAX_TIER     16
+#define TOPO_NONE      UINT32_MAX /* "No node", "no link". */
+#define TOPO_MAX_NODES 1000000
+#define TOPO_MAX_LINKS 8000000
+#define TOPO_MAX_NAME  63   /* Characters of a node or port name. */
+#define TOPO_MAX_SLOTS 1024 /* Of one host. */
+#define TOPO_MAX_TIER  16
+#define TOPO_MAX_BPS   1e15 /* Of one link. */
 
 enum topo_kind {
 	TOPO_HOST,
@@ -40,17 +41,17 @@ enum topo_kind {
 };
 
 struct topo_node {
-	const char *name;    /* Borrowed from the snapshot; unique in it. */
+	const char *name; /* Borrowed from the snapshot; unique in it. */
 	enum topo_kind kind;
-	uint32_t tier;       /* 0 for hosts. */
-	uint32_t n_slots;    /* GPUs, or places for workers; 0 for switches. */
+	uint32_t tier;    /* 0 for hosts. */
+	uint32_t n_slots; /* GPUs, or places for workers; 0 for switches. */
 };
 
 struct topo_link {
-	uint32_t from, to;                /* Node ids. */
-	const char *from_port, *to_port;  /* Borrowed from the snapshot. */
-	uint32_t reverse;                 /* The other direction, or TOPO_NONE. */
-	double capacity_bps;              /* Above 0. */
+	uint32_t from, to;               /* Node ids. */
+	const char *from_port, *to_port; /* Borrowed from the snapshot. */
+	uint32_t reverse;                /* The other direction, or TOPO_NONE. */
+	double capacity_bps;             /* Above 0. */
 };
 
 struct topo;
@@ -71,10 +72,14 @@ int topo_builder_host(struct topo_builder *builder, const char *name, uint32_t n
 int topo_builder_switch(struct topo_builder *builder, const char *name, uint32_t tier,
 			uint32_t *ret_node);
 
+/* True for 1 to TOPO_MAX_NAME letters, digits and "._-/+@". */
+bool topo_name_is_valid(const char *name);
+
 /*
  * Adds a cable between two ports.  'forth_bps' is the capacity from a to b,
- * 'back_bps' that from b to a; a 0 leaves that direction out.  Returns 0,
- * -EEXIST if a port has a cable in that direction already, -EINVAL or -E2BIG.
+ * 'back_bps' that from b to a; a 0 leaves that direction out, and a later call
+ * for the same two ports may add it.  Returns 0, -EEXIST if a port has a cable
+ * in that direction already, -EINVAL or -E2BIG.
  */
 int topo_builder_cable(struct topo_builder *builder, uint32_t a, const char *a_port,
 		       uint32_t b, const char *b_port, double forth_bps,
@@ -100,6 +105,9 @@ const struct topo_link *topo_link(const struct topo *topo, uint32_t link);
 
 /* The hosts' node ids, ascending; '*ret_n' of them.  Borrowed. */
 const uint32_t *topo_hosts(const struct topo *topo, size_t *ret_n);
+
+/* Position of a host in topo_hosts(); TOPO_NONE for what is no host. */
+uint32_t topo_host_number(const struct topo *topo, uint32_t node);
 
 /* The links out of a node, ascending; '*ret_n' of them.  Borrowed. */
 const uint32_t *topo_links_out(const struct topo *topo, uint32_t node, size_t *ret_n);
