@@ -7,15 +7,27 @@
  *
  *	ring          W flows, host i to host i+1 mod W, of 2 (W-1)/W S each
  *	              (reduce-scatter, then all-gather: Patarasuk and Yuan 2009)
- *	tree          a binary tree; S up each edge (reduce) and S down
- *	              (broadcast): 2 (W-1) flows of S
+ *	tree          a balanced binary tree; S up each edge (reduce) and S down
+ *	              (broadcast): 2 (W-1) flows of S.  Subtrees are runs of the
+ *	              order below, so that few edges leave a rack
  *	all-to-all    W (W-1) flows of S/W, every host to every other
- *	hierarchical  a ring in each leaf (all-reduce), one leader a leaf in a
- *	              ring over the leaves, then a broadcast chain in each leaf:
- *	              2 (m-1)/m S within a leaf of m hosts, 2 (L-1)/L S between
- *	              the L leaders, S along each link of the chain
+ *	hierarchical  a ring in each leaf (all-reduce), one leader a leaf (its
+ *	              first host) in a ring over the leaves, then a broadcast chain
+ *	              from the leader in each leaf: m flows of 2 (m-1)/m S within a
+ *	              leaf of m hosts, L flows of 2 (L-1)/L S between the L leaders,
+ *	              and m-1 flows of S along each chain.  Of one leaf: the ring
  *
- * Rings are ordered by leaf, so that each rack has one flow out and one in.
+ * In all: ring 2 (W-1) S; tree 2 (W-1) S; all-to-all (W-1) S; hierarchical, with
+ * L > 1, 3 (W-L) S + 2 (L-1) S.  Flows that happen one after another, as the
+ * reduce and the broadcast, are both counted: this is what a host moves in one
+ * operation, not a rate.
+ *
+ * Hosts are ordered by leaf and then by id, so that a ring has one flow out of,
+ * and one into, each rack.
+ *
+ * Where every host of the job has R > 1 interfaces, each of these flows is cut
+ * into R equal ones that follow each other in the list: with consecutive source
+ * ports, one goes over each rail (see route.h).
  */
 #ifndef TOPOLOGY_COLLECTIVE_H
 #define TOPOLOGY_COLLECTIVE_H
@@ -37,6 +49,9 @@ enum collective {
 /* "ring", "tree", "all-to-all", "hierarchical"; NULL-terminated. */
 extern const char *const collective_names[N_COLLECTIVES + 1];
 
+/* Flows of one operation; more are refused before they are allocated. */
+#define COLLECTIVE_MAX_FLOWS 64000000
+
 struct collective_flow {
 	uint32_t source, destination; /* Host node ids; never equal. */
 	double bytes;
@@ -45,18 +60,25 @@ struct collective_flow {
 struct collective_flows {
 	struct collective_flow *flows; /* Owned. */
 	size_t n;
-	double nic_bytes; /* Largest sum out of, or into, any one host. */
+	uint32_t n_rails; /* R above; at least 1. */
+	/*
+	 * The largest sum out of, or into, any one host, divided by n_rails: what
+	 * the busiest interface sends or receives.
+	 */
+	double nic_bytes;
 };
 
 /*
- * Orders the 'n' host node ids at 'hosts' by leaf, then id, in place.
+ * Orders the 'n' host node ids at 'hosts' by leaf, then id, in place; hosts
+ * without a leaf come last.
  */
 void collective_order(const struct topo *topo, uint32_t *hosts, size_t n);
 
 /*
  * Makes the flows of one all-reduce of 'message_bytes' over 'hosts' (any
  * order, no host twice).  One host gives no flows.  Release with
- * collective_flows_fini().  Returns 0 or -EINVAL.
+ * collective_flows_fini().  Returns 0, -EINVAL for what is no host, a host
+ * twice or a message that is not above 0, or -E2BIG.
  */
 int collective_make(const struct topo *topo, enum collective kind,
 		    const uint32_t *hosts, size_t n_hosts, double message_bytes,
@@ -77,8 +99,8 @@ struct footprint {
 
 /*
  * Lays the flows on the fabric.  Flow number i uses source port
- * 'first_port' + i.  Release with footprint_fini().  Returns 0 or
- * -EHOSTUNREACH, then with the pair of hosts in 'ret_unreachable' (may be
+ * 'first_port' + i (modulo 65536).  Release with footprint_fini().  Returns 0
+ * or -EHOSTUNREACH, then with the pair of hosts in 'ret_unreachable' (may be
  * NULL).
  */
 int footprint_make(struct routes *routes, const struct collective_flows *flows,

@@ -1,19 +1,29 @@
 /*
  * route.h - which links a flow takes.
  *
- * Paths go up and then down the tiers, and are as short as that allows.  Where
- * several next links are equally short, one is chosen as a switch with ECMP
- * would: at each node, entry number
+ * Paths go up and then down the tiers, and are as short as that allows.  At the
+ * top at most one link between two switches of the same tier may be taken, so
+ * that leaves cabled to each other are served, too.  Hosts forward nothing.
+ *
+ * Where several next links are equally short, a switch chooses as ECMP does:
+ * entry number
  *
  *	rng_mix(rng_mix(seed ^ (source << 32 | destination)) + port * 2^32 + node) mod n
  *
  * of its n equally short links in ascending order of id, with source and
- * destination as host numbers (position in topo_hosts()) and 'port' the
- * flow's source port.  So the same flow always takes the same path, and
- * another port or seed another draw.
+ * destination as host numbers (position in topo_hosts()), 'port' the flow's
+ * source port, and 'node' the id of the switch.  So the same flow always takes
+ * the same path, and another port or seed is another draw.
+ *
+ * A host is no switch: a flow is sent to one interface of its destination, from
+ * one of its source, as collective libraries bind a channel to an interface.
+ * That is number 'port' mod n of the n links into the destination that are
+ * nearest to the source, and then number 'port' mod n of the n links out of the
+ * source that are nearest to that interface.  With rails, consecutive ports
+ * hence use one rail after the other, the same rail at both ends.
  *
  * Distances are kept per destination leaf and made on demand:
- * O(nodes + links) per new destination.
+ * O(switches + links between them) per new leaf.
  */
 #ifndef TOPOLOGY_ROUTE_H
 #define TOPOLOGY_ROUTE_H
@@ -30,9 +40,13 @@ struct routes;
 struct routes *routes_new(struct topo *topo, uint64_t seed);
 void routes_free(struct routes *routes); /* Accepts NULL. */
 
+/* Number of links of the fabric. */
+uint32_t routes_n_links(const struct routes *routes);
+
 /*
  * Gives the flow from host 'source' to host 'destination' (node ids) with
- * source port 'port' an explicit path of 'n' links, instead of ECMP.  Returns
+ * source port 'port' an explicit path of 'n' links, instead of ECMP.  It need
+ * not be short, nor go up and down; a second pin replaces the first.  Returns
  * 0 or -EINVAL if that is no path between them.
  */
 int routes_pin(struct routes *routes, uint32_t source, uint32_t destination,
@@ -45,6 +59,9 @@ int routes_pin(struct routes *routes, uint32_t source, uint32_t destination,
  */
 int routes_path(struct routes *routes, uint32_t source, uint32_t destination,
 		uint16_t port, uint32_t *ret_links, size_t *ret_n);
+
+/* Number of links of a shortest up-down path, 0 if there is none. */
+size_t routes_n_hops(struct routes *routes, uint32_t source, uint32_t destination);
 
 /*
  * Number of equally short up-down paths between two hosts, 0 if none.  A double,

@@ -1,0 +1,291 @@
+#include "topology/collective.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/vec.h"
+#include "topology/route.h"
+#include "topology/topo.h"
+
+const char *const collective_names[N_COLLECTIVES + 1] = {
+	"ring", "tree", "all-to-all", "hierarchical", NULL,
+};
+
+/* The flows being made, before they are cut into rails. */
+struct maker {
+	const uint32_t *hosts; /* Ordered. */
+	size_t n_hosts;
+	VEC(struct collective_flow) flows;
+};
+
+static int
+compare_by_leaf(const void *a, const void *b, void *ctx)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	uint32_t x_leaf = topo_leaf_of(ctx, x), y_leaf = topo_leaf_of(ctx, y);
+
+	if (x_leaf != y_leaf)
+		return x_leaf < y_leaf ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+void
+collective_order(const struct topo *topo, uint32_t *hosts, size_t n)
+{
+	if (n > 1)
+		qsort_r(hosts, n, sizeof *hosts, compare_by_leaf, (void *)topo);
+}
+
+static void
+add_flow(struct maker *m, uint32_t source, uint32_t destination, double bytes)
+{
+	vec_push(&m->flows, ((struct collective_flow){ source, destination, bytes }));
+}
+
+static void
+make_ring(struct maker *m, const uint32_t *hosts, size_t n, double message_bytes)
+{
+	double bytes = 2 * (double)(n - 1) / (double)n * message_bytes;
+
+	for (size_t i = 0; n > 1 && i < n; i++)
+		add_flow(m, hosts[i], hosts[(i + 1) % n], bytes);
+}
+
+/*
+ * The tree over hosts [first, end): the middle one is its root, and both sides are
+ * trees likewise.  Depth is log2 of the number of hosts.  Returns the root.
+ */
+static size_t
+make_tree(struct maker *m, size_t first, size_t end, double message_bytes)
+{
+	size_t middle = first + (end - first) / 2;
+	const size_t sides[2][2] = { { first, middle }, { middle + 1, end } };
+
+	for (int i = 0; i < 2; i++) {
+		size_t child;
+
+		if (sides[i][0] >= sides[i][1])
+			continue;
+		child = make_tree(m, sides[i][0], sides[i][1], message_bytes);
+		add_flow(m, m->hosts[child], m->hosts[middle], message_bytes);
+		add_flow(m, m->hosts[middle], m->hosts[child], message_bytes);
+	}
+	return middle;
+}
+
+static void
+make_all_to_all(struct maker *m, double message_bytes)
+{
+	double bytes = message_bytes / (double)m->n_hosts;
+
+	for (size_t i = 0; i < m->n_hosts; i++) {
+		for (size_t j = 0; j < m->n_hosts; j++) {
+			if (i != j)
+				add_flow(m, m->hosts[i], m->hosts[j], bytes);
+		}
+	}
+}
+
+static void
+make_hierarchical(struct maker *m, const struct topo *topo, double message_bytes)
+{
+	VEC(uint32_t) leaders = VEC_EMPTY;
+	VEC(size_t) firsts = VEC_EMPTY;
+	size_t n = m->n_hosts;
+
+	for (size_t i = 0; i < n; i++) {
+		if (i == 0 || topo_leaf_of(topo, m->hosts[i]) !=
+				      topo_leaf_of(topo, m->hosts[i - 1])) {
+			vec_push(&leaders, m->hosts[i]);
+			vec_push(&firsts, i);
+		}
+	}
+	vec_push(&firsts, n);
+	for (size_t k = 0; k < leaders.n; k++)
+		make_ring(m, m->hosts + firsts.items[k],
+			  firsts.items[k + 1] - firsts.items[k], message_bytes);
+	make_ring(m, leaders.items, leaders.n, message_bytes);
+	for (size_t k = 0; leaders.n > 1 && k < leaders.n; k++) {
+		for (size_t i = firsts.items[k]; i + 1 < firsts.items[k + 1]; i++)
+			add_flow(m, m->hosts[i], m->hosts[i + 1], message_bytes);
+	}
+	vec_free(&leaders);
+	vec_free(&firsts);
+}
+
+/* The fewest interfaces of any of the hosts, at least 1. */
+static uint32_t
+fewest_interfaces(const struct topo *topo, const uint32_t *hosts, size_t n)
+{
+	size_t fewest = SIZE_MAX;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t n_out;
+
+		topo_links_out(topo, hosts[i], &n_out);
+		if (n_out < fewest)
+			fewest = n_out;
+	}
+	return fewest < 1 || n == 0 ? 1 : (uint32_t)fewest;
+}
+
+/* The largest sum out of, or into, any one host. */
+static double
+largest_sum(const struct topo *topo, const struct collective_flow *flows, size_t n)
+{
+	double *sums = xcalloc((size_t)topo_n_hosts(topo) * 2 + 1, sizeof *sums);
+	double largest = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t source = topo_host_number(topo, flows[i].source);
+		size_t destination = topo_host_number(topo, flows[i].destination);
+
+		sums[2 * source] += flows[i].bytes;
+		sums[2 * destination + 1] += flows[i].bytes;
+		largest = fmax(largest,
+			       fmax(sums[2 * source], sums[2 * destination + 1]));
+	}
+	free(sums);
+	return largest;
+}
+
+/* True for one host or more, all of them hosts, sorted so that twins are neighbours. */
+static bool
+hosts_are_valid(const struct topo *topo, const uint32_t *hosts, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (topo_host_number(topo, hosts[i]) == TOPO_NONE ||
+		    (i > 0 && hosts[i] == hosts[i - 1]))
+			return false;
+	}
+	return n > 0;
+}
+
+/* An upper bound of the flows before cutting. */
+static double
+bound_of_flows(enum collective kind, size_t n_hosts)
+{
+	double n = (double)n_hosts;
+
+	return kind == COLLECTIVE_ALL_TO_ALL ? n * n : 3 * n;
+}
+
+int
+collective_make(const struct topo *topo, enum collective kind, const uint32_t *hosts,
+		size_t n_hosts, double message_bytes,
+		struct collective_flows *ret_flows)
+{
+	struct maker m = { .n_hosts = n_hosts };
+	struct collective_flow *cut;
+	uint32_t *ordered, n_rails;
+	int r = -EINVAL;
+
+	if (kind >= N_COLLECTIVES || !(message_bytes > 0) || !isfinite(message_bytes) ||
+	    n_hosts > topo_n_hosts(topo))
+		return -EINVAL;
+	m.hosts = ordered = xmemdup(hosts, n_hosts, sizeof *hosts);
+	collective_order(topo, ordered, n_hosts);
+	if (!hosts_are_valid(topo, ordered, n_hosts))
+		goto out;
+	n_rails = fewest_interfaces(topo, ordered, n_hosts);
+	r = -E2BIG;
+	if (bound_of_flows(kind, n_hosts) * n_rails > COLLECTIVE_MAX_FLOWS)
+		goto out;
+	if (kind == COLLECTIVE_RING)
+		make_ring(&m, ordered, n_hosts, message_bytes);
+	else if (kind == COLLECTIVE_TREE)
+		make_tree(&m, 0, n_hosts, message_bytes);
+	else if (kind == COLLECTIVE_ALL_TO_ALL)
+		make_all_to_all(&m, message_bytes);
+	else
+		make_hierarchical(&m, topo, message_bytes);
+	ret_flows->nic_bytes = largest_sum(topo, m.flows.items, m.flows.n) / n_rails;
+	cut = xcalloc(m.flows.n * n_rails + 1, sizeof *cut);
+	for (size_t i = 0; i < m.flows.n * n_rails; i++) {
+		cut[i] = m.flows.items[i / n_rails];
+		cut[i].bytes /= n_rails;
+	}
+	ret_flows->flows = cut;
+	ret_flows->n = m.flows.n * n_rails;
+	ret_flows->n_rails = n_rails;
+	r = 0;
+out:
+	vec_free(&m.flows);
+	free(ordered);
+	return r;
+}
+
+void
+collective_flows_fini(struct collective_flows *flows)
+{
+	free(flows->flows);
+	flows->flows = NULL;
+	flows->n = 0;
+}
+
+static int
+compare_links(const void *a, const void *b)
+{
+	uint32_t x = ((const struct footprint_entry *)a)->link;
+	uint32_t y = ((const struct footprint_entry *)b)->link;
+
+	return x < y ? -1 : x > y;
+}
+
+int
+footprint_make(struct routes *routes, const struct collective_flows *flows,
+	       uint16_t first_port, struct footprint *ret_footprint,
+	       uint32_t ret_unreachable[2])
+{
+	VEC(struct footprint_entry) entries = VEC_EMPTY;
+	/* A link: its place in 'entries' plus one, or 0. */
+	uint32_t *places = xcalloc((size_t)routes_n_links(routes) + 1, sizeof *places);
+	int r = 0;
+
+	for (size_t i = 0; i < flows->n; i++) {
+		const struct collective_flow *flow = &flows->flows[i];
+		uint32_t links[ROUTE_MAX_HOPS];
+		size_t n_links;
+
+		r = routes_path(routes, flow->source, flow->destination,
+				(uint16_t)(first_port + i), links, &n_links);
+		if (r < 0) {
+			if (ret_unreachable) {
+				ret_unreachable[0] = flow->source;
+				ret_unreachable[1] = flow->destination;
+			}
+			vec_free(&entries);
+			goto out;
+		}
+		for (size_t j = 0; j < n_links; j++) {
+			struct footprint_entry *e;
+
+			if (!places[links[j]]) {
+				vec_push(&entries,
+					 ((struct footprint_entry){ links[j], 0, 0 }));
+				places[links[j]] = (uint32_t)entries.n;
+			}
+			e = &entries.items[places[links[j]] - 1];
+			e->factor += flow->bytes / flows->nic_bytes;
+			e->n_flows++;
+		}
+	}
+	if (entries.n > 1)
+		qsort(entries.items, entries.n, sizeof *entries.items, compare_links);
+	ret_footprint->entries = entries.items;
+	ret_footprint->n = entries.n;
+out:
+	free(places);
+	return r;
+}
+
+void
+footprint_fini(struct footprint *footprint)
+{
+	free(footprint->entries);
+	footprint->entries = NULL;
+	footprint->n = 0;
+}

@@ -1,0 +1,516 @@
+/*
+ * route.c - up-down shortest paths.
+ *
+ * For every destination leaf t two distances are kept for each switch v, in
+ * links to t:
+ *
+ *	down(v) = 0 if v = t, else min over links v > w down a tier of 1 + down(w)
+ *	all(v)  = min(down(v), min over links v > w within a tier of 1 + down(w),
+ *	              min over links v > w up a tier of 1 + all(w))
+ *
+ * down() follows in one pass over the switches by ascending tier, all() in one by
+ * descending tier, since each needs only lower, or only higher, tiers.
+ */
+#include "topology/route.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/rng.h"
+#include "lib/base/vec.h"
+#include "topology/topo.h"
+
+#define FAR 255 /* As a distance: no path. */
+
+/* Distances to one leaf, by switch number. */
+struct route_table {
+	uint8_t *down; /* Owned, together with 'all'. */
+	uint8_t *all;
+};
+
+struct route_hop {
+	uint32_t link, to; /* 'to' is a switch number. */
+};
+
+struct route_pin {
+	uint32_t source, destination;
+	uint16_t port;
+	size_t n;
+	uint32_t *links; /* Owned. */
+};
+
+struct routes {
+	struct topo *topo; /* One reference. */
+	uint64_t seed;
+	uint32_t n_switches;
+	uint32_t *switches;         /* Owned.  Node ids by switch number. */
+	uint8_t *tiers;             /* Owned.  By switch number. */
+	uint32_t *switch_numbers;   /* Owned.  By node id; TOPO_NONE for hosts. */
+	uint32_t *by_tier;          /* Owned.  Switch numbers by ascending tier. */
+	uint32_t *hop_first;        /* Owned.  n_switches + 1. */
+	struct route_hop *hops;     /* Owned.  Between switches, by link id. */
+	uint32_t *in_first;         /* Owned.  n_hosts + 1. */
+	uint32_t *in_links;         /* Owned.  Into host i: [first[i], first[i + 1]). */
+	struct route_table *tables; /* Owned.  By switch number; made on demand. */
+	VEC(struct route_pin) pins;
+};
+
+/* Numbers the switches, and sorts them by tier (counting sort). */
+static void
+index_switches(struct routes *r)
+{
+	uint32_t n_nodes = topo_n_nodes(r->topo);
+	uint32_t first[TOPO_MAX_TIER + 2] = { 0 };
+
+	r->switches = xcalloc((size_t)n_nodes + 1, sizeof *r->switches);
+	r->switch_numbers = xcalloc((size_t)n_nodes + 1, sizeof *r->switch_numbers);
+	r->tiers = xcalloc((size_t)n_nodes + 1, sizeof *r->tiers);
+	for (uint32_t i = 0; i < n_nodes; i++) {
+		const struct topo_node *node = topo_node(r->topo, i);
+
+		r->switch_numbers[i] = TOPO_NONE;
+		if (node->kind != TOPO_SWITCH)
+			continue;
+		r->switch_numbers[i] = r->n_switches;
+		r->tiers[r->n_switches] = (uint8_t)node->tier;
+		r->switches[r->n_switches++] = i;
+		first[node->tier + 1]++;
+	}
+	for (uint32_t t = 0; t <= TOPO_MAX_TIER; t++)
+		first[t + 1] += first[t];
+	r->by_tier = xcalloc((size_t)r->n_switches + 1, sizeof *r->by_tier);
+	for (uint32_t i = 0; i < r->n_switches; i++)
+		r->by_tier[first[r->tiers[i]]++] = i;
+}
+
+static void
+index_hops(struct routes *r)
+{
+	size_t n = 0;
+
+	r->hop_first = xcalloc((size_t)r->n_switches + 1, sizeof *r->hop_first);
+	r->hops = xcalloc((size_t)topo_n_links(r->topo) + 1, sizeof *r->hops);
+	for (uint32_t i = 0; i < r->n_switches; i++) {
+		size_t n_out;
+		const uint32_t *out = topo_links_out(r->topo, r->switches[i], &n_out);
+
+		for (size_t j = 0; j < n_out; j++) {
+			uint32_t to = r->switch_numbers[topo_link(r->topo, out[j])->to];
+
+			if (to != TOPO_NONE)
+				r->hops[n++] = (struct route_hop){ out[j], to };
+		}
+		r->hop_first[i + 1] = (uint32_t)n;
+	}
+	r->hops = xreallocarray(r->hops, n + 1, sizeof *r->hops);
+}
+
+/* The links into each host, ascending. */
+static void
+index_host_links(struct routes *r)
+{
+	uint32_t n_hosts = topo_n_hosts(r->topo), n_links = topo_n_links(r->topo);
+	uint32_t *next;
+
+	r->in_first = xcalloc((size_t)n_hosts + 1, sizeof *r->in_first);
+	for (uint32_t i = 0; i < n_links; i++) {
+		uint32_t host = topo_host_number(r->topo, topo_link(r->topo, i)->to);
+
+		if (host != TOPO_NONE)
+			r->in_first[host + 1]++;
+	}
+	for (uint32_t i = 0; i < n_hosts; i++)
+		r->in_first[i + 1] += r->in_first[i];
+	r->in_links = xcalloc((size_t)r->in_first[n_hosts] + 1, sizeof *r->in_links);
+	next = xmemdup(r->in_first, (size_t)n_hosts + 1, sizeof *next);
+	for (uint32_t i = 0; i < n_links; i++) {
+		uint32_t host = topo_host_number(r->topo, topo_link(r->topo, i)->to);
+
+		if (host != TOPO_NONE)
+			r->in_links[next[host]++] = i;
+	}
+	free(next);
+}
+
+struct routes *
+routes_new(struct topo *topo, uint64_t seed)
+{
+	struct routes *r = xcalloc(1, sizeof *r);
+
+	r->topo = topo_ref(topo);
+	r->seed = seed;
+	index_switches(r);
+	index_hops(r);
+	index_host_links(r);
+	r->tables = xcalloc((size_t)r->n_switches + 1, sizeof *r->tables);
+	return r;
+}
+
+void
+routes_free(struct routes *r)
+{
+	if (!r)
+		return;
+	for (uint32_t i = 0; i < r->n_switches; i++)
+		free(r->tables[i].down);
+	for (size_t i = 0; i < r->pins.n; i++)
+		free(r->pins.items[i].links);
+	vec_free(&r->pins);
+	free(r->tables);
+	free(r->in_links);
+	free(r->in_first);
+	free(r->hops);
+	free(r->hop_first);
+	free(r->by_tier);
+	free(r->switch_numbers);
+	free(r->tiers);
+	free(r->switches);
+	topo_unref(r->topo);
+	free(r);
+}
+
+uint32_t
+routes_n_links(const struct routes *r)
+{
+	return topo_n_links(r->topo);
+}
+
+static uint8_t
+nearer(uint8_t best, uint8_t beyond)
+{
+	return beyond != FAR && beyond + 1 < best ? (uint8_t)(beyond + 1) : best;
+}
+
+/* The distances to the leaf of that switch number. */
+static const struct route_table *
+table_to(struct routes *r, uint32_t leaf)
+{
+	struct route_table *t = &r->tables[leaf];
+
+	if (t->down)
+		return t;
+	t->down = xcalloc(2, r->n_switches);
+	t->all = t->down + r->n_switches;
+	memset(t->down, FAR, (size_t)2 * r->n_switches);
+	t->down[leaf] = 0;
+	for (uint32_t i = 0; i < r->n_switches; i++) {
+		uint32_t v = r->by_tier[i], tier = r->tiers[v];
+
+		for (uint32_t j = r->hop_first[v]; j < r->hop_first[v + 1]; j++) {
+			uint32_t w = r->hops[j].to;
+
+			if (r->tiers[w] < tier)
+				t->down[v] = nearer(t->down[v], t->down[w]);
+		}
+	}
+	for (uint32_t i = r->n_switches; i-- > 0;) {
+		uint32_t v = r->by_tier[i], tier = r->tiers[v];
+
+		t->all[v] = t->down[v];
+		for (uint32_t j = r->hop_first[v]; j < r->hop_first[v + 1]; j++) {
+			uint32_t w = r->hops[j].to, w_tier = r->tiers[w];
+
+			if (w_tier == tier)
+				t->all[v] = nearer(t->all[v], t->down[w]);
+			else if (w_tier > tier)
+				t->all[v] = nearer(t->all[v], t->all[w]);
+		}
+	}
+	return t;
+}
+
+/*
+ * True if 'hop' from switch 'v' lies on a shortest path.  'is_up' says whether
+ * the path has only gone up so far, and is changed to what holds after the hop.
+ */
+static bool
+hop_is_short(const struct routes *r, const struct route_table *t, uint32_t v,
+	     const struct route_hop *hop, bool *is_up)
+{
+	uint32_t tier = r->tiers[v], w_tier = r->tiers[hop->to];
+	uint8_t left = *is_up ? t->all[v] : t->down[v];
+	uint8_t beyond;
+
+	if (w_tier >= tier && !*is_up)
+		return false;
+	*is_up = w_tier > tier;
+	beyond = *is_up ? t->all[hop->to] : t->down[hop->to];
+	return beyond != FAR && beyond + 1 == left;
+}
+
+/* Links from host 'source' over the link 'in' to its host; FAR if none. */
+static unsigned
+hops_over(struct routes *r, uint32_t source, uint32_t in)
+{
+	uint32_t last = topo_link(r->topo, in)->from;
+	const struct route_table *t;
+	const uint32_t *out;
+	size_t n_out;
+	unsigned best = FAR;
+
+	if (last == source)
+		return 1;
+	if (r->switch_numbers[last] == TOPO_NONE)
+		return FAR;
+	t = table_to(r, r->switch_numbers[last]);
+	out = topo_links_out(r->topo, source, &n_out);
+	for (size_t i = 0; i < n_out; i++) {
+		uint32_t v = r->switch_numbers[topo_link(r->topo, out[i])->to];
+
+		if (v != TOPO_NONE && t->all[v] != FAR && t->all[v] + 2u < best)
+			best = t->all[v] + 2u;
+	}
+	return best;
+}
+
+/*
+ * The least hops from host to host, and in '*ret_n' the number of links into
+ * the destination over which that can be done.
+ */
+static unsigned
+hops_between(struct routes *r, uint32_t source, uint32_t destination, size_t *ret_n)
+{
+	uint32_t host = topo_host_number(r->topo, destination);
+	unsigned best = FAR;
+
+	*ret_n = 0;
+	for (uint32_t i = r->in_first[host]; i < r->in_first[host + 1]; i++) {
+		unsigned hops = hops_over(r, source, r->in_links[i]);
+
+		if (hops < best) {
+			best = hops;
+			*ret_n = 0;
+		}
+		*ret_n += hops == best && hops != FAR;
+	}
+	return best;
+}
+
+/* Number 'port' mod n of the links into 'destination' that are 'hops' away. */
+static uint32_t
+choose_in(struct routes *r, uint32_t source, uint32_t destination, unsigned hops,
+	  size_t n, uint16_t port)
+{
+	uint32_t i = r->in_first[topo_host_number(r->topo, destination)];
+	size_t left = port % n;
+
+	for (;; i++) {
+		if (hops_over(r, source, r->in_links[i]) == hops && left-- == 0)
+			return r->in_links[i];
+	}
+}
+
+/* Number 'port' mod n of the links out of 'source' to switches 'left' away. */
+static uint32_t
+choose_out(const struct routes *r, const struct route_table *t, uint32_t source,
+	   unsigned left, uint16_t port)
+{
+	size_t n_out, n = 0;
+	const uint32_t *out = topo_links_out(r->topo, source, &n_out);
+	uint32_t v;
+
+	for (size_t i = 0; i < n_out; i++) {
+		v = r->switch_numbers[topo_link(r->topo, out[i])->to];
+		n += v != TOPO_NONE && t->all[v] == left;
+	}
+	n = port % n;
+	for (size_t i = 0;; i++) {
+		v = r->switch_numbers[topo_link(r->topo, out[i])->to];
+		if (v != TOPO_NONE && t->all[v] == left && n-- == 0)
+			return out[i];
+	}
+}
+
+/* The link that ECMP takes from switch 'v'; there is one. */
+static const struct route_hop *
+choose_hop(const struct routes *r, const struct route_table *t, uint32_t v,
+	   uint64_t hash, uint16_t port, bool *is_up)
+{
+	const struct route_hop *hops = r->hops;
+	uint64_t n = 0;
+
+	for (uint32_t i = r->hop_first[v]; i < r->hop_first[v + 1]; i++) {
+		bool up = *is_up;
+
+		n += hop_is_short(r, t, v, &hops[i], &up);
+	}
+	n = rng_mix(hash + ((uint64_t)port << 32) + r->switches[v]) % n;
+	for (uint32_t i = r->hop_first[v];; i++) {
+		bool up = *is_up;
+
+		if (hop_is_short(r, t, v, &hops[i], &up) && n-- == 0) {
+			*is_up = up;
+			return &hops[i];
+		}
+	}
+}
+
+static const struct route_pin *
+find_pin(const struct routes *r, uint32_t source, uint32_t destination, uint16_t port)
+{
+	for (size_t i = 0; i < r->pins.n; i++) {
+		const struct route_pin *pin = &r->pins.items[i];
+
+		if (pin->source == source && pin->destination == destination &&
+		    pin->port == port)
+			return pin;
+	}
+	return NULL;
+}
+
+int
+routes_path(struct routes *r, uint32_t source, uint32_t destination, uint16_t port,
+	    uint32_t *ret_links, size_t *ret_n)
+{
+	uint32_t from = topo_host_number(r->topo, source);
+	uint32_t to = topo_host_number(r->topo, destination);
+	uint64_t hash = rng_mix(r->seed ^ ((uint64_t)from << 32 | to));
+	const struct route_pin *pin;
+	const struct route_table *t;
+	bool is_up = true;
+	unsigned hops;
+	uint32_t in, v;
+	size_t n;
+
+	if (from == TOPO_NONE || to == TOPO_NONE)
+		return -EINVAL;
+	if (source == destination) {
+		*ret_n = 0;
+		return 0;
+	}
+	pin = find_pin(r, source, destination, port);
+	if (pin) {
+		memcpy(ret_links, pin->links, pin->n * sizeof *pin->links);
+		*ret_n = pin->n;
+		return 0;
+	}
+	hops = hops_between(r, source, destination, &n);
+	if (hops == FAR)
+		return -EHOSTUNREACH;
+	in = choose_in(r, source, destination, hops, n, port);
+	*ret_n = hops;
+	ret_links[hops - 1] = in;
+	if (hops == 1)
+		return 0;
+	t = table_to(r, r->switch_numbers[topo_link(r->topo, in)->from]);
+	ret_links[0] = choose_out(r, t, source, hops - 2, port);
+	v = r->switch_numbers[topo_link(r->topo, ret_links[0])->to];
+	for (unsigned i = 1; i < hops - 1; i++) {
+		const struct route_hop *hop = choose_hop(r, t, v, hash, port, &is_up);
+
+		ret_links[i] = hop->link;
+		v = hop->to;
+	}
+	return 0;
+}
+
+int
+routes_pin(struct routes *r, uint32_t source, uint32_t destination, uint16_t port,
+	   const uint32_t *links, size_t n)
+{
+	struct route_pin *old;
+	struct route_pin pin = { source, destination, port, n, NULL };
+	uint32_t at = source;
+
+	if (topo_host_number(r->topo, source) == TOPO_NONE ||
+	    topo_host_number(r->topo, destination) == TOPO_NONE ||
+	    source == destination || n < 1 || n > ROUTE_MAX_HOPS)
+		return -EINVAL;
+	for (size_t i = 0; i < n; i++) {
+		if (links[i] >= topo_n_links(r->topo) ||
+		    topo_link(r->topo, links[i])->from != at)
+			return -EINVAL;
+		at = topo_link(r->topo, links[i])->to;
+	}
+	if (at != destination)
+		return -EINVAL;
+	pin.links = xmemdup(links, n, sizeof *links);
+	old = (struct route_pin *)find_pin(r, source, destination, port);
+	if (old) {
+		free(old->links);
+		*old = pin;
+	} else {
+		vec_push(&r->pins, pin);
+	}
+	return 0;
+}
+
+size_t
+routes_n_hops(struct routes *r, uint32_t source, uint32_t destination)
+{
+	unsigned hops;
+	size_t n;
+
+	if (topo_host_number(r->topo, source) == TOPO_NONE ||
+	    topo_host_number(r->topo, destination) == TOPO_NONE ||
+	    source == destination)
+		return 0;
+	hops = hops_between(r, source, destination, &n);
+	return hops == FAR ? 0 : hops;
+}
+
+/*
+ * Counts the shortest paths from every switch to the leaf of table 't': into
+ * 'n_all' those that may still go up, into 'n_down' those that may not.
+ */
+static void
+count_to_leaf(const struct routes *r, const struct route_table *t, double *n_down,
+	      double *n_all)
+{
+	for (int pass = 0; pass < 2; pass++) {
+		bool may_go_up = pass == 1;
+		double *counts = may_go_up ? n_all : n_down;
+
+		for (uint32_t i = 0; i < r->n_switches; i++) {
+			uint32_t v = r->by_tier[may_go_up ? r->n_switches - 1 - i : i];
+
+			counts[v] = (may_go_up ? t->all[v] : t->down[v]) == 0;
+			for (uint32_t j = r->hop_first[v]; j < r->hop_first[v + 1];
+			     j++) {
+				uint32_t w = r->hops[j].to;
+				bool is_up = may_go_up;
+
+				if (hop_is_short(r, t, v, &r->hops[j], &is_up))
+					counts[v] += is_up ? n_all[w] : n_down[w];
+			}
+		}
+	}
+}
+
+double
+routes_n_paths(struct routes *r, uint32_t source, uint32_t destination)
+{
+	double *counts, n_paths = 0;
+	uint32_t host = topo_host_number(r->topo, destination);
+	const uint32_t *out;
+	size_t n, n_out;
+	unsigned hops;
+
+	if (!routes_n_hops(r, source, destination))
+		return 0;
+	hops = hops_between(r, source, destination, &n);
+	if (hops == 1)
+		return (double)n;
+	counts = xcalloc((size_t)2 * r->n_switches, sizeof *counts);
+	out = topo_links_out(r->topo, source, &n_out);
+	for (uint32_t i = r->in_first[host]; i < r->in_first[host + 1]; i++) {
+		uint32_t last = topo_link(r->topo, r->in_links[i])->from;
+		const struct route_table *t;
+
+		if (hops_over(r, source, r->in_links[i]) != hops)
+			continue;
+		t = table_to(r, r->switch_numbers[last]);
+		count_to_leaf(r, t, counts, counts + r->n_switches);
+		for (size_t j = 0; j < n_out; j++) {
+			uint32_t v = r->switch_numbers[topo_link(r->topo, out[j])->to];
+
+			if (v != TOPO_NONE && t->all[v] == hops - 2)
+				n_paths += counts[r->n_switches + v];
+		}
+	}
+	free(counts);
+	return n_paths;
+}
