@@ -1,0 +1,107 @@
+/*
+ * gen.h - fabrics made from a few numbers.
+ *
+ * Nodes are numbered hosts first, then switches by tier, so host number i is node
+ * i and is called "h<i>".  Ports are "p0", "p1", ... at every node: a switch has
+ * its downward ports first, then its uplinks; cables between the same two
+ * nodes are neighbours.
+ *
+ * A 0 in an option means "not said": it takes the default named beside it or
+ * follows from the oversubscription, which is
+ *
+ *	capacity of a switch's downward ports / capacity of its uplinks
+ *
+ * Numbers that contradict each other are refused with a message that says what
+ * they come to.  All functions return 0 with a new snapshot, or -EINVAL or -E2BIG
+ * with 'err' filled.
+ */
+#ifndef TOPOLOGY_GEN_H
+#define TOPOLOGY_GEN_H
+
+#include <stdint.h>
+
+struct err;
+struct topo;
+
+#define GEN_DEFAULT_BPS 100e9 /* Of a host's interface. */
+
+struct gen_leaf_spine {
+	uint32_t n_leaves;       /* At least 1; no default. */
+	uint32_t hosts_per_leaf; /* At least 1; no default. */
+	uint32_t n_spines;       /* From the oversubscription (default 1:1). */
+	uint32_t n_parallel;     /* Cables from each leaf to each spine; 1. */
+	uint32_t n_slots;        /* Of a host; 1. */
+	double host_bps;         /* GEN_DEFAULT_BPS. */
+	double uplink_bps;       /* From the oversubscription, if that and
+				    * n_spines are said; else host_bps. */
+	double oversubscription; /* As it comes out of the others. */
+};
+
+/*
+ * Every leaf "leaf<i>" has a cable, or several, to every spine "spine<i>".
+ */
+int gen_leaf_spine(const struct gen_leaf_spine *options, struct topo **ret_topo,
+		   struct err *err);
+
+/*
+ * The fat tree of Al-Fares et al. (SIGCOMM 2008) from switches with k ports: k
+ * pods of k/2 leaves "leaf<i>" and k/2 aggregation switches "agg<i>", (k/2)^2
+ * cores "core<i>", k^3/4 hosts.  Aggregation switch j of a pod has cables to
+ * cores j k/2 to (j + 1) k/2 - 1.
+ */
+struct gen_fat_tree {
+	uint32_t k;              /* Even, at least 2; no default. */
+	uint32_t n_parallel;     /* Cables between the same two switches; 1. */
+	uint32_t n_slots;        /* Of a host; 1. */
+	double host_bps;         /* GEN_DEFAULT_BPS. */
+	double uplink_bps;       /* Of cables between switches; host_bps. */
+	double oversubscription; /* Of a leaf.  As it comes out of the others. */
+};
+
+int gen_fat_tree(const struct gen_fat_tree *options, struct topo **ret_topo,
+		 struct err *err);
+
+/*
+ * Groups of hosts with R interfaces each: interface r of all hosts of group g is
+ * on the rail switch "g<g>r<r>"; every rail switch has cables to every spine
+ * "spine<i>".  One group needs no spine.
+ */
+struct gen_rail {
+	uint32_t n_groups;        /* 1. */
+	uint32_t hosts_per_group; /* At least 1; no default. */
+	uint32_t n_rails;         /* Interfaces of a host; 8. */
+	uint32_t n_spines;        /* From the oversubscription (default 1:1),
+				    * and none for one group. */
+	uint32_t n_parallel;      /* Cables from rail switch to spine; 1. */
+	uint32_t n_slots;         /* Of a host; n_rails. */
+	double host_bps;          /* Of one interface; GEN_DEFAULT_BPS. */
+	double uplink_bps;        /* As of a leaf-spine. */
+	double oversubscription;  /* As it comes out of the others. */
+};
+
+int gen_rail(const struct gen_rail *options, struct topo **ret_topo, struct err *err);
+
+/*
+ * Pods of access switches "acc<i>" and aggregation switches "agg<i>", under
+ * cores "core<i>": every access switch has cables to every aggregation switch of
+ * its pod, and those have cables to every core.
+ */
+struct gen_three_tier {
+	uint32_t n_pods;                /* At least 1; no default. */
+	uint32_t access_per_pod;        /* At least 1; no default. */
+	uint32_t hosts_per_access;      /* At least 1; no default. */
+	uint32_t agg_per_pod;           /* 2. */
+	uint32_t n_cores;               /* 2. */
+	uint32_t n_parallel;            /* Cables between the same two switches; 1. */
+	uint32_t n_slots;               /* Of a host; 1. */
+	double host_bps;                /* GEN_DEFAULT_BPS. */
+	double access_uplink_bps;       /* From the access tier's oversubscription. */
+	double agg_uplink_bps;          /* From the aggregation's oversubscription. */
+	double access_oversubscription; /* 1, if the uplink is not said either. */
+	double agg_oversubscription;    /* 1, likewise. */
+};
+
+int gen_three_tier(const struct gen_three_tier *options, struct topo **ret_topo,
+		   struct err *err);
+
+#endif

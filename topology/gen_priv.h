@@ -1,0 +1,57 @@
+/*
+ * gen_priv.h - what the generators share.  Included by gen*.c only.
+ */
+#ifndef TOPOLOGY_GEN_PRIV_H
+#define TOPOLOGY_GEN_PRIV_H
+
+#include <stdint.h>
+
+struct err;
+struct topo_builder;
+
+/* One number of the options: what it is called, and what it may be. */
+struct gen_range {
+	const char *what;
+	uint32_t value, min, max;
+};
+
+/* Checks 'n' of them.  Returns 0 or -EINVAL. */
+int gen_check_ranges(const struct gen_range *ranges, int n, struct err *err);
+
+/* Checks that a rate is above 0 and at most TOPO_MAX_BPS. */
+int gen_check_bps(const char *what, double bps, struct err *err);
+
+/*
+ * Checks that a fabric of so many nodes and cables is possible, before anything
+ * is allocated.  Doubles, since products of options may be huge.
+ */
+int gen_check_size(double n_nodes, double n_cables, struct err *err);
+
+/* What a switch of one tier has below it, and how it goes up. */
+struct gen_uplinks {
+	const char *below;       /* "leaf". */
+	const char *above;       /* "spines". */
+	double down_bps;         /* Capacity of its downward ports. */
+	uint32_t n_parallel;     /* Cables to each switch above. */
+	double default_bps;      /* Of an uplink, if nothing else says it. */
+	uint32_t n_above;        /* Switches above it; 0: derived. */
+	double uplink_bps;       /* Of one cable; 0: derived. */
+	double oversubscription; /* 0: what comes out. */
+};
+
+/* Fills n_above and uplink_bps, or says why the numbers do not fit. */
+int gen_resolve(struct gen_uplinks *uplinks, struct err *err);
+
+/*
+ * Add 'n' nodes called 'prefix' and a number from 0; return the id of the
+ * first, which the others follow.  The sizes have been checked: they cannot fail.
+ */
+uint32_t gen_hosts(struct topo_builder *builder, uint32_t n, uint32_t n_slots);
+uint32_t gen_switches(struct topo_builder *builder, const char *prefix, uint32_t n,
+		      uint32_t tier);
+
+/* A full-duplex cable between ports "p<a_port>" and "p<z_port>". */
+void gen_cable(struct topo_builder *builder, uint32_t a, uint32_t a_port, uint32_t z,
+	       uint32_t z_port, double bps);
+
+#endif
