@@ -10,13 +10,14 @@
 
 #include "lib/base/alloc.h"
 
-static void
+void
 work_job_fini(struct work_job *job)
 {
 	free(job->name);
 	free(job->hosts);
 	free(job->segments);
 	profile_fini(&job->profile);
+	*job = (struct work_job){ 0 };
 }
 
 void
