@@ -1,0 +1,413 @@
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/rng.h"
+#include "tests/unit/test.h"
+#include "topology/gen.h"
+#include "topology/route.h"
+#include "topology/topo.h"
+
+/*
+ * The naive twin: a breadth-first search over (node, has the path turned down?)
+ * states from one source, which counts shortest paths as it goes.
+ */
+struct naive {
+	size_t *hops; /* SIZE_MAX: not reached.  State is 2 * node + turned. */
+	double *paths;
+};
+
+static bool
+step_is_allowed(const struct topo *topo, const struct topo_link *link, bool *turned,
+		uint32_t source)
+{
+	const struct topo_node *from = topo_node(topo, link->from);
+	const struct topo_node *to = topo_node(topo, link->to);
+
+	if (from->kind == TOPO_HOST && link->from != source)
+		return false;
+	if (to->tier > from->tier)
+		return !*turned;
+	if (to->tier == from->tier && *turned)
+		return false;
+	*turned = true;
+	return true;
+}
+
+static struct naive
+search(const struct topo *topo, uint32_t source)
+{
+	size_t n_states = 2 * (size_t)topo_n_nodes(topo), head = 0, tail = 0;
+	struct naive x = { xcalloc(n_states, sizeof(size_t)),
+			   xcalloc(n_states, sizeof(double)) };
+	uint32_t *queue = xcalloc(n_states, sizeof *queue);
+
+	for (size_t i = 0; i < n_states; i++)
+		x.hops[i] = SIZE_MAX;
+	x.hops[2 * source] = 0;
+	x.paths[2 * source] = 1;
+	queue[tail++] = 2 * source;
+	while (head < tail) {
+		uint32_t state = queue[head++];
+		size_t n;
+		const uint32_t *out = topo_links_out(topo, state / 2, &n);
+
+		for (size_t i = 0; i < n; i++) {
+			const struct topo_link *link = topo_link(topo, out[i]);
+			bool turned = state % 2;
+			uint32_t next;
+
+			if (!step_is_allowed(topo, link, &turned, source))
+				continue;
+			next = 2 * link->to + turned;
+			if (x.hops[next] == SIZE_MAX) {
+				x.hops[next] = x.hops[state] + 1;
+				queue[tail++] = next;
+			}
+			if (x.hops[next] == x.hops[state] + 1)
+				x.paths[next] += x.paths[state];
+		}
+	}
+	free(queue);
+	return x;
+}
+
+/* The path is one that step_is_allowed() lets pass, from source to destination. */
+static void
+assert_is_path(const struct topo *topo, uint32_t source, uint32_t destination,
+	       const uint32_t *links, size_t n)
+{
+	uint32_t at = source;
+	bool turned = false;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct topo_link *link = topo_link(topo, links[i]);
+
+		assert_int_equal(link->from, at);
+		assert_true(step_is_allowed(topo, link, &turned, source));
+		at = link->to;
+	}
+	assert_int_equal(at, destination);
+}
+
+static void
+assert_agrees_with_naive(struct topo *topo, uint64_t seed)
+{
+	struct routes *routes = routes_new(topo, seed);
+	size_t n_hosts;
+	const uint32_t *hosts = topo_hosts(topo, &n_hosts);
+
+	for (size_t i = 0; i < n_hosts; i++) {
+		struct naive x = search(topo, hosts[i]);
+
+		for (size_t j = 0; j < n_hosts; j++) {
+			uint32_t links[ROUTE_MAX_HOPS];
+			size_t want = x.hops[2 * hosts[j] + 1], n = 99;
+			uint16_t port = (uint16_t)(seed * 31 + i * 7 + j);
+			int r = routes_path(routes, hosts[i], hosts[j], port, links,
+					    &n);
+
+			if (i == j) {
+				assert_int_equal(r, 0);
+				assert_int_equal(n, 0);
+			} else if (want == SIZE_MAX) {
+				assert_int_equal(r, -EHOSTUNREACH);
+				assert_int_equal(
+					routes_n_hops(routes, hosts[i], hosts[j]), 0);
+				assert_near(routes_n_paths(routes, hosts[i], hosts[j]),
+					    0, 0);
+			} else {
+				assert_int_equal(r, 0);
+				assert_int_equal(n, want);
+				assert_int_equal(
+					routes_n_hops(routes, hosts[i], hosts[j]),
+					want);
+				assert_is_path(topo, hosts[i], hosts[j], links, n);
+				assert_near(routes_n_paths(routes, hosts[i], hosts[j]),
+					    x.paths[2 * hosts[j] + 1], 0);
+			}
+		}
+		free(x.hops);
+		free(x.paths);
+	}
+	routes_free(routes);
+}
+
+static struct topo *
+make_random(uint64_t seed)
+{
+	struct topo_builder *b = topo_builder_new("random");
+	struct rng rng;
+	uint32_t n_nodes, n_cables, id;
+	char name[16], port[2][16];
+
+	rng_init(&rng, seed);
+	n_nodes = 4 + (uint32_t)rng_below(&rng, 20);
+	n_cables = n_nodes + (uint32_t)rng_below(&rng, 3 * n_nodes);
+	for (uint32_t i = 0; i < n_nodes; i++) {
+		snprintf(name, sizeof name, "n%u", i);
+		if (rng_below(&rng, 5) < 2)
+			topo_builder_host(b, name, 1, &id);
+		else
+			topo_builder_switch(b, name, 1 + (uint32_t)rng_below(&rng, 4),
+					    &id);
+	}
+	for (uint32_t i = 0; i < n_cables; i++) {
+		double back_bps = rng_below(&rng, 6) ? 1e9 : 0;
+
+		snprintf(port[0], sizeof port[0], "a%u", i);
+		snprintf(port[1], sizeof port[1], "b%u", i);
+		/* A cable from a node to itself is refused, and so left out. */
+		(void)topo_builder_cable(b, (uint32_t)rng_below(&rng, n_nodes), port[0],
+					 (uint32_t)rng_below(&rng, n_nodes), port[1],
+					 1e9, back_bps);
+	}
+	return topo_builder_finish(b);
+}
+
+static void
+paths_are_the_shortest_up_down_ones_on_random_fabrics(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 0; seed < 400; seed++) {
+		struct topo *topo = make_random(seed);
+
+		assert_agrees_with_naive(topo, seed);
+		topo_unref(topo);
+	}
+}
+
+static void
+paths_are_the_shortest_up_down_ones_on_generated_fabrics(void **state)
+{
+	const struct gen_leaf_spine ls = {
+		.n_leaves = 3, .hosts_per_leaf = 4, .n_parallel = 2, .n_spines = 2
+	};
+	const struct gen_fat_tree ft = { .k = 4 };
+	const struct gen_rail rail = { .n_groups = 2,
+				       .hosts_per_group = 4,
+				       .n_rails = 3 };
+	struct topo *topo;
+
+	(void)state;
+	assert_int_equal(gen_leaf_spine(&ls, &topo, NULL), 0);
+	assert_agrees_with_naive(topo, 5);
+	topo_unref(topo);
+	assert_int_equal(gen_fat_tree(&ft, &topo, NULL), 0);
+	assert_agrees_with_naive(topo, 6);
+	topo_unref(topo);
+	assert_int_equal(gen_rail(&rail, &topo, NULL), 0);
+	assert_agrees_with_naive(topo, 7);
+	topo_unref(topo);
+}
+
+static void
+number_of_paths_multiplies_up_with_the_tiers(void **state)
+{
+	const struct gen_fat_tree o = { .k = 8, .n_parallel = 2 };
+	struct routes *routes;
+	struct topo *topo;
+
+	(void)state;
+	assert_int_equal(gen_fat_tree(&o, &topo, NULL), 0);
+	routes = routes_new(topo, 1);
+	assert_near(routes_n_paths(routes, 0, 1), 1, 0);
+	/* Another leaf of the pod: 4 aggregation switches, 2 cables up and 2 down. */
+	assert_near(routes_n_paths(routes, 0, 4), 4 * 2 * 2, 0);
+	/* Another pod: 16 cores, 2 cables on each of four hops. */
+	assert_near(routes_n_paths(routes, 0, 127), 16 * 16, 0);
+	routes_free(routes);
+	topo_unref(topo);
+}
+
+static void
+a_switch_chooses_by_the_stated_hash(void **state)
+{
+	const struct gen_leaf_spine o = { .n_leaves = 3,
+					  .hosts_per_leaf = 4,
+					  .n_spines = 7 };
+	const uint64_t seed = 42;
+	struct routes *routes;
+	struct topo *topo;
+	uint32_t links[ROUTE_MAX_HOPS];
+	size_t n;
+
+	(void)state;
+	assert_int_equal(gen_leaf_spine(&o, &topo, NULL), 0);
+	routes = routes_new(topo, seed);
+	for (uint32_t port = 0; port < 500; port++) {
+		uint32_t source = port % 4, destination = 4 + port % 8;
+		uint32_t leaf = topo_find_node(topo, "leaf0");
+		uint64_t hash =
+			rng_mix(rng_mix(seed ^ ((uint64_t)source << 32 | destination)) +
+				((uint64_t)port << 32) + leaf);
+		char spine[16];
+
+		assert_int_equal(routes_path(routes, source, destination,
+					     (uint16_t)port, links, &n),
+				 0);
+		assert_int_equal(n, 4);
+		snprintf(spine, sizeof spine, "spine%u", (unsigned)(hash % 7));
+		assert_string_equal(
+			topo_node(topo, topo_link(topo, links[1])->to)->name, spine);
+	}
+	routes_free(routes);
+	topo_unref(topo);
+}
+
+static void
+ports_spread_evenly_and_repeat_exactly(void **state)
+{
+	const struct gen_fat_tree o = { .k = 8 };
+
+	enum {
+		N_PORTS = 16000
+	};
+	struct routes *routes, *again, *other;
+	size_t hits[16] = { 0 }, n_moved = 0;
+	struct topo *topo;
+
+	(void)state;
+	assert_int_equal(gen_fat_tree(&o, &topo, NULL), 0);
+	routes = routes_new(topo, 9);
+	again = routes_new(topo, 9);
+	other = routes_new(topo, 10);
+	for (uint32_t port = 0; port < N_PORTS; port++) {
+		uint32_t a[ROUTE_MAX_HOPS], b[ROUTE_MAX_HOPS];
+		size_t n, m;
+
+		routes_path(routes, 0, 100, (uint16_t)port, a, &n);
+		routes_path(again, 0, 100, (uint16_t)port, b, &m);
+		assert_int_equal(n, 6);
+		assert_memory_equal(a, b, 6 * sizeof *a);
+		routes_path(other, 0, 100, (uint16_t)port, b, &m);
+		n_moved += memcmp(a, b, 6 * sizeof *a) != 0;
+		hits[atoi(topo_node(topo, topo_link(topo, a[2])->to)->name + 4)]++;
+	}
+	/* 16 cores, 1000 expected on each: six standard deviations are 184. */
+	for (int i = 0; i < 16; i++)
+		assert_in_range(hits[i], 816, 1184);
+	assert_true(n_moved > N_PORTS / 2);
+	routes_free(routes);
+	routes_free(again);
+	routes_free(other);
+	topo_unref(topo);
+}
+
+static void
+consecutive_ports_use_one_rail_after_the_other(void **state)
+{
+	const struct gen_rail o = { .n_groups = 2, .hosts_per_group = 4, .n_rails = 4 };
+	struct routes *routes;
+	struct topo *topo;
+
+	(void)state;
+	assert_int_equal(gen_rail(&o, &topo, NULL), 0);
+	routes = routes_new(topo, 3);
+	for (uint32_t destination = 1; destination < 8; destination++) {
+		for (uint16_t port = 0; port < 8; port++) {
+			uint32_t links[ROUTE_MAX_HOPS];
+			size_t n;
+			char rail[16];
+
+			snprintf(rail, sizeof rail, "p%u", port % 4u);
+			assert_int_equal(
+				routes_path(routes, 0, destination, port, links, &n),
+				0);
+			assert_int_equal(n, destination < 4 ? 2 : 4);
+			assert_string_equal(topo_link(topo, links[0])->from_port, rail);
+			assert_string_equal(topo_link(topo, links[n - 1])->to_port,
+					    rail);
+		}
+	}
+	routes_free(routes);
+	topo_unref(topo);
+}
+
+static void
+a_pin_overrides_ecmp_for_its_flow_alone(void **state)
+{
+	const struct gen_leaf_spine o = { .n_leaves = 2,
+					  .hosts_per_leaf = 1,
+					  .n_spines = 8 };
+	struct routes *routes;
+	struct topo *topo;
+	uint32_t pin[4], links[ROUTE_MAX_HOPS];
+	size_t n;
+
+	(void)state;
+	assert_int_equal(gen_leaf_spine(&o, &topo, NULL), 0);
+	routes = routes_new(topo, 0);
+	for (uint32_t spine = 0; spine < 8; spine++) {
+		char up[40], down[40];
+
+		snprintf(up, sizeof up, "leaf0:p%u>spine%u:p0", spine + 1, spine);
+		snprintf(down, sizeof down, "spine%u:p1>leaf1:p%u", spine, spine + 1);
+		pin[0] = topo_find_link(topo, "h0:p0>leaf0:p0");
+		pin[1] = topo_find_link(topo, up);
+		pin[2] = topo_find_link(topo, down);
+		pin[3] = topo_find_link(topo, "leaf1:p0>h1:p0");
+		assert_int_equal(routes_pin(routes, 0, 1, 5, pin, 4), 0);
+		assert_int_equal(routes_path(routes, 0, 1, 5, links, &n), 0);
+		assert_int_equal(n, 4);
+		assert_memory_equal(links, pin, sizeof pin);
+	}
+	routes_path(routes, 0, 1, 6, pin, &n);
+	routes_free(routes);
+	routes = routes_new(topo, 0);
+	routes_path(routes, 0, 1, 6, links, &n);
+	assert_memory_equal(links, pin, sizeof pin);
+	routes_free(routes);
+	topo_unref(topo);
+}
+
+static void
+a_pin_that_is_no_path_is_refused(void **state)
+{
+	const struct gen_leaf_spine o = { .n_leaves = 2, .hosts_per_leaf = 2 };
+	struct topo *topo;
+	struct routes *routes;
+	uint32_t links[ROUTE_MAX_HOPS], good[2];
+	size_t n;
+
+	(void)state;
+	assert_int_equal(gen_leaf_spine(&o, &topo, NULL), 0);
+	routes = routes_new(topo, 0);
+	assert_int_equal(routes_path(routes, 0, 1, 0, good, &n), 0);
+	assert_int_equal(n, 2);
+	assert_int_equal(routes_pin(routes, 0, 1, 0, good, 0), -EINVAL);
+	assert_int_equal(routes_pin(routes, 0, 1, 0, good, 1), -EINVAL);
+	assert_int_equal(routes_pin(routes, 1, 0, 0, good, 2), -EINVAL);
+	assert_int_equal(routes_pin(routes, 0, 2, 0, good, 2), -EINVAL);
+	assert_int_equal(routes_pin(routes, 0, 0, 0, good, 2), -EINVAL);
+	assert_int_equal(routes_pin(routes, 0, 99, 0, good, 2), -EINVAL);
+	links[0] = good[0];
+	links[1] = 4000000000u;
+	assert_int_equal(routes_pin(routes, 0, 1, 0, links, 2), -EINVAL);
+	assert_int_equal(routes_path(routes, 0, 4, 0, links, &n), -EINVAL);
+	assert_int_equal(routes_path(routes, 99, 0, 0, links, &n), -EINVAL);
+	routes_free(routes);
+	routes_free(NULL);
+	topo_unref(topo);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(paths_are_the_shortest_up_down_ones_on_random_fabrics),
+		cmocka_unit_test(
+			paths_are_the_shortest_up_down_ones_on_generated_fabrics),
+		cmocka_unit_test(number_of_paths_multiplies_up_with_the_tiers),
+		cmocka_unit_test(a_switch_chooses_by_the_stated_hash),
+		cmocka_unit_test(ports_spread_evenly_and_repeat_exactly),
+		cmocka_unit_test(consecutive_ports_use_one_rail_after_the_other),
+		cmocka_unit_test(a_pin_overrides_ecmp_for_its_flow_alone),
+		cmocka_unit_test(a_pin_that_is_no_path_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
