@@ -38,8 +38,8 @@ struct engine_flow {
 };
 
 struct engine_segment {
-	int64_t compute_ns;       /* 0: none. */
-	int64_t flows_offset_ns;  /* Flows start this long after the segment. */
+	int64_t compute_ns;              /* 0: none. */
+	int64_t flows_offset_ns;         /* Flows start this long after the segment. */
 	const struct engine_flow *flows; /* Borrowed as above. */
 	uint32_t n_flows;
 };
@@ -55,15 +55,15 @@ enum engine_pacing {
 
 struct engine_job {
 	const struct engine_segment *segments; /* Borrowed as above. */
-	uint32_t n_segments;     /* At least 1. */
-	int64_t arrival_ns;      /* Enters the system. */
+	uint32_t n_segments;                   /* At least 1. */
+	int64_t arrival_ns;                    /* Enters the system. */
 	int64_t shift_ns;        /* Delay of the first iteration after arrival. */
 	int64_t stop_ns;         /* Leaves then, also amid an iteration; or NEVER. */
 	uint64_t max_iterations; /* Leaves after so many; 0: unlimited. */
 	double jitter_frac;      /* Std deviation of each compute time, relative. */
 	enum engine_pacing pacing;
-	int64_t grid_ns;         /* Ideal iteration time, for REALIGN and GATE. */
-	double deadband_frac;    /* Of grid_ns; 0: CASSINI's 0.05. */
+	int64_t grid_ns;      /* Ideal iteration time, for REALIGN and GATE. */
+	double deadband_frac; /* Of grid_ns; 0: CASSINI's 0.05. */
 };
 
 /* Told as they happen, in time order; any may be NULL. */
@@ -83,32 +83,32 @@ struct engine_observer {
 struct engine_config {
 	const double *capacity_bps; /* Borrowed until engine_new() returns. */
 	uint32_t n_links;
-	uint64_t seed;              /* For jitter; one stream a job. */
-	bool measure_links;         /* Keep struct engine_link_stats; costs time. */
-	double mtu_bytes;           /* For ECN marks; 0: 4000. */
+	uint64_t seed;      /* For jitter; one stream a job. */
+	bool measure_links; /* Keep struct engine_link_stats; costs time. */
+	double mtu_bytes;   /* For ECN marks; 0: 4000. */
 	struct engine_observer observer;
 };
 
 /* What a link saw, if 'measure_links'. */
 struct engine_link_stats {
-	double bytes;              /* Carried. */
-	double busy_ns;            /* Time with any flow. */
-	double over_ns;            /* Time in which demand exceeded capacity. */
-	double job_ns;             /* Integral of the number of jobs at once. */
-	uint32_t max_jobs;         /* Largest number of jobs at once. */
-	double peak_bps;           /* Largest rate carried. */
-	double packets;            /* Bytes / MTU. */
-	double ecn_packets;        /* Estimated marks: see ecn.h. */
-	double max_queue_bytes;    /* Estimated: see ecn.h. */
+	double bytes;           /* Carried. */
+	double busy_ns;         /* Time with any flow. */
+	double over_ns;         /* Time in which demand exceeded capacity. */
+	double job_ns;          /* Integral of the number of jobs at once. */
+	uint32_t max_jobs;      /* Largest number of jobs at once. */
+	double peak_bps;        /* Largest rate carried. */
+	double packets;         /* Bytes / MTU. */
+	double ecn_packets;     /* Estimated marks: see ecn.h. */
+	double max_queue_bytes; /* Estimated: see ecn.h. */
 };
 
 struct engine_job_stats {
-	uint64_t n_iterations; /* Finished. */
-	double end_ns;         /* When it left; negative while it has not. */
-	uint64_t n_corrections;/* Waits ordered by the pacing. */
-	double waited_ns;      /* Their sum. */
-	double packets;        /* Sent; only if 'measure_links'. */
-	double ecn_packets;    /* Estimated marks on them; likewise. */
+	uint64_t n_iterations;  /* Finished. */
+	double end_ns;          /* When it left; negative while it has not. */
+	uint64_t n_corrections; /* Waits ordered by the pacing. */
+	double waited_ns;       /* Their sum. */
+	double packets;         /* Sent; only if 'measure_links'. */
+	double ecn_packets;     /* Estimated marks on them; likewise. */
 };
 
 struct engine *engine_new(const struct engine_config *config);

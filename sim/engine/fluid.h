@@ -1,0 +1,190 @@
+/*
+ * fluid.h - weighted max-min fair rates on links, kept up to date as flows come
+ * and go.
+ *
+ * The allocation.  Links l have a capacity C_l, flows f a cap c_f (their own
+ * limit, or the slowest link of their path, whichever is less) and a weight
+ * w_f.  The level of a flow is rate_f / w_f.  The allocation is the one for
+ * which every flow has a certificate: it is at its cap, or there is a link on
+ * its path that is full and on which no flow has a higher level.  That link is
+ * the flow's bottleneck.  There is exactly one such allocation.
+ *
+ * What makes it quick, none of it approximate:
+ *
+ * - A link over which the caps of all flows that could ever be there at once
+ *   sum to no more than its capacity can never bind: flows do not even list it
+ *   (it is not 'live').  A flow without live links never enters a solve.
+ * - Likewise a live link while the caps of the flows now on it fit ('hot' is
+ *   the opposite): it neither binds nor connects.
+ * - On an event only flows whose certificate can break are filled again, the
+ *   others being frozen; see fluid_solve.c.
+ * - A flow carries the time at which it will end; nothing of it is touched
+ *   until its rate changes.
+ *
+ * Rates are bits per second, times nanoseconds since the start.  This header
+ * is for the files of sim/engine (and tests); it opens its structs because
+ * engine and measurement read them on every event.
+ */
+#ifndef SIM_ENGINE_FLUID_H
+#define SIM_ENGINE_FLUID_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/vec.h"
+
+#define FLUID_NONE UINT32_MAX
+/* Two sums of capacities, or two levels, closer than this are the same. */
+#define FLUID_REL_TOL 1e-12
+
+/* The part of a flow that solves read; one cache line. */
+struct fluid_flow {
+	double rate_bps;  /* Now; 1 between start and the first solve. */
+	double level;     /* rate / weight; in a solve the new one. */
+	double cap_level; /* cap / weight. */
+	double weight;
+	uint32_t bottleneck; /* A link, or FLUID_NONE: at its cap. */
+	uint32_t mark;       /* Of the solve that last had it in its set. */
+	uint32_t first_hop;  /* In fluid.hops: its live links. */
+	uint32_t n_hops;
+	uint32_t owner; /* The job, for the caller. */
+	bool is_active;
+} __attribute__((aligned(64)));
+
+/* One live link of a flow. */
+struct fluid_hop {
+	uint32_t link;
+	uint32_t place; /* While active: index in the link's members. */
+};
+
+/* One active flow on a live link. */
+struct fluid_member {
+	uint32_t flow;
+	uint32_t hop; /* Index in fluid.hops of this flow and link. */
+};
+
+struct fluid_link {
+	double capacity_bps;
+	double capsum_bps; /* Caps of the active flows, each rounded up to 1 b/s. */
+	uint32_t first;    /* In fluid.members; only if live. */
+	uint32_t n_members;
+	uint32_t mark;   /* Of the solve for which 'slot' is right. */
+	uint32_t slot;   /* In the solve's own table of links. */
+	bool is_live;    /* Listed by its flows. */
+	bool can_exceed; /* The caps of all that could meet exceed it. */
+	bool is_hot;     /* capsum > capacity, as of the last solve. */
+	bool is_touched; /* Listed in fluid.touched. */
+} __attribute__((aligned(64)));
+
+/* A link in a solve: what the flows of the set may share. */
+struct fluid_slot {
+	double frozen_bps;       /* Sum of rates of frozen flows. */
+	double frozen_max_level; /* Of any frozen flow. */
+	double frozen_min_level; /* Of those whose bottleneck this is. */
+	double residual_bps;     /* Left for flows of the set not yet fixed. */
+	double weight_sum;       /* Of those. */
+	double level;            /* Highest level given to a flow of the set. */
+	uint32_t n_open;         /* Flows of the set not yet fixed. */
+	uint32_t link;
+	bool is_filled; /* Fixed flows at 'level' because it was full. */
+	bool is_stale;  /* To be scanned again: a member was pulled in. */
+};
+
+/* What stays as it was given; read when flows start, and for a rebuild. */
+struct fluid_spec {
+	double cap_bps;      /* Path and own limit; INFINITY: neither. */
+	double work;         /* bits * 1e9: nanoseconds at 1 b/s. */
+	uint32_t first_link; /* In fluid.paths. */
+	uint32_t n_links;
+	uint32_t group;  /* Flows of one owner in different groups never meet. */
+	bool is_retired; /* Will not start again. */
+};
+
+struct fluid {
+	struct fluid_link *links; /* Owned, n_links. */
+	uint32_t n_links;
+	bool keeps_all; /* All links are live: for measurement. */
+	bool is_stale;  /* Flows came or went: fluid_rebuild() is due. */
+	bool is_local;  /* Local re-solve; else whole components. */
+
+	uint32_t n_flows, flows_capacity;
+	struct fluid_flow *flows; /* Owned.  By flow id, as the next two. */
+	double *finish_ns;        /* Owned.  INFINITY while not active. */
+	struct fluid_spec *specs; /* Owned. */
+	VEC(uint32_t) paths;      /* All links of all flows. */
+	VEC(struct fluid_hop) hops;
+	VEC(struct fluid_member) members;
+	uint32_t n_active; /* Active flows with live links. */
+	uint32_t n_retired;
+
+	/* The batch that fluid_solve() will end. */
+	VEC(uint32_t) touched; /* Live links whose members changed. */
+	VEC(uint32_t) started; /* Flows; may also have stopped again. */
+
+	/* Scratch and result of a solve. */
+	uint32_t mark;
+	VEC(uint32_t) set; /* Flows filled again: result, for measurement. */
+	VEC(struct fluid_slot) slots;
+	VEC(double) shares;    /* By slot: residual / weight, or INFINITY. */
+	VEC(uint32_t) changed; /* Flows whose rate changed: result. */
+	uint64_t n_solves, n_set_sum, n_passes;
+};
+
+/* Borrows nothing.  'keeps_all' makes every link live. */
+void fluid_init(struct fluid *fl, const double *capacity_bps, uint32_t n_links,
+		bool keeps_all);
+void fluid_fini(struct fluid *fl);
+
+/*
+ * Adds a flow that may start later; it may be started after fluid_rebuild().
+ * Flows of one owner are added one after the other, ordered by group.
+ */
+uint32_t fluid_add_flow(struct fluid *fl, uint32_t owner, uint32_t group,
+			const uint32_t *links, uint32_t n_links, double bytes,
+			double cap_bps, double weight);
+
+/* The flow will not start again; it must not be active. */
+void fluid_retire(struct fluid *fl, uint32_t flow);
+
+/*
+ * Decides anew which links are live, after flows were added or retired.  Flows
+ * that are active stay so; the next fluid_solve() fills all of them.
+ */
+void fluid_rebuild(struct fluid *fl);
+
+/* The flow has no live link: it always gets its cap, need not be started. */
+static inline bool
+fluid_is_private(const struct fluid *fl, uint32_t flow)
+{
+	return fl->flows[flow].n_hops == 0;
+}
+
+/* How long the flow takes at its cap. */
+static inline double
+fluid_alone_ns(const struct fluid *fl, uint32_t flow)
+{
+	return fl->specs[flow].work / fl->specs[flow].cap_bps;
+}
+
+/* For the next start of a flow that is not active. */
+void fluid_set_weight(struct fluid *fl, uint32_t flow, double weight);
+
+/*
+ * The flow begins to send, or to have sent since 'work / cap' before
+ * 'finish_ns' if that is finite.  It has no rate until fluid_solve().
+ */
+void fluid_start(struct fluid *fl, uint32_t flow, double now_ns);
+void fluid_start_midway(struct fluid *fl, uint32_t flow, double finish_ns);
+
+/* Ends an active flow, whatever it has left. */
+void fluid_stop(struct fluid *fl, uint32_t flow);
+
+/*
+ * Ends a batch of starts and stops: gives every flow its rate and finish time.
+ * 'changed' then lists the flows whose finish time is a new one, and 'set'
+ * those that were looked at.
+ */
+void fluid_solve(struct fluid *fl, double now_ns);
+
+#endif

@@ -1,0 +1,23 @@
+/*
+ * sim.c - 'antiphase-sim', which 'antiphase sim' runs: the table of its verbs.
+ */
+#include <stddef.h>
+
+#include "sim/verbs.h"
+
+static const struct cli_verb *const verbs[] = {
+	&verb_flows,
+	NULL,
+};
+
+static const struct cli_program program = {
+	.name = "antiphase-sim",
+	.summary = "simulate training jobs on a switch fabric",
+	.verbs = verbs,
+};
+
+int
+main(int argc, char **argv)
+{
+	return cli_main(&program, argc, argv);
+}

@@ -1,0 +1,9 @@
+/* verbs.h - the verbs of antiphase-sim; each is a file of its own. */
+#ifndef SIM_VERBS_H
+#define SIM_VERBS_H
+
+#include "lib/base/cli.h"
+
+extern const struct cli_verb verb_flows;
+
+#endif
