@@ -1,0 +1,46 @@
+/* capture.h - what a function prints on a file descriptor, as a string. */
+#ifndef TESTS_UNIT_CAPTURE_H
+#define TESTS_UNIT_CAPTURE_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct capture {
+	int fd, saved_fd;
+	FILE *file;
+};
+
+/* From now on what goes to 'fd' (1 or 2) is kept. */
+static inline void
+capture_begin(struct capture *c, int fd)
+{
+	fflush(NULL);
+	c->fd = fd;
+	c->saved_fd = dup(fd);
+	c->file = tmpfile();
+	if (c->saved_fd < 0 || !c->file || dup2(fileno(c->file), fd) < 0)
+		abort();
+}
+
+/* Returns what was printed; free with free(). */
+static inline char *
+capture_end(struct capture *c)
+{
+	long size;
+	char *text;
+
+	fflush(NULL);
+	dup2(c->saved_fd, c->fd);
+	close(c->saved_fd);
+	fseek(c->file, 0, SEEK_END);
+	size = ftell(c->file);
+	rewind(c->file);
+	text = calloc((size_t)size + 1, 1);
+	if (!text || fread(text, 1, (size_t)size, c->file) != (size_t)size)
+		abort();
+	fclose(c->file);
+	return text;
+}
+
+#endif

@@ -1,0 +1,281 @@
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <lzma.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/err.h"
+#include "lib/base/file.h"
+#include "lib/base/rng.h"
+#include "tests/unit/test.h"
+
+/* A folder of its own for each run; 'path' is a file in it. */
+static char folder[64], path[96];
+
+static int
+make_folder(void **state)
+{
+	(void)state;
+	snprintf(folder, sizeof folder, "/tmp/antiphase-test-XXXXXX");
+	if (!mkdtemp(folder))
+		return -1;
+	snprintf(path, sizeof path, "%s/file", folder);
+	return 0;
+}
+
+static int
+remove_folder(void **state)
+{
+	(void)state;
+	unlink(path);
+	return rmdir(folder); /* Fails if anything was left behind. */
+}
+
+static void
+put_file(const void *bytes, size_t length)
+{
+	FILE *out = fopen(path, "w");
+
+	assert_non_null(out);
+	assert_int_equal(fwrite(bytes, 1, length, out), length);
+	assert_int_equal(fclose(out), 0);
+}
+
+/* xz data that expands to 'length' bytes 'c'. */
+static uint8_t *
+packed(char c, size_t length, size_t *ret_size)
+{
+	size_t capacity = lzma_stream_buffer_bound(length);
+	uint8_t *plain = xcalloc(length, 1), *bytes = xcalloc(capacity, 1);
+
+	memset(plain, c, length);
+	*ret_size = 0;
+	assert_int_equal(lzma_easy_buffer_encode(6, LZMA_CHECK_CRC64, NULL, plain,
+						 length, bytes, ret_size, capacity),
+			 LZMA_OK);
+	free(plain);
+	return bytes;
+}
+
+static void
+assert_unread(size_t max_bytes, int want, const char *part)
+{
+	struct err err = { 0 };
+	char *text = (char *)"kept";
+	size_t length = 77;
+	int result = file_read(path, max_bytes, &text, &length, &err);
+
+	if (result != want || !strstr(err.text, part))
+		fail_msg("%d: '%s'", result, err.text);
+	assert_string_equal(err.file, path);
+	assert_string_equal(text, "kept");
+	assert_int_equal(length, 77);
+}
+
+static void
+what_is_written_is_read_back_with_its_nul_bytes(void **state)
+{
+	char *text;
+	size_t length;
+
+	(void)state;
+	assert_int_equal(file_write(path, "a\0b\n", 4, NULL), 0);
+	assert_int_equal(file_read(path, 100, &text, &length, NULL), 0);
+	assert_int_equal(length, 4);
+	assert_memory_equal(text, "a\0b\n", 5); /* Terminated. */
+	free(text);
+
+	assert_int_equal(file_write(path, "", 0, NULL), 0);
+	assert_int_equal(file_read(path, 100, &text, &length, NULL), 0);
+	assert_int_equal(length, 0);
+	assert_string_equal(text, "");
+	free(text);
+}
+
+static void
+a_file_of_many_blocks_is_read_whole(void **state)
+{
+	const size_t size = 3000001;
+	char *want = xcalloc(size, 1), *text;
+	struct rng rng;
+	size_t length;
+
+	(void)state;
+	rng_init(&rng, 14);
+	for (size_t i = 0; i < size; i++)
+		want[i] = (char)rng_next(&rng);
+	put_file(want, size);
+	assert_int_equal(file_read(path, size, &text, &length, NULL), 0);
+	assert_int_equal(length, size);
+	assert_memory_equal(text, want, size);
+	free(text);
+	free(want);
+}
+
+static void
+the_limit_is_exact(void **state)
+{
+	char *text;
+	size_t length;
+
+	(void)state;
+	put_file("12345", 5);
+	assert_int_equal(file_read(path, 5, &text, &length, NULL), 0);
+	free(text);
+	assert_unread(4, -EFBIG, "larger than");
+}
+
+static void
+an_endless_file_ends_at_the_limit(void **state)
+{
+	struct err err = { 0 };
+	char *text;
+	size_t length;
+
+	(void)state;
+	assert_int_equal(file_read("/dev/zero", 1000000, &text, &length, &err), -EFBIG);
+	assert_string_equal(err.file, "/dev/zero");
+}
+
+static void
+missing_files_and_folders_are_named(void **state)
+{
+	struct err err = { 0 };
+	char *text;
+	size_t length;
+
+	(void)state;
+	unlink(path);
+	assert_unread(100, -ENOENT, "No such file");
+	assert_int_equal(file_read(folder, 100, &text, &length, &err), -EISDIR);
+	assert_string_equal(err.file, folder);
+	assert_non_null(strstr(err.text, "Is a directory"));
+}
+
+static void
+xz_files_are_decompressed(void **state)
+{
+	size_t size, length;
+	uint8_t *bytes = packed('x', 300000, &size);
+	uint8_t *twice = xcalloc(size, 2);
+	char *text;
+
+	(void)state;
+	put_file(bytes, size);
+	assert_int_equal(file_read(path, 300000, &text, &length, NULL), 0);
+	assert_int_equal(length, 300000);
+	assert_int_equal(strspn(text, "x"), 300000);
+	free(text);
+
+	/* Two streams in one file, as cat makes them. */
+	memcpy(twice, bytes, size);
+	memcpy(twice + size, bytes, size);
+	put_file(twice, 2 * size);
+	assert_int_equal(file_read(path, 600000, &text, &length, NULL), 0);
+	assert_int_equal(length, 600000);
+	free(text);
+	free(twice);
+	free(bytes);
+}
+
+static void
+an_xz_bomb_stops_at_the_limit(void **state)
+{
+	size_t size;
+	uint8_t *bytes = packed('\0', 50000000, &size);
+
+	(void)state;
+	assert_true(size < 20000);
+	put_file(bytes, size);
+	assert_unread(1000000, -EFBIG, "larger than 1 MB");
+	assert_unread(49999999, -EFBIG, "larger than");
+	free(bytes);
+}
+
+static void
+damaged_xz_files_are_refused(void **state)
+{
+	size_t size, length;
+	uint8_t *bytes = packed('x', 5000, &size);
+	char *text;
+
+	(void)state;
+	for (size_t cut = 6; cut < size; cut++) {
+		put_file(bytes, cut);
+		assert_unread(100000, -EINVAL, "damaged xz data");
+	}
+	/* Every byte of the format is covered by a magic or a checksum. */
+	for (size_t i = 6; i < size; i++) {
+		bytes[i] ^= 0x10;
+		put_file(bytes, size);
+		assert_unread(100000, -EINVAL, "damaged xz data");
+		bytes[i] ^= 0x10;
+	}
+	/* Without the magic it is just a file. */
+	bytes[0] ^= 1;
+	put_file(bytes, size);
+	assert_int_equal(file_read(path, 100000, &text, &length, NULL), 0);
+	assert_int_equal(length, size);
+	free(text);
+	free(bytes);
+}
+
+static void
+writing_replaces_the_whole_file_and_leaves_nothing_beside_it(void **state)
+{
+	struct stat status;
+	mode_t mask = umask(027);
+	char *text;
+	size_t length;
+
+	(void)state;
+	put_file("a long text that was there before", 33);
+	unlink(path);
+	assert_int_equal(file_write(path, "new", 3, NULL), 0);
+	umask(mask);
+	assert_int_equal(file_read(path, 100, &text, &length, NULL), 0);
+	assert_string_equal(text, "new");
+	free(text);
+	assert_int_equal(stat(path, &status), 0);
+	assert_int_equal(status.st_mode & 0777, 0640);
+	/* remove_folder() fails if there is a temporary file. */
+}
+
+static void
+a_file_that_cannot_be_written_stays_as_it_was(void **state)
+{
+	struct err err = { 0 };
+	char missing[128];
+
+	(void)state;
+	snprintf(missing, sizeof missing, "%s/no-such-folder/file", folder);
+	assert_int_equal(file_write(missing, "x", 1, &err), -ENOENT);
+	assert_string_equal(err.file, missing);
+	assert_int_equal(file_write(folder, "x", 1, &err), -EISDIR);
+	assert_string_equal(err.file, folder);
+}
+
+int
+main(void)
+{
+#define in_folder(test) \
+	cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+	const struct CMUnitTest tests[] = {
+		in_folder(what_is_written_is_read_back_with_its_nul_bytes),
+		in_folder(a_file_of_many_blocks_is_read_whole),
+		in_folder(the_limit_is_exact),
+		in_folder(an_endless_file_ends_at_the_limit),
+		in_folder(missing_files_and_folders_are_named),
+		in_folder(xz_files_are_decompressed),
+		in_folder(an_xz_bomb_stops_at_the_limit),
+		in_folder(damaged_xz_files_are_refused),
+		in_folder(writing_replaces_the_whole_file_and_leaves_nothing_beside_it),
+		in_folder(a_file_that_cannot_be_written_stays_as_it_was),
+	};
+
+	return cmocka_run_group_tests_name("file", tests, NULL, NULL);
+}

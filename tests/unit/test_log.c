@@ -1,0 +1,102 @@
+/* What is said on stderr, and the clocks. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/base/clk.h"
+#include "lib/base/log.h"
+#include "tests/unit/capture.h"
+#include "tests/unit/test.h"
+
+static char *
+said(enum log_level max_level)
+{
+	struct capture capture;
+
+	log_set_level(max_level);
+	capture_begin(&capture, STDERR_FILENO);
+	log_err("topo", "link %s is gone", "a>b");
+	log_warn("topo", "two\nlines\033");
+	log_info("sim", "%d jobs", 3);
+	log_dbg("sim", "detail");
+	log_set_level(LOG_LEVEL_WARN);
+	return capture_end(&capture);
+}
+
+static void
+lines_up_to_the_level_are_printed(void **state)
+{
+	char *text;
+
+	(void)state;
+	unsetenv("JOURNAL_STREAM");
+	text = said(LOG_LEVEL_WARN);
+	assert_string_equal(text, "antiphase: error: topo: link a>b is gone\n"
+				  "antiphase: warning: topo: two?lines?\n");
+	free(text);
+	text = said(LOG_LEVEL_ERR);
+	assert_string_equal(text, "antiphase: error: topo: link a>b is gone\n");
+	free(text);
+}
+
+static void
+the_journal_gets_priorities(void **state)
+{
+	char *text;
+
+	(void)state;
+	setenv("JOURNAL_STREAM", "8:1", 1);
+	text = said(LOG_LEVEL_DBG);
+	unsetenv("JOURNAL_STREAM");
+	assert_string_equal(text, "<3>topo: link a>b is gone\n"
+				  "<4>topo: two?lines?\n"
+				  "<6>sim: 3 jobs\n"
+				  "<7>sim: detail\n");
+	free(text);
+}
+
+static void
+a_long_line_is_cut_and_still_one_line(void **state)
+{
+	struct capture capture;
+	char *text;
+
+	(void)state;
+	capture_begin(&capture, STDERR_FILENO);
+	log_err("x", "%05000d", 1);
+	text = capture_end(&capture);
+	assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
+	assert_in_range(strlen(text), 1000, 1100);
+	free(text);
+}
+
+static void
+clocks_run_forward_and_sleeping_costs_no_cpu(void **state)
+{
+	int64_t monotonic_ns = clk_monotonic_ns(), cpu_ns = clk_cpu_ns();
+	volatile unsigned sink = 0;
+
+	(void)state;
+	usleep(30000);
+	assert_true(clk_monotonic_ns() - monotonic_ns >= 30000000);
+	assert_true(clk_cpu_ns() - cpu_ns < 30000000);
+	cpu_ns = clk_cpu_ns();
+	while (clk_cpu_ns() - cpu_ns < 1000000)
+		sink++;
+	/* After 2020 and before 2255, from where on a double is not exact. */
+	assert_true(clk_wall_us() > INT64_C(1577836800000000));
+	assert_true(clk_wall_us() < INT64_C(9007199254740992));
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lines_up_to_the_level_are_printed),
+		cmocka_unit_test(the_journal_gets_priorities),
+		cmocka_unit_test(a_long_line_is_cut_and_still_one_line),
+		cmocka_unit_test(clocks_run_forward_and_sleeping_costs_no_cpu),
+	};
+
+	return cmocka_run_group_tests_name("log", tests, NULL, NULL);
+}

@@ -1,0 +1,154 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/progress.h"
+#include "tests/unit/test.h"
+
+#define S INT64_C(1000000000)
+
+/*
+ * What is printed when a run of 'duration_ns' that started at hour one reports
+ * 'n_updates' times, evenly spaced.
+ */
+static char *
+shown(bool is_terminal, int64_t duration_ns, int n_updates)
+{
+	const int64_t start_ns = 3600 * S;
+	struct progress p;
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	progress_init(&p, out, is_terminal, "sim", start_ns);
+	for (int i = 1; i <= n_updates; i++)
+		progress_update(&p, (double)i / n_updates,
+				start_ns + duration_ns / n_updates * i);
+	progress_end(&p);
+	fclose(out);
+	return text;
+}
+
+static size_t
+count(const char *text, char c)
+{
+	size_t n = 0;
+
+	for (; *text; text++)
+		n += *text == c;
+	return n;
+}
+
+static void
+runs_under_a_second_show_nothing(void **state)
+{
+	char *terminal = shown(true, S - 1, 1000), *file = shown(false, S - 1, 1000);
+
+	(void)state;
+	assert_string_equal(terminal, "");
+	assert_string_equal(file, "");
+	free(terminal);
+	free(file);
+}
+
+static void
+a_file_gets_a_line_every_tenth(void **state)
+{
+	char *text = shown(false, 40 * S, 100000);
+
+	(void)state;
+	assert_string_equal(text, "sim: 10 %, 36 s left\n"
+				  "sim: 20 %, 32 s left\n"
+				  "sim: 30 %, 28 s left\n"
+				  "sim: 40 %, 24 s left\n"
+				  "sim: 50 %, 20 s left\n"
+				  "sim: 60 %, 16 s left\n"
+				  "sim: 70 %, 12 s left\n"
+				  "sim: 80 %, 8 s left\n"
+				  "sim: 90 %, 4 s left\n"
+				  "sim: 100 %\n");
+	free(text);
+}
+
+static void
+a_file_gets_one_line_for_a_leap_over_several_tenths(void **state)
+{
+	char *text = shown(false, 40 * S, 3);
+
+	(void)state;
+	assert_string_equal(text,
+			    "sim: 30 %, 27 s left\nsim: 60 %, 13 s left\nsim: 100 %\n");
+	free(text);
+}
+
+static void
+a_terminal_is_rewritten_at_most_five_times_a_second(void **state)
+{
+	char *text = shown(true, 4 * S, 100000);
+	size_t n = count(text, '\r');
+
+	(void)state;
+	/* Quiet for one second, then three at five a second; one to clear. */
+	assert_in_range(n, 15, 17);
+	assert_int_equal(count(text, '\n'), 0);
+	assert_string_equal(text + strlen(text) - 4, "\r\033[K");
+	free(text);
+}
+
+static void
+no_estimate_before_a_twentieth(void **state)
+{
+	struct progress p;
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	(void)state;
+	progress_init(&p, out, true, "sim", 0);
+	progress_update(&p, 0.049, 10 * S);
+	fflush(out);
+	assert_null(strstr(text, "left"));
+	progress_update(&p, 0.05, 11 * S);
+	fflush(out);
+	assert_non_null(strstr(text, "sim: 5 %, 3 min left"));
+	fclose(out);
+	free(text);
+}
+
+static void
+shares_out_of_range_are_clamped_and_silence_is_possible(void **state)
+{
+	struct progress p;
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	(void)state;
+	progress_init(&p, out, true, "sim", 0);
+	progress_update(&p, NAN, 2 * S);
+	progress_update(&p, -1, 3 * S);
+	progress_update(&p, 2, 4 * S);
+	fclose(out);
+	assert_string_equal(text, "\rsim: 0 %\033[K\rsim: 0 %\033[K\rsim: 100 %\033[K");
+	free(text);
+
+	progress_init(&p, NULL, true, "sim", 0);
+	progress_update(&p, 0.5, 5 * S);
+	progress_end(&p);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(runs_under_a_second_show_nothing),
+		cmocka_unit_test(a_file_gets_a_line_every_tenth),
+		cmocka_unit_test(a_file_gets_one_line_for_a_leap_over_several_tenths),
+		cmocka_unit_test(a_terminal_is_rewritten_at_most_five_times_a_second),
+		cmocka_unit_test(no_estimate_before_a_twentieth),
+		cmocka_unit_test(
+			shares_out_of_range_are_clamped_and_silence_is_possible),
+	};
+
+	return cmocka_run_group_tests_name("progress", tests, NULL, NULL);
+}
