@@ -1,0 +1,362 @@
+/* test_workload.c - segments and profiles, jobs on links, the joint problem. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/rng.h"
+#include "scheduler/core/workload.h"
+#include "tests/unit/test.h"
+#include "topology/route.h"
+#include "topology/topo.h"
+
+#define LINE_BPS 50e9
+
+/* ---- Segments and profiles --------------------------------------------------------- */
+
+static void
+compute_then_send_is_one_phase_at_line_rate(void **state)
+{
+	struct work_segment segments[] = {
+		{ .compute_ns = 25000000 },
+		{ .nic_bytes = 125e6 },
+	};
+	struct work_job job = {
+		.name = (char *)"a",
+		.segments = segments,
+		.n_segments = 2,
+		.jitter_frac = 0.02,
+	};
+
+	(void)state;
+	assert_int_equal(work_job_profile_from_segments(&job, LINE_BPS, NULL), 0);
+	assert_int_equal(job.profile.period_us, 45000);
+	assert_int_equal(job.profile.n_phases, 1);
+	assert_int_equal(job.profile.phases[0].start_us, 25000);
+	assert_int_equal(job.profile.phases[0].duration_us, 20000);
+	assert_near(job.profile.phases[0].rate_bps, LINE_BPS, 1);
+	assert_near(job.profile.bytes_per_iteration, 125e6, 1e-3);
+	assert_int_equal(job.profile.jitter_us, 500);
+	assert_string_equal(job.profile.job, "a");
+	profile_fini(&job.profile);
+}
+
+static void
+overlapped_traffic_ends_a_segment_only_if_it_is_longer(void **state)
+{
+	struct work_segment segments[] = {
+		{ .compute_ns = 20000000,
+		  .send_offset_ns = 5000000,
+		  .nic_bytes = 50e6,
+		  .cap_bps = 40e9 }, /* 5 to 15 ms. */
+		{ .compute_ns = 1000000,
+		  .send_offset_ns = 500000,
+		  .nic_bytes = 62.5e6 },
+	};
+	struct work_job job = { .segments = segments, .n_segments = 2 };
+
+	(void)state;
+	assert_int_equal(work_job_profile_from_segments(&job, LINE_BPS, NULL), 0);
+	assert_int_equal(job.profile.n_phases, 2);
+	assert_int_equal(job.profile.phases[0].start_us, 5000);
+	assert_int_equal(job.profile.phases[0].duration_us, 10000);
+	assert_near(job.profile.phases[0].rate_bps, 40e9, 1);
+	assert_int_equal(job.profile.phases[1].start_us, 20500);
+	assert_int_equal(job.profile.period_us, 30500);
+	profile_fini(&job.profile);
+}
+
+static void
+a_job_that_cannot_have_a_profile_says_why(void **state)
+{
+	struct work_segment hours = { .compute_ns = INT64_C(4000) * 1000000000 };
+	struct work_segment instant = { .compute_ns = 100 };
+	struct work_segment *many = xcalloc(65, sizeof *many);
+	struct work_job job = { .segments = &hours, .n_segments = 1 };
+	const char *why = "";
+
+	(void)state;
+	assert_int_equal(work_job_profile_from_segments(&job, LINE_BPS, &why), -EINVAL);
+	assert_string_equal(why, "an iteration takes more than one hour");
+	job.segments = &instant;
+	assert_int_equal(work_job_profile_from_segments(&job, LINE_BPS, &why), -EINVAL);
+	assert_string_equal(why, "an iteration takes less than a microsecond");
+	for (size_t i = 0; i < 65; i++)
+		many[i] = (struct work_segment){ .nic_bytes = 1e6 };
+	job.segments = many;
+	job.n_segments = 65;
+	assert_int_equal(work_job_profile_from_segments(&job, LINE_BPS, &why), -EINVAL);
+	assert_string_equal(why, "more than 64 segments send");
+	assert_null(job.profile.phases);
+	free(many);
+}
+
+/* Random disjoint phases on whole microseconds. */
+static void
+make_profile(struct rng *rng, struct profile *ret_profile)
+{
+	struct profile p = { .job = xstrdup("p"), .period_us = 0 };
+	size_t n = rng_below(rng, 8);
+
+	p.phases = xcalloc(n + 1, sizeof *p.phases);
+	for (size_t i = 0; i < n; i++) {
+		p.phases[i].start_us =
+			p.period_us +
+			(int64_t)(rng_below(rng, 2) ? rng_below(rng, 9000) : 0);
+		p.phases[i].duration_us = 1 + (int64_t)rng_below(rng, 9000);
+		p.phases[i].rate_bps = 1e6 * (double)(1 + rng_below(rng, 50000));
+		p.period_us = p.phases[i].start_us + p.phases[i].duration_us;
+	}
+	p.n_phases = n;
+	p.period_us += (int64_t)rng_below(rng, 9000) + (n ? 0 : 1);
+	assert_int_equal(profile_normalize(&p, NULL), 0);
+	*ret_profile = p;
+}
+
+static void
+a_profile_survives_the_way_through_segments(void **state)
+{
+	struct rng rng;
+
+	(void)state;
+	rng_init(&rng, 7);
+	for (int round = 0; round < 2000; round++) {
+		struct work_job job = { .name = xstrdup("p") };
+		struct profile before;
+
+		make_profile(&rng, &job.profile);
+		profile_copy(&job.profile, &before);
+		work_job_segments_from_profile(&job);
+		assert_int_equal(work_job_profile_from_segments(&job, LINE_BPS, NULL),
+				 0);
+		assert_int_equal(job.profile.period_us, before.period_us);
+		assert_int_equal(job.profile.n_phases, before.n_phases);
+		assert_near(job.profile.bytes_per_iteration, before.bytes_per_iteration,
+			    1e-9 * before.bytes_per_iteration);
+		for (size_t i = 0; i < before.n_phases; i++) {
+			const struct profile_phase *a = &before.phases[i];
+			const struct profile_phase *b = &job.profile.phases[i];
+
+			assert_int_equal(a->start_us, b->start_us);
+			assert_int_equal(a->duration_us, b->duration_us);
+			assert_near(a->rate_bps, b->rate_bps, 1e-9 * a->rate_bps);
+		}
+		profile_fini(&before);
+		work_job_fini(&job);
+	}
+}
+
+static void
+jitter_of_a_profile_comes_back_out_of_its_segments(void **state)
+{
+	struct work_segment segments[] = {
+		{ .compute_ns = 30000000 },
+		{ .nic_bytes = 125e6 },
+		{ .compute_ns = 40000000 },
+	};
+	struct work_job job = { .segments = segments, .n_segments = 3 };
+
+	(void)state;
+	job.profile.jitter_us = 1000; /* sqrt(30^2 + 40^2) = 50 ms of computing. */
+	assert_near(work_job_jitter_of_profile(&job), 0.02, 1e-12);
+	job.profile.jitter_us = 1000000;
+	assert_near(work_job_jitter_of_profile(&job), WORK_MAX_JITTER, 1e-12);
+	job.n_segments = 0;
+	assert_near(work_job_jitter_of_profile(&job), 0, 0);
+}
+
+static void
+a_copy_shares_nothing(void **state)
+{
+	struct workload one = { 0 }, two;
+
+	(void)state;
+	one.n = 1;
+	one.jobs = xcalloc(1, sizeof *one.jobs);
+	one.jobs[0].name = xstrdup("x");
+	one.jobs[0].n_hosts_wanted = 2;
+	one.jobs[0].hosts = xcalloc(2, sizeof(uint32_t));
+	one.jobs[0].hosts[1] = 9;
+	one.jobs[0].segments = xcalloc(1, sizeof *one.jobs[0].segments);
+	one.jobs[0].n_segments = 1;
+	one.jobs[0].segments[0].compute_ns = 5000;
+	assert_int_equal(work_job_profile_from_segments(&one.jobs[0], LINE_BPS, NULL),
+			 0);
+	workload_copy(&one, &two);
+	workload_fini(&one);
+	assert_string_equal(two.jobs[0].name, "x");
+	assert_int_equal(two.jobs[0].hosts[1], 9);
+	assert_int_equal(two.jobs[0].segments[0].compute_ns, 5000);
+	assert_int_equal(two.jobs[0].profile.period_us, 5);
+	workload_fini(&two);
+	workload_fini(&two);
+}
+
+/* ---- On a fabric ------------------------------------------------------------------- */
+
+/* Two leaves of two hosts under one spine, 50 Gb/s everywhere. */
+struct fabric {
+	struct topo *topo;
+	struct routes *routes;
+	uint32_t hosts[4];
+};
+
+static void
+fabric_make(struct fabric *f)
+{
+	struct topo_builder *b = topo_builder_new("lab");
+	uint32_t spine, leaf;
+	char name[16], port[16];
+
+	assert_int_equal(topo_builder_switch(b, "s0", 2, &spine), 0);
+	for (unsigned l = 0; l < 2; l++) {
+		snprintf(name, sizeof name, "l%u", l);
+		snprintf(port, sizeof port, "p%u", l);
+		assert_int_equal(topo_builder_switch(b, name, 1, &leaf), 0);
+		assert_int_equal(topo_builder_cable(b, leaf, "up", spine, port,
+						    LINE_BPS, LINE_BPS),
+				 0);
+		for (unsigned h = 2 * l; h < 2 * l + 2; h++) {
+			snprintf(name, sizeof name, "h%u", h);
+			snprintf(port, sizeof port, "d%u", h);
+			assert_int_equal(topo_builder_host(b, name, 2, &f->hosts[h]),
+					 0);
+			assert_int_equal(topo_builder_cable(b, f->hosts[h], "p0", leaf,
+							    port, LINE_BPS, LINE_BPS),
+					 0);
+		}
+	}
+	f->topo = topo_builder_finish(b);
+	f->routes = routes_new(f->topo, 1);
+}
+
+static void
+fabric_fini(struct fabric *f)
+{
+	routes_free(f->routes);
+	topo_unref(f->topo);
+}
+
+static void
+a_laid_ring_has_a_path_for_each_flow_and_one_byte_an_interface(void **state)
+{
+	struct work_job job = { .n_hosts_wanted = 3, .collective = COLLECTIVE_RING };
+	struct laid_job laid;
+	struct fabric f;
+
+	(void)state;
+	fabric_make(&f);
+	assert_int_equal(
+		laid_job_make(&job, (uint32_t[]){ f.hosts[2], f.hosts[0], f.hosts[1] },
+			      f.topo, f.routes, &laid),
+		0);
+	assert_int_equal(laid.flows.n, 3);
+	for (size_t i = 0; i < 3; i++) {
+		const uint32_t *path = laid.path_links + laid.path_first[i];
+		size_t n = laid.path_first[i + 1] - laid.path_first[i];
+
+		assert_near(laid.flows.flows[i].bytes, 1, 1e-12);
+		assert_true(n == 2 || n == 4);
+		assert_int_equal(topo_link(f.topo, path[0])->from,
+				 laid.flows.flows[i].source);
+		assert_int_equal(topo_link(f.topo, path[n - 1])->to,
+				 laid.flows.flows[i].destination);
+	}
+	/* One flow into the other rack, one out of it. */
+	for (size_t i = 0; i < laid.footprint.n; i++)
+		assert_near(laid.footprint.entries[i].factor, 1, 1e-12);
+	assert_int_equal(laid.footprint.n, 3 * 2 + 4);
+	laid_job_fini(&laid);
+	laid_job_fini(&laid);
+	fabric_fini(&f);
+}
+
+static void
+a_job_on_one_host_has_no_flows(void **state)
+{
+	struct work_segment segments[] = { { .nic_bytes = 1e6 },
+					   { .compute_ns = 1000 } };
+	struct work_job job = { .n_hosts_wanted = 1,
+				.segments = segments,
+				.n_segments = 1,
+				.stop_ns = ENGINE_NEVER };
+	struct laid_job laid;
+	struct fabric f;
+	uint32_t id;
+
+	(void)state;
+	fabric_make(&f);
+	assert_int_equal(laid_job_make(&job, f.hosts, f.topo, f.routes, &laid), 0);
+	assert_int_equal(laid.flows.n, 0);
+	assert_int_equal(laid.footprint.n, 0);
+	/* Nothing but traffic that takes no time: an endless loop, refused. */
+	assert_int_equal(laid_job_add(&job, &laid, NULL, 0, ENGINE_PACE_FREE, &id),
+			 -EINVAL);
+	laid_job_fini(&laid);
+	fabric_fini(&f);
+}
+
+static void
+only_links_with_two_jobs_enter_the_joint_problem(void **state)
+{
+	struct work_job jobs[3] = {
+		{ .n_hosts_wanted = 2 },
+		{ .n_hosts_wanted = 2 },
+		{ .n_hosts_wanted = 2 },
+	};
+	const struct workload workload = { jobs, 3 };
+	struct laid_job laid[2];
+	const struct laid_job *of_job[3] = { &laid[0], NULL, &laid[1] };
+	struct work_problem problem;
+	struct fabric f;
+
+	(void)state;
+	fabric_make(&f);
+	assert_int_equal(laid_job_make(&jobs[0], (uint32_t[]){ f.hosts[0], f.hosts[2] },
+				       f.topo, f.routes, &laid[0]),
+			 0);
+	assert_int_equal(laid_job_make(&jobs[2], (uint32_t[]){ f.hosts[1], f.hosts[3] },
+				       f.topo, f.routes, &laid[1]),
+			 0);
+	work_problem_make(&workload, of_job, f.topo, &problem);
+	/* l0>s0, s0>l1, and back. */
+	assert_int_equal(problem.problem.n_links, 4);
+	assert_int_equal(problem.problem.n_jobs, 3);
+	for (size_t i = 0; i < 4; i++) {
+		const struct joint_link *link = &problem.links[i];
+
+		assert_int_equal(link->n_loads, 2);
+		assert_near(link->capacity_bps, LINE_BPS, 0);
+		assert_int_equal(problem.loads[link->first_load].job, 0);
+		assert_int_equal(problem.loads[link->first_load + 1].job, 2);
+		assert_near(problem.loads[link->first_load].factor, 1, 1e-12);
+		if (i)
+			assert_true(link->id > link[-1].id);
+	}
+	assert_true(problem.profiles[2] == &jobs[2].profile);
+	work_problem_fini(&problem);
+	laid_job_fini(&laid[0]);
+	laid_job_fini(&laid[1]);
+	fabric_fini(&f);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(compute_then_send_is_one_phase_at_line_rate),
+		cmocka_unit_test(
+			overlapped_traffic_ends_a_segment_only_if_it_is_longer),
+		cmocka_unit_test(a_job_that_cannot_have_a_profile_says_why),
+		cmocka_unit_test(a_profile_survives_the_way_through_segments),
+		cmocka_unit_test(jitter_of_a_profile_comes_back_out_of_its_segments),
+		cmocka_unit_test(a_copy_shares_nothing),
+		cmocka_unit_test(
+			a_laid_ring_has_a_path_for_each_flow_and_one_byte_an_interface),
+		cmocka_unit_test(a_job_on_one_host_has_no_flows),
+		cmocka_unit_test(only_links_with_two_jobs_enter_the_joint_problem),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
