@@ -20,6 +20,8 @@ enum reason {
 	REASON_PLACED_APART,      /* Placed so that it shares no contended link. */
 	REASON_NO_HOSTS,          /* Not enough free slots. */
 	REASON_CAP,               /* Would slow a job down beyond the cap. */
+	REASON_TAKES_TURNS,       /* No shift helps or lasts, but a send gate does. */
+	REASON_FAIR_SHARING,      /* The policy leaves contended links alone. */
 	N_REASONS,
 };
 

@@ -1,0 +1,71 @@
+/*
+ * chance.h - what a link suffers if the phases of its jobs are left to chance.
+ *
+ * If every job's phase is independent and uniform, the demands D_j(t) at one
+ * moment are independent random variables, each the profile's rates weighted
+ * by their durations.  A 'struct chance' is the distribution of their sum on
+ * one link, and its expected excess
+ *
+ *	mu = E[max(0, sum_j D_j - C)]
+ *
+ * is the mean, over all shifts, of the link's mean excess (interleaving: the
+ * "mu" of the pair formula, for any number of jobs).  Where the periods have
+ * no useful common measure it is also the excess at every shift.
+ *
+ * What a shift can gain over mu for a pair of periods T1 and T2 is at most
+ *
+ *	(g / 4) min(TV_1 / T1, TV_2 / T2),    g = gcd(T1, T2),
+ *
+ * with TV the total variation of the demand over one iteration.
+ *
+ * Sums of at most CHANCE_EXACT atoms are exact.  Above that, atoms below the
+ * capacity are moved to a grid of CHANCE_BINS points, each split over its two
+ * neighbours so that the mean stays; all atoms above the capacity are one,
+ * which is exact, as max(0, x - C) is linear there and demands are not
+ * negative.
+ */
+#ifndef SCHEDULER_CORE_CHANCE_H
+#define SCHEDULER_CORE_CHANCE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct profile;
+
+#define CHANCE_BINS  64
+#define CHANCE_EXACT 256 /* Atoms below the capacity. */
+
+struct chance {
+	double capacity_bps;
+	double over_prob;  /* Probability of the atom at or above the capacity. */
+	double over_mass;  /* Its probability times its mean. */
+	size_t n;
+	double *at_bps;    /* Owned.  Below the capacity, ascending. */
+	double *prob;      /* Owned.  Of each. */
+};
+
+/* Starts with no job: all probability at 0.  Release with chance_fini(). */
+void chance_init(struct chance *chance, double capacity_bps);
+void chance_fini(struct chance *chance); /* Accepts a zeroed one. */
+
+/* Adds a job that puts 'factor' times its profile on the link. */
+void chance_add(struct chance *chance, const struct profile *profile, double factor);
+
+/* Expected excess over the capacity, bits per second. */
+double chance_excess_bps(const struct chance *chance);
+
+/* The same after chance_add() of one more job, which is not done. */
+double chance_excess_with_bps(const struct chance *chance, const struct profile *profile,
+			      double factor);
+
+/* Total variation of a profile's demand over one iteration, bits per second. */
+double chance_variation_bps(const struct profile *profile);
+
+/*
+ * The most that shifting one of a pair can take off the mean excess of a link,
+ * bits per second: the bound above, for the factors they have on that link.
+ */
+double chance_shift_bound_bps(const struct profile *a, double factor_a,
+			      const struct profile *b, double factor_b);
+
+#endif
