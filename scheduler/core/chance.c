@@ -1,5 +1,6 @@
 #include "scheduler/core/chance.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -156,7 +157,8 @@ chance_excess_with_bps(const struct chance *chance, const struct profile *profil
 {
 	struct atom job[PROFILE_MAX_PHASES + 1];
 	size_t n_job = profile_atoms(profile, factor, job);
-	double excess_bps = chance->over_mass - chance->over_prob * chance->capacity_bps +
+	double excess_bps = chance->over_mass -
+			    chance->over_prob * chance->capacity_bps +
 			    chance->over_prob * factor * profile_mean_bps(profile);
 
 	for (size_t i = 0; i < chance->n; i++) {
@@ -214,8 +216,8 @@ gcd(int64_t a, int64_t b)
 }
 
 double
-chance_shift_bound_bps(const struct profile *a, double factor_a, const struct profile *b,
-		       double factor_b)
+chance_shift_bound_bps(const struct profile *a, double factor_a,
+		       const struct profile *b, double factor_b)
 {
 	double g_us = (double)gcd(a->period_us, b->period_us);
 	double slope_a = factor_a * chance_variation_bps(a) / (double)a->period_us;

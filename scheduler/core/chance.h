@@ -37,11 +37,11 @@ struct profile;
 
 struct chance {
 	double capacity_bps;
-	double over_prob;  /* Probability of the atom at or above the capacity. */
-	double over_mass;  /* Its probability times its mean. */
+	double over_prob; /* Probability of the atom at or above the capacity. */
+	double over_mass; /* Its probability times its mean. */
 	size_t n;
-	double *at_bps;    /* Owned.  Below the capacity, ascending. */
-	double *prob;      /* Owned.  Of each. */
+	double *at_bps; /* Owned.  Below the capacity, ascending. */
+	double *prob;   /* Owned.  Of each. */
 };
 
 /* Starts with no job: all probability at 0.  Release with chance_fini(). */
@@ -55,8 +55,8 @@ void chance_add(struct chance *chance, const struct profile *profile, double fac
 double chance_excess_bps(const struct chance *chance);
 
 /* The same after chance_add() of one more job, which is not done. */
-double chance_excess_with_bps(const struct chance *chance, const struct profile *profile,
-			      double factor);
+double chance_excess_with_bps(const struct chance *chance,
+			      const struct profile *profile, double factor);
 
 /* Total variation of a profile's demand over one iteration, bits per second. */
 double chance_variation_bps(const struct profile *profile);

@@ -1,0 +1,66 @@
+/*
+ * predict.h - how long the iterations of some jobs will take together.
+ *
+ * Runs the engine on a few laid jobs, a bounded number of iterations and once a
+ * seed, and answers each job's slowdown: its mean iteration time over the period
+ * of its profile.  Contention stretches bursts, which moves the phases, which
+ * changes the contention: no formula on the circle knows that, so this is
+ * what placements and shifts are judged by (interleaving, "predict slowdown, not
+ * excess").
+ *
+ * A job whose phase nobody controls starts at a random point of its period,
+ * another one for each seed; the same seeds draw the same phases and the same
+ * jitter whatever is predicted, so that two plans can be compared pair by pair.
+ *
+ * Pure and deterministic.
+ */
+#ifndef SCHEDULER_CORE_PREDICT_H
+#define SCHEDULER_CORE_PREDICT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sim/engine/engine.h"
+
+struct laid_job;
+struct topo;
+struct work_job;
+
+struct predict_job {
+	const struct work_job *job;  /* Borrowed. */
+	const struct laid_job *laid; /* Borrowed. */
+	int64_t shift_us;            /* Of its start, if not left to chance. */
+	bool is_left_to_chance;      /* Its phase, that is. */
+	enum engine_pacing pacing;
+};
+
+struct predict_opts {
+	uint64_t seed;
+	uint32_t n_seeds;      /* Runs; at least 1. */
+	uint32_t n_iterations; /* Of the job with the longest period, about. */
+};
+
+struct prediction {
+	size_t n_jobs, n_seeds;
+	double *slowdown; /* Owned.  Job j in run s: [j * n_seeds + s]. */
+};
+
+/*
+ * Predicts 'n' jobs.  Release '*ret_prediction' with prediction_fini().  A job
+ * that takes no time at all (nothing to compute or to send) has slowdown 1.
+ */
+void predict(const struct predict_job *jobs, size_t n, const struct topo *topo,
+	     const struct predict_opts *opts, struct prediction *ret_prediction);
+void prediction_fini(struct prediction *prediction); /* Accepts a zeroed one. */
+
+/* Mean over the runs. */
+double prediction_mean(const struct prediction *prediction, size_t job);
+
+/*
+ * Flows that one run of the jobs would start, about: what predict() costs is in
+ * proportion to it.
+ */
+double predict_cost(const struct predict_job *jobs, size_t n, uint32_t n_iterations);
+
+#endif
