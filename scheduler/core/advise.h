@@ -37,25 +37,25 @@ extern const char *const advise_policy_names[N_ADVISE_POLICIES + 1];
 struct advise_opts {
 	enum advise_policy policy;
 	uint64_t seed;
-	double max_slowdown;      /* Cap on any one job; 0: 1.5. */
-	uint32_t n_candidates;    /* Placements to predict in full; 0: 20. */
-	uint32_t n_iterations;    /* To predict over; 0: 50. */
+	double max_slowdown;   /* Cap on any one job; 0: 1.5. */
+	uint32_t n_candidates; /* Placements to predict in full; 0: 20. */
+	uint32_t n_iterations; /* To predict over; 0: 50. */
 };
 
 /* One link that an advice rests on. */
 struct advice_link {
-	uint32_t link;             /* Topology link. */
+	uint32_t link; /* Topology link. */
 	uint32_t n_jobs;
 	double score_before, score_after;
 	double excess_before_bps, excess_after_bps;
 };
 
 struct advice {
-	uint32_t job;              /* Index in the workload. */
-	uint32_t *hosts;           /* Owned.  Where it is or should go; NULL: nowhere. */
+	uint32_t job;    /* Index in the workload. */
+	uint32_t *hosts; /* Owned.  Where it is or should go; NULL: nowhere. */
 	uint32_t n_hosts;
-	bool placed_by_us;         /* It was waiting. */
-	int64_t shift_us;          /* 0 if none is advised. */
+	bool placed_by_us; /* It was waiting. */
+	int64_t shift_us;  /* 0 if none is advised. */
 	int64_t slack_us;
 	enum engine_pacing pacing;
 	double score_before, score_after;       /* Of its worst link. */
@@ -67,10 +67,11 @@ struct advice {
 };
 
 struct advice_set {
-	struct advice *items;      /* Owned.  One a job, in workload order. */
+	struct advice *items; /* Owned.  One a job, in workload order. */
 	size_t n;
-	double goodput_before, goodput_after;   /* sum of weight / slowdown, over sum of weight. */
-	bool has_loop;             /* Of the affinity graph. */
+	double goodput_before,
+		goodput_after; /* sum of weight / slowdown, over sum of weight. */
+	bool has_loop;         /* Of the affinity graph. */
 };
 
 /*
