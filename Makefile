@@ -141,12 +141,22 @@ $(B)/tests/fuzz/replay_%: $(B)/tests/fuzz/fuzz_%.o $(B)/tests/fuzz/replay.o $(AR
 	$(call say,LINK,$@)
 	$(Q)$(CC) $^ -o $@ $(ALL_LDFLAGS) $(LIBS)
 
-build/fuzz/tests/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(ARCHIVE_SRCS)
-	$(call say,FUZZ,$@)
+# Everything once with the fuzzer's instrumentation, then one link a target.
+FUZZ_SAN    := -fsanitize=address,undefined -fno-sanitize-recover=all
+FUZZ_CFLAGS  = $(BASE_CFLAGS) -O1 -g -MMD -MP -DANTIPHASE_VERSION='"fuzz"' \
+	-DANTIPHASE_REVISION='"fuzz"' -fsanitize=fuzzer-no-link $(FUZZ_SAN)
+build/fuzz/%.o: %.c
+	$(call say,FUZZ-CC,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CLANG) $(BASE_CFLAGS) -O1 -g -DANTIPHASE_VERSION='"fuzz"' \
-		-DANTIPHASE_REVISION='"fuzz"' -fsanitize=fuzzer,address,undefined \
-		-fno-sanitize-recover=all $^ -o $@ $(LIBS)
+	$(Q)$(CLANG) $(FUZZ_CFLAGS) -c $< -o $@
+
+build/fuzz/libantiphase.a: $(ARCHIVE_SRCS:%.c=build/fuzz/%.o)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+build/fuzz/tests/fuzz/fuzz_%: build/fuzz/tests/fuzz/fuzz_%.o build/fuzz/libantiphase.a
+	$(call say,FUZZ,$@)
+	$(Q)$(CLANG) $^ -o $@ -fsanitize=fuzzer $(FUZZ_SAN) $(LIBS)
 
 $(B)/man/%: docs/man/%.scd
 	$(call say,MAN,$@)
@@ -155,4 +165,6 @@ $(B)/man/%: docs/man/%.scd
 -include tests/bench/module.mk
 # Sources of folders that are still empty are no error.
 -include $(patsubst %.c,$(B)/%.d,$(ARCHIVE_SRCS) $(cli_SRCS) $(sim_SRCS)) \
-	$(TESTS:=.d) $(BENCHES:=.d)
+	$(TESTS:=.d) $(BENCHES:=.d) $(FUZZERS:=.d) \
+	$(patsubst %.c,build/fuzz/%.d,$(ARCHIVE_SRCS)) \
+	$(patsubst %.c,$(B)/%.d,$(wildcard tests/fuzz/*.c))

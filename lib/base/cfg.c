@@ -12,6 +12,9 @@
 /* Bytes of the longest line, its end included. */
 #define MAX_LINE 16384
 
+/* What inih strips from both ends: isspace() of the C locale. */
+#define BLANKS " \t\r\n\v\f"
+
 /*
  * inih does not tell line numbers or headings, and cuts long section names
  * short, so the reader that hands it the lines notes them itself.
@@ -38,7 +41,7 @@ fail(struct parser *p, const char *what)
 static bool
 is_rest_empty(const char *s)
 {
-	s += strspn(s, " \t\r\n");
+	s += strspn(s, BLANKS);
 	return !*s || *s == ';' || *s == '#';
 }
 
@@ -46,14 +49,14 @@ is_rest_empty(const char *s)
 static int
 take_heading(struct parser *p, const char *s)
 {
-	const char *start = s + 1 + strspn(s + 1, " \t");
+	const char *start = s + 1 + strspn(s + 1, BLANKS);
 	const char *close = strchr(start, ']');
 	struct cfg_entry entry = { .line = p->line };
 	const char *end = close;
 
 	if (!close || !is_rest_empty(close + 1))
 		return fail(p, "expected ']' at the end of the section's name");
-	while (end > start && (end[-1] == ' ' || end[-1] == '\t'))
+	while (end > start && strchr(BLANKS, end[-1]))
 		end--;
 	if (end == start)
 		return fail(p, "the section has no name; expected '[NAME]'");
@@ -69,7 +72,7 @@ take_heading(struct parser *p, const char *s)
 static int
 check_line(struct parser *p, const char *line)
 {
-	const char *s = line + strspn(line, " \t\r\n");
+	const char *s = line + strspn(line, BLANKS);
 	size_t key_length;
 
 	if (is_rest_empty(s))
@@ -153,6 +156,7 @@ cfg_parse(const char *file, const char *text, size_t length,
 
 	/* inih's settings are global; these are the only ones ever used. */
 	ini_allow_multiline = false;
+	ini_allow_bom = false; /* Skipped above, once. */
 	ini_stop_on_first_error = true;
 	ini_use_stack = false;
 	ini_allow_realloc = false;

@@ -97,6 +97,8 @@ a_byte_order_mark_is_skipped(void **state)
 	(void)state;
 	assert_entries("\xef\xbb\xbf[s]\nk = v\n", "1 [s]\n2 s.k=v\n");
 	assert_entries("\xef\xbb\xbf", "");
+	/* A second one is part of the key. */
+	assert_entries("\xef\xbb\xbf\xef\xbb\xbfk=v", "1 .\xef\xbb\xbfk=v\n");
 }
 
 static void
@@ -128,6 +130,8 @@ faults_are_named_with_their_line(void **state)
 	assert_refused("[a] b\n", 6, 1, "expected ']'");
 	assert_refused("[]\n", 3, 1, "no name");
 	assert_refused("\n\n= 3\n", 6, 3, "a key before '='");
+	assert_refused("\v\f= 3\n", 6, 1, "a key before '='");
+	assert_refused("[ \v]\n", 5, 1, "no name");
 	/* A cable's name as a key: inih would cut it at the colon. */
 	assert_refused("leaf1:p3 = 40\n", 14, 1, "expected 'key = value'");
 }
