@@ -40,35 +40,35 @@ struct joint_problem {
 	size_t n_jobs;
 	const struct profile *const *profiles; /* Borrowed; one a job. */
 	size_t n_links;
-	const struct joint_link *links;        /* Borrowed. */
-	const struct joint_load *loads;        /* Borrowed. */
+	const struct joint_link *links; /* Borrowed. */
+	const struct joint_load *loads; /* Borrowed. */
 };
 
 struct joint_opts {
 	uint64_t seed;
-	unsigned n_restarts;              /* Beyond the first descent; default 8. */
-	const int64_t *start_shifts_us;   /* Borrowed; NULL: none.  A warm start. */
-	const bool *movable;              /* Borrowed; NULL: all may be shifted. */
+	unsigned n_restarts;            /* Beyond the first descent; default 8. */
+	const int64_t *start_shifts_us; /* Borrowed; NULL: none.  A warm start. */
+	const bool *movable;            /* Borrowed; NULL: all may be shifted. */
 };
 
 /* Why a job's shift is what it is: see also reason.h. */
 enum joint_method {
-	JOINT_FREE,     /* Shares no link that can be exceeded: shift 0. */
-	JOINT_TREE,     /* Its links form a tree: per-link optima, stitched. */
-	JOINT_LOOP,     /* In a loop: coordinate descent. */
-	JOINT_FIXED,    /* Was not to be moved. */
+	JOINT_FREE,  /* Shares no link that can be exceeded: shift 0. */
+	JOINT_TREE,  /* Its links form a tree: per-link optima, stitched. */
+	JOINT_LOOP,  /* In a loop: coordinate descent. */
+	JOINT_FIXED, /* Was not to be moved. */
 };
 
 struct joint_result {
 	size_t n_jobs, n_links;
-	int64_t *shift_us;          /* In [0, period). */
-	int64_t *slack_us;          /* Half width: shift +- slack is as good. */
+	int64_t *shift_us; /* In [0, period). */
+	int64_t *slack_us; /* Half width: shift +- slack is as good. */
 	enum joint_method *method;
-	double *excess_before_bps;  /* A link; at the start shifts (or zero). */
-	double *excess_after_bps;   /* A link; at 'shift_us'. */
+	double *excess_before_bps; /* A link; at the start shifts (or zero). */
+	double *excess_after_bps;  /* A link; at 'shift_us'. */
 	double objective_before, objective_after;
-	bool has_loop;              /* The affinity graph after pruning has one. */
-	bool gave_up;               /* CASSINI only: loop, so no shifts at all. */
+	bool has_loop; /* The affinity graph after pruning has one. */
+	bool gave_up;  /* CASSINI only: loop, so no shifts at all. */
 };
 
 /*
