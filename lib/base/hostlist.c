@@ -198,7 +198,7 @@ hostlist_expand(const char *text, size_t max_names,
 		int (*name)(void *ctx, const char *name), void *ctx,
 		const char **ret_why)
 {
-	const char *why;
+	const char *why = NULL;
 	struct expansion x = {
 		.max_names = max_names,
 		.name = name,

@@ -4,7 +4,9 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "lib/base/alloc.h"
 #include "tests/fuzz/fuzz.h"
 
 #define MAX_INPUT_BYTES (16u << 20)
@@ -12,22 +14,26 @@
 int
 main(int argc, char **argv)
 {
+	uint8_t *buffer = xcalloc(MAX_INPUT_BYTES, 1);
+
 	for (int i = 1; i < argc; i++) {
 		FILE *in = fopen(argv[i], "rb");
-		uint8_t *data = malloc(MAX_INPUT_BYTES);
+		uint8_t *data;
 		size_t size;
 
-		if (!in || !data) {
+		if (!in) {
 			perror(argv[i]);
 			return 1;
 		}
-		size = fread(data, 1, MAX_INPUT_BYTES, in);
+		size = fread(buffer, 1, MAX_INPUT_BYTES, in);
 		fclose(in);
-		/* To its size, so that the sanitizer sees a read beyond the end. */
-		data = realloc(data, size ? size : 1);
+		/* Of its size, so that the sanitizer sees a read beyond the end. */
+		data = xcalloc(size, 1);
+		memcpy(data, buffer, size);
 		LLVMFuzzerTestOneInput(data, size);
 		free(data);
 	}
+	free(buffer);
 	printf("%d inputs replayed\n", argc - 1);
 	return 0;
 }

@@ -1,0 +1,61 @@
+#!/bin/sh
+# lint.sh "C FILES" "SHELL FILES" - format, include direction, the warnings of both
+# compilers, cppcheck and shellcheck.  CC, CLANG and FLAGS are in the environment.
+# One line a check; what a check found follows its line, and the exit status is 1.
+# shellcheck disable=SC2086,SC2317  # lists are split on purpose; 'check' runs functions
+set -u
+c_files=$1
+sh_files=$2
+CC=${CC:-gcc}
+CLANG=${CLANG:-clang-14}
+FLAGS=${FLAGS:?the flags of the compiler}
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+failed=0
+
+# Runs a command; it passes if it succeeds.
+check() {
+	name=$1
+	shift
+	if "$@" >"$tmp/found" 2>&1; then
+		echo "  LINT     $name"
+	else
+		echo "  FAILED   $name"
+		cat "$tmp/found"
+		failed=1
+	fi
+}
+
+sources=$(printf '%s\n' $c_files | grep '\.c$')
+
+# The compiler's own warnings; those of the optimiser come up in the build.
+compile() {
+	printf '%s\n' "$sources" |
+		xargs -P 2 -n 8 "$@" $FLAGS -Werror -fsyntax-only \
+			-DANTIPHASE_VERSION='""' -DANTIPHASE_REVISION='""'
+}
+
+# Headers stand on their own: each is the first include of some file.
+headers() {
+	printf '%s\n' $c_files | grep '\.h$' |
+		xargs -P 2 -I{} "$CC" $FLAGS -Werror -fsyntax-only -x c -include {} /dev/null
+}
+
+# Only what is certain: style is clang-format's, and cppcheck does not see through
+# cmocka or the libraries' macros.
+cpp_check() {
+	cppcheck -j 2 --quiet --std=c11 --error-exitcode=1 --inline-suppr \
+		--enable=warning,performance,portability -I. -D_GNU_SOURCE \
+		-DANTIPHASE_VERSION='""' -DANTIPHASE_REVISION='""' \
+		--suppress=missingInclude --suppress=arrayIndexThenCheck \
+		$sources
+}
+
+check "clang-format" clang-format --dry-run -Werror $c_files
+check "layers" sh tests/layers.sh
+check "$CC" compile "$CC"
+check "$CLANG" compile "$CLANG"
+check "headers" headers
+check "cppcheck" cpp_check
+check "shellcheck" shellcheck $sh_files
+exit "$failed"
