@@ -1,5 +1,6 @@
 #!/bin/sh
-# tests/layers.sh - which folder may include which: "who: whom".
+# tests/layers.sh - which folder may include which: "who: whom".  Includes are written
+# as the path from the root of the tree, so that this can be seen in each.
 set -eu
 rules='bpf: bpf
 lib/base: lib/base
@@ -17,7 +18,7 @@ bad=$(
 		allowed=$(printf '%s\n' "$rules" | awk -F': ' -v f="$file" '
 			index(f, $1 "/") == 1 && length($1) > n { n = length($1); a = $2 }
 			END { print a }')
-		sed -n 's/^#include "\([a-z]*\/[^"]*\)".*/\1/p' "$file" |
+		sed -n 's/^[ \t]*#[ \t]*include[ \t]*"\([^"]*\)".*/\1/p' "$file" |
 		while IFS= read -r inc; do
 			ok=
 			for a in $allowed; do
