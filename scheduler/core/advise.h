@@ -72,6 +72,8 @@ struct advice_set {
 	double goodput_before,
 		goodput_after; /* sum of weight / slowdown, over sum of weight. */
 	bool has_loop;         /* Of the affinity graph. */
+	uint32_t n_runs;       /* Of each prediction: other phases and jitter. */
+	uint32_t n_iterations; /* Of each run, about. */
 };
 
 /*

@@ -210,6 +210,8 @@ advice_from(const struct plan *before, const struct plan *plan,
 	set->goodput_before = plan_goodput(before, ctx);
 	set->goodput_after = plan_goodput(plan, ctx);
 	set->has_loop = plan->has_loop;
+	set->n_runs = ctx->n_seeds;
+	set->n_iterations = ctx->n_iterations;
 	return set;
 }
 
