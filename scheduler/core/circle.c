@@ -7,6 +7,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/rng.h"
 #include "scheduler/core/profile.h"
+#include "scheduler/core/step.h"
 
 /* Two scores closer than this are the same: sums of 72 terms round. */
 #define SCORE_EPSILON 1e-12
@@ -15,18 +16,6 @@
 #define MAX_COMBINATIONS ((CIRCLE_N_ANGLES + 1) * (CIRCLE_N_ANGLES + 1))
 
 #define MAX_ROUNDS 10
-
-static int64_t
-gcd(int64_t a, int64_t b)
-{
-	while (b != 0) {
-		int64_t rest = a % b;
-
-		a = b;
-		b = rest;
-	}
-	return a;
-}
 
 static int64_t
 round_to_ms(int64_t us)
@@ -117,8 +106,8 @@ circle_init(struct circle *circle, const struct circle_job *jobs, size_t n_jobs,
 		int64_t iteration = round_to_ms(jobs[j].profile->period_us);
 
 		circle->rings[j].iteration_ms = iteration;
-		factors[j] =
-			iteration / gcd(iteration, product_mod(factors, j, iteration));
+		factors[j] = iteration /
+			     period_gcd(iteration, product_mod(factors, j, iteration));
 	}
 	circle->period_ms = product_saturated(factors, n_jobs);
 
