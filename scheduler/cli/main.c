@@ -6,6 +6,7 @@
 #include "scheduler/cli/verbs.h"
 
 static const struct cli_verb *const verbs[] = {
+	&verb_compat,
 	&verb_sim,
 	NULL,
 };
