@@ -1,0 +1,35 @@
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/err.h"
+#include "topology/read.h"
+#include "topology/route.h"
+#include "topology/topo.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* The reader of our JSON; a fabric that it lets pass has to be good for routes. */
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char *text = xcalloc(size + 1, 1);
+	struct topo *topo;
+	struct err err;
+
+	for (size_t i = 0; i < size; i++)
+		text[i] = (char)data[i];
+	if (topo_json_read("fuzz", text, size, NULL, &topo, &err) == 0) {
+		struct routes *routes = routes_new(topo, 1);
+		size_t n;
+		const uint32_t *hosts = topo_hosts(topo, &n);
+
+		if (n > 1)
+			(void)routes_n_paths(routes, hosts[0], hosts[n - 1]);
+		routes_free(routes);
+		topo_unref(topo);
+	}
+	free(text);
+	return 0;
+}

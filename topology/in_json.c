@@ -1,0 +1,311 @@
+/*
+ * in_json.c - the reader of the native JSON (docs/json.md).
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "lib/base/err.h"
+#include "lib/base/json.h"
+#include "lib/base/vec.h"
+#include "topology/read.h"
+#include "topology/topo.h"
+
+/* A file with more is no file with a slip or two. */
+#define MAX_DUPLICATES 100
+
+#define MAX_GBPS (TOPO_MAX_BPS / 1e9)
+
+struct reader {
+	const struct json_doc *doc;
+	const struct topo_read_opts *opts;
+	struct topo_builder *builder;
+	const struct json *switches, *hosts, *cables; /* Arrays. */
+	size_t n_duplicates;
+	struct err *err;
+};
+
+/* One end of a cable, "leaf0:p3", taken apart. */
+struct cable_end {
+	uint32_t node;
+	char port[TOPO_MAX_NAME + 1];
+};
+
+/*
+ * Reports something defined twice: 'value' is the second.  Returns 0 to go on
+ * without it, or -EINVAL.
+ */
+static int
+report_duplicate(struct reader *rd, const struct json *value, const char *what,
+		 const char *name, const struct json *first)
+{
+	struct err at = { .line = 0 }, err;
+
+	json_fail(rd->doc, first, &at, "first");
+	json_fail(rd->doc, value, &err, "%s '%s' %s, first in line %u", what, name,
+		  strcmp(what, "port") == 0 ? "has two cables" : "is defined twice",
+		  at.line);
+	if (!rd->opts || !rd->opts->on_duplicate) {
+		if (rd->err)
+			*rd->err = err;
+		return -EINVAL;
+	}
+	rd->opts->on_duplicate(rd->opts->ctx, &err);
+	if (++rd->n_duplicates == MAX_DUPLICATES) {
+		json_fail(rd->doc, value, rd->err,
+			  "this is duplicate number %d; mend these first",
+			  MAX_DUPLICATES);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* The first object of 'array' whose "name" is 'name', or NULL. */
+static const struct json *
+find_named(const struct json_doc *doc, const struct json *array, const char *name)
+{
+	const char *have;
+
+	for (const struct json *item = json_first(array); item;
+	     item = json_next(item)) {
+		if (json_get_str(doc, item, "name", &have, NULL) == 0 &&
+		    strcmp(have, name) == 0)
+			return item;
+	}
+	return NULL;
+}
+
+/* Adds one host or switch from its object. */
+static int
+read_node(struct reader *rd, const struct json *item, bool is_host)
+{
+	static const char *const host_keys[] = { "name", "slots", NULL };
+	static const char *const switch_keys[] = { "name", "tier", NULL };
+	int64_t n_slots = rd->opts && rd->opts->n_slots ? rd->opts->n_slots : 1;
+	int64_t tier = 1;
+	const char *name;
+	const struct json *first;
+	uint32_t node;
+	int r;
+
+	if (json_as_object(rd->doc, item, rd->err) < 0 ||
+	    json_check_keys(rd->doc, item, is_host ? host_keys : switch_keys, rd->err) <
+		    0 ||
+	    json_get_str(rd->doc, item, "name", &name, rd->err) < 0 ||
+	    (is_host && json_opt_int(rd->doc, item, "slots", 0, TOPO_MAX_SLOTS,
+				     &n_slots, rd->err) < 0) ||
+	    (!is_host &&
+	     json_get_int(rd->doc, item, "tier", 1, TOPO_MAX_TIER, &tier, rd->err) < 0))
+		return -EINVAL;
+	if (is_host)
+		r = topo_builder_host(rd->builder, name, (uint32_t)n_slots, &node);
+	else
+		r = topo_builder_switch(rd->builder, name, (uint32_t)tier, &node);
+	if (r == -EEXIST) {
+		first = find_named(rd->doc, rd->hosts, name);
+		if (!first)
+			first = find_named(rd->doc, rd->switches, name);
+		return report_duplicate(rd, item, is_host ? "host" : "switch", name,
+					first);
+	}
+	if (r == -E2BIG)
+		json_fail(rd->doc, item, rd->err, "more than %d nodes", TOPO_MAX_NODES);
+	else if (r < 0)
+		json_fail(rd->doc, json_find(item, "name"), rd->err,
+			  "'%s' is no name, expected 1 to %d letters, digits and "
+			  "\"._-/+@\"",
+			  name, TOPO_MAX_NAME);
+	return r;
+}
+
+static int
+read_nodes(struct reader *rd, const struct json *array, bool is_host)
+{
+	for (const struct json *item = json_first(array); item;
+	     item = json_next(item)) {
+		int r = read_node(rd, item, is_host);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* An unknown node: says so, and which one was probably meant. */
+static int
+unknown_node(struct reader *rd, const struct json *value, const char *name)
+{
+	VEC(const char *) names = VEC_EMPTY;
+	const struct json *arrays[] = { rd->hosts, rd->switches };
+
+	json_fail(rd->doc, value, rd->err, "there is no host or switch '%s'", name);
+	for (size_t i = 0; rd->err && i < 2; i++) {
+		for (const struct json *item = json_first(arrays[i]); item;
+		     item = json_next(item)) {
+			const char *have;
+
+			if (json_get_str(rd->doc, item, "name", &have, NULL) == 0)
+				vec_push(&names, have);
+		}
+	}
+	vec_push(&names, NULL);
+	if (rd->err)
+		err_suggest(rd->err, name, names.items);
+	vec_free(&names);
+	return -EINVAL;
+}
+
+static int
+read_end(struct reader *rd, const struct json *cable, const char *key,
+	 struct cable_end *ret_end)
+{
+	const struct json *value = json_find(cable, key);
+	char name[TOPO_MAX_NAME + 1];
+	const char *text, *colon;
+
+	if (json_get_str(rd->doc, cable, key, &text, rd->err) < 0)
+		return -EINVAL;
+	colon = strchr(text, ':');
+	if (!colon || colon - text > TOPO_MAX_NAME || strlen(colon + 1) > TOPO_MAX_NAME)
+		return json_fail(rd->doc, value, rd->err,
+				 "'%s' is '%s', expected a node and its port, such as "
+				 "'leaf0:p3'",
+				 key, text);
+	memcpy(name, text, (size_t)(colon - text));
+	name[colon - text] = '\0';
+	ret_end->node = topo_builder_find(rd->builder, name);
+	if (ret_end->node == TOPO_NONE)
+		return unknown_node(rd, value, name);
+	strcpy(ret_end->port, colon + 1);
+	if (!topo_name_is_valid(ret_end->port))
+		return json_fail(
+			rd->doc, value, rd->err,
+			"'%s' is no port, expected 1 to %d letters, digits and "
+			"\"._-/+@\"",
+			ret_end->port, TOPO_MAX_NAME);
+	return 0;
+}
+
+/*
+ * A port of 'cable' is cabled already: finds which one, and by what earlier
+ * cable, and reports that.
+ */
+static int
+port_is_taken(struct reader *rd, const struct json *cable)
+{
+	static const char *const keys[] = { "a", "b" };
+
+	for (const struct json *item = json_first(rd->cables); item != cable;
+	     item = json_next(item)) {
+		for (int i = 0; i < 4; i++) {
+			const char *mine, *other;
+
+			if (json_get_str(rd->doc, cable, keys[i / 2], &mine, NULL) ==
+				    0 &&
+			    json_get_str(rd->doc, item, keys[i % 2], &other, NULL) ==
+				    0 &&
+			    strcmp(mine, other) == 0)
+				return report_duplicate(rd,
+							json_find(cable, keys[i / 2]),
+							"port", mine, item);
+		}
+	}
+	return json_fail(rd->doc, cable, rd->err,
+			 "a port of this cable has one already");
+}
+
+static int
+read_cable(struct reader *rd, const struct json *item)
+{
+	static const char *const keys[] = { "a",         "b",       "gbps",
+					    "back_gbps", "one_way", NULL };
+	struct cable_end a, b;
+	double forth_bps, back_bps, gbps, back_gbps;
+	bool is_one_way = false;
+	int r;
+
+	if (json_as_object(rd->doc, item, rd->err) < 0 ||
+	    json_check_keys(rd->doc, item, keys, rd->err) < 0 ||
+	    read_end(rd, item, "a", &a) < 0 || read_end(rd, item, "b", &b) < 0 ||
+	    json_get_num(rd->doc, item, "gbps", 1e-9, MAX_GBPS, &gbps, rd->err) < 0 ||
+	    json_opt_bool(rd->doc, item, "one_way", &is_one_way, rd->err) < 0)
+		return -EINVAL;
+	back_gbps = gbps;
+	if (json_opt_num(rd->doc, item, "back_gbps", 1e-9, MAX_GBPS, &back_gbps,
+			 rd->err) < 0)
+		return -EINVAL;
+	if (is_one_way && json_find(item, "back_gbps"))
+		return json_fail(rd->doc, json_find(item, "back_gbps"), rd->err,
+				 "'back_gbps' of a cable that is one_way");
+	if (a.node == b.node)
+		return json_fail(rd->doc, item, rd->err,
+				 "both ends are at the same node");
+	forth_bps = round(gbps * 1e9);
+	back_bps = is_one_way ? 0 : round(back_gbps * 1e9);
+	r = topo_builder_cable(rd->builder, a.node, a.port, b.node, b.port, forth_bps,
+			       back_bps);
+	if (r == -EEXIST)
+		return port_is_taken(rd, item);
+	if (r == -E2BIG)
+		json_fail(rd->doc, item, rd->err, "more than %d cables",
+			  TOPO_MAX_LINKS / 2);
+	else if (r < 0)
+		json_fail(rd->doc, item, rd->err, "this cable cannot be");
+	return r;
+}
+
+static int
+read_document(struct reader *rd)
+{
+	static const char *const keys[] = { "schema", "name",   "switches",
+					    "hosts",  "cables", NULL };
+	const struct json *root = json_root(rd->doc);
+	const char *name = "";
+	size_t n;
+	int r;
+
+	if (json_check_schema(rd->doc, "antiphase.topology", 1, rd->err) < 0 ||
+	    json_check_keys(rd->doc, root, keys, rd->err) < 0 ||
+	    json_opt_str(rd->doc, root, "name", &name, rd->err) < 0 ||
+	    json_get_array(rd->doc, root, "switches", &rd->switches, &n, rd->err) < 0 ||
+	    json_get_array(rd->doc, root, "hosts", &rd->hosts, &n, rd->err) < 0 ||
+	    json_get_array(rd->doc, root, "cables", &rd->cables, &n, rd->err) < 0)
+		return -EINVAL;
+	for (const char *c = name; *c; c++) {
+		if (iscntrl((unsigned char)*c))
+			return json_fail(rd->doc, json_find(root, "name"), rd->err,
+					 "'name' has a control character");
+	}
+	rd->builder = topo_builder_new(name);
+	r = read_nodes(rd, rd->hosts, true);
+	if (r == 0)
+		r = read_nodes(rd, rd->switches, false);
+	for (const struct json *item = json_first(rd->cables); r == 0 && item;
+	     item = json_next(item))
+		r = read_cable(rd, item);
+	return r;
+}
+
+int
+topo_json_read(const char *file, const char *text, size_t length,
+	       const struct topo_read_opts *opts, struct topo **ret_topo,
+	       struct err *err)
+{
+	struct reader rd = { .opts = opts, .err = err };
+	struct json_doc *doc;
+	int r;
+
+	r = json_parse(file, text, length, &doc, err);
+	if (r < 0)
+		return r;
+	rd.doc = doc;
+	r = read_document(&rd);
+	if (r == 0)
+		*ret_topo = topo_builder_finish(rd.builder);
+	else
+		topo_builder_free(rd.builder);
+	json_doc_free(doc);
+	return r;
+}

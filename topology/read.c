@@ -1,0 +1,74 @@
+/*
+ * read.c - which reader a text is for.
+ */
+#include "topology/read.h"
+
+#include <stdbool.h>
+#include <string.h>
+#include <strings.h>
+
+#include "lib/base/err.h"
+
+const char *const topo_format_names[] = { "json", "slurm", "ibnetdiscover", NULL };
+
+static bool
+starts_with(const char *text, size_t length, const char *word)
+{
+	return length >= strlen(word) && strncasecmp(text, word, strlen(word)) == 0;
+}
+
+/* By the first line that is neither blank nor a comment. */
+static enum topo_format
+guess_format(const char *text, size_t length)
+{
+	while (length) {
+		size_t blanks = strspn(text, " \t\r\n");
+		const char *newline;
+
+		if (blanks >= length)
+			break;
+		text += blanks;
+		length -= blanks;
+		if (*text == '{')
+			return TOPO_FORMAT_JSON;
+		if (*text != '#')
+			break;
+		newline = memchr(text, '\n', length);
+		if (!newline)
+			break;
+		length -= (size_t)(newline + 1 - text);
+		text = newline + 1;
+	}
+	if (starts_with(text, length, "SwitchName") ||
+	    starts_with(text, length, "BlockName"))
+		return TOPO_FORMAT_SLURM;
+	if (starts_with(text, length, "vendid=") ||
+	    starts_with(text, length, "Switch") || starts_with(text, length, "Ca") ||
+	    starts_with(text, length, "Non-Chassis") ||
+	    starts_with(text, length, "Chassis"))
+		return TOPO_FORMAT_IBNET;
+	return TOPO_FORMAT_GUESS;
+}
+
+int
+topo_read(const char *file, const char *text, size_t length,
+	  const struct topo_read_opts *opts, struct topo **ret_topo, struct err *err)
+{
+	enum topo_format format = opts ? opts->format : TOPO_FORMAT_GUESS;
+
+	if (format == TOPO_FORMAT_GUESS)
+		format = guess_format(text, length);
+	switch (format) {
+	case TOPO_FORMAT_JSON:
+		return topo_json_read(file, text, length, opts, ret_topo, err);
+	case TOPO_FORMAT_SLURM:
+		return topo_slurm_read(file, text, length, opts, ret_topo, err);
+	case TOPO_FORMAT_IBNET:
+		return topo_ibnet_read(file, text, length, opts, ret_topo, err);
+	case TOPO_FORMAT_GUESS:
+		break;
+	}
+	return err_set(err, file, 0, 0,
+		       "looks like no fabric; expected our JSON, Slurm's topology.conf "
+		       "or the text of ibnetdiscover");
+}

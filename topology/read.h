@@ -1,0 +1,79 @@
+/*
+ * read.h - fabrics from files: our own JSON, Slurm's topology.conf, the text of
+ * ibnetdiscover.
+ *
+ * All readers are pure functions of a name for messages and the terminated text,
+ * which is hostile until checked.  They number hosts first, then switches, each
+ * in the order of the file, so that writing JSON and reading it back gives the
+ * same ids.  They return 0 with a new snapshot, or -EINVAL or -E2BIG with 'err'
+ * filled.
+ */
+#ifndef TOPOLOGY_READ_H
+#define TOPOLOGY_READ_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct err;
+struct topo;
+
+#define TOPO_MAX_FILE_BYTES ((size_t)1 << 30) /* For file_read(). */
+
+enum topo_format {
+	TOPO_FORMAT_GUESS, /* By the looks of the text. */
+	TOPO_FORMAT_JSON,
+	TOPO_FORMAT_SLURM,
+	TOPO_FORMAT_IBNET,
+};
+
+/* "json", "slurm", "ibnetdiscover" for the formats from 1; NULL-terminated. */
+extern const char *const topo_format_names[];
+
+struct topo_read_opts {
+	enum topo_format format;
+	double default_bps; /* Of links whose speed the file does not say; 0: 100e9. */
+	uint32_t n_slots;   /* Of hosts, where the file does not say; 0: 1. */
+	/*
+	 * If not NULL, names and ports that are defined twice do not stop the reader
+	 * of JSON: it tells each and leaves the second out.
+	 */
+	void (*on_duplicate)(void *ctx, const struct err *err);
+	void *ctx;
+};
+
+/* 'opts' may be NULL. */
+int topo_read(const char *file, const char *text, size_t length,
+	      const struct topo_read_opts *opts, struct topo **ret_topo,
+	      struct err *err);
+
+/*
+ * {"schema":"antiphase.topology/1","name":...,"switches":[{"name":...,"tier":1}],
+ * "hosts":[{"name":...,"slots":8}],"cables":[{"a":"h0:p0","b":"leaf0:p0",
+ * "gbps":50}]}; see docs/json.md.
+ */
+int topo_json_read(const char *file, const char *text, size_t length,
+		   const struct topo_read_opts *opts, struct topo **ret_topo,
+		   struct err *err);
+
+/*
+ * Slurm's topology.conf for the plug-in topology/tree: lines
+ * "SwitchName=s4 Switches=s[0-3] LinkSpeed=..." and
+ * "SwitchName=s0 Nodes=n[0-3]".  There is a cable from a switch to each of the
+ * names on its line, of capacity LinkSpeed: Slurm leaves its unit open; here it is
+ * as written ("100Gb/s"), and Gb/s for a bare number.  A switch with nodes is tier
+ * 1, any other one above the highest of its children.
+ */
+int topo_slurm_read(const char *file, const char *text, size_t length,
+		    const struct topo_read_opts *opts, struct topo **ret_topo,
+		    struct err *err);
+
+/*
+ * The default output of ibnetdiscover: a block for each switch, channel adapter
+ * and router with a line for each cabled port.  See in_ibnet.c for names, tiers
+ * and capacities.
+ */
+int topo_ibnet_read(const char *file, const char *text, size_t length,
+		    const struct topo_read_opts *opts, struct topo **ret_topo,
+		    struct err *err);
+
+#endif
