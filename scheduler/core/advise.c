@@ -10,8 +10,8 @@
 /* What the predictions that are kept may cost, in flows that the engine starts. */
 #define KEEP_BUDGET 8e6
 
-/* Predictions of every component: one an option, and one before. */
-#define KEEP_PREDICTIONS 6
+/* Predictions of every component: one a way to act on it, and one before. */
+#define KEEP_PREDICTIONS 12
 
 #define KEEP_SEEDS     4 /* Runs of each, if the budget allows. */
 #define KEEP_MIN_SEEDS 2

@@ -5,6 +5,7 @@
  *	advise_plan.c      plans: a placement with its components and prediction
  *	advise_place.c     where waiting jobs go
  *	advise_shift.c     shifts and pacing of one component, by prediction
+ *	advise_ways.c      what each way to act on them is predicted to give
  *	advise_evidence.c  from plans to the advice that is handed out
  */
 #ifndef SCHEDULER_CORE_ADVISE_INTERNAL_H

@@ -5,34 +5,26 @@
  * worth anything is for the engine to say: jitter makes a shift that nothing
  * corrects decay, a rigid grid makes late jobs wait for their next slot, and
  * turns at a gate can convoy where many links are loaded (interleaving, on
- * actuation).  So each way of acting on the shifts is predicted, and the best
- * is taken that harms nobody beyond the cap and pays for its own delay.
+ * actuation).  So the ways to act on the shifts are predicted
+ * (advise_ways.c), and the best is taken that harms nobody beyond the cap and pays
+ * for its own delay.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/alloc.h"
-#include "scheduler/core/advise_internal.h"
+#include "scheduler/core/advise_decision.h"
 #include "scheduler/core/cassini.h"
 #include "scheduler/core/chance.h"
 #include "scheduler/core/workload.h"
 #include "topology/topo.h"
-
-/* Iterations that an advice is for, where the workload does not end a job. */
-#define HORIZON_ITERATIONS 1000
-
-/* Goodput that a more intrusive option has to gain over a less intrusive one. */
-#define WORTH_FRAC 1e-3
 
 /* A shift whose bound is under this share of a link's capacity is worthless. */
 #define WORTHLESS_FRAC 0.01
 
 /* Excess under this share of the capacity is as good as none. */
 #define NONE_FRAC 0.01
-
-/* What a job may lose by rounding and chance before it counts as harmed. */
-#define HARM_FRAC 0.01
 
 /* ---- What a shift could do --------------------------------------------------- */
 
@@ -116,38 +108,6 @@ least_delay(const struct component *component, const struct advise_ctx *ctx,
 					  jobs[component->jobs[i]].profile.period_us);
 }
 
-/* ---- Options and their prediction ---------------------------------------------- */
-
-/* A way to act on a component, in order of how little it asks of the jobs. */
-struct option {
-	bool is_shifted;
-	enum engine_pacing pacing;
-};
-
-static const struct option options[] = {
-	{ false, ENGINE_PACE_FREE }, /* Nothing; always the first. */
-	{ true, ENGINE_PACE_FREE },    { false, ENGINE_PACE_GATE },
-	{ true, ENGINE_PACE_REALIGN }, { true, ENGINE_PACE_GATE },
-};
-
-#define N_OPTIONS (sizeof options / sizeof *options)
-
-/* One component while it is decided. */
-struct decision {
-	const struct component *component;
-	const struct advise_ctx *ctx;
-	struct plan *plan;
-	bool *is_movable; /* Owned.  Of its jobs: a shift can do something. */
-	int64_t *phase_us, *slack_us; /* Owned.  Of its jobs. */
-	double *excess_bps;           /* Owned.  Of its links, at those phases. */
-	bool has_movable;
-	struct prediction predictions[N_OPTIONS];
-	double goodput[N_OPTIONS];
-	bool is_open[N_OPTIONS]; /* Not ruled out. */
-	bool pays[N_OPTIONS];
-	uint32_t harmed[N_OPTIONS]; /* Job beyond the cap, or TOPO_NONE. */
-};
-
 static void
 solve_shifts(struct decision *d)
 {
@@ -168,74 +128,6 @@ solve_shifts(struct decision *d)
 	least_delay(c, d->ctx, d->is_movable, d->phase_us);
 	joint_excess(&problem.problem, d->phase_us, d->excess_bps);
 	component_problem_fini(&problem);
-}
-
-static void
-predict_option(struct decision *d, size_t option)
-{
-	const struct component *c = d->component;
-	struct predict_opts opts = { d->ctx->opts.seed, d->ctx->n_seeds,
-				     d->ctx->n_iterations };
-	struct predict_job *jobs = component_predict_jobs(c, d->plan->place, d->ctx);
-
-	for (size_t i = 0; i < c->n_jobs; i++) {
-		bool is_phased = options[option].is_shifted && d->is_movable[i];
-
-		jobs[i].shift_us = is_phased ? d->phase_us[i] : 0;
-		jobs[i].is_left_to_chance = !is_phased;
-		jobs[i].pacing = options[option].pacing;
-		if (jobs[i].pacing == ENGINE_PACE_REALIGN && !is_phased)
-			jobs[i].pacing = ENGINE_PACE_FREE;
-	}
-	predict(jobs, c->n_jobs, d->ctx->topo, &opts, &d->predictions[option]);
-	d->goodput[option] = 0;
-	for (size_t i = 0; i < c->n_jobs; i++)
-		d->goodput[option] += jobs[i].job->weight /
-				      prediction_mean(&d->predictions[option], i);
-	free(jobs);
-}
-
-/* Iterations that a job still has. */
-static double
-iterations_left(const struct work_job *job)
-{
-	double n = HORIZON_ITERATIONS;
-
-	if (job->max_iterations)
-		n = (double)job->max_iterations;
-	if (job->stop_ns < ENGINE_NEVER && job->stop_ns > job->arrival_ns)
-		n = fmin(n, (double)(job->stop_ns - job->arrival_ns) /
-				    (1e3 * (double)job->profile.period_us));
-	return n;
-}
-
-/*
- * Do no harm: what an option saves over the jobs' lives has to be more than
- * the delays by which it begins, and nobody may go beyond the cap who was not
- * there before.
- */
-static void
-weigh_option(struct decision *d, size_t option)
-{
-	const struct component *c = d->component;
-	double saved_us = 0, delayed_us = 0;
-
-	d->harmed[option] = TOPO_NONE;
-	for (size_t i = 0; i < c->n_jobs; i++) {
-		const struct work_job *job = &d->ctx->workload->jobs[c->jobs[i]];
-		double before = prediction_mean(&d->predictions[0], i);
-		double after = prediction_mean(&d->predictions[option], i);
-
-		saved_us += job->weight * (before - after) *
-			    (double)job->profile.period_us * iterations_left(job);
-		if (options[option].is_shifted && d->is_movable[i])
-			delayed_us += job->weight *
-				      (double)advise_delay_us(job, d->phase_us[i]);
-		if (after > fmax(d->ctx->opts.max_slowdown, before * (1 + HARM_FRAC)))
-			d->harmed[option] = c->jobs[i];
-	}
-	d->pays[option] = saved_us > delayed_us;
-	d->is_open[option] = d->harmed[option] == TOPO_NONE && d->pays[option];
 }
 
 /* ---- Reasons ------------------------------------------------------------------------- */
@@ -265,23 +157,19 @@ worst_excess_frac(const struct decision *d, uint32_t job, bool is_after)
 
 /* Why a job of a component that is not shifted is left as it is. */
 static enum reason
-reason_unshifted(const struct decision *d, size_t chosen, size_t i)
+reason_unshifted(const struct decision *d, const struct way *chosen, size_t i)
 {
 	uint32_t job = d->component->jobs[i];
-	double before = worst_excess_frac(d, job, false);
-	bool is_harm = false;
 
 	if (!d->is_movable[i])
 		return REASON_PERIODS_UNRELATED;
-	for (size_t o = 1; o < N_OPTIONS; o++)
-		if (d->harmed[o] == job && d->pays[o] &&
-		    d->goodput[o] > d->goodput[chosen] * (1 + WORTH_FRAC))
-			is_harm = true;
-	if (is_harm)
-		return REASON_CAP;
-	if (options[chosen].pacing == ENGINE_PACE_GATE)
+	for (size_t w = 1; w < d->ways.n; w++)
+		if (d->ways.items[w].harmed == job && d->ways.items[w].pays &&
+		    d->ways.items[w].goodput > chosen->goodput * (1 + WORTH_FRAC))
+			return REASON_CAP;
+	if (chosen->pacing[i] == ENGINE_PACE_GATE)
 		return REASON_TAKES_TURNS;
-	if (worst_excess_frac(d, job, true) > 0.5 * before)
+	if (worst_excess_frac(d, job, true) > 0.5 * worst_excess_frac(d, job, false))
 		return REASON_NO_ROOM;
 	return REASON_DOES_NOT_PAY;
 }
@@ -305,20 +193,8 @@ reason_shifted(const struct decision *d, size_t i)
 
 /* ---- Deciding ------------------------------------------------------------------------- */
 
-static size_t
-choose(const struct decision *d)
-{
-	size_t best = 0;
-
-	for (size_t o = 1; o < N_OPTIONS; o++)
-		if (d->is_open[o] &&
-		    d->goodput[o] > d->goodput[best] * (1 + WORTH_FRAC))
-			best = o;
-	return best;
-}
-
 static void
-carry_out(struct decision *d, size_t chosen)
+carry_out(struct decision *d, const struct way *way)
 {
 	const struct component *c = d->component;
 	struct plan *plan = d->plan;
@@ -326,22 +202,19 @@ carry_out(struct decision *d, size_t chosen)
 
 	for (size_t i = 0; i < c->n_jobs; i++) {
 		uint32_t job = c->jobs[i];
-		bool is_phased = options[chosen].is_shifted && d->is_movable[i];
+		bool is_phased = way_is_phased(d, way, i);
 
 		plan->is_phased[job] = is_phased;
 		plan->phase_us[job] = is_phased ? d->phase_us[i] : 0;
 		plan->slack_us[job] = is_phased ? d->slack_us[i] : 0;
-		plan->pacing[job] = options[chosen].pacing;
-		if (plan->pacing[job] == ENGINE_PACE_REALIGN && !is_phased)
-			plan->pacing[job] = ENGINE_PACE_FREE;
-		plan->why[job] = options[chosen].is_shifted
-					 ? reason_shifted(d, i)
-					 : reason_unshifted(d, chosen, i);
+		plan->pacing[job] = way->pacing[i];
+		plan->why[job] = way->is_shifted ? reason_shifted(d, i)
+						 : reason_unshifted(d, way, i);
 		memcpy(&plan->slowdown[job * n_seeds],
-		       &d->predictions[chosen].slowdown[i * n_seeds],
+		       &way->prediction.slowdown[i * n_seeds],
 		       n_seeds * sizeof(double));
 	}
-	for (size_t i = 0; i < c->n_links && options[chosen].is_shifted; i++)
+	for (size_t i = 0; i < c->n_links && way->is_shifted; i++)
 		plan->excess_bps[c->links[i]] = d->excess_bps[i];
 }
 
@@ -366,17 +239,9 @@ decide(struct plan *plan, const struct advise_ctx *ctx, const struct component *
 		d.excess_bps[i] = place_excess_bps(plan->place, c->links[i]);
 	if (d.has_movable)
 		solve_shifts(&d);
-	predict_option(&d, 0);
-	for (size_t o = 1; o < N_OPTIONS; o++) {
-		d.harmed[o] = TOPO_NONE;
-		if (c->n_jobs < 2 || (options[o].is_shifted && !d.has_movable))
-			continue;
-		predict_option(&d, o);
-		weigh_option(&d, o);
-	}
-	carry_out(&d, choose(&d));
-	for (size_t o = 0; o < N_OPTIONS; o++)
-		prediction_fini(&d.predictions[o]);
+	ways_predict(&d);
+	carry_out(&d, &d.ways.items[ways_choose(&d)]);
+	ways_fini(&d);
 	free(d.is_movable);
 	free(d.phase_us);
 	free(d.slack_us);
