@@ -2,7 +2,8 @@
 
 #include <math.h>
 #include <stdbool.h>
-#include <string.h>
+
+#include "lib/base/utf8.h"
 
 /* Adds a coordinate, to a hundredth of a pixel, without trailing zeros. */
 static void
@@ -22,35 +23,12 @@ put_attribute(struct strbuf *text, const char *name, double value)
 	strbuf_putc(text, '"');
 }
 
-/* Length of the well-formed UTF-8 character at 's', or 0. */
-static size_t
-utf8_length(const unsigned char *s)
-{
-	size_t n = s[0] < 0x80   ? 1
-		   : s[0] < 0xc2 ? 0
-		   : s[0] < 0xe0 ? 2
-		   : s[0] < 0xf0 ? 3
-				 : 4;
-
-	if (s[0] > 0xf4)
-		return 0;
-	for (size_t i = 1; i < n; i++) {
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-	}
-	/* Overlong forms, surrogates and what lies beyond U+10FFFF. */
-	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
-	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
-		return 0;
-	return n;
-}
-
 /* Adds text as XML; what XML does not allow becomes '?'. */
 static void
 put_escaped(struct strbuf *text, const char *s)
 {
 	while (*s) {
-		size_t n = utf8_length((const unsigned char *)s);
+		size_t n = utf8_length(s);
 		unsigned char c = (unsigned char)*s;
 
 		if (c == '&')
