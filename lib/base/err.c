@@ -82,30 +82,37 @@ err_print(const struct err *err, FILE *out)
 	fprintf(out, "%s\n", err->text);
 }
 
-/* Levenshtein distance, in one row; words of at most MAX_WORD characters. */
+/*
+ * The least number of letters inserted, left out, replaced or swapped with their
+ * neighbour that make 'b' of 'a' (optimal string alignment), in three rows; words
+ * of at most MAX_WORD characters.
+ */
 static size_t
 edit_distance(const char *a, size_t a_length, const char *b, size_t b_length)
 {
-	size_t row[MAX_WORD + 1];
+	size_t rows[3][MAX_WORD + 1];
 
 	for (size_t j = 0; j <= b_length; j++)
-		row[j] = j;
+		rows[0][j] = j;
 	for (size_t i = 1; i <= a_length; i++) {
-		size_t diagonal = row[0];
+		size_t *row = rows[i % 3];
+		const size_t *above = rows[(i + 2) % 3], *above2 = rows[(i + 1) % 3];
 
 		row[0] = i;
 		for (size_t j = 1; j <= b_length; j++) {
-			size_t best = diagonal + (a[i - 1] != b[j - 1]);
+			size_t best = above[j - 1] + (a[i - 1] != b[j - 1]);
 
-			diagonal = row[j];
-			if (row[j] + 1 < best)
-				best = row[j] + 1;
+			if (above[j] + 1 < best)
+				best = above[j] + 1;
 			if (row[j - 1] + 1 < best)
 				best = row[j - 1] + 1;
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] &&
+			    a[i - 2] == b[j - 1] && above2[j - 2] + 1 < best)
+				best = above2[j - 2] + 1;
 			row[j] = best;
 		}
 	}
-	return row[b_length];
+	return rows[a_length % 3][b_length];
 }
 
 const char *

@@ -46,7 +46,7 @@ void err_print(const struct err *err, FILE *out);
 /*
  * Returns the word of the NULL-terminated list 'words' that 'word' was
  * probably meant to be (smallest edit distance, at most a third of its
- * length), or NULL.
+ * length; two neighbours swapped are one edit), or NULL.
  */
 const char *err_did_you_mean(const char *word, const char *const *words);
 

@@ -155,10 +155,9 @@ static void
 unknown_options_are_named_with_what_was_probably_meant(void **state)
 {
 	(void)state;
-	assert_refused("antiphase show --seedd 3",
-		       "'--seedd' (did you mean '--seed'?)");
-	assert_refused("antiphase show a --jsonn b",
-		       "'--jsonn' (did you mean '--json'?)");
+	assert_refused("antiphase show --sede 3", "'--sede' (did you mean '--seed'?)");
+	assert_refused("antiphase show a --jsno b",
+		       "'--jsno' (did you mean '--json'?)");
 	assert_refused("antiphase show a b --capcity-gbps=3",
 		       "(did you mean '--capacity-gbps'?)");
 	assert_refused("antiphase show --xyzzy", "unknown option '--xyzzy'; see");

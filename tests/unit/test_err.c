@@ -94,6 +94,10 @@ slips_of_the_finger_are_understood(void **state)
 	assert_string_equal(meant("shift"), ""); /* Three of five letters. */
 	assert_string_equal(meant("host"), "hosts");
 	assert_string_equal(meant("hots"), "hosts");
+	assert_string_equal(meant("hotss"), "hosts"); /* Swapped: one edit. */
+	assert_string_equal(meant("sede"), "seed");
+	assert_string_equal(meant("esed"), "seed");
+	assert_string_equal(meant("og"), "go");
 	assert_string_equal(meant("seeed"), "seed");
 	assert_string_equal(meant("hosts"), "hosts");
 	assert_string_equal(meant("gp"), "go");
