@@ -39,10 +39,13 @@ compat_print_json(const struct compat_answer *answer)
 	jsonw_rounded(&w, "score_unshifted", compat->score_before, 9);
 	jsonw_rounded(&w, "score_chance", compat->score_chance, 9);
 	jsonw_rounded(&w, "score_gain_bound", compat->bound_frac, 9);
-	if (isnan(compat->grid_score))
+	if (isnan(compat->grid_score)) {
 		jsonw_null(&w, "grid_score");
-	else
+		jsonw_null(&w, "grid_degenerate");
+	} else {
 		jsonw_rounded(&w, "grid_score", compat->grid_score, 9);
+		jsonw_bool(&w, "grid_degenerate", compat->is_degenerate);
+	}
 	jsonw_end(&w);
 	jsonw_finish(&w);
 }
@@ -200,6 +203,12 @@ print_verdict(const struct compat_answer *answer)
 	if (!isnan(compat->grid_score))
 		strbuf_printf(&text, " CASSINI's own score, of 72 samples, is %.4f.",
 			      compat->grid_score);
+	if (compat->is_degenerate)
+		strbuf_puts(
+			&text,
+			" Its circle degenerates here: the common period holds more "
+			"than 72 iterations of every job, so that there is no angle "
+			"to turn any of them by.");
 	print_wrapped(text.text);
 	if (reason_remedy(compat->reason)[0] != '\0') {
 		strbuf_clear(&text);
