@@ -40,6 +40,7 @@ struct slurm_switch {
 	unsigned lines[N_KEYS]; /* Of each value. */
 	uint32_t tier;          /* 0: not known yet. */
 	uint32_t n_open;        /* Children whose tier is not known yet. */
+	uint32_t last_parent;   /* Whose line named it last, plus one. */
 	uint32_t node;          /* In the builder. */
 	double bps;
 };
@@ -54,10 +55,11 @@ struct slurm {
 	const char *at, *end; /* What is left of the text. */
 	unsigned line;
 	double default_bps;
-	uint32_t n_slots;
+	uint32_t n_slots, max_names;
 	VEC(struct slurm_switch) switches;
 	struct strtab *switch_names;     /* Number: index of 'switches'. */
 	struct strtab *host_names;       /* Number: the host's node id. */
+	VEC(uint32_t) host_lines;        /* By host: the last parent, plus one. */
 	VEC(struct slurm_edge) to_hosts; /* By parent. */
 	VEC(struct slurm_edge) to_switches;
 	uint32_t *n_ports; /* Owned.  Used so far, by node id. */
@@ -279,53 +281,69 @@ struct expansion {
 	struct slurm *slurm;
 	uint32_t parent;
 	unsigned line;
-	struct strtab *seen; /* Names on this line. */
 };
 
+/* Notes that the name is on the line of 'parent', in its 'last'. */
 static int
-take_name(void *ctx, const char *name)
+check_named_once(struct expansion *x, const char *name, uint32_t *last)
+{
+	struct slurm *s = x->slurm;
+
+	if (*last == x->parent + 1)
+		return err_set(s->err, s->file, x->line, 0, "'%s' is named twice here",
+			       name);
+	*last = x->parent + 1;
+	return 0;
+}
+
+static int
+take_host(void *ctx, const char *name)
 {
 	struct expansion *x = ctx;
 	struct slurm *s = x->slurm;
-	bool is_leaf = s->switches.items[x->parent].values[KEY_NODES];
 	struct slurm_edge edge = { .parent = x->parent };
-	uint32_t n_before = strtab_n(x->seen);
 
-	if (strtab_intern(x->seen, name) < n_before)
-		return err_set(s->err, s->file, x->line, 0, "'%s' is named twice here",
-			       name);
-	if (2 * (s->to_hosts.n + s->to_switches.n + 1) > TOPO_MAX_LINKS)
-		return err_set(s->err, s->file, x->line, 0, "more than %d cables",
-			       TOPO_MAX_LINKS / 2);
-	if (is_leaf) {
-		if (!topo_name_is_valid(name))
-			return err_set(s->err, s->file, x->line, 0,
-				       "'%s' is no name, expected 1 to %d letters, "
-				       "digits and \"._-/+@\"",
-				       name, TOPO_MAX_NAME);
-		edge.child = strtab_intern(s->host_names, name);
-		if (edge.child >= TOPO_MAX_NODES)
-			return err_set(s->err, s->file, x->line, 0,
-				       "more than %d nodes", TOPO_MAX_NODES);
-		vec_push(&s->to_hosts, edge);
-		return 0;
-	}
+	if (!topo_name_is_valid(name))
+		return err_set(s->err, s->file, x->line, 0,
+			       "'%s' is no name, expected 1 to %d letters, digits and "
+			       "\"._-/+@\"",
+			       name, TOPO_MAX_NAME);
+	edge.child = strtab_intern(s->host_names, name);
+	if (edge.child == s->host_lines.n)
+		vec_push(&s->host_lines, 0);
+	vec_push(&s->to_hosts, edge);
+	return check_named_once(x, name, &s->host_lines.items[edge.child]);
+}
+
+static int
+unknown_switch(struct expansion *x, const char *name)
+{
+	struct slurm *s = x->slurm;
+	VEC(const char *) names = VEC_EMPTY;
+
+	for (size_t i = 0; i < s->switches.n; i++)
+		vec_push(&names, s->switches.items[i].values[KEY_SWITCH_NAME]);
+	vec_push(&names, NULL);
+	err_set(s->err, s->file, x->line, 0, "there is no switch '%s'", name);
+	if (s->err)
+		err_suggest(s->err, name, names.items);
+	vec_free(&names);
+	return -EINVAL;
+}
+
+static int
+take_switch(void *ctx, const char *name)
+{
+	struct expansion *x = ctx;
+	struct slurm *s = x->slurm;
+	struct slurm_edge edge = { .parent = x->parent };
+
 	edge.child = strtab_find(s->switch_names, name);
-	if (edge.child == STRTAB_NONE) {
-		VEC(const char *) names = VEC_EMPTY;
-
-		for (size_t i = 0; i < s->switches.n; i++)
-			vec_push(&names, s->switches.items[i].values[KEY_SWITCH_NAME]);
-		vec_push(&names, NULL);
-		err_set(s->err, s->file, x->line, 0, "there is no switch '%s'", name);
-		if (s->err)
-			err_suggest(s->err, name, names.items);
-		vec_free(&names);
-		return -EINVAL;
-	}
+	if (edge.child == STRTAB_NONE)
+		return unknown_switch(x, name);
 	vec_push(&s->to_switches, edge);
 	s->switches.items[edge.parent].n_open++;
-	return 0;
+	return check_named_once(x, name, &s->switches.items[edge.child].last_parent);
 }
 
 static int
@@ -333,16 +351,17 @@ expand_names(struct slurm *s)
 {
 	for (uint32_t i = 0; i < s->switches.n; i++) {
 		const struct slurm_switch *sw = &s->switches.items[i];
-		enum key key = sw->values[KEY_NODES] ? KEY_NODES : KEY_SWITCHES;
-		struct expansion x = { s, i, sw->lines[key], strtab_new() };
+		bool is_leaf = sw->values[KEY_NODES];
+		enum key key = is_leaf ? KEY_NODES : KEY_SWITCHES;
+		struct expansion x = { s, i, sw->lines[key] };
 		const char *why = NULL;
-		int r = hostlist_expand(sw->values[key], TOPO_MAX_NODES, take_name, &x,
-					&why);
+		int r = hostlist_expand(sw->values[key],
+					s->max_names - s->to_hosts.n - s->to_switches.n,
+					is_leaf ? take_host : take_switch, &x, &why);
 
-		strtab_free(x.seen);
 		if (r == -E2BIG)
-			err_set(s->err, s->file, x.line, 0, "more than %d names",
-				TOPO_MAX_NODES);
+			err_set(s->err, s->file, x.line, 0,
+				"more than %u names in all of this file", s->max_names);
 		else if (r < 0 && why)
 			err_set(s->err, s->file, x.line, 0, "%s is '%.80s': %s",
 				key_names[key], sw->values[key], why);
@@ -507,6 +526,7 @@ topo_slurm_read(const char *file, const char *text, size_t length,
 		.default_bps =
 			opts && opts->default_bps > 0 ? opts->default_bps : 100e9,
 		.n_slots = opts && opts->n_slots ? opts->n_slots : 1,
+		.max_names = opts && opts->max_names ? opts->max_names : TOPO_MAX_NODES,
 		.switch_names = strtab_new(),
 		.host_names = strtab_new(),
 		.err = err,
@@ -526,6 +546,7 @@ topo_slurm_read(const char *file, const char *text, size_t length,
 			free(s.switches.items[i].values[k]);
 	}
 	vec_free(&s.switches);
+	vec_free(&s.host_lines);
 	vec_free(&s.to_hosts);
 	vec_free(&s.to_switches);
 	strtab_free(s.switch_names);

@@ -33,6 +33,8 @@ struct topo_read_opts {
 	enum topo_format format;
 	double default_bps; /* Of links whose speed the file does not say; 0: 100e9. */
 	uint32_t n_slots;   /* Of hosts, where the file does not say; 0: 1. */
+	uint32_t max_names; /* That lists such as "n[0-9999]" may come to, in all of a
+			     * file; 0: TOPO_MAX_NODES. */
 	/*
 	 * If not NULL, names and ports that are defined twice do not stop the reader
 	 * of JSON: it tells each and leaves the second out.

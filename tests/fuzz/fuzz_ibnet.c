@@ -1,14 +1,12 @@
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
+#include "tests/fuzz/fuzz.h"
 #include "topology/read.h"
 #include "topology/route.h"
 #include "topology/topo.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* The reader of ibnetdiscover; a fabric that it lets pass has to be good for routes. */
 int
@@ -18,8 +16,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct topo *topo;
 	struct err err;
 
-	for (size_t i = 0; i < size; i++)
-		text[i] = (char)data[i];
+	if (size)
+		memcpy(text, data, size);
 	if (topo_ibnet_read("fuzz", text, size, NULL, &topo, &err) == 0) {
 		struct routes *routes = routes_new(topo, 1);
 		size_t n;

@@ -162,8 +162,8 @@ bad_json_is_refused_with_its_line(void **state)
 		       4, "host 'h0' is defined twice, first in line 3");
 	assert_refused(JSON_HEAD "\"switches\":[{\"name\":\"leaf0\",\"tier\":1}],\n"
 				 "\"hosts\":[{\"name\":\"h0\"}],\n\"cables\":[\n"
-				 "{\"a\":\"h0:p0\",\"b\":\"laf0:p0\",\"gbps\":1}]}",
-		       5, "there is no host or switch 'laf0' (did you mean 'leaf0'?)");
+				 "{\"a\":\"h0:p0\",\"b\":\"laef0:p0\",\"gbps\":1}]}",
+		       5, "there is no host or switch 'laef0' (did you mean 'leaf0'?)");
 	assert_refused(JSON_HEAD
 		       "\"switches\":[{\"name\":\"s\",\"tier\":1}],\n"
 		       "\"hosts\":[{\"name\":\"h0\"},{\"name\":\"h1\"}],\n"
@@ -312,8 +312,8 @@ bad_slurm_is_refused_with_its_line(void **state)
 	assert_refused("SwitchName=s0 Nodes=a\n\nSwitchName=s0 Nodes=b\n", 3,
 		       "switch 's0' is defined twice, first in line 1");
 	assert_refused("SwitchName=leaf0 Nodes=a\n# two\nSwitchName=s1 \\\n"
-		       "Switches=laf0\n",
-		       4, "there is no switch 'laf0' (did you mean 'leaf0'?)");
+		       "Switches=laef0\n",
+		       4, "there is no switch 'laef0' (did you mean 'leaf0'?)");
 	assert_refused("SwitchName=s0 Nods=a\n", 1,
 		       "unknown key 'Nods', expected SwitchName, Switches, Nodes or "
 		       "LinkSpeed (did you mean 'Nodes'?)");

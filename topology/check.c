@@ -1,0 +1,272 @@
+#include "topology/check.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/strbuf.h"
+#include "topology/reach.h"
+#include "topology/route.h"
+#include "topology/topo.h"
+
+const char *const topo_fault_names[N_TOPO_FAULTS + 1] = {
+	"duplicate", "unconnected", "no-leaf", "unreachable", "one-way",
+	"uneven",    "parallel",    "uplinks", NULL,
+};
+
+void
+topo_faults_add(struct topo_faults *faults, enum topo_fault_kind kind, const char *fmt,
+		...)
+{
+	struct topo_fault fault = { .kind = kind };
+	va_list args;
+
+	va_start(args, fmt);
+	BUG_ON(vasprintf(&fault.text, fmt, args) < 0);
+	va_end(args);
+	vec_push(&faults->list, fault);
+}
+
+void
+topo_faults_fini(struct topo_faults *faults)
+{
+	for (size_t i = 0; i < faults->list.n; i++)
+		free(faults->list.items[i].text);
+	vec_free(&faults->list);
+}
+
+/* ---- Tiers ------------------------------------------------------------------------ */
+
+/* Capacity that enters each node from below, and that leaves it upwards. */
+struct load {
+	double down_bps, up_bps;
+};
+
+static struct load *
+sum_loads(const struct topo *topo)
+{
+	struct load *loads = xcalloc((size_t)topo_n_nodes(topo) + 1, sizeof *loads);
+
+	for (uint32_t i = 0; i < topo_n_links(topo); i++) {
+		const struct topo_link *link = topo_link(topo, i);
+
+		if (topo_node(topo, link->from)->tier <
+		    topo_node(topo, link->to)->tier) {
+			loads[link->from].up_bps += link->capacity_bps;
+			loads[link->to].down_bps += link->capacity_bps;
+		}
+	}
+	return loads;
+}
+
+size_t
+topo_tiers(const struct topo *topo, struct topo_tier *ret_tiers)
+{
+	struct topo_tier tiers[TOPO_MAX_TIER + 1] = { { 0 } };
+	struct load *loads = sum_loads(topo);
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < topo_n_nodes(topo); i++) {
+		struct topo_tier *tier = &tiers[topo_node(topo, i)->tier];
+		const struct load *load = &loads[i];
+		double ratio;
+
+		tier->n_nodes++;
+		tier->down_bps += load->down_bps;
+		tier->up_bps += load->up_bps;
+		if (!(load->up_bps > 0 && load->down_bps > 0))
+			continue;
+		ratio = load->down_bps / load->up_bps;
+		if (tier->most == 0 || ratio < tier->least)
+			tier->least = ratio;
+		if (ratio > tier->most)
+			tier->most = ratio;
+	}
+	for (uint32_t i = 0; i < topo_n_links(topo); i++) {
+		const struct topo_link *link = topo_link(topo, i);
+		uint32_t tier = topo_node(topo, link->from)->tier;
+
+		tiers[tier].n_cables_up += topo_node(topo, link->to)->tier > tier;
+	}
+	for (uint32_t t = 0; t <= TOPO_MAX_TIER; t++) {
+		if (!tiers[t].n_nodes)
+			continue;
+		tiers[t].tier = t;
+		ret_tiers[n++] = tiers[t];
+	}
+	free(loads);
+	return n;
+}
+
+/* ---- Nodes and links ---------------------------------------------------------- */
+
+static void
+check_nodes(const struct topo *topo, struct topo_faults *faults)
+{
+	bool *has_link = xcalloc((size_t)topo_n_nodes(topo) + 1, sizeof *has_link);
+
+	for (uint32_t i = 0; i < topo_n_links(topo); i++) {
+		has_link[topo_link(topo, i)->from] = true;
+		has_link[topo_link(topo, i)->to] = true;
+	}
+	for (uint32_t i = 0; i < topo_n_nodes(topo); i++) {
+		if (!has_link[i])
+			topo_faults_add(faults, TOPO_FAULT_UNCONNECTED,
+					"%s has no cable", topo_node(topo, i)->name);
+	}
+	for (uint32_t i = 0; i < topo_n_nodes(topo); i++) {
+		if (has_link[i] && topo_node(topo, i)->kind == TOPO_HOST &&
+		    topo_leaf_of(topo, i) == TOPO_NONE)
+			topo_faults_add(faults, TOPO_FAULT_NO_LEAF,
+					"%s has no link to a switch of tier 1",
+					topo_node(topo, i)->name);
+	}
+	free(has_link);
+}
+
+static void
+check_links(const struct topo *topo, struct topo_faults *faults)
+{
+	struct strbuf name = STRBUF_EMPTY;
+
+	for (uint32_t i = 0; i < topo_n_links(topo); i++) {
+		if (topo_link(topo, i)->reverse != TOPO_NONE)
+			continue;
+		strbuf_clear(&name);
+		topo_link_name(topo, i, &name);
+		topo_faults_add(faults, TOPO_FAULT_ONE_WAY, "%s has no link back",
+				name.text);
+	}
+	for (uint32_t i = 0; i < topo_n_links(topo); i++) {
+		const struct topo_link *link = topo_link(topo, i);
+		double back_bps;
+
+		if (link->reverse == TOPO_NONE || link->reverse < i)
+			continue;
+		back_bps = topo_link(topo, link->reverse)->capacity_bps;
+		if (!(back_bps < link->capacity_bps || back_bps > link->capacity_bps))
+			continue;
+		strbuf_clear(&name);
+		topo_link_name(topo, i, &name);
+		topo_faults_add(faults, TOPO_FAULT_UNEVEN,
+				"%s has %.6g Gb/s, and %.6g Gb/s back", name.text,
+				link->capacity_bps / 1e9, back_bps / 1e9);
+	}
+	strbuf_free(&name);
+}
+
+/* ---- Uplinks ------------------------------------------------------------------- */
+
+static int
+compare_numbers(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* The number that occurs most, the largest such; sorts them.  0 of none. */
+static double
+most_frequent(double *numbers, size_t n)
+{
+	double best = 0;
+	size_t n_best = 0, n_same = 0;
+
+	if (n > 1)
+		qsort(numbers, n, sizeof *numbers, compare_numbers);
+	for (size_t i = 0; i < n; i++) {
+		n_same = i > 0 && !(numbers[i] > numbers[i - 1]) ? n_same + 1 : 1;
+		if (n_same >= n_best) {
+			n_best = n_same;
+			best = numbers[i];
+		}
+	}
+	return best;
+}
+
+/* The cables from one switch to those above it: as many to each? */
+static void
+check_parallel(const struct topo *topo, uint32_t node, struct topo_faults *faults)
+{
+	size_t n_out, n = 0;
+	const uint32_t *out = topo_links_out(topo, node, &n_out);
+	double *above = xcalloc(n_out + 1, sizeof *above);
+	double *counts = xcalloc(n_out + 1, sizeof *counts);
+	double *sorted, usual;
+
+	for (size_t i = 0; i < n_out; i++) {
+		uint32_t to = topo_link(topo, out[i])->to;
+
+		if (topo_node(topo, to)->tier > topo_node(topo, node)->tier)
+			above[n++] = to;
+	}
+	if (n > 1)
+		qsort(above, n, sizeof *above, compare_numbers);
+	n_out = n;
+	n = 0;
+	for (size_t i = 0; i < n_out; i++) {
+		if (i == 0 || above[i] > above[i - 1])
+			above[n++] = above[i];
+		counts[n - 1]++;
+	}
+	sorted = xmemdup(counts, n, sizeof *counts);
+	usual = most_frequent(sorted, n);
+	for (size_t i = 0; i < n; i++) {
+		if (counts[i] < usual || counts[i] > usual)
+			topo_faults_add(
+				faults, TOPO_FAULT_PARALLEL,
+				"%s has %.0f cable%s to %s, but %.0f to others of "
+				"tier %u",
+				topo_node(topo, node)->name, counts[i],
+				counts[i] > 1 ? "s" : "",
+				topo_node(topo, (uint32_t)above[i])->name, usual,
+				topo_node(topo, (uint32_t)above[i])->tier);
+	}
+	free(sorted);
+	free(counts);
+	free(above);
+}
+
+/* The capacity up of the switches of one tier: as much as most have? */
+static void
+check_uplinks(const struct topo *topo, uint32_t tier, const struct load *loads,
+	      struct topo_faults *faults)
+{
+	VEC(double) up = VEC_EMPTY;
+	double usual;
+
+	for (uint32_t i = 0; i < topo_n_nodes(topo); i++) {
+		if (topo_node(topo, i)->tier == tier)
+			vec_push(&up, loads[i].up_bps);
+	}
+	usual = most_frequent(up.items, up.n);
+	for (uint32_t i = 0; i < topo_n_nodes(topo); i++) {
+		if (topo_node(topo, i)->tier == tier &&
+		    (loads[i].up_bps < usual || loads[i].up_bps > usual))
+			topo_faults_add(faults, TOPO_FAULT_UPLINKS,
+					"%s has %.6g Gb/s up, but most of tier %u have "
+					"%.6g Gb/s",
+					topo_node(topo, i)->name, loads[i].up_bps / 1e9,
+					tier, usual / 1e9);
+	}
+	vec_free(&up);
+}
+
+void
+topo_check(const struct topo *topo, struct routes *routes, struct topo_faults *faults)
+{
+	struct load *loads = sum_loads(topo);
+
+	check_nodes(topo, faults);
+	topo_check_reach(topo, routes, faults);
+	check_links(topo, faults);
+	for (uint32_t i = 0; i < topo_n_nodes(topo); i++) {
+		if (topo_node(topo, i)->kind == TOPO_SWITCH)
+			check_parallel(topo, i, faults);
+	}
+	for (uint32_t tier = 1; tier <= TOPO_MAX_TIER; tier++)
+		check_uplinks(topo, tier, loads, faults);
+	free(loads);
+}

@@ -1,0 +1,239 @@
+#include "topology/gen_table.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/err.h"
+#include "topology/gen.h"
+#include "topology/topo.h"
+
+#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
+
+#define COUNT(kind, option, member, help)                                   \
+	{                                                                   \
+		option, GEN_COUNT, "N", help, offsetof(struct kind, member) \
+	}
+#define GBPS(kind, option, member, help)                                      \
+	{                                                                     \
+		option, GEN_GBPS, "GBPS", help, offsetof(struct kind, member) \
+	}
+#define RATIO(kind, option, member, help)                                       \
+	{                                                                       \
+		option, GEN_RATIO, "RATIO", help, offsetof(struct kind, member) \
+	}
+
+static const struct gen_option leaf_spine_options[] = {
+	COUNT(gen_leaf_spine, "leaves", n_leaves, "leaf switches"),
+	COUNT(gen_leaf_spine, "hosts-per-leaf", hosts_per_leaf, "hosts on each leaf"),
+	COUNT(gen_leaf_spine, "spines", n_spines,
+	      "spine switches (default: from the oversubscription)"),
+	COUNT(gen_leaf_spine, "parallel", n_parallel,
+	      "cables from each leaf to each spine (1)"),
+	COUNT(gen_leaf_spine, "slots", n_slots, "slots of a host (1)"),
+	GBPS(gen_leaf_spine, "gbps", host_bps, "interface of a host (100)"),
+	GBPS(gen_leaf_spine, "uplink-gbps", uplink_bps,
+	     "one cable up (default: follows, else as a host's)"),
+	RATIO(gen_leaf_spine, "oversubscription", oversubscription,
+	      "capacity down / up of a leaf"),
+};
+
+static const struct gen_option fat_tree_options[] = {
+	COUNT(gen_fat_tree, "k", k, "ports of a switch, even: k^3/4 hosts"),
+	COUNT(gen_fat_tree, "parallel", n_parallel,
+	      "cables between the same two switches (1)"),
+	COUNT(gen_fat_tree, "slots", n_slots, "slots of a host (1)"),
+	GBPS(gen_fat_tree, "gbps", host_bps, "interface of a host (100)"),
+	GBPS(gen_fat_tree, "uplink-gbps", uplink_bps,
+	     "one cable between switches (as a host's)"),
+	RATIO(gen_fat_tree, "oversubscription", oversubscription,
+	      "capacity down / up of a leaf"),
+};
+
+static const struct gen_option rail_options[] = {
+	COUNT(gen_rail, "hosts-per-group", hosts_per_group,
+	      "hosts that share rail switches"),
+	COUNT(gen_rail, "groups", n_groups, "such groups (1)"),
+	COUNT(gen_rail, "rails", n_rails, "interfaces of a host, one a rail (8)"),
+	COUNT(gen_rail, "spines", n_spines,
+	      "spine switches (default: from the oversubscription; none for one group)"),
+	COUNT(gen_rail, "parallel", n_parallel,
+	      "cables from each rail switch to each spine (1)"),
+	COUNT(gen_rail, "slots", n_slots, "slots of a host (as rails)"),
+	GBPS(gen_rail, "gbps", host_bps, "one interface of a host (100)"),
+	GBPS(gen_rail, "uplink-gbps", uplink_bps,
+	     "one cable up (default: follows, else as a host's)"),
+	RATIO(gen_rail, "oversubscription", oversubscription,
+	      "capacity down / up of a rail switch"),
+};
+
+static const struct gen_option three_tier_options[] = {
+	COUNT(gen_three_tier, "pods", n_pods, "pods under the cores"),
+	COUNT(gen_three_tier, "access-per-pod", access_per_pod,
+	      "access switches of a pod"),
+	COUNT(gen_three_tier, "hosts-per-access", hosts_per_access,
+	      "hosts on each access switch"),
+	COUNT(gen_three_tier, "agg-per-pod", agg_per_pod,
+	      "aggregation switches of a pod (2)"),
+	COUNT(gen_three_tier, "cores", n_cores, "core switches (2)"),
+	COUNT(gen_three_tier, "parallel", n_parallel,
+	      "cables between the same two switches (1)"),
+	COUNT(gen_three_tier, "slots", n_slots, "slots of a host (1)"),
+	GBPS(gen_three_tier, "gbps", host_bps, "interface of a host (100)"),
+	GBPS(gen_three_tier, "access-uplink-gbps", access_uplink_bps,
+	     "one cable up from access"),
+	GBPS(gen_three_tier, "agg-uplink-gbps", agg_uplink_bps,
+	     "one cable up from aggregation"),
+	RATIO(gen_three_tier, "access-oversubscription", access_oversubscription,
+	      "capacity down / up of access (1)"),
+	RATIO(gen_three_tier, "agg-oversubscription", agg_oversubscription,
+	      "capacity down / up of aggregation (1)"),
+};
+
+enum {
+	LEAF_SPINE,
+	FAT_TREE,
+	RAIL,
+	THREE_TIER
+};
+
+const struct gen_kind gen_kinds[GEN_N_KINDS] = {
+	[LEAF_SPINE] = { "leaf-spine", "two tiers, every leaf on every spine",
+			 leaf_spine_options, COUNT_OF(leaf_spine_options) },
+	[FAT_TREE] = { "fat-tree", "three tiers of switches with k ports",
+		       fat_tree_options, COUNT_OF(fat_tree_options) },
+	[RAIL] = { "rail-optimized", "interface r of every host on rail switch r",
+		   rail_options, COUNT_OF(rail_options) },
+	[THREE_TIER] = { "three-tier", "access, aggregation and core",
+			 three_tier_options, COUNT_OF(three_tier_options) },
+};
+
+const struct gen_kind *
+gen_find_kind(const char *name, struct err *err)
+{
+	const char *names[GEN_N_KINDS + 1] = { NULL };
+
+	for (size_t i = 0; i < GEN_N_KINDS; i++) {
+		if (strcmp(gen_kinds[i].name, name) == 0)
+			return &gen_kinds[i];
+		names[i] = gen_kinds[i].name;
+	}
+	err_set(err, NULL, 0, 0,
+		"unknown kind '%s', expected leaf-spine, fat-tree, rail-optimized or "
+		"three-tier",
+		name);
+	if (err)
+		err_suggest(err, name, names);
+	return NULL;
+}
+
+int
+gen_build(const struct gen_kind *kind, const double *values, struct topo **ret_topo,
+	  struct err *err)
+{
+	union {
+		struct gen_leaf_spine leaf_spine;
+		struct gen_fat_tree fat_tree;
+		struct gen_rail rail;
+		struct gen_three_tier three_tier;
+	} options;
+
+	memset(&options, 0, sizeof options);
+	for (size_t i = 0; i < kind->n_options; i++) {
+		const struct gen_option *option = &kind->options[i];
+		char *member = (char *)&options + option->offset;
+		double value = values[i];
+		uint32_t count;
+
+		if (!(value >= 0) || !isfinite(value) ||
+		    (option->type == GEN_COUNT &&
+		     (value > TOPO_MAX_NODES || value != floor(value))))
+			return err_set(err, NULL, 0, 0, "--%s is %g, expected %s",
+				       option->name, value,
+				       option->type == GEN_COUNT
+					       ? "a whole number up to 1000000"
+					       : "a number above 0");
+		if (option->type == GEN_GBPS)
+			value *= 1e9;
+		count = option->type == GEN_COUNT ? (uint32_t)value : 0;
+		if (option->type == GEN_COUNT)
+			memcpy(member, &count, sizeof count);
+		else
+			memcpy(member, &value, sizeof value);
+	}
+	switch (kind - gen_kinds) {
+	case LEAF_SPINE:
+		return gen_leaf_spine(&options.leaf_spine, ret_topo, err);
+	case FAT_TREE:
+		return gen_fat_tree(&options.fat_tree, ret_topo, err);
+	case RAIL:
+		return gen_rail(&options.rail, ret_topo, err);
+	default:
+		return gen_three_tier(&options.three_tier, ret_topo, err);
+	}
+}
+
+static int
+unknown_option(const struct gen_kind *kind, const char *word, struct err *err)
+{
+	const char *names[GEN_MAX_OPTIONS + 1] = { NULL };
+
+	for (size_t i = 0; i < kind->n_options; i++)
+		names[i] = kind->options[i].name;
+	err_set(err, NULL, 0, 0, "a %s has no option '%s'", kind->name, word);
+	if (err)
+		err_suggest(err, word + strspn(word, "-"), names);
+	return -EINVAL;
+}
+
+/*
+ * Reads one option from 'words', where strtok_r() has got to, into 'values';
+ * 'word' is its name, perhaps with its value.
+ */
+static int
+read_option(const struct gen_kind *kind, char *word, char **words, double *values,
+	    struct err *err)
+{
+	char *value = strchr(word, '='), *end;
+	size_t i = 0;
+
+	if (value)
+		*value++ = '\0';
+	while (i < kind->n_options && (strncmp(word, "--", 2) != 0 ||
+				       strcmp(word + 2, kind->options[i].name) != 0))
+		i++;
+	if (i == kind->n_options)
+		return unknown_option(kind, word, err);
+	if (!value)
+		value = strtok_r(NULL, " \t", words);
+	if (!value)
+		return err_set(err, NULL, 0, 0, "%s has no value", word);
+	if (values[i] != 0)
+		return err_set(err, NULL, 0, 0, "%s is given twice", word);
+	values[i] = strtod(value, &end);
+	if (end == value || *end || !(values[i] > 0))
+		return err_set(err, NULL, 0, 0, "%s is '%s', expected a number above 0",
+			       word, value);
+	return 0;
+}
+
+int
+gen_text(const char *text, struct topo **ret_topo, struct err *err)
+{
+	char *copy = xstrdup(text), *words;
+	char *word = strtok_r(copy, " \t", &words);
+	double values[GEN_MAX_OPTIONS] = { 0 };
+	const struct gen_kind *kind;
+	int r;
+
+	kind = gen_find_kind(word ? word : "", err);
+	r = kind ? 0 : -EINVAL;
+	while (r == 0 && (word = strtok_r(NULL, " \t", &words)))
+		r = read_option(kind, word, &words, values, err);
+	if (r == 0)
+		r = gen_build(kind, values, ret_topo, err);
+	free(copy);
+	return r;
+}
