@@ -7,6 +7,8 @@
 
 static const struct cli_verb *const verbs[] = {
 	&verb_compat,
+	&verb_advise,
+	&verb_explain,
 	&verb_sim,
 	NULL,
 };

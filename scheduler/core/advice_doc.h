@@ -43,7 +43,7 @@ struct advice_doc_job {
 	enum engine_pacing pacing;
 	double score_before, score_after;
 	double slowdown_before, slowdown_after; /* 0: not placed. */
-	double gain_low_frac, gain_high_frac;
+	double gain_low, gain_high;
 	enum reason reason;
 	struct advice_doc_link *links; /* Owned.  Worst first. */
 	size_t n_links;

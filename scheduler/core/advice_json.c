@@ -29,11 +29,13 @@ put_link(struct jsonw *w, const struct advice_doc_link *link)
 {
 	jsonw_flat_object(w, NULL);
 	jsonw_str(w, "link", link->name);
-	jsonw_num(w, "capacity_bps", link->capacity_bps);
+	jsonw_num(w, "capacity_gbps", link->capacity_bps / 1e9);
 	jsonw_rounded(w, "score_before", link->score_before, SCORE_DECIMALS);
 	jsonw_rounded(w, "score_after", link->score_after, SCORE_DECIMALS);
-	jsonw_rounded(w, "excess_before_bps", link->excess_before_bps, 0);
-	jsonw_rounded(w, "excess_after_bps", link->excess_after_bps, 0);
+	jsonw_rounded(w, "excess_before_gbps", link->excess_before_bps / 1e9,
+		      SCORE_DECIMALS);
+	jsonw_rounded(w, "excess_after_gbps", link->excess_after_bps / 1e9,
+		      SCORE_DECIMALS);
 	if (link->jobs) {
 		jsonw_flat_array(w, "jobs");
 		for (size_t i = 0; i < link->n_jobs; i++)
@@ -73,8 +75,8 @@ put_job(struct jsonw *w, const struct advice_doc_job *job)
 	jsonw_rounded(w, "score_after", job->score_after, SCORE_DECIMALS);
 	jsonw_rounded(w, "slowdown_before", job->slowdown_before, SCORE_DECIMALS);
 	jsonw_rounded(w, "slowdown_after", job->slowdown_after, SCORE_DECIMALS);
-	jsonw_rounded(w, "gain_low_frac", job->gain_low_frac, SCORE_DECIMALS);
-	jsonw_rounded(w, "gain_high_frac", job->gain_high_frac, SCORE_DECIMALS);
+	jsonw_rounded(w, "gain_low", job->gain_low, SCORE_DECIMALS);
+	jsonw_rounded(w, "gain_high", job->gain_high, SCORE_DECIMALS);
 	jsonw_str(w, "reason", reason_name(job->reason));
 	jsonw_str(w, "text", reason_text(job->reason));
 	jsonw_str(w, "remedy", reason_remedy(job->reason));
@@ -126,31 +128,21 @@ static const char *const file_keys[] = { "schema",
 					 "jobs",
 					 "links",
 					 NULL };
-static const char *const job_keys[] = { "job",
-					"hosts",
-					"placed_by_us",
-					"period_us",
-					"jitter_us",
-					"shift_us",
-					"slack_us",
-					"pacing",
-					"score_before",
-					"score_after",
-					"slowdown_before",
-					"slowdown_after",
-					"gain_low_frac",
-					"gain_high_frac",
-					"reason",
-					"text",
-					"remedy",
-					"links",
-					NULL };
+static const char *const job_keys[] = {
+	"job",         "hosts",           "placed_by_us",
+	"period_us",   "jitter_us",       "shift_us",
+	"slack_us",    "pacing",          "score_before",
+	"score_after", "slowdown_before", "slowdown_after",
+	"gain_low",    "gain_high",       "reason",
+	"text",        "remedy",          "links",
+	NULL
+};
 static const char *const link_keys[] = { "link",
-					 "capacity_bps",
+					 "capacity_gbps",
 					 "score_before",
 					 "score_after",
-					 "excess_before_bps",
-					 "excess_after_bps",
+					 "excess_before_gbps",
+					 "excess_after_gbps",
 					 "jobs",
 					 "n_jobs",
 					 NULL };
@@ -263,20 +255,22 @@ static int
 read_link(const struct reader *r, const struct json *object, bool has_jobs,
 	  struct advice_doc_link *link)
 {
+	double capacity_gbps = 0, before_gbps = 0, after_gbps = 0;
 	int64_t n_jobs = 0;
 
 	if (json_as_object(r->doc, object, r->err) < 0 ||
 	    json_check_keys(r->doc, object, link_keys, r->err) < 0 ||
 	    get_name(r, object, "link", &link->name) < 0 ||
-	    get_num(r, object, "capacity_bps", 1, PROFILE_MAX_BPS,
-		    &link->capacity_bps) < 0 ||
+	    get_num(r, object, "capacity_gbps", 1e-9, PROFILE_MAX_BPS / 1e9,
+		    &capacity_gbps) < 0 ||
 	    get_num(r, object, "score_before", -1e9, 1, &link->score_before) < 0 ||
 	    get_num(r, object, "score_after", -1e9, 1, &link->score_after) < 0 ||
-	    get_num(r, object, "excess_before_bps", 0, 1e24, &link->excess_before_bps) <
-		    0 ||
-	    get_num(r, object, "excess_after_bps", 0, 1e24, &link->excess_after_bps) <
-		    0)
+	    get_num(r, object, "excess_before_gbps", 0, 1e15, &before_gbps) < 0 ||
+	    get_num(r, object, "excess_after_gbps", 0, 1e15, &after_gbps) < 0)
 		return -EINVAL;
+	link->capacity_bps = capacity_gbps * 1e9;
+	link->excess_before_bps = before_gbps * 1e9;
+	link->excess_after_bps = after_gbps * 1e9;
 	if (has_jobs)
 		return get_names(r, object, "jobs", &link->jobs, &link->n_jobs);
 	if (get_int(r, object, "n_jobs", 1, MAX_JOBS, &n_jobs) < 0)
@@ -343,10 +337,8 @@ read_job(const struct reader *r, const struct json *object, struct advice_doc_jo
 		    &job->slowdown_before) < 0 ||
 	    get_num(r, object, "slowdown_after", 0, MAX_SLOWDOWN,
 		    &job->slowdown_after) < 0 ||
-	    get_num(r, object, "gain_low_frac", -MAX_SLOWDOWN, 1, &job->gain_low_frac) <
-		    0 ||
-	    get_num(r, object, "gain_high_frac", -MAX_SLOWDOWN, 1,
-		    &job->gain_high_frac) < 0 ||
+	    get_num(r, object, "gain_low", -MAX_SLOWDOWN, 1, &job->gain_low) < 0 ||
+	    get_num(r, object, "gain_high", -MAX_SLOWDOWN, 1, &job->gain_high) < 0 ||
 	    read_reason(r, object, &job->reason) < 0 ||
 	    read_links(r, object, false, &job->links, &job->n_links) < 0)
 		return -EINVAL;

@@ -9,7 +9,9 @@
  *
  *	duty_j + sum over gated i that meet j of duty_i <= theta,
  *
- * and from the best of them on those are let out who lose by it.
+ * and from the best of them on those are let out who lose by it.  A gate alone
+ * finds an order by itself, but pays for it in waiting whenever jitter upsets
+ * it; with shifts it seldom has to act, so of equals that is preferred.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -313,8 +315,10 @@ ways_predict(struct decision *d)
 	if (d->component->n_jobs < 2)
 		return;
 	meetings_init(&m, d);
-	if (d->has_movable)
+	if (d->has_movable) {
 		add_way(d, true, all_paced(d, ENGINE_PACE_FREE));
+		add_gates(d, &m, true);
+	}
 	add_gates(d, &m, false);
 	if (d->has_movable) {
 		enum engine_pacing *pacing = all_paced(d, ENGINE_PACE_REALIGN);
@@ -323,7 +327,6 @@ ways_predict(struct decision *d)
 			if (!d->is_movable[i])
 				pacing[i] = ENGINE_PACE_FREE;
 		add_way(d, true, pacing);
-		add_gates(d, &m, true);
 	}
 	meetings_fini(&m);
 }

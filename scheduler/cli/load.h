@@ -1,0 +1,27 @@
+/*
+ * load.h - a fabric and its jobs from the files that a verb is given.
+ */
+#ifndef SCHEDULER_CLI_LOAD_H
+#define SCHEDULER_CLI_LOAD_H
+
+struct err;
+struct routes;
+struct scenario;
+struct topo;
+
+struct loaded {
+	struct scenario *scenario; /* Owned; its workload is bound to the fabric. */
+	struct topo *topo;         /* Owned. */
+	struct routes *routes;     /* Owned. */
+};
+
+/*
+ * Reads the jobs of 'jobs_path' and the fabric of 'fabric_path', or, if that is
+ * NULL, the one that the file of jobs names.  Returns 0, or a negative errno
+ * with 'err' filled.  Release with loaded_fini().
+ */
+int loaded_init(struct loaded *loaded, const char *fabric_path, const char *jobs_path,
+		struct err *err);
+void loaded_fini(struct loaded *loaded); /* Accepts a zeroed one. */
+
+#endif

@@ -1,0 +1,305 @@
+/*
+ * verb_advise.c - 'antiphase advise': where jobs should go, and by how much to
+ * shift them.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/err.h"
+#include "lib/base/file.h"
+#include "lib/base/hostlist.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/table.h"
+#include "scheduler/cli/load.h"
+#include "scheduler/cli/verbs.h"
+#include "scheduler/core/advice_doc.h"
+#include "scheduler/core/advice_svg.h"
+#include "scheduler/core/workload_ini.h"
+#include "topology/topo.h"
+
+/* Contended links shown unless all are asked for. */
+#define FEW_LINKS 8
+
+struct args {
+	const char *fabric, *jobs, *policy, *output;
+	const char *svg_before, *svg_after;
+	int64_t seed;
+	double max_slowdown;
+	bool json, all_links;
+};
+
+/* ---- Tables ----------------------------------------------------------------------------- */
+
+static void
+add_gain(struct table *t, const struct advice_doc_job *job)
+{
+	double low = 100 * job->gain_low, high = 100 * job->gain_high;
+
+	if (fabs(low) < 0.05 && fabs(high) < 0.05)
+		table_cell(t, "-");
+	else if (high - low < 0.5)
+		table_cell(t, "%.1f %%", (low + high) / 2);
+	else
+		table_cell(t, "%.1f..%.1f %%", low, high);
+}
+
+static void
+print_jobs(const struct advice_doc *doc, FILE *out)
+{
+	struct table t;
+
+	table_init(&t, (const char *const[]){ "JOB", "HOSTS", "%SHIFT ms", "%SLACK ms",
+					      "PACING", "%SCORE", "%GAIN", "REASON",
+					      NULL });
+	for (size_t j = 0; j < doc->n_jobs; j++) {
+		const struct advice_doc_job *job = &doc->jobs[j];
+		struct strbuf hosts = STRBUF_EMPTY;
+
+		if (job->n_hosts)
+			hostlist_fold((const char *const *)job->hosts, job->n_hosts,
+				      &hosts);
+		table_cell(&t, "%s", job->name);
+		table_cell(&t, "%s%s", job->n_hosts ? hosts.text : "(waits)",
+			   job->placed_by_us ? " *" : "");
+		table_cell(&t, "%.3f", (double)job->shift_us / 1e3);
+		if (job->slack_us > 0)
+			table_cell(&t, "%.3f", (double)job->slack_us / 1e3);
+		else
+			table_cell(&t, "-");
+		table_cell(&t, "%s", advice_pacing_names[job->pacing]);
+		table_cell(&t, "%.3f>%.3f", job->score_before, job->score_after);
+		add_gain(&t, job);
+		table_cell(&t, "%s", reason_name(job->reason));
+		strbuf_free(&hosts);
+	}
+	table_print(&t, out);
+	table_fini(&t);
+}
+
+static void
+print_links(const struct advice_doc *doc, bool all, FILE *out)
+{
+	struct table t;
+	size_t n = all || doc->n_links <= FEW_LINKS ? doc->n_links : FEW_LINKS;
+
+	if (doc->n_links == 0) {
+		fprintf(out, "No link is contended where the jobs are.\n");
+		return;
+	}
+	table_init(&t, (const char *const[]){ "LINK", "%CAP", "%SCORE", "%EXCESS Gb/s",
+					      "JOBS", NULL });
+	for (size_t i = 0; i < n; i++) {
+		const struct advice_doc_link *link = &doc->links[i];
+		struct strbuf jobs = STRBUF_EMPTY;
+
+		for (size_t k = 0; k < link->n_jobs; k++)
+			strbuf_printf(&jobs, "%s%s", k ? "," : "", link->jobs[k]);
+		table_cell(&t, "%s", link->name);
+		table_cell(&t, "%gG", link->capacity_bps / 1e9);
+		table_cell(&t, "%.3f>%.3f", link->score_before, link->score_after);
+		table_cell(&t, "%.2f>%.2f", link->excess_before_bps / 1e9,
+			   link->excess_after_bps / 1e9);
+		table_cell(&t, "%s", jobs.text);
+		strbuf_free(&jobs);
+	}
+	table_print(&t, out);
+	table_fini(&t);
+	if (n < doc->n_links)
+		fprintf(out,
+			"%zu of %zu contended links, worst first; --links for all\n", n,
+			doc->n_links);
+}
+
+static void
+print_text(const struct advice_doc *doc, bool all_links, FILE *out)
+{
+	bool any_placed = false;
+
+	print_jobs(doc, out);
+	for (size_t j = 0; j < doc->n_jobs; j++)
+		any_placed |= doc->jobs[j].placed_by_us;
+	if (any_placed)
+		fprintf(out, "* placed by this advice\n");
+	fputc('\n', out);
+	print_links(doc, all_links, out);
+	fprintf(out,
+		"\nGoodput %.1f %% without advice, %.1f %% with it (policy %s; %u runs of "
+		"%u iterations)\n",
+		100 * doc->goodput_before, 100 * doc->goodput_after,
+		advise_policy_names[doc->policy], doc->n_runs, doc->n_iterations);
+}
+
+/* ---- Pictures --------------------------------------------------------------------------- */
+
+static int
+write_svg(const char *path, const struct advice_set *set, const struct loaded *loaded,
+	  uint32_t link, const char *subtitle, struct err *err)
+{
+	char *text = advice_link_svg(set, &loaded->scenario->workload, loaded->topo,
+				     loaded->routes, link, subtitle);
+	int error;
+
+	if (!text)
+		return err_set(err, path, 0, 0,
+			       "the jobs cannot be laid on the fabric");
+	error = file_write(path, text, strlen(text), err);
+	free(text);
+	return error;
+}
+
+/* The worst link without us, before and after. */
+static int
+write_svgs(const struct args *args, const struct advice_set *set,
+	   const struct loaded *loaded, const struct advise_opts *opts, struct err *err)
+{
+	struct advise_opts fair_opts = *opts;
+	struct advice_set *fair = NULL;
+	uint32_t link;
+	int error;
+
+	fair_opts.policy = ADVISE_FAIR;
+	error = advise(&loaded->scenario->workload, loaded->topo, loaded->routes,
+		       &fair_opts, &fair);
+	if (error < 0)
+		return err_set(err, args->fabric, 0, 0, "some hosts cannot be reached");
+	link = advice_worst_link(fair);
+	if (link == TOPO_NONE) {
+		fprintf(stderr,
+			"antiphase advise: no link is contended, so there is no "
+			"picture\n");
+	} else {
+		if (args->svg_before)
+			error = write_svg(args->svg_before, fair, loaded, link,
+					  "before: all start together", err);
+		if (error == 0 && args->svg_after)
+			error = write_svg(args->svg_after, set, loaded, link,
+					  "after: as advised", err);
+	}
+	advice_set_free(fair);
+	return error;
+}
+
+/* ---- The verb ---------------------------------------------------------------------------- */
+
+static int
+print_doc(const struct args *args, const struct advice_doc *doc, struct err *err)
+{
+	char *text = NULL;
+	size_t length = 0;
+	int error = 0;
+
+	if (args->json || args->output) {
+		text = advice_doc_text(doc, &length);
+		if (args->output)
+			error = file_write(args->output, text, length, err);
+		if (args->json && error == 0)
+			fwrite(text, 1, length, stdout);
+		free(text);
+	}
+	if (!args->json && error == 0)
+		print_text(doc, args->all_links, stdout);
+	return error;
+}
+
+/* Whether there are jobs, all wait, and none can be placed. */
+static bool
+is_hopeless(const struct advice_doc *doc)
+{
+	for (size_t j = 0; j < doc->n_jobs; j++)
+		if (doc->jobs[j].n_hosts > 0)
+			return false;
+	return doc->n_jobs > 0;
+}
+
+static int
+answer(const struct args *args, const struct loaded *loaded, struct err *err)
+{
+	struct advise_opts opts = { .seed = (uint64_t)args->seed,
+				    .max_slowdown = args->max_slowdown };
+	struct advice_set *set = NULL;
+	struct advice_doc doc;
+	int error, status;
+
+	for (int i = 0; advise_policy_names[i]; i++)
+		if (strcmp(advise_policy_names[i], args->policy) == 0)
+			opts.policy = (enum advise_policy)i;
+	error = advise(&loaded->scenario->workload, loaded->topo, loaded->routes, &opts,
+		       &set);
+	if (error < 0) {
+		err_set(err, args->jobs, 0, 0,
+			"two hosts of a job cannot reach each other on the fabric "
+			"(antiphase topology check says which)");
+		return cli_fail(error, err);
+	}
+	advice_doc_from(set, &loaded->scenario->workload, loaded->topo, &opts, &doc);
+	if (args->svg_before || args->svg_after)
+		error = write_svgs(args, set, loaded, &opts, err);
+	if (error == 0)
+		error = print_doc(args, &doc, err);
+	status = error < 0 ? cli_fail(error, err) : is_hopeless(&doc) ? CLI_NO : CLI_OK;
+	advice_doc_fini(&doc);
+	advice_set_free(set);
+	return status;
+}
+
+static int
+run_advise(int argc, char **argv)
+{
+	struct args args = { .policy = "antiphase", .seed = 1, .max_slowdown = 1.5 };
+	const struct cli_opt opts[] = {
+		{ "fabric", 'f', CLI_STR, &args.fabric, "FILE",
+		  "the fabric (default: the one that the jobs' file names)", 0, 0, NULL,
+		  NULL },
+		{ "jobs", 'j', CLI_STR, &args.jobs, "FILE", "the jobs", 0, 0, NULL,
+		  NULL },
+		{ "policy", 'p', CLI_WORDS, &args.policy, "NAME",
+		  "antiphase (default), cassini or fair", 0, 0, advise_policy_names,
+		  NULL },
+		{ "max-slowdown", 0, CLI_NUM, &args.max_slowdown, "X",
+		  "cap on any one job's slowdown (default 1.5)", 1, 1000, NULL, NULL },
+		{ "seed", 's', CLI_INT, &args.seed, "N", "of all random choices (1)", 0,
+		  9007199254740992.0, NULL, NULL },
+		{ "links", 'l', CLI_FLAG, &args.all_links, NULL,
+		  "show all contended links", 0, 0, NULL, NULL },
+		{ "json", 0, CLI_FLAG, &args.json, NULL, "machine-readable", 0, 0, NULL,
+		  NULL },
+		{ "output", 'o', CLI_STR, &args.output, "FILE",
+		  "also write the advice to FILE as JSON", 0, 0, NULL, NULL },
+		{ "svg-before", 0, CLI_STR, &args.svg_before, "FILE",
+		  "draw the worst link without this advice", 0, 0, NULL, NULL },
+		{ "svg-after", 0, CLI_STR, &args.svg_after, "FILE",
+		  "draw the same link with it", 0, 0, NULL, NULL },
+		CLI_OPTS_END,
+	};
+	struct loaded loaded;
+	struct err err;
+	int first = cli_parse(&verb_advise, opts, argc, argv), error, status;
+
+	if (first < 0)
+		return cli_status(first);
+	if (first < argc)
+		return cli_usage_error(&verb_advise,
+				       "unexpected operand '%s' (jobs are given with "
+				       "--jobs FILE)",
+				       argv[first]);
+	if (!args.jobs)
+		return cli_usage_error(&verb_advise, "--jobs FILE is needed");
+	error = loaded_init(&loaded, args.fabric, args.jobs, &err);
+	if (error < 0)
+		return cli_fail(error, &err);
+	status = answer(&args, &loaded, &err);
+	loaded_fini(&loaded);
+	return cli_finish(status);
+}
+
+const struct cli_verb verb_advise = {
+	.name = "advise",
+	.summary = "where jobs should go, and by how much to shift them in time",
+	.usage = "[--fabric FABRIC] --jobs JOBS [options]",
+	.examples = "  antiphase advise --fabric fabric.json --jobs jobs.ini\n"
+		    "  antiphase advise --jobs jobs.ini --policy cassini --links\n"
+		    "  antiphase advise --jobs jobs.ini --json -o advice.json\n",
+	.run = run_advise,
+};

@@ -1,0 +1,180 @@
+/*
+ * verb_explain.c - 'antiphase explain': an advice in prose, made now or read
+ * from a file.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/err.h"
+#include "lib/base/file.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/vec.h"
+#include "scheduler/cli/load.h"
+#include "scheduler/cli/verbs.h"
+#include "scheduler/core/advice_doc.h"
+#include "scheduler/core/workload_ini.h"
+
+struct args {
+	const char *fabric, *jobs, *policy;
+	int64_t seed;
+	double max_slowdown;
+	const char *file;    /* Of an advice; NULL: make one. */
+	const char *subject; /* A job or a link; NULL: all. */
+};
+
+static int
+make_doc(const struct args *args, struct advice_doc *ret_doc, struct err *err)
+{
+	struct advise_opts opts = { .seed = (uint64_t)args->seed,
+				    .max_slowdown = args->max_slowdown };
+	struct advice_set *set = NULL;
+	struct loaded loaded;
+	int error = loaded_init(&loaded, args->fabric, args->jobs, err);
+
+	if (error < 0)
+		return error;
+	for (int i = 0; advise_policy_names[i]; i++)
+		if (strcmp(advise_policy_names[i], args->policy) == 0)
+			opts.policy = (enum advise_policy)i;
+	error = advise(&loaded.scenario->workload, loaded.topo, loaded.routes, &opts,
+		       &set);
+	if (error < 0)
+		err_set(err, args->jobs, 0, 0,
+			"two hosts of a job cannot reach each other on the fabric "
+			"(antiphase topology check says which)");
+	else
+		advice_doc_from(set, &loaded.scenario->workload, loaded.topo, &opts,
+				ret_doc);
+	advice_set_free(set);
+	loaded_fini(&loaded);
+	return error;
+}
+
+static int
+read_doc(const char *path, struct advice_doc *ret_doc, struct err *err)
+{
+	char *text;
+	size_t length;
+	int error = file_read(path, ADVICE_MAX_BYTES, &text, &length, err);
+
+	if (error < 0)
+		return error;
+	error = advice_doc_parse(path, text, length, ret_doc, err);
+	free(text);
+	return error;
+}
+
+/* Names no job and no link: says which there are that it may have meant. */
+static int
+fail_unknown(const struct args *args, const struct advice_doc *doc, struct err *err)
+{
+	VEC(const char *) names = VEC_EMPTY;
+	int error =
+		err_set(err, args->file ? args->file : args->jobs, 0, 0,
+			"'%s' is neither a job nor a contended link", args->subject);
+
+	for (size_t j = 0; j < doc->n_jobs; j++)
+		vec_push(&names, doc->jobs[j].name);
+	for (size_t i = 0; i < doc->n_links; i++)
+		vec_push(&names, doc->links[i].name);
+	vec_push(&names, NULL);
+	err_suggest(err, args->subject, names.items);
+	vec_free(&names);
+	return error;
+}
+
+static int
+explain(const struct args *args, const struct advice_doc *doc, struct strbuf *out,
+	struct err *err)
+{
+	const struct advice_doc_job *job;
+	const struct advice_doc_link *link;
+
+	if (!args->subject) {
+		explain_all(doc, out);
+		return 0;
+	}
+	job = advice_doc_find_job(doc, args->subject);
+	if (job) {
+		explain_job(doc, job, out);
+		return 0;
+	}
+	link = advice_doc_find_link(doc, args->subject);
+	if (!link)
+		return fail_unknown(args, doc, err);
+	explain_link(doc, link, out);
+	return 0;
+}
+
+/* Sorts out the operands: [JOB|LINK] with --jobs, else ADVICE [JOB|LINK]. */
+static int
+take_operands(struct args *args, int argc, char **argv, int first)
+{
+	int n_max = args->jobs ? 1 : 2;
+
+	if (!args->jobs && first == argc)
+		return cli_usage_error(&verb_explain, "expected --jobs FILE, or a file "
+						      "of advice");
+	if (argc - first > n_max)
+		return cli_usage_error(&verb_explain, "unexpected operand '%s'",
+				       argv[first + n_max]);
+	if (!args->jobs)
+		args->file = argv[first++];
+	if (first < argc)
+		args->subject = argv[first];
+	return CLI_OK;
+}
+
+static int
+run_explain(int argc, char **argv)
+{
+	struct args args = { .policy = "antiphase", .seed = 1, .max_slowdown = 1.5 };
+	const struct cli_opt opts[] = {
+		{ "fabric", 'f', CLI_STR, &args.fabric, "FILE",
+		  "the fabric (default: the one that the jobs' file names)", 0, 0, NULL,
+		  NULL },
+		{ "jobs", 'j', CLI_STR, &args.jobs, "FILE", "the jobs", 0, 0, NULL,
+		  NULL },
+		{ "policy", 'p', CLI_WORDS, &args.policy, "NAME",
+		  "antiphase (default), cassini or fair", 0, 0, advise_policy_names,
+		  NULL },
+		{ "max-slowdown", 0, CLI_NUM, &args.max_slowdown, "X",
+		  "cap on any one job's slowdown (default 1.5)", 1, 1000, NULL, NULL },
+		{ "seed", 's', CLI_INT, &args.seed, "N", "of all random choices (1)", 0,
+		  9007199254740992.0, NULL, NULL },
+		CLI_OPTS_END,
+	};
+	struct advice_doc doc = { 0 };
+	struct strbuf out = STRBUF_EMPTY;
+	struct err err;
+	int first = cli_parse(&verb_explain, opts, argc, argv), error, status;
+
+	if (first < 0)
+		return cli_status(first);
+	status = take_operands(&args, argc, argv, first);
+	if (status != CLI_OK)
+		return status;
+	error = args.file ? read_doc(args.file, &doc, &err)
+			  : make_doc(&args, &doc, &err);
+	if (error == 0)
+		error = explain(&args, &doc, &out, &err);
+	if (error < 0)
+		status = cli_fail(error, &err);
+	else
+		fwrite(out.text, 1, out.length, stdout);
+	strbuf_free(&out);
+	advice_doc_fini(&doc);
+	return cli_finish(status);
+}
+
+const struct cli_verb verb_explain = {
+	.name = "explain",
+	.summary = "why an advice is what it is, in prose",
+	.usage = "[--fabric FABRIC] --jobs JOBS [JOB|LINK]\n"
+		 "       antiphase explain ADVICE.json [JOB|LINK]",
+	.examples = "  antiphase explain --fabric fabric.json --jobs jobs.ini vgg\n"
+		    "  antiphase explain advice.json\n"
+		    "  antiphase explain advice.json 'leaf0:p4>spine0:p0'\n",
+	.run = run_explain,
+};

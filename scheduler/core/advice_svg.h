@@ -1,0 +1,26 @@
+/*
+ * advice_svg.h - the circle of one link under an advice.
+ */
+#ifndef SCHEDULER_CORE_ADVICE_SVG_H
+#define SCHEDULER_CORE_ADVICE_SVG_H
+
+#include <stdint.h>
+
+struct advice_set;
+struct routes;
+struct topo;
+struct workload;
+
+/* The link whose jobs exceed it most under the set, or TOPO_NONE. */
+uint32_t advice_worst_link(const struct advice_set *set);
+
+/*
+ * Draws the jobs that the set puts on 'link', at its shifts (jobs without one
+ * start at 0 with their arrival).  Returns the new text of an SVG document; free
+ * with free(); or NULL if a job cannot be laid.
+ */
+char *advice_link_svg(const struct advice_set *set, const struct workload *workload,
+		      struct topo *topo, struct routes *routes, uint32_t link,
+		      const char *subtitle);
+
+#endif
