@@ -110,6 +110,22 @@ nothing_but_comments_has_no_entries(void **state)
 }
 
 static void
+nothing_after_a_fault_is_read(void **state)
+{
+	struct strbuf notes = STRBUF_EMPTY;
+	struct err err = { 0 };
+	const char *text = "a = 1\nb ;c = 2\nd = 3\n";
+
+	(void)state;
+	/* A comment before the '='. */
+	assert_int_equal(cfg_parse("x", text, strlen(text), note, &notes, &err),
+			 -EINVAL);
+	assert_int_equal(err.line, 2);
+	assert_string_equal(notes.text, "1 .a=1\n");
+	strbuf_free(&notes);
+}
+
+static void
 long_section_names_are_whole(void **state)
 {
 	(void)state;
@@ -128,6 +144,7 @@ faults_are_named_with_their_line(void **state)
 		       "expected 'key = value' or '[section]'");
 	assert_refused("[open\n", 6, 1, "expected ']'");
 	assert_refused("[a] b\n", 6, 1, "expected ']'");
+	assert_refused("[a]b\n", 5, 1, "expected ']'");
 	assert_refused("[]\n", 3, 1, "no name");
 	assert_refused("\n\n= 3\n", 6, 3, "a key before '='");
 	assert_refused("\v\f= 3\n", 6, 1, "a key before '='");
@@ -142,6 +159,7 @@ a_line_is_never_cut_short(void **state)
 	char *text = xcalloc(40000, 1);
 	struct strbuf notes = STRBUF_EMPTY;
 	struct err err = { 0 };
+	const size_t limit = 16383;
 
 	(void)state;
 	memset(text, 'x', 40000);
@@ -151,6 +169,11 @@ a_line_is_never_cut_short(void **state)
 	assert_int_equal(notes.length, strlen("1 .a=\n") + 16000 - 2);
 	strbuf_free(&notes);
 	assert_refused(text, 40000, 2, "the line has 23999 bytes");
+	memset(text + 2, 'x', 40000 - 2);
+	assert_int_equal(cfg_parse("x", text, limit, note, &notes, &err), 0);
+	assert_int_equal(notes.length, strlen("1 .a=\n") + limit - 2);
+	strbuf_free(&notes);
+	assert_refused(text, limit + 1, 1, "has 16384 bytes; at most 16383 are read");
 	free(text);
 }
 
@@ -251,6 +274,7 @@ main(void)
 		cmocka_unit_test(an_indented_line_is_a_key_and_continues_nothing),
 		cmocka_unit_test(a_byte_order_mark_is_skipped),
 		cmocka_unit_test(nothing_but_comments_has_no_entries),
+		cmocka_unit_test(nothing_after_a_fault_is_read),
 		cmocka_unit_test(long_section_names_are_whole),
 		cmocka_unit_test(faults_are_named_with_their_line),
 		cmocka_unit_test(a_line_is_never_cut_short),

@@ -74,6 +74,7 @@ ranges_expand_as_slurm_writes_them(void **state)
 	assert_expands("r[0-1]n[1-2,5]", "r0n1 r0n2 r0n5 r1n1 r1n2 r1n5");
 	assert_expands(" a , b\t,c ", "a b c");
 	assert_expands("a,a", "a a");
+	assert_expands("n[5-5,07-07]", "n5 n07");
 }
 
 static void
@@ -169,6 +170,10 @@ neighbours_fold_into_ranges(void **state)
 	assert_folds((const char *const[]){ "r1-ib", "r2-ib", "r3" }, 3,
 		     "r[1-2]-ib,r3");
 	assert_folds(NULL, 0, "");
+	/* Only the last 18 digits count. */
+	assert_folds((const char *const[]){ "n10000000000000000019",
+					    "n10000000000000000020" },
+		     2, "n10[000000000000000019-000000000000000020]");
 }
 
 /* A name of few parts, so that neighbours are likely. */

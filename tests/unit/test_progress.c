@@ -25,6 +25,7 @@ shown(bool is_terminal, int64_t duration_ns, int n_updates)
 		progress_update(&p, (double)i / n_updates,
 				start_ns + duration_ns / n_updates * i);
 	progress_end(&p);
+	progress_end(&p); /* Once more changes nothing. */
 	fclose(out);
 	return text;
 }

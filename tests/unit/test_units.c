@@ -61,6 +61,7 @@ the_longest_time_is_below_2_to_the_63_ns(void **state)
 	assert_int_equal(units_parse_ns("9223372036 s", &ns), 0);
 	assert_int_equal(ns, INT64_C(9223372036000000000));
 	assert_int_equal(units_parse_ns("9223372037 s", &ns), -EINVAL);
+	assert_int_equal(units_parse_ns("9223372036854775808 ns", &ns), -EINVAL);
 }
 
 static void
