@@ -6,6 +6,8 @@
 #include "sim/verbs.h"
 
 static const struct cli_verb *const verbs[] = {
+	&verb_run,
+	&verb_compare,
 	&verb_flows,
 	NULL,
 };

@@ -113,6 +113,16 @@ help_topic(const struct cli_program *program, const char *topic)
 	return verb ? verb->run(2, argv) : unknown_verb(program, topic);
 }
 
+const char *
+cli_version(void)
+{
+	static char version[128];
+
+	snprintf(version, sizeof version, "%s %s (%s)", program_name, ANTIPHASE_VERSION,
+		 ANTIPHASE_REVISION);
+	return version;
+}
+
 int
 cli_main(const struct cli_program *program, int argc, char **argv)
 {
@@ -132,8 +142,7 @@ cli_main(const struct cli_program *program, int argc, char **argv)
 	if (strcmp(argv[1], "help") == 0)
 		return cli_finish(help_topic(program, argv[2]));
 	if (strcmp(argv[1], "--version") == 0) {
-		printf("%s %s (%s)\n", program->name, ANTIPHASE_VERSION,
-		       ANTIPHASE_REVISION);
+		puts(cli_version());
 		return cli_finish(CLI_OK);
 	}
 	verb = find_verb(program, argv[1]);

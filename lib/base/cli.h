@@ -84,6 +84,9 @@ struct cli_program {
  */
 int cli_main(const struct cli_program *program, int argc, char **argv);
 
+/* "antiphase 0.1.0 (a1b2c3d)": the program that cli_main() runs, its version. */
+const char *cli_version(void);
+
 /*
  * Parses options anywhere before "--".  Returns the index in argv of the first operand
  * (argc if there is none), or a negative number for cli_status() after having

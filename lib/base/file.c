@@ -120,8 +120,8 @@ file_read(const char *path, size_t max_bytes, char **ret_text, size_t *ret_lengt
 {
 	bool is_stdin = strcmp(path, "-") == 0;
 	int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-	char *text;
-	size_t length;
+	char *text = NULL;
+	size_t length = 0;
 	int result;
 
 	if (fd < 0)

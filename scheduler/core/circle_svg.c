@@ -220,11 +220,11 @@ put_text(struct svg *svg, double x, double y, const char *style, const char *fmt
 	strbuf_free(&text);
 }
 
-/* Milliseconds with no more digits than are needed: "255", "62.5". */
+/* Milliseconds with as many digits as there is room for: "255", "62.5", "0.125". */
 static const char *
 in_ms(int64_t us, char buffer[32])
 {
-	int decimals = us % 1000 == 0 ? 0 : us % 100 == 0 ? 1 : us % 10 == 0 ? 2 : 3;
+	int decimals = us % 1000 == 0 ? 0 : us >= 10000 ? 1 : 3;
 
 	snprintf(buffer, 32, "%.*f", decimals, (double)us / 1e3);
 	return buffer;
@@ -339,16 +339,21 @@ plan_rings(const struct circle_svg *picture, const struct slices *sum)
 {
 	struct rings rings = { 0 };
 	double room = R_OUTER - R_HOLE - 8;
-	double peak_bps = 0, top_bps = picture->capacity_bps * 1.1;
+	double peak_bps = 0, peaks_bps = 0, top_bps;
 
 	rings.n = picture->n_jobs < CIRCLE_SVG_MAX_RINGS ? picture->n_jobs
 							 : CIRCLE_SVG_MAX_RINGS;
-	for (size_t j = 0; j < rings.n; j++) {
+	for (size_t j = 0; j < picture->n_jobs; j++) {
 		const struct circle_svg_job *job = &picture->jobs[j];
 		double job_bps = profile_peak_bps(job->profile) * job->factor;
 
-		peak_bps = job_bps > peak_bps ? job_bps : peak_bps;
+		peaks_bps += job_bps;
+		if (j < rings.n)
+			peak_bps = fmax(peak_bps, job_bps);
 	}
+	/* Mostly what does not depend on the shifts: before and after compare. */
+	top_bps = fmin(peaks_bps, picture->capacity_bps * 2);
+	top_bps = fmax(top_bps, picture->capacity_bps * 1.1);
 	for (size_t i = 0; i < sum->list.n; i++)
 		top_bps = fmax(top_bps, sum->list.items[i].rate_bps);
 

@@ -9,6 +9,7 @@
 #include "lib/base/alloc.h"
 #include "scheduler/core/cassini.h"
 #include "scheduler/core/chance.h"
+#include "scheduler/core/circle.h"
 #include "scheduler/core/joint.h"
 #include "scheduler/core/profile.h"
 #include "scheduler/core/step.h"
@@ -183,6 +184,23 @@ fill(struct compat *compat, const struct compat_job *jobs, double capacity_bps,
 	compat->reason = reason_for(compat, jobs, capacity_bps);
 }
 
+/* Is there nothing to turn on CASSINI's circle of these jobs? */
+static bool
+is_degenerate(const struct compat_job *jobs, size_t n, double capacity_bps)
+{
+	struct circle_job *on_circle = xcalloc(n, sizeof *on_circle);
+	struct circle circle;
+	bool answer;
+
+	for (size_t j = 0; j < n; j++)
+		on_circle[j] = (struct circle_job){ jobs[j].profile, jobs[j].factor };
+	circle_init(&circle, on_circle, n, capacity_bps);
+	answer = circle.is_degenerate;
+	circle_fini(&circle);
+	free(on_circle);
+	return answer;
+}
+
 int
 compat_solve(const struct compat_job *jobs, size_t n_jobs, double capacity_bps,
 	     enum compat_solver solver, uint64_t seed, struct compat *ret_compat)
@@ -202,6 +220,9 @@ compat_solve(const struct compat_job *jobs, size_t n_jobs, double capacity_bps,
 	}
 	if (result != NULL) {
 		fill(&compat, jobs, capacity_bps, result);
+		if (solver == COMPAT_CASSINI)
+			compat.is_degenerate =
+				is_degenerate(jobs, n_jobs, capacity_bps);
 		*ret_compat = compat;
 	}
 	joint_result_free(result);

@@ -31,6 +31,7 @@
 #ifndef SCHEDULER_CORE_COMPAT_H
 #define SCHEDULER_CORE_COMPAT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -64,6 +65,7 @@ struct compat {
 	double bound_frac;      /* The bound above, as a share of the capacity. */
 	double *job_bound_frac; /* Owned.  One a job: its own, all others in place. */
 	double grid_score;      /* CASSINI's own score, of 72 samples; NAN if exact. */
+	bool is_degenerate;     /* CASSINI's circle allows no rotation: circle.h. */
 	enum reason reason;     /* Of the set: see compat_solve(). */
 };
 

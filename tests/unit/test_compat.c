@@ -86,7 +86,18 @@ two_half_busy_jobs_take_turns_with_either_solver(void **state)
 	assert_near(compat.grid_score, 1, 1e-9);
 	assert_int_equal(compat.shift_us[1], 24000); /* The first best: no slack. */
 	assert_int_equal(compat.slack_us[1], 0);
+	assert_false(compat.is_degenerate);
 	compat_fini(&compat);
+	compat_fini(&compat);
+
+	set_job(&b, 1, 73000, 0, 24000, C_BPS);
+	assert_int_equal(compat_solve(b.jobs, 2, C_BPS, COMPAT_CASSINI, 1, &compat), 0);
+	assert_false(compat.is_degenerate); /* 72 copies of one: 5 degrees. */
+	compat_fini(&compat);
+	set_job(&b, 0, 79000, 0, 24000, C_BPS);
+	assert_int_equal(compat_solve(b.jobs, 2, C_BPS, COMPAT_CASSINI, 1, &compat), 0);
+	assert_true(compat.is_degenerate);
+	assert_int_equal(compat.shift_us[1], 0);
 	compat_fini(&compat);
 }
 

@@ -1,0 +1,336 @@
+/*
+ * compare.c - 'antiphase sim compare': one scenario under several policies, with
+ * the same seeds for each.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/err.h"
+#include "lib/base/vec.h"
+#include "sim/comparison.h"
+#include "sim/report.h"
+#include "sim/setup.h"
+#include "sim/verbs.h"
+
+#define MAX_POLICIES 8
+#define MAX_SEEDS    10000
+
+struct compare_args {
+	const char *policies, *seeds, *fabric, *csv;
+	int64_t iterations;
+	double duration_s;
+	bool json, has_duration;
+};
+
+/* A comparison under way. */
+struct compare {
+	struct setup setup;
+	const char *names[MAX_POLICIES]; /* Of the policies. */
+	int policies[MAX_POLICIES];      /* Numbers in sim_policy_names. */
+	struct sim_plan plans[MAX_POLICIES];
+	size_t n_policies;
+	VEC(uint64_t) seeds;
+	struct comparison *comparison;
+};
+
+/* ---- Lists on the command line ------------------------------------------------------- */
+
+static int
+read_policies(struct compare *c, const char *text, struct err *err)
+{
+	while (*text) {
+		size_t length = strcspn(text, ",");
+		char *word = xstrndup(text, length);
+		int i = sim_word_index(word, sim_policy_names);
+
+		if (i < 0) {
+			err_set(err, NULL, 0, 0,
+				"there is no policy '%s'; expected none, fair, cassini or "
+				"antiphase",
+				word);
+			err_suggest(err, word, sim_policy_names);
+		}
+		free(word);
+		if (i < 0)
+			return -EINVAL;
+		if (c->n_policies == MAX_POLICIES)
+			return err_set(err, NULL, 0, 0, "more than %d policies",
+				       MAX_POLICIES);
+		c->names[c->n_policies] = sim_policy_names[i];
+		c->policies[c->n_policies++] = i;
+		text += length + (text[length] == ',');
+	}
+	if (!c->n_policies)
+		return err_set(err, NULL, 0, 0, "--policies names none");
+	return 0;
+}
+
+/* "7" or "1..10" at '*text', which is moved on. */
+static bool
+read_range(const char **text, uint64_t *ret_first, uint64_t *ret_last)
+{
+	size_t n_digits = strspn(*text, "0123456789");
+
+	if (!n_digits || n_digits > 15)
+		return false;
+	*ret_first = *ret_last = strtoull(*text, NULL, 10);
+	*text += n_digits;
+	if (strncmp(*text, "..", 2))
+		return true;
+	*text += 2;
+	n_digits = strspn(*text, "0123456789");
+	if (!n_digits || n_digits > 15)
+		return false;
+	*ret_last = strtoull(*text, NULL, 10);
+	*text += n_digits;
+	return *ret_last >= *ret_first;
+}
+
+static int
+read_seeds(struct compare *c, const char *text, struct err *err)
+{
+	const char *s = text;
+
+	for (;;) {
+		uint64_t first, last;
+
+		if (!read_range(&s, &first, &last) || (*s && *s != ','))
+			return err_set(
+				err, NULL, 0, 0,
+				"expected seeds such as '1..10' or '1,2,5', not '%s'",
+				text);
+		if (last - first >= MAX_SEEDS || c->seeds.n + last - first >= MAX_SEEDS)
+			return err_set(err, NULL, 0, 0, "more than %d seeds",
+				       MAX_SEEDS);
+		for (uint64_t seed = first; seed <= last; seed++)
+			vec_push(&c->seeds, seed);
+		if (!*s)
+			return 0;
+		s++;
+	}
+}
+
+/* ---- Runs ---------------------------------------------------------------------------- */
+
+/* Plans do not depend on the seed: what is drawn is what policies cannot know. */
+static int
+make_plans(struct compare *c, struct err *err)
+{
+	for (size_t p = 0; p < c->n_policies; p++) {
+		if (sim_plan_make(c->setup.scenario, c->setup.topo, c->setup.routes,
+				  c->policies[p], SCENARIO_PACE_UNSET, &c->plans[p],
+				  err) < 0)
+			return -EINVAL;
+		if (c->policies[p] != SIM_POLICY_NONE)
+			fprintf(stderr,
+				"antiphase-sim: %s: planned in %.3f s of CPU time\n",
+				c->names[p], (double)c->plans[p].solve_ns / 1e9);
+	}
+	return 0;
+}
+
+static int
+run_one(struct compare *c, size_t p, size_t s, struct setup_progress *progress,
+	struct err *err)
+{
+	struct experiment experiment;
+	struct experiment_opts opts;
+
+	experiment_opts_init(&opts, c->setup.scenario, c->policies[p]);
+	opts.seed = c->seeds.items[s];
+	opts.ctx = progress;
+	opts.go_on = setup_go_on;
+	if (experiment_run(c->setup.scenario, &c->plans[p], c->setup.topo, &opts,
+			   &experiment) < 0)
+		return err_set(
+			err, c->setup.scenario->file, 0, 0,
+			"the simulator refuses a job: a quantity is out of range");
+	if (!experiment.was_interrupted)
+		comparison_note(c->comparison, p, s, &experiment,
+				&c->setup.scenario->workload);
+	experiment_fini(&experiment);
+	return 0;
+}
+
+/* Seed by seed, so that after an interrupt all policies have the same ones. */
+static int
+run_all(struct compare *c, struct err *err)
+{
+	struct setup_progress progress;
+	int error = 0;
+
+	setup_progress_init(&progress, c->seeds.n * c->n_policies);
+	for (size_t s = 0; s < c->seeds.n && error == 0; s++)
+		for (size_t p = 0; p < c->n_policies && error == 0; p++) {
+			if (setup_is_interrupted())
+				break;
+			error = run_one(c, p, s, &progress, err);
+			progress.i++;
+			setup_go_on(&progress, 0);
+		}
+	progress_end(&progress.progress);
+	return error;
+}
+
+static int
+report(const struct compare *c, const struct compare_args *args, const char *command,
+       struct err *err)
+{
+	const struct comparison_report report = {
+		.scenario = c->setup.scenario,
+		.comparison = c->comparison,
+		.policies = c->names,
+		.n_policies = c->n_policies,
+		.seeds = c->seeds.items,
+		.was_interrupted = setup_is_interrupted(),
+		.utf8 = cli_utf8(),
+	};
+	const struct provenance provenance = {
+		.version = cli_version(),
+		.command = command,
+		.scenario = c->setup.scenario->file,
+		.seeds = args->seeds,
+	};
+
+	if (args->csv &&
+	    comparison_report_csv(&report, args->csv, &provenance, err) < 0)
+		return -EINVAL;
+	if (args->json)
+		comparison_report_json(&report, stdout);
+	else if (!args->csv || strcmp(args->csv, "-"))
+		comparison_report_table(&report, stdout);
+	return 0;
+}
+
+static int
+compare(struct compare *c, const struct compare_args *args, const char *path,
+	const char *command, struct err *err)
+{
+	struct scenario *scenario;
+	int error;
+
+	if (read_policies(c, args->policies, err) < 0 ||
+	    read_seeds(c, args->seeds, err) < 0)
+		return -EINVAL;
+	error = setup_load(path, args->fabric, &c->setup, err);
+	if (error < 0)
+		return error;
+	scenario = c->setup.scenario;
+	if (args->has_duration) {
+		scenario->sim.duration_ns = llround(args->duration_s * 1e9);
+		scenario->sim.iterations = 0;
+	}
+	if (args->iterations)
+		scenario->sim.iterations = (uint64_t)args->iterations;
+	c->comparison = comparison_new(c->n_policies, c->seeds.n, scenario->workload.n);
+	error = make_plans(c, err);
+	setup_catch_interrupts();
+	if (error == 0)
+		error = run_all(c, err);
+	if (error == 0)
+		error = report(c, args, command, err);
+	return error;
+}
+
+static int
+compare_scenario(const struct compare_args *args, const char *path, const char *command)
+{
+	struct compare c = { .seeds = VEC_EMPTY };
+	struct err err = { 0 };
+	int error = compare(&c, args, path, command, &err);
+	int status = error < 0 ? cli_fail(error, &err) : CLI_OK;
+
+	if (status == CLI_OK && setup_is_interrupted()) {
+		fprintf(stderr, "antiphase-sim: interrupted after %zu of %zu seeds\n",
+			comparison_n_seeds(c.comparison), c.seeds.n);
+		status = CLI_INTERRUPTED;
+	}
+	for (size_t p = 0; p < c.n_policies; p++)
+		sim_plan_fini(&c.plans[p]);
+	comparison_free(c.comparison);
+	vec_free(&c.seeds);
+	setup_fini(&c.setup);
+	return status;
+}
+
+static int
+run_compare(int argc, char **argv)
+{
+	struct compare_args args = {
+		.policies = "fair,cassini,antiphase",
+		.seeds = "1..10",
+	};
+	const struct cli_opt opts[] = {
+		{ .name = "policies",
+		  .letter = 'p',
+		  .type = CLI_STR,
+		  .ret_value = &args.policies,
+		  .argument = "LIST",
+		  .help = "of none, fair, cassini, antiphase; the first is the reference" },
+		{ .name = "seeds",
+		  .letter = 's',
+		  .type = CLI_STR,
+		  .ret_value = &args.seeds,
+		  .argument = "LIST",
+		  .help = "such as 1..10 or 1,2,5" },
+		{ .name = "iterations",
+		  .letter = 'n',
+		  .type = CLI_INT,
+		  .ret_value = &args.iterations,
+		  .argument = "N",
+		  .help = "iterations of each job to measure",
+		  .min = 1,
+		  .max = EXPERIMENT_MAX_ITERATIONS },
+		{ .name = "duration",
+		  .type = CLI_NUM,
+		  .ret_value = &args.duration_s,
+		  .argument = "SECONDS",
+		  .help = "simulate so long instead",
+		  .min = 1e-6,
+		  .max = 1e8,
+		  .ret_given = &args.has_duration },
+		{ .name = "fabric",
+		  .letter = 'f',
+		  .type = CLI_STR,
+		  .ret_value = &args.fabric,
+		  .argument = "FILE",
+		  .help = "the fabric, instead of the scenario's" },
+		{ .name = "json",
+		  .letter = 'j',
+		  .type = CLI_FLAG,
+		  .ret_value = &args.json,
+		  .help = "machine-readable: antiphase.sim-compare/1" },
+		{ .name = "csv",
+		  .type = CLI_STR,
+		  .ret_value = &args.csv,
+		  .argument = "PATH",
+		  .help = "also write a row a run: a file of the policies, or a folder of "
+			  "all" },
+		CLI_OPTS_END,
+	};
+	char *command = report_command(argc, argv); /* Parsing moves arguments. */
+	int first = cli_parse(&verb_compare, opts, argc, argv), status;
+
+	if (first < 0)
+		status = cli_status(first);
+	else if (argc - first != 1)
+		status = cli_usage_error(&verb_compare, "expected one scenario file");
+	else
+		status = compare_scenario(&args, argv[first], command);
+	free(command);
+	return status == CLI_OK ? cli_finish(CLI_OK) : status;
+}
+
+const struct cli_verb verb_compare = {
+	.name = "compare",
+	.summary = "policies side by side: means with confidence intervals",
+	.usage = "[options] SCENARIO",
+	.examples =
+		"  antiphase sim compare demo.ini\n"
+		"  antiphase sim compare demo.ini --policies fair,antiphase --seeds 1..5\n"
+		"  antiphase sim compare demo.ini --json\n",
+	.run = run_compare,
+};

@@ -1,0 +1,287 @@
+/*
+ * run.c - 'antiphase sim run': one scenario under one policy.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/err.h"
+#include "sim/report.h"
+#include "sim/setup.h"
+#include "sim/trace.h"
+#include "sim/verbs.h"
+
+struct run_args {
+	const char *policy, *pacing, *fabric, *csv, *trace;
+	int64_t seed, iterations;
+	double duration_s;
+	bool json, all_links, trace_all_links;
+	bool has_seed, has_duration;
+};
+
+/* What the experiment's callbacks share. */
+struct hooks {
+	struct setup_progress progress;
+	struct trace *trace;
+};
+
+static bool
+go_on(void *ctx, double frac)
+{
+	struct hooks *hooks = ctx;
+
+	return setup_go_on(&hooks->progress, frac);
+}
+
+static void
+on_iteration(void *ctx, uint32_t job, uint64_t iteration, double start_ns,
+	     double end_ns)
+{
+	struct hooks *hooks = ctx;
+
+	trace_iteration(hooks->trace, job, iteration, start_ns, end_ns);
+}
+
+static void
+on_flows(void *ctx, uint32_t job, uint32_t segment, double start_ns, double end_ns)
+{
+	struct hooks *hooks = ctx;
+
+	trace_flows(hooks->trace, job, segment, start_ns, end_ns);
+}
+
+int
+sim_word_index(const char *word, const char *const *words)
+{
+	for (int i = 0; words[i]; i++)
+		if (!strcmp(word, words[i]))
+			return i;
+	return -1;
+}
+
+/* The options of the command line go before those of the scenario. */
+static void
+apply_args(const struct run_args *args, struct scenario *scenario)
+{
+	if (args->has_seed)
+		scenario->sim.seed = (uint64_t)args->seed;
+	if (args->has_duration) {
+		scenario->sim.duration_ns = llround(args->duration_s * 1e9);
+		scenario->sim.iterations = 0;
+	}
+	if (args->iterations)
+		scenario->sim.iterations = (uint64_t)args->iterations;
+}
+
+/* Runs the experiment, with a trace if one is asked for. */
+static int
+simulate(const struct run_args *args, const struct setup *setup,
+	 const struct sim_plan *plan, const char *command,
+	 struct experiment *ret_experiment, struct err *err)
+{
+	struct hooks hooks = { 0 };
+	struct experiment_opts opts;
+	FILE *out = NULL;
+	int error;
+
+	experiment_opts_init(&opts, setup->scenario,
+			     sim_word_index(args->policy, sim_policy_names));
+	opts.ctx = &hooks;
+	opts.go_on = go_on;
+	if (args->trace) {
+		out = fopen(args->trace, "w");
+		if (!out)
+			return err_set_errno(err, args->trace, errno, "cannot write");
+		hooks.trace = trace_new(out, setup->scenario, plan, setup->topo,
+					args->trace_all_links, TRACE_MAX_BYTES);
+		opts.on_iteration = on_iteration;
+		opts.on_flows = on_flows;
+	}
+	setup_progress_init(&hooks.progress, 1);
+	error = experiment_run(setup->scenario, plan, setup->topo, &opts,
+			       ret_experiment);
+	progress_end(&hooks.progress.progress);
+	if (error < 0)
+		err_set(err, setup->scenario->file, 0, 0,
+			"the simulator refuses a job: a quantity is out of range");
+	if (!out)
+		return error;
+	if (trace_finish(hooks.trace, cli_version(), command, opts.seed))
+		fprintf(stderr,
+			"antiphase-sim: %s: cut at 200 MB; a shorter run, or one without "
+			"--trace-all-links, fits\n",
+			args->trace);
+	if (fclose(out) != 0 && error == 0)
+		error = err_set_errno(err, args->trace, errno, "cannot write");
+	return error;
+}
+
+static int
+report(const struct run_args *args, const struct setup *setup,
+       const struct sim_plan *plan, const struct experiment *experiment,
+       const char *command, struct err *err)
+{
+	const struct run_report report = {
+		.scenario = setup->scenario,
+		.plan = plan,
+		.topo = setup->topo,
+		.experiment = experiment,
+		.policy = args->policy,
+		.seed = setup->scenario->sim.seed,
+		.all_links = args->all_links,
+	};
+	char seed[24];
+	const struct provenance provenance = {
+		.version = cli_version(),
+		.command = command,
+		.scenario = setup->scenario->file,
+		.seeds = seed,
+	};
+
+	snprintf(seed, sizeof seed, "%llu", (unsigned long long)report.seed);
+	if (args->csv && run_report_csv(&report, args->csv, &provenance, err) < 0)
+		return -EINVAL;
+	if (args->json)
+		run_report_json(&report, stdout);
+	else if (!args->csv || strcmp(args->csv, "-"))
+		run_report_table(&report, stdout);
+	return 0;
+}
+
+static int
+run_scenario(const struct run_args *args, const char *path, const char *command)
+{
+	enum scenario_pacing pacing = SCENARIO_PACE_UNSET;
+	struct setup setup = { 0 };
+	struct sim_plan plan = { 0 };
+	struct experiment experiment = { 0 };
+	struct err err = { 0 };
+	int error;
+
+	if (args->pacing)
+		pacing = (enum scenario_pacing)(
+			1 + sim_word_index(args->pacing, scenario_pacing_names));
+	error = setup_load(path, args->fabric, &setup, &err);
+	if (error < 0)
+		return cli_fail(error, &err);
+	apply_args(args, setup.scenario);
+	error = sim_plan_make(setup.scenario, setup.topo, setup.routes,
+			      sim_word_index(args->policy, sim_policy_names), pacing,
+			      &plan, &err);
+	setup_catch_interrupts();
+	if (error == 0)
+		error = simulate(args, &setup, &plan, command, &experiment, &err);
+	if (error == 0)
+		error = report(args, &setup, &plan, &experiment, command, &err);
+	error = error < 0 ? cli_fail(error, &err) : CLI_OK;
+	if (error == CLI_OK && experiment.was_interrupted) {
+		fprintf(stderr, "antiphase-sim: interrupted; these are the iterations "
+				"that were done\n");
+		error = CLI_INTERRUPTED;
+	}
+	experiment_fini(&experiment);
+	sim_plan_fini(&plan);
+	setup_fini(&setup);
+	return error;
+}
+
+static int
+run_run(int argc, char **argv)
+{
+	struct run_args args = { .policy = "none" };
+	const struct cli_opt opts[] = {
+		{ .name = "policy",
+		  .letter = 'p',
+		  .type = CLI_WORDS,
+		  .ret_value = &args.policy,
+		  .argument = "NAME",
+		  .help = "who places and shifts the jobs: none (the scenario), fair, "
+			  "cassini, antiphase",
+		  .words = sim_policy_names },
+		{ .name = "pacing",
+		  .type = CLI_WORDS,
+		  .ret_value = &args.pacing,
+		  .argument = "NAME",
+		  .help = "how jobs keep to their shifts: none, once, realign, gate",
+		  .words = scenario_pacing_names },
+		{ .name = "seed",
+		  .letter = 's',
+		  .type = CLI_INT,
+		  .ret_value = &args.seed,
+		  .argument = "N",
+		  .help = "seed of jitter and phases, instead of the scenario's",
+		  .min = 0,
+		  .max = 1e15,
+		  .ret_given = &args.has_seed },
+		{ .name = "iterations",
+		  .letter = 'n',
+		  .type = CLI_INT,
+		  .ret_value = &args.iterations,
+		  .argument = "N",
+		  .help = "iterations of each job to measure",
+		  .min = 1,
+		  .max = EXPERIMENT_MAX_ITERATIONS },
+		{ .name = "duration",
+		  .type = CLI_NUM,
+		  .ret_value = &args.duration_s,
+		  .argument = "SECONDS",
+		  .help = "simulate so long instead",
+		  .min = 1e-6,
+		  .max = 1e8,
+		  .ret_given = &args.has_duration },
+		{ .name = "fabric",
+		  .letter = 'f',
+		  .type = CLI_STR,
+		  .ret_value = &args.fabric,
+		  .argument = "FILE",
+		  .help = "the fabric, instead of the scenario's" },
+		{ .name = "json",
+		  .letter = 'j',
+		  .type = CLI_FLAG,
+		  .ret_value = &args.json,
+		  .help = "machine-readable: antiphase.sim-run/1" },
+		{ .name = "csv",
+		  .type = CLI_STR,
+		  .ret_value = &args.csv,
+		  .argument = "PATH",
+		  .help = "also write CSV: a file of the jobs, or a folder of all" },
+		{ .name = "trace",
+		  .letter = 't',
+		  .type = CLI_STR,
+		  .ret_value = &args.trace,
+		  .argument = "FILE",
+		  .help = "also write a trace for Perfetto" },
+		{ .name = "trace-all-links",
+		  .type = CLI_FLAG,
+		  .ret_value = &args.trace_all_links,
+		  .help = "in the trace, also links that one job has for itself" },
+		{ .name = "all-links",
+		  .letter = 'a',
+		  .type = CLI_FLAG,
+		  .ret_value = &args.all_links,
+		  .help = "in the table, too" },
+		CLI_OPTS_END,
+	};
+	char *command = report_command(argc, argv); /* Parsing moves arguments. */
+	int first = cli_parse(&verb_run, opts, argc, argv), status;
+
+	if (first < 0)
+		status = cli_status(first);
+	else if (argc - first != 1)
+		status = cli_usage_error(&verb_run, "expected one scenario file");
+	else
+		status = run_scenario(&args, argv[first], command);
+	free(command);
+	return status == CLI_OK ? cli_finish(CLI_OK) : status;
+}
+
+const struct cli_verb verb_run = {
+	.name = "run",
+	.summary = "run a scenario: iteration times of jobs, contention of links",
+	.usage = "[options] SCENARIO",
+	.examples = "  antiphase sim run two-jobs.ini\n"
+		    "  antiphase sim run demo.ini --policy antiphase --json\n"
+		    "  antiphase sim run demo.ini --policy fair --trace fair.json\n",
+	.run = run_run,
+};
