@@ -132,12 +132,13 @@ $(B)/tests/unit/%: $(B)/tests/unit/%.o $(SIM_TESTABLE:%.c=$(B)/%.o) $(ARCHIVE)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $^ -o $@ $(ALL_LDFLAGS) -lcmocka $(LIBS)
 
-$(B)/tests/bench/%: $(B)/tests/bench/%.o $(ARCHIVE)
+$(B)/tests/bench/%: $(B)/tests/bench/%.o $(SIM_TESTABLE:%.c=$(B)/%.o) $(ARCHIVE)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $^ -o $@ $(ALL_LDFLAGS) $(LIBS)
 
 # A fuzz target with a plain main() that replays files: kept crashers in 'make test'.
-$(B)/tests/fuzz/replay_%: $(B)/tests/fuzz/fuzz_%.o $(B)/tests/fuzz/replay.o $(ARCHIVE)
+$(B)/tests/fuzz/replay_%: $(B)/tests/fuzz/fuzz_%.o $(B)/tests/fuzz/replay.o \
+		$(SIM_TESTABLE:%.c=$(B)/%.o) $(ARCHIVE)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $^ -o $@ $(ALL_LDFLAGS) $(LIBS)
 
@@ -154,7 +155,8 @@ build/fuzz/libantiphase.a: $(ARCHIVE_SRCS:%.c=build/fuzz/%.o)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $^
 
-build/fuzz/tests/fuzz/fuzz_%: build/fuzz/tests/fuzz/fuzz_%.o build/fuzz/libantiphase.a
+build/fuzz/tests/fuzz/fuzz_%: build/fuzz/tests/fuzz/fuzz_%.o \
+		$(SIM_TESTABLE:%.c=build/fuzz/%.o) build/fuzz/libantiphase.a
 	$(call say,FUZZ,$@)
 	$(Q)$(CLANG) $^ -o $@ -fsanitize=fuzzer $(FUZZ_SAN) $(LIBS)
 

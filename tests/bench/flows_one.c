@@ -1,0 +1,63 @@
+/*
+ * flows_one FILE.scn ITERATIONS - runs a flow scenario in our engine and prints
+ *
+ *	flows cpu_s peak_rss_kb events
+ *
+ * The CPU time, user and system, is that of the run alone, without reading the
+ * file and setting up; as in simgrid_flows.cpp, which does the same by SimGrid.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+
+#include "lib/base/clk.h"
+#include "lib/base/err.h"
+#include "lib/base/file.h"
+#include "sim/engine/engine.h"
+#include "sim/scn.h"
+
+static void
+on_iteration(void *ctx, uint32_t job, uint64_t iteration, double start_ns, double end_ns)
+{
+	double *sum_ns = ctx;
+
+	(void)job;
+	(void)iteration;
+	*sum_ns += end_ns - start_ns;
+}
+
+int
+main(int argc, char **argv)
+{
+	double sum_ns = 0;
+	struct engine_observer observer = { .ctx = &sum_ns, .on_iteration = on_iteration };
+	struct engine *engine;
+	struct rusage usage;
+	struct scn *scn;
+	struct err err;
+	size_t length;
+	uint64_t n_events;
+	int64_t before_ns;
+	char *text;
+
+	if (argc != 3) {
+		fprintf(stderr, "usage: flows_one FILE.scn ITERATIONS\n");
+		return 2;
+	}
+	if (file_read(argv[1], (size_t)1 << 30, &text, &length, &err) ||
+	    scn_parse(argv[1], text, length, &scn, &err)) {
+		err_print(&err, stderr);
+		return 2;
+	}
+	free(text);
+	engine = scn_new_engine(scn, strtoull(argv[2], NULL, 10), &observer);
+	scn_free(scn);
+	before_ns = clk_cpu_ns();
+	n_events = engine_run(engine, ENGINE_NEVER);
+	before_ns = clk_cpu_ns() - before_ns;
+	getrusage(RUSAGE_SELF, &usage);
+	printf("%llu %.9f %ld %llu\n", (unsigned long long)engine_flows_finished(engine),
+	       (double)before_ns / 1e9, usage.ru_maxrss, (unsigned long long)n_events);
+	engine_free(engine);
+	return 0;
+}
