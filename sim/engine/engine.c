@@ -54,11 +54,11 @@ flow_is_sound(const struct engine *e, const struct engine_flow *flow,
 	for (uint32_t i = 0; i < flow->n_links; i++) {
 		if (flow->links[i] >= e->fluid.n_links)
 			return false;
-		cap_bps = fmin(cap_bps, e->fluid.links[flow->links[i]].capacity_bps);
+		cap_bps = min_of(cap_bps, e->fluid.links[flow->links[i]].capacity_bps);
 	}
 	if (flow->bytes > 0 && flow->n_links && !(cap_bps > 0))
 		return false; /* A link without capacity: would never end. */
-	*ret_alone_ns = fmax(*ret_alone_ns, flow->bytes * 8e9 / cap_bps);
+	*ret_alone_ns = max_of(*ret_alone_ns, flow->bytes * 8e9 / cap_bps);
 	return true;
 }
 
@@ -84,7 +84,8 @@ job_is_sound(const struct engine *e, const struct engine_job *job)
 				return false;
 		if (seg->n_flows)
 			alone_ns += (double)seg->flows_offset_ns;
-		longest_ns = fmax(longest_ns, fmax(alone_ns, (double)seg->compute_ns));
+		longest_ns =
+			max_of(longest_ns, max_of(alone_ns, (double)seg->compute_ns));
 	}
 	/* Iterations without end that take no time would never let us go. */
 	return job->max_iterations || longest_ns > ENGINE_BATCH_NS;
@@ -102,7 +103,7 @@ engine_add_job(struct engine *e, const struct engine_job *spec, uint32_t *ret_jo
 	vec_push(&e->jobs, job);
 	e->fluid.is_stale = true;
 	evq_reserve(&e->evq, id + 1);
-	evq_set(&e->evq, id, fmin(job->start_ns, job->stop_ns));
+	evq_set(&e->evq, id, min_of(job->start_ns, job->stop_ns));
 	*ret_job = id;
 	return 0;
 }
@@ -197,7 +198,7 @@ engine_run(struct engine *e, int64_t until_ns)
 		}
 		if (!q->n || q->heap[0].key_ns > until || q->heap[0].key_ns == INFINITY)
 			break;
-		e->now_ns = fmax(e->now_ns, q->heap[0].key_ns);
+		e->now_ns = max_of(e->now_ns, q->heap[0].key_ns);
 		limit_ns = e->now_ns + ENGINE_BATCH_NS;
 		do {
 			n_events += handle_due(e, limit_ns);
@@ -206,7 +207,7 @@ engine_run(struct engine *e, int64_t until_ns)
 		settle(e);
 	}
 	if (!e->is_stopping && q->n && until < INFINITY)
-		e->now_ns = fmax(e->now_ns, until);
+		e->now_ns = max_of(e->now_ns, until);
 	if (e->measure)
 		measure_flush(e->measure, e);
 	return n_events;

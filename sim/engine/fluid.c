@@ -19,7 +19,10 @@ fluid_init(struct fluid *fl, const double *capacity_bps, uint32_t n_links,
 		fl->links = aligned_alloc(64, n_links * sizeof *fl->links);
 	BUG_ON(n_links && !fl->links);
 	for (uint32_t l = 0; l < n_links; l++)
-		fl->links[l] = (struct fluid_link){ .capacity_bps = capacity_bps[l] };
+		fl->links[l] = (struct fluid_link){
+			.capacity_bps = capacity_bps[l],
+			.hot_bps = capacity_bps[l] * (1 + FLUID_REL_TOL),
+		};
 }
 
 void
@@ -37,6 +40,8 @@ fluid_fini(struct fluid *fl)
 	vec_free(&fl->set);
 	vec_free(&fl->slots);
 	vec_free(&fl->shares);
+	vec_free(&fl->slots_of_flow);
+	vec_free(&fl->flows_of_slot);
 	vec_free(&fl->changed);
 }
 
@@ -72,7 +77,7 @@ fluid_add_flow(struct fluid *fl, uint32_t owner, uint32_t group, const uint32_t 
 
 	reserve_flow(fl);
 	for (uint32_t i = 0; i < n_links; i++) {
-		spec.cap_bps = fmin(spec.cap_bps, fl->links[links[i]].capacity_bps);
+		spec.cap_bps = min_of(spec.cap_bps, fl->links[links[i]].capacity_bps);
 		vec_push(&fl->paths, links[i]);
 	}
 	fl->flows[fl->n_flows] =
@@ -149,7 +154,7 @@ find_live_links(struct fluid *fl)
 				continue;
 			if (need->owner != owner || need->group != spec->group) {
 				need->owner_bps =
-					fmax(need->owner_bps, need->group_bps);
+					max_of(need->owner_bps, need->group_bps);
 				need->group_bps = 0;
 			}
 			if (need->owner != owner) {
@@ -164,10 +169,10 @@ find_live_links(struct fluid *fl)
 	}
 	for (uint32_t l = 0; l < fl->n_links; l++) {
 		struct fluid_link *link = &fl->links[l];
-		double sum_bps =
-			needs[l].all_bps + fmax(needs[l].owner_bps, needs[l].group_bps);
+		double sum_bps = needs[l].all_bps +
+				 max_of(needs[l].owner_bps, needs[l].group_bps);
 
-		link->can_exceed = sum_bps > link->capacity_bps * (1 + FLUID_REL_TOL);
+		link->can_exceed = sum_bps > link->hot_bps;
 		link->is_live = link->can_exceed ||
 				(fl->keeps_all && needs[l].owner != FLUID_NONE);
 	}

@@ -38,6 +38,19 @@
 /* Two sums of capacities, or two levels, closer than this are the same. */
 #define FLUID_REL_TOL 1e-12
 
+/* fmax() and fmin() without their care for NaN, which costs a call. */
+static inline double
+max_of(double a, double b)
+{
+	return a > b ? a : b;
+}
+
+static inline double
+min_of(double a, double b)
+{
+	return a < b ? a : b;
+}
+
 /* The part of a flow that solves read; one cache line. */
 struct fluid_flow {
 	double rate_bps;  /* Now; 1 between start and the first solve. */
@@ -45,7 +58,8 @@ struct fluid_flow {
 	double cap_level; /* cap / weight. */
 	double weight;
 	uint32_t bottleneck; /* A link, or FLUID_NONE: at its cap. */
-	uint32_t mark;       /* Of the solve that last had it in its set. */
+	uint32_t mark;       /* Of the solve that last had it in its set, */
+	uint32_t place;      /* at this place. */
 	uint32_t first_hop;  /* In fluid.hops: its live links. */
 	uint32_t n_hops;
 	uint32_t owner; /* The job, for the caller. */
@@ -66,6 +80,7 @@ struct fluid_member {
 
 struct fluid_link {
 	double capacity_bps;
+	double hot_bps;    /* The capacity and a rounding error. */
 	double capsum_bps; /* Caps of the active flows, each rounded up to 1 b/s. */
 	uint32_t first;    /* In fluid.members; only if live. */
 	uint32_t n_members;
@@ -77,18 +92,31 @@ struct fluid_link {
 	bool is_touched; /* Listed in fluid.touched. */
 } __attribute__((aligned(64)));
 
-/* A link in a solve: what the flows of the set may share. */
+/* A flow of a solve's set. */
+struct fluid_open {
+	double weight, cap_level;
+	double level; /* New; valid once fixed. */
+	uint32_t flow;
+	uint32_t bottleneck; /* New; a link or FLUID_NONE. */
+	uint32_t first_slot; /* In fluid.slots_of_flow: its hot links. */
+	uint32_t n_slots;
+	uint32_t from_slot; /* The slot whose scan drew it in, or FLUID_NONE. */
+	bool is_fixed;
+};
+
+/* A hot link of a solve: what the flows of the set may share. */
 struct fluid_slot {
-	double frozen_bps;       /* Sum of rates of frozen flows. */
-	double frozen_max_level; /* Of any frozen flow. */
-	double frozen_min_level; /* Of those whose bottleneck this is. */
-	double residual_bps;     /* Left for flows of the set not yet fixed. */
-	double weight_sum;       /* Of those. */
-	double level;            /* Highest level given to a flow of the set. */
-	uint32_t n_open;         /* Flows of the set not yet fixed. */
+	double open_bps;     /* Left for flows of the set not yet fixed. */
+	double open_weight;  /* Of those. */
+	double fill_level;   /* At which it filled; INFINITY: it did not. */
+	uint32_t n_open;     /* Flows of the set not yet fixed. */
+	uint32_t n_flows;    /* Flows of the set, */
+	uint32_t first_flow; /* in fluid.flows_of_slot. */
 	uint32_t link;
-	bool is_filled; /* Fixed flows at 'level' because it was full. */
-	bool is_stale;  /* To be scanned again: a member was pulled in. */
+	double free_bps; /* Capacity that frozen flows leave; at least 0. */
+	double weight;   /* Of the flows of the set. */
+	double frozen_max_level;
+	bool is_stale; /* To be scanned: flows joined the set. */
 };
 
 /* What stays as it was given; read when flows start, and for a rebuild. */
@@ -106,7 +134,6 @@ struct fluid {
 	uint32_t n_links;
 	bool keeps_all; /* All links are live: for measurement. */
 	bool is_stale;  /* Flows came or went: fluid_rebuild() is due. */
-	bool is_local;  /* Local re-solve; else whole components. */
 
 	uint32_t n_flows, flows_capacity;
 	struct fluid_flow *flows; /* Owned.  By flow id, as the next two. */
@@ -124,9 +151,11 @@ struct fluid {
 
 	/* Scratch and result of a solve. */
 	uint32_t mark;
-	VEC(uint32_t) set; /* Flows filled again: result, for measurement. */
+	uint32_t n_tabled;          /* Flows of the set whose slots are known. */
+	VEC(struct fluid_open) set; /* Flows filled again: result. */
 	VEC(struct fluid_slot) slots;
-	VEC(double) shares;    /* By slot: residual / weight, or INFINITY. */
+	VEC(double) shares; /* By slot: open_bps / open_weight, or INFINITY. */
+	VEC(uint32_t) slots_of_flow, flows_of_slot;
 	VEC(uint32_t) changed; /* Flows whose rate changed: result. */
 	uint64_t n_solves, n_set_sum, n_passes;
 };

@@ -11,234 +11,330 @@
  *	and R and W of the links of what was fixed shrink; until none is open.
  *
  * The set A begins with the flows that started and those whose bottleneck is a
- * link that flows joined or left.  After a filling, a frozen flow g on a link l
- * of A has lost its certificate if
+ * link that flows joined or left.  (A flow that meets no hot link is given its
+ * cap at once.)  A is closed: on a hot link l of a flow of A, the flows whose
+ * bottleneck is l are in A, too.  So a frozen flow always keeps its certificate:
+ * no flow of A crosses its bottleneck.  What may fail is the certificate of a
+ * flow of A: link l was filled at lambda_l, but carries a frozen flow at a
+ * higher level.  Such frozen flows join A, A is closed and filled again, until
+ * there are none.  Then every flow has its certificate, and the allocation is
+ * the max-min fair one.  A only grows, so this ends.
  *
- *	l was full at level lambda_l, and level_g > lambda_l,
- *	  or l is g's bottleneck and level_g < lambda_l;
- *	l was not full, is g's bottleneck, and has capacity left over, or
- *	  carries a flow of A at a higher level than g's.
- *
- * Such flows join A, and A is filled again, until none is left.  Then every
- * flow has its certificate, so the allocation is the max-min fair one.  A only
- * grows, so this ends; in practice after 1.1 to 1.6 fillings.
- *
- * When few flows are active, A is at once everything that hot links connect:
- * nothing is frozen and nothing needs to be certified.
+ * To save fillings, frozen flows join at once that are above a lower bound of
+ * lambda_l:  with W the weights of the flows of A on l, and W' those of all its
+ * flows,  lambda_l >= max(R_l / W, C_l / W').
  */
 #include "lib/base/alloc.h"
 #include "sim/engine/fluid.h"
 
-/* With so few active flows, whole components are solved. */
-#define COMPONENT_MAX_FLOWS 48
-
+static void find_hot_links(struct fluid *fl);
 static void choose_set(struct fluid *fl, double now_ns);
-static void tabulate(struct fluid *fl, uint32_t first_in_set);
-static void scan_link(struct fluid *fl, struct fluid_slot *slot);
+static void close_set(struct fluid *fl);
+static void pull_above(struct fluid *fl, uint32_t s, double level);
 static void fill(struct fluid *fl);
 static bool pull_broken(struct fluid *fl);
 static void commit(struct fluid *fl, double now_ns);
 
-/*
- * Marks of flows: mark: in the set and open; mark + 1: in the set and fixed;
- * less: frozen.
- */
 static inline bool
 is_in_set(const struct fluid *fl, const struct fluid_flow *flow)
 {
-	return flow->mark >= fl->mark;
+	return flow->mark == fl->mark;
 }
 
 static inline void
-join_set(struct fluid *fl, uint32_t f)
+join_set(struct fluid *fl, uint32_t f, uint32_t from_slot)
 {
-	fl->flows[f].mark = fl->mark;
-	fl->set.items[fl->set.n++] = f;
+	struct fluid_flow *flow = &fl->flows[f];
+	struct fluid_open *open = &fl->set.items[fl->set.n];
+
+	flow->mark = fl->mark;
+	flow->place = (uint32_t)fl->set.n++;
+	open->flow = f;
+	open->from_slot = from_slot;
+	open->weight = flow->weight;
+	open->cap_level = flow->cap_level;
+}
+
+/* Marks are compared for equality only; all are 0 after a rebuild. */
+static void
+next_mark(struct fluid *fl)
+{
+	if (++fl->mark)
+		return;
+	for (uint32_t f = 0; f < fl->n_flows; f++)
+		fl->flows[f].mark = 0;
+	for (uint32_t l = 0; l < fl->n_links; l++)
+		fl->links[l].mark = 0;
+	fl->mark = 1;
 }
 
 void
 fluid_solve(struct fluid *fl, double now_ns)
 {
-	uint32_t n_tabled = 0;
-
 	fl->changed.n = 0;
 	fl->set.n = 0;
 	if (!fl->touched.n && !fl->started.n)
 		return;
 
-	fl->set.n = 0;
 	vec_reserve(&fl->set, fl->n_flows);
 	vec_reserve(&fl->changed, fl->n_flows);
-	if (fl->mark > UINT32_MAX - 4) {
-		for (uint32_t f = 0; f < fl->n_flows; f++)
-			fl->flows[f].mark = 0;
-		for (uint32_t l = 0; l < fl->n_links; l++)
-			fl->links[l].mark = 0;
-		fl->mark = 0;
-	}
-	fl->mark += 2;
-	fl->slots.n = 0;
-	fl->is_local = fl->n_active > COMPONENT_MAX_FLOWS;
+	next_mark(fl);
+	find_hot_links(fl);
 	choose_set(fl, now_ns);
 	if (!fl->set.n)
 		return;
+	fl->slots.n = 0;
+	fl->slots_of_flow.n = 0;
+	fl->flows_of_slot.n = 0;
+	fl->n_tabled = 0;
 	do {
-		tabulate(fl, n_tabled);
-		n_tabled = (uint32_t)fl->set.n;
+		close_set(fl);
 		fill(fl);
 		fl->n_passes++;
-	} while (fl->is_local && pull_broken(fl));
+	} while (pull_broken(fl));
 	fl->n_solves++;
 	fl->n_set_sum += fl->set.n;
 	commit(fl, now_ns);
 }
 
+/* ------ The set ------ */
+
 /* Gives 'f' its new rate, and the finish time that follows. */
 static inline void
-set_rate(struct fluid *fl, uint32_t f, double rate_bps, double now_ns)
+set_rate(struct fluid *fl, uint32_t f, struct fluid_flow *flow, double rate_bps,
+	 double now_ns)
 {
-	struct fluid_flow *flow = &fl->flows[f];
-	double old_bps = flow->rate_bps;
-
-	fl->finish_ns[f] = now_ns + (fl->finish_ns[f] - now_ns) * (old_bps / rate_bps);
+	fl->finish_ns[f] =
+		now_ns + (fl->finish_ns[f] - now_ns) * (flow->rate_bps / rate_bps);
 	flow->rate_bps = rate_bps;
 	fl->changed.items[fl->changed.n++] = f;
 }
 
-/* The first A.  A flow that meets no hot link gets its cap and is done. */
+/* Looks again which touched links are hot; keeps those that are or were. */
+static void
+find_hot_links(struct fluid *fl)
+{
+	size_t n_kept = 0;
+
+	for (size_t i = 0; i < fl->touched.n; i++) {
+		uint32_t l = fl->touched.items[i];
+		struct fluid_link *link = &fl->links[l];
+		bool was_hot = link->is_hot;
+
+		link->is_touched = false;
+		link->is_hot = link->capsum_bps > link->hot_bps;
+		fl->touched.items[n_kept] = l;
+		n_kept += was_hot;
+	}
+	fl->touched.n = n_kept;
+}
+
+/* Lets a flow whose certificate is gone join the set, or gives it its cap. */
+static inline void
+consider(struct fluid *fl, uint32_t f, double now_ns)
+{
+	struct fluid_flow *flow = &fl->flows[f];
+	const struct fluid_hop *hops = &fl->hops.items[flow->first_hop];
+
+	for (uint32_t h = 0; h < flow->n_hops; h++) {
+		if (fl->links[hops[h].link].is_hot) {
+			join_set(fl, f, FLUID_NONE);
+			return;
+		}
+	}
+	flow->mark = fl->mark;
+	flow->bottleneck = FLUID_NONE;
+	flow->level = flow->cap_level;
+	set_rate(fl, f, flow, fl->specs[f].cap_bps, now_ns);
+}
+
 static void
 choose_set(struct fluid *fl, double now_ns)
 {
 	for (size_t i = 0; i < fl->touched.n; i++) {
 		uint32_t l = fl->touched.items[i];
-		struct fluid_link *link = &fl->links[l];
+		const struct fluid_link *link = &fl->links[l];
 		const struct fluid_member *members = &fl->members.items[link->first];
-		bool was_hot = link->is_hot;
 
-		link->is_touched = false;
-		link->is_hot =
-			link->capsum_bps > link->capacity_bps * (1 + FLUID_REL_TOL);
-		if (!was_hot)
-			continue;
 		for (uint32_t m = 0; m < link->n_members; m++) {
 			const struct fluid_flow *flow = &fl->flows[members[m].flow];
 
 			if (flow->bottleneck == l && !is_in_set(fl, flow))
-				join_set(fl, members[m].flow);
+				consider(fl, members[m].flow, now_ns);
 		}
 	}
 	for (size_t i = 0; i < fl->started.n; i++) {
 		uint32_t f = fl->started.items[i];
 		struct fluid_flow *flow = &fl->flows[f];
-		bool meets_hot = false;
 
-		if (!flow->is_active || is_in_set(fl, flow))
-			continue;
-		for (uint32_t h = 0; h < flow->n_hops; h++)
-			meets_hot |= fl->links[fl->hops.items[flow->first_hop + h].link]
-					     .is_hot;
-		if (meets_hot) {
-			join_set(fl, f);
-		} else {
-			flow->level = flow->cap_level;
-			set_rate(fl, f, fl->specs[f].cap_bps, now_ns);
-		}
+		if (flow->is_active && !is_in_set(fl, flow))
+			consider(fl, f, now_ns);
 	}
 	fl->touched.n = 0;
 	fl->started.n = 0;
 }
 
-/* Enters the hot links of the flows from 'first_in_set' on into the table. */
-static void
-tabulate(struct fluid *fl, uint32_t first_in_set)
+/* The slot of a hot link, a new one if need be. */
+static inline uint32_t
+slot_of(struct fluid *fl, uint32_t l)
 {
-	size_t n_old = fl->slots.n;
+	struct fluid_link *link = &fl->links[l];
 
-	for (size_t i = first_in_set; i < fl->set.n; i++) {
-		const struct fluid_flow *flow = &fl->flows[fl->set.items[i]];
-
-		for (uint32_t h = 0; h < flow->n_hops; h++) {
-			uint32_t l = fl->hops.items[flow->first_hop + h].link;
-			struct fluid_link *link = &fl->links[l];
-
-			if (!link->is_hot)
-				continue;
-			if (link->mark == fl->mark) {
-				fl->slots.items[link->slot].is_stale = true;
-				continue;
-			}
-			link->mark = fl->mark;
-			link->slot = (uint32_t)fl->slots.n;
-			vec_push(&fl->slots,
-				 ((struct fluid_slot){ .link = l, .is_stale = true }));
-			if (fl->is_local)
-				continue;
-			for (uint32_t m = 0; m < link->n_members; m++) {
-				uint32_t f = fl->members.items[link->first + m].flow;
-
-				if (!is_in_set(fl, &fl->flows[f]))
-					join_set(fl, f);
-			}
-		}
+	if (link->mark != fl->mark) {
+		link->mark = fl->mark;
+		link->slot = (uint32_t)fl->slots.n;
+		vec_push(&fl->slots, ((struct fluid_slot){ .link = l }));
 	}
-	vec_reserve(&fl->shares, fl->slots.n);
-	for (size_t s = 0; s < fl->slots.n; s++)
-		if (s >= n_old || fl->slots.items[s].is_stale)
-			scan_link(fl, &fl->slots.items[s]);
+	return link->slot;
 }
 
-/* Sums up what frozen flows take of the link of 'slot'. */
+/* Finds the hot links of the flows that joined the set. */
 static void
-scan_link(struct fluid *fl, struct fluid_slot *slot)
+tabulate(struct fluid *fl)
 {
+	for (; fl->n_tabled < fl->set.n; fl->n_tabled++) {
+		struct fluid_open *open = &fl->set.items[fl->n_tabled];
+		const struct fluid_flow *flow = &fl->flows[open->flow];
+		const struct fluid_hop *hops = &fl->hops.items[flow->first_hop];
+
+		open->first_slot = (uint32_t)fl->slots_of_flow.n;
+		vec_reserve(&fl->slots_of_flow, flow->n_hops);
+		for (uint32_t h = 0; h < flow->n_hops; h++) {
+			uint32_t s;
+
+			if (!fl->links[hops[h].link].is_hot)
+				continue;
+			s = slot_of(fl, hops[h].link);
+			/* Its list has it already if it joined from there. */
+			fl->slots.items[s].is_stale |= s != open->from_slot;
+			fl->slots_of_flow.items[fl->slots_of_flow.n++] = s;
+		}
+		open->n_slots = (uint32_t)fl->slots_of_flow.n - open->first_slot;
+	}
+}
+
+/*
+ * Goes through the flows on a slot's link: sums up what is frozen, lists what
+ * is in the set, and draws in those whose bottleneck it is.
+ */
+static void
+scan_link(struct fluid *fl, uint32_t s)
+{
+	struct fluid_slot *slot = &fl->slots.items[s];
 	const struct fluid_link *link = &fl->links[slot->link];
 	const struct fluid_member *members = &fl->members.items[link->first];
-	double frozen_bps = 0, max_level = 0, min_level = INFINITY;
+	double frozen_bps = 0, max_level = 0, weight = 0, frozen_weight = 0;
+	uint32_t n_members = link->n_members, *list;
 
-	for (uint32_t m = 0; m < link->n_members; m++) {
+	vec_reserve(&fl->flows_of_slot, n_members);
+	slot->first_flow = (uint32_t)fl->flows_of_slot.n;
+	list = &fl->flows_of_slot.items[slot->first_flow];
+	for (uint32_t m = 0; m < n_members; m++) {
 		const struct fluid_flow *flow = &fl->flows[members[m].flow];
 
-		if (is_in_set(fl, flow))
-			continue;
-		frozen_bps += flow->rate_bps;
-		max_level = fmax(max_level, flow->level);
-		if (flow->bottleneck == slot->link)
-			min_level = fmin(min_level, flow->level);
+		if (!is_in_set(fl, flow)) {
+			if (flow->bottleneck != slot->link) {
+				frozen_bps += flow->rate_bps;
+				frozen_weight += flow->weight;
+				max_level = max_of(max_level, flow->level);
+				continue;
+			}
+			join_set(fl, members[m].flow, s);
+		}
+		*list++ = flow->place;
+		weight += flow->weight;
 	}
-	slot->frozen_bps = frozen_bps;
+	slot->n_flows = (uint32_t)(list - fl->flows_of_slot.items) - slot->first_flow;
+	fl->flows_of_slot.n += slot->n_flows;
+	slot->weight = weight;
+	slot->free_bps = max_of(link->capacity_bps - frozen_bps, 0);
 	slot->frozen_max_level = max_level;
-	slot->frozen_min_level = min_level;
 	slot->is_stale = false;
+	if (max_level * weight > slot->free_bps &&
+	    max_level * (weight + frozen_weight) > link->capacity_bps)
+		pull_above(fl, s,
+			   max_of(slot->free_bps / weight,
+				  link->capacity_bps / (weight + frozen_weight)));
+}
+
+/* Draws in the frozen flows of a slot that are above 'level'. */
+static void
+pull_above(struct fluid *fl, uint32_t s, double level)
+{
+	const struct fluid_slot *slot = &fl->slots.items[s];
+	const struct fluid_link *link = &fl->links[slot->link];
+
+	level *= 1 + FLUID_REL_TOL;
+	for (uint32_t m = 0; m < link->n_members; m++) {
+		uint32_t f = fl->members.items[link->first + m].flow;
+
+		if (!is_in_set(fl, &fl->flows[f]) && fl->flows[f].level > level)
+			join_set(fl, f, FLUID_NONE);
+	}
+}
+
+static void
+close_set(struct fluid *fl)
+{
+	do {
+		tabulate(fl);
+		for (uint32_t s = 0; s < fl->slots.n; s++)
+			if (fl->slots.items[s].is_stale)
+				scan_link(fl, s);
+	} while (fl->n_tabled < fl->set.n);
+}
+
+/* Draws in frozen flows above the level at which a link filled; any? */
+static bool
+pull_broken(struct fluid *fl)
+{
+	size_t n_before = fl->set.n;
+
+	for (uint32_t s = 0; s < fl->slots.n; s++) {
+		const struct fluid_slot *slot = &fl->slots.items[s];
+
+		if (slot->frozen_max_level > slot->fill_level * (1 + FLUID_REL_TOL))
+			pull_above(fl, s, slot->fill_level);
+	}
+	return fl->set.n > n_before;
+}
+
+static void
+commit(struct fluid *fl, double now_ns)
+{
+	for (size_t i = 0; i < fl->set.n; i++) {
+		const struct fluid_open *open = &fl->set.items[i];
+		struct fluid_flow *flow = &fl->flows[open->flow];
+		double rate_bps = open->level * open->weight;
+
+		flow->level = open->level;
+		flow->bottleneck = open->bottleneck;
+		if (fabs(rate_bps - flow->rate_bps) > FLUID_REL_TOL / 10 * rate_bps)
+			set_rate(fl, open->flow, flow, rate_bps, now_ns);
+	}
 }
 
 /* ------ Water-filling ------ */
 
-/* Fixes an open flow of the set at 'level', and lets its links know. */
+/* Fixes an open flow at 'level', and lets its links know. */
 static inline void
-fix_flow(struct fluid *fl, struct fluid_flow *flow, double level, uint32_t bottleneck)
+fix_flow(struct fluid *fl, struct fluid_open *open, double level, uint32_t bottleneck)
 {
-	double rate_bps = level * flow->weight;
+	double rate_bps = level * open->weight;
 
-	flow->level = level;
-	flow->bottleneck = bottleneck;
-	flow->mark = fl->mark + 1;
-	for (uint32_t h = 0; h < flow->n_hops; h++) {
-		const struct fluid_link *link =
-			&fl->links[fl->hops.items[flow->first_hop + h].link];
-		struct fluid_slot *slot;
+	open->level = level;
+	open->bottleneck = bottleneck;
+	open->is_fixed = true;
+	for (uint32_t i = 0; i < open->n_slots; i++) {
+		uint32_t s = fl->slots_of_flow.items[open->first_slot + i];
+		struct fluid_slot *slot = &fl->slots.items[s];
 
-		if (!link->is_hot)
-			continue;
-		slot = &fl->slots.items[link->slot];
-		slot->level = level;
 		slot->n_open--;
-		slot->residual_bps -= rate_bps;
-		slot->weight_sum -= flow->weight;
-		if (!slot->n_open)
-			fl->shares.items[link->slot] = INFINITY;
-		else
-			fl->shares.items[link->slot] =
-				fmax(slot->residual_bps, 0) / slot->weight_sum;
+		slot->open_bps -= rate_bps;
+		slot->open_weight -= open->weight;
+		fl->shares.items[s] =
+			slot->n_open ? max_of(slot->open_bps, 0) / slot->open_weight
+				     : INFINITY;
 	}
 }
 
@@ -249,52 +345,37 @@ fix_capped(struct fluid *fl, double level)
 	double least = INFINITY;
 
 	for (size_t i = 0; i < fl->set.n; i++) {
-		struct fluid_flow *flow = &fl->flows[fl->set.items[i]];
+		struct fluid_open *open = &fl->set.items[i];
 
-		if (flow->mark != fl->mark)
+		if (open->is_fixed)
 			continue;
-		if (flow->cap_level <= level)
-			fix_flow(fl, flow, flow->cap_level, FLUID_NONE);
+		if (open->cap_level <= level)
+			fix_flow(fl, open, open->cap_level, FLUID_NONE);
 		else
-			least = fmin(least, flow->cap_level);
+			least = min_of(least, open->cap_level);
 	}
 	return least;
 }
 
-/* Opens all flows of the set; returns the least of their caps. */
+/* Opens all slots and flows of the set; returns the least of the flows' caps. */
 static double
 open_set(struct fluid *fl)
 {
 	double least = INFINITY;
 
+	vec_reserve(&fl->shares, fl->slots.n);
 	for (size_t s = 0; s < fl->slots.n; s++) {
 		struct fluid_slot *slot = &fl->slots.items[s];
 
-		slot->residual_bps =
-			fl->links[slot->link].capacity_bps - slot->frozen_bps;
-		slot->weight_sum = 0;
-		slot->n_open = 0;
-		slot->is_filled = false;
+		slot->open_bps = slot->free_bps;
+		slot->open_weight = slot->weight;
+		slot->n_open = slot->n_flows;
+		slot->fill_level = INFINITY;
+		fl->shares.items[s] = slot->open_bps / slot->open_weight;
 	}
 	for (size_t i = 0; i < fl->set.n; i++) {
-		struct fluid_flow *flow = &fl->flows[fl->set.items[i]];
-
-		flow->mark = fl->mark;
-		least = fmin(least, flow->cap_level);
-		for (uint32_t h = 0; h < flow->n_hops; h++) {
-			const struct fluid_link *link =
-				&fl->links[fl->hops.items[flow->first_hop + h].link];
-
-			if (!link->is_hot)
-				continue;
-			fl->slots.items[link->slot].weight_sum += flow->weight;
-			fl->slots.items[link->slot].n_open++;
-		}
-	}
-	for (size_t s = 0; s < fl->slots.n; s++) {
-		const struct fluid_slot *slot = &fl->slots.items[s];
-
-		fl->shares.items[s] = fmax(slot->residual_bps, 0) / slot->weight_sum;
+		fl->set.items[i].is_fixed = false;
+		least = min_of(least, fl->set.items[i].cap_level);
 	}
 	return least;
 }
@@ -303,19 +384,17 @@ static void
 fill(struct fluid *fl)
 {
 	double least_cap = open_set(fl);
-	size_t n = fl->slots.n;
+	size_t n_slots = fl->slots.n;
 
 	for (;;) {
-		double level = INFINITY;
+		const double *shares = fl->shares.items;
+		double level = shares[0];
 		size_t best = 0;
 		struct fluid_slot *slot;
-		const struct fluid_link *link;
 
-		for (size_t s = 0; s < n; s++) {
-			double share = fl->shares.items[s];
-
-			best = share < level ? s : best;
-			level = share < level ? share : level;
+		for (size_t s = 1; s < n_slots; s++) {
+			best = shares[s] < level ? s : best;
+			level = shares[s] < level ? shares[s] : level;
 		}
 		if (least_cap <= level) {
 			if (least_cap == INFINITY)
@@ -324,71 +403,14 @@ fill(struct fluid *fl)
 			continue;
 		}
 		slot = &fl->slots.items[best];
-		link = &fl->links[slot->link];
-		slot->is_filled = true;
-		for (uint32_t m = 0; slot->n_open; m++) {
-			struct fluid_flow *flow =
-				&fl->flows[fl->members.items[link->first + m].flow];
+		slot->fill_level = level;
+		for (uint32_t i = 0; i < slot->n_flows; i++) {
+			struct fluid_open *open =
+				&fl->set.items[fl->flows_of_slot
+						       .items[slot->first_flow + i]];
 
-			if (flow->mark == fl->mark)
-				fix_flow(fl, flow, level, slot->link);
+			if (!open->is_fixed)
+				fix_flow(fl, open, level, slot->link);
 		}
-	}
-}
-
-/* ------ Certificates of the frozen flows ------ */
-
-static bool
-is_broken(const struct fluid_flow *flow, const struct fluid_slot *slot, bool has_left)
-{
-	double tol = FLUID_REL_TOL * slot->level;
-	bool is_ours = flow->bottleneck == slot->link;
-
-	if (slot->is_filled)
-		return flow->level > slot->level + tol ||
-		       (is_ours && flow->level < slot->level - tol);
-	return is_ours && (has_left || flow->level < slot->level - tol);
-}
-
-/* Pulls frozen flows into the set that lost their certificate; any? */
-static bool
-pull_broken(struct fluid *fl)
-{
-	size_t n_before = fl->set.n;
-
-	for (size_t s = 0; s < fl->slots.n; s++) {
-		const struct fluid_slot *slot = &fl->slots.items[s];
-		const struct fluid_link *link = &fl->links[slot->link];
-		double tol = FLUID_REL_TOL * slot->level;
-		bool has_left = slot->residual_bps > FLUID_REL_TOL * link->capacity_bps;
-
-		if (slot->is_filled
-			    ? slot->frozen_max_level <= slot->level + tol &&
-				      slot->frozen_min_level >= slot->level - tol
-			    : slot->frozen_min_level == INFINITY ||
-				      (!has_left &&
-				       slot->frozen_min_level >= slot->level - tol))
-			continue;
-		for (uint32_t m = 0; m < link->n_members; m++) {
-			uint32_t f = fl->members.items[link->first + m].flow;
-
-			if (!is_in_set(fl, &fl->flows[f]) &&
-			    is_broken(&fl->flows[f], slot, has_left))
-				join_set(fl, f);
-		}
-	}
-	return fl->set.n > n_before;
-}
-
-static void
-commit(struct fluid *fl, double now_ns)
-{
-	for (size_t i = 0; i < fl->set.n; i++) {
-		uint32_t f = fl->set.items[i];
-		const struct fluid_flow *flow = &fl->flows[f];
-		double rate_bps = flow->level * flow->weight;
-
-		if (fabs(rate_bps - flow->rate_bps) > FLUID_REL_TOL / 10 * rate_bps)
-			set_rate(fl, f, rate_bps, now_ns);
 	}
 }

@@ -107,10 +107,10 @@ begin_segment(struct engine *e, struct job *job, uint32_t segment)
 
 	/* Flows that start amid the computing start at the same point of it. */
 	if (job->jitter_frac > 0 && compute_ns > 0) {
-		double factor = fmax(0, 1 + job->jitter_frac * rng_normal(&job->rng));
+		double factor = max_of(0, 1 + job->jitter_frac * rng_normal(&job->rng));
 
-		offset_ns = fmin(offset_ns, compute_ns) * factor +
-			    fmax(offset_ns - compute_ns, 0);
+		offset_ns = min_of(offset_ns, compute_ns) * factor +
+			    max_of(offset_ns - compute_ns, 0);
 		compute_ns *= factor;
 	}
 	job->state = JOB_RUNNING;
@@ -276,19 +276,19 @@ job_advance(struct engine *e, struct job *job, uint64_t *n_events)
 		if (job->state == JOB_WAITING) {
 			next_ns = job->start_ns;
 			if (next_ns > limit_ns)
-				return fmin(next_ns, job->stop_ns);
+				return min_of(next_ns, job->stop_ns);
 			job->start_ns = e->now_ns;
 			begin_segment(e, job, 0);
 			continue;
 		}
 		next_ns = advance_segment(e, job, n_events);
 		if (next_ns >= 0)
-			return fmin(next_ns, job->stop_ns);
+			return min_of(next_ns, job->stop_ns);
 		++*n_events;
 		end_segment(e, job);
 		/* Iterations without end in no time must not keep us here. */
 		if (job->state == JOB_WAITING && e->is_stopping)
-			return fmin(job->start_ns, job->stop_ns);
+			return min_of(job->start_ns, job->stop_ns);
 	}
 	return INFINITY;
 }
@@ -332,7 +332,7 @@ job_refresh(struct engine *e, struct job *job)
 
 			if (fluid_is_private(fl, f))
 				seg->private_ns =
-					fmax(seg->private_ns, fluid_alone_ns(fl, f));
+					max_of(seg->private_ns, fluid_alone_ns(fl, f));
 			else
 				seg->n_shared++;
 		}

@@ -109,7 +109,7 @@ advance_flow(struct measure *m, const struct engine *e, uint32_t f, double rate_
 		}
 	}
 	/* A packet can be marked once. */
-	m->jobs[flow->owner].ecn_packets += fmin(ecn_packets, bytes / m->mtu_bytes);
+	m->jobs[flow->owner].ecn_packets += min_of(ecn_packets, bytes / m->mtu_bytes);
 	m->jobs[flow->owner].packets += bytes / m->mtu_bytes;
 	record->since_ns = e->now_ns;
 	record->rate_bps = rate_bps;
@@ -167,9 +167,9 @@ count_link(struct measure *m, const struct engine *e, uint32_t l)
 	if (!link->is_hot)
 		n_bottlenecked = 0;
 	record->marked_frac = ecn_marked_frac(n_bottlenecked);
-	record->stats.peak_bps = fmax(record->stats.peak_bps, rate_bps);
+	record->stats.peak_bps = max_of(record->stats.peak_bps, rate_bps);
 	record->stats.max_queue_bytes =
-		fmax(record->stats.max_queue_bytes, ecn_queue_bytes(n_bottlenecked));
+		max_of(record->stats.max_queue_bytes, ecn_queue_bytes(n_bottlenecked));
 	if (record->n_jobs > record->stats.max_jobs)
 		record->stats.max_jobs = record->n_jobs;
 }
@@ -185,7 +185,7 @@ measure_batch(struct measure *m, const struct engine *e)
 		advance_flow(m, e, f, fl->flows[f].rate_bps);
 	}
 	for (size_t i = 0; i < fl->set.n; i++) {
-		uint32_t f = fl->set.items[i];
+		uint32_t f = fl->set.items[i].flow;
 
 		advance_flow(m, e, f, fl->flows[f].rate_bps);
 	}
