@@ -80,6 +80,7 @@ fluid_add_flow(struct fluid *fl, uint32_t owner, uint32_t group, const uint32_t 
 		spec.cap_bps = min_of(spec.cap_bps, fl->links[links[i]].capacity_bps);
 		vec_push(&fl->paths, links[i]);
 	}
+	spec.need_bps = ceil(spec.cap_bps);
 	fl->flows[fl->n_flows] =
 		(struct fluid_flow){ .weight = weight,
 				     .cap_level = spec.cap_bps / weight,
@@ -164,7 +165,7 @@ find_live_links(struct fluid *fl)
 			need->flow = f;
 			need->owner = owner;
 			need->group = spec->group;
-			need->group_bps += ceil(spec->cap_bps);
+			need->group_bps += spec->need_bps;
 		}
 	}
 	for (uint32_t l = 0; l < fl->n_links; l++) {
@@ -239,7 +240,7 @@ static void
 enter_links(struct fluid *fl, uint32_t f)
 {
 	const struct fluid_flow *flow = &fl->flows[f];
-	double cap_bps = ceil(fl->specs[f].cap_bps);
+	double need_bps = fl->specs[f].need_bps;
 
 	for (uint32_t h = flow->first_hop, end = h + flow->n_hops; h < end; h++) {
 		struct fluid_hop *hop = &fl->hops.items[h];
@@ -248,7 +249,7 @@ enter_links(struct fluid *fl, uint32_t f)
 		hop->place = link->n_members++;
 		fl->members.items[link->first + hop->place] =
 			(struct fluid_member){ f, h };
-		link->capsum_bps += cap_bps;
+		link->capsum_bps += need_bps;
 		touch(fl, hop->link, link);
 	}
 	fl->n_active += flow->n_hops > 0;
@@ -280,7 +281,7 @@ void
 fluid_stop(struct fluid *fl, uint32_t f)
 {
 	struct fluid_flow *flow = &fl->flows[f];
-	double cap_bps = ceil(fl->specs[f].cap_bps);
+	double need_bps = fl->specs[f].need_bps;
 
 	for (uint32_t h = flow->first_hop, end = h + flow->n_hops; h < end; h++) {
 		const struct fluid_hop *hop = &fl->hops.items[h];
@@ -290,7 +291,7 @@ fluid_stop(struct fluid *fl, uint32_t f)
 		members[hop->place] = members[--link->n_members];
 		fl->hops.items[members[hop->place].hop].place = hop->place;
 		/* Exact for whole numbers; for others the drift ends here. */
-		link->capsum_bps = link->n_members ? link->capsum_bps - cap_bps : 0;
+		link->capsum_bps = link->n_members ? link->capsum_bps - need_bps : 0;
 		touch(fl, hop->link, link);
 	}
 	fl->n_active -= flow->n_hops > 0;

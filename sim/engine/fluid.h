@@ -81,7 +81,7 @@ struct fluid_member {
 struct fluid_link {
 	double capacity_bps;
 	double hot_bps;    /* The capacity and a rounding error. */
-	double capsum_bps; /* Caps of the active flows, each rounded up to 1 b/s. */
+	double capsum_bps; /* Sum of need_bps of the active flows. */
 	uint32_t first;    /* In fluid.members; only if live. */
 	uint32_t n_members;
 	uint32_t mark;   /* Of the solve for which 'slot' is right. */
@@ -122,6 +122,7 @@ struct fluid_slot {
 /* What stays as it was given; read when flows start, and for a rebuild. */
 struct fluid_spec {
 	double cap_bps;      /* Path and own limit; INFINITY: neither. */
+	double need_bps;     /* That, rounded up to 1 b/s: so that sums are exact. */
 	double work;         /* bits * 1e9: nanoseconds at 1 b/s. */
 	uint32_t first_link; /* In fluid.paths. */
 	uint32_t n_links;
@@ -152,6 +153,7 @@ struct fluid {
 	/* Scratch and result of a solve. */
 	uint32_t mark;
 	uint32_t n_tabled;          /* Flows of the set whose slots are known. */
+	uint32_t n_open;            /* Flows of the set not yet fixed. */
 	VEC(struct fluid_open) set; /* Flows filled again: result. */
 	VEC(struct fluid_slot) slots;
 	VEC(double) shares; /* By slot: open_bps / open_weight, or INFINITY. */

@@ -316,19 +316,26 @@ commit(struct fluid *fl, double now_ns)
 
 /* ------ Water-filling ------ */
 
-/* Fixes an open flow at 'level', and lets its links know. */
+/*
+ * Fixes an open flow at 'level', and lets its links know, but for that of slot
+ * 'filled', which needs to know no more.
+ */
 static inline void
-fix_flow(struct fluid *fl, struct fluid_open *open, double level, uint32_t bottleneck)
+fix_flow(struct fluid *fl, struct fluid_open *open, double level, uint32_t bottleneck,
+	 uint32_t filled)
 {
 	double rate_bps = level * open->weight;
 
 	open->level = level;
 	open->bottleneck = bottleneck;
 	open->is_fixed = true;
+	fl->n_open--;
 	for (uint32_t i = 0; i < open->n_slots; i++) {
 		uint32_t s = fl->slots_of_flow.items[open->first_slot + i];
 		struct fluid_slot *slot = &fl->slots.items[s];
 
+		if (s == filled)
+			continue;
 		slot->n_open--;
 		slot->open_bps -= rate_bps;
 		slot->open_weight -= open->weight;
@@ -350,7 +357,7 @@ fix_capped(struct fluid *fl, double level)
 		if (open->is_fixed)
 			continue;
 		if (open->cap_level <= level)
-			fix_flow(fl, open, open->cap_level, FLUID_NONE);
+			fix_flow(fl, open, open->cap_level, FLUID_NONE, FLUID_NONE);
 		else
 			least = min_of(least, open->cap_level);
 	}
@@ -380,37 +387,54 @@ open_set(struct fluid *fl)
 	return least;
 }
 
+/* All flows of the set meet one and the same hot link, and it limits them. */
+static void
+fill_one(struct fluid *fl, double level)
+{
+	struct fluid_slot *slot = &fl->slots.items[0];
+
+	slot->fill_level = level;
+	for (size_t i = 0; i < fl->set.n; i++) {
+		fl->set.items[i].level = level;
+		fl->set.items[i].bottleneck = slot->link;
+	}
+}
+
 static void
 fill(struct fluid *fl)
 {
 	double least_cap = open_set(fl);
-	size_t n_slots = fl->slots.n;
+	uint32_t n_slots = (uint32_t)fl->slots.n;
+	double *shares = fl->shares.items;
 
-	for (;;) {
-		const double *shares = fl->shares.items;
+	if (n_slots == 1 && least_cap > shares[0]) {
+		fill_one(fl, shares[0]);
+		return;
+	}
+	fl->n_open = (uint32_t)fl->set.n;
+	while (fl->n_open) {
 		double level = shares[0];
-		size_t best = 0;
+		uint32_t best = 0;
 		struct fluid_slot *slot;
+		const uint32_t *flows;
 
-		for (size_t s = 1; s < n_slots; s++) {
+		for (uint32_t s = 1; s < n_slots; s++) {
 			best = shares[s] < level ? s : best;
 			level = shares[s] < level ? shares[s] : level;
 		}
 		if (least_cap <= level) {
-			if (least_cap == INFINITY)
-				break;
 			least_cap = fix_capped(fl, level);
 			continue;
 		}
 		slot = &fl->slots.items[best];
 		slot->fill_level = level;
+		shares[best] = INFINITY;
+		flows = &fl->flows_of_slot.items[slot->first_flow];
 		for (uint32_t i = 0; i < slot->n_flows; i++) {
-			struct fluid_open *open =
-				&fl->set.items[fl->flows_of_slot
-						       .items[slot->first_flow + i]];
+			struct fluid_open *open = &fl->set.items[flows[i]];
 
 			if (!open->is_fixed)
-				fix_flow(fl, open, level, slot->link);
+				fix_flow(fl, open, level, slot->link, best);
 		}
 	}
 }
