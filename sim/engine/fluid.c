@@ -8,7 +8,7 @@
 
 static void find_live_links(struct fluid *fl);
 static void lay_out_members(struct fluid *fl);
-static void enter_links(struct fluid *fl, uint32_t flow);
+static void enter(struct fluid *fl, uint32_t f);
 
 void
 fluid_init(struct fluid *fl, const double *capacity_bps, uint32_t n_links,
@@ -37,6 +37,9 @@ fluid_fini(struct fluid *fl)
 	vec_free(&fl->members);
 	vec_free(&fl->touched);
 	vec_free(&fl->started);
+	fluid_free_parts(fl);
+	vec_free(&fl->parts);
+	vec_free(&fl->touched_parts);
 	vec_free(&fl->set);
 	vec_free(&fl->slots);
 	vec_free(&fl->shares);
@@ -80,6 +83,7 @@ fluid_add_flow(struct fluid *fl, uint32_t owner, uint32_t group, const uint32_t 
 		spec.cap_bps = min_of(spec.cap_bps, fl->links[links[i]].capacity_bps);
 		vec_push(&fl->paths, links[i]);
 	}
+	spec.part = FLUID_NONE;
 	spec.need_bps = ceil(spec.cap_bps);
 	fl->flows[fl->n_flows] =
 		(struct fluid_flow){ .weight = weight,
@@ -103,6 +107,12 @@ fluid_retire(struct fluid *fl, uint32_t flow)
 void
 fluid_set_weight(struct fluid *fl, uint32_t flow, double weight)
 {
+	if (weight == fl->flows[flow].weight)
+		return;
+	/* What a part remembers is for the weights it had. */
+	if (fl->specs[flow].part != FLUID_NONE)
+		fluid_dissolve_part(fl, fl->specs[flow].part);
+	fl->has_new_weights = true;
 	fl->flows[flow].weight = weight;
 	fl->flows[flow].cap_level = fl->specs[flow].cap_bps / weight;
 }
@@ -114,17 +124,12 @@ fluid_rebuild(struct fluid *fl)
 {
 	find_live_links(fl);
 	lay_out_members(fl);
-
 	fl->touched.n = 0;
 	fl->started.n = 0;
-	fl->n_active = 0;
-	for (uint32_t f = 0; f < fl->n_flows; f++) {
-		if (!fl->flows[f].is_active)
-			continue;
-		fl->flows[f].bottleneck = FLUID_NONE;
-		enter_links(fl, f);
-		vec_push(&fl->started, f);
-	}
+	fluid_find_parts(fl);
+	for (uint32_t f = 0; f < fl->n_flows; f++)
+		if (fl->flows[f].is_active)
+			enter(fl, f);
 	fl->is_stale = false;
 }
 
@@ -236,8 +241,8 @@ touch(struct fluid *fl, uint32_t l, struct fluid_link *link)
 	vec_push(&fl->touched, l);
 }
 
-static void
-enter_links(struct fluid *fl, uint32_t f)
+void
+fluid_enter_links(struct fluid *fl, uint32_t f)
 {
 	const struct fluid_flow *flow = &fl->flows[f];
 	double need_bps = fl->specs[f].need_bps;
@@ -252,35 +257,12 @@ enter_links(struct fluid *fl, uint32_t f)
 		link->capsum_bps += need_bps;
 		touch(fl, hop->link, link);
 	}
-	fl->n_active += flow->n_hops > 0;
 }
 
-void
-fluid_start(struct fluid *fl, uint32_t f, double now_ns)
+static void
+leave_links(struct fluid *fl, uint32_t f)
 {
-	struct fluid_flow *flow = &fl->flows[f];
-
-	BUG_ON(flow->is_active);
-	flow->is_active = true;
-	flow->rate_bps = 1;
-	flow->bottleneck = FLUID_NONE;
-	fl->finish_ns[f] = now_ns + fl->specs[f].work;
-	enter_links(fl, f);
-	vec_push(&fl->started, f);
-}
-
-void
-fluid_start_midway(struct fluid *fl, uint32_t f, double finish_ns)
-{
-	fluid_start(fl, f, 0);
-	fl->flows[f].rate_bps = fl->specs[f].cap_bps;
-	fl->finish_ns[f] = finish_ns;
-}
-
-void
-fluid_stop(struct fluid *fl, uint32_t f)
-{
-	struct fluid_flow *flow = &fl->flows[f];
+	const struct fluid_flow *flow = &fl->flows[f];
 	double need_bps = fl->specs[f].need_bps;
 
 	for (uint32_t h = flow->first_hop, end = h + flow->n_hops; h < end; h++) {
@@ -294,7 +276,70 @@ fluid_stop(struct fluid *fl, uint32_t f)
 		link->capsum_bps = link->n_members ? link->capsum_bps - need_bps : 0;
 		touch(fl, hop->link, link);
 	}
-	fl->n_active -= flow->n_hops > 0;
+}
+
+void
+fluid_clear_links(struct fluid *fl, uint32_t f)
+{
+	const struct fluid_flow *flow = &fl->flows[f];
+
+	for (uint32_t h = flow->first_hop, end = h + flow->n_hops; h < end; h++) {
+		struct fluid_link *link = &fl->links[fl->hops.items[h].link];
+
+		link->n_members = 0;
+		link->capsum_bps = 0;
+		link->is_hot = false;
+	}
+}
+
+/* An active flow makes itself known: to its part, or to its links. */
+static void
+enter(struct fluid *fl, uint32_t f)
+{
+	const struct fluid_spec *spec = &fl->specs[f];
+
+	if (spec->part != FLUID_NONE) {
+		fl->parts.items[spec->part].active |= 1u << spec->bit;
+		fluid_touch_part(fl, spec->part);
+		return;
+	}
+	fl->flows[f].bottleneck = FLUID_NONE;
+	fluid_enter_links(fl, f);
+	vec_push(&fl->started, f);
+}
+
+void
+fluid_start(struct fluid *fl, uint32_t f, double now_ns)
+{
+	struct fluid_flow *flow = &fl->flows[f];
+
+	BUG_ON(flow->is_active);
+	flow->is_active = true;
+	flow->rate_bps = 1;
+	fl->finish_ns[f] = now_ns + fl->specs[f].work;
+	enter(fl, f);
+}
+
+void
+fluid_start_midway(struct fluid *fl, uint32_t f, double finish_ns)
+{
+	fluid_start(fl, f, 0);
+	fl->flows[f].rate_bps = fl->specs[f].cap_bps;
+	fl->finish_ns[f] = finish_ns;
+}
+
+void
+fluid_stop(struct fluid *fl, uint32_t f)
+{
+	const struct fluid_spec *spec = &fl->specs[f];
+	struct fluid_flow *flow = &fl->flows[f];
+
+	if (spec->part != FLUID_NONE) {
+		fl->parts.items[spec->part].active &= ~(1u << spec->bit);
+		fluid_touch_part(fl, spec->part);
+	} else {
+		leave_links(fl, f);
+	}
 	flow->is_active = false;
 	flow->rate_bps = 0;
 	flow->bottleneck = FLUID_NONE;

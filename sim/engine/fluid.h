@@ -18,6 +18,8 @@
  *   the opposite): it neither binds nor connects.
  * - On an event only flows whose certificate can break are filled again, the
  *   others being frozen; see fluid_solve.c.
+ * - Where few flows can ever meet (a 'part'), the rates are a function of which
+ *   of them are active, and are remembered; see fluid_memo.c.
  * - A flow carries the time at which it will end; nothing of it is touched
  *   until its rate changes.
  *
@@ -35,6 +37,8 @@
 #include "lib/base/vec.h"
 
 #define FLUID_NONE UINT32_MAX
+/* Flows in a part at most. */
+#define FLUID_PART_MAX 8
 /* Two sums of capacities, or two levels, closer than this are the same. */
 #define FLUID_REL_TOL 1e-12
 
@@ -127,14 +131,29 @@ struct fluid_spec {
 	uint32_t first_link; /* In fluid.paths. */
 	uint32_t n_links;
 	uint32_t group;  /* Flows of one owner in different groups never meet. */
+	uint32_t part;   /* In fluid.parts, or FLUID_NONE. */
+	uint8_t bit;     /* In the part's sets. */
 	bool is_retired; /* Will not start again. */
+};
+
+/*
+ * Flows that can influence each other, and nobody else, if they are few: bit i
+ * of a set of them is flow flows[i].
+ */
+struct fluid_part {
+	uint32_t n_flows;
+	uint32_t flows[FLUID_PART_MAX];
+	uint32_t active;   /* Set of active flows; 0 for good once dissolved. */
+	bool is_touched;   /* Listed in fluid.touched_parts. */
+	double *rates_bps; /* Owned.  By set and flow; 0: set not yet seen. */
 };
 
 struct fluid {
 	struct fluid_link *links; /* Owned, n_links. */
 	uint32_t n_links;
-	bool keeps_all; /* All links are live: for measurement. */
-	bool is_stale;  /* Flows came or went: fluid_rebuild() is due. */
+	bool keeps_all;       /* All links are live: for measurement. */
+	bool is_stale;        /* Flows came or went: fluid_rebuild() is due. */
+	bool has_new_weights; /* Weights change: nothing can be remembered. */
 
 	uint32_t n_flows, flows_capacity;
 	struct fluid_flow *flows; /* Owned.  By flow id, as the next two. */
@@ -143,12 +162,13 @@ struct fluid {
 	VEC(uint32_t) paths;      /* All links of all flows. */
 	VEC(struct fluid_hop) hops;
 	VEC(struct fluid_member) members;
-	uint32_t n_active; /* Active flows with live links. */
 	uint32_t n_retired;
+	VEC(struct fluid_part) parts;
 
 	/* The batch that fluid_solve() will end. */
-	VEC(uint32_t) touched; /* Live links whose members changed. */
-	VEC(uint32_t) started; /* Flows; may also have stopped again. */
+	VEC(uint32_t) touched;       /* Live links whose members changed. */
+	VEC(uint32_t) started;       /* Flows; may also have stopped again. */
+	VEC(uint32_t) touched_parts; /* Whose active set changed. */
 
 	/* Scratch and result of a solve. */
 	uint32_t mark;
@@ -217,5 +237,43 @@ void fluid_stop(struct fluid *fl, uint32_t flow);
  * those that were looked at.
  */
 void fluid_solve(struct fluid *fl, double now_ns);
+
+/* ------ Between the files of the fluid ------ */
+
+/* fluid.c: lists an active flow on its live links; forgets those lists. */
+void fluid_enter_links(struct fluid *fl, uint32_t flow);
+void fluid_clear_links(struct fluid *fl, uint32_t flow);
+
+/* fluid_solve.c: solves for the touched links and started flows. */
+void fluid_solve_touched(struct fluid *fl, double now_ns);
+
+/* Gives a flow its new rate, and the finish time that follows. */
+static inline void
+fluid_set_rate(struct fluid *fl, uint32_t f, struct fluid_flow *flow, double rate_bps,
+	       double now_ns)
+{
+	fl->finish_ns[f] =
+		now_ns + (fl->finish_ns[f] - now_ns) * (flow->rate_bps / rate_bps);
+	flow->rate_bps = rate_bps;
+	fl->changed.items[fl->changed.n++] = f;
+}
+
+/* fluid_memo.c: finds the parts; forgets them; gives touched parts their rates. */
+void fluid_find_parts(struct fluid *fl);
+void fluid_free_parts(struct fluid *fl);
+void fluid_solve_parts(struct fluid *fl, double now_ns);
+/* The part's flows are as others from now on. */
+void fluid_dissolve_part(struct fluid *fl, uint32_t part);
+
+static inline void
+fluid_touch_part(struct fluid *fl, uint32_t p)
+{
+	struct fluid_part *part = &fl->parts.items[p];
+
+	if (part->is_touched)
+		return;
+	part->is_touched = true;
+	vec_push(&fl->touched_parts, p);
+}
 
 #endif

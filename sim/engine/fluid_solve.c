@@ -73,11 +73,18 @@ fluid_solve(struct fluid *fl, double now_ns)
 {
 	fl->changed.n = 0;
 	fl->set.n = 0;
-	if (!fl->touched.n && !fl->started.n)
-		return;
-
-	vec_reserve(&fl->set, fl->n_flows);
 	vec_reserve(&fl->changed, fl->n_flows);
+	if (fl->touched.n || fl->started.n)
+		fluid_solve_touched(fl, now_ns);
+	if (fl->touched_parts.n)
+		fluid_solve_parts(fl, now_ns);
+}
+
+void
+fluid_solve_touched(struct fluid *fl, double now_ns)
+{
+	fl->set.n = 0;
+	vec_reserve(&fl->set, fl->n_flows);
 	next_mark(fl);
 	find_hot_links(fl);
 	choose_set(fl, now_ns);
@@ -98,17 +105,6 @@ fluid_solve(struct fluid *fl, double now_ns)
 }
 
 /* ------ The set ------ */
-
-/* Gives 'f' its new rate, and the finish time that follows. */
-static inline void
-set_rate(struct fluid *fl, uint32_t f, struct fluid_flow *flow, double rate_bps,
-	 double now_ns)
-{
-	fl->finish_ns[f] =
-		now_ns + (fl->finish_ns[f] - now_ns) * (flow->rate_bps / rate_bps);
-	flow->rate_bps = rate_bps;
-	fl->changed.items[fl->changed.n++] = f;
-}
 
 /* Looks again which touched links are hot; keeps those that are or were. */
 static void
@@ -145,7 +141,7 @@ consider(struct fluid *fl, uint32_t f, double now_ns)
 	flow->mark = fl->mark;
 	flow->bottleneck = FLUID_NONE;
 	flow->level = flow->cap_level;
-	set_rate(fl, f, flow, fl->specs[f].cap_bps, now_ns);
+	fluid_set_rate(fl, f, flow, fl->specs[f].cap_bps, now_ns);
 }
 
 static void
@@ -310,7 +306,7 @@ commit(struct fluid *fl, double now_ns)
 		flow->level = open->level;
 		flow->bottleneck = open->bottleneck;
 		if (fabs(rate_bps - flow->rate_bps) > FLUID_REL_TOL / 10 * rate_bps)
-			set_rate(fl, open->flow, flow, rate_bps, now_ns);
+			fluid_set_rate(fl, open->flow, flow, rate_bps, now_ns);
 	}
 }
 
