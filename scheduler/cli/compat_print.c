@@ -189,14 +189,14 @@ print_verdict(const struct compat_answer *answer)
 		break;
 	case REASON_REDUCED:
 		strbuf_puts(&text,
-			    "The bursts do not all fit side by side; these shifts "
-			    "take off a part of the excess.");
+			    "At these shifts the bursts do not all fit side by side, "
+			    "but a part of the excess is gone.");
 		add_worthless_jobs(&text, answer);
 		break;
 	default:
 		strbuf_puts(&text,
-			    "The bursts do not fit side by side: these shifts do "
-			    "little better than chance.");
+			    "At these shifts the bursts do not fit side by side; they "
+			    "do little better than chance.");
 		add_worthless_jobs(&text, answer);
 		break;
 	}

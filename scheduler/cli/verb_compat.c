@@ -90,19 +90,38 @@ take_jobs(struct jobs *jobs, const char *path, const char *wanted,
 	return error;
 }
 
+/*
+ * The # of an operand PATH#JOB, or NULL if it is a path alone.  Both a path and
+ * a job may have a # in their names: what is there decides.
+ */
+static const char *
+find_hash(const char *operand)
+{
+	const char *hash = strchr(operand, '#');
+
+	if (access(operand, F_OK) == 0)
+		return NULL;
+	for (const char *at = hash; at != NULL; at = strchr(at + 1, '#')) {
+		char *path = xstrndup(operand, (size_t)(at - operand));
+		bool is_there = access(path, F_OK) == 0;
+
+		free(path);
+		if (is_there)
+			return at;
+	}
+	return hash;
+}
+
 /* Reads an operand, PATH or PATH#JOB. */
 static int
 read_operand(struct jobs *jobs, const char *operand, struct err *err)
 {
-	const char *hash = strrchr(operand, '#');
+	const char *hash = find_hash(operand);
 	struct profile_list file = { 0 };
 	char *path, *text = NULL;
 	size_t length;
 	int error;
 
-	/* A file may have a # in its name. */
-	if (hash != NULL && access(operand, F_OK) == 0)
-		hash = NULL;
 	path = hash != NULL ? xstrndup(operand, (size_t)(hash - operand))
 			    : xstrdup(operand);
 
