@@ -6,6 +6,7 @@
 #include "scheduler/cli/verbs.h"
 
 static const struct cli_verb *const verbs[] = {
+	&verb_profile,
 	&verb_compat,
 	&verb_advise,
 	&verb_explain,

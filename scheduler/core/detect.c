@@ -323,8 +323,8 @@ describe(const struct search *s, struct detection *found)
 }
 
 int
-detect(const struct series_set *set, const char *source, const char *job,
-       struct detection *ret_detection, struct err *err)
+detect_profile(const struct series_set *set, const char *source, const char *job,
+	       struct detection *ret_detection, struct err *err)
 {
 	struct search s = { .set = set, .source = source, .job = job, .err = err };
 	struct detection found = { 0 };

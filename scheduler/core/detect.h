@@ -34,8 +34,8 @@ struct detection {
  * the traffic does not vary, does not repeat, or not often enough.  Release
  * with detection_fini().
  */
-int detect(const struct series_set *set, const char *source, const char *job,
-	   struct detection *ret_detection, struct err *err);
+int detect_profile(const struct series_set *set, const char *source, const char *job,
+		   struct detection *ret_detection, struct err *err);
 void detection_fini(struct detection *detection); /* Accepts a zeroed one. */
 
 #endif
