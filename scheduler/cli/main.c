@@ -5,6 +5,7 @@
 
 #include "scheduler/cli/verbs.h"
 
+/* clang-format off: one a line. */
 static const struct cli_verb *const verbs[] = {
 	&verb_profile,
 	&verb_compat,
@@ -13,6 +14,7 @@ static const struct cli_verb *const verbs[] = {
 	&verb_sim,
 	NULL,
 };
+/* clang-format on */
 
 static const struct cli_program program = {
 	.name = "antiphase",

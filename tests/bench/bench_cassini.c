@@ -148,6 +148,37 @@ measure(const struct regime *regime)
 	       (double)exact_ns / N_PAIRS / 1e3, (double)grid_ns / N_PAIRS / 1e3);
 }
 
+/* CPU time of one link's circle for 'n' jobs of equal periods. */
+static void
+time_link(size_t n)
+{
+	struct circle_job on_circle[16];
+	struct job jobs[16];
+	unsigned turns[16];
+	struct rng rng;
+	int64_t ns = 0;
+	double score = 0;
+	int n_rounds = 20;
+
+	rng_init(&rng, n);
+	for (int i = 0; i < n_rounds; i++) {
+		struct circle circle;
+		int64_t t0_ns;
+
+		for (size_t j = 0; j < n; j++) {
+			draw_job(&rng, 255000, &jobs[j]);
+			on_circle[j] = (struct circle_job){ &jobs[j].profile, 1 };
+		}
+		t0_ns = clk_cpu_ns();
+		circle_init(&circle, on_circle, n, C_BPS);
+		score += circle_solve(&circle, 1, 8, turns);
+		ns += clk_cpu_ns() - t0_ns;
+		circle_fini(&circle);
+	}
+	printf("  %2zu jobs: %9.1f us, mean score %.4f\n", n,
+	       (double)ns / n_rounds / 1e3, score / n_rounds);
+}
+
 int
 main(void)
 {
@@ -163,5 +194,9 @@ main(void)
 	       "", "CASSINI", "", "exact us", "grid us");
 	for (size_t i = 0; i < sizeof regimes / sizeof *regimes; i++)
 		measure(&regimes[i]);
+
+	printf("one link's circle, equal periods\n");
+	for (size_t n = 2; n <= 16; n = n < 4 ? n + 1 : n * 2)
+		time_link(n);
 	return 0;
 }
