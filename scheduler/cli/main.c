@@ -5,7 +5,8 @@
 
 #include "scheduler/cli/verbs.h"
 
-/* clang-format off: one a line. */
+/* One a line. clang-format would not. */
+/* clang-format off */
 static const struct cli_verb *const verbs[] = {
 	&verb_profile,
 	&verb_compat,
