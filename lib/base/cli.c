@@ -72,7 +72,9 @@ print_help(const struct cli_verb *verb, const struct cli_opt *opts)
 	print_opts(opts, stdout);
 	if (verb->examples)
 		printf("\nExamples:\n%s", verb->examples);
-	printf("\nThe manual page: man antiphase-%s\n", verb->name);
+	/* Verbs of two words have the page of the first. */
+	printf("\nThe manual page: man antiphase-%.*s\n",
+	       (int)strcspn(verb->name, " "), verb->name);
 }
 
 /* ---- Programs and their verbs ------------------------------------------------ */

@@ -9,6 +9,7 @@
 /* clang-format off */
 static const struct cli_verb *const verbs[] = {
 	&verb_profile,
+	&verb_topology,
 	&verb_compat,
 	&verb_advise,
 	&verb_explain,

@@ -1,0 +1,164 @@
+/*
+ * topology_make.c - 'antiphase topology generate' and 'import': fabrics as our JSON.
+ */
+#include <string.h>
+
+#include "lib/base/vec.h"
+#include "scheduler/cli/topology_verbs.h"
+#include "topology/gen_table.h"
+
+static const char output_help[] = "write there instead of to standard output";
+
+/* ---- generate ------------------------------------------------------------------- */
+
+static void
+print_kinds(FILE *out)
+{
+	fputs("antiphase topology generate - a fabric from a few numbers\n\n"
+	      "Usage: antiphase topology generate KIND [options]\n\n",
+	      out);
+	for (size_t i = 0; i < GEN_N_KINDS; i++)
+		fprintf(out, "  %-15s %s\n", gen_kinds[i].name, gen_kinds[i].summary);
+	fputs("\n'antiphase topology generate KIND --help' lists the options of each.\n",
+	      out);
+}
+
+/* Values of the options as cli.h wants them: one of the two by type. */
+struct option_value {
+	int64_t count;
+	double number;
+};
+
+static int
+generate_kind(const struct gen_kind *kind, int argc, char **argv)
+{
+	struct cli_opt opts[GEN_MAX_OPTIONS + 2];
+	struct option_value given[GEN_MAX_OPTIONS] = { { 0, 0 } };
+	double values[GEN_MAX_OPTIONS];
+	char *name = xasprintf("topology generate %s", kind->name);
+	const struct cli_verb verb = { .name = name,
+				       .summary = kind->summary,
+				       .usage = "[options]" };
+	const char *output = NULL;
+	struct topo *topo;
+	struct err err = { 0 };
+	int first, r;
+
+	for (size_t i = 0; i < kind->n_options; i++) {
+		const struct gen_option *option = &kind->options[i];
+		bool is_count = option->type == GEN_COUNT;
+
+		opts[i] = (struct cli_opt){
+			.name = option->name,
+			.type = is_count ? CLI_INT : CLI_NUM,
+			.ret_value = is_count ? (void *)&given[i].count
+					      : (void *)&given[i].number,
+			.argument = option->argument,
+			.help = option->help,
+			.min = is_count ? 1 : 1e-6,
+			.max = is_count ? TOPO_MAX_NODES : 1e6,
+		};
+	}
+	opts[kind->n_options] =
+		(struct cli_opt){ "output",    'o', CLI_STR, &output, "FILE",
+				  output_help, 0,   0,       NULL,    NULL };
+	opts[kind->n_options + 1] = (struct cli_opt)CLI_OPTS_END;
+	first = cli_parse(&verb, opts, argc, argv);
+	if (first < 0)
+		r = cli_status(first);
+	else if (first < argc)
+		r = cli_usage_error(&verb, "unexpected '%s'", argv[first]);
+	else {
+		for (size_t i = 0; i < kind->n_options; i++)
+			values[i] = opts[i].type == CLI_INT ? (double)given[i].count
+							    : given[i].number;
+		r = gen_build(kind, values, &topo, &err);
+		if (r == 0) {
+			r = topology_save(topo, output, &err);
+			topo_unref(topo);
+		}
+		r = r < 0 ? cli_fail(r, &err) : CLI_OK;
+	}
+	free(name);
+	return r;
+}
+
+static int
+run_generate(int argc, char **argv)
+{
+	const struct gen_kind *kind;
+	struct err err = { 0 };
+
+	if (argc < 2) {
+		print_kinds(stderr);
+		return CLI_USAGE;
+	}
+	if (strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "--help") == 0) {
+		print_kinds(stdout);
+		return CLI_OK;
+	}
+	kind = gen_find_kind(argv[1], &err);
+	if (!kind)
+		return cli_usage_error(&verb_topology_generate, "%s", err.text);
+	return generate_kind(kind, argc - 1, argv + 1);
+}
+
+const struct cli_verb verb_topology_generate = {
+	.name = "topology generate",
+	.summary = "a fabric from a few numbers",
+	.usage = "KIND [options]",
+	.run = run_generate,
+};
+
+/* ---- import --------------------------------------------------------------------- */
+
+static int
+run_import(int argc, char **argv)
+{
+	const char *from = NULL, *output = NULL;
+	double gbps = 0;
+	int64_t n_slots = 0;
+	const struct cli_opt opts[] = {
+		{ "from", 0, CLI_WORDS, &from, "FORMAT", "of FILE (default: guessed)",
+		  0, 0, topo_format_names, NULL },
+		{ "gbps", 0, CLI_NUM, &gbps, "GBPS",
+		  "of links whose speed is not in FILE (100)", 1e-6, 1e6, NULL, NULL },
+		{ "slots", 0, CLI_INT, &n_slots, "N",
+		  "of hosts, where FILE does not say (1)", 1, TOPO_MAX_SLOTS, NULL,
+		  NULL },
+		{ "output", 'o', CLI_STR, &output, "FILE", output_help, 0, 0, NULL,
+		  NULL },
+		CLI_OPTS_END,
+	};
+	struct topo_read_opts read_opts = { .format = TOPO_FORMAT_GUESS };
+	struct topo *topo;
+	struct err err = { 0 };
+	int first = cli_parse(&verb_topology_import, opts, argc, argv);
+	int r;
+
+	if (first < 0)
+		return cli_status(first);
+	if (argc - first != 1)
+		return cli_usage_error(&verb_topology_import, "expected one FILE");
+	for (int i = 0; from && topo_format_names[i]; i++) {
+		if (strcmp(from, topo_format_names[i]) == 0)
+			read_opts.format = (enum topo_format)(i + 1);
+	}
+	read_opts.default_bps = gbps * 1e9;
+	read_opts.n_slots = (uint32_t)n_slots;
+	r = topology_load(argv[first], &read_opts, &topo, &err);
+	if (r == 0) {
+		r = topology_save(topo, output, &err);
+		topo_unref(topo);
+	}
+	return r < 0 ? cli_fail(r, &err) : CLI_OK;
+}
+
+const struct cli_verb verb_topology_import = {
+	.name = "topology import",
+	.summary = "our JSON from Slurm's topology.conf or ibnetdiscover",
+	.usage = "[options] FILE",
+	.examples = "  antiphase topology import --gbps 200 /etc/slurm/topology.conf\n"
+		    "  ibnetdiscover | antiphase topology import -o fabric.json -\n",
+	.run = run_import,
+};

@@ -1,0 +1,33 @@
+/*
+ * topology_verbs.h - the verbs under 'antiphase topology', and what they share.
+ */
+#ifndef SCHEDULER_CLI_TOPOLOGY_VERBS_H
+#define SCHEDULER_CLI_TOPOLOGY_VERBS_H
+
+#include "lib/base/cli.h"
+#include "lib/base/err.h"
+#include "topology/read.h"
+#include "topology/topo.h"
+
+/* Their names have two words, "topology show"; argv[0] is the second. */
+extern const struct cli_verb verb_topology_generate;
+extern const struct cli_verb verb_topology_show;
+extern const struct cli_verb verb_topology_check;
+extern const struct cli_verb verb_topology_import;
+extern const struct cli_verb verb_topology_path;
+extern const struct cli_verb verb_topology_links_of;
+
+/*
+ * Reads the fabric file at 'path', in any format.  'opts' may be NULL.  Returns 0
+ * and a new reference, or the negative errno for cli_fail().
+ */
+int topology_load(const char *path, const struct topo_read_opts *opts,
+		  struct topo **ret_topo, struct err *err);
+
+/* Id of the host of that name; TOPO_NONE, with 'err' filled, if there is none. */
+uint32_t topology_find_host(const struct topo *topo, const char *name, struct err *err);
+
+/* Writes the native JSON to 'path', or to stdout if it is NULL.  0 or -errno. */
+int topology_save(const struct topo *topo, const char *path, struct err *err);
+
+#endif

@@ -1,0 +1,137 @@
+/*
+ * verb_topology.c - 'antiphase topology': fabrics made, shown, checked, converted.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/file.h"
+#include "lib/base/vec.h"
+#include "scheduler/cli/topology_verbs.h"
+#include "scheduler/cli/verbs.h"
+#include "topology/write.h"
+
+static const struct cli_verb *const subverbs[] = {
+	&verb_topology_generate, &verb_topology_show, &verb_topology_check,
+	&verb_topology_import,   &verb_topology_path, &verb_topology_links_of,
+};
+
+#define N_SUBVERBS (sizeof subverbs / sizeof *subverbs)
+
+int
+topology_load(const char *path, const struct topo_read_opts *opts,
+	      struct topo **ret_topo, struct err *err)
+{
+	char *text;
+	size_t length;
+	int r = file_read(path, TOPO_MAX_FILE_BYTES, &text, &length, err);
+
+	if (r < 0)
+		return r;
+	r = topo_read(strcmp(path, "-") == 0 ? "standard input" : path, text, length,
+		      opts, ret_topo, err);
+	free(text);
+	return r;
+}
+
+uint32_t
+topology_find_host(const struct topo *topo, const char *name, struct err *err)
+{
+	uint32_t node = topo_find_node(topo, name);
+	VEC(const char *) names = VEC_EMPTY;
+	size_t n;
+	const uint32_t *hosts = topo_hosts(topo, &n);
+
+	if (topo_host_number(topo, node) != TOPO_NONE)
+		return node;
+	for (size_t i = 0; i < n; i++)
+		vec_push(&names, topo_node(topo, hosts[i])->name);
+	vec_push(&names, NULL);
+	err_set(err, NULL, 0, 0, "the fabric has no host '%s'%s", name,
+		node != TOPO_NONE ? ": that is a switch" : "");
+	if (err && node == TOPO_NONE)
+		err_suggest(err, name, names.items);
+	vec_free(&names);
+	return TOPO_NONE;
+}
+
+int
+topology_save(const struct topo *topo, const char *path, struct err *err)
+{
+	char *text;
+	size_t length;
+	FILE *out;
+	int r;
+
+	if (!path) {
+		topo_json_write(topo, stdout);
+		return 0;
+	}
+	out = open_memstream(&text, &length);
+	BUG_ON(!out);
+	topo_json_write(topo, out);
+	BUG_ON(fclose(out) != 0);
+	r = file_write(path, text, length, err);
+	free(text);
+	return r;
+}
+
+/* "show" of "topology show". */
+static const char *
+second_word(const struct cli_verb *verb)
+{
+	return strchr(verb->name, ' ') + 1;
+}
+
+static void
+print_subverbs(FILE *out)
+{
+	fputs("antiphase topology - make, show, check and import fabrics\n\n"
+	      "Usage: antiphase topology VERB [options] ...\n\n",
+	      out);
+	for (size_t i = 0; i < N_SUBVERBS; i++)
+		fprintf(out, "  %-12s %s\n", second_word(subverbs[i]),
+			subverbs[i]->summary);
+	fputs("\nExamples:\n"
+	      "  antiphase topology generate leaf-spine --leaves 6 --hosts-per-leaf 4 "
+	      "-o fabric.json\n"
+	      "  antiphase topology show fabric.json\n"
+	      "  antiphase topology check fabric.json\n"
+	      "\n'antiphase topology VERB --help' tells more; man antiphase-topology "
+	      "tells all.\n",
+	      out);
+}
+
+static int
+run_topology(int argc, char **argv)
+{
+	const char *names[N_SUBVERBS + 1] = { NULL };
+	const char *meant;
+
+	if (argc < 2) {
+		print_subverbs(stderr);
+		return CLI_USAGE;
+	}
+	if (strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "--help") == 0) {
+		print_subverbs(stdout);
+		return CLI_OK;
+	}
+	for (size_t i = 0; i < N_SUBVERBS; i++) {
+		names[i] = second_word(subverbs[i]);
+		if (strcmp(argv[1], names[i]) == 0)
+			return subverbs[i]->run(argc - 1, argv + 1);
+	}
+	meant = err_did_you_mean(argv[1], names);
+	if (meant)
+		return cli_usage_error(&verb_topology,
+				       "there is no verb '%s' (did you mean '%s'?)",
+				       argv[1], meant);
+	return cli_usage_error(&verb_topology, "there is no verb '%s'", argv[1]);
+}
+
+const struct cli_verb verb_topology = {
+	.name = "topology",
+	.summary = "make, show, check and import fabrics",
+	.usage = "VERB [options] ...",
+	.run = run_topology,
+};
