@@ -13,7 +13,7 @@
 #include "scheduler/core/profile.h"
 #include "scheduler/core/step.h"
 
-#define WIDTH       840
+#define WIDTH       900
 #define MIN_HEIGHT  550
 #define CX          286.0
 #define CY          302.0
