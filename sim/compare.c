@@ -28,8 +28,9 @@ struct compare_args {
 /* A comparison under way. */
 struct compare {
 	struct setup setup;
-	const char *names[MAX_POLICIES]; /* Of the policies. */
-	int policies[MAX_POLICIES];      /* Numbers in sim_policy_names. */
+	char *names[MAX_POLICIES];  /* Owned.  As asked for: "cassini:once". */
+	int policies[MAX_POLICIES]; /* Numbers in sim_policy_names. */
+	enum scenario_pacing pacings[MAX_POLICIES];
 	struct sim_plan plans[MAX_POLICIES];
 	size_t n_policies;
 	VEC(uint64_t) seeds;
@@ -38,34 +39,58 @@ struct compare {
 
 /* ---- Lists on the command line ------------------------------------------------------- */
 
+/* Reads "NAME" or "NAME:PACING". */
+static int
+read_policy(struct compare *c, char *word, struct err *err)
+{
+	size_t n = c->n_policies;
+	char *colon = strchr(word, ':');
+	int policy, pacing = 0;
+
+	if (n == MAX_POLICIES)
+		return err_set(err, NULL, 0, 0, "more than %d policies", MAX_POLICIES);
+	c->names[n] = xstrdup(word);
+	c->n_policies++;
+	if (colon) {
+		*colon = '\0';
+		pacing = sim_word_index(colon + 1, scenario_pacing_names) + 1;
+		if (!pacing) {
+			err_set(err, NULL, 0, 0,
+				"there is no pacing '%s'; expected none, once, realign or gate",
+				colon + 1);
+			err_suggest(err, colon + 1, scenario_pacing_names);
+			return -EINVAL;
+		}
+	}
+	policy = sim_word_index(word, sim_policy_names);
+	if (policy < 0) {
+		err_set(err, NULL, 0, 0,
+			"there is no policy '%s'; expected none, fair, cassini or antiphase",
+			word);
+		err_suggest(err, word, sim_policy_names);
+		return -EINVAL;
+	}
+	c->policies[n] = policy;
+	c->pacings[n] = (enum scenario_pacing)pacing;
+	return 0;
+}
+
 static int
 read_policies(struct compare *c, const char *text, struct err *err)
 {
-	while (*text) {
+	int error = 0;
+
+	while (*text && error == 0) {
 		size_t length = strcspn(text, ",");
 		char *word = xstrndup(text, length);
-		int i = sim_word_index(word, sim_policy_names);
 
-		if (i < 0) {
-			err_set(err, NULL, 0, 0,
-				"there is no policy '%s'; expected none, fair, cassini or "
-				"antiphase",
-				word);
-			err_suggest(err, word, sim_policy_names);
-		}
+		error = read_policy(c, word, err);
 		free(word);
-		if (i < 0)
-			return -EINVAL;
-		if (c->n_policies == MAX_POLICIES)
-			return err_set(err, NULL, 0, 0, "more than %d policies",
-				       MAX_POLICIES);
-		c->names[c->n_policies] = sim_policy_names[i];
-		c->policies[c->n_policies++] = i;
 		text += length + (text[length] == ',');
 	}
-	if (!c->n_policies)
+	if (error == 0 && !c->n_policies)
 		return err_set(err, NULL, 0, 0, "--policies names none");
-	return 0;
+	return error;
 }
 
 /* "7" or "1..10" at '*text', which is moved on. */
@@ -121,8 +146,7 @@ make_plans(struct compare *c, struct err *err)
 {
 	for (size_t p = 0; p < c->n_policies; p++) {
 		if (sim_plan_make(c->setup.scenario, c->setup.topo, c->setup.routes,
-				  c->policies[p], SCENARIO_PACE_UNSET, &c->plans[p],
-				  err) < 0)
+				  c->policies[p], c->pacings[p], &c->plans[p], err) < 0)
 			return -EINVAL;
 		if (c->policies[p] != SIM_POLICY_NONE)
 			fprintf(stderr,
@@ -182,7 +206,7 @@ report(const struct compare *c, const struct compare_args *args, const char *com
 	const struct comparison_report report = {
 		.scenario = c->setup.scenario,
 		.comparison = c->comparison,
-		.policies = c->names,
+		.policies = (const char *const *)c->names,
 		.n_policies = c->n_policies,
 		.seeds = c->seeds.items,
 		.was_interrupted = setup_is_interrupted(),
@@ -248,8 +272,10 @@ compare_scenario(const struct compare_args *args, const char *path, const char *
 			comparison_n_seeds(c.comparison), c.seeds.n);
 		status = CLI_INTERRUPTED;
 	}
-	for (size_t p = 0; p < c.n_policies; p++)
+	for (size_t p = 0; p < c.n_policies; p++) {
 		sim_plan_fini(&c.plans[p]);
+		free(c.names[p]);
+	}
 	comparison_free(c.comparison);
 	vec_free(&c.seeds);
 	setup_fini(&c.setup);
@@ -269,7 +295,8 @@ run_compare(int argc, char **argv)
 		  .type = CLI_STR,
 		  .ret_value = &args.policies,
 		  .argument = "LIST",
-		  .help = "of none, fair, cassini, antiphase; the first is the reference" },
+		  .help = "of none, fair, cassini, antiphase; the first is the reference; "
+			  "NAME:PACING for another pacing" },
 		{ .name = "seeds",
 		  .letter = 's',
 		  .type = CLI_STR,

@@ -68,6 +68,13 @@ bind_hosts(struct binder *b)
 	const char *why;
 	int error;
 
+	if (job->collective == COLLECTIVE_ALL_TO_ALL &&
+	    job->n_hosts_wanted > WORK_MAX_ALL_TO_ALL)
+		return err_set(
+			b->err, b->scenario->file, details->line, 0,
+			"job '%s' is all-to-all on %u hosts; at most %d are simulated",
+			job->name, job->n_hosts_wanted, WORK_MAX_ALL_TO_ALL);
+
 	if (!details->hosts) {
 		if (job->n_hosts_wanted <= topo_n_hosts(b->topo))
 			return 0;

@@ -28,10 +28,11 @@ struct topo;
 struct routes;
 
 /* Sizes that a job from outside may not exceed. */
-#define WORK_MAX_JOBS     100000
-#define WORK_MAX_SEGMENTS 1024
-#define WORK_MAX_JITTER   1.0  /* Standard deviation over the compute time. */
-#define WORK_MAX_BYTES    1e15 /* Of one segment. */
+#define WORK_MAX_JOBS       100000
+#define WORK_MAX_SEGMENTS   1024
+#define WORK_MAX_JITTER     1.0  /* Standard deviation over the compute time. */
+#define WORK_MAX_BYTES      1e15 /* Of one segment. */
+#define WORK_MAX_ALL_TO_ALL 2048 /* Hosts, as the flows are its square. */
 
 struct work_segment {
 	int64_t compute_ns;     /* 0: none. */

@@ -1,0 +1,97 @@
+/*
+ * Any text as a scenario, bound to a small fabric: what is accepted keeps its
+ * promises, what is refused says where.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/err.h"
+#include "scheduler/core/workload_ini.h"
+#include "tests/fuzz/fuzz.h"
+#include "topology/route.h"
+#include "topology/topo.h"
+
+static const char profiles[] =
+	"{\"schema\":\"antiphase.profiles/1\",\"profiles\":["
+	"{\"job\":\"1\",\"period_us\":475000,\"jitter_us\":4000,\"phases\":["
+	"{\"start_us\":0,\"duration_us\":75000,\"gbps\":0.8}]},"
+	"{\"job\":\"two\",\"period_us\":1000,\"phases\":[]}]}";
+
+static int
+read_profiles(void *ctx, const char *path, size_t max_bytes, char **ret_text,
+	      size_t *ret_length, struct err *err)
+{
+	(void)ctx;
+	(void)path;
+	(void)max_bytes;
+	(void)err;
+	*ret_text = xstrdup(profiles);
+	*ret_length = strlen(profiles);
+	return 0;
+}
+
+/* Two leaves with four hosts of eight slots each. */
+static struct topo *
+make_topo(void)
+{
+	struct topo_builder *b = topo_builder_new("lab");
+	uint32_t leaf[2], host;
+
+	topo_builder_switch(b, "l0", 1, &leaf[0]);
+	topo_builder_switch(b, "l1", 1, &leaf[1]);
+	topo_builder_cable(b, leaf[0], "up", leaf[1], "up", 50e9, 50e9);
+	for (unsigned i = 0; i < 8; i++) {
+		char name[] = { 'h', (char)('0' + i), '\0' };
+
+		topo_builder_host(b, name, 8, &host);
+		topo_builder_cable(b, host, "p0", leaf[i / 4], name, 50e9, 50e9);
+	}
+	return topo_builder_finish(b);
+}
+
+static void
+check_job(const struct work_job *job, const struct topo *topo, struct routes *routes)
+{
+	struct laid_job laid;
+
+	BUG_ON(!job->name || !*job->name || !job->n_segments || !job->segments);
+	BUG_ON(!job->n_hosts_wanted || !job->slots_per_host || !(job->weight > 0));
+	BUG_ON(!(job->jitter_frac >= 0 && job->jitter_frac <= WORK_MAX_JITTER));
+	BUG_ON(job->stop_ns <= job->arrival_ns || job->profile.period_us < 1);
+	BUG_ON(strcmp(job->profile.job, job->name) != 0);
+	if (!job->hosts)
+		return;
+	BUG_ON(laid_job_make(job, job->hosts, topo, routes, &laid) < 0);
+	BUG_ON(laid.flows.n == 0 && job->n_hosts_wanted > 1);
+	laid_job_fini(&laid);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const struct scenario_io io = { NULL, read_profiles };
+	char *text = xstrndup((const char *)data, size);
+	struct scenario *scenario;
+	struct topo *topo;
+	struct routes *routes;
+	struct err err = { 0 };
+
+	if (scenario_parse("fuzz", text, strlen(text), &io, &scenario, &err) < 0) {
+		BUG_ON(!*err.text || err.line > size + 1);
+		free(text);
+		return 0;
+	}
+	topo = make_topo();
+	routes = routes_new(topo, scenario->fabric.ecmp_seed);
+	if (scenario_bind(scenario, topo, &err) < 0)
+		BUG_ON(!*err.text || !err.line);
+	else
+		for (size_t i = 0; i < scenario->workload.n && i < 64; i++)
+			check_job(&scenario->workload.jobs[i], topo, routes);
+	routes_free(routes);
+	topo_unref(topo);
+	scenario_free(scenario);
+	free(text);
+	return 0;
+}
