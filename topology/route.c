@@ -316,6 +316,7 @@ choose_out(const struct routes *r, const struct route_table *t, uint32_t source,
 		v = r->switch_numbers[topo_link(r->topo, out[i])->to];
 		n += v != TOPO_NONE && t->all[v] == left;
 	}
+	BUG_ON(!n);
 	n = port % n;
 	for (size_t i = 0;; i++) {
 		v = r->switch_numbers[topo_link(r->topo, out[i])->to];
@@ -337,6 +338,7 @@ choose_hop(const struct routes *r, const struct route_table *t, uint32_t v,
 
 		n += hop_is_short(r, t, v, &hops[i], &up);
 	}
+	BUG_ON(!n);
 	n = rng_mix(hash + ((uint64_t)port << 32) + r->switches[v]) % n;
 	for (uint32_t i = r->hop_first[v];; i++) {
 		bool up = *is_up;

@@ -73,8 +73,8 @@ print_help(const struct cli_verb *verb, const struct cli_opt *opts)
 	if (verb->examples)
 		printf("\nExamples:\n%s", verb->examples);
 	/* Verbs of two words have the page of the first. */
-	printf("\nThe manual page: man antiphase-%.*s\n",
-	       (int)strcspn(verb->name, " "), verb->name);
+	printf("\nThe manual page: man antiphase-%.*s\n", (int)strcspn(verb->name, " "),
+	       verb->name);
 }
 
 /* ---- Programs and their verbs ------------------------------------------------ */

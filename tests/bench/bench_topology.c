@@ -124,8 +124,8 @@ main(void)
 	static const char *const fabrics[] = {
 		"leaf-spine --leaves 512 --hosts-per-leaf 32 --oversubscription 2",
 		"fat-tree --k 40",
-		"rail-optimized --groups 64 --hosts-per-group 32 --rails 8 "
-		"--oversubscription 2",
+		("rail-optimized --groups 64 --hosts-per-group 32 --rails 8 "
+		 "--oversubscription 2"),
 	};
 
 	for (size_t i = 0; i < sizeof fabrics / sizeof *fabrics; i++) {

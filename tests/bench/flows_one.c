@@ -17,7 +17,8 @@
 #include "sim/scn.h"
 
 static void
-on_iteration(void *ctx, uint32_t job, uint64_t iteration, double start_ns, double end_ns)
+on_iteration(void *ctx, uint32_t job, uint64_t iteration, double start_ns,
+	     double end_ns)
 {
 	double *sum_ns = ctx;
 
@@ -30,7 +31,8 @@ int
 main(int argc, char **argv)
 {
 	double sum_ns = 0;
-	struct engine_observer observer = { .ctx = &sum_ns, .on_iteration = on_iteration };
+	struct engine_observer observer = { .ctx = &sum_ns,
+					    .on_iteration = on_iteration };
 	struct engine *engine;
 	struct rusage usage;
 	struct scn *scn;
@@ -56,7 +58,8 @@ main(int argc, char **argv)
 	n_events = engine_run(engine, ENGINE_NEVER);
 	before_ns = clk_cpu_ns() - before_ns;
 	getrusage(RUSAGE_SELF, &usage);
-	printf("%llu %.9f %ld %llu\n", (unsigned long long)engine_flows_finished(engine),
+	printf("%llu %.9f %ld %llu\n",
+	       (unsigned long long)engine_flows_finished(engine),
 	       (double)before_ns / 1e9, usage.ru_maxrss, (unsigned long long)n_events);
 	engine_free(engine);
 	return 0;

@@ -74,7 +74,7 @@ check_trace(const char *text, size_t length, struct track *tracks, size_t *n_tra
 	struct json_doc *doc;
 	struct err err = { 0 };
 	const struct json *events;
-	size_t n_events, n_slices = 0;
+	size_t n_events = 0, n_slices = 0;
 
 	*n_tracks = 0;
 	if (json_parse("trace.json", text, length, &doc, &err) < 0 ||
