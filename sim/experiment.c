@@ -122,7 +122,8 @@ delay_ns_of(const struct sim_plan_job *planned, const struct work_job *job,
 
 	if (!planned->is_aligned)
 		return planned->shift_ns;
-	delay_ns = (planned->shift_ns - start_ns) % period_ns;
+	/* A shift is relative to the arrival. */
+	delay_ns = (job->arrival_ns + planned->shift_ns - start_ns) % period_ns;
 	return delay_ns < 0 ? delay_ns + period_ns : delay_ns;
 }
 

@@ -80,18 +80,6 @@ plan_none(const struct scenario *scenario, const struct topo *topo,
 
 /* ---- As a policy advises -------------------------------------------------------- */
 
-/*
- * A job takes part in the interleaving if it has been given a phase, be it
- * zero; all others start whenever they like.
- */
-static bool
-is_interleaved(const struct advice *advice)
-{
-	return advice->shift_us != 0 || advice->pacing != ENGINE_PACE_FREE ||
-	       advice->reason == REASON_INTERLEAVED ||
-	       advice->reason == REASON_REDUCED || advice->reason == REASON_REFERENCE;
-}
-
 static int
 plan_advised(const struct scenario *scenario, struct topo *topo, struct routes *routes,
 	     enum advise_policy policy, enum scenario_pacing pacing,
@@ -118,7 +106,7 @@ plan_advised(const struct scenario *scenario, struct topo *topo, struct routes *
 		if (pacing == SCENARIO_PACE_NONE)
 			continue;
 		planned->shift_ns = advice->shift_us * 1000;
-		planned->is_aligned = is_interleaved(advice);
+		planned->is_aligned = advice->is_phased;
 		planned->pacing = advice->pacing;
 		if (pacing != SCENARIO_PACE_UNSET && planned->is_aligned)
 			planned->pacing = engine_pacing_of(pacing);

@@ -13,7 +13,7 @@
 /* Predictions of every component: one a way to act on it, and one before. */
 #define KEEP_PREDICTIONS 12
 
-#define KEEP_SEEDS     4 /* Runs of each, if the budget allows. */
+#define KEEP_SEEDS     12 /* Runs of each, if the budget allows. */
 #define KEEP_MIN_SEEDS 2
 
 /*
@@ -25,9 +25,6 @@
 #define DEFAULT_MAX_SLOWDOWN 1.5
 #define DEFAULT_CANDIDATES   20
 #define DEFAULT_ITERATIONS   50
-
-/* Goodput that other places than the packed ones have to gain. */
-#define WORTH_FRAC 1e-3
 
 const char *const advise_policy_names[N_ADVISE_POLICIES + 1] = { "fair", "cassini",
 								 "antiphase", NULL };
@@ -98,6 +95,21 @@ plan_cassini(struct plan *plan, const struct advise_ctx *ctx)
 	return r;
 }
 
+/* Whether a plan slows some job down beyond the cap that 'base' does not. */
+static bool
+breaks_cap(const struct plan *plan, const struct plan *base,
+	   const struct advise_ctx *ctx)
+{
+	for (uint32_t j = 0; j < ctx->workload->n; j++) {
+		double after = plan_slowdown(plan, ctx, j);
+
+		if (after > fmax(ctx->opts.max_slowdown,
+				 plan_slowdown(base, ctx, j) * (1 + HARM_FRAC)))
+			return true;
+	}
+	return false;
+}
+
 static bool
 has_waiting(const struct workload *workload)
 {
@@ -130,8 +142,9 @@ plan_antiphase(struct plan *plan, const struct advise_ctx *ctx)
 		r = place_waiting_predicted(&other, ctx);
 	if (r == 0) {
 		shift_by_prediction(&other, ctx);
-		if (plan_goodput(&other, ctx) >
-		    plan_goodput(plan, ctx) * (1 + WORTH_FRAC)) {
+		if (!breaks_cap(&other, plan, ctx) &&
+		    plan_goodput(&other, ctx) >
+			    plan_goodput(plan, ctx) * (1 + WORTH_FRAC)) {
 			swap = *plan;
 			*plan = other;
 			other = swap;

@@ -57,6 +57,7 @@ struct advice {
 	bool placed_by_us; /* It was waiting. */
 	int64_t shift_us;  /* 0 if none is advised. */
 	int64_t slack_us;
+	bool is_phased; /* It is given a phase, be the shift 0; else any will do. */
 	enum engine_pacing pacing;
 	double score_before, score_after;       /* Of its worst link. */
 	double slowdown_before, slowdown_after; /* Predicted, against the job alone. */

@@ -11,9 +11,6 @@
 #include "lib/base/vec.h"
 #include "scheduler/core/advise_internal.h"
 
-/* Goodput that a more intrusive way has to gain over a less intrusive one. */
-#define WORTH_FRAC 1e-3
-
 /* A way to act on a component, and what it is predicted to give. */
 struct way {
 	bool is_shifted;            /* Its movable jobs, that is. */

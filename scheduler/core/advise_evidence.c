@@ -182,7 +182,8 @@ fill_advice(const struct plan *before, const struct plan *plan,
 		advice.score_before = worst_score(before, ctx, job, true);
 		advice.score_after = worst_score(plan, ctx, job, false);
 	}
-	if (plan->is_phased[job]) {
+	advice.is_phased = plan->is_phased[job];
+	if (advice.is_phased) {
 		advice.shift_us = advise_delay_us(wj, plan->phase_us[job]);
 		advice.slack_us = plan->slack_us[job];
 	}

@@ -22,6 +22,12 @@
 
 struct work_job;
 
+/* Goodput that more intrusive advice has to gain over less intrusive advice. */
+#define WORTH_FRAC 1e-3
+
+/* What a job may lose by rounding and chance before it counts as harmed. */
+#define HARM_FRAC 0.01
+
 /* One question, with what all answers to it share. */
 struct advise_ctx {
 	const struct workload *workload; /* Borrowed. */

@@ -21,6 +21,9 @@
 /* Runs of each candidate. */
 #define JUDGE_SEEDS 2
 
+/* What a job beyond the cap takes off a candidate, over its weight. */
+#define BEYOND_CAP 100
+
 /* Moves of the local search for one job, in flows laid. */
 #define SEARCH_FLOWS 20000
 
@@ -180,7 +183,10 @@ struct judge {
 	double budget;    /* Of this job, in flows. */
 };
 
-/* Sum of weight / slowdown over a component, and against what it was without 'job'. */
+/*
+ * Sum of weight / slowdown over a component, against what it was without 'job';
+ * far below anything if a job is slowed down beyond the cap.
+ */
 static double
 goodput_gained(const struct judge *judge, const struct component *component,
 	       const struct prediction *prediction, uint32_t job)
@@ -190,8 +196,12 @@ goodput_gained(const struct judge *judge, const struct component *component,
 	for (size_t i = 0; i < component->n_jobs; i++) {
 		uint32_t j = component->jobs[i];
 		double weight = judge->ctx->workload->jobs[j].weight;
+		double slowdown = prediction_mean(prediction, i);
 
-		sum += weight / prediction_mean(prediction, i);
+		sum += weight / slowdown;
+		if (slowdown > fmax(judge->ctx->opts.max_slowdown,
+				    judge->slowdown[j] * (1 + HARM_FRAC)))
+			sum -= BEYOND_CAP * weight;
 		if (j != job)
 			sum -= weight / judge->slowdown[j];
 	}

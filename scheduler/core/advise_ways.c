@@ -25,9 +25,6 @@
 /* Iterations that an advice is for, where the workload does not end a job. */
 #define HORIZON_ITERATIONS 1000
 
-/* What a job may lose by rounding and chance before it counts as harmed. */
-#define HARM_FRAC 0.01
-
 /* Rounds of letting losers out of the gate. */
 #define N_REPAIRS 3
 

@@ -1,0 +1,573 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/base/rng.h"
+#include "scheduler/core/advice_doc.h"
+#include "scheduler/core/advise.h"
+#include "tests/unit/jobs_fixture.h"
+#include "tests/unit/test.h"
+
+static struct advice_set *
+ask(struct fixture *f, enum advise_policy policy)
+{
+	struct advise_opts opts = { .policy = policy, .seed = 1 };
+	struct advice_set *set = NULL;
+
+	assert_int_equal(advise(&f->workload, f->topo, f->routes, &opts, &set), 0);
+	assert_int_equal(set->n, f->workload.n);
+	return set;
+}
+
+static void
+assert_reason(const struct advice_set *set, size_t job, enum reason reason)
+{
+	assert_string_equal(reason_name(set->items[job].reason), reason_name(reason));
+}
+
+/* Two jobs of two hosts each, both across the one uplink of two leaves. */
+static void
+two_jobs(struct fixture *f, int64_t period_a_us, double duty_a, int64_t period_b_us,
+	 double duty_b)
+{
+	fixture_init(f, 2, 2, 1, 50e9);
+	ON(fixture_job(f, "a", 2, period_a_us, duty_a, 50e9), 0, 2);
+	ON(fixture_job(f, "b", 2, period_b_us, duty_b, 50e9), 1, 3);
+}
+
+/* ---- Each reason ---------------------------------------------------------------- */
+
+static void
+a_job_by_itself_is_alone(void **state)
+{
+	struct fixture f;
+	struct advice_set *set;
+
+	(void)state;
+	fixture_init(&f, 2, 2, 1, 50e9);
+	ON(fixture_job(&f, "a", 2, 100000, 0.4, 50e9), 0, 1);
+	ON(fixture_job(&f, "b", 2, 100000, 0.4, 50e9), 2, 3);
+	set = ask(&f, ADVISE_ANTIPHASE);
+	assert_reason(set, 0, REASON_ALONE);
+	assert_int_equal(set->items[0].shift_us, 0);
+	assert_near(set->items[0].score_before, 1, 0);
+	assert_near(set->goodput_before, 1, 0);
+	advice_set_free(set);
+	fixture_fini(&f);
+}
+
+static void
+jobs_whose_peaks_fit_together_are_left_alone(void **state)
+{
+	struct fixture f;
+	struct advice_set *set;
+
+	(void)state;
+	fixture_init(&f, 2, 2, 1, 50e9);
+	ON(fixture_job(&f, "a", 2, 100000, 0.4, 25e9), 0, 2);
+	ON(fixture_job(&f, "b", 2, 100000, 0.4, 25e9), 1, 3);
+	set = ask(&f, ADVISE_ANTIPHASE);
+	assert_reason(set, 0, REASON_FITS);
+	assert_reason(set, 1, REASON_FITS);
+	assert_int_equal(set->items[1].pacing, ENGINE_PACE_FREE);
+	advice_set_free(set);
+	fixture_fini(&f);
+}
+
+static void
+equal_periods_are_interleaved_against_a_reference(void **state)
+{
+	struct fixture f;
+	struct advice_set *set;
+	const struct advice *a, *b;
+
+	(void)state;
+	two_jobs(&f, 100000, 0.4, 100000, 0.4);
+	set = ask(&f, ADVISE_ANTIPHASE);
+	a = &set->items[0];
+	b = &set->items[1];
+	if (a->shift_us) {
+		a = &set->items[1];
+		b = &set->items[0];
+	}
+	assert_reason(set, a->job, REASON_REFERENCE);
+	assert_reason(set, b->job, REASON_INTERLEAVED);
+	/* The centre of the plateau from 40 to 60 ms. */
+	assert_int_equal(b->shift_us, 50000);
+	assert_int_equal(b->slack_us, 10000);
+	/* Without jitter one delay is enough: nothing needs to be corrected. */
+	assert_int_equal(b->pacing, ENGINE_PACE_FREE);
+	/* By chance both send for 0.4 * 0.4 of the time. */
+	assert_near(b->score_before, 1 - 0.16, 1e-9);
+	assert_near(b->score_after, 1, 1e-9);
+	assert_true(b->slowdown_before > 1.05);
+	assert_near(b->slowdown_after, 1, 1e-3);
+	assert_true(b->gain_high > 0.1 && b->gain_low <= b->gain_high);
+	assert_int_equal(b->n_links, 4);
+	assert_int_equal(b->links[0].n_jobs, 2);
+	assert_near(b->links[0].excess_before_bps, 8e9, 1);
+	assert_near(b->links[0].excess_after_bps, 0, 1);
+	advice_set_free(set);
+	fixture_fini(&f);
+}
+
+static void
+jitter_asks_for_a_gate_beside_the_shift(void **state)
+{
+	struct fixture f;
+	struct advice_set *set;
+
+	(void)state;
+	two_jobs(&f, 100000, 0.45, 100000, 0.45);
+	f.workload.jobs[0].jitter_frac = f.workload.jobs[1].jitter_frac = 0.02;
+	set = ask(&f, ADVISE_ANTIPHASE);
+	assert_int_equal(set->items[0].pacing, ENGINE_PACE_GATE);
+	assert_int_equal(set->items[1].pacing, ENGINE_PACE_GATE);
+	assert_int_equal(set->items[0].shift_us + set->items[1].shift_us, 50000);
+	assert_true(set->goodput_after > 0.98);
+	advice_set_free(set);
+	fixture_fini(&f);
+}
+
+static void
+bursts_that_fit_only_in_part_are_reduced(void **state)
+{
+	struct fixture f;
+	struct advice_set *set;
+
+	(void)state;
+	two_jobs(&f, 100000, 0.6, 100000, 0.6);
+	set = ask(&f, ADVISE_ANTIPHASE);
+	assert_true(set->items[0].reason == REASON_REDUCED ||
+		    set->items[1].reason == REASON_REDUCED);
+	assert_true(set->goodput_after > set->goodput_before);
+	advice_set_free(set);
+	fixture_fini(&f);
+}
+
+static void
+unrelated_periods_are_named_as_such(void **state)
+{
+	struct fixture f;
+	struct advice_set *set;
+
+	(void)state;
+	two_jobs(&f, 100003, 0.4, 257001, 0.4);
+	set = ask(&f, ADVISE_ANTIPHASE);
+	for (int j = 0; j < 2; j++) {
+		assert_reason(set, (size_t)j, REASON_PERIODS_UNRELATED);
+		assert_int_equal(set->items[j].shift_us, 0);
+		assert_false(set->items[j].is_phased);
+	}
+	assert_true(set->goodput_after >= set->goodput_before);
+	advice_set_free(set);
+	fixture_fini(&f);
+}
+
+static void
+a_full_link_has_no_room(void **state)
+{
+	struct fixture f;
+	struct advice_set *set;
+
+	(void)state;
+	two_jobs(&f, 100000, 0.97, 100000, 0.97);
+	set = ask(&f, ADVISE_ANTIPHASE);
+	assert_reason(set, 0, REASON_NO_ROOM);
+	assert_reason(set, 1, REASON_NO_ROOM);
+	assert_int_equal(set->items[1].shift_us, 0);
+	advice_set_free(set);
+	fixture_fini(&f);
+}
+
+/*
+ * A job that ends after one iteration gains less from a shift by half a period
+ * than the shift costs.  Turns at a gate cost nothing in advance.
+ */
+static void
+a_shift_that_costs_more_than_it_gains_gives_way_to_turns(void **state)
+{
+	struct fixture f;
+	struct advice_set *set;
+
+	(void)state;
+	two_jobs(&f, 100000, 0.4, 100000, 0.4);
+	f.workload.jobs[0].max_iterations = f.workload.jobs[1].max_iterations = 1;
+	set = ask(&f, ADVISE_ANTIPHASE);
+	assert_reason(set, 0, REASON_TAKES_TURNS);
+	assert_int_equal(set->items[0].shift_us, 0);
+	assert_int_equal(set->items[1].shift_us, 0);
+	assert_int_equal(set->items[0].pacing, ENGINE_PACE_GATE);
+	advice_set_free(set);
+	fixture_fini(&f);
+}
+
+/* The peaks exceed the link by one part in a hundred. */
+static void
+nothing_is_advised_if_nothing_pays(void **state)
+{
+	struct fixture f;
+	struct advice_set *set;
+
+	(void)state;
+	fixture_init(&f, 2, 2, 1, 50e9);
+	ON(fixture_job(&f, "a", 2, 100000, 0.1, 25.4e9), 0, 2);
+	ON(fixture_job(&f, "b", 2, 100000, 0.1, 25.4e9), 1, 3);
+	set = ask(&f, ADVISE_ANTIPHASE);
+	for (int j = 0; j < 2; j++) {
+		assert_reason(set, (size_t)j, REASON_DOES_NOT_PAY);
+		assert_int_equal(set->items[j].shift_us, 0);
+		assert_int_equal(set->items[j].pacing, ENGINE_PACE_FREE);
+		assert_near(set->items[j].gain_low, 0, 0);
+		assert_near(set->items[j].gain_high, 0, 0);
+	}
+	assert_near(set->goodput_after, set->goodput_before, 0);
+	advice_set_free(set);
+	fixture_fini(&f);
+}
+
+/* Turns would suit the heavy job, but make the light one wait beyond the cap. */
+static void
+the_cap_protects_a_light_job(void **state)
+{
+	struct fixture f;
+	struct advice_set *set;
+	struct advise_opts opts = { .policy = ADVISE_ANTIPHASE,
+				    .seed = 1,
+				    .max_slowdown = 1.3 };
+
+	(void)state;
+	two_jobs(&f, 100000, 0.4, 150000, 0.4);
+	f.workload.jobs[0].weight = 1;
+	f.workload.jobs[1].weight = 50;
+	/* No shift would last. */
+	f.workload.jobs[0].jitter_frac = f.workload.jobs[1].jitter_frac = 0.03;
+	assert_int_equal(advise(&f.workload, f.topo, f.routes, &opts, &set), 0);
+	assert_reason(set, 0, REASON_CAP);
+	assert_true(set->items[0].slowdown_after <= 1.3);
+	advice_set_free(set);
+	opts.max_slowdown = 2;
+	assert_int_equal(advise(&f.workload, f.topo, f.routes, &opts, &set), 0);
+	assert_true(set->items[0].slowdown_after > 1.3);
+	assert_true(set->items[1].slowdown_after < 1.05);
+	advice_set_free(set);
+	fixture_fini(&f);
+}
+
+/* a and b meet in leaf 0, b and c in leaf 1, c and a in leaf 2. */
+static void
+three_jobs_in_a_triangle(struct fixture *f)
+{
+	fixture_init(f, 3, 2, 1, 50e9);
+	ON(fixture_job(f, "a", 2, 100000, 0.3, 50e9), 0, 4);
+	ON(fixture_job(f, "b", 2, 100000, 0.3, 50e9), 1, 2);
+	ON(fixture_job(f, "c", 2, 100000, 0.3, 50e9), 3, 5);
+}
+
+static void
+cassini_gives_up_where_antiphase_solves_the_loop(void **state)
+{
+	struct fixture f;
+	struct advice_set *cassini, *ours;
+
+	(void)state;
+	three_jobs_in_a_triangle(&f);
+	cassini = ask(&f, ADVISE_CASSINI);
+	ours = ask(&f, ADVISE_ANTIPHASE);
+	assert_true(cassini->has_loop);
+	assert_true(ours->has_loop);
+	for (size_t j = 0; j < 3; j++) {
+		assert_reason(cassini, j, REASON_LOOP_GIVEN_UP);
+		assert_int_equal(cassini->items[j].shift_us, 0);
+		assert_near(ours->items[j].score_after, 1, 1e-6);
+		assert_near(ours->items[j].slowdown_after, 1, 5e-3);
+	}
+	assert_near(cassini->goodput_after, cassini->goodput_before, 1e-12);
+	assert_true(ours->goodput_after > cassini->goodput_after * 1.03);
+	advice_set_free(cassini);
+	advice_set_free(ours);
+	fixture_fini(&f);
+}
+
+static void
+cassini_interleaves_what_has_no_loop(void **state)
+{
+	struct fixture f;
+	struct advice_set *set;
+
+	(void)state;
+	two_jobs(&f, 100000, 0.4, 100000, 0.4);
+	set = ask(&f, ADVISE_CASSINI);
+	assert_false(set->has_loop);
+	assert_true(set->items[0].is_phased && set->items[1].is_phased);
+	assert_int_equal(set->items[0].pacing, ENGINE_PACE_REALIGN);
+	assert_true(set->items[0].score_after > 0.98);
+	assert_near(set->goodput_after, 1, 0.01);
+	advice_set_free(set);
+	fixture_fini(&f);
+}
+
+static void
+fair_sharing_changes_nothing(void **state)
+{
+	struct fixture f;
+	struct advice_set *set;
+
+	(void)state;
+	two_jobs(&f, 100000, 0.4, 100000, 0.4);
+	set = ask(&f, ADVISE_FAIR);
+	assert_reason(set, 0, REASON_FAIR_SHARING);
+	assert_int_equal(set->items[0].shift_us + set->items[1].shift_us, 0);
+	assert_near(set->goodput_after, set->goodput_before, 0);
+	advice_set_free(set);
+	fixture_fini(&f);
+}
+
+/* ---- Placement -------------------------------------------------------------------- */
+
+/*
+ * The new job has to span two leaves.  Packing would take a leaf whose uplink
+ * is busy; two others are idle but for local work.
+ */
+static void
+a_waiting_job_is_placed_apart(void **state)
+{
+	struct fixture f;
+	struct advice_set *fair, *ours;
+
+	(void)state;
+	fixture_init(&f, 4, 4, 1, 50e9);
+	ON(fixture_job(&f, "a", 2, 100000, 0.5, 50e9), 0, 4);
+	ON(fixture_job(&f, "x", 1, 100000, 0.5, 1e9), 8);
+	ON(fixture_job(&f, "y", 1, 100000, 0.5, 1e9), 12);
+	fixture_job(&f, "b", 4, 97003, 0.5, 50e9);
+	fair = ask(&f, ADVISE_FAIR);
+	assert_reason(fair, 3, REASON_FAIR_SHARING);
+	ours = ask(&f, ADVISE_ANTIPHASE);
+	assert_reason(ours, 3, REASON_PLACED_APART);
+	assert_true(ours->items[3].placed_by_us);
+	for (int i = 0; i < 4; i++)
+		assert_true(ours->items[3].hosts[i] >= 8);
+	/* What it was kept away from. */
+	assert_true(ours->items[3].n_links > 0);
+	assert_true(ours->items[3].links[0].score_before < 1);
+	assert_near(ours->goodput_after, 1, 1e-6);
+	assert_true(ours->goodput_after > fair->goodput_after);
+	advice_set_free(fair);
+	advice_set_free(ours);
+	fixture_fini(&f);
+}
+
+static void
+a_job_that_fits_nowhere_waits(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	fixture_init(&f, 2, 2, 1, 50e9);
+	ON(fixture_job(&f, "a", 2, 100000, 0.5, 50e9), 0, 1);
+	fixture_job(&f, "b", 3, 100000, 0.5, 50e9);
+	for (int policy = 0; policy < N_ADVISE_POLICIES; policy++) {
+		struct advice_set *set = ask(&f, (enum advise_policy)policy);
+
+		assert_null(set->items[1].hosts);
+		assert_int_equal(set->items[1].n_hosts, 0);
+		assert_reason(set, 1, REASON_NO_HOSTS);
+		assert_near(set->items[1].slowdown_after, 0, 0);
+		advice_set_free(set);
+	}
+	fixture_fini(&f);
+}
+
+static void
+an_empty_workload_gets_an_empty_advice(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	fixture_init(&f, 2, 2, 1, 50e9);
+	for (int policy = 0; policy < N_ADVISE_POLICIES; policy++)
+		advice_set_free(ask(&f, (enum advise_policy)policy));
+	fixture_fini(&f);
+}
+
+/* The shift is relative to the arrival; the phase that it gives is not. */
+static void
+shifts_take_arrivals_into_account(void **state)
+{
+	struct fixture f;
+	struct advice_set *set;
+	int64_t apart_us;
+
+	(void)state;
+	two_jobs(&f, 100000, 0.4, 100000, 0.4);
+	f.workload.jobs[1].arrival_ns = 1030000000;
+	set = ask(&f, ADVISE_ANTIPHASE);
+	apart_us = (1030000 + set->items[1].shift_us - set->items[0].shift_us) % 100000;
+	assert_int_equal(apart_us, 50000);
+	/* Of the two ways to get there the shorter delay was taken. */
+	assert_int_equal(set->items[0].shift_us + set->items[1].shift_us, 20000);
+	advice_set_free(set);
+	fixture_fini(&f);
+}
+
+/* ---- Properties on random workloads ---------------------------------------------- */
+
+static void
+random_workload(struct fixture *f, struct rng *rng, const char *prefix)
+{
+	uint32_t n_leaves = 3 + (uint32_t)rng_below(rng, 3), at = 0, order[32];
+	uint32_t n_hosts = n_leaves * 4;
+	static const int64_t periods_us[] = { 50000, 75000, 100000, 100000, 91003 };
+
+	fixture_init(f, n_leaves, 4, 1 + (uint32_t)rng_below(rng, 2), 50e9);
+	for (uint32_t i = 0; i < n_hosts; i++)
+		order[i] = i;
+	for (uint32_t i = n_hosts - 1; i > 0; i--) {
+		uint32_t k = (uint32_t)rng_below(rng, i + 1), swap = order[i];
+
+		order[i] = order[k];
+		order[k] = swap;
+	}
+	for (uint32_t j = 0; j < 5; j++) {
+		uint32_t n = 2 + (uint32_t)rng_below(rng, 3);
+		char name[16];
+		struct work_job *job;
+
+		if (at + n > n_hosts)
+			break;
+		snprintf(name, sizeof name, "%s%u", prefix, j);
+		job = fixture_job(f, name, n, periods_us[rng_below(rng, 5)],
+				  0.1 + 0.4 * rng_uniform(rng), 50e9);
+		job->jitter_frac = 0.02 * (double)rng_below(rng, 2);
+		job->weight = (double)(1 + rng_below(rng, 4));
+		if (rng_below(rng, 3))
+			fixture_on(job, order + at);
+		at += n;
+	}
+}
+
+static void
+is_never_predicted_worse_than_fair_nor_beyond_the_cap(void **state)
+{
+	struct rng rng;
+	size_t n_better = 0;
+
+	(void)state;
+	rng_init(&rng, 1);
+	for (int round = 0; round < 200; round++) {
+		struct fixture f;
+		struct advise_opts opts = { .policy = ADVISE_ANTIPHASE,
+					    .seed = (uint64_t)round,
+
+					    .n_iterations = 8 };
+		struct advice_set *set;
+
+		random_workload(&f, &rng, "j");
+		assert_int_equal(advise(&f.workload, f.topo, f.routes, &opts, &set), 0);
+		assert_true(set->goodput_after >= set->goodput_before - 1e-12);
+		n_better += set->goodput_after > set->goodput_before * 1.01;
+		for (size_t j = 0; j < set->n; j++) {
+			const struct advice *a = &set->items[j];
+
+			assert_true(a->slowdown_after <=
+				    fmax(1.5, a->slowdown_before * 1.0101));
+			assert_true(a->shift_us >= 0 &&
+				    a->shift_us < f.workload.jobs[j].profile.period_us);
+			assert_true(a->gain_low <= a->gain_high);
+			for (size_t i = 1; i < a->n_links; i++)
+				assert_true(a->links[i - 1].score_before <=
+					    a->links[i].score_before);
+		}
+		advice_set_free(set);
+		fixture_fini(&f);
+	}
+	/* Most of these workloads can be helped. */
+	assert_true(n_better > 100);
+}
+
+/* The text of the advice on a random workload. */
+static char *
+random_text(uint64_t seed, const char *prefix, enum advise_policy policy)
+{
+	struct fixture f;
+	struct rng rng;
+	struct advise_opts opts = { .policy = policy, .seed = 3, .n_iterations = 8 };
+	struct advice_set *set;
+	struct advice_doc doc;
+	size_t length;
+	char *text;
+
+	rng_init(&rng, seed);
+	random_workload(&f, &rng, prefix);
+	assert_int_equal(advise(&f.workload, f.topo, f.routes, &opts, &set), 0);
+	advice_doc_from(set, &f.workload, f.topo, &opts, &doc);
+	text = advice_doc_text(&doc, &length);
+	advice_doc_fini(&doc);
+	advice_set_free(set);
+	fixture_fini(&f);
+	return text;
+}
+
+static void
+same_question_same_bytes(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 0; seed < 12; seed++) {
+		enum advise_policy policy = (enum advise_policy)(seed % 3);
+		char *once = random_text(seed, "j", policy);
+		char *again = random_text(seed, "j", policy);
+
+		assert_string_equal(once, again);
+		free(once);
+		free(again);
+	}
+}
+
+static void
+names_of_jobs_change_nothing_but_the_names(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 0; seed < 12; seed++) {
+		enum advise_policy policy = (enum advise_policy)(seed % 3);
+		char *once = random_text(seed, "j", policy);
+		char *other = random_text(seed, "Z", policy);
+
+		/* Names "Z0" to "Z4" stand only where "j0" to "j4" did. */
+		for (char *c = other; *c; c++)
+			if (*c == 'Z')
+				*c = 'j';
+		assert_string_equal(once, other);
+		free(once);
+		free(other);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_job_by_itself_is_alone),
+		cmocka_unit_test(jobs_whose_peaks_fit_together_are_left_alone),
+		cmocka_unit_test(equal_periods_are_interleaved_against_a_reference),
+		cmocka_unit_test(jitter_asks_for_a_gate_beside_the_shift),
+		cmocka_unit_test(bursts_that_fit_only_in_part_are_reduced),
+		cmocka_unit_test(unrelated_periods_are_named_as_such),
+		cmocka_unit_test(a_full_link_has_no_room),
+		cmocka_unit_test(
+			a_shift_that_costs_more_than_it_gains_gives_way_to_turns),
+		cmocka_unit_test(nothing_is_advised_if_nothing_pays),
+		cmocka_unit_test(the_cap_protects_a_light_job),
+		cmocka_unit_test(cassini_gives_up_where_antiphase_solves_the_loop),
+		cmocka_unit_test(cassini_interleaves_what_has_no_loop),
+		cmocka_unit_test(fair_sharing_changes_nothing),
+		cmocka_unit_test(a_waiting_job_is_placed_apart),
+		cmocka_unit_test(a_job_that_fits_nowhere_waits),
+		cmocka_unit_test(an_empty_workload_gets_an_empty_advice),
+		cmocka_unit_test(shifts_take_arrivals_into_account),
+		cmocka_unit_test(is_never_predicted_worse_than_fair_nor_beyond_the_cap),
+		cmocka_unit_test(same_question_same_bytes),
+		cmocka_unit_test(names_of_jobs_change_nothing_but_the_names),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
