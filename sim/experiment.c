@@ -153,7 +153,8 @@ add_jobs(struct runner *r, const struct scenario *scenario, const struct sim_pla
 
 	for (size_t j = 0; j < plan->n && error == 0; j++) {
 		const struct sim_plan_job *planned = &plan->jobs[j];
-		struct work_job job = scenario->workload.jobs[j]; /* Borrows. */
+		const struct work_job *work = &scenario->workload.jobs[j];
+		struct work_job job = *work; /* Borrows. */
 		uint32_t id;
 
 		if (!planned->is_placed) {
@@ -162,7 +163,7 @@ add_jobs(struct runner *r, const struct scenario *scenario, const struct sim_pla
 		}
 		job.arrival_ns = start_ns_of(r->opts, &job, j);
 		error = laid_job_add(&job, &planned->laid, r->engine,
-				     delay_ns_of(planned, &job, job.arrival_ns),
+				     delay_ns_of(planned, work, job.arrival_ns),
 				     planned->pacing, &id);
 	}
 	return error;
