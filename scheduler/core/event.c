@@ -1,10 +1,12 @@
 #include "scheduler/core/event.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 /* Up to here insertion beats counting digits. */
-#define INSERTION_MAX  40
-#define MAX_DIGIT_BITS 11
+#define INSERTION_MAX   24
+#define MAX_DIGIT_BITS  11
+#define MAX_BUCKET_BITS 12
 
 void
 event_list_fini(struct event_list *list)
@@ -62,6 +64,56 @@ sort_by_digit(const struct event *from, struct event *to, size_t n, unsigned shi
 		to[first[(uint64_t)from[i].at_us >> shift & mask]++] = from[i];
 }
 
+/* Makes the sorted copy in 'spare' the list. */
+static void
+exchange(struct event_list *list)
+{
+	struct event *sorted = list->spare;
+	size_t capacity = list->spare_capacity;
+
+	list->spare = list->items;
+	list->spare_capacity = list->capacity;
+	list->items = sorted;
+	list->capacity = capacity;
+}
+
+/*
+ * Throws the events into about as many buckets as there are events, then
+ * repairs the order.  Returns false, with nothing done, if they crowd: then
+ * that would take quadratic time.
+ */
+static bool
+sort_by_bucket(struct event_list *list, unsigned bits)
+{
+	uint16_t first[1u << MAX_BUCKET_BITS];
+	unsigned bucket_bits = 6, shift;
+	uint16_t sum = 0;
+	size_t n_buckets;
+
+	while (bucket_bits < MAX_BUCKET_BITS && list->n > UINT64_C(1) << bucket_bits)
+		bucket_bits++;
+	if (list->n > UINT16_MAX)
+		return false;
+	shift = bits > bucket_bits ? bits - bucket_bits : 0;
+	n_buckets = (size_t)1 << bucket_bits;
+	memset(first, 0, n_buckets * sizeof first[0]);
+	for (size_t i = 0; i < list->n; i++)
+		first[list->items[i].at_us >> shift]++;
+	for (size_t b = 0; b < n_buckets; b++) {
+		uint16_t count = first[b];
+
+		if (count > INSERTION_MAX)
+			return false;
+		first[b] = sum;
+		sum = (uint16_t)(sum + count);
+	}
+	for (size_t i = 0; i < list->n; i++)
+		list->spare[first[list->items[i].at_us >> shift]++] = list->items[i];
+	exchange(list);
+	sort_by_insertion(list->items, list->n);
+	return true;
+}
+
 void
 event_list_sort(struct event_list *list, int64_t bound_us)
 {
@@ -72,25 +124,19 @@ event_list_sort(struct event_list *list, int64_t bound_us)
 		return;
 	}
 	BUG_ON(list->n > UINT32_MAX);
-	while (bits < 63 && bound_us > INT64_C(1) << bits)
-		bits++;
-	/* A short list is not worth a long table of digits. */
-	digit_bits = list->n < 256 ? 8 : MAX_DIGIT_BITS;
-	n_passes = (bits + digit_bits - 1) / digit_bits;
-	digit_bits = (bits + n_passes - 1) / n_passes;
 	if (list->spare_capacity < list->capacity) {
 		list->spare =
 			xreallocarray(list->spare, list->capacity, sizeof *list->spare);
 		list->spare_capacity = list->capacity;
 	}
+	while (bits < 63 && bound_us > INT64_C(1) << bits)
+		bits++;
+	if (sort_by_bucket(list, bits))
+		return;
+	n_passes = (bits + MAX_DIGIT_BITS - 1) / MAX_DIGIT_BITS;
+	digit_bits = (bits + n_passes - 1) / n_passes;
 	for (unsigned shift = 0; shift < bits; shift += digit_bits) {
-		struct event *sorted = list->spare;
-		size_t capacity = list->spare_capacity;
-
-		sort_by_digit(list->items, sorted, list->n, shift, digit_bits);
-		list->spare = list->items;
-		list->spare_capacity = list->capacity;
-		list->items = sorted;
-		list->capacity = capacity;
+		sort_by_digit(list->items, list->spare, list->n, shift, digit_bits);
+		exchange(list);
 	}
 }

@@ -4,8 +4,8 @@
  * The edges of a step function and the bends of a piecewise-linear function are
  * both lists of (time, change).  They are short (tens to thousands), their
  * times have 20 or so significant bits, and they are sorted in the innermost
- * loop of the solver: so by insertion when few, by radix when many.  Sorting is
- * stable, so equal input gives equal bytes.
+ * loop of the solver: so by insertion when few, into buckets when spread out, else
+ * by radix.  Sorting is stable, so equal input gives equal bytes.
  */
 #ifndef SCHEDULER_CORE_EVENT_H
 #define SCHEDULER_CORE_EVENT_H
@@ -39,7 +39,8 @@ void event_list_fini(struct event_list *list);
 void event_list_reserve(struct event_list *list, size_t more);
 
 /*
- * Sorts by time; all times are below 'bound_us'.  O(n log bound / 10), stable.
+ * Sorts by time; all times are below 'bound_us'.  Stable; O(n) if
+ * they are spread out, else O(n log bound).
  */
 void event_list_sort(struct event_list *list, int64_t bound_us);
 

@@ -14,6 +14,8 @@
 #define DEFAULT_RESTARTS 8
 /* Bends to look at in the rounds on one component's core. */
 #define MAX_CORE_WORK UINT64_C(20000000)
+/* The same where jobs already run: an answer is wanted at once. */
+#define MAX_WARM_WORK UINT64_C(60000)
 /* Passes that move jobs into the middle of their plateaus. */
 #define N_CENTRE_PASSES 6
 
@@ -114,7 +116,8 @@ descend_and_improve(struct solve *solve, const struct peel_component *c,
 	struct search *search = &solve->search;
 	struct improve_opts opts = {
 		.n_rounds = solve->n_restarts * c->n_jobs,
-		.max_work = search->work + MAX_CORE_WORK,
+		.max_work =
+			search->work + (solve->is_warm ? MAX_WARM_WORK : MAX_CORE_WORK),
 		.accepts_equal = !solve->is_warm,
 	};
 
@@ -347,6 +350,30 @@ objective(const struct joint_problem *problem, const double *excess_bps)
 	return sum;
 }
 
+/* Fills 'excess_after_bps': where nothing has moved it is as it was. */
+static void
+excess_of_moved(const struct joint_problem *problem, const int64_t *start_us,
+		struct joint_result *result)
+{
+	struct model_room *room = model_room_new();
+
+	for (uint32_t l = 0; l < problem->n_links; l++) {
+		const struct joint_link *link = &problem->links[l];
+		bool has_moved = false;
+
+		for (uint32_t i = 0; i < link->n_loads && !has_moved; i++) {
+			uint32_t j = problem->loads[link->first_load + i].job;
+
+			has_moved = start_us[j] != result->shift_us[j];
+		}
+		result->excess_after_bps[l] =
+			has_moved
+				? model_exact_excess(problem, l, result->shift_us, room)
+				: result->excess_before_bps[l];
+	}
+	model_room_free(room);
+}
+
 /* Writes what the search has found, or the start if that is no worse. */
 static void
 write_result(struct solve *solve, struct joint_result *result)
@@ -361,7 +388,7 @@ write_result(struct solve *solve, struct joint_result *result)
 		result->shift_us[solve->order[j]] = search->shift_us[j];
 	}
 	joint_excess(problem, start_us, result->excess_before_bps);
-	joint_excess(problem, result->shift_us, result->excess_after_bps);
+	excess_of_moved(problem, start_us, result);
 	result->objective_before = objective(problem, result->excess_before_bps);
 	result->objective_after = objective(problem, result->excess_after_bps);
 	if (result->objective_after > result->objective_before) {

@@ -22,6 +22,23 @@ compare_shares(const void *a_, const void *b_)
 	return a->share < b->share ? -1 : a->share > b->share;
 }
 
+static void
+sort_shares(struct share *shares, size_t n)
+{
+	if (n > 16) {
+		qsort(shares, n, sizeof *shares, compare_shares);
+		return;
+	}
+	for (size_t i = 1; i < n; i++) {
+		struct share x = shares[i];
+		size_t k = i;
+
+		for (; k > 0 && compare_shares(&shares[k - 1], &x) > 0; k--)
+			shares[k] = shares[k - 1];
+		shares[k] = x;
+	}
+}
+
 /* Halves the levels by merging neighbours; the mean stays. */
 static size_t
 merge_neighbours(struct share *shares, size_t n)
@@ -52,7 +69,7 @@ levels_make(struct share *shares, size_t n, struct levels *ret_levels)
 	size_t m = 0;
 	double tail = 0, tail_mean = 0;
 
-	qsort(shares, n, sizeof *shares, compare_shares);
+	sort_shares(shares, n);
 	for (size_t i = 0; i < n; i++) {
 		if (m > 0 && shares[m - 1].level == shares[i].level)
 			shares[m - 1].share += shares[i].share;
@@ -62,10 +79,12 @@ levels_make(struct share *shares, size_t n, struct levels *ret_levels)
 	while (m > LEVELS_MAX)
 		m = merge_neighbours(shares, m);
 	levels->n = m;
-	levels->level = xcalloc(m, sizeof *levels->level);
-	levels->share = xcalloc(m, sizeof *levels->share);
-	levels->tail = xcalloc(m, sizeof *levels->tail);
-	levels->tail_mean = xcalloc(m, sizeof *levels->tail_mean);
+	/* One piece of memory: it begins with the levels. */
+	levels->level =
+		xreallocarray(NULL, m, sizeof *levels->level + 3 * sizeof(double));
+	levels->share = (double *)(levels->level + m);
+	levels->tail = levels->share + m;
+	levels->tail_mean = levels->tail + m;
 	for (size_t i = m; i-- > 0;) {
 		tail += shares[i].share;
 		tail_mean += shares[i].share * (double)shares[i].level;
@@ -79,7 +98,8 @@ levels_make(struct share *shares, size_t n, struct levels *ret_levels)
 void
 levels_of_step(const struct step *step, struct levels *ret_levels)
 {
-	struct share *shares = xcalloc(step->n, sizeof *shares);
+	struct share few[32];
+	struct share *shares = step->n > 32 ? xcalloc(step->n, sizeof *shares) : few;
 
 	for (size_t i = 0; i < step->n; i++) {
 		int64_t end_us = i + 1 < step->n ? step->from_us[i + 1]
@@ -90,7 +110,8 @@ levels_of_step(const struct step *step, struct levels *ret_levels)
 			(double)(end_us - step->from_us[i]) / (double)step->period_us;
 	}
 	levels_make(shares, step->n, ret_levels);
-	free(shares);
+	if (shares != few)
+		free(shares);
 }
 
 void
@@ -114,9 +135,6 @@ void
 levels_fini(struct levels *levels)
 {
 	free(levels->level);
-	free(levels->share);
-	free(levels->tail);
-	free(levels->tail_mean);
 	memset(levels, 0, sizeof *levels);
 }
 

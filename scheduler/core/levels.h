@@ -21,7 +21,7 @@ struct step;
 
 struct levels {
 	size_t n;
-	int64_t *level;    /* Ascending. */
+	int64_t *level;    /* Owned, with the memory of the others.  Ascending. */
 	double *share;     /* Of the time; sums to 1. */
 	double *tail;      /* Sum of 'share' from here on. */
 	double *tail_mean; /* Sum of 'share' times 'level' from here on. */

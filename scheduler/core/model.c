@@ -98,13 +98,15 @@ static const struct group_limits search_limits = {
 	.max_pieces = MODEL_GROUP_PIECES,
 	.min_gain = MODEL_MIN_GAIN,
 	.max_pair_bends = MODEL_PAIR_BENDS,
+	.enough_groups = 1,
 };
 
-/* Two jobs are one group whatever their periods are: overlap.h. */
+/* Two groups are exact whatever their periods are: overlap.h. */
 static const struct group_limits exact_limits = {
 	.max_pieces = MODEL_EXACT_PIECES,
 	.min_gain = 0,
-	.max_pair_bends = INFINITY,
+	.max_pair_bends = 0,
+	.enough_groups = 2,
 };
 
 /* Adds link 'l' of the problem to the model, unless shifts do not matter on it. */

@@ -32,7 +32,7 @@
 
 /* Longest sum of demands in the search, and in a final evaluation. */
 #define MODEL_GROUP_PIECES 1024
-#define MODEL_EXACT_PIECES 16384
+#define MODEL_EXACT_PIECES 4096
 /* Bends of two jobs with a small gcd, over the period of one. */
 #define MODEL_PAIR_BENDS 16384
 /* A smaller gain, as a fraction of the capacity, is not looked for. */

@@ -82,7 +82,11 @@ static void
 join_groups(struct model_load *loads, uint32_t n, const struct group_limits *limits,
 	    struct group_room *room, struct model_group *groups)
 {
-	for (size_t i = 0; i < room->pairs.n; i++) {
+	uint32_t n_groups = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		n_groups += loads[i].group == i;
+	for (size_t i = 0; i < room->pairs.n && n_groups > limits->enough_groups; i++) {
 		const struct group_pair *pair = &room->pairs.items[i];
 		uint32_t a = find_root(loads, pair->a), b = find_root(loads, pair->b);
 		int64_t period_us;
@@ -99,6 +103,7 @@ join_groups(struct model_load *loads, uint32_t n, const struct group_limits *lim
 			loads[high].group = low;
 			groups[low].period_us = period_us;
 			loads[low].others_us = (int64_t)pieces;
+			n_groups--;
 		} else if (n == 2) {
 			const struct step *s = &loads[0].step, *t = &loads[1].step;
 			int64_t g_us = period_gcd(s->period_us, t->period_us);

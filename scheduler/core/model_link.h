@@ -10,6 +10,7 @@ struct group_limits {
 	size_t max_pieces; /* Of a group. */
 	double min_gain;   /* As a fraction of the capacity. */
 	double max_pair_bends;
+	uint32_t enough_groups; /* No more joining when they are so few. */
 };
 
 /* Two loads that could be joined. */

@@ -14,6 +14,7 @@ void
 overlap_room_fini(struct overlap_room *room)
 {
 	free(room->rows);
+	event_list_fini(&room->bends);
 	memset(room, 0, sizeof *room);
 }
 
@@ -106,16 +107,16 @@ overlap_excess(const struct step *a, const struct step *b, int64_t shift_us,
 {
 	int64_t g_us = period_gcd(a->period_us, b->period_us);
 	wide_int sum = 2 * overlap_mean(a, b, cost);
-	struct event_list bends = { 0 };
+	struct event_list *bends = &room->bends;
 
-	overlap_bends(a, b, shift_us, cost, room, &bends);
-	for (size_t i = 0; i < bends.n; i++) {
+	bends->n = 0;
+	overlap_bends(a, b, shift_us, cost, room, bends);
+	for (size_t i = 0; i < bends->n; i++) {
 		/* y (g - y) is the same for y and g - y: no remainder needed. */
-		int64_t y_us = bends.items[i].at_us;
+		int64_t y_us = bends->items[i].at_us;
 
-		sum += (wide_int)bends.items[i].level * y_us * (g_us - y_us);
+		sum += (wide_int)bends->items[i].level * y_us * (g_us - y_us);
 	}
-	event_list_fini(&bends);
 	return (double)sum / (2 * (double)a->period_us * (double)b->period_us);
 }
 

@@ -41,6 +41,7 @@ __extension__ typedef __int128 wide_int;
 struct overlap_room {
 	int64_t *rows; /* Owned. */
 	size_t capacity;
+	struct event_list bends;
 };
 
 void overlap_room_fini(struct overlap_room *room); /* Accepts a zeroed one. */
