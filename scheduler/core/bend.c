@@ -9,6 +9,8 @@
  * terms' sizes; errors that big are no difference.
  */
 #define ROUNDING 0x1p-44
+/* Local minima to draw from. */
+#define N_CHOICES 6
 
 void
 bend_function_reset(struct bend_function *f, int64_t turn_us)
@@ -94,6 +96,28 @@ bend_function_minimize(const struct bend_function *f, struct bend_minimum *ret_m
 		min = f->value[i] < min ? f->value[i] : min;
 	ret_minimum->gain = -min;
 	find_plateau(f, min + f->tolerance, ret_minimum);
+}
+
+int64_t
+bend_function_draw_minimum(const struct bend_function *f, struct rng *rng)
+{
+	size_t n = f->bends.n, choice[N_CHOICES + 1], n_choices = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		double value = f->value[i];
+		size_t k;
+
+		if (value >= f->value[i > 0 ? i - 1 : n - 1] - f->tolerance ||
+		    value > f->value[i + 1 < n ? i + 1 : 0] + f->tolerance)
+			continue;
+		for (k = n_choices; k > 0 && f->value[choice[k - 1]] > value; k--)
+			choice[k] = choice[k - 1];
+		choice[k] = i;
+		n_choices += n_choices < N_CHOICES;
+	}
+	if (n_choices == 0) /* Flat. */
+		return (int64_t)rng_below(rng, (uint64_t)f->turn_us);
+	return f->bends.items[choice[rng_below(rng, n_choices)]].at_us;
 }
 
 int64_t

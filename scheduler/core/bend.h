@@ -8,6 +8,7 @@
 #ifndef SCHEDULER_CORE_BEND_H
 #define SCHEDULER_CORE_BEND_H
 
+#include "lib/base/rng.h"
 #include "scheduler/core/event.h"
 
 struct bend_function {
@@ -33,6 +34,9 @@ void bend_function_close(struct bend_function *f);
 /* Finds the minimum.  Of several widest plateaus, the first after 0. */
 void bend_function_minimize(const struct bend_function *f,
 			    struct bend_minimum *ret_minimum);
+
+/* One of the lowest local minima, the same for the same state of 'rng'. */
+int64_t bend_function_draw_minimum(const struct bend_function *f, struct rng *rng);
 
 /* Largest s such that f is nowhere above f(0) within [-s, s]. */
 int64_t bend_function_slack(const struct bend_function *f);

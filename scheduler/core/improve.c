@@ -74,15 +74,16 @@ ruin_and_recreate(struct improve *improve, uint32_t l)
 	}
 	for (size_t i = 0; i < n; i++) {
 		uint32_t j = improve->jobs.items[i];
-		int64_t period_us = model->jobs[j].period_us;
 
 		search->is_absent[j] = false;
-		if (i == 0 && rng_below(improve->rng, 2) == 0)
-			search_move(
-				search, j,
-				(int64_t)rng_below(improve->rng, (uint64_t)period_us));
-		else
+		if (i == 0) {
+			search_line(search, j);
+			search_move(search, j,
+				    bend_function_draw_minimum(&search->line,
+							       improve->rng));
+		} else {
 			move_to_best(search, j);
+		}
 		search_push(search, j);
 		search_push_neighbours(search, j);
 	}

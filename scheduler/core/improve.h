@@ -3,8 +3,8 @@
  *
  * A descent ends where no job can gain by moving alone.  From there, a round
  * takes two or three jobs off a link that is still exceeded, puts them back one
- * by one at their best (the first sometimes at random), and descends again from
- * there.  What does not pay is taken back.  Ruin and recreate: Schrimpf et al.,
+ * by one (the first at one of its best local minima, the others at their best),
+ * and descends again from there.  What does not pay is taken back.  Ruin and recreate: Schrimpf et al.,
  * J. Comput. Phys. 159 (2000); the round costs only what it touches.
  */
 #ifndef SCHEDULER_CORE_IMPROVE_H

@@ -2,10 +2,13 @@
 
 #include <math.h>
 
+#include "scheduler/core/coarse.h"
 #include "scheduler/core/improve.h"
 
 /* A cost that cannot be told from the lower bound. */
 #define EQUAL_COST SEARCH_MIN_GAIN
+/* The shortest period still has so many slots as a fraction of all. */
+#define COARSE_MAX_PERIODS 4
 
 /* What a job of the link puts on it on average. */
 struct volume {
@@ -170,14 +173,88 @@ is_small(const struct search *search, uint32_t l, const uint32_t jobs[3])
 	return group->n_loads == 3 && meetings * pieces * pieces / 4 <= LINK_MAX_WORK;
 }
 
-void
-link_solve(struct search *search, uint32_t l, size_t n_rounds, struct rng *rng)
+/* Whether the coarse search sees what the exact one does. */
+static bool
+is_coarse(const struct model *model, const struct model_link *link,
+	  const uint32_t *jobs, size_t n)
 {
-	const struct model_link *link = &search->model->links[l];
-	struct improve_opts opts = { .max_work = UINT64_MAX, .accepts_equal = true };
+	const struct model_group *group = &model->groups[link->first_group];
+
+	if (link->n_groups > 1 || n > COARSE_MAX_JOBS)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (group->period_us >
+		    COARSE_MAX_PERIODS * model->jobs[jobs[i]].period_us)
+			return false;
+	return true;
+}
+
+static void
+take_shifts(const struct search *search, const uint32_t *jobs, size_t n,
+	    int64_t *shift_us)
+{
+	for (size_t i = 0; i < n; i++)
+		shift_us[i] = search->shift_us[jobs[i]];
+}
+
+static void
+give_shifts(struct search *search, const uint32_t *jobs, size_t n,
+	    const int64_t *shift_us)
+{
+	for (size_t i = 0; i < n; i++)
+		search->shift_us[jobs[i]] =
+			period_mod(shift_us[i], search->model->jobs[jobs[i]].period_us);
+}
+
+/* Descends from the coarse solutions, best first; keeps the best of all. */
+static void
+descend_from_coarse(struct search *search, uint32_t l, const uint32_t *jobs, size_t n,
+		    size_t effort, double target, struct rng *rng)
+{
+	const struct model *model = search->model;
+	const struct model_link *link = &model->links[l];
+	int64_t period_us = model->groups[link->first_group].period_us, unused_us;
+	uint64_t max_work = search->work + LINK_WORK / 2 * effort;
+	struct coarse_solution solutions[COARSE_SOLUTIONS];
+	const struct step *steps[COARSE_MAX_JOBS];
+	int64_t best_us[COARSE_MAX_JOBS], shift_us[COARSE_MAX_JOBS];
+	double best = search_link_cost(search, l);
+	size_t n_solutions;
+
+	take_shifts(search, jobs, n, best_us);
+	for (size_t i = 0; i < n; i++)
+		steps[i] = step_of(model, l, jobs[i], &unused_us);
+	n_solutions = coarse_solve(steps, n, period_us, link->capacity,
+				   LINK_COARSE_ROUNDS * effort, rng, solutions);
+	for (size_t k = 0; k < n_solutions && best > target; k++) {
+		double cost;
+
+		if (search->work >= max_work)
+			break;
+		for (size_t i = 0; i < n; i++) {
+			shift_us[i] = period_us * solutions[k].slot[i] / COARSE_SLOTS;
+			search_push(search, jobs[i]);
+		}
+		give_shifts(search, jobs, n, shift_us);
+		search_descend(search);
+		cost = search_link_cost(search, l);
+		if (cost >= best)
+			continue;
+		best = cost;
+		take_shifts(search, jobs, n, best_us);
+	}
+	give_shifts(search, jobs, n, best_us);
+}
+
+void
+link_solve(struct search *search, uint32_t l, size_t effort, struct rng *rng)
+{
+	const struct model *model = search->model;
+	const struct model_link *link = &model->links[l];
+	struct improve_opts opts = { .accepts_equal = true };
 	uint32_t *jobs = xcalloc(link->n_loads, sizeof *jobs);
 	double bound, cost;
-	size_t n = list_jobs(search->model, link, jobs, &bound);
+	size_t n = list_jobs(model, link, jobs, &bound);
 
 	for (size_t i = 0; i < n; i++)
 		search->is_absent[jobs[i]] = true;
@@ -187,7 +264,11 @@ link_solve(struct search *search, uint32_t l, size_t n_rounds, struct rng *rng)
 			search_push(search, jobs[i]);
 		search_descend(search);
 		opts.target = bound + EQUAL_COST;
-		opts.n_rounds = n == 3 ? 4 : n * n_rounds;
+		if (n > 3 && is_coarse(model, link, jobs, n))
+			descend_from_coarse(search, l, jobs, n, effort, opts.target,
+					    rng);
+		opts.n_rounds = n == 3 ? 4 : 4 * n * effort;
+		opts.max_work = search->work + LINK_WORK * effort;
 		cost = improve_links(search, &l, 1, &opts, rng);
 		if (n == 3 && cost > opts.target && is_small(search, l, jobs))
 			solve_three(search, l, jobs, bound);

@@ -6,10 +6,12 @@
  * edge of another (the excess is linear between them), and each vertex is on
  * a line of job 2 against job 1 or of job 3 against job 1.  So for every meeting
  * of 2 with 1 the best 3 is searched, and for every meeting of 3 with 1 the best
- * 2: O(n^2) line searches, exact.  More jobs, or three of them with so many
- * meetings that LINK_MAX_WORK does not do: inserted by falling volume, then
- * improved by rounds (improve.h), which ends early at the lower bound
- * max(0, mean demand - C).
+ * 2: O(n^2) line searches, exact.
+ *
+ * More jobs, or three with too many meetings: the best of many coarse solutions
+ * (coarse.h, if the jobs have one short common period) after an exact descent
+ * from each, then rounds of ruin and recreate (improve.h) from there.  Ends early
+ * at the lower bound max(0, mean demand - C).
  */
 #ifndef SCHEDULER_CORE_LINK_H
 #define SCHEDULER_CORE_LINK_H
@@ -21,11 +23,14 @@
 
 /* Bends that one exact search of three jobs may look at. */
 #define LINK_MAX_WORK 4000000
+/* What one unit of effort is. */
+#define LINK_COARSE_ROUNDS 20
+#define LINK_WORK          20000
 
 /*
  * Moves the jobs of link 'l' to its best shifts.  All other links must be off,
- * all its jobs movable.  Spends at most 'n_rounds' rounds a job.
+ * all its jobs movable.  'effort' scales what is spent on more than three.
  */
-void link_solve(struct search *search, uint32_t l, size_t n_rounds, struct rng *rng);
+void link_solve(struct search *search, uint32_t l, size_t effort, struct rng *rng);
 
 #endif
