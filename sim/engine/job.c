@@ -313,6 +313,7 @@ job_refresh(struct engine *e, struct job *job)
 		if (job->send_ns > e->now_ns) {
 			job->is_sent = false; /* begin_segment() had looked ahead. */
 			job->private_end_ns = 0;
+			evq_lower(&e->evq, job->id, e->now_ns);
 			break;
 		}
 		if (end_ns <= e->now_ns)

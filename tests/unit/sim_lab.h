@@ -1,122 +1,140 @@
 /*
- * sim_lab.h - a small laboratory for tests of sim/: jobs by pairs of hosts that
- * share one 50 Gb/s link from leaf a to leaf b, as in the packet-level tables.
+ * sim_lab.h - a small bench for tests of the engine: links, jobs with one or
+ * more segments, and a record of all that the engine told.
  */
 #ifndef TESTS_UNIT_SIM_LAB_H
 #define TESTS_UNIT_SIM_LAB_H
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/base/alloc.h"
-#include "lib/base/err.h"
-#include "lib/base/strbuf.h"
-#include "sim/experiment.h"
+#include "lib/base/vec.h"
+#include "sim/engine/engine.h"
 #include "tests/unit/test.h"
-#include "topology/route.h"
-#include "topology/topo.h"
 
-struct lab {
-	struct scenario *scenario;
-	struct topo *topo;
-	struct routes *routes;
+#define MS 1000000
+
+struct lab_iteration {
+	uint32_t job;
+	uint64_t iteration;
+	double start_ns, end_ns;
 };
 
-static inline int
-lab_read_nothing(void *ctx, const char *path, size_t max_bytes, char **ret_text,
-		 size_t *ret_length, struct err *err)
+struct lab_flows {
+	uint32_t job, segment;
+	double start_ns, end_ns;
+};
+
+struct lab {
+	struct engine *engine;
+	VEC(struct lab_iteration) iterations;
+	VEC(struct lab_flows) flows;
+};
+
+static void
+lab_on_iteration(void *ctx, uint32_t job, uint64_t iteration, double start_ns,
+		 double end_ns)
 {
-	(void)ctx;
-	(void)max_bytes;
-	(void)ret_text;
-	(void)ret_length;
-	return err_set_errno(err, path, ENOENT, "open");
+	struct lab *lab = ctx;
+
+	vec_push(&lab->iterations,
+		 ((struct lab_iteration){ job, iteration, start_ns, end_ns }));
 }
 
-/* Hosts a0, b0, a1, b1, ...: all a's on one leaf, all b's on the other. */
-static inline struct topo *
-lab_topo(void)
+static void
+lab_on_flows(void *ctx, uint32_t job, uint32_t segment, double start_ns, double end_ns)
 {
-	struct topo_builder *b = topo_builder_new("lab");
-	uint32_t leaf[2], host;
-	char name[16];
+	struct lab *lab = ctx;
 
-	assert_int_equal(topo_builder_switch(b, "leafa", 1, &leaf[0]), 0);
-	assert_int_equal(topo_builder_switch(b, "leafb", 1, &leaf[1]), 0);
-	for (unsigned i = 0; i < 8; i++) {
-		snprintf(name, sizeof name, "%c%u", i % 2 ? 'b' : 'a', i / 2);
-		assert_int_equal(topo_builder_host(b, name, 1, &host), 0);
-		assert_int_equal(topo_builder_cable(b, host, "p0", leaf[i % 2], name,
-						    50e9, 50e9),
-				 0);
-	}
-	assert_int_equal(
-		topo_builder_cable(b, leaf[0], "up", leaf[1], "up", 50e9, 50e9), 0);
-	return topo_builder_finish(b);
+	vec_push(&lab->flows, ((struct lab_flows){ job, segment, start_ns, end_ns }));
 }
 
-static inline struct lab
-lab_make(const char *text)
+/* What a lab starts with; change it before lab_open(). */
+static inline struct engine_config
+lab_config(struct lab *lab, const double *capacity_bps, uint32_t n_links)
 {
-	const struct scenario_io io = { NULL, lab_read_nothing };
-	struct lab lab = { .topo = lab_topo() };
-	struct err err = { 0 };
-
-	if (scenario_parse("lab.ini", text, strlen(text), &io, &lab.scenario, &err) <
-		    0 ||
-	    scenario_bind(lab.scenario, lab.topo, &err) < 0) {
-		err_print(&err, stderr);
-		fail();
-	}
-	lab.routes = routes_new(lab.topo, 1);
-	return lab;
+	return (struct engine_config){
+		.capacity_bps = capacity_bps,
+		.n_links = n_links,
+		.seed = 1,
+		.observer = { .ctx = lab,
+			      .on_iteration = lab_on_iteration,
+			      .on_flows = lab_on_flows },
+	};
 }
 
 static inline void
-lab_fini(struct lab *lab)
+lab_open(struct lab *lab, const struct engine_config *config)
 {
-	scenario_free(lab->scenario);
-	routes_free(lab->routes);
-	topo_unref(lab->topo);
+	memset(lab, 0, sizeof *lab);
+	lab->engine = engine_new(config);
 }
 
-static inline struct sim_plan
-lab_plan(const struct lab *lab, const char *policy)
+static inline void
+lab_close(struct lab *lab)
 {
-	struct sim_plan plan;
-	struct err err = { 0 };
-	int i = 0;
+	engine_free(lab->engine);
+	vec_free(&lab->iterations);
+	vec_free(&lab->flows);
+}
 
-	while (strcmp(sim_policy_names[i], policy))
-		i++;
-	if (sim_plan_make(lab->scenario, lab->topo, lab->routes, i, SCENARIO_PACE_UNSET,
-			  &plan, &err) < 0) {
-		err_print(&err, stderr);
-		fail();
+/* A job of one segment: compute, then one flow of 'bytes' over 'links'. */
+struct lab_job {
+	struct engine_flow flow;
+	struct engine_segment segment;
+	struct engine_job job;
+};
+
+static inline void
+lab_job_init(struct lab_job *j, int64_t compute_ns, const uint32_t *links,
+	     uint32_t n_links, double bytes)
+{
+	*j = (struct lab_job){
+		.flow = { .links = links,
+			  .n_links = n_links,
+			  .bytes = bytes,
+			  .weight = 1 },
+		.segment = { .compute_ns = compute_ns,
+			     .flows_offset_ns = compute_ns,
+			     .n_flows = 1 },
+		.job = { .n_segments = 1, .stop_ns = ENGINE_NEVER },
+	};
+	j->segment.flows = &j->flow;
+	j->job.segments = &j->segment;
+}
+
+static inline uint32_t
+lab_add(struct lab *lab, const struct lab_job *j)
+{
+	uint32_t id;
+
+	assert_int_equal(engine_add_job(lab->engine, &j->job, &id), 0);
+	return id;
+}
+
+/* How long iteration 'iteration' of 'job' took; fails if it did not happen. */
+static inline double
+lab_iteration_ns(const struct lab *lab, uint32_t job, uint64_t iteration)
+{
+	for (size_t i = 0; i < lab->iterations.n; i++) {
+		const struct lab_iteration *it = &lab->iterations.items[i];
+
+		if (it->job == job && it->iteration == iteration)
+			return it->end_ns - it->start_ns;
 	}
-	return plan;
+	fail_msg("job %u has no iteration %llu", job, (unsigned long long)iteration);
+	return 0;
 }
 
-/* Runs the scenario as it is. */
-static inline struct experiment
-lab_run(const struct lab *lab)
+/* Mean duration of the first 'n' iterations of 'job'. */
+static inline double
+lab_mean_ns(const struct lab *lab, uint32_t job, uint64_t n)
 {
-	struct sim_plan plan = lab_plan(lab, "none");
-	struct experiment_opts opts;
-	struct experiment experiment;
+	double sum_ns = 0;
 
-	experiment_opts_init(&opts, lab->scenario, SIM_POLICY_NONE);
-	assert_int_equal(
-		experiment_run(lab->scenario, &plan, lab->topo, &opts, &experiment), 0);
-	sim_plan_fini(&plan);
-	return experiment;
+	for (uint64_t i = 0; i < n; i++)
+		sum_ns += lab_iteration_ns(lab, job, i);
+	return sum_ns / (double)n;
 }
-
-/* A job "20/45": 20 ms of traffic alone in an iteration of 45 ms, and so on. */
-#define LAB_JOB(name, hosts, compute_ms, megabytes, more)                  \
-	"[job " name "]\nhosts = " hosts "\nsegment = compute " compute_ms \
-	" ms\nsegment = send " megabytes " MB\n" more
 
 #endif

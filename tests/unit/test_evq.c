@@ -1,0 +1,89 @@
+/* The event queue against a naive twin: an array searched from end to end. */
+#include "lib/base/rng.h"
+#include "sim/engine/evq.h"
+#include "tests/unit/test.h"
+
+#define N 200
+
+/* The heap's order, and that every entry knows its place. */
+static void
+check_heap(const struct evq *q)
+{
+	for (uint32_t i = 0; i < q->n; i++) {
+		assert_int_equal(q->place[q->heap[i].id], i);
+		if (i > 0)
+			assert_true(q->heap[(i - 1) / 4].key_ns <= q->heap[i].key_ns);
+	}
+}
+
+static void
+the_first_is_always_the_earliest(void **state)
+{
+	double twin_ns[N]; /* NaN: not queued. */
+	uint32_t n_queued = 0;
+	struct rng rng;
+	struct evq q;
+
+	(void)state;
+	rng_init(&rng, 5);
+	evq_init(&q);
+	for (uint32_t i = 0; i < N; i++)
+		twin_ns[i] = NAN;
+	for (uint32_t step = 0; step < 20000; step++) {
+		uint32_t id = (uint32_t)rng_below(&rng, 1 + step % N);
+		double key_ns = (double)rng_below(&rng, 500), least_ns = INFINITY;
+		bool is_queued = !isnan(twin_ns[id]);
+
+		evq_reserve(&q, id + 1);
+		switch (rng_below(&rng, 4)) {
+		case 0:
+			evq_remove(&q, id);
+			twin_ns[id] = NAN;
+			n_queued -= is_queued;
+			break;
+		case 1:
+			if (!is_queued)
+				break;
+			evq_lower(&q, id, key_ns);
+			twin_ns[id] = fmin(twin_ns[id], key_ns);
+			break;
+		default:
+			evq_set(&q, id, key_ns);
+			twin_ns[id] = key_ns;
+			n_queued += !is_queued;
+		}
+		check_heap(&q);
+		assert_int_equal(q.n, n_queued);
+		for (uint32_t i = 0; i < N; i++)
+			least_ns = fmin(least_ns, twin_ns[i]);
+		if (q.n)
+			assert_near(q.heap[0].key_ns, least_ns, 0);
+	}
+	evq_fini(&q);
+}
+
+static void
+a_second_entry_that_is_due_is_noticed(void **state)
+{
+	struct evq q;
+
+	(void)state;
+	evq_init(&q);
+	evq_reserve(&q, 10);
+	for (uint32_t id = 0; id < 10; id++)
+		evq_set(&q, id, 10 * id);
+	assert_false(evq_has_second(&q, 9));
+	assert_true(evq_has_second(&q, 10));
+	evq_fini(&q);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_first_is_always_the_earliest),
+		cmocka_unit_test(a_second_entry_that_is_due_is_noticed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
