@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "lib/base/strbuf.h"
-#include "topology/reach.h"
+#include "topology/check_priv.h"
 #include "topology/route.h"
 #include "topology/topo.h"
 
@@ -186,49 +186,6 @@ most_frequent(double *numbers, size_t n)
 	return best;
 }
 
-/* The cables from one switch to those above it: as many to each? */
-static void
-check_parallel(const struct topo *topo, uint32_t node, struct topo_faults *faults)
-{
-	size_t n_out, n = 0;
-	const uint32_t *out = topo_links_out(topo, node, &n_out);
-	double *above = xcalloc(n_out + 1, sizeof *above);
-	double *counts = xcalloc(n_out + 1, sizeof *counts);
-	double *sorted, usual;
-
-	for (size_t i = 0; i < n_out; i++) {
-		uint32_t to = topo_link(topo, out[i])->to;
-
-		if (topo_node(topo, to)->tier > topo_node(topo, node)->tier)
-			above[n++] = to;
-	}
-	if (n > 1)
-		qsort(above, n, sizeof *above, compare_numbers);
-	n_out = n;
-	n = 0;
-	for (size_t i = 0; i < n_out; i++) {
-		if (i == 0 || above[i] > above[i - 1])
-			above[n++] = above[i];
-		counts[n - 1]++;
-	}
-	sorted = xmemdup(counts, n, sizeof *counts);
-	usual = most_frequent(sorted, n);
-	for (size_t i = 0; i < n; i++) {
-		if (counts[i] < usual || counts[i] > usual)
-			topo_faults_add(
-				faults, TOPO_FAULT_PARALLEL,
-				"%s has %.0f cable%s to %s, but %.0f to others of "
-				"tier %u",
-				topo_node(topo, node)->name, counts[i],
-				counts[i] > 1 ? "s" : "",
-				topo_node(topo, (uint32_t)above[i])->name, usual,
-				topo_node(topo, (uint32_t)above[i])->tier);
-	}
-	free(sorted);
-	free(counts);
-	free(above);
-}
-
 /* The capacity up of the switches of one tier: as much as most have? */
 static void
 check_uplinks(const struct topo *topo, uint32_t tier, const struct load *loads,
@@ -262,10 +219,7 @@ topo_check(const struct topo *topo, struct routes *routes, struct topo_faults *f
 	check_nodes(topo, faults);
 	topo_check_reach(topo, routes, faults);
 	check_links(topo, faults);
-	for (uint32_t i = 0; i < topo_n_nodes(topo); i++) {
-		if (topo_node(topo, i)->kind == TOPO_SWITCH)
-			check_parallel(topo, i, faults);
-	}
+	topo_check_parallel(topo, faults);
 	for (uint32_t tier = 1; tier <= TOPO_MAX_TIER; tier++)
 		check_uplinks(topo, tier, loads, faults);
 	free(loads);

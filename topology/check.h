@@ -23,7 +23,7 @@ enum topo_fault_kind {
 	TOPO_FAULT_UNREACHABLE, /* Hosts without an up-down path. */
 	TOPO_FAULT_ONE_WAY,     /* A link without the other direction. */
 	TOPO_FAULT_UNEVEN,      /* A cable with two capacities. */
-	TOPO_FAULT_PARALLEL,    /* More cables to one switch above than to others. */
+	TOPO_FAULT_PARALLEL,    /* More cables to a switch above than usual. */
 	TOPO_FAULT_UPLINKS,     /* Other capacity up than most of the tier. */
 	N_TOPO_FAULTS,
 };

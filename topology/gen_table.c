@@ -12,22 +12,22 @@
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
-#define COUNT(kind, option, member, help)                                   \
-	{                                                                   \
-		option, GEN_COUNT, "N", help, offsetof(struct kind, member) \
+#define OPTION(type, unit, kind, option, member, help, is_needed)                  \
+	{                                                                          \
+		option, type, unit, help, offsetof(struct kind, member), is_needed \
 	}
-#define GBPS(kind, option, member, help)                                      \
-	{                                                                     \
-		option, GEN_GBPS, "GBPS", help, offsetof(struct kind, member) \
-	}
-#define RATIO(kind, option, member, help)                                       \
-	{                                                                       \
-		option, GEN_RATIO, "RATIO", help, offsetof(struct kind, member) \
-	}
+#define NEEDED(kind, option, member, help) \
+	OPTION(GEN_COUNT, "N", kind, option, member, help, true)
+#define COUNT(kind, option, member, help) \
+	OPTION(GEN_COUNT, "N", kind, option, member, help, false)
+#define GBPS(kind, option, member, help) \
+	OPTION(GEN_GBPS, "GBPS", kind, option, member, help, false)
+#define RATIO(kind, option, member, help) \
+	OPTION(GEN_RATIO, "RATIO", kind, option, member, help, false)
 
 static const struct gen_option leaf_spine_options[] = {
-	COUNT(gen_leaf_spine, "leaves", n_leaves, "leaf switches"),
-	COUNT(gen_leaf_spine, "hosts-per-leaf", hosts_per_leaf, "hosts on each leaf"),
+	NEEDED(gen_leaf_spine, "leaves", n_leaves, "leaf switches"),
+	NEEDED(gen_leaf_spine, "hosts-per-leaf", hosts_per_leaf, "hosts on each leaf"),
 	COUNT(gen_leaf_spine, "spines", n_spines,
 	      "spine switches (default: from the oversubscription)"),
 	COUNT(gen_leaf_spine, "parallel", n_parallel,
@@ -41,7 +41,7 @@ static const struct gen_option leaf_spine_options[] = {
 };
 
 static const struct gen_option fat_tree_options[] = {
-	COUNT(gen_fat_tree, "k", k, "ports of a switch, even: k^3/4 hosts"),
+	NEEDED(gen_fat_tree, "k", k, "ports of a switch, even: k^3/4 hosts"),
 	COUNT(gen_fat_tree, "parallel", n_parallel,
 	      "cables between the same two switches (1)"),
 	COUNT(gen_fat_tree, "slots", n_slots, "slots of a host (1)"),
@@ -53,8 +53,8 @@ static const struct gen_option fat_tree_options[] = {
 };
 
 static const struct gen_option rail_options[] = {
-	COUNT(gen_rail, "hosts-per-group", hosts_per_group,
-	      "hosts that share rail switches"),
+	NEEDED(gen_rail, "hosts-per-group", hosts_per_group,
+	       "hosts that share rail switches"),
 	COUNT(gen_rail, "groups", n_groups, "such groups (1)"),
 	COUNT(gen_rail, "rails", n_rails, "interfaces of a host, one a rail (8)"),
 	COUNT(gen_rail, "spines", n_spines,
@@ -70,11 +70,11 @@ static const struct gen_option rail_options[] = {
 };
 
 static const struct gen_option three_tier_options[] = {
-	COUNT(gen_three_tier, "pods", n_pods, "pods under the cores"),
-	COUNT(gen_three_tier, "access-per-pod", access_per_pod,
-	      "access switches of a pod"),
-	COUNT(gen_three_tier, "hosts-per-access", hosts_per_access,
-	      "hosts on each access switch"),
+	NEEDED(gen_three_tier, "pods", n_pods, "pods under the cores"),
+	NEEDED(gen_three_tier, "access-per-pod", access_per_pod,
+	       "access switches of a pod"),
+	NEEDED(gen_three_tier, "hosts-per-access", hosts_per_access,
+	       "hosts on each access switch"),
 	COUNT(gen_three_tier, "agg-per-pod", agg_per_pod,
 	      "aggregation switches of a pod (2)"),
 	COUNT(gen_three_tier, "cores", n_cores, "core switches (2)"),
@@ -147,6 +147,10 @@ gen_build(const struct gen_kind *kind, const double *values, struct topo **ret_t
 		double value = values[i];
 		uint32_t count;
 
+		if (option->is_needed && value == 0)
+			return err_set(err, NULL, 0, 0, "a %s needs --%s %s: %s",
+				       kind->name, option->name, option->argument,
+				       option->help);
 		if (!(value >= 0) || !isfinite(value) ||
 		    (option->type == GEN_COUNT &&
 		     (value > TOPO_MAX_NODES || value != floor(value))))

@@ -7,6 +7,7 @@
 #ifndef TOPOLOGY_GEN_TABLE_H
 #define TOPOLOGY_GEN_TABLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct err;
@@ -26,6 +27,7 @@ struct gen_option {
 	const char *argument; /* "N". */
 	const char *help;     /* One line. */
 	size_t offset;        /* Of the member in the kind's structure. */
+	bool is_needed;
 };
 
 struct gen_kind {

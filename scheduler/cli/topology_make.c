@@ -29,26 +29,16 @@ struct option_value {
 	double number;
 };
 
-static int
-generate_kind(const struct gen_kind *kind, int argc, char **argv)
+/* The kind's options for cli_parse(), which stores what is given in 'given'. */
+static void
+fill_options(const struct gen_kind *kind, struct option_value *given,
+	     struct cli_opt *ret_opts)
 {
-	struct cli_opt opts[GEN_MAX_OPTIONS + 2];
-	struct option_value given[GEN_MAX_OPTIONS] = { { 0, 0 } };
-	double values[GEN_MAX_OPTIONS];
-	char *name = xasprintf("topology generate %s", kind->name);
-	const struct cli_verb verb = { .name = name,
-				       .summary = kind->summary,
-				       .usage = "[options]" };
-	const char *output = NULL;
-	struct topo *topo;
-	struct err err = { 0 };
-	int first, r;
-
 	for (size_t i = 0; i < kind->n_options; i++) {
 		const struct gen_option *option = &kind->options[i];
 		bool is_count = option->type == GEN_COUNT;
 
-		opts[i] = (struct cli_opt){
+		ret_opts[i] = (struct cli_opt){
 			.name = option->name,
 			.type = is_count ? CLI_INT : CLI_NUM,
 			.ret_value = is_count ? (void *)&given[i].count
@@ -59,28 +49,68 @@ generate_kind(const struct gen_kind *kind, int argc, char **argv)
 			.max = is_count ? TOPO_MAX_NODES : 1e6,
 		};
 	}
+}
+
+/* "--leaves N --hosts-per-leaf N [options]". */
+static void
+add_usage(const struct gen_kind *kind, struct strbuf *usage)
+{
+	for (size_t i = 0; i < kind->n_options; i++) {
+		if (kind->options[i].is_needed)
+			strbuf_printf(usage, "--%s %s ", kind->options[i].name,
+				      kind->options[i].argument);
+	}
+	strbuf_puts(usage, "[options]");
+}
+
+static int
+build_and_save(const struct gen_kind *kind, const struct option_value *given,
+	       const char *output)
+{
+	double values[GEN_MAX_OPTIONS];
+	struct topo *topo;
+	struct err err = { 0 };
+	int r;
+
+	for (size_t i = 0; i < kind->n_options; i++)
+		values[i] = kind->options[i].type == GEN_COUNT ? (double)given[i].count
+							       : given[i].number;
+	r = gen_build(kind, values, &topo, &err);
+	if (r == 0) {
+		r = topology_save(topo, output, &err);
+		topo_unref(topo);
+	}
+	return r < 0 ? cli_fail(r, &err) : CLI_OK;
+}
+
+static int
+generate_kind(const struct gen_kind *kind, int argc, char **argv)
+{
+	struct cli_opt opts[GEN_MAX_OPTIONS + 2];
+	struct option_value given[GEN_MAX_OPTIONS] = { { 0, 0 } };
+	char *name = xasprintf("topology generate %s", kind->name);
+	struct strbuf usage = STRBUF_EMPTY;
+	struct cli_verb verb = { .name = name, .summary = kind->summary };
+	const char *output = NULL;
+	int first, status;
+
+	fill_options(kind, given, opts);
 	opts[kind->n_options] =
 		(struct cli_opt){ "output",    'o', CLI_STR, &output, "FILE",
 				  output_help, 0,   0,       NULL,    NULL };
 	opts[kind->n_options + 1] = (struct cli_opt)CLI_OPTS_END;
+	add_usage(kind, &usage);
+	verb.usage = usage.text;
 	first = cli_parse(&verb, opts, argc, argv);
 	if (first < 0)
-		r = cli_status(first);
+		status = cli_status(first);
 	else if (first < argc)
-		r = cli_usage_error(&verb, "unexpected '%s'", argv[first]);
-	else {
-		for (size_t i = 0; i < kind->n_options; i++)
-			values[i] = opts[i].type == CLI_INT ? (double)given[i].count
-							    : given[i].number;
-		r = gen_build(kind, values, &topo, &err);
-		if (r == 0) {
-			r = topology_save(topo, output, &err);
-			topo_unref(topo);
-		}
-		r = r < 0 ? cli_fail(r, &err) : CLI_OK;
-	}
+		status = cli_usage_error(&verb, "unexpected '%s'", argv[first]);
+	else
+		status = build_and_save(kind, given, output);
+	strbuf_free(&usage);
 	free(name);
-	return r;
+	return status;
 }
 
 static int

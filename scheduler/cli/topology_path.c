@@ -63,11 +63,18 @@ path_text(const struct path *p)
 	struct strbuf name = STRBUF_EMPTY;
 	struct table t;
 
-	printf("%s to %s, source port %lld, ECMP seed %lld: %zu links, one of %.10g "
-	       "path%s as short\n\n",
+	printf("%s to %s, source port %lld, ECMP seed %lld: ",
 	       topo_node(p->topo, p->source)->name,
 	       topo_node(p->topo, p->destination)->name, (long long)p->port,
-	       (long long)p->seed, p->n, p->n_paths, p->n_paths > 1 ? "s" : "");
+	       (long long)p->seed);
+	if (!p->n) {
+		puts("within one host, no links");
+		return;
+	}
+	if (p->n_paths > 1)
+		printf("%zu links, one of %.10g shortest paths\n\n", p->n, p->n_paths);
+	else
+		printf("%zu links, the only shortest path\n\n", p->n);
 	table_init(&t, (const char *const[]){ "LINK", "%Gb/s", NULL });
 	for (size_t i = 0; i < p->n; i++) {
 		strbuf_clear(&name);
@@ -193,7 +200,8 @@ find_load(struct load *load, struct topo *topo, const char *hosts)
 	int r;
 
 	load->topo = topo;
-	r = hostlist_expand(hosts, topo_n_hosts(topo), take_host, load, &why);
+	r = hostlist_expand(hosts, (size_t)topo_n_hosts(topo) + 1, take_host, load,
+			    &why);
 	if (r < 0)
 		return why ? err_set(load->err, NULL, 0, 0, "--hosts is '%s': %s",
 				     hosts, why)

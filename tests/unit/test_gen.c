@@ -7,6 +7,7 @@
 #include "lib/base/err.h"
 #include "tests/unit/test.h"
 #include "topology/gen.h"
+#include "topology/gen_table.h"
 #include "topology/route.h"
 #include "topology/topo.h"
 
@@ -336,6 +337,72 @@ three_tier_has_the_oversubscription_of_each_tier(void **state)
 	topo_unref(topo);
 }
 
+static void
+words_make_the_same_fabric_as_numbers(void **state)
+{
+	const struct gen_leaf_spine o = { .n_leaves = 6,
+					  .hosts_per_leaf = 4,
+					  .n_slots = 8,
+					  .host_bps = 50e9,
+					  .oversubscription = 2 };
+	struct topo *a, *b;
+	struct err err = { 0 };
+
+	(void)state;
+	assert_int_equal(gen_leaf_spine(&o, &a, NULL), 0);
+	assert_int_equal(
+		gen_text(" leaf-spine --leaves 6\t--hosts-per-leaf=4 --slots 8 "
+			 "--gbps 50 --oversubscription 2 ",
+			 &b, &err),
+		0);
+	assert_string_equal(topo_name(a), topo_name(b));
+	assert_int_equal(topo_n_links(a), topo_n_links(b));
+	for (uint32_t i = 0; i < topo_n_links(a); i++) {
+		assert_int_equal(topo_link(a, i)->from, topo_link(b, i)->from);
+		assert_int_equal(topo_link(a, i)->to, topo_link(b, i)->to);
+		assert_near(topo_link(a, i)->capacity_bps,
+			    topo_link(b, i)->capacity_bps, 0);
+	}
+	topo_unref(a);
+	topo_unref(b);
+}
+
+static void
+words_that_make_no_fabric_are_refused(void **state)
+{
+	static const struct {
+		const char *text, *message;
+	} cases[] = {
+		{ "",
+		  "unknown kind '', expected leaf-spine, fat-tree, rail-optimized or "
+		  "three-tier" },
+		{ "fat-tre --k 4",
+		  "unknown kind 'fat-tre', expected leaf-spine, fat-tree, rail-optimized "
+		  "or three-tier (did you mean 'fat-tree'?)" },
+		{ "fat-tree", "a fat-tree needs --k N: ports of a switch, even: k^3/4 "
+			      "hosts" },
+		{ "fat-tree --k", "--k has no value" },
+		{ "fat-tree --k 4 --k 4", "--k is given twice" },
+		{ "fat-tree --k four", "--k is 'four', expected a number above 0" },
+		{ "fat-tree --k 4.5",
+		  "--k is 4.5, expected a whole number up to 1000000" },
+		{ "fat-tree --k 4 --gpbs 5",
+		  "a fat-tree has no option '--gpbs' (did you mean 'gbps'?)" },
+		{ "fat-tree 4", "a fat-tree has no option '4'" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct topo *topo = NULL;
+		struct err err = { 0 };
+
+		assert_int_equal(gen_text(cases[i].text, &topo, &err), -EINVAL);
+		assert_string_equal(err.text, cases[i].message);
+		assert_int_equal(gen_text(cases[i].text, &topo, NULL), -EINVAL);
+		assert_null(topo);
+	}
+}
+
 int
 main(void)
 {
@@ -352,6 +419,8 @@ main(void)
 			rail_optimized_puts_interface_r_of_a_group_on_rail_switch_r),
 		cmocka_unit_test(one_rail_group_needs_no_spine),
 		cmocka_unit_test(three_tier_has_the_oversubscription_of_each_tier),
+		cmocka_unit_test(words_make_the_same_fabric_as_numbers),
+		cmocka_unit_test(words_that_make_no_fabric_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

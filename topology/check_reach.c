@@ -1,9 +1,7 @@
 /*
- * reach.c - hosts cabled to the same switches reach the same, so one of each such
+ * check_reach.c - hosts cabled to the same switches reach the same, so one of each such
  * group is tried against one of each other.
  */
-#include "topology/reach.h"
-
 #include <stdbool.h>
 #include <stdlib.h>
 
@@ -11,6 +9,7 @@
 #include "lib/base/strtab.h"
 #include "lib/base/vec.h"
 #include "topology/check.h"
+#include "topology/check_priv.h"
 #include "topology/route.h"
 #include "topology/topo.h"
 
