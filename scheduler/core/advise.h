@@ -4,7 +4,7 @@
  * Three policies share one question, so that they can be compared:
  *
  *	fair       what happens without us: packed placement, no shifts
- *	cassini    CASSINI (NSDI 2024) as published, see cassini.h
+ *	cassini    CASSINI (NSDI 2024), see cassini.h and advise_cassini.c
  *	antiphase  placement by predicted goodput (place.h), joint exact shifts
  *	           (joint.h), and no shift that does not pay for itself
  *

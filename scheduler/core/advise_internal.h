@@ -6,6 +6,7 @@
  *	advise_place.c     where waiting jobs go
  *	advise_shift.c     shifts and pacing of one component, by prediction
  *	advise_ways.c      what each way to act on them is predicted to give
+ *	advise_cassini.c   CASSINI's placement and shifts
  *	advise_evidence.c  from plans to the advice that is handed out
  */
 #ifndef SCHEDULER_CORE_ADVISE_INTERNAL_H
@@ -114,6 +115,8 @@ struct predict_job *component_predict_jobs(const struct component *component,
 void plan_find_components(struct plan *plan, const struct advise_ctx *ctx,
 			  enum component_tie tie);
 void plan_predict(struct plan *plan, const struct advise_ctx *ctx);
+void plan_predict_component(struct plan *plan, const struct advise_ctx *ctx,
+			    const struct component *component);
 
 /* Mean slowdown of a job, 0 if it is not placed. */
 double plan_slowdown(const struct plan *plan, const struct advise_ctx *ctx,
@@ -128,7 +131,6 @@ uint32_t *waiting_jobs(const struct advise_ctx *ctx, size_t *ret_n);
 
 /* Put every waiting job that fits.  Return 0 or -EHOSTUNREACH. */
 int place_waiting_packed(struct plan *plan, const struct advise_ctx *ctx);
-int place_waiting_cassini(struct plan *plan, const struct advise_ctx *ctx);
 int place_waiting_predicted(struct plan *plan, const struct advise_ctx *ctx);
 
 /* ---- advise_shift.c ---- */
@@ -139,15 +141,18 @@ int place_waiting_predicted(struct plan *plan, const struct advise_ctx *ctx);
  */
 void shift_by_prediction(struct plan *plan, const struct advise_ctx *ctx);
 
-/* CASSINI's shifts and pacing; no choice by prediction. */
-void shift_by_cassini(struct plan *plan, const struct advise_ctx *ctx);
-
 /* Delay of a job's start after its arrival that gives it the phase. */
 int64_t advise_delay_us(const struct work_job *job, int64_t phase_us);
 
 /* Whether no shift of 'job' against any peer can gain anything to speak of. */
 bool is_shift_worthless(const struct place *place, const struct advise_ctx *ctx,
 			uint32_t job);
+
+/* ---- advise_cassini.c ---- */
+
+/* As place_waiting_packed(), and shifts with their pacing; see there. */
+int place_waiting_cassini(struct plan *plan, const struct advise_ctx *ctx);
+void shift_by_cassini(struct plan *plan, const struct advise_ctx *ctx);
 
 /* ---- advise_evidence.c ---- */
 

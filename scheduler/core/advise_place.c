@@ -6,9 +6,7 @@
 #include <stdlib.h>
 
 #include "lib/base/alloc.h"
-#include "lib/base/rng.h"
 #include "scheduler/core/advise_internal.h"
-#include "scheduler/core/cassini.h"
 #include "scheduler/core/workload.h"
 #include "topology/topo.h"
 
@@ -89,86 +87,6 @@ place_waiting_packed(struct plan *plan, const struct advise_ctx *ctx)
 
 	for (size_t i = 0; i < n && r == 0; i++)
 		r = pack_one(plan, ctx, jobs[i]);
-	free(jobs);
-	return r;
-}
-
-/* ---- CASSINI --------------------------------------------------------------------------- */
-
-/*
- * The joint problem of all jobs with 'job' on 'hosts'.  Returns false if they
- * cannot reach each other.
- */
-static bool
-problem_with(struct plan *plan, const struct advise_ctx *ctx, uint32_t job,
-	     const uint32_t *hosts, struct work_problem *ret_problem)
-{
-	const struct laid_job **laid;
-
-	if (place_put(plan->place, job, hosts) < 0)
-		return false;
-	laid = xcalloc(ctx->workload->n + 1, sizeof *laid);
-	for (uint32_t j = 0; j < ctx->workload->n; j++)
-		laid[j] = place_laid(plan->place, j);
-	work_problem_make(ctx->workload, laid, ctx->topo, ret_problem);
-	free(laid);
-	place_remove(plan->place, job);
-	return true;
-}
-
-/*
- * Algorithm 2 for one waiting job: up to ten placements that the host scheduler
- * finds as good as packing, ranked by their mean link score; what has a loop is
- * discarded.  If nothing is left, the host scheduler's first choice stands.
- */
-static int
-cassini_one(struct plan *plan, const struct advise_ctx *ctx, uint32_t job)
-{
-	struct cassini_opts opts = { .seed = ctx->opts.seed, .merge_twins = true };
-	struct work_problem problems[CASSINI_MAX_CANDIDATES];
-	const struct joint_problem *candidates[CASSINI_MAX_CANDIDATES];
-	uint32_t *hosts[CASSINI_MAX_CANDIDATES];
-	struct cassini_choice choice = { .best = SIZE_MAX };
-	struct rng rng;
-	size_t n = 0;
-	int r = 0;
-
-	rng_init_stream(&rng, ctx->opts.seed, job);
-	for (size_t i = 0; i < CASSINI_MAX_CANDIDATES; i++) {
-		hosts[n] = xcalloc(ctx->workload->jobs[job].n_hosts_wanted,
-				   sizeof **hosts);
-		r = i == 0 ? place_pack(plan->place, job, hosts[n])
-			   : place_pack_varied(plan->place, job, &rng, hosts[n]);
-		if (r < 0 || !problem_with(plan, ctx, job, hosts[n], &problems[n])) {
-			free(hosts[n]);
-			if (r == -ENOSPC)
-				break;
-			continue;
-		}
-		candidates[n] = &problems[n].problem;
-		n++;
-	}
-	r = n > 0 ? cassini_rank(candidates, n, &opts, &choice) : -ENOSPC;
-	if (r == 0)
-		r = place_put(plan->place, job,
-			      hosts[choice.best == SIZE_MAX ? 0 : choice.best]);
-	cassini_choice_fini(&choice);
-	for (size_t i = 0; i < n; i++) {
-		work_problem_fini(&problems[i]);
-		free(hosts[i]);
-	}
-	return r == -ENOSPC ? 0 : r;
-}
-
-int
-place_waiting_cassini(struct plan *plan, const struct advise_ctx *ctx)
-{
-	size_t n;
-	uint32_t *jobs = waiting_jobs(ctx, &n);
-	int r = 0;
-
-	for (size_t i = 0; i < n && r == 0; i++)
-		r = cassini_one(plan, ctx, jobs[i]);
 	free(jobs);
 	return r;
 }

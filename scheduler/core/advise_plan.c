@@ -264,28 +264,32 @@ plan_find_components(struct plan *plan, const struct advise_ctx *ctx,
 }
 
 void
-plan_predict(struct plan *plan, const struct advise_ctx *ctx)
+plan_predict_component(struct plan *plan, const struct advise_ctx *ctx,
+		       const struct component *c)
 {
 	struct predict_opts opts = { ctx->opts.seed, ctx->n_seeds, ctx->n_iterations };
+	struct predict_job *jobs = component_predict_jobs(c, plan->place, ctx);
+	struct prediction prediction;
 
-	for (size_t i = 0; i < plan->components.n; i++) {
-		const struct component *c = &plan->components.items[i];
-		struct predict_job *jobs = component_predict_jobs(c, plan->place, ctx);
-		struct prediction prediction;
-
-		for (size_t k = 0; k < c->n_jobs; k++) {
-			jobs[k].shift_us = plan->phase_us[c->jobs[k]];
-			jobs[k].is_left_to_chance = !plan->is_phased[c->jobs[k]];
-			jobs[k].pacing = plan->pacing[c->jobs[k]];
-		}
-		predict(jobs, c->n_jobs, ctx->topo, &opts, &prediction);
-		for (size_t k = 0; k < c->n_jobs; k++)
-			memcpy(&plan->slowdown[c->jobs[k] * ctx->n_seeds],
-			       &prediction.slowdown[k * ctx->n_seeds],
-			       ctx->n_seeds * sizeof(double));
-		prediction_fini(&prediction);
-		free(jobs);
+	for (size_t k = 0; k < c->n_jobs; k++) {
+		jobs[k].shift_us = plan->phase_us[c->jobs[k]];
+		jobs[k].is_left_to_chance = !plan->is_phased[c->jobs[k]];
+		jobs[k].pacing = plan->pacing[c->jobs[k]];
 	}
+	predict(jobs, c->n_jobs, ctx->topo, &opts, &prediction);
+	for (size_t k = 0; k < c->n_jobs; k++)
+		memcpy(&plan->slowdown[c->jobs[k] * ctx->n_seeds],
+		       &prediction.slowdown[k * ctx->n_seeds],
+		       ctx->n_seeds * sizeof(double));
+	prediction_fini(&prediction);
+	free(jobs);
+}
+
+void
+plan_predict(struct plan *plan, const struct advise_ctx *ctx)
+{
+	for (size_t i = 0; i < plan->components.n; i++)
+		plan_predict_component(plan, ctx, &plan->components.items[i]);
 }
 
 double

@@ -15,7 +15,6 @@
 
 #include "lib/base/alloc.h"
 #include "scheduler/core/advise_decision.h"
-#include "scheduler/core/cassini.h"
 #include "scheduler/core/chance.h"
 #include "scheduler/core/workload.h"
 #include "topology/topo.h"
@@ -254,44 +253,4 @@ shift_by_prediction(struct plan *plan, const struct advise_ctx *ctx)
 	plan_find_components(plan, ctx, TIE_EXCEEDABLE);
 	for (size_t i = 0; i < plan->components.n; i++)
 		decide(plan, ctx, &plan->components.items[i]);
-}
-
-/* ---- CASSINI ----------------------------------------------------------------------------- */
-
-static void
-cassini_component(struct plan *plan, const struct advise_ctx *ctx,
-		  const struct component *c)
-{
-	struct cassini_opts opts = { .seed = ctx->opts.seed, .merge_twins = true };
-	struct component_problem problem;
-	struct joint_result *result;
-
-	component_problem_make(c, plan->place, ctx, &problem);
-	result = cassini_solve(&problem.problem, &opts);
-	BUG_ON(!result);
-	plan->has_loop |= result->has_loop;
-	for (size_t i = 0; i < c->n_jobs; i++) {
-		uint32_t job = c->jobs[i];
-
-		if (result->gave_up) {
-			plan->why[job] = REASON_LOOP_GIVEN_UP;
-			continue;
-		}
-		plan->is_phased[job] = true;
-		plan->phase_us[job] = result->shift_us[i];
-		plan->pacing[job] = ENGINE_PACE_REALIGN;
-	}
-	for (size_t i = 0; i < c->n_links && !result->gave_up; i++)
-		plan->excess_bps[c->links[i]] = result->excess_after_bps[i];
-	joint_result_free(result);
-	component_problem_fini(&problem);
-}
-
-void
-shift_by_cassini(struct plan *plan, const struct advise_ctx *ctx)
-{
-	plan_find_components(plan, ctx, TIE_SHARED);
-	for (size_t i = 0; i < plan->components.n; i++)
-		cassini_component(plan, ctx, &plan->components.items[i]);
-	plan_predict(plan, ctx);
 }
