@@ -3,6 +3,7 @@
  */
 #include "sim/report_run.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "lib/base/alloc.h"
@@ -239,8 +240,8 @@ json_job(const struct run_report *r, size_t j, struct jsonw *w)
 	jsonw_str(w, "pacing", run_report_pacing(planned));
 	jsonw_int(w, "corrections", (int64_t)job->n_corrections);
 	jsonw_rounded(w, "corrections_per_minute", job->corrections_per_min, 3);
-	jsonw_rounded(w, "packets", job->packets, 0);
-	jsonw_rounded(w, "ecn_packets_estimated", job->ecn_packets, 0);
+	jsonw_int(w, "packets", llround(job->packets));
+	jsonw_int(w, "ecn_packets_estimated", llround(job->ecn_packets));
 	jsonw_end(w);
 }
 
@@ -257,16 +258,16 @@ json_link(const struct run_report *r, const struct experiment_link *link,
 	jsonw_num(w, "capacity_gbps",
 		  topo_link(r->topo, link->link)->capacity_bps / 1e9);
 	jsonw_int(w, "jobs", link->n_jobs);
-	jsonw_rounded(w, "bytes", stats->bytes, 0);
+	jsonw_int(w, "bytes", llround(stats->bytes));
 	jsonw_rounded(w, "utilization", run_report_utilization(r, link), 6);
 	jsonw_rounded(w, "peak_gbps", stats->peak_bps / 1e9, 6);
 	jsonw_rounded(w, "busy_us", stats->busy_ns / 1e3, 3);
 	jsonw_rounded(w, "over_us", stats->over_ns / 1e3, 3);
 	jsonw_rounded(w, "jobs_at_once_mean", run_report_mean_jobs(r, link), 6);
 	jsonw_int(w, "jobs_at_once_max", stats->max_jobs);
-	jsonw_rounded(w, "packets", stats->packets, 0);
-	jsonw_rounded(w, "ecn_packets_estimated", stats->ecn_packets, 0);
-	jsonw_rounded(w, "queue_max_bytes_estimated", stats->max_queue_bytes, 0);
+	jsonw_int(w, "packets", llround(stats->packets));
+	jsonw_int(w, "ecn_packets_estimated", llround(stats->ecn_packets));
+	jsonw_int(w, "queue_max_bytes_estimated", llround(stats->max_queue_bytes));
 	jsonw_end(w);
 }
 
