@@ -254,7 +254,7 @@ compare(struct compare *c, const struct compare_args *args, const char *path,
 	setup_catch_interrupts();
 	if (error == 0)
 		error = run_all(c, err);
-	if (error == 0)
+	if (error == 0 && comparison_n_seeds(c->comparison))
 		error = report(c, args, command, err);
 	return error;
 }
