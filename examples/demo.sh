@@ -36,9 +36,9 @@ run antiphase advise --fabric fabric.json --jobs demo.ini \
 	--svg-before circle-before.svg --svg-after circle-after.svg
 
 say "4. Why"
-run antiphase explain --fabric fabric.json --jobs demo.ini vgg16-b
+run antiphase explain --fabric fabric.json --jobs demo.ini gpt2
 
-say "5. What it buys: fair sharing, CASSINI (with and without its agent), antiphase"
-run antiphase sim compare demo.ini --policies fair,cassini,cassini:once,antiphase --seeds 1..10
+say "5. What it buys: fair sharing, CASSINI and antiphase, over ten seeds"
+run antiphase sim compare demo.ini --policies fair,cassini,antiphase --seeds 1..10
 
 say "The worst link's circle before and after: $out/circle-before.svg, $out/circle-after.svg"
