@@ -140,6 +140,23 @@ read_seeds(struct compare *c, const char *text, struct err *err)
 
 /* ---- Runs ---------------------------------------------------------------------------- */
 
+/* Means are over those that are placed, so it has to be said who is not. */
+static void
+tell_plan(const struct compare *c, size_t p)
+{
+	const struct sim_plan *plan = &c->plans[p];
+
+	if (c->policies[p] != SIM_POLICY_NONE)
+		fprintf(stderr, "antiphase-sim: %s: planned in %.3f s of CPU time\n",
+			c->names[p], (double)plan->solve_ns / 1e9);
+	for (size_t j = 0; j < plan->n; j++)
+		if (!plan->jobs[j].is_placed)
+			fprintf(stderr,
+				"antiphase-sim: %s: no place for job '%s'; only goodput "
+				"counts it\n",
+				c->names[p], c->setup.scenario->workload.jobs[j].name);
+}
+
 /* Plans do not depend on the seed: what is drawn is what policies cannot know. */
 static int
 make_plans(struct compare *c, struct err *err)
@@ -148,10 +165,7 @@ make_plans(struct compare *c, struct err *err)
 		if (sim_plan_make(c->setup.scenario, c->setup.topo, c->setup.routes,
 				  c->policies[p], c->pacings[p], &c->plans[p], err) < 0)
 			return -EINVAL;
-		if (c->policies[p] != SIM_POLICY_NONE)
-			fprintf(stderr,
-				"antiphase-sim: %s: planned in %.3f s of CPU time\n",
-				c->names[p], (double)c->plans[p].solve_ns / 1e9);
+		tell_plan(c, p);
 	}
 	return 0;
 }

@@ -137,8 +137,8 @@ static void
 put_links(const struct run_report *r, FILE *out)
 {
 	static const char *const headings[] = {
-		"LINK",  "%GB/S", "%UTIL",      "%PEAK", "%OVER", "%JOBS",
-		"%MEAN", "%MAX",  "%QUEUE* kB", "%ECN*", NULL,
+		"LINK",     "%GB/S", "%UTIL",      "%PEAK", "%OVER", "%JOBS",
+		"%AT ONCE", "%MAX",  "%QUEUE* kB", "%ECN*", NULL,
 	};
 	const struct experiment *x = r->experiment;
 	const struct experiment_link **links = xcalloc(x->n_links + 1, sizeof *links);

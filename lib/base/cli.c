@@ -72,9 +72,12 @@ print_help(const struct cli_verb *verb, const struct cli_opt *opts)
 	print_opts(opts, stdout);
 	if (verb->examples)
 		printf("\nExamples:\n%s", verb->examples);
-	/* Verbs of two words have the page of the first. */
-	printf("\nThe manual page: man antiphase-%.*s\n", (int)strcspn(verb->name, " "),
-	       verb->name);
+	/* Verbs of two words have the page of the first, those of sim one for all. */
+	if (strcmp(program_name, "antiphase") != 0)
+		printf("\nThe manual page: man %s\n", program_name);
+	else
+		printf("\nThe manual page: man antiphase-%.*s\n",
+		       (int)strcspn(verb->name, " "), verb->name);
 }
 
 /* ---- Programs and their verbs ------------------------------------------------ */

@@ -13,6 +13,11 @@
 #include "scheduler/core/segment_text.h"
 #include "topology/topo.h"
 
+/* Sums of such times are far from overflowing. */
+#define MAX_TIME_NS INT64_C(1000000000000000000)
+
+#define MAX_ITERATIONS 10000000
+
 const char *const scenario_pacing_names[N_SCENARIO_PACINGS] = {
 	"none", "once", "realign", "gate", NULL,
 };
@@ -86,13 +91,14 @@ read_word(struct scenario_reader *r, const char *value, const char *const *words
 static int
 set_sim_iterations(struct scenario_reader *r, const char *value)
 {
-	return read_count(r, value, 1, 1000000000, &r->scenario->sim.iterations);
+	return read_count(r, value, 1, MAX_ITERATIONS, &r->scenario->sim.iterations);
 }
 
 static int
 set_warmup(struct scenario_reader *r, const char *value)
 {
-	return read_count(r, value, 0, 1000000000, &r->scenario->sim.warmup_iterations);
+	return read_count(r, value, 0, MAX_ITERATIONS,
+			  &r->scenario->sim.warmup_iterations);
 }
 
 static int
@@ -332,7 +338,7 @@ set_shift(struct scenario_reader *r, const char *value)
 static int
 set_job_iterations(struct scenario_reader *r, const char *value)
 {
-	return read_count(r, value, 1, 1000000000, &r->draft.job.max_iterations);
+	return read_count(r, value, 1, MAX_ITERATIONS, &r->draft.job.max_iterations);
 }
 
 static int

@@ -320,7 +320,7 @@ bad_values_are_refused(void **state)
 	(void)state;
 	assert_refused("[sim]\niterations = many\n",
 		       "dir/s.ini:2: expected a whole number from "
-		       "1 to 1000000000, not 'many'");
+		       "1 to 10000000, not 'many'");
 	assert_refused("[sim]\nseed = -1\n",
 		       "dir/s.ini:2: expected a whole number from 0 to "
 		       "9223372036854775807, not '-1'");
@@ -328,6 +328,8 @@ bad_values_are_refused(void **state)
 		"[sim]\nduration = 35\n",
 		"dir/s.ini:2: expected a time such as '35 ms' (ns, us, ms, s, min, h), "
 		"not '35'");
+	assert_refused("[sim]\nduration = 1e6 h\n",
+		       "dir/s.ini:2: expected at most 1e9 s, not '1e6 h'");
 	assert_refused(
 		"[sim]\npacing = gat\n",
 		"dir/s.ini:2: expected one of none, once, realign, gate; not 'gat' "
