@@ -1,3 +1,16 @@
 # 'make bench-run': every tests/bench/bench_*, then our simulator against SimGrid.
-BENCH_TOOLS := $(B)/tests/bench/flows_one
+BENCH_TOOLS := $(B)/tests/bench/flows_one $(B)/tests/bench/make_scn
+.PHONY: bench-run bench-simulator
+
+bench-run: $(BENCHES) bench-simulator
+	$(Q)for bench in $(BENCHES); do echo; $$bench || exit 1; done
+
+bench-simulator: $(BENCH_TOOLS) $(B)/tests/bench/simgrid_flows $(B)/antiphase-sim
+	$(Q)B=$(B) sh tests/bench/simulator.sh
+
+$(B)/tests/bench/simgrid_flows: tests/bench/simgrid_flows.cpp
+	$(call say,CXX,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CXX) -O2 -Wall -Wextra $< -o $@ -lsimgrid
+
 -include $(BENCH_TOOLS:=.d)
