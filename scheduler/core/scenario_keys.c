@@ -62,9 +62,14 @@ read_u32(struct scenario_reader *r, const char *value, uint32_t min, uint32_t ma
 static int
 read_time(struct scenario_reader *r, const char *value, int64_t *ret_ns)
 {
-	if (units_parse_ns(value, ret_ns) < 0)
+	int64_t ns;
+
+	if (units_parse_ns(value, &ns) < 0)
 		return scenario_fail(r, "expected " UNITS_WANT_TIME ", not '%s'",
 				     value);
+	if (ns > MAX_TIME_NS)
+		return scenario_fail(r, "expected at most 1e9 s, not '%s'", value);
+	*ret_ns = ns;
 	return 0;
 }
 
