@@ -39,6 +39,6 @@ say "4. Why"
 run antiphase explain --fabric fabric.json --jobs demo.ini gpt2
 
 say "5. What it buys: fair sharing, CASSINI and antiphase, over ten seeds"
-run antiphase sim compare demo.ini --policies fair,cassini,antiphase --seeds 1..10
+run antiphase sim compare demo.ini --policies fair,cassini,antiphase:once,antiphase --seeds 1..10
 
 say "The worst link's circle before and after: $out/circle-before.svg, $out/circle-after.svg"
