@@ -11,7 +11,8 @@
  *
  *	sum_k (min(c(o_k), 1.2) - 0.25) - 0.15 sum_k ((o_k+1 - o_k - P) / (P / 4))^2
  *
- * with distances from 0.65 P to 1.6 P: the dynamic programme by which beats are
+ * with distances from 0.65 P to 1.6 P, all of them local maxima of c.  This is
+ * the dynamic programme by which beats are
  * tracked in music (Ellis, "Beat Tracking by Dynamic Programming", 2007), with
  * a quadratic penalty.  Unlike a search from onset to onset it does not lose
  * its way at one odd iteration.
@@ -48,8 +49,10 @@ struct work {
 	float *template; /* Owned.  [MAX_TEMPLATE * 2]. */
 	float *weight;   /* Owned.  [MAX_TEMPLATE * 2]: what a cell counts. */
 	float *fit;      /* Owned.  [n]: c(o). */
-	double *best;    /* Owned.  [n]: best sum of onsets that end at o. */
-	int32_t *before; /* Owned.  [n]: the onset before, or -1. */
+	size_t n_peaks;
+	size_t *peaks;   /* Owned.  [n]: where the fit is locally highest. */
+	double *best;    /* Owned.  [n]: best sum of onsets that end at a peak. */
+	int32_t *before; /* Owned.  [n]: the peak before in that sum, or -1. */
 	size_t n_onsets;
 	size_t *onsets; /* Owned.  [n]. */
 };
@@ -74,6 +77,7 @@ work_init(struct work *w, const float *x, size_t n, double period, double max_ce
 	for (size_t t = 0; t < 2 * MAX_TEMPLATE; t++)
 		w->weight[t] = 1;
 	w->fit = xcalloc(w->n, sizeof *w->fit);
+	w->peaks = xcalloc(w->n, sizeof *w->peaks);
 	w->best = xcalloc(w->n, sizeof *w->best);
 	w->before = xcalloc(w->n, sizeof *w->before);
 	w->onsets = xcalloc(w->n, sizeof *w->onsets);
@@ -87,6 +91,7 @@ work_fini(struct work *w)
 	free(w->template);
 	free(w->weight);
 	free(w->fit);
+	free(w->peaks);
 	free(w->best);
 	free(w->before);
 	free(w->onsets);
@@ -135,43 +140,65 @@ correlate(struct work *w)
 	return true;
 }
 
+/* Fills 'peaks' with the onsets at which the fit is not lower than beside them. */
+static void
+find_peaks(struct work *w)
+{
+	size_t n_fits = w->n - w->period + 1;
+
+	w->n_peaks = 0;
+	for (size_t o = 0; o < n_fits; o++)
+		if ((o == 0 || w->fit[o] >= w->fit[o - 1]) &&
+		    (o + 1 == n_fits || w->fit[o] >= w->fit[o + 1]))
+			w->peaks[w->n_peaks++] = o;
+}
+
+/* Fills 'onsets' with the chain of peaks that ends at peak 'last'. */
+static void
+follow_chain(struct work *w, size_t last)
+{
+	size_t n = 0;
+
+	for (int32_t i = (int32_t)last; i >= 0; i = w->before[i])
+		n++;
+	w->n_onsets = n;
+	for (int32_t i = (int32_t)last; i >= 0; i = w->before[i])
+		w->onsets[--n] = w->peaks[i];
+}
+
 /* Fills 'onsets' with the best sequence for 'fit'. */
 static void
 choose_onsets(struct work *w)
 {
-	double p = (double)w->period;
+	double p = (double)w->period, cost[4 * MAX_TEMPLATE];
 	size_t nearest = (size_t)ceil(MIN_DISTANCE * p);
 	size_t farthest = (size_t)floor(MAX_DISTANCE * p);
-	size_t n_fits = w->n - w->period + 1, last = 0, k = 0;
-	double cost[4 * MAX_TEMPLATE];
+	size_t first = 0, last = 0;
 
 	for (size_t d = nearest; d <= farthest; d++)
 		cost[d] =
 			DISTANCE_COST * pow(((double)d - p) / (DISTANCE_SCALE * p), 2);
-	for (size_t o = 0; o < n_fits; o++) {
+	find_peaks(w);
+	for (size_t i = 0; i < w->n_peaks; i++) {
+		size_t o = w->peaks[i];
 		double chain = 0;
-		int32_t before = -1;
 
-		for (size_t d = nearest; d <= farthest && d <= o; d++)
-			if (w->best[o - d] - cost[d] > chain) {
-				chain = w->best[o - d] - cost[d];
-				before = (int32_t)(o - d);
+		w->before[i] = -1;
+		while (w->peaks[first] + farthest < o)
+			first++;
+		for (size_t j = first; w->peaks[j] + nearest <= o; j++) {
+			double through = w->best[j] - cost[o - w->peaks[j]];
+
+			if (through > chain) {
+				chain = through;
+				w->before[i] = (int32_t)j;
 			}
-		w->best[o] = fmin(w->fit[o], FIT_CAP) - FIT_FLOOR + chain;
-		w->before[o] = before;
-		if (w->best[o] > w->best[last])
-			last = o;
+		}
+		w->best[i] = fmin(w->fit[o], FIT_CAP) - FIT_FLOOR + chain;
+		if (w->best[i] > w->best[last])
+			last = i;
 	}
-
-	for (int32_t o = (int32_t)last; o >= 0; o = w->before[o])
-		w->onsets[k++] = (size_t)o;
-	w->n_onsets = k;
-	for (size_t i = 0; i < k / 2; i++) {
-		size_t swap = w->onsets[i];
-
-		w->onsets[i] = w->onsets[k - 1 - i];
-		w->onsets[k - 1 - i] = swap;
-	}
+	follow_chain(w, last);
 }
 
 /* Makes the template the mean of the aligned iterations. */

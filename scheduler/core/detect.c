@@ -24,8 +24,8 @@
 #define MIN_CONFIDENCE    0.1 /* Autocorrelation at the period. */
 #define MIN_DIP           0.1 /* How far it dips on both sides. */
 #define MIN_EXPLAINED     0.1 /* Share of variance. */
-#define MIN_EXPLAINED_FEW 1.5 /* The same, over the number of iterations. */
-#define MIN_TOGETHER      0.5 /* Of confidence and share explained. */
+#define MIN_EXPLAINED_FEW 2   /* The same, over the number of iterations. */
+#define MIN_TOGETHER      0.5 /* Confidence + share explained - jitter / period. */
 #define MAX_JITTER        0.2 /* Standard deviation over the period. */
 #define MAX_DISAGREEMENT  0.1 /* Between the estimate and the iterations. */
 #define MIN_CONTRAST      0.1 /* Standard deviation over the mean of an iteration. */
@@ -183,7 +183,8 @@ align(struct search *s, struct detection *found)
 			s->period.buckets, seconds(s), DETECT_MIN_ITERATIONS);
 	measure(s, found);
 	least = fmax(MIN_EXPLAINED, MIN_EXPLAINED_FEW / (double)p->n_iterations);
-	least = fmax(least, MIN_TOGETHER - s->period.confidence);
+	least = fmax(least, MIN_TOGETHER + (double)p->jitter_us / (double)p->period_us -
+				    s->period.confidence);
 	if (s->alignment.explained < least)
 		return refuse(
 			s,
