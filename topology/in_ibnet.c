@@ -18,6 +18,7 @@
  */
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,9 +55,15 @@ lane_gbps(const char *speed)
 		const char *name;
 		double gbps;
 	} speeds[] = {
-		{ "SDR", 2 },    { "DDR", 4 },    { "QDR", 8 },
-		{ "FDR10", 10 }, { "FDR", 13.6 }, { "EDR", 25 },
-		{ "HDR", 50 },   { "NDR", 100 },  { "XDR", 200 },
+		{ "SDR", 2 },
+		{ "DDR", 4 },
+		{ "QDR", 8 },
+		{ "FDR10", 10 },
+		{ "FDR", 14.0625 * 64 / 66 },
+		{ "EDR", 25 },
+		{ "HDR", 50 },
+		{ "NDR", 100 },
+		{ "XDR", 200 },
 	};
 
 	for (size_t i = 0; i < sizeof speeds / sizeof *speeds; i++) {
@@ -82,7 +89,7 @@ find_bps(const char *comment)
 		    sscanf(comment, "%2ux%5[A-Z0-9]%n", &width, speed, &end) == 2 &&
 		    (size_t)end == n && width >= 1 && width <= 12 &&
 		    lane_gbps(speed) > 0)
-			bps = width * lane_gbps(speed) * 1e9;
+			bps = round(width * lane_gbps(speed) * 1e9);
 		comment += n;
 		comment += strspn(comment, " \t\r");
 	}
