@@ -199,6 +199,64 @@ tree_has_an_edge_both_ways_to_every_host_but_one(void **state)
 	topo_unref(topo);
 }
 
+/* Edges from host 'at', over 'flows', to the furthest host; 'seen' has been visited. */
+static size_t
+depth_below(const struct collective_flows *flows, uint32_t at, bool *seen)
+{
+	size_t deepest = 0;
+
+	seen[at] = true;
+	for (size_t i = 0; i < flows->n; i++) {
+		size_t depth;
+
+		if (flows->flows[i].source != at || seen[flows->flows[i].destination])
+			continue;
+		depth = 1 + depth_below(flows, flows->flows[i].destination, seen);
+		deepest = depth > deepest ? depth : deepest;
+	}
+	return deepest;
+}
+
+static void
+tree_is_as_flat_as_can_be_and_leaves_racks_rarely(void **state)
+{
+	struct topo *topo = make_fabric();
+	uint32_t hosts[24];
+	size_t n_crossing = 0;
+	struct collective_flows flows;
+
+	(void)state;
+	for (uint32_t i = 0; i < 24; i++)
+		hosts[i] = i;
+	for (size_t w = 2; w <= 24; w++) {
+		size_t depth = SIZE_MAX, floor_log2 = 0;
+
+		while ((size_t)2 << floor_log2 <= w)
+			floor_log2++;
+		assert_int_equal(
+			collective_make(topo, COLLECTIVE_TREE, hosts, w, 1, &flows), 0);
+		for (uint32_t root = 0; root < w; root++) {
+			bool seen[24] = { false };
+			size_t below = depth_below(&flows, root, seen);
+
+			for (size_t i = 0; i < w; i++)
+				assert_true(seen[i]);
+			depth = below < depth ? below : depth;
+		}
+		assert_true(depth <= floor_log2);
+		collective_flows_fini(&flows);
+	}
+	/* 6 racks need 5 edges between them; a tree in order of numbers alone, as a
+	 * heap is laid out, would have 20. */
+	collective_make(topo, COLLECTIVE_TREE, hosts, 24, 1, &flows);
+	for (size_t i = 0; i < flows.n; i++)
+		n_crossing += topo_leaf_of(topo, flows.flows[i].source) !=
+			      topo_leaf_of(topo, flows.flows[i].destination);
+	assert_in_range(n_crossing / 2, 5, 12);
+	collective_flows_fini(&flows);
+	topo_unref(topo);
+}
+
 static void
 all_to_all_sends_every_pair_its_share(void **state)
 {
@@ -473,6 +531,7 @@ main(void)
 		cmocka_unit_test(
 			ring_is_one_cycle_and_crosses_each_rack_once_out_and_once_in),
 		cmocka_unit_test(tree_has_an_edge_both_ways_to_every_host_but_one),
+		cmocka_unit_test(tree_is_as_flat_as_can_be_and_leaves_racks_rarely),
 		cmocka_unit_test(all_to_all_sends_every_pair_its_share),
 		cmocka_unit_test(hierarchical_sends_rings_leaders_and_chains),
 		cmocka_unit_test(one_host_sends_nothing_and_nonsense_is_refused),

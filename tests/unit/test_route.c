@@ -145,14 +145,14 @@ make_random(uint64_t seed)
 	char name[16], port[2][16];
 
 	rng_init(&rng, seed);
-	n_nodes = 4 + (uint32_t)rng_below(&rng, 20);
-	n_cables = n_nodes + (uint32_t)rng_below(&rng, 3 * n_nodes);
+	n_nodes = 4 + (uint32_t)rng_below(&rng, 24);
+	n_cables = n_nodes + (uint32_t)rng_below(&rng, 2 * n_nodes);
 	for (uint32_t i = 0; i < n_nodes; i++) {
 		snprintf(name, sizeof name, "n%u", i);
 		if (rng_below(&rng, 5) < 2)
 			topo_builder_host(b, name, 1, &id);
 		else
-			topo_builder_switch(b, name, 1 + (uint32_t)rng_below(&rng, 4),
+			topo_builder_switch(b, name, 1 + (uint32_t)rng_below(&rng, 5),
 					    &id);
 	}
 	for (uint32_t i = 0; i < n_cables; i++) {
@@ -172,7 +172,7 @@ static void
 paths_are_the_shortest_up_down_ones_on_random_fabrics(void **state)
 {
 	(void)state;
-	for (uint64_t seed = 0; seed < 400; seed++) {
+	for (uint64_t seed = 0; seed < 3000; seed++) {
 		struct topo *topo = make_random(seed);
 
 		assert_agrees_with_naive(topo, seed);

@@ -163,6 +163,28 @@ unreachable_hosts_are_found_wherever_cables_are_cut(void **state)
 }
 
 static void
+a_host_that_only_sends_is_the_one_at_fault(void **state)
+{
+	struct topo *whole = make("leaf-spine --leaves 2 --hosts-per-leaf 3");
+	bool dropped[64] = { false };
+	struct topo_faults faults;
+	struct topo *topo;
+
+	(void)state;
+	dropped[topo_find_link(whole, "h4:p0>leaf1:p1")] = true;
+	topo = without(whole, dropped, true);
+	faults = check(topo);
+	assert_int_equal(faults.list.n, 2);
+	assert_string_equal(faults.list.items[0].text,
+			    "h4 has no up-down path from h0");
+	assert_string_equal(faults.list.items[1].text,
+			    "h4:p0>leaf1:p1 has no link back");
+	topo_faults_fini(&faults);
+	topo_unref(topo);
+	topo_unref(whole);
+}
+
+static void
 a_missing_parallel_cable_is_named_with_its_switches(void **state)
 {
 	struct topo *whole = make("leaf-spine --leaves 4 --hosts-per-leaf 2 --spines 3 "
@@ -241,6 +263,7 @@ main(void)
 		cmocka_unit_test(generated_fabrics_have_no_faults),
 		cmocka_unit_test(tiers_have_the_oversubscription_that_was_asked_for),
 		cmocka_unit_test(unreachable_hosts_are_found_wherever_cables_are_cut),
+		cmocka_unit_test(a_host_that_only_sends_is_the_one_at_fault),
 		cmocka_unit_test(a_missing_parallel_cable_is_named_with_its_switches),
 		cmocka_unit_test(leaves_of_another_kind_are_no_parallel_fault),
 		cmocka_unit_test(hosts_without_any_switch_cannot_reach_each_other),
