@@ -1,7 +1,7 @@
 /* test_comparison.c - intervals by hand, pairs, and policies that are the same. */
 #include "sim/comparison.h"
 #include "sim/report.h"
-#include "tests/unit/sim_lab.h"
+#include "tests/unit/experiment_fixture.h"
 
 /* An experiment of one job whose iterations all take 'ms'. */
 static struct experiment

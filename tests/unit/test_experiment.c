@@ -3,7 +3,7 @@
  * packet-level tables, and themselves.
  */
 #include "sim/report.h"
-#include "tests/unit/sim_lab.h"
+#include "tests/unit/experiment_fixture.h"
 
 /* ---- Closed forms ---------------------------------------------------------------------- */
 

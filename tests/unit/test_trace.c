@@ -3,7 +3,7 @@
 
 #include "lib/base/json.h"
 #include "sim/trace.h"
-#include "tests/unit/sim_lab.h"
+#include "tests/unit/experiment_fixture.h"
 
 #define MAX_TRACKS 256
 
