@@ -25,11 +25,11 @@ link_from(const struct advice_link *link, const struct topo *topo)
 {
 	return (struct advice_doc_link){
 		.name = link_name(topo, link->link),
-		.capacity_bps = topo_link(topo, link->link)->capacity_bps,
+		.capacity_gbps = topo_link(topo, link->link)->capacity_bps / 1e9,
 		.score_before = link->score_before,
 		.score_after = link->score_after,
-		.excess_before_bps = link->excess_before_bps,
-		.excess_after_bps = link->excess_after_bps,
+		.excess_before_gbps = link->excess_before_bps / 1e9,
+		.excess_after_gbps = link->excess_after_bps / 1e9,
 		.n_jobs = link->n_jobs,
 	};
 }

@@ -26,9 +26,9 @@ struct workload;
 /* One link in the evidence of one job, or of the whole. */
 struct advice_doc_link {
 	char *name; /* Owned.  As on the cable. */
-	double capacity_bps;
+	double capacity_gbps;
 	double score_before, score_after;
-	double excess_before_bps, excess_after_bps;
+	double excess_before_gbps, excess_after_gbps;
 	char **jobs;   /* Owned.  Only of the whole's links. */
 	size_t n_jobs; /* Jobs on it. */
 };

@@ -29,13 +29,12 @@ put_link(struct jsonw *w, const struct advice_doc_link *link)
 {
 	jsonw_flat_object(w, NULL);
 	jsonw_str(w, "link", link->name);
-	jsonw_num(w, "capacity_gbps", link->capacity_bps / 1e9);
+	jsonw_num(w, "capacity_gbps", link->capacity_gbps);
 	jsonw_rounded(w, "score_before", link->score_before, SCORE_DECIMALS);
 	jsonw_rounded(w, "score_after", link->score_after, SCORE_DECIMALS);
-	jsonw_rounded(w, "excess_before_gbps", link->excess_before_bps / 1e9,
+	jsonw_rounded(w, "excess_before_gbps", link->excess_before_gbps,
 		      SCORE_DECIMALS);
-	jsonw_rounded(w, "excess_after_gbps", link->excess_after_bps / 1e9,
-		      SCORE_DECIMALS);
+	jsonw_rounded(w, "excess_after_gbps", link->excess_after_gbps, SCORE_DECIMALS);
 	if (link->jobs) {
 		jsonw_flat_array(w, "jobs");
 		for (size_t i = 0; i < link->n_jobs; i++)
@@ -255,22 +254,20 @@ static int
 read_link(const struct reader *r, const struct json *object, bool has_jobs,
 	  struct advice_doc_link *link)
 {
-	double capacity_gbps = 0, before_gbps = 0, after_gbps = 0;
 	int64_t n_jobs = 0;
 
 	if (json_as_object(r->doc, object, r->err) < 0 ||
 	    json_check_keys(r->doc, object, link_keys, r->err) < 0 ||
 	    get_name(r, object, "link", &link->name) < 0 ||
 	    get_num(r, object, "capacity_gbps", 1e-9, PROFILE_MAX_BPS / 1e9,
-		    &capacity_gbps) < 0 ||
+		    &link->capacity_gbps) < 0 ||
 	    get_num(r, object, "score_before", -1e9, 1, &link->score_before) < 0 ||
 	    get_num(r, object, "score_after", -1e9, 1, &link->score_after) < 0 ||
-	    get_num(r, object, "excess_before_gbps", 0, 1e15, &before_gbps) < 0 ||
-	    get_num(r, object, "excess_after_gbps", 0, 1e15, &after_gbps) < 0)
+	    get_num(r, object, "excess_before_gbps", 0, 1e15,
+		    &link->excess_before_gbps) < 0 ||
+	    get_num(r, object, "excess_after_gbps", 0, 1e15, &link->excess_after_gbps) <
+		    0)
 		return -EINVAL;
-	link->capacity_bps = capacity_gbps * 1e9;
-	link->excess_before_bps = before_gbps * 1e9;
-	link->excess_after_bps = after_gbps * 1e9;
 	if (has_jobs)
 		return get_names(r, object, "jobs", &link->jobs, &link->n_jobs);
 	if (get_int(r, object, "n_jobs", 1, MAX_JOBS, &n_jobs) < 0)

@@ -102,8 +102,8 @@ put_saw_job(const struct advice_doc_job *job, struct strbuf *out)
 				      : "It shares",
 			      job->n_links, plural(job->n_links),
 			      job->n_links == 1 ? "it" : "them", worst->name,
-			      worst->capacity_bps / 1e9, worst->n_jobs,
-			      worst->score_before, worst->excess_before_bps / 1e9);
+			      worst->capacity_gbps, worst->n_jobs, worst->score_before,
+			      worst->excess_before_gbps);
 	}
 	if (job->slowdown_before > 0)
 		strbuf_printf(&text,
@@ -282,13 +282,13 @@ explain_link(const struct advice_doc *doc, const struct advice_doc_link *link,
 	strbuf_printf(&saw,
 		      "%zu jobs share its %.0f Gb/s. With phases left to chance they "
 		      "ask for %.2f Gb/s too much on average (score %.3f).",
-		      link->n_jobs, link->capacity_bps / 1e9,
-		      link->excess_before_bps / 1e9, link->score_before);
+		      link->n_jobs, link->capacity_gbps, link->excess_before_gbps,
+		      link->score_before);
 	put_part(out, "What we saw", &saw);
 	put_link_jobs(doc, link, &advised, &is_gated);
-	if (link->excess_after_bps <= 0.01 * link->capacity_bps)
+	if (link->excess_after_gbps <= 0.01 * link->capacity_gbps)
 		strbuf_puts(&conclude, "The bursts fit side by side.");
-	else if (link->excess_after_bps < 0.9 * link->excess_before_bps)
+	else if (link->excess_after_gbps < 0.9 * link->excess_before_gbps)
 		strbuf_puts(&conclude,
 			    "Shifts take off a part; the bursts do not all fit "
 			    "side by side.");
@@ -313,7 +313,7 @@ explain_link(const struct advice_doc *doc, const struct advice_doc_link *link,
 	strbuf_printf(&gain,
 		      "%.2f Gb/s too much instead of %.2f (score %.3f); iterations of "
 		      "its jobs ",
-		      link->excess_after_bps / 1e9, link->excess_before_bps / 1e9,
+		      link->excess_after_gbps, link->excess_before_gbps,
 		      link->score_after);
 	put_percent_range(&gain, low, high);
 	strbuf_puts(&gain, " shorter.");

@@ -1,0 +1,49 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/err.h"
+#include "lib/base/strbuf.h"
+#include "scheduler/core/advice_doc.h"
+#include "tests/fuzz/fuzz.h"
+
+/* What the reader lets pass is explained, and reads back as it is written. */
+static void
+use(const struct advice_doc *doc)
+{
+	struct strbuf prose = STRBUF_EMPTY;
+	struct advice_doc again;
+	struct err err;
+	size_t length, length_again;
+	char *text = advice_doc_text(doc, &length), *text_again;
+
+	explain_all(doc, &prose);
+	for (size_t j = 0; j < doc->n_jobs && j < 16; j++)
+		explain_job(doc, &doc->jobs[j], &prose);
+	for (size_t i = 0; i < doc->n_links && i < 16; i++)
+		explain_link(doc, &doc->links[i], &prose);
+	strbuf_free(&prose);
+	BUG_ON(advice_doc_parse("again", text, length, &again, &err) < 0);
+	text_again = advice_doc_text(&again, &length_again);
+	BUG_ON(length != length_again || memcmp(text, text_again, length) != 0);
+	advice_doc_fini(&again);
+	free(text);
+	free(text_again);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char *text = xcalloc(size + 1, 1);
+	struct advice_doc doc;
+	struct err err;
+
+	if (size)
+		memcpy(text, data, size);
+	if (advice_doc_parse("fuzz", text, size, &doc, &err) == 0) {
+		use(&doc);
+		advice_doc_fini(&doc);
+	}
+	free(text);
+	return 0;
+}
