@@ -46,6 +46,33 @@ add_gain(struct table *t, const struct advice_doc_job *job)
 }
 
 static void
+add_job(struct table *t, const struct advice_doc_job *job)
+{
+	struct strbuf hosts = STRBUF_EMPTY;
+
+	table_cell(t, "%s", job->name);
+	if (job->n_hosts == 0) {
+		table_cell(t, "(waits)");
+		for (int i = 0; i < 5; i++)
+			table_cell(t, "-");
+		table_cell(t, "%s", reason_name(job->reason));
+		return;
+	}
+	hostlist_fold((const char *const *)job->hosts, job->n_hosts, &hosts);
+	table_cell(t, "%s%s", hosts.text, job->placed_by_us ? " *" : "");
+	table_cell(t, "%.3f", (double)job->shift_us / 1e3);
+	if (job->slack_us > 0)
+		table_cell(t, "%.3f", (double)job->slack_us / 1e3);
+	else
+		table_cell(t, "-");
+	table_cell(t, "%s", advice_pacing_names[job->pacing]);
+	table_cell(t, "%.3f>%.3f", job->score_before, job->score_after);
+	add_gain(t, job);
+	table_cell(t, "%s", reason_name(job->reason));
+	strbuf_free(&hosts);
+}
+
+static void
 print_jobs(const struct advice_doc *doc, FILE *out)
 {
 	struct table t;
@@ -53,27 +80,8 @@ print_jobs(const struct advice_doc *doc, FILE *out)
 	table_init(&t, (const char *const[]){ "JOB", "HOSTS", "%SHIFT ms", "%SLACK ms",
 					      "PACING", "%SCORE", "%GAIN", "REASON",
 					      NULL });
-	for (size_t j = 0; j < doc->n_jobs; j++) {
-		const struct advice_doc_job *job = &doc->jobs[j];
-		struct strbuf hosts = STRBUF_EMPTY;
-
-		if (job->n_hosts)
-			hostlist_fold((const char *const *)job->hosts, job->n_hosts,
-				      &hosts);
-		table_cell(&t, "%s", job->name);
-		table_cell(&t, "%s%s", job->n_hosts ? hosts.text : "(waits)",
-			   job->placed_by_us ? " *" : "");
-		table_cell(&t, "%.3f", (double)job->shift_us / 1e3);
-		if (job->slack_us > 0)
-			table_cell(&t, "%.3f", (double)job->slack_us / 1e3);
-		else
-			table_cell(&t, "-");
-		table_cell(&t, "%s", advice_pacing_names[job->pacing]);
-		table_cell(&t, "%.3f>%.3f", job->score_before, job->score_after);
-		add_gain(&t, job);
-		table_cell(&t, "%s", reason_name(job->reason));
-		strbuf_free(&hosts);
-	}
+	for (size_t j = 0; j < doc->n_jobs; j++)
+		add_job(&t, &doc->jobs[j]);
 	table_print(&t, out);
 	table_fini(&t);
 }

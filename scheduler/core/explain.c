@@ -16,6 +16,9 @@
 /* A gain below this is none to speak of. */
 #define NO_GAIN 0.005
 
+/* A blank at which no line is broken. */
+#define HARD_BLANK '\x1f'
+
 /* ---- Words ---------------------------------------------------------------------------- */
 
 /* Appends 'text' as a paragraph under a heading, broken between words. */
@@ -35,7 +38,8 @@ put_part(struct strbuf *out, const char *heading, const struct strbuf *text)
 			strbuf_putc(out, ' ');
 			column++;
 		}
-		strbuf_add(out, word, length);
+		for (size_t i = 0; i < length; i++)
+			strbuf_putc(out, word[i] == HARD_BLANK ? ' ' : word[i]);
 		column += length;
 		word += length;
 		word += strspn(word, " ");
@@ -66,9 +70,9 @@ static void
 put_percent_range(struct strbuf *out, double low, double high)
 {
 	if (fabs(high - low) < 0.005)
-		strbuf_printf(out, "about %.0f %%", 50 * (low + high));
+		strbuf_printf(out, "about %.0f\x1f%%", 50 * (low + high));
 	else
-		strbuf_printf(out, "%.0f %% to %.0f %%", 100 * low, 100 * high);
+		strbuf_printf(out, "%.0f\x1f%% to %.0f\x1f%%", 100 * low, 100 * high);
 }
 
 /* ---- One job ---------------------------------------------------------------------------- */
@@ -105,7 +109,7 @@ put_saw_job(const struct advice_doc_job *job, struct strbuf *out)
 			      worst->capacity_gbps, worst->n_jobs, worst->score_before,
 			      worst->excess_before_gbps);
 	}
-	if (job->slowdown_before > 0)
+	if (job->slowdown_before > 1 + NO_GAIN)
 		strbuf_printf(&text,
 			      "Left alone, its iterations should take %.2f times as "
 			      "long as without the other jobs.",
@@ -275,7 +279,7 @@ explain_link(const struct advice_doc *doc, const struct advice_doc_link *link,
 	struct strbuf saw = STRBUF_EMPTY, conclude = STRBUF_EMPTY;
 	struct strbuf advised = STRBUF_EMPTY, gain = STRBUF_EMPTY,
 		      doubts = STRBUF_EMPTY;
-	double low = 0, high = 0;
+	double low = HUGE_VAL, high = -HUGE_VAL;
 	bool is_gated;
 
 	strbuf_printf(out, "Link %s\n\n", link->name);
@@ -310,13 +314,15 @@ explain_link(const struct advice_doc *doc, const struct advice_doc_link *link,
 			high = fmax(high, saved);
 		}
 	}
-	strbuf_printf(&gain,
-		      "%.2f Gb/s too much instead of %.2f (score %.3f); iterations of "
-		      "its jobs ",
+	strbuf_printf(&gain, "%.2f Gb/s too much instead of %.2f (score %.3f)",
 		      link->excess_after_gbps, link->excess_before_gbps,
 		      link->score_after);
-	put_percent_range(&gain, low, high);
-	strbuf_puts(&gain, " shorter.");
+	if (low <= high) {
+		strbuf_puts(&gain, "; iterations of its jobs ");
+		put_percent_range(&gain, low, high);
+		strbuf_puts(&gain, " shorter");
+	}
+	strbuf_puts(&gain, ".");
 	put_part(out, "What it should give", &gain);
 	strbuf_puts(&doubts,
 		    "Another job here, or another iteration time of one of these: "
