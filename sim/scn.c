@@ -73,6 +73,24 @@ expect_word(struct reader *r, const char *word, const char *shape)
 	return 0;
 }
 
+/* For a number that began at 'start'. */
+static int
+out_of_range(struct reader *r, const char *what, int64_t min, int64_t max,
+	     const char *start)
+{
+	unsigned at_column = (unsigned)(start - r->line_start) + 1;
+
+	if (min == max)
+		return err_set(r->err, r->file, r->line, at_column, "%s must be %lld",
+			       what, (long long)min);
+	if (min > max)
+		return err_set(r->err, r->file, r->line, at_column,
+			       "%s: the file has none", what);
+	return err_set(r->err, r->file, r->line, at_column,
+		       "%s is out of range, expected %lld to %lld", what,
+		       (long long)min, (long long)max);
+}
+
 /* Takes one space and a number within 'min' to 'max', called 'what'. */
 static int
 expect_number(struct reader *r, const char *what, int64_t min, int64_t max,
@@ -88,18 +106,13 @@ expect_number(struct reader *r, const char *what, int64_t min, int64_t max,
 	while (r->at < r->end && *r->at >= '0' && *r->at <= '9') {
 		value = value * 10 + (*r->at++ - '0');
 		if (value > max)
-			return err_set(r->err, r->file, r->line,
-				       (unsigned)(start - r->line_start) + 1,
-				       "%s is more than %lld", what, (long long)max);
+			return out_of_range(r, what, min, max, start);
 	}
 	if (r->at == start)
 		return err_set(r->err, r->file, r->line, column(r),
 			       "expected %s, a whole number", what);
 	if (value < min)
-		return err_set(r->err, r->file, r->line,
-			       (unsigned)(start - r->line_start) + 1,
-			       "%s is %lld, but must be at least %lld", what,
-			       (long long)value, (long long)min);
+		return out_of_range(r, what, min, max, start);
 	*ret_value = value;
 	return 0;
 }
@@ -118,8 +131,8 @@ expect_count(struct reader *r, const char *what, size_t min_line, uint32_t *ret_
 		return error;
 	if ((uint64_t)value > can_follow)
 		return err_set(r->err, r->file, r->line, at_column,
-			       "%s is %lld, but the file is too short for so many",
-			       what, (long long)value);
+			       "%s is %lld, but the file is too short for that", what,
+			       (long long)value);
 	*ret_n = (uint32_t)value;
 	return 0;
 }

@@ -11,12 +11,15 @@
  *	is full and on which no flow g has rate_g / weight_g > rate_f / weight_f.
  *
  * The engine is pure: no I/O, no clock, no global state; the same jobs and
- * seed give the same bytes.  Events at equal times are one batch.  Input times
- * are integer nanoseconds.  Latency is zero.  Names, tables, percentiles
- * and policies are the business of others (sim/, scheduler/core).
+ * seed give the same bytes.  Events within a nanosecond are one batch, and the
+ * jobs in it are handled in the order of their numbers.  Input times are integer
+ * nanoseconds.  Latency is zero.  Names, tables, percentiles and policies are
+ * the business of others (sim/, scheduler/core).
  *
  * Cost: O(flows whose rate may change) per event, see fluid.h; an uncontended
- * job costs two events an iteration, whatever its number of flows.
+ * job costs an event an iteration, whatever its number of flows.  Adding a job
+ * costs O(all flows) once at the next engine_run(), so add many at a time; also
+ * those that arrive later.
  */
 #ifndef SIM_ENGINE_ENGINE_H
 #define SIM_ENGINE_ENGINE_H
@@ -47,7 +50,7 @@ struct engine_segment {
 /* How a job keeps to its time-shift after the first iteration. */
 enum engine_pacing {
 	ENGINE_PACE_FREE,    /* Not at all: the shift is one delay at the start. */
-	ENGINE_PACE_REALIGN, /* CASSINI's agent: late by more than the deadband,
+	ENGINE_PACE_REALIGN, /* CASSINI's agent: off by more than the deadband,
 			      * wait for the next point of the grid. */
 	ENGINE_PACE_GATE,    /* Work-conserving slots: wait only while another
 			      * gated job uses a link of ours; by slot order. */
@@ -69,13 +72,20 @@ struct engine_job {
 /* Told as they happen, in time order; any may be NULL. */
 struct engine_observer {
 	void *ctx;
-	/* Iteration 'iteration' (from 0) of 'job' ran from 'start_ns' to 'end_ns'. */
+	/*
+	 * Iteration 'iteration' (from 0) of 'job' ran from 'start_ns' to 'end_ns'.
+	 * What REALIGN has it wait lies before 'start_ns', so between iterations;
+	 * what GATE has it wait lies within.
+	 */
 	void (*on_iteration)(void *ctx, uint32_t job, uint64_t iteration,
 			     double start_ns, double end_ns);
 	/* The flows of one segment ran from 'start_ns' to 'end_ns'. */
 	void (*on_flows)(void *ctx, uint32_t job, uint32_t segment, double start_ns,
 			 double end_ns);
-	/* MLTCP and the like: the weight of a job's flows for its next segment. */
+	/*
+	 * MLTCP and the like: a factor, above 0, for the weights of a job's flows
+	 * in its next segment.
+	 */
 	double (*flow_weight)(void *ctx, uint32_t job, uint64_t iteration,
 			      uint32_t segment);
 };
@@ -116,8 +126,9 @@ void engine_free(struct engine *engine);
 
 /*
  * Adds a job before or during a run; it may not arrive in the past.  Copies
- * what it needs.  Returns 0 and the job's number (counted from 0), or -EINVAL
- * for a negative time, a link out of range, or a quantity not finite.
+ * what it needs.  Observers may call it, too.  Returns 0 and the job's number
+ * (counted from 0), or -EINVAL for a negative time, a link out of range, a
+ * quantity not finite, or iterations without end that take no time.
  */
 int engine_add_job(struct engine *engine, const struct engine_job *job,
 		   uint32_t *ret_job);

@@ -404,6 +404,41 @@ an_observer_can_stop_the_run_even_where_time_stands_still(void **state)
 }
 
 static void
+add_another(void *ctx, uint32_t job, uint64_t iteration, double start_ns, double end_ns)
+{
+	struct lab *lab = ctx;
+	struct lab_job j;
+
+	lab_on_iteration(ctx, job, iteration, start_ns, end_ns);
+	if (lab->iterations.n > 30)
+		return;
+	lab_job_init(&j, 5 * MS, PATH, 1, 125e6);
+	j.job.arrival_ns = (int64_t)end_ns + 1;
+	j.job.max_iterations = 1;
+	lab_add(lab, &j);
+}
+
+static void
+an_observer_can_add_jobs(void **state)
+{
+	struct lab lab;
+	struct engine_config config = lab_config(&lab, ONE_LINK, 1);
+	struct lab_job j;
+
+	(void)state;
+	config.observer.on_iteration = add_another;
+	lab_open(&lab, &config);
+	lab_job_init(&j, 5 * MS, PATH, 1, 125e6);
+	j.job.max_iterations = 1;
+	lab_add(&lab, &j);
+	engine_run(lab.engine, ENGINE_NEVER);
+	assert_int_equal(lab.iterations.n, 31);
+	for (uint32_t i = 0; i < 31; i++)
+		assert_near(lab_iteration_ns(&lab, i, 0), 25e6, 2);
+	lab_close(&lab);
+}
+
+static void
 unsound_jobs_are_refused(void **state)
 {
 	const uint32_t beyond[] = { 1 };
@@ -464,6 +499,7 @@ main(void)
 		cmocka_unit_test(measuring_does_not_change_what_happens),
 		cmocka_unit_test(
 			an_observer_can_stop_the_run_even_where_time_stands_still),
+		cmocka_unit_test(an_observer_can_add_jobs),
 		cmocka_unit_test(unsound_jobs_are_refused),
 	};
 
