@@ -21,7 +21,6 @@ static void
 put_job_row(const struct run_report *r, size_t j, bool any_done, struct table *t)
 {
 	const struct experiment_job *job = &r->experiment->jobs[j];
-	const struct sim_plan_job *planned = &r->plan->jobs[j];
 	size_t n_before = t->cells.n;
 
 	table_cell(t, "%s", r->scenario->workload.jobs[j].name);
@@ -33,9 +32,6 @@ put_job_row(const struct run_report *r, size_t j, bool any_done, struct table *t
 		table_cell(t, "%.2f", job->p99_ns / 1e6);
 		table_cell(t, "%.2f", job->alone_ns / 1e6);
 		table_cell(t, "%.3f", job->slowdown);
-		table_cell(t, "%.1f", (double)planned->shift_ns / 1e6);
-		table_cell(t, "%s", run_report_pacing(planned));
-		table_cell(t, "%.1f", job->corrections_per_min);
 		table_cell(t, "%.0f", job->ecn_per_iteration);
 	}
 	if (job->n && any_done && job->completion_ns >= 0)
@@ -48,9 +44,8 @@ static void
 put_jobs(const struct run_report *r, FILE *out)
 {
 	const char *headings[] = {
-		"JOB",       "%N",     "%MEAN ms",  "%P50",      "%P90",
-		"%P99",      "%ALONE", "%SLOWDOWN", "%SHIFT ms", "PACING",
-		"%CORR/MIN", "%ECN*",  NULL,        NULL,
+		"JOB",    "%N",        "%MEAN ms", "%P50", "%P90", "%P99",
+		"%ALONE", "%SLOWDOWN", "%ECN*",    NULL,   NULL,
 	};
 	bool any_done = false;
 	struct table t;
@@ -59,7 +54,7 @@ put_jobs(const struct run_report *r, FILE *out)
 		any_done |= r->experiment->jobs[j].is_placed &&
 			    r->experiment->jobs[j].completion_ns >= 0;
 	if (any_done)
-		headings[12] = "%DONE s";
+		headings[9] = "%DONE s";
 	table_init(&t, headings);
 	for (size_t j = 0; j < r->experiment->n_jobs; j++)
 		put_job_row(r, j, any_done, &t);
@@ -67,31 +62,49 @@ put_jobs(const struct run_report *r, FILE *out)
 	table_fini(&t);
 }
 
-/* Where a policy put the jobs that waited. */
-static void
-put_places(const struct run_report *r, FILE *out)
+static bool
+is_planned(const struct run_report *r, size_t j)
 {
-	static const char *const headings[] = { "PLACED", "HOSTS", NULL };
+	const struct sim_plan_job *planned = &r->plan->jobs[j];
+
+	return !r->scenario->workload.jobs[j].hosts || planned->shift_ns ||
+	       planned->is_aligned || planned->pacing != ENGINE_PACE_FREE;
+}
+
+/* Jobs that somebody placed or paces: where, and how. */
+static void
+put_plans(const struct run_report *r, FILE *out)
+{
+	static const char *const headings[] = {
+		"PLAN", "%SHIFT ms", "PACING", "%CORR/MIN", "HOSTS", NULL,
+	};
 	struct strbuf hosts = STRBUF_EMPTY;
-	bool has_waited = false;
+	bool any = false;
 	struct table t;
 
 	table_init(&t, headings);
 	for (size_t j = 0; j < r->experiment->n_jobs; j++) {
-		const struct work_job *job = &r->scenario->workload.jobs[j];
+		const struct experiment_job *job = &r->experiment->jobs[j];
 
-		if (job->hosts)
+		if (!is_planned(r, j))
 			continue;
-		has_waited = true;
-		table_cell(&t, "%s", job->name);
-		if (!r->experiment->jobs[j].is_placed) {
-			table_cell(&t, "nowhere: there is no room");
+		any = true;
+		table_cell(&t, "%s", r->scenario->workload.jobs[j].name);
+		if (!job->is_placed) {
+			table_cell(&t, "-");
+			table_cell(&t, "-");
+			table_cell(&t, "-");
+			table_cell(&t, "no place for it");
 			continue;
 		}
 		run_report_hosts(r, j, &hosts);
-		table_cell(&t, "%s", hosts.text);
+		table_cell(&t, "%.3f", (double)r->plan->jobs[j].shift_ns / 1e6);
+		table_cell(&t, "%s", run_report_pacing(&r->plan->jobs[j]));
+		table_cell(&t, "%.1f", job->corrections_per_min);
+		table_cell(&t, "%s%s", hosts.text,
+			   r->scenario->workload.jobs[j].hosts ? "" : " (waited)");
 	}
-	if (has_waited) {
+	if (any) {
 		fputc('\n', out);
 		table_print(&t, out);
 	}
@@ -174,14 +187,14 @@ run_report_table(const struct run_report *r, FILE *out)
 	struct experiment_summary s;
 
 	put_jobs(r, out);
-	put_places(r, out);
+	put_plans(r, out);
 	put_links(r, out);
 	experiment_summarize(r->experiment, &r->scenario->workload, &s);
 	fprintf(out,
 		"\nPolicy %s, seed %llu: %.3f s simulated%s.  Mean slowdown %.3f, worst "
 		"%.3f, goodput %.3f.\n"
-		"* Estimated from the number of flows on full links, not simulated packet by "
-		"packet.\n",
+		"* Marks an iteration, or on a link in all; estimated from the flows on full "
+		"links,\n  not simulated packet by packet.\n",
 		r->policy, (unsigned long long)r->seed,
 		r->experiment->simulated_ns / 1e9,
 		r->experiment->was_interrupted ? ", interrupted" : "", s.slowdown_mean,
