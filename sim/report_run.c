@@ -164,11 +164,11 @@ put_links(const struct run_report *r, FILE *out)
 			links[n++] = &x->links[i];
 	qsort(links, n, sizeof *links, compare_links);
 	n_shown = !r->all_links && n > MAX_LINKS ? MAX_LINKS : n;
+	fputc('\n', out);
 	if (n_shown) {
 		table_init(&t, headings);
 		for (size_t i = 0; i < n_shown; i++)
 			put_link_row(r, links[i], &t, &name);
-		fputc('\n', out);
 		table_print(&t, out);
 		table_fini(&t);
 	}
