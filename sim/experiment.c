@@ -175,8 +175,10 @@ make_engine(const struct topo *topo, const struct experiment_opts *opts,
 {
 	uint32_t n = topo_n_links(topo);
 	double *capacity_bps = xcalloc((size_t)n + 1, sizeof *capacity_bps);
+	bool *unmarked = xcalloc((size_t)n + 1, sizeof *unmarked);
 	struct engine_config config = {
 		.capacity_bps = capacity_bps,
+		.unmarked = unmarked,
 		.n_links = n,
 		.seed = opts->seed,
 		.measure_links = true,
@@ -185,12 +187,17 @@ make_engine(const struct topo *topo, const struct experiment_opts *opts,
 	};
 	struct engine *engine;
 
-	for (uint32_t i = 0; i < n; i++)
-		capacity_bps[i] = topo_link(topo, i)->capacity_bps;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct topo_link *link = topo_link(topo, i);
+
+		capacity_bps[i] = link->capacity_bps;
+		unmarked[i] = topo_node(topo, link->from)->kind == TOPO_HOST;
+	}
 	if (opts->on_flows)
 		config.observer.on_flows = on_flows;
 	engine = engine_new(&config);
 	free(capacity_bps);
+	free(unmarked);
 	return engine;
 }
 

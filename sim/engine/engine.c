@@ -17,7 +17,8 @@ engine_new(const struct engine_config *config)
 	evq_init(&e->evq);
 	gate_init(&e->gate, config->n_links);
 	if (config->measure_links)
-		e->measure = measure_new(config->n_links, config->mtu_bytes);
+		e->measure = measure_new(config->n_links, config->mtu_bytes,
+					 config->unmarked);
 	e->observer = config->observer;
 	e->seed = config->seed;
 	return e;

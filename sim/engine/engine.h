@@ -95,7 +95,13 @@ struct engine_config {
 	uint32_t n_links;
 	uint64_t seed;      /* For jitter; one stream a job. */
 	bool measure_links; /* Keep struct engine_link_stats; costs time. */
-	double mtu_bytes;   /* For ECN marks; 0: 4000. */
+	/*
+	 * Borrowed until engine_new() returns; NULL: none.  Links that mark nothing
+	 * though they be full, as a host's own interface: what waits there waits in
+	 * the host's memory.
+	 */
+	const bool *unmarked;
+	double mtu_bytes; /* For ECN marks; 0: 4000. */
 	struct engine_observer observer;
 };
 

@@ -132,7 +132,7 @@ void gate_release(struct engine *e);
 
 /* ------ measure.c ------ */
 
-struct measure *measure_new(uint32_t n_links, double mtu_bytes);
+struct measure *measure_new(uint32_t n_links, double mtu_bytes, const bool *unmarked);
 void measure_free(struct measure *m);
 /* After a rebuild of the fluid; measure_flush() came before it. */
 void measure_rebuild(struct measure *m, const struct engine *e);

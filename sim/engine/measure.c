@@ -20,6 +20,7 @@ struct link_record {
 	uint32_t n_flows, n_jobs;
 	bool is_over;
 	bool is_dirty;
+	bool is_unmarked; /* See engine.h. */
 	double marked_ns; /* Integral of the marked share. */
 };
 
@@ -47,13 +48,15 @@ struct measure {
 };
 
 struct measure *
-measure_new(uint32_t n_links, double mtu_bytes)
+measure_new(uint32_t n_links, double mtu_bytes, const bool *unmarked)
 {
 	struct measure *m = xcalloc(1, sizeof *m);
 
 	m->n_links = n_links;
 	m->mtu_bytes = mtu_bytes > 0 ? mtu_bytes : 4000;
 	m->links = xcalloc(n_links ? n_links : 1, sizeof *m->links);
+	for (uint32_t l = 0; unmarked && l < n_links; l++)
+		m->links[l].is_unmarked = unmarked[l];
 	return m;
 }
 
@@ -164,7 +167,7 @@ count_link(struct measure *m, const struct engine *e, uint32_t l)
 	record->is_over = link->is_hot;
 	if (n_bottlenecked == 1)
 		n_bottlenecked = 2; /* See ecn.h. */
-	if (!link->is_hot)
+	if (!link->is_hot || record->is_unmarked)
 		n_bottlenecked = 0;
 	record->marked_frac = ecn_marked_frac(n_bottlenecked);
 	record->stats.peak_bps = max_of(record->stats.peak_bps, rate_bps);

@@ -125,6 +125,37 @@ marks_and_time_above_capacity_come_from_overlap_alone(void **state)
 	lab_fini(&lab);
 }
 
+/* A tree's root sends to two and hears from two: only the switch marks. */
+static void
+a_hosts_own_interface_marks_nothing(void **state)
+{
+	struct lab lab = lab_make(
+		"[job T]\nhosts = a[0-2]\ncollective = tree\nsegment = send 125 MB\n");
+	struct experiment x = lab_run(&lab);
+	size_t n_full_out = 0, n_full_in = 0;
+
+	(void)state;
+	for (size_t i = 0; i < x.n_links; i++) {
+		const struct topo_link *link = topo_link(lab.topo, x.links[i].link);
+		const struct engine_link_stats *stats = &x.links[i].stats;
+
+		if (!(stats->over_ns > 0))
+			continue;
+		if (topo_node(lab.topo, link->from)->kind == TOPO_HOST) {
+			n_full_out++;
+			assert_near(stats->ecn_packets, 0, 0);
+			assert_near(stats->max_queue_bytes, 0, 0);
+		} else {
+			n_full_in++;
+			assert_near(stats->ecn_packets / stats->packets, 0.092, 1e-6);
+		}
+	}
+	assert_int_equal(n_full_out, 1);
+	assert_int_equal(n_full_in, 1);
+	experiment_fini(&x);
+	lab_fini(&lab);
+}
+
 /* ---- What counts ------------------------------------------------------------------------ */
 
 static void
