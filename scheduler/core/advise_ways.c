@@ -25,6 +25,14 @@
 /* Iterations that an advice is for, where the workload does not end a job. */
 #define HORIZON_ITERATIONS 1000
 
+/*
+ * Components of so many jobs are glanced at first: one run of so many
+ * iterations, which may look so much worse than doing nothing.
+ */
+#define GLANCE_JOBS       8
+#define GLANCE_ITERATIONS 30
+#define GLANCE_FRAC       0.03
+
 /* Rounds of letting losers out of the gate. */
 #define N_REPAIRS 3
 
@@ -41,11 +49,11 @@ way_is_phased(const struct decision *d, const struct way *way, size_t i)
 /* ---- Prediction --------------------------------------------------------------------- */
 
 static void
-predict_way(const struct decision *d, struct way *way)
+predict_way(const struct decision *d, uint32_t n_seeds, uint32_t n_iterations,
+	    struct way *way)
 {
 	const struct component *c = d->component;
-	struct predict_opts opts = { d->ctx->opts.seed, d->ctx->n_seeds,
-				     d->ctx->n_iterations };
+	struct predict_opts opts = { d->ctx->opts.seed, n_seeds, n_iterations };
 	struct predict_job *jobs = component_predict_jobs(c, d->plan->place, d->ctx);
 
 	for (size_t i = 0; i < c->n_jobs; i++) {
@@ -106,6 +114,23 @@ weigh_way(const struct decision *d, struct way *way)
 	way->pays = saved_us > delayed_us;
 }
 
+/*
+ * A glance at a way in one short run.  A convoy shows at once, and is also what
+ * takes the engine longest.
+ */
+static bool
+is_promising(const struct decision *d, bool is_shifted, enum engine_pacing *pacing)
+{
+	struct way way = { .is_shifted = is_shifted, .pacing = pacing };
+	uint32_t n = d->ctx->n_iterations;
+
+	if (d->component->n_jobs < GLANCE_JOBS)
+		return true;
+	predict_way(d, 1, n < GLANCE_ITERATIONS ? n : GLANCE_ITERATIONS, &way);
+	prediction_fini(&way.prediction);
+	return way.goodput > d->ways.items[0].goodput * (1 - GLANCE_FRAC);
+}
+
 /* Predicts and adds a way; takes 'pacing'. */
 static struct way *
 add_way(struct decision *d, bool is_shifted, enum engine_pacing *pacing)
@@ -114,7 +139,7 @@ add_way(struct decision *d, bool is_shifted, enum engine_pacing *pacing)
 			   .pacing = pacing,
 			   .harmed = TOPO_NONE };
 
-	predict_way(d, &way);
+	predict_way(d, d->ctx->n_seeds, d->ctx->n_iterations, &way);
 	vec_push(&d->ways, way);
 	if (d->ways.n > 1)
 		weigh_way(d, &d->ways.items[d->ways.n - 1]);
@@ -294,6 +319,10 @@ add_gates(struct decision *d, const struct meetings *m, bool is_shifted)
 			continue;
 		}
 		n_last = n_gated;
+		if (!is_promising(d, is_shifted, pacing)) {
+			free(pacing);
+			continue;
+		}
 		add_way(d, is_shifted, pacing);
 		if (best == 0 ||
 		    d->ways.items[d->ways.n - 1].goodput > d->ways.items[best].goodput)
