@@ -484,6 +484,7 @@ main(void)
 		cmocka_unit_test(two_equal_jobs_are_late_by_what_overlaps),
 		cmocka_unit_test(unequal_and_three_jobs_share_as_the_fluid_model_says),
 		cmocka_unit_test(marks_and_time_above_capacity_come_from_overlap_alone),
+		cmocka_unit_test(a_hosts_own_interface_marks_nothing),
 		cmocka_unit_test(
 			a_job_that_shares_nothing_has_slowdown_one_with_jitter),
 		cmocka_unit_test(jobs_run_until_the_slowest_has_its_iterations),
