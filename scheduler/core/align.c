@@ -35,7 +35,8 @@
 #define DISTANCE_COST  0.15
 #define FIT_CAP        1.2
 #define FIT_FLOOR      0.25
-#define N_SEEDS        8 /* First templates that are tried. */
+#define END_FIT        0.4 /* See trim_ends(). */
+#define N_SEEDS        8   /* First templates that are tried. */
 #define N_ROUNDS       3
 #define EDGE_REACH     0.35 /* Of the period: see weigh_edge(). */
 
@@ -382,6 +383,29 @@ between_cells(const struct work *w, size_t o)
 	return 0.5 * (left - right) / bend;
 }
 
+/*
+ * Leaves out onsets at either end that fit far worse than the others: there the
+ * series cuts an iteration, and what is left of it fits anywhere.
+ */
+static void
+trim_ends(struct work *w)
+{
+	double *fits = xcalloc(w->n_onsets, sizeof *fits), least;
+	size_t from = 0;
+
+	for (size_t k = 0; k < w->n_onsets; k++)
+		fits[k] = w->fit[w->onsets[k]];
+	stats_sort(fits, w->n_onsets);
+	least = END_FIT * stats_quantile(fits, w->n_onsets, 0.5);
+	free(fits);
+	while (w->n_onsets > 0 && w->fit[w->onsets[w->n_onsets - 1]] < least)
+		w->n_onsets--;
+	while (from < w->n_onsets && w->fit[w->onsets[from]] < least)
+		from++;
+	w->n_onsets -= from;
+	memmove(w->onsets, w->onsets + from, w->n_onsets * sizeof *w->onsets);
+}
+
 /* Aligns and averages in turn; false if the traffic does not come back. */
 static bool
 refine(struct work *w)
@@ -393,6 +417,9 @@ refine(struct work *w)
 		if (!correlate(w))
 			return false;
 		choose_onsets(w);
+		trim_ends(w);
+		if (w->n_onsets < 3)
+			return false;
 		if (round + 1 < N_ROUNDS)
 			adapt_period(w);
 		if (w->n_onsets < 3)

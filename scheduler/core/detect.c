@@ -126,8 +126,8 @@ estimate(struct search *s)
 		return refuse(
 			s,
 			"the traffic does not repeat (best autocorrelation %.2f, "
-			"%.2f is needed); a longer part, or one without start-up "
-			"and pauses (--from, --for), may",
+			"%.2f is needed); try a longer part, or one without start-up and "
+			"pauses (--from, --for)",
 			n ? fmax(fmin(candidates[0].confidence, candidates[0].dip), 0)
 			  : 0.0,
 			least);
@@ -177,10 +177,9 @@ align(struct search *s, struct detection *found)
 	if (s->alignment.n_onsets < DETECT_MIN_ITERATIONS + 1)
 		return refuse(
 			s,
-			"%zu iterations of about %.0f ms in %.1f s, at least %d are "
-			"needed; a longer part (--for) may have them",
-			s->alignment.n_onsets ? s->alignment.n_onsets - 1 : 0,
-			s->period.buckets, seconds(s), DETECT_MIN_ITERATIONS);
+			"fewer than %d iterations of about %.0f ms in %.1f s; try a longer "
+			"part (--for)",
+			DETECT_MIN_ITERATIONS, s->period.buckets, seconds(s));
 	measure(s, found);
 	least = fmax(MIN_EXPLAINED, MIN_EXPLAINED_FEW / (double)p->n_iterations);
 	least = fmax(least, MIN_TOGETHER + (double)p->jitter_us / (double)p->period_us -

@@ -246,7 +246,12 @@ profile_json_put(struct jsonw *w, const char *key, const struct profile *profile
 	jsonw_int(w, "jitter_us", profile->jitter_us);
 	jsonw_int(w, "iterations", profile->n_iterations);
 	jsonw_num(w, "confidence", profile->confidence);
-	jsonw_num(w, "bytes_per_iteration", profile->bytes_per_iteration);
+	if (profile->bytes_per_iteration == floor(profile->bytes_per_iteration) &&
+	    profile->bytes_per_iteration < 1e15)
+		jsonw_int(w, "bytes_per_iteration",
+			  (int64_t)profile->bytes_per_iteration);
+	else
+		jsonw_num(w, "bytes_per_iteration", profile->bytes_per_iteration);
 	jsonw_array(w, "phases");
 	for (size_t i = 0; i < profile->n_phases; i++) {
 		const struct profile_phase *phase = &profile->phases[i];

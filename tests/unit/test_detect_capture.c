@@ -211,7 +211,8 @@ phases_of_the_capture_can_be_scheduled(void **state)
 	/* The program computes for 100 ms, but its ranks do not start at once. */
 	assert_true(idle_us > 50e3 && idle_us < 110e3);
 	assert_near(bytes / found.profile.bytes_per_iteration, 1, 1e-4);
-	assert_in_range(found.profile.n_iterations, 58, 60);
+	/* 59 in truth; those that the ends of the capture cut may be left out. */
+	assert_in_range(found.profile.n_iterations, 56, 59);
 	detection_fini(&found);
 	series_fini(&set);
 	capture_free(capture);
