@@ -203,7 +203,8 @@ engine_run(struct engine *e, int64_t until_ns)
 		limit_ns = e->now_ns + ENGINE_BATCH_NS;
 		do {
 			n_events += handle_due(e, limit_ns);
-			gate_release(e);
+			if (e->gate.is_changed)
+				gate_release(e);
 		} while (q->n && q->heap[0].key_ns <= limit_ns && !e->is_stopping);
 		settle(e);
 	}

@@ -97,27 +97,29 @@ sift_up(struct evq *q, uint32_t place, struct evq_entry entry)
 static void
 sift_down(struct evq *q, uint32_t place, struct evq_entry entry)
 {
-	for (;;) {
-		uint32_t first = place * 4 + 1, best = first;
-		double best_ns;
-		uint32_t end;
+	struct evq_entry *heap = q->heap;
+	uint32_t n = q->n;
 
-		if (first >= q->n)
+	for (;;) {
+		uint32_t first = place * 4 + 1, best = first, end;
+		double best_ns;
+
+		if (first >= n)
 			break;
-		end = first + 4 < q->n ? first + 4 : q->n;
-		best_ns = q->heap[first].key_ns;
+		end = first + 4 < n ? first + 4 : n;
+		best_ns = heap[first].key_ns;
 		for (uint32_t i = first + 1; i < end; i++) {
-			double key_ns = q->heap[i].key_ns;
+			double key_ns = heap[i].key_ns;
 
 			best = key_ns < best_ns ? i : best;
 			best_ns = key_ns < best_ns ? key_ns : best_ns;
 		}
 		if (!(best_ns < entry.key_ns))
 			break;
-		q->heap[place] = q->heap[best];
-		q->place[q->heap[place].id] = place;
+		heap[place] = heap[best];
+		q->place[heap[place].id] = place;
 		place = best;
 	}
-	q->heap[place] = entry;
+	heap[place] = entry;
 	q->place[entry.id] = place;
 }

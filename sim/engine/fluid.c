@@ -8,7 +8,6 @@
 
 static void find_live_links(struct fluid *fl);
 static void lay_out_members(struct fluid *fl);
-static void enter(struct fluid *fl, uint32_t f);
 
 void
 fluid_init(struct fluid *fl, const double *capacity_bps, uint32_t n_links,
@@ -126,10 +125,12 @@ fluid_rebuild(struct fluid *fl)
 	lay_out_members(fl);
 	fl->touched.n = 0;
 	fl->started.n = 0;
+	vec_reserve(&fl->set, fl->n_flows);
+	vec_reserve(&fl->changed, fl->n_flows);
 	fluid_find_parts(fl);
 	for (uint32_t f = 0; f < fl->n_flows; f++)
 		if (fl->flows[f].is_active)
-			enter(fl, f);
+			fluid_enter(fl, f);
 	fl->is_stale = false;
 }
 
@@ -259,8 +260,8 @@ fluid_enter_links(struct fluid *fl, uint32_t f)
 	}
 }
 
-static void
-leave_links(struct fluid *fl, uint32_t f)
+void
+fluid_leave_links(struct fluid *fl, uint32_t f)
 {
 	const struct fluid_flow *flow = &fl->flows[f];
 	double need_bps = fl->specs[f].need_bps;
@@ -292,56 +293,10 @@ fluid_clear_links(struct fluid *fl, uint32_t f)
 	}
 }
 
-/* An active flow makes itself known: to its part, or to its links. */
-static void
-enter(struct fluid *fl, uint32_t f)
-{
-	const struct fluid_spec *spec = &fl->specs[f];
-
-	if (spec->part != FLUID_NONE) {
-		fl->parts.items[spec->part].active |= 1u << spec->bit;
-		fluid_touch_part(fl, spec->part);
-		return;
-	}
-	fl->flows[f].bottleneck = FLUID_NONE;
-	fluid_enter_links(fl, f);
-	vec_push(&fl->started, f);
-}
-
-void
-fluid_start(struct fluid *fl, uint32_t f, double now_ns)
-{
-	struct fluid_flow *flow = &fl->flows[f];
-
-	BUG_ON(flow->is_active);
-	flow->is_active = true;
-	flow->rate_bps = 1;
-	fl->finish_ns[f] = now_ns + fl->specs[f].work;
-	enter(fl, f);
-}
-
 void
 fluid_start_midway(struct fluid *fl, uint32_t f, double finish_ns)
 {
 	fluid_start(fl, f, 0);
 	fl->flows[f].rate_bps = fl->specs[f].cap_bps;
 	fl->finish_ns[f] = finish_ns;
-}
-
-void
-fluid_stop(struct fluid *fl, uint32_t f)
-{
-	const struct fluid_spec *spec = &fl->specs[f];
-	struct fluid_flow *flow = &fl->flows[f];
-
-	if (spec->part != FLUID_NONE) {
-		fl->parts.items[spec->part].active &= ~(1u << spec->bit);
-		fluid_touch_part(fl, spec->part);
-	} else {
-		leave_links(fl, f);
-	}
-	flow->is_active = false;
-	flow->rate_bps = 0;
-	flow->bottleneck = FLUID_NONE;
-	fl->finish_ns[f] = INFINITY;
 }

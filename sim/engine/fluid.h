@@ -222,16 +222,6 @@ fluid_alone_ns(const struct fluid *fl, uint32_t flow)
 void fluid_set_weight(struct fluid *fl, uint32_t flow, double weight);
 
 /*
- * The flow begins to send, or to have sent since 'work / cap' before
- * 'finish_ns' if that is finite.  It has no rate until fluid_solve().
- */
-void fluid_start(struct fluid *fl, uint32_t flow, double now_ns);
-void fluid_start_midway(struct fluid *fl, uint32_t flow, double finish_ns);
-
-/* Ends an active flow, whatever it has left. */
-void fluid_stop(struct fluid *fl, uint32_t flow);
-
-/*
  * Ends a batch of starts and stops: gives every flow its rate and finish time.
  * 'changed' then lists the flows whose finish time is a new one, and 'set'
  * those that were looked at.
@@ -240,8 +230,10 @@ void fluid_solve(struct fluid *fl, double now_ns);
 
 /* ------ Between the files of the fluid ------ */
 
-/* fluid.c: lists an active flow on its live links; forgets those lists. */
+/* fluid.c: an active flow on the lists of its live links. */
 void fluid_enter_links(struct fluid *fl, uint32_t flow);
+void fluid_leave_links(struct fluid *fl, uint32_t flow);
+/* Empties those lists. */
 void fluid_clear_links(struct fluid *fl, uint32_t flow);
 
 /* fluid_solve.c: solves for the touched links and started flows. */
@@ -266,14 +258,69 @@ void fluid_solve_parts(struct fluid *fl, double now_ns);
 void fluid_dissolve_part(struct fluid *fl, uint32_t part);
 
 static inline void
-fluid_touch_part(struct fluid *fl, uint32_t p)
+fluid_touch_part(struct fluid *fl, uint32_t p, struct fluid_part *part)
 {
-	struct fluid_part *part = &fl->parts.items[p];
-
 	if (part->is_touched)
 		return;
 	part->is_touched = true;
-	vec_push(&fl->touched_parts, p);
+	fl->touched_parts.items[fl->touched_parts.n++] = p;
+}
+
+/* An active flow makes itself known: to its part, or to its links. */
+static inline void
+fluid_enter(struct fluid *fl, uint32_t f)
+{
+	const struct fluid_spec *spec = &fl->specs[f];
+
+	if (spec->part != FLUID_NONE) {
+		struct fluid_part *part = &fl->parts.items[spec->part];
+
+		part->active |= 1u << spec->bit;
+		fluid_touch_part(fl, spec->part, part);
+		return;
+	}
+	fl->flows[f].bottleneck = FLUID_NONE;
+	fluid_enter_links(fl, f);
+	vec_push(&fl->started, f);
+}
+
+/* ------ Starts and stops ------ */
+
+/* The flow begins to send.  It has no rate until fluid_solve(). */
+static inline void
+fluid_start(struct fluid *fl, uint32_t f, double now_ns)
+{
+	struct fluid_flow *flow = &fl->flows[f];
+
+	BUG_ON(flow->is_active);
+	flow->is_active = true;
+	flow->rate_bps = 1;
+	fl->finish_ns[f] = now_ns + fl->specs[f].work;
+	fluid_enter(fl, f);
+}
+
+/* As fluid_start(), for a flow that at its cap would now end at 'finish_ns'. */
+void fluid_start_midway(struct fluid *fl, uint32_t flow, double finish_ns);
+
+/* Ends an active flow, whatever it has left. */
+static inline void
+fluid_stop(struct fluid *fl, uint32_t f)
+{
+	const struct fluid_spec *spec = &fl->specs[f];
+	struct fluid_flow *flow = &fl->flows[f];
+
+	if (spec->part != FLUID_NONE) {
+		struct fluid_part *part = &fl->parts.items[spec->part];
+
+		part->active &= ~(1u << spec->bit);
+		fluid_touch_part(fl, spec->part, part);
+	} else {
+		fluid_leave_links(fl, f);
+	}
+	flow->is_active = false;
+	flow->rate_bps = 0;
+	flow->bottleneck = FLUID_NONE;
+	fl->finish_ns[f] = INFINITY;
 }
 
 #endif

@@ -112,6 +112,7 @@ fluid_find_parts(struct fluid *fl)
 		fl->specs[f].bit = (uint8_t)part->n_flows;
 		part->flows[part->n_flows++] = f;
 	}
+	vec_reserve(&fl->touched_parts, fl->parts.n);
 	give_tables(fl);
 	free(parents);
 	free(sizes);

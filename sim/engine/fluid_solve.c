@@ -73,7 +73,6 @@ fluid_solve(struct fluid *fl, double now_ns)
 {
 	fl->changed.n = 0;
 	fl->set.n = 0;
-	vec_reserve(&fl->changed, fl->n_flows);
 	if (fl->touched.n || fl->started.n)
 		fluid_solve_touched(fl, now_ns);
 	if (fl->touched_parts.n)
@@ -84,7 +83,6 @@ void
 fluid_solve_touched(struct fluid *fl, double now_ns)
 {
 	fl->set.n = 0;
-	vec_reserve(&fl->set, fl->n_flows);
 	next_mark(fl);
 	find_hot_links(fl);
 	choose_set(fl, now_ns);

@@ -145,8 +145,6 @@ gate_release(struct engine *e)
 	struct gate *gate = &e->gate;
 	size_t i = 0;
 
-	if (!gate->is_changed)
-		return;
 	gate->is_changed = false;
 	gate->stamp++;
 	for (struct job *w = NULL; (w = oldest_aged(e, w));) {

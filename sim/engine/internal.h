@@ -127,7 +127,7 @@ void gate_flow_start(struct engine *e, uint32_t flow);
 void gate_flow_end(struct engine *e, uint32_t flow);
 /* A job that waits, or may send but has not begun, leaves. */
 void gate_leave(struct engine *e, struct job *job);
-/* Lets those go on that may, if a flow has ended; they are due now. */
+/* If 'gate.is_changed': lets those go on that may; they are due now. */
 void gate_release(struct engine *e);
 
 /* ------ measure.c ------ */

@@ -127,6 +127,17 @@ begin_segment(struct engine *e, struct job *job, uint32_t segment)
 	}
 }
 
+static inline void
+end_flow(struct engine *e, struct job *job, uint32_t f)
+{
+	if (e->measure)
+		measure_flow_end(e->measure, e, f);
+	if (job->pacing == ENGINE_PACE_GATE)
+		gate_flow_end(e, f);
+	fluid_stop(&e->fluid, f);
+	job->n_left--;
+}
+
 /* Ends those flows that are due; returns when the next one is. */
 static double
 reap_flows(struct engine *e, struct job *job)
@@ -136,16 +147,10 @@ reap_flows(struct engine *e, struct job *job)
 	const double *finish_ns = e->fluid.finish_ns + seg->first_flow;
 
 	for (uint32_t i = 0; i < seg->n_flows; i++) {
-		if (finish_ns[i] > limit_ns) {
-			next_ns = finish_ns[i] < next_ns ? finish_ns[i] : next_ns;
-			continue;
-		}
-		if (e->measure)
-			measure_flow_end(e->measure, e, seg->first_flow + i);
-		if (job->pacing == ENGINE_PACE_GATE)
-			gate_flow_end(e, seg->first_flow + i);
-		fluid_stop(&e->fluid, seg->first_flow + i);
-		job->n_left--;
+		if (finish_ns[i] > limit_ns)
+			next_ns = min_of(finish_ns[i], next_ns);
+		else
+			end_flow(e, job, seg->first_flow + i);
 	}
 	return next_ns;
 }
@@ -158,14 +163,8 @@ leave(struct engine *e, struct job *job)
 	for (uint32_t i = 0; job->n_left && i < seg->n_flows; i++) {
 		uint32_t f = seg->first_flow + i;
 
-		if (!e->fluid.flows[f].is_active)
-			continue;
-		if (e->measure)
-			measure_flow_end(e->measure, e, f);
-		if (job->pacing == ENGINE_PACE_GATE)
-			gate_flow_end(e, f);
-		fluid_stop(&e->fluid, f);
-		job->n_left--;
+		if (e->fluid.flows[f].is_active)
+			end_flow(e, job, f);
 	}
 	if (job->is_gated || job->is_admitted)
 		gate_leave(e, job);
