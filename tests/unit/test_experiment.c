@@ -2,6 +2,7 @@
  * test_experiment.c - runs against closed forms, the fluid columns of the
  * packet-level tables, and themselves.
  */
+#include "lib/base/rng.h"
 #include "sim/report.h"
 #include "tests/unit/experiment_fixture.h"
 
@@ -404,6 +405,90 @@ an_interrupted_run_has_what_was_done(void **state)
 	lab_fini(&lab);
 }
 
+/* ---- Profiles ------------------------------------------------------------------- */
+
+struct seen_flows {
+	const struct profile *profile;
+	size_t n; /* Phases seen, of the first iteration. */
+};
+
+static void
+compare_phase(void *ctx, uint32_t job, uint32_t segment, double start_ns, double end_ns)
+{
+	struct seen_flows *seen = ctx;
+
+	(void)job;
+	(void)segment;
+	if (seen->n < seen->profile->n_phases) {
+		const struct profile_phase *phase = &seen->profile->phases[seen->n];
+
+		assert_near(start_ns / 1e3, (double)phase->start_us, 8);
+		assert_near((end_ns - start_ns) / 1e3, (double)phase->duration_us, 8);
+	}
+	seen->n++;
+}
+
+/* A segment that computes, sends, or does both at once. */
+static void
+random_segment(struct rng *rng, struct strbuf *text)
+{
+	unsigned kind = (unsigned)rng_below(rng, 3);
+
+	strbuf_puts(text, "segment = ");
+	if (kind != 0)
+		strbuf_printf(text, "compute %llu us%s",
+			      1 + (unsigned long long)rng_below(rng, 40000),
+			      kind == 2 ? " + " : "");
+	if (kind != 1)
+		strbuf_printf(text, "send %llu kB",
+			      1 + (unsigned long long)rng_below(rng, 200000));
+	if (kind != 1 && rng_below(rng, 2))
+		strbuf_printf(text, " at %llu Gb/s",
+			      1 + (unsigned long long)rng_below(rng, 80));
+	if (kind != 1 && rng_below(rng, 2))
+		strbuf_printf(text, " after %llu us",
+			      (unsigned long long)rng_below(rng, 20000));
+	strbuf_putc(text, '\n');
+}
+
+/* What is promised to the solver is what the simulator does: to rounding. */
+static void
+a_job_alone_does_what_its_profile_says(void **state)
+{
+	struct rng rng;
+
+	(void)state;
+	rng_init(&rng, 3);
+	for (int round = 0; round < 300; round++) {
+		struct strbuf text = STRBUF_EMPTY;
+		struct seen_flows seen = { 0 };
+		struct experiment_opts opts;
+		struct sim_plan plan;
+		struct experiment x;
+		struct lab lab;
+
+		strbuf_puts(&text, "[sim]\niterations = 3\n[job j]\nhosts = ");
+		strbuf_puts(&text, rng_below(&rng, 2) ? "a0,b0\n" : "a[0-2],b[0-1]\n");
+		for (uint64_t n = 1 + rng_below(&rng, 6); n > 0; n--)
+			random_segment(&rng, &text);
+		lab = lab_make(text.text);
+		plan = lab_plan(&lab, "none");
+		seen.profile = &lab.scenario->workload.jobs[0].profile;
+		experiment_opts_init(&opts, lab.scenario, SIM_POLICY_NONE);
+		opts.ctx = &seen;
+		opts.on_flows = compare_phase;
+		assert_int_equal(
+			experiment_run(lab.scenario, &plan, lab.topo, &opts, &x), 0);
+		assert_int_equal(seen.n, 3 * seen.profile->n_phases);
+		assert_near(x.jobs[0].mean_ns / 1e3, (double)seen.profile->period_us,
+			    8);
+		experiment_fini(&x);
+		sim_plan_fini(&plan);
+		lab_fini(&lab);
+		strbuf_free(&text);
+	}
+}
+
 /* ---- Plans ------------------------------------------------------------------------------ */
 
 static void
@@ -497,6 +582,7 @@ main(void)
 		cmocka_unit_test(
 			the_same_seed_gives_the_same_bytes_and_another_does_not),
 		cmocka_unit_test(an_interrupted_run_has_what_was_done),
+		cmocka_unit_test(a_job_alone_does_what_its_profile_says),
 		cmocka_unit_test(a_waiting_job_needs_a_policy),
 		cmocka_unit_test(a_job_that_fits_nowhere_is_left_out),
 		cmocka_unit_test(interleaving_removes_what_fair_sharing_costs),
