@@ -3,7 +3,7 @@
 # ---- What has to be installed: the one list (Debian 12 package names) --------
 PACKAGES_BUILD := gcc libc6-dev libcjson-dev libinih-dev libkissfft-dev liblzma-dev \
                   uthash-dev
-PACKAGES_TEST  := libcmocka-dev python3 scdoc man-db xz-utils
+PACKAGES_TEST  := libcmocka-dev python3 scdoc
 PACKAGES_LINT  := clang-14 clang-format cppcheck shellcheck
 PACKAGES_FUZZ  := clang-14 libclang-rt-14-dev
 PACKAGES_BENCH := g++ libsimgrid-dev
@@ -62,7 +62,7 @@ help: ## show this text
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-14s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
 
 demo: ## from a real capture to advice and its gain, in one minute
-	@sh tests/deps.sh $(PACKAGES_BUILD) xz-utils
+	@sh tests/deps.sh $(PACKAGES_BUILD)
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)sh examples/demo.sh $(B)
 
