@@ -19,6 +19,40 @@ bend_function_reset(struct bend_function *f, int64_t turn_us)
 	f->turn_us = turn_us;
 }
 
+static int
+compare_slopes(const void *a_, const void *b_)
+{
+	const struct event *a = a_, *b = b_;
+
+	return a->slope < b->slope ? -1 : a->slope > b->slope;
+}
+
+/*
+ * Makes one bend of those at the same time.  They are added by size: what they
+ * sum to, to the last bit, must not depend on the order in which they came.
+ */
+static void
+merge_bends(struct event_list *bends)
+{
+	struct event *at = bends->items;
+	size_t n = 0;
+
+	for (size_t first = 0, next; first < bends->n; first = next) {
+		struct event sum = at[first];
+
+		for (next = first + 1; next < bends->n; next++)
+			if (at[next].at_us != sum.at_us)
+				break;
+		if (next - first > 2)
+			qsort(&at[first], next - first, sizeof *at, compare_slopes);
+		sum = at[first];
+		for (size_t k = first + 1; k < next; k++)
+			sum.slope += at[k].slope;
+		at[n++] = sum;
+	}
+	bends->n = n;
+}
+
 void
 bend_function_close(struct bend_function *f)
 {
@@ -27,6 +61,7 @@ bend_function_close(struct bend_function *f)
 	int64_t last_us = 0;
 
 	event_list_sort(&f->bends, f->turn_us);
+	merge_bends(&f->bends);
 	if (f->value_capacity < f->bends.n) {
 		f->value_capacity = f->bends.capacity;
 		f->value = xreallocarray(f->value, f->value_capacity, sizeof *f->value);
@@ -110,7 +145,8 @@ bend_function_draw_minimum(const struct bend_function *f, struct rng *rng)
 		if (value >= f->value[i > 0 ? i - 1 : n - 1] - f->tolerance ||
 		    value > f->value[i + 1 < n ? i + 1 : 0] + f->tolerance)
 			continue;
-		for (k = n_choices; k > 0 && f->value[choice[k - 1]] > value; k--)
+		for (k = n_choices;
+		     k > 0 && f->value[choice[k - 1]] > value + f->tolerance; k--)
 			choice[k] = choice[k - 1];
 		choice[k] = i;
 		n_choices += n_choices < N_CHOICES;

@@ -80,19 +80,23 @@ canon_order(const struct joint_problem *problem, const bool *movable,
 {
 	size_t n = problem->n_jobs;
 	struct ranked *ranked = xcalloc(n + 1, sizeof *ranked);
+	uint64_t *hash = xcalloc(n + 1, sizeof *hash);
 	uint64_t *sum = xcalloc(n + 1, sizeof *sum);
 
 	for (size_t j = 0; j < n; j++)
-		ret_hash[j] =
+		hash[j] =
 			mix(hash_profile(problem->profiles[j]), movable && !movable[j]);
 	for (int i = 0; i < N_ROUNDS; i++)
-		refine(problem, ret_hash, sum);
+		refine(problem, hash, sum);
 	for (uint32_t j = 0; j < n; j++)
-		ranked[j] = (struct ranked){ ret_hash[j], j };
+		ranked[j] = (struct ranked){ hash[j], j };
 	if (n > 1)
 		qsort(ranked, n, sizeof *ranked, compare_ranked);
-	for (size_t j = 0; j < n; j++)
+	for (size_t j = 0; j < n; j++) {
 		ret_order[j] = ranked[j].job;
+		ret_hash[j] = ranked[j].hash;
+	}
+	free(hash);
 	free(ranked);
 	free(sum);
 }

@@ -17,7 +17,7 @@ struct joint_problem;
 
 /*
  * Stores the jobs of a well-formed problem in order into 'ret_order' and their
- * hashes, by number, into 'ret_hash'; both have room for n_jobs.
+ * hashes, in that order, into 'ret_hash'; both have room for n_jobs.
  */
 void canon_order(const struct joint_problem *problem, const bool *movable,
 		 uint32_t *ret_order, uint64_t *ret_hash);

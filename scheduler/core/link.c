@@ -118,24 +118,21 @@ try_meetings(struct search *search, uint32_t l, const uint32_t jobs[3], int seco
 	uint32_t third = jobs[3 - second];
 	struct bend_minimum minimum;
 
-	for (size_t i = 0; i < a->n; i++) {
-		for (size_t k = 0; k < b->n; k++) {
-			int64_t at_us =
-				period_mod(search->shift_us[jobs[0]] + a->from_us[i] -
-						   b->from_us[k],
-					   g_us);
+	for (size_t i = 0; i < a->n * b->n; i++) {
+		int64_t by_us =
+			period_mod(a->from_us[i / b->n] - b->from_us[i % b->n], g_us);
 
-			for (; at_us < turn_us; at_us += g_us) {
-				search->shift_us[jobs[second]] = at_us;
-				search_line(search, third);
-				bend_function_minimize(&search->line, &minimum);
-				search->shift_us[third] = period_mod(
-					search->shift_us[third] + minimum.at_us,
-					search->model->jobs[third].period_us);
-				note_best(search, l, jobs, best);
-				if (best->cost <= best->bound + EQUAL_COST)
-					return;
-			}
+		for (; by_us < turn_us; by_us += g_us) {
+			search->shift_us[jobs[second]] = period_mod(
+				search->shift_us[jobs[0]] + by_us, b->period_us);
+			search_line(search, third);
+			bend_function_minimize(&search->line, &minimum);
+			search->shift_us[third] =
+				period_mod(search->shift_us[third] + minimum.at_us,
+					   search->model->jobs[third].period_us);
+			note_best(search, l, jobs, best);
+			if (best->cost <= best->bound + EQUAL_COST)
+				return;
 		}
 	}
 }

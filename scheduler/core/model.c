@@ -135,6 +135,8 @@ add_link(const struct joint_problem *problem, uint32_t l, const uint32_t *number
 				   &link->capacity);
 	if (link->n_loads < 2)
 		return;
+	link->capacity_bps = in->capacity_bps;
+	link->n_constant = in->n_loads - link->n_loads;
 	for (uint32_t i = 0; i < link->n_loads; i++)
 		loads[i].job = number_of[loads[i].job];
 	sort_by_job(loads, link->n_loads);

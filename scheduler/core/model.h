@@ -62,7 +62,10 @@ struct model_link {
 	double unit_bps;
 	double weight;       /* Objective per unit of mean excess. */
 	struct levels alone; /* All groups of one job; n 0: none. */
-	bool is_dominated;   /* Free of excess if another link is. */
+	double capacity_bps; /* As in the problem. */
+	uint32_t n_constant; /* Jobs of constant demand, off the capacity. */
+	bool is_merged;      /* See absorb.h. */
+	bool is_dominated;
 };
 
 struct model_use {

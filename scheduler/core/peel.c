@@ -195,3 +195,10 @@ peel_fini(struct peeled *peeled)
 	free(peeled->is_core_job);
 	memset(peeled, 0, sizeof *peeled);
 }
+
+uint32_t
+peel_component_of_link(const struct peeled *peeled, const struct model *model,
+		       uint32_t l)
+{
+	return peeled->component_of[first_job_of(model, l)];
+}

@@ -40,4 +40,8 @@ void peel_make(const struct model *model, const bool *is_off,
 	       struct peeled *ret_peeled);
 void peel_fini(struct peeled *peeled);
 
+/* The component of the jobs of link 'l', even if it was off. */
+uint32_t peel_component_of_link(const struct peeled *peeled, const struct model *model,
+				uint32_t l);
+
 #endif

@@ -267,6 +267,10 @@ jobs_that_must_not_move_do_not(void **state)
 	}
 }
 
+/*
+ * If periods differ, two solutions may be the same without having the same
+ * shifts: some jobs later by a multiple of the others' periods.
+ */
 static void
 a_common_shift_changes_nothing(void **state)
 {
@@ -274,15 +278,18 @@ a_common_shift_changes_nothing(void **state)
 
 	(void)state;
 	rng_init(&rng, 6);
-	for (int round = 0; round < 20; round++) {
+	for (int round = 0; round < 30; round++) {
 		int64_t start_us[20], later_us[20],
 			by_us = (int64_t)rng_below(&rng, 99999);
 		struct joint_opts opts = { .start_shifts_us = start_us };
+		bool are_equal = round % 2;
 		struct joint_result *a, *b;
 		struct fixture f;
 
 		fixture_make_mesh(&f, &rng, 20, 30, 0.25);
 		for (int j = 0; j < 20; j++) {
+			if (are_equal)
+				f.profiles[j].period_us = 36000;
 			start_us[j] = (int64_t)rng_below(&rng, 36000);
 			later_us[j] = start_us[j] + by_us;
 		}
@@ -292,12 +299,14 @@ a_common_shift_changes_nothing(void **state)
 		opts.start_shifts_us = later_us;
 		b = solve(&f, &opts);
 		assert_near(a->objective_after, b->objective_after, 1e-12);
+		for (size_t l = 0; l < f.problem.n_links; l++)
+			assert_near(a->excess_after_bps[l], b->excess_after_bps[l],
+				    1e-9 * FIXTURE_C);
 		for (int j = 0; j < 20; j++) {
-			int64_t period_us = f.profiles[j].period_us;
-
-			assert_int_equal((a->shift_us[j] + by_us) % period_us,
-					 b->shift_us[j]);
 			assert_int_equal(a->slack_us[j], b->slack_us[j]);
+			if (are_equal)
+				assert_int_equal((a->shift_us[j] + by_us) % 36000,
+						 b->shift_us[j]);
 		}
 		joint_result_free(a);
 		joint_result_free(b);
@@ -448,6 +457,76 @@ links_that_cannot_be_exceeded_leave_jobs_free(void **state)
 	joint_result_free(result);
 }
 
+/* Both directions of a cable carry the same jobs: one constraint, and no loop. */
+static void
+twin_links_are_one_and_no_loop(void **state)
+{
+	struct joint_result *one, *twins;
+	struct fixture f;
+
+	(void)state;
+	fixture_init(&f);
+	for (uint32_t j = 0; j < 3; j++)
+		fixture_add_on_off(&f, 120000, 0, 50000, FIXTURE_C);
+	for (int l = 0; l < 2; l++) {
+		fixture_add_link(&f);
+		for (uint32_t j = 0; j < 3; j++)
+			fixture_add_load(&f, j, l + 1);
+		f.links[l].capacity_bps *= l + 1;
+	}
+	twins = solve(&f, NULL);
+	f.problem.n_links = 1;
+	one = solve(&f, NULL);
+	assert_false(twins->has_loop);
+	assert_near(one->objective_after, 0.25, 1e-9);
+	assert_near(twins->objective_after, 2 * one->objective_after, 1e-9);
+	for (int j = 0; j < 3; j++)
+		assert_int_equal(twins->method[j], JOINT_TREE);
+	joint_result_free(one);
+	joint_result_free(twins);
+}
+
+/* Two of three jobs share a second link, on which they have more room. */
+static void
+a_link_within_another_is_no_loop_if_all_fit(void **state)
+{
+	struct rng rng;
+	int n_loops = 0, n_trees = 0;
+
+	(void)state;
+	rng_init(&rng, 10);
+	for (int round = 0; round < 60; round++) {
+		int64_t shift_us[3] = { 0 };
+		struct joint_result *result;
+		double best = INFINITY;
+		struct fixture f;
+
+		fixture_init(&f);
+		for (uint32_t j = 0; j < 3; j++)
+			fixture_add_on_off(&f, 24, 0, 4 + (int64_t)rng_below(&rng, 8),
+					   FIXTURE_C);
+		fixture_add_link(&f);
+		for (uint32_t j = 0; j < 3; j++)
+			fixture_add_load(&f, j, 1);
+		fixture_add_link(&f);
+		fixture_add_load(&f, 0, 0.9);
+		fixture_add_load(&f, 1, 0.8);
+		for (shift_us[1] = 0; shift_us[1] < 24; shift_us[1]++)
+			for (shift_us[2] = 0; shift_us[2] < 24; shift_us[2]++)
+				best = fmin(best, fixture_objective(&f, shift_us));
+		result = solve(&f, NULL);
+		assert_near(result->objective_after, best, 1e-8);
+		if (result->objective_after < 1e-9) {
+			assert_false(result->has_loop);
+			n_trees++;
+		}
+		n_loops += result->has_loop;
+		joint_result_free(result);
+	}
+	assert_true(n_trees > 10);
+	assert_true(n_loops > 0);
+}
+
 static void
 nothing_at_all_is_solved(void **state)
 {
@@ -506,6 +585,8 @@ main(void)
 		cmocka_unit_test(the_same_seed_gives_the_same_shifts),
 		cmocka_unit_test(small_loops_are_solved_as_well_as_by_enumeration),
 		cmocka_unit_test(links_that_cannot_be_exceeded_leave_jobs_free),
+		cmocka_unit_test(twin_links_are_one_and_no_loop),
+		cmocka_unit_test(a_link_within_another_is_no_loop_if_all_fit),
 		cmocka_unit_test(nothing_at_all_is_solved),
 		cmocka_unit_test(malformed_problems_are_refused),
 	};
