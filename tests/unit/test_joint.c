@@ -168,7 +168,7 @@ result_is_never_worse_than_the_start_and_says_what_is(void **state)
 
 	(void)state;
 	rng_init(&rng, 3);
-	for (int round = 0; round < 40; round++) {
+	for (int round = 0; round < 15; round++) {
 		int64_t start_us[24];
 		struct joint_opts opts = { .seed = (uint64_t)round };
 		struct joint_result *cold, *warm;
@@ -241,7 +241,7 @@ jobs_that_must_not_move_do_not(void **state)
 
 	(void)state;
 	rng_init(&rng, 5);
-	for (int round = 0; round < 20; round++) {
+	for (int round = 0; round < 10; round++) {
 		int64_t start_us[20];
 		bool movable[20];
 		struct joint_opts opts = { .start_shifts_us = start_us,
@@ -278,7 +278,7 @@ a_common_shift_changes_nothing(void **state)
 
 	(void)state;
 	rng_init(&rng, 6);
-	for (int round = 0; round < 30; round++) {
+	for (int round = 0; round < 12; round++) {
 		int64_t start_us[20], later_us[20],
 			by_us = (int64_t)rng_below(&rng, 99999);
 		struct joint_opts opts = { .start_shifts_us = start_us };
@@ -348,7 +348,7 @@ neither_order_nor_names_of_jobs_matter(void **state)
 
 	(void)state;
 	rng_init(&rng, 7);
-	for (int round = 0; round < 30; round++) {
+	for (int round = 0; round < 12; round++) {
 		struct joint_opts opts = { .seed = 5 };
 		struct joint_result *a, *b;
 		struct fixture f, g;
