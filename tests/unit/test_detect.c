@@ -47,7 +47,7 @@ try_grid(double jitter_frac, double noise_frac)
 
 	for (size_t p = 0; p < 4; p++)
 		for (size_t d = 0; d < 5; d++)
-			for (unsigned bursts = 1; bursts <= 3; bursts++)
+			for (unsigned bursts = 1; bursts <= 3; bursts++, seed++)
 				try_job(
 					(struct traffic_job){
 						.period_ms = periods_ms[p],
@@ -56,7 +56,7 @@ try_grid(double jitter_frac, double noise_frac)
 						.n_bursts = bursts,
 						.n_ranks = 1 + (uint32_t)seed % 2,
 						.noise_frac = noise_frac,
-						.seed = seed++,
+						.seed = seed,
 					},
 					&tally);
 	return tally;

@@ -76,10 +76,10 @@ true_bytes(const struct truth *truth, const struct series_set *set)
 static struct capture *
 read_capture(const char *path)
 {
-	struct capture *capture;
+	struct capture *capture = NULL;
 	struct err err;
 	size_t length;
-	char *text;
+	char *text = NULL;
 
 	if (file_read(path, CAPTURE_CSV_MAX_BYTES, &text, &length, &err) < 0 ||
 	    capture_csv_parse(path, text, length, &capture, &err) < 0)
