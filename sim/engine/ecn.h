@@ -9,7 +9,7 @@
  *	marked share   0  9.1  12.8  16.3  29.3  50.6   100   %
  *	largest queue  -   260 ... 360 KB .....  720  1480   KB
  *
- * The fit, share = min(1, 0.03 + 0.031 N) for N of at least 2, is within 2.5
+ * The fit, share = min(1, 0.03 + 0.031 N) for N of at least 2, is within 2
  * points up to N = 16.  Other congestion controls (DCQCN) and other K
  * differ; read these numbers as "how much marking, about", and to compare.
  *

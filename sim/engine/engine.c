@@ -109,10 +109,14 @@ engine_add_job(struct engine *e, const struct engine_job *spec, uint32_t *ret_jo
 	return 0;
 }
 
-/* Jobs came: decides again which flows are private, and solves all. */
+/* Jobs came or left: decides again which flows are private. */
 static void
 rebuild(struct engine *e)
 {
+	/* What the gate counted may be private soon: such a job asks again. */
+	for (size_t i = 0; i < e->jobs.n; i++)
+		if (e->jobs.items[i]->is_admitted)
+			gate_leave(e, e->jobs.items[i]);
 	if (e->measure)
 		measure_flush(e->measure, e);
 	fluid_rebuild(&e->fluid);
@@ -120,6 +124,8 @@ rebuild(struct engine *e)
 		measure_rebuild(e->measure, e);
 	for (size_t i = 0; i < e->jobs.n; i++)
 		job_refresh(e, e->jobs.items[i]);
+	if (e->gate.waiters.n)
+		gate_release(e); /* Fewer links may be ones to wait for. */
 }
 
 /* ------ The loop ------ */

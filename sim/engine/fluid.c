@@ -100,7 +100,8 @@ fluid_retire(struct fluid *fl, uint32_t flow)
 {
 	BUG_ON(fl->flows[flow].is_active);
 	fl->specs[flow].is_retired = true;
-	fl->n_retired++;
+	if (++fl->n_retired > fl->n_flows / 4)
+		fl->is_stale = true;
 }
 
 void
@@ -131,6 +132,7 @@ fluid_rebuild(struct fluid *fl)
 	for (uint32_t f = 0; f < fl->n_flows; f++)
 		if (fl->flows[f].is_active)
 			fluid_enter(fl, f);
+	fl->n_retired = 0;
 	fl->is_stale = false;
 }
 

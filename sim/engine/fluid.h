@@ -162,7 +162,7 @@ struct fluid {
 	VEC(uint32_t) paths;      /* All links of all flows. */
 	VEC(struct fluid_hop) hops;
 	VEC(struct fluid_member) members;
-	uint32_t n_retired;
+	uint32_t n_retired; /* Since the last rebuild. */
 	VEC(struct fluid_part) parts;
 
 	/* The batch that fluid_solve() will end. */
@@ -195,7 +195,10 @@ uint32_t fluid_add_flow(struct fluid *fl, uint32_t owner, uint32_t group,
 			const uint32_t *links, uint32_t n_links, double bytes,
 			double cap_bps, double weight);
 
-/* The flow will not start again; it must not be active. */
+/*
+ * The flow will not start again; it must not be active.  When many are, links
+ * may have ceased to be ones that can be exceeded, and a rebuild is due.
+ */
 void fluid_retire(struct fluid *fl, uint32_t flow);
 
 /*

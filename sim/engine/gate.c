@@ -9,8 +9,8 @@
  * wait are let go in the order of their slots, whoever can go, so a link that
  * somebody could use is not kept idle for somebody who must wait elsewhere.
  *
- * Except for the ageing: a job overtaken MAX_OVERTAKEN times by others that took
- * a link of its own reserves its links.  Nobody starts on those before it, so
+ * Except for the ageing: a job overtaken MAX_OVERTAKEN times by jobs of later
+ * slots that took a link of its own reserves its links.  Nobody starts on those before it, so
  * that it goes when those have ended that were sending; of two such jobs, the
  * one that has waited longer comes first.
  */
@@ -68,6 +68,7 @@ gate_ask(struct engine *e, struct job *job)
 	struct gate *gate = &e->gate;
 	size_t i;
 
+	job->gate_slot_ns = slot_ns(e, job);
 	gate->stamp++;
 	for (struct job *w = NULL; (w = oldest_aged(e, w));)
 		reserve(e, w);
@@ -77,7 +78,6 @@ gate_ask(struct engine *e, struct job *job)
 	}
 	job->is_gated = true;
 	job->gate_since_ns = e->now_ns;
-	job->gate_slot_ns = slot_ns(e, job);
 	job->n_overtaken = 0;
 	job->n_corrections++;
 
@@ -256,7 +256,8 @@ admit(struct engine *e, struct job *job)
 	for (size_t i = 0; i < e->gate.waiters.n; i++) {
 		struct job *w = e->jobs.items[e->gate.waiters.items[i]];
 
-		w->n_overtaken += meets(e, job, w);
+		w->n_overtaken +=
+			job->gate_slot_ns > w->gate_slot_ns && meets(e, job, w);
 	}
 }
 

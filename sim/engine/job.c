@@ -85,6 +85,7 @@ start_flows(struct engine *e, struct job *job)
 	if (seg->flow_weights)
 		factor = e->observer.flow_weight(e->observer.ctx, job->id,
 						 job->n_iterations, job->segment);
+	BUG_ON(!(factor > 0));
 	if (!seg->n_shared)
 		return;
 	for (uint32_t i = 0; i < seg->n_flows; i++) {
