@@ -7,14 +7,23 @@
 #include "lib/base/alloc.h"
 #include "lib/base/jsonw.h"
 #include "lib/base/strbuf.h"
+#include "lib/base/vec.h"
 #include "topology/topo.h"
 
 /* Process 1 has the jobs, process 2 + l link number l. */
 #define JOBS_PROCESS  1
 #define LINKS_PROCESS 2
 
-/* Room kept for the end of the file. */
-#define TAIL_BYTES 4096
+/* Room kept for the end of the file, and for the two counts of each slice. */
+#define TAIL_BYTES  4096
+#define COUNT_BYTES 96
+
+/* A job begins (+1) or ends (-1) to send over a link. */
+struct edge {
+	uint32_t link;
+	int32_t change;
+	int64_t at_ns;
+};
 
 struct trace {
 	FILE *out;
@@ -24,7 +33,8 @@ struct trace {
 	bool *is_shown; /* A link. */
 	uint64_t n_bytes, max_bytes;
 	uint64_t n_left_out;
-	double cut_ns; /* When the first was left out. */
+	double cut_ns;          /* When the first was left out. */
+	VEC(struct edge) edges; /* Told at their end, so not in order of time. */
 	bool has_events;
 };
 
@@ -179,9 +189,52 @@ trace_flows(struct trace *t, uint32_t job, uint32_t segment, double start_ns,
 		const struct footprint_entry *entry = &footprint->entries[i];
 		double gbps = length_ns > 0 ? entry->factor * bytes * 8 / length_ns : 0;
 
-		if (t->is_shown[entry->link] && has_room(t, start_ns))
-			put_slice(t, LINKS_PROCESS + entry->link, job, job_name(t, job),
-				  start_ns, end_ns, "mean_gbps", gbps);
+		if (!t->is_shown[entry->link] || !has_room(t, start_ns))
+			continue;
+		put_slice(t, LINKS_PROCESS + entry->link, job, job_name(t, job),
+			  start_ns, end_ns, "mean_gbps", gbps);
+		vec_push(&t->edges,
+			 ((struct edge){ entry->link, 1, llround(start_ns) }));
+		vec_push(&t->edges,
+			 ((struct edge){ entry->link, -1, llround(end_ns) }));
+		t->n_bytes += 2 * COUNT_BYTES;
+	}
+}
+
+static int
+compare_edges(const void *a, const void *b)
+{
+	const struct edge *ea = a, *eb = b;
+
+	if (ea->link != eb->link)
+		return ea->link < eb->link ? -1 : 1;
+	if (ea->at_ns != eb->at_ns)
+		return ea->at_ns < eb->at_ns ? -1 : 1;
+	return (ea->change > eb->change) - (ea->change < eb->change);
+}
+
+/* A counter a link: how many jobs send over it. */
+static void
+put_counters(struct trace *t)
+{
+	int32_t n_jobs = 0;
+
+	if (t->edges.n)
+		qsort(t->edges.items, t->edges.n, sizeof *t->edges.items,
+		      compare_edges);
+	for (size_t i = 0; i < t->edges.n; i++) {
+		const struct edge *edge = &t->edges.items[i], *next = edge + 1;
+
+		n_jobs += edge->change;
+		if (i + 1 < t->edges.n && next->link == edge->link &&
+		    next->at_ns == edge->at_ns)
+			continue;
+		begin_event(t);
+		fprintf(t->out,
+			"{\"ph\":\"C\",\"name\":\"jobs sending\",\"pid\":%" PRIu32
+			",\"ts\":%" PRId64 ".%03d,\"args\":{\"jobs\":%" PRId32 "}}",
+			LINKS_PROCESS + edge->link, edge->at_ns / 1000,
+			(int)(edge->at_ns % 1000), n_jobs);
 	}
 }
 
@@ -191,6 +244,7 @@ trace_finish(struct trace *t, const char *version, const char *command, uint64_t
 	uint64_t n_left_out = t->n_left_out;
 	struct jsonw w;
 
+	put_counters(t);
 	if (n_left_out) {
 		begin_event(t);
 		fprintf(t->out,
@@ -209,6 +263,7 @@ trace_finish(struct trace *t, const char *version, const char *command, uint64_t
 	jsonw_end(&w);
 	jsonw_finish(&w);
 	fprintf(t->out, "}\n");
+	vec_free(&t->edges);
 	free(t->is_shown);
 	free(t);
 	return n_left_out;

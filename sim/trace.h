@@ -4,7 +4,8 @@
  *
  * One process "jobs" has a thread a job with its iterations.  Each link is a
  * process with a thread for each job on it, and a slice where that job sends:
- * one track a (link, job), so slices never overlap.
+ * one track a (link, job), so slices never overlap.  A counter says how many jobs
+ * send over the link at once.
  */
 #ifndef SIM_TRACE_H
 #define SIM_TRACE_H

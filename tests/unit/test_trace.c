@@ -163,12 +163,59 @@ a_trace_that_is_cut_is_whole_json_with_a_note(void **state)
 	free(text);
 }
 
+static void
+the_counter_of_a_link_is_the_number_of_its_slices(void **state)
+{
+	size_t length, n = 0;
+	uint64_t n_left_out;
+	char *text = make_trace(false, TRACE_MAX_BYTES, &length, &n_left_out);
+	int64_t process = 0, last = 0, value = 0, most = 0;
+	const struct json *events;
+	struct json_doc *doc;
+	double last_us = 0;
+
+	(void)state;
+	assert_int_equal(json_parse("trace.json", text, length, &doc, NULL), 0);
+	assert_int_equal(
+		json_get_array(doc, json_root(doc), "traceEvents", &events, &n, NULL),
+		0);
+	n = 0;
+	for (const struct json *e = json_first(events); e; e = json_next(e)) {
+		const char *kind;
+		double at_us;
+
+		assert_int_equal(json_get_str(doc, e, "ph", &kind, NULL), 0);
+		if (strcmp(kind, "C") != 0)
+			continue;
+		assert_int_equal(json_get_int(doc, e, "pid", 2, 1000, &process, NULL),
+				 0);
+		assert_int_equal(json_get_num(doc, e, "ts", 0, 1e12, &at_us, NULL), 0);
+		if (process != last)
+			assert_int_equal(value, 0); /* All have ended. */
+		else
+			assert_true(at_us > last_us);
+		assert_int_equal(json_get_int(doc, json_find(e, "args"), "jobs", 0, 3,
+					      &value, NULL),
+				 0);
+		if (value > most)
+			most = value;
+		last = process;
+		last_us = at_us;
+		n++;
+	}
+	assert_true(n > 100);
+	assert_int_equal(most, 3);
+	json_doc_free(doc);
+	free(text);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(slices_never_overlap_on_a_track),
 		cmocka_unit_test(all_links_are_in_the_trace_if_asked_for),
+		cmocka_unit_test(the_counter_of_a_link_is_the_number_of_its_slices),
 		cmocka_unit_test(a_trace_that_is_cut_is_whole_json_with_a_note),
 	};
 
