@@ -72,10 +72,9 @@ plan_before(struct plan *plan, struct advise_ctx *ctx)
 {
 	int r = plan_init(plan, ctx);
 
-	if (r == 0)
-		r = place_waiting_packed(plan, ctx);
 	if (r < 0)
 		return r;
+	place_waiting_packed(plan, ctx);
 	plan_find_components(plan, ctx, TIE_EXCEEDABLE);
 	set_effort(ctx, plan);
 	plan_find_components(plan, ctx, TIE_EXCEEDABLE);
@@ -88,11 +87,11 @@ plan_cassini(struct plan *plan, const struct advise_ctx *ctx)
 {
 	int r = plan_init(plan, ctx);
 
-	if (r == 0)
-		r = place_waiting_cassini(plan, ctx);
-	if (r == 0)
-		shift_by_cassini(plan, ctx);
-	return r;
+	if (r < 0)
+		return r;
+	place_waiting_cassini(plan, ctx);
+	shift_by_cassini(plan, ctx);
+	return 0;
 }
 
 /* Whether a plan slows some job down beyond the cap that 'base' does not. */
@@ -130,17 +129,15 @@ plan_antiphase(struct plan *plan, const struct advise_ctx *ctx)
 	struct plan other = { 0 }, swap;
 	int r = plan_init(plan, ctx);
 
-	if (r == 0)
-		r = place_waiting_packed(plan, ctx);
 	if (r < 0)
 		return r;
+	place_waiting_packed(plan, ctx);
 	shift_by_prediction(plan, ctx);
 	if (!has_waiting(ctx->workload))
 		return 0;
 	r = plan_init(&other, ctx);
-	if (r == 0)
-		r = place_waiting_predicted(&other, ctx);
 	if (r == 0) {
+		place_waiting_predicted(&other, ctx);
 		shift_by_prediction(&other, ctx);
 		if (!breaks_cap(&other, plan, ctx) &&
 		    plan_goodput(&other, ctx) >

@@ -56,7 +56,7 @@ problem_with(struct plan *plan, const struct advise_ctx *ctx, uint32_t job,
  * finds as good as packing, ranked by their mean link score; what has a loop is
  * discarded.  If nothing is left, the host scheduler's first choice stands.
  */
-static int
+static void
 cassini_one(struct plan *plan, const struct advise_ctx *ctx, uint32_t job)
 {
 	struct cassini_opts opts = { .seed = ctx->opts.seed, .merge_twins = true };
@@ -66,10 +66,11 @@ cassini_one(struct plan *plan, const struct advise_ctx *ctx, uint32_t job)
 	struct cassini_choice choice = { .best = SIZE_MAX };
 	struct rng rng;
 	size_t n = 0;
-	int r = 0;
 
 	rng_init_stream(&rng, ctx->opts.seed, job);
 	for (size_t i = 0; i < CASSINI_MAX_CANDIDATES; i++) {
+		int r;
+
 		hosts[n] = xcalloc(ctx->workload->jobs[job].n_hosts_wanted,
 				   sizeof **hosts);
 		r = i == 0 ? place_pack(plan->place, job, hosts[n])
@@ -83,29 +84,25 @@ cassini_one(struct plan *plan, const struct advise_ctx *ctx, uint32_t job)
 		candidates[n] = &problems[n].problem;
 		n++;
 	}
-	r = n > 0 ? cassini_rank(candidates, n, &opts, &choice) : -ENOSPC;
-	if (r == 0)
-		r = place_put(plan->place, job,
-			      hosts[choice.best == SIZE_MAX ? 0 : choice.best]);
+	if (n > 0 && cassini_rank(candidates, n, &opts, &choice) == 0)
+		(void)place_put(plan->place, job,
+				hosts[choice.best == SIZE_MAX ? 0 : choice.best]);
 	cassini_choice_fini(&choice);
 	for (size_t i = 0; i < n; i++) {
 		work_problem_fini(&problems[i]);
 		free(hosts[i]);
 	}
-	return r == -ENOSPC ? 0 : r;
 }
 
-int
+void
 place_waiting_cassini(struct plan *plan, const struct advise_ctx *ctx)
 {
 	size_t n;
 	uint32_t *jobs = waiting_jobs(ctx, &n);
-	int r = 0;
 
-	for (size_t i = 0; i < n && r == 0; i++)
-		r = cassini_one(plan, ctx, jobs[i]);
+	for (size_t i = 0; i < n; i++)
+		cassini_one(plan, ctx, jobs[i]);
 	free(jobs);
-	return r;
 }
 
 /* ---- Shifts ----------------------------------------------------------------------------- */

@@ -129,9 +129,9 @@ double plan_goodput(const struct plan *plan, const struct advise_ctx *ctx);
 /* The waiting jobs in the order of their arrival; '*ret_n' of them.  Owned. */
 uint32_t *waiting_jobs(const struct advise_ctx *ctx, size_t *ret_n);
 
-/* Put every waiting job that fits.  Return 0 or -EHOSTUNREACH. */
-int place_waiting_packed(struct plan *plan, const struct advise_ctx *ctx);
-int place_waiting_predicted(struct plan *plan, const struct advise_ctx *ctx);
+/* Put every waiting job that fits. */
+void place_waiting_packed(struct plan *plan, const struct advise_ctx *ctx);
+void place_waiting_predicted(struct plan *plan, const struct advise_ctx *ctx);
 
 /* ---- advise_shift.c ---- */
 
@@ -151,7 +151,7 @@ bool is_shift_worthless(const struct place *place, const struct advise_ctx *ctx,
 /* ---- advise_cassini.c ---- */
 
 /* As place_waiting_packed(), and shifts with their pacing; see there. */
-int place_waiting_cassini(struct plan *plan, const struct advise_ctx *ctx);
+void place_waiting_cassini(struct plan *plan, const struct advise_ctx *ctx);
 void shift_by_cassini(struct plan *plan, const struct advise_ctx *ctx);
 
 /* ---- advise_evidence.c ---- */

@@ -64,8 +64,11 @@ waiting_jobs(const struct advise_ctx *ctx, size_t *ret_n)
 
 /* ---- Fair ------------------------------------------------------------------------------ */
 
-/* Packs one job if it fits.  Returns 0, also if not, or -EHOSTUNREACH. */
-static int
+/*
+ * Packs one job if it fits; one whose hosts could not reach each other waits as
+ * one without hosts does.
+ */
+static void
 pack_one(struct plan *plan, const struct advise_ctx *ctx, uint32_t job)
 {
 	uint32_t *hosts =
@@ -73,22 +76,19 @@ pack_one(struct plan *plan, const struct advise_ctx *ctx, uint32_t job)
 	int r = place_pack(plan->place, job, hosts);
 
 	if (r == 0)
-		r = place_put(plan->place, job, hosts);
+		(void)place_put(plan->place, job, hosts);
 	free(hosts);
-	return r == -ENOSPC ? 0 : r;
 }
 
-int
+void
 place_waiting_packed(struct plan *plan, const struct advise_ctx *ctx)
 {
 	size_t n;
 	uint32_t *jobs = waiting_jobs(ctx, &n);
-	int r = 0;
 
-	for (size_t i = 0; i < n && r == 0; i++)
-		r = pack_one(plan, ctx, jobs[i]);
+	for (size_t i = 0; i < n; i++)
+		pack_one(plan, ctx, jobs[i]);
 	free(jobs);
-	return r;
 }
 
 /* ---- By prediction ---------------------------------------------------------------------- */
@@ -189,15 +189,14 @@ learn(struct judge *judge, const struct component *component,
 		judge->slowdown[component->jobs[i]] = prediction_mean(prediction, i);
 }
 
-/* The index of the candidate with the best prediction; the job is put there. */
-static int
+/* Puts the job on the candidate with the best prediction, if any can be had. */
+static void
 put_best(struct judge *judge, uint32_t job, const struct place_candidates *candidates)
 {
 	struct component best_component = { 0 };
 	struct prediction best_prediction = { 0 };
 	double best = 0, spent = 0;
 	size_t best_i = SIZE_MAX;
-	int r;
 
 	for (size_t i = 0; i < candidates->n; i++) {
 		struct component component;
@@ -206,8 +205,7 @@ put_best(struct judge *judge, uint32_t job, const struct place_candidates *candi
 
 		if (i > 1 && spent + spent / (double)i > judge->budget)
 			break;
-		r = place_put(judge->plan->place, job, candidates->items[i].hosts);
-		if (r < 0)
+		if (place_put(judge->plan->place, job, candidates->items[i].hosts) < 0)
 			continue;
 		gained = judge_here(judge, job, &component, &prediction, &cost);
 		place_remove(judge->plan->place, job);
@@ -225,41 +223,37 @@ put_best(struct judge *judge, uint32_t job, const struct place_candidates *candi
 			prediction_fini(&prediction);
 		}
 	}
-	r = best_i == SIZE_MAX ? -EHOSTUNREACH
-			       : place_put(judge->plan->place, job,
-					   candidates->items[best_i].hosts);
+	if (best_i != SIZE_MAX)
+		(void)place_put(judge->plan->place, job,
+				candidates->items[best_i].hosts);
 	learn(judge, &best_component, &best_prediction);
 	component_fini(&best_component);
 	prediction_fini(&best_prediction);
-	return r;
 }
 
-static int
+static void
 predicted_one(struct judge *judge, uint32_t job)
 {
 	const struct advise_ctx *ctx = judge->ctx;
 	uint32_t n_hosts = ctx->workload->jobs[job].n_hosts_wanted;
 	struct place_candidates candidates;
 	size_t n_tries = SEARCH_FLOWS / n_hosts;
-	int r;
 
 	if (n_tries > 400)
 		n_tries = 400;
 	if (n_tries < 20)
 		n_tries = 20;
-	r = place_search(judge->plan->place, job, ctx->opts.seed, n_tries,
-			 ctx->opts.n_candidates, &candidates);
-	if (r < 0)
-		return r == -ENOSPC ? 0 : r;
+	if (place_search(judge->plan->place, job, ctx->opts.seed, n_tries,
+			 ctx->opts.n_candidates, &candidates) < 0)
+		return;
 	if (candidates.n == 1 || candidates.items[0].loss <= 0)
-		r = place_put(judge->plan->place, job, candidates.items[0].hosts);
+		(void)place_put(judge->plan->place, job, candidates.items[0].hosts);
 	else
-		r = put_best(judge, job, &candidates);
+		put_best(judge, job, &candidates);
 	place_candidates_fini(&candidates);
-	return r;
 }
 
-int
+void
 place_waiting_predicted(struct plan *plan, const struct advise_ctx *ctx)
 {
 	size_t n;
@@ -270,13 +264,11 @@ place_waiting_predicted(struct plan *plan, const struct advise_ctx *ctx)
 		.slowdown = xcalloc(ctx->workload->n + 1, sizeof(double)),
 		.budget = JUDGE_BUDGET / (double)(n ? n : 1),
 	};
-	int r = 0;
 
 	for (size_t j = 0; j < ctx->workload->n; j++)
 		judge.slowdown[j] = 1;
-	for (size_t i = 0; i < n && r == 0; i++)
-		r = predicted_one(&judge, jobs[i]);
+	for (size_t i = 0; i < n; i++)
+		predicted_one(&judge, jobs[i]);
 	free(judge.slowdown);
 	free(jobs);
-	return r;
 }

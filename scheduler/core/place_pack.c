@@ -105,8 +105,8 @@ place_groups_init(struct place *place)
 	for (uint32_t i = 0; i < n_nodes; i++)
 		if (topo_node(topo, i)->tier > top)
 			top = topo_node(topo, i)->tier;
-	/* One level a tier, and all hosts as the last, whatever connects them. */
-	place->n_levels = top + 1;
+	/* One level a tier: hosts that nothing connects are never packed together. */
+	place->n_levels = top;
 	place->n_hosts = (uint32_t)n_hosts;
 	roots = xcalloc((size_t)place->n_levels * n_nodes + 1, sizeof *roots);
 	for (uint32_t level = 0; level < top; level++) {

@@ -378,6 +378,89 @@ a_job_that_fits_nowhere_waits(void **state)
 	fixture_fini(&f);
 }
 
+/* Two racks with no cable between them. */
+static void
+a_job_is_never_placed_on_hosts_that_cannot_reach_each_other(void **state)
+{
+	struct topo_builder *b = topo_builder_new("islands");
+	struct fixture f = { 0 };
+	uint32_t leaf[2], host[4];
+
+	(void)state;
+	for (uint32_t i = 0; i < 4; i++) {
+		char name[] = { 'h', (char)('0' + i), '\0' };
+
+		assert_int_equal(topo_builder_host(b, name, 1, &host[i]), 0);
+	}
+	assert_int_equal(topo_builder_switch(b, "leaf0", 1, &leaf[0]), 0);
+	assert_int_equal(topo_builder_switch(b, "leaf1", 1, &leaf[1]), 0);
+	for (uint32_t i = 0; i < 4; i++)
+		assert_int_equal(topo_builder_cable(b, host[i], "p0", leaf[i / 2],
+						    i % 2 ? "p1" : "p0", 50e9, 50e9),
+				 0);
+	f.topo = topo_builder_finish(b);
+	f.routes = routes_new(f.topo, 1);
+	fixture_job(&f, "a", 3, 100000, 0.4, 50e9);
+	fixture_job(&f, "b", 2, 100000, 0.4, 50e9);
+	fixture_job(&f, "c", 2, 100000, 0.4, 50e9);
+	for (int policy = 0; policy < N_ADVISE_POLICIES; policy++) {
+		struct advice_set *set = ask(&f, (enum advise_policy)policy);
+
+		assert_reason(set, 0, REASON_NO_HOSTS);
+		for (int j = 1; j < 3; j++) {
+			assert_int_equal(set->items[j].n_hosts, 2);
+			assert_int_equal(set->items[j].hosts[0] / 2,
+					 set->items[j].hosts[1] / 2);
+		}
+		advice_set_free(set);
+	}
+	fixture_fini(&f);
+}
+
+/* 24 servers, rings scattered over 6 racks, as after months of jobs coming and going. */
+static void
+scattered_rings_on_24_servers_defeat_cassini_and_not_us(void **state)
+{
+	struct rng rng;
+
+	(void)state;
+	rng_init(&rng, 24);
+	for (int round = 0; round < 5; round++) {
+		struct fixture f;
+		struct advice_set *cassini, *ours;
+		uint32_t order[24], n_given_up = 0;
+
+		fixture_init(&f, 6, 4, 2, 50e9);
+		for (uint32_t i = 0; i < 24; i++)
+			order[i] = i;
+		for (uint32_t i = 23; i > 0; i--) {
+			uint32_t k = (uint32_t)rng_below(&rng, i + 1), swap = order[i];
+
+			order[i] = order[k];
+			order[k] = swap;
+		}
+		for (uint32_t j = 0; j < 6; j++) {
+			struct work_job *job =
+				fixture_job(&f, "j", 4, 100000, 0.2, 50e9);
+
+			job->jitter_frac = 0.02;
+			fixture_on(job, order + 4 * j);
+		}
+		cassini = ask(&f, ADVISE_CASSINI);
+		ours = ask(&f, ADVISE_ANTIPHASE);
+		assert_true(cassini->has_loop);
+		for (size_t j = 0; j < 6; j++)
+			n_given_up += cassini->items[j].reason == REASON_LOOP_GIVEN_UP;
+		assert_true(n_given_up >= 4);
+		assert_true(ours->goodput_after > cassini->goodput_after * 1.05);
+		for (size_t j = 0; j < 6; j++)
+			assert_true(ours->items[j].slowdown_after < 1.03);
+		advice_set_free(cassini);
+		advice_set_free(ours);
+		fixture_fini(&f);
+	}
+}
+
 static void
 an_empty_workload_gets_an_empty_advice(void **state)
 {
@@ -562,6 +645,10 @@ main(void)
 		cmocka_unit_test(fair_sharing_changes_nothing),
 		cmocka_unit_test(a_waiting_job_is_placed_apart),
 		cmocka_unit_test(a_job_that_fits_nowhere_waits),
+		cmocka_unit_test(
+			a_job_is_never_placed_on_hosts_that_cannot_reach_each_other),
+		cmocka_unit_test(
+			scattered_rings_on_24_servers_defeat_cassini_and_not_us),
 		cmocka_unit_test(an_empty_workload_gets_an_empty_advice),
 		cmocka_unit_test(shifts_take_arrivals_into_account),
 		cmocka_unit_test(is_never_predicted_worse_than_fair_nor_beyond_the_cap),
