@@ -177,7 +177,8 @@ run_one(struct compare *c, size_t p, size_t s, struct setup_progress *progress,
 	struct experiment experiment;
 	struct experiment_opts opts;
 
-	experiment_opts_init(&opts, c->setup.scenario, c->policies[p]);
+	/* The same draws for all, "none" among them. */
+	experiment_opts_init(&opts, c->setup.scenario, SIM_POLICY_NONE + 1);
 	opts.seed = c->seeds.items[s];
 	opts.ctx = progress;
 	opts.go_on = setup_go_on;
