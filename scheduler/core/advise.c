@@ -109,6 +109,27 @@ breaks_cap(const struct plan *plan, const struct plan *base,
 	return false;
 }
 
+static size_t
+n_contended_jobs(const struct plan *plan)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < plan->components.n; i++)
+		n += plan->components.items[i].n_jobs;
+	return n;
+}
+
+/* More goodput, or as much with fewer jobs that anything has to be done about. */
+static bool
+is_better_plan(const struct plan *a, const struct plan *b, const struct advise_ctx *ctx)
+{
+	double goodput = plan_goodput(b, ctx);
+
+	if (n_contended_jobs(a) < n_contended_jobs(b))
+		return plan_goodput(a, ctx) >= goodput;
+	return plan_goodput(a, ctx) > goodput * (1 + WORTH_FRAC);
+}
+
 static bool
 has_waiting(const struct workload *workload)
 {
@@ -140,8 +161,7 @@ plan_antiphase(struct plan *plan, const struct advise_ctx *ctx)
 		place_waiting_predicted(&other, ctx);
 		shift_by_prediction(&other, ctx);
 		if (!breaks_cap(&other, plan, ctx) &&
-		    plan_goodput(&other, ctx) >
-			    plan_goodput(plan, ctx) * (1 + WORTH_FRAC)) {
+		    is_better_plan(&other, plan, ctx)) {
 			swap = *plan;
 			*plan = other;
 			other = swap;

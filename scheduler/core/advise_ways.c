@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/stats.h"
 #include "scheduler/core/advise_decision.h"
 #include "scheduler/core/workload.h"
 #include "topology/topo.h"
@@ -367,6 +368,32 @@ ways_fini(struct decision *d)
 	vec_free(&d->ways);
 }
 
+/*
+ * Whether way 'a' gives more than way 'b' by what is worth it, and by more than
+ * two standard errors of the difference over the runs: both saw the same phases
+ * and jitter.
+ */
+static bool
+is_better(const struct decision *d, const struct way *a, const struct way *b)
+{
+	size_t n_seeds = d->ctx->n_seeds;
+	double *difference = xcalloc(n_seeds, sizeof *difference);
+	double mean, error;
+
+	for (size_t i = 0; i < d->component->n_jobs; i++) {
+		double weight = d->ctx->workload->jobs[d->component->jobs[i]].weight;
+
+		for (size_t s = 0; s < n_seeds; s++)
+			difference[s] +=
+				weight / a->prediction.slowdown[i * n_seeds + s] -
+				weight / b->prediction.slowdown[i * n_seeds + s];
+	}
+	mean = stats_mean(difference, n_seeds);
+	error = stats_sd(difference, n_seeds) / sqrt((double)n_seeds);
+	free(difference);
+	return a->goodput > b->goodput * (1 + WORTH_FRAC) && mean > 2 * error;
+}
+
 size_t
 ways_choose(const struct decision *d)
 {
@@ -376,7 +403,7 @@ ways_choose(const struct decision *d)
 		const struct way *way = &d->ways.items[i];
 
 		if (way->harmed == TOPO_NONE && way->pays &&
-		    way->goodput > d->ways.items[best].goodput * (1 + WORTH_FRAC))
+		    is_better(d, way, &d->ways.items[best]))
 			best = i;
 	}
 	return best;
