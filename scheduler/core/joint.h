@@ -72,14 +72,23 @@ struct joint_result {
 };
 
 /*
- * Solves 'problem'.  Prunes links that can never be exceeded and merges links
- * with the same jobs, peels trees off the affinity graph and solves them by
- * exact link optima (CASSINI, Algorithm 1), then descends coordinate by
- * coordinate with an exact line search, from several starts, on the rest.
+ * Solves 'problem': see solver.h.  Prunes links that can never be exceeded and
+ * pairs of jobs that no shift can help (model.h), merges and absorbs links
+ * (absorb.h), peels trees off the affinity graph and stitches exact link optima
+ * (peel.h, link.h; CASSINI, Algorithm 1), then descends coordinate by coordinate
+ * with an exact line search, and out of local minima, on the loops (search.h,
+ * improve.h).  At the end each job is in the middle of its plateau.
+ *
+ * Without start shifts the first job of each component has shift 0; with them,
+ * each job has the shift that delays it least against its start.  The objective
+ * is never above that of the start.  Jobs that are not movable stay, and links
+ * without a movable job cost next to nothing: after an arrival, let only the new
+ * job and those that share a link with it move.
  *
  * Takes no ownership.  Returns a new result to be freed with
- * joint_result_free(), or NULL if the problem is malformed (job or load index
- * out of range, capacity or factor not positive, a job twice on a link).
+ * joint_result_free(), or NULL if the problem is malformed (job out of range, a
+ * job twice on a link, capacity or factor not positive, weight negative, a
+ * profile that profile_normalize() would refuse).
  */
 struct joint_result *joint_solve(const struct joint_problem *problem,
 				 const struct joint_opts *opts);
@@ -88,9 +97,11 @@ struct joint_result *joint_solve(const struct joint_problem *problem,
 void joint_result_free(struct joint_result *result);
 
 /*
- * Mean excess of each link at the given shifts, exactly for jobs of commensurate
- * periods; see joint.c for what is done where the common period is too long
- * to walk.  'ret_excess_bps' has room for n_links.
+ * Mean excess of each link at the given shifts; 'ret_excess_bps' has room for
+ * n_links.  Exact on links with at most two different periods (overlap.h), and
+ * where the sum of all but one period's jobs repeats within MODEL_EXACT_PIECES
+ * pieces.  Beyond that, jobs whose periods have so little in common are taken to
+ * meet in every relative phase (model.h).
  */
 void joint_excess(const struct joint_problem *problem, const int64_t *shift_us,
 		  double *ret_excess_bps);

@@ -215,7 +215,7 @@ descend_from_coarse(struct search *search, uint32_t l, const uint32_t *jobs, siz
 	struct coarse_solution solutions[COARSE_SOLUTIONS];
 	const struct step *steps[COARSE_MAX_JOBS];
 	int64_t best_us[COARSE_MAX_JOBS], shift_us[COARSE_MAX_JOBS];
-	double best = search_link_cost(search, l);
+	double best = INFINITY;
 	size_t n_solutions;
 
 	take_shifts(search, jobs, n, best_us);
@@ -253,17 +253,18 @@ link_solve(struct search *search, uint32_t l, size_t effort, struct rng *rng)
 	double bound, cost;
 	size_t n = list_jobs(model, link, jobs, &bound);
 
-	for (size_t i = 0; i < n; i++)
-		search->is_absent[jobs[i]] = true;
-	improve_insert(search, jobs, n);
-	if (n > 2) {
+	opts.target = bound + EQUAL_COST;
+	if (n > 3 && is_coarse(model, link, jobs, n)) {
+		descend_from_coarse(search, l, jobs, n, effort, opts.target, rng);
+	} else {
 		for (size_t i = 0; i < n; i++)
+			search->is_absent[jobs[i]] = true;
+		improve_insert(search, jobs, n);
+		for (size_t i = 0; i < n && n > 2; i++)
 			search_push(search, jobs[i]);
 		search_descend(search);
-		opts.target = bound + EQUAL_COST;
-		if (n > 3 && is_coarse(model, link, jobs, n))
-			descend_from_coarse(search, l, jobs, n, effort, opts.target,
-					    rng);
+	}
+	if (n > 2) {
 		opts.n_rounds = n == 3 ? 4 : 4 * n * effort;
 		opts.max_work = search->work + LINK_WORK * effort;
 		cost = improve_links(search, &l, 1, &opts, rng);

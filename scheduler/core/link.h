@@ -24,8 +24,8 @@
 /* Bends that one exact search of three jobs may look at. */
 #define LINK_MAX_WORK 4000000
 /* What one unit of effort is. */
-#define LINK_COARSE_ROUNDS 20
-#define LINK_WORK          20000
+#define LINK_COARSE_ROUNDS 30
+#define LINK_WORK          15000
 
 /*
  * Moves the jobs of link 'l' to its best shifts.  All other links must be off,

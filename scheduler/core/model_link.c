@@ -56,7 +56,6 @@ static void
 list_pairs(const struct model_load *loads, uint32_t n, double min_gain,
 	   struct group_room *room)
 {
-	room->pairs.n = 0;
 	for (uint32_t a = 0; a < n; a++) {
 		for (uint32_t b = a + 1; b < n; b++) {
 			struct group_pair pair = { 0, a, b };
@@ -139,7 +138,7 @@ model_group_loads(struct model_load *loads, uint32_t n, int64_t capacity,
 		  const struct group_limits *limits, struct group_room *room,
 		  struct model_group *groups)
 {
-	uint32_t n_groups = 0;
+	uint32_t n_groups = 0, n_periods = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
 		loads[i].group = i;
@@ -154,7 +153,11 @@ model_group_loads(struct model_load *loads, uint32_t n, int64_t capacity,
 			}
 		}
 	}
-	list_pairs(loads, n, limits->min_gain * (double)capacity, room);
+	for (uint32_t i = 0; i < n; i++)
+		n_periods += loads[i].group == i;
+	room->pairs.n = 0;
+	if (n_periods > limits->enough_groups)
+		list_pairs(loads, n, limits->min_gain * (double)capacity, room);
 	join_groups(loads, n, limits, room, groups);
 
 	/* Bring the loads of a group together, groups by their lowest member. */

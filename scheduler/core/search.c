@@ -173,7 +173,7 @@ search_line(struct search *search, uint32_t j)
 	for (uint32_t i = 0; i < job->n_uses; i++)
 		if (!search->is_off[uses[i].link])
 			add_link_bends(search, &uses[i]);
-	search->work += search->line.bends.n + 16;
+	search->work += search->line.bends.n + 64;
 	bend_function_close(&search->line);
 }
 

@@ -8,6 +8,9 @@
  * whoever moves puts its neighbours into the queue again.  It ends, because
  * each move gains at least SEARCH_MIN_GAIN and F is at least 0.
  *
+ * The line of job j repeats with its turn, lcm over its links of gcd(T_j, lcm of
+ * the others' T): shifts that differ by a turn are the same.
+ *
  * A line search costs O(B log B) with B = sum over links of n_j N_l bends.
  */
 #ifndef SCHEDULER_CORE_SEARCH_H

@@ -7,11 +7,11 @@
 #include "scheduler/core/link.h"
 
 /* Bends to look at in the rounds on all cores, for each unit of effort. */
-#define CORE_WORK UINT64_C(1500000)
+#define CORE_WORK UINT64_C(1200000)
 /* The same if some jobs must stay: an answer is wanted at once. */
 #define PART_WORK UINT64_C(6000)
 /* Passes that move jobs into the middle of their plateaus. */
-#define N_CENTRE_PASSES 8
+#define N_CENTRE_PASSES 6
 /* A cost that is none. */
 #define MIN_COST (2 * SEARCH_MIN_GAIN)
 
