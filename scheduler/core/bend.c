@@ -27,6 +27,24 @@ compare_slopes(const void *a_, const void *b_)
 	return a->slope < b->slope ? -1 : a->slope > b->slope;
 }
 
+/* Sorts by slope: a run is nearly always short, but need not be. */
+static void
+sort_run(struct event *at, size_t n)
+{
+	if (n > 16) {
+		qsort(at, n, sizeof *at, compare_slopes);
+		return;
+	}
+	for (size_t i = 1; i < n; i++) {
+		struct event x = at[i];
+		size_t k = i;
+
+		for (; k > 0 && at[k - 1].slope > x.slope; k--)
+			at[k] = at[k - 1];
+		at[k] = x;
+	}
+}
+
 /*
  * Makes one bend of those at the same time.  They are added by size: what they
  * sum to, to the last bit, must not depend on the order in which they came.
@@ -44,7 +62,7 @@ merge_bends(struct event_list *bends)
 			if (at[next].at_us != sum.at_us)
 				break;
 		if (next - first > 2)
-			qsort(&at[first], next - first, sizeof *at, compare_slopes);
+			sort_run(&at[first], next - first);
 		sum = at[first];
 		for (size_t k = first + 1; k < next; k++)
 			sum.slope += at[k].slope;

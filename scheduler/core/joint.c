@@ -13,9 +13,10 @@
 /* One run of joint_solve(). */
 struct joint_run {
 	const struct joint_problem *problem;
-	uint32_t *order;   /* Problem's number of a model job. */
-	uint64_t *hash;    /* By the model's number. */
-	int64_t *start_us; /* By the model's number. */
+	uint32_t *order;                /* Problem's number of a model job. */
+	uint64_t *hash;                 /* By the model's number. */
+	int64_t *start_us;              /* By the model's number. */
+	const double *start_excess_bps; /* joint_opts */
 	struct model model;
 	struct solver solver;
 };
@@ -134,6 +135,20 @@ objective(const struct joint_problem *problem, const double *excess_bps)
 	return sum;
 }
 
+static void
+excess_at_start(const struct joint_problem *problem, const double *known_bps,
+		const int64_t *start_us, double *ret_excess_bps)
+{
+	struct model_room *room = model_room_new();
+
+	for (uint32_t l = 0; l < problem->n_links; l++)
+		ret_excess_bps[l] =
+			known_bps && !isnan(known_bps[l])
+				? known_bps[l]
+				: model_exact_excess(problem, l, start_us, room);
+	model_room_free(room);
+}
+
 /* Fills 'excess_after_bps': where nothing has moved it is as it was. */
 static void
 excess_of_moved(const struct joint_problem *problem, const int64_t *start_us,
@@ -172,7 +187,8 @@ write_result(struct joint_run *run, struct joint_result *result)
 		start_us[run->order[j]] = run->start_us[j];
 		result->shift_us[run->order[j]] = search->shift_us[j];
 	}
-	joint_excess(problem, start_us, result->excess_before_bps);
+	excess_at_start(problem, run->start_excess_bps, start_us,
+			result->excess_before_bps);
 	excess_of_moved(problem, start_us, result);
 	result->objective_before = objective(problem, result->excess_before_bps);
 	result->objective_after = objective(problem, result->excess_after_bps);
@@ -223,6 +239,7 @@ joint_solve(const struct joint_problem *problem, const struct joint_opts *opts)
 		run.start_us[j] =
 			period_mod(opts->start_shifts_us[run.order[j]],
 				   problem->profiles[run.order[j]]->period_us);
+	run.start_excess_bps = opts->start_excess_bps;
 	model_make(problem, run.order, opts->movable, &run.model);
 	solver_init(solver, &run.model, run.start_us);
 	solver->hash = run.hash;

@@ -49,6 +49,9 @@ struct joint_opts {
 	unsigned n_restarts;            /* Beyond the first descent; default 8. */
 	const int64_t *start_shifts_us; /* Borrowed; NULL: none.  A warm start. */
 	const bool *movable;            /* Borrowed; NULL: all may be shifted. */
+	const double *start_excess_bps; /* Borrowed; NULL: not known.  A link's mean
+					   * excess at the start shifts, from an
+					   * earlier result; NAN: not known. */
 };
 
 /* Why a job's shift is what it is: see also reason.h. */

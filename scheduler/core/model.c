@@ -332,7 +332,7 @@ groups_excess(const struct model_load *loads, const struct model_group *groups,
 	if (n_groups == 2) {
 		main_sum = sum_group(loads, &groups[0], shift_us, room, &room->sum);
 		other = sum_group(loads, &groups[1], shift_us, room, &room->other_sum);
-		if (main_sum->n * other->n <= 16 * MODEL_EXACT_PIECES)
+		if (main_sum->n * other->n <= 64 * MODEL_EXACT_PIECES)
 			return overlap_excess(main_sum, other, 0, &cost,
 					      &room->overlap);
 	}

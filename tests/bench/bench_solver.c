@@ -235,9 +235,13 @@ make_joint(uint64_t seed, size_t n_jobs, size_t n_links, struct instance *in)
 	}
 }
 
-/* The job that has just arrived and all that share a link with it may move. */
+/*
+ * The job that has just arrived and all that share a link with it may move; the
+ * excess of its links has to be found anew.
+ */
 static void
-movable_near(const struct joint_problem *problem, uint32_t job, bool *movable)
+arrive(const struct joint_problem *problem, uint32_t job, bool *movable,
+       double *excess_bps)
 {
 	memset(movable, 0, problem->n_jobs * sizeof *movable);
 	for (size_t l = 0; l < problem->n_links; l++) {
@@ -249,6 +253,8 @@ movable_near(const struct joint_problem *problem, uint32_t job, bool *movable)
 			is_on |= loads[i].job == job;
 		for (uint32_t i = 0; i < link->n_loads && is_on; i++)
 			movable[loads[i].job] = true;
+		if (is_on)
+			excess_bps[l] = NAN;
 	}
 }
 
@@ -261,6 +267,7 @@ bench_joint(size_t n_jobs, size_t n_links)
 	struct joint_opts opts = { .seed = 1 };
 	struct joint_result *cold, *warm;
 	bool *movable = xcalloc(n_jobs, sizeof *movable);
+	double *excess_bps;
 	double arrival_ms = 0, worst_ms = 0, arrived_at = 0;
 	size_t n_loop = 0;
 	struct instance in;
@@ -287,7 +294,10 @@ bench_joint(size_t n_jobs, size_t n_links)
 		cold->shift_us[job] = 0;
 		opts.start_shifts_us = cold->shift_us;
 		opts.movable = movable;
-		movable_near(&in.problem, job, movable);
+		excess_bps =
+			xmemdup(cold->excess_after_bps, n_links, sizeof *excess_bps);
+		arrive(&in.problem, job, movable, excess_bps);
+		opts.start_excess_bps = excess_bps;
 		start_ns = clk_cpu_ns();
 		warm = joint_solve(&in.problem, &opts);
 		ms = (double)(clk_cpu_ns() - start_ns) / 1e6;
@@ -295,6 +305,7 @@ bench_joint(size_t n_jobs, size_t n_links)
 		arrived_at += warm->objective_after / (double)n_links / N_ARRIVALS;
 		worst_ms = fmax(worst_ms, ms);
 		joint_result_free(warm);
+		free(excess_bps);
 		cold->shift_us[job] = before_us;
 	}
 	printf("; after an arrival mean %.2f ms, worst %.2f ms, at %.4f\n", arrival_ms,

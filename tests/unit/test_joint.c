@@ -246,7 +246,7 @@ jobs_that_must_not_move_do_not(void **state)
 		bool movable[20];
 		struct joint_opts opts = { .start_shifts_us = start_us,
 					   .movable = movable };
-		struct joint_result *result;
+		struct joint_result *result, *again;
 		struct fixture f;
 
 		fixture_make_mesh(&f, &rng, 20, 30, 0.25);
@@ -263,6 +263,14 @@ jobs_that_must_not_move_do_not(void **state)
 			assert_int_equal(result->method[j], JOINT_FIXED);
 		}
 		assert_true(result->objective_after <= result->objective_before);
+		/* What is known about the start changes nothing. */
+		opts.start_excess_bps = result->excess_before_bps;
+		result->excess_before_bps[3] = NAN;
+		again = solve(&f, &opts);
+		assert_near(again->objective_before, result->objective_before, 1e-12);
+		assert_memory_equal(again->shift_us, result->shift_us,
+				    20 * sizeof *again->shift_us);
+		joint_result_free(again);
 		joint_result_free(result);
 	}
 }
