@@ -141,50 +141,68 @@ print_text(const struct advice_doc *doc, bool all_links, FILE *out)
 
 /* ---- Pictures --------------------------------------------------------------------------- */
 
+/* A picture of one link under a set. */
+struct picture {
+	const char *path; /* NULL: not asked for. */
+	const struct advice_set *set;
+	bool at_shifts;
+	const char *subtitle;
+};
+
 static int
-write_svg(const char *path, const struct advice_set *set, const struct loaded *loaded,
-	  uint32_t link, const char *subtitle, struct err *err)
+write_svg(const struct picture *picture, const struct loaded *loaded, uint32_t link,
+	  struct err *err)
 {
-	char *text = advice_link_svg(set, &loaded->scenario->workload, loaded->topo,
-				     loaded->routes, link, subtitle);
+	char *text;
 	int error;
 
+	if (!picture->path)
+		return 0;
+	text = advice_link_svg(picture->set, &loaded->scenario->workload, loaded->topo,
+			       loaded->routes, link, picture->at_shifts,
+			       picture->subtitle);
 	if (!text)
-		return err_set(err, path, 0, 0,
+		return err_set(err, picture->path, 0, 0,
 			       "the jobs cannot be laid on the fabric");
-	error = file_write(path, text, strlen(text), err);
+	error = file_write(picture->path, text, strlen(text), err);
 	free(text);
 	return error;
 }
 
-/* The worst link without us, before and after. */
+/*
+ * The worst link where the jobs are, unshifted and shifted.  If none is contended
+ * there, the one that would be worst without us: as packed, and as advised.
+ */
 static int
 write_svgs(const struct args *args, const struct advice_set *set,
 	   const struct loaded *loaded, const struct advise_opts *opts, struct err *err)
 {
+	struct picture before = { args->svg_before, set, false,
+				  "before: all start together" };
+	struct picture after = { args->svg_after, set, true, "after: as advised" };
 	struct advise_opts fair_opts = *opts;
 	struct advice_set *fair = NULL;
-	uint32_t link;
-	int error;
+	uint32_t link = advice_worst_link(set);
+	int error = 0;
 
 	fair_opts.policy = ADVISE_FAIR;
-	error = advise(&loaded->scenario->workload, loaded->topo, loaded->routes,
-		       &fair_opts, &fair);
-	if (error < 0)
-		return err_set(err, args->fabric, 0, 0, "some hosts cannot be reached");
-	link = advice_worst_link(fair);
 	if (link == TOPO_NONE) {
+		error = advise(&loaded->scenario->workload, loaded->topo,
+			       loaded->routes, &fair_opts, &fair);
+		if (error < 0)
+			return err_set(err, args->jobs, 0, 0,
+				       "two hosts of a job cannot reach each other");
+		link = advice_worst_link(fair);
+		before.set = fair;
+	}
+	if (link == TOPO_NONE)
 		fprintf(stderr,
 			"antiphase advise: no link is contended, so there is no "
 			"picture\n");
-	} else {
-		if (args->svg_before)
-			error = write_svg(args->svg_before, fair, loaded, link,
-					  "before: all start together", err);
-		if (error == 0 && args->svg_after)
-			error = write_svg(args->svg_after, set, loaded, link,
-					  "after: as advised", err);
-	}
+	else
+		error = write_svg(&before, loaded, link, err);
+	if (link != TOPO_NONE && error == 0)
+		error = write_svg(&after, loaded, link, err);
 	advice_set_free(fair);
 	return error;
 }
@@ -276,9 +294,10 @@ run_advise(int argc, char **argv)
 		{ "output", 'o', CLI_STR, &args.output, "FILE",
 		  "also write the advice to FILE as JSON", 0, 0, NULL, NULL },
 		{ "svg-before", 0, CLI_STR, &args.svg_before, "FILE",
-		  "draw the worst link without this advice", 0, 0, NULL, NULL },
+		  "draw the worst link with all jobs starting together", 0, 0, NULL,
+		  NULL },
 		{ "svg-after", 0, CLI_STR, &args.svg_after, "FILE",
-		  "draw the same link with it", 0, 0, NULL, NULL },
+		  "draw the same link as advised", 0, 0, NULL, NULL },
 		CLI_OPTS_END,
 	};
 	struct loaded loaded;

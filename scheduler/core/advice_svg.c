@@ -41,7 +41,7 @@ struct on_link {
 /* Adds 'job' if it crosses the link.  Returns 0 or -EHOSTUNREACH. */
 static int
 add_if_on(struct on_link *on, const struct work_job *job, const struct advice *advice,
-	  struct topo *topo, struct routes *routes, uint32_t link)
+	  struct topo *topo, struct routes *routes, uint32_t link, bool at_shifts)
 {
 	struct laid_job laid;
 	int r = laid_job_make(job, advice->hosts, topo, routes, &laid);
@@ -50,7 +50,8 @@ add_if_on(struct on_link *on, const struct work_job *job, const struct advice *a
 		return r;
 	for (size_t i = 0; i < laid.footprint.n; i++) {
 		const struct footprint_entry *e = &laid.footprint.entries[i];
-		int64_t shift_us = advice->shift_us + job->arrival_ns / 1000;
+		int64_t shift_us =
+			(at_shifts ? advice->shift_us : 0) + job->arrival_ns / 1000;
 
 		if (e->link != link)
 			continue;
@@ -86,7 +87,7 @@ score_of(const struct on_link *on, uint32_t link, double capacity_bps)
 
 char *
 advice_link_svg(const struct advice_set *set, const struct workload *workload,
-		struct topo *topo, struct routes *routes, uint32_t link,
+		struct topo *topo, struct routes *routes, uint32_t link, bool at_shifts,
 		const char *subtitle)
 {
 	struct profile idle = { .period_us = 1000 };
@@ -99,7 +100,7 @@ advice_link_svg(const struct advice_set *set, const struct workload *workload,
 	for (size_t j = 0; j < set->n; j++) {
 		if (set->items[j].hosts &&
 		    add_if_on(&on, &workload->jobs[j], &set->items[j], topo, routes,
-			      link) < 0)
+			      link, at_shifts) < 0)
 			goto out;
 	}
 	topo_link_name(topo, link, &name);

@@ -4,6 +4,7 @@
 #ifndef SCHEDULER_CORE_ADVICE_SVG_H
 #define SCHEDULER_CORE_ADVICE_SVG_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct advice_set;
@@ -15,12 +16,12 @@ struct workload;
 uint32_t advice_worst_link(const struct advice_set *set);
 
 /*
- * Draws the jobs that the set puts on 'link', at its shifts (jobs without one
- * start at 0 with their arrival).  Returns the new text of an SVG document; free
- * with free(); or NULL if a job cannot be laid.
+ * Draws the jobs that the set puts on 'link': at its shifts, or, if not
+ * 'at_shifts', as if all started with their arrival.  Returns the new text of
+ * an SVG document; free with free(); or NULL if a job cannot be laid.
  */
 char *advice_link_svg(const struct advice_set *set, const struct workload *workload,
 		      struct topo *topo, struct routes *routes, uint32_t link,
-		      const char *subtitle);
+		      bool at_shifts, const char *subtitle);
 
 #endif
