@@ -191,7 +191,7 @@ gate_leave(struct engine *e, struct job *job)
 		unlist(e, job);
 	if (job->is_admitted)
 		FOREACH_GATED_FLOW(e, job, f)
-	gate_flow_end(e, f);
+			gate_flow_end(e, f);
 	job->is_admitted = false;
 	e->gate.is_changed = true; /* A reservation may be gone. */
 }
@@ -203,12 +203,10 @@ can_go(struct engine *e, const struct job *job)
 	bool can = true;
 
 	FOREACH_GATED_FLOW(e, job, f)
-	FOREACH_PATH_LINK(e, f, l)
-	gate->own_bps[*l] += e->fluid.specs[f].cap_bps;
-	FOREACH_GATED_FLOW(e, job, f)
-	{
 		FOREACH_PATH_LINK(e, f, l)
-		{
+			gate->own_bps[*l] += e->fluid.specs[f].cap_bps;
+	FOREACH_GATED_FLOW(e, job, f) {
+		FOREACH_PATH_LINK(e, f, l) {
 			const struct fluid_link *link = &e->fluid.links[*l];
 
 			if (gate->own_bps[*l] == 0 || !link->can_exceed)
@@ -223,8 +221,8 @@ can_go(struct engine *e, const struct job *job)
 		}
 	}
 	FOREACH_GATED_FLOW(e, job, f)
-	FOREACH_PATH_LINK(e, f, l)
-	gate->own_bps[*l] = 0;
+		FOREACH_PATH_LINK(e, f, l)
+			gate->own_bps[*l] = 0;
 	return can;
 }
 
@@ -236,14 +234,14 @@ meets(struct engine *e, const struct job *a, const struct job *b)
 	bool meet = false;
 
 	FOREACH_GATED_FLOW(e, a, f)
-	FOREACH_PATH_LINK(e, f, l)
-	gate->own_bps[*l] = 1;
+		FOREACH_PATH_LINK(e, f, l)
+			gate->own_bps[*l] = 1;
 	FOREACH_GATED_FLOW(e, b, f)
-	FOREACH_PATH_LINK(e, f, l)
-	meet |= gate->own_bps[*l] > 0 && e->fluid.links[*l].can_exceed;
+		FOREACH_PATH_LINK(e, f, l)
+			meet |= gate->own_bps[*l] > 0 && e->fluid.links[*l].can_exceed;
 	FOREACH_GATED_FLOW(e, a, f)
-	FOREACH_PATH_LINK(e, f, l)
-	gate->own_bps[*l] = 0;
+		FOREACH_PATH_LINK(e, f, l)
+			gate->own_bps[*l] = 0;
 	return meet;
 }
 
@@ -252,7 +250,7 @@ admit(struct engine *e, struct job *job)
 {
 	job->is_admitted = true;
 	FOREACH_GATED_FLOW(e, job, f)
-	gate_flow_start(e, f);
+		gate_flow_start(e, f);
 	for (size_t i = 0; i < e->gate.waiters.n; i++) {
 		struct job *w = e->jobs.items[e->gate.waiters.items[i]];
 
@@ -265,8 +263,8 @@ static void
 reserve(struct engine *e, const struct job *job)
 {
 	FOREACH_GATED_FLOW(e, job, f)
-	FOREACH_PATH_LINK(e, f, l)
-	e->gate.reserved[*l] = e->gate.stamp;
+		FOREACH_PATH_LINK(e, f, l)
+			e->gate.reserved[*l] = e->gate.stamp;
 }
 
 /* The aged waiter that comes next after 'after' (NULL: the first); NULL: none. */
