@@ -48,7 +48,7 @@ BENCHES      := $(patsubst %.c,$(B)/%,$(wildcard tests/bench/bench_*.c))
 FUZZERS      := $(patsubst %.c,build/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 REPLAYS      := $(patsubst tests/fuzz/fuzz_%.c,$(B)/tests/fuzz/replay_%,$(wildcard tests/fuzz/fuzz_*.c))
 MANPAGES     := $(patsubst docs/man/%.scd,$(B)/man/%,$(wildcard docs/man/*.scd))
-C_FILES      := $(wildcard lib/*/*.[ch] topology/*.[ch] scheduler/*/*.[ch] sim/*.[ch] \
+C_FILES      := $(wildcard lib/*/*.[ch] topology/*.[ch] scheduler/*/*.[ch] scheduler/core/*/*.[ch] sim/*.[ch] \
                 sim/*/*.[ch] tests/*/*.[ch])
 SH_FILES     := .ci/run tests/run $(wildcard tests/*.sh tests/*/*.sh examples/*.sh)
 

@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "scheduler/core/advise.h"
-#include "scheduler/core/workload_ini.h"
+#include "scheduler/core/advise/advise.h"
+#include "scheduler/core/workload/workload_ini.h"
 
 struct err;
 

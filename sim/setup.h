@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 #include "lib/base/progress.h"
-#include "scheduler/core/workload_ini.h"
+#include "scheduler/core/workload/workload_ini.h"
 
 struct err;
 

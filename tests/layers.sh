@@ -8,6 +8,11 @@ lib/wire: lib bpf/events.h
 topology: topology lib
 collector: collector topology lib bpf/events.h
 sim/engine: sim/engine topology lib/base
+scheduler/core/profile: scheduler/core/profile lib/base
+scheduler/core/solve: scheduler/core/solve scheduler/core/profile lib/base
+scheduler/core/cassini: scheduler/core/cassini scheduler/core/solve scheduler/core/profile lib/base
+scheduler/core/workload: scheduler/core/workload scheduler/core/solve scheduler/core/profile sim/engine topology lib/base
+scheduler/core/advise: scheduler/core sim/engine topology lib/base
 scheduler/core: scheduler/core sim/engine topology lib/base
 scheduler: scheduler topology lib
 pacer: pacer lib

@@ -7,8 +7,8 @@
 #include "lib/base/jsonw.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/table.h"
-#include "scheduler/core/compat.h"
-#include "scheduler/core/profile.h"
+#include "scheduler/core/advise/compat.h"
+#include "scheduler/core/profile/profile.h"
 
 void
 compat_print_json(const struct compat_answer *answer)

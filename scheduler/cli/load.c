@@ -4,7 +4,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/file.h"
-#include "scheduler/core/workload_ini.h"
+#include "scheduler/core/workload/workload_ini.h"
 #include "topology/route.h"
 #include "topology/topo.h"
 

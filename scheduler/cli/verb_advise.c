@@ -14,9 +14,9 @@
 #include "lib/base/table.h"
 #include "scheduler/cli/load.h"
 #include "scheduler/cli/verbs.h"
-#include "scheduler/core/advice_doc.h"
-#include "scheduler/core/advice_svg.h"
-#include "scheduler/core/workload_ini.h"
+#include "scheduler/core/advise/advice_doc.h"
+#include "scheduler/core/advise/advice_svg.h"
+#include "scheduler/core/workload/workload_ini.h"
 #include "topology/topo.h"
 
 /* Contended links shown unless all are asked for. */

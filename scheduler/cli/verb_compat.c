@@ -12,9 +12,9 @@
 #include "lib/base/vec.h"
 #include "scheduler/cli/compat_print.h"
 #include "scheduler/cli/verbs.h"
-#include "scheduler/core/circle_svg.h"
-#include "scheduler/core/compat.h"
-#include "scheduler/core/profile_json.h"
+#include "scheduler/core/advise/compat.h"
+#include "scheduler/core/cassini/circle_svg.h"
+#include "scheduler/core/profile/profile_json.h"
 
 /* More jobs than any link carries; the solvers take seconds for this many. */
 #define MAX_JOBS   64

@@ -12,8 +12,8 @@
 #include "lib/base/vec.h"
 #include "scheduler/cli/load.h"
 #include "scheduler/cli/verbs.h"
-#include "scheduler/core/advice_doc.h"
-#include "scheduler/core/workload_ini.h"
+#include "scheduler/core/advise/advice_doc.h"
+#include "scheduler/core/workload/workload_ini.h"
 
 struct args {
 	const char *fabric, *jobs, *policy;

@@ -14,9 +14,9 @@
 #include "lib/base/table.h"
 #include "lib/base/vec.h"
 #include "scheduler/cli/verbs.h"
-#include "scheduler/core/capture_csv.h"
-#include "scheduler/core/detect.h"
-#include "scheduler/core/profile_json.h"
+#include "scheduler/core/profile/capture_csv.h"
+#include "scheduler/core/profile/detect.h"
+#include "scheduler/core/profile/profile_json.h"
 
 #define SKETCH_COLUMNS 64
 #define MAX_SECONDS    1e9

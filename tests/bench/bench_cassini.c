@@ -10,9 +10,9 @@
 
 #include "lib/base/clk.h"
 #include "lib/base/rng.h"
-#include "scheduler/core/circle.h"
-#include "scheduler/core/pair.h"
-#include "scheduler/core/profile.h"
+#include "scheduler/core/cassini/circle.h"
+#include "scheduler/core/profile/profile.h"
+#include "scheduler/core/solve/pair.h"
 
 #define N_PAIRS 4000
 #define C_BPS   50e9

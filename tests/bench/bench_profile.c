@@ -5,8 +5,8 @@
 #include "lib/base/clk.h"
 #include "lib/base/err.h"
 #include "lib/base/file.h"
-#include "scheduler/core/capture_csv.h"
-#include "scheduler/core/detect.h"
+#include "scheduler/core/profile/capture_csv.h"
+#include "scheduler/core/profile/detect.h"
 
 #define CAPTURE  "examples/mpi-4rank-16MB.csv.xz"
 #define WINDOW_S 10.0

@@ -18,9 +18,9 @@
 #include "lib/base/clk.h"
 #include "lib/base/rng.h"
 #include "lib/base/stats.h"
-#include "scheduler/core/joint.h"
-#include "scheduler/core/pair.h"
-#include "scheduler/core/profile.h"
+#include "scheduler/core/profile/profile.h"
+#include "scheduler/core/solve/joint.h"
+#include "scheduler/core/solve/pair.h"
 
 #define CAPACITY_BPS 100e9
 

@@ -4,7 +4,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
 #include "lib/base/strbuf.h"
-#include "scheduler/core/advice_doc.h"
+#include "scheduler/core/advise/advice_doc.h"
 #include "tests/fuzz/fuzz.h"
 
 /* What the reader lets pass is explained, and reads back as it is written. */

@@ -3,8 +3,8 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
-#include "scheduler/core/capture_csv.h"
-#include "scheduler/core/detect.h"
+#include "scheduler/core/profile/capture_csv.h"
+#include "scheduler/core/profile/detect.h"
 #include "tests/fuzz/fuzz.h"
 
 /* Longer parts would only make the fuzzer slow. */

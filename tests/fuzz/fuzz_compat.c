@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
-#include "scheduler/core/circle_svg.h"
-#include "scheduler/core/compat.h"
-#include "scheduler/core/profile.h"
+#include "scheduler/core/advise/compat.h"
+#include "scheduler/core/cassini/circle_svg.h"
+#include "scheduler/core/profile/profile.h"
 #include "tests/fuzz/fuzz.h"
 
 #define MAX_JOBS   4

@@ -4,7 +4,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
-#include "scheduler/core/profile_json.h"
+#include "scheduler/core/profile/profile_json.h"
 #include "tests/fuzz/fuzz.h"
 
 static void

@@ -7,7 +7,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
-#include "scheduler/core/workload_ini.h"
+#include "scheduler/core/workload/workload_ini.h"
 #include "tests/fuzz/fuzz.h"
 #include "topology/route.h"
 #include "topology/topo.h"

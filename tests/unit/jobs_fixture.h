@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
-#include "scheduler/core/workload.h"
+#include "scheduler/core/workload/workload.h"
 #include "topology/gen.h"
 #include "topology/route.h"
 #include "topology/topo.h"

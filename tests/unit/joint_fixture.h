@@ -8,8 +8,8 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/rng.h"
-#include "scheduler/core/joint.h"
-#include "scheduler/core/profile.h"
+#include "scheduler/core/profile/profile.h"
+#include "scheduler/core/solve/joint.h"
 
 #define FIXTURE_MAX_JOBS   64
 #define FIXTURE_MAX_LINKS  128

@@ -3,7 +3,7 @@
 
 #include "lib/base/err.h"
 #include "lib/base/strbuf.h"
-#include "scheduler/core/advice_doc.h"
+#include "scheduler/core/advise/advice_doc.h"
 #include "tests/unit/jobs_fixture.h"
 #include "tests/unit/test.h"
 

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "lib/base/rng.h"
-#include "scheduler/core/advice_doc.h"
-#include "scheduler/core/advise.h"
+#include "scheduler/core/advise/advice_doc.h"
+#include "scheduler/core/advise/advise.h"
 #include "tests/unit/jobs_fixture.h"
 #include "tests/unit/test.h"
 

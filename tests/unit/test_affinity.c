@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "lib/base/rng.h"
-#include "scheduler/core/affinity.h"
+#include "scheduler/core/cassini/affinity.h"
 #include "tests/unit/test.h"
 
 #define MAX_JOBS  40

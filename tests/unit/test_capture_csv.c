@@ -6,7 +6,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
 #include "lib/base/strbuf.h"
-#include "scheduler/core/capture_csv.h"
+#include "scheduler/core/profile/capture_csv.h"
 #include "tests/unit/test.h"
 
 #define HEADER "t_ms,rank,direction,job,bytes,packets,retransmits\n"

@@ -1,8 +1,8 @@
 #include <string.h>
 
 #include "lib/base/rng.h"
-#include "scheduler/core/chance.h"
-#include "scheduler/core/profile.h"
+#include "scheduler/core/advise/chance.h"
+#include "scheduler/core/profile/profile.h"
 #include "tests/unit/test.h"
 
 #define MAX_PHASES 4

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "lib/base/rng.h"
-#include "scheduler/core/circle.h"
-#include "scheduler/core/profile.h"
+#include "scheduler/core/cassini/circle.h"
+#include "scheduler/core/profile/profile.h"
 #include "tests/unit/test.h"
 
 #define C_BPS 50e9

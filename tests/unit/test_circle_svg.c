@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scheduler/core/circle_svg.h"
-#include "scheduler/core/profile.h"
+#include "scheduler/core/cassini/circle_svg.h"
+#include "scheduler/core/profile/profile.h"
 #include "tests/unit/test.h"
 
 #define MAX_JOBS 10

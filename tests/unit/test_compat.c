@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "lib/base/rng.h"
-#include "scheduler/core/compat.h"
-#include "scheduler/core/joint.h"
-#include "scheduler/core/profile.h"
+#include "scheduler/core/advise/compat.h"
+#include "scheduler/core/profile/profile.h"
+#include "scheduler/core/solve/joint.h"
 #include "tests/unit/test.h"
 
 #define C_BPS 50e9

@@ -1,5 +1,5 @@
 /* The detector on synthetic traffic: what it has to find. */
-#include "scheduler/core/detect.h"
+#include "scheduler/core/profile/detect.h"
 #include "tests/unit/test.h"
 #include "tests/unit/traffic.h"
 

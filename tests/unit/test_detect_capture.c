@@ -12,8 +12,8 @@
 #include "lib/base/err.h"
 #include "lib/base/file.h"
 #include "lib/base/stats.h"
-#include "scheduler/core/capture_csv.h"
-#include "scheduler/core/detect.h"
+#include "scheduler/core/profile/capture_csv.h"
+#include "scheduler/core/profile/detect.h"
 #include "tests/unit/test.h"
 
 #define WINDOW_S   10.0

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "lib/base/err.h"
-#include "scheduler/core/detect.h"
+#include "scheduler/core/profile/detect.h"
 #include "tests/unit/test.h"
 #include "tests/unit/traffic.h"
 

@@ -1,6 +1,6 @@
 /* test_joint.c - one shift a job over all links: exactness, loops, invariances. */
-#include "scheduler/core/cassini.h"
-#include "scheduler/core/joint.h"
+#include "scheduler/core/cassini/cassini.h"
+#include "scheduler/core/solve/joint.h"
 #include "tests/unit/joint_fixture.h"
 #include "tests/unit/test.h"
 

@@ -1,7 +1,7 @@
 /* test_link.c - the jobs of one link, against every other way to place them. */
-#include "scheduler/core/coarse.h"
-#include "scheduler/core/joint.h"
-#include "scheduler/core/pair.h"
+#include "scheduler/core/solve/coarse.h"
+#include "scheduler/core/solve/joint.h"
+#include "scheduler/core/solve/pair.h"
 #include "tests/unit/joint_fixture.h"
 #include "tests/unit/test.h"
 

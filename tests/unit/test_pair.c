@@ -5,8 +5,8 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/rng.h"
-#include "scheduler/core/pair.h"
-#include "scheduler/core/profile.h"
+#include "scheduler/core/profile/profile.h"
+#include "scheduler/core/solve/pair.h"
 #include "tests/unit/test.h"
 
 #define MAX_PHASES 6

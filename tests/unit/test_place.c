@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "lib/base/rng.h"
-#include "scheduler/core/place.h"
+#include "scheduler/core/advise/place.h"
 #include "tests/unit/jobs_fixture.h"
 #include "tests/unit/test.h"
 

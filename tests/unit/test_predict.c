@@ -1,7 +1,7 @@
 #include <string.h>
 
-#include "scheduler/core/place.h"
-#include "scheduler/core/predict.h"
+#include "scheduler/core/advise/place.h"
+#include "scheduler/core/advise/predict.h"
 #include "tests/unit/jobs_fixture.h"
 #include "tests/unit/test.h"
 

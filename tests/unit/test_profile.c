@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
-#include "scheduler/core/profile.h"
+#include "scheduler/core/profile/profile.h"
 #include "tests/unit/test.h"
 
 /* A profile of 100 ms with the given phases, on the heap. */

@@ -6,7 +6,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
 #include "lib/base/rng.h"
-#include "scheduler/core/profile_json.h"
+#include "scheduler/core/profile/profile_json.h"
 #include "tests/unit/test.h"
 
 #define HEAD         "{\"schema\": \"antiphase.profiles/1\", \"profiles\": ["

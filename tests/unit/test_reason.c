@@ -1,7 +1,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "scheduler/core/reason.h"
+#include "scheduler/core/advise/reason.h"
 #include "tests/unit/test.h"
 
 static void

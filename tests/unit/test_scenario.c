@@ -7,8 +7,8 @@
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
 #include "lib/base/strbuf.h"
-#include "scheduler/core/segment_text.h"
-#include "scheduler/core/workload_ini.h"
+#include "scheduler/core/workload/segment_text.h"
+#include "scheduler/core/workload/workload_ini.h"
 #include "tests/unit/test.h"
 #include "topology/topo.h"
 

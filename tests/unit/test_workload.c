@@ -6,7 +6,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/rng.h"
-#include "scheduler/core/workload.h"
+#include "scheduler/core/workload/workload.h"
 #include "tests/unit/test.h"
 #include "topology/route.h"
 #include "topology/topo.h"

@@ -11,7 +11,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/rng.h"
 #include "lib/base/stats.h"
-#include "scheduler/core/series.h"
+#include "scheduler/core/profile/series.h"
 
 #define TRAFFIC_MAX_ITERATIONS 4096
 

@@ -1,0 +1,193 @@
+#include "scheduler/core/advise/advice_doc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/vec.h"
+#include "scheduler/core/workload/workload.h"
+#include "topology/topo.h"
+
+const char *const advice_pacing_names[] = { "free", "realign", "gate", NULL };
+
+static char *
+link_name(const struct topo *topo, uint32_t link)
+{
+	struct strbuf name = STRBUF_EMPTY;
+
+	topo_link_name(topo, link, &name);
+	return strbuf_steal(&name);
+}
+
+static struct advice_doc_link
+link_from(const struct advice_link *link, const struct topo *topo)
+{
+	return (struct advice_doc_link){
+		.name = link_name(topo, link->link),
+		.capacity_gbps = topo_link(topo, link->link)->capacity_bps / 1e9,
+		.score_before = link->score_before,
+		.score_after = link->score_after,
+		.excess_before_gbps = link->excess_before_bps / 1e9,
+		.excess_after_gbps = link->excess_after_bps / 1e9,
+		.n_jobs = link->n_jobs,
+	};
+}
+
+static void
+job_from(const struct advice *advice, const struct work_job *job,
+	 const struct topo *topo, struct advice_doc_job *ret_job)
+{
+	struct advice_doc_job out = {
+		.name = xstrdup(job->name),
+		.hosts = xcalloc((size_t)advice->n_hosts + 1, sizeof(char *)),
+		.n_hosts = advice->n_hosts,
+		.placed_by_us = advice->placed_by_us,
+		.period_us = job->profile.period_us,
+		.jitter_us = job->profile.jitter_us,
+		.shift_us = advice->shift_us,
+		.slack_us = advice->slack_us,
+		.pacing = advice->pacing,
+		.score_before = advice->score_before,
+		.score_after = advice->score_after,
+		.slowdown_before = advice->slowdown_before,
+		.slowdown_after = advice->slowdown_after,
+		.gain_low = advice->gain_low,
+		.gain_high = advice->gain_high,
+		.reason = advice->reason,
+		.links = xcalloc(advice->n_links + 1, sizeof(struct advice_doc_link)),
+		.n_links = advice->n_links,
+	};
+
+	for (uint32_t i = 0; i < advice->n_hosts; i++)
+		out.hosts[i] = xstrdup(topo_node(topo, advice->hosts[i])->name);
+	for (size_t i = 0; i < advice->n_links; i++)
+		out.links[i] = link_from(&advice->links[i], topo);
+	*ret_job = out;
+}
+
+/* A link in the evidence of a job. */
+struct mention {
+	const struct advice_link *link;
+	uint32_t job;
+};
+
+static int
+compare_mentions(const void *a, const void *b)
+{
+	const struct mention *x = a, *y = b;
+
+	if (x->link->score_before != y->link->score_before)
+		return x->link->score_before < y->link->score_before ? -1 : 1;
+	if (x->link->link != y->link->link)
+		return x->link->link < y->link->link ? -1 : 1;
+	return (x->job > y->job) - (x->job < y->job);
+}
+
+/* The contended links where the jobs are, with the names of the jobs on them. */
+static void
+links_from(const struct advice_set *set, const struct workload *workload,
+	   const struct topo *topo, struct advice_doc *doc)
+{
+	VEC(struct mention) mentions = VEC_EMPTY;
+	VEC(struct advice_doc_link) links = VEC_EMPTY;
+	struct advice_doc_link *last = NULL;
+
+	for (size_t j = 0; j < set->n; j++) {
+		const struct advice *advice = &set->items[j];
+
+		/* Those of a job placed apart are the ones it is not on. */
+		for (size_t i = 0;
+		     advice->reason != REASON_PLACED_APART && i < advice->n_links; i++)
+			vec_push(&mentions,
+				 ((struct mention){ &advice->links[i], (uint32_t)j }));
+	}
+	if (mentions.n)
+		qsort(mentions.items, mentions.n, sizeof *mentions.items,
+		      compare_mentions);
+	for (size_t i = 0; i < mentions.n; i++) {
+		const struct mention *m = &mentions.items[i];
+
+		if (i == 0 || m->link->link != mentions.items[i - 1].link->link) {
+			vec_push(&links, link_from(m->link, topo));
+			last = &links.items[links.n - 1];
+			last->jobs =
+				xcalloc((size_t)m->link->n_jobs + 1, sizeof(char *));
+			last->n_jobs = 0;
+		}
+		last->jobs[last->n_jobs++] = xstrdup(workload->jobs[m->job].name);
+	}
+	vec_free(&mentions);
+	doc->links = links.items;
+	doc->n_links = links.n;
+}
+
+void
+advice_doc_from(const struct advice_set *set, const struct workload *workload,
+		const struct topo *topo, const struct advise_opts *opts,
+		struct advice_doc *ret_doc)
+{
+	struct advice_doc doc = {
+		.policy = opts->policy,
+		.seed = opts->seed,
+		.n_runs = set->n_runs,
+		.n_iterations = set->n_iterations,
+		.goodput_before = set->goodput_before,
+		.goodput_after = set->goodput_after,
+		.has_loop = set->has_loop,
+		.jobs = xcalloc(set->n + 1, sizeof(struct advice_doc_job)),
+		.n_jobs = set->n,
+	};
+
+	for (size_t j = 0; j < set->n; j++)
+		job_from(&set->items[j], &workload->jobs[j], topo, &doc.jobs[j]);
+	links_from(set, workload, topo, &doc);
+	*ret_doc = doc;
+}
+
+static void
+links_free(struct advice_doc_link *links, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		free(links[i].name);
+		for (size_t k = 0; links[i].jobs && k < links[i].n_jobs; k++)
+			free(links[i].jobs[k]);
+		free(links[i].jobs);
+	}
+	free(links);
+}
+
+void
+advice_doc_fini(struct advice_doc *doc)
+{
+	for (size_t j = 0; j < doc->n_jobs; j++) {
+		struct advice_doc_job *job = &doc->jobs[j];
+
+		free(job->name);
+		for (size_t i = 0; i < job->n_hosts; i++)
+			free(job->hosts[i]);
+		free(job->hosts);
+		links_free(job->links, job->n_links);
+	}
+	free(doc->jobs);
+	links_free(doc->links, doc->n_links);
+	*doc = (struct advice_doc){ 0 };
+}
+
+const struct advice_doc_job *
+advice_doc_find_job(const struct advice_doc *doc, const char *name)
+{
+	for (size_t j = 0; j < doc->n_jobs; j++)
+		if (strcmp(doc->jobs[j].name, name) == 0)
+			return &doc->jobs[j];
+	return NULL;
+}
+
+const struct advice_doc_link *
+advice_doc_find_link(const struct advice_doc *doc, const char *name)
+{
+	for (size_t i = 0; i < doc->n_links; i++)
+		if (strcmp(doc->links[i].name, name) == 0)
+			return &doc->links[i];
+	return NULL;
+}

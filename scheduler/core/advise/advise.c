@@ -1,0 +1,203 @@
+#include "scheduler/core/advise/advise.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "lib/base/alloc.h"
+#include "scheduler/core/advise/advise_internal.h"
+#include "scheduler/core/workload/workload.h"
+
+/* What the predictions that are kept may cost, in flows that the engine starts. */
+#define KEEP_BUDGET 8e6
+
+/* Predictions of every component: one a way to act on it, and one before. */
+#define KEEP_PREDICTIONS 12
+
+#define KEEP_SEEDS     12 /* Runs of each, if the budget allows. */
+#define KEEP_MIN_SEEDS 2
+
+/*
+ * What is kept is predicted over so many times the iterations: a shift that
+ * nothing corrects may take long to decay.
+ */
+#define KEEP_LONGER 4
+
+#define DEFAULT_MAX_SLOWDOWN 1.5
+#define DEFAULT_CANDIDATES   20
+#define DEFAULT_ITERATIONS   50
+
+const char *const advise_policy_names[N_ADVISE_POLICIES + 1] = { "fair", "cassini",
+								 "antiphase", NULL };
+
+static double
+cost_of(const struct plan *plan, const struct advise_ctx *ctx, uint32_t n_iterations)
+{
+	double cost = 0;
+
+	for (size_t i = 0; i < plan->components.n; i++) {
+		const struct component *c = &plan->components.items[i];
+		struct predict_job *jobs = component_predict_jobs(c, plan->place, ctx);
+
+		cost += predict_cost(jobs, c->n_jobs, n_iterations);
+		free(jobs);
+	}
+	return cost;
+}
+
+/*
+ * How many runs of how many iterations the budget allows; by counting, not by
+ * a clock, so that the same question gets the same answer everywhere.
+ */
+static void
+set_effort(struct advise_ctx *ctx, const struct plan *before)
+{
+	double per_run = KEEP_BUDGET / KEEP_PREDICTIONS / KEEP_MIN_SEEDS;
+	double n_iterations = (double)KEEP_LONGER * ctx->opts.n_iterations;
+	double cost = cost_of(before, ctx, (uint32_t)n_iterations);
+
+	if (cost > per_run)
+		n_iterations = fmax(n_iterations * per_run / cost,
+				    fmin(20, ctx->opts.n_iterations));
+	ctx->n_iterations = (uint32_t)n_iterations;
+	cost = cost_of(before, ctx, ctx->n_iterations);
+	ctx->n_seeds = KEEP_MIN_SEEDS;
+	while (ctx->n_seeds < KEEP_SEEDS &&
+	       cost * (ctx->n_seeds + 1) * KEEP_PREDICTIONS <= KEEP_BUDGET)
+		ctx->n_seeds++;
+}
+
+/* What happens without us. */
+static int
+plan_before(struct plan *plan, struct advise_ctx *ctx)
+{
+	int r = plan_init(plan, ctx);
+
+	if (r < 0)
+		return r;
+	place_waiting_packed(plan, ctx);
+	plan_find_components(plan, ctx, TIE_EXCEEDABLE);
+	set_effort(ctx, plan);
+	plan_find_components(plan, ctx, TIE_EXCEEDABLE);
+	plan_predict(plan, ctx);
+	return 0;
+}
+
+static int
+plan_cassini(struct plan *plan, const struct advise_ctx *ctx)
+{
+	int r = plan_init(plan, ctx);
+
+	if (r < 0)
+		return r;
+	place_waiting_cassini(plan, ctx);
+	shift_by_cassini(plan, ctx);
+	return 0;
+}
+
+/* Whether a plan slows some job down beyond the cap that 'base' does not. */
+static bool
+breaks_cap(const struct plan *plan, const struct plan *base,
+	   const struct advise_ctx *ctx)
+{
+	for (uint32_t j = 0; j < ctx->workload->n; j++) {
+		double after = plan_slowdown(plan, ctx, j);
+
+		if (after > fmax(ctx->opts.max_slowdown,
+				 plan_slowdown(base, ctx, j) * (1 + HARM_FRAC)))
+			return true;
+	}
+	return false;
+}
+
+static size_t
+n_contended_jobs(const struct plan *plan)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < plan->components.n; i++)
+		n += plan->components.items[i].n_jobs;
+	return n;
+}
+
+/* More goodput, or as much with fewer jobs that anything has to be done about. */
+static bool
+is_better_plan(const struct plan *a, const struct plan *b, const struct advise_ctx *ctx)
+{
+	double goodput = plan_goodput(b, ctx);
+
+	if (n_contended_jobs(a) < n_contended_jobs(b))
+		return plan_goodput(a, ctx) >= goodput;
+	return plan_goodput(a, ctx) > goodput * (1 + WORTH_FRAC);
+}
+
+static bool
+has_waiting(const struct workload *workload)
+{
+	for (size_t j = 0; j < workload->n; j++)
+		if (!workload->jobs[j].hosts)
+			return true;
+	return false;
+}
+
+/*
+ * Both the places that prediction likes best and the packed ones are shifted, and
+ * the better outcome is taken: so the advice is never predicted to be worse
+ * than no advice.
+ */
+static int
+plan_antiphase(struct plan *plan, const struct advise_ctx *ctx)
+{
+	struct plan other = { 0 }, swap;
+	int r = plan_init(plan, ctx);
+
+	if (r < 0)
+		return r;
+	place_waiting_packed(plan, ctx);
+	shift_by_prediction(plan, ctx);
+	if (!has_waiting(ctx->workload))
+		return 0;
+	r = plan_init(&other, ctx);
+	if (r == 0) {
+		place_waiting_predicted(&other, ctx);
+		shift_by_prediction(&other, ctx);
+		if (!breaks_cap(&other, plan, ctx) &&
+		    is_better_plan(&other, plan, ctx)) {
+			swap = *plan;
+			*plan = other;
+			other = swap;
+		}
+	}
+	plan_fini(&other);
+	return r;
+}
+
+int
+advise(const struct workload *workload, struct topo *topo, struct routes *routes,
+       const struct advise_opts *opts, struct advice_set **ret_set)
+{
+	struct advise_ctx ctx = { workload, topo, routes, *opts, 1, 1 };
+	struct plan before = { 0 }, plan = { 0 };
+	int r;
+
+	if (!(ctx.opts.max_slowdown > 0))
+		ctx.opts.max_slowdown = DEFAULT_MAX_SLOWDOWN;
+	if (ctx.opts.n_candidates == 0)
+		ctx.opts.n_candidates = DEFAULT_CANDIDATES;
+	if (ctx.opts.n_iterations == 0)
+		ctx.opts.n_iterations = DEFAULT_ITERATIONS;
+	r = plan_before(&before, &ctx);
+	if (r < 0)
+		goto out;
+	if (ctx.opts.policy == ADVISE_CASSINI)
+		r = plan_cassini(&plan, &ctx);
+	else if (ctx.opts.policy == ADVISE_ANTIPHASE)
+		r = plan_antiphase(&plan, &ctx);
+	if (r == 0)
+		*ret_set = advice_from(&before,
+				       ctx.opts.policy == ADVISE_FAIR ? &before : &plan,
+				       &ctx);
+out:
+	plan_fini(&plan);
+	plan_fini(&before);
+	return r;
+}

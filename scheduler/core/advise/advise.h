@@ -1,0 +1,89 @@
+/*
+ * advise.h - where each job should go, and by how much to shift it in time.
+ *
+ * Three policies share one question, so that they can be compared:
+ *
+ *	fair       what happens without us: packed placement, no shifts
+ *	cassini    CASSINI (NSDI 2024), see cassini.h and advise_cassini.c
+ *	antiphase  placement by predicted goodput (place.h), joint exact shifts
+ *	           (joint.h), and no shift that does not pay for itself
+ *
+ * Pure: workload and fabric in, advice out; deterministic for a seed.
+ */
+#ifndef SCHEDULER_CORE_ADVISE_H
+#define SCHEDULER_CORE_ADVISE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "scheduler/core/advise/reason.h"
+#include "sim/engine/engine.h"
+
+struct workload;
+struct topo;
+struct routes;
+
+enum advise_policy {
+	ADVISE_FAIR,
+	ADVISE_CASSINI,
+	ADVISE_ANTIPHASE,
+	N_ADVISE_POLICIES,
+};
+
+/* "fair", "cassini", "antiphase"; NULL-terminated. */
+extern const char *const advise_policy_names[N_ADVISE_POLICIES + 1];
+
+struct advise_opts {
+	enum advise_policy policy;
+	uint64_t seed;
+	double max_slowdown;   /* Cap on any one job; 0: 1.5. */
+	uint32_t n_candidates; /* Placements to predict in full; 0: 20. */
+	uint32_t n_iterations; /* To predict over; 0: 50. */
+};
+
+/* One link that an advice rests on. */
+struct advice_link {
+	uint32_t link; /* Topology link. */
+	uint32_t n_jobs;
+	double score_before, score_after;
+	double excess_before_bps, excess_after_bps;
+};
+
+struct advice {
+	uint32_t job;    /* Index in the workload. */
+	uint32_t *hosts; /* Owned.  Where it is or should go; NULL: nowhere. */
+	uint32_t n_hosts;
+	bool placed_by_us; /* It was waiting. */
+	int64_t shift_us;  /* 0 if none is advised. */
+	int64_t slack_us;
+	bool is_phased; /* It is given a phase, be the shift 0; else any will do. */
+	enum engine_pacing pacing;
+	double score_before, score_after;       /* Of its worst link. */
+	double slowdown_before, slowdown_after; /* Predicted, against the job alone. */
+	double gain_low, gain_high;             /* Relative iteration-time saving. */
+	enum reason reason;
+	struct advice_link *links; /* Owned.  Contended links, worst first. */
+	size_t n_links;
+};
+
+struct advice_set {
+	struct advice *items; /* Owned.  One a job, in workload order. */
+	size_t n;
+	double goodput_before,
+		goodput_after; /* sum of weight / slowdown, over sum of weight. */
+	bool has_loop;         /* Of the affinity graph. */
+	uint32_t n_runs;       /* Of each prediction: other phases and jitter. */
+	uint32_t n_iterations; /* Of each run, about. */
+};
+
+/*
+ * Advises on 'workload'.  Takes nothing.  Returns 0 and a set to be freed with
+ * advice_set_free(), or -EHOSTUNREACH.  A job that fits nowhere gets hosts
+ * NULL and a reason.
+ */
+int advise(const struct workload *workload, struct topo *topo, struct routes *routes,
+	   const struct advise_opts *opts, struct advice_set **ret_set);
+void advice_set_free(struct advice_set *set); /* Accepts NULL. */
+
+#endif

@@ -1,0 +1,219 @@
+/*
+ * advise_cassini.c - CASSINI (NSDI 2024) as a policy: its choice among ten
+ * placements, its shifts, its agent.
+ *
+ * Where the paper leaves a choice open, the reading that favours CASSINI is
+ * taken, since it is what antiphase is measured against:
+ *
+ *  - a loop costs only the component that has it its shifts, not the whole
+ *    cluster;
+ *  - a job that contention makes late in every iteration can never keep its
+ *    grid, and the agent of the paper (realign when late by more than 5 %)
+ *    would make it wait for the next slot each time.  So per component the
+ *    best of three is taken, by prediction (which CASSINI itself does not
+ *    have): agents for all, agents for jobs whose links score at least 0.95,
+ *    and one shift without corrections.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/rng.h"
+#include "scheduler/core/advise/advise_internal.h"
+#include "scheduler/core/cassini/cassini.h"
+#include "scheduler/core/workload/workload.h"
+#include "topology/topo.h"
+
+/* How late an iteration may be before the paper's agent corrects it. */
+#define DEADBAND_FRAC 0.05
+
+/* ---- Placement ------------------------------------------------------------------------ */
+
+/*
+ * The joint problem of all jobs with 'job' on 'hosts'.  Returns false if they
+ * cannot reach each other.
+ */
+static bool
+problem_with(struct plan *plan, const struct advise_ctx *ctx, uint32_t job,
+	     const uint32_t *hosts, struct work_problem *ret_problem)
+{
+	const struct laid_job **laid;
+
+	if (place_put(plan->place, job, hosts) < 0)
+		return false;
+	laid = xcalloc(ctx->workload->n + 1, sizeof *laid);
+	for (uint32_t j = 0; j < ctx->workload->n; j++)
+		laid[j] = place_laid(plan->place, j);
+	work_problem_make(ctx->workload, laid, ctx->topo, ret_problem);
+	free(laid);
+	place_remove(plan->place, job);
+	return true;
+}
+
+/*
+ * Algorithm 2 for one waiting job: up to ten placements that the host scheduler
+ * finds as good as packing, ranked by their mean link score; what has a loop is
+ * discarded.  If nothing is left, the host scheduler's first choice stands.
+ */
+static void
+cassini_one(struct plan *plan, const struct advise_ctx *ctx, uint32_t job)
+{
+	struct cassini_opts opts = { .seed = ctx->opts.seed, .merge_twins = true };
+	struct work_problem problems[CASSINI_MAX_CANDIDATES];
+	const struct joint_problem *candidates[CASSINI_MAX_CANDIDATES];
+	uint32_t *hosts[CASSINI_MAX_CANDIDATES];
+	struct cassini_choice choice = { .best = SIZE_MAX };
+	struct rng rng;
+	size_t n = 0;
+
+	rng_init_stream(&rng, ctx->opts.seed, job);
+	for (size_t i = 0; i < CASSINI_MAX_CANDIDATES; i++) {
+		int r;
+
+		hosts[n] = xcalloc(ctx->workload->jobs[job].n_hosts_wanted,
+				   sizeof **hosts);
+		r = i == 0 ? place_pack(plan->place, job, hosts[n])
+			   : place_pack_varied(plan->place, job, &rng, hosts[n]);
+		if (r < 0 || !problem_with(plan, ctx, job, hosts[n], &problems[n])) {
+			free(hosts[n]);
+			if (r == -ENOSPC)
+				break;
+			continue;
+		}
+		candidates[n] = &problems[n].problem;
+		n++;
+	}
+	if (n > 0 && cassini_rank(candidates, n, &opts, &choice) == 0)
+		(void)place_put(plan->place, job,
+				hosts[choice.best == SIZE_MAX ? 0 : choice.best]);
+	cassini_choice_fini(&choice);
+	for (size_t i = 0; i < n; i++) {
+		work_problem_fini(&problems[i]);
+		free(hosts[i]);
+	}
+}
+
+void
+place_waiting_cassini(struct plan *plan, const struct advise_ctx *ctx)
+{
+	size_t n;
+	uint32_t *jobs = waiting_jobs(ctx, &n);
+
+	for (size_t i = 0; i < n; i++)
+		cassini_one(plan, ctx, jobs[i]);
+	free(jobs);
+}
+
+/* ---- Shifts ----------------------------------------------------------------------------- */
+
+/* Mean goodput of a component under the plan as it stands. */
+static double
+goodput_of(const struct plan *plan, const struct advise_ctx *ctx,
+	   const struct component *c)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < c->n_jobs; i++)
+		sum += ctx->workload->jobs[c->jobs[i]].weight /
+		       plan_slowdown(plan, ctx, c->jobs[i]);
+	return sum;
+}
+
+/* What the agents of a component do after the first shift. */
+enum agent {
+	AGENT_ALL,  /* Every job is held to its grid. */
+	AGENT_SOME, /* Those whose links leave them within the agent's deadband. */
+	AGENT_NONE, /* One shift, and no more. */
+	N_AGENTS,
+};
+
+/* Whether all links of a job leave it less excess than the agent tolerates. */
+static bool
+can_keep_grid(const struct plan *plan, const struct advise_ctx *ctx, uint32_t job)
+{
+	const struct laid_job *laid = place_laid(plan->place, job);
+
+	for (size_t i = 0; i < laid->footprint.n; i++) {
+		uint32_t link = laid->footprint.entries[i].link;
+
+		if (plan->excess_bps[link] >
+		    DEADBAND_FRAC * topo_link(ctx->topo, link)->capacity_bps)
+			return false;
+	}
+	return true;
+}
+
+static void
+set_agent(struct plan *plan, const struct advise_ctx *ctx, const struct component *c,
+	  enum agent agent)
+{
+	for (size_t i = 0; i < c->n_jobs; i++) {
+		bool is_held =
+			agent == AGENT_ALL ||
+			(agent == AGENT_SOME && can_keep_grid(plan, ctx, c->jobs[i]));
+
+		plan->pacing[c->jobs[i]] =
+			is_held ? ENGINE_PACE_REALIGN : ENGINE_PACE_FREE;
+	}
+	plan_predict_component(plan, ctx, c);
+}
+
+/* Whatever does most for CASSINI; the paper's agent unless another is better. */
+static void
+choose_agent(struct plan *plan, const struct advise_ctx *ctx, const struct component *c)
+{
+	enum agent best = AGENT_ALL;
+	double best_goodput = 0;
+
+	for (int agent = 0; agent < N_AGENTS; agent++) {
+		double goodput;
+
+		set_agent(plan, ctx, c, (enum agent)agent);
+		goodput = goodput_of(plan, ctx, c);
+		if (goodput > best_goodput * (1 + WORTH_FRAC)) {
+			best = (enum agent)agent;
+			best_goodput = goodput;
+		}
+	}
+	if (best != N_AGENTS - 1)
+		set_agent(plan, ctx, c, best);
+}
+
+static void
+shift_component(struct plan *plan, const struct advise_ctx *ctx,
+		const struct component *c)
+{
+	struct cassini_opts opts = { .seed = ctx->opts.seed, .merge_twins = true };
+	struct component_problem problem;
+	struct joint_result *result;
+
+	component_problem_make(c, plan->place, ctx, &problem);
+	result = cassini_solve(&problem.problem, &opts);
+	BUG_ON(!result);
+	plan->has_loop |= result->has_loop;
+	for (size_t i = 0; i < c->n_jobs; i++) {
+		if (result->gave_up) {
+			plan->why[c->jobs[i]] = REASON_LOOP_GIVEN_UP;
+			continue;
+		}
+		plan->is_phased[c->jobs[i]] = true;
+		plan->phase_us[c->jobs[i]] = result->shift_us[i];
+	}
+	for (size_t i = 0; i < c->n_links && !result->gave_up; i++)
+		plan->excess_bps[c->links[i]] = result->excess_after_bps[i];
+	if (result->gave_up)
+		plan_predict_component(plan, ctx, c);
+	else
+		choose_agent(plan, ctx, c);
+	joint_result_free(result);
+	component_problem_fini(&problem);
+}
+
+void
+shift_by_cassini(struct plan *plan, const struct advise_ctx *ctx)
+{
+	plan_find_components(plan, ctx, TIE_SHARED);
+	for (size_t i = 0; i < plan->components.n; i++)
+		shift_component(plan, ctx, &plan->components.items[i]);
+}

@@ -1,0 +1,163 @@
+/*
+ * advise_internal.h - what the advise_*.c files share.
+ *
+ *	advise.c           the policies
+ *	advise_plan.c      plans: a placement with its components and prediction
+ *	advise_place.c     where waiting jobs go
+ *	advise_shift.c     shifts and pacing of one component, by prediction
+ *	advise_ways.c      what each way to act on them is predicted to give
+ *	advise_cassini.c   CASSINI's placement and shifts
+ *	advise_evidence.c  from plans to the advice that is handed out
+ */
+#ifndef SCHEDULER_CORE_ADVISE_INTERNAL_H
+#define SCHEDULER_CORE_ADVISE_INTERNAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "scheduler/core/advise/advise.h"
+#include "scheduler/core/advise/place.h"
+#include "scheduler/core/advise/predict.h"
+#include "scheduler/core/solve/joint.h"
+
+struct work_job;
+
+/* Goodput that more intrusive advice has to gain over less intrusive advice. */
+#define WORTH_FRAC 1e-3
+
+/* What a job may lose by rounding and chance before it counts as harmed. */
+#define HARM_FRAC 0.01
+
+/* One question, with what all answers to it share. */
+struct advise_ctx {
+	const struct workload *workload; /* Borrowed. */
+	struct topo *topo;               /* Borrowed. */
+	struct routes *routes;           /* Borrowed. */
+	struct advise_opts opts;         /* Defaults filled in. */
+	uint32_t n_seeds;                /* Runs of every prediction that is kept. */
+	uint32_t n_iterations;           /* Of those. */
+};
+
+/*
+ * Jobs that links which can be exceeded tie together, directly or through
+ * others, and those links.  A job whose own flows can exceed a link is one by
+ * itself.
+ */
+struct component {
+	uint32_t *jobs; /* Owned.  Ascending. */
+	size_t n_jobs;
+	uint32_t *links; /* Owned.  Ascending. */
+	size_t n_links;
+};
+
+/* Which links tie jobs together. */
+enum component_tie {
+	TIE_EXCEEDABLE, /* Those that all peaks together exceed. */
+	TIE_SHARED,     /* All that two jobs share, as CASSINI's affinity graph. */
+};
+
+struct components {
+	struct component *items; /* Owned. */
+	size_t n;
+};
+
+/* What is to be done, and what it will give. */
+struct plan {
+	struct place *place; /* Owned. */
+	int64_t *phase_us;   /* Owned.  A job: its start on the workload's clock. */
+	int64_t *slack_us;   /* Owned.  A job: half width of its phase's optimum. */
+	bool *is_phased;     /* Owned.  A job: else its phase is left to chance. */
+	enum engine_pacing *pacing; /* Owned.  A job. */
+	double *slowdown;           /* Owned.  Job j in run s: [j * n_seeds + s]. */
+	double *excess_bps;         /* Owned.  A link, at those phases. */
+	enum reason *why;           /* Owned.  A contended job; else N_REASONS. */
+	struct components components;
+	bool has_loop;
+};
+
+/* ---- advise_plan.c ---- */
+
+/* A plan with the jobs that have hosts on them, nothing phased. */
+int plan_init(struct plan *plan, const struct advise_ctx *ctx);
+void plan_fini(struct plan *plan); /* Accepts a zeroed one. */
+
+void components_make(const struct place *place, const struct advise_ctx *ctx,
+		     enum component_tie tie, struct components *ret_components);
+/* The component of one job, at most 'n_max' jobs of it, nearest first. */
+void component_around(const struct place *place, const struct advise_ctx *ctx,
+		      uint32_t job, size_t n_max, struct component *ret_component);
+void component_fini(struct component *component);
+void components_fini(struct components *components);
+
+/* A joint problem of one component; jobs are numbered as in component->jobs. */
+struct component_problem {
+	struct joint_problem problem;
+	const struct profile **profiles; /* Owned array. */
+	struct joint_link *links;        /* Owned. */
+	struct joint_load *loads;        /* Owned. */
+};
+
+void component_problem_make(const struct component *component,
+			    const struct place *place, const struct advise_ctx *ctx,
+			    struct component_problem *ret_problem);
+void component_problem_fini(struct component_problem *problem);
+
+/* Jobs of a component as predict() wants them, all left to chance and free. */
+struct predict_job *component_predict_jobs(const struct component *component,
+					   const struct place *place,
+					   const struct advise_ctx *ctx);
+
+/*
+ * Finds the plan's components, and predicts what its phases and pacing give.
+ * Jobs outside of any have slowdown 1.
+ */
+void plan_find_components(struct plan *plan, const struct advise_ctx *ctx,
+			  enum component_tie tie);
+void plan_predict(struct plan *plan, const struct advise_ctx *ctx);
+void plan_predict_component(struct plan *plan, const struct advise_ctx *ctx,
+			    const struct component *component);
+
+/* Mean slowdown of a job, 0 if it is not placed. */
+double plan_slowdown(const struct plan *plan, const struct advise_ctx *ctx,
+		     uint32_t job);
+/* Sum of weight / slowdown over all placed jobs, over the sum of weights. */
+double plan_goodput(const struct plan *plan, const struct advise_ctx *ctx);
+
+/* ---- advise_place.c ---- */
+
+/* The waiting jobs in the order of their arrival; '*ret_n' of them.  Owned. */
+uint32_t *waiting_jobs(const struct advise_ctx *ctx, size_t *ret_n);
+
+/* Put every waiting job that fits. */
+void place_waiting_packed(struct plan *plan, const struct advise_ctx *ctx);
+void place_waiting_predicted(struct plan *plan, const struct advise_ctx *ctx);
+
+/* ---- advise_shift.c ---- */
+
+/*
+ * Decides shifts and pacing of every component by prediction; fills all of
+ * the plan.
+ */
+void shift_by_prediction(struct plan *plan, const struct advise_ctx *ctx);
+
+/* Delay of a job's start after its arrival that gives it the phase. */
+int64_t advise_delay_us(const struct work_job *job, int64_t phase_us);
+
+/* Whether no shift of 'job' against any peer can gain anything to speak of. */
+bool is_shift_worthless(const struct place *place, const struct advise_ctx *ctx,
+			uint32_t job);
+
+/* ---- advise_cassini.c ---- */
+
+/* As place_waiting_packed(), and shifts with their pacing; see there. */
+void place_waiting_cassini(struct plan *plan, const struct advise_ctx *ctx);
+void shift_by_cassini(struct plan *plan, const struct advise_ctx *ctx);
+
+/* ---- advise_evidence.c ---- */
+
+/* Builds the advice from what would be ('before') and the plan. */
+struct advice_set *advice_from(const struct plan *before, const struct plan *plan,
+			       const struct advise_ctx *ctx);
+
+#endif

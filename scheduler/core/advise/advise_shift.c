@@ -1,0 +1,256 @@
+/*
+ * advise_shift.c - shifts and pacing of a component.
+ *
+ * The joint solver says which shifts leave the least excess.  Whether that is
+ * worth anything is for the engine to say: jitter makes a shift that nothing
+ * corrects decay, a rigid grid makes late jobs wait for their next slot, and
+ * turns at a gate can convoy where many links are loaded (interleaving, on
+ * actuation).  So the ways to act on the shifts are predicted
+ * (advise_ways.c), and the best is taken that harms nobody beyond the cap and pays
+ * for its own delay.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "scheduler/core/advise/advise_decision.h"
+#include "scheduler/core/advise/chance.h"
+#include "scheduler/core/workload/workload.h"
+#include "topology/topo.h"
+
+/* A shift whose bound is under this share of a link's capacity is worthless. */
+#define WORTHLESS_FRAC 0.01
+
+/* Excess under this share of the capacity is as good as none. */
+#define NONE_FRAC 0.01
+
+/* ---- What a shift could do --------------------------------------------------- */
+
+bool
+is_shift_worthless(const struct place *place, const struct advise_ctx *ctx,
+		   uint32_t job)
+{
+	const struct laid_job *laid = place_laid(place, job);
+	const struct work_job *jobs = ctx->workload->jobs;
+
+	for (size_t i = 0; i < laid->footprint.n; i++) {
+		const struct footprint_entry *e = &laid->footprint.entries[i];
+		double capacity_bps = topo_link(ctx->topo, e->link)->capacity_bps;
+		const struct place_load *loads;
+		size_t n;
+
+		if (!place_is_exceedable(place, e->link))
+			continue;
+		loads = place_loads(place, e->link, &n);
+		for (size_t k = 0; k < n; k++) {
+			if (loads[k].job == job)
+				continue;
+			if (chance_shift_bound_bps(&jobs[job].profile, e->factor,
+						   &jobs[loads[k].job].profile,
+						   loads[k].factor) >
+			    WORTHLESS_FRAC * capacity_bps)
+				return false;
+		}
+	}
+	return true;
+}
+
+static int64_t
+mod(int64_t x, int64_t period)
+{
+	int64_t rest = x % period;
+
+	return rest < 0 ? rest + period : rest;
+}
+
+int64_t
+advise_delay_us(const struct work_job *job, int64_t phase_us)
+{
+	return mod(phase_us - job->arrival_ns / 1000, job->profile.period_us);
+}
+
+/*
+ * All shifts of a component may be moved together; of all ways to do so that
+ * leave one job undelayed, takes the one with the least weighted delay.
+ */
+static void
+least_delay(const struct component *component, const struct advise_ctx *ctx,
+	    const bool *is_movable, int64_t *phase_us)
+{
+	const struct work_job *jobs = ctx->workload->jobs;
+	double least = HUGE_VAL;
+	int64_t best_us = 0;
+
+	for (size_t i = 0; i < component->n_jobs; i++) {
+		const struct work_job *still = &jobs[component->jobs[i]];
+		int64_t by_us = still->arrival_ns / 1000 - phase_us[i];
+		double sum = 0;
+
+		if (!is_movable[i])
+			continue;
+		for (size_t k = 0; k < component->n_jobs; k++) {
+			const struct work_job *job = &jobs[component->jobs[k]];
+
+			if (is_movable[k])
+				sum += job->weight * (double)advise_delay_us(
+							     job, phase_us[k] + by_us);
+		}
+		if (sum < least) {
+			least = sum;
+			best_us = by_us;
+		}
+	}
+	for (size_t i = 0; i < component->n_jobs; i++)
+		if (is_movable[i])
+			phase_us[i] = mod(phase_us[i] + best_us,
+					  jobs[component->jobs[i]].profile.period_us);
+}
+
+static void
+solve_shifts(struct decision *d)
+{
+	const struct component *c = d->component;
+	struct joint_opts opts = { .seed = d->ctx->opts.seed,
+				   .n_restarts = 8,
+				   .movable = d->is_movable };
+	struct component_problem problem;
+	struct joint_result *result;
+
+	component_problem_make(c, d->plan->place, d->ctx, &problem);
+	result = joint_solve(&problem.problem, &opts);
+	BUG_ON(!result);
+	memcpy(d->phase_us, result->shift_us, c->n_jobs * sizeof *d->phase_us);
+	memcpy(d->slack_us, result->slack_us, c->n_jobs * sizeof *d->slack_us);
+	d->plan->has_loop |= result->has_loop;
+	joint_result_free(result);
+	least_delay(c, d->ctx, d->is_movable, d->phase_us);
+	joint_excess(&problem.problem, d->phase_us, d->excess_bps);
+	component_problem_fini(&problem);
+}
+
+/* ---- Reasons ------------------------------------------------------------------------- */
+
+/* Largest share of its capacity by which a link of the job is exceeded. */
+static double
+worst_excess_frac(const struct decision *d, uint32_t job, bool is_after)
+{
+	double worst = 0;
+
+	for (size_t i = 0; i < d->component->n_links; i++) {
+		uint32_t link = d->component->links[i];
+		double capacity_bps = topo_link(d->ctx->topo, link)->capacity_bps;
+		const struct place_load *loads;
+		double excess_bps;
+		size_t n;
+
+		excess_bps = is_after ? d->excess_bps[i]
+				      : place_excess_bps(d->plan->place, link);
+		loads = place_loads(d->plan->place, link, &n);
+		for (size_t k = 0; k < n; k++)
+			if (loads[k].job == job && excess_bps / capacity_bps > worst)
+				worst = excess_bps / capacity_bps;
+	}
+	return worst;
+}
+
+/* Why a job of a component that is not shifted is left as it is. */
+static enum reason
+reason_unshifted(const struct decision *d, const struct way *chosen, size_t i)
+{
+	uint32_t job = d->component->jobs[i];
+
+	if (!d->is_movable[i])
+		return REASON_PERIODS_UNRELATED;
+	for (size_t w = 1; w < d->ways.n; w++)
+		if (d->ways.items[w].harmed == job && d->ways.items[w].pays &&
+		    d->ways.items[w].goodput > chosen->goodput * (1 + WORTH_FRAC))
+			return REASON_CAP;
+	if (chosen->pacing[i] == ENGINE_PACE_GATE)
+		return REASON_TAKES_TURNS;
+	if (worst_excess_frac(d, job, true) > 0.5 * worst_excess_frac(d, job, false))
+		return REASON_NO_ROOM;
+	return REASON_DOES_NOT_PAY;
+}
+
+static enum reason
+reason_shifted(const struct decision *d, size_t i)
+{
+	uint32_t job = d->component->jobs[i];
+	const struct work_job *wj = &d->ctx->workload->jobs[job];
+	double before = worst_excess_frac(d, job, false);
+	double after = worst_excess_frac(d, job, true);
+
+	if (!d->is_movable[i])
+		return REASON_PERIODS_UNRELATED;
+	if (advise_delay_us(wj, d->phase_us[i]) == 0)
+		return REASON_REFERENCE;
+	if (after <= NONE_FRAC)
+		return REASON_INTERLEAVED;
+	return after < 0.9 * before ? REASON_REDUCED : REASON_NO_ROOM;
+}
+
+/* ---- Deciding ------------------------------------------------------------------------- */
+
+static void
+carry_out(struct decision *d, const struct way *way)
+{
+	const struct component *c = d->component;
+	struct plan *plan = d->plan;
+	size_t n_seeds = d->ctx->n_seeds;
+
+	for (size_t i = 0; i < c->n_jobs; i++) {
+		uint32_t job = c->jobs[i];
+		bool is_phased = way_is_phased(d, way, i);
+
+		plan->is_phased[job] = is_phased;
+		plan->phase_us[job] = is_phased ? d->phase_us[i] : 0;
+		plan->slack_us[job] = is_phased ? d->slack_us[i] : 0;
+		plan->pacing[job] = way->pacing[i];
+		plan->why[job] = way->is_shifted ? reason_shifted(d, i)
+						 : reason_unshifted(d, way, i);
+		memcpy(&plan->slowdown[job * n_seeds],
+		       &way->prediction.slowdown[i * n_seeds],
+		       n_seeds * sizeof(double));
+	}
+	for (size_t i = 0; i < c->n_links && way->is_shifted; i++)
+		plan->excess_bps[c->links[i]] = d->excess_bps[i];
+}
+
+static void
+decide(struct plan *plan, const struct advise_ctx *ctx, const struct component *c)
+{
+	struct decision d = {
+		.component = c,
+		.ctx = ctx,
+		.plan = plan,
+		.is_movable = xcalloc(c->n_jobs + 1, sizeof(bool)),
+		.phase_us = xcalloc(c->n_jobs + 1, sizeof(int64_t)),
+		.slack_us = xcalloc(c->n_jobs + 1, sizeof(int64_t)),
+		.excess_bps = xcalloc(c->n_links + 1, sizeof(double)),
+	};
+
+	for (size_t i = 0; i < c->n_jobs; i++) {
+		d.is_movable[i] = !is_shift_worthless(plan->place, ctx, c->jobs[i]);
+		d.has_movable |= d.is_movable[i];
+	}
+	for (size_t i = 0; i < c->n_links; i++)
+		d.excess_bps[i] = place_excess_bps(plan->place, c->links[i]);
+	if (d.has_movable)
+		solve_shifts(&d);
+	ways_predict(&d);
+	carry_out(&d, &d.ways.items[ways_choose(&d)]);
+	ways_fini(&d);
+	free(d.is_movable);
+	free(d.phase_us);
+	free(d.slack_us);
+	free(d.excess_bps);
+}
+
+void
+shift_by_prediction(struct plan *plan, const struct advise_ctx *ctx)
+{
+	plan_find_components(plan, ctx, TIE_EXCEEDABLE);
+	for (size_t i = 0; i < plan->components.n; i++)
+		decide(plan, ctx, &plan->components.items[i]);
+}

@@ -1,0 +1,227 @@
+#include "scheduler/core/advise/chance.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "scheduler/core/profile/profile.h"
+
+/* One value of a random demand. */
+struct atom {
+	double at_bps, prob;
+};
+
+void
+chance_init(struct chance *chance, double capacity_bps)
+{
+	*chance = (struct chance){ .capacity_bps = capacity_bps, .n = 1 };
+	chance->at_bps = xcalloc(1, sizeof *chance->at_bps);
+	chance->prob = xcalloc(1, sizeof *chance->prob);
+	chance->prob[0] = 1;
+}
+
+void
+chance_fini(struct chance *chance)
+{
+	free(chance->at_bps);
+	free(chance->prob);
+	*chance = (struct chance){ 0 };
+}
+
+/* The demand of one job at a random moment; at most phases + 1 atoms. */
+static size_t
+profile_atoms(const struct profile *profile, double factor, struct atom *ret_atoms)
+{
+	double period_us = (double)profile->period_us;
+	double idle = 1;
+	size_t n = 1;
+
+	for (size_t i = 0; i < profile->n_phases; i++) {
+		const struct profile_phase *phase = &profile->phases[i];
+		double prob = (double)phase->duration_us / period_us;
+
+		ret_atoms[n++] = (struct atom){ factor * phase->rate_bps, prob };
+		idle -= prob;
+	}
+	ret_atoms[0] = (struct atom){ 0, idle > 0 ? idle : 0 };
+	return n;
+}
+
+static int
+compare_atoms(const void *a, const void *b)
+{
+	const struct atom *x = a, *y = b;
+
+	return x->at_bps < y->at_bps ? -1 : x->at_bps > y->at_bps;
+}
+
+/* Sorts, and makes one atom of those at the same place; returns their number. */
+static size_t
+merge_equal(struct atom *atoms, size_t n)
+{
+	size_t n_merged = 0;
+
+	qsort(atoms, n, sizeof *atoms, compare_atoms);
+	for (size_t i = 0; i < n; i++) {
+		if (n_merged > 0 && atoms[n_merged - 1].at_bps == atoms[i].at_bps)
+			atoms[n_merged - 1].prob += atoms[i].prob;
+		else
+			atoms[n_merged++] = atoms[i];
+	}
+	return n_merged;
+}
+
+/* Moves sorted atoms below 'capacity_bps' to the grid, the mean kept. */
+static void
+to_grid(struct chance *chance, const struct atom *atoms, size_t n)
+{
+	double step_bps = chance->capacity_bps / CHANCE_BINS;
+
+	chance->n = CHANCE_BINS + 1;
+	chance->at_bps = xcalloc(chance->n, sizeof *chance->at_bps);
+	chance->prob = xcalloc(chance->n, sizeof *chance->prob);
+	for (size_t i = 0; i < chance->n; i++)
+		chance->at_bps[i] = (double)i * step_bps;
+	for (size_t i = 0; i < n; i++) {
+		double place = atoms[i].at_bps / step_bps;
+		size_t low = (size_t)place;
+		double rest;
+
+		if (low >= CHANCE_BINS)
+			low = CHANCE_BINS - 1;
+		rest = place - (double)low;
+		chance->prob[low] += (1 - rest) * atoms[i].prob;
+		chance->prob[low + 1] += rest * atoms[i].prob;
+	}
+	/* What came to lie on the capacity itself is no longer below it. */
+	chance->n--;
+	chance->over_prob += chance->prob[CHANCE_BINS];
+	chance->over_mass += chance->prob[CHANCE_BINS] * chance->capacity_bps;
+}
+
+void
+chance_add(struct chance *chance, const struct profile *profile, double factor)
+{
+	struct atom job[PROFILE_MAX_PHASES + 1];
+	size_t n_job = profile_atoms(profile, factor, job);
+	struct atom *sums = xcalloc(chance->n * n_job, sizeof *sums);
+	double mean_bps = factor * profile_mean_bps(profile);
+	size_t n = 0;
+
+	chance->over_mass += chance->over_prob * mean_bps;
+	for (size_t i = 0; i < chance->n; i++) {
+		for (size_t k = 0; k < n_job; k++) {
+			double at_bps = chance->at_bps[i] + job[k].at_bps;
+			double prob = chance->prob[i] * job[k].prob;
+
+			if (!(prob > 0))
+				continue;
+			if (at_bps < chance->capacity_bps) {
+				sums[n++] = (struct atom){ at_bps, prob };
+				continue;
+			}
+			chance->over_prob += prob;
+			chance->over_mass += prob * at_bps;
+		}
+	}
+	n = merge_equal(sums, n);
+	free(chance->at_bps);
+	free(chance->prob);
+	if (n > CHANCE_EXACT) {
+		to_grid(chance, sums, n);
+	} else {
+		chance->n = n;
+		chance->at_bps = xcalloc(n + 1, sizeof *chance->at_bps);
+		chance->prob = xcalloc(n + 1, sizeof *chance->prob);
+		for (size_t i = 0; i < n; i++) {
+			chance->at_bps[i] = sums[i].at_bps;
+			chance->prob[i] = sums[i].prob;
+		}
+	}
+	free(sums);
+}
+
+double
+chance_excess_bps(const struct chance *chance)
+{
+	double excess_bps =
+		chance->over_mass - chance->over_prob * chance->capacity_bps;
+
+	return excess_bps > 0 ? excess_bps : 0;
+}
+
+double
+chance_excess_with_bps(const struct chance *chance, const struct profile *profile,
+		       double factor)
+{
+	struct atom job[PROFILE_MAX_PHASES + 1];
+	size_t n_job = profile_atoms(profile, factor, job);
+	double excess_bps = chance->over_mass -
+			    chance->over_prob * chance->capacity_bps +
+			    chance->over_prob * factor * profile_mean_bps(profile);
+
+	for (size_t i = 0; i < chance->n; i++) {
+		for (size_t k = 0; k < n_job; k++) {
+			double over_bps = chance->at_bps[i] + job[k].at_bps -
+					  chance->capacity_bps;
+
+			if (over_bps > 0)
+				excess_bps += chance->prob[i] * job[k].prob * over_bps;
+		}
+	}
+	return excess_bps > 0 ? excess_bps : 0;
+}
+
+double
+chance_variation_bps(const struct profile *profile)
+{
+	double total_bps = 0, last_bps = 0;
+	int64_t end_us = 0;
+	bool touches_end, touches_start;
+
+	if (profile->n_phases == 0)
+		return 0;
+	touches_start = profile->phases[0].start_us == 0;
+	touches_end = profile->phases[profile->n_phases - 1].start_us +
+			      profile->phases[profile->n_phases - 1].duration_us ==
+		      profile->period_us;
+	if (touches_start && touches_end)
+		last_bps = profile->phases[profile->n_phases - 1].rate_bps;
+	for (size_t i = 0; i < profile->n_phases; i++) {
+		const struct profile_phase *phase = &profile->phases[i];
+
+		if (phase->start_us > end_us) {
+			total_bps += last_bps;
+			last_bps = 0;
+		}
+		total_bps += phase->rate_bps > last_bps ? phase->rate_bps - last_bps
+							: last_bps - phase->rate_bps;
+		last_bps = phase->rate_bps;
+		end_us = phase->start_us + phase->duration_us;
+	}
+	return touches_start && touches_end ? total_bps : total_bps + last_bps;
+}
+
+static int64_t
+gcd(int64_t a, int64_t b)
+{
+	while (b != 0) {
+		int64_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
+double
+chance_shift_bound_bps(const struct profile *a, double factor_a,
+		       const struct profile *b, double factor_b)
+{
+	double g_us = (double)gcd(a->period_us, b->period_us);
+	double slope_a = factor_a * chance_variation_bps(a) / (double)a->period_us;
+	double slope_b = factor_b * chance_variation_bps(b) / (double)b->period_us;
+
+	return g_us / 4 * (slope_a < slope_b ? slope_a : slope_b);
+}

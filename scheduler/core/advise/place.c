@@ -1,0 +1,292 @@
+#include "scheduler/core/advise/place.h"
+
+#include <stdlib.h>
+
+#include "lib/base/alloc.h"
+#include "scheduler/core/advise/place_internal.h"
+#include "topology/topo.h"
+
+/* The part of the mean excess that is counted although a shift may remove it. */
+#define RESIDUE_FRAC 0.1
+
+struct place *
+place_new(struct topo *topo, struct routes *routes, const struct workload *workload)
+{
+	struct place *place = xcalloc(1, sizeof *place);
+	uint32_t n_nodes = topo_n_nodes(topo);
+
+	place->topo = topo;
+	place->routes = routes;
+	place->workload = workload;
+	place->free_slots = xcalloc(n_nodes + 1, sizeof *place->free_slots);
+	place->n_guests = xcalloc(n_nodes + 1, sizeof *place->n_guests);
+	for (uint32_t i = 0; i < n_nodes; i++)
+		place->free_slots[i] = topo_node(topo, i)->n_slots;
+	place->links = xcalloc(topo_n_links(topo) + 1, sizeof *place->links);
+	place->jobs = xcalloc(workload->n + 1, sizeof *place->jobs);
+	for (size_t j = 0; j < workload->n; j++) {
+		place->jobs[j].mean_bps = profile_mean_bps(&workload->jobs[j].profile);
+		place->jobs[j].peak_bps = profile_peak_bps(&workload->jobs[j].profile);
+	}
+	place_groups_init(place);
+	return place;
+}
+
+void
+place_free(struct place *place)
+{
+	if (!place)
+		return;
+	for (uint32_t l = 0; l < topo_n_links(place->topo); l++) {
+		vec_free(&place->links[l].loads);
+		chance_fini(&place->links[l].chance);
+	}
+	for (size_t j = 0; j < place->workload->n; j++) {
+		free(place->jobs[j].hosts);
+		laid_job_fini(&place->jobs[j].laid);
+	}
+	place_groups_fini(place);
+	free(place->free_slots);
+	free(place->n_guests);
+	free(place->links);
+	free(place->jobs);
+	free(place);
+}
+
+bool
+place_has_room(const struct place *place, uint32_t job, uint32_t host)
+{
+	return place->free_slots[host] >=
+	       (int64_t)place->workload->jobs[job].slots_per_host;
+}
+
+/* ---- What a link costs its jobs ---------------------------------------------- */
+
+/*
+ * e_l from its parts.  'gain_bps' is the most that shifts can take off 'mu_bps'.
+ */
+static double
+link_cost(double load_bps, double mu_bps, double gain_bps, double capacity_bps)
+{
+	double least_bps = load_bps - capacity_bps;
+
+	if (mu_bps - gain_bps > least_bps)
+		least_bps = mu_bps - gain_bps;
+	if (least_bps < 0)
+		least_bps = 0;
+	return (least_bps + RESIDUE_FRAC * mu_bps) / capacity_bps;
+}
+
+static double
+shift_bound_bps(const struct place *place, const struct place_load *a,
+		const struct place_load *b)
+{
+	return chance_shift_bound_bps(&place->workload->jobs[a->job].profile, a->factor,
+				      &place->workload->jobs[b->job].profile,
+				      b->factor);
+}
+
+double
+place_link_now(const struct place *place, uint32_t link)
+{
+	const struct place_link *l = &place->links[link];
+	double gain_bps = 0;
+
+	if (!place_is_exceedable(place, link))
+		return 0;
+	/* Each but the first shifted against those before it. */
+	for (size_t i = 1; i < l->loads.n; i++) {
+		double best_bps = 0;
+
+		for (size_t k = 0; k < i; k++)
+			best_bps += shift_bound_bps(place, &l->loads.items[i],
+						    &l->loads.items[k]);
+		gain_bps += best_bps;
+	}
+	return link_cost(l->mean_bps, chance_excess_bps(&l->chance), gain_bps,
+			 l->chance.capacity_bps);
+}
+
+double
+place_link_with(const struct place *place, uint32_t link, uint32_t job, double factor,
+		bool *ret_exceedable)
+{
+	const struct place_link *l = &place->links[link];
+	const struct place_job *new = &place->jobs[job];
+	const struct profile *profile = &place->workload->jobs[job].profile;
+	struct place_load load = { job, factor };
+	double capacity_bps = topo_link(place->topo, link)->capacity_bps;
+	double gain_bps = 0, mu_bps;
+
+	*ret_exceedable = false;
+	if (l->peak_bps + factor * new->peak_bps <= PLACE_FULL_FRAC * capacity_bps)
+		return 0;
+	if (l->loads.n == 0) {
+		/* Its own flows collide: no shift against others mends that. */
+		struct chance alone;
+
+		chance_init(&alone, capacity_bps);
+		mu_bps = chance_excess_with_bps(&alone, profile, factor);
+		chance_fini(&alone);
+		return link_cost(factor * new->mean_bps, mu_bps, 0, capacity_bps);
+	}
+	*ret_exceedable = true;
+	mu_bps = chance_excess_with_bps(&l->chance, profile, factor);
+	for (size_t i = 0; i < l->loads.n; i++)
+		gain_bps += shift_bound_bps(place, &load, &l->loads.items[i]);
+	return link_cost(l->mean_bps + factor * new->mean_bps, mu_bps, gain_bps,
+			 capacity_bps);
+}
+
+/* ---- Putting and removing ------------------------------------------------------- */
+
+static void
+refresh_worst(struct place *place, uint32_t job)
+{
+	struct place_job *pj = &place->jobs[job];
+
+	pj->worst = 0;
+	for (size_t i = 0; i < pj->laid.footprint.n; i++) {
+		double cost = place_link_now(place, pj->laid.footprint.entries[i].link);
+
+		if (cost > pj->worst)
+			pj->worst = cost;
+	}
+}
+
+/* The jobs on the links of 'job', itself included if it is put. */
+static void
+refresh_neighbours(struct place *place, const struct footprint *footprint)
+{
+	bool *is_done = xcalloc(place->workload->n + 1, sizeof *is_done);
+
+	for (size_t i = 0; i < footprint->n; i++) {
+		const struct place_link *l = &place->links[footprint->entries[i].link];
+
+		for (size_t k = 0; k < l->loads.n; k++) {
+			if (!is_done[l->loads.items[k].job])
+				refresh_worst(place, l->loads.items[k].job);
+			is_done[l->loads.items[k].job] = true;
+		}
+	}
+	free(is_done);
+}
+
+static void
+load_link(struct place *place, uint32_t link, uint32_t job, double factor)
+{
+	struct place_link *l = &place->links[link];
+
+	if (l->loads.n == 0)
+		chance_init(&l->chance, topo_link(place->topo, link)->capacity_bps);
+	vec_push(&l->loads, ((struct place_load){ job, factor }));
+	chance_add(&l->chance, &place->workload->jobs[job].profile, factor);
+	l->mean_bps += factor * place->jobs[job].mean_bps;
+	l->peak_bps += factor * place->jobs[job].peak_bps;
+}
+
+/* Sums are made anew rather than subtracted from, so that they stay exact. */
+static void
+unload_link(struct place *place, uint32_t link, uint32_t job)
+{
+	struct place_link old = place->links[link];
+
+	chance_fini(&old.chance);
+	place->links[link] = (struct place_link){ 0 };
+	for (size_t i = 0; i < old.loads.n; i++)
+		if (old.loads.items[i].job != job)
+			load_link(place, link, old.loads.items[i].job,
+				  old.loads.items[i].factor);
+	vec_free(&old.loads);
+}
+
+static int
+compare_ids(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+int
+place_put(struct place *place, uint32_t job, const uint32_t *hosts)
+{
+	const struct work_job *wj = &place->workload->jobs[job];
+	struct place_job *pj = &place->jobs[job];
+	int r;
+
+	BUG_ON(pj->is_put);
+	r = laid_job_make(wj, hosts, place->topo, place->routes, &pj->laid);
+	if (r < 0)
+		return r;
+	pj->is_put = true;
+	pj->hosts = xmemdup(hosts, wj->n_hosts_wanted, sizeof *hosts);
+	qsort(pj->hosts, wj->n_hosts_wanted, sizeof *hosts, compare_ids);
+	for (uint32_t i = 0; i < wj->n_hosts_wanted; i++) {
+		place->free_slots[hosts[i]] -= wj->slots_per_host;
+		place->n_guests[hosts[i]]++;
+	}
+	for (size_t i = 0; i < pj->laid.footprint.n; i++)
+		load_link(place, pj->laid.footprint.entries[i].link, job,
+			  pj->laid.footprint.entries[i].factor);
+	refresh_neighbours(place, &pj->laid.footprint);
+	return 0;
+}
+
+void
+place_remove(struct place *place, uint32_t job)
+{
+	const struct work_job *wj = &place->workload->jobs[job];
+	struct place_job *pj = &place->jobs[job];
+
+	BUG_ON(!pj->is_put);
+	for (uint32_t i = 0; i < wj->n_hosts_wanted; i++) {
+		place->free_slots[pj->hosts[i]] += wj->slots_per_host;
+		place->n_guests[pj->hosts[i]]--;
+	}
+	for (size_t i = 0; i < pj->laid.footprint.n; i++)
+		unload_link(place, pj->laid.footprint.entries[i].link, job);
+	refresh_neighbours(place, &pj->laid.footprint);
+	laid_job_fini(&pj->laid);
+	free(pj->hosts);
+	pj->hosts = NULL;
+	pj->worst = 0;
+	pj->is_put = false;
+}
+
+/* ---- Asking ------------------------------------------------------------------------ */
+
+const uint32_t *
+place_hosts(const struct place *place, uint32_t job)
+{
+	return place->jobs[job].hosts;
+}
+
+const struct laid_job *
+place_laid(const struct place *place, uint32_t job)
+{
+	return place->jobs[job].is_put ? &place->jobs[job].laid : NULL;
+}
+
+const struct place_load *
+place_loads(const struct place *place, uint32_t link, size_t *ret_n)
+{
+	*ret_n = place->links[link].loads.n;
+	return place->links[link].loads.items;
+}
+
+bool
+place_is_exceedable(const struct place *place, uint32_t link)
+{
+	const struct place_link *l = &place->links[link];
+
+	return l->loads.n > 0 && l->peak_bps > PLACE_FULL_FRAC * l->chance.capacity_bps;
+}
+
+double
+place_excess_bps(const struct place *place, uint32_t link)
+{
+	const struct place_link *l = &place->links[link];
+
+	return l->loads.n > 0 ? chance_excess_bps(&l->chance) : 0;
+}

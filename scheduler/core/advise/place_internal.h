@@ -1,0 +1,63 @@
+/* place_internal.h - what place.c, place_pack.c and place_search.c share. */
+#ifndef SCHEDULER_CORE_PLACE_INTERNAL_H
+#define SCHEDULER_CORE_PLACE_INTERNAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/vec.h"
+#include "scheduler/core/advise/chance.h"
+#include "scheduler/core/advise/place.h"
+#include "scheduler/core/workload/workload.h"
+
+/* What the jobs put so far do to one link. */
+struct place_link {
+	VEC(struct place_load) loads;
+	struct chance chance; /* Zeroed while no job is on the link. */
+	double mean_bps, peak_bps;
+};
+
+/* What is asked of a job's profile again and again. */
+struct place_job {
+	bool is_put;
+	uint32_t *hosts; /* Owned.  Ascending; NULL unless put. */
+	struct laid_job laid;
+	double mean_bps, peak_bps;
+	double worst; /* Largest e_l of its links; see place.h. */
+};
+
+/* Groups of one level: consecutive runs of 'order'. */
+struct place_level {
+	uint32_t *first; /* Owned.  Group g is order[first[g] .. first[g + 1]). */
+	uint32_t
+		*first_child; /* Owned.  Its groups in the level below; n_groups + 1. */
+	uint32_t n_groups;
+};
+
+struct place {
+	struct topo *topo;               /* Borrowed. */
+	struct routes *routes;           /* Borrowed. */
+	const struct workload *workload; /* Borrowed. */
+	int64_t *free_slots;             /* Owned.  A node; may be overdrawn. */
+	uint32_t *n_guests;              /* Owned.  A node: jobs on the host. */
+	struct place_link *links;        /* Owned. */
+	struct place_job *jobs;          /* Owned. */
+	uint32_t n_hosts;
+	uint32_t *order;            /* Owned.  Hosts, groups together. */
+	uint32_t *leaf_group;       /* Owned.  A node: its group of level 0. */
+	uint32_t n_levels;          /* Level 0 has the smallest groups. */
+	struct place_level *levels; /* Owned. */
+};
+
+void place_groups_init(struct place *place);
+void place_groups_fini(struct place *place);
+
+/* Whether one more worker of 'job' fits on 'host'. */
+bool place_has_room(const struct place *place, uint32_t job, uint32_t host);
+
+/* e_l of a link, see place.h: of what is on it, and with 'job' on it as well. */
+double place_link_now(const struct place *place, uint32_t link);
+double place_link_with(const struct place *place, uint32_t link, uint32_t job,
+		       double factor, bool *ret_exceedable);
+
+#endif

@@ -1,0 +1,87 @@
+/*
+ * cassini.h - CASSINI (Rajasekaran, Ghobadi, Akella, NSDI 2024), as published.
+ *
+ * The baseline: what it finds is what antiphase's own solver (joint.h) and
+ * placement (place.h) are measured against, so it is kept strong where the
+ * paper leaves a choice open, and not improved where the paper made one.
+ *
+ * For one placement (one joint problem):
+ *
+ *  1. V: the links that carry more than one job; U: those jobs.  None is left
+ *     out because it can never be exceeded: the paper knows no such test.
+ *  2. A loop in the affinity graph: no shifts at all, the placement is
+ *     discarded.
+ *  3. Each link alone by its unified circle (circle.h): score and rotations.
+ *  4. The placement's score: the mean of the scores of its links in V, 1 if
+ *     there are none.
+ *  5. The rotations as times, stitched by Algorithm 1 (affinity.h).
+ *
+ * Algorithm 2 takes at most ten placements, and returns the one with the best
+ * score of those that have no loop.
+ *
+ * Where this gives CASSINI more than the paper has: a job's demand on a link
+ * is its profile times the load's factor, not the same on every link; and see
+ * 'merge_twins'.  Pure and deterministic for a seed.
+ */
+#ifndef SCHEDULER_CORE_CASSINI_H
+#define SCHEDULER_CORE_CASSINI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "scheduler/core/solve/joint.h"
+
+#define CASSINI_MAX_CANDIDATES 10
+
+struct cassini_opts {
+	uint64_t seed;
+	unsigned n_restarts; /* Of a link's search beyond three jobs; 0: 8. */
+
+	/*
+	 * Two jobs that share two links are a loop, so with the two
+	 * directions of every cable as links of their own nearly every pair
+	 * of ring jobs is one.  The paper does not say how it counts them.
+	 * True: links with the same jobs, the same factors and the same
+	 * capacity, whose circles are thus the same, are one vertex.  This is
+	 * the reading that favours CASSINI; use it for comparisons.
+	 */
+	bool merge_twins;
+};
+
+/*
+ * Solves one placement.  'opts' may be NULL for zeroes.  The result is read
+ * as that of joint_solve(): shift_us is what Algorithm 1 gives, slack_us is
+ * 0 since CASSINI knows none, excess and objective are exact (joint_excess(),
+ * not the circle's samples), 'before' is at no shifts.  has_loop tells of a
+ * loop; gave_up is then set and all shifts are 0.
+ *
+ * Returns a new result for joint_result_free(), or NULL as joint_solve().
+ */
+struct joint_result *cassini_solve(const struct joint_problem *problem,
+				   const struct cassini_opts *opts);
+
+/*
+ * The paper's score of a placement: the mean over V of Table 1's score.
+ * -INFINITY if it is to be discarded (a loop), NAN if it is malformed.
+ */
+double cassini_score(const struct joint_problem *problem,
+		     const struct cassini_opts *opts);
+
+struct cassini_choice {
+	size_t best;     /* Index among the candidates; SIZE_MAX: none is left. */
+	size_t n_scored; /* Candidates looked at: at most ten. */
+	double scores[CASSINI_MAX_CANDIDATES]; /* As cassini_score(). */
+	struct joint_result *result;           /* Owned.  Of the best; NULL: none. */
+};
+
+/*
+ * Algorithm 2 over the first ten of 'n' candidate placements; the first wins
+ * among equals.  Returns 0 and fills '*ret_choice', to be released with
+ * cassini_choice_fini(), or -EINVAL if a candidate is malformed.
+ */
+int cassini_rank(const struct joint_problem *const *candidates, size_t n,
+		 const struct cassini_opts *opts, struct cassini_choice *ret_choice);
+void cassini_choice_fini(struct cassini_choice *choice);
+
+#endif

@@ -1,0 +1,498 @@
+/*
+ * align.c - where the iterations begin, by dynamic programming.
+ *
+ * For a template T[0..P) without its mean, the fit of an iteration that begins
+ * at o is
+ *
+ *	c(o) = sum_t x[o + t] T[t] / sum_t T[t]^2,
+ *
+ * 1 where the series repeats the template and 0 where it is constant.  The
+ * onsets o_1 < o_2 < ... are those with the largest
+ *
+ *	sum_k (min(c(o_k), 1.2) - 0.25) - 0.15 sum_k ((o_k+1 - o_k - P) / (P / 4))^2
+ *
+ * with distances from 0.65 P to 1.6 P, all of them local maxima of c.  This is
+ * the dynamic programme by which beats are
+ * tracked in music (Ellis, "Beat Tracking by Dynamic Programming", 2007), with
+ * a quadratic penalty.  Unlike a search from onset to onset it does not lose
+ * its way at one odd iteration.
+ */
+#include "scheduler/core/profile/align.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/stats.h"
+#include "scheduler/core/profile/series.h"
+
+#define MAX_TEMPLATE   512  /* Cells of a template; longer periods are binned. */
+#define MAX_SEED       96   /* The same while first templates are tried. */
+#define MIN_DISTANCE   0.65 /* Of the period. */
+#define MAX_DISTANCE   1.6
+#define DISTANCE_SCALE 0.25
+#define DISTANCE_COST  0.15
+#define FIT_CAP        1.2
+#define FIT_FLOOR      0.25
+#define END_FIT        0.4 /* See trim_ends(). */
+#define N_SEEDS        8   /* First templates that are tried. */
+#define N_ROUNDS       3
+#define EDGE_REACH     0.35 /* Of the period: see weigh_edge(). */
+
+/* The series in cells of 'width' buckets, and what the rounds work on. */
+struct work {
+	size_t n;        /* Cells. */
+	size_t width;    /* Buckets in a cell. */
+	float *x;        /* Owned.  [n]. */
+	size_t period;   /* Length of the template, cells. */
+	size_t lead;     /* Cells of quiet before the template's traffic. */
+	float *template; /* Owned.  [MAX_TEMPLATE * 2]. */
+	float *weight;   /* Owned.  [MAX_TEMPLATE * 2]: what a cell counts. */
+	float *fit;      /* Owned.  [n]: c(o). */
+	size_t n_peaks;
+	size_t *peaks;   /* Owned.  [n]: where the fit is locally highest. */
+	double *best;    /* Owned.  [n]: best sum of onsets that end at a peak. */
+	int32_t *before; /* Owned.  [n]: the peak before in that sum, or -1. */
+	size_t n_onsets;
+	size_t *onsets; /* Owned.  [n]. */
+};
+
+static void
+work_init(struct work *w, const float *x, size_t n, double period, double max_cells)
+{
+	float *cells;
+
+	w->width = (size_t)(period / max_cells) + 1;
+	w->n = n / w->width;
+	w->period = (size_t)lround(period / (double)w->width);
+	cells = xcalloc(w->n, sizeof *cells);
+	for (size_t i = 0; i < w->n * w->width; i++)
+		cells[i / w->width] += x[i] / (float)w->width;
+	w->x = xcalloc(w->n, sizeof *w->x);
+	series_smooth(cells, w->n, 3, w->x);
+	free(cells);
+
+	w->template = xcalloc(2 * MAX_TEMPLATE, sizeof *w->template);
+	w->weight = xcalloc(2 * MAX_TEMPLATE, sizeof *w->weight);
+	for (size_t t = 0; t < 2 * MAX_TEMPLATE; t++)
+		w->weight[t] = 1;
+	w->fit = xcalloc(w->n, sizeof *w->fit);
+	w->peaks = xcalloc(w->n, sizeof *w->peaks);
+	w->best = xcalloc(w->n, sizeof *w->best);
+	w->before = xcalloc(w->n, sizeof *w->before);
+	w->onsets = xcalloc(w->n, sizeof *w->onsets);
+	w->n_onsets = 0;
+}
+
+static void
+work_fini(struct work *w)
+{
+	free(w->x);
+	free(w->template);
+	free(w->weight);
+	free(w->fit);
+	free(w->peaks);
+	free(w->best);
+	free(w->before);
+	free(w->onsets);
+}
+
+/* Four sums at once, which a compiler can keep in one register. */
+static float
+dot(const float *a, const float *b, size_t n)
+{
+	float s[4] = { 0 };
+	size_t i = 0;
+
+	for (; i + 4 <= n; i += 4)
+		for (size_t j = 0; j < 4; j++)
+			s[j] += a[i + j] * b[i + j];
+	for (; i < n; i++)
+		s[0] += a[i] * b[i];
+	return s[0] + s[1] + s[2] + s[3];
+}
+
+/* Fills 'fit' for all onsets; false if the template does not vary. */
+static bool
+correlate(struct work *w)
+{
+	double mean = 0, weights = 0, energy = 0, raw = 0;
+	float kernel[2 * MAX_TEMPLATE];
+	size_t length = w->period;
+
+	while (length > 0 && w->weight[length - 1] == 0)
+		length--;
+	for (size_t t = 0; t < length; t++) {
+		mean += (double)w->weight[t] * w->template[t];
+		weights += w->weight[t];
+	}
+	mean /= weights;
+	for (size_t t = 0; t < length; t++) {
+		kernel[t] = (float)(w->weight[t] * (w->template[t] - mean));
+		energy += (double)kernel[t] * w->template[t];
+		raw += (double)w->weight[t] * w->template[t] * w -> template[t];
+	}
+	if (!(energy > 1e-9 * raw))
+		return false;
+
+	for (size_t o = 0; o + w->period <= w->n; o++)
+		w->fit[o] = (float)(dot(w->x + o, kernel, length) / energy);
+	return true;
+}
+
+/* Fills 'peaks' with the onsets at which the fit is not lower than beside them. */
+static void
+find_peaks(struct work *w)
+{
+	size_t n_fits = w->n - w->period + 1;
+
+	w->n_peaks = 0;
+	for (size_t o = 0; o < n_fits; o++)
+		if ((o == 0 || w->fit[o] >= w->fit[o - 1]) &&
+		    (o + 1 == n_fits || w->fit[o] >= w->fit[o + 1]))
+			w->peaks[w->n_peaks++] = o;
+}
+
+/* Fills 'onsets' with the chain of peaks that ends at peak 'last'. */
+static void
+follow_chain(struct work *w, size_t last)
+{
+	size_t n = 0;
+
+	for (int32_t i = (int32_t)last; i >= 0; i = w->before[i])
+		n++;
+	w->n_onsets = n;
+	for (int32_t i = (int32_t)last; i >= 0; i = w->before[i])
+		w->onsets[--n] = w->peaks[i];
+}
+
+/* Fills 'onsets' with the best sequence for 'fit'. */
+static void
+choose_onsets(struct work *w)
+{
+	double p = (double)w->period, cost[4 * MAX_TEMPLATE];
+	size_t nearest = (size_t)ceil(MIN_DISTANCE * p);
+	size_t farthest = (size_t)floor(MAX_DISTANCE * p);
+	size_t first = 0, last = 0;
+
+	for (size_t d = nearest; d <= farthest; d++)
+		cost[d] =
+			DISTANCE_COST * pow(((double)d - p) / (DISTANCE_SCALE * p), 2);
+	find_peaks(w);
+	for (size_t i = 0; i < w->n_peaks; i++) {
+		size_t o = w->peaks[i];
+		double chain = 0;
+
+		w->before[i] = -1;
+		while (w->peaks[first] + farthest < o)
+			first++;
+		for (size_t j = first; w->peaks[j] + nearest <= o; j++) {
+			double through = w->best[j] - cost[o - w->peaks[j]];
+
+			if (through > chain) {
+				chain = through;
+				w->before[i] = (int32_t)j;
+			}
+		}
+		w->best[i] = fmin(w->fit[o], FIT_CAP) - FIT_FLOOR + chain;
+		if (w->best[i] > w->best[last])
+			last = i;
+	}
+	follow_chain(w, last);
+}
+
+/* Makes the template the mean of the aligned iterations. */
+static void
+average(struct work *w)
+{
+	for (size_t t = 0; t < w->period; t++) {
+		double sum = 0;
+
+		for (size_t k = 0; k < w->n_onsets; k++)
+			sum += w->x[w->onsets[k] + t];
+		w->template[t] = (float)(sum / (double)w->n_onsets);
+	}
+}
+
+/* Share of variance that the template explains; see alignment.explained. */
+static double
+explained(const struct work *w)
+{
+	double sum = 0, squares = 0, outside = 0, residual = 0;
+	size_t n_outside = 0, at = 0;
+	double leave_out = (double)w->n_onsets / ((double)w->n_onsets - 1);
+
+	for (size_t k = 0; k <= w->n_onsets; k++) {
+		size_t onset = k < w->n_onsets ? w->onsets[k] : w->n;
+		size_t covered = k ? w->onsets[k - 1] + w->period : 0;
+
+		for (; at < onset; at++) {
+			double x = w->x[at];
+
+			sum += x;
+			squares += x * x;
+			if (at < covered) {
+				double r = x - w->template[at - w->onsets[k - 1]];
+
+				residual += r * r * leave_out * leave_out;
+			} else {
+				outside += x;
+				n_outside++;
+			}
+		}
+	}
+	/* What no iteration covers is predicted by its own mean. */
+	at = 0;
+	for (size_t k = 0; n_outside > 0 && k <= w->n_onsets; k++) {
+		size_t onset = k < w->n_onsets ? w->onsets[k] : w->n;
+		size_t covered = k ? w->onsets[k - 1] + w->period : 0;
+
+		for (at = at > covered ? at : covered; at < onset; at++)
+			residual += pow(w->x[at] - outside / (double)n_outside, 2);
+	}
+	return 1 - residual / (squares - sum * sum / (double)w->n);
+}
+
+/*
+ * Tries templates from all over the series, in cells as wide as will do to
+ * compare them, and keeps the onsets of the one that explains most.  Returns
+ * false if none of them comes back.
+ */
+static bool
+seed(struct work *w, double *ret_explained)
+{
+	size_t *best = xcalloc(w->n, sizeof *best), n_best = 0;
+	double most = -INFINITY;
+
+	for (size_t s = 0; s < N_SEEDS; s++) {
+		size_t from = (size_t)((double)(w->n - w->period) * ((double)s + 0.5) /
+				       N_SEEDS);
+		double share;
+
+		memcpy(w->template, w->x + from, w->period * sizeof *w->template);
+		if (!correlate(w))
+			continue;
+		choose_onsets(w);
+		if (w->n_onsets < 3)
+			continue;
+		average(w);
+		share = explained(w);
+		if (share > most) {
+			most = share;
+			n_best = w->n_onsets;
+			memcpy(best, w->onsets, n_best * sizeof *best);
+		}
+	}
+	memcpy(w->onsets, best, n_best * sizeof *best);
+	w->n_onsets = n_best;
+	free(best);
+	*ret_explained = most;
+	return n_best > 0;
+}
+
+/* Makes the first template of 'fine' at the onsets of 'coarse'. */
+static void
+take_over(struct work *fine, const struct work *coarse)
+{
+	for (size_t k = 0; k < coarse->n_onsets; k++) {
+		size_t onset = coarse->onsets[k] * coarse->width / fine->width;
+
+		if (onset + fine->period <= fine->n)
+			fine->onsets[fine->n_onsets++] = onset;
+	}
+	average(fine);
+}
+
+/*
+ * Turns the template so that it begins in the middle of its longest quiet: there
+ * iterations of different length differ least.
+ */
+static void
+turn_to_quiet(struct work *w)
+{
+	size_t p = w->period, run = 0, longest = 0, end = 0, start;
+	float low = w->template[0], high = low, turned[2 * MAX_TEMPLATE];
+
+	for (size_t t = 0; t < p; t++) {
+		low = fminf(low, w->template[t]);
+		high = fmaxf(high, w->template[t]);
+	}
+	for (size_t t = 0; t < 2 * p; t++) {
+		run = w->template[t % p] <= low + 0.2f * (high - low) ? run + 1 : 0;
+		if (run > longest && run <= p) {
+			longest = run;
+			end = t;
+		}
+	}
+	w->lead = longest * 3 / 4;
+	start = (end + 1 + 2 * p - w->lead) % p;
+	for (size_t t = 0; t < p; t++)
+		turned[t] = w->template[(start + t) % p];
+	memcpy(w->template, turned, p * sizeof *turned);
+}
+
+/*
+ * From now on the template counts most round the edge where its traffic begins,
+ * which is what says when an iteration starts: what comes later in it moves by
+ * the jitter of what lies between.
+ */
+static void
+weigh_edge(struct work *w)
+{
+	double reach = EDGE_REACH * (double)w->period;
+
+	for (size_t t = 0; t < 2 * MAX_TEMPLATE; t++)
+		w->weight[t] =
+			t < w->lead ? 1
+				    : (float)fmax(0, 1 - (double)(t - w->lead) / reach);
+}
+
+/* Takes over the middle of the distances as the template's new length. */
+static void
+adapt_period(struct work *w)
+{
+	double *distances = xcalloc(w->n_onsets, sizeof *distances);
+	size_t p;
+
+	for (size_t k = 1; k < w->n_onsets; k++)
+		distances[k - 1] = (double)(w->onsets[k] - w->onsets[k - 1]);
+	p = (size_t)lround(align_middle(distances, w->n_onsets - 1));
+	free(distances);
+	if (p >= 4 && p < 2 * MAX_TEMPLATE)
+		w->period = p;
+	/* An iteration that is cut by the end no longer counts. */
+	while (w->n_onsets > 0 && w->onsets[w->n_onsets - 1] + w->period > w->n)
+		w->n_onsets--;
+}
+
+/* Where between the cells the fit round 'o' is highest: the top of a parabola. */
+static double
+between_cells(const struct work *w, size_t o)
+{
+	double left, here, right, bend;
+
+	if (o == 0 || o + 1 + w->period > w->n)
+		return 0;
+	left = w->fit[o - 1];
+	here = w->fit[o];
+	right = w->fit[o + 1];
+	bend = left - 2 * here + right;
+	if (bend >= 0 || here < left || here < right)
+		return 0;
+	return 0.5 * (left - right) / bend;
+}
+
+/*
+ * Leaves out onsets at either end that fit far worse than the others: there the
+ * series cuts an iteration, and what is left of it fits anywhere.
+ */
+static void
+trim_ends(struct work *w)
+{
+	double *fits = xcalloc(w->n_onsets, sizeof *fits), least;
+	size_t from = 0;
+
+	for (size_t k = 0; k < w->n_onsets; k++)
+		fits[k] = w->fit[w->onsets[k]];
+	stats_sort(fits, w->n_onsets);
+	least = END_FIT * stats_quantile(fits, w->n_onsets, 0.5);
+	free(fits);
+	while (w->n_onsets > 0 && w->fit[w->onsets[w->n_onsets - 1]] < least)
+		w->n_onsets--;
+	while (from < w->n_onsets && w->fit[w->onsets[from]] < least)
+		from++;
+	w->n_onsets -= from;
+	memmove(w->onsets, w->onsets + from, w->n_onsets * sizeof *w->onsets);
+}
+
+/* Aligns and averages in turn; false if the traffic does not come back. */
+static bool
+refine(struct work *w)
+{
+	turn_to_quiet(w);
+	for (int round = 0; round < N_ROUNDS; round++) {
+		if (round > 0)
+			weigh_edge(w);
+		if (!correlate(w))
+			return false;
+		choose_onsets(w);
+		trim_ends(w);
+		if (w->n_onsets < 3)
+			return false;
+		if (round + 1 < N_ROUNDS)
+			adapt_period(w);
+		if (w->n_onsets < 3)
+			return false;
+		average(w);
+	}
+	return true;
+}
+
+void
+alignment_init(const float *x, size_t n, double period, struct alignment *ret_alignment)
+{
+	struct work coarse, fine;
+	double ignored;
+
+	*ret_alignment = (struct alignment){ 0 };
+	if (period < 4 || (double)n < 3 * period)
+		return;
+
+	work_init(&coarse, x, n, period, MAX_SEED);
+	work_init(&fine, x, n, period, MAX_TEMPLATE);
+	if (!seed(&coarse, &ignored))
+		goto out;
+	take_over(&fine, &coarse);
+	if (fine.n_onsets < 3 || !refine(&fine))
+		goto out;
+
+	ret_alignment->explained = explained(&fine);
+	ret_alignment->n_onsets = fine.n_onsets;
+	ret_alignment->onsets = xcalloc(fine.n_onsets, sizeof(double));
+	for (size_t k = 0; k < fine.n_onsets; k++)
+		ret_alignment->onsets[k] = ((double)fine.onsets[k] +
+					    between_cells(&fine, fine.onsets[k])) *
+					   (double)fine.width;
+out:
+	work_fini(&coarse);
+	work_fini(&fine);
+}
+
+double
+align_explained(const float *x, size_t n, double period)
+{
+	struct work coarse;
+	double share = 0;
+
+	if (period < 4 || (double)n < 3 * period)
+		return 0;
+
+	work_init(&coarse, x, n, period, MAX_SEED);
+	if (!seed(&coarse, &share))
+		share = 0;
+	work_fini(&coarse);
+	return share;
+}
+
+void
+alignment_fini(struct alignment *alignment)
+{
+	free(alignment->onsets);
+	*alignment = (struct alignment){ 0 };
+}
+
+double
+align_middle(const double *x, size_t n)
+{
+	size_t reach = n <= 512 ? n : 256, n_pairs = 0;
+	double *means = xcalloc(n * reach, sizeof *means), middle;
+
+	for (size_t i = 0; i < n; i++)
+		for (size_t j = i; j < n && j - i < reach; j++)
+			means[n_pairs++] = (x[i] + x[j]) / 2;
+	stats_sort(means, n_pairs);
+	middle = stats_quantile(means, n_pairs, 0.5);
+	free(means);
+	return middle;
+}

@@ -1,0 +1,359 @@
+/*
+ * detect.c - from series to a profile, with a reason for each refusal.
+ */
+#include "scheduler/core/profile/detect.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/err.h"
+#include "lib/base/stats.h"
+#include "scheduler/core/profile/align.h"
+#include "scheduler/core/profile/period.h"
+#include "scheduler/core/profile/phases.h"
+#include "scheduler/core/profile/spectrum.h"
+
+/*
+ * Below these nothing is answered.  Measured on noise, constant rates, single
+ * bursts and random bursts (tests/unit/test_detect.c), and on jobs.
+ */
+#define MIN_CONFIDENCE    0.1 /* Autocorrelation at the period. */
+#define MIN_DIP           0.1 /* How far it dips on both sides. */
+#define MIN_EXPLAINED     0.1 /* Share of variance. */
+#define MIN_EXPLAINED_FEW 2   /* The same, over the number of iterations. */
+#define MIN_TOGETHER      0.5 /* Confidence + share explained - jitter / period. */
+#define MAX_JITTER        0.2 /* Standard deviation over the period. */
+#define MAX_DISAGREEMENT  0.1 /* Between the estimate and the iterations. */
+#define MIN_CONTRAST      0.1 /* Standard deviation over the mean of an iteration. */
+
+/* See choose_period(). */
+#define RESIDUAL_FLOOR 0.1
+#define FAR_LESS       0.5
+
+#define BITS_PER_BYTE_MS 8e3 /* 1 byte per ms in bits per second. */
+
+/* What one detection works on. */
+struct search {
+	const struct series_set *set;
+	const char *source, *job;
+	struct err *err;
+	float *mean; /* Owned.  [n_buckets]. */
+	struct period period;
+	struct alignment alignment;
+};
+
+static int refuse(const struct search *s, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static int
+refuse(const struct search *s, const char *fmt, ...)
+{
+	char text[400];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof text, fmt, args);
+	va_end(args);
+	err_set(s->err, s->source, 0, 0, "job '%s': no profile: %s", s->job, text);
+	return -ENODATA;
+}
+
+static double
+seconds(const struct search *s)
+{
+	return (double)s->set->n_buckets / 1e3;
+}
+
+/* What a period leaves unexplained, with a floor: no two perfect ones differ. */
+static double
+residual(const struct search *s, const struct period *period)
+{
+	return 1 + RESIDUAL_FLOOR -
+	       align_explained(s->mean, s->set->n_buckets, period->buckets);
+}
+
+/*
+ * The candidate with the highest score, unless another one leaves far less of the
+ * traffic unexplained: bursts inside an iteration may score higher than the
+ * iteration, but then they differ from one another.  (That a multiple of the
+ * period explains a little more is natural, as it has more cells.)  Returns
+ * false if no candidate repeats well enough.
+ */
+static bool
+choose_period(struct search *s, const struct period *candidates, size_t n, double least)
+{
+	double chosen = INFINITY;
+
+	for (size_t i = 0; i < n; i++) {
+		double here;
+
+		if (candidates[i].confidence < least || candidates[i].dip < MIN_DIP)
+			continue;
+		here = residual(s, &candidates[i]);
+		if (isinf(chosen) || here < FAR_LESS * chosen) {
+			s->period = candidates[i];
+			chosen = here;
+		}
+	}
+	return !isinf(chosen);
+}
+
+/* The first estimate of the period. */
+static int
+estimate(struct search *s)
+{
+	struct period candidates[PERIOD_MAX_CANDIDATES];
+	struct spectrum spectrum;
+	double least = fmax(MIN_CONFIDENCE, 4 / sqrt((double)s->set->n_buckets));
+	size_t n;
+
+	if ((double)s->set->n_buckets * PERIOD_MAX_SHARE <= PERIOD_MIN_BUCKETS)
+		return refuse(s,
+			      "%.2f s of traffic is too little, at least 10 s or 20 "
+			      "iterations are wanted",
+			      seconds(s));
+	if (!spectrum_init(s->set, &spectrum))
+		return refuse(s,
+			      "the rate is constant, so that no iteration can be seen");
+
+	n = period_candidates(&spectrum, candidates);
+	spectrum_fini(&spectrum);
+	if (!choose_period(s, candidates, n, least))
+		return refuse(
+			s,
+			"the traffic does not repeat (best autocorrelation %.2f, "
+			"%.2f is needed); try a longer part, or one without start-up and "
+			"pauses (--from, --for)",
+			n ? fmax(fmin(candidates[0].confidence, candidates[0].dip), 0)
+			  : 0.0,
+			least);
+	return 0;
+}
+
+/* The times between onsets, in buckets; returns their number. */
+static size_t
+distances(const struct alignment *alignment, size_t stride, double *ret_distances)
+{
+	size_t n = 0;
+
+	for (size_t k = 0; k + stride < alignment->n_onsets; k++)
+		ret_distances[n++] =
+			(alignment->onsets[k + stride] - alignment->onsets[k]) /
+			(double)stride;
+	return n;
+}
+
+/*
+ * The period from the onsets.  An onset that is found late makes one distance
+ * longer and the next shorter, so that over two iterations at once it counts half.
+ */
+static void
+measure(struct search *s, struct detection *found)
+{
+	size_t n = s->alignment.n_onsets;
+	double *d = xcalloc(n, sizeof *d);
+	size_t n_distances = distances(&s->alignment, 1, d);
+
+	found->mean_us = stats_mean(d, n_distances) * 1e3;
+	found->profile.jitter_us = llround(stats_sd(d, n_distances) * 1e3);
+	found->profile.n_iterations = (int64_t)n_distances;
+	n_distances = distances(&s->alignment, n_distances >= 8 ? 2 : 1, d);
+	found->profile.period_us = llround(align_middle(d, n_distances) * 1e3);
+	free(d);
+}
+
+/* The iterations, and whether they are iterations. */
+static int
+align(struct search *s, struct detection *found)
+{
+	const struct profile *p = &found->profile;
+	double least;
+
+	alignment_init(s->mean, s->set->n_buckets, s->period.buckets, &s->alignment);
+	if (s->alignment.n_onsets < DETECT_MIN_ITERATIONS + 1)
+		return refuse(
+			s,
+			"fewer than %d iterations of about %.0f ms in %.1f s; try a longer "
+			"part (--for)",
+			DETECT_MIN_ITERATIONS, s->period.buckets, seconds(s));
+	measure(s, found);
+	least = fmax(MIN_EXPLAINED, MIN_EXPLAINED_FEW / (double)p->n_iterations);
+	least = fmax(least, MIN_TOGETHER + (double)p->jitter_us / (double)p->period_us -
+				    s->period.confidence);
+	if (s->alignment.explained < least)
+		return refuse(
+			s,
+			"stretches of %.0f ms have little in common (they explain "
+			"%.0f %% of the variance, with %lld of them %.0f %% is "
+			"needed)",
+			s->period.buckets, fmax(100 * s->alignment.explained, 0),
+			(long long)p->n_iterations, 100 * least);
+	if (fabs((double)p->period_us / 1e3 / s->period.buckets - 1) > MAX_DISAGREEMENT)
+		return refuse(
+			s,
+			"the spectrum says %.0f ms, the iterations found say %.0f ms",
+			s->period.buckets, (double)p->period_us / 1e3);
+	if ((double)p->jitter_us > MAX_JITTER * (double)p->period_us)
+		return refuse(
+			s,
+			"what repeats does so after %.0f +- %.0f ms, which is too "
+			"irregular to be an iteration",
+			(double)p->period_us / 1e3, (double)p->jitter_us / 1e3);
+	return 0;
+}
+
+/* Mean bytes between the starts of iterations, of one interface and direction. */
+static double
+bytes_per_iteration(const struct search *s)
+{
+	const struct alignment *a = &s->alignment;
+	size_t from = (size_t)lround(fmax(a->onsets[0], 0));
+	size_t to = (size_t)lround(a->onsets[a->n_onsets - 1]);
+	double bytes = 0;
+
+	for (size_t t = from; t < to && t < s->set->n_buckets; t++)
+		bytes += s->mean[t];
+	return bytes / (double)(a->n_onsets - 1);
+}
+
+/* Makes the mean iteration, which begins in the quiet before its traffic. */
+static void
+fold(const struct search *s, struct detection *found)
+{
+	const struct alignment *a = &s->alignment;
+	size_t n = (size_t)lround((double)found->profile.period_us / 1e3);
+
+	found->n_fold = n;
+	found->fold_bps = xcalloc(n, sizeof *found->fold_bps);
+	for (size_t t = 0; t < n; t++) {
+		double sum = 0;
+		size_t n_seen = 0;
+
+		for (size_t k = 0; k + 1 < a->n_onsets; k++) {
+			size_t at = (size_t)lround(fmax(a->onsets[k], 0)) + t;
+
+			if ((double)at >= a->onsets[k + 1] || at >= s->set->n_buckets)
+				continue;
+			sum += s->mean[at];
+			n_seen++;
+		}
+		if (n_seen > 0)
+			found->fold_bps[t] = sum / (double)n_seen * BITS_PER_BYTE_MS;
+	}
+}
+
+/*
+ * The highest rate over 5 ms that any interface received (or, if only senders
+ * were seen, sent): what arrives is paced by the wire, what is counted before
+ * the sender's queue is not.
+ */
+static double
+line_rate(const struct series_set *set)
+{
+	float *smooth = xcalloc(set->n_buckets, sizeof *smooth);
+	double highest[2] = { 0 };
+
+	for (size_t s = 0; s < set->n_series; s++) {
+		double *high = &highest[set->ids[s].is_ingress];
+
+		series_smooth(series_row(set, s), set->n_buckets, 5, smooth);
+		for (size_t t = 0; t < set->n_buckets; t++)
+			*high = fmax(*high, smooth[t]);
+	}
+	free(smooth);
+	return (highest[1] > 0 ? highest[1] : highest[0]) * BITS_PER_BYTE_MS;
+}
+
+/* Turns the fold so that it begins with the first phase. */
+static void
+turn_fold(struct detection *found, size_t by)
+{
+	double *turned = xcalloc(found->n_fold, sizeof *turned);
+
+	for (size_t t = 0; t < found->n_fold; t++)
+		turned[t] = found->fold_bps[(t + by) % found->n_fold];
+	free(found->fold_bps);
+	found->fold_bps = turned;
+}
+
+/*
+ * Standard deviation of the fold over its mean, smoothed over an eighth of it:
+ * packets of a constant rate beat with the buckets, which is no iteration.
+ */
+static double
+contrast(const struct detection *found)
+{
+	size_t n = found->n_fold, half = n / 16 > 5 ? n / 16 : 5;
+	double *smooth = xcalloc(n, sizeof *smooth), ratio;
+
+	for (size_t t = 0; t < n; t++)
+		for (size_t i = 0; i <= 2 * half; i++)
+			smooth[t] += found->fold_bps[(t + i) % n];
+	ratio = stats_sd(smooth, n) / stats_mean(smooth, n);
+	free(smooth);
+	return ratio;
+}
+
+static int
+describe(const struct search *s, struct detection *found)
+{
+	struct profile *p = &found->profile;
+	double line_bps = line_rate(s->set), ratio;
+	const char *why = NULL;
+
+	p->bytes_per_iteration = round(bytes_per_iteration(s));
+	fold(s, found);
+	ratio = contrast(found);
+	if (!(ratio >= MIN_CONTRAST))
+		return refuse(
+			s,
+			"the rate is all but constant (%.1f %% up and down), so that "
+			"nothing could be interleaved",
+			100 * ratio);
+
+	turn_fold(found,
+		  phases_fill(found->fold_bps, found->n_fold, 1000, line_bps, p));
+	if (profile_normalize(p, &why) < 0)
+		BUG("detected profile: %s", why);
+	return 0;
+}
+
+int
+detect_profile(const struct series_set *set, const char *source, const char *job,
+	       struct detection *ret_detection, struct err *err)
+{
+	struct search s = { .set = set, .source = source, .job = job, .err = err };
+	struct detection found = { 0 };
+	int error;
+
+	s.mean = xcalloc(set->n_buckets ? set->n_buckets : 1, sizeof *s.mean);
+	series_mean(set, s.mean);
+	error = estimate(&s);
+	if (error == 0)
+		error = align(&s, &found);
+	if (error == 0)
+		error = describe(&s, &found);
+	if (error == 0) {
+		found.profile.job = xstrdup(job);
+		found.profile.confidence = round(s.period.confidence * 1e4) / 1e4;
+		found.explained = s.alignment.explained;
+		*ret_detection = found;
+	} else {
+		detection_fini(&found);
+	}
+	alignment_fini(&s.alignment);
+	free(s.mean);
+	return error;
+}
+
+void
+detection_fini(struct detection *detection)
+{
+	profile_fini(&detection->profile);
+	free(detection->fold_bps);
+	*detection = (struct detection){ 0 };
+}

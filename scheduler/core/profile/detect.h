@@ -1,0 +1,41 @@
+/*
+ * detect.h - finds the profile of a job in its captured traffic, or says why not.
+ *
+ * In steps, each a module of its own: spectrum.h and period.h estimate the
+ * period, align.h finds each iteration, phases.h splits the mean iteration.
+ * This module puts them together and refuses what does not repeat: it never
+ * guesses.  Pure.
+ */
+#ifndef SCHEDULER_CORE_DETECT_H
+#define SCHEDULER_CORE_DETECT_H
+
+#include <stddef.h>
+
+#include "scheduler/core/profile/profile.h"
+#include "scheduler/core/profile/series.h"
+
+struct err;
+
+/* Fewer iterations than this say nothing about the next one. */
+#define DETECT_MIN_ITERATIONS 3
+
+struct detection {
+	struct profile profile; /* Owned. */
+	double mean_us;         /* Mean iteration time; the period is a median. */
+	double explained; /* Share of variance that the mean iteration explains. */
+	size_t n_fold;    /* Buckets of the mean iteration. */
+	double *fold_bps; /* Owned.  [n_fold]: its rates, in steps of 1 ms, from
+				 * where the first phase begins. */
+};
+
+/*
+ * Finds the profile of 'job' in 'set'.  'source' names the file in messages.
+ * Returns 0, or -ENODATA with what was seen and what would help in 'err' if
+ * the traffic does not vary, does not repeat, or not often enough.  Release
+ * with detection_fini().
+ */
+int detect_profile(const struct series_set *set, const char *source, const char *job,
+		   struct detection *ret_detection, struct err *err);
+void detection_fini(struct detection *detection); /* Accepts a zeroed one. */
+
+#endif

@@ -1,0 +1,133 @@
+/*
+ * profile.c - checks and sums over periodic demand.
+ */
+#include "scheduler/core/profile/profile.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+
+void
+profile_fini(struct profile *profile)
+{
+	free(profile->job);
+	free(profile->phases);
+	*profile = (struct profile){ 0 };
+}
+
+void
+profile_copy(const struct profile *profile, struct profile *ret_copy)
+{
+	*ret_copy = *profile;
+	ret_copy->job = profile->job ? xstrdup(profile->job) : NULL;
+	ret_copy->phases =
+		xmemdup(profile->phases, profile->n_phases, sizeof *profile->phases);
+}
+
+static int
+compare_starts(const void *a, const void *b)
+{
+	const struct profile_phase *pa = a, *pb = b;
+
+	return (pa->start_us > pb->start_us) - (pa->start_us < pb->start_us);
+}
+
+/* Returns what is wrong with one phase, or NULL. */
+static const char *
+phase_fault(const struct profile_phase *phase, int64_t period_us)
+{
+	if (phase->start_us < 0 || phase->start_us >= period_us)
+		return "a phase starts outside the period";
+	if (phase->duration_us < 1)
+		return "a phase lasts less than 1 us";
+	if (phase->duration_us > period_us - phase->start_us)
+		return "a phase ends after the period (split it where the period ends)";
+	if (!(phase->rate_bps > 0))
+		return "a phase has no rate (leave it out: between phases demand is zero)";
+	if (phase->rate_bps > PROFILE_MAX_BPS)
+		return "a phase has a rate above 1e6 Gb/s";
+	return NULL;
+}
+
+/* Returns what is wrong with the figures beside the phases, or NULL. */
+static const char *
+figures_fault(const struct profile *profile)
+{
+	if (profile->period_us < 1 || profile->period_us > PROFILE_MAX_PERIOD_US)
+		return "the period is not between 1 us and one hour";
+	if (profile->jitter_us < 0)
+		return "the jitter is negative";
+	if (profile->n_iterations < 0)
+		return "the number of iterations is negative";
+	if (!(profile->confidence >= 0 && profile->confidence <= 1))
+		return "the confidence is not between 0 and 1";
+	if (!(profile->bytes_per_iteration >= 0) || isinf(profile->bytes_per_iteration))
+		return "the bytes of an iteration are negative or not finite";
+	if (profile->n_phases > PROFILE_MAX_PHASES)
+		return "there are more than 64 phases";
+	return NULL;
+}
+
+static double
+phase_bits(const struct profile_phase *phase)
+{
+	return phase->rate_bps * (double)phase->duration_us * 1e-6;
+}
+
+static double
+total_bits(const struct profile *profile)
+{
+	double bits = 0;
+
+	for (size_t i = 0; i < profile->n_phases; i++)
+		bits += phase_bits(&profile->phases[i]);
+	return bits;
+}
+
+int
+profile_normalize(struct profile *profile, const char **ret_why)
+{
+	const char *why = figures_fault(profile);
+
+	for (size_t i = 0; !why && i < profile->n_phases; i++)
+		why = phase_fault(&profile->phases[i], profile->period_us);
+	if (!why && profile->n_phases > 1)
+		qsort(profile->phases, profile->n_phases, sizeof *profile->phases,
+		      compare_starts);
+	for (size_t i = 1; !why && i < profile->n_phases; i++) {
+		const struct profile_phase *before = &profile->phases[i - 1];
+
+		if (before->start_us + before->duration_us >
+		    profile->phases[i].start_us)
+			why = "two phases overlap";
+	}
+	if (why) {
+		if (ret_why)
+			*ret_why = why;
+		return -EINVAL;
+	}
+
+	if (profile->bytes_per_iteration == 0)
+		profile->bytes_per_iteration = total_bits(profile) / 8;
+	return 0;
+}
+
+double
+profile_mean_bps(const struct profile *profile)
+{
+	return total_bits(profile) / ((double)profile->period_us * 1e-6);
+}
+
+double
+profile_peak_bps(const struct profile *profile)
+{
+	double peak_bps = 0;
+
+	for (size_t i = 0; i < profile->n_phases; i++)
+		if (profile->phases[i].rate_bps > peak_bps)
+			peak_bps = profile->phases[i].rate_bps;
+	return peak_bps;
+}

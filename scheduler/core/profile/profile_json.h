@@ -1,0 +1,56 @@
+/*
+ * profile_json.h - profile files: the schema antiphase.profiles/1.
+ *
+ *	{ "schema": "antiphase.profiles/1",
+ *	  "profiles": [
+ *	    { "job": "1", "period_us": 475000, "jitter_us": 41000,
+ *	      "iterations": 20, "confidence": 0.42,
+ *	      "bytes_per_iteration": 25200000,
+ *	      "phases": [ { "start_us": 0, "duration_us": 72000, "gbps": 0.8 } ] } ] }
+ *
+ * Only "job", "period_us" and "phases" are needed, as people write such files
+ * by hand.  docs/json.md says what each key means.  Functions of text alone:
+ * who reads or writes the file is not said here.
+ */
+#ifndef SCHEDULER_CORE_PROFILE_JSON_H
+#define SCHEDULER_CORE_PROFILE_JSON_H
+
+#include <stddef.h>
+
+#include "scheduler/core/profile/profile.h"
+
+struct err;
+struct jsonw;
+
+/* A file of more bytes than this cannot be a profile file. */
+#define PROFILE_JSON_MAX_BYTES (64u << 20)
+
+struct profile_list {
+	struct profile *items; /* Owned. */
+	size_t n;
+};
+
+void profile_list_fini(struct profile_list *list); /* Accepts a zeroed one. */
+
+/* Appends '*profile', which is taken over and left zeroed. */
+void profile_list_take(struct profile_list *list, struct profile *profile);
+
+/* The profile of 'job', or NULL.  O(list). */
+const struct profile *profile_list_find(const struct profile_list *list,
+					const char *job);
+
+/*
+ * Reads the terminated 'text' of a profile file; 'file' is its name for
+ * messages.  Phases come out sorted and 'bytes_per_iteration' filled.  Returns
+ * 0, or -EINVAL with 'err' filled and '*ret_list' left alone.
+ */
+int profile_json_parse(const char *file, const char *text, size_t length,
+		       struct profile_list *ret_list, struct err *err);
+
+/* Returns the new text of a profile file; free with free(). */
+char *profile_json_text(const struct profile_list *list, size_t *ret_length);
+
+/* Writes one profile as an object, for documents that contain profiles. */
+void profile_json_put(struct jsonw *w, const char *key, const struct profile *profile);
+
+#endif

@@ -1,0 +1,201 @@
+#include "scheduler/core/solve/bend.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+/*
+ * The values are sums of products, each rounded to 2^-53 of the sum of the
+ * terms' sizes; errors that big are no difference.
+ */
+#define ROUNDING 0x1p-44
+/* Local minima to draw from. */
+#define N_CHOICES 6
+
+void
+bend_function_reset(struct bend_function *f, int64_t turn_us)
+{
+	f->bends.n = 0;
+	f->turn_us = turn_us;
+}
+
+static int
+compare_slopes(const void *a_, const void *b_)
+{
+	const struct event *a = a_, *b = b_;
+
+	return a->slope < b->slope ? -1 : a->slope > b->slope;
+}
+
+/* Sorts by slope: a run is nearly always short, but need not be. */
+static void
+sort_run(struct event *at, size_t n)
+{
+	if (n > 16) {
+		qsort(at, n, sizeof *at, compare_slopes);
+		return;
+	}
+	for (size_t i = 1; i < n; i++) {
+		struct event x = at[i];
+		size_t k = i;
+
+		for (; k > 0 && at[k - 1].slope > x.slope; k--)
+			at[k] = at[k - 1];
+		at[k] = x;
+	}
+}
+
+/*
+ * Makes one bend of those at the same time.  They are added by size: what they
+ * sum to, to the last bit, must not depend on the order in which they came.
+ */
+static void
+merge_bends(struct event_list *bends)
+{
+	struct event *at = bends->items;
+	size_t n = 0;
+
+	for (size_t first = 0, next; first < bends->n; first = next) {
+		struct event sum = at[first];
+
+		for (next = first + 1; next < bends->n; next++)
+			if (at[next].at_us != sum.at_us)
+				break;
+		if (next - first > 2)
+			sort_run(&at[first], next - first);
+		sum = at[first];
+		for (size_t k = first + 1; k < next; k++)
+			sum.slope += at[k].slope;
+		at[n++] = sum;
+	}
+	bends->n = n;
+}
+
+void
+bend_function_close(struct bend_function *f)
+{
+	const struct event *at;
+	double slope = 0, size = 0, value = 0;
+	int64_t last_us = 0;
+
+	event_list_sort(&f->bends, f->turn_us);
+	merge_bends(&f->bends);
+	if (f->value_capacity < f->bends.n) {
+		f->value_capacity = f->bends.capacity;
+		f->value = xreallocarray(f->value, f->value_capacity, sizeof *f->value);
+	}
+	at = f->bends.items;
+	/* The slope just before 0: it integrates to 0 over a turn. */
+	for (size_t i = 0; i < f->bends.n; i++) {
+		slope += at[i].slope * (double)at[i].at_us;
+		size += fabs(at[i].slope);
+	}
+	slope /= (double)f->turn_us;
+	for (size_t i = 0; i < f->bends.n; i++) {
+		value += slope * (double)(at[i].at_us - last_us);
+		f->value[i] = value;
+		slope += at[i].slope;
+		last_us = at[i].at_us;
+	}
+	f->tolerance = size * (double)f->turn_us * ROUNDING / (double)(f->bends.n + 1);
+}
+
+/*
+ * Finds the widest run of bends at values up to 'high', beginning behind one
+ * that is above it, so that no run wraps.
+ */
+static void
+find_plateau(const struct bend_function *f, double high, struct bend_minimum *minimum)
+{
+	const struct event *at = f->bends.items;
+	size_t n = f->bends.n, first = 0;
+	int64_t best_us = -1, best_from_us = 0, from_us = 0;
+	bool is_inside = false;
+
+	while (first < n && f->value[first] <= high)
+		first++;
+	if (first == n) { /* Everywhere. */
+		minimum->at_us = 0;
+		minimum->slack_us = f->turn_us / 2;
+		return;
+	}
+	for (size_t i = 1; i < n; i++) {
+		bool is_wrapped = first + i >= n;
+		size_t k = is_wrapped ? first + i - n : first + i;
+		int64_t to_us = at[k].at_us + (is_wrapped ? f->turn_us : 0);
+
+		if (f->value[k] > high) {
+			is_inside = false;
+			continue;
+		}
+		if (!is_inside)
+			from_us = to_us;
+		is_inside = true;
+		if (to_us - from_us > best_us) {
+			best_us = to_us - from_us;
+			best_from_us = from_us;
+		}
+	}
+	minimum->at_us = (best_from_us + best_us / 2) % f->turn_us;
+	minimum->slack_us = best_us / 2;
+}
+
+void
+bend_function_minimize(const struct bend_function *f, struct bend_minimum *ret_minimum)
+{
+	double min = 0;
+
+	for (size_t i = 0; i < f->bends.n; i++)
+		min = f->value[i] < min ? f->value[i] : min;
+	ret_minimum->gain = -min;
+	find_plateau(f, min + f->tolerance, ret_minimum);
+}
+
+int64_t
+bend_function_draw_minimum(const struct bend_function *f, struct rng *rng)
+{
+	size_t n = f->bends.n, choice[N_CHOICES + 1], n_choices = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		double value = f->value[i];
+		size_t k;
+
+		if (value >= f->value[i > 0 ? i - 1 : n - 1] - f->tolerance ||
+		    value > f->value[i + 1 < n ? i + 1 : 0] + f->tolerance)
+			continue;
+		for (k = n_choices;
+		     k > 0 && f->value[choice[k - 1]] > value + f->tolerance; k--)
+			choice[k] = choice[k - 1];
+		choice[k] = i;
+		n_choices += n_choices < N_CHOICES;
+	}
+	if (n_choices == 0) /* Flat. */
+		return (int64_t)rng_below(rng, (uint64_t)f->turn_us);
+	return f->bends.items[choice[rng_below(rng, n_choices)]].at_us;
+}
+
+int64_t
+bend_function_slack(const struct bend_function *f)
+{
+	const struct event *at = f->bends.items;
+	size_t n = f->bends.n;
+	int64_t right_us = 0, left_us = 0;
+	size_t i = 0, k = n;
+
+	/* As far as the last bend before the first that is too high. */
+	while (i < n && f->value[i] <= f->tolerance)
+		right_us = at[i++].at_us;
+	if (i == n)
+		return f->turn_us / 2;
+	while (k > 0 && f->value[k - 1] <= f->tolerance)
+		left_us = f->turn_us - at[--k].at_us;
+	return left_us < right_us ? left_us : right_us;
+}
+
+void
+bend_function_fini(struct bend_function *f)
+{
+	event_list_fini(&f->bends);
+	free(f->value);
+	memset(f, 0, sizeof *f);
+}

@@ -1,0 +1,158 @@
+#include "scheduler/core/solve/levels.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "scheduler/core/solve/step.h"
+
+struct share {
+	int64_t level;
+	double share;
+};
+
+static int
+compare_shares(const void *a_, const void *b_)
+{
+	const struct share *a = a_, *b = b_;
+
+	/* By share, too: the order of equal levels decides how they round. */
+	if (a->level != b->level)
+		return a->level < b->level ? -1 : 1;
+	return a->share < b->share ? -1 : a->share > b->share;
+}
+
+static void
+sort_shares(struct share *shares, size_t n)
+{
+	if (n > 16) {
+		qsort(shares, n, sizeof *shares, compare_shares);
+		return;
+	}
+	for (size_t i = 1; i < n; i++) {
+		struct share x = shares[i];
+		size_t k = i;
+
+		for (; k > 0 && compare_shares(&shares[k - 1], &x) > 0; k--)
+			shares[k] = shares[k - 1];
+		shares[k] = x;
+	}
+}
+
+/* Halves the levels by merging neighbours; the mean stays. */
+static size_t
+merge_neighbours(struct share *shares, size_t n)
+{
+	size_t m = 0;
+
+	for (size_t i = 0; i < n; i += 2) {
+		struct share x = shares[i];
+
+		if (i + 1 < n) {
+			double sum = x.share + shares[i + 1].share;
+			double part = shares[i + 1].share / sum;
+
+			x.level +=
+				llround((double)(shares[i + 1].level - x.level) * part);
+			x.share = sum;
+		}
+		shares[m++] = x;
+	}
+	return m;
+}
+
+/* Makes levels of shares in any order; uses them up. */
+static void
+levels_make(struct share *shares, size_t n, struct levels *ret_levels)
+{
+	struct levels *levels = ret_levels;
+	size_t m = 0;
+	double tail = 0, tail_mean = 0;
+
+	sort_shares(shares, n);
+	for (size_t i = 0; i < n; i++) {
+		if (m > 0 && shares[m - 1].level == shares[i].level)
+			shares[m - 1].share += shares[i].share;
+		else
+			shares[m++] = shares[i];
+	}
+	while (m > LEVELS_MAX)
+		m = merge_neighbours(shares, m);
+	levels->n = m;
+	/* One piece of memory: it begins with the levels. */
+	levels->level =
+		xreallocarray(NULL, m, sizeof *levels->level + 3 * sizeof(double));
+	levels->share = (double *)(levels->level + m);
+	levels->tail = levels->share + m;
+	levels->tail_mean = levels->tail + m;
+	for (size_t i = m; i-- > 0;) {
+		tail += shares[i].share;
+		tail_mean += shares[i].share * (double)shares[i].level;
+		levels->level[i] = shares[i].level;
+		levels->share[i] = shares[i].share;
+		levels->tail[i] = tail;
+		levels->tail_mean[i] = tail_mean;
+	}
+}
+
+void
+levels_of_step(const struct step *step, struct levels *ret_levels)
+{
+	struct share few[32];
+	struct share *shares = step->n > 32 ? xcalloc(step->n, sizeof *shares) : few;
+
+	for (size_t i = 0; i < step->n; i++) {
+		int64_t end_us = i + 1 < step->n ? step->from_us[i + 1]
+						 : step->from_us[0] + step->period_us;
+
+		shares[i].level = step->level[i];
+		shares[i].share =
+			(double)(end_us - step->from_us[i]) / (double)step->period_us;
+	}
+	levels_make(shares, step->n, ret_levels);
+	if (shares != few)
+		free(shares);
+}
+
+void
+levels_add(struct levels *levels, const struct levels *other)
+{
+	struct share *shares = xcalloc(levels->n * other->n, sizeof *shares);
+	size_t n = 0;
+
+	for (size_t i = 0; i < levels->n; i++) {
+		for (size_t k = 0; k < other->n; k++) {
+			shares[n].level = levels->level[i] + other->level[k];
+			shares[n++].share = levels->share[i] * other->share[k];
+		}
+	}
+	levels_fini(levels);
+	levels_make(shares, n, levels);
+	free(shares);
+}
+
+void
+levels_fini(struct levels *levels)
+{
+	free(levels->level);
+	memset(levels, 0, sizeof *levels);
+}
+
+/* Mean of max(0, level - room), rounded to a unit. */
+int64_t
+levels_excess(const struct levels *levels, int64_t room)
+{
+	size_t low = 0, high = levels->n;
+
+	while (low < high) { /* Find the first level above 'room'. */
+		size_t mid = low + (high - low) / 2;
+
+		if (levels->level[mid] > room)
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	if (low == levels->n)
+		return 0;
+	return llround(levels->tail_mean[low] - (double)room * levels->tail[low]);
+}

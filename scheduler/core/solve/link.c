@@ -1,0 +1,275 @@
+#include "scheduler/core/solve/link.h"
+
+#include <math.h>
+
+#include "scheduler/core/solve/coarse.h"
+#include "scheduler/core/solve/improve.h"
+
+/* A cost that cannot be told from the lower bound. */
+#define EQUAL_COST SEARCH_MIN_GAIN
+/* The shortest period still has so many slots as a fraction of all. */
+#define COARSE_MAX_PERIODS 4
+
+/* What a job of the link puts on it on average. */
+struct volume {
+	double mean; /* Units. */
+	uint32_t job;
+};
+
+static double
+mean_level(const struct step *step)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < step->n; i++) {
+		int64_t end_us = i + 1 < step->n ? step->from_us[i + 1]
+						 : step->from_us[0] + step->period_us;
+
+		sum += (double)step->level[i] * (double)(end_us - step->from_us[i]);
+	}
+	return sum / (double)step->period_us;
+}
+
+static int
+compare_volumes(const void *a_, const void *b_)
+{
+	const struct volume *a = a_, *b = b_;
+
+	if (a->mean != b->mean)
+		return a->mean > b->mean ? -1 : 1;
+	return a->job < b->job ? -1 : a->job > b->job;
+}
+
+/* Lists the jobs whose shifts matter, largest first, and the lower bound of E. */
+static size_t
+list_jobs(const struct model *model, const struct model_link *link, uint32_t *jobs,
+	  double *ret_bound)
+{
+	struct volume *volumes = xcalloc(link->n_loads, sizeof *volumes);
+	double sum = 0;
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < link->n_loads; i++) {
+		const struct model_load *load = &model->loads[link->first_load + i];
+		double mean = mean_level(&load->step);
+
+		sum += mean;
+		if (model->groups[load->group].n_loads > 1)
+			volumes[n++] = (struct volume){ mean, load->job };
+	}
+	qsort(volumes, n, sizeof *volumes, compare_volumes);
+	for (size_t i = 0; i < n; i++)
+		jobs[i] = volumes[i].job;
+	free(volumes);
+	*ret_bound = link->weight * fmax(0, sum - (double)link->capacity);
+	return n;
+}
+
+/* The best that a search over three jobs has seen. */
+struct best3 {
+	double cost, bound;
+	int64_t shift_us[3];
+};
+
+static void
+note_best(struct search *search, uint32_t l, const uint32_t jobs[3], struct best3 *best)
+{
+	double cost = search_link_cost(search, l);
+
+	if (cost >= best->cost)
+		return;
+	best->cost = cost;
+	for (int i = 0; i < 3; i++)
+		best->shift_us[i] = search->shift_us[jobs[i]];
+}
+
+static const struct step *
+step_of(const struct model *model, uint32_t l, uint32_t j, int64_t *ret_turn_us)
+{
+	const struct model_load *load = &model->loads[model->links[l].first_load];
+
+	while (load->job != j)
+		load++;
+	*ret_turn_us = load->turn_us;
+	return &load->step;
+}
+
+/* How many meetings of 'second' with 'first' there are to try. */
+static double
+n_meetings(const struct search *search, uint32_t l, uint32_t first, uint32_t second)
+{
+	int64_t turn_us, unused_us;
+	const struct step *a = step_of(search->model, l, first, &unused_us);
+	const struct step *b = step_of(search->model, l, second, &turn_us);
+
+	return (double)a->n * (double)b->n *
+	       (double)(turn_us / period_gcd(a->period_us, b->period_us));
+}
+
+/* For every meeting of jobs[second] with jobs[0], finds the best of the third. */
+static void
+try_meetings(struct search *search, uint32_t l, const uint32_t jobs[3], int second,
+	     struct best3 *best)
+{
+	int64_t turn_us, unused_us;
+	const struct step *a = step_of(search->model, l, jobs[0], &unused_us);
+	const struct step *b = step_of(search->model, l, jobs[second], &turn_us);
+	int64_t g_us = period_gcd(a->period_us, b->period_us);
+	uint32_t third = jobs[3 - second];
+	struct bend_minimum minimum;
+
+	for (size_t i = 0; i < a->n * b->n; i++) {
+		int64_t by_us =
+			period_mod(a->from_us[i / b->n] - b->from_us[i % b->n], g_us);
+
+		for (; by_us < turn_us; by_us += g_us) {
+			search->shift_us[jobs[second]] = period_mod(
+				search->shift_us[jobs[0]] + by_us, b->period_us);
+			search_line(search, third);
+			bend_function_minimize(&search->line, &minimum);
+			search->shift_us[third] =
+				period_mod(search->shift_us[third] + minimum.at_us,
+					   search->model->jobs[third].period_us);
+			note_best(search, l, jobs, best);
+			if (best->cost <= best->bound + EQUAL_COST)
+				return;
+		}
+	}
+}
+
+static void
+solve_three(struct search *search, uint32_t l, const uint32_t jobs[3], double bound)
+{
+	struct best3 best = { .cost = INFINITY, .bound = bound };
+
+	note_best(search, l, jobs, &best);
+	for (int second = 1; second <= 2; second++)
+		if (best.cost > bound + EQUAL_COST)
+			try_meetings(search, l, jobs, second, &best);
+	for (int i = 0; i < 3; i++)
+		search->shift_us[jobs[i]] = best.shift_us[i];
+}
+
+/* Whether the exact search of three jobs is affordable. */
+static bool
+is_small(const struct search *search, uint32_t l, const uint32_t jobs[3])
+{
+	const struct model *model = search->model;
+	double pieces = 0, meetings = n_meetings(search, l, jobs[0], jobs[1]) +
+				      n_meetings(search, l, jobs[0], jobs[2]);
+	const struct model_group *group = NULL;
+
+	for (int i = 0; i < 3; i++) {
+		int64_t turn_us;
+		const struct step *step = step_of(model, l, jobs[i], &turn_us);
+
+		group = &model->groups[model->loads[model->links[l].first_load].group];
+		pieces += (double)step->n *
+			  ((double)group->period_us / (double)step->period_us);
+	}
+	return group->n_loads == 3 && meetings * pieces * pieces / 4 <= LINK_MAX_WORK;
+}
+
+/* Whether the coarse search sees what the exact one does. */
+static bool
+is_coarse(const struct model *model, const struct model_link *link,
+	  const uint32_t *jobs, size_t n)
+{
+	const struct model_group *group = &model->groups[link->first_group];
+
+	if (link->n_groups > 1 || n > COARSE_MAX_JOBS)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (group->period_us >
+		    COARSE_MAX_PERIODS * model->jobs[jobs[i]].period_us)
+			return false;
+	return true;
+}
+
+static void
+take_shifts(const struct search *search, const uint32_t *jobs, size_t n,
+	    int64_t *shift_us)
+{
+	for (size_t i = 0; i < n; i++)
+		shift_us[i] = search->shift_us[jobs[i]];
+}
+
+static void
+give_shifts(struct search *search, const uint32_t *jobs, size_t n,
+	    const int64_t *shift_us)
+{
+	for (size_t i = 0; i < n; i++)
+		search->shift_us[jobs[i]] =
+			period_mod(shift_us[i], search->model->jobs[jobs[i]].period_us);
+}
+
+/* Descends from the coarse solutions, best first; keeps the best of all. */
+static void
+descend_from_coarse(struct search *search, uint32_t l, const uint32_t *jobs, size_t n,
+		    size_t effort, double target, struct rng *rng)
+{
+	const struct model *model = search->model;
+	const struct model_link *link = &model->links[l];
+	int64_t period_us = model->groups[link->first_group].period_us, unused_us;
+	uint64_t max_work = search->work + LINK_WORK / 2 * effort;
+	struct coarse_solution solutions[COARSE_SOLUTIONS];
+	const struct step *steps[COARSE_MAX_JOBS];
+	int64_t best_us[COARSE_MAX_JOBS], shift_us[COARSE_MAX_JOBS];
+	double best = INFINITY;
+	size_t n_solutions;
+
+	take_shifts(search, jobs, n, best_us);
+	for (size_t i = 0; i < n; i++)
+		steps[i] = step_of(model, l, jobs[i], &unused_us);
+	n_solutions = coarse_solve(steps, n, period_us, link->capacity,
+				   LINK_COARSE_ROUNDS * effort, rng, solutions);
+	for (size_t k = 0; k < n_solutions && best > target; k++) {
+		double cost;
+
+		if (search->work >= max_work)
+			break;
+		for (size_t i = 0; i < n; i++) {
+			shift_us[i] = period_us * solutions[k].slot[i] / COARSE_SLOTS;
+			search_push(search, jobs[i]);
+		}
+		give_shifts(search, jobs, n, shift_us);
+		search_descend(search);
+		cost = search_link_cost(search, l);
+		if (cost >= best)
+			continue;
+		best = cost;
+		take_shifts(search, jobs, n, best_us);
+	}
+	give_shifts(search, jobs, n, best_us);
+}
+
+void
+link_solve(struct search *search, uint32_t l, size_t effort, struct rng *rng)
+{
+	const struct model *model = search->model;
+	const struct model_link *link = &model->links[l];
+	struct improve_opts opts = { .accepts_equal = true };
+	uint32_t *jobs = xcalloc(link->n_loads, sizeof *jobs);
+	double bound, cost;
+	size_t n = list_jobs(model, link, jobs, &bound);
+
+	opts.target = bound + EQUAL_COST;
+	if (n > 3 && is_coarse(model, link, jobs, n)) {
+		descend_from_coarse(search, l, jobs, n, effort, opts.target, rng);
+	} else {
+		for (size_t i = 0; i < n; i++)
+			search->is_absent[jobs[i]] = true;
+		improve_insert(search, jobs, n);
+		for (size_t i = 0; i < n && n > 2; i++)
+			search_push(search, jobs[i]);
+		search_descend(search);
+	}
+	if (n > 2) {
+		opts.n_rounds = n == 3 ? 4 : 4 * n * effort;
+		opts.max_work = search->work + LINK_WORK * effort;
+		cost = improve_links(search, &l, 1, &opts, rng);
+		if (n == 3 && cost > opts.target && is_small(search, l, jobs))
+			solve_three(search, l, jobs, bound);
+	}
+	free(jobs);
+}

@@ -1,0 +1,36 @@
+/*
+ * link.h - the best shifts for the jobs of one link by itself.
+ *
+ * Two jobs: one exact line search is the optimum.  Three jobs: an optimum lies
+ * on a vertex of the arrangement of lines on which an edge of one job meets an
+ * edge of another (the excess is linear between them), and each vertex is on
+ * a line of job 2 against job 1 or of job 3 against job 1.  So for every meeting
+ * of 2 with 1 the best 3 is searched, and for every meeting of 3 with 1 the best
+ * 2: O(n^2) line searches, exact.
+ *
+ * More jobs, or three with too many meetings: the best of many coarse solutions
+ * (coarse.h, if the jobs have one short common period) after an exact descent
+ * from each, then rounds of ruin and recreate (improve.h) from there.  Ends early
+ * at the lower bound max(0, mean demand - C).
+ */
+#ifndef SCHEDULER_CORE_LINK_H
+#define SCHEDULER_CORE_LINK_H
+
+#include <stddef.h>
+
+#include "lib/base/rng.h"
+#include "scheduler/core/solve/search.h"
+
+/* Bends that one exact search of three jobs may look at. */
+#define LINK_MAX_WORK 4000000
+/* What one unit of effort is. */
+#define LINK_COARSE_ROUNDS 30
+#define LINK_WORK          15000
+
+/*
+ * Moves the jobs of link 'l' to its best shifts.  All other links must be off,
+ * all its jobs movable.  'effort' scales what is spent on more than three.
+ */
+void link_solve(struct search *search, uint32_t l, size_t effort, struct rng *rng);
+
+#endif

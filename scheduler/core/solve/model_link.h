@@ -1,0 +1,39 @@
+/*
+ * model_link.h - one link of a model: its steps and its groups.
+ */
+#ifndef SCHEDULER_CORE_MODEL_LINK_H
+#define SCHEDULER_CORE_MODEL_LINK_H
+
+#include "scheduler/core/solve/model.h"
+
+struct group_limits {
+	size_t max_pieces; /* Of a group. */
+	double min_gain;   /* As a fraction of the capacity. */
+	double max_pair_bends;
+	uint32_t enough_groups; /* No more joining when they are so few. */
+};
+
+/* Two loads that could be joined. */
+struct group_pair {
+	double gain; /* Bound of what their shift can gain, in units. */
+	uint32_t a, b;
+};
+
+/* Memory for grouping, reused from link to link. */
+struct group_room {
+	VEC(struct group_pair) pairs;
+	VEC(struct model_load) sorted;
+};
+
+void group_room_fini(struct group_room *room); /* Accepts a zeroed one. */
+
+/*
+ * Sorts the 'n' loads of a link into groups: sets their 'group' (from 0),
+ * 'others_us' and 'turn_us', and appends to 'groups', whose first_load counts
+ * from 'loads'.  Returns how many groups there are.
+ */
+uint32_t model_group_loads(struct model_load *loads, uint32_t n, int64_t capacity,
+			   const struct group_limits *limits, struct group_room *room,
+			   struct model_group *groups);
+
+#endif

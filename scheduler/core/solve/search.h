@@ -1,0 +1,78 @@
+/*
+ * search.h - moving one job at a time to where it is best.
+ *
+ * With the other jobs fixed, the objective F as a function of job j's shift is
+ * a sum over j's links of functions as in overlap.h, with A the sum of the
+ * others in j's group and B job j.  The line search is exact: it looks at every
+ * bend.  Descent takes jobs from a queue until none can gain by moving alone;
+ * whoever moves puts its neighbours into the queue again.  It ends, because
+ * each move gains at least SEARCH_MIN_GAIN and F is at least 0.
+ *
+ * The line of job j repeats with its turn, lcm over its links of gcd(T_j, lcm of
+ * the others' T): shifts that differ by a turn are the same.
+ *
+ * A line search costs O(B log B) with B = sum over links of n_j N_l bends.
+ */
+#ifndef SCHEDULER_CORE_SEARCH_H
+#define SCHEDULER_CORE_SEARCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "scheduler/core/solve/bend.h"
+#include "scheduler/core/solve/model.h"
+#include "scheduler/core/solve/overlap.h"
+
+/* In the unit of F; a microsecond's overlap in 20 minutes. */
+#define SEARCH_MIN_GAIN 1e-9
+
+struct search_move {
+	uint32_t job;
+	int64_t shift_us; /* Before the move. */
+};
+
+struct search {
+	const struct model *model; /* Borrowed. */
+	int64_t *shift_us;         /* Owned.  One a job, in [0, period). */
+	bool *is_off;              /* Owned.  Links that do not count now. */
+	bool *is_absent;           /* Owned.  Jobs that are not there now. */
+	struct bend_function line; /* Of the last search_line(). */
+	uint64_t work;             /* Bends looked at so far. */
+	double *cost;              /* Owned.  A link's, as improve.h last saw it. */
+	uint32_t *seen;            /* Owned.  A link's last 'stamp'. */
+	uint32_t stamp;
+	VEC(struct search_move) journal; /* What was moved since it was emptied. */
+
+	uint32_t *queue; /* Owned.  A ring; each job is in it at most once. */
+	size_t queue_head, queue_length;
+	bool *is_queued; /* Owned. */
+	VEC(struct step_term) terms;
+	struct step_room sum, rest_sum;
+	struct overlap_room overlap;
+	struct model_room *room;
+};
+
+/* Begins at 'shift_us', one a model job. */
+void search_init(struct search *search, const struct model *model,
+		 const int64_t *shift_us);
+void search_fini(struct search *search);
+
+/* Makes 'search->line' the objective as a function of job j's further shift. */
+void search_line(struct search *search, uint32_t j);
+
+/* Moves a job and notes it in the journal. */
+void search_move(struct search *search, uint32_t j, int64_t by_us);
+/* Takes back what the journal has and empties it. */
+void search_undo(struct search *search);
+
+/* Puts a job, or all that share a group with it, into the queue. */
+void search_push(struct search *search, uint32_t j);
+void search_push_neighbours(struct search *search, uint32_t j);
+
+/* Moves jobs until the queue is empty. */
+void search_descend(struct search *search);
+
+/* weight * E / C of link 'l' at the present shifts. */
+double search_link_cost(struct search *search, uint32_t l);
+
+#endif

@@ -1,0 +1,43 @@
+/*
+ * solver.h - from a model to shifts: components, trees, cores.
+ *
+ * Links that say nothing new are left out (absorb.h).  Then each component of
+ * the affinity graph (peel.h) is solved by itself:
+ *
+ *  - the links of its core by insertion in order, descent and rounds of ruin and
+ *    recreate (search.h, improve.h), within a budget of work that does not
+ *    depend on the clock;
+ *  - the links outside the core one by one (link.h), stitched together.
+ *
+ * If a link that was left out is exceeded after all, its component is taken up
+ * again with it.  At last every job goes to the middle of its plateau.
+ */
+#ifndef SCHEDULER_CORE_SOLVER_H
+#define SCHEDULER_CORE_SOLVER_H
+
+#include "scheduler/core/solve/model.h"
+#include "scheduler/core/solve/peel.h"
+#include "scheduler/core/solve/search.h"
+
+struct solver {
+	struct model *model;     /* Borrowed. */
+	const int64_t *start_us; /* Borrowed.  One a model job. */
+	const uint64_t *hash;    /* Borrowed.  What a model job is, see canon.h. */
+	uint64_t seed;
+	size_t effort;        /* joint_opts.n_restarts */
+	bool is_warm;         /* Jobs run: only a gain moves them. */
+	bool is_part;         /* Some jobs must stay. */
+	struct search search; /* Owned.  Has the shifts. */
+	struct peeled peeled; /* Owned.  Without links that stayed left out. */
+	bool *is_left_out;    /* Owned.  Links. */
+	bool *is_placed;      /* Owned.  Jobs that the trees have reached. */
+	bool *is_done;        /* Owned.  And links. */
+};
+
+void solver_init(struct solver *solver, struct model *model, const int64_t *start_us);
+void solver_fini(struct solver *solver);
+
+/* Finds shifts that cost no more than 'start_us'. */
+void solver_run(struct solver *solver);
+
+#endif

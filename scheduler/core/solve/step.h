@@ -1,0 +1,81 @@
+/*
+ * step.h - periodic functions that are constant between integer times.
+ *
+ * A job's demand on a link is such a function, and so is the sum of the demands
+ * of jobs whose periods have a short common multiple.  Levels are integers, in
+ * a unit that is a power of two of bits per second: sums are exact and do not
+ * depend on their order, and rates that are whole bits per second lose nothing.
+ */
+#ifndef SCHEDULER_CORE_STEP_H
+#define SCHEDULER_CORE_STEP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "scheduler/core/solve/event.h"
+
+struct profile;
+
+/* Levels, and all sums of levels on one link, stay below 2^STEP_LEVEL_BITS. */
+#define STEP_LEVEL_BITS 46
+/* No common period longer than this (19 hours) is ever walked. */
+#define STEP_MAX_PERIOD_US (INT64_C(1) << 36)
+
+struct step {
+	int64_t period_us;
+	size_t n;         /* Pieces; at least 1. */
+	int64_t *from_us; /* Where each begins; ascending, in [0, period). */
+	int64_t *level;   /* Until the next begins; the last one wraps. */
+};
+
+/* A step function later by a shift, as a term of a sum. */
+struct step_term {
+	const struct step *step;
+	int64_t shift_us; /* Any. */
+};
+
+/* Room for a step function that is computed again and again. */
+struct step_room {
+	struct step step;
+	size_t capacity;
+	struct event_list edges;
+};
+
+int64_t period_gcd(int64_t a_us, int64_t b_us);
+/* The least common multiple, or 0 if it is above 'limit_us'. */
+int64_t period_lcm(int64_t a_us, int64_t b_us, int64_t limit_us);
+/* The remainder in [0, period). */
+int64_t period_mod(int64_t t_us, int64_t period_us);
+
+/* The unit for a link on which no sum of demands exceeds 'max_bps'. */
+double step_unit_bps(double max_bps);
+
+/* An upper bound of the pieces that step_from_profile() makes. */
+size_t step_max_pieces(const struct profile *profile);
+
+/*
+ * Fills '*step', whose arrays have room for step_max_pieces(), with the
+ * demand of 'profile' times 'factor'.
+ */
+void step_from_profile(const struct profile *profile, double factor, double unit_bps,
+		       struct step *step);
+
+/* The level at time 't_us'.  O(log n). */
+int64_t step_at(const struct step *step, int64_t t_us);
+
+/* Sum of the absolute changes over a period. */
+int64_t step_variation(const struct step *step);
+
+/* Largest level. */
+int64_t step_peak(const struct step *step);
+
+/*
+ * Sums 'n' terms over 'period_us', a multiple of all their periods, into
+ * 'room->step', which is valid until the next sum into the same room.
+ * O(N log N) in the number of pieces over that period.
+ */
+void step_sum(const struct step_term *terms, size_t n, int64_t period_us,
+	      struct step_room *room);
+void step_room_fini(struct step_room *room); /* Accepts a zeroed one. */
+
+#endif

@@ -1,0 +1,383 @@
+/*
+ * scenario_keys.c - what each key of a scenario takes.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/err.h"
+#include "lib/base/units.h"
+#include "scheduler/core/workload/scenario_reader.h"
+#include "scheduler/core/workload/segment_text.h"
+#include "topology/topo.h"
+
+/* Sums of such times are far from overflowing. */
+#define MAX_TIME_NS INT64_C(1000000000000000000)
+
+#define MAX_ITERATIONS 10000000
+
+const char *const scenario_pacing_names[N_SCENARIO_PACINGS] = {
+	"none", "once", "realign", "gate", NULL,
+};
+
+const char *const scenario_phases_names[N_SCENARIO_PHASES] = {
+	"aligned",
+	"random",
+	NULL,
+};
+
+/* ---- Values -------------------------------------------------------------------- */
+
+static int
+read_count(struct scenario_reader *r, const char *value, uint64_t min, uint64_t max,
+	   uint64_t *ret_n)
+{
+	size_t n_digits = strspn(value, "0123456789");
+	uint64_t n = 0;
+
+	if (n_digits && !value[n_digits] && n_digits <= 19)
+		n = strtoull(value, NULL, 10);
+	if (!n_digits || value[n_digits] || n_digits > 19 || n < min || n > max)
+		return scenario_fail(
+			r, "expected a whole number from %llu to %llu, not '%s'",
+			(unsigned long long)min, (unsigned long long)max, value);
+	*ret_n = n;
+	return 0;
+}
+
+static int
+read_u32(struct scenario_reader *r, const char *value, uint32_t min, uint32_t max,
+	 uint32_t *ret_n)
+{
+	uint64_t n;
+
+	if (read_count(r, value, min, max, &n) < 0)
+		return -EINVAL;
+	*ret_n = (uint32_t)n;
+	return 0;
+}
+
+static int
+read_time(struct scenario_reader *r, const char *value, int64_t *ret_ns)
+{
+	int64_t ns;
+
+	if (units_parse_ns(value, &ns) < 0)
+		return scenario_fail(r, "expected " UNITS_WANT_TIME ", not '%s'",
+				     value);
+	if (ns > MAX_TIME_NS)
+		return scenario_fail(r, "expected at most 1e9 s, not '%s'", value);
+	*ret_ns = ns;
+	return 0;
+}
+
+/* Number of 'value' in the NULL-terminated list 'words'. */
+static int
+read_word(struct scenario_reader *r, const char *value, const char *const *words,
+	  int *ret_i)
+{
+	for (int i = 0; words[i]; i++)
+		if (!strcmp(words[i], value)) {
+			*ret_i = i;
+			return 0;
+		}
+	scenario_fail(r, "expected one of");
+	for (int i = 0; words[i]; i++)
+		err_append(r->err, "%s %s", i ? "," : "", words[i]);
+	err_append(r->err, "; not '%s'", value);
+	err_suggest(r->err, value, words);
+	return -EINVAL;
+}
+
+/* ---- [sim] --------------------------------------------------------------------- */
+
+static int
+set_sim_iterations(struct scenario_reader *r, const char *value)
+{
+	return read_count(r, value, 1, MAX_ITERATIONS, &r->scenario->sim.iterations);
+}
+
+static int
+set_warmup(struct scenario_reader *r, const char *value)
+{
+	return read_count(r, value, 0, MAX_ITERATIONS,
+			  &r->scenario->sim.warmup_iterations);
+}
+
+static int
+set_duration(struct scenario_reader *r, const char *value)
+{
+	return read_time(r, value, &r->scenario->sim.duration_ns);
+}
+
+static int
+set_seed(struct scenario_reader *r, const char *value)
+{
+	return read_count(r, value, 0, INT64_MAX, &r->scenario->sim.seed);
+}
+
+static int
+set_pacing(struct scenario_reader *r, const char *value)
+{
+	int i, error = read_word(r, value, scenario_pacing_names, &i);
+
+	if (error == 0)
+		r->scenario->sim.pacing = (enum scenario_pacing)(i + 1);
+	return error;
+}
+
+static int
+set_phases(struct scenario_reader *r, const char *value)
+{
+	int i, error = read_word(r, value, scenario_phases_names, &i);
+
+	if (error == 0)
+		r->scenario->sim.phases = (enum scenario_phases)(i + 1);
+	return error;
+}
+
+static int
+set_mtu(struct scenario_reader *r, const char *value)
+{
+	double bytes;
+
+	if (units_parse_bytes(value, &bytes) < 0)
+		return scenario_fail(r, "expected " UNITS_WANT_BYTES ", not '%s'",
+				     value);
+	if (!(bytes >= 64) || bytes > 65536)
+		return scenario_fail(r, "expected 64 B to 64 KiB, not '%s'", value);
+	r->scenario->sim.mtu_bytes = bytes;
+	return 0;
+}
+
+const struct scenario_key scenario_sim_keys[] = {
+	{ "iterations", set_sim_iterations, false },
+	{ "warmup_iterations", set_warmup, false },
+	{ "duration", set_duration, false },
+	{ "seed", set_seed, false },
+	{ "pacing", set_pacing, false },
+	{ "phases", set_phases, false },
+	{ "mtu", set_mtu, false },
+	{ NULL, NULL, false },
+};
+
+/* ---- [fabric] ------------------------------------------------------------------ */
+
+char *
+scenario_path_beside(const char *file, const char *path)
+{
+	const char *slash = strrchr(file, '/');
+
+	if (*path == '/' || !slash)
+		return xstrdup(path);
+	return xasprintf("%.*s/%s", (int)(slash - file), file, path);
+}
+
+static int
+set_fabric(struct scenario_reader *r, char **text, char *value)
+{
+	struct scenario_fabric *fabric = &r->scenario->fabric;
+
+	if (fabric->file || fabric->generate) {
+		free(value);
+		return scenario_fail(
+			r, "a fabric has either 'file' or 'generate', not both");
+	}
+	*text = value;
+	fabric->line = r->line;
+	return 0;
+}
+
+static int
+set_fabric_file(struct scenario_reader *r, const char *value)
+{
+	if (!*value)
+		return scenario_fail(r, "expected the path of a fabric file");
+	return set_fabric(r, &r->scenario->fabric.file,
+			  scenario_path_beside(r->scenario->file, value));
+}
+
+static int
+set_fabric_generate(struct scenario_reader *r, const char *value)
+{
+	return set_fabric(r, &r->scenario->fabric.generate, xstrdup(value));
+}
+
+static int
+set_ecmp_seed(struct scenario_reader *r, const char *value)
+{
+	return read_count(r, value, 0, INT64_MAX, &r->scenario->fabric.ecmp_seed);
+}
+
+const struct scenario_key scenario_fabric_keys[] = {
+	{ "file", set_fabric_file, false },
+	{ "generate", set_fabric_generate, false },
+	{ "ecmp_seed", set_ecmp_seed, false },
+	{ NULL, NULL, false },
+};
+
+/* ---- [job NAME] ---------------------------------------------------------------- */
+
+static int
+set_hosts(struct scenario_reader *r, const char *value)
+{
+	if (!*value)
+		return scenario_fail(r, "expected names of hosts such as 'h[0-3]'");
+	r->draft.details.hosts = xstrdup(value);
+	r->draft.details.hosts_line = r->line;
+	return 0;
+}
+
+static int
+set_nodes(struct scenario_reader *r, const char *value)
+{
+	r->draft.has_nodes = true;
+	return read_u32(r, value, 1, TOPO_MAX_NODES, &r->draft.job.n_hosts_wanted);
+}
+
+static int
+set_slots(struct scenario_reader *r, const char *value)
+{
+	return read_u32(r, value, 1, TOPO_MAX_SLOTS, &r->draft.job.slots_per_host);
+}
+
+static int
+set_segment(struct scenario_reader *r, const char *value)
+{
+	struct work_segment segment;
+	bool is_message;
+
+	if (r->draft.segments.n == WORK_MAX_SEGMENTS)
+		return scenario_fail(r, "a job has at most %d segments",
+				     WORK_MAX_SEGMENTS);
+	if (segment_text_parse(r->scenario->file, r->line, value, &segment, &is_message,
+			       r->err) < 0)
+		return -EINVAL;
+	vec_push(&r->draft.segments, segment);
+	vec_push(&r->draft.messages, is_message);
+	return 0;
+}
+
+static int
+set_profile(struct scenario_reader *r, const char *value)
+{
+	if (!*value || *value == '#')
+		return scenario_fail(r,
+				     "expected 'FILE' or 'FILE#JOB' of a profile file");
+	r->draft.profile = xstrdup(value);
+	r->draft.profile_line = r->line;
+	return 0;
+}
+
+static int
+set_scale(struct scenario_reader *r, const char *value)
+{
+	char *end;
+	double scale = strtod(value, &end);
+
+	if (!isdigit((unsigned char)*value) || *end || !(scale >= 1e-6) || scale > 1e6)
+		return scenario_fail(r, "expected a factor from 1e-6 to 1e6, not '%s'",
+				     value);
+	r->draft.scale = scale;
+	return 0;
+}
+
+static int
+set_collective(struct scenario_reader *r, const char *value)
+{
+	int i, error = read_word(r, value, collective_names, &i);
+
+	if (error == 0)
+		r->draft.job.collective = (enum collective)i;
+	return error;
+}
+
+static int
+set_jitter(struct scenario_reader *r, const char *value)
+{
+	double frac;
+
+	if (units_parse_frac(value, &frac) < 0 || frac > WORK_MAX_JITTER)
+		return scenario_fail(r, "expected %s, at most 1, not '%s'",
+				     UNITS_WANT_FRAC, value);
+	r->draft.job.jitter_frac = frac;
+	r->draft.details.has_jitter = true;
+	return 0;
+}
+
+static int
+set_weight(struct scenario_reader *r, const char *value)
+{
+	char *end;
+	double weight = strtod(value, &end);
+
+	if (!isdigit((unsigned char)*value) || *end || !(weight > 0) || weight > 1e9)
+		return scenario_fail(
+			r, "expected a weight above 0 and at most 1e9, not '%s'",
+			value);
+	r->draft.job.weight = weight;
+	r->draft.details.has_weight = true;
+	return 0;
+}
+
+static int
+set_arrival(struct scenario_reader *r, const char *value)
+{
+	return read_time(r, value, &r->draft.job.arrival_ns);
+}
+
+static int
+set_stop(struct scenario_reader *r, const char *value)
+{
+	return read_time(r, value, &r->draft.job.stop_ns);
+}
+
+static int
+set_shift(struct scenario_reader *r, const char *value)
+{
+	return read_time(r, value, &r->draft.job.shift_ns);
+}
+
+static int
+set_job_iterations(struct scenario_reader *r, const char *value)
+{
+	return read_count(r, value, 1, MAX_ITERATIONS, &r->draft.job.max_iterations);
+}
+
+static int
+set_job_count(struct scenario_reader *r, const char *value)
+{
+	return read_u32(r, value, 1, WORK_MAX_JOBS, &r->draft.count);
+}
+
+static int
+set_port(struct scenario_reader *r, const char *value)
+{
+	uint64_t port;
+
+	if (read_count(r, value, 1, UINT16_MAX, &port) < 0)
+		return -EINVAL;
+	r->draft.job.first_port = (uint16_t)port;
+	return 0;
+}
+
+const struct scenario_key scenario_job_keys[] = {
+	{ "hosts", set_hosts, false },
+	{ "nodes", set_nodes, false },
+	{ "slots", set_slots, false },
+	{ "segment", set_segment, true },
+	{ "profile", set_profile, false },
+	{ "scale", set_scale, false },
+	{ "collective", set_collective, false },
+	{ "jitter", set_jitter, false },
+	{ "weight", set_weight, false },
+	{ "arrival", set_arrival, false },
+	{ "stop", set_stop, false },
+	{ "shift", set_shift, false },
+	{ "iterations", set_job_iterations, false },
+	{ "count", set_job_count, false },
+	{ "port", set_port, false },
+	{ NULL, NULL, false },
+};

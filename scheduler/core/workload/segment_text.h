@@ -1,0 +1,27 @@
+/*
+ * segment_text.h - one segment of a job, as people write it:
+ *
+ *	compute 35 ms
+ *	send 125 MB at 40 Gb/s
+ *	compute 20 ms + send 100 MB after 5 ms
+ *	allreduce 712 MB
+ */
+#ifndef SCHEDULER_CORE_SEGMENT_TEXT_H
+#define SCHEDULER_CORE_SEGMENT_TEXT_H
+
+#include <stdbool.h>
+
+#include "scheduler/core/workload/workload.h"
+
+struct err;
+
+/*
+ * Reads 'text', which stands on line 'line' of 'file'.  With "allreduce",
+ * nic_bytes is the size of the message and '*ret_is_message' true.  Returns 0
+ * or -EINVAL with 'err' filled.
+ */
+int segment_text_parse(const char *file, unsigned line, const char *text,
+		       struct work_segment *ret_segment, bool *ret_is_message,
+		       struct err *err);
+
+#endif

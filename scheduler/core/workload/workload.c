@@ -1,0 +1,218 @@
+/*
+ * workload.c - jobs: segments to profiles and back.  Laying them on links is
+ * laid.c.
+ */
+#include "scheduler/core/workload/workload.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "lib/base/alloc.h"
+
+void
+work_job_fini(struct work_job *job)
+{
+	free(job->name);
+	free(job->hosts);
+	free(job->segments);
+	profile_fini(&job->profile);
+	*job = (struct work_job){ 0 };
+}
+
+void
+workload_fini(struct workload *workload)
+{
+	for (size_t i = 0; i < workload->n; i++)
+		work_job_fini(&workload->jobs[i]);
+	free(workload->jobs);
+	*workload = (struct workload){ 0 };
+}
+
+void
+work_job_copy(const struct work_job *job, struct work_job *ret_copy)
+{
+	struct work_job copy = *job;
+
+	copy.name = job->name ? xstrdup(job->name) : NULL;
+	copy.hosts = NULL;
+	if (job->hosts)
+		copy.hosts =
+			xmemdup(job->hosts, job->n_hosts_wanted, sizeof *job->hosts);
+	copy.segments = xmemdup(job->segments, job->n_segments, sizeof *job->segments);
+	profile_copy(&job->profile, &copy.profile);
+	*ret_copy = copy;
+}
+
+void
+workload_copy(const struct workload *workload, struct workload *ret_copy)
+{
+	struct workload copy = { .n = workload->n };
+
+	if (copy.n)
+		copy.jobs = xcalloc(copy.n, sizeof *copy.jobs);
+	for (size_t i = 0; i < copy.n; i++)
+		work_job_copy(&workload->jobs[i], &copy.jobs[i]);
+	*ret_copy = copy;
+}
+
+/* ---- Segments to profile ------------------------------------------------------ */
+
+static double
+send_ns(const struct work_segment *segment, double line_bps)
+{
+	double rate_bps = line_bps;
+
+	if (!(segment->nic_bytes > 0))
+		return 0;
+	if (segment->cap_bps > 0 && segment->cap_bps < rate_bps)
+		rate_bps = segment->cap_bps;
+	return segment->nic_bytes * 8e9 / rate_bps;
+}
+
+/* A segment takes as long as the longer of its computing and its traffic. */
+static double
+segment_ns(const struct work_segment *segment, double line_bps)
+{
+	double sent_ns = send_ns(segment, line_bps);
+
+	if (sent_ns > 0)
+		sent_ns += (double)segment->send_offset_ns;
+	return fmax((double)segment->compute_ns, sent_ns);
+}
+
+/*
+ * Adds the traffic from 'start_ns' to 'end_ns' as a phase on whole
+ * microseconds: the edges are rounded, the bytes are kept.
+ */
+static void
+put_phase(struct profile *profile, double start_ns, double end_ns, double nic_bytes)
+{
+	struct profile_phase *phase = &profile->phases[profile->n_phases];
+	int64_t start_us = llround(start_ns / 1e3), end_us = llround(end_ns / 1e3);
+
+	if (profile->n_phases > 0) {
+		int64_t free_us = phase[-1].start_us + phase[-1].duration_us;
+
+		if (start_us < free_us)
+			start_us = free_us;
+	}
+	if (end_us <= start_us)
+		end_us = start_us + 1;
+	phase->start_us = start_us;
+	phase->duration_us = end_us - start_us;
+	phase->rate_bps = nic_bytes * 8e6 / (double)phase->duration_us;
+	profile->n_phases++;
+}
+
+/*
+ * Compute times vary independently, so their variances add.  Where computing
+ * hides behind traffic, the iteration varies less than this says.
+ */
+static int64_t
+jitter_us_of(const struct work_job *job)
+{
+	double square_ns = 0;
+
+	for (size_t i = 0; i < job->n_segments; i++)
+		square_ns += (double)job->segments[i].compute_ns *
+			     (double)job->segments[i].compute_ns;
+	return llround(job->jitter_frac * sqrt(square_ns) / 1e3);
+}
+
+int
+work_job_profile_from_segments(struct work_job *job, double line_bps,
+			       const char **ret_why)
+{
+	struct profile profile = { 0 };
+	const char *why = "an iteration takes less than a microsecond";
+	double now_ns = 0;
+	int64_t end_us = 0;
+
+	profile.phases = xcalloc(job->n_segments + 1, sizeof *profile.phases);
+	for (size_t i = 0; i < job->n_segments; i++) {
+		const struct work_segment *s = &job->segments[i];
+		double sent_ns = send_ns(s, line_bps);
+		double start_ns = now_ns + (double)s->send_offset_ns;
+
+		now_ns += segment_ns(s, line_bps);
+		if (!(now_ns <= (double)PROFILE_MAX_PERIOD_US * 1e3)) {
+			why = "an iteration takes more than one hour";
+			goto fail;
+		}
+		if (!(sent_ns > 0))
+			continue;
+		if (profile.n_phases == PROFILE_MAX_PHASES) {
+			why = "more than 64 segments send";
+			goto fail;
+		}
+		put_phase(&profile, start_ns, start_ns + sent_ns, s->nic_bytes);
+		profile.bytes_per_iteration += s->nic_bytes;
+	}
+	if (profile.n_phases) {
+		const struct profile_phase *last =
+			&profile.phases[profile.n_phases - 1];
+
+		end_us = last->start_us + last->duration_us;
+	}
+	profile.period_us = llround(now_ns / 1e3);
+	if (profile.period_us < end_us)
+		profile.period_us = end_us;
+	if (profile.period_us < 1)
+		goto fail;
+	profile.job = job->name ? xstrdup(job->name) : NULL;
+	profile.jitter_us = jitter_us_of(job);
+	profile.confidence = 1;
+	if (profile_normalize(&profile, &why) < 0)
+		goto fail;
+	profile_fini(&job->profile);
+	job->profile = profile;
+	return 0;
+fail:
+	profile_fini(&profile);
+	if (ret_why)
+		*ret_why = why;
+	return -EINVAL;
+}
+
+/* ---- Profile to segments -------------------------------------------------------- */
+
+void
+work_job_segments_from_profile(struct work_job *job)
+{
+	const struct profile *profile = &job->profile;
+	struct work_segment *segments =
+		xcalloc(2 * profile->n_phases + 1, sizeof *segments);
+	int64_t now_us = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < profile->n_phases; i++) {
+		const struct profile_phase *phase = &profile->phases[i];
+
+		if (phase->start_us > now_us)
+			segments[n++].compute_ns = (phase->start_us - now_us) * 1000;
+		segments[n].nic_bytes =
+			phase->rate_bps * (double)phase->duration_us / 8e6;
+		segments[n++].cap_bps = phase->rate_bps;
+		now_us = phase->start_us + phase->duration_us;
+	}
+	if (profile->period_us > now_us)
+		segments[n++].compute_ns = (profile->period_us - now_us) * 1000;
+	free(job->segments);
+	job->segments = segments;
+	job->n_segments = n;
+}
+
+double
+work_job_jitter_of_profile(const struct work_job *job)
+{
+	double square_ns = 0, frac;
+
+	for (size_t i = 0; i < job->n_segments; i++)
+		square_ns += (double)job->segments[i].compute_ns *
+			     (double)job->segments[i].compute_ns;
+	if (!(square_ns > 0))
+		return 0;
+	frac = (double)job->profile.jitter_us * 1e3 / sqrt(square_ns);
+	return fmin(frac, WORK_MAX_JITTER);
+}

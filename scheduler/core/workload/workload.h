@@ -1,0 +1,130 @@
+/*
+ * workload.h - a set of jobs on a fabric: what each sends, and from where.
+ *
+ * A job is a list of segments, as the engine knows them, but with a collective
+ * in place of flows: segment traffic is what the busiest interface of the job
+ * sends, and topology/collective.h turns that into flows once the job has
+ * hosts.  A job without hosts is waiting to be placed.
+ *
+ * From segments follows the job's profile (alone, nothing in the way), and
+ * from a profile follow segments: each phase sends its bytes capped at its
+ * rate, the gaps compute.  Both are always there.
+ *
+ * Pure.  The reader for jobs and scenario files is workload_ini.h.
+ */
+#ifndef SCHEDULER_CORE_WORKLOAD_H
+#define SCHEDULER_CORE_WORKLOAD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "scheduler/core/profile/profile.h"
+#include "scheduler/core/solve/joint.h"
+#include "sim/engine/engine.h"
+#include "topology/collective.h"
+
+struct topo;
+struct routes;
+
+/* Sizes that a job from outside may not exceed. */
+#define WORK_MAX_JOBS       100000
+#define WORK_MAX_SEGMENTS   1024
+#define WORK_MAX_JITTER     1.0  /* Standard deviation over the compute time. */
+#define WORK_MAX_BYTES      1e15 /* Of one segment. */
+#define WORK_MAX_ALL_TO_ALL 2048 /* Hosts, as the flows are its square. */
+
+struct work_segment {
+	int64_t compute_ns;     /* 0: none. */
+	int64_t send_offset_ns; /* Traffic starts this long after the segment. */
+	double nic_bytes;       /* Sent by the busiest interface; 0: none. */
+	double cap_bps;         /* Of that interface; 0: as fast as the fabric lets. */
+};
+
+struct work_job {
+	char *name; /* Owned.  Unique. */
+	enum collective collective;
+	uint32_t n_hosts_wanted;       /* At least 1. */
+	uint32_t *hosts;               /* Owned.  Node ids, n_hosts_wanted of them; NULL
+				   * while the job waits. */
+	uint32_t slots_per_host;       /* GPUs it takes on each host; at least 1. */
+	struct work_segment *segments; /* Owned. */
+	size_t n_segments;
+	struct profile profile; /* Owned. */
+	double jitter_frac;     /* Of each compute time. */
+	double weight;          /* In the objective; default GPUs in all. */
+	int64_t arrival_ns, stop_ns, shift_ns;
+	uint64_t max_iterations; /* 0: unlimited. */
+	uint16_t first_port;     /* Source port of its first flow, for ECMP. */
+};
+
+struct workload {
+	struct work_job *jobs; /* Owned. */
+	size_t n;
+};
+
+void workload_fini(struct workload *workload); /* Accepts a zeroed one. */
+void workload_copy(const struct workload *workload, struct workload *ret_copy);
+void work_job_fini(struct work_job *job); /* Accepts a zeroed one. */
+void work_job_copy(const struct work_job *job, struct work_job *ret_copy);
+
+/*
+ * Fill the one from the other; 'line_bps' is the rate of an uncapped interface.
+ * Return 0 or -EINVAL with a static reason in '*ret_why'.
+ */
+int work_job_profile_from_segments(struct work_job *job, double line_bps,
+				   const char **ret_why);
+void work_job_segments_from_profile(struct work_job *job);
+
+/*
+ * The jitter_frac that makes iterations vary by the profile's jitter_us, at
+ * most WORK_MAX_JITTER.
+ */
+double work_job_jitter_of_profile(const struct work_job *job);
+
+/* A job with its flows on the fabric's links. */
+struct laid_job {
+	struct collective_flows flows; /* For one byte out of the busiest interface. */
+	uint32_t *path_links; /* Owned.  Paths of the flows, one after another. */
+	size_t *path_first;   /* Owned.  Flow i: [first[i], first[i + 1]). */
+	struct footprint footprint;
+};
+
+/*
+ * Lays 'job' on 'hosts' (job->n_hosts_wanted of them).  Returns 0,
+ * -EHOSTUNREACH, or -EINVAL for a host twice.  Release with laid_job_fini().
+ * On one host there are no flows: what a job sends stays within the host and
+ * takes no time.
+ */
+int laid_job_make(const struct work_job *job, const uint32_t *hosts,
+		  const struct topo *topo, struct routes *routes,
+		  struct laid_job *ret_laid);
+void laid_job_fini(struct laid_job *laid);
+
+/*
+ * Adds a laid job to an engine with the given shift and pacing; grid_ns is its
+ * profile's period.  Returns as engine_add_job(), and -EINVAL for a job whose
+ * iteration would take no time.
+ */
+int laid_job_add(const struct work_job *job, const struct laid_job *laid,
+		 struct engine *engine, int64_t shift_ns, enum engine_pacing pacing,
+		 uint32_t *ret_id);
+
+/* A joint problem with what it owns.  Jobs are numbered as in the workload. */
+struct work_problem {
+	struct joint_problem problem;    /* Points to the arrays below. */
+	const struct profile **profiles; /* Owned array of borrowed profiles. */
+	struct joint_link *links;        /* Owned.  Id: topology link. */
+	struct joint_load *loads;        /* Owned. */
+};
+
+/*
+ * The links that carry at least two jobs.  laid[j] may be NULL for a job that
+ * is not placed.  Borrows the workload's profiles.
+ */
+void work_problem_make(const struct workload *workload,
+		       const struct laid_job *const *laid, const struct topo *topo,
+		       struct work_problem *ret_problem);
+void work_problem_fini(struct work_problem *problem);
+
+#endif
