@@ -82,7 +82,7 @@ levels_make(struct share *shares, size_t n, struct levels *ret_levels)
 	/* One piece of memory: it begins with the levels. */
 	levels->level =
 		xreallocarray(NULL, m, sizeof *levels->level + 3 * sizeof(double));
-	levels->share = (double *)(levels->level + m);
+	levels->share = (void *)(levels->level + m);
 	levels->tail = levels->share + m;
 	levels->tail_mean = levels->tail + m;
 	for (size_t i = m; i-- > 0;) {

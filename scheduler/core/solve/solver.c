@@ -86,6 +86,7 @@ share_of_work(const struct solver *solver, const struct peel_component *c)
 
 	for (size_t i = 0; i < peeled->n_components; i++)
 		n_links += peeled->components[i].n_links;
+	BUG_ON(!n_links); /* Those of 'c' are among them. */
 	return work * solver->effort * c->n_links / n_links;
 }
 
