@@ -12,7 +12,7 @@
 #include "lib/base/hostlist.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/table.h"
-#include "scheduler/cli/load.h"
+#include "scheduler/cli/question.h"
 #include "scheduler/cli/verbs.h"
 #include "scheduler/core/advise/advice_doc.h"
 #include "scheduler/core/advise/advice_svg.h"
@@ -23,10 +23,8 @@
 #define FEW_LINKS 8
 
 struct args {
-	const char *fabric, *jobs, *policy, *output;
-	const char *svg_before, *svg_after;
-	int64_t seed;
-	double max_slowdown;
+	struct question question;
+	const char *output, *svg_before, *svg_after;
 	bool json, all_links;
 };
 
@@ -174,15 +172,16 @@ write_svg(const struct picture *picture, const struct loaded *loaded, uint32_t l
  * there, the one that would be worst without us: as packed, and as advised.
  */
 static int
-write_svgs(const struct args *args, const struct advice_set *set,
-	   const struct loaded *loaded, const struct advise_opts *opts, struct err *err)
+write_svgs(const struct args *args, const struct answer *answer, struct err *err)
 {
-	struct picture before = { args->svg_before, set, false,
+	const struct loaded *loaded = &answer->loaded;
+	struct picture before = { args->svg_before, answer->set, false,
 				  "before: all start together" };
-	struct picture after = { args->svg_after, set, true, "after: as advised" };
-	struct advise_opts fair_opts = *opts;
+	struct picture after = { args->svg_after, answer->set, true,
+				 "after: as advised" };
+	struct advise_opts fair_opts = answer->opts;
 	struct advice_set *fair = NULL;
-	uint32_t link = advice_worst_link(set);
+	uint32_t link = advice_worst_link(answer->set);
 	int error = 0;
 
 	fair_opts.policy = ADVISE_FAIR;
@@ -190,7 +189,7 @@ write_svgs(const struct args *args, const struct advice_set *set,
 		error = advise(&loaded->scenario->workload, loaded->topo,
 			       loaded->routes, &fair_opts, &fair);
 		if (error < 0)
-			return err_set(err, args->jobs, 0, 0,
+			return err_set(err, args->question.jobs, 0, 0,
 				       "two hosts of a job cannot reach each other");
 		link = advice_worst_link(fair);
 		before.set = fair;
@@ -239,54 +238,30 @@ is_hopeless(const struct advice_doc *doc)
 	return doc->n_jobs > 0;
 }
 
+/* Prints and draws.  Returns the exit status. */
 static int
-answer(const struct args *args, const struct loaded *loaded, struct err *err)
+show(const struct args *args, const struct answer *answer, struct err *err)
 {
-	struct advise_opts opts = { .seed = (uint64_t)args->seed,
-				    .max_slowdown = args->max_slowdown };
-	struct advice_set *set = NULL;
 	struct advice_doc doc;
-	int error, status;
+	int error = 0, status;
 
-	for (int i = 0; advise_policy_names[i]; i++)
-		if (strcmp(advise_policy_names[i], args->policy) == 0)
-			opts.policy = (enum advise_policy)i;
-	error = advise(&loaded->scenario->workload, loaded->topo, loaded->routes, &opts,
-		       &set);
-	if (error < 0) {
-		err_set(err, args->jobs, 0, 0,
-			"two hosts of a job cannot reach each other on the fabric "
-			"(antiphase topology check says which)");
-		return cli_fail(error, err);
-	}
-	advice_doc_from(set, &loaded->scenario->workload, loaded->topo, &opts, &doc);
+	advice_doc_from(answer->set, &answer->loaded.scenario->workload,
+			answer->loaded.topo, &answer->opts, &doc);
 	if (args->svg_before || args->svg_after)
-		error = write_svgs(args, set, loaded, &opts, err);
+		error = write_svgs(args, answer, err);
 	if (error == 0)
 		error = print_doc(args, &doc, err);
 	status = error < 0 ? cli_fail(error, err) : is_hopeless(&doc) ? CLI_NO : CLI_OK;
 	advice_doc_fini(&doc);
-	advice_set_free(set);
 	return status;
 }
 
 static int
 run_advise(int argc, char **argv)
 {
-	struct args args = { .policy = "antiphase", .seed = 1, .max_slowdown = 1.5 };
+	struct args args = { .question = QUESTION_DEFAULTS };
 	const struct cli_opt opts[] = {
-		{ "fabric", 'f', CLI_STR, &args.fabric, "FILE",
-		  "the fabric (default: the one that the jobs' file names)", 0, 0, NULL,
-		  NULL },
-		{ "jobs", 'j', CLI_STR, &args.jobs, "FILE", "the jobs", 0, 0, NULL,
-		  NULL },
-		{ "policy", 'p', CLI_WORDS, &args.policy, "NAME",
-		  "antiphase (default), cassini or fair", 0, 0, advise_policy_names,
-		  NULL },
-		{ "max-slowdown", 0, CLI_NUM, &args.max_slowdown, "X",
-		  "cap on any one job's slowdown (default 1.5)", 1, 1000, NULL, NULL },
-		{ "seed", 's', CLI_INT, &args.seed, "N", "of all random choices (1)", 0,
-		  9007199254740992.0, NULL, NULL },
+		QUESTION_OPTS(&args.question),
 		{ "links", 'l', CLI_FLAG, &args.all_links, NULL,
 		  "show all contended links", 0, 0, NULL, NULL },
 		{ "json", 0, CLI_FLAG, &args.json, NULL, "machine-readable", 0, 0, NULL,
@@ -300,7 +275,7 @@ run_advise(int argc, char **argv)
 		  "draw the same link as advised", 0, 0, NULL, NULL },
 		CLI_OPTS_END,
 	};
-	struct loaded loaded;
+	struct answer answer;
 	struct err err;
 	int first = cli_parse(&verb_advise, opts, argc, argv), error, status;
 
@@ -311,13 +286,11 @@ run_advise(int argc, char **argv)
 				       "unexpected operand '%s' (jobs are given with "
 				       "--jobs FILE)",
 				       argv[first]);
-	if (!args.jobs)
+	if (!args.question.jobs)
 		return cli_usage_error(&verb_advise, "--jobs FILE is needed");
-	error = loaded_init(&loaded, args.fabric, args.jobs, &err);
-	if (error < 0)
-		return cli_fail(error, &err);
-	status = answer(&args, &loaded, &err);
-	loaded_fini(&loaded);
+	error = question_ask(&args.question, &answer, &err);
+	status = error < 0 ? cli_fail(error, &err) : show(&args, &answer, &err);
+	answer_fini(&answer);
 	return cli_finish(status);
 }
 

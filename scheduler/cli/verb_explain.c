@@ -10,44 +10,27 @@
 #include "lib/base/file.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/vec.h"
-#include "scheduler/cli/load.h"
+#include "scheduler/cli/question.h"
 #include "scheduler/cli/verbs.h"
 #include "scheduler/core/advise/advice_doc.h"
 #include "scheduler/core/workload/workload_ini.h"
 
 struct args {
-	const char *fabric, *jobs, *policy;
-	int64_t seed;
-	double max_slowdown;
+	struct question question;
 	const char *file;    /* Of an advice; NULL: make one. */
 	const char *subject; /* A job or a link; NULL: all. */
 };
 
 static int
-make_doc(const struct args *args, struct advice_doc *ret_doc, struct err *err)
+make_doc(const struct question *question, struct advice_doc *ret_doc, struct err *err)
 {
-	struct advise_opts opts = { .seed = (uint64_t)args->seed,
-				    .max_slowdown = args->max_slowdown };
-	struct advice_set *set = NULL;
-	struct loaded loaded;
-	int error = loaded_init(&loaded, args->fabric, args->jobs, err);
+	struct answer answer;
+	int error = question_ask(question, &answer, err);
 
-	if (error < 0)
-		return error;
-	for (int i = 0; advise_policy_names[i]; i++)
-		if (strcmp(advise_policy_names[i], args->policy) == 0)
-			opts.policy = (enum advise_policy)i;
-	error = advise(&loaded.scenario->workload, loaded.topo, loaded.routes, &opts,
-		       &set);
-	if (error < 0)
-		err_set(err, args->jobs, 0, 0,
-			"two hosts of a job cannot reach each other on the fabric "
-			"(antiphase topology check says which)");
-	else
-		advice_doc_from(set, &loaded.scenario->workload, loaded.topo, &opts,
-				ret_doc);
-	advice_set_free(set);
-	loaded_fini(&loaded);
+	if (error == 0)
+		advice_doc_from(answer.set, &answer.loaded.scenario->workload,
+				answer.loaded.topo, &answer.opts, ret_doc);
+	answer_fini(&answer);
 	return error;
 }
 
@@ -71,7 +54,7 @@ fail_unknown(const struct args *args, const struct advice_doc *doc, struct err *
 {
 	VEC(const char *) names = VEC_EMPTY;
 	int error =
-		err_set(err, args->file ? args->file : args->jobs, 0, 0,
+		err_set(err, args->file ? args->file : args->question.jobs, 0, 0,
 			"'%s' is neither a job nor a contended link", args->subject);
 
 	for (size_t j = 0; j < doc->n_jobs; j++)
@@ -111,15 +94,15 @@ explain(const struct args *args, const struct advice_doc *doc, struct strbuf *ou
 static int
 take_operands(struct args *args, int argc, char **argv, int first)
 {
-	int n_max = args->jobs ? 1 : 2;
+	int n_max = args->question.jobs ? 1 : 2;
 
-	if (!args->jobs && first == argc)
+	if (!args->question.jobs && first == argc)
 		return cli_usage_error(&verb_explain, "expected --jobs FILE, or a file "
 						      "of advice");
 	if (argc - first > n_max)
 		return cli_usage_error(&verb_explain, "unexpected operand '%s'",
 				       argv[first + n_max]);
-	if (!args->jobs)
+	if (!args->question.jobs)
 		args->file = argv[first++];
 	if (first < argc)
 		args->subject = argv[first];
@@ -129,20 +112,9 @@ take_operands(struct args *args, int argc, char **argv, int first)
 static int
 run_explain(int argc, char **argv)
 {
-	struct args args = { .policy = "antiphase", .seed = 1, .max_slowdown = 1.5 };
+	struct args args = { .question = QUESTION_DEFAULTS };
 	const struct cli_opt opts[] = {
-		{ "fabric", 'f', CLI_STR, &args.fabric, "FILE",
-		  "the fabric (default: the one that the jobs' file names)", 0, 0, NULL,
-		  NULL },
-		{ "jobs", 'j', CLI_STR, &args.jobs, "FILE", "the jobs", 0, 0, NULL,
-		  NULL },
-		{ "policy", 'p', CLI_WORDS, &args.policy, "NAME",
-		  "antiphase (default), cassini or fair", 0, 0, advise_policy_names,
-		  NULL },
-		{ "max-slowdown", 0, CLI_NUM, &args.max_slowdown, "X",
-		  "cap on any one job's slowdown (default 1.5)", 1, 1000, NULL, NULL },
-		{ "seed", 's', CLI_INT, &args.seed, "N", "of all random choices (1)", 0,
-		  9007199254740992.0, NULL, NULL },
+		QUESTION_OPTS(&args.question),
 		CLI_OPTS_END,
 	};
 	struct advice_doc doc = { 0 };
@@ -156,7 +128,7 @@ run_explain(int argc, char **argv)
 	if (status != CLI_OK)
 		return status;
 	error = args.file ? read_doc(args.file, &doc, &err)
-			  : make_doc(&args, &doc, &err);
+			  : make_doc(&args.question, &doc, &err);
 	if (error == 0)
 		error = explain(&args, &doc, &out, &err);
 	if (error < 0)

@@ -132,39 +132,6 @@ excess_does_not_depend_on_the_order_of_jobs(void **state)
 	chance_fini(&back);
 }
 
-static void
-variation_counts_every_edge_of_the_circle_once(void **state)
-{
-	struct profile_phase phases[] = { { 0, 200, 4 },
-					  { 200, 100, 10 },
-					  { 700, 300, 4 } };
-	struct profile p = { .period_us = 1000, .n_phases = 3, .phases = phases };
-
-	(void)state;
-	/* 4 > 10 > 0 > 4, and at the turn 4 > 4. */
-	assert_near(chance_variation_bps(&p), 6 + 10 + 4, 0);
-	p.n_phases = 2;
-	assert_near(chance_variation_bps(&p), 4 + 6 + 10, 0);
-	p.n_phases = 0;
-	assert_near(chance_variation_bps(&p), 0, 0);
-}
-
-/* For full-rate on/off jobs the bound is g / (2 max T) of the capacity. */
-static void
-bound_is_small_for_unrelated_periods_only(void **state)
-{
-	struct profile_phase on = { 0, 40000, 50e9 };
-	struct profile a = { .period_us = 100000, .n_phases = 1, .phases = &on };
-	struct profile b = a;
-
-	(void)state;
-	assert_near(chance_shift_bound_bps(&a, 1, &b, 1), 25e9, 1);
-	b.period_us = 101000;
-	assert_near(chance_shift_bound_bps(&a, 1, &b, 1), 50e9 / 202, 1);
-	b.period_us = 100003;
-	assert_true(chance_shift_bound_bps(&a, 1, &b, 1) < 1e6);
-}
-
 int
 main(void)
 {
@@ -172,8 +139,6 @@ main(void)
 		cmocka_unit_test(pairs_agree_with_brute_force_over_all_phases),
 		cmocka_unit_test(many_jobs_agree_with_random_phases),
 		cmocka_unit_test(excess_does_not_depend_on_the_order_of_jobs),
-		cmocka_unit_test(variation_counts_every_edge_of_the_circle_once),
-		cmocka_unit_test(bound_is_small_for_unrelated_periods_only),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

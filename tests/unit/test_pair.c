@@ -293,6 +293,23 @@ what_is_not_positive_is_refused(void **state)
 	assert_int_equal(pair_optimize(&bad, &good, 1, &best), -EINVAL);
 }
 
+/* For full-rate on/off jobs the bound is g / (2 max T) of the capacity. */
+static void
+bound_is_small_for_unrelated_periods_only(void **state)
+{
+	struct profile_phase on = { 0, 40000, 50e9 };
+	struct profile a = { .period_us = 100000, .n_phases = 1, .phases = &on };
+	struct profile b = a;
+	struct pair_job ja = { &a, 1 }, jb = { &b, 1 };
+
+	(void)state;
+	assert_near(pair_gain_bound_bps(&ja, &jb), 25e9, 1);
+	b.period_us = 101000;
+	assert_near(pair_gain_bound_bps(&ja, &jb), 50e9 / 202, 1);
+	b.period_us = 100003;
+	assert_true(pair_gain_bound_bps(&ja, &jb) < 1e6);
+}
+
 int
 main(void)
 {
@@ -304,6 +321,7 @@ main(void)
 		cmocka_unit_test(forty_and_sixty_milliseconds_share_twenty),
 		cmocka_unit_test(an_hour_of_microseconds_does_not_overflow),
 		cmocka_unit_test(what_is_not_positive_is_refused),
+		cmocka_unit_test(bound_is_small_for_unrelated_periods_only),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -135,6 +135,23 @@ a_copy_shares_nothing_with_its_source(void **state)
 	assert_null(copy.phases);
 }
 
+static void
+variation_counts_every_edge_of_the_circle_once(void **state)
+{
+	struct profile_phase phases[] = { { 0, 200, 4 },
+					  { 200, 100, 10 },
+					  { 700, 300, 4 } };
+	struct profile p = { .period_us = 1000, .n_phases = 3, .phases = phases };
+
+	(void)state;
+	/* 4 > 10 > 0 > 4, and at the turn 4 > 4. */
+	assert_near(profile_variation_bps(&p), 6 + 10 + 4, 0);
+	p.n_phases = 2;
+	assert_near(profile_variation_bps(&p), 4 + 6 + 10, 0);
+	p.n_phases = 0;
+	assert_near(profile_variation_bps(&p), 0, 0);
+}
+
 int
 main(void)
 {
@@ -145,6 +162,7 @@ main(void)
 		cmocka_unit_test(faulty_figures_are_named),
 		cmocka_unit_test(a_silent_job_has_no_rate_and_no_bytes),
 		cmocka_unit_test(a_copy_shares_nothing_with_its_source),
+		cmocka_unit_test(variation_counts_every_edge_of_the_circle_once),
 	};
 
 	return cmocka_run_group_tests_name("profile", tests, NULL, NULL);

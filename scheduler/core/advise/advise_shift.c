@@ -16,6 +16,7 @@
 #include "lib/base/alloc.h"
 #include "scheduler/core/advise/advise_decision.h"
 #include "scheduler/core/advise/chance.h"
+#include "scheduler/core/solve/pair.h"
 #include "scheduler/core/workload/workload.h"
 #include "topology/topo.h"
 
@@ -46,9 +47,10 @@ is_shift_worthless(const struct place *place, const struct advise_ctx *ctx,
 		for (size_t k = 0; k < n; k++) {
 			if (loads[k].job == job)
 				continue;
-			if (chance_shift_bound_bps(&jobs[job].profile, e->factor,
-						   &jobs[loads[k].job].profile,
-						   loads[k].factor) >
+			if (pair_gain_bound_bps(
+				    &(struct pair_job){ &jobs[job].profile, e->factor },
+				    &(struct pair_job){ &jobs[loads[k].job].profile,
+							loads[k].factor }) >
 			    WORTHLESS_FRAC * capacity_bps)
 				return false;
 		}

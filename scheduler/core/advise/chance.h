@@ -16,7 +16,8 @@
  *
  *	(g / 4) min(TV_1 / T1, TV_2 / T2),    g = gcd(T1, T2),
  *
- * with TV the total variation of the demand over one iteration.
+ * with TV the total variation of the demand over one iteration: see
+ * pair_gain_bound_bps() in solve/pair.h.
  *
  * Sums of at most CHANCE_EXACT atoms are exact.  Above that, atoms below the
  * capacity are moved to a grid of CHANCE_BINS points, each split over its two
@@ -57,15 +58,5 @@ double chance_excess_bps(const struct chance *chance);
 /* The same after chance_add() of one more job, which is not done. */
 double chance_excess_with_bps(const struct chance *chance,
 			      const struct profile *profile, double factor);
-
-/* Total variation of a profile's demand over one iteration, bits per second. */
-double chance_variation_bps(const struct profile *profile);
-
-/*
- * The most that shifting one of a pair can take off the mean excess of a link,
- * bits per second: the bound above, for the factors they have on that link.
- */
-double chance_shift_bound_bps(const struct profile *a, double factor_a,
-			      const struct profile *b, double factor_b);
 
 #endif

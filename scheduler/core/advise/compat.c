@@ -60,7 +60,7 @@ one_link_fini(struct one_link *one)
 static double
 slope_of(const struct compat_job *job)
 {
-	return chance_variation_bps(job->profile) * job->factor /
+	return profile_variation_bps(job->profile) * job->factor /
 	       (double)job->profile->period_us;
 }
 
@@ -136,7 +136,7 @@ are_uneven(const struct compat_job *jobs, size_t n, double capacity_bps)
 	size_t n_uneven = 0;
 
 	for (size_t j = 0; j < n; j++)
-		if (chance_variation_bps(jobs[j].profile) * jobs[j].factor / 4 >=
+		if (profile_variation_bps(jobs[j].profile) * jobs[j].factor / 4 >=
 		    COMPAT_WORTHLESS_FRAC * capacity_bps)
 			n_uneven++;
 	return n_uneven >= 2;

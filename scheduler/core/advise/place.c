@@ -4,6 +4,7 @@
 
 #include "lib/base/alloc.h"
 #include "scheduler/core/advise/place_internal.h"
+#include "scheduler/core/solve/pair.h"
 #include "topology/topo.h"
 
 /* The part of the mean excess that is counted although a shift may remove it. */
@@ -81,9 +82,11 @@ static double
 shift_bound_bps(const struct place *place, const struct place_load *a,
 		const struct place_load *b)
 {
-	return chance_shift_bound_bps(&place->workload->jobs[a->job].profile, a->factor,
-				      &place->workload->jobs[b->job].profile,
-				      b->factor);
+	const struct work_job *jobs = place->workload->jobs;
+
+	return pair_gain_bound_bps(
+		&(struct pair_job){ &jobs[a->job].profile, a->factor },
+		&(struct pair_job){ &jobs[b->job].profile, b->factor });
 }
 
 double

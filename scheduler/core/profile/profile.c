@@ -131,3 +131,22 @@ profile_peak_bps(const struct profile *profile)
 			peak_bps = profile->phases[i].rate_bps;
 	return peak_bps;
 }
+
+double
+profile_variation_bps(const struct profile *profile)
+{
+	double sum_bps = 0;
+
+	for (size_t i = 0; i < profile->n_phases; i++) {
+		const struct profile_phase *phase = &profile->phases[i];
+		const struct profile_phase *next =
+			&profile->phases[i + 1 < profile->n_phases ? i + 1 : 0];
+		int64_t gap_us = next->start_us - phase->start_us - phase->duration_us;
+
+		if (i + 1 == profile->n_phases)
+			gap_us += profile->period_us;
+		sum_bps += gap_us > 0 ? phase->rate_bps + next->rate_bps
+				      : fabs(phase->rate_bps - next->rate_bps);
+	}
+	return sum_bps;
+}

@@ -58,4 +58,10 @@ double profile_mean_bps(const struct profile *profile);
 /* Largest rate of any phase, 0 if there is none. */
 double profile_peak_bps(const struct profile *profile);
 
+/*
+ * Total variation of the rate over one period, bits per second: the sum of the
+ * heights of all steps up and down, the one at the turn of the period included.
+ */
+double profile_variation_bps(const struct profile *profile);
+
 #endif

@@ -184,21 +184,8 @@ pair_excess_bps(const struct pair_job *a, const struct pair_job *b, int64_t shif
 static double
 variation_rate(const struct pair_job *job)
 {
-	const struct profile *profile = job->profile;
-	double sum_bps = 0;
-
-	for (size_t i = 0; i < profile->n_phases; i++) {
-		const struct profile_phase *phase = &profile->phases[i];
-		const struct profile_phase *next =
-			&profile->phases[i + 1 < profile->n_phases ? i + 1 : 0];
-		int64_t gap_us = next->start_us - phase->start_us - phase->duration_us;
-
-		if (i + 1 == profile->n_phases)
-			gap_us += profile->period_us;
-		sum_bps += gap_us > 0 ? phase->rate_bps + next->rate_bps
-				      : fabs(phase->rate_bps - next->rate_bps);
-	}
-	return job->factor * sum_bps / (double)profile->period_us;
+	return job->factor * profile_variation_bps(job->profile) /
+	       (double)job->profile->period_us;
 }
 
 double

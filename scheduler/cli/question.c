@@ -1,0 +1,47 @@
+#include "scheduler/cli/question.h"
+
+#include <string.h>
+
+#include "lib/base/err.h"
+#include "scheduler/core/workload/workload_ini.h"
+
+static enum advise_policy
+policy_of(const char *name)
+{
+	int i = 0;
+
+	while (strcmp(advise_policy_names[i], name) != 0)
+		i++; /* The table of options let no other name through. */
+	return (enum advise_policy)i;
+}
+
+int
+question_ask(const struct question *question, struct answer *answer, struct err *err)
+{
+	struct loaded *loaded = &answer->loaded;
+	int error;
+
+	*answer = (struct answer){
+		.opts = { .policy = policy_of(question->policy),
+			  .seed = (uint64_t)question->seed,
+			  .max_slowdown = question->max_slowdown },
+	};
+	error = loaded_init(loaded, question->fabric, question->jobs, err);
+	if (error < 0)
+		return error;
+	error = advise(&loaded->scenario->workload, loaded->topo, loaded->routes,
+		       &answer->opts, &answer->set);
+	if (error < 0)
+		err_set(err, question->jobs, 0, 0,
+			"two hosts of a job cannot reach each other on the fabric "
+			"(antiphase topology check says which)");
+	return error;
+}
+
+void
+answer_fini(struct answer *answer)
+{
+	advice_set_free(answer->set);
+	loaded_fini(&answer->loaded);
+	*answer = (struct answer){ 0 };
+}
