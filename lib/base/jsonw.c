@@ -145,8 +145,11 @@ jsonw_num(struct jsonw *w, const char *key, double value)
 		fputs("null", w->out);
 		return;
 	}
-	if (value == 0)
-		value = 0; /* No "-0". */
+	if (value == floor(value) && fabs(value) < 1e15) {
+		/* No exponent and no "-0" where it is a whole number. */
+		fprintf(w->out, "%.0f", value == 0 ? 0 : value);
+		return;
+	}
 	for (int digits = 6; digits <= 17; digits++) {
 		snprintf(text, sizeof text, "%.*g", digits, value);
 		if (strtod(text, NULL) == value)
