@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/base/vec.h"
+#include "lib/base/words.h"
 #include "scheduler/cli/topology_verbs.h"
 #include "topology/gen_table.h"
 
@@ -170,10 +171,9 @@ run_import(int argc, char **argv)
 		return cli_status(first);
 	if (argc - first != 1)
 		return cli_usage_error(&verb_topology_import, "expected one FILE");
-	for (int i = 0; from && topo_format_names[i]; i++) {
-		if (strcmp(from, topo_format_names[i]) == 0)
-			read_opts.format = (enum topo_format)(i + 1);
-	}
+	if (from)
+		read_opts.format =
+			(enum topo_format)(words_index(from, topo_format_names) + 1);
 	read_opts.default_bps = gbps * 1e9;
 	read_opts.n_slots = (uint32_t)n_slots;
 	r = topology_load(argv[first], &read_opts, &topo, &err);

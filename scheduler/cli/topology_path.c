@@ -9,6 +9,7 @@
 #include "lib/base/jsonw.h"
 #include "lib/base/table.h"
 #include "lib/base/vec.h"
+#include "lib/base/words.h"
 #include "scheduler/cli/topology_verbs.h"
 #include "topology/collective.h"
 #include "topology/route.h"
@@ -195,7 +196,7 @@ find_load(struct load *load, struct topo *topo, const char *hosts)
 {
 	struct routes *routes;
 	const char *why = NULL;
-	enum collective kind = COLLECTIVE_RING;
+	enum collective kind;
 	uint32_t pair[2];
 	int r;
 
@@ -206,8 +207,7 @@ find_load(struct load *load, struct topo *topo, const char *hosts)
 		return why ? err_set(load->err, NULL, 0, 0, "--hosts is '%s': %s",
 				     hosts, why)
 			   : r;
-	while (strcmp(collective_names[kind], load->collective) != 0)
-		kind++;
+	kind = (enum collective)words_index(load->collective, collective_names);
 	r = collective_make(topo, kind, load->hosts.items, load->hosts.n, 1,
 			    &load->flows);
 	if (r < 0)

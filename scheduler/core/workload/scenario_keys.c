@@ -9,6 +9,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
 #include "lib/base/units.h"
+#include "lib/base/words.h"
 #include "scheduler/core/workload/scenario_reader.h"
 #include "scheduler/core/workload/segment_text.h"
 #include "topology/topo.h"
@@ -73,16 +74,14 @@ read_time(struct scenario_reader *r, const char *value, int64_t *ret_ns)
 	return 0;
 }
 
-/* Number of 'value' in the NULL-terminated list 'words'. */
+/* Number of 'value' in the NULL-terminated list 'words', or -EINVAL. */
 static int
-read_word(struct scenario_reader *r, const char *value, const char *const *words,
-	  int *ret_i)
+read_word(struct scenario_reader *r, const char *value, const char *const *words)
 {
-	for (int i = 0; words[i]; i++)
-		if (!strcmp(words[i], value)) {
-			*ret_i = i;
-			return 0;
-		}
+	int found = words_index(value, words);
+
+	if (found >= 0)
+		return found;
 	scenario_fail(r, "expected one of");
 	for (int i = 0; words[i]; i++)
 		err_append(r->err, "%s %s", i ? "," : "", words[i]);
@@ -121,21 +120,23 @@ set_seed(struct scenario_reader *r, const char *value)
 static int
 set_pacing(struct scenario_reader *r, const char *value)
 {
-	int i, error = read_word(r, value, scenario_pacing_names, &i);
+	int i = read_word(r, value, scenario_pacing_names);
 
-	if (error == 0)
-		r->scenario->sim.pacing = (enum scenario_pacing)(i + 1);
-	return error;
+	if (i < 0)
+		return i;
+	r->scenario->sim.pacing = (enum scenario_pacing)(i + 1);
+	return 0;
 }
 
 static int
 set_phases(struct scenario_reader *r, const char *value)
 {
-	int i, error = read_word(r, value, scenario_phases_names, &i);
+	int i = read_word(r, value, scenario_phases_names);
 
-	if (error == 0)
-		r->scenario->sim.phases = (enum scenario_phases)(i + 1);
-	return error;
+	if (i < 0)
+		return i;
+	r->scenario->sim.phases = (enum scenario_phases)(i + 1);
+	return 0;
 }
 
 static int
@@ -287,11 +288,12 @@ set_scale(struct scenario_reader *r, const char *value)
 static int
 set_collective(struct scenario_reader *r, const char *value)
 {
-	int i, error = read_word(r, value, collective_names, &i);
+	int i = read_word(r, value, collective_names);
 
-	if (error == 0)
-		r->draft.job.collective = (enum collective)i;
-	return error;
+	if (i < 0)
+		return i;
+	r->draft.job.collective = (enum collective)i;
+	return 0;
 }
 
 static int

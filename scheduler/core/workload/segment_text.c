@@ -14,6 +14,7 @@
 
 #include "lib/base/err.h"
 #include "lib/base/units.h"
+#include "lib/base/words.h"
 
 /* Longest text of one quantity; no number a person writes is longer. */
 #define MAX_QUANTITY 63
@@ -25,8 +26,8 @@ struct place {
 };
 
 /* The words that begin something; all else belongs to a quantity. */
-static const char *const words[] = { "compute", "send", "allreduce", "at",
-				     "after",   "+",    NULL };
+static const char *const keywords[] = { "compute", "send", "allreduce", "at",
+					"after",   "+",    NULL };
 
 static const char *
 skip_blanks(const char *s)
@@ -46,15 +47,6 @@ take_word(const char *s, char *word, size_t size)
 	return s + length;
 }
 
-static bool
-is_keyword(const char *word)
-{
-	for (size_t i = 0; words[i]; i++)
-		if (!strcmp(word, words[i]))
-			return true;
-	return false;
-}
-
 /*
  * Copies the words up to the next keyword, as "125 MB", and returns what
  * follows.  What does not fit is cut, and will be no quantity then.
@@ -69,7 +61,7 @@ take_quantity(const char *s, char quantity[MAX_QUANTITY + 1])
 		char word[MAX_QUANTITY + 1];
 		const char *after = take_word(s, word, sizeof word);
 
-		if (!*word || is_keyword(word))
+		if (!*word || words_index(word, keywords) >= 0)
 			return s;
 		if (length < MAX_QUANTITY)
 			length += (size_t)snprintf(quantity + length,
@@ -173,7 +165,7 @@ read_item(const struct place *place, const char **s, struct seen *seen,
 			"expected 'compute TIME', 'send SIZE' or 'allreduce SIZE', not "
 			"'%s'",
 			word);
-		err_suggest(place->err, word, words);
+		err_suggest(place->err, word, keywords);
 		return -EINVAL;
 	}
 	if (*is_seen)
