@@ -3,26 +3,25 @@
  * the same seeds for each.
  */
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
 #include "lib/base/vec.h"
+#include "lib/base/words.h"
 #include "sim/comparison.h"
 #include "sim/report.h"
 #include "sim/setup.h"
 #include "sim/verbs.h"
+#include "sim/watch.h"
 
 #define MAX_POLICIES 8
 #define MAX_SEEDS    10000
 
 struct compare_args {
-	const char *policies, *seeds, *fabric, *csv;
-	int64_t iterations;
-	double duration_s;
-	bool json, has_duration;
+	struct setup_args common;
+	const char *policies, *seeds;
 };
 
 /* A comparison under way. */
@@ -53,7 +52,7 @@ read_policy(struct compare *c, char *word, struct err *err)
 	c->n_policies++;
 	if (colon) {
 		*colon = '\0';
-		pacing = sim_word_index(colon + 1, scenario_pacing_names) + 1;
+		pacing = words_index(colon + 1, scenario_pacing_names) + 1;
 		if (!pacing) {
 			err_set(err, NULL, 0, 0,
 				"there is no pacing '%s'; expected none, once, realign or gate",
@@ -62,7 +61,7 @@ read_policy(struct compare *c, char *word, struct err *err)
 			return -EINVAL;
 		}
 	}
-	policy = sim_word_index(word, sim_policy_names);
+	policy = words_index(word, sim_policy_names);
 	if (policy < 0) {
 		err_set(err, NULL, 0, 0,
 			"there is no policy '%s'; expected none, fair, cassini or antiphase",
@@ -171,8 +170,7 @@ make_plans(struct compare *c, struct err *err)
 }
 
 static int
-run_one(struct compare *c, size_t p, size_t s, struct setup_progress *progress,
-	struct err *err)
+run_one(struct compare *c, size_t p, size_t s, struct watch *watch, struct err *err)
 {
 	struct experiment experiment;
 	struct experiment_opts opts;
@@ -180,13 +178,10 @@ run_one(struct compare *c, size_t p, size_t s, struct setup_progress *progress,
 	/* The same draws for all, "none" among them. */
 	experiment_opts_init(&opts, c->setup.scenario, SIM_POLICY_NONE + 1);
 	opts.seed = c->seeds.items[s];
-	opts.ctx = progress;
-	opts.go_on = setup_go_on;
-	if (experiment_run(c->setup.scenario, &c->plans[p], c->setup.topo, &opts,
-			   &experiment) < 0)
-		return err_set(
-			err, c->setup.scenario->file, 0, 0,
-			"the simulator refuses a job: a quantity is out of range");
+	opts.ctx = watch;
+	opts.go_on = watch_go_on;
+	if (setup_run(&c->setup, &c->plans[p], &opts, &experiment, err) < 0)
+		return -EINVAL;
 	if (!experiment.was_interrupted)
 		comparison_note(c->comparison, p, s, &experiment,
 				&c->setup.scenario->workload);
@@ -198,19 +193,19 @@ run_one(struct compare *c, size_t p, size_t s, struct setup_progress *progress,
 static int
 run_all(struct compare *c, struct err *err)
 {
-	struct setup_progress progress;
+	struct watch watch;
 	int error = 0;
 
-	setup_progress_init(&progress, c->seeds.n * c->n_policies);
+	watch_init(&watch, c->seeds.n * c->n_policies);
 	for (size_t s = 0; s < c->seeds.n && error == 0; s++)
 		for (size_t p = 0; p < c->n_policies && error == 0; p++) {
-			if (setup_is_interrupted())
+			if (watch_is_interrupted())
 				break;
-			error = run_one(c, p, s, &progress, err);
-			progress.i++;
-			setup_go_on(&progress, 0);
+			error = run_one(c, p, s, &watch, err);
+			watch.i++;
+			watch_go_on(&watch, 0);
 		}
-	progress_end(&progress.progress);
+	watch_end(&watch);
 	return error;
 }
 
@@ -224,7 +219,7 @@ report(const struct compare *c, const struct compare_args *args, const char *com
 		.policies = (const char *const *)c->names,
 		.n_policies = c->n_policies,
 		.seeds = c->seeds.items,
-		.was_interrupted = setup_is_interrupted(),
+		.was_interrupted = watch_is_interrupted(),
 		.utf8 = cli_utf8(),
 	};
 	const struct provenance provenance = {
@@ -234,12 +229,12 @@ report(const struct compare *c, const struct compare_args *args, const char *com
 		.seeds = args->seeds,
 	};
 
-	if (args->csv &&
-	    comparison_report_csv(&report, args->csv, &provenance, err) < 0)
+	if (args->common.csv &&
+	    comparison_report_csv(&report, args->common.csv, &provenance, err) < 0)
 		return -EINVAL;
-	if (args->json)
+	if (args->common.json)
 		comparison_report_json(&report, stdout);
-	else if (!args->csv || strcmp(args->csv, "-"))
+	else if (!args->common.csv || strcmp(args->common.csv, "-"))
 		comparison_report_table(&report, stdout);
 	return 0;
 }
@@ -248,25 +243,18 @@ static int
 compare(struct compare *c, const struct compare_args *args, const char *path,
 	const char *command, struct err *err)
 {
-	struct scenario *scenario;
 	int error;
 
 	if (read_policies(c, args->policies, err) < 0 ||
 	    read_seeds(c, args->seeds, err) < 0)
 		return -EINVAL;
-	error = setup_load(path, args->fabric, &c->setup, err);
+	error = setup_load(path, &args->common, &c->setup, err);
 	if (error < 0)
 		return error;
-	scenario = c->setup.scenario;
-	if (args->has_duration) {
-		scenario->sim.duration_ns = llround(args->duration_s * 1e9);
-		scenario->sim.iterations = 0;
-	}
-	if (args->iterations)
-		scenario->sim.iterations = (uint64_t)args->iterations;
-	c->comparison = comparison_new(c->n_policies, c->seeds.n, scenario->workload.n);
+	c->comparison = comparison_new(c->n_policies, c->seeds.n,
+				       c->setup.scenario->workload.n);
 	error = make_plans(c, err);
-	setup_catch_interrupts();
+	watch_catch_interrupts();
 	if (error == 0)
 		error = run_all(c, err);
 	if (error == 0 && comparison_n_seeds(c->comparison))
@@ -282,7 +270,7 @@ compare_scenario(const struct compare_args *args, const char *path, const char *
 	int error = compare(&c, args, path, command, &err);
 	int status = error < 0 ? cli_fail(error, &err) : CLI_OK;
 
-	if (status == CLI_OK && setup_is_interrupted()) {
+	if (status == CLI_OK && watch_is_interrupted()) {
 		fprintf(stderr, "antiphase-sim: interrupted after %zu of %zu seeds\n",
 			comparison_n_seeds(c.comparison), c.seeds.n);
 		status = CLI_INTERRUPTED;
@@ -318,39 +306,9 @@ run_compare(int argc, char **argv)
 		  .ret_value = &args.seeds,
 		  .argument = "LIST",
 		  .help = "such as 1..10 or 1,2,5" },
-		{ .name = "iterations",
-		  .letter = 'n',
-		  .type = CLI_INT,
-		  .ret_value = &args.iterations,
-		  .argument = "N",
-		  .help = "iterations of each job to measure",
-		  .min = 1,
-		  .max = EXPERIMENT_MAX_ITERATIONS },
-		{ .name = "duration",
-		  .type = CLI_NUM,
-		  .ret_value = &args.duration_s,
-		  .argument = "SECONDS",
-		  .help = "simulate so long instead",
-		  .min = 1e-6,
-		  .max = 1e8,
-		  .ret_given = &args.has_duration },
-		{ .name = "fabric",
-		  .letter = 'f',
-		  .type = CLI_STR,
-		  .ret_value = &args.fabric,
-		  .argument = "FILE",
-		  .help = "the fabric, instead of the scenario's" },
-		{ .name = "json",
-		  .letter = 'j',
-		  .type = CLI_FLAG,
-		  .ret_value = &args.json,
-		  .help = "machine-readable: antiphase.sim-compare/1" },
-		{ .name = "csv",
-		  .type = CLI_STR,
-		  .ret_value = &args.csv,
-		  .argument = "PATH",
-		  .help = "also write a row a run: a file of the policies, or a folder of "
-			  "all" },
+		SETUP_OPTS(
+			&args.common, "machine-readable: antiphase.sim-compare/1",
+			"also write a row a run: a file of the policies, or a folder of all"),
 		CLI_OPTS_END,
 	};
 	char *command = report_command(argc, argv); /* Parsing moves arguments. */

@@ -2,18 +2,15 @@
  * flows.c - 'antiphase sim flows': runs a neutral flow scenario (scn.h) and
  * prints when each iteration of each job ended.
  */
-#include <signal.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-#include "lib/base/clk.h"
 #include "lib/base/err.h"
 #include "lib/base/file.h"
-#include "lib/base/progress.h"
 #include "lib/base/vec.h"
 #include "sim/engine/engine.h"
 #include "sim/scn.h"
 #include "sim/verbs.h"
+#include "sim/watch.h"
 
 #define MAX_FILE_BYTES ((size_t)1 << 30)
 /* End times kept, at 8 bytes each. */
@@ -21,22 +18,13 @@
 /* Iterations between looks at the clock. */
 #define CLOCK_EVERY 4096
 
-static volatile sig_atomic_t is_interrupted;
-
 struct recorder {
 	struct engine *engine;
 	VEC(double) * ends_ns; /* By job. */
 	uint64_t max_lines;    /* Kept of each job. */
 	uint64_t n_done, n_total;
-	struct progress progress;
+	struct watch watch;
 };
-
-static void
-on_interrupt(int signal_number)
-{
-	(void)signal_number;
-	is_interrupted = 1;
-}
 
 static void
 on_iteration(void *ctx, uint32_t job, uint64_t iteration, double start_ns,
@@ -48,10 +36,8 @@ on_iteration(void *ctx, uint32_t job, uint64_t iteration, double start_ns,
 	if (iteration < rec->max_lines)
 		vec_push(&rec->ends_ns[job], end_ns);
 	if (++rec->n_done % CLOCK_EVERY == 0)
-		progress_update(&rec->progress,
-				(double)rec->n_done / (double)rec->n_total,
-				clk_monotonic_ns());
-	if (is_interrupted)
+		watch_go_on(&rec->watch, (double)rec->n_done / (double)rec->n_total);
+	if (watch_is_interrupted())
 		engine_stop(rec->engine);
 }
 
@@ -61,8 +47,6 @@ simulate(const struct scn *scn, uint64_t max_iterations, uint64_t max_lines)
 {
 	struct recorder rec = { .max_lines = max_lines };
 	struct engine_observer observer = { .ctx = &rec, .on_iteration = on_iteration };
-	struct sigaction action = { .sa_handler = on_interrupt,
-				    .sa_flags = (int)SA_RESETHAND };
 
 	for (uint32_t j = 0; j < scn->n_jobs; j++) {
 		uint64_t n = scn->jobs[j].n_iterations;
@@ -72,11 +56,10 @@ simulate(const struct scn *scn, uint64_t max_iterations, uint64_t max_lines)
 	}
 	rec.ends_ns = xcalloc(scn->n_jobs + 1, sizeof *rec.ends_ns);
 	rec.engine = scn_new_engine(scn, max_iterations, &observer);
-	progress_init(&rec.progress, stderr, isatty(STDERR_FILENO), "simulating",
-		      clk_monotonic_ns());
-	sigaction(SIGINT, &action, NULL);
+	watch_init(&rec.watch, 1);
+	watch_catch_interrupts();
 	engine_run(rec.engine, ENGINE_NEVER);
-	progress_end(&rec.progress);
+	watch_end(&rec.watch);
 
 	for (uint32_t j = 0; j < scn->n_jobs; j++) {
 		for (size_t i = 0; i < rec.ends_ns[j].n; i++)
@@ -85,7 +68,7 @@ simulate(const struct scn *scn, uint64_t max_iterations, uint64_t max_lines)
 	}
 	free(rec.ends_ns);
 	engine_free(rec.engine);
-	if (!is_interrupted)
+	if (!watch_is_interrupted())
 		return CLI_OK;
 	fprintf(stderr, "antiphase-sim: interrupted after %llu of %llu iterations\n",
 		(unsigned long long)rec.n_done, (unsigned long long)rec.n_total);

@@ -2,27 +2,27 @@
  * run.c - 'antiphase sim run': one scenario under one policy.
  */
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/err.h"
+#include "lib/base/words.h"
 #include "sim/report.h"
 #include "sim/setup.h"
 #include "sim/trace.h"
 #include "sim/verbs.h"
+#include "sim/watch.h"
 
 struct run_args {
-	const char *policy, *pacing, *fabric, *csv, *trace;
-	int64_t seed, iterations;
-	double duration_s;
-	bool json, all_links, trace_all_links;
-	bool has_seed, has_duration;
+	struct setup_args common;
+	const char *policy, *pacing, *trace;
+	int64_t seed;
+	bool has_seed, all_links, trace_all_links;
 };
 
 /* What the experiment's callbacks share. */
 struct hooks {
-	struct setup_progress progress;
+	struct watch watch;
 	struct trace *trace;
 };
 
@@ -31,7 +31,7 @@ go_on(void *ctx, double frac)
 {
 	struct hooks *hooks = ctx;
 
-	return setup_go_on(&hooks->progress, frac);
+	return watch_go_on(&hooks->watch, frac);
 }
 
 static void
@@ -51,29 +51,6 @@ on_flows(void *ctx, uint32_t job, uint32_t segment, double start_ns, double end_
 	trace_flows(hooks->trace, job, segment, start_ns, end_ns);
 }
 
-int
-sim_word_index(const char *word, const char *const *words)
-{
-	for (int i = 0; words[i]; i++)
-		if (!strcmp(word, words[i]))
-			return i;
-	return -1;
-}
-
-/* The options of the command line go before those of the scenario. */
-static void
-apply_args(const struct run_args *args, struct scenario *scenario)
-{
-	if (args->has_seed)
-		scenario->sim.seed = (uint64_t)args->seed;
-	if (args->has_duration) {
-		scenario->sim.duration_ns = llround(args->duration_s * 1e9);
-		scenario->sim.iterations = 0;
-	}
-	if (args->iterations)
-		scenario->sim.iterations = (uint64_t)args->iterations;
-}
-
 /* Runs the experiment, with a trace if one is asked for. */
 static int
 simulate(const struct run_args *args, const struct setup *setup,
@@ -86,7 +63,7 @@ simulate(const struct run_args *args, const struct setup *setup,
 	int error;
 
 	experiment_opts_init(&opts, setup->scenario,
-			     sim_word_index(args->policy, sim_policy_names));
+			     words_index(args->policy, sim_policy_names));
 	opts.ctx = &hooks;
 	opts.go_on = go_on;
 	if (args->trace) {
@@ -98,13 +75,9 @@ simulate(const struct run_args *args, const struct setup *setup,
 		opts.on_iteration = on_iteration;
 		opts.on_flows = on_flows;
 	}
-	setup_progress_init(&hooks.progress, 1);
-	error = experiment_run(setup->scenario, plan, setup->topo, &opts,
-			       ret_experiment);
-	progress_end(&hooks.progress.progress);
-	if (error < 0)
-		err_set(err, setup->scenario->file, 0, 0,
-			"the simulator refuses a job: a quantity is out of range");
+	watch_init(&hooks.watch, 1);
+	error = setup_run(setup, plan, &opts, ret_experiment, err);
+	watch_end(&hooks.watch);
 	if (!out)
 		return error;
 	if (trace_finish(hooks.trace, cli_version(), command, opts.seed))
@@ -140,11 +113,12 @@ report(const struct run_args *args, const struct setup *setup,
 	};
 
 	snprintf(seed, sizeof seed, "%llu", (unsigned long long)report.seed);
-	if (args->csv && run_report_csv(&report, args->csv, &provenance, err) < 0)
+	if (args->common.csv &&
+	    run_report_csv(&report, args->common.csv, &provenance, err) < 0)
 		return -EINVAL;
-	if (args->json)
+	if (args->common.json)
 		run_report_json(&report, stdout);
-	else if (!args->csv || strcmp(args->csv, "-"))
+	else if (!args->common.csv || strcmp(args->common.csv, "-"))
 		run_report_table(&report, stdout);
 	return 0;
 }
@@ -161,15 +135,16 @@ run_scenario(const struct run_args *args, const char *path, const char *command)
 
 	if (args->pacing)
 		pacing = (enum scenario_pacing)(
-			1 + sim_word_index(args->pacing, scenario_pacing_names));
-	error = setup_load(path, args->fabric, &setup, &err);
+			1 + words_index(args->pacing, scenario_pacing_names));
+	error = setup_load(path, &args->common, &setup, &err);
 	if (error < 0)
 		return cli_fail(error, &err);
-	apply_args(args, setup.scenario);
+	if (args->has_seed)
+		setup.scenario->sim.seed = (uint64_t)args->seed;
 	error = sim_plan_make(setup.scenario, setup.topo, setup.routes,
-			      sim_word_index(args->policy, sim_policy_names), pacing,
+			      words_index(args->policy, sim_policy_names), pacing,
 			      &plan, &err);
-	setup_catch_interrupts();
+	watch_catch_interrupts();
 	if (error == 0)
 		error = simulate(args, &setup, &plan, command, &experiment, &err);
 	if (error == 0)
@@ -214,38 +189,8 @@ run_run(int argc, char **argv)
 		  .min = 0,
 		  .max = 1e15,
 		  .ret_given = &args.has_seed },
-		{ .name = "iterations",
-		  .letter = 'n',
-		  .type = CLI_INT,
-		  .ret_value = &args.iterations,
-		  .argument = "N",
-		  .help = "iterations of each job to measure",
-		  .min = 1,
-		  .max = EXPERIMENT_MAX_ITERATIONS },
-		{ .name = "duration",
-		  .type = CLI_NUM,
-		  .ret_value = &args.duration_s,
-		  .argument = "SECONDS",
-		  .help = "simulate so long instead",
-		  .min = 1e-6,
-		  .max = 1e8,
-		  .ret_given = &args.has_duration },
-		{ .name = "fabric",
-		  .letter = 'f',
-		  .type = CLI_STR,
-		  .ret_value = &args.fabric,
-		  .argument = "FILE",
-		  .help = "the fabric, instead of the scenario's" },
-		{ .name = "json",
-		  .letter = 'j',
-		  .type = CLI_FLAG,
-		  .ret_value = &args.json,
-		  .help = "machine-readable: antiphase.sim-run/1" },
-		{ .name = "csv",
-		  .type = CLI_STR,
-		  .ret_value = &args.csv,
-		  .argument = "PATH",
-		  .help = "also write CSV: a file of the jobs, or a folder of all" },
+		SETUP_OPTS(&args.common, "machine-readable: antiphase.sim-run/1",
+			   "also write CSV: a file of the jobs, or a folder of all"),
 		{ .name = "trace",
 		  .letter = 't',
 		  .type = CLI_STR,

@@ -1,18 +1,13 @@
 #include "sim/setup.h"
 
-#include <errno.h>
-#include <signal.h>
+#include <math.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-#include "lib/base/clk.h"
 #include "lib/base/err.h"
 #include "lib/base/file.h"
 #include "topology/read.h"
 #include "topology/route.h"
 #include "topology/topo.h"
-
-static volatile sig_atomic_t is_interrupted;
 
 static int
 read_file(void *ctx, const char *path, size_t max_bytes, char **ret_text,
@@ -42,8 +37,19 @@ load_fabric(const struct scenario *scenario, const char *fabric, struct topo **r
 	return error;
 }
 
+static void
+apply_args(const struct setup_args *args, struct scenario *scenario)
+{
+	if (args->has_duration) {
+		scenario->sim.duration_ns = llround(args->duration_s * 1e9);
+		scenario->sim.iterations = 0;
+	}
+	if (args->iterations)
+		scenario->sim.iterations = (uint64_t)args->iterations;
+}
+
 int
-setup_load(const char *path, const char *fabric, struct setup *ret_setup,
+setup_load(const char *path, const struct setup_args *args, struct setup *ret_setup,
 	   struct err *err)
 {
 	struct setup setup = { 0 };
@@ -58,13 +64,14 @@ setup_load(const char *path, const char *fabric, struct setup *ret_setup,
 	free(text);
 	if (error < 0)
 		return error;
-	error = load_fabric(setup.scenario, fabric, &setup.topo, err);
+	error = load_fabric(setup.scenario, args->fabric, &setup.topo, err);
 	if (error < 0)
 		goto fail;
 	error = scenario_bind(setup.scenario, setup.topo, err);
 	if (error < 0)
 		goto fail;
 	setup.routes = routes_new(setup.topo, setup.scenario->fabric.ecmp_seed);
+	apply_args(args, setup.scenario);
 	*ret_setup = setup;
 	return 0;
 fail:
@@ -81,42 +88,16 @@ setup_fini(struct setup *setup)
 	*setup = (struct setup){ 0 };
 }
 
-static void
-on_interrupt(int signal_number)
+int
+setup_run(const struct setup *setup, const struct sim_plan *plan,
+	  const struct experiment_opts *opts, struct experiment *ret_experiment,
+	  struct err *err)
 {
-	(void)signal_number;
-	is_interrupted = 1;
-}
+	int error = experiment_run(setup->scenario, plan, setup->topo, opts,
+				   ret_experiment);
 
-void
-setup_catch_interrupts(void)
-{
-	struct sigaction action = { .sa_handler = on_interrupt,
-				    .sa_flags = (int)SA_RESETHAND };
-
-	sigaction(SIGINT, &action, NULL);
-}
-
-bool
-setup_is_interrupted(void)
-{
-	return is_interrupted;
-}
-
-void
-setup_progress_init(struct setup_progress *p, size_t n)
-{
-	*p = (struct setup_progress){ .n = n };
-	progress_init(&p->progress, stderr, isatty(STDERR_FILENO), "simulating",
-		      clk_monotonic_ns());
-}
-
-bool
-setup_go_on(void *ctx, double frac)
-{
-	struct setup_progress *p = ctx;
-
-	progress_update(&p->progress, ((double)p->i + frac) / (double)p->n,
-			clk_monotonic_ns());
-	return !is_interrupted;
+	if (error < 0)
+		err_set(err, setup->scenario->file, 0, 0,
+			"the simulator refuses a job: a quantity is out of range");
+	return error;
 }

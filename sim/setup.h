@@ -1,16 +1,44 @@
 /*
- * setup.h - what 'run' and 'compare' begin with: a scenario, its fabric, and a
- * way to be interrupted.
+ * setup.h - what 'run' and 'compare' have in common: the options that both take,
+ * a scenario on its fabric, and one experiment with it.
  */
 #ifndef SIM_SETUP_H
 #define SIM_SETUP_H
 
 #include <stdbool.h>
 
-#include "lib/base/progress.h"
+#include "lib/base/cli.h"
 #include "scheduler/core/workload/workload_ini.h"
+#include "sim/experiment.h"
 
 struct err;
+
+/* What is asked for on the command line of either. */
+struct setup_args {
+	const char *fabric; /* File; NULL: as the scenario says. */
+	const char *csv;
+	int64_t iterations; /* 0: as the scenario says. */
+	double duration_s;  /* Only if 'has_duration'. */
+	bool has_duration, json;
+};
+
+/* clang-format off */
+/* Rows of a verb's table of options that fill 'args'. */
+#define SETUP_OPTS(args, json_help, csv_help)                                   \
+	{ "iterations", 'n', CLI_INT, &(args)->iterations, "N",                 \
+	  "iterations of each job to measure",                                  \
+	  1, EXPERIMENT_MAX_ITERATIONS, NULL, NULL },                           \
+	{ "duration", 0, CLI_NUM, &(args)->duration_s, "SECONDS",               \
+	  "simulate so long instead",                                           \
+	  1e-6, 1e8, NULL, &(args)->has_duration },                             \
+	{ "fabric", 'f', CLI_STR, &(args)->fabric, "FILE",                      \
+	  "the fabric, instead of the scenario's", 0, 0, NULL, NULL },          \
+	{ "json", 'j', CLI_FLAG, &(args)->json, NULL, json_help,                \
+	  0, 0, NULL, NULL },                                                   \
+	{ "csv", 0, CLI_STR, &(args)->csv, "PATH", csv_help,                    \
+	  0, 0, NULL, NULL }
+
+/* clang-format on */
 
 struct setup {
 	struct scenario *scenario;
@@ -19,28 +47,17 @@ struct setup {
 };
 
 /*
- * Reads the scenario 'path' and makes its fabric, or reads 'fabric' instead if
- * that is not NULL.  Returns 0 or a negative errno with 'err' filled.  Release
- * with setup_fini().
+ * Reads the scenario 'path', makes or reads its fabric, and lets 'args' go before
+ * what the scenario says.  Returns 0 or a negative errno with 'err' filled.
+ * Release with setup_fini().
  */
-int setup_load(const char *path, const char *fabric, struct setup *ret_setup,
+int setup_load(const char *path, const struct setup_args *args, struct setup *ret_setup,
 	       struct err *err);
 void setup_fini(struct setup *setup); /* Accepts a zeroed one. */
 
-/* Ctrl-C once ends the run after what it is doing; twice, at once. */
-void setup_catch_interrupts(void);
-bool setup_is_interrupted(void);
-
-/*
- * Progress of several runs, one after another, on stderr: run number 'i' of 'n',
- * as the go_on of experiment.h.
- */
-struct setup_progress {
-	struct progress progress;
-	size_t i, n;
-};
-
-void setup_progress_init(struct setup_progress *progress, size_t n);
-bool setup_go_on(void *ctx, double frac);
+/* As experiment_run(), but fills 'err'. */
+int setup_run(const struct setup *setup, const struct sim_plan *plan,
+	      const struct experiment_opts *opts, struct experiment *ret_experiment,
+	      struct err *err);
 
 #endif

@@ -8,7 +8,4 @@ extern const struct cli_verb verb_flows;
 extern const struct cli_verb verb_run;
 extern const struct cli_verb verb_compare;
 
-/* Number of 'word' in the NULL-terminated list 'words', or -1. */
-int sim_word_index(const char *word, const char *const *words);
-
 #endif

@@ -1,19 +1,8 @@
 #include "scheduler/cli/question.h"
 
-#include <string.h>
-
 #include "lib/base/err.h"
+#include "lib/base/words.h"
 #include "scheduler/core/workload/workload_ini.h"
-
-static enum advise_policy
-policy_of(const char *name)
-{
-	int i = 0;
-
-	while (strcmp(advise_policy_names[i], name) != 0)
-		i++; /* The table of options let no other name through. */
-	return (enum advise_policy)i;
-}
 
 int
 question_ask(const struct question *question, struct answer *answer, struct err *err)
@@ -22,7 +11,8 @@ question_ask(const struct question *question, struct answer *answer, struct err 
 	int error;
 
 	*answer = (struct answer){
-		.opts = { .policy = policy_of(question->policy),
+		.opts = { .policy = (enum advise_policy)words_index(
+				  question->policy, advise_policy_names),
 			  .seed = (uint64_t)question->seed,
 			  .max_slowdown = question->max_slowdown },
 	};

@@ -1,0 +1,28 @@
+/*
+ * watch.h - what somebody who waits for a simulation sees and can do: progress on
+ * stderr, and Ctrl-C.
+ */
+#ifndef SIM_WATCH_H
+#define SIM_WATCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "lib/base/progress.h"
+
+/* Ctrl-C once ends the run after what it is doing; twice, at once. */
+void watch_catch_interrupts(void);
+bool watch_is_interrupted(void);
+
+/* Several runs, one after another: number 'i' of 'n' is under way. */
+struct watch {
+	struct progress progress;
+	size_t i, n;
+};
+
+void watch_init(struct watch *watch, size_t n);
+/* Of run 'i' the share 'frac' is done: the go_on of experiment.h, false if interrupted. */
+bool watch_go_on(void *watch, double frac);
+void watch_end(struct watch *watch); /* Clears the line. */
+
+#endif
