@@ -1,3 +1,4 @@
+/* Any text into the reader of advice; what it takes reads back as it is written. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,12 +35,10 @@ use(const struct advice_doc *doc)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	char *text = xcalloc(size + 1, 1);
+	char *text = fuzz_text(data, size);
 	struct advice_doc doc;
 	struct err err;
 
-	if (size)
-		memcpy(text, data, size);
 	if (advice_doc_parse("fuzz", text, size, &doc, &err) == 0) {
 		use(&doc);
 		advice_doc_fini(&doc);

@@ -26,7 +26,7 @@ detect_in(const struct series_set *set)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	char *text = xstrndup((const char *)data, size);
+	char *text = fuzz_text(data, size);
 	struct capture *capture;
 	struct series_set set;
 	struct err err = { 0 };

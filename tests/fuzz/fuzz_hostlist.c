@@ -40,7 +40,7 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct names names = { .list = VEC_EMPTY };
-	char *text = xstrndup((const char *)data, size);
+	char *text = fuzz_text(data, size);
 	struct strbuf folded = STRBUF_EMPTY;
 	const char *why = NULL;
 	int result = hostlist_expand(text, MAX_NAMES, keep, &names, &why);

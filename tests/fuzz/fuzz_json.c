@@ -54,7 +54,7 @@ walk(const struct json_doc *doc, const struct json *value, size_t size)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	char *text = xstrndup((const char *)data, size);
+	char *text = fuzz_text(data, size);
 	struct json_doc *doc;
 	struct err err = { 0 };
 

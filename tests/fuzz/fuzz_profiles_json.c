@@ -27,7 +27,7 @@ check_round_trip(const struct profile_list *list)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	char *text = xstrndup((const char *)data, size);
+	char *text = fuzz_text(data, size);
 	struct profile_list list;
 	struct err err = { 0 };
 

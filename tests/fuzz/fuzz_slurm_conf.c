@@ -1,35 +1,13 @@
-#include <stdlib.h>
-#include <string.h>
+/* Slurm's topology.conf as a fabric. */
+#include "tests/fuzz/fuzz_fabric.h"
 
-#include "lib/base/alloc.h"
-#include "lib/base/err.h"
-#include "tests/fuzz/fuzz.h"
-#include "topology/read.h"
-#include "topology/route.h"
-#include "topology/topo.h"
-
-/* The reader of topology.conf; a fabric that it lets pass has to be good for routes. */
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	/* Lists may come to a million names, which is long for one input. */
-	const struct topo_read_opts opts = { .max_names = 5000 };
-	char *text = xcalloc(size + 1, 1);
-	struct topo *topo;
-	struct err err;
+	const struct topo_read_opts opts = { .format = TOPO_FORMAT_SLURM,
+					     .max_names = 5000 };
 
-	if (size)
-		memcpy(text, data, size);
-	if (topo_slurm_read("fuzz", text, size, &opts, &topo, &err) == 0) {
-		struct routes *routes = routes_new(topo, 1);
-		size_t n;
-		const uint32_t *hosts = topo_hosts(topo, &n);
-
-		if (n > 1)
-			(void)routes_n_paths(routes, hosts[0], hosts[n - 1]);
-		routes_free(routes);
-		topo_unref(topo);
-	}
-	free(text);
+	fuzz_fabric(&opts, data, size);
 	return 0;
 }

@@ -9,7 +9,7 @@
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	char *text = xstrndup((const char *)data, size);
+	char *text = fuzz_text(data, size);
 	double value;
 	int64_t ns;
 	int n_meanings = 0;

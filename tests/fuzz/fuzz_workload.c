@@ -71,7 +71,7 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const struct scenario_io io = { NULL, read_profiles };
-	char *text = xstrndup((const char *)data, size);
+	char *text = fuzz_text(data, size);
 	struct scenario *scenario;
 	struct topo *topo;
 	struct routes *routes;

@@ -1,0 +1,34 @@
+/* fuzz_fabric.h - any text as a fabric file, for a target a format. */
+#ifndef TESTS_FUZZ_FUZZ_FABRIC_H
+#define TESTS_FUZZ_FUZZ_FABRIC_H
+
+#include <stdlib.h>
+
+#include "lib/base/err.h"
+#include "tests/fuzz/fuzz.h"
+#include "topology/read.h"
+#include "topology/route.h"
+#include "topology/topo.h"
+
+/* A fabric that the reader of 'opts->format' lets pass has to be good for routes. */
+static inline void
+fuzz_fabric(const struct topo_read_opts *opts, const uint8_t *data, size_t size)
+{
+	char *text = fuzz_text(data, size);
+	struct topo *topo;
+	struct err err;
+
+	if (topo_read("fuzz", text, size, opts, &topo, &err) == 0) {
+		struct routes *routes = routes_new(topo, 1);
+		size_t n;
+		const uint32_t *hosts = topo_hosts(topo, &n);
+
+		if (n > 1)
+			(void)routes_n_paths(routes, hosts[0], hosts[n - 1]);
+		routes_free(routes);
+		topo_unref(topo);
+	}
+	free(text);
+}
+
+#endif
