@@ -14,6 +14,10 @@
 
 #define MS 1000000
 
+/* What most tests need: one link, and the path over it. */
+static const double ONE_LINK[] = { 50e9 };
+static const uint32_t PATH[] = { 0 };
+
 struct lab_iteration {
 	uint32_t job;
 	uint64_t iteration;
@@ -68,6 +72,15 @@ lab_open(struct lab *lab, const struct engine_config *config)
 {
 	memset(lab, 0, sizeof *lab);
 	lab->engine = engine_new(config);
+}
+
+/* One link, and nothing but what a lab starts with. */
+static inline void
+lab_open_link(struct lab *lab)
+{
+	struct engine_config config = lab_config(lab, ONE_LINK, 1);
+
+	lab_open(lab, &config);
 }
 
 static inline void

@@ -4,18 +4,14 @@
 #include "tests/unit/sim_lab.h"
 #include "tests/unit/test.h"
 
-static const double ONE_LINK[] = { 50e9 };
-static const uint32_t PATH[] = { 0 };
-
 static void
 a_job_alone_computes_then_sends_at_line_rate(void **state)
 {
 	struct lab lab;
-	struct engine_config config = lab_config(&lab, ONE_LINK, 1);
 	struct lab_job j;
 
 	(void)state;
-	lab_open(&lab, &config);
+	lab_open_link(&lab);
 	lab_job_init(&j, 25 * MS, PATH, 1, 125e6);
 	j.job.shift_ns = 3 * MS;
 	j.job.arrival_ns = 4 * MS;
@@ -37,12 +33,11 @@ static void
 a_stop_amid_an_iteration_frees_the_link(void **state)
 {
 	struct lab lab;
-	struct engine_config config = lab_config(&lab, ONE_LINK, 1);
 	struct engine_job_stats stats;
 	struct lab_job a, b;
 
 	(void)state;
-	lab_open(&lab, &config);
+	lab_open_link(&lab);
 	lab_job_init(&a, 0, PATH, 1, 125e6);
 	lab_job_init(&b, 0, PATH, 1, 125e6);
 	a.job.max_iterations = 1;
@@ -62,12 +57,11 @@ static void
 a_job_that_arrives_during_the_run_takes_its_share(void **state)
 {
 	struct lab lab;
-	struct engine_config config = lab_config(&lab, ONE_LINK, 1);
 	struct lab_job a, b;
 	uint32_t id;
 
 	(void)state;
-	lab_open(&lab, &config);
+	lab_open_link(&lab);
 	lab_job_init(&a, 5 * MS, PATH, 1, 125e6);
 	a.job.max_iterations = 2;
 	lab_add(&lab, &a);
@@ -117,11 +111,10 @@ static void
 overlap_ends_with_the_longer_of_computing_and_sending(void **state)
 {
 	struct lab lab;
-	struct engine_config config = lab_config(&lab, ONE_LINK, 1);
 	struct lab_job a, b;
 
 	(void)state;
-	lab_open(&lab, &config);
+	lab_open_link(&lab);
 	lab_job_init(&a, 30 * MS, PATH, 1, 125e6);
 	a.segment.flows_offset_ns = 20 * MS; /* 20 to 40, computing to 30. */
 	a.job.max_iterations = 1;
@@ -144,7 +137,6 @@ static void
 flows_without_bytes_or_links_take_no_time_unless_capped(void **state)
 {
 	struct lab lab;
-	struct engine_config config = lab_config(&lab, ONE_LINK, 1);
 	const struct engine_flow flows[] = {
 		{ .links = PATH, .n_links = 1, .bytes = 0, .weight = 1 },
 		{ .links = NULL, .n_links = 0, .bytes = 1e9, .weight = 1 },
@@ -162,7 +154,7 @@ flows_without_bytes_or_links_take_no_time_unless_capped(void **state)
 	uint32_t id;
 
 	(void)state;
-	lab_open(&lab, &config);
+	lab_open_link(&lab);
 	assert_int_equal(engine_add_job(lab.engine, &job, &id), 0);
 	segment.n_flows = 3;
 	assert_int_equal(engine_add_job(lab.engine, &job, &id), 0);
@@ -177,7 +169,6 @@ static void
 segments_follow_each_other(void **state)
 {
 	struct lab lab;
-	struct engine_config config = lab_config(&lab, ONE_LINK, 1);
 	const struct engine_flow flow = {
 		.links = PATH, .n_links = 1, .bytes = 62.5e6, .weight = 1
 	};
@@ -196,7 +187,7 @@ segments_follow_each_other(void **state)
 	uint32_t id;
 
 	(void)state;
-	lab_open(&lab, &config);
+	lab_open_link(&lab);
 	assert_int_equal(engine_add_job(lab.engine, &job, &id), 0);
 	engine_run(lab.engine, ENGINE_NEVER);
 	assert_near(lab_mean_ns(&lab, 0, 5), 32e6, 1e-3);
@@ -210,11 +201,10 @@ static void
 a_cap_below_the_share_leaves_the_rest_to_others(void **state)
 {
 	struct lab lab;
-	struct engine_config config = lab_config(&lab, ONE_LINK, 1);
 	struct lab_job a, b;
 
 	(void)state;
-	lab_open(&lab, &config);
+	lab_open_link(&lab);
 	lab_job_init(&a, 0, PATH, 1, 10e6);
 	a.flow.cap_bps = 10e9;
 	a.job.max_iterations = 1;
@@ -267,10 +257,9 @@ jitter_has_the_spread_asked_for_and_belongs_to_its_job(void **state)
 	(void)state;
 	for (uint32_t n_jobs = 1; n_jobs <= 2; n_jobs++) {
 		struct lab lab;
-		struct engine_config config = lab_config(&lab, ONE_LINK, 1);
 		struct lab_job j;
 
-		lab_open(&lab, &config);
+		lab_open_link(&lab);
 		lab_job_init(&j, 20 * MS, PATH, 1, 0);
 		j.job.jitter_frac = 0.02;
 		j.job.max_iterations = n;
@@ -483,12 +472,11 @@ unsound_jobs_are_refused(void **state)
 {
 	const uint32_t beyond[] = { 1 };
 	struct lab lab;
-	struct engine_config config = lab_config(&lab, ONE_LINK, 1);
 	struct lab_job j;
 	uint32_t id;
 
 	(void)state;
-	lab_open(&lab, &config);
+	lab_open_link(&lab);
 #define REFUSED(change)                                                             \
 	do {                                                                        \
 		lab_job_init(&j, 1 * MS, PATH, 1, 1e6);                             \

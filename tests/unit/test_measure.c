@@ -3,9 +3,6 @@
 #include "tests/unit/sim_lab.h"
 #include "tests/unit/test.h"
 
-static const double ONE_LINK[] = { 50e9 };
-static const uint32_t PATH[] = { 0 };
-
 /*
  * Packet-level runs (DCTCP, K = 150 KB, 50 Gb/s): share of packets marked when
  * N flows overlap fully.  The fit holds to 2 points up to N = 16.
@@ -170,13 +167,12 @@ static void
 nothing_is_measured_unless_asked_for(void **state)
 {
 	struct lab lab;
-	struct engine_config config = lab_config(&lab, ONE_LINK, 1);
 	struct engine_link_stats link;
 	struct engine_job_stats job;
 	struct lab_job j;
 
 	(void)state;
-	lab_open(&lab, &config);
+	lab_open_link(&lab);
 	lab_job_init(&j, 0, PATH, 1, 125e6);
 	j.job.max_iterations = 1;
 	lab_add(&lab, &j);

@@ -1,21 +1,16 @@
 /* Keeping to a shift: CASSINI's realignment, and work-conserving slots. */
-#include "lib/base/rng.h"
 #include "tests/unit/sim_lab.h"
 #include "tests/unit/test.h"
-
-static const double ONE_LINK[] = { 50e9 };
-static const uint32_t PATH[] = { 0 };
 
 static void
 realign_waits_for_the_grid_only_beyond_the_deadband(void **state)
 {
 	struct lab lab;
-	struct engine_config config = lab_config(&lab, ONE_LINK, 1);
 	struct engine_job_stats stats;
 	struct lab_job late, steady;
 
 	(void)state;
-	lab_open(&lab, &config);
+	lab_open_link(&lab);
 	/* 45 ms alone on a grid of 40: 5 ms late, so it waits 35. */
 	lab_job_init(&late, 25 * MS, PATH, 1, 125e6);
 	late.job.shift_ns = 7 * MS;
@@ -33,7 +28,7 @@ realign_waits_for_the_grid_only_beyond_the_deadband(void **state)
 	lab_close(&lab);
 
 	/* 1 ms late each time: within 5 % of 44 ms up to 2.2 ms. */
-	lab_open(&lab, &config);
+	lab_open_link(&lab);
 	lab_job_init(&steady, 25 * MS, PATH, 1, 125e6);
 	steady.job.pacing = ENGINE_PACE_REALIGN;
 	steady.job.grid_ns = 44 * MS;
@@ -54,11 +49,10 @@ realign_keeps_jittered_jobs_apart(void **state)
 	(void)state;
 	for (int realigned = 0; realigned < 2; realigned++) {
 		struct lab lab;
-		struct engine_config config = lab_config(&lab, ONE_LINK, 1);
 		struct engine_job_stats stats;
 		struct lab_job j;
 
-		lab_open(&lab, &config);
+		lab_open_link(&lab);
 		lab_job_init(&j, 28 * MS, PATH, 1, 125e6);
 		j.job.jitter_frac = 0.02;
 		j.job.pacing = realigned ? ENGINE_PACE_REALIGN : ENGINE_PACE_FREE;
@@ -98,12 +92,11 @@ static void
 gated_jobs_that_start_together_settle_one_after_the_other(void **state)
 {
 	struct lab lab;
-	struct engine_config config = lab_config(&lab, ONE_LINK, 1);
 	struct engine_job_stats stats;
 	struct lab_job j;
 
 	(void)state;
-	lab_open(&lab, &config);
+	lab_open_link(&lab);
 	gate_init_job(&j, 25 * MS, PATH, 1, 125e6, 10);
 	lab_add(&lab, &j);
 	lab_add(&lab, &j);
@@ -122,12 +115,11 @@ static void
 the_gate_opens_the_moment_the_link_is_free(void **state)
 {
 	struct lab lab;
-	struct engine_config config = lab_config(&lab, ONE_LINK, 1);
 	double last_end_ns = 0;
 	struct lab_job j;
 
 	(void)state;
-	lab_open(&lab, &config);
+	lab_open_link(&lab);
 	/* Four jobs that each need 20 of 45 ms: always somebody waits. */
 	gate_init_job(&j, 25 * MS, PATH, 1, 125e6, 50);
 	j.job.jitter_frac = 0.05;
@@ -266,12 +258,11 @@ static void
 a_gated_job_can_leave_while_it_waits(void **state)
 {
 	struct lab lab;
-	struct engine_config config = lab_config(&lab, ONE_LINK, 1);
 	struct engine_job_stats stats;
 	struct lab_job j;
 
 	(void)state;
-	lab_open(&lab, &config);
+	lab_open_link(&lab);
 	gate_init_job(&j, 5 * MS, PATH, 1, 125e6, 2);
 	lab_add(&lab, &j);
 	j.job.stop_ns = 15 * MS;

@@ -11,9 +11,6 @@
 #include "tests/unit/sim_lab.h"
 #include "tests/unit/test.h"
 
-static const double ONE_LINK[] = { 50e9 };
-static const uint32_t PATH[] = { 0 };
-
 struct case_job {
 	double send_ms, compute_ms, shift_ms;
 	double fluid_ms;  /* Exact max-min: mean of 200 iterations. */
@@ -51,9 +48,8 @@ static const struct packet_case CASES[] = {
 static void
 run_case(const struct packet_case *c, struct lab *lab)
 {
-	struct engine_config config = lab_config(lab, ONE_LINK, 1);
 
-	lab_open(lab, &config);
+	lab_open_link(lab);
 	for (uint32_t i = 0; i < c->n_jobs; i++) {
 		const struct case_job *spec = &c->jobs[i];
 		struct lab_job j;
