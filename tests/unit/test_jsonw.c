@@ -98,8 +98,9 @@ numbers_have_few_digits_and_nothing_is_infinite(void **state)
 	jsonw_rounded(&page.w, NULL, 5, 3);
 	jsonw_int(&page.w, NULL, INT64_MIN);
 	jsonw_end(&page.w);
-	assert_page(&page, "[0.1, 0.3333333333333333, 0, null, null, 6500000, 0.67, 0, 5, "
-			   "-9223372036854775808]\n");
+	assert_page(&page,
+		    "[0.1, 0.3333333333333333, 0, null, null, 6500000, 0.67, 0, 5, "
+		    "-9223372036854775808]\n");
 }
 
 static void

@@ -5,8 +5,8 @@
  * The file format is antiphase.advice/1; docs/json.md says what each key means.
  * Functions of text alone: who reads or writes the file is not said here.
  */
-#ifndef SCHEDULER_CORE_ADVICE_DOC_H
-#define SCHEDULER_CORE_ADVICE_DOC_H
+#ifndef SCHEDULER_CORE_ADVISE_ADVICE_DOC_H
+#define SCHEDULER_CORE_ADVISE_ADVICE_DOC_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -10,8 +10,8 @@
  *
  * Pure: workload and fabric in, advice out; deterministic for a seed.
  */
-#ifndef SCHEDULER_CORE_ADVISE_H
-#define SCHEDULER_CORE_ADVISE_H
+#ifndef SCHEDULER_CORE_ADVISE_ADVISE_H
+#define SCHEDULER_CORE_ADVISE_ADVISE_H
 
 #include <stdbool.h>
 #include <stddef.h>

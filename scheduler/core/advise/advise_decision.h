@@ -2,8 +2,8 @@
  * advise_decision.h - one component while its shifts and pacing are decided;
  * what advise_shift.c and advise_ways.c share.
  */
-#ifndef SCHEDULER_CORE_ADVISE_DECISION_H
-#define SCHEDULER_CORE_ADVISE_DECISION_H
+#ifndef SCHEDULER_CORE_ADVISE_ADVISE_DECISION_H
+#define SCHEDULER_CORE_ADVISE_ADVISE_DECISION_H
 
 #include <stdbool.h>
 #include <stdint.h>

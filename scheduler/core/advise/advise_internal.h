@@ -9,8 +9,8 @@
  *	advise_cassini.c   CASSINI's placement and shifts
  *	advise_evidence.c  from plans to the advice that is handed out
  */
-#ifndef SCHEDULER_CORE_ADVISE_INTERNAL_H
-#define SCHEDULER_CORE_ADVISE_INTERNAL_H
+#ifndef SCHEDULER_CORE_ADVISE_ADVISE_INTERNAL_H
+#define SCHEDULER_CORE_ADVISE_ADVISE_INTERNAL_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -25,8 +25,8 @@
  * which is exact, as max(0, x - C) is linear there and demands are not
  * negative.
  */
-#ifndef SCHEDULER_CORE_CHANCE_H
-#define SCHEDULER_CORE_CHANCE_H
+#ifndef SCHEDULER_CORE_ADVISE_CHANCE_H
+#define SCHEDULER_CORE_ADVISE_CHANCE_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -28,8 +28,8 @@
  *
  * Pure; deterministic for a seed.
  */
-#ifndef SCHEDULER_CORE_COMPAT_H
-#define SCHEDULER_CORE_COMPAT_H
+#ifndef SCHEDULER_CORE_ADVISE_COMPAT_H
+#define SCHEDULER_CORE_ADVISE_COMPAT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -20,8 +20,8 @@
  * Groups for packing are what hangs together without the higher tiers: the
  * hosts of a leaf, of a pod, and so on; no naming of levels is assumed.
  */
-#ifndef SCHEDULER_CORE_PLACE_H
-#define SCHEDULER_CORE_PLACE_H
+#ifndef SCHEDULER_CORE_ADVISE_PLACE_H
+#define SCHEDULER_CORE_ADVISE_PLACE_H
 
 #include <stdbool.h>
 #include <stddef.h>

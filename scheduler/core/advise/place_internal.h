@@ -1,6 +1,6 @@
 /* place_internal.h - what place.c, place_pack.c and place_search.c share. */
-#ifndef SCHEDULER_CORE_PLACE_INTERNAL_H
-#define SCHEDULER_CORE_PLACE_INTERNAL_H
+#ifndef SCHEDULER_CORE_ADVISE_PLACE_INTERNAL_H
+#define SCHEDULER_CORE_ADVISE_PLACE_INTERNAL_H
 
 #include <stdbool.h>
 #include <stdint.h>

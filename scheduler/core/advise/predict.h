@@ -14,8 +14,8 @@
  *
  * Pure and deterministic.
  */
-#ifndef SCHEDULER_CORE_PREDICT_H
-#define SCHEDULER_CORE_PREDICT_H
+#ifndef SCHEDULER_CORE_ADVISE_PREDICT_H
+#define SCHEDULER_CORE_ADVISE_PREDICT_H
 
 #include <stdbool.h>
 #include <stddef.h>

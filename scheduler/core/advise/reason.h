@@ -4,8 +4,8 @@
  * Every advice has exactly one reason; each has a name that is stable in JSON,
  * a sentence, and what would help instead (empty if nothing is needed).
  */
-#ifndef SCHEDULER_CORE_REASON_H
-#define SCHEDULER_CORE_REASON_H
+#ifndef SCHEDULER_CORE_ADVISE_REASON_H
+#define SCHEDULER_CORE_ADVISE_REASON_H
 
 enum reason {
 	REASON_ALONE,             /* Shares no link that its peers could fill. */

@@ -21,8 +21,8 @@
  *
  * Times are in any one unit, below 2^61 of it.  Pure; O(jobs + links + edges).
  */
-#ifndef SCHEDULER_CORE_AFFINITY_H
-#define SCHEDULER_CORE_AFFINITY_H
+#ifndef SCHEDULER_CORE_CASSINI_AFFINITY_H
+#define SCHEDULER_CORE_CASSINI_AFFINITY_H
 
 #include <stdbool.h>
 #include <stddef.h>

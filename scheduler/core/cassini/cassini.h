@@ -23,8 +23,8 @@
  * is its profile times the load's factor, not the same on every link; and see
  * 'merge_twins'.  Pure and deterministic for a seed.
  */
-#ifndef SCHEDULER_CORE_CASSINI_H
-#define SCHEDULER_CORE_CASSINI_H
+#ifndef SCHEDULER_CORE_CASSINI_CASSINI_H
+#define SCHEDULER_CORE_CASSINI_CASSINI_H
 
 #include <stdbool.h>
 #include <stddef.h>

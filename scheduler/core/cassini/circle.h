@@ -33,8 +33,8 @@
  *
  * Pure and deterministic for a seed.
  */
-#ifndef SCHEDULER_CORE_CIRCLE_H
-#define SCHEDULER_CORE_CIRCLE_H
+#ifndef SCHEDULER_CORE_CASSINI_CIRCLE_H
+#define SCHEDULER_CORE_CASSINI_CIRCLE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -6,8 +6,8 @@
  * iterations so found, and so on.  What comes out is each iteration's start,
  * and with it the jitter, which folding at a fixed period would smear.  Pure.
  */
-#ifndef SCHEDULER_CORE_ALIGN_H
-#define SCHEDULER_CORE_ALIGN_H
+#ifndef SCHEDULER_CORE_PROFILE_ALIGN_H
+#define SCHEDULER_CORE_PROFILE_ALIGN_H
 
 #include <stddef.h>
 

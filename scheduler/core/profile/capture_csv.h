@@ -12,8 +12,8 @@
  *
  * Parsing and picking are two steps, as one file may hold several jobs.
  */
-#ifndef SCHEDULER_CORE_CAPTURE_CSV_H
-#define SCHEDULER_CORE_CAPTURE_CSV_H
+#ifndef SCHEDULER_CORE_PROFILE_CAPTURE_CSV_H
+#define SCHEDULER_CORE_PROFILE_CAPTURE_CSV_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -6,8 +6,8 @@
  * This module puts them together and refuses what does not repeat: it never
  * guesses.  Pure.
  */
-#ifndef SCHEDULER_CORE_DETECT_H
-#define SCHEDULER_CORE_DETECT_H
+#ifndef SCHEDULER_CORE_PROFILE_DETECT_H
+#define SCHEDULER_CORE_PROFILE_DETECT_H
 
 #include <stddef.h>
 

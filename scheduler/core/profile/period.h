@@ -7,8 +7,8 @@
  * The estimates are good to some per cent; align.h tells which is right, and
  * makes it exact.  Pure.
  */
-#ifndef SCHEDULER_CORE_PERIOD_H
-#define SCHEDULER_CORE_PERIOD_H
+#ifndef SCHEDULER_CORE_PROFILE_PERIOD_H
+#define SCHEDULER_CORE_PROFILE_PERIOD_H
 
 #include <stdbool.h>
 

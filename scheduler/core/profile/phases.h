@@ -3,8 +3,8 @@
  *
  * Pure arithmetic on the folded iteration that detect.h makes.
  */
-#ifndef SCHEDULER_CORE_PHASES_H
-#define SCHEDULER_CORE_PHASES_H
+#ifndef SCHEDULER_CORE_PROFILE_PHASES_H
+#define SCHEDULER_CORE_PROFILE_PHASES_H
 
 #include <stddef.h>
 

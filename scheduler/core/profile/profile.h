@@ -11,8 +11,8 @@
  * Everything here is pure.  Finding a profile in a capture is detect.h;
  * reading and writing profile files is profile_json.h.
  */
-#ifndef SCHEDULER_CORE_PROFILE_H
-#define SCHEDULER_CORE_PROFILE_H
+#ifndef SCHEDULER_CORE_PROFILE_PROFILE_H
+#define SCHEDULER_CORE_PROFILE_PROFILE_H
 
 #include <stddef.h>
 #include <stdint.h>

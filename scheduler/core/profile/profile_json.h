@@ -12,8 +12,8 @@
  * by hand.  docs/json.md says what each key means.  Functions of text alone:
  * who reads or writes the file is not said here.
  */
-#ifndef SCHEDULER_CORE_PROFILE_JSON_H
-#define SCHEDULER_CORE_PROFILE_JSON_H
+#ifndef SCHEDULER_CORE_PROFILE_PROFILE_JSON_H
+#define SCHEDULER_CORE_PROFILE_PROFILE_JSON_H
 
 #include <stddef.h>
 

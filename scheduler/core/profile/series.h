@@ -5,8 +5,8 @@
  * 0.  What the buckets were read from is not known here: capture_csv.h makes
  * them from a file.  Pure.
  */
-#ifndef SCHEDULER_CORE_SERIES_H
-#define SCHEDULER_CORE_SERIES_H
+#ifndef SCHEDULER_CORE_PROFILE_SERIES_H
+#define SCHEDULER_CORE_PROFILE_SERIES_H
 
 #include <stdbool.h>
 #include <stddef.h>

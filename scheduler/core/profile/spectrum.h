@@ -5,8 +5,8 @@
  * what the ranks have in common (the iteration) adds up while what they have
  * not (noise) does not.  By FFT (kissfft).  Pure.
  */
-#ifndef SCHEDULER_CORE_SPECTRUM_H
-#define SCHEDULER_CORE_SPECTRUM_H
+#ifndef SCHEDULER_CORE_PROFILE_SPECTRUM_H
+#define SCHEDULER_CORE_PROFILE_SPECTRUM_H
 
 #include <stddef.h>
 

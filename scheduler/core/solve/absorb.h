@@ -13,8 +13,8 @@
  *
  * Both remove loops from the affinity graph.
  */
-#ifndef SCHEDULER_CORE_ABSORB_H
-#define SCHEDULER_CORE_ABSORB_H
+#ifndef SCHEDULER_CORE_SOLVE_ABSORB_H
+#define SCHEDULER_CORE_SOLVE_ABSORB_H
 
 struct model;
 

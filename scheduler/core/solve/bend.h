@@ -5,8 +5,8 @@
  * derivative is a list of impulses (overlap.h), summed over links.  Its value at
  * 0 is not needed to find its minimum; all values here are relative to it.
  */
-#ifndef SCHEDULER_CORE_BEND_H
-#define SCHEDULER_CORE_BEND_H
+#ifndef SCHEDULER_CORE_SOLVE_BEND_H
+#define SCHEDULER_CORE_SOLVE_BEND_H
 
 #include "lib/base/rng.h"
 #include "scheduler/core/solve/event.h"

@@ -7,8 +7,8 @@
  * Jobs that stay alike are ordered by their number: mostly they are
  * interchangeable, then it does not matter.
  */
-#ifndef SCHEDULER_CORE_CANON_H
-#define SCHEDULER_CORE_CANON_H
+#ifndef SCHEDULER_CORE_SOLVE_CANON_H
+#define SCHEDULER_CORE_SOLVE_CANON_H
 
 #include <stdbool.h>
 #include <stdint.h>

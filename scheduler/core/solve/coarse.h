@@ -8,8 +8,8 @@
  * phases are.  Ruin and recreate as in improve.h runs on that; the best few
  * different solutions are kept for an exact descent from there.
  */
-#ifndef SCHEDULER_CORE_COARSE_H
-#define SCHEDULER_CORE_COARSE_H
+#ifndef SCHEDULER_CORE_SOLVE_COARSE_H
+#define SCHEDULER_CORE_SOLVE_COARSE_H
 
 #include <stddef.h>
 #include <stdint.h>

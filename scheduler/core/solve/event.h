@@ -7,8 +7,8 @@
  * loop of the solver: so by insertion when few, into buckets when spread out, else
  * by radix.  Sorting is stable, so equal input gives equal bytes.
  */
-#ifndef SCHEDULER_CORE_EVENT_H
-#define SCHEDULER_CORE_EVENT_H
+#ifndef SCHEDULER_CORE_SOLVE_EVENT_H
+#define SCHEDULER_CORE_SOLVE_EVENT_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -7,8 +7,8 @@
  * and descends again from there.  What does not pay is taken back.  Ruin and recreate: Schrimpf et al.,
  * J. Comput. Phys. 159 (2000); the round costs only what it touches.
  */
-#ifndef SCHEDULER_CORE_IMPROVE_H
-#define SCHEDULER_CORE_IMPROVE_H
+#ifndef SCHEDULER_CORE_SOLVE_IMPROVE_H
+#define SCHEDULER_CORE_SOLVE_IMPROVE_H
 
 #include <stdbool.h>
 #include <stddef.h>

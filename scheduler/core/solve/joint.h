@@ -13,8 +13,8 @@
  *
  * All functions are pure and deterministic for a seed.
  */
-#ifndef SCHEDULER_CORE_JOINT_H
-#define SCHEDULER_CORE_JOINT_H
+#ifndef SCHEDULER_CORE_SOLVE_JOINT_H
+#define SCHEDULER_CORE_SOLVE_JOINT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -8,8 +8,8 @@
  *
  *	phi(x) = sum_s p_s max(0, x + s - C)
  */
-#ifndef SCHEDULER_CORE_LEVELS_H
-#define SCHEDULER_CORE_LEVELS_H
+#ifndef SCHEDULER_CORE_SOLVE_LEVELS_H
+#define SCHEDULER_CORE_SOLVE_LEVELS_H
 
 #include <stddef.h>
 #include <stdint.h>

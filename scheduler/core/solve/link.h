@@ -13,8 +13,8 @@
  * from each, then rounds of ruin and recreate (improve.h) from there.  Ends early
  * at the lower bound max(0, mean demand - C).
  */
-#ifndef SCHEDULER_CORE_LINK_H
-#define SCHEDULER_CORE_LINK_H
+#ifndef SCHEDULER_CORE_SOLVE_LINK_H
+#define SCHEDULER_CORE_SOLVE_LINK_H
 
 #include <stddef.h>
 

@@ -19,8 +19,8 @@
  * Jobs are renumbered in an order that depends on what they are and not on
  * how they are numbered (canon.h), and so is everything after that.
  */
-#ifndef SCHEDULER_CORE_MODEL_H
-#define SCHEDULER_CORE_MODEL_H
+#ifndef SCHEDULER_CORE_SOLVE_MODEL_H
+#define SCHEDULER_CORE_SOLVE_MODEL_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /*
  * model_link.h - one link of a model: its steps and its groups.
  */
-#ifndef SCHEDULER_CORE_MODEL_LINK_H
-#define SCHEDULER_CORE_MODEL_LINK_H
+#ifndef SCHEDULER_CORE_SOLVE_MODEL_LINK_H
+#define SCHEDULER_CORE_SOLVE_MODEL_LINK_H
 
 #include "scheduler/core/solve/model.h"
 

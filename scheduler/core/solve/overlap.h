@@ -25,8 +25,8 @@
  * (twice integrated; derived and checked for this project).  All terms are
  * integers, so E is exact and no common multiple is ever built.
  */
-#ifndef SCHEDULER_CORE_OVERLAP_H
-#define SCHEDULER_CORE_OVERLAP_H
+#ifndef SCHEDULER_CORE_SOLVE_OVERLAP_H
+#define SCHEDULER_CORE_SOLVE_OVERLAP_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -5,8 +5,8 @@
  * 4 n1 n2 bends; they are sorted and swept twice: O(n1 n2 log(n1 n2)) whatever
  * the periods are, in integers, with no common multiple and no grid.
  */
-#ifndef SCHEDULER_CORE_PAIR_H
-#define SCHEDULER_CORE_PAIR_H
+#ifndef SCHEDULER_CORE_SOLVE_PAIR_H
+#define SCHEDULER_CORE_SOLVE_PAIR_H
 
 #include <stdint.h>
 

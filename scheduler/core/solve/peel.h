@@ -7,8 +7,8 @@
  * On the trees outside, the best shifts of every link by itself can be stitched
  * together without loss (CASSINI, Theorem 1).  O(edges).
  */
-#ifndef SCHEDULER_CORE_PEEL_H
-#define SCHEDULER_CORE_PEEL_H
+#ifndef SCHEDULER_CORE_SOLVE_PEEL_H
+#define SCHEDULER_CORE_SOLVE_PEEL_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -13,8 +13,8 @@
  *
  * A line search costs O(B log B) with B = sum over links of n_j N_l bends.
  */
-#ifndef SCHEDULER_CORE_SEARCH_H
-#define SCHEDULER_CORE_SEARCH_H
+#ifndef SCHEDULER_CORE_SOLVE_SEARCH_H
+#define SCHEDULER_CORE_SOLVE_SEARCH_H
 
 #include <stdbool.h>
 #include <stdint.h>

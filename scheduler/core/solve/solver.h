@@ -12,8 +12,8 @@
  * If a link that was left out is exceeded after all, its component is taken up
  * again with it.  At last every job goes to the middle of its plateau.
  */
-#ifndef SCHEDULER_CORE_SOLVER_H
-#define SCHEDULER_CORE_SOLVER_H
+#ifndef SCHEDULER_CORE_SOLVE_SOLVER_H
+#define SCHEDULER_CORE_SOLVE_SOLVER_H
 
 #include "scheduler/core/solve/model.h"
 #include "scheduler/core/solve/peel.h"

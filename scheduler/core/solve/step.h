@@ -6,8 +6,8 @@
  * a unit that is a power of two of bits per second: sums are exact and do not
  * depend on their order, and rates that are whole bits per second lose nothing.
  */
-#ifndef SCHEDULER_CORE_STEP_H
-#define SCHEDULER_CORE_STEP_H
+#ifndef SCHEDULER_CORE_SOLVE_STEP_H
+#define SCHEDULER_CORE_SOLVE_STEP_H
 
 #include <stddef.h>
 #include <stdint.h>

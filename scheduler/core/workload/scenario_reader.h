@@ -3,8 +3,8 @@
  * for workload_ini.c, which has the order of things, and scenario_keys.c,
  * which has the values.
  */
-#ifndef SCHEDULER_CORE_SCENARIO_READER_H
-#define SCHEDULER_CORE_SCENARIO_READER_H
+#ifndef SCHEDULER_CORE_WORKLOAD_SCENARIO_READER_H
+#define SCHEDULER_CORE_WORKLOAD_SCENARIO_READER_H
 
 #include "lib/base/vec.h"
 #include "scheduler/core/workload/workload_ini.h"

@@ -6,8 +6,8 @@
  *	compute 20 ms + send 100 MB after 5 ms
  *	allreduce 712 MB
  */
-#ifndef SCHEDULER_CORE_SEGMENT_TEXT_H
-#define SCHEDULER_CORE_SEGMENT_TEXT_H
+#ifndef SCHEDULER_CORE_WORKLOAD_SEGMENT_TEXT_H
+#define SCHEDULER_CORE_WORKLOAD_SEGMENT_TEXT_H
 
 #include <stdbool.h>
 

@@ -12,8 +12,8 @@
  *
  * Pure.  The reader for jobs and scenario files is workload_ini.h.
  */
-#ifndef SCHEDULER_CORE_WORKLOAD_H
-#define SCHEDULER_CORE_WORKLOAD_H
+#ifndef SCHEDULER_CORE_WORKLOAD_WORKLOAD_H
+#define SCHEDULER_CORE_WORKLOAD_WORKLOAD_H
 
 #include <stdbool.h>
 #include <stddef.h>

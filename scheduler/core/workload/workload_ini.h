@@ -19,8 +19,8 @@
  * names, and scenario_bind() finds the hosts and completes the jobs.  All are
  * pure: files are read by the caller's callback.
  */
-#ifndef SCHEDULER_CORE_WORKLOAD_INI_H
-#define SCHEDULER_CORE_WORKLOAD_INI_H
+#ifndef SCHEDULER_CORE_WORKLOAD_WORKLOAD_INI_H
+#define SCHEDULER_CORE_WORKLOAD_WORKLOAD_INI_H
 
 #include <stdbool.h>
 #include <stddef.h>
