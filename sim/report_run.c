@@ -310,9 +310,7 @@ run_report_json(const struct run_report *r, FILE *out)
 	struct strbuf name = STRBUF_EMPTY;
 	struct jsonw w;
 
-	jsonw_init(&w, out);
-	jsonw_object(&w, NULL);
-	jsonw_str(&w, "schema", "antiphase.sim-run/1");
+	jsonw_document(&w, out, "antiphase.sim-run/1");
 	jsonw_str(&w, "scenario", r->scenario->file);
 	jsonw_str(&w, "policy", r->policy);
 	jsonw_int(&w, "seed", (int64_t)r->seed);

@@ -47,9 +47,7 @@ topo_json_write(const struct topo *topo, FILE *out)
 	struct strbuf sb = STRBUF_EMPTY;
 	struct jsonw w;
 
-	jsonw_init(&w, out);
-	jsonw_object(&w, NULL);
-	jsonw_str(&w, "schema", "antiphase.topology/1");
+	jsonw_document(&w, out, "antiphase.topology/1");
 	jsonw_str(&w, "name", topo_name(topo));
 	for (int is_host = 0; is_host < 2; is_host++) {
 		jsonw_array(&w, is_host ? "hosts" : "switches");

@@ -13,6 +13,14 @@ jsonw_init(struct jsonw *w, FILE *out)
 	w->out = out;
 }
 
+void
+jsonw_document(struct jsonw *w, FILE *out, const char *schema)
+{
+	jsonw_init(w, out);
+	jsonw_object(w, NULL);
+	jsonw_str(w, "schema", schema);
+}
+
 static bool
 is_flat(const struct jsonw *w)
 {

@@ -1,9 +1,7 @@
 /*
  * jsonw.h - JSON out, as a stream: no tree is built.
  *
- *	jsonw_init(&w, stdout);
- *	jsonw_object(&w, NULL);
- *	jsonw_str(&w, "schema", "antiphase.compat/1");
+ *	jsonw_document(&w, stdout, "antiphase.compat/1");
  *	jsonw_array(&w, "jobs");
  *	...
  *	jsonw_end(&w);
@@ -32,6 +30,8 @@ struct jsonw {
 };
 
 void jsonw_init(struct jsonw *w, FILE *out);
+/* As above, and begins the root: an object that names its schema first. */
+void jsonw_document(struct jsonw *w, FILE *out, const char *schema);
 
 void jsonw_object(struct jsonw *w, const char *key);
 void jsonw_array(struct jsonw *w, const char *key);

@@ -16,9 +16,7 @@ compat_print_json(const struct compat_answer *answer)
 	const struct compat *compat = answer->compat;
 	struct jsonw w;
 
-	jsonw_init(&w, stdout);
-	jsonw_object(&w, NULL);
-	jsonw_str(&w, "schema", "antiphase.compat/1");
+	jsonw_document(&w, stdout, "antiphase.compat/1");
 	jsonw_num(&w, "capacity_gbps", answer->capacity_gbps);
 	jsonw_str(&w, "solver", answer->solver);
 	jsonw_rounded(&w, "score", compat->score, 9);

@@ -38,6 +38,22 @@ assert_page(struct page *page, const char *want)
 }
 
 static void
+a_document_names_its_schema_first(void **state)
+{
+	struct page page;
+
+	(void)state;
+	page.out = open_memstream(&page.text, &page.size);
+	jsonw_document(&page.w, page.out, "antiphase.compat/1");
+	jsonw_int(&page.w, "jobs", 2);
+	jsonw_end(&page.w);
+	assert_page(&page, "{\n"
+			   "  \"schema\": \"antiphase.compat/1\",\n"
+			   "  \"jobs\": 2\n"
+			   "}\n");
+}
+
+static void
 a_document_is_indented_and_flat_parts_are_not(void **state)
 {
 	struct page page;
@@ -311,6 +327,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_document_names_its_schema_first),
 		cmocka_unit_test(a_document_is_indented_and_flat_parts_are_not),
 		cmocka_unit_test(numbers_have_few_digits_and_nothing_is_infinite),
 		cmocka_unit_test(strings_are_escaped),

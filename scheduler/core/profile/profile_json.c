@@ -275,9 +275,7 @@ profile_json_text(const struct profile_list *list, size_t *ret_length)
 	struct jsonw w;
 
 	BUG_ON(!out);
-	jsonw_init(&w, out);
-	jsonw_object(&w, NULL);
-	jsonw_str(&w, "schema", "antiphase.profiles/1");
+	jsonw_document(&w, out, "antiphase.profiles/1");
 	jsonw_array(&w, "profiles");
 	for (size_t i = 0; i < list->n; i++)
 		profile_json_put(&w, NULL, &list->items[i]);
