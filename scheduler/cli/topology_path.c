@@ -3,7 +3,6 @@
  * takes, and which ones a job loads.
  */
 #include <errno.h>
-#include <string.h>
 
 #include "lib/base/hostlist.h"
 #include "lib/base/jsonw.h"
@@ -31,12 +30,9 @@ struct path {
 static void
 path_json(const struct path *p)
 {
-	struct strbuf name = STRBUF_EMPTY;
 	struct jsonw w;
 
-	jsonw_init(&w, stdout);
-	jsonw_object(&w, NULL);
-	jsonw_str(&w, "schema", "antiphase.topology_path/1");
+	jsonw_document(&w, stdout, "antiphase.topology_path/1");
 	jsonw_str(&w, "source", topo_node(p->topo, p->source)->name);
 	jsonw_str(&w, "destination", topo_node(p->topo, p->destination)->name);
 	jsonw_int(&w, "port", p->port);
@@ -44,24 +40,17 @@ path_json(const struct path *p)
 	jsonw_num(&w, "equal_paths", p->n_paths);
 	jsonw_array(&w, "links");
 	for (size_t i = 0; i < p->n; i++) {
-		strbuf_clear(&name);
-		topo_link_name(p->topo, p->links[i], &name);
-		jsonw_flat_object(&w, NULL);
-		jsonw_str(&w, "link", name.text);
-		jsonw_num(&w, "gbps",
-			  topo_link(p->topo, p->links[i])->capacity_bps / 1e9);
+		topology_json_link(&w, p->topo, p->links[i]);
 		jsonw_end(&w);
 	}
 	jsonw_end(&w);
 	jsonw_end(&w);
 	jsonw_finish(&w);
-	strbuf_free(&name);
 }
 
 static void
 path_text(const struct path *p)
 {
-	struct strbuf name = STRBUF_EMPTY;
 	struct table t;
 
 	printf("%s to %s, source port %lld, ECMP seed %lld: ",
@@ -77,16 +66,10 @@ path_text(const struct path *p)
 	else
 		printf("%zu links, the only shortest path\n\n", p->n);
 	table_init(&t, (const char *const[]){ "LINK", "%Gb/s", NULL });
-	for (size_t i = 0; i < p->n; i++) {
-		strbuf_clear(&name);
-		topo_link_name(p->topo, p->links[i], &name);
-		table_cell(&t, "%s", name.text);
-		table_cell(&t, "%.10g",
-			   topo_link(p->topo, p->links[i])->capacity_bps / 1e9);
-	}
+	for (size_t i = 0; i < p->n; i++)
+		topology_table_link(&t, p->topo, p->links[i]);
 	table_print(&t, stdout);
 	table_fini(&t);
-	strbuf_free(&name);
 }
 
 /* Fills and prints 'p', whose fabric and options are known. */
@@ -227,12 +210,9 @@ find_load(struct load *load, struct topo *topo, const char *hosts)
 static void
 load_json(const struct load *load)
 {
-	struct strbuf name = STRBUF_EMPTY;
 	struct jsonw w;
 
-	jsonw_init(&w, stdout);
-	jsonw_object(&w, NULL);
-	jsonw_str(&w, "schema", "antiphase.topology_links_of/1");
+	jsonw_document(&w, stdout, "antiphase.topology_links_of/1");
 	jsonw_str(&w, "collective", load->collective);
 	jsonw_int(&w, "port", load->port);
 	jsonw_int(&w, "seed", load->seed);
@@ -246,12 +226,7 @@ load_json(const struct load *load)
 	for (size_t i = 0; i < load->footprint.n; i++) {
 		const struct footprint_entry *e = &load->footprint.entries[i];
 
-		strbuf_clear(&name);
-		topo_link_name(load->topo, e->link, &name);
-		jsonw_flat_object(&w, NULL);
-		jsonw_str(&w, "link", name.text);
-		jsonw_num(&w, "gbps",
-			  topo_link(load->topo, e->link)->capacity_bps / 1e9);
+		topology_json_link(&w, load->topo, e->link);
 		jsonw_rounded(&w, "factor", e->factor, 9);
 		jsonw_int(&w, "flows", e->n_flows);
 		jsonw_end(&w);
@@ -259,13 +234,11 @@ load_json(const struct load *load)
 	jsonw_end(&w);
 	jsonw_end(&w);
 	jsonw_finish(&w);
-	strbuf_free(&name);
 }
 
 static void
 load_text(const struct load *load)
 {
-	struct strbuf name = STRBUF_EMPTY;
 	struct table t;
 
 	printf("%s over %zu hosts: %zu flows on %zu links; an interface moves %.6g times "
@@ -277,17 +250,12 @@ load_text(const struct load *load)
 	for (size_t i = 0; i < load->footprint.n; i++) {
 		const struct footprint_entry *e = &load->footprint.entries[i];
 
-		strbuf_clear(&name);
-		topo_link_name(load->topo, e->link, &name);
-		table_cell(&t, "%s", name.text);
-		table_cell(&t, "%.10g",
-			   topo_link(load->topo, e->link)->capacity_bps / 1e9);
+		topology_table_link(&t, load->topo, e->link);
 		table_cell(&t, "%.4g", e->factor);
 		table_cell(&t, "%u", e->n_flows);
 	}
 	table_print(&t, stdout);
 	table_fini(&t);
-	strbuf_free(&name);
 }
 
 static int

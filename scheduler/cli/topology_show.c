@@ -130,45 +130,33 @@ write_tiers(const struct topo *topo, struct jsonw *w)
 static void
 print_links(const struct topo *topo)
 {
-	struct strbuf name = STRBUF_EMPTY;
 	struct table t;
 
 	table_init(&t, (const char *const[]){ "LINK", "%Gb/s", "TIERS", NULL });
 	for (uint32_t i = 0; i < topo_n_links(topo); i++) {
 		const struct topo_link *link = topo_link(topo, i);
 
-		strbuf_clear(&name);
-		topo_link_name(topo, i, &name);
-		table_cell(&t, "%s", name.text);
-		table_cell(&t, "%.10g", link->capacity_bps / 1e9);
+		topology_table_link(&t, topo, i);
 		table_cell(&t, "%u>%u", topo_node(topo, link->from)->tier,
 			   topo_node(topo, link->to)->tier);
 	}
 	table_print(&t, stdout);
 	table_fini(&t);
-	strbuf_free(&name);
 }
 
 static void
 write_links(const struct topo *topo, struct jsonw *w)
 {
-	struct strbuf name = STRBUF_EMPTY;
-
 	jsonw_array(w, "links");
 	for (uint32_t i = 0; i < topo_n_links(topo); i++) {
 		const struct topo_link *link = topo_link(topo, i);
 
-		strbuf_clear(&name);
-		topo_link_name(topo, i, &name);
-		jsonw_flat_object(w, NULL);
-		jsonw_str(w, "link", name.text);
-		jsonw_num(w, "gbps", link->capacity_bps / 1e9);
+		topology_json_link(w, topo, i);
 		jsonw_int(w, "from_tier", topo_node(topo, link->from)->tier);
 		jsonw_int(w, "to_tier", topo_node(topo, link->to)->tier);
 		jsonw_end(w);
 	}
 	jsonw_end(w);
-	strbuf_free(&name);
 }
 
 static void
@@ -177,9 +165,7 @@ show_json(const struct topo *topo, bool with_links)
 	struct counts c = count_all(topo);
 	struct jsonw w;
 
-	jsonw_init(&w, stdout);
-	jsonw_object(&w, NULL);
-	jsonw_str(&w, "schema", "antiphase.topology_summary/1");
+	jsonw_document(&w, stdout, "antiphase.topology_summary/1");
 	jsonw_str(&w, "name", topo_name(topo));
 	jsonw_int(&w, "hosts", (int64_t)c.n_hosts);
 	jsonw_int(&w, "slots", (int64_t)c.n_slots);
@@ -270,9 +256,7 @@ check_json(const struct topo *topo, const struct topo_faults *faults)
 {
 	struct jsonw w;
 
-	jsonw_init(&w, stdout);
-	jsonw_object(&w, NULL);
-	jsonw_str(&w, "schema", "antiphase.topology_check/1");
+	jsonw_document(&w, stdout, "antiphase.topology_check/1");
 	jsonw_str(&w, "name", topo_name(topo));
 	write_tiers(topo, &w);
 	jsonw_array(&w, "faults");

@@ -6,6 +6,9 @@
 #include <string.h>
 
 #include "lib/base/file.h"
+#include "lib/base/jsonw.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/table.h"
 #include "lib/base/vec.h"
 #include "scheduler/cli/topology_verbs.h"
 #include "scheduler/cli/verbs.h"
@@ -53,6 +56,29 @@ topology_find_host(const struct topo *topo, const char *name, struct err *err)
 		err_suggest(err, name, names.items);
 	vec_free(&names);
 	return TOPO_NONE;
+}
+
+void
+topology_json_link(struct jsonw *w, const struct topo *topo, uint32_t link)
+{
+	struct strbuf name = STRBUF_EMPTY;
+
+	topo_link_name(topo, link, &name);
+	jsonw_flat_object(w, NULL);
+	jsonw_str(w, "link", name.text);
+	jsonw_num(w, "gbps", topo_link(topo, link)->capacity_bps / 1e9);
+	strbuf_free(&name);
+}
+
+void
+topology_table_link(struct table *t, const struct topo *topo, uint32_t link)
+{
+	struct strbuf name = STRBUF_EMPTY;
+
+	topo_link_name(topo, link, &name);
+	table_cell(t, "%s", name.text);
+	table_cell(t, "%.10g", topo_link(topo, link)->capacity_bps / 1e9);
+	strbuf_free(&name);
 }
 
 int
