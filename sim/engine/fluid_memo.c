@@ -15,23 +15,13 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/unionfind.h"
 #include "sim/engine/fluid.h"
 
 /* All tables together; a simulation of any size shall stay small. */
 #define MAX_TABLE_BYTES ((size_t)4 << 20)
 
 /* ------ Finding the parts ------ */
-
-/* Union-find with path halving; the root is the least flow. */
-static uint32_t
-root_of(uint32_t *parents, uint32_t f)
-{
-	while (parents[f] != f) {
-		parents[f] = parents[parents[f]];
-		f = parents[f];
-	}
-	return f;
-}
 
 /* Joins the flows that share a live link. */
 static void
@@ -47,15 +37,11 @@ join_flows(const struct fluid *fl, uint32_t *parents)
 		for (uint32_t h = 0; h < flow->n_hops; h++) {
 			uint32_t *first =
 				&firsts[fl->hops.items[flow->first_hop + h].link];
-			uint32_t a, b;
 
-			if (*first == FLUID_NONE) {
+			if (*first == FLUID_NONE)
 				*first = f;
-				continue;
-			}
-			a = root_of(parents, f);
-			b = root_of(parents, *first);
-			parents[a > b ? a : b] = a > b ? b : a;
+			else
+				unionfind_join(parents, f, *first);
 		}
 	}
 	free(firsts);
@@ -96,9 +82,9 @@ fluid_find_parts(struct fluid *fl)
 	parts = xcalloc(fl->n_flows, sizeof *parts); /* By root; 0: none yet. */
 	join_flows(fl, parents);
 	for (uint32_t f = 0; f < fl->n_flows; f++)
-		sizes[root_of(parents, f)] += fl->flows[f].n_hops > 0;
+		sizes[unionfind_root(parents, f)] += fl->flows[f].n_hops > 0;
 	for (uint32_t f = 0; f < fl->n_flows; f++) {
-		uint32_t root = root_of(parents, f);
+		uint32_t root = unionfind_root(parents, f);
 		struct fluid_part *part;
 
 		if (!fl->flows[f].n_hops || sizes[root] > FLUID_PART_MAX)
