@@ -13,6 +13,9 @@
 #include "sim/engine/ecn.h"
 #include "sim/engine/internal.h"
 
+/* Demand beyond the capacity by less is rounding. */
+#define FITS_REL_TOL 1e-9
+
 struct link_record {
 	struct engine_link_stats stats;
 	double since_ns; /* Integrated up to here, with: */
@@ -149,25 +152,27 @@ count_link(struct measure *m, const struct engine *e, uint32_t l)
 	const struct fluid_link *link = &fl->links[l];
 	struct link_record *record = &m->links[l];
 	uint32_t n_bottlenecked = 0;
-	double rate_bps = 0;
+	double rate_bps = 0, demand_bps = 0;
 
 	advance_link(record, e->now_ns);
 	m->mark++;
 	record->n_flows = link->n_members;
 	record->n_jobs = 0;
 	for (uint32_t i = 0; i < link->n_members; i++) {
-		const struct fluid_flow *flow =
-			&fl->flows[fl->members.items[link->first + i].flow];
+		uint32_t f = fl->members.items[link->first + i].flow;
+		const struct fluid_flow *flow = &fl->flows[f];
 
+		demand_bps += fl->specs[f].cap_bps;
 		rate_bps += flow->rate_bps;
 		n_bottlenecked += flow->bottleneck == l;
 		record->n_jobs += m->jobs[flow->owner].mark != m->mark;
 		m->jobs[flow->owner].mark = m->mark;
 	}
-	record->is_over = link->is_hot;
+	/* Not 'is_hot': the fluid rounds caps up, and may call hot what just fits. */
+	record->is_over = demand_bps > link->capacity_bps * (1 + FITS_REL_TOL);
 	if (n_bottlenecked == 1)
 		n_bottlenecked = 2; /* See ecn.h. */
-	if (!link->is_hot || record->is_unmarked)
+	if (!record->is_over || record->is_unmarked)
 		n_bottlenecked = 0;
 	record->marked_frac = ecn_marked_frac(n_bottlenecked);
 	record->stats.peak_bps = max_of(record->stats.peak_bps, rate_bps);

@@ -163,6 +163,31 @@ a_flow_squeezed_by_another_is_marked_on_its_bottleneck(void **state)
 	lab_close(&lab);
 }
 
+/* The fluid rounds caps up to whole bits per second; that is no contention. */
+static void
+a_flow_alone_on_a_link_of_an_odd_speed_is_not_over_it(void **state)
+{
+	static const double capacity_bps[] = { 200e9 / 3 };
+	static const uint32_t path[] = { 0 };
+	struct lab lab;
+	struct engine_config config = lab_config(&lab, capacity_bps, 1);
+	struct engine_link_stats link;
+	struct lab_job j;
+
+	(void)state;
+	config.measure_links = true;
+	lab_open(&lab, &config);
+	lab_job_init(&j, 5 * MS, path, 1, 125e6);
+	j.job.max_iterations = 2;
+	lab_add(&lab, &j);
+	engine_run(lab.engine, ENGINE_NEVER);
+	engine_link_stats(lab.engine, 0, &link);
+	assert_near(link.busy_ns, 30e6, 1);
+	assert_near(link.over_ns, 0, 0);
+	assert_near(link.ecn_packets, 0, 0);
+	lab_close(&lab);
+}
+
 static void
 nothing_is_measured_unless_asked_for(void **state)
 {
@@ -195,6 +220,7 @@ main(void)
 		cmocka_unit_test(interleaved_jobs_are_never_marked),
 		cmocka_unit_test(
 			a_flow_squeezed_by_another_is_marked_on_its_bottleneck),
+		cmocka_unit_test(a_flow_alone_on_a_link_of_an_odd_speed_is_not_over_it),
 		cmocka_unit_test(nothing_is_measured_unless_asked_for),
 	};
 

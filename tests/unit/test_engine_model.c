@@ -1,0 +1,277 @@
+/* Random workloads in the engine and in a naive twin of it: the same times. */
+#include "tests/unit/engine_twin.h"
+#include "tests/unit/sim_lab.h"
+#include "tests/unit/test.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#define N_WORKLOADS 300
+#else
+#define N_WORKLOADS 4000
+#endif
+
+/* Beyond it would be another event, not another rounding. */
+#define TOLERANCE_NS 20.0
+
+struct workload_case {
+	uint32_t n_links, n_jobs;
+	double capacity_bps[TWIN_MAX_LINKS];
+	struct engine_flow flows[TWIN_MAX_JOBS][TWIN_MAX_SEGS][TWIN_MAX_FLOWS];
+	uint32_t paths[TWIN_MAX_JOBS][TWIN_MAX_SEGS][TWIN_MAX_FLOWS][3];
+	struct engine_segment segments[TWIN_MAX_JOBS][TWIN_MAX_SEGS];
+	struct engine_job jobs[TWIN_MAX_JOBS];
+	bool is_late[TWIN_MAX_JOBS]; /* Added amid the run. */
+};
+
+static int64_t
+draw_ns(struct rng *rng, uint64_t below_ms)
+{
+	return (int64_t)rng_below(rng, below_ms * MS);
+}
+
+static void
+draw_flow(struct rng *rng, uint32_t n_links, struct engine_flow *flow, uint32_t *path)
+{
+	uint32_t first = (uint32_t)rng_below(rng, n_links);
+
+	flow->n_links = (uint32_t)rng_below(rng, 10) == 0
+				? 0
+				: 1 + (uint32_t)rng_below(rng, n_links < 3 ? 1 : 3);
+	/* Distinct links, as no shortest path crosses one twice. */
+	for (uint32_t i = 0; i < flow->n_links; i++)
+		path[i] = (first + i) % n_links;
+	flow->links = path;
+	flow->bytes = rng_below(rng, 8) == 0 ? 0 : 1e6 + 60e6 * rng_uniform(rng);
+	flow->cap_bps = rng_below(rng, 3) == 0 ? 5e9 + 40e9 * rng_uniform(rng) : 0;
+	flow->weight = rng_below(rng, 3) == 0 ? 0.5 + 3 * rng_uniform(rng) : 1;
+}
+
+static void
+draw_segment(struct workload_case *c, struct rng *rng, uint32_t j, uint32_t s)
+{
+	struct engine_segment *seg = &c->segments[j][s];
+
+	/* Flows after the computing, amid it, or computing alone or none. */
+	seg->compute_ns = rng_below(rng, 4) == 0 ? 0 : MS + draw_ns(rng, 20);
+	seg->flows_offset_ns =
+		rng_below(rng, 2) == 0 ? seg->compute_ns : draw_ns(rng, 15);
+	seg->n_flows = (uint32_t)rng_below(rng, TWIN_MAX_FLOWS + 1);
+	seg->flows = c->flows[j][s];
+	for (uint32_t f = 0; f < seg->n_flows; f++)
+		draw_flow(rng, c->n_links, &c->flows[j][s][f], c->paths[j][s][f]);
+}
+
+static void
+draw_job(struct workload_case *c, struct rng *rng, uint32_t j)
+{
+	struct engine_job *job = &c->jobs[j];
+
+	job->n_segments = 1 + (uint32_t)rng_below(rng, TWIN_MAX_SEGS);
+	job->segments = c->segments[j];
+	for (uint32_t s = 0; s < job->n_segments; s++)
+		draw_segment(c, rng, j, s);
+	c->segments[j][0].compute_ns += MS; /* No iteration without time. */
+	job->arrival_ns = rng_below(rng, 2) == 0 ? 0 : draw_ns(rng, 80);
+	job->shift_ns = rng_below(rng, 2) == 0 ? 0 : draw_ns(rng, 30);
+	job->stop_ns = rng_below(rng, 3) == 0 ? draw_ns(rng, 300) : ENGINE_NEVER;
+	job->max_iterations = 1 + rng_below(rng, 6);
+	job->jitter_frac = rng_below(rng, 2) == 0 ? 0.1 * rng_uniform(rng) : 0;
+	job->pacing = (enum engine_pacing)rng_below(rng, 3);
+	job->grid_ns = rng_below(rng, 4) == 0 ? 0 : 15 * MS + draw_ns(rng, 40);
+	job->deadband_frac = rng_below(rng, 2) == 0 ? 0 : 0.2 * rng_uniform(rng);
+	c->is_late[j] = rng_below(rng, 4) == 0;
+}
+
+static void
+draw_case(struct workload_case *c, uint64_t seed)
+{
+	struct rng rng;
+
+	memset(c, 0, sizeof *c);
+	rng_init(&rng, seed);
+	c->n_links = 1 + (uint32_t)rng_below(&rng, TWIN_MAX_LINKS);
+	c->n_jobs = 1 + (uint32_t)rng_below(&rng, TWIN_MAX_JOBS);
+	for (uint32_t l = 0; l < c->n_links; l++)
+		c->capacity_bps[l] = rng_below(&rng, 2) == 0
+					     ? 50e9
+					     : 10e9 + 90e9 * rng_uniform(&rng);
+	for (uint32_t j = 0; j < c->n_jobs; j++)
+		draw_job(c, &rng, j);
+	/* Numbers are given in the order of adding: the late ones last. */
+	for (uint32_t j = 1; j < c->n_jobs; j++)
+		c->is_late[j] |= c->is_late[j - 1];
+}
+
+/* ------ Both ------ */
+
+/* Adds jobs 'from' on that are (not) late; returns the next one. */
+static uint32_t
+add_jobs(struct workload_case *c, struct lab *lab, struct twin *twin, uint32_t from,
+	 bool late, int64_t now_ns, uint64_t seed)
+{
+	for (; from < c->n_jobs && c->is_late[from] == late; from++) {
+		uint32_t id;
+
+		if (c->jobs[from].arrival_ns < now_ns)
+			c->jobs[from].arrival_ns = now_ns;
+		assert_int_equal(engine_add_job(lab->engine, &c->jobs[from], &id), 0);
+		assert_int_equal(id, from);
+		twin_add(twin, &c->jobs[from], seed);
+	}
+	return from;
+}
+
+static void
+compare_jobs(const struct lab *lab, const struct twin *twin, uint64_t seed)
+{
+	uint64_t n_seen[TWIN_MAX_JOBS] = { 0 };
+
+	for (size_t i = 0; i < lab->iterations.n; i++) {
+		const struct lab_iteration *it = &lab->iterations.items[i];
+		const struct twin_job *job = &twin->jobs[it->job];
+
+		if (it->iteration >= job->ends_ns.n ||
+		    fabs(job->ends_ns.items[it->iteration] - it->end_ns) > TOLERANCE_NS)
+			fail_msg("workload %llu: job %u iteration %llu ends at %.3f ns,"
+				 " the twin's at %.3f",
+				 (unsigned long long)seed, it->job,
+				 (unsigned long long)it->iteration, it->end_ns,
+				 it->iteration < job->ends_ns.n
+					 ? job->ends_ns.items[it->iteration]
+					 : NAN);
+		n_seen[it->job]++;
+	}
+	for (uint32_t j = 0; j < twin->n_jobs; j++) {
+		struct engine_job_stats stats;
+
+		engine_job_stats(lab->engine, j, &stats);
+		assert_int_equal(n_seen[j], twin->jobs[j].ends_ns.n);
+		assert_int_equal(stats.n_iterations, twin->jobs[j].n_iterations);
+		assert_int_equal(stats.n_corrections, twin->jobs[j].n_corrections);
+		assert_near(stats.waited_ns, twin->jobs[j].waited_ns,
+			    20 * TOLERANCE_NS);
+		assert_near(stats.end_ns, twin->jobs[j].end_ns, TOLERANCE_NS);
+	}
+}
+
+static void
+compare_links(const struct lab *lab, const struct twin *twin)
+{
+	for (uint32_t l = 0; l < twin->n_links; l++) {
+		const struct engine_link_stats *b = &twin->stats[l];
+		struct engine_link_stats a;
+
+		engine_link_stats(lab->engine, l, &a);
+		assert_near(a.bytes, b->bytes, 1e-6 * b->bytes + 500);
+		assert_near(a.busy_ns, b->busy_ns, 10 * TOLERANCE_NS);
+		assert_near(a.over_ns, b->over_ns, 10 * TOLERANCE_NS);
+		assert_near(a.job_ns, b->job_ns, 20 * TOLERANCE_NS);
+		assert_int_equal(a.max_jobs, b->max_jobs);
+		assert_near(a.peak_bps, b->peak_bps, 1e-9 * b->peak_bps + 1);
+	}
+}
+
+static void
+run_both(uint64_t seed, bool measured)
+{
+	struct workload_case c;
+	struct engine_config config;
+	struct twin twin;
+	struct lab lab;
+	uint32_t n;
+
+	draw_case(&c, seed);
+	config = lab_config(&lab, c.capacity_bps, c.n_links);
+	config.seed = seed;
+	config.measure_links = measured;
+	if (seed % 3 == 0)
+		config.observer.on_flows = NULL; /* The engine may look ahead, then. */
+	lab_open(&lab, &config);
+	twin_init(&twin, c.capacity_bps, c.n_links);
+
+	n = add_jobs(&c, &lab, &twin, 0, false, 0, seed);
+	if (n < c.n_jobs) {
+		int64_t now_ns = draw_ns(&(struct rng){ { seed, 1, 2, 3 } }, 100);
+
+		engine_run(lab.engine, now_ns);
+		twin_run(&twin, (double)now_ns);
+		n = add_jobs(&c, &lab, &twin, n, true, now_ns, seed);
+	}
+	assert_int_equal(n, c.n_jobs);
+	engine_run(lab.engine, ENGINE_NEVER);
+	twin_run(&twin, INFINITY);
+	compare_jobs(&lab, &twin, seed);
+	if (measured)
+		compare_links(&lab, &twin);
+	twin_fini(&twin);
+	lab_close(&lab);
+}
+
+static void
+iterations_end_when_the_naive_twin_ends_them(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 0; seed < N_WORKLOADS; seed++)
+		run_both(seed, false);
+}
+
+static void
+links_see_what_the_naive_twin_sees(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 0; seed < N_WORKLOADS; seed++)
+		run_both(seed, true);
+}
+
+/* Every link wide enough for all that could meet there: no pacing can matter. */
+static void
+the_gate_changes_nothing_where_nothing_contends(void **state)
+{
+	static const enum engine_pacing pacings[] = { ENGINE_PACE_GATE,
+						      ENGINE_PACE_FREE };
+
+	(void)state;
+	for (uint64_t seed = 0; seed < N_WORKLOADS / 10; seed++) {
+		struct workload_case c;
+		struct lab labs[2];
+
+		draw_case(&c, seed);
+		for (uint32_t l = 0; l < c.n_links; l++)
+			c.capacity_bps[l] = TWIN_MAX_JOBS * TWIN_MAX_FLOWS * 50e9;
+		for (uint32_t j = 0; j < c.n_jobs; j++)
+			for (uint32_t s = 0; s < c.jobs[j].n_segments; s++)
+				for (uint32_t f = 0; f < TWIN_MAX_FLOWS; f++)
+					c.flows[j][s][f].cap_bps = 50e9;
+		for (uint32_t i = 0; i < 2; i++) {
+			struct engine_config config =
+				lab_config(&labs[i], c.capacity_bps, c.n_links);
+			uint32_t id;
+
+			lab_open(&labs[i], &config);
+			for (uint32_t j = 0; j < c.n_jobs; j++) {
+				c.jobs[j].pacing = pacings[i];
+				assert_int_equal(
+					engine_add_job(labs[i].engine, &c.jobs[j], &id),
+					0);
+			}
+			engine_run(labs[i].engine, ENGINE_NEVER);
+		}
+		assert_int_equal(labs[0].iterations.n, labs[1].iterations.n);
+		for (size_t i = 0; i < labs[0].iterations.n; i++)
+			assert_near(labs[0].iterations.items[i].end_ns,
+				    labs[1].iterations.items[i].end_ns, 0);
+		lab_close(&labs[0]);
+		lab_close(&labs[1]);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(iterations_end_when_the_naive_twin_ends_them),
+		cmocka_unit_test(links_see_what_the_naive_twin_sees),
+		cmocka_unit_test(the_gate_changes_nothing_where_nothing_contends),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
