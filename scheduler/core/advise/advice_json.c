@@ -92,9 +92,7 @@ advice_doc_text(const struct advice_doc *doc, size_t *ret_length)
 	struct jsonw w;
 
 	BUG_ON(!out);
-	jsonw_init(&w, out);
-	jsonw_object(&w, NULL);
-	jsonw_str(&w, "schema", "antiphase.advice/1");
+	jsonw_document(&w, out, "antiphase.advice/1");
 	jsonw_str(&w, "policy", advise_policy_names[doc->policy]);
 	jsonw_int(&w, "seed", (int64_t)doc->seed);
 	jsonw_int(&w, "n_runs", doc->n_runs);

@@ -8,20 +8,11 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/rng.h"
+#include "lib/base/unionfind.h"
 #include "scheduler/core/advise/place_internal.h"
 #include "topology/topo.h"
 
 /* ---- Groups ----------------------------------------------------------------------- */
-
-static uint32_t
-root_of(uint32_t *parents, uint32_t node)
-{
-	while (parents[node] != node) {
-		parents[node] = parents[parents[node]];
-		node = parents[node];
-	}
-	return node;
-}
 
 /* Joins what links among nodes of at most 'tier' connect; smaller ids are roots. */
 static void
@@ -29,17 +20,10 @@ join_tier(const struct topo *topo, uint32_t tier, uint32_t *parents)
 {
 	for (uint32_t l = 0; l < topo_n_links(topo); l++) {
 		const struct topo_link *link = topo_link(topo, l);
-		uint32_t a, b;
 
-		if (topo_node(topo, link->from)->tier > tier ||
-		    topo_node(topo, link->to)->tier > tier)
-			continue;
-		a = root_of(parents, link->from);
-		b = root_of(parents, link->to);
-		if (a < b)
-			parents[b] = a;
-		else
-			parents[a] = b;
+		if (topo_node(topo, link->from)->tier <= tier &&
+		    topo_node(topo, link->to)->tier <= tier)
+			unionfind_join(parents, link->from, link->to);
 	}
 }
 
@@ -116,7 +100,7 @@ place_groups_init(struct place *place)
 			own[i] = level ? own[(ptrdiff_t)i - (ptrdiff_t)n_nodes] : i;
 		join_tier(topo, level + 1, own);
 		for (uint32_t i = 0; i < n_nodes; i++)
-			own[i] = root_of(own, i);
+			own[i] = unionfind_root(own, i);
 	}
 	for (size_t i = 0; i < n_hosts; i++)
 		keyed[i] = (struct keyed){ hosts[i], place->n_levels, roots, n_nodes };

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/unionfind.h"
 
 /* Whether load 'x' is an edge of the graph. */
 static bool
@@ -76,16 +77,6 @@ find_core(const struct model *model, const bool *is_off, struct peeled *peeled)
 	free(is_gone);
 }
 
-static uint32_t
-find_root(uint32_t *parent, uint32_t j)
-{
-	while (parent[j] != j) {
-		parent[j] = parent[parent[j]];
-		j = parent[j];
-	}
-	return j;
-}
-
 /* The job that stands for a link: any on which its shift matters. */
 static uint32_t
 first_job_of(const struct model *model, uint32_t l)
@@ -107,17 +98,15 @@ find_components(const struct model *model, const bool *is_off, struct peeled *pe
 	for (uint32_t j = 0; j < model->n_jobs; j++)
 		parent[j] = j;
 	for (size_t u = 0; u < model->n_uses; u++) {
-		uint32_t l = model->uses[u].link, a, b;
+		uint32_t l = model->uses[u].link;
 
-		if (is_off && is_off[l])
-			continue;
-		a = find_root(parent, first_job_of(model, l));
-		b = find_root(parent, model->loads[model->uses[u].load].job);
-		parent[a < b ? b : a] = a < b ? a : b;
+		if (!is_off || !is_off[l])
+			unionfind_join(parent, first_job_of(model, l),
+				       model->loads[model->uses[u].load].job);
 	}
 	components = xcalloc(model->n_jobs + 1, sizeof *components);
 	for (uint32_t j = 0; j < model->n_jobs; j++) {
-		uint32_t root = find_root(parent, j), c;
+		uint32_t root = unionfind_root(parent, j), c;
 		bool is_used = false;
 
 		for (uint32_t i = 0; i < model->jobs[j].n_uses; i++) {
