@@ -17,6 +17,9 @@
 /* What the decompressor may use: xz -9 needs 65 MiB to decode. */
 #define XZ_MAX_MEMORY_BYTES (UINT64_C(128) << 20)
 
+/* UTF-8's byte order mark, which some editors put in front. */
+static const char utf8_mark[3] = { '\xef', '\xbb', '\xbf' };
+
 static const uint8_t xz_magic[6] = { 0xfd, '7', 'z', 'X', 'Z', 0 };
 
 static int
@@ -141,6 +144,11 @@ file_read(const char *path, size_t max_bytes, char **ret_text, size_t *ret_lengt
 		if (result < 0)
 			return result;
 	}
+	if (length >= sizeof utf8_mark &&
+	    memcmp(text, utf8_mark, sizeof utf8_mark) == 0) {
+		length -= sizeof utf8_mark;
+		memmove(text, text + sizeof utf8_mark, length + 1);
+	}
 	*ret_text = text;
 	*ret_length = length;
 	return 0;
@@ -162,8 +170,9 @@ write_all(int fd, const char *text, size_t length)
 	return 0;
 }
 
-int
-file_write(const char *path, const char *text, size_t length, struct err *err)
+/* The whole file or nothing: through a temporary one beside it. */
+static int
+replace_file(const char *path, const char *text, size_t length, struct err *err)
 {
 	char *temporary = xasprintf("%s.XXXXXX", path);
 	mode_t mask = umask(0);
@@ -190,5 +199,41 @@ file_write(const char *path, const char *text, size_t length, struct err *err)
 		err_set_errno(err, path, result, "cannot write");
 	}
 	free(temporary);
+	return result;
+}
+
+/* A device or a pipe is written to; to replace /dev/null would be a disaster. */
+static int
+write_in_place(const char *path, const char *text, size_t length, struct err *err)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+	int result;
+
+	if (fd < 0)
+		return err_set_errno(err, path, errno, "cannot open");
+	result = write_all(fd, text, length);
+	if (close(fd) < 0 && !result)
+		result = -errno;
+	return result ? err_set_errno(err, path, result, "cannot write") : 0;
+}
+
+int
+file_write(const char *path, const char *text, size_t length, struct err *err)
+{
+	struct stat status;
+	char *target;
+	int result;
+
+	if (strcmp(path, "-") == 0) {
+		fwrite(text, 1, length, stdout); /* cli_finish() looks for errors. */
+		return 0;
+	}
+	if (stat(path, &status) == 0 && !S_ISREG(status.st_mode) &&
+	    !S_ISDIR(status.st_mode))
+		return write_in_place(path, text, length, err);
+	/* What a symbolic link names is replaced, not the link. */
+	target = realpath(path, NULL);
+	result = replace_file(target ? target : path, text, length, err);
+	free(target);
 	return result;
 }

@@ -2,7 +2,7 @@
  * file.h - whole files in memory, with a limit.
  *
  * Files compressed by xz are decompressed as they are read (liblzma), within
- * the same limit.  "-" is standard input.
+ * the same limit.  "-" is standard input, or output.
  */
 #ifndef LIB_BASE_FILE_H
 #define LIB_BASE_FILE_H
@@ -13,7 +13,8 @@
 struct err;
 
 /*
- * Reads 'path' into a new terminated buffer, which the caller frees.  Returns
+ * Reads 'path' into a new terminated buffer, which the caller frees; a byte order
+ * mark of UTF-8 in front is no part of the text.  Returns
  * 0, -EFBIG if it holds more than 'max_bytes', -EINVAL if it is damaged, or
  * another negative errno; 'err' then says what to do.
  */
@@ -26,7 +27,8 @@ int file_unxz(const char *path, const uint8_t *bytes, size_t length, size_t max_
 
 /*
  * Writes 'length' bytes to 'path' through a temporary file beside it and
- * rename(), so that a reader sees the old file or the whole new one.
+ * rename(), so that a reader sees the old file or the whole new one.  A device or
+ * a pipe is written to as it is.
  */
 int file_write(const char *path, const char *text, size_t length, struct err *err);
 

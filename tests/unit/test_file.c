@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -259,6 +260,76 @@ a_file_that_cannot_be_written_stays_as_it_was(void **state)
 	assert_string_equal(err.file, folder);
 }
 
+static void
+a_byte_order_mark_is_no_part_of_the_text(void **state)
+{
+	char *text;
+	size_t length;
+
+	(void)state;
+	put_file("\xef\xbb\xbfkey", 6);
+	assert_int_equal(file_read(path, 100, &text, &length, NULL), 0);
+	assert_int_equal(length, 3);
+	assert_string_equal(text, "key");
+	free(text);
+	put_file("\xef\xbb", 2);
+	assert_int_equal(file_read(path, 100, &text, &length, NULL), 0);
+	assert_int_equal(length, 2);
+	free(text);
+}
+
+static void
+devices_and_pipes_are_written_to_and_not_replaced(void **state)
+{
+	struct err err = { 0 };
+	struct stat status;
+	char text[8] = { 0 };
+	int pipe_fds[2];
+	char name[64];
+
+	(void)state;
+	assert_int_equal(mkfifo(path, 0600), 0);
+	/* Somebody has to read, or the open waits. */
+	pipe_fds[0] = open(path, O_RDONLY | O_NONBLOCK);
+	assert_true(pipe_fds[0] >= 0);
+	assert_int_equal(file_write(path, "text", 4, &err), 0);
+	assert_int_equal(read(pipe_fds[0], text, sizeof text), 4);
+	assert_string_equal(text, "text");
+	assert_int_equal(stat(path, &status), 0);
+	assert_true(S_ISFIFO(status.st_mode));
+	close(pipe_fds[0]);
+
+	assert_int_equal(pipe(pipe_fds), 0);
+	snprintf(name, sizeof name, "/dev/fd/%d", pipe_fds[1]);
+	assert_int_equal(file_write(name, "more", 4, &err), 0);
+	assert_int_equal(read(pipe_fds[0], text, sizeof text), 4);
+	assert_string_equal(text, "more");
+	close(pipe_fds[0]);
+	close(pipe_fds[1]);
+	assert_int_equal(file_write("/dev/full", "x", 1, &err), -ENOSPC);
+	assert_string_equal(err.file, "/dev/full");
+}
+
+static void
+a_link_stays_and_what_it_names_is_replaced(void **state)
+{
+	struct stat status;
+	char link_path[128], *text;
+	size_t length;
+
+	(void)state;
+	put_file("old", 3);
+	snprintf(link_path, sizeof link_path, "%s.link", path);
+	assert_int_equal(symlink(path, link_path), 0);
+	assert_int_equal(file_write(link_path, "newer", 5, NULL), 0);
+	assert_int_equal(lstat(link_path, &status), 0);
+	assert_true(S_ISLNK(status.st_mode));
+	unlink(link_path);
+	assert_int_equal(file_read(path, 100, &text, &length, NULL), 0);
+	assert_string_equal(text, "newer");
+	free(text);
+}
+
 int
 main(void)
 {
@@ -275,6 +346,9 @@ main(void)
 		in_folder(damaged_xz_files_are_refused),
 		in_folder(writing_replaces_the_whole_file_and_leaves_nothing_beside_it),
 		in_folder(a_file_that_cannot_be_written_stays_as_it_was),
+		in_folder(a_byte_order_mark_is_no_part_of_the_text),
+		in_folder(devices_and_pipes_are_written_to_and_not_replaced),
+		in_folder(a_link_stays_and_what_it_names_is_replaced),
 	};
 
 	return cmocka_run_group_tests_name("file", tests, NULL, NULL);
