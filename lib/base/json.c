@@ -54,8 +54,8 @@ find_line(const char *text, size_t offset, unsigned *ret_line, unsigned *ret_col
 
 /*
  * Checks what cJSON takes too lightly, before it allocates anything: depth,
- * and control characters outside of white space.  Returns the offset of the
- * offence, or 'length'.
+ * control characters outside of white space, and \u0000, at which a C string would
+ * end.  Returns the offset of the offence, or 'length'.
  */
 static size_t
 prescan(const char *text, size_t length, const char **ret_why)
@@ -69,6 +69,11 @@ prescan(const char *text, size_t length, const char **ret_why)
 		if ((unsigned char)c < 0x20 &&
 		    (in_string || !strchr("\t\r\n", c) || !c)) {
 			*ret_why = "a control character";
+			return i;
+		}
+		if (in_string && length - i >= 6 &&
+		    memcmp(text + i, "\\u0000", 6) == 0) {
+			*ret_why = "a NUL character in a string";
 			return i;
 		}
 		if (in_string) {
@@ -363,21 +368,31 @@ is_absent(const struct json *object, const char *key)
 	return cJSON_IsObject(to_cjson(object)) && !json_find(object, key);
 }
 
+/* The number that 'key' is, which has to be there. */
+static int
+get_number(const struct json_doc *doc, const struct json *object, const char *key,
+	   const cJSON **ret_value, struct err *err)
+{
+	if (get_value(doc, object, key, ret_value, err) < 0)
+		return -EINVAL;
+	if (!cJSON_IsNumber(*ret_value))
+		return json_fail(doc, from_cjson(*ret_value), err,
+				 "'%s' has to be a number, found %s", key,
+				 type_name(*ret_value));
+	return 0;
+}
+
 int
 json_get_num(const struct json_doc *doc, const struct json *object, const char *key,
 	     double min, double max, double *ret_value, struct err *err)
 {
 	const cJSON *value;
 
-	if (get_value(doc, object, key, &value, err) < 0)
+	if (get_number(doc, object, key, &value, err) < 0)
 		return -EINVAL;
-	if (!cJSON_IsNumber(value))
-		return json_fail(doc, from_cjson(value), err,
-				 "'%s' has to be a number, found %s", key,
-				 type_name(value));
 	if (!(value->valuedouble >= min && value->valuedouble <= max))
 		return json_fail(doc, from_cjson(value), err,
-				 "'%s' is %g, expected %g to %g", key,
+				 "'%s' is %.15g, expected %g to %g", key,
 				 value->valuedouble, min, max);
 	*ret_value = value->valuedouble;
 	return 0;
@@ -387,17 +402,24 @@ int
 json_get_int(const struct json_doc *doc, const struct json *object, const char *key,
 	     int64_t min, int64_t max, int64_t *ret_value, struct err *err)
 {
+	const cJSON *found;
 	double value;
 
-	if (json_get_num(doc, object, key, -MAX_EXACT, MAX_EXACT, &value, err) < 0)
+	if (get_number(doc, object, key, &found, err) < 0)
 		return -EINVAL;
-	if (value != floor(value))
-		return json_fail(doc, json_find(object, key), err,
-				 "'%s' is %g, expected a whole number", key, value);
-	if ((int64_t)value < min || (int64_t)value > max)
-		return json_fail(doc, json_find(object, key), err,
-				 "'%s' is %.0f, expected %lld to %lld", key, value,
+	value = found->valuedouble;
+	/* Beyond these a double is not exact, neither the value nor a bound. */
+	if (min < -(int64_t)MAX_EXACT)
+		min = -(int64_t)MAX_EXACT;
+	if (max > (int64_t)MAX_EXACT)
+		max = (int64_t)MAX_EXACT;
+	if (!(value >= (double)min && value <= (double)max))
+		return json_fail(doc, from_cjson(found), err,
+				 "'%s' is %.16g, expected %lld to %lld", key, value,
 				 (long long)min, (long long)max);
+	if (value != floor(value))
+		return json_fail(doc, from_cjson(found), err,
+				 "'%s' is %.15g, expected a whole number", key, value);
 	*ret_value = (int64_t)value;
 	return 0;
 }

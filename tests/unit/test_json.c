@@ -107,7 +107,7 @@ errors_name_the_line_and_column_of_the_value(void **state)
 	assert_at(&err, 4, 30, "'slots' is 8, expected 1 to 4");
 	assert_int_equal(json_get_int(doc, second, "slots", 1, 4, &slots, &err),
 			 -EINVAL);
-	assert_at(&err, 6, 7, "whole number");
+	assert_at(&err, 6, 7, "'slots' is 2.5, expected a whole number");
 	assert_int_equal(json_get_int(doc, second, "name", 1, 4, &slots, &err),
 			 -EINVAL);
 	assert_at(&err, 5, 15, "has to be a number, found a string");
@@ -245,6 +245,8 @@ what_is_no_json_is_refused_where_it_goes_wrong(void **state)
 	assert_no_json(LITERAL("[1,\n2\a]"), 2, 2, "control character");
 	assert_no_json(LITERAL("[\"a\nb\"]"), 1, 4, "control character");
 	assert_no_json(LITERAL("[1\0]"), 1, 3, "control character");
+	assert_no_json(LITERAL("[\n\"a\\u0000b\"]"), 2, 3, "NUL");
+	json_doc_free(parse("[\"a\\\\u0000b\"]")); /* A backslash, and then text. */
 }
 
 static void
@@ -313,6 +315,10 @@ numbers_beyond_what_a_double_keeps_are_no_integers(void **state)
 	assert_int_equal(
 		json_get_int(doc, root, "e", INT64_MIN, INT64_MAX, &value, &err),
 		-EINVAL);
+	/* What is expected is what the key wants, also of a number far off. */
+	assert_int_equal(json_get_int(doc, root, "e", 1, 3600000000, &value, &err),
+			 -EINVAL);
+	assert_at(&err, 4, 6, "'e' is -1e+300, expected 1 to 3600000000");
 	assert_int_equal(json_get_num(doc, root, "d", 0, 1e308, &number, &err),
 			 -EINVAL);
 	assert_int_equal(json_get_int(doc, root, "f", 0, 1000, &value, &err), 0);
