@@ -280,20 +280,23 @@ profiles_text(const struct results *results, size_t *ret_length)
 	return text;
 }
 
-/* Answers with what was found, which is at least one profile. */
+/* Answers with what was found.  Of nothing there is no file, but an empty array. */
 static int
 answer(const struct args *args, const struct results *results)
 {
+	bool is_empty = results->found.n == 0;
 	struct err err;
 	size_t length;
 	char *text = profiles_text(results, &length);
-	int error = args->output ? file_write(args->output, text, length, &err) : 0;
+	int error = 0;
 
+	if (args->output && !is_empty)
+		error = file_write(args->output, text, length, &err);
 	if (error < 0)
 		err_print(&err, stderr);
 	else if (args->json)
 		fwrite(text, 1, length, stdout);
-	else
+	else if (!is_empty)
 		print_people(results);
 	free(text);
 	if (error < 0)
@@ -339,7 +342,7 @@ run_profile(int argc, char **argv)
 			status = cli_fail(error, &err);
 	}
 	if (status == CLI_OK)
-		status = results.found.n ? answer(&args, &results) : CLI_THIN;
+		status = answer(&args, &results);
 	results_fini(&results);
 	return status;
 }

@@ -1,0 +1,240 @@
+#!/usr/bin/env python3
+"""json_shapes.py - what --json prints is what docs/json.md says, and nothing else.
+
+Reads the tables of docs/json.md and runs every verb that has --json, in a copy of
+examples/: each key that is printed has a row, each row that is not optional is
+printed, the types agree, arrays are arrays also for no item and for one, and the
+text names the same rows as the JSON.  Prints PASS and FAIL lines for tests/run.
+"""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.getcwd()
+BUILD = os.path.join(ROOT, os.environ["B"])
+ENV = dict(os.environ, PATH=BUILD + ":" + os.environ["PATH"], LC_ALL="C.UTF-8")
+
+# What an estimate of antiphase.sim-compare/1 holds; the text above its table says so.
+ESTIMATE = {"mean": "number", "ci95": "number"}
+DIFFERENCE = {"difference": "number", "difference_ci95": "number"}
+
+
+def read_shapes(path):
+    """{schema: {path of an object: {key: type}}}; the root's path is ""."""
+    shapes, rows = {}, None
+    for line in open(path, encoding="utf-8"):
+        heading = re.match(r"## (antiphase\.\S+)$", line)
+        if heading:
+            rows = shapes.setdefault(heading[1], {"": {"schema": "string"}})
+        row = re.match(r"\| (`.*?) \| (.*?) \| (.*) \|$", line)
+        if not row or rows is None:
+            continue
+        for key in re.findall(r"`([^`]*)`", row[1]):
+            where, _, name = key.rpartition(".")
+            rows.setdefault(where, {})[name] = row[2]
+            full = (where + "." if where else "") + name
+            if row[2].startswith("estimate"):
+                rows[full] = dict(ESTIMATE)
+                if "difference" in row[2]:
+                    rows[full].update(DIFFERENCE)
+            same = re.match(r"as in `(.*)`", row[3])
+            if same:
+                for other, keys in shapes[same[1]].items():
+                    if other.startswith(full):
+                        rows[other] = keys
+    return shapes
+
+
+def has_type(value, wanted):
+    if value is None:
+        return "null" in wanted
+    if wanted.startswith("array of strings"):
+        return isinstance(value, list) and all(isinstance(v, str) for v in value)
+    if isinstance(value, bool):
+        return wanted.startswith("boolean")
+    if isinstance(value, int):
+        return wanted.startswith(("integer", "number"))
+    for kind, word in ((float, "number"), (str, "string"), (list, "array"),
+                       (dict, ("object", "estimate"))):
+        if isinstance(value, kind):
+            return wanted.startswith(word)
+    return False
+
+
+def is_optional(wanted):
+    return any(word in wanted for word in ("optional", "may be left out", "with `--"))
+
+
+def check_object(value, rows, path, faults):
+    known = rows.get(path)
+    if known is None:
+        faults.append(f"no row for the keys of {path or 'the root'}")
+        return
+    for key, wanted in known.items():
+        if key not in value and not is_optional(wanted):
+            faults.append(f"{path}.{key} is documented, not printed")
+    for key, item in value.items():
+        here = (path + "." if path else "") + key
+        if key not in known:
+            faults.append(f"{here} is printed, not documented")
+            continue
+        if not has_type(item, known[key]):
+            faults.append(f"{here} is {item!r:.40}, documented as {known[key]}")
+        if isinstance(item, dict):
+            check_object(item, rows, here, faults)
+        for element in item if isinstance(item, list) else []:
+            if isinstance(element, dict):
+                check_object(element, rows, here + "[]", faults)
+
+
+def run(command, statuses=(0,)):
+    done = subprocess.run(command, shell=True, env=ENV, capture_output=True, text=True)
+    if done.returncode not in statuses:
+        raise RuntimeError(f"exit status {done.returncode}: {done.stderr.strip()}")
+    return done.stdout
+
+
+def names(document, array, key):
+    return [row[key] for row in document[array]]
+
+
+def check_rows(document, array, key, text, faults):
+    """The rows of 'array' begin lines of the text, in the same order."""
+    wanted = names(document, array, key)
+    first = [line.split()[0] for line in text.splitlines() if line.split()]
+    if key == "kind":
+        first = [word.rstrip(":") for word in first]
+    found = [word for word in first if word in wanted]
+    if ">" in "".join(wanted):
+        found = [word for word in first if ">" in word]
+    if (array, document["schema"]) == ("links", "antiphase.sim-run/1"):
+        wanted, found = sorted(wanted), sorted(found)  # The text: worst first.
+    if found[:len(wanted)] != wanted:
+        faults.append(f"the text has rows {found}, the JSON {wanted}")
+
+
+# schema, command without --json, exit statuses, what the text needs besides, and the
+# arrays whose rows the text has: (array, key), and how many there are, or None.
+COMMANDS = [
+    ("compat", "compat -c 50 vgg16.json wideresnet.json", (0,), "",
+     [("jobs", "job", 2)]),
+    ("compat", "compat -c 50 -s cassini models.json", (0,), "", [("jobs", "job", 5)]),
+    ("profiles", "profile mpi-4rank-16MB.csv.xz", (0,), "", [("profiles", "job", 1)]),
+    ("profiles", "profile flat.csv", (4,), "", [("profiles", "job", 0)]),
+    ("advice", "advise --jobs two-jobs.ini", (0,), "--links",
+     [("jobs", "job", 2), ("links", "link", 4)]),
+    ("advice", "advise --jobs demo.ini --policy cassini", (0,), "--links",
+     [("jobs", "job", 6), ("links", "link", None)]),
+    ("advice", "advise --jobs one.ini", (0,), "--links",
+     [("jobs", "job", 1), ("links", "link", 0)]),
+    ("advice", "advise --jobs waits.ini", (0,), "--links",
+     [("jobs", "job", 2), ("links", "link", 0)]),
+    ("topology", "topology generate leaf-spine --leaves 2 --hosts-per-leaf 1", (0,), "",
+     [("hosts", "name", 2), ("cables", "a", None)]),
+    ("topology", "topology import topology.conf", (0,), "", [("hosts", "name", 16)]),
+    ("topology_summary", "topology show fabric.json", (0,), "", [("tiers", "tier", 3)]),
+    ("topology_summary", "topology show --links topology.conf", (0,), "",
+     [("links", "link", 36)]),
+    ("topology_check", "topology check fabric.json", (0,), "", [("faults", "kind", 0)]),
+    ("topology_check", "topology check faulty.json", (1,), "",
+     [("faults", "kind", None)]),
+    ("topology_path", "topology path fabric.json h0 h23", (0,), "",
+     [("links", "link", 4)]),
+    ("topology_path", "topology path fabric.json h0 h0", (0,), "",
+     [("links", "link", 0)]),
+    ("topology_path", "topology path faulty.json h0 h1", (1,), "",
+     [("links", "link", 0)]),
+    ("topology_links_of", "topology links-of fabric.json --hosts h0,h1", (0,), "",
+     [("links", "link", 4)]),
+    ("topology_links_of", "topology links-of fabric.json --hosts h0", (0,), "",
+     [("links", "link", 0)]),
+    ("sim-run", "sim run two-jobs.ini", (0,), "--all-links",
+     [("jobs", "job", 2), ("links", "link", None)]),
+    ("sim-run", "sim run one.ini", (0,), "--all-links",
+     [("jobs", "job", 1), ("links", "link", None)]),
+    ("sim-run", "sim run waits.ini --policy fair", (0,), "--all-links",
+     [("jobs", "job", 2), ("links", "link", None)]),
+    ("sim-compare", "sim compare two-jobs.ini --seeds 1..2", (0,), "", []),
+    ("sim-compare", "sim compare one.ini --seeds 1 --policies fair", (0,), "", []),
+    ("sim-compare", "sim compare waits.ini --seeds 1 --policies fair", (0,), "", []),
+]
+
+ONE = """[sim]
+iterations = 5
+[fabric]
+generate = leaf-spine --leaves 2 --hosts-per-leaf 1 --spines 1
+[job only]
+hosts = h[0-1]
+segment = compute 5 ms
+segment = send 1 MB
+"""
+FAULTY = """{"schema": "antiphase.topology/1",
+ "switches": [{"name": "leaf0", "tier": 1}],
+ "hosts": [{"name": "h0"}, {"name": "h1"}],
+ "cables": [{"a": "h0:p0", "b": "leaf0:p0", "gbps": 10}]}
+"""
+
+
+def write_inputs():
+    open("one.ini", "w").write(ONE)
+    open("waits.ini", "w").write(ONE + ONE[ONE.index("[job"):]
+                                 .replace("only", "waits")
+                                 .replace("hosts = h[0-1]", "nodes = 2"))
+    open("faulty.json", "w").write(FAULTY)
+    with open("flat.csv", "w") as out:
+        out.write("t_ms,rank,direction,job,bytes,packets,retransmits\n")
+        for ms in range(12000):
+            out.write(f"{ms},0,egress,flat,1000,1,0\n")
+
+
+def check_command(shapes, schema, command, statuses, text_needs, arrays, faults):
+    has_option = not command.startswith(("topology generate", "topology import"))
+    printed = run(f"antiphase {command}" + (" --json" if has_option else ""), statuses)
+    document = json.loads(printed)
+    if next(iter(document)) != "schema" or document["schema"] != f"antiphase.{schema}/1":
+        faults.append("the first key is not the schema of the documentation")
+        return
+    check_object(document, shapes[document["schema"]], "", faults)
+    for array, key, count in arrays:
+        if count is not None and len(document[array]) != count:
+            faults.append(f"{array} has {len(document[array])} items, not {count}")
+    if has_option:
+        text = run(f"antiphase {command} {text_needs}", statuses)
+        for array, key, _ in arrays:
+            if key != "tier":
+                check_rows(document, array, key, text, faults)
+
+
+def main():
+    shapes = read_shapes("docs/json.md")
+    folder = tempfile.mkdtemp()
+    failed = False
+    try:
+        shutil.copytree("examples", os.path.join(folder, "examples"))
+        os.chdir(os.path.join(folder, "examples"))
+        write_inputs()
+        for schema, command, *rest in COMMANDS:
+            faults = []
+            try:
+                check_command(shapes, schema, command, *rest, faults)
+            except (RuntimeError, ValueError) as error:
+                faults.append(str(error))
+            print("FAIL" if faults else "PASS", f"json: {command}")
+            for fault in sorted(set(faults)):
+                print(f"{command}: {fault}", file=sys.stderr)
+            failed |= bool(faults)
+        unseen = set(shapes) - {f"antiphase.{schema}/1" for schema, *_ in COMMANDS}
+        print("FAIL" if unseen else "PASS", "json: every documented shape is printed",
+              *unseen)
+    finally:
+        os.chdir(ROOT)
+        shutil.rmtree(folder)
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
