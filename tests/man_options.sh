@@ -1,0 +1,94 @@
+#!/bin/sh
+# man_options.sh - the OPTIONS of each manual page are those that the help of its verb
+# and sub-verbs shows, long and short ones, no more and no less; the exit statuses
+# of a page are among those of antiphase(1); and the pages can be shown.
+set -u
+B=${B:?the build directory}
+case $B in /*) bin=$B ;; *) bin=$PWD/$B ;; esac
+PATH=$bin:$PATH
+LC_ALL=C.UTF-8
+export PATH LC_ALL
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+
+words_of_help() {
+	# shellcheck disable=SC2048,SC2086  # several words make a verb
+	antiphase $* --help | awk '/^Examples/ { exit } /^  [a-z]/ { print $1 }'
+}
+
+# Of "  -p, --port N   help" lines: -p and --port.
+options_of_help() {
+	# shellcheck disable=SC2048,SC2086
+	antiphase $* --help | awk '
+		/^  -/ { for (i = 1; i <= 2; i++) {
+			sub(/,$/, "", $i)
+			if ($i ~ /^-/ && $i != "-h" && $i != "--help") print $i } }'
+}
+
+# Of the lines "*-p*, *--port* _N_" that begin at the margin under OPTIONS.
+options_of_page() {
+	awk '/^# /{ here = ($2 == "OPTIONS") }
+	     here && /^\*-/ {
+		line = $0
+		while (match(line, /\*--?[a-zA-Z-]+\*/)) {
+			print substr(line, RSTART + 1, RLENGTH - 2)
+			line = substr(line, RSTART + RLENGTH)
+		} }' "$1"
+}
+
+compare() {
+	sort -u "$tmp/help" >"$tmp/help.sorted"
+	sort -u "$tmp/page" >"$tmp/page.sorted"
+	if diff "$tmp/help.sorted" "$tmp/page.sorted" >"$tmp/diff"; then
+		echo "PASS man: options of $1"
+	else
+		echo "FAIL man: options of $1: < only in the help, > only in the page"
+		cat "$tmp/diff" >&2
+	fi
+}
+
+for verb in $(words_of_help); do
+	page=docs/man/antiphase-$verb.1.scd
+	options_of_page "$page" >"$tmp/page"
+	{
+		options_of_help "$verb"
+		case $verb in topology | sim)
+			for sub in $(words_of_help "$verb"); do
+				options_of_help "$verb" "$sub"
+				[ "$sub" = generate ] || continue
+				for kind in $(words_of_help "$verb" "$sub"); do
+					options_of_help "$verb" "$sub" "$kind"
+				done
+			done ;;
+		esac
+	} >"$tmp/help"
+	compare "$verb"
+done
+
+statuses() {
+	awk '/^# /{ here = /^# EXIT STATUS/ } here && /^\*[0-9]+\*$/' "$1"
+}
+statuses docs/man/antiphase.1.scd >"$tmp/all"
+for page in docs/man/*.1.scd; do
+	name=$(basename "$page" .1.scd)
+	if statuses "$page" | grep -vxF -f "$tmp/all" >"$tmp/diff"; then
+		echo "FAIL man: $name has an exit status that antiphase(1) lacks"
+		cat "$tmp/diff" >&2
+	else
+		echo "PASS man: exit statuses of $name"
+	fi
+done
+
+# The pages as the reader sees them: no warning of the formatter.
+for page in "$B"/man/*; do
+	name=$(basename "$page")
+	if ! command -v man >/dev/null; then
+		echo "SKIP man: $name is shown: there is no man here"
+	elif man -l "$page" >"$tmp/out" 2>"$tmp/err" && [ -s "$tmp/out" ] &&
+	     [ ! -s "$tmp/err" ]; then
+		echo "PASS man: $name is shown"
+	else
+		echo "FAIL man: $name cannot be shown"
+		cat "$tmp/err" >&2
+	fi
+done
