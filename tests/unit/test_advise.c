@@ -568,6 +568,40 @@ is_never_predicted_worse_than_fair_nor_beyond_the_cap(void **state)
 	assert_true(n_better > 100);
 }
 
+/* Jobs put one after the other do not see far; CASSINI's ten places may be luckier. */
+static void
+is_no_worse_than_cassini(void **state)
+{
+	struct rng rng;
+
+	(void)state;
+	rng_init(&rng, 7);
+	for (int round = 0; round < 100; round++) {
+		struct advise_opts opts = { .policy = ADVISE_CASSINI,
+					    .n_iterations = 8 };
+		struct advice_set *cassini, *ours;
+		struct fixture f;
+
+		random_workload(&f, &rng, "j");
+		for (size_t j = 0; j < f.workload.n; j++)
+			if (rng_below(&rng, 2)) {
+				free(f.workload.jobs[j].hosts);
+				f.workload.jobs[j].hosts = NULL;
+			}
+		assert_int_equal(advise(&f.workload, f.topo, f.routes, &opts, &cassini),
+				 0);
+		opts.policy = ADVISE_ANTIPHASE;
+		assert_int_equal(advise(&f.workload, f.topo, f.routes, &opts, &ours),
+				 0);
+		if (!(ours->goodput_after >= 0.995 * cassini->goodput_after))
+			fail_msg("round %d: %.4f, CASSINI %.4f", round,
+				 ours->goodput_after, cassini->goodput_after);
+		advice_set_free(cassini);
+		advice_set_free(ours);
+		fixture_fini(&f);
+	}
+}
+
 /* The text of the advice on a random workload. */
 static char *
 random_text(uint64_t seed, const char *prefix, enum advise_policy policy)
@@ -652,6 +686,7 @@ main(void)
 		cmocka_unit_test(an_empty_workload_gets_an_empty_advice),
 		cmocka_unit_test(shifts_take_arrivals_into_account),
 		cmocka_unit_test(is_never_predicted_worse_than_fair_nor_beyond_the_cap),
+		cmocka_unit_test(is_no_worse_than_cassini),
 		cmocka_unit_test(same_question_same_bytes),
 		cmocka_unit_test(names_of_jobs_change_nothing_but_the_names),
 	};

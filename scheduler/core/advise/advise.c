@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "lib/base/alloc.h"
 #include "scheduler/core/advise/advise_internal.h"
@@ -139,35 +140,67 @@ has_waiting(const struct workload *workload)
 	return false;
 }
 
+/* Ways to put the waiting jobs; the first is what would be done without us. */
+static void (*const placers[])(struct plan *plan, const struct advise_ctx *ctx) = {
+	place_waiting_packed,
+	place_waiting_predicted,
+	place_waiting_largest_first,
+	place_waiting_cassini,
+};
+
+#define N_PLACERS (sizeof placers / sizeof *placers)
+
+/* Whether all jobs are in the same places. */
+static bool
+are_places_same(const struct plan *a, const struct plan *b,
+		const struct advise_ctx *ctx)
+{
+	for (uint32_t j = 0; j < ctx->workload->n; j++) {
+		const uint32_t *x = place_hosts(a->place, j);
+		const uint32_t *y = place_hosts(b->place, j);
+		uint32_t n_hosts = ctx->workload->jobs[j].n_hosts_wanted;
+
+		if (!x != !y || (x && memcmp(x, y, n_hosts * sizeof *x)))
+			return false;
+	}
+	return true;
+}
+
 /*
- * Both the places that prediction likes best and the packed ones are shifted, and
- * the better outcome is taken: so the advice is never predicted to be worse
- * than no advice.
+ * The packed places, those that prediction likes best, in two orders, and
+ * CASSINI's are all shifted, and the best outcome is taken.  So the advice is
+ * never predicted to be worse than no advice, nor than the same shifting in
+ * CASSINI's places: jobs that are put one after the other do not see far.
  */
 static int
 plan_antiphase(struct plan *plan, const struct advise_ctx *ctx)
 {
-	struct plan other = { 0 }, swap;
-	int r = plan_init(plan, ctx);
+	size_t n_placers = has_waiting(ctx->workload) ? N_PLACERS : 1, best = 0;
+	struct plan plans[N_PLACERS] = { 0 };
+	int r = 0;
 
-	if (r < 0)
-		return r;
-	place_waiting_packed(plan, ctx);
-	shift_by_prediction(plan, ctx);
-	if (!has_waiting(ctx->workload))
-		return 0;
-	r = plan_init(&other, ctx);
-	if (r == 0) {
-		place_waiting_predicted(&other, ctx);
-		shift_by_prediction(&other, ctx);
-		if (!breaks_cap(&other, plan, ctx) &&
-		    is_better_plan(&other, plan, ctx)) {
-			swap = *plan;
-			*plan = other;
-			other = swap;
-		}
+	for (size_t i = 0; i < n_placers; i++) {
+		bool is_new = true;
+
+		r = plan_init(&plans[i], ctx);
+		if (r < 0)
+			break;
+		placers[i](&plans[i], ctx);
+		for (size_t k = 0; k < i; k++)
+			is_new &= !are_places_same(&plans[i], &plans[k], ctx);
+		if (!is_new)
+			continue;
+		shift_by_prediction(&plans[i], ctx);
+		if (i > 0 && !breaks_cap(&plans[i], &plans[0], ctx) &&
+		    is_better_plan(&plans[i], &plans[best], ctx))
+			best = i;
 	}
-	plan_fini(&other);
+	if (r == 0) {
+		*plan = plans[best];
+		plans[best] = (struct plan){ 0 };
+	}
+	for (size_t i = 0; i < N_PLACERS; i++)
+		plan_fini(&plans[i]);
 	return r;
 }
 

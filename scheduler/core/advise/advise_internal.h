@@ -132,6 +132,7 @@ uint32_t *waiting_jobs(const struct advise_ctx *ctx, size_t *ret_n);
 /* Put every waiting job that fits. */
 void place_waiting_packed(struct plan *plan, const struct advise_ctx *ctx);
 void place_waiting_predicted(struct plan *plan, const struct advise_ctx *ctx);
+void place_waiting_largest_first(struct plan *plan, const struct advise_ctx *ctx);
 
 /* ---- advise_shift.c ---- */
 

@@ -253,11 +253,10 @@ predicted_one(struct judge *judge, uint32_t job)
 	place_candidates_fini(&candidates);
 }
 
-void
-place_waiting_predicted(struct plan *plan, const struct advise_ctx *ctx)
+static void
+predict_in_order(struct plan *plan, const struct advise_ctx *ctx, const uint32_t *jobs,
+		 size_t n)
 {
-	size_t n;
-	uint32_t *jobs = waiting_jobs(ctx, &n);
 	struct judge judge = {
 		.plan = plan,
 		.ctx = ctx,
@@ -270,5 +269,56 @@ place_waiting_predicted(struct plan *plan, const struct advise_ctx *ctx)
 	for (size_t i = 0; i < n; i++)
 		predicted_one(&judge, jobs[i]);
 	free(judge.slowdown);
+}
+
+void
+place_waiting_predicted(struct plan *plan, const struct advise_ctx *ctx)
+{
+	size_t n;
+	uint32_t *jobs = waiting_jobs(ctx, &n);
+
+	predict_in_order(plan, ctx, jobs, n);
+	free(jobs);
+}
+
+static bool
+are_all_put(const struct plan *plan, const uint32_t *jobs, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!place_hosts(plan->place, jobs[i]))
+			return false;
+	return true;
+}
+
+/*
+ * Who is put last has the least choice, so the largest come first, among
+ * equals in order of arrival.  If not all fit then, who arrived first has the
+ * right to a place, so all are packed in order of arrival.
+ */
+void
+place_waiting_largest_first(struct plan *plan, const struct advise_ctx *ctx)
+{
+	size_t n;
+	uint32_t *jobs = waiting_jobs(ctx, &n);
+	const struct work_job *all = ctx->workload->jobs;
+
+	/* A stable insertion sort: there are few. */
+	for (size_t i = 1; i < n; i++) {
+		uint32_t job = jobs[i];
+		size_t k = i;
+
+		for (;
+		     k > 0 && all[jobs[k - 1]].n_hosts_wanted < all[job].n_hosts_wanted;
+		     k--)
+			jobs[k] = jobs[k - 1];
+		jobs[k] = job;
+	}
+	predict_in_order(plan, ctx, jobs, n);
+	if (!are_all_put(plan, jobs, n)) {
+		for (size_t i = 0; i < n; i++)
+			if (place_hosts(plan->place, jobs[i]))
+				place_remove(plan->place, jobs[i]);
+		place_waiting_packed(plan, ctx);
+	}
 	free(jobs);
 }
