@@ -80,6 +80,20 @@ plan_none(const struct scenario *scenario, const struct topo *topo,
 
 /* ---- As a policy advises -------------------------------------------------------- */
 
+/*
+ * The pacing asked for goes to the jobs that are given a phase.  The others have
+ * no grid to keep; they stay at a gate only if gates are what is asked for.
+ */
+static enum engine_pacing
+overridden(const struct advice *advice, enum scenario_pacing pacing)
+{
+	if (pacing == SCENARIO_PACE_UNSET)
+		return advice->pacing;
+	if (advice->is_phased)
+		return engine_pacing_of(pacing);
+	return pacing == SCENARIO_PACE_GATE ? advice->pacing : ENGINE_PACE_FREE;
+}
+
 static int
 plan_advised(const struct scenario *scenario, struct topo *topo, struct routes *routes,
 	     enum advise_policy policy, enum scenario_pacing pacing,
@@ -107,9 +121,7 @@ plan_advised(const struct scenario *scenario, struct topo *topo, struct routes *
 			continue;
 		planned->shift_ns = advice->shift_us * 1000;
 		planned->is_aligned = advice->is_phased;
-		planned->pacing = advice->pacing;
-		if (pacing != SCENARIO_PACE_UNSET && planned->is_aligned)
-			planned->pacing = engine_pacing_of(pacing);
+		planned->pacing = overridden(advice, pacing);
 	}
 	advice_set_free(set);
 	return error;

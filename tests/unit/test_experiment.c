@@ -512,6 +512,30 @@ a_waiting_job_needs_a_policy(void **state)
 	lab_fini(&lab);
 }
 
+/* Unrelated periods: nothing to shift, but turns at a gate pay. */
+static void
+another_pacing_takes_the_gate_from_jobs_without_a_phase_too(void **state)
+{
+	struct lab lab = lab_make(LAB_JOB("x", "a0,b0", "25", "125", "")
+					  LAB_JOB("y", "a1,b1", "27.003", "125", ""));
+	struct sim_plan advised = lab_plan(&lab, "antiphase"), once;
+	struct err err;
+
+	(void)state;
+	assert_int_equal(sim_plan_make(lab.scenario, lab.topo, lab.routes,
+				       SIM_POLICY_NONE + 1 + ADVISE_ANTIPHASE,
+				       SCENARIO_PACE_ONCE, &once, &err),
+			 0);
+	for (size_t j = 0; j < 2; j++) {
+		assert_false(advised.jobs[j].is_aligned);
+		assert_int_equal(advised.jobs[j].pacing, ENGINE_PACE_GATE);
+		assert_int_equal(once.jobs[j].pacing, ENGINE_PACE_FREE);
+	}
+	sim_plan_fini(&once);
+	sim_plan_fini(&advised);
+	lab_fini(&lab);
+}
+
 static void
 a_job_that_fits_nowhere_is_left_out(void **state)
 {
@@ -584,6 +608,8 @@ main(void)
 		cmocka_unit_test(an_interrupted_run_has_what_was_done),
 		cmocka_unit_test(a_job_alone_does_what_its_profile_says),
 		cmocka_unit_test(a_waiting_job_needs_a_policy),
+		cmocka_unit_test(
+			another_pacing_takes_the_gate_from_jobs_without_a_phase_too),
 		cmocka_unit_test(a_job_that_fits_nowhere_is_left_out),
 		cmocka_unit_test(interleaving_removes_what_fair_sharing_costs),
 	};
