@@ -160,6 +160,23 @@ two_jobs_on_two_links_are_a_loop(void **state)
 }
 
 static void
+a_loop_is_in_one_part_of_the_graph(void **state)
+{
+	/* Jobs 0 and 1 go round links 0 and 1; 2 and 3 share link 2; 4 is alone. */
+	const struct affinity_edge edges[] = { { 0, 0, 0 }, { 1, 0, 0 }, { 0, 1, 0 },
+					       { 1, 1, 0 }, { 2, 2, 0 }, { 3, 2, 0 } };
+	struct affinity *graph = affinity_new(5, 3, edges, 6);
+
+	(void)state;
+	assert_true(affinity_has_loop_round(graph, 0));
+	assert_true(affinity_has_loop_round(graph, 1));
+	assert_false(affinity_has_loop_round(graph, 2));
+	assert_false(affinity_has_loop_round(graph, 3));
+	assert_false(affinity_has_loop_round(graph, 4));
+	affinity_free(graph);
+}
+
+static void
 components_are_numbered_by_their_lowest_job(void **state)
 {
 	/* Job 1 and 4 on link 2, jobs 2 and 3 on link 0; job 0, link 1 alone. */
@@ -213,6 +230,7 @@ main(void)
 		cmocka_unit_test(stitching_keeps_the_relative_shifts_of_every_link),
 		cmocka_unit_test(one_edge_more_makes_any_tree_a_loop),
 		cmocka_unit_test(two_jobs_on_two_links_are_a_loop),
+		cmocka_unit_test(a_loop_is_in_one_part_of_the_graph),
 		cmocka_unit_test(components_are_numbered_by_their_lowest_job),
 		cmocka_unit_test(an_empty_graph_has_no_loop),
 	};

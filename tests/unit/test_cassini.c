@@ -363,6 +363,37 @@ nothing_is_chosen_if_all_candidates_have_loops(void **state)
 }
 
 static void
+a_loop_of_others_does_not_discard_the_newcomers_candidates(void **state)
+{
+	struct cassini_opts opts = { .has_newcomer = true, .newcomer = 2 };
+	const struct joint_problem *candidates[1];
+	struct cassini_choice choice;
+	struct world w;
+
+	(void)state;
+	make_pair(&w);
+	make_loop(&w);
+	add_job(&w, 72000, 0, 54000, C_BPS);
+	add_job(&w, 72000, 0, 54000, C_BPS);
+	add_link(&w, C_BPS);
+	put(&w, 2);
+	put(&w, 3);
+	candidates[0] = &w.problem;
+	assert_true(cassini_score(&w.problem, NULL) == -INFINITY);
+	/* The mean of 1, 1 and 1/2. */
+	assert_near(cassini_score(&w.problem, &opts), 2.5 / 3, 1e-12);
+	assert_int_equal(cassini_rank(candidates, 1, &opts, &choice), 0);
+	assert_int_equal(choice.best, 0);
+	assert_true(choice.result->gave_up); /* Shifts are for all or nobody. */
+	cassini_choice_fini(&choice);
+
+	opts.newcomer = 1;
+	assert_true(cassini_score(&w.problem, &opts) == -INFINITY);
+	opts.newcomer = 4;
+	assert_true(isnan(cassini_score(&w.problem, &opts)));
+}
+
+static void
 malformed_problems_are_refused(void **state)
 {
 	struct cassini_choice choice;
@@ -415,6 +446,8 @@ main(void)
 		cmocka_unit_test(coprime_periods_are_left_where_they_are),
 		cmocka_unit_test(the_best_of_ten_candidates_without_a_loop_is_taken),
 		cmocka_unit_test(nothing_is_chosen_if_all_candidates_have_loops),
+		cmocka_unit_test(
+			a_loop_of_others_does_not_discard_the_newcomers_candidates),
 		cmocka_unit_test(malformed_problems_are_refused),
 	};
 

@@ -6,7 +6,8 @@
  * taken, since it is what antiphase is measured against:
  *
  *  - a loop costs only the component that has it its shifts, not the whole
- *    cluster;
+ *    cluster, and a placement is discarded only for one that the new job is in;
+ *  - its ten candidates are ten different ones, if there are as many;
  *  - a job that contention makes late in every iteration can never keep its
  *    grid, and the agent of the paper (realign when late by more than 5 %)
  *    would make it wait for the next slot each time.  So per component the
@@ -27,6 +28,9 @@
 
 /* How late an iteration may be before the paper's agent corrects it. */
 #define DEADBAND_FRAC 0.05
+
+/* How often the host scheduler is asked for another placement. */
+#define MAX_DRAWS 40
 
 /* ---- Placement ------------------------------------------------------------------------ */
 
@@ -51,6 +55,33 @@ problem_with(struct plan *plan, const struct advise_ctx *ctx, uint32_t job,
 	return true;
 }
 
+/* What the host scheduler offers for one job. */
+struct offers {
+	uint32_t *hosts[CASSINI_MAX_CANDIDATES]; /* Owned. */
+	struct work_problem problems[CASSINI_MAX_CANDIDATES];
+	size_t n;
+};
+
+/* Packs the job, at 'i' 0 as it would be, later anyhow as good; adds what is new. */
+static int
+offer(struct offers *offers, struct plan *plan, const struct advise_ctx *ctx,
+      uint32_t job, size_t i, struct rng *rng)
+{
+	uint32_t n_hosts = ctx->workload->jobs[job].n_hosts_wanted;
+	uint32_t *hosts = xcalloc(n_hosts, sizeof *hosts);
+	int r = i == 0 ? place_pack(plan->place, job, hosts)
+		       : place_pack_varied(plan->place, job, rng, hosts);
+	bool is_new = r == 0;
+
+	for (size_t k = 0; is_new && k < offers->n; k++)
+		is_new = memcmp(offers->hosts[k], hosts, n_hosts * sizeof *hosts) != 0;
+	if (is_new && problem_with(plan, ctx, job, hosts, &offers->problems[offers->n]))
+		offers->hosts[offers->n++] = hosts;
+	else
+		free(hosts);
+	return r;
+}
+
 /*
  * Algorithm 2 for one waiting job: up to ten placements that the host scheduler
  * finds as good as packing, ranked by their mean link score; what has a loop is
@@ -59,38 +90,29 @@ problem_with(struct plan *plan, const struct advise_ctx *ctx, uint32_t job,
 static void
 cassini_one(struct plan *plan, const struct advise_ctx *ctx, uint32_t job)
 {
-	struct cassini_opts opts = { .seed = ctx->opts.seed, .merge_twins = true };
-	struct work_problem problems[CASSINI_MAX_CANDIDATES];
+	struct cassini_opts opts = { .seed = ctx->opts.seed,
+				     .merge_twins = true,
+				     .has_newcomer = true,
+				     .newcomer = job };
 	const struct joint_problem *candidates[CASSINI_MAX_CANDIDATES];
-	uint32_t *hosts[CASSINI_MAX_CANDIDATES];
 	struct cassini_choice choice = { .best = SIZE_MAX };
+	struct offers offers = { .n = 0 };
 	struct rng rng;
-	size_t n = 0;
 
 	rng_init_stream(&rng, ctx->opts.seed, job);
-	for (size_t i = 0; i < CASSINI_MAX_CANDIDATES; i++) {
-		int r;
-
-		hosts[n] = xcalloc(ctx->workload->jobs[job].n_hosts_wanted,
-				   sizeof **hosts);
-		r = i == 0 ? place_pack(plan->place, job, hosts[n])
-			   : place_pack_varied(plan->place, job, &rng, hosts[n]);
-		if (r < 0 || !problem_with(plan, ctx, job, hosts[n], &problems[n])) {
-			free(hosts[n]);
-			if (r == -ENOSPC)
-				break;
-			continue;
-		}
-		candidates[n] = &problems[n].problem;
-		n++;
-	}
-	if (n > 0 && cassini_rank(candidates, n, &opts, &choice) == 0)
-		(void)place_put(plan->place, job,
-				hosts[choice.best == SIZE_MAX ? 0 : choice.best]);
+	for (size_t i = 0; i < MAX_DRAWS && offers.n < CASSINI_MAX_CANDIDATES; i++)
+		if (offer(&offers, plan, ctx, job, i, &rng) == -ENOSPC)
+			break;
+	for (size_t i = 0; i < offers.n; i++)
+		candidates[i] = &offers.problems[i].problem;
+	if (offers.n > 0 && cassini_rank(candidates, offers.n, &opts, &choice) == 0)
+		(void)place_put(
+			plan->place, job,
+			offers.hosts[choice.best == SIZE_MAX ? 0 : choice.best]);
 	cassini_choice_fini(&choice);
-	for (size_t i = 0; i < n; i++) {
-		work_problem_fini(&problems[i]);
-		free(hosts[i]);
+	for (size_t i = 0; i < offers.n; i++) {
+		work_problem_fini(&offers.problems[i]);
+		free(offers.hosts[i]);
 	}
 }
 

@@ -135,6 +135,27 @@ affinity_has_loop(const struct affinity *graph)
 	return graph->n_edges > n_used - affinity_components(graph, NULL, NULL);
 }
 
+bool
+affinity_has_loop_round(const struct affinity *graph, uint32_t job)
+{
+	uint32_t n = n_vertices(graph), n_here = 0;
+	uint32_t *parts = xcalloc((size_t)n + 1, sizeof *parts);
+	uint32_t *stack = xcalloc((size_t)n + 1, sizeof *stack);
+	size_t n_arcs = 0; /* Both ways of each edge. */
+
+	for (uint32_t v = 0; v < n; v++)
+		parts[v] = AFFINITY_NONE;
+	flood(graph, job, 0, parts, stack);
+	for (uint32_t v = 0; v < n; v++)
+		if (parts[v] == 0) {
+			n_here++;
+			n_arcs += graph->first[v + 1] - graph->first[v];
+		}
+	free(parts);
+	free(stack);
+	return n_arcs / 2 > n_here - 1;
+}
+
 /* 'x' modulo 'period', never negative. */
 static int64_t
 wrap(int64_t x, int64_t period)

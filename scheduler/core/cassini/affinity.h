@@ -56,6 +56,8 @@ uint32_t affinity_components(const struct affinity *graph, uint32_t *ret_of_job,
 
 /* Is there a loop?  Two jobs that share two links are one. */
 bool affinity_has_loop(const struct affinity *graph);
+/* Is there one in the connected part of 'job'? */
+bool affinity_has_loop_round(const struct affinity *graph, uint32_t job);
 
 /*
  * Algorithm 1: fills 'ret_shifts', one a job, each in [0, periods[job]).  Where

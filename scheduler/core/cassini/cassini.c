@@ -199,7 +199,8 @@ plan_init(struct plan *plan, const struct joint_problem *problem,
 	size_t edge = 0;
 
 	memset(plan, 0, sizeof *plan);
-	if (!is_sane(problem))
+	if (!is_sane(problem) ||
+	    (opts->has_newcomer && opts->newcomer >= problem->n_jobs))
 		return -EINVAL;
 	collect_vertices(plan, problem);
 	if (opts->merge_twins)
@@ -215,7 +216,9 @@ plan_init(struct plan *plan, const struct joint_problem *problem,
 		}
 
 	graph = make_graph(plan, problem);
-	plan->has_loop = affinity_has_loop(graph);
+	plan->has_loop = opts->has_newcomer
+				 ? affinity_has_loop_round(graph, opts->newcomer)
+				 : affinity_has_loop(graph);
 	affinity_free(graph);
 	if (plan->has_loop) {
 		plan->score = -INFINITY;
@@ -318,10 +321,12 @@ static const struct cassini_opts no_opts;
 struct joint_result *
 cassini_solve(const struct joint_problem *problem, const struct cassini_opts *opts)
 {
+	struct cassini_opts whole = opts != NULL ? *opts : no_opts;
 	struct joint_result *result = NULL;
 	struct plan plan;
 
-	if (plan_init(&plan, problem, opts != NULL ? opts : &no_opts) == 0)
+	whole.has_newcomer = false; /* Shifts are for all, or for nobody. */
+	if (plan_init(&plan, problem, &whole) == 0)
 		result = result_new(&plan, problem);
 	plan_fini(&plan);
 	return result;

@@ -21,7 +21,7 @@
  *
  * Where this gives CASSINI more than the paper has: a job's demand on a link
  * is its profile times the load's factor, not the same on every link; and see
- * 'merge_twins'.  Pure and deterministic for a seed.
+ * 'merge_twins' and 'newcomer'.  Pure and deterministic for a seed.
  */
 #ifndef SCHEDULER_CORE_CASSINI_CASSINI_H
 #define SCHEDULER_CORE_CASSINI_CASSINI_H
@@ -47,6 +47,15 @@ struct cassini_opts {
 	 * the reading that favours CASSINI; use it for comparisons.
 	 */
 	bool merge_twins;
+
+	/*
+	 * Where one job is to be placed among others that are there already, a
+	 * loop of those others alone is in every candidate, and would discard
+	 * them all.  True: cassini_score() and cassini_rank() discard a candidate
+	 * only for a loop in the part of the graph with 'newcomer'.
+	 */
+	bool has_newcomer;
+	uint32_t newcomer;
 };
 
 /*
@@ -63,7 +72,7 @@ struct joint_result *cassini_solve(const struct joint_problem *problem,
 
 /*
  * The paper's score of a placement: the mean over V of Table 1's score.
- * -INFINITY if it is to be discarded (a loop), NAN if it is malformed.
+ * -INFINITY if it is to be discarded (a loop; see 'newcomer'), NAN if it is malformed.
  */
 double cassini_score(const struct joint_problem *problem,
 		     const struct cassini_opts *opts);
