@@ -14,7 +14,7 @@
 #define FIXTURE_MAX_JOBS   64
 #define FIXTURE_MAX_LINKS  128
 #define FIXTURE_MAX_LOADS  512
-#define FIXTURE_MAX_PHASES 4
+#define FIXTURE_MAX_PHASES 12
 #define FIXTURE_C          100e9
 
 struct fixture {

@@ -205,88 +205,109 @@ equal_jobs_stand_back_to_back_iff_they_fit(void **state)
 	}
 }
 
-/* As good as what a search fifty times as long from other seeds finds. */
+/* Eight jobs of 'n_phases' each on one link that they nearly fill. */
 static void
-eight_jobs_come_close_to_the_best_known_score(void **state)
+fill_link(struct fixture *f, struct rng *rng, size_t n_phases, bool is_harmonic)
 {
-	double sum = 0;
+	fixture_init(f);
+	fixture_add_link(f);
+	for (uint32_t j = 0; j < 8; j++) {
+		int64_t period_us = is_harmonic && j % 2 ? 120000 : 240000;
+
+		fixture_add_random(f, rng, period_us, n_phases, 0.25, FIXTURE_C);
+		fixture_add_load(f, j, 0.8);
+	}
+}
+
+/*
+ * The score 1 - E/C is within a hundredth of what a search eight times as long from
+ * another seed finds, for jobs of few and of many phases, of equal and of
+ * harmonic periods.
+ */
+static void
+eight_jobs_come_within_a_hundredth_of_a_long_search(void **state)
+{
+	static const size_t n_phases[] = { 1, 2, 3, 6, 12 };
+	double sum = 0, exceeded = 0;
 	struct rng rng;
 
 	(void)state;
 	rng_init(&rng, 4);
-	for (int round = 0; round < 8; round++) {
+	for (int round = 0; round < 10; round++) {
 		struct joint_opts opts = { .seed = 1 };
 		struct joint_result *quick, *thorough;
 		struct fixture f;
+		double gap;
 
-		fixture_init(&f);
-		fixture_add_link(&f);
-		for (uint32_t j = 0; j < 8; j++) {
-			fixture_add_random(&f, &rng, 240000, 2, 0.15, FIXTURE_C);
-			fixture_add_load(&f, j, 1);
-		}
+		fill_link(&f, &rng, n_phases[round % 5], round >= 5);
 		quick = joint_solve(&f.problem, &opts);
 		opts.seed = 2;
-		opts.n_restarts = 400;
+		opts.n_restarts = 64;
 		thorough = joint_solve(&f.problem, &opts);
 		assert_true(quick->objective_after <= quick->objective_before);
-		sum += fmax(0, quick->objective_after - thorough->objective_after);
-		assert_true(quick->objective_after < thorough->objective_after + 0.02);
+		gap = (quick->objective_after - thorough->objective_after) /
+		      (1 - thorough->objective_after);
+		assert_true(gap < 0.01);
+		sum += fmax(0, gap);
+		exceeded += thorough->objective_after > 1e-3;
 		joint_result_free(quick);
 		joint_result_free(thorough);
 	}
-	assert_true(sum / 8 < 0.01);
+	assert_true(sum / 10 < 0.003);
+	/* That says something only where not all is well anyway. */
+	assert_true(exceeded >= 8);
 }
 
 /* With edges on its slots only, the coarse search is exact. */
 static void
 coarse_costs_are_excesses(void **state)
 {
-	const int64_t slot_us = 1000, period_us = COARSE_SLOTS * slot_us;
+	const int64_t slot_us = 100, period_us = COARSE_SLOTS * slot_us;
+	int n_exceeded = 0;
 	struct rng rng;
 
 	(void)state;
 	rng_init(&rng, 5);
-	for (int round = 0; round < 50; round++) {
+	for (int round = 0; round < 20; round++) {
 		struct coarse_solution solutions[COARSE_SOLUTIONS];
 		const struct step *pointers[6];
 		struct step steps[6];
-		int64_t from_us[6][2], level[6][2], shift_us[6], peaks = 0;
+		int64_t from_us[6][2], level[6][2], shift_us[6];
 		struct fixture f;
 		size_t n;
 
 		fixture_init(&f);
 		fixture_add_link(&f);
 		for (uint32_t j = 0; j < 6; j++) {
-			int64_t up = 1 + (int64_t)rng_below(&rng, 12);
+			int64_t up = 200 + (int64_t)rng_below(&rng, 400);
 			int64_t own = rng_below(&rng, 2) ? period_us : period_us / 2;
 
-			/* Levels that the coarse search has exactly. */
 			level[j][0] = 500 + 10 * (int64_t)rng_below(&rng, 20);
 			level[j][1] = 0;
 			from_us[j][0] = 0;
 			from_us[j][1] = up * slot_us;
 			steps[j] = (struct step){ own, 2, from_us[j], level[j] };
 			pointers[j] = &steps[j];
-			peaks += level[j][0];
 			fixture_add_on_off(&f, own, 0, up * slot_us,
 					   (double)level[j][0] * 1e8);
 			fixture_add_load(&f, j, 1);
 		}
-		n = coarse_solve(pointers, 6, period_us, 1000, 30, &rng, solutions);
+		n = coarse_solve(pointers, 6, period_us, 1000, 100000, &rng, solutions);
 		assert_in_range(n, 1, COARSE_SOLUTIONS);
 		for (size_t k = 0; k < n; k++) {
-			double excess_bps, unit = (double)peaks / 4063;
+			double excess_bps;
 
 			for (int j = 0; j < 6; j++)
 				shift_us[j] = solutions[k].slot[j] * slot_us;
 			joint_excess(&f.problem, shift_us, &excess_bps);
-			assert_near(solutions[k].cost * unit / COARSE_SLOTS,
-				    excess_bps / 1e8, 4 * unit);
+			/* Levels are rounded to a hundredth or so. */
+			assert_near(solutions[k].excess, excess_bps / 1e8, 20);
 			if (k > 0)
 				assert_true(solutions[k].cost >= solutions[k - 1].cost);
 		}
+		n_exceeded += solutions[0].excess > 50;
 	}
+	assert_true(n_exceeded > 5);
 }
 
 int
@@ -297,7 +318,7 @@ main(void)
 		cmocka_unit_test(three_jobs_are_placed_as_well_as_at_any_position),
 		cmocka_unit_test(three_jobs_are_at_the_best_of_all_vertices),
 		cmocka_unit_test(equal_jobs_stand_back_to_back_iff_they_fit),
-		cmocka_unit_test(eight_jobs_come_close_to_the_best_known_score),
+		cmocka_unit_test(eight_jobs_come_within_a_hundredth_of_a_long_search),
 		cmocka_unit_test(coarse_costs_are_excesses),
 	};
 

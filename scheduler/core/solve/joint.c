@@ -99,8 +99,7 @@ normalize_shifts(struct solver *solver)
 			int64_t start_us = is_anchored ? solver->start_us[j] : 0;
 			int64_t delay_us = search->shift_us[j] - by_us - start_us;
 
-			search_line(search, j);
-			delay_us = period_mod(delay_us, search->line.turn_us);
+			delay_us = period_mod(delay_us, search_turn_us(search, j));
 			search->shift_us[j] = period_mod(start_us + delay_us,
 							 model->jobs[j].period_us);
 		}

@@ -203,36 +203,65 @@ give_shifts(struct search *search, const uint32_t *jobs, size_t n,
 			period_mod(shift_us[i], search->model->jobs[jobs[i]].period_us);
 }
 
-/* Descends from the coarse solutions, best first; keeps the best of all. */
-static void
-descend_from_coarse(struct search *search, uint32_t l, const uint32_t *jobs, size_t n,
-		    size_t effort, double target, struct rng *rng)
+/* A coarse solution with its exact cost. */
+struct candidate {
+	double cost;
+	int64_t shift_us[COARSE_MAX_JOBS];
+};
+
+/* Finds coarse solutions, and sorts them by what they really cost. */
+static size_t
+list_candidates(struct search *search, uint32_t l, const uint32_t *jobs, size_t n,
+		size_t effort, struct rng *rng,
+		struct candidate ret_candidates[COARSE_SOLUTIONS])
 {
 	const struct model *model = search->model;
 	const struct model_link *link = &model->links[l];
 	int64_t period_us = model->groups[link->first_group].period_us, unused_us;
-	uint64_t max_work = search->work + LINK_WORK / 2 * effort;
 	struct coarse_solution solutions[COARSE_SOLUTIONS];
 	const struct step *steps[COARSE_MAX_JOBS];
-	int64_t best_us[COARSE_MAX_JOBS], shift_us[COARSE_MAX_JOBS];
-	double best = INFINITY;
 	size_t n_solutions;
 
-	take_shifts(search, jobs, n, best_us);
 	for (size_t i = 0; i < n; i++)
 		steps[i] = step_of(model, l, jobs[i], &unused_us);
 	n_solutions = coarse_solve(steps, n, period_us, link->capacity,
-				   LINK_COARSE_ROUNDS * effort, rng, solutions);
-	for (size_t k = 0; k < n_solutions && best > target; k++) {
+				   (uint64_t)LINK_COARSE_WORK * effort, rng, solutions);
+	for (size_t k = 0; k < n_solutions; k++) {
+		struct candidate this;
+		size_t at = k;
+
+		for (size_t i = 0; i < n; i++)
+			this.shift_us[i] =
+				(int64_t)((__int128)period_us * solutions[k].slot[i] /
+					  COARSE_SLOTS);
+		give_shifts(search, jobs, n, this.shift_us);
+		this.cost = search_link_cost(search, l);
+		for (; at > 0 && ret_candidates[at - 1].cost > this.cost; at--)
+			ret_candidates[at] = ret_candidates[at - 1];
+		ret_candidates[at] = this;
+	}
+	return n_solutions;
+}
+
+/* Descends from the coarse solutions, best first; keeps the best of all. */
+static void
+descend_from_coarse(struct search *search, uint32_t l, const uint32_t *jobs, size_t n,
+		    size_t effort, const struct improve_opts *opts, struct rng *rng)
+{
+	struct candidate candidates[COARSE_SOLUTIONS];
+	int64_t best_us[COARSE_MAX_JOBS];
+	double best = INFINITY;
+	size_t n_candidates;
+
+	n_candidates = list_candidates(search, l, jobs, n, effort, rng, candidates);
+	for (size_t k = 0; k < n_candidates && best > opts->target; k++) {
 		double cost;
 
-		if (search->work >= max_work)
+		if (k > 0 && search->work >= opts->max_work)
 			break;
-		for (size_t i = 0; i < n; i++) {
-			shift_us[i] = period_us * solutions[k].slot[i] / COARSE_SLOTS;
+		for (size_t i = 0; i < n; i++)
 			search_push(search, jobs[i]);
-		}
-		give_shifts(search, jobs, n, shift_us);
+		give_shifts(search, jobs, n, candidates[k].shift_us);
 		search_descend(search);
 		cost = search_link_cost(search, l);
 		if (cost >= best)
@@ -254,8 +283,10 @@ link_solve(struct search *search, uint32_t l, size_t effort, struct rng *rng)
 	size_t n = list_jobs(model, link, jobs, &bound);
 
 	opts.target = bound + EQUAL_COST;
+	opts.max_work = search->work + (uint64_t)LINK_WORK * effort;
+	search->max_work = opts.max_work;
 	if (n > 3 && is_coarse(model, link, jobs, n)) {
-		descend_from_coarse(search, l, jobs, n, effort, opts.target, rng);
+		descend_from_coarse(search, l, jobs, n, effort, &opts, rng);
 	} else {
 		for (size_t i = 0; i < n; i++)
 			search->is_absent[jobs[i]] = true;
@@ -266,10 +297,10 @@ link_solve(struct search *search, uint32_t l, size_t effort, struct rng *rng)
 	}
 	if (n > 2) {
 		opts.n_rounds = n == 3 ? 4 : 4 * n * effort;
-		opts.max_work = search->work + LINK_WORK * effort;
 		cost = improve_links(search, &l, 1, &opts, rng);
 		if (n == 3 && cost > opts.target && is_small(search, l, jobs))
 			solve_three(search, l, jobs, bound);
 	}
+	search->max_work = UINT64_MAX;
 	free(jobs);
 }

@@ -10,8 +10,8 @@
  *
  * More jobs, or three with too many meetings: the best of many coarse solutions
  * (coarse.h, if the jobs have one short common period) after an exact descent
- * from each, then rounds of ruin and recreate (improve.h) from there.  Ends early
- * at the lower bound max(0, mean demand - C).
+ * from each, then rounds of ruin and recreate (improve.h) from there, within a
+ * budget of work.  Ends early at the lower bound max(0, mean demand - C).
  */
 #ifndef SCHEDULER_CORE_SOLVE_LINK_H
 #define SCHEDULER_CORE_SOLVE_LINK_H
@@ -23,9 +23,12 @@
 
 /* Bends that one exact search of three jobs may look at. */
 #define LINK_MAX_WORK 4000000
-/* What one unit of effort is. */
-#define LINK_COARSE_ROUNDS 30
-#define LINK_WORK          15000
+/*
+ * What one unit of effort is: pulses of the coarse search (grid.h) and bends of
+ * the exact one after it (search.h).  Eight units are about 4 ms.
+ */
+#define LINK_COARSE_WORK 200000
+#define LINK_WORK        9000
 
 /*
  * Moves the jobs of link 'l' to its best shifts.  All other links must be off,

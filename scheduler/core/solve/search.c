@@ -7,6 +7,7 @@ search_init(struct search *search, const struct model *model, const int64_t *shi
 {
 	memset(search, 0, sizeof *search);
 	search->model = model;
+	search->max_work = UINT64_MAX;
 	search->shift_us = xcalloc(model->n_jobs + 1, sizeof *search->shift_us);
 	search->is_off = xcalloc(model->n_links + 1, sizeof *search->is_off);
 	search->is_absent = xcalloc(model->n_jobs + 1, sizeof *search->is_absent);
@@ -157,8 +158,8 @@ add_link_bends(struct search *search, const struct model_use *use)
 	}
 }
 
-void
-search_line(struct search *search, uint32_t j)
+int64_t
+search_turn_us(const struct search *search, uint32_t j)
 {
 	const struct model *model = search->model;
 	const struct model_job *job = &model->jobs[j];
@@ -169,7 +170,16 @@ search_line(struct search *search, uint32_t j)
 		if (!search->is_off[uses[i].link])
 			turn_us = period_lcm(
 				turn_us, model->loads[uses[i].load].turn_us, INT64_MAX);
-	bend_function_reset(&search->line, turn_us);
+	return turn_us;
+}
+
+void
+search_line(struct search *search, uint32_t j)
+{
+	const struct model_job *job = &search->model->jobs[j];
+	const struct model_use *uses = &search->model->uses[job->first_use];
+
+	bend_function_reset(&search->line, search_turn_us(search, j));
 	for (uint32_t i = 0; i < job->n_uses; i++)
 		if (!search->is_off[uses[i].link])
 			add_link_bends(search, &uses[i]);
@@ -243,7 +253,7 @@ search_descend(struct search *search)
 		if (++search->queue_head == search->model->n_jobs)
 			search->queue_head = 0;
 		search->is_queued[j] = false;
-		if (search->is_absent[j])
+		if (search->is_absent[j] || search->work >= search->max_work)
 			continue;
 		search_line(search, j);
 		bend_function_minimize(&search->line, &minimum);

@@ -38,6 +38,7 @@ struct search {
 	bool *is_absent;           /* Owned.  Jobs that are not there now. */
 	struct bend_function line; /* Of the last search_line(). */
 	uint64_t work;             /* Bends looked at so far. */
+	uint64_t max_work;         /* A descent stops there; at first, nowhere. */
 	double *cost;              /* Owned.  A link's, as improve.h last saw it. */
 	uint32_t *seen;            /* Owned.  A link's last 'stamp'. */
 	uint32_t stamp;
@@ -57,6 +58,9 @@ void search_init(struct search *search, const struct model *model,
 		 const int64_t *shift_us);
 void search_fini(struct search *search);
 
+/* The turn of job j. */
+int64_t search_turn_us(const struct search *search, uint32_t j);
+
 /* Makes 'search->line' the objective as a function of job j's further shift. */
 void search_line(struct search *search, uint32_t j);
 
@@ -69,7 +73,7 @@ void search_undo(struct search *search);
 void search_push(struct search *search, uint32_t j);
 void search_push_neighbours(struct search *search, uint32_t j);
 
-/* Moves jobs until the queue is empty. */
+/* Moves jobs until the queue is empty, or 'max_work' reached: then empties it. */
 void search_descend(struct search *search);
 
 /* weight * E / C of link 'l' at the present shifts. */
