@@ -2,16 +2,38 @@
 # from their own tables of verbs and options, so it cannot drift from them.
 _antiphase()
 {
-	local word=${COMP_WORDS[COMP_CWORD]} words=
+	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
+	local verbs=() i=1 help words=
 
-	if [ "$COMP_CWORD" = 1 ]; then
-		words=$(antiphase help 2>/dev/null | awk '/^  [a-z]/ { print $1 }')
-	elif [[ $word == -* ]]; then
-		words=$(antiphase "${COMP_WORDS[@]:1:COMP_CWORD-1}" --help 2>/dev/null |
-			grep -oE '^  (-., )?--[a-z-]+' | grep -oE -- '--[a-z-]+')
-	elif [ "$COMP_CWORD" = 2 ]; then
-		words=$(antiphase "${COMP_WORDS[1]}" --help 2>/dev/null |
-			awk '/^  [a-z]+ / { print $1 }')
+	# "--policy=f" comes as three words.
+	if [ "$word" = = ]; then
+		word=
+	elif [ "$before" = = ]; then
+		before=${COMP_WORDS[COMP_CWORD - 2]}
+	fi
+	[ "${COMP_WORDS[1]}" != help ] || [ "$COMP_CWORD" = 1 ] || i=2
+	# What is asked for help is the verbs alone: an option might take "--help" for
+	# its value, and then something would be run.
+	for (( ; i < COMP_CWORD; i++)); do
+		[[ ${COMP_WORDS[i]} =~ ^[a-z]+(-[a-z]+)*$ ]] || break
+		[ ${#verbs[@]} -lt 3 ] || break
+		"${COMP_WORDS[0]}" "${verbs[@]}" --help 2>/dev/null |
+			grep -q "^  ${COMP_WORDS[i]} " || break
+		verbs+=("${COMP_WORDS[i]}")
+	done
+	help=$("${COMP_WORDS[0]}" "${verbs[@]}" --help 2>/dev/null)
+
+	if [[ $before == -* ]]; then
+		words=$(awk -v option="$before" '
+			/^  -/ { mine = 0
+				 for (f = 1; f <= 2; f++)
+					if ($f == option || $f == option ",") mine = 1 }
+			mine && /^ +one of:/ { sub(/^ +one of:/, ""); print }' <<<"$help")
+	fi
+	if [ -z "$words" ] && [[ $word == -* ]]; then
+		words=$(grep -oE '^  (-., )?--[a-z-]+' <<<"$help" | grep -oE -- '--[a-z-]+')
+	elif [ -z "$words" ] && [ "$i" = "$COMP_CWORD" ]; then
+		words=$(awk '/^Examples/ { exit } /^  [a-z]/ { print $1 }' <<<"$help")
 	fi
 	# shellcheck disable=SC2207  # words have no blanks
 	COMPREPLY=($(compgen -W "$words" -- "$word"))
