@@ -145,7 +145,7 @@ tell_plan(const struct compare *c, size_t p)
 {
 	const struct sim_plan *plan = &c->plans[p];
 
-	if (c->policies[p] != SIM_POLICY_NONE)
+	if (plan->solve_ns >= 1000000000)
 		fprintf(stderr, "antiphase-sim: %s: planned in %.3f s of CPU time\n",
 			c->names[p], (double)plan->solve_ns / 1e9);
 	for (size_t j = 0; j < plan->n; j++)

@@ -150,7 +150,7 @@ static void
 put_links(const struct run_report *r, FILE *out)
 {
 	static const char *const headings[] = {
-		"LINK",     "%GB/S", "%UTIL",      "%PEAK", "%OVER", "%JOBS",
+		"LINK",     "%Gb/s", "%UTIL",      "%PEAK", "%OVER", "%JOBS",
 		"%AT ONCE", "%MAX",  "%QUEUE* kB", "%ECN*", NULL,
 	};
 	const struct experiment *x = r->experiment;

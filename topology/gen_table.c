@@ -183,12 +183,14 @@ static int
 unknown_option(const struct gen_kind *kind, const char *word, struct err *err)
 {
 	const char *names[GEN_MAX_OPTIONS + 1] = { NULL };
+	const char *meant;
 
 	for (size_t i = 0; i < kind->n_options; i++)
 		names[i] = kind->options[i].name;
+	meant = err_did_you_mean(word + strspn(word, "-"), names);
 	err_set(err, NULL, 0, 0, "a %s has no option '%s'", kind->name, word);
-	if (err)
-		err_suggest(err, word + strspn(word, "-"), names);
+	if (meant)
+		err_append(err, " (did you mean '--%s'?)", meant);
 	return -EINVAL;
 }
 

@@ -68,6 +68,10 @@ topo_read(const char *file, const char *text, size_t length,
 	case TOPO_FORMAT_GUESS:
 		break;
 	}
+	if (strspn(text, " \t\r\n") == length)
+		return err_set(err, file, 0, 0,
+			       "is empty; expected a fabric: our JSON, Slurm's "
+			       "topology.conf or the text of ibnetdiscover");
 	return err_set(err, file, 0, 0,
 		       "looks like no fabric; expected our JSON, Slurm's topology.conf "
 		       "or the text of ibnetdiscover");

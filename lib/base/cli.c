@@ -40,6 +40,25 @@ print_verbs(const struct cli_program *program, FILE *out)
 		program->name);
 }
 
+/* 'text' and a newline, in the right-hand column of the options. */
+static void
+print_wrapped(const char *text, FILE *out)
+{
+	const size_t width = 80 - 29;
+
+	while (strlen(text) > width) {
+		size_t length = width;
+
+		while (length && text[length] != ' ')
+			length--;
+		if (!length)
+			break; /* One word, longer than a line. */
+		fprintf(out, "%.*s\n%29s", (int)length, text, "");
+		text += length + 1;
+	}
+	fprintf(out, "%s\n", text);
+}
+
 static void
 print_opts(const struct cli_opt *opts, FILE *out)
 {
@@ -53,7 +72,8 @@ print_opts(const struct cli_opt *opts, FILE *out)
 		snprintf(left + length, sizeof left - (size_t)length, "--%s%s%s",
 			 opt->name, opt->argument ? " " : "",
 			 opt->argument ? opt->argument : "");
-		fprintf(out, "  %-26s %s\n", left, opt->help);
+		fprintf(out, "  %-26s ", left);
+		print_wrapped(opt->help, out);
 		if (!opt->words)
 			continue;
 		fprintf(out, "  %-26s one of:", "");
@@ -326,6 +346,21 @@ find_opt(const struct cli_opt *opts, size_t n, int code)
 	return NULL;
 }
 
+/*
+ * True if the 'value' of an option, a word of its own, is one of the long options: it
+ * was forgotten then.  Who means it writes "--output=--json".
+ */
+static bool
+is_option(const struct option *longs, const char *word, const char *value)
+{
+	if (!value || word != value || strncmp(value, "--", 2) != 0)
+		return false;
+	for (; longs->name; longs++)
+		if (strcmp(longs->name, value + 2) == 0)
+			return true;
+	return false;
+}
+
 int
 cli_parse(const struct cli_verb *verb, const struct cli_opt *opts, int argc,
 	  char **argv)
@@ -358,6 +393,11 @@ cli_parse(const struct cli_verb *verb, const struct cli_opt *opts, int argc,
 			return RESULT_USAGE;
 		}
 		opt = find_opt(opts, n, code);
+		if (is_option(longs, argv[optind - 1], optarg)) {
+			cli_usage_error(verb, "--%s needs %s, not '%s'", opt->name,
+					opt->argument, optarg);
+			return RESULT_USAGE;
+		}
 		if (set_option(verb, opt, optarg) < 0)
 			return RESULT_USAGE;
 	}
@@ -372,7 +412,8 @@ cli_status(int result)
 int
 cli_fail(int error, const struct err *err)
 {
-	err_print(err, stderr);
+	fprintf(stderr, "%s: ", program_name);
+	err_write(err, stderr);
 	return error == -ENODATA ? CLI_THIN : CLI_USAGE;
 }
 

@@ -68,9 +68,8 @@ err_append(struct err *err, const char *fmt, ...)
 }
 
 void
-err_print(const struct err *err, FILE *out)
+err_write(const struct err *err, FILE *out)
 {
-	fputs("antiphase: ", out);
 	if (err->file[0]) {
 		fputs(err->file, out);
 		if (err->line)
@@ -80,6 +79,13 @@ err_print(const struct err *err, FILE *out)
 		fputs(": ", out);
 	}
 	fprintf(out, "%s\n", err->text);
+}
+
+void
+err_print(const struct err *err, FILE *out)
+{
+	fputs("antiphase: ", out);
+	err_write(err, out);
 }
 
 /*

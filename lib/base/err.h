@@ -40,6 +40,9 @@ int err_set_errno(struct err *err, const char *file, int error, const char *what
 void err_append(struct err *err, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* Prints "FILE:LINE:COLUMN: TEXT" and a newline, leaving out what is unknown. */
+void err_write(const struct err *err, FILE *out);
+
 /* Prints "antiphase: FILE:LINE:COLUMN: TEXT" and a newline, leaving out what is unknown. */
 void err_print(const struct err *err, FILE *out);
 

@@ -24,6 +24,7 @@ set_fabric(struct scenario *scenario, const char *path)
 	free(scenario->fabric.generate);
 	scenario->fabric.file = xstrdup(path);
 	scenario->fabric.generate = NULL;
+	scenario->fabric.line = 0;
 }
 
 int

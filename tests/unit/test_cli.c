@@ -65,7 +65,28 @@ run_no(int argc, char **argv)
 
 static const struct cli_verb verb_check = { "check", "check a thing", "", NULL,
 					    run_no };
-static const struct cli_verb *const verbs[] = { &verb_show, &verb_check, NULL };
+
+/* Its help has more words than a line holds. */
+static int
+run_long(int argc, char **argv)
+{
+	static const char *value;
+	static const struct cli_opt long_opts[] = {
+		{ "output", 'o', CLI_STR, &value, "FILE",
+		  "where to write what was found out, and what was not; with all that "
+		  "belongs to it, so that the line is too long",
+		  0, 0, NULL, NULL },
+		CLI_OPTS_END,
+	};
+	static const struct cli_verb verb = { "long", "", "", NULL, run_long };
+	int first = cli_parse(&verb, long_opts, argc, argv);
+
+	return first < 0 ? cli_status(first) : (printf("%s\n", value), CLI_OK);
+}
+
+static const struct cli_verb verb_long = { "long", "a long thing", "", NULL, run_long };
+static const struct cli_verb *const verbs[] = { &verb_show, &verb_check, &verb_long,
+						NULL };
 static const struct cli_program program = { "antiphase", "tests itself", verbs };
 
 /* Runs the command line; 'out' and 'talk' hold what it printed until the next. */
@@ -322,6 +343,29 @@ colour_needs_a_terminal_and_consent(void **state)
 	fclose(file);
 }
 
+static void
+help_fits_80_columns(void **state)
+{
+	(void)state;
+	assert_int_equal(run("antiphase long --help"), CLI_OK);
+	assert_non_null(strstr(out, " and what was\n"));
+	for (char *line = strtok(out, "\n"); line; line = strtok(NULL, "\n"))
+		assert_true(strlen(line) <= 80);
+}
+
+static void
+an_option_is_no_value_of_another(void **state)
+{
+	(void)state;
+	assert_refused("antiphase show --job --json x",
+		       "--job needs NAME, not '--json'");
+	assert_refused("antiphase long -o --help", "--output needs FILE, not '--help'");
+	assert_int_equal(run("antiphase long --output=--help"), CLI_OK);
+	assert_string_equal(out, "--help\n");
+	assert_int_equal(run("antiphase long -o -j"), CLI_OK);
+	assert_string_equal(out, "-j\n");
+}
+
 int
 main(void)
 {
@@ -335,6 +379,8 @@ main(void)
 		cmocka_unit_test(numbers_have_to_be_whole_and_in_range),
 		cmocka_unit_test(a_choice_has_to_be_one_of_the_words),
 		cmocka_unit_test(help_goes_to_stdout_with_status_0),
+		cmocka_unit_test(help_fits_80_columns),
+		cmocka_unit_test(an_option_is_no_value_of_another),
 		cmocka_unit_test(the_program_lists_its_verbs),
 		cmocka_unit_test(unknown_verbs_are_named_with_what_was_probably_meant),
 		cmocka_unit_test(the_version_is_printed),

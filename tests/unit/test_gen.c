@@ -387,7 +387,7 @@ words_that_make_no_fabric_are_refused(void **state)
 		{ "fat-tree --k 4.5",
 		  "--k is 4.5, expected a whole number up to 1000000" },
 		{ "fat-tree --k 4 --gpbs 5",
-		  "a fat-tree has no option '--gpbs' (did you mean 'gbps'?)" },
+		  "a fat-tree has no option '--gpbs' (did you mean '--gbps'?)" },
 		{ "fat-tree 4", "a fat-tree has no option '4'" },
 	};
 

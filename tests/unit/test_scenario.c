@@ -392,7 +392,8 @@ bad_profiles_are_refused(void **state)
 {
 	(void)state;
 	assert_refused("[job a]\nnodes = 2\nprofile = q.json\n",
-		       "dir/q.json:0: open: No such file or directory");
+		       "dir/q.json:0: open: No such file or directory; it is "
+		       "named in dir/s.ini:3");
 	assert_refused(
 		"[job a]\nnodes = 2\nprofile = p.json\n",
 		"dir/s.ini:3: dir/p.json has 2 profiles; expected FILE#JOB to choose one");

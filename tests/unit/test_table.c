@@ -24,7 +24,7 @@ columns_are_as_wide_as_their_widest_cell(void **state)
 	struct table t;
 
 	(void)state;
-	table_init(&t, (const char *const[]){ "LINK", "%GB/S", "JOBS", NULL });
+	table_init(&t, (const char *const[]){ "LINK", "%Gb/s", "JOBS", NULL });
 	table_cell(&t, "%s", "leaf1:p3>spine0:p1");
 	table_cell(&t, "%.1f", 6.5);
 	table_cell(&t, "%d", 3);
@@ -32,7 +32,7 @@ columns_are_as_wide_as_their_widest_cell(void **state)
 	table_cell(&t, "%.1f", 1234.5);
 	table_cell(&t, "12");
 	assert_prints(&t, table_print,
-		      "LINK                  GB/S  JOBS\n"
+		      "LINK                  Gb/s  JOBS\n"
 		      "leaf1:p3>spine0:p1     6.5  3\n"
 		      "short               1234.5  12\n");
 	table_fini(&t);

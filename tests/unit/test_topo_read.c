@@ -206,8 +206,8 @@ bad_json_is_refused_with_its_line(void **state)
 		"looks like no fabric; expected our JSON, Slurm's topology.conf or "
 		"the text of ibnetdiscover");
 	assert_refused(
-		"", 0,
-		"looks like no fabric; expected our JSON, Slurm's topology.conf or "
+		" \n", 0,
+		"is empty; expected a fabric: our JSON, Slurm's topology.conf or "
 		"the text of ibnetdiscover");
 }
 

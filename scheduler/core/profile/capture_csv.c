@@ -235,12 +235,22 @@ parse_row(struct capture *capture, struct cursor *c)
 	return 0;
 }
 
+static bool
+is_header(const struct cursor *c)
+{
+	return (size_t)(c->end - c->at) == strlen(HEADER) &&
+	       memcmp(c->at, HEADER, strlen(HEADER)) == 0;
+}
+
 static int
 check_header(const struct cursor *c)
 {
-	if ((size_t)(c->end - c->at) == strlen(HEADER) &&
-	    memcmp(c->at, HEADER, strlen(HEADER)) == 0)
+	const char *nul = memchr(c->at, '\0', (size_t)(c->end - c->at));
+
+	if (is_header(c))
 		return 0;
+	if (nul)
+		return fail(c, nul, "a NUL byte: this is no text");
 	return fail(c, c->at, "the header is '%.*s', expected '" HEADER "'",
 		    (int)(c->end - c->at > 80 ? 80 : c->end - c->at), c->at);
 }
@@ -259,6 +269,9 @@ parse_lines(struct capture *capture, struct cursor *c, const char *text_end)
 		c->end = newline ? newline : text_end;
 		if (c->end > c->at && c->end[-1] == '\r')
 			c->end--;
+		if (has_header && is_header(c))
+			return fail(c, c->at,
+				    "the header again; name joined files one by one");
 		if (c->end > c->at && *c->at != '#') {
 			if ((has_header ? parse_row(capture, c) : check_header(c)) < 0)
 				return -EINVAL;

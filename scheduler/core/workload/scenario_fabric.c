@@ -42,8 +42,12 @@ scenario_fabric(const struct scenario *scenario, const struct scenario_io *io,
 	}
 	error = io->read(io->ctx, fabric->file, TOPO_MAX_FILE_BYTES, &text, &length,
 			 err);
-	if (error < 0)
+	if (error < 0) {
+		if (fabric->line)
+			err_append(err, "; it is named in %s:%u", scenario->file,
+				   fabric->line);
 		return error;
+	}
 	error = topo_read(fabric->file, text, length, NULL, ret_topo, err);
 	free(text);
 	return error;

@@ -152,8 +152,10 @@ read_profile(struct scenario_reader *r)
 	path = scenario_path_beside(r->scenario->file, draft->profile);
 	error = r->io->read(r->io->ctx, path, PROFILE_JSON_MAX_BYTES, &text, &length,
 			    r->err);
-	if (error < 0)
+	if (error < 0) {
+		err_append(r->err, "; it is named in %s:%u", r->scenario->file, r->line);
 		goto out;
+	}
 	error = profile_json_parse(path, text, length, &list, r->err);
 	if (error < 0)
 		goto out;

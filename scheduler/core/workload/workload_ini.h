@@ -69,7 +69,7 @@ struct scenario_sim {
 struct scenario_fabric {
 	char *file;     /* Owned.  As it is to be opened; NULL: none. */
 	char *generate; /* Owned.  "leaf-spine --leaves 4 ..."; NULL: none. */
-	unsigned line;  /* Of either. */
+	unsigned line;  /* Of either; 0: not of the file. */
 	uint64_t ecmp_seed;
 };
 
