@@ -113,6 +113,18 @@ read_range(const char **text, uint64_t *ret_first, uint64_t *ret_last)
 	return *ret_last >= *ret_first;
 }
 
+/* Takes a seed; one that runs twice would make the intervals too narrow. */
+static int
+take_seed(struct compare *c, uint64_t seed, struct err *err)
+{
+	for (size_t i = 0; i < c->seeds.n; i++)
+		if (c->seeds.items[i] == seed)
+			return err_set(err, NULL, 0, 0, "seed %llu is there twice",
+				       (unsigned long long)seed);
+	vec_push(&c->seeds, seed);
+	return 0;
+}
+
 static int
 read_seeds(struct compare *c, const char *text, struct err *err)
 {
@@ -130,7 +142,8 @@ read_seeds(struct compare *c, const char *text, struct err *err)
 			return err_set(err, NULL, 0, 0, "more than %d seeds",
 				       MAX_SEEDS);
 		for (uint64_t seed = first; seed <= last; seed++)
-			vec_push(&c->seeds, seed);
+			if (take_seed(c, seed, err) < 0)
+				return -EINVAL;
 		if (!*s)
 			return 0;
 		s++;

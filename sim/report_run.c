@@ -190,15 +190,17 @@ run_report_table(const struct run_report *r, FILE *out)
 	put_plans(r, out);
 	put_links(r, out);
 	experiment_summarize(r->experiment, &r->scenario->workload, &s);
-	fprintf(out,
-		"\nPolicy %s, seed %llu: %.3f s simulated%s.  Mean slowdown %.3f, worst "
-		"%.3f, goodput %.3f.\n"
-		"* Marks an iteration, or on a link in all; estimated from the flows on full "
-		"links,\n  not simulated packet by packet.\n",
-		r->policy, (unsigned long long)r->seed,
-		r->experiment->simulated_ns / 1e9,
-		r->experiment->was_interrupted ? ", interrupted" : "", s.slowdown_mean,
-		s.slowdown_worst, s.goodput);
+	fprintf(out, "\nPolicy %s, seed %llu: %.3f s simulated%s.  ", r->policy,
+		(unsigned long long)r->seed, r->experiment->simulated_ns / 1e9,
+		r->experiment->was_interrupted ? ", interrupted" : "");
+	if (s.n_jobs)
+		fprintf(out, "Mean slowdown %.3f, worst %.3f, goodput %.3f.\n",
+			s.slowdown_mean, s.slowdown_worst, s.goodput);
+	else
+		fputs("No iteration was ended that counts.\n", out);
+	fputs("* Marks an iteration, or on a link in all; estimated from the flows on full "
+	      "links,\n  not simulated packet by packet.\n",
+	      out);
 }
 
 /* ---- JSON ---------------------------------------------------------------------------- */
@@ -288,19 +290,22 @@ static void
 json_summary(const struct run_report *r, struct jsonw *w)
 {
 	struct experiment_summary s;
+	double none; /* Added to a figure of nothing, it makes that null. */
 
 	experiment_summarize(r->experiment, &r->scenario->workload, &s);
+	none = s.n_jobs ? 0 : NAN;
 	jsonw_object(w, "summary");
 	jsonw_int(w, "jobs", (int64_t)s.n_jobs);
-	jsonw_rounded(w, "iteration_mean_us", s.iteration_mean_ns / 1e3, 3);
-	jsonw_rounded(w, "iteration_p90_us", s.iteration_p90_ns / 1e3, 3);
-	jsonw_rounded(w, "iteration_p99_us", s.iteration_p99_ns / 1e3, 3);
-	jsonw_rounded(w, "slowdown_mean", s.slowdown_mean, 6);
-	jsonw_rounded(w, "slowdown_worst", s.slowdown_worst, 6);
-	jsonw_rounded(w, "goodput", s.goodput, 6);
-	jsonw_rounded(w, "ecn_packets_per_iteration_estimated", s.ecn_per_iteration, 3);
-	jsonw_rounded(w, "ecn_fraction_estimated", s.ecn_frac, 6);
-	jsonw_rounded(w, "corrections_per_minute", s.corrections_per_min, 3);
+	jsonw_rounded(w, "iteration_mean_us", s.iteration_mean_ns / 1e3 + none, 3);
+	jsonw_rounded(w, "iteration_p90_us", s.iteration_p90_ns / 1e3 + none, 3);
+	jsonw_rounded(w, "iteration_p99_us", s.iteration_p99_ns / 1e3 + none, 3);
+	jsonw_rounded(w, "slowdown_mean", s.slowdown_mean + none, 6);
+	jsonw_rounded(w, "slowdown_worst", s.slowdown_worst + none, 6);
+	jsonw_rounded(w, "goodput", s.goodput + none, 6);
+	jsonw_rounded(w, "ecn_packets_per_iteration_estimated",
+		      s.ecn_per_iteration + none, 3);
+	jsonw_rounded(w, "ecn_fraction_estimated", s.ecn_frac + none, 6);
+	jsonw_rounded(w, "corrections_per_minute", s.corrections_per_min + none, 3);
 	jsonw_end(w);
 }
 

@@ -154,6 +154,8 @@ COMMANDS = [
      [("links", "link", 0)]),
     ("sim-run", "sim run two-jobs.ini", (0,), "--all-links",
      [("jobs", "job", 2), ("links", "link", None)]),
+    ("sim-run", "sim run two-jobs.ini --duration 0.001", (0,), "--all-links",
+     [("jobs", "job", 2), ("links", "link", None)]),
     ("sim-run", "sim run one.ini", (0,), "--all-links",
      [("jobs", "job", 1), ("links", "link", None)]),
     ("sim-run", "sim run waits.ini --policy fair", (0,), "--all-links",

@@ -383,6 +383,8 @@ jobs_that_make_no_sense_are_refused(void **state)
 	assert_refused(
 		"[job a]\nnodes = 1\nsegment = compute 1 ms\narrival = 2 s\nstop = 1 s\n",
 		"dir/s.ini:1: job 'a' stops before it arrives");
+	assert_refused("[sim]\nduration = 0 s\n" A_JOB,
+		       "dir/s.ini:2: expected a time above 0, not '0 s'");
 	assert_refused("[sim]\niterations = 5\nwarmup_iterations = 5\n" A_JOB,
 		       "dir/s.ini:1: 5 warmup_iterations leave none of 5 to measure");
 }

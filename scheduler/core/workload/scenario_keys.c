@@ -108,7 +108,11 @@ set_warmup(struct scenario_reader *r, const char *value)
 static int
 set_duration(struct scenario_reader *r, const char *value)
 {
-	return read_time(r, value, &r->scenario->sim.duration_ns);
+	int error = read_time(r, value, &r->scenario->sim.duration_ns);
+
+	if (error == 0 && r->scenario->sim.duration_ns == 0)
+		return scenario_fail(r, "expected a time above 0, not '%s'", value);
+	return error;
 }
 
 static int
