@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/utf8.h"
 
 void
 jsonw_init(struct jsonw *w, FILE *out)
@@ -38,11 +39,16 @@ new_line(struct jsonw *w)
 static void
 put_string(struct jsonw *w, const char *s)
 {
+	size_t n;
+
 	fputc('"', w->out);
-	for (; *s; s++) {
+	for (; *s; s += n ? n : 1) {
 		unsigned char c = (unsigned char)*s;
 
-		if (c == '"' || c == '\\')
+		n = utf8_length(s);
+		if (!n)
+			fputs("\\ufffd", w->out); /* What it was, nobody knows. */
+		else if (c == '"' || c == '\\')
 			fprintf(w->out, "\\%c", c);
 		else if (c == '\n')
 			fputs("\\n", w->out);
@@ -51,7 +57,7 @@ put_string(struct jsonw *w, const char *s)
 		else if (c < 0x20 || c == 0x7f)
 			fprintf(w->out, "\\u%04x", c);
 		else
-			fputc(c, w->out);
+			fwrite(s, 1, n, w->out);
 	}
 	fputc('"', w->out);
 }

@@ -10,7 +10,7 @@
  *
  * 'key' is NULL inside arrays and for the root.  Misuse is a BUG.  Numbers are
  * written with the fewest digits that read back the same; what is not finite
- * becomes null.
+ * becomes null; bytes of a string that are not UTF-8 become U+FFFD.
  */
 #ifndef LIB_BASE_JSONW_H
 #define LIB_BASE_JSONW_H

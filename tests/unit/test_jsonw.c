@@ -131,6 +131,27 @@ strings_are_escaped(void **state)
 }
 
 static void
+bytes_that_are_no_utf8_become_the_replacement_character(void **state)
+{
+	struct page page;
+	struct json_doc *doc;
+
+	(void)state;
+	page_begin(&page);
+	jsonw_flat_array(&page.w, NULL);
+	jsonw_str(&page.w, NULL,
+		  "a\xff"
+		  "b\xe2\x82");
+	jsonw_end(&page.w);
+	page_end(&page);
+	/* RFC 8259, section 8.1: JSON text is UTF-8. */
+	assert_int_equal(json_parse("x", page.text, page.size, &doc, NULL), 0);
+	assert_null(strchr(page.text, '\xff'));
+	json_doc_free(doc);
+	free(page.text);
+}
+
+static void
 doubles_read_back_the_same(void **state)
 {
 	struct rng rng;
@@ -331,6 +352,8 @@ main(void)
 		cmocka_unit_test(a_document_is_indented_and_flat_parts_are_not),
 		cmocka_unit_test(numbers_have_few_digits_and_nothing_is_infinite),
 		cmocka_unit_test(strings_are_escaped),
+		cmocka_unit_test(
+			bytes_that_are_no_utf8_become_the_replacement_character),
 		cmocka_unit_test(doubles_read_back_the_same),
 		cmocka_unit_test(random_trees_read_back),
 	};
