@@ -11,12 +11,13 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
+#include "lib/base/utf8.h"
 
 /* Deeper documents are refused; ours need six levels. */
 #define MAX_DEPTH 32
 
-/* The largest integer that a double, and so cJSON, keeps exactly. */
-#define MAX_EXACT 9007199254740992.0
+/* The largest integer that no other is rounded to in a double, as cJSON keeps it. */
+#define MAX_EXACT 9007199254740991.0
 
 struct json_doc {
 	cJSON *root;      /* Owned. */
@@ -52,45 +53,90 @@ find_line(const char *text, size_t offset, unsigned *ret_line, unsigned *ret_col
 	}
 }
 
+/* Length of the number at 'text' as RFC 8259 writes it, or 0: cJSON takes "01". */
+static size_t
+number_length(const char *text)
+{
+	static const char digits[] = "0123456789";
+	const char *s = text + (*text == '-');
+	size_t n = *s == '0' ? 1 : strspn(s, digits);
+
+	if (!n)
+		return 0;
+	s += n;
+	if (*s == '.') {
+		n = strspn(s + 1, digits);
+		if (!n)
+			return 0;
+		s += 1 + n;
+	}
+	if (*s == 'e' || *s == 'E') {
+		s++;
+		s += *s == '+' || *s == '-';
+		n = strspn(s, digits);
+		if (!n)
+			return 0;
+		s += n;
+	}
+	/* What else cJSON would take for a part of it. */
+	return strchr("0123456789+-.eE", *s) && *s ? 0 : (size_t)(s - text);
+}
+
 /*
- * Checks what cJSON takes too lightly, before it allocates anything: depth,
- * control characters outside of white space, and \u0000, at which a C string would
- * end.  Returns the offset of the offence, or 'length'.
+ * Checks the string whose first quote is at 'i': returns the offset of its last
+ * one, or of the offence with '*ret_why' set.
+ */
+static size_t
+prescan_string(const char *text, size_t length, size_t i, const char **ret_why)
+{
+	for (i++; i < length && text[i] != '"';) {
+		size_t n = utf8_length(text + i);
+
+		if ((unsigned char)text[i] < 0x20)
+			*ret_why = "a control character";
+		else if (!n)
+			*ret_why = "a byte that is not UTF-8";
+		else if (text[i] == '\\' && !strncmp(text + i + 1, "u0000", 5))
+			*ret_why = "a NUL character in a string";
+		if (*ret_why)
+			return i;
+		i += text[i] == '\\' && i + 1 < length ? 2 : n;
+	}
+	return i;
+}
+
+/*
+ * Checks what cJSON takes too lightly, before it allocates anything: depth, control
+ * characters, numbers, and strings that are not UTF-8 or that a NUL would cut
+ * short.  Returns the offset of the offence with '*ret_why' set, or 'length'.
  */
 static size_t
 prescan(const char *text, size_t length, const char **ret_why)
 {
 	unsigned depth = 0;
-	bool in_string = false;
+	size_t n;
 
 	for (size_t i = 0; i < length; i++) {
 		char c = text[i];
 
-		if ((unsigned char)c < 0x20 &&
-		    (in_string || !strchr("\t\r\n", c) || !c)) {
+		if ((unsigned char)c < 0x20 && (!c || !strchr("\t\r\n", c))) {
 			*ret_why = "a control character";
-			return i;
-		}
-		if (in_string && length - i >= 6 &&
-		    memcmp(text + i, "\\u0000", 6) == 0) {
-			*ret_why = "a NUL character in a string";
-			return i;
-		}
-		if (in_string) {
-			if (c == '\\' && i + 1 < length)
-				i++;
-			else if (c == '"')
-				in_string = false;
 		} else if (c == '"') {
-			in_string = true;
+			i = prescan_string(text, length, i, ret_why);
+		} else if (c == '-' || (c >= '0' && c <= '9')) {
+			n = number_length(text + i);
+			if (n)
+				i += n - 1;
+			else
+				*ret_why = "expected a number as JSON writes it";
 		} else if (c == '{' || c == '[') {
-			if (++depth > MAX_DEPTH) {
+			if (++depth > MAX_DEPTH)
 				*ret_why = "nested too deeply";
-				return i;
-			}
 		} else if ((c == '}' || c == ']') && depth) {
 			depth--;
 		}
+		if (*ret_why)
+			return i;
 	}
 	return length;
 }
@@ -108,7 +154,7 @@ int
 json_parse(const char *file, const char *text, size_t length, struct json_doc **ret_doc,
 	   struct err *err)
 {
-	const char *why = "expected JSON here";
+	const char *why = NULL;
 	const char *end = text;
 	unsigned line, column;
 	struct json_doc *doc;
@@ -118,7 +164,8 @@ json_parse(const char *file, const char *text, size_t length, struct json_doc **
 	if (is_blank(text, length))
 		return err_set(err, file, 0, 0, "is empty; expected JSON");
 	offset = prescan(text, length, &why);
-	if (offset == length) {
+	if (!why) {
+		why = "expected JSON here";
 		root = cJSON_ParseWithLengthOpts(text, length + 1, &end, 0);
 		offset = (size_t)(end - text);
 		if (root && !is_blank(end, length - offset)) {

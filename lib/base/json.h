@@ -42,7 +42,7 @@ int json_check_schema(const struct json_doc *doc, const char *name, int version,
 int json_check_keys(const struct json_doc *doc, const struct json *object,
 		    const char *const *keys, struct err *err);
 
-/* Integers beyond +-2^53 are refused, as cJSON keeps doubles. */
+/* Integers from +-2^53 on are refused, as cJSON keeps doubles. */
 int json_get_int(const struct json_doc *doc, const struct json *object, const char *key,
 		 int64_t min, int64_t max, int64_t *ret_value, struct err *err);
 int json_get_num(const struct json_doc *doc, const struct json *object, const char *key,

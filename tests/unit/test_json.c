@@ -179,7 +179,7 @@ unknown_and_repeated_keys_are_named(void **state)
 {
 	static const char *const keys[] = { "name", "slots", NULL };
 	struct json_doc *doc = parse("[{\"name\": 1, \"slots\": 2},\n"
-				     " {\"name\": 1, \"slotz\": 2},\n"
+				     " {\"name\": 1, \"slost\": 2},\n"
 				     " {\"name\": 1,\n  \"name\": 2}, 5]");
 	const struct json *value = json_first(json_root(doc));
 	struct err err = { 0 };
@@ -188,7 +188,7 @@ unknown_and_repeated_keys_are_named(void **state)
 	assert_int_equal(json_check_keys(doc, value, keys, &err), 0);
 	value = json_next(value);
 	assert_int_equal(json_check_keys(doc, value, keys, &err), -EINVAL);
-	assert_at(&err, 2, 23, "unknown key 'slotz' (did you mean 'slots'?)");
+	assert_at(&err, 2, 23, "unknown key 'slost' (did you mean 'slots'?)");
 	value = json_next(value);
 	assert_int_equal(json_check_keys(doc, value, keys, &err), -EINVAL);
 	assert_at(&err, 4, 11, "'name' is given twice");
@@ -288,7 +288,7 @@ numbers_beyond_what_a_double_keeps_are_no_integers(void **state)
 {
 	struct json_doc *doc =
 		parse("{\"a\": 9007199254740991, \"b\": -9007199254740991,\n"
-		      "\"c\": 9007199254740994,\n"
+		      "\"c\": 9007199254740993,\n"
 		      "\"d\": 1e400,\n"
 		      "\"e\": -1e300,\n"
 		      "\"f\": 1e3}");
@@ -327,6 +327,24 @@ numbers_beyond_what_a_double_keeps_are_no_integers(void **state)
 }
 
 static void
+numbers_have_the_form_that_json_gives_them(void **state)
+{
+	static const char *const bad[] = { "+1",  ".5",  "0x10",     "1.2.3",
+					   "--1", "nan", "Infinity", "01",
+					   "1.",  "-",   "1e",       "1e+" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		struct json_doc *doc;
+		char text[32];
+		int length = snprintf(text, sizeof text, "[%s]", bad[i]);
+
+		if (json_parse("x", text, (size_t)length, &doc, NULL) != -EINVAL)
+			fail_msg("'%s' was taken for a number", bad[i]);
+	}
+}
+
+static void
 strings_are_unicode_in_utf8(void **state)
 {
 	struct json_doc *doc = parse("[\"Z\xc3\xbcrich \\u00fc \\ud83d\\ude00\"]");
@@ -337,7 +355,20 @@ strings_are_unicode_in_utf8(void **state)
 	assert_string_equal(text, "Z\xc3\xbcrich \xc3\xbc \xf0\x9f\x98\x80");
 	json_doc_free(doc);
 
+	assert_no_json(LITERAL("[\n\"a\xff\"]"), 2, 3, "UTF-8");
+	assert_no_json(LITERAL("[\"\xc0\xaf\"]"), 1, 3, "UTF-8");
+	assert_no_json(LITERAL("[\"\xed\xa0\x80\"]"), 1, 3, "UTF-8");
+	assert_no_json(LITERAL("[\"\xe2\x82\"]"), 1, 3, "UTF-8");
 	assert_no_json(LITERAL("[\"\\ud83d\"]"), 1, 3, "not valid JSON");
+}
+
+static void
+a_nul_cannot_cut_a_name_short(void **state)
+{
+	(void)state;
+	assert_no_json(LITERAL("{\"a\": \"n1\\u0000x\"}"), 1, 10, "NUL");
+	/* Not this: an escaped backslash before a u. */
+	json_doc_free(parse("[\"\\\\u0000\"]"));
 }
 
 static void
@@ -366,7 +397,9 @@ main(void)
 		cmocka_unit_test(cut_documents_are_refused_at_every_length),
 		cmocka_unit_test(deep_nesting_is_refused_before_it_costs_anything),
 		cmocka_unit_test(numbers_beyond_what_a_double_keeps_are_no_integers),
+		cmocka_unit_test(numbers_have_the_form_that_json_gives_them),
 		cmocka_unit_test(strings_are_unicode_in_utf8),
+		cmocka_unit_test(a_nul_cannot_cut_a_name_short),
 		cmocka_unit_test(a_byte_order_mark_moves_no_place),
 	};
 
