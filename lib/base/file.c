@@ -25,8 +25,8 @@ static const uint8_t xz_magic[6] = { 0xfd, '7', 'z', 'X', 'Z', 0 };
 static int
 too_large(const char *path, size_t max_bytes, struct err *err)
 {
-	err_set(err, path, 0, 0, "is larger than %zu MB, the limit for such a file",
-		max_bytes / 1000000);
+	err_set(err, path, 0, 0, "is larger than %.3g MB, the limit for such a file",
+		(double)max_bytes / 1e6);
 	return -EFBIG;
 }
 
