@@ -14,7 +14,7 @@ elif command -v sudo >/dev/null && sudo -n true 2>/dev/null; then
 	as_root=sudo
 else
 	echo "antiphase: packages are missing; please run, and then try again:" >&2
-	echo "  sudo apt-get install -y --no-install-recommends$missing" >&2
+	echo "  sudo apt-get update && sudo apt-get install -y --no-install-recommends$missing" >&2
 	exit 1
 fi
 echo "antiphase: installing$missing" >&2
