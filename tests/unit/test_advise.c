@@ -602,6 +602,49 @@ is_no_worse_than_cassini(void **state)
 	}
 }
 
+/*
+ * Sixteen racks, jobs all over them and a third waiting: one large component, in
+ * which some job is always near the cap.  That nobody may be harmed must not
+ * keep all the others from better places.
+ */
+static void
+one_job_at_the_cap_does_not_veto_better_places(void **state)
+{
+	static const int64_t periods_us[] = { 100000, 100000, 200000, 150000 };
+	struct advise_opts opts = { .policy = ADVISE_ANTIPHASE,
+				    .n_iterations = 8,
+				    .max_slowdown = 1.25 };
+	struct advice_set *set;
+	uint32_t order[64];
+	struct fixture f;
+	struct rng rng;
+
+	(void)state;
+	rng_init(&rng, 6);
+	fixture_init(&f, 16, 4, 2, 50e9);
+	for (uint32_t i = 0; i < 64; i++) {
+		uint32_t k = (uint32_t)rng_below(&rng, i + 1);
+
+		order[i] = order[k];
+		order[k] = i;
+	}
+	for (uint32_t at = 0; at + 4 <= 60; at += 4) {
+		struct work_job *job =
+			fixture_job(&f, "j", 4, periods_us[rng_below(&rng, 4)],
+				    0.15 + 0.3 * rng_uniform(&rng), 50e9);
+
+		if (rng_below(&rng, 3))
+			fixture_on(job, order + at);
+	}
+	assert_int_equal(advise(&f.workload, f.topo, f.routes, &opts, &set), 0);
+	for (size_t j = 0; j < set->n; j++)
+		assert_true(set->items[j].slowdown_after <=
+			    fmax(1.25, set->items[j].slowdown_before * 1.0101));
+	assert_true(set->goodput_after > 1.02 * set->goodput_before);
+	advice_set_free(set);
+	fixture_fini(&f);
+}
+
 /* The text of the advice on a random workload. */
 static char *
 random_text(uint64_t seed, const char *prefix, enum advise_policy policy)
@@ -687,6 +730,7 @@ main(void)
 		cmocka_unit_test(shifts_take_arrivals_into_account),
 		cmocka_unit_test(is_never_predicted_worse_than_fair_nor_beyond_the_cap),
 		cmocka_unit_test(is_no_worse_than_cassini),
+		cmocka_unit_test(one_job_at_the_cap_does_not_veto_better_places),
 		cmocka_unit_test(same_question_same_bytes),
 		cmocka_unit_test(names_of_jobs_change_nothing_but_the_names),
 	};

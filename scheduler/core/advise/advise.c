@@ -103,8 +103,7 @@ breaks_cap(const struct plan *plan, const struct plan *base,
 	for (uint32_t j = 0; j < ctx->workload->n; j++) {
 		double after = plan_slowdown(plan, ctx, j);
 
-		if (after > fmax(ctx->opts.max_slowdown,
-				 plan_slowdown(base, ctx, j) * (1 + HARM_FRAC)))
+		if (after > plan_limit(ctx, plan_slowdown(base, ctx, j)))
 			return true;
 	}
 	return false;
@@ -177,6 +176,7 @@ plan_antiphase(struct plan *plan, const struct advise_ctx *ctx)
 {
 	size_t n_placers = has_waiting(ctx->workload) ? N_PLACERS : 1, best = 0;
 	struct plan plans[N_PLACERS] = { 0 };
+	struct advise_ctx judging = *ctx;
 	int r = 0;
 
 	for (size_t i = 0; i < n_placers; i++) {
@@ -190,7 +190,8 @@ plan_antiphase(struct plan *plan, const struct advise_ctx *ctx)
 			is_new &= !are_places_same(&plans[i], &plans[k], ctx);
 		if (!is_new)
 			continue;
-		shift_by_prediction(&plans[i], ctx);
+		shift_by_prediction(&plans[i], &judging);
+		judging.reference = &plans[0];
 		if (i > 0 && !breaks_cap(&plans[i], &plans[0], ctx) &&
 		    is_better_plan(&plans[i], &plans[best], ctx))
 			best = i;
@@ -208,7 +209,7 @@ int
 advise(const struct workload *workload, struct topo *topo, struct routes *routes,
        const struct advise_opts *opts, struct advice_set **ret_set)
 {
-	struct advise_ctx ctx = { workload, topo, routes, *opts, 1, 1 };
+	struct advise_ctx ctx = { workload, topo, routes, *opts, 1, 1, NULL };
 	struct plan before = { 0 }, plan = { 0 };
 	int r;
 

@@ -29,6 +29,8 @@ struct work_job;
 /* What a job may lose by rounding and chance before it counts as harmed. */
 #define HARM_FRAC 0.01
 
+struct plan;
+
 /* One question, with what all answers to it share. */
 struct advise_ctx {
 	const struct workload *workload; /* Borrowed. */
@@ -37,6 +39,7 @@ struct advise_ctx {
 	struct advise_opts opts;         /* Defaults filled in. */
 	uint32_t n_seeds;                /* Runs of every prediction that is kept. */
 	uint32_t n_iterations;           /* Of those. */
+	const struct plan *reference; /* Nobody is to be harmed against it, or NULL. */
 };
 
 /*
@@ -118,6 +121,8 @@ void plan_predict(struct plan *plan, const struct advise_ctx *ctx);
 void plan_predict_component(struct plan *plan, const struct advise_ctx *ctx,
 			    const struct component *component);
 
+/* How much a job may be slowed down that is slowed down by 'before' without us. */
+double plan_limit(const struct advise_ctx *ctx, double before);
 /* Mean slowdown of a job, 0 if it is not placed. */
 double plan_slowdown(const struct plan *plan, const struct advise_ctx *ctx,
 		     uint32_t job);

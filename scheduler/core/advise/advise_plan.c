@@ -1,6 +1,7 @@
 /*
  * advise_plan.c - plans, and the components that their links tie together.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -290,6 +291,12 @@ plan_predict(struct plan *plan, const struct advise_ctx *ctx)
 {
 	for (size_t i = 0; i < plan->components.n; i++)
 		plan_predict_component(plan, ctx, &plan->components.items[i]);
+}
+
+double
+plan_limit(const struct advise_ctx *ctx, double before)
+{
+	return fmax(ctx->opts.max_slowdown, before * (1 + HARM_FRAC));
 }
 
 double

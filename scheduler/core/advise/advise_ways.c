@@ -109,7 +109,9 @@ weigh_way(const struct decision *d, struct way *way)
 		if (way_is_phased(d, way, i))
 			delayed_us += job->weight *
 				      (double)advise_delay_us(job, d->phase_us[i]);
-		if (after > fmax(d->ctx->opts.max_slowdown, before * (1 + HARM_FRAC)))
+		if (d->ctx->reference)
+			before = plan_slowdown(d->ctx->reference, d->ctx, c->jobs[i]);
+		if (after > plan_limit(d->ctx, before))
 			way->harmed = c->jobs[i];
 	}
 	way->pays = saved_us > delayed_us;
@@ -142,8 +144,7 @@ add_way(struct decision *d, bool is_shifted, enum engine_pacing *pacing)
 
 	predict_way(d, d->ctx->n_seeds, d->ctx->n_iterations, &way);
 	vec_push(&d->ways, way);
-	if (d->ways.n > 1)
-		weigh_way(d, &d->ways.items[d->ways.n - 1]);
+	weigh_way(d, &d->ways.items[d->ways.n - 1]);
 	return &d->ways.items[d->ways.n - 1];
 }
 
@@ -399,6 +400,14 @@ ways_choose(const struct decision *d)
 {
 	size_t best = 0;
 
+	/* Other places may harm somebody all by themselves, and a way heal that. */
+	for (size_t i = 1; d->ways.items[0].harmed != TOPO_NONE && i < d->ways.n; i++) {
+		const struct way *way = &d->ways.items[i];
+
+		if (way->harmed == TOPO_NONE &&
+		    (best == 0 || way->goodput > d->ways.items[best].goodput))
+			best = i;
+	}
 	for (size_t i = 1; i < d->ways.n; i++) {
 		const struct way *way = &d->ways.items[i];
 
