@@ -12,7 +12,9 @@
 #include <unistd.h>
 
 #include "lib/base/err.h"
+#include "lib/base/strbuf.h"
 #include "lib/base/vec.h"
+#include "lib/base/words.h"
 
 #define MAX_OPTS 40
 
@@ -204,6 +206,26 @@ cli_usage_error(const struct cli_verb *verb, const char *fmt, ...)
 	return CLI_USAGE;
 }
 
+/* Whether 'word' is the beginning of several names: says of which. */
+static bool
+is_ambiguous(const struct cli_verb *verb, const char *const *names, const char *word)
+{
+	struct strbuf matches = STRBUF_EMPTY;
+	size_t length = strlen(word), n_matches = 0;
+
+	for (const char *const *name = names; length && *name; name++) {
+		if (strncmp(*name, word, length) == 0)
+			strbuf_printf(&matches, "%s--%s", n_matches++ ? ", " : "",
+				      *name);
+	}
+	if (n_matches > 1)
+		cli_usage_error(verb, "option '--%s' is ambiguous: %s", word,
+				matches.text);
+	strbuf_free(&matches);
+	return n_matches > 1;
+}
+
+/* An option that getopt_long() did not understand. */
 static int
 unknown_option(const struct cli_verb *verb, const struct cli_opt *opts,
 	       const char *given)
@@ -219,8 +241,12 @@ unknown_option(const struct cli_verb *verb, const struct cli_opt *opts,
 	names[n] = NULL;
 	snprintf(word, sizeof word, "%s", given + strspn(given, "-"));
 	word[strcspn(word, "=")] = '\0';
+	if (strncmp(given, "--", 2) == 0 && is_ambiguous(verb, names, word))
+		return RESULT_USAGE;
 	meant = err_did_you_mean(word, names);
-	if (meant)
+	if (words_index(word, names) >= 0)
+		cli_usage_error(verb, "--%s takes no value", word);
+	else if (meant)
 		cli_usage_error(verb, "unknown option '%s' (did you mean '--%s'?)",
 				given, meant);
 	else

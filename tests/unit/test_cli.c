@@ -168,8 +168,10 @@ unique_beginnings_are_enough(void **state)
 	assert_true(got.is_verbose);
 	/* --job is whole, though --json does not begin so; --jo is either. */
 	assert_int_equal(run("antiphase show --job x"), CLI_OK);
-	assert_refused("antiphase show --s 3", "--s");
-	assert_refused("antiphase show --j 3", "--j");
+	assert_refused("antiphase show --s 3",
+		       "option '--s' is ambiguous: --seed, --solver; see");
+	assert_refused("antiphase show --j 3", "--json, --job");
+	assert_refused("antiphase show --json=1", "--json takes no value");
 }
 
 static void
