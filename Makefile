@@ -52,7 +52,7 @@ C_FILES      := $(wildcard lib/*/*.[ch] topology/*.[ch] scheduler/*/*.[ch] sched
                 sim/*/*.[ch] tests/*/*.[ch])
 SH_FILES     := .ci/run tests/run $(wildcard tests/*.sh tests/*/*.sh examples/*.sh)
 
-.PHONY: all help demo test check bench lint fuzz fuzz-smoke man install clean deps golden-accept
+.PHONY: FORCE all help demo test check bench lint fuzz fuzz-smoke man install clean deps golden-accept
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -95,12 +95,13 @@ man: $(MANPAGES) ## manual pages (scdoc)
 
 install: all man ## install into DESTDIR
 	install -d $(DESTDIR)$(bindir) $(DESTDIR)$(mandir)/man1 $(DESTDIR)$(mandir)/man5 \
-		$(DESTDIR)$(mandir)/man7 $(DESTDIR)$(docdir) $(DESTDIR)$(bashcompdir)
+		$(DESTDIR)$(docdir)/examples $(DESTDIR)$(bashcompdir)
 	install -m 755 $(PROGRAMS) $(DESTDIR)$(bindir)
 	for page in $(MANPAGES); do \
 		install -m 644 $$page $(DESTDIR)$(mandir)/man$${page##*.}; done
 	install -m 644 scheduler/cli/completion.bash $(DESTDIR)$(bashcompdir)/antiphase
 	install -m 644 README.md LICENSE docs/*.md $(DESTDIR)$(docdir)
+	install -m 644 examples/* $(DESTDIR)$(docdir)/examples
 
 clean: ## remove build/
 	$(Q)rm -rf build
@@ -111,6 +112,13 @@ $(B)/%.o: %.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -c $< -o $@
 
+# Rewritten only when it is another one, so that --version tells the truth.
+$(B)/revision: FORCE
+	$(Q)mkdir -p $(@D) && echo $(REVISION) >$@.new
+	$(Q)if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+FORCE:
+
+$(B)/lib/base/cli.o: $(B)/revision
 $(B)/lib/base/cli.o: ALL_CFLAGS += -DANTIPHASE_VERSION='"$(VERSION)"' \
 	-DANTIPHASE_REVISION='"$(REVISION)"'
 

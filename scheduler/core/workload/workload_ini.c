@@ -153,7 +153,8 @@ read_profile(struct scenario_reader *r)
 	error = r->io->read(r->io->ctx, path, PROFILE_JSON_MAX_BYTES, &text, &length,
 			    r->err);
 	if (error < 0) {
-		err_append(r->err, "; it is named in %s:%u", r->scenario->file, r->line);
+		err_append(r->err, "; it is named in %s:%u", r->scenario->file,
+			   r->line);
 		goto out;
 	}
 	error = profile_json_parse(path, text, length, &list, r->err);
