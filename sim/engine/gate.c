@@ -13,6 +13,10 @@
  * slots that took a link of its own reserves its links.  Nobody starts on those before it, so
  * that it goes when those have ended that were sending; of two such jobs, the
  * one that has waited longer comes first.
+ *
+ * Who asks in the very batch in which a link becomes free is asked before those
+ * who wait: so a job whose segments follow each other without computing keeps
+ * its links from one to the next, until somebody has aged.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -258,6 +258,84 @@ a_switch_chooses_by_the_stated_hash(void **state)
 	topo_unref(topo);
 }
 
+/* Whether 'link' is on a shortest way down to host 'destination' of a fat tree. */
+static bool
+leads_down(const struct topo *topo, uint32_t link, uint32_t destination)
+{
+	uint32_t to = topo_link(topo, link)->to, leaf = topo_leaf_of(topo, destination);
+	const uint32_t *out;
+	size_t n;
+
+	if (topo_node(topo, to)->tier >=
+	    topo_node(topo, topo_link(topo, link)->from)->tier)
+		return false;
+	if (to == destination || to == leaf)
+		return true;
+	out = topo_links_out(topo, to, &n);
+	for (size_t i = 0; i < n; i++)
+		if (topo_link(topo, out[i])->to == leaf &&
+		    topo_node(topo, to)->tier > topo_node(topo, leaf)->tier)
+			return true;
+	return false;
+}
+
+/* Up to the cores and down again, each switch draws by its own id. */
+static void
+every_switch_of_a_fat_tree_chooses_by_the_stated_hash(void **state)
+{
+	const struct gen_fat_tree o = { .k = 6, .n_parallel = 2 };
+	const uint64_t seed = 7;
+	struct routes *routes;
+	const uint32_t *hosts;
+	struct topo *topo;
+	size_t n_choices = 0, n_hosts;
+
+	(void)state;
+	assert_int_equal(gen_fat_tree(&o, &topo, NULL), 0);
+	routes = routes_new(topo, seed);
+	hosts = topo_hosts(topo, &n_hosts);
+	assert_int_equal(n_hosts, 54);
+	for (uint32_t port = 0; port < 300; port++) {
+		uint32_t source = hosts[port % 9];
+		uint32_t destination = hosts[53 - port % 20];
+		uint64_t flow =
+			rng_mix(seed ^ ((uint64_t)(port % 9) << 32 | (53 - port % 20)));
+		uint32_t links[ROUTE_MAX_HOPS];
+		size_t n;
+
+		assert_int_equal(routes_path(routes, source, destination,
+					     (uint16_t)port, links, &n),
+				 0);
+		assert_int_equal(n, 6);
+		for (size_t hop = 1; hop < n; hop++) {
+			uint32_t node = topo_link(topo, links[hop])->from;
+			uint32_t equal[64];
+			const uint32_t *out;
+			size_t n_out, n_equal = 0;
+
+			out = topo_links_out(topo, node, &n_out);
+			for (size_t i = 0; i < n_out; i++) {
+				uint32_t to = topo_link(topo, out[i])->to;
+
+				if (hop < 3 ? topo_node(topo, to)->tier >
+						      topo_node(topo, node)->tier
+					    : leads_down(topo, out[i], destination))
+					equal[n_equal++] = out[i];
+			}
+			assert_true(n_equal > 0);
+			assert_int_equal(
+				links[hop],
+				equal[rng_mix(flow + ((uint64_t)port << 32) + node) %
+				      n_equal]);
+			n_choices += n_equal > 1;
+		}
+	}
+	/* All but the last, which is the one cable of the host. */
+	assert_int_equal(n_choices, 300 * 4);
+	routes_free(routes);
+	topo_unref(topo);
+}
+
 static void
 ports_spread_evenly_and_repeat_exactly(void **state)
 {
@@ -403,6 +481,7 @@ main(void)
 			paths_are_the_shortest_up_down_ones_on_generated_fabrics),
 		cmocka_unit_test(number_of_paths_multiplies_up_with_the_tiers),
 		cmocka_unit_test(a_switch_chooses_by_the_stated_hash),
+		cmocka_unit_test(every_switch_of_a_fat_tree_chooses_by_the_stated_hash),
 		cmocka_unit_test(ports_spread_evenly_and_repeat_exactly),
 		cmocka_unit_test(consecutive_ports_use_one_rail_after_the_other),
 		cmocka_unit_test(a_pin_overrides_ecmp_for_its_flow_alone),
