@@ -64,7 +64,8 @@ some_good_place(const struct coarse *coarse, struct rng *rng)
 		uint16_t after = line[s + 1 < n_places ? s + 1 : 0];
 		size_t k;
 
-		if (line[s] >= before || line[s] > after)
+		if ((n == N_CHOICES && line[s] >= line[choice[n - 1]]) ||
+		    line[s] >= before || line[s] > after)
 			continue;
 		for (k = n; k > 0 && line[choice[k - 1]] > line[s]; k--)
 			choice[k] = choice[k - 1];
@@ -222,7 +223,12 @@ search_from(struct coarse *coarse, int32_t cost, uint64_t max_work, struct rng *
 		int32_t now;
 
 		take_slots(grid, slot);
-		now = descend(coarse, ruin_and_recreate(coarse, rng));
+		now = ruin_and_recreate(coarse, rng);
+		if (now == cost && is_same(grid, slot)) { /* All went back. */
+			n_stale++;
+			continue;
+		}
+		now = descend(coarse, now);
 		keep(elite, grid, now);
 		n_stale = now < cost ? 0 : n_stale + 1;
 		if (now <= cost)

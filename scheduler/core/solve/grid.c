@@ -16,6 +16,7 @@
 /* Loads of these may be unaligned. */
 typedef int16_t lanes __attribute__((vector_size(16), aligned(2), may_alias));
 typedef uint16_t sums __attribute__((vector_size(16), aligned(2), may_alias));
+typedef int32_t wide_sums __attribute__((vector_size(32)));
 #define N_LANES 8
 
 /* The mean of a step function. */
@@ -329,10 +330,16 @@ grid_cheapest(const struct grid *grid)
 int32_t
 grid_excess(const struct grid *grid)
 {
+	wide_sums sums_of_lanes = { 0 };
 	int32_t sum = 0;
 
-	for (size_t t = 0; t < grid->n_slots; t++)
-		if (grid->total[t] > grid->capacity)
-			sum += grid->total[t] - grid->capacity;
+	for (size_t t = 0; t < grid->n_slots; t += N_LANES) {
+		lanes over = *(const lanes *)(grid->total + t) - grid->capacity;
+
+		over &= ~(over >> 15);
+		sums_of_lanes += __builtin_convertvector(over, wide_sums);
+	}
+	for (size_t i = 0; i < N_LANES; i++)
+		sum += sums_of_lanes[i];
 	return sum;
 }

@@ -172,6 +172,20 @@ excess_of_moved(const struct joint_problem *problem, const int64_t *start_us,
 	model_room_free(room);
 }
 
+/* The slack of a model's job where it is now. */
+static int64_t
+slack_of(struct solver *solver, uint32_t j)
+{
+	const struct model_job *job = &solver->model->jobs[j];
+	struct search *search = &solver->search;
+
+	if (solver->has_slack && job->is_movable && job->n_uses > 0)
+		return solver->slack_us[j];
+	search_line(search, j);
+	return search->line.bends.n > 0 ? bend_function_slack(&search->line)
+					: job->period_us / 2;
+}
+
 /* Writes what the search has found, or the start if that is no worse. */
 static void
 write_result(struct joint_run *run, struct joint_result *result)
@@ -198,16 +212,14 @@ write_result(struct joint_run *run, struct joint_result *result)
 		memcpy(result->excess_after_bps, result->excess_before_bps,
 		       problem->n_links * sizeof *result->excess_after_bps);
 		result->objective_after = result->objective_before;
+		run->solver.has_slack = false;
 	}
 	for (size_t i = 0; i < peeled->n_components; i++)
 		result->has_loop |= peeled->components[i].n_core_links > 0;
 	for (uint32_t j = 0; j < model->n_jobs; j++) {
 		uint32_t job = run->order[j];
 
-		search_line(search, j);
-		result->slack_us[job] = search->line.bends.n > 0
-						? bend_function_slack(&search->line)
-						: model->jobs[j].period_us / 2;
+		result->slack_us[job] = slack_of(&run->solver, j);
 		result->method[job] = !model->jobs[j].is_movable ? JOINT_FIXED
 				      : peeled->is_core_job[j]   ? JOINT_LOOP
 				      : peeled->component_of[j] == PEEL_NONE

@@ -250,6 +250,7 @@ descend_from_coarse(struct search *search, uint32_t l, const uint32_t *jobs, siz
 {
 	struct candidate candidates[COARSE_SOLUTIONS];
 	int64_t best_us[COARSE_MAX_JOBS];
+	uint64_t first_work = search->work + LINK_DESCENT_WORK;
 	double best = INFINITY;
 	size_t n_candidates;
 
@@ -262,6 +263,9 @@ descend_from_coarse(struct search *search, uint32_t l, const uint32_t *jobs, siz
 		for (size_t i = 0; i < n; i++)
 			search_push(search, jobs[i]);
 		give_shifts(search, jobs, n, candidates[k].shift_us);
+		search->max_work = opts->max_work;
+		if (search->max_work < first_work)
+			search->max_work = first_work;
 		search_descend(search);
 		cost = search_link_cost(search, l);
 		if (cost >= best)
@@ -284,7 +288,6 @@ link_solve(struct search *search, uint32_t l, size_t effort, struct rng *rng)
 
 	opts.target = bound + EQUAL_COST;
 	opts.max_work = search->work + (uint64_t)LINK_WORK * effort;
-	search->max_work = opts.max_work;
 	if (n > 3 && is_coarse(model, link, jobs, n)) {
 		descend_from_coarse(search, l, jobs, n, effort, &opts, rng);
 	} else {
@@ -295,6 +298,7 @@ link_solve(struct search *search, uint32_t l, size_t effort, struct rng *rng)
 			search_push(search, jobs[i]);
 		search_descend(search);
 	}
+	search->max_work = opts.max_work;
 	if (n > 2) {
 		opts.n_rounds = n == 3 ? 4 : 4 * n * effort;
 		cost = improve_links(search, &l, 1, &opts, rng);

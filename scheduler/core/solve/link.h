@@ -27,8 +27,10 @@
  * What one unit of effort is: pulses of the coarse search (grid.h) and bends of
  * the exact one after it (search.h).  Eight units are about 4 ms.
  */
-#define LINK_COARSE_WORK 200000
-#define LINK_WORK        9000
+#define LINK_COARSE_WORK 250000
+#define LINK_WORK        4000
+/* Bends that the first exact descent may look at in any case. */
+#define LINK_DESCENT_WORK 50000
 
 /*
  * Moves the jobs of link 'l' to its best shifts.  All other links must be off,

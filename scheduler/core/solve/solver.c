@@ -31,6 +31,7 @@ solver_init(struct solver *solver, struct model *model, const int64_t *start_us)
 	solver->is_left_out = xcalloc(model->n_links + 1, sizeof *solver->is_left_out);
 	solver->is_placed = xcalloc(model->n_jobs + 1, sizeof *solver->is_placed);
 	solver->is_done = xcalloc(model->n_links + 1, sizeof *solver->is_done);
+	solver->slack_us = xcalloc(model->n_jobs + 1, sizeof *solver->slack_us);
 }
 
 void
@@ -41,6 +42,7 @@ solver_fini(struct solver *solver)
 	free(solver->is_left_out);
 	free(solver->is_placed);
 	free(solver->is_done);
+	free(solver->slack_us);
 }
 
 /* ---- One component ------------------------------------------------------------- */
@@ -304,11 +306,16 @@ centre_jobs(struct solver *solver)
 				continue;
 			search_line(search, j);
 			bend_function_minimize(&search->line, &minimum);
-			if (minimum.slack_us <= bend_function_slack(&search->line))
+			solver->slack_us[j] =
+				search->line.bends.n > 0
+					? bend_function_slack(&search->line)
+					: model->jobs[j].period_us / 2;
+			if (minimum.slack_us <= solver->slack_us[j])
 				continue;
 			search_move(search, j, minimum.at_us);
 			has_moved = true;
 		}
+		solver->has_slack = !has_moved;
 		if (!has_moved)
 			break;
 	}

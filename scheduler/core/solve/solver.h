@@ -32,6 +32,8 @@ struct solver {
 	bool *is_left_out;    /* Owned.  Links. */
 	bool *is_placed;      /* Owned.  Jobs that the trees have reached. */
 	bool *is_done;        /* Owned.  And links. */
+	int64_t *slack_us;    /* Owned.  Movable jobs', if 'has_slack'. */
+	bool has_slack;       /* It is known from the end of the search. */
 };
 
 void solver_init(struct solver *solver, struct model *model, const int64_t *start_us);
