@@ -61,7 +61,7 @@ all: $(PROGRAMS) ## build the programs
 help: ## show this text
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-14s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
 
-demo: ## from a real capture to advice and its gain, in one minute
+demo: ## from a real capture to advice and its gain, in under 30 s
 	@sh tests/deps.sh $(PACKAGES_BUILD)
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)sh examples/demo.sh $(B)
@@ -88,8 +88,9 @@ fuzz: ## build the libFuzzer targets
 fuzz-smoke: fuzz ## run each fuzz target for FUZZ_SECONDS (60) over its seeds
 	$(Q)FUZZ_SECONDS=$(or $(FUZZ_SECONDS),60) sh tests/fuzz/smoke.sh $(FUZZERS)
 
-golden-accept: $(PROGRAMS) ## rewrite the expected output of the golden tests
+golden-accept: $(PROGRAMS) ## rewrite the expected output of golden tests and README
 	$(Q)B=$(B) sh tests/golden/run.sh --accept
+	$(Q)sh examples/readme.sh $(B)
 
 man: $(MANPAGES) ## manual pages (scdoc)
 

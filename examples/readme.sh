@@ -1,10 +1,15 @@
 #!/bin/sh
-# readme.sh - writes the output of the demo into README.md, between its marks; to be
-# run from the root of the tree after 'make demo' has changed.
+# readme.sh BUILD [README] - writes the output of the demo into README.md, between its
+# marks; to be run from the root of the tree after what 'make demo' prints has changed.
+# 'make golden-accept' runs it, too, and a test says when it is due.
 set -eu
+B=${1:?the build directory}
+readme=${2:-README.md}
+LC_ALL=C.UTF-8
+export LC_ALL
 tmp=$(mktemp)
 trap 'rm -f "$tmp"' EXIT
-sh examples/demo.sh build/release 2>/dev/null >"$tmp"
+sh examples/demo.sh "$B" 2>/dev/null >"$tmp"
 awk -v demo="$tmp" '
 	/^<!-- end of demo/ { skip = 0 }
 	!skip { print }
@@ -21,6 +26,6 @@ awk -v demo="$tmp" '
 			print line
 		}
 		print "```"
-	}' README.md >"$tmp.md"
-cat "$tmp.md" >README.md
+	}' "$readme" >"$tmp.md"
+cat "$tmp.md" >"$readme"
 rm -f "$tmp.md"

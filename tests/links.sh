@@ -1,10 +1,20 @@
 #!/bin/sh
 # links.sh - what the Markdown files name is there: relative links, and paths in
 # backticks that begin with one of our folders; 'make' targets and verbs that the
-# README names exist.
+# README names exist; and what it shows of the demo is what the demo prints.
 set -u
 B=${B:?the build directory}
 case $B in /*) bin=$B ;; *) bin=$PWD/$B ;; esac
+
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+cp README.md "$tmp/README.md"
+if sh examples/readme.sh "$B" "$tmp/README.md" && diff -u README.md "$tmp/README.md" >&2
+then
+	echo "PASS links: the demo in README.md"
+else
+	echo "FAIL links: the demo prints something else; examples/readme.sh rewrites it"
+fi
 
 for file in README.md docs/*.md */README.md */*/README.md; do
 	[ -f "$file" ] || continue
