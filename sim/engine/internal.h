@@ -52,6 +52,7 @@ struct job {
 	double compute_end_ns; /* Of the segment. */
 	double send_ns;        /* Its flows start, or started, then. */
 	double private_end_ns; /* Its private flows end; once sent. */
+	double weight_factor;  /* Of its flows, from the hook; once sent. */
 	double stop_ns;        /* INFINITY: never. */
 
 	uint32_t n_segments;

@@ -86,6 +86,7 @@ start_flows(struct engine *e, struct job *job)
 		factor = e->observer.flow_weight(e->observer.ctx, job->id,
 						 job->n_iterations, job->segment);
 	BUG_ON(!(factor > 0));
+	job->weight_factor = factor;
 	if (!seg->n_shared)
 		return;
 	for (uint32_t i = 0; i < seg->n_flows; i++) {
@@ -318,6 +319,9 @@ job_refresh(struct engine *e, struct job *job)
 		}
 		if (end_ns <= e->now_ns)
 			continue;
+		if (now->flow_weights)
+			fluid_set_weight(fl, f,
+					 now->flow_weights[i] * job->weight_factor);
 		fluid_start_midway(fl, f, end_ns);
 		if (job->pacing == ENGINE_PACE_GATE)
 			gate_flow_start(e, f);

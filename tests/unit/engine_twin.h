@@ -48,6 +48,7 @@ struct twin_job {
 	double waited_ns, end_ns;
 	struct rng rng;
 	struct twin_flow flows[TWIN_MAX_FLOWS]; /* Of the segment. */
+	double factor;                          /* On their weights. */
 	VEC(double) ends_ns;                    /* Of the iterations. */
 };
 
@@ -57,6 +58,9 @@ struct twin {
 	struct twin_job jobs[TWIN_MAX_JOBS];
 	struct engine_link_stats stats[TWIN_MAX_LINKS];
 	bool has_room; /* A flow ended, or a gated job left. */
+	/* As the engine's hook; NULL: none. */
+	double (*flow_weight)(void *ctx, uint32_t job, uint64_t iteration,
+			      uint32_t segment);
 };
 
 /* ------ Rates ------ */
@@ -65,6 +69,12 @@ static const struct engine_flow *
 twin_spec(const struct twin_job *job, uint32_t f)
 {
 	return &job->spec->segments[job->segment].flows[f];
+}
+
+static double
+twin_weight(const struct twin_job *job, uint32_t f)
+{
+	return twin_spec(job, f)->weight * job->factor;
 }
 
 static bool
@@ -104,7 +114,7 @@ twin_link_level(struct twin *t, uint32_t l)
 		if (j->flows[f].rate_bps >= 0)
 			left_bps -= j->flows[f].rate_bps;
 		else
-			weight += twin_spec(j, f)->weight;
+			weight += twin_weight(j, f);
 	}
 	return weight > 0 ? fmax(left_bps, 0) / weight : INFINITY;
 }
@@ -134,7 +144,7 @@ twin_fill(struct twin *t)
 		}
 		TWIN_FOREACH_ACTIVE(t, j, f)
 		{
-			double here = j->flows[f].cap_bps / twin_spec(j, f)->weight;
+			double here = j->flows[f].cap_bps / twin_weight(j, f);
 
 			if (j->flows[f].rate_bps < 0 && here <= level) {
 				level = here;
@@ -149,8 +159,8 @@ twin_fill(struct twin *t)
 			    (capped ? flow != capped
 				    : !twin_crosses(twin_spec(j, f), full)))
 				continue;
-			flow->rate_bps = capped ? flow->cap_bps
-						: level * twin_spec(j, f)->weight;
+			flow->rate_bps =
+				capped ? flow->cap_bps : level * twin_weight(j, f);
 			n_open--;
 		}
 	}
@@ -384,6 +394,10 @@ twin_send(struct twin *t, struct twin_job *job)
 
 	job->is_sent = true;
 	job->is_admitted = false;
+	job->factor = 1;
+	if (t->flow_weight && seg->n_flows)
+		job->factor = t->flow_weight(NULL, (uint32_t)(job - t->jobs),
+					     job->n_iterations, job->segment);
 	for (uint32_t f = 0; f < seg->n_flows; f++) {
 		struct twin_flow *flow = &job->flows[f];
 

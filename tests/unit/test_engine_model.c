@@ -101,6 +101,16 @@ draw_case(struct workload_case *c, uint64_t seed)
 		c->is_late[j] |= c->is_late[j - 1];
 }
 
+/* Some factor that is another one each time. */
+static double
+draw_weight(void *ctx, uint32_t job, uint64_t iteration, uint32_t segment)
+{
+	uint64_t x = rng_mix(rng_mix(rng_mix(job) ^ iteration) ^ segment);
+
+	(void)ctx;
+	return 0.25 + (double)(x % 1000) / 250;
+}
+
 /* ------ Both ------ */
 
 /* Adds jobs 'from' on that are (not) late; returns the next one. */
@@ -185,8 +195,11 @@ run_both(uint64_t seed, bool measured)
 	config.measure_links = measured;
 	if (seed % 3 == 0)
 		config.observer.on_flows = NULL; /* The engine may look ahead, then. */
+	if (seed % 4 == 0)
+		config.observer.flow_weight = draw_weight;
 	lab_open(&lab, &config);
 	twin_init(&twin, c.capacity_bps, c.n_links);
+	twin.flow_weight = config.observer.flow_weight;
 
 	n = add_jobs(&c, &lab, &twin, 0, false, 0, seed);
 	if (n < c.n_jobs) {
