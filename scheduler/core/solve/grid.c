@@ -147,20 +147,38 @@ fill_room(int16_t *room, const int16_t *total, const int16_t *demand, size_t n,
 	}
 }
 
-/* cost[s] = sum over the job's pulses of max(0, level - room[at + s]) */
+/* max(0, level - room), lane by lane */
+static sums
+over_at(lanes level, const int16_t *room)
+{
+	lanes over = level - *(const lanes *)room;
+
+	return (sums)(over & (over > 0));
+}
+
+/*
+ * cost[s] = sum over the job's pulses of max(0, level - room[at + s]), four
+ * vectors at a time: they stay in registers.
+ */
 static void
 fill_line(const struct grid_job *job, const int16_t *room, uint16_t *cost)
 {
-	memset(cost, 0, GRID_SPAN * sizeof *cost);
-	for (size_t i = 0; i < job->n_pulses; i++) {
-		const int16_t *from = room + job->at[i];
-		const lanes level = (lanes){ 0 } + (int16_t)job->level[i];
+	for (size_t s = 0; s < GRID_SPAN; s += 4 * N_LANES) {
+		sums a = { 0 }, b = a, c = a, d = a;
 
-		for (size_t s = 0; s < GRID_SPAN; s += N_LANES) {
-			lanes over = level - *(const lanes *)(from + s);
+		for (size_t i = 0; i < job->n_pulses; i++) {
+			const int16_t *from = room + job->at[i] + s;
+			const lanes level = (lanes){ 0 } + (int16_t)job->level[i];
 
-			*(sums *)(cost + s) += (sums)(over & ~(over >> 15));
+			a += over_at(level, from);
+			b += over_at(level, from + N_LANES);
+			c += over_at(level, from + 2 * N_LANES);
+			d += over_at(level, from + 3 * N_LANES);
 		}
+		*(sums *)(cost + s) = a;
+		*(sums *)(cost + s + N_LANES) = b;
+		*(sums *)(cost + s + 2 * N_LANES) = c;
+		*(sums *)(cost + s + 3 * N_LANES) = d;
 	}
 }
 
