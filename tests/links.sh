@@ -55,3 +55,12 @@ grep -ohE '(`|\$ |^ +)antiphase [a-z]+' README.md docs/*.md ./*/README.md ./*/*/
 			echo "FAIL links: there is no 'antiphase $verb'"
 		fi
 	done
+
+# examples/README.md says where it comes from.
+if "$bin/antiphase" profile --json examples/mpi-4rank-16MB.csv.xz |
+	diff -u examples/captured.json - >&2
+then
+	echo "PASS links: examples/captured.json is what 'antiphase profile' finds"
+else
+	echo "FAIL links: examples/captured.json is not what 'antiphase profile' finds"
+fi
