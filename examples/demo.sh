@@ -28,7 +28,7 @@ antiphase profile mpi-4rank-16MB.csv.xz --json >captured.json
 
 say "2. A fabric: 24 servers, 50 Gb/s, leaf-spine, 2:1 oversubscribed"
 run antiphase topology generate leaf-spine --leaves 6 --hosts-per-leaf 4 --gbps 50 \
-	--oversubscription 2 -o fabric.json
+	--oversubscription 2:1 -o fabric.json
 run antiphase topology show fabric.json
 
 say "3. Where the jobs should go and when they should talk (demo.ini: some run, some wait)"

@@ -7,6 +7,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
+#include "lib/base/units.h"
 #include "topology/gen.h"
 #include "topology/topo.h"
 
@@ -202,7 +203,7 @@ static int
 read_option(const struct gen_kind *kind, char *word, char **words, double *values,
 	    struct err *err)
 {
-	char *value = strchr(word, '='), *end;
+	char *value = strchr(word, '=');
 	size_t i = 0;
 
 	if (value)
@@ -218,8 +219,9 @@ read_option(const struct gen_kind *kind, char *word, char **words, double *value
 		return err_set(err, NULL, 0, 0, "%s has no value", word);
 	if (values[i] != 0)
 		return err_set(err, NULL, 0, 0, "%s is given twice", word);
-	values[i] = strtod(value, &end);
-	if (end == value || *end || !(values[i] > 0))
+	if (units_parse_ratio(value, &values[i]) < 0 ||
+	    (kind->options[i].type != GEN_RATIO && strchr(value, ':')) ||
+	    !(values[i] > 0))
 		return err_set(err, NULL, 0, 0, "%s is '%s', expected a number above 0",
 			       word, value);
 	return 0;

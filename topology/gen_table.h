@@ -18,7 +18,7 @@ struct topo;
 enum gen_type {
 	GEN_COUNT, /* A whole number, at least 1. */
 	GEN_GBPS,  /* A rate in Gb/s, above 0. */
-	GEN_RATIO, /* Above 0. */
+	GEN_RATIO, /* Above 0; also written "2:1". */
 };
 
 struct gen_option {

@@ -13,6 +13,7 @@
 
 #include "lib/base/err.h"
 #include "lib/base/strbuf.h"
+#include "lib/base/units.h"
 #include "lib/base/vec.h"
 #include "lib/base/words.h"
 
@@ -320,6 +321,14 @@ set_option(const struct cli_verb *verb, const struct cli_opt *opt, const char *t
 		double value = strtod(text, &end);
 
 		if (end == text || *end || !in_range(opt, value))
+			return bad_number(verb, opt, text);
+		*(double *)opt->ret_value = value;
+		break;
+	}
+	case CLI_RATIO: {
+		double value;
+
+		if (units_parse_ratio(text, &value) < 0 || !in_range(opt, value))
 			return bad_number(verb, opt, text);
 		*(double *)opt->ret_value = value;
 		break;

@@ -43,6 +43,7 @@ enum cli_type {
 	CLI_STR,   /* const char **. */
 	CLI_INT,   /* int64_t *; decimal, within min..max. */
 	CLI_NUM,   /* double *; within min..max. */
+	CLI_RATIO, /* double *; "1.5" or "3:2"; within min..max. */
 	CLI_WORDS, /* const char **; one of the NULL-terminated 'words'. */
 };
 

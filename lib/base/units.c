@@ -145,3 +145,17 @@ units_parse_frac(const char *text, double *ret_frac)
 	*ret_frac = percent / 100; /* 7 * 0.01 would not be 0.07. */
 	return 0;
 }
+
+int
+units_parse_ratio(const char *text, double *ret_ratio)
+{
+	double over, under = 1;
+	const char *end = read_number(text, &over);
+
+	if (end && *end == ':')
+		end = read_number(end + 1, &under);
+	if (!end || *end || !(under > 0) || !isfinite(over / under))
+		return -EINVAL;
+	*ret_ratio = over / under;
+	return 0;
+}

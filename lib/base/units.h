@@ -15,6 +15,8 @@ int units_parse_ns(const char *text, int64_t *ret_ns); /* ns us ms s min h */
 int units_parse_bytes(const char *text,
 		      double *ret_bytes);               /* B kB MB GB TB KiB MiB GiB */
 int units_parse_bps(const char *text, double *ret_bps); /* b/s kb/s Mb/s Gb/s Tb/s */
+/* A ratio as on paper, "2:1" or "3:2", or as a number, "1.5"; the first over the second. */
+int units_parse_ratio(const char *text, double *ret_ratio);
 int units_parse_frac(const char *text, double *ret_frac); /* "2 %" or "0.02" */
 
 /* What those expect, for messages: "a time such as '35 ms'". */

@@ -30,6 +30,19 @@ struct option_value {
 	double number;
 };
 
+static enum cli_type
+type_of(enum gen_type type)
+{
+	switch (type) {
+	case GEN_COUNT:
+		return CLI_INT;
+	case GEN_RATIO:
+		return CLI_RATIO;
+	default:
+		return CLI_NUM;
+	}
+}
+
 /* The kind's options for cli_parse(), which stores what is given in 'given'. */
 static void
 fill_options(const struct gen_kind *kind, struct option_value *given,
@@ -41,7 +54,7 @@ fill_options(const struct gen_kind *kind, struct option_value *given,
 
 		ret_opts[i] = (struct cli_opt){
 			.name = option->name,
-			.type = is_count ? CLI_INT : CLI_NUM,
+			.type = type_of(option->type),
 			.ret_value = is_count ? (void *)&given[i].count
 					      : (void *)&given[i].number,
 			.argument = option->argument,

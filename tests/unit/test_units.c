@@ -131,6 +131,26 @@ shares_are_percent_or_plain(void **state)
 }
 
 static void
+ratios_are_numbers_or_two_with_a_colon(void **state)
+{
+	static const char *const bad[] = { "",     ":",    "2:",          ":1",
+					   "2:0",  "-2:1", "2:1:1",       "2 : 1",
+					   "2:1x", "inf",  "1e300:1e-300" };
+	double ratio = 7;
+
+	(void)state;
+	assert_int_equal(units_parse_ratio("2:1", &ratio), 0);
+	assert_near(ratio, 2, 0);
+	assert_int_equal(units_parse_ratio("3:2", &ratio), 0);
+	assert_near(ratio, 1.5, 0);
+	assert_int_equal(units_parse_ratio("1.25", &ratio), 0);
+	assert_near(ratio, 1.25, 0);
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+		assert_int_equal(units_parse_ratio(bad[i], &ratio), -EINVAL);
+	assert_near(ratio, 1.25, 0);
+}
+
+static void
 printed_numbers_read_back_exactly(void **state)
 {
 	struct rng rng;
@@ -159,6 +179,7 @@ main(void)
 		cmocka_unit_test(sizes_distinguish_powers_of_1000_and_1024),
 		cmocka_unit_test(rates_are_in_bits_in_both_spellings),
 		cmocka_unit_test(shares_are_percent_or_plain),
+		cmocka_unit_test(ratios_are_numbers_or_two_with_a_colon),
 		cmocka_unit_test(printed_numbers_read_back_exactly),
 	};
 
