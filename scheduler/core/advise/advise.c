@@ -130,16 +130,20 @@ is_better_plan(const struct plan *a, const struct plan *b, const struct advise_c
 	return plan_goodput(a, ctx) > goodput * (1 + WORTH_FRAC);
 }
 
-static bool
-has_waiting(const struct workload *workload)
+static size_t
+n_waiting(const struct workload *workload)
 {
+	size_t n = 0;
+
 	for (size_t j = 0; j < workload->n; j++)
-		if (!workload->jobs[j].hosts)
-			return true;
-	return false;
+		n += !workload->jobs[j].hosts;
+	return n;
 }
 
-/* Ways to put the waiting jobs; the first is what would be done without us. */
+/*
+ * Ways to put the waiting jobs; the first is what would be done without us, the
+ * last the one that is tried only where it can be afforded.
+ */
 static void (*const placers[])(struct plan *plan, const struct advise_ctx *ctx) = {
 	place_waiting_packed,
 	place_waiting_predicted,
@@ -148,6 +152,24 @@ static void (*const placers[])(struct plan *plan, const struct advise_ctx *ctx) 
 };
 
 #define N_PLACERS (sizeof placers / sizeof *placers)
+
+/*
+ * CASSINI scores every link of the cluster for each place of each job that waits,
+ * so what it costs grows with waiting jobs x jobs; beyond this (about a second)
+ * its places are not tried.
+ */
+#define CASSINI_MAX_WORK 2000
+
+/* How many of the placers are worth trying. */
+static size_t
+n_placers(const struct workload *workload)
+{
+	size_t waiting = n_waiting(workload);
+
+	if (waiting == 0)
+		return 1;
+	return waiting * workload->n <= CASSINI_MAX_WORK ? N_PLACERS : N_PLACERS - 1;
+}
 
 /* Whether all jobs are in the same places. */
 static bool
@@ -168,18 +190,18 @@ are_places_same(const struct plan *a, const struct plan *b,
 /*
  * The packed places, those that prediction likes best, in two orders, and
  * CASSINI's are all shifted, and the best outcome is taken.  So the advice is
- * never predicted to be worse than no advice, nor than the same shifting in
- * CASSINI's places: jobs that are put one after the other do not see far.
+ * never predicted to be worse than no advice, nor, where its places are tried, than
+ * the same shifting in CASSINI's: jobs put one after the other do not see far.
  */
 static int
 plan_antiphase(struct plan *plan, const struct advise_ctx *ctx)
 {
-	size_t n_placers = has_waiting(ctx->workload) ? N_PLACERS : 1, best = 0;
+	size_t n = n_placers(ctx->workload), best = 0;
 	struct plan plans[N_PLACERS] = { 0 };
 	struct advise_ctx judging = *ctx;
 	int r = 0;
 
-	for (size_t i = 0; i < n_placers; i++) {
+	for (size_t i = 0; i < n; i++) {
 		bool is_new = true;
 
 		r = plan_init(&plans[i], ctx);
