@@ -73,11 +73,15 @@ lane_gbps(const char *speed)
 	return 0;
 }
 
-/* The last word such as "4xHDR" of a comment, in bits per second; 0 if none. */
+/*
+ * The last word such as "4xHDR" of a comment, in bits per second; 0 if there is
+ * none, negative if the comment ends with a speed that is not known.
+ */
 static double
 find_bps(const char *comment)
 {
 	double bps = 0;
+	bool is_unknown = false;
 
 	while (*comment) {
 		size_t n = strcspn(comment, " \t\r");
@@ -87,13 +91,17 @@ find_bps(const char *comment)
 
 		if (n && n < 12 &&
 		    sscanf(comment, "%2ux%5[A-Z0-9]%n", &width, speed, &end) == 2 &&
-		    (size_t)end == n && width >= 1 && width <= 12 &&
-		    lane_gbps(speed) > 0)
-			bps = round(width * lane_gbps(speed) * 1e9);
+		    (size_t)end == n) {
+			is_unknown = width < 1 || width > 12 || lane_gbps(speed) == 0;
+			if (!is_unknown)
+				bps = round(width * lane_gbps(speed) * 1e9);
+		} else if (n) {
+			is_unknown = false;
+		}
 		comment += n;
 		comment += strspn(comment, " \t\r");
 	}
-	return bps;
+	return is_unknown ? -1 : bps;
 }
 
 /*
@@ -226,6 +234,9 @@ read_end(struct reader *rd, const char *line)
 	free(token);
 	comment = strchr(at, '#');
 	end.bps = comment ? find_bps(comment + 1) : 0;
+	if (end.bps < 0)
+		return bad_line(rd, "a speed of 1x to 12x SDR, DDR, QDR, FDR10, FDR, "
+				    "EDR, HDR, NDR or XDR at its end");
 	if (end.bps == 0)
 		end.bps = rd->default_bps;
 	if (rd->ends.n == TOPO_MAX_LINKS)

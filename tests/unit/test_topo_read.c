@@ -439,6 +439,9 @@ bad_ibnetdiscover_is_refused_with_its_line(void **state)
 	assert_refused("Switch 2 \"S-1\"\n[1] S-2[1]\n", 2,
 		       "cannot read this line, expected a cable such as '[1] "
 		       "\"H-0002c90300000011\"[1] # ... 4xHDR'");
+	assert_refused("Switch 2 \"S-1\"\n[1] \"S-2\"[1] # \"b\" lid 3 4xXYZ\n", 2,
+		       "cannot read this line, expected a speed of 1x to 12x SDR, DDR, "
+		       "QDR, FDR10, FDR, EDR, HDR, NDR or XDR at its end");
 	assert_refused("Switch 2 \"S-1\"\nwhat\n", 2,
 		       "cannot read this line, expected a block of ibnetdiscover: "
 		       "'Switch', 'Ca', 'Rt' or a cable");
