@@ -266,17 +266,6 @@ stitch(const struct plan *plan, const struct joint_problem *problem,
 	affinity_free(graph);
 }
 
-static double
-objective(const struct joint_problem *problem, const double *excess_bps)
-{
-	double sum = 0;
-
-	for (size_t l = 0; l < problem->n_links; l++)
-		sum += problem->links[l].weight * excess_bps[l] /
-		       problem->links[l].capacity_bps;
-	return sum;
-}
-
 static struct joint_result *
 result_new(const struct plan *plan, const struct joint_problem *problem)
 {
@@ -301,7 +290,7 @@ result_new(const struct plan *plan, const struct joint_problem *problem)
 			plan->has_loop ? JOINT_LOOP : JOINT_TREE;
 
 	joint_excess(problem, result->shift_us, result->excess_before_bps);
-	result->objective_before = objective(problem, result->excess_before_bps);
+	result->objective_before = joint_objective(problem, result->excess_before_bps);
 	if (plan->has_loop) {
 		if (n_links > 0)
 			memcpy(result->excess_after_bps, result->excess_before_bps,
@@ -310,7 +299,7 @@ result_new(const struct plan *plan, const struct joint_problem *problem)
 		stitch(plan, problem, result);
 		joint_excess(problem, result->shift_us, result->excess_after_bps);
 	}
-	result->objective_after = objective(problem, result->excess_after_bps);
+	result->objective_after = joint_objective(problem, result->excess_after_bps);
 	return result;
 }
 

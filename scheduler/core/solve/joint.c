@@ -123,8 +123,8 @@ result_new(const struct joint_problem *problem)
 	return result;
 }
 
-static double
-objective(const struct joint_problem *problem, const double *excess_bps)
+double
+joint_objective(const struct joint_problem *problem, const double *excess_bps)
 {
 	double sum = 0;
 
@@ -203,8 +203,8 @@ write_result(struct joint_run *run, struct joint_result *result)
 	excess_at_start(problem, run->start_excess_bps, start_us,
 			result->excess_before_bps);
 	excess_of_moved(problem, start_us, result);
-	result->objective_before = objective(problem, result->excess_before_bps);
-	result->objective_after = objective(problem, result->excess_after_bps);
+	result->objective_before = joint_objective(problem, result->excess_before_bps);
+	result->objective_after = joint_objective(problem, result->excess_after_bps);
 	if (result->objective_after > result->objective_before) {
 		memcpy(result->shift_us, start_us, problem->n_jobs * sizeof *start_us);
 		memcpy(search->shift_us, run->start_us,

@@ -109,4 +109,7 @@ void joint_result_free(struct joint_result *result);
 void joint_excess(const struct joint_problem *problem, const int64_t *shift_us,
 		  double *ret_excess_bps);
 
+/* F for the links' mean excess: sum over l of weight_l * excess_l / C_l. */
+double joint_objective(const struct joint_problem *problem, const double *excess_bps);
+
 #endif
