@@ -2,8 +2,11 @@
 
 # ---- What has to be installed: the one list (Debian 12 package names) --------
 PACKAGES_BUILD := gcc libc6-dev libcjson-dev libinih-dev libkissfft-dev liblzma-dev \
-                  uthash-dev
-PACKAGES_TEST  := libcmocka-dev python3 scdoc
+                  uthash-dev clang-14 bpftool libbpf-dev libzmq3-dev libnl-3-dev \
+                  libnl-route-3-dev libpcap-dev libmicrohttpd-dev libncurses-dev
+PACKAGES_TEST  := libcmocka-dev python3 scdoc prometheus
+PACKAGES_NET   := iproute2 iperf3 openmpi-bin libopenmpi-dev lldpd libcap2-bin
+PACKAGES_TORCH := python3-torch
 PACKAGES_LINT  := clang-14 clang-format cppcheck shellcheck
 PACKAGES_FUZZ  := clang-14 libclang-rt-14-dev
 PACKAGES_BENCH := g++ libsimgrid-dev
@@ -12,6 +15,7 @@ PACKAGES_BENCH := g++ libsimgrid-dev
 CC      ?= gcc
 CXX     ?= g++
 CLANG   ?= clang-14
+BPFTOOL ?= $(shell command -v bpftool || echo /usr/sbin/bpftool)
 SAN     ?=
 comma   := ,
 B       ?= build/$(subst $(comma),-,$(or $(SAN),release))
@@ -20,11 +24,12 @@ WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 CFLAGS  ?= -O2 -g
 VERSION := 0.1.0
 REVISION = $(shell git rev-parse --short HEAD 2>/dev/null || echo unknown)
-BASE_CFLAGS  = -std=gnu17 -D_GNU_SOURCE $(WARN) -I. -ffp-contract=off
+BASE_CFLAGS  = -std=gnu17 -D_GNU_SOURCE $(WARN) -I. -Ibuild -ffp-contract=off
 SAN_CFLAGS   = $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 ALL_CFLAGS   = $(BASE_CFLAGS) $(CFLAGS) -MMD -MP $(SAN_CFLAGS)
 ALL_LDFLAGS  = $(LDFLAGS) $(if $(SAN),-fsanitize=$(SAN))
-LIBS        := -lcjson -linih -lkissfft-float -llzma -lm
+LIBS        := -Wl,--as-needed -lcjson -linih -lkissfft-float -llzma -lzmq -lbpf -lnl-route-3 \
+               -lnl-3 -lpcap -lmicrohttpd -lncursesw -ltinfo -lm
 ifneq ($(V),1)
 Q   := @
 say = @printf '  %-8s %s\n' $(1) $(2)
@@ -38,21 +43,28 @@ docdir       ?= $(prefix)/share/doc/antiphase
 bashcompdir  ?= $(prefix)/share/bash-completion/completions
 
 # ---- What there is ---------------------------------------------------------------
-include lib/module.mk topology/module.mk sim/module.mk scheduler/module.mk
+include lib/module.mk bpf/module.mk topology/module.mk collector/module.mk sim/module.mk \
+	scheduler/module.mk
 
-ARCHIVE_SRCS := $(lib_SRCS) $(topology_SRCS) $(sim_engine_SRCS) $(scheduler_SRCS)
+ARCHIVE_SRCS := $(lib_SRCS) $(topology_SRCS) $(collector_SRCS) $(sim_engine_SRCS) \
+	$(scheduler_SRCS)
+SKELETONS    := $(bpf_SRCS:bpf/%.bpf.c=build/bpf/%.skel.h)
 ARCHIVE      := $(B)/libantiphase.a
-PROGRAMS     := $(B)/antiphase $(B)/antiphase-sim
+# Daemons: those whose main file is there.
+DAEMONS      := $(if $(wildcard collector/collector.c),$(B)/antiphase-collector) \
+                $(if $(wildcard collector/marks.c),$(B)/antiphase-marks) \
+                $(if $(wildcard topology/topology.c),$(B)/antiphase-topology)
+PROGRAMS     := $(B)/antiphase $(B)/antiphase-sim $(DAEMONS)
 TESTS        := $(patsubst %.c,$(B)/%,$(wildcard tests/unit/test_*.c))
 BENCHES      := $(patsubst %.c,$(B)/%,$(wildcard tests/bench/bench_*.c))
 FUZZERS      := $(patsubst %.c,build/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 REPLAYS      := $(patsubst tests/fuzz/fuzz_%.c,$(B)/tests/fuzz/replay_%,$(wildcard tests/fuzz/fuzz_*.c))
 MANPAGES     := $(patsubst docs/man/%.scd,$(B)/man/%,$(wildcard docs/man/*.scd))
-C_FILES      := $(wildcard lib/*/*.[ch] topology/*.[ch] scheduler/*/*.[ch] scheduler/core/*/*.[ch] sim/*.[ch] \
+C_FILES      := $(wildcard lib/*/*.[ch] bpf/*.[ch] collector/*.[ch] topology/*.[ch] scheduler/*/*.[ch] scheduler/core/*/*.[ch] sim/*.[ch] \
                 sim/*/*.[ch] tests/*/*.[ch])
 SH_FILES     := .ci/run tests/run $(wildcard tests/*.sh tests/*/*.sh examples/*.sh)
 
-.PHONY: FORCE all help demo test check bench lint fuzz fuzz-smoke man install clean deps golden-accept
+.PHONY: FORCE all help demo test test-net test-torch check bench bench-net bench-wire lint fuzz fuzz-smoke man install clean deps golden-accept
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -72,6 +84,26 @@ test: ## every test (SAN=address,undefined for sanitizers)
 
 check: $(PROGRAMS) $(TESTS) $(REPLAYS) $(MANPAGES) ## as 'test', with what is installed
 	$(Q)B=$(B) sh tests/run $(TESTS)
+
+test-net: ## real traffic between network namespaces (root)
+	@sh tests/deps.sh $(PACKAGES_BUILD) $(PACKAGES_TEST) $(PACKAGES_NET)
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)B=$(B) bash tests/net/run
+
+test-torch: ## PyTorch DDP over gloo between network namespaces (root, slow)
+	@sh tests/deps.sh $(PACKAGES_BUILD) $(PACKAGES_TEST) $(PACKAGES_NET) $(PACKAGES_TORCH)
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)B=$(B) bash tests/net/run --torch
+
+bench-net: ## measure the collector's cost on real traffic (root)
+	@sh tests/deps.sh $(PACKAGES_BUILD) $(PACKAGES_NET)
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)B=$(B) bash tests/net/bench.sh
+
+bench-wire: ## measure frames a second and loss of one receiver
+	@sh tests/deps.sh $(PACKAGES_BUILD)
+	$(Q)$(MAKE) --no-print-directory $(B)/tests/bench/bench_wire
+	$(Q)$(B)/tests/bench/bench_wire
 
 bench: ## measure: solver, fabric, simulator against SimGrid
 	@sh tests/deps.sh $(PACKAGES_BUILD) $(PACKAGES_BENCH)
@@ -123,6 +155,19 @@ $(B)/lib/base/cli.o: $(B)/revision
 $(B)/lib/base/cli.o: ALL_CFLAGS += -DANTIPHASE_VERSION='"$(VERSION)"' \
 	-DANTIPHASE_REVISION='"$(REVISION)"'
 
+# BPF programs are the same for every flavour of the build.
+build/bpf/%.bpf.o: bpf/%.bpf.c
+	$(call say,BPF,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) -g -O2 -mcpu=v3 -Wall -Wextra -Werror -target bpf -D__TARGET_ARCH_x86 \
+		-I/usr/include/x86_64-linux-gnu -I. -MMD -MP -c $< -o $@
+
+build/bpf/%.skel.h: build/bpf/%.bpf.o
+	$(call say,SKEL,$@)
+	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf >$@
+
+$(collector_SRCS:%.c=$(B)/%.o) $(collector_MAINS:%.c=$(B)/%.o) $(collector_SRCS:%.c=build/fuzz/%.o): | $(SKELETONS)
+
 $(ARCHIVE): $(ARCHIVE_SRCS:%.c=$(B)/%.o)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $^
@@ -132,6 +177,18 @@ $(B)/antiphase: $(cli_SRCS:%.c=$(B)/%.o) $(ARCHIVE)
 	$(Q)$(CC) $^ -o $@ $(ALL_LDFLAGS) $(LIBS)
 
 $(B)/antiphase-sim: $(sim_SRCS:%.c=$(B)/%.o) $(ARCHIVE)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $^ -o $@ $(ALL_LDFLAGS) $(LIBS)
+
+$(B)/antiphase-collector: $(B)/collector/collector.o $(ARCHIVE)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $^ -o $@ $(ALL_LDFLAGS) $(LIBS)
+
+$(B)/antiphase-marks: $(B)/collector/marks.o $(ARCHIVE)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $^ -o $@ $(ALL_LDFLAGS) $(LIBS)
+
+$(B)/antiphase-topology: $(B)/topology/topology.o $(ARCHIVE)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $^ -o $@ $(ALL_LDFLAGS) $(LIBS)
 
@@ -175,7 +232,9 @@ $(B)/man/%: docs/man/%.scd
 
 -include tests/bench/module.mk
 # Sources of folders that are still empty are no error.
--include $(patsubst %.c,$(B)/%.d,$(ARCHIVE_SRCS) $(cli_SRCS) $(sim_SRCS)) \
+-include $(patsubst %.c,$(B)/%.d,$(ARCHIVE_SRCS) $(cli_SRCS) $(sim_SRCS) $(collector_MAINS) \
+	$(topology_MAINS)) \
 	$(TESTS:=.d) $(BENCHES:=.d) $(FUZZERS:=.d) \
 	$(patsubst %.c,build/fuzz/%.d,$(ARCHIVE_SRCS)) \
-	$(patsubst %.c,$(B)/%.d,$(wildcard tests/fuzz/*.c))
+	$(patsubst %.c,$(B)/%.d,$(wildcard tests/fuzz/*.c)) \
+	$(bpf_SRCS:bpf/%.c=build/bpf/%.d)

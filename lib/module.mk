@@ -1,1 +1,1 @@
-lib_SRCS := $(wildcard lib/base/*.c)
+lib_SRCS := $(wildcard lib/base/*.c lib/daemon/*.c lib/wire/*.c)

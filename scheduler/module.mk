@@ -1,2 +1,2 @@
-scheduler_SRCS := $(wildcard scheduler/core/*/*.c)
+scheduler_SRCS := $(wildcard scheduler/core/*/*.c scheduler/live/*.c)
 cli_SRCS       := $(wildcard scheduler/cli/*.c)

@@ -4,9 +4,10 @@
 set -eu
 rules='bpf: bpf
 lib/base: lib/base
+lib/daemon: lib/daemon lib/base
 lib/wire: lib bpf/events.h
 topology: topology lib
-collector: collector topology lib bpf/events.h
+collector: collector topology lib bpf
 sim/engine: sim/engine topology lib/base
 scheduler/core/profile: scheduler/core/profile lib/base
 scheduler/core/solve: scheduler/core/solve scheduler/core/profile lib/base
@@ -14,6 +15,7 @@ scheduler/core/cassini: scheduler/core/cassini scheduler/core/solve scheduler/co
 scheduler/core/workload: scheduler/core/workload scheduler/core/solve scheduler/core/profile sim/engine topology lib/base
 scheduler/core/advise: scheduler/core sim/engine topology lib/base
 scheduler/core: scheduler/core sim/engine topology lib/base
+scheduler/live: scheduler/live scheduler/core topology lib
 scheduler: scheduler topology lib
 pacer: pacer lib
 sim: sim topology lib scheduler/core'

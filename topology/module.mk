@@ -1,1 +1,3 @@
-topology_SRCS := $(wildcard topology/*.c)
+# The service's main file is not in the archive.
+topology_MAINS := topology/topology.c
+topology_SRCS  := $(filter-out $(topology_MAINS),$(wildcard topology/*.c))

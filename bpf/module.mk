@@ -1,0 +1,1 @@
+bpf_SRCS := $(wildcard bpf/*.bpf.c)

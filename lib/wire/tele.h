@@ -1,0 +1,206 @@
+/*
+ * tele.h - the telemetry frame: what one host saw, in one message.
+ *
+ * A collector, the simulator and an importer all say what they know in frames;
+ * a frame goes over ZeroMQ (bus.h), into a file (rec.h) or through memory, and
+ * is the same bytes each time.  docs/wire-format.md draws the layout; this
+ * header is the meaning.  Pure: bytes in, struct out, and back.
+ *
+ * A frame describes interfaces, by name, and the jobs seen on them.  What the
+ * cables lead to is not known here: topology/ puts interfaces on links.
+ *
+ * Kinds.  A *summary* once a second says how much, an order of magnitude cheaper
+ * than a *raw* frame, which has the even 1 ms series themselves and is only sent
+ * to somebody who asked.  A *mark* frame has the begin and end of collectives, as
+ * the program itself sees them.
+ *
+ * Time.  All stamps are nanoseconds of the host's CLOCK_MONOTONIC; bin number b
+ * covers [b, b + 1) ms of it.  'wall_offset_ns' added to a stamp gives wall clock
+ * time (since 1970, UTC), by which hosts are compared; it moves when the wall
+ * clock is stepped, the series do not.
+ *
+ * Bytes are wire bytes: with all headers from the Ethernet header on, once for
+ * each segment the interface makes of a large one; without preamble, gap and
+ * FCS (24 bytes a packet, see tele_line_bytes()).
+ *
+ * Sequence numbers count from 0 for each kind, host and boot of the *sender*
+ * ('start_id'), so that what was lost on the way can be counted.
+ */
+#ifndef LIB_WIRE_TELE_H
+#define LIB_WIRE_TELE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/vec.h"
+
+struct err;
+
+#define TELE_VERSION        1
+#define TELE_MAX_NAME       63 /* Bytes of a host, interface or job name. */
+#define TELE_MAX_INTERFACES 1024
+#define TELE_MAX_JOBS       4096
+#define TELE_MAX_TRAFFIC    65536     /* Summary rows of one frame. */
+#define TELE_MAX_SERIES     65536     /* Of one frame. */
+#define TELE_MAX_BINS       60000     /* Of one series: a minute. */
+#define TELE_MAX_FRAME_BINS (1 << 22) /* Of one frame, all series together. */
+#define TELE_MAX_MARKS      65536
+#define TELE_MAX_BYTES      (64 << 20) /* Of an encoded frame. */
+
+enum tele_kind {
+	TELE_SUMMARY = 1,
+	TELE_RAW = 2,
+	TELE_MARKS = 3,
+};
+
+/* Flag bits of a frame. */
+#define TELE_SIMULATED     0x1u /* Made by a simulator. */
+#define TELE_CLOCK_STEPPED 0x2u /* wall_offset_ns jumped since the last frame. */
+#define TELE_IMPORTED      0x4u /* From a switch's or sFlow's records. */
+
+enum tele_direction {
+	TELE_TX, /* Out of the interface. */
+	TELE_RX,
+};
+
+/* What a row or a series counts. */
+enum tele_measure {
+	TELE_WIRE,    /* Bytes that crossed the interface: the link's load. */
+	TELE_OFFERED, /* TX only: bytes handed to the queue in front of it. */
+};
+
+#define TELE_LINK  UINT32_MAX       /* As a job: everything on the interface. */
+#define TELE_OTHER (UINT32_MAX - 1) /* As a job: what belongs to no known job. */
+
+/* A bin about which nothing is known: not zero. */
+#define TELE_GAP UINT32_MAX
+
+struct tele_interface {
+	char name[TELE_MAX_NAME + 1]; /* "eth0", "mlx5_0/1", "swp3". */
+	double capacity_bps;          /* 0: unknown. */
+	bool is_up;
+	bool is_rdma; /* Counted by the RDMA device, not by the kernel's stack. */
+};
+
+struct tele_job {
+	char name[TELE_MAX_NAME + 1]; /* The scheduler's id as text: "4711". */
+};
+
+/* One row of a summary: an interface, a job or all, a direction. */
+struct tele_traffic {
+	uint32_t interface; /* Index in this frame. */
+	uint32_t job;       /* Index in this frame, TELE_LINK or TELE_OTHER. */
+	uint8_t direction;
+	uint8_t measure;
+	/* Since the first start on this boot; they continue over a restart. */
+	uint64_t total_bytes, total_packets, total_ce, total_retransmits;
+	/* Of the window that ends at the frame's 'time_ns'. */
+	uint64_t window_bytes;
+	uint32_t peak_bytes; /* The largest bin. */
+	uint32_t busy_bins;  /* With any bytes. */
+	uint32_t gap_bins;   /* About which nothing is known. */
+	uint32_t flows;      /* Estimate; 0: unknown. */
+	uint32_t
+		queue_bytes; /* TX of TELE_LINK: largest backlog of the host's queue. */
+};
+
+/* Even 1 ms bins of one interface, job and direction. */
+struct tele_series {
+	uint32_t interface, job; /* As above. */
+	uint8_t direction;
+	uint8_t measure;
+	int64_t start_ms; /* Number of the first bin. */
+	uint32_t n_bins;
+	uint32_t bins_at; /* Index of the first in the frame's 'bins'. */
+};
+
+/* One collective, as the program saw it. */
+struct tele_mark {
+	uint32_t job;   /* Index in this frame or TELE_OTHER. */
+	uint8_t source; /* enum tele_mark_source. */
+	bool is_launch; /* It was only enqueued then, as with ncclAllReduce. */
+	uint32_t pid;   /* On the host, to tell ranks apart. */
+	int64_t begin_ns, end_ns; /* Equal if only the begin is known. */
+	uint64_t bytes;           /* Of the message; 0: unknown. */
+};
+
+enum tele_mark_source {
+	TELE_MARK_MPI,
+	TELE_MARK_GLOO,
+	TELE_MARK_NCCL,
+};
+
+struct tele_frame {
+	uint8_t kind;
+	uint32_t flags;
+	char host[TELE_MAX_NAME + 1];
+	uint8_t boot_id[16]; /* The kernel's. */
+	uint64_t start_id;   /* Drawn when the sender started. */
+	uint64_t sequence;
+	int64_t time_ns;        /* End of the window. */
+	int64_t window_ns;      /* Its length. */
+	int64_t wall_offset_ns; /* See above. */
+	int64_t clock_error_ns; /* Bound on it, as far as the kernel says; -1: unknown. */
+	/* The sender's own losses since it started. */
+	uint64_t lost_records;  /* Traffic it could not account for in time. */
+	uint64_t unplaced_jobs; /* Jobs counted as other since a table was full. */
+
+	VEC(struct tele_interface) interfaces;
+	VEC(struct tele_job) jobs;
+	VEC(struct tele_traffic) traffic; /* Summaries. */
+	VEC(struct tele_series) series;   /* Raw frames. */
+	VEC(uint32_t) bins;               /* Bytes each, or TELE_GAP. */
+	VEC(struct tele_mark) marks;
+};
+
+/* All zero is a valid empty frame.  clear keeps the memory for the next one. */
+void tele_clear(struct tele_frame *frame);
+void tele_fini(struct tele_frame *frame);
+
+/* Add an interface or job, or find it; return its index.  Names too long are cut. */
+uint32_t tele_add_interface(struct tele_frame *frame, const char *name);
+uint32_t tele_add_job(struct tele_frame *frame, const char *name);
+
+/* Adds a series of 'n' bins copied from 'bins'. */
+void tele_add_series(struct tele_frame *frame, uint32_t interface, uint32_t job,
+		     enum tele_direction direction, enum tele_measure measure,
+		     int64_t start_ms, const uint32_t *bins, uint32_t n);
+
+/* The bins of series 's'; borrowed. */
+const uint32_t *tele_bins(const struct tele_frame *frame, const struct tele_series *s);
+
+/* "4711", "(all)" or "(other)"; borrowed from the frame or static. */
+const char *tele_job_name(const struct tele_frame *frame, uint32_t job);
+
+/*
+ * Appends the encoded frame to 'out' (bytes; ends are not marked).  The frame has
+ * to be within the limits above: a BUG otherwise.  Series cost about two bytes a
+ * busy bin and nothing for idle stretches.
+ */
+struct tele_buffer {
+	uint8_t *bytes; /* Owned. */
+	size_t n, capacity;
+};
+
+void tele_encode(const struct tele_frame *frame, struct tele_buffer *out);
+void tele_buffer_fini(struct tele_buffer *buffer);
+
+/*
+ * Decodes one frame of exactly 'n' bytes into '*frame', whose memory is used
+ * again.  Everything is checked, a CRC first.  Returns 0, -EBADMSG for damage,
+ * -EPROTONOSUPPORT for a later major version, with what and where in 'err'; the
+ * frame is then empty.  Sections that a later minor version added are skipped.
+ */
+int tele_decode(const uint8_t *bytes, size_t n, struct tele_frame *frame,
+		struct err *err);
+
+/* Bytes a header needs to tell the whole length of the frame that it begins. */
+#define TELE_HEADER_BYTES 16
+/* The length of the frame that begins with these bytes, or 0 if none does. */
+size_t tele_frame_bytes(const uint8_t header[TELE_HEADER_BYTES]);
+
+/* Bytes on the line for these wire bytes: preamble, gap and FCS added. */
+uint64_t tele_line_bytes(uint64_t wire_bytes, uint64_t packets);
+
+#endif
