@@ -1,0 +1,336 @@
+/*
+ * seen.c - reports of nodes gathered, and what changed between them.
+ */
+#include "topology/seen.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "lib/base/strtab.h"
+
+const char *const seen_state_names[] = { "unknown", "up", "down", NULL };
+const char *const seen_change_names[] = { "link_down", "link_up", "speed", "neighbour",
+					  NULL };
+
+struct seen {
+	struct strtab *names; /* Owned.  Number of a name: index of the node. */
+	VEC(struct seen_node) nodes;
+};
+
+/* ---- One report ------------------------------------------------------------------ */
+
+void
+seen_copy_name(char to[TOPO_MAX_NAME + 1], const char *from)
+{
+	size_t i = 0;
+
+	for (; from[i] && i < TOPO_MAX_NAME; i++)
+		to[i] = from[i] > ' ' && from[i] < 0x7f ? from[i] : '?';
+	to[i] = '\0';
+}
+
+void
+seen_node_init(struct seen_node *node, const char *name)
+{
+	*node = (struct seen_node){ .heard_us = 0 };
+	seen_copy_name(node->name, name);
+}
+
+void
+seen_node_fini(struct seen_node *node)
+{
+	for (size_t i = 0; i < node->ports.n; i++)
+		vec_free(&node->ports.items[i].neighbours);
+	vec_free(&node->ports);
+}
+
+/* Index of the first port whose name is not less than 'name'. */
+static size_t
+port_index(const struct seen_node *node, const char *name)
+{
+	size_t low = 0, high = node->ports.n;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (strcmp(node->ports.items[middle].name, name) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+struct seen_port *
+seen_node_port(struct seen_node *node, const char *name)
+{
+	struct seen_port port = { .state = SEEN_STATE_UNKNOWN };
+	size_t i;
+
+	seen_copy_name(port.name, name);
+	i = port_index(node, port.name);
+	if (i < node->ports.n && strcmp(node->ports.items[i].name, port.name) == 0)
+		return &node->ports.items[i];
+	if (node->ports.n == SEEN_MAX_PORTS)
+		return NULL;
+	vec_push(&node->ports, port);
+	memmove(node->ports.items + i + 1, node->ports.items + i,
+		(node->ports.n - 1 - i) * sizeof port);
+	node->ports.items[i] = port;
+	return &node->ports.items[i];
+}
+
+const struct seen_port *
+seen_node_find_port(const struct seen_node *node, const char *name)
+{
+	size_t i = port_index(node, name);
+
+	if (i < node->ports.n && strcmp(node->ports.items[i].name, name) == 0)
+		return &node->ports.items[i];
+	return NULL;
+}
+
+static int
+compare_neighbours(const struct seen_neighbour *a, const struct seen_neighbour *b)
+{
+	int order = strcmp(a->node, b->node);
+
+	if (order == 0)
+		order = strcmp(a->port, b->port);
+	return order ? order : strcmp(a->alias, b->alias);
+}
+
+int
+seen_port_add(struct seen_port *port, const char *node, const char *peer_port,
+	      const char *alias)
+{
+	struct seen_neighbour new = { .node = "" };
+	size_t i = 0;
+
+	seen_copy_name(new.node, node);
+	if (peer_port)
+		seen_copy_name(new.port, peer_port);
+	if (alias)
+		seen_copy_name(new.alias, alias);
+	for (; i < port->neighbours.n; i++) {
+		int order = compare_neighbours(&port->neighbours.items[i], &new);
+
+		if (order == 0)
+			return 0;
+		if (order > 0)
+			break;
+	}
+	if (port->neighbours.n == SEEN_MAX_NEIGHBOURS)
+		return -E2BIG;
+	vec_push(&port->neighbours, new);
+	memmove(port->neighbours.items + i + 1, port->neighbours.items + i,
+		(port->neighbours.n - 1 - i) * sizeof new);
+	port->neighbours.items[i] = new;
+	return 0;
+}
+
+/* ---- All of them ------------------------------------------------------------------ */
+
+struct seen *
+seen_new(void)
+{
+	struct seen *seen = xcalloc(1, sizeof *seen);
+
+	seen->names = strtab_new();
+	return seen;
+}
+
+void
+seen_free(struct seen *seen)
+{
+	if (!seen)
+		return;
+	for (size_t i = 0; i < seen->nodes.n; i++)
+		seen_node_fini(&seen->nodes.items[i]);
+	vec_free(&seen->nodes);
+	strtab_free(seen->names);
+	free(seen);
+}
+
+struct update {
+	const struct seen_node *report;
+	void (*changed)(void *ctx, const struct seen_change *change);
+	void *ctx;
+};
+
+static void
+tell(const struct update *u, const struct seen_change *change)
+{
+	if (u->changed)
+		u->changed(u->ctx, change);
+}
+
+/* 'before' may be NULL for a port that is new; 'after' for one that is gone. */
+static void
+tell_links(const struct update *u, const struct seen_port *before,
+	   const struct seen_port *after)
+{
+	struct seen_change change = { .node = u->report->name,
+				      .port = (after ? after : before)->name };
+	bool was_up = before && before->state == SEEN_STATE_UP;
+	bool was_down = !before || before->state == SEEN_STATE_DOWN;
+
+	if (was_up && (!after || after->state == SEEN_STATE_DOWN)) {
+		change.kind = SEEN_LINK_DOWN;
+		tell(u, &change);
+	} else if (was_down && after && after->state == SEEN_STATE_UP) {
+		change.kind = SEEN_LINK_UP;
+		tell(u, &change);
+	}
+	if (before && after && before->bps > 0 && after->bps > 0 &&
+	    (before->bps < after->bps || before->bps > after->bps)) {
+		change.kind = SEEN_SPEED;
+		change.before_bps = before->bps;
+		change.after_bps = after->bps;
+		tell(u, &change);
+	}
+}
+
+static void
+tell_neighbours(const struct update *u, const struct seen_port *before,
+		const struct seen_port *after)
+{
+	size_t n_before = before ? before->neighbours.n : 0;
+	size_t n_after = after ? after->neighbours.n : 0;
+	struct seen_change change = {
+		.kind = SEEN_NEIGHBOUR,
+		.node = u->report->name,
+		.port = (after ? after : before)->name,
+		.before = n_before ? before->neighbours.items : NULL,
+		.after = n_after ? after->neighbours.items : NULL,
+	};
+	bool same = n_before == n_after;
+
+	for (size_t i = 0; same && i < n_before; i++)
+		same = compare_neighbours(&before->neighbours.items[i],
+					  &after->neighbours.items[i]) == 0;
+	if (!same)
+		tell(u, &change);
+}
+
+/* Tells every change from 'old' to the report, port by port in their order. */
+static void
+tell_changes(const struct update *u, const struct seen_node *old)
+{
+	const struct seen_node *new = u->report;
+	size_t i = 0, j = 0;
+
+	while (i < old->ports.n || j < new->ports.n) {
+		const struct seen_port *before =
+			i < old->ports.n ? &old->ports.items[i] : NULL;
+		const struct seen_port *after =
+			j < new->ports.n ? &new->ports.items[j] : NULL;
+		int order = !before  ? 1
+			    : !after ? -1
+				     : strcmp(before->name, after->name);
+
+		if (order < 0)
+			after = NULL;
+		if (order > 0)
+			before = NULL;
+		if (new->has_links && old->has_links)
+			tell_links(u, before, after);
+		if (new->has_neighbours && old->has_neighbours)
+			tell_neighbours(u, before, after);
+		i += before != NULL;
+		j += after != NULL;
+	}
+}
+
+/* Gives the report what the node said before and the report says nothing of. */
+static void
+keep_the_rest(struct seen_node *report, struct seen_node *old)
+{
+	if (report->has_links && report->has_neighbours)
+		return;
+	for (size_t i = 0; i < old->ports.n; i++) {
+		struct seen_port *from = &old->ports.items[i], *to;
+		bool has_links = from->state != SEEN_STATE_UNKNOWN || from->bps > 0;
+
+		if (report->has_links ? !from->neighbours.n : !has_links)
+			continue;
+		to = seen_node_port(report, from->name);
+		if (!to)
+			continue;
+		if (!report->has_links) {
+			to->state = from->state;
+			to->bps = from->bps;
+		}
+		if (!report->has_neighbours && !to->neighbours.n) {
+			to->neighbours.items = from->neighbours.items;
+			to->neighbours.n = from->neighbours.n;
+			to->neighbours.capacity = from->neighbours.capacity;
+			from->neighbours.items = NULL;
+			from->neighbours.n = from->neighbours.capacity = 0;
+		}
+	}
+	report->has_links |= old->has_links;
+	report->has_neighbours |= old->has_neighbours;
+}
+
+int
+seen_update(struct seen *seen, struct seen_node *report,
+	    void (*changed)(void *ctx, const struct seen_change *change), void *ctx)
+{
+	struct update u = { .report = report, .changed = changed, .ctx = ctx };
+	struct seen_node *old;
+	uint32_t id;
+
+	if (!report->name[0])
+		return -EINVAL;
+	id = strtab_find(seen->names, report->name);
+	if (id == STRTAB_NONE) {
+		if (seen->nodes.n == SEEN_MAX_NODES)
+			return -E2BIG;
+		strtab_intern(seen->names, report->name);
+		vec_push(&seen->nodes, *report);
+	} else {
+		old = &seen->nodes.items[id];
+		tell_changes(&u, old);
+		keep_the_rest(report, old);
+		seen_node_fini(old);
+		*old = *report;
+	}
+	seen_node_init(report, "");
+	return 0;
+}
+
+size_t
+seen_n_nodes(const struct seen *seen)
+{
+	return seen->nodes.n;
+}
+
+const struct seen_node *
+seen_node(const struct seen *seen, size_t i)
+{
+	BUG_ON(i >= seen->nodes.n);
+	return &seen->nodes.items[i];
+}
+
+const struct seen_node *
+seen_find(const struct seen *seen, const char *name)
+{
+	uint32_t id = strtab_find(seen->names, name);
+
+	return id == STRTAB_NONE ? NULL : &seen->nodes.items[id];
+}
+
+uint32_t
+seen_plan_node(const struct topo *plan, const char *name)
+{
+	uint32_t node = topo_find_node(plan, name);
+	const char *dot = strchr(name, '.');
+	char text[TOPO_MAX_NAME + 1];
+
+	if (node != TOPO_NONE || !dot || dot - name > TOPO_MAX_NAME)
+		return node;
+	memcpy(text, name, (size_t)(dot - name));
+	text[dot - name] = '\0';
+	return topo_find_node(plan, text);
+}
