@@ -27,5 +27,7 @@ struct http_page {
 int http_open(struct loop *loop, const char *address, const struct http_page *pages,
 	      size_t n, struct http **ret_http, struct err *err);
 void http_close(struct http *http); /* Accepts NULL. */
+/* The port: the one that the kernel chose if port 0 was asked for. */
+unsigned http_port(const struct http *http);
 
 #endif

@@ -41,7 +41,10 @@ void metrics_sample_u64(struct metrics *m, uint64_t value, ...);
  */
 void metrics_histogram(struct metrics *m, const double *bounds, const uint64_t *counts,
 		       size_t n, double sum, const char *label, const char *value);
-/* antiphase_build_info and process_*: what every program of ours says. */
+/*
+ * antiphase_build_info and process_*: what every program of ours says (process.c; not
+ * pure).  'version' is what cli_version() returns.
+ */
 void metrics_process(struct metrics *m, const char *version);
 
 #endif

@@ -1,0 +1,160 @@
+#include "lib/daemon/metrics.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/utf8.h"
+
+static const char *const type_words[] = {
+	[METRICS_COUNTER] = "counter",
+	[METRICS_GAUGE] = "gauge",
+	[METRICS_HISTOGRAM] = "histogram",
+};
+
+/* The fewest digits that read back the same. */
+static void
+put_number(struct strbuf *out, double value)
+{
+	char text[40];
+
+	if (isnan(value)) {
+		strbuf_puts(out, "NaN");
+		return;
+	}
+	if (isinf(value)) {
+		strbuf_puts(out, value > 0 ? "+Inf" : "-Inf");
+		return;
+	}
+	for (int digits = 15; digits <= 17; digits++) {
+		snprintf(text, sizeof text, "%.*g", digits, value);
+		if (strtod(text, NULL) == value)
+			break;
+	}
+	strbuf_puts(out, text);
+}
+
+/* Text with what the format gives a meaning escaped, and only whole characters. */
+static void
+put_escaped(struct strbuf *out, const char *text, bool is_label)
+{
+	while (*text) {
+		size_t n = utf8_length(text);
+
+		if (!n) {
+			strbuf_puts(out, "\xef\xbf\xbd"); /* U+FFFD. */
+			n = 1;
+		} else if (*text == '\\') {
+			strbuf_puts(out, "\\\\");
+		} else if (*text == '\n') {
+			strbuf_puts(out, "\\n");
+		} else if (*text == '"' && is_label) {
+			strbuf_puts(out, "\\\"");
+		} else {
+			strbuf_add(out, text, n);
+		}
+		text += n;
+	}
+}
+
+static void
+put_label(struct strbuf *out, const char *name, const char *value, bool is_first)
+{
+	strbuf_printf(out, "%s%s=\"", is_first ? "{" : ",", name);
+	put_escaped(out, value, true);
+	strbuf_putc(out, '"');
+}
+
+/* Labels up to the NULL, with their braces. */
+static void
+put_labels(struct strbuf *out, va_list args)
+{
+	bool is_first = true;
+
+	for (;;) {
+		const char *name = va_arg(args, const char *);
+
+		if (!name)
+			break;
+		put_label(out, name, va_arg(args, const char *), is_first);
+		is_first = false;
+	}
+	if (!is_first)
+		strbuf_putc(out, '}');
+	strbuf_putc(out, ' ');
+}
+
+void
+metrics_init(struct metrics *m, struct strbuf *out)
+{
+	*m = (struct metrics){ .out = out };
+}
+
+void
+metrics_family(struct metrics *m, const char *name, enum metrics_type type,
+	       const char *help)
+{
+	m->family = name;
+	strbuf_printf(m->out, "# HELP %s ", name);
+	put_escaped(m->out, help, false);
+	strbuf_printf(m->out, "\n# TYPE %s %s\n", name, type_words[type]);
+}
+
+void
+metrics_sample(struct metrics *m, double value, ...)
+{
+	va_list args;
+
+	strbuf_puts(m->out, m->family);
+	va_start(args, value);
+	put_labels(m->out, args);
+	va_end(args);
+	put_number(m->out, value);
+	strbuf_putc(m->out, '\n');
+}
+
+void
+metrics_sample_u64(struct metrics *m, uint64_t value, ...)
+{
+	va_list args;
+
+	strbuf_puts(m->out, m->family);
+	va_start(args, value);
+	put_labels(m->out, args);
+	va_end(args);
+	strbuf_printf(m->out, "%" PRIu64 "\n", value);
+}
+
+/* "FAMILY_bucket{label="value",le="0.1"} 7"; the end of the line of a histogram. */
+static void
+put_part(struct metrics *m, const char *suffix, const char *label, const char *value)
+{
+	strbuf_printf(m->out, "%s%s", m->family, suffix);
+	if (label)
+		put_label(m->out, label, value, true);
+}
+
+void
+metrics_histogram(struct metrics *m, const double *bounds, const uint64_t *counts,
+		  size_t n, double sum, const char *label, const char *value)
+{
+	uint64_t total = 0;
+
+	for (size_t i = 0; i <= n; i++) {
+		total += counts[i];
+		put_part(m, "_bucket", label, value);
+		strbuf_puts(m->out, label ? ",le=\"" : "{le=\"");
+		put_number(m->out, i < n ? bounds[i] : INFINITY);
+		strbuf_printf(m->out, "\"} %" PRIu64 "\n", total);
+	}
+	put_part(m, "_sum", label, value);
+	strbuf_puts(m->out, label ? "} " : " ");
+	put_number(m->out, sum);
+	strbuf_putc(m->out, '\n');
+	put_part(m, "_count", label, value);
+	strbuf_printf(m->out, "%s%" PRIu64 "\n", label ? "} " : " ", total);
+}
