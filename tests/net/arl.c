@@ -1,0 +1,148 @@
+/*
+ * arl.c - an MPI program that behaves as data-parallel training does: it computes
+ * (sleeps), all-reduces its gradients, and begins again.
+ *
+ *	arl TRUTH ITERATIONS MBYTES COMPUTE_MS JITTER [BURSTS [OFFSET_MS]]
+ *
+ * MBYTES (of 10^6) are all-reduced in each iteration, in BURSTS equal parts, each
+ * after its share of the compute time; that varies by +-JITTER of itself, differently
+ * on each rank.  OFFSET_MS is waited before the first.  Rank 0 writes TRUTH, a line for
+ * each burst: iteration, begin of the compute time, begin and end of the all-reduce, in
+ * seconds of CLOCK_MONOTONIC, by which telemetry is judged.  The result is checked.
+ */
+#include <errno.h>
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+struct options {
+	const char *truth;
+	int iterations, bursts;
+	size_t n_floats; /* In one burst. */
+	double compute_s, jitter, offset_s;
+};
+
+static double
+now_s(void)
+{
+	struct timespec at;
+
+	clock_gettime(CLOCK_MONOTONIC, &at);
+	return (double)at.tv_sec + (double)at.tv_nsec * 1e-9;
+}
+
+static void
+sleep_s(double seconds)
+{
+	struct timespec left = { .tv_sec = (time_t)seconds };
+
+	left.tv_nsec = (long)((seconds - (double)left.tv_sec) * 1e9);
+	while (nanosleep(&left, &left) == -1 && errno == EINTR)
+		;
+}
+
+/* Uniform in [-1, 1): one step of splitmix64. */
+static double
+draw(uint64_t *state)
+{
+	uint64_t x = *state += UINT64_C(0x9e3779b97f4a7c15);
+
+	x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+	x ^= x >> 31;
+	return (double)(x >> 11) / (double)(UINT64_C(1) << 52) - 1;
+}
+
+static bool
+parse(int argc, char **argv, struct options *options)
+{
+	if (argc < 6 || argc > 8)
+		return false;
+	options->truth = argv[1];
+	options->iterations = atoi(argv[2]);
+	options->bursts = argc > 6 ? atoi(argv[6]) : 1;
+	options->compute_s = atof(argv[4]) * 1e-3;
+	options->jitter = atof(argv[5]);
+	options->offset_s = argc > 7 ? atof(argv[7]) * 1e-3 : 0;
+	if (options->iterations < 1 || options->bursts < 1 || !(atof(argv[3]) > 0))
+		return false;
+	options->n_floats =
+		(size_t)(atof(argv[3]) * 1e6 / sizeof(float)) / (size_t)options->bursts;
+	return options->n_floats > 0;
+}
+
+/* One iteration; 'truth' may be NULL. */
+static void
+iterate(const struct options *options, int number, uint64_t *random, const float *in,
+	float *out, FILE *truth)
+{
+	for (int burst = 0; burst < options->bursts; burst++) {
+		double begin_s = now_s(), reduce_s;
+		double vary = 1 + options->jitter * draw(random);
+
+		sleep_s(options->compute_s * vary / options->bursts);
+		reduce_s = now_s();
+		MPI_Allreduce(in, out, (int)options->n_floats, MPI_FLOAT, MPI_SUM,
+			      MPI_COMM_WORLD);
+		if (truth)
+			fprintf(truth, "%d %.6f %.6f %.6f\n", number, begin_s, reduce_s,
+				now_s());
+	}
+}
+
+int
+main(int argc, char **argv)
+{
+	struct options options = { .bursts = 1 };
+	FILE *truth = NULL;
+	float *in, *out;
+	uint64_t random;
+	int rank, n_ranks;
+	bool is_right;
+
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &n_ranks);
+	if (!parse(argc, argv, &options)) {
+		fprintf(stderr, "usage: arl TRUTH ITERATIONS MBYTES COMPUTE_MS JITTER "
+				"[BURSTS [OFFSET_MS]]\n");
+		MPI_Abort(MPI_COMM_WORLD, 2);
+	}
+	random = 7 + (uint64_t)rank;
+	in = malloc(options.n_floats * sizeof(*in));
+	out = malloc(options.n_floats * sizeof(*out));
+	if (!in || !out)
+		MPI_Abort(MPI_COMM_WORLD, 70);
+	for (size_t i = 0; i < options.n_floats; i++)
+		in[i] = (float)(i % 17 + (size_t)rank);
+	if (rank == 0) {
+		truth = fopen(options.truth, "w");
+		if (!truth)
+			MPI_Abort(MPI_COMM_WORLD, 2);
+		setvbuf(truth, NULL, _IOLBF, 0);
+	}
+
+	MPI_Barrier(MPI_COMM_WORLD);
+	sleep_s(options.offset_s);
+	for (int i = 0; i < options.iterations; i++)
+		iterate(&options, i, &random, in, out, truth);
+
+	/* Sums of small whole numbers are exact, in whatever order. */
+	is_right = true;
+	for (size_t i = 0; i < options.n_floats; i++)
+		is_right &= out[i] == (float)((int)(i % 17) * n_ranks +
+					      n_ranks * (n_ranks - 1) / 2);
+	if (!is_right) {
+		fprintf(stderr, "arl: the sum of rank %d is wrong\n", rank);
+		MPI_Abort(MPI_COMM_WORLD, 1);
+	}
+	if (truth)
+		fclose(truth);
+	free(in);
+	free(out);
+	MPI_Finalize();
+	return 0;
+}
