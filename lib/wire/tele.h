@@ -37,7 +37,8 @@
 
 struct err;
 
-#define TELE_VERSION        1
+#define TELE_VERSION_MAJOR  1
+#define TELE_VERSION_MINOR  0
 #define TELE_MAX_NAME       63 /* Bytes of a host, interface or job name. */
 #define TELE_MAX_INTERFACES 1024
 #define TELE_MAX_JOBS       4096
@@ -46,7 +47,8 @@ struct err;
 #define TELE_MAX_BINS       60000     /* Of one series: a minute. */
 #define TELE_MAX_FRAME_BINS (1 << 22) /* Of one frame, all series together. */
 #define TELE_MAX_MARKS      65536
-#define TELE_MAX_BYTES      (64 << 20) /* Of an encoded frame. */
+#define TELE_MAX_BYTES      (64 << 20)         /* Of an encoded frame. */
+#define TELE_MAX_NS         (INT64_C(1) << 62) /* Of a stamp or offset, either sign. */
 
 enum tele_kind {
 	TELE_SUMMARY = 1,
@@ -101,8 +103,8 @@ struct tele_traffic {
 	uint32_t busy_bins;  /* With any bytes. */
 	uint32_t gap_bins;   /* About which nothing is known. */
 	uint32_t flows;      /* Estimate; 0: unknown. */
-	uint32_t
-		queue_bytes; /* TX of TELE_LINK: largest backlog of the host's queue. */
+	/* TX of TELE_LINK: the largest backlog of the host's queue. */
+	uint32_t queue_bytes;
 };
 
 /* Even 1 ms bins of one interface, job and direction. */
@@ -110,7 +112,7 @@ struct tele_series {
 	uint32_t interface, job; /* As above. */
 	uint8_t direction;
 	uint8_t measure;
-	int64_t start_ms; /* Number of the first bin. */
+	int64_t start_ms; /* Number of the first bin; from 0. */
 	uint32_t n_bins;
 	uint32_t bins_at; /* Index of the first in the frame's 'bins'. */
 };
@@ -121,7 +123,7 @@ struct tele_mark {
 	uint8_t source; /* enum tele_mark_source. */
 	bool is_launch; /* It was only enqueued then, as with ncclAllReduce. */
 	uint32_t pid;   /* On the host, to tell ranks apart. */
-	int64_t begin_ns, end_ns; /* Equal if only the begin is known. */
+	int64_t begin_ns, end_ns; /* From 0; equal if only the begin is known. */
 	uint64_t bytes;           /* Of the message; 0: unknown. */
 };
 
@@ -138,7 +140,7 @@ struct tele_frame {
 	uint8_t boot_id[16]; /* The kernel's. */
 	uint64_t start_id;   /* Drawn when the sender started. */
 	uint64_t sequence;
-	int64_t time_ns;        /* End of the window. */
+	int64_t time_ns;        /* End of the window; from 0. */
 	int64_t window_ns;      /* Its length. */
 	int64_t wall_offset_ns; /* See above. */
 	int64_t clock_error_ns; /* Bound on it, as far as the kernel says; -1: unknown. */
@@ -158,7 +160,15 @@ struct tele_frame {
 void tele_clear(struct tele_frame *frame);
 void tele_fini(struct tele_frame *frame);
 
-/* Add an interface or job, or find it; return its index.  Names too long are cut. */
+/*
+ * Copies a name into a frame's: cut where it is too long, with '?' for bytes that
+ * are no UTF-8 and for control characters, and for an empty one.
+ */
+void tele_set_name(char ret_name[TELE_MAX_NAME + 1], const char *name);
+/* True if a frame may hold this name as it is. */
+bool tele_name_is_valid(const char *name);
+
+/* Add an interface or job, or find it; return its index.  As tele_set_name(). */
 uint32_t tele_add_interface(struct tele_frame *frame, const char *name);
 uint32_t tele_add_job(struct tele_frame *frame, const char *name);
 
@@ -167,22 +177,22 @@ void tele_add_series(struct tele_frame *frame, uint32_t interface, uint32_t job,
 		     enum tele_direction direction, enum tele_measure measure,
 		     int64_t start_ms, const uint32_t *bins, uint32_t n);
 
-/* The bins of series 's'; borrowed. */
+/* The bins of series 's'; borrowed, NULL if it has none. */
 const uint32_t *tele_bins(const struct tele_frame *frame, const struct tele_series *s);
 
 /* "4711", "(all)" or "(other)"; borrowed from the frame or static. */
 const char *tele_job_name(const struct tele_frame *frame, uint32_t job);
 
-/*
- * Appends the encoded frame to 'out' (bytes; ends are not marked).  The frame has
- * to be within the limits above: a BUG otherwise.  Series cost about two bytes a
- * busy bin and nothing for idle stretches.
- */
 struct tele_buffer {
 	uint8_t *bytes; /* Owned. */
 	size_t n, capacity;
 };
 
+/*
+ * Appends the encoded frame to 'out' (bytes; ends are not marked).  The frame has
+ * to be within the limits above: a BUG otherwise.  Series cost three bytes a busy
+ * bin of 1 Gb/s, four of 100 Gb/s, and two or three an idle stretch.
+ */
 void tele_encode(const struct tele_frame *frame, struct tele_buffer *out);
 void tele_buffer_fini(struct tele_buffer *buffer);
 
