@@ -99,7 +99,7 @@ test-torch: ## PyTorch DDP over gloo between network namespaces (root, slow)
 
 bench-net: ## measure the collector's cost on real traffic (root)
 	@sh tests/deps.sh $(PACKAGES_BUILD) $(PACKAGES_NET)
-	$(Q)$(MAKE) --no-print-directory all
+	$(Q)$(MAKE) --no-print-directory all $(B)/tests/net/bpf_cost
 	$(Q)B=$(B) bash tests/net/bench.sh
 
 bench-wire: ## measure frames a second and loss of one receiver
@@ -204,7 +204,11 @@ $(B)/tests/bench/%: $(B)/tests/bench/%.o $(SIM_TESTABLE:%.c=$(B)/%.o) $(ARCHIVE)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $^ -o $@ $(ALL_LDFLAGS) $(LIBS)
 
-$(B)/tests/net/%: tests/net/%.c
+$(B)/tests/net/%: $(B)/tests/net/%.o $(ARCHIVE)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $^ -o $@ $(ALL_LDFLAGS) $(LIBS)
+
+$(B)/tests/net/arl: tests/net/arl.c
 	$(call say,MPICC,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)OMPI_CC="$(CC)" mpicc -std=gnu17 -D_GNU_SOURCE $(WARN) -Werror $(CFLAGS) $< -o $@

@@ -50,14 +50,22 @@
 #	lab_listens NODE PORT              a TCP socket listens there
 #	lab_mpi JOB_PATH TRUTH HOST[,HOST...] ARL-ARGUMENTS...
 #	                                   real Open MPI, one rank a host (arl.c)
-#	lab_collector TAG NODE OPTION...   antiphase-collector there, with everything private
-#	                                   and $LAB_DIR/TAG.sock for its frames
+#	lab_collector TAG NODE OPTION...   antiphase-collector there, with everything private:
+#	                                   runtime directory $LAB_DIR/TAG.run, frames at
+#	                                   $(lab_endpoint TAG), no metrics unless asked for;
+#	                                   returns when it publishes
+#	lab_ctl TAG WORD...                antiphase-collector WORD... to that one
+#	lab_metric NODE REGEX              the sum of the matching lines of its /metrics
+#	                                   (of a collector with --metrics 127.0.0.1:9471)
+#	lab_period_ms TRUTH [FROM_S TO_S]  the median distance of the iterations in a truth
+#	                                   file (of those within a span of CLOCK_MONOTONIC)
 #
 # Results: one line each; lab_end prints none if all is said.
 #
 #	pass NAME / fail NAME WHY / skip NAME WHY
 #	check NAME COMMAND...              PASS if it succeeds
 #	near NAME VALUE EXPECTED PERCENT   PASS if within; prints both in either case
+#	lab_bpf_left                       our programs and maps that nobody holds
 #
 # $LAB_DIR is a private directory, removed at the end.  LAB_KEEP=1 keeps it.
 # Everything is removed in a trap, also on failure and ctrl-C; for a script that was
@@ -479,10 +487,69 @@ lab_mpi() {
 		"$LAB_B/tests/net/arl" "$truth" "$@"
 }
 
+lab_endpoint() {
+	echo "ipc://$LAB_DIR/$1.sock"
+}
+
 lab_collector() {
 	local tag=$1 node=$2
 	shift 2
 	mkdir -p "$LAB_DIR/$tag.run"
-	lab_spawn "$tag" lab_in "$node" antiphase-collector --host "$node" \
-		--runtime-dir "$LAB_DIR/$tag.run" --publish "ipc://$LAB_DIR/$tag.sock" "$@"
+	rm -f "$LAB_DIR/$tag.sock"
+	lab_spawn "$tag" lab_in "$node" antiphase-collector --host "$node" --metrics none \
+		--runtime-dir "$LAB_DIR/$tag.run" --endpoint "$(lab_endpoint "$tag")" "$@"
+	lab_wait_for 10 "collector $tag" test -S "$LAB_DIR/$tag.sock" ||
+		tail -n 5 "$LAB_DIR/$tag.log" >&2
+}
+
+lab_ctl() {
+	local tag=$1
+	shift
+	antiphase-collector --runtime-dir "$LAB_DIR/$tag.run" "$@"
+}
+
+lab_metric() {
+	lab_in "$1" python3 -c '
+import re, sys, urllib.request
+text = urllib.request.urlopen("http://127.0.0.1:9471/metrics", timeout=5).read().decode()
+found = [float(line.rsplit(" ", 1)[1]) for line in text.splitlines()
+         if re.search(sys.argv[1], line) and not line.startswith("#")]
+print(round(sum(found)) if found else "none")' "$2"
+}
+
+lab_period_ms() {
+	awk -v from="${2:-0}" -v to="${3:-1e18}" '$1 != last { last = $1
+			if (n++ && begin >= from && $2 <= to) print 1000 * ($2 - begin)
+			begin = $2 }' "$1" | sort -n | awk '{ d[NR] = $1 }
+		END { print NR ? (d[int((NR + 1) / 2)] + d[int((NR + 2) / 2)]) / 2 : "none" }'
+}
+
+# Names of our programs and maps; the kernel keeps 15 letters of one.
+lab_bpf_names() {
+	local object
+	for object in "$LAB_ROOT"/build/bpf/*.bpf.o; do
+		[ -e "$object" ] && readelf -Ws "$object"
+	done | awk '($4 == "FUNC" || $4 == "OBJECT") && $5 == "GLOBAL" {
+		print substr($8, 1, 15) }' | sort -u
+}
+
+# Those of them in the kernel that no process holds, by a descriptor of its own or of a
+# link; "prog ID NAME" a line each.
+lab_bpf_left() {
+	local what
+	for what in prog map; do
+		"$(command -v bpftool || echo /usr/sbin/bpftool)" -j "$what" list 2>/dev/null |
+			python3 -c '
+import glob, json, re, sys
+what, names = sys.argv[1], sys.argv[2].split()
+held = set()
+for file in glob.glob("/proc/[0-9]*/fdinfo/*"):
+    try:
+        held.update(re.findall(r"^%s_id:\s*(\d+)" % what, open(file).read(), re.M))
+    except OSError:
+        pass
+for item in json.loads(sys.stdin.read() or "[]"):
+    if item.get("name") in names and str(item["id"]) not in held:
+        print(what, item["id"], item["name"])' "$what" "$(lab_bpf_names)"
+	done
 }
