@@ -80,6 +80,8 @@ send_all(int fd, const struct strbuf *out, int64_t until_ns, const char *path,
 			at += (size_t)n;
 			continue;
 		}
+		if (n < 0 && errno == EPIPE)
+			return 0; /* It hung up; there may be a reason to read. */
 		if (n < 0 && errno != EAGAIN && errno != EINTR)
 			return err_set_errno(err, path, errno, "cannot ask the daemon");
 		rc = wait_for(fd, POLLOUT, until_ns, path, err);
@@ -99,7 +101,7 @@ receive_all(int fd, struct strbuf *in, int64_t until_ns, const char *path,
 		ssize_t n = recv(fd, chunk, sizeof chunk, 0);
 		int rc;
 
-		if (n == 0)
+		if (n == 0 || (n < 0 && errno == ECONNRESET && !in->length))
 			return 0;
 		if (n > 0) {
 			strbuf_add(in, chunk, (size_t)n);
