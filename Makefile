@@ -24,7 +24,8 @@ WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 CFLAGS  ?= -O2 -g
 VERSION := 0.1.0
 REVISION = $(shell git rev-parse --short HEAD 2>/dev/null || echo unknown)
-BASE_CFLAGS  = -std=gnu17 -D_GNU_SOURCE $(WARN) -I. -Ibuild -ffp-contract=off
+BASE_CFLAGS  = -std=gnu17 -D_GNU_SOURCE $(WARN) -I. -Ibuild -isystem /usr/include/libnl3 \
+               -ffp-contract=off
 SAN_CFLAGS   = $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 ALL_CFLAGS   = $(BASE_CFLAGS) $(CFLAGS) -MMD -MP $(SAN_CFLAGS)
 ALL_LDFLAGS  = $(LDFLAGS) $(if $(SAN),-fsanitize=$(SAN))
