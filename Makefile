@@ -114,6 +114,7 @@ bench: ## measure: solver, fabric, simulator against SimGrid
 
 lint: ## format, layers, warnings of both compilers, cppcheck, shellcheck
 	@sh tests/deps.sh $(PACKAGES_BUILD) $(PACKAGES_TEST) $(PACKAGES_LINT)
+	$(Q)$(MAKE) --no-print-directory $(SKELETONS)
 	$(Q)CC=gcc CLANG=$(CLANG) FLAGS='$(BASE_CFLAGS)' sh tests/lint.sh '$(C_FILES)' '$(SH_FILES)'
 
 fuzz: ## build the libFuzzer targets

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * events.h - what the BPF programs and user space both see.
+ *
+ * Nothing is sent packet by packet.  Each CPU has, for each *ring*, a ring of 1 ms
+ * buckets of bytes and one record of running totals; user space maps both and reads
+ * them when it likes, without a system call.  A CPU writes only what is its own, so
+ * there is no lock.
+ *
+ * A bucket is one 64 bit word, number of the millisecond above, bytes below, and is
+ * written in one store: a reader sees the old one or the new one.  A millisecond
+ * number that is not the one looked for means that there was no traffic then, or
+ * that the ring has gone round.  To tell these apart a program writes the bucket
+ * first and the totals after it: a reader that has added up all buckets from the
+ * beginning and has less than the total, read before them, has missed the
+ * difference.  So a late reader loses resolution but never bytes.
+ *
+ * Rings are numbered: FLOW_LINK_RINGS for each link, then FLOW_SLOT_RINGS for each
+ * slot.  A *link* is an interface, numbered by user space; a *job* a number that user
+ * space gave to one or more control groups; a *slot* the pair of both, allotted by
+ * user space when both have been seen together.  Slots are counted from 1; each link
+ * has one for job 0, which is everything that belongs to no known job.
+ */
+#ifndef BPF_EVENTS_H
+#define BPF_EVENTS_H
+
+#include <linux/types.h>
+
+#define FLOW_VERSION 1
+
+#define FLOW_MAX_LINKS   64   /* Interfaces; a power of two. */
+#define FLOW_MAX_JOBS    1024 /* Jobs of this host, job 0 among them; a power of two. */
+#define FLOW_MAX_SLOTS   4096 /* Pairs of both. */
+#define FLOW_MAX_CGROUPS 32768 /* Control groups that can be known. */
+#define FLOW_LINK_CELLS  1024  /* Of the table of interfaces; a power of two. */
+#define FLOW_LINK_PROBES 4
+#define FLOW_ASK_CELLS   1024 /* Of the table of unknown control groups, as well. */
+#define FLOW_MIN_BUCKETS 256
+#define FLOW_MAX_BUCKETS 4096
+
+/* The rings of a link, then those of a slot. */
+enum flow_ring {
+	FLOW_TX,      /* Handed to the device: after the host's queue. */
+	FLOW_RX,      /* Come in. */
+	FLOW_OFFERED, /* Handed to the host's queue. */
+	FLOW_LINK_RINGS,
+	FLOW_SLOT_RINGS = FLOW_OFFERED,
+};
+
+/* A bucket: millisecond of CLOCK_MONOTONIC, modulo 2^32, and bytes in it. */
+#define FLOW_BUCKET(ms, bytes)    (((__u64)(__u32)(ms) << 32) + (bytes))
+#define FLOW_BUCKET_MS(bucket)    ((__u32)((bucket) >> 32))
+#define FLOW_BUCKET_BYTES(bucket) ((__u32)(bucket))
+
+/*
+ * Since the ring was made.  A flow sets one bit of the sketch, by its hash; the
+ * sketch begins anew with each window of FLOW_SKETCH_MS milliseconds.
+ */
+struct flow_totals {
+	__u64 bytes;
+	__u64 packets; /* On the wire: segments of what is one packet here. */
+	__u64 ce;      /* With "congestion experienced" set. */
+	__u64 retransmits;
+	__u64 sketch[2];
+	__u64 sketch_window;
+	__u64 reserved;
+};
+
+_Static_assert(sizeof(struct flow_totals) == 64, "one cache line a CPU");
+
+#define FLOW_SKETCH_SHIFT 10
+#define FLOW_SKETCH_MS    (1 << FLOW_SKETCH_SHIFT)
+#define FLOW_SKETCH_BITS  128
+
+/* Where an interface is looked up: at its hash or within FLOW_LINK_PROBES after. */
+struct flow_link_cell {
+	__u32 ifindex; /* 0: empty. */
+	__u32 link;
+};
+
+_Static_assert(sizeof(struct flow_link_cell) == 8, "read in one load");
+
+#define FLOW_LINK_HASH(ifindex) (((ifindex)*0x9e3779b1u) >> 22)
+
+/* What is remembered with a socket. */
+struct flow_label {
+	__u64 cgroup_id;
+	__u32 generation; /* Of the table of jobs when 'job' was looked up. */
+	__u32 job;
+};
+
+_Static_assert(sizeof(struct flow_label) == 16, "as both sides know it");
+
+/* Where a control group waits for user space to say whose it is. */
+#define FLOW_ASK_HASH(cgroup_id) ((__u32)(((cgroup_id)*0x9e3779b97f4a7c15ull) >> 54))
+
+#endif

@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * flow.bpf.c - how many bytes each link and each job carried, in every millisecond.
+ *
+ *	antiphase_rx	tc, ingress: what came in
+ *	antiphase_tx	tp_btf/net_dev_start_xmit: what was handed to the device.  The
+ *			programs of tc's egress see a packet before the host's queue
+ *			and would show a burst of 10 Gb/s on a link of 1.
+ *	antiphase_offer	tc, egress: what was handed to that queue, and what of it had
+ *			been sent before
+ *
+ * The tracepoint fires for every device of every network namespace; an interface
+ * is known by its namespace and number.
+ *
+ * The job of a packet is that of its socket's control group (version 2), which is
+ * kept with the socket.  A label is good for one generation of the table of jobs;
+ * after that it is looked up again, from the control group's id, which never changes
+ * for a socket.  What came in is given to the socket that it is for, found by its
+ * addresses; and if there is none in this namespace, to the one that sent it, which
+ * is still known when a pod's packet comes out of the host's end of its cable.
+ */
+/* clang-format off: the types have to come before the helpers. */
+#include <linux/bpf.h>
+#include <linux/pkt_cls.h>
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+/* clang-format on */
+
+#include "bpf/events.h"
+#include "bpf/kernel.h"
+#include "bpf/parse.h"
+
+/* TC_ACT_UNSPEC and TCX_NEXT: the other programs of the hook are still to run. */
+#define GO_ON -1
+
+/* Set before loading. */
+const volatile __u32 n_cpus = 1;
+const volatile __u32 n_links = 1;
+const volatile __u32 bucket_shift = 8;
+const volatile __u32 netns_inum = 0;
+const volatile bool with_jobs = false;
+
+/* Written by user space. */
+struct flow_link_cell link_cells[FLOW_LINK_CELLS];
+__u16 slot_of[FLOW_MAX_LINKS][FLOW_MAX_JOBS];
+__u32 generation = 1;
+
+/* Written here, taken by user space. */
+__u64 asked[FLOW_ASK_CELLS];
+__u8 wanted[FLOW_MAX_LINKS][FLOW_MAX_JOBS];
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} buckets SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct flow_totals);
+} totals SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, FLOW_MAX_CGROUPS);
+	__type(key, __u64);
+	__type(value, __u32);
+} cgroup_jobs SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct flow_label);
+} labels SEC(".maps");
+
+/* One packet, or the segments that it stands for. */
+struct amount {
+	__u64 now_ms;
+	__u32 bytes;
+	__u32 packets;
+	__u32 hash; /* Of the flow; 0: unknown. */
+	__u32 ce;
+};
+
+static __always_inline bool
+find_link(__u32 ifindex, __u32 *ret_link)
+{
+	__u32 at = FLOW_LINK_HASH(ifindex);
+
+#pragma unroll
+	for (int i = 0; i < FLOW_LINK_PROBES; i++) {
+		struct flow_link_cell *cell = &link_cells[(at + i) % FLOW_LINK_CELLS];
+
+		if (cell->ifindex == ifindex) {
+			*ret_link = cell->link % FLOW_MAX_LINKS;
+			return true;
+		}
+		if (!cell->ifindex)
+			return false;
+	}
+	return false;
+}
+
+/* This CPU's place in a ring. */
+static __always_inline __u32
+place_of(__u32 ring)
+{
+	return ring * n_cpus + bpf_get_smp_processor_id();
+}
+
+static __always_inline void
+count(__u32 ring, const struct amount *a)
+{
+	__u32 place = place_of(ring);
+	__u32 at = (place << bucket_shift) + (a->now_ms & ((1u << bucket_shift) - 1));
+	__u64 *bucket = bpf_map_lookup_elem(&buckets, &at);
+	struct flow_totals *sum = bpf_map_lookup_elem(&totals, &place);
+	__u64 word;
+
+	if (!bucket || !sum)
+		return;
+	word = *(volatile __u64 *)bucket;
+	if (FLOW_BUCKET_MS(word) != (__u32)a->now_ms)
+		word = FLOW_BUCKET(a->now_ms, 0);
+	*(volatile __u64 *)bucket = word + a->bytes;
+
+	*(volatile __u64 *)&sum->bytes = sum->bytes + a->bytes;
+	sum->packets += a->packets;
+	if (a->ce)
+		sum->ce += a->ce;
+	if (a->hash) {
+		__u64 window = a->now_ms >> FLOW_SKETCH_SHIFT;
+
+		if (sum->sketch_window != window) {
+			sum->sketch_window = window;
+			sum->sketch[0] = sum->sketch[1] = 0;
+		}
+		sum->sketch[a->hash >> 6 & 1] |= 1ull << (a->hash & 63);
+	}
+}
+
+static __always_inline __u32
+slot_ring(__u32 slot, __u32 direction)
+{
+	return n_links * FLOW_LINK_RINGS + slot * FLOW_SLOT_RINGS + direction;
+}
+
+/* The slot of a job on a link, or that of what belongs to none. */
+static __always_inline __u32
+find_slot(__u32 link, __u32 job)
+{
+	__u32 slot = slot_of[link % FLOW_MAX_LINKS][job % FLOW_MAX_JOBS];
+
+	if (slot)
+		return slot;
+	if (!wanted[link % FLOW_MAX_LINKS][job % FLOW_MAX_JOBS])
+		wanted[link % FLOW_MAX_LINKS][job % FLOW_MAX_JOBS] = 1;
+	return slot_of[link % FLOW_MAX_LINKS][0];
+}
+
+static __always_inline __u64
+cgroup_id_of(void *sk, bool is_traced)
+{
+	struct sock *from = sk;
+
+	if (!bpf_core_field_exists(from->sk_cgrp_data.cgroup))
+		return 0;
+	/* The verifier lets tc programs read no member of a socket that it does not
+	 * know; an address that was read from the stack is just a number. */
+	if (!is_traced && bpf_probe_read_kernel(&from, sizeof from, &sk) < 0)
+		return 0;
+	return BPF_CORE_READ(from, sk_cgrp_data.cgroup, kn, id);
+}
+
+/*
+ * The job of a socket whose label is missing or old.  An id that user space has not
+ * heard of is left where it is looked for; if that place is taken, the label stays
+ * old so that the next packet asks again.
+ */
+static __noinline __u32
+look_up_job(__u64 cgroup_id, __u32 *ret_generation)
+{
+	__u32 now = generation;
+	__u32 *job = bpf_map_lookup_elem(&cgroup_jobs, &cgroup_id);
+	__u64 was;
+
+	if (!ret_generation)
+		return 0;
+	*ret_generation = now;
+	if (job)
+		return *job;
+	if (cgroup_id) {
+		was = __sync_val_compare_and_swap(
+			&asked[FLOW_ASK_HASH(cgroup_id) % FLOW_ASK_CELLS], 0,
+			cgroup_id);
+		if (was && was != cgroup_id)
+			*ret_generation = now - 1;
+	}
+	return 0;
+}
+
+static __always_inline __u32
+find_job(void *sk, bool is_traced)
+{
+	struct flow_label *label = bpf_sk_storage_get(&labels, sk, NULL, 0);
+	struct flow_label fresh = { 0 };
+
+	if (label && label->generation == generation)
+		return label->job;
+	fresh.cgroup_id = label ? label->cgroup_id : cgroup_id_of(sk, is_traced);
+	fresh.job = look_up_job(fresh.cgroup_id, &fresh.generation);
+	if (!label)
+		label = bpf_sk_storage_get(&labels, sk, NULL,
+					   BPF_SK_STORAGE_GET_F_CREATE);
+	if (label)
+		*label = fresh;
+	return fresh.job;
+}
+
+/* ---- Going out, behind the queue ----------------------------------------------- */
+
+/* What a large packet is when the device has cut it: headers for each segment. */
+static __always_inline void
+wire_size(struct sk_buff *skb, struct amount *a)
+{
+	unsigned char *head = skb->head;
+	__u32 header_bytes, at;
+	__u16 segments, size;
+	__u32 type;
+	struct skb_shared_info *info = (void *)(head + skb->end);
+	__u8 length;
+
+	size = BPF_CORE_READ(info, gso_size);
+	segments = BPF_CORE_READ(info, gso_segs);
+	if (!size || segments < 2)
+		return;
+	type = BPF_CORE_READ(info, gso_type);
+	at = skb->encapsulation ? skb->inner_transport_header : skb->transport_header;
+	if (type & (FLOW_GSO_TCPV4 | FLOW_GSO_TCPV6)) {
+		if (bpf_probe_read_kernel(&length, 1, head + at + 12) < 0)
+			return;
+		header_bytes = (length >> 4) * 4;
+	} else if (type & FLOW_GSO_UDP_L4) {
+		header_bytes = 8;
+	} else {
+		return;
+	}
+	header_bytes += at - skb->mac_header;
+	if (header_bytes > PARSE_MAX_HEADERS)
+		return;
+	a->packets = segments;
+	a->bytes += (segments - 1) * header_bytes;
+}
+
+SEC("tp_btf/net_dev_start_xmit")
+
+int
+BPF_PROG(antiphase_tx, struct sk_buff *skb, struct net_device *dev)
+{
+	struct amount a;
+	struct sock *sk;
+	__u32 link;
+
+	(void)ctx;
+	if (!find_link(dev->ifindex, &link) || dev->nd_net.net->ns.inum != netns_inum)
+		return 0;
+	a.now_ms = bpf_ktime_get_ns() / 1000000;
+	a.bytes = skb->len;
+	a.packets = 1;
+	a.hash = skb->hash;
+	a.ce = 0;
+	/* The queue's own notion of its length counts the headers of all segments. */
+	if (((struct qdisc_skb_cb *)skb->cb)->pkt_len != a.bytes)
+		wire_size(skb, &a);
+	if (bpf_core_field_exists(skb->vlan_all) && skb->vlan_all)
+		a.bytes += 4 * a.packets;
+	count(link * FLOW_LINK_RINGS + FLOW_TX, &a);
+	if (!with_jobs)
+		return 0;
+	sk = skb->sk;
+	count(slot_ring(find_slot(link, sk ? find_job(sk, true) : 0), FLOW_TX), &a);
+	return 0;
+}
+
+/* ---- Going out, before the queue ------------------------------------------------ */
+
+static __always_inline enum parse_result
+parse(struct __sk_buff *skb, struct parse_packet *p)
+{
+	enum parse_result result;
+
+	result = parse_packet((void *)(long)skb->data, (void *)(long)skb->data_end, p);
+	if (result == PARSE_OK)
+		return result;
+	/* The headers may be there, but not where they can be read. */
+	if (skb->len <= skb->data_end - skb->data ||
+	    bpf_skb_pull_data(skb, skb->len < 128 ? skb->len : 128) < 0)
+		return result;
+	return parse_packet((void *)(long)skb->data, (void *)(long)skb->data_end, p);
+}
+
+/* Segments of this packet that were sent before. */
+static __always_inline __u32
+retransmits_of(struct __sk_buff *skb, const struct parse_packet *p, struct bpf_sock *sk)
+{
+	struct bpf_tcp_sock *tcp;
+
+	if (p->l4 != PARSE_TCP || skb->len <= p->header_bytes)
+		return 0;
+	tcp = bpf_tcp_sock(sk);
+	/* snd_nxt moves after a new segment was handed on. */
+	if (!tcp || (__s32)(p->seq - tcp->snd_nxt) >= 0)
+		return 0;
+	return skb->gso_segs > 1 ? skb->gso_segs : 1;
+}
+
+SEC("tc")
+
+int
+antiphase_offer(struct __sk_buff *skb)
+{
+	struct parse_packet p;
+	struct flow_totals *sum;
+	struct bpf_sock *sk;
+	__u32 link, place, n;
+	struct amount a;
+
+	if (!find_link(skb->ifindex, &link))
+		return GO_ON;
+	a.now_ms = bpf_ktime_get_ns() / 1000000;
+	a.packets = skb->gso_segs > 1 ? skb->gso_segs : 1;
+	a.bytes = skb->wire_len + (skb->vlan_present ? 4 * a.packets : 0);
+	a.hash = 0;
+	a.ce = 0;
+	count(link * FLOW_LINK_RINGS + FLOW_OFFERED, &a);
+
+	sk = skb->sk;
+	if (!sk)
+		return GO_ON;
+	sk = bpf_sk_fullsock(sk);
+	if (!sk || sk->protocol != PARSE_TCP)
+		return GO_ON;
+	if (parse(skb, &p) != PARSE_OK)
+		return GO_ON;
+	n = retransmits_of(skb, &p, sk);
+	if (!n)
+		return GO_ON;
+	place = place_of(link * FLOW_LINK_RINGS + FLOW_TX);
+	sum = bpf_map_lookup_elem(&totals, &place);
+	if (sum)
+		sum->retransmits += n;
+	if (!with_jobs)
+		return GO_ON;
+	place = place_of(slot_ring(find_slot(link, find_job(sk, false)), FLOW_TX));
+	sum = bpf_map_lookup_elem(&totals, &place);
+	if (sum)
+		sum->retransmits += n;
+	return GO_ON;
+}
+
+/* ---- Coming in ------------------------------------------------------------------- */
+
+static __always_inline __u32
+receiver_job(struct __sk_buff *skb, const struct parse_packet *p)
+{
+	struct bpf_sock_tuple tuple;
+	struct bpf_sock *sk = NULL;
+	__u32 job;
+
+	if (p->l4 != PARSE_OTHER_L4) {
+		const void *end = (void *)(long)skb->data_end;
+		__u32 length = sizeof tuple.ipv4;
+
+		if (p->ip == PARSE_IPV4) {
+			if ((const void *)(p->addresses + 8) > end)
+				return 0;
+			__builtin_memcpy(&tuple.ipv4.saddr, p->addresses, 8);
+			tuple.ipv4.sport = p->ports[0];
+			tuple.ipv4.dport = p->ports[1];
+		} else {
+			if ((const void *)(p->addresses + 32) > end)
+				return 0;
+			__builtin_memcpy(&tuple.ipv6.saddr, p->addresses, 32);
+			tuple.ipv6.sport = p->ports[0];
+			tuple.ipv6.dport = p->ports[1];
+			length = sizeof tuple.ipv6;
+		}
+		if (p->l4 == PARSE_TCP)
+			sk = bpf_sk_lookup_tcp(skb, &tuple, length, BPF_F_CURRENT_NETNS,
+					       0);
+		else
+			sk = bpf_sk_lookup_udp(skb, &tuple, length, BPF_F_CURRENT_NETNS,
+					       0);
+	}
+	if (sk) {
+		job = find_job(sk, false);
+		bpf_sk_release(sk);
+		return job;
+	}
+	sk = skb->sk;
+	if (!sk)
+		return 0;
+	sk = bpf_sk_fullsock(sk);
+	return sk ? find_job(sk, false) : 0;
+}
+
+SEC("tc")
+
+int
+antiphase_rx(struct __sk_buff *skb)
+{
+	struct parse_packet p;
+	struct amount a;
+	__u32 link, job;
+
+	if (!find_link(skb->ifindex, &link))
+		return GO_ON;
+	a.now_ms = bpf_ktime_get_ns() / 1000000;
+	a.bytes = skb->len;
+	a.packets = 1;
+	a.hash = skb->hash;
+	a.ce = 0;
+	if (parse(skb, &p) == PARSE_OK && skb->gso_segs > 1) {
+		a.packets = skb->gso_segs;
+		a.bytes += (a.packets - 1) * p.header_bytes;
+	}
+	if (skb->vlan_present)
+		a.bytes += 4 * a.packets;
+	if (p.ecn == 3)
+		a.ce = a.packets;
+	count(link * FLOW_LINK_RINGS + FLOW_RX, &a);
+	if (!with_jobs)
+		return GO_ON;
+	job = receiver_job(skb, &p);
+	count(slot_ring(find_slot(link, job), FLOW_RX), &a);
+	return GO_ON;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
