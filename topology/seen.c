@@ -102,9 +102,9 @@ compare_neighbours(const struct seen_neighbour *a, const struct seen_neighbour *
 
 int
 seen_port_add(struct seen_port *port, const char *node, const char *peer_port,
-	      const char *alias)
+	      const char *alias, double bps)
 {
-	struct seen_neighbour new = { .node = "" };
+	struct seen_neighbour new = { .bps = bps };
 	size_t i = 0;
 
 	seen_copy_name(new.node, node);

@@ -41,6 +41,7 @@ struct seen_neighbour {
 	char port[TOPO_MAX_NAME + 1];  /* Port id. */
 	char alias[TOPO_MAX_NAME + 1]; /* Port description; often the name of the
 					* interface where the id is its address. */
+	double bps;                    /* What it says its port runs at; 0: nothing. */
 };
 
 struct seen_port {
@@ -71,9 +72,9 @@ struct seen_port *seen_node_port(struct seen_node *node, const char *name);
 /* The port of that name, or NULL. */
 const struct seen_port *seen_node_find_port(const struct seen_node *node,
 					    const char *name);
-/* Adds a neighbour, once; 'port' and 'alias' may be NULL.  0 or -E2BIG. */
+/* Adds a neighbour, once; 'peer_port' and 'alias' may be NULL.  0 or -E2BIG. */
 int seen_port_add(struct seen_port *port, const char *node, const char *peer_port,
-		  const char *alias);
+		  const char *alias, double bps);
 
 /* Copies 'from' as a name: cut, and printable. */
 void seen_copy_name(char to[TOPO_MAX_NAME + 1], const char *from);

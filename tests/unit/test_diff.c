@@ -1,0 +1,406 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/base/rng.h"
+#include "tests/unit/test.h"
+#include "topology/diff.h"
+#include "topology/gen.h"
+#include "topology/seen.h"
+#include "topology/topo.h"
+
+/* The cables that are really there: a list that a test changes at will. */
+struct truth {
+	struct diff_cable cables[256];
+	bool is_down[256];
+	size_t n;
+};
+
+static struct topo *
+make_plan(void)
+{
+	const struct gen_leaf_spine options = {
+		.n_leaves = 4, .hosts_per_leaf = 3, .n_spines = 2, .host_bps = 1e11
+	};
+	struct topo *topo;
+
+	assert_int_equal(gen_leaf_spine(&options, &topo, NULL), 0);
+	return topo;
+}
+
+static void
+as_planned(const struct topo *plan, struct truth *truth)
+{
+	truth->n = 0;
+	for (uint32_t i = 0; i < topo_n_links(plan); i++) {
+		const struct topo_link *link = topo_link(plan, i);
+		struct diff_cable *c = &truth->cables[truth->n];
+
+		if (link->reverse < i)
+			continue;
+		memset(c, 0, sizeof *c);
+		strcpy(c->a.node, topo_node(plan, link->from)->name);
+		strcpy(c->a.port, link->from_port);
+		strcpy(c->b.node, topo_node(plan, link->to)->name);
+		strcpy(c->b.port, link->to_port);
+		c->bps = link->capacity_bps;
+		truth->is_down[truth->n++] = false;
+	}
+}
+
+static void
+report_end(const struct truth *truth, size_t i, const struct diff_end *mine,
+	   const struct diff_end *peer, struct seen_node *report)
+{
+	struct seen_port *port = seen_node_port(report, mine->port);
+
+	port->state = truth->is_down[i] ? SEEN_STATE_DOWN : SEEN_STATE_UP;
+	port->bps = truth->is_down[i] ? 0 : truth->cables[i].bps;
+	if (truth->is_down[i])
+		return;
+	/* Every other port goes by an address, with its name as the description. */
+	if (i % 2)
+		assert_int_equal(seen_port_add(port, peer->node, "02:00:00:00:00:01",
+					       peer->port, 0),
+				 0);
+	else
+		assert_int_equal(seen_port_add(port, peer->node, peer->port, NULL, 0),
+				 0);
+}
+
+/* Lets one node report what is true. */
+static void
+report(const struct truth *truth, const char *node, struct seen *seen)
+{
+	struct seen_node r;
+
+	seen_node_init(&r, node);
+	r.has_links = r.has_neighbours = true;
+	r.heard_us = 1000000;
+	for (size_t i = 0; i < truth->n; i++) {
+		const struct diff_cable *c = &truth->cables[i];
+
+		if (strcmp(c->a.node, node) == 0)
+			report_end(truth, i, &c->a, &c->b, &r);
+		if (strcmp(c->b.node, node) == 0)
+			report_end(truth, i, &c->b, &c->a, &r);
+	}
+	assert_int_equal(seen_update(seen, &r, NULL, NULL), 0);
+	seen_node_fini(&r);
+}
+
+/* Compares when the nodes of this kind (or all: -1) have reported. */
+static void
+compare(const struct topo *plan, const struct truth *truth, int kind, struct diff *diff)
+{
+	const struct diff_opts opts = { .now_us = 1000000 };
+	struct seen *seen = seen_new();
+
+	for (uint32_t i = 0; i < topo_n_nodes(plan); i++) {
+		const struct topo_node *node = topo_node(plan, i);
+
+		if (kind < 0 || (int)node->kind == kind)
+			report(truth, node->name, seen);
+	}
+	diff_make(plan, seen, &opts, diff);
+	seen_free(seen);
+}
+
+static void
+swap_ends(struct diff_end *a, struct diff_end *b)
+{
+	struct diff_end was = *a;
+
+	*a = *b;
+	*b = was;
+}
+
+static void
+what_is_as_planned_has_no_differences(void **state)
+{
+	struct topo *plan = make_plan();
+	struct truth truth;
+	struct diff diff;
+
+	(void)state;
+	as_planned(plan, &truth);
+	compare(plan, &truth, -1, &diff);
+	assert_int_equal(diff.findings.n, 0);
+	assert_int_equal(diff.n_cables, 4 * 3 + 4 * 2);
+	assert_int_equal(diff.n_compared, diff.n_cables);
+	assert_int_equal(diff.n_heard, topo_n_nodes(plan));
+	assert_int_equal(diff.n_renamed, 0);
+	diff_fini(&diff);
+	topo_unref(plan);
+}
+
+static void
+where_nobody_reports_nothing_is_missing(void **state)
+{
+	struct topo *plan = make_plan();
+	struct truth truth;
+	struct diff diff;
+
+	(void)state;
+	as_planned(plan, &truth);
+	compare(plan, &truth, TOPO_HOST, &diff);
+	assert_int_equal(diff.findings.n, 0);
+	assert_int_equal(diff.n_compared, 12);
+	assert_int_equal(diff.n_cables, 20);
+	diff_fini(&diff);
+	topo_unref(plan);
+}
+
+static void
+two_cables_crossed_are_one_finding(void **state)
+{
+	struct topo *plan = make_plan();
+	struct truth truth;
+	struct diff diff;
+
+	(void)state;
+	as_planned(plan, &truth);
+	swap_ends(&truth.cables[0].b, &truth.cables[1].b);
+	for (int kind = -1; kind <= TOPO_HOST; kind++) {
+		compare(plan, &truth, kind, &diff);
+		assert_int_equal(diff.findings.n, 1);
+		assert_int_equal(diff.findings.items[0].kind, DIFF_SWAPPED);
+		assert_int_equal(diff.findings.items[0].n_plan, 2);
+		assert_int_equal(diff.findings.items[0].n_seen, 2);
+		assert_string_equal(diff.findings.items[0].plan[0].a.node, "h0");
+		assert_string_equal(diff.findings.items[0].plan[1].a.node, "h1");
+		diff_fini(&diff);
+	}
+	topo_unref(plan);
+}
+
+static void
+three_in_a_ring_are_moved_each(void **state)
+{
+	struct topo *plan = make_plan();
+	struct truth truth;
+	struct diff diff;
+
+	(void)state;
+	as_planned(plan, &truth);
+	swap_ends(&truth.cables[0].b, &truth.cables[1].b);
+	swap_ends(&truth.cables[1].b, &truth.cables[2].b);
+	compare(plan, &truth, -1, &diff);
+	assert_int_equal(diff.findings.n, 3);
+	for (size_t i = 0; i < diff.findings.n; i++)
+		assert_int_equal(diff.findings.items[i].kind, DIFF_MOVED);
+	assert_int_equal(diff.findings.items[2].n_plan, 1);
+	diff_fini(&diff);
+	topo_unref(plan);
+}
+
+static void
+a_cable_in_a_free_port_is_moved(void **state)
+{
+	struct topo *plan = make_plan();
+	struct truth truth;
+	struct diff diff;
+
+	(void)state;
+	as_planned(plan, &truth);
+	strcpy(truth.cables[4].b.port, "p77");
+	compare(plan, &truth, -1, &diff);
+	assert_int_equal(diff.findings.n, 1);
+	assert_int_equal(diff.findings.items[0].kind, DIFF_MOVED);
+	assert_int_equal(diff.findings.items[0].n_plan, 1);
+	assert_string_equal(diff.findings.items[0].seen[0].b.port, "p77");
+	diff_fini(&diff);
+	topo_unref(plan);
+}
+
+static void
+a_port_without_link_is_down_not_missing(void **state)
+{
+	struct topo *plan = make_plan();
+	struct truth truth;
+	struct diff diff;
+
+	(void)state;
+	as_planned(plan, &truth);
+	truth.is_down[5] = true;
+	compare(plan, &truth, TOPO_HOST, &diff);
+	assert_int_equal(diff.findings.n, 1);
+	assert_int_equal(diff.findings.items[0].kind, DIFF_DOWN);
+	assert_string_equal(diff.findings.items[0].down.node, "h5");
+	diff_fini(&diff);
+	topo_unref(plan);
+}
+
+static void
+another_speed_is_told_but_not_an_encoding(void **state)
+{
+	struct topo *plan = make_plan();
+	struct truth truth;
+	struct diff diff;
+
+	(void)state;
+	as_planned(plan, &truth);
+	truth.cables[3].bps = 25e9;
+	truth.cables[4].bps *= 0.97;
+	compare(plan, &truth, TOPO_SWITCH, &diff);
+	assert_int_equal(diff.findings.n, 1);
+	assert_int_equal(diff.findings.items[0].kind, DIFF_SPEED);
+	assert_near(diff.findings.items[0].plan[0].bps, 1e11, 1);
+	assert_near(diff.findings.items[0].seen[0].bps, 25e9, 1);
+	diff_fini(&diff);
+	topo_unref(plan);
+}
+
+static void
+another_network_is_outside(void **state)
+{
+	struct topo *plan = make_plan();
+	struct truth truth;
+	struct diff diff;
+
+	(void)state;
+	as_planned(plan, &truth);
+	truth.cables[truth.n++] =
+		(struct diff_cable){ { "h0", "eno1" }, { "office", "1/7" }, 1e9 };
+	truth.is_down[truth.n - 1] = false;
+	compare(plan, &truth, -1, &diff);
+	assert_int_equal(diff.findings.n, 0);
+	assert_int_equal(diff.n_outside, 1);
+	diff_fini(&diff);
+	topo_unref(plan);
+}
+
+static void
+numbered_ports_match_by_their_neighbours(void **state)
+{
+	struct topo *plan = make_plan();
+	struct truth truth;
+	struct diff diff;
+
+	(void)state;
+	as_planned(plan, &truth);
+	for (size_t i = 0; i < truth.n; i++) {
+		snprintf(truth.cables[i].a.port, TOPO_MAX_NAME, "eth%zu", i);
+		snprintf(truth.cables[i].b.port, TOPO_MAX_NAME, "Ethernet%zu", i);
+	}
+	compare(plan, &truth, -1, &diff);
+	assert_int_equal(diff.findings.n, 0);
+	assert_int_equal(diff.n_renamed, 20);
+	diff_fini(&diff);
+	/* A host on another leaf is wrong under any name. */
+	swap_ends(&truth.cables[0].b, &truth.cables[3].b);
+	compare(plan, &truth, -1, &diff);
+	assert_true(diff.findings.n > 0);
+	assert_int_equal(diff.n_renamed, 18);
+	diff_fini(&diff);
+	topo_unref(plan);
+}
+
+static void
+an_old_report_is_not_used(void **state)
+{
+	struct topo *plan = make_plan();
+	const struct diff_opts opts = { .now_us = 100000000, .max_age_us = 60000000 };
+	struct seen *seen = seen_new();
+	struct truth truth;
+	struct diff diff;
+
+	(void)state;
+	as_planned(plan, &truth);
+	truth.n = 0;
+	report(&truth, "h0", seen);
+	diff_make(plan, seen, &opts, &diff);
+	assert_int_equal(diff.findings.n, 0);
+	assert_int_equal(diff.n_compared, 0);
+	assert_int_equal(diff.n_old, 1);
+	diff_fini(&diff);
+	seen_free(seen);
+	topo_unref(plan);
+}
+
+/* Random faults at cables that have none yet; what was done is what has to be found. */
+static void
+every_fault_made_is_found_once_and_nothing_else(void **state)
+{
+	struct topo *plan = make_plan();
+	struct rng rng;
+
+	(void)state;
+	for (uint64_t seed = 0; seed < 300; seed++) {
+		uint32_t want[N_DIFFS] = { 0 };
+		bool is_used[256] = { false };
+		struct truth truth;
+		struct diff diff;
+
+		rng_init(&rng, seed);
+		as_planned(plan, &truth);
+		for (int k = 0; k < 5; k++) {
+			size_t i = rng_below(&rng, 20), j = rng_below(&rng, 20);
+			int what = (int)rng_below(&rng, N_DIFFS);
+
+			if (is_used[i] ||
+			    (what == DIFF_SWAPPED && (is_used[j] || i == j)))
+				continue;
+			is_used[i] = true;
+			if (what == DIFF_SWAPPED) {
+				/* Not so that a cable would come back to its node. */
+				if (strcmp(truth.cables[i].a.node,
+					   truth.cables[j].b.node) == 0 ||
+				    strcmp(truth.cables[j].a.node,
+					   truth.cables[i].b.node) == 0)
+					continue;
+				is_used[j] = true;
+				swap_ends(&truth.cables[i].b, &truth.cables[j].b);
+			} else if (what == DIFF_MOVED) {
+				snprintf(truth.cables[i].b.port, TOPO_MAX_NAME, "q%zu",
+					 i);
+			} else if (what == DIFF_SPEED) {
+				truth.cables[i].bps /= 2;
+			} else if (what == DIFF_DOWN) {
+				truth.is_down[i] = true;
+			} else if (what == DIFF_MISSING) {
+				/* Its ports are free, in a list that keeps places. */
+				strcpy(truth.cables[i].a.node, "gone");
+				strcpy(truth.cables[i].b.node, "gone");
+			} else {
+				truth.is_down[truth.n] = false;
+				truth.cables[truth.n] = (struct diff_cable){
+					{ "h0", "" }, { "spine1", "" }, 1e9
+				};
+				snprintf(truth.cables[truth.n].a.port, 16, "x%d", k);
+				snprintf(truth.cables[truth.n].b.port, 16, "x%d", k);
+				truth.n++;
+			}
+			want[what]++;
+		}
+		compare(plan, &truth, -1, &diff);
+		for (int i = 0; i < N_DIFFS; i++) {
+			if (diff.n_of_kind[i] != want[i])
+				fail_msg("seed %d: %u %s instead of %u", (int)seed,
+					 diff.n_of_kind[i], diff_kind_names[i],
+					 want[i]);
+		}
+		assert_int_equal(diff.n_compared, 20);
+		diff_fini(&diff);
+	}
+	topo_unref(plan);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_as_planned_has_no_differences),
+		cmocka_unit_test(where_nobody_reports_nothing_is_missing),
+		cmocka_unit_test(two_cables_crossed_are_one_finding),
+		cmocka_unit_test(three_in_a_ring_are_moved_each),
+		cmocka_unit_test(a_cable_in_a_free_port_is_moved),
+		cmocka_unit_test(a_port_without_link_is_down_not_missing),
+		cmocka_unit_test(another_speed_is_told_but_not_an_encoding),
+		cmocka_unit_test(another_network_is_outside),
+		cmocka_unit_test(numbered_ports_match_by_their_neighbours),
+		cmocka_unit_test(an_old_report_is_not_used),
+		cmocka_unit_test(every_fault_made_is_found_once_and_nothing_else),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

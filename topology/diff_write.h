@@ -1,0 +1,20 @@
+/*
+ * diff_write.h - the differences between plan and seen, for people and for machines.
+ */
+#ifndef TOPOLOGY_DIFF_WRITE_H
+#define TOPOLOGY_DIFF_WRITE_H
+
+#include <stdio.h>
+
+struct diff;
+struct jsonw;
+struct topo;
+
+/* As diff(1) would: '-' is the plan, '+' is what is there; ends with a summary. */
+void diff_write_text(const struct diff *diff, const struct topo *plan, FILE *out);
+
+/* The members of antiphase.topology_diff/1 (docs/json.md) in the object that is open. */
+void diff_json_members(const struct diff *diff, const struct topo *plan,
+		       struct jsonw *w);
+
+#endif

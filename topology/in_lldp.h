@@ -1,0 +1,34 @@
+/*
+ * in_lldp.h - the neighbours that lldpd knows, from the text of
+ * 'lldpcli -f json0 show neighbors details'.
+ *
+ * Of lldpcli's formats, json0 alone has the same shape for none, one and many
+ * neighbours: everything is an array.  Who the text is from it does not say.
+ */
+#ifndef TOPOLOGY_IN_LLDP_H
+#define TOPOLOGY_IN_LLDP_H
+
+#include <stddef.h>
+
+struct err;
+struct json;
+struct json_doc;
+struct seen_node;
+
+#define LLDP_MAX_BYTES ((size_t)4 << 20) /* A thousand ports, all details. */
+
+/*
+ * Adds the neighbours in the text to 'report', which the caller has named, and sets
+ * 'has_neighbours'.  Returns 0 or -EINVAL with 'err' filled.
+ */
+int lldp_read(const char *file, const char *text, size_t length,
+	      struct seen_node *report, struct err *err);
+
+/* The same of a value within a document: an object with the array "lldp". */
+int lldp_read_value(const struct json_doc *doc, const struct json *value,
+		    struct seen_node *report, struct err *err);
+
+/* Bits per second of "10GbaseT - ..." or "1000BaseTFD - ..."; 0 if it tells none. */
+double lldp_mau_bps(const char *mau);
+
+#endif
