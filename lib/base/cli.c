@@ -90,13 +90,17 @@ print_opts(const struct cli_opt *opts, FILE *out)
 static void
 print_help(const struct cli_verb *verb, const struct cli_opt *opts)
 {
-	printf("%s %s - %s\n\nUsage: %s %s %s\n", program_name, verb->name,
-	       verb->summary, program_name, verb->name, verb->usage);
+	const char *blank = *verb->name ? " " : "";
+
+	printf("%s%s%s - %s\n\nUsage: %s%s%s %s\n", program_name, blank, verb->name,
+	       verb->summary, program_name, blank, verb->name, verb->usage);
 	print_opts(opts, stdout);
 	if (verb->examples)
 		printf("\nExamples:\n%s", verb->examples);
 	/* Verbs of two words have the page of the first, those of sim one for all. */
-	if (strcmp(program_name, "antiphase") != 0)
+	if (!*verb->name)
+		printf("\nThe manual page: man 8 %s\n", program_name);
+	else if (strcmp(program_name, "antiphase") != 0)
 		printf("\nThe manual page: man %s\n", program_name);
 	else
 		printf("\nThe manual page: man antiphase-%.*s\n",
@@ -180,6 +184,19 @@ cli_main(const struct cli_program *program, int argc, char **argv)
 }
 
 int
+cli_main_single(const char *name, const struct cli_verb *verb, int argc, char **argv)
+{
+	BUG_ON(*verb->name);
+	setlocale(LC_CTYPE, "");
+	program_name = name;
+	if (argc == 2 && strcmp(argv[1], "--version") == 0) {
+		puts(cli_version());
+		return cli_finish(CLI_OK);
+	}
+	return cli_finish(verb->run(argc, argv));
+}
+
+int
 cli_finish(int status)
 {
 	bool was_bad = ferror(stdout);
@@ -197,13 +214,14 @@ cli_finish(int status)
 int
 cli_usage_error(const struct cli_verb *verb, const char *fmt, ...)
 {
+	const char *blank = *verb->name ? " " : "";
 	va_list args;
 
-	fprintf(stderr, "%s %s: ", program_name, verb->name);
+	fprintf(stderr, "%s%s%s: ", program_name, blank, verb->name);
 	va_start(args, fmt);
 	vfprintf(stderr, fmt, args);
 	va_end(args);
-	fprintf(stderr, "; see '%s %s --help'\n", program_name, verb->name);
+	fprintf(stderr, "; see '%s%s%s --help'\n", program_name, blank, verb->name);
 	return CLI_USAGE;
 }
 

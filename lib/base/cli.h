@@ -85,6 +85,13 @@ struct cli_program {
  */
 int cli_main(const struct cli_program *program, int argc, char **argv);
 
+/*
+ * The same for a program without verbs, such as a daemon: runs 'verb', whose own name is
+ * empty, with all of argv.
+ */
+int cli_main_single(const char *name, const struct cli_verb *verb, int argc,
+		    char **argv);
+
 /* "antiphase 0.1.0 (a1b2c3d)": the program that cli_main() runs, its version. */
 const char *cli_version(void);
 
