@@ -136,10 +136,23 @@ json_cables(struct jsonw *w, const char *key, const struct diff_cable *cables,
 }
 
 void
-diff_json_members(const struct diff *diff, const struct topo *plan, struct jsonw *w)
+diff_json_finding(const struct diff_finding *f, struct jsonw *w)
 {
 	struct strbuf sb = STRBUF_EMPTY;
 
+	jsonw_str(w, "kind", diff_kind_names[f->kind]);
+	json_cables(w, "plan", f->plan, f->n_plan);
+	json_cables(w, "seen", f->seen, f->n_seen);
+	if (f->kind == DIFF_DOWN) {
+		end_text(&f->down, &sb);
+		jsonw_str(w, "port_down", sb.text);
+	}
+	strbuf_free(&sb);
+}
+
+void
+diff_json_members(const struct diff *diff, const struct topo *plan, struct jsonw *w)
+{
 	jsonw_str(w, "plan", topo_name(plan));
 	jsonw_bool(w, "same", diff->findings.n == 0);
 	jsonw_int(w, "cables", diff->n_cables);
@@ -152,19 +165,9 @@ diff_json_members(const struct diff *diff, const struct topo *plan, struct jsonw
 	jsonw_int(w, "nodes_unknown", diff->n_strange);
 	jsonw_array(w, "differences");
 	for (size_t i = 0; i < diff->findings.n; i++) {
-		const struct diff_finding *f = &diff->findings.items[i];
-
 		jsonw_flat_object(w, NULL);
-		jsonw_str(w, "kind", diff_kind_names[f->kind]);
-		json_cables(w, "plan", f->plan, f->n_plan);
-		json_cables(w, "seen", f->seen, f->n_seen);
-		if (f->kind == DIFF_DOWN) {
-			strbuf_clear(&sb);
-			end_text(&f->down, &sb);
-			jsonw_str(w, "port_down", sb.text);
-		}
+		diff_json_finding(&diff->findings.items[i], w);
 		jsonw_end(w);
 	}
 	jsonw_end(w);
-	strbuf_free(&sb);
 }

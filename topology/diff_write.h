@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 struct diff;
+struct diff_finding;
 struct jsonw;
 struct topo;
 
@@ -16,5 +17,7 @@ void diff_write_text(const struct diff *diff, const struct topo *plan, FILE *out
 /* The members of antiphase.topology_diff/1 (docs/json.md) in the object that is open. */
 void diff_json_members(const struct diff *diff, const struct topo *plan,
 		       struct jsonw *w);
+/* Those of one element of its "differences". */
+void diff_json_finding(const struct diff_finding *finding, struct jsonw *w);
 
 #endif

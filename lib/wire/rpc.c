@@ -1,0 +1,380 @@
+/*
+ * rpc.c - questions and answers, and announcements, over ZeroMQ.
+ *
+ * REQ and REP for the first: a client makes a socket for one question, so that a
+ * reply that comes too late cannot be taken for that of the next one.
+ */
+#include "lib/wire/rpc.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <zmq.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/clk.h"
+#include "lib/base/err.h"
+
+#define MAX_AT_ONCE   64
+#define SEND_QUEUE    10000 /* Announcements for one slow listener. */
+#define CLOSE_WAIT_MS 200
+
+/* A socket with a context of its own: a program has few of them. */
+struct endpoint {
+	void *context; /* Owned. */
+	void *socket;  /* Owned. */
+};
+
+struct rpc_server {
+	struct endpoint at;
+	rpc_answer_fn *answer;
+	void *ctx;
+};
+
+struct rpc_announcer {
+	struct endpoint at;
+};
+
+struct rpc_listener {
+	struct endpoint at;
+};
+
+static void
+set_int(void *socket, int option, int value)
+{
+	BUG_ON(zmq_setsockopt(socket, option, &value, sizeof value) != 0);
+}
+
+static void
+set_max(void *socket, int64_t max_bytes)
+{
+	BUG_ON(zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &max_bytes, sizeof max_bytes) !=
+	       0);
+}
+
+static void
+endpoint_close(struct endpoint *at)
+{
+	if (at->socket)
+		zmq_close(at->socket);
+	if (at->context)
+		zmq_ctx_term(at->context);
+	*at = (struct endpoint){ NULL, NULL };
+}
+
+static bool
+starts_with(const char *text, const char *word)
+{
+	return strncmp(text, word, strlen(word)) == 0;
+}
+
+static bool
+is_local(const char *endpoint)
+{
+	return starts_with(endpoint, "tcp://127.") ||
+	       starts_with(endpoint, "tcp://localhost:") ||
+	       starts_with(endpoint, "tcp://[::1]:") ||
+	       starts_with(endpoint, "ipc://") || starts_with(endpoint, "inproc://");
+}
+
+static int
+fail(const char *endpoint, const char *what, struct err *err)
+{
+	int error = zmq_errno();
+
+	err_set(err, NULL, 0, 0, "%s %s: %s", what, endpoint, zmq_strerror(error));
+	return -(error ? error : EIO);
+}
+
+static int
+endpoint_open(struct endpoint *at, int type, struct err *err)
+{
+	*at = (struct endpoint){ .context = zmq_ctx_new() };
+	if (at->context)
+		at->socket = zmq_socket(at->context, type);
+	if (!at->socket) {
+		int r = fail("a socket", "cannot make", err);
+
+		endpoint_close(at);
+		return r;
+	}
+	set_int(at->socket, ZMQ_LINGER, CLOSE_WAIT_MS);
+	set_int(at->socket, ZMQ_IPV6, 1);
+	return 0;
+}
+
+static int
+endpoint_bind(struct endpoint *at, const char *endpoint, const struct bus_keys *keys,
+	      struct err *err)
+{
+	int r;
+
+	if (!keys && !is_local(endpoint)) {
+		endpoint_close(at);
+		err_set(err, NULL, 0, 0,
+			"'%s' is beyond this host, which needs keys ('antiphase keys "
+			"new'); without them use tcp://127.0.0.1:PORT or ipc://PATH",
+			endpoint);
+		return -EACCES;
+	}
+	if (zmq_bind(at->socket, endpoint) == 0)
+		return 0;
+	r = fail(endpoint, "cannot bind to", err);
+	endpoint_close(at);
+	return r;
+}
+
+static int
+endpoint_connect(struct endpoint *at, const char *endpoint, struct err *err)
+{
+	int r;
+
+	if (zmq_connect(at->socket, endpoint) == 0)
+		return 0;
+	r = fail(endpoint, "cannot connect to", err);
+	endpoint_close(at);
+	return r;
+}
+
+/*
+ * Takes one message of one or more parts, without waiting; only the part of number
+ * 'wanted' is kept, as a new terminated text.  1, 0 if there is none, or -errno.
+ */
+static int
+receive(void *socket, int wanted, char **ret_text, size_t *ret_n)
+{
+	char *text = NULL;
+	size_t n = 0;
+
+	for (int part = 0;; part++) {
+		zmq_msg_t message;
+		int more;
+
+		zmq_msg_init(&message);
+		if (zmq_msg_recv(&message, socket, ZMQ_DONTWAIT) < 0) {
+			int error = zmq_errno();
+
+			zmq_msg_close(&message);
+			free(text);
+			return error == EAGAIN ? 0 : -error;
+		}
+		if (part == wanted) {
+			n = zmq_msg_size(&message);
+			free(text);
+			text = xreallocarray(NULL, n + 1, 1);
+			memcpy(text, zmq_msg_data(&message), n);
+			text[n] = '\0';
+		}
+		more = zmq_msg_more(&message);
+		zmq_msg_close(&message);
+		if (!more)
+			break;
+	}
+	*ret_text = text ? text : xstrdup("");
+	*ret_n = n;
+	return 1;
+}
+
+/* Waits until something can be received: 1, 0 when time is up, or -errno. */
+static int
+wait_for(void *socket, int64_t timeout_ns)
+{
+	zmq_pollitem_t item = { .socket = socket, .events = ZMQ_POLLIN };
+	int r = zmq_poll(&item, 1,
+			 timeout_ns < 0 ? -1 : (long)((timeout_ns + 999999) / 1000000));
+
+	return r < 0 ? -zmq_errno() : r > 0;
+}
+
+/* ---- Server ----------------------------------------------------------------------- */
+
+int
+rpc_server_open(const char *endpoint, const struct bus_keys *keys,
+		rpc_answer_fn *answer, void *ctx, struct rpc_server **ret_server,
+		struct err *err)
+{
+	struct rpc_server *server = xcalloc(1, sizeof *server);
+	int r;
+
+	server->answer = answer;
+	server->ctx = ctx;
+	r = endpoint_open(&server->at, ZMQ_REP, err);
+	if (r == 0) {
+		set_max(server->at.socket, RPC_MAX_REQUEST_BYTES);
+		r = endpoint_bind(&server->at, endpoint, keys, err);
+	}
+	if (r < 0)
+		free(server);
+	else
+		*ret_server = server;
+	return r;
+}
+
+void
+rpc_server_close(struct rpc_server *server)
+{
+	if (!server)
+		return;
+	endpoint_close(&server->at);
+	free(server);
+}
+
+void *
+rpc_server_socket(struct rpc_server *server)
+{
+	return server->at.socket;
+}
+
+void
+rpc_server_serve(void *ctx)
+{
+	struct rpc_server *server = ctx;
+	struct strbuf reply = STRBUF_EMPTY;
+
+	for (int i = 0; i < MAX_AT_ONCE; i++) {
+		char *request;
+		size_t n;
+
+		if (receive(server->at.socket, 0, &request, &n) <= 0)
+			break;
+		strbuf_clear(&reply);
+		server->answer(server->ctx, request, n, &reply);
+		free(request);
+		/* A client that is gone is no concern of ours. */
+		zmq_send(server->at.socket, reply.text, reply.length, ZMQ_DONTWAIT);
+	}
+	strbuf_free(&reply);
+}
+
+/* ---- Client ----------------------------------------------------------------------- */
+
+static int
+ask(void *socket, const char *endpoint, const char *request, int64_t timeout_ns,
+    char **ret_reply, size_t *ret_n, struct err *err)
+{
+	int64_t until_ns = clk_monotonic_ns() + timeout_ns;
+	int r;
+
+	if (zmq_send(socket, request, strlen(request), 0) < 0)
+		return fail(endpoint, "cannot send to", err);
+	for (;;) {
+		int64_t left_ns = until_ns - clk_monotonic_ns();
+
+		r = wait_for(socket, left_ns > 0 ? left_ns : 0);
+		if (r == 0) {
+			err_set(err, NULL, 0, 0, "no answer from %s within %.3g s",
+				endpoint, (double)timeout_ns / 1e9);
+			return -ETIMEDOUT;
+		}
+		if (r == 1)
+			r = receive(socket, 0, ret_reply, ret_n);
+		if (r == 1)
+			return 0;
+		if (r < 0) {
+			err_set(err, NULL, 0, 0, "waiting for %s: %s", endpoint,
+				zmq_strerror(-r));
+			return r;
+		}
+	}
+}
+
+int
+rpc_call(const char *endpoint, const struct bus_keys *keys, const char *request,
+	 int64_t timeout_ns, char **ret_reply, size_t *ret_n, struct err *err)
+{
+	struct endpoint at;
+	int r = endpoint_open(&at, ZMQ_REQ, err);
+
+	(void)keys;
+	if (r < 0)
+		return r;
+	set_max(at.socket, RPC_MAX_REPLY_BYTES);
+	set_int(at.socket, ZMQ_LINGER, 0);
+	set_int(at.socket, ZMQ_SNDTIMEO, (int)(timeout_ns / 1000000));
+	r = endpoint_connect(&at, endpoint, err);
+	if (r < 0)
+		return r;
+	r = ask(at.socket, endpoint, request, timeout_ns, ret_reply, ret_n, err);
+	endpoint_close(&at);
+	return r;
+}
+
+/* ---- Announcements ---------------------------------------------------------------- */
+
+int
+rpc_announcer_open(const char *endpoint, const struct bus_keys *keys,
+		   struct rpc_announcer **ret_announcer, struct err *err)
+{
+	struct rpc_announcer *announcer = xcalloc(1, sizeof *announcer);
+	int r = endpoint_open(&announcer->at, ZMQ_PUB, err);
+
+	if (r == 0) {
+		set_int(announcer->at.socket, ZMQ_SNDHWM, SEND_QUEUE);
+		r = endpoint_bind(&announcer->at, endpoint, keys, err);
+	}
+	if (r < 0)
+		free(announcer);
+	else
+		*ret_announcer = announcer;
+	return r;
+}
+
+void
+rpc_announcer_close(struct rpc_announcer *announcer)
+{
+	if (!announcer)
+		return;
+	endpoint_close(&announcer->at);
+	free(announcer);
+}
+
+void
+rpc_announce(struct rpc_announcer *announcer, const char *topic, const char *text)
+{
+	void *socket = announcer->at.socket;
+
+	if (zmq_send(socket, topic, strlen(topic), ZMQ_DONTWAIT | ZMQ_SNDMORE) >= 0)
+		zmq_send(socket, text, strlen(text), ZMQ_DONTWAIT);
+}
+
+int
+rpc_listener_open(const char *endpoint, const struct bus_keys *keys, const char *prefix,
+		  struct rpc_listener **ret_listener, struct err *err)
+{
+	struct rpc_listener *listener = xcalloc(1, sizeof *listener);
+	int r = endpoint_open(&listener->at, ZMQ_SUB, err);
+
+	(void)keys;
+	if (r == 0) {
+		set_max(listener->at.socket, RPC_MAX_REQUEST_BYTES);
+		set_int(listener->at.socket, ZMQ_LINGER, 0);
+		BUG_ON(zmq_setsockopt(listener->at.socket, ZMQ_SUBSCRIBE, prefix,
+				      strlen(prefix)) != 0);
+		r = endpoint_connect(&listener->at, endpoint, err);
+	}
+	if (r < 0)
+		free(listener);
+	else
+		*ret_listener = listener;
+	return r;
+}
+
+void
+rpc_listener_close(struct rpc_listener *listener)
+{
+	if (!listener)
+		return;
+	endpoint_close(&listener->at);
+	free(listener);
+}
+
+int
+rpc_listen(struct rpc_listener *listener, int64_t timeout_ns, char **ret_text)
+{
+	int r = wait_for(listener->at.socket, timeout_ns);
+	size_t n;
+
+	return r == 1 ? receive(listener->at.socket, 1, ret_text, &n) : r;
+}

@@ -1,0 +1,83 @@
+/*
+ * rpc.h - questions and answers in JSON over ZeroMQ, and announcements.
+ *
+ * A server answers one request after another, from its daemon's loop; a client asks
+ * one question and waits for the answer, but not for ever.  An announcer tells
+ * what changes to whoever listens.  What the texts mean is left to others: to
+ * topology/service.h, for one.
+ *
+ * Without keys only loopback and ipc are bound.  Texts longer than the limits are
+ * not received at all.
+ */
+#ifndef LIB_WIRE_RPC_H
+#define LIB_WIRE_RPC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/strbuf.h"
+
+struct bus_keys;
+struct err;
+
+#define RPC_MAX_REQUEST_BYTES (8 << 20)
+#define RPC_MAX_REPLY_BYTES   (256 << 20)
+
+/* ---- Server ----------------------------------------------------------------------- */
+
+struct rpc_server;
+
+/* Fills 'reply' for the request, which is terminated. */
+typedef void rpc_answer_fn(void *ctx, const char *request, size_t n,
+			   struct strbuf *reply);
+
+/*
+ * Binds to 'endpoint'.  'keys' is borrowed or NULL.  Returns 0; -EACCES for an
+ * endpoint beyond loopback without keys; another -errno, with 'err' filled.
+ */
+int rpc_server_open(const char *endpoint, const struct bus_keys *keys,
+		    rpc_answer_fn *answer, void *ctx, struct rpc_server **ret_server,
+		    struct err *err);
+void rpc_server_close(struct rpc_server *server); /* Accepts NULL. */
+
+/* For loop_socket(), with rpc_server_serve as what is called. */
+void *rpc_server_socket(struct rpc_server *server);
+/* Answers what has come, at most 64 requests at once. */
+void rpc_server_serve(void *server);
+
+/* ---- Client ----------------------------------------------------------------------- */
+
+/*
+ * Sends 'request' and waits for the reply, a new terminated text that the caller
+ * frees.  Returns 0; -ETIMEDOUT if none came in time, as when nobody is there; or
+ * another -errno, with 'err' filled.
+ */
+int rpc_call(const char *endpoint, const struct bus_keys *keys, const char *request,
+	     int64_t timeout_ns, char **ret_reply, size_t *ret_n, struct err *err);
+
+/* ---- Announcements ---------------------------------------------------------------- */
+
+struct rpc_announcer;
+struct rpc_listener;
+
+/* As rpc_server_open(). */
+int rpc_announcer_open(const char *endpoint, const struct bus_keys *keys,
+		       struct rpc_announcer **ret_announcer, struct err *err);
+void rpc_announcer_close(struct rpc_announcer *announcer); /* Accepts NULL. */
+
+/* Sends a text under a topic; who is too slow to take it misses it. */
+void rpc_announce(struct rpc_announcer *announcer, const char *topic, const char *text);
+
+/* Listens to the topics that begin with 'prefix'. */
+int rpc_listener_open(const char *endpoint, const struct bus_keys *keys,
+		      const char *prefix, struct rpc_listener **ret_listener,
+		      struct err *err);
+void rpc_listener_close(struct rpc_listener *listener); /* Accepts NULL. */
+
+/*
+ * Waits for the next one: 1 with a new text, which the caller frees; 0 after
+ * 'timeout_ns' (negative: never) without one; or -errno, -EINTR for a signal.
+ */
+int rpc_listen(struct rpc_listener *listener, int64_t timeout_ns, char **ret_text);
+
+#endif

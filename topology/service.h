@@ -1,0 +1,76 @@
+/*
+ * service.h - what antiphase-topology knows and answers, without any I/O.
+ *
+ * It has the plan (a snapshot, replaced as a whole) and what nodes reported; it
+ * answers requests, which are JSON texts, and tells what changes.  Sockets, clocks,
+ * files and lldpd are topology.c's.  Requests are hostile until checked.
+ *
+ *	{"op":"health"}
+ *	{"op":"snapshot"}
+ *	{"op":"lookup","hosts":"h[0-3]","collective":"ring"}
+ *	{"op":"lookup","node":"h0","interface":"eth0"}
+ *	{"op":"diff"}
+ *	{"op":"seen"}                    all that nodes reported
+ *	{"op":"seen","node":"h0",...}    a report (seen_json.h)
+ *
+ * docs/json.md has the replies, antiphase.topology_reply/1, and the announcements,
+ * antiphase.topology_change/1.
+ */
+#ifndef TOPOLOGY_SERVICE_H
+#define TOPOLOGY_SERVICE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/strbuf.h"
+
+struct metrics;
+struct seen_node;
+struct service;
+struct topo;
+
+struct service_opts {
+	int64_t max_age_us; /* Reports older than this are not compared; 0: any. */
+	/* Told of each change: a topic such as "t/link_down", and JSON. */
+	void (*announce)(void *ctx, const char *topic, const char *text);
+	void *ctx;
+};
+
+/* How lldpd fared, for health and metrics. */
+enum service_lldp {
+	SERVICE_LLDP_OFF,    /* Not asked for. */
+	SERVICE_LLDP_OK,     /* It answered. */
+	SERVICE_LLDP_FAILED, /* It did not, or nothing that makes sense. */
+};
+
+struct service *service_new(const struct service_opts *opts);
+void service_free(struct service *service); /* Accepts NULL. */
+
+/*
+ * Takes a reference to a plan, which was read from 'file'.  What is different from the
+ * one before is logged, and announced as one change.
+ */
+void service_set_plan(struct service *service, struct topo *plan, const char *file,
+		      int64_t now_us);
+/* The plan; NULL if there is none.  Borrowed. */
+struct topo *service_plan(const struct service *service);
+
+/* Takes over a report of this or another node; see seen_update(). */
+int service_report(struct service *service, struct seen_node *report, int64_t now_us);
+
+void service_set_lldp(struct service *service, enum service_lldp state);
+
+/*
+ * Compares plan and seen anew if either has changed, and announces differences that
+ * are new or gone.  To be called every second or so.
+ */
+void service_tick(struct service *service, int64_t now_us);
+
+/* Answers one request of 'n' bytes, which is terminated.  Always fills 'reply'. */
+void service_answer(struct service *service, const char *request, size_t n,
+		    int64_t now_us, struct strbuf *reply);
+
+/* Writes its metric families; docs/metrics.md lists them. */
+void service_metrics(struct service *service, int64_t now_us, struct metrics *m);
+
+#endif

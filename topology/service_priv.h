@@ -1,0 +1,54 @@
+/*
+ * service_priv.h - the service's state.  For service*.c.
+ */
+#ifndef TOPOLOGY_SERVICE_PRIV_H
+#define TOPOLOGY_SERVICE_PRIV_H
+
+#include <stdbool.h>
+
+#include "topology/diff.h"
+#include "topology/seen.h"
+#include "topology/service.h"
+
+enum service_op {
+	SERVICE_OP_HEALTH,
+	SERVICE_OP_SNAPSHOT,
+	SERVICE_OP_LOOKUP,
+	SERVICE_OP_DIFF,
+	SERVICE_OP_SEEN,
+	N_SERVICE_OPS,
+};
+
+extern const char *const service_op_names[N_SERVICE_OPS + 1];
+
+/* Kinds of announcements: those of seen.h, and two more. */
+enum {
+	SERVICE_CHANGE_PLAN = N_SEEN_CHANGES,
+	SERVICE_CHANGE_DIFFERENCE,
+	N_SERVICE_CHANGES,
+};
+
+extern const char *const service_change_names[N_SERVICE_CHANGES + 1];
+
+struct service {
+	struct service_opts opts;
+	struct topo *plan; /* NULL: none. */
+	char *plan_file;   /* Owned. */
+	int64_t plan_us;   /* When it was read. */
+	struct seen *seen; /* Owned. */
+	enum service_lldp lldp;
+	bool is_dirty;   /* Something changed since 'diff' was made. */
+	bool is_untold;  /* 'diff' was made since 'found' was. */
+	int64_t diff_us; /* When it was. */
+	struct diff diff;
+	struct strtab *found; /* Owned.  The differences as JSON, when last told. */
+	int64_t now_us;       /* Of the call that is on. */
+	uint64_t n_requests[N_SERVICE_OPS];
+	uint64_t n_errors;
+	uint64_t n_changes[N_SERVICE_CHANGES];
+};
+
+/* Makes 'diff' anew if it has to be. */
+void service_compare(struct service *service);
+
+#endif
