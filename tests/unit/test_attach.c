@@ -72,7 +72,7 @@ say(struct seen *seen, const char *node, const char *port, const char *peer,
 	seen_node_init(&report, node);
 	report.has_neighbours = true;
 	assert_int_equal(
-		seen_port_add(seen_node_port(&report, port), peer, peer_port, alias),
+		seen_port_add(seen_node_port(&report, port), peer, peer_port, alias, 0),
 		0);
 	assert_int_equal(seen_update(seen, &report, NULL, NULL), 0);
 	seen_node_fini(&report);
