@@ -1,17 +1,19 @@
 /*
  * bus.h - frames over ZeroMQ: one publisher a host, any number of subscribers.
  *
- * Topics are "s/HOST", "r/HOST" and "m/HOST" for summaries, raw series and marks;
+ * Topics are "s/HOST/", "r/HOST/" and "m/HOST/" for summaries, raw series and marks;
  * "t/" is for changes of the topology (JSON).  A publisher learns who subscribes
  * (XPUB), so that raw series are only made when somebody wants them.
  *
- * A socket without keys may only be bound to loopback or ipc.  With keys (CURVE,
- * RFC 26) both sides prove who they are: a publisher lets in the public keys of
- * its allow list and no others; a subscriber knows the publisher's public key.
+ * Either side may bind and the other connect.  A socket without keys may only be
+ * bound to loopback or ipc.  With keys (CURVE, RFC 26) both sides prove who they are:
+ * the side that is bound lets in the public keys of its allow list and no others
+ * (read anew as it changes); the side that connects knows the other's public key,
+ * 'server.pub'.
  *
- * Nothing here blocks but bus_wait() (for programs without a loop of their own);
- * daemons put bus_fd()/sockets into lib/daemon/loop.h.  At the high-water mark a
- * publisher drops, and the subscriber sees a gap in the sequence.
+ * Nothing here blocks but bus_pub_wait() and bus_sub_wait() (for programs without a
+ * loop of their own); daemons join a loop (lib/daemon/loop.h).  At the high-water mark
+ * a publisher drops, and the subscriber sees a gap in the sequence (seq.h).
  */
 #ifndef LIB_WIRE_BUS_H
 #define LIB_WIRE_BUS_H
@@ -24,38 +26,72 @@ struct bus_keys;
 struct bus_pub;
 struct bus_sub;
 struct err;
+struct loop;
+struct seq_book;
 struct tele_frame;
 
 #define BUS_DEFAULT_ENDPOINT "tcp://127.0.0.1:7461"
+#define BUS_DEFAULT_KEYS     "/etc/antiphase/keys"
 
-/* Publishing. */
+/* ---- Publishing ---------------------------------------------------------------------- */
+
+/* Frames that wait for a slow subscriber, each, before more are dropped. */
+#define BUS_ROOM_HOST    64    /* A collector: about half a minute. */
+#define BUS_ROOM_CLUSTER 20000 /* Many hosts in one publisher. */
 
 /*
- * Binds (or connects, to a proxy) to 'endpoint'.  'keys' is borrowed or NULL.
+ * Binds (or connects, to a proxy) to 'endpoint'.  'keys' is copied, or NULL.
  * Returns 0; -EACCES for an endpoint beyond loopback without keys; -EADDRINUSE and
- * others with 'err' filled.
+ * others with 'err' filled.  Room for BUS_ROOM_HOST frames.
  */
 int bus_pub_open(const char *endpoint, bool is_bound, const struct bus_keys *keys,
 		 struct bus_pub **ret_pub, struct err *err);
-void bus_pub_close(struct bus_pub *pub); /* Sends what is left for up to 200 ms. */
+int bus_pub_open_room(const char *endpoint, bool is_bound, const struct bus_keys *keys,
+		      unsigned room_frames, struct bus_pub **ret_pub, struct err *err);
+/* Sends what is left for up to 200 ms.  Accepts NULL.  Before the loop is freed. */
+void bus_pub_close(struct bus_pub *pub);
 
-/* Encodes, and publishes under the topic of its kind and host. */
+/* Encodes, and publishes under the topic of its kind and host.  0 or -errno. */
 int bus_pub_frame(struct bus_pub *pub, const struct tele_frame *frame);
 /* The same for a frame that is encoded already. */
 int bus_pub_bytes(struct bus_pub *pub, uint8_t kind, const char *host,
 		  const uint8_t *bytes, size_t n);
-/* True if somebody wants this kind of frame of this host. Handles subscriptions. */
+/* Publishes anything under a topic such as "t/". */
+int bus_pub_topic(struct bus_pub *pub, const char *topic, const void *bytes, size_t n);
+/* True if somebody wants this kind of frame of this host.  Handles subscriptions. */
 bool bus_pub_is_wanted(struct bus_pub *pub, uint8_t kind, const char *host);
+/* True if anybody subscribes to anything. */
+bool bus_pub_is_heard(struct bus_pub *pub);
 
-/* Subscribing. */
+/* Handles subscriptions and connections now. */
+void bus_pub_serve(struct bus_pub *pub);
+/* The same in 'loop' from now on, whenever there is something. */
+void bus_pub_join(struct bus_pub *pub, struct loop *loop);
+/* The same for so long, without a loop.  0 or -EINTR. */
+int bus_pub_wait(struct bus_pub *pub, int64_t timeout_ns);
+
+/* Where it is bound: "tcp://127.0.0.1:*" is given a port.  Borrowed. */
+const char *bus_pub_endpoint(const struct bus_pub *pub);
+
+struct bus_pub_counts {
+	uint64_t frames, bytes; /* Handed to ZeroMQ, whoever wanted them. */
+	uint64_t refused;       /* Connections that had a wrong key, or none. */
+};
+const struct bus_pub_counts *bus_pub_counts(struct bus_pub *pub);
+
+/* ---- Subscribing --------------------------------------------------------------------- */
 
 struct bus_counts {
 	uint64_t frames, bytes;
-	uint64_t gaps;       /* Frames missing from a sequence. */
-	uint64_t damaged;    /* Frames that did not decode. */
-	uint64_t foreign;    /* Of a version that is not understood. */
-	uint64_t restarts;   /* A sender began anew. */
-	uint64_t reconnects; /* A connection was lost and came back. */
+	uint64_t gaps;        /* Frames missing from a sequence. */
+	uint64_t damaged;     /* Messages that were no frame. */
+	uint64_t foreign;     /* Of a version that is not understood. */
+	uint64_t restarts;    /* A sender began anew. */
+	uint64_t repeats;     /* Came twice, and were dropped once. */
+	uint64_t reconnects;  /* A connection was lost and came back. */
+	uint64_t refused;     /* Connections that failed for a wrong key. */
+	uint32_t hosts;       /* Heard of. */
+	uint32_t connections; /* That stand; of a bound socket, those ever made. */
 };
 
 /* With keys, the publisher has to be the one of 'server.pub'. */
@@ -66,22 +102,67 @@ void bus_sub_close(struct bus_sub *sub); /* Accepts NULL. */
 
 /* Asks for the frames of a kind: of one host, or of all (NULL). */
 int bus_sub_want(struct bus_sub *sub, uint8_t kind, const char *host, bool is_wanted);
+/* For other topics, such as "t/". */
+int bus_sub_want_topic(struct bus_sub *sub, const char *prefix, bool is_wanted);
 
-/* Takes the next frame if one is there: 1, or 0 if none is, or -errno. */
+/*
+ * Takes the next frame if one is there: 1, or 0 if none is, or -errno.  What is no
+ * frame is counted and passed over.  'ret_bytes' (may be NULL) gets the encoded form,
+ * borrowed until the next call.
+ */
 int bus_sub_frame(struct bus_sub *sub, struct tele_frame *frame,
 		  const uint8_t **ret_bytes, size_t *ret_n);
+/* The same for subscribers of other topics: any message of two parts. */
+int bus_sub_message(struct bus_sub *sub, const char **ret_topic,
+		    const uint8_t **ret_bytes, size_t *ret_n);
 /* Waits until there may be one, at most so long. 1, 0, or -EINTR. */
 int bus_sub_wait(struct bus_sub *sub, int64_t timeout_ns);
-const struct bus_counts *bus_sub_counts(const struct bus_sub *sub);
+/* Calls 'ready' from 'loop' when there may be frames: take them until there is none. */
+void bus_sub_join(struct bus_sub *sub, struct loop *loop, void (*ready)(void *ctx),
+		  void *ctx);
+const struct bus_counts *bus_sub_counts(struct bus_sub *sub);
+/* What is missing, by host. */
+const struct seq_book *bus_sub_sequences(const struct bus_sub *sub);
+const char *bus_sub_endpoint(const struct bus_sub *sub); /* As bus_pub_endpoint(). */
 
-/* Keys: a directory with 'self.key' (secret, 0600), 'self.pub', 'server.pub' and
- * 'allow/NAME.pub', one Z85 key a file. */
+/* ---- Between ------------------------------------------------------------------------- */
+
+struct bus_proxy;
+
+struct bus_proxy_counts {
+	uint64_t frames, bytes; /* Passed on. */
+	uint64_t refused;       /* Connections, of either side, with a wrong key. */
+};
+
+/*
+ * Passes everything that 'from' publish on to the subscribers of 'to', and their
+ * subscriptions back: one for a rack, for example, so that the central receiver has
+ * few connections.  'to' is bound; 'from' is connected to, or bound for publishers
+ * that connect.  Plain XSUB and XPUB: frames are not looked into.
+ */
+int bus_proxy_open(const char *const *from, size_t n, bool is_from_bound,
+		   const char *to, const struct bus_keys *keys,
+		   struct bus_proxy **ret_proxy, struct err *err);
+void bus_proxy_close(struct bus_proxy *proxy); /* Accepts NULL. */
+void bus_proxy_join(struct bus_proxy *proxy, struct loop *loop);
+const struct bus_proxy_counts *bus_proxy_counts(struct bus_proxy *proxy);
+const char *bus_proxy_endpoint(const struct bus_proxy *proxy); /* Of 'to'. */
+
+/* ---- Keys ---------------------------------------------------------------------------- */
+
+/*
+ * A directory with 'self.key' (secret, 0600), 'self.pub', 'server.pub' and
+ * 'allow/NAME.pub', one key of 40 characters (Z85) a file.
+ */
 
 /* Makes a pair; refuses to replace one (-EEXIST). */
 int bus_keys_new(const char *directory, struct err *err);
-/* Adds a public key (Z85 text) under a name to the allow list. */
+/* Adds a public key (Z85 text) under a name to the allow list; -EEXIST as above. */
 int bus_keys_allow(const char *directory, const char *name, const char *z85,
 		   struct err *err);
+/* Sets the public key of the side to connect to; -EEXIST as above. */
+int bus_keys_server(const char *directory, const char *z85, struct err *err);
+/* -EACCES for a secret that others can read. */
 int bus_keys_load(const char *directory, struct bus_keys **ret_keys, struct err *err);
 void bus_keys_free(struct bus_keys *keys); /* Accepts NULL; wipes the secret. */
 

@@ -1,0 +1,143 @@
+/*
+ * The proxy: XSUB towards publishers, XPUB towards subscribers.  What the one gets the
+ * other sends, both ways; frames are not looked into, so a proxy of today passes frames
+ * of tomorrow.
+ */
+#include <errno.h>
+
+#include <zmq.h>
+
+#include "lib/base/alloc.h"
+#include "lib/daemon/loop.h"
+#include "lib/wire/bus.h"
+#include "lib/wire/bus_socket.h"
+
+/* Messages in a row of one direction, before others get their turn. */
+#define BURST 1000
+
+struct bus_proxy {
+	struct bus_context context;
+	struct bus_socket from, to;
+	struct bus_part part;
+	struct bus_proxy_counts counts;
+	struct loop *loop; /* Borrowed. */
+	struct loop_item *items[5];
+};
+
+int
+bus_proxy_open(const char *const *from, size_t n, bool is_from_bound, const char *to,
+	       const struct bus_keys *keys, struct bus_proxy **ret_proxy,
+	       struct err *err)
+{
+	struct bus_proxy *proxy = xcalloc(1, sizeof *proxy);
+	int error = bus_context_init(&proxy->context, keys, err);
+
+	bus_part_init(&proxy->part);
+	if (!error)
+		error = bus_socket_init(&proxy->from, &proxy->context, ZMQ_XSUB,
+					BUS_ROOM_CLUSTER, err);
+	if (!error)
+		error = bus_socket_init(&proxy->to, &proxy->context, ZMQ_XPUB,
+					BUS_ROOM_CLUSTER, err);
+	if (!error)
+		error = bus_socket_attach(&proxy->to, to, true, err);
+	for (size_t i = 0; i < n && !error; i++)
+		error = bus_socket_attach(&proxy->from, from[i], is_from_bound, err);
+	if (error < 0)
+		bus_proxy_close(proxy);
+	else
+		*ret_proxy = proxy;
+	return error;
+}
+
+void
+bus_proxy_close(struct bus_proxy *proxy)
+{
+	if (!proxy)
+		return;
+	for (size_t i = 0; i < 5; i++) {
+		if (proxy->items[i])
+			loop_remove(proxy->loop, proxy->items[i]);
+	}
+	bus_part_fini(&proxy->part);
+	bus_socket_fini(&proxy->from);
+	bus_socket_fini(&proxy->to);
+	bus_context_fini(&proxy->context);
+	free(proxy);
+}
+
+const char *
+bus_proxy_endpoint(const struct bus_proxy *proxy)
+{
+	return proxy->to.endpoint;
+}
+
+const struct bus_proxy_counts *
+bus_proxy_counts(struct bus_proxy *proxy)
+{
+	bus_socket_serve(&proxy->from);
+	bus_socket_serve(&proxy->to);
+	proxy->counts.refused = proxy->from.refused + proxy->to.refused;
+	return &proxy->counts;
+}
+
+/* Passes messages on until there are none; counts them if asked to. */
+static void
+pass(struct bus_proxy *proxy, struct bus_socket *from, struct bus_socket *to,
+     struct bus_proxy_counts *counts)
+{
+	bool has_more = false;
+
+	for (unsigned n = 0; n < BURST || has_more; n += !has_more) {
+		size_t size;
+
+		if (bus_part_take(from, &proxy->part, &has_more) < 0)
+			break;
+		size = bus_part_size(&proxy->part);
+		/* At its high-water mark XPUB drops, and says that it has sent. */
+		if (bus_part_pass(to, &proxy->part, has_more) < 0 || !counts)
+			continue;
+		counts->frames += !has_more;
+		counts->bytes += size;
+	}
+}
+
+static void
+pass_frames(void *ctx)
+{
+	struct bus_proxy *proxy = ctx;
+
+	pass(proxy, &proxy->from, &proxy->to, &proxy->counts);
+}
+
+static void
+pass_subscriptions(void *ctx)
+{
+	struct bus_proxy *proxy = ctx;
+
+	pass(proxy, &proxy->to, &proxy->from, NULL);
+}
+
+static void
+serve_others(void *ctx)
+{
+	struct bus_proxy *proxy = ctx;
+
+	bus_context_serve(&proxy->context);
+	bus_socket_serve(&proxy->from);
+	bus_socket_serve(&proxy->to);
+}
+
+void
+bus_proxy_join(struct bus_proxy *proxy, struct loop *loop)
+{
+	BUG_ON(proxy->loop);
+	proxy->loop = loop;
+	proxy->items[0] = loop_socket(loop, proxy->from.zmq, pass_frames, proxy);
+	proxy->items[1] = loop_socket(loop, proxy->to.zmq, pass_subscriptions, proxy);
+	proxy->items[2] = loop_socket(loop, proxy->from.monitor, serve_others, proxy);
+	proxy->items[3] = loop_socket(loop, proxy->to.monitor, serve_others, proxy);
+	if (proxy->context.gate)
+		proxy->items[4] =
+			loop_socket(loop, proxy->context.gate, serve_others, proxy);
+}

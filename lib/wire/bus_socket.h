@@ -1,0 +1,79 @@
+/*
+ * bus_socket.h - a ZeroMQ socket as all of the bus has it: options, keys, who is let
+ * in (ZAP, RFC 27), and what becomes of its connections.  For lib/wire/bus*.c only.
+ */
+#ifndef LIB_WIRE_BUS_SOCKET_H
+#define LIB_WIRE_BUS_SOCKET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/strtab.h"
+#include "lib/base/vec.h"
+#include "lib/wire/bus_keys.h"
+
+struct err;
+struct loop;
+struct loop_item;
+
+/* A context with its gatekeeper; its sockets share both. */
+struct bus_context {
+	void *zmq;
+	struct bus_keys *keys; /* Owned; NULL: no security. */
+	void *gate;            /* Answers who may come in; NULL without keys. */
+	int64_t keys_read_ns;
+	uint64_t turned_away;
+};
+
+struct bus_socket {
+	struct bus_context *context; /* Borrowed. */
+	void *zmq;
+	void *monitor;
+	bool is_bound;
+	struct strtab *peers; /* Endpoints that were connected to. */
+	VEC(bool) is_up;      /* By their numbers. */
+	uint32_t n_up;
+	uint64_t n_lost, reconnects, refused;
+	int64_t told_ns; /* Of a refusal, last. */
+	char endpoint[256];
+};
+
+int bus_context_init(struct bus_context *context, const struct bus_keys *keys,
+		     struct err *err);
+void bus_context_fini(struct bus_context *context); /* After its sockets. */
+
+/* 'room' is the high-water mark in messages, either way. */
+int bus_socket_init(struct bus_socket *s, struct bus_context *context, int type,
+		    unsigned room, struct err *err);
+int bus_socket_attach(struct bus_socket *s, const char *endpoint, bool is_bound,
+		      struct err *err);
+void bus_socket_fini(struct bus_socket *s); /* Accepts a zeroed one. */
+
+/* Lets in who may, and notes what became of connections.  Never waits. */
+void bus_context_serve(struct bus_context *context);
+void bus_socket_serve(struct bus_socket *s);
+
+/*
+ * Waits for something on the socket itself, serving the others.  1, 0 after the
+ * timeout, -EINTR or another -errno.
+ */
+int bus_socket_wait(struct bus_socket *s, int64_t timeout_ns);
+
+/* Takes the next part if one is there: 0, or -EAGAIN or another -errno. */
+struct bus_part {
+	_Alignas(void *) unsigned char zmq[64]; /* A zmq_msg_t. */
+};
+
+void bus_part_init(struct bus_part *part);
+void bus_part_fini(struct bus_part *part);
+int bus_part_take(struct bus_socket *s, struct bus_part *part, bool *ret_has_more);
+/* Moves a part on to another socket: 0 or -errno. */
+int bus_part_pass(struct bus_socket *s, struct bus_part *part, bool has_more);
+const uint8_t *bus_part_bytes(const struct bus_part *part);
+size_t bus_part_size(const struct bus_part *part);
+
+/* True for ipc, and for tcp at an address of this host alone. */
+bool bus_endpoint_is_local(const char *endpoint);
+
+#endif

@@ -1,0 +1,120 @@
+#include "lib/wire/seq.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "lib/base/strtab.h"
+#include "lib/base/vec.h"
+#include "lib/wire/tele.h"
+
+/* The last frame of one kind. */
+struct last {
+	bool is_known;
+	uint64_t start_id, sequence;
+	int64_t time_ns;
+};
+
+struct sender {
+	struct last of_kind[TELE_MARKS + 1];
+	uint64_t gaps;
+};
+
+struct seq_book {
+	struct strtab *hosts;
+	VEC(struct sender) senders; /* By the host's number. */
+	struct seq_counts counts;
+};
+
+struct seq_book *
+seq_book_new(void)
+{
+	struct seq_book *book = xcalloc(1, sizeof *book);
+
+	book->hosts = strtab_new();
+	return book;
+}
+
+void
+seq_book_free(struct seq_book *book)
+{
+	if (!book)
+		return;
+	strtab_free(book->hosts);
+	vec_free(&book->senders);
+	free(book);
+}
+
+/* Numbers come from outside: a sum that would overflow stays at the most there is. */
+static void
+add(uint64_t *sum, uint64_t n)
+{
+	*sum = *sum + n < n ? UINT64_MAX : *sum + n;
+}
+
+static struct sender *
+sender_of(struct seq_book *book, const char *host)
+{
+	uint32_t id;
+
+	if (book->senders.n >= SEQ_MAX_SENDERS &&
+	    strtab_find(book->hosts, host) == STRTAB_NONE)
+		return NULL;
+	id = strtab_intern(book->hosts, host);
+	if (id == book->senders.n) {
+		vec_push(&book->senders, (struct sender){ 0 });
+		book->counts.hosts++;
+	}
+	return &book->senders.items[id];
+}
+
+enum seq_verdict
+seq_note(struct seq_book *book, const struct tele_frame *frame, uint64_t *ret_missing)
+{
+	struct sender *sender = sender_of(book, frame->host);
+	enum seq_verdict verdict = SEQ_NEXT;
+	uint64_t missing = 0;
+	struct last *last;
+
+	if (ret_missing)
+		*ret_missing = 0;
+	if (!sender)
+		return SEQ_FIRST;
+	last = &sender->of_kind[frame->kind];
+	if (!last->is_known) {
+		verdict = SEQ_FIRST;
+	} else if (frame->start_id != last->start_id) {
+		verdict = SEQ_RESTART;
+		missing = frame->sequence;
+	} else if (frame->sequence == last->sequence &&
+		   frame->time_ns == last->time_ns) {
+		verdict = SEQ_REPEAT;
+	} else if (frame->sequence <= last->sequence) {
+		verdict = SEQ_RESTART;
+	} else if (frame->sequence - last->sequence > 1) {
+		verdict = SEQ_GAP;
+		missing = frame->sequence - last->sequence - 1;
+	}
+
+	*last = (struct last){ true, frame->start_id, frame->sequence, frame->time_ns };
+	book->counts.restarts += verdict == SEQ_RESTART;
+	book->counts.repeats += verdict == SEQ_REPEAT;
+	add(&book->counts.gaps, missing);
+	add(&sender->gaps, missing);
+	if (ret_missing)
+		*ret_missing = missing;
+	return verdict;
+}
+
+const struct seq_counts *
+seq_counts(const struct seq_book *book)
+{
+	return &book->counts;
+}
+
+uint64_t
+seq_gaps_of(const struct seq_book *book, const char *host)
+{
+	uint32_t id = strtab_find(book->hosts, host);
+
+	return id == STRTAB_NONE ? 0 : book->senders.items[id].gaps;
+}

@@ -1,0 +1,42 @@
+/*
+ * seq.h - what is missing from the senders' sequences.
+ *
+ * One book for each receiver, be it of a bus or of a file: it knows the last frame
+ * of each host and kind.  Pure.
+ */
+#ifndef LIB_WIRE_SEQ_H
+#define LIB_WIRE_SEQ_H
+
+#include <stdint.h>
+
+struct seq_book;
+struct tele_frame;
+
+#define SEQ_MAX_SENDERS 262144 /* Of whom a book is kept; others are not counted. */
+
+enum seq_verdict {
+	SEQ_FIRST,   /* Of this sender: nothing is known of what was before. */
+	SEQ_NEXT,    /* As it has to be. */
+	SEQ_GAP,     /* Frames before it are missing. */
+	SEQ_RESTART, /* The sender began anew, or an earlier recording is played. */
+	SEQ_REPEAT,  /* The last one once more: it has come on two ways. */
+};
+
+struct seq_counts {
+	uint64_t gaps; /* Frames that are missing. */
+	uint64_t restarts, repeats;
+	uint32_t hosts; /* That were ever heard of. */
+};
+
+struct seq_book *seq_book_new(void);
+void seq_book_free(struct seq_book *book); /* Accepts NULL. */
+
+/* Notes a frame.  'ret_missing' (may be NULL) gets how many are missing before it. */
+enum seq_verdict seq_note(struct seq_book *book, const struct tele_frame *frame,
+			  uint64_t *ret_missing);
+
+const struct seq_counts *seq_counts(const struct seq_book *book);
+/* Frames of this host that are missing, of all kinds. */
+uint64_t seq_gaps_of(const struct seq_book *book, const char *host);
+
+#endif

@@ -1,0 +1,412 @@
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <zmq.h>
+
+#include "lib/daemon/loop.h"
+#include "lib/wire/bus_socket.h"
+#include "lib/wire/seq.h"
+#include "tests/unit/bus_fixture.h"
+
+static void
+only_this_host_is_local(void **state)
+{
+	static const struct {
+		const char *endpoint;
+		bool is_local;
+	} cases[] = {
+		{ "tcp://127.0.0.1:7461", true },
+		{ "tcp://127.9.8.7:*", true },
+		{ "tcp://localhost:7461", true },
+		{ "tcp://[::1]:7461", true },
+		{ "ipc:///run/antiphase/x", true },
+		{ "tcp://*:7461", false },
+		{ "tcp://0.0.0.0:7461", false },
+		{ "tcp://10.0.0.1:7461", false },
+		{ "tcp://[::]:7461", false },
+		{ "tcp://[2001:db8::1]:1", false },
+		{ "tcp://eth0:7461", false },
+		{ "tcp://127.0.0.1.evil:1", false },
+		{ "tcp://localhost.evil:1", false },
+		{ "tcp://127.0.0.1", false },
+		{ "tcp://[::ffff:10.0.0.1]:1", false },
+		{ "udp://127.0.0.1:1", false },
+		{ "", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+		assert_int_equal(bus_endpoint_is_local(cases[i].endpoint),
+				 cases[i].is_local);
+}
+
+static void
+without_keys_nothing_is_bound_beyond_this_host(void **state)
+{
+	struct bus_pub *pub;
+	struct bus_sub *sub;
+	struct err err = { 0 };
+	const char *all = "tcp://0.0.0.0:*";
+
+	(void)state;
+	assert_int_equal(bus_pub_open(all, true, NULL, &pub, &err), -EACCES);
+	assert_non_null(strstr(err.text, "keys"));
+	assert_int_equal(bus_sub_open(&all, 1, true, NULL, &sub, &err), -EACCES);
+	assert_int_equal(bus_pub_open("nonsense", true, NULL, &pub, &err), -EINVAL);
+	assert_int_equal(bus_pub_open("tcp://127.0.0.1:x", true, NULL, &pub, &err),
+			 -EINVAL);
+}
+
+static void
+a_port_in_use_is_told(void **state)
+{
+	struct bus_pub *pub = open_pub(ANY_PORT, NULL), *second;
+	struct err err = { 0 };
+
+	(void)state;
+	assert_int_equal(bus_pub_open(bus_pub_endpoint(pub), true, NULL, &second, &err),
+			 -EADDRINUSE);
+	assert_non_null(strstr(err.text, bus_pub_endpoint(pub)));
+	bus_pub_close(pub);
+}
+
+static void
+a_publisher_knows_what_is_wanted(void **state)
+{
+	struct bus_pub *pub = open_pub(ANY_PORT, NULL);
+	struct bus_sub *one = open_sub(bus_pub_endpoint(pub), NULL);
+	struct bus_sub *two = open_sub(bus_pub_endpoint(pub), NULL);
+
+	(void)state;
+	assert_false(bus_pub_is_heard(pub));
+	bus_sub_want(one, TELE_SUMMARY, NULL, true);
+	bus_sub_want(one, TELE_RAW, "n1", true);
+	bus_sub_want(two, TELE_RAW, "n1", true);
+	bus_sub_want(two, TELE_RAW, "n2", true);
+	until(bus_pub_is_wanted(pub, TELE_SUMMARY, "x") &&
+		      bus_pub_is_wanted(pub, TELE_RAW, "n1") &&
+		      bus_pub_is_wanted(pub, TELE_RAW, "n2"),
+	      bus_pub_wait(pub, 10 * MS));
+	/* n1 is not n10, and raw series are not summaries. */
+	assert_false(bus_pub_is_wanted(pub, TELE_RAW, "n10"));
+	assert_false(bus_pub_is_wanted(pub, TELE_RAW, "n"));
+	assert_false(bus_pub_is_wanted(pub, TELE_MARKS, "n1"));
+	/* One of two goes: n1 is still wanted, n2 is not. */
+	bus_sub_close(two);
+	until(!bus_pub_is_wanted(pub, TELE_RAW, "n2"), bus_pub_wait(pub, 10 * MS));
+	assert_true(bus_pub_is_wanted(pub, TELE_RAW, "n1"));
+	bus_sub_want(one, TELE_RAW, "n1", false);
+	until(!bus_pub_is_wanted(pub, TELE_RAW, "n1"), bus_pub_wait(pub, 10 * MS));
+	bus_sub_close(one);
+	until(!bus_pub_is_heard(pub), bus_pub_wait(pub, 10 * MS));
+	bus_pub_close(pub);
+}
+
+static void
+frames_come_to_those_who_asked_and_gaps_are_counted(void **state)
+{
+	struct bus_pub *pub = open_pub(ANY_PORT, NULL);
+	struct bus_sub *sub = open_sub(bus_pub_endpoint(pub), NULL);
+
+	(void)state;
+	bus_sub_want(sub, TELE_SUMMARY, NULL, true);
+	until(bus_pub_is_wanted(pub, TELE_SUMMARY, "n1"), bus_pub_wait(pub, 10 * MS));
+	publish(pub, "n1", TELE_SUMMARY, 0);
+	publish(pub, "n1", TELE_RAW, 0);
+	publish(pub, "n2", TELE_SUMMARY, 9);
+	publish(pub, "n1", TELE_SUMMARY, 1);
+	publish(pub, "n1", TELE_SUMMARY, 4);
+	publish(pub, "n1", TELE_SUMMARY, 4);
+	publish(pub, "n1", TELE_SUMMARY, 5);
+	expect_frame(pub, sub, "n1", TELE_SUMMARY, 0);
+	expect_frame(pub, sub, "n2", TELE_SUMMARY, 9);
+	expect_frame(pub, sub, "n1", TELE_SUMMARY, 1);
+	expect_frame(pub, sub, "n1", TELE_SUMMARY, 4);
+	expect_frame(pub, sub, "n1", TELE_SUMMARY, 5);
+	assert_int_equal(bus_sub_counts(sub)->gaps, 2);
+	assert_int_equal(bus_sub_counts(sub)->repeats, 1);
+	assert_int_equal(bus_sub_counts(sub)->frames, 6);
+	assert_int_equal(bus_sub_counts(sub)->hosts, 2);
+	assert_int_equal(seq_gaps_of(bus_sub_sequences(sub), "n1"), 2);
+	assert_int_equal(bus_pub_counts(pub)->frames, 7);
+	bus_sub_close(sub);
+	bus_pub_close(pub);
+}
+
+static void
+a_publisher_that_comes_back_is_heard_again(void **state)
+{
+	struct bus_pub *pub = open_pub(ANY_PORT, NULL);
+	struct bus_sub *sub = open_sub(bus_pub_endpoint(pub), NULL);
+	char *endpoint = strdup(bus_pub_endpoint(pub));
+	struct tele_frame frame = { 0 };
+
+	(void)state;
+	bus_sub_want(sub, TELE_SUMMARY, NULL, true);
+	until(bus_pub_is_wanted(pub, TELE_SUMMARY, "n1"), bus_pub_wait(pub, 10 * MS));
+	publish(pub, "n1", TELE_SUMMARY, 5);
+	expect_frame(pub, sub, "n1", TELE_SUMMARY, 5);
+	assert_int_equal(bus_sub_counts(sub)->connections, 1);
+	bus_pub_close(pub);
+	until(bus_sub_counts(sub)->connections == 0, bus_sub_wait(sub, 10 * MS));
+
+	pub = open_pub(endpoint, NULL);
+	until(bus_pub_is_wanted(pub, TELE_SUMMARY, "n1"), bus_sub_wait(sub, 10 * MS));
+	frame_of(&frame, "n1", TELE_SUMMARY, 0);
+	frame.start_id = 2;
+	assert_int_equal(bus_pub_frame(pub, &frame), 0);
+	expect_frame(pub, sub, "n1", TELE_SUMMARY, 0);
+	assert_int_equal(bus_sub_counts(sub)->connections, 1);
+	assert_int_equal(bus_sub_counts(sub)->reconnects, 1);
+	assert_int_equal(bus_sub_counts(sub)->restarts, 1);
+	assert_int_equal(bus_sub_counts(sub)->gaps, 0);
+	tele_fini(&frame);
+	free(endpoint);
+	bus_sub_close(sub);
+	bus_pub_close(pub);
+}
+
+static void
+send_parts(void *socket, const char *topic, const void *body, size_t n, bool has_third)
+{
+	zmq_send(socket, topic, strlen(topic), body || has_third ? ZMQ_SNDMORE : 0);
+	if (body)
+		zmq_send(socket, body, n, has_third ? ZMQ_SNDMORE : 0);
+	if (has_third)
+		zmq_send(socket, "x", 1, 0);
+}
+
+static void
+what_is_no_frame_is_counted_and_passed_over(void **state)
+{
+	void *context = zmq_ctx_new(), *socket = zmq_socket(context, ZMQ_XPUB);
+	struct tele_frame frame = { 0 };
+	struct tele_buffer bytes = { 0 };
+	struct bus_sub *sub;
+	char endpoint[64], subscription[16];
+	size_t size = sizeof endpoint;
+
+	(void)state;
+	zmq_bind(socket, ANY_PORT);
+	zmq_getsockopt(socket, ZMQ_LAST_ENDPOINT, endpoint, &size);
+	sub = open_sub(endpoint, NULL);
+	bus_sub_want(sub, TELE_SUMMARY, NULL, true);
+	assert_true(zmq_recv(socket, subscription, sizeof subscription, 0) > 0);
+
+	frame_of(&frame, "n1", TELE_SUMMARY, 3);
+	tele_encode(&frame, &bytes);
+	send_parts(socket, "s/n1/", "rubbish", 7, false);
+	send_parts(socket, "s/n1/", NULL, 0, false);
+	send_parts(socket, "s/n1/", bytes.bytes, bytes.n, true);
+	send_parts(socket, "s/n2/", bytes.bytes, bytes.n, false); /* Of n1! */
+	send_parts(socket, "s/n1/", bytes.bytes, bytes.n - 1, false);
+	send_parts(socket, "s/n1/", bytes.bytes, bytes.n, false);
+	expect_frame(NULL, sub, "n1", TELE_SUMMARY, 3);
+	assert_int_equal(bus_sub_counts(sub)->damaged, 5);
+	assert_int_equal(bus_sub_counts(sub)->frames, 1);
+	bus_sub_close(sub);
+	zmq_close(socket);
+	zmq_ctx_term(context);
+	tele_fini(&frame);
+	tele_buffer_fini(&bytes);
+}
+
+static long
+resident_kb(void)
+{
+	FILE *file = fopen("/proc/self/statm", "r");
+	long pages;
+
+	assert_int_equal(fscanf(file, "%*d %ld", &pages), 1);
+	fclose(file);
+	return pages * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+/* Takes frames until 'last' has come; exits with 0 if it and the gaps make it up. */
+static void
+be_receiver(const char *endpoint, uint64_t last)
+{
+	struct bus_sub *sub;
+	struct tele_frame frame = { 0 };
+	const struct bus_counts *counts;
+
+	if (bus_sub_open(&endpoint, 1, false, NULL, &sub, NULL) < 0)
+		_exit(10);
+	bus_sub_want(sub, TELE_SUMMARY, NULL, true);
+	bus_sub_want(sub, TELE_RAW, NULL, true);
+	alarm(20);
+	while (frame.sequence < last || frame.kind != TELE_RAW) {
+		bus_sub_wait(sub, 1000 * MS);
+		while (bus_sub_frame(sub, &frame, NULL, NULL) == 1 &&
+		       !(frame.sequence == last && frame.kind == TELE_RAW))
+			continue;
+	}
+	counts = bus_sub_counts(sub);
+	_exit(counts->gaps == 0                               ? 11
+	      : counts->frames - 1 + counts->gaps != last + 1 ? 12
+							      : 0);
+}
+
+static void
+a_stopped_receiver_costs_a_publisher_no_memory_and_sees_the_gap(void **state)
+{
+	/* A raw frame of 200 kB, ten times what the high-water mark keeps, and more
+	 * than what the kernel's buffers hold. */
+	const uint64_t last = 640;
+	struct bus_pub *pub = open_pub(ANY_PORT, NULL);
+	struct tele_frame frame = { 0 };
+	uint32_t bins[50000], eth0;
+	long before_kb;
+	pid_t child;
+	int status;
+
+	(void)state;
+	for (uint32_t i = 0; i < 50000; i++)
+		bins[i] = 10000000 + i;
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0)
+		be_receiver(bus_pub_endpoint(pub), last);
+	until(bus_pub_is_wanted(pub, TELE_RAW, "n1"), bus_pub_wait(pub, 10 * MS));
+	publish(pub, "n1", TELE_SUMMARY, 0);
+	kill(child, SIGSTOP);
+	before_kb = resident_kb();
+	for (uint64_t i = 0; i < last; i++) {
+		frame_of(&frame, "n1", TELE_RAW, i);
+		eth0 = tele_add_interface(&frame, "eth0");
+		tele_add_series(&frame, eth0, TELE_LINK, TELE_TX, TELE_WIRE, 0, bins,
+				50000);
+		assert_int_equal(bus_pub_frame(pub, &frame), 0);
+	}
+	/* 128 MB were published: 64 frames of 200 kB may wait. */
+	assert_in_range(resident_kb() - before_kb, 0, 24 * 1024);
+	kill(child, SIGCONT);
+	/* The last one, again and again until there is room for it. */
+	frame_of(&frame, "n1", TELE_RAW, last);
+	until(waitpid(child, &status, WNOHANG) == child,
+	      (bus_pub_frame(pub, &frame), bus_pub_wait(pub, 20 * MS)));
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+	tele_fini(&frame);
+	bus_pub_close(pub);
+}
+
+/* ---- In a loop ------------------------------------------------------------------------ */
+
+struct chain {
+	struct loop *loop;
+	struct bus_pub *pubs[2];
+	struct bus_sub *sub;
+	uint64_t sequences[2], taken;
+};
+
+static void
+publish_both(void *ctx, int64_t now_ns, int64_t missed)
+{
+	struct chain *chain = ctx;
+
+	(void)now_ns;
+	(void)missed;
+	for (int i = 0; i < 2; i++) {
+		if (bus_pub_is_wanted(chain->pubs[i], TELE_SUMMARY, i ? "n2" : "n1"))
+			publish(chain->pubs[i], i ? "n2" : "n1", TELE_SUMMARY,
+				chain->sequences[i]++);
+	}
+}
+
+static void
+take_all(void *ctx)
+{
+	struct chain *chain = ctx;
+	struct tele_frame frame = { 0 };
+
+	while (bus_sub_frame(chain->sub, &frame, NULL, NULL) == 1)
+		chain->taken++;
+	if (chain->taken >= 50 && bus_sub_counts(chain->sub)->hosts == 2)
+		loop_stop(chain->loop, 0);
+	tele_fini(&frame);
+}
+
+static void
+give_up(void *ctx, int64_t now_ns, int64_t missed)
+{
+	(void)now_ns;
+	(void)missed;
+	loop_stop(ctx, 1);
+}
+
+static void
+a_proxy_passes_frames_on_and_subscriptions_back(void **state)
+{
+	struct chain chain = { .loop = loop_new() };
+	struct bus_proxy *proxy;
+	const char *from[2];
+	struct err err = { 0 };
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		chain.pubs[i] = open_pub(ANY_PORT, NULL);
+		from[i] = bus_pub_endpoint(chain.pubs[i]);
+		bus_pub_join(chain.pubs[i], chain.loop);
+	}
+	assert_int_equal(bus_proxy_open(from, 2, false, ANY_PORT, NULL, &proxy, &err),
+			 0);
+	bus_proxy_join(proxy, chain.loop);
+	chain.sub = open_sub(bus_proxy_endpoint(proxy), NULL);
+	bus_sub_join(chain.sub, chain.loop, take_all, &chain);
+	/* Nobody asked for raw series: publishers know it through the proxy. */
+	bus_sub_want(chain.sub, TELE_SUMMARY, NULL, true);
+	loop_every(chain.loop, 2 * MS, publish_both, &chain);
+	loop_every(chain.loop, PATIENCE, give_up, chain.loop);
+	assert_int_equal(loop_run(chain.loop), 0);
+	assert_false(bus_pub_is_wanted(chain.pubs[0], TELE_RAW, "n1"));
+	assert_int_equal(bus_sub_counts(chain.sub)->gaps, 0);
+	assert_true(bus_proxy_counts(proxy)->frames >= 50);
+	bus_sub_close(chain.sub);
+	bus_proxy_close(proxy);
+	for (int i = 0; i < 2; i++)
+		bus_pub_close(chain.pubs[i]);
+	loop_free(chain.loop);
+}
+
+static void
+a_bound_subscriber_takes_publishers_that_connect(void **state)
+{
+	const char *any = ANY_PORT;
+	struct bus_sub *sub;
+	struct bus_pub *pub;
+
+	(void)state;
+	assert_int_equal(bus_sub_open(&any, 1, true, NULL, &sub, NULL), 0);
+	bus_sub_want(sub, TELE_SUMMARY, NULL, true);
+	assert_int_equal(bus_pub_open(bus_sub_endpoint(sub), false, NULL, &pub, NULL),
+			 0);
+	until(bus_pub_is_wanted(pub, TELE_SUMMARY, "n1"), bus_sub_wait(sub, 10 * MS));
+	publish(pub, "n1", TELE_SUMMARY, 0);
+	expect_frame(pub, sub, "n1", TELE_SUMMARY, 0);
+	bus_sub_close(sub);
+	bus_pub_close(pub);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(only_this_host_is_local),
+		cmocka_unit_test(without_keys_nothing_is_bound_beyond_this_host),
+		cmocka_unit_test(a_port_in_use_is_told),
+		cmocka_unit_test(a_publisher_knows_what_is_wanted),
+		cmocka_unit_test(frames_come_to_those_who_asked_and_gaps_are_counted),
+		cmocka_unit_test(a_publisher_that_comes_back_is_heard_again),
+		cmocka_unit_test(what_is_no_frame_is_counted_and_passed_over),
+		cmocka_unit_test(
+			a_stopped_receiver_costs_a_publisher_no_memory_and_sees_the_gap),
+		cmocka_unit_test(a_proxy_passes_frames_on_and_subscriptions_back),
+		cmocka_unit_test(a_bound_subscriber_takes_publishers_that_connect),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
