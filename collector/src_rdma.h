@@ -10,6 +10,14 @@
  * A read may be a command to the device's firmware.  When one takes longer than
  * RDMA_SLOW_NS the interval is doubled, up to RDMA_MAX_INTERVAL_NS, and halved
  * again after a while of quick ones.
+ *
+ * Jobs: where the kernel counts bytes by process (optional counters rdma_tx_bytes
+ * and rdma_rx_bytes, bound by 'rdma statistic qp set link DEV/PORT auto pid on
+ * optional-counters on', kernel 6.15), they are added up by the job of the process.
+ *
+ * CE of RX are the marked packets that came (np_ecn_marked_roce_packets),
+ * retransmits of TX the events that make a sender repeat (packet_seq_err,
+ * local_ack_timeout_err, rnr_nak_retry_err).
  */
 #ifndef COLLECTOR_SRC_RDMA_H
 #define COLLECTOR_SRC_RDMA_H
@@ -17,6 +25,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct err;
 struct source;
@@ -28,13 +37,21 @@ struct rdma_options {
 	const char *const *names; /* "mlx5_0" or "mlx5_0/1"; borrowed until opened. */
 	size_t n_names;           /* 0: all devices and ports. */
 	const char *sysroot;      /* In front of /sys; NULL: none. */
+	const char *units;        /* As the override of rdma_units.h; NULL: none. */
 	int64_t interval_ns;      /* 0: 2 ms. */
 	/*
 	 * Names the job of a process, for counters bound to processes; returns false
 	 * if it belongs to none.  NULL: no jobs.
 	 */
 	bool (*job_of_pid)(void *ctx, uint32_t pid, char *ret_name, size_t size);
-	void *ctx;
+	/*
+	 * Sends a NETLINK_RDMA request and stores all of the reply; returns its
+	 * length or a negative errno.  NULL: to the kernel, unless there is a
+	 * sysroot.  For replies that were recorded.
+	 */
+	ssize_t (*exchange)(void *ctx, const uint8_t *request, size_t n, uint8_t *reply,
+			    size_t size);
+	void *ctx; /* Of both. */
 };
 
 /* -ENODEV if there is no RDMA device, or none of those named. */
