@@ -1,7 +1,8 @@
 /*
  * bpf_probe.c - the BPF source on its own, for the tests of this folder.
  *
- *	bpf_probe [--link-only] [--clsact] [--time] [--interval MS] IFACE...
+ *	bpf_probe [--link-only] [--clsact] [--time] [--debug] [--interval MS]
+ *		[--slots N] [--job NAME=CGROUP]... IFACE...
  *
  * Prints "ready" when it is attached.  A line on stdin makes it drain and print, a
  * line each, "IFACE JOB tx|rx wire|offered BYTES PACKETS CE RETRANSMITS PEAK FLOWS",
@@ -16,6 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collector/cgroups.h"
 #include "collector/src_bpf.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clk.h"
@@ -35,6 +37,7 @@ struct sum {
 };
 
 static struct strtab *interfaces, *jobs;
+static struct cgroups *cgroups;
 static VEC(struct sum *) sums;
 static uint64_t lost;
 static volatile sig_atomic_t is_over;
@@ -173,6 +176,21 @@ on_signal(int signal)
 	is_over = 1;
 }
 
+/* "NAME=CGROUP". */
+static void
+register_job(char *text)
+{
+	char *path = strchr(text, '=');
+	struct err err = { 0 };
+
+	if (path)
+		*path++ = '\0';
+	if (!path || cgroups_register(cgroups, text, path, &err) < 0) {
+		err_print(&err, stderr);
+		exit(1);
+	}
+}
+
 /* The number of the first argument that is an interface. */
 static int
 read_options(int argc, char **argv, struct src_bpf_options *options, bool *ret_time)
@@ -190,6 +208,10 @@ read_options(int argc, char **argv, struct src_bpf_options *options, bool *ret_t
 			log_set_level(LOG_LEVEL_DBG);
 		else if (!strcmp(argv[i], "--interval") && i + 1 < argc)
 			options->interval_ns = atoll(argv[++i]) * 1000000;
+		else if (!strcmp(argv[i], "--slots") && i + 1 < argc)
+			options->n_slots = (uint32_t)atoi(argv[++i]);
+		else if (!strcmp(argv[i], "--job") && i + 1 < argc)
+			register_job(argv[++i]);
 	}
 	return i;
 }
@@ -221,8 +243,12 @@ main(int argc, char **argv)
 	struct err err = { 0 };
 	struct source *source;
 	bool with_time = false;
-	int first = read_options(argc, argv, &options, &with_time);
+	int first;
 
+	if (cgroups_open(NULL, NULL, &cgroups, &err) < 0)
+		err_print(&err, stderr);
+	first = read_options(argc, argv, &options, &with_time);
+	options.cgroups = cgroups;
 	options.interfaces = (const char *const *)argv + first;
 	options.n_interfaces = (size_t)(argc - first);
 	interfaces = strtab_new();
@@ -239,6 +265,7 @@ main(int argc, char **argv)
 	fflush(stdout);
 	serve(source, &err);
 	source->class->close(source);
+	cgroups_close(cgroups);
 	for (size_t i = 0; i < sums.n; i++)
 		free(sums.items[i]);
 	vec_free(&sums);

@@ -1,0 +1,368 @@
+#include "collector/cgroups.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define uthash_fatal(msg) BUG("uthash: %s", msg)
+#include <uthash.h>
+
+#include "collector/cgroup.h"
+#include "lib/base/alloc.h"
+#include "lib/base/err.h"
+#include "lib/base/file.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/vec.h"
+
+#define MAX_MOUNTINFO (4 << 20)
+
+struct group {
+	uint64_t id;
+	char *path; /* Owned.  From the root of the tree, "" for itself. */
+	char *name; /* Owned.  "": nobody's. */
+	uint64_t walk;
+	UT_hash_handle hh;
+};
+
+struct registration {
+	char *name, *path; /* Owned. */
+};
+
+struct cgroups {
+	char *root;     /* Owned. */
+	char *services; /* Owned; may be NULL. */
+	struct group *groups;
+	VEC(struct registration) registrations;
+	uint64_t walk, generation;
+	size_t n_walked;
+};
+
+int
+cgroups_open(const char *root, const char *services, struct cgroups **ret_cgroups,
+	     struct err *err)
+{
+	char found[CGROUP_MAX_PATH];
+	struct cgroups *cgroups;
+	size_t length;
+	char *text;
+	int rc;
+
+	if (!root) {
+		rc = file_read("/proc/self/mountinfo", MAX_MOUNTINFO, &text, &length,
+			       err);
+		if (rc < 0)
+			return rc;
+		if (!cgroup_find_mount(text, length, found, sizeof found))
+			rc = -ENOENT;
+		free(text);
+		if (rc < 0) {
+			err_set(err, NULL, 0, 0,
+				"cgroup v2 is not mounted: jobs cannot be told apart"
+				" (mount -t cgroup2 none /sys/fs/cgroup)");
+			return rc;
+		}
+		root = found;
+	}
+	cgroups = xcalloc(1, sizeof *cgroups);
+	cgroups->root = xstrdup(root);
+	cgroups->services = services && *services ? xstrdup(services) : NULL;
+	*ret_cgroups = cgroups;
+	return 0;
+}
+
+static void
+free_group(struct cgroups *cgroups, struct group *group)
+{
+	HASH_DEL(cgroups->groups, group);
+	free(group->path);
+	free(group->name);
+	free(group);
+}
+
+void
+cgroups_close(struct cgroups *cgroups)
+{
+	struct group *group, *next;
+
+	if (!cgroups)
+		return;
+	HASH_ITER(hh, cgroups->groups, group, next)
+	free_group(cgroups, group);
+	for (size_t i = 0; i < cgroups->registrations.n; i++) {
+		free(cgroups->registrations.items[i].name);
+		free(cgroups->registrations.items[i].path);
+	}
+	vec_free(&cgroups->registrations);
+	free(cgroups->root);
+	free(cgroups->services);
+	free(cgroups);
+}
+
+const char *
+cgroups_root(const struct cgroups *cgroups)
+{
+	return cgroups->root;
+}
+
+uint64_t
+cgroups_generation(const struct cgroups *cgroups)
+{
+	return cgroups->generation;
+}
+
+/* ---- Names ------------------------------------------------------------------------- */
+
+static char *
+name_of(const struct cgroups *cgroups, const char *path)
+{
+	const struct registration *longest = NULL;
+	char name[TELE_MAX_NAME + 1];
+
+	for (size_t i = 0; i < cgroups->registrations.n; i++) {
+		const struct registration *one = &cgroups->registrations.items[i];
+
+		if (cgroup_is_below(path, one->path) &&
+		    (!longest || strlen(one->path) > strlen(longest->path)))
+			longest = one;
+	}
+	if (longest)
+		return xstrdup(longest->name);
+	return xstrdup(cgroup_job_name(path, cgroups->services, name) ? name : "");
+}
+
+static void
+rename_all(struct cgroups *cgroups)
+{
+	cgroups->generation++;
+	for (struct group *group = cgroups->groups; group; group = group->hh.next) {
+		free(group->name);
+		group->name = name_of(cgroups, group->path);
+	}
+}
+
+/* ---- Registrations ------------------------------------------------------------------ */
+
+static int
+check_name(const char *name, struct err *err)
+{
+	if (!*name || strlen(name) > TELE_MAX_NAME)
+		return err_set(err, NULL, 0, 0, "a job's name has 1 to %d letters",
+			       TELE_MAX_NAME);
+	for (const char *c = name; *c; c++)
+		if (*c <= ' ' || *c > '~' || strchr("\"\\(){},", *c))
+			return err_set(err, NULL, 0, 0,
+				       "a job's name has no blanks, quotes, brackets or"
+				       " commas: '%s'",
+				       name);
+	return 0;
+}
+
+/* Stores the path from the root of the tree, without a '/' at its end. */
+static int
+clean_path(const struct cgroups *cgroups, const char *given, struct strbuf *path,
+	   struct err *err)
+{
+	char real[PATH_MAX];
+	struct stat status;
+
+	if (strlen(given) >= CGROUP_MAX_PATH)
+		return err_set(err, NULL, 0, 0, "the path is too long");
+	if (!realpath(given, real) || !cgroup_is_below(real, cgroups->root)) {
+		strbuf_printf(path, "%s/%s", cgroups->root, given);
+		if (!realpath(path->text, real))
+			return err_set_errno(err, given, errno,
+					     "no such control group");
+	}
+	if (!cgroup_is_below(real, cgroups->root) || stat(real, &status) < 0 ||
+	    !S_ISDIR(status.st_mode))
+		return err_set(err, given, 0, 0, "not a control group below %s",
+			       cgroups->root);
+	strbuf_clear(path);
+	strbuf_puts(path, real + strlen(cgroups->root));
+	if (!path->length)
+		return err_set(err, given, 0, 0,
+			       "the root of all control groups is no job");
+	return 0;
+}
+
+int
+cgroups_register(struct cgroups *cgroups, const char *name, const char *path,
+		 struct err *err)
+{
+	struct strbuf clean = STRBUF_EMPTY;
+	int rc = check_name(name, err);
+
+	if (rc == 0)
+		rc = clean_path(cgroups, path, &clean, err);
+	for (size_t i = 0; rc == 0 && i < cgroups->registrations.n; i++) {
+		const struct registration *one = &cgroups->registrations.items[i];
+
+		if (strcmp(one->path, clean.text))
+			continue;
+		if (!strcmp(one->name, name))
+			goto out;
+		err_set(err, path, 0, 0, "it is job '%s' already", one->name);
+		rc = -EEXIST;
+	}
+	if (rc == 0 && cgroups->registrations.n >= CGROUPS_MAX_REGISTERED) {
+		err_set(err, NULL, 0, 0, "%d jobs are registered: remove some first",
+			CGROUPS_MAX_REGISTERED);
+		rc = -E2BIG;
+	}
+	if (rc == 0) {
+		struct registration new = { xstrdup(name), strbuf_steal(&clean) };
+
+		vec_push(&cgroups->registrations, new);
+		rename_all(cgroups);
+	}
+out:
+	strbuf_free(&clean);
+	return rc;
+}
+
+size_t
+cgroups_unregister(struct cgroups *cgroups, const char *name)
+{
+	size_t kept = 0, n = cgroups->registrations.n;
+
+	for (size_t i = 0; i < n; i++) {
+		struct registration one = cgroups->registrations.items[i];
+
+		if (strcmp(one.name, name)) {
+			cgroups->registrations.items[kept++] = one;
+			continue;
+		}
+		free(one.name);
+		free(one.path);
+	}
+	cgroups->registrations.n = kept;
+	if (kept < n)
+		rename_all(cgroups);
+	return n - kept;
+}
+
+size_t
+cgroups_n_registered(const struct cgroups *cgroups)
+{
+	return cgroups->registrations.n;
+}
+
+struct cgroups_registration
+cgroups_registered(const struct cgroups *cgroups, size_t i)
+{
+	const struct registration *one = &cgroups->registrations.items[i];
+
+	return (struct cgroups_registration){ one->name, one->path };
+}
+
+/* ---- Walking the tree ---------------------------------------------------------------- */
+
+static void
+note_group(struct cgroups *cgroups, uint64_t id, const char *path)
+{
+	struct group *group;
+
+	HASH_FIND(hh, cgroups->groups, &id, sizeof id, group);
+	/* Inode numbers come again, in time. */
+	if (group && strcmp(group->path, path)) {
+		free_group(cgroups, group);
+		group = NULL;
+	}
+	if (!group) {
+		group = xcalloc(1, sizeof *group);
+		group->id = id;
+		group->path = xstrdup(path);
+		group->name = name_of(cgroups, path);
+		HASH_ADD(hh, cgroups->groups, id, sizeof group->id, group);
+	}
+	group->walk = cgroups->walk;
+	cgroups->n_walked++;
+}
+
+static void walk(struct cgroups *cgroups, int parent_fd, const char *entry,
+		 struct strbuf *path, unsigned depth);
+
+static void
+walk_below(struct cgroups *cgroups, int fd, struct strbuf *path, unsigned depth)
+{
+	DIR *dir = fdopendir(fd);
+	struct dirent *entry;
+
+	if (!dir) {
+		close(fd);
+		return;
+	}
+	while ((entry = readdir(dir))) {
+		size_t length = path->length;
+
+		if (entry->d_type != DT_DIR || !strcmp(entry->d_name, ".") ||
+		    !strcmp(entry->d_name, ".."))
+			continue;
+		strbuf_putc(path, '/');
+		strbuf_puts(path, entry->d_name);
+		walk(cgroups, dirfd(dir), entry->d_name, path, depth + 1);
+		path->length = length;
+		path->text[length] = '\0';
+	}
+	closedir(dir);
+}
+
+/* One directory and all below it; one that went meanwhile is none. */
+static void
+walk(struct cgroups *cgroups, int parent_fd, const char *entry, struct strbuf *path,
+     unsigned depth)
+{
+	struct stat status;
+	int fd;
+
+	if (cgroups->n_walked >= CGROUPS_MAX ||
+	    fstatat(parent_fd, entry, &status, AT_SYMLINK_NOFOLLOW) < 0)
+		return;
+	note_group(cgroups, status.st_ino, path->text);
+	/* Each directory below is a link: with "." and ".." alone there is none. */
+	if (status.st_nlink == 2 || depth >= CGROUPS_MAX_DEPTH)
+		return;
+	fd = openat(parent_fd, entry, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd >= 0)
+		walk_below(cgroups, fd, path, depth);
+}
+
+int
+cgroups_scan(struct cgroups *cgroups)
+{
+	struct strbuf path = STRBUF_EMPTY;
+	struct group *group, *next;
+
+	cgroups->walk++;
+	cgroups->n_walked = 0;
+	if (access(cgroups->root, F_OK) < 0)
+		return -errno;
+	walk(cgroups, AT_FDCWD, cgroups->root, &path, 0);
+	strbuf_free(&path);
+	HASH_ITER(hh, cgroups->groups, group, next)
+	if (group->walk != cgroups->walk)
+		free_group(cgroups, group);
+	return (int)cgroups->n_walked;
+}
+
+const char *
+cgroups_job(const struct cgroups *cgroups, uint64_t id)
+{
+	struct group *group;
+
+	HASH_FIND(hh, cgroups->groups, &id, sizeof id, group);
+	return group ? group->name : NULL;
+}
+
+void
+cgroups_each_job(const struct cgroups *cgroups,
+		 void (*found)(void *ctx, uint64_t id, const char *name), void *ctx)
+{
+	for (struct group *group = cgroups->groups; group; group = group->hh.next)
+		if (*group->name)
+			found(ctx, group->id, group->name);
+}
