@@ -37,6 +37,8 @@ struct runner {
 	uint64_t n_wanted, n_done; /* Iterations, of all jobs. */
 	uint64_t n_seen;           /* Iterations, wanted or not. */
 	size_t n_pending;
+	const struct sim_plan *plan;
+	int64_t ticked_ns; /* The last tick. */
 	bool was_interrupted;
 };
 
@@ -95,6 +97,18 @@ on_flows(void *ctx, uint32_t job, uint32_t segment, double start_ns, double end_
 	struct runner *r = ctx;
 
 	r->opts->on_flows(r->opts->ctx, job, segment, start_ns, end_ns);
+}
+
+/* All segments of a job that send have the same flows: see laid_job_add(). */
+static void
+on_sent(void *ctx, uint32_t job, uint32_t flow, double start_ns, double end_ns,
+	double rate_bps, double ecn_packets)
+{
+	struct runner *r = ctx;
+	uint32_t n_flows = (uint32_t)r->plan->jobs[job].laid.flows.n;
+
+	r->opts->on_sent(r->opts->ctx, job, flow % n_flows, start_ns, end_ns, rate_bps,
+			 ecn_packets);
 }
 
 /* ---- Setting up --------------------------------------------------------------------- */
@@ -195,6 +209,8 @@ make_engine(const struct topo *topo, const struct experiment_opts *opts,
 	}
 	if (opts->on_flows)
 		config.observer.on_flows = on_flows;
+	if (opts->on_sent)
+		config.observer.on_sent = on_sent;
 	engine = engine_new(&config);
 	free(capacity_bps);
 	free(unmarked);
@@ -246,6 +262,43 @@ release_stopped(struct runner *r, const struct workload *workload)
 }
 
 static void
+tick(struct runner *r, int64_t now_ns)
+{
+	r->ticked_ns = now_ns;
+	if (!r->opts->on_tick(r->opts->ctx, now_ns))
+		r->was_interrupted = true;
+}
+
+/*
+ * As engine_run(), tick by tick.  Ends also when nothing is left to happen, which
+ * leaves the engine's time behind.
+ */
+static void
+run_until(struct runner *r, int64_t until_ns)
+{
+	int64_t tick_ns = r->opts->tick_ns;
+
+	if (!tick_ns) {
+		engine_run(r->engine, until_ns);
+		return;
+	}
+	while (!r->was_interrupted) {
+		int64_t next_ns = r->ticked_ns + tick_ns;
+
+		if (next_ns > until_ns)
+			next_ns = until_ns;
+		engine_run(r->engine, next_ns);
+		if (engine_now_ns(r->engine) < (double)next_ns ||
+		    (r->opts->iterations && !r->n_pending))
+			return;
+		if (next_ns == r->ticked_ns + tick_ns)
+			tick(r, next_ns);
+		if (next_ns == until_ns)
+			return;
+	}
+}
+
+static void
 run(struct runner *r, const struct workload *workload)
 {
 	int64_t duration_ns = r->opts->duration_ns;
@@ -257,11 +310,13 @@ run(struct runner *r, const struct workload *workload)
 			break;
 		if (until_ns > duration_ns)
 			until_ns = duration_ns;
-		engine_run(r->engine, until_ns);
+		run_until(r, until_ns);
 		/* All have left, or the time is over. */
 		if (until_ns == duration_ns)
 			break;
 	}
+	if (r->opts->tick_ns && engine_now_ns(r->engine) > (double)r->ticked_ns)
+		tick(r, (int64_t)ceil(engine_now_ns(r->engine)));
 }
 
 /* ---- Results ------------------------------------------------------------------------ */
@@ -351,7 +406,7 @@ experiment_run(const struct scenario *scenario, const struct sim_plan *plan,
 	       const struct topo *topo, const struct experiment_opts *opts,
 	       struct experiment *ret_experiment)
 {
-	struct runner r = { .opts = opts, .n_jobs = plan->n };
+	struct runner r = { .opts = opts, .n_jobs = plan->n, .plan = plan };
 	struct experiment experiment = { .n_jobs = plan->n };
 	int error;
 

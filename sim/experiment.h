@@ -43,6 +43,16 @@ struct experiment_opts {
 			     double start_ns, double end_ns);
 	void (*on_flows)(void *ctx, uint32_t job, uint32_t segment, double start_ns,
 			 double end_ns);
+	/* Flow 'flow' of the job's collective, numbered as in its laid_job. */
+	void (*on_sent)(void *ctx, uint32_t job, uint32_t flow, double start_ns,
+			double end_ns, double rate_bps, double ecn_packets);
+	/*
+	 * Each 'tick_ns' (if above 0) of simulated time, when all that was sent until
+	 * then has been told; and once more at the end, for the rest.  False ends
+	 * the run.
+	 */
+	int64_t tick_ns;
+	bool (*on_tick)(void *ctx, int64_t now_ns);
 };
 
 struct experiment_job {

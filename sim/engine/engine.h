@@ -83,6 +83,15 @@ struct engine_observer {
 	void (*on_flows)(void *ctx, uint32_t job, uint32_t segment, double start_ns,
 			 double end_ns);
 	/*
+	 * Needs 'measure_links'.  Flow 'flow' of 'job' (its flows are numbered from
+	 * 0 over its segments) sent at the constant 'rate_bps', above 0, from
+	 * 'start_ns' to 'end_ns'; 'ecn_packets' of that were marked, by estimate.
+	 * Told when the rate changes, and when engine_run() returns.  The pieces of
+	 * one flow come in order of time; those of different flows do not.
+	 */
+	void (*on_sent)(void *ctx, uint32_t job, uint32_t flow, double start_ns,
+			double end_ns, double rate_bps, double ecn_packets);
+	/*
 	 * MLTCP and the like: a factor, above 0, for the weights of a job's flows
 	 * in its next segment.
 	 */

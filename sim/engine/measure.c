@@ -88,6 +88,17 @@ advance_link(struct link_record *link, double now_ns)
 	link->marked_ns += link->marked_frac * passed_ns;
 }
 
+static void
+tell_sent(const struct engine *e, uint32_t f, const struct flow_record *record,
+	  double ecn_packets)
+{
+	uint32_t owner = e->fluid.flows[f].owner;
+	uint32_t first = e->jobs.items[owner]->segments[0].first_flow;
+
+	e->observer.on_sent(e->observer.ctx, owner, f - first, record->since_ns,
+			    e->now_ns, record->rate_bps, ecn_packets);
+}
+
 /* Adds up what 'f' sent since its rate last changed; its rate is now another. */
 static void
 advance_flow(struct measure *m, const struct engine *e, uint32_t f, double rate_bps)
@@ -115,8 +126,11 @@ advance_flow(struct measure *m, const struct engine *e, uint32_t f, double rate_
 		}
 	}
 	/* A packet can be marked once. */
-	m->jobs[flow->owner].ecn_packets += min_of(ecn_packets, bytes / m->mtu_bytes);
+	ecn_packets = min_of(ecn_packets, bytes / m->mtu_bytes);
+	m->jobs[flow->owner].ecn_packets += ecn_packets;
 	m->jobs[flow->owner].packets += bytes / m->mtu_bytes;
+	if (e->observer.on_sent && bytes > 0)
+		tell_sent(e, f, record, ecn_packets);
 	record->since_ns = e->now_ns;
 	record->rate_bps = rate_bps;
 }
