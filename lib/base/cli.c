@@ -315,6 +315,20 @@ set_word(const struct cli_verb *verb, const struct cli_opt *opt, const char *tex
 }
 
 static int
+add_to_list(const struct cli_verb *verb, const struct cli_opt *opt, const char *text)
+{
+	struct cli_list *list = opt->ret_value;
+
+	if (list->n == CLI_MAX_LIST) {
+		cli_usage_error(verb, "--%s is given more than %d times", opt->name,
+				CLI_MAX_LIST);
+		return RESULT_USAGE;
+	}
+	list->items[list->n++] = text;
+	return 0;
+}
+
+static int
 set_option(const struct cli_verb *verb, const struct cli_opt *opt, const char *text)
 {
 	char *end;
@@ -351,6 +365,10 @@ set_option(const struct cli_verb *verb, const struct cli_opt *opt, const char *t
 		*(double *)opt->ret_value = value;
 		break;
 	}
+	case CLI_LIST:
+		if (add_to_list(verb, opt, text) < 0)
+			return RESULT_USAGE;
+		break;
 	case CLI_WORDS:
 		if (set_word(verb, opt, text) < 0)
 			return RESULT_USAGE;

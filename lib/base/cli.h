@@ -22,6 +22,7 @@
 #define LIB_BASE_CLI_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 
 struct err;
@@ -45,6 +46,15 @@ enum cli_type {
 	CLI_NUM,   /* double *; within min..max. */
 	CLI_RATIO, /* double *; "1.5" or "3:2"; within min..max. */
 	CLI_WORDS, /* const char **; one of the NULL-terminated 'words'. */
+	CLI_LIST,  /* struct cli_list *; may be given several times. */
+};
+
+#define CLI_MAX_LIST 64
+
+/* The values of an option that may be given several times, in their order. */
+struct cli_list {
+	const char *items[CLI_MAX_LIST]; /* Borrowed from the command line. */
+	size_t n;
 };
 
 struct cli_opt {
