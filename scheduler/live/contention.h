@@ -1,0 +1,148 @@
+/*
+ * contention.h - which jobs meet on which link, for how long, and what it costs.
+ *
+ * A link is directed.  What it carried is known in one of three ways:
+ *
+ *	measured  it is the end of an interface that frames tell of: the host's, or a
+ *	          switch's own (imported) one.  Jobs are those the frames name.
+ *	computed  it is between switches.  What a job put on it is computed from what
+ *	          its hosts sent: the flows of a ring over the job's hosts are laid on
+ *	          the fabric (topology/collective.h, topology/route.h), and a flow
+ *	          carries, millisecond by millisecond, what its interface sent of the
+ *	          job, shared out in proportion to the flows' bytes.  Source ports are
+ *	          assumed as in scenario files, by the order of the jobs' names.
+ *	plain     no fabric is known: each interface is two links, "HOST:IF>" and
+ *	          ">HOST:IF".
+ *
+ * A link between switches that a switch tells of is measured in its total, and its
+ * jobs are computed.  The time looked at is [to_ms - window_ms, to_ms).  In it,
+ * with x_j(t) the rate of job j in millisecond t, C the capacity and x(t) the total
+ * (the frames' own, or else the sum over jobs and other traffic):
+ *
+ *	known     t in which no series of the link has a gap; no other is counted
+ *	active    job j in t: x_j(t) >= active_frac C (of the highest x(t), where C is
+ *	          not known)
+ *	overlap   of jobs i and j: known t in which both are active
+ *	over      known t with at least two jobs active and x(t) >= over_frac C.  OVER
+ *	          is their share of the known t; unknown where C is
+ *	alone     the mean of x_j(t) over t in which j is active and no other job is
+ *	NOW       the mean of x(t) over the last second; PEAK: the highest x(t)
+ *	since     the start of the contention that is still going on: the first over t
+ *	          after which no pause longer than CONTENTION_PAUSE_MS came
+ *
+ * The worst pair has the most over t in which both are active, then the most
+ * overlap, then comes first by name.
+ *
+ * Where only summaries were seen, NOW and PEAK are those of the summaries, and the
+ * rest is unknown.  Pure.  O(window) for each series on each link.
+ */
+#ifndef SCHEDULER_LIVE_CONTENTION_H
+#define SCHEDULER_LIVE_CONTENTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct live;
+struct routes;
+struct topo;
+
+#define CONTENTION_OVER_FRAC   0.9
+#define CONTENTION_ACTIVE_FRAC 0.02
+#define CONTENTION_PAUSE_MS    3000
+#define CONTENTION_NOW_MS      1000
+#define CONTENTION_COLUMNS     60 /* Of a history. */
+#define CONTENTION_MAX_JOBS    64 /* Told of on one link: the busiest. */
+
+struct contention_opts {
+	struct topo *topo;     /* NULL: no fabric is known. */
+	struct routes *routes; /* With a fabric. */
+	uint32_t window_ms;    /* 0: 10000; at most what the state keeps. */
+	uint32_t history_ms;   /* Before to_ms, in CONTENTION_COLUMNS; 0: 1000. */
+	double over_frac;      /* 0: CONTENTION_OVER_FRAC. */
+	double active_frac;    /* 0: CONTENTION_ACTIVE_FRAC. */
+};
+
+enum contention_basis {
+	CONTENTION_MEASURED,
+	CONTENTION_COMPUTED,
+	CONTENTION_SUMMARY, /* Measured, but no raw series were seen. */
+};
+
+/* "measured", "computed", "summary". */
+extern const char *const contention_basis_names[];
+
+struct contention_job {
+	uint32_t job; /* live_job_name(). */
+	double now_bps, peak_bps;
+	double mean_bps;                /* Over the known time. */
+	double alone_bps, overlap_bps;  /* While active; 0: never was. */
+	uint32_t active_ms, overlap_ms; /* Overlap: with any other job. */
+	float history_bps[CONTENTION_COLUMNS];
+};
+
+struct contention_pair {
+	uint32_t a, b; /* Jobs; a's name before b's. */
+	uint32_t overlap_ms, over_ms;
+};
+
+struct contention_link {
+	char *name;    /* Owned. */
+	uint32_t link; /* Of the fabric, or TOPO_NONE. */
+	uint32_t from_tier, to_tier;
+	enum contention_basis basis;
+	bool is_up;
+	double capacity_bps; /* 0: unknown. */
+	uint32_t known_ms;   /* Of the window. */
+	uint32_t over_ms;    /* 0 where the capacity is unknown. */
+	double now_bps, peak_bps, mean_bps;
+	double other_bps;            /* Mean of what belongs to no job. */
+	int64_t since_ms;            /* Wall clock; INT64_MIN: no contention now. */
+	bool is_since_older;         /* It was so when the window began. */
+	struct contention_job *jobs; /* Owned.  Those seen active; by name. */
+	size_t n_jobs;
+	struct contention_pair *pairs; /* Owned.  With any overlap; worst first. */
+	size_t n_pairs;
+	float history_bps[CONTENTION_COLUMNS]; /* Oldest first; < 0: unknown. */
+};
+
+struct contention {
+	int64_t from_ms, to_ms; /* Wall clock; the window. */
+	bool has_raw;
+	uint32_t history_ms;           /* Of the histories. */
+	struct contention_link *links; /* Owned.  Of a fabric: by number. */
+	size_t n_links;
+	uint32_t n_unattached; /* Interfaces that are the end of no cable known. */
+	uint32_t n_unplaced;   /* Jobs whose flows could not be laid on the fabric. */
+};
+
+/*
+ * Looks at the state.  Release with contention_fini().  Links that nothing is known
+ * of are left out.
+ */
+void contention_find(const struct live *live, const struct contention_opts *opts,
+		     struct contention *ret_contention);
+void contention_fini(struct contention *contention); /* Accepts a zeroed one. */
+
+enum contention_sort {
+	CONTENTION_BY_CONTENTION, /* OVER, then overlap, then peak. */
+	CONTENTION_BY_PEAK,       /* Over the capacity, where that is known. */
+	CONTENTION_BY_UTIL,       /* NOW over the capacity. */
+};
+
+/* "contention", "peak", "util"; NULL-terminated. */
+extern const char *const contention_sort_names[];
+
+/* Sorts the links, ties by name. */
+void contention_sort(struct contention *contention, enum contention_sort sort);
+
+/* Shares, 0 to 1 and more; -1 where not known. */
+double contention_over_frac(const struct contention_link *link);
+double contention_peak_frac(const struct contention_link *link);
+double contention_now_frac(const struct contention_link *link);
+
+/* The job on the link, or NULL. */
+const struct contention_job *contention_find_job(const struct contention_link *link,
+						 uint32_t job);
+
+#endif

@@ -1,0 +1,148 @@
+/*
+ * live.h - what is going on now: the state that frames add up to.
+ *
+ * It keeps, for each host, how fresh and how complete its frames are; for each
+ * interface, job and direction the last seconds in 1 ms bins.  What it means for
+ * links is contention.h, what it means for jobs online.h.
+ *
+ * Time is that of the frames and never that of this process, so that a recording
+ * gives the same bytes as the bus did.  Series are kept on the clock of their host
+ * (CLOCK_MONOTONIC, which nobody steps) and laid on wall clock time when they are
+ * read, by the offset in the host's last frame, rounded to 1 ms.  "Now" is the
+ * newest wall clock time of any frame.
+ *
+ * A bin is zero only where a raw frame that lists the interface covers its time;
+ * anything else that no frame told is a gap (TELE_GAP), never zero.
+ *
+ * Memory is bounded: beyond 'max_bytes' new hosts, interfaces and series are
+ * refused and counted.  Rings that are wholly out of date are given back first.
+ *
+ * Pure: no clock, no I/O.  O(1) for each bin of a frame.
+ */
+#ifndef SCHEDULER_LIVE_LIVE_H
+#define SCHEDULER_LIVE_LIVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/wire/tele.h"
+
+struct live;
+
+#define LIVE_DEFAULT_KEEP_MS   32000
+#define LIVE_DEFAULT_MAX_BYTES ((size_t)512 << 20)
+/* A host without a frame for so long is called silent: three summaries missed. */
+#define LIVE_SILENT_NS INT64_C(3000000000)
+/* Of one job; older ones are dropped. */
+#define LIVE_MAX_MARKS 4096
+
+struct live_opts {
+	uint32_t keep_ms; /* 0: LIVE_DEFAULT_KEEP_MS. */
+	size_t max_bytes; /* 0: LIVE_DEFAULT_MAX_BYTES. */
+};
+
+#define LIVE_NEVER INT64_MIN
+
+struct live_host {
+	const char *name; /* Borrowed from the state, as all names here. */
+	uint32_t flags;   /* Of its last frame. */
+	int64_t time_ns;  /* Wall clock: end of the newest frame of any kind. */
+	int64_t raw_ns;   /* The same of the newest raw frame, or LIVE_NEVER. */
+	int64_t summary_ns, summary_window_ns; /* Likewise, and its window. */
+	int64_t wall_offset_ns, clock_error_ns;
+	uint64_t n_frames;
+	uint64_t gaps;                        /* Frames missing from its sequences. */
+	uint64_t restarts;                    /* Its sender began anew. */
+	uint64_t steps;                       /* Its wall clock was stepped. */
+	uint64_t lost_records, unplaced_jobs; /* As it says itself. */
+};
+
+struct live_interface {
+	uint32_t host;
+	const char *name;
+	double capacity_bps; /* 0: unknown. */
+	bool is_up, is_rdma;
+};
+
+/* What is known of an interface, a job (or all, or others) and a direction. */
+struct live_series {
+	uint32_t interface;
+	uint32_t job; /* live_job_name(), TELE_LINK or TELE_OTHER. */
+	uint8_t direction;
+	bool has_bins;    /* Raw frames were seen. */
+	int64_t last_ms;  /* Host's clock: newest bin with traffic, or LIVE_NEVER. */
+	bool has_summary; /* What follows is of the host's last summary. */
+	uint64_t total_bytes, total_ce, total_retransmits;
+	uint64_t window_bytes;
+	uint32_t peak_bytes, queue_bytes;
+};
+
+/* One collective, on wall clock time. */
+struct live_mark {
+	uint32_t host, pid;
+	bool is_launch;
+	int64_t begin_ns;
+	uint64_t bytes;
+};
+
+/* What could not be kept, or was not usable. */
+struct live_counts {
+	uint64_t refused;   /* Hosts, interfaces, jobs and series: no memory left. */
+	uint64_t late_bins; /* Older than what is kept, or not of their frame's time. */
+	uint64_t reboots;   /* Hosts whose series began anew. */
+};
+
+struct live *live_new(const struct live_opts *opts); /* NULL: defaults. */
+void live_free(struct live *live);                   /* Accepts NULL. */
+
+/* Takes in a frame, which stays the caller's. */
+void live_frame(struct live *live, const struct tele_frame *frame);
+
+/* Wall clock nanoseconds of the newest frame; LIVE_NEVER before the first. */
+int64_t live_now_ns(const struct live *live);
+/*
+ * The wall clock millisecond up to which every host that sends raw frames and is
+ * not silent has told what it saw; LIVE_NEVER if none has.
+ */
+int64_t live_complete_ms(const struct live *live);
+/* Milliseconds before live_complete_ms() of which anything is kept. */
+uint32_t live_span_ms(const struct live *live);
+
+uint32_t live_n_hosts(const struct live *live);
+uint32_t live_n_interfaces(const struct live *live);
+uint32_t live_n_jobs(const struct live *live);
+uint32_t live_n_series(const struct live *live);
+const struct live_host *live_host(const struct live *live, uint32_t host);
+const struct live_interface *live_interface(const struct live *live,
+					    uint32_t interface);
+const struct live_series *live_series(const struct live *live, uint32_t series);
+/* Of a job's number, TELE_LINK "(all)" or TELE_OTHER "(other)". */
+const char *live_job_name(const struct live *live, uint32_t job);
+/* By name; TELE_LINK if there is none. */
+uint32_t live_find_job(const struct live *live, const char *name);
+/* The number of that series, or UINT32_MAX. */
+uint32_t live_find_series(const struct live *live, uint32_t interface, uint32_t job,
+			  enum tele_direction direction);
+
+/* Nanoseconds since the host's newest frame; never negative. */
+int64_t live_age_ns(const struct live *live, uint32_t host);
+bool live_is_silent(const struct live *live, uint32_t host);
+
+/* Whether there was traffic in what is kept, or in the last summary. */
+bool live_has_traffic(const struct live *live, uint32_t series);
+
+/*
+ * Stores the bytes of the wall clock milliseconds [from_ms, from_ms + n) of a series
+ * in ret_bins[n], TELE_GAP where nothing is known.
+ */
+void live_bins(const struct live *live, uint32_t series, int64_t from_ms, size_t n,
+	       uint32_t *ret_bins);
+
+/* The marks of a job in the order of arrival; '*ret_n' of them.  Borrowed. */
+const struct live_mark *live_marks(const struct live *live, uint32_t job,
+				   size_t *ret_n);
+
+const struct live_counts *live_counts(const struct live *live);
+
+#endif

@@ -1,0 +1,465 @@
+/*
+ * online.c - windows of the live state to series, series to profiles.
+ */
+#include "scheduler/live/online.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/err.h"
+#include "lib/base/vec.h"
+#include "scheduler/live/live.h"
+
+#define MIN_SPAN_MS  2000
+#define MAX_IDLE_MS  5000 /* At the end of the window: the job does not run. */
+#define MIN_SHARE    0.1  /* Of the busiest series' bytes. */
+#define MAX_MISMATCH 0.1  /* Of marks and a multiple of the traffic's period. */
+#define MAX_HARMONIC 64
+
+struct online {
+	VEC(struct online_job *) by_number; /* Owned; NULL: never had traffic. */
+	VEC(const struct online_job *) sorted;
+	int64_t last_ns;
+	bool has_run;
+};
+
+/* What is pooled for one job. */
+struct candidate {
+	uint32_t series;
+	double bytes;
+	uint32_t gaps;
+};
+
+struct pool {
+	const struct live *live;
+	int64_t to_ms;
+	uint32_t span_ms;
+	uint32_t *bins; /* Owned.  Scratch, [span_ms]. */
+	VEC(struct candidate) candidates;
+	size_t n_of_job;            /* Series of the job. */
+	uint32_t first_ms, last_ms; /* In the span, with traffic. */
+};
+
+struct online *
+online_new(void)
+{
+	return xcalloc(1, sizeof(struct online));
+}
+
+void
+online_free(struct online *online)
+{
+	if (!online)
+		return;
+	for (size_t i = 0; i < online->by_number.n; i++) {
+		struct online_job *job = online->by_number.items[i];
+
+		if (!job)
+			continue;
+		detection_fini(&job->detection);
+		free(job->why);
+		free(job);
+	}
+	vec_free(&online->by_number);
+	vec_free(&online->sorted);
+	free(online);
+}
+
+/* ---- Pooling ------------------------------------------------------------------------ */
+
+static int
+compare_candidates(const void *a, const void *b, void *ctx)
+{
+	const struct candidate *x = a, *y = b;
+	const struct live_series *sx = live_series(ctx, x->series);
+	const struct live_series *sy = live_series(ctx, y->series);
+	const struct live_interface *ix = live_interface(ctx, sx->interface);
+	const struct live_interface *iy = live_interface(ctx, sy->interface);
+	int order =
+		strcmp(live_host(ctx, ix->host)->name, live_host(ctx, iy->host)->name);
+
+	if (!order)
+		order = strcmp(ix->name, iy->name);
+	return order ? order : (int)sx->direction - (int)sy->direction;
+}
+
+static void
+consider(struct pool *pool, uint32_t series)
+{
+	struct candidate candidate = { .series = series };
+
+	live_bins(pool->live, series, pool->to_ms - pool->span_ms, pool->span_ms,
+		  pool->bins);
+	for (uint32_t t = 0; t < pool->span_ms; t++) {
+		if (pool->bins[t] == TELE_GAP) {
+			candidate.gaps++;
+			continue;
+		}
+		if (!pool->bins[t])
+			continue;
+		candidate.bytes += pool->bins[t];
+		if (t < pool->first_ms)
+			pool->first_ms = t;
+		if (t > pool->last_ms)
+			pool->last_ms = t;
+	}
+	if (candidate.bytes > 0)
+		vec_push(&pool->candidates, candidate);
+}
+
+/* Finds the series of a job worth pooling, in order, at most ONLINE_MAX_SERIES. */
+static void
+pool_init(struct pool *pool, const struct live *live, uint32_t job)
+{
+	double most = 0;
+	size_t n = 0;
+
+	*pool = (struct pool){ .live = live,
+			       .to_ms = live_complete_ms(live),
+			       .span_ms = live_span_ms(live),
+			       .candidates = VEC_EMPTY };
+	if (pool->span_ms > ONLINE_MAX_WINDOW_MS)
+		pool->span_ms = ONLINE_MAX_WINDOW_MS;
+	pool->first_ms = pool->span_ms;
+	pool->bins = xcalloc(pool->span_ms + 1, sizeof *pool->bins);
+	for (uint32_t s = 0; s < live_n_series(live) && pool->span_ms; s++) {
+		const struct live_series *series = live_series(live, s);
+		const struct live_interface *it =
+			live_interface(live, series->interface);
+
+		if (series->job != job || !series->has_bins ||
+		    (live_host(live, it->host)->flags & TELE_IMPORTED))
+			continue;
+		pool->n_of_job++;
+		if (live_has_traffic(live, s) && !live_is_silent(live, it->host))
+			consider(pool, s);
+	}
+	for (size_t i = 0; i < pool->candidates.n; i++)
+		most = fmax(most, pool->candidates.items[i].bytes);
+	for (size_t i = 0; i < pool->candidates.n; i++)
+		if (pool->candidates.items[i].bytes >= MIN_SHARE * most)
+			pool->candidates.items[n++] = pool->candidates.items[i];
+	pool->candidates.n = n;
+	if (n)
+		qsort_r(pool->candidates.items, n, sizeof *pool->candidates.items,
+			compare_candidates, (void *)live);
+}
+
+static void
+pool_fini(struct pool *pool)
+{
+	vec_free(&pool->candidates);
+	free(pool->bins);
+}
+
+/* Fills a row with what is known, and gaps with the mean of that; false: too many. */
+static bool
+fill_row(struct pool *pool, uint32_t series, uint32_t window_ms, float *row,
+	 uint64_t *gaps)
+{
+	uint32_t n_gaps = 0;
+	double sum = 0;
+	float mean;
+
+	live_bins(pool->live, series, pool->to_ms - window_ms, window_ms, pool->bins);
+	for (uint32_t t = 0; t < window_ms; t++) {
+		if (pool->bins[t] == TELE_GAP)
+			n_gaps++;
+		else
+			sum += pool->bins[t];
+	}
+	if (n_gaps > ONLINE_MAX_GAPS * window_ms)
+		return false;
+	mean = (float)(sum / (window_ms - n_gaps));
+	for (uint32_t t = 0; t < window_ms; t++)
+		row[t] = pool->bins[t] == TELE_GAP ? mean : (float)pool->bins[t];
+	*gaps += n_gaps;
+	return true;
+}
+
+/* The last 'window_ms' of the pooled series; the number of them. */
+static size_t
+make_set(struct pool *pool, uint32_t window_ms, struct series_set *ret_set,
+	 double *ret_gap_frac)
+{
+	size_t n = pool->candidates.n, n_rows = 0;
+	size_t n_picked = n > ONLINE_MAX_SERIES ? ONLINE_MAX_SERIES : n;
+	uint64_t gaps = 0;
+
+	series_init(ret_set, n_picked, window_ms);
+	ret_set->start_ms = pool->to_ms - window_ms;
+	for (size_t i = 0; i < n_picked; i++) {
+		uint32_t series = pool->candidates.items[i * n / n_picked].series;
+		const struct live_series *s = live_series(pool->live, series);
+
+		if (!fill_row(pool, series, window_ms, series_row(ret_set, n_rows),
+			      &gaps))
+			continue;
+		ret_set->ids[n_rows++] =
+			(struct series_id){ s->interface, s->direction == TELE_RX };
+	}
+	ret_set->n_series = n_rows;
+	*ret_gap_frac =
+		n_rows ? (double)gaps / ((double)n_rows * (double)window_ms) : 0;
+	return n_rows;
+}
+
+/* ---- Marks ----------------------------------------------------------------------- */
+
+/* Makes k iterations of the traffic one. */
+static void
+tile(struct detection *d, int64_t k)
+{
+	struct profile *p = &d->profile;
+	size_t n = p->n_phases, n_fold = d->n_fold;
+
+	p->phases = xreallocarray(p->phases, n * (size_t)k + 1, sizeof *p->phases);
+	d->fold_bps =
+		xreallocarray(d->fold_bps, n_fold * (size_t)k + 1, sizeof *d->fold_bps);
+	for (size_t i = n; i < n * (size_t)k; i++) {
+		p->phases[i] = p->phases[i % n];
+		p->phases[i].start_us += (int64_t)(i / n) * p->period_us;
+	}
+	for (size_t i = n_fold; i < n_fold * (size_t)k; i++)
+		d->fold_bps[i] = d->fold_bps[i % n_fold];
+	p->n_phases = n * (size_t)k;
+	d->n_fold = n_fold * (size_t)k;
+	p->period_us *= k;
+	d->mean_us *= (double)k;
+	p->bytes_per_iteration *= (double)k;
+	p->n_iterations /= k;
+}
+
+/* Lets the program's own marks overrule what a part of an iteration looks like. */
+static void
+heed_marks(const struct live *live, struct online_job *job, struct detection *d,
+	   int64_t from_ns)
+{
+	double jitter_us = 0, ratio;
+	int64_t marked_us =
+		online_marked_period_us(live, job->job, from_ns, &jitter_us);
+	int64_t k;
+
+	job->harmonic_of_us = 0;
+	job->has_marks = marked_us > 0;
+	if (!marked_us)
+		return;
+	ratio = (double)marked_us / (double)d->profile.period_us;
+	k = llround(ratio);
+	if (k < 2 || k > MAX_HARMONIC || fabs(ratio / (double)k - 1) > MAX_MISMATCH ||
+	    d->profile.n_phases * (size_t)k > PROFILE_MAX_PHASES ||
+	    k * d->profile.period_us > PROFILE_MAX_PERIOD_US)
+		return;
+	job->harmonic_of_us = d->profile.period_us;
+	tile(d, k);
+	d->profile.jitter_us = llround(jitter_us);
+}
+
+/* ---- One job --------------------------------------------------------------------- */
+
+static void
+refuse(struct online_job *job, char *why)
+{
+	free(job->why);
+	job->why = why;
+}
+
+/*
+ * Raises the alarm if the job is not what it was at the last one, or at first.  As
+ * windows overlap, a change shows in several estimates; these are one alarm.
+ */
+static void
+compare(struct online_job *job, const struct detection *found, int64_t now_ns)
+{
+	const struct profile *new = &found->profile;
+	bool is_same_alarm;
+
+	if (job->has_alarm && now_ns - job->alarm_ns > ONLINE_ALARM_NS)
+		job->has_alarm = false;
+	if (job->has_estimate &&
+	    fabs((double)new->period_us / (double)job->steady_period_us - 1) <=
+		    ONLINE_PERIOD_MOVE &&
+	    fabs(new->bytes_per_iteration / job->steady_bytes - 1) <= ONLINE_BYTES_MOVE)
+		return;
+	is_same_alarm =
+		job->has_alarm &&
+		now_ns - job->alarm_ns <= ONLINE_MAX_WINDOW_MS * INT64_C(1000000);
+	if (job->has_estimate && !is_same_alarm) {
+		job->has_alarm = true;
+		job->alarm_ns = now_ns;
+		job->period_before_us = job->steady_period_us;
+		job->bytes_before = job->steady_bytes;
+	}
+	job->steady_period_us = new->period_us;
+	job->steady_bytes = new->bytes_per_iteration;
+}
+
+static void
+publish(struct online_job *job, struct detection *found, int64_t at_ns,
+	uint32_t window_ms)
+{
+	compare(job, found, at_ns);
+	if (job->has_estimate && job->at_ns == at_ns)
+		job->n_trend--; /* The same window once more. */
+	detection_fini(&job->detection);
+	job->detection = *found;
+	job->has_estimate = true;
+	job->at_ns = at_ns;
+	job->window_ms = window_ms;
+	if (job->n_trend == ONLINE_TREND)
+		memmove(job->trend_us, job->trend_us + 1,
+			(--job->n_trend) * sizeof *job->trend_us);
+	job->trend_us[job->n_trend++] = found->profile.period_us;
+	refuse(job, NULL);
+}
+
+/* Tries one window; true if there is a profile in it. */
+static bool
+try_window(struct pool *pool, struct online_job *job, uint32_t window_ms)
+{
+	struct series_set set;
+	struct detection found = { 0 };
+	struct err err = { .text = "" };
+	int64_t at_ns = pool->to_ms * 1000000;
+	double gap_frac;
+	size_t n = make_set(pool, window_ms, &set, &gap_frac);
+	int error = -ENODATA;
+
+	if (n == 0)
+		refuse(job, xasprintf("more than a fifth of the last %.0f s are gaps",
+				      window_ms / 1e3));
+	else
+		error = detect_profile(&set, NULL, live_job_name(pool->live, job->job),
+				       &found, &err);
+	series_fini(&set);
+	if (n > 0 && error < 0)
+		refuse(job, xstrdup(err.text));
+	if (error < 0)
+		return false;
+	if (found.profile.n_iterations < ONLINE_MIN_ITERATIONS) {
+		refuse(job, xasprintf("only %lld iterations of %.0f ms were seen, %d "
+				      "are wanted",
+				      (long long)found.profile.n_iterations,
+				      (double)found.profile.period_us / 1e3,
+				      ONLINE_MIN_ITERATIONS));
+		detection_fini(&found);
+		return false;
+	}
+	heed_marks(pool->live, job, &found, at_ns - window_ms * INT64_C(1000000));
+	job->n_series = (uint32_t)n;
+	job->n_left_out = (uint32_t)(pool->n_of_job - n);
+	job->gap_frac = gap_frac;
+	publish(job, &found, at_ns, window_ms);
+	return true;
+}
+
+static void
+estimate(const struct live *live, struct online_job *job)
+{
+	struct pool pool;
+	uint32_t window_ms;
+
+	pool_init(&pool, live, job->job);
+	job->tried_ns = live_now_ns(live);
+	/* Before a job began, and after it ended, is no part of it. */
+	window_ms = pool.span_ms - (pool.first_ms < pool.span_ms ? pool.first_ms : 0);
+	if (pool.candidates.n == 0)
+		refuse(job, xstrdup("no traffic was seen in raw series"));
+	else if (pool.span_ms - pool.last_ms > MAX_IDLE_MS)
+		refuse(job, xasprintf("no traffic for %.0f s",
+				      (pool.span_ms - pool.last_ms) / 1e3));
+	else if (window_ms < MIN_SPAN_MS)
+		refuse(job, xasprintf("only %.1f s of traffic were seen so far",
+				      window_ms / 1e3));
+	else if (!try_window(&pool, job, window_ms))
+		for (uint32_t ms = 20000; ms >= ONLINE_MIN_WINDOW_MS;
+		     ms -= ONLINE_MIN_WINDOW_MS)
+			if (ms < window_ms && try_window(&pool, job, ms))
+				break;
+	pool_fini(&pool);
+}
+
+/* ---- All jobs -------------------------------------------------------------------- */
+
+static int
+compare_jobs(const void *a, const void *b, void *live)
+{
+	const struct online_job *const *x = a, *const *y = b;
+	const char *nx = live_job_name(live, (*x)->job);
+	const char *ny = live_job_name(live, (*y)->job);
+	int order = strverscmp(nx, ny);
+
+	return order ? order : strcmp(nx, ny);
+}
+
+/* Makes an entry for each job that has traffic now. */
+static void
+find_jobs(struct online *online, const struct live *live)
+{
+	while (online->by_number.n < live_n_jobs(live))
+		vec_push(&online->by_number, NULL);
+	for (uint32_t s = 0; s < live_n_series(live); s++) {
+		uint32_t job = live_series(live, s)->job;
+		struct online_job **at;
+
+		if (job >= TELE_OTHER || !live_has_traffic(live, s))
+			continue;
+		at = &online->by_number.items[job];
+		if (*at)
+			continue;
+		*at = xcalloc(1, sizeof **at);
+		(*at)->job = job;
+	}
+	online->sorted.n = 0;
+	for (size_t j = 0; j < online->by_number.n; j++)
+		if (online->by_number.items[j])
+			vec_push(&online->sorted, online->by_number.items[j]);
+	if (online->sorted.n)
+		qsort_r(online->sorted.items, online->sorted.n,
+			sizeof *online->sorted.items, compare_jobs, (void *)live);
+}
+
+void
+online_now(struct online *online, const struct live *live)
+{
+	find_jobs(online, live);
+	online->last_ns = live_now_ns(live);
+	online->has_run = true;
+	for (size_t j = 0; j < online->by_number.n; j++)
+		if (online->by_number.items[j])
+			estimate(live, online->by_number.items[j]);
+}
+
+bool
+online_step(struct online *online, const struct live *live)
+{
+	int64_t now_ns = live_now_ns(live);
+
+	if (now_ns == LIVE_NEVER)
+		return false;
+	if (!online->has_run) { /* The first estimate comes after a while, too. */
+		online->has_run = true;
+		online->last_ns = now_ns;
+		return false;
+	}
+	if (now_ns - online->last_ns < ONLINE_EVERY_NS)
+		return false;
+	online_now(online, live);
+	return true;
+}
+
+const struct online_job *const *
+online_jobs(const struct online *online, size_t *ret_n)
+{
+	*ret_n = online->sorted.n;
+	return online->sorted.items;
+}
+
+const struct online_job *
+online_find(const struct online *online, uint32_t job)
+{
+	return job < online->by_number.n ? online->by_number.items[job] : NULL;
+}

@@ -1,0 +1,237 @@
+/* Tests of scheduler/live/live.h: the state that frames add up to. */
+#include "scheduler/live/live.h"
+#include "tests/unit/frames.h"
+#include "tests/unit/test.h"
+
+#define T0 INT64_C(1000000) /* Wall clock ms at which everything begins. */
+
+static uint32_t
+count_up(const void *ctx, int64_t ms)
+{
+	(void)ctx;
+	return (uint32_t)(ms - T0 + 1);
+}
+
+static uint32_t
+gap_in_the_middle(const void *ctx, int64_t ms)
+{
+	return ms - T0 >= 40 && ms - T0 < 60 ? TELE_GAP : count_up(ctx, ms);
+}
+
+/* One host "h0", interface "e0", job "a", TX, counting up. */
+static void
+send(struct live *live, const char *host, int64_t from_ms, int64_t to_ms,
+     int64_t offset_ns, uint64_t sequence, frames_bytes *bytes)
+{
+	struct tele_frame frame = { 0 };
+
+	frames_begin(&frame, TELE_RAW, host, T0 + from_ms, T0 + to_ms, offset_ns,
+		     sequence);
+	frames_add(&frame, "e0", 1e9, "a", TELE_TX, bytes, NULL);
+	live_frame(live, &frame);
+	tele_fini(&frame);
+}
+
+static void
+bins_come_back_where_they_were(void **state)
+{
+	struct live *live = live_new(NULL);
+	uint32_t bins[120];
+
+	(void)state;
+	send(live, "h0", 0, 50, 0, 0, count_up);
+	send(live, "h0", 50, 100, 0, 1, count_up);
+	assert_int_equal(live_complete_ms(live), T0 + 100);
+	assert_int_equal(live_span_ms(live), 100);
+	live_bins(live, 0, T0 - 10, 120, bins);
+	for (int i = 0; i < 120; i++)
+		assert_int_equal(bins[i],
+				 i < 10 || i >= 110 ? TELE_GAP : (uint32_t)(i - 9));
+	assert_string_equal(live_job_name(live, live_series(live, 0)->job), "a");
+	live_free(live);
+}
+
+static void
+what_no_frame_told_is_a_gap_and_not_zero(void **state)
+{
+	struct live *live = live_new(NULL);
+	uint32_t bins[200];
+
+	(void)state;
+	send(live, "h0", 0, 100, 0, 0, gap_in_the_middle);
+	send(live, "h0", 150, 200, 0, 2, count_up);
+	live_bins(live, 0, T0, 200, bins);
+	for (uint32_t i = 0; i < 200; i++)
+		assert_int_equal(bins[i], (i >= 40 && i < 60) || (i >= 100 && i < 150)
+						  ? TELE_GAP
+						  : i + 1);
+	assert_int_equal(live_host(live, 0)->gaps, 1);
+	live_free(live);
+}
+
+static void
+a_series_left_out_of_a_frame_of_its_interface_is_silent(void **state)
+{
+	struct live *live = live_new(NULL);
+	struct tele_frame frame = { 0 };
+	uint32_t bins[150];
+
+	(void)state;
+	send(live, "h0", 0, 50, 0, 0, count_up);
+	frames_begin(&frame, TELE_RAW, "h0", T0 + 50, T0 + 100, 0, 1);
+	tele_add_interface(&frame, "e0");
+	live_frame(live, &frame);
+	frames_begin(&frame, TELE_RAW, "h0", T0 + 100, T0 + 150, 0, 2);
+	live_frame(live, &frame); /* Does not list the interface: nothing is known. */
+	tele_fini(&frame);
+	live_bins(live, 0, T0, 150, bins);
+	for (uint32_t i = 0; i < 150; i++)
+		assert_int_equal(bins[i], i < 50 ? i + 1 : i < 100 ? 0 : TELE_GAP);
+	live_free(live);
+}
+
+static void
+hosts_with_other_clocks_are_laid_on_one(void **state)
+{
+	struct live *live = live_new(NULL);
+	uint32_t bins[2][100];
+
+	(void)state;
+	send(live, "h0", 0, 100, 0, 0, count_up);
+	send(live, "h1", 0, 100, INT64_C(123456789000000), 0, count_up);
+	for (uint32_t s = 0; s < 2; s++)
+		live_bins(live, s, T0, 100, bins[s]);
+	assert_memory_equal(bins[0], bins[1], sizeof bins[0]);
+	assert_int_equal(bins[0][99], 100);
+	live_free(live);
+}
+
+static void
+a_stepped_wall_clock_moves_the_whole_series(void **state)
+{
+	struct live *live = live_new(NULL);
+	struct tele_frame frame = { 0 };
+	uint32_t bins[100];
+
+	(void)state;
+	send(live, "h0", 0, 50, 0, 0, count_up);
+	/* The same monotonic clock goes on; the wall clock jumps by 1 s. */
+	frames_begin(&frame, TELE_RAW, "h0", T0 + 50, T0 + 100, 0, 1);
+	frame.wall_offset_ns = 1000000000;
+	frame.flags = TELE_CLOCK_STEPPED;
+	tele_add_interface(&frame, "e0");
+	live_frame(live, &frame);
+	tele_fini(&frame);
+	assert_int_equal(live_complete_ms(live), T0 + 1100);
+	live_bins(live, 0, T0 + 1000, 100, bins);
+	for (uint32_t i = 0; i < 100; i++)
+		assert_int_equal(bins[i], i < 50 ? i + 1 : 0);
+	assert_int_equal(live_host(live, 0)->steps, 1);
+	live_free(live);
+}
+
+static void
+a_host_that_says_nothing_is_silent_and_holds_nobody_up(void **state)
+{
+	struct live *live = live_new(NULL);
+
+	(void)state;
+	send(live, "h0", 0, 100, 0, 0, count_up);
+	send(live, "h1", 0, 100, 0, 0, count_up);
+	assert_false(live_is_silent(live, 1));
+	for (int i = 1; i < 50; i++)
+		send(live, "h0", 100 * i, 100 * (i + 1), 0, (uint64_t)i, count_up);
+	assert_false(live_is_silent(live, 0));
+	assert_true(live_is_silent(live, 1));
+	assert_int_equal(live_age_ns(live, 1), INT64_C(4900000000));
+	assert_int_equal(live_complete_ms(live), T0 + 5000);
+	live_free(live);
+}
+
+static void
+a_restarted_sender_and_a_reboot_begin_anew(void **state)
+{
+	struct live *live = live_new(NULL);
+	struct tele_frame frame = { 0 };
+	uint32_t bins[50];
+
+	(void)state;
+	send(live, "h0", 0, 50, 0, 7, count_up);
+	frames_begin(&frame, TELE_RAW, "h0", T0 + 50, T0 + 60, 0, 0);
+	frame.start_id = 2;
+	live_frame(live, &frame);
+	assert_int_equal(live_host(live, 0)->restarts, 1);
+	assert_int_equal(live_host(live, 0)->gaps, 0);
+	live_bins(live, 0, T0, 50, bins);
+	assert_int_equal(bins[49], 50);
+	memset(frame.boot_id, 2, sizeof frame.boot_id);
+	frame.time_ns = 1000000;
+	live_frame(live, &frame);
+	live_bins(live, 0, T0, 50, bins);
+	assert_int_equal(bins[49], TELE_GAP);
+	assert_int_equal(live_counts(live)->reboots, 1);
+	tele_fini(&frame);
+	live_free(live);
+}
+
+static void
+memory_has_an_end_and_what_is_refused_is_counted(void **state)
+{
+	struct live_opts opts = { .keep_ms = 1000, .max_bytes = 64 << 10 };
+	struct live *live = live_new(&opts);
+	char host[32];
+
+	(void)state;
+	for (int i = 0; i < 100; i++) {
+		snprintf(host, sizeof host, "h%d", i);
+		send(live, host, 0, 100, 0, 0, count_up);
+	}
+	assert_in_range(live_n_hosts(live), 5, 99);
+	assert_true(live_counts(live)->refused > 0);
+	live_free(live);
+}
+
+static void
+times_that_are_none_do_no_harm(void **state)
+{
+	struct live *live = live_new(NULL);
+	struct tele_frame frame = { 0 };
+	const uint32_t bin = 5;
+	uint32_t bins[4];
+
+	(void)state;
+	send(live, "h0", 0, 50, 0, 0, count_up);
+	frames_begin(&frame, TELE_RAW, "h0", T0, T0 + 50, 0, 1);
+	tele_add_series(&frame, tele_add_interface(&frame, "e0"),
+			tele_add_job(&frame, "a"), TELE_TX, TELE_WIRE, INT64_C(1) << 61,
+			&bin, 1);
+	live_frame(live, &frame);
+	assert_int_equal(live_counts(live)->late_bins, 1);
+	frame.time_ns = INT64_MAX;
+	live_frame(live, &frame);
+	assert_int_equal(live_counts(live)->refused, 1);
+	live_bins(live, 0, T0, 4, bins);
+	assert_int_equal(bins[3], 4);
+	tele_fini(&frame);
+	live_free(live);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(bins_come_back_where_they_were),
+		cmocka_unit_test(what_no_frame_told_is_a_gap_and_not_zero),
+		cmocka_unit_test(
+			a_series_left_out_of_a_frame_of_its_interface_is_silent),
+		cmocka_unit_test(hosts_with_other_clocks_are_laid_on_one),
+		cmocka_unit_test(a_stepped_wall_clock_moves_the_whole_series),
+		cmocka_unit_test(
+			a_host_that_says_nothing_is_silent_and_holds_nobody_up),
+		cmocka_unit_test(a_restarted_sender_and_a_reboot_begin_anew),
+		cmocka_unit_test(memory_has_an_end_and_what_is_refused_is_counted),
+		cmocka_unit_test(times_that_are_none_do_no_harm),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
