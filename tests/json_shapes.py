@@ -117,6 +117,8 @@ def check_rows(document, array, key, text, faults):
         faults.append(f"the text has rows {found}, the JSON {wanted}")
 
 
+LIVE = "--from two-jobs.tele --fabric two-jobs-fabric.json"
+
 # schema, command without --json, exit statuses, what the text needs besides, and the
 # arrays whose rows the text has: (array, key), and how many there are, or None.
 COMMANDS = [
@@ -152,6 +154,12 @@ COMMANDS = [
      [("links", "link", 4)]),
     ("topology_links_of", "topology links-of fabric.json --hosts h0", (0,), "",
      [("links", "link", 0)]),
+    ("links", f"links {LIVE}", (0,), "--all", [("links", "link", 12)]),
+    ("links", "links --from two-jobs.tele --sort peak", (0,), "--all",
+     [("links", "link", 8)]),
+    ("links", f"link leaf0:p2 {LIVE}", (0,), "", [("links", "link", 2)]),
+    ("jobs", f"jobs {LIVE}", (0,), "", [("jobs", "job", 2)]),
+    ("jobs", "job A --from two-jobs.tele", (0,), "", [("jobs", "job", 1)]),
     ("sim-run", "sim run two-jobs.ini", (0,), "--all-links",
      [("jobs", "job", 2), ("links", "link", None)]),
     ("sim-run", "sim run two-jobs.ini --duration 0.001", (0,), "--all-links",

@@ -13,6 +13,10 @@ static const struct cli_verb *const verbs[] = {
 	&verb_compat,
 	&verb_advise,
 	&verb_explain,
+	&verb_links,
+	&verb_link,
+	&verb_jobs,
+	&verb_job,
 	&verb_sim,
 	NULL,
 };

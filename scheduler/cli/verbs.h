@@ -11,6 +11,10 @@ extern const struct cli_verb verb_topology;
 extern const struct cli_verb verb_compat;
 extern const struct cli_verb verb_advise;
 extern const struct cli_verb verb_explain;
+extern const struct cli_verb verb_links;
+extern const struct cli_verb verb_link;
+extern const struct cli_verb verb_jobs;
+extern const struct cli_verb verb_job;
 extern const struct cli_verb verb_sim;
 
 #endif

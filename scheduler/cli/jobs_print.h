@@ -1,0 +1,27 @@
+/*
+ * jobs_print.h - running jobs and their iterations, for people and for programs.
+ */
+#ifndef SCHEDULER_CLI_JOBS_PRINT_H
+#define SCHEDULER_CLI_JOBS_PRINT_H
+
+#include <stddef.h>
+
+struct contention;
+struct jsonw;
+struct online_job;
+struct screen;
+struct strbuf;
+
+/* The lines of a table of jobs, its heading first: n + 1, as links_table(). */
+char **jobs_table(const struct screen *screen, const struct online_job *const *jobs,
+		  size_t n);
+
+/* All that is known of one job; 'found' has the links it is on. */
+void jobs_detail(const struct screen *screen, const struct contention *found,
+		 const struct online_job *job, struct strbuf *out);
+
+/* The array "jobs". */
+void jobs_json(const struct screen *screen, const struct contention *found,
+	       const struct online_job *const *jobs, size_t n, struct jsonw *w);
+
+#endif

@@ -1,0 +1,403 @@
+#include "scheduler/cli/links_print.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/jsonw.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/table.h"
+#include "lib/base/utf8.h"
+#include "scheduler/cli/rate_text.h"
+#include "scheduler/cli/screen.h"
+#include "scheduler/cli/spark.h"
+#include "scheduler/live/contention.h"
+#include "scheduler/live/live.h"
+#include "scheduler/live/online.h"
+
+#define SPARK_COLUMNS     10
+#define MIN_SPARK_COLUMNS 4
+#define WIDE_COLUMNS      52 /* Of the history of one link. */
+#define NOTABLE_PEAK      0.7
+
+bool
+links_is_notable(const struct contention_link *link)
+{
+	return link->over_ms > 0 || contention_peak_frac(link) > NOTABLE_PEAK;
+}
+
+/* What a history is drawn against: the capacity, or the peak. */
+static double
+full_bps(const struct contention_link *link)
+{
+	return link->capacity_bps > 0 ? link->capacity_bps : link->peak_bps;
+}
+
+/* ---- The table ------------------------------------------------------------------- */
+
+static void
+add_since(const struct screen *screen, const struct contention_link *link,
+	  struct table *t)
+{
+	int64_t s;
+
+	if (link->since_ms == INT64_MIN) {
+		table_cell(t, "-");
+		return;
+	}
+	s = screen_age_ns(screen, link->since_ms) / 1000000000;
+	table_cell(t, "%s%02lld:%02lld", link->is_since_older ? ">" : "",
+		   (long long)(s / 60), (long long)(s % 60));
+}
+
+static void
+add_row(const struct screen *screen, const struct contention_link *link,
+	unsigned spark_columns, struct table *t)
+{
+	double over = contention_over_frac(link);
+
+	table_cell(t, "%s%s", link->name, link->is_up ? "" : " (down)");
+	rate_cell(t, link->capacity_bps);
+	rate_cell(t, link->now_bps);
+	rate_cell(t, link->peak_bps);
+	if (over < 0)
+		table_cell(t, "-");
+	else
+		table_cell(t, "%.0f %%", 100 * over);
+	table_cell(t, "%zu", link->n_jobs);
+	if (link->n_pairs)
+		table_cell(t, "%s x %s", live_job_name(screen->live, link->pairs[0].a),
+			   live_job_name(screen->live, link->pairs[0].b));
+	else
+		table_cell(t, "-");
+	add_since(screen, link, t);
+	if (spark_columns) {
+		struct strbuf spark = STRBUF_EMPTY;
+
+		spark_add(link->history_bps, CONTENTION_COLUMNS, full_bps(link),
+			  spark_columns, &spark);
+		table_cell(t, "%s", spark.text);
+		strbuf_free(&spark);
+	}
+}
+
+static size_t
+characters(const char *s)
+{
+	size_t n = 0;
+
+	for (; *s; n++)
+		s += utf8_length(s) ? utf8_length(s) : 1;
+	return n;
+}
+
+/* Draws the table; returns how wide it came out. */
+static size_t
+draw(const struct screen *screen, const struct contention_link *const *links, size_t n,
+     unsigned spark_columns, char ***ret_lines)
+{
+	static const char *const headings[] = { "LINK",       "%CAP",   "%NOW",
+						"%PEAK",      "%OVER",  "%JOBS",
+						"WORST PAIR", "%SINCE", "" };
+	const char *shown[sizeof headings / sizeof *headings + 1] = { NULL };
+	char **lines = xcalloc(n + 2, sizeof *lines), *text = NULL, *rest;
+	size_t size, width = 0, at = 0;
+	FILE *out = open_memstream(&text, &size);
+	struct table t;
+
+	BUG_ON(!out);
+	memcpy(shown, headings, sizeof headings);
+	if (!spark_columns)
+		shown[sizeof headings / sizeof *headings - 1] = NULL;
+	table_init(&t, shown);
+	for (size_t i = 0; i < n; i++)
+		add_row(screen, links[i], spark_columns, &t);
+	table_print(&t, out);
+	table_fini(&t);
+	fclose(out);
+	for (char *line = strtok_r(text, "\n", &rest); line && at <= n;
+	     line = strtok_r(NULL, "\n", &rest)) {
+		width = characters(line) > width ? characters(line) : width;
+		lines[at++] = xstrdup(line);
+	}
+	free(text);
+	*ret_lines = lines;
+	return width;
+}
+
+char **
+links_table(const struct screen *screen, const struct contention_link *const *links,
+	    size_t n, unsigned columns)
+{
+	unsigned spark_columns = SPARK_COLUMNS;
+	char **lines;
+	size_t width = draw(screen, links, n, spark_columns, &lines);
+
+	if (width <= columns)
+		return lines;
+	for (size_t i = 0; i <= n; i++)
+		free(lines[i]);
+	free(lines);
+	/* The history makes room first. */
+	spark_columns = width - columns + MIN_SPARK_COLUMNS <= spark_columns
+				? spark_columns - (unsigned)(width - columns)
+				: 0;
+	draw(screen, links, n, spark_columns, &lines);
+	return lines;
+}
+
+/* ---- One link -------------------------------------------------------------------- */
+
+static const char *
+basis_text(const struct contention_link *link)
+{
+	switch (link->basis) {
+	case CONTENTION_MEASURED:
+		return "measured";
+	case CONTENTION_COMPUTED:
+		return "computed from what the jobs' hosts sent";
+	default:
+		return "from summaries: what overlaps is unknown";
+	}
+}
+
+static void
+tell_total(const struct screen *screen, const struct contention_link *link,
+	   struct strbuf *out)
+{
+	double over = contention_over_frac(link);
+
+	strbuf_printf(out, "%s%s  ", link->name, link->is_up ? "" : " (down)");
+	rate_add(out, link->capacity_bps);
+	strbuf_printf(out, ", %s\n  now ", basis_text(link));
+	rate_add(out, link->now_bps);
+	strbuf_puts(out, ", mean ");
+	rate_add(out, link->mean_bps);
+	strbuf_puts(out, ", peak ");
+	rate_add(out, link->peak_bps);
+	if (link->other_bps >= 5e-4 * full_bps(link) && link->other_bps > 0) {
+		strbuf_puts(out, ", of no job ");
+		rate_add(out, link->other_bps);
+	}
+	if (over >= 0)
+		strbuf_printf(out, "; full with 2 jobs or more %.1f %% of the time",
+			      100 * over);
+	strbuf_puts(out, "\n");
+	if (link->basis == CONTENTION_SUMMARY)
+		return;
+	strbuf_puts(out, "  |");
+	spark_add(link->history_bps, CONTENTION_COLUMNS, full_bps(link), WIDE_COLUMNS,
+		  out);
+	strbuf_printf(out, "|  %s is ", spark_full());
+	rate_add(out, full_bps(link));
+	strbuf_printf(out, ", of %.0f ms\n",
+		      screen->opts.history_ms ? (double)screen->opts.history_ms : 1e3);
+}
+
+static void
+tell_jobs(const struct screen *screen, const struct contention_link *link,
+	  struct strbuf *out)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+	struct table t;
+
+	BUG_ON(!file);
+	table_init(&t,
+		   (const char *const[]){ "  JOB", "%NOW", "%MEAN", "%PEAK", "%ALONE",
+					  "%IN OVERLAP", "%ACTIVE", "%OVERLAP", NULL });
+	for (size_t i = 0; i < link->n_jobs; i++) {
+		const struct contention_job *job = &link->jobs[i];
+
+		table_cell(&t, "  %s", live_job_name(screen->live, job->job));
+		rate_cell(&t, job->now_bps);
+		rate_cell(&t, job->mean_bps);
+		rate_cell(&t, job->peak_bps);
+		rate_cell(&t, job->alone_bps);
+		rate_cell(&t, job->overlap_bps);
+		if (!link->known_ms) {
+			table_cell(&t, "-");
+			table_cell(&t, "-");
+			continue;
+		}
+		table_cell(&t, "%.1f %%", 100.0 * job->active_ms / link->known_ms);
+		table_cell(&t, "%.1f %%", 100.0 * job->overlap_ms / link->known_ms);
+	}
+	table_print(&t, file);
+	table_fini(&t);
+	fclose(file);
+	strbuf_puts(out, text);
+	free(text);
+	for (size_t i = 0; i < link->n_jobs && link->known_ms; i++) {
+		strbuf_puts(out, "  |");
+		spark_add(link->jobs[i].history_bps, CONTENTION_COLUMNS, full_bps(link),
+			  WIDE_COLUMNS, out);
+		strbuf_printf(out, "|  %s\n",
+			      live_job_name(screen->live, link->jobs[i].job));
+	}
+}
+
+/* Overlap in each iteration of a job, microseconds; negative: no period is known. */
+static double
+per_iteration_us(const struct screen *screen, const struct contention_link *link,
+		 const struct contention_pair *pair, uint32_t job)
+{
+	const struct online_job *online = online_find(screen->online, job);
+
+	if (!online || !online->has_estimate || !link->known_ms)
+		return -1;
+	return (double)online->detection.profile.period_us * pair->overlap_ms /
+	       link->known_ms;
+}
+
+static void
+tell_pairs(const struct screen *screen, const struct contention_link *link,
+	   struct strbuf *out)
+{
+	for (size_t i = 0; i < link->n_pairs; i++) {
+		const struct contention_pair *pair = &link->pairs[i];
+		const uint32_t both[] = { pair->a, pair->b };
+		bool any = false;
+
+		strbuf_printf(out, "  %s x %s: overlap %.1f %% of the time",
+			      live_job_name(screen->live, pair->a),
+			      live_job_name(screen->live, pair->b),
+			      100.0 * pair->overlap_ms / link->known_ms);
+		for (int k = 0; k < 2; k++) {
+			double us = per_iteration_us(screen, link, pair, both[k]);
+
+			if (us < 0)
+				continue;
+			strbuf_printf(out, "%s%.1f ms an iteration of %s",
+				      any ? ", " : "\n    = ", us / 1e3,
+				      live_job_name(screen->live, both[k]));
+			any = true;
+		}
+		strbuf_putc(out, '\n');
+	}
+}
+
+void
+links_detail(const struct screen *screen, const struct contention_link *link,
+	     struct strbuf *out)
+{
+	tell_total(screen, link, out);
+	if (link->n_jobs)
+		tell_jobs(screen, link, out);
+	else
+		strbuf_puts(out, "  no job was active\n");
+	tell_pairs(screen, link, out);
+}
+
+/* ---- JSON ------------------------------------------------------------------------ */
+
+/* A number, or null where it is not known. */
+static void
+put_known(struct jsonw *w, const char *key, double value, bool is_known, int decimals)
+{
+	if (is_known)
+		jsonw_rounded(w, key, value, decimals);
+	else
+		jsonw_null(w, key);
+}
+
+static void
+put_history(struct jsonw *w, const float *bps)
+{
+	jsonw_flat_array(w, "history_bps");
+	for (size_t c = 0; c < CONTENTION_COLUMNS; c++)
+		put_known(w, NULL, (double)bps[c], bps[c] >= 0, 0);
+	jsonw_end(w);
+}
+
+static void
+put_job(const struct screen *screen, const struct contention_link *link,
+	const struct contention_job *job, struct jsonw *w)
+{
+	bool is_raw = link->known_ms > 0;
+
+	jsonw_object(w, NULL);
+	jsonw_str(w, "job", live_job_name(screen->live, job->job));
+	jsonw_rounded(w, "now_bps", job->now_bps, 0);
+	put_known(w, "mean_bps", job->mean_bps, is_raw, 0);
+	jsonw_rounded(w, "peak_bps", job->peak_bps, 0);
+	put_known(w, "alone_bps", job->alone_bps, job->active_ms > job->overlap_ms, 0);
+	put_known(w, "overlap_bps", job->overlap_bps, job->overlap_ms > 0, 0);
+	put_known(w, "active_us", job->active_ms * 1e3, is_raw, 0);
+	put_known(w, "overlap_us", job->overlap_ms * 1e3, is_raw, 0);
+	if (is_raw) {
+		put_history(w, job->history_bps);
+	} else {
+		jsonw_flat_array(w, "history_bps");
+		jsonw_end(w);
+	}
+	jsonw_end(w);
+}
+
+static void
+put_pair(const struct screen *screen, const struct contention_link *link,
+	 const struct contention_pair *pair, struct jsonw *w)
+{
+	const uint32_t both[] = { pair->a, pair->b };
+
+	jsonw_flat_object(w, NULL);
+	jsonw_array(w, "jobs");
+	for (int k = 0; k < 2; k++)
+		jsonw_str(w, NULL, live_job_name(screen->live, both[k]));
+	jsonw_end(w);
+	jsonw_int(w, "overlap_us", pair->overlap_ms * INT64_C(1000));
+	jsonw_int(w, "over_us", pair->over_ms * INT64_C(1000));
+	jsonw_array(w, "overlap_us_per_iteration");
+	for (int k = 0; k < 2; k++) {
+		double us = per_iteration_us(screen, link, pair, both[k]);
+
+		put_known(w, NULL, us, us >= 0, 0);
+	}
+	jsonw_end(w);
+	jsonw_end(w);
+}
+
+static void
+put_link(const struct screen *screen, const struct contention_link *link,
+	 struct jsonw *w)
+{
+	double over = contention_over_frac(link);
+
+	jsonw_object(w, NULL);
+	jsonw_str(w, "link", link->name);
+	jsonw_str(w, "basis", contention_basis_names[link->basis]);
+	jsonw_bool(w, "is_up", link->is_up);
+	jsonw_int(w, "from_tier", link->from_tier);
+	jsonw_int(w, "to_tier", link->to_tier);
+	put_known(w, "capacity_bps", link->capacity_bps, link->capacity_bps > 0, 0);
+	jsonw_rounded(w, "now_bps", link->now_bps, 0);
+	jsonw_rounded(w, "mean_bps", link->mean_bps, 0);
+	jsonw_rounded(w, "peak_bps", link->peak_bps, 0);
+	put_known(w, "other_bps", link->other_bps, link->known_ms > 0, 0);
+	put_known(w, "over_ratio", over, over >= 0, 6);
+	jsonw_int(w, "known_us", link->known_ms * INT64_C(1000));
+	put_known(w, "since_us", (double)link->since_ms * 1e3,
+		  link->since_ms != INT64_MIN, 0);
+	jsonw_array(w, "jobs");
+	for (size_t i = 0; i < link->n_jobs; i++)
+		put_job(screen, link, &link->jobs[i], w);
+	jsonw_end(w);
+	jsonw_array(w, "pairs");
+	for (size_t i = 0; i < link->n_pairs; i++)
+		put_pair(screen, link, &link->pairs[i], w);
+	jsonw_end(w);
+	put_history(w, link->history_bps);
+	jsonw_end(w);
+}
+
+void
+links_json(const struct screen *screen, const struct contention_link *const *links,
+	   size_t n, struct jsonw *w)
+{
+	jsonw_array(w, "links");
+	for (size_t i = 0; i < n; i++)
+		put_link(screen, links[i], w);
+	jsonw_end(w);
+}

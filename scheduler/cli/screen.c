@@ -1,0 +1,484 @@
+#include "scheduler/cli/screen.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "lib/base/clk.h"
+#include "lib/base/err.h"
+#include "lib/base/jsonw.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/units.h"
+#include "scheduler/cli/topology_verbs.h"
+#include "scheduler/live/feed.h"
+#include "scheduler/live/live.h"
+#include "scheduler/live/online.h"
+#include "topology/route.h"
+
+#define NS_PER_S INT64_C(1000000000)
+
+#define DEFAULT_WINDOW_MS 10000
+#define BUS_WINDOW_MS     3000
+#define MIN_WINDOW_MS     100
+#define MIN_SEEN_MS       500 /* Less is no answer. */
+/* A bus has a summary of each host once a second. */
+#define SILENCE_NS (3 * NS_PER_S)
+/* Beyond the window: frames come once a second, and from all hosts in turn. */
+#define PATIENCE_NS    (5 * NS_PER_S)
+#define MAX_HISTORY_MS 5000
+#define MAX_NAMED      6 /* Silent hosts named in a footer. */
+
+static volatile sig_atomic_t interrupted;
+
+static void
+on_signal(int number)
+{
+	(void)number;
+	interrupted = 1;
+}
+
+void
+screen_catch_signals(void)
+{
+	struct sigaction action = { .sa_handler = on_signal };
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+}
+
+bool
+screen_is_interrupted(void)
+{
+	return interrupted;
+}
+
+/* ---- Opening ------------------------------------------------------------------- */
+
+static int
+set_window(struct screen *screen, const struct screen_opts *opts, bool is_watched)
+{
+	int64_t window_ns;
+
+	screen->opts.window_ms = DEFAULT_WINDOW_MS;
+	screen->wanted_ms = is_watched ? MIN_SEEN_MS : BUS_WINDOW_MS;
+	screen->opts.over_frac = opts->over / 100;
+	if (!opts->window)
+		return CLI_OK;
+	if (units_parse_ns(opts->window, &window_ns) < 0 ||
+	    window_ns < MIN_WINDOW_MS * NS_PER_S / 1000 ||
+	    window_ns > ONLINE_MAX_WINDOW_MS * NS_PER_S / 1000)
+		return cli_usage_error(screen->verb,
+				       "--window is '%s', expected 100 ms to 30 s",
+				       opts->window);
+	screen->opts.window_ms = (uint32_t)(window_ns / 1000000);
+	if (!is_watched)
+		screen->wanted_ms = screen->opts.window_ms;
+	return CLI_OK;
+}
+
+int
+screen_open(struct screen *screen, const struct cli_verb *verb,
+	    const struct screen_opts *opts, bool is_watched)
+{
+	struct err err;
+	int error, status;
+
+	*screen = (struct screen){ .verb = verb, .newest_ns = LIVE_NEVER };
+	status = set_window(screen, opts, is_watched);
+	if (status != CLI_OK)
+		return status;
+	if (opts->fabric) {
+		error = topology_load(opts->fabric, NULL, &screen->topo, &err);
+		if (error < 0)
+			return cli_fail(error, &err);
+		screen->routes = routes_new(screen->topo, 0);
+	}
+	screen->opts.topo = screen->topo;
+	screen->opts.routes = screen->routes;
+	error = feed_open(opts->from.items, opts->from.n, opts->keys, &screen->feed,
+			  &err);
+	if (error < 0) {
+		status = cli_fail(error, &err);
+		return error == -EACCES ? CLI_DENIED : status;
+	}
+	screen->is_live = feed_is_live(screen->feed);
+	screen->live = live_new(NULL);
+	screen->online = online_new();
+	screen->newest_at_ns = clk_monotonic_ns();
+	if (screen->is_live)
+		screen_catch_signals();
+	return CLI_OK;
+}
+
+void
+screen_close(struct screen *screen)
+{
+	feed_close(screen->feed);
+	online_free(screen->online);
+	live_free(screen->live);
+	routes_free(screen->routes);
+	topo_unref(screen->topo);
+	*screen = (struct screen){ 0 };
+}
+
+/* ---- Reading ------------------------------------------------------------------- */
+
+/* Takes in one frame: 1, 0 for none within the time, or as feed_next(). */
+static int
+take(struct screen *screen, int64_t timeout_ns, struct err *err)
+{
+	const struct tele_frame *frame;
+	int r = feed_next(screen->feed, timeout_ns, &frame, err);
+
+	if (r <= 0)
+		return r;
+	live_frame(screen->live, frame);
+	online_step(screen->online, screen->live);
+	if (live_now_ns(screen->live) != screen->newest_ns) {
+		screen->newest_ns = live_now_ns(screen->live);
+		screen->newest_at_ns = clk_monotonic_ns();
+	}
+	return r;
+}
+
+static int
+fail(const struct screen *screen, int error, const struct err *err)
+{
+	(void)screen;
+	if (error == -EINTR)
+		return CLI_INTERRUPTED;
+	return cli_fail(error, err);
+}
+
+static int
+unreachable(const struct screen *screen)
+{
+	fprintf(stderr,
+		"antiphase %s: nothing came from %s for %d s; is antiphase-collector "
+		"running there?  (--from SOURCE or $ANTIPHASE_BUS says where else)\n",
+		screen->verb->name, feed_name(screen->feed),
+		(int)(SILENCE_NS / NS_PER_S));
+	return CLI_UNREACHABLE;
+}
+
+static int
+thin(const struct screen *screen)
+{
+	fprintf(stderr,
+		"antiphase %s: %s: %llu frames, %.1f s of raw series: too little to "
+		"answer\n",
+		screen->verb->name, feed_name(screen->feed),
+		(unsigned long long)feed_counts(screen->feed).frames,
+		live_span_ms(screen->live) / 1e3);
+	return CLI_THIN;
+}
+
+static bool
+has_summaries(const struct screen *screen)
+{
+	for (uint32_t i = 0; i < live_n_hosts(screen->live); i++)
+		if (live_host(screen->live, i)->summary_ns != LIVE_NEVER)
+			return true;
+	return false;
+}
+
+/* Reads a bus until 'wanted_ms' of raw series are there. */
+static int
+gather_bus(struct screen *screen, uint32_t wanted_ms)
+{
+	int64_t began_ns = clk_monotonic_ns();
+	int64_t until_ns = began_ns + wanted_ms * (NS_PER_S / 1000) + PATIENCE_NS;
+	struct err err;
+
+	while (live_span_ms(screen->live) < wanted_ms) {
+		int64_t now_ns = clk_monotonic_ns();
+		int r;
+
+		if (screen_is_interrupted())
+			return CLI_INTERRUPTED;
+		if (now_ns >= until_ns)
+			return CLI_OK;
+		if (now_ns - screen->newest_at_ns > SILENCE_NS) {
+			if (feed_counts(screen->feed).frames == 0)
+				return unreachable(screen);
+			return CLI_OK;
+		}
+		r = take(screen, NS_PER_S / 10, &err);
+		if (r < 0 && r != -EINTR)
+			return fail(screen, r, &err);
+	}
+	return CLI_OK;
+}
+
+static int
+gather_recordings(struct screen *screen)
+{
+	struct err err;
+	int r;
+
+	do
+		r = take(screen, 0, &err);
+	while (r > 0);
+	return r == -ENODATA ? CLI_OK : fail(screen, r, &err);
+}
+
+int
+screen_gather(struct screen *screen, uint32_t least_ms)
+{
+	uint32_t wanted_ms =
+		screen->wanted_ms > least_ms ? screen->wanted_ms : least_ms;
+	int status = screen->is_live ? gather_bus(screen, wanted_ms)
+				     : gather_recordings(screen);
+
+	if (status != CLI_OK)
+		return status;
+	if (live_span_ms(screen->live) < MIN_SEEN_MS && !has_summaries(screen))
+		return thin(screen);
+	if (live_now_ns(screen->live) != LIVE_NEVER)
+		online_now(screen->online, screen->live);
+	return CLI_OK;
+}
+
+int
+screen_follow(struct screen *screen, int64_t real_ns)
+{
+	int64_t until_ns = clk_monotonic_ns() + real_ns;
+	int64_t began_ns = live_now_ns(screen->live);
+	struct err err;
+
+	for (;;) {
+		int64_t left_ns = until_ns - clk_monotonic_ns();
+		int r;
+
+		if (screen_is_interrupted())
+			return CLI_INTERRUPTED;
+		if (screen->is_live && left_ns <= 0)
+			return CLI_OK;
+		r = take(screen, left_ns, &err);
+		if (r == -ENODATA)
+			return CLI_NO;
+		if (r == -EINTR)
+			continue;
+		if (r < 0)
+			return fail(screen, r, &err);
+		if (!screen->is_live && began_ns == LIVE_NEVER)
+			began_ns = live_now_ns(screen->live);
+		if (!screen->is_live &&
+		    live_now_ns(screen->live) - began_ns >= NS_PER_S)
+			return CLI_OK;
+	}
+}
+
+void
+screen_find(struct screen *screen, enum contention_sort sort,
+	    struct contention *ret_found)
+{
+	size_t n;
+	const struct online_job *const *jobs = online_jobs(screen->online, &n);
+	int64_t slowest_us = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (jobs[i]->has_estimate &&
+		    jobs[i]->detection.profile.period_us > slowest_us)
+			slowest_us = jobs[i]->detection.profile.period_us;
+	screen->opts.history_ms = 0;
+	if (slowest_us)
+		screen->opts.history_ms = slowest_us > MAX_HISTORY_MS * 500
+						  ? MAX_HISTORY_MS
+						  : (uint32_t)(slowest_us / 500 + 1);
+	contention_find(screen->live, &screen->opts, ret_found);
+	contention_sort(ret_found, sort);
+}
+
+/* ---- How fresh it is -------------------------------------------------------------- */
+
+/* On a bus, time goes on also when nothing comes. */
+static int64_t
+idle_ns(const struct screen *screen)
+{
+	return screen->is_live ? clk_monotonic_ns() - screen->newest_at_ns : 0;
+}
+
+int64_t
+screen_age_ns(const struct screen *screen, int64_t to_ms)
+{
+	return live_now_ns(screen->live) - to_ms * (NS_PER_S / 1000) + idle_ns(screen);
+}
+
+int64_t
+screen_host_age_ns(const struct screen *screen, uint32_t host)
+{
+	return live_age_ns(screen->live, host) + idle_ns(screen);
+}
+
+int64_t
+screen_at_us(const struct screen *screen)
+{
+	int64_t now_ns = live_now_ns(screen->live);
+
+	return now_ns == LIVE_NEVER ? 0 : now_ns / 1000;
+}
+
+unsigned
+screen_columns(void)
+{
+	struct winsize size;
+
+	if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 &&
+	    size.ws_col >= 20)
+		return size.ws_col;
+	return 80;
+}
+
+struct census {
+	unsigned n_hosts, n_fresh, n_switches;
+	uint64_t gaps, lost, unplaced, restarts;
+	bool is_simulated;
+	int64_t worst_clock_ns; /* -1: nobody says. */
+};
+
+static struct census
+take_census(const struct screen *screen)
+{
+	struct census census = { .worst_clock_ns = -1 };
+
+	for (uint32_t i = 0; i < live_n_hosts(screen->live); i++) {
+		const struct live_host *host = live_host(screen->live, i);
+
+		census.gaps += host->gaps;
+		census.lost += host->lost_records;
+		census.unplaced += host->unplaced_jobs;
+		census.restarts += host->restarts;
+		census.is_simulated |= (host->flags & TELE_SIMULATED) != 0;
+		if (host->clock_error_ns > census.worst_clock_ns)
+			census.worst_clock_ns = host->clock_error_ns;
+		if (host->flags & TELE_IMPORTED) {
+			census.n_switches++;
+			continue;
+		}
+		census.n_hosts++;
+		census.n_fresh += screen_host_age_ns(screen, i) <= LIVE_SILENT_NS;
+	}
+	return census;
+}
+
+static void
+name_silent(const struct screen *screen, struct strbuf *out)
+{
+	unsigned n = 0;
+
+	for (uint32_t i = 0; i < live_n_hosts(screen->live); i++) {
+		int64_t age_ns = screen_host_age_ns(screen, i);
+
+		if (age_ns <= LIVE_SILENT_NS)
+			continue;
+		if (n++ < MAX_NAMED)
+			strbuf_printf(out, "%s%s (%.0f s)", n > 1 ? ", " : "Silent: ",
+				      live_host(screen->live, i)->name,
+				      (double)age_ns / 1e9);
+	}
+	if (n > MAX_NAMED)
+		strbuf_printf(out, " and %u more", n - MAX_NAMED);
+	if (n)
+		strbuf_puts(out, ".\n");
+}
+
+/* What did not get here, if anything. */
+static void
+tell_losses(const struct screen *screen, const struct census *census,
+	    struct strbuf *out)
+{
+	struct feed_counts feed = feed_counts(screen->feed);
+	const struct live_counts *live = live_counts(screen->live);
+
+	const struct {
+		uint64_t n;
+		const char *what;
+	} losses[] = {
+		{ census->gaps, "frames missing" },
+		{ feed.damaged, "damaged" },
+		{ feed.foreign, "of another version" },
+		{ feed.skipped_bytes, "bytes skipped" },
+		{ census->lost, "records lost by senders" },
+		{ census->unplaced, "jobs counted as other" },
+		{ live->refused, "refused for want of memory" },
+	};
+
+	bool any = false;
+
+	for (size_t i = 0; i < sizeof losses / sizeof *losses; i++) {
+		if (!losses[i].n)
+			continue;
+		strbuf_printf(out, "%s%llu %s", any ? ", " : "Not complete: ",
+			      (unsigned long long)losses[i].n, losses[i].what);
+		any = true;
+	}
+	if (any)
+		strbuf_puts(out, ".\n");
+}
+
+void
+screen_footer(const struct screen *screen, int64_t from_ms, int64_t to_ms,
+	      struct strbuf *out)
+{
+	struct census census = take_census(screen);
+
+	if (to_ms > from_ms)
+		strbuf_printf(out, "Data %.1f s old, %.1f s of it",
+			      (double)screen_age_ns(screen, to_ms) / 1e9,
+			      (double)(to_ms - from_ms) / 1e3);
+	else
+		strbuf_puts(out, "Summaries only");
+	strbuf_printf(out, ", %u/%u hosts", census.n_fresh, census.n_hosts);
+	if (census.n_switches)
+		strbuf_printf(out, ", %u switches", census.n_switches);
+	if (census.worst_clock_ns >= 0)
+		strbuf_printf(out, ", clocks to %.1f ms",
+			      (double)census.worst_clock_ns / 1e6);
+	strbuf_puts(out, census.is_simulated ? ", simulated.\n" : ".\n");
+	name_silent(screen, out);
+	tell_losses(screen, &census, out);
+}
+
+static void
+put_host(const struct screen *screen, uint32_t i, struct jsonw *w)
+{
+	const struct live_host *host = live_host(screen->live, i);
+
+	jsonw_flat_object(w, NULL);
+	jsonw_str(w, "host", host->name);
+	jsonw_int(w, "age_us", screen_host_age_ns(screen, i) / 1000);
+	jsonw_bool(w, "is_silent", screen_host_age_ns(screen, i) > LIVE_SILENT_NS);
+	jsonw_bool(w, "is_switch", (host->flags & TELE_IMPORTED) != 0);
+	jsonw_int(w, "missing_frames", (int64_t)host->gaps);
+	jsonw_int(w, "restarts", (int64_t)host->restarts);
+	jsonw_int(w, "lost_records", (int64_t)host->lost_records);
+	if (host->clock_error_ns >= 0)
+		jsonw_int(w, "clock_error_us", host->clock_error_ns / 1000);
+	else
+		jsonw_null(w, "clock_error_us");
+	jsonw_end(w);
+}
+
+void
+screen_json_footer(const struct screen *screen, int64_t from_ms, int64_t to_ms,
+		   struct jsonw *w)
+{
+	struct census census = take_census(screen);
+
+	jsonw_int(w, "at_us", screen_at_us(screen));
+	jsonw_int(w, "window_us", (to_ms - from_ms) * 1000);
+	if (to_ms > from_ms)
+		jsonw_int(w, "data_age_us", screen_age_ns(screen, to_ms) / 1000);
+	else
+		jsonw_null(w, "data_age_us");
+	jsonw_bool(w, "is_simulated", census.is_simulated);
+	jsonw_bool(w, "has_fabric", screen->topo != NULL);
+	jsonw_array(w, "hosts");
+	for (uint32_t i = 0; i < live_n_hosts(screen->live); i++)
+		put_host(screen, i, w);
+	jsonw_end(w);
+}
