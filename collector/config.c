@@ -60,9 +60,9 @@ static const struct entry entries[] = {
 	{ { "collector", "log", "log", "LEVEL", "info",
 	    "how much to say: err, warn, info or dbg" },
 	  WORD, AT(log), 0, 0, log_words },
-	{ { "collector", "interval_ms", "interval-ms", "MS", "100",
-	    "how often counts are collected" },
-	  INTEGER, AT(interval_ms), 1, 1000, NULL },
+	{ { "collector", "interval_ms", "interval-ms", "MS", "0",
+	    "how often counts are collected; 0: as suits each source" },
+	  INTEGER, AT(interval_ms), 0, 1000, NULL },
 	{ { "source", "source", "source", "LIST", "auto",
 	    "by comma: auto, bpf, netlink, rdma, pcap, replay" },
 	  SOURCES, AT(sources), 0, 0, source_words },
@@ -72,9 +72,18 @@ static const struct entry entries[] = {
 	{ { "source", "link_only", "link-only", NULL, "no",
 	    "count interfaces only, not jobs: cheaper a packet" },
 	  BOOLEAN, AT(is_link_only), 0, 0, boolean_words },
+	{ { "source", "timing", "timing", NULL, "no",
+	    "have the kernel time the eBPF programs, for 60 ns more a packet" },
+	  BOOLEAN, AT(is_timing), 0, 0, boolean_words },
 	{ { "source", "clsact", "clsact", "WHEN", "auto",
 	    "attach by clsact instead of TCX: auto (where there is no TCX), yes, no" },
 	  WORD, AT(clsact), 0, 0, clsact_words },
+	{ { "source", "services", "services", "LIST", "",
+	    "systemd units that are jobs, as shell patterns by comma (default: none)" },
+	  TEXT, AT(services), 0, 0, NULL },
+	{ { "source", "cgroup_root", "cgroup-root", "DIR", "",
+	    "where the control groups are (default: where cgroup v2 is mounted)" },
+	  TEXT, AT(cgroup_root), 0, 0, NULL },
 	{ { "source", "pcap", "pcap", "FILE", "",
 	    "the capture that the source pcap reads (default: live)" },
 	  TEXT, AT(pcap_file), 0, 0, NULL },
@@ -237,6 +246,36 @@ set_value(struct config *config, const struct entry *entry, const char *value,
 	}
 	set_text(config, entry, value);
 	return 0;
+}
+
+static char *
+sources_text(unsigned sources)
+{
+	struct strbuf text = STRBUF_EMPTY;
+
+	for (size_t i = 0; source_words[i]; i++) {
+		if (sources >> i & 1)
+			strbuf_printf(&text, "%s%s", text.length ? "," : "",
+				      source_words[i]);
+	}
+	return strbuf_steal(&text);
+}
+
+char *
+config_text(const struct config *config, size_t i)
+{
+	const void *value = (const char *)config + entries[i].offset;
+
+	switch (entries[i].kind) {
+	case INTEGER:
+		return xasprintf("%" PRId64, *(const int64_t *)value);
+	case BOOLEAN:
+		return xstrdup(*(const bool *)value ? "yes" : "no");
+	case SOURCES:
+		return sources_text(*(const unsigned *)value);
+	default:
+		return xstrdup(*(char *const *)value);
+	}
 }
 
 /* ---- Finding it -------------------------------------------------------------------- */

@@ -41,7 +41,10 @@ struct config {
 	unsigned sources; /* enum config_source. */
 	char *interfaces; /* Names by comma; "": those with a cable. */
 	bool is_link_only;
-	char *clsact; /* "auto", "yes", "no". */
+	bool is_timing;    /* Of eBPF programs. */
+	char *clsact;      /* "auto", "yes", "no". */
+	char *services;    /* systemd's units that are jobs, patterns by comma. */
+	char *cgroup_root; /* "": where cgroup v2 is mounted. */
 	char *pcap_file, *replay_file, *sysroot;
 	/* [bus] */
 	char *endpoint;  /* "none": do not publish. */
@@ -78,6 +81,8 @@ const struct config_setting *config_setting(size_t i);
  */
 int config_set(struct config *config, const char *section, const char *key,
 	       const char *value, const char *file, unsigned line, struct err *err);
+/* Its value as text; free with free(). */
+char *config_text(const struct config *config, size_t i);
 /* Where the setting came from: "default", a file, "environment", "option"; borrowed. */
 const char *config_origin(const struct config *config, size_t i);
 

@@ -1,0 +1,221 @@
+/*
+ * collector.c - 'antiphase-collector': counts what the interfaces of this host carry,
+ * millisecond by millisecond, and says it in frames; and asks a running one.
+ */
+#include "collector/collector.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cli.h"
+#include "lib/base/err.h"
+#include "lib/daemon/ctl.h"
+
+#define ASK_NS INT64_C(5000000000)
+
+/* ---- run ------------------------------------------------------------------------------- */
+
+extern const struct cli_verb verb_run, verb_job;
+
+/* What the options said, by setting: text, or the flag. */
+struct said {
+	const char *text[CONFIG_MAX];
+	bool flag[CONFIG_MAX];
+};
+
+/* One option for each setting, and --config. */
+static void
+make_options(struct cli_opt opts[CONFIG_MAX + 2], struct said *said,
+	     const char **config_file)
+{
+	size_t n = config_n();
+
+	for (size_t i = 0; i < n; i++) {
+		const struct config_setting *s = config_setting(i);
+
+		opts[i] = (struct cli_opt){
+			.name = s->option,
+			.type = s->argument ? CLI_STR : CLI_FLAG,
+			.ret_value = s->argument ? (void *)&said->text[i]
+						 : (void *)&said->flag[i],
+			.argument = s->argument,
+			.help = s->help,
+		};
+	}
+	opts[n] = (struct cli_opt){ .name = "config",
+				    .letter = 'c',
+				    .type = CLI_STR,
+				    .ret_value = config_file,
+				    .argument = "FILE",
+				    .help = "settings (default: " CONFIG_FILE ")" };
+	opts[n + 1] = (struct cli_opt)CLI_OPTS_END;
+}
+
+static int
+apply_options(struct config *config, const struct said *said, struct err *err)
+{
+	for (size_t i = 0; i < config_n(); i++) {
+		const struct config_setting *s = config_setting(i);
+		const char *value = said->flag[i] ? "yes" : said->text[i];
+		char *option;
+		int rc;
+
+		if (!value)
+			continue;
+		option = xasprintf("--%s", s->option);
+		rc = config_set(config, s->section, s->key, value, option, 0, err);
+		free(option);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+static int
+run_run(int argc, char **argv)
+{
+	struct cli_opt opts[CONFIG_MAX + 2];
+	struct collector collector = { 0 };
+	struct said said = { 0 };
+	struct err err = { 0 };
+	int first, status;
+
+	make_options(opts, &said, &collector.config_file);
+	first = cli_parse(&verb_run, opts, argc, argv);
+	if (first < 0)
+		return cli_status(first);
+	if (first < argc)
+		return cli_usage_error(&verb_run, "it takes no operand such as '%s'",
+				       argv[first]);
+	config_init(&collector.config);
+	if (config_load(&collector.config, collector.config_file, &err) < 0 ||
+	    apply_options(&collector.config, &said, &err) < 0) {
+		err_print(&err, stderr);
+		status = CLI_USAGE;
+	} else {
+		status = collector_run(&collector);
+	}
+	config_fini(&collector.config);
+	return status;
+}
+
+const struct cli_verb verb_run = {
+	.name = "run",
+	.summary = "count and publish until told to end (the verb may be left out)",
+	.usage = "[options]",
+	.examples = "  antiphase-collector run\n"
+		    "  antiphase-collector run --source netlink --interface eth0,eth1\n"
+		    "  antiphase-collector run --endpoint none --output host.rec\n",
+	.run = run_run,
+};
+
+/* ---- job ------------------------------------------------------------------------------- */
+
+/* Asks, prints the answer, and returns the exit status. */
+static int
+ask(const char *runtime_dir, const char *const *words)
+{
+	char *path = xasprintf("%s/collector.sock", runtime_dir);
+	struct strbuf reply = STRBUF_EMPTY;
+	struct err err = { 0 };
+	int rc = ctl_ask(path, words, ASK_NS, &reply, &err);
+
+	if (rc < 0)
+		err_print(&err, stderr);
+	else
+		fputs(reply.text, stdout);
+	strbuf_free(&reply);
+	free(path);
+	return ctl_exit_status(rc);
+}
+
+static int
+run_job(int argc, char **argv)
+{
+	const char *runtime_dir = "/run/antiphase", *cgroup = NULL;
+	bool is_json = false;
+	const struct cli_opt opts[] = {
+		{ "cgroup", 'g', CLI_STR, &cgroup, "PATH",
+		  "add: the control group that is the job, with all below it", 0, 0,
+		  NULL, NULL },
+		{ "runtime-dir", 0, CLI_STR, &runtime_dir, "DIR",
+		  "of the collector to ask (default: /run/antiphase)", 0, 0, NULL,
+		  NULL },
+		{ "json", 'j', CLI_FLAG, &is_json, NULL, "list: machine-readable", 0, 0,
+		  NULL, NULL },
+		CLI_OPTS_END,
+	};
+	int first = cli_parse(&verb_job, opts, argc, argv), n = argc - first;
+	const char *what = first < argc ? argv[first] : NULL;
+
+	if (first < 0)
+		return cli_status(first);
+	if (what && strcmp(what, "add") == 0 && n == 2 && cgroup)
+		return ask(runtime_dir,
+			   (const char *const[]){ "job", "add", argv[first + 1], cgroup,
+						  NULL });
+	if (what && strcmp(what, "remove") == 0 && n == 2 && !cgroup)
+		return ask(runtime_dir, (const char *const[]){ "job", "remove",
+							       argv[first + 1], NULL });
+	if (what && strcmp(what, "list") == 0 && n == 1 && !cgroup)
+		return ask(runtime_dir,
+			   (const char *const[]){ "job", "list",
+						  is_json ? "json" : NULL, NULL });
+	return cli_usage_error(&verb_job, "expected 'add NAME --cgroup PATH', "
+					  "'remove NAME' or 'list'");
+}
+
+const struct cli_verb verb_job = {
+	.name = "job",
+	.summary = "tell a running collector which control group is which job",
+	.usage = "add NAME --cgroup PATH | remove NAME | list [--json]",
+	.examples =
+		"  antiphase-collector job add 4711 --cgroup /system.slice/train.service\n"
+		"  antiphase-collector job list --json\n"
+		"  antiphase-collector job remove 4711\n",
+	.run = run_job,
+};
+
+/* ---- The program ------------------------------------------------------------------------- */
+
+/* clang-format off */
+static const struct cli_verb *const verbs[] = {
+	&verb_run,
+	&verb_job,
+	NULL,
+};
+/* clang-format on */
+
+static const struct cli_program program = {
+	.name = "antiphase-collector",
+	.summary = "what the interfaces of this host carry, millisecond by millisecond",
+	.verbs = verbs,
+};
+
+/* True if the first word is for the program, not an option of 'run'. */
+static bool
+is_of_program(const char *word)
+{
+	return word[0] != '-' || strcmp(word, "-h") == 0 ||
+	       strcmp(word, "--help") == 0 || strcmp(word, "--version") == 0;
+}
+
+int
+main(int argc, char **argv)
+{
+	char **with_verb;
+	int status;
+
+	if (argc > 1 && is_of_program(argv[1]))
+		return cli_main(&program, argc, argv);
+	with_verb = xcalloc((size_t)argc + 2, sizeof *with_verb);
+	with_verb[0] = argv[0];
+	with_verb[1] = (char *)verb_run.name;
+	for (int i = 1; i < argc; i++)
+		with_verb[i + 1] = argv[i];
+	status = cli_main(&program, argc + 1, with_verb);
+	free(with_verb);
+	return status;
+}

@@ -1,0 +1,82 @@
+/*
+ * collector.h - the running collector: its parts, as figures, control and loop see them.
+ */
+#ifndef COLLECTOR_COLLECTOR_H
+#define COLLECTOR_COLLECTOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "collector/boot.h"
+#include "collector/config.h"
+#include "collector/publish.h"
+#include "lib/base/strbuf.h"
+
+struct binner;
+struct bus_keys;
+struct bus_pub;
+struct cgroups;
+struct collector;
+struct ctl;
+struct err;
+struct feeds;
+struct http;
+struct hub;
+struct loop;
+struct marks_in;
+struct peaks;
+struct rec_writer;
+struct registry;
+struct topjobs;
+struct totals;
+
+struct collector {
+	struct config config;
+	const char *config_file; /* Borrowed; NULL: the default one. */
+	char host[TELE_MAX_NAME + 1];
+	uint8_t boot_id[16];
+	struct loop *loop;
+	struct binner *binner;
+	struct hub *hub;
+	struct totals *totals;
+	struct cgroups *cgroups;   /* NULL: no cgroup v2. */
+	struct registry *registry; /* NULL as cgroups. */
+	struct feeds *feeds;
+	struct publisher *publisher;
+	struct bus_keys *keys;
+	struct bus_pub *bus;       /* NULL: not published. */
+	struct rec_writer *output; /* NULL: not recorded. */
+	struct marks_in *marks;
+	struct ctl *ctl;
+	struct http *http;
+	struct peaks *peaks;
+	struct topjobs *top;
+
+	struct wall wall;
+	int64_t clock_error_ns;
+	bool is_stepped; /* Not said in frames yet. */
+	int64_t started_ns;
+	uint64_t unsaved_totals; /* Series that the file of totals had no room for. */
+	uint64_t gone_cgroups;   /* Of jobs, so far. */
+	int64_t saved_ns;        /* When totals were written last. */
+	int status;              /* To exit with. */
+};
+
+/* collector/figures.c: all figures, in the format of Prometheus. */
+void collector_write_metrics(void *collector, struct strbuf *out);
+/* "ok", and what is open: for those who only look whether we live. */
+void collector_write_health(void *collector, struct strbuf *out);
+
+/* collector/control.c: opens the control socket in the runtime directory. */
+int collector_open_control(struct collector *collector, struct err *err);
+
+/*
+ * collector/daemon.c: opens everything, drops what is not needed, runs until it is
+ * told to stop, closes.  Returns the exit status.
+ */
+int collector_run(struct collector *collector);
+
+/* A path in the runtime directory; free with free(). */
+char *collector_path(const struct config *config, const char *name);
+
+#endif

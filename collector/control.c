@@ -1,0 +1,139 @@
+/*
+ * control.c - what the running collector can be asked: lib/daemon/ctl.h's requests.
+ *
+ *	stats				all figures, as /metrics has them
+ *	job add NAME CGROUP		a control group is that job from now on
+ *	job remove NAME
+ *	job list [json]
+ *	log LEVEL			how much to say, until the next start
+ *	ping
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/cgroups.h"
+#include "collector/collector.h"
+#include "collector/feeds.h"
+#include "collector/registry.h"
+#include "lib/base/err.h"
+#include "lib/base/log.h"
+#include "lib/base/words.h"
+#include "lib/daemon/ctl.h"
+
+static int
+run_stats(void *ctx, size_t n, char **args, struct strbuf *reply, struct err *err)
+{
+	(void)n;
+	(void)args;
+	(void)err;
+	collector_write_metrics(ctx, reply);
+	return 0;
+}
+
+static int
+run_ping(void *ctx, size_t n, char **args, struct strbuf *reply, struct err *err)
+{
+	(void)n;
+	(void)args;
+	(void)err;
+	collector_write_health(ctx, reply);
+	return 0;
+}
+
+static int
+need_registry(const struct collector *c, struct err *err)
+{
+	if (c->registry)
+		return 0;
+	err_set(err, NULL, 0, 0,
+		"there are no jobs on this host: cgroup v2 is not mounted");
+	return -EOPNOTSUPP;
+}
+
+static int
+run_job_add(void *ctx, size_t n, char **args, struct strbuf *reply, struct err *err)
+{
+	struct collector *c = ctx;
+	int rc = need_registry(c, err);
+
+	(void)n;
+	if (rc == 0)
+		rc = registry_add(c->registry, args[0], args[1], err);
+	if (rc < 0)
+		return rc;
+	strbuf_printf(reply, "job %s: %s\n", args[0], args[1]);
+	if (!feeds_source(c->feeds, "bpf"))
+		strbuf_puts(reply, "note: jobs are told apart by the source bpf alone, "
+				   "which is not open\n");
+	return 0;
+}
+
+static int
+run_job_remove(void *ctx, size_t n, char **args, struct strbuf *reply, struct err *err)
+{
+	struct collector *c = ctx;
+	size_t n_removed = 0;
+	int rc = need_registry(c, err);
+
+	(void)n;
+	if (rc == 0)
+		rc = registry_remove(c->registry, args[0], &n_removed, err);
+	if (rc < 0)
+		return rc;
+	strbuf_printf(reply, "job %s: %zu control group%s removed\n", args[0],
+		      n_removed, n_removed == 1 ? "" : "s");
+	return 0;
+}
+
+static int
+run_job_list(void *ctx, size_t n, char **args, struct strbuf *reply, struct err *err)
+{
+	const struct collector *c = ctx;
+	int rc = need_registry(c, err);
+
+	if (rc < 0)
+		return rc;
+	if (n && strcmp(args[0], "json") != 0)
+		return err_set(err, NULL, 0, 0,
+			       "job list takes the word json, not '%s'", args[0]);
+	registry_write(c->registry, n > 0, reply);
+	return 0;
+}
+
+static int
+run_log(void *ctx, size_t n, char **args, struct strbuf *reply, struct err *err)
+{
+	static const char *const words[] = { "err", "warn", "info", "dbg", NULL };
+	int level = words_index(args[0], words);
+
+	(void)ctx;
+	(void)n;
+	if (level < 0)
+		return err_set(err, NULL, 0, 0,
+			       "the level is err, warn, info or dbg, not '%s'",
+			       args[0]);
+	log_set_level((enum log_level)level);
+	strbuf_printf(reply, "log level: %s\n", args[0]);
+	return 0;
+}
+
+static const struct ctl_verb verbs[] = {
+	{ "stats", 0, 0, false, run_stats },
+	{ "ping", 0, 0, false, run_ping },
+	{ "job add", 2, 2, true, run_job_add },
+	{ "job remove", 1, 1, true, run_job_remove },
+	{ "job list", 0, 1, false, run_job_list },
+	{ "log", 1, 1, true, run_log },
+	{ NULL, 0, 0, false, NULL },
+};
+
+int
+collector_open_control(struct collector *c, struct err *err)
+{
+	char *path = collector_path(&c->config, "collector.sock");
+	int rc = ctl_open(c->loop, path, 0660, verbs, c, &c->ctl, err);
+
+	free(path);
+	return rc;
+}

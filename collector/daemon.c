@@ -1,0 +1,561 @@
+/*
+ * daemon.c - the collector's life: opens what only root may, gives up the rest, runs
+ * its loop until it is told to end, and leaves nothing behind.
+ *
+ * Every TICK_NS windows that are complete are published, and totals written to their
+ * file; both also after each poll of a source that reads a file.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "collector/binner.h"
+#include "collector/cgroups.h"
+#include "collector/collector.h"
+#include "collector/feeds.h"
+#include "collector/hub.h"
+#include "collector/peaks.h"
+#include "collector/registry.h"
+#include "collector/src_bpf.h"
+#include "collector/topjobs.h"
+#include "collector/totals.h"
+#include "lib/base/alloc.h"
+#include "lib/base/cli.h"
+#include "lib/base/clk.h"
+#include "lib/base/err.h"
+#include "lib/base/log.h"
+#include "lib/base/rng.h"
+#include "lib/base/words.h"
+#include "lib/daemon/caps.h"
+#include "lib/daemon/ctl.h"
+#include "lib/daemon/http.h"
+#include "lib/daemon/loop.h"
+#include "lib/daemon/notify.h"
+#include "lib/wire/bus.h"
+#include "lib/wire/rec.h"
+
+#define TICK_NS   INT64_C(50000000)
+#define SECOND_NS INT64_C(1000000000)
+
+/* A source that says nothing holds up the others' windows for so long. */
+#define MAX_LAG_MS 1000
+/* Totals of many series are not written at every tick. */
+#define MANY_SERIES 2048
+
+char *
+collector_path(const struct config *config, const char *name)
+{
+	return xasprintf("%s/%s", config->runtime_dir, name);
+}
+
+/* ---- Frames go out --------------------------------------------------------------------- */
+
+static bool
+is_wanted(void *ctx, uint8_t kind)
+{
+	struct collector *c = ctx;
+
+	return c->output || (c->bus && bus_pub_is_wanted(c->bus, kind, c->host));
+}
+
+static void
+stop(struct collector *c, int status)
+{
+	c->status = status;
+	loop_stop(c->loop, status);
+}
+
+static void
+record(struct collector *c, const struct tele_buffer *bytes)
+{
+	struct err err = { 0 };
+	int rc = rec_write(c->output, bytes->bytes, bytes->n, &err);
+
+	if (rc >= 0)
+		return;
+	/* Who read it has had enough. */
+	if (rc != -EPIPE)
+		log_err("collector", "%s: %s; recording ends", err.file, err.text);
+	rec_writer_close(c->output, NULL);
+	c->output = NULL;
+	if (!c->bus || rc == -EPIPE)
+		stop(c, rc == -EPIPE ? CLI_OK : CLI_NO);
+}
+
+static void
+send_frame(void *ctx, const struct tele_frame *frame, const struct tele_buffer *bytes)
+{
+	struct collector *c = ctx;
+
+	if (frame->kind == TELE_SUMMARY) {
+		peaks_update(c->peaks, frame);
+		topjobs_update(c->top, frame);
+	}
+	if (c->bus)
+		bus_pub_bytes(c->bus, frame->kind, frame->host, bytes->bytes, bytes->n);
+	if (c->output)
+		record(c, bytes);
+}
+
+/* ---- Ticks ------------------------------------------------------------------------------- */
+
+static struct publish_state
+state_now(struct collector *c)
+{
+	struct publish_state state = {
+		.wall_offset_ns = feeds_is_offline(c->feeds) ? 0 : c->wall.offset_ns,
+		.clock_error_ns = c->clock_error_ns,
+		.lost_records = hub_counts(c->hub)->lost,
+		.is_stepped = c->is_stepped,
+	};
+	struct source *source = feeds_source(c->feeds, "bpf");
+
+	if (source) {
+		struct src_bpf_stats stats = { 0 };
+
+		src_bpf_stats(source, &stats);
+		state.unplaced_jobs = stats.unplaced_jobs;
+	}
+	c->is_stepped = false;
+	return state;
+}
+
+static void
+save_totals(struct collector *c, int64_t now_ns)
+{
+	size_t n;
+
+	if (binner_n_series(c->binner) > MANY_SERIES &&
+	    now_ns - c->saved_ns < SECOND_NS)
+		return;
+	c->saved_ns = now_ns;
+	n = hub_save(c->hub, c->totals);
+	if (n && !c->unsaved_totals)
+		log_warn("collector",
+			 "the totals of %zu series will not go on after a restart: "
+			 "there are more than %d",
+			 n, TOTALS_MAX);
+	c->unsaved_totals = n;
+}
+
+static int64_t
+until_ms(const struct collector *c, int64_t now_ns)
+{
+	int64_t floor_ms = now_ns / 1000000 - MAX_LAG_MS;
+
+	if (feeds_is_offline(c->feeds))
+		return hub_complete_ms(c->hub, 0);
+	if (floor_ms < c->started_ns / 1000000)
+		floor_ms = c->started_ns / 1000000;
+	return hub_complete_ms(c->hub, floor_ms);
+}
+
+static void
+look_at_clock(struct collector *c)
+{
+	int64_t monotonic_ns = 0, wall_ns = 0;
+
+	boot_read_clocks(&monotonic_ns, &wall_ns);
+	if (!wall_update(&c->wall, monotonic_ns, wall_ns))
+		return;
+	c->is_stepped = true;
+	log_warn("collector", "the wall clock was stepped by %+.3f s",
+		 (double)c->wall.last_step_ns * 1e-9);
+}
+
+static void
+publish(struct collector *c, int64_t now_ns)
+{
+	struct publish_state state;
+
+	look_at_clock(c);
+	state = state_now(c);
+	publisher_run(c->publisher, until_ms(c, now_ns), &state);
+}
+
+static void
+on_tick(void *ctx, int64_t now_ns, int64_t missed)
+{
+	struct collector *c = ctx;
+
+	(void)missed;
+	publish(c, now_ns);
+	save_totals(c, now_ns);
+}
+
+static void
+on_cgroup_gone(void *ctx, const char *name, const char *path)
+{
+	struct collector *c = ctx;
+
+	c->gone_cgroups++;
+	/* Thousands may go at once. */
+	if (c->gone_cgroups <= 10)
+		log_info("collector", "control group %s of job %s is gone", path, name);
+}
+
+static void
+on_second(void *ctx, int64_t now_ns, int64_t missed)
+{
+	struct collector *c = ctx;
+
+	(void)missed;
+	(void)now_ns;
+	c->clock_error_ns = boot_clock_error_ns();
+	if (c->registry)
+		registry_check(c->registry, on_cgroup_gone, c);
+	notify_status("%zu interfaces, %zu jobs", hub_n_interfaces(c->hub),
+		      topjobs_n_seen(c->top));
+}
+
+static void
+on_watchdog(void *ctx, int64_t now_ns, int64_t missed)
+{
+	(void)ctx;
+	(void)now_ns;
+	(void)missed;
+	notify_send("WATCHDOG=1");
+}
+
+static void
+on_polled(void *ctx, bool is_end)
+{
+	struct collector *c = ctx;
+
+	if (feeds_is_offline(c->feeds))
+		publish(c, clk_monotonic_ns());
+	if (is_end)
+		stop(c, CLI_OK);
+}
+
+/* ---- Signals ------------------------------------------------------------------------------ */
+
+static void
+on_end_signal(void *ctx, int signal)
+{
+	stop(ctx, signal == SIGINT ? CLI_INTERRUPTED : CLI_OK);
+}
+
+static void
+set_level(const char *word)
+{
+	static const char *const words[] = { "err", "warn", "info", "dbg", NULL };
+	int level = words_index(word, words);
+
+	log_set_level(level < 0 ? LOG_LEVEL_INFO : (enum log_level)level);
+}
+
+/* The level of the log is taken up at once; of all else it is said that it is not. */
+static void
+on_hangup(void *ctx, int signal)
+{
+	struct collector *c = ctx;
+	struct config fresh;
+	struct err err = { 0 };
+
+	(void)signal;
+	notify_send("RELOADING=1");
+	config_init(&fresh);
+	if (config_load(&fresh, c->config_file, &err) < 0) {
+		log_err("collector", "%s:%u: %s; the settings stay as they were",
+			err.file, err.line, err.text);
+	} else {
+		set_level(fresh.log);
+		for (size_t i = 0; i < config_n(); i++) {
+			char *now = config_text(&c->config, i);
+			char *then = config_text(&fresh, i);
+
+			if (strcmp(now, then) != 0)
+				log_info(
+					"collector", "%s is now '%s', was '%s'%s",
+					config_setting(i)->key, then, now,
+					strcmp(config_setting(i)->key, "log") == 0
+						? ""
+						: "; it is taken up at the next start");
+			free(now);
+			free(then);
+		}
+	}
+	config_fini(&fresh);
+	notify_send("READY=1");
+}
+
+/* ---- Opening ------------------------------------------------------------------------------- */
+
+/* The runtime directory, which belongs to the user that we shall be. */
+static int
+make_runtime_dir(const struct config *config, struct err *err)
+{
+	unsigned uid, gid;
+	int rc;
+
+	if (mkdir(config->runtime_dir, 0755) < 0 && errno != EEXIST)
+		return err_set_errno(err, config->runtime_dir, errno,
+				     "cannot make the runtime directory");
+	if (!*config->user)
+		return 0;
+	rc = caps_find_user(config->user, &uid, &gid, err);
+	if (rc == 0 && geteuid() != uid && chown(config->runtime_dir, uid, gid) < 0)
+		return err_set_errno(err, config->runtime_dir, errno,
+				     "cannot give it to the user");
+	return rc;
+}
+
+static int
+open_totals(struct collector *c, struct err *err)
+{
+	char *path = collector_path(&c->config, "totals");
+	const struct totals_row *rows;
+	size_t n;
+	int rc = totals_open(path, c->boot_id, &c->totals, err);
+
+	if (rc == 0) {
+		if (totals_complaint(c->totals))
+			log_info("collector", "%s: totals start anew: %s", path,
+				 totals_complaint(c->totals));
+		rows = totals_found(c->totals, &n);
+		hub_resume(c->hub, rows, n);
+	}
+	free(path);
+	return rc;
+}
+
+/* Without cgroup v2 there are no jobs, and all else works. */
+static int
+open_jobs(struct collector *c, struct err *err)
+{
+	struct err why = { 0 };
+	const char *root = *c->config.cgroup_root ? c->config.cgroup_root : NULL;
+	const char *services = *c->config.services ? c->config.services : NULL;
+	char *path;
+	int rc;
+
+	if (cgroups_open(root, services, &c->cgroups, &why) < 0) {
+		log_warn("collector", "no jobs: %s", why.text);
+		return 0;
+	}
+	path = collector_path(&c->config, "jobs");
+	rc = registry_open(path, c->cgroups, &c->registry, err);
+	free(path);
+	return rc;
+}
+
+static int
+open_outputs(struct collector *c, struct err *err)
+{
+	int rc = 0;
+
+	if (*c->config.keys)
+		rc = bus_keys_load(c->config.keys, &c->keys, err);
+	if (rc == 0 && strcmp(c->config.endpoint, "none") != 0)
+		rc = bus_pub_open(c->config.endpoint, !c->config.is_connect, c->keys,
+				  &c->bus, err);
+	if (rc == 0 && c->bus)
+		bus_pub_join(c->bus, c->loop);
+	if (rc == 0 && *c->config.output)
+		rc = rec_writer_open(c->config.output, &c->output, err);
+	return rc;
+}
+
+static uint64_t
+draw_start_id(const struct collector *c)
+{
+	uint64_t id = rng_mix((uint64_t)clk_wall_us() ^ (uint64_t)getpid() << 40 ^
+			      (uint64_t)clk_monotonic_ns());
+
+	(void)c;
+	return id ? id : 1;
+}
+
+static void
+make_publisher(struct collector *c)
+{
+	struct publish_options options = {
+		.host = c->host,
+		.start_id = draw_start_id(c),
+		.flags = feeds_is_offline(c->feeds) ? TELE_IMPORTED : 0,
+		.raw_ms = c->config.raw_ms,
+		.is_wanted = is_wanted,
+		.send = send_frame,
+		.ctx = c,
+	};
+
+	memcpy(options.boot_id, c->boot_id, sizeof options.boot_id);
+	c->publisher = publisher_new(&options, c->binner, c->hub);
+	c->peaks = peaks_new((unsigned)c->config.window_s);
+	c->top = topjobs_new((size_t)c->config.top_jobs);
+}
+
+static int
+open_feeds(struct collector *c, struct err *err)
+{
+	struct feeds_options options = {
+		.config = &c->config,
+		.loop = c->loop,
+		.hub = c->hub,
+		.cgroups = c->cgroups,
+		.polled = on_polled,
+		.ctx = c,
+	};
+
+	return feeds_open(&options, &c->feeds, err);
+}
+
+/* As the user that we are from now on. */
+static int
+open_sockets(struct collector *c, struct err *err)
+{
+	const struct http_page pages[] = {
+		{ "/metrics", "text/plain; version=0.0.4; charset=utf-8",
+		  collector_write_metrics, c },
+		{ "/healthz", "text/plain; charset=utf-8", collector_write_health, c },
+	};
+	int rc = collector_open_control(c, err);
+
+	if (rc == 0 && strcmp(c->config.metrics, "none") != 0)
+		rc = http_open(c->loop, c->config.metrics, pages, 2, &c->http, err);
+	return rc;
+}
+
+static int
+drop(const struct collector *c, struct err *err)
+{
+	const char *user = *c->config.user ? c->config.user : NULL;
+	int rc = caps_drop(user, feeds_caps(c->feeds), err);
+	char text[512];
+
+	if (rc == 0)
+		log_info("collector", "user %u, capabilities: %s", (unsigned)geteuid(),
+			 caps_text(caps_effective(), text, sizeof text));
+	return rc;
+}
+
+static int
+open_all(struct collector *c, struct err *err)
+{
+	int rc = make_runtime_dir(&c->config, err);
+
+	if (rc == 0)
+		rc = boot_read_id(NULL, c->boot_id, err);
+	if (rc == 0)
+		rc = open_totals(c, err);
+	if (rc == 0)
+		rc = open_jobs(c, err);
+	if (rc == 0)
+		rc = open_feeds(c, err);
+	if (rc < 0)
+		return rc;
+	make_publisher(c);
+	rc = open_outputs(c, err);
+	if (rc == 0)
+		rc = drop(c, err);
+	if (rc == 0)
+		rc = open_sockets(c, err);
+	return rc;
+}
+
+/* ---- The whole ------------------------------------------------------------------------------ */
+
+static void
+start(struct collector *c)
+{
+	int64_t watchdog_ns = notify_watchdog_ns();
+
+	signal(SIGPIPE, SIG_IGN);
+	loop_signal(c->loop, SIGTERM, on_end_signal, c);
+	loop_signal(c->loop, SIGINT, on_end_signal, c);
+	loop_signal(c->loop, SIGHUP, on_hangup, c);
+	loop_every(c->loop, TICK_NS, on_tick, c);
+	loop_every(c->loop, SECOND_NS, on_second, c);
+	if (watchdog_ns)
+		loop_every(c->loop, watchdog_ns, on_watchdog, c);
+	look_at_clock(c);
+	c->clock_error_ns = boot_clock_error_ns();
+	c->started_ns = clk_monotonic_ns();
+	feeds_start(c->feeds);
+	notify_send("READY=1");
+	log_info("collector", "%s started: host %s", cli_version(), c->host);
+}
+
+static void
+finish(struct collector *c)
+{
+	int64_t now_ns;
+	struct publish_state state;
+
+	notify_send("STOPPING=1");
+	feeds_poll(c->feeds);
+	now_ns = clk_monotonic_ns();
+	state = state_now(c);
+	publisher_flush(c->publisher, until_ms(c, now_ns), &state);
+	c->saved_ns = 0;
+	save_totals(c, now_ns);
+}
+
+static void
+close_all(struct collector *c)
+{
+	struct err err = { 0 };
+
+	http_close(c->http);
+	ctl_close(c->ctl);
+	feeds_close(c->feeds);
+	if (c->output && rec_writer_close(c->output, &err) < 0) {
+		log_err("collector", "%s: %s", err.file, err.text);
+		c->status = CLI_NO;
+	}
+	bus_pub_close(c->bus);
+	bus_keys_free(c->keys);
+	publisher_free(c->publisher);
+	peaks_free(c->peaks);
+	topjobs_free(c->top);
+	registry_close(c->registry);
+	cgroups_close(c->cgroups);
+	totals_close(c->totals);
+	hub_free(c->hub);
+	binner_free(c->binner);
+	loop_free(c->loop);
+}
+
+static int
+exit_status(int error)
+{
+	switch (error) {
+	case -EPERM:
+	case -EACCES:
+	case -EOPNOTSUPP:
+		return CLI_DENIED;
+	default:
+		return CLI_USAGE;
+	}
+}
+
+int
+collector_run(struct collector *c)
+{
+	struct err err = { 0 };
+	char host[256] = "";
+	int rc;
+
+	set_level(c->config.log);
+	gethostname(host, sizeof host - 1);
+	tele_set_name(c->host, *c->config.host ? c->config.host : host);
+	c->loop = loop_new();
+	c->binner = binner_new();
+	c->hub = hub_new(c->binner);
+	rc = open_all(c, &err);
+	if (rc < 0) {
+		err_print(&err, stderr);
+		c->status = exit_status(rc);
+	} else {
+		start(c);
+		loop_run(c->loop);
+		finish(c);
+	}
+	close_all(c);
+	return c->status;
+}
