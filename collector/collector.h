@@ -57,6 +57,7 @@ struct collector {
 	bool is_stepped; /* Not said in frames yet. */
 	int64_t started_ns;
 	uint64_t unsaved_totals; /* Series that the file of totals had no room for. */
+	uint64_t unplaced_jobs;  /* Counted as other, as a table was full. */
 	uint64_t gone_cgroups;   /* Of jobs, so far. */
 	int64_t saved_ns;        /* When totals were written last. */
 	int status;              /* To exit with. */

@@ -18,6 +18,7 @@
 #include "collector/collector.h"
 #include "collector/feeds.h"
 #include "collector/hub.h"
+#include "collector/marks_in.h"
 #include "collector/peaks.h"
 #include "collector/registry.h"
 #include "collector/src_bpf.h"
@@ -111,15 +112,9 @@ state_now(struct collector *c)
 		.clock_error_ns = c->clock_error_ns,
 		.lost_records = hub_counts(c->hub)->lost,
 		.is_stepped = c->is_stepped,
+		.unplaced_jobs = c->unplaced_jobs,
 	};
-	struct source *source = feeds_source(c->feeds, "bpf");
 
-	if (source) {
-		struct src_bpf_stats stats = { 0 };
-
-		src_bpf_stats(source, &stats);
-		state.unplaced_jobs = stats.unplaced_jobs;
-	}
 	c->is_stepped = false;
 	return state;
 }
@@ -198,16 +193,46 @@ on_cgroup_gone(void *ctx, const char *name, const char *path)
 		log_info("collector", "control group %s of job %s is gone", path, name);
 }
 
+/* Says once that a table of the eBPF programs is full, as jobs go uncounted then. */
+static void
+look_at_tables(struct collector *c)
+{
+	struct source *source = feeds_source(c->feeds, "bpf");
+	struct src_bpf_stats stats = { 0 };
+	uint64_t unplaced;
+
+	if (!source)
+		return;
+	src_bpf_stats(source, &stats);
+	unplaced = stats.unplaced_jobs + stats.unplaced_cgroups;
+	if (unplaced && !c->unplaced_jobs)
+		log_warn(
+			"collector",
+			"tables are full (%u of %u slots are used): jobs that come now "
+			"are counted as other",
+			stats.n_slots_used, stats.n_slots);
+	c->unplaced_jobs = unplaced;
+}
+
+static bool
+fill_marks(void *ctx, struct tele_frame *frame)
+{
+	return marks_in_fill(ctx, frame);
+}
+
 static void
 on_second(void *ctx, int64_t now_ns, int64_t missed)
 {
 	struct collector *c = ctx;
+	struct publish_state state = state_now(c);
 
 	(void)missed;
-	(void)now_ns;
 	c->clock_error_ns = boot_clock_error_ns();
+	look_at_tables(c);
 	if (c->registry)
 		registry_check(c->registry, on_cgroup_gone, c);
+	if (c->marks)
+		publisher_marks(c->publisher, now_ns, &state, fill_marks, c->marks);
 	notify_status("%zu interfaces, %zu jobs", hub_n_interfaces(c->hub),
 		      topjobs_n_seen(c->top));
 }
@@ -230,6 +255,12 @@ on_polled(void *ctx, bool is_end)
 		publish(c, clk_monotonic_ns());
 	if (is_end)
 		stop(c, CLI_OK);
+}
+
+static void
+on_marks(void *ctx)
+{
+	marks_in_read(ctx);
 }
 
 /* ---- Signals ------------------------------------------------------------------------------ */
@@ -405,6 +436,27 @@ open_feeds(struct collector *c, struct err *err)
 	return feeds_open(&options, &c->feeds, err);
 }
 
+/* The job of the control group at 'path' in the tree. */
+static bool
+job_of_cgroup(void *ctx, const char *path, char ret_name[TELE_MAX_NAME + 1])
+{
+	const struct collector *c = ctx;
+	const char *name = NULL;
+	struct stat info;
+	char *directory;
+
+	if (!c->cgroups)
+		return false;
+	directory = xasprintf("%s%s", cgroups_root(c->cgroups), path);
+	if (stat(directory, &info) == 0)
+		name = cgroups_job(c->cgroups, info.st_ino);
+	free(directory);
+	if (!name || !*name)
+		return false;
+	tele_set_name(ret_name, name);
+	return true;
+}
+
 /* As the user that we are from now on. */
 static int
 open_sockets(struct collector *c, struct err *err)
@@ -414,10 +466,16 @@ open_sockets(struct collector *c, struct err *err)
 		  collector_write_metrics, c },
 		{ "/healthz", "text/plain; charset=utf-8", collector_write_health, c },
 	};
+	char *path = collector_path(&c->config, "marks.sock");
 	int rc = collector_open_control(c, err);
 
+	if (rc == 0)
+		rc = marks_in_open(path, NULL, job_of_cgroup, c, &c->marks, err);
+	if (rc == 0)
+		loop_fd(c->loop, marks_in_fd(c->marks), on_marks, c->marks);
 	if (rc == 0 && strcmp(c->config.metrics, "none") != 0)
 		rc = http_open(c->loop, c->config.metrics, pages, 2, &c->http, err);
+	free(path);
 	return rc;
 }
 
@@ -503,6 +561,7 @@ close_all(struct collector *c)
 
 	http_close(c->http);
 	ctl_close(c->ctl);
+	marks_in_close(c->marks);
 	feeds_close(c->feeds);
 	if (c->output && rec_writer_close(c->output, &err) < 0) {
 		log_err("collector", "%s: %s", err.file, err.text);

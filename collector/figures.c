@@ -9,6 +9,7 @@
 #include "collector/collector.h"
 #include "collector/feeds.h"
 #include "collector/hub.h"
+#include "collector/marks_in.h"
 #include "collector/peaks.h"
 #include "collector/registry.h"
 #include "collector/source.h"
@@ -320,6 +321,22 @@ write_frames(const struct collector *c, struct metrics *m)
 }
 
 static void
+write_marks(const struct collector *c, struct metrics *m)
+{
+	static const struct marks_in_counts none;
+	const struct marks_in_counts *counts =
+		c->marks ? marks_in_counts(c->marks) : &none;
+
+	counter(m, "antiphase_collector_marks_total", counts->marks,
+		"Marks of collectives that came.");
+	counter(m, "antiphase_collector_marks_lost_total",
+		counts->dropped + counts->lost,
+		"Marks that were dropped here, or by those who sent them.");
+	counter(m, "antiphase_collector_marks_refused_total", counts->refused,
+		"Datagrams that were no marks.");
+}
+
+static void
 write_clock(const struct collector *c, struct metrics *m)
 {
 	counter(m, "antiphase_clock_steps_total", c->wall.steps,
@@ -352,6 +369,7 @@ collector_write_metrics(void *collector, struct strbuf *out)
 	write_bpf(c, &m);
 	write_losses(c, &m);
 	write_frames(c, &m);
+	write_marks(c, &m);
 	write_clock(c, &m);
 }
 
