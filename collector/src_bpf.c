@@ -49,19 +49,22 @@ poll_bpf(struct source *source, int64_t now_ns, const struct source_sink *sink,
 {
 	struct src_bpf *bpf = bpf_of(source);
 	int64_t now_ms = now_ns / 1000000;
+	bool is_scan = !bpf->last_scan_ns || now_ns - bpf->last_scan_ns >= SCAN_NS;
 
 	(void)err;
 	note_interval(bpf, now_ns);
-	if (!bpf->last_scan_ns || now_ns - bpf->last_scan_ns >= SCAN_NS) {
+	if (is_scan)
 		bpf_links_scan(bpf, sink, now_ms);
-		bpf->last_scan_ns = now_ns;
-	}
 	bpf_links_drain(bpf, sink, now_ms);
 	bpf_jobs_drain(bpf, sink, now_ms);
 	for (uint32_t i = 0; i < bpf->max_links; i++)
 		if (bpf->links[i].is_announced)
 			sink->complete(sink->ctx, bpf->links[i].interface,
 				       now_ms - SETTLE_MS);
+	if (is_scan) {
+		bpf_links_credit(bpf, sink, now_ms);
+		bpf->last_scan_ns = now_ns;
+	}
 	return 0;
 }
 

@@ -72,6 +72,7 @@ struct src_bpf_stats {
 	uint32_t n_links, n_jobs;
 	uint32_t n_slots, n_slots_used;
 	uint64_t lost_buckets;  /* Overwritten before they were read. */
+	uint64_t unseen_bytes;  /* Sent without the program being run; spread. */
 	uint64_t unplaced_jobs; /* Counted as other since a table was full. */
 	uint64_t unplaced_cgroups;
 	uint64_t drains;

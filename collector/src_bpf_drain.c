@@ -7,10 +7,11 @@
 #include "lib/base/alloc.h"
 
 /*
- * After buckets were missed, the totals of now tell how much; so that nothing is in
- * them and in no bucket, those are read that came after the caller's look at the clock.
+ * Buckets are looked at as far ahead of the caller's look at the clock as time may have
+ * gone on since.  What was seen covers these and those of the next drain's beginning.
  */
-#define LATE_MS 64
+#define LATE_MS 8
+#define BACK_MS (DRAIN_SEEN_MS - LATE_MS)
 
 /* Of one CPU of one ring. */
 struct cpu_state {
@@ -55,7 +56,7 @@ drain_new(const __u64 *buckets, const struct flow_totals *totals, uint32_t n_rin
 	drain->bucket_shift = bucket_shift;
 	drain->cpus = xcalloc((size_t)n_rings * n_cpus, sizeof *drain->cpus);
 	drain->last_ms = xcalloc(n_rings, sizeof *drain->last_ms);
-	drain->bytes = xcalloc(ring_ms(drain) + LATE_MS, sizeof *drain->bytes);
+	drain->bytes = xcalloc(ring_ms(drain), sizeof *drain->bytes);
 	return drain;
 }
 
@@ -92,7 +93,7 @@ drain_skip(struct drain *drain, uint32_t ring, int64_t now_ms)
 		const __u64 *buckets = drain->buckets + (at << drain->bucket_shift);
 
 		read_totals(&drain->totals[at], &state->last);
-		for (int64_t ms = now_ms - DRAIN_SEEN_MS + 2; ms <= now_ms + 1; ms++)
+		for (int64_t ms = now_ms - BACK_MS + 1; ms <= now_ms + LATE_MS; ms++)
 			state->seen[ms & (DRAIN_SEEN_MS - 1)] =
 				load(&buckets[ms & (ring_ms(drain) - 1)]);
 		state->drained_bytes = state->last.bytes;
@@ -211,15 +212,15 @@ drain_ring(struct drain *drain, uint32_t ring, int64_t now_ms,
 	   struct drain_out *ret_out)
 {
 	int64_t size = ring_ms(drain);
-	int64_t first = drain->last_ms[ring] - DRAIN_SEEN_MS + 1;
-	int64_t oldest = now_ms + 2 - size;
+	int64_t first = drain->last_ms[ring] - BACK_MS + 1;
+	int64_t oldest = now_ms + LATE_MS + 1 - size;
 	int64_t missed_ms = oldest - drain->last_ms[ring] - 1;
 	uint32_t n;
 
 	memset(ret_out, 0, sizeof *ret_out);
 	if (first < oldest)
 		first = oldest;
-	n = (uint32_t)(now_ms + 1 - first) + (missed_ms > 0 ? LATE_MS : 1);
+	n = (uint32_t)(now_ms + LATE_MS + 1 - first);
 	memset(drain->bytes, 0, n * sizeof *drain->bytes);
 	for (uint32_t cpu = 0; cpu < drain->n_cpus; cpu++)
 		drain_cpu(drain, (size_t)ring * drain->n_cpus + cpu, first, n,

@@ -487,6 +487,20 @@ drain_slot(struct src_bpf *bpf, uint32_t at, const struct source_sink *sink,
 }
 
 void
+bpf_jobs_credit(struct src_bpf *bpf, uint32_t link, const struct source_sink *sink,
+		const struct drain_out *out)
+{
+	struct source_key key = { .interface = bpf->links[link].interface,
+				  .job = TELE_OTHER,
+				  .direction = TELE_TX,
+				  .measure = TELE_WIRE };
+
+	if (bpf->jobs)
+		sink->bins(sink->ctx, &key, out->first_ms, out->bytes, out->n,
+			   &out->extra);
+}
+
+void
 bpf_jobs_drain(struct src_bpf *bpf, const struct source_sink *sink, int64_t now_ms)
 {
 	struct bpf_job_state *state = bpf->jobs;

@@ -3,15 +3,20 @@
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "collector/src_bpf_private.h"
+#include "collector/src_bpf_qdisc.h"
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
 #include "lib/base/log.h"
+
+/* Bytes of which it is not known when they were sent are spread over at most this. */
+#define MAX_CREDIT_MS 2000
 
 /* A cell that was used: those after it are still to be found. */
 #define CELL_WAS_USED UINT32_MAX
@@ -345,4 +350,107 @@ bpf_links_drain(struct src_bpf *bpf, const struct source_sink *sink, int64_t now
 	for (uint32_t i = 0; i < bpf->max_links; i++)
 		if (bpf->links[i].is_announced)
 			drain_link(bpf, i, sink, now_ms);
+}
+
+/* ---- What was sent unseen ----------------------------------------------------------- */
+
+static void
+note_sent(void *ctx, const struct bpf_qdisc *qdisc)
+{
+	struct src_bpf *bpf = ctx;
+
+	for (uint32_t i = 0; i < bpf->max_links; i++) {
+		struct bpf_link_state *link = &bpf->links[i];
+
+		if (!link->is_there || link->attachment.ifindex != qdisc->ifindex)
+			continue;
+		link->has_queue = true;
+		link->is_comparable = qdisc->is_comparable;
+		link->sent_bytes = qdisc->sent_bytes;
+	}
+}
+
+/* Bytes over the milliseconds of which it is not known when they were sent. */
+static void
+credit(struct src_bpf *bpf, uint32_t at, const struct source_sink *sink, int64_t now_ms,
+       uint64_t missing)
+{
+	struct bpf_link_state *link = &bpf->links[at];
+	struct drain_out out = { .first_ms = bpf->last_credit_ms };
+	uint64_t left = missing;
+	uint32_t *bytes;
+
+	if (now_ms - out.first_ms > MAX_CREDIT_MS)
+		out.first_ms = now_ms - MAX_CREDIT_MS;
+	out.n = (uint32_t)(now_ms - out.first_ms);
+	bytes = xcalloc(out.n, sizeof *bytes);
+	for (uint32_t i = 0; i < out.n; i++) {
+		uint64_t part = left / (out.n - i);
+
+		bytes[i] = part < TELE_GAP ? (uint32_t)part : TELE_GAP - 1;
+		left -= part;
+	}
+	out.bytes = bytes;
+	emit(sink, link->interface, TELE_TX, TELE_WIRE, &out);
+	bpf_jobs_credit(bpf, at, sink, &out);
+	free(bytes);
+	link->credited_bytes += missing;
+	link->queue_bytes -= (int64_t)missing;
+	bpf->stats.unseen_bytes += missing;
+}
+
+static void
+compare(struct src_bpf *bpf, uint32_t at, const struct source_sink *sink,
+	int64_t now_ms)
+{
+	struct bpf_link_state *link = &bpf->links[at];
+	struct flow_totals seen;
+	int64_t missing;
+
+	if (!link->is_comparable) {
+		link->has_base = false;
+		return;
+	}
+	drain_totals(bpf->drain, bpf_link_ring(at, FLOW_TX), &seen);
+	if (!link->has_base || link->has_queue != link->had_queue ||
+	    link->sent_bytes < link->last_sent_bytes) {
+		/* Another queue than before counts from its own beginning. */
+		link->base_bytes =
+			link->sent_bytes - link->seen_bytes - link->credited_bytes;
+		link->has_base = true;
+	}
+	missing = (int64_t)(link->sent_bytes - link->base_bytes - seen.bytes -
+			    link->credited_bytes);
+	if (missing > 0)
+		credit(bpf, at, sink, now_ms, (uint64_t)missing);
+	link->had_queue = link->has_queue;
+	link->last_sent_bytes = link->sent_bytes;
+}
+
+/*
+ * What the kernel's queue has sent, or what was offered where there is none, less what
+ * was seen.  The latter is read on both sides of the former, so that time that goes on
+ * between looks like nothing that was missed.
+ */
+void
+bpf_links_credit(struct src_bpf *bpf, const struct source_sink *sink, int64_t now_ms)
+{
+	struct flow_totals totals;
+
+	for (uint32_t i = 0; i < bpf->max_links; i++) {
+		struct bpf_link_state *link = &bpf->links[i];
+
+		drain_totals(bpf->drain, bpf_link_ring(i, FLOW_TX), &totals);
+		link->seen_bytes = totals.bytes;
+		drain_totals(bpf->drain, bpf_link_ring(i, FLOW_OFFERED), &totals);
+		link->sent_bytes = totals.bytes;
+		link->has_queue = false;
+		link->is_comparable = true;
+	}
+	if (bpf_qdisc_each(note_sent, bpf) == 0 && bpf->last_credit_ms &&
+	    now_ms > bpf->last_credit_ms)
+		for (uint32_t i = 0; i < bpf->max_links; i++)
+			if (bpf->links[i].is_announced)
+				compare(bpf, i, sink, now_ms);
+	bpf->last_credit_ms = now_ms;
 }

@@ -31,6 +31,12 @@ struct bpf_link_state {
 	int64_t queue_bytes;
 	int64_t floor_bytes[QUEUE_WINDOWS];
 	int64_t floor_window;
+	/* What the kernel says was sent, to be compared with what was seen. */
+	bool has_queue, had_queue, is_comparable, has_base;
+	uint64_t sent_bytes, last_sent_bytes;
+	uint64_t seen_bytes;     /* Before it was asked. */
+	uint64_t base_bytes;     /* 'sent' less 'seen' when this began. */
+	uint64_t credited_bytes; /* Sent, and not seen being sent. */
 };
 
 struct bpf_job_state;
@@ -54,7 +60,7 @@ struct src_bpf {
 	struct bpf_job_state *jobs;   /* Owned. */
 
 	int64_t *offered_bytes; /* Owned.  Bins of one drain, for the queue. */
-	int64_t last_scan_ns, last_poll_ns;
+	int64_t last_scan_ns, last_poll_ns, last_credit_ms;
 	int timing_fd;
 	struct src_bpf_stats stats;
 };
@@ -65,6 +71,9 @@ void bpf_links_scan(struct src_bpf *bpf, const struct source_sink *sink,
 void bpf_links_drain(struct src_bpf *bpf, const struct source_sink *sink,
 		     int64_t now_ms);
 void bpf_links_fini(struct src_bpf *bpf);
+/* Makes up for what was sent unseen since the last time. */
+void bpf_links_credit(struct src_bpf *bpf, const struct source_sink *sink,
+		      int64_t now_ms);
 
 /* src_bpf_jobs.c */
 void bpf_jobs_init(struct src_bpf *bpf);
@@ -72,6 +81,9 @@ void bpf_jobs_fini(struct src_bpf *bpf);
 /* A link came: it needs a slot for what belongs to no job.  It went: its slots. */
 int bpf_jobs_link_came(struct src_bpf *bpf, uint32_t link, int64_t now_ms);
 void bpf_jobs_link_gone(struct src_bpf *bpf, uint32_t link);
+/* Bytes that were sent unseen belong to no known job. */
+void bpf_jobs_credit(struct src_bpf *bpf, uint32_t link, const struct source_sink *sink,
+		     const struct drain_out *out);
 void bpf_jobs_drain(struct src_bpf *bpf, const struct source_sink *sink,
 		    int64_t now_ms);
 

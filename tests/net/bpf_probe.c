@@ -159,12 +159,15 @@ print_all(struct source *source)
 		       sum->extra.queue_bytes);
 	}
 	src_bpf_stats(source, &stats);
-	printf("lost %llu\nunplaced %llu\n", (unsigned long long)lost,
-	       (unsigned long long)stats.unplaced_jobs);
+	printf("lost %llu\nunplaced %llu\nunseen %llu\n", (unsigned long long)lost,
+	       (unsigned long long)stats.unplaced_jobs,
+	       (unsigned long long)stats.unseen_bytes);
 	for (size_t i = 0; i < SRC_BPF_N_PROGRAMS; i++)
-		printf("program %s %llu runs %llu ns\n", stats.programs[i].name,
+		printf("program %s %llu runs %llu ns %llu missed\n",
+		       stats.programs[i].name,
 		       (unsigned long long)stats.programs[i].run_count,
-		       (unsigned long long)stats.programs[i].run_time_ns);
+		       (unsigned long long)stats.programs[i].run_time_ns,
+		       (unsigned long long)stats.programs[i].missed_runs);
 	printf(".\n");
 	fflush(stdout);
 }
