@@ -213,6 +213,7 @@ lab_lacks() {
 lab_has_root() { [ "$(id -u)" = 0 ]; }
 lab_has_cgroup2() { [ -n "$LAB_CG" ] && [ -e "$LAB_CG/cgroup.kill" ]; }
 lab_has_btf() { [ -r /sys/kernel/btf/vmlinux ]; }
+lab_has_uprobe() { [ -r /sys/bus/event_source/devices/uprobe/type ]; }
 lab_has_iperf3() { command -v iperf3; }
 lab_has_openmpi() { command -v mpirun && command -v mpicc; }
 lab_has_ethtool() { command -v ethtool; }
