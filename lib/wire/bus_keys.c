@@ -61,13 +61,12 @@ read_key(const char *path, bool is_secret, char ret_z85[BUS_Z85_CHARS + 1],
 }
 
 static int
-write_key(const char *path, const char *z85, mode_t mode, bool is_new, struct err *err)
+write_key(const char *path, const char *z85, mode_t mode, struct err *err)
 {
 	char line[BUS_Z85_CHARS + 2];
 	int fd, error = 0;
 
-	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (is_new ? O_EXCL : O_TRUNC),
-		  mode);
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
 	if (fd < 0) {
 		error = -errno;
 		if (error == -EEXIST)
@@ -129,9 +128,9 @@ bus_keys_new(const char *directory, struct err *err)
 		error = -ENOTSUP;
 		goto out;
 	}
-	error = write_key(secret_path, secret, 0600, true, err);
+	error = write_key(secret_path, secret, 0600, err);
 	if (!error)
-		error = write_key(public_path, public, 0644, false, err);
+		error = write_key(public_path, public, 0644, err);
 out:
 	explicit_bzero(secret, sizeof secret);
 	free(secret_path);
@@ -172,7 +171,7 @@ put_public(const char *directory, const char *folder, const char *name, const ch
 	if (!error)
 		error = make_directory(in, err);
 	if (!error)
-		error = write_key(path, z85, 0644, false, err);
+		error = write_key(path, z85, 0644, err);
 	free(path);
 	free(in);
 	return error;

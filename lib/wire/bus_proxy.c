@@ -21,7 +21,7 @@ struct bus_proxy {
 	struct bus_part part;
 	struct bus_proxy_counts counts;
 	struct loop *loop; /* Borrowed. */
-	struct loop_item *items[5];
+	struct loop_item *items[6];
 };
 
 int
@@ -55,7 +55,7 @@ bus_proxy_close(struct bus_proxy *proxy)
 {
 	if (!proxy)
 		return;
-	for (size_t i = 0; i < 5; i++) {
+	for (size_t i = 0; i < 6; i++) {
 		if (proxy->items[i])
 			loop_remove(proxy->loop, proxy->items[i]);
 	}
@@ -128,6 +128,14 @@ serve_others(void *ctx)
 	bus_socket_serve(&proxy->to);
 }
 
+static void
+serve_now_and_then(void *ctx, int64_t now_ns, int64_t missed)
+{
+	(void)now_ns;
+	(void)missed;
+	serve_others(ctx);
+}
+
 void
 bus_proxy_join(struct bus_proxy *proxy, struct loop *loop)
 {
@@ -137,7 +145,8 @@ bus_proxy_join(struct bus_proxy *proxy, struct loop *loop)
 	proxy->items[1] = loop_socket(loop, proxy->to.zmq, pass_subscriptions, proxy);
 	proxy->items[2] = loop_socket(loop, proxy->from.monitor, serve_others, proxy);
 	proxy->items[3] = loop_socket(loop, proxy->to.monitor, serve_others, proxy);
+	proxy->items[4] = loop_every(loop, BUS_SERVE_NS, serve_now_and_then, proxy);
 	if (proxy->context.gate)
-		proxy->items[4] =
+		proxy->items[5] =
 			loop_socket(loop, proxy->context.gate, serve_others, proxy);
 }

@@ -32,7 +32,7 @@ struct bus_pub {
 	struct tele_buffer encoded;
 	struct bus_pub_counts counts;
 	struct loop *loop; /* Borrowed; NULL: has not joined one. */
-	struct loop_item *items[3];
+	struct loop_item *items[4];
 };
 
 int
@@ -66,7 +66,7 @@ bus_pub_close(struct bus_pub *pub)
 {
 	if (!pub)
 		return;
-	for (size_t i = 0; i < 3; i++) {
+	for (size_t i = 0; i < 4; i++) {
 		if (pub->items[i])
 			loop_remove(pub->loop, pub->items[i]);
 	}
@@ -193,6 +193,14 @@ serve(void *ctx)
 	bus_pub_serve(ctx);
 }
 
+static void
+serve_now_and_then(void *ctx, int64_t now_ns, int64_t missed)
+{
+	(void)now_ns;
+	(void)missed;
+	bus_pub_serve(ctx);
+}
+
 void
 bus_pub_join(struct bus_pub *pub, struct loop *loop)
 {
@@ -200,8 +208,9 @@ bus_pub_join(struct bus_pub *pub, struct loop *loop)
 	pub->loop = loop;
 	pub->items[0] = loop_socket(loop, pub->socket.zmq, serve, pub);
 	pub->items[1] = loop_socket(loop, pub->socket.monitor, serve, pub);
+	pub->items[2] = loop_every(loop, BUS_SERVE_NS, serve_now_and_then, pub);
 	if (pub->context.gate)
-		pub->items[2] = loop_socket(loop, pub->context.gate, serve, pub);
+		pub->items[3] = loop_socket(loop, pub->context.gate, serve, pub);
 }
 
 int

@@ -218,7 +218,7 @@ bus_socket_init(struct bus_socket *s, struct bus_context *context, int type,
 	s->zmq = zmq_socket(context->zmq, type);
 	if (!s->zmq)
 		return err_set_errno(err, NULL, zmq_errno(), "cannot make a socket");
-	s->peers = strtab_new();
+	s->names = strtab_new();
 	set_int(s->zmq, ZMQ_LINGER, LINGER_MS);
 	set_int(s->zmq, ZMQ_SNDHWM, (int)room);
 	set_int(s->zmq, ZMQ_RCVHWM, (int)room);
@@ -283,6 +283,8 @@ bus_socket_attach(struct bus_socket *s, const char *endpoint, bool is_bound,
 		return error;
 	}
 	zmq_getsockopt(s->zmq, ZMQ_LAST_ENDPOINT, s->endpoint, &size);
+	if (!is_bound)
+		vec_push(&s->peers, ((struct bus_peer){ xstrdup(endpoint), 0, 0 }));
 	return 0;
 }
 
@@ -296,15 +298,22 @@ bus_socket_fini(struct bus_socket *s)
 	}
 	if (s->zmq)
 		zmq_close(s->zmq);
-	strtab_free(s->peers);
+	for (size_t i = 0; i < s->peers.n; i++)
+		free(s->peers.items[i].endpoint);
+	vec_free(&s->peers);
+	strtab_free(s->names);
 	vec_free(&s->is_up);
 	*s = (struct bus_socket){ 0 };
 }
 
 /* ---- Connections ---------------------------------------------------------------------- */
 
+/*
+ * A peer's name may change when it is connected to again, from "localhost" to its
+ * address: so any that comes up makes good for any that was lost.
+ */
 static void
-note_up(struct bus_socket *s, const char *peer)
+note_up(struct bus_socket *s, const char *name)
 {
 	uint32_t id;
 
@@ -312,28 +321,72 @@ note_up(struct bus_socket *s, const char *peer)
 		s->n_up++;
 		return;
 	}
-	id = strtab_intern(s->peers, peer);
-	if (id == s->is_up.n) {
+	id = strtab_intern(s->names, name);
+	if (id == s->is_up.n)
 		vec_push(&s->is_up, false);
-	} else if (!s->is_up.items[id]) {
-		s->reconnects++;
-		log_info("bus", "%s is connected again", peer);
-	}
-	s->n_up += !s->is_up.items[id];
+	if (s->is_up.items[id])
+		return;
 	s->is_up.items[id] = true;
+	s->n_up++;
+	if (s->n_lost) {
+		s->n_lost--;
+		s->reconnects++;
+		log_info("bus", "%s is connected again", name);
+	}
+	for (size_t i = 0; i < s->peers.n; i++) {
+		if (strcmp(s->peers.items[i].endpoint, name) == 0)
+			s->peers.items[i].wait_ns = 0;
+	}
 }
 
 static void
-note_down(struct bus_socket *s, const char *peer)
+note_down(struct bus_socket *s, const char *name)
 {
-	uint32_t id = s->is_bound ? STRTAB_NONE : strtab_find(s->peers, peer);
+	uint32_t id = s->is_bound ? STRTAB_NONE : strtab_find(s->names, name);
 
 	if (id == STRTAB_NONE || !s->is_up.items[id])
 		return;
 	s->is_up.items[id] = false;
 	s->n_up--;
 	s->n_lost++;
-	log_info("bus", "%s: the connection was lost", peer);
+	log_info("bus", "%s: the connection was lost", name);
+}
+
+/*
+ * Who was refused is not connected to again by ZeroMQ.  But he may be allowed later:
+ * we do it, after a second, two, four, and so on up to half a minute.
+ */
+static void
+retry_later(struct bus_socket *s, const char *name)
+{
+	for (size_t i = 0; i < s->peers.n; i++) {
+		struct bus_peer *peer = &s->peers.items[i];
+
+		if (peer->retry_ns ||
+		    (s->peers.n > 1 && strcmp(peer->endpoint, name) != 0))
+			continue;
+		peer->wait_ns = peer->wait_ns ? 2 * peer->wait_ns : SECOND_NS;
+		if (peer->wait_ns > 30 * SECOND_NS)
+			peer->wait_ns = 30 * SECOND_NS;
+		peer->retry_ns = clk_monotonic_ns() + peer->wait_ns;
+	}
+}
+
+static void
+retry_refused(struct bus_socket *s)
+{
+	for (size_t i = 0; i < s->peers.n; i++) {
+		struct bus_peer *peer = &s->peers.items[i];
+
+		if (!peer->retry_ns || clk_monotonic_ns() < peer->retry_ns)
+			continue;
+		peer->retry_ns = 0;
+		/* Otherwise it would think that it is connected. */
+		zmq_disconnect(s->zmq, peer->endpoint);
+		if (zmq_connect(s->zmq, peer->endpoint) < 0)
+			log_err("bus", "cannot connect to '%s': %s", peer->endpoint,
+				zmq_strerror(zmq_errno()));
+	}
 }
 
 /* Tells of a refusal, not more than once in ten seconds. */
@@ -383,7 +436,11 @@ bus_socket_serve(struct bus_socket *s)
 			note_down(s, peer);
 		else
 			note_refusal(s, peer, event);
+		if (event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH ||
+		    event == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL)
+			retry_later(s, peer);
 	}
+	retry_refused(s);
 }
 
 int
@@ -398,10 +455,14 @@ bus_socket_wait(struct bus_socket *s, int64_t timeout_ns)
 			{ .socket = s->context->gate, .events = ZMQ_POLLIN },
 		};
 		int64_t left_ns = end_ns - clk_monotonic_ns();
+		bool is_last;
 		int n;
 
 		if (left_ns < 0)
 			left_ns = 0;
+		is_last = left_ns <= BUS_SERVE_NS;
+		if (!is_last)
+			left_ns = BUS_SERVE_NS;
 		n = zmq_poll(items, s->context->gate ? 3 : 2,
 			     (long)((left_ns + 999999) / 1000000));
 		if (n < 0)
@@ -410,7 +471,7 @@ bus_socket_wait(struct bus_socket *s, int64_t timeout_ns)
 		bus_socket_serve(s);
 		if (items[0].revents)
 			return 1;
-		if (n == 0 && left_ns == 0)
+		if (n == 0 && is_last)
 			return 0;
 	}
 }

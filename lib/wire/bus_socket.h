@@ -26,15 +26,23 @@ struct bus_context {
 	uint64_t turned_away;
 };
 
+/* What is connected to. */
+struct bus_peer {
+	char *endpoint;   /* Owned; as it was given. */
+	int64_t retry_ns; /* When to connect anew; 0: ZeroMQ sees to it. */
+	int64_t wait_ns;  /* Before the next time. */
+};
+
 struct bus_socket {
 	struct bus_context *context; /* Borrowed. */
 	void *zmq;
 	void *monitor;
 	bool is_bound;
-	struct strtab *peers; /* Endpoints that were connected to. */
-	VEC(bool) is_up;      /* By their numbers. */
-	uint32_t n_up;
-	uint64_t n_lost, reconnects, refused;
+	VEC(struct bus_peer) peers; /* Of one that is not bound. */
+	struct strtab *names;       /* Peers as events name them. */
+	VEC(bool) is_up;            /* By their numbers. */
+	uint32_t n_up, n_lost;
+	uint64_t reconnects, refused;
 	int64_t told_ns; /* Of a refusal, last. */
 	char endpoint[256];
 };
@@ -50,7 +58,10 @@ int bus_socket_attach(struct bus_socket *s, const char *endpoint, bool is_bound,
 		      struct err *err);
 void bus_socket_fini(struct bus_socket *s); /* Accepts a zeroed one. */
 
-/* Lets in who may, and notes what became of connections.  Never waits. */
+/*
+ * Lets in who may, notes what became of connections, and tries refused ones again.
+ * Never waits; to be called when there is something, and about once a second.
+ */
 void bus_context_serve(struct bus_context *context);
 void bus_socket_serve(struct bus_socket *s);
 
@@ -59,6 +70,8 @@ void bus_socket_serve(struct bus_socket *s);
  * timeout, -EINTR or another -errno.
  */
 int bus_socket_wait(struct bus_socket *s, int64_t timeout_ns);
+
+#define BUS_SERVE_NS INT64_C(1000000000)
 
 /* Takes the next part if one is there: 0, or -EAGAIN or another -errno. */
 struct bus_part {

@@ -26,7 +26,7 @@ struct bus_sub {
 	struct bus_counts counts;
 	bool is_foreign_told;
 	struct loop *loop; /* Borrowed; NULL: has not joined one. */
-	struct loop_item *items[3];
+	struct loop_item *items[4];
 };
 
 int
@@ -57,7 +57,7 @@ bus_sub_close(struct bus_sub *sub)
 {
 	if (!sub)
 		return;
-	for (size_t i = 0; i < 3; i++) {
+	for (size_t i = 0; i < 4; i++) {
 		if (sub->items[i])
 			loop_remove(sub->loop, sub->items[i]);
 	}
@@ -253,6 +253,14 @@ serve(void *ctx)
 	serve_others(ctx);
 }
 
+static void
+serve_now_and_then(void *ctx, int64_t now_ns, int64_t missed)
+{
+	(void)now_ns;
+	(void)missed;
+	serve_others(ctx);
+}
+
 void
 bus_sub_join(struct bus_sub *sub, struct loop *loop, void (*ready)(void *ctx),
 	     void *ctx)
@@ -261,6 +269,7 @@ bus_sub_join(struct bus_sub *sub, struct loop *loop, void (*ready)(void *ctx),
 	sub->loop = loop;
 	sub->items[0] = loop_socket(loop, sub->socket.zmq, ready, ctx);
 	sub->items[1] = loop_socket(loop, sub->socket.monitor, serve, sub);
+	sub->items[2] = loop_every(loop, BUS_SERVE_NS, serve_now_and_then, sub);
 	if (sub->context.gate)
-		sub->items[2] = loop_socket(loop, sub->context.gate, serve, sub);
+		sub->items[3] = loop_socket(loop, sub->context.gate, serve, sub);
 }

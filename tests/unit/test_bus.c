@@ -1,6 +1,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -233,6 +234,8 @@ be_receiver(const char *endpoint, uint64_t last)
 	struct tele_frame frame = { 0 };
 	const struct bus_counts *counts;
 
+	/* A test that fails must not leave a stopped process behind. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (bus_sub_open(&endpoint, 1, false, NULL, &sub, NULL) < 0)
 		_exit(10);
 	bus_sub_want(sub, TELE_SUMMARY, NULL, true);
@@ -281,8 +284,13 @@ a_stopped_receiver_costs_a_publisher_no_memory_and_sees_the_gap(void **state)
 				50000);
 		assert_int_equal(bus_pub_frame(pub, &frame), 0);
 	}
-	/* 128 MB were published: 64 frames of 200 kB may wait. */
+	/* 128 MB were published: 64 frames of 200 kB may wait.  (The sanitizer keeps
+	 * what was freed.) */
+#ifndef __SANITIZE_ADDRESS__
 	assert_in_range(resident_kb() - before_kb, 0, 24 * 1024);
+#else
+	(void)before_kb;
+#endif
 	kill(child, SIGCONT);
 	/* The last one, again and again until there is room for it. */
 	frame_of(&frame, "n1", TELE_RAW, last);
