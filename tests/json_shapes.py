@@ -160,6 +160,11 @@ COMMANDS = [
     ("links", f"link leaf0:p2 {LIVE}", (0,), "", [("links", "link", 2)]),
     ("jobs", f"jobs {LIVE}", (0,), "", [("jobs", "job", 2)]),
     ("jobs", "job A --from two-jobs.tele", (0,), "", [("jobs", "job", 1)]),
+    ("topology_diff", "topology diff fabric.json seen.json", (1,), "", []),
+    ("topology_diff", "topology diff fabric.json h0=lldp.json", (0,), "", []),
+    ("topology_diff", "topology diff fabric.json unseen.json", (4,), "", []),
+    ("seen", "topology report --print --node h0 --lldp lldp.json", (0,), "",
+     [("nodes", "node", 1)]),
     ("sim-run", "sim run two-jobs.ini", (0,), "--all-links",
      [("jobs", "job", 2), ("links", "link", None)]),
     ("sim-run", "sim run two-jobs.ini --duration 0.001", (0,), "--all-links",
@@ -189,7 +194,21 @@ FAULTY = """{"schema": "antiphase.topology/1",
 """
 
 
+LLDP = """{"lldp": [{"interface": [{"name": "p0",
+ "chassis": [{"name": [{"value": "leaf0"}]}],
+ "port": [{"id": [{"value": "p0"}], "descr": [{"value": "to h0"}],
+  "auto-negotiation": [{"current": [{"value": "50GbaseCR"}]}]}]}]}]}
+"""
+SEEN = """{"schema": "antiphase.seen/1", "nodes": [{"node": "h0", "links": true,
+ "ports": [{"port": "p0", "state": "down"}]}, {"node": "h1", "neighbours": true,
+ "ports": [{"port": "p0", "neighbours": [{"node": "leaf3", "port": "p9"}]}]}]}
+"""
+
+
 def write_inputs():
+    open("lldp.json", "w").write(LLDP)
+    open("seen.json", "w").write(SEEN)
+    open("unseen.json", "w").write(SEEN[:SEEN.index("[") + 1] + "]}")
     open("one.ini", "w").write(ONE)
     open("waits.ini", "w").write(ONE + ONE[ONE.index("[job"):]
                                  .replace("only", "waits")
@@ -202,7 +221,8 @@ def write_inputs():
 
 
 def check_command(shapes, schema, command, statuses, text_needs, arrays, faults):
-    has_option = not command.startswith(("topology generate", "topology import"))
+    has_option = not command.startswith(("topology generate", "topology import",
+                                         "topology report"))
     printed = run(f"antiphase {command}" + (" --json" if has_option else ""), statuses)
     document = json.loads(printed)
     if next(iter(document)) != "schema" or document["schema"] != f"antiphase.{schema}/1":

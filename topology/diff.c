@@ -38,14 +38,27 @@ add_plan(const struct differ *d, struct diff_finding *f, uint32_t cable)
 	to->bps = d->cables.items[cable].bps;
 }
 
+/* Fills both ends, the one of the lower tier first, as plans mostly have it. */
+static void
+fill_ends(const struct differ *d, uint32_t a, uint32_t b, struct diff_cable *to)
+{
+	uint32_t a_node = d->ends.items[a].plan_node,
+		 b_node = d->ends.items[b].plan_node;
+	bool turn = a_node != TOPO_NONE && b_node != TOPO_NONE &&
+		    topo_node(d->plan, a_node)->tier > topo_node(d->plan, b_node)->tier;
+
+	fill_end(d, turn ? b : a, &to->a);
+	fill_end(d, turn ? a : b, &to->b);
+}
+
 static void
 add_seen(const struct differ *d, struct diff_finding *f, uint32_t edge)
 {
+	const struct edge *e = &d->edges.items[edge];
 	struct diff_cable *to = &f->seen[f->n_seen++];
 
-	fill_end(d, d->edges.items[edge].a, &to->a);
-	fill_end(d, d->edges.items[edge].b, &to->b);
-	to->bps = d->edges.items[edge].bps;
+	fill_ends(d, e->a, e->b, to);
+	to->bps = e->bps;
 }
 
 /* Planned cable at an end, or TOPO_NONE. */
@@ -82,9 +95,17 @@ match_exact(struct differ *d)
 	}
 }
 
+/* True for "p0", "p17": what readers call ports that a file does not name. */
+static bool
+is_number(const char *port)
+{
+	return port[0] == 'p' && port[1] && !port[1 + strspn(port + 1, "0123456789")];
+}
+
 /*
- * Nodes at which a port that was reported, by them or by a neighbour, is one of the
- * plan's: there, names mean what they say.
+ * Nodes whose ports the plan names other than by a number, or at which a port that
+ * was reported, by them or by a neighbour, is one of the plan's: there, names mean
+ * what they say.
  */
 static void
 find_named(struct differ *d)
@@ -93,7 +114,8 @@ find_named(struct differ *d)
 		const struct end *end = &d->ends.items[i];
 
 		if (end->cable != TOPO_NONE &&
-		    (end->edge != TOPO_NONE || end->state != SEEN_STATE_UNKNOWN))
+		    (end->edge != TOPO_NONE || end->state != SEEN_STATE_UNKNOWN ||
+		     !is_number(end->port)))
 			d->is_named[end->plan_node] = true;
 	}
 }
@@ -341,10 +363,8 @@ find_speed(struct differ *d, uint32_t cable)
 	add_plan(d, &f, cable);
 	f.n_seen = 1;
 	f.seen[0] = f.plan[0];
-	if (c->edge != TOPO_NONE) {
-		fill_end(d, a, &f.seen[0].a);
-		fill_end(d, b, &f.seen[0].b);
-	}
+	if (c->edge != TOPO_NONE)
+		fill_ends(d, a, b, &f.seen[0]);
 	f.seen[0].bps = bps;
 	c->is_told = true;
 	push(d, &f);

@@ -14,9 +14,10 @@
  * as unseen, not missing.  Cables to nodes that the plan does not know, from
  * ports that it does not know (a management network), are outside it, not extra.
  *
- * Plans from Slurm number their ports, since the file names none.  At a node of which
- * no port name has ever matched, a cable to the right neighbour is the right cable
- * whatever its port is called; such are counted as renamed.
+ * Plans from Slurm number their ports (p0, p1, ...), since the file names none.  At a
+ * node of such a plan of which no port name has ever matched, a cable to the right
+ * neighbour is the right cable whatever its port is called; such are counted as
+ * renamed.
  */
 #ifndef TOPOLOGY_DIFF_H
 #define TOPOLOGY_DIFF_H

@@ -154,13 +154,14 @@ add_port(struct differ *d, const struct seen *seen, uint32_t end,
 }
 
 static void
-add_node(struct differ *d, const struct seen *seen, const struct seen_node *node)
+add_node(struct differ *d, const struct seen *seen, const struct seen_node *node,
+	 bool use_neighbours)
 {
 	uint32_t plan_node = seen_plan_node(d->plan, node->name);
 
 	if (plan_node == TOPO_NONE)
 		d->diff->n_strange++;
-	if (node->has_neighbours) {
+	if (use_neighbours) {
 		d->diff->n_heard++;
 		if (plan_node != TOPO_NONE)
 			d->is_heard[plan_node] = true;
@@ -171,7 +172,8 @@ add_node(struct differ *d, const struct seen *seen, const struct seen_node *node
 
 		d->ends.items[end].state = port->state;
 		d->ends.items[end].bps = port->bps;
-		add_port(d, seen, end, port);
+		if (use_neighbours)
+			add_port(d, seen, end, port);
 	}
 }
 
@@ -231,6 +233,12 @@ join_edges(struct differ *d)
 	d->edges.n = n_kept;
 }
 
+static bool
+is_old(const struct diff_opts *opts, int64_t at_us)
+{
+	return opts->max_age_us && opts->now_us - at_us > opts->max_age_us;
+}
+
 void
 differ_init(struct differ *d, const struct topo *plan, const struct seen *seen,
 	    const struct diff_opts *opts, struct diff *diff)
@@ -243,11 +251,12 @@ differ_init(struct differ *d, const struct topo *plan, const struct seen *seen,
 	for (size_t i = 0; i < seen_n_nodes(seen); i++) {
 		const struct seen_node *node = seen_node(seen, i);
 
-		if (opts->max_age_us &&
-		    opts->now_us - node->heard_us > opts->max_age_us)
+		if (is_old(opts, node->heard_us))
 			diff->n_old++;
 		else
-			add_node(d, seen, node);
+			add_node(d, seen, node,
+				 node->has_neighbours &&
+					 !is_old(opts, node->neighbours_us));
 	}
 	join_edges(d);
 }

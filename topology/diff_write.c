@@ -57,7 +57,7 @@ print_summary(const struct diff *diff, FILE *out)
 	const char *lead = "";
 
 	if (!diff->findings.n) {
-		fputs("no differences", out);
+		fputs(diff->n_compared ? "no differences" : "nothing to compare", out);
 	} else {
 		for (int i = 0; i < N_DIFFS; i++) {
 			if (!diff->n_of_kind[i])
@@ -154,7 +154,10 @@ void
 diff_json_members(const struct diff *diff, const struct topo *plan, struct jsonw *w)
 {
 	jsonw_str(w, "plan", topo_name(plan));
-	jsonw_bool(w, "same", diff->findings.n == 0);
+	if (diff->n_compared || diff->findings.n)
+		jsonw_bool(w, "same", diff->findings.n == 0);
+	else
+		jsonw_null(w, "same");
 	jsonw_int(w, "cables", diff->n_cables);
 	jsonw_int(w, "compared", diff->n_compared);
 	jsonw_int(w, "unseen", diff->n_cables - diff->n_compared);

@@ -122,6 +122,11 @@ seen_port_add(struct seen_port *port, const char *node, const char *peer_port,
 	}
 	if (port->neighbours.n == SEEN_MAX_NEIGHBOURS)
 		return -E2BIG;
+	if (!port->neighbours.capacity) {
+		/* Most have one for good: no room for more yet. */
+		port->neighbours.items = xcalloc(1, sizeof new);
+		port->neighbours.capacity = 1;
+	}
 	vec_push(&port->neighbours, new);
 	memmove(port->neighbours.items + i + 1, port->neighbours.items + i,
 		(port->neighbours.n - 1 - i) * sizeof new);
@@ -271,6 +276,8 @@ keep_the_rest(struct seen_node *report, struct seen_node *old)
 	}
 	report->has_links |= old->has_links;
 	report->has_neighbours |= old->has_neighbours;
+	if (!report->neighbours_us)
+		report->neighbours_us = old->neighbours_us;
 }
 
 int
@@ -283,6 +290,8 @@ seen_update(struct seen *seen, struct seen_node *report,
 
 	if (!report->name[0])
 		return -EINVAL;
+	if (report->has_neighbours && !report->neighbours_us)
+		report->neighbours_us = report->heard_us;
 	id = strtab_find(seen->names, report->name);
 	if (id == STRTAB_NONE) {
 		if (seen->nodes.n == SEEN_MAX_NODES)

@@ -54,9 +54,10 @@ struct seen_port {
 /* What one node said. */
 struct seen_node {
 	char name[TOPO_MAX_NAME + 1];
-	bool has_links;      /* States and speeds of its ports were said. */
-	bool has_neighbours; /* Neighbours were said, if only that there are none. */
-	int64_t heard_us;    /* Wall clock. */
+	bool has_links;        /* States and speeds of its ports were said. */
+	bool has_neighbours;   /* Neighbours were said, if only that there are none. */
+	int64_t heard_us;      /* Of the last report; wall clock. */
+	int64_t neighbours_us; /* Of the last one with neighbours; 0: none yet. */
 	VEC(struct seen_port) ports; /* Ascending by name. */
 };
 

@@ -48,6 +48,8 @@ seen_json_node(const struct seen_node *node, struct jsonw *w)
 {
 	jsonw_str(w, "node", node->name);
 	jsonw_int(w, "heard_us", node->heard_us);
+	if (node->has_neighbours)
+		jsonw_int(w, "neighbours_us", node->neighbours_us);
 	jsonw_bool(w, "links", node->has_links);
 	jsonw_bool(w, "neighbours", node->has_neighbours);
 	jsonw_array(w, "ports");
@@ -136,7 +138,7 @@ seen_json_read_node(const struct json_doc *doc, const struct json *value,
 {
 	const struct json *ports = NULL, *lldp;
 	const char *name;
-	int64_t heard_us = 0;
+	int64_t heard_us = 0, neighbours_us = 0;
 	bool has_links = false, has_neighbours = false;
 	size_t n;
 	int r = 0;
@@ -146,6 +148,8 @@ seen_json_read_node(const struct json_doc *doc, const struct json *value,
 	    json_get_str(doc, value, "node", &name, err) < 0 ||
 	    json_opt_int(doc, value, "heard_us", 0, (int64_t)MAX_US, &heard_us, err) <
 		    0 ||
+	    json_opt_int(doc, value, "neighbours_us", 0, (int64_t)MAX_US,
+			 &neighbours_us, err) < 0 ||
 	    json_opt_bool(doc, value, "links", &has_links, err) < 0 ||
 	    json_opt_bool(doc, value, "neighbours", &has_neighbours, err) < 0 ||
 	    json_opt_array(doc, value, "ports", &ports, &n, err) < 0)
@@ -154,6 +158,7 @@ seen_json_read_node(const struct json_doc *doc, const struct json *value,
 		return json_fail(doc, value, err, "'node' is empty");
 	seen_copy_name(report->name, name);
 	report->heard_us = heard_us;
+	report->neighbours_us = has_neighbours ? neighbours_us : 0;
 	report->has_links = has_links;
 	report->has_neighbours = has_neighbours;
 	for (const struct json *item = ports ? json_first(ports) : NULL; r == 0 && item;
@@ -165,16 +170,15 @@ seen_json_read_node(const struct json_doc *doc, const struct json *value,
 	return r;
 }
 
-static int
-read_nodes(const struct json_doc *doc, int64_t now_us, struct seen *seen,
-	   struct err *err)
+int
+seen_json_read_nodes(const struct json_doc *doc, int64_t now_us, struct seen *seen,
+		     struct err *err)
 {
 	const struct json *nodes;
 	size_t n;
 	int r = 0;
 
-	if (json_check_schema(doc, "antiphase.seen", 1, err) < 0 ||
-	    json_get_array(doc, json_root(doc), "nodes", &nodes, &n, err) < 0)
+	if (json_get_array(doc, json_root(doc), "nodes", &nodes, &n, err) < 0)
 		return -EINVAL;
 	for (const struct json *item = json_first(nodes); r == 0 && item;
 	     item = json_next(item)) {
@@ -202,7 +206,9 @@ seen_json_read(const char *file, const char *text, size_t length, const char *no
 	if (r < 0)
 		return r;
 	if (!json_find(json_root(doc), "lldp") || json_find(json_root(doc), "schema")) {
-		r = read_nodes(doc, now_us, seen, err);
+		r = json_check_schema(doc, "antiphase.seen", 1, err);
+		if (r == 0)
+			r = seen_json_read_nodes(doc, now_us, seen, err);
 	} else if (!node || !*node) {
 		r = err_set(err, file, 0, 0,
 			    "is lldpcli's text, which does not say of which node; name "

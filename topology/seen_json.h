@@ -2,7 +2,7 @@
  * seen_json.h - what nodes reported, as JSON.
  *
  *	{"schema":"antiphase.seen/1","at_us":...,"nodes":[{"node":"h0","heard_us":...,
- *	  "links":true,"neighbours":true,"ports":[{"port":"e0","state":"up","gbps":100,
+ *	  "neighbours_us":...,"links":true,"neighbours":true,"ports":[{"port":"e0","state":"up","gbps":100,
  *	  "neighbours":[{"node":"leaf0","port":"swp1","alias":"","gbps":100}]}]}]}
  *
  * One element of "nodes" is also what a node reports to the service.  See
@@ -32,6 +32,10 @@ void seen_json_node(const struct seen_node *node, struct jsonw *w);
  */
 int seen_json_read_node(const struct json_doc *doc, const struct json *value,
 			struct seen_node *report, struct err *err);
+
+/* Adds all elements of "nodes" of the document to 'seen'.  0 or -EINVAL. */
+int seen_json_read_nodes(const struct json_doc *doc, int64_t now_us, struct seen *seen,
+			 struct err *err);
 
 /*
  * Adds what a file says to 'seen': one of the above, or the text of lldpcli (json0),

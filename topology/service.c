@@ -162,6 +162,7 @@ service_report(struct service *s, struct seen_node *report, int64_t now_us)
 	s->now_us = now_us;
 	s->is_dirty = true;
 	report->heard_us = now_us;
+	report->neighbours_us = report->has_neighbours ? now_us : 0;
 	return seen_update(s->seen, report, on_seen_change, s);
 }
 

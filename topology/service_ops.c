@@ -54,11 +54,11 @@ open_reply(char **bytes, size_t *length)
 }
 
 static void
-close_reply(FILE *out, char *bytes, size_t *length, struct strbuf *reply)
+close_reply(FILE *out, char **bytes, const size_t *length, struct strbuf *reply)
 {
 	BUG_ON(fclose(out) != 0);
-	strbuf_add(reply, bytes, *length);
-	free(bytes);
+	strbuf_add(reply, *bytes, *length);
+	free(*bytes);
 }
 
 static void
@@ -91,7 +91,7 @@ write_error(const struct request *rq, struct strbuf *reply)
 	jsonw_end(&w);
 	jsonw_end(&w);
 	jsonw_finish(&w);
-	close_reply(out, bytes, &length, reply);
+	close_reply(out, &bytes, &length, reply);
 }
 
 /* Sets the code of an error whose message is in 'err' already; returns -EINVAL. */
@@ -137,7 +137,7 @@ answer_health(struct request *rq, struct strbuf *reply)
 	jsonw_str(&rq->w, "lldp", lldp_names[s->lldp]);
 	jsonw_int(&rq->w, "differences", (int64_t)s->diff.findings.n);
 	end(rq);
-	close_reply(out, bytes, &length, reply);
+	close_reply(out, &bytes, &length, reply);
 	return 0;
 }
 
@@ -157,7 +157,7 @@ answer_snapshot(struct request *rq, struct strbuf *reply)
 	strbuf_puts(reply, "{\"schema\": \"antiphase.topology_reply/1\", \"op\": "
 			   "\"snapshot\", \"topology\": ");
 	topo_json_write(rq->s->plan, out);
-	close_reply(out, bytes, &length, reply);
+	close_reply(out, &bytes, &length, reply);
 	strbuf_puts(reply, "}\n");
 	return 0;
 }
@@ -249,7 +249,7 @@ write_load(struct request *rq, const char *collective, const struct footprint *l
 	}
 	jsonw_end(&rq->w);
 	end(rq);
-	close_reply(out, bytes, &length, reply);
+	close_reply(out, &bytes, &length, reply);
 	strbuf_free(&name);
 }
 
@@ -359,7 +359,7 @@ answer_interface(struct request *rq, struct strbuf *reply)
 	write_link(rq, "tx", at.tx);
 	write_link(rq, "rx", at.rx);
 	end(rq);
-	close_reply(out, bytes, &length, reply);
+	close_reply(out, &bytes, &length, reply);
 	return 0;
 }
 
@@ -393,7 +393,7 @@ answer_diff(struct request *rq, struct strbuf *reply)
 	begin(rq, out);
 	diff_json_members(&rq->s->diff, rq->s->plan, &rq->w);
 	end(rq);
-	close_reply(out, bytes, &length, reply);
+	close_reply(out, &bytes, &length, reply);
 	return 0;
 }
 
@@ -435,7 +435,7 @@ answer_seen(struct request *rq, struct strbuf *reply)
 	else
 		seen_json_members(rq->s->seen, rq->s->now_us, &rq->w);
 	end(rq);
-	close_reply(out, bytes, &length, reply);
+	close_reply(out, &bytes, &length, reply);
 	return 0;
 }
 

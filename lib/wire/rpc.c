@@ -109,10 +109,7 @@ static int
 endpoint_bind(struct endpoint *at, const char *endpoint, const struct bus_keys *keys,
 	      struct err *err)
 {
-	int r;
-
 	if (!keys && !is_local(endpoint)) {
-		endpoint_close(at);
 		err_set(err, NULL, 0, 0,
 			"'%s' is beyond this host, which needs keys ('antiphase keys "
 			"new'); without them use tcp://127.0.0.1:PORT or ipc://PATH",
@@ -121,21 +118,15 @@ endpoint_bind(struct endpoint *at, const char *endpoint, const struct bus_keys *
 	}
 	if (zmq_bind(at->socket, endpoint) == 0)
 		return 0;
-	r = fail(endpoint, "cannot bind to", err);
-	endpoint_close(at);
-	return r;
+	return fail(endpoint, "cannot bind to", err);
 }
 
 static int
 endpoint_connect(struct endpoint *at, const char *endpoint, struct err *err)
 {
-	int r;
-
 	if (zmq_connect(at->socket, endpoint) == 0)
 		return 0;
-	r = fail(endpoint, "cannot connect to", err);
-	endpoint_close(at);
-	return r;
+	return fail(endpoint, "cannot connect to", err);
 }
 
 /*
@@ -206,7 +197,7 @@ rpc_server_open(const char *endpoint, const struct bus_keys *keys,
 		r = endpoint_bind(&server->at, endpoint, keys, err);
 	}
 	if (r < 0)
-		free(server);
+		rpc_server_close(server);
 	else
 		*ret_server = server;
 	return r;
@@ -250,34 +241,68 @@ rpc_server_serve(void *ctx)
 
 /* ---- Client ----------------------------------------------------------------------- */
 
+/*
+ * A monitor tells at once that a connection was refused, where the socket itself
+ * would go on trying.  NULL if there can be none: then the time is waited for.
+ */
+static void *
+watch_connecting(const struct endpoint *at)
+{
+	static const char address[] = "inproc://rpc-monitor";
+	void *monitor;
+
+	if (zmq_socket_monitor(at->socket, address, ZMQ_EVENT_CONNECT_RETRIED) != 0)
+		return NULL;
+	monitor = zmq_socket(at->context, ZMQ_PAIR);
+	if (monitor && zmq_connect(monitor, address) != 0) {
+		zmq_close(monitor);
+		monitor = NULL;
+	}
+	return monitor;
+}
+
+/* Waits for the reply, a refusal or the end of the time: 1, -errno. */
 static int
-ask(void *socket, const char *endpoint, const char *request, int64_t timeout_ns,
-    char **ret_reply, size_t *ret_n, struct err *err)
+wait_for_reply(void *socket, void *monitor, int64_t until_ns)
+{
+	zmq_pollitem_t items[2] = {
+		{ .socket = socket, .events = ZMQ_POLLIN },
+		{ .socket = monitor, .events = ZMQ_POLLIN },
+	};
+	int64_t left_ns = until_ns - clk_monotonic_ns();
+	int r;
+
+	if (left_ns <= 0)
+		return -ETIMEDOUT;
+	r = zmq_poll(items, monitor ? 2 : 1, (long)((left_ns + 999999) / 1000000));
+	if (r < 0)
+		return -zmq_errno();
+	if (items[0].revents & ZMQ_POLLIN)
+		return 1;
+	return r == 0 ? -ETIMEDOUT : -ECONNREFUSED;
+}
+
+static int
+ask(struct endpoint *at, void *monitor, const char *endpoint, const char *request,
+    int64_t timeout_ns, char **ret_reply, size_t *ret_n, struct err *err)
 {
 	int64_t until_ns = clk_monotonic_ns() + timeout_ns;
 	int r;
 
-	if (zmq_send(socket, request, strlen(request), 0) < 0)
+	if (zmq_send(at->socket, request, strlen(request), 0) < 0)
 		return fail(endpoint, "cannot send to", err);
-	for (;;) {
-		int64_t left_ns = until_ns - clk_monotonic_ns();
-
-		r = wait_for(socket, left_ns > 0 ? left_ns : 0);
-		if (r == 0) {
-			err_set(err, NULL, 0, 0, "no answer from %s within %.3g s",
-				endpoint, (double)timeout_ns / 1e9);
-			return -ETIMEDOUT;
-		}
+	do {
+		r = wait_for_reply(at->socket, monitor, until_ns);
 		if (r == 1)
-			r = receive(socket, 0, ret_reply, ret_n);
-		if (r == 1)
-			return 0;
-		if (r < 0) {
-			err_set(err, NULL, 0, 0, "waiting for %s: %s", endpoint,
-				zmq_strerror(-r));
-			return r;
-		}
-	}
+			r = receive(at->socket, 0, ret_reply, ret_n);
+	} while (r == 0);
+	if (r == -ETIMEDOUT)
+		err_set(err, NULL, 0, 0, "no answer from %s within %.3g s", endpoint,
+			(double)timeout_ns / 1e9);
+	else if (r < 0)
+		err_set(err, NULL, 0, 0, "nobody answers at %s: %s", endpoint,
+			zmq_strerror(-r));
+	return r < 0 ? r : 0;
 }
 
 int
@@ -285,6 +310,7 @@ rpc_call(const char *endpoint, const struct bus_keys *keys, const char *request,
 	 int64_t timeout_ns, char **ret_reply, size_t *ret_n, struct err *err)
 {
 	struct endpoint at;
+	void *monitor;
 	int r = endpoint_open(&at, ZMQ_REQ, err);
 
 	(void)keys;
@@ -293,10 +319,13 @@ rpc_call(const char *endpoint, const struct bus_keys *keys, const char *request,
 	set_max(at.socket, RPC_MAX_REPLY_BYTES);
 	set_int(at.socket, ZMQ_LINGER, 0);
 	set_int(at.socket, ZMQ_SNDTIMEO, (int)(timeout_ns / 1000000));
+	monitor = watch_connecting(&at);
 	r = endpoint_connect(&at, endpoint, err);
-	if (r < 0)
-		return r;
-	r = ask(at.socket, endpoint, request, timeout_ns, ret_reply, ret_n, err);
+	if (r == 0)
+		r = ask(&at, monitor, endpoint, request, timeout_ns, ret_reply, ret_n,
+			err);
+	if (monitor)
+		zmq_close(monitor);
 	endpoint_close(&at);
 	return r;
 }
@@ -315,7 +344,7 @@ rpc_announcer_open(const char *endpoint, const struct bus_keys *keys,
 		r = endpoint_bind(&announcer->at, endpoint, keys, err);
 	}
 	if (r < 0)
-		free(announcer);
+		rpc_announcer_close(announcer);
 	else
 		*ret_announcer = announcer;
 	return r;
@@ -355,7 +384,7 @@ rpc_listener_open(const char *endpoint, const struct bus_keys *keys, const char 
 		r = endpoint_connect(&listener->at, endpoint, err);
 	}
 	if (r < 0)
-		free(listener);
+		rpc_listener_close(listener);
 	else
 		*ret_listener = listener;
 	return r;

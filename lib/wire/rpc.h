@@ -49,8 +49,8 @@ void rpc_server_serve(void *server);
 
 /*
  * Sends 'request' and waits for the reply, a new terminated text that the caller
- * frees.  Returns 0; -ETIMEDOUT if none came in time, as when nobody is there; or
- * another -errno, with 'err' filled.
+ * frees.  Returns 0; -ECONNREFUSED if nobody listens there; -ETIMEDOUT if no reply came
+ * in time; or another -errno, with 'err' filled.
  */
 int rpc_call(const char *endpoint, const struct bus_keys *keys, const char *request,
 	     int64_t timeout_ns, char **ret_reply, size_t *ret_n, struct err *err);

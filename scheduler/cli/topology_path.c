@@ -9,6 +9,7 @@
 #include "lib/base/table.h"
 #include "lib/base/vec.h"
 #include "lib/base/words.h"
+#include "scheduler/cli/topology_service.h"
 #include "scheduler/cli/topology_verbs.h"
 #include "topology/collective.h"
 #include "topology/route.h"
@@ -131,7 +132,7 @@ run_path(int argc, char **argv)
 				       "expected a FILE and two hosts");
 	r = topology_load(argv[first], NULL, &topo, &err);
 	if (r < 0)
-		return cli_fail(r, &err);
+		return topology_fail(r, &err);
 	r = show_path(&p, topo, argv + first + 1, json);
 	topo_unref(topo);
 	return r;
@@ -289,7 +290,7 @@ run_links_of(int argc, char **argv)
 				       "expected one FILE and --hosts LIST");
 	r = topology_load(argv[first], NULL, &topo, &err);
 	if (r < 0)
-		return cli_fail(r, &err);
+		return topology_fail(r, &err);
 	r = find_load(&load, topo, hosts);
 	if (r < 0)
 		cli_fail(r, &err);

@@ -7,6 +7,7 @@
 #include "lib/base/hostlist.h"
 #include "lib/base/jsonw.h"
 #include "lib/base/table.h"
+#include "scheduler/cli/topology_service.h"
 #include "scheduler/cli/topology_verbs.h"
 #include "topology/check.h"
 #include "topology/route.h"
@@ -221,7 +222,7 @@ run_show(int argc, char **argv)
 				       "--json and --dot exclude each other");
 	r = topology_load(argv[first], NULL, &topo, &err);
 	if (r < 0)
-		return cli_fail(r, &err);
+		return topology_fail(r, &err);
 	if (dot)
 		topo_dot_write(topo, stdout);
 	else if (json)
@@ -308,7 +309,7 @@ run_check(int argc, char **argv)
 		return cli_usage_error(&verb_topology_check, "expected one FILE");
 	r = topology_load(argv[first], &read_opts, &topo, &err);
 	if (r < 0) {
-		r = cli_fail(r, &err);
+		r = topology_fail(r, &err);
 	} else {
 		struct routes *routes = routes_new(topo, 0);
 

@@ -19,10 +19,14 @@ extern const struct cli_verb verb_topology_check;
 extern const struct cli_verb verb_topology_import;
 extern const struct cli_verb verb_topology_path;
 extern const struct cli_verb verb_topology_links_of;
+extern const struct cli_verb verb_topology_diff;
+extern const struct cli_verb verb_topology_report;
+extern const struct cli_verb verb_topology_watch;
 
 /*
- * Reads the fabric file at 'path', in any format.  'opts' may be NULL.  Returns 0
- * and a new reference, or the negative errno for cli_fail().
+ * Reads the fabric file at 'path', in any format, or asks the antiphase-topology at
+ * the endpoint 'path' ("tcp://127.0.0.1:7462").  'opts' may be NULL.  Returns 0
+ * and a new reference, or the negative errno for topology_fail().
  */
 int topology_load(const char *path, const struct topo_read_opts *opts,
 		  struct topo **ret_topo, struct err *err);

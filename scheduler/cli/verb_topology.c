@@ -10,13 +10,15 @@
 #include "lib/base/strbuf.h"
 #include "lib/base/table.h"
 #include "lib/base/vec.h"
+#include "scheduler/cli/topology_service.h"
 #include "scheduler/cli/topology_verbs.h"
 #include "scheduler/cli/verbs.h"
 #include "topology/write.h"
 
 static const struct cli_verb *const subverbs[] = {
-	&verb_topology_generate, &verb_topology_show, &verb_topology_check,
-	&verb_topology_import,   &verb_topology_path, &verb_topology_links_of,
+	&verb_topology_generate, &verb_topology_show,   &verb_topology_check,
+	&verb_topology_import,   &verb_topology_path,   &verb_topology_links_of,
+	&verb_topology_diff,     &verb_topology_report, &verb_topology_watch,
 };
 
 #define N_SUBVERBS (sizeof subverbs / sizeof *subverbs)
@@ -27,8 +29,11 @@ topology_load(const char *path, const struct topo_read_opts *opts,
 {
 	char *text;
 	size_t length;
-	int r = file_read(path, TOPO_MAX_FILE_BYTES, &text, &length, err);
+	int r;
 
+	if (topology_is_endpoint(path))
+		return topology_ask_plan(path, ret_topo, err);
+	r = file_read(path, TOPO_MAX_FILE_BYTES, &text, &length, err);
 	if (r < 0)
 		return r;
 	r = topo_read(strcmp(path, "-") == 0 ? "standard input" : path, text, length,
@@ -112,7 +117,7 @@ second_word(const struct cli_verb *verb)
 static void
 print_subverbs(FILE *out)
 {
-	fputs("antiphase topology - make, show, check and import fabrics\n\n"
+	fputs("antiphase topology - make, show, check, import and compare fabrics\n\n"
 	      "Usage: antiphase topology VERB [options] ...\n\n",
 	      out);
 	for (size_t i = 0; i < N_SUBVERBS; i++)
@@ -157,7 +162,7 @@ run_topology(int argc, char **argv)
 
 const struct cli_verb verb_topology = {
 	.name = "topology",
-	.summary = "make, show, check and import fabrics",
+	.summary = "make, show, check, import and compare fabrics",
 	.usage = "VERB [options] ...",
 	.run = run_topology,
 };

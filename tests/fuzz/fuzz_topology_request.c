@@ -1,0 +1,61 @@
+/* Requests to the topology service: a line each, to one service after another. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/json.h"
+#include "tests/fuzz/fuzz.h"
+#include "topology/gen.h"
+#include "topology/service.h"
+#include "topology/topo.h"
+
+static void
+hear(void *ctx, const char *topic, const char *text)
+{
+	struct json_doc *doc;
+
+	(void)ctx;
+	(void)topic;
+	BUG_ON(json_parse("change", text, strlen(text), &doc, NULL) < 0);
+	json_doc_free(doc);
+}
+
+static void
+ask(struct service *s, const char *request, int64_t now_us)
+{
+	struct strbuf reply = STRBUF_EMPTY;
+	struct json_doc *doc;
+
+	service_answer(s, request, strlen(request), now_us, &reply);
+	/* Whatever was asked, the reply is a document. */
+	BUG_ON(json_parse("reply", reply.text, reply.length, &doc, NULL) < 0);
+	BUG_ON(json_check_schema(doc, "antiphase.topology_reply", 1, NULL) < 0);
+	json_doc_free(doc);
+	strbuf_free(&reply);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const struct service_opts opts = { .max_age_us = 5, .announce = hear };
+	const struct gen_leaf_spine fabric = { .n_leaves = 2,
+					       .hosts_per_leaf = 2,
+					       .n_spines = 2 };
+	struct service *s = service_new(&opts);
+	char *text = fuzz_text(data, size), *at = text;
+	struct topo *plan;
+
+	BUG_ON(gen_leaf_spine(&fabric, &plan, NULL) < 0);
+	service_set_plan(s, plan, "fuzz", 0);
+	topo_unref(plan);
+	for (int64_t now_us = 1; at; now_us++) {
+		char *line = strsep(&at, "\n");
+
+		ask(s, line, now_us);
+		service_tick(s, now_us);
+	}
+	ask(s, "{\"op\":\"seen\"}", 100);
+	ask(s, "{\"op\":\"diff\"}", 100);
+	service_free(s);
+	free(text);
+	return 0;
+}
