@@ -2,35 +2,31 @@
 
 #include <errno.h>
 #include <ifaddrs.h>
-#include <inttypes.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <pcap/pcap.h>
-
+#include "collector/capfile.h"
 #include "collector/job_rules.h"
 #include "collector/packet.h"
 #include "collector/source.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clk.h"
 #include "lib/base/err.h"
-#include "lib/base/instream.h"
-#include "lib/base/log.h"
 #include "lib/base/rng.h"
 #include "lib/base/vec.h"
 
 #define MS             INT64_C(1000000)
 #define SNAPLEN_BYTES  96
 #define BUFFER_BYTES   (16 << 20)
-#define TIMEOUT_MS     10
 #define LIVE_LAG_MS    50 /* The kernel hands over a block at least that often. */
 #define PACKETS_A_POLL 20000
 #define LIVE_POLL_NS   (10 * MS)
 #define SPAN_MS        500 /* What one poll of a file takes at most. */
-#define N_FLOWS        65536
-#define N_PENDING      4096
-#define MAX_TIME_NS    INT64_C(4000000000000000000)
+/* Over a longer pause a file is taken up anew. */
+#define LONGEST_PAUSE_MS 600000
+#define N_FLOWS          65536
+#define N_PENDING        4096
 
 struct network {
 	struct packet_address address;
@@ -63,10 +59,8 @@ struct pending {
 
 struct pcap_source {
 	struct source source;
-	pcap_t *pcap;
-	char *name; /* Owned.  Of the file or device, for messages. */
-	char *interface;
-	enum packet_link link;
+	struct capfile *file;
+	char *interface; /* Owned. */
 	bool is_live, is_over;
 	double capacity_bps;
 	VEC(struct network) local;
@@ -81,7 +75,8 @@ struct pcap_source {
 	struct pending *pending; /* Owned.  [N_PENDING], likewise. */
 	int64_t clock_ns;        /* Live: wall clock less monotonic. */
 	int64_t first_ms, last_ms, told_ms;
-	uint64_t told_drops;
+	struct capfile_packet held; /* File: read but not yet counted. */
+	bool has_held;
 	struct pcap_status status;
 	const struct source_sink *sink; /* While polling. */
 };
@@ -282,14 +277,14 @@ take_ends(struct pcap_source *s, int64_t ms, const struct packet *packet, bool i
 }
 
 static void
-take(struct pcap_source *s, int64_t time_ns, const uint8_t *bytes, size_t n,
-     uint32_t length)
+take(struct pcap_source *s, const struct capfile_packet *taken)
 {
-	int64_t ms = (time_ns - s->clock_ns) / MS;
+	int64_t time_ns = taken->time_ns, ms = (time_ns - s->clock_ns) / MS;
 	struct packet packet;
 	bool is_again;
 
-	packet_parse(s->link, bytes, n, length, &packet);
+	packet_parse(capfile_link(s->file), taken->bytes, taken->n, taken->length,
+		     &packet);
 	if (s->status.n_packets++ == 0) {
 		s->status.first_ns = time_ns;
 		if (!s->is_live)
@@ -322,66 +317,72 @@ complete_to(struct pcap_source *s, int64_t until_ms)
 	s->told_ms = until_ms;
 }
 
-/* The time of a packet in a file, if there can be such a time. */
+/*
+ * Time goes on in steps of SPAN_MS at most, so that the bins of each can be fetched
+ * before those of the next come: a packet after a pause waits until it is due.
+ * False as long as it has to.
+ */
 static bool
-time_of(const struct pcap_pkthdr *header, int64_t *ret_ns)
+is_due(struct pcap_source *s)
 {
-	/* Opened with nanoseconds: tv_usec holds those. */
-	if (header->ts.tv_sec < 0 || header->ts.tv_sec > MAX_TIME_NS / 1000000000 ||
-	    header->ts.tv_usec < 0 || header->ts.tv_usec >= 1000000000)
-		return false;
-	*ret_ns = header->ts.tv_sec * INT64_C(1000000000) + header->ts.tv_usec;
-	return true;
+	int64_t at_ms = s->held.time_ns / MS - 1;
+
+	if (at_ms <= s->told_ms + SPAN_MS || at_ms > s->told_ms + LONGEST_PAUSE_MS)
+		return true;
+	complete_to(s, s->told_ms + SPAN_MS);
+	return false;
+}
+
+/* Reads the next packet into 'held'; as poll(). */
+static int
+hold_next(struct pcap_source *s, struct err *err)
+{
+	int got = capfile_next(s->file, &s->held, err);
+
+	if (got < 0) {
+		s->is_over = true;
+		complete_to(s, s->last_ms + 1);
+		return got;
+	}
+	s->has_held = true;
+	if (s->status.n_packets == 0)
+		s->last_ms = s->told_ms = s->held.time_ns / MS;
+	return 0;
 }
 
 static int
 poll_file(struct pcap_source *s, struct err *err)
 {
-	int64_t begin_ms = s->last_ms;
+	int64_t begin_ms = s->told_ms;
 
-	for (int i = 0; i < PACKETS_A_POLL && s->last_ms - begin_ms < SPAN_MS; i++) {
-		struct pcap_pkthdr *header;
-		const u_char *bytes;
-		int64_t time_ns;
-		int got = pcap_next_ex(s->pcap, &header, &bytes);
+	for (int i = 0; i < PACKETS_A_POLL; i++) {
+		int error = s->has_held ? 0 : hold_next(s, err);
 
-		if (got == PCAP_ERROR && s->status.n_packets == 0)
-			return err_set(err, s->name, 0, 0, "%s", pcap_geterr(s->pcap));
-		if (got == PCAP_ERROR)
-			log_warn("pcap", "%s: ends after packet %" PRIu64 ": %s",
-				 s->name, s->status.n_packets, pcap_geterr(s->pcap));
-		if (got < 0) {
-			s->is_over = true;
-			complete_to(s, s->last_ms + 1);
-			return -ENODATA;
-		}
-		if (!time_of(header, &time_ns)) {
-			s->sink->lost(s->sink->ctx, 1);
-			continue;
-		}
-		if (s->status.n_packets == 0)
-			s->last_ms = begin_ms = time_ns / MS;
-		take(s, time_ns, bytes, header->caplen, header->len);
+		if (error < 0)
+			return error;
+		if (i == 0 && !begin_ms)
+			begin_ms = s->told_ms;
+		if (s->held.time_ns / MS >= begin_ms + SPAN_MS && i > 0)
+			break;
+		if (!is_due(s))
+			return 0;
+		s->has_held = false;
+		take(s, &s->held);
 	}
 	/* Captures of several ports may be a little out of order. */
 	complete_to(s, s->last_ms - 1);
 	return 0;
 }
 
+/* Tells of what was dropped since the last time. */
 static void
 tell_drops(struct pcap_source *s)
 {
-	struct pcap_stat stats;
+	uint64_t drops = capfile_drops(s->file) + capfile_bad(s->file);
 
-	if (pcap_stats(s->pcap, &stats) < 0)
-		return;
-	/* 32-bit counts that go on over their end. */
-	s->status.n_dropped +=
-		(uint32_t)(stats.ps_drop + stats.ps_ifdrop - (uint32_t)s->told_drops);
-	if ((uint32_t)(stats.ps_drop + stats.ps_ifdrop) != (uint32_t)s->told_drops)
-		s->sink->lost(s->sink->ctx, (uint32_t)(stats.ps_drop + stats.ps_ifdrop -
-						       (uint32_t)s->told_drops));
-	s->told_drops = stats.ps_drop + stats.ps_ifdrop;
+	if (drops != s->status.n_dropped)
+		s->sink->lost(s->sink->ctx, drops - s->status.n_dropped);
+	s->status.n_dropped = drops;
 }
 
 static int
@@ -394,17 +395,14 @@ poll_live(struct pcap_source *s, int64_t now_ns, struct err *err)
 		s->has_number = true;
 	}
 	for (int i = 0; i < PACKETS_A_POLL; i++) {
-		struct pcap_pkthdr *header;
-		const u_char *bytes;
-		int64_t time_ns;
-		int got = pcap_next_ex(s->pcap, &header, &bytes);
+		struct capfile_packet packet;
+		int got = capfile_next(s->file, &packet, err);
 
 		if (got < 0)
-			return err_set(err, s->name, 0, 0, "%s", pcap_geterr(s->pcap));
+			return got;
 		if (got == 0)
 			break;
-		if (time_of(header, &time_ns))
-			take(s, time_ns, bytes, header->caplen, header->len);
+		take(s, &packet);
 	}
 	tell_drops(s);
 	complete_to(s, now_ns / MS - LIVE_LAG_MS);
@@ -446,8 +444,7 @@ pcap_source_close(struct source *source)
 
 	if (!s)
 		return;
-	if (s->pcap)
-		pcap_close(s->pcap);
+	capfile_close(s->file);
 	job_rules_free(s->rules);
 	vec_free(&s->local);
 	vec_free(&s->job_names);
@@ -456,7 +453,6 @@ pcap_source_close(struct source *source)
 	free(s->ends);
 	free(s->flows);
 	free(s->pending);
-	free(s->name);
 	free(s->interface);
 	free(s);
 }
@@ -478,131 +474,14 @@ src_pcap_status(const struct source *source, struct pcap_status *ret_status)
 
 /* ---- Opening ---------------------------------------------------------------------------------- */
 
-static ssize_t
-read_cookie(void *cookie, char *bytes, size_t n)
-{
-	struct err err = { 0 };
-	ssize_t got = instream_read(cookie, (uint8_t *)bytes, n, &err);
-
-	if (got < 0) {
-		log_warn("pcap", "%s: %s", err.file, err.text);
-		errno = EIO;
-		return -1;
-	}
-	return got;
-}
-
-static int
-close_cookie(void *cookie)
-{
-	instream_close(cookie);
-	return 0;
-}
-
-/* A file, packed or not, as libpcap wants it. */
-static int
-open_file(struct pcap_source *s, const char *path, struct err *err)
-{
-	static const cookie_io_functions_t functions = { .read = read_cookie,
-							 .close = close_cookie };
-	char text[PCAP_ERRBUF_SIZE] = "";
-	struct instream *stream;
-	FILE *file;
-	int error = instream_open(path, &stream, err);
-
-	if (error < 0)
-		return error;
-	file = fopencookie(stream, "r", functions);
-	if (!file) {
-		instream_close(stream);
-		return err_set_errno(err, path, errno, "cannot read");
-	}
-	s->pcap = pcap_fopen_offline_with_tstamp_precision(
-		file, PCAP_TSTAMP_PRECISION_NANO, text);
-	if (!s->pcap) {
-		fclose(file);
-		return err_set(err, path, 0, 0,
-			       "%s: a capture as tcpdump writes it was expected "
-			       "(pcap or pcapng)",
-			       text);
-	}
-	return 0;
-}
-
 static int
 open_device(struct pcap_source *s, const struct pcap_options *options, struct err *err)
 {
-	char text[PCAP_ERRBUF_SIZE] = "";
-	int error;
-
-	s->pcap = pcap_create(options->device, text);
-	if (!s->pcap)
-		return err_set(err, options->device, 0, 0, "%s", text);
-	pcap_set_snaplen(s->pcap, options->snaplen_bytes ? options->snaplen_bytes
-							 : SNAPLEN_BYTES);
-	pcap_set_buffer_size(s->pcap, options->buffer_bytes ? options->buffer_bytes
-							    : BUFFER_BYTES);
-	pcap_set_timeout(s->pcap, TIMEOUT_MS);
-	pcap_set_tstamp_precision(s->pcap, PCAP_TSTAMP_PRECISION_NANO);
-	error = pcap_activate(s->pcap);
-	if (error < 0) {
-		err_set(err, options->device, 0, 0, "cannot capture: %s%s",
-			pcap_geterr(s->pcap),
-			error == PCAP_ERROR_PERM_DENIED ? " (CAP_NET_RAW is needed)"
-							: "");
-		return error == PCAP_ERROR_PERM_DENIED      ? -EPERM
-		       : error == PCAP_ERROR_NO_SUCH_DEVICE ? -ENODEV
-							    : -EIO;
-	}
-	if (pcap_setnonblock(s->pcap, 1, text) < 0)
-		return err_set(err, options->device, 0, 0, "%s", text);
-	s->is_live = true;
-	return 0;
-}
-
-static int
-set_link(struct pcap_source *s, struct err *err)
-{
-	int link = pcap_datalink(s->pcap);
-	const char *name = pcap_datalink_val_to_name(link);
-
-	switch (link) {
-	case DLT_EN10MB:
-		s->link = PACKET_ETHERNET;
-		return 0;
-	case DLT_LINUX_SLL:
-		s->link = PACKET_SLL;
-		return 0;
-	case DLT_LINUX_SLL2:
-		s->link = PACKET_SLL2;
-		return 0;
-	case DLT_RAW:
-	case DLT_IPV4:
-	case DLT_IPV6:
-		s->link = PACKET_IP;
-		return 0;
-	default:
-		return err_set(err, s->name, 0, 0,
-			       "packets of link type %s are not understood: expected "
-			       "EN10MB, LINUX_SLL, LINUX_SLL2 or RAW",
-			       name ? name : "unknown");
-	}
-}
-
-static int
-set_filter(struct pcap_source *s, const char *filter, struct err *err)
-{
-	struct bpf_program program;
-	int error;
-
-	if (pcap_compile(s->pcap, &program, filter, 1, PCAP_NETMASK_UNKNOWN) < 0)
-		return err_set(err, NULL, 0, 0, "filter '%s': %s", filter,
-			       pcap_geterr(s->pcap));
-	error = pcap_setfilter(s->pcap, &program);
-	pcap_freecode(&program);
-	return error < 0 ? err_set(err, NULL, 0, 0, "filter '%s': %s", filter,
-				   pcap_geterr(s->pcap))
-			 : 0;
+	return capfile_open_device(
+		options->device,
+		options->snaplen_bytes ? options->snaplen_bytes : SNAPLEN_BYTES,
+		options->buffer_bytes ? options->buffer_bytes : BUFFER_BYTES, &s->file,
+		err);
 }
 
 static int
@@ -677,7 +556,7 @@ src_pcap_open(const struct pcap_options *options, struct source **ret_source,
 	s->ends = xcalloc(N_ENDS, sizeof *s->ends);
 	s->flows = xcalloc(N_FLOWS, sizeof *s->flows);
 	s->pending = xcalloc(N_PENDING, sizeof *s->pending);
-	s->name = xstrdup(options->file ? options->file : options->device);
+	s->is_live = !options->file;
 	s->interface = options->interface ? xstrdup(options->interface)
 		       : options->file    ? name_from_file(options->file)
 					  : xstrdup(options->device);
@@ -685,12 +564,10 @@ src_pcap_open(const struct pcap_options *options, struct source **ret_source,
 	if (error == 0)
 		error = set_local(s, options, err);
 	if (error == 0)
-		error = options->file ? open_file(s, options->file, err)
+		error = options->file ? capfile_open(options->file, &s->file, err)
 				      : open_device(s, options, err);
-	if (error == 0)
-		error = set_link(s, err);
 	if (error == 0 && options->filter)
-		error = set_filter(s, options->filter, err);
+		error = capfile_filter(s->file, options->filter, err);
 	if (error < 0) {
 		pcap_source_close(&s->source);
 		return error;
