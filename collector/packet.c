@@ -75,6 +75,8 @@ parse_udp(struct rest rest, bool is_outer, struct packet *ret)
 {
 	if (!skip(&rest, 8))
 		return;
+	ret->udp = rest.at;
+	ret->udp_n = rest.n < rest.length ? rest.n : rest.length;
 	if (ret->destination_port == PORT_ROCE) {
 		/* Base transport header: opcode, flags, key, then 24 bits. */
 		ret->is_roce = true;

@@ -45,6 +45,8 @@ struct packet {
 	uint16_t source_port, destination_port;
 	uint32_t sequence, payload_bytes; /* TCP: of its data. */
 	uint32_t queue_pair;              /* RoCE: the destination's. */
+	const uint8_t *udp;               /* UDP: its data, as far as kept; borrowed. */
+	size_t udp_n;
 };
 
 /*
