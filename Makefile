@@ -39,6 +39,7 @@ endif
 # ---- Where it is installed ------------------------------------------------------
 prefix       ?= /usr/local
 bindir       ?= $(prefix)/bin
+libdir       ?= $(prefix)/lib
 mandir       ?= $(prefix)/share/man
 docdir       ?= $(prefix)/share/doc/antiphase
 bashcompdir  ?= $(prefix)/share/bash-completion/completions
@@ -56,6 +57,9 @@ DAEMONS      := $(if $(wildcard collector/collector.c),$(B)/antiphase-collector)
                 $(if $(wildcard collector/marks.c),$(B)/antiphase-marks) \
                 $(if $(wildcard topology/topology.c),$(B)/antiphase-topology)
 PROGRAMS     := $(B)/antiphase $(B)/antiphase-sim $(DAEMONS)
+# Loaded by NCCL into jobs: the fewest sources that do.
+PLUGIN       := $(B)/libantiphase-nccl-profiler.so
+PLUGIN_SRCS  := collector/nccl/profiler.c lib/wire/mark.c lib/base/alloc.c lib/base/clk.c
 TESTS        := $(patsubst %.c,$(B)/%,$(wildcard tests/unit/test_*.c))
 BENCHES      := $(patsubst %.c,$(B)/%,$(wildcard tests/bench/bench_*.c))
 FUZZERS      := $(patsubst %.c,build/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
@@ -63,7 +67,7 @@ REPLAYS      := $(patsubst tests/fuzz/fuzz_%.c,$(B)/tests/fuzz/replay_%,$(wildca
 MANPAGES     := $(patsubst docs/man/%.scd,$(B)/man/%,$(wildcard docs/man/*.scd))
 # Needs the headers of MPI, which only 'test-net' installs: compiled by nothing else.
 MPI_FILES    := $(wildcard tests/net/arl*.c)
-C_FILES      := $(filter-out $(MPI_FILES),$(wildcard lib/*/*.[ch] bpf/*.[ch] collector/*.[ch] topology/*.[ch] scheduler/*/*.[ch] scheduler/core/*/*.[ch] sim/*.[ch] \
+C_FILES      := $(filter-out $(MPI_FILES),$(wildcard lib/*/*.[ch] bpf/*.[ch] collector/*.[ch] collector/*/*.[ch] topology/*.[ch] scheduler/*/*.[ch] scheduler/core/*/*.[ch] sim/*.[ch] \
                 sim/*/*.[ch] tests/*/*.[ch]))
 SH_FILES     := .ci/run tests/run tests/net/run $(wildcard tests/*.sh tests/*/*.sh examples/*.sh)
 
@@ -71,7 +75,7 @@ SH_FILES     := .ci/run tests/run tests/net/run $(wildcard tests/*.sh tests/*/*.
 .SECONDARY:
 .DELETE_ON_ERROR:
 
-all: $(PROGRAMS) ## build the programs
+all: $(PROGRAMS) $(PLUGIN) ## build the programs
 
 help: ## show this text
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-14s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
@@ -85,7 +89,7 @@ test: ## every test (SAN=address,undefined for sanitizers)
 	@sh tests/deps.sh $(PACKAGES_BUILD) $(PACKAGES_TEST)
 	$(Q)$(MAKE) --no-print-directory check
 
-check: $(PROGRAMS) $(TESTS) $(REPLAYS) $(MANPAGES) ## as 'test', with what is installed
+check: $(PROGRAMS) $(PLUGIN) $(TESTS) $(REPLAYS) $(MANPAGES) ## as 'test', with what is installed
 	$(Q)B=$(B) sh tests/run $(TESTS)
 
 test-net: ## real traffic between network namespaces (root)
@@ -134,6 +138,8 @@ install: all man ## install into DESTDIR
 	install -d $(DESTDIR)$(bindir) $(DESTDIR)$(mandir)/man1 $(DESTDIR)$(mandir)/man5 \
 		$(DESTDIR)$(docdir)/examples $(DESTDIR)$(bashcompdir)
 	install -m 755 $(PROGRAMS) $(DESTDIR)$(bindir)
+	install -d $(DESTDIR)$(libdir)
+	install -m 755 $(PLUGIN) $(DESTDIR)$(libdir)
 	for page in $(MANPAGES); do \
 		install -m 644 $$page $(DESTDIR)$(mandir)/man$${page##*.}; done
 	install -m 644 scheduler/cli/completion.bash $(DESTDIR)$(bashcompdir)/antiphase
@@ -192,6 +198,15 @@ $(B)/antiphase-marks: $(B)/collector/marks.o $(ARCHIVE)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $^ -o $@ $(ALL_LDFLAGS) $(LIBS)
 
+$(PLUGIN): $(PLUGIN_SRCS:%.c=$(B)/pic/%.o)
+	$(call say,LINK,$@)
+	$(Q)$(CC) -shared $^ -o $@ $(if $(SAN),,-Wl,-z$(comma)defs) $(ALL_LDFLAGS) -pthread
+
+$(B)/pic/%.o: %.c
+	$(call say,CC-PIC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -fPIC -fvisibility=hidden -c $< -o $@
+
 $(B)/antiphase-topology: $(B)/topology/topology.o $(ARCHIVE)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $^ -o $@ $(ALL_LDFLAGS) $(LIBS)
@@ -214,6 +229,8 @@ $(B)/tests/net/arl: tests/net/arl.c
 	$(call say,MPICC,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)OMPI_CC="$(CC)" mpicc -std=gnu17 -D_GNU_SOURCE $(WARN) -Werror $(CFLAGS) $< -o $@
+
+$(B)/tests/unit/test_nccl_profiler: | $(PLUGIN)
 
 # A fuzz target with a plain main() that replays files: kept crashers in 'make test'.
 $(B)/tests/fuzz/replay_%: $(B)/tests/fuzz/fuzz_%.o $(B)/tests/fuzz/replay.o \
@@ -247,7 +264,7 @@ $(B)/man/%: docs/man/%.scd
 # Sources of folders that are still empty are no error.
 -include $(patsubst %.c,$(B)/%.d,$(ARCHIVE_SRCS) $(cli_SRCS) $(sim_SRCS) $(collector_MAINS) \
 	$(topology_MAINS)) \
-	$(TESTS:=.d) $(BENCHES:=.d) $(FUZZERS:=.d) \
+	$(patsubst %.c,$(B)/pic/%.d,$(PLUGIN_SRCS)) $(TESTS:=.d) $(BENCHES:=.d) $(FUZZERS:=.d) \
 	$(patsubst %.c,build/fuzz/%.d,$(ARCHIVE_SRCS)) \
 	$(patsubst %.c,$(B)/%.d,$(wildcard tests/fuzz/*.c)) \
 	$(bpf_SRCS:bpf/%.c=build/bpf/%.d)

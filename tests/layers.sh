@@ -8,6 +8,7 @@ lib/daemon: lib/daemon lib/base
 lib/wire: lib bpf/events.h
 topology: topology lib
 collector: collector topology lib bpf
+collector/nccl: collector/nccl lib
 sim/engine: sim/engine topology lib/base
 scheduler/core/profile: scheduler/core/profile lib/base
 scheduler/core/solve: scheduler/core/solve scheduler/core/profile lib/base
