@@ -177,6 +177,7 @@ build/bpf/%.skel.h: build/bpf/%.bpf.o
 	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf >$@
 
 $(collector_SRCS:%.c=$(B)/%.o) $(collector_MAINS:%.c=$(B)/%.o) $(collector_SRCS:%.c=build/fuzz/%.o): | $(SKELETONS)
+$(B)/tests/unit/test_bpf_programs.o: | $(SKELETONS)
 
 $(ARCHIVE): $(ARCHIVE_SRCS:%.c=$(B)/%.o)
 	$(call say,AR,$@)
