@@ -57,8 +57,8 @@
 #	lab_ctl TAG WORD...                antiphase-collector WORD... to that one
 #	lab_metric NODE REGEX              the sum of the matching lines of its /metrics
 #	                                   (of a collector with --metrics 127.0.0.1:9471)
-#	lab_period_ms TRUTH [FROM_S TO_S]  the median distance of the iterations in a truth
-#	                                   file (of those within a span of CLOCK_MONOTONIC)
+#	lab_judge JOBS_JSON JOB TRUTH      "PERIOD_MS OWN_MEDIAN_MS BYTES ITERATIONS ..."
+#	                                   (judge.py)
 #
 # Results: one line each; lab_end prints none if all is said.
 #
@@ -160,22 +160,26 @@ lab_at_exit() {
 		echo $$ >"$(lab_cgroup_root)/cgroup.procs"
 	fi
 	[ -z "${LAB_KEEP:-}" ] || cp -r "$LAB_DIR" "$LAB_DIR.kept"
-	[ "$(id -u)" != 0 ] || lab_sweep "$LAB"
+	if [ "$(id -u)" = 0 ]; then
+		# Without what bash itself says of each that is killed.
+		lab_sweep "$LAB" 2>/dev/null || fail "sweeping up" "$LAB is still there"
+	fi
 	rm -rf "$LAB_DIR"
 	exit "$LAB_FAILED"
 }
 
 # Removes what the lab with this prefix made, whoever is left of it.
 lab_sweep() {
-	local prefix=${1:?} root ns
+	local prefix=${1:?} root ns status=0
 	root=$(lab_cgroup_root)
 	if [ -n "$root" ] && [ -d "$root/$prefix" ]; then
-		lab_cgroup_remove "$root/$prefix"
+		lab_cgroup_remove "$root/$prefix" || status=1
 	fi
 	for ns in /run/netns/"$prefix"-*; do
-		[ ! -e "$ns" ] || ip netns del "${ns##*/}"
+		[ ! -e "$ns" ] || ip netns del "${ns##*/}" || status=1
 	done
 	rm -rf "/tmp/$prefix".??????
+	return $status
 }
 
 # Kills what runs in a cgroup and below, and removes it; both take a moment.
@@ -506,7 +510,7 @@ lab_collector() {
 lab_ctl() {
 	local tag=$1
 	shift
-	antiphase-collector --runtime-dir "$LAB_DIR/$tag.run" "$@"
+	antiphase-collector "$@" --runtime-dir "$LAB_DIR/$tag.run"
 }
 
 lab_metric() {
@@ -518,11 +522,8 @@ found = [float(line.rsplit(" ", 1)[1]) for line in text.splitlines()
 print(round(sum(found)) if found else "none")' "$2"
 }
 
-lab_period_ms() {
-	awk -v from="${2:-0}" -v to="${3:-1e18}" '$1 != last { last = $1
-			if (n++ && begin >= from && $2 <= to) print 1000 * ($2 - begin)
-			begin = $2 }' "$1" | sort -n | awk '{ d[NR] = $1 }
-		END { print NR ? (d[int((NR + 1) / 2)] + d[int((NR + 2) / 2)]) / 2 : "none" }'
+lab_judge() {
+	python3 "$LAB_ROOT/tests/net/judge.py" "$@"
 }
 
 # Names of our programs and maps; the kernel keeps 15 letters of one.

@@ -1,0 +1,43 @@
+#!/usr/bin/python3
+"""judge.py JOBS_JSON JOB TRUTH - what antiphase says of a job, beside what the job's
+own program wrote down, over the same span of time.
+
+Prints "PERIOD_MS OWN_MEDIAN_MS BYTES ITERATIONS CONFIDENCE WINDOW_S", or "none" with
+the reason.  The truth is in seconds of CLOCK_MONOTONIC (arl.c, ddp.py).
+"""
+import json
+import statistics
+import sys
+import time
+
+
+def begins(file):
+    """When each iteration began."""
+    found = {}
+    with open(file, encoding="ascii") as lines:
+        for line in lines:
+            words = line.split()
+            if len(words) == 4:
+                found.setdefault(int(words[0]), float(words[1]))
+    return [found[k] for k in sorted(found)]
+
+
+def main():
+    file, name, truth = sys.argv[1:]
+    with open(file, encoding="utf-8") as text:
+        answer = json.load(text)
+    job = next((j for j in answer["jobs"] if j["job"] == name), None)
+    if not job or not job["period_us"]:
+        print("none none none 0 0 0", job["why"] if job else
+              "no job %s among %s" % (name, [j["job"] for j in answer["jobs"]]))
+        return
+    wall_minus_monotonic = time.time() - time.monotonic()
+    end = (answer["at_us"] - job["age_us"]) / 1e6 - wall_minus_monotonic
+    at = [t for t in begins(truth) if end - job["window_us"] / 1e6 <= t <= end]
+    own = statistics.median(b - a for a, b in zip(at, at[1:])) if len(at) > 2 else 0
+    print("%.2f %.2f %.0f %d %.2f %.1f" % (
+        job["period_us"] / 1e3, own * 1e3, job["bytes_per_iteration"], job["iterations"],
+        job["confidence"], job["window_us"] / 1e6))
+
+
+main()

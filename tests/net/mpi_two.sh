@@ -1,0 +1,76 @@
+#!/bin/bash
+# mpi_two.sh - two Open MPI jobs between two leaves: they share the interface of host h0
+# and the cable between leaf and spine.  Told apart: each has its own period and bytes,
+# and links and link say which cable they contend for.
+# shellcheck disable=SC2317  # functions are called by check
+# shellcheck source=tests/net/lab.sh
+. "$(dirname "$0")/lab.sh"
+lab_begin
+lab_need root netns veth bridge tbf cgroup2 btf openmpi
+one=system.slice/slurmstepd.scope/job_4711/step_0
+two=my.slice/training
+hosts=(h0 h2 h3)
+
+lab_leaf_spine 2 1 2 1gbit
+lab_plan >"$LAB_DIR/plan.json"
+lab_job $one >/dev/null
+lab_job $two >/dev/null
+from=()
+for host in "${hosts[@]}"; do
+	lab_collector "$host" "$host" --source bpf --interface e0
+	from+=(--from "$(lab_endpoint "$host")")
+	check "job add on $host" lab_ctl "$host" job add blue --cgroup "$LAB_CG/$two"
+done
+
+# 12 MB and 8 MB from each of two, 96 ms and 64 ms at the full rate.
+lab_mpi $one "$LAB_DIR/one" h0,h2 110 12 200 0.05 >"$LAB_DIR/mpi1.log" 2>&1 &
+mpi1=$!
+lab_mpi $two "$LAB_DIR/two" h0,h3 150 8 150 0.05 >"$LAB_DIR/mpi2.log" 2>&1 &
+mpi2=$!
+sleep 6
+ask() {
+	antiphase "$@" "${from[@]}" --fabric "$LAB_DIR/plan.json" --window "24 s" --json
+}
+ask jobs >"$LAB_DIR/jobs.json" 2>"$LAB_DIR/jobs.log" &
+asked=$!
+ask links >"$LAB_DIR/links.json" 2>"$LAB_DIR/links.log" &
+links=$!
+ask link 'leaf0:up0>spine0:swp0' >"$LAB_DIR/link.json" 2>"$LAB_DIR/link.log" &
+wait $!
+wait $links
+wait $asked
+check "both still ran" kill -0 $mpi1 $mpi2
+
+read -r period own found _ <<<"$(lab_judge "$LAB_DIR/jobs.json" 4711 "$LAB_DIR/one")"
+near "period of 4711, ms" "$period" "$own" 2
+near "bytes an iteration of 4711" "$found" "$((12000000 * 1514 / 1448))" 5
+read -r period own found _ <<<"$(lab_judge "$LAB_DIR/jobs.json" blue "$LAB_DIR/two")"
+near "period of blue, ms" "$period" "$own" 2
+near "bytes an iteration of blue" "$found" "$((8000000 * 1514 / 1448))" 5
+
+# What both are on, and for how long together.
+contend() {
+	python3 - "$1" "$2" <<'END'
+import json, sys
+link = next(l for l in json.load(open(sys.argv[1]))["links"] if l["link"] == sys.argv[2])
+jobs = sorted(job["job"] for job in link["jobs"])
+pairs = [(sorted(p["jobs"]), p["overlap_us"]) for p in link["pairs"]]
+print(link["link"], link["basis"], jobs, pairs)
+sys.exit(jobs != ["4711", "blue"] or not any(
+    names == ["4711", "blue"] and us > 0 for names, us in pairs))
+END
+}
+check "links: both on the cable to the spine" contend "$LAB_DIR/links.json" \
+	'leaf0:up0>spine0:swp0'
+check "link: both on it, and back" contend "$LAB_DIR/link.json" 'leaf0:up0>spine0:swp0'
+check "links: both on the cable of h0" contend "$LAB_DIR/links.json" 'h0:e0>leaf0:swp0'
+alone() {
+	python3 - "$1" "$2" <<'END'
+import json, sys
+link = next(l for l in json.load(open(sys.argv[1]))["links"] if l["link"] == sys.argv[2])
+sys.exit([job["job"] for job in link["jobs"]] != ["4711"])
+END
+}
+check "links: 4711 only on the cable of h2" alone "$LAB_DIR/links.json" 'h2:e0>leaf1:swp0'
+kill $mpi1 $mpi2
+lab_end
