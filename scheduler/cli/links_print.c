@@ -378,8 +378,10 @@ put_link(const struct screen *screen, const struct contention_link *link,
 	put_known(w, "other_bps", link->other_bps, link->known_ms > 0, 0);
 	put_known(w, "over_ratio", over, over >= 0, 6);
 	jsonw_int(w, "known_us", link->known_ms * INT64_C(1000));
-	put_known(w, "since_us", (double)link->since_ms * 1e3,
-		  link->since_ms != INT64_MIN, 0);
+	if (link->since_ms != INT64_MIN)
+		jsonw_int(w, "since_us", link->since_ms * 1000);
+	else
+		jsonw_null(w, "since_us");
 	jsonw_array(w, "jobs");
 	for (size_t i = 0; i < link->n_jobs; i++)
 		put_job(screen, link, &link->jobs[i], w);
