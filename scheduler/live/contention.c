@@ -16,6 +16,8 @@
 
 #define DEFAULT_WINDOW_MS  10000
 #define DEFAULT_HISTORY_MS 1000
+#define IMPOSSIBLE_FRAC    1.05
+#define IMPOSSIBLE_MS      100
 #define BITS_PER_BYTE_MS   8e3 /* 1 byte per ms in bits per second. */
 
 const char *const contention_basis_names[] = { "measured", "computed", "summary",
@@ -293,7 +295,7 @@ measure_job(const struct look *look, const struct track *track,
 	    struct contention_job *job)
 {
 	size_t now_from = look->n > CONTENTION_NOW_MS ? look->n - CONTENTION_NOW_MS : 0;
-	double sum = 0, alone = 0, overlap = 0, now = 0, peak = 0;
+	double sum = 0, alone = 0, overlap = 0, over = 0, now = 0, peak = 0;
 	size_t n_now = 0;
 
 	job->job = track->job;
@@ -311,6 +313,8 @@ measure_job(const struct look *look, const struct track *track,
 		job->active_ms++;
 		job->overlap_ms += look->n_active[t] > 1;
 		*(look->n_active[t] > 1 ? &overlap : &alone) += bytes;
+		job->over_ms += bit(look->over, t);
+		over += bit(look->over, t) ? bytes : 0;
 	}
 	job->peak_bps = peak * BITS_PER_BYTE_MS;
 	job->mean_bps = sum / look->link->known_ms * BITS_PER_BYTE_MS;
@@ -321,6 +325,8 @@ measure_job(const struct look *look, const struct track *track,
 			alone / (job->active_ms - job->overlap_ms) * BITS_PER_BYTE_MS;
 	if (job->overlap_ms)
 		job->overlap_bps = overlap / job->overlap_ms * BITS_PER_BYTE_MS;
+	if (job->over_ms)
+		job->over_bps = over / job->over_ms * BITS_PER_BYTE_MS;
 	fill_history(look, track->bytes, job->history_bps);
 }
 
@@ -382,6 +388,28 @@ measure_jobs(struct look *look)
 			(void *)look->live);
 	link->pairs = pairs.items;
 	link->n_pairs = pairs.n;
+}
+
+/* Whether a computed load is more than the link can carry, over 100 ms. */
+static bool
+is_impossible(const struct look *look)
+{
+	const struct contention_link *link = look->link;
+	double most =
+		IMPOSSIBLE_FRAC * link->capacity_bps / BITS_PER_BYTE_MS * IMPOSSIBLE_MS;
+	double sum = 0;
+
+	if (link->basis != CONTENTION_COMPUTED)
+		return false;
+	for (size_t t = 0; t < look->n; t++) {
+		sum += look->known[t] ? look->total[t] : 0;
+		if (t % IMPOSSIBLE_MS != IMPOSSIBLE_MS - 1)
+			continue;
+		if (sum > most)
+			return true;
+		sum = 0;
+	}
+	return false;
 }
 
 /* What summaries alone tell. */
@@ -536,6 +564,7 @@ contention_find(const struct live *live, const struct contention_opts *opts,
 	struct look look = { .live = live, .opts = &full, .tracks = VEC_EMPTY };
 	struct footing footing;
 	VEC(struct contention_link) links = VEC_EMPTY;
+	uint32_t n_impossible = 0;
 
 	set_window(&look, &full);
 	look_init(&look);
@@ -548,6 +577,7 @@ contention_find(const struct live *live, const struct contention_opts *opts,
 			if (parts[end].link != parts[first].link)
 				break;
 		find_link(&look, &parts[first], end - first, &link);
+		n_impossible += look.n > 0 && is_impossible(&look);
 		vec_push(&links, link);
 	}
 	*ret_contention = (struct contention){
@@ -559,6 +589,7 @@ contention_find(const struct live *live, const struct contention_opts *opts,
 		.n_links = links.n,
 		.n_unattached = footing.n_unattached,
 		.n_unplaced = footing.n_unplaced,
+		.n_impossible = n_impossible,
 	};
 	footing_fini(&footing);
 	look_fini(&look);

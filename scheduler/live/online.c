@@ -275,13 +275,15 @@ static void
 compare(struct online_job *job, const struct detection *found, int64_t now_ns)
 {
 	const struct profile *new = &found->profile;
+	double error_us = (double)new->jitter_us / sqrt((double)new->n_iterations);
+	double moved_us = fabs((double)(new->period_us - job->steady_period_us));
 	bool is_same_alarm;
 
 	if (job->has_alarm && now_ns - job->alarm_ns > ONLINE_ALARM_NS)
 		job->has_alarm = false;
 	if (job->has_estimate &&
-	    fabs((double)new->period_us / (double)job->steady_period_us - 1) <=
-		    ONLINE_PERIOD_MOVE &&
+	    moved_us <= fmax(ONLINE_PERIOD_MOVE * (double)job->steady_period_us,
+			     3 * hypot(error_us, job->steady_error_us)) &&
 	    fabs(new->bytes_per_iteration / job->steady_bytes - 1) <= ONLINE_BYTES_MOVE)
 		return;
 	is_same_alarm =
@@ -294,6 +296,7 @@ compare(struct online_job *job, const struct detection *found, int64_t now_ns)
 		job->bytes_before = job->steady_bytes;
 	}
 	job->steady_period_us = new->period_us;
+	job->steady_error_us = error_us;
 	job->steady_bytes = new->bytes_per_iteration;
 }
 
@@ -422,15 +425,39 @@ find_jobs(struct online *online, const struct live *live)
 			sizeof *online->sorted.items, compare_jobs, (void *)live);
 }
 
+/* Estimates the 'n' jobs that have waited longest. */
+static void
+estimate_some(struct online *online, const struct live *live, size_t n)
+{
+	int64_t now_ns = live_now_ns(live);
+
+	online->last_ns = now_ns;
+	online->has_run = true;
+	for (; n > 0; n--) {
+		struct online_job *next = NULL;
+
+		for (size_t j = 0; j < online->by_number.n; j++) {
+			struct online_job *job = online->by_number.items[j];
+
+			if (job && !job->is_done &&
+			    (!next || job->tried_ns < next->tried_ns))
+				next = job;
+		}
+		if (!next)
+			break;
+		estimate(live, next);
+		next->is_done = true;
+	}
+	for (size_t j = 0; j < online->by_number.n; j++)
+		if (online->by_number.items[j])
+			online->by_number.items[j]->is_done = false;
+}
+
 void
 online_now(struct online *online, const struct live *live)
 {
 	find_jobs(online, live);
-	online->last_ns = live_now_ns(live);
-	online->has_run = true;
-	for (size_t j = 0; j < online->by_number.n; j++)
-		if (online->by_number.items[j])
-			estimate(live, online->by_number.items[j]);
+	estimate_some(online, live, online->sorted.n);
 }
 
 bool
@@ -447,7 +474,8 @@ online_step(struct online *online, const struct live *live)
 	}
 	if (now_ns - online->last_ns < ONLINE_EVERY_NS)
 		return false;
-	online_now(online, live);
+	find_jobs(online, live);
+	estimate_some(online, live, ONLINE_MAX_AT_ONCE);
 	return true;
 }
 

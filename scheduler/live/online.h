@@ -21,8 +21,9 @@
  *	         says what the traffic alone would have said
  *
  * When a new estimate differs from the first one, or from that of the last alarm, by
- * more than ONLINE_PERIOD_MOVE in its period, or ONLINE_BYTES_MOVE in its bytes, the
- * job has changed: an alarm that stands for ONLINE_ALARM_NS.  Under contention the traffic is that of a job
+ * more than ONLINE_PERIOD_MOVE in its period (and three standard errors), or
+ * ONLINE_BYTES_MOVE in its bytes, the job has changed: an alarm that stands for
+ * ONLINE_ALARM_NS.  Under contention the traffic is that of a job
  * that is held up: the period is what it takes now, not what it could take.
  *
  * Time is that of the frames.  Pure, and deterministic: the estimate depends on what
@@ -44,7 +45,8 @@ struct online;
 #define ONLINE_MAX_WINDOW_MS  30000
 #define ONLINE_MIN_WINDOW_MS  10000
 #define ONLINE_MIN_ITERATIONS 8
-#define ONLINE_MAX_SERIES     16
+#define ONLINE_MAX_SERIES     8
+#define ONLINE_MAX_AT_ONCE    32 /* Jobs estimated in one step; the others wait. */
 #define ONLINE_MAX_GAPS       0.2
 #define ONLINE_PERIOD_MOVE    0.05
 #define ONLINE_BYTES_MOVE     0.10
@@ -69,17 +71,21 @@ struct online_job {
 	int64_t period_before_us;
 	double bytes_before;
 	int64_t steady_period_us; /* What the next estimate is compared with. */
-	double steady_bytes;
+	double steady_bytes, steady_error_us; /* Standard error of that period. */
 	char *why; /* Owned.  Why there is no newer estimate, or NULL. */
 	int64_t tried_ns;
+	bool is_done; /* Within one step. */
 };
 
 struct online *online_new(void);
 void online_free(struct online *online); /* Accepts NULL. */
 
-/* Estimates anew if ONLINE_EVERY_NS of frame time have passed; true if so. */
+/*
+ * Estimates anew if ONLINE_EVERY_NS of frame time have passed; true if so.  Of more
+ * than ONLINE_MAX_AT_ONCE jobs it takes those that have waited longest.
+ */
 bool online_step(struct online *online, const struct live *live);
-/* Estimates anew now, as at the end of a recording. */
+/* Estimates all anew now, as at the end of a recording. */
 void online_now(struct online *online, const struct live *live);
 
 /* All jobs that have traffic, or had an estimate, by name; '*ret_n' of them. */

@@ -1,0 +1,195 @@
+#include "scheduler/live/running.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/strbuf.h"
+#include "scheduler/live/contention.h"
+#include "scheduler/live/footing.h"
+#include "scheduler/live/live.h"
+#include "scheduler/live/online.h"
+#include "topology/topo.h"
+
+/* More than this share of its sending time is not believed to be lost to others. */
+#define MAX_HELD 0.8
+/* Less is within what bins of 1 ms can tell. */
+#define MIN_HELD 0.02
+/* Of its active time: enough to see its rate alone. */
+#define MIN_ALONE 0.1
+
+/* What jobs are made from. */
+struct maker {
+	const struct live *live;
+	const struct topo *topo;
+	const uint16_t *first_ports;
+	const struct contention *found;
+	struct strbuf *notes;
+};
+
+/* ---- What others cost it ------------------------------------------------------- */
+
+/* The share of its sending time that a job loses on one link. */
+static double
+held_on(const struct contention_link *link, const struct contention_job *here,
+	const struct profile *profile, double line_bps)
+{
+	double alone_bps = here->alone_bps;
+
+	if (!here->over_ms || !here->active_ms)
+		return 0;
+	if (here->active_ms - here->overlap_ms < MIN_ALONE * here->active_ms)
+		alone_bps = fmin(link->capacity_bps,
+				 line_bps * here->mean_bps / profile_mean_bps(profile));
+	if (!(alone_bps > here->over_bps))
+		return 0;
+	return (double)here->over_ms / here->active_ms *
+	       (1 - here->over_bps / alone_bps);
+}
+
+static double
+held_frac(const struct maker *m, uint32_t job, const struct profile *profile,
+	  double line_bps)
+{
+	double most = 0;
+
+	for (size_t i = 0; i < m->found->n_links; i++) {
+		const struct contention_link *link = &m->found->links[i];
+		const struct contention_job *here = contention_find_job(link, job);
+
+		if (here)
+			most = fmax(most, held_on(link, here, profile, line_bps));
+	}
+	return fmin(most, MAX_HELD);
+}
+
+void
+running_relieve(struct profile *profile, double frac)
+{
+	double saved_us = 0; /* Up to the phase in hand. */
+
+	for (size_t i = 0; i < profile->n_phases; i++) {
+		struct profile_phase *phase = &profile->phases[i];
+		double bits = phase->rate_bps * (double)phase->duration_us;
+		int64_t start_us = phase->start_us - llround(saved_us), end_us;
+
+		saved_us += frac * (double)phase->duration_us;
+		end_us = phase->start_us + phase->duration_us - llround(saved_us);
+		phase->start_us = start_us;
+		phase->duration_us = end_us > start_us ? end_us - start_us : 1;
+		phase->rate_bps = bits / (double)phase->duration_us;
+	}
+	profile->period_us -= llround(saved_us);
+}
+
+/* ---- Jobs ---------------------------------------------------------------------- */
+
+/* The slowest of the hosts' fastest interfaces: what paces a ring. */
+static double
+line_bps(const struct topo *topo, const uint32_t *hosts, size_t n)
+{
+	double least_bps = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t n_links;
+		const uint32_t *links = topo_links_out(topo, hosts[i], &n_links);
+		double bps = 0;
+
+		for (size_t k = 0; k < n_links; k++)
+			if (topo_link(topo, links[k])->capacity_bps > bps)
+				bps = topo_link(topo, links[k])->capacity_bps;
+		if (bps > 0 && (!(least_bps > 0) || bps < least_bps))
+			least_bps = bps;
+	}
+	return least_bps;
+}
+
+/* Segments of the profile; one that is faster than the interfaces is stretched. */
+static int
+fill_traffic(const struct maker *m, uint32_t id, struct work_job *job,
+	     const char **ret_why)
+{
+	double bps = line_bps(m->topo, job->hosts, job->n_hosts_wanted);
+	double held = held_frac(m, id, &job->profile, bps);
+	struct profile seen = job->profile;
+	int r;
+
+	if (held >= MIN_HELD) {
+		running_relieve(&job->profile, held);
+		strbuf_printf(m->notes,
+			      "job '%s' is held up by others: %.1f ms an iteration, "
+			      "about %.1f ms without them\n",
+			      job->name, (double)seen.period_us / 1e3,
+			      (double)job->profile.period_us / 1e3);
+	}
+	work_job_segments_from_profile(job);
+	if (profile_peak_bps(&job->profile) <= bps)
+		return 0;
+	r = work_job_profile_from_segments(job, bps, ret_why);
+	job->profile.n_iterations = seen.n_iterations;
+	job->profile.confidence = seen.confidence;
+	job->profile.jitter_us = seen.jitter_us;
+	return r;
+}
+
+/* Makes one job; NULL, or why it cannot be advised on. */
+static const char *
+make_job(const struct maker *m, const struct online_job *seen, struct work_job *job)
+{
+	const char *why = "its hosts have no links";
+	size_t n;
+
+	if (!seen->has_estimate || seen->why)
+		return seen->why ? seen->why : "it has no period";
+	*job = (struct work_job){ .collective = COLLECTIVE_RING,
+				  .slots_per_host = 1,
+				  .stop_ns = ENGINE_NEVER,
+				  .first_port = m->first_ports[seen->job] };
+	job->hosts = footing_job_hosts(m->live, m->topo, seen->job, &n);
+	job->n_hosts_wanted = (uint32_t)n;
+	job->weight = (double)n;
+	job->name = xstrdup(live_job_name(m->live, seen->job));
+	profile_copy(&seen->detection.profile, &job->profile);
+	if (n == 0)
+		why = "its hosts are not on the fabric";
+	else if (n == 1)
+		why = "only one host of the fabric carries it";
+	else if (fill_traffic(m, seen->job, job, &why) == 0)
+		why = NULL;
+	if (why)
+		work_job_fini(job);
+	else
+		job->jitter_frac = work_job_jitter_of_profile(job);
+	return why;
+}
+
+void
+running_workload(const struct live *live, const struct online *online,
+		 struct topo *topo, struct routes *routes,
+		 struct workload *ret_workload, struct strbuf *notes)
+{
+	const struct contention_opts opts = { .topo = topo,
+					      .routes = routes,
+					      .window_ms = ONLINE_MAX_WINDOW_MS };
+	uint16_t *ports = footing_first_ports(live);
+	struct contention found;
+	const struct maker m = { live, topo, ports, &found, notes };
+	struct workload workload = { 0 };
+	size_t n;
+	const struct online_job *const *jobs = online_jobs(online, &n);
+
+	contention_find(live, &opts, &found);
+	workload.jobs = xcalloc(n + 1, sizeof *workload.jobs);
+	for (size_t i = 0; i < n; i++) {
+		const char *why = make_job(&m, jobs[i], &workload.jobs[workload.n]);
+
+		if (!why)
+			workload.n++;
+		else
+			strbuf_printf(notes, "job '%s' is left out: %s\n",
+				      live_job_name(live, jobs[i]->job), why);
+	}
+	contention_fini(&found);
+	free(ports);
+	*ret_workload = workload;
+}

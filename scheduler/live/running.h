@@ -1,0 +1,41 @@
+/*
+ * running.h - the jobs that run, as a workload to advise on: profiles as they are
+ * found online, hosts as they are seen.  Pure.
+ *
+ * A profile is to be that of a job alone, and a job that runs may be held up by
+ * others.  What that costs it is estimated where it can be seen.  On the link where
+ * it loses most, the job is active for a ms, for o of them while the link is full
+ * with others (contention.h: "over"), then at the mean rate x.  Alone, it is taken to
+ * send at the rate y that it has there when no other job is active, if that is so
+ * for a tenth of a, or else at the link's capacity or its hosts' line rate, whichever
+ * is less.  What it sends takes the share o/a (1 - x/y) of its time less: its phases
+ * are shortened and its period with them, the bytes kept and the gaps as they are.
+ */
+#ifndef SCHEDULER_LIVE_RUNNING_H
+#define SCHEDULER_LIVE_RUNNING_H
+
+#include "scheduler/core/workload/workload.h"
+
+struct live;
+struct online;
+struct routes;
+struct strbuf;
+struct topo;
+
+/*
+ * Makes a workload of the jobs that have an estimate which is not stale, by name:
+ * each a ring on those hosts of the fabric that carry its traffic, one slot a host,
+ * its source ports as assumed in footing.h.  Appends a line to 'notes' for each job
+ * that is left out, with the reason, or that is held up.  Release with workload_fini().
+ */
+void running_workload(const struct live *live, const struct online *online,
+		      struct topo *topo, struct routes *routes,
+		      struct workload *ret_workload, struct strbuf *notes);
+
+/*
+ * Takes out of a profile the share 'held_frac' (0 to below 1) of the time in which it
+ * sends, as above.  For tests, too.
+ */
+void running_relieve(struct profile *profile, double held_frac);
+
+#endif
