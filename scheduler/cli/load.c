@@ -1,10 +1,17 @@
 #include "scheduler/cli/load.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/err.h"
 #include "lib/base/file.h"
+#include "lib/base/strbuf.h"
+#include "scheduler/cli/screen.h"
 #include "scheduler/core/workload/workload_ini.h"
+#include "scheduler/live/online.h"
+#include "scheduler/live/running.h"
 #include "topology/route.h"
 #include "topology/topo.h"
 
@@ -55,6 +62,52 @@ loaded_init(struct loaded *loaded, const char *fabric_path, const char *jobs_pat
 	}
 	loaded->routes = routes_new(loaded->topo, loaded->scenario->fabric.ecmp_seed);
 	return 0;
+}
+
+/* Moves the running jobs out of the screen's state. */
+static int
+take_running(struct loaded *loaded, struct screen *screen, struct err *err)
+{
+	struct strbuf notes = STRBUF_EMPTY;
+	struct workload *workload;
+
+	loaded->scenario = xcalloc(1, sizeof *loaded->scenario);
+	workload = &loaded->scenario->workload;
+	running_workload(screen->live, screen->online, screen->topo, screen->routes,
+			 workload, &notes);
+	loaded->scenario->details =
+		xcalloc(workload->n + 1, sizeof *loaded->scenario->details);
+	loaded->topo = topo_ref(screen->topo);
+	loaded->routes = routes_new(loaded->topo, 0);
+	fputs(notes.text, stderr);
+	strbuf_free(&notes);
+	if (workload->n)
+		return 0;
+	err_set(err, NULL, 0, 0,
+		"of no running job both period and hosts are known (antiphase jobs "
+		"says why)");
+	return -ENODATA;
+}
+
+int
+loaded_init_live(struct loaded *loaded, const struct cli_verb *verb,
+		 const char *fabric_path, const struct cli_list *from, const char *keys,
+		 int *ret_status, struct err *err)
+{
+	const struct screen_opts opts = { .from = *from,
+					  .fabric = fabric_path,
+					  .keys = keys };
+	struct screen screen;
+	int error = -ECANCELED;
+
+	*loaded = (struct loaded){ 0 };
+	*ret_status = screen_open(&screen, verb, &opts, false);
+	if (*ret_status == CLI_OK)
+		*ret_status = screen_gather(&screen, ONLINE_MIN_WINDOW_MS);
+	if (*ret_status == CLI_OK)
+		error = take_running(loaded, &screen, err);
+	screen_close(&screen);
+	return error;
 }
 
 void

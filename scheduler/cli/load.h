@@ -4,6 +4,8 @@
 #ifndef SCHEDULER_CLI_LOAD_H
 #define SCHEDULER_CLI_LOAD_H
 
+struct cli_list;
+struct cli_verb;
 struct err;
 struct routes;
 struct scenario;
@@ -22,6 +24,16 @@ struct loaded {
  */
 int loaded_init(struct loaded *loaded, const char *fabric_path, const char *jobs_path,
 		struct err *err);
+
+/*
+ * The jobs that run, as the telemetry of 'from' tells, on the fabric of a file; jobs
+ * that are left out are named on stderr.  Returns 0, or a negative errno with 'err'
+ * filled; -ECANCELED if what is wrong has been said, and '*ret_status' is the exit
+ * status.
+ */
+int loaded_init_live(struct loaded *loaded, const struct cli_verb *verb,
+		     const char *fabric_path, const struct cli_list *from,
+		     const char *keys, int *ret_status, struct err *err);
 void loaded_fini(struct loaded *loaded); /* Accepts a zeroed one. */
 
 #endif

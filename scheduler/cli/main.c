@@ -17,6 +17,7 @@ static const struct cli_verb *const verbs[] = {
 	&verb_link,
 	&verb_jobs,
 	&verb_job,
+	&verb_top,
 	&verb_sim,
 	NULL,
 };

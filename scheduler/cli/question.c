@@ -1,11 +1,26 @@
 #include "scheduler/cli/question.h"
 
+#include <errno.h>
+
 #include "lib/base/err.h"
 #include "lib/base/words.h"
 #include "scheduler/core/workload/workload_ini.h"
 
 int
-question_ask(const struct question *question, struct answer *answer, struct err *err)
+question_check(const struct question *question, const struct cli_verb *verb)
+{
+	if (question->jobs && question->from.n)
+		return cli_usage_error(verb, "--jobs and --from do not go together");
+	if (!question->jobs && !question->from.n)
+		return cli_usage_error(verb, "--jobs FILE or --from SOURCE is needed");
+	if (question->from.n && !question->fabric)
+		return cli_usage_error(verb, "--from needs --fabric FILE, too");
+	return CLI_OK;
+}
+
+int
+question_ask(const struct question *question, const struct cli_verb *verb,
+	     struct answer *answer, struct err *err)
 {
 	struct loaded *loaded = &answer->loaded;
 	int error;
@@ -16,7 +31,12 @@ question_ask(const struct question *question, struct answer *answer, struct err 
 			  .seed = (uint64_t)question->seed,
 			  .max_slowdown = question->max_slowdown },
 	};
-	error = loaded_init(loaded, question->fabric, question->jobs, err);
+	if (question->from.n)
+		error = loaded_init_live(loaded, verb, question->fabric,
+					 &question->from, question->keys,
+					 &answer->status, err);
+	else
+		error = loaded_init(loaded, question->fabric, question->jobs, err);
 	if (error < 0)
 		return error;
 	error = advise(&loaded->scenario->workload, loaded->topo, loaded->routes,
@@ -26,6 +46,12 @@ question_ask(const struct question *question, struct answer *answer, struct err 
 			"two hosts of a job cannot reach each other on the fabric "
 			"(antiphase topology check says which)");
 	return error;
+}
+
+int
+question_fail(const struct answer *answer, int error, const struct err *err)
+{
+	return error == -ECANCELED ? answer->status : cli_fail(error, err);
 }
 
 void

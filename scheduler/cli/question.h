@@ -7,6 +7,7 @@
 
 #include <stdint.h>
 
+#include "lib/base/cli.h"
 #include "scheduler/cli/load.h"
 #include "scheduler/core/advise/advise.h"
 
@@ -15,7 +16,9 @@ struct err;
 struct question {
 	const char *fabric; /* NULL: the one that the jobs' file names. */
 	const char *jobs;
-	const char *policy; /* One of advise_policy_names. */
+	struct cli_list from; /* Telemetry of running jobs, in place of 'jobs'. */
+	const char *keys;     /* For that; NULL: none. */
+	const char *policy;   /* One of advise_policy_names. */
 	int64_t seed;
 	double max_slowdown;
 };
@@ -33,6 +36,11 @@ struct question {
 	  0, 0, NULL, NULL },                                                   \
 	{ "jobs", 'j', CLI_STR, &(q)->jobs, "FILE", "the jobs",                 \
 	  0, 0, NULL, NULL },                                                   \
+	{ "from", 'F', CLI_LIST, &(q)->from, "SOURCE",                          \
+	  "in place of --jobs: those that run, by a bus or a recording",        \
+	  0, 0, NULL, NULL },                                                   \
+	{ "keys", 0, CLI_STR, &(q)->keys, "DIR",                                \
+	  "keys for a bus on another machine", 0, 0, NULL, NULL },              \
 	{ "policy", 'p', CLI_WORDS, &(q)->policy, "NAME",                       \
 	  "antiphase (default), cassini or fair",                               \
 	  0, 0, advise_policy_names, NULL },                                    \
@@ -49,14 +57,24 @@ struct answer {
 	struct loaded loaded;    /* Owned. */
 	struct advise_opts opts; /* As asked. */
 	struct advice_set *set;  /* Owned. */
+	int status;              /* Of a failure that has been said. */
 };
 
 /*
- * Reads the files and advises.  Returns 0, or a negative errno with 'err'
- * filled.  Release with answer_fini(), also after a failure.
+ * Checks that it is said which jobs, and for running ones which fabric.  Returns
+ * CLI_OK, or CLI_USAGE after a message.
  */
-int question_ask(const struct question *question, struct answer *answer,
-		 struct err *err);
+int question_check(const struct question *question, const struct cli_verb *verb);
+
+/*
+ * Reads the files, or the telemetry, and advises.  Returns 0, or a negative errno
+ * with 'err' filled.  Release with answer_fini(), also after a failure.
+ */
+int question_ask(const struct question *question, const struct cli_verb *verb,
+		 struct answer *answer, struct err *err);
+
+/* The exit status for a failure of question_ask(), which it prints. */
+int question_fail(const struct answer *answer, int error, const struct err *err);
 void answer_fini(struct answer *answer); /* Accepts a zeroed one. */
 
 #endif

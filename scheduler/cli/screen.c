@@ -230,9 +230,12 @@ screen_gather(struct screen *screen, uint32_t least_ms)
 {
 	uint32_t wanted_ms =
 		screen->wanted_ms > least_ms ? screen->wanted_ms : least_ms;
-	int status = screen->is_live ? gather_bus(screen, wanted_ms)
-				     : gather_recordings(screen);
+	int status;
 
+	if (wanted_ms > ONLINE_MAX_WINDOW_MS)
+		wanted_ms = ONLINE_MAX_WINDOW_MS;
+	status = screen->is_live ? gather_bus(screen, wanted_ms)
+				 : gather_recordings(screen);
 	if (status != CLI_OK)
 		return status;
 	if (live_span_ms(screen->live) < MIN_SEEN_MS && !has_summaries(screen))

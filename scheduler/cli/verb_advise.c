@@ -286,10 +286,12 @@ run_advise(int argc, char **argv)
 				       "unexpected operand '%s' (jobs are given with "
 				       "--jobs FILE)",
 				       argv[first]);
-	if (!args.question.jobs)
-		return cli_usage_error(&verb_advise, "--jobs FILE is needed");
-	error = question_ask(&args.question, &answer, &err);
-	status = error < 0 ? cli_fail(error, &err) : show(&args, &answer, &err);
+	status = question_check(&args.question, &verb_advise);
+	if (status != CLI_OK)
+		return status;
+	error = question_ask(&args.question, &verb_advise, &answer, &err);
+	status = error < 0 ? question_fail(&answer, error, &err)
+			   : show(&args, &answer, &err);
 	answer_fini(&answer);
 	return cli_finish(status);
 }
@@ -297,9 +299,12 @@ run_advise(int argc, char **argv)
 const struct cli_verb verb_advise = {
 	.name = "advise",
 	.summary = "where jobs should go, and by how much to shift them in time",
-	.usage = "[--fabric FABRIC] --jobs JOBS [options]",
-	.examples = "  antiphase advise --fabric fabric.json --jobs jobs.ini\n"
-		    "  antiphase advise --jobs jobs.ini --policy cassini --links\n"
-		    "  antiphase advise --jobs jobs.ini --json -o advice.json\n",
+	.usage = "[--fabric FABRIC] --jobs JOBS [options]\n"
+		 "       antiphase advise --fabric FABRIC --from SOURCE [options]",
+	.examples =
+		"  antiphase advise --fabric fabric.json --jobs jobs.ini\n"
+		"  antiphase advise --jobs jobs.ini --policy cassini --links\n"
+		"  antiphase advise --jobs jobs.ini --json -o advice.json\n"
+		"  antiphase advise --fabric fabric.json --from tcp://127.0.0.1:7461\n",
 	.run = run_advise,
 };

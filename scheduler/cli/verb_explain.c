@@ -22,14 +22,16 @@ struct args {
 };
 
 static int
-make_doc(const struct question *question, struct advice_doc *ret_doc, struct err *err)
+make_doc(const struct question *question, struct advice_doc *ret_doc, int *ret_status,
+	 struct err *err)
 {
 	struct answer answer;
-	int error = question_ask(question, &answer, err);
+	int error = question_ask(question, &verb_explain, &answer, err);
 
 	if (error == 0)
 		advice_doc_from(answer.set, &answer.loaded.scenario->workload,
 				answer.loaded.topo, &answer.opts, ret_doc);
+	*ret_status = answer.status;
 	answer_fini(&answer);
 	return error;
 }
@@ -94,19 +96,20 @@ explain(const struct args *args, const struct advice_doc *doc, struct strbuf *ou
 static int
 take_operands(struct args *args, int argc, char **argv, int first)
 {
-	int n_max = args->question.jobs ? 1 : 2;
+	bool is_asked = args->question.jobs || args->question.from.n;
+	int n_max = is_asked ? 1 : 2;
 
-	if (!args->question.jobs && first == argc)
-		return cli_usage_error(&verb_explain, "expected --jobs FILE, or a file "
-						      "of advice");
+	if (!is_asked && first == argc)
+		return cli_usage_error(&verb_explain, "expected --jobs FILE, --from "
+						      "SOURCE, or a file of advice");
 	if (argc - first > n_max)
 		return cli_usage_error(&verb_explain, "unexpected operand '%s'",
 				       argv[first + n_max]);
-	if (!args->question.jobs)
+	if (!is_asked)
 		args->file = argv[first++];
 	if (first < argc)
 		args->subject = argv[first];
-	return CLI_OK;
+	return is_asked ? question_check(&args->question, &verb_explain) : CLI_OK;
 }
 
 static int
@@ -128,12 +131,12 @@ run_explain(int argc, char **argv)
 	if (status != CLI_OK)
 		return status;
 	error = args.file ? read_doc(args.file, &doc, &err)
-			  : make_doc(&args.question, &doc, &err);
+			  : make_doc(&args.question, &doc, &status, &err);
 	if (error == 0)
 		error = explain(&args, &doc, &out, &err);
-	if (error < 0)
+	if (error < 0 && error != -ECANCELED)
 		status = cli_fail(error, &err);
-	else
+	else if (error == 0)
 		fwrite(out.text, 1, out.length, stdout);
 	strbuf_free(&out);
 	advice_doc_fini(&doc);
@@ -144,6 +147,7 @@ const struct cli_verb verb_explain = {
 	.name = "explain",
 	.summary = "why an advice is what it is, in prose",
 	.usage = "[--fabric FABRIC] --jobs JOBS [JOB|LINK]\n"
+		 "       antiphase explain --fabric FABRIC --from SOURCE [JOB|LINK]\n"
 		 "       antiphase explain ADVICE.json [JOB|LINK]",
 	.examples = "  antiphase explain --fabric fabric.json --jobs jobs.ini vgg\n"
 		    "  antiphase explain advice.json\n"

@@ -174,6 +174,13 @@ tell_fabric(const struct screen *screen, const struct contention *found,
 			      "%u interfaces are the end of no cable of the "
 			      "fabric.\n",
 			      found->n_unattached);
+	if (found->n_impossible)
+		strbuf_printf(
+			out,
+			"%u links are computed to carry more than they can: "
+			"flows take other paths than\nassumed there.  Counters of "
+			"the switches would tell.\n",
+			found->n_impossible);
 	if (found->n_unplaced)
 		strbuf_printf(out,
 			      "%u jobs have hosts that cannot reach each other "

@@ -13,10 +13,13 @@
 #include "lib/base/strtab.h"
 #include "lib/base/table.h"
 #include "lib/base/vec.h"
+#include "scheduler/cli/screen.h"
 #include "scheduler/cli/verbs.h"
 #include "scheduler/core/profile/capture_csv.h"
 #include "scheduler/core/profile/detect.h"
 #include "scheduler/core/profile/profile_json.h"
+#include "scheduler/live/live.h"
+#include "scheduler/live/online.h"
 
 #define SKETCH_COLUMNS 64
 #define MAX_SECONDS    1e9
@@ -24,6 +27,8 @@
 struct args {
 	const char *job;      /* NULL: all. */
 	const char *name;     /* NULL: as in the capture. */
+	struct cli_list from; /* Seconds with captures, else sources of telemetry. */
+	const char *keys;     /* Of a bus; NULL: none. */
 	double from_s, for_s; /* Negative: not given. */
 	bool json;
 	const char *output; /* NULL: none. */
@@ -156,6 +161,79 @@ profile_file(const struct args *args, const char *path, struct results *results,
 	error = profile_capture(args, path, capture, results, err);
 	capture_free(capture);
 	return error;
+}
+
+/* ---- Running jobs ----------------------------------------------------------------- */
+
+/* Adds a job's newest profile; says why there is none, if there is none. */
+static void
+add_running(const struct args *args, const struct screen *screen,
+	    const struct online_job *job, struct results *results)
+{
+	const struct detection *seen = &job->detection;
+	struct detection copy = *seen;
+
+	if (!job->has_estimate || job->why) {
+		fprintf(stderr, "antiphase: job '%s': no profile: %s\n",
+			live_job_name(screen->live, job->job),
+			job->why ? job->why : "it was not seen for long enough");
+		results->n_refused++;
+		return;
+	}
+	profile_copy(&seen->profile, &copy.profile);
+	copy.fold_bps = xmemdup(seen->fold_bps, seen->n_fold, sizeof *seen->fold_bps);
+	if (args->name) {
+		free(copy.profile.job);
+		copy.profile.job = xstrdup(args->name);
+	}
+	add_found(results, &copy, job->window_ms / 1e3);
+}
+
+static int
+no_such_running(const struct screen *screen, const char *name, size_t n)
+{
+	struct err err;
+
+	err_set(&err, NULL, 0, 0, "no job '%s' among the %zu that have traffic", name,
+		n);
+	(void)screen;
+	return cli_fail(-EINVAL, &err);
+}
+
+/* Profiles the jobs that telemetry tells of.  Returns the exit status. */
+static int
+profile_running(const struct args *args, struct results *results)
+{
+	const struct screen_opts opts = { .from = args->from, .keys = args->keys };
+	uint32_t least_ms =
+		args->for_s > 0 ? (uint32_t)(args->for_s * 1e3) : ONLINE_MIN_WINDOW_MS;
+	struct screen screen;
+	size_t n = 0, n_found = 0;
+	const struct online_job *const *jobs = NULL;
+	int status = screen_open(&screen, &verb_profile, &opts, false);
+
+	if (status == CLI_OK)
+		status = screen_gather(&screen, least_ms);
+	if (status == CLI_OK)
+		jobs = online_jobs(screen.online, &n);
+	if (args->name && !args->job && n > 1)
+		status = cli_usage_error(&verb_profile,
+					 "--name wants one job, there "
+					 "are %zu; choose one with --job",
+					 n);
+	for (size_t i = 0; i < n && status == CLI_OK; i++) {
+		if (args->job &&
+		    strcmp(args->job, live_job_name(screen.live, jobs[i]->job)) != 0)
+			continue;
+		add_running(args, &screen, jobs[i], results);
+		n_found++;
+	}
+	if (status == CLI_OK && args->job && !n_found)
+		status = no_such_running(&screen, args->job, n);
+	else if (status == CLI_OK && !n_found)
+		results->n_refused++; /* No traffic of any job is no profile. */
+	screen_close(&screen);
+	return status;
 }
 
 /* ---- Printing for people ------------------------------------------------------ */
@@ -304,6 +382,42 @@ answer(const struct args *args, const struct results *results)
 	return cli_finish(results->n_refused ? CLI_THIN : CLI_OK);
 }
 
+/* With captures, --from is a time in them; returns CLI_OK, or CLI_USAGE. */
+static int
+take_from(struct args *args)
+{
+	char *end;
+
+	if (args->from.n == 0)
+		return CLI_OK;
+	args->from_s = strtod(args->from.items[args->from.n - 1], &end);
+	if (end != args->from.items[args->from.n - 1] && !*end && args->from_s >= 0 &&
+	    args->from_s <= MAX_SECONDS)
+		return CLI_OK;
+	return cli_usage_error(&verb_profile,
+			       "--from is '%s', expected a number from 0 to 1e9: "
+			       "seconds into the captures (without any, a bus or a "
+			       "recording)",
+			       args->from.items[args->from.n - 1]);
+}
+
+/* Profiles the captures argv[first ..]. */
+static int
+profile_files(struct args *args, int first, int argc, char **argv,
+	      struct results *results)
+{
+	int status = take_from(args);
+
+	for (int i = first; i < argc && status == CLI_OK; i++) {
+		struct err err;
+		int error = profile_file(args, argv[i], results, &err);
+
+		if (error < 0)
+			status = cli_fail(error, &err);
+	}
+	return status;
+}
+
 static int
 run_profile(int argc, char **argv)
 {
@@ -311,11 +425,15 @@ run_profile(int argc, char **argv)
 	const struct cli_opt opts[] = {
 		{ "job", 'J', CLI_STR, &args.job, "JOB", "only this job of each file",
 		  0, 0, NULL, NULL },
-		{ "from", 0, CLI_NUM, &args.from_s, "S",
-		  "begin S seconds after the file's first row", 0, MAX_SECONDS, NULL,
-		  NULL },
-		{ "for", 0, CLI_NUM, &args.for_s, "S", "look at S seconds", 0,
-		  MAX_SECONDS, NULL, NULL },
+		{ "from", 0, CLI_LIST, &args.from, "S|SOURCE",
+		  "begin S seconds after the file's first row; without a FILE, the "
+		  "jobs that run, by a bus or a recording of telemetry",
+		  0, 0, NULL, NULL },
+		{ "for", 0, CLI_NUM, &args.for_s, "S",
+		  "look at S seconds; of a bus, listen so long (10)", 0, MAX_SECONDS,
+		  NULL, NULL },
+		{ "keys", 0, CLI_STR, &args.keys, "DIR",
+		  "keys for a bus on another machine", 0, 0, NULL, NULL },
 		{ "name", 'n', CLI_STR, &args.name, "NAME",
 		  "call the job NAME in the answer", 0, 0, NULL, NULL },
 		{ "json", 'j', CLI_FLAG, &args.json, NULL,
@@ -329,18 +447,14 @@ run_profile(int argc, char **argv)
 
 	if (first < 0)
 		return cli_status(first);
-	if (first == argc)
-		return cli_usage_error(&verb_profile, "no capture is named");
+	if (first == argc && !args.from.n)
+		return cli_usage_error(&verb_profile,
+				       "no capture is named (nor --from SOURCE, for "
+				       "the jobs that run)");
 
 	results.names = strtab_new();
-	status = CLI_OK;
-	for (int i = first; i < argc && status == CLI_OK; i++) {
-		struct err err;
-		int error = profile_file(&args, argv[i], &results, &err);
-
-		if (error < 0)
-			status = cli_fail(error, &err);
-	}
+	status = first == argc ? profile_running(&args, &results)
+			       : profile_files(&args, first, argc, argv, &results);
 	if (status == CLI_OK)
 		status = answer(&args, &results);
 	results_fini(&results);
@@ -350,10 +464,12 @@ run_profile(int argc, char **argv)
 const struct cli_verb verb_profile = {
 	.name = "profile",
 	.summary = "find a job's iterations in its captured traffic",
-	.usage = "[options] FILE...",
+	.usage = "[options] FILE...\n"
+		 "       antiphase profile [options] --from SOURCE",
 	.examples =
 		"  antiphase profile mpi-4rank-16MB.csv.xz\n"
 		"  antiphase profile --from 5 --for 10 mpi-4rank-16MB.csv.xz\n"
-		"  antiphase profile --name llm --json mpi-4rank-16MB.csv.xz >llm.json\n",
+		"  antiphase profile --name llm --json mpi-4rank-16MB.csv.xz >llm.json\n"
+		"  antiphase profile --from tcp://127.0.0.1:7461 -o running.json\n",
 	.run = run_profile,
 };

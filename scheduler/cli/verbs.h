@@ -15,6 +15,7 @@ extern const struct cli_verb verb_links;
 extern const struct cli_verb verb_link;
 extern const struct cli_verb verb_jobs;
 extern const struct cli_verb verb_job;
+extern const struct cli_verb verb_top;
 extern const struct cli_verb verb_sim;
 
 #endif
