@@ -1,6 +1,8 @@
 #!/bin/bash
 # topology.sh - antiphase-topology with real lldpd daemons: what is cabled is as planned,
 # and what is not is found.
+# shellcheck disable=SC2317  # functions are called by lab_wait_for and check
+# shellcheck source=tests/net/lab.sh
 . "$(dirname "$0")/lab.sh"
 lab_begin
 lab_need root netns veth bridge lldpd

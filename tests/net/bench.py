@@ -1,0 +1,96 @@
+#!/usr/bin/python3
+"""bench.py RESULTS - the table of bench.sh, out of what it measured."""
+import statistics
+import sys
+from collections import defaultdict
+
+BAR_LINK_NS, BAR_JOBS_NS, BAR_DRAIN, BAR_RSS_MB = 60, 200, 1.0, 64
+SIZES = {"large": "large segments (GSO)", "mtu": "segments of the MTU"}
+# The program of the tracepoint of sending runs for the packets of every interface, of the
+# other end of the cable, too, as that is in the same kernel here; the others only for those
+# of the interface that is watched.
+TRACED = "antiphase_tx"
+OFFERED, RECEIVED = "antiphase_offer", "antiphase_rx"
+
+
+def rows(file):
+    with open(file, encoding="ascii") as lines:
+        return [line.split() for line in lines]
+
+
+def row(what, measured, unit, bar):
+    print("  %-46s %8.1f %-4s %6g %-4s %5.2f" % (what, measured, unit, bar, unit,
+                                              measured / bar))
+
+
+def net_ns(round_, program, floor):
+    runs, ns = round_.get(program, (0, 0))
+    return ns - floor * runs
+
+
+def sent_ns(round_, floor, other):
+    """A packet of the interface: without what the packets of others cost."""
+    sent = round_["sent"][0]
+    others = max(0, round_.get(TRACED, (0, 0))[0] - sent)
+    return (net_ns(round_, TRACED, floor) - others * other +
+            net_ns(round_, OFFERED, floor)) / sent
+
+
+def received_ns(round_, floor, _):
+    return net_ns(round_, RECEIVED, floor) / round_["received"][0]
+
+
+def packets(results):
+    seen = defaultdict(dict)
+    for number, size, kind, program, runs, ns in rows(results + ".packets"):
+        seen[number, size, kind][program] = int(runs), int(ns)
+    print("ns a packet, less the floor (median of the rounds)   measured       bar     ratio")
+    for size, title in SIZES.items():
+        def of(kind):
+            return [s for (_, z, k), s in seen.items() if (z, k) == (size, kind)]
+
+        floor = statistics.median(s["ap_floor"][1] / s["ap_floor"][0] for s in of("floor"))
+        other = statistics.median(net_ns(s, TRACED, floor) / s[TRACED][0]
+                                  if TRACED in s else 0 for s in of("idle"))
+        print("  %s; the floor is %.1f ns; other interfaces' packets %.1f ns" % (
+            title, floor, other))
+        for kind, name, bar in (("link", "link-only", BAR_LINK_NS),
+                                ("jobs", "with jobs", BAR_JOBS_NS)):
+            for path, cost in (("sent", sent_ns), ("received", received_ns)):
+                row("  %s, %s" % (name, path),
+                    statistics.median(cost(s, floor, other) for s in of(kind)), "ns", bar)
+            every = [(s["sent"][0] * sent_ns(s, floor, other) +
+                      s["received"][0] * received_ns(s, floor, other)) /
+                     (s["sent"][0] + s["received"][0]) for s in of(kind)]
+            row("  %s, mean of both" % name, statistics.median(every), "ns", bar)
+
+
+def throughput(results):
+    seen = defaultdict(list)
+    for _, size, kind, gbps, cpu_us, seconds in rows(results + ".throughput"):
+        gbps, cpu_s = float(gbps), int(cpu_us) / 1e6
+        seen[size, kind].append((gbps * float(seconds) / cpu_s, gbps))
+    print("iperf3, one TCP stream (medians)                    Gbit a CPU s      Gb/s  against none")
+    for size, title in SIZES.items():
+        base = statistics.median(x[0] for x in seen[size, "none"])
+        for kind, name in (("none", "without"), ("link", "link-only"), ("jobs", "with jobs")):
+            each = statistics.median(x[0] for x in seen[size, kind])
+            print("  %-48s %8.2f  %8.2f  %8.3f" % (
+                "%s, %s" % (title, name), each,
+                statistics.median(x[1] for x in seen[size, kind]), each / base))
+
+
+def drain(results):
+    print("user space, 16 interfaces, no bin empty                 measured       bar     ratio")
+    for line in rows(results + ".drain"):
+        if line[0] == "rss":
+            row("resident set", int(line[1]) / 1024, "MiB", BAR_RSS_MB)
+        else:
+            name = {"summaries": "CPU, summaries only",
+                    "raw": "CPU, somebody asks for the 1 ms series"}[line[0]]
+            row(name, 100 * int(line[1]) / int(line[2]), "%", BAR_DRAIN)
+
+
+packets(sys.argv[1])
+throughput(sys.argv[1])
+drain(sys.argv[1])
