@@ -33,6 +33,9 @@ enum oper_state {
 	OPER_UP = 6,
 };
 
+/* Three bit masks of at most 127 words each follow the settings. */
+#define MAX_MODE_WORDS (3 * 127)
+
 struct links {
 	struct nl_sock *dump;   /* Owned.  For questions. */
 	struct nl_sock *notify; /* Owned.  For what the kernel tells by itself. */
@@ -117,26 +120,26 @@ links_receive(struct links *links)
 static double
 speed_bps(const struct links *links, const char *name)
 {
-	struct {
-		struct ethtool_link_settings settings;
-		uint32_t modes[3 * 127];
-	} query = { .settings = { .cmd = ETHTOOL_GLINKSETTINGS } };
-	struct ifreq request = { .ifr_data = (char *)&query };
+	struct ethtool_link_settings *query =
+		xcalloc(1, sizeof *query + MAX_MODE_WORDS * sizeof(uint32_t));
+	struct ifreq request = { .ifr_data = (char *)query };
+	double bps = 0;
 
 	if (strlen(name) >= sizeof request.ifr_name || links->ioctl_fd < 0)
-		return 0;
+		goto out;
 	memcpy(request.ifr_name, name, strlen(name) + 1);
+	query->cmd = ETHTOOL_GLINKSETTINGS;
 	if (ioctl(links->ioctl_fd, SIOCETHTOOL, &request) < 0 ||
-	    query.settings.link_mode_masks_nwords >= 0)
-		return 0;
-	query.settings.link_mode_masks_nwords =
-		(int8_t)-query.settings.link_mode_masks_nwords;
-	query.settings.cmd = ETHTOOL_GLINKSETTINGS;
-	if (ioctl(links->ioctl_fd, SIOCETHTOOL, &request) < 0 ||
-	    query.settings.speed == 0 ||
-	    query.settings.speed == (uint32_t)SPEED_UNKNOWN)
-		return 0;
-	return query.settings.speed * 1e6;
+	    query->link_mode_masks_nwords >= 0)
+		goto out;
+	query->link_mode_masks_nwords = (int8_t)-query->link_mode_masks_nwords;
+	query->cmd = ETHTOOL_GLINKSETTINGS;
+	if (ioctl(links->ioctl_fd, SIOCETHTOOL, &request) == 0 && query->speed &&
+	    query->speed != (uint32_t)SPEED_UNKNOWN)
+		bps = query->speed * 1e6;
+out:
+	free(query);
+	return bps;
 }
 
 /* True for what may have a cable: Ethernet or InfiniBand that is no kind of software. */

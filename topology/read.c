@@ -9,7 +9,8 @@
 
 #include "lib/base/err.h"
 
-const char *const topo_format_names[] = { "json", "slurm", "ibnetdiscover", NULL };
+const char *const topo_format_names[] = { "json", "slurm", "ibnetdiscover", "topograph",
+					  NULL };
 
 static bool
 starts_with(const char *text, size_t length, const char *word)
@@ -30,7 +31,10 @@ guess_format(const char *text, size_t length)
 		text += blanks;
 		length -= blanks;
 		if (*text == '{')
-			return TOPO_FORMAT_JSON;
+			return memmem(text, length, "\"instances\"", 11) &&
+					       !memmem(text, length, "\"schema\"", 8)
+				       ? TOPO_FORMAT_TOPOGRAPH
+				       : TOPO_FORMAT_JSON;
 		if (*text != '#')
 			break;
 		newline = memchr(text, '\n', length);
@@ -39,6 +43,11 @@ guess_format(const char *text, size_t length)
 		length -= (size_t)(newline + 1 - text);
 		text = newline + 1;
 	}
+	if (starts_with(text, length, "switches:") ||
+	    starts_with(text, length, "nodes:") ||
+	    starts_with(text, length, "capacity_blocks:") ||
+	    starts_with(text, length, "---") || starts_with(text, length, "- "))
+		return TOPO_FORMAT_TOPOGRAPH;
 	if (starts_with(text, length, "SwitchName") ||
 	    starts_with(text, length, "BlockName"))
 		return TOPO_FORMAT_SLURM;
@@ -65,14 +74,18 @@ topo_read(const char *file, const char *text, size_t length,
 		return topo_slurm_read(file, text, length, opts, ret_topo, err);
 	case TOPO_FORMAT_IBNET:
 		return topo_ibnet_read(file, text, length, opts, ret_topo, err);
+	case TOPO_FORMAT_TOPOGRAPH:
+		return topo_topograph_read(file, text, length, opts, ret_topo, err);
 	case TOPO_FORMAT_GUESS:
 		break;
 	}
 	if (strspn(text, " \t\r\n") == length)
 		return err_set(err, file, 0, 0,
 			       "is empty; expected a fabric: our JSON, Slurm's "
-			       "topology.conf or the text of ibnetdiscover");
-	return err_set(err, file, 0, 0,
-		       "looks like no fabric; expected our JSON, Slurm's topology.conf "
-		       "or the text of ibnetdiscover");
+			       "topology.conf, the text of ibnetdiscover or what "
+			       "topograph writes");
+	return err_set(
+		err, file, 0, 0,
+		"looks like no fabric; expected our JSON, Slurm's topology.conf, "
+		"the text of ibnetdiscover or what topograph writes");
 }

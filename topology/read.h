@@ -1,6 +1,6 @@
 /*
  * read.h - fabrics from files: our own JSON, Slurm's topology.conf, the text of
- * ibnetdiscover.
+ * ibnetdiscover, what topograph writes.
  *
  * All readers are pure functions of a name for messages and the terminated text,
  * which is hostile until checked.  They number hosts first, then switches, each
@@ -25,9 +25,10 @@ enum topo_format {
 	TOPO_FORMAT_JSON,
 	TOPO_FORMAT_SLURM,
 	TOPO_FORMAT_IBNET,
+	TOPO_FORMAT_TOPOGRAPH, /* Its topology.conf is TOPO_FORMAT_SLURM. */
 };
 
-/* "json", "slurm", "ibnetdiscover" for the formats from 1; NULL-terminated. */
+/* "json", "slurm", "ibnetdiscover", "topograph" for the formats from 1; NULL-terminated. */
 extern const char *const topo_format_names[];
 
 struct topo_read_opts {
@@ -78,5 +79,14 @@ int topo_slurm_read(const char *file, const char *text, size_t length,
 int topo_ibnet_read(const char *file, const char *text, size_t length,
 		    const struct topo_read_opts *opts, struct topo **ret_topo,
 		    struct err *err);
+
+/*
+ * What NVIDIA's topograph writes besides a topology.conf: Slurm's topology.yaml (its
+ * tree), and the JSON of the engine "graph" ("instances" with "network_layers"); and
+ * the YAML of its models.  As topo_slurm_read() otherwise.
+ */
+int topo_topograph_read(const char *file, const char *text, size_t length,
+			const struct topo_read_opts *opts, struct topo **ret_topo,
+			struct err *err);
 
 #endif

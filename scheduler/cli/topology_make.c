@@ -199,7 +199,7 @@ run_import(int argc, char **argv)
 
 const struct cli_verb verb_topology_import = {
 	.name = "topology import",
-	.summary = "our JSON from Slurm's topology.conf or ibnetdiscover",
+	.summary = "our JSON from Slurm, ibnetdiscover or topograph",
 	.usage = "[options] FILE",
 	.examples = "  antiphase topology import --gbps 200 /etc/slurm/topology.conf\n"
 		    "  ibnetdiscover | antiphase topology import -o fabric.json -\n",

@@ -203,12 +203,11 @@ bad_json_is_refused_with_its_line(void **state)
 		       "'antiphase.topology/1'");
 	assert_refused(
 		"hello", 0,
-		"looks like no fabric; expected our JSON, Slurm's topology.conf or "
-		"the text of ibnetdiscover");
-	assert_refused(
-		" \n", 0,
-		"is empty; expected a fabric: our JSON, Slurm's topology.conf or "
-		"the text of ibnetdiscover");
+		"looks like no fabric; expected our JSON, Slurm's topology.conf, "
+		"the text of ibnetdiscover or what topograph writes");
+	assert_refused(" \n", 0,
+		       "is empty; expected a fabric: our JSON, Slurm's topology.conf, "
+		       "the text of ibnetdiscover or what topograph writes");
 }
 
 static void

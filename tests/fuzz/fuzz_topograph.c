@@ -1,0 +1,12 @@
+/* Slurm's topology.yaml, models and graphs of topograph as a fabric. */
+#include "tests/fuzz/fuzz_fabric.h"
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const struct topo_read_opts opts = { .format = TOPO_FORMAT_TOPOGRAPH,
+					     .max_names = 10000 };
+
+	fuzz_fabric(&opts, data, size);
+	return 0;
+}

@@ -1,0 +1,236 @@
+#include <errno.h>
+#include <string.h>
+
+#include "lib/base/err.h"
+#include "tests/unit/test.h"
+#include "topology/read.h"
+#include "topology/topo.h"
+#include "topology/yaml.h"
+
+static struct topo *
+read_text(const char *text)
+{
+	struct topo *topo = NULL;
+	struct err err = { .text = "" };
+
+	if (topo_read("t", text, strlen(text), NULL, &topo, &err) < 0)
+		fail_msg("line %u: %s", err.line, err.text);
+	return topo;
+}
+
+/* Reads what is wrong, and compares where and what. */
+static void
+assert_refused(const char *text, unsigned line, const char *part)
+{
+	const struct topo_read_opts opts = { .format = TOPO_FORMAT_TOPOGRAPH };
+	struct topo *topo;
+	struct err err = { .text = "" };
+
+	assert_true(topo_read("t", text, strlen(text), &opts, &topo, &err) < 0);
+	if (!strstr(err.text, part) || err.line != line)
+		fail_msg("line %u: '%s' instead of line %u: '%s'", err.line, err.text,
+			 line, part);
+}
+
+static void
+assert_under(const struct topo *topo, const char *leaf, uint32_t tier,
+	     const char *const *hosts)
+{
+	uint32_t node = topo_find_node(topo, leaf);
+
+	assert_int_not_equal(node, TOPO_NONE);
+	assert_int_equal(topo_node(topo, node)->tier, tier);
+	for (; *hosts; hosts++)
+		assert_int_equal(topo_leaf_of(topo, topo_find_node(topo, *hosts)),
+				 node);
+}
+
+static void
+a_model_is_read_with_lists_of_both_kinds(void **state)
+{
+	static const char text[] = "# A model.\n"
+				   "switches:\n"
+				   "  core:\n"
+				   "    metadata:\n"
+				   "      region: us-west\n"
+				   "    switches: [leaf1, leaf2]\n"
+				   "  leaf1:\n"
+				   "    nodes:\n"
+				   "    - I21   # the first\n"
+				   "    - I22\n"
+				   "  leaf2:\n"
+				   "    nodes: [\"n[1-2]\", n3]\n"
+				   "nodes:\n"
+				   "  I21:\n"
+				   "    attributes: {}\n"
+				   "capacity_blocks:\n"
+				   "  cb1:\n"
+				   "    nodes: [\"I[21-22]\"]\n";
+	struct topo *topo = read_text(text);
+
+	(void)state;
+	assert_int_equal(topo_n_hosts(topo), 5);
+	assert_under(topo, "leaf1", 1, (const char *const[]){ "I21", "I22", NULL });
+	assert_under(topo, "leaf2", 1, (const char *const[]){ "n1", "n2", "n3", NULL });
+	assert_under(topo, "core", 2, (const char *const[]){ NULL });
+	assert_int_equal(topo_n_links(topo), 2 * 7);
+	topo_unref(topo);
+}
+
+static void
+the_default_tree_of_a_topology_yaml_is_read(void **state)
+{
+	static const char text[] = "---\n"
+				   "- topology: other\n"
+				   "  cluster_default: false\n"
+				   "  tree:\n"
+				   "    switches:\n"
+				   "      - switch: x\n"
+				   "        nodes: y[1-9]\n"
+				   "- topology: racks\n"
+				   "  cluster_default: true\n"
+				   "  tree:\n"
+				   "    switches:\n"
+				   "      - switch: sw_root\n"
+				   "        children: s[1-2]\n"
+				   "      - switch: s1\n"
+				   "        nodes: node[1-2]\n"
+				   "      - switch: s2\n"
+				   "        nodes: 'node[3-4]'\n"
+				   "- topology: blocks\n"
+				   "  block:\n"
+				   "    block_sizes:\n"
+				   "      - 2\n"
+				   "    blocks:\n"
+				   "      - block: b1\n"
+				   "        nodes: node[1-2]\n";
+	struct topo *topo = read_text(text);
+
+	(void)state;
+	assert_int_equal(topo_n_hosts(topo), 4);
+	assert_under(topo, "s2", 1, (const char *const[]){ "node3", "node4", NULL });
+	assert_under(topo, "sw_root", 2, (const char *const[]){ NULL });
+	topo_unref(topo);
+}
+
+static void
+the_graph_of_instances_is_read(void **state)
+{
+	static const char text[] =
+		"{\"instances\":[{\"id\":\"I21\",\"type\":\"H100\",\"network_layers\":["
+		"\"leaf-a\",\"spine-a\"],\"attributes\":{\"nvlink\":\"n\"}},"
+		"{\"id\":\"I22\",\"network_layers\":[\"leaf-a\",\"spine-a\"]},"
+		"{\"id\":\"I23\",\"network_layers\":[\"leaf-b\",\"spine-a\"]}]}";
+	struct topo *topo = read_text(text);
+
+	(void)state;
+	assert_int_equal(topo_n_hosts(topo), 3);
+	assert_under(topo, "leaf-a", 1, (const char *const[]){ "I21", "I22", NULL });
+	assert_under(topo, "leaf-b", 1, (const char *const[]){ "I23", NULL });
+	assert_under(topo, "spine-a", 2, (const char *const[]){ NULL });
+	assert_int_equal(topo_n_links(topo), 2 * (3 + 2));
+	topo_unref(topo);
+}
+
+static void
+its_topology_conf_is_slurms(void **state)
+{
+	struct topo *topo = read_text("# switch.2.1=core\n"
+				      "SwitchName=switch.2.1 Switches=switch.1.[1-2]\n"
+				      "# switch.1.1=leaf-1\n"
+				      "SwitchName=switch.1.1 Nodes=srv[1-2]\n"
+				      "SwitchName=switch.1.2 Nodes=srv3\n");
+
+	(void)state;
+	assert_under(topo, "switch.1.1", 1,
+		     (const char *const[]){ "srv1", "srv2", NULL });
+	topo_unref(topo);
+}
+
+static void
+what_is_wrong_is_told_with_its_line(void **state)
+{
+	(void)state;
+	assert_refused("switches:\n  a:\n    nodes: x\n\n  b:\n    switches: nobody\n",
+		       5, "nobody");
+	assert_refused("switches:\n  a:\n    node: x\n", 3, "did you mean 'nodes'?");
+	assert_refused("switches:\n  a:\n    nodes: [x, \"y z\"]\n", 3,
+		       "expected a name");
+	assert_refused("switches:\n  a b:\n    nodes: x\n", 2, "no name of a switch");
+	assert_refused("switches:\n  a:\n    nodes: x\n   c: y\n", 4,
+		       "indented otherwise");
+	assert_refused("switches:\n\ta:\n", 2, "a tab");
+	assert_refused("switches: &x\n", 1, "anchor");
+	assert_refused("switches:\n  a:\n    nodes: [x\n", 3, "[a, b]");
+	assert_refused("switches:\n  a:\n    nodes: [x,,y]\n", 3, "[a, b]");
+	assert_refused("switches: {}\n", 0, "has no switches");
+	assert_refused("- block: x\n  blocks: y\n", 0, "has no tree of switches");
+	assert_refused("", 0, "is empty");
+	assert_refused("# nothing\n", 0, "is empty");
+	assert_refused("{\"instances\":[]}", 0, "has no switches");
+	assert_refused(
+		"{\"instances\":[{\"id\":\"n[1-2]\",\"network_layers\":[\"a\"]}]}", 1,
+		"no name");
+	assert_refused("{\"instances\":[{\"id\":\"n\",\"network_layers\":[]}]}", 1,
+		       "0 network layers");
+}
+
+static void
+nesting_without_end_is_refused(void **state)
+{
+	char text[2 * 5000 + 1];
+
+	(void)state;
+	for (int i = 0; i < 5000; i++)
+		memcpy(text + (ptrdiff_t)2 * i, "- ", 2);
+	text[sizeof text - 1] = '\0';
+	assert_refused(text, 1, "nested too deep");
+}
+
+static void
+scalars_are_taken_as_they_stand(void **state)
+{
+	static const char text[] = "\"a: b\": 'it # stays'\n"
+				   "c: d#e # goes\n"
+				   "f:\n"
+				   "g: []\n"
+				   "h:\n"
+				   "- - 1\n"
+				   "  - 2\n"
+				   "- i: j\n";
+	struct yaml *yaml;
+	const struct yaml_node *node;
+	uint32_t at;
+
+	(void)state;
+	assert_int_equal(yaml_parse("t", text, strlen(text), &yaml, NULL), 0);
+	at = yaml_find(yaml, 0, "a: b");
+	assert_int_not_equal(at, YAML_NONE);
+	assert_string_equal(yaml_node(yaml, at)->value, "it # stays");
+	assert_string_equal(yaml_node(yaml, yaml_find(yaml, 0, "c"))->value, "d#e");
+	assert_string_equal(yaml_node(yaml, yaml_find(yaml, 0, "f"))->value, "");
+	assert_int_equal(yaml_node(yaml, yaml_find(yaml, 0, "g"))->kind, YAML_SEQUENCE);
+	node = yaml_node(yaml, yaml_find(yaml, 0, "h"));
+	assert_int_equal(node->kind, YAML_SEQUENCE);
+	assert_int_equal(yaml_node(yaml, node->first)->kind, YAML_SEQUENCE);
+	node = yaml_node(yaml, yaml_node(yaml, node->first)->next);
+	assert_string_equal(yaml_node(yaml, node->first)->key, "i");
+	assert_int_equal(node->next, YAML_NONE);
+	yaml_free(yaml);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_model_is_read_with_lists_of_both_kinds),
+		cmocka_unit_test(the_default_tree_of_a_topology_yaml_is_read),
+		cmocka_unit_test(the_graph_of_instances_is_read),
+		cmocka_unit_test(its_topology_conf_is_slurms),
+		cmocka_unit_test(what_is_wrong_is_told_with_its_line),
+		cmocka_unit_test(nesting_without_end_is_refused),
+		cmocka_unit_test(scalars_are_taken_as_they_stand),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
