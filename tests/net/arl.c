@@ -2,11 +2,12 @@
  * arl.c - an MPI program that behaves as data-parallel training does: it computes
  * (sleeps), all-reduces its gradients, and begins again.
  *
- *	arl TRUTH ITERATIONS MBYTES COMPUTE_MS JITTER [BURSTS [OFFSET_MS]]
+ *	arl TRUTH ITERATIONS MBYTES COMPUTE_MS JITTER [BURSTS[:LAST] [OFFSET_MS]]
  *
  * MBYTES (of 10^6) are all-reduced in each iteration, in BURSTS equal parts, each
- * after its share of the compute time; that varies by +-JITTER of itself, differently
- * on each rank.  OFFSET_MS is waited before the first.  Rank 0 writes TRUTH, a line for
+ * after its share of the compute time (the last one only LAST of its part, as the last
+ * bucket of gradients is smaller); that varies by +-JITTER of itself, differently on
+ * each rank.  OFFSET_MS is waited before the first.  Rank 0 writes TRUTH, a line for
  * each burst: iteration, begin of the compute time, begin and end of the all-reduce, in
  * seconds of CLOCK_MONOTONIC, by which telemetry is judged.  The result is checked.
  */
@@ -16,12 +17,13 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 struct options {
 	const char *truth;
 	int iterations, bursts;
-	size_t n_floats; /* In one burst. */
+	size_t n_floats, n_last; /* In one burst, and in the last one. */
 	double compute_s, jitter, offset_s;
 };
 
@@ -59,11 +61,14 @@ draw(uint64_t *state)
 static bool
 parse(int argc, char **argv, struct options *options)
 {
+	double last;
+
 	if (argc < 6 || argc > 8)
 		return false;
 	options->truth = argv[1];
 	options->iterations = atoi(argv[2]);
 	options->bursts = argc > 6 ? atoi(argv[6]) : 1;
+	last = argc > 6 && strchr(argv[6], ':') ? atof(strchr(argv[6], ':') + 1) : 1;
 	options->compute_s = atof(argv[4]) * 1e-3;
 	options->jitter = atof(argv[5]);
 	options->offset_s = argc > 7 ? atof(argv[7]) * 1e-3 : 0;
@@ -71,7 +76,8 @@ parse(int argc, char **argv, struct options *options)
 		return false;
 	options->n_floats =
 		(size_t)(atof(argv[3]) * 1e6 / sizeof(float)) / (size_t)options->bursts;
-	return options->n_floats > 0;
+	options->n_last = (size_t)((double)options->n_floats * last);
+	return options->n_floats > 0 && last > 0 && last <= 1 && options->n_last > 0;
 }
 
 /* One iteration; 'truth' may be NULL. */
@@ -81,12 +87,13 @@ iterate(const struct options *options, int number, uint64_t *random, const float
 {
 	for (int burst = 0; burst < options->bursts; burst++) {
 		double begin_s = now_s(), reduce_s;
+		size_t n = burst + 1 < options->bursts ? options->n_floats
+						       : options->n_last;
 		double vary = 1 + options->jitter * draw(random);
 
 		sleep_s(options->compute_s * vary / options->bursts);
 		reduce_s = now_s();
-		MPI_Allreduce(in, out, (int)options->n_floats, MPI_FLOAT, MPI_SUM,
-			      MPI_COMM_WORLD);
+		MPI_Allreduce(in, out, (int)n, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
 		if (truth)
 			fprintf(truth, "%d %.6f %.6f %.6f\n", number, begin_s, reduce_s,
 				now_s());
@@ -108,7 +115,7 @@ main(int argc, char **argv)
 	MPI_Comm_size(MPI_COMM_WORLD, &n_ranks);
 	if (!parse(argc, argv, &options)) {
 		fprintf(stderr, "usage: arl TRUTH ITERATIONS MBYTES COMPUTE_MS JITTER "
-				"[BURSTS [OFFSET_MS]]\n");
+				"[BURSTS[:LAST] [OFFSET_MS]]\n");
 		MPI_Abort(MPI_COMM_WORLD, 2);
 	}
 	random = 7 + (uint64_t)rank;
