@@ -48,6 +48,11 @@ int bus_pub_open(const char *endpoint, bool is_bound, const struct bus_keys *key
 		 struct bus_pub **ret_pub, struct err *err);
 int bus_pub_open_room(const char *endpoint, bool is_bound, const struct bus_keys *keys,
 		      unsigned room_frames, struct bus_pub **ret_pub, struct err *err);
+/*
+ * From now on nothing is dropped for a slow subscriber: publishing answers -EAGAIN
+ * until there is room, to be tried again after bus_pub_wait().  For recordings.
+ */
+void bus_pub_set_lossless(struct bus_pub *pub);
 /* Sends what is left for up to 200 ms.  Accepts NULL.  Before the loop is freed. */
 void bus_pub_close(struct bus_pub *pub);
 

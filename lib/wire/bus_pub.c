@@ -18,6 +18,9 @@
 #define MAX_PREFIXES     16384
 #define MAX_PREFIX_BYTES 128
 
+/* What a lossless publisher waits at its end, to get rid of what is left. */
+#define LOSSLESS_LINGER_MS 5000
+
 struct prefix {
 	uint8_t n;
 	char bytes[MAX_PREFIX_BYTES];
@@ -59,6 +62,15 @@ bus_pub_open(const char *endpoint, bool is_bound, const struct bus_keys *keys,
 	     struct bus_pub **ret_pub, struct err *err)
 {
 	return bus_pub_open_room(endpoint, is_bound, keys, BUS_ROOM_HOST, ret_pub, err);
+}
+
+void
+bus_pub_set_lossless(struct bus_pub *pub)
+{
+	int linger_ms = LOSSLESS_LINGER_MS, is_on = 1;
+
+	zmq_setsockopt(pub->socket.zmq, ZMQ_XPUB_NODROP, &is_on, sizeof is_on);
+	zmq_setsockopt(pub->socket.zmq, ZMQ_LINGER, &linger_ms, sizeof linger_ms);
 }
 
 void

@@ -18,6 +18,10 @@ static const struct cli_verb *const verbs[] = {
 	&verb_jobs,
 	&verb_job,
 	&verb_top,
+	&verb_record,
+	&verb_replay,
+	&verb_proxy,
+	&verb_keys,
 	&verb_sim,
 	NULL,
 };

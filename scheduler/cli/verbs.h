@@ -16,6 +16,10 @@ extern const struct cli_verb verb_link;
 extern const struct cli_verb verb_jobs;
 extern const struct cli_verb verb_job;
 extern const struct cli_verb verb_top;
+extern const struct cli_verb verb_record;
+extern const struct cli_verb verb_replay;
+extern const struct cli_verb verb_proxy;
+extern const struct cli_verb verb_keys;
 extern const struct cli_verb verb_sim;
 
 #endif
