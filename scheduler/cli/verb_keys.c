@@ -8,6 +8,7 @@
 #include "lib/base/err.h"
 #include "lib/base/file.h"
 #include "lib/base/jsonw.h"
+#include "lib/base/table.h"
 #include "lib/wire/bus.h"
 #include "lib/wire/bus_keys.h"
 #include "scheduler/cli/bus_opts.h"
@@ -197,14 +198,22 @@ print_json(const struct bus_keys *keys)
 static void
 print_people(const struct bus_keys *keys)
 {
-	printf("our public key     %s\n", keys->public);
-	printf("we connect to      %s\n",
-	       keys->server[0] ? keys->server : "nobody: there is no server.pub");
-	if (!keys->allowed.n)
-		puts("may connect to us  nobody: allow/ is empty");
-	for (size_t i = 0; i < keys->allowed.n; i++)
-		printf("may connect to us  %s %s\n", keys->allowed.items[i].z85,
-		       keys->allowed.items[i].name);
+	struct table t;
+
+	table_init(&t, (const char *const[]){ "NAME", "PUBLIC KEY", "WHO", NULL });
+	table_cell(&t, "self");
+	table_cell(&t, "%s", keys->public);
+	table_cell(&t, "we");
+	table_cell(&t, "server");
+	table_cell(&t, "%s", keys->server[0] ? keys->server : "-");
+	table_cell(&t, "we may connect to");
+	for (size_t i = 0; i < keys->allowed.n; i++) {
+		table_cell(&t, "%s", keys->allowed.items[i].name);
+		table_cell(&t, "%s", keys->allowed.items[i].z85);
+		table_cell(&t, "may connect to us");
+	}
+	table_print(&t, stdout);
+	table_fini(&t);
 }
 
 static int
