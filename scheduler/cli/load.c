@@ -78,7 +78,7 @@ take_running(struct loaded *loaded, struct screen *screen, struct err *err)
 	loaded->scenario->details =
 		xcalloc(workload->n + 1, sizeof *loaded->scenario->details);
 	loaded->topo = topo_ref(screen->topo);
-	loaded->routes = routes_new(loaded->topo, 0);
+	loaded->routes = routes_new(loaded->topo, SCREEN_ECMP_SEED);
 	fputs(notes.text, stderr);
 	strbuf_free(&notes);
 	if (workload->n)
@@ -102,6 +102,9 @@ loaded_init_live(struct loaded *loaded, const struct cli_verb *verb,
 
 	*loaded = (struct loaded){ 0 };
 	*ret_status = screen_open(&screen, verb, &opts, false);
+	if (*ret_status == CLI_OK && !screen.topo)
+		*ret_status = cli_usage_error(verb, "--from needs --fabric FILE, or a "
+						    "running antiphase-topology");
 	if (*ret_status == CLI_OK)
 		*ret_status = screen_gather(&screen, ONLINE_MIN_WINDOW_MS);
 	if (*ret_status == CLI_OK)

@@ -13,8 +13,6 @@ question_check(const struct question *question, const struct cli_verb *verb)
 		return cli_usage_error(verb, "--jobs and --from do not go together");
 	if (!question->jobs && !question->from.n)
 		return cli_usage_error(verb, "--jobs FILE or --from SOURCE is needed");
-	if (question->from.n && !question->fabric)
-		return cli_usage_error(verb, "--from needs --fabric FILE, too");
 	return CLI_OK;
 }
 

@@ -61,8 +61,7 @@ struct answer {
 };
 
 /*
- * Checks that it is said which jobs, and for running ones which fabric.  Returns
- * CLI_OK, or CLI_USAGE after a message.
+ * Checks that it is said which jobs.  Returns CLI_OK, or CLI_USAGE after a message.
  */
 int question_check(const struct question *question, const struct cli_verb *verb);
 

@@ -12,6 +12,7 @@
 #include "lib/base/jsonw.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/units.h"
+#include "scheduler/cli/topology_service.h"
 #include "scheduler/cli/topology_verbs.h"
 #include "scheduler/live/feed.h"
 #include "scheduler/live/live.h"
@@ -79,6 +80,34 @@ set_window(struct screen *screen, const struct screen_opts *opts, bool is_watche
 	return CLI_OK;
 }
 
+/*
+ * The plan of a file or a service.  With a bus and without an option, that of the
+ * service on this host, if there is one.
+ */
+static int
+load_fabric(struct screen *screen, const char *fabric, int64_t ecmp_seed)
+{
+	struct err err;
+	int error = 0;
+
+	if (fabric && topology_is_endpoint(fabric)) {
+		error = topology_ask_plan(fabric, &screen->topo, &err);
+		if (error < 0)
+			return topology_fail(error, &err);
+	} else if (fabric) {
+		error = topology_load(fabric, NULL, &screen->topo, &err);
+		if (error < 0)
+			return cli_fail(error, &err);
+	} else if (screen->is_live) {
+		(void)topology_ask_plan(TOPOLOGY_SERVICE, &screen->topo, &err);
+	}
+	if (screen->topo)
+		screen->routes = routes_new(screen->topo, (uint64_t)ecmp_seed);
+	screen->opts.topo = screen->topo;
+	screen->opts.routes = screen->routes;
+	return CLI_OK;
+}
+
 int
 screen_open(struct screen *screen, const struct cli_verb *verb,
 	    const struct screen_opts *opts, bool is_watched)
@@ -90,14 +119,6 @@ screen_open(struct screen *screen, const struct cli_verb *verb,
 	status = set_window(screen, opts, is_watched);
 	if (status != CLI_OK)
 		return status;
-	if (opts->fabric) {
-		error = topology_load(opts->fabric, NULL, &screen->topo, &err);
-		if (error < 0)
-			return cli_fail(error, &err);
-		screen->routes = routes_new(screen->topo, 0);
-	}
-	screen->opts.topo = screen->topo;
-	screen->opts.routes = screen->routes;
 	error = feed_open(opts->from.items, opts->from.n, opts->keys, &screen->feed,
 			  &err);
 	if (error < 0) {
@@ -105,6 +126,10 @@ screen_open(struct screen *screen, const struct cli_verb *verb,
 		return error == -EACCES ? CLI_DENIED : status;
 	}
 	screen->is_live = feed_is_live(screen->feed);
+	status = load_fabric(screen, opts->fabric,
+			     opts->ecmp_seed ? opts->ecmp_seed : SCREEN_ECMP_SEED);
+	if (status != CLI_OK)
+		return status;
 	screen->live = live_new(NULL);
 	screen->online = online_new();
 	screen->newest_at_ns = clk_monotonic_ns();

@@ -19,12 +19,16 @@ struct routes;
 struct strbuf;
 struct topo;
 
+/* As in scenario files. */
+#define SCREEN_ECMP_SEED 1
+
 struct screen_opts {
 	struct cli_list from;
-	const char *fabric; /* NULL: none. */
+	const char *fabric; /* A file or a service; NULL: that of this host, if any. */
 	const char *keys;   /* NULL: none. */
 	const char *window; /* As given; NULL: the default. */
 	double over;        /* Percent; 0: the default. */
+	int64_t ecmp_seed;  /* Of the fabric's hash; 0: the default. */
 };
 
 /* clang-format off */
@@ -34,12 +38,17 @@ struct screen_opts {
 	  "a bus (tcp://.., ipc://..), a recording or '-'; may be repeated "    \
 	  "(default: $ANTIPHASE_BUS, or the local bus)", 0, 0, NULL, NULL },    \
 	{ "fabric", 'f', CLI_STR, &(o)->fabric, "FILE",                         \
-	  "the fabric, to know links beyond the hosts' own", 0, 0, NULL, NULL },\
+	  "the fabric, or the tcp:// of its service, to know links beyond the " \
+	  "hosts' own (default with a bus: the local service)",                \
+	  0, 0, NULL, NULL },                                                   \
 	{ "window", 'w', CLI_STR, &(o)->window, "TIME",                         \
 	  "look at so much (default '10 s'; '3 s' of a bus, unless watched)",   \
 	  0, 0, NULL, NULL },                                                   \
 	{ "keys", 0, CLI_STR, &(o)->keys, "DIR",                                \
 	  "keys for a bus on another machine", 0, 0, NULL, NULL },              \
+	{ "ecmp-seed", 0, CLI_INT, &(o)->ecmp_seed, "N",                        \
+	  "of the fabric's choice among equal paths (1)", 1,                    \
+	  9007199254740992.0, NULL, NULL },                                     \
 	{ "over", 0, CLI_NUM, &(o)->over, "PERCENT",                            \
 	  "a link is full from this share of its capacity on (default 90)",     \
 	  1, 100, NULL, NULL }

@@ -10,7 +10,8 @@
  *	          the fabric (topology/collective.h, topology/route.h), and a flow
  *	          carries, millisecond by millisecond, what its interface sent of the
  *	          job, shared out in proportion to the flows' bytes.  Source ports are
- *	          assumed as in scenario files, by the order of the jobs' names.
+ *	          assumed as in scenario files whose jobs are in natural order (job2 before
+ *          job10).
  *	plain     no fabric is known: each interface is two links, "HOST:IF>" and
  *	          ">HOST:IF".
  *

@@ -198,8 +198,10 @@ static int
 compare_names(const void *a, const void *b, void *live)
 {
 	const uint32_t *x = a, *y = b;
+	const char *nx = live_job_name(live, *x), *ny = live_job_name(live, *y);
+	int order = strverscmp(nx, ny);
 
-	return strcmp(live_job_name(live, *x), live_job_name(live, *y));
+	return order ? order : strcmp(nx, ny);
 }
 
 uint16_t *

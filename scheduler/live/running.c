@@ -179,6 +179,13 @@ running_workload(const struct live *live, const struct online *online,
 	const struct online_job *const *jobs = online_jobs(online, &n);
 
 	contention_find(live, &opts, &found);
+	if (found.n_impossible)
+		strbuf_printf(
+			notes,
+			"%u links are computed to carry more than they can: flows "
+			"take other paths than assumed, and jobs may meet "
+			"elsewhere\n",
+			found.n_impossible);
 	workload.jobs = xcalloc(n + 1, sizeof *workload.jobs);
 	for (size_t i = 0; i < n; i++) {
 		const char *why = make_job(&m, jobs[i], &workload.jobs[workload.n]);
