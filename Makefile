@@ -94,7 +94,8 @@ check: $(PROGRAMS) $(PLUGIN) $(TESTS) $(REPLAYS) $(MANPAGES) ## as 'test', with 
 
 test-net: ## real traffic between network namespaces (root)
 	@sh tests/deps.sh $(PACKAGES_BUILD) $(PACKAGES_TEST) $(PACKAGES_NET)
-	$(Q)$(MAKE) --no-print-directory all $(B)/tests/net/arl
+	$(Q)$(MAKE) --no-print-directory all $(B)/tests/net/arl $(B)/tests/net/bpf_probe \
+		$(B)/tests/net/bpf_inject
 	$(Q)B=$(B) bash tests/net/run
 
 test-torch: ## PyTorch DDP over gloo between network namespaces (root, slow)
@@ -118,7 +119,7 @@ bench: ## measure: solver, fabric, simulator against SimGrid
 
 lint: ## format, layers, warnings of both compilers, cppcheck, shellcheck
 	@sh tests/deps.sh $(PACKAGES_BUILD) $(PACKAGES_TEST) $(PACKAGES_LINT)
-	$(Q)$(MAKE) --no-print-directory $(SKELETONS)
+	$(Q)$(MAKE) --no-print-directory $(SKELETONS) build/bpf/inject.skel.h
 	$(Q)CC=gcc CLANG=$(CLANG) FLAGS='$(BASE_CFLAGS)' sh tests/lint.sh '$(C_FILES)' '$(SH_FILES)'
 
 fuzz: ## build the libFuzzer targets
@@ -172,12 +173,20 @@ build/bpf/%.bpf.o: bpf/%.bpf.c
 	$(Q)$(CLANG) -g -O2 -mcpu=v3 -Wall -Wextra -Werror -target bpf -D__TARGET_ARCH_x86 \
 		-I/usr/include/x86_64-linux-gnu -I. -MMD -MP -c $< -o $@
 
+# Of tests.
+build/bpf/%.bpf.o: tests/net/%.bpf.c
+	$(call say,BPF,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) -g -O2 -mcpu=v3 -Wall -Wextra -Werror -target bpf -D__TARGET_ARCH_x86 \
+		-I/usr/include/x86_64-linux-gnu -I. -MMD -MP -c $< -o $@
+
 build/bpf/%.skel.h: build/bpf/%.bpf.o
 	$(call say,SKEL,$@)
 	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf >$@
 
 $(collector_SRCS:%.c=$(B)/%.o) $(collector_MAINS:%.c=$(B)/%.o) $(collector_SRCS:%.c=build/fuzz/%.o): | $(SKELETONS)
 $(B)/tests/unit/test_bpf_programs.o: | $(SKELETONS)
+$(B)/tests/net/bpf_inject.o: | build/bpf/inject.skel.h
 
 $(ARCHIVE): $(ARCHIVE_SRCS:%.c=$(B)/%.o)
 	$(call say,AR,$@)

@@ -162,6 +162,8 @@ print_all(struct source *source)
 	printf("lost %llu\nunplaced %llu\nunseen %llu\n", (unsigned long long)lost,
 	       (unsigned long long)stats.unplaced_jobs,
 	       (unsigned long long)stats.unseen_bytes);
+	printf("slots %u of %u\njobs %u\n", stats.n_slots_used, stats.n_slots,
+	       stats.n_jobs);
 	for (size_t i = 0; i < SRC_BPF_N_PROGRAMS; i++)
 		printf("program %s %llu runs %llu ns %llu missed\n",
 		       stats.programs[i].name,
@@ -254,6 +256,7 @@ main(int argc, char **argv)
 	options.cgroups = cgroups;
 	options.interfaces = (const char *const *)argv + first;
 	options.n_interfaces = (size_t)(argc - first);
+	setvbuf(stdout, NULL, _IOLBF, 0);
 	interfaces = strtab_new();
 	jobs = strtab_new();
 	signal(SIGTERM, on_signal);

@@ -1,0 +1,311 @@
+#!/bin/bash
+# The BPF source on its own (bpf_probe): are bytes, packets, retransmits and congestion
+# marks what the kernel's counters, iperf3 and the one who injected them say; are jobs
+# told apart; and does anything stay behind?
+# shellcheck source=tests/net/lab.sh
+. "$(dirname "$0")/lab.sh"
+
+# probe_start TAG NODE ARGUMENTS... - in the background, with a pipe to talk to it.
+probe_start() {
+	local tag=$1 node=$2
+	shift 2
+	tool_start "$tag" "$node" bpf_probe "$@"
+}
+
+tool_start() {
+	local tag=$1 node=$2 tool=$3
+	shift 3
+	mkfifo "$LAB_DIR/$tag.in"
+	: >"$LAB_DIR/$tag.log"
+	# The shell opens the pipe; the command is what is left of it.
+	# shellcheck disable=SC2016  # expanded by the inner shell
+	lab_spawn "$tag" lab_in "$node" sh -c 'exec "$@" <"$0"' "$LAB_DIR/$tag.in" \
+		"$LAB_B/tests/net/$tool" "$@"
+	eval "exec {LAB_FD_$tag}>'$LAB_DIR/$tag.in'"
+	lab_wait_for 10 "$tool $tag" grep -q '^ready' "$LAB_DIR/$tag.log"
+}
+
+# What it says now, in $LAB_DIR/TAG.now.
+tool_ask() {
+	local tag=$1 from fd=LAB_FD_$1 end=${2:-.}
+	from=$(wc -l <"$LAB_DIR/$tag.log")
+	echo >&"${!fd}"
+	lab_wait_for 10 "an answer of $tag" tool_answered "$tag" "$from" "$end"
+	tail -n +$((from + 1)) "$LAB_DIR/$tag.log" >"$LAB_DIR/$tag.now"
+}
+
+tool_answered() {
+	tail -n +$(($2 + 1)) "$LAB_DIR/$1.log" | grep -q "$3\$"
+}
+
+tool_end() {
+	local fd=LAB_FD_$1
+	eval "exec {$fd}>&-"
+	rm -f "$LAB_DIR/$1.in"
+	lab_stop "$1"
+}
+
+# value TAG JOB tx|rx wire|offered COLUMN - of e0, from the last answer; 0 if unknown.
+value() {
+	awk -v job="$2" -v dir="$3" -v what="$4" -v column="$5" '
+		$1 == "e0" && $2 == job && $3 == dir && $4 == what { v = $column }
+		END { print v + 0 }' "$LAB_DIR/$1.now"
+}
+
+bytes=5 packets=6 ce=7 retransmits=8
+
+# iperf SERVER-NODE CLIENT-PREFIX... -- OPTIONS...
+serve() {
+	local node=$1 port=$2
+	lab_spawn "server$port" lab_in "$node" iperf3 -s -1 -p "$port"
+	lab_wait_for 5 "iperf3 on $port" lab_listens "$node" "$port"
+}
+
+counter_near() {
+	local name=$1 tag=$2 node=$3 dir=$4 before=$5 before_probe=$6 after
+	after=$(lab_bytes "$node" e0 "$dir")
+	near "$name" $(($(value "$tag" "(link)" "$dir" wire $bytes) - before_probe)) \
+		$((after - before)) 0.1
+}
+
+bytes_are_the_counters() {
+	local mode dir before_tx before_rx probe_tx probe_rx
+	lab_mtu_size h0 e0
+	lab_mtu_size h1 e0
+	for mode in "" --link-only --clsact; do
+		probe_start bytes h0 ${mode:+$mode} e0
+		tool_ask bytes
+		before_tx=$(lab_bytes h0 e0 tx) before_rx=$(lab_bytes h0 e0 rx)
+		probe_tx=$(value bytes "(link)" tx wire $bytes)
+		probe_rx=$(value bytes "(link)" rx wire $bytes)
+		for dir in "" -R; do
+			serve h1 5201
+			lab_in h0 iperf3 -c "$(lab_addr h1)" -t 2 ${dir:+$dir} >"$LAB_DIR/iperf.log"
+		done
+		# What was sent unseen is made up for once a second.
+		sleep 1.2
+		tool_ask bytes
+		counter_near "bytes out ${mode:---jobs}" bytes h0 tx "$before_tx" "$probe_tx"
+		counter_near "bytes in ${mode:---jobs}" bytes h0 rx "$before_rx" "$probe_rx"
+		check "no bucket was lost ${mode:---jobs}" grep -qx 'lost 0' "$LAB_DIR/bytes.now"
+		tool_end bytes
+	done
+}
+
+# Large segments: the interface counts their headers once, the wire once a segment.
+segments_are_the_wires() {
+	local before_bytes before_packets sent extra
+	lab_in h0 ethtool -K e0 tso on gso on >/dev/null
+	probe_start large h0 --link-only e0
+	before_bytes=$(lab_bytes h0 e0 tx) before_packets=$(lab_bytes h0 e0 tx packets)
+	serve h1 5201
+	lab_in h0 iperf3 -c "$(lab_addr h1)" -t 2 >"$LAB_DIR/iperf.log"
+	sleep 1.2
+	tool_ask large
+	sent=$(($(lab_bytes h0 e0 tx packets) - before_packets))
+	extra=$((66 * ($(value large "(link)" tx offered $packets) - sent)))
+	near "bytes of large segments" "$(value large "(link)" tx wire $bytes)" \
+		$(($(lab_bytes h0 e0 tx) - before_bytes + extra)) 0.1
+	tool_end large
+	lab_mtu_size h0 e0
+}
+
+# What a busy CPU makes of it besides: packets that the peer's backlog had no place for,
+# and segments that were sent again though they had come (each is reported as such).
+unneeded() {
+	lab_in h0 python3 -c '
+lines = open("/proc/net/netstat").read().splitlines()
+for names, values in zip(lines[::2], lines[1::2]):
+    if names.startswith("TcpExt:"):
+        print(dict(zip(names.split(), values.split()))["TCPDSACKRecvSegs"])'
+}
+
+dropped() {
+	ip -n "$(lab_ns "$1")" -s -j link show dev "$2" | python3 -c '
+import json, sys
+print(json.load(sys.stdin)[0]["stats64"]["rx"]["dropped"])'
+}
+
+retransmits_are_the_injected() {
+	local lost iperf others
+	# Without a guess at the tail when a CPU was away, each loss is one retransmit.
+	lab_mtu_size h0 e0
+	lab_mtu_size h1 e0
+	lab_in h0 sysctl -q net.ipv4.tcp_early_retrans=0
+	probe_start retx h0 e0
+	tool_start loss h1 bpf_inject loss ingress 400 e0
+	others=$(($(unneeded) + $(dropped h1 e0) + $(dropped leaf0 swp0)))
+	serve h1 5201
+	lab_in h0 iperf3 -c "$(lab_addr h1)" -t 4 -b 400M -J >"$LAB_DIR/iperf.json"
+	sleep 0.5
+	tool_ask retx
+	tool_ask loss '[0-9]'
+	iperf=$(python3 -c 'import json, sys
+print(json.load(open(sys.argv[1]))["end"]["sum_sent"]["retransmits"])' "$LAB_DIR/iperf.json")
+	read -r lost _ <"$LAB_DIR/loss.now"
+	near "retransmits as iperf3 says" "$(value retx "(link)" tx wire $retransmits)" \
+		"$iperf" 0
+	others=$(($(unneeded) + $(dropped h1 e0) + $(dropped leaf0 swp0) - others))
+	near "retransmits as injected ($lost) and by chance ($others)" \
+		"$(value retx "(link)" tx wire $retransmits)" $((lost + others)) 0
+	near "retransmits of the job they belong to" \
+		"$(value retx "(other)" tx wire $retransmits)" "$iperf" 0
+	tool_end loss
+	tool_end retx
+}
+
+marks_are_the_injected() {
+	local marked
+	probe_start marks h1 e0
+	tool_start mark h0 bpf_inject ce egress 10 e0
+	serve h1 5201
+	lab_in h0 iperf3 -c "$(lab_addr h1)" -u -b 100M -S 2 -t 2 >"$LAB_DIR/iperf.log"
+	serve h1 5202
+	lab_in h0 iperf3 -c "$(lab_addr6 h1)" -p 5202 -u -b 50M -S 2 -t 1 >>"$LAB_DIR/iperf.log"
+	sleep 0.3
+	tool_ask marks
+	tool_ask mark '[0-9]'
+	read -r marked _ <"$LAB_DIR/mark.now"
+	near "congestion marks, IPv4 and IPv6" "$(value marks "(link)" rx wire $ce)" "$marked" 0
+	check "some were marked" test "$marked" -gt 100
+	tool_end mark
+	tool_end marks
+}
+
+slots_used() {
+	tool_ask "$1" && grep -qx "slots $2 of .*" "$LAB_DIR/$1.now"
+}
+
+# A job's bytes: its payload, and 66 of headers a packet (86 with IPv6, 42 for UDP).
+payload_near() {
+	local name=$1 job=$2 dir=$3 json=$4 header=$5 key=$6 payload
+	payload=$(python3 -c 'import json, sys
+print(json.load(open(sys.argv[1]))["end"][sys.argv[2]]["bytes"])' "$json" "$key")
+	near "$name" "$(value jobs "$job" "$dir" wire $bytes)" \
+		$((payload + header * $(value jobs "$job" "$dir" wire $packets))) 0.5
+}
+
+jobs_are_told_apart() {
+	local one two three
+	one=$(lab_job one) && two=$(lab_job slurm/uid_0/job_4711/step_0) && three=$(lab_job three)
+	probe_start jobs h0 --job one="$one" --job three="$three" e0
+	for port in 5201 5202 5203; do serve h1 $port; done
+	lab_in_job one nsenter --net="/run/netns/$(lab_ns h0)" iperf3 -J -c "$(lab_addr h1)" \
+		-p 5201 -b 200M -t 3 >"$LAB_DIR/one.json" &
+	lab_in_job slurm/uid_0/job_4711/step_0 nsenter --net="/run/netns/$(lab_ns h0)" \
+		iperf3 -J -c "$(lab_addr6 h1)" -p 5202 -R -b 120M -t 3 >"$LAB_DIR/two.json" &
+	lab_in_job three nsenter --net="/run/netns/$(lab_ns h0)" iperf3 -J -c "$(lab_addr h1)" \
+		-p 5203 -u -b 40M -t 3 >"$LAB_DIR/three.json" &
+	wait %% 2>/dev/null
+	sleep 4.5
+	tool_ask jobs
+	payload_near "job one out, IPv4 TCP" one tx "$LAB_DIR/one.json" 66 sum_sent
+	payload_near "job 4711 in, IPv6 TCP" 4711 rx "$LAB_DIR/two.json" 86 sum_received
+	payload_near "job three out, UDP" three tx "$LAB_DIR/three.json" 42 sum
+	# In the other direction there is what answers: nothing of another job.
+	near "job one in: 66 bytes a packet" "$(value jobs one rx wire $bytes)" \
+		$((66 * $(value jobs one rx wire $packets))) 5
+	near "job 4711 out: 86 bytes a packet" "$(value jobs 4711 tx wire $bytes)" \
+		$((86 * $(value jobs 4711 tx wire $packets))) 5
+	check "hardly anything is other" test "$(value jobs "(other)" tx wire $bytes)" \
+		-lt $(($(value jobs "(link)" tx wire $bytes) / 200))
+	near "all together are the link" $(($(value jobs one rx wire $bytes) + \
+		$(value jobs 4711 rx wire $bytes) + $(value jobs three rx wire $bytes) + \
+		$(value jobs "(other)" rx wire $bytes))) "$(value jobs "(link)" rx wire $bytes)" 0.01
+	: "$two"
+	lab_job_gone one
+	lab_job_gone three
+	lab_job_gone slurm
+	lab_wait_for 10 "the slots of control groups that are gone" slots_used jobs 1 &&
+		pass "control groups that went gave their slots back"
+	tool_end jobs
+}
+
+many_jobs_are_other_and_counted() {
+	lab_job many >/dev/null
+	probe_start many h0 --slots 64 e0
+	lab_in h0 python3 - "$LAB_CG/many" "$(lab_addr h1)" <<'PYTHON' || fail "10,000 jobs" "not made"
+import os, socket, sys
+root, to = sys.argv[1:]
+os.makedirs(root + "/slurm")
+for i in range(10000):
+    group = f"{root}/slurm/job_{i}"
+    os.mkdir(group)
+    with open(group + "/cgroup.procs", "w") as f:
+        f.write("0")
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    s.sendto(b"x" * 1000, (to, 9))
+    s.close()
+PYTHON
+	sleep 4
+	tool_ask many
+	check "those without a place are counted" \
+		test "$(awk '$1 == "unplaced" { print $2 }' "$LAB_DIR/many.now")" -gt 100
+	check "and said, once" test "$(grep -c 'count as other' "$LAB_DIR/many.log")" = 1
+	check "their bytes are there" \
+		test "$(value many "(link)" tx wire $bytes)" -ge $((10000 * 1042))
+	tool_end many
+	lab_job_gone many
+}
+
+nothing_stays() {
+	local ns
+	ns=$(lab_ns h0)
+	probe_start killed h0 e0
+	lab_stop killed KILL
+	sleep 0.5
+	check "nothing is left after SIGKILL, TCX" test -z "$(lab_bpf_left)"
+	eval "exec {LAB_FD_killed}>&-"
+	rm "$LAB_DIR/killed.in"
+
+	probe_start killed2 h0 --clsact e0
+	lab_stop killed2 KILL
+	eval "exec {LAB_FD_killed2}>&-"
+	check "with clsact the filters are (or this tests nothing)" \
+		grep -q antiphase <<<"$(tc -n "$ns" filter show dev e0 ingress)"
+	probe_start again h0 --clsact e0
+	tool_end again
+	check "nothing is left after SIGKILL and a restart, clsact" \
+		test -z "$(tc -n "$ns" filter show dev e0 ingress)$(tc -n "$ns" qdisc show dev e0 | grep clsact)"
+	sleep 0.5
+	check "no program either" test -z "$(lab_bpf_left)"
+}
+
+gone_and_back() {
+	probe_start gone h0 e0
+	ip -n "$(lab_ns h0)" link del e0
+	lab_wait_for 5 "that the interface is gone" grep -q '^gone e0' "$LAB_DIR/gone.log"
+	lab_cable h0 e0 leaf0 swp9 none
+	ip -n "$(lab_ns h0)" addr add 10.99.0.1/24 dev e0
+	sleep 1.5
+	tool_ask gone
+	local before
+	before=$(value gone "(link)" tx wire $bytes)
+	lab_in h0 python3 -c '
+import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
+for i in range(100): s.sendto(b"x" * 1000, ("10.99.0.255", 9))'
+	sleep 0.3
+	tool_ask gone
+	check "an interface that came back is counted" \
+		test $(($(value gone "(link)" tx wire $bytes) - before)) -ge 104200
+	tool_end gone
+}
+
+lab_begin
+lab_need root btf netns veth iperf3 ethtool cgroup2 clsact
+lab_star 2 none
+if [ $# -gt 0 ]; then
+	for name; do "$name"; done
+	lab_end
+fi
+bytes_are_the_counters
+segments_are_the_wires
+retransmits_are_the_injected
+marks_are_the_injected
+jobs_are_told_apart
+many_jobs_are_other_and_counted
+nothing_stays
+gone_and_back
+lab_end

@@ -1,0 +1,57 @@
+/*
+ * inject.bpf.c - loses or marks packets, and counts which, for bpf_inject.c.
+ *
+ * One of 'one_in' packets that match, by chance.  Only segments that carry data are
+ * lost: that of an acknowledgement is made good by the next and sent by nobody again.
+ */
+/* clang-format off: the types have to come before the helpers. */
+#include <linux/bpf.h>
+#include <linux/pkt_cls.h>
+
+#include <bpf/bpf_helpers.h>
+/* clang-format on */
+
+#include "bpf/parse.h"
+
+const volatile __u32 one_in = 300;
+
+__u64 injected, seen;
+
+static __always_inline int
+is_hit(struct __sk_buff *skb, struct parse_packet *p)
+{
+	if (parse_packet((void *)(long)skb->data, (void *)(long)skb->data_end, p) !=
+		    PARSE_OK ||
+	    p->l4 == PARSE_OTHER_L4 || skb->len <= p->header_bytes + 1)
+		return 0;
+	__sync_fetch_and_add(&seen, 1);
+	return bpf_get_prandom_u32() % one_in == 0;
+}
+
+SEC("tc")
+
+int
+ap_inject_loss(struct __sk_buff *skb)
+{
+	struct parse_packet p;
+
+	if (!is_hit(skb, &p) || p.l4 != PARSE_TCP)
+		return -1;
+	__sync_fetch_and_add(&injected, 1);
+	return TC_ACT_SHOT;
+}
+
+SEC("tc")
+
+int
+ap_inject_ce(struct __sk_buff *skb)
+{
+	struct parse_packet p;
+
+	/* What is marked already, and what cannot be, stays as it is. */
+	if (is_hit(skb, &p) && p.ecn != 3 && bpf_skb_ecn_set_ce(skb) == 1)
+		__sync_fetch_and_add(&injected, 1);
+	return -1;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
