@@ -157,7 +157,11 @@ static int
 attach_one(struct marks *m, struct bpf_program *program, const char *path,
 	   const char *symbol, bool is_return, struct err *err)
 {
-	LIBBPF_OPTS(bpf_uprobe_opts, opts, .retprobe = is_return, .func_name = symbol);
+	struct bpf_uprobe_opts opts = {
+		.sz = sizeof opts,
+		.retprobe = is_return,
+		.func_name = symbol,
+	};
 	struct bpf_link *link =
 		bpf_program__attach_uprobe_opts(program, -1, path, 0, &opts);
 
