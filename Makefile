@@ -39,6 +39,10 @@ endif
 # ---- Where it is installed ------------------------------------------------------
 prefix       ?= /usr/local
 bindir       ?= $(prefix)/bin
+sbindir      ?= $(prefix)/sbin
+sysconfdir   ?= /etc
+systemdunitdir ?= $(prefix)/lib/systemd/system
+sysusersdir  ?= $(prefix)/lib/sysusers.d
 libdir       ?= $(prefix)/lib
 mandir       ?= $(prefix)/share/man
 docdir       ?= $(prefix)/share/doc/antiphase
@@ -64,6 +68,7 @@ TESTS        := $(patsubst %.c,$(B)/%,$(wildcard tests/unit/test_*.c))
 BENCHES      := $(patsubst %.c,$(B)/%,$(wildcard tests/bench/bench_*.c))
 FUZZERS      := $(patsubst %.c,build/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 REPLAYS      := $(patsubst tests/fuzz/fuzz_%.c,$(B)/tests/fuzz/replay_%,$(wildcard tests/fuzz/fuzz_*.c))
+UNITS        := $(wildcard */*.service.in)
 MANPAGES     := $(patsubst docs/man/%.scd,$(B)/man/%,$(wildcard docs/man/*.scd))
 # Needs the headers of MPI, which only 'test-net' installs: compiled by nothing else.
 MPI_FILES    := $(wildcard tests/net/arl*.c)
@@ -136,9 +141,21 @@ golden-accept: $(PROGRAMS) ## rewrite the expected output of golden tests and RE
 man: $(MANPAGES) ## manual pages (scdoc)
 
 install: all man ## install into DESTDIR
-	install -d $(DESTDIR)$(bindir) $(DESTDIR)$(mandir)/man1 $(DESTDIR)$(mandir)/man5 \
+	install -d $(DESTDIR)$(bindir) $(DESTDIR)$(sbindir) $(DESTDIR)$(mandir)/man1 \
+		$(DESTDIR)$(mandir)/man5 $(DESTDIR)$(mandir)/man8 $(DESTDIR)$(systemdunitdir) \
+		$(DESTDIR)$(sysusersdir) $(DESTDIR)$(sysconfdir)/antiphase/conf.d \
 		$(DESTDIR)$(docdir)/examples $(DESTDIR)$(bashcompdir)
-	install -m 755 $(PROGRAMS) $(DESTDIR)$(bindir)
+	install -m 755 $(filter-out $(DAEMONS),$(PROGRAMS)) $(DESTDIR)$(bindir)
+	install -m 755 $(DAEMONS) $(DESTDIR)$(sbindir)
+	for unit in $(UNITS); do \
+		name=$${unit##*/} && \
+		sed -e 's|@sbindir@|$(sbindir)|g' -e 's|@sysconfdir@|$(sysconfdir)|g' $$unit \
+			>$(DESTDIR)$(systemdunitdir)/$${name%.in} && \
+		chmod 644 $(DESTDIR)$(systemdunitdir)/$${name%.in} || exit 1; done
+	install -m 644 collector/antiphase.sysusers $(DESTDIR)$(sysusersdir)/antiphase.conf
+	if [ ! -e $(DESTDIR)$(sysconfdir)/antiphase/antiphase.conf ]; then \
+		install -m 644 collector/antiphase.conf \
+			$(DESTDIR)$(sysconfdir)/antiphase/antiphase.conf; fi
 	install -d $(DESTDIR)$(libdir)
 	install -m 755 $(PLUGIN) $(DESTDIR)$(libdir)
 	for page in $(MANPAGES); do \

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/collector_verbs.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cli.h"
 #include "lib/base/err.h"
@@ -16,8 +17,6 @@
 #define ASK_NS INT64_C(5000000000)
 
 /* ---- run ------------------------------------------------------------------------------- */
-
-extern const struct cli_verb verb_run, verb_job;
 
 /* What the options said, by setting: text, or the flag. */
 struct said {
@@ -83,12 +82,12 @@ run_run(int argc, char **argv)
 	int first, status;
 
 	make_options(opts, &said, &collector.config_file);
-	first = cli_parse(&verb_run, opts, argc, argv);
+	first = cli_parse(&verb_collector_run, opts, argc, argv);
 	if (first < 0)
 		return cli_status(first);
 	if (first < argc)
-		return cli_usage_error(&verb_run, "it takes no operand such as '%s'",
-				       argv[first]);
+		return cli_usage_error(&verb_collector_run,
+				       "it takes no operand such as '%s'", argv[first]);
 	config_init(&collector.config);
 	if (config_load(&collector.config, collector.config_file, &err) < 0 ||
 	    apply_options(&collector.config, &said, &err) < 0) {
@@ -101,7 +100,7 @@ run_run(int argc, char **argv)
 	return status;
 }
 
-const struct cli_verb verb_run = {
+const struct cli_verb verb_collector_run = {
 	.name = "run",
 	.summary = "count and publish until told to end (the verb may be left out)",
 	.usage = "[options]",
@@ -147,7 +146,7 @@ run_job(int argc, char **argv)
 		  NULL, NULL },
 		CLI_OPTS_END,
 	};
-	int first = cli_parse(&verb_job, opts, argc, argv), n = argc - first;
+	int first = cli_parse(&verb_collector_job, opts, argc, argv), n = argc - first;
 	const char *what = first < argc ? argv[first] : NULL;
 
 	if (first < 0)
@@ -163,11 +162,12 @@ run_job(int argc, char **argv)
 		return ask(runtime_dir,
 			   (const char *const[]){ "job", "list",
 						  is_json ? "json" : NULL, NULL });
-	return cli_usage_error(&verb_job, "expected 'add NAME --cgroup PATH', "
-					  "'remove NAME' or 'list'");
+	return cli_usage_error(&verb_collector_job,
+			       "expected 'add NAME --cgroup PATH', "
+			       "'remove NAME' or 'list'");
 }
 
-const struct cli_verb verb_job = {
+const struct cli_verb verb_collector_job = {
 	.name = "job",
 	.summary = "tell a running collector which control group is which job",
 	.usage = "add NAME --cgroup PATH | remove NAME | list [--json]",
@@ -182,8 +182,9 @@ const struct cli_verb verb_job = {
 
 /* clang-format off */
 static const struct cli_verb *const verbs[] = {
-	&verb_run,
-	&verb_job,
+	&verb_collector_run,
+	&verb_collector_job,
+	&verb_collector_doctor,
 	NULL,
 };
 /* clang-format on */
@@ -212,7 +213,7 @@ main(int argc, char **argv)
 		return cli_main(&program, argc, argv);
 	with_verb = xcalloc((size_t)argc + 2, sizeof *with_verb);
 	with_verb[0] = argv[0];
-	with_verb[1] = (char *)verb_run.name;
+	with_verb[1] = (char *)verb_collector_run.name;
 	for (int i = 1; i < argc; i++)
 		with_verb[i + 1] = argv[i];
 	status = cli_main(&program, argc + 1, with_verb);

@@ -35,6 +35,31 @@ for page in docs/man/*.scd; do
 	verdict $? "man page $name"
 done
 
+# The daemons, their unit, their settings: as they are, they can be used.
+for program in antiphase-collector; do
+	"$here/sbin/$program" --version >"$tmp/log" 2>&1
+	verdict $? "$program is in sbin"
+done
+env -i PATH=/usr/bin:/bin "$tmp/bin/antiphase" doctor --json >"$tmp/doctor" 2>"$tmp/log"
+grep -q '"schema": "antiphase.doctor/1"' "$tmp/doctor"
+verdict $? "antiphase doctor finds antiphase-collector"
+[ -s "$tmp/root/etc/antiphase/antiphase.conf" ] && [ -s "$here/lib/sysusers.d/antiphase.conf" ]
+verdict $? "settings and user"
+echo '# mine' >"$tmp/root/etc/antiphase/antiphase.conf"
+make --no-print-directory install B="$B" DESTDIR="$tmp/root" >"$tmp/log" 2>&1
+grep -q '^# mine$' "$tmp/root/etc/antiphase/antiphase.conf"
+verdict $? "settings that are there are left alone"
+for unit in "$here"/lib/systemd/system/*.service; do
+	name=$(basename "$unit")
+	if ! command -v systemd-analyze >/dev/null; then
+		echo "SKIP install: $name: there is no systemd-analyze"
+		continue
+	fi
+	sed -e "s|^ExecStart=/|ExecStart=$tmp/root/|" "$unit" >"$tmp/$name"
+	systemd-analyze verify --man=no "$tmp/$name" >"$tmp/log" 2>&1 && [ ! -s "$tmp/log" ]
+	verdict $? "systemd-analyze verify $name"
+done
+
 bash -c 'source "$1" && complete -p antiphase' - \
 	"$here/share/bash-completion/completions/antiphase" >"$tmp/log" 2>&1
 verdict $? "completion"

@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 ROOT = os.getcwd()
 BUILD = os.path.join(ROOT, os.environ["B"])
@@ -176,6 +177,11 @@ COMMANDS = [
      "2>/dev/null; antiphase keys show -d l", (0,), "", [("allowed", "name", 1)]),
     ("seen", "topology report --print --node h0 --lldp lldp.json", (0,), "",
      [("nodes", "node", 1)]),
+    ("doctor", "doctor --runtime-dir run", (0, 1), "", []),
+    ("stats", "stats --runtime-dir run", (0,), "", [("figures", "name", None)]),
+    ("stats", "stats --runtime-dir run nothing-is-called-so", (0,), "",
+     [("figures", "name", 0)]),
+    ("stats", "stats --runtime-dir run build_info", (0,), "", [("figures", "name", 1)]),
     ("sim-run", "sim run two-jobs.ini", (0,), "--all-links",
      [("jobs", "job", 2), ("links", "link", None)]),
     ("sim-run", "sim run two-jobs.ini --duration 0.001", (0,), "--all-links",
@@ -250,14 +256,28 @@ def check_command(shapes, schema, command, statuses, text_needs, arrays, faults)
                 check_rows(document, array, key, text, faults)
 
 
+def start_collector():
+    """One that needs no rights, in the directory run; None if it does not start."""
+    collector = subprocess.Popen(
+        ["antiphase-collector", "--source", "netlink", "--runtime-dir", "run",
+         "--endpoint", "none", "--metrics", "none", "--log", "err"], env=ENV)
+    for _ in range(100):
+        if os.path.exists("run/collector.sock") or collector.poll() is not None:
+            break
+        time.sleep(0.05)
+    return collector
+
+
 def main():
     shapes = read_shapes("docs/json.md")
     folder = tempfile.mkdtemp()
     failed = False
+    collector = None
     try:
         shutil.copytree("examples", os.path.join(folder, "examples"))
         os.chdir(os.path.join(folder, "examples"))
         write_inputs()
+        collector = start_collector()
         for schema, command, *rest in COMMANDS:
             faults = []
             try:
@@ -268,10 +288,20 @@ def main():
             for fault in sorted(set(faults)):
                 print(f"{command}: {fault}", file=sys.stderr)
             failed |= bool(faults)
+        faults = []
+        document = json.loads(run("antiphase-collector job list --json "
+                                  "--runtime-dir run"))
+        check_object(document, shapes[document["schema"]], "", faults)
+        print("FAIL" if faults else "PASS", "json: antiphase-collector job list")
+        failed |= bool(faults)
         unseen = set(shapes) - {f"antiphase.{schema}/1" for schema, *_ in COMMANDS}
+        unseen -= {document["schema"]}
         print("FAIL" if unseen else "PASS", "json: every documented shape is printed",
               *unseen)
     finally:
+        if collector:
+            collector.terminate()
+            collector.wait()
         os.chdir(ROOT)
         shutil.rmtree(folder)
     return failed

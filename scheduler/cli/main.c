@@ -22,6 +22,9 @@ static const struct cli_verb *const verbs[] = {
 	&verb_replay,
 	&verb_proxy,
 	&verb_keys,
+	&verb_doctor,
+	&verb_stats,
+	&verb_ctl,
 	&verb_sim,
 	NULL,
 };

@@ -20,6 +20,9 @@ extern const struct cli_verb verb_record;
 extern const struct cli_verb verb_replay;
 extern const struct cli_verb verb_proxy;
 extern const struct cli_verb verb_keys;
+extern const struct cli_verb verb_doctor;
+extern const struct cli_verb verb_stats;
+extern const struct cli_verb verb_ctl;
 extern const struct cli_verb verb_sim;
 
 #endif

@@ -1,0 +1,66 @@
+/*
+ * doctor.h - what this host supports, what is missing, and how to mend it.
+ *
+ * Each finding is OK, WARN (something will not be seen, or less exactly) or FAIL (the
+ * collector will not do what its settings ask), with a remedy.  Works as any user and
+ * says what it could not look at.
+ */
+#ifndef COLLECTOR_DOCTOR_H
+#define COLLECTOR_DOCTOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "lib/base/vec.h"
+
+struct config;
+
+enum finding_state {
+	FINDING_OK,
+	FINDING_WARN,
+	FINDING_FAIL,
+};
+
+struct finding {
+	enum finding_state state;
+	const char *topic; /* Static: "kernel". */
+	char *text;        /* Owned. */
+	char *remedy;      /* Owned; NULL: none needed. */
+};
+
+struct doctor {
+	const struct config *config; /* Borrowed. */
+	const char *sysroot;         /* Before /proc and /sys; "": none.  For tests. */
+	VEC(struct finding) findings;
+};
+
+void doctor_init(struct doctor *doctor, const struct config *config);
+void doctor_fini(struct doctor *doctor);
+
+/* 'remedy' may be NULL. */
+void doctor_say(struct doctor *doctor, enum finding_state state, const char *topic,
+		const char *remedy, const char *fmt, ...)
+	__attribute__((format(printf, 5, 6)));
+
+/* All checks, in the order in which they are shown. */
+void doctor_look(struct doctor *doctor);
+
+/* doctor_kernel.c */
+void doctor_look_at_kernel(struct doctor *doctor);
+void doctor_look_at_lockdown(struct doctor *doctor);
+void doctor_look_at_cgroups(struct doctor *doctor);
+void doctor_look_at_clock(struct doctor *doctor);
+/* doctor_net.c */
+void doctor_look_at_interfaces(struct doctor *doctor);
+void doctor_look_at_bus(struct doctor *doctor);
+
+enum finding_state doctor_worst(const struct doctor *doctor);
+void doctor_print(const struct doctor *doctor, FILE *out);
+void doctor_print_json(const struct doctor *doctor, FILE *out);
+
+/* The first line of a file below the sysroot; NULL.  Free with free(). */
+char *doctor_line(const struct doctor *doctor, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+#endif

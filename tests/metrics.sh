@@ -1,0 +1,97 @@
+#!/bin/sh
+# metrics.sh - the figures that a collector really prints are those of docs/metrics.md,
+# promtool has nothing to say against them, and CLI and HTTP show the same ones.
+# With root and eBPF those of eBPF are there, too; else they are not looked for.
+set -u
+B=${B:?the build directory}
+case $B in /*) bin=$B ;; *) bin=$PWD/$B ;; esac
+PATH=$bin:$PATH
+export PATH
+tmp=$(mktemp -d)
+pid=
+trap '[ -z "$pid" ] || kill "$pid" 2>/dev/null; rm -rf "$tmp"' EXIT
+
+verdict() {
+	if [ "$1" = 0 ]; then
+		echo "PASS metrics: $2"
+	else
+		echo "FAIL metrics: $2"
+		[ ! -f "$tmp/log" ] || cat "$tmp/log" >&2
+	fi
+}
+
+# In a network of its own if we may make one: nobody else has its ports then.
+own=
+port=$((20000 + $$ % 20000))
+if [ "$(id -u)" = 0 ] && unshare -n ip link set lo up 2>/dev/null; then
+	own="unshare -n"
+fi
+
+start() {
+	# shellcheck disable=SC2086  # several words
+	$own sh -c 'ip link set lo up 2>/dev/null; exec "$@"' - antiphase-collector \
+		--runtime-dir "$tmp/run" --metrics 127.0.0.1:$port --log err \
+		--endpoint none "$@" 2>"$tmp/log" &
+	pid=$!
+	for _ in $(seq 50); do
+		[ ! -S "$tmp/run/collector.sock" ] || return 0
+		kill -0 $pid 2>/dev/null || return 1
+		sleep 0.1
+	done
+	return 1
+}
+
+stop() {
+	kill $pid 2>/dev/null
+	wait $pid
+	pid=
+}
+
+sources="--source netlink"
+if [ -n "$own" ] && start --source bpf --interface lo; then
+	sources="--source bpf --interface lo"
+	stop
+fi
+# shellcheck disable=SC2086
+start $sources
+verdict $? "the collector starts ($sources)"
+sleep 2.5
+
+antiphase ctl --runtime-dir "$tmp/run" collector stats >"$tmp/stats" 2>"$tmp/log"
+verdict $? "it says its figures"
+if command -v promtool >/dev/null; then
+	promtool check metrics <"$tmp/stats" >"$tmp/log" 2>&1 && [ ! -s "$tmp/log" ]
+	verdict $? "promtool check metrics"
+else
+	echo "SKIP metrics: promtool check metrics: there is no promtool"
+fi
+
+# The metrics of the collector in the manual: the first table.
+sed -n 's/^| `\([a-z_]*\)` | \([a-z]*\) |.*/\1 \2/p' docs/metrics.md |
+	grep -v '^antiphase_topology_' | sort >"$tmp/documented"
+sed -n 's/^# TYPE //p' "$tmp/stats" | sort >"$tmp/printed"
+comm -13 "$tmp/documented" "$tmp/printed" >"$tmp/log"
+[ ! -s "$tmp/log" ] && [ -s "$tmp/printed" ]
+verdict $? "every figure is in docs/metrics.md"
+case $sources in
+*bpf*) never='antiphase_clock_error_seconds' ;;
+*) never='antiphase_clock_error_seconds|_bpf_|_map_full_|_lost_buckets_' ;;
+esac
+comm -23 "$tmp/documented" "$tmp/printed" | grep -vE "$never" >"$tmp/log"
+[ ! -s "$tmp/log" ]
+verdict $? "every figure of docs/metrics.md is printed"
+
+nsenter_own=
+[ -z "$own" ] || nsenter_own="nsenter --net=/proc/$pid/ns/net"
+$nsenter_own python3 - $port >"$tmp/page" 2>"$tmp/log" <<'PYTHON'
+import sys
+import urllib.request
+page = urllib.request.urlopen("http://127.0.0.1:%s/metrics" % sys.argv[1], timeout=5)
+assert page.headers["Content-Type"].startswith("text/plain; version=0.0.4")
+sys.stdout.write(page.read().decode())
+health = urllib.request.urlopen("http://127.0.0.1:%s/healthz" % sys.argv[1], timeout=5)
+assert health.read().startswith(b"ok\n")
+PYTHON
+sed -n 's/^# TYPE //p' "$tmp/page" | sort | cmp -s - "$tmp/printed"
+verdict $? "Prometheus is given the same ones over HTTP"
+stop
