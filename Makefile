@@ -149,7 +149,7 @@ install: all man ## install into DESTDIR
 	install -m 755 $(DAEMONS) $(DESTDIR)$(sbindir)
 	for unit in $(UNITS); do \
 		name=$${unit##*/} && \
-		sed -e 's|@sbindir@|$(sbindir)|g' -e 's|@sysconfdir@|$(sysconfdir)|g' $$unit \
+		sed -e 's|@sbindir@|$(sbindir)|g' -e 's|@bindir@|$(bindir)|g' -e 's|@sysconfdir@|$(sysconfdir)|g' $$unit \
 			>$(DESTDIR)$(systemdunitdir)/$${name%.in} && \
 		chmod 644 $(DESTDIR)$(systemdunitdir)/$${name%.in} || exit 1; done
 	install -m 644 collector/antiphase.sysusers $(DESTDIR)$(sysusersdir)/antiphase.conf

@@ -78,7 +78,7 @@ read_queues(struct queues *queues)
 		rc = -errno;
 	while (rc == 0 && !is_end) {
 		ssize_t n = recv(fd, buffer, sizeof buffer, 0);
-		int left = (int)n;
+		unsigned left = (unsigned)n;
 
 		if (n <= 0) {
 			rc = n < 0 ? -errno : -EPIPE;
