@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "collector/collector_verbs.h"
+#include "collector/import.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cli.h"
 #include "lib/base/err.h"
@@ -185,6 +186,7 @@ static const struct cli_verb *const verbs[] = {
 	&verb_collector_run,
 	&verb_collector_job,
 	&verb_collector_doctor,
+	&verb_import,
 	NULL,
 };
 /* clang-format on */

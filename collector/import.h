@@ -4,6 +4,10 @@
 #ifndef COLLECTOR_IMPORT_H
 #define COLLECTOR_IMPORT_H
 
+#include "lib/base/cli.h"
+
+extern const struct cli_verb verb_import;
+
 /* argv[0] is "import".  Returns the exit status (lib/base/cli.h). */
 int import_main(int argc, char **argv);
 

@@ -21,6 +21,7 @@
 #define POLL_NS          (10 * MS)
 #define LAG_MS           20
 #define SPAN_MS          500 /* What one poll of a capture takes at most. */
+#define LONGEST_PAUSE_MS 600000
 #define DATAGRAMS_A_POLL 2000
 #define MAX_DATAGRAM     65536
 #define MAX_AGENTS       4096
@@ -230,6 +231,18 @@ poll_socket(struct sflow_source *s, int64_t now_ns)
 	return 0;
 }
 
+/* As in src_pcap.c: time goes on in small steps, also over a pause. */
+static bool
+is_due(struct sflow_source *s)
+{
+	int64_t at_ms = s->held.time_ns / MS;
+
+	if (at_ms <= s->told_ms + SPAN_MS || at_ms > s->told_ms + LONGEST_PAUSE_MS)
+		return true;
+	complete_to(s, s->told_ms + SPAN_MS);
+	return false;
+}
+
 static int
 poll_capture(struct sflow_source *s, struct err *err)
 {
@@ -248,10 +261,14 @@ poll_capture(struct sflow_source *s, struct err *err)
 			}
 		}
 		s->has_held = true;
+		if (!s->told_ms)
+			s->told_ms = s->held.time_ns / MS;
 		if (i == 0)
-			begin_ms = s->held.time_ns / MS;
-		if (s->held.time_ns / MS > begin_ms + SPAN_MS)
+			begin_ms = s->told_ms;
+		if (s->held.time_ns / MS > begin_ms + SPAN_MS && i > 0)
 			break;
+		if (!is_due(s))
+			return 0;
 		s->has_held = false;
 		s->now_ns = s->held.time_ns;
 		packet_parse(capfile_link(s->file), s->held.bytes, s->held.n,

@@ -347,6 +347,12 @@ json_next(const struct json *value)
 	return from_cjson(to_cjson(value)->next);
 }
 
+const char *
+json_key(const struct json *value)
+{
+	return to_cjson(value)->string;
+}
+
 int
 json_check_keys(const struct json_doc *doc, const struct json *object,
 		const char *const *keys, struct err *err)

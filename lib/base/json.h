@@ -75,6 +75,9 @@ int json_as_object(const struct json_doc *doc, const struct json *value,
 const struct json *json_first(const struct json *array);
 const struct json *json_next(const struct json *value);
 
+/* The key of a value of an object, walked as an array is; NULL for an array's. */
+const char *json_key(const struct json *value);
+
 /* The value of 'key', or NULL. */
 const struct json *json_find(const struct json *object, const char *key);
 

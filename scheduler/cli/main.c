@@ -25,6 +25,7 @@ static const struct cli_verb *const verbs[] = {
 	&verb_doctor,
 	&verb_stats,
 	&verb_ctl,
+	&verb_import,
 	&verb_sim,
 	NULL,
 };

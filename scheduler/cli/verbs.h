@@ -23,6 +23,7 @@ extern const struct cli_verb verb_keys;
 extern const struct cli_verb verb_doctor;
 extern const struct cli_verb verb_stats;
 extern const struct cli_verb verb_ctl;
+extern const struct cli_verb verb_import;
 extern const struct cli_verb verb_sim;
 
 #endif

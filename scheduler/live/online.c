@@ -110,10 +110,29 @@ consider(struct pool *pool, uint32_t series)
 		vec_push(&pool->candidates, candidate);
 }
 
+/*
+ * Whether a job was seen by hosts.  What switches saw of it is then the same traffic
+ * again; only where no host tells of it, a switch's word has to do.
+ */
+static bool
+is_seen_by_hosts(const struct live *live, uint32_t job)
+{
+	for (uint32_t s = 0; s < live_n_series(live); s++) {
+		const struct live_series *series = live_series(live, s);
+		uint32_t host = live_interface(live, series->interface)->host;
+
+		if (series->job == job && series->has_bins &&
+		    !(live_host(live, host)->flags & TELE_IMPORTED))
+			return true;
+	}
+	return false;
+}
+
 /* Finds the series of a job worth pooling, in order, at most ONLINE_MAX_SERIES. */
 static void
 pool_init(struct pool *pool, const struct live *live, uint32_t job)
 {
+	bool by_hosts = is_seen_by_hosts(live, job);
 	double most = 0;
 	size_t n = 0;
 
@@ -131,7 +150,7 @@ pool_init(struct pool *pool, const struct live *live, uint32_t job)
 			live_interface(live, series->interface);
 
 		if (series->job != job || !series->has_bins ||
-		    (live_host(live, it->host)->flags & TELE_IMPORTED))
+		    (by_hosts && (live_host(live, it->host)->flags & TELE_IMPORTED)))
 			continue;
 		pool->n_of_job++;
 		if (live_has_traffic(live, s) && !live_is_silent(live, it->host))
