@@ -29,6 +29,8 @@
 
 /* Collectives of a communicator under way; more are dropped and counted. */
 #define N_COLLS 256
+/* So long after it was enqueued, one without children is a launch for good. */
+#define CHILDLESS_NS INT64_C(10000000000)
 /* "0": no kernel events, which cost NCCL a little; begins are then less exact. */
 #define KERNELS_ENV "ANTIPHASE_NCCL_KERNELS"
 
@@ -47,8 +49,10 @@ struct handle {
 };
 
 struct coll {
+	/* Set once: NCCL's threads look at these without the lock. */
 	struct handle handles[N_KINDS];
 	struct profiler *profiler;
+	/* Anew for each collective. */
 	uint64_t number; /* In order of their beginning. */
 	int64_t start_ns, enqueued_ns;
 	int64_t first_op_ns, first_kernel_ns, last_ns; /* Of children; 0: none. */
@@ -130,40 +134,52 @@ coll_of(struct handle *handle)
 				       offsetof(struct coll, handles));
 }
 
-/* A free place, told free if need be; the oldest first. */
-static struct coll *
-find_place(struct profiler *p)
+/*
+ * Whether a collective's place may go to another: NCCL may still name it as a parent
+ * if it is only enqueued, but hardly after so long.
+ */
+static bool
+is_over(const struct coll *c, int64_t now_ns)
 {
+	return c->is_enqueued && !c->n_open &&
+	       (c->n_children || now_ns - c->enqueued_ns > CHILDLESS_NS);
+}
+
+/* A free place, or that of the oldest that is over, told then; or NULL. */
+static struct coll *
+find_place(struct profiler *p, int64_t now_ns)
+{
+	struct coll *oldest = NULL;
+
 	for (uint64_t i = 0; i < N_COLLS; i++) {
 		struct coll *c = &p->colls[(p->n_colls + i) % N_COLLS];
 
-		if (c->is_used && c->is_enqueued && !c->n_open)
-			tell(c);
 		if (!c->is_used)
 			return c;
+		if (is_over(c, now_ns) && (!oldest || c->number < oldest->number))
+			oldest = c;
 	}
-	return NULL;
+	if (oldest)
+		tell(oldest);
+	return oldest;
 }
 
 static void
 start_coll(struct profiler *p, void **ret_handle, uint64_t bytes, uint32_t n_channels)
 {
+	int64_t now_ns = clk_monotonic_ns();
 	struct coll *c;
 
 	pthread_mutex_lock(&p->lock);
-	c = find_place(p);
+	c = find_place(p, now_ns);
 	if (c) {
-		*c = (struct coll){
-			.handles = { { KIND_COLL },
-				     { KIND_PROXY_OP },
-				     { KIND_KERNEL } },
-			.profiler = p,
-			.number = p->n_colls++,
-			.start_ns = clk_monotonic_ns(),
-			.bytes = bytes,
-			.n_channels = n_channels,
-			.is_used = true,
-		};
+		memset((char *)c + offsetof(struct coll, number), 0,
+		       sizeof *c - offsetof(struct coll, number));
+		c->number = p->n_colls++;
+		c->start_ns = now_ns;
+		c->bytes = bytes;
+		c->n_channels = n_channels;
+		c->is_used = true;
 		*ret_handle = &c->handles[KIND_COLL];
 	} else {
 		p->n_lost++;
@@ -342,6 +358,11 @@ init(void **ret_context, int *ret_mask, bool has_kernels)
 	if (!p)
 		return 0;
 	pthread_mutex_init(&p->lock, NULL);
+	for (size_t i = 0; i < N_COLLS; i++) {
+		p->colls[i].profiler = p;
+		for (uint8_t kind = 0; kind < N_KINDS; kind++)
+			p->colls[i].handles[kind].kind = kind;
+	}
 	if (mark_sender_init(&p->sender, NULL) < 0)
 		return 0;
 	*ret_mask = NCCL_EVENT_COLL | NCCL_EVENT_PROXY_OP;
