@@ -45,6 +45,7 @@ struct config {
 	char *clsact;      /* "auto", "yes", "no". */
 	char *services;    /* systemd's units that are jobs, patterns by comma. */
 	char *cgroup_root; /* "": where cgroup v2 is mounted. */
+	char *pcap_local, *pcap_jobs, *pcap_filter;
 	char *pcap_file, *replay_file, *sysroot;
 	/* [bus] */
 	char *endpoint;  /* "none": do not publish. */

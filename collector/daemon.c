@@ -405,10 +405,13 @@ draw_start_id(const struct collector *c)
 static void
 make_publisher(struct collector *c)
 {
+	bool is_file = feeds_is_offline(c->feeds);
 	struct publish_options options = {
 		.host = c->host,
 		.start_id = draw_start_id(c),
-		.flags = feeds_is_offline(c->feeds) ? TELE_IMPORTED : 0,
+		/* A capture at the host's own cable is as good as the host's word. */
+		.flags = is_file && !*c->config.pcap_local ? TELE_IMPORTED : 0,
+		.is_file = is_file,
 		.raw_ms = c->config.raw_ms,
 		.is_wanted = is_wanted,
 		.send = send_frame,

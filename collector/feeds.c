@@ -9,6 +9,7 @@
 #include "collector/source.h"
 #include "collector/src_bpf.h"
 #include "collector/src_netlink.h"
+#include "collector/src_pcap.h"
 #include "collector/src_rdma.h"
 #include "collector/src_replay.h"
 #include "lib/base/alloc.h"
@@ -25,6 +26,11 @@
 
 /* An error that comes again and again is said once in so long. */
 #define QUIET_NS INT64_C(60000000000)
+
+struct words {
+	const char **items;
+	size_t n, capacity;
+};
 
 struct feed {
 	struct feeds *feeds;
@@ -46,7 +52,7 @@ struct feeds {
 	bool is_offline;
 	/* Names of interfaces: the words of 'list'. */
 	char *list;
-	VEC(const char *) names;
+	struct words names;
 };
 
 /* ---- Opening --------------------------------------------------------------------------- */
@@ -114,6 +120,54 @@ open_rdma(struct feeds *feeds, struct source **ret_source, struct err *err)
 	return src_rdma_open(&options, ret_source, err);
 }
 
+/* The words of 'list', which is changed. */
+static void
+split(char *list, const char *blanks, struct words *words)
+{
+	char *rest = NULL;
+
+	for (char *word = strtok_r(list, blanks, &rest); word;
+	     word = strtok_r(NULL, blanks, &rest))
+		vec_push(words, word);
+}
+
+static int
+open_pcap(struct feeds *feeds, struct source **ret_source, struct err *err)
+{
+	const struct config *config = feeds->options.config;
+	char *local = xstrdup(config->pcap_local), *jobs = xstrdup(config->pcap_jobs);
+	struct words locals = VEC_EMPTY, rules = VEC_EMPTY;
+	struct pcap_options options = {
+		.file = *config->pcap_file ? config->pcap_file : NULL,
+		.device = feeds->names.n ? feeds->names.items[0] : NULL,
+		.interface = feeds->names.n ? feeds->names.items[0] : NULL,
+		.filter = *config->pcap_filter ? config->pcap_filter : NULL,
+	};
+	int rc;
+
+	split(local, ", ", &locals);
+	split(jobs, " ", &rules);
+	options.local = locals.items;
+	options.n_local = locals.n;
+	options.jobs = rules.items;
+	options.n_jobs = rules.n;
+	if (!options.file && !options.device)
+		rc = err_set(err, NULL, 0, 0,
+			     "the source pcap needs a capture (--pcap) or an interface "
+			     "(--interface)");
+	else
+		rc = src_pcap_open(&options, ret_source, err);
+	if (rc == 0 && options.file)
+		feeds->is_offline = true;
+	else if (rc == 0)
+		feeds->caps |= CAPS(NET_RAW);
+	vec_free(&locals);
+	vec_free(&rules);
+	free(local);
+	free(jobs);
+	return rc;
+}
+
 static int
 open_replay(struct feeds *feeds, struct source **ret_source, struct err *err)
 {
@@ -133,9 +187,8 @@ static const struct {
 	enum config_source source;
 	int (*open)(struct feeds *feeds, struct source **ret_source, struct err *err);
 } kinds[] = {
-	{ CONFIG_BPF, open_bpf },
-	{ CONFIG_NETLINK, open_netlink },
-	{ CONFIG_RDMA, open_rdma },
+	{ CONFIG_BPF, open_bpf },       { CONFIG_NETLINK, open_netlink },
+	{ CONFIG_RDMA, open_rdma },     { CONFIG_PCAP, open_pcap },
 	{ CONFIG_REPLAY, open_replay },
 };
 
@@ -178,17 +231,6 @@ open_best(struct feeds *feeds, struct err *err)
 	return rc;
 }
 
-static void
-split_names(struct feeds *feeds)
-{
-	char *rest = NULL;
-
-	feeds->list = xstrdup(feeds->options.config->interfaces);
-	for (char *word = strtok_r(feeds->list, ", ", &rest); word;
-	     word = strtok_r(NULL, ", ", &rest))
-		vec_push(&feeds->names, word);
-}
-
 int
 feeds_open(const struct feeds_options *options, struct feeds **ret_feeds,
 	   struct err *err)
@@ -198,7 +240,8 @@ feeds_open(const struct feeds_options *options, struct feeds **ret_feeds,
 	int rc = 0;
 
 	feeds->options = *options;
-	split_names(feeds);
+	feeds->list = xstrdup(options->config->interfaces);
+	split(feeds->list, ", ", &feeds->names);
 	if (wanted & CONFIG_AUTO)
 		rc = open_best(feeds, err);
 	for (unsigned bit = 1; bit < CONFIG_AUTO && rc == 0; bit <<= 1) {
@@ -208,6 +251,10 @@ feeds_open(const struct feeds_options *options, struct feeds **ret_feeds,
 		if (wanted & bit && !is_open)
 			rc = open_kind(feeds, bit, err);
 	}
+	if (rc == 0 && feeds->is_offline && feeds->n > 1)
+		rc = err_set(err, NULL, 0, 0,
+			     "a capture is of another time: it cannot be mixed with "
+			     "other sources");
 	if (rc < 0) {
 		feeds_close(feeds);
 		return rc;

@@ -224,7 +224,7 @@ begin_at(struct publisher *p, int64_t at_ms, int64_t until_ms, int64_t length_ms
 	int64_t start_ms = until_ms - until_ms % length_ms;
 
 	if (at_ms < 0)
-		return p->options.flags & TELE_IMPORTED || start_ms == until_ms
+		return p->options.is_file || start_ms == until_ms
 			       ? start_ms
 			       : start_ms + length_ms;
 	if (until_ms - at_ms <= BINNER_BINS)

@@ -26,7 +26,8 @@ struct publish_options {
 	const char *host; /* Borrowed. */
 	uint8_t boot_id[16];
 	uint64_t start_id;
-	uint32_t flags; /* TELE_IMPORTED, for what is not of this host's clock. */
+	uint32_t flags; /* TELE_IMPORTED, for what others than the host recorded. */
+	bool is_file;   /* All of the first window counts, however it begins. */
 	int64_t raw_ms;
 	/* True if frames of this kind are wanted now. */
 	bool (*is_wanted)(void *ctx, uint8_t kind);

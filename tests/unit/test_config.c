@@ -146,6 +146,54 @@ the_shipped_file_has_every_key_with_its_default(void **state)
 	free(text);
 }
 
+/* True if the page has a line that begins with 'start'. */
+static bool
+has_line(const char *page, const char *start)
+{
+	char *line = NULL, *at;
+	bool so;
+
+	assert_true(asprintf(&line, "\n%s", start) > 0);
+	at = strstr(page, line);
+	so = at != NULL;
+	free(line);
+	return so;
+}
+
+static void
+the_manual_has_every_option_and_key(void **state)
+{
+	char *options, *keys;
+	size_t length;
+	struct err err = { 0 };
+
+	(void)state;
+	assert_int_equal(file_read("docs/man/antiphase-collector.8.scd", 1 << 20,
+				   &options, &length, &err),
+			 0);
+	assert_int_equal(file_read("docs/man/antiphase.conf.5.scd", 1 << 20, &keys,
+				   &length, &err),
+			 0);
+	for (size_t i = 0; i < config_n(); i++) {
+		const struct config_setting *s = config_setting(i);
+		struct strbuf option = STRBUF_EMPTY, key = STRBUF_EMPTY;
+
+		strbuf_printf(&option, "*--%s*", s->option);
+		strbuf_putc(&key, '*');
+		for (const char *c = s->key; *c; c++)
+			strbuf_printf(&key, "%s%c", *c == '_' ? "\\" : "", *c);
+		strbuf_puts(&key, "* = ");
+		if (!has_line(options, option.text))
+			fail_msg("%s is not in antiphase-collector(8)", option.text);
+		if (!has_line(keys, key.text))
+			fail_msg("%s is not in antiphase.conf(5)", key.text);
+		strbuf_free(&option);
+		strbuf_free(&key);
+	}
+	free(options);
+	free(keys);
+}
+
 static void
 write_file(const char *directory, const char *name, const char *text)
 {
@@ -209,6 +257,7 @@ main(void)
 		cmocka_unit_test(
 			what_is_wrong_is_said_with_the_line_and_what_was_meant),
 		cmocka_unit_test(the_shipped_file_has_every_key_with_its_default),
+		cmocka_unit_test(the_manual_has_every_option_and_key),
 		cmocka_unit_test(files_in_order_then_the_environment_then_options),
 	};
 

@@ -47,14 +47,15 @@ is_wanted(void *ctx, uint8_t kind)
 }
 
 static struct lab *
-new_lab(uint32_t flags)
+new_lab(bool is_file)
 {
 	struct lab *lab = calloc(1, sizeof *lab);
 	struct publish_options options = {
 		.host = "n1",
 		.boot_id = { 1, 2 },
 		.start_id = 77,
-		.flags = flags,
+		.flags = is_file ? TELE_IMPORTED : 0,
+		.is_file = is_file,
 		.raw_ms = 250,
 		.is_wanted = is_wanted,
 		.send = take,
@@ -126,7 +127,7 @@ static const struct publish_state quiet = { .clock_error_ns = -1 };
 static void
 each_second_has_its_summary_and_names(void **state)
 {
-	struct lab *lab = new_lab(0);
+	struct lab *lab = new_lab(false);
 	const struct source_sink *sink = hub_sink(lab->hub, 0);
 	uint32_t eth0 = names(lab, 0, "eth0"), job = sink->job(sink->ctx, "4711");
 	const struct tele_traffic *row;
@@ -159,7 +160,7 @@ each_second_has_its_summary_and_names(void **state)
 static void
 series_are_made_only_while_somebody_wants_them(void **state)
 {
-	struct lab *lab = new_lab(0);
+	struct lab *lab = new_lab(false);
 	uint32_t eth0 = names(lab, 0, "eth0");
 	size_t n_raw = 0;
 
@@ -190,7 +191,7 @@ series_are_made_only_while_somebody_wants_them(void **state)
 static void
 an_interface_belongs_to_the_source_that_named_it_first(void **state)
 {
-	struct lab *lab = new_lab(0);
+	struct lab *lab = new_lab(false);
 	uint32_t eth0 = names(lab, 0, "eth0");
 	const struct source_sink *first = hub_sink(lab->hub, 0);
 
@@ -214,7 +215,7 @@ an_interface_belongs_to_the_source_that_named_it_first(void **state)
 static void
 an_interface_that_is_gone_and_back_goes_on_counting(void **state)
 {
-	struct lab *lab = new_lab(0);
+	struct lab *lab = new_lab(false);
 	const struct source_sink *sink = hub_sink(lab->hub, 0);
 	uint32_t eth0 = names(lab, 0, "eth0"), eth1 = names(lab, 0, "eth1");
 	const struct tele_traffic *row;
@@ -250,7 +251,7 @@ static void
 totals_go_on_in_the_next_process(void **state)
 {
 	static const uint8_t boot[16] = { 1 };
-	struct lab *lab = new_lab(0);
+	struct lab *lab = new_lab(false);
 	const struct source_sink *sink = hub_sink(lab->hub, 0);
 	const struct totals_row *rows;
 	const struct tele_traffic *row;
@@ -271,7 +272,7 @@ totals_go_on_in_the_next_process(void **state)
 	totals_close(totals);
 	free_lab(lab);
 
-	lab = new_lab(0);
+	lab = new_lab(false);
 	sink = hub_sink(lab->hub, 0);
 	assert_int_equal(totals_open(file, boot, &totals, &err), 0);
 	rows = totals_found(totals, &n);
@@ -308,7 +309,7 @@ totals_go_on_in_the_next_process(void **state)
 static void
 a_step_of_the_clock_is_said_once_in_each_kind_of_frame(void **state)
 {
-	struct lab *lab = new_lab(0);
+	struct lab *lab = new_lab(false);
 	struct publish_state stepped = { .is_stepped = true,
 					 .wall_offset_ns = 5 * SECOND,
 					 .clock_error_ns = 1000 };
@@ -337,7 +338,7 @@ a_step_of_the_clock_is_said_once_in_each_kind_of_frame(void **state)
 static void
 who_comes_late_gets_all_windows_and_much_too_late_says_so(void **state)
 {
-	struct lab *lab = new_lab(0);
+	struct lab *lab = new_lab(false);
 	uint32_t eth0 = names(lab, 0, "eth0");
 
 	(void)state;
@@ -363,7 +364,7 @@ who_comes_late_gets_all_windows_and_much_too_late_says_so(void **state)
 static void
 the_rest_is_published_at_the_end(void **state)
 {
-	struct lab *lab = new_lab(TELE_IMPORTED);
+	struct lab *lab = new_lab(true);
 	uint32_t eth0 = names(lab, 0, "eth0");
 
 	(void)state;
@@ -381,7 +382,7 @@ the_rest_is_published_at_the_end(void **state)
 static void
 ten_thousand_jobs_fill_a_frame_and_are_counted(void **state)
 {
-	struct lab *lab = new_lab(0);
+	struct lab *lab = new_lab(false);
 	const struct source_sink *sink = hub_sink(lab->hub, 0);
 	uint32_t eth0 = names(lab, 0, "eth0");
 	char name[16];
@@ -405,7 +406,7 @@ ten_thousand_jobs_fill_a_frame_and_are_counted(void **state)
 static void
 too_many_interfaces_are_refused_not_counted_wrongly(void **state)
 {
-	struct lab *lab = new_lab(0);
+	struct lab *lab = new_lab(false);
 	char name[16];
 
 	(void)state;
@@ -423,7 +424,7 @@ too_many_interfaces_are_refused_not_counted_wrongly(void **state)
 static void
 one_that_says_nothing_holds_others_up_only_so_long(void **state)
 {
-	struct lab *lab = new_lab(0);
+	struct lab *lab = new_lab(false);
 	uint32_t eth0 = names(lab, 0, "eth0");
 
 	(void)state;
