@@ -170,7 +170,7 @@ COMMANDS = [
     ("topology_diff", "topology diff fabric.json h0=lldp.json", (0,), "", []),
     ("topology_diff", "topology diff fabric.json unseen.json", (4,), "", []),
     ("record", "replay --fast --bus ipc://bus two-jobs.tele 2>/dev/null & "
-     "antiphase record --bus ipc://bus --for 1s -o copy.tele", (0,), "", []),
+     "antiphase record --bus ipc://bus --for 20s -n 32 -o copy.tele", (0,), "", []),
     ("keys", "keys new -d k >/dev/null 2>&1; antiphase keys show -d k", (0,), "",
      [("allowed", "name", 0)]),
     ("keys", "keys new -d l >/dev/null 2>&1; antiphase keys allow -d l n1 l/self.pub "

@@ -6,6 +6,7 @@
 #ifndef LIB_WIRE_PACK_H
 #define LIB_WIRE_PACK_H
 
+#include <endian.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,31 +17,33 @@
 static inline void
 pack_u32_at(uint8_t *bytes, uint32_t value)
 {
-	for (unsigned i = 0; i < 4; i++)
-		bytes[i] = (uint8_t)(value >> 8 * i);
+	value = htole32(value);
+	memcpy(bytes, &value, sizeof value);
 }
 
 static inline void
 pack_u64_at(uint8_t *bytes, uint64_t value)
 {
-	for (unsigned i = 0; i < 8; i++)
-		bytes[i] = (uint8_t)(value >> 8 * i);
+	value = htole64(value);
+	memcpy(bytes, &value, sizeof value);
 }
 
 static inline uint32_t
 unpack_u32_at(const uint8_t *bytes)
 {
-	uint32_t value = 0;
+	uint32_t value;
 
-	for (unsigned i = 0; i < 4; i++)
-		value |= (uint32_t)bytes[i] << 8 * i;
-	return value;
+	memcpy(&value, bytes, sizeof value);
+	return le32toh(value);
 }
 
 static inline uint64_t
 unpack_u64_at(const uint8_t *bytes)
 {
-	return unpack_u32_at(bytes) | (uint64_t)unpack_u32_at(bytes + 4) << 32;
+	uint64_t value;
+
+	memcpy(&value, bytes, sizeof value);
+	return le64toh(value);
 }
 
 /* Writes a varint; returns what is behind it. */

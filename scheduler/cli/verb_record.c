@@ -1,6 +1,7 @@
 /* verb_record.c - 'antiphase record': frames of the bus into a file. */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,7 @@ struct args {
 	const char *keys, *file, *for_text;
 	bool is_bound, is_summaries, json;
 	int64_t for_ns; /* 0: until interrupted. */
+	int64_t max_frames;
 };
 
 struct recorder {
@@ -93,7 +95,7 @@ record_some(struct recorder *r, struct tele_frame *frame, struct err *err)
 			return error;
 		r->frames++;
 		r->bytes += n;
-		if (bus_opts_signal())
+		if (bus_opts_signal() || r->frames == (uint64_t)r->args->max_frames)
 			break;
 	}
 	return result < 0 ? err_set_errno(err, NULL, result, "cannot receive") : 0;
@@ -105,7 +107,8 @@ record_all(struct recorder *r, struct err *err)
 	struct tele_frame frame = { 0 };
 	int error = 0;
 
-	while (!error && !bus_opts_signal()) {
+	while (!error && !bus_opts_signal() &&
+	       (!r->args->max_frames || r->frames < (uint64_t)r->args->max_frames)) {
 		int64_t now_ns = clk_monotonic_ns(), wait_ns = STEP_NS;
 
 		if (r->args->for_ns) {
@@ -170,25 +173,48 @@ print_json(const struct recorder *r, const struct bus_counts *counts, bool inter
 	jsonw_finish(&w);
 }
 
+/* Says why there is nothing; returns 'status'. */
+static int __attribute__((format(printf, 2, 3)))
+nothing(int status, const char *fmt, ...)
+{
+	va_list args;
+
+	fputs("antiphase: ", stderr);
+	va_start(args, fmt);
+	vfprintf(stderr, fmt, args);
+	va_end(args);
+	putc('\n', stderr);
+	return status;
+}
+
 static int
 answer(const struct recorder *r)
 {
 	const struct bus_counts *counts = bus_sub_counts(r->sub);
+	const char *where = r->args->bus.items[0];
 	bool interrupted = bus_opts_signal() != 0;
+	int status;
 
 	if (r->args->json)
 		print_json(r, counts, interrupted);
 	print_counts(r, counts);
 	if (r->frames)
-		return cli_finish(interrupted ? CLI_INTERRUPTED : CLI_OK);
-	if (counts->connections || counts->reconnects) {
-		fputs("antiphase: the publisher had nothing to say\n", stderr);
-		return cli_finish(interrupted ? CLI_INTERRUPTED : CLI_THIN);
-	}
-	fprintf(stderr,
-		"antiphase: nobody is at %s; is antiphase-collector running there?\n",
-		r->args->bus.items[0]);
-	return cli_finish(interrupted ? CLI_INTERRUPTED : CLI_UNREACHABLE);
+		status = CLI_OK;
+	else if (counts->connections || counts->reconnects)
+		status = nothing(CLI_THIN, "the publisher at %s had nothing to say",
+				 where);
+	else if (counts->refused)
+		status = nothing(
+			CLI_DENIED,
+			"no connection to %s: the keys of the two sides do not fit "
+			"('antiphase keys show')",
+			where);
+	else
+		status = nothing(
+			CLI_UNREACHABLE,
+			"nobody is at %s; is antiphase-collector running there?",
+			where);
+	return cli_finish(interrupted ? CLI_INTERRUPTED : status);
 }
 
 static int
@@ -231,6 +257,8 @@ run_record(int argc, char **argv)
 		  NULL },
 		{ "for", 0, CLI_STR, &args.for_text, "TIME",
 		  "so long ('30 s'); otherwise until interrupted", 0, 0, NULL, NULL },
+		{ "frames", 'n', CLI_INT, &args.max_frames, "N",
+		  "end after N frames, if it did not before", 1, 1e15, NULL, NULL },
 		{ "summaries", 0, CLI_FLAG, &args.is_summaries, NULL,
 		  "only summaries: no raw series, no marks", 0, 0, NULL, NULL },
 		{ "output", 'o', CLI_STR, &args.file, "FILE",
