@@ -1,9 +1,13 @@
 #include "collector/feeds.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "collector/cgroups.h"
 #include "collector/config.h"
 #include "collector/hub.h"
 #include "collector/source.h"
@@ -108,6 +112,35 @@ open_netlink(struct feeds *feeds, struct source **ret_source, struct err *err)
 	return src_netlink_open(&options, ret_source, err);
 }
 
+/* The job of a process: of the control group that /proc says it is in. */
+static bool
+job_of_pid(void *ctx, uint32_t pid, char *ret_name, size_t size)
+{
+	const struct cgroups *cgroups = ctx;
+	char path[4096], line[4096];
+	const char *name = NULL;
+	struct stat stat_of;
+	FILE *file;
+
+	snprintf(path, sizeof path, "/proc/%" PRIu32 "/cgroup", pid);
+	file = fopen(path, "re");
+	while (file && !name && fgets(line, sizeof line, file)) {
+		line[strcspn(line, "\n")] = '\0';
+		if (strncmp(line, "0::", 3) != 0)
+			continue; /* Of cgroup v1. */
+		if ((size_t)snprintf(path, sizeof path, "%s%s", cgroups_root(cgroups),
+				     line + 3) < sizeof path &&
+		    stat(path, &stat_of) == 0)
+			name = cgroups_job(cgroups, stat_of.st_ino);
+	}
+	if (file)
+		fclose(file);
+	if (!name || !*name)
+		return false;
+	snprintf(ret_name, size, "%s", name);
+	return true;
+}
+
 static int
 open_rdma(struct feeds *feeds, struct source **ret_source, struct err *err)
 {
@@ -115,6 +148,8 @@ open_rdma(struct feeds *feeds, struct source **ret_source, struct err *err)
 	struct rdma_options options = {
 		.sysroot = strcmp(sysroot, "/") == 0 ? NULL : sysroot,
 		.interval_ns = feeds->options.config->interval_ms * 1000000,
+		.job_of_pid = feeds->options.cgroups ? job_of_pid : NULL,
+		.ctx = feeds->options.cgroups,
 	};
 
 	return src_rdma_open(&options, ret_source, err);
@@ -181,6 +216,25 @@ open_replay(struct feeds *feeds, struct source **ret_source, struct err *err)
 			err, NULL, 0, 0,
 			"the source replay needs a recording; name it by --replay");
 	return src_replay_open(&options, ret_source, err);
+}
+
+/* A capture if one is named, else the packets of the one interface. */
+static int
+open_pcap(struct feeds *feeds, struct source **ret_source, struct err *err)
+{
+	const char *file = feeds->options.config->pcap_file;
+	struct pcap_options options = {
+		.file = *file ? file : NULL,
+		.device = *file || feeds->names.n == 0 ? NULL : feeds->names.items[0],
+		.interface = *file && feeds->names.n ? feeds->names.items[0] : NULL,
+	};
+
+	if (!*file && feeds->names.n != 1)
+		return err_set(err, NULL, 0, 0,
+			       "the source pcap reads one interface (--interface) or a "
+			       "capture (--pcap)");
+	feeds->is_offline = *file != '\0';
+	return src_pcap_open(&options, ret_source, err);
 }
 
 static const struct {

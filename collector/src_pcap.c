@@ -147,8 +147,13 @@ announce(struct pcap_source *s, const char *name)
 	snprintf(interface.name, sizeof interface.name, "%s", name);
 	number = s->sink->interface(s->sink->ctx, &interface);
 	vec_push(&s->numbers, number);
-	/* It was watched from the begin, though it was silent. */
+	/* It was watched from the begin, though it was silent: that is no gap. */
 	s->sink->complete(s->sink->ctx, number, s->first_ms);
+	for (int direction = TELE_TX; direction <= TELE_RX; direction++)
+		s->sink->bins(s->sink->ctx,
+			      &(struct source_key){ number, TELE_LINK,
+						    (uint8_t)direction, TELE_WIRE },
+			      s->first_ms, NULL, 0, NULL);
 	return number;
 }
 

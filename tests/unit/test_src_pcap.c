@@ -332,7 +332,7 @@ keep_bins(void *ctx, const struct source_key *key, int64_t first_ms,
 		return;
 	if (!kept->first_ms)
 		kept->first_ms = first_ms;
-	kept->packets += extra->packets;
+	kept->packets += extra ? extra->packets : 0;
 	for (size_t i = 0; i < n; i++) {
 		int64_t at_ms = first_ms + (int64_t)i;
 
