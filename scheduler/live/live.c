@@ -363,6 +363,13 @@ cover(struct interface *interface, int64_t from_ms, int64_t to_ms, int64_t oldes
 
 /* ---- One frame ----------------------------------------------------------------- */
 
+/* Whether sums and differences of such stamps are numbers. */
+static bool
+is_time(int64_t ns)
+{
+	return ns >= -MAX_TIME_NS && ns <= MAX_TIME_NS;
+}
+
 static int64_t
 ms_floor(int64_t ns)
 {
@@ -466,7 +473,7 @@ take_raw(struct live *live, uint32_t id, const struct tele_frame *frame)
 		if (told->measure != TELE_WIRE)
 			continue;
 		if (told->start_ms < to_ms - live->keep_ms - TELE_MAX_BINS ||
-		    told->start_ms + told->n_bins > to_ms + MAX_EARLY_MS) {
+		    told->start_ms > to_ms + MAX_EARLY_MS - told->n_bins) {
 			live->counts.late_bins += told->n_bins;
 			continue;
 		}
@@ -519,7 +526,8 @@ take_marks(struct live *live, uint32_t host, const struct tele_frame *frame)
 						      : live->job_of.items[told->job];
 		struct job *job;
 
-		if (id == UINT32_MAX)
+		if (id == UINT32_MAX || !is_time(told->begin_ns) ||
+		    !is_time(told->begin_ns + frame->wall_offset_ns))
 			continue;
 		job = &live->jobs.items[id];
 		if (job->marks.n >= LIVE_MAX_MARKS) { /* The older half goes. */
@@ -539,8 +547,8 @@ live_frame(struct live *live, const struct tele_frame *frame)
 {
 	uint32_t host;
 
-	if (llabs(frame->time_ns) > MAX_TIME_NS ||
-	    llabs(frame->wall_offset_ns) > MAX_TIME_NS || frame->window_ns < 0 ||
+	if (!is_time(frame->time_ns) || !is_time(frame->wall_offset_ns) ||
+	    !is_time(frame->time_ns + frame->wall_offset_ns) || frame->window_ns < 0 ||
 	    frame->window_ns > MAX_TIME_NS || frame->kind < TELE_SUMMARY ||
 	    frame->kind > TELE_MARKS) {
 		live->counts.refused++;
