@@ -11,6 +11,7 @@
 #include "lib/base/err.h"
 #include "lib/base/jsonw.h"
 #include "lib/base/strbuf.h"
+#include "lib/base/strtab.h"
 #include "lib/base/units.h"
 #include "scheduler/cli/topology_service.h"
 #include "scheduler/cli/topology_verbs.h"
@@ -132,6 +133,7 @@ screen_open(struct screen *screen, const struct cli_verb *verb,
 		return status;
 	screen->live = live_new(NULL);
 	screen->online = online_new();
+	screen->seen_links = strtab_new();
 	screen->newest_at_ns = clk_monotonic_ns();
 	if (screen->is_live)
 		screen_catch_signals();
@@ -146,6 +148,8 @@ screen_close(struct screen *screen)
 	live_free(screen->live);
 	routes_free(screen->routes);
 	topo_unref(screen->topo);
+	strtab_free(screen->seen_links);
+	vec_free(&screen->since);
 	*screen = (struct screen){ 0 };
 }
 
@@ -300,6 +304,29 @@ screen_follow(struct screen *screen, int64_t real_ns)
 	}
 }
 
+/* A window ends at its beginning; what was seen before it is remembered. */
+static void
+remember_since(struct screen *screen, struct contention *found)
+{
+	for (size_t i = 0; i < found->n_links; i++) {
+		struct contention_link *link = &found->links[i];
+		uint32_t id = strtab_intern(screen->seen_links, link->name);
+		struct screen_since *seen;
+
+		if (id == screen->since.n)
+			vec_push(&screen->since,
+				 ((struct screen_since){ .since_ms = INT64_MIN }));
+		seen = &screen->since.items[id];
+		if (link->since_ms == INT64_MIN || seen->since_ms == INT64_MIN ||
+		    link->since_ms - found->from_ms >= CONTENTION_PAUSE_MS) {
+			seen->since_ms = link->since_ms;
+			seen->is_older = link->is_since_older;
+		}
+		link->since_ms = seen->since_ms;
+		link->is_since_older = seen->is_older;
+	}
+}
+
 void
 screen_find(struct screen *screen, enum contention_sort sort,
 	    struct contention *ret_found)
@@ -318,6 +345,7 @@ screen_find(struct screen *screen, enum contention_sort sort,
 						  ? MAX_HISTORY_MS
 						  : (uint32_t)(slowest_us / 500 + 1);
 	contention_find(screen->live, &screen->opts, ret_found);
+	remember_since(screen, ret_found);
 	contention_sort(ret_found, sort);
 }
 

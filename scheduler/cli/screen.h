@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "lib/base/cli.h"
+#include "lib/base/vec.h"
 #include "scheduler/live/contention.h"
 
 struct feed;
@@ -17,6 +18,7 @@ struct live;
 struct online;
 struct routes;
 struct strbuf;
+struct strtab;
 struct topo;
 
 /* As in scenario files. */
@@ -55,6 +57,12 @@ struct screen_opts {
 
 /* clang-format on */
 
+/* Of one link; since_ms is INT64_MIN while there is none. */
+struct screen_since {
+	int64_t since_ms;
+	bool is_older; /* It was going on when we began to look. */
+};
+
 struct screen {
 	const struct cli_verb *verb;
 	struct feed *feed;     /* Owned. */
@@ -67,6 +75,9 @@ struct screen {
 	bool is_live;         /* A bus; a recording has an end. */
 	int64_t newest_ns;    /* Frame time when it last moved on, */
 	int64_t newest_at_ns; /* and this process's time then. */
+	/* Contention that was found before: links by name, and since when. */
+	struct strtab *seen_links; /* Owned. */
+	VEC(struct screen_since) since;
 };
 
 /*
@@ -98,7 +109,7 @@ bool screen_is_interrupted(void);
 
 /*
  * Finds who is on which link, sorted; histories are of two iterations of the slowest
- * job.  Release with contention_fini().
+ * job.  Contention that was found before and has not ended since is as old as then.  Release with contention_fini().
  */
 void screen_find(struct screen *screen, enum contention_sort sort,
 		 struct contention *ret_found);

@@ -190,7 +190,7 @@ find_interface(struct live *live, uint32_t host, const struct tele_interface *to
 {
 	char key[2 * TELE_MAX_NAME + 3];
 	size_t at = strlen(live->hosts.items[host].seen.name) + 1;
-	struct live_interface *seen;
+	struct live_interface *known;
 	uint32_t id;
 
 	snprintf(key, sizeof key, "%s\x1f%s", live->hosts.items[host].seen.name,
@@ -207,10 +207,10 @@ find_interface(struct live *live, uint32_t host, const struct tele_interface *to
 							       id) +
 						   at } }));
 	}
-	seen = &live->interfaces.items[id].seen;
-	seen->capacity_bps = told->capacity_bps;
-	seen->is_up = told->is_up;
-	seen->is_rdma = told->is_rdma;
+	known = &live->interfaces.items[id].seen;
+	known->capacity_bps = told->capacity_bps;
+	known->is_up = told->is_up;
+	known->is_rdma = told->is_rdma;
 	return id;
 }
 
