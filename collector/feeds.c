@@ -218,25 +218,6 @@ open_replay(struct feeds *feeds, struct source **ret_source, struct err *err)
 	return src_replay_open(&options, ret_source, err);
 }
 
-/* A capture if one is named, else the packets of the one interface. */
-static int
-open_pcap(struct feeds *feeds, struct source **ret_source, struct err *err)
-{
-	const char *file = feeds->options.config->pcap_file;
-	struct pcap_options options = {
-		.file = *file ? file : NULL,
-		.device = *file || feeds->names.n == 0 ? NULL : feeds->names.items[0],
-		.interface = *file && feeds->names.n ? feeds->names.items[0] : NULL,
-	};
-
-	if (!*file && feeds->names.n != 1)
-		return err_set(err, NULL, 0, 0,
-			       "the source pcap reads one interface (--interface) or a "
-			       "capture (--pcap)");
-	feeds->is_offline = *file != '\0';
-	return src_pcap_open(&options, ret_source, err);
-}
-
 static const struct {
 	enum config_source source;
 	int (*open)(struct feeds *feeds, struct source **ret_source, struct err *err);
