@@ -170,6 +170,7 @@ open_lane(struct import *import, const char *file, uint64_t start_id, struct lan
 	struct publish_options options = {
 		.start_id = start_id,
 		.flags = TELE_IMPORTED,
+		.is_file = true,
 		.raw_ms = RAW_MS,
 		.is_wanted = wants_all,
 		.send = write_frame,
