@@ -70,7 +70,7 @@ void service_tick(struct service *service, int64_t now_us);
 void service_answer(struct service *service, const char *request, size_t n,
 		    int64_t now_us, struct strbuf *reply);
 
-/* Writes its metric families; docs/metrics.md lists them. */
+/* Writes its metric families; docs/topology-service.md lists them. */
 void service_metrics(struct service *service, int64_t now_us, struct metrics *m);
 
 #endif

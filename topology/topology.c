@@ -22,6 +22,7 @@
 #include "lib/daemon/loop.h"
 #include "lib/daemon/metrics.h"
 #include "lib/daemon/notify.h"
+#include "lib/wire/bus.h"
 #include "lib/wire/rpc.h"
 #include "topology/in_lldp.h"
 #include "topology/links_netlink.h"
@@ -39,6 +40,7 @@
 struct settings {
 	const char *plan; /* Path. */
 	const char *listen, *publish, *metrics;
+	const char *keys; /* Directory; NULL: none. */
 	const char *host;
 	const char *lldpcli, *lldp_socket;
 	int64_t every_s, max_age_s;
@@ -49,6 +51,7 @@ struct daemon {
 	struct settings set;
 	struct loop *loop;
 	struct service *service;
+	struct bus_keys *keys; /* NULL: none. */
 	struct rpc_server *server;
 	struct rpc_announcer *announcer;
 	struct http *http;
@@ -245,16 +248,23 @@ open_sockets(struct daemon *d, struct err *err)
 		{ "/metrics", "text/plain; version=0.0.4; charset=utf-8", write_metrics,
 		  d },
 	};
-	int r = rpc_server_open(d->set.listen, NULL, on_request, d, &d->server, err);
+	int r = 0;
 
+	if (d->set.keys)
+		r = bus_keys_load(d->set.keys, &d->keys, err);
+	if (r == 0)
+		r = rpc_server_open(d->set.listen, d->keys, on_request, d, &d->server,
+				    err);
 	if (r == 0 && !is_off(d->set.publish))
-		r = rpc_announcer_open(d->set.publish, NULL, &d->announcer, err);
+		r = rpc_announcer_open(d->set.publish, d->keys, &d->announcer, err);
 	if (r == 0 && !is_off(d->set.metrics))
 		r = http_open(d->loop, d->set.metrics, pages, 1, &d->http, err);
-	if (r == 0)
-		loop_socket(d->loop, rpc_server_socket(d->server), rpc_server_serve,
-			    d->server);
-	return r;
+	if (r < 0)
+		return r;
+	rpc_server_join(d->server, d->loop);
+	if (d->announcer)
+		rpc_announcer_join(d->announcer, d->loop);
+	return 0;
 }
 
 static void
@@ -337,6 +347,7 @@ daemon_fini(struct daemon *d)
 	http_close(d->http);
 	rpc_server_close(d->server);
 	rpc_announcer_close(d->announcer);
+	bus_keys_free(d->keys);
 	service_free(d->service);
 	loop_free(d->loop);
 }
@@ -362,6 +373,8 @@ run_daemon(int argc, char **argv)
 		  NULL },
 		{ "metrics", 'm', CLI_STR, &set->metrics, "ADDRESS",
 		  "for Prometheus, or 'off' (127.0.0.1:9472)", 0, 0, NULL, NULL },
+		{ "keys", 'k', CLI_STR, &set->keys, "DIR",
+		  "let in only who has a key that is allowed there", 0, 0, NULL, NULL },
 		{ "host", 0, CLI_STR, &set->host, "NAME",
 		  "this host's name in the plan (its hostname)", 0, 0, NULL, NULL },
 		{ "no-lldp", 0, CLI_FLAG, &set->no_lldp, NULL,

@@ -122,11 +122,10 @@ bus_socket_init(struct bus_socket *s, struct bus_context *context, int type,
 }
 
 /* Keys: who is bound is the server, in CURVE's words, and asks the gate. */
-static int
-set_keys(struct bus_socket *s, const char *endpoint, bool is_bound, struct err *err)
+int
+bus_socket_secure(void *zmq, const struct bus_keys *keys, const char *endpoint,
+		  bool is_bound, struct err *err)
 {
-	const struct bus_keys *keys = s->context->keys;
-
 	if (!keys) {
 		if (!is_bound || bus_endpoint_is_local(endpoint))
 			return 0;
@@ -136,11 +135,11 @@ set_keys(struct bus_socket *s, const char *endpoint, bool is_bound, struct err *
 			endpoint);
 		return -EACCES;
 	}
-	zmq_setsockopt(s->zmq, ZMQ_CURVE_SECRETKEY, keys->secret, BUS_Z85_CHARS + 1);
-	zmq_setsockopt(s->zmq, ZMQ_CURVE_PUBLICKEY, keys->public, BUS_Z85_CHARS + 1);
+	zmq_setsockopt(zmq, ZMQ_CURVE_SECRETKEY, keys->secret, BUS_Z85_CHARS + 1);
+	zmq_setsockopt(zmq, ZMQ_CURVE_PUBLICKEY, keys->public, BUS_Z85_CHARS + 1);
 	if (is_bound) {
-		set_int(s->zmq, ZMQ_CURVE_SERVER, 1);
-		zmq_setsockopt(s->zmq, ZMQ_ZAP_DOMAIN, ZAP_DOMAIN, strlen(ZAP_DOMAIN));
+		set_int(zmq, ZMQ_CURVE_SERVER, 1);
+		zmq_setsockopt(zmq, ZMQ_ZAP_DOMAIN, ZAP_DOMAIN, strlen(ZAP_DOMAIN));
 		return 0;
 	}
 	if (!keys->server[0])
@@ -148,7 +147,7 @@ set_keys(struct bus_socket *s, const char *endpoint, bool is_bound, struct err *
 			       "%s/server.pub is missing: the public key of '%s'; "
 			       "'antiphase keys server' sets it",
 			       keys->directory, endpoint);
-	zmq_setsockopt(s->zmq, ZMQ_CURVE_SERVERKEY, keys->server, BUS_Z85_CHARS + 1);
+	zmq_setsockopt(zmq, ZMQ_CURVE_SERVERKEY, keys->server, BUS_Z85_CHARS + 1);
 	return 0;
 }
 
@@ -160,7 +159,8 @@ bus_socket_attach(struct bus_socket *s, const char *endpoint, bool is_bound,
 	int error = check_endpoint(endpoint, err);
 
 	if (!error)
-		error = set_keys(s, endpoint, is_bound, err);
+		error = bus_socket_secure(s->zmq, s->context->keys, endpoint, is_bound,
+					  err);
 	if (error < 0)
 		return error;
 	set_int(s->zmq, ZMQ_IPV6, strchr(endpoint, '[') != NULL);

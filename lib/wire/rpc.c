@@ -16,15 +16,25 @@
 #include "lib/base/alloc.h"
 #include "lib/base/clk.h"
 #include "lib/base/err.h"
+#include "lib/daemon/loop.h"
+#include "lib/wire/bus.h"
+#include "lib/wire/bus_socket.h"
 
 #define MAX_AT_ONCE   64
 #define SEND_QUEUE    10000 /* Announcements for one slow listener. */
 #define CLOSE_WAIT_MS 200
 
+/* What tells that no reply can be hoped for. */
+#define CONNECT_EVENTS                                                      \
+	(ZMQ_EVENT_CONNECT_RETRIED | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | \
+	 ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH)
+
 /* A socket with a context of its own: a program has few of them. */
 struct endpoint {
-	void *context; /* Owned. */
-	void *socket;  /* Owned. */
+	struct bus_context context; /* With a gatekeeper, if there are keys. */
+	void *socket;               /* Owned. */
+	struct loop *loop;          /* Borrowed; NULL: not joined. */
+	struct loop_item *items[2];
 };
 
 struct rpc_server {
@@ -57,26 +67,14 @@ set_max(void *socket, int64_t max_bytes)
 static void
 endpoint_close(struct endpoint *at)
 {
+	for (size_t i = 0; i < 2; i++) {
+		if (at->items[i])
+			loop_remove(at->loop, at->items[i]);
+	}
 	if (at->socket)
 		zmq_close(at->socket);
-	if (at->context)
-		zmq_ctx_term(at->context);
-	*at = (struct endpoint){ NULL, NULL };
-}
-
-static bool
-starts_with(const char *text, const char *word)
-{
-	return strncmp(text, word, strlen(word)) == 0;
-}
-
-static bool
-is_local(const char *endpoint)
-{
-	return starts_with(endpoint, "tcp://127.") ||
-	       starts_with(endpoint, "tcp://localhost:") ||
-	       starts_with(endpoint, "tcp://[::1]:") ||
-	       starts_with(endpoint, "ipc://") || starts_with(endpoint, "inproc://");
+	bus_context_fini(&at->context);
+	*at = (struct endpoint){ .socket = NULL };
 }
 
 static int
@@ -88,45 +86,56 @@ fail(const char *endpoint, const char *what, struct err *err)
 	return -(error ? error : EIO);
 }
 
-static int
-endpoint_open(struct endpoint *at, int type, struct err *err)
+static void
+let_in(void *ctx)
 {
-	*at = (struct endpoint){ .context = zmq_ctx_new() };
-	if (at->context)
-		at->socket = zmq_socket(at->context, type);
-	if (!at->socket) {
-		int r = fail("a socket", "cannot make", err);
+	struct endpoint *at = ctx;
 
-		endpoint_close(at);
+	bus_context_serve(&at->context);
+}
+
+/* To be closed in any case.  'gate_keys' are for a socket that is bound. */
+static int
+endpoint_open(struct endpoint *at, int type, const struct bus_keys *gate_keys,
+	      struct err *err)
+{
+	int r;
+
+	*at = (struct endpoint){ .socket = NULL };
+	r = bus_context_init(&at->context, gate_keys, err);
+	if (r < 0)
 		return r;
-	}
+	at->socket = zmq_socket(at->context.zmq, type);
+	if (!at->socket)
+		return fail("a socket", "cannot make", err);
 	set_int(at->socket, ZMQ_LINGER, CLOSE_WAIT_MS);
-	set_int(at->socket, ZMQ_IPV6, 1);
 	return 0;
 }
 
 static int
-endpoint_bind(struct endpoint *at, const char *endpoint, const struct bus_keys *keys,
-	      struct err *err)
+endpoint_attach(struct endpoint *at, const char *endpoint, const struct bus_keys *keys,
+		bool is_bound, struct err *err)
 {
-	if (!keys && !is_local(endpoint)) {
-		err_set(err, NULL, 0, 0,
-			"'%s' is beyond this host, which needs keys ('antiphase keys "
-			"new'); without them use tcp://127.0.0.1:PORT or ipc://PATH",
-			endpoint);
-		return -EACCES;
-	}
-	if (zmq_bind(at->socket, endpoint) == 0)
+	int r = bus_socket_secure(at->socket, keys, endpoint, is_bound, err);
+
+	if (r < 0)
+		return r;
+	set_int(at->socket, ZMQ_IPV6, strchr(endpoint, '[') != NULL);
+	if ((is_bound ? zmq_bind : zmq_connect)(at->socket, endpoint) == 0)
 		return 0;
-	return fail(endpoint, "cannot bind to", err);
+	return fail(endpoint, is_bound ? "cannot bind to" : "cannot connect to", err);
 }
 
-static int
-endpoint_connect(struct endpoint *at, const char *endpoint, struct err *err)
+static void
+endpoint_join(struct endpoint *at, struct loop *loop, void (*serve)(void *ctx),
+	      void *ctx)
 {
-	if (zmq_connect(at->socket, endpoint) == 0)
-		return 0;
-	return fail(endpoint, "cannot connect to", err);
+	BUG_ON(at->loop);
+	at->loop = loop;
+	if (serve)
+		at->items[0] = loop_socket(loop, at->socket, serve, ctx);
+	if (at->context.gate)
+		at->items[1] = loop_socket(loop, at->context.gate, let_in, at);
 }
 
 /*
@@ -191,10 +200,10 @@ rpc_server_open(const char *endpoint, const struct bus_keys *keys,
 
 	server->answer = answer;
 	server->ctx = ctx;
-	r = endpoint_open(&server->at, ZMQ_REP, err);
+	r = endpoint_open(&server->at, ZMQ_REP, keys, err);
 	if (r == 0) {
 		set_max(server->at.socket, RPC_MAX_REQUEST_BYTES);
-		r = endpoint_bind(&server->at, endpoint, keys, err);
+		r = endpoint_attach(&server->at, endpoint, keys, true, err);
 	}
 	if (r < 0)
 		rpc_server_close(server);
@@ -212,18 +221,13 @@ rpc_server_close(struct rpc_server *server)
 	free(server);
 }
 
-void *
-rpc_server_socket(struct rpc_server *server)
-{
-	return server->at.socket;
-}
-
 void
 rpc_server_serve(void *ctx)
 {
 	struct rpc_server *server = ctx;
 	struct strbuf reply = STRBUF_EMPTY;
 
+	bus_context_serve(&server->at.context);
 	for (int i = 0; i < MAX_AT_ONCE; i++) {
 		char *request;
 		size_t n;
@@ -239,6 +243,12 @@ rpc_server_serve(void *ctx)
 	strbuf_free(&reply);
 }
 
+void
+rpc_server_join(struct rpc_server *server, struct loop *loop)
+{
+	endpoint_join(&server->at, loop, rpc_server_serve, server);
+}
+
 /* ---- Client ----------------------------------------------------------------------- */
 
 /*
@@ -251,14 +261,28 @@ watch_connecting(const struct endpoint *at)
 	static const char address[] = "inproc://rpc-monitor";
 	void *monitor;
 
-	if (zmq_socket_monitor(at->socket, address, ZMQ_EVENT_CONNECT_RETRIED) != 0)
+	if (zmq_socket_monitor(at->socket, address, CONNECT_EVENTS) != 0)
 		return NULL;
-	monitor = zmq_socket(at->context, ZMQ_PAIR);
+	monitor = zmq_socket(at->context.zmq, ZMQ_PAIR);
 	if (monitor && zmq_connect(monitor, address) != 0) {
 		zmq_close(monitor);
 		monitor = NULL;
 	}
 	return monitor;
+}
+
+/* What the monitor has to say: nobody is there, or he does not like our key. */
+static int
+take_event(void *monitor)
+{
+	uint16_t event = 0;
+	char bytes[256];
+
+	/* A number of 16 bits and a value, and then the address. */
+	if (zmq_recv(monitor, bytes, sizeof bytes, ZMQ_DONTWAIT) >= (int)sizeof event)
+		memcpy(&event, bytes, sizeof event);
+	zmq_recv(monitor, bytes, sizeof bytes, ZMQ_DONTWAIT);
+	return event == ZMQ_EVENT_CONNECT_RETRIED ? -ECONNREFUSED : -EACCES;
 }
 
 /* Waits for the reply, a refusal or the end of the time: 1, -errno. */
@@ -279,7 +303,7 @@ wait_for_reply(void *socket, void *monitor, int64_t until_ns)
 		return -zmq_errno();
 	if (items[0].revents & ZMQ_POLLIN)
 		return 1;
-	return r == 0 ? -ETIMEDOUT : -ECONNREFUSED;
+	return r == 0 ? -ETIMEDOUT : take_event(monitor);
 }
 
 static int
@@ -299,6 +323,9 @@ ask(struct endpoint *at, void *monitor, const char *endpoint, const char *reques
 	if (r == -ETIMEDOUT)
 		err_set(err, NULL, 0, 0, "no answer from %s within %.3g s", endpoint,
 			(double)timeout_ns / 1e9);
+	else if (r == -EACCES)
+		err_set(err, NULL, 0, 0,
+			"%s does not allow our key, or has another one", endpoint);
 	else if (r < 0)
 		err_set(err, NULL, 0, 0, "nobody answers at %s: %s", endpoint,
 			zmq_strerror(-r));
@@ -311,16 +338,17 @@ rpc_call(const char *endpoint, const struct bus_keys *keys, const char *request,
 {
 	struct endpoint at;
 	void *monitor;
-	int r = endpoint_open(&at, ZMQ_REQ, err);
+	int r = endpoint_open(&at, ZMQ_REQ, NULL, err);
 
-	(void)keys;
-	if (r < 0)
+	if (r < 0) {
+		endpoint_close(&at);
 		return r;
+	}
 	set_max(at.socket, RPC_MAX_REPLY_BYTES);
 	set_int(at.socket, ZMQ_LINGER, 0);
 	set_int(at.socket, ZMQ_SNDTIMEO, (int)(timeout_ns / 1000000));
 	monitor = watch_connecting(&at);
-	r = endpoint_connect(&at, endpoint, err);
+	r = endpoint_attach(&at, endpoint, keys, false, err);
 	if (r == 0)
 		r = ask(&at, monitor, endpoint, request, timeout_ns, ret_reply, ret_n,
 			err);
@@ -337,11 +365,11 @@ rpc_announcer_open(const char *endpoint, const struct bus_keys *keys,
 		   struct rpc_announcer **ret_announcer, struct err *err)
 {
 	struct rpc_announcer *announcer = xcalloc(1, sizeof *announcer);
-	int r = endpoint_open(&announcer->at, ZMQ_PUB, err);
+	int r = endpoint_open(&announcer->at, ZMQ_PUB, keys, err);
 
 	if (r == 0) {
 		set_int(announcer->at.socket, ZMQ_SNDHWM, SEND_QUEUE);
-		r = endpoint_bind(&announcer->at, endpoint, keys, err);
+		r = endpoint_attach(&announcer->at, endpoint, keys, true, err);
 	}
 	if (r < 0)
 		rpc_announcer_close(announcer);
@@ -360,6 +388,12 @@ rpc_announcer_close(struct rpc_announcer *announcer)
 }
 
 void
+rpc_announcer_join(struct rpc_announcer *announcer, struct loop *loop)
+{
+	endpoint_join(&announcer->at, loop, NULL, NULL);
+}
+
+void
 rpc_announce(struct rpc_announcer *announcer, const char *topic, const char *text)
 {
 	void *socket = announcer->at.socket;
@@ -373,15 +407,14 @@ rpc_listener_open(const char *endpoint, const struct bus_keys *keys, const char 
 		  struct rpc_listener **ret_listener, struct err *err)
 {
 	struct rpc_listener *listener = xcalloc(1, sizeof *listener);
-	int r = endpoint_open(&listener->at, ZMQ_SUB, err);
+	int r = endpoint_open(&listener->at, ZMQ_SUB, NULL, err);
 
-	(void)keys;
 	if (r == 0) {
 		set_max(listener->at.socket, RPC_MAX_REQUEST_BYTES);
 		set_int(listener->at.socket, ZMQ_LINGER, 0);
 		BUG_ON(zmq_setsockopt(listener->at.socket, ZMQ_SUBSCRIBE, prefix,
 				      strlen(prefix)) != 0);
-		r = endpoint_connect(&listener->at, endpoint, err);
+		r = endpoint_attach(&listener->at, endpoint, keys, false, err);
 	}
 	if (r < 0)
 		rpc_listener_close(listener);

@@ -19,6 +19,7 @@
 
 struct bus_keys;
 struct err;
+struct loop;
 
 #define RPC_MAX_REQUEST_BYTES (8 << 20)
 #define RPC_MAX_REPLY_BYTES   (256 << 20)
@@ -40,17 +41,17 @@ int rpc_server_open(const char *endpoint, const struct bus_keys *keys,
 		    struct err *err);
 void rpc_server_close(struct rpc_server *server); /* Accepts NULL. */
 
-/* For loop_socket(), with rpc_server_serve as what is called. */
-void *rpc_server_socket(struct rpc_server *server);
-/* Answers what has come, at most 64 requests at once. */
+/* Has the loop call rpc_server_serve() whenever there is something. */
+void rpc_server_join(struct rpc_server *server, struct loop *loop);
+/* Lets in who may, and answers what has come, at most 64 requests at once. */
 void rpc_server_serve(void *server);
 
 /* ---- Client ----------------------------------------------------------------------- */
 
 /*
  * Sends 'request' and waits for the reply, a new terminated text that the caller
- * frees.  Returns 0; -ECONNREFUSED if nobody listens there; -ETIMEDOUT if no reply came
- * in time; or another -errno, with 'err' filled.
+ * frees.  Returns 0; -ECONNREFUSED if nobody listens there; -EACCES for a wrong key, on
+ * either side; -ETIMEDOUT if no reply came in time; or another -errno, with 'err' filled.
  */
 int rpc_call(const char *endpoint, const struct bus_keys *keys, const char *request,
 	     int64_t timeout_ns, char **ret_reply, size_t *ret_n, struct err *err);
@@ -64,6 +65,8 @@ struct rpc_listener;
 int rpc_announcer_open(const char *endpoint, const struct bus_keys *keys,
 		       struct rpc_announcer **ret_announcer, struct err *err);
 void rpc_announcer_close(struct rpc_announcer *announcer); /* Accepts NULL. */
+/* With keys, listeners are let in from the loop. */
+void rpc_announcer_join(struct rpc_announcer *announcer, struct loop *loop);
 
 /* Sends a text under a topic; who is too slow to take it misses it. */
 void rpc_announce(struct rpc_announcer *announcer, const char *topic, const char *text);

@@ -115,6 +115,8 @@ run_diff(int argc, char **argv)
 		{ "max-age", 0, CLI_INT, &max_age_s, "SECONDS",
 		  "leave out older reports (300 with --from, else any)", 0, 1000000,
 		  NULL, &has_age },
+		{ "keys", 'k', CLI_STR, &topology_keys, "DIR",
+		  "of our key and the service's ($ANTIPHASE_KEYS)", 0, 0, NULL, NULL },
 		{ "json", 'j', CLI_FLAG, &json, NULL, "machine-readable", 0, 0, NULL,
 		  NULL },
 		CLI_OPTS_END,

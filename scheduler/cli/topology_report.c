@@ -10,6 +10,7 @@
 #include "lib/base/clk.h"
 #include "lib/base/file.h"
 #include "lib/base/jsonw.h"
+#include "lib/wire/bus.h"
 #include "lib/wire/rpc.h"
 #include "scheduler/cli/topology_service.h"
 #include "scheduler/cli/topology_verbs.h"
@@ -161,6 +162,8 @@ run_report(int argc, char **argv)
 		  "neighbours only, no state and speed of ports", 0, 0, NULL, NULL },
 		{ "lldp-socket", 0, CLI_STR, &rp.socket, "PATH",
 		  "lldpd's socket, if not its usual one", 0, 0, NULL, NULL },
+		{ "keys", 'k', CLI_STR, &topology_keys, "DIR",
+		  "of our key and the service's ($ANTIPHASE_KEYS)", 0, 0, NULL, NULL },
 		{ "lldpcli", 0, CLI_STR, &rp.program, "PROGRAM",
 		  "run this to ask lldpd (lldpcli)", 0, 0, NULL, NULL },
 		CLI_OPTS_END,
@@ -229,12 +232,15 @@ run_watch(int argc, char **argv)
 		  NULL, NULL },
 		{ "count", 'c', CLI_INT, &count, "N", "end after so many (never)", 1,
 		  1000000000, NULL, NULL },
+		{ "keys", 'k', CLI_STR, &topology_keys, "DIR",
+		  "of our key and the service's ($ANTIPHASE_KEYS)", 0, 0, NULL, NULL },
 		{ "timeout", 0, CLI_INT, &timeout_s, "SECONDS",
 		  "end after so long (never); exit 1 if nothing came", 1, 1000000, NULL,
 		  NULL },
 		CLI_OPTS_END,
 	};
 	struct rpc_listener *listener;
+	struct bus_keys *keys = NULL;
 	struct err err = { 0 };
 	int first = cli_parse(&verb_topology_watch, opts, argc, argv);
 	int r;
@@ -243,7 +249,10 @@ run_watch(int argc, char **argv)
 		return cli_status(first);
 	if (first != argc)
 		return cli_usage_error(&verb_topology_watch, "expected no operands");
-	r = rpc_listener_open(from, NULL, "t/", &listener, &err);
+	r = topology_load_keys(&keys, &err);
+	if (r == 0)
+		r = rpc_listener_open(from, keys, "t/", &listener, &err);
+	bus_keys_free(keys);
 	if (r < 0)
 		return cli_fail(r, &err);
 	r = watch(listener, count, timeout_s);

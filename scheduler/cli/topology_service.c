@@ -10,10 +10,23 @@
 #include "lib/base/cli.h"
 #include "lib/base/err.h"
 #include "lib/base/json.h"
+#include "lib/wire/bus.h"
 #include "lib/wire/rpc.h"
 #include "topology/read.h"
 
 #define TIMEOUT_NS ((int64_t)5 * 1000000000)
+
+const char *topology_keys;
+
+int
+topology_load_keys(struct bus_keys **ret_keys, struct err *err)
+{
+	const char *directory =
+		topology_keys ? topology_keys : getenv("ANTIPHASE_KEYS");
+
+	*ret_keys = NULL;
+	return directory && *directory ? bus_keys_load(directory, ret_keys, err) : 0;
+}
 
 bool
 topology_is_endpoint(const char *path)
@@ -43,10 +56,17 @@ topology_ask(const char *endpoint, const char *request, char **ret_reply, size_t
 	     struct err *err)
 {
 	struct json_doc *doc = NULL;
+	struct bus_keys *keys;
 	char *reply;
 	size_t n;
-	int r = rpc_call(endpoint, NULL, request, TIMEOUT_NS, &reply, &n, err);
+	int r = topology_load_keys(&keys, err);
 
+	if (r < 0)
+		return r;
+	r = rpc_call(endpoint, keys, request, TIMEOUT_NS, &reply, &n, err);
+	bus_keys_free(keys);
+	if (r == -EACCES)
+		return r;
 	if (r < 0) {
 		err_append(err, "; is antiphase-topology running there?");
 		return -ECONNREFUSED;
@@ -96,5 +116,7 @@ topology_fail(int error, const struct err *err)
 {
 	int status = cli_fail(error, err);
 
+	if (error == -EACCES)
+		return CLI_DENIED;
 	return error == -ECONNREFUSED ? CLI_UNREACHABLE : status;
 }

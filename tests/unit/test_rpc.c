@@ -2,11 +2,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "lib/base/clk.h"
 #include "lib/base/err.h"
+#include "lib/wire/bus.h"
+#include "lib/wire/bus_keys.h"
 #include "lib/wire/rpc.h"
 #include "tests/unit/test.h"
 
@@ -42,14 +45,14 @@ answer(void *ctx, const char *request, size_t n, struct strbuf *reply)
 
 /* Serves in this process what 'client' asks in another; returns what that exits with. */
 static int
-serve(int (*client)(void), int *ret_n)
+serve(const struct bus_keys *keys, int (*client)(void), int *ret_n)
 {
 	struct rpc_server *server;
 	int status = -1;
 	pid_t pid;
 
 	*ret_n = 0;
-	assert_int_equal(rpc_server_open(endpoint, NULL, answer, ret_n, &server, NULL),
+	assert_int_equal(rpc_server_open(endpoint, keys, answer, ret_n, &server, NULL),
 			 0);
 	pid = fork();
 	if (pid == 0)
@@ -84,7 +87,7 @@ a_question_gets_its_answer(void **state)
 	int n;
 
 	(void)state;
-	assert_int_equal(serve(ask_three, &n), 0);
+	assert_int_equal(serve(NULL, ask_three, &n), 0);
 	assert_int_equal(n, 3);
 }
 
@@ -107,7 +110,7 @@ a_request_that_is_too_long_never_arrives(void **state)
 	int n;
 
 	(void)state;
-	assert_int_equal(serve(ask_too_much, &n), 0);
+	assert_int_equal(serve(NULL, ask_too_much, &n), 0);
 	assert_int_equal(n, 3);
 }
 
@@ -208,6 +211,100 @@ announcements_reach_who_listens_to_their_topic(void **state)
 	rpc_announcer_close(announcer);
 }
 
+/* ---- Keys --------------------------------------------------------------------------- */
+
+static char keys_at[128];
+
+/* A directory of keys below keys_at, made once a name. */
+static struct bus_keys *
+load_keys(const char *name)
+{
+	char path[200];
+	struct bus_keys *keys;
+
+	snprintf(path, sizeof path, "%s/%s", keys_at, name);
+	if (bus_keys_load(path, &keys, NULL) < 0) {
+		if (bus_keys_new(path, NULL) < 0 ||
+		    bus_keys_load(path, &keys, NULL) < 0)
+			return NULL;
+	}
+	return keys;
+}
+
+/* Who asks knows the server, and has a key of this name. */
+static int
+ask_as(const char *name)
+{
+	struct bus_keys *keys = load_keys(name);
+	char *reply;
+	size_t n;
+	int r;
+
+	if (!keys)
+		return 9;
+	r = rpc_call(endpoint, keys, "ab", SECOND_NS, &reply, &n, NULL);
+	bus_keys_free(keys);
+	if (r == 0)
+		free(reply);
+	return r == 0 ? 0 : r == -EACCES ? 1 : 2;
+}
+
+static int
+ask_as_friend(void)
+{
+	return ask_as("friend");
+}
+
+static int
+ask_as_stranger(void)
+{
+	return ask_as("stranger");
+}
+
+static int
+ask_without_a_key(void)
+{
+	char *reply;
+	size_t n;
+
+	return rpc_call(endpoint, NULL, "ab", SECOND_NS, &reply, &n, NULL) == 0;
+}
+
+static void
+only_who_has_an_allowed_key_is_answered(void **state)
+{
+	struct bus_keys *server, *friend, *stranger;
+	char path[200];
+	int n;
+
+	(void)state;
+	snprintf(keys_at, sizeof keys_at, "/tmp/antiphase-rpc-keys-%d", (int)getpid());
+	assert_int_equal(mkdir(keys_at, 0700), 0);
+	server = load_keys("server");
+	friend = load_keys("friend");
+	stranger = load_keys("stranger");
+	assert_true(server && friend && stranger);
+	snprintf(path, sizeof path, "%s/server", keys_at);
+	assert_int_equal(bus_keys_allow(path, "friend", friend->public, NULL), 0);
+	snprintf(path, sizeof path, "%s/friend", keys_at);
+	assert_int_equal(bus_keys_server(path, server->public, NULL), 0);
+	snprintf(path, sizeof path, "%s/stranger", keys_at);
+	assert_int_equal(bus_keys_server(path, server->public, NULL), 0);
+	bus_keys_free(server);
+	server = load_keys("server");
+	assert_int_equal(serve(server, ask_as_friend, &n), 0);
+	assert_int_equal(n, 1);
+	assert_int_equal(serve(server, ask_as_stranger, &n), 1);
+	assert_int_equal(n, 0);
+	assert_int_equal(serve(server, ask_without_a_key, &n), 0);
+	assert_int_equal(n, 0);
+	bus_keys_free(server);
+	bus_keys_free(friend);
+	bus_keys_free(stranger);
+	snprintf(path, sizeof path, "rm -r %s", keys_at);
+	assert_int_equal(system(path), 0);
+}
+
 int
 main(void)
 {
@@ -226,6 +323,8 @@ main(void)
 		cmocka_unit_test_setup_teardown(
 			announcements_reach_who_listens_to_their_topic, setup,
 			teardown),
+		cmocka_unit_test_setup_teardown(only_who_has_an_allowed_key_is_answered,
+						setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

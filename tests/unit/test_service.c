@@ -1,8 +1,10 @@
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/err.h"
+#include "lib/base/file.h"
 #include "lib/base/json.h"
 #include "lib/base/strbuf.h"
 #include "lib/daemon/metrics.h"
@@ -264,6 +266,34 @@ metrics_have_each_link_and_each_kind_of_difference(void **state)
 	service_free(s);
 }
 
+static void
+every_metric_is_in_the_documentation(void **state)
+{
+	struct service *s = make_service();
+	struct strbuf out = STRBUF_EMPTY;
+	char *docs, *at, *line;
+	struct metrics m;
+	size_t n;
+
+	(void)state;
+	assert_int_equal(
+		file_read("docs/topology-service.md", 1 << 20, &docs, &n, NULL), 0);
+	metrics_init(&m, &out);
+	service_metrics(s, 11000000, &m);
+	at = out.text;
+	while ((line = strsep(&at, "\n"))) {
+		char name[80], type[20], row[128];
+
+		if (sscanf(line, "# TYPE %79s %19s", name, type) != 2)
+			continue;
+		snprintf(row, sizeof row, "| `%s` | %s |", name, type);
+		assert_has(docs, row);
+	}
+	free(docs);
+	strbuf_free(&out);
+	service_free(s);
+}
+
 /* ---- LLDP ---------------------------------------------------------------------------- */
 
 #define NEIGHBOUR(port, name, id, descr)                                            \
@@ -413,6 +443,7 @@ main(void)
 		cmocka_unit_test(differences_are_announced_as_they_come_and_go),
 		cmocka_unit_test(a_new_plan_is_one_change_with_what_is_different),
 		cmocka_unit_test(metrics_have_each_link_and_each_kind_of_difference),
+		cmocka_unit_test(every_metric_is_in_the_documentation),
 		cmocka_unit_test(lldp_tells_name_port_and_speed),
 		cmocka_unit_test(no_neighbours_are_told_too),
 		cmocka_unit_test(the_other_json_of_lldpcli_is_named),
