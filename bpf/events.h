@@ -8,8 +8,9 @@
  * there is no lock.
  *
  * A bucket is one 64 bit word, number of the millisecond above, bytes below, and is
- * written in one store: a reader sees the old one or the new one.  A millisecond
- * number that is not the one looked for means that there was no traffic then, or
+ * written in one store: a reader sees the old one or the new one.  The one that is
+ * being filled stands beside the totals, so that a packet touches one cache line; it
+ * goes into the ring when the next begins.  A millisecond number that is not the one looked for means that there was no traffic then, or
  * that the ring has gone round.  To tell these apart a program writes the bucket
  * first and the totals after it: a reader that has added up all buckets from the
  * beginning and has less than the total, read before them, has missed the
@@ -63,7 +64,7 @@ struct flow_totals {
 	__u64 retransmits;
 	__u64 sketch[2];
 	__u64 sketch_window;
-	__u64 reserved;
+	__u64 current; /* The bucket that is being filled; in the ring when it is full. */
 };
 
 _Static_assert(sizeof(struct flow_totals) == 64, "one cache line a CPU");
@@ -90,6 +91,22 @@ struct flow_label {
 };
 
 _Static_assert(sizeof(struct flow_label) == 16, "as both sides know it");
+
+/*
+ * Whose a flow that comes in is, remembered for a short while: a word that has in it
+ * 32 bits of a hash of its addresses, the time and generation it is good
+ * for, and the job.  The cell is chosen by other bits of the hash.
+ */
+#define FLOW_MEMORY_CELLS 4096
+#define FLOW_MEMORY_SHIFT 7 /* Good for up to 128 ms. */
+
+#define FLOW_MEMORY_WORD(key, ms, generation, job)              \
+	(((__u64)(__u32)(key) << 32) |                          \
+	 ((__u64)(((ms) >> FLOW_MEMORY_SHIFT) & 0xfff) << 20) | \
+	 ((__u64)((generation)&0x3ff) << 10) | (job))
+#define FLOW_MEMORY_JOB(word) ((__u32)(word)&0x3ff)
+
+_Static_assert(FLOW_MAX_JOBS <= 1024, "a job's number has ten bits there");
 
 /* Where a control group waits for user space to say whose it is. */
 #define FLOW_ASK_HASH(cgroup_id) ((__u32)(((cgroup_id)*0x9e3779b97f4a7c15ull) >> 54))

@@ -41,6 +41,7 @@ const volatile __u32 n_links = 1;
 const volatile __u32 bucket_shift = 8;
 const volatile __u32 netns_inum = 0;
 const volatile bool with_jobs = false;
+const volatile __u64 hash_seed = 0;
 
 /* Written by user space. */
 struct flow_link_cell link_cells[FLOW_LINK_CELLS];
@@ -50,6 +51,12 @@ __u32 generation = 1;
 /* Written here, taken by user space. */
 __u64 asked[FLOW_ASK_CELLS];
 __u8 wanted[FLOW_MAX_LINKS][FLOW_MAX_JOBS];
+
+/* The namespace's address, once a device of it was seen; it stays as long as we do. */
+__u64 our_net;
+
+/* FLOW_MEMORY_WORD() each. */
+__u64 memory[FLOW_MEMORY_CELLS];
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -120,18 +127,22 @@ static __always_inline void
 count(__u32 ring, const struct amount *a)
 {
 	__u32 place = place_of(ring);
-	__u32 at = (place << bucket_shift) + (a->now_ms & ((1u << bucket_shift) - 1));
-	__u64 *bucket = bpf_map_lookup_elem(&buckets, &at);
 	struct flow_totals *sum = bpf_map_lookup_elem(&totals, &place);
 	__u64 word;
 
-	if (!bucket || !sum)
+	if (!sum)
 		return;
-	word = *(volatile __u64 *)bucket;
-	if (FLOW_BUCKET_MS(word) != (__u32)a->now_ms)
-		word = FLOW_BUCKET(a->now_ms, 0);
-	*(volatile __u64 *)bucket = word + a->bytes;
+	word = sum->current;
+	if (FLOW_BUCKET_MS(word) != (__u32)a->now_ms) {
+		__u32 at = (place << bucket_shift) +
+			   (FLOW_BUCKET_MS(word) & ((1u << bucket_shift) - 1));
+		__u64 *bucket = bpf_map_lookup_elem(&buckets, &at);
 
+		if (bucket)
+			*(volatile __u64 *)bucket = word;
+		word = FLOW_BUCKET(a->now_ms, 0);
+	}
+	*(volatile __u64 *)&sum->current = word + a->bytes;
 	*(volatile __u64 *)&sum->bytes = sum->bytes + a->bytes;
 	sum->packets += a->packets;
 	if (a->ce)
@@ -227,21 +238,33 @@ find_job(void *sk, bool is_traced)
 
 /* ---- Going out, behind the queue ----------------------------------------------- */
 
-/* What a large packet is when the device has cut it: headers for each segment. */
+/*
+ * What a large packet is when the device has cut it: headers for each segment.  The
+ * queue has reckoned that already; but its figure stays with each of the pieces when
+ * the packet was cut on the way, and is of no meaning if it passed no queue.
+ */
 static __always_inline void
-wire_size(struct sk_buff *skb, struct amount *a)
+wire_size(struct sk_buff *skb, __u32 queue_bytes, struct amount *a)
 {
 	unsigned char *head = skb->head;
-	__u32 header_bytes, at;
-	__u16 segments, size;
-	__u32 type;
 	struct skb_shared_info *info = (void *)(head + skb->end);
+
+	struct gso {
+		__u16 size, segments;
+	} gso;
+
+	__u32 header_bytes, at, type;
 	__u8 length;
 
-	size = BPF_CORE_READ(info, gso_size);
-	segments = BPF_CORE_READ(info, gso_segs);
-	if (!size || segments < 2)
+	if (bpf_core_read(&gso, sizeof gso, &info->gso_size) < 0 || !gso.size ||
+	    gso.segments < 2)
 		return;
+	a->packets = gso.segments;
+	if (queue_bytes > a->bytes &&
+	    queue_bytes - a->bytes <= gso.segments * PARSE_MAX_HEADERS) {
+		a->bytes = queue_bytes;
+		return;
+	}
 	type = BPF_CORE_READ(info, gso_type);
 	at = skb->encapsulation ? skb->inner_transport_header : skb->transport_header;
 	if (type & (FLOW_GSO_TCPV4 | FLOW_GSO_TCPV6)) {
@@ -254,10 +277,21 @@ wire_size(struct sk_buff *skb, struct amount *a)
 		return;
 	}
 	header_bytes += at - skb->mac_header;
-	if (header_bytes > PARSE_MAX_HEADERS)
-		return;
-	a->packets = segments;
-	a->bytes += (segments - 1) * header_bytes;
+	if (header_bytes <= PARSE_MAX_HEADERS)
+		a->bytes += (gso.segments - 1) * header_bytes;
+}
+
+static __always_inline bool
+is_our_net(struct net_device *dev)
+{
+	struct net *net = dev->nd_net.net;
+
+	if (our_net)
+		return our_net == (__u64)net;
+	if (net->ns.inum != netns_inum)
+		return false;
+	our_net = (__u64)net;
+	return true;
 }
 
 SEC("tp_btf/net_dev_start_xmit")
@@ -267,10 +301,10 @@ BPF_PROG(antiphase_tx, struct sk_buff *skb, struct net_device *dev)
 {
 	struct amount a;
 	struct sock *sk;
-	__u32 link;
+	__u32 link, queue_bytes;
 
 	(void)ctx;
-	if (!find_link(dev->ifindex, &link) || dev->nd_net.net->ns.inum != netns_inum)
+	if (!find_link(dev->ifindex, &link) || !is_our_net(dev))
 		return 0;
 	a.now_ms = bpf_ktime_get_ns() / 1000000;
 	a.bytes = skb->len;
@@ -278,8 +312,9 @@ BPF_PROG(antiphase_tx, struct sk_buff *skb, struct net_device *dev)
 	a.hash = skb->hash;
 	a.ce = 0;
 	/* The queue's own notion of its length counts the headers of all segments. */
-	if (((struct qdisc_skb_cb *)skb->cb)->pkt_len != a.bytes)
-		wire_size(skb, &a);
+	queue_bytes = ((struct qdisc_skb_cb *)skb->cb)->pkt_len;
+	if (queue_bytes != a.bytes)
+		wire_size(skb, queue_bytes, &a);
 	if (bpf_core_field_exists(skb->vlan_all) && skb->vlan_all)
 		a.bytes += 4 * a.packets;
 	count(link * FLOW_LINK_RINGS + FLOW_TX, &a);
@@ -309,17 +344,47 @@ parse(struct __sk_buff *skb, struct parse_packet *p)
 
 /* Segments of this packet that were sent before. */
 static __always_inline __u32
-retransmits_of(struct __sk_buff *skb, const struct parse_packet *p, struct bpf_sock *sk)
+retransmits_of(struct __sk_buff *skb, struct bpf_sock *sk)
 {
 	struct bpf_tcp_sock *tcp;
+	struct parse_packet p;
 
-	if (p->l4 != PARSE_TCP || skb->len <= p->header_bytes)
+	if (sk->protocol != PARSE_TCP)
 		return 0;
 	tcp = bpf_tcp_sock(sk);
+	/* It counts before it sends. */
+	if (!tcp || !tcp->total_retrans)
+		return 0;
+	if (parse(skb, &p) != PARSE_OK || p.l4 != PARSE_TCP ||
+	    skb->len <= p.header_bytes)
+		return 0;
 	/* snd_nxt moves after a new segment was handed on. */
-	if (!tcp || (__s32)(p->seq - tcp->snd_nxt) >= 0)
+	if ((__s32)(p.seq - tcp->snd_nxt) >= 0)
 		return 0;
 	return skb->gso_segs > 1 ? skb->gso_segs : 1;
+}
+
+static __always_inline void
+count_retransmits(__u32 ring, __u32 n)
+{
+	__u32 place = place_of(ring);
+	struct flow_totals *sum = bpf_map_lookup_elem(&totals, &place);
+
+	if (sum)
+		sum->retransmits += n;
+}
+
+/* Without a look at the clock, which is dearer than the rest. */
+static __always_inline void
+count_offered(__u32 link, const struct amount *a)
+{
+	__u32 place = place_of(link * FLOW_LINK_RINGS + FLOW_OFFERED);
+	struct flow_totals *sum = bpf_map_lookup_elem(&totals, &place);
+
+	if (!sum)
+		return;
+	*(volatile __u64 *)&sum->bytes = sum->bytes + a->bytes;
+	sum->packets += a->packets;
 }
 
 SEC("tc")
@@ -327,89 +392,139 @@ SEC("tc")
 int
 antiphase_offer(struct __sk_buff *skb)
 {
-	struct parse_packet p;
-	struct flow_totals *sum;
 	struct bpf_sock *sk;
-	__u32 link, place, n;
 	struct amount a;
+	__u32 link, n;
 
 	if (!find_link(skb->ifindex, &link))
 		return GO_ON;
-	a.now_ms = bpf_ktime_get_ns() / 1000000;
 	a.packets = skb->gso_segs > 1 ? skb->gso_segs : 1;
 	a.bytes = skb->wire_len + (skb->vlan_present ? 4 * a.packets : 0);
-	a.hash = 0;
-	a.ce = 0;
-	count(link * FLOW_LINK_RINGS + FLOW_OFFERED, &a);
-
+	if (with_jobs) {
+		a.now_ms = bpf_ktime_get_ns() / 1000000;
+		a.hash = 0;
+		a.ce = 0;
+		count(link * FLOW_LINK_RINGS + FLOW_OFFERED, &a);
+	} else {
+		count_offered(link, &a);
+	}
 	sk = skb->sk;
 	if (!sk)
 		return GO_ON;
 	sk = bpf_sk_fullsock(sk);
-	if (!sk || sk->protocol != PARSE_TCP)
+	if (!sk)
 		return GO_ON;
-	if (parse(skb, &p) != PARSE_OK)
-		return GO_ON;
-	n = retransmits_of(skb, &p, sk);
+	n = retransmits_of(skb, sk);
 	if (!n)
 		return GO_ON;
-	place = place_of(link * FLOW_LINK_RINGS + FLOW_TX);
-	sum = bpf_map_lookup_elem(&totals, &place);
-	if (sum)
-		sum->retransmits += n;
-	if (!with_jobs)
-		return GO_ON;
-	place = place_of(slot_ring(find_slot(link, find_job(sk, false)), FLOW_TX));
-	sum = bpf_map_lookup_elem(&totals, &place);
-	if (sum)
-		sum->retransmits += n;
+	count_retransmits(link * FLOW_LINK_RINGS + FLOW_TX, n);
+	if (with_jobs)
+		count_retransmits(
+			slot_ring(find_slot(link, find_job(sk, false)), FLOW_TX), n);
 	return GO_ON;
 }
 
 /* ---- Coming in ------------------------------------------------------------------- */
 
-static __always_inline __u32
-receiver_job(struct __sk_buff *skb, const struct parse_packet *p)
+static __always_inline bool
+read_tuple(struct __sk_buff *skb, const struct parse_packet *p,
+	   struct bpf_sock_tuple *ret_tuple)
 {
-	struct bpf_sock_tuple tuple;
-	struct bpf_sock *sk = NULL;
-	__u32 job;
+	const void *end = (void *)(long)skb->data_end;
 
-	if (p->l4 != PARSE_OTHER_L4) {
-		const void *end = (void *)(long)skb->data_end;
-		__u32 length = sizeof tuple.ipv4;
+	if (p->ip == PARSE_IPV4) {
+		if ((const void *)(p->addresses + 8) > end)
+			return false;
+		__builtin_memcpy(&ret_tuple->ipv4.saddr, p->addresses, 8);
+		ret_tuple->ipv4.sport = p->ports[0];
+		ret_tuple->ipv4.dport = p->ports[1];
+	} else {
+		if ((const void *)(p->addresses + 32) > end)
+			return false;
+		__builtin_memcpy(&ret_tuple->ipv6.saddr, p->addresses, 32);
+		ret_tuple->ipv6.sport = p->ports[0];
+		ret_tuple->ipv6.dport = p->ports[1];
+	}
+	return true;
+}
 
-		if (p->ip == PARSE_IPV4) {
-			if ((const void *)(p->addresses + 8) > end)
-				return 0;
-			__builtin_memcpy(&tuple.ipv4.saddr, p->addresses, 8);
-			tuple.ipv4.sport = p->ports[0];
-			tuple.ipv4.dport = p->ports[1];
-		} else {
-			if ((const void *)(p->addresses + 32) > end)
-				return 0;
-			__builtin_memcpy(&tuple.ipv6.saddr, p->addresses, 32);
-			tuple.ipv6.sport = p->ports[0];
-			tuple.ipv6.dport = p->ports[1];
-			length = sizeof tuple.ipv6;
-		}
-		if (p->l4 == PARSE_TCP)
-			sk = bpf_sk_lookup_tcp(skb, &tuple, length, BPF_F_CURRENT_NETNS,
-					       0);
-		else
-			sk = bpf_sk_lookup_udp(skb, &tuple, length, BPF_F_CURRENT_NETNS,
-					       0);
-	}
-	if (sk) {
-		job = find_job(sk, false);
-		bpf_sk_release(sk);
-		return job;
-	}
-	sk = skb->sk;
+static __always_inline __u64
+mix(__u64 x)
+{
+	x = (x ^ x >> 32) * 0xd6e8feb86659fd93ull;
+	x = (x ^ x >> 32) * 0xd6e8feb86659fd93ull;
+	return x ^ x >> 32;
+}
+
+/* Seeded, so that nobody who sends packets can choose two that fall together. */
+static __always_inline __u64
+hash_of(const struct bpf_sock_tuple *tuple, const struct parse_packet *p)
+{
+	__u64 h = hash_seed +
+		  ((__u64)p->l4 << 32 | (__u32)p->ports[0] << 16 | p->ports[1]);
+
+	if (p->ip == PARSE_IPV4)
+		return mix(mix(h) ^
+			   ((__u64)tuple->ipv4.saddr << 32 | tuple->ipv4.daddr));
+#pragma unroll
+	for (int i = 0; i < 4; i++)
+		h = mix(h) ^ ((__u64)tuple->ipv6.saddr[i] << 32 | tuple->ipv6.daddr[i]);
+	return mix(h);
+}
+
+/* The job of the socket that the packet is for; false if there is none here. */
+static __always_inline bool
+look_up_receiver(struct __sk_buff *skb, const struct parse_packet *p,
+		 struct bpf_sock_tuple *tuple, __u32 *ret_job)
+{
+	__u32 length = p->ip == PARSE_IPV4 ? sizeof tuple->ipv4 : sizeof tuple->ipv6;
+	struct bpf_sock *sk;
+
+	if (p->l4 == PARSE_TCP)
+		sk = bpf_sk_lookup_tcp(skb, tuple, length, BPF_F_CURRENT_NETNS, 0);
+	else
+		sk = bpf_sk_lookup_udp(skb, tuple, length, BPF_F_CURRENT_NETNS, 0);
+	if (!sk)
+		return false;
+	*ret_job = find_job(sk, false);
+	bpf_sk_release(sk);
+	return true;
+}
+
+static __always_inline __u32
+sender_job(struct __sk_buff *skb)
+{
+	struct bpf_sock *sk = skb->sk;
+
 	if (!sk)
 		return 0;
 	sk = bpf_sk_fullsock(sk);
 	return sk ? find_job(sk, false) : 0;
+}
+
+/* FIN, SYN and RST: another socket may have these addresses from now on. */
+#define TCP_FLAGS_CHANGE 7
+
+static __always_inline __u32
+receiver_job(struct __sk_buff *skb, const struct parse_packet *p, __u64 now_ms)
+{
+	struct bpf_sock_tuple tuple = { 0 };
+	__u64 hash, *cell, was, is;
+	__u32 job = 0;
+
+	if (p->l4 == PARSE_OTHER_L4 || !read_tuple(skb, p, &tuple))
+		return sender_job(skb);
+	hash = hash_of(&tuple, p);
+	cell = &memory[hash % FLOW_MEMORY_CELLS];
+	was = *(volatile __u64 *)cell;
+	is = FLOW_MEMORY_WORD(hash >> 32, now_ms, generation, 0);
+	if (was - FLOW_MEMORY_JOB(was) == is && !(p->tcp_flags & TCP_FLAGS_CHANGE))
+		return FLOW_MEMORY_JOB(was);
+	if (!look_up_receiver(skb, p, &tuple, &job))
+		job = sender_job(skb);
+	job %= FLOW_MAX_JOBS;
+	*(volatile __u64 *)cell = p->tcp_flags & TCP_FLAGS_CHANGE ? 0 : is + job;
+	return job;
 }
 
 SEC("tc")
@@ -439,7 +554,7 @@ antiphase_rx(struct __sk_buff *skb)
 	count(link * FLOW_LINK_RINGS + FLOW_RX, &a);
 	if (!with_jobs)
 		return GO_ON;
-	job = receiver_job(skb, &p);
+	job = receiver_job(skb, &p, a.now_ms);
 	count(slot_ring(find_slot(link, job), FLOW_RX), &a);
 	return GO_ON;
 }

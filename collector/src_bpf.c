@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -55,7 +56,7 @@ poll_bpf(struct source *source, int64_t now_ns, const struct source_sink *sink,
 	note_interval(bpf, now_ns);
 	if (is_scan)
 		bpf_links_scan(bpf, sink, now_ms);
-	bpf_links_drain(bpf, sink, now_ms);
+	bpf_links_drain(bpf, sink, now_ns);
 	bpf_jobs_drain(bpf, sink, now_ms);
 	for (uint32_t i = 0; i < bpf->max_links; i++)
 		if (bpf->links[i].is_announced)
@@ -195,6 +196,7 @@ load_programs(struct src_bpf *bpf)
 	uint32_t n_places = bpf->n_rings * bpf->n_cpus;
 	uint32_t n_buckets = n_places << bpf->bucket_shift;
 	struct stat netns;
+	__u64 seed;
 	int rc;
 
 	libbpf_set_print(print_libbpf);
@@ -208,6 +210,8 @@ load_programs(struct src_bpf *bpf)
 	bpf->skel->rodata->bucket_shift = bpf->bucket_shift;
 	bpf->skel->rodata->netns_inum = (uint32_t)netns.st_ino;
 	bpf->skel->rodata->with_jobs = bpf->mode == SRC_BPF_JOBS;
+	if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) == sizeof seed)
+		bpf->skel->rodata->hash_seed = seed;
 	rc = bpf_map__set_max_entries(bpf->skel->maps.buckets, n_buckets);
 	if (rc == 0)
 		rc = bpf_map__set_max_entries(bpf->skel->maps.totals, n_places);

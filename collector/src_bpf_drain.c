@@ -81,7 +81,18 @@ read_totals(const struct flow_totals *from, struct flow_totals *to)
 	to->sketch[0] = load(&from->sketch[0]);
 	to->sketch[1] = load(&from->sketch[1]);
 	to->sketch_window = load(&from->sketch_window);
-	to->reserved = 0;
+	to->current = load(&from->current);
+}
+
+/* A bucket, whether it is in the ring yet or not. */
+static __u64
+read_bucket(const struct drain *drain, size_t at, const struct flow_totals *totals,
+	    int64_t ms)
+{
+	if (FLOW_BUCKET_MS(totals->current) == (uint32_t)ms)
+		return totals->current;
+	return load(&drain->buckets[(at << drain->bucket_shift) +
+				    (size_t)(ms & (ring_ms(drain) - 1))]);
 }
 
 void
@@ -90,12 +101,11 @@ drain_skip(struct drain *drain, uint32_t ring, int64_t now_ms)
 	for (uint32_t cpu = 0; cpu < drain->n_cpus; cpu++) {
 		size_t at = (size_t)ring * drain->n_cpus + cpu;
 		struct cpu_state *state = &drain->cpus[at];
-		const __u64 *buckets = drain->buckets + (at << drain->bucket_shift);
 
 		read_totals(&drain->totals[at], &state->last);
 		for (int64_t ms = now_ms - BACK_MS + 1; ms <= now_ms + LATE_MS; ms++)
 			state->seen[ms & (DRAIN_SEEN_MS - 1)] =
-				load(&buckets[ms & (ring_ms(drain) - 1)]);
+				read_bucket(drain, at, &state->last, ms);
 		state->drained_bytes = state->last.bytes;
 	}
 	drain->last_ms[ring] = now_ms;
@@ -103,14 +113,14 @@ drain_skip(struct drain *drain, uint32_t ring, int64_t now_ms)
 
 /* What came into the buckets [first, last] of one CPU; returns the sum. */
 static uint64_t
-take_buckets(struct drain *drain, size_t at, int64_t first, int64_t last)
+take_buckets(struct drain *drain, size_t at, const struct flow_totals *totals,
+	     int64_t first, int64_t last)
 {
-	const __u64 *buckets = drain->buckets + (at << drain->bucket_shift);
 	struct cpu_state *state = &drain->cpus[at];
 	uint64_t sum = 0;
 
 	for (int64_t ms = first; ms <= last; ms++) {
-		__u64 now = load(&buckets[ms & (ring_ms(drain) - 1)]);
+		__u64 now = read_bucket(drain, at, totals, ms);
 		__u64 *seen = &state->seen[ms & (DRAIN_SEEN_MS - 1)];
 		uint32_t added;
 
@@ -158,7 +168,7 @@ drain_cpu(struct drain *drain, size_t at, int64_t first, uint32_t n, int64_t mis
 	    totals.retransmits == state->last.retransmits &&
 	    totals.bytes == state->drained_bytes)
 		return;
-	state->drained_bytes += take_buckets(drain, at, first, first + n - 1);
+	state->drained_bytes += take_buckets(drain, at, &totals, first, first + n - 1);
 	missing = (int64_t)((missed_ms > 0 ? totals.bytes : state->last.bytes) -
 			    state->drained_bytes);
 	if (missing > 0) {

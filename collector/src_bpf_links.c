@@ -162,6 +162,7 @@ static void
 take_up(struct src_bpf *bpf, const char *name, int ifindex, int64_t now_ms)
 {
 	struct bpf_link_state *link = find_place(bpf, name);
+	struct flow_totals offered;
 	struct err err = { 0 };
 	uint32_t at;
 	int rc;
@@ -173,6 +174,8 @@ take_up(struct src_bpf *bpf, const char *name, int ifindex, int64_t now_ms)
 	memcpy(link->name, name, strnlen(name, sizeof link->name - 1));
 	for (uint32_t ring = 0; ring < FLOW_LINK_RINGS; ring++)
 		drain_skip(bpf->drain, bpf_link_ring(at, ring), now_ms);
+	drain_totals(bpf->drain, bpf_link_ring(at, FLOW_OFFERED), &offered);
+	link->offered_bytes = offered.bytes;
 	rc = bpf_jobs_link_came(bpf, at, now_ms);
 	if (rc < 0) {
 		log_warn("bpf", "%s: no slot is free for its traffic", name);
@@ -320,22 +323,61 @@ longest_queue(struct bpf_link_state *link, const struct drain_out *offered,
 	return longest > UINT32_MAX ? UINT32_MAX : (uint32_t)longest;
 }
 
+/*
+ * Without jobs, what is offered has no buckets, since looking at the clock is dear: a
+ * running count, and the queue as it is now.
+ */
 static void
-drain_link(struct src_bpf *bpf, uint32_t at, const struct source_sink *sink,
-	   int64_t now_ms)
+drain_offered_count(struct src_bpf *bpf, uint32_t at, const struct source_sink *sink,
+		    int64_t now_ns, struct drain_out *sent)
 {
 	struct bpf_link_state *link = &bpf->links[at];
-	struct drain_out offered, out;
+	struct source_key key = { .interface = link->interface,
+				  .job = TELE_LINK,
+				  .direction = TELE_TX,
+				  .measure = TELE_OFFERED };
+	struct source_extra extra = { 0 };
+	struct flow_totals offered;
+	int64_t lowest;
 
-	drain_ring(bpf->drain, bpf_link_ring(at, FLOW_OFFERED), now_ms, &offered);
-	emit(sink, link->interface, TELE_TX, TELE_OFFERED, &offered);
-	for (uint32_t i = 0; i < offered.n; i++)
-		bpf->offered_bytes[i] = offered.bytes[i];
-	bpf->stats.lost_buckets += offered.lost_ms;
+	drain_totals(bpf->drain, bpf_link_ring(at, FLOW_OFFERED), &offered);
+	extra.packets = offered.packets;
+	sink->counter(sink->ctx, &key, now_ns, offered.bytes, 64, &extra);
+	link->queue_bytes += (int64_t)(offered.bytes - link->offered_bytes);
+	for (uint32_t i = 0; i < sent->n; i++)
+		link->queue_bytes -= sent->bytes[i];
+	link->offered_bytes = offered.bytes;
+	queue_floor(link, now_ns / 1000000);
+	lowest = link->floor_bytes[link->floor_window % QUEUE_WINDOWS];
+	if (link->queue_bytes < lowest)
+		link->floor_bytes[link->floor_window % QUEUE_WINDOWS] =
+			link->queue_bytes;
+	lowest = link->queue_bytes - queue_floor(link, now_ns / 1000000);
+	sent->extra.queue_bytes = lowest > UINT32_MAX ? UINT32_MAX : (uint32_t)lowest;
+}
 
+static void
+drain_link(struct src_bpf *bpf, uint32_t at, const struct source_sink *sink,
+	   int64_t now_ns)
+{
+	struct bpf_link_state *link = &bpf->links[at];
+	struct drain_out offered = { 0 }, out;
+	int64_t now_ms = now_ns / 1000000;
+
+	if (bpf->mode == SRC_BPF_JOBS) {
+		drain_ring(bpf->drain, bpf_link_ring(at, FLOW_OFFERED), now_ms,
+			   &offered);
+		emit(sink, link->interface, TELE_TX, TELE_OFFERED, &offered);
+		for (uint32_t i = 0; i < offered.n; i++)
+			bpf->offered_bytes[i] = offered.bytes[i];
+		bpf->stats.lost_buckets += offered.lost_ms;
+	}
 	drain_ring(bpf->drain, bpf_link_ring(at, FLOW_TX), now_ms, &out);
-	out.extra.queue_bytes =
-		longest_queue(link, &offered, bpf->offered_bytes, &out, now_ms);
+	if (bpf->mode == SRC_BPF_JOBS)
+		out.extra.queue_bytes =
+			longest_queue(link, &offered, bpf->offered_bytes, &out, now_ms);
+	else
+		drain_offered_count(bpf, at, sink, now_ns, &out);
 	emit(sink, link->interface, TELE_TX, TELE_WIRE, &out);
 	bpf->stats.lost_buckets += out.lost_ms;
 
@@ -345,11 +387,11 @@ drain_link(struct src_bpf *bpf, uint32_t at, const struct source_sink *sink,
 }
 
 void
-bpf_links_drain(struct src_bpf *bpf, const struct source_sink *sink, int64_t now_ms)
+bpf_links_drain(struct src_bpf *bpf, const struct source_sink *sink, int64_t now_ns)
 {
 	for (uint32_t i = 0; i < bpf->max_links; i++)
 		if (bpf->links[i].is_announced)
-			drain_link(bpf, i, sink, now_ms);
+			drain_link(bpf, i, sink, now_ns);
 }
 
 /* ---- What was sent unseen ----------------------------------------------------------- */

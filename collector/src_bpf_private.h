@@ -29,6 +29,7 @@ struct bpf_link_state {
 	struct bpf_attachment attachment;
 	/* Offered less sent, and the smallest it was in each of the last windows. */
 	int64_t queue_bytes;
+	uint64_t offered_bytes; /* Without jobs: as of the last drain. */
 	int64_t floor_bytes[QUEUE_WINDOWS];
 	int64_t floor_window;
 	/* What the kernel says was sent, to be compared with what was seen. */
@@ -69,7 +70,7 @@ struct src_bpf {
 void bpf_links_scan(struct src_bpf *bpf, const struct source_sink *sink,
 		    int64_t now_ms);
 void bpf_links_drain(struct src_bpf *bpf, const struct source_sink *sink,
-		     int64_t now_ms);
+		     int64_t now_ns);
 void bpf_links_fini(struct src_bpf *bpf);
 /* Makes up for what was sent unseen since the last time. */
 void bpf_links_credit(struct src_bpf *bpf, const struct source_sink *sink,

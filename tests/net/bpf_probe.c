@@ -31,6 +31,8 @@
 struct sum {
 	struct source_key key;
 	uint64_t bytes, peak_bytes;
+	uint64_t first_bytes, first_packets;
+	bool is_begun;
 	struct source_extra extra;
 	uint32_t bins[BINS]; /* By millisecond, to find the peak. */
 	int64_t bin_ms[BINS];
@@ -104,6 +106,32 @@ take_bins(void *ctx, const struct source_key *key, int64_t first_ms,
 		sum->extra.queue_bytes = extra->queue_bytes;
 }
 
+/* Of what is counted without buckets: what came since the first reading. */
+static void
+take_counter(void *ctx, const struct source_key *key, int64_t time_ns, uint64_t bytes,
+	     unsigned bits, const struct source_extra *extra)
+{
+	struct source_key clean;
+	struct sum *sum;
+
+	(void)ctx;
+	(void)time_ns;
+	(void)bits;
+	memset(&clean, 0, sizeof clean);
+	clean.interface = key->interface;
+	clean.job = key->job;
+	clean.direction = key->direction;
+	clean.measure = key->measure;
+	sum = find_sum(&clean);
+	if (!sum->is_begun) {
+		sum->first_packets = extra->packets;
+		sum->first_bytes = bytes;
+	}
+	sum->is_begun = true;
+	sum->bytes = bytes - sum->first_bytes;
+	sum->extra.packets = extra->packets - sum->first_packets;
+}
+
 static void
 take_complete(void *ctx, uint32_t interface, int64_t until_ms)
 {
@@ -130,6 +158,7 @@ static const struct source_sink sink = {
 	.interface = name_interface,
 	.job = name_job,
 	.bins = take_bins,
+	.counter = take_counter,
 	.complete = take_complete,
 	.gone = take_gone,
 	.lost = take_lost,

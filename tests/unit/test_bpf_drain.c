@@ -45,7 +45,16 @@ static void
 put_bucket(struct lab *lab, uint32_t ring, uint32_t cpu, int64_t ms, uint32_t bytes)
 {
 	__u64 *at = &lab->buckets[((ring * N_CPUS + cpu) << SHIFT) + (ms & (SIZE - 1))];
+	__u64 *current = &lab->totals[ring * N_CPUS + cpu].current;
 
+	/* A CPU's clock does not go back: what is late goes into the ring at once. */
+	if ((int32_t)((uint32_t)ms - FLOW_BUCKET_MS(*current)) > 0 || !*current) {
+		lab->buckets[((ring * N_CPUS + cpu) << SHIFT) +
+			     (FLOW_BUCKET_MS(*current) & (SIZE - 1))] = *current;
+		*current = FLOW_BUCKET(ms, 0);
+	}
+	if (FLOW_BUCKET_MS(*current) == (uint32_t)ms)
+		at = current;
 	if (FLOW_BUCKET_MS(*at) != (uint32_t)ms)
 		*at = FLOW_BUCKET(ms, 0);
 	*at += bytes;

@@ -137,7 +137,22 @@ static uint64_t
 bucket_bytes(const struct flow_bpf *skel, uint32_t row, int64_t from_ms, int64_t to_ms)
 {
 	uint64_t sum = 0, word;
+	struct flow_totals total;
 
+	/* The bucket that is being filled is not in the ring yet. */
+	for (uint32_t cpu = 0; cpu < N_CPUS; cpu++) {
+		uint32_t key = row * N_CPUS + cpu;
+
+		assert_int_equal(bpf_map__lookup_elem(skel->maps.totals, &key,
+						      sizeof key, &total, sizeof total,
+						      0),
+				 0);
+		sum += FLOW_BUCKET_BYTES(total.current);
+		if (total.current) {
+			assert_true(FLOW_BUCKET_MS(total.current) >= (uint32_t)from_ms);
+			assert_true(FLOW_BUCKET_MS(total.current) <= (uint32_t)to_ms);
+		}
+	}
 	for (uint32_t i = 0; i < N_CPUS << SHIFT; i++) {
 		uint32_t key = (row * N_CPUS << SHIFT) + i;
 
