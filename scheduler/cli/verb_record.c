@@ -70,8 +70,10 @@ recorder_open(struct recorder *r, const struct args *args, struct err *err)
 static void
 tell_if_alone(struct recorder *r, int64_t now_ns)
 {
-	if (r->is_told || now_ns - r->start_ns < PATIENCE_NS ||
-	    bus_sub_counts(r->sub)->connections)
+	/* Who was there once may go again: that is told by what is missing. */
+	if (bus_sub_counts(r->sub)->connections)
+		r->is_told = true;
+	if (r->is_told || now_ns - r->start_ns < PATIENCE_NS)
 		return;
 	r->is_told = true;
 	fprintf(stderr,
