@@ -17,6 +17,7 @@
 #include "lib/base/err.h"
 #include "lib/base/file.h"
 #include "lib/base/strbuf.h"
+#include "lib/base/strtab.h"
 #include "lib/base/vec.h"
 
 #define MAX_MOUNTINFO (4 << 20)
@@ -38,6 +39,7 @@ struct cgroups {
 	char *services; /* Owned; may be NULL. */
 	struct group *groups;
 	VEC(struct registration) registrations;
+	struct strtab *paths; /* Of registrations: numbers as there. */
 	uint64_t walk, generation;
 	size_t n_walked;
 };
@@ -70,6 +72,7 @@ cgroups_open(const char *root, const char *services, struct cgroups **ret_cgroup
 	}
 	cgroups = xcalloc(1, sizeof *cgroups);
 	cgroups->root = xstrdup(root);
+	cgroups->paths = strtab_new();
 	cgroups->services = services && *services ? xstrdup(services) : NULL;
 	*ret_cgroups = cgroups;
 	return 0;
@@ -98,6 +101,7 @@ cgroups_close(struct cgroups *cgroups)
 		free(cgroups->registrations.items[i].path);
 	}
 	vec_free(&cgroups->registrations);
+	strtab_free(cgroups->paths);
 	free(cgroups->root);
 	free(cgroups->services);
 	free(cgroups);
@@ -117,29 +121,46 @@ cgroups_generation(const struct cgroups *cgroups)
 
 /* ---- Names ------------------------------------------------------------------------- */
 
+/* The registration of the longest path that 'path' is in, or NULL.  O(depth). */
+static const struct registration *
+registration_of(const struct cgroups *cgroups, const char *path)
+{
+	char *above = xstrdup(path);
+	const struct registration *found = NULL;
+
+	for (;;) {
+		uint32_t number = strtab_find(cgroups->paths, above);
+		char *slash = strrchr(above, '/');
+
+		if (number != STRTAB_NONE)
+			found = &cgroups->registrations.items[number];
+		if (found || !slash)
+			break;
+		*slash = '\0';
+	}
+	free(above);
+	return found;
+}
+
 static char *
 name_of(const struct cgroups *cgroups, const char *path)
 {
-	const struct registration *longest = NULL;
+	const struct registration *registered = registration_of(cgroups, path);
 	char name[TELE_MAX_NAME + 1];
 
-	for (size_t i = 0; i < cgroups->registrations.n; i++) {
-		const struct registration *one = &cgroups->registrations.items[i];
-
-		if (cgroup_is_below(path, one->path) &&
-		    (!longest || strlen(one->path) > strlen(longest->path)))
-			longest = one;
-	}
-	if (longest)
-		return xstrdup(longest->name);
+	if (registered)
+		return xstrdup(registered->name);
 	return xstrdup(cgroup_job_name(path, cgroups->services, name) ? name : "");
 }
 
+/* Names all that is in 'path' and below anew. */
 static void
-rename_all(struct cgroups *cgroups)
+rename_below(struct cgroups *cgroups, const char *path)
 {
 	cgroups->generation++;
 	for (struct group *group = cgroups->groups; group; group = group->hh.next) {
+		if (!cgroup_is_below(group->path, path))
+			continue;
 		free(group->name);
 		group->name = name_of(cgroups, group->path);
 	}
@@ -195,15 +216,15 @@ cgroups_register(struct cgroups *cgroups, const char *name, const char *path,
 		 struct err *err)
 {
 	struct strbuf clean = STRBUF_EMPTY;
+	uint32_t number;
 	int rc = check_name(name, err);
 
 	if (rc == 0)
 		rc = clean_path(cgroups, path, &clean, err);
-	for (size_t i = 0; rc == 0 && i < cgroups->registrations.n; i++) {
-		const struct registration *one = &cgroups->registrations.items[i];
+	number = rc == 0 ? strtab_find(cgroups->paths, clean.text) : STRTAB_NONE;
+	if (number != STRTAB_NONE) {
+		const struct registration *one = &cgroups->registrations.items[number];
 
-		if (strcmp(one->path, clean.text))
-			continue;
 		if (!strcmp(one->name, name))
 			goto out;
 		err_set(err, path, 0, 0, "it is job '%s' already", one->name);
@@ -217,8 +238,9 @@ cgroups_register(struct cgroups *cgroups, const char *name, const char *path,
 	if (rc == 0) {
 		struct registration new = { xstrdup(name), strbuf_steal(&clean) };
 
+		strtab_intern(cgroups->paths, new.path);
 		vec_push(&cgroups->registrations, new);
-		rename_all(cgroups);
+		rename_below(cgroups, new.path);
 	}
 out:
 	strbuf_free(&clean);
@@ -241,8 +263,13 @@ cgroups_unregister(struct cgroups *cgroups, const char *name)
 		free(one.path);
 	}
 	cgroups->registrations.n = kept;
-	if (kept < n)
-		rename_all(cgroups);
+	if (kept == n)
+		return 0;
+	strtab_free(cgroups->paths);
+	cgroups->paths = strtab_new();
+	for (size_t i = 0; i < kept; i++)
+		strtab_intern(cgroups->paths, cgroups->registrations.items[i].path);
+	rename_below(cgroups, "");
 	return n - kept;
 }
 

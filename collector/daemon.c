@@ -300,7 +300,9 @@ on_hangup(void *ctx, int signal)
 			char *now = config_text(&c->config, i);
 			char *then = config_text(&fresh, i);
 
-			if (strcmp(now, then) != 0)
+			/* Options have the last word, then as now. */
+			if (strcmp(now, then) != 0 &&
+			    strncmp(config_origin(&c->config, i), "--", 2) != 0)
 				log_info(
 					"collector", "%s is now '%s', was '%s'%s",
 					config_setting(i)->key, then, now,

@@ -106,13 +106,17 @@ write_totals(const struct tele_frame *frame, struct metrics *m)
 }
 
 static void
-write_states(const struct tele_frame *frame, struct metrics *m)
+write_states(const struct collector *c, const struct tele_frame *frame,
+	     struct metrics *m)
 {
 	metrics_family(m, "antiphase_interface_up", METRICS_GAUGE,
 		       "1 if the interface is there and up.");
-	for (size_t i = 0; i < frame->interfaces.n; i++)
-		metrics_sample(m, frame->interfaces.items[i].is_up, "interface",
-			       frame->interfaces.items[i].name, NULL);
+	for (uint32_t i = 0; i < hub_n_interfaces(c->hub); i++) {
+		const struct hub_interface *interface = hub_interface(c->hub, i);
+
+		metrics_sample(m, interface->is_present && interface->info.is_up,
+			       "interface", interface->info.name, NULL);
+	}
 	metrics_family(m, "antiphase_interface_capacity_bytes_per_second",
 		       METRICS_GAUGE,
 		       "Speed of the interface; absent if it is not known.");
@@ -362,7 +366,7 @@ collector_write_metrics(void *collector, struct strbuf *out)
 		       "CPU time of the collector, without that of eBPF programs.");
 	metrics_sample(&m, (double)clk_cpu_ns() * 1e-9, NULL);
 	write_totals(frame, &m);
-	write_states(frame, &m);
+	write_states(c, frame, &m);
 	write_peaks(c, frame, &m);
 	write_jobs(c, &m);
 	write_feeds(c, &m);

@@ -1,0 +1,173 @@
+#!/bin/bash
+# collector.sh - the daemon: it runs without root once everything is open, and what can
+# happen to a host happens: interfaces go and come back, control groups go, thousands of
+# jobs are named, a second collector is started, it is killed and started again.
+# shellcheck source=tests/net/lab.sh
+. "$(dirname "$0")/lab.sh"
+lab_begin
+lab_need root netns veth bridge cgroup2 btf
+chmod o+rx "$LAB_DIR" # It will be nobody who opens sockets there.
+total='^antiphase_interface_transmit_bytes_total\{.*interface="e0"'
+
+collector() {
+	lab_collector c h0 --source bpf --interface e0 --metrics 127.0.0.1:9471 \
+		--user 65534 "$@"
+}
+status_of() {
+	awk -v name="$1:" '$1 == name { print $2 }' "/proc/${LAB_PID[c]}/status"
+}
+says() {
+	grep -q "$1" "$LAB_DIR/c.log"
+}
+metric_is() {
+	[ "$(lab_metric h0 "$1")" "$2" "$3" ]
+}
+# About so many bytes of UDP from h0 to a port of h1 where nobody is.
+send() {
+	lab_in h0 python3 - "$(lab_addr h1)" "$1" <<'PYTHON'
+import socket
+import sys
+import time
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for i in range(int(sys.argv[2]) // 1000):
+    try:
+        s.sendto(b"x" * 958, (sys.argv[1], 9))
+    except ConnectionRefusedError:
+        pass
+    time.sleep(0.0005)
+PYTHON
+}
+# The kernel takes a moment.
+nothing_left() {
+	[ -z "$(lab_bpf_left)" ]
+}
+stats() {
+	antiphase stats --runtime-dir "$LAB_DIR/c.run" "$@"
+}
+
+lab_star 2 none
+lab_job system.slice/slurmstepd.scope/job_7 >/dev/null
+collector
+rights=$(printf '%016x' $((1 << 12 | 1 << 38 | 1 << 39)))
+
+# ---- Without root -------------------------------------------------------------------
+check "it is nobody" test "$(status_of Uid)" = 65534
+check "with CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON alone" \
+	test "$(status_of CapEff) $(status_of CapPrm)" = "$rights $rights"
+check "and none to be inherited, or gained" \
+	test "$(status_of CapInh) $(status_of CapAmb) $(status_of NoNewPrivs)" = \
+	"0000000000000000 0000000000000000 1"
+send 2000000
+sleep 1.5
+check "it counts" metric_is "$total" -ge 2000000
+
+# ---- Asked ---------------------------------------------------------------------------
+check "stats" stats lost
+check "doctor, in the same network" lab_in h0 antiphase doctor --interface e0 \
+	--runtime-dir "$LAB_DIR/c.run"
+check "the level of the log" antiphase ctl --runtime-dir "$LAB_DIR/c.run" collector log dbg
+# shellcheck disable=SC2016  # expanded by the inner shell
+check "a stranger may not change it" sh -c '
+	chmod o+rw "$2/c.run/collector.sock"
+	setpriv --reuid 4242 --clear-groups antiphase ctl --runtime-dir "$2/c.run" \
+		collector log err
+	[ $? = 5 ]' - x "$LAB_DIR"
+lab_in h0 antiphase-collector --source netlink --endpoint none --metrics none \
+	--runtime-dir "$LAB_DIR/c.run" >"$LAB_DIR/second.log" 2>&1
+check "a second one in the same directory is refused" test $? = 2 \
+	-a -n "$(grep 'another collector' "$LAB_DIR/second.log")"
+kill -HUP "${LAB_PID[c]}"
+
+# ---- Interfaces go and come back -----------------------------------------------------
+before=$(lab_metric h0 "$total")
+ip -n "$LAB-h0" link del e0
+lab_wait_for 5 "word that e0 is gone" says "interface e0 is gone"
+check "a gone interface is down" metric_is '^antiphase_interface_up\{.*"e0"' = 0
+lab_cable h0 e0 leaf0 swp9 none
+ip -n "$LAB-leaf0" link set swp9 master br0
+ip -n "$LAB-h0" addr add "$(lab_addr h0)/24" dev e0
+lab_wait_for 5 "word that e0 is back" says "interface e0 is back"
+lab_reaches h0 "$(lab_addr h1)"
+send 1000000
+sleep 1.5
+after=$(lab_metric h0 "$total")
+check "its totals go on ($before, then $after)" test "$after" -ge "$((before + 1000000))" \
+	-a "$after" -lt "$((before + 1200000))"
+
+# ---- Control groups go ----------------------------------------------------------------
+mine=$(lab_job mine)
+check "a job is named" lab_ctl c job add mine --cgroup "$mine"
+check "and listed" sh -c 'antiphase-collector job list --json --runtime-dir "$1" |
+	grep -q "\"job\": \"mine\""' - "$LAB_DIR/c.run"
+sleep 1.2
+lab_spawn sender lab_in_job mine lab_in h0 python3 -c '
+import socket, time
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for i in range(1000):
+    try:
+        s.sendto(b"x" * 958, ("'"$(lab_addr h1)"'", 9))
+    except ConnectionRefusedError:
+        pass
+    time.sleep(0.0005)'
+wait "${LAB_PID[sender]}"
+sleep 1.5
+near "its bytes are its own" \
+	"$(lab_metric h0 '^antiphase_job_transmit_bytes_total\{.*job="mine"')" 1000000 0.5
+lab_job_gone mine
+lab_wait_for 5 "word that the control group is gone" says "mine of job mine is gone"
+check "which is counted" metric_is '^antiphase_collector_jobs_gone' = 1
+check "and the job can be removed" lab_ctl c job remove mine
+
+# ---- Ten thousand jobs ------------------------------------------------------------------
+# More than there is room for are named over the socket, one request each.
+many=$(lab_job many)
+python3 - "$many" "$LAB_DIR/c.run/collector.sock" <<'PYTHON' >"$LAB_DIR/many.log" 2>&1
+import os
+import socket
+import sys
+import time
+root, path = sys.argv[1:]
+begin, counts = time.monotonic(), {}
+for i in range(10000):
+    group = "%s/%d" % (root, i)
+    os.mkdir(group)
+    s = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    s.settimeout(5)
+    s.connect(path)
+    s.sendall(("job add j%d %s\n" % (i, group)).encode())
+    answer = b""
+    while chunk := s.recv(4096):
+        answer += chunk
+    s.close()
+    word = answer.split()[0].decode() if answer else "nothing"
+    counts[word] = counts.get(word, 0) + 1
+    if i == 9999:
+        print(answer.decode())
+print(counts, "%.1f s" % (time.monotonic() - begin))
+PYTHON
+cat "$LAB_DIR/many.log" >&2
+check "thousands of jobs are named" metric_is '^antiphase_collector_jobs_registered' -ge 4000
+check "and each that there is no room for is refused" \
+	grep -q "jobs are registered" "$LAB_DIR/many.log"
+send 1000000
+sleep 1.5
+now=$(lab_metric h0 "$total")
+check "it counts on" test "$now" -ge "$((after + 1900000))"
+check "within 64 MB" metric_is '^process_resident_memory_bytes' -lt 64000000
+
+# ---- Killed, started again ------------------------------------------------------------------
+lab_stop c KILL
+lab_wait_for 3 "the end of programs and maps after SIGKILL" nothing_left &&
+	pass "SIGKILL leaves no program and no map"
+collector
+lab_reaches h0 "$(lab_addr h1)"
+sleep 2
+again=$(lab_metric h0 "$total")
+check "totals go on ($now, then $again)" test "$again" -ge "$now" \
+	-a "$again" -lt "$((now + 100000))"
+check "the jobs are known" metric_is '^antiphase_collector_jobs_registered' -ge 4000
+lab_job_gone many
+lab_stop c
+check "it ends at once when told to" test $? = 0
+lab_wait_for 3 "the end of programs and maps" nothing_left && pass "and leaves nothing"
+lab_end
