@@ -36,7 +36,7 @@ for page in docs/man/*.scd; do
 done
 
 # The daemons, their unit, their settings: as they are, they can be used.
-for program in antiphase-collector; do
+for program in antiphase-collector antiphase-topology; do
 	"$here/sbin/$program" --version >"$tmp/log" 2>&1
 	verdict $? "$program is in sbin"
 done

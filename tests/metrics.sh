@@ -67,6 +67,7 @@ else
 fi
 
 # The metrics of the collector in the manual: the first table.
+# shellcheck disable=SC2016  # no shell expansion is meant
 sed -n 's/^| `\([a-z_]*\)` | \([a-z]*\) |.*/\1 \2/p' docs/metrics.md |
 	grep -v '^antiphase_topology_' | sort >"$tmp/documented"
 sed -n 's/^# TYPE //p' "$tmp/stats" | sort >"$tmp/printed"

@@ -20,7 +20,7 @@ says() {
 	grep -q "$1" "$LAB_DIR/c.log"
 }
 metric_is() {
-	[ "$(lab_metric h0 "$1")" "$2" "$3" ]
+	test "$(lab_metric h0 "$1")" "$2" "$3"
 }
 # About so many bytes of UDP from h0 to a port of h1 where nobody is.
 send() {
