@@ -4,6 +4,7 @@
 # jobs are named, a second collector is started, it is killed and started again.
 # shellcheck source=tests/net/lab.sh
 . "$(dirname "$0")/lab.sh"
+# shellcheck disable=SC2317  # functions are handed on by name
 lab_begin
 lab_need root netns veth bridge cgroup2 btf
 chmod o+rx "$LAB_DIR" # It will be nobody who opens sockets there.
@@ -11,7 +12,7 @@ total='^antiphase_interface_transmit_bytes_total\{.*interface="e0"'
 
 collector() {
 	lab_collector c h0 --source bpf --interface e0 --metrics 127.0.0.1:9471 \
-		--user 65534 "$@"
+		--user 65534
 }
 status_of() {
 	awk -v name="$1:" '$1 == name { print $2 }' "/proc/${LAB_PID[c]}/status"
