@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include <zmq.h>
 
@@ -21,10 +22,26 @@
 /* The allow list is not read more often. */
 #define READ_AGAIN_NS INT64_C(1000000000)
 
+/*
+ * A connection is a descriptor, and shells and systemd give 1024 unless asked for
+ * more; what they allow at most is taken.
+ */
+static void
+raise_descriptor_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
 int
 bus_context_init(struct bus_context *context, const struct bus_keys *keys,
 		 struct err *err)
 {
+	raise_descriptor_limit();
 	*context = (struct bus_context){ .zmq = zmq_ctx_new() };
 	if (!keys)
 		return 0;

@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -399,6 +400,61 @@ a_bound_subscriber_takes_publishers_that_connect(void **state)
 	bus_pub_close(pub);
 }
 
+static void
+a_bound_subscriber_takes_nine_hundred_connections(void **state)
+{
+	enum {
+		N = 900
+	};
+	struct rlimit limit = { 256, 0 }, before;
+	void *context = zmq_ctx_new(), *pubs[N];
+	const char *any = ANY_PORT;
+	struct tele_frame frame = { 0 };
+	struct tele_buffer bytes = { 0 };
+	struct bus_sub *sub;
+	size_t n = 0;
+
+	(void)state;
+	/* As a shell may have it: less than is needed, but more is allowed. */
+	getrlimit(RLIMIT_NOFILE, &before);
+	if (before.rlim_max < 4 * N)
+		skip();
+	limit.rlim_max = before.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+	assert_int_equal(bus_sub_open(&any, 1, true, NULL, &sub, NULL), 0);
+	bus_sub_want(sub, TELE_SUMMARY, NULL, true);
+	for (int i = 0; i < N; i++) {
+		pubs[i] = zmq_socket(context, ZMQ_XPUB);
+		assert_non_null(pubs[i]);
+		assert_int_equal(zmq_connect(pubs[i], bus_sub_endpoint(sub)), 0);
+	}
+	until(bus_sub_counts(sub)->connections == N, bus_sub_wait(sub, 10 * MS));
+	for (int i = 0; i < N; i++) {
+		char host[16], topic[24], subscription[8];
+		int linger_ms = 0;
+
+		snprintf(host, sizeof host, "n%d", i);
+		snprintf(topic, sizeof topic, "s/%s/", host);
+		frame_of(&frame, host, TELE_SUMMARY, 0);
+		bytes.n = 0;
+		tele_encode(&frame, &bytes);
+		assert_true(zmq_recv(pubs[i], subscription, sizeof subscription, 0) >
+			    0);
+		send_parts(pubs[i], topic, bytes.bytes, bytes.n, false);
+		zmq_setsockopt(pubs[i], ZMQ_LINGER, &linger_ms, sizeof linger_ms);
+	}
+	until(n == N, (bus_sub_wait(sub, 10 * MS),
+		       n += bus_sub_frame(sub, &frame, NULL, NULL) == 1));
+	assert_int_equal(bus_sub_counts(sub)->hosts, N);
+	bus_sub_close(sub);
+	for (int i = 0; i < N; i++)
+		zmq_close(pubs[i]);
+	zmq_ctx_term(context);
+	setrlimit(RLIMIT_NOFILE, &before);
+	tele_fini(&frame);
+	tele_buffer_fini(&bytes);
+}
+
 int
 main(void)
 {
@@ -414,6 +470,7 @@ main(void)
 			a_stopped_receiver_costs_a_publisher_no_memory_and_sees_the_gap),
 		cmocka_unit_test(a_proxy_passes_frames_on_and_subscriptions_back),
 		cmocka_unit_test(a_bound_subscriber_takes_publishers_that_connect),
+		cmocka_unit_test(a_bound_subscriber_takes_nine_hundred_connections),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
