@@ -15,6 +15,7 @@ const char *const seen_change_names[] = { "link_down", "link_up", "speed", "neig
 struct seen {
 	struct strtab *names; /* Owned.  Number of a name: index of the node. */
 	VEC(struct seen_node) nodes;
+	uint64_t generation;
 };
 
 /* ---- One report ------------------------------------------------------------------ */
@@ -249,12 +250,13 @@ tell_changes(const struct update *u, const struct seen_node *old)
 
 /* Gives the report what the node said before and the report says nothing of. */
 static void
-keep_the_rest(struct seen_node *report, struct seen_node *old)
+keep_the_rest(struct seen_node *report, const struct seen_node *old)
 {
 	if (report->has_links && report->has_neighbours)
 		return;
 	for (size_t i = 0; i < old->ports.n; i++) {
-		struct seen_port *from = &old->ports.items[i], *to;
+		const struct seen_port *from = &old->ports.items[i];
+		struct seen_port *to;
 		bool has_links = from->state != SEEN_STATE_UNKNOWN || from->bps > 0;
 
 		if (report->has_links ? !from->neighbours.n : !has_links)
@@ -267,17 +269,46 @@ keep_the_rest(struct seen_node *report, struct seen_node *old)
 			to->bps = from->bps;
 		}
 		if (!report->has_neighbours && !to->neighbours.n) {
-			to->neighbours.items = from->neighbours.items;
-			to->neighbours.n = from->neighbours.n;
-			to->neighbours.capacity = from->neighbours.capacity;
-			from->neighbours.items = NULL;
-			from->neighbours.n = from->neighbours.capacity = 0;
+			to->neighbours.items =
+				xmemdup(from->neighbours.items, from->neighbours.n,
+					sizeof *from->neighbours.items);
+			to->neighbours.n = to->neighbours.capacity = from->neighbours.n;
 		}
 	}
 	report->has_links |= old->has_links;
 	report->has_neighbours |= old->has_neighbours;
 	if (!report->neighbours_us)
 		report->neighbours_us = old->neighbours_us;
+}
+
+static bool
+is_same_port(const struct seen_port *a, const struct seen_port *b)
+{
+	if (strcmp(a->name, b->name) != 0 || a->state != b->state || a->bps < b->bps ||
+	    a->bps > b->bps || a->neighbours.n != b->neighbours.n)
+		return false;
+	for (size_t i = 0; i < a->neighbours.n; i++) {
+		const struct seen_neighbour *x = &a->neighbours.items[i];
+		const struct seen_neighbour *y = &b->neighbours.items[i];
+
+		if (compare_neighbours(x, y) != 0 || x->bps < y->bps || x->bps > y->bps)
+			return false;
+	}
+	return true;
+}
+
+/* But for when it was said. */
+static bool
+is_same(const struct seen_node *a, const struct seen_node *b)
+{
+	if (a->has_links != b->has_links || a->has_neighbours != b->has_neighbours ||
+	    a->ports.n != b->ports.n)
+		return false;
+	for (size_t i = 0; i < a->ports.n; i++) {
+		if (!is_same_port(&a->ports.items[i], &b->ports.items[i]))
+			return false;
+	}
+	return true;
 }
 
 int
@@ -297,16 +328,24 @@ seen_update(struct seen *seen, struct seen_node *report,
 		if (seen->nodes.n == SEEN_MAX_NODES)
 			return -E2BIG;
 		strtab_intern(seen->names, report->name);
+		seen->generation++;
 		vec_push(&seen->nodes, *report);
 	} else {
 		old = &seen->nodes.items[id];
 		tell_changes(&u, old);
 		keep_the_rest(report, old);
+		seen->generation += !is_same(old, report);
 		seen_node_fini(old);
 		*old = *report;
 	}
 	seen_node_init(report, "");
 	return 0;
+}
+
+uint64_t
+seen_generation(const struct seen *seen)
+{
+	return seen->generation;
 }
 
 size_t

@@ -114,6 +114,9 @@ int seen_update(struct seen *seen, struct seen_node *report,
 		void (*changed)(void *ctx, const struct seen_change *change),
 		void *ctx);
 
+/* A number that grows whenever a report says something else than before. */
+uint64_t seen_generation(const struct seen *seen);
+
 /* Nodes in the order in which they first reported. */
 size_t seen_n_nodes(const struct seen *seen);
 const struct seen_node *seen_node(const struct seen *seen, size_t i);

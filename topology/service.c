@@ -156,13 +156,29 @@ on_seen_change(void *ctx, const struct seen_change *change)
 	end_change(s, &text, kind);
 }
 
+/* True if something of what the node said before is not used any more. */
+static bool
+was_old(const struct service *s, const char *name)
+{
+	const struct seen_node *node = seen_find(s->seen, name);
+	int64_t oldest_us;
+
+	if (!node || !s->opts.max_age_us)
+		return false;
+	oldest_us = node->has_neighbours && node->neighbours_us < node->heard_us
+			    ? node->neighbours_us
+			    : node->heard_us;
+	return s->now_us - oldest_us > s->opts.max_age_us;
+}
+
 int
 service_report(struct service *s, struct seen_node *report, int64_t now_us)
 {
 	s->now_us = now_us;
-	s->is_dirty = true;
 	report->heard_us = now_us;
 	report->neighbours_us = report->has_neighbours ? now_us : 0;
+	/* Who was silent for too long counts again, whatever he says. */
+	s->is_dirty |= was_old(s, report->name);
 	return seen_update(s->seen, report, on_seen_change, s);
 }
 
@@ -227,11 +243,13 @@ service_compare(struct service *s)
 {
 	const struct diff_opts opts = { s->now_us, s->opts.max_age_us };
 
-	if (!s->plan || (!s->is_dirty && s->now_us - s->diff_us < COMPARE_EVERY_US))
+	if (!s->plan || (!s->is_dirty && s->generation == seen_generation(s->seen) &&
+			 s->now_us - s->diff_us < COMPARE_EVERY_US))
 		return;
 	diff_fini(&s->diff);
 	diff_make(s->plan, s->seen, &opts, &s->diff);
 	s->is_dirty = false;
+	s->generation = seen_generation(s->seen);
 	s->is_untold = true;
 	s->diff_us = s->now_us;
 }

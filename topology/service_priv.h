@@ -37,9 +37,10 @@ struct service {
 	int64_t plan_us;   /* When it was read. */
 	struct seen *seen; /* Owned. */
 	enum service_lldp lldp;
-	bool is_dirty;   /* Something changed since 'diff' was made. */
-	bool is_untold;  /* 'diff' was made since 'found' was. */
-	int64_t diff_us; /* When it was. */
+	uint64_t generation; /* Of 'seen', when 'diff' was made. */
+	bool is_dirty;       /* Something changed since 'diff' was made. */
+	bool is_untold;      /* 'diff' was made since 'found' was. */
+	int64_t diff_us;     /* When it was. */
 	struct diff diff;
 	struct strtab *found; /* Owned.  The differences as JSON, when last told. */
 	int64_t now_us;       /* Of the call that is on. */

@@ -407,6 +407,7 @@ what_a_report_does_not_say_stays(void **state)
 {
 	struct seen *seen = seen_new();
 	struct seen_node node;
+	uint64_t generation;
 
 	(void)state;
 	seen_node_init(&node, "h0");
@@ -421,10 +422,19 @@ what_a_report_does_not_say_stays(void **state)
 	assert_true(seen_find(seen, "h0")->has_neighbours);
 	assert_int_equal(seen_find(seen, "h0")->ports.items[0].neighbours.n, 1);
 	assert_int_equal(seen_find(seen, "h0")->ports.items[0].state, SEEN_STATE_UP);
+	/* To say the same again is nothing new. */
+	generation = seen_generation(seen);
+	seen_node_init(&node, "h0");
+	node.has_links = true;
+	seen_node_port(&node, "e0")->state = SEEN_STATE_UP;
+	assert_int_equal(seen_update(seen, &node, NULL, NULL), 0);
+	seen_node_fini(&node);
+	assert_int_equal(seen_generation(seen), generation);
 	/* But what it does say replaces all of it. */
 	seen_node_init(&node, "h0");
 	node.has_neighbours = true;
 	assert_int_equal(seen_update(seen, &node, NULL, NULL), 0);
+	assert_true(seen_generation(seen) > generation);
 	assert_int_equal(seen_find(seen, "h0")->ports.items[0].neighbours.n, 0);
 	assert_int_equal(seen_find(seen, "h0")->ports.items[0].state, SEEN_STATE_UP);
 	seen_node_fini(&node);
