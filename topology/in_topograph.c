@@ -308,7 +308,7 @@ graph_fini(struct graph *g)
 static int
 read_graph(struct reader *rd, const char *text, size_t length)
 {
-	const struct json *instances;
+	const struct json *instances = NULL;
 	struct json_doc *doc;
 	struct graph leaves, uppers;
 	size_t n;

@@ -25,7 +25,7 @@ seen_copy_name(char to[TOPO_MAX_NAME + 1], const char *from)
 {
 	size_t i = 0;
 
-	for (; from[i] && i < TOPO_MAX_NAME; i++)
+	for (; i < TOPO_MAX_NAME && from[i]; i++)
 		to[i] = from[i] > ' ' && from[i] < 0x7f ? from[i] : '?';
 	to[i] = '\0';
 }

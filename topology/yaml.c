@@ -63,6 +63,13 @@ without_comment(const char *at, size_t n)
 	return n;
 }
 
+/* "---" or "...", which begin and end documents. */
+static bool
+is_mark(const char *at, size_t n)
+{
+	return n >= 3 && (memcmp(at, "---", 3) == 0 || memcmp(at, "...", 3) == 0);
+}
+
 static int
 add_line(struct parser *p, const char *at, size_t n, unsigned number)
 {
@@ -76,10 +83,9 @@ add_line(struct parser *p, const char *at, size_t n, unsigned number)
 		return fail(p, number, "a tab; YAML is indented by blanks");
 	if (memchr(at, '\0', n))
 		return fail(p, number, "a NUL character");
-	if (!n || (n == 3 && memcmp(at, "---", 3) == 0 && !p->lines.n))
+	if (!n || (n == 3 && is_mark(at, n) && !p->lines.n))
 		return 0;
-	if (n >= 3 && line.indent == 0 &&
-	    (memcmp(at, "---", 3) == 0 || memcmp(at, "...", 3) == 0))
+	if (!line.indent && is_mark(at, n))
 		return fail(p, number, "a second document is not read");
 	while (n && at[0] == '-' && (n == 1 || at[1] == ' ')) {
 		struct line item = { .indent = line.indent,
