@@ -23,11 +23,11 @@ struct seen {
 void
 seen_copy_name(char to[TOPO_MAX_NAME + 1], const char *from)
 {
-	size_t i = 0;
+	size_t n = strnlen(from, TOPO_MAX_NAME);
 
-	for (; i < TOPO_MAX_NAME && from[i]; i++)
+	for (size_t i = 0; i < n; i++)
 		to[i] = from[i] > ' ' && from[i] < 0x7f ? from[i] : '?';
-	to[i] = '\0';
+	to[n] = '\0';
 }
 
 void

@@ -71,14 +71,16 @@ is_mark(const char *at, size_t n)
 }
 
 static int
-add_line(struct parser *p, const char *at, size_t n, unsigned number)
+add_line(struct parser *p, const char *text, size_t length, unsigned number)
 {
-	struct line line = { .at = at, .number = number };
+	struct line line = { .number = number };
+	const char *at;
+	size_t n;
 
-	while (line.indent < n && at[line.indent] == ' ')
+	while (line.indent < length && text[line.indent] == ' ')
 		line.indent++;
-	n = without_comment(at + line.indent, n - line.indent);
-	at += line.indent;
+	at = text + line.indent;
+	n = without_comment(at, length - line.indent);
 	if (memchr(at, '\t', n))
 		return fail(p, number, "a tab; YAML is indented by blanks");
 	if (memchr(at, '\0', n))
