@@ -6,9 +6,15 @@
  * and taken up again when one of that name comes back; this is looked at once a
  * second.  Needs CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON, and keeps needing them.
  *
- * Emits, for each link, TELE_WIRE in both directions and TELE_OFFERED; with jobs, for
- * each job seen on a link TELE_WIRE in both directions, and for TELE_OTHER what
- * belongs to none.
+ * Emits, for each link, TELE_WIRE in both directions as bins, and TELE_OFFERED; with
+ * jobs, for each job seen on a link TELE_WIRE in both directions, and for TELE_OTHER
+ * what belongs to none.  Without jobs TELE_OFFERED is a running count, without bins.
+ * Flows are those of about a second; packets, marks and retransmits those since the
+ * last drain.
+ *
+ * Wire bytes go missing where the kernel does not run a tracing program; what its
+ * queues say they have sent is compared with what was seen once a second, and the
+ * difference spread over that second (and given to TELE_OTHER).
  *
  *	struct src_bpf_options options = { .interfaces = names, .n_interfaces = 2 };
  *
