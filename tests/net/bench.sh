@@ -35,9 +35,10 @@ end_idle() { lab_stop c; }
 begin_jobs() { lab_collector c a --source bpf --interface e0; }
 end_jobs() { lab_stop c; }
 
-# One TCP stream from a to b, in the job; prints Gb/s.
+# One TCP stream from a to b, in the job; prints Gb/s.  With -R: from b to a.
 stream() {
-	lab_in_job $job nsenter --net="/run/netns/$(lab_ns a)" iperf3 -J -c 10.78.0.2 -t "$SECONDS_EACH" >"$LAB_DIR/iperf3.json"
+	lab_in_job $job nsenter --net="/run/netns/$(lab_ns a)" iperf3 -J -c 10.78.0.2 -t "$SECONDS_EACH" "$@" \
+		>"$LAB_DIR/iperf3.json"
 	python3 -c 'import json, sys
 print(json.load(sys.stdin)["end"]["sum_received"]["bits_per_second"] / 1e9)' \
 		<"$LAB_DIR/iperf3.json"
@@ -80,6 +81,7 @@ packets() {
 				received=$(lab_bytes a e0 rx packets)
 				ask snap >"$LAB_DIR/before"
 				stream >/dev/null
+				stream -R >/dev/null
 				ask snap >"$LAB_DIR/after"
 				end_$kind
 				echo "$round $size $kind sent" \
@@ -139,7 +141,8 @@ while True:
 	lab_collector c16 c --source bpf --interface "$(echo e{0..15} | tr ' ' ,)"
 	sleep 3
 	drain summaries
-	lab_spawn record antiphase jobs --from "$(lab_endpoint c16)" --window "14 s"
+	lab_spawn record antiphase record --bus "$(lab_endpoint c16)" --for "14 s" \
+		--output /dev/null
 	sleep 2
 	drain raw
 	kill -0 "${LAB_PID[record]}" || tail -n 3 "$LAB_DIR/record.log" >&2

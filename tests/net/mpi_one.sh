@@ -11,23 +11,25 @@ hosts=(h0 h1 h2 h3)
 lab_star 4 1gbit
 lab_plan >"$LAB_DIR/plan.json"
 lab_job $job >/dev/null
-from=()
+from=() buses=()
 for host in "${hosts[@]}"; do
-	lab_collector "$host" "$host" --source bpf --interface e0 --output "$LAB_DIR/$host.tele"
+	lab_collector "$host" "$host" --source bpf --interface e0
 	from+=(--from "$(lab_endpoint "$host")")
+	buses+=(--bus "$(lab_endpoint "$host")")
 done
 
 # 10 MB in a ring of four: 15 MB from each in an iteration, 120 ms at 1 Gb/s.
 lab_mpi $job "$LAB_DIR/truth" h0,h1,h2,h3 75 10 150 0.05 >"$LAB_DIR/mpi.log" 2>&1 &
 mpi=$!
-sleep 21 &
+antiphase record "${buses[@]}" --for "21 s" --output "$LAB_DIR/run.tele" \
+	>"$LAB_DIR/record.log" 2>&1 &
 record=$!
 sleep 5
 antiphase job 4711 "${from[@]}" --fabric "$LAB_DIR/plan.json" --window "12 s" --json \
 	>"$LAB_DIR/live.json" 2>"$LAB_DIR/live.log"
 check "mpirun succeeds" wait $mpi
 check "antiphase record succeeds" wait $record
-antiphase job 4711 --from "$LAB_DIR/h0.tele" --from "$LAB_DIR/h1.tele" --from "$LAB_DIR/h2.tele" --from "$LAB_DIR/h3.tele" --fabric "$LAB_DIR/plan.json" --json \
+antiphase job 4711 --from "$LAB_DIR/run.tele" --fabric "$LAB_DIR/plan.json" --json \
 	>"$LAB_DIR/replayed.json" 2>"$LAB_DIR/replayed.log"
 
 # On the wire each 1448 bytes have 66 of headers.

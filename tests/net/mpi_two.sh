@@ -23,13 +23,13 @@ for host in "${hosts[@]}"; do
 done
 
 # 12 MB and 8 MB from each of two, 96 ms and 64 ms at the full rate.
-lab_mpi $one "$LAB_DIR/one" h0,h2 110 12 200 0.05 >"$LAB_DIR/mpi1.log" 2>&1 &
+lab_mpi $one "$LAB_DIR/one" h0,h2 125 12 200 0.05 >"$LAB_DIR/mpi1.log" 2>&1 &
 mpi1=$!
-lab_mpi $two "$LAB_DIR/two" h0,h3 150 8 150 0.05 >"$LAB_DIR/mpi2.log" 2>&1 &
+lab_mpi $two "$LAB_DIR/two" h0,h3 180 8 150 0.05 >"$LAB_DIR/mpi2.log" 2>&1 &
 mpi2=$!
 sleep 6
 ask() {
-	antiphase "$@" "${from[@]}" --fabric "$LAB_DIR/plan.json" --window "24 s" --json
+	antiphase "$@" "${from[@]}" --fabric "$LAB_DIR/plan.json" --window "30 s" --json
 }
 ask jobs >"$LAB_DIR/jobs.json" 2>"$LAB_DIR/jobs.log" &
 asked=$!
