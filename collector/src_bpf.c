@@ -5,7 +5,9 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -97,6 +99,8 @@ close_bpf(struct source *source)
 	bpf_jobs_fini(bpf);
 	if (bpf->timing_fd >= 0)
 		close(bpf->timing_fd);
+	if (bpf->claim_fd >= 0)
+		close(bpf->claim_fd);
 	if (bpf->buckets)
 		munmap(bpf->buckets, bpf->buckets_bytes);
 	if (bpf->totals)
@@ -249,11 +253,40 @@ copy_patterns(struct src_bpf *bpf, const struct src_bpf_options *options)
 	bpf->n_patterns = options->n_interfaces;
 }
 
+/*
+ * Filters of clsact do not tell whether who made them still runs, so he has a name in
+ * this network namespace that goes with him.  Returns a descriptor that holds the name,
+ * or -1 if another has it.
+ */
+static int
+claim_filters(void)
+{
+	static const char name[] = "\0antiphase-collector-clsact";
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return -1;
+	memcpy(address.sun_path, name, sizeof name - 1);
+	if (bind(fd, (struct sockaddr *)&address,
+		 offsetof(struct sockaddr_un, sun_path) + sizeof name - 1) == 0)
+		return fd;
+	close(fd);
+	return -1;
+}
+
 /* Takes off what an earlier run left, on every interface: it may have had others. */
 static void
-clean_all(void)
+clean_all(struct src_bpf *bpf)
 {
-	struct if_nameindex *list = if_nameindex();
+	struct if_nameindex *list;
+
+	bpf->claim_fd = claim_filters();
+	if (bpf->claim_fd < 0) {
+		log_info("bpf", "another collector is here, with filters of clsact");
+		return;
+	}
+	list = if_nameindex();
 
 	for (struct if_nameindex *one = list; one && one->if_index; one++)
 		if (bpf_attach_clean((int)one->if_index) > 0)
@@ -278,7 +311,7 @@ src_bpf_open(const struct src_bpf_options *options, struct source **ret_source,
 			       options->n_slots, FLOW_MAX_SLOTS);
 	bpf = xcalloc(1, sizeof *bpf);
 	bpf->source.class = &bpf_class;
-	bpf->timing_fd = -1;
+	bpf->timing_fd = bpf->claim_fd = -1;
 	bpf->mode = options->mode;
 	bpf->attach = options->attach;
 	bpf->cgroups = options->cgroups;
@@ -304,7 +337,7 @@ src_bpf_open(const struct src_bpf_options *options, struct source **ret_source,
 	bpf->drain = drain_new(bpf->buckets, bpf->totals, bpf->n_rings, bpf->n_cpus,
 			       bpf->bucket_shift);
 	bpf_jobs_init(bpf);
-	clean_all();
+	clean_all(bpf);
 	*ret_source = &bpf->source;
 	return 0;
 }

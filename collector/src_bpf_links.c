@@ -198,6 +198,10 @@ take_up(struct src_bpf *bpf, const char *name, int ifindex, int64_t now_ms)
 	}
 	link->is_there = true;
 	bpf->stats.n_links++;
+	if (link->attachment.kind == BPF_ATTACH_TCX && bpf->claim_fd >= 0) {
+		close(bpf->claim_fd);
+		bpf->claim_fd = -1;
+	}
 }
 
 static bool

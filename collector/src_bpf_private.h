@@ -63,6 +63,7 @@ struct src_bpf {
 	int64_t *offered_bytes; /* Owned.  Bins of one drain, for the queue. */
 	int64_t last_scan_ns, last_poll_ns, last_credit_ms;
 	int timing_fd;
+	int claim_fd; /* While there may be filters of clsact that are ours. */
 	struct src_bpf_stats stats;
 };
 

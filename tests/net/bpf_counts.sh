@@ -2,6 +2,7 @@
 # The BPF source on its own (bpf_probe): are bytes, packets, retransmits and congestion
 # marks what the kernel's counters, iperf3 and the one who injected them say; are jobs
 # told apart; and does anything stay behind?
+# shellcheck disable=SC2317  # functions are called by name
 # shellcheck source=tests/net/lab.sh
 . "$(dirname "$0")/lab.sh"
 
@@ -264,6 +265,10 @@ nothing_stays() {
 	check "with clsact the filters are (or this tests nothing)" \
 		grep -q antiphase <<<"$(tc -n "$ns" filter show dev e0 ingress)"
 	probe_start again h0 --clsact e0
+	probe_start beside h0 e0
+	check "a live collector's filters are not taken for stale ones" \
+		grep -q antiphase <<<"$(tc -n "$ns" filter show dev e0 ingress)"
+	tool_end beside
 	tool_end again
 	check "nothing is left after SIGKILL and a restart, clsact" \
 		test -z "$(tc -n "$ns" filter show dev e0 ingress)$(tc -n "$ns" qdisc show dev e0 | grep clsact)"

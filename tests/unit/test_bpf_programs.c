@@ -99,10 +99,14 @@ run(const struct bpf_program *program, struct packet *packet, const struct run *
 				     .gso_segs = how->gso_segments,
 				     .gso_size = how->gso_segments ? 1448 : 0,
 				     .wire_len = how->wire_bytes };
-	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = packet->bytes,
-		    .data_size_in = (uint32_t)packet->n, .ctx_in = &context,
-		    .ctx_size_in = sizeof context,
-		    .repeat = how->repeat ? how->repeat : 1);
+	struct bpf_test_run_opts opts = {
+		.sz = sizeof opts,
+		.data_in = packet->bytes,
+		.data_size_in = (uint32_t)packet->n,
+		.ctx_in = &context,
+		.ctx_size_in = sizeof context,
+		.repeat = how->repeat ? how->repeat : 1,
+	};
 
 	assert_int_equal(bpf_prog_test_run_opts(bpf_program__fd(program), &opts), 0);
 	return (int)opts.retval;
