@@ -95,7 +95,9 @@ cgroups_close(struct cgroups *cgroups)
 	if (!cgroups)
 		return;
 	HASH_ITER(hh, cgroups->groups, group, next)
-	free_group(cgroups, group);
+	{
+		free_group(cgroups, group);
+	}
 	for (size_t i = 0; i < cgroups->registrations.n; i++) {
 		free(cgroups->registrations.items[i].name);
 		free(cgroups->registrations.items[i].path);
@@ -372,8 +374,10 @@ cgroups_scan(struct cgroups *cgroups)
 	walk(cgroups, AT_FDCWD, cgroups->root, &path, 0);
 	strbuf_free(&path);
 	HASH_ITER(hh, cgroups->groups, group, next)
-	if (group->walk != cgroups->walk)
-		free_group(cgroups, group);
+	{
+		if (group->walk != cgroups->walk)
+			free_group(cgroups, group);
+	}
 	return (int)cgroups->n_walked;
 }
 
