@@ -31,12 +31,14 @@ for page in docs/man/*.scd; do
 	esac
 	rm -rf "$tmp/examples"
 	cp -r examples "$tmp/examples"
-	awk '/^# /{ here = ($2 == "EXAMPLES") }
+	# Daemons do not end, and what follows a prompt of root is not for us.
+	awk '/^# / && !block { here = ($2 == "EXAMPLES") }
 	     /^[\t ]*```/{ block = !block; next }
-	     here && block { sub(/^[\t ]*(\$ )?/, ""); if (/^antiphase/) print }' \
+	     here && block { sub(/^[\t ]*(\$ )?/, "")
+			     if (/^antiphase(-sim)? /) print }' \
 		"$page" >"$tmp/commands"
 	while IFS= read -r command; do
-		if (cd "$tmp/examples" && sh -c "$command") >"$tmp/out" 2>"$tmp/err" </dev/null
+		if (cd "$tmp/examples" && timeout 60 sh -c "$command") >"$tmp/out" 2>"$tmp/err" </dev/null
 		then
 			echo "PASS man: $name: $command"
 		else
