@@ -36,7 +36,7 @@ struct import {
 	struct words local, jobs;
 	double capacity_bps;
 	struct rec_writer *writer;
-	struct err *err;
+	struct err err;
 	int error; /* The first of writing. */
 };
 
@@ -109,7 +109,7 @@ open_source(struct lane *lane, char host[TELE_MAX_NAME + 1])
 				.n_jobs = import->jobs.items.n,
 				.capacity_bps = import->capacity_bps,
 			},
-			&lane->source, import->err);
+			&lane->source, &import->err);
 	if (!strcmp(import->kind, "sflow"))
 		return src_sflow_open(
 			&(struct sflow_options){
@@ -117,12 +117,12 @@ open_source(struct lane *lane, char host[TELE_MAX_NAME + 1])
 				.jobs = import->jobs.items.items,
 				.n_jobs = import->jobs.items.n,
 			},
-			&lane->source, import->err);
+			&lane->source, &import->err);
 	error = hft_read(lane->file,
 			 !strcmp(import->counts, "cumulative") ? HFT_CUMULATIVE
 			 : !strcmp(import->counts, "interval") ? HFT_INTERVAL
 							       : HFT_AUTO,
-			 &hft, import->err);
+			 &hft, &import->err);
 	if (error < 0)
 		return error;
 	if (hft.host[0])
@@ -148,7 +148,7 @@ write_frame(void *ctx, const struct tele_frame *frame, const struct tele_buffer 
 	(void)frame;
 	if (import->error == 0)
 		import->error =
-			rec_write(import->writer, bytes->bytes, bytes->n, import->err);
+			rec_write(import->writer, bytes->bytes, bytes->n, &import->err);
 	lane->n_frames++;
 }
 
@@ -208,7 +208,7 @@ step_lane(struct lane *lane)
 	struct publish_state state = { .clock_error_ns = -1 };
 	bool is_first = lane->until_ms == 0;
 	int error = lane->source->class->poll(lane->source, 0, hub_sink(lane->hub, 0),
-					      lane->import->err);
+					      &lane->import->err);
 
 	if (error < 0 && error != -ENODATA)
 		return error;
@@ -283,7 +283,7 @@ import_files(struct import *import, char **files, size_t n)
 	for (size_t i = 0; i < n && error == 0; i++)
 		error = open_lane(import, files[i], i + 1, &lanes[i]);
 	if (error == 0)
-		error = rec_writer_open(import->output, &import->writer, import->err);
+		error = rec_writer_open(import->output, &import->writer, &import->err);
 	if (error == 0)
 		error = run_lanes(lanes, n);
 	for (size_t i = 0; i < n; i++) {
@@ -293,7 +293,7 @@ import_files(struct import *import, char **files, size_t n)
 	}
 	free(lanes);
 	if (import->writer && error == 0)
-		return rec_writer_close(import->writer, import->err);
+		return rec_writer_close(import->writer, &import->err);
 	rec_writer_close(import->writer, NULL);
 	return error;
 }
@@ -330,17 +330,15 @@ check(const struct import *import, int n_files)
 static int
 run(struct import *import, char **files, int n)
 {
-	struct err err = { 0 };
-	int error = 0;
+	int error;
 
-	import->err = &err;
 	if (import->capacity &&
 	    units_parse_bps(import->capacity, &import->capacity_bps) < 0)
 		return cli_usage_error(&verb_import,
 				       "--capacity '%s': expected " UNITS_WANT_RATE,
 				       import->capacity);
 	error = import_files(import, files, (size_t)n);
-	return cli_finish(error < 0 ? cli_fail(error, &err) : CLI_OK);
+	return cli_finish(error < 0 ? cli_fail(error, &import->err) : CLI_OK);
 }
 
 int

@@ -98,6 +98,7 @@ check "its totals go on ($before, then $after)" test "$after" -ge "$((before + 1
 # ---- Control groups go ----------------------------------------------------------------
 mine=$(lab_job mine)
 check "a job is named" lab_ctl c job add mine --cgroup "$mine"
+# shellcheck disable=SC2016  # the inner shell expands
 check "and listed" sh -c 'antiphase-collector job list --json --runtime-dir "$1" |
 	grep -q "\"job\": \"mine\""' - "$LAB_DIR/c.run"
 sleep 1.2
