@@ -1,10 +1,11 @@
 #!/bin/bash
+# shellcheck disable=SC2317  # functions are handed on by name
+#
 # collector.sh - the daemon: it runs without root once everything is open, and what can
 # happen to a host happens: interfaces go and come back, control groups go, thousands of
 # jobs are named, a second collector is started, it is killed and started again.
 # shellcheck source=tests/net/lab.sh
 . "$(dirname "$0")/lab.sh"
-# shellcheck disable=SC2317  # functions are handed on by name
 lab_begin
 lab_need root netns veth bridge cgroup2 btf
 chmod o+rx "$LAB_DIR" # It will be nobody who opens sockets there.
@@ -155,7 +156,10 @@ send 1000000
 sleep 1.5
 now=$(lab_metric h0 "$total")
 check "it counts on" test "$now" -ge "$((after + 1900000))"
-check "within 64 MB" metric_is '^process_resident_memory_bytes' -lt 64000000
+case $LAB_B in
+*address* | *thread*) skip "within 64 MB" "the sanitizer's own memory is in it" ;;
+*) check "within 64 MB" metric_is '^process_resident_memory_bytes' -lt 64000000 ;;
+esac
 
 # ---- Killed, started again ------------------------------------------------------------------
 lab_stop c KILL
@@ -172,4 +176,21 @@ lab_job_gone many
 lab_stop c
 check "it ends at once when told to" test $? = 0
 lab_wait_for 3 "the end of programs and maps" nothing_left && pass "and leaves nothing"
+
+# ---- As systemd starts it: never root, with ambient capabilities ---------------------------
+rm -rf "$LAB_DIR/c.run"
+mkdir "$LAB_DIR/c.run"
+chown 65534 "$LAB_DIR/c.run"
+lab_spawn c lab_in h0 setpriv --reuid 65534 --regid 65534 --clear-groups \
+	--inh-caps -all,+bpf,+net_admin,+perfmon --ambient-caps -all,+bpf,+net_admin,+perfmon \
+	--bounding-set -all,+bpf,+net_admin,+perfmon --no-new-privs \
+	antiphase-collector --source bpf --interface e0 --endpoint none \
+	--metrics 127.0.0.1:9471 --runtime-dir "$LAB_DIR/c.run"
+lab_wait_for 5 "the collector of the unit" test -S "$LAB_DIR/c.run/marks.sock"
+sleep 1
+send 1000000
+sleep 2
+check "as systemd starts it, it counts" metric_is "$total" -ge 1000000
+check "with the same rights" test "$(status_of Uid) $(status_of CapEff)" = "65534 $rights"
+lab_stop c
 lab_end

@@ -1,0 +1,243 @@
+/* What the doctor makes of hosts that are not this one: below a root of our own. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "collector/config.h"
+#include "collector/doctor.h"
+#include "lib/base/err.h"
+#include "lib/base/json.h"
+#include "tests/unit/test.h"
+
+static char root[] = "/tmp/ap-doctor-XXXXXX";
+
+static void
+put(const char *path, const char *text)
+{
+	char command[512];
+	FILE *out;
+
+	snprintf(command, sizeof command, "mkdir -p \"$(dirname '%s%s')\"", root, path);
+	assert_int_equal(system(command), 0);
+	snprintf(command, sizeof command, "%s%s", root, path);
+	out = fopen(command, "w");
+	assert_non_null(out);
+	fputs(text, out);
+	fclose(out);
+}
+
+static void
+make_dir(const char *path)
+{
+	char command[256];
+
+	snprintf(command, sizeof command, "mkdir -p '%s%s'", root, path);
+	assert_int_equal(system(command), 0);
+}
+
+static void
+link_to(const char *path, const char *target)
+{
+	char full[256];
+
+	snprintf(full, sizeof full, "%s%s", root, path);
+	assert_int_equal(symlink(target, full), 0);
+}
+
+/* The state of the first finding with these words, or -1. */
+static int
+state_of(const struct doctor *doctor, const char *topic, const char *words)
+{
+	for (size_t i = 0; i < doctor->findings.n; i++) {
+		const struct finding *f = &doctor->findings.items[i];
+
+		if (strcmp(f->topic, topic) == 0 && strstr(f->text, words)) {
+			/* What is amiss has a remedy. */
+			assert_true(f->state == FINDING_OK || f->remedy);
+			return (int)f->state;
+		}
+	}
+	return -1;
+}
+
+static void
+lockdown_of_confidentiality_keeps_ebpf_from_working(void **state)
+{
+	struct config config;
+	struct doctor doctor;
+
+	(void)state;
+	config_init(&config);
+	for (int i = 0; i < 2; i++) {
+		struct err err;
+
+		config_set(&config, "source", "source", i ? "bpf" : "auto", NULL, 0,
+			   &err);
+		doctor_init(&doctor, &config);
+		doctor.sysroot = root;
+		doctor_look_at_lockdown(&doctor);
+		put("/sys/kernel/security/lockdown",
+		    "none [integrity] confidentiality\n");
+		doctor_look_at_lockdown(&doctor);
+		put("/sys/kernel/security/lockdown",
+		    "none integrity [confidentiality]\n");
+		doctor_look_at_lockdown(&doctor);
+		assert_int_equal(doctor.findings.n, 3);
+		assert_int_equal(doctor.findings.items[1].state, FINDING_OK);
+		/* Asked for by name, it is not a matter of less any more. */
+		assert_int_equal(doctor.findings.items[2].state,
+				 i ? FINDING_FAIL : FINDING_WARN);
+		assert_int_equal(doctor_worst(&doctor),
+				 i ? FINDING_FAIL : FINDING_WARN);
+		doctor_fini(&doctor);
+	}
+	config_fini(&config);
+}
+
+static void
+cgroups_are_found_wherever_they_are_mounted(void **state)
+{
+	struct config config;
+	struct doctor doctor;
+
+	(void)state;
+	config_init(&config);
+	doctor_init(&doctor, &config);
+	doctor.sysroot = root;
+	doctor_look_at_cgroups(&doctor);
+	put("/proc/self/mountinfo",
+	    "36 35 0:30 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n");
+	doctor_look_at_cgroups(&doctor);
+	put("/proc/self/mountinfo",
+	    "36 35 0:30 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n");
+	doctor_look_at_cgroups(&doctor);
+	assert_int_equal(state_of(&doctor, "cgroups", "could not be looked at"),
+			 FINDING_WARN);
+	assert_int_equal(state_of(&doctor, "cgroups", "is not mounted"), FINDING_WARN);
+	assert_int_equal(state_of(&doctor, "cgroups", "at /sys/fs/cgroup/unified"),
+			 FINDING_OK);
+	doctor_fini(&doctor);
+	config_fini(&config);
+}
+
+static void
+an_interface_that_carries_rdma_is_told_from_one_that_does_not(void **state)
+{
+	struct config config;
+	struct doctor doctor;
+	struct err err;
+
+	(void)state;
+	put("/sys/class/net/eth0/speed", "25000\n");
+	put("/sys/class/net/eth0/operstate", "up\n");
+	make_dir("/sys/class/net/eth0/device");
+	link_to("/sys/class/net/eth0/device/driver", "../../../bus/drivers/ixgbe");
+	put("/sys/class/net/ib0/speed", "-1\n");
+	make_dir("/sys/class/net/ib0/device/infiniband");
+	make_dir("/sys/class/net/lo");
+	make_dir("/sys/class/infiniband/mlx5_0");
+	config_init(&config);
+	doctor_init(&doctor, &config);
+	doctor.sysroot = root;
+	doctor_look_at_interfaces(&doctor);
+	assert_int_equal(state_of(&doctor, "interface", "eth0: ixgbe, up, 25 Gb/s"),
+			 FINDING_OK);
+	assert_int_equal(
+		state_of(&doctor, "interface",
+			 "ib0: no driver, state unknown, speed unknown; carries "
+			 "RDMA, which eBPF does not see"),
+		FINDING_WARN);
+	assert_int_equal(state_of(&doctor, "interface", "lo:"), -1);
+	assert_int_equal(state_of(&doctor, "rdma", "mlx5_0"), FINDING_OK);
+	doctor_fini(&doctor);
+
+	config_set(&config, "source", "interface", "lo, eth7,sw*", NULL, 0, &err);
+	doctor_init(&doctor, &config);
+	doctor.sysroot = root;
+	doctor_look_at_interfaces(&doctor);
+	assert_int_equal(state_of(&doctor, "interface", "lo: no hardware"), FINDING_OK);
+	assert_int_equal(state_of(&doctor, "interface", "eth7: is not there"),
+			 FINDING_WARN);
+	assert_int_equal(state_of(&doctor, "interface", "sw*: a pattern"), FINDING_OK);
+	assert_int_equal(state_of(&doctor, "interface", "eth0"), -1);
+	doctor_fini(&doctor);
+	config_fini(&config);
+}
+
+static void
+without_interfaces_it_says_so(void **state)
+{
+	struct config config;
+	struct doctor doctor;
+
+	(void)state;
+	config_init(&config);
+	doctor_init(&doctor, &config);
+	doctor.sysroot = "/no/such/root";
+	doctor_look_at_interfaces(&doctor);
+	assert_int_equal(state_of(&doctor, "interface", "there is none"), FINDING_WARN);
+	doctor_fini(&doctor);
+	config_fini(&config);
+}
+
+static void
+text_and_json_have_the_same_findings(void **state)
+{
+	struct config config;
+	struct doctor doctor;
+	struct json_doc *doc;
+	const struct json *findings;
+	struct err err;
+	char *text, *json;
+	size_t length, n;
+	FILE *out;
+
+	(void)state;
+	config_init(&config);
+	doctor_init(&doctor, &config);
+	doctor_say(&doctor, FINDING_OK, "one", NULL, "all %s", "well");
+	doctor_say(&doctor, FINDING_FAIL, "two", "mend it", "a \"quoted\" fault");
+	out = open_memstream(&text, &length);
+	doctor_print(&doctor, out);
+	fclose(out);
+	assert_string_equal(text, "OK    one          all well\n"
+				  "FAIL  two          a \"quoted\" fault\n"
+				  "                   -> mend it\n"
+				  "1 OK, 0 WARN, 1 FAIL\n");
+	out = open_memstream(&json, &length);
+	doctor_print_json(&doctor, out);
+	fclose(out);
+	assert_int_equal(json_parse("-", json, length, &doc, &err), 0);
+	assert_int_equal(
+		json_get_array(doc, json_root(doc), "findings", &findings, &n, &err),
+		0);
+	assert_int_equal(n, 2);
+	json_doc_free(doc);
+	free(text);
+	free(json);
+	doctor_fini(&doctor);
+	config_fini(&config);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lockdown_of_confidentiality_keeps_ebpf_from_working),
+		cmocka_unit_test(cgroups_are_found_wherever_they_are_mounted),
+		cmocka_unit_test(
+			an_interface_that_carries_rdma_is_told_from_one_that_does_not),
+		cmocka_unit_test(without_interfaces_it_says_so),
+		cmocka_unit_test(text_and_json_have_the_same_findings),
+	};
+	char command[64];
+	int rc;
+
+	if (!mkdtemp(root))
+		return 1;
+	rc = cmocka_run_group_tests_name("doctor", tests, NULL, NULL);
+	snprintf(command, sizeof command, "rm -rf '%s'", root);
+	return system(command) || rc;
+}
