@@ -2,6 +2,7 @@
 # away.sh - a receiver is stopped for a minute while frames keep coming, and one is
 # killed: the collector counts on, its memory stays where it was, what the receiver has
 # missed is counted by sequence, and it goes on with what comes after.
+# shellcheck disable=SC2016  # inner shells expand
 # shellcheck source=tests/net/lab.sh
 . "$(dirname "$0")/lab.sh"
 lab_begin
