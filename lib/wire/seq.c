@@ -16,6 +16,8 @@ struct last {
 
 struct sender {
 	struct last of_kind[TELE_MARKS + 1];
+	bool is_known;
+	uint64_t start_id; /* Of its last frame of any kind. */
 	uint64_t gaps;
 };
 
@@ -74,15 +76,17 @@ seq_note(struct seq_book *book, const struct tele_frame *frame, uint64_t *ret_mi
 	enum seq_verdict verdict = SEQ_NEXT;
 	uint64_t missing = 0;
 	struct last *last;
+	bool is_new_start;
 
 	if (ret_missing)
 		*ret_missing = 0;
 	if (!sender)
 		return SEQ_FIRST;
 	last = &sender->of_kind[frame->kind];
+	is_new_start = last->is_known && frame->start_id != last->start_id;
 	if (!last->is_known) {
 		verdict = SEQ_FIRST;
-	} else if (frame->start_id != last->start_id) {
+	} else if (is_new_start) {
 		verdict = SEQ_RESTART;
 		missing = frame->sequence;
 	} else if (frame->sequence == last->sequence &&
@@ -96,7 +100,12 @@ seq_note(struct seq_book *book, const struct tele_frame *frame, uint64_t *ret_mi
 	}
 
 	*last = (struct last){ true, frame->start_id, frame->sequence, frame->time_ns };
-	book->counts.restarts += verdict == SEQ_RESTART;
+	/* A restart shows in each kind of the sender's frames, and is one all the same. */
+	book->counts.restarts +=
+		(sender->is_known && frame->start_id != sender->start_id) ||
+		(verdict == SEQ_RESTART && !is_new_start);
+	sender->is_known = true;
+	sender->start_id = frame->start_id;
 	book->counts.repeats += verdict == SEQ_REPEAT;
 	add(&book->counts.gaps, missing);
 	add(&sender->gaps, missing);

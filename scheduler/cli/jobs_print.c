@@ -260,8 +260,8 @@ tell_links(const struct contention *found, const struct online_job *job,
 			continue;
 		table_cell(&t, "  %s", link->name);
 		rate_cell(&t, here->mean_bps);
-		rate_cell(&t, here->alone_bps);
-		rate_cell(&t, here->overlap_bps);
+		rate_cell(&t, here->alone_bps > 0 ? here->alone_bps : -1);
+		rate_cell(&t, here->overlap_bps > 0 ? here->overlap_bps : -1);
 		if (here->active_ms)
 			table_cell(&t, "%.0f %%",
 				   100.0 * here->overlap_ms / here->active_ms);

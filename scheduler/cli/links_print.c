@@ -34,6 +34,13 @@ full_bps(const struct contention_link *link)
 	return link->capacity_bps > 0 ? link->capacity_bps : link->peak_bps;
 }
 
+/* Of a figure that is 0 where it is not known. */
+static double
+unless_zero(double bps)
+{
+	return bps > 0 ? bps : -1;
+}
+
 /* ---- The table ------------------------------------------------------------------- */
 
 static void
@@ -58,7 +65,7 @@ add_row(const struct screen *screen, const struct contention_link *link,
 	double over = contention_over_frac(link);
 
 	table_cell(t, "%s%s", link->name, link->is_up ? "" : " (down)");
-	rate_cell(t, link->capacity_bps);
+	rate_cell(t, unless_zero(link->capacity_bps));
 	rate_cell(t, link->now_bps);
 	rate_cell(t, link->peak_bps);
 	if (over < 0)
@@ -169,7 +176,7 @@ tell_total(const struct screen *screen, const struct contention_link *link,
 	double over = contention_over_frac(link);
 
 	strbuf_printf(out, "%s%s  ", link->name, link->is_up ? "" : " (down)");
-	rate_add(out, link->capacity_bps);
+	rate_add(out, unless_zero(link->capacity_bps));
 	strbuf_printf(out, ", %s\n  now ", basis_text(link));
 	rate_add(out, link->now_bps);
 	strbuf_puts(out, ", mean ");
@@ -182,7 +189,7 @@ tell_total(const struct screen *screen, const struct contention_link *link,
 	}
 	if (over >= 0)
 		strbuf_printf(out, "; full with 2 jobs or more %.1f %% of the time",
-			      100 * over);
+			      100.0 * link->over_ms / link->known_ms);
 	strbuf_puts(out, "\n");
 	if (link->basis == CONTENTION_SUMMARY)
 		return;
@@ -215,8 +222,8 @@ tell_jobs(const struct screen *screen, const struct contention_link *link,
 		rate_cell(&t, job->now_bps);
 		rate_cell(&t, job->mean_bps);
 		rate_cell(&t, job->peak_bps);
-		rate_cell(&t, job->alone_bps);
-		rate_cell(&t, job->overlap_bps);
+		rate_cell(&t, unless_zero(job->alone_bps));
+		rate_cell(&t, unless_zero(job->overlap_bps));
 		if (!link->known_ms) {
 			table_cell(&t, "-");
 			table_cell(&t, "-");
@@ -239,6 +246,14 @@ tell_jobs(const struct screen *screen, const struct contention_link *link,
 	}
 }
 
+static bool
+has_period(const struct screen *screen, uint32_t job)
+{
+	const struct online_job *online = online_find(screen->online, job);
+
+	return online && online->has_estimate;
+}
+
 /* Overlap in each iteration of a job, microseconds; negative: no period is known. */
 static double
 per_iteration_us(const struct screen *screen, const struct contention_link *link,
@@ -246,10 +261,24 @@ per_iteration_us(const struct screen *screen, const struct contention_link *link
 {
 	const struct online_job *online = online_find(screen->online, job);
 
-	if (!online || !online->has_estimate || !link->known_ms)
+	if (!has_period(screen, job) || !link->known_ms)
 		return -1;
 	return (double)online->detection.profile.period_us * pair->overlap_ms /
 	       link->known_ms;
+}
+
+static void
+tell_no_period(const struct screen *screen, uint32_t job, struct strbuf *out)
+{
+	const struct online_job *online = online_find(screen->online, job);
+
+	strbuf_printf(out, "    the period of %s is not known",
+		      live_job_name(screen->live, job));
+	if (online && online->why)
+		strbuf_printf(out, ": %s", online->why);
+	if (screen->is_live && screen->wanted_ms < ONLINE_MIN_WINDOW_MS)
+		strbuf_puts(out, " (--window 10s listens longer)");
+	strbuf_putc(out, '\n');
 }
 
 static void
@@ -276,6 +305,9 @@ tell_pairs(const struct screen *screen, const struct contention_link *link,
 			any = true;
 		}
 		strbuf_putc(out, '\n');
+		for (int k = 0; k < 2; k++)
+			if (!has_period(screen, both[k]))
+				tell_no_period(screen, both[k], out);
 	}
 }
 
@@ -320,7 +352,7 @@ put_job(const struct screen *screen, const struct contention_link *link,
 
 	jsonw_object(w, NULL);
 	jsonw_str(w, "job", live_job_name(screen->live, job->job));
-	jsonw_rounded(w, "now_bps", job->now_bps, 0);
+	put_known(w, "now_bps", job->now_bps, job->now_bps >= 0, 0);
 	put_known(w, "mean_bps", job->mean_bps, is_raw, 0);
 	jsonw_rounded(w, "peak_bps", job->peak_bps, 0);
 	put_known(w, "alone_bps", job->alone_bps, job->active_ms > job->overlap_ms, 0);
@@ -372,9 +404,9 @@ put_link(const struct screen *screen, const struct contention_link *link,
 	jsonw_int(w, "from_tier", link->from_tier);
 	jsonw_int(w, "to_tier", link->to_tier);
 	put_known(w, "capacity_bps", link->capacity_bps, link->capacity_bps > 0, 0);
-	jsonw_rounded(w, "now_bps", link->now_bps, 0);
-	jsonw_rounded(w, "mean_bps", link->mean_bps, 0);
-	jsonw_rounded(w, "peak_bps", link->peak_bps, 0);
+	put_known(w, "now_bps", link->now_bps, link->now_bps >= 0, 0);
+	put_known(w, "mean_bps", link->mean_bps, link->mean_bps >= 0, 0);
+	put_known(w, "peak_bps", link->peak_bps, link->peak_bps >= 0, 0);
 	put_known(w, "other_bps", link->other_bps, link->known_ms > 0, 0);
 	put_known(w, "over_ratio", over, over >= 0, 6);
 	jsonw_int(w, "known_us", link->known_ms * INT64_C(1000));

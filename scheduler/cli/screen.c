@@ -197,7 +197,7 @@ static int
 thin(const struct screen *screen)
 {
 	fprintf(stderr,
-		"antiphase %s: %s: %llu frames, %.1f s of raw series: too little to "
+		"antiphase %s: %s: frames: %llu, raw series: %.1f s; too little to "
 		"answer\n",
 		screen->verb->name, feed_name(screen->feed),
 		(unsigned long long)feed_counts(screen->feed).frames,
@@ -261,6 +261,8 @@ screen_gather(struct screen *screen, uint32_t least_ms)
 		screen->wanted_ms > least_ms ? screen->wanted_ms : least_ms;
 	int status;
 
+	if (wanted_ms < MIN_SEEN_MS) /* Or else there never is an answer. */
+		wanted_ms = MIN_SEEN_MS;
 	if (wanted_ms > ONLINE_MAX_WINDOW_MS)
 		wanted_ms = ONLINE_MAX_WINDOW_MS;
 	status = screen->is_live ? gather_bus(screen, wanted_ms)

@@ -3,6 +3,7 @@
  * 'antiphase job': one of them.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,8 @@
 
 /* What a bus is heard for unless --window says so: two windows of the shortest kind. */
 #define BUS_LEAST_MS ONLINE_MIN_WINDOW_MS
+
+#define MAX_TOLD 3 /* Jobs of which standard error says why there is no period. */
 
 struct args {
 	struct screen_opts screen;
@@ -108,13 +111,26 @@ show_text(const struct args *args, const struct screen *screen,
 	strbuf_free(&out);
 }
 
-/* CLI_THIN if nothing of what was asked for has an estimate. */
+/* CLI_THIN, and why, if nothing of what was asked for has an estimate. */
 static int
-status_of(const struct picked *picked)
+status_of(const struct screen *screen, const struct picked *picked)
 {
-	for (size_t i = 0; i < picked->jobs.n; i++)
+	size_t n = picked->jobs.n;
+
+	for (size_t i = 0; i < n; i++)
 		if (picked->jobs.items[i]->has_estimate)
 			return CLI_OK;
+	fprintf(stderr, "antiphase %s: ", screen->verb->name);
+	if (n == 0)
+		fputs("no job has traffic", stderr);
+	for (size_t i = 0; i < n && i < MAX_TOLD; i++)
+		fprintf(stderr, "%s%s: %s", i ? "; " : "no period is known yet: ",
+			live_job_name(screen->live, picked->jobs.items[i]->job),
+			picked->jobs.items[i]->why ? picked->jobs.items[i]->why
+						   : "not looked at yet");
+	if (n > MAX_TOLD)
+		fprintf(stderr, "; and %zu more", n - MAX_TOLD);
+	fputc('\n', stderr);
 	return CLI_THIN;
 }
 
@@ -136,7 +152,7 @@ run(const struct cli_verb *verb, const struct args *args)
 			show_json(&screen, &found, &picked);
 		else
 			show_text(args, &screen, &found, &picked);
-		status = status_of(&picked);
+		status = status_of(&screen, &picked);
 		contention_fini(&found);
 	}
 	vec_free(&picked.jobs);

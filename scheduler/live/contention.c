@@ -191,9 +191,10 @@ measure_total(struct look *look)
 			n_now++;
 		}
 	}
+	if (!link->known_ms)
+		return;
 	link->peak_bps = peak * BITS_PER_BYTE_MS;
-	if (link->known_ms)
-		link->mean_bps = sum / link->known_ms * BITS_PER_BYTE_MS;
+	link->mean_bps = sum / link->known_ms * BITS_PER_BYTE_MS;
 	if (n_now)
 		link->now_bps = now / (double)n_now * BITS_PER_BYTE_MS;
 }
@@ -318,8 +319,7 @@ measure_job(const struct look *look, const struct track *track,
 	}
 	job->peak_bps = peak * BITS_PER_BYTE_MS;
 	job->mean_bps = sum / look->link->known_ms * BITS_PER_BYTE_MS;
-	if (n_now)
-		job->now_bps = now / (double)n_now * BITS_PER_BYTE_MS;
+	job->now_bps = n_now ? now / (double)n_now * BITS_PER_BYTE_MS : -1;
 	if (job->active_ms > job->overlap_ms)
 		job->alone_bps =
 			alone / (job->active_ms - job->overlap_ms) * BITS_PER_BYTE_MS;
@@ -418,6 +418,7 @@ measure_summary(struct look *look, const struct footing_part *parts, size_t n)
 {
 	struct contention_link *link = look->link;
 	bool has_total = false;
+	bool has_any = false;
 	double sum_now = 0, sum_peak = 0;
 
 	link->basis = CONTENTION_SUMMARY;
@@ -425,15 +426,17 @@ measure_summary(struct look *look, const struct footing_part *parts, size_t n)
 	link->jobs = xcalloc(n + 1, sizeof *link->jobs);
 	for (size_t i = 0; i < n; i++) {
 		const struct live_series *s = live_series(look->live, parts[i].series);
-		const struct live_host *host = live_host(
-			look->live, live_interface(look->live, s->interface)->host);
-		double now_bps,
-			peak_bps = parts[i].share * s->peak_bytes * BITS_PER_BYTE_MS;
+		uint32_t host = live_interface(look->live, s->interface)->host;
+		uint64_t bytes = live_window_bytes(look->live, parts[i].series);
+		double now_bps, peak_bps;
 
-		if (!s->has_summary || host->summary_window_ns <= 0)
+		if (!s->has_summary || !live_has_summary(look->live, host))
 			continue;
-		now_bps = parts[i].share * (double)s->window_bytes * 8e9 /
-			  (double)host->summary_window_ns;
+		has_any = true;
+		now_bps = parts[i].share * (double)bytes * 8e9 /
+			  (double)live_host(look->live, host)->summary_window_ns;
+		peak_bps =
+			bytes ? parts[i].share * s->peak_bytes * BITS_PER_BYTE_MS : 0;
 		if (parts[i].job == TELE_LINK) {
 			has_total = true;
 			link->now_bps = now_bps;
@@ -442,15 +445,16 @@ measure_summary(struct look *look, const struct footing_part *parts, size_t n)
 		}
 		sum_now += now_bps;
 		sum_peak = fmax(sum_peak, peak_bps);
-		if (parts[i].job != TELE_OTHER && s->window_bytes &&
+		if (parts[i].job != TELE_OTHER && bytes &&
 		    link->n_jobs < CONTENTION_MAX_JOBS)
 			link->jobs[link->n_jobs++] = (struct contention_job){
 				.job = parts[i].job,
 				.now_bps = now_bps,
 				.peak_bps = peak_bps,
+				.mean_bps = -1,
 			};
 	}
-	if (!has_total) {
+	if (has_any && !has_total) {
 		link->now_bps = sum_now;
 		link->peak_bps = sum_peak;
 	}
@@ -511,7 +515,10 @@ static void
 find_link(struct look *look, const struct footing_part *parts, size_t n,
 	  struct contention_link *link)
 {
-	*link = (struct contention_link){ .basis = CONTENTION_COMPUTED };
+	*link = (struct contention_link){ .basis = CONTENTION_COMPUTED,
+					  .now_bps = -1,
+					  .peak_bps = -1,
+					  .mean_bps = -1 };
 	if (look->opts->topo)
 		name_link(look->opts->topo, parts[0].link, link);
 	else
@@ -620,13 +627,17 @@ contention_over_frac(const struct contention_link *link)
 double
 contention_peak_frac(const struct contention_link *link)
 {
-	return link->capacity_bps > 0 ? link->peak_bps / link->capacity_bps : -1;
+	return link->capacity_bps > 0 && link->peak_bps >= 0
+		       ? link->peak_bps / link->capacity_bps
+		       : -1;
 }
 
 double
 contention_now_frac(const struct contention_link *link)
 {
-	return link->capacity_bps > 0 ? link->now_bps / link->capacity_bps : -1;
+	return link->capacity_bps > 0 && link->now_bps >= 0
+		       ? link->now_bps / link->capacity_bps
+		       : -1;
 }
 
 static double

@@ -38,7 +38,7 @@
  * whose mean of some 100 ms is above 1.05 C shows that this was wrong somewhere.
  *
  * Where only summaries were seen, NOW and PEAK are those of the summaries, and the
- * rest is unknown.  Pure.  O(window) for each series on each link.
+ * rest is unknown; so is everything of a host that has fallen silent since.  Pure.  O(window) for each series on each link.
  */
 #ifndef SCHEDULER_LIVE_CONTENTION_H
 #define SCHEDULER_LIVE_CONTENTION_H
@@ -77,9 +77,9 @@ enum contention_basis {
 extern const char *const contention_basis_names[];
 
 struct contention_job {
-	uint32_t job; /* live_job_name(). */
-	double now_bps, peak_bps;
-	double mean_bps;                /* Over the known time. */
+	uint32_t job;                   /* live_job_name(). */
+	double now_bps, peak_bps;       /* Now: -1 if nothing is known of it. */
+	double mean_bps;                /* Over the known time; -1: unknown. */
 	double alone_bps, overlap_bps;  /* While active; 0: never was. */
 	uint32_t active_ms, overlap_ms; /* Overlap: with any other job. */
 	uint32_t over_ms;               /* Active while the link is over; */
@@ -101,6 +101,7 @@ struct contention_link {
 	double capacity_bps; /* 0: unknown. */
 	uint32_t known_ms;   /* Of the window. */
 	uint32_t over_ms;    /* 0 where the capacity is unknown. */
+	/* Each -1 where it is not known: of a host that is silent, for example. */
 	double now_bps, peak_bps, mean_bps;
 	double other_bps;            /* Mean of what belongs to no job. */
 	int64_t since_ms;            /* Wall clock; INT64_MIN: no contention now. */

@@ -48,7 +48,7 @@ series_bytes(const struct live *live)
 		if (!live_has_traffic(live, s))
 			continue;
 		if (!series->has_bins || !span) {
-			bytes[s] = (double)series->window_bytes;
+			bytes[s] = (double)live_window_bytes(live, s);
 			continue;
 		}
 		live_bins(live, s, to_ms - span, span, bins);

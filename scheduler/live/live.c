@@ -508,6 +508,7 @@ take_summary(struct live *live, uint32_t id, const struct tele_frame *frame)
 		if (!s)
 			continue;
 		s->seen.has_summary = true;
+		s->seen.summary_ns = host->seen.summary_ns;
 		s->seen.total_bytes = told->total_bytes;
 		s->seen.total_ce = told->total_ce;
 		s->seen.total_retransmits = told->total_retransmits;
@@ -696,6 +697,26 @@ live_is_silent(const struct live *live, uint32_t host)
 }
 
 bool
+live_has_summary(const struct live *live, uint32_t host)
+{
+	const struct live_host *told = live_host(live, host);
+
+	return told->summary_ns != LIVE_NEVER && told->summary_window_ns > 0 &&
+	       live->now_ns - told->summary_ns <= LIVE_SILENT_NS;
+}
+
+uint64_t
+live_window_bytes(const struct live *live, uint32_t series)
+{
+	const struct live_series *s = live_series(live, series);
+	uint32_t host = live_interface(live, s->interface)->host;
+
+	if (!s->has_summary || s->summary_ns != live_host(live, host)->summary_ns)
+		return 0;
+	return s->window_bytes;
+}
+
+bool
 live_has_traffic(const struct live *live, uint32_t series)
 {
 	const struct series *s = live->series.items[series];
@@ -703,10 +724,12 @@ live_has_traffic(const struct live *live, uint32_t series)
 		&live->interfaces.items[s->seen.interface].seen;
 	int64_t end_ms = live->hosts.items[it->host].raw_mono_ms;
 
+	if (live_age_ns(live, it->host) > live->keep_ms * NS_PER_MS)
+		return false;
 	if (s->ring && s->seen.last_ms != LIVE_NEVER && end_ms != LIVE_NEVER &&
 	    s->seen.last_ms >= end_ms - live->keep_ms)
 		return true;
-	return s->seen.has_summary && s->seen.window_bytes > 0;
+	return live_has_summary(live, it->host) && live_window_bytes(live, series) > 0;
 }
 
 void

@@ -70,9 +70,10 @@ struct live_series {
 	uint32_t interface;
 	uint32_t job; /* live_job_name(), TELE_LINK or TELE_OTHER. */
 	uint8_t direction;
-	bool has_bins;    /* Raw frames were seen. */
-	int64_t last_ms;  /* Host's clock: newest bin with traffic, or LIVE_NEVER. */
-	bool has_summary; /* What follows is of the host's last summary. */
+	bool has_bins;      /* Raw frames were seen. */
+	int64_t last_ms;    /* Host's clock: newest bin with traffic, or LIVE_NEVER. */
+	bool has_summary;   /* What follows is of the host's last summary. */
+	int64_t summary_ns; /* The host's then: not equal to it in a later one. */
 	uint64_t total_bytes, total_ce, total_retransmits;
 	uint64_t window_bytes;
 	uint32_t peak_bytes, queue_bytes;
@@ -129,7 +130,14 @@ uint32_t live_find_series(const struct live *live, uint32_t interface, uint32_t 
 int64_t live_age_ns(const struct live *live, uint32_t host);
 bool live_is_silent(const struct live *live, uint32_t host);
 
-/* Whether there was traffic in what is kept, or in the last summary. */
+/* Whether the host's last summary is there and not out of date. */
+bool live_has_summary(const struct live *live, uint32_t host);
+/* Bytes of that summary's window; 0 if it has no row for the series. */
+uint64_t live_window_bytes(const struct live *live, uint32_t series);
+/*
+ * Whether there was traffic in what is kept, or in the last summary; false of a host
+ * that has been silent for longer than what is kept.
+ */
 bool live_has_traffic(const struct live *live, uint32_t series);
 
 /*

@@ -49,20 +49,23 @@ online_new(void)
 	return xcalloc(1, sizeof(struct online));
 }
 
+static void
+forget(struct online_job *job)
+{
+	if (!job)
+		return;
+	detection_fini(&job->detection);
+	free(job->why);
+	free(job);
+}
+
 void
 online_free(struct online *online)
 {
 	if (!online)
 		return;
-	for (size_t i = 0; i < online->by_number.n; i++) {
-		struct online_job *job = online->by_number.items[i];
-
-		if (!job)
-			continue;
-		detection_fini(&job->detection);
-		free(job->why);
-		free(job);
-	}
+	for (size_t i = 0; i < online->by_number.n; i++)
+		forget(online->by_number.items[i]);
 	vec_free(&online->by_number);
 	vec_free(&online->sorted);
 	free(online);
@@ -417,10 +420,28 @@ compare_jobs(const void *a, const void *b, void *live)
 	return order ? order : strcmp(nx, ny);
 }
 
+/* A job that ended is shown for a while; of its name's next run nothing is known. */
+static void
+forget_ended(struct online *online, const struct live *live, const bool *has_traffic)
+{
+	for (size_t j = 0; j < online->by_number.n; j++) {
+		struct online_job *job = online->by_number.items[j];
+
+		if (!job || has_traffic[j] ||
+		    (job->has_estimate &&
+		     live_now_ns(live) - job->at_ns <= ONLINE_FORGET_NS))
+			continue;
+		forget(job);
+		online->by_number.items[j] = NULL;
+	}
+}
+
 /* Makes an entry for each job that has traffic now. */
 static void
 find_jobs(struct online *online, const struct live *live)
 {
+	bool *has_traffic = xcalloc(live_n_jobs(live) + 1, sizeof *has_traffic);
+
 	while (online->by_number.n < live_n_jobs(live))
 		vec_push(&online->by_number, NULL);
 	for (uint32_t s = 0; s < live_n_series(live); s++) {
@@ -429,12 +450,15 @@ find_jobs(struct online *online, const struct live *live)
 
 		if (job >= TELE_OTHER || !live_has_traffic(live, s))
 			continue;
+		has_traffic[job] = true;
 		at = &online->by_number.items[job];
 		if (*at)
 			continue;
 		*at = xcalloc(1, sizeof **at);
 		(*at)->job = job;
 	}
+	forget_ended(online, live, has_traffic);
+	free(has_traffic);
 	online->sorted.n = 0;
 	for (size_t j = 0; j < online->by_number.n; j++)
 		if (online->by_number.items[j])

@@ -51,7 +51,9 @@ struct online;
 #define ONLINE_PERIOD_MOVE    0.05
 #define ONLINE_BYTES_MOVE     0.10
 #define ONLINE_ALARM_NS       INT64_C(60000000000)
-#define ONLINE_TREND          12 /* Estimates that are remembered. */
+/* A job without traffic is forgotten so long after its last estimate. */
+#define ONLINE_FORGET_NS INT64_C(60000000000)
+#define ONLINE_TREND     12 /* Estimates that are remembered. */
 
 struct online_job {
 	uint32_t job;               /* live_job_name(). */
@@ -88,7 +90,10 @@ bool online_step(struct online *online, const struct live *live);
 /* Estimates all anew now, as at the end of a recording. */
 void online_now(struct online *online, const struct live *live);
 
-/* All jobs that have traffic, or had an estimate, by name; '*ret_n' of them. */
+/*
+ * All jobs that have traffic, or had an estimate lately (ONLINE_FORGET_NS), by name;
+ * '*ret_n' of them.
+ */
 const struct online_job *const *online_jobs(const struct online *online, size_t *ret_n);
 /* By number of the live state, or NULL. */
 const struct online_job *online_find(const struct online *online, uint32_t job);

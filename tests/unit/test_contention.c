@@ -330,6 +330,86 @@ summaries_alone_say_nothing_of_overlap(void **state)
 	live_free(live);
 }
 
+static void
+feed_summary(struct live *live, const char *host, int second, uint64_t window_bytes)
+{
+	struct tele_frame frame = { 0 };
+	uint32_t e0;
+
+	frames_begin(&frame, TELE_SUMMARY, host, T0 + 1000 * second,
+		     T0 + 1000 * (second + 1), 0, (uint64_t)second);
+	e0 = tele_add_interface(&frame, "e0");
+	frame.interfaces.items[e0].capacity_bps = 1e9;
+	if (window_bytes)
+		vec_push(&frame.traffic,
+			 ((struct tele_traffic){ .interface = e0,
+						 .job = TELE_LINK,
+						 .window_bytes = window_bytes,
+						 .peak_bytes = 100000 }));
+	live_frame(live, &frame);
+	tele_fini(&frame);
+}
+
+static void
+of_a_silent_host_nothing_is_known_and_no_zero_is_told(void **state)
+{
+	const struct contention_opts opts = { .window_ms = 1000 };
+	struct live *live = live_new(NULL);
+	struct tele_frame frame = { 0 };
+	struct contention found;
+
+	(void)state;
+	/* Both have series for a second; h1 never comes again, h0 does for 2.5 s. */
+	for (int h = 0; h < 2; h++)
+		feed_summary(live, h ? "h1" : "h0", 0, 62500000);
+	feed_both(live, "h1", "e0", 10);
+	feed_both(live, "h0", "e0", 35);
+	contention_find(live, &opts, &found);
+	/* In h0's last second; h1 is silent, but not so long that it is left out. */
+	assert_true(find(&found, "h0:e0>")->now_bps > 0);
+	contention_fini(&found);
+	for (int i = 35; i < 50; i++) {
+		frames_begin(&frame, TELE_RAW, "h0", T0 + 100 * i, T0 + 100 * (i + 1),
+			     0, (uint64_t)i);
+		frames_add(&frame, "e0", 1e9, "a", TELE_TX, shared, &job_a);
+		live_frame(live, &frame);
+	}
+	contention_find(live, &opts, &found);
+	assert_int_equal(find(&found, "h1:e0>")->known_ms, 0);
+	assert_near(find(&found, "h1:e0>")->now_bps, -1, 0);
+	assert_near(find(&found, "h1:e0>")->peak_bps, -1, 0);
+	assert_near(contention_now_frac(find(&found, "h1:e0>")), -1, 0);
+	assert_int_equal(find(&found, "h1:e0>")->n_jobs, 0);
+	contention_fini(&found);
+
+	/* Of a longer window something is known, but nothing of its last second. */
+	contention_find(live, &(const struct contention_opts){ .window_ms = 5000 },
+			&found);
+	assert_int_equal(find(&found, "h1:e0>")->known_ms, 1000);
+	assert_near(find(&found, "h1:e0>")->peak_bps, 1e9, 1);
+	assert_near(find(&found, "h1:e0>")->now_bps, -1, 0);
+	assert_near(find(&found, "h1:e0>")->jobs[0].now_bps, -1, 0);
+	contention_fini(&found);
+	tele_fini(&frame);
+	live_free(live);
+}
+
+static void
+a_summary_without_a_row_is_one_of_no_traffic(void **state)
+{
+	struct live *live = live_new(NULL);
+	struct contention found;
+
+	(void)state;
+	feed_summary(live, "h0", 0, 62500000);
+	feed_summary(live, "h0", 1, 0);
+	contention_find(live, &(const struct contention_opts){ 0 }, &found);
+	assert_near(found.links[0].now_bps, 0, 0);
+	assert_near(found.links[0].peak_bps, 0, 0);
+	contention_fini(&found);
+	live_free(live);
+}
+
 int
 main(void)
 {
@@ -341,6 +421,8 @@ main(void)
 		cmocka_unit_test(two_jobs_on_a_link_between_switches_are_told_apart),
 		cmocka_unit_test(what_a_switch_says_of_its_port_is_the_total),
 		cmocka_unit_test(summaries_alone_say_nothing_of_overlap),
+		cmocka_unit_test(of_a_silent_host_nothing_is_known_and_no_zero_is_told),
+		cmocka_unit_test(a_summary_without_a_row_is_one_of_no_traffic),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -91,6 +91,51 @@ estimates_come_each_five_seconds_of_frame_time(void **state)
 }
 
 static void
+a_job_that_ended_is_shown_for_a_minute_and_then_forgotten(void **state)
+{
+	static const struct program p = { 250, 100, T0, FRAMES_GBPS };
+	static const struct program other = { 400, 100, T0, FRAMES_GBPS };
+	struct live *live = live_new(NULL);
+	struct online *online = online_new();
+	const struct online_job *job;
+	size_t n;
+
+	(void)state;
+	for (int s = 0; s < 20; s++) {
+		feed_second(live, s, "a", program, &p);
+		online_step(online, live);
+	}
+	for (int s = 20; s < 70; s++) {
+		feed_second(live, s, "b", program, &p);
+		online_step(online, live);
+	}
+	job = online_find(online, live_find_job(live, "a"));
+	online_jobs(online, &n);
+	assert_int_equal(n, 2);
+	assert_non_null(job->why);
+	assert_in_range(live_now_ns(live) - job->at_ns, 45 * INT64_C(1000000000),
+			55 * INT64_C(1000000000));
+	for (int s = 70; s < 90; s++) {
+		feed_second(live, s, "b", program, &p);
+		online_step(online, live);
+	}
+	online_jobs(online, &n);
+	assert_int_equal(n, 1);
+	assert_null(online_find(online, live_find_job(live, "a")));
+
+	/* Its name's next run is another one: that is no change of the first. */
+	for (int s = 90; s < 120; s++) {
+		feed_second(live, s, "a", program, &other);
+		online_step(online, live);
+	}
+	job = online_find(online, live_find_job(live, "a"));
+	assert_true(job->has_estimate);
+	assert_false(job->has_alarm);
+	online_free(online);
+	live_free(live);
+}
+
+static void
 a_changed_period_raises_the_alarm(void **state)
 {
 	static const struct program before = { 300, 120, T0, FRAMES_GBPS };
@@ -393,6 +438,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_job_is_published_after_eight_iterations),
 		cmocka_unit_test(estimates_come_each_five_seconds_of_frame_time),
+		cmocka_unit_test(
+			a_job_that_ended_is_shown_for_a_minute_and_then_forgotten),
 		cmocka_unit_test(a_changed_period_raises_the_alarm),
 		cmocka_unit_test(changed_bytes_raise_the_alarm),
 		cmocka_unit_test(few_gaps_change_little_and_many_are_refused),

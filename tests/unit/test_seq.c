@@ -62,6 +62,21 @@ a_restart_is_no_gap_but_what_it_lost_since_is(void **state)
 }
 
 static void
+one_restart_is_counted_once_though_all_kinds_show_it(void **state)
+{
+	struct seq_book *book = seq_book_new();
+
+	(void)state;
+	note(book, "n1", TELE_SUMMARY, 1, 50, NULL);
+	note(book, "n1", TELE_RAW, 1, 200, NULL);
+	note(book, "n1", TELE_MARKS, 2, 0, NULL);
+	assert_int_equal(note(book, "n1", TELE_RAW, 2, 0, NULL), SEQ_RESTART);
+	assert_int_equal(note(book, "n1", TELE_SUMMARY, 2, 0, NULL), SEQ_RESTART);
+	assert_int_equal(seq_counts(book)->restarts, 1);
+	seq_book_free(book);
+}
+
+static void
 the_same_frame_again_is_a_repeat(void **state)
 {
 	struct seq_book *book = seq_book_new();
@@ -124,6 +139,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(missing_frames_are_counted_for_each_host_and_kind),
 		cmocka_unit_test(a_restart_is_no_gap_but_what_it_lost_since_is),
+		cmocka_unit_test(one_restart_is_counted_once_though_all_kinds_show_it),
 		cmocka_unit_test(the_same_frame_again_is_a_repeat),
 		cmocka_unit_test(absurd_numbers_overflow_nothing),
 		cmocka_unit_test(gaps_are_what_was_lost_between_the_first_and_the_last),
