@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#define GAP 2 /* Blanks between columns. */
+
 void
 table_init(struct table *t, const char *const *headings)
 {
@@ -104,6 +106,8 @@ print_row(const struct table *t, size_t row, const size_t *widths, FILE *out)
 		const char *cell = cell_at(t, row, i);
 		size_t pad = widths[i] - width(cell);
 
+		if (t->is_hidden[i])
+			continue;
 		if (is_right(t, i))
 			owed += pad;
 		if (*cell) {
@@ -111,16 +115,15 @@ print_row(const struct table *t, size_t row, const size_t *widths, FILE *out)
 			put_printable(cell, out);
 			owed = 0;
 		}
-		owed += is_right(t, i) ? 2 : pad + 2;
+		owed += is_right(t, i) ? GAP : pad + GAP;
 	}
 	putc('\n', out);
 }
 
-void
-table_print(const struct table *t, FILE *out)
+static void
+find_widths(const struct table *t, size_t widths[TABLE_MAX_COLUMNS])
 {
-	size_t widths[TABLE_MAX_COLUMNS] = { 0 };
-
+	memset(widths, 0, TABLE_MAX_COLUMNS * sizeof *widths);
 	for (size_t row = 0; row <= n_rows(t); row++) {
 		for (size_t i = 0; i < t->n_columns; i++) {
 			size_t w = width(cell_at(t, row, i));
@@ -129,6 +132,28 @@ table_print(const struct table *t, FILE *out)
 				widths[i] = w;
 		}
 	}
+}
+
+void
+table_fit(struct table *t, size_t most, const size_t *order, size_t n)
+{
+	size_t widths[TABLE_MAX_COLUMNS], all = 0;
+
+	find_widths(t, widths);
+	for (size_t i = 0; i < t->n_columns; i++)
+		all += widths[i] + (i ? GAP : 0);
+	for (size_t i = 0; i < n && all > most; i++) {
+		t->is_hidden[order[i]] = true;
+		all -= widths[order[i]] + GAP;
+	}
+}
+
+void
+table_print(const struct table *t, FILE *out)
+{
+	size_t widths[TABLE_MAX_COLUMNS];
+
+	find_widths(t, widths);
 	for (size_t row = 0; row <= n_rows(t); row++)
 		print_row(t, row, widths, out);
 }

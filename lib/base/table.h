@@ -12,6 +12,7 @@
 #ifndef LIB_BASE_TABLE_H
 #define LIB_BASE_TABLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -23,12 +24,18 @@ struct table {
 	size_t n_columns;
 	const char *headings[TABLE_MAX_COLUMNS]; /* Borrowed. */
 	VEC(char *) cells;                       /* Owned; row by row. */
+	bool is_hidden[TABLE_MAX_COLUMNS];       /* Not printed. */
 };
 
 /* 'headings' ends with NULL; a leading '%' aligns the column right. */
 void table_init(struct table *t, const char *const *headings);
 void table_cell(struct table *t, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+/*
+ * Hides columns until lines have at most 'width' characters, or all of 'order' are
+ * hidden: those come first that are missed least, by number.
+ */
+void table_fit(struct table *t, size_t width, const size_t *order, size_t n);
 void table_print(const struct table *t, FILE *out);
 /* The same as comma-separated values, quoted where needed. */
 void table_print_csv(const struct table *t, FILE *out);

@@ -127,8 +127,10 @@ add_row(const struct screen *screen, const struct online_job *job, struct table 
 }
 
 char **
-jobs_table(const struct screen *screen, const struct online_job *const *jobs, size_t n)
+jobs_table(const struct screen *screen, const struct online_job *const *jobs, size_t n,
+	   unsigned columns)
 {
+	static const size_t missed_least[] = { 7, 3, 6, 1, 4, 5, 8 };
 	char **lines = xcalloc(n + 2, sizeof *lines), *text = NULL, *rest;
 	size_t size, at = 0;
 	FILE *out = open_memstream(&text, &size);
@@ -140,6 +142,9 @@ jobs_table(const struct screen *screen, const struct online_job *const *jobs, si
 					      "%AGE", "", NULL });
 	for (size_t i = 0; i < n; i++)
 		add_row(screen, jobs[i], &t);
+	if (columns < SCREEN_FULL_COLUMNS)
+		table_fit(&t, columns, missed_least,
+			  sizeof missed_least / sizeof *missed_least);
 	table_print(&t, out);
 	table_fini(&t);
 	fclose(out);

@@ -14,7 +14,7 @@ struct strbuf;
 
 /* The lines of a table of jobs, its heading first: n + 1, as links_table(). */
 char **jobs_table(const struct screen *screen, const struct online_job *const *jobs,
-		  size_t n);
+		  size_t n, unsigned columns);
 
 /* All that is known of one job; 'found' has the links it is on. */
 void jobs_detail(const struct screen *screen, const struct contention *found,

@@ -99,10 +99,16 @@ characters(const char *s)
 	return n;
 }
 
+/*
+ * What a narrow terminal has no room for, in this order: what cannot be guessed from
+ * the rest stays.
+ */
+static const size_t missed_least[] = { 7, 5, 1, 6, 2 };
+
 /* Draws the table; returns how wide it came out. */
 static size_t
 draw(const struct screen *screen, const struct contention_link *const *links, size_t n,
-     unsigned spark_columns, char ***ret_lines)
+     unsigned spark_columns, unsigned columns, char ***ret_lines)
 {
 	static const char *const headings[] = { "LINK",       "%CAP",   "%NOW",
 						"%PEAK",      "%OVER",  "%JOBS",
@@ -120,6 +126,9 @@ draw(const struct screen *screen, const struct contention_link *const *links, si
 	table_init(&t, shown);
 	for (size_t i = 0; i < n; i++)
 		add_row(screen, links[i], spark_columns, &t);
+	if (columns < SCREEN_FULL_COLUMNS)
+		table_fit(&t, columns, missed_least,
+			  sizeof missed_least / sizeof *missed_least);
 	table_print(&t, out);
 	table_fini(&t);
 	fclose(out);
@@ -139,7 +148,8 @@ links_table(const struct screen *screen, const struct contention_link *const *li
 {
 	unsigned spark_columns = SPARK_COLUMNS;
 	char **lines;
-	size_t width = draw(screen, links, n, spark_columns, &lines);
+	size_t width =
+		draw(screen, links, n, spark_columns, SCREEN_FULL_COLUMNS, &lines);
 
 	if (width <= columns)
 		return lines;
@@ -150,7 +160,7 @@ links_table(const struct screen *screen, const struct contention_link *const *li
 	spark_columns = width - columns + MIN_SPARK_COLUMNS <= spark_columns
 				? spark_columns - (unsigned)(width - columns)
 				: 0;
-	draw(screen, links, n, spark_columns, &lines);
+	draw(screen, links, n, spark_columns, columns, &lines);
 	return lines;
 }
 

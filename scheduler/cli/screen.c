@@ -388,7 +388,7 @@ screen_columns(void)
 	if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 &&
 	    size.ws_col >= 20)
 		return size.ws_col;
-	return 80;
+	return SCREEN_FULL_COLUMNS;
 }
 
 struct census {
@@ -490,9 +490,11 @@ screen_footer(const struct screen *screen, int64_t from_ms, int64_t to_ms,
 			      (double)(to_ms - from_ms) / 1e3);
 	else
 		strbuf_puts(out, "Summaries only");
-	strbuf_printf(out, ", %u/%u hosts", census.n_fresh, census.n_hosts);
+	if (census.n_hosts || !census.n_switches)
+		strbuf_printf(out, ", %u/%u hosts", census.n_fresh, census.n_hosts);
 	if (census.n_switches)
-		strbuf_printf(out, ", %u switches", census.n_switches);
+		strbuf_printf(out, ", %u switch%s", census.n_switches,
+			      census.n_switches > 1 ? "es" : "");
 	if (census.worst_clock_ns >= 0)
 		strbuf_printf(out, ", clocks to %.1f ms",
 			      (double)census.worst_clock_ns / 1e6);

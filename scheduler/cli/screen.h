@@ -21,6 +21,8 @@ struct strbuf;
 struct strtab;
 struct topo;
 
+/* What tables are made for where there is no narrower terminal. */
+#define SCREEN_FULL_COLUMNS 80
 /* As in scenario files. */
 #define SCREEN_ECMP_SEED 1
 

@@ -7,12 +7,15 @@
 #include "lib/base/alloc.h"
 #include "lib/base/jsonw.h"
 #include "lib/base/strbuf.h"
+#include "lib/base/utf8.h"
 #include "lib/base/vec.h"
 #include "scheduler/cli/jobs_print.h"
 #include "scheduler/cli/links_print.h"
 #include "scheduler/cli/screen.h"
 #include "scheduler/live/live.h"
 #include "scheduler/live/online.h"
+
+#define INDENT 2 /* Of what stands in a detail. */
 
 const char *const top_help[] = {
 	"q            quit",
@@ -21,7 +24,8 @@ const char *const top_help[] = {
 	"a            all links, or those with OVER > 0 or PEAK > 70 %",
 	"/            show only names with this in them; Enter ends, empty shows all",
 	"arrows, PgUp, PgDn, Home, End   choose a row",
-	"Enter        the chosen link or job in detail; Esc goes back",
+	"Enter        the chosen link or job in detail; Esc goes back;",
+	"             PgUp, PgDn, Home, End read on, arrows show the next row's",
 	"?            this text",
 	NULL,
 };
@@ -47,7 +51,10 @@ pick_links(const struct top_view *view, const struct contention *found,
 	for (size_t i = 0; i < found->n_links; i++) {
 		const struct contention_link *link = &found->links[i];
 
-		if ((view->all || links_is_notable(link)) &&
+		bool is_read = view->detail && view->name &&
+			       strcmp(view->name, link->name) == 0;
+
+		if ((view->all || is_read || links_is_notable(link)) &&
 		    is_wanted(view, link->name))
 			vec_push(&list->links, link);
 	}
@@ -63,6 +70,67 @@ pick_jobs(const struct top_view *view, const struct screen *screen,
 	for (size_t i = 0; i < n; i++)
 		if (is_wanted(view, live_job_name(screen->live, jobs[i]->job)))
 			vec_push(&list->jobs, jobs[i]);
+}
+
+static const char *
+row_name(const struct top_view *view, const struct screen *screen,
+	 const struct link_list *links, const struct job_list *jobs, size_t row)
+{
+	if (view->table == TOP_LINKS)
+		return links->links.items[row]->name;
+	return live_job_name(screen->live, jobs->jobs.items[row]->job);
+}
+
+/* Follows the chosen row to its new place, and remembers what is chosen. */
+static void
+follow(struct top_view *view, const struct screen *screen,
+       const struct link_list *links, const struct job_list *jobs)
+{
+	size_t n = view->table == TOP_LINKS ? links->links.n : jobs->jobs.n;
+
+	for (size_t i = 0; view->name && view->chosen == view->named && i < n; i++) {
+		if (strcmp(row_name(view, screen, links, jobs, i), view->name) == 0) {
+			view->chosen = i;
+			break;
+		}
+	}
+	if (view->chosen >= n)
+		view->chosen = n ? n - 1 : 0;
+	free(view->name);
+	view->name =
+		n ? xstrdup(row_name(view, screen, links, jobs, view->chosen)) : NULL;
+	view->named = view->chosen;
+}
+
+void
+top_view_fini(struct top_view *view)
+{
+	free(view->name);
+	view->name = NULL;
+}
+
+/* Divides lines that are longer than 'columns' between words; sketches are left. */
+static void
+wrap(char *text, unsigned columns)
+{
+	size_t begin = 0, blank = 0, column = 0;
+
+	for (size_t i = 0; text[i];
+	     i += utf8_length(text + i) ? utf8_length(text + i) : 1) {
+		if (text[i] == '\n') {
+			begin = i + 1;
+			column = 0;
+			continue;
+		}
+		if (text[i] == ' ')
+			blank = i;
+		if (++column > columns && blank > begin + INDENT &&
+		    text[begin + INDENT] != '|') {
+			text[blank] = '\n';
+			begin = blank + 1;
+			column = i + 1 - begin;
+		}
+	}
 }
 
 /* Splits text into lines; '*ret_n' of them in a new array. */
@@ -104,8 +172,6 @@ put_title(const struct top_view *view, size_t n, struct top_lines *lines)
 static void
 put_table(struct top_view *view, char **table, size_t n, struct top_lines *lines)
 {
-	if (view->chosen >= n)
-		view->chosen = n ? n - 1 : 0;
 	lines->items = xcalloc(n + 2, sizeof *lines->items);
 	put_title(view, n, lines);
 	for (size_t i = 0; i <= n; i++)
@@ -143,6 +209,7 @@ top_view_lines(struct top_view *view, struct screen *screen, unsigned columns,
 	screen_find(screen, view->sort, &found);
 	if (view->table == TOP_LINKS) {
 		pick_links(view, &found, &links);
+		follow(view, screen, &links, &jobs);
 		put_table(
 			view,
 			links_table(screen, links.links.items, links.links.n, columns),
@@ -151,15 +218,20 @@ top_view_lines(struct top_view *view, struct screen *screen, unsigned columns,
 			links_detail(screen, links.links.items[view->chosen], &detail);
 	} else {
 		pick_jobs(view, screen, &jobs);
-		put_table(view, jobs_table(screen, jobs.jobs.items, jobs.jobs.n),
+		follow(view, screen, &links, &jobs);
+		put_table(view,
+			  jobs_table(screen, jobs.jobs.items, jobs.jobs.n, columns),
 			  jobs.jobs.n, ret_lines);
 		if (view->detail && jobs.jobs.n)
 			jobs_detail(screen, &found, jobs.jobs.items[view->chosen],
 				    &detail);
 	}
-	if (detail.length)
+	if (detail.length) {
+		wrap(detail.text, columns);
 		put_detail(&detail, ret_lines);
+	}
 	screen_footer(screen, found.from_ms, found.to_ms, &footer);
+	wrap(footer.text, columns);
 	ret_lines->footer = split(footer.text, &ret_lines->n_footer);
 	strbuf_free(&footer);
 	strbuf_free(&detail);
@@ -207,7 +279,8 @@ top_view_text(const struct top_view *view, struct screen *screen, unsigned colum
 	add_lines(links_table(screen, links.links.items, links.links.n, columns),
 		  links.links.n, out);
 	strbuf_printf(out, "%zu of %zu links.\n\n", links.links.n, found.n_links);
-	add_lines(jobs_table(screen, jobs.jobs.items, jobs.jobs.n), jobs.jobs.n, out);
+	add_lines(jobs_table(screen, jobs.jobs.items, jobs.jobs.n, columns),
+		  jobs.jobs.n, out);
 	strbuf_printf(out, "%zu jobs.\n", jobs.jobs.n);
 	screen_footer(screen, found.from_ms, found.to_ms, out);
 	vec_free(&links.links);

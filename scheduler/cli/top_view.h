@@ -30,6 +30,9 @@ struct top_view {
 	bool help;
 	char filter[TOP_MAX_FILTER + 1]; /* Part of a name; empty: all. */
 	size_t chosen;                   /* Row. */
+	/* The name in it when it was last shown: rows change places, the choice stays. */
+	size_t named;
+	char *name; /* Owned. */
 };
 
 /* Lines to be shown; those before 'n_fixed' do not scroll. */
@@ -43,12 +46,13 @@ struct top_lines {
 };
 
 /*
- * Makes the lines for 'columns'; keeps view->chosen within the rows.  Release with
- * top_lines_fini().
+ * Makes the lines for 'columns'.  Unless view->chosen was changed since the last time,
+ * it goes where the row went that was chosen then.  Release with top_lines_fini().
  */
 void top_view_lines(struct top_view *view, struct screen *screen, unsigned columns,
 		    struct top_lines *ret_lines);
 void top_lines_fini(struct top_lines *lines);
+void top_view_fini(struct top_view *view);
 
 /* What '?' shows. */
 extern const char *const top_help[];

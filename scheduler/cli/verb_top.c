@@ -23,6 +23,8 @@
 #define MIN_ROWS   4
 #define MIN_COLS   20
 #define ESCAPE     27
+/* More than any has. */
+#define MAX_DETAIL_LINES 1000000
 
 struct args {
 	struct screen_opts screen;
@@ -33,7 +35,8 @@ struct args {
 struct terminal {
 	SCREEN *screen; /* ncurses' own. */
 	struct top_view view;
-	size_t first;   /* Line at the top of what scrolls. */
+	size_t first; /* Line at the top of what scrolls. */
+	size_t first_detail;
 	bool is_typing; /* Into the filter. */
 	size_t n_rows;  /* At the last drawing. */
 };
@@ -74,7 +77,7 @@ static void
 draw_body(struct terminal *t, const struct top_lines *lines, size_t room)
 {
 	size_t n_fixed = lines->n_fixed < room ? lines->n_fixed : room;
-	size_t n = room - n_fixed;
+	size_t n = room - n_fixed, first;
 
 	if (lines->chosen != SIZE_MAX && n > 0) {
 		size_t at = lines->chosen - lines->n_fixed;
@@ -84,13 +87,21 @@ draw_body(struct terminal *t, const struct top_lines *lines, size_t room)
 		if (at >= t->first + n)
 			t->first = at - n + 1;
 	}
-	if (lines->n < room)
-		t->first = 0;
+	if (lines->chosen == SIZE_MAX) { /* Detail: not beyond its end. */
+		size_t most = lines->n > room ? lines->n - room : 0;
+
+		t->first_detail = t->first_detail < most ? t->first_detail : most;
+		first = t->first_detail;
+	} else {
+		if (lines->n < room)
+			t->first = 0;
+		first = t->first;
+	}
 	for (size_t i = 0; i < n_fixed; i++)
 		put_line((int)i, lines->items[i],
 			 i + 1 == lines->n_fixed ? A_REVERSE : A_BOLD);
 	for (size_t i = 0; i < n; i++) {
-		size_t at = lines->n_fixed + t->first + i;
+		size_t at = lines->n_fixed + first + i;
 
 		if (at < lines->n)
 			put_line((int)(n_fixed + i), lines->items[at],
@@ -135,6 +146,14 @@ draw(struct terminal *t, struct screen *screen)
 
 /* ---- Keys ------------------------------------------------------------------------ */
 
+/* Whatever was chosen before. */
+static void
+choose_first(struct terminal *t)
+{
+	t->view.chosen = t->first = 0;
+	t->view.named = SIZE_MAX;
+}
+
 static void
 type_filter(struct terminal *t, int key)
 {
@@ -148,7 +167,7 @@ type_filter(struct terminal *t, int key)
 		t->view.filter[length] = (char)key;
 		t->view.filter[length + 1] = '\0';
 	}
-	t->view.chosen = t->first = 0;
+	choose_first(t);
 }
 
 /* Moves the choice by 'by' rows. */
@@ -162,11 +181,31 @@ move_by(struct terminal *t, long by)
 	t->view.chosen = to > 0 ? (size_t)to : 0;
 }
 
+/* Scrolls the detail. */
+static void
+read_on(struct terminal *t, int key, long page)
+{
+	long first = (long)t->first_detail;
+
+	if (key == KEY_HOME)
+		first = 0;
+	else if (key == KEY_END)
+		first = MAX_DETAIL_LINES; /* Drawing stops at the end. */
+	else if (key == KEY_PPAGE || key == KEY_NPAGE)
+		first += key == KEY_NPAGE ? page : -page;
+	t->first_detail = first > 0 ? (size_t)first : 0;
+}
+
 static void
 choose(struct terminal *t, int key)
 {
 	long page = LINES > 6 ? LINES - 5 : 1;
 
+	if (t->view.detail && key != KEY_UP && key != KEY_DOWN) {
+		read_on(t, key, page);
+		return;
+	}
+	t->first_detail = 0;
 	switch (key) {
 	case KEY_UP:
 		move_by(t, -1);
@@ -196,7 +235,7 @@ set_sort(struct terminal *t, enum contention_sort sort)
 {
 	t->view.table = TOP_LINKS;
 	t->view.sort = sort;
-	t->view.chosen = t->first = 0;
+	choose_first(t);
 }
 
 /* Returns false to quit. */
@@ -228,7 +267,7 @@ take_key(struct terminal *t, int key)
 	case '\t':
 		t->view.table = t->view.table == TOP_LINKS ? TOP_JOBS : TOP_LINKS;
 		t->view.detail = false;
-		t->view.chosen = t->first = 0;
+		choose_first(t);
 		break;
 	case 'a':
 		t->view.all = !t->view.all;
@@ -246,6 +285,7 @@ take_key(struct terminal *t, int key)
 	case '\r':
 	case KEY_ENTER:
 		t->view.detail = !t->view.detail;
+		t->first_detail = 0;
 		break;
 	case ESCAPE:
 		t->view.detail = false;
@@ -332,6 +372,7 @@ show_terminal(const struct args *args, struct screen *screen)
 	curs_set(0);
 	status = run_terminal(&t, screen);
 	endwin();
+	top_view_fini(&t.view);
 	delscreen(t.screen);
 	return status;
 }

@@ -115,6 +115,33 @@ csv_quotes_what_would_break_it(void **state)
 	table_fini(&t);
 }
 
+static void
+columns_that_are_missed_least_make_room(void **state)
+{
+	static const size_t order[] = { 2, 1 };
+	struct table t;
+
+	(void)state;
+	table_init(&t, (const char *const[]){ "LINK", "%CAP", "SINCE", "%NOW", NULL });
+	table_cell(&t, "leaf1:p3");
+	table_cell(&t, "50G");
+	table_cell(&t, "-");
+	table_cell(&t, "1.00G");
+	table_fit(&t, 27, order, 2); /* As wide as it is: 8 + 2 + 3 + 2 + 5 + 2 + 5. */
+	assert_prints(&t, table_print,
+		      "LINK      CAP  SINCE    NOW\n"
+		      "leaf1:p3  50G  -      1.00G\n");
+	table_fit(&t, 26, order, 2);
+	assert_prints(&t, table_print,
+		      "LINK      CAP    NOW\n"
+		      "leaf1:p3  50G  1.00G\n");
+	table_fit(&t, 1, order, 2);
+	assert_prints(&t, table_print,
+		      "LINK        NOW\n"
+		      "leaf1:p3  1.00G\n");
+	table_fini(&t);
+}
+
 int
 main(void)
 {
@@ -124,6 +151,7 @@ main(void)
 		cmocka_unit_test(a_letter_of_two_bytes_is_one_character_wide),
 		cmocka_unit_test(empty_cells_leave_no_blanks_at_the_end_of_a_line),
 		cmocka_unit_test(no_cell_can_steer_the_terminal),
+		cmocka_unit_test(columns_that_are_missed_least_make_room),
 		cmocka_unit_test(csv_quotes_what_would_break_it),
 	};
 
