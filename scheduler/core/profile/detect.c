@@ -148,21 +148,27 @@ distances(const struct alignment *alignment, size_t stride, double *ret_distance
 }
 
 /*
- * The period from the onsets.  An onset that is found late makes one distance
- * longer and the next shorter, so that over two iterations at once it counts half.
+ * The period from the onsets: the mean of the middle half of the distances over one
+ * iteration and over two.  An onset that is found late makes one distance longer and
+ * the next shorter, so that over two it counts half.  Under contention distances are
+ * skewed, some iterations being held up and others not: the middle half is near the
+ * median, which a program would name, and does not jump between the two kinds.
  */
 static void
 measure(struct search *s, struct detection *found)
 {
 	size_t n = s->alignment.n_onsets;
-	double *d = xcalloc(n, sizeof *d);
-	size_t n_distances = distances(&s->alignment, 1, d);
+	double *d = xcalloc(2 * n, sizeof *d);
+	size_t n_distances = distances(&s->alignment, 1, d), cut;
 
 	found->mean_us = stats_mean(d, n_distances) * 1e3;
 	found->profile.jitter_us = llround(stats_sd(d, n_distances) * 1e3);
 	found->profile.n_iterations = (int64_t)n_distances;
-	n_distances = distances(&s->alignment, n_distances >= 8 ? 2 : 1, d);
-	found->profile.period_us = llround(align_middle(d, n_distances) * 1e3);
+	n_distances += distances(&s->alignment, 2, d + n_distances);
+	stats_sort(d, n_distances);
+	cut = n_distances / 4;
+	found->profile.period_us =
+		llround(stats_mean(d + cut, n_distances - 2 * cut) * 1e3);
 	free(d);
 }
 
