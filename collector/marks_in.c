@@ -195,6 +195,9 @@ find_job(struct marks_in *m, uint32_t pid)
 	path = unified_path(text);
 	if (!path || !m->job_of(m->ctx, path, name))
 		return TELE_OTHER;
+	/* Processes of more jobs than a frame has room for may speak in one second. */
+	if (m->waiting.jobs.n >= TELE_MAX_JOBS)
+		return TELE_OTHER;
 	return tele_add_job(&m->waiting, name);
 }
 

@@ -64,7 +64,9 @@ mark_decode(const uint8_t *bytes, size_t n, struct mark *ret_mark)
 	};
 	if (mark.source > TELE_MARK_NCCL)
 		return -EBADMSG;
-	if (mark.begin_ns < 0 || mark.end_ns < mark.begin_ns)
+	/* A frame could not hold later ones. */
+	if (mark.begin_ns < 0 || mark.end_ns < mark.begin_ns ||
+	    mark.end_ns > TELE_MAX_NS)
 		return -EBADMSG;
 	*ret_mark = mark;
 	return 0;

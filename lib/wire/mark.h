@@ -38,8 +38,8 @@ struct mark {
 void mark_encode(const struct mark *mark, uint8_t ret_bytes[MARK_BYTES]);
 
 /*
- * Returns 0; -EBADMSG for what is no mark or cannot be (it ends before it begins),
- * -EPROTONOSUPPORT for another version.
+ * Returns 0; -EBADMSG for what is no mark or cannot be (it ends before it begins, or
+ * after TELE_MAX_NS), -EPROTONOSUPPORT for another version.
  */
 int mark_decode(const uint8_t *bytes, size_t n, struct mark *ret_mark);
 

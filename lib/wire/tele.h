@@ -47,8 +47,9 @@ struct err;
 #define TELE_MAX_BINS       60000     /* Of one series: a minute. */
 #define TELE_MAX_FRAME_BINS (1 << 22) /* Of one frame, all series together. */
 #define TELE_MAX_MARKS      65536
-#define TELE_MAX_BYTES      (64 << 20)         /* Of an encoded frame. */
-#define TELE_MAX_NS         (INT64_C(1) << 62) /* Of a stamp or offset, either sign. */
+#define TELE_MAX_BYTES      (64 << 20) /* Of an encoded frame. */
+/* Of a stamp or offset, either sign: the sum of two is still a number. */
+#define TELE_MAX_NS ((INT64_C(1) << 62) - 1)
 
 enum tele_kind {
 	TELE_SUMMARY = 1,

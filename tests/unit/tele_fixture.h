@@ -98,7 +98,8 @@ random_sender(struct rng *rng, struct tele_frame *frame)
 	frame->sequence = random_magnitude(rng);
 	frame->time_ns = (int64_t)(rng_next(rng) >> 2);
 	frame->window_ns = (int64_t)(rng_next(rng) >> 2);
-	frame->wall_offset_ns = (int64_t)(rng_next(rng) >> 1) - TELE_MAX_NS;
+	frame->wall_offset_ns =
+		(int64_t)(rng_next(rng) >> 2) - (int64_t)(rng_next(rng) >> 2);
 	frame->clock_error_ns = (int64_t)rng_below(rng, 1000) - 1;
 	frame->lost_records = random_magnitude(rng);
 	frame->unplaced_jobs = random_magnitude(rng);

@@ -71,6 +71,10 @@ what_is_no_mark_is_refused_and_leaves_the_result_alone(void **state)
 				 at >= 8 && at < 12 ? 0 : -EBADMSG);
 	}
 	mark = MARK;
+	mark.end_ns = TELE_MAX_NS + 1; /* No frame could hold it. */
+	mark_encode(&mark, bytes);
+	assert_int_equal(mark_decode(bytes, sizeof good, &mark), -EBADMSG);
+	mark = MARK;
 	mark.end_ns = mark.begin_ns - 1;
 	mark_encode(&mark, bytes);
 	mark = MARK;

@@ -234,6 +234,44 @@ descriptors_that_are_passed_along_do_not_stay(void **state)
 	assert_int_equal(marks_in_counts(place->marks)->refused, 5);
 }
 
+/* Anybody on the host may send: what no frame could hold must end here. */
+static void
+no_mark_makes_a_frame_that_cannot_be_sent(void **state)
+{
+	struct place *place = *state;
+	struct tele_buffer bytes = { 0 };
+
+	send_mark(place, 7, TELE_MAX_NS - 999); /* It ends one too late. */
+	send_mark(place, 7, TELE_MAX_NS - 1000);
+	send_mark(place, 7, INT64_MAX - 1000);
+	marks_in_read(place->marks);
+	assert_int_equal(marks_in_counts(place->marks)->refused, 2);
+	assert_true(marks_in_fill(place->marks, &place->frame));
+	assert_int_equal(place->frame.marks.n, 1);
+	place->frame.kind = TELE_MARKS;
+	tele_set_name(place->frame.host, "h");
+	tele_encode(&place->frame, &bytes);
+	tele_buffer_fini(&bytes);
+}
+
+static void
+more_jobs_than_a_frame_has_room_for_are_other(void **state)
+{
+	struct place *place = *state;
+
+	for (unsigned i = 0; i < TELE_MAX_JOBS + 10; i++) {
+		char text[64];
+
+		snprintf(text, sizeof text, "0::/jobs/many-%u\n", i);
+		write_cgroup(place, 1000 + i, text);
+		send_mark(place, 1000 + i, 1);
+		marks_in_read(place->marks);
+	}
+	assert_true(marks_in_fill(place->marks, &place->frame));
+	assert_int_equal(place->frame.jobs.n, TELE_MAX_JOBS);
+	assert_int_equal(marks_in_counts(place->marks)->homeless, 10);
+}
+
 static void
 a_full_queue_drops_and_counts(void **state)
 {
@@ -301,6 +339,8 @@ main(void)
 		WITH_PLACE(a_stranger_speaks_for_itself_only),
 		WITH_PLACE(what_is_no_mark_is_counted_and_dropped),
 		WITH_PLACE(descriptors_that_are_passed_along_do_not_stay),
+		WITH_PLACE(no_mark_makes_a_frame_that_cannot_be_sent),
+		WITH_PLACE(more_jobs_than_a_frame_has_room_for_are_other),
 		WITH_PLACE(a_full_queue_drops_and_counts),
 		WITH_PLACE(losses_that_senders_tell_are_added_up),
 		WITH_PLACE(a_dead_collectors_socket_is_replaced_a_live_ones_is_not),
