@@ -358,39 +358,60 @@ open_totals(struct collector *c, struct err *err)
 }
 
 /* Without cgroup v2 there are no jobs, and all else works. */
-static int
-open_jobs(struct collector *c, struct err *err)
+static void
+open_jobs(struct collector *c)
 {
 	struct err why = { 0 };
 	const char *root = *c->config.cgroup_root ? c->config.cgroup_root : NULL;
 	const char *services = *c->config.services ? c->config.services : NULL;
+
+	if (cgroups_open(root, services, &c->cgroups, &why) < 0)
+		log_warn("collector", "no jobs: %s", why.text);
+}
+
+/*
+ * The jobs that were added by hand.  As the user that we are by now: the file is
+ * replaced by name in a directory of his, where root would follow what he puts there.
+ */
+static int
+open_registry(struct collector *c, struct err *err)
+{
 	char *path;
 	int rc;
 
-	if (cgroups_open(root, services, &c->cgroups, &why) < 0) {
-		log_warn("collector", "no jobs: %s", why.text);
+	if (!c->cgroups)
 		return 0;
-	}
 	path = collector_path(&c->config, "jobs");
 	rc = registry_open(path, c->cgroups, &c->registry, err);
 	free(path);
 	return rc;
 }
 
+/* What only root may read or write. */
 static int
-open_outputs(struct collector *c, struct err *err)
+open_files(struct collector *c, struct err *err)
 {
 	int rc = 0;
 
 	if (*c->config.keys)
 		rc = bus_keys_load(c->config.keys, &c->keys, err);
-	if (rc == 0 && strcmp(c->config.endpoint, "none") != 0)
-		rc = bus_pub_open(c->config.endpoint, !c->config.is_connect, c->keys,
-				  &c->bus, err);
-	if (rc == 0 && c->bus)
-		bus_pub_join(c->bus, c->loop);
 	if (rc == 0 && *c->config.output)
 		rc = rec_writer_open(c->config.output, &c->output, err);
+	return rc;
+}
+
+/* It has threads, and these the capabilities that we have by now. */
+static int
+open_bus(struct collector *c, struct err *err)
+{
+	int rc;
+
+	if (strcmp(c->config.endpoint, "none") == 0)
+		return 0;
+	rc = bus_pub_open(c->config.endpoint, !c->config.is_connect, c->keys, &c->bus,
+			  err);
+	if (rc == 0)
+		bus_pub_join(c->bus, c->loop);
 	return rc;
 }
 
@@ -472,8 +493,10 @@ open_sockets(struct collector *c, struct err *err)
 		{ "/healthz", "text/plain; charset=utf-8", collector_write_health, c },
 	};
 	char *path = collector_path(&c->config, "marks.sock");
-	int rc = collector_open_control(c, err);
+	int rc = open_bus(c, err);
 
+	if (rc == 0)
+		rc = collector_open_control(c, err);
 	if (rc == 0)
 		rc = marks_in_open(path, NULL, job_of_cgroup, c, &c->marks, err);
 	if (rc == 0)
@@ -506,16 +529,18 @@ open_all(struct collector *c, struct err *err)
 		rc = boot_read_id(NULL, c->boot_id, err);
 	if (rc == 0)
 		rc = open_totals(c, err);
-	if (rc == 0)
-		rc = open_jobs(c, err);
-	if (rc == 0)
-		rc = open_feeds(c, err);
+	if (rc < 0)
+		return rc;
+	open_jobs(c);
+	rc = open_feeds(c, err);
 	if (rc < 0)
 		return rc;
 	make_publisher(c);
-	rc = open_outputs(c, err);
+	rc = open_files(c, err);
 	if (rc == 0)
 		rc = drop(c, err);
+	if (rc == 0)
+		rc = open_registry(c, err);
 	if (rc == 0)
 		rc = open_sockets(c, err);
 	return rc;

@@ -1,5 +1,6 @@
 #include "lib/daemon/caps.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <grp.h>
 #include <pwd.h>
@@ -172,6 +173,47 @@ bound(uint64_t keep)
 	}
 }
 
+/* What the thread of this number may do, as far as anybody tells; 0: nothing. */
+static uint64_t
+permitted_of_thread(const char *thread)
+{
+	char path[64], line[256];
+	unsigned long long set = 0;
+	FILE *in;
+
+	snprintf(path, sizeof path, "/proc/self/task/%.20s/status", thread);
+	in = fopen(path, "re");
+	if (!in)
+		return 0;
+	while (fgets(line, sizeof line, in) && sscanf(line, "CapPrm: %llx", &set) != 1)
+		continue;
+	fclose(in);
+	return set;
+}
+
+/*
+ * Capabilities are those of a thread, and only this one's went: there may be no others
+ * yet that have more.
+ */
+static int
+verify_threads(uint64_t keep, struct err *err)
+{
+	DIR *directory = opendir("/proc/self/task");
+	uint64_t more = 0;
+	struct dirent *entry;
+
+	if (!directory)
+		return 0;
+	while ((entry = readdir(directory)))
+		if (*entry->d_name != '.')
+			more |= permitted_of_thread(entry->d_name) & ~keep;
+	closedir(directory);
+	if (!more)
+		return 0;
+	err_set(err, NULL, 0, 0, "a thread was started before capabilities went");
+	return -EPERM;
+}
+
 static int
 verify(const char *user, unsigned uid, uint64_t keep, struct err *err)
 {
@@ -199,7 +241,7 @@ verify(const char *user, unsigned uid, uint64_t keep, struct err *err)
 		err_set(err, NULL, 0, 0, "no-new-privileges did not hold");
 		return -EPERM;
 	}
-	return 0;
+	return verify_threads(keep, err);
 }
 
 int

@@ -18,6 +18,10 @@ collector() {
 status_of() {
 	awk -v name="$1:" '$1 == name { print $2 }' "/proc/${LAB_PID[c]}/status"
 }
+# What all its threads may do: capabilities are those of a thread.
+permitted_of_threads() {
+	awk '$1 == "CapPrm:" { print $2 }' "/proc/${LAB_PID[c]}/task/"*/status | sort -u
+}
 says() {
 	grep -q "$1" "$LAB_DIR/c.log"
 }
@@ -56,6 +60,7 @@ rights=$(printf '%016x' $((1 << 12 | 1 << 38 | 1 << 39)))
 check "it is nobody" test "$(status_of Uid)" = 65534
 check "with CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON alone" \
 	test "$(status_of CapEff) $(status_of CapPrm)" = "$rights $rights"
+check "nor has a thread of it more" test "$(permitted_of_threads)" = "$rights"
 check "and none to be inherited, or gained" \
 	test "$(status_of CapInh) $(status_of CapAmb) $(status_of NoNewPrivs)" = \
 	"0000000000000000 0000000000000000 1"
