@@ -148,6 +148,9 @@ totals_open(const char *file, const uint8_t boot_id[16], struct totals **ret_tot
 		rc = err_set(err, file, 0, 0, "is no plain file");
 	else if (ftruncate(fd, sizeof(struct image)) < 0)
 		rc = err_set_errno(err, file, errno, "cannot make room");
+	/* A page that the file system has no room for would end us at a write. */
+	else if ((rc = -posix_fallocate(fd, 0, sizeof(struct image))) < 0)
+		err_set_errno(err, file, rc, "cannot make room");
 	else
 		image = mmap(NULL, sizeof(struct image), PROT_READ | PROT_WRITE,
 			     MAP_SHARED, fd, 0);

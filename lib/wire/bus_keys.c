@@ -26,7 +26,8 @@ static int
 read_key(const char *path, bool is_secret, char ret_z85[BUS_Z85_CHARS + 1],
 	 struct err *err)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	/* Not to wait for who would write into a pipe of this name. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	char text[BUS_Z85_CHARS + 3];
 	struct stat status;
 	ssize_t n;

@@ -24,6 +24,8 @@
 #define SEND_QUEUE    10000 /* Announcements for one slow listener. */
 #define CLOSE_WAIT_MS 200
 
+#define MAX_SUBSCRIPTION_BYTES 4096
+
 /* What tells that no reply can be hoped for. */
 #define CONNECT_EVENTS                                                      \
 	(ZMQ_EVENT_CONNECT_RETRIED | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | \
@@ -369,6 +371,7 @@ rpc_announcer_open(const char *endpoint, const struct bus_keys *keys,
 
 	if (r == 0) {
 		set_int(announcer->at.socket, ZMQ_SNDHWM, SEND_QUEUE);
+		set_max(announcer->at.socket, MAX_SUBSCRIPTION_BYTES);
 		r = endpoint_attach(&announcer->at, endpoint, keys, true, err);
 	}
 	if (r < 0)

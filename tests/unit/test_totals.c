@@ -125,14 +125,18 @@ a_writer_that_is_killed_leaves_a_whole_table(void **state)
 	for (int i = 0; i < 8; i++) {
 		struct totals *totals;
 		const struct totals_row *found;
+		int pipes[2];
 		pid_t child;
 		size_t n;
+		char one;
 
 		unlink(file);
+		assert_int_equal(pipe(pipes), 0);
 		child = fork();
 		assert_true(child >= 0);
 		if (child == 0) {
 			totals = opened(boot);
+			close(pipes[0]);
 			for (uint64_t turn = 1;; turn++) {
 				totals_begin(totals);
 				for (uint64_t k = 0; k < 500; k++) {
@@ -141,9 +145,14 @@ a_writer_that_is_killed_leaves_a_whole_table(void **state)
 					totals_add(totals, &r);
 				}
 				totals_commit(totals);
+				if (turn == 1 && write(pipes[1], "", 1) != 1)
+					_exit(1);
 			}
 		}
-		usleep(20000 + 1700 * i);
+		close(pipes[1]);
+		assert_int_equal(read(pipes[0], &one, 1), 1);
+		close(pipes[0]);
+		usleep(1000 + 1700 * i);
 		kill(child, SIGKILL);
 		assert_int_equal(waitpid(child, NULL, 0), child);
 		totals = opened(boot);
