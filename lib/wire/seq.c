@@ -14,10 +14,11 @@ struct last {
 	int64_t time_ns;
 };
 
+/* Of the last two starts, latest first: two processes may send under one name. */
 struct sender {
-	struct last of_kind[TELE_MARKS + 1];
-	bool is_known;
-	uint64_t start_id; /* Of its last frame of any kind. */
+	struct last of_kind[TELE_MARKS + 1][2];
+	unsigned n_starts;     /* Known: 0 to 2; of frames of any kind. */
+	uint64_t start_ids[2]; /* Latest first. */
 	uint64_t gaps;
 };
 
@@ -69,6 +70,37 @@ sender_of(struct seq_book *book, const char *host)
 	return &book->senders.items[id];
 }
 
+/* The frame before this one of the same start, if that is one of the last two. */
+static struct last *
+last_of(struct sender *sender, const struct tele_frame *frame)
+{
+	struct last *two = sender->of_kind[frame->kind];
+	struct last before = two[1];
+
+	if (two[0].is_known && two[0].start_id != frame->start_id) {
+		two[1] = two[0];
+		if (before.is_known && before.start_id == frame->start_id)
+			two[0] = before;
+	}
+	return two;
+}
+
+/* Notes whose frame it is; true if of neither of the last two starts, but of a third. */
+static bool
+is_another_start(struct sender *sender, uint64_t start_id)
+{
+	uint64_t *starts = sender->start_ids;
+	bool is_third = sender->n_starts && start_id != starts[0] &&
+			(sender->n_starts < 2 || start_id != starts[1]);
+
+	if (sender->n_starts && start_id == starts[0])
+		return false;
+	starts[1] = starts[0];
+	starts[0] = start_id;
+	sender->n_starts += sender->n_starts < 2;
+	return is_third;
+}
+
 enum seq_verdict
 seq_note(struct seq_book *book, const struct tele_frame *frame, uint64_t *ret_missing)
 {
@@ -82,7 +114,7 @@ seq_note(struct seq_book *book, const struct tele_frame *frame, uint64_t *ret_mi
 		*ret_missing = 0;
 	if (!sender)
 		return SEQ_FIRST;
-	last = &sender->of_kind[frame->kind];
+	last = last_of(sender, frame);
 	is_new_start = last->is_known && frame->start_id != last->start_id;
 	if (!last->is_known) {
 		verdict = SEQ_FIRST;
@@ -101,11 +133,8 @@ seq_note(struct seq_book *book, const struct tele_frame *frame, uint64_t *ret_mi
 
 	*last = (struct last){ true, frame->start_id, frame->sequence, frame->time_ns };
 	/* A restart shows in each kind of the sender's frames, and is one all the same. */
-	book->counts.restarts +=
-		(sender->is_known && frame->start_id != sender->start_id) ||
-		(verdict == SEQ_RESTART && !is_new_start);
-	sender->is_known = true;
-	sender->start_id = frame->start_id;
+	book->counts.restarts += is_another_start(sender, frame->start_id) ||
+				 (verdict == SEQ_RESTART && !is_new_start);
 	book->counts.repeats += verdict == SEQ_REPEAT;
 	add(&book->counts.gaps, missing);
 	add(&sender->gaps, missing);

@@ -77,6 +77,24 @@ one_restart_is_counted_once_though_all_kinds_show_it(void **state)
 }
 
 static void
+two_senders_under_one_name_miss_nothing(void **state)
+{
+	struct seq_book *book = seq_book_new();
+	uint64_t missing;
+
+	(void)state;
+	for (uint64_t i = 0; i < 100; i++) {
+		note(book, "n1", TELE_SUMMARY, 1, 5000 + i, NULL);
+		note(book, "n1", TELE_SUMMARY, 2, i, NULL);
+	}
+	assert_int_equal(seq_counts(book)->gaps, 0);
+	assert_int_equal(seq_counts(book)->restarts, 1);
+	assert_int_equal(note(book, "n1", TELE_SUMMARY, 1, 5102, &missing), SEQ_GAP);
+	assert_int_equal(missing, 2);
+	seq_book_free(book);
+}
+
+static void
 the_same_frame_again_is_a_repeat(void **state)
 {
 	struct seq_book *book = seq_book_new();
@@ -140,6 +158,7 @@ main(void)
 		cmocka_unit_test(missing_frames_are_counted_for_each_host_and_kind),
 		cmocka_unit_test(a_restart_is_no_gap_but_what_it_lost_since_is),
 		cmocka_unit_test(one_restart_is_counted_once_though_all_kinds_show_it),
+		cmocka_unit_test(two_senders_under_one_name_miss_nothing),
 		cmocka_unit_test(the_same_frame_again_is_a_repeat),
 		cmocka_unit_test(absurd_numbers_overflow_nothing),
 		cmocka_unit_test(gaps_are_what_was_lost_between_the_first_and_the_last),
