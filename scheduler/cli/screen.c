@@ -30,6 +30,7 @@
 #define SILENCE_NS (3 * NS_PER_S)
 /* Beyond the window: frames come once a second, and from all hosts in turn. */
 #define PATIENCE_NS    (5 * NS_PER_S)
+#define LOOK_NS        (NS_PER_S / 50)
 #define MAX_HISTORY_MS 5000
 #define MAX_NAMED      6 /* Silent hosts named in a footer. */
 
@@ -134,7 +135,7 @@ screen_open(struct screen *screen, const struct cli_verb *verb,
 	screen->live = live_new(NULL);
 	screen->online = online_new();
 	screen->seen_links = strtab_new();
-	screen->newest_at_ns = clk_monotonic_ns();
+	screen->newest_at_ns = screen->read_at_ns = clk_monotonic_ns();
 	if (screen->is_live)
 		screen_catch_signals();
 	return CLI_OK;
@@ -162,13 +163,14 @@ take(struct screen *screen, int64_t timeout_ns, struct err *err)
 	const struct tele_frame *frame;
 	int r = feed_next(screen->feed, timeout_ns, &frame, err);
 
+	screen->read_at_ns = clk_monotonic_ns();
 	if (r <= 0)
 		return r;
 	live_frame(screen->live, frame);
 	online_step(screen->online, screen->live);
 	if (live_now_ns(screen->live) != screen->newest_ns) {
 		screen->newest_ns = live_now_ns(screen->live);
-		screen->newest_at_ns = clk_monotonic_ns();
+		screen->newest_at_ns = screen->read_at_ns;
 	}
 	return r;
 }
@@ -220,12 +222,19 @@ gather_bus(struct screen *screen, uint32_t wanted_ms)
 {
 	int64_t began_ns = clk_monotonic_ns();
 	int64_t until_ns = began_ns + wanted_ms * (NS_PER_S / 1000) + PATIENCE_NS;
+	int64_t look_ns = began_ns;
 	struct err err;
 
-	while (live_span_ms(screen->live) < wanted_ms) {
+	for (;;) {
 		int64_t now_ns = clk_monotonic_ns();
 		int r;
 
+		/* Not at each frame: it is a look at every host. */
+		if (now_ns >= look_ns) {
+			if (live_span_ms(screen->live) >= wanted_ms)
+				return CLI_OK;
+			look_ns = now_ns + LOOK_NS;
+		}
 		if (screen_is_interrupted())
 			return CLI_INTERRUPTED;
 		if (now_ns >= until_ns)
@@ -239,7 +248,6 @@ gather_bus(struct screen *screen, uint32_t wanted_ms)
 		if (r < 0 && r != -EINTR)
 			return fail(screen, r, &err);
 	}
-	return CLI_OK;
 }
 
 static int
@@ -353,23 +361,25 @@ screen_find(struct screen *screen, enum contention_sort sort,
 
 /* ---- How fresh it is -------------------------------------------------------------- */
 
-/* On a bus, time goes on also when nothing comes. */
+/* On a bus, time goes on also when nothing comes, up to 'at_ns' of this process. */
 static int64_t
-idle_ns(const struct screen *screen)
+idle_ns(const struct screen *screen, int64_t at_ns)
 {
-	return screen->is_live ? clk_monotonic_ns() - screen->newest_at_ns : 0;
+	return screen->is_live ? at_ns - screen->newest_at_ns : 0;
 }
 
 int64_t
 screen_age_ns(const struct screen *screen, int64_t to_ms)
 {
-	return live_now_ns(screen->live) - to_ms * (NS_PER_S / 1000) + idle_ns(screen);
+	return live_now_ns(screen->live) - to_ms * (NS_PER_S / 1000) +
+	       idle_ns(screen, clk_monotonic_ns());
 }
 
 int64_t
 screen_host_age_ns(const struct screen *screen, uint32_t host)
 {
-	return live_age_ns(screen->live, host) + idle_ns(screen);
+	/* While we reckon nobody is heard, and is not silent for that. */
+	return live_age_ns(screen->live, host) + idle_ns(screen, screen->read_at_ns);
 }
 
 int64_t
@@ -463,6 +473,7 @@ tell_losses(const struct screen *screen, const struct census *census,
 		{ census->lost, "records lost by senders" },
 		{ census->unplaced, "jobs counted as other" },
 		{ live->refused, "refused for want of memory" },
+		{ live->doubled, "of hosts whose name another one has" },
 	};
 
 	bool any = false;

@@ -77,6 +77,7 @@ struct screen {
 	bool is_live;         /* A bus; a recording has an end. */
 	int64_t newest_ns;    /* Frame time when it last moved on, */
 	int64_t newest_at_ns; /* and this process's time then. */
+	int64_t read_at_ns;   /* The same when the feed was read last. */
 	/* Contention that was found before: links by name, and since when. */
 	struct strtab *seen_links; /* Owned. */
 	VEC(struct screen_since) since;

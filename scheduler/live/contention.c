@@ -510,6 +510,20 @@ name_link(const struct topo *topo, uint32_t id, struct contention_link *link)
 	link->is_up = true;
 }
 
+/* Whether raw frames came from all who tell of a link: else no time of it is known. */
+static bool
+is_told_raw(const struct live *live, const struct footing_part *parts, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		uint32_t interface = live_series(live, parts[i].series)->interface;
+		uint32_t host = live_interface(live, interface)->host;
+
+		if (live_host(live, host)->raw_ns == LIVE_NEVER)
+			return false;
+	}
+	return true;
+}
+
 /* One link of which parts[0 .. n) are known. */
 static void
 find_link(struct look *look, const struct footing_part *parts, size_t n,
@@ -532,11 +546,12 @@ find_link(struct look *look, const struct footing_part *parts, size_t n,
 		if (parts[i].job == TELE_LINK)
 			link->is_up = live_interface(look->live, s->interface)->is_up;
 	}
-	look_begin(look, link);
-	if (look->n)
+	look->link = link;
+	if (look->n && is_told_raw(look->live, parts, n)) {
+		look_begin(look, link);
 		read_parts(look, parts, n);
-	if (look->n)
 		measure_total(look);
+	}
 	if (link->known_ms)
 		measure_raw(look);
 	else

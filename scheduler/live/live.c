@@ -17,8 +17,18 @@
 
 #define NS_PER_MS INT64_C(1000000)
 
-/* In a ring: no frame has told this bin.  Larger counts are cut to one less. */
-#define UNTOLD (TELE_GAP - 1)
+/*
+ * In a ring: no frame has told this bin; 0, so that memory that nobody wrote to says
+ * so.  A bin of no bytes is ZERO there, larger counts are cut to one less.
+ */
+#define UNTOLD 0u
+#define ZERO   (TELE_GAP - 1)
+
+/* Of one interface: later ones take the place of the oldest. */
+#define MAX_SPANS 512
+
+/* Rings are not looked through more often for those that are out of date. */
+#define SWEEP_NS INT64_C(1000000000)
 
 /* What an item costs beside its ring: its structure, name and places in tables. */
 #define ITEM_BYTES 384
@@ -34,12 +44,18 @@ struct span {
 	int64_t from_ms, to_ms;
 };
 
-struct host {
-	struct live_host seen; /* What others see. */
-	uint8_t boot_id[16];
+/* One process that sends, and the sequence numbers that are to come. */
+struct sender {
 	uint64_t start_id;
 	uint64_t next_sequence[TELE_MARKS + 1];
 	bool has_sequence[TELE_MARKS + 1];
+};
+
+struct host {
+	struct live_host seen; /* What others see. */
+	uint8_t boot_id[16], boot_before[16];
+	bool has_boot_before;
+	struct sender sender, sender_before; /* Two may take turns. */
 	int64_t raw_mono_ms; /* Host's clock: end of the newest raw frame. */
 };
 
@@ -59,6 +75,7 @@ struct series {
 
 struct job {
 	VEC(struct live_mark) marks;
+	bool has_room; /* Their memory is reckoned. */
 };
 
 struct live {
@@ -71,6 +88,9 @@ struct live {
 	VEC(struct series *) series; /* Owned. */
 	struct series *by_key;
 	int64_t now_ns;
+	bool is_leaping; /* Somebody is far ahead of 'now': */
+	int64_t leap_from_ns, leap_to_ns;
+	int64_t swept_ns; /* 'now' when stale rings were looked for. */
 	struct live_counts counts;
 	VEC(uint32_t) interface_of, job_of; /* Of the frame being read. */
 };
@@ -88,7 +108,7 @@ live_new(const struct live_opts *opts)
 	live->host_names = strtab_new();
 	live->interface_names = strtab_new();
 	live->job_names = strtab_new();
-	live->now_ns = LIVE_NEVER;
+	live->now_ns = live->swept_ns = LIVE_NEVER;
 	return live;
 }
 
@@ -126,10 +146,16 @@ ring_bytes(const struct live *live)
 	return live->keep_ms * sizeof(uint32_t);
 }
 
-/* Gives back the rings of series without traffic in what is kept. */
+/*
+ * Gives back the rings of series without traffic in what is kept.  Not at each series
+ * that there is no room for: there may be very many of both.
+ */
 static void
 free_stale_rings(struct live *live)
 {
+	if (live->swept_ns != LIVE_NEVER && live->now_ns - live->swept_ns < SWEEP_NS)
+		return;
+	live->swept_ns = live->now_ns;
 	for (size_t i = 0; i < live->series.n; i++) {
 		struct series *s = live->series.items[i];
 		const struct host *host;
@@ -223,7 +249,7 @@ intern_job(struct live *live, const char *name)
 		return id;
 	if (!may_take(live, ITEM_BYTES))
 		return UINT32_MAX;
-	vec_push(&live->jobs, (struct job){ .marks = VEC_EMPTY });
+	vec_push(&live->jobs, ((struct job){ .marks = VEC_EMPTY }));
 	return strtab_intern(live->job_names, name);
 }
 
@@ -306,8 +332,7 @@ has_ring(struct live *live, struct series *s, int64_t end_ms)
 	s->ring = xcalloc(live->keep_ms, sizeof *s->ring);
 	s->seen.has_bins = true;
 	s->seen.last_ms = LIVE_NEVER;
-	s->end_ms = end_ms - live->keep_ms;
-	advance(live, s, end_ms);
+	s->end_ms = end_ms;
 	return true;
 }
 
@@ -328,11 +353,11 @@ put_bins(struct live *live, struct series *s, int64_t start_ms, const uint32_t *
 			live->counts.late_bins++;
 			continue;
 		}
-		if (bytes == UNTOLD)
-			bytes--;
-		s->ring[ring_at(live, ms)] = bytes;
 		if (bytes && bytes != TELE_GAP && ms > s->seen.last_ms)
 			s->seen.last_ms = ms;
+		if (bytes == ZERO)
+			bytes--;
+		s->ring[ring_at(live, ms)] = bytes ? bytes : ZERO;
 	}
 }
 
@@ -353,6 +378,8 @@ cover(struct interface *interface, int64_t from_ms, int64_t to_ms, int64_t oldes
 			spans[kept++] = spans[i];
 		}
 	}
+	if (kept == MAX_SPANS)
+		memmove(spans, spans + 1, --kept * sizeof *spans);
 	interface->covered.n = kept;
 	vec_push(&interface->covered, all);
 	spans = interface->covered.items;
@@ -406,22 +433,91 @@ forget_boot(struct live *live, uint32_t host)
 	}
 }
 
-/* Sequence numbers are of a kind, host and start of the sender. */
+/*
+ * Sequence numbers are of a kind, host and start of the sender.  Of the last two starts
+ * they go on: a host may have two senders, as a collector and an importer.
+ */
 static void
 count_sequence(struct host *host, const struct tele_frame *frame)
 {
+	struct sender *sender = &host->sender;
 	unsigned kind = frame->kind;
 
-	if (host->seen.n_frames > 0 && host->start_id != frame->start_id) {
-		host->seen.restarts++;
-		memset(host->has_sequence, 0, sizeof host->has_sequence);
+	if (host->seen.n_frames > 0 && sender->start_id != frame->start_id) {
+		struct sender before = host->sender_before;
+
+		host->sender_before = *sender;
+		if (before.start_id != frame->start_id || host->seen.restarts == 0) {
+			host->seen.restarts++;
+			before = (struct sender){ .start_id = frame->start_id };
+		}
+		*sender = before;
 	}
-	host->start_id = frame->start_id;
-	if (host->has_sequence[kind] && frame->sequence > host->next_sequence[kind])
-		host->seen.gaps += frame->sequence - host->next_sequence[kind];
-	if (!host->has_sequence[kind] || frame->sequence >= host->next_sequence[kind])
-		host->next_sequence[kind] = frame->sequence + 1;
-	host->has_sequence[kind] = true;
+	sender->start_id = frame->start_id;
+	if (sender->has_sequence[kind] && frame->sequence > sender->next_sequence[kind])
+		host->seen.gaps += frame->sequence - sender->next_sequence[kind];
+	if (!sender->has_sequence[kind] ||
+	    frame->sequence >= sender->next_sequence[kind])
+		sender->next_sequence[kind] = frame->sequence + 1;
+	sender->has_sequence[kind] = true;
+}
+
+static bool
+is_boot(const uint8_t boot_id[16], const struct tele_frame *frame)
+{
+	return memcmp(boot_id, frame->boot_id, 16) == 0;
+}
+
+/* A boot that another one followed is over: who still sends from it is another machine. */
+static bool
+is_double(const struct host *host, const struct tele_frame *frame)
+{
+	return host->has_boot_before && is_boot(host->boot_before, frame) &&
+	       !is_boot(host->boot_id, frame) &&
+	       frame->time_ns + frame->wall_offset_ns - host->seen.time_ns <=
+		       LIVE_SILENT_NS;
+}
+
+static void
+note_boot(struct live *live, uint32_t id, const struct tele_frame *frame)
+{
+	struct host *host = &live->hosts.items[id];
+
+	if (host->seen.n_frames > 0 && !is_boot(host->boot_id, frame)) {
+		memcpy(host->boot_before, host->boot_id, sizeof host->boot_before);
+		host->has_boot_before = true;
+		forget_boot(live, id);
+		host->seen.time_ns = LIVE_NEVER;
+	}
+	memcpy(host->boot_id, frame->boot_id, sizeof host->boot_id);
+}
+
+/* Moves "now" on, unless one host alone says so and is far ahead. */
+static void
+note_now(struct live *live, int64_t wall_ns)
+{
+	if (live->now_ns == LIVE_NEVER || live->hosts.n == 1) {
+		live->is_leaping = false;
+		if (wall_ns > live->now_ns)
+			live->now_ns = wall_ns;
+		return;
+	}
+	if (wall_ns - live->now_ns <= LIVE_LEAP_NS) {
+		if (wall_ns >= live->now_ns - LIVE_LEAP_NS)
+			live->is_leaping = false;
+		if (wall_ns > live->now_ns)
+			live->now_ns = wall_ns;
+		return;
+	}
+	if (!live->is_leaping)
+		live->leap_from_ns = live->leap_to_ns = wall_ns;
+	live->is_leaping = true;
+	if (wall_ns > live->leap_to_ns)
+		live->leap_to_ns = wall_ns;
+	if (live->leap_to_ns - live->leap_from_ns < LIVE_SILENT_NS)
+		return;
+	live->is_leaping = false;
+	live->now_ns = live->leap_to_ns;
 }
 
 static void
@@ -430,10 +526,7 @@ take_header(struct live *live, uint32_t id, const struct tele_frame *frame)
 	struct host *host = &live->hosts.items[id];
 	int64_t wall_ns = frame->time_ns + frame->wall_offset_ns;
 
-	if (host->seen.n_frames > 0 &&
-	    memcmp(host->boot_id, frame->boot_id, sizeof host->boot_id) != 0)
-		forget_boot(live, id);
-	memcpy(host->boot_id, frame->boot_id, sizeof host->boot_id);
+	note_boot(live, id, frame);
 	count_sequence(host, frame);
 	host->seen.n_frames++;
 	host->seen.flags = frame->flags;
@@ -444,8 +537,7 @@ take_header(struct live *live, uint32_t id, const struct tele_frame *frame)
 	host->seen.unplaced_jobs = frame->unplaced_jobs;
 	if (wall_ns > host->seen.time_ns || (frame->flags & TELE_CLOCK_STEPPED))
 		host->seen.time_ns = wall_ns;
-	if (wall_ns > live->now_ns)
-		live->now_ns = wall_ns;
+	note_now(live, wall_ns);
 }
 
 static void
@@ -531,6 +623,10 @@ take_marks(struct live *live, uint32_t host, const struct tele_frame *frame)
 		    !is_time(told->begin_ns + frame->wall_offset_ns))
 			continue;
 		job = &live->jobs.items[id];
+		if (!job->has_room &&
+		    !may_take(live, LIVE_MAX_MARKS * sizeof *job->marks.items))
+			continue;
+		job->has_room = true;
 		if (job->marks.n >= LIVE_MAX_MARKS) { /* The older half goes. */
 			job->marks.n = LIVE_MAX_MARKS / 2;
 			memmove(job->marks.items, job->marks.items + job->marks.n,
@@ -558,6 +654,10 @@ live_frame(struct live *live, const struct tele_frame *frame)
 	host = find_host(live, frame->host);
 	if (host == UINT32_MAX)
 		return;
+	if (is_double(&live->hosts.items[host], frame)) {
+		live->counts.doubled++;
+		return;
+	}
 	take_header(live, host, frame);
 	take_names(live, host, frame);
 	if (frame->kind == TELE_RAW)
@@ -761,7 +861,7 @@ live_bins(const struct live *live, uint32_t series, int64_t from_ms, size_t n,
 			continue;
 		bytes = s->ring[ring_at(live, ms)];
 		if (bytes != UNTOLD)
-			ret_bins[i] = bytes;
+			ret_bins[i] = bytes == ZERO ? 0 : bytes;
 	}
 }
 

@@ -9,7 +9,13 @@
  * gives the same bytes as the bus did.  Series are kept on the clock of their host
  * (CLOCK_MONOTONIC, which nobody steps) and laid on wall clock time when they are
  * read, by the offset in the host's last frame, rounded to 1 ms.  "Now" is the
- * newest wall clock time of any frame.
+ * newest wall clock time of any frame; but where there are several hosts, a frame that
+ * is more than LIVE_LEAP_NS ahead of the others is believed only when nobody has said
+ * otherwise for LIVE_SILENT_NS, so that a host whose clock is wrong does not make all
+ * others look silent.
+ *
+ * Two machines under one name would undo each other: the one that came later is
+ * believed until it is silent, and what the other sends is counted and dropped.
  *
  * A bin is zero only where a raw frame that lists the interface covers its time;
  * anything else that no frame told is a gap (TELE_GAP), never zero.
@@ -30,10 +36,12 @@
 
 struct live;
 
-#define LIVE_DEFAULT_KEEP_MS   32000
-#define LIVE_DEFAULT_MAX_BYTES ((size_t)512 << 20)
+#define LIVE_DEFAULT_KEEP_MS 32000
+/* Raw series of 200 hosts, summaries of 10,000; taken as they come. */
+#define LIVE_DEFAULT_MAX_BYTES ((size_t)2 << 30)
 /* A host without a frame for so long is called silent: three summaries missed. */
 #define LIVE_SILENT_NS INT64_C(3000000000)
+#define LIVE_LEAP_NS   INT64_C(30000000000)
 /* Of one job; older ones are dropped. */
 #define LIVE_MAX_MARKS 4096
 
@@ -90,6 +98,7 @@ struct live_mark {
 /* What could not be kept, or was not usable. */
 struct live_counts {
 	uint64_t refused;   /* Hosts, interfaces, jobs and series: no memory left. */
+	uint64_t doubled;   /* Frames of a machine whose name another one has. */
 	uint64_t late_bins; /* Older than what is kept, or not of their frame's time. */
 	uint64_t reboots;   /* Hosts whose series began anew. */
 };

@@ -22,6 +22,9 @@
 struct online {
 	VEC(struct online_job *) by_number; /* Owned; NULL: never had traffic. */
 	VEC(const struct online_job *) sorted;
+	/* Series with bins, job by job: those of job j from series[first[j]] on. */
+	VEC(uint32_t) first;
+	uint32_t *series; /* Owned. */
 	int64_t last_ns;
 	bool has_run;
 };
@@ -68,6 +71,8 @@ online_free(struct online *online)
 		forget(online->by_number.items[i]);
 	vec_free(&online->by_number);
 	vec_free(&online->sorted);
+	vec_free(&online->first);
+	free(online->series);
 	free(online);
 }
 
@@ -118,14 +123,13 @@ consider(struct pool *pool, uint32_t series)
  * again; only where no host tells of it, a switch's word has to do.
  */
 static bool
-is_seen_by_hosts(const struct live *live, uint32_t job)
+is_seen_by_hosts(const struct live *live, const uint32_t *series, size_t n)
 {
-	for (uint32_t s = 0; s < live_n_series(live); s++) {
-		const struct live_series *series = live_series(live, s);
-		uint32_t host = live_interface(live, series->interface)->host;
+	for (size_t i = 0; i < n; i++) {
+		uint32_t interface = live_series(live, series[i])->interface;
+		uint32_t host = live_interface(live, interface)->host;
 
-		if (series->job == job && series->has_bins &&
-		    !(live_host(live, host)->flags & TELE_IMPORTED))
+		if (!(live_host(live, host)->flags & TELE_IMPORTED))
 			return true;
 	}
 	return false;
@@ -133,9 +137,10 @@ is_seen_by_hosts(const struct live *live, uint32_t job)
 
 /* Finds the series of a job worth pooling, in order, at most ONLINE_MAX_SERIES. */
 static void
-pool_init(struct pool *pool, const struct live *live, uint32_t job)
+pool_init(struct pool *pool, const struct live *live, const uint32_t *series,
+	  size_t n_series)
 {
-	bool by_hosts = is_seen_by_hosts(live, job);
+	bool by_hosts = is_seen_by_hosts(live, series, n_series);
 	double most = 0;
 	size_t n = 0;
 
@@ -147,17 +152,15 @@ pool_init(struct pool *pool, const struct live *live, uint32_t job)
 		pool->span_ms = ONLINE_MAX_WINDOW_MS;
 	pool->first_ms = pool->span_ms;
 	pool->bins = xcalloc(pool->span_ms + 1, sizeof *pool->bins);
-	for (uint32_t s = 0; s < live_n_series(live) && pool->span_ms; s++) {
-		const struct live_series *series = live_series(live, s);
-		const struct live_interface *it =
-			live_interface(live, series->interface);
+	for (size_t i = 0; i < n_series && pool->span_ms; i++) {
+		uint32_t interface = live_series(live, series[i])->interface;
+		uint32_t host = live_interface(live, interface)->host;
 
-		if (series->job != job || !series->has_bins ||
-		    (by_hosts && (live_host(live, it->host)->flags & TELE_IMPORTED)))
+		if (by_hosts && (live_host(live, host)->flags & TELE_IMPORTED))
 			continue;
 		pool->n_of_job++;
-		if (live_has_traffic(live, s) && !live_is_silent(live, it->host))
-			consider(pool, s);
+		if (live_has_traffic(live, series[i]) && !live_is_silent(live, host))
+			consider(pool, series[i]);
 	}
 	for (size_t i = 0; i < pool->candidates.n; i++)
 		most = fmax(most, pool->candidates.items[i].bytes);
@@ -382,12 +385,13 @@ try_window(struct pool *pool, struct online_job *job, uint32_t window_ms)
 }
 
 static void
-estimate(const struct live *live, struct online_job *job)
+estimate(const struct online *online, const struct live *live, struct online_job *job)
 {
+	const uint32_t *first = &online->first.items[job->job];
 	struct pool pool;
 	uint32_t window_ms;
 
-	pool_init(&pool, live, job->job);
+	pool_init(&pool, live, online->series + first[0], first[1] - first[0]);
 	job->tried_ns = live_now_ns(live);
 	/* Before a job began, and after it ended, is no part of it. */
 	window_ms = pool.span_ms - (pool.first_ms < pool.span_ms ? pool.first_ms : 0);
@@ -436,12 +440,46 @@ forget_ended(struct online *online, const struct live *live, const bool *has_tra
 	}
 }
 
+/* Whether a series is listed with its job's. */
+static bool
+is_listed(const struct live *live, uint32_t series)
+{
+	const struct live_series *s = live_series(live, series);
+
+	return s->job < TELE_OTHER && s->has_bins;
+}
+
+/* Sorts the series by job, so that none is looked at for each of many jobs. */
+static void
+list_series(struct online *online, const struct live *live)
+{
+	uint32_t n_jobs = live_n_jobs(live), n_series = live_n_series(live);
+	uint32_t *first;
+
+	online->first.n = 0;
+	for (uint32_t j = 0; j < n_jobs + 2; j++)
+		vec_push(&online->first, 0);
+	/* first[j + 2] counts job j; then first[j + 1] is its place, which moves on. */
+	first = online->first.items;
+	for (uint32_t s = 0; s < n_series; s++)
+		if (is_listed(live, s))
+			first[live_series(live, s)->job + 2]++;
+	for (uint32_t j = 1; j < n_jobs + 2; j++)
+		first[j] += first[j - 1];
+	online->series = xreallocarray(online->series, (size_t)first[n_jobs + 1] + 1,
+				       sizeof *online->series);
+	for (uint32_t s = 0; s < n_series; s++)
+		if (is_listed(live, s))
+			online->series[first[live_series(live, s)->job + 1]++] = s;
+}
+
 /* Makes an entry for each job that has traffic now. */
 static void
 find_jobs(struct online *online, const struct live *live)
 {
 	bool *has_traffic = xcalloc(live_n_jobs(live) + 1, sizeof *has_traffic);
 
+	list_series(online, live);
 	while (online->by_number.n < live_n_jobs(live))
 		vec_push(&online->by_number, NULL);
 	for (uint32_t s = 0; s < live_n_series(live); s++) {
@@ -488,7 +526,7 @@ estimate_some(struct online *online, const struct live *live, size_t n)
 		}
 		if (!next)
 			break;
-		estimate(live, next);
+		estimate(online, live, next);
 		next->is_done = true;
 	}
 	for (size_t j = 0; j < online->by_number.n; j++)

@@ -216,6 +216,157 @@ times_that_are_none_do_no_harm(void **state)
 	live_free(live);
 }
 
+/* A raw frame of job "a" with a boot and start of its own. */
+static void
+send_as(struct live *live, const char *host, uint8_t boot, uint64_t start_id,
+	int64_t from_ms, int64_t to_ms, uint64_t sequence)
+{
+	struct tele_frame frame = { 0 };
+
+	frames_begin(&frame, TELE_RAW, host, T0 + from_ms, T0 + to_ms, 0, sequence);
+	memset(frame.boot_id, boot, sizeof frame.boot_id);
+	frame.start_id = start_id;
+	frames_add(&frame, "e0", 1e9, "a", TELE_TX, count_up, NULL);
+	live_frame(live, &frame);
+	tele_fini(&frame);
+}
+
+static void
+of_two_machines_under_one_name_one_is_believed(void **state)
+{
+	struct live *live = live_new(NULL);
+	uint32_t bins[100];
+
+	(void)state;
+	for (int64_t i = 0; i < 10; i++) {
+		send_as(live, "h0", 1, 1, 10 * i, 10 * i + 10, (uint64_t)i);
+		send_as(live, "h0", 2, 2, 10 * i, 10 * i + 10, (uint64_t)i);
+	}
+	assert_int_equal(live_counts(live)->reboots, 1);
+	assert_int_equal(live_counts(live)->doubled, 9);
+	assert_int_equal(live_host(live, 0)->gaps, 0);
+	live_bins(live, 0, T0, 100, bins);
+	for (uint32_t i = 0; i < 100; i++)
+		assert_int_equal(bins[i], i + 1);
+	/* When the one that was believed is silent, the other one is. */
+	send_as(live, "h0", 1, 1, 3200, 3300, 10);
+	assert_int_equal(live_counts(live)->doubled, 9);
+	assert_int_equal(live_counts(live)->reboots, 2);
+	assert_int_equal(live_complete_ms(live), T0 + 3300);
+	live_free(live);
+}
+
+static void
+two_senders_of_one_boot_take_turns(void **state)
+{
+	struct live *live = live_new(NULL);
+
+	(void)state;
+	for (int64_t i = 0; i < 10; i++)
+		for (uint64_t start_id = 1; start_id <= 2; start_id++)
+			send_as(live, "h0", 1, start_id, 10 * i, 10 * i + 10,
+				1000 * start_id + (uint64_t)i);
+	assert_int_equal(live_host(live, 0)->restarts, 1);
+	assert_int_equal(live_host(live, 0)->gaps, 0);
+	assert_int_equal(live_counts(live)->doubled, 0);
+	live_free(live);
+}
+
+static void
+one_clock_that_is_far_ahead_makes_nobody_silent(void **state)
+{
+	struct live *live = live_new(NULL);
+	const int64_t year_ms = INT64_C(31536000000);
+
+	(void)state;
+	for (int64_t s = 0; s < 10; s++) {
+		int64_t ms = 1000 * s;
+
+		send(live, "h0", ms, ms + 1000, 0, (uint64_t)s, count_up);
+		send(live, "h1", ms, ms + 1000, 0, (uint64_t)s, count_up);
+		send(live, "bad", ms + year_ms, ms + year_ms + 1000, 0, (uint64_t)s,
+		     count_up);
+	}
+	assert_int_equal(live_now_ns(live), (T0 + 10000) * 1000000);
+	assert_false(live_is_silent(live, 0));
+	assert_false(live_is_silent(live, 1));
+	assert_int_equal(live_complete_ms(live), T0 + 10000);
+	/* All others have gone: time goes on with the one that is left. */
+	for (int64_t s = 10; s < 14; s++)
+		send(live, "bad", 1000 * s + year_ms, 1000 * s + year_ms + 1000, 0,
+		     (uint64_t)s, count_up);
+	assert_int_equal(live_now_ns(live), (T0 + year_ms + 14000) * 1000000);
+	assert_true(live_is_silent(live, 0));
+	live_free(live);
+}
+
+/* A minute without a receiver: all are ahead, and nobody says otherwise. */
+static void
+after_a_pause_of_all_time_goes_on(void **state)
+{
+	struct live *live = live_new(NULL);
+
+	(void)state;
+	for (int64_t s = 0; s < 70; s += s == 1 ? 60 : 1)
+		for (char host[] = "h0"; host[1] < '3'; host[1]++)
+			send(live, host, 1000 * s, 1000 * s + 1000, 0, (uint64_t)s,
+			     count_up);
+	assert_int_equal(live_now_ns(live), (T0 + 70000) * 1000000);
+	for (uint32_t i = 0; i < 3; i++)
+		assert_false(live_is_silent(live, i));
+	live_free(live);
+}
+
+static void
+more_holes_than_are_kept_are_gaps_and_not_zero(void **state)
+{
+	struct live *live = live_new(NULL);
+	uint32_t bins[2000];
+
+	(void)state;
+	for (int64_t i = 0; i < 1000; i++) {
+		struct tele_frame frame = { 0 };
+
+		frames_begin(&frame, TELE_RAW, "h0", T0 + 2 * i, T0 + 2 * i + 1, 0,
+			     (uint64_t)i);
+		frames_add(&frame, "e0", 1e9, "a", TELE_TX, count_up, NULL);
+		frame.series.n = i == 0; /* Later ones only list the interface. */
+		live_frame(live, &frame);
+		tele_fini(&frame);
+	}
+	live_bins(live, 0, T0, 2000, bins);
+	assert_int_equal(bins[0], 1);
+	assert_int_equal(bins[2], TELE_GAP); /* Covered once, and forgotten. */
+	assert_int_equal(bins[1998], 0);
+	assert_int_equal(bins[1999], TELE_GAP);
+	live_free(live);
+}
+
+static void
+marks_take_memory_that_is_reckoned(void **state)
+{
+	const struct live_opts opts = { .max_bytes = LIVE_MAX_MARKS *
+						     sizeof(struct live_mark) * 3 / 2 };
+	struct live *live = live_new(&opts);
+	struct tele_frame frame = { 0 };
+	size_t n_first, n_second;
+
+	(void)state;
+	frames_begin(&frame, TELE_MARKS, "h0", T0, T0, 0, 0);
+	tele_add_job(&frame, "a");
+	tele_add_job(&frame, "b");
+	for (uint32_t i = 0; i < 10; i++)
+		vec_push(&frame.marks, ((struct tele_mark){ .job = i % 2 }));
+	live_frame(live, &frame);
+	tele_fini(&frame);
+	live_marks(live, live_find_job(live, "a"), &n_first);
+	live_marks(live, live_find_job(live, "b"), &n_second);
+	assert_int_equal(n_first, 5);
+	assert_int_equal(n_second, 0);
+	assert_int_equal(live_counts(live)->refused, 5);
+	live_free(live);
+}
+
 int
 main(void)
 {
@@ -231,6 +382,12 @@ main(void)
 		cmocka_unit_test(a_restarted_sender_and_a_reboot_begin_anew),
 		cmocka_unit_test(memory_has_an_end_and_what_is_refused_is_counted),
 		cmocka_unit_test(times_that_are_none_do_no_harm),
+		cmocka_unit_test(of_two_machines_under_one_name_one_is_believed),
+		cmocka_unit_test(two_senders_of_one_boot_take_turns),
+		cmocka_unit_test(one_clock_that_is_far_ahead_makes_nobody_silent),
+		cmocka_unit_test(after_a_pause_of_all_time_goes_on),
+		cmocka_unit_test(more_holes_than_are_kept_are_gaps_and_not_zero),
+		cmocka_unit_test(marks_take_memory_that_is_reckoned),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
