@@ -127,7 +127,10 @@ def gives_the_terminal_back_when_interrupted():
 
 
 def says_which_terminal_it_does_not_know():
-    t = Terminal(ARGS, 24, 80, term="no-such-terminal")
+    # libtinfo does not free what it began: a leak for who looks for those.
+    t = Terminal(
+        ["/usr/bin/env", "ASAN_OPTIONS=detect_leaks=0"] + ARGS, 24, 80, term="no-such-terminal"
+    )
     status = t.wait()
     assert status == 2 and b"no-such-terminal" in t.output, (status, t.output)
 
