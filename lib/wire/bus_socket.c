@@ -299,8 +299,8 @@ note_refusal(struct bus_socket *s, const char *peer, unsigned event)
 			 peer);
 	else
 		log_warn("bus",
-			 "%s: no connection; only one side has keys, or its key "
-			 "is not that of server.pub",
+			 "%s: no connection; it hangs, only one side has keys, or "
+			 "its key is not that of server.pub",
 			 peer);
 }
 

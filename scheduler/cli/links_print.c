@@ -179,6 +179,26 @@ basis_text(const struct contention_link *link)
 	}
 }
 
+/* What is seldom there and never good. */
+static void
+tell_counts(const struct contention_link *link, struct strbuf *out)
+{
+	if (link->queue_bytes)
+		strbuf_printf(
+			out,
+			"  queue of the host in the last second: at most %.2f MB\n",
+			link->queue_bytes / 1e6);
+	if (link->total_retransmits)
+		strbuf_printf(
+			out,
+			"  TCP segments sent again: %llu since the collector began\n",
+			(unsigned long long)link->total_retransmits);
+	if (link->total_ce)
+		strbuf_printf(out,
+			      "  packets marked CE: %llu since the collector began\n",
+			      (unsigned long long)link->total_ce);
+}
+
 static void
 tell_total(const struct screen *screen, const struct contention_link *link,
 	   struct strbuf *out)
@@ -201,6 +221,7 @@ tell_total(const struct screen *screen, const struct contention_link *link,
 		strbuf_printf(out, "; full with 2 jobs or more %.1f %% of the time",
 			      100.0 * link->over_ms / link->known_ms);
 	strbuf_puts(out, "\n");
+	tell_counts(link, out);
 	if (link->basis == CONTENTION_SUMMARY)
 		return;
 	strbuf_puts(out, "  |");
@@ -419,6 +440,10 @@ put_link(const struct screen *screen, const struct contention_link *link,
 	put_known(w, "peak_bps", link->peak_bps, link->peak_bps >= 0, 0);
 	put_known(w, "other_bps", link->other_bps, link->known_ms > 0, 0);
 	put_known(w, "over_ratio", over, over >= 0, 6);
+	put_known(w, "queue_bytes", link->queue_bytes, link->has_counts, 0);
+	put_known(w, "total_retransmits", (double)link->total_retransmits,
+		  link->has_counts, 0);
+	put_known(w, "total_ce", (double)link->total_ce, link->has_counts, 0);
 	jsonw_int(w, "known_us", link->known_ms * INT64_C(1000));
 	if (link->since_ms != INT64_MIN)
 		jsonw_int(w, "since_us", link->since_ms * 1000);

@@ -3,6 +3,7 @@
  * knows ncurses; what is shown is top_view.h.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <ncurses.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -341,6 +342,36 @@ run_terminal(struct terminal *t, struct screen *screen)
 	}
 }
 
+/* Talk on standard error would be drawn over the screen: it is kept until the end. */
+static FILE *
+hold_talk(int *ret_stderr)
+{
+	FILE *held = tmpfile();
+
+	*ret_stderr = held ? fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3) : -1;
+	if (*ret_stderr >= 0)
+		dup2(fileno(held), STDERR_FILENO);
+	return held;
+}
+
+static void
+tell_held(FILE *held, int stderr_fd)
+{
+	char bytes[4096];
+	size_t n;
+
+	if (stderr_fd >= 0) {
+		dup2(stderr_fd, STDERR_FILENO);
+		close(stderr_fd);
+	}
+	if (!held)
+		return;
+	rewind(held);
+	while ((n = fread(bytes, 1, sizeof bytes, held)) > 0)
+		fwrite(bytes, 1, n, stderr);
+	fclose(held);
+}
+
 static int
 show_terminal(const struct args *args, struct screen *screen)
 {
@@ -349,7 +380,8 @@ show_terminal(const struct args *args, struct screen *screen)
 				  args->sort, contention_sort_names),
 			  .all = args->all },
 	};
-	int status;
+	FILE *held;
+	int status, stderr_fd;
 
 	if (!isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO))
 		return cli_usage_error(&verb_top, "this is no terminal (--once prints "
@@ -363,6 +395,7 @@ show_terminal(const struct args *args, struct screen *screen)
 				       "the tables)",
 				       term ? term : "");
 	}
+	held = hold_talk(&stderr_fd);
 	screen_catch_signals();
 	cbreak();
 	noecho();
@@ -374,6 +407,7 @@ show_terminal(const struct args *args, struct screen *screen)
 	endwin();
 	top_view_fini(&t.view);
 	delscreen(t.screen);
+	tell_held(held, stderr_fd);
 	return status;
 }
 

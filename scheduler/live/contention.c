@@ -399,7 +399,7 @@ is_impossible(const struct look *look)
 		IMPOSSIBLE_FRAC * link->capacity_bps / BITS_PER_BYTE_MS * IMPOSSIBLE_MS;
 	double sum = 0;
 
-	if (link->basis != CONTENTION_COMPUTED)
+	if (link->basis != CONTENTION_COMPUTED || !link->known_ms)
 		return false;
 	for (size_t t = 0; t < look->n; t++) {
 		sum += look->known[t] ? look->total[t] : 0;
@@ -524,6 +524,23 @@ is_told_raw(const struct live *live, const struct footing_part *parts, size_t n)
 	return true;
 }
 
+/* What only summaries tell. */
+static void
+take_counts(const struct live *live, const struct live_series *s,
+	    struct contention_link *link)
+{
+	uint32_t id = live_interface(live, s->interface)->host;
+	const struct live_host *host = live_host(live, id);
+
+	if (!live_has_summary(live, id) || !s->has_summary ||
+	    s->summary_ns != host->summary_ns || (host->flags & TELE_IMPORTED))
+		return;
+	link->has_counts = true;
+	link->total_ce = s->total_ce;
+	link->total_retransmits = s->total_retransmits;
+	link->queue_bytes = s->queue_bytes;
+}
+
 /* One link of which parts[0 .. n) are known. */
 static void
 find_link(struct look *look, const struct footing_part *parts, size_t n,
@@ -543,8 +560,10 @@ find_link(struct look *look, const struct footing_part *parts, size_t n,
 		if (!parts[i].is_measured)
 			continue;
 		link->basis = CONTENTION_MEASURED;
-		if (parts[i].job == TELE_LINK)
-			link->is_up = live_interface(look->live, s->interface)->is_up;
+		if (parts[i].job != TELE_LINK)
+			continue;
+		link->is_up = live_interface(look->live, s->interface)->is_up;
+		take_counts(look->live, s, link);
 	}
 	look->link = link;
 	if (look->n && is_told_raw(look->live, parts, n)) {

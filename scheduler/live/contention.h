@@ -103,7 +103,11 @@ struct contention_link {
 	uint32_t over_ms;    /* 0 where the capacity is unknown. */
 	/* Each -1 where it is not known: of a host that is silent, for example. */
 	double now_bps, peak_bps, mean_bps;
-	double other_bps;            /* Mean of what belongs to no job. */
+	double other_bps; /* Mean of what belongs to no job. */
+	/* Of the last summary of whoever measures it, if that is not out of date. */
+	bool has_counts;
+	uint64_t total_ce, total_retransmits; /* Since that host's collector began. */
+	uint32_t queue_bytes;                 /* At most, of the host in front of it. */
 	int64_t since_ms;            /* Wall clock; INT64_MIN: no contention now. */
 	bool is_since_older;         /* It was so when the window began. */
 	struct contention_job *jobs; /* Owned.  Those seen active; by name. */

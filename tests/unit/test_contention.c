@@ -344,6 +344,9 @@ feed_summary(struct live *live, const char *host, int second, uint64_t window_by
 		vec_push(&frame.traffic,
 			 ((struct tele_traffic){ .interface = e0,
 						 .job = TELE_LINK,
+						 .total_ce = 7,
+						 .total_retransmits = 3,
+						 .queue_bytes = 250000,
 						 .window_bytes = window_bytes,
 						 .peak_bytes = 100000 }));
 	live_frame(live, &frame);
@@ -367,6 +370,10 @@ of_a_silent_host_nothing_is_known_and_no_zero_is_told(void **state)
 	contention_find(live, &opts, &found);
 	/* In h0's last second; h1 is silent, but not so long that it is left out. */
 	assert_true(find(&found, "h0:e0>")->now_bps > 0);
+	assert_true(find(&found, "h0:e0>")->has_counts);
+	assert_int_equal(find(&found, "h0:e0>")->total_ce, 7);
+	assert_int_equal(find(&found, "h0:e0>")->total_retransmits, 3);
+	assert_int_equal(find(&found, "h0:e0>")->queue_bytes, 250000);
 	contention_fini(&found);
 	for (int i = 35; i < 50; i++) {
 		frames_begin(&frame, TELE_RAW, "h0", T0 + 100 * i, T0 + 100 * (i + 1),
@@ -389,6 +396,7 @@ of_a_silent_host_nothing_is_known_and_no_zero_is_told(void **state)
 	assert_near(find(&found, "h1:e0>")->peak_bps, 1e9, 1);
 	assert_near(find(&found, "h1:e0>")->now_bps, -1, 0);
 	assert_near(find(&found, "h1:e0>")->jobs[0].now_bps, -1, 0);
+	assert_false(find(&found, "h1:e0>")->has_counts);
 	contention_fini(&found);
 	tele_fini(&frame);
 	live_free(live);
