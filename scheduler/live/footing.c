@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
+#include "scheduler/live/by_job.h"
 #include "scheduler/live/live.h"
 #include "topology/attach.h"
 #include "topology/collective.h"
@@ -21,13 +22,18 @@
 /* As in scenario files, for jobs without a port of their own. */
 #define FIRST_PORT(i) ((uint16_t)(1024 + (uint64_t)(i)*251 % 64000))
 
+struct footing_traffic {
+	double *bytes;        /* Owned.  Kept of each series. */
+	struct by_job by_job; /* Owned. */
+};
+
 struct finder {
 	const struct live *live;
 	struct topo *topo;
 	struct routes *routes;
-	uint32_t *tx, *rx;           /* Owned.  Links of each interface. */
-	uint32_t *interface_of_link; /* Owned.  Whose TX it is, or UINT32_MAX. */
-	double *bytes;               /* Owned.  Kept of each series. */
+	uint32_t *tx, *rx;               /* Owned.  Links of each interface. */
+	uint32_t *interface_of_link;     /* Owned.  Whose TX it is, or UINT32_MAX. */
+	struct footing_traffic *traffic; /* Owned. */
 	struct footing *found;
 };
 
@@ -58,6 +64,26 @@ series_bytes(const struct live *live)
 	}
 	free(bins);
 	return bytes;
+}
+
+struct footing_traffic *
+footing_traffic_new(const struct live *live)
+{
+	struct footing_traffic *traffic = xcalloc(1, sizeof *traffic);
+
+	traffic->bytes = series_bytes(live);
+	by_job_init(&traffic->by_job, live, false);
+	return traffic;
+}
+
+void
+footing_traffic_free(struct footing_traffic *traffic)
+{
+	if (!traffic)
+		return;
+	free(traffic->bytes);
+	by_job_fini(&traffic->by_job);
+	free(traffic);
 }
 
 /* ---- What is measured -------------------------------------------------------------- */
@@ -144,21 +170,21 @@ node_of(const struct topo *topo, const char *name)
 	return topo_host_number(topo, node) == TOPO_NONE ? TOPO_NONE : node;
 }
 
-static uint32_t *
-job_hosts(const struct live *live, const struct topo *topo, uint32_t job,
-	  const double *bytes, size_t *ret_n)
+uint32_t *
+footing_job_hosts(const struct live *live, const struct topo *topo,
+		  const struct footing_traffic *traffic, uint32_t job, size_t *ret_n)
 {
 	uint32_t n_hosts = live_n_hosts(live);
 	double *of_host = xcalloc(n_hosts + 1, sizeof *of_host), most = 0;
 	VEC(uint32_t) nodes = VEC_EMPTY;
-	size_t n = 0;
+	size_t n = 0, n_series;
+	const uint32_t *series = by_job_series(&traffic->by_job, job, &n_series);
 
-	for (uint32_t s = 0; s < live_n_series(live); s++) {
-		const struct live_series *series = live_series(live, s);
-		uint32_t host = live_interface(live, series->interface)->host;
+	for (size_t i = 0; i < n_series; i++) {
+		uint32_t interface = live_series(live, series[i])->interface;
 
-		if (series->job == job)
-			of_host[host] += bytes[s];
+		of_host[live_interface(live, interface)->host] +=
+			traffic->bytes[series[i]];
 	}
 	for (uint32_t h = 0; h < n_hosts; h++)
 		if (of_host[h] > most)
@@ -181,17 +207,6 @@ job_hosts(const struct live *live, const struct topo *topo, uint32_t job,
 			nodes.items[n++] = nodes.items[i];
 	*ret_n = n;
 	return nodes.items;
-}
-
-uint32_t *
-footing_job_hosts(const struct live *live, const struct topo *topo, uint32_t job,
-		  size_t *ret_n)
-{
-	double *bytes = series_bytes(live);
-	uint32_t *hosts = job_hosts(live, topo, job, bytes, ret_n);
-
-	free(bytes);
-	return hosts;
 }
 
 static int
@@ -256,7 +271,8 @@ add_job(struct finder *f, uint32_t job, uint16_t port, double *out_bytes)
 	struct collective_flows flows;
 	struct laid *laid;
 	size_t n_hosts, n = 0;
-	uint32_t *hosts = job_hosts(f->live, f->topo, job, f->bytes, &n_hosts);
+	uint32_t *hosts =
+		footing_job_hosts(f->live, f->topo, f->traffic, job, &n_hosts);
 
 	if (n_hosts < 2 ||
 	    collective_make(f->topo, COLLECTIVE_RING, hosts, n_hosts, 1, &flows) < 0) {
@@ -355,13 +371,13 @@ footing_find(const struct live *live, struct topo *topo, struct routes *routes,
 
 	*ret_footing = (struct footing){ .parts = VEC_EMPTY };
 	f.found = ret_footing;
-	f.bytes = series_bytes(live);
+	f.traffic = footing_traffic_new(live);
 	attach(&f);
 	add_measured(&f);
 	if (topo)
 		add_computed(&f);
 	thin(live, ret_footing);
-	free(f.bytes);
+	footing_traffic_free(f.traffic);
 	free(f.tx);
 	free(f.rx);
 	free(f.interface_of_link);

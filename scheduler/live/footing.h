@@ -37,12 +37,19 @@ void footing_find(const struct live *live, struct topo *topo, struct routes *rou
 		  struct footing *ret_footing);
 void footing_fini(struct footing *footing);
 
+/* What the series carried, to ask for the hosts of many jobs. */
+struct footing_traffic;
+
+struct footing_traffic *footing_traffic_new(const struct live *live);
+void footing_traffic_free(struct footing_traffic *traffic); /* Accepts NULL. */
+
 /*
  * The hosts of a job, as far as the fabric has them: those that told of traffic of
  * it, in ascending order of node, in a new array of '*ret_n'.  Free with free().
  */
 uint32_t *footing_job_hosts(const struct live *live, const struct topo *topo,
-			    uint32_t job, size_t *ret_n);
+			    const struct footing_traffic *traffic, uint32_t job,
+			    size_t *ret_n);
 
 /* The source port assumed for the first flow of each job; new array [jobs]. */
 uint16_t *footing_first_ports(const struct live *live);

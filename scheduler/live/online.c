@@ -11,6 +11,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
 #include "lib/base/vec.h"
+#include "scheduler/live/by_job.h"
 #include "scheduler/live/live.h"
 
 #define MIN_SPAN_MS  2000
@@ -22,9 +23,7 @@
 struct online {
 	VEC(struct online_job *) by_number; /* Owned; NULL: never had traffic. */
 	VEC(const struct online_job *) sorted;
-	/* Series with bins, job by job: those of job j from series[first[j]] on. */
-	VEC(uint32_t) first;
-	uint32_t *series; /* Owned. */
+	struct by_job by_job; /* Owned.  Series with bins, as of the last look. */
 	int64_t last_ns;
 	bool has_run;
 };
@@ -71,8 +70,7 @@ online_free(struct online *online)
 		forget(online->by_number.items[i]);
 	vec_free(&online->by_number);
 	vec_free(&online->sorted);
-	vec_free(&online->first);
-	free(online->series);
+	by_job_fini(&online->by_job);
 	free(online);
 }
 
@@ -387,11 +385,12 @@ try_window(struct pool *pool, struct online_job *job, uint32_t window_ms)
 static void
 estimate(const struct online *online, const struct live *live, struct online_job *job)
 {
-	const uint32_t *first = &online->first.items[job->job];
+	size_t n_series;
+	const uint32_t *series = by_job_series(&online->by_job, job->job, &n_series);
 	struct pool pool;
 	uint32_t window_ms;
 
-	pool_init(&pool, live, online->series + first[0], first[1] - first[0]);
+	pool_init(&pool, live, series, n_series);
 	job->tried_ns = live_now_ns(live);
 	/* Before a job began, and after it ended, is no part of it. */
 	window_ms = pool.span_ms - (pool.first_ms < pool.span_ms ? pool.first_ms : 0);
@@ -440,46 +439,14 @@ forget_ended(struct online *online, const struct live *live, const bool *has_tra
 	}
 }
 
-/* Whether a series is listed with its job's. */
-static bool
-is_listed(const struct live *live, uint32_t series)
-{
-	const struct live_series *s = live_series(live, series);
-
-	return s->job < TELE_OTHER && s->has_bins;
-}
-
-/* Sorts the series by job, so that none is looked at for each of many jobs. */
-static void
-list_series(struct online *online, const struct live *live)
-{
-	uint32_t n_jobs = live_n_jobs(live), n_series = live_n_series(live);
-	uint32_t *first;
-
-	online->first.n = 0;
-	for (uint32_t j = 0; j < n_jobs + 2; j++)
-		vec_push(&online->first, 0);
-	/* first[j + 2] counts job j; then first[j + 1] is its place, which moves on. */
-	first = online->first.items;
-	for (uint32_t s = 0; s < n_series; s++)
-		if (is_listed(live, s))
-			first[live_series(live, s)->job + 2]++;
-	for (uint32_t j = 1; j < n_jobs + 2; j++)
-		first[j] += first[j - 1];
-	online->series = xreallocarray(online->series, (size_t)first[n_jobs + 1] + 1,
-				       sizeof *online->series);
-	for (uint32_t s = 0; s < n_series; s++)
-		if (is_listed(live, s))
-			online->series[first[live_series(live, s)->job + 1]++] = s;
-}
-
 /* Makes an entry for each job that has traffic now. */
 static void
 find_jobs(struct online *online, const struct live *live)
 {
 	bool *has_traffic = xcalloc(live_n_jobs(live) + 1, sizeof *has_traffic);
 
-	list_series(online, live);
+	by_job_fini(&online->by_job);
+	by_job_init(&online->by_job, live, true);
 	while (online->by_number.n < live_n_jobs(live))
 		vec_push(&online->by_number, NULL);
 	for (uint32_t s = 0; s < live_n_series(live); s++) {

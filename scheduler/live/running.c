@@ -23,6 +23,7 @@ struct maker {
 	const struct live *live;
 	const struct topo *topo;
 	const uint16_t *first_ports;
+	const struct footing_traffic *traffic;
 	const struct contention *found;
 	struct strbuf *notes;
 };
@@ -145,7 +146,7 @@ make_job(const struct maker *m, const struct online_job *seen, struct work_job *
 				  .slots_per_host = 1,
 				  .stop_ns = ENGINE_NEVER,
 				  .first_port = m->first_ports[seen->job] };
-	job->hosts = footing_job_hosts(m->live, m->topo, seen->job, &n);
+	job->hosts = footing_job_hosts(m->live, m->topo, m->traffic, seen->job, &n);
 	job->n_hosts_wanted = (uint32_t)n;
 	job->weight = (double)n;
 	job->name = xstrdup(live_job_name(m->live, seen->job));
@@ -173,7 +174,8 @@ running_workload(const struct live *live, const struct online *online,
 					      .window_ms = ONLINE_MAX_WINDOW_MS };
 	uint16_t *ports = footing_first_ports(live);
 	struct contention found;
-	const struct maker m = { live, topo, ports, &found, notes };
+	struct footing_traffic *traffic = footing_traffic_new(live);
+	const struct maker m = { live, topo, ports, traffic, &found, notes };
 	struct workload workload = { 0 };
 	size_t n;
 	const struct online_job *const *jobs = online_jobs(online, &n);
@@ -198,5 +200,6 @@ running_workload(const struct live *live, const struct online *online,
 	}
 	contention_fini(&found);
 	free(ports);
+	footing_traffic_free(traffic);
 	*ret_workload = workload;
 }
