@@ -33,8 +33,13 @@ read_key(const char *path, bool is_secret, char ret_z85[BUS_Z85_CHARS + 1],
 	ssize_t n;
 	int error;
 
-	if (fd < 0)
-		return err_set_errno(err, path, errno, "cannot open");
+	if (fd < 0) {
+		error = err_set_errno(err, path, errno, "cannot open");
+		if (error == -EACCES)
+			err_append(err, "; keys belong to the user who uses them: "
+					"'chown' the directory and what is in it");
+		return error;
+	}
 	if (is_secret && (fstat(fd, &status) < 0 || (status.st_mode & 077))) {
 		close(fd);
 		err_set(err, path, 0, 0,
