@@ -50,6 +50,7 @@ cgroups_open(const char *root, const char *services, struct cgroups **ret_cgroup
 {
 	char found[CGROUP_MAX_PATH];
 	struct cgroups *cgroups;
+	struct stat info;
 	size_t length;
 	char *text;
 	int rc;
@@ -70,6 +71,9 @@ cgroups_open(const char *root, const char *services, struct cgroups **ret_cgroup
 		}
 		root = found;
 	}
+	if (stat(root, &info) < 0)
+		return err_set_errno(err, root, errno,
+				     "cannot look at the control groups");
 	cgroups = xcalloc(1, sizeof *cgroups);
 	cgroups->root = xstrdup(root);
 	cgroups->paths = strtab_new();

@@ -146,6 +146,12 @@ config_setting(size_t i)
 	return &entries[i].setting;
 }
 
+bool
+config_is_none(const char *address)
+{
+	return strcmp(address, "none") == 0 || strcmp(address, "off") == 0;
+}
+
 const char *
 config_origin(const struct config *config, size_t i)
 {

@@ -87,6 +87,9 @@ char *config_text(const struct config *config, size_t i);
 /* Where the setting came from: "default", a file, "environment", "option"; borrowed. */
 const char *config_origin(const struct config *config, size_t i);
 
+/* True of "none" and "off", in place of an endpoint or an address. */
+bool config_is_none(const char *address);
+
 /* INI text. */
 int config_parse(struct config *config, const char *file, const char *text,
 		 size_t length, struct err *err);

@@ -280,7 +280,41 @@ set_level(const char *word)
 	log_set_level(level < 0 ? LOG_LEVEL_INFO : (enum log_level)level);
 }
 
-/* The level of the log is taken up at once; of all else it is said that it is not. */
+/* Options have the last word, then as now. */
+static bool
+is_option(const struct config *config, size_t i)
+{
+	return strncmp(config_origin(config, i), "--", 2) == 0;
+}
+
+/*
+ * The level of the log is taken up at once; of all else it is said that it is not.
+ * Returns how many settings are others than at the start.
+ */
+static size_t
+take_up(struct collector *c, const struct config *fresh)
+{
+	size_t n_changed = 0;
+
+	for (size_t i = 0; i < config_n(); i++) {
+		bool is_log = strcmp(config_setting(i)->key, "log") == 0;
+		char *now = config_text(&c->config, i);
+		char *then = config_text(fresh, i);
+
+		if (is_log && !is_option(&c->config, i))
+			set_level(then);
+		if (strcmp(now, then) != 0 && !is_option(&c->config, i)) {
+			n_changed++;
+			log_info("collector", "%s is now '%s', was '%s'%s",
+				 config_setting(i)->key, then, now,
+				 is_log ? "" : "; it is taken up at the next start");
+		}
+		free(now);
+		free(then);
+	}
+	return n_changed;
+}
+
 static void
 on_hangup(void *ctx, int signal)
 {
@@ -292,32 +326,32 @@ on_hangup(void *ctx, int signal)
 	notify_send("RELOADING=1");
 	config_init(&fresh);
 	if (config_load(&fresh, c->config_file, &err) < 0) {
-		log_err("collector", "%s:%u: %s; the settings stay as they were",
-			err.file, err.line, err.text);
-	} else {
-		set_level(fresh.log);
-		for (size_t i = 0; i < config_n(); i++) {
-			char *now = config_text(&c->config, i);
-			char *then = config_text(&fresh, i);
-
-			/* Options have the last word, then as now. */
-			if (strcmp(now, then) != 0 &&
-			    strncmp(config_origin(&c->config, i), "--", 2) != 0)
-				log_info(
-					"collector", "%s is now '%s', was '%s'%s",
-					config_setting(i)->key, then, now,
-					strcmp(config_setting(i)->key, "log") == 0
-						? ""
-						: "; it is taken up at the next start");
-			free(now);
-			free(then);
-		}
+		if (err.line)
+			log_err("collector",
+				"%s:%u: %s; the settings stay as they were", err.file,
+				err.line, err.text);
+		else
+			log_err("collector", "%s: %s; the settings stay as they were",
+				*err.file ? err.file : "settings", err.text);
+	} else if (take_up(c, &fresh) == 0) {
+		log_info("collector", "the settings are as they were");
 	}
 	config_fini(&fresh);
 	notify_send("READY=1");
 }
 
 /* ---- Opening ------------------------------------------------------------------------------- */
+
+static int
+no_runtime_dir(const struct config *config, int error, struct err *err)
+{
+	err_set_errno(err, config->runtime_dir, error,
+		      "cannot make the runtime directory");
+	if (error == EACCES || error == EPERM || error == EROFS)
+		err_append(err, "; start as root, or by systemd, or name another by "
+				"--runtime-dir");
+	return -error;
+}
 
 /* The runtime directory, which belongs to the user that we shall be. */
 static int
@@ -327,8 +361,7 @@ make_runtime_dir(const struct config *config, struct err *err)
 	int rc;
 
 	if (mkdir(config->runtime_dir, 0755) < 0 && errno != EEXIST)
-		return err_set_errno(err, config->runtime_dir, errno,
-				     "cannot make the runtime directory");
+		return no_runtime_dir(config, errno, err);
 	if (!*config->user)
 		return 0;
 	rc = caps_find_user(config->user, &uid, &gid, err);
@@ -366,7 +399,8 @@ open_jobs(struct collector *c)
 	const char *services = *c->config.services ? c->config.services : NULL;
 
 	if (cgroups_open(root, services, &c->cgroups, &why) < 0)
-		log_warn("collector", "no jobs: %s", why.text);
+		log_warn("collector", "no jobs: %s%s%s", why.file,
+			 *why.file ? ": " : "", why.text);
 }
 
 /*
@@ -406,7 +440,7 @@ open_bus(struct collector *c, struct err *err)
 {
 	int rc;
 
-	if (strcmp(c->config.endpoint, "none") == 0)
+	if (config_is_none(c->config.endpoint))
 		return 0;
 	rc = bus_pub_open(c->config.endpoint, !c->config.is_connect, c->keys, &c->bus,
 			  err);
@@ -501,7 +535,7 @@ open_sockets(struct collector *c, struct err *err)
 		rc = marks_in_open(path, NULL, job_of_cgroup, c, &c->marks, err);
 	if (rc == 0)
 		loop_fd(c->loop, marks_in_fd(c->marks), on_marks, c->marks);
-	if (rc == 0 && strcmp(c->config.metrics, "none") != 0)
+	if (rc == 0 && !config_is_none(c->config.metrics))
 		rc = http_open(c->loop, c->config.metrics, pages, 2, &c->http, err);
 	free(path);
 	return rc;
@@ -618,6 +652,9 @@ exit_status(int error)
 	case -EACCES:
 	case -EOPNOTSUPP:
 		return CLI_DENIED;
+	case -EADDRINUSE:
+	case -EADDRNOTAVAIL:
+		return CLI_UNREACHABLE;
 	default:
 		return CLI_USAGE;
 	}

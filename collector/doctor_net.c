@@ -367,6 +367,6 @@ doctor_look_at_bus(struct doctor *doctor)
 		return;
 	if (strncmp(endpoint, "tcp://", 6) == 0 && !doctor->config->is_connect)
 		look_at_port(doctor, "bus", endpoint + 6);
-	if (strcmp(doctor->config->metrics, "none") != 0)
+	if (!config_is_none(doctor->config->metrics))
 		look_at_port(doctor, "metrics", doctor->config->metrics);
 }

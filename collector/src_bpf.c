@@ -58,6 +58,8 @@ poll_bpf(struct source *source, int64_t now_ns, const struct source_sink *sink,
 	note_interval(bpf, now_ns);
 	if (is_scan)
 		bpf_links_scan(bpf, sink, now_ms);
+	if (!bpf->last_scan_ns)
+		bpf_links_warn(bpf);
 	bpf_links_drain(bpf, sink, now_ns);
 	bpf_jobs_drain(bpf, sink, now_ms);
 	for (uint32_t i = 0; i < bpf->max_links; i++)

@@ -14,6 +14,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
 #include "lib/base/log.h"
+#include "lib/base/vec.h"
 
 /* Bytes of which it is not known when they were sent are spread over at most this. */
 #define MAX_CREDIT_MS 2000
@@ -242,6 +243,43 @@ bpf_links_scan(struct src_bpf *bpf, const struct source_sink *sink, int64_t now_
 		if_freenameindex(list);
 	if (fd >= 0)
 		close(fd);
+}
+
+static bool
+is_matched(const char *pattern, const char *const *names)
+{
+	for (; *names; names++)
+		if (!fnmatch(pattern, *names, 0))
+			return true;
+	return false;
+}
+
+void
+bpf_links_warn(const struct src_bpf *bpf)
+{
+	struct if_nameindex *list = if_nameindex();
+	VEC(const char *) names = VEC_EMPTY;
+
+	for (struct if_nameindex *one = list; one && one->if_index; one++)
+		vec_push(&names, one->if_name);
+	vec_push(&names, NULL);
+	for (size_t i = 0; i < bpf->n_patterns; i++) {
+		const char *meant = err_did_you_mean(bpf->patterns[i], names.items);
+
+		if (!is_matched(bpf->patterns[i], names.items))
+			log_warn("bpf",
+				 "interface %s is not there; waiting for it%s%s%s",
+				 bpf->patterns[i], meant ? " (did you mean '" : "",
+				 meant ? meant : "", meant ? "'?)" : "");
+	}
+	if (!bpf->n_patterns && !bpf->stats.n_links)
+		log_warn(
+			"bpf",
+			"nothing is counted: no interface has a device, and so a cable; "
+			"--interface names others, such as veth0 or 'bond*'");
+	vec_free(&names);
+	if (list)
+		if_freenameindex(list);
 }
 
 void

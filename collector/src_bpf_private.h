@@ -70,6 +70,8 @@ struct src_bpf {
 /* src_bpf_links.c */
 void bpf_links_scan(struct src_bpf *bpf, const struct source_sink *sink,
 		    int64_t now_ms);
+/* Of interfaces that were asked for and are not there; or that there is none at all. */
+void bpf_links_warn(const struct src_bpf *bpf);
 void bpf_links_drain(struct src_bpf *bpf, const struct source_sink *sink,
 		     int64_t now_ns);
 void bpf_links_fini(struct src_bpf *bpf);

@@ -141,7 +141,8 @@ totals_open(const char *file, const uint8_t boot_id[16], struct totals **ret_tot
 		if (rc != -EWOULDBLOCK)
 			return err_set_errno(err, file, rc, "cannot lock");
 		err_set(err, file, 0, 0,
-			"another collector runs in this runtime directory");
+			"another collector runs in this runtime directory; "
+			"--runtime-dir names one of its own");
 		return -EBUSY;
 	}
 	if (fstat(fd, &info) < 0 || !S_ISREG(info.st_mode))

@@ -238,7 +238,8 @@ on_watchdog(void *ctx, int64_t now_ns, int64_t missed)
 static bool
 is_off(const char *setting)
 {
-	return strcmp(setting, "off") == 0;
+	/* The collector's word serves as well. */
+	return strcmp(setting, "off") == 0 || strcmp(setting, "none") == 0;
 }
 
 static int

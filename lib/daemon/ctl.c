@@ -75,7 +75,13 @@ find_verb(const struct ctl *ctl, size_t n, char *const *words, struct err *err)
 	vec_push(&names, NULL);
 	err_set(err, NULL, 0, 0, "this daemon does not know the request '%s%s%s'",
 		words[0], n > 1 ? " " : "", n > 1 ? words[1] : "");
-	err_suggest(err, words[0], names.items);
+	if (err_did_you_mean(words[0], names.items)) {
+		err_suggest(err, words[0], names.items);
+	} else {
+		for (size_t i = 0; names.items[i]; i++)
+			err_append(err, "%s%s", i ? ", " : "; it knows ",
+				   names.items[i]);
+	}
 	vec_free(&names);
 	return NULL;
 }
@@ -96,6 +102,11 @@ run_words(const struct ctl *ctl, uid_t uid, size_t n, char **words,
 		return -EPERM;
 	}
 	n_args = n - words_in(verb->name);
+	if ((n_args < verb->min_args || n_args > verb->max_args) &&
+	    verb->min_args == verb->max_args)
+		return err_set(err, NULL, 0, 0, "'%s' takes %u word%s, not %zu",
+			       verb->name, verb->min_args,
+			       verb->min_args == 1 ? "" : "s", n_args);
 	if (n_args < verb->min_args || n_args > verb->max_args)
 		return err_set(err, NULL, 0, 0, "'%s' takes %u to %u words, not %zu",
 			       verb->name, verb->min_args, verb->max_args, n_args);

@@ -44,7 +44,10 @@ call(const char *path, struct err *err)
 		err_set(err, path, 0, 0, "the daemon does not get round to answering");
 		return -ETIMEDOUT;
 	}
-	return err_set_errno(err, path, rc, "cannot ask the daemon");
+	err_set_errno(err, path, rc, "cannot ask the daemon");
+	if (rc == -EACCES)
+		err_append(err, "; ask as root, or as the daemon's user or group");
+	return rc;
 }
 
 /* Waits for 'events' until 'until_ns'. */

@@ -116,6 +116,8 @@ listen_at(const char *text, int *ret_fd, unsigned *ret_port, struct err *err)
 	if (bind(fd, &a.any, a.length) < 0 || listen(fd, BACKLOG) < 0 ||
 	    getsockname(fd, &a.any, &a.length) < 0) {
 		rc = err_set_errno(err, text, errno, "cannot listen");
+		if (rc == -EADDRINUSE)
+			err_append(err, "; 'ss -ltnp' says who has it");
 		close(fd);
 		return rc;
 	}

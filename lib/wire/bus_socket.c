@@ -169,6 +169,8 @@ bus_socket_attach(struct bus_socket *s, const char *endpoint, bool is_bound,
 		error = -zmq_errno();
 		err_set(err, NULL, 0, 0, "cannot %s to '%s': %s",
 			is_bound ? "bind" : "connect", endpoint, zmq_strerror(-error));
+		if (error == -EADDRINUSE)
+			err_append(err, "; 'ss -ltnp' says who has it");
 		return error;
 	}
 	zmq_getsockopt(s->zmq, ZMQ_LAST_ENDPOINT, s->endpoint, &size);

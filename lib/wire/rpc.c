@@ -85,6 +85,8 @@ fail(const char *endpoint, const char *what, struct err *err)
 	int error = zmq_errno();
 
 	err_set(err, NULL, 0, 0, "%s %s: %s", what, endpoint, zmq_strerror(error));
+	if (error == EADDRINUSE)
+		err_append(err, "; 'ss -ltnp' says who has it");
 	return -(error ? error : EIO);
 }
 

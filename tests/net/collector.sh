@@ -84,6 +84,30 @@ lab_in h0 antiphase-collector --source netlink --endpoint none --metrics none \
 check "a second one in the same directory is refused" test $? = 2 \
 	-a -n "$(grep 'another collector' "$LAB_DIR/second.log")"
 kill -HUP "${LAB_PID[c]}"
+lab_wait_for 3 "word that settings were read again" says "the settings are as they were" &&
+	pass "SIGHUP reads the settings again, and says so"
+
+# ---- What it cannot do, it says ----------------------------------------------------------
+# Status and last words of one that ends by itself, or is ended after 2 s.
+other() {
+	lab_in h0 timeout -s TERM 2 antiphase-collector --source bpf --metrics none \
+		--runtime-dir "$LAB_DIR/o.run" "$@" >"$LAB_DIR/other.log" 2>&1
+	status=$?
+}
+other_says() {
+	grep -q "$1" "$LAB_DIR/other.log"
+}
+other --endpoint none --interface 'e1,bond*'
+check "an interface that is not there" \
+	other_says "interface e1 is not there; waiting for it (did you mean 'e0'?)"
+check "and a pattern that none has" other_says 'interface bond\* is not there'
+other --endpoint none
+check "no interface at all" other_says "nothing is counted: .* --interface names others"
+other --endpoint tcp://127.0.0.1:9471 --interface e0
+check "a port that is taken" test $status = 3
+check "and who may have it" other_says "in use; 'ss -ltnp' says"
+other --endpoint none --interface e0 --cgroup-root /no/such/tree
+check "no control groups" other_says "no jobs: /no/such/tree: "
 
 # ---- Interfaces go and come back -----------------------------------------------------
 before=$(lab_metric h0 "$total")

@@ -216,6 +216,17 @@ ids_are_those_of_directories(void **state)
 }
 
 static void
+a_tree_that_is_not_there_is_told(void **state)
+{
+	struct cgroups *cgroups;
+	struct err err = { 0 };
+
+	(void)state;
+	assert_int_equal(cgroups_open("/no/such/tree", NULL, &cgroups, &err), -ENOENT);
+	assert_string_equal(err.file, "/no/such/tree");
+}
+
+static void
 what_is_gone_is_not_known_any_more(void **state)
 {
 	struct tree *tree = *state;
@@ -291,6 +302,7 @@ main(void)
 		cmocka_unit_test(services_are_jobs_when_asked_for),
 		cmocka_unit_test(the_mount_is_found_wherever_it_is),
 		cmocka_unit_test(no_mount_is_made_up),
+		cmocka_unit_test(a_tree_that_is_not_there_is_told),
 		test(ids_are_those_of_directories),
 		test(what_is_gone_is_not_known_any_more),
 		test(registrations_go_before_paths_and_the_longest_first),

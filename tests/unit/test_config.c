@@ -71,6 +71,8 @@ values_are_taken_with_their_place(void **state)
 	assert_int_equal(config.sources, CONFIG_BPF | CONFIG_RDMA);
 	assert_true(config.is_link_only);
 	assert_string_equal(config.metrics, "none");
+	assert_true(config_is_none(config.metrics) && config_is_none("off"));
+	assert_false(config_is_none(config.endpoint));
 	assert_string_equal(config_origin(&config, 0), "a.conf");
 	assert_string_equal(config_origin(&config, 1), "default");
 	config_fini(&config);

@@ -150,6 +150,8 @@ ask_several(void)
 		return 1;
 	if (!is_refused(WORDS("job", "list"), -ENOENT, "there is no job 'x'") ||
 	    !is_refused(WORDS("job", "add"), -EINVAL, "1 to 2 words") ||
+	    !is_refused(WORDS("much"), -EINVAL, "'much' takes 1 word, not 0") ||
+	    !is_refused(WORDS("help"), -EINVAL, "; it knows echo, ") ||
 	    !is_refused(WORDS("ehco"), -EINVAL, "did you mean 'echo'") ||
 	    !is_refused(WORDS("job", "drop"), -EINVAL, "'job drop'") ||
 	    !is_refused(WORDS("much", "8388609"), -EFBIG, "longer than"))
