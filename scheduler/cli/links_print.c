@@ -175,7 +175,8 @@ basis_text(const struct contention_link *link)
 	case CONTENTION_COMPUTED:
 		return "computed from what the jobs' hosts sent";
 	default:
-		return "from summaries: what overlaps is unknown";
+		return link->now_bps < 0 ? "nothing is known of it now"
+					 : "from summaries: what overlaps is unknown";
 	}
 }
 

@@ -412,13 +412,33 @@ is_impossible(const struct look *look)
 	return false;
 }
 
+/* Adds to the job what one series, of maybe several, tells; they come by job. */
+static void
+add_summary(struct contention_link *link, uint32_t number, double now_bps,
+	    double peak_bps)
+{
+	struct contention_job *job;
+
+	if (link->n_jobs == 0 || link->jobs[link->n_jobs - 1].job != number) {
+		if (link->n_jobs == CONTENTION_MAX_JOBS)
+			return;
+		link->jobs[link->n_jobs++] = (struct contention_job){
+			.job = number,
+			.mean_bps = -1,
+		};
+	}
+	job = &link->jobs[link->n_jobs - 1];
+	job->now_bps += now_bps;
+	job->peak_bps = fmax(job->peak_bps, peak_bps);
+}
+
 /* What summaries alone tell. */
 static void
 measure_summary(struct look *look, const struct footing_part *parts, size_t n)
 {
 	struct contention_link *link = look->link;
 	bool has_total = false;
-	bool has_any = false;
+	bool is_whole = true; /* Else the sum would be of a part only. */
 	double sum_now = 0, sum_peak = 0;
 
 	link->basis = CONTENTION_SUMMARY;
@@ -430,9 +450,10 @@ measure_summary(struct look *look, const struct footing_part *parts, size_t n)
 		uint64_t bytes = live_window_bytes(look->live, parts[i].series);
 		double now_bps, peak_bps;
 
-		if (!s->has_summary || !live_has_summary(look->live, host))
+		if (!s->has_summary || !live_has_summary(look->live, host)) {
+			is_whole = false;
 			continue;
-		has_any = true;
+		}
 		now_bps = parts[i].share * (double)bytes * 8e9 /
 			  (double)live_host(look->live, host)->summary_window_ns;
 		peak_bps =
@@ -445,16 +466,10 @@ measure_summary(struct look *look, const struct footing_part *parts, size_t n)
 		}
 		sum_now += now_bps;
 		sum_peak = fmax(sum_peak, peak_bps);
-		if (parts[i].job != TELE_OTHER && bytes &&
-		    link->n_jobs < CONTENTION_MAX_JOBS)
-			link->jobs[link->n_jobs++] = (struct contention_job){
-				.job = parts[i].job,
-				.now_bps = now_bps,
-				.peak_bps = peak_bps,
-				.mean_bps = -1,
-			};
+		if (parts[i].job != TELE_OTHER && bytes)
+			add_summary(link, parts[i].job, now_bps, peak_bps);
 	}
-	if (has_any && !has_total) {
+	if (is_whole && !has_total) {
 		link->now_bps = sum_now;
 		link->peak_bps = sum_peak;
 	}

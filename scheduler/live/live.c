@@ -829,7 +829,9 @@ live_has_traffic(const struct live *live, uint32_t series)
 	if (s->ring && s->seen.last_ms != LIVE_NEVER && end_ms != LIVE_NEVER &&
 	    s->seen.last_ms >= end_ms - live->keep_ms)
 		return true;
-	return live_has_summary(live, it->host) && live_window_bytes(live, series) > 0;
+	return live_window_bytes(live, series) > 0 &&
+	       live->now_ns - live_host(live, it->host)->summary_ns <=
+		       live->keep_ms * NS_PER_MS;
 }
 
 void

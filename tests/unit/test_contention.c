@@ -418,6 +418,66 @@ a_summary_without_a_row_is_one_of_no_traffic(void **state)
 	live_free(live);
 }
 
+static void
+feed_job_summary(struct live *live, const char *host, const char *job, int second)
+{
+	struct tele_frame frame = { 0 };
+	uint32_t e0, id;
+
+	frames_begin(&frame, TELE_SUMMARY, host, T0 + 1000 * second,
+		     T0 + 1000 * (second + 1), 0, (uint64_t)second);
+	e0 = tele_add_interface(&frame, "e0");
+	id = tele_add_job(&frame, job);
+	for (uint8_t direction = TELE_TX; direction <= TELE_RX; direction++)
+		vec_push(&frame.traffic,
+			 ((struct tele_traffic){ .interface = e0,
+						 .job = id,
+						 .direction = direction,
+						 .window_bytes = 25000000,
+						 .peak_bytes = 100000 }));
+	live_frame(live, &frame);
+	tele_fini(&frame);
+}
+
+static void
+of_a_link_that_silent_hosts_share_no_part_is_told_as_the_whole(void **state)
+{
+	struct topo *topo = small_fabric();
+	struct routes *routes = routes_new(topo, 0);
+	struct contention_opts opts = { .topo = topo, .routes = routes };
+	struct live *live = live_new(NULL);
+	struct contention found;
+	const struct contention_link *link;
+
+	(void)state;
+	for (int h = 0; h < 4; h++)
+		feed_job_summary(live, (const char *[]){ "h0", "h1", "h2", "h3" }[h],
+				 h % 2 ? "b" : "a", 0);
+	contention_find(live, &opts, &found);
+	link = find(&found, "leaf0:up>spine:p0");
+	assert_int_equal(link->basis, CONTENTION_SUMMARY);
+	assert_near(link->now_bps, 0.4e9, 1);
+	assert_int_equal(link->n_jobs, 2);
+	contention_fini(&found);
+	/* h1, of b, is not heard any more. */
+	for (int s = 1; s < 8; s++)
+		for (int h = 0; h < 4; h++)
+			if (h != 1)
+				feed_job_summary(
+					live,
+					(const char *[]){ "h0", "h1", "h2", "h3" }[h],
+					h % 2 ? "b" : "a", s);
+	contention_find(live, &opts, &found);
+	link = find(&found, "leaf0:up>spine:p0");
+	assert_near(link->now_bps, -1, 0);
+	assert_near(find(&found, "h1:e0>leaf0:p1")->now_bps, -1, 0);
+	assert_near(find(&found, "h0:e0>leaf0:p0")->now_bps, 0.2e9, 1);
+	contention_fini(&found);
+	live_free(live);
+	routes_free(routes);
+	topo_unref(topo);
+}
+
 int
 main(void)
 {
@@ -431,6 +491,8 @@ main(void)
 		cmocka_unit_test(summaries_alone_say_nothing_of_overlap),
 		cmocka_unit_test(of_a_silent_host_nothing_is_known_and_no_zero_is_told),
 		cmocka_unit_test(a_summary_without_a_row_is_one_of_no_traffic),
+		cmocka_unit_test(
+			of_a_link_that_silent_hosts_share_no_part_is_told_as_the_whole),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,6 +18,8 @@
 #include "lib/base/strtab.h"
 #include "lib/base/vec.h"
 
+/* The first line of a recording (docs/wire-format.md) begins so. */
+#define RECORDING   "antiphase.recording/"
 #define HEADER      "t_ms,rank,direction,job,bytes,packets,retransmits"
 #define MAX_TIME_MS (INT64_C(1) << 53)
 #define MAX_COUNT   (INT64_C(1) << 53)
@@ -249,6 +251,10 @@ check_header(const struct cursor *c)
 
 	if (is_header(c))
 		return 0;
+	if (c->end - c->at >= (ptrdiff_t)strlen(RECORDING) &&
+	    memcmp(c->at, RECORDING, strlen(RECORDING)) == 0)
+		return fail(c, c->at,
+			    "a recording of telemetry, no capture: --from reads those");
 	if (nul)
 		return fail(c, nul, "a NUL byte: this is no text");
 	return fail(c, c->at, "the header is '%.*s', expected '" HEADER "'",
