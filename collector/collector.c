@@ -10,6 +10,7 @@
 
 #include "collector/collector_verbs.h"
 #include "collector/import.h"
+#include "collector/src_bpf.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cli.h"
 #include "lib/base/err.h"
@@ -211,6 +212,7 @@ main(int argc, char **argv)
 	char **with_verb;
 	int status;
 
+	cli_set_libbpf(src_bpf_library());
 	if (argc > 1 && is_of_program(argv[1]))
 		return cli_main(&program, argc, argv);
 	with_verb = xcalloc((size_t)argc + 2, sizeof *with_verb);

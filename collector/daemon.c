@@ -652,6 +652,8 @@ exit_status(int error)
 	case -EACCES:
 	case -EOPNOTSUPP:
 		return CLI_DENIED;
+	case -ENOSPC:
+		return CLI_NO;
 	case -EADDRINUSE:
 	case -EADDRNOTAVAIL:
 		return CLI_UNREACHABLE;

@@ -464,5 +464,6 @@ static const struct cli_verb marks_verb = {
 int
 main(int argc, char **argv)
 {
+	cli_set_libbpf(libbpf_version_string());
 	return cli_main_single("antiphase-marks", &marks_verb, argc, argv);
 }

@@ -344,6 +344,12 @@ src_bpf_open(const struct src_bpf_options *options, struct source **ret_source,
 	return 0;
 }
 
+const char *
+src_bpf_library(void)
+{
+	return libbpf_version_string();
+}
+
 /* ---- What it costs ------------------------------------------------------------------ */
 
 int

@@ -63,6 +63,9 @@ int src_bpf_open(const struct src_bpf_options *options, struct source **ret_sour
 /* Looks for interfaces that came or went, now instead of within a second. */
 void src_bpf_rescan(struct source *source, const struct source_sink *sink);
 
+/* The version of libbpf, "v1.1". */
+const char *src_bpf_library(void);
+
 /* Has the kernel time the programs, until the source is closed.  Costs 60 ns a run. */
 int src_bpf_enable_timing(struct source *source, struct err *err);
 

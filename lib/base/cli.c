@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "lib/base/err.h"
@@ -155,6 +156,32 @@ cli_version(void)
 	return version;
 }
 
+static const char *libbpf_version = "";
+
+void
+cli_set_libbpf(const char *version)
+{
+	libbpf_version = version;
+}
+
+const char *
+cli_libbpf(void)
+{
+	return libbpf_version;
+}
+
+/* The first line is for machines, too; the second is for reports of what went wrong. */
+static void
+print_version(void)
+{
+	struct utsname host;
+
+	puts(cli_version());
+	if (uname(&host) == 0)
+		printf("%s %s %s%s%s\n", host.sysname, host.release, host.machine,
+		       *libbpf_version ? ", libbpf " : "", libbpf_version);
+}
+
 int
 cli_main(const struct cli_program *program, int argc, char **argv)
 {
@@ -174,7 +201,7 @@ cli_main(const struct cli_program *program, int argc, char **argv)
 	if (strcmp(argv[1], "help") == 0)
 		return cli_finish(help_topic(program, argv[2]));
 	if (strcmp(argv[1], "--version") == 0) {
-		puts(cli_version());
+		print_version();
 		return cli_finish(CLI_OK);
 	}
 	verb = find_verb(program, argv[1]);
@@ -190,7 +217,7 @@ cli_main_single(const char *name, const struct cli_verb *verb, int argc, char **
 	setlocale(LC_CTYPE, "");
 	program_name = name;
 	if (argc == 2 && strcmp(argv[1], "--version") == 0) {
-		puts(cli_version());
+		print_version();
 		return cli_finish(CLI_OK);
 	}
 	return cli_finish(verb->run(argc, argv));

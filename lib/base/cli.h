@@ -105,6 +105,11 @@ int cli_main_single(const char *name, const struct cli_verb *verb, int argc,
 /* "antiphase 0.1.0 (a1b2c3d)": the program that cli_main() runs, its version. */
 const char *cli_version(void);
 
+/* The version of libbpf, of a program that has it: said beside its own.  Borrowed. */
+void cli_set_libbpf(const char *version);
+/* "" if there is none. */
+const char *cli_libbpf(void);
+
 /*
  * Parses options anywhere before "--".  Returns the index in argv of the first operand
  * (argc if there is none), or a negative number for cli_status() after having

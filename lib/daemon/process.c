@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "lib/base/cli.h"
 #include "lib/base/clk.h"
 #include "lib/daemon/metrics.h"
 
@@ -24,8 +25,12 @@ build_info(struct metrics *m, const char *version)
 	}
 	metrics_family(m, "antiphase_build_info", METRICS_GAUGE,
 		       "Always 1; the labels say which program of which version.");
-	metrics_sample(m, 1, "program", program, "version", number, "revision",
-		       revision, NULL);
+	if (*cli_libbpf())
+		metrics_sample(m, 1, "program", program, "version", number, "revision",
+			       revision, "libbpf", cli_libbpf(), NULL);
+	else
+		metrics_sample(m, 1, "program", program, "version", number, "revision",
+			       revision, NULL);
 }
 
 static void

@@ -115,6 +115,10 @@ a_process_says_its_version_cpu_and_memory(void **state)
 	assert_non_null(strstr(
 		out.text, "antiphase_build_info{program=\"antiphase-x\",version=\"1."
 			  "2.3\",revision=\"abc def\"} 1\n"));
+	strbuf_clear(&out);
+	cli_set_libbpf("v1.1");
+	metrics_process(&m, "antiphase-x 1.2.3 (abc def)");
+	assert_non_null(strstr(out.text, ",revision=\"abc def\",libbpf=\"v1.1\"} 1\n"));
 	before_bytes = figure(out.text, "process_resident_memory_bytes");
 	assert_true(before_bytes > 100000);
 	assert_true(figure(out.text, "process_cpu_seconds_total") >= 0);
