@@ -17,6 +17,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/clk.h"
 #include "lib/base/err.h"
+#include "lib/base/file.h"
 #include "lib/base/log.h"
 
 /* Rings take at most this much, so that they fit on a host with many CPUs. */
@@ -298,11 +299,28 @@ clean_all(struct src_bpf *bpf)
 		if_freenameindex(list);
 }
 
+/* How many places a ring has: one for each number that a CPU can have. */
+static int
+count_cpus(void)
+{
+	int n = libbpf_num_possible_cpus();
+	char *text;
+	size_t length;
+	uint32_t numbers;
+
+	if (n < 1 || file_read("/sys/devices/system/cpu/possible", 4096, &text, &length,
+			       NULL) < 0)
+		return n;
+	numbers = drain_cpu_numbers(text);
+	free(text);
+	return (int)numbers > n ? (int)numbers : n;
+}
+
 int
 src_bpf_open(const struct src_bpf_options *options, struct source **ret_source,
 	     struct err *err)
 {
-	int n_cpus = libbpf_num_possible_cpus();
+	int n_cpus = count_cpus();
 	struct src_bpf *bpf;
 	int rc;
 

@@ -43,6 +43,24 @@ ring_ms(const struct drain *drain)
 	return UINT32_C(1) << drain->bucket_shift;
 }
 
+uint32_t
+drain_cpu_numbers(const char *possible)
+{
+	unsigned long most = 0;
+
+	do {
+		char *end;
+
+		if (*possible < '0' || *possible > '9')
+			return 0;
+		most = strtoul(possible, &end, 10);
+		if (most >= DRAIN_MAX_CPUS)
+			return 0;
+		possible = end;
+	} while (*possible == '-' || *possible == ',' ? *possible++ : 0);
+	return (uint32_t)most + 1;
+}
+
 struct drain *
 drain_new(const __u64 *buckets, const struct flow_totals *totals, uint32_t n_rings,
 	  uint32_t n_cpus, unsigned bucket_shift)

@@ -21,7 +21,8 @@
 
 struct drain;
 
-#define DRAIN_SEEN_MS 32
+#define DRAIN_SEEN_MS  32
+#define DRAIN_MAX_CPUS 65536
 
 /* What one ring had since the last drain. */
 struct drain_out {
@@ -39,6 +40,12 @@ struct drain_out {
 struct drain *drain_new(const __u64 *buckets, const struct flow_totals *totals,
 			uint32_t n_rings, uint32_t n_cpus, unsigned bucket_shift);
 void drain_free(struct drain *drain); /* Accepts NULL. */
+
+/*
+ * Numbers of CPUs that a list such as "0-3,8-11" goes up to, 12 here: there may be holes
+ * between, and a CPU writes at the place of its number.  0 for what is no list.
+ */
+uint32_t drain_cpu_numbers(const char *possible);
 
 /* Forgets what the ring had until now. */
 void drain_skip(struct drain *drain, uint32_t ring, int64_t now_ms);

@@ -15,6 +15,7 @@ const char *const seen_change_names[] = { "link_down", "link_up", "speed", "neig
 struct seen {
 	struct strtab *names; /* Owned.  Number of a name: index of the node. */
 	VEC(struct seen_node) nodes;
+	size_t n_items; /* Their ports and neighbours. */
 	uint64_t generation;
 };
 
@@ -311,6 +312,16 @@ is_same(const struct seen_node *a, const struct seen_node *b)
 	return true;
 }
 
+static size_t
+count_items(const struct seen_node *node)
+{
+	size_t n = node->ports.n;
+
+	for (size_t i = 0; i < node->ports.n; i++)
+		n += node->ports.items[i].neighbours.n;
+	return n;
+}
+
 int
 seen_update(struct seen *seen, struct seen_node *report,
 	    void (*changed)(void *ctx, const struct seen_change *change), void *ctx)
@@ -323,11 +334,14 @@ seen_update(struct seen *seen, struct seen_node *report,
 		return -EINVAL;
 	if (report->has_neighbours && !report->neighbours_us)
 		report->neighbours_us = report->heard_us;
+	if (seen->n_items + count_items(report) > SEEN_MAX_ITEMS)
+		return -E2BIG;
 	id = strtab_find(seen->names, report->name);
 	if (id == STRTAB_NONE) {
 		if (seen->nodes.n == SEEN_MAX_NODES)
 			return -E2BIG;
 		strtab_intern(seen->names, report->name);
+		seen->n_items += count_items(report);
 		seen->generation++;
 		vec_push(&seen->nodes, *report);
 	} else {
@@ -335,6 +349,8 @@ seen_update(struct seen *seen, struct seen_node *report,
 		tell_changes(&u, old);
 		keep_the_rest(report, old);
 		seen->generation += !is_same(old, report);
+		seen->n_items += count_items(report);
+		seen->n_items -= count_items(old);
 		seen_node_fini(old);
 		*old = *report;
 	}

@@ -22,8 +22,9 @@
 #include "topology/topo.h"
 
 #define SEEN_MAX_NODES      100000
-#define SEEN_MAX_PORTS      4096 /* Of one node. */
-#define SEEN_MAX_NEIGHBOURS 16   /* Of one port; a hub in between shows many. */
+#define SEEN_MAX_PORTS      4096      /* Of one node. */
+#define SEEN_MAX_NEIGHBOURS 16        /* Of one port; a hub in between shows many. */
+#define SEEN_MAX_ITEMS      (1 << 22) /* Ports and neighbours of all nodes together. */
 
 enum seen_state {
 	SEEN_STATE_UNKNOWN,

@@ -410,7 +410,8 @@ take_report(struct request *rq)
 		r = -EINVAL;
 	}
 	if (r == 0 && service_report(rq->s, &report, rq->s->now_us) < 0) {
-		err_set(&rq->err, NULL, 0, 0, "more than %d nodes", SEEN_MAX_NODES);
+		err_set(&rq->err, NULL, 0, 0, "more than %d nodes, or too many ports",
+			SEEN_MAX_NODES);
 		r = refuse(rq, "too_large", NULL);
 	}
 	seen_node_fini(&report);

@@ -266,6 +266,20 @@ flows_are_estimated(void **state)
 	lab_free(lab);
 }
 
+static void
+cpus_are_numbered_with_holes(void **state)
+{
+	(void)state;
+	assert_int_equal(drain_cpu_numbers("0-3,8-11\n"), 12);
+	assert_int_equal(drain_cpu_numbers("0"), 1);
+	assert_int_equal(drain_cpu_numbers("0-1"), 2);
+	assert_int_equal(drain_cpu_numbers("0,2\n"), 3);
+	assert_int_equal(drain_cpu_numbers(""), 0);
+	assert_int_equal(drain_cpu_numbers("0-"), 0);
+	assert_int_equal(drain_cpu_numbers("all"), 0);
+	assert_int_equal(drain_cpu_numbers("0-99999999999999999999"), 0);
+}
+
 int
 main(void)
 {
@@ -279,6 +293,7 @@ main(void)
 		cmocka_unit_test(a_bucket_seen_before_its_total_counts_once),
 		cmocka_unit_test(random_writers_and_readers_agree),
 		cmocka_unit_test(flows_are_estimated),
+		cmocka_unit_test(cpus_are_numbered_with_holes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -385,6 +385,31 @@ every_fault_made_is_found_once_and_nothing_else(void **state)
 	topo_unref(plan);
 }
 
+/* So many ports that what is kept has an end: not reached by saying the same again. */
+static void
+reports_take_bounded_room(void **state)
+{
+	struct seen *seen = seen_new();
+
+	(void)state;
+	for (int i = 0; i <= SEEN_MAX_ITEMS / (SEEN_MAX_PORTS / 2); i++) {
+		struct seen_node report;
+
+		seen_node_init(&report, "n0");
+		report.has_links = report.has_neighbours = true;
+		for (int port = 0; port < SEEN_MAX_PORTS / 4; port++) {
+			char name[16];
+
+			snprintf(name, sizeof name, "p%04d", port);
+			seen_port_add(seen_node_port(&report, name), "n1", name, NULL,
+				      0);
+		}
+		assert_int_equal(seen_update(seen, &report, NULL, NULL), 0);
+		seen_node_fini(&report);
+	}
+	seen_free(seen);
+}
+
 int
 main(void)
 {
@@ -400,6 +425,7 @@ main(void)
 		cmocka_unit_test(numbered_ports_match_by_their_neighbours),
 		cmocka_unit_test(an_old_report_is_not_used),
 		cmocka_unit_test(every_fault_made_is_found_once_and_nothing_else),
+		cmocka_unit_test(reports_take_bounded_room),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
