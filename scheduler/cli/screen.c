@@ -26,6 +26,8 @@
 #define BUS_WINDOW_MS     3000
 #define MIN_WINDOW_MS     100
 #define MIN_SEEN_MS       500 /* Less is no answer. */
+/* Of a bus, whatever the window: each host has sent something then. */
+#define LEAST_HEARD_MS 1000
 /* A bus has a summary of each host once a second. */
 #define SILENCE_NS (3 * NS_PER_S)
 /* Beyond the window: frames come once a second, and from all hosts in turn. */
@@ -269,8 +271,8 @@ screen_gather(struct screen *screen, uint32_t least_ms)
 		screen->wanted_ms > least_ms ? screen->wanted_ms : least_ms;
 	int status;
 
-	if (wanted_ms < MIN_SEEN_MS) /* Or else there never is an answer. */
-		wanted_ms = MIN_SEEN_MS;
+	if (wanted_ms < LEAST_HEARD_MS)
+		wanted_ms = LEAST_HEARD_MS;
 	if (wanted_ms > ONLINE_MAX_WINDOW_MS)
 		wanted_ms = ONLINE_MAX_WINDOW_MS;
 	status = screen->is_live ? gather_bus(screen, wanted_ms)
