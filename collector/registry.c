@@ -10,6 +10,7 @@
 
 #include "collector/cgroups.h"
 #include "lib/base/alloc.h"
+#include "lib/base/clk.h"
 #include "lib/base/err.h"
 #include "lib/base/file.h"
 #include "lib/base/jsonw.h"
@@ -227,6 +228,7 @@ write_json(const struct registry *registry, FILE *out)
 	struct jsonw w;
 
 	jsonw_document(&w, out, "antiphase.collector.jobs/1");
+	jsonw_int(&w, "at_us", clk_wall_us());
 	jsonw_array(&w, "jobs");
 	for (size_t i = 0; i < cgroups_n_registered(registry->cgroups); i++) {
 		struct cgroups_registration one =

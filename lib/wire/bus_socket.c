@@ -171,6 +171,9 @@ bus_socket_attach(struct bus_socket *s, const char *endpoint, bool is_bound,
 			is_bound ? "bind" : "connect", endpoint, zmq_strerror(-error));
 		if (error == -EADDRINUSE)
 			err_append(err, "; 'ss -ltnp' says who has it");
+		if (error == -EADDRNOTAVAIL)
+			err_append(err,
+				   "; no interface of this host has it, or not yet");
 		return error;
 	}
 	zmq_getsockopt(s->zmq, ZMQ_LAST_ENDPOINT, s->endpoint, &size);

@@ -87,6 +87,8 @@ fail(const char *endpoint, const char *what, struct err *err)
 	err_set(err, NULL, 0, 0, "%s %s: %s", what, endpoint, zmq_strerror(error));
 	if (error == EADDRINUSE)
 		err_append(err, "; 'ss -ltnp' says who has it");
+	if (error == EADDRNOTAVAIL)
+		err_append(err, "; no interface of this host has it, or not yet");
 	return -(error ? error : EIO);
 }
 

@@ -8,6 +8,7 @@
 
 #include "collector/cgroups.h"
 #include "collector/registry.h"
+#include "lib/base/clk.h"
 #include "lib/base/err.h"
 #include "lib/base/file.h"
 #include "lib/base/json.h"
@@ -100,6 +101,7 @@ the_list_is_json_with_an_array_for_none_and_for_one(void **state)
 		struct strbuf text = STRBUF_EMPTY;
 		struct json_doc *doc;
 		const struct json *jobs;
+		int64_t at_us, before_us = clk_wall_us();
 		size_t n;
 
 		registry_write(lab.registry, true, &text);
@@ -109,6 +111,9 @@ the_list_is_json_with_an_array_for_none_and_for_one(void **state)
 			json_get_array(doc, json_root(doc), "jobs", &jobs, &n, &err),
 			0);
 		assert_int_equal(n, want);
+		assert_int_equal(json_get_int(doc, json_root(doc), "at_us", before_us,
+					      clk_wall_us(), &at_us, &err),
+				 0);
 		json_doc_free(doc);
 		strbuf_free(&text);
 		registry_add(lab.registry, "two", "/c", &err);
