@@ -40,6 +40,13 @@ def received_ns(round_, floor, _):
     return net_ns(round_, RECEIVED, floor) / round_["received"][0]
 
 
+def segments(round_):
+    """Packets on the wire that a packet of the interface's is, about: 1448 bytes each."""
+    packets = round_["sent"][0] + round_["received"][0]
+    size = (round_["sent"][1] + round_["received"][1]) / packets
+    return max(1, (size - 66) / 1448)
+
+
 def packets(results):
     seen = defaultdict(dict)
     for number, size, kind, program, runs, ns in rows(results + ".packets"):
@@ -63,6 +70,9 @@ def packets(results):
                       s["received"][0] * received_ns(s, floor, other)) /
                      (s["sent"][0] + s["received"][0]) for s in of(kind)]
             row("  %s, mean of both" % name, statistics.median(every), "ns", bar)
+            if size == "large":
+                wire = [e / segments(s) for e, s in zip(every, of(kind))]
+                row("  %s, a packet on the wire" % name, statistics.median(wire), "ns", bar)
 
 
 def throughput(results):

@@ -67,27 +67,32 @@ between() {
 		$3 > runs[$2] { print $1, $3 - runs[$2], $4 - ns[$2] }' "$1" "$2"
 }
 
-# Lines "ROUND SIZE KIND PROGRAM RUNS NS", and "sent" and "received" as programs: what
-# the interface itself counted.  What user space starts is let settle.
+# The interface's own counters: packets and bytes sent, packets and bytes received.
+counters() {
+	echo "$(lab_bytes a e0 tx packets) $(lab_bytes a e0 tx)" \
+		"$(lab_bytes a e0 rx packets) $(lab_bytes a e0 rx)"
+}
+
+# Lines "ROUND SIZE KIND PROGRAM RUNS NS", and "sent" and "received" as programs: packets
+# and bytes that the interface itself counted.  What user space starts is let settle.
 packets() {
-	local size kind round sent received
+	local size kind round was is
 	for ((round = 0; round < ROUNDS; round++)); do
 		for size in large mtu; do
 			segments $size
 			for kind in floor idle link jobs; do
 				begin_$kind
 				sleep 0.5
-				sent=$(lab_bytes a e0 tx packets)
-				received=$(lab_bytes a e0 rx packets)
+				read -ra was <<<"$(counters)"
 				ask snap >"$LAB_DIR/before"
 				stream >/dev/null
 				stream -R >/dev/null
 				ask snap >"$LAB_DIR/after"
 				end_$kind
-				echo "$round $size $kind sent" \
-					$(($(lab_bytes a e0 tx packets) - sent)) 0
-				echo "$round $size $kind received" \
-					$(($(lab_bytes a e0 rx packets) - received)) 0
+				read -ra is <<<"$(counters)"
+				echo "$round $size $kind sent $((is[0] - was[0])) $((is[1] - was[1]))"
+				echo "$round $size $kind received $((is[2] - was[2]))" \
+					"$((is[3] - was[3]))"
 				between "$LAB_DIR/before" "$LAB_DIR/after" |
 					grep -E '^(ap_floor|antiphase_)' |
 					sed "s/^/$round $size $kind /"
