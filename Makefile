@@ -289,6 +289,7 @@ $(B)/man/%: docs/man/%.scd
 
 -include tests/bench/module.mk
 # Sources of folders that are still empty are no error.
+-include $(wildcard $(B)/tests/net/*.d)
 -include $(patsubst %.c,$(B)/%.d,$(ARCHIVE_SRCS) $(cli_SRCS) $(sim_SRCS) $(collector_MAINS) \
 	$(topology_MAINS)) \
 	$(patsubst %.c,$(B)/pic/%.d,$(PLUGIN_SRCS)) $(TESTS:=.d) $(BENCHES:=.d) $(FUZZERS:=.d) \
