@@ -236,6 +236,61 @@ cli_finish(int status)
 	return status ? status : CLI_NO;
 }
 
+/* ---- Verbs of a verb ------------------------------------------------------------ */
+
+/* "show" of "topology show". */
+static const char *
+second_word(const struct cli_verb *verb)
+{
+	return strchr(verb->name, ' ') + 1;
+}
+
+static void
+print_subverbs(const struct cli_verb *verb, const struct cli_verb *const *subverbs,
+	       FILE *out)
+{
+	fprintf(out, "%s %s - %s\n\nUsage: %s %s VERB [options] ...\n\n", program_name,
+		verb->name, verb->summary, program_name, verb->name);
+	for (; *subverbs; subverbs++)
+		fprintf(out, "  %-12s %s\n", second_word(*subverbs),
+			(*subverbs)->summary);
+	if (verb->examples)
+		fprintf(out, "\nExamples:\n%s", verb->examples);
+	fprintf(out, "\n'%s %s VERB --help' tells more; man %s-%s tells all.\n",
+		program_name, verb->name, program_name, verb->name);
+}
+
+int
+cli_subverbs(const struct cli_verb *verb, const struct cli_verb *const *subverbs,
+	     int argc, char **argv)
+{
+	VEC(const char *) names = VEC_EMPTY;
+	const char *meant;
+
+	if (argc < 2) {
+		print_subverbs(verb, subverbs, stderr);
+		return CLI_USAGE;
+	}
+	if (strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "--help") == 0) {
+		print_subverbs(verb, subverbs, stdout);
+		return CLI_OK;
+	}
+	for (size_t i = 0; subverbs[i]; i++)
+		if (strcmp(argv[1], second_word(subverbs[i])) == 0)
+			return subverbs[i]->run(argc - 1, argv + 1);
+
+	for (size_t i = 0; subverbs[i]; i++)
+		vec_push(&names, second_word(subverbs[i]));
+	vec_push(&names, NULL);
+	meant = err_did_you_mean(argv[1], names.items);
+	vec_free(&names);
+	if (meant)
+		return cli_usage_error(verb,
+				       "there is no verb '%s' (did you mean '%s'?)",
+				       argv[1], meant);
+	return cli_usage_error(verb, "there is no verb '%s'", argv[1]);
+}
+
 /* ---- Options ------------------------------------------------------------------ */
 
 int

@@ -121,6 +121,14 @@ int cli_parse(const struct cli_verb *verb, const struct cli_opt *opts, int argc,
 /* The exit status for a negative result of cli_parse(). */
 int cli_status(int result);
 
+/*
+ * The 'run' of a verb that has verbs itself, as "antiphase topology show".  'subverbs'
+ * ends with NULL; the name of each has both words, and its argv[0] is the second.  Help
+ * is their table with the verb's examples.
+ */
+int cli_subverbs(const struct cli_verb *verb, const struct cli_verb *const *subverbs,
+		 int argc, char **argv);
+
 /* Prints "antiphase VERB: ..." and how to get help; returns CLI_USAGE. */
 int cli_usage_error(const struct cli_verb *verb, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

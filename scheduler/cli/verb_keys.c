@@ -17,13 +17,6 @@
 static const struct cli_verb verb_keys_new, verb_keys_allow, verb_keys_server,
 	verb_keys_show;
 
-/* "new" of "keys new". */
-static const char *
-second_word(const struct cli_verb *verb)
-{
-	return strchr(verb->name, ' ') + 1;
-}
-
 /*
  * Parses --dir, and --json where it is offered, and checks the number of operands.
  * Returns the index of the first one, or a negative number for cli_status(); or with
@@ -249,57 +242,21 @@ static const struct cli_verb verb_keys_show = {
 /* ---- keys -------------------------------------------------------------------------------- */
 
 static const struct cli_verb *const subverbs[] = { &verb_keys_new, &verb_keys_allow,
-						   &verb_keys_server, &verb_keys_show };
-#define N_SUBVERBS (sizeof subverbs / sizeof *subverbs)
-
-static void
-print_subverbs(FILE *out)
-{
-	fputs("antiphase keys - who may talk to whom on the bus\n\n"
-	      "Usage: antiphase keys VERB [options] ...\n\n",
-	      out);
-	for (size_t i = 0; i < N_SUBVERBS; i++)
-		fprintf(out, "  %-12s %s\n", second_word(subverbs[i]),
-			subverbs[i]->summary);
-	fputs("\nExamples:\n"
-	      "  antiphase keys new --dir keys\n"
-	      "  antiphase keys allow --dir keys n1 n1.pub\n"
-	      "  antiphase keys show --dir keys --json\n"
-	      "\n'antiphase keys VERB --help' tells more; man antiphase-keys tells "
-	      "all.\n",
-	      out);
-}
+						   &verb_keys_server, &verb_keys_show,
+						   NULL };
 
 static int
 run_keys(int argc, char **argv)
 {
-	const char *names[N_SUBVERBS + 1] = { NULL };
-	const char *meant;
-
-	if (argc < 2) {
-		print_subverbs(stderr);
-		return CLI_USAGE;
-	}
-	if (strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "--help") == 0) {
-		print_subverbs(stdout);
-		return CLI_OK;
-	}
-	for (size_t i = 0; i < N_SUBVERBS; i++) {
-		names[i] = second_word(subverbs[i]);
-		if (strcmp(argv[1], names[i]) == 0)
-			return subverbs[i]->run(argc - 1, argv + 1);
-	}
-	meant = err_did_you_mean(argv[1], names);
-	if (meant)
-		return cli_usage_error(&verb_keys,
-				       "there is no verb '%s' (did you mean '%s'?)",
-				       argv[1], meant);
-	return cli_usage_error(&verb_keys, "there is no verb '%s'", argv[1]);
+	return cli_subverbs(&verb_keys, subverbs, argc, argv);
 }
 
 const struct cli_verb verb_keys = {
 	.name = "keys",
 	.summary = "say who may talk to whom on the bus",
 	.usage = "VERB [options] ...",
+	.examples = "  antiphase keys new --dir keys\n"
+		    "  antiphase keys allow --dir keys n1 n1.pub\n"
+		    "  antiphase keys show --dir keys --json\n",
 	.run = run_keys,
 };

@@ -16,12 +16,12 @@
 #include "topology/write.h"
 
 static const struct cli_verb *const subverbs[] = {
-	&verb_topology_generate, &verb_topology_show,   &verb_topology_check,
-	&verb_topology_import,   &verb_topology_path,   &verb_topology_links_of,
-	&verb_topology_diff,     &verb_topology_report, &verb_topology_watch,
+	&verb_topology_generate, &verb_topology_show,
+	&verb_topology_check,    &verb_topology_import,
+	&verb_topology_path,     &verb_topology_links_of,
+	&verb_topology_diff,     &verb_topology_report,
+	&verb_topology_watch,    NULL,
 };
-
-#define N_SUBVERBS (sizeof subverbs / sizeof *subverbs)
 
 int
 topology_load(const char *path, const struct topo_read_opts *opts,
@@ -107,62 +107,20 @@ topology_save(const struct topo *topo, const char *path, struct err *err)
 	return r;
 }
 
-/* "show" of "topology show". */
-static const char *
-second_word(const struct cli_verb *verb)
-{
-	return strchr(verb->name, ' ') + 1;
-}
-
-static void
-print_subverbs(FILE *out)
-{
-	fputs("antiphase topology - make, show, check, import and compare fabrics\n\n"
-	      "Usage: antiphase topology VERB [options] ...\n\n",
-	      out);
-	for (size_t i = 0; i < N_SUBVERBS; i++)
-		fprintf(out, "  %-12s %s\n", second_word(subverbs[i]),
-			subverbs[i]->summary);
-	fputs("\nExamples:\n"
-	      "  antiphase topology generate leaf-spine --leaves 6 --hosts-per-leaf 4 "
-	      "-o fabric.json\n"
-	      "  antiphase topology show fabric.json\n"
-	      "  antiphase topology check fabric.json\n"
-	      "\n'antiphase topology VERB --help' tells more; man antiphase-topology "
-	      "tells all.\n",
-	      out);
-}
-
 static int
 run_topology(int argc, char **argv)
 {
-	const char *names[N_SUBVERBS + 1] = { NULL };
-	const char *meant;
-
-	if (argc < 2) {
-		print_subverbs(stderr);
-		return CLI_USAGE;
-	}
-	if (strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "--help") == 0) {
-		print_subverbs(stdout);
-		return CLI_OK;
-	}
-	for (size_t i = 0; i < N_SUBVERBS; i++) {
-		names[i] = second_word(subverbs[i]);
-		if (strcmp(argv[1], names[i]) == 0)
-			return subverbs[i]->run(argc - 1, argv + 1);
-	}
-	meant = err_did_you_mean(argv[1], names);
-	if (meant)
-		return cli_usage_error(&verb_topology,
-				       "there is no verb '%s' (did you mean '%s'?)",
-				       argv[1], meant);
-	return cli_usage_error(&verb_topology, "there is no verb '%s'", argv[1]);
+	return cli_subverbs(&verb_topology, subverbs, argc, argv);
 }
 
 const struct cli_verb verb_topology = {
 	.name = "topology",
 	.summary = "make, show, check, import and compare fabrics",
 	.usage = "VERB [options] ...",
+	.examples =
+		"  antiphase topology generate leaf-spine --leaves 6 --hosts-per-leaf 4 "
+		"-o fabric.json\n"
+		"  antiphase topology show fabric.json\n"
+		"  antiphase topology check fabric.json\n",
 	.run = run_topology,
 };
