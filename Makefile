@@ -5,7 +5,7 @@ PACKAGES_BUILD := gcc libc6-dev libcjson-dev libinih-dev libkissfft-dev liblzma-
                   uthash-dev clang-14 bpftool libbpf-dev libzmq3-dev libnl-3-dev \
                   libnl-route-3-dev libpcap-dev libmicrohttpd-dev libncurses-dev
 PACKAGES_TEST  := libcmocka-dev python3 scdoc prometheus xz-utils man-db
-PACKAGES_NET   := iproute2 ethtool iperf3 openmpi-bin libopenmpi-dev lldpd libcap2-bin
+PACKAGES_NET   := iproute2 procps curl ethtool iperf3 openmpi-bin libopenmpi-dev lldpd libcap2-bin
 PACKAGES_TORCH := python3-torch
 PACKAGES_LINT  := clang-14 clang-format cppcheck shellcheck
 PACKAGES_FUZZ  := clang-14 libclang-rt-14-dev

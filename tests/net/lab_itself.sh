@@ -35,6 +35,11 @@ check "its cgroup, too" test ! -e "$LAB_CG/job_1"
 # Four ranks all-reduce 4 MB: each sends 2 x 3/4 of it, and its acknowledgements.
 lab_job job_2 >/dev/null
 before=$(lab_bytes h3 e0 tx)
+if ! lab_mpi_crosses h0,h2; then
+	skip "Open MPI without ssh" "mpirun does not get through the routers of this lab here"
+	lab_end
+	exit
+fi
 check "Open MPI without ssh" lab_mpi job_2 "$LAB_DIR/truth" h0,h1,h2,h3 10 4 20 0.05
 check "the truth has a line an iteration" test "$(wc -l <"$LAB_DIR/truth")" = 10
 near "the ring's bytes from a rank" "$(($(lab_bytes h3 e0 tx) - before))" 60000000 6
