@@ -47,6 +47,13 @@ enum cli_type {
 	CLI_RATIO, /* double *; "1.5" or "3:2"; within min..max. */
 	CLI_WORDS, /* const char **; one of the NULL-terminated 'words'. */
 	CLI_LIST,  /* struct cli_list *; may be given several times. */
+	CLI_JSON,  /* enum cli_json *; "--json", or "--json=lines" of a stream. */
+};
+
+enum cli_json {
+	CLI_JSON_NONE,
+	CLI_JSON_DOCUMENT,
+	CLI_JSON_LINES, /* A document a line. */
 };
 
 #define CLI_MAX_LIST 64

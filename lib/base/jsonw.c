@@ -22,6 +22,14 @@ jsonw_document(struct jsonw *w, FILE *out, const char *schema)
 	jsonw_str(w, "schema", schema);
 }
 
+void
+jsonw_line(struct jsonw *w, FILE *out, const char *schema)
+{
+	jsonw_init(w, out);
+	jsonw_flat_object(w, NULL);
+	jsonw_str(w, "schema", schema);
+}
+
 static bool
 is_flat(const struct jsonw *w)
 {

@@ -32,6 +32,8 @@ struct jsonw {
 void jsonw_init(struct jsonw *w, FILE *out);
 /* As above, and begins the root: an object that names its schema first. */
 void jsonw_document(struct jsonw *w, FILE *out, const char *schema);
+/* The same, all of it on one line. */
+void jsonw_line(struct jsonw *w, FILE *out, const char *schema);
 
 void jsonw_object(struct jsonw *w, const char *key);
 void jsonw_array(struct jsonw *w, const char *key);

@@ -3,6 +3,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/words.h"
 
 /* The one global of the library. */
 static enum log_level max_level = LOG_LEVEL_WARN;
@@ -23,17 +26,21 @@ log_set_level(enum log_level level)
 	max_level = level;
 }
 
-void
-log_at(enum log_level level, const char *module, const char *fmt, ...)
-{
-	char text[1024];
-	va_list args;
+const char *const log_level_words[] = { "err", "warn", "info", "dbg", NULL };
 
-	if (level > max_level)
-		return;
-	va_start(args, fmt);
-	vsnprintf(text, sizeof text, fmt, args);
-	va_end(args);
+bool
+log_set_level_word(const char *word)
+{
+	int level = words_index(word, log_level_words);
+
+	if (level >= 0)
+		log_set_level((enum log_level)level);
+	return level >= 0;
+}
+
+static void
+say(enum log_level level, const char *module, char *text)
+{
 	/* One line, whatever names from outside hold. */
 	for (char *c = text; *c; c++) {
 		if ((unsigned char)*c < 0x20 || *c == 0x7f)
@@ -45,4 +52,45 @@ log_at(enum log_level level, const char *module, const char *fmt, ...)
 	else
 		fprintf(stderr, "antiphase: %s: %s: %s\n", levels[level].word, module,
 			text);
+}
+
+void
+log_at(enum log_level level, const char *module, const char *fmt, ...)
+{
+	char text[1024];
+	va_list args;
+
+	if (level > max_level)
+		return;
+	va_start(args, fmt);
+	vsnprintf(text, sizeof text, fmt, args);
+	va_end(args);
+	say(level, module, text);
+}
+
+void
+log_limited(struct log_limit *limit, int64_t now_ns, enum log_level level,
+	    const char *module, const char *fmt, ...)
+{
+	char text[1024];
+	size_t length;
+	va_list args;
+
+	if (limit->said_ns && now_ns - limit->said_ns < LOG_LIMIT_NS) {
+		limit->n_left_out++;
+		return;
+	}
+	limit->said_ns = now_ns ? now_ns : 1;
+	if (level <= max_level) {
+		va_start(args, fmt);
+		vsnprintf(text, sizeof text, fmt, args);
+		va_end(args);
+		length = strlen(text);
+		if (limit->n_left_out)
+			snprintf(text + length, sizeof text - length,
+				 "; and %llu such before that were not told",
+				 (unsigned long long)limit->n_left_out);
+		say(level, module, text);
+	}
+	limit->n_left_out = 0;
 }

@@ -3,9 +3,17 @@
  *
  * The first argument names the module; under systemd (JOURNAL_STREAM set)
  * lines carry "<3>"-style prefixes.  The level is the only global state.
+ *
+ * What anybody outside can cause is said by log_limited(): at once, and from then on not
+ * more often than each LOG_LIMIT_NS, with how many lines were left out.
  */
 #ifndef LIB_BASE_LOG_H
 #define LIB_BASE_LOG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define LOG_LIMIT_NS INT64_C(10000000000)
 
 enum log_level {
 	LOG_LEVEL_ERR,
@@ -16,6 +24,11 @@ enum log_level {
 
 void log_set_level(enum log_level level); /* Default: warnings. */
 
+/* "err", "warn", "info", "dbg"; NULL-terminated. */
+extern const char *const log_level_words[];
+/* The level of that word; false, and nothing done, if there is none. */
+bool log_set_level_word(const char *word);
+
 #define log_err(module, ...)  log_at(LOG_LEVEL_ERR, module, __VA_ARGS__)
 #define log_warn(module, ...) log_at(LOG_LEVEL_WARN, module, __VA_ARGS__)
 #define log_info(module, ...) log_at(LOG_LEVEL_INFO, module, __VA_ARGS__)
@@ -23,5 +36,16 @@ void log_set_level(enum log_level level); /* Default: warnings. */
 
 void log_at(enum log_level level, const char *module, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+
+/* Zeroed, nothing was said yet.  One for each place, or for several alike. */
+struct log_limit {
+	int64_t said_ns;
+	uint64_t n_left_out; /* Since then. */
+};
+
+/* 'now_ns' is any clock that goes on. */
+void log_limited(struct log_limit *limit, int64_t now_ns, enum log_level level,
+		 const char *module, const char *fmt, ...)
+	__attribute__((format(printf, 5, 6)));
 
 #endif

@@ -2,7 +2,10 @@
 
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "lib/base/strbuf.h"
 
 #define GAP 2 /* Blanks between columns. */
 
@@ -173,6 +176,20 @@ put_csv(const char *s, FILE *out)
 		putc(*s, out);
 	}
 	putc('"', out);
+}
+
+void
+table_add(const struct table *t, struct strbuf *out)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	BUG_ON(!file);
+	table_print(t, file);
+	fclose(file);
+	strbuf_puts(out, text);
+	free(text);
 }
 
 void

@@ -18,6 +18,8 @@
 
 #include "lib/base/vec.h"
 
+struct strbuf;
+
 #define TABLE_MAX_COLUMNS 16
 
 struct table {
@@ -37,6 +39,8 @@ void table_cell(struct table *t, const char *fmt, ...)
  */
 void table_fit(struct table *t, size_t width, const size_t *order, size_t n);
 void table_print(const struct table *t, FILE *out);
+/* The same, added to a text. */
+void table_add(const struct table *t, struct strbuf *out);
 /* The same as comma-separated values, quoted where needed. */
 void table_print_csv(const struct table *t, FILE *out);
 void table_fini(struct table *t);

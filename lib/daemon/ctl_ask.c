@@ -34,10 +34,15 @@ call(const char *path, struct err *err)
 	rc = -errno;
 	close(fd);
 	if (rc == -ENOENT || rc == -ECONNREFUSED) {
+		const char *slash = strrchr(path, '/');
+		const char *name = slash ? slash + 1 : path;
+
+		/* A socket is called as its daemon: "collector.sock". */
 		err_set(err, path, 0, 0,
 			"no daemon answers there; is it running "
-			"(systemctl status antiphase-collector), and with this "
-			"runtime directory?");
+			"(systemctl status antiphase-%.*s), and with this "
+			"runtime directory?",
+			(int)strcspn(name, "."), name);
 		return -ECONNREFUSED;
 	}
 	if (rc == -EAGAIN) {

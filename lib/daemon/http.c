@@ -1,39 +1,35 @@
+/*
+ * http.c - the listening socket, the connections, and the loop.
+ */
 #include "lib/daemon/http.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <stdarg.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <microhttpd.h>
-
 #include "lib/base/alloc.h"
+#include "lib/base/clk.h"
 #include "lib/base/err.h"
 #include "lib/base/log.h"
+#include "lib/daemon/http_priv.h"
 #include "lib/daemon/loop.h"
 
-/* What one who connects can make us hold. */
-#define MAX_CONNECTIONS      16
+/* Those above the limit are accepted, for one to be chosen that is let go. */
+#define SPARE_CONNECTIONS    16
 #define MAX_CONNECTION_BYTES 32768
 #define IDLE_S               5
-#define BACKLOG              16
+#define BACKLOG              64
 
 /* How often in a row the library may ask to go on at once. */
 #define MAX_ROUNDS 64
-
-struct http {
-	struct loop *loop;         /* Borrowed. */
-	struct MHD_Daemon *daemon; /* Owned; and it owns the listening socket. */
-	struct loop_item *ready;   /* Owned by the loop. */
-	struct loop_item *every;   /* The same: idle connections are closed by it. */
-	struct http_page *pages;   /* Owned. */
-	size_t n_pages;
-	unsigned port;
-};
 
 /* ---- Addresses ----------------------------------------------------------------- */
 
@@ -126,74 +122,137 @@ listen_at(const char *text, int *ret_fd, unsigned *ret_port, struct err *err)
 	return 0;
 }
 
-/* ---- Answers --------------------------------------------------------------------- */
+/* ---- Connections ----------------------------------------------------------------- */
 
-/* Takes 'text', which is from malloc() or NULL for static text. */
-static enum MHD_Result
-answer(struct MHD_Connection *connection, unsigned status, const char *content_type,
-       struct strbuf *text)
+void
+http_refused(struct http *http, const char *fmt, ...)
 {
-	size_t length = text->length;
-	struct MHD_Response *response = MHD_create_response_from_buffer(
-		length, strbuf_steal(text), MHD_RESPMEM_MUST_FREE);
-	enum MHD_Result result;
+	char text[256];
+	va_list args;
 
-	if (!response)
-		return MHD_NO;
-	MHD_add_response_header(response, "Content-Type", content_type);
-	MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
-	if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
-		MHD_add_response_header(response, "Allow", "GET, HEAD");
-	result = MHD_queue_response(connection, status, response);
-	MHD_destroy_response(response);
-	return result;
+	http->counts.refused++;
+	va_start(args, fmt);
+	vsnprintf(text, sizeof text, fmt, args);
+	va_end(args);
+	log_limited(&http->said, clk_monotonic_ns(), LOG_LEVEL_WARN, "http", "%s",
+		    text);
 }
 
-static enum MHD_Result
-on_request(void *cls, struct MHD_Connection *connection, const char *url,
-	   const char *method, const char *version, const char *upload,
-	   size_t *upload_bytes, void **state)
+void
+http_set_doing(struct MHD_Connection *connection, enum http_doing doing)
 {
-	static const char plain[] = "text/plain; charset=utf-8";
-	struct http *http = cls;
-	struct strbuf text = STRBUF_EMPTY;
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+	struct http_connection *c = info ? info->socket_context : NULL;
 
-	(void)version;
-	(void)upload;
-	(void)upload_bytes;
-	(void)state;
-	if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0) {
-		strbuf_puts(&text, "only GET and HEAD\n");
-		return answer(connection, MHD_HTTP_METHOD_NOT_ALLOWED, plain, &text);
+	if (!c)
+		return;
+	c->doing = doing;
+	c->since_ns = clk_monotonic_ns();
+}
+
+/* The library sees the end of the socket and closes it. */
+static void
+cut(struct http *http, struct http_connection *c, const char *why)
+{
+	c->is_cut = true;
+	shutdown(c->fd, SHUT_RDWR);
+	http->counts.cut++;
+	http_refused(http, "a connection is cut: %s", why);
+}
+
+static void
+cut_slowest(struct http *http)
+{
+	struct http_connection *slowest = NULL;
+
+	for (size_t i = 0; i < http->connections.n; i++) {
+		struct http_connection *c = http->connections.items[i];
+
+		if (c->doing == HTTP_ASKING && !c->is_cut &&
+		    (!slowest || c->since_ns < slowest->since_ns))
+			slowest = c;
 	}
-	for (size_t i = 0; i < http->n_pages; i++) {
-		const struct http_page *page = &http->pages[i];
+	if (slowest)
+		cut(http, slowest, "there are too many, and it has been the slowest");
+}
 
-		if (strcmp(page->path, url) != 0)
+static void
+cut_slow(struct http *http)
+{
+	int64_t now_ns = clk_monotonic_ns();
+
+	for (size_t i = 0; i < http->connections.n; i++) {
+		struct http_connection *c = http->connections.items[i];
+		int64_t age_ns = now_ns - c->since_ns;
+
+		if (c->is_cut)
 			continue;
-		page->write(page->ctx, &text);
-		return answer(connection, MHD_HTTP_OK, page->content_type, &text);
+		if (c->doing == HTTP_ASKING && age_ns > http->request_ns)
+			cut(http, c, "its request did not come in time");
+		else if (c->doing == HTTP_ANSWERED && age_ns > HTTP_ANSWER_NS)
+			cut(http, c, "it did not read the answer in time");
 	}
-	strbuf_puts(&text, "there is no such page; there are:\n");
-	for (size_t i = 0; i < http->n_pages; i++)
-		strbuf_printf(&text, "%s\n", http->pages[i].path);
-	return answer(connection, MHD_HTTP_NOT_FOUND, plain, &text);
+}
+
+static void
+on_connection(void *cls, struct MHD_Connection *connection, void **socket_context,
+	      enum MHD_ConnectionNotificationCode code)
+{
+	struct http *http = cls;
+	struct http_connection *c = *socket_context;
+
+	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+		if (http->connections.n >= HTTP_MAX_CONNECTIONS)
+			cut_slowest(http);
+		c = xcalloc(1, sizeof *c);
+		c->fd = MHD_get_connection_info(connection,
+						MHD_CONNECTION_INFO_CONNECTION_FD)
+				->connect_fd;
+		c->since_ns = clk_monotonic_ns();
+		vec_push(&http->connections, c);
+		*socket_context = c;
+		return;
+	}
+	for (size_t i = 0; i < http->connections.n; i++) {
+		if (http->connections.items[i] != c)
+			continue;
+		http->connections.items[i] =
+			http->connections.items[--http->connections.n];
+		break;
+	}
+	free(c);
+	*socket_context = NULL;
 }
 
 /* ---- In the loop ----------------------------------------------------------------- */
+
+void
+http_kick(struct http *http)
+{
+	http->is_resumed = true;
+	eventfd_write(http->kick, 1);
+}
 
 static void
 on_ready(void *ctx)
 {
 	struct http *http = ctx;
 	MHD_UNSIGNED_LONG_LONG timeout_ms;
+	eventfd_t kicks;
 
+	eventfd_read(http->kick, &kicks);
 	/* Its own epoll set does not show all that it has left to do. */
 	for (int i = 0; i < MAX_ROUNDS; i++) {
+		http->is_resumed = false;
 		MHD_run(http->daemon);
-		if (MHD_get_timeout(http->daemon, &timeout_ms) != MHD_YES || timeout_ms)
-			break;
+		if (!http->is_resumed &&
+		    (MHD_get_timeout(http->daemon, &timeout_ms) != MHD_YES ||
+		     timeout_ms))
+			return;
 	}
+	/* Others have their turn, and then it goes on. */
+	http_kick(http);
 }
 
 static void
@@ -201,6 +260,7 @@ on_second(void *ctx, int64_t now_ns, int64_t missed)
 {
 	(void)now_ns;
 	(void)missed;
+	cut_slow(ctx);
 	on_ready(ctx);
 }
 
@@ -232,10 +292,16 @@ http_open(struct loop *loop, const char *address, const struct http_page *pages,
 	http->port = port;
 	http->pages = xmemdup(pages, n, sizeof *pages);
 	http->n_pages = n;
+	http->request_ns = HTTP_REQUEST_NS;
+	http->kick = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	BUG_ON(http->kick < 0);
 	http->daemon = MHD_start_daemon(
-		MHD_USE_EPOLL | MHD_USE_ERROR_LOG, 0, NULL, NULL, on_request, http,
-		MHD_OPTION_EXTERNAL_LOGGER, on_log, NULL, MHD_OPTION_LISTEN_SOCKET, fd,
-		MHD_OPTION_CONNECTION_LIMIT, (unsigned)MAX_CONNECTIONS,
+		MHD_USE_EPOLL | MHD_USE_ERROR_LOG | MHD_ALLOW_SUSPEND_RESUME, 0, NULL,
+		NULL, http_on_request, http, MHD_OPTION_EXTERNAL_LOGGER, on_log, NULL,
+		MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_NOTIFY_CONNECTION,
+		on_connection, http, MHD_OPTION_NOTIFY_COMPLETED, http_on_completed,
+		http, MHD_OPTION_CONNECTION_LIMIT,
+		(unsigned)HTTP_MAX_CONNECTIONS + SPARE_CONNECTIONS,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MAX_CONNECTION_BYTES,
 		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S, MHD_OPTION_END);
 	info = http->daemon
@@ -249,6 +315,7 @@ http_open(struct loop *loop, const char *address, const struct http_page *pages,
 		return -EIO;
 	}
 	http->ready = loop_fd(loop, info->epoll_fd, on_ready, http);
+	http->kicked = loop_fd(loop, http->kick, on_ready, http);
 	http->every = loop_every(loop, INT64_C(1000000000), on_second, http);
 	*ret_http = http;
 	return 0;
@@ -261,10 +328,19 @@ http_close(struct http *http)
 		return;
 	if (http->ready)
 		loop_remove(http->loop, http->ready);
+	if (http->kicked)
+		loop_remove(http->loop, http->kicked);
 	if (http->every)
 		loop_remove(http->loop, http->every);
-	if (http->daemon)
+	if (http->daemon) {
+		http_streams_end(http);
 		MHD_stop_daemon(http->daemon);
+	}
+	close(http->kick);
+	http_streams_free(http);
+	vec_free(&http->connections);
+	vec_free(&http->routes);
+	free(http->token);
 	free(http->pages);
 	free(http);
 }
@@ -273,4 +349,19 @@ unsigned
 http_port(const struct http *http)
 {
 	return http->port;
+}
+
+struct http_counts
+http_counts(const struct http *http)
+{
+	struct http_counts counts = http->counts;
+
+	counts.connections = (unsigned)http->connections.n;
+	return counts;
+}
+
+void
+http_set_patience(struct http *http, int64_t request_ns)
+{
+	http->request_ns = request_ns;
 }

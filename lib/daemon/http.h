@@ -1,11 +1,20 @@
 /*
  * http.h - a small HTTP server in the daemon's loop (libmicrohttpd).
  *
- * GET and HEAD only, of a few fixed paths whose text a callback writes at once.
- * Without a front proxy it may only be bound to loopback.
+ * Two ways to say what is served: pages, fixed paths whose text a callback writes at
+ * once; and routes, which also take a query, a body, and a token where they change
+ * something, and streams of server-sent events.  Everything is answered from memory, at
+ * once, on the one thread.  Without a front proxy it may only be bound to loopback.
+ *
+ * Who connects is hostile: connections, their memory, the length of a request and
+ * the time it may take are bounded; what is refused is logged, but not every time.
  */
 #ifndef LIB_DAEMON_HTTP_H
 #define LIB_DAEMON_HTTP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "lib/base/strbuf.h"
 
@@ -18,6 +27,11 @@ struct http_page {
 	const char *content_type; /* Static. */
 	void (*write)(void *ctx, struct strbuf *out);
 	void *ctx;
+	/*
+	 * Only for who names this media type in Accept; NULL: for all.  Of several of a
+	 * path the first that fits is served.  Static.
+	 */
+	const char *accepted;
 };
 
 /*
@@ -29,5 +43,86 @@ int http_open(struct loop *loop, const char *address, const struct http_page *pa
 void http_close(struct http *http); /* Accepts NULL. */
 /* The port: the one that the kernel chose if port 0 was asked for. */
 unsigned http_port(const struct http *http);
+
+/* ---- Routes ------------------------------------------------------------------------- */
+
+#define HTTP_MAX_BODY    (8u << 20)
+#define HTTP_MAX_STREAMS 32         /* Listeners, all together. */
+#define HTTP_MAX_WAITING (1u << 20) /* Bytes of events that one has not read. */
+/* All together: bodies being received, answers being sent. */
+#define HTTP_MAX_BODIES  (32u << 20)
+#define HTTP_MAX_REPLIES (512u << 20)
+/*
+ * Beyond these many, who has been longest in asking is let go, so that connections that
+ * say nothing lock nobody out.
+ */
+#define HTTP_MAX_CONNECTIONS 64
+/* A request is whole after so long, and its answer read, or the connection is cut. */
+#define HTTP_REQUEST_NS INT64_C(10000000000)
+#define HTTP_ANSWER_NS  INT64_C(60000000000)
+
+struct http_request {
+	const char *method; /* "GET" (HEAD, too), "POST", "PUT", "DELETE". */
+	const char *path;   /* Decoded, without the query. */
+	const char *rest;   /* What '*' of the route's path stands for; "" without. */
+	const char *body;   /* Terminated; "" without one. */
+	size_t n_body;
+	const void *query; /* For http_query(). */
+};
+
+/* The decoded value of a parameter of the query; NULL if it is not there. */
+const char *http_query(const struct http_request *request, const char *name);
+
+struct http_reply {
+	unsigned status;          /* 200 unless it is set. */
+	const char *content_type; /* Static; "application/json" unless it is set. */
+	struct strbuf body;
+	bool is_gzip;  /* The body is, and says so. */
+	char etag[40]; /* "": none.  A request that has it is answered by 304. */
+};
+
+/* {"error":{"code":"not_found","message":"...","hint":"..."}}; hint may be "". */
+void http_reply_error(struct http_reply *reply, unsigned status, const char *code,
+		      const char *hint, const char *format, ...)
+	__attribute__((format(printf, 5, 6)));
+
+struct http_route {
+	const char *method;
+	const char *path; /* "/api/v1/jobs"; if it ends in '*', all that begin so. */
+	bool needs_token; /* "Authorization: Bearer TOKEN", or 401. */
+	size_t max_body;  /* 0: none is taken. */
+	void (*answer)(void *ctx, const struct http_request *request,
+		       struct http_reply *reply);
+};
+
+/*
+ * Adds routes ('n', copied; their texts are not), all with the same 'ctx'.  The first
+ * that fits is taken; a path known under other methods only is answered by 405.
+ */
+void http_add_routes(struct http *http, const struct http_route *routes, size_t n,
+		     void *ctx);
+/* NULL: whatever needs one is refused (403, with the hint how to set one).  Copied. */
+void http_set_token(struct http *http, const char *token);
+
+/*
+ * Serves a stream of server-sent events at 'path' (not copied).  'opened' (may be NULL)
+ * writes the one line of JSON of the event "hello", which a new listener is told first.
+ * A listener that does not read is let go, with HTTP_MAX_WAITING bytes waiting for it.
+ */
+void http_add_stream(struct http *http, const char *path,
+		     void (*opened)(void *ctx, struct strbuf *data), void *ctx);
+/* Sends an event to all that listen at 'path': a name, and one line of JSON. */
+void http_stream_send(struct http *http, const char *path, const char *event,
+		      const char *data);
+unsigned http_stream_listeners(const struct http *http, const char *path);
+
+/* What was refused or cut so far, and what there is now. */
+struct http_counts {
+	uint64_t requests, refused, cut;
+	unsigned connections, listeners;
+};
+struct http_counts http_counts(const struct http *http);
+/* In place of HTTP_REQUEST_NS; looked at once a second.  For tests. */
+void http_set_patience(struct http *http, int64_t request_ns);
 
 #endif

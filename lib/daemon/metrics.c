@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/alloc.h"
 #include "lib/base/utf8.h"
 
 static const char *const type_words[] = {
@@ -91,17 +92,38 @@ put_labels(struct strbuf *out, va_list args)
 void
 metrics_init(struct metrics *m, struct strbuf *out)
 {
-	*m = (struct metrics){ .out = out };
+	metrics_init_as(m, out, METRICS_TEXT);
+}
+
+void
+metrics_init_as(struct metrics *m, struct strbuf *out, enum metrics_format format)
+{
+	*m = (struct metrics){ .out = out, .format = format };
+}
+
+void
+metrics_finish(struct metrics *m)
+{
+	if (m->format == METRICS_OPEN)
+		strbuf_puts(m->out, "# EOF\n");
 }
 
 void
 metrics_family(struct metrics *m, const char *name, enum metrics_type type,
 	       const char *help)
 {
+	size_t length = strlen(name), suffix = strlen("_total");
+	bool is_total = length > suffix && !strcmp(name + length - suffix, "_total");
+
+	BUG_ON(is_total != (type == METRICS_COUNTER));
 	m->family = name;
-	strbuf_printf(m->out, "# HELP %s ", name);
-	put_escaped(m->out, help, false);
-	strbuf_printf(m->out, "\n# TYPE %s %s\n", name, type_words[type]);
+	/* In OpenMetrics the suffix is the sample's, not the family's. */
+	if (m->format == METRICS_OPEN && is_total)
+		length -= suffix;
+	strbuf_printf(m->out, "# HELP %.*s ", (int)length, name);
+	put_escaped(m->out, help, m->format == METRICS_OPEN);
+	strbuf_printf(m->out, "\n# TYPE %.*s %s\n", (int)length, name,
+		      type_words[type]);
 }
 
 void

@@ -1,6 +1,6 @@
 /*
- * metrics.h - figures for Prometheus: the text exposition format, written as it
- * is read.
+ * metrics.h - figures for Prometheus: its text format 0.0.4 or OpenMetrics 1.0.0,
+ * written as it is read.
  *
  * One metric family after another: its HELP and TYPE once, then its samples.
  * Escaping, and which number formats are allowed, are handled here; names and
@@ -23,12 +23,26 @@ enum metrics_type {
 	METRICS_HISTOGRAM,
 };
 
+enum metrics_format {
+	METRICS_TEXT,
+	METRICS_OPEN,
+};
+
+#define METRICS_TEXT_TYPE "text/plain; version=0.0.4; charset=utf-8"
+#define METRICS_OPEN_NAME "application/openmetrics-text"
+#define METRICS_OPEN_TYPE METRICS_OPEN_NAME "; version=1.0.0; charset=utf-8"
+
 struct metrics {
 	struct strbuf *out; /* Borrowed. */
 	const char *family; /* Borrowed: static text. */
+	enum metrics_format format;
 };
 
-void metrics_init(struct metrics *m, struct strbuf *out);
+void metrics_init(struct metrics *m, struct strbuf *out); /* METRICS_TEXT. */
+void metrics_init_as(struct metrics *m, struct strbuf *out, enum metrics_format format);
+/* After the last family: OpenMetrics has to say that nothing is missing. */
+void metrics_finish(struct metrics *m);
+/* A counter's name ends in "_total", in both formats. */
 void metrics_family(struct metrics *m, const char *name, enum metrics_type type,
 		    const char *help);
 /* Labels are pairs of name and value, ending with NULL. */

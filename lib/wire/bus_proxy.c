@@ -8,7 +8,6 @@
 #include <zmq.h>
 
 #include "lib/base/alloc.h"
-#include "lib/daemon/loop.h"
 #include "lib/wire/bus.h"
 #include "lib/wire/bus_socket.h"
 
@@ -20,8 +19,7 @@ struct bus_proxy {
 	struct bus_socket from, to;
 	struct bus_part part;
 	struct bus_proxy_counts counts;
-	struct loop *loop; /* Borrowed. */
-	struct loop_item *items[6];
+	struct bus_watch watch;
 };
 
 int
@@ -55,10 +53,7 @@ bus_proxy_close(struct bus_proxy *proxy)
 {
 	if (!proxy)
 		return;
-	for (size_t i = 0; i < 6; i++) {
-		if (proxy->items[i])
-			loop_remove(proxy->loop, proxy->items[i]);
-	}
+	bus_watch_leave(&proxy->watch);
 	bus_part_fini(&proxy->part);
 	bus_socket_fini(&proxy->from);
 	bus_socket_fini(&proxy->to);
@@ -128,25 +123,10 @@ serve_others(void *ctx)
 	bus_socket_serve(&proxy->to);
 }
 
-static void
-serve_now_and_then(void *ctx, int64_t now_ns, int64_t missed)
-{
-	(void)now_ns;
-	(void)missed;
-	serve_others(ctx);
-}
-
 void
 bus_proxy_join(struct bus_proxy *proxy, struct loop *loop)
 {
-	BUG_ON(proxy->loop);
-	proxy->loop = loop;
-	proxy->items[0] = loop_socket(loop, proxy->from.zmq, pass_frames, proxy);
-	proxy->items[1] = loop_socket(loop, proxy->to.zmq, pass_subscriptions, proxy);
-	proxy->items[2] = loop_socket(loop, proxy->from.monitor, serve_others, proxy);
-	proxy->items[3] = loop_socket(loop, proxy->to.monitor, serve_others, proxy);
-	proxy->items[4] = loop_every(loop, BUS_SERVE_NS, serve_now_and_then, proxy);
-	if (proxy->context.gate)
-		proxy->items[5] =
-			loop_socket(loop, proxy->context.gate, serve_others, proxy);
+	bus_watch_join(&proxy->watch, loop, &proxy->context, serve_others, proxy);
+	bus_watch_socket(&proxy->watch, &proxy->from, pass_frames, proxy);
+	bus_watch_socket(&proxy->watch, &proxy->to, pass_subscriptions, proxy);
 }

@@ -8,7 +8,6 @@
 #include "lib/base/alloc.h"
 #include "lib/base/clk.h"
 #include "lib/base/err.h"
-#include "lib/daemon/loop.h"
 #include "lib/wire/bus.h"
 #include "lib/wire/bus_socket.h"
 #include "lib/wire/bus_topic.h"
@@ -34,8 +33,7 @@ struct bus_pub {
 	uint64_t n_untracked; /* Subscriptions that found no place there. */
 	struct tele_buffer encoded;
 	struct bus_pub_counts counts;
-	struct loop *loop; /* Borrowed; NULL: has not joined one. */
-	struct loop_item *items[4];
+	struct bus_watch watch;
 };
 
 int
@@ -78,10 +76,7 @@ bus_pub_close(struct bus_pub *pub)
 {
 	if (!pub)
 		return;
-	for (size_t i = 0; i < 4; i++) {
-		if (pub->items[i])
-			loop_remove(pub->loop, pub->items[i]);
-	}
+	bus_watch_leave(&pub->watch);
 	bus_socket_fini(&pub->socket);
 	bus_context_fini(&pub->context);
 	vec_free(&pub->prefixes);
@@ -205,24 +200,11 @@ serve(void *ctx)
 	bus_pub_serve(ctx);
 }
 
-static void
-serve_now_and_then(void *ctx, int64_t now_ns, int64_t missed)
-{
-	(void)now_ns;
-	(void)missed;
-	bus_pub_serve(ctx);
-}
-
 void
 bus_pub_join(struct bus_pub *pub, struct loop *loop)
 {
-	BUG_ON(pub->loop);
-	pub->loop = loop;
-	pub->items[0] = loop_socket(loop, pub->socket.zmq, serve, pub);
-	pub->items[1] = loop_socket(loop, pub->socket.monitor, serve, pub);
-	pub->items[2] = loop_every(loop, BUS_SERVE_NS, serve_now_and_then, pub);
-	if (pub->context.gate)
-		pub->items[3] = loop_socket(loop, pub->context.gate, serve, pub);
+	bus_watch_join(&pub->watch, loop, &pub->context, serve, pub);
+	bus_watch_socket(&pub->watch, &pub->socket, serve, pub);
 }
 
 int

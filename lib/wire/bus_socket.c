@@ -10,6 +10,7 @@
 #include "lib/base/clk.h"
 #include "lib/base/err.h"
 #include "lib/base/log.h"
+#include "lib/daemon/loop.h"
 #include "lib/wire/bus.h"
 #include "lib/wire/tele.h"
 
@@ -414,4 +415,51 @@ size_t
 bus_part_size(const struct bus_part *part)
 {
 	return zmq_msg_size((const zmq_msg_t *)part);
+}
+
+/* ---- In a loop ------------------------------------------------------------------------- */
+
+static void
+watch_add(struct bus_watch *watch, struct loop_item *item)
+{
+	BUG_ON(watch->n_items == sizeof watch->items / sizeof *watch->items);
+	watch->items[watch->n_items++] = item;
+}
+
+static void
+serve_now_and_then(void *ctx, int64_t now_ns, int64_t missed)
+{
+	struct bus_watch *watch = ctx;
+
+	(void)now_ns;
+	(void)missed;
+	watch->serve(watch->ctx);
+}
+
+void
+bus_watch_join(struct bus_watch *watch, struct loop *loop, struct bus_context *context,
+	       void (*serve)(void *ctx), void *ctx)
+{
+	BUG_ON(watch->loop);
+	*watch = (struct bus_watch){ .loop = loop, .serve = serve, .ctx = ctx };
+	watch_add(watch, loop_every(loop, BUS_SERVE_NS, serve_now_and_then, watch));
+	if (context->gate)
+		watch_add(watch, loop_socket(loop, context->gate, serve, ctx));
+}
+
+void
+bus_watch_socket(struct bus_watch *watch, struct bus_socket *s,
+		 void (*ready)(void *ctx), void *ctx)
+{
+	watch_add(watch, loop_socket(watch->loop, s->zmq, ready, ctx));
+	watch_add(watch,
+		  loop_socket(watch->loop, s->monitor, watch->serve, watch->ctx));
+}
+
+void
+bus_watch_leave(struct bus_watch *watch)
+{
+	for (size_t i = 0; i < watch->n_items; i++)
+		loop_remove(watch->loop, watch->items[i]);
+	*watch = (struct bus_watch){ .loop = NULL };
 }

@@ -93,6 +93,26 @@ int bus_part_pass(struct bus_socket *s, struct bus_part *part, bool has_more);
 const uint8_t *bus_part_bytes(const struct bus_part *part);
 size_t bus_part_size(const struct bus_part *part);
 
+/* What a loop looks after for one end of the bus; zeroed: it has joined none. */
+struct bus_watch {
+	struct loop *loop; /* Borrowed. */
+	struct loop_item *items[6];
+	size_t n_items;
+	void (*serve)(void *ctx);
+	void *ctx;
+};
+
+/*
+ * Joins a loop, once: serve(ctx), which has bus_context_serve() and bus_socket_serve()
+ * called, is called when somebody is at the gate, and each BUS_SERVE_NS.
+ */
+void bus_watch_join(struct bus_watch *watch, struct loop *loop,
+		    struct bus_context *context, void (*serve)(void *ctx), void *ctx);
+/* Then: ready(ctx) when the socket can be read; serve(ctx) at an event of it. */
+void bus_watch_socket(struct bus_watch *watch, struct bus_socket *s,
+		      void (*ready)(void *ctx), void *ctx);
+void bus_watch_leave(struct bus_watch *watch);
+
 /* True for ipc, and for tcp at an address of this host alone. */
 bool bus_endpoint_is_local(const char *endpoint);
 

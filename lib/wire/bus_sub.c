@@ -7,7 +7,6 @@
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
 #include "lib/base/log.h"
-#include "lib/daemon/loop.h"
 #include "lib/wire/bus.h"
 #include "lib/wire/bus_socket.h"
 #include "lib/wire/bus_topic.h"
@@ -25,8 +24,7 @@ struct bus_sub {
 	char topic_text[BUS_MAX_TOPIC];
 	struct bus_counts counts;
 	bool is_foreign_told;
-	struct loop *loop; /* Borrowed; NULL: has not joined one. */
-	struct loop_item *items[4];
+	struct bus_watch watch;
 };
 
 int
@@ -57,10 +55,7 @@ bus_sub_close(struct bus_sub *sub)
 {
 	if (!sub)
 		return;
-	for (size_t i = 0; i < 4; i++) {
-		if (sub->items[i])
-			loop_remove(sub->loop, sub->items[i]);
-	}
+	bus_watch_leave(&sub->watch);
 	bus_part_fini(&sub->topic);
 	bus_part_fini(&sub->body);
 	bus_socket_fini(&sub->socket);
@@ -253,23 +248,10 @@ serve(void *ctx)
 	serve_others(ctx);
 }
 
-static void
-serve_now_and_then(void *ctx, int64_t now_ns, int64_t missed)
-{
-	(void)now_ns;
-	(void)missed;
-	serve_others(ctx);
-}
-
 void
 bus_sub_join(struct bus_sub *sub, struct loop *loop, void (*ready)(void *ctx),
 	     void *ctx)
 {
-	BUG_ON(sub->loop);
-	sub->loop = loop;
-	sub->items[0] = loop_socket(loop, sub->socket.zmq, ready, ctx);
-	sub->items[1] = loop_socket(loop, sub->socket.monitor, serve, sub);
-	sub->items[2] = loop_every(loop, BUS_SERVE_NS, serve_now_and_then, sub);
-	if (sub->context.gate)
-		sub->items[3] = loop_socket(loop, sub->context.gate, serve, sub);
+	bus_watch_join(&sub->watch, loop, &sub->context, serve, sub);
+	bus_watch_socket(&sub->watch, &sub->socket, ready, ctx);
 }

@@ -15,8 +15,8 @@ bus_topic(char ret_topic[BUS_MAX_TOPIC], uint8_t kind, const char *host)
 {
 	size_t n = host ? strnlen(host, TELE_MAX_NAME) : 0;
 
-	BUG_ON(kind < TELE_SUMMARY || kind > TELE_MARKS);
-	ret_topic[0] = "srm"[kind - TELE_SUMMARY];
+	BUG_ON(kind < TELE_SUMMARY || kind > TELE_LAST_KIND);
+	ret_topic[0] = "srmp"[kind - TELE_SUMMARY];
 	ret_topic[1] = '/';
 	memcpy(ret_topic + 2, host ? host : "", n);
 	n += 2;

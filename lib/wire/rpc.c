@@ -51,6 +51,8 @@ struct rpc_announcer {
 
 struct rpc_listener {
 	struct endpoint at;
+	rpc_heard_fn *heard;
+	void *ctx;
 };
 
 static void
@@ -364,6 +366,102 @@ rpc_call(const char *endpoint, const struct bus_keys *keys, const char *request,
 	return r;
 }
 
+/* ---- Client of a daemon ------------------------------------------------------------ */
+
+struct rpc_question {
+	struct endpoint at;
+	struct loop_item *timer;
+	int64_t timeout_ns;
+	char *name; /* Owned: the endpoint, for messages. */
+	void (*done)(void *ctx, const char *reply, size_t n, const struct err *why);
+	void *ctx;
+};
+
+void
+rpc_forget(struct rpc_question *question)
+{
+	if (!question)
+		return;
+	if (question->timer)
+		loop_remove(question->at.loop, question->timer);
+	endpoint_close(&question->at);
+	free(question->name);
+	free(question);
+}
+
+static void
+finish(struct rpc_question *question, char *reply, size_t n, const struct err *why)
+{
+	void (*done)(void *ctx, const char *reply, size_t n, const struct err *why) =
+		question->done;
+	void *ctx = question->ctx;
+
+	rpc_forget(question);
+	done(ctx, reply, n, why);
+	free(reply);
+}
+
+static void
+on_reply(void *ctx)
+{
+	struct rpc_question *question = ctx;
+	struct err err;
+	char *reply;
+	size_t n;
+	int r = receive(question->at.socket, 0, &reply, &n);
+
+	if (r == 0)
+		return;
+	if (r < 0)
+		fail(question->name, "cannot receive from", &err);
+	finish(question, r > 0 ? reply : NULL, r > 0 ? n : 0, r > 0 ? NULL : &err);
+}
+
+static void
+on_too_late(void *ctx, int64_t now_ns, int64_t missed)
+{
+	struct rpc_question *question = ctx;
+	struct err err;
+
+	(void)now_ns;
+	(void)missed;
+	err_set(&err, NULL, 0, 0, "no answer from %s within %.3g s", question->name,
+		(double)question->timeout_ns / 1e9);
+	finish(question, NULL, 0, &err);
+}
+
+int
+rpc_ask(struct loop *loop, const char *endpoint, const struct bus_keys *keys,
+	const char *request, int64_t timeout_ns,
+	void (*done)(void *ctx, const char *reply, size_t n, const struct err *why),
+	void *ctx, struct rpc_question **ret_question, struct err *err)
+{
+	struct rpc_question *question = xcalloc(1, sizeof *question);
+	int r;
+
+	question->done = done;
+	question->ctx = ctx;
+	question->timeout_ns = timeout_ns;
+	question->name = xstrdup(endpoint);
+	r = endpoint_open(&question->at, ZMQ_REQ, NULL, err);
+	if (r == 0) {
+		set_int(question->at.socket, ZMQ_LINGER, 0);
+		set_max(question->at.socket, RPC_MAX_REPLY_BYTES);
+		r = endpoint_attach(&question->at, endpoint, keys, false, err);
+	}
+	if (r == 0 &&
+	    zmq_send(question->at.socket, request, strlen(request), ZMQ_DONTWAIT) < 0)
+		r = fail(endpoint, "cannot send to", err);
+	if (r < 0) {
+		rpc_forget(question);
+		return r;
+	}
+	endpoint_join(&question->at, loop, on_reply, question);
+	question->timer = loop_every(loop, timeout_ns, on_too_late, question);
+	*ret_question = question;
+	return 0;
+}
+
 /* ---- Announcements ---------------------------------------------------------------- */
 
 int
@@ -437,6 +535,31 @@ rpc_listener_close(struct rpc_listener *listener)
 		return;
 	endpoint_close(&listener->at);
 	free(listener);
+}
+
+static void
+hear(void *ctx)
+{
+	struct rpc_listener *listener = ctx;
+
+	for (int i = 0; i < MAX_AT_ONCE; i++) {
+		char *text;
+		size_t n;
+
+		if (receive(listener->at.socket, 1, &text, &n) <= 0)
+			return;
+		listener->heard(listener->ctx, text, n);
+		free(text);
+	}
+}
+
+void
+rpc_listener_join(struct rpc_listener *listener, struct loop *loop, rpc_heard_fn *heard,
+		  void *ctx)
+{
+	listener->heard = heard;
+	listener->ctx = ctx;
+	endpoint_join(&listener->at, loop, hear, listener);
 }
 
 int

@@ -56,6 +56,23 @@ void rpc_server_serve(void *server);
 int rpc_call(const char *endpoint, const struct bus_keys *keys, const char *request,
 	     int64_t timeout_ns, char **ret_reply, size_t *ret_n, struct err *err);
 
+/* ---- Client of a daemon -------------------------------------------------------------- */
+
+struct rpc_question;
+
+/*
+ * The same from a loop, without waiting for it: 'done' is called once, with the reply
+ * (terminated, borrowed), or NULL and the reason in 'why'; the question is gone then.
+ * Returns 0, or -errno with 'err' filled, and 'done' is not called.  'keys' is borrowed
+ * until then.
+ */
+int rpc_ask(struct loop *loop, const char *endpoint, const struct bus_keys *keys,
+	    const char *request, int64_t timeout_ns,
+	    void (*done)(void *ctx, const char *reply, size_t n, const struct err *why),
+	    void *ctx, struct rpc_question **ret_question, struct err *err);
+/* Gives it up: 'done' is not called any more.  Accepts NULL. */
+void rpc_forget(struct rpc_question *question);
+
 /* ---- Announcements ---------------------------------------------------------------- */
 
 struct rpc_announcer;
@@ -76,6 +93,14 @@ int rpc_listener_open(const char *endpoint, const struct bus_keys *keys,
 		      const char *prefix, struct rpc_listener **ret_listener,
 		      struct err *err);
 void rpc_listener_close(struct rpc_listener *listener); /* Accepts NULL. */
+
+/*
+ * Has the loop call 'heard' with each text, terminated and 'n' bytes long, borrowed for
+ * the call; whoever announces may come and go.
+ */
+typedef void rpc_heard_fn(void *ctx, const char *text, size_t n);
+void rpc_listener_join(struct rpc_listener *listener, struct loop *loop,
+		       rpc_heard_fn *heard, void *ctx);
 
 /*
  * Waits for the next one: 1 with a new text, which the caller frees; 0 after

@@ -16,7 +16,7 @@ struct last {
 
 /* Of the last two starts, latest first: two processes may send under one name. */
 struct sender {
-	struct last of_kind[TELE_MARKS + 1][2];
+	struct last of_kind[TELE_LAST_KIND + 1][2];
 	unsigned n_starts;     /* Known: 0 to 2; of frames of any kind. */
 	uint64_t start_ids[2]; /* Latest first. */
 	uint64_t gaps;

@@ -25,6 +25,8 @@ tele_clear(struct tele_frame *frame)
 	empty.bins.capacity = frame->bins.capacity;
 	empty.marks.items = frame->marks.items;
 	empty.marks.capacity = frame->marks.capacity;
+	empty.iterations.items = frame->iterations.items;
+	empty.iterations.capacity = frame->iterations.capacity;
 	*frame = empty;
 }
 
@@ -37,6 +39,7 @@ tele_fini(struct tele_frame *frame)
 	vec_free(&frame->series);
 	vec_free(&frame->bins);
 	vec_free(&frame->marks);
+	vec_free(&frame->iterations);
 	*frame = (struct tele_frame){ 0 };
 }
 

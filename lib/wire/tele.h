@@ -12,7 +12,8 @@
  * Kinds.  A *summary* once a second says how much, an order of magnitude cheaper
  * than a *raw* frame, which has the even 1 ms series themselves and is only sent
  * to somebody who asked.  A *mark* frame has the begin and end of collectives, as
- * the program itself sees them.
+ * the program itself sees them, and a *pace* frame the iterations of jobs that have a
+ * pacer (pacer/): it is sent within milliseconds, as somebody may steer by it.
  *
  * Time.  All stamps are nanoseconds of the host's CLOCK_MONOTONIC; bin number b
  * covers [b, b + 1) ms of it.  'wall_offset_ns' added to a stamp gives wall clock
@@ -38,7 +39,7 @@
 struct err;
 
 #define TELE_VERSION_MAJOR  1
-#define TELE_VERSION_MINOR  0
+#define TELE_VERSION_MINOR  1
 #define TELE_MAX_NAME       63 /* Bytes of a host, interface or job name. */
 #define TELE_MAX_INTERFACES 1024
 #define TELE_MAX_JOBS       4096
@@ -47,6 +48,7 @@ struct err;
 #define TELE_MAX_BINS       60000     /* Of one series: a minute. */
 #define TELE_MAX_FRAME_BINS (1 << 22) /* Of one frame, all series together. */
 #define TELE_MAX_MARKS      65536
+#define TELE_MAX_ITERATIONS 65536
 #define TELE_MAX_BYTES      (64 << 20) /* Of an encoded frame. */
 /* Of a stamp or offset, either sign: the sum of two is still a number. */
 #define TELE_MAX_NS ((INT64_C(1) << 62) - 1)
@@ -55,7 +57,10 @@ enum tele_kind {
 	TELE_SUMMARY = 1,
 	TELE_RAW = 2,
 	TELE_MARKS = 3,
+	TELE_PACE = 4, /* From version 1.1 on. */
 };
+
+#define TELE_LAST_KIND TELE_PACE
 
 /* Flag bits of a frame. */
 #define TELE_SIMULATED     0x1u /* Made by a simulator. */
@@ -134,6 +139,22 @@ enum tele_mark_source {
 	TELE_MARK_NCCL,
 };
 
+/* An iteration that begins in a job, and what the one before did: see lib/wire/pace.h. */
+struct tele_iteration {
+	uint32_t job;      /* Index in this frame or TELE_OTHER. */
+	uint8_t source;    /* enum pace_source. */
+	bool is_claimed;   /* The job is what the process says of itself. */
+	bool is_observing; /* It takes no orders. */
+	bool is_over; /* The last of its process: all but job, pid, rank are old. */
+	uint32_t pid; /* On the host: with the job it says whose orders are whose. */
+	uint32_t rank;
+	uint64_t number;
+	int64_t enter_ns, begin_ns; /* From 0, in this order. */
+	int64_t comm_ns;            /* From 0. */
+	uint64_t bytes;
+	uint32_t n_collectives, gap_us, order, lost;
+};
+
 struct tele_frame {
 	uint8_t kind;
 	uint32_t flags;
@@ -155,6 +176,7 @@ struct tele_frame {
 	VEC(struct tele_series) series;   /* Raw frames. */
 	VEC(uint32_t) bins;               /* Bytes each, or TELE_GAP. */
 	VEC(struct tele_mark) marks;
+	VEC(struct tele_iteration) iterations;
 };
 
 /* All zero is a valid empty frame.  clear keeps the memory for the next one. */

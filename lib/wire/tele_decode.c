@@ -10,6 +10,7 @@
 
 #include "lib/base/err.h"
 #include "lib/wire/crc32c.h"
+#include "lib/wire/pace.h"
 #include "lib/wire/pack.h"
 #include "lib/wire/tele.h"
 #include "lib/wire/tele_layout.h"
@@ -265,6 +266,41 @@ take_marks(struct unpack *in, struct tele_frame *frame)
 	}
 }
 
+static void
+take_iterations(struct unpack *in, struct tele_frame *frame)
+{
+	size_t n = take_count(in, TELE_MAX_ITERATIONS, TELE_MIN_ITERATION_BYTES);
+
+	vec_reserve(&frame->iterations, n);
+	for (size_t i = 0; i < n && !in->is_bad; i++) {
+		struct tele_iteration *row = &frame->iterations.items[i];
+		uint8_t flags;
+
+		row->job = take_job(in, frame);
+		row->source = unpack_u8(in);
+		if (row->source > PACE_API)
+			unpack_fail(in);
+		flags = unpack_u8(in);
+		row->is_claimed = flags & TELE_CLAIMED_BIT;
+		row->is_observing = flags & TELE_OBSERVING_BIT;
+		row->is_over = flags & TELE_OVER_BIT;
+		row->pid = (uint32_t)unpack_varint_max(in, UINT32_MAX);
+		row->rank = (uint32_t)unpack_varint_max(in, UINT32_MAX);
+		row->number = unpack_varint(in);
+		row->enter_ns = (int64_t)unpack_varint_max(in, TELE_MAX_NS);
+		row->begin_ns = row->enter_ns +
+				(int64_t)unpack_varint_max(
+					in, (uint64_t)(TELE_MAX_NS - row->enter_ns));
+		row->comm_ns = (int64_t)unpack_varint_max(in, TELE_MAX_NS);
+		row->bytes = unpack_varint(in);
+		row->n_collectives = (uint32_t)unpack_varint_max(in, UINT32_MAX);
+		row->gap_us = (uint32_t)unpack_varint_max(in, UINT32_MAX);
+		row->order = (uint32_t)unpack_varint_max(in, UINT32_MAX);
+		row->lost = (uint32_t)unpack_varint_max(in, UINT32_MAX);
+		frame->iterations.n = i + 1;
+	}
+}
+
 static const struct section {
 	const char *name;
 	void (*take)(struct unpack *in, struct tele_frame *frame);
@@ -275,6 +311,7 @@ static const struct section {
 	[TELE_SECTION_TRAFFIC] = { "traffic", take_traffic },
 	[TELE_SECTION_SERIES] = { "series", take_series },
 	[TELE_SECTION_MARKS] = { "marks", take_marks },
+	[TELE_SECTION_ITERATIONS] = { "iterations", take_iterations },
 };
 
 #define N_SECTIONS (sizeof sections / sizeof sections[0])
@@ -331,10 +368,11 @@ check_header(const uint8_t *bytes, size_t n, struct err *err)
 			bytes[TELE_AT_MAJOR], bytes[TELE_AT_MINOR], TELE_VERSION_MAJOR);
 		return -EPROTONOSUPPORT;
 	}
-	if (bytes[TELE_AT_KIND] < TELE_SUMMARY || bytes[TELE_AT_KIND] > TELE_MARKS) {
+	if (bytes[TELE_AT_KIND] < TELE_SUMMARY ||
+	    bytes[TELE_AT_KIND] > TELE_LAST_KIND) {
 		err_set(err, NULL, 0, 0,
 			"a frame of kind %d, where this program knows 1 to %d",
-			bytes[TELE_AT_KIND], TELE_MARKS);
+			bytes[TELE_AT_KIND], TELE_LAST_KIND);
 		return -EPROTONOSUPPORT;
 	}
 	return 0;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lib/wire/crc32c.h"
+#include "lib/wire/pace.h"
 #include "lib/wire/pack.h"
 #include "lib/wire/tele.h"
 #include "lib/wire/tele_layout.h"
@@ -263,6 +264,40 @@ put_marks(struct tele_buffer *out, const struct tele_frame *frame)
 	end_section(out, begin);
 }
 
+static void
+put_iterations(struct tele_buffer *out, const struct tele_frame *frame)
+{
+	size_t begin = begin_section(out, TELE_SECTION_ITERATIONS);
+
+	BUG_ON(frame->iterations.n > TELE_MAX_ITERATIONS);
+	put_varint(out, frame->iterations.n);
+	for (size_t i = 0; i < frame->iterations.n; i++) {
+		const struct tele_iteration *row = &frame->iterations.items[i];
+
+		make_room(out, ITEM_ROOM_BYTES);
+		BUG_ON(row->source > PACE_API || row->enter_ns < 0 ||
+		       row->begin_ns < row->enter_ns || row->begin_ns > TELE_MAX_NS ||
+		       row->comm_ns < 0 || row->comm_ns > TELE_MAX_NS);
+		put_job(out, frame, row->job);
+		put_u8(out, row->source);
+		put_u8(out, (uint8_t)((row->is_claimed ? TELE_CLAIMED_BIT : 0) |
+				      (row->is_observing ? TELE_OBSERVING_BIT : 0) |
+				      (row->is_over ? TELE_OVER_BIT : 0)));
+		put_varint(out, row->pid);
+		put_varint(out, row->rank);
+		put_varint(out, row->number);
+		put_varint(out, (uint64_t)row->enter_ns);
+		put_varint(out, (uint64_t)(row->begin_ns - row->enter_ns));
+		put_varint(out, (uint64_t)row->comm_ns);
+		put_varint(out, row->bytes);
+		put_varint(out, row->n_collectives);
+		put_varint(out, row->gap_us);
+		put_varint(out, row->order);
+		put_varint(out, row->lost);
+	}
+	end_section(out, begin);
+}
+
 /* ---- Frames ---------------------------------------------------------------------- */
 
 void
@@ -272,7 +307,7 @@ tele_encode(const struct tele_frame *frame, struct tele_buffer *out)
 	uint8_t *header = make_room(out, TELE_HEADER_BYTES);
 	uint32_t crc;
 
-	BUG_ON(frame->kind < TELE_SUMMARY || frame->kind > TELE_MARKS);
+	BUG_ON(frame->kind < TELE_SUMMARY || frame->kind > TELE_LAST_KIND);
 	memset(header, 0, TELE_HEADER_BYTES);
 	pack_u32_at(header + TELE_AT_MAGIC, TELE_MAGIC);
 	header[TELE_AT_MAJOR] = TELE_VERSION_MAJOR;
@@ -291,6 +326,8 @@ tele_encode(const struct tele_frame *frame, struct tele_buffer *out)
 		put_series(out, frame);
 	if (frame->marks.n)
 		put_marks(out, frame);
+	if (frame->iterations.n)
+		put_iterations(out, frame);
 
 	length = out->n - begin;
 	BUG_ON(length > TELE_MAX_BYTES);

@@ -25,6 +25,7 @@ enum tele_section {
 	TELE_SECTION_TRAFFIC = 4,
 	TELE_SECTION_SERIES = 5,
 	TELE_SECTION_MARKS = 6,
+	TELE_SECTION_ITERATIONS = 7,
 };
 
 #define TELE_SECTION_HEAD_BYTES 5
@@ -35,6 +36,7 @@ enum tele_section {
 #define TELE_MIN_TRAFFIC_BYTES   13
 #define TELE_MIN_SERIES_BYTES    5
 #define TELE_MIN_MARK_BYTES      6
+#define TELE_MIN_ITERATION_BYTES 14
 
 /* The byte that says direction and measure, and that of an interface. */
 #define TELE_DIRECTION_BIT 0x01
@@ -43,6 +45,10 @@ enum tele_section {
 #define TELE_RDMA_BIT      0x02
 /* That of a mark: its source below this bit. */
 #define TELE_LAUNCH_BIT 0x80
+/* The second of the two bytes of an iteration. */
+#define TELE_CLAIMED_BIT   0x01
+#define TELE_OBSERVING_BIT 0x02
+#define TELE_OVER_BIT      0x04
 
 /* Jobs are sent as index + 2, after these two. */
 #define TELE_JOB_LINK  0

@@ -1,0 +1,96 @@
+/*
+ * http_priv.h - between http.c (connections), http_route.c (requests) and http_stream.c
+ * (server-sent events).
+ */
+#ifndef LIB_DAEMON_HTTP_PRIV_H
+#define LIB_DAEMON_HTTP_PRIV_H
+
+#include <stdint.h>
+
+#include <microhttpd.h>
+
+#include "lib/base/log.h"
+#include "lib/base/vec.h"
+#include "lib/daemon/http.h"
+
+enum http_doing {
+	HTTP_ASKING,
+	HTTP_ANSWERED, /* The answer is being sent. */
+	HTTP_LISTENING,
+};
+
+/* Owned by the list; freed when libmicrohttpd says that the connection is closed. */
+struct http_connection {
+	int fd;
+	enum http_doing doing;
+	int64_t since_ns;
+	bool is_cut;
+};
+
+struct http_known_route {
+	struct http_route route;
+	void *ctx; /* Borrowed. */
+};
+
+struct http_listener {
+	struct http_stream *stream; /* Borrowed. */
+	struct MHD_Connection *connection;
+	struct strbuf waiting;
+	size_t sent; /* Of it. */
+	bool is_suspended, is_over;
+};
+
+struct http_stream {
+	struct http *http; /* Borrowed, as all here but the list. */
+	const char *path;
+	void (*opened)(void *ctx, struct strbuf *data);
+	void *ctx;
+	VEC(struct http_listener *) listeners; /* Owned by their responses. */
+};
+
+struct http {
+	struct loop *loop;         /* Borrowed. */
+	struct MHD_Daemon *daemon; /* Owned; and it owns the listening socket. */
+	struct loop_item *ready;   /* Owned by the loop. */
+	struct loop_item *every;   /* The same: those that are slow are cut by it. */
+	struct loop_item *kicked;  /* The same. */
+	int kick;        /* Owned.  Readable while the library is to go on at once. */
+	bool is_resumed; /* A connection was, since the library ran. */
+	struct http_page *pages; /* Owned. */
+	size_t n_pages;
+	unsigned port;
+	char *token; /* Owned.  NULL: none. */
+	VEC(struct http_known_route) routes;
+	VEC(struct http_stream *) streams;         /* Owned. */
+	VEC(struct http_connection *) connections; /* Owned. */
+	size_t body_bytes, reply_bytes;
+	int64_t request_ns; /* HTTP_REQUEST_NS, or less in tests. */
+	struct http_counts counts;
+	struct log_limit said;
+};
+
+/* Counts and, now and then, says that something was refused. */
+void http_refused(struct http *http, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+void http_set_doing(struct MHD_Connection *connection, enum http_doing doing);
+
+/* Has the library run soon, as it shows nobody that a connection is resumed. */
+void http_kick(struct http *http);
+
+/* http_route.c: libmicrohttpd's callbacks; 'cls' is the server. */
+enum MHD_Result http_on_request(void *cls, struct MHD_Connection *connection,
+				const char *url, const char *method,
+				const char *version, const char *upload,
+				size_t *upload_bytes, void **state);
+void http_on_completed(void *cls, struct MHD_Connection *connection, void **state,
+		       enum MHD_RequestTerminationCode how);
+
+/* http_stream.c */
+struct http_stream *http_find_stream(const struct http *http, const char *path);
+enum MHD_Result http_listen(struct http_stream *stream,
+			    struct MHD_Connection *connection);
+/* Ends all, so that the server can be stopped. */
+void http_streams_end(struct http *http);
+void http_streams_free(struct http *http);
+
+#endif

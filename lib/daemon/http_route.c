@@ -1,0 +1,476 @@
+/*
+ * http_route.c - one request: which page, route or stream it is for, whether it may, its
+ * body, and the answer.
+ */
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/clk.h"
+#include "lib/base/jsonw.h"
+#include "lib/daemon/http_priv.h"
+
+/* Of a body that is refused so much is read, so that who sends it hears why. */
+#define MAX_DISCARDED (1u << 20)
+
+/* From the first line of a request to the end of its answer. */
+struct request {
+	const struct http_known_route *route; /* NULL: a page, a stream, or refused. */
+	const char *rest;                     /* Offset in the url, kept by it. */
+	struct strbuf body;
+	size_t n_discarded;
+	size_t n_counted;        /* Of http->body_bytes. */
+	size_t n_reply;          /* Of http->reply_bytes. */
+	struct http_reply early; /* Status not 0: refused before the body came. */
+};
+
+/* ---- Errors ---------------------------------------------------------------------- */
+
+void
+http_reply_error(struct http_reply *reply, unsigned status, const char *code,
+		 const char *hint, const char *format, ...)
+{
+	char message[512], *text = NULL;
+	size_t length;
+	FILE *out = open_memstream(&text, &length);
+	struct jsonw w;
+	va_list args;
+
+	BUG_ON(!out);
+	va_start(args, format);
+	vsnprintf(message, sizeof message, format, args);
+	va_end(args);
+	jsonw_init(&w, out);
+	jsonw_flat_object(&w, NULL);
+	jsonw_object(&w, "error");
+	jsonw_str(&w, "code", code);
+	jsonw_str(&w, "message", message);
+	jsonw_str(&w, "hint", hint);
+	jsonw_end(&w);
+	jsonw_end(&w);
+	jsonw_finish(&w);
+	fclose(out);
+	strbuf_clear(&reply->body);
+	strbuf_add(&reply->body, text, length);
+	free(text);
+	reply->status = status;
+	reply->content_type = NULL;
+	reply->is_gzip = false;
+	reply->etag[0] = '\0';
+}
+
+/* ---- Who may --------------------------------------------------------------------- */
+
+/* Takes as long wherever they differ; how long the token is, is no secret. */
+static bool
+is_equal_secret(const char *a, const char *b)
+{
+	size_t n = strlen(a), n_b = strlen(b);
+	volatile unsigned char different = n != n_b;
+
+	for (size_t i = 0; i < n && n_b; i++)
+		different |= (unsigned char)(a[i] ^ b[i % n_b]);
+	return !different;
+}
+
+static bool
+has_token(const struct http *http, struct MHD_Connection *connection)
+{
+	static const char scheme[] = "Bearer ";
+	const char *said = MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
+						       "Authorization");
+
+	return said && strncmp(said, scheme, sizeof scheme - 1) == 0 &&
+	       is_equal_secret(said + sizeof scheme - 1, http->token);
+}
+
+static void
+check_token(struct http *http, struct MHD_Connection *connection,
+	    struct http_reply *early)
+{
+	if (!http->token)
+		http_reply_error(early, MHD_HTTP_FORBIDDEN, "no_token",
+				 "set token_file in [scheduler]; the token is sent as "
+				 "'Authorization: Bearer TOKEN'",
+				 "changes are not taken, as no token is set");
+	else if (!has_token(http, connection))
+		http_reply_error(early, MHD_HTTP_UNAUTHORIZED, "wrong_token",
+				 "send 'Authorization: Bearer TOKEN', with the token "
+				 "of token_file",
+				 "this changes something and needs the token");
+}
+
+/* ---- What it is for -------------------------------------------------------------- */
+
+/* Whether the route is for 'path'; '*ret_rest' is then what '*' stands for. */
+static bool
+is_for_path(const struct http_route *route, const char *path, const char **ret_rest)
+{
+	size_t n = strlen(route->path);
+
+	if (n && route->path[n - 1] == '*') {
+		*ret_rest = path + n - 1;
+		return strncmp(route->path, path, n - 1) == 0 && path[n - 1];
+	}
+	*ret_rest = "";
+	return strcmp(route->path, path) == 0;
+}
+
+static bool
+is_method(const char *of_route, const char *method)
+{
+	return strcmp(of_route, method) == 0 ||
+	       (strcmp(of_route, "GET") == 0 && strcmp(method, "HEAD") == 0);
+}
+
+/* The page that all may have. */
+static const struct http_page *
+find_page(const struct http *http, const char *path)
+{
+	for (size_t i = 0; i < http->n_pages; i++)
+		if (strcmp(http->pages[i].path, path) == 0 && !http->pages[i].accepted)
+			return &http->pages[i];
+	return NULL;
+}
+
+/* The page for who asks. */
+static const struct http_page *
+page_for(const struct http *http, struct MHD_Connection *connection, const char *path)
+{
+	const char *accept =
+		MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Accept");
+
+	for (size_t i = 0; i < http->n_pages; i++) {
+		const struct http_page *page = &http->pages[i];
+
+		if (strcmp(page->path, path) == 0 &&
+		    (!page->accepted || (accept && strstr(accept, page->accepted))))
+			return page;
+	}
+	return NULL;
+}
+
+/* The methods that 'path' takes, as for the header Allow; empty: no such path. */
+static void
+list_methods(const struct http *http, const char *path, struct strbuf *out)
+{
+	const char *rest;
+
+	if (find_page(http, path) || http_find_stream(http, path))
+		strbuf_puts(out, "GET, HEAD");
+	for (size_t i = 0; i < http->routes.n; i++) {
+		const struct http_route *route = &http->routes.items[i].route;
+
+		if (is_for_path(route, path, &rest))
+			strbuf_printf(
+				out, "%s%s%s", out->length ? ", " : "", route->method,
+				strcmp(route->method, "GET") == 0 ? ", HEAD" : "");
+	}
+}
+
+/* Plain text where there are but pages. */
+static void
+refuse_path(struct http *http, const char *method, const char *path,
+	    struct http_reply *early)
+{
+	struct strbuf methods = STRBUF_EMPTY;
+
+	list_methods(http, path, &methods);
+	if (http->routes.n && methods.length) {
+		http_reply_error(early, MHD_HTTP_METHOD_NOT_ALLOWED,
+				 "method_not_allowed", "", "%s takes %s, not %.16s",
+				 path, methods.text, method);
+	} else if (http->routes.n) {
+		http_reply_error(early, MHD_HTTP_NOT_FOUND, "not_found",
+				 "docs/api.md lists what there is",
+				 "there is no %.200s here", path);
+	} else if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0) {
+		early->status = MHD_HTTP_METHOD_NOT_ALLOWED;
+		early->content_type = "text/plain; charset=utf-8";
+		strbuf_puts(&early->body, "only GET and HEAD\n");
+	} else {
+		early->status = MHD_HTTP_NOT_FOUND;
+		early->content_type = "text/plain; charset=utf-8";
+		strbuf_puts(&early->body, "there is no such page; there are:\n");
+		for (size_t i = 0; i < http->n_pages; i++)
+			if (!http->pages[i].accepted)
+				strbuf_printf(&early->body, "%s\n",
+					      http->pages[i].path);
+	}
+	strbuf_free(&methods);
+}
+
+static const struct http_known_route *
+find_route(const struct http *http, const char *method, const char *path,
+	   const char **ret_rest)
+{
+	for (size_t i = 0; i < http->routes.n; i++) {
+		const struct http_route *route = &http->routes.items[i].route;
+
+		if (is_method(route->method, method) &&
+		    is_for_path(route, path, ret_rest))
+			return &http->routes.items[i];
+	}
+	return NULL;
+}
+
+static size_t
+announced_bytes(struct MHD_Connection *connection)
+{
+	const char *text = MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
+						       MHD_HTTP_HEADER_CONTENT_LENGTH);
+
+	return text ? (size_t)strtoull(text, NULL, 10) : 0;
+}
+
+static void
+refuse_length(struct http_reply *early, size_t max)
+{
+	if (max)
+		http_reply_error(early, MHD_HTTP_CONTENT_TOO_LARGE, "too_large", "",
+				 "the body is longer than %zu bytes", max);
+	else
+		http_reply_error(early, MHD_HTTP_CONTENT_TOO_LARGE, "too_large", "",
+				 "no body is taken here");
+}
+
+/* The first look, before any of the body. */
+static void
+look(struct http *http, struct MHD_Connection *connection, const char *path,
+     const char *method, struct request *request)
+{
+	bool is_get = is_method("GET", method);
+	struct http_reply *early = &request->early;
+	size_t n = announced_bytes(connection);
+
+	request->route = find_route(http, method, path, &request->rest);
+	if (!request->route) {
+		if (!is_get ||
+		    (!find_page(http, path) && !http_find_stream(http, path)))
+			refuse_path(http, method, path, early);
+		else if (n)
+			refuse_length(early, 0);
+		return;
+	}
+	if (request->route->route.needs_token)
+		check_token(http, connection, early);
+	if (!early->status && n > request->route->route.max_body)
+		refuse_length(early, request->route->route.max_body);
+	if (!early->status && n && http->body_bytes + n > HTTP_MAX_BODIES)
+		http_reply_error(early, MHD_HTTP_SERVICE_UNAVAILABLE, "busy",
+				 "ask again in a moment",
+				 "too many bodies are being received");
+}
+
+/* ---- The answer ------------------------------------------------------------------ */
+
+static void
+add_headers(const struct http *http, struct MHD_Connection *connection,
+	    const char *path, const struct http_reply *reply, unsigned status,
+	    struct MHD_Response *response)
+{
+	struct strbuf methods = STRBUF_EMPTY;
+
+	(void)connection;
+	MHD_add_response_header(response, "Content-Type",
+				reply->content_type ? reply->content_type
+						    : "application/json");
+	MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+	MHD_add_response_header(response, "Cache-Control",
+				*reply->etag ? "no-cache" : "no-store");
+	if (*reply->etag)
+		MHD_add_response_header(response, "ETag", reply->etag);
+	if (reply->is_gzip)
+		MHD_add_response_header(response, "Content-Encoding", "gzip");
+	if (status == MHD_HTTP_UNAUTHORIZED)
+		MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
+	if (status != MHD_HTTP_METHOD_NOT_ALLOWED)
+		return;
+	list_methods(http, path, &methods);
+	MHD_add_response_header(response, "Allow",
+				methods.length ? methods.text : "GET, HEAD");
+	strbuf_free(&methods);
+}
+
+/* Takes the reply's body. */
+static enum MHD_Result
+send_reply(struct http *http, struct MHD_Connection *connection, const char *path,
+	   struct request *request, struct http_reply *reply)
+{
+	const char *known = MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
+							"If-None-Match");
+	unsigned status = reply->status ? reply->status : MHD_HTTP_OK;
+	struct MHD_Response *response;
+	enum MHD_Result result;
+	size_t length;
+
+	if (status == MHD_HTTP_OK && *reply->etag && known &&
+	    strstr(known, reply->etag)) {
+		status = MHD_HTTP_NOT_MODIFIED;
+		strbuf_free(&reply->body);
+		reply->body = (struct strbuf)STRBUF_EMPTY;
+	} else if (http->reply_bytes + reply->body.length > HTTP_MAX_REPLIES) {
+		http_reply_error(reply, MHD_HTTP_SERVICE_UNAVAILABLE, "busy",
+				 "read the answers that were asked for",
+				 "too many answers are being sent");
+		status = MHD_HTTP_SERVICE_UNAVAILABLE;
+	}
+	if (status >= 400)
+		http_refused(http, "%s: answered with %u", path, status);
+	length = reply->body.length;
+	response = MHD_create_response_from_buffer(length, strbuf_steal(&reply->body),
+						   MHD_RESPMEM_MUST_FREE);
+	if (!response)
+		return MHD_NO;
+	add_headers(http, connection, path, reply, status, response);
+	http_set_doing(connection, HTTP_ANSWERED);
+	request->n_reply = length;
+	http->reply_bytes += length;
+	result = MHD_queue_response(connection, status, response);
+	MHD_destroy_response(response);
+	return result;
+}
+
+static enum MHD_Result
+answer(struct http *http, struct MHD_Connection *connection, const char *path,
+       const char *method, struct request *request)
+{
+	struct http_reply reply = { .body = STRBUF_EMPTY };
+	const struct http_page *page = page_for(http, connection, path);
+	struct http_stream *stream = http_find_stream(http, path);
+
+	if (request->early.status)
+		return send_reply(http, connection, path, request, &request->early);
+	if (request->route) {
+		const struct http_request asked = {
+			.method = method,
+			.path = path,
+			.rest = request->rest,
+			.body = request->body.text,
+			.n_body = request->body.length,
+			.query = connection,
+		};
+
+		request->route->route.answer(request->route->ctx, &asked, &reply);
+	} else if (page) {
+		reply.content_type = page->content_type;
+		page->write(page->ctx, &reply.body);
+	} else if (http->counts.listeners >= HTTP_MAX_STREAMS) {
+		http_reply_error(&reply, MHD_HTTP_SERVICE_UNAVAILABLE,
+				 "too_many_listeners", "ask again later",
+				 "%d listen already", HTTP_MAX_STREAMS);
+	} else if (strcmp(method, "HEAD") == 0) {
+		reply.content_type = "text/event-stream";
+	} else {
+		return http_listen(stream, connection);
+	}
+	return send_reply(http, connection, path, request, &reply);
+}
+
+/* ---- libmicrohttpd's callbacks ---------------------------------------------------- */
+
+static enum MHD_Result
+take_body(struct http *http, struct request *request, const char *bytes, size_t n)
+{
+	size_t max = request->route ? request->route->route.max_body : 0;
+
+	if (!request->early.status && request->body.length + n > max)
+		refuse_length(&request->early, max);
+	if (!request->early.status && http->body_bytes + n > HTTP_MAX_BODIES)
+		http_reply_error(&request->early, MHD_HTTP_SERVICE_UNAVAILABLE, "busy",
+				 "ask again in a moment",
+				 "too many bodies are being received");
+	if (!request->early.status) {
+		strbuf_add(&request->body, bytes, n);
+		request->n_counted += n;
+		http->body_bytes += n;
+		return MHD_YES;
+	}
+	request->n_discarded += n;
+	if (request->n_discarded <= MAX_DISCARDED)
+		return MHD_YES;
+	http_refused(http, "a body without an end: cut");
+	return MHD_NO;
+}
+
+enum MHD_Result
+http_on_request(void *cls, struct MHD_Connection *connection, const char *url,
+		const char *method, const char *version, const char *upload,
+		size_t *upload_bytes, void **state)
+{
+	struct http *http = cls;
+	struct request *request = *state;
+
+	(void)version;
+	if (!request) {
+		request = xcalloc(1, sizeof *request);
+		request->body = (struct strbuf)STRBUF_EMPTY;
+		request->early.body = (struct strbuf)STRBUF_EMPTY;
+		*state = request;
+		http->counts.requests++;
+		look(http, connection, url, method, request);
+		/* What would be long in coming is not waited for. */
+		if (request->early.status &&
+		    announced_bytes(connection) > MAX_DISCARDED)
+			return answer(http, connection, url, method, request);
+		return MHD_YES;
+	}
+	if (*upload_bytes) {
+		size_t n = *upload_bytes;
+
+		*upload_bytes = 0;
+		return take_body(http, request, upload, n);
+	}
+	return answer(http, connection, url, method, request);
+}
+
+void
+http_on_completed(void *cls, struct MHD_Connection *connection, void **state,
+		  enum MHD_RequestTerminationCode how)
+{
+	struct http *http = cls;
+	struct request *request = *state;
+
+	(void)how;
+	http_set_doing(connection, HTTP_ASKING);
+	if (!request)
+		return;
+	http->body_bytes -= request->n_counted;
+	http->reply_bytes -= request->n_reply;
+	strbuf_free(&request->body);
+	strbuf_free(&request->early.body);
+	free(request);
+	*state = NULL;
+}
+
+/* ---- For the daemon --------------------------------------------------------------- */
+
+const char *
+http_query(const struct http_request *request, const char *name)
+{
+	const char *value = NULL;
+	size_t n;
+
+	if (MHD_lookup_connection_value_n((struct MHD_Connection *)request->query,
+					  MHD_GET_ARGUMENT_KIND, name, strlen(name),
+					  &value, &n) != MHD_YES)
+		return NULL;
+	return value ? value : "";
+}
+
+void
+http_add_routes(struct http *http, const struct http_route *routes, size_t n, void *ctx)
+{
+	for (size_t i = 0; i < n; i++) {
+		BUG_ON(routes[i].max_body > HTTP_MAX_BODY);
+		vec_push(&http->routes, ((struct http_known_route){ routes[i], ctx }));
+	}
+}
+
+void
+http_set_token(struct http *http, const char *token)
+{
+	free(http->token);
+	http->token = token ? xstrdup(token) : NULL;
+}

@@ -1,0 +1,303 @@
+#include "lib/daemon/settings.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/err.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/words.h"
+#include "lib/daemon/settings_priv.h"
+
+static const char *const boolean_words[] = { "no", "yes", "false", "true", NULL };
+
+struct value {
+	char *text;     /* Owned; as it would be written. */
+	int64_t number; /* Of integers, flags and words. */
+	char *origin;   /* Owned; NULL: the default. */
+	unsigned line;
+};
+
+struct settings {
+	const struct settings_table *table;
+	struct value values[SETTINGS_MAX];
+};
+
+/* ---- What it may be ----------------------------------------------------------------- */
+
+static int
+read_integer(const struct setting *setting, const char *value, int64_t *ret_number,
+	     struct err *err)
+{
+	char *end;
+	long long number;
+
+	errno = 0;
+	number = strtoll(value, &end, 10);
+	if (end == value || *end || errno || number < setting->min ||
+	    number > setting->max)
+		return err_set(err, NULL, 0, 0,
+			       "%s is a whole number from %" PRId64 " to %" PRId64
+			       ", not '%s'",
+			       setting->key, setting->min, setting->max, value);
+	*ret_number = number;
+	return 0;
+}
+
+static int
+read_word(const struct setting *setting, const char *value, struct err *err)
+{
+	if (words_index(value, setting->words) >= 0)
+		return 0;
+	err_set(err, NULL, 0, 0, "%s cannot be '%s'; it is one of", setting->key,
+		value);
+	for (size_t i = 0; setting->words[i]; i++)
+		err_append(err, "%s %s", i ? "," : "", setting->words[i]);
+	return -EINVAL;
+}
+
+static int
+read_words(const struct setting *setting, const char *value, int64_t *ret_bits,
+	   struct err *err)
+{
+	char *list = xstrdup(value), *rest = NULL;
+	unsigned bits = 0;
+	int rc = 0;
+
+	for (char *word = strtok_r(list, ", ", &rest); word && rc == 0;
+	     word = strtok_r(NULL, ", ", &rest)) {
+		int i = words_index(word, setting->words);
+
+		if (i < 0) {
+			rc = err_set(err, NULL, 0, 0, "there is no %s '%s'",
+				     setting->key, word);
+			err_suggest(err, word, setting->words);
+		} else {
+			bits |= 1u << i;
+		}
+	}
+	if (rc == 0 && !bits)
+		rc = err_set(err, NULL, 0, 0, "no %s is named", setting->key);
+	for (unsigned i = 0; rc == 0 && setting->words[i]; i++)
+		if (bits & setting->alone & 1u << i && bits != 1u << i)
+			rc = err_set(err, NULL, 0, 0,
+				     "the %s %s cannot be mixed with others",
+				     setting->key, setting->words[i]);
+	*ret_bits = bits;
+	free(list);
+	return rc;
+}
+
+/* The number of a value of any kind; 0 of a text. */
+static int
+read_value(const struct setting *setting, const char *value, int64_t *ret_number,
+	   struct err *err)
+{
+	int i;
+
+	*ret_number = 0;
+	switch (setting->kind) {
+	case SETTING_INTEGER:
+		return read_integer(setting, value, ret_number, err);
+	case SETTING_WORDS:
+		return read_words(setting, value, ret_number, err);
+	case SETTING_WORD:
+		return read_word(setting, value, err);
+	case SETTING_BOOLEAN:
+		i = words_index(value, boolean_words);
+		if (i < 0)
+			return err_set(err, NULL, 0, 0, "%s is yes or no, not '%s'",
+				       setting->key, value);
+		*ret_number = i & 1;
+		return 0;
+	case SETTING_PATH:
+		if (!*value)
+			return err_set(err, NULL, 0, 0, "%s has no value",
+				       setting->key);
+		return 0;
+	case SETTING_TEXT:
+		return 0;
+	}
+	return 0;
+}
+
+/* The value as it would be written. */
+static char *
+text_of(const struct setting *setting, const char *value, int64_t number)
+{
+	struct strbuf text = STRBUF_EMPTY;
+
+	switch (setting->kind) {
+	case SETTING_INTEGER:
+		return xasprintf("%" PRId64, number);
+	case SETTING_BOOLEAN:
+		return xstrdup(boolean_words[number]);
+	case SETTING_WORDS:
+		for (unsigned i = 0; setting->words[i]; i++)
+			if (number >> i & 1)
+				strbuf_printf(&text, "%s%s", text.length ? "," : "",
+					      setting->words[i]);
+		return strbuf_steal(&text);
+	default:
+		return xstrdup(value);
+	}
+}
+
+static int
+put(struct value *to, const struct setting *setting, const char *value, struct err *err)
+{
+	int64_t number;
+	int rc = read_value(setting, value, &number, err);
+	char *text;
+
+	if (rc < 0)
+		return rc;
+	text = text_of(setting, value, number);
+	free(to->text);
+	to->text = text;
+	to->number = number;
+	return 0;
+}
+
+/* ---- Life --------------------------------------------------------------------------- */
+
+struct settings *
+settings_new(const struct settings_table *table)
+{
+	struct settings *settings = xcalloc(1, sizeof *settings);
+
+	BUG_ON(table->n > SETTINGS_MAX);
+	settings->table = table;
+	for (size_t i = 0; i < table->n; i++) {
+		struct err err;
+
+		if (put(&settings->values[i], &table->items[i],
+			table->items[i].fallback, &err) < 0)
+			BUG("default of %s: %s", table->items[i].key, err.text);
+	}
+	return settings;
+}
+
+void
+settings_free(struct settings *settings)
+{
+	if (!settings)
+		return;
+	for (size_t i = 0; i < settings->table->n; i++) {
+		free(settings->values[i].text);
+		free(settings->values[i].origin);
+	}
+	free(settings);
+}
+
+const struct settings_table *
+settings_table(const struct settings *settings)
+{
+	return settings->table;
+}
+
+/* ---- Values ----------------------------------------------------------------------- */
+
+int
+settings_set(struct settings *settings, const char *section, const char *key,
+	     const char *value, const char *origin, unsigned line, struct err *err)
+{
+	const struct settings_table *const one[] = { settings->table, NULL };
+	size_t i = settings_index(settings->table, section, key);
+	int rc;
+
+	if (i == settings->table->n) {
+		rc = settings_unknown(one, section, key, err);
+	} else {
+		rc = put(&settings->values[i], &settings->table->items[i], value, err);
+		if (rc == 0)
+			settings_note_origin(settings, i, origin, line);
+	}
+	if (rc < 0)
+		settings_place(err, origin, line);
+	return rc;
+}
+
+void
+settings_note_origin(struct settings *settings, size_t i, const char *origin,
+		     unsigned line)
+{
+	struct value *value = &settings->values[i];
+	char *copy = origin ? xstrdup(origin) : NULL; /* It may be its own. */
+
+	free(value->origin);
+	value->origin = copy;
+	value->line = line;
+}
+
+static const struct value *
+value_of(const struct settings *settings, const char *section, const char *key)
+{
+	size_t i = settings_index(settings->table, section, key);
+
+	if (i == settings->table->n)
+		BUG("%s has no setting %s in [%s]", settings->table->daemon, key,
+		    section);
+	return &settings->values[i];
+}
+
+const char *
+settings_text(const struct settings *settings, const char *section, const char *key)
+{
+	return value_of(settings, section, key)->text;
+}
+
+int64_t
+settings_integer(const struct settings *settings, const char *section, const char *key)
+{
+	return value_of(settings, section, key)->number;
+}
+
+bool
+settings_is_on(const struct settings *settings, const char *section, const char *key)
+{
+	return value_of(settings, section, key)->number != 0;
+}
+
+unsigned
+settings_words(const struct settings *settings, const char *section, const char *key)
+{
+	return (unsigned)value_of(settings, section, key)->number;
+}
+
+const char *
+settings_value(const struct settings *settings, size_t i)
+{
+	return settings->values[i].text;
+}
+
+const char *
+settings_origin(const struct settings *settings, size_t i)
+{
+	return settings->values[i].origin ? settings->values[i].origin : "default";
+}
+
+unsigned
+settings_line(const struct settings *settings, size_t i)
+{
+	return settings->values[i].line;
+}
+
+bool
+settings_is_none(const char *address)
+{
+	return strcmp(address, "none") == 0 || strcmp(address, "off") == 0;
+}
+
+char *
+settings_variable(const struct setting *setting)
+{
+	char *name = xasprintf("ANTIPHASE_%s_%s", setting->section, setting->key);
+
+	for (char *c = name; *c; c++)
+		*c = (char)toupper((unsigned char)*c);
+	return name;
+}

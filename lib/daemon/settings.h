@@ -1,0 +1,131 @@
+/*
+ * settings.h - the settings of daemons: what there is, what each may be, and who set it.
+ *
+ * Each daemon has a table (settings_known.c), in which every setting has its section,
+ * key, option, default and bounds.  The file of all of them, the environment, the
+ * options, the help, 'antiphase config' and the manual go by these tables, so that they
+ * cannot differ.  In this order, the later winning:
+ *
+ *	the default
+ *	/etc/antiphase/antiphase.conf, or another FILE
+ *	conf.d/NAME.conf beside it, in the order of their names
+ *	the environment: ANTIPHASE_SECTION_KEY
+ *	options
+ *
+ * A daemon reads the sections of its own table and passes over those of the others.
+ */
+#ifndef LIB_DAEMON_SETTINGS_H
+#define LIB_DAEMON_SETTINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct err;
+
+#define SETTINGS_FILE "/etc/antiphase/antiphase.conf"
+#define SETTINGS_MAX  48 /* In a table. */
+
+enum setting_kind {
+	SETTING_TEXT,    /* Anything. */
+	SETTING_PATH,    /* Not empty. */
+	SETTING_INTEGER, /* From 'min' to 'max'. */
+	SETTING_BOOLEAN, /* yes or no. */
+	SETTING_WORD,    /* One of 'words'. */
+	SETTING_WORDS,   /* At least one of 'words', by comma. */
+};
+
+struct setting {
+	const char *section, *key; /* "collector", "interval_ms". */
+	const char *option;        /* "interval-ms"; NULL: there is none. */
+	const char *argument; /* "MS"; NULL: a flag, which turns the default round. */
+	const char *fallback; /* The default, as text. */
+	const char *help;     /* One line. */
+	enum setting_kind kind;
+	int64_t min, max;
+	const char *const *words; /* NULL-terminated. */
+	unsigned alone;           /* Of words, by bit: goes with no other. */
+	char letter;              /* Of the option; 0: none. */
+	bool is_live;             /* SIGHUP takes it up. */
+};
+
+struct settings_table {
+	const char *daemon; /* "antiphase-collector". */
+	const char
+		*section; /* "collector": its first one, and its own without items. */
+	const struct setting *items;
+	size_t n;
+};
+
+extern const struct settings_table settings_collector, settings_topology,
+	settings_scheduler;
+/* All that there are; NULL-terminated. */
+extern const struct settings_table *const settings_tables[];
+
+/* ---- Values ----------------------------------------------------------------------- */
+
+struct settings;
+
+struct settings *settings_new(const struct settings_table *table); /* The defaults. */
+void settings_free(struct settings *settings);                     /* Accepts NULL. */
+const struct settings_table *settings_table(const struct settings *settings);
+
+/*
+ * Sets one.  'origin' says who does: a file, with the line, a variable of the
+ * environment, "--option".  0, or -EINVAL with 'err' filled.
+ */
+int settings_set(struct settings *settings, const char *section, const char *key,
+		 const char *value, const char *origin, unsigned line, struct err *err);
+
+/*
+ * Values; the setting has to be in the table, and of that kind.  Texts are valid until
+ * it is set again; those of numbers, flags and words are as they would be written.
+ */
+const char *settings_text(const struct settings *settings, const char *section,
+			  const char *key);
+int64_t settings_integer(const struct settings *settings, const char *section,
+			 const char *key);
+bool settings_is_on(const struct settings *settings, const char *section,
+		    const char *key);
+/* By bit, in the order of the setting's words. */
+unsigned settings_words(const struct settings *settings, const char *section,
+			const char *key);
+
+/* By number in the table: its value as text, and who set it ("default"). */
+const char *settings_value(const struct settings *settings, size_t i);
+const char *settings_origin(const struct settings *settings, size_t i);
+/* The line of a file; 0: no file. */
+unsigned settings_line(const struct settings *settings, size_t i);
+
+/* True of "none" and "off", in place of an endpoint or an address. */
+bool settings_is_none(const char *address);
+
+/* "ANTIPHASE_COLLECTOR_INTERVAL_MS"; free with free(). */
+char *settings_variable(const struct setting *setting);
+
+/* ---- Files, environment, options --------------------------------------------------- */
+
+/* INI text. */
+int settings_parse(struct settings *settings, const char *file, const char *text,
+		   size_t length, struct err *err);
+/*
+ * The file, conf.d beside it and the environment.  'file' NULL: SETTINGS_FILE, which
+ * then need not be there.  0, or -errno with 'err' filled.
+ */
+int settings_load(struct settings *settings, const char *file, struct err *err);
+
+/*
+ * Reads INI text against all tables and tells every fault.  Returns how many there are.
+ */
+size_t settings_check(const char *file, const char *text, size_t length,
+		      void (*fault)(void *ctx, const struct err *err), void *ctx);
+
+/*
+ * Loads anew, as for SIGHUP, and logs under 'token' what is different: what can be taken
+ * up at once is set; of the rest it is said that it needs a start.  Options have the
+ * last word, then as now.  Returns how many settings are different, or -errno, after
+ * having logged it, if the files have a fault: then all stays as it was.
+ */
+int settings_reload(struct settings *settings, const char *file, const char *token);
+
+#endif

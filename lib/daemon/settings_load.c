@@ -1,0 +1,360 @@
+/*
+ * settings_load.c - settings from files and the environment; files that are checked;
+ * what is different after SIGHUP.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cfg.h"
+#include "lib/base/err.h"
+#include "lib/base/file.h"
+#include "lib/base/log.h"
+#include "lib/base/vec.h"
+#include "lib/base/words.h"
+#include "lib/daemon/settings_priv.h"
+
+#define MAX_FILE_BYTES (1 << 20)
+
+/* ---- What there is ------------------------------------------------------------------ */
+
+size_t
+settings_index(const struct settings_table *table, const char *section, const char *key)
+{
+	size_t i = 0;
+
+	while (i < table->n && (strcmp(table->items[i].section, section) != 0 ||
+				strcmp(table->items[i].key, key) != 0))
+		i++;
+	return i;
+}
+
+bool
+settings_has_section(const struct settings_table *table, const char *section)
+{
+	for (size_t i = 0; i < table->n; i++)
+		if (strcmp(table->items[i].section, section) == 0)
+			return true;
+	return strcmp(table->section, section) == 0;
+}
+
+/* The table that has the section, or NULL. */
+static const struct settings_table *
+table_of(const struct settings_table *const *tables, const char *section)
+{
+	for (; *tables; tables++)
+		if (settings_has_section(*tables, section))
+			return *tables;
+	return NULL;
+}
+
+/* Sections may be shared: whether the key is of another daemon than 'table' is of. */
+static bool
+is_of_another(const struct settings_table *table, const char *section, const char *key)
+{
+	for (size_t i = 0; settings_tables[i]; i++)
+		if (settings_tables[i] != table &&
+		    settings_index(settings_tables[i], section, key) <
+			    settings_tables[i]->n)
+			return settings_index(table, section, key) == table->n;
+	return false;
+}
+
+int
+settings_unknown(const struct settings_table *const *tables, const char *section,
+		 const char *key, struct err *err)
+{
+	VEC(const char *) words = VEC_EMPTY;
+	const char *home = NULL;
+
+	if (key && !table_of(tables, section))
+		key = NULL;
+	for (; *tables; tables++) {
+		if (!key)
+			vec_push(&words, (*tables)->section);
+		for (size_t i = 0; i < (*tables)->n; i++) {
+			const struct setting *item = &(*tables)->items[i];
+
+			if (key && strcmp(item->key, key) == 0)
+				home = item->section;
+			if (!key || strcmp(item->section, section) == 0)
+				vec_push(&words, key ? item->key : item->section);
+		}
+	}
+	vec_push(&words, NULL);
+	if (key)
+		err_set(err, NULL, 0, 0, "unknown key '%s' in [%s]", key, section);
+	else
+		err_set(err, NULL, 0, 0, "unknown section [%s]", section);
+	if (home)
+		err_append(err, "; it belongs to [%s]", home);
+	else
+		err_suggest(err, key ? key : section, words.items);
+	vec_free(&words);
+	return -EINVAL;
+}
+
+void
+settings_place(struct err *err, const char *origin, unsigned line)
+{
+	if (!err)
+		return;
+	snprintf(err->file, sizeof err->file, "%s", origin ? origin : "");
+	err->line = line;
+}
+
+/* ---- One file ----------------------------------------------------------------------- */
+
+struct reading {
+	struct settings *settings;
+	const char *file;
+};
+
+static int
+no_section(const struct cfg_entry *entry, struct err *err)
+{
+	return err_set(err, NULL, 0, 0,
+		       "'%s' is in no section; expected a line such as [%s] before it",
+		       entry->key, settings_tables[0]->section);
+}
+
+static int
+on_entry(void *ctx, const struct cfg_entry *entry, struct err *err)
+{
+	const struct reading *reading = ctx;
+	const struct settings_table *mine = settings_table(reading->settings);
+	const struct settings_table *table;
+	int rc = 0;
+
+	if (entry->key && !*entry->section) {
+		rc = no_section(entry, err);
+	} else {
+		table = settings_has_section(mine, entry->section)
+				? mine
+				: table_of(settings_tables, entry->section);
+		if (!table)
+			rc = settings_unknown(settings_tables, entry->section, NULL,
+					      err);
+		else if (table == mine && entry->key &&
+			 !is_of_another(mine, entry->section, entry->key))
+			return settings_set(reading->settings, entry->section,
+					    entry->key, entry->value, reading->file,
+					    entry->line, err);
+	}
+	if (rc < 0)
+		settings_place(err, reading->file, entry->line);
+	return rc;
+}
+
+int
+settings_parse(struct settings *settings, const char *file, const char *text,
+	       size_t length, struct err *err)
+{
+	struct reading reading = { settings, file };
+
+	return cfg_parse(file, text, length, on_entry, &reading, err);
+}
+
+static int
+read_one(struct settings *settings, const char *file, struct err *err)
+{
+	char *text;
+	size_t length;
+	int rc = file_read(file, MAX_FILE_BYTES, &text, &length, err);
+
+	if (rc < 0)
+		return rc;
+	rc = settings_parse(settings, file, text, length, err);
+	free(text);
+	return rc;
+}
+
+/* ---- All of them -------------------------------------------------------------------- */
+
+static int
+is_conf(const struct dirent *entry)
+{
+	const char *dot = strrchr(entry->d_name, '.');
+
+	return dot && dot != entry->d_name && strcmp(dot, ".conf") == 0;
+}
+
+static int
+by_name(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+/* conf.d/NAME.conf beside 'file'. */
+static int
+read_directory(struct settings *settings, const char *file, struct err *err)
+{
+	const char *slash = strrchr(file, '/');
+	char *directory = slash ? xasprintf("%.*s/conf.d", (int)(slash - file), file)
+				: xstrdup("conf.d");
+	struct dirent **found = NULL;
+	int n = scandir(directory, &found, is_conf, by_name), rc = 0;
+
+	for (int i = 0; i < n; i++) {
+		if (rc == 0) {
+			char *path = xasprintf("%s/%s", directory, found[i]->d_name);
+
+			rc = read_one(settings, path, err);
+			free(path);
+		}
+		free(found[i]);
+	}
+	free(found);
+	free(directory);
+	return rc;
+}
+
+static int
+read_environment(struct settings *settings, struct err *err)
+{
+	const struct settings_table *table = settings_table(settings);
+
+	for (size_t i = 0; i < table->n; i++) {
+		const struct setting *setting = &table->items[i];
+		char *name = settings_variable(setting);
+		const char *value = getenv(name);
+		int rc = value ? settings_set(settings, setting->section, setting->key,
+					      value, name, 0, err)
+			       : 0;
+
+		free(name);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+int
+settings_load(struct settings *settings, const char *file, struct err *err)
+{
+	const char *path = file ? file : SETTINGS_FILE;
+	int rc = read_one(settings, path, err);
+
+	if (rc == -ENOENT && !file)
+		rc = 0;
+	if (rc == 0)
+		rc = read_directory(settings, path, err);
+	if (rc == 0)
+		rc = read_environment(settings, err);
+	return rc;
+}
+
+/* ---- Checking ----------------------------------------------------------------------- */
+
+struct checking {
+	const char *file;
+	void (*fault)(void *ctx, const struct err *err);
+	void *ctx;
+	size_t n_faults;
+	VEC(struct settings *) scratch; /* Owned; in the order of settings_tables. */
+};
+
+static int
+check_entry(void *ctx, const struct cfg_entry *entry, struct err *unused)
+{
+	struct checking *c = ctx;
+	struct err err = { 0 };
+	int rc = 0;
+
+	(void)unused;
+	if (entry->key && !*entry->section)
+		rc = no_section(entry, &err);
+	else if (!table_of(settings_tables, entry->section))
+		/* Its keys are not told one by one: the heading was. */
+		rc = entry->key ? 0
+				: settings_unknown(settings_tables, entry->section,
+						   NULL, &err);
+	for (size_t i = 0; entry->key && rc == 0 && i < c->scratch.n; i++)
+		if (settings_has_section(settings_tables[i], entry->section) &&
+		    !is_of_another(settings_tables[i], entry->section, entry->key))
+			rc = settings_set(c->scratch.items[i], entry->section,
+					  entry->key, entry->value, c->file,
+					  entry->line, &err);
+	if (rc == 0)
+		return 0;
+	settings_place(&err, c->file, entry->line);
+	c->fault(c->ctx, &err);
+	c->n_faults++;
+	return 0;
+}
+
+size_t
+settings_check(const char *file, const char *text, size_t length,
+	       void (*fault)(void *ctx, const struct err *err), void *ctx)
+{
+	struct checking checking = { file, fault, ctx, 0, VEC_EMPTY };
+	struct err err = { 0 };
+
+	for (size_t i = 0; settings_tables[i]; i++)
+		vec_push(&checking.scratch, settings_new(settings_tables[i]));
+	if (cfg_parse(file, text, length, check_entry, &checking, &err) < 0) {
+		fault(ctx, &err);
+		checking.n_faults++;
+	}
+	for (size_t i = 0; i < checking.scratch.n; i++)
+		settings_free(checking.scratch.items[i]);
+	vec_free(&checking.scratch);
+	return checking.n_faults;
+}
+
+/* ---- SIGHUP ------------------------------------------------------------------------- */
+
+static bool
+is_option(const struct settings *settings, size_t i)
+{
+	return strncmp(settings_origin(settings, i), "--", 2) == 0;
+}
+
+static void
+take_up(struct settings *settings, const struct settings *fresh, size_t i,
+	const char *token)
+{
+	const struct setting *setting = &settings_table(settings)->items[i];
+	struct err err;
+
+	log_info(token, "[%s] %s is now '%s', was '%s'%s", setting->section,
+		 setting->key, settings_value(fresh, i), settings_value(settings, i),
+		 setting->is_live ? "" : "; it is taken up at the next start");
+	if (!setting->is_live)
+		return;
+	settings_set(settings, setting->section, setting->key, settings_value(fresh, i),
+		     settings_origin(fresh, i), settings_line(fresh, i), &err);
+	if (strcmp(settings_origin(fresh, i), "default") == 0)
+		settings_note_origin(settings, i, NULL, 0);
+}
+
+int
+settings_reload(struct settings *settings, const char *file, const char *token)
+{
+	struct settings *fresh = settings_new(settings_table(settings));
+	struct err err = { 0 };
+	int rc = settings_load(fresh, file, &err);
+
+	if (rc < 0) {
+		char *place = err.line ? xasprintf("%s:%u", err.file, err.line)
+				       : xstrdup(*err.file ? err.file : "settings");
+
+		log_err(token, "%s: %s; the settings stay as they were", place,
+			err.text);
+		free(place);
+	}
+	for (size_t i = 0; rc >= 0 && i < settings_table(settings)->n; i++) {
+		if (is_option(settings, i) ||
+		    strcmp(settings_value(settings, i), settings_value(fresh, i)) == 0)
+			continue;
+		take_up(settings, fresh, i, token);
+		rc++;
+	}
+	if (rc == 0)
+		log_info(token, "the settings are as they were");
+	settings_free(fresh);
+	return rc;
+}
