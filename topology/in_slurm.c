@@ -20,7 +20,7 @@
 #include "lib/base/strtab.h"
 #include "lib/base/units.h"
 #include "lib/base/vec.h"
-#include "topology/read.h"
+#include "topology/read_priv.h"
 #include "topology/topo.h"
 
 enum key {
@@ -28,11 +28,12 @@ enum key {
 	KEY_SWITCHES,
 	KEY_NODES,
 	KEY_LINK_SPEED,
+	KEY_LEVEL, /* Of 'scontrol show topology' alone. */
 	N_KEYS,
 };
 
-static const char *const key_names[] = { "SwitchName", "Switches", "Nodes", "LinkSpeed",
-					 NULL };
+static const char *const key_names[] = { "SwitchName", "Switches", "Nodes",
+					 "LinkSpeed",  "Level",    NULL };
 
 /* One line about a switch. */
 struct slurm_switch {
@@ -41,7 +42,9 @@ struct slurm_switch {
 	uint32_t tier;          /* 0: not known yet. */
 	uint32_t n_open;        /* Children whose tier is not known yet. */
 	uint32_t last_parent;   /* Whose line named it last, plus one. */
-	uint32_t node;          /* In the builder. */
+	uint32_t n_parents;
+	double down_bps; /* Of the cables to what hangs on it. */
+	uint32_t node;   /* In the builder. */
 	double bps;
 };
 
@@ -54,8 +57,10 @@ struct slurm {
 	const char *file;
 	const char *at, *end; /* What is left of the text. */
 	unsigned line;
-	double default_bps;
+	double default_bps, uplink_bps, oversubscription;
 	uint32_t n_slots, max_names;
+	topo_slots_fn *slots_of; /* NULL: n_slots. */
+	void *slots_ctx;
 	VEC(struct slurm_switch) switches;
 	struct strtab *switch_names;     /* Number: index of 'switches'. */
 	struct strtab *host_names;       /* Number: the host's node id. */
@@ -196,13 +201,35 @@ read_pair(struct slurm *s, struct slurm_switch *sw)
 	return 0;
 }
 
+/*
+ * 'scontrol show topology' prints a level, all nodes below a switch beside the switches
+ * below it, and the speed 1 where none was given: what topology.conf says is left.
+ */
+static void
+take_printed(struct slurm_switch *sw)
+{
+	if (!sw->values[KEY_LEVEL])
+		return;
+	if (sw->values[KEY_SWITCHES]) {
+		free(sw->values[KEY_NODES]);
+		sw->values[KEY_NODES] = NULL;
+	}
+	if (sw->values[KEY_LINK_SPEED] &&
+	    strcmp(sw->values[KEY_LINK_SPEED], "1") == 0) {
+		free(sw->values[KEY_LINK_SPEED]);
+		sw->values[KEY_LINK_SPEED] = NULL;
+	}
+}
+
 static int
 check_switch(struct slurm *s, struct slurm_switch *sw, unsigned line)
 {
-	const char *name = sw->values[KEY_SWITCH_NAME];
-	const char *speed = sw->values[KEY_LINK_SPEED];
+	const char *name = sw->values[KEY_SWITCH_NAME], *speed;
 	uint32_t first;
 	char *end;
+
+	take_printed(sw);
+	speed = sw->values[KEY_LINK_SPEED];
 
 	if (!name)
 		return err_set(s->err, s->file, line, 0, "SwitchName is missing");
@@ -343,6 +370,7 @@ take_switch(void *ctx, const char *name)
 		return unknown_switch(x, name);
 	vec_push(&s->to_switches, edge);
 	s->switches.items[edge.parent].n_open++;
+	s->switches.items[edge.child].n_parents++;
 	return check_named_once(x, name, &s->switches.items[edge.child].last_parent);
 }
 
@@ -430,6 +458,12 @@ find_tiers(struct slurm *s, uint32_t *order)
 	return 0;
 }
 
+static uint32_t
+slots_of(const struct slurm *s, const char *host)
+{
+	return s->slots_of ? s->slots_of(s->slots_ctx, host) : s->n_slots;
+}
+
 static int
 add_nodes(struct slurm *s, struct topo_builder *b)
 {
@@ -439,7 +473,8 @@ add_nodes(struct slurm *s, struct topo_builder *b)
 		return err_set(s->err, s->file, 0, 0, "more than %d nodes",
 			       TOPO_MAX_NODES);
 	for (uint32_t i = 0; i < strtab_n(s->host_names); i++)
-		BUG_ON(topo_builder_host(b, strtab_name(s->host_names, i), s->n_slots,
+		BUG_ON(topo_builder_host(b, strtab_name(s->host_names, i),
+					 slots_of(s, strtab_name(s->host_names, i)),
 					 &node) < 0);
 	for (size_t i = 0; i < s->switches.n; i++) {
 		struct slurm_switch *sw = &s->switches.items[i];
@@ -464,6 +499,22 @@ add_cable(struct slurm *s, struct topo_builder *b, uint32_t child, uint32_t pare
 	BUG_ON(topo_builder_cable(b, child, ports[0], parent, ports[1], bps, bps) < 0);
 }
 
+/* The capacity of a cable up from a switch, whose cables down are known. */
+static double
+uplink_bps(const struct slurm *s, const struct slurm_switch *child,
+	   const struct slurm_switch *parent)
+{
+	double bps = parent->bps;
+
+	if (parent->values[KEY_LINK_SPEED])
+		return bps;
+	if (s->uplink_bps > 0)
+		bps = s->uplink_bps;
+	else if (s->oversubscription > 0)
+		bps = child->down_bps / s->oversubscription / child->n_parents;
+	return fmin(fmax(round(bps), 1), TOPO_MAX_BPS);
+}
+
 /* Edges are sorted by parent as they are; 'order' has the leaves first. */
 static void
 add_cables(struct slurm *s, struct topo_builder *b, const uint32_t *order)
@@ -473,8 +524,9 @@ add_cables(struct slurm *s, struct topo_builder *b, const uint32_t *order)
 
 	for (size_t i = 0; i < s->to_hosts.n; i++) {
 		const struct slurm_edge *e = &s->to_hosts.items[i];
-		const struct slurm_switch *sw = &s->switches.items[e->parent];
+		struct slurm_switch *sw = &s->switches.items[e->parent];
 
+		sw->down_bps += sw->bps;
 		add_cable(s, b, e->child, sw->node, sw->bps);
 	}
 	for (size_t i = 0; i < s->to_switches.n; i++)
@@ -482,21 +534,25 @@ add_cables(struct slurm *s, struct topo_builder *b, const uint32_t *order)
 	for (size_t i = 0; i < n; i++)
 		first[i + 1] += first[i];
 	for (size_t i = 0; i < n; i++) {
-		const struct slurm_switch *sw = &s->switches.items[order[i]];
+		struct slurm_switch *sw = &s->switches.items[order[i]];
 
-		for (uint32_t j = first[order[i]]; j < first[order[i] + 1]; j++)
-			add_cable(s, b,
-				  s->switches.items[s->to_switches.items[j].child].node,
-				  sw->node, sw->bps);
+		for (uint32_t j = first[order[i]]; j < first[order[i] + 1]; j++) {
+			const struct slurm_switch *child =
+				&s->switches.items[s->to_switches.items[j].child];
+			double bps = uplink_bps(s, child, sw);
+
+			sw->down_bps += bps;
+			add_cable(s, b, child->node, sw->node, bps);
+		}
 	}
 	free(first);
 }
 
 static int
-build(struct slurm *s, struct topo **ret_topo)
+build(struct slurm *s, const char *name, struct topo **ret_topo)
 {
 	uint32_t *order = xcalloc(s->switches.n + 1, sizeof *order);
-	struct topo_builder *b = topo_builder_new("slurm");
+	struct topo_builder *b = topo_builder_new(name);
 	int r = find_tiers(s, order);
 
 	if (r == 0)
@@ -514,9 +570,9 @@ build(struct slurm *s, struct topo **ret_topo)
 }
 
 int
-topo_slurm_read(const char *file, const char *text, size_t length,
-		const struct topo_read_opts *opts, struct topo **ret_topo,
-		struct err *err)
+topo_tree_read(const char *file, const char *text, size_t length,
+	       const struct topo_read_opts *opts, const struct topo_tree_opts *tree,
+	       struct topo **ret_topo, struct err *err)
 {
 	struct slurm s = {
 		.file = file,
@@ -525,8 +581,12 @@ topo_slurm_read(const char *file, const char *text, size_t length,
 		.line = 1,
 		.default_bps =
 			opts && opts->default_bps > 0 ? opts->default_bps : 100e9,
+		.uplink_bps = opts ? opts->uplink_bps : 0,
+		.oversubscription = opts ? opts->oversubscription : 0,
 		.n_slots = opts && opts->n_slots ? opts->n_slots : 1,
 		.max_names = opts && opts->max_names ? opts->max_names : TOPO_MAX_NODES,
+		.slots_of = tree->slots_of,
+		.slots_ctx = tree->ctx,
 		.switch_names = strtab_new(),
 		.host_names = strtab_new(),
 		.err = err,
@@ -540,7 +600,7 @@ topo_slurm_read(const char *file, const char *text, size_t length,
 	if (r == 0)
 		r = expand_names(&s);
 	if (r == 0)
-		r = build(&s, ret_topo);
+		r = build(&s, tree->name, ret_topo);
 	for (size_t i = 0; i < s.switches.n; i++) {
 		for (int k = 0; k < N_KEYS; k++)
 			free(s.switches.items[i].values[k]);
@@ -553,4 +613,14 @@ topo_slurm_read(const char *file, const char *text, size_t length,
 	strtab_free(s.host_names);
 	free(s.n_ports);
 	return r;
+}
+
+int
+topo_slurm_read(const char *file, const char *text, size_t length,
+		const struct topo_read_opts *opts, struct topo **ret_topo,
+		struct err *err)
+{
+	return topo_tree_read(file, text, length, opts,
+			      &(const struct topo_tree_opts){ .name = "slurm" },
+			      ret_topo, err);
 }

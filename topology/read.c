@@ -9,13 +9,39 @@
 
 #include "lib/base/err.h"
 
-const char *const topo_format_names[] = { "json", "slurm", "ibnetdiscover", "topograph",
+const char *const topo_format_names[] = { "json",      "slurm",     "ibnetdiscover",
+					  "topograph", "k8s-nodes", "hypernodes",
 					  NULL };
+
+#define WANTED                                                              \
+	"our JSON, Slurm's topology.conf, the text of ibnetdiscover, what " \
+	"topograph writes, or Nodes or HyperNodes of Kubernetes"
 
 static bool
 starts_with(const char *text, size_t length, const char *word)
 {
 	return length >= strlen(word) && strncasecmp(text, word, strlen(word)) == 0;
+}
+
+static bool
+has(const char *text, size_t length, const char *word)
+{
+	return memmem(text, length, word, strlen(word));
+}
+
+static enum topo_format
+guess_json(const char *text, size_t length)
+{
+	if (has(text, length, "\"schema\""))
+		return TOPO_FORMAT_JSON;
+	if (has(text, length, "\"items\"") && has(text, length, "\"metadata\""))
+		return has(text, length, "\"HyperNode\"") ||
+				       has(text, length, "\"HyperNodeList\"")
+			       ? TOPO_FORMAT_HYPERNODES
+			       : TOPO_FORMAT_K8S_NODES;
+	if (has(text, length, "\"instances\""))
+		return TOPO_FORMAT_TOPOGRAPH;
+	return TOPO_FORMAT_JSON;
 }
 
 /* By the first line that is neither blank nor a comment. */
@@ -31,10 +57,7 @@ guess_format(const char *text, size_t length)
 		text += blanks;
 		length -= blanks;
 		if (*text == '{')
-			return memmem(text, length, "\"instances\"", 11) &&
-					       !memmem(text, length, "\"schema\"", 8)
-				       ? TOPO_FORMAT_TOPOGRAPH
-				       : TOPO_FORMAT_JSON;
+			return guess_json(text, length);
 		if (*text != '#')
 			break;
 		newline = memchr(text, '\n', length);
@@ -43,6 +66,8 @@ guess_format(const char *text, size_t length)
 		length -= (size_t)(newline + 1 - text);
 		text = newline + 1;
 	}
+	if (has(text, length, "kind: HyperNode"))
+		return TOPO_FORMAT_HYPERNODES;
 	if (starts_with(text, length, "switches:") ||
 	    starts_with(text, length, "nodes:") ||
 	    starts_with(text, length, "capacity_blocks:") ||
@@ -76,16 +101,14 @@ topo_read(const char *file, const char *text, size_t length,
 		return topo_ibnet_read(file, text, length, opts, ret_topo, err);
 	case TOPO_FORMAT_TOPOGRAPH:
 		return topo_topograph_read(file, text, length, opts, ret_topo, err);
+	case TOPO_FORMAT_K8S_NODES:
+		return topo_k8s_nodes_read(file, text, length, opts, ret_topo, err);
+	case TOPO_FORMAT_HYPERNODES:
+		return topo_hypernodes_read(file, text, length, opts, ret_topo, err);
 	case TOPO_FORMAT_GUESS:
 		break;
 	}
 	if (strspn(text, " \t\r\n") == length)
-		return err_set(err, file, 0, 0,
-			       "is empty; expected a fabric: our JSON, Slurm's "
-			       "topology.conf, the text of ibnetdiscover or what "
-			       "topograph writes");
-	return err_set(
-		err, file, 0, 0,
-		"looks like no fabric; expected our JSON, Slurm's topology.conf, "
-		"the text of ibnetdiscover or what topograph writes");
+		return err_set(err, file, 0, 0, "is empty; expected a fabric: " WANTED);
+	return err_set(err, file, 0, 0, "looks like no fabric; expected " WANTED);
 }

@@ -1,6 +1,6 @@
 /*
  * read.h - fabrics from files: our own JSON, Slurm's topology.conf, the text of
- * ibnetdiscover, what topograph writes.
+ * ibnetdiscover, what topograph writes, what Kubernetes knows (k8s.h).
  *
  * All readers are pure functions of a name for messages and the terminated text,
  * which is hostile until checked.  They number hosts first, then switches, each
@@ -16,6 +16,7 @@
 
 struct err;
 struct topo;
+struct topo_k8s_opts;
 
 /* For file_read(): twenty times the JSON of 16,000 hosts in a fat tree. */
 #define TOPO_MAX_FILE_BYTES ((size_t)64 << 20)
@@ -26,14 +27,25 @@ enum topo_format {
 	TOPO_FORMAT_SLURM,
 	TOPO_FORMAT_IBNET,
 	TOPO_FORMAT_TOPOGRAPH, /* Its topology.conf is TOPO_FORMAT_SLURM. */
+	TOPO_FORMAT_K8S_NODES,
+	TOPO_FORMAT_HYPERNODES,
 };
 
-/* "json", "slurm", "ibnetdiscover", "topograph" for the formats from 1; NULL-terminated. */
+/*
+ * "json", "slurm", "ibnetdiscover", "topograph", "k8s-nodes", "hypernodes" for the formats
+ * from 1; NULL-terminated.
+ */
 extern const char *const topo_format_names[];
 
 struct topo_read_opts {
 	enum topo_format format;
 	double default_bps; /* Of links whose speed the file does not say; 0: 100e9. */
+	/*
+	 * Of links between switches, where a tree of Slurm, topograph or Kubernetes does
+	 * not say: so much; or so that what comes up into a switch is this multiple of
+	 * what goes on up from it, evenly.  Not both; both 0: as default_bps.
+	 */
+	double uplink_bps, oversubscription;
 	uint32_t n_slots;   /* Of hosts, where the file does not say; 0: 1. */
 	uint32_t max_names; /* That lists such as "n[0-9999]" may come to, in all of a
 			     * file; 0: TOPO_MAX_NODES. */
@@ -42,7 +54,10 @@ struct topo_read_opts {
 	 * of JSON: it tells each and leaves the second out.
 	 */
 	void (*on_duplicate)(void *ctx, const struct err *err);
+	/* If not NULL, is told in a sentence what of the file was left out. */
+	void (*on_note)(void *ctx, const char *note);
 	void *ctx;
+	const struct topo_k8s_opts *k8s; /* NULL: all as its members say for 0. */
 };
 
 /* 'opts' may be NULL. */
@@ -88,5 +103,24 @@ int topo_ibnet_read(const char *file, const char *text, size_t length,
 int topo_topograph_read(const char *file, const char *text, size_t length,
 			const struct topo_read_opts *opts, struct topo **ret_topo,
 			struct err *err);
+
+/*
+ * 'kubectl get nodes -o json': who hangs on which switch is in labels, closest first
+ * (k8s.h); a Node's slots are its GPUs.  Nodes without such labels are left out and
+ * told.  As topo_slurm_read() otherwise.
+ */
+int topo_k8s_nodes_read(const char *file, const char *text, size_t length,
+			const struct topo_read_opts *opts, struct topo **ret_topo,
+			struct err *err);
+
+/*
+ * Volcano's HyperNodes, as 'kubectl get hypernodes -o json' prints them, or the YAML of
+ * their manifests.  Members by exactMatch; by labelMatch and regexMatch, where
+ * opts->k8s->nodes_text has the Nodes.  Of regular expressions those are taken that
+ * mean the same to POSIX and to Go; others are refused.  As topo_slurm_read() otherwise.
+ */
+int topo_hypernodes_read(const char *file, const char *text, size_t length,
+			 const struct topo_read_opts *opts, struct topo **ret_topo,
+			 struct err *err);
 
 #endif

@@ -51,6 +51,12 @@ service_free(struct service *s)
 	free(s);
 }
 
+void
+service_set_max_age(struct service *s, int64_t max_age_us)
+{
+	s->opts.max_age_us = max_age_us;
+}
+
 struct topo *
 service_plan(const struct service *s)
 {

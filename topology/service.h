@@ -58,6 +58,9 @@ struct topo *service_plan(const struct service *service);
 /* Takes over a report of this or another node; see seen_update(). */
 int service_report(struct service *service, struct seen_node *report, int64_t now_us);
 
+/* From now on, as service_opts has it. */
+void service_set_max_age(struct service *service, int64_t max_age_us);
+
 void service_set_lldp(struct service *service, enum service_lldp state);
 
 /*

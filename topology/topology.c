@@ -22,6 +22,8 @@
 #include "lib/daemon/loop.h"
 #include "lib/daemon/metrics.h"
 #include "lib/daemon/notify.h"
+#include "lib/daemon/settings.h"
+#include "lib/daemon/settings_opts.h"
 #include "lib/wire/bus.h"
 #include "lib/wire/rpc.h"
 #include "topology/in_lldp.h"
@@ -33,23 +35,15 @@
 #include "topology/topo.h"
 
 #define SECOND_NS      ((int64_t)1000000000)
-#define DEFAULT_HOST_S 30  /* lldpd itself sends that often. */
-#define DEFAULT_AGE_S  300 /* 2.5 times the usual time to live of what LLDP says. */
 #define LLDP_TIMEOUT_S 5
 
-struct settings {
-	const char *plan; /* Path. */
-	const char *listen, *publish, *metrics;
-	const char *keys; /* Directory; NULL: none. */
-	const char *host;
-	const char *lldpcli, *lldp_socket;
-	int64_t every_s, max_age_s;
-	bool no_lldp, no_links, verbose;
-};
-
 struct daemon {
-	struct settings set;
+	struct settings *settings; /* Owned. */
+	const char *config_file;   /* NULL: the usual one. */
+	const char *plan;          /* Path. */
 	struct loop *loop;
+	struct loop_item *due; /* on_due(): */
+	int64_t due_s;         /* so often. */
 	struct service *service;
 	struct bus_keys *keys; /* NULL: none. */
 	struct rpc_server *server;
@@ -64,6 +58,20 @@ struct daemon {
 };
 
 static const struct cli_verb verb_daemon;
+
+/* ---- Settings ---------------------------------------------------------------------- */
+
+static const char *
+text(const struct daemon *d, const char *key)
+{
+	return settings_text(d->settings, "topology", key);
+}
+
+static int64_t
+seconds(const struct daemon *d, const char *key)
+{
+	return settings_integer(d->settings, "topology", key);
+}
 
 /* ---- The plan --------------------------------------------------------------------- */
 
@@ -86,34 +94,14 @@ tell_status(const struct daemon *d)
 {
 	const struct topo *plan = service_plan(d->service);
 
-	notify_status("plan %s: %u hosts, %u links", d->set.plan, topo_n_hosts(plan),
+	notify_status("plan %s: %u hosts, %u links", d->plan, topo_n_hosts(plan),
 		      topo_n_links(plan));
-}
-
-static void
-on_hangup(void *ctx, int signal)
-{
-	struct daemon *d = ctx;
-	struct err err = { .line = 0 };
-	struct topo *plan;
-
-	(void)signal;
-	notify_send("RELOADING=1");
-	if (read_plan(d->set.plan, &plan, &err) < 0) {
-		log_err("topo", "%s:%u: %s; the plan stays as it was", err.file,
-			err.line, err.text);
-	} else {
-		service_set_plan(d->service, plan, d->set.plan, clk_wall_us());
-		topo_unref(plan);
-	}
-	notify_send("READY=1");
-	tell_status(d);
 }
 
 /* ---- This host -------------------------------------------------------------------- */
 
 static void
-on_lldp(void *ctx, const char *text, size_t n, const struct err *why)
+on_lldp(void *ctx, const char *said, size_t n, const struct err *why)
 {
 	struct daemon *d = ctx;
 	struct seen_node report;
@@ -121,9 +109,9 @@ on_lldp(void *ctx, const char *text, size_t n, const struct err *why)
 	bool is_ok;
 
 	seen_node_init(&report, d->host);
-	if (!text)
+	if (!said)
 		err = *why;
-	is_ok = text && lldp_read(d->set.lldpcli, text, n, &report, &err) == 0;
+	is_ok = said && lldp_read(text(d, "lldpcli"), said, n, &report, &err) == 0;
 	if (is_ok)
 		service_report(d->service, &report, clk_wall_us());
 	seen_node_fini(&report);
@@ -185,6 +173,53 @@ on_tick(void *ctx, int64_t now_ns, int64_t missed)
 	service_tick(d->service, clk_wall_us());
 }
 
+/* ---- SIGHUP ------------------------------------------------------------------------- */
+
+/* Asks anew as often as is set now, if that is another time. */
+static void
+set_timer(struct daemon *d)
+{
+	int64_t every_s = seconds(d, "every_s");
+
+	if (every_s == d->due_s)
+		return;
+	if (d->due)
+		loop_remove(d->loop, d->due);
+	d->due = loop_every(d->loop, every_s * SECOND_NS, on_due, d);
+	d->due_s = every_s;
+}
+
+/* Takes up the settings that settings_reload() has changed. */
+static void
+take_up(struct daemon *d)
+{
+	log_set_level_word(text(d, "log"));
+	service_set_max_age(d->service, seconds(d, "max_age_s") * 1000000);
+	set_timer(d);
+}
+
+static void
+on_hangup(void *ctx, int signal)
+{
+	struct daemon *d = ctx;
+	struct err err = { .line = 0 };
+	struct topo *plan;
+
+	(void)signal;
+	notify_send("RELOADING=1");
+	if (settings_reload(d->settings, d->config_file, "topo") >= 0)
+		take_up(d);
+	if (read_plan(d->plan, &plan, &err) < 0) {
+		log_err("topo", "%s:%u: %s; the plan stays as it was", err.file,
+			err.line, err.text);
+	} else {
+		service_set_plan(d->service, plan, d->plan, clk_wall_us());
+		topo_unref(plan);
+	}
+	notify_send("READY=1");
+	tell_status(d);
+}
+
 /* ---- Others ------------------------------------------------------------------------ */
 
 static void
@@ -205,14 +240,26 @@ on_change(void *ctx, const char *topic, const char *text)
 }
 
 static void
-write_metrics(void *ctx, struct strbuf *out)
+write_figures(struct daemon *d, enum metrics_format format, struct strbuf *out)
 {
-	struct daemon *d = ctx;
 	struct metrics m;
 
-	metrics_init(&m, out);
+	metrics_init_as(&m, out, format);
 	metrics_process(&m, cli_version());
 	service_metrics(d->service, clk_wall_us(), &m);
+	metrics_finish(&m);
+}
+
+static void
+write_metrics(void *ctx, struct strbuf *out)
+{
+	write_figures(ctx, METRICS_TEXT, out);
+}
+
+static void
+write_openmetrics(void *ctx, struct strbuf *out)
+{
+	write_figures(ctx, METRICS_OPEN, out);
 }
 
 static void
@@ -235,31 +282,26 @@ on_watchdog(void *ctx, int64_t now_ns, int64_t missed)
 
 /* ---- Start and end ------------------------------------------------------------------ */
 
-static bool
-is_off(const char *setting)
-{
-	/* The collector's word serves as well. */
-	return strcmp(setting, "off") == 0 || strcmp(setting, "none") == 0;
-}
-
 static int
 open_sockets(struct daemon *d, struct err *err)
 {
 	const struct http_page pages[] = {
-		{ "/metrics", "text/plain; version=0.0.4; charset=utf-8", write_metrics,
-		  d },
+		{ "/metrics", METRICS_OPEN_TYPE, write_openmetrics, d,
+		  METRICS_OPEN_NAME },
+		{ "/metrics", METRICS_TEXT_TYPE, write_metrics, d, NULL },
 	};
+	const char *publish = text(d, "publish"), *metrics = text(d, "metrics");
 	int r = 0;
 
-	if (d->set.keys)
-		r = bus_keys_load(d->set.keys, &d->keys, err);
+	if (*text(d, "keys"))
+		r = bus_keys_load(text(d, "keys"), &d->keys, err);
 	if (r == 0)
-		r = rpc_server_open(d->set.listen, d->keys, on_request, d, &d->server,
-				    err);
-	if (r == 0 && !is_off(d->set.publish))
-		r = rpc_announcer_open(d->set.publish, d->keys, &d->announcer, err);
-	if (r == 0 && !is_off(d->set.metrics))
-		r = http_open(d->loop, d->set.metrics, pages, 1, &d->http, err);
+		r = rpc_server_open(text(d, "listen"), d->keys, on_request, d,
+				    &d->server, err);
+	if (r == 0 && !settings_is_none(publish))
+		r = rpc_announcer_open(publish, d->keys, &d->announcer, err);
+	if (r == 0 && !settings_is_none(metrics))
+		r = http_open(d->loop, metrics, pages, 2, &d->http, err);
 	if (r < 0)
 		return r;
 	rpc_server_join(d->server, d->loop);
@@ -272,24 +314,24 @@ static void
 open_host(struct daemon *d)
 {
 	const struct lldp_run_opts opts = {
-		.program = d->set.lldpcli,
-		.socket = d->set.lldp_socket,
+		.program = text(d, "lldpcli"),
+		.socket = *text(d, "lldp_socket") ? text(d, "lldp_socket") : NULL,
 		.timeout_ns = LLDP_TIMEOUT_S * SECOND_NS,
 		.done = on_lldp,
 		.ctx = d,
 	};
 	struct err err;
 
-	if (!d->set.no_lldp)
+	if (settings_is_on(d->settings, "topology", "lldp"))
 		d->lldp = lldp_run_new(d->loop, &opts);
-	if (!d->set.no_links) {
+	if (settings_is_on(d->settings, "topology", "links")) {
 		if (links_open(&d->links, &err) < 0)
 			log_warn("links", "%s; going on without", err.text);
 		else
 			loop_fd(d->loop, links_fd(d->links), on_links, d);
 	}
 	d->is_asked_soon = true;
-	loop_every(d->loop, d->set.every_s * SECOND_NS, on_due, d);
+	set_timer(d);
 }
 
 static void
@@ -309,18 +351,18 @@ static int
 serve(struct daemon *d)
 {
 	const struct service_opts opts = {
-		.max_age_us = d->set.max_age_s * 1000000,
+		.max_age_us = seconds(d, "max_age_s") * 1000000,
 		.announce = on_change,
 		.ctx = d,
 	};
 	struct err err = { .line = 0 };
 	struct topo *plan;
-	int r = read_plan(d->set.plan, &plan, &err);
+	int r = read_plan(d->plan, &plan, &err);
 
 	if (r < 0)
 		return cli_fail(r, &err);
 	d->service = service_new(&opts);
-	service_set_plan(d->service, plan, d->set.plan, clk_wall_us());
+	service_set_plan(d->service, plan, d->plan, clk_wall_us());
 	topo_unref(plan);
 	d->loop = loop_new();
 	r = open_sockets(d, &err);
@@ -331,8 +373,8 @@ serve(struct daemon *d)
 	catch_signals(d);
 	open_host(d);
 	loop_every(d->loop, SECOND_NS, on_tick, d);
-	log_info("topo", "plan %s: %u hosts, %u links; answering at %s", d->set.plan,
-		 topo_n_hosts(plan), topo_n_links(plan), d->set.listen);
+	log_info("topo", "plan %s: %u hosts, %u links; answering at %s", d->plan,
+		 topo_n_hosts(plan), topo_n_links(plan), text(d, "listen"));
 	notify_send("READY=1");
 	tell_status(d);
 	r = loop_run(d->loop);
@@ -351,62 +393,62 @@ daemon_fini(struct daemon *d)
 	bus_keys_free(d->keys);
 	service_free(d->service);
 	loop_free(d->loop);
+	settings_free(d->settings);
+}
+
+/* The file, the environment, then what the command line said: 0 or -errno. */
+static int
+read_settings(struct daemon *d, const struct settings_said *said, bool is_verbose,
+	      struct err *err)
+{
+	int r;
+
+	d->settings = settings_new(&settings_topology);
+	d->config_file = said->file;
+	r = settings_load(d->settings, said->file, err);
+	if (r == 0)
+		r = settings_apply(d->settings, said, err);
+	if (r == 0 && is_verbose)
+		r = settings_set(d->settings, "topology", "log", "dbg", "--verbose", 0,
+				 err);
+	if (r == 0)
+		log_set_level_word(text(d, "log"));
+	return r;
 }
 
 static int
 run_daemon(int argc, char **argv)
 {
 	char host[256] = "";
-	struct daemon d = { .set = {
-				    .listen = "tcp://127.0.0.1:7462",
-				    .publish = "tcp://127.0.0.1:7463",
-				    .metrics = "127.0.0.1:9472",
-				    .lldpcli = "lldpcli",
-				    .every_s = DEFAULT_HOST_S,
-				    .max_age_s = DEFAULT_AGE_S,
-			    } };
-	struct settings *set = &d.set;
-	const struct cli_opt opts[] = {
-		{ "listen", 'l', CLI_STR, &set->listen, "ENDPOINT",
-		  "answer requests here (tcp://127.0.0.1:7462)", 0, 0, NULL, NULL },
-		{ "publish", 'p', CLI_STR, &set->publish, "ENDPOINT",
-		  "announce changes here, or 'off' (tcp://127.0.0.1:7463)", 0, 0, NULL,
-		  NULL },
-		{ "metrics", 'm', CLI_STR, &set->metrics, "ADDRESS",
-		  "for Prometheus, or 'off' (127.0.0.1:9472)", 0, 0, NULL, NULL },
-		{ "keys", 'k', CLI_STR, &set->keys, "DIR",
-		  "let in only who has a key that is allowed there", 0, 0, NULL, NULL },
-		{ "host", 0, CLI_STR, &set->host, "NAME",
-		  "this host's name in the plan (its hostname)", 0, 0, NULL, NULL },
-		{ "no-lldp", 0, CLI_FLAG, &set->no_lldp, NULL,
-		  "do not ask this host's lldpd", 0, 0, NULL, NULL },
-		{ "no-links", 0, CLI_FLAG, &set->no_links, NULL,
-		  "do not follow this host's interfaces", 0, 0, NULL, NULL },
-		{ "lldp-socket", 0, CLI_STR, &set->lldp_socket, "PATH",
-		  "lldpd's socket, if not its usual one", 0, 0, NULL, NULL },
-		{ "lldpcli", 0, CLI_STR, &set->lldpcli, "PROGRAM",
-		  "run this to ask lldpd (lldpcli)", 0, 0, NULL, NULL },
-		{ "every", 0, CLI_INT, &set->every_s, "SECONDS",
-		  "ask lldpd so often (30)", 1, 3600, NULL, NULL },
-		{ "max-age", 0, CLI_INT, &set->max_age_s, "SECONDS",
-		  "forget reports in the comparison that are older (300); 0: never", 0,
-		  86400, NULL, NULL },
-		{ "verbose", 'v', CLI_FLAG, &set->verbose, NULL, "say more on stderr",
-		  0, 0, NULL, NULL },
-		CLI_OPTS_END,
-	};
-	int first = cli_parse(&verb_daemon, opts, argc, argv);
-	int status;
+	struct daemon d = { .loop = NULL };
+	struct cli_opt opts[SETTINGS_MAX_OPTS];
+	struct settings_said said;
+	struct err err = { .line = 0 };
+	bool is_verbose = false;
+	size_t n = settings_opts(&settings_topology, &said, opts);
+	int first, status;
 
+	opts[n] = (struct cli_opt){ "verbose",   'v',  CLI_FLAG,
+				    &is_verbose, NULL, "say more on stderr: --log dbg",
+				    0,           0,    NULL,
+				    NULL };
+	opts[n + 1] = (struct cli_opt)CLI_OPTS_END;
+	first = cli_parse(&verb_daemon, opts, argc, argv);
 	if (first < 0)
 		return cli_status(first);
-	if (argc - first != 1)
+	if (read_settings(&d, &said, is_verbose, &err) < 0) {
+		status = cli_fail(-EINVAL, &err);
+		daemon_fini(&d);
+		return status;
+	}
+	d.plan = first < argc ? argv[first] : text(&d, "plan");
+	if (argc - first > 1 || !*d.plan) {
+		daemon_fini(&d);
 		return cli_usage_error(&verb_daemon, "expected one PLAN");
-	set->plan = argv[first];
-	log_set_level(set->verbose ? LOG_LEVEL_DBG : LOG_LEVEL_INFO);
-	if (!set->host && gethostname(host, sizeof host - 1) == 0)
-		set->host = host;
-	seen_copy_name(d.host, set->host && *set->host ? set->host : "localhost");
+	}
+	if (gethostname(host, sizeof host - 1) < 0 || !*host)
+		strcpy(host, "localhost");
+	seen_copy_name(d.host, *text(&d, "host") ? text(&d, "host") : host);
 	status = serve(&d);
 	daemon_fini(&d);
 	return status;
@@ -415,7 +457,7 @@ run_daemon(int argc, char **argv)
 static const struct cli_verb verb_daemon = {
 	.name = "",
 	.summary = "which links the fabric has, and what is seen of them",
-	.usage = "[options] PLAN",
+	.usage = "[options] [PLAN]",
 	.examples = "  antiphase-topology /etc/antiphase/topology.json\n"
 		    "  antiphase-topology --listen ipc:///run/antiphase/topology.rpc "
 		    "lab.json\n"

@@ -1,0 +1,35 @@
+/*
+ * domains.h - the fabric as nested domains: which hosts are together under which tier.
+ *
+ * A domain of tier t is what its switches join with all that is below: in a leaf-spine a
+ * leaf with its hosts, and all of that under all spines together.  So domains nest, also
+ * where switches do not hang on a single one above, as schedulers want their trees of
+ * HyperNodes or labels.  A tier where a host has no switch has no domain of it.
+ *
+ * Pure; memory linear in nodes, time in links and tiers.
+ */
+#ifndef TOPOLOGY_DOMAINS_H
+#define TOPOLOGY_DOMAINS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct topo;
+
+struct topo_domain {
+	uint32_t tier;       /* From 1. */
+	uint32_t node;       /* The first of its switches of that tier. */
+	uint32_t n_switches; /* Of that tier. */
+	uint32_t parent;     /* Number of the domain around it, or TOPO_NONE. */
+};
+
+struct topo_domains {
+	struct topo_domain *items; /* Owned.  By tier, ascending, then by node. */
+	size_t n;
+	uint32_t *of_host; /* Owned.  By topo_host_number(); TOPO_NONE: in none. */
+};
+
+void topo_domains_init(struct topo_domains *domains, const struct topo *topo);
+void topo_domains_fini(struct topo_domains *domains);
+
+#endif
