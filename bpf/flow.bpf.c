@@ -238,26 +238,60 @@ find_job(void *sk, bool is_traced)
 
 /* ---- Going out, behind the queue ----------------------------------------------- */
 
+/* Of a packet that the device, or what is before it, will cut into segments. */
+struct gso {
+	__u32 size, segments, type;
+};
+
+/*
+ * What follows is in memory of which the verifier knows nothing.  Where the kernel has
+ * casts these are plain loads; a helper that copies takes 20 ns, also for each packet
+ * that the kernel has cut from a large one.
+ */
+static __always_inline bool
+read_gso(struct sk_buff *skb, bool has_cast, struct gso *ret_gso)
+{
+	struct skb_shared_info *info = (void *)(skb->head + skb->end);
+
+	if (has_cast) {
+		info = bpf_rdonly_cast(info,
+				       bpf_core_type_id_kernel(struct skb_shared_info));
+		ret_gso->size = info->gso_size;
+		ret_gso->segments = info->gso_segs;
+		ret_gso->type = info->gso_type;
+	} else {
+		ret_gso->size = BPF_CORE_READ(info, gso_size);
+		if (!ret_gso->size)
+			return false;
+		ret_gso->segments = BPF_CORE_READ(info, gso_segs);
+		ret_gso->type = BPF_CORE_READ(info, gso_type);
+	}
+	return ret_gso->size && ret_gso->segments > 1;
+}
+
+static __always_inline __u32
+read_tcp_header_bytes(void *header, bool has_cast)
+{
+	struct tcphdr *tcp = header;
+
+	if (!has_cast)
+		return BPF_CORE_READ_BITFIELD_PROBED(tcp, doff) * 4;
+	tcp = bpf_rdonly_cast(header, bpf_core_type_id_kernel(struct tcphdr));
+	return BPF_CORE_READ_BITFIELD(tcp, doff) * 4;
+}
+
 /*
  * What a large packet is when the device has cut it: headers for each segment.  The
  * queue has reckoned that already; but its figure stays with each of the pieces when
  * the packet was cut on the way, and is of no meaning if it passed no queue.
  */
 static __always_inline void
-wire_size(struct sk_buff *skb, __u32 queue_bytes, struct amount *a)
+wire_size(struct sk_buff *skb, bool has_cast, __u32 queue_bytes, struct amount *a)
 {
-	unsigned char *head = skb->head;
-	struct skb_shared_info *info = (void *)(head + skb->end);
+	__u32 header_bytes, at;
+	struct gso gso;
 
-	struct gso {
-		__u16 size, segments;
-	} gso;
-
-	__u32 header_bytes, at, type;
-	__u8 length;
-
-	if (bpf_core_read(&gso, sizeof gso, &info->gso_size) < 0 || !gso.size ||
-	    gso.segments < 2)
+	if (!read_gso(skb, has_cast, &gso))
 		return;
 	a->packets = gso.segments;
 	if (queue_bytes > a->bytes &&
@@ -265,17 +299,13 @@ wire_size(struct sk_buff *skb, __u32 queue_bytes, struct amount *a)
 		a->bytes = queue_bytes;
 		return;
 	}
-	type = BPF_CORE_READ(info, gso_type);
 	at = skb->encapsulation ? skb->inner_transport_header : skb->transport_header;
-	if (type & (FLOW_GSO_TCPV4 | FLOW_GSO_TCPV6)) {
-		if (bpf_probe_read_kernel(&length, 1, head + at + 12) < 0)
-			return;
-		header_bytes = (length >> 4) * 4;
-	} else if (type & FLOW_GSO_UDP_L4) {
+	if (gso.type & (FLOW_GSO_TCPV4 | FLOW_GSO_TCPV6))
+		header_bytes = read_tcp_header_bytes(skb->head + at, has_cast);
+	else if (gso.type & FLOW_GSO_UDP_L4)
 		header_bytes = 8;
-	} else {
+	else
 		return;
-	}
 	header_bytes += at - skb->mac_header;
 	if (header_bytes <= PARSE_MAX_HEADERS)
 		a->bytes += (gso.segments - 1) * header_bytes;
@@ -294,16 +324,13 @@ is_our_net(struct net_device *dev)
 	return true;
 }
 
-SEC("tp_btf/net_dev_start_xmit")
-
-int
-BPF_PROG(antiphase_tx, struct sk_buff *skb, struct net_device *dev)
+static __always_inline int
+count_sent(struct sk_buff *skb, struct net_device *dev, bool has_cast)
 {
 	struct amount a;
 	struct sock *sk;
 	__u32 link, queue_bytes;
 
-	(void)ctx;
 	if (!find_link(dev->ifindex, &link) || !is_our_net(dev))
 		return 0;
 	a.now_ms = bpf_ktime_get_ns() / 1000000;
@@ -314,7 +341,7 @@ BPF_PROG(antiphase_tx, struct sk_buff *skb, struct net_device *dev)
 	/* The queue's own notion of its length counts the headers of all segments. */
 	queue_bytes = ((struct qdisc_skb_cb *)skb->cb)->pkt_len;
 	if (queue_bytes != a.bytes)
-		wire_size(skb, queue_bytes, &a);
+		wire_size(skb, has_cast, queue_bytes, &a);
 	if (bpf_core_field_exists(skb->vlan_all) && skb->vlan_all)
 		a.bytes += 4 * a.packets;
 	count(link * FLOW_LINK_RINGS + FLOW_TX, &a);
@@ -323,6 +350,25 @@ BPF_PROG(antiphase_tx, struct sk_buff *skb, struct net_device *dev)
 	sk = skb->sk;
 	count(slot_ring(find_slot(link, sk ? find_job(sk, true) : 0), FLOW_TX), &a);
 	return 0;
+}
+
+SEC("tp_btf/net_dev_start_xmit")
+
+int
+BPF_PROG(antiphase_tx, struct sk_buff *skb, struct net_device *dev)
+{
+	(void)ctx;
+	return count_sent(skb, dev, true);
+}
+
+/* The same for Linux up to 6.1; user space loads one of them. */
+SEC("?tp_btf/net_dev_start_xmit")
+
+int
+BPF_PROG(antiphase_tx_61, struct sk_buff *skb, struct net_device *dev)
+{
+	(void)ctx;
+	return count_sent(skb, dev, false);
 }
 
 /* ---- Going out, before the queue ------------------------------------------------ */
@@ -342,24 +388,42 @@ parse(struct __sk_buff *skb, struct parse_packet *p)
 	return parse_packet((void *)(long)skb->data, (void *)(long)skb->data_end, p);
 }
 
-/* Segments of this packet that were sent before. */
-static __always_inline __u32
-retransmits_of(struct __sk_buff *skb, struct bpf_sock *sk)
+/*
+ * Whether it is a TCP segment that was not sent before, by a look at where most have
+ * their sequence number.  If not that is still to be found out.  (That the connection
+ * has sent nothing twice is where hardly anything looks, and so not in the cache.)
+ */
+static __always_inline bool
+is_surely_new(struct __sk_buff *skb, __u32 snd_nxt)
 {
-	struct bpf_tcp_sock *tcp;
+	const __u8 *at = (void *)(long)skb->data;
+	__u32 seq;
+
+	if (at + 14 + 40 + 8 > (const __u8 *)(long)skb->data_end)
+		return false;
+	if (parse_be16(at + 12) == 0x0800 && at[14] == 0x45 && at[14 + 9] == PARSE_TCP)
+		seq = parse_be32(at + 14 + 20 + 4);
+	else if (parse_be16(at + 12) == 0x86dd && at[14 + 6] == PARSE_TCP)
+		seq = parse_be32(at + 14 + 40 + 4);
+	else
+		return false;
+	/* snd_nxt moves after a new segment was handed on. */
+	return (__s32)(seq - snd_nxt) >= 0;
+}
+
+/*
+ * Segments of this packet that were sent before.  By itself, so that what hardly any
+ * packet needs does not lie amid what each runs through.
+ */
+static __noinline __u32
+retransmits_of(struct __sk_buff *skb, __u32 snd_nxt)
+{
 	struct parse_packet p;
 
-	if (sk->protocol != PARSE_TCP)
-		return 0;
-	tcp = bpf_tcp_sock(sk);
-	/* It counts before it sends. */
-	if (!tcp || !tcp->total_retrans)
-		return 0;
 	if (parse(skb, &p) != PARSE_OK || p.l4 != PARSE_TCP ||
 	    skb->len <= p.header_bytes)
 		return 0;
-	/* snd_nxt moves after a new segment was handed on. */
-	if ((__s32)(p.seq - tcp->snd_nxt) >= 0)
+	if ((__s32)(p.seq - snd_nxt) >= 0)
 		return 0;
 	return skb->gso_segs > 1 ? skb->gso_segs : 1;
 }
@@ -392,6 +456,7 @@ SEC("tc")
 int
 antiphase_offer(struct __sk_buff *skb)
 {
+	struct bpf_tcp_sock *tcp;
 	struct bpf_sock *sk;
 	struct amount a;
 	__u32 link, n;
@@ -411,14 +476,17 @@ antiphase_offer(struct __sk_buff *skb)
 	sk = skb->sk;
 	if (!sk)
 		return GO_ON;
-	sk = bpf_sk_fullsock(sk);
-	if (!sk)
+	tcp = bpf_tcp_sock(sk);
+	if (!tcp || is_surely_new(skb, tcp->snd_nxt))
 		return GO_ON;
-	n = retransmits_of(skb, sk);
+	n = retransmits_of(skb, tcp->snd_nxt);
 	if (!n)
 		return GO_ON;
 	count_retransmits(link * FLOW_LINK_RINGS + FLOW_TX, n);
-	if (with_jobs)
+	if (!with_jobs)
+		return GO_ON;
+	sk = bpf_sk_fullsock(sk);
+	if (sk)
 		count_retransmits(
 			slot_ring(find_slot(link, find_job(sk, false)), FLOW_TX), n);
 	return GO_ON;
@@ -535,6 +603,7 @@ antiphase_rx(struct __sk_buff *skb)
 	struct parse_packet p;
 	struct amount a;
 	__u32 link, job;
+	bool is_plain;
 
 	if (!find_link(skb->ifindex, &link))
 		return GO_ON;
@@ -543,7 +612,11 @@ antiphase_rx(struct __sk_buff *skb)
 	a.packets = 1;
 	a.hash = skb->hash;
 	a.ce = 0;
-	if (parse(skb, &p) == PARSE_OK && skb->gso_segs > 1) {
+	/* Of a packet by itself the marks alone are asked for, where jobs are not. */
+	is_plain = !with_jobs && skb->gso_segs <= 1 &&
+		   parse_ecn((void *)(long)skb->data, (void *)(long)skb->data_end,
+			     &p.ecn) == PARSE_OK;
+	if (!is_plain && parse(skb, &p) == PARSE_OK && skb->gso_segs > 1) {
 		a.packets = skb->gso_segs;
 		a.bytes += (a.packets - 1) * p.header_bytes;
 	}

@@ -48,6 +48,10 @@ struct sock {
 	struct sock_cgroup_data sk_cgrp_data;
 };
 
+struct tcphdr {
+	__u16 ignored : 12, doff : 4;
+};
+
 struct skb_shared_info {
 	unsigned short gso_size;
 	unsigned short gso_segs;
@@ -76,6 +80,9 @@ struct sk_buff {
 
 #ifdef __bpf__
 #pragma clang attribute pop
+
+/* Since Linux 6.2: an address as one of the type, of which members can be read. */
+extern void *bpf_rdonly_cast(const void *address, __u32 btf_id) __ksym __weak;
 #endif
 
 /* skb_shared_info.gso_type. */

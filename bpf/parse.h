@@ -181,6 +181,29 @@ parse_l4(struct parse_cursor *c, struct parse_packet *p, __u8 protocol)
 	return PARSE_OK;
 }
 
+/*
+ * The congestion bits alone, of IP that follows Ethernet at once, as it mostly does;
+ * for anything else PARSE_SHORT, and parse_packet() is to be asked.
+ */
+PARSE_INLINE enum parse_result
+parse_ecn(const void *begin, const void *end, __u8 *ret_ecn)
+{
+	const __u8 *at = begin;
+
+	/* Either's whole header. */
+	if (at + 14 + 40 > (const __u8 *)end)
+		return PARSE_SHORT;
+	if (at[12] == 0x08 && at[13] == 0x00) {
+		*ret_ecn = at[15] & 3;
+		return PARSE_OK;
+	}
+	if (at[12] == 0x86 && at[13] == 0xdd && at[14] >> 4 == 6) {
+		*ret_ecn = at[15] >> 4 & 3;
+		return PARSE_OK;
+	}
+	return PARSE_SHORT;
+}
+
 /* All of them.  '*p' is filled as far as it went, also if it is short. */
 PARSE_INLINE enum parse_result
 parse_packet(const void *begin, const void *end, struct parse_packet *p)

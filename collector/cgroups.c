@@ -394,6 +394,19 @@ cgroups_job(const struct cgroups *cgroups, uint64_t id)
 	return group ? group->name : NULL;
 }
 
+bool
+cgroups_job_of_path(const struct cgroups *cgroups, const char *path,
+		    char ret_name[TELE_MAX_NAME + 1])
+{
+	char *name = name_of(cgroups, path);
+	bool is_job = *name;
+
+	if (is_job)
+		tele_set_name(ret_name, name);
+	free(name);
+	return is_job;
+}
+
 void
 cgroups_each_job(const struct cgroups *cgroups,
 		 void (*found)(void *ctx, uint64_t id, const char *name), void *ctx)

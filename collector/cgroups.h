@@ -10,8 +10,11 @@
 #ifndef COLLECTOR_CGROUPS_H
 #define COLLECTOR_CGROUPS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "lib/wire/tele.h"
 
 struct cgroups;
 struct err;
@@ -60,6 +63,13 @@ int cgroups_scan(struct cgroups *cgroups);
  * such control group.  Borrowed until the next walk or change.
  */
 const char *cgroups_job(const struct cgroups *cgroups, uint64_t id);
+
+/*
+ * The same of a path ("/system.slice/...", from the root of the tree) without a walk, so
+ * also of one that was made a moment ago.  False if it belongs to none.
+ */
+bool cgroups_job_of_path(const struct cgroups *cgroups, const char *path,
+			 char ret_name[TELE_MAX_NAME + 1]);
 
 /* Calls back for each control group that belongs to a job, in no certain order. */
 void cgroups_each_job(const struct cgroups *cgroups,

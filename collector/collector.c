@@ -15,87 +15,36 @@
 #include "lib/base/cli.h"
 #include "lib/base/err.h"
 #include "lib/daemon/ctl.h"
+#include "lib/daemon/settings_opts.h"
 
 #define ASK_NS INT64_C(5000000000)
 
 /* ---- run ------------------------------------------------------------------------------- */
 
-/* What the options said, by setting: text, or the flag. */
-struct said {
-	const char *text[CONFIG_MAX];
-	bool flag[CONFIG_MAX];
-};
-
-/* One option for each setting, and --config. */
-static void
-make_options(struct cli_opt opts[CONFIG_MAX + 2], struct said *said,
-	     const char **config_file)
-{
-	size_t n = config_n();
-
-	for (size_t i = 0; i < n; i++) {
-		const struct config_setting *s = config_setting(i);
-
-		opts[i] = (struct cli_opt){
-			.name = s->option,
-			.type = s->argument ? CLI_STR : CLI_FLAG,
-			.ret_value = s->argument ? (void *)&said->text[i]
-						 : (void *)&said->flag[i],
-			.argument = s->argument,
-			.help = s->help,
-		};
-	}
-	opts[n] = (struct cli_opt){ .name = "config",
-				    .letter = 'c',
-				    .type = CLI_STR,
-				    .ret_value = config_file,
-				    .argument = "FILE",
-				    .help = "settings (default: " CONFIG_FILE ")" };
-	opts[n + 1] = (struct cli_opt)CLI_OPTS_END;
-}
-
-static int
-apply_options(struct config *config, const struct said *said, struct err *err)
-{
-	for (size_t i = 0; i < config_n(); i++) {
-		const struct config_setting *s = config_setting(i);
-		const char *value = said->flag[i] ? "yes" : said->text[i];
-		char *option;
-		int rc;
-
-		if (!value)
-			continue;
-		option = xasprintf("--%s", s->option);
-		rc = config_set(config, s->section, s->key, value, option, 0, err);
-		free(option);
-		if (rc < 0)
-			return rc;
-	}
-	return 0;
-}
-
 static int
 run_run(int argc, char **argv)
 {
-	struct cli_opt opts[CONFIG_MAX + 2];
+	struct cli_opt opts[SETTINGS_MAX_OPTS];
 	struct collector collector = { 0 };
-	struct said said = { 0 };
+	struct settings_said said;
 	struct err err = { 0 };
 	int first, status;
 
-	make_options(opts, &said, &collector.config_file);
+	settings_opts(&settings_collector, &said, opts);
 	first = cli_parse(&verb_collector_run, opts, argc, argv);
 	if (first < 0)
 		return cli_status(first);
 	if (first < argc)
 		return cli_usage_error(&verb_collector_run,
 				       "it takes no operand such as '%s'", argv[first]);
+	collector.config_file = said.file;
 	config_init(&collector.config);
 	if (config_load(&collector.config, collector.config_file, &err) < 0 ||
-	    apply_options(&collector.config, &said, &err) < 0) {
+	    settings_apply(collector.config.settings, &said, &err) < 0) {
 		err_print(&err, stderr);
 		status = CLI_USAGE;
 	} else {
+		config_follow(&collector.config);
 		status = collector_run(&collector);
 	}
 	config_fini(&collector.config);

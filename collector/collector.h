@@ -10,6 +10,7 @@
 #include "collector/boot.h"
 #include "collector/config.h"
 #include "collector/publish.h"
+#include "lib/base/log.h"
 #include "lib/base/strbuf.h"
 
 struct binner;
@@ -24,8 +25,10 @@ struct http;
 struct hub;
 struct loop;
 struct marks_in;
+struct pacer_in;
 struct peaks;
 struct rec_writer;
+struct rpc_listener;
 struct registry;
 struct topjobs;
 struct totals;
@@ -47,6 +50,8 @@ struct collector {
 	struct bus_pub *bus;       /* NULL: not published. */
 	struct rec_writer *output; /* NULL: not recorded. */
 	struct marks_in *marks;
+	struct pacer_in *pacers;       /* NULL: none are listened to. */
+	struct rpc_listener *listener; /* For orders; NULL: there are none. */
 	struct ctl *ctl;
 	struct http *http;
 	struct peaks *peaks;
@@ -59,17 +64,33 @@ struct collector {
 	uint64_t unsaved_totals; /* Series that the file of totals had no room for. */
 	uint64_t unplaced_jobs;  /* Counted as other, as a table was full. */
 	uint64_t gone_cgroups;   /* Of jobs, so far. */
-	int64_t saved_ns;        /* When totals were written last. */
-	int status;              /* To exit with. */
+	uint64_t refused_orders; /* Messages that were none. */
+	struct log_limit said_orders;
+	int64_t saved_ns; /* When totals were written last. */
+	int status;       /* To exit with. */
 };
 
 /* collector/figures.c: all figures, in the format of Prometheus. */
 void collector_write_metrics(void *collector, struct strbuf *out);
+/* The same as OpenMetrics. */
+void collector_write_openmetrics(void *collector, struct strbuf *out);
 /* "ok", and what is open: for those who only look whether we live. */
 void collector_write_health(void *collector, struct strbuf *out);
 
 /* collector/control.c: opens the control socket in the runtime directory. */
 int collector_open_control(struct collector *collector, struct err *err);
+
+/*
+ * collector/inputs.c: sockets for marks and pacers, orders for these.  To be called
+ * each second; and, before the publisher, to be closed.
+ */
+int collector_open_inputs(struct collector *collector, struct err *err);
+void collector_inputs_second(struct collector *collector, int64_t now_ns,
+			     const struct publish_state *state);
+void collector_close_inputs(struct collector *collector);
+
+/* What frames say of the host now; that the clock was stepped is said once. */
+struct publish_state collector_state(struct collector *collector);
 
 /*
  * collector/daemon.c: opens everything, drops what is not needed, runs until it is

@@ -1,11 +1,6 @@
 /*
- * config.h - the settings of the collector: where each comes from, what it may be.
- *
- * In this order, the later winning: the defaults, /etc/antiphase/antiphase.conf,
- * conf.d/NAME.conf beside it in the order of their names, the environment
- * (ANTIPHASE_SECTION_KEY), the command line.  All go through one table, in which
- * each setting has its section, key, option, default and bounds, so that the shipped file, the
- * help and the manual cannot differ from it.
+ * config.h - the settings of the collector (lib/daemon/settings.h) as members, for those
+ * who go by them.
  */
 #ifndef COLLECTOR_CONFIG_H
 #define COLLECTOR_CONFIG_H
@@ -15,9 +10,7 @@
 #include <stdint.h>
 
 struct err;
-
-#define CONFIG_MAX  32 /* Settings there may be. */
-#define CONFIG_FILE "/etc/antiphase/antiphase.conf"
+struct settings;
 
 /* Sources; bits of config.sources. */
 enum config_source {
@@ -31,72 +24,48 @@ enum config_source {
 };
 
 struct config {
+	struct settings *settings; /* Owned; texts are borrowed from them. */
 	/* [collector] */
-	char *host; /* "": the name of this host. */
-	char *user; /* "": stay. */
-	char *runtime_dir;
-	char *log; /* "err", "warn", "info", "dbg". */
+	const char *host; /* "": the name of this host. */
+	const char *user; /* "": stay. */
+	const char *runtime_dir;
+	const char *log; /* "err", "warn", "info", "dbg". */
 	int64_t interval_ms;
 	/* [source] */
-	unsigned sources; /* enum config_source. */
-	char *interfaces; /* Names by comma; "": those with a cable. */
+	unsigned sources;       /* enum config_source. */
+	const char *interfaces; /* Names by comma; "": those with a cable. */
 	bool is_link_only;
-	bool is_timing;    /* Of eBPF programs. */
-	char *clsact;      /* "auto", "yes", "no". */
-	char *services;    /* systemd's units that are jobs, patterns by comma. */
-	char *cgroup_root; /* "": where cgroup v2 is mounted. */
-	char *pcap_local, *pcap_jobs, *pcap_filter;
-	char *pcap_file, *replay_file, *sysroot;
+	bool is_timing;          /* Of eBPF programs. */
+	const char *clsact;      /* "auto", "yes", "no". */
+	const char *services;    /* systemd's units that are jobs, patterns by comma. */
+	const char *cgroup_root; /* "": where cgroup v2 is mounted. */
+	const char *pcap_local, *pcap_jobs, *pcap_filter;
+	const char *pcap_file, *replay_file, *sysroot;
 	/* [bus] */
-	char *endpoint;  /* "none": do not publish. */
-	bool is_connect; /* To a proxy, instead of binding. */
-	char *keys;      /* "": no keys, loopback only. */
+	const char *endpoint; /* "none": do not publish. */
+	bool is_connect;      /* To a proxy, instead of binding. */
+	const char *keys;     /* "": no keys, loopback only. */
 	int64_t raw_ms;
-	char *output; /* "": none; "-": stdout. */
+	const char *output; /* "": none; "-": stdout. */
+	/* [pacer] */
+	const char *pacer_socket; /* "": in the runtime directory; "none". */
+	bool is_claim_believed;
+	const char *orders; /* Where they are announced; "none". */
 	/* [metrics] */
-	char *metrics; /* Address or "none". */
+	const char *metrics; /* Address or "none". */
 	int64_t window_s;
 	int64_t top_jobs;
-
-	char *origins[CONFIG_MAX]; /* By setting. Owned; NULL: the default. */
 };
 
-/* One setting, as config_n() has them. */
-struct config_setting {
-	const char *section, *key;
-	const char *option;   /* "interval-ms". */
-	const char *argument; /* "MS"; NULL: a flag. */
-	const char *fallback; /* The default, as text. */
-	const char *help;
-};
-
+/* The defaults. */
 void config_init(struct config *config);
 void config_fini(struct config *config);
 
-size_t config_n(void);
-const struct config_setting *config_setting(size_t i);
-
-/*
- * Sets one.  'file' and 'line' say where it was found, for 'err' (NULL and 0: nowhere).
- * 0, or -EINVAL with 'err' filled.
- */
+/* As settings_set() and settings_load(), with the members made to follow. */
 int config_set(struct config *config, const char *section, const char *key,
-	       const char *value, const char *file, unsigned line, struct err *err);
-/* Its value as text; free with free(). */
-char *config_text(const struct config *config, size_t i);
-/* Where the setting came from: "default", a file, "environment", "option"; borrowed. */
-const char *config_origin(const struct config *config, size_t i);
-
-/* True of "none" and "off", in place of an endpoint or an address. */
-bool config_is_none(const char *address);
-
-/* INI text. */
-int config_parse(struct config *config, const char *file, const char *text,
-		 size_t length, struct err *err);
-/*
- * The file, conf.d beside it and the environment.  'file' NULL: CONFIG_FILE, which
- * then need not be there.
- */
+	       const char *value, const char *origin, unsigned line, struct err *err);
 int config_load(struct config *config, const char *file, struct err *err);
+/* The members from config->settings, after these have changed otherwise. */
+void config_follow(struct config *config);
 
 #endif

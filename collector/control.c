@@ -104,16 +104,12 @@ run_job_list(void *ctx, size_t n, char **args, struct strbuf *reply, struct err 
 static int
 run_log(void *ctx, size_t n, char **args, struct strbuf *reply, struct err *err)
 {
-	static const char *const words[] = { "err", "warn", "info", "dbg", NULL };
-	int level = words_index(args[0], words);
-
 	(void)ctx;
 	(void)n;
-	if (level < 0)
+	if (!log_set_level_word(args[0]))
 		return err_set(err, NULL, 0, 0,
 			       "the level is err, warn, info or dbg, not '%s'",
 			       args[0]);
-	log_set_level((enum log_level)level);
 	strbuf_printf(reply, "log level: %s\n", args[0]);
 	return 0;
 }

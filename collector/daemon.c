@@ -18,7 +18,6 @@
 #include "collector/collector.h"
 #include "collector/feeds.h"
 #include "collector/hub.h"
-#include "collector/marks_in.h"
 #include "collector/peaks.h"
 #include "collector/registry.h"
 #include "collector/src_bpf.h"
@@ -35,7 +34,9 @@
 #include "lib/daemon/ctl.h"
 #include "lib/daemon/http.h"
 #include "lib/daemon/loop.h"
+#include "lib/daemon/metrics.h"
 #include "lib/daemon/notify.h"
+#include "lib/daemon/settings.h"
 #include "lib/wire/bus.h"
 #include "lib/wire/rec.h"
 
@@ -104,8 +105,8 @@ send_frame(void *ctx, const struct tele_frame *frame, const struct tele_buffer *
 
 /* ---- Ticks ------------------------------------------------------------------------------- */
 
-static struct publish_state
-state_now(struct collector *c)
+struct publish_state
+collector_state(struct collector *c)
 {
 	struct publish_state state = {
 		.wall_offset_ns = feeds_is_offline(c->feeds) ? 0 : c->wall.offset_ns,
@@ -168,7 +169,7 @@ publish(struct collector *c, int64_t now_ns)
 	struct publish_state state;
 
 	look_at_clock(c);
-	state = state_now(c);
+	state = collector_state(c);
 	publisher_run(c->publisher, until_ms(c, now_ns), &state);
 }
 
@@ -214,25 +215,18 @@ look_at_tables(struct collector *c)
 	c->unplaced_jobs = unplaced;
 }
 
-static bool
-fill_marks(void *ctx, struct tele_frame *frame)
-{
-	return marks_in_fill(ctx, frame);
-}
-
 static void
 on_second(void *ctx, int64_t now_ns, int64_t missed)
 {
 	struct collector *c = ctx;
-	struct publish_state state = state_now(c);
+	struct publish_state state = collector_state(c);
 
 	(void)missed;
 	c->clock_error_ns = boot_clock_error_ns();
 	look_at_tables(c);
 	if (c->registry)
 		registry_check(c->registry, on_cgroup_gone, c);
-	if (c->marks)
-		publisher_marks(c->publisher, now_ns, &state, fill_marks, c->marks);
+	collector_inputs_second(c, now_ns, &state);
 	notify_status("%zu interfaces, %zu jobs", hub_n_interfaces(c->hub),
 		      topjobs_n_seen(c->top));
 }
@@ -257,12 +251,6 @@ on_polled(void *ctx, bool is_end)
 		stop(c, CLI_OK);
 }
 
-static void
-on_marks(void *ctx)
-{
-	marks_in_read(ctx);
-}
-
 /* ---- Signals ------------------------------------------------------------------------------ */
 
 static void
@@ -271,72 +259,30 @@ on_end_signal(void *ctx, int signal)
 	stop(ctx, signal == SIGINT ? CLI_INTERRUPTED : CLI_OK);
 }
 
+/* Takes up the settings that settings_reload() has changed. */
 static void
-set_level(const char *word)
+take_up(struct collector *c)
 {
-	static const char *const words[] = { "err", "warn", "info", "dbg", NULL };
-	int level = words_index(word, words);
+	int64_t window_s = c->config.window_s;
 
-	log_set_level(level < 0 ? LOG_LEVEL_INFO : (enum log_level)level);
-}
-
-/* Options have the last word, then as now. */
-static bool
-is_option(const struct config *config, size_t i)
-{
-	return strncmp(config_origin(config, i), "--", 2) == 0;
-}
-
-/*
- * The level of the log is taken up at once; of all else it is said that it is not.
- * Returns how many settings are others than at the start.
- */
-static size_t
-take_up(struct collector *c, const struct config *fresh)
-{
-	size_t n_changed = 0;
-
-	for (size_t i = 0; i < config_n(); i++) {
-		bool is_log = strcmp(config_setting(i)->key, "log") == 0;
-		char *now = config_text(&c->config, i);
-		char *then = config_text(fresh, i);
-
-		if (is_log && !is_option(&c->config, i))
-			set_level(then);
-		if (strcmp(now, then) != 0 && !is_option(&c->config, i)) {
-			n_changed++;
-			log_info("collector", "%s is now '%s', was '%s'%s",
-				 config_setting(i)->key, then, now,
-				 is_log ? "" : "; it is taken up at the next start");
-		}
-		free(now);
-		free(then);
-	}
-	return n_changed;
+	config_follow(&c->config);
+	log_set_level_word(c->config.log);
+	publisher_set_raw_ms(c->publisher, c->config.raw_ms);
+	if (c->config.window_s == window_s)
+		return;
+	peaks_free(c->peaks);
+	c->peaks = peaks_new((unsigned)c->config.window_s);
 }
 
 static void
 on_hangup(void *ctx, int signal)
 {
 	struct collector *c = ctx;
-	struct config fresh;
-	struct err err = { 0 };
 
 	(void)signal;
 	notify_send("RELOADING=1");
-	config_init(&fresh);
-	if (config_load(&fresh, c->config_file, &err) < 0) {
-		if (err.line)
-			log_err("collector",
-				"%s:%u: %s; the settings stay as they were", err.file,
-				err.line, err.text);
-		else
-			log_err("collector", "%s: %s; the settings stay as they were",
-				*err.file ? err.file : "settings", err.text);
-	} else if (take_up(c, &fresh) == 0) {
-		log_info("collector", "the settings are as they were");
-	}
-	config_fini(&fresh);
+	if (settings_reload(c->config.settings, c->config_file, "collector") >= 0)
+		take_up(c);
 	notify_send("READY=1");
 }
 
@@ -440,7 +386,7 @@ open_bus(struct collector *c, struct err *err)
 {
 	int rc;
 
-	if (config_is_none(c->config.endpoint))
+	if (settings_is_none(c->config.endpoint))
 		return 0;
 	rc = bus_pub_open(c->config.endpoint, !c->config.is_connect, c->keys, &c->bus,
 			  err);
@@ -496,48 +442,25 @@ open_feeds(struct collector *c, struct err *err)
 	return feeds_open(&options, &c->feeds, err);
 }
 
-/* The job of the control group at 'path' in the tree. */
-static bool
-job_of_cgroup(void *ctx, const char *path, char ret_name[TELE_MAX_NAME + 1])
-{
-	const struct collector *c = ctx;
-	const char *name = NULL;
-	struct stat info;
-	char *directory;
-
-	if (!c->cgroups)
-		return false;
-	directory = xasprintf("%s%s", cgroups_root(c->cgroups), path);
-	if (stat(directory, &info) == 0)
-		name = cgroups_job(c->cgroups, info.st_ino);
-	free(directory);
-	if (!name || !*name)
-		return false;
-	tele_set_name(ret_name, name);
-	return true;
-}
-
 /* As the user that we are from now on. */
 static int
 open_sockets(struct collector *c, struct err *err)
 {
 	const struct http_page pages[] = {
-		{ "/metrics", "text/plain; version=0.0.4; charset=utf-8",
-		  collector_write_metrics, c },
-		{ "/healthz", "text/plain; charset=utf-8", collector_write_health, c },
+		{ "/metrics", METRICS_OPEN_TYPE, collector_write_openmetrics, c,
+		  METRICS_OPEN_NAME },
+		{ "/metrics", METRICS_TEXT_TYPE, collector_write_metrics, c, NULL },
+		{ "/healthz", "text/plain; charset=utf-8", collector_write_health, c,
+		  NULL },
 	};
-	char *path = collector_path(&c->config, "marks.sock");
 	int rc = open_bus(c, err);
 
 	if (rc == 0)
 		rc = collector_open_control(c, err);
 	if (rc == 0)
-		rc = marks_in_open(path, NULL, job_of_cgroup, c, &c->marks, err);
-	if (rc == 0)
-		loop_fd(c->loop, marks_in_fd(c->marks), on_marks, c->marks);
-	if (rc == 0 && !config_is_none(c->config.metrics))
-		rc = http_open(c->loop, c->config.metrics, pages, 2, &c->http, err);
-	free(path);
+		rc = collector_open_inputs(c, err);
+	if (rc == 0 && !settings_is_none(c->config.metrics))
+		rc = http_open(c->loop, c->config.metrics, pages, 3, &c->http, err);
 	return rc;
 }
 
@@ -612,7 +535,7 @@ finish(struct collector *c)
 	notify_send("STOPPING=1");
 	feeds_poll(c->feeds);
 	now_ns = clk_monotonic_ns();
-	state = state_now(c);
+	state = collector_state(c);
 	publisher_flush(c->publisher, until_ms(c, now_ns), &state);
 	c->saved_ns = 0;
 	save_totals(c, now_ns);
@@ -625,7 +548,7 @@ close_all(struct collector *c)
 
 	http_close(c->http);
 	ctl_close(c->ctl);
-	marks_in_close(c->marks);
+	collector_close_inputs(c);
 	feeds_close(c->feeds);
 	if (c->output && rec_writer_close(c->output, &err) < 0) {
 		log_err("collector", "%s: %s", err.file, err.text);
@@ -669,7 +592,7 @@ collector_run(struct collector *c)
 	char host[256] = "";
 	int rc;
 
-	set_level(c->config.log);
+	log_set_level_word(c->config.log);
 	gethostname(host, sizeof host - 1);
 	tele_set_name(c->host, *c->config.host ? c->config.host : host);
 	c->loop = loop_new();

@@ -58,6 +58,7 @@ doctor_look(struct doctor *doctor)
 	doctor_look_at_interfaces(doctor);
 	doctor_look_at_clock(doctor);
 	doctor_look_at_bus(doctor);
+	doctor_look_beside(doctor);
 }
 
 enum finding_state

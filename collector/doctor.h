@@ -31,6 +31,7 @@ struct finding {
 
 struct doctor {
 	const struct config *config; /* Borrowed. */
+	const char *config_file;     /* Borrowed; NULL: SETTINGS_FILE. */
 	const char *sysroot;         /* Before /proc and /sys; "": none.  For tests. */
 	VEC(struct finding) findings;
 };
@@ -54,6 +55,8 @@ void doctor_look_at_clock(struct doctor *doctor);
 /* doctor_net.c */
 void doctor_look_at_interfaces(struct doctor *doctor);
 void doctor_look_at_bus(struct doctor *doctor);
+/* doctor_beside.c */
+void doctor_look_beside(struct doctor *doctor);
 
 enum finding_state doctor_worst(const struct doctor *doctor);
 void doctor_print(const struct doctor *doctor, FILE *out);

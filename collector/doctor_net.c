@@ -21,6 +21,7 @@
 #include "lib/base/err.h"
 #include "lib/base/strbuf.h"
 #include "lib/daemon/ctl.h"
+#include "lib/daemon/settings.h"
 #include "lib/wire/bus.h"
 
 #define ASK_NS INT64_C(500000000)
@@ -367,6 +368,6 @@ doctor_look_at_bus(struct doctor *doctor)
 		return;
 	if (strncmp(endpoint, "tcp://", 6) == 0 && !doctor->config->is_connect)
 		look_at_port(doctor, "bus", endpoint + 6);
-	if (!config_is_none(doctor->config->metrics))
+	if (!settings_is_none(doctor->config->metrics))
 		look_at_port(doctor, "metrics", doctor->config->metrics);
 }

@@ -432,7 +432,8 @@ feeds_start(struct feeds *feeds)
 {
 	for (size_t i = 0; i < feeds->n; i++) {
 		struct feed *feed = &feeds->feeds[i];
-		int fd = feed->source->class->fd(feed->source);
+		const struct source_class *class = feed->source->class;
+		int fd = class->fd ? class->fd(feed->source) : -1;
 
 		if (fd >= 0)
 			feed->ready = loop_fd(feeds->options.loop, fd, on_ready, feed);

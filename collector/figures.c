@@ -10,6 +10,7 @@
 #include "collector/feeds.h"
 #include "collector/hub.h"
 #include "collector/marks_in.h"
+#include "collector/pacer_in.h"
 #include "collector/peaks.h"
 #include "collector/registry.h"
 #include "collector/source.h"
@@ -24,6 +25,7 @@ static const char *const kind_words[] = {
 	[TELE_SUMMARY] = "summary",
 	[TELE_RAW] = "raw",
 	[TELE_MARKS] = "marks",
+	[TELE_PACE] = "pace",
 };
 
 static void
@@ -313,11 +315,11 @@ write_frames(const struct collector *c, struct metrics *m)
 
 	metrics_family(m, "antiphase_collector_frames_total", METRICS_COUNTER,
 		       "Frames that were made.");
-	for (int k = TELE_SUMMARY; k <= TELE_MARKS; k++)
+	for (int k = TELE_SUMMARY; k <= TELE_LAST_KIND; k++)
 		metrics_sample_u64(m, counts->frames[k], "kind", kind_words[k], NULL);
 	metrics_family(m, "antiphase_collector_frame_bytes_total", METRICS_COUNTER,
 		       "Bytes of the frames that were made.");
-	for (int k = TELE_SUMMARY; k <= TELE_MARKS; k++)
+	for (int k = TELE_SUMMARY; k <= TELE_LAST_KIND; k++)
 		metrics_sample_u64(m, counts->bytes[k], "kind", kind_words[k], NULL);
 	counter(m, "antiphase_collector_connections_refused_total",
 		c->bus ? bus_pub_counts(c->bus)->refused : 0,
@@ -341,6 +343,34 @@ write_marks(const struct collector *c, struct metrics *m)
 }
 
 static void
+write_pacers(const struct collector *c, struct metrics *m)
+{
+	static const struct pacer_in_counts none;
+	const struct pacer_in_counts *counts =
+		c->pacers ? pacer_in_counts(c->pacers) : &none;
+
+	gauge(m, "antiphase_collector_pacers",
+	      c->pacers ? (double)pacer_in_n(c->pacers) : 0,
+	      "Pacers of jobs that are connected.");
+	counter(m, "antiphase_collector_pacers_refused_total", counts->refused,
+		"Connections of pacers that were refused or ended from here.");
+	counter(m, "antiphase_collector_iterations_total", counts->iterations,
+		"Iterations that pacers told.");
+	counter(m, "antiphase_collector_iterations_homeless_total", counts->homeless,
+		"Of these, iterations of no known job.");
+	counter(m, "antiphase_collector_iterations_lost_total",
+		counts->lost + counts->dropped,
+		"Iterations that pacers could not send, or that were too many.");
+	counter(m, "antiphase_collector_orders_total", counts->orders,
+		"Orders that were passed on to pacers.");
+	counter(m, "antiphase_collector_orders_lost_total",
+		counts->strays + counts->unsent,
+		"Orders for pacers that are not here or do not read.");
+	counter(m, "antiphase_collector_orders_refused_total", c->refused_orders,
+		"Messages that were no orders.");
+}
+
+static void
 write_clock(const struct collector *c, struct metrics *m)
 {
 	counter(m, "antiphase_clock_steps_total", c->wall.steps,
@@ -353,14 +383,13 @@ write_clock(const struct collector *c, struct metrics *m)
 		      "Bound on the wall clock's error, as the kernel has it.");
 }
 
-void
-collector_write_metrics(void *collector, struct strbuf *out)
+static void
+write_metrics(const struct collector *c, enum metrics_format format, struct strbuf *out)
 {
-	const struct collector *c = collector;
 	const struct tele_frame *frame = publisher_last(c->publisher);
 	struct metrics m;
 
-	metrics_init(&m, out);
+	metrics_init_as(&m, out, format);
 	metrics_process(&m, cli_version());
 	metrics_family(&m, "antiphase_collector_cpu_seconds_total", METRICS_COUNTER,
 		       "CPU time of the collector, without that of eBPF programs.");
@@ -374,7 +403,21 @@ collector_write_metrics(void *collector, struct strbuf *out)
 	write_losses(c, &m);
 	write_frames(c, &m);
 	write_marks(c, &m);
+	write_pacers(c, &m);
 	write_clock(c, &m);
+	metrics_finish(&m);
+}
+
+void
+collector_write_metrics(void *collector, struct strbuf *out)
+{
+	write_metrics(collector, METRICS_TEXT, out);
+}
+
+void
+collector_write_openmetrics(void *collector, struct strbuf *out)
+{
+	write_metrics(collector, METRICS_OPEN, out);
 }
 
 void

@@ -321,13 +321,6 @@ hft_interval_ns(const struct source *source)
 	return 0;
 }
 
-static int
-hft_fd(const struct source *source)
-{
-	(void)source;
-	return -1;
-}
-
 static void
 hft_close(struct source *source)
 {
@@ -345,7 +338,6 @@ static const struct source_class hft_class = {
 	.summary = "a switch's high-frequency telemetry",
 	.poll = hft_poll,
 	.interval_ns = hft_interval_ns,
-	.fd = hft_fd,
 	.close = hft_close,
 };
 

@@ -10,6 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "collector/local_socket.h"
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
 #include "lib/base/vec.h"
@@ -36,7 +37,7 @@ struct marks_in {
 	int fd;
 	char path[MARK_MAX_PATH];
 	char *sysroot; /* Owned. */
-	marks_in_job_fn *job_of;
+	process_job_fn *job_of;
 	void *ctx;
 	struct tele_frame waiting; /* Its jobs and marks. */
 	VEC(struct process) processes;
@@ -46,56 +47,19 @@ struct marks_in {
 
 /* ---- The socket ----------------------------------------------------------------- */
 
-/* Takes away a socket on which nobody listens. */
-static int
-clear_path(const struct sockaddr_un *at, struct err *err)
-{
-	struct stat st;
-	int fd, error;
-
-	if (lstat(at->sun_path, &st) < 0)
-		return 0;
-	if (!S_ISSOCK(st.st_mode))
-		return err_set_errno(err, at->sun_path, EEXIST, "is not a socket");
-	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return err_set_errno(err, at->sun_path, errno, "socket");
-	error = connect(fd, (const struct sockaddr *)at, sizeof *at) < 0 ? errno : 0;
-	close(fd);
-	if (!error)
-		return err_set_errno(err, at->sun_path, EADDRINUSE,
-				     "another collector listens here");
-	if (unlink(at->sun_path) < 0)
-		return err_set_errno(err, at->sun_path, errno, "cannot remove");
-	return 0;
-}
-
 static int
 bind_socket(const char *path, int *ret_fd, struct err *err)
 {
-	struct sockaddr_un at = { .sun_family = AF_UNIX };
-	int fd, yes = 1, bytes = RECEIVE_BYTES, error;
+	int fd = -1, yes = 1, bytes = RECEIVE_BYTES;
+	int error = local_socket_bind(path, SOCK_DGRAM, &fd, err);
 
-	if (strlen(path) >= sizeof at.sun_path)
-		return err_set_errno(err, path, ENAMETOOLONG, "bind");
-	strcpy(at.sun_path, path);
-	error = clear_path(&at, err);
 	if (error < 0)
 		return error;
-	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return err_set_errno(err, path, errno, "socket");
 	/* As much as we are let; the default does, too. */
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof bytes) < 0)
 		(void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
-	if (setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes) < 0 ||
-	    bind(fd, (const struct sockaddr *)&at, sizeof at) < 0) {
-		error = err_set_errno(err, path, errno, "cannot bind");
-		close(fd);
-		return error;
-	}
-	if (chmod(path, 0666) < 0) {
-		error = err_set_errno(err, path, errno, "cannot let everybody write");
+	if (setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes) < 0) {
+		error = err_set_errno(err, path, errno, "cannot know who sends");
 		unlink(path);
 		close(fd);
 		return error;
@@ -105,11 +69,11 @@ bind_socket(const char *path, int *ret_fd, struct err *err)
 }
 
 int
-marks_in_open(const char *path, const char *sysroot, marks_in_job_fn *job_of, void *ctx,
+marks_in_open(const char *path, const char *sysroot, process_job_fn *job_of, void *ctx,
 	      struct marks_in **ret_marks, struct err *err)
 {
 	struct marks_in *m;
-	int fd, error = bind_socket(path, &fd, err);
+	int fd = -1, error = bind_socket(path, &fd, err);
 
 	if (error < 0)
 		return error;
@@ -151,49 +115,13 @@ marks_in_counts(const struct marks_in *m)
 
 /* ---- Whose is it? --------------------------------------------------------------- */
 
-/* The path of the unified hierarchy, "0::PATH", in what /proc/PID/cgroup says. */
-static char *
-unified_path(char *text)
-{
-	for (char *line = text, *next; line; line = next) {
-		next = strchr(line, '\n');
-		if (next)
-			*next++ = '\0';
-		if (!strncmp(line, "0::/", 4))
-			return line + 3;
-	}
-	return NULL;
-}
-
-static bool
-read_cgroup(const struct marks_in *m, uint32_t pid, char *ret_text, size_t size)
-{
-	char path[512];
-	ssize_t n;
-	int fd;
-
-	if (snprintf(path, sizeof path, "%s/proc/%u/cgroup", m->sysroot, pid) >=
-	    (int)sizeof path)
-		return false;
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	n = read(fd, ret_text, size - 1);
-	close(fd);
-	ret_text[n > 0 ? n : 0] = '\0';
-	return n > 0;
-}
-
 /* The job's index in 'waiting', or TELE_OTHER. */
 static uint32_t
 find_job(struct marks_in *m, uint32_t pid)
 {
-	char text[8192], name[TELE_MAX_NAME + 1], *path;
+	char name[TELE_MAX_NAME + 1];
 
-	if (!read_cgroup(m, pid, text, sizeof text))
-		return TELE_OTHER;
-	path = unified_path(text);
-	if (!path || !m->job_of(m->ctx, path, name))
+	if (!process_job_name(m->sysroot, pid, m->job_of, m->ctx, name))
 		return TELE_OTHER;
 	/* Processes of more jobs than a frame has room for may speak in one second. */
 	if (m->waiting.jobs.n >= TELE_MAX_JOBS)

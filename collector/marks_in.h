@@ -25,6 +25,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collector/process_job.h"
 #include "lib/wire/tele.h"
 
 struct err;
@@ -33,19 +34,12 @@ struct marks_in;
 #define MARKS_IN_MAX TELE_MAX_MARKS
 
 /*
- * Stores the name of the job whose cgroup 'path' ("/system.slice/...", as in
- * /proc/PID/cgroup) is in, and returns true; or false for no known job.
- */
-typedef bool marks_in_job_fn(void *ctx, const char *path,
-			     char ret_name[TELE_MAX_NAME + 1]);
-
-/*
  * Binds 'path', which everybody may write to; a socket that was left there by a
  * collector that is no more is replaced, anything else is not.  'sysroot' goes
  * before /proc; NULL: nothing.  Returns 0, -EADDRINUSE if another collector listens
  * there, or -errno, with 'err' filled.
  */
-int marks_in_open(const char *path, const char *sysroot, marks_in_job_fn *job_of,
+int marks_in_open(const char *path, const char *sysroot, process_job_fn *job_of,
 		  void *ctx, struct marks_in **ret_marks, struct err *err);
 /* Removes the socket, too.  Accepts NULL. */
 void marks_in_close(struct marks_in *marks);

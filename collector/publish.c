@@ -17,8 +17,8 @@ struct publisher {
 	struct hub *hub;       /* Borrowed. */
 	/* Ends of the last windows; negative: none yet. */
 	int64_t summary_at_ms, raw_at_ms;
-	uint64_t sequence[TELE_MARKS + 1];
-	bool is_stepped[TELE_MARKS + 1]; /* Still to be said. */
+	uint64_t sequence[TELE_LAST_KIND + 1];
+	bool is_stepped[TELE_LAST_KIND + 1]; /* Still to be said. */
 	struct tele_frame summary, other;
 	struct tele_buffer buffer;
 	/* Numbers of the hub to numbers in the frame; NONE: not there yet. */
@@ -52,6 +52,12 @@ publisher_free(struct publisher *p)
 	vec_free(&p->interface_map);
 	vec_free(&p->job_map);
 	free(p);
+}
+
+void
+publisher_set_raw_ms(struct publisher *p, int64_t raw_ms)
+{
+	p->options.raw_ms = raw_ms;
 }
 
 const struct tele_frame *
@@ -238,7 +244,7 @@ begin_at(struct publisher *p, int64_t at_ms, int64_t until_ms, int64_t length_ms
 static void
 note_step(struct publisher *p, const struct publish_state *state)
 {
-	for (size_t i = 0; state->is_stepped && i <= TELE_MARKS; i++)
+	for (size_t i = 0; state->is_stepped && i <= TELE_LAST_KIND; i++)
 		p->is_stepped[i] = true;
 }
 
@@ -279,13 +285,14 @@ publisher_flush(struct publisher *p, int64_t until_ms,
 }
 
 void
-publisher_marks(struct publisher *p, int64_t now_ns, const struct publish_state *state,
-		bool (*fill)(void *ctx, struct tele_frame *frame), void *ctx)
+publisher_rows(struct publisher *p, enum tele_kind kind, int64_t now_ns,
+	       const struct publish_state *state,
+	       bool (*fill)(void *ctx, struct tele_frame *frame), void *ctx)
 {
 	note_step(p, state);
 	tele_clear(&p->other);
 	if (!fill(ctx, &p->other))
 		return;
-	fill_head(p, &p->other, TELE_MARKS, now_ns, 0, state);
+	fill_head(p, &p->other, (uint8_t)kind, now_ns, 0, state);
 	send_frame(p, &p->other);
 }

@@ -41,6 +41,8 @@ struct publish_options {
 struct publisher *publisher_new(const struct publish_options *options,
 				struct binner *binner, struct hub *hub);
 void publisher_free(struct publisher *publisher); /* Accepts NULL. */
+/* For the raw frames from now on. */
+void publisher_set_raw_ms(struct publisher *publisher, int64_t raw_ms);
 
 /* What is true of the whole host; goes into the frames from now on. */
 struct publish_state {
@@ -59,19 +61,19 @@ void publisher_flush(struct publisher *publisher, int64_t until_ms,
 		     const struct publish_state *state);
 
 /*
- * Sends a frame of marks, into which 'fill' puts jobs and marks; it returns false if
- * there are none, and nothing is sent then.
+ * Sends a frame of 'kind' (TELE_MARKS, TELE_PACE), into which 'fill' puts jobs and rows;
+ * it returns false if there are none, and nothing is sent then.
  */
-void publisher_marks(struct publisher *publisher, int64_t now_ns,
-		     const struct publish_state *state,
-		     bool (*fill)(void *ctx, struct tele_frame *frame), void *ctx);
+void publisher_rows(struct publisher *publisher, enum tele_kind kind, int64_t now_ns,
+		    const struct publish_state *state,
+		    bool (*fill)(void *ctx, struct tele_frame *frame), void *ctx);
 
 /* The last summary, or an empty frame; borrowed until the next run. */
 const struct tele_frame *publisher_last(const struct publisher *publisher);
 
 struct publish_counts {
-	uint64_t frames[TELE_MARKS + 1]; /* By kind. */
-	uint64_t bytes[TELE_MARKS + 1];
+	uint64_t frames[TELE_LAST_KIND + 1]; /* By kind. */
+	uint64_t bytes[TELE_LAST_KIND + 1];
 	uint64_t skipped_ms;   /* That nobody will see, as we came too late. */
 	uint64_t unnamed_rows; /* Of jobs beyond TELE_MAX_JOBS in one frame. */
 };

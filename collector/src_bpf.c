@@ -197,6 +197,26 @@ whole_pages(size_t bytes)
 	return (bytes + page - 1) / page * page;
 }
 
+/* One of two programs sees what is sent: the quicker one needs Linux 6.2. */
+static void
+choose_sender(struct flow_bpf *skel)
+{
+	/* As if it were to be traced: its number among the kernel's functions. */
+	bool has_cast =
+		libbpf_find_vmlinux_btf_id("bpf_rdonly_cast", BPF_TRACE_FENTRY) > 0;
+
+	bpf_program__set_autoload(skel->progs.antiphase_tx, has_cast);
+	bpf_program__set_autoload(skel->progs.antiphase_tx_61, !has_cast);
+}
+
+static const struct bpf_program *
+sender_of(const struct flow_bpf *skel)
+{
+	return bpf_program__autoload(skel->progs.antiphase_tx)
+		       ? skel->progs.antiphase_tx
+		       : skel->progs.antiphase_tx_61;
+}
+
 static int
 load_programs(struct src_bpf *bpf)
 {
@@ -212,6 +232,7 @@ load_programs(struct src_bpf *bpf)
 		return -errno;
 	if (stat("/proc/self/ns/net", &netns) < 0)
 		return -errno;
+	choose_sender(bpf->skel);
 	bpf->skel->rodata->n_cpus = bpf->n_cpus;
 	bpf->skel->rodata->n_links = bpf->max_links;
 	bpf->skel->rodata->bucket_shift = bpf->bucket_shift;
@@ -390,7 +411,7 @@ src_bpf_stats(struct source *source, struct src_bpf_stats *ret_stats)
 	struct src_bpf *bpf = bpf_of(source);
 	const struct bpf_program *programs[SRC_BPF_N_PROGRAMS] = {
 		[SRC_BPF_RX] = bpf->skel->progs.antiphase_rx,
-		[SRC_BPF_TX] = bpf->skel->progs.antiphase_tx,
+		[SRC_BPF_TX] = sender_of(bpf->skel),
 		[SRC_BPF_OFFER] = bpf->skel->progs.antiphase_offer,
 	};
 

@@ -435,13 +435,6 @@ pcap_interval_ns(const struct source *source)
 	return from_source(source)->is_live ? LIVE_POLL_NS : 0;
 }
 
-static int
-pcap_fd(const struct source *source)
-{
-	(void)source;
-	return -1; /* The interval is as good, and wakes less often. */
-}
-
 static void
 pcap_source_close(struct source *source)
 {
@@ -467,7 +460,6 @@ static const struct source_class pcap_class = {
 	.summary = "packets of a capture file or a device",
 	.poll = pcap_poll,
 	.interval_ns = pcap_interval_ns,
-	.fd = pcap_fd,
 	.close = pcap_source_close,
 };
 

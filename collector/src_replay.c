@@ -256,13 +256,6 @@ replay_interval_ns(const struct source *source)
 	return from_source(source)->is_paced ? PACE_NS : 0;
 }
 
-static int
-replay_fd(const struct source *source)
-{
-	(void)source;
-	return -1;
-}
-
 static void
 replay_close(struct source *source)
 {
@@ -284,7 +277,6 @@ static const struct source_class replay_class = {
 	.summary = "a recording, as it was recorded",
 	.poll = replay_poll,
 	.interval_ns = replay_interval_ns,
-	.fd = replay_fd,
 	.close = replay_close,
 };
 

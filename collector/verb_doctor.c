@@ -7,6 +7,7 @@
 #include "collector/config.h"
 #include "collector/doctor.h"
 #include "lib/base/err.h"
+#include "lib/daemon/settings.h"
 
 static int
 run_doctor(int argc, char **argv)
@@ -17,7 +18,7 @@ run_doctor(int argc, char **argv)
 		{ "json", 'j', CLI_FLAG, &is_json, NULL, "machine-readable", 0, 0, NULL,
 		  NULL },
 		{ "config", 'c', CLI_STR, &file, "FILE",
-		  "the collector's settings (default: " CONFIG_FILE ")", 0, 0, NULL,
+		  "the collector's settings (default: " SETTINGS_FILE ")", 0, 0, NULL,
 		  NULL },
 		{ "source", 0, CLI_STR, &source, "LIST",
 		  "as if these sources were asked for", 0, 0, NULL, NULL },
@@ -39,6 +40,7 @@ run_doctor(int argc, char **argv)
 				       "it takes no operand such as '%s'", argv[first]);
 	config_init(&config);
 	doctor_init(&doctor, &config);
+	doctor.config_file = file;
 	if (config_load(&config, file, &err) < 0)
 		doctor_say(&doctor, FINDING_FAIL, "settings",
 			   "antiphase.conf(5) has all keys", "%s:%u: %s", err.file,

@@ -1,0 +1,172 @@
+/*
+ * inputs.c - what jobs and the scheduler say to the collector: marks and iterations up,
+ * orders down.  Iterations go on at once, as somebody steers by them; marks each second.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "collector/cgroups.h"
+#include "collector/collector.h"
+#include "collector/marks_in.h"
+#include "collector/orders.h"
+#include "collector/pacer_in.h"
+#include "lib/base/alloc.h"
+#include "lib/base/clk.h"
+#include "lib/base/err.h"
+#include "lib/daemon/loop.h"
+#include "lib/daemon/settings.h"
+#include "lib/wire/rpc.h"
+
+/* The job of the control group at 'path' in the tree. */
+static bool
+job_of_cgroup(void *ctx, const char *path, char ret_name[TELE_MAX_NAME + 1])
+{
+	const struct collector *c = ctx;
+
+	return c->cgroups && cgroups_job_of_path(c->cgroups, path, ret_name);
+}
+
+/* ---- Up ------------------------------------------------------------------------------ */
+
+static bool
+fill_marks(void *ctx, struct tele_frame *frame)
+{
+	return marks_in_fill(ctx, frame);
+}
+
+static bool
+fill_iterations(void *ctx, struct tele_frame *frame)
+{
+	return pacer_in_fill(ctx, frame);
+}
+
+static void
+on_marks(void *ctx)
+{
+	marks_in_read(ctx);
+}
+
+static void
+send_iterations(struct collector *c, int64_t now_ns)
+{
+	struct publish_state state = collector_state(c);
+
+	publisher_rows(c->publisher, TELE_PACE, now_ns, &state, fill_iterations,
+		       c->pacers);
+}
+
+static void
+on_pacers(void *ctx)
+{
+	struct collector *c = ctx;
+	int64_t now_ns = clk_monotonic_ns();
+
+	pacer_in_read(c->pacers, now_ns);
+	send_iterations(c, now_ns);
+}
+
+void
+collector_inputs_second(struct collector *c, int64_t now_ns,
+			const struct publish_state *state)
+{
+	if (c->marks)
+		publisher_rows(c->publisher, TELE_MARKS, now_ns, state, fill_marks,
+			       c->marks);
+	if (c->pacers) {
+		pacer_in_tick(c->pacers, now_ns);
+		send_iterations(c, now_ns);
+	}
+}
+
+/* ---- Down ---------------------------------------------------------------------------- */
+
+static void
+on_orders(void *ctx, const char *text, size_t n)
+{
+	struct collector *c = ctx;
+	struct orders orders = { 0 };
+	struct err err = { 0 };
+
+	if (orders_parse(&orders, text, n, c->wall.offset_ns, &err) < 0) {
+		c->refused_orders++;
+		log_limited(&c->said_orders, clk_monotonic_ns(), LOG_LEVEL_WARN,
+			    "pacer", "orders from %s are refused: %s", c->config.orders,
+			    err.text);
+	}
+	for (size_t i = 0; i < orders.rows.n; i++) {
+		const struct orders_row *row = &orders.rows.items[i];
+
+		(void)pacer_in_order(c->pacers, row->job, row->pid, &row->order);
+	}
+	orders_fini(&orders);
+}
+
+/* Whether anybody announces there shows only when he does. */
+static int
+open_orders(struct collector *c, struct err *err)
+{
+	char topic[TELE_MAX_NAME + 8];
+	int rc;
+
+	if (settings_is_none(c->config.orders))
+		return 0;
+	snprintf(topic, sizeof topic, "pace/%s/", c->host);
+	rc = rpc_listener_open(c->config.orders, c->keys, topic, &c->listener, err);
+	if (rc == 0)
+		rpc_listener_join(c->listener, c->loop, on_orders, c);
+	return rc;
+}
+
+/* ---- Both ---------------------------------------------------------------------------- */
+
+static int
+open_marks(struct collector *c, struct err *err)
+{
+	char *path = collector_path(&c->config, "marks.sock");
+	int rc = marks_in_open(path, NULL, job_of_cgroup, c, &c->marks, err);
+
+	if (rc == 0)
+		loop_fd(c->loop, marks_in_fd(c->marks), on_marks, c->marks);
+	free(path);
+	return rc;
+}
+
+static int
+open_pacers(struct collector *c, struct err *err)
+{
+	const struct pacer_in_options options = {
+		.is_claim_believed = c->config.is_claim_believed,
+		.job_of = job_of_cgroup,
+		.ctx = c,
+	};
+	char *path;
+	int rc;
+
+	if (settings_is_none(c->config.pacer_socket))
+		return 0;
+	path = *c->config.pacer_socket ? xstrdup(c->config.pacer_socket)
+				       : collector_path(&c->config, "pacer.sock");
+	rc = pacer_in_open(path, &options, &c->pacers, err);
+	if (rc == 0) {
+		loop_fd(c->loop, pacer_in_fd(c->pacers), on_pacers, c);
+		rc = open_orders(c, err);
+	}
+	free(path);
+	return rc;
+}
+
+int
+collector_open_inputs(struct collector *c, struct err *err)
+{
+	int rc = open_marks(c, err);
+
+	return rc < 0 ? rc : open_pacers(c, err);
+}
+
+void
+collector_close_inputs(struct collector *c)
+{
+	rpc_listener_close(c->listener);
+	pacer_in_close(c->pacers);
+	marks_in_close(c->marks);
+}
