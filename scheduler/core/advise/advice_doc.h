@@ -97,4 +97,7 @@ void explain_link(const struct advice_doc *doc, const struct advice_doc_link *li
 		  struct strbuf *out);
 void explain_all(const struct advice_doc *doc, struct strbuf *out);
 
+/* Appends 'text' as a paragraph under a heading, broken between words. */
+void explain_part(struct strbuf *out, const char *heading, const struct strbuf *text);
+
 #endif

@@ -8,8 +8,7 @@
 #include "scheduler/core/advise/advise_internal.h"
 #include "scheduler/core/workload/workload.h"
 
-/* What the predictions that are kept may cost, in flows that the engine starts. */
-#define KEEP_BUDGET 8e6
+#define DEFAULT_EFFORT_FLOWS 8e6
 
 /* Predictions of every component: one a way to act on it, and one before. */
 #define KEEP_PREDICTIONS 12
@@ -26,6 +25,7 @@
 #define DEFAULT_MAX_SLOWDOWN 1.5
 #define DEFAULT_CANDIDATES   20
 #define DEFAULT_ITERATIONS   50
+#define DEFAULT_RESTARTS     8
 
 const char *const advise_policy_names[N_ADVISE_POLICIES + 1] = { "fair", "cassini",
 								 "antiphase", NULL };
@@ -52,7 +52,7 @@ cost_of(const struct plan *plan, const struct advise_ctx *ctx, uint32_t n_iterat
 static void
 set_effort(struct advise_ctx *ctx, const struct plan *before)
 {
-	double per_run = KEEP_BUDGET / KEEP_PREDICTIONS / KEEP_MIN_SEEDS;
+	double per_run = ctx->opts.effort_flows / KEEP_PREDICTIONS / KEEP_MIN_SEEDS;
 	double n_iterations = (double)KEEP_LONGER * ctx->opts.n_iterations;
 	double cost = cost_of(before, ctx, (uint32_t)n_iterations);
 
@@ -63,7 +63,7 @@ set_effort(struct advise_ctx *ctx, const struct plan *before)
 	cost = cost_of(before, ctx, ctx->n_iterations);
 	ctx->n_seeds = KEEP_MIN_SEEDS;
 	while (ctx->n_seeds < KEEP_SEEDS &&
-	       cost * (ctx->n_seeds + 1) * KEEP_PREDICTIONS <= KEEP_BUDGET)
+	       cost * (ctx->n_seeds + 1) * KEEP_PREDICTIONS <= ctx->opts.effort_flows)
 		ctx->n_seeds++;
 }
 
@@ -241,6 +241,10 @@ advise(const struct workload *workload, struct topo *topo, struct routes *routes
 		ctx.opts.n_candidates = DEFAULT_CANDIDATES;
 	if (ctx.opts.n_iterations == 0)
 		ctx.opts.n_iterations = DEFAULT_ITERATIONS;
+	if (ctx.opts.n_restarts == 0)
+		ctx.opts.n_restarts = DEFAULT_RESTARTS;
+	if (!(ctx.opts.effort_flows > 0))
+		ctx.opts.effort_flows = DEFAULT_EFFORT_FLOWS;
 	r = plan_before(&before, &ctx);
 	if (r < 0)
 		goto out;

@@ -40,6 +40,13 @@ struct advise_opts {
 	double max_slowdown;   /* Cap on any one job; 0: 1.5. */
 	uint32_t n_candidates; /* Placements to predict in full; 0: 20. */
 	uint32_t n_iterations; /* To predict over; 0: 50. */
+	unsigned n_restarts;   /* Of the joint solver; 0: 8. */
+	/* Flows that all predictions which are kept may start; 0: 8 million. */
+	double effort_flows;
+	/* One a job, borrowed; NULL: none.  Jobs that nobody can delay. */
+	const bool *is_fixed;
+	/* One a job, borrowed; NULL: none.  Shifts to begin with: those there are. */
+	const int64_t *start_us;
 };
 
 /* One link that an advice rests on. */

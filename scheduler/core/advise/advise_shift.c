@@ -109,24 +109,54 @@ least_delay(const struct component *component, const struct advise_ctx *ctx,
 					  jobs[component->jobs[i]].profile.period_us);
 }
 
+/* Nobody can delay it, though a shift could do something. */
+static bool
+is_unpaced(const struct decision *d, size_t i)
+{
+	uint32_t job = d->component->jobs[i];
+
+	return d->ctx->opts.is_fixed && d->ctx->opts.is_fixed[job] &&
+	       !is_shift_worthless(d->plan->place, d->ctx, job);
+}
+
+/* Against one that stays where it is, the others are where they should be. */
+static bool
+has_unpaced(const struct decision *d)
+{
+	for (size_t i = 0; i < d->component->n_jobs; i++)
+		if (is_unpaced(d, i))
+			return true;
+	return false;
+}
+
 static void
 solve_shifts(struct decision *d)
 {
 	const struct component *c = d->component;
 	struct joint_opts opts = { .seed = d->ctx->opts.seed,
-				   .n_restarts = 8,
+				   .n_restarts = d->ctx->opts.n_restarts,
 				   .movable = d->is_movable };
+	const int64_t *start_us = d->ctx->opts.start_us;
+	int64_t *mine_us = NULL;
 	struct component_problem problem;
 	struct joint_result *result;
 
 	component_problem_make(c, d->plan->place, d->ctx, &problem);
+	if (start_us) {
+		mine_us = xcalloc(c->n_jobs + 1, sizeof *mine_us);
+		for (size_t i = 0; i < c->n_jobs; i++)
+			mine_us[i] = start_us[c->jobs[i]];
+		opts.start_shifts_us = mine_us;
+	}
 	result = joint_solve(&problem.problem, &opts);
+	free(mine_us);
 	BUG_ON(!result);
 	memcpy(d->phase_us, result->shift_us, c->n_jobs * sizeof *d->phase_us);
 	memcpy(d->slack_us, result->slack_us, c->n_jobs * sizeof *d->slack_us);
 	d->plan->has_loop |= result->has_loop;
 	joint_result_free(result);
-	least_delay(c, d->ctx, d->is_movable, d->phase_us);
+	if (!has_unpaced(d))
+		least_delay(c, d->ctx, d->is_movable, d->phase_us);
 	joint_excess(&problem.problem, d->phase_us, d->excess_bps);
 	component_problem_fini(&problem);
 }
@@ -163,7 +193,7 @@ reason_unshifted(const struct decision *d, const struct way *chosen, size_t i)
 	uint32_t job = d->component->jobs[i];
 
 	if (!d->is_movable[i])
-		return REASON_PERIODS_UNRELATED;
+		return is_unpaced(d, i) ? REASON_NOT_PACED : REASON_PERIODS_UNRELATED;
 	for (size_t w = 1; w < d->ways.n; w++)
 		if (d->ways.items[w].harmed == job && d->ways.items[w].pays &&
 		    d->ways.items[w].goodput > chosen->goodput * (1 + WORTH_FRAC))
@@ -184,7 +214,7 @@ reason_shifted(const struct decision *d, size_t i)
 	double after = worst_excess_frac(d, job, true);
 
 	if (!d->is_movable[i])
-		return REASON_PERIODS_UNRELATED;
+		return is_unpaced(d, i) ? REASON_REFERENCE : REASON_PERIODS_UNRELATED;
 	if (advise_delay_us(wj, d->phase_us[i]) == 0)
 		return REASON_REFERENCE;
 	if (after <= NONE_FRAC)
@@ -233,7 +263,9 @@ decide(struct plan *plan, const struct advise_ctx *ctx, const struct component *
 	};
 
 	for (size_t i = 0; i < c->n_jobs; i++) {
-		d.is_movable[i] = !is_shift_worthless(plan->place, ctx, c->jobs[i]);
+		d.is_movable[i] =
+			!(ctx->opts.is_fixed && ctx->opts.is_fixed[c->jobs[i]]) &&
+			!is_shift_worthless(plan->place, ctx, c->jobs[i]);
 		d.has_movable |= d.is_movable[i];
 	}
 	for (size_t i = 0; i < c->n_links; i++)

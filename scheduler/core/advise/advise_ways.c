@@ -306,6 +306,21 @@ repair(struct decision *d, size_t from)
 	}
 }
 
+/* Jobs that nobody can delay take no turns.  Returns how many are let out. */
+static size_t
+let_fixed_out(const struct decision *d, enum engine_pacing *pacing)
+{
+	const bool *is_fixed = d->ctx->opts.is_fixed;
+	size_t n_out = 0;
+
+	for (size_t i = 0; is_fixed && i < d->component->n_jobs; i++)
+		if (is_fixed[d->component->jobs[i]] && pacing[i] == ENGINE_PACE_GATE) {
+			pacing[i] = ENGINE_PACE_FREE;
+			n_out++;
+		}
+	return n_out;
+}
+
 /* Tries the gate at each threshold, and repairs the best. */
 static void
 add_gates(struct decision *d, const struct meetings *m, bool is_shifted)
@@ -316,6 +331,7 @@ add_gates(struct decision *d, const struct meetings *m, bool is_shifted)
 		enum engine_pacing *pacing = all_paced(d, ENGINE_PACE_FREE);
 		size_t n_gated = gate_below(m, n, thetas[t], pacing);
 
+		n_gated -= let_fixed_out(d, pacing);
 		if (n_gated == n_last || n_gated < 2) {
 			free(pacing);
 			continue;

@@ -21,9 +21,8 @@
 
 /* ---- Words ---------------------------------------------------------------------------- */
 
-/* Appends 'text' as a paragraph under a heading, broken between words. */
-static void
-put_part(struct strbuf *out, const char *heading, const struct strbuf *text)
+void
+explain_part(struct strbuf *out, const char *heading, const struct strbuf *text)
 {
 	size_t column = 4;
 
@@ -114,7 +113,7 @@ put_saw_job(const struct advice_doc_job *job, struct strbuf *out)
 			      "Left alone, its iterations should take %.2f times as "
 			      "long as without the other jobs.",
 			      job->slowdown_before);
-	put_part(out, "What we saw", &text);
+	explain_part(out, "What we saw", &text);
 	strbuf_free(&text);
 }
 
@@ -150,7 +149,7 @@ put_advice_job(const struct advice_doc_job *job, struct strbuf *out)
 				   "grid.");
 	else if (job->shift_us > 0)
 		strbuf_puts(&text, "No correction is needed afterwards.");
-	put_part(out, "What we advise", &text);
+	explain_part(out, "What we advise", &text);
 	strbuf_free(&text);
 }
 
@@ -192,7 +191,7 @@ put_gain_job(const struct advice_doc *doc, const struct advice_doc_job *job,
 		      " Basis: %u simulated run%s of about %u iterations, each with "
 		      "other phases and other jitter.",
 		      doc->n_runs, plural(doc->n_runs), doc->n_iterations);
-	put_part(out, "What it should give", &text);
+	explain_part(out, "What it should give", &text);
 	strbuf_free(&text);
 }
 
@@ -218,7 +217,7 @@ put_doubts_job(const struct advice_doc *doc, const struct advice_doc_job *job,
 	else
 		strbuf_puts(&text, "A job that comes to share its links: ask again "
 				   "then.");
-	put_part(out, "What would change our mind", &text);
+	explain_part(out, "What would change our mind", &text);
 	strbuf_free(&text);
 }
 
@@ -231,7 +230,7 @@ explain_job(const struct advice_doc *doc, const struct advice_doc_job *job,
 	strbuf_printf(out, "Job %s: %s\n\n", job->name, reason_name(job->reason));
 	put_saw_job(job, out);
 	strbuf_puts(&text, reason_text(job->reason));
-	put_part(out, "What we conclude", &text);
+	explain_part(out, "What we conclude", &text);
 	strbuf_free(&text);
 	put_advice_job(job, out);
 	put_gain_job(doc, job, out);
@@ -288,7 +287,7 @@ explain_link(const struct advice_doc *doc, const struct advice_doc_link *link,
 		      "ask for %.2f Gb/s too much on average (score %.3f).",
 		      link->n_jobs, link->capacity_gbps, link->excess_before_gbps,
 		      link->score_before);
-	put_part(out, "What we saw", &saw);
+	explain_part(out, "What we saw", &saw);
 	put_link_jobs(doc, link, &advised, &is_gated);
 	if (link->excess_after_gbps <= 0.01 * link->capacity_gbps)
 		strbuf_puts(&conclude, "The bursts fit side by side.");
@@ -301,11 +300,11 @@ explain_link(const struct advice_doc *doc, const struct advice_doc_link *link,
 					       ? "No shift keeps the bursts apart, but "
 						 "turns do."
 					       : "Shifts do not help here.");
-	put_part(out, "What we conclude", &conclude);
+	explain_part(out, "What we conclude", &conclude);
 	if (is_gated)
 		strbuf_puts(&advised, "Gated jobs take turns: at most as many send at "
 				      "once as fit.");
-	put_part(out, "What we advise", &advised);
+	explain_part(out, "What we advise", &advised);
 	for (size_t j = 0; j < doc->n_jobs; j++) {
 		double saved = 0.5 * (doc->jobs[j].gain_low + doc->jobs[j].gain_high);
 
@@ -323,11 +322,11 @@ explain_link(const struct advice_doc *doc, const struct advice_doc_link *link,
 		strbuf_puts(&gain, " shorter");
 	}
 	strbuf_puts(&gain, ".");
-	put_part(out, "What it should give", &gain);
+	explain_part(out, "What it should give", &gain);
 	strbuf_puts(&doubts,
 		    "Another job here, or another iteration time of one of these: "
 		    "ask again then.");
-	put_part(out, "What would change our mind", &doubts);
+	explain_part(out, "What would change our mind", &doubts);
 	strbuf_free(&saw);
 	strbuf_free(&conclude);
 	strbuf_free(&advised);
@@ -352,7 +351,7 @@ put_line_job(const struct advice_doc_job *job, struct strbuf *out)
 	    (fabs(job->gain_low) >= NO_GAIN || fabs(job->gain_high) >= NO_GAIN))
 		strbuf_printf(&text, " %.2f times as long as alone, instead of %.2f.",
 			      job->slowdown_after, job->slowdown_before);
-	put_part(out, job->name, &text);
+	explain_part(out, job->name, &text);
 	strbuf_free(&text);
 }
 
@@ -373,7 +372,7 @@ explain_all(const struct advice_doc *doc, struct strbuf *out)
 			      100 * doc->goodput_after);
 	else
 		strbuf_puts(&text, "nothing here would change that.");
-	put_part(out, "All jobs", &text);
+	explain_part(out, "All jobs", &text);
 	strbuf_free(&text);
 	for (size_t j = 0; j < doc->n_jobs; j++)
 		put_line_job(&doc->jobs[j], out);

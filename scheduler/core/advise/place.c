@@ -24,11 +24,10 @@ place_new(struct topo *topo, struct routes *routes, const struct workload *workl
 	for (uint32_t i = 0; i < n_nodes; i++)
 		place->free_slots[i] = topo_node(topo, i)->n_slots;
 	place->links = xcalloc(topo_n_links(topo) + 1, sizeof *place->links);
+	place->n_jobs = workload->n;
 	place->jobs = xcalloc(workload->n + 1, sizeof *place->jobs);
-	for (size_t j = 0; j < workload->n; j++) {
-		place->jobs[j].mean_bps = profile_mean_bps(&workload->jobs[j].profile);
-		place->jobs[j].peak_bps = profile_peak_bps(&workload->jobs[j].profile);
-	}
+	for (uint32_t j = 0; j < workload->n; j++)
+		place_renew(place, j);
 	place_groups_init(place);
 	return place;
 }
@@ -42,7 +41,7 @@ place_free(struct place *place)
 		vec_free(&place->links[l].loads);
 		chance_fini(&place->links[l].chance);
 	}
-	for (size_t j = 0; j < place->workload->n; j++) {
+	for (size_t j = 0; j < place->n_jobs; j++) {
 		free(place->jobs[j].hosts);
 		laid_job_fini(&place->jobs[j].laid);
 	}
@@ -139,6 +138,25 @@ place_link_with(const struct place *place, uint32_t link, uint32_t job, double f
 		gain_bps += shift_bound_bps(place, &load, &l->loads.items[i]);
 	return link_cost(l->mean_bps + factor * new->mean_bps, mu_bps, gain_bps,
 			 capacity_bps);
+}
+
+void
+place_renew(struct place *place, uint32_t job)
+{
+	const struct profile *profile = &place->workload->jobs[job].profile;
+
+	if (job >= place->n_jobs) {
+		size_t n = place->n_jobs * 2 + 8;
+
+		n = n > job ? n : (size_t)job + 1;
+		place->jobs = xreallocarray(place->jobs, n, sizeof *place->jobs);
+		for (size_t j = place->n_jobs; j < n; j++)
+			place->jobs[j] = (struct place_job){ 0 };
+		place->n_jobs = n;
+	}
+	BUG_ON(place->jobs[job].is_put);
+	place->jobs[job].mean_bps = profile_mean_bps(profile);
+	place->jobs[job].peak_bps = profile_peak_bps(profile);
 }
 
 /* ---- Putting and removing ------------------------------------------------------- */
@@ -255,6 +273,18 @@ place_remove(struct place *place, uint32_t job)
 	pj->hosts = NULL;
 	pj->worst = 0;
 	pj->is_put = false;
+}
+
+int64_t
+place_free_slots(const struct place *place, uint32_t host)
+{
+	return place->free_slots[host];
+}
+
+void
+place_set_free_slots(struct place *place, uint32_t host, int64_t n_slots)
+{
+	place->free_slots[host] = n_slots;
 }
 
 /* ---- Asking ------------------------------------------------------------------------ */

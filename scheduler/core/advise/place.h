@@ -56,6 +56,16 @@ void place_free(struct place *place); /* Accepts NULL. */
 int place_put(struct place *place, uint32_t job, const uint32_t *hosts);
 void place_remove(struct place *place, uint32_t job);
 
+/*
+ * The workload's entry of 'job', which may be beyond those there were, is another one
+ * now.  Not while the job is put.
+ */
+void place_renew(struct place *place, uint32_t job);
+
+/* Free slots of a host, less those overdrawn; and as somebody else knows better. */
+int64_t place_free_slots(const struct place *place, uint32_t host);
+void place_set_free_slots(struct place *place, uint32_t host, int64_t n_slots);
+
 /* NULL if it is not put; borrowed until place_remove(). */
 const uint32_t *place_hosts(const struct place *place, uint32_t job);
 const struct laid_job *place_laid(const struct place *place, uint32_t job);

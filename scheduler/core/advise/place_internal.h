@@ -42,6 +42,7 @@ struct place {
 	uint32_t *n_guests;              /* Owned.  A node: jobs on the host. */
 	struct place_link *links;        /* Owned. */
 	struct place_job *jobs;          /* Owned. */
+	size_t n_jobs;                   /* Of 'jobs'; the workload may have more. */
 	uint32_t n_hosts;
 	uint32_t *order;            /* Owned.  Hosts, groups together. */
 	uint32_t *leaf_group;       /* Owned.  A node: its group of level 0. */

@@ -82,6 +82,12 @@ static const struct reason_words words[N_REASONS] = {
 		"sharing.",
 		"Ask with the policy antiphase.",
 	},
+	[REASON_NOT_PACED] = {
+		"not-paced",
+		"A shift could keep its bursts apart from the others', but nobody can delay it: "
+		"it runs without a pacer.",
+		"Start it with the pacer (antiphase-pacer(7)).",
+	},
 };
 
 static const struct reason_words *

@@ -22,6 +22,7 @@ enum reason {
 	REASON_CAP,               /* Would slow a job down beyond the cap. */
 	REASON_TAKES_TURNS,       /* No shift helps or lasts, but a send gate does. */
 	REASON_FAIR_SHARING,      /* The policy leaves contended links alone. */
+	REASON_NOT_PACED,         /* A shift could help, but nobody can delay it. */
 	N_REASONS,
 };
 

@@ -16,6 +16,7 @@
 #include "scheduler/core/profile/period.h"
 #include "scheduler/core/profile/phases.h"
 #include "scheduler/core/profile/spectrum.h"
+#include "scheduler/core/profile/times.h"
 
 /*
  * Below these nothing is answered.  Measured on noise, constant rates, single
@@ -44,6 +45,7 @@ struct search {
 	float *mean; /* Owned.  [n_buckets]. */
 	struct period period;
 	struct alignment alignment;
+	struct times times;
 };
 
 static int refuse(const struct search *s, const char *fmt, ...)
@@ -134,42 +136,15 @@ estimate(struct search *s)
 	return 0;
 }
 
-/* The times between onsets, in buckets; returns their number. */
-static size_t
-distances(const struct alignment *alignment, size_t stride, double *ret_distances)
-{
-	size_t n = 0;
-
-	for (size_t k = 0; k + stride < alignment->n_onsets; k++)
-		ret_distances[n++] =
-			(alignment->onsets[k + stride] - alignment->onsets[k]) /
-			(double)stride;
-	return n;
-}
-
-/*
- * The period from the onsets: the mean of the middle half of the distances over one
- * iteration and over two.  An onset that is found late makes one distance longer and
- * the next shorter, so that over two it counts half.  Under contention distances are
- * skewed, some iterations being held up and others not: the middle half is near the
- * median, which a program would name, and does not jump between the two kinds.
- */
+/* How long the iterations take. */
 static void
 measure(struct search *s, struct detection *found)
 {
-	size_t n = s->alignment.n_onsets;
-	double *d = xcalloc(2 * n, sizeof *d);
-	size_t n_distances = distances(&s->alignment, 1, d), cut;
-
-	found->mean_us = stats_mean(d, n_distances) * 1e3;
-	found->profile.jitter_us = llround(stats_sd(d, n_distances) * 1e3);
-	found->profile.n_iterations = (int64_t)n_distances;
-	n_distances += distances(&s->alignment, 2, d + n_distances);
-	stats_sort(d, n_distances);
-	cut = n_distances / 4;
-	found->profile.period_us =
-		llround(stats_mean(d + cut, n_distances - 2 * cut) * 1e3);
-	free(d);
+	times_measure(s->set, &s->alignment, &s->times);
+	found->mean_us = s->times.mean_ms * 1e3;
+	found->profile.period_us = llround(s->times.period_ms * 1e3);
+	found->profile.jitter_us = llround(s->times.sd_ms * 1e3);
+	found->profile.n_iterations = (int64_t)s->alignment.n_onsets - 1;
 }
 
 /* The iterations, and whether they are iterations. */
@@ -198,11 +173,11 @@ align(struct search *s, struct detection *found)
 			"needed)",
 			s->period.buckets, fmax(100 * s->alignment.explained, 0),
 			(long long)p->n_iterations, 100 * least);
-	if (fabs((double)p->period_us / 1e3 / s->period.buckets - 1) > MAX_DISAGREEMENT)
+	if (fabs(s->times.onset_ms / s->period.buckets - 1) > MAX_DISAGREEMENT)
 		return refuse(
 			s,
 			"the spectrum says %.0f ms, the iterations found say %.0f ms",
-			s->period.buckets, (double)p->period_us / 1e3);
+			s->period.buckets, s->times.onset_ms);
 	if ((double)p->jitter_us > MAX_JITTER * (double)p->period_us)
 		return refuse(
 			s,
@@ -210,31 +185,6 @@ align(struct search *s, struct detection *found)
 			"irregular to be an iteration",
 			(double)p->period_us / 1e3, (double)p->jitter_us / 1e3);
 	return 0;
-}
-
-/*
- * Bytes between the starts of two iterations, of one interface and direction: the
- * mean of the middle half of them.  Where a long iteration was taken for two, which
- * happens to one in fifty of contending jobs, the halves do not count.
- */
-static double
-bytes_per_iteration(const struct search *s)
-{
-	const struct alignment *a = &s->alignment;
-	size_t n = a->n_onsets - 1, from = n / 4, to = n - n / 4;
-	double *bytes = xcalloc(n, sizeof *bytes), mean;
-
-	for (size_t k = 0; k < n; k++) {
-		size_t end = (size_t)lround(a->onsets[k + 1]);
-
-		for (size_t t = (size_t)lround(fmax(a->onsets[k], 0));
-		     t < end && t < s->set->n_buckets; t++)
-			bytes[k] += s->mean[t];
-	}
-	stats_sort(bytes, n);
-	mean = stats_mean(bytes + from, to - from);
-	free(bytes);
-	return mean;
 }
 
 /* Makes the mean iteration, which begins in the quiet before its traffic. */
@@ -322,7 +272,8 @@ describe(const struct search *s, struct detection *found)
 	double line_bps = line_rate(s->set), ratio;
 	const char *why = NULL;
 
-	p->bytes_per_iteration = round(bytes_per_iteration(s));
+	p->bytes_per_iteration =
+		round(times_bytes(&s->alignment, s->mean, s->set->n_buckets));
 	fold(s, found);
 	ratio = contrast(found);
 	if (!(ratio >= MIN_CONTRAST))

@@ -2,7 +2,8 @@
  * detect.h - finds the profile of a job in its captured traffic, or says why not.
  *
  * In steps, each a module of its own: spectrum.h and period.h estimate the
- * period, align.h finds each iteration, phases.h splits the mean iteration.
+ * period, align.h finds each iteration, ends.h and times.h say how long they take,
+ * phases.h splits the mean iteration.
  * This module puts them together and refuses what does not repeat: it never
  * guesses.  Pure.
  */

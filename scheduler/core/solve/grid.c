@@ -19,21 +19,6 @@ typedef uint16_t sums __attribute__((vector_size(16), aligned(2), may_alias));
 typedef int32_t wide_sums __attribute__((vector_size(32)));
 #define N_LANES 8
 
-/* The mean of a step function. */
-static double
-mean_level(const struct step *step)
-{
-	double sum = 0;
-
-	for (size_t i = 0; i < step->n; i++) {
-		int64_t end_us = i + 1 < step->n ? step->from_us[i + 1]
-						 : step->from_us[0] + step->period_us;
-
-		sum += (double)step->level[i] * (double)(end_us - step->from_us[i]);
-	}
-	return sum / (double)step->period_us;
-}
-
 /* The largest scale at which no sum overflows, whatever is rounded up. */
 static double
 scale_of(const struct step *const *steps, size_t n_jobs, size_t n_slots,
@@ -43,7 +28,7 @@ scale_of(const struct step *const *steps, size_t n_jobs, size_t n_slots,
 
 	for (size_t j = 0; j < n_jobs; j++) {
 		peaks += (double)step_peak(steps[j]);
-		volume = fmax(volume, mean_level(steps[j]) * (double)n_slots);
+		volume = fmax(volume, step_mean(steps[j]) * (double)n_slots);
 	}
 	return fmin((double)(MAX_LEVEL - n_jobs) / fmax(peaks, (double)capacity),
 		    (double)(MAX_COST - n_slots) / volume);

@@ -16,20 +16,6 @@ struct volume {
 	uint32_t job;
 };
 
-static double
-mean_level(const struct step *step)
-{
-	double sum = 0;
-
-	for (size_t i = 0; i < step->n; i++) {
-		int64_t end_us = i + 1 < step->n ? step->from_us[i + 1]
-						 : step->from_us[0] + step->period_us;
-
-		sum += (double)step->level[i] * (double)(end_us - step->from_us[i]);
-	}
-	return sum / (double)step->period_us;
-}
-
 static int
 compare_volumes(const void *a_, const void *b_)
 {
@@ -51,7 +37,7 @@ list_jobs(const struct model *model, const struct model_link *link, uint32_t *jo
 
 	for (uint32_t i = 0; i < link->n_loads; i++) {
 		const struct model_load *load = &model->loads[link->first_load + i];
-		double mean = mean_level(&load->step);
+		double mean = step_mean(&load->step);
 
 		sum += mean;
 		if (model->groups[load->group].n_loads > 1)

@@ -158,6 +158,20 @@ step_peak(const struct step *step)
 	return peak;
 }
 
+double
+step_mean(const struct step *step)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < step->n; i++) {
+		int64_t end_us = i + 1 < step->n ? step->from_us[i + 1]
+						 : step->from_us[0] + step->period_us;
+
+		sum += (double)step->level[i] * (double)(end_us - step->from_us[i]);
+	}
+	return sum / (double)step->period_us;
+}
+
 /* Appends the edges of one term over 'period_us'. */
 static void
 add_edges(const struct step_term *term, int64_t period_us, struct event_list *edges)

@@ -69,6 +69,9 @@ int64_t step_variation(const struct step *step);
 /* Largest level. */
 int64_t step_peak(const struct step *step);
 
+/* Mean level. */
+double step_mean(const struct step *step);
+
 /*
  * Sums 'n' terms over 'period_us', a multiple of all their periods, into
  * 'room->step', which is valid until the next sum into the same room.

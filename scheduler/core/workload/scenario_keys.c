@@ -20,7 +20,7 @@
 #define MAX_ITERATIONS 10000000
 
 const char *const scenario_pacing_names[N_SCENARIO_PACINGS] = {
-	"none", "once", "realign", "gate", NULL,
+	"none", "once", "realign", "gate", "steer", NULL,
 };
 
 const char *const scenario_phases_names[N_SCENARIO_PHASES] = {

@@ -39,10 +39,11 @@ enum scenario_pacing {
 	SCENARIO_PACE_ONCE,    /* One delay at the start, and no more. */
 	SCENARIO_PACE_REALIGN, /* CASSINI's agent. */
 	SCENARIO_PACE_GATE,    /* Work-conserving slots. */
+	SCENARIO_PACE_STEER,   /* The control loop, see control/steer.h. */
 	N_SCENARIO_PACINGS,
 };
 
-/* "none", "once", "realign", "gate"; NULL-terminated.  Number i is i + 1 above. */
+/* "none", "once", "realign", "gate", "steer"; NULL-terminated.  Number i is i + 1 above. */
 extern const char *const scenario_pacing_names[N_SCENARIO_PACINGS];
 
 /* When the first iterations start. */

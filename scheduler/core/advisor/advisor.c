@@ -1,0 +1,417 @@
+#include "scheduler/core/advisor/advisor.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "scheduler/core/advisor/advisor_priv.h"
+#include "topology/route.h"
+#include "topology/topo.h"
+
+/* Estimates of a profile that are nearer to each other than this are one and the same. */
+#define SAME_PERIOD_FRAC 0.01
+#define SAME_BYTES_FRAC  0.05
+
+static void
+begin_fabric(struct advisor *advisor, struct topo *topo)
+{
+	advisor->topo = topo_ref(topo);
+	advisor->routes = routes_new(topo, advisor->opts.ecmp_seed);
+	advisor->place = place_new(topo, advisor->routes, &advisor->workload);
+	advisor->given_slots =
+		xcalloc(topo_n_nodes(topo) + 1, sizeof *advisor->given_slots);
+	for (uint32_t i = 0; i < topo_n_nodes(topo); i++)
+		advisor->given_slots[i] = -1;
+}
+
+static void
+end_fabric(struct advisor *advisor)
+{
+	place_free(advisor->place);
+	routes_free(advisor->routes);
+	topo_unref(advisor->topo);
+	free(advisor->given_slots);
+}
+
+struct advisor *
+advisor_new(struct topo *topo, const struct advisor_opts *opts)
+{
+	struct advisor *advisor = xcalloc(1, sizeof *advisor);
+
+	if (opts)
+		advisor->opts = *opts;
+	begin_fabric(advisor, topo);
+	return advisor;
+}
+
+static void
+job_free(struct advisor_job *job)
+{
+	free(job->links);
+	free(job->edges);
+	free(job->name);
+	free(job);
+}
+
+void
+advisor_free(struct advisor *advisor)
+{
+	if (!advisor)
+		return;
+	HASH_CLEAR(hh, advisor->by_name);
+	end_fabric(advisor);
+	for (size_t i = 0; i < advisor->jobs.n; i++)
+		job_free(advisor->jobs.items[i]);
+	vec_free(&advisor->jobs);
+	vec_free(&advisor->free_numbers);
+	vec_free(&advisor->touched);
+	workload_fini(&advisor->workload);
+	free(advisor);
+}
+
+struct advise_ctx
+advisor_ctx(const struct advisor *advisor)
+{
+	return (struct advise_ctx){
+		.workload = &advisor->workload,
+		.topo = advisor->topo,
+		.routes = advisor->routes,
+		.opts = { .policy = ADVISE_ANTIPHASE,
+			  .seed = advisor->opts.seed,
+			  .max_slowdown = advisor->opts.max_slowdown,
+			  .n_iterations = advisor->opts.n_iterations },
+		.n_seeds = 1,
+		.n_iterations = 1,
+	};
+}
+
+/* ---- What is touched ----------------------------------------------------------------- */
+
+static void
+touch(struct advisor *advisor, uint32_t job)
+{
+	advisor->jobs.items[job]->is_touched = true;
+	if (advisor->jobs.items[job]->is_queued)
+		return;
+	advisor->jobs.items[job]->is_queued = true;
+	vec_push(&advisor->touched, job);
+}
+
+/* The job, and all that it shares a link with that can be exceeded. */
+static void
+touch_around(struct advisor *advisor, uint32_t job)
+{
+	const struct laid_job *laid = place_laid(advisor->place, job);
+
+	touch(advisor, job);
+	for (size_t i = 0; laid && i < laid->footprint.n; i++) {
+		uint32_t link = laid->footprint.entries[i].link;
+		const struct place_load *loads;
+		size_t n;
+
+		if (!place_is_exceedable(advisor->place, link))
+			continue;
+		loads = place_loads(advisor->place, link, &n);
+		for (size_t k = 0; k < n; k++)
+			touch(advisor, loads[k].job);
+	}
+}
+
+/* ---- Jobs ------------------------------------------------------------------------------ */
+
+uint32_t
+advisor_find(const struct advisor *advisor, const char *name)
+{
+	struct advisor_job *job;
+
+	HASH_FIND_STR(advisor->by_name, name, job);
+	return job ? job->number : UINT32_MAX;
+}
+
+static bool
+is_same_profile(const struct profile *a, const struct profile *b)
+{
+	double period_us = (double)a->period_us;
+
+	return a->n_phases == b->n_phases &&
+	       fabs((double)b->period_us - period_us) <= SAME_PERIOD_FRAC * period_us &&
+	       fabs(b->bytes_per_iteration - a->bytes_per_iteration) <=
+		       SAME_BYTES_FRAC * a->bytes_per_iteration;
+}
+
+static bool
+is_same(const struct advisor *advisor, const struct advisor_job *known,
+	const struct work_job *job, bool is_shiftable)
+{
+	const struct work_job *old = &advisor->workload.jobs[known->number];
+
+	if (!old->hosts != !job->hosts || known->is_shiftable != is_shiftable ||
+	    old->n_hosts_wanted != job->n_hosts_wanted ||
+	    old->slots_per_host != job->slots_per_host ||
+	    old->collective != job->collective || old->weight != job->weight ||
+	    old->first_port != job->first_port)
+		return false;
+	if (job->hosts && memcmp(old->hosts, job->hosts,
+				 job->n_hosts_wanted * sizeof *job->hosts) != 0)
+		return false;
+	return is_same_profile(&old->profile, &job->profile);
+}
+
+static struct advisor_job *
+add_job(struct advisor *advisor, const char *name)
+{
+	struct workload *workload = &advisor->workload;
+	struct advisor_job *job;
+
+	if (advisor->free_numbers.n) {
+		job = advisor->jobs.items[advisor->free_numbers
+						  .items[--advisor->free_numbers.n]];
+	} else {
+		job = xcalloc(1, sizeof *job);
+		job->number = (uint32_t)advisor->jobs.n;
+		vec_push(&advisor->jobs, job);
+		if (advisor->jobs.n > workload->n) {
+			size_t n = workload->n * 2 + 8;
+
+			workload->jobs = xreallocarray(workload->jobs, n,
+						       sizeof *workload->jobs);
+			memset(workload->jobs + workload->n, 0,
+			       (n - workload->n) * sizeof *workload->jobs);
+			workload->n = n;
+		}
+	}
+	job->name = xstrdup(name);
+	HASH_ADD_KEYPTR(hh, advisor->by_name, job->name, strlen(job->name), job);
+	return job;
+}
+
+static void
+forget_view(struct advisor_job *job)
+{
+	free(job->links);
+	free(job->edges);
+	job->links = NULL;
+	job->edges = NULL;
+	job->view = (struct advisor_view){ .revision = job->view.revision };
+}
+
+/* The fabric can carry the job where it is to be, and its hosts are hosts. */
+static int
+check_hosts(const struct advisor *advisor, const struct work_job *job)
+{
+	struct laid_job laid = { 0 };
+	int rc;
+
+	for (uint32_t i = 0; job->hosts && i < job->n_hosts_wanted; i++)
+		if (job->hosts[i] >= topo_n_nodes(advisor->topo) ||
+		    topo_node(advisor->topo, job->hosts[i])->kind != TOPO_HOST)
+			return -EINVAL;
+	if (!job->hosts)
+		return 0;
+	rc = laid_job_make(job, job->hosts, advisor->topo, advisor->routes, &laid);
+	if (rc == 0)
+		laid_job_fini(&laid);
+	return rc;
+}
+
+static void
+take_entry(struct advisor *advisor, struct advisor_job *job,
+	   const struct work_job *from)
+{
+	struct work_job *entry = &advisor->workload.jobs[job->number];
+
+	work_job_fini(entry);
+	work_job_copy(from, entry);
+	if (entry->profile.period_us <= 0)
+		entry->profile.period_us = 1;
+	place_renew(advisor->place, job->number);
+}
+
+int
+advisor_put(struct advisor *advisor, const struct work_job *job, bool is_shiftable,
+	    uint32_t *ret_number)
+{
+	uint32_t number = advisor_find(advisor, job->name);
+	struct advisor_job *known;
+	int rc;
+
+	if (job->n_hosts_wanted == 0 ||
+	    job->n_hosts_wanted > topo_n_hosts(advisor->topo))
+		return -EINVAL;
+	known = number == UINT32_MAX ? NULL : advisor->jobs.items[number];
+	if (known && is_same(advisor, known, job, is_shiftable)) {
+		*ret_number = number;
+		return 0;
+	}
+	rc = check_hosts(advisor, job);
+	if (rc < 0)
+		return rc;
+	if (known && place_laid(advisor->place, number)) {
+		touch_around(advisor, number);
+		place_remove(advisor->place, number);
+	}
+	if (!known)
+		known = add_job(advisor, job->name);
+	number = known->number;
+	known->is_shiftable = is_shiftable;
+	take_entry(advisor, known, job);
+	if (job->hosts)
+		BUG_ON(place_put(advisor->place, number, job->hosts) < 0);
+	else
+		forget_view(known);
+	touch_around(advisor, number);
+	*ret_number = number;
+	return 0;
+}
+
+void
+advisor_remove(struct advisor *advisor, const char *name)
+{
+	uint32_t number = advisor_find(advisor, name);
+	struct advisor_job *job;
+
+	if (number == UINT32_MAX)
+		return;
+	job = advisor->jobs.items[number];
+	if (place_laid(advisor->place, number)) {
+		touch_around(advisor, number);
+		place_remove(advisor->place, number);
+	}
+	HASH_DEL(advisor->by_name, job);
+	forget_view(job);
+	free(job->name);
+	job->name = NULL;
+	work_job_fini(&advisor->workload.jobs[number]);
+	memset(&advisor->workload.jobs[number], 0, sizeof(struct work_job));
+	vec_push(&advisor->free_numbers, number);
+}
+
+int64_t
+advisor_set_free(struct advisor *advisor, uint32_t host, int64_t n_slots)
+{
+	int64_t was;
+
+	if (host >= topo_n_nodes(advisor->topo))
+		return -1;
+	was = advisor->given_slots[host];
+	advisor->given_slots[host] = n_slots;
+	return was;
+}
+
+/* Where the job's hosts are in another fabric; false if one is not. */
+static bool
+move_hosts(struct work_job *job, const struct topo *from, const struct topo *to)
+{
+	for (uint32_t i = 0; i < job->n_hosts_wanted; i++) {
+		const char *name = topo_node(from, job->hosts[i])->name;
+		uint32_t node = topo_find_node(to, name);
+
+		if (node == TOPO_NONE || topo_node(to, node)->kind != TOPO_HOST)
+			return false;
+		job->hosts[i] = node;
+	}
+	return true;
+}
+
+void
+advisor_set_topo(struct advisor *advisor, struct topo *topo)
+{
+	struct topo *old = topo_ref(advisor->topo);
+
+	end_fabric(advisor);
+	begin_fabric(advisor, topo);
+	for (uint32_t j = 0; j < advisor->jobs.n; j++) {
+		struct work_job *job = &advisor->workload.jobs[j];
+
+		forget_view(advisor->jobs.items[j]);
+		if (!job->hosts)
+			continue;
+		if (!move_hosts(job, old, topo) ||
+		    place_put(advisor->place, j, job->hosts) < 0) {
+			free(job->hosts);
+			job->hosts = NULL;
+			continue;
+		}
+		touch(advisor, j);
+	}
+	topo_unref(old);
+}
+
+/* ---- Solving and views ------------------------------------------------------------------- */
+
+size_t
+advisor_step(struct advisor *advisor, size_t n_max)
+{
+	while (advisor->first_touched < advisor->touched.n && n_max > 0) {
+		uint32_t job = advisor->touched.items[advisor->first_touched++];
+
+		advisor->jobs.items[job]->is_queued = false;
+		/* Solved with another one, or gone. */
+		if (!advisor->jobs.items[job]->is_touched)
+			continue;
+		advisor->jobs.items[job]->is_touched = false;
+		if (!place_laid(advisor->place, job))
+			continue;
+		advisor_solve(advisor, job);
+		n_max--;
+	}
+	/* Also where it is never empty, what has been done does not pile up. */
+	if (advisor->first_touched > advisor->touched.n / 2) {
+		advisor->touched.n -= advisor->first_touched;
+		memmove(advisor->touched.items,
+			advisor->touched.items + advisor->first_touched,
+			advisor->touched.n * sizeof *advisor->touched.items);
+		advisor->first_touched = 0;
+	}
+	return advisor->touched.n - advisor->first_touched;
+}
+
+static bool
+is_same_view(const struct advisor_view *a, const struct advisor_view *b)
+{
+	return a->is_solved && a->shift_us == b->shift_us &&
+	       a->slack_us == b->slack_us && a->locked_us == b->locked_us &&
+	       a->mode == b->mode && a->reason == b->reason &&
+	       a->score_before == b->score_before && a->score_after == b->score_after &&
+	       a->slowdown_before == b->slowdown_before &&
+	       a->slowdown_after == b->slowdown_after && a->n_links == b->n_links &&
+	       a->n_edges == b->n_edges &&
+	       (a->n_links == 0 ||
+		memcmp(a->links, b->links, a->n_links * sizeof *a->links) == 0) &&
+	       (a->n_edges == 0 ||
+		memcmp(a->edges, b->edges, a->n_edges * sizeof *a->edges) == 0);
+}
+
+void
+advisor_store_view(struct advisor *advisor, uint32_t job,
+		   const struct advisor_view *view)
+{
+	struct advisor_job *known = advisor->jobs.items[job];
+	bool is_same = is_same_view(&known->view, view);
+
+	free(known->links);
+	free(known->edges);
+	known->links = (struct advisor_link *)view->links;
+	known->edges = (struct steer_edge *)view->edges;
+	if (is_same) {
+		uint64_t revision = known->view.revision;
+
+		known->view = *view;
+		known->view.revision = revision;
+		return;
+	}
+	known->view = *view;
+	known->view.revision = ++advisor->revision;
+}
+
+bool
+advisor_view(const struct advisor *advisor, uint32_t job, struct advisor_view *ret_view)
+{
+	if (job >= advisor->jobs.n || !advisor->jobs.items[job]->name)
+		return false;
+	*ret_view = advisor->jobs.items[job]->view;
+	ret_view->is_solved &= !advisor->jobs.items[job]->is_touched;
+	return true;
+}

@@ -1,0 +1,128 @@
+/*
+ * advisor.h - advice that is kept up to date: jobs come, go and change one at a time,
+ * and only what an event touches is computed again.
+ *
+ * advise.h answers one question about a whole workload.  This keeps the same answer
+ * over time: who is where, what each link carries (advise/place.h), the components of
+ * jobs that contend, and for each job its shift, pacing, conflict edges for the control
+ * loop (control/steer.h), scores, reason and evidence.  A change marks the components
+ * that it touches; advisor_step() solves those anew, warm from the last shifts, a
+ * bounded number at a time.  A waiting job is ranked against the links as they are.
+ *
+ * Whether a job is to be steered at all is for the prediction of advise.h to say, as it
+ * sees the whole component; in which mode, for the shape of its bursts (control/edges.h).
+ * Jobs that can only be kept in phase are given locked periods (control/lock.h) where that
+ * costs less than contention; turns lock by themselves.
+ *
+ * Pure and deterministic: the same sequence of calls gives the same advice.  10,000
+ * jobs on 20,000 links: an arrival is ranked in under 50 ms; cost is in proportion to
+ * the links that it could touch and the component it joins, not to the cluster.
+ */
+#ifndef SCHEDULER_CORE_ADVISOR_ADVISOR_H
+#define SCHEDULER_CORE_ADVISOR_ADVISOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "scheduler/core/advise/reason.h"
+#include "scheduler/core/control/steer.h"
+
+struct advisor;
+struct topo;
+struct work_job;
+
+struct advisor_opts {
+	uint64_t seed;
+	uint64_t ecmp_seed;
+	double max_slowdown;   /* Cap on any one job; 0: 1.5. */
+	uint32_t n_candidates; /* Placements to rank; 0: 20. */
+	uint32_t n_iterations; /* To predict over; 0: 50. */
+};
+
+/* Takes a reference to the fabric. */
+struct advisor *advisor_new(struct topo *topo, const struct advisor_opts *opts);
+void advisor_free(struct advisor *advisor); /* Accepts NULL. */
+
+/*
+ * Adds a job or changes it: hosts NULL for one that waits.  Copied; its name is its key.
+ * 'is_shiftable': somebody could delay it (a pacer is there).  Returns 0 and its number
+ * (kept until it is removed), -EHOSTUNREACH, or -EINVAL for hosts twice or not of the
+ * fabric.  A job without phases is known to take up hosts, but nothing is advised for it.
+ */
+int advisor_put(struct advisor *advisor, const struct work_job *job, bool is_shiftable,
+		uint32_t *ret_number);
+void advisor_remove(struct advisor *advisor, const char *name);
+uint32_t advisor_find(const struct advisor *advisor,
+		      const char *name); /* UINT32_MAX. */
+
+/*
+ * Slots that the host scheduler has free on a host; overrides what jobs leave.  -1: what
+ * they leave.  Returns what it was.
+ */
+int64_t advisor_set_free(struct advisor *advisor, uint32_t host, int64_t n_slots);
+
+/*
+ * Another fabric: everything is laid anew, and free slots are to be said again.  Jobs
+ * whose hosts are gone lose them.
+ */
+void advisor_set_topo(struct advisor *advisor, struct topo *topo);
+
+/* Solves up to 'n_max' touched components; returns how many are left. */
+size_t advisor_step(struct advisor *advisor, size_t n_max);
+
+struct advisor_link {
+	uint32_t link; /* Of the fabric. */
+	uint32_t n_jobs;
+	double score_before, score_after;
+	double excess_before_bps, excess_after_bps;
+};
+
+/* What is advised for one running job.  Borrowed until the next change or step. */
+struct advisor_view {
+	bool is_solved;     /* Else its component waits for advisor_step(). */
+	uint64_t revision;  /* Changes when anything below does, but for: */
+	uint32_t component; /* the same number for all that were solved together. */
+	int64_t shift_us, slack_us, locked_us;
+	enum steer_mode mode;
+	double score_before, score_after;
+	double slowdown_before, slowdown_after; /* Predicted, against the job alone. */
+	double gain_low, gain_high;             /* Of its iteration time, relative. */
+	enum reason reason;
+	const struct advisor_link *links; /* Contended ones, worst first. */
+	size_t n_links;
+	const struct steer_edge
+		*edges; /* Those that it is an end of; jobs by number. */
+	size_t n_edges;
+};
+
+bool advisor_view(const struct advisor *advisor, uint32_t job,
+		  struct advisor_view *ret_view);
+
+struct advisor_place {
+	uint32_t *hosts; /* Owned.  Ascending; the job's n_hosts_wanted. */
+	double loss;     /* Of goodput, by the bound of place.h. */
+	double slowdown; /* Predicted of the job itself there; 0: not predicted. */
+	double slowdown_others; /* Of the worst of those it joins; likewise. */
+	double score;           /* Of its worst link there, phases left to chance. */
+	uint32_t n_contended, n_leaves;
+	enum reason reason;
+};
+
+struct advisor_ranking {
+	struct advisor_place *items; /* Owned.  Best first, all different. */
+	size_t n;
+	double packed_loss; /* Of where a scheduler without us would put it; NAN: nowhere. */
+	double gain_low, gain_high; /* Of the best over that, in its iteration time. */
+};
+
+/*
+ * Ranks places of a waiting job: on hosts with enough free slots and, where 'allowed'
+ * [hosts of the fabric, by topo_host_number()] is given, allowed[h].  0, -ENOENT, -ENOSPC
+ * (none has room) or -EHOSTUNREACH.  Release with advisor_ranking_fini().
+ */
+int advisor_rank(const struct advisor *advisor, uint32_t job, const bool *allowed,
+		 struct advisor_ranking *ret_ranking);
+void advisor_ranking_fini(struct advisor_ranking *ranking); /* Accepts a zeroed one. */
+
+#endif

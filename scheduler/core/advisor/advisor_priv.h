@@ -1,0 +1,61 @@
+/*
+ * advisor_priv.h - what the advisor's files share.
+ *
+ *	advisor.c        jobs, what they touch, views
+ *	advisor_solve.c  one component solved anew, with the means of advise.h
+ *	advisor_rank.c   places of a waiting job
+ */
+#ifndef SCHEDULER_CORE_ADVISOR_ADVISOR_PRIV_H
+#define SCHEDULER_CORE_ADVISOR_ADVISOR_PRIV_H
+
+#define uthash_fatal(msg) BUG("uthash: %s", msg)
+#include <uthash.h>
+
+#include "lib/base/vec.h"
+#include "scheduler/core/advise/advise_internal.h"
+#include "scheduler/core/advisor/advisor.h"
+#include "scheduler/core/workload/workload.h"
+
+struct routes;
+
+/* What there is of a job besides its entry in the workload, which has its number. */
+struct advisor_job {
+	char *name; /* Owned; NULL: a number that is free. */
+	uint32_t number;
+	bool is_shiftable;
+	bool is_touched;            /* Not solved since. */
+	bool is_queued;             /* Also one that was solved with another. */
+	struct advisor_view view;   /* Its arrays are these: */
+	struct advisor_link *links; /* owned, */
+	struct steer_edge *edges;   /* and owned. */
+	UT_hash_handle hh;
+};
+
+struct advisor {
+	struct topo *topo; /* A reference. */
+	struct routes *routes;
+	struct advisor_opts opts;
+	struct workload workload; /* By number; free ones are zeroed. */
+	struct place *place; /* Of the workload; changed while ranking, and put back. */
+	VEC(struct advisor_job *) jobs; /* Owned.  By number. */
+	struct advisor_job *by_name;
+	VEC(uint32_t) free_numbers;
+	VEC(uint32_t) touched; /* A queue, from 'first_touched' on. */
+	size_t first_touched;
+	int64_t *
+		given_slots; /* Owned.  A node: as the host scheduler says; -1: nothing. */
+	uint64_t revision;
+	uint32_t n_components;
+};
+
+/* For the functions of advise_internal.h. */
+struct advise_ctx advisor_ctx(const struct advisor *advisor);
+
+/* Solves what hangs together with 'job', which is put, and stores the views of it. */
+void advisor_solve(struct advisor *advisor, uint32_t job);
+
+/* Takes 'links' and 'edges'; raises the revision if anything is another. */
+void advisor_store_view(struct advisor *advisor, uint32_t job,
+			const struct advisor_view *view);
+
+#endif

@@ -1,0 +1,311 @@
+/*
+ * advisor_solve.c - one component, by the means of advise.h: its jobs are made a
+ * workload of their own, and asked about as if they were all there is.
+ *
+ * A component of more than MAX_JOBS jobs is cut: the nearest of the touched job are taken,
+ * and only those are given another view whose neighbours are all among them; the
+ * others keep theirs until it is their turn.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "scheduler/core/advise/advise.h"
+#include "scheduler/core/advisor/advisor_priv.h"
+#include "scheduler/core/control/edges.h"
+#include "scheduler/core/control/lock.h"
+#include "topology/topo.h"
+
+#define MAX_JOBS 16
+
+/* What predictions may cost, in flows: a tenth of what one who asks by hand is given. */
+#define EFFORT_FLOWS 1e5
+#define ITERATIONS   15
+#define RESTARTS     1
+
+/* ---- Locked periods -------------------------------------------------------------------- */
+
+static int64_t
+busy_us(const struct profile *profile)
+{
+	int64_t sum_us = 0;
+
+	for (size_t i = 0; i < profile->n_phases; i++)
+		sum_us += profile->phases[i].duration_us;
+	return sum_us;
+}
+
+/*
+ * Periods for jobs of which some can only be kept in phase, so that they have windows at
+ * all; NULL if they all can take turns, or if contention costs less than idle time.
+ */
+static int64_t *
+locked_periods(const struct workload *workload)
+{
+	size_t n = workload->n;
+	int64_t *period_us = xcalloc(n + 1, sizeof *period_us);
+	int64_t *sends_us = xcalloc(n + 1, sizeof *sends_us);
+	int64_t *locked_us = xcalloc(n + 1, sizeof *locked_us);
+	bool has_windows = false, is_cheaper = false;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct profile *profile = &workload->jobs[i].profile;
+
+		has_windows |= edges_burst_us(profile) == 0;
+		period_us[i] = profile->period_us;
+		sends_us[i] = busy_us(profile);
+	}
+	if (has_windows)
+		is_cheaper = lock_find(period_us, sends_us, n, locked_us) <
+			     lock_contention(period_us, sends_us, n);
+	free(period_us);
+	free(sends_us);
+	if (is_cheaper)
+		return locked_us;
+	free(locked_us);
+	return NULL;
+}
+
+/* The jobs as they are when they idle until their locked periods are over. */
+static void
+lock_jobs(struct workload *workload, const int64_t *locked_us)
+{
+	for (size_t i = 0; i < workload->n; i++) {
+		workload->jobs[i].profile.period_us = locked_us[i];
+		work_job_segments_from_profile(&workload->jobs[i]);
+	}
+}
+
+/* ---- The component as a workload ------------------------------------------------------ */
+
+struct question {
+	struct workload workload;
+	bool *is_fixed; /* Owned, as all here; by number in the component. */
+	int64_t *start_us;
+	bool *is_inner;     /* All its neighbours are in the component. */
+	int64_t *locked_us; /* NULL: none is. */
+};
+
+static bool
+has_all_neighbours(const struct advisor *advisor, const struct component *component,
+		   const uint32_t *number, uint32_t job)
+{
+	const struct laid_job *laid = place_laid(advisor->place, job);
+
+	(void)component;
+	for (size_t i = 0; i < laid->footprint.n; i++) {
+		uint32_t link = laid->footprint.entries[i].link;
+		const struct place_load *loads;
+		size_t n;
+
+		if (!place_is_exceedable(advisor->place, link))
+			continue;
+		loads = place_loads(advisor->place, link, &n);
+		for (size_t k = 0; k < n; k++)
+			if (number[loads[k].job] == 0)
+				return false;
+	}
+	return true;
+}
+
+static void
+question_init(struct question *q, const struct advisor *advisor,
+	      const struct component *component)
+{
+	uint32_t *number = xcalloc(advisor->workload.n + 1, sizeof *number);
+	size_t n = component->n_jobs;
+
+	q->workload.jobs = xcalloc(n + 1, sizeof *q->workload.jobs);
+	q->workload.n = n;
+	q->is_fixed = xcalloc(n + 1, sizeof *q->is_fixed);
+	q->start_us = xcalloc(n + 1, sizeof *q->start_us);
+	q->is_inner = xcalloc(n + 1, sizeof *q->is_inner);
+	for (size_t i = 0; i < n; i++)
+		number[component->jobs[i]] = (uint32_t)i + 1;
+	for (size_t i = 0; i < n; i++) {
+		uint32_t job = component->jobs[i];
+		struct work_job *copy = &q->workload.jobs[i];
+
+		work_job_copy(&advisor->workload.jobs[job], copy);
+		/* Shifts are phases on one clock, and not delays of an arrival. */
+		copy->arrival_ns = 0;
+		copy->shift_ns = 0;
+		copy->stop_ns = ENGINE_NEVER;
+		copy->max_iterations = 0;
+		q->is_fixed[i] = !advisor->jobs.items[job]->is_shiftable;
+		q->start_us[i] = advisor->jobs.items[job]->view.shift_us;
+		q->is_inner[i] = has_all_neighbours(advisor, component, number, job);
+	}
+	free(number);
+	q->locked_us = locked_periods(&q->workload);
+	if (q->locked_us)
+		lock_jobs(&q->workload, q->locked_us);
+}
+
+static void
+question_fini(struct question *q)
+{
+	workload_fini(&q->workload);
+	free(q->is_fixed);
+	free(q->start_us);
+	free(q->is_inner);
+	free(q->locked_us);
+}
+
+/* ---- Views --------------------------------------------------------------------------- */
+
+static struct advisor_link *
+links_of(const struct advice *advice)
+{
+	struct advisor_link *links = xcalloc(advice->n_links + 1, sizeof *links);
+
+	for (size_t i = 0; i < advice->n_links; i++)
+		links[i] = (struct advisor_link){
+			.link = advice->links[i].link,
+			.n_jobs = advice->links[i].n_jobs,
+			.score_before = advice->links[i].score_before,
+			.score_after = advice->links[i].score_after,
+			.excess_before_bps = advice->links[i].excess_before_bps,
+			.excess_after_bps = advice->links[i].excess_after_bps,
+		};
+	return links;
+}
+
+/* The edges that have number 'i' of the component at one end, by the jobs' own numbers. */
+static struct steer_edge *
+edges_of(const struct edges *edges, const struct component *component, uint32_t i,
+	 size_t *ret_n)
+{
+	VEC(struct steer_edge) mine = VEC_EMPTY;
+
+	for (size_t k = 0; k < edges->n; k++) {
+		struct steer_edge edge = edges->items[k];
+
+		if (edge.a != i && edge.b != i)
+			continue;
+		edge.a = component->jobs[edge.a];
+		edge.b = component->jobs[edge.b];
+		vec_push(&mine, edge);
+	}
+	*ret_n = mine.n;
+	return mine.items;
+}
+
+/* Whether anything is to be done to the job. */
+static bool
+is_acted_on(const struct advice *advice)
+{
+	return advice->is_phased || advice->pacing != ENGINE_PACE_FREE;
+}
+
+static void
+store_views(struct advisor *advisor, const struct component *component,
+	    const struct question *q, const struct advice_set *set,
+	    const struct edges *edges)
+{
+	uint32_t id = ++advisor->n_components;
+
+	for (uint32_t i = 0; i < component->n_jobs; i++) {
+		const struct advice *advice = &set->items[i];
+		struct advisor_job *job = advisor->jobs.items[component->jobs[i]];
+		struct advisor_view view = {
+			.is_solved = true,
+			.component = id,
+			.shift_us = advice->shift_us,
+			.slack_us = advice->slack_us,
+			.mode = is_acted_on(advice) && job->is_shiftable
+					? edges->modes[i]
+					: STEER_FREE,
+			.score_before = advice->score_before,
+			.score_after = advice->score_after,
+			.slowdown_before = advice->slowdown_before,
+			.slowdown_after = advice->slowdown_after,
+			.gain_low = advice->gain_low,
+			.gain_high = advice->gain_high,
+			.reason = advice->reason,
+			.n_links = advice->n_links,
+		};
+
+		if (!q->is_inner[i])
+			continue;
+		if (q->locked_us && view.mode == STEER_SHIFT) {
+			const struct work_job *alone =
+				&advisor->workload.jobs[component->jobs[i]];
+
+			view.locked_us = q->locked_us[i];
+			view.slowdown_after *= (double)view.locked_us /
+					       (double)alone->profile.period_us;
+		}
+		view.links = links_of(advice);
+		view.edges = edges_of(edges, component, i, &view.n_edges);
+		job->is_touched = false;
+		advisor_store_view(advisor, component->jobs[i], &view);
+	}
+}
+
+/* A job that nothing can exceed a link with. */
+static void
+store_alone(struct advisor *advisor, uint32_t job)
+{
+	const struct laid_job *laid = place_laid(advisor->place, job);
+	struct advisor_view view = { .is_solved = true,
+				     .component = ++advisor->n_components,
+				     .mode = STEER_FREE,
+				     .score_before = 1,
+				     .score_after = 1,
+				     .slowdown_before = 1,
+				     .slowdown_after = 1,
+				     .reason = REASON_ALONE };
+
+	for (size_t i = 0; i < laid->footprint.n; i++) {
+		size_t n;
+
+		(void)place_loads(advisor->place, laid->footprint.entries[i].link, &n);
+		if (n > 1)
+			view.reason = REASON_FITS;
+	}
+	advisor_store_view(advisor, job, &view);
+}
+
+/* ---- Solving ---------------------------------------------------------------------------- */
+
+void
+advisor_solve(struct advisor *advisor, uint32_t job)
+{
+	struct advise_ctx ctx = advisor_ctx(advisor);
+	struct component_problem problem;
+	struct component component;
+	struct advice_set *set = NULL;
+	struct edges edges = { 0 };
+	struct question q = { 0 };
+	int64_t *shift_us;
+
+	component_around(advisor->place, &ctx, job, MAX_JOBS, &component);
+	if (component.n_links == 0) {
+		component_fini(&component);
+		store_alone(advisor, job);
+		return;
+	}
+	question_init(&q, advisor, &component);
+	ctx.opts.is_fixed = q.is_fixed;
+	ctx.opts.start_us = q.start_us;
+	ctx.opts.n_restarts = RESTARTS;
+	ctx.opts.effort_flows = EFFORT_FLOWS;
+	if (ctx.opts.n_iterations == 0)
+		ctx.opts.n_iterations = ITERATIONS;
+	/* Each was laid on this fabric before. */
+	BUG_ON(advise(&q.workload, advisor->topo, advisor->routes, &ctx.opts, &set) <
+	       0);
+	shift_us = xcalloc(component.n_jobs + 1, sizeof *shift_us);
+	for (size_t i = 0; i < component.n_jobs; i++)
+		shift_us[i] = set->items[i].shift_us;
+	component_problem_make(&component, advisor->place, &ctx, &problem);
+	edges_make(&problem.problem, shift_us, q.locked_us, &edges);
+	store_views(advisor, &component, &q, set, &edges);
+	edges_fini(&edges);
+	component_problem_fini(&problem);
+	free(shift_us);
+	advice_set_free(set);
+	question_fini(&q);
+	component_fini(&component);
+}

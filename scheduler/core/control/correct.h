@@ -1,0 +1,57 @@
+/*
+ * correct.h - the cheapest delays that bring the jobs of a component back into their
+ * windows.
+ *
+ * For job j let phi_j be its phase and x_j >= 0 its delay.  For each edge e = (a, b)
+ *
+ *	lo_e <= (phi_b + x_b) - (phi_a + x_a) + k_e g_e <= hi_e,	k_e an integer.
+ *
+ * With the wraps k fixed these are difference constraints x_v - x_u >= w.  Of two
+ * solutions the smaller delay of each job is a solution again (in x_v >= x_u + w the
+ * right side only falls with x_u), so there is a least one, in each delay at once; it
+ * is the longest path from a source that is 0 everywhere, and costs least whatever a
+ * second of each job's delay costs (weights >= 0).  So Bellman-Ford gives not just a
+ * feasible answer but the optimum, and no linear program is needed: O(V E), and a path
+ * that goes on growing after V rounds is a circle of edges that asks for too much.
+ *
+ * The wraps are what makes it hard.  They start at the copy of each window that is
+ * nearest in cost; all combinations of the neighbouring copies are tried for
+ * up to CORRECT_MAX_EXACT edges, and beyond that one edge at a time as long as that
+ * makes it cheaper.
+ */
+#ifndef SCHEDULER_CORE_CONTROL_CORRECT_H
+#define SCHEDULER_CORE_CONTROL_CORRECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CORRECT_MAX_EXACT 6
+
+struct correct_job {
+	double phase_ns;
+	double weight; /* Of a second of delay; 0 or more. */
+	bool is_fixed; /* Cannot be delayed. */
+};
+
+struct correct_edge {
+	uint32_t a, b;
+	double modulus_ns, lo_ns, hi_ns; /* lo <= hi, hi - lo < modulus. */
+};
+
+/*
+ * The delays that bring all edges at least 'margin_frac' (0 to 1) of half their width
+ * into their windows; a fixed job is not delayed.  Returns 0, or -ERANGE if no delays
+ * do.
+ */
+int correct_solve(const struct correct_job *jobs, size_t n_jobs,
+		  const struct correct_edge *edges, size_t n_edges, double margin_frac,
+		  double *ret_delay_ns);
+
+/*
+ * How far outside of its window the edge is: 0 within, negative before it, else after.
+ */
+double correct_error_ns(const struct correct_job *jobs,
+			const struct correct_edge *edge);
+
+#endif

@@ -1,0 +1,105 @@
+#include "scheduler/core/control/lock.h"
+
+#include <math.h>
+
+/* A multiple that misses by so little is one: periods are measured. */
+#define REL_TOL 1e-4
+
+/* The multiple of 'base_us' that the period fits into; 0: more than we lock to. */
+static int64_t
+multiple(int64_t period_us, int64_t base_us)
+{
+	double p = ceil((double)period_us / (double)base_us * (1 - REL_TOL));
+
+	return p <= LOCK_MAX_MULTIPLE ? (int64_t)fmax(p, 1) : 0;
+}
+
+static double
+cost_of(const int64_t *period_us, size_t n, int64_t base_us)
+{
+	double sum = 0;
+
+	for (size_t j = 0; j < n; j++) {
+		int64_t p = multiple(period_us[j], base_us);
+
+		if (!p)
+			return INFINITY;
+		sum += fmax(0, (double)(p * base_us) / (double)period_us[j] - 1);
+	}
+	return sum / (double)n;
+}
+
+/* The two longest bursts together. */
+static int64_t
+least_base_us(const int64_t *busy_us, size_t n)
+{
+	int64_t first_us = 0, second_us = 0;
+
+	for (size_t j = 0; j < n; j++) {
+		if (busy_us[j] > first_us) {
+			second_us = first_us;
+			first_us = busy_us[j];
+		} else if (busy_us[j] > second_us) {
+			second_us = busy_us[j];
+		}
+	}
+	return n > 1 ? first_us + second_us : first_us;
+}
+
+/* Whom the base misses by a little is given room as well: nobody runs ahead of his lock. */
+static void
+lock_to(const int64_t *period_us, size_t n, int64_t base_us, int64_t *ret_locked_us)
+{
+	int64_t room_us = base_us;
+
+	for (size_t j = 0; j < n; j++) {
+		int64_t p = multiple(period_us[j], base_us);
+
+		ret_locked_us[j] = p;
+		if ((period_us[j] + p - 1) / p > room_us)
+			room_us = (period_us[j] + p - 1) / p;
+	}
+	for (size_t j = 0; j < n; j++)
+		ret_locked_us[j] *= room_us;
+}
+
+double
+lock_find(const int64_t *period_us, const int64_t *busy_us, size_t n,
+	  int64_t *ret_locked_us)
+{
+	int64_t least_us = least_base_us(busy_us, n), best_us = 0;
+	double best = INFINITY;
+
+	/* At the cheapest base some period is a multiple of it, or it just has room. */
+	for (size_t i = 0; i <= n; i++) {
+		for (int64_t p = 1; p <= (i < n ? LOCK_MAX_MULTIPLE : 1); p++) {
+			int64_t base_us = i < n ? (period_us[i] + p - 1) / p : least_us;
+			double cost;
+
+			if (base_us < least_us || base_us < 1)
+				continue;
+			cost = cost_of(period_us, n, base_us);
+			if (cost < best) {
+				best = cost;
+				best_us = base_us;
+			}
+		}
+	}
+	if (best < INFINITY)
+		lock_to(period_us, n, best_us, ret_locked_us);
+	return best;
+}
+
+double
+lock_contention(const int64_t *period_us, const int64_t *busy_us, size_t n)
+{
+	double sum = 0, squares = 0;
+
+	for (size_t j = 0; j < n; j++) {
+		double duty = (double)busy_us[j] / (double)period_us[j];
+
+		sum += duty;
+		squares += duty * duty;
+	}
+	return n ? (sum * sum - squares) / (double)n : 0;
+}

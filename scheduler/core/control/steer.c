@@ -1,0 +1,564 @@
+#include "scheduler/core/control/steer.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "scheduler/core/control/correct.h"
+#include "scheduler/core/control/steer_internal.h"
+#include "scheduler/core/profile/profile.h"
+
+#define DEFAULT_LATENCY_NS     20000000
+#define DEFAULT_MAX_PER_MINUTE 60
+#define MAX_TOKENS             5   /* Corrections in a row. */
+#define LOST_PERIODS           1.2 /* Without a report: one was lost. */
+#define SILENT_PERIODS         4   /* Without a report: not steered by. */
+#define LATE_SDS               4   /* Later than that: taken for lost. */
+#define SETTLED_ITERATIONS     8   /* Within all windows. */
+#define CHANGED_FRAC           0.1
+#define COST_GAIN              (1.0 / 32)
+
+const char *const steer_why_names[] = { "drift", "start", "period", "turn" };
+
+struct steer *
+steer_new(const struct steer_opts *opts)
+{
+	struct steer *s = xcalloc(1, sizeof *s);
+
+	if (opts)
+		s->opts = *opts;
+	if (s->opts.latency_ns <= 0)
+		s->opts.latency_ns = DEFAULT_LATENCY_NS;
+	if (!(s->opts.max_per_minute > 0))
+		s->opts.max_per_minute = DEFAULT_MAX_PER_MINUTE;
+	if (!(s->opts.max_delay_frac > 0))
+		s->opts.max_delay_frac = 1;
+	return s;
+}
+
+static void
+node_free(struct node *node)
+{
+	vec_free(&node->bonds);
+	free(node);
+}
+
+void
+steer_free(struct steer *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->nodes.n; i++)
+		node_free(s->nodes.items[i]);
+	vec_free(&s->nodes);
+	free(s);
+}
+
+/* ------ Jobs ------ */
+
+/* Position of the job in 'nodes', or where it belongs. */
+static size_t
+position(const struct steer *s, uint32_t job)
+{
+	size_t low = 0, high = s->nodes.n;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (s->nodes.items[middle]->job < job)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static struct node *
+find(const struct steer *s, uint32_t job)
+{
+	size_t i = position(s, job);
+
+	return i < s->nodes.n && s->nodes.items[i]->job == job ? s->nodes.items[i]
+							       : NULL;
+}
+
+static struct node *
+add(struct steer *s, uint32_t job)
+{
+	size_t i = position(s, job);
+	struct node *node = xcalloc(1, sizeof *node);
+
+	node->job = job;
+	node->tokens = MAX_TOKENS;
+	vec_push(&s->nodes, node);
+	memmove(&s->nodes.items[i + 1], &s->nodes.items[i],
+		(s->nodes.n - 1 - i) * sizeof *s->nodes.items);
+	s->nodes.items[i] = node;
+	return node;
+}
+
+void
+steer_set_job(struct steer *s, uint32_t job, const struct steer_job *what)
+{
+	struct node *node = find(s, job);
+	double period_ns = 0, comm_ns = 0, sd_ns = 0;
+
+	if (what->profile) {
+		period_ns = 1e3 * (double)what->profile->period_us;
+		sd_ns = 1e3 * (double)what->profile->jitter_us;
+		for (size_t i = 0; i < what->profile->n_phases; i++)
+			comm_ns += 1e3 * (double)what->profile->phases[i].duration_us;
+	}
+	if (!node) {
+		node = add(s, job);
+		track_init(&node->track, period_ns, comm_ns, sd_ns);
+	}
+	if (node->mode != what->mode || node->planned_period_ns != period_ns)
+		node->is_fresh = true;
+	node->mode = what->mode;
+	node->locked_ns = 1e3 * (double)what->locked_us;
+	node->weight = what->weight > 0 ? what->weight : 1;
+	node->planned_period_ns = period_ns;
+}
+
+static void
+drop_bonds_to(struct node *node, const struct node *other)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < node->bonds.n; i++)
+		if (node->bonds.items[i].other != other)
+			node->bonds.items[n++] = node->bonds.items[i];
+	node->bonds.n = n;
+}
+
+static void
+clear_bonds(struct node *node)
+{
+	for (size_t i = 0; i < node->bonds.n; i++)
+		drop_bonds_to(node->bonds.items[i].other, node);
+	node->bonds.n = 0;
+}
+
+void
+steer_remove_job(struct steer *s, uint32_t job)
+{
+	size_t i = position(s, job);
+	struct node *node = find(s, job);
+
+	if (!node)
+		return;
+	clear_bonds(node);
+	node_free(node);
+	memmove(&s->nodes.items[i], &s->nodes.items[i + 1],
+		(s->nodes.n - 1 - i) * sizeof *s->nodes.items);
+	s->nodes.n--;
+}
+
+static bool
+is_sound_edge(const struct steer_edge *e)
+{
+	return e->a != e->b && e->modulus_us > 0 && e->lo_us >= 0 &&
+	       e->lo_us < e->modulus_us && e->hi_us >= e->lo_us &&
+	       e->hi_us - e->lo_us < e->modulus_us;
+}
+
+/* What was learned of turns is no longer so. */
+static void
+forget_turns(struct node *node)
+{
+	node->rests_until_ns = node->rest_ns = 0;
+	node->chosen_period_ns = 0;
+	node->chosen_n_live = 0;
+	node->n_costs = 0;
+}
+
+static struct bond
+bond_of(const struct steer_edge *e, struct node *b)
+{
+	struct bond bond = {
+		.other = b,
+		.is_a = true,
+		.modulus_ns = 1e3 * (double)e->modulus_us,
+		.lo_ns = 1e3 * (double)e->lo_us,
+		.hi_ns = 1e3 * (double)e->hi_us,
+		.overload = e->cost > 0 ? fmin(e->cost, 1) : 1,
+	};
+
+	bond.hold_ns = bond.lo_ns;
+	bond.held_ns = fmax(0, bond.modulus_ns - bond.hi_ns);
+	return bond;
+}
+
+static bool
+has_bond(const struct node *node, const struct bond *wanted)
+{
+	for (size_t i = 0; i < node->bonds.n; i++) {
+		const struct bond *bond = &node->bonds.items[i];
+
+		if (bond->other == wanted->other && bond->is_a == wanted->is_a &&
+		    bond->modulus_ns == wanted->modulus_ns &&
+		    bond->lo_ns == wanted->lo_ns && bond->hi_ns == wanted->hi_ns &&
+		    bond->overload == wanted->overload)
+			return true;
+	}
+	return false;
+}
+
+/* Told before, as the view of its other end. */
+static bool
+is_repeated(const struct steer_edge *edges, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (edges[k].a == edges[i].a && edges[k].b == edges[i].b)
+			return true;
+	return false;
+}
+
+/* True if the jobs' edges are these already. */
+static bool
+has_edges(struct steer *s, const uint32_t *jobs, size_t n_jobs,
+	  const struct steer_edge *edges, size_t n_edges)
+{
+	bool are_there = true;
+	size_t n_ends = 0, n_there = 0;
+
+	for (size_t i = 0; i < n_jobs; i++) {
+		struct node *node = find(s, jobs[i]);
+
+		if (!node || node->mark)
+			continue;
+		node->mark = 1;
+		n_there += node->bonds.n;
+	}
+	for (size_t i = 0; i < n_edges && are_there; i++) {
+		const struct node *a = find(s, edges[i].a);
+		struct node *b = find(s, edges[i].b);
+		struct bond bond;
+
+		if (!a || !b || !is_sound_edge(&edges[i]) || is_repeated(edges, i))
+			continue;
+		bond = bond_of(&edges[i], b);
+		are_there = has_bond(a, &bond);
+		n_ends += a->mark + b->mark;
+	}
+	for (size_t i = 0; i < n_jobs; i++) {
+		struct node *node = find(s, jobs[i]);
+
+		if (node)
+			node->mark = 0;
+	}
+	return are_there && n_ends == n_there;
+}
+
+static void
+add_edge(struct node *a, struct node *b, const struct steer_edge *e)
+{
+	struct bond bond = bond_of(e, b);
+	double hold_ns = bond.hold_ns;
+
+	vec_push(&a->bonds, bond);
+	bond.other = a;
+	bond.is_a = false;
+	bond.hold_ns = bond.held_ns;
+	bond.held_ns = hold_ns;
+	vec_push(&b->bonds, bond);
+}
+
+void
+steer_set_edges(struct steer *s, const uint32_t *jobs, size_t n_jobs,
+		const struct steer_edge *edges, size_t n_edges)
+{
+	/* What was learned of turns holds on. */
+	if (has_edges(s, jobs, n_jobs, edges, n_edges))
+		return;
+	for (size_t i = 0; i < n_jobs; i++) {
+		struct node *node = find(s, jobs[i]);
+
+		if (node)
+			clear_bonds(node);
+	}
+	for (size_t i = 0; i < n_edges; i++) {
+		struct node *a = find(s, edges[i].a), *b = find(s, edges[i].b);
+
+		if (!a || !b || !is_sound_edge(&edges[i]) || is_repeated(edges, i))
+			continue;
+		forget_turns(a);
+		forget_turns(b);
+		add_edge(a, b, &edges[i]);
+	}
+}
+
+/* ------ What is to be expected ------ */
+
+bool
+node_is_live(const struct steer *s, const struct node *node)
+{
+	return track_is_known(&node->track) &&
+	       (double)(s->now_ns - node->track.begin_ns) <
+		       SILENT_PERIODS * node->track.period_ns;
+}
+
+/* Of those that are kept in phase it is the locked one. */
+static double
+expected_period_ns(const struct node *node)
+{
+	double period_ns = node->track.period_ns;
+
+	return node->mode == STEER_SHIFT ? fmax(period_ns, node->locked_ns) : period_ns;
+}
+
+/*
+ * How much longer the burst under way takes than alone: for each other, as long as the
+ * two would send at once.  Exact for two at full rate; beyond that, near enough.
+ */
+static double
+expected_stretch_ns(const struct node *node)
+{
+	double begin_ns = (double)node->track.begin_ns, stretch_ns = 0;
+
+	for (size_t i = 0; i < node->bonds.n; i++) {
+		const struct bond *bond = &node->bonds.items[i];
+		const struct node *other = bond->other;
+
+		/* Also one that has begun again since. */
+		for (size_t k = 0; k < other->n_begins && k < STEER_N_BEGINS; k++) {
+			double other_ns = (double)other->begins_ns[k];
+			double until_ns = fmin(begin_ns + bond->hold_ns,
+					       other_ns + bond->held_ns);
+
+			stretch_ns += bond->overload *
+				      fmax(0, until_ns - fmax(begin_ns, other_ns));
+		}
+	}
+	return stretch_ns;
+}
+
+void
+node_expect(const struct steer *s, const struct node *node, double *ret_begin_ns,
+	    double *ret_next_ns)
+{
+	const struct track *t = &node->track;
+	double begin_ns = (double)t->begin_ns + expected_stretch_ns(node);
+	double period_ns = expected_period_ns(node);
+	double next_ns = begin_ns + period_ns;
+	double patience_ns = LATE_SDS * t->sd_ns;
+
+	if (node->has_pending)
+		next_ns = fmax(next_ns, node->pending_ns);
+	/* So late that its report must have been lost: it went on as expected. */
+	while (next_ns + patience_ns < (double)s->now_ns) {
+		begin_ns = next_ns;
+		next_ns += period_ns;
+	}
+	*ret_begin_ns = begin_ns;
+	*ret_next_ns = fmax(next_ns, (double)s->now_ns);
+}
+
+double
+node_next_ns(const struct steer *s, const struct node *node)
+{
+	double begin_ns, next_ns;
+
+	node_expect(s, node, &begin_ns, &next_ns);
+	return next_ns;
+}
+
+/*
+ * Another than that of the last order its pacer has, which may be of somebody before us.
+ */
+static uint32_t
+next_number(struct node *node)
+{
+	do
+		node->n_sent++;
+	while (node->n_sent == 0 || node->n_sent == node->n_received);
+	return node->n_sent;
+}
+
+void
+node_order(struct steer *s, struct node *node, double next_ns, double not_before_ns,
+	   enum steer_why why, struct orders *orders)
+{
+	double period_ns = node->track.period_ns;
+	double most_ns = s->opts.max_delay_frac * period_ns;
+	struct steer_order *order;
+
+	if (orders->n == orders->max || not_before_ns - next_ns > most_ns)
+		return;
+	order = &orders->items[orders->n++];
+	*order = (struct steer_order){
+		.job = node->job,
+		.number = next_number(node),
+		.not_before_ns = (int64_t)not_before_ns,
+		.expires_ns = (int64_t)(not_before_ns + 1),
+		.max_ns = (int64_t)fmin(most_ns, fmax(not_before_ns - next_ns, 0) +
+							 4 * node->track.sd_ns),
+		.why = why,
+	};
+	node->has_pending = true;
+	node->pending_ns = not_before_ns;
+	node->n_orders[why]++;
+	if (!node->first_shift_ns)
+		node->first_shift_ns = s->now_ns;
+	if (why != STEER_WHY_PERIOD)
+		node->is_fresh = false;
+}
+
+/* ------ Reports ------ */
+
+/*
+ * Who sent in the iteration that has ended as this one did.  A burst may have been
+ * stretched itself, up to twice its length, say.
+ */
+static enum track_company
+company(const struct node *node, const struct steer_report *r)
+{
+	double begin_ns = (double)node->track.begin_ns;
+	double end_ns = begin_ns + (double)r->comm_ns;
+	enum track_company met = TRACK_ALONE;
+
+	for (size_t i = 0; i < node->bonds.n; i++) {
+		const struct bond *bond = &node->bonds.items[i];
+		const struct node *other = bond->other;
+
+		/* One of its reports must have been lost. */
+		if (other->track.has_begun &&
+		    begin_ns > (double)other->track.begin_ns +
+				       LOST_PERIODS * other->track.period_ns)
+			met = TRACK_PERHAPS;
+		for (size_t k = 0; k < other->n_begins && k < STEER_N_BEGINS; k++) {
+			double from_ns = (double)other->begins_ns[k];
+
+			if (from_ns >= end_ns)
+				continue;
+			if (from_ns + bond->held_ns > begin_ns)
+				return TRACK_MET;
+			if (from_ns + 2 * bond->held_ns > begin_ns)
+				met = TRACK_PERHAPS;
+		}
+	}
+	return met;
+}
+
+/* How far this begin is from where the edges want it, as things are now. */
+static void
+judge(const struct steer *s, struct node *node)
+{
+	double worst_ns = 0;
+
+	for (size_t i = 0; i < node->bonds.n; i++) {
+		const struct bond *bond = &node->bonds.items[i];
+		const struct node *other = bond->other;
+
+		if (!other->track.has_begun || !node_is_live(s, other))
+			continue;
+		worst_ns = fmax(worst_ns,
+				(double)(other->track.begin_ns - node->track.begin_ns) +
+					bond->held_ns);
+	}
+	node->error_ns = worst_ns;
+	node->n_within = worst_ns > 2 * node->track.sd_ns ? 0 : node->n_within + 1;
+	if (node->n_within == SETTLED_ITERATIONS && !node->settled_ns)
+		node->settled_ns = s->now_ns;
+}
+
+static void
+account(struct node *node, const struct steer_report *r)
+{
+	const struct track *t = &node->track;
+	double waited_ns = fmin((double)(r->begin_ns - r->enter_ns), t->period_ns);
+
+	node->delayed_ns += (int64_t)waited_ns;
+	node->n_costs++;
+	if (t->period_ns > 0)
+		node->cost_frac +=
+			COST_GAIN *
+			((waited_ns + t->stretch_ns) / t->period_ns - node->cost_frac);
+}
+
+/* Another regime, for the job and for those it meets. */
+static void
+begin_anew(struct node *node)
+{
+	node->settled_ns = 0;
+	node->n_within = 0;
+	forget_turns(node);
+	for (size_t i = 0; i < node->bonds.n; i++)
+		forget_turns(node->bonds.items[i].other);
+}
+
+/* Its clock was set back: what was noted by it as yet to come is not. */
+static void
+turn_back(struct node *node, int64_t now_ns)
+{
+	node->has_pending = false;
+	node->n_begins = 0;
+	if (node->rests_until_ns > now_ns + node->rest_ns)
+		node->rests_until_ns = now_ns + node->rest_ns;
+}
+
+size_t
+steer_report(struct steer *s, uint32_t job, const struct steer_report *report,
+	     struct steer_order *ret_orders, size_t max)
+{
+	struct node *node = find(s, job);
+	struct orders orders = { .items = ret_orders, .max = max };
+	enum track_event event;
+	int64_t before_ns;
+
+	if (!node)
+		return 0;
+	before_ns = node->track.begin_ns;
+	event = track_report(&node->track, report, company(node, report));
+	if (event == TRACK_REFUSED)
+		return 0;
+	if (report->begin_ns < before_ns)
+		turn_back(node, report->begin_ns);
+	if (event == TRACK_CHANGED)
+		begin_anew(node);
+	node->n_received = report->order;
+	node->begins_ns[node->n_begins++ % STEER_N_BEGINS] = report->begin_ns;
+	s->now_ns = report->begin_ns;
+	/* An order may be for the begin after this one. */
+	if ((double)report->begin_ns > node->pending_ns - node->track.period_ns / 2)
+		node->has_pending = false;
+	if (event != TRACK_SYNCED)
+		account(node, report);
+	judge(s, node);
+	if (!node_is_live(s, node))
+		return 0;
+	if (node->mode == STEER_GATE)
+		steer_turn(s, node, &orders);
+	else if (node->mode == STEER_SHIFT)
+		steer_shift(s, node, &orders);
+	return orders.n;
+}
+
+void
+steer_state(const struct steer *s, uint32_t job, struct steer_state *ret_state)
+{
+	const struct node *node = find(s, job);
+	const struct track *t;
+
+	*ret_state = (struct steer_state){ 0 };
+	if (!node || !track_is_known(&node->track))
+		return;
+	t = &node->track;
+	ret_state->is_tracked = true;
+	ret_state->is_settled = node->n_within >= SETTLED_ITERATIONS;
+	ret_state->has_changed =
+		node->planned_period_ns > 0 &&
+		fabs(t->period_ns - node->planned_period_ns) >
+			fmax(CHANGED_FRAC * node->planned_period_ns, 3 * t->sd_ns);
+	ret_state->n_iterations = t->n_reports;
+	ret_state->period_us = (int64_t)llround(t->period_ns / 1e3);
+	ret_state->jitter_us = (int64_t)llround(t->sd_ns / 1e3);
+	ret_state->error_us = (int64_t)llround(node->error_ns / 1e3);
+	ret_state->last_begin_ns = t->begin_ns;
+	memcpy(ret_state->n_orders, node->n_orders, sizeof ret_state->n_orders);
+	ret_state->delayed_ns = node->delayed_ns;
+	ret_state->first_shift_ns = node->first_shift_ns;
+	ret_state->settled_ns = node->settled_ns;
+}

@@ -1,0 +1,104 @@
+/*
+ * steer_internal.h - what the files of the control loop share; nobody else includes it.
+ *
+ * steer.c        jobs, edges, reports; what is known of them.
+ * steer_shift.c  orders that keep jobs in their windows.
+ * steer_turn.c   orders that have them take turns.
+ */
+#ifndef SCHEDULER_CORE_CONTROL_STEER_INTERNAL_H
+#define SCHEDULER_CORE_CONTROL_STEER_INTERNAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/vec.h"
+#include "scheduler/core/control/steer.h"
+#include "scheduler/core/control/track.h"
+
+#define STEER_N_BEGINS      8  /* Begins of a job that are remembered. */
+#define STEER_MAX_COMPONENT 64 /* Jobs that are corrected together. */
+
+struct node;
+
+/* One end's view of an edge. */
+struct bond {
+	struct node *other;
+	bool is_a;                       /* The edge's a is this end. */
+	double modulus_ns, lo_ns, hi_ns; /* As given: of b against a. */
+	double hold_ns;   /* After this end begins, so long the other may not. */
+	double held_ns;   /* And the other way round. */
+	double overload;  /* 0 to 1: see regime.h. */
+	bool takes_turns; /* As regime.h says. */
+};
+
+struct node {
+	uint32_t job;
+	enum steer_mode mode;
+	double locked_ns, weight, planned_period_ns;
+	double patience_ns;      /* It does not wait longer for a turn. */
+	double chosen_period_ns; /* With which turns were chosen; 0: not yet. */
+	int64_t chosen_ns;       /* When; choosing takes its time. */
+	size_t chosen_n_live;    /* Of those that it meets, then. */
+	struct track track;
+	int64_t begins_ns[STEER_N_BEGINS]; /* The last ones, by number. */
+	size_t n_begins;
+	VEC(struct bond) bonds;
+
+	uint32_t n_sent;     /* Number of the last order, */
+	uint32_t n_received; /* and of the last one that its pacer says it has. */
+	bool has_pending;    /* An order for the next begin is out: */
+	double pending_ns;   /* it is not before this. */
+	double tokens;       /* Corrections that it may still have, see the limit. */
+	int64_t tokens_ns;   /* As of then. */
+	/*
+	 * What others cost it, over its period: waits and stretch, a running mean; and
+	 * what they would if all shared, as foretold, or as seen when they did.
+	 */
+	double cost_frac, free_frac;
+	double harm_frac;       /* What turns were foretold to cost beyond that. */
+	uint32_t n_costs;       /* Iterations since the turns were chosen. */
+	int64_t rests_until_ns; /* Turns did not pay: it shares until then, */
+	int64_t rest_ns;        /* the next time longer. */
+	uint64_t n_orders[STEER_N_WHYS];
+	int64_t delayed_ns, first_shift_ns, settled_ns;
+	uint32_t n_within; /* Iterations running without a conflict. */
+	double error_ns;
+	bool is_fresh; /* Has not been shifted since its plan came. */
+	uint32_t mark; /* Scratch: number in a component. */
+};
+
+struct orders {
+	struct steer_order *items; /* Borrowed. */
+	size_t n, max;
+};
+
+struct steer {
+	struct steer_opts opts;
+	VEC(struct node *) nodes; /* Owned.  By job. */
+	int64_t now_ns;           /* Of the report in hand. */
+};
+
+/*
+ * True if the job's next begin can be foretold; false for one that has fallen silent.
+ */
+bool node_is_live(const struct steer *s, const struct node *node);
+
+/*
+ * When its burst under way would have begun to end when it will, had it nobody beside
+ * it, and when the next one will begin; orders included.
+ */
+void node_expect(const struct steer *s, const struct node *node, double *ret_begin_ns,
+		 double *ret_next_ns);
+double node_next_ns(const struct steer *s, const struct node *node);
+
+/*
+ * Orders the job not to begin before 'not_before_ns', which it was to do at 'next_ns'.
+ */
+void node_order(struct steer *s, struct node *node, double next_ns,
+		double not_before_ns, enum steer_why why, struct orders *orders);
+
+void steer_shift(struct steer *s, struct node *node, struct orders *orders);
+void steer_turn(struct steer *s, struct node *node, struct orders *orders);
+
+#endif

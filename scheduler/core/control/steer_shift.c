@@ -1,0 +1,185 @@
+/*
+ * steer_shift.c - orders that keep jobs in their windows: see correct.h.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "lib/base/alloc.h"
+#include "scheduler/core/control/correct.h"
+#include "scheduler/core/control/steer_internal.h"
+
+/* Of the largest margin that there is room for. */
+#define MARGIN_FRAC   0.5
+#define MARGIN_ROUNDS 6
+#define MAX_TOKENS    5
+
+/* A lock that asks for less, in standard deviations, is left to corrections. */
+#define MIN_LOCK_SDS 0.5
+
+struct component {
+	VEC(struct node *) nodes;
+	VEC(struct correct_job) jobs;
+	VEC(struct correct_edge) edges;
+};
+
+static void
+gather(const struct steer *s, struct component *c, struct node *first)
+{
+	vec_push(&c->nodes, first);
+	first->mark = 1;
+	for (size_t i = 0; i < c->nodes.n; i++) {
+		struct node *n = c->nodes.items[i];
+
+		for (size_t k = 0; k < n->bonds.n; k++) {
+			struct bond *bond = &n->bonds.items[k];
+			struct node *other = bond->other;
+
+			if (!other->mark && c->nodes.n < STEER_MAX_COMPONENT &&
+			    node_is_live(s, other)) {
+				vec_push(&c->nodes, other);
+				other->mark = (uint32_t)c->nodes.n;
+			}
+		}
+	}
+	for (size_t i = 0; i < c->nodes.n; i++) {
+		struct node *n = c->nodes.items[i];
+		struct correct_job job = { .phase_ns = node_next_ns(s, n),
+					   .weight = n->weight,
+					   .is_fixed = n->mode == STEER_FREE };
+
+		vec_push(&c->jobs, job);
+		for (size_t k = 0; k < n->bonds.n; k++) {
+			const struct bond *bond = &n->bonds.items[k];
+			struct correct_edge edge = {
+				.a = (uint32_t)i,
+				.b = bond->other->mark - 1,
+				.modulus_ns = bond->modulus_ns,
+				.lo_ns = bond->lo_ns,
+				.hi_ns = bond->hi_ns,
+			};
+
+			if (bond->is_a && bond->other->mark)
+				vec_push(&c->edges, edge);
+		}
+	}
+	for (size_t i = 0; i < c->nodes.n; i++)
+		c->nodes.items[i]->mark = 0;
+}
+
+/* Into the windows by as much as there is room for, and delays that lead there. */
+static int
+solve(const struct component *c, double *ret_delay_ns)
+{
+	double low = 0, high = 1;
+
+	if (correct_solve(c->jobs.items, c->jobs.n, c->edges.items, c->edges.n, 0,
+			  ret_delay_ns) < 0)
+		return -1;
+	for (int i = 0; i < MARGIN_ROUNDS; i++) {
+		double middle = (low + high) / 2;
+
+		if (correct_solve(c->jobs.items, c->jobs.n, c->edges.items, c->edges.n,
+				  middle, ret_delay_ns) == 0)
+			low = middle;
+		else
+			high = middle;
+	}
+	return correct_solve(c->jobs.items, c->jobs.n, c->edges.items, c->edges.n,
+			     low * MARGIN_FRAC, ret_delay_ns);
+}
+
+static bool
+is_allowed(const struct steer *s, struct node *n)
+{
+	/* A clock that was set back takes none away. */
+	double minutes = fmax(0, (double)(s->now_ns - n->tokens_ns) / 60e9);
+
+	n->tokens = fmin(MAX_TOKENS, n->tokens + minutes * s->opts.max_per_minute);
+	n->tokens_ns = s->now_ns;
+	return n->tokens >= 1;
+}
+
+/* True if one of the job's own edges is left at the next begins. */
+static bool
+is_leaving(const struct component *c)
+{
+	for (size_t i = 0; i < c->edges.n; i++) {
+		const struct correct_edge *e = &c->edges.items[i];
+
+		if ((e->a == 0 || e->b == 0) &&
+		    fabs(correct_error_ns(c->jobs.items, e)) > 0)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The time before which an iteration is not to begin for its mean length to be
+ * 'locked_ns', as it also runs late by itself.  With d in standard deviations from its
+ * own mean, E max(d, Z) = d Phi(d) + phi(d); its slope is Phi(d).
+ */
+static double
+lock_point_ns(const struct track *t, double locked_ns)
+{
+	double wanted = (locked_ns - t->period_ns) / t->sd_ns, d = wanted;
+
+	for (int i = 0; i < 4; i++) {
+		double below = 0.5 * erfc(-d / M_SQRT2);
+		double density = exp(-d * d / 2) / sqrt(2 * M_PI);
+
+		d -= (d * below + density - wanted) / fmax(below, 0.05);
+	}
+	return t->period_ns + d * t->sd_ns;
+}
+
+/* A job that is quicker than it is to be waits a little each time. */
+static void
+keep_period(struct steer *s, struct node *n, struct orders *orders)
+{
+	const struct track *t = &n->track;
+	double begin_ns = (double)t->begin_ns;
+
+	if (n->has_pending || t->sd_ns <= 0 ||
+	    n->locked_ns < t->period_ns + MIN_LOCK_SDS * t->sd_ns)
+		return;
+	node_order(s, n, begin_ns + t->period_ns,
+		   begin_ns + lock_point_ns(t, n->locked_ns), STEER_WHY_PERIOD, orders);
+}
+
+void
+steer_shift(struct steer *s, struct node *node, struct orders *orders)
+{
+	struct component c = { 0 };
+	double *delay_ns = NULL;
+
+	if (!node->bonds.n) {
+		keep_period(s, node, orders);
+		return;
+	}
+	gather(s, &c, node);
+	if (!is_leaving(&c))
+		goto out;
+	delay_ns = xcalloc(c.jobs.n, sizeof *delay_ns);
+	if (solve(&c, delay_ns) < 0)
+		goto out;
+	for (size_t j = 0; j < c.jobs.n; j++) {
+		struct node *n = c.nodes.items[j];
+		double next_ns = c.jobs.items[j].phase_ns;
+
+		if (delay_ns[j] <= 1 || n->has_pending || !is_allowed(s, n))
+			continue;
+		/* Too late for this one: the one after it. */
+		if (next_ns - 2 * n->track.sd_ns <
+		    (double)(s->now_ns + s->opts.latency_ns))
+			next_ns += n->track.period_ns;
+		n->tokens--;
+		node_order(s, n, next_ns, next_ns + delay_ns[j],
+			   n->is_fresh ? STEER_WHY_START : STEER_WHY_DRIFT, orders);
+	}
+out:
+	keep_period(s, node, orders);
+	free(delay_ns);
+	vec_free(&c.nodes);
+	vec_free(&c.jobs);
+	vec_free(&c.edges);
+}

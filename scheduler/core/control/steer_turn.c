@@ -1,0 +1,311 @@
+/*
+ * steer_turn.c - orders that have jobs take turns: see turn.h.
+ */
+#include <math.h>
+
+#include "scheduler/core/control/regime.h"
+#include "scheduler/core/control/steer_internal.h"
+#include "scheduler/core/control/turn.h"
+
+/* An order is sent for a turn that may be taken too early, by so much of its noise. */
+#define GUARD_SDS 2
+
+#define MAX_HOLD_FRAC 1.5 /* Of what the profile says. */
+
+#define CHOOSE_AGAIN_FRAC 0.02                /* Another period, by so much, */
+#define CHOOSE_EVERY_NS   INT64_C(1000000000) /* but not sooner than that. */
+
+#define N_COSTS         64   /* Iterations until turns are judged by what they cost, */
+#define MAX_OWN_FRAC    0.01 /* more than foretold, to the job itself, */
+#define MAX_MEAN_FRAC   0.0  /* or more than sharing, to it and those it meets. */
+#define FIRST_REST_NS   INT64_C(60000000000)
+#define LONGEST_REST_NS INT64_C(3600000000000)
+
+struct table {
+	struct node *nodes[TURN_MAX_JOBS];
+	struct turn_job jobs[TURN_MAX_JOBS];
+	double hold_ns[TURN_MAX_JOBS * TURN_MAX_JOBS];
+	size_t n;
+};
+
+static void
+table_add(const struct steer *s, struct table *t, struct node *node)
+{
+	struct turn_job *job;
+
+	if (t->n == TURN_MAX_JOBS || node->mark || !node_is_live(s, node))
+		return;
+	job = &t->jobs[t->n];
+	node_expect(s, node, &job->begin_ns, &job->next_ns);
+	job->limit_ns = 0;
+	if (node->mode == STEER_GATE)
+		job->limit_ns = fmin(node->patience_ns,
+				     s->opts.max_delay_frac * node->track.period_ns);
+	t->nodes[t->n++] = node;
+	node->mark = (uint32_t)t->n;
+}
+
+/*
+ * How long others are to wait after its begin: what the profile says, or what its
+ * collectives have taken alone if that is more, as ranks wait for each other.
+ */
+static double
+hold_ns_of(const struct node *node, const struct bond *bond)
+{
+	return fmax(bond->hold_ns,
+		    fmin(node->track.comm_ns, MAX_HOLD_FRAC * bond->hold_ns));
+}
+
+/* The job and those that it meets. */
+static void
+fill(const struct steer *s, struct table *t, struct node *node)
+{
+	table_add(s, t, node);
+	for (size_t i = 0; i < node->bonds.n; i++)
+		table_add(s, t, node->bonds.items[i].other);
+	for (size_t i = 0; i < t->n; i++) {
+		const struct node *n = t->nodes[i];
+
+		for (size_t k = 0; k < n->bonds.n; k++) {
+			const struct bond *bond = &n->bonds.items[k];
+			double *hold_ns;
+
+			if (!bond->other->mark || !bond->takes_turns)
+				continue;
+			hold_ns = &t->hold_ns[i * t->n + bond->other->mark - 1];
+			*hold_ns = fmax(*hold_ns, hold_ns_of(n, bond));
+		}
+	}
+	for (size_t i = 0; i < t->n; i++)
+		t->nodes[i]->mark = 0;
+}
+
+/* ------ With whom ------ */
+
+/* What the loop knows of the job by now. */
+static struct regime_job
+regime_job_of(const struct node *node, double send_ns)
+{
+	const struct track *t = &node->track;
+
+	send_ns = fmin(send_ns, t->period_ns);
+	return (struct regime_job){ .compute_ns = t->period_ns - send_ns,
+				    .sd_ns = t->sd_ns,
+				    .send_ns = send_ns };
+}
+
+static void
+set_turns(struct node *node, const struct node *other, bool takes_turns)
+{
+	for (size_t i = 0; i < node->bonds.n; i++)
+		if (node->bonds.items[i].other == other &&
+		    node->bonds.items[i].takes_turns != takes_turns) {
+			node->bonds.items[i].takes_turns = takes_turns;
+			node->n_costs = 0;
+		}
+}
+
+/* Of those that it meets. */
+static size_t
+count_live(const struct steer *s, const struct node *node)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < node->bonds.n; i++)
+		n += node_is_live(s, node->bonds.items[i].other);
+	return n;
+}
+
+/* What was chosen for 'nodes', as far as it is about the one at 'i'. */
+static void
+apply(const struct steer *s, struct node **nodes, size_t n, const struct regime *regime,
+      size_t i, double send_ns)
+{
+	struct node *node = nodes[i];
+
+	if (node->rest_ns == 0)
+		node->free_frac = regime->free_slowdown[i] - 1;
+	node->harm_frac = fmax(0, regime->slowdown[i] - regime->free_slowdown[i]);
+	node->patience_ns = regime->patience * send_ns;
+	node->chosen_n_live = n - 1;
+	node->chosen_period_ns = node->track.period_ns;
+	node->chosen_ns = s->now_ns;
+	for (size_t j = 0; j < n; j++) {
+		bool takes_turns = regime->takes_turns[i * n + j] &&
+				   !node->rests_until_ns && !nodes[j]->rests_until_ns;
+
+		set_turns(node, nodes[j], takes_turns);
+		set_turns(nodes[j], node, takes_turns);
+	}
+}
+
+/*
+ * Chooses for the first of 'nodes' with each of the others; and for those of them that
+ * meet nobody else, so that all go by the same plan.
+ */
+static void
+choose_among(const struct steer *s, struct node **nodes, size_t n)
+{
+	struct regime_job jobs[REGIME_MAX_JOBS] = { 0 };
+	double overload[REGIME_MAX_JOBS * REGIME_MAX_JOBS] = { 0 };
+	double send_ns[REGIME_MAX_JOBS] = { 0 };
+	struct regime regime;
+
+	for (size_t i = 0; i < n; i++) {
+		for (size_t k = 0; k < nodes[i]->bonds.n; k++) {
+			const struct bond *bond = &nodes[i]->bonds.items[k];
+
+			for (size_t j = 0; j < n; j++) {
+				if (nodes[j] != bond->other)
+					continue;
+				overload[i * n + j] = bond->overload;
+				send_ns[i] = fmax(send_ns[i], bond->hold_ns);
+			}
+		}
+	}
+	for (size_t i = 0; i < n; i++)
+		jobs[i] = regime_job_of(nodes[i], send_ns[i]);
+	regime_choose(jobs, n, overload, &regime);
+	for (size_t i = 0; i < n; i++)
+		if (i == 0 || count_live(s, nodes[i]) == n - 1)
+			apply(s, nodes, n, &regime, i, send_ns[i]);
+}
+
+/* All at once if they are few, else pair by pair. */
+static void
+choose(const struct steer *s, struct node *node, size_t n_live)
+{
+	struct node *nodes[REGIME_MAX_JOBS] = { node };
+	size_t n = 1;
+
+	for (size_t i = 0; i < node->bonds.n; i++) {
+		struct node *other = node->bonds.items[i].other;
+
+		if (!node_is_live(s, other))
+			continue;
+		nodes[n++] = other;
+		if (n_live >= REGIME_MAX_JOBS) {
+			choose_among(s, nodes, 2);
+			n = 1;
+		}
+	}
+	if (n > 1)
+		choose_among(s, nodes, n);
+	node->chosen_n_live = n_live;
+	node->chosen_period_ns = node->track.period_ns;
+	node->chosen_ns = s->now_ns;
+}
+
+/* The choice stands until a period is another one, or others are there. */
+static void
+choose_if_due(const struct steer *s, struct node *node)
+{
+	double off_ns = fabs(node->track.period_ns - node->chosen_period_ns);
+	size_t n_live = count_live(s, node);
+
+	if (node->chosen_ns && s->now_ns - node->chosen_ns >= 0 &&
+	    s->now_ns - node->chosen_ns < CHOOSE_EVERY_NS)
+		return;
+	if (n_live != node->chosen_n_live ||
+	    off_ns > CHOOSE_AGAIN_FRAC * node->chosen_period_ns)
+		choose(s, node, n_live);
+}
+
+static bool
+has_turns(const struct node *node)
+{
+	for (size_t i = 0; i < node->bonds.n; i++)
+		if (node->bonds.items[i].takes_turns)
+			return true;
+	return false;
+}
+
+/* What turns cost more than sharing, on the mean over the job and those it meets. */
+static double
+mean_harm(const struct steer *s, const struct node *node)
+{
+	double sum = node->cost_frac - node->free_frac;
+	size_t n = 1;
+
+	for (size_t i = 0; i < node->bonds.n; i++) {
+		const struct node *other = node->bonds.items[i].other;
+
+		if (!node_is_live(s, other))
+			continue;
+		sum += other->cost_frac - other->free_frac;
+		n++;
+	}
+	return sum / (double)n;
+}
+
+/*
+ * Do no harm: whatever was foretold, jobs to which turns cost more than sharing share
+ * again for a while, and longer each time.  What that costs them is what turns are then
+ * measured by.
+ */
+static void
+look_back(const struct steer *s, struct node *node)
+{
+	double own_harm = node->cost_frac - node->free_frac;
+
+	if (node->rests_until_ns) {
+		if (s->now_ns < node->rests_until_ns)
+			return;
+		node->rests_until_ns = 0;
+		node->free_frac = node->cost_frac;
+		node->chosen_period_ns = 0;
+		return;
+	}
+	if (node->n_costs < N_COSTS || !has_turns(node) ||
+	    (own_harm <= node->harm_frac + MAX_OWN_FRAC &&
+	     mean_harm(s, node) <= MAX_MEAN_FRAC))
+		return;
+	node->rest_ns = node->rest_ns ? node->rest_ns * 2 : FIRST_REST_NS;
+	if (node->rest_ns > LONGEST_REST_NS)
+		node->rest_ns = LONGEST_REST_NS;
+	node->rests_until_ns = s->now_ns + node->rest_ns;
+	node->chosen_period_ns = 0;
+}
+
+/* ------ When ------ */
+
+/* Does whom it follows report before it would be too late to tell? */
+static bool
+can_wait(const struct steer *s, const struct table *t, size_t j, size_t after,
+	 double clear_ns, double guard_ns)
+{
+	const struct turn_job *first = &t->jobs[after];
+	double hold_ns = t->hold_ns[after * t->n + j];
+
+	if (clear_ns <= first->begin_ns + hold_ns + 1)
+		return false; /* It has: that is what we know it from. */
+	return clear_ns - hold_ns + (double)s->opts.latency_ns <
+	       t->jobs[j].next_ns - guard_ns;
+}
+
+void
+steer_turn(struct steer *s, struct node *node, struct orders *orders)
+{
+	struct table t = { .n = 0 };
+	double start_ns[TURN_MAX_JOBS], clear_ns[TURN_MAX_JOBS];
+	size_t after[TURN_MAX_JOBS];
+
+	if (!node->bonds.n)
+		return;
+	look_back(s, node);
+	choose_if_due(s, node);
+	fill(s, &t, node);
+	turn_plan(t.jobs, t.hold_ns, t.n, start_ns, after, clear_ns);
+	for (size_t j = 0; j < t.n; j++) {
+		struct node *n = t.nodes[j];
+		double next_ns = t.jobs[j].next_ns;
+		double guard_ns = GUARD_SDS * n->track.sd_ns;
+
+		if (n->mode != STEER_GATE || n->has_pending || after[j] == t.n ||
+		    clear_ns[j] <= next_ns - guard_ns ||
+		    clear_ns[j] > start_ns[j] + 1 ||
+		    can_wait(s, &t, j, after[j], clear_ns[j], guard_ns))
+			continue;
+		node_order(s, n, next_ns, clear_ns[j], STEER_WHY_TURN, orders);
+	}
+}

@@ -1,0 +1,208 @@
+#include "scheduler/core/control/steered.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/rng.h"
+#include "lib/base/vec.h"
+
+#define DEFAULT_LATENCY_NS 20000000
+#define MAX_ORDERS         64
+
+struct flight {
+	struct steer_order order;
+	double arrives_ns;
+};
+
+struct pacer {
+	bool is_steered;
+	uint32_t onset_segment;
+	uint64_t n_begun; /* Onsets. */
+	bool is_waiting;
+	double enter_ns, comm_ns;
+	uint32_t n_received;
+	bool has_order;
+	struct steer_order order; /* Not yet applied. */
+	VEC(struct flight) flights;
+};
+
+struct steered {
+	struct steered_opts opts;
+	struct steer *steer;
+	struct rng rng;
+	VEC(struct pacer) pacers; /* By engine number. */
+};
+
+struct steered *
+steered_new(const struct steered_opts *opts)
+{
+	struct steered *s = xcalloc(1, sizeof *s);
+
+	if (opts)
+		s->opts = *opts;
+	if (s->opts.latency_ns <= 0)
+		s->opts.latency_ns = DEFAULT_LATENCY_NS;
+	s->steer = steer_new(&s->opts.steer);
+	rng_init_stream(&s->rng, s->opts.seed, 0x73746565);
+	return s;
+}
+
+void
+steered_free(struct steered *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->pacers.n; i++)
+		vec_free(&s->pacers.items[i].flights);
+	vec_free(&s->pacers);
+	steer_free(s->steer);
+	free(s);
+}
+
+struct steer *
+steered_steer(struct steered *s)
+{
+	return s->steer;
+}
+
+void
+steered_add(struct steered *s, uint32_t job, uint32_t onset_segment,
+	    const struct steer_job *what)
+{
+	while (s->pacers.n <= job)
+		vec_push(&s->pacers, (struct pacer){ 0 });
+	s->pacers.items[job].is_steered = true;
+	s->pacers.items[job].onset_segment = onset_segment;
+	steer_set_job(s->steer, job, what);
+}
+
+/* ------ The pacer's side ------ */
+
+/* Takes what has arrived; the latest is what counts. */
+static void
+receive(struct pacer *p, double now_ns)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->flights.n; i++) {
+		const struct flight *f = &p->flights.items[i];
+
+		if (f->arrives_ns > now_ns) {
+			p->flights.items[n++] = *f;
+			continue;
+		}
+		if (f->order.number <= p->n_received)
+			continue;
+		p->n_received = f->order.number;
+		p->order = f->order;
+		p->has_order = true;
+	}
+	p->flights.n = n;
+}
+
+/* How long the order has an iteration wait that comes now. */
+static double
+order_wait_ns(struct pacer *p, double now_ns)
+{
+	double until_ns;
+
+	if (!p->has_order)
+		return 0;
+	p->has_order = false;
+	if (now_ns > (double)p->order.expires_ns)
+		return 0;
+	until_ns = now_ns + (double)p->order.delay_ns;
+	if (p->order.not_before_ns)
+		until_ns = fmax(until_ns, (double)p->order.not_before_ns);
+	return fmin(until_ns - now_ns, (double)p->order.max_ns);
+}
+
+static bool
+happens(struct steered *s, double frac)
+{
+	return frac > 0 && rng_uniform(&s->rng) < frac;
+}
+
+static struct steer_report
+garbage(struct steered *s)
+{
+	return (struct steer_report){
+		.number = rng_next(&s->rng) >> rng_below(&s->rng, 64),
+		.enter_ns = (int64_t)(rng_next(&s->rng) >> rng_below(&s->rng, 64)),
+		.begin_ns = (int64_t)(rng_next(&s->rng) >> rng_below(&s->rng, 64)),
+		.comm_ns = (int64_t)(rng_next(&s->rng) >> rng_below(&s->rng, 64)),
+		.order = (uint32_t)rng_next(&s->rng),
+	};
+}
+
+static void
+report(struct steered *s, uint32_t job, double now_ns)
+{
+	struct pacer *p = &s->pacers.items[job];
+	struct steer_order orders[MAX_ORDERS];
+	struct steer_report r = {
+		.number = p->n_begun,
+		.enter_ns = (int64_t)p->enter_ns,
+		.begin_ns = (int64_t)now_ns,
+		.comm_ns = (int64_t)p->comm_ns,
+		.order = p->n_received,
+	};
+	size_t n;
+
+	p->comm_ns = 0;
+	p->n_begun++;
+	if (happens(s, s->opts.lost_report_frac))
+		return;
+	if (happens(s, s->opts.garbage_frac))
+		r = garbage(s);
+	n = steer_report(s->steer, job, &r, orders, MAX_ORDERS);
+	for (size_t i = 0; i < n; i++) {
+		struct flight f = {
+			.order = orders[i],
+			.arrives_ns = now_ns + (double)s->opts.latency_ns,
+		};
+
+		if (!happens(s, s->opts.lost_order_frac))
+			vec_push(&s->pacers.items[orders[i].job].flights, f);
+	}
+}
+
+double
+steered_wait_ns(void *ctx, uint32_t job, uint64_t iteration, uint32_t segment,
+		double now_ns)
+{
+	struct steered *s = ctx;
+	struct pacer *p;
+	double wait_ns;
+
+	(void)iteration;
+	if (job >= s->pacers.n)
+		return 0;
+	p = &s->pacers.items[job];
+	if (!p->is_steered || segment != p->onset_segment)
+		return 0;
+	if (!p->is_waiting) {
+		receive(p, now_ns);
+		p->enter_ns = now_ns;
+		wait_ns = order_wait_ns(p, now_ns);
+		if (wait_ns > 1) {
+			p->is_waiting = true;
+			return wait_ns;
+		}
+	}
+	p->is_waiting = false;
+	report(s, job, now_ns);
+	return 0;
+}
+
+void
+steered_on_flows(void *ctx, uint32_t job, uint32_t segment, double start_ns,
+		 double end_ns)
+{
+	struct steered *s = ctx;
+
+	(void)segment;
+	if (job < s->pacers.n)
+		s->pacers.items[job].comm_ns += end_ns - start_ns;
+}
