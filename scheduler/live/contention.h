@@ -10,8 +10,8 @@
  *	          the fabric (topology/collective.h, topology/route.h), and a flow
  *	          carries, millisecond by millisecond, what its interface sent of the
  *	          job, shared out in proportion to the flows' bytes.  Source ports are
- *	          assumed as in scenario files whose jobs are in natural order (job2 before
- *          job10).
+ *	          assumed as in scenario files whose jobs are in natural order (job2
+ *	          before job10).
  *	plain     no fabric is known: each interface is two links, "HOST:IF>" and
  *	          ">HOST:IF".
  *
@@ -38,7 +38,9 @@
  * whose mean of some 100 ms is above 1.05 C shows that this was wrong somewhere.
  *
  * Where only summaries were seen, NOW and PEAK are those of the summaries, and the
- * rest is unknown; so is everything of a host that has fallen silent since.  Pure.  O(window) for each series on each link.
+ * rest is unknown; so is everything of a host that has fallen silent since.
+ *
+ * Pure.  O(window) for each series on each link.
  */
 #ifndef SCHEDULER_LIVE_CONTENTION_H
 #define SCHEDULER_LIVE_CONTENTION_H

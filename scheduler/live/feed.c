@@ -72,7 +72,8 @@ static int
 open_buses(struct feed *feed, const char *const *endpoints, size_t n, const char *keys,
 	   struct err *err)
 {
-	static const uint8_t kinds[] = { TELE_SUMMARY, TELE_RAW, TELE_MARKS };
+	static const uint8_t kinds[] = { TELE_SUMMARY, TELE_RAW, TELE_MARKS,
+					 TELE_PACE };
 	int error = 0;
 
 	if (keys)
@@ -220,6 +221,13 @@ feed_next(struct feed *feed, int64_t timeout_ns, const struct tele_frame **ret_f
 	}
 	feed->n_frames += r > 0;
 	return r;
+}
+
+void
+feed_join(struct feed *feed, struct loop *loop, void (*ready)(void *ctx), void *ctx)
+{
+	if (feed->sub)
+		bus_sub_join(feed->sub, loop, ready, ctx);
 }
 
 bool

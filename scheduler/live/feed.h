@@ -16,6 +16,7 @@
 
 struct err;
 struct feed;
+struct loop;
 struct tele_frame;
 
 #define FEED_MAX_SOURCES 64
@@ -36,6 +37,13 @@ void feed_close(struct feed *feed); /* Accepts NULL. */
  */
 int feed_next(struct feed *feed, int64_t timeout_ns,
 	      const struct tele_frame **ret_frame, struct err *err);
+
+/*
+ * Calls 'ready' from 'loop' when there may be frames of a bus: take them with timeout 0
+ * until there is none.  Recordings have nothing to wait for.
+ */
+void feed_join(struct feed *feed, struct loop *loop, void (*ready)(void *ctx),
+	       void *ctx);
 
 /* Whether any source is a bus, so that there is no end. */
 bool feed_is_live(const struct feed *feed);

@@ -95,6 +95,21 @@ struct live_mark {
 	uint64_t bytes;
 };
 
+/* One iteration that begins, as the pacer in the job tells it, on wall clock time. */
+struct live_iteration {
+	uint32_t host, job; /* live_host(), live_job_name(). */
+	uint32_t pid, rank;
+	uint8_t source;                         /* enum pace_source. */
+	bool is_claimed, is_observing, is_over; /* As in struct tele_iteration. */
+	uint64_t number;
+	int64_t enter_ns, begin_ns;
+	int64_t comm_ns; /* Of the iteration before, as what follows. */
+	uint64_t bytes;
+	uint32_t n_collectives, gap_us, order, lost;
+};
+
+typedef void live_iteration_fn(void *ctx, const struct live_iteration *iteration);
+
 /* What could not be kept, or was not usable. */
 struct live_counts {
 	uint64_t refused;   /* Hosts, interfaces, jobs and series: no memory left. */
@@ -108,6 +123,13 @@ void live_free(struct live *live);                   /* Accepts NULL. */
 
 /* Takes in a frame, which stays the caller's. */
 void live_frame(struct live *live, const struct tele_frame *frame);
+
+/*
+ * Has 'fn' called for each iteration that live_frame() finds, while it does; those of no
+ * known job, and of a frame that is refused, are left out.  Nothing of them is kept
+ * here.  NULL: for none, as at first.
+ */
+void live_on_iteration(struct live *live, live_iteration_fn *fn, void *ctx);
 
 /* Wall clock nanoseconds of the newest frame; LIVE_NEVER before the first. */
 int64_t live_now_ns(const struct live *live);

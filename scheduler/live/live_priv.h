@@ -1,0 +1,143 @@
+/*
+ * live_priv.h - the state itself, between the files of live.h: live.c keeps it and its
+ * memory, live_frame.c puts frames into it, live_view.c reads it.
+ */
+#ifndef SCHEDULER_LIVE_LIVE_PRIV_H
+#define SCHEDULER_LIVE_LIVE_PRIV_H
+
+#include "scheduler/live/live.h"
+
+#define uthash_fatal(msg) BUG("uthash: %s", msg)
+#include <uthash.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/strtab.h"
+#include "lib/base/vec.h"
+
+#define NS_PER_MS INT64_C(1000000)
+
+/*
+ * In a ring: no frame has told this bin; 0, so that memory that nobody wrote to says
+ * so.  A bin of no bytes is LIVE_ZERO there, larger counts are cut to one less.
+ */
+#define LIVE_UNTOLD 0u
+#define LIVE_ZERO   (TELE_GAP - 1)
+
+/* Bins [from_ms, to_ms) of the host's clock that raw frames told. */
+struct span {
+	int64_t from_ms, to_ms;
+};
+
+/* One process that sends, and the sequence numbers that are to come. */
+struct sender {
+	uint64_t start_id;
+	uint64_t next_sequence[TELE_LAST_KIND + 1];
+	bool has_sequence[TELE_LAST_KIND + 1];
+};
+
+struct host {
+	struct live_host seen; /* What others see. */
+	uint8_t boot_id[16], boot_before[16];
+	bool has_boot_before;
+	struct sender sender, sender_before; /* Two may take turns. */
+	int64_t raw_mono_ms; /* Host's clock: end of the newest raw frame. */
+};
+
+struct interface {
+	struct live_interface seen;
+	VEC(struct span) covered; /* Ascending, disjoint, not touching. */
+};
+
+struct series {
+	struct live_series seen;
+	uint64_t key;
+	int64_t end_ms; /* Of the ring: it has [end_ms - keep_ms, end_ms). */
+	uint32_t *ring; /* Owned.  Bin m is at m modulo keep_ms.  NULL: none. */
+	uint32_t number;
+	UT_hash_handle hh; /* By 'key'. */
+};
+
+struct job {
+	VEC(struct live_mark) marks;
+	bool has_room; /* Their memory is reckoned. */
+};
+
+struct live {
+	uint32_t keep_ms;
+	size_t max_bytes, bytes;
+	struct strtab *host_names, *interface_names, *job_names; /* Owned. */
+	VEC(struct host) hosts;
+	VEC(struct interface) interfaces;
+	VEC(struct job) jobs;
+	VEC(struct series *) series; /* Owned. */
+	struct series *by_key;
+	int64_t now_ns;
+	bool is_leaping; /* Somebody is far ahead of 'now': */
+	int64_t leap_from_ns, leap_to_ns;
+	int64_t swept_ns; /* 'now' when stale rings were looked for. */
+	struct live_counts counts;
+	live_iteration_fn *on_iteration; /* Or NULL. */
+	void *on_iteration_ctx;
+	VEC(uint32_t) interface_of, job_of; /* Of the frame being read. */
+};
+
+/* ---- Kept by live.c ------------------------------------------------------------ */
+
+/*
+ * The number of what a frame names, made if it is new; UINT32_MAX, and counted, where
+ * there is no memory for it.  Of an interface what the frame says of it is noted.
+ */
+uint32_t live_intern_host(struct live *live, const char *name);
+uint32_t live_intern_interface(struct live *live, uint32_t host,
+			       const struct tele_interface *told);
+uint32_t live_intern_job(struct live *live, const char *name);
+
+/*
+ * The series of a row of the frame being read ('interface_of', 'job_of'); NULL:
+ * refused.
+ */
+struct series *live_intern_series(struct live *live, uint32_t told_interface,
+				  uint32_t told_job, unsigned direction);
+
+/* The series of live_series_key(), or NULL. */
+struct series *live_series_of(const struct live *live, uint64_t key);
+
+/* Reserves memory for something new; false, and counted, if there is none. */
+bool live_may_take(struct live *live, size_t bytes);
+
+/* Makes the ring of a series, if it has none, to end at 'end_ms'; false: no memory. */
+bool live_take_ring(struct live *live, struct series *s, int64_t end_ms);
+/* Gives it back, if it has one. */
+void live_drop_ring(struct live *live, struct series *s);
+
+/* ---- Arithmetic ---------------------------------------------------------------- */
+
+static inline uint64_t
+live_series_key(uint32_t interface, uint32_t job, unsigned direction)
+{
+	return (uint64_t)interface << 33 | (uint64_t)job << 1 | (direction & 1);
+}
+
+/* Where a millisecond of the host's clock is in a ring. */
+static inline size_t
+live_ring_at(const struct live *live, int64_t ms)
+{
+	int64_t at = ms % (int64_t)live->keep_ms;
+
+	return (size_t)(at < 0 ? at + live->keep_ms : at);
+}
+
+static inline int64_t
+live_ms_floor(int64_t ns)
+{
+	return ns / NS_PER_MS - (ns % NS_PER_MS < 0);
+}
+
+/* The host's offset in whole milliseconds, by which its bins are moved. */
+static inline int64_t
+live_offset_ms(const struct host *host)
+{
+	return live_ms_floor(host->seen.wall_offset_ns + NS_PER_MS / 2);
+}
+
+#endif

@@ -1,0 +1,216 @@
+/*
+ * live_view.c - what the state is asked.
+ */
+#include "scheduler/live/live.h"
+#include "scheduler/live/live_priv.h"
+
+int64_t
+live_now_ns(const struct live *live)
+{
+	return live->now_ns;
+}
+
+int64_t
+live_complete_ms(const struct live *live)
+{
+	int64_t least_ns = LIVE_NEVER;
+
+	for (uint32_t i = 0; i < live->hosts.n; i++) {
+		const struct live_host *host = &live->hosts.items[i].seen;
+
+		if (host->raw_ns == LIVE_NEVER || live_is_silent(live, i) ||
+		    live->now_ns - host->raw_ns > LIVE_SILENT_NS)
+			continue;
+		if (least_ns == LIVE_NEVER || host->raw_ns < least_ns)
+			least_ns = host->raw_ns;
+	}
+	return least_ns == LIVE_NEVER ? LIVE_NEVER : live_ms_floor(least_ns);
+}
+
+uint32_t
+live_span_ms(const struct live *live)
+{
+	int64_t to_ms = live_complete_ms(live), first_ms = to_ms;
+
+	for (size_t i = 0; i < live->interfaces.n && to_ms != LIVE_NEVER; i++) {
+		const struct interface *it = &live->interfaces.items[i];
+		int64_t at_ms;
+
+		if (it->covered.n == 0)
+			continue;
+		at_ms = it->covered.items[0].from_ms +
+			live_offset_ms(&live->hosts.items[it->seen.host]);
+		if (at_ms < first_ms)
+			first_ms = at_ms;
+	}
+	if (to_ms - first_ms > live->keep_ms)
+		return live->keep_ms;
+	return (uint32_t)(to_ms - first_ms);
+}
+
+uint32_t
+live_n_hosts(const struct live *live)
+{
+	return (uint32_t)live->hosts.n;
+}
+
+uint32_t
+live_n_interfaces(const struct live *live)
+{
+	return (uint32_t)live->interfaces.n;
+}
+
+uint32_t
+live_n_jobs(const struct live *live)
+{
+	return (uint32_t)live->jobs.n;
+}
+
+uint32_t
+live_n_series(const struct live *live)
+{
+	return (uint32_t)live->series.n;
+}
+
+const struct live_host *
+live_host(const struct live *live, uint32_t host)
+{
+	return &live->hosts.items[host].seen;
+}
+
+const struct live_interface *
+live_interface(const struct live *live, uint32_t interface)
+{
+	return &live->interfaces.items[interface].seen;
+}
+
+const struct live_series *
+live_series(const struct live *live, uint32_t series)
+{
+	return &live->series.items[series]->seen;
+}
+
+const char *
+live_job_name(const struct live *live, uint32_t job)
+{
+	if (job == TELE_LINK)
+		return "(all)";
+	return job == TELE_OTHER ? "(other)" : strtab_name(live->job_names, job);
+}
+
+uint32_t
+live_find_job(const struct live *live, const char *name)
+{
+	uint32_t id = strtab_find(live->job_names, name);
+
+	return id == STRTAB_NONE ? TELE_LINK : id;
+}
+
+uint32_t
+live_find_series(const struct live *live, uint32_t interface, uint32_t job,
+		 enum tele_direction direction)
+{
+	const struct series *s =
+		live_series_of(live, live_series_key(interface, job, direction));
+
+	return s ? s->number : UINT32_MAX;
+}
+
+int64_t
+live_age_ns(const struct live *live, uint32_t host)
+{
+	int64_t age_ns = live->now_ns - live->hosts.items[host].seen.time_ns;
+
+	return age_ns > 0 ? age_ns : 0;
+}
+
+bool
+live_is_silent(const struct live *live, uint32_t host)
+{
+	return live_age_ns(live, host) > LIVE_SILENT_NS;
+}
+
+bool
+live_has_summary(const struct live *live, uint32_t host)
+{
+	const struct live_host *told = live_host(live, host);
+
+	return told->summary_ns != LIVE_NEVER && told->summary_window_ns > 0 &&
+	       live->now_ns - told->summary_ns <= LIVE_SILENT_NS;
+}
+
+uint64_t
+live_window_bytes(const struct live *live, uint32_t series)
+{
+	const struct live_series *s = live_series(live, series);
+	uint32_t host = live_interface(live, s->interface)->host;
+
+	if (!s->has_summary || s->summary_ns != live_host(live, host)->summary_ns)
+		return 0;
+	return s->window_bytes;
+}
+
+bool
+live_has_traffic(const struct live *live, uint32_t series)
+{
+	const struct series *s = live->series.items[series];
+	const struct live_interface *it =
+		&live->interfaces.items[s->seen.interface].seen;
+	int64_t end_ms = live->hosts.items[it->host].raw_mono_ms;
+
+	if (live_age_ns(live, it->host) > live->keep_ms * NS_PER_MS)
+		return false;
+	if (s->ring && s->seen.last_ms != LIVE_NEVER && end_ms != LIVE_NEVER &&
+	    s->seen.last_ms >= end_ms - live->keep_ms)
+		return true;
+	return live_window_bytes(live, series) > 0 &&
+	       live->now_ns - live_host(live, it->host)->summary_ns <=
+		       live->keep_ms * NS_PER_MS;
+}
+
+void
+live_bins(const struct live *live, uint32_t series, int64_t from_ms, size_t n,
+	  uint32_t *ret_bins)
+{
+	const struct series *s = live->series.items[series];
+	const struct interface *interface = &live->interfaces.items[s->seen.interface];
+	int64_t from =
+		from_ms - live_offset_ms(&live->hosts.items[interface->seen.host]);
+	int64_t to = from + (int64_t)n;
+
+	for (size_t i = 0; i < n; i++)
+		ret_bins[i] = TELE_GAP;
+	for (size_t k = 0; k < interface->covered.n; k++) {
+		const struct span *span = &interface->covered.items[k];
+		int64_t a = span->from_ms > from ? span->from_ms : from;
+		int64_t b = span->to_ms < to ? span->to_ms : to;
+
+		for (int64_t ms = a; ms < b; ms++)
+			ret_bins[ms - from] = 0;
+	}
+	if (!s->ring)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		int64_t ms = from + (int64_t)i;
+		uint32_t bytes;
+
+		if (ms < s->end_ms - live->keep_ms || ms >= s->end_ms)
+			continue;
+		bytes = s->ring[live_ring_at(live, ms)];
+		if (bytes != LIVE_UNTOLD)
+			ret_bins[i] = bytes == LIVE_ZERO ? 0 : bytes;
+	}
+}
+
+const struct live_mark *
+live_marks(const struct live *live, uint32_t job, size_t *ret_n)
+{
+	*ret_n = live->jobs.items[job].marks.n;
+	return live->jobs.items[job].marks.items;
+}
+
+const struct live_counts *
+live_counts(const struct live *live)
+{
+	return &live->counts;
+}
