@@ -1,0 +1,164 @@
+-- job_submit.lua - antiphase's gate for Slurm.  It lives beside slurm.conf, which says
+-- "JobSubmitPlugins=lua".
+--
+-- A job of several nodes becomes eligible GATE_S seconds late at most; in that time
+-- antiphase-scheduler says where it had better go, and lets it go at once.  If nobody
+-- answers Slurm starts it when the time is over, as if we were not there.  Whatever goes
+-- wrong in here, the job is taken as it came.
+--
+-- Left alone: jobs of one node, or which do not say how many (-N); with nodes, a
+-- reservation or a begin time of their user's; held ones; parts of heterogeneous jobs;
+-- those submitted with --antiphase=off, or "antiphase: off" in their --comment.
+--
+-- A site with a job_submit.lua of its own has this line at its beginning:
+--
+--	dofile("/usr/local/lib/antiphase/job_submit.lua")
+--
+-- and calls antiphase_submit(job_desc) in its slurm_job_submit(), before it returns
+-- success.
+
+local GATE_S = 10
+-- Partitions with a gate, such as { train = true, debug = true }; nil: all.  Jobs that do
+-- not say which are those of the partition "default" here.
+local PARTITIONS = nil
+-- Jobs are not gated while this file is there.
+local STOP = "/run/antiphase/stop"
+-- A file that has to hold a time not older than FRESH_S, as seconds since 1970, for jobs
+-- to be gated; nil: they always are.
+local ALIVE = nil
+-- Instead of a gate, without any delay: a table of placements, a line for each number of
+-- nodes, "TIME NODES NODELIST SCORE", which somebody replaces every few seconds; nil: none.
+local TABLE = nil
+local FRESH_S = 15
+
+local NO_VAL = slurm.NO_VAL
+local NO_VAL64 = slurm.NO_VAL64
+
+local function exists(path)
+	local file = path and io.open(path, "r")
+	if file then file:close() end
+	return file ~= nil
+end
+
+local function is_fresh(time)
+	local age = os.time() - (tonumber(time) or 0)
+	return age >= -1 and age <= FRESH_S
+end
+
+local function is_alive()
+	if not ALIVE then return true end
+	local file = io.open(ALIVE, "r")
+	if not file then return false end
+	local line = file:read(64) or ""
+	file:close()
+	return is_fresh(line:match("^(%d+)"))
+end
+
+-- The nodes for a job of so many and their score, or nil and why there are none.
+local function look_up(n)
+	local file = io.open(TABLE, "r")
+	if not file then return nil, "no table" end
+	local nodes, score = nil, "no entry"
+	for line in file:lines() do
+		local time, count, list, points = line:match("^(%d+) (%d+) (%S+) (%S+)")
+		if time and tonumber(count) == n then
+			if is_fresh(time) then
+				nodes, score = list, points
+			else
+				score = "stale"
+			end
+			break
+		end
+	end
+	file:close()
+	return nodes, score
+end
+
+-- SPANK's variables of the job, in whatever form this version of Slurm hands them over.
+local function spank_mode(job_desc)
+	local env = job_desc.spank_job_env
+	if type(env) == "string" then env = { env } end
+	if type(env) ~= "table" then return nil end
+	for key, value in pairs(env) do
+		local text = tostring(key) .. "=" .. tostring(value)
+		local mode = text:match("ANTIPHASE_MODE=(%a+)")
+		if mode then return mode end
+	end
+	return nil
+end
+
+local function is_off(job_desc)
+	local comment = job_desc.comment
+	if comment and comment:lower():match("antiphase:%s*off") then return true end
+	local ok, mode = pcall(spank_mode, job_desc)
+	return ok and mode == "off"
+end
+
+local function is_set(number, none)
+	return number ~= nil and number ~= 0 and number ~= none
+end
+
+local function in_partitions(job_desc)
+	if not PARTITIONS then return true end
+	-- We are not told the name of the default partition.
+	if not job_desc.partition then return PARTITIONS.default == true end
+	for name in job_desc.partition:gmatch("[^,]+") do
+		if not PARTITIONS[name] then return false end
+	end
+	return true
+end
+
+local function is_ours(job_desc)
+	local n = job_desc.min_nodes
+	if n == nil or n == NO_VAL or n <= 1 then return false end
+	if job_desc.req_nodes ~= nil or job_desc.reservation ~= nil then return false end
+	if is_set(job_desc.begin_time, NO_VAL64) or job_desc.begin_time == NO_VAL then
+		return false
+	end
+	if job_desc.priority == 0 then return false end
+	if job_desc.admin_comment ~= nil and job_desc.admin_comment ~= "" then
+		return false
+	end
+	local offset = job_desc.het_job_offset
+	if offset ~= nil and offset ~= NO_VAL then return false end
+	return in_partitions(job_desc) and not is_off(job_desc) and not exists(STOP)
+end
+
+local function submit(job_desc)
+	if not is_ours(job_desc) then return end
+	local why
+	if TABLE then
+		local nodes, score = look_up(job_desc.min_nodes)
+		if nodes then
+			job_desc.req_nodes = nodes
+			job_desc.admin_comment = "antiphase:v1;pinned;score=" .. score
+			return
+		end
+		why = score
+	end
+	if GATE_S > 0 and is_alive() then
+		job_desc.begin_time = os.time() + GATE_S
+		job_desc.admin_comment = "antiphase:v1;gate"
+	elseif why then
+		job_desc.admin_comment = "antiphase:v1;skipped=" .. why
+	end
+end
+
+function antiphase_submit(job_desc)
+	local ok, why = pcall(submit, job_desc)
+	if not ok then slurm.log_info("antiphase: the gate failed: %s", tostring(why)) end
+end
+
+-- A site's own functions stay.
+if not slurm_job_submit then
+	function slurm_job_submit(job_desc, part_list, submit_uid)
+		antiphase_submit(job_desc)
+		return slurm.SUCCESS
+	end
+
+	function slurm_job_modify(job_desc, job_rec, part_list, modify_uid)
+		return slurm.SUCCESS
+	end
+end
+
+return slurm.SUCCESS

@@ -1,0 +1,594 @@
+/*
+ * slurm_act.c - the driver for Slurm: changes.
+ *
+ * Each is one 'scontrol update' of the job, so that Slurm sees all of it or nothing;
+ * only PREFER needs the nodes to have a feature first, "AP" and the job's id, which is
+ * taken away when the job has started.  One command runs at a time, so that changes of
+ * a job are made in the order they were asked for.
+ *
+ * What we did to a job is written into its record (AdminComment, which users cannot
+ * change): ";pinned" or ";preferred" behind what the caller wants there.  So another
+ * run of the daemon knows which pins are ours.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/clk.h"
+#include "lib/base/hostlist.h"
+#include "lib/base/log.h"
+#include "lib/daemon/child.h"
+#include "scheduler/host/slurm_priv.h"
+
+#define MAX_RECORD 900 /* Slurm's own limit is 1024. */
+
+static const char *const kind_names[] = { "place", "prefer", "let go", "un-pin",
+					  "record" };
+
+/* ---- What is asked for ----------------------------------------------------------- */
+
+/* Whether nodes of a list are nodes, and how many. */
+struct node_check {
+	const struct host_snapshot *snapshot;
+	const char *unknown; /* Owned; NULL: all are known. */
+	size_t n;
+};
+
+static int
+check_node(void *ctx, const char *name)
+{
+	struct node_check *check = ctx;
+
+	check->n++;
+	if (host_find_node(check->snapshot, name))
+		return 0;
+	check->unknown = xstrdup(name);
+	return -ENOENT;
+}
+
+static int
+check_nodes(struct host *host, const struct host_job *job, const char *nodes,
+	    struct err *err)
+{
+	struct node_check check = { .snapshot = &host->snapshot };
+	const char *why = "it names too many nodes";
+	int r;
+
+	if (!nodes || !*nodes)
+		return err_set(err, NULL, 0, 0, "job %s: no nodes to place it on",
+			       job->id);
+	r = hostlist_expand(nodes, HOST_MAX_NODES, check_node, &check, &why);
+	if (r < 0) {
+		err_set(err, NULL, 0, 0, "job %s: nodes '%.100s': %s%s", job->id, nodes,
+			check.unknown ? "Slurm has no node " : why,
+			check.unknown ? check.unknown : "");
+		free((char *)check.unknown);
+		return -EINVAL;
+	}
+	/* Slurm would take it, and the job would wait for ever (BadConstraints). */
+	if (check.n > job->n_nodes)
+		return err_set(err, NULL, 0, 0,
+			       "job %s wants %u nodes, and cannot be placed on %zu",
+			       job->id, (unsigned)job->n_nodes, check.n);
+	return 0;
+}
+
+static int
+check_record(const char *record, struct err *err)
+{
+	size_t n = record ? strlen(record) : 0;
+
+	if (n > MAX_RECORD)
+		return err_set(err, NULL, 0, 0,
+			       "a record of %zu bytes is longer than %d", n,
+			       MAX_RECORD);
+	for (size_t i = 0; i < n; i++) {
+		if (!isprint((unsigned char)record[i]))
+			return err_set(err, NULL, 0, 0,
+				       "a record is one line of printable ASCII");
+	}
+	return 0;
+}
+
+/* Whether the job is in a state for that, and not its user's own business. */
+static int
+check_job(const struct host_job *job, enum host_action_kind kind, struct err *err)
+{
+	if (kind == HOST_RECORD)
+		return 0;
+	if (job->state != HOST_WAITING)
+		return err_set(err, NULL, 0, 0,
+			       "job %s does not wait any more: it cannot be %s",
+			       job->id, kind == HOST_LET_GO ? "let go" : "moved");
+	if (kind == HOST_LET_GO)
+		return 0;
+	if (kind == HOST_UNPIN) {
+		if (job->is_pinned)
+			return 0;
+		err_set(err, NULL, 0, 0, "job %s was not pinned by us", job->id);
+		return -EALREADY;
+	}
+	if (*job->required && !slurm_record_has(job->record, SLURM_PINNED))
+		return err_set(err, NULL, 0, 0,
+			       "the user of job %s asked for nodes %.200s", job->id,
+			       job->required);
+	if (kind == HOST_PREFER && *job->preferred &&
+	    !slurm_record_has(job->record, SLURM_PREFERRED))
+		return err_set(err, NULL, 0, 0,
+			       "the user of job %s prefers nodes with %.200s", job->id,
+			       job->preferred);
+	return 0;
+}
+
+/* ---- Records --------------------------------------------------------------------- */
+
+static bool
+is_word(const char *text, size_t n, const char *word)
+{
+	return n == strlen(word) && strncmp(text, word, n) == 0;
+}
+
+/* The record without our marks, and with one of them (NULL: none).  A new string. */
+static char *
+marked_record(const char *record, const char *mark)
+{
+	struct strbuf out = STRBUF_EMPTY;
+
+	if (strcmp(record, SLURM_GATE_RECORD) == 0)
+		record = "";
+	while (*record) {
+		size_t n = strcspn(record, ";");
+
+		if (!is_word(record, n, SLURM_PINNED) &&
+		    !is_word(record, n, SLURM_PREFERRED)) {
+			strbuf_puts(&out, out.length ? ";" : "");
+			strbuf_add(&out, record, n);
+		}
+		record += n + (record[n] == ';');
+	}
+	if (mark && !out.length)
+		strbuf_puts(&out, "antiphase:v1");
+	if (mark)
+		strbuf_printf(&out, ";%s", mark);
+	return strbuf_steal(&out);
+}
+
+/* What is to be written for an action; NULL: nothing. */
+static char *
+new_record(const struct host_job *job, const struct host_action *action)
+{
+	const char *record = action->record ? action->record : job->record;
+
+	switch (action->kind) {
+	case HOST_PLACE:
+		return marked_record(record, SLURM_PINNED);
+	case HOST_PREFER:
+		return marked_record(record, SLURM_PREFERRED);
+	case HOST_UNPIN:
+		return marked_record(record, NULL);
+	case HOST_LET_GO:
+		if (!action->record)
+			return NULL;
+		break;
+	case HOST_RECORD:
+		break;
+	}
+	/* The mark stays as it is. */
+	if (slurm_record_has(job->record, SLURM_PINNED))
+		return marked_record(record, SLURM_PINNED);
+	if (slurm_record_has(job->record, SLURM_PREFERRED))
+		return marked_record(record, SLURM_PREFERRED);
+	return marked_record(record, NULL);
+}
+
+/* ---- Asking ---------------------------------------------------------------------- */
+
+static void
+free_change(struct slurm_change *change)
+{
+	free(change->nodes);
+	free(change->available);
+	free(change->active);
+}
+
+static void
+free_op(struct slurm_op *op)
+{
+	for (size_t i = 0; i < op->changes.n; i++)
+		free_change(&op->changes.items[i]);
+	vec_free(&op->changes);
+	free(op->job);
+	free(op->nodes);
+	free(op->record);
+	free(op);
+}
+
+static int
+check_action(struct host *host, const struct host_action *action,
+	     const struct host_job **ret_job, struct err *err)
+{
+	const struct host_job *job;
+	int r;
+
+	if (!slurm_is_job_id(action->job))
+		return err_set(err, NULL, 0, 0,
+			       "'%.40s' is not a job of Slurm that can "
+			       "be changed: expected \"4711\" or \"4711_2\"",
+			       action->job);
+	if (!host->snapshot.at_us) {
+		err_set(err, NULL, 0, 0, "Slurm has not answered yet");
+		return -EAGAIN;
+	}
+	job = host_find_job(&host->snapshot, action->job);
+	if (!job) {
+		err_set(err, NULL, 0, 0, "Slurm has no job %s now", action->job);
+		return -ENOENT;
+	}
+	r = check_job(job, action->kind, err);
+	if (r == 0)
+		r = check_record(action->record, err);
+	if (r == 0 && (action->kind == HOST_PLACE || action->kind == HOST_PREFER))
+		r = check_nodes(host, job, action->nodes, err);
+	if (r == 0 && action->kind == HOST_LET_GO && !job->is_gated &&
+	    !action->record) {
+		err_set(err, NULL, 0, 0, "job %s is not held back", job->id);
+		r = -EALREADY;
+	}
+	*ret_job = job;
+	return r;
+}
+
+static bool start_command(struct host *host, struct slurm_op *op, struct err *err);
+
+int
+host_act(struct host *host, const struct host_action *action, uint64_t *ret_ticket,
+	 struct err *err)
+{
+	const struct host_job *job = NULL;
+	struct slurm_op *op;
+	int r = check_action(host, action, &job, err);
+
+	if (r < 0)
+		return r;
+	if (host->ops.n >= SLURM_MAX_ACTIONS) {
+		err_set(err, NULL, 0, 0, "%zu changes wait for Slurm already",
+			host->ops.n);
+		return -EBUSY;
+	}
+	op = xcalloc(1, sizeof *op);
+	op->kind = action->kind;
+	op->ticket = ++host->last_ticket;
+	op->job = xstrdup(action->job);
+	op->nodes = action->nodes ? xstrdup(action->nodes) : NULL;
+	op->record = new_record(job, action);
+	op->starts_now = job->is_gated &&
+			 (action->kind == HOST_PLACE || action->kind == HOST_PREFER ||
+			  action->kind == HOST_LET_GO);
+	op->was_placed = slurm_record_has(job->record, SLURM_PINNED);
+	op->was_preferred = slurm_record_has(job->record, SLURM_PREFERRED);
+	vec_push(&host->ops, op);
+	*ret_ticket = op->ticket;
+	/* One that cannot be started is told of from the loop. */
+	if (host->ops.n == 1)
+		start_command(host, op, NULL);
+	return 0;
+}
+
+/* ---- Commands -------------------------------------------------------------------- */
+
+#define MAX_UPDATE 8
+
+/* 'scontrol update' and its words, which are owned. */
+struct update {
+	const char *words[MAX_UPDATE + 1];
+	size_t n;
+};
+
+static void
+update_add(struct update *update, const char *key, const char *value)
+{
+	BUG_ON(update->n == MAX_UPDATE);
+	update->words[update->n++] = xasprintf("%s%s", key, value);
+}
+
+static void
+update_fini(struct update *update)
+{
+	for (size_t i = 0; i < update->n; i++)
+		free((char *)update->words[i]);
+}
+
+/* The one call that changes the job. */
+static void
+job_update(const struct slurm_op *op, struct update *update)
+{
+	char *feature = xasprintf(SLURM_FEATURE "%s", op->job);
+	bool places = op->kind == HOST_PLACE, prefers = op->kind == HOST_PREFER;
+	bool undoes = places || prefers || op->kind == HOST_UNPIN;
+
+	update_add(update, "update", "");
+	update_add(update, "jobid=", op->job);
+	if (places || (undoes && op->was_placed))
+		update_add(update, "ReqNodeList=", places ? op->nodes : "");
+	if (prefers || (undoes && op->was_preferred))
+		update_add(update, "Prefer=", prefers ? feature : "");
+	free(feature);
+	if (op->starts_now)
+		update_add(update, "StartTime=", "now");
+	if (op->record)
+		update_add(update, "AdminComment=", op->record);
+}
+
+static void
+node_update(const struct slurm_change *change, struct update *update)
+{
+	update_add(update, "update", "");
+	update_add(update, "nodename=", change->nodes);
+	update_add(update, "AvailableFeatures=", change->available);
+	update_add(update, "ActiveFeatures=", change->active);
+}
+
+static void on_command(void *ctx, const struct child_result *result);
+
+/* The next command of the first change; false if it could not be started. */
+static bool
+start_command(struct host *host, struct slurm_op *op, struct err *err)
+{
+	struct update update = { .n = 0 };
+	const char *program = "scontrol";
+	int r;
+
+	if (op->kind == HOST_PREFER && !op->is_cleaning && !op->is_asked) {
+		program = "sinfo";
+		update_add(&update, "-h", "");
+		update_add(&update, "-a", "");
+		update_add(&update, "-N", "");
+		update_add(&update, "-n", "");
+		update_add(&update, "", op->nodes);
+		update_add(&update, "-o", "");
+		update_add(&update, SLURM_NODES_FORMAT, "");
+	} else if (op->n_changed < op->changes.n) {
+		node_update(&op->changes.items[op->n_changed], &update);
+		op->is_at_last = op->is_cleaning && op->n_changed + 1 == op->changes.n;
+	} else {
+		job_update(op, &update);
+		op->is_at_last = true;
+	}
+	r = slurm_run(host, program, update.words, NULL, on_command, host,
+		      &host->op_child, err);
+	update_fini(&update);
+	return r == 0;
+}
+
+/* Our own view of the job, until the next look. */
+static void
+update_view(struct host *host, const struct slurm_op *op)
+{
+	struct host_job *job =
+		(struct host_job *)host_find_job(&host->snapshot, op->job);
+	bool undoes = op->kind == HOST_PREFER || op->kind == HOST_UNPIN;
+
+	if (!job)
+		return;
+	if (op->record) {
+		free(job->record);
+		job->record = xstrdup(op->record);
+	}
+	if (op->kind == HOST_PLACE || (op->was_placed && undoes)) {
+		free(job->required);
+		job->required = xstrdup(op->kind == HOST_PLACE ? op->nodes : "");
+	}
+	job->is_pinned = slurm_record_has(job->record, SLURM_PINNED) ||
+			 slurm_record_has(job->record, SLURM_PREFERRED);
+	if (op->starts_now)
+		job->is_gated = false;
+}
+
+/* Ends the first change, tells, and looks again. */
+static void
+finish_op(struct host *host, int rc, const char *why)
+{
+	struct slurm_op *op = host->ops.items[0];
+
+	host->op_ended_ns = clk_monotonic_ns();
+	host->ops.n--;
+	memmove(host->ops.items, host->ops.items + 1,
+		host->ops.n * sizeof *host->ops.items);
+	if (op->is_cleaning) {
+		if (rc < 0)
+			log_warn("slurm", "features of nodes stay for now: %s", why);
+	} else {
+		if (rc < 0)
+			log_warn("slurm", "job %s: cannot %s: %s", op->job,
+				 kind_names[op->kind], why);
+		else
+			update_view(host, op);
+		host_look(host);
+		host->observer.done(host->observer.ctx, op->ticket, rc, why);
+	}
+	free_op(op);
+}
+
+/* An errno for what Slurm said. */
+static int
+read_refusal(const struct child_result *result)
+{
+	if (strcasestr(result->said, "denied") ||
+	    strcasestr(result->said, "permission"))
+		return -EACCES;
+	if (strcasestr(result->said, "invalid job id"))
+		return -ENOENT;
+	if (result->status < 0)
+		return -ETIMEDOUT;
+	return -EIO;
+}
+
+/* Adds a node to the change that has the same features, or a new one. */
+static void
+add_change(struct slurm_op *op, const char *node, const char *available,
+	   const char *active)
+{
+	for (size_t i = 0; i < op->changes.n; i++) {
+		struct slurm_change *change = &op->changes.items[i];
+		char *nodes;
+
+		if (strcmp(change->available, available) != 0 ||
+		    strcmp(change->active, active) != 0)
+			continue;
+		nodes = xasprintf("%s,%s", change->nodes, node);
+		free(change->nodes);
+		change->nodes = nodes;
+		return;
+	}
+	vec_push(&op->changes, ((struct slurm_change){ .nodes = xstrdup(node),
+						       .available = xstrdup(available),
+						       .active = xstrdup(active) }));
+}
+
+/* The features that the nodes have now are known: what is to be added where. */
+static int
+plan_features(struct slurm_op *op, const char *text, size_t n, struct err *err)
+{
+	struct strbuf available = STRBUF_EMPTY, active = STRBUF_EMPTY;
+	char *feature = xasprintf(SLURM_FEATURE "%s", op->job);
+	struct slurm_nodes nodes;
+	int r = slurm_read_nodes(text, n, &nodes, err);
+
+	for (size_t i = 0; r == 0 && i < nodes.n; i++) {
+		const struct slurm_features *had = &nodes.features[i];
+
+		strbuf_clear(&available);
+		strbuf_clear(&active);
+		slurm_features_with(had->available, feature, &available);
+		slurm_features_with(had->active, feature, &active);
+		add_change(op, had->node, available.text, active.text);
+	}
+	if (r == 0)
+		slurm_nodes_fini(&nodes);
+	strbuf_free(&available);
+	strbuf_free(&active);
+	free(feature);
+	op->is_asked = true;
+	return r;
+}
+
+static void
+on_command(void *ctx, const struct child_result *result)
+{
+	struct host *host = ctx;
+	struct slurm_op *op = host->ops.items[0];
+	struct err err = { .line = 0 };
+	int rc = 0;
+
+	host->op_child = NULL;
+	if (result->why) {
+		rc = read_refusal(result);
+		err = *result->why;
+	} else if (op->is_at_last) {
+		finish_op(host, 0, NULL);
+		slurm_act_pump(host);
+		return;
+	} else if (op->kind == HOST_PREFER && !op->is_cleaning && !op->is_asked) {
+		rc = plan_features(op, result->text, result->n, &err);
+	} else {
+		op->n_changed++;
+	}
+	if (rc == 0 && start_command(host, op, &err))
+		return;
+	finish_op(host, rc ? rc : -EIO, err.text);
+	slurm_act_pump(host);
+}
+
+void
+slurm_act_pump(struct host *host)
+{
+	while (!host->op_child && host->ops.n > 0) {
+		struct err err = { .line = 0 };
+
+		if (!start_command(host, host->ops.items[0], &err))
+			finish_op(host, -EIO, err.text);
+	}
+}
+
+/* ---- Cleaning -------------------------------------------------------------------- */
+
+/* A feature of ours that no job waits for any more. */
+static bool
+is_stale(const struct host *host, const char *feature)
+{
+	const char *id = slurm_feature_job(feature);
+	const struct host_job *job = id ? host_find_job(&host->snapshot, id) : NULL;
+
+	return id && (!job || job->state != HOST_WAITING ||
+		      !slurm_record_has(job->record, SLURM_PREFERRED));
+}
+
+/* Appends the list without what is stale; returns whether there was any. */
+static bool
+clean_list(const struct host *host, const char *list, struct strbuf *out)
+{
+	char *rest = xstrdup(list);
+	bool is_changed = false;
+
+	while (*list) {
+		size_t n = strcspn(list, ",");
+		char *feature = xstrndup(list, n);
+
+		if (is_stale(host, feature)) {
+			struct strbuf less = STRBUF_EMPTY;
+
+			slurm_features_without(rest, feature, &less);
+			free(rest);
+			rest = strbuf_steal(&less);
+			is_changed = true;
+		}
+		free(feature);
+		list += n + (list[n] == ',');
+	}
+	strbuf_puts(out, rest);
+	free(rest);
+	return is_changed;
+}
+
+void
+slurm_act_clean(struct host *host)
+{
+	struct strbuf available = STRBUF_EMPTY, active = STRBUF_EMPTY;
+	struct slurm_op *op;
+
+	/* What is being changed, or was just now, is younger than the look. */
+	if (host->ops.n > 0 || host->look.started_ns <= host->op_ended_ns)
+		return;
+	op = xcalloc(1, sizeof *op);
+	op->is_cleaning = true;
+	for (size_t i = 0; i < host->nodes.n; i++) {
+		const struct slurm_features *had = &host->nodes.features[i];
+		bool is_changed;
+
+		strbuf_clear(&available);
+		strbuf_clear(&active);
+		is_changed = clean_list(host, had->available, &available);
+		is_changed |= clean_list(host, had->active, &active);
+		if (is_changed)
+			add_change(op, had->node, available.text, active.text);
+	}
+	strbuf_free(&available);
+	strbuf_free(&active);
+	if (!op->changes.n) {
+		free_op(op);
+		return;
+	}
+	vec_push(&host->ops, op);
+	slurm_act_pump(host);
+}
+
+void
+slurm_act_close(struct host *host)
+{
+	child_free(host->op_child);
+	for (size_t i = 0; i < host->ops.n; i++)
+		free_op(host->ops.items[i]);
+	vec_free(&host->ops);
+}

@@ -1,0 +1,30 @@
+/* slurm_fields.h - pieces of a text, for slurm_text.c and slurm_text_nodes.c alone. */
+#ifndef SCHEDULER_HOST_SLURM_FIELDS_H
+#define SCHEDULER_HOST_SLURM_FIELDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct slurm_piece {
+	const char *text; /* Borrowed; not terminated. */
+	size_t n;
+};
+
+bool slurm_piece_is(struct slurm_piece piece, const char *word);
+/*
+ * The decimal number in front, and how many digits it has; false for none or above max.
+ */
+bool slurm_piece_number(struct slurm_piece piece, uint64_t max, uint64_t *ret_number,
+			size_t *ret_n);
+/* A new string of printable UTF-8. */
+char *slurm_piece_clean(struct slurm_piece piece);
+/* The same, and "" for Slurm's words for nothing. */
+char *slurm_piece_value(struct slurm_piece piece);
+
+/* Cuts the next line off 'rest'; false at the end. */
+bool slurm_next_line(struct slurm_piece *rest, struct slurm_piece *ret_line);
+/* Cuts the next field, which ends in '|', off 'line'; false without one. */
+bool slurm_next_column(struct slurm_piece *line, struct slurm_piece *ret_field);
+
+#endif

@@ -1,0 +1,103 @@
+/* slurm_priv.h - what the parts of the driver for Slurm share: slurm*.c alone. */
+#ifndef SCHEDULER_HOST_SLURM_PRIV_H
+#define SCHEDULER_HOST_SLURM_PRIV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/err.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/vec.h"
+#include "scheduler/host/slurm.h"
+#include "scheduler/host/slurm_text.h"
+
+#define SLURM_MAX_BYTES   ((size_t)128 << 20) /* Of one command's output. */
+#define SLURM_MAX_ACTIONS 256                 /* That wait for their turn. */
+
+struct child;
+struct child_result;
+struct loop_item;
+
+/* What one look asks for. */
+enum slurm_query_kind {
+	QUERY_JOBS,
+	QUERY_EXCLUDED,
+	QUERY_NODES,
+	N_QUERIES,
+};
+
+struct slurm_query {
+	struct host *host;
+	struct child *child; /* NULL: ended. */
+	struct strbuf text;
+};
+
+/* A look under way: its commands run at once, and are read when all have ended. */
+struct slurm_look {
+	struct slurm_query queries[N_QUERIES];
+	unsigned n_open; /* 0: no look is under way. */
+	bool is_told;    /* That it hangs. */
+	int64_t started_ns, at_us;
+	char mark[SLURM_MARK_SIZE];
+	struct err why; /* Text is empty while all is well. */
+};
+
+/* Nodes that get the same features. */
+struct slurm_change {
+	char *nodes, *available, *active; /* Owned. */
+};
+
+/* A change under way: commands one after another. */
+struct slurm_op {
+	bool is_cleaning; /* Nobody asked for it: features that are of no more use. */
+	uint64_t ticket;
+	enum host_action_kind kind;
+	char *job, *nodes, *record;     /* Owned; record NULL: as it is. */
+	bool starts_now;                /* The gate is to be opened. */
+	bool was_placed, was_preferred; /* By us: to be undone or replaced. */
+	bool is_asked; /* PREFER: the features that the nodes have now are known. */
+	VEC(struct slurm_change) changes;
+	size_t n_changed;
+	bool is_at_last; /* Its last command runs. */
+};
+
+struct host {
+	struct loop *loop;
+	struct host_observer observer;
+	char *bindir;          /* Owned; NULL: by $PATH. */
+	VEC(const char *) env; /* Owned strings; NULL-terminated. */
+	int64_t poll_ns, timeout_ns;
+	unsigned version;                    /* 2205; 0: not known. */
+	struct loop_item *on_poll, *on_soon; /* 'on_soon' NULL: not wanted. */
+	struct slurm_look look;
+	bool is_wanted;                /* Another look, as soon as this one is done. */
+	struct host_snapshot snapshot; /* The last one; at_us 0: none yet. */
+	struct slurm_nodes nodes;      /* Its features; the rest is in 'snapshot'. */
+
+	VEC(struct slurm_op *) ops; /* Owned.  In the order they are made in. */
+	struct child *op_child;     /* Of the first of them; NULL: none runs. */
+	int64_t op_ended_ns;        /* When the last one was. */
+	uint64_t last_ticket;
+
+	struct child *topology_child;
+	void (*topology_done)(void *ctx, const char *text, const char *why);
+	void *topology_ctx;
+};
+
+/*
+ * Starts 'squeue' or another of Slurm's commands; 'words' (NULL-terminated) go behind
+ * its name, 'variable' (may be NULL) into its environment.  As child_start() otherwise.
+ */
+int slurm_run(struct host *host, const char *program, const char *const *words,
+	      const char *variable,
+	      void (*done)(void *ctx, const struct child_result *result), void *ctx,
+	      struct child **ret_child, struct err *err);
+
+/* Goes on with the changes that wait.  From the loop: the observer may be called. */
+void slurm_act_pump(struct host *host);
+/* After a look: takes features away that are of no more use. */
+void slurm_act_clean(struct host *host);
+void slurm_act_close(struct host *host);
+
+#endif

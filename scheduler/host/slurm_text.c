@@ -1,0 +1,544 @@
+/*
+ * slurm_text.c - what squeue prints of jobs.
+ */
+#include "scheduler/host/slurm_text.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/err.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/utf8.h"
+#include "lib/base/vec.h"
+#include "scheduler/host/slurm_fields.h"
+
+/* Fields of a job, in the order of names[]; what users write comes last. */
+enum job_field {
+	JOB_ID,
+	JOB_LOCAL_ID,
+	JOB_STATE,
+	JOB_N_NODES,
+	JOB_NODES,
+	JOB_REASON,
+	JOB_PRIORITY,
+	JOB_REQUIRED,
+	JOB_PREFERRED,
+	JOB_PARTITION,
+	JOB_USER,
+	JOB_ELIGIBLE,
+	JOB_START,
+	JOB_RESTARTS,
+	JOB_RECORD,
+	JOB_COMMENT,
+	JOB_NAME,
+	N_JOB_FIELDS,
+};
+
+static const char *const names[N_JOB_FIELDS] = {
+	"JobArrayID", "JobID",        "State",     "NumNodes",   "NodeList",
+	"Reason",     "PriorityLong", "ReqNodes",  "Prefer",     "Partition",
+	"UserName",   "EligibleTime", "StartTime", "RestartCnt", "admin_comment",
+	"Comment",    "Name",
+};
+
+/* States of squeue -O State, and what they are to us. */
+struct state_name {
+	const char *name;
+	enum host_job_state state;
+};
+
+static const struct state_name state_names[] = {
+	{ "PENDING", HOST_WAITING },      { "REQUEUED", HOST_WAITING },
+	{ "REQUEUE_HOLD", HOST_WAITING }, { "REQUEUE_FED", HOST_WAITING },
+	{ "SPECIAL_EXIT", HOST_WAITING }, { "RESV_DEL_HOLD", HOST_WAITING },
+	{ "CONFIGURING", HOST_STARTING }, { "POWER_UP_NODE", HOST_STARTING },
+	{ "RUNNING", HOST_RUNNING },      { "SUSPENDED", HOST_RUNNING },
+	{ "RESIZING", HOST_RUNNING },     { "SIGNALING", HOST_RUNNING },
+	{ "STOPPED", HOST_RUNNING },      { "UPDATE_DB", HOST_RUNNING },
+	{ "EXPEDITING", HOST_ENDING },    { "COMPLETING", HOST_ENDING },
+	{ "STAGE_OUT", HOST_ENDING },
+};
+
+static const char *const ended_states[] = {
+	"BOOT_FAIL",     "CANCELLED",     "COMPLETED", "DEADLINE", "FAILED",
+	"NODE_FAIL",     "OUT_OF_MEMORY", "PREEMPTED", "REVOKED",  "TIMEOUT",
+	"LAUNCH_FAILED", "RECONFIG_FAIL", NULL,
+};
+
+/* ---- Pieces ---------------------------------------------------------------------- */
+
+char *
+slurm_piece_value(struct slurm_piece piece)
+{
+	static const char *const nothing[] = { "(null)", "N/A", "n/a", "None", NULL };
+
+	for (size_t i = 0; nothing[i]; i++) {
+		if (slurm_piece_is(piece, nothing[i]))
+			return xstrdup("");
+	}
+	return slurm_piece_clean(piece);
+}
+
+char *
+slurm_piece_clean(struct slurm_piece piece)
+{
+	char *copy = xstrndup(piece.text, piece.n), *to = copy;
+	const char *from = copy;
+
+	while (*from) {
+		size_t n = utf8_length(from);
+
+		if (n == 0 || iscntrl((unsigned char)*from)) {
+			*to++ = '?';
+			from++;
+			continue;
+		}
+		memmove(to, from, n);
+		to += n;
+		from += n;
+	}
+	*to = '\0';
+	return copy;
+}
+
+bool
+slurm_piece_is(struct slurm_piece piece, const char *word)
+{
+	return piece.n == strlen(word) && memcmp(piece.text, word, piece.n) == 0;
+}
+
+bool
+slurm_piece_number(struct slurm_piece piece, uint64_t max, uint64_t *ret_number,
+		   size_t *ret_n)
+{
+	uint64_t number = 0;
+	size_t i;
+
+	for (i = 0; i < piece.n && isdigit((unsigned char)piece.text[i]); i++) {
+		number = number * 10 + (uint64_t)(piece.text[i] - '0');
+		if (number > max)
+			return false;
+	}
+	if (i == 0)
+		return false;
+	*ret_number = number;
+	*ret_n = i;
+	return true;
+}
+
+/*
+ * "2026-11-21T00:46:12", UTC, in microseconds; 0 for anything else ("N/A", "Unknown").
+ */
+static int64_t
+read_time_us(struct slurm_piece piece)
+{
+	static const char form[] = "dddd-dd-ddTdd:dd:dd";
+	char text[sizeof form];
+	struct tm tm = { .tm_isdst = 0 };
+
+	if (piece.n != sizeof form - 1)
+		return 0;
+	for (size_t i = 0; i < piece.n; i++) {
+		if (form[i] == 'd' ? !isdigit((unsigned char)piece.text[i])
+				   : piece.text[i] != form[i])
+			return 0;
+	}
+	memcpy(text, piece.text, piece.n);
+	text[piece.n] = '\0';
+	tm.tm_year = atoi(text) - 1900;
+	tm.tm_mon = atoi(text + 5) - 1;
+	tm.tm_mday = atoi(text + 8);
+	tm.tm_hour = atoi(text + 11);
+	tm.tm_min = atoi(text + 14);
+	tm.tm_sec = atoi(text + 17);
+	return (int64_t)timegm(&tm) * 1000000;
+}
+
+/* ---- Jobs ------------------------------------------------------------------------ */
+
+void
+slurm_jobs_format(const char *mark, struct strbuf *out)
+{
+	for (int i = 0; i < N_JOB_FIELDS; i++)
+		strbuf_printf(out, "%s%s:%s", i ? "," : "", names[i], mark);
+}
+
+/*
+ * "4711", "4711_2", "4711+0", and "4711_[3-9%2]" or "4711_[3,5,...]", which becomes
+ * "4711_3".  NULL if it is none.
+ */
+static char *
+read_id(struct slurm_piece piece)
+{
+	uint64_t job, task;
+	size_t n, n_task;
+	bool is_list;
+	char kind;
+
+	if (!slurm_piece_number(piece, UINT32_MAX, &job, &n))
+		return NULL;
+	if (n == piece.n)
+		return xasprintf("%u", (unsigned)job);
+	kind = piece.text[n++];
+	is_list = kind == '_' && n < piece.n && piece.text[n] == '[';
+	n += is_list;
+	piece.text += n;
+	piece.n -= n;
+	if ((kind != '_' && kind != '+') ||
+	    !slurm_piece_number(piece, UINT32_MAX, &task, &n_task))
+		return NULL;
+	if (is_list ? piece.n < n_task + 1 || piece.text[piece.n - 1] == '['
+		    : piece.n != n_task)
+		return NULL;
+	return xasprintf("%u%c%u", (unsigned)job, kind, (unsigned)task);
+}
+
+/*
+ * False for a job that is over.  One in a state that we have never heard of holds its
+ * nodes, and is left alone.
+ */
+static bool
+read_state(struct slurm_piece piece, enum host_job_state *ret_state)
+{
+	*ret_state = HOST_ENDING;
+	for (size_t i = 0; ended_states[i]; i++) {
+		if (slurm_piece_is(piece, ended_states[i]))
+			return false;
+	}
+	for (size_t i = 0; i < sizeof state_names / sizeof *state_names; i++) {
+		if (slurm_piece_is(piece, state_names[i].name))
+			*ret_state = state_names[i].state;
+	}
+	return true;
+}
+
+static uint64_t
+number_of(struct slurm_piece piece, uint64_t max)
+{
+	uint64_t number;
+	size_t n;
+
+	return slurm_piece_number(piece, max, &number, &n) ? number : 0;
+}
+
+static bool
+begins_with(const char *text, const char *start)
+{
+	return strncmp(text, start, strlen(start)) == 0;
+}
+
+/* A job of its fields; the id is known to be one. */
+static struct host_job
+make_job(char *id, enum host_job_state state, const struct slurm_piece fields[],
+	 int64_t at_us)
+{
+	struct host_job job = {
+		.id = id,
+		.local_id = slurm_piece_clean(fields[JOB_LOCAL_ID]),
+		.name = slurm_piece_clean(fields[JOB_NAME]),
+		.user = slurm_piece_clean(fields[JOB_USER]),
+		.partition = slurm_piece_clean(fields[JOB_PARTITION]),
+		.state = state,
+		.n_nodes = (uint32_t)number_of(fields[JOB_N_NODES], HOST_MAX_NODES),
+		.nodes = slurm_piece_value(fields[JOB_NODES]),
+		.required = slurm_piece_value(fields[JOB_REQUIRED]),
+		.excluded = xstrdup(""),
+		.preferred = slurm_piece_value(fields[JOB_PREFERRED]),
+		.reason = slurm_piece_value(fields[JOB_REASON]),
+		.comment = slurm_piece_value(fields[JOB_COMMENT]),
+		.record = slurm_piece_value(fields[JOB_RECORD]),
+		.priority = (int64_t)number_of(fields[JOB_PRIORITY], INT64_MAX / 16),
+		.eligible_us = read_time_us(fields[JOB_ELIGIBLE]),
+		.n_restarts = (uint32_t)number_of(fields[JOB_RESTARTS], UINT32_MAX),
+	};
+
+	if (state == HOST_RUNNING || state == HOST_ENDING)
+		job.start_us = read_time_us(fields[JOB_START]);
+	job.is_gated = state == HOST_WAITING && job.eligible_us > at_us &&
+		       begins_with(job.record, SLURM_GATE_RECORD);
+	job.is_pinned = slurm_record_has(job.record, SLURM_PINNED) ||
+			slurm_record_has(job.record, SLURM_PREFERRED);
+	return job;
+}
+
+static int
+compare_jobs(const void *a, const void *b)
+{
+	const struct host_job *x = a, *y = b;
+
+	return strcmp(x->id, y->id);
+}
+
+/* By local id, and one that has nodes before one that has none. */
+static int
+compare_local(const void *a, const void *b, void *ctx)
+{
+	const struct host_job *jobs = ctx;
+	const struct host_job *x = &jobs[*(const uint32_t *)a];
+	const struct host_job *y = &jobs[*(const uint32_t *)b];
+	int by_id = strcmp(x->local_id, y->local_id);
+
+	if (by_id)
+		return by_id;
+	return (x->state == HOST_WAITING) - (y->state == HOST_WAITING);
+}
+
+static void
+index_by_local_id(struct host_snapshot *snapshot)
+{
+	for (size_t i = 0; i < snapshot->n_jobs; i++)
+		snapshot->by_local_id[i] = (uint32_t)i;
+	qsort_r(snapshot->by_local_id, snapshot->n_jobs, sizeof *snapshot->by_local_id,
+		compare_local, snapshot->jobs);
+}
+
+/* The task's number of "4711_3"; 0 without one. */
+static unsigned long
+task_of(const struct host_job *job)
+{
+	const char *line = strchr(job->id, '_');
+
+	return line ? strtoul(line + 1, NULL, 10) : 0;
+}
+
+/* Both are waiting tasks of one array that nothing tells apart. */
+static bool
+is_same_array(const struct host_job *a, const struct host_job *b)
+{
+	return a->state == HOST_WAITING && b->state == HOST_WAITING &&
+	       strchr(a->id, '_') && strchr(b->id, '_') &&
+	       strcmp(a->local_id, b->local_id) == 0;
+}
+
+/* Keeps the first of the waiting tasks of each array; O(n log n). */
+static void
+merge_arrays(struct host_snapshot *snapshot)
+{
+	uint32_t *order = snapshot->by_local_id, first = 0;
+	size_t n = 0;
+
+	index_by_local_id(snapshot);
+	for (size_t i = 0; i < snapshot->n_jobs; i++) {
+		struct host_job *job = &snapshot->jobs[order[i]];
+		struct host_job *kept = &snapshot->jobs[first];
+
+		if (i == 0 || !is_same_array(kept, job)) {
+			first = order[i];
+			continue;
+		}
+		if (task_of(job) < task_of(kept)) {
+			struct host_job other = *kept;
+
+			*kept = *job;
+			*job = other;
+		}
+		free(job->id);
+		job->id = NULL;
+	}
+	for (size_t i = 0; i < snapshot->n_jobs; i++) {
+		if (snapshot->jobs[i].id)
+			snapshot->jobs[n++] = snapshot->jobs[i];
+		else
+			host_job_fini(&snapshot->jobs[i]);
+	}
+	snapshot->n_jobs = n;
+}
+
+static void
+sort_jobs(struct host_snapshot *snapshot)
+{
+	if (!snapshot->n_jobs)
+		return;
+	snapshot->by_local_id =
+		xcalloc(snapshot->n_jobs, sizeof *snapshot->by_local_id);
+	merge_arrays(snapshot);
+	qsort(snapshot->jobs, snapshot->n_jobs, sizeof *snapshot->jobs, compare_jobs);
+	index_by_local_id(snapshot);
+}
+
+/* Cuts the next field off 'rest'; false without a mark. */
+static bool
+next_marked(struct slurm_piece *rest, const char *mark, struct slurm_piece *ret_field)
+{
+	const char *end = memmem(rest->text, rest->n, mark, strlen(mark));
+
+	if (!end)
+		return false;
+	ret_field->text = rest->text;
+	ret_field->n = (size_t)(end - rest->text);
+	rest->n -= ret_field->n + strlen(mark);
+	rest->text = end + strlen(mark);
+	return true;
+}
+
+/* Cuts a whole job off 'rest'. */
+static bool
+next_job(struct slurm_piece *rest, const char *mark, struct slurm_piece fields[])
+{
+	for (int i = 0; i < N_JOB_FIELDS; i++) {
+		if (!next_marked(rest, mark, &fields[i]))
+			return false;
+	}
+	if (rest->n == 0 || *rest->text != '\n')
+		return false;
+	rest->text++;
+	rest->n--;
+	return true;
+}
+
+int
+slurm_read_jobs(const char *text, size_t n, const char *mark,
+		struct host_snapshot *snapshot, struct err *err)
+{
+	struct slurm_piece rest = { text, n }, fields[N_JOB_FIELDS];
+	VEC(struct host_job) jobs = VEC_EMPTY;
+	int r = 0;
+
+	for (unsigned row = 1; rest.n > 0 && r == 0; row++) {
+		enum host_job_state state;
+		struct host_job job;
+		char *id;
+
+		if (!next_job(&rest, mark, fields)) {
+			r = err_set(err, NULL, 0, 0,
+				    "squeue printed something else than was asked for, "
+				    "at job %u of its list",
+				    row);
+			break;
+		}
+		if (!read_state(fields[JOB_STATE], &state))
+			continue;
+		id = read_id(fields[JOB_ID]);
+		if (!id) {
+			r = err_set(err, NULL, 0, 0,
+				    "squeue printed '%.*s' as a job id",
+				    fields[JOB_ID].n > 64 ? 64 : (int)fields[JOB_ID].n,
+				    fields[JOB_ID].text);
+			break;
+		}
+		job = make_job(id, state, fields, snapshot->at_us);
+		if (jobs.n && is_same_array(&jobs.items[jobs.n - 1], &job) &&
+		    task_of(&jobs.items[jobs.n - 1]) < task_of(&job)) {
+			host_job_fini(&job);
+			continue;
+		}
+		if (jobs.n == HOST_MAX_JOBS) {
+			host_job_fini(&job);
+			err_set(err, NULL, 0, 0, "squeue printed more than %d jobs",
+				HOST_MAX_JOBS);
+			r = -E2BIG;
+			break;
+		}
+		vec_push(&jobs, job);
+	}
+	snapshot->jobs = jobs.items;
+	snapshot->n_jobs = jobs.n;
+	sort_jobs(snapshot);
+	if (r < 0)
+		host_snapshot_fini(snapshot);
+	return r;
+}
+
+bool
+slurm_next_column(struct slurm_piece *line, struct slurm_piece *ret_field)
+{
+	return next_marked(line, "|", ret_field);
+}
+
+bool
+slurm_next_line(struct slurm_piece *rest, struct slurm_piece *ret_line)
+{
+	const char *end;
+
+	if (rest->n == 0)
+		return false;
+	end = memchr(rest->text, '\n', rest->n);
+	ret_line->text = rest->text;
+	ret_line->n = end ? (size_t)(end - rest->text) : rest->n;
+	rest->text += ret_line->n + (end != NULL);
+	rest->n -= ret_line->n + (end != NULL);
+	return true;
+}
+
+int
+slurm_read_excluded(const char *text, size_t n, struct host_snapshot *snapshot,
+		    struct err *err)
+{
+	struct slurm_piece rest = { text, n }, line, field, excluded;
+
+	for (unsigned row = 1; slurm_next_line(&rest, &line); row++) {
+		struct host_job *job;
+		char *id;
+
+		if (!slurm_next_column(&line, &field) ||
+		    !slurm_next_column(&line, &excluded) || line.n > 0)
+			return err_set(err, NULL, row, 0,
+				       "squeue printed something else than was asked "
+				       "for");
+		id = excluded.n ? read_id(field) : NULL;
+		/* The list of jobs is another look: one may have come or gone since. */
+		job = id ? (struct host_job *)host_find_job(snapshot, id) : NULL;
+		free(id);
+		if (!job)
+			continue;
+		free(job->excluded);
+		job->excluded = slurm_piece_value(excluded);
+	}
+	return 0;
+}
+
+/* ---- Words ----------------------------------------------------------------------- */
+
+bool
+slurm_is_job_id(const char *id)
+{
+	struct slurm_piece piece = { id, strlen(id) };
+	uint64_t number;
+	size_t n;
+
+	if (!slurm_piece_number(piece, UINT32_MAX, &number, &n))
+		return false;
+	if (n == piece.n)
+		return true;
+	piece = (struct slurm_piece){ id + n + 1, piece.n - n - 1 };
+	return id[n] == '_' && slurm_piece_number(piece, UINT32_MAX, &number, &n) &&
+	       n == piece.n;
+}
+
+bool
+slurm_record_has(const char *record, const char *word)
+{
+	size_t n_word = strlen(word);
+
+	if (!begins_with(record, "antiphase:v1"))
+		return false;
+	while (*record) {
+		size_t n = strcspn(record, ";");
+
+		if (n == n_word && strncmp(record, word, n) == 0)
+			return true;
+		record += n + (record[n] == ';');
+	}
+	return false;
+}
+
+unsigned
+slurm_version(const char *text)
+{
+	struct slurm_piece piece;
+	uint64_t year, month;
+	size_t n;
+
+	text += strcspn(text, "0123456789");
+	piece = (struct slurm_piece){ text, strlen(text) };
+	if (!slurm_piece_number(piece, 99, &year, &n) || text[n] != '.')
+		return 0;
+	piece = (struct slurm_piece){ text + n + 1, piece.n - n - 1 };
+	if (!slurm_piece_number(piece, 12, &month, &n))
+		return 0;
+	return (unsigned)(year * 100 + month);
+}

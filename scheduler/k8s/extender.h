@@ -1,0 +1,112 @@
+/*
+ * extender.h - kube-scheduler's extender webhook: which nodes a pod should go to, said
+ * pod by pod and yet for the job as a whole.
+ *
+ * kube-scheduler asks for one pod at a time: 'filter' which of these nodes will do,
+ * then 'prioritize' those left, 0 to 10.  Scoring pod by pod dead-ends on the first, so
+ * here the job is decided on once, when its first pod is asked for: all its nodes
+ * are chosen together (by the caller's ranking), and each pod is given one of them, the
+ * same whenever it is asked for again, until it is bound or the job is forgotten.  When a
+ * chosen node is not offered any more, the pods that have none yet are ranked again.
+ *
+ * A job is the pods of one namespace that agree on the first label there is of a list
+ * (opts), or have the same controlling owner, or else the pod alone.  What it sends
+ * is known from annotations, as a profile of one phase:
+ *
+ *	antiphase.io/period-us   time from iteration to iteration, alone
+ *	antiphase.io/comm-us     of that, on the wire
+ *	antiphase.io/rate-gbps   at this rate; absent: as fast as the fabric lets
+ *	antiphase.io/pods        pods of the job, one a node; absent: 1
+ *	antiphase.io/placement   "required": other nodes are filtered out; else they are
+ *	                         only liked less; a job of one pod is not filtered
+ *
+ * or, if there are none, from what the caller knows of the job.  If nobody knows, or no
+ * place can be ranked, every node passes and scores 0: as if we were not there.
+ *
+ * Bodies are hostile until checked.  Only nodeCacheCapable is answered; a request with
+ * whole Node objects is an error that says so.  Pure; O(nodes) an ask, and one ranking a
+ * job.
+ */
+#ifndef SCHEDULER_K8S_EXTENDER_H
+#define SCHEDULER_K8S_EXTENDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/strbuf.h"
+
+struct err;
+struct extender;
+
+#define EXTENDER_MAX_NODES 100000
+#define EXTENDER_MAX_PODS  10000 /* Of one job. */
+#define EXTENDER_MAX_JOBS  20000 /* Remembered; the oldest is forgotten. */
+
+struct extender_job {
+	const char *name;            /* "NAMESPACE/NAME", as all here borrowed. */
+	uint32_t n_nodes;            /* Nodes that are still to be chosen. */
+	int64_t period_us, comm_us;  /* 0: not declared. */
+	double rate_bps;             /* 0: as fast as the fabric lets. */
+	const char *const *siblings; /* Nodes that pods of it were given before. */
+	size_t n_siblings;
+};
+
+/* What the ranking chose; arrays are owned, free with extender_choice_fini(). */
+struct extender_choice {
+	uint32_t *chosen; /* n_nodes of them, numbers in 'offered'. */
+	size_t n_chosen;
+	uint32_t *also; /* Of the places that are nearly as good, best first. */
+	size_t n_also;
+};
+
+/*
+ * Ranks places of 'job' among the nodes offered.  Returns 0 and a choice; or -errno with
+ * a sentence in 'err': nothing is known of the job (-ENODATA), there is no room (-ENOSPC).
+ */
+typedef int extender_rank_fn(void *ctx, const struct extender_job *job,
+			     const char *const *offered, size_t n_offered,
+			     struct extender_choice *ret_choice, struct err *err);
+void extender_choice_fini(struct extender_choice *choice);
+
+/* What may be done for a job: what it would be is kept in any case. */
+enum extender_power {
+	EXTENDER_OBSERVES, /* Every node passes, and scores 0. */
+	EXTENDER_SCORES,   /* Every node passes. */
+	EXTENDER_FILTERS,  /* Those who ask for it ("required") have nodes filtered. */
+};
+
+struct extender_opts {
+	const char *const
+		*group_labels; /* NULL: those of Job, JobSet, Kubeflow, Volcano. */
+	size_t n_group_labels;
+	int64_t forget_us; /* Since a job was last asked for; 0: ten minutes. */
+	/* By namespace, with the ranking's ctx; NULL: EXTENDER_FILTERS for all. */
+	enum extender_power (*power)(void *ctx, const char *namespace);
+	bool is_observing; /* EXTENDER_OBSERVES, whatever 'power' says. */
+};
+
+/* The options' texts are borrowed. */
+struct extender *extender_new(const struct extender_opts *opts, extender_rank_fn *rank,
+			      void *ctx);
+void extender_free(struct extender *extender); /* Accepts NULL. */
+void extender_observe(struct extender *extender, bool is_observing);
+
+/*
+ * Answer one body ('n' bytes, terminated) at wall clock time 'now_us'.  Return 0 with
+ * the reply in 'out', or -EINVAL with what is wrong in 'err', for status 400.  The reply
+ * of filter has a sentence for each node it fails.
+ */
+int extender_filter(struct extender *extender, const char *body, size_t n,
+		    int64_t now_us, struct strbuf *out, struct err *err);
+int extender_prioritize(struct extender *extender, const char *body, size_t n,
+			int64_t now_us, struct strbuf *out, struct err *err);
+
+struct extender_counts {
+	uint64_t filters, prioritizes, refused;
+	uint64_t rankings, unranked; /* Of jobs; those without an answer. */
+	uint64_t jobs;               /* Remembered now. */
+};
+struct extender_counts extender_counts(const struct extender *extender);
+
+#endif

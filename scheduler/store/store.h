@@ -1,0 +1,120 @@
+/*
+ * store.h - what antiphase-scheduler remembers: history, advice, outcomes, and what it
+ * needs to go on after a restart.  One SQLite file (WAL), one writer.
+ *
+ * What is put is gathered and committed by store_commit(), once a second: a kill -9
+ * loses at most what was not committed, and never half of it.  Reading sees what was
+ * put, committed or not.  (A loss of power may cost more: commits are not waited for
+ * until they are on the disk.)
+ *
+ * History is kept in three grains.  A sample is added to all three at once, in one
+ * transaction: bytes add up, peaks are maxima.  So there is no rolling up that could be
+ * done twice or forgotten, and late samples find their place.  What is older than its
+ * grain is kept, or more than the file may hold, store_tidy() drops, a little at a time.
+ *
+ * A file of a later version is refused.  A damaged file is moved aside, which is said,
+ * and begun anew: history is not worth a daemon that does not start.  Errors while
+ * writing (a full disk) are told by store_commit(), and what was put since is lost.
+ */
+#ifndef SCHEDULER_STORE_STORE_H
+#define SCHEDULER_STORE_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct err;
+struct store;
+
+enum store_grain {
+	STORE_1S,
+	STORE_10S,
+	STORE_5MIN,
+	STORE_N_GRAINS,
+};
+
+extern const int64_t store_grain_us[STORE_N_GRAINS];
+
+#define STORE_MAX_STEPS 100000
+
+struct store_opts {
+	int64_t keep_us[STORE_N_GRAINS]; /* 0: an hour, a day, 90 days. */
+	/* Of histories, and of documents but STORE_CHANGE; 0: 90 days. */
+	int64_t keep_advice_us;
+	int64_t max_bytes; /* Of the file: the finest grain goes first; 0: 4 GiB. */
+};
+
+/* Opens or makes the file.  0, or -errno with 'err' filled. */
+int store_open(const char *path, const struct store_opts *opts,
+	       struct store **ret_store, struct err *err);
+void store_close(struct store *store); /* Commits.  Accepts NULL. */
+
+/* 0; or -errno with 'err' filled, and everything since the last commit is lost. */
+int store_commit(struct store *store, struct err *err);
+/*
+ * Commits, and drops at most about 'max_rows' rows that are out of date at 'now_us'.
+ * Returns how many it dropped, or -errno with 'err' filled.
+ */
+int store_tidy(struct store *store, int64_t now_us, size_t max_rows, struct err *err);
+
+/* Bytes of the file that are in use; and why it was begun anew, or NULL.  Borrowed. */
+int64_t store_bytes(const struct store *store);
+const char *store_begun_anew(const struct store *store);
+
+/* ---- History ---------------------------------------------------------------------- */
+
+/* What a link carried in a second, or another grain; 'job' "" is the link's total. */
+struct store_sample {
+	const char *link, *job; /* Borrowed. */
+	int64_t at_us; /* Begin of the grain, wall clock, when read; else any. */
+	uint64_t bytes;
+	uint64_t peak_bps; /* Highest rate of a millisecond. */
+	uint32_t over_ms;  /* contention.h: "over". */
+};
+
+void store_add_sample(struct store *store, const struct store_sample *sample);
+
+/* Told in order of time; returning false ends it. */
+typedef bool store_sample_fn(void *ctx, enum store_grain grain,
+			     const struct store_sample *sample);
+/*
+ * Tells the samples of a link in [from_us, to_us): of one job ("": the total), or with
+ * NULL of all and the total.  The grain is the coarsest that is not above 'step_us'; but
+ * one that still has 'from_us', if that goes further back than this grain is kept.
+ * O(log n) for each grain of time: at most STORE_MAX_STEPS of these, or -E2BIG.
+ */
+int store_read_samples(struct store *store, const char *link, const char *job,
+		       int64_t from_us, int64_t to_us, int64_t step_us,
+		       store_sample_fn *each, void *ctx, struct err *err);
+
+/* ---- Documents: advice, outcomes, profiles, changes that we made ------------------- */
+
+/*
+ * A document is JSON text under (kind, key); 'put' replaces, and keeps the history of
+ * kinds that say so.  What is in it is its maker's business.
+ */
+enum store_kind {
+	STORE_ADVICE,  /* By job; history kept. */
+	STORE_OUTCOME, /* By job; history kept. */
+	STORE_PROFILE, /* By job: profile, phase, when found; for a restart. */
+	STORE_CHANGE, /* By job: what we changed at the host scheduler and not undone. */
+	STORE_LOG,    /* By job: every change, asked, done, undone; history kept. */
+	STORE_N_KINDS,
+};
+
+void store_put(struct store *store, enum store_kind kind, const char *key,
+	       int64_t at_us, const char *json);
+/* The current one; what is history stays. */
+void store_delete(struct store *store, enum store_kind kind, const char *key);
+
+typedef bool store_document_fn(void *ctx, const char *key, int64_t at_us,
+			       const char *json);
+/* Tells the current ones, at most 'n_max': of one key, or with NULL all, by key. */
+int store_read(struct store *store, enum store_kind kind, const char *key, size_t n_max,
+	       store_document_fn *each, void *ctx, struct err *err);
+/* The same of the history, newest first. */
+int store_read_history(struct store *store, enum store_kind kind, const char *key,
+		       size_t n_max, store_document_fn *each, void *ctx,
+		       struct err *err);
+
+#endif

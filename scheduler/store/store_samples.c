@@ -1,0 +1,237 @@
+#include <errno.h>
+#include <limits.h>
+
+#include "scheduler/store/store_priv.h"
+
+/* How often what is looked for row by row is looked for. */
+#define SWEEP_US INT64_C(3600000000)
+
+/* Rounded down, also before 1970. */
+static int64_t
+grain_of(int64_t at_us, enum store_grain grain)
+{
+	int64_t width_us = store_grain_us[grain];
+
+	return at_us / width_us - (at_us % width_us < 0);
+}
+
+static int64_t
+limited(uint64_t value)
+{
+	return value > INT64_MAX / 2 ? INT64_MAX / 2 : (int64_t)value;
+}
+
+void
+store_add_sample(struct store *store, const struct store_sample *sample)
+{
+	int64_t link, job;
+
+	store_begin(store);
+	if (store->failed)
+		return;
+	link = store_name(store, sample->link, sample->at_us);
+	job = store_name(store, sample->job, sample->at_us);
+	if (!link || !job)
+		return;
+	for (unsigned grain = 0; grain < STORE_N_GRAINS; grain++) {
+		sqlite3_stmt *add = store_statement(store, SQL_ADD + grain);
+
+		if (!add)
+			return;
+		sqlite3_bind_int64(add, 1, grain_of(sample->at_us, grain));
+		sqlite3_bind_int64(add, 2, link);
+		sqlite3_bind_int64(add, 3, job);
+		sqlite3_bind_int64(add, 4, limited(sample->bytes));
+		sqlite3_bind_int64(add, 5, limited(sample->peak_bps));
+		sqlite3_bind_int64(add, 6, sample->over_ms);
+		if (store_run(store, add) < 0)
+			return;
+	}
+}
+
+/* The begin of the oldest of a grain; INT64_MAX if there is none. */
+static int64_t
+oldest_us(struct store *store, enum store_grain grain)
+{
+	sqlite3_stmt *oldest = store_statement(store, SQL_OLDEST + grain);
+	int64_t at_us = INT64_MAX;
+
+	if (!oldest)
+		return at_us;
+	if (sqlite3_step(oldest) == SQLITE_ROW &&
+	    sqlite3_column_type(oldest, 0) == SQLITE_INTEGER)
+		at_us = sqlite3_column_int64(oldest, 0) * store_grain_us[grain];
+	sqlite3_reset(oldest);
+	return at_us;
+}
+
+static enum store_grain
+grain_for(struct store *store, int64_t from_us, int64_t step_us)
+{
+	unsigned grain = STORE_1S, best;
+
+	while (grain + 1 < STORE_N_GRAINS && store_grain_us[grain + 1] <= step_us)
+		grain++;
+	best = grain;
+	for (int64_t at_us = oldest_us(store, grain);
+	     at_us > from_us && grain + 1 < STORE_N_GRAINS;) {
+		int64_t coarser_us = oldest_us(store, ++grain);
+
+		/* Its own width further back is no gain. */
+		if (at_us == INT64_MAX ? coarser_us < INT64_MAX
+				       : coarser_us / store_grain_us[grain] <
+						 at_us / store_grain_us[grain])
+			best = grain;
+		at_us = coarser_us;
+	}
+	return best;
+}
+
+int
+store_read_samples(struct store *store, const char *link, const char *job,
+		   int64_t from_us, int64_t to_us, int64_t step_us,
+		   store_sample_fn *each, void *ctx, struct err *err)
+{
+	enum store_grain grain;
+	int64_t link_id, job_id = 0, from, to;
+	sqlite3_stmt *read;
+	int code;
+
+	if (from_us >= to_us)
+		return 0;
+	grain = grain_for(store, from_us, step_us);
+	from = grain_of(from_us, grain);
+	to = grain_of(to_us - 1, grain) + 1;
+	if (to - from > STORE_MAX_STEPS) {
+		err_set(err, NULL, 0, 0,
+			"that is %lld steps of %lld s; at most %d can be read at once: "
+			"ask for longer steps or less time",
+			(long long)(to - from),
+			(long long)(store_grain_us[grain] / 1000000), STORE_MAX_STEPS);
+		return -E2BIG;
+	}
+	link_id = store_find_name(store, link);
+	if (job)
+		job_id = store_find_name(store, job);
+	if (!link_id || (job && !job_id))
+		return 0;
+	read = store_statement(store, SQL_READ + grain);
+	if (!read)
+		return store_fail_now(store, err);
+	sqlite3_bind_int64(read, 1, from);
+	sqlite3_bind_int64(read, 2, to);
+	sqlite3_bind_int64(read, 3, link_id);
+	if (job)
+		sqlite3_bind_int64(read, 4, job_id);
+	while ((code = sqlite3_step(read)) == SQLITE_ROW) {
+		struct store_sample sample = {
+			.link = link,
+			.job = (const char *)sqlite3_column_text(read, 1),
+			.at_us = sqlite3_column_int64(read, 0) * store_grain_us[grain],
+			.bytes = (uint64_t)sqlite3_column_int64(read, 2),
+			.peak_bps = (uint64_t)sqlite3_column_int64(read, 3),
+			.over_ms = (uint32_t)sqlite3_column_int64(read, 4),
+		};
+
+		if (!each(ctx, grain, &sample)) {
+			code = SQLITE_DONE;
+			break;
+		}
+	}
+	if (code != SQLITE_DONE) {
+		int rc = store_fail_now(store, err);
+
+		sqlite3_reset(read);
+		return rc;
+	}
+	sqlite3_reset(read);
+	return 0;
+}
+
+/* ---- What goes ----------------------------------------------------------------------- */
+
+/* What is older than 'before'; 'more' is the statement's other value. */
+static int
+drop(struct store *store, enum store_sql which, int64_t before, size_t more)
+{
+	sqlite3_stmt *statement;
+
+	store_begin(store);
+	statement = store_statement(store, which);
+	if (!statement)
+		return store->failed;
+	sqlite3_bind_int64(statement, 1, before);
+	sqlite3_bind_int64(statement, 2, (int64_t)more);
+	if (store_run(store, statement) < 0)
+		return store->failed;
+	return sqlite3_changes(store->db);
+}
+
+static int64_t
+longest_us(const struct store_opts *opts)
+{
+	int64_t longest = opts->keep_advice_us;
+
+	for (size_t i = 0; i < STORE_N_GRAINS; i++)
+		if (opts->keep_us[i] > longest)
+			longest = opts->keep_us[i];
+	return longest;
+}
+
+/*
+ * Names that nothing has any more, and documents of jobs that are long gone.  Looks at
+ * all there are, so that now and then is enough.
+ */
+static size_t
+drop_unused(struct store *store, int64_t now_us)
+{
+	/* What the file knows of names is a day old at most. */
+	int64_t names_us = now_us - longest_us(&store->opts) - 2 * INT64_C(86400000000);
+	int documents, names;
+
+	if (store->swept_us && now_us >= store->swept_us &&
+	    now_us - store->swept_us < SWEEP_US)
+		return 0;
+	store->swept_us = now_us;
+	documents = drop(store, SQL_DOCUMENTS_DROP, now_us - store->opts.keep_advice_us,
+			 STORE_CHANGE);
+	names = drop(store, SQL_NAMES_DROP, names_us, 0);
+	if (names > 0)
+		store_forget_names(store);
+	return (documents > 0 ? (size_t)documents : 0) +
+	       (names > 0 ? (size_t)names : 0);
+}
+
+int
+store_tidy(struct store *store, int64_t now_us, size_t max_rows, struct err *err)
+{
+	bool is_too_large = store_bytes(store) > store->opts.max_bytes;
+	size_t dropped = 0;
+	int rc = 0;
+
+	if (max_rows > INT_MAX / 2)
+		max_rows = INT_MAX / 2;
+	for (unsigned grain = 0;
+	     rc >= 0 && grain < STORE_N_GRAINS && dropped < max_rows; grain++) {
+		int64_t before_us = now_us - store->opts.keep_us[grain];
+
+		/* Of the finest there is, what is out of date and what is not. */
+		if (is_too_large && oldest_us(store, grain) < INT64_MAX) {
+			before_us = INT64_MAX;
+			is_too_large = false;
+		}
+		rc = drop(store, SQL_DROP + grain, grain_of(before_us, grain),
+			  max_rows - dropped);
+		dropped += rc > 0 ? (size_t)rc : 0;
+	}
+	if (rc >= 0 && dropped < max_rows) {
+		rc = drop(store, SQL_HISTORY_DROP, now_us - store->opts.keep_advice_us,
+			  max_rows - dropped);
+		dropped += rc > 0 ? (size_t)rc : 0;
+	}
+	/* Only once all else that is out of date is gone. */
+	if (rc >= 0 && dropped < max_rows)
+		dropped += drop_unused(store, now_us);
+	rc = store_commit(store, err);
+	return rc < 0 ? rc : (int)dropped;
+}
