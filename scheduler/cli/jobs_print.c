@@ -6,7 +6,6 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/hostlist.h"
-#include "lib/base/jsonw.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/table.h"
 #include "lib/base/vec.h"
@@ -19,66 +18,6 @@
 
 #define SKETCH_COLUMNS 60
 
-/* ---- Facts ---------------------------------------------------------------------- */
-
-struct name_list {
-	VEC(const char *) names; /* Borrowed. */
-};
-
-static int
-compare_names(const void *a, const void *b)
-{
-	const char *const *x = a, *const *y = b;
-	int order = strverscmp(*x, *y);
-
-	return order ? order : strcmp(*x, *y);
-}
-
-/* The hosts that told of traffic of the job, by name. */
-static void
-find_hosts(const struct screen *screen, uint32_t job, struct name_list *ret_hosts)
-{
-	const struct live *live = screen->live;
-	size_t n = 0;
-
-	*ret_hosts = (struct name_list){ .names = VEC_EMPTY };
-	for (uint32_t s = 0; s < live_n_series(live); s++) {
-		const struct live_series *series = live_series(live, s);
-		uint32_t host = live_interface(live, series->interface)->host;
-
-		if (series->job == job && live_has_traffic(live, s))
-			vec_push(&ret_hosts->names, live_host(live, host)->name);
-	}
-	if (!ret_hosts->names.n)
-		return;
-	qsort(ret_hosts->names.items, ret_hosts->names.n,
-	      sizeof *ret_hosts->names.items, compare_names);
-	for (size_t i = 0; i < ret_hosts->names.n; i++)
-		if (n == 0 || strcmp(ret_hosts->names.items[n - 1],
-				     ret_hosts->names.items[i]) != 0)
-			ret_hosts->names.items[n++] = ret_hosts->names.items[i];
-	ret_hosts->names.n = n;
-}
-
-/* Share of the iteration in which it sends. */
-static double
-duty(const struct profile *p)
-{
-	double busy_us = 0;
-
-	for (size_t i = 0; i < p->n_phases; i++)
-		busy_us += (double)p->phases[i].duration_us;
-	return busy_us / (double)p->period_us;
-}
-
-/* Nanoseconds since the window of the estimate ended. */
-static int64_t
-estimate_age_ns(const struct screen *screen, const struct online_job *job)
-{
-	return screen_age_ns(screen, job->at_ns / 1000000);
-}
-
-/* The newest estimate against the oldest remembered, as a share. */
 static double
 trend(const struct online_job *job)
 {
@@ -90,26 +29,28 @@ trend(const struct online_job *job)
 static void
 add_estimate(const struct screen *screen, const struct online_job *job, struct table *t)
 {
+	const struct picture picture = screen_picture(screen);
 	const struct profile *p = &job->detection.profile;
 
 	table_cell(t, "%.1f ms", (double)p->period_us / 1e3);
 	table_cell(t, "%.1f ms", (double)p->jitter_us / 1e3);
-	table_cell(t, "%.0f %%", 100 * duty(p));
+	table_cell(t, "%.0f %%", 100 * picture_duty(p));
 	table_cell(t, "%.2f MB", p->bytes_per_iteration / 1e6);
 	table_cell(t, "%.2f", p->confidence);
 	if (job->n_trend > 1)
 		table_cell(t, "%+.1f %%", 100 * trend(job));
 	else
 		table_cell(t, "-");
-	table_cell(t, "%.0f s", (double)estimate_age_ns(screen, job) / 1e9);
+	table_cell(t, "%.0f s", (double)picture_estimate_age_ns(&picture, job) / 1e9);
 }
 
 static void
 add_row(const struct screen *screen, const struct online_job *job, struct table *t)
 {
-	struct name_list hosts;
+	const struct picture picture = screen_picture(screen);
+	struct picture_names hosts;
 
-	find_hosts(screen, job->job, &hosts);
+	picture_hosts(&picture, NULL, job->job, &hosts);
 	table_cell(t, "%s", live_job_name(screen->live, job->job));
 	table_cell(t, "%zu", hosts.names.n);
 	vec_free(&hosts.names);
@@ -131,12 +72,11 @@ jobs_table(const struct screen *screen, const struct online_job *const *jobs, si
 	   unsigned columns)
 {
 	static const size_t missed_least[] = { 7, 3, 6, 1, 4, 5, 8 };
-	char **lines = xcalloc(n + 2, sizeof *lines), *text = NULL, *rest;
-	size_t size, at = 0;
-	FILE *out = open_memstream(&text, &size);
+	char **lines = xcalloc(n + 2, sizeof *lines), *rest;
+	size_t at = 0;
+	struct strbuf text = STRBUF_EMPTY;
 	struct table t;
 
-	BUG_ON(!out);
 	table_init(&t, (const char *const[]){ "JOB", "%HOSTS", "%PERIOD", "%JITTER",
 					      "%DUTY", "%BYTES/IT", "%CONF", "%TREND",
 					      "%AGE", "", NULL });
@@ -145,13 +85,12 @@ jobs_table(const struct screen *screen, const struct online_job *const *jobs, si
 	if (columns < SCREEN_FULL_COLUMNS)
 		table_fit(&t, columns, missed_least,
 			  sizeof missed_least / sizeof *missed_least);
-	table_print(&t, out);
+	table_add(&t, &text);
 	table_fini(&t);
-	fclose(out);
-	for (char *line = strtok_r(text, "\n", &rest); line && at <= n;
+	for (char *line = strtok_r(text.text, "\n", &rest); line && at <= n;
 	     line = strtok_r(NULL, "\n", &rest))
 		lines[at++] = xstrdup(line);
-	free(text);
+	strbuf_free(&text);
 	return lines;
 }
 
@@ -161,9 +100,10 @@ static void
 tell_hosts(const struct screen *screen, const struct online_job *job,
 	   struct strbuf *out)
 {
-	struct name_list hosts;
+	const struct picture picture = screen_picture(screen);
+	struct picture_names hosts;
 
-	find_hosts(screen, job->job, &hosts);
+	picture_hosts(&picture, NULL, job->job, &hosts);
 	strbuf_printf(out, "%s  on %zu hosts", live_job_name(screen->live, job->job),
 		      hosts.names.n);
 	if (hosts.names.n) {
@@ -178,6 +118,7 @@ static void
 tell_profile(const struct screen *screen, const struct online_job *job,
 	     struct strbuf *out)
 {
+	const struct picture picture = screen_picture(screen);
 	const struct detection *d = &job->detection;
 	const struct profile *p = &d->profile;
 	float fold[SKETCH_COLUMNS] = { 0 };
@@ -187,13 +128,13 @@ tell_profile(const struct screen *screen, const struct online_job *job,
 		      "  period %.1f ms, jitter %.1f ms, duty %.0f %%, %.2f MB an "
 		      "iteration and direction\n",
 		      (double)p->period_us / 1e3, (double)p->jitter_us / 1e3,
-		      100 * duty(p), p->bytes_per_iteration / 1e6);
+		      100 * picture_duty(p), p->bytes_per_iteration / 1e6);
 	strbuf_printf(out,
 		      "  from %lld iterations in %.1f s, %.0f s old, of %u series (%u "
 		      "left out); confidence %.2f\n",
 		      (long long)p->n_iterations, job->window_ms / 1e3,
-		      (double)estimate_age_ns(screen, job) / 1e9, job->n_series,
-		      job->n_left_out, p->confidence);
+		      (double)picture_estimate_age_ns(&picture, job) / 1e9,
+		      job->n_series, job->n_left_out, p->confidence);
 	if (job->gap_frac > 0)
 		strbuf_printf(out, "  %.1f %% of it was not known\n",
 			      100 * job->gap_frac);
@@ -248,12 +189,8 @@ static void
 tell_links(const struct contention *found, const struct online_job *job,
 	   struct strbuf *out)
 {
-	char *text = NULL;
-	size_t size;
-	FILE *file = open_memstream(&text, &size);
 	struct table t;
 
-	BUG_ON(!file);
 	table_init(&t,
 		   (const char *const[]){ "  LINK", "%MEAN", "%ALONE", "%IN OVERLAP",
 					  "%OVERLAP", "%OVER", NULL });
@@ -277,11 +214,8 @@ tell_links(const struct contention *found, const struct online_job *job,
 		else
 			table_cell(&t, "-");
 	}
-	table_print(&t, file);
+	table_add(&t, out);
 	table_fini(&t);
-	fclose(file);
-	strbuf_puts(out, text);
-	free(text);
 }
 
 void
@@ -296,101 +230,4 @@ jobs_detail(const struct screen *screen, const struct contention *found,
 		strbuf_printf(out, "  No %sestimate: %s\n",
 			      job->has_estimate ? "newer " : "", job->why);
 	tell_links(found, job, out);
-}
-
-/* ---- JSON ------------------------------------------------------------------------ */
-
-static void
-put_int(struct jsonw *w, const char *key, int64_t value, bool is_known)
-{
-	if (is_known)
-		jsonw_int(w, key, value);
-	else
-		jsonw_null(w, key);
-}
-
-static void
-put_num(struct jsonw *w, const char *key, double value, bool is_known)
-{
-	if (is_known)
-		jsonw_rounded(w, key, value, 4);
-	else
-		jsonw_null(w, key);
-}
-
-static void
-put_phases(const struct profile *p, struct jsonw *w)
-{
-	jsonw_array(w, "phases");
-	for (size_t i = 0; i < p->n_phases; i++) {
-		jsonw_flat_object(w, NULL);
-		jsonw_int(w, "start_us", p->phases[i].start_us);
-		jsonw_int(w, "duration_us", p->phases[i].duration_us);
-		jsonw_rounded(w, "rate_bps", p->phases[i].rate_bps, 0);
-		jsonw_end(w);
-	}
-	jsonw_end(w);
-}
-
-static void
-put_links(const struct contention *found, const struct online_job *job, struct jsonw *w)
-{
-	jsonw_array(w, "links");
-	for (size_t i = 0; i < found->n_links; i++)
-		if (contention_find_job(&found->links[i], job->job))
-			jsonw_str(w, NULL, found->links[i].name);
-	jsonw_end(w);
-}
-
-static void
-put_job(const struct screen *screen, const struct contention *found,
-	const struct online_job *job, struct jsonw *w)
-{
-	const struct profile *p = &job->detection.profile;
-	bool known = job->has_estimate;
-	struct name_list hosts;
-
-	jsonw_object(w, NULL);
-	jsonw_str(w, "job", live_job_name(screen->live, job->job));
-	find_hosts(screen, job->job, &hosts);
-	jsonw_flat_array(w, "hosts");
-	for (size_t i = 0; i < hosts.names.n; i++)
-		jsonw_str(w, NULL, hosts.names.items[i]);
-	jsonw_end(w);
-	vec_free(&hosts.names);
-	put_int(w, "period_us", p->period_us, known);
-	put_int(w, "jitter_us", p->jitter_us, known);
-	put_num(w, "duty_ratio", known ? duty(p) : 0, known);
-	put_num(w, "bytes_per_iteration", p->bytes_per_iteration, known);
-	put_int(w, "iterations", p->n_iterations, known);
-	put_num(w, "confidence", p->confidence, known);
-	put_int(w, "window_us", job->window_ms * INT64_C(1000), known);
-	put_int(w, "age_us", known ? estimate_age_ns(screen, job) / 1000 : 0, known);
-	jsonw_int(w, "series", job->n_series);
-	jsonw_int(w, "series_left_out", job->n_left_out);
-	put_num(w, "gap_ratio", job->gap_frac, known);
-	jsonw_bool(w, "has_marks", job->has_marks);
-	put_int(w, "harmonic_of_us", job->harmonic_of_us, job->harmonic_of_us > 0);
-	jsonw_bool(w, "has_changed", job->has_alarm);
-	put_int(w, "changed_at_us", job->alarm_ns / 1000, job->has_alarm);
-	put_int(w, "period_before_us", job->period_before_us, job->has_alarm);
-	put_num(w, "bytes_before", job->bytes_before, job->has_alarm);
-	jsonw_str(w, "why", job->why);
-	jsonw_flat_array(w, "trend_us");
-	for (uint32_t i = 0; i < job->n_trend; i++)
-		jsonw_int(w, NULL, job->trend_us[i]);
-	jsonw_end(w);
-	put_phases(p, w);
-	put_links(found, job, w);
-	jsonw_end(w);
-}
-
-void
-jobs_json(const struct screen *screen, const struct contention *found,
-	  const struct online_job *const *jobs, size_t n, struct jsonw *w)
-{
-	jsonw_array(w, "jobs");
-	for (size_t i = 0; i < n; i++)
-		put_job(screen, found, jobs[i], w);
-	jsonw_end(w);
 }

@@ -7,7 +7,6 @@
 #include <stddef.h>
 
 struct contention;
-struct jsonw;
 struct online_job;
 struct screen;
 struct strbuf;
@@ -19,9 +18,5 @@ char **jobs_table(const struct screen *screen, const struct online_job *const *j
 /* All that is known of one job; 'found' has the links it is on. */
 void jobs_detail(const struct screen *screen, const struct contention *found,
 		 const struct online_job *job, struct strbuf *out);
-
-/* The array "jobs". */
-void jobs_json(const struct screen *screen, const struct contention *found,
-	       const struct online_job *const *jobs, size_t n, struct jsonw *w);
 
 #endif

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
-#include "lib/base/jsonw.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/table.h"
 #include "lib/base/utf8.h"
@@ -114,12 +113,11 @@ draw(const struct screen *screen, const struct contention_link *const *links, si
 						"%PEAK",      "%OVER",  "%JOBS",
 						"WORST PAIR", "%SINCE", "" };
 	const char *shown[sizeof headings / sizeof *headings + 1] = { NULL };
-	char **lines = xcalloc(n + 2, sizeof *lines), *text = NULL, *rest;
-	size_t size, width = 0, at = 0;
-	FILE *out = open_memstream(&text, &size);
+	char **lines = xcalloc(n + 2, sizeof *lines), *rest;
+	size_t width = 0, at = 0;
+	struct strbuf text = STRBUF_EMPTY;
 	struct table t;
 
-	BUG_ON(!out);
 	memcpy(shown, headings, sizeof headings);
 	if (!spark_columns)
 		shown[sizeof headings / sizeof *headings - 1] = NULL;
@@ -129,15 +127,14 @@ draw(const struct screen *screen, const struct contention_link *const *links, si
 	if (columns < SCREEN_FULL_COLUMNS)
 		table_fit(&t, columns, missed_least,
 			  sizeof missed_least / sizeof *missed_least);
-	table_print(&t, out);
+	table_add(&t, &text);
 	table_fini(&t);
-	fclose(out);
-	for (char *line = strtok_r(text, "\n", &rest); line && at <= n;
+	for (char *line = strtok_r(text.text, "\n", &rest); line && at <= n;
 	     line = strtok_r(NULL, "\n", &rest)) {
 		width = characters(line) > width ? characters(line) : width;
 		lines[at++] = xstrdup(line);
 	}
-	free(text);
+	strbuf_free(&text);
 	*ret_lines = lines;
 	return width;
 }
@@ -238,12 +235,8 @@ static void
 tell_jobs(const struct screen *screen, const struct contention_link *link,
 	  struct strbuf *out)
 {
-	char *text = NULL;
-	size_t size;
-	FILE *file = open_memstream(&text, &size);
 	struct table t;
 
-	BUG_ON(!file);
 	table_init(&t,
 		   (const char *const[]){ "  JOB", "%NOW", "%MEAN", "%PEAK", "%ALONE",
 					  "%IN OVERLAP", "%ACTIVE", "%OVERLAP", NULL });
@@ -264,11 +257,8 @@ tell_jobs(const struct screen *screen, const struct contention_link *link,
 		table_cell(&t, "%.1f %%", 100.0 * job->active_ms / link->known_ms);
 		table_cell(&t, "%.1f %%", 100.0 * job->overlap_ms / link->known_ms);
 	}
-	table_print(&t, file);
+	table_add(&t, out);
 	table_fini(&t);
-	fclose(file);
-	strbuf_puts(out, text);
-	free(text);
 	for (size_t i = 0; i < link->n_jobs && link->known_ms; i++) {
 		strbuf_puts(out, "  |");
 		spark_add(link->jobs[i].history_bps, CONTENTION_COLUMNS, full_bps(link),
@@ -284,19 +274,6 @@ has_period(const struct screen *screen, uint32_t job)
 	const struct online_job *online = online_find(screen->online, job);
 
 	return online && online->has_estimate;
-}
-
-/* Overlap in each iteration of a job, microseconds; negative: no period is known. */
-static double
-per_iteration_us(const struct screen *screen, const struct contention_link *link,
-		 const struct contention_pair *pair, uint32_t job)
-{
-	const struct online_job *online = online_find(screen->online, job);
-
-	if (!has_period(screen, job) || !link->known_ms)
-		return -1;
-	return (double)online->detection.profile.period_us * pair->overlap_ms /
-	       link->known_ms;
 }
 
 static void
@@ -317,6 +294,8 @@ static void
 tell_pairs(const struct screen *screen, const struct contention_link *link,
 	   struct strbuf *out)
 {
+	const struct picture picture = screen_picture(screen);
+
 	for (size_t i = 0; i < link->n_pairs; i++) {
 		const struct contention_pair *pair = &link->pairs[i];
 		const uint32_t both[] = { pair->a, pair->b };
@@ -327,7 +306,7 @@ tell_pairs(const struct screen *screen, const struct contention_link *link,
 			      live_job_name(screen->live, pair->b),
 			      100.0 * pair->overlap_ms / link->known_ms);
 		for (int k = 0; k < 2; k++) {
-			double us = per_iteration_us(screen, link, pair, both[k]);
+			double us = picture_overlap_us(&picture, link, pair, both[k]);
 
 			if (us < 0)
 				continue;
@@ -353,121 +332,4 @@ links_detail(const struct screen *screen, const struct contention_link *link,
 	else
 		strbuf_puts(out, "  no job was active\n");
 	tell_pairs(screen, link, out);
-}
-
-/* ---- JSON ------------------------------------------------------------------------ */
-
-/* A number, or null where it is not known. */
-static void
-put_known(struct jsonw *w, const char *key, double value, bool is_known, int decimals)
-{
-	if (is_known)
-		jsonw_rounded(w, key, value, decimals);
-	else
-		jsonw_null(w, key);
-}
-
-static void
-put_history(struct jsonw *w, const float *bps)
-{
-	jsonw_flat_array(w, "history_bps");
-	for (size_t c = 0; c < CONTENTION_COLUMNS; c++)
-		put_known(w, NULL, (double)bps[c], bps[c] >= 0, 0);
-	jsonw_end(w);
-}
-
-static void
-put_job(const struct screen *screen, const struct contention_link *link,
-	const struct contention_job *job, struct jsonw *w)
-{
-	bool is_raw = link->known_ms > 0;
-
-	jsonw_object(w, NULL);
-	jsonw_str(w, "job", live_job_name(screen->live, job->job));
-	put_known(w, "now_bps", job->now_bps, job->now_bps >= 0, 0);
-	put_known(w, "mean_bps", job->mean_bps, is_raw, 0);
-	jsonw_rounded(w, "peak_bps", job->peak_bps, 0);
-	put_known(w, "alone_bps", job->alone_bps, job->active_ms > job->overlap_ms, 0);
-	put_known(w, "overlap_bps", job->overlap_bps, job->overlap_ms > 0, 0);
-	put_known(w, "active_us", job->active_ms * 1e3, is_raw, 0);
-	put_known(w, "overlap_us", job->overlap_ms * 1e3, is_raw, 0);
-	if (is_raw) {
-		put_history(w, job->history_bps);
-	} else {
-		jsonw_flat_array(w, "history_bps");
-		jsonw_end(w);
-	}
-	jsonw_end(w);
-}
-
-static void
-put_pair(const struct screen *screen, const struct contention_link *link,
-	 const struct contention_pair *pair, struct jsonw *w)
-{
-	const uint32_t both[] = { pair->a, pair->b };
-
-	jsonw_flat_object(w, NULL);
-	jsonw_array(w, "jobs");
-	for (int k = 0; k < 2; k++)
-		jsonw_str(w, NULL, live_job_name(screen->live, both[k]));
-	jsonw_end(w);
-	jsonw_int(w, "overlap_us", pair->overlap_ms * INT64_C(1000));
-	jsonw_int(w, "over_us", pair->over_ms * INT64_C(1000));
-	jsonw_array(w, "overlap_us_per_iteration");
-	for (int k = 0; k < 2; k++) {
-		double us = per_iteration_us(screen, link, pair, both[k]);
-
-		put_known(w, NULL, us, us >= 0, 0);
-	}
-	jsonw_end(w);
-	jsonw_end(w);
-}
-
-static void
-put_link(const struct screen *screen, const struct contention_link *link,
-	 struct jsonw *w)
-{
-	double over = contention_over_frac(link);
-
-	jsonw_object(w, NULL);
-	jsonw_str(w, "link", link->name);
-	jsonw_str(w, "basis", contention_basis_names[link->basis]);
-	jsonw_bool(w, "is_up", link->is_up);
-	jsonw_int(w, "from_tier", link->from_tier);
-	jsonw_int(w, "to_tier", link->to_tier);
-	put_known(w, "capacity_bps", link->capacity_bps, link->capacity_bps > 0, 0);
-	put_known(w, "now_bps", link->now_bps, link->now_bps >= 0, 0);
-	put_known(w, "mean_bps", link->mean_bps, link->mean_bps >= 0, 0);
-	put_known(w, "peak_bps", link->peak_bps, link->peak_bps >= 0, 0);
-	put_known(w, "other_bps", link->other_bps, link->known_ms > 0, 0);
-	put_known(w, "over_ratio", over, over >= 0, 6);
-	put_known(w, "queue_bytes", link->queue_bytes, link->has_counts, 0);
-	put_known(w, "total_retransmits", (double)link->total_retransmits,
-		  link->has_counts, 0);
-	put_known(w, "total_ce", (double)link->total_ce, link->has_counts, 0);
-	jsonw_int(w, "known_us", link->known_ms * INT64_C(1000));
-	if (link->since_ms != INT64_MIN)
-		jsonw_int(w, "since_us", link->since_ms * 1000);
-	else
-		jsonw_null(w, "since_us");
-	jsonw_array(w, "jobs");
-	for (size_t i = 0; i < link->n_jobs; i++)
-		put_job(screen, link, &link->jobs[i], w);
-	jsonw_end(w);
-	jsonw_array(w, "pairs");
-	for (size_t i = 0; i < link->n_pairs; i++)
-		put_pair(screen, link, &link->pairs[i], w);
-	jsonw_end(w);
-	put_history(w, link->history_bps);
-	jsonw_end(w);
-}
-
-void
-links_json(const struct screen *screen, const struct contention_link *const *links,
-	   size_t n, struct jsonw *w)
-{
-	jsonw_array(w, "links");
-	for (size_t i = 0; i < n; i++)
-		put_link(screen, links[i], w);
-	jsonw_end(w);
 }

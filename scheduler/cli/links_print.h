@@ -9,7 +9,6 @@
 
 struct contention;
 struct contention_link;
-struct jsonw;
 struct screen;
 struct strbuf;
 
@@ -28,9 +27,5 @@ char **links_table(const struct screen *screen,
 /* One link: both what it carries and who is on it. */
 void links_detail(const struct screen *screen, const struct contention_link *link,
 		  struct strbuf *out);
-
-/* The array "links". */
-void links_json(const struct screen *screen, const struct contention_link *const *links,
-		size_t n, struct jsonw *w);
 
 #endif

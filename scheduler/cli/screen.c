@@ -9,15 +9,14 @@
 
 #include "lib/base/clk.h"
 #include "lib/base/err.h"
-#include "lib/base/jsonw.h"
 #include "lib/base/strbuf.h"
-#include "lib/base/strtab.h"
 #include "lib/base/units.h"
 #include "scheduler/cli/topology_service.h"
 #include "scheduler/cli/topology_verbs.h"
 #include "scheduler/live/feed.h"
 #include "scheduler/live/live.h"
 #include "scheduler/live/online.h"
+#include "scheduler/live/picture.h"
 #include "topology/route.h"
 
 #define NS_PER_S INT64_C(1000000000)
@@ -136,7 +135,7 @@ screen_open(struct screen *screen, const struct cli_verb *verb,
 		return status;
 	screen->live = live_new(NULL);
 	screen->online = online_new();
-	screen->seen_links = strtab_new();
+	screen->since = since_new();
 	screen->newest_at_ns = screen->read_at_ns = clk_monotonic_ns();
 	if (screen->is_live)
 		screen_catch_signals();
@@ -151,8 +150,7 @@ screen_close(struct screen *screen)
 	live_free(screen->live);
 	routes_free(screen->routes);
 	topo_unref(screen->topo);
-	strtab_free(screen->seen_links);
-	vec_free(&screen->since);
+	since_free(screen->since);
 	*screen = (struct screen){ 0 };
 }
 
@@ -316,29 +314,6 @@ screen_follow(struct screen *screen, int64_t real_ns)
 	}
 }
 
-/* A window ends at its beginning; what was seen before it is remembered. */
-static void
-remember_since(struct screen *screen, struct contention *found)
-{
-	for (size_t i = 0; i < found->n_links; i++) {
-		struct contention_link *link = &found->links[i];
-		uint32_t id = strtab_intern(screen->seen_links, link->name);
-		struct screen_since *seen;
-
-		if (id == screen->since.n)
-			vec_push(&screen->since,
-				 ((struct screen_since){ .since_ms = INT64_MIN }));
-		seen = &screen->since.items[id];
-		if (link->since_ms == INT64_MIN || seen->since_ms == INT64_MIN ||
-		    link->since_ms - found->from_ms >= CONTENTION_PAUSE_MS) {
-			seen->since_ms = link->since_ms;
-			seen->is_older = link->is_since_older;
-		}
-		link->since_ms = seen->since_ms;
-		link->is_since_older = seen->is_older;
-	}
-}
-
 void
 screen_find(struct screen *screen, enum contention_sort sort,
 	    struct contention *ret_found)
@@ -357,7 +332,7 @@ screen_find(struct screen *screen, enum contention_sort sort,
 						  ? MAX_HISTORY_MS
 						  : (uint32_t)(slowest_us / 500 + 1);
 	contention_find(screen->live, &screen->opts, ret_found);
-	remember_since(screen, ret_found);
+	since_remember(screen->since, ret_found);
 	contention_sort(ret_found, sort);
 }
 
@@ -370,26 +345,25 @@ idle_ns(const struct screen *screen, int64_t at_ns)
 	return screen->is_live ? at_ns - screen->newest_at_ns : 0;
 }
 
+struct picture
+screen_picture(const struct screen *screen)
+{
+	return (struct picture){
+		.live = screen->live,
+		.online = screen->online,
+		.has_fabric = screen->topo != NULL,
+		.idle_ns = idle_ns(screen, clk_monotonic_ns()),
+		/* While we reckon nobody is heard, and is not silent for that. */
+		.heard_idle_ns = idle_ns(screen, screen->read_at_ns),
+	};
+}
+
 int64_t
 screen_age_ns(const struct screen *screen, int64_t to_ms)
 {
-	return live_now_ns(screen->live) - to_ms * (NS_PER_S / 1000) +
-	       idle_ns(screen, clk_monotonic_ns());
-}
+	const struct picture picture = screen_picture(screen);
 
-int64_t
-screen_host_age_ns(const struct screen *screen, uint32_t host)
-{
-	/* While we reckon nobody is heard, and is not silent for that. */
-	return live_age_ns(screen->live, host) + idle_ns(screen, screen->read_at_ns);
-}
-
-int64_t
-screen_at_us(const struct screen *screen)
-{
-	int64_t now_ns = live_now_ns(screen->live);
-
-	return now_ns == LIVE_NEVER ? 0 : now_ns / 1000;
+	return picture_age_ns(&picture, to_ms);
 }
 
 unsigned
@@ -403,45 +377,14 @@ screen_columns(void)
 	return SCREEN_FULL_COLUMNS;
 }
 
-struct census {
-	unsigned n_hosts, n_fresh, n_switches;
-	uint64_t gaps, lost, unplaced, restarts;
-	bool is_simulated;
-	int64_t worst_clock_ns; /* -1: nobody says. */
-};
-
-static struct census
-take_census(const struct screen *screen)
-{
-	struct census census = { .worst_clock_ns = -1 };
-
-	for (uint32_t i = 0; i < live_n_hosts(screen->live); i++) {
-		const struct live_host *host = live_host(screen->live, i);
-
-		census.gaps += host->gaps;
-		census.lost += host->lost_records;
-		census.unplaced += host->unplaced_jobs;
-		census.restarts += host->restarts;
-		census.is_simulated |= (host->flags & TELE_SIMULATED) != 0;
-		if (host->clock_error_ns > census.worst_clock_ns)
-			census.worst_clock_ns = host->clock_error_ns;
-		if (host->flags & TELE_IMPORTED) {
-			census.n_switches++;
-			continue;
-		}
-		census.n_hosts++;
-		census.n_fresh += screen_host_age_ns(screen, i) <= LIVE_SILENT_NS;
-	}
-	return census;
-}
-
 static void
 name_silent(const struct screen *screen, struct strbuf *out)
 {
+	const struct picture picture = screen_picture(screen);
 	unsigned n = 0;
 
 	for (uint32_t i = 0; i < live_n_hosts(screen->live); i++) {
-		int64_t age_ns = screen_host_age_ns(screen, i);
+		int64_t age_ns = picture_host_age_ns(&picture, i);
 
 		if (age_ns <= LIVE_SILENT_NS)
 			continue;
@@ -458,7 +401,7 @@ name_silent(const struct screen *screen, struct strbuf *out)
 
 /* What did not get here, if anything. */
 static void
-tell_losses(const struct screen *screen, const struct census *census,
+tell_losses(const struct screen *screen, const struct picture_census *census,
 	    struct strbuf *out)
 {
 	struct feed_counts feed = feed_counts(screen->feed);
@@ -495,8 +438,10 @@ void
 screen_footer(const struct screen *screen, int64_t from_ms, int64_t to_ms,
 	      struct strbuf *out)
 {
-	struct census census = take_census(screen);
+	const struct picture picture = screen_picture(screen);
+	struct picture_census census;
 
+	picture_census(&picture, &census);
 	if (to_ms > from_ms)
 		strbuf_printf(out, "Data %.1f s old, %.1f s of it",
 			      (double)screen_age_ns(screen, to_ms) / 1e9,
@@ -514,44 +459,4 @@ screen_footer(const struct screen *screen, int64_t from_ms, int64_t to_ms,
 	strbuf_puts(out, census.is_simulated ? ", simulated.\n" : ".\n");
 	name_silent(screen, out);
 	tell_losses(screen, &census, out);
-}
-
-static void
-put_host(const struct screen *screen, uint32_t i, struct jsonw *w)
-{
-	const struct live_host *host = live_host(screen->live, i);
-
-	jsonw_flat_object(w, NULL);
-	jsonw_str(w, "host", host->name);
-	jsonw_int(w, "age_us", screen_host_age_ns(screen, i) / 1000);
-	jsonw_bool(w, "is_silent", screen_host_age_ns(screen, i) > LIVE_SILENT_NS);
-	jsonw_bool(w, "is_switch", (host->flags & TELE_IMPORTED) != 0);
-	jsonw_int(w, "missing_frames", (int64_t)host->gaps);
-	jsonw_int(w, "restarts", (int64_t)host->restarts);
-	jsonw_int(w, "lost_records", (int64_t)host->lost_records);
-	if (host->clock_error_ns >= 0)
-		jsonw_int(w, "clock_error_us", host->clock_error_ns / 1000);
-	else
-		jsonw_null(w, "clock_error_us");
-	jsonw_end(w);
-}
-
-void
-screen_json_footer(const struct screen *screen, int64_t from_ms, int64_t to_ms,
-		   struct jsonw *w)
-{
-	struct census census = take_census(screen);
-
-	jsonw_int(w, "at_us", screen_at_us(screen));
-	jsonw_int(w, "window_us", (to_ms - from_ms) * 1000);
-	if (to_ms > from_ms)
-		jsonw_int(w, "data_age_us", screen_age_ns(screen, to_ms) / 1000);
-	else
-		jsonw_null(w, "data_age_us");
-	jsonw_bool(w, "is_simulated", census.is_simulated);
-	jsonw_bool(w, "has_fabric", screen->topo != NULL);
-	jsonw_array(w, "hosts");
-	for (uint32_t i = 0; i < live_n_hosts(screen->live); i++)
-		put_host(screen, i, w);
-	jsonw_end(w);
 }

@@ -11,14 +11,14 @@
 #include "lib/base/cli.h"
 #include "lib/base/vec.h"
 #include "scheduler/live/contention.h"
+#include "scheduler/live/picture.h"
 
 struct feed;
-struct jsonw;
 struct live;
 struct online;
 struct routes;
+struct since;
 struct strbuf;
-struct strtab;
 struct topo;
 
 /* What tables are made for where there is no narrower terminal. */
@@ -59,12 +59,6 @@ struct screen_opts {
 
 /* clang-format on */
 
-/* Of one link; since_ms is INT64_MIN while there is none. */
-struct screen_since {
-	int64_t since_ms;
-	bool is_older; /* It was going on when we began to look. */
-};
-
 struct screen {
 	const struct cli_verb *verb;
 	struct feed *feed;     /* Owned. */
@@ -78,9 +72,7 @@ struct screen {
 	int64_t newest_ns;    /* Frame time when it last moved on, */
 	int64_t newest_at_ns; /* and this process's time then. */
 	int64_t read_at_ns;   /* The same when the feed was read last. */
-	/* Contention that was found before: links by name, and since when. */
-	struct strtab *seen_links; /* Owned. */
-	VEC(struct screen_since) since;
+	struct since *since;  /* Owned. */
 };
 
 /*
@@ -119,19 +111,12 @@ void screen_find(struct screen *screen, enum contention_sort sort,
 
 /* Nanoseconds since the end of what a picture that ends at 'to_ms' shows. */
 int64_t screen_age_ns(const struct screen *screen, int64_t to_ms);
-/* Nanoseconds since the host was last heard. */
-int64_t screen_host_age_ns(const struct screen *screen, uint32_t host);
-
-/* Wall clock microseconds for "at_us": the newest frame's. */
-int64_t screen_at_us(const struct screen *screen);
+/* As of now. */
+struct picture screen_picture(const struct screen *screen);
 
 /* Appends the last lines of a screen: age, hosts, what is missing. */
 void screen_footer(const struct screen *screen, int64_t from_ms, int64_t to_ms,
 		   struct strbuf *out);
-/* The same as keys of the document, "hosts" among them. */
-void screen_json_footer(const struct screen *screen, int64_t from_ms, int64_t to_ms,
-			struct jsonw *w);
-
 /* Columns that a line may have: of the terminal, or 80. */
 unsigned screen_columns(void);
 

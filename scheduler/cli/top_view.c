@@ -291,6 +291,7 @@ top_view_text(const struct top_view *view, struct screen *screen, unsigned colum
 void
 top_view_json(const struct top_view *view, struct screen *screen, struct jsonw *w)
 {
+	struct picture picture;
 	struct link_list links = { .links = VEC_EMPTY };
 	struct job_list jobs = { .jobs = VEC_EMPTY };
 	struct contention found;
@@ -298,9 +299,10 @@ top_view_json(const struct top_view *view, struct screen *screen, struct jsonw *
 	screen_find(screen, view->sort, &found);
 	pick_links(view, &found, &links);
 	pick_jobs(view, screen, &jobs);
-	screen_json_footer(screen, found.from_ms, found.to_ms, w);
-	links_json(screen, links.links.items, links.links.n, w);
-	jobs_json(screen, &found, jobs.jobs.items, jobs.jobs.n, w);
+	picture = screen_picture(screen);
+	picture_json_footer(&picture, found.from_ms, found.to_ms, w);
+	picture_json_links(&picture, links.links.items, links.links.n, w);
+	picture_json_jobs(&picture, &found, jobs.jobs.items, jobs.jobs.n, w);
 	vec_free(&links.links);
 	vec_free(&jobs.jobs);
 	contention_fini(&found);

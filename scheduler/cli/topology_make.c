@@ -3,10 +3,13 @@
  */
 #include <string.h>
 
+#include "lib/base/file.h"
 #include "lib/base/vec.h"
 #include "lib/base/words.h"
+#include "scheduler/cli/topology_service.h"
 #include "scheduler/cli/topology_verbs.h"
 #include "topology/gen_table.h"
+#include "topology/k8s.h"
 
 static const char output_help[] = "write there instead of to standard output";
 
@@ -156,26 +159,89 @@ const struct cli_verb verb_topology_generate = {
 
 /* ---- import --------------------------------------------------------------------- */
 
+struct import_args {
+	const char *from, *output, *nodes;
+	double gbps, uplink_gbps, oversubscription;
+	int64_t n_slots;
+	struct topo_k8s_opts k8s;
+};
+
+static void
+print_note(void *ctx, const char *note)
+{
+	(void)ctx;
+	fprintf(stderr, "antiphase topology import: %s\n", note);
+}
+
+/* Reads FILE, and the Nodes that HyperNodes are matched with, and writes our JSON. */
+static int
+import_and_save(struct import_args *args, const char *path, struct err *err)
+{
+	struct topo_read_opts opts = { .format = TOPO_FORMAT_GUESS,
+				       .default_bps = args->gbps * 1e9,
+				       .uplink_bps = args->uplink_gbps * 1e9,
+				       .oversubscription = args->oversubscription,
+				       .n_slots = (uint32_t)args->n_slots,
+				       .on_note = print_note,
+				       .k8s = &args->k8s };
+	char *nodes = NULL;
+	struct topo *topo;
+	int r = 0;
+
+	if (args->from)
+		opts.format = (enum topo_format)(
+			words_index(args->from, topo_format_names) + 1);
+	if (args->nodes)
+		r = file_read(args->nodes, TOPO_MAX_FILE_BYTES, &nodes,
+			      &args->k8s.n_nodes_text, err);
+	args->k8s.nodes_file = args->nodes;
+	args->k8s.nodes_text = nodes;
+	if (r == 0)
+		r = topology_load(path, &opts, &topo, err);
+	if (r == 0) {
+		r = topology_save(topo, args->output, err);
+		topo_unref(topo);
+	}
+	free(nodes);
+	return r;
+}
+
 static int
 run_import(int argc, char **argv)
 {
-	const char *from = NULL, *output = NULL;
-	double gbps = 0;
-	int64_t n_slots = 0;
+	struct import_args args = { 0 };
 	const struct cli_opt opts[] = {
-		{ "from", 0, CLI_WORDS, &from, "FORMAT", "of FILE (default: guessed)",
-		  0, 0, topo_format_names, NULL },
-		{ "gbps", 0, CLI_NUM, &gbps, "GBPS",
+		{ "from", 0, CLI_WORDS, &args.from, "FORMAT",
+		  "of FILE (default: guessed)", 0, 0, topo_format_names, NULL },
+		{ "gbps", 0, CLI_NUM, &args.gbps, "GBPS",
 		  "of links whose speed is not in FILE (100)", 1e-6, 1e6, NULL, NULL },
-		{ "slots", 0, CLI_INT, &n_slots, "N",
+		{ "uplink-gbps", 0, CLI_NUM, &args.uplink_gbps, "GBPS",
+		  "the same, of links between switches of a tree", 1e-6, 1e6, NULL,
+		  NULL },
+		{ "oversubscription", 0, CLI_RATIO, &args.oversubscription, "RATIO",
+		  "instead: capacity down / up of a switch of a tree", 1e-6, 1e6, NULL,
+		  NULL },
+		{ "slots", 0, CLI_INT, &args.n_slots, "N",
 		  "of hosts, where FILE does not say (1)", 1, TOPO_MAX_SLOTS, NULL,
 		  NULL },
-		{ "output", 'o', CLI_STR, &output, "FILE", output_help, 0, 0, NULL,
+		{ "labels", 0, CLI_STR, &args.k8s.label_keys, "KEYS",
+		  "of Nodes: keys of labels, closest first (default: known ones)", 0, 0,
+		  NULL, NULL },
+		{ "nested", 0, CLI_FLAG, &args.k8s.is_nested, NULL,
+		  "of Nodes: a label's names hold within the switch above", 0, 0, NULL,
+		  NULL },
+		{ "root", 0, CLI_STR, &args.k8s.root, "NAME",
+		  "of Nodes: a switch above all that have none above", 0, 0, NULL,
+		  NULL },
+		{ "gpu-resource", 0, CLI_STR, &args.k8s.gpu_resource, "NAME",
+		  "of Nodes: what slots are (" K8S_GPU_RESOURCE ")", 0, 0, NULL, NULL },
+		{ "nodes", 0, CLI_STR, &args.nodes, "FILE",
+		  "of HyperNodes: the Nodes that labels and patterns match", 0, 0, NULL,
+		  NULL },
+		{ "output", 'o', CLI_STR, &args.output, "FILE", output_help, 0, 0, NULL,
 		  NULL },
 		CLI_OPTS_END,
 	};
-	struct topo_read_opts read_opts = { .format = TOPO_FORMAT_GUESS };
-	struct topo *topo;
 	struct err err = { 0 };
 	int first = cli_parse(&verb_topology_import, opts, argc, argv);
 	int r;
@@ -184,24 +250,21 @@ run_import(int argc, char **argv)
 		return cli_status(first);
 	if (argc - first != 1)
 		return cli_usage_error(&verb_topology_import, "expected one FILE");
-	if (from)
-		read_opts.format =
-			(enum topo_format)(words_index(from, topo_format_names) + 1);
-	read_opts.default_bps = gbps * 1e9;
-	read_opts.n_slots = (uint32_t)n_slots;
-	r = topology_load(argv[first], &read_opts, &topo, &err);
-	if (r == 0) {
-		r = topology_save(topo, output, &err);
-		topo_unref(topo);
-	}
-	return r < 0 ? cli_fail(r, &err) : CLI_OK;
+	if (args.uplink_gbps > 0 && args.oversubscription > 0)
+		return cli_usage_error(&verb_topology_import,
+				       "--uplink-gbps and --oversubscription exclude "
+				       "each other");
+	r = import_and_save(&args, argv[first], &err);
+	return r < 0 ? topology_fail(r, &err) : CLI_OK;
 }
 
 const struct cli_verb verb_topology_import = {
 	.name = "topology import",
-	.summary = "our JSON from Slurm, ibnetdiscover or topograph",
+	.summary = "our JSON from Slurm, ibnetdiscover, topograph or Kubernetes",
 	.usage = "[options] FILE",
 	.examples = "  antiphase topology import --gbps 200 /etc/slurm/topology.conf\n"
-		    "  ibnetdiscover | antiphase topology import -o fabric.json -\n",
+		    "  ibnetdiscover | antiphase topology import -o fabric.json -\n"
+		    "  antiphase topology import --gbps 400 --oversubscription 2:1 "
+		    "nodes.json\n",
 	.run = run_import,
 };

@@ -10,6 +10,7 @@
 #include "scheduler/cli/topology_service.h"
 #include "scheduler/cli/topology_verbs.h"
 #include "topology/check.h"
+#include "topology/k8s.h"
 #include "topology/route.h"
 #include "topology/write.h"
 
@@ -195,10 +196,32 @@ show_text(const struct topo *topo, bool with_links)
 	}
 }
 
+static const char *const show_formats[] = { "hypernodes", "k8s-nodes", "k8s-labels",
+					    NULL };
+
+/* What 'format' names, for Kubernetes. */
+static int
+show_k8s(const struct topo *topo, const char *format, const char *keys)
+{
+	struct err err = { 0 };
+	int r;
+
+	if (!keys)
+		keys = K8S_LABEL_KEYS;
+	if (strcmp(format, "hypernodes") == 0)
+		r = topo_hypernodes_write(topo, stdout, &err);
+	else if (strcmp(format, "k8s-nodes") == 0)
+		r = topo_k8s_nodes_write(topo, keys, stdout, &err);
+	else
+		r = topo_k8s_labels_write(topo, keys, stdout, &err);
+	return r < 0 ? cli_fail(r, &err) : CLI_OK;
+}
+
 static int
 run_show(int argc, char **argv)
 {
 	bool json = false, dot = false, links = false;
+	const char *format = NULL, *keys = NULL;
 	const struct cli_opt opts[] = {
 		{ "links", 'l', CLI_FLAG, &links, NULL, "every link, too", 0, 0, NULL,
 		  NULL },
@@ -206,40 +229,50 @@ run_show(int argc, char **argv)
 		  NULL },
 		{ "dot", 0, CLI_FLAG, &dot, NULL, "for Graphviz: ... | dot -Tsvg", 0, 0,
 		  NULL, NULL },
+		{ "format", 0, CLI_WORDS, &format, "FORMAT",
+		  "for Kubernetes: hypernodes, k8s-nodes or k8s-labels", 0, 0,
+		  show_formats, NULL },
+		{ "labels", 0, CLI_STR, &keys, "KEYS",
+		  "of these labels, closest switch first (" K8S_LABEL_KEYS ")", 0, 0,
+		  NULL, NULL },
 		CLI_OPTS_END,
 	};
 	struct topo *topo;
 	struct err err = { 0 };
 	int first = cli_parse(&verb_topology_show, opts, argc, argv);
-	int r;
+	int r, status = CLI_OK;
 
 	if (first < 0)
 		return cli_status(first);
 	if (argc - first != 1)
 		return cli_usage_error(&verb_topology_show, "expected one FILE");
-	if (json && dot)
+	if (json + dot + !!format > 1)
 		return cli_usage_error(&verb_topology_show,
-				       "--json and --dot exclude each other");
+				       "--json, --dot and --format exclude each other");
 	r = topology_load(argv[first], NULL, &topo, &err);
 	if (r < 0)
 		return topology_fail(r, &err);
-	if (dot)
+	if (format)
+		status = show_k8s(topo, format, keys);
+	else if (dot)
 		topo_dot_write(topo, stdout);
 	else if (json)
 		show_json(topo, links);
 	else
 		show_text(topo, links);
 	topo_unref(topo);
-	return CLI_OK;
+	return status;
 }
 
 const struct cli_verb verb_topology_show = {
 	.name = "topology show",
-	.summary = "its tiers and what they carry; as JSON; as a drawing",
+	.summary =
+		"its tiers and what they carry; as JSON; as a drawing; for Kubernetes",
 	.usage = "[options] FILE",
 	.examples =
 		"  antiphase topology show fabric.json\n"
-		"  antiphase topology show --dot fabric.json | dot -Tsvg >fabric.svg\n",
+		"  antiphase topology show --dot fabric.json | dot -Tsvg >fabric.svg\n"
+		"  antiphase topology show --format hypernodes fabric.json\n",
 	.run = run_show,
 };
 

@@ -12,6 +12,7 @@
 #include "lib/base/hostlist.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/table.h"
+#include "scheduler/cli/advise_k8s.h"
 #include "scheduler/cli/question.h"
 #include "scheduler/cli/verbs.h"
 #include "scheduler/core/advise/advice_doc.h"
@@ -25,6 +26,7 @@
 struct args {
 	struct question question;
 	const char *output, *svg_before, *svg_after;
+	const char *format, *label; /* NULL: tables, or JSON. */
 	bool json, all_links;
 };
 
@@ -206,6 +208,8 @@ write_svgs(const struct args *args, const struct answer *answer, struct err *err
 	return error;
 }
 
+static const char *const formats[] = { "k8s", NULL };
+
 /* ---- The verb ---------------------------------------------------------------------------- */
 
 static int
@@ -223,7 +227,10 @@ print_doc(const struct args *args, const struct advice_doc *doc, struct err *err
 			fwrite(text, 1, length, stdout);
 		free(text);
 	}
-	if (!args->json && error == 0)
+	if (args->format && error == 0)
+		error = advise_k8s_print(
+			doc, args->label ? args->label : ADVISE_K8S_LABEL, stdout, err);
+	else if (!args->json && error == 0)
 		print_text(doc, args->all_links, stdout);
 	return error;
 }
@@ -266,6 +273,12 @@ run_advise(int argc, char **argv)
 		  "show all contended links", 0, 0, NULL, NULL },
 		{ "json", 0, CLI_FLAG, &args.json, NULL, "machine-readable", 0, 0, NULL,
 		  NULL },
+		{ "format", 0, CLI_WORDS, &args.format, "FORMAT",
+		  "k8s: lines of kubectl that annotate pods with their shift", 0, 0,
+		  formats, NULL },
+		{ "label", 0, CLI_STR, &args.label, "KEY",
+		  "of pods, with the job's name (" ADVISE_K8S_LABEL ")", 0, 0, NULL,
+		  NULL },
 		{ "output", 'o', CLI_STR, &args.output, "FILE",
 		  "also write the advice to FILE as JSON", 0, 0, NULL, NULL },
 		{ "svg-before", 0, CLI_STR, &args.svg_before, "FILE",
@@ -286,6 +299,9 @@ run_advise(int argc, char **argv)
 				       "unexpected operand '%s' (jobs are given with "
 				       "--jobs FILE)",
 				       argv[first]);
+	if (args.format && args.json)
+		return cli_usage_error(&verb_advise,
+				       "--json and --format exclude each other");
 	status = question_check(&args.question, &verb_advise);
 	if (status != CLI_OK)
 		return status;
@@ -305,6 +321,7 @@ const struct cli_verb verb_advise = {
 		"  antiphase advise --fabric fabric.json --jobs jobs.ini\n"
 		"  antiphase advise --jobs jobs.ini --policy cassini --links\n"
 		"  antiphase advise --jobs jobs.ini --json -o advice.json\n"
+		"  antiphase advise --jobs jobs.ini --format k8s | sh -e\n"
 		"  antiphase advise --fabric fabric.json --from tcp://127.0.0.1:7461\n",
 	.run = run_advise,
 };

@@ -47,9 +47,11 @@ run_ctl(int argc, char **argv)
 
 const struct cli_verb verb_ctl = {
 	.name = "ctl",
-	.summary = "ask a running daemon of this host: log levels, jobs",
+	.summary = "ask a running daemon of this host: log levels, jobs, modes",
 	.usage = "[--runtime-dir DIR] DAEMON REQUEST...",
 	.examples = "  antiphase ctl collector ping\n"
-		    "  antiphase ctl collector log dbg\n",
+		    "  antiphase ctl collector log dbg\n"
+		    "  antiphase ctl scheduler modes\n"
+		    "  antiphase ctl scheduler mode advise train\n",
 	.run = run_ctl,
 };

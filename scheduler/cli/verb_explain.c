@@ -1,15 +1,17 @@
 /*
- * verb_explain.c - 'antiphase explain': an advice in prose, made now or read
- * from a file.
+ * verb_explain.c - 'antiphase explain': an advice in prose, made now, read from a file,
+ * or that of the running antiphase-scheduler.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "lib/base/err.h"
 #include "lib/base/file.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/vec.h"
+#include "scheduler/cli/advised.h"
 #include "scheduler/cli/question.h"
 #include "scheduler/cli/verbs.h"
 #include "scheduler/core/advise/advice_doc.h"
@@ -19,6 +21,8 @@ struct args {
 	struct question question;
 	const char *file;    /* Of an advice; NULL: make one. */
 	const char *subject; /* A job or a link; NULL: all. */
+	const char *address; /* Of antiphase-scheduler. */
+	bool is_advised;     /* It is its advice that is asked for. */
 };
 
 static int
@@ -92,32 +96,72 @@ explain(const struct args *args, const struct advice_doc *doc, struct strbuf *ou
 	return 0;
 }
 
-/* Sorts out the operands: [JOB|LINK] with --jobs, else ADVICE [JOB|LINK]. */
+/* What antiphase-scheduler advises: its answer now, or one in a file.  The status. */
+static int
+explain_advised(const struct args *args, struct strbuf *out)
+{
+	struct advised advised;
+	struct err err = { .line = 0 };
+	bool has_advice = false;
+	int status =
+		args->file ? advised_read(args->file, args->subject, &advised, &err)
+			   : advised_ask(args->address, args->subject, &advised, &err);
+
+	if (status != CLI_OK)
+		err_print(&err, stderr);
+	for (size_t i = 0; status == CLI_OK && i < advised.jobs.n; i++) {
+		if (i)
+			strbuf_putc(out, '\n');
+		advised_explain(&advised, &advised.jobs.items[i], out);
+		has_advice |= advised.jobs.items[i].is_advised;
+	}
+	advised_fini(&advised);
+	return status == CLI_OK && !has_advice ? CLI_THIN : status;
+}
+
+/* A file is there, or looks like one; what is not is the name of a job. */
+static bool
+is_file(const char *operand)
+{
+	size_t length = strlen(operand);
+
+	return access(operand, F_OK) == 0 || strchr(operand, '/') ||
+	       (length > 5 && strcmp(operand + length - 5, ".json") == 0);
+}
+
+/* Sorts out the operands: [JOB|LINK] with --jobs, else ADVICE [JOB|LINK], else JOB. */
 static int
 take_operands(struct args *args, int argc, char **argv, int first)
 {
 	bool is_asked = args->question.jobs || args->question.from.n;
-	int n_max = is_asked ? 1 : 2;
+	bool is_of_file = !is_asked && first < argc && is_file(argv[first]);
+	int n_max = is_of_file ? 2 : 1;
 
 	if (!is_asked && first == argc)
-		return cli_usage_error(&verb_explain, "expected --jobs FILE, --from "
-						      "SOURCE, or a file of advice");
+		return cli_usage_error(&verb_explain,
+				       "expected a JOB of antiphase-scheduler, --jobs "
+				       "FILE, --from SOURCE, or a file of advice");
 	if (argc - first > n_max)
 		return cli_usage_error(&verb_explain, "unexpected operand '%s'",
 				       argv[first + n_max]);
-	if (!is_asked)
+	if (is_of_file)
 		args->file = argv[first++];
 	if (first < argc)
 		args->subject = argv[first];
+	args->is_advised =
+		!is_asked && (args->file ? advised_is_file(args->file) : true);
 	return is_asked ? question_check(&args->question, &verb_explain) : CLI_OK;
 }
 
 static int
 run_explain(int argc, char **argv)
 {
-	struct args args = { .question = QUESTION_DEFAULTS };
+	struct args args = { .question = QUESTION_DEFAULTS, .address = ADVISED_HTTP };
 	const struct cli_opt opts[] = {
 		QUESTION_OPTS(&args.question),
+		{ "http", 0, CLI_STR, &args.address, "ADDRESS:PORT",
+		  "where antiphase-scheduler answers (" ADVISED_HTTP ")", 0, 0, NULL,
+		  NULL },
 		CLI_OPTS_END,
 	};
 	struct advice_doc doc = { 0 };
@@ -130,9 +174,14 @@ run_explain(int argc, char **argv)
 	status = take_operands(&args, argc, argv, first);
 	if (status != CLI_OK)
 		return status;
-	error = args.file ? read_doc(args.file, &doc, &err)
-			  : make_doc(&args.question, &doc, &status, &err);
-	if (error == 0)
+	if (args.is_advised) {
+		status = explain_advised(&args, &out);
+		error = 0;
+	} else {
+		error = args.file ? read_doc(args.file, &doc, &err)
+				  : make_doc(&args.question, &doc, &status, &err);
+	}
+	if (error == 0 && !args.is_advised)
 		error = explain(&args, &doc, &out, &err);
 	if (error < 0 && error != -ECANCELED)
 		status = cli_fail(error, &err);
@@ -146,10 +195,12 @@ run_explain(int argc, char **argv)
 const struct cli_verb verb_explain = {
 	.name = "explain",
 	.summary = "why an advice is what it is, in prose",
-	.usage = "[--fabric FABRIC] --jobs JOBS [JOB|LINK]\n"
+	.usage = "JOB\n"
+		 "       antiphase explain [--fabric FABRIC] --jobs JOBS [JOB|LINK]\n"
 		 "       antiphase explain --fabric FABRIC --from SOURCE [JOB|LINK]\n"
 		 "       antiphase explain ADVICE.json [JOB|LINK]",
-	.examples = "  antiphase explain --fabric fabric.json --jobs jobs.ini vgg\n"
+	.examples = "  antiphase explain 4711\n"
+		    "  antiphase explain --fabric fabric.json --jobs jobs.ini vgg\n"
 		    "  antiphase explain advice.json\n"
 		    "  antiphase explain advice.json 'leaf0:p4>spine0:p0'\n",
 	.run = run_explain,

@@ -77,11 +77,12 @@ static void
 show_json(const struct screen *screen, const struct contention *found,
 	  const struct picked *picked)
 {
+	const struct picture picture = screen_picture(screen);
 	struct jsonw w;
 
 	jsonw_document(&w, stdout, "antiphase.jobs/1");
-	screen_json_footer(screen, found->from_ms, found->to_ms, &w);
-	jobs_json(screen, found, picked->jobs.items, picked->jobs.n, &w);
+	picture_json_footer(&picture, found->from_ms, found->to_ms, &w);
+	picture_json_jobs(&picture, found, picked->jobs.items, picked->jobs.n, &w);
 	jsonw_end(&w);
 	jsonw_finish(&w);
 }

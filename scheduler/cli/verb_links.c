@@ -25,7 +25,8 @@ struct args {
 	struct screen_opts screen;
 	const char *sort, *tier; /* NULL: any tier. */
 	const char *link;        /* NULL: all. */
-	bool all, watch, json;
+	bool all, watch;
+	enum cli_json json;
 };
 
 /* Links picked from what was found. */
@@ -149,14 +150,18 @@ pick_link(const struct args *args, const struct contention *found,
 /* ---- Showing -------------------------------------------------------------------- */
 
 static void
-show_json(const struct screen *screen, const struct contention *found,
-	  const struct picked *picked)
+show_json(const struct args *args, const struct screen *screen,
+	  const struct contention *found, const struct picked *picked)
 {
+	const struct picture picture = screen_picture(screen);
 	struct jsonw w;
 
-	jsonw_document(&w, stdout, "antiphase.links/1");
-	screen_json_footer(screen, found->from_ms, found->to_ms, &w);
-	links_json(screen, picked->links.items, picked->links.n, &w);
+	if (args->json == CLI_JSON_LINES)
+		jsonw_line(&w, stdout, "antiphase.links/1");
+	else
+		jsonw_document(&w, stdout, "antiphase.links/1");
+	picture_json_footer(&picture, found->from_ms, found->to_ms, &w);
+	picture_json_links(&picture, picked->links.items, picked->links.n, &w);
 	jsonw_end(&w);
 	jsonw_finish(&w);
 }
@@ -229,7 +234,7 @@ show(const struct args *args, struct screen *screen, bool is_first)
 	else
 		pick_all(args, &found, &picked);
 	if (status == CLI_OK && args->json) {
-		show_json(screen, &found, &picked);
+		show_json(args, screen, &found, &picked);
 	} else if (status == CLI_OK) {
 		if (args->watch && isatty(STDOUT_FILENO))
 			strbuf_puts(&out, "\033[H\033[J");
@@ -301,8 +306,9 @@ run_links(int argc, char **argv)
 		SCREEN_OPTS(&args.screen),
 		{ "watch", 'W', CLI_FLAG, &args.watch, NULL, "show it every second", 0,
 		  0, NULL, NULL },
-		{ "json", 'j', CLI_FLAG, &args.json, NULL,
-		  "print antiphase.links/1, all links", 0, 0, NULL, NULL },
+		{ "json", 'j', CLI_JSON, &args.json, NULL,
+		  "print antiphase.links/1, all links; =lines: each on a line", 0, 0,
+		  NULL, NULL },
 		CLI_OPTS_END,
 	};
 	int first = cli_parse(&verb_links, opts, argc, argv);
@@ -325,8 +331,9 @@ run_link(int argc, char **argv)
 		SCREEN_OPTS(&args.screen),
 		{ "watch", 'W', CLI_FLAG, &args.watch, NULL, "show it every second", 0,
 		  0, NULL, NULL },
-		{ "json", 'j', CLI_FLAG, &args.json, NULL,
-		  "print antiphase.links/1 of this link", 0, 0, NULL, NULL },
+		{ "json", 'j', CLI_JSON, &args.json, NULL,
+		  "print antiphase.links/1 of this link; =lines: on a line", 0, 0, NULL,
+		  NULL },
 		CLI_OPTS_END,
 	};
 	int first = cli_parse(&verb_link, opts, argc, argv);

@@ -60,6 +60,7 @@ recorder_open(struct recorder *r, const struct args *args, struct err *err)
 	if (!args->is_summaries) {
 		bus_sub_want(r->sub, TELE_RAW, NULL, true);
 		bus_sub_want(r->sub, TELE_MARKS, NULL, true);
+		bus_sub_want(r->sub, TELE_PACE, NULL, true);
 	}
 	progress_init(&r->progress, args->for_ns ? stderr : NULL, isatty(STDERR_FILENO),
 		      "recording", r->start_ns);

@@ -10,6 +10,7 @@ extern const struct cli_verb verb_profile;
 extern const struct cli_verb verb_topology;
 extern const struct cli_verb verb_compat;
 extern const struct cli_verb verb_advise;
+extern const struct cli_verb verb_advice;
 extern const struct cli_verb verb_explain;
 extern const struct cli_verb verb_links;
 extern const struct cli_verb verb_link;
@@ -20,10 +21,12 @@ extern const struct cli_verb verb_record;
 extern const struct cli_verb verb_replay;
 extern const struct cli_verb verb_proxy;
 extern const struct cli_verb verb_keys;
+extern const struct cli_verb verb_config;
 extern const struct cli_verb verb_doctor;
 extern const struct cli_verb verb_stats;
 extern const struct cli_verb verb_ctl;
 extern const struct cli_verb verb_import;
 extern const struct cli_verb verb_sim;
+extern const struct cli_verb verb_slurm;
 
 #endif

@@ -1,0 +1,247 @@
+#include "scheduler/daemon/api.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/err.h"
+#include "lib/base/file.h"
+#include "lib/base/strtab.h"
+#include "lib/daemon/metrics.h"
+#include "lib/daemon/settings.h"
+#include "scheduler/k8s/extender.h"
+#include "scheduler/live/live.h"
+
+#define EVENTS          "/api/v1/events"
+#define MAX_TOKEN_BYTES 4096
+#define LEAST_TOKEN     16
+
+#define MAX_ADVICE_BYTES (1u << 20)
+#define MAX_SMALL_BYTES  4096
+
+void
+api_begin(struct api_text *text, const char *schema)
+{
+	*text = (struct api_text){ .text = NULL };
+	text->out = open_memstream(&text->text, &text->length);
+	BUG_ON(!text->out);
+	jsonw_init(&text->w, text->out);
+	jsonw_object(&text->w, NULL);
+	jsonw_str(&text->w, "schema", schema);
+}
+
+static void
+finish(struct api_text *text, struct strbuf *out)
+{
+	jsonw_end(&text->w);
+	jsonw_finish(&text->w);
+	BUG_ON(fclose(text->out) != 0);
+	strbuf_free(out);
+	*out = (struct strbuf){ text->text, text->length, text->length + 1 };
+}
+
+void
+api_end(struct api_text *text, struct http_reply *reply)
+{
+	finish(text, &reply->body);
+}
+
+/* clang-format off */
+static const struct http_route routes[] = {
+	{ "GET", "/api/v1/health", false, 0, api_health },
+	{ "GET", "/api/v1/topology", false, 0, api_topology },
+	{ "GET", "/api/v1/links", false, 0, api_links },
+	{ "GET", "/api/v1/links/*", false, 0, api_link },
+	{ "GET", "/api/v1/jobs", false, 0, api_jobs },
+	{ "GET", "/api/v1/jobs/*", false, 0, api_job },
+	{ "GET", "/api/v1/series", false, 0, api_series },
+	{ "GET", "/api/v1/advice", false, 0, api_advices },
+	{ "GET", "/api/v1/advice/*", false, 0, api_advice },
+	{ "GET", "/api/v1/changes", false, 0, api_changes },
+	{ "GET", "/api/v1/config", false, 0, api_config },
+	{ "POST", "/api/v1/advice", true, MAX_ADVICE_BYTES, api_ask_advice },
+	{ "POST", "/api/v1/modes", true, MAX_SMALL_BYTES, api_modes },
+	{ "POST", "/api/v1/jobs/*", true, MAX_SMALL_BYTES, api_job_deed },
+	{ "POST", "/api/v1/poke", true, MAX_SMALL_BYTES, api_poke },
+};
+
+/* clang-format on */
+
+/* ---- Events --------------------------------------------------------------------------- */
+
+static uint64_t
+mix(uint64_t mark, double value)
+{
+	const unsigned char *bytes = (const unsigned char *)&value;
+
+	for (size_t i = 0; i < sizeof value; i++)
+		mark = (mark ^ bytes[i]) * UINT64_C(1099511628211); /* FNV-1a. */
+	return mark;
+}
+
+/* What is told of a link, as one number, so that it need not be kept. */
+static uint64_t
+mark_of(const struct contention_link *link)
+{
+	const double told[] = { link->now_bps,
+				link->peak_bps,
+				link->mean_bps,
+				link->other_bps,
+				link->capacity_bps,
+				link->is_up,
+				(double)link->known_ms,
+				(double)link->over_ms,
+				(double)link->since_ms,
+				(double)link->total_ce,
+				(double)link->total_retransmits,
+				(double)link->queue_bytes,
+				(double)link->n_jobs };
+	uint64_t mark = UINT64_C(14695981039346656037);
+
+	for (size_t i = 0; i < sizeof told / sizeof *told; i++)
+		mark = mix(mark, told[i]);
+	for (size_t i = 0; i < link->n_jobs; i++) {
+		mark = mix(mark, link->jobs[i].job);
+		mark = mix(mark, link->jobs[i].now_bps);
+		mark = mix(mark, link->jobs[i].active_ms);
+	}
+	return mark;
+}
+
+/* Whether it is another than at the last tick, which this notes. */
+static bool
+has_changed(struct daemon *d, const struct contention_link *link)
+{
+	struct api_told *told = &d->told;
+	uint32_t id = strtab_intern(told->names, link->name);
+	uint64_t mark = mark_of(link);
+	bool is_other;
+
+	if (id == told->marks.n)
+		vec_push(&told->marks, 0);
+	is_other = told->marks.items[id] != mark;
+	told->marks.items[id] = mark;
+	return is_other;
+}
+
+/* On one line: the links that carry anything, or those that have changed. */
+static void
+write_event(struct daemon *d, bool is_tick, struct strbuf *data)
+{
+	const struct picture picture = now_picture(d);
+	const struct contention *found = &d->now.found;
+	VEC(const struct contention_link *) changed = VEC_EMPTY;
+	struct api_text text = { .text = NULL };
+
+	for (size_t i = 0; i < found->n_links; i++)
+		if (is_tick ? has_changed(d, &found->links[i])
+			    : found->links[i].now_bps > 0 || found->links[i].n_jobs)
+			vec_push(&changed, &found->links[i]);
+	text.out = open_memstream(&text.text, &text.length);
+	BUG_ON(!text.out);
+	jsonw_line(&text.w, text.out, "antiphase.links/1");
+	picture_json_footer(&picture, found->from_ms, found->to_ms, &text.w);
+	picture_json_links(&picture, changed.items, changed.n, &text.w);
+	finish(&text, data);
+	data->text[strcspn(data->text, "\n")] = '\0';
+	data->length = strlen(data->text);
+	vec_free(&changed);
+}
+
+static void
+write_hello(void *ctx, struct strbuf *data)
+{
+	write_event(ctx, false, data);
+}
+
+void
+api_tick(struct daemon *d)
+{
+	struct strbuf data = STRBUF_EMPTY;
+
+	if (!d->http || !http_stream_listeners(d->http, EVENTS) ||
+	    d->now.told_ns == d->now.looked_ns)
+		return;
+	d->now.told_ns = d->now.looked_ns;
+	write_event(d, true, &data);
+	http_stream_send(d->http, EVENTS, "tick", data.text);
+	strbuf_free(&data);
+}
+
+/* ---- Opening -------------------------------------------------------------------------- */
+
+/* Who may read the token may change modes. */
+static void
+check_token_file(const char *path)
+{
+	struct stat status;
+
+	if (stat(path, &status) == 0 && (status.st_mode & S_IRWXO))
+		log_warn("http",
+			 "%s: everybody on this host may read or write the token "
+			 "(mode %03o); chmod o-rwx, and make a new one",
+			 path, (unsigned)status.st_mode & 0777);
+}
+
+static int
+take_token(struct daemon *d, struct err *err)
+{
+	const char *path = daemon_text(d, "token_file");
+	char *text;
+	size_t n;
+	int r;
+
+	if (!*path)
+		return 0;
+	r = file_read(path, MAX_TOKEN_BYTES, &text, &n, err);
+	if (r < 0)
+		return r;
+	check_token_file(path);
+	text[strcspn(text, "\r\n")] = '\0';
+	if (strlen(text) < LEAST_TOKEN)
+		r = err_set(err, path, 0, 0,
+			    "the token has %zu characters, expected at least %d on "
+			    "the first line (openssl rand -hex 32 makes one)",
+			    strlen(text), LEAST_TOKEN);
+	else
+		http_set_token(d->http, text);
+	explicit_bzero(text, n);
+	free(text);
+	return r;
+}
+
+int
+api_open(struct daemon *d, struct err *err)
+{
+	const struct http_page pages[] = {
+		{ "/metrics", METRICS_OPEN_TYPE, figures_write_open, d,
+		  METRICS_OPEN_NAME },
+		{ "/metrics", METRICS_TEXT_TYPE, figures_write, d, NULL },
+	};
+	const char *address = daemon_text(d, "http");
+	int r;
+
+	if (settings_is_none(address))
+		return 0;
+	r = http_open(d->loop, address, pages, sizeof pages / sizeof *pages, &d->http,
+		      err);
+	if (r < 0)
+		return r;
+	http_add_routes(d->http, routes, sizeof routes / sizeof *routes, d);
+	api_k8s_open(d);
+	http_add_stream(d->http, EVENTS, write_hello, d);
+	d->told.names = strtab_new();
+	return take_token(d, err);
+}
+
+void
+api_close(struct daemon *d)
+{
+	http_close(d->http);
+	strtab_free(d->told.names);
+	vec_free(&d->told.marks);
+	extender_free(d->extender);
+	d->http = NULL;
+}

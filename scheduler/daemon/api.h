@@ -1,0 +1,63 @@
+/*
+ * api.h - the API's answers, a file for each kind of thing: docs/api.md lists them, and
+ * docs/openapi.json says what they look like.
+ */
+#ifndef SCHEDULER_DAEMON_API_H
+#define SCHEDULER_DAEMON_API_H
+
+#include <stdio.h>
+
+#include "lib/base/jsonw.h"
+#include "lib/daemon/http.h"
+#include "scheduler/daemon/daemon.h"
+
+/* Begins a document in memory, and makes it the body of a reply. */
+struct api_text {
+	struct jsonw w;
+	FILE *out;
+	char *text;
+	size_t length;
+};
+
+void api_begin(struct api_text *text, const char *schema);
+/* Ends the document's root, too. */
+void api_end(struct api_text *text, struct http_reply *reply);
+
+/* api_facts.c: what is seen. */
+void api_health(void *daemon, const struct http_request *request,
+		struct http_reply *reply);
+void api_topology(void *daemon, const struct http_request *request,
+		  struct http_reply *reply);
+void api_links(void *daemon, const struct http_request *request,
+	       struct http_reply *reply);
+void api_link(void *daemon, const struct http_request *request,
+	      struct http_reply *reply);
+void api_jobs(void *daemon, const struct http_request *request,
+	      struct http_reply *reply);
+void api_job(void *daemon, const struct http_request *request,
+	     struct http_reply *reply);
+void api_series(void *daemon, const struct http_request *request,
+		struct http_reply *reply);
+
+/* api_advice.c: what is advised, was done, and may be done. */
+void api_advices(void *daemon, const struct http_request *request,
+		 struct http_reply *reply);
+void api_advice(void *daemon, const struct http_request *request,
+		struct http_reply *reply);
+void api_ask_advice(void *daemon, const struct http_request *request,
+		    struct http_reply *reply);
+void api_changes(void *daemon, const struct http_request *request,
+		 struct http_reply *reply);
+void api_config(void *daemon, const struct http_request *request,
+		struct http_reply *reply);
+void api_modes(void *daemon, const struct http_request *request,
+	       struct http_reply *reply);
+void api_job_deed(void *daemon, const struct http_request *request,
+		  struct http_reply *reply);
+void api_poke(void *daemon, const struct http_request *request,
+	      struct http_reply *reply);
+
+/* api_k8s.c: kube-scheduler's extender; its routes are those of k8s.h. */
+void api_k8s_open(struct daemon *d);
+
+#endif

@@ -1,0 +1,451 @@
+/*
+ * api_advice.c - what is advised, what was done about it, and what may be done: reading,
+ * and, with the token, changing.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/clk.h"
+#include "lib/base/err.h"
+#include "lib/base/hostlist.h"
+#include "lib/base/json.h"
+#include "lib/base/words.h"
+#include "lib/daemon/settings.h"
+#include "scheduler/core/profile/profile_json.h"
+#include "scheduler/daemon/api.h"
+#include "scheduler/daemon/jobs.h"
+#include "scheduler/store/store.h"
+#include "topology/topo.h"
+
+#define MAX_LOG 1000
+
+/* ---- Reading -------------------------------------------------------------------------- */
+
+/* Documents are written once, when the advice is made; here they are put together. */
+void
+api_advices(void *daemon, const struct http_request *request, struct http_reply *reply)
+{
+	struct daemon *d = daemon;
+	bool is_first = true;
+
+	(void)request;
+	strbuf_printf(&reply->body,
+		      "{\"schema\":\"antiphase.job_advices/1\",\"at_us\":%lld,"
+		      "\"advice\":[",
+		      (long long)clk_wall_us());
+	for (size_t i = 0; i < d->jobs->items.n; i++) {
+		const struct job *job = d->jobs->items.items[i];
+
+		if (!job || !job->doc)
+			continue;
+		strbuf_puts(&reply->body, is_first ? "\n" : ",\n");
+		strbuf_puts(&reply->body, job->doc);
+		is_first = false;
+	}
+	strbuf_puts(&reply->body, "]}\n");
+}
+
+void
+api_advice(void *daemon, const struct http_request *request, struct http_reply *reply)
+{
+	const struct job *job = jobs_find(daemon, request->rest);
+
+	if (!job || !job->doc)
+		http_reply_error(reply, 404, "unknown_job",
+				 "GET /api/v1/advice lists what there is",
+				 "nothing is known of a job '%s'", request->rest);
+	else
+		strbuf_printf(&reply->body, "%s\n", job->doc);
+}
+
+static void
+put_change(const struct decide_change *change, struct jsonw *w)
+{
+	static const char *const kinds[] = { [DECIDE_PIN] = "pin",
+					     [DECIDE_RECORDED] = "recorded",
+					     [DECIDE_OVER] = "over" };
+
+	jsonw_object(w, NULL);
+	jsonw_str(w, "job", change->job);
+	jsonw_str(w, "kind", kinds[change->kind]);
+	jsonw_str(w, "nodes", *change->nodes ? change->nodes : NULL);
+	jsonw_str(w, "record", change->record);
+	jsonw_int(w, "at_us", change->at_us);
+	jsonw_bool(w, "is_under_way", change->is_under_way);
+	jsonw_end(w);
+}
+
+/* Lines of the log are documents of their own: gathered as text. */
+static bool
+add_log(void *ctx, const char *key, int64_t at_us, const char *json)
+{
+	struct strbuf *out = ctx;
+
+	(void)key;
+	(void)at_us;
+	strbuf_printf(out, "%s%s", out->length ? ",\n" : "", json);
+	return true;
+}
+
+void
+api_changes(void *daemon, const struct http_request *request, struct http_reply *reply)
+{
+	struct daemon *d = daemon;
+	const char *job = http_query(request, "job");
+	struct strbuf log = STRBUF_EMPTY;
+	struct api_text text;
+	struct err err;
+	char *end;
+
+	api_begin(&text, "antiphase.changes/1");
+	jsonw_int(&text.w, "at_us", clk_wall_us());
+	jsonw_array(&text.w, "standing");
+	for (size_t i = 0; i < d->deeds.changes.items.n; i++)
+		if (d->deeds.changes.items.items[i].kind != DECIDE_OVER)
+			put_change(&d->deeds.changes.items.items[i], &text.w);
+	jsonw_end(&text.w);
+	api_end(&text, reply);
+	if (d->store && job &&
+	    store_read_history(d->store, STORE_LOG, job, MAX_LOG, add_log, &log, &err) <
+		    0)
+		log_limited(&d->now.store_said, clk_monotonic_ns(), LOG_LEVEL_ERR,
+			    "store", "%s", err.text);
+	else if (d->store && !job)
+		store_read(d->store, STORE_LOG, NULL, MAX_LOG, add_log, &log, &err);
+	/* Before the brace that ends the document. */
+	end = strrchr(reply->body.text, '}');
+	reply->body.length = (size_t)(end - reply->body.text);
+	while (reply->body.length && reply->body.text[reply->body.length - 1] == '\n')
+		reply->body.length--;
+	strbuf_printf(&reply->body, ",\n  \"log\": [%s]\n}\n", log.text);
+	strbuf_free(&log);
+}
+
+void
+api_config(void *daemon, const struct http_request *request, struct http_reply *reply)
+{
+	struct daemon *d = daemon;
+	const struct settings_table *table = settings_table(d->settings);
+	struct api_text text;
+
+	(void)request;
+	api_begin(&text, "antiphase.scheduler_config/1");
+	jsonw_array(&text.w, "settings");
+	for (size_t i = 0; i < table->n; i++) {
+		jsonw_flat_object(&text.w, NULL);
+		jsonw_str(&text.w, "section", table->items[i].section);
+		jsonw_str(&text.w, "key", table->items[i].key);
+		jsonw_str(&text.w, "value", settings_value(d->settings, i));
+		jsonw_str(&text.w, "origin", settings_origin(d->settings, i));
+		jsonw_end(&text.w);
+	}
+	jsonw_end(&text.w);
+	jsonw_bool(&text.w, "is_stopped", d->deeds.modes.is_stopped);
+	jsonw_str(&text.w, "mode", mode_names[d->deeds.modes.usual]);
+	jsonw_array(&text.w, "partitions");
+	for (size_t i = 0; i < d->deeds.modes.others.n; i++) {
+		const struct mode_of_partition *other = &d->deeds.modes.others.items[i];
+
+		jsonw_flat_object(&text.w, NULL);
+		jsonw_str(&text.w, "partition", other->partition);
+		jsonw_str(&text.w, "mode", mode_names[other->mode]);
+		jsonw_end(&text.w);
+	}
+	jsonw_end(&text.w);
+	api_end(&text, reply);
+}
+
+/* ---- Bodies --------------------------------------------------------------------------- */
+
+static void
+refuse_body(struct http_reply *reply, const struct err *err)
+{
+	if (err->line)
+		http_reply_error(reply, 400, "bad_body", "docs/api.md", "%u:%u: %s",
+				 err->line, err->column, err->text);
+	else
+		http_reply_error(reply, 400, "bad_body", "docs/api.md", "%s",
+				 err->text);
+}
+
+static int
+parse_body(const struct http_request *request, struct json_doc **ret_doc,
+	   struct err *err)
+{
+	int r = json_parse("body", request->body, request->n_body, ret_doc, err);
+
+	if (r == 0)
+		r = json_as_object(*ret_doc, json_root(*ret_doc), err);
+	return r;
+}
+
+/* ---- Asking --------------------------------------------------------------------------- */
+
+struct question {
+	const char *job;
+	int64_t n_nodes;
+	struct profile profile;
+	bool *allowed; /* Owned; NULL: all hosts. */
+};
+
+struct allowing {
+	const struct topo *topo;
+	bool *allowed;
+	const char *unknown;
+	char name[HOSTLIST_MAX_NAME + 1];
+};
+
+static int
+allow(void *ctx, const char *name)
+{
+	struct allowing *a = ctx;
+	uint32_t node = topo_find_node(a->topo, name);
+	uint32_t number =
+		node == TOPO_NONE ? TOPO_NONE : topo_host_number(a->topo, node);
+
+	if (number == TOPO_NONE) {
+		snprintf(a->name, sizeof a->name, "%s", name);
+		a->unknown = a->name;
+		return -ENOENT;
+	}
+	a->allowed[number] = true;
+	return 0;
+}
+
+static int
+read_candidates(const struct daemon *d, const char *list, struct question *question,
+		struct err *err)
+{
+	struct allowing a = { .topo = d->fabric.topo };
+	const char *why = "";
+	int r;
+
+	question->allowed = xcalloc(topo_n_hosts(a.topo) + 1, sizeof *a.allowed);
+	a.allowed = question->allowed;
+	r = hostlist_expand(list, TOPO_MAX_NODES, allow, &a, &why);
+	if (a.unknown)
+		return err_set(err, NULL, 0, 0,
+			       "candidates: the fabric has no host '%s'", a.unknown);
+	if (r < 0)
+		return err_set(err, NULL, 0, 0, "candidates: %s", why);
+	return 0;
+}
+
+/* {"period_us":..,"comm_us":..,"rate_gbps":..?}: one burst an iteration. */
+static int
+read_profile(const struct daemon *d, const struct json_doc *doc,
+	     const struct json *object, struct profile *ret_profile, struct err *err)
+{
+	int64_t period_us = 0, comm_us = 0;
+	double gbps = 0;
+	size_t n_hosts, n_links;
+	const uint32_t *hosts = topo_hosts(d->fabric.topo, &n_hosts), *links;
+	int r;
+
+	r = json_get_int(doc, object, "period_us", 1, PROFILE_MAX_PERIOD_US, &period_us,
+			 err);
+	if (r == 0)
+		r = json_get_int(doc, object, "comm_us", 1, period_us, &comm_us, err);
+	if (r == 0)
+		r = json_opt_num(doc, object, "rate_gbps", 1e-6, 1e6, &gbps, err);
+	if (r < 0)
+		return r;
+	if (!(gbps > 0) && n_hosts) {
+		links = topo_links_out(d->fabric.topo, hosts[0], &n_links);
+		for (size_t i = 0; i < n_links; i++)
+			gbps = fmax(gbps,
+				    topo_link(d->fabric.topo, links[i])->capacity_bps /
+					    1e9);
+	}
+	*ret_profile = (struct profile){
+		.job = xstrdup(""),
+		.period_us = period_us,
+		.confidence = 1,
+		.n_phases = 1,
+		.phases = xcalloc(1, sizeof *ret_profile->phases),
+	};
+	ret_profile->phases[0] =
+		(struct profile_phase){ 0, comm_us, gbps > 0 ? gbps * 1e9 : 1e9 };
+	profile_normalize(ret_profile, NULL);
+	return 0;
+}
+
+static int
+read_question(const struct daemon *d, const struct json_doc *doc,
+	      struct question *question, struct err *err)
+{
+	static const char *const keys[] = { "job", "n_nodes", "candidates", "profile",
+					    NULL };
+	const struct json *root = json_root(doc), *profile;
+	const char *candidates = NULL;
+	const struct job *known;
+	int r = json_check_keys(doc, root, keys, err);
+
+	if (r == 0)
+		r = json_get_str(doc, root, "job", &question->job, err);
+	if (r == 0)
+		r = json_get_int(doc, root, "n_nodes", 1, 100000, &question->n_nodes,
+				 err);
+	if (r == 0)
+		r = json_opt_str(doc, root, "candidates", &candidates, err);
+	if (r == 0 && candidates)
+		r = read_candidates(d, candidates, question, err);
+	if (r < 0)
+		return r;
+	profile = json_find(root, "profile");
+	if (profile)
+		return read_profile(d, doc, profile, &question->profile, err);
+	known = jobs_find(d, question->job);
+	if (!known || !known->profile.period_us) {
+		err_set(err, NULL, 0, 0,
+			"no period is known of job '%s'; say "
+			"\"profile\":{\"period_us\":..,\"comm_us\":..}",
+			question->job);
+		return -ENODATA;
+	}
+	profile_copy(&known->profile, &question->profile);
+	return 0;
+}
+
+void
+api_ask_advice(void *daemon, const struct http_request *request,
+	       struct http_reply *reply)
+{
+	struct daemon *d = daemon;
+	struct question question = { .n_nodes = 0 };
+	struct advisor_ranking ranking = { 0 };
+	struct json_doc *doc = NULL;
+	struct api_text text;
+	struct err err = { .line = 0 };
+	int r;
+
+	if (!d->fabric.topo) {
+		http_reply_error(reply, 409, "no_fabric", "", "no fabric is known");
+		return;
+	}
+	r = parse_body(request, &doc, &err);
+	if (r == 0)
+		r = read_question(d, doc, &question, &err);
+	if (r == -EINVAL) {
+		refuse_body(reply, &err);
+		goto out;
+	}
+	if (r == 0)
+		r = jobs_rank(d, question.job, (uint32_t)question.n_nodes,
+			      &question.profile, question.allowed, &ranking, &err);
+	if (r < 0) {
+		http_reply_error(reply, 409,
+				 r == -ENODATA  ? "no_data"
+				 : r == -ENOSPC ? "no_space"
+						: "not_ranked",
+				 "", "%s", err.text);
+		goto out;
+	}
+	api_begin(&text, "antiphase.ranking/1");
+	jsonw_str(&text.w, "job", question.job);
+	jsonw_int(&text.w, "at_us", clk_wall_us());
+	jobs_put_ranking(d, &ranking, (uint32_t)question.n_nodes, &text.w);
+	api_end(&text, reply);
+	advisor_ranking_fini(&ranking);
+out:
+	profile_fini(&question.profile);
+	free(question.allowed);
+	json_doc_free(doc);
+}
+
+/* ---- Changing ------------------------------------------------------------------------- */
+
+void
+api_modes(void *daemon, const struct http_request *request, struct http_reply *reply)
+{
+	static const char *const keys[] = { "partition", "mode", NULL };
+	struct daemon *d = daemon;
+	struct json_doc *doc = NULL;
+	const char *partition = "", *mode = "";
+	struct err err = { .line = 0 };
+	int r = parse_body(request, &doc, &err), number = -1;
+
+	if (r == 0)
+		r = json_check_keys(doc, json_root(doc), keys, &err);
+	if (r == 0)
+		r = json_opt_str(doc, json_root(doc), "partition", &partition, &err);
+	if (r == 0)
+		r = json_get_str(doc, json_root(doc), "mode", &mode, &err);
+	if (r == 0)
+		number = words_index(mode, mode_names);
+	if (r == 0 && number < 0) {
+		r = err_set(&err, NULL, 0, 0,
+			    "mode is observe, advise or enforce, not '%s'", mode);
+		err_suggest(&err, mode, mode_names);
+	}
+	if (r == 0 && modes_change(&d->deeds.modes, partition, (enum mode)number) < 0)
+		r = err_set(&err, NULL, 0, 0, "'%s' is no name of a partition",
+			    partition);
+	if (r < 0) {
+		refuse_body(reply, &err);
+	} else {
+		log_warn("scheduler", "mode of %s%s is %s now, as the API was asked",
+			 *partition ? "partition " : "all others", partition, mode);
+		deeds_decide(d);
+		api_config(d, request, reply);
+	}
+	json_doc_free(doc);
+}
+
+/* POST /api/v1/jobs/ID/unpin */
+void
+api_job_deed(void *daemon, const struct http_request *request, struct http_reply *reply)
+{
+	static const char unpin[] = "/unpin";
+	struct daemon *d = daemon;
+	size_t n = strlen(request->rest), n_unpin = sizeof unpin - 1;
+	struct decide_change *change;
+	char *job;
+
+	if (n <= n_unpin || strcmp(request->rest + n - n_unpin, unpin) != 0) {
+		http_reply_error(reply, 404, "not_found",
+				 "POST /api/v1/jobs/ID/unpin is what there is",
+				 "there is no such request");
+		return;
+	}
+	job = xstrndup(request->rest, n - n_unpin);
+	change = decide_find(&d->deeds.changes, job);
+	if (!change || change->kind == DECIDE_OVER) {
+		http_reply_error(reply, 404, "not_ours",
+				 "GET /api/v1/changes lists what is",
+				 "nothing of job '%s' was changed by us", job);
+	} else {
+		struct api_text text;
+
+		change->is_unwanted = true;
+		api_begin(&text, "antiphase.changes/1");
+		jsonw_int(&text.w, "at_us", clk_wall_us());
+		jsonw_array(&text.w, "standing");
+		put_change(change, &text.w);
+		jsonw_end(&text.w);
+		jsonw_array(&text.w, "log");
+		jsonw_end(&text.w);
+		api_end(&text, reply);
+		log_warn("scheduler", "job %s is to be unpinned, as the API was asked",
+			 job);
+		deeds_decide(d);
+	}
+	free(job);
+}
+
+void
+api_poke(void *daemon, const struct http_request *request, struct http_reply *reply)
+{
+	struct daemon *d = daemon;
+	struct api_text text;
+
+	(void)request;
+	if (d->deeds.host)
+		host_look(d->deeds.host);
+	api_begin(&text, "antiphase.poke/1");
+	jsonw_bool(&text.w, "is_looking", d->deeds.host != NULL);
+	api_end(&text, reply);
+}

@@ -1,0 +1,341 @@
+/*
+ * api_facts.c - what is seen: health, fabric, links, jobs, history.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cli.h"
+#include "lib/base/clk.h"
+#include "lib/base/err.h"
+#include "scheduler/daemon/api.h"
+#include "scheduler/daemon/jobs.h"
+#include "scheduler/daemon/pace.h"
+#include "scheduler/live/feed.h"
+#include "scheduler/live/live.h"
+#include "scheduler/live/online.h"
+#include "scheduler/store/store.h"
+#include "topology/topo.h"
+#include "topology/write.h"
+
+/* ---- Health --------------------------------------------------------------------------- */
+
+void
+api_health(void *daemon, const struct http_request *request, struct http_reply *reply)
+{
+	struct daemon *d = daemon;
+	const struct picture picture = now_picture(d);
+	struct picture_census census;
+	struct jobs_counts counts = jobs_counts(d);
+	struct api_text text;
+	struct jsonw *w = &text.w;
+	bool has_frames = live_now_ns(d->now.live) != LIVE_NEVER;
+
+	(void)request;
+	picture_census(&picture, &census);
+	api_begin(&text, "antiphase.health/1");
+	jsonw_str(w, "version", cli_version());
+	jsonw_int(w, "at_us", clk_wall_us());
+	jsonw_int(w, "started_us", d->started_us);
+	/* Nothing is advised without all of these. */
+	jsonw_bool(
+		w, "is_ok",
+		census.n_fresh > 0 && d->fabric.topo &&
+			(!d->deeds.host || (d->deeds.snapshot.at_us && !d->deeds.why)));
+	jsonw_str(w, "bus", feed_name(d->now.feed));
+	if (has_frames)
+		jsonw_int(w, "data_age_us",
+			  picture_age_ns(&picture, live_now_ns(d->now.live) / 1000000) /
+				  1000);
+	else
+		jsonw_null(w, "data_age_us");
+	jsonw_int(w, "hosts", census.n_hosts);
+	jsonw_int(w, "silent_hosts", census.n_hosts - census.n_fresh);
+	jsonw_bool(w, "has_fabric", d->fabric.topo != NULL);
+	jsonw_str(w, "fabric_error", d->fabric.why);
+	jsonw_str(w, "host", d->deeds.host ? host_kind(d->deeds.host) : NULL);
+	jsonw_str(w, "host_error", d->deeds.why);
+	jsonw_bool(w, "is_stopped", d->deeds.modes.is_stopped);
+	jsonw_bool(w, "has_store", d->store != NULL);
+	jsonw_int(w, "jobs", counts.n_jobs);
+	jsonw_int(w, "advised_jobs", counts.n_advised);
+	jsonw_int(w, "waiting_jobs", counts.n_waiting);
+	api_end(&text, reply);
+}
+
+void
+api_topology(void *daemon, const struct http_request *request, struct http_reply *reply)
+{
+	struct daemon *d = daemon;
+	char *text = NULL;
+	size_t length;
+	FILE *out;
+
+	(void)request;
+	if (!d->fabric.topo) {
+		http_reply_error(reply, 404, "no_fabric",
+				 "start antiphase-topology, or set topology in "
+				 "[scheduler]",
+				 "no fabric is known%s%s", d->fabric.why ? ": " : "",
+				 d->fabric.why ? d->fabric.why : "");
+		return;
+	}
+	out = open_memstream(&text, &length);
+	BUG_ON(!out);
+	topo_json_write(d->fabric.topo, out);
+	fclose(out);
+	strbuf_free(&reply->body);
+	reply->body = (struct strbuf){ text, length, length + 1 };
+	snprintf(reply->etag, sizeof reply->etag, "\"%" PRIx64 "\"",
+		 (uint64_t)d->fabric.since_us);
+}
+
+/* ---- Links ---------------------------------------------------------------------------- */
+
+static const struct contention_link *
+find_link(const struct contention *found, const char *name, size_t length)
+{
+	for (size_t i = 0; i < found->n_links; i++)
+		if (strncmp(found->links[i].name, name, length) == 0 &&
+		    !found->links[i].name[length])
+			return &found->links[i];
+	return NULL;
+}
+
+static void
+write_links(struct daemon *d, const struct contention_link *const *links, size_t n,
+	    struct http_reply *reply)
+{
+	const struct picture picture = now_picture(d);
+	const struct contention *found = &d->now.found;
+	struct api_text text;
+
+	api_begin(&text, "antiphase.links/1");
+	picture_json_footer(&picture, found->from_ms, found->to_ms, &text.w);
+	picture_json_links(&picture, links, n, &text.w);
+	api_end(&text, reply);
+}
+
+void
+api_links(void *daemon, const struct http_request *request, struct http_reply *reply)
+{
+	struct daemon *d = daemon;
+	const struct contention *found = &d->now.found;
+	const char *limit = http_query(request, "limit");
+	size_t max = limit && *limit ? strtoul(limit, NULL, 10) : SIZE_MAX;
+	VEC(const struct contention_link *) links = VEC_EMPTY;
+
+	for (size_t i = 0; i < found->n_links && i < max; i++)
+		vec_push(&links, &found->links[i]);
+	write_links(d, links.items, links.n, reply);
+	vec_free(&links);
+}
+
+/* What each job puts on a link in the course of its iteration, and their sum. */
+static void
+write_circle(struct daemon *d, const struct contention_link *link,
+	     struct http_reply *reply)
+{
+	struct api_text text;
+	struct jsonw *w = &text.w;
+
+	api_begin(&text, "antiphase.circle/1");
+	jsonw_str(w, "link", link->name);
+	if (link->capacity_bps > 0)
+		jsonw_rounded(w, "capacity_bps", link->capacity_bps, 0);
+	else
+		jsonw_null(w, "capacity_bps");
+	jsonw_array(w, "jobs");
+	for (size_t i = 0; i < link->n_jobs; i++) {
+		const struct online_job *seen =
+			online_find(d->now.online, link->jobs[i].job);
+		const char *name = live_job_name(d->now.live, link->jobs[i].job);
+		const struct job *job = jobs_find(d, name);
+		struct advisor_view view = { .shift_us = 0 };
+		bool has_view = job && job->number != UINT32_MAX &&
+				advisor_view(d->jobs->advisor, job->number, &view);
+		const struct profile *p;
+
+		if (!seen || !seen->has_estimate)
+			continue;
+		p = &seen->detection.profile;
+		jsonw_object(w, NULL);
+		jsonw_str(w, "job", name);
+		jsonw_int(w, "period_us", p->period_us);
+		if (has_view)
+			jsonw_int(w, "shift_us", view.shift_us);
+		else
+			jsonw_null(w, "shift_us");
+		/* Its phases are those of an interface; here it has so much of them. */
+		jsonw_rounded(w, "factor",
+			      profile_mean_bps(p) > 0 && link->jobs[i].mean_bps > 0
+				      ? link->jobs[i].mean_bps / profile_mean_bps(p)
+				      : 0,
+			      4);
+		jsonw_array(w, "phases");
+		for (size_t k = 0; k < p->n_phases; k++) {
+			jsonw_flat_object(w, NULL);
+			jsonw_int(w, "start_us", p->phases[k].start_us);
+			jsonw_int(w, "duration_us", p->phases[k].duration_us);
+			jsonw_rounded(w, "rate_bps", p->phases[k].rate_bps, 0);
+			jsonw_end(w);
+		}
+		jsonw_end(w);
+		jsonw_end(w);
+	}
+	jsonw_end(w);
+	api_end(&text, reply);
+}
+
+void
+api_link(void *daemon, const struct http_request *request, struct http_reply *reply)
+{
+	static const char circle[] = "/circle";
+	struct daemon *d = daemon;
+	size_t n = strlen(request->rest), n_circle = sizeof circle - 1;
+	bool is_circle =
+		n > n_circle && strcmp(request->rest + n - n_circle, circle) == 0;
+	const struct contention_link *link =
+		find_link(&d->now.found, request->rest, is_circle ? n - n_circle : n);
+
+	if (!link)
+		http_reply_error(reply, 404, "unknown_link",
+				 "GET /api/v1/links lists those that are known; '>' "
+				 "may be written as %3E",
+				 "nothing is known of a link '%.*s'",
+				 (int)(is_circle ? n - n_circle : n), request->rest);
+	else if (is_circle)
+		write_circle(d, link, reply);
+	else
+		write_links(d, &link, 1, reply);
+}
+
+/* ---- Jobs ----------------------------------------------------------------------------- */
+
+static void
+write_jobs(struct daemon *d, const struct online_job *const *jobs, size_t n,
+	   struct http_reply *reply)
+{
+	const struct picture picture = now_picture(d);
+	const struct contention *found = &d->now.found;
+	struct api_text text;
+
+	api_begin(&text, "antiphase.jobs/1");
+	picture_json_footer(&picture, found->from_ms, found->to_ms, &text.w);
+	picture_json_jobs(&picture, found, jobs, n, &text.w);
+	api_end(&text, reply);
+}
+
+void
+api_jobs(void *daemon, const struct http_request *request, struct http_reply *reply)
+{
+	struct daemon *d = daemon;
+	size_t n;
+	const struct online_job *const *jobs = online_jobs(d->now.online, &n);
+
+	(void)request;
+	write_jobs(d, jobs, n, reply);
+}
+
+void
+api_job(void *daemon, const struct http_request *request, struct http_reply *reply)
+{
+	struct daemon *d = daemon;
+	uint32_t id = live_find_job(d->now.live, request->rest);
+	const struct online_job *job =
+		id < TELE_OTHER ? online_find(d->now.online, id) : NULL;
+
+	if (!job)
+		http_reply_error(reply, 404, "unknown_job",
+				 "GET /api/v1/jobs lists those that have traffic",
+				 "no job '%s' has traffic", request->rest);
+	else
+		write_jobs(d, &job, 1, reply);
+}
+
+/* ---- History -------------------------------------------------------------------------- */
+
+static bool
+number_of(const struct http_request *request, const char *name, int64_t fallback,
+	  int64_t *ret_value)
+{
+	const char *text = http_query(request, name);
+	char *end;
+	long long value;
+
+	*ret_value = fallback;
+	if (!text || !*text)
+		return true;
+	errno = 0;
+	value = strtoll(text, &end, 10);
+	*ret_value = value;
+	return !errno && !*end && value >= 0;
+}
+
+struct series_writer {
+	struct jsonw *w;
+	size_t n;
+};
+
+#define MAX_SAMPLES 200000
+
+static bool
+put_sample(void *ctx, enum store_grain grain, const struct store_sample *sample)
+{
+	struct series_writer *writer = ctx;
+
+	jsonw_flat_object(writer->w, NULL);
+	jsonw_int(writer->w, "at_us", sample->at_us);
+	jsonw_int(writer->w, "step_us", store_grain_us[grain]);
+	jsonw_str(writer->w, "job", *sample->job ? sample->job : NULL);
+	jsonw_int(writer->w, "bytes", (int64_t)sample->bytes);
+	jsonw_int(writer->w, "peak_bps", (int64_t)sample->peak_bps);
+	jsonw_int(writer->w, "over_us", sample->over_ms * INT64_C(1000));
+	jsonw_end(writer->w);
+	return ++writer->n < MAX_SAMPLES;
+}
+
+void
+api_series(void *daemon, const struct http_request *request, struct http_reply *reply)
+{
+	struct daemon *d = daemon;
+	const char *link = http_query(request, "link"), *by = http_query(request, "by");
+	int64_t now_us = clk_wall_us(), from_us, to_us, step_us;
+	struct series_writer writer = { 0 };
+	struct api_text text;
+	struct err err;
+	int r;
+
+	if (!d->store) {
+		http_reply_error(reply, 404, "no_store", "set store in [scheduler]",
+				 "no history is kept");
+		return;
+	}
+	if (!link || !*link || !number_of(request, "to_us", now_us, &to_us) ||
+	    !number_of(request, "from_us", now_us - INT64_C(600000000), &from_us) ||
+	    !number_of(request, "step_us", 1000000, &step_us) || from_us >= to_us ||
+	    step_us < 1) {
+		http_reply_error(reply, 400, "bad_query",
+				 "?link=NAME&from_us=&to_us=&step_us=&by=job",
+				 "a link is needed, and whole numbers of microseconds, "
+				 "from_us below to_us");
+		return;
+	}
+	api_begin(&text, "antiphase.series/1");
+	jsonw_str(&text.w, "link", link);
+	jsonw_int(&text.w, "from_us", from_us);
+	jsonw_int(&text.w, "to_us", to_us);
+	jsonw_array(&text.w, "samples");
+	writer.w = &text.w;
+	r = store_read_samples(d->store, link, by && strcmp(by, "job") == 0 ? NULL : "",
+			       from_us, to_us, step_us, put_sample, &writer, &err);
+	jsonw_end(&text.w);
+	api_end(&text, reply);
+	if (r < 0)
+		http_reply_error(reply, r == -E2BIG ? 400 : 500,
+				 r == -E2BIG ? "too_long" : "store",
+				 r == -E2BIG ? "ask for a larger step_us" : "", "%s",
+				 err.text);
+}

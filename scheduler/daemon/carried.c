@@ -1,0 +1,137 @@
+#include "scheduler/daemon/carried.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/strtab.h"
+#include "lib/base/vec.h"
+
+#define TAKES_OVER 1.5
+
+struct place {
+	char *job; /* Owned; NULL: nobody's yet. */
+	uint64_t bytes;
+	double mean_bps; /* This time; 0: not there. */
+};
+
+struct link {
+	struct place *places; /* Owned. */
+	uint64_t other_bytes;
+};
+
+struct carried {
+	uint32_t n_jobs;
+	struct strtab *names; /* Owned. */
+	VEC(struct link) links;
+};
+
+struct carried *
+carried_new(uint32_t n_jobs)
+{
+	struct carried *carried = xcalloc(1, sizeof *carried);
+
+	carried->n_jobs = n_jobs;
+	carried->names = strtab_new();
+	return carried;
+}
+
+void
+carried_free(struct carried *carried)
+{
+	if (!carried)
+		return;
+	for (size_t i = 0; i < carried->links.n; i++) {
+		for (uint32_t k = 0; k < carried->n_jobs; k++)
+			free(carried->links.items[i].places[k].job);
+		free(carried->links.items[i].places);
+	}
+	vec_free(&carried->links);
+	strtab_free(carried->names);
+	free(carried);
+}
+
+static struct place *
+find(const struct carried *carried, const struct link *link, const char *job)
+{
+	for (uint32_t k = 0; k < carried->n_jobs; k++)
+		if (link->places[k].job && strcmp(link->places[k].job, job) == 0)
+			return &link->places[k];
+	return NULL;
+}
+
+/* An empty place, or that of the job that carries least. */
+static struct place *
+find_least(const struct carried *carried, const struct link *link)
+{
+	struct place *least = NULL;
+
+	for (uint32_t k = 0; k < carried->n_jobs; k++) {
+		struct place *place = &link->places[k];
+
+		if (!place->job)
+			return place;
+		if (!least || place->mean_bps < least->mean_bps)
+			least = place;
+	}
+	return least;
+}
+
+static void
+add_job(struct carried *carried, struct link *link, const struct carried_job *job)
+{
+	struct place *place = find(carried, link, job->job), *least;
+
+	if (place) {
+		place->bytes += job->bytes;
+		return;
+	}
+	least = find_least(carried, link);
+	if (!least || (least->job && job->mean_bps <= TAKES_OVER * least->mean_bps)) {
+		link->other_bytes += job->bytes;
+		return;
+	}
+	free(least->job);
+	*least = (struct place){ xstrdup(job->job), job->bytes, job->mean_bps };
+}
+
+void
+carried_add(struct carried *carried, const char *name, const struct carried_job *jobs,
+	    size_t n, uint64_t other_bytes)
+{
+	uint32_t id = strtab_intern(carried->names, name);
+	struct link *link;
+
+	if (id == carried->links.n)
+		vec_push(&carried->links, ((struct link){ xcalloc(carried->n_jobs + 1,
+								  sizeof(struct place)),
+							  0 }));
+	link = &carried->links.items[id];
+	link->other_bytes += other_bytes;
+	for (uint32_t k = 0; k < carried->n_jobs; k++)
+		link->places[k].mean_bps = 0;
+	for (size_t i = 0; i < n; i++) {
+		struct place *place = find(carried, link, jobs[i].job);
+
+		if (place)
+			place->mean_bps = jobs[i].mean_bps;
+	}
+	for (size_t i = 0; i < n; i++)
+		add_job(carried, link, &jobs[i]);
+}
+
+void
+carried_each(const struct carried *carried, carried_fn *each, void *ctx)
+{
+	for (uint32_t i = 0; i < carried->links.n; i++) {
+		const struct link *link = &carried->links.items[i];
+		const char *name = strtab_name(carried->names, i);
+
+		for (uint32_t k = 0; k < carried->n_jobs; k++)
+			if (link->places[k].job)
+				each(ctx, name, link->places[k].job,
+				     link->places[k].bytes);
+		if (link->other_bytes)
+			each(ctx, name, "other", link->other_bytes);
+	}
+}

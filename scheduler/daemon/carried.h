@@ -1,0 +1,35 @@
+/*
+ * carried.h - bytes that jobs put on links, as counters of a bounded number: on each
+ * link those 'n_jobs' that carry most have one of their own, all others are "other".
+ *
+ * A job takes another's place when its rate is half again as high; what the other carried
+ * goes with its counter, and what a job carries while it has no place is other's.  So a
+ * counter never goes back, and nothing is counted twice.  Pure.  O(jobs x n_jobs) a link.
+ */
+#ifndef SCHEDULER_DAEMON_CARRIED_H
+#define SCHEDULER_DAEMON_CARRIED_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct carried;
+
+/* What a job did on a link since the last time. */
+struct carried_job {
+	const char *job; /* Borrowed. */
+	uint64_t bytes;
+	double mean_bps; /* Of some seconds: who is to have a place. */
+};
+
+struct carried *carried_new(uint32_t n_jobs);
+void carried_free(struct carried *carried); /* Accepts NULL. */
+
+/* 'other_bytes' belong to no job. */
+void carried_add(struct carried *carried, const char *link,
+		 const struct carried_job *jobs, size_t n, uint64_t other_bytes);
+
+typedef void carried_fn(void *ctx, const char *link, const char *job, uint64_t bytes);
+/* Tells all counters, by link; "other" last, where there is any. */
+void carried_each(const struct carried *carried, carried_fn *each, void *ctx);
+
+#endif

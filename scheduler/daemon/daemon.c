@@ -1,0 +1,277 @@
+/*
+ * daemon.c - the life of antiphase-scheduler: opens everything, runs its loop until it is
+ * told to end, undoes what it did at the cluster's scheduler, and closes.
+ */
+#include "scheduler/daemon/daemon.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cli.h"
+#include "lib/base/clk.h"
+#include "lib/base/err.h"
+#include "lib/daemon/ctl.h"
+#include "lib/daemon/loop.h"
+#include "lib/daemon/notify.h"
+#include "lib/daemon/settings.h"
+#include "lib/wire/bus.h"
+#include "lib/wire/rpc.h"
+#include "scheduler/daemon/outcomes.h"
+#include "scheduler/daemon/pace.h"
+#include "scheduler/live/live.h"
+#include "topology/topo.h"
+
+/* What was done at the cluster's scheduler is undone within so long, or left. */
+#define END_NS      (5 * DAEMON_SECOND_NS)
+#define END_TICK_NS (DAEMON_SECOND_NS / 10)
+
+const char *
+daemon_text(const struct daemon *d, const char *key)
+{
+	return settings_text(d->settings, "scheduler", key);
+}
+
+int64_t
+daemon_integer(const struct daemon *d, const char *key)
+{
+	return settings_integer(d->settings, "scheduler", key);
+}
+
+/* ---- Ticks --------------------------------------------------------------------------- */
+
+static bool
+is_switched_off(const struct daemon *d)
+{
+	struct stat status;
+
+	return stat(daemon_text(d, "kill_switch"), &status) == 0;
+}
+
+static void
+look_at_switch(struct daemon *d)
+{
+	bool is_off = is_switched_off(d);
+
+	if (is_off == d->deeds.modes.is_stopped)
+		return;
+	d->deeds.modes.is_stopped = is_off;
+	log_warn("scheduler", "%s %s: %s", daemon_text(d, "kill_switch"),
+		 is_off ? "is there" : "is gone",
+		 is_off ? "what was done is undone, and nothing more is done"
+			: "modes are as they were set");
+}
+
+static void
+tell_status(const struct daemon *d)
+{
+	notify_status("%u hosts, %u jobs, %s%s", live_n_hosts(d->now.live),
+		      live_n_jobs(d->now.live),
+		      d->fabric.topo ? "fabric known" : "no fabric",
+		      d->deeds.modes.is_stopped ? ", kill switch is on" : "");
+}
+
+static void
+on_second(void *ctx, int64_t now_ns, int64_t missed)
+{
+	struct daemon *d = ctx;
+
+	(void)now_ns;
+	(void)missed;
+	look_at_switch(d);
+	fabric_tick(d);
+	now_look(d);
+	jobs_update(d);
+	outcomes_tick(d);
+	deeds_tick(d);
+	memory_tick(d);
+	api_tick(d);
+	tell_status(d);
+}
+
+static void
+on_tenth(void *ctx, int64_t now_ns, int64_t missed)
+{
+	(void)now_ns;
+	(void)missed;
+	jobs_go_on(ctx);
+}
+
+static void
+on_watchdog(void *ctx, int64_t now_ns, int64_t missed)
+{
+	(void)ctx;
+	(void)now_ns;
+	(void)missed;
+	notify_send("WATCHDOG=1");
+}
+
+/* ---- Signals ------------------------------------------------------------------------- */
+
+static void
+on_ending(void *ctx, int64_t now_ns, int64_t missed)
+{
+	struct daemon *d = ctx;
+
+	(void)missed;
+	if (deeds_end(d)) {
+		loop_stop(d->loop, d->status);
+	} else if (now_ns - d->ending_ns > END_NS) {
+		log_warn("scheduler",
+			 "not all that was done at the cluster's scheduler could be "
+			 "undone in time; it is found again at the next start");
+		loop_stop(d->loop, d->status);
+	}
+}
+
+static void
+on_end_signal(void *ctx, int number)
+{
+	struct daemon *d = ctx;
+
+	d->status = number == SIGINT ? CLI_INTERRUPTED : CLI_OK;
+	if (d->ending_ns) {
+		loop_stop(d->loop, d->status);
+		return;
+	}
+	notify_send("STOPPING=1");
+	d->ending_ns = clk_monotonic_ns();
+	if (deeds_end(d))
+		loop_stop(d->loop, d->status);
+	else
+		loop_every(d->loop, END_TICK_NS, on_ending, d);
+}
+
+static void
+on_hangup(void *ctx, int number)
+{
+	struct daemon *d = ctx;
+	struct err err;
+
+	(void)number;
+	notify_send("RELOADING=1");
+	if (settings_reload(d->settings, d->config_file, "scheduler") >= 0) {
+		log_set_level_word(daemon_text(d, "log"));
+		if (deeds_take_modes(d, &err) < 0)
+			log_err("scheduler", "%s; the modes stay as they were",
+				err.text);
+	}
+	fabric_reload(d);
+	notify_send("READY=1");
+}
+
+/* ---- Start and end --------------------------------------------------------------------- */
+
+static int
+open_all(struct daemon *d, struct err *err)
+{
+	const char *keys = daemon_text(d, "keys"), *announce;
+	int r = 0;
+
+	if (*keys)
+		r = bus_keys_load(keys, &d->keys, err);
+	if (r == 0)
+		r = now_open(d, err);
+	if (r == 0)
+		r = memory_open(d, err);
+	if (r == 0)
+		r = deeds_open(d, err);
+	if (r == 0)
+		pace_open(d);
+	if (r == 0)
+		r = fabric_open(d, err);
+	announce = daemon_text(d, "announce");
+	if (r == 0 && !settings_is_none(announce)) {
+		r = rpc_announcer_open(announce, d->keys, &d->announcer, err);
+		if (r == 0)
+			rpc_announcer_join(d->announcer, d->loop);
+	}
+	if (r == 0)
+		r = api_open(d, err);
+	if (r == 0)
+		r = control_open(d, err);
+	return r;
+}
+
+static void
+catch_signals(struct daemon *d)
+{
+	int64_t watchdog_ns = notify_watchdog_ns();
+
+	signal(SIGPIPE, SIG_IGN);
+	loop_signal(d->loop, SIGTERM, on_end_signal, d);
+	loop_signal(d->loop, SIGINT, on_end_signal, d);
+	loop_signal(d->loop, SIGHUP, on_hangup, d);
+	if (watchdog_ns > 0)
+		loop_every(d->loop, watchdog_ns, on_watchdog, d);
+}
+
+/* The exit status for what could not be opened. */
+static int
+status_of(int error)
+{
+	switch (error) {
+	case -EACCES:
+	case -EPERM:
+		return CLI_DENIED;
+	case -EINVAL:
+	case -ENOENT:
+		return CLI_USAGE;
+	default:
+		return CLI_UNREACHABLE;
+	}
+}
+
+static void
+daemon_close(struct daemon *d)
+{
+	ctl_close(d->ctl);
+	api_close(d);
+	pace_close(d);
+	deeds_close(d);
+	jobs_free(d->jobs);
+	outcomes_free(d->outcomes);
+	fabric_close(d);
+	memory_close(d);
+	now_close(d);
+	rpc_announcer_close(d->announcer);
+	bus_keys_free(d->keys);
+	loop_free(d->loop);
+	settings_free(d->settings);
+}
+
+int
+daemon_run(struct settings *settings, const char *config_file)
+{
+	struct daemon d = { .settings = settings, .config_file = config_file };
+	struct err err = { .line = 0 };
+	int r;
+
+	log_set_level_word(daemon_text(&d, "log"));
+	d.loop = loop_new();
+	d.started_us = clk_wall_us();
+	d.jobs = jobs_new();
+	d.outcomes = outcomes_new();
+	r = open_all(&d, &err);
+	if (r < 0) {
+		err_print(&err, stderr);
+		r = status_of(r);
+	} else {
+		catch_signals(&d);
+		d.deeds.modes.is_stopped = is_switched_off(&d);
+		loop_every(d.loop, DAEMON_SECOND_NS, on_second, &d);
+		loop_every(d.loop, DAEMON_SECOND_NS / 10, on_tenth, &d);
+		log_info("scheduler", "listening to %s; API at http://%s",
+			 daemon_text(&d, "bus"), daemon_text(&d, "http"));
+		notify_send("READY=1");
+		r = loop_run(d.loop);
+		if (r < 0)
+			r = CLI_BUG;
+	}
+	daemon_close(&d);
+	return r;
+}

@@ -1,0 +1,244 @@
+/*
+ * daemon.h - antiphase-scheduler: its parts, as each of its files sees them.
+ *
+ *	daemon.c     start, loop and end
+ *	now.c        frames -> what goes on (live.h), and who is on which link
+ *	fabric.c     the fabric, from a file or antiphase-topology
+ *	jobs.c       what is known of each job, from frames, the cluster's scheduler and
+ *	             its user, and what is advised for it (advisor.h)
+ *	deeds.c      what decide.h wants, done at the cluster's scheduler, and noted
+ *	pace.c       iterations -> steer.h -> orders for pacers
+ *	paced.c      what a job is like alone, by its pacer (pure)
+ *	carried.c    bytes of jobs on links, as counters (pure)
+ *	outcomes.c   what became of advice, by outcome.h (pure)
+ *	memory.c     history, and what a restart goes on with (store.h)
+ *	api*.c       the API over HTTP; figures.c /metrics; control.c the control socket
+ */
+#ifndef SCHEDULER_DAEMON_DAEMON_H
+#define SCHEDULER_DAEMON_DAEMON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/log.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/vec.h"
+#include "scheduler/daemon/decide.h"
+#include "scheduler/daemon/modes.h"
+#include "scheduler/host/host.h"
+#include "scheduler/live/contention.h"
+#include "scheduler/live/picture.h"
+
+struct advisor;
+struct bus_keys;
+struct carried;
+struct ctl;
+struct err;
+struct extender;
+struct feed;
+struct http;
+struct jobs;
+struct live;
+struct loop;
+struct online;
+struct outcomes;
+struct pace;
+struct profile;
+struct routes;
+struct rpc_announcer;
+struct rpc_listener;
+struct rpc_question;
+struct settings;
+struct since;
+struct store;
+struct strtab;
+struct topo;
+
+#define DAEMON_SECOND_NS INT64_C(1000000000)
+
+/* Of a host, against ours: the most that a frame was ahead when it came. */
+struct now_clock {
+	int64_t most_ns, last_most_ns; /* In this minute, and in the one before. */
+	int64_t since_ns;              /* This one. */
+};
+
+/* What frames say. */
+struct now {
+	struct feed *feed;            /* Owned. */
+	struct live *live;            /* Owned. */
+	struct online *online;        /* Owned. */
+	struct since *since;          /* Owned. */
+	struct contention found;      /* Owned.  Of the last look. */
+	int64_t newest_ns;            /* Frame time when it last moved on, */
+	int64_t newest_at_ns;         /* and this process's time then. */
+	int64_t looked_ns;            /* The same of the last look at links. */
+	int64_t told_ns;              /* That look was told to listeners. */
+	int64_t look_cost_ns;         /* How long that took. */
+	bool is_estimated;            /* Profiles are new since jobs.c looked. */
+	struct carried *carried;      /* Owned; NULL: not wanted. */
+	int64_t carried_ms;           /* Frame time up to which it is told. */
+	int64_t stored_s;             /* Frame time, of what history has last. */
+	struct strtab *clock_names;   /* Owned.  Hosts, */
+	VEC(struct now_clock) clocks; /* and by number there, their clocks. */
+	uint64_t n_not_frames;        /* That were told in the log. */
+	struct log_limit said, damage_said, store_said;
+};
+
+struct fabric {
+	struct topo *topo;     /* Owned reference; NULL: not known (yet). */
+	struct routes *routes; /* Owned. */
+	bool is_service;
+	int64_t since_us;              /* When it was taken up, wall clock. */
+	char *why;                     /* Owned.  Why there is none, or no newer. */
+	struct rpc_question *question; /* Owned. */
+	struct rpc_listener *listener; /* Owned. */
+	bool is_out_of_date;           /* A change was announced. */
+	int64_t asked_ns;
+	struct log_limit said;
+};
+
+/* An action that was asked for. */
+struct deed {
+	uint64_t ticket;
+	struct decide_action action; /* Owned. */
+	int64_t at_us;
+};
+
+struct deeds {
+	struct host *host;             /* Owned; NULL: no scheduler is looked at. */
+	struct host_snapshot snapshot; /* Owned.  The last look; at_us 0: none. */
+	char *why;                     /* Owned.  Why there is no newer one. */
+	struct modes modes;
+	struct decide_changes changes;
+	VEC(struct deed) under_way;
+	size_t n_checked; /* Partitions with a mode of their own that were looked for. */
+	bool is_ending;
+	uint64_t n_asked[DECIDE_N_WHYS], n_failed; /* So far. */
+	struct log_limit said;
+};
+
+/* Of the links, what listeners were told last: by number in 'names', a digest. */
+struct api_told {
+	struct strtab *names; /* Owned. */
+	VEC(uint64_t) marks;
+};
+
+struct daemon {
+	struct settings *settings;
+	const char *config_file; /* Borrowed; NULL: the default one. */
+	struct loop *loop;
+	struct bus_keys *keys; /* NULL: none. */
+	struct now now;
+	struct fabric fabric;
+	struct deeds deeds;
+	struct jobs *jobs;
+	struct pace *pace;
+	struct outcomes *outcomes;
+	struct store *store;             /* NULL: none. */
+	struct rpc_announcer *announcer; /* NULL: none. */
+	struct extender *extender;
+	struct http *http; /* NULL: none. */
+	struct api_told told;
+	struct ctl *ctl;
+	bool is_restored; /* What was known before a restart has been told. */
+	int64_t started_us;
+	int64_t ending_ns; /* When we were told to end; 0: not yet. */
+	int status;
+};
+
+/* A setting of [scheduler]. */
+const char *daemon_text(const struct daemon *d, const char *key);
+int64_t daemon_integer(const struct daemon *d, const char *key);
+
+/* Runs with the settings, which are taken; returns the exit status. */
+int daemon_run(struct settings *settings, const char *config_file);
+
+/* ---- now.c ------------------------------------------------------------------------- */
+
+int now_open(struct daemon *d, struct err *err);
+void now_close(struct daemon *d);
+/* Once a second: looks at the links again, if that is not too dear. */
+void now_look(struct daemon *d);
+struct picture now_picture(const struct daemon *d);
+/* How far a host's clock is ahead of ours, at least; false if it said nothing lately. */
+bool now_clock_offset_ns(const struct daemon *d, const char *host, int64_t *ret_ns);
+
+/* ---- fabric.c ---------------------------------------------------------------------- */
+
+int fabric_open(struct daemon *d, struct err *err);
+void fabric_close(struct daemon *d);
+void fabric_tick(struct daemon *d);
+/* A file is read anew; a service is asked. */
+void fabric_reload(struct daemon *d);
+
+/* ---- deeds.c ----------------------------------------------------------------------- */
+
+int deeds_open(struct daemon *d, struct err *err);
+void deeds_close(struct daemon *d);
+void deeds_tick(struct daemon *d);
+/* The modes as the settings have them. */
+int deeds_take_modes(struct daemon *d, struct err *err);
+/* Everything is to be undone; true once that is done, or there is nothing to. */
+bool deeds_end(struct daemon *d);
+/* Something has changed that may call for deeds: decides now. */
+void deeds_decide(struct daemon *d);
+
+/* ---- jobs.c ------------------------------------------------------------------------ */
+
+struct jobs *jobs_new(void);
+void jobs_free(struct jobs *jobs); /* Accepts NULL. */
+/* The fabric is another one. */
+void jobs_set_fabric(struct daemon *d);
+/* A new look at the cluster's scheduler, or a second has gone by. */
+void jobs_update(struct daemon *d);
+/* Between two updates: solves on, if there is more to do than one may take at once. */
+void jobs_go_on(struct daemon *d);
+/* For decide.h. */
+void jobs_advice(void *daemon, const struct host_job *job,
+		 struct decide_advice *ret_advice);
+
+/* How many advices there are now, by whether they say anything. */
+struct jobs_counts {
+	uint32_t n_jobs, n_advised, n_refused, n_waiting;
+	uint64_t n_solved, n_ranked;
+	double solve_s, rank_s; /* So far. */
+};
+struct jobs_counts jobs_counts(const struct daemon *d);
+
+/* ---- memory.c ---------------------------------------------------------------------- */
+
+int memory_open(struct daemon *d, struct err *err);
+void memory_close(struct daemon *d);
+void memory_tick(struct daemon *d);
+/* A change of ours is to be found again, or to be forgotten. */
+void memory_keep_change(struct daemon *d, const char *job);
+struct job;
+/* The profile of a running job, and where it runs, for a restart. */
+void memory_keep_profile(struct daemon *d, const struct job *job);
+/*
+ * The profile of the last run of a job of the same user, name and number of nodes, and
+ * when it was found; false if there is none, or it is older than earlier_max_age_s.
+ * Released by the caller.
+ */
+bool memory_earlier(struct daemon *d, const struct host_job *job,
+		    struct profile *ret_profile, int64_t *ret_at_us);
+/*
+ * Tells the profiles of before a restart that are not older than max_age_s: once, when
+ * the fabric is known.
+ */
+void memory_restore(struct daemon *d);
+/* A line of the log of changes: "asked", "done", "failed". */
+void memory_log(struct daemon *d, const struct decide_action *action, const char *what,
+		const char *why);
+
+/* ---- Saying it ---------------------------------------------------------------------- */
+
+int api_open(struct daemon *d, struct err *err);
+void api_close(struct daemon *d);
+void api_tick(struct daemon *d);
+void figures_write(void *daemon, struct strbuf *out);
+void figures_write_open(void *daemon, struct strbuf *out);
+int control_open(struct daemon *d, struct err *err);
+
+#endif

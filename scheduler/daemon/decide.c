@@ -1,0 +1,564 @@
+#include "scheduler/daemon/decide.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/hostlist.h"
+#include "lib/base/strtab.h"
+
+/* A job whose actions are refused so often in a row is left alone. */
+#define MAX_FAILED 3
+
+const char *const decide_why_names[] = {
+	[DECIDE_PLACED] = "placed",       [DECIDE_NOTHING_TOLD] = "nothing_told",
+	[DECIDE_THIN] = "thin",           [DECIDE_NO_PLACE] = "no_place",
+	[DECIDE_ONE_NODE] = "one_node",   [DECIDE_USER_PINNED] = "user_pinned",
+	[DECIDE_ADVISING] = "advising",   [DECIDE_STOPPED] = "stopped",
+	[DECIDE_NODE_DOWN] = "node_down", [DECIDE_BUSY] = "busy",
+	[DECIDE_EXPIRED] = "expired",     [DECIDE_WAITED] = "waited",
+	[DECIDE_ASKED] = "asked",         [DECIDE_TOLD] = "told",
+};
+
+const char *const decide_why_texts[] = {
+	[DECIDE_PLACED] = "it goes where it contends least",
+	[DECIDE_NOTHING_TOLD] = "there was no advice in time",
+	[DECIDE_THIN] = "too little is known of it to advise",
+	[DECIDE_NO_PLACE] = "no free place is better than another",
+	[DECIDE_ONE_NODE] = "it runs on one node",
+	[DECIDE_USER_PINNED] = "its user has chosen the nodes",
+	[DECIDE_ADVISING] = "its partition is only advised",
+	[DECIDE_STOPPED] = "we are told to undo what we did",
+	[DECIDE_NODE_DOWN] = "a node of its place is down or gone",
+	[DECIDE_BUSY] = "a node of its place is taken by another job",
+	[DECIDE_EXPIRED] = "the advice is too old",
+	[DECIDE_WAITED] = "it has waited for its place for too long",
+	[DECIDE_ASKED] = "somebody asked for it",
+	[DECIDE_TOLD] = "what is advised now",
+};
+
+/* ---- Changes ---------------------------------------------------------------------- */
+
+static void
+change_fini(struct decide_change *change)
+{
+	free(change->job);
+	free(change->nodes);
+	free(change->record);
+	free(change->before);
+}
+
+void
+decide_changes_fini(struct decide_changes *changes)
+{
+	for (size_t i = 0; i < changes->items.n; i++)
+		change_fini(&changes->items.items[i]);
+	vec_free(&changes->items);
+}
+
+/* Where the job is, or would be. */
+static size_t
+place_of(const struct decide_changes *changes, const char *job, bool *ret_found)
+{
+	size_t from = 0, to = changes->items.n;
+
+	*ret_found = false;
+	while (from < to) {
+		size_t middle = from + (to - from) / 2;
+		int order = strcmp(changes->items.items[middle].job, job);
+
+		if (order == 0) {
+			*ret_found = true;
+			return middle;
+		}
+		if (order < 0)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from;
+}
+
+struct decide_change *
+decide_find(struct decide_changes *changes, const char *job)
+{
+	bool found;
+	size_t i = place_of(changes, job, &found);
+
+	return found ? &changes->items.items[i] : NULL;
+}
+
+struct decide_change *
+decide_add(struct decide_changes *changes, const char *job)
+{
+	bool found;
+	size_t i = place_of(changes, job, &found);
+
+	if (found)
+		return &changes->items.items[i];
+	vec_push(&changes->items, (struct decide_change){ 0 });
+	memmove(&changes->items.items[i + 1], &changes->items.items[i],
+		(changes->items.n - 1 - i) * sizeof *changes->items.items);
+	changes->items.items[i] = (struct decide_change){
+		.job = xstrdup(job),
+		.nodes = xstrdup(""),
+		.record = xstrdup(""),
+		.before = xstrdup(""),
+	};
+	return &changes->items.items[i];
+}
+
+static void
+remove_at(struct decide_changes *changes, size_t i)
+{
+	change_fini(&changes->items.items[i]);
+	changes->items.n--;
+	memmove(&changes->items.items[i], &changes->items.items[i + 1],
+		(changes->items.n - i) * sizeof *changes->items.items);
+}
+
+void
+decide_remove(struct decide_changes *changes, const char *job)
+{
+	bool found;
+	size_t i = place_of(changes, job, &found);
+
+	if (found)
+		remove_at(changes, i);
+}
+
+static void
+set_text(char **text, const char *value)
+{
+	char *copy = xstrdup(value ? value : "");
+
+	free(*text);
+	*text = copy;
+}
+
+/* ---- Nodes ------------------------------------------------------------------------ */
+
+enum fitness {
+	FIT,
+	FIT_NOT_NOW, /* A node is taken. */
+	FIT_NEVER,   /* A node is down or not there; or the list is none. */
+};
+
+struct look_at_nodes {
+	const struct host_snapshot *host;
+	struct strtab *given; /* Nodes given away in this round; NULL: do not mind. */
+	enum fitness fitness;
+	uint32_t n;
+};
+
+static int
+look_at_node(void *ctx, const char *name)
+{
+	struct look_at_nodes *look = ctx;
+	const struct host_node *node = host_find_node(look->host, name);
+
+	look->n++;
+	if (!node || node->state == HOST_NODE_DOWN)
+		look->fitness = FIT_NEVER;
+	else if (look->fitness == FIT &&
+		 (node->state == HOST_NODE_TAKEN ||
+		  (look->given && strtab_find(look->given, name) != STRTAB_NONE)))
+		look->fitness = FIT_NOT_NOW;
+	return 0;
+}
+
+/* Whether a job could start on all of 'nodes' now, and how many they are. */
+static enum fitness
+fitness_of(const struct host_snapshot *host, struct strtab *given, const char *nodes,
+	   uint32_t *ret_n)
+{
+	struct look_at_nodes look = { .host = host, .given = given };
+	const char *why;
+
+	*ret_n = 0;
+	if (hostlist_expand(nodes, DECIDE_MAX_PIN, look_at_node, &look, &why) < 0 ||
+	    look.n == 0)
+		return FIT_NEVER;
+	*ret_n = look.n;
+	return look.fitness;
+}
+
+static int
+give(void *ctx, const char *name)
+{
+	strtab_intern(ctx, name);
+	return 0;
+}
+
+/* ---- One round -------------------------------------------------------------------- */
+
+struct round {
+	const struct decide_view *view;
+	struct decide_changes *changes;
+	struct decide_actions *actions;
+	struct strtab *given; /* Owned.  Nodes that waiting jobs are pinned to. */
+	size_t n_records;     /* Of running jobs. */
+};
+
+static void
+act(struct round *round, enum host_action_kind kind, enum decide_why why,
+    const char *job, const char *nodes, const char *record)
+{
+	if (round->actions->items.n >= DECIDE_MAX_AT_ONCE) {
+		round->actions->n_left++;
+		return;
+	}
+	vec_push(&round->actions->items,
+		 ((struct decide_action){
+			 .kind = kind,
+			 .why = why,
+			 .job = xstrdup(job),
+			 .nodes = nodes ? xstrdup(nodes) : NULL,
+			 .record = record ? xstrdup(record) : NULL,
+		 }));
+}
+
+static enum mode
+mode_for(const struct decide_view *view, const struct host_job *job)
+{
+	return view->is_ending ? MODE_OBSERVE : modes_now(view->modes, job->partition);
+}
+
+/* Takes back a pin, and the record with it. */
+static void
+unpin(struct round *round, const struct decide_change *change, enum decide_why why)
+{
+	act(round, HOST_UNPIN, why, change->job, NULL, change->before);
+}
+
+/* The watchdog: of a waiting job that we pinned. */
+static void
+watch_pin(struct round *round, struct decide_change *change, const struct host_job *job)
+{
+	const struct decide_view *view = round->view;
+	const char *why;
+	uint32_t n;
+	enum fitness fitness = fitness_of(view->host, NULL, change->nodes, &n);
+
+	if (fitness != FIT_NOT_NOW)
+		change->busy_since_us = 0;
+	else if (!change->busy_since_us)
+		change->busy_since_us = view->now_us;
+	if (mode_for(view, job) != MODE_ENFORCE)
+		unpin(round, change, DECIDE_STOPPED);
+	else if (change->is_unwanted)
+		unpin(round, change, DECIDE_ASKED);
+	else if (fitness == FIT_NEVER)
+		unpin(round, change, DECIDE_NODE_DOWN);
+	else if (change->busy_since_us &&
+		 view->now_us - change->busy_since_us >= DECIDE_BUSY_US)
+		unpin(round, change, DECIDE_BUSY);
+	else if (view->now_us - change->at_us >= view->pin_wait_us)
+		unpin(round, change, DECIDE_WAITED);
+	else if (view->now_us >= change->valid_until_us)
+		unpin(round, change, DECIDE_EXPIRED);
+	else
+		/* It still is to get its nodes: no other job is sent there. */
+		hostlist_expand(change->nodes, DECIDE_MAX_PIN, give, round->given,
+				&why);
+}
+
+/* Whether an action is under way, or was until just before this look. */
+static bool
+is_unsettled(const struct round *round, const struct decide_change *change)
+{
+	return change->is_under_way ||
+	       (change->done_us &&
+		round->view->host->at_us - change->done_us < DECIDE_SETTLE_US);
+}
+
+/* What is ours of a job, and still so. */
+static void
+look_after(struct round *round, struct decide_change *change,
+	   const struct host_job *job)
+{
+	bool is_waiting = job->state == HOST_WAITING;
+
+	if (is_unsettled(round, change) || change->kind == DECIDE_OVER)
+		return;
+	if (change->kind == DECIDE_PIN && is_waiting && job->is_pinned) {
+		watch_pin(round, change, job);
+	} else if (change->kind == DECIDE_PIN && is_waiting) {
+		/* Requeued, or somebody took the pin away: it is his. */
+		change->kind = DECIDE_OVER;
+	} else if (change->kind == DECIDE_PIN) {
+		/* It started: what is left of ours is the record. */
+		change->kind = DECIDE_RECORDED;
+	} else if (mode_for(round->view, job) == MODE_OBSERVE || change->is_unwanted) {
+		act(round, HOST_RECORD,
+		    change->is_unwanted ? DECIDE_ASKED : DECIDE_STOPPED, change->job,
+		    NULL, change->before);
+	}
+}
+
+static void
+look_after_all(struct round *round)
+{
+	for (size_t i = 0; i < round->changes->items.n;) {
+		struct decide_change *change = &round->changes->items.items[i];
+		const struct host_job *job =
+			host_find_job(round->view->host, change->job);
+
+		if (job) {
+			look_after(round, change, job);
+			i++;
+		} else if (change->is_under_way) {
+			i++;
+		} else {
+			vec_push(&round->actions->forgotten, xstrdup(change->job));
+			remove_at(round->changes, i);
+		}
+	}
+}
+
+/* Pins that we do not know to be ours, but which say so. */
+static void
+adopt(struct round *round)
+{
+	const struct decide_view *view = round->view;
+
+	for (size_t i = 0; i < view->host->n_jobs; i++) {
+		const struct host_job *job = &view->host->jobs[i];
+		struct decide_change *change;
+
+		if (job->state != HOST_WAITING || !job->is_pinned)
+			continue;
+		change = decide_find(round->changes, job->id);
+		if (change &&
+		    (change->kind == DECIDE_PIN || is_unsettled(round, change)))
+			continue;
+		change = decide_add(round->changes, job->id);
+		change->kind = DECIDE_PIN;
+		change->at_us = view->now_us;
+		change->valid_until_us = view->now_us + view->pin_wait_us;
+		change->n_failed = 0;
+		set_text(&change->nodes, job->required);
+		set_text(&change->record, job->record);
+		vec_push(&round->actions->adopted, xstrdup(job->id));
+	}
+}
+
+/* ---- Jobs that wait --------------------------------------------------------------- */
+
+static void
+place(struct round *round, const struct host_job *job,
+      const struct decide_advice *advice, bool is_urgent)
+{
+	const char *why;
+	uint32_t n;
+	enum fitness fitness =
+		fitness_of(round->view->host, round->given, advice->nodes, &n);
+
+	if (fitness == FIT && n == job->n_nodes) {
+		act(round, HOST_PLACE, DECIDE_PLACED, job->id, advice->nodes,
+		    advice->record);
+		if (round->actions->n_left == 0)
+			round->actions->items.items[round->actions->items.n - 1]
+				.valid_until_us = advice->valid_until_us;
+		hostlist_expand(advice->nodes, DECIDE_MAX_PIN, give, round->given,
+				&why);
+	} else if (fitness != FIT_NOT_NOW || n != job->n_nodes || is_urgent) {
+		/* A place that is taken just now may be free at the next look. */
+		act(round, HOST_LET_GO, DECIDE_NO_PLACE, job->id, NULL, NULL);
+	}
+}
+
+static void
+look_at_gated(struct round *round, const struct host_job *job)
+{
+	const struct decide_view *view = round->view;
+	bool is_urgent = job->eligible_us - view->now_us <= DECIDE_MARGIN_US;
+	enum mode mode = mode_for(view, job);
+	struct decide_change *change = decide_find(round->changes, job->id);
+	struct decide_advice advice = { .answer = DECIDE_NO_ANSWER };
+
+	if (mode == MODE_OBSERVE || (change && is_unsettled(round, change)))
+		return;
+	if (change && change->n_failed >= MAX_FAILED)
+		return;
+	if (job->n_nodes < 2) {
+		act(round, HOST_LET_GO, DECIDE_ONE_NODE, job->id, NULL, NULL);
+		return;
+	}
+	if (*job->required || change) {
+		act(round, HOST_LET_GO,
+		    change ? DECIDE_NOTHING_TOLD : DECIDE_USER_PINNED, job->id, NULL,
+		    NULL);
+		return;
+	}
+	view->advice(view->ctx, job, &advice);
+	if (advice.answer != DECIDE_NO_ANSWER && advice.valid_until_us <= view->now_us)
+		advice.answer = DECIDE_NO_ANSWER;
+	if (mode == MODE_ADVISE)
+		act(round, HOST_LET_GO, DECIDE_ADVISING, job->id, NULL, advice.record);
+	else if (advice.answer == DECIDE_AT)
+		place(round, job, &advice, is_urgent);
+	else if (advice.answer == DECIDE_REFUSED)
+		act(round, HOST_LET_GO, DECIDE_THIN, job->id, NULL, advice.record);
+	else if (advice.answer == DECIDE_ANYWHERE)
+		act(round, HOST_LET_GO, DECIDE_NO_PLACE, job->id, NULL, advice.record);
+	else if (is_urgent)
+		act(round, HOST_LET_GO, DECIDE_NOTHING_TOLD, job->id, NULL, NULL);
+}
+
+struct ordered {
+	const struct host_job *job;
+};
+
+/* Those whose gate ends soon first, or else by priority. */
+static int
+compare_waiting(const void *a, const void *b)
+{
+	const struct host_job *x = ((const struct ordered *)a)->job;
+	const struct host_job *y = ((const struct ordered *)b)->job;
+
+	if (x->priority != y->priority)
+		return x->priority > y->priority ? -1 : 1;
+	if (x->eligible_us != y->eligible_us)
+		return x->eligible_us < y->eligible_us ? -1 : 1;
+	return strcmp(x->id, y->id);
+}
+
+static void
+look_at_waiting(struct round *round)
+{
+	const struct host_snapshot *host = round->view->host;
+	VEC(struct ordered) gated = VEC_EMPTY;
+
+	for (size_t i = 0; i < host->n_jobs; i++)
+		if (host->jobs[i].state == HOST_WAITING && host->jobs[i].is_gated)
+			vec_push(&gated, ((struct ordered){ &host->jobs[i] }));
+	if (gated.n)
+		qsort(gated.items, gated.n, sizeof *gated.items, compare_waiting);
+	for (size_t i = 0; i < gated.n; i++)
+		look_at_gated(round, gated.items[i].job);
+	vec_free(&gated);
+}
+
+/* ---- Jobs that run ---------------------------------------------------------------- */
+
+static void
+look_at_running(struct round *round, const struct host_job *job)
+{
+	const struct decide_view *view = round->view;
+	struct decide_change *change = decide_find(round->changes, job->id);
+	struct decide_advice advice = { .answer = DECIDE_NO_ANSWER };
+
+	if (mode_for(view, job) == MODE_OBSERVE)
+		return;
+	if (change && (is_unsettled(round, change) || change->is_unwanted ||
+		       change->n_failed >= MAX_FAILED ||
+		       view->now_us - change->at_us < DECIDE_RECORD_US))
+		return;
+	view->advice(view->ctx, job, &advice);
+	/* That nothing is advised is told to those who wait for it. */
+	if (advice.answer == DECIDE_REFUSED || !advice.record ||
+	    advice.valid_until_us <= view->now_us ||
+	    strcmp(change ? change->record : "", advice.record) == 0)
+		return;
+	/* Jobs that come wait for those that were asked for before them. */
+	if (round->n_records++ >= DECIDE_MAX_RECORDS)
+		round->actions->n_left++;
+	else
+		act(round, HOST_RECORD, DECIDE_TOLD, job->id, NULL, advice.record);
+}
+
+void
+decide(const struct decide_view *view, struct decide_changes *changes,
+       struct decide_actions *ret_actions)
+{
+	struct round round = { view, changes, ret_actions, NULL, 0 };
+	const struct host_snapshot *host = view->host;
+
+	*ret_actions = (struct decide_actions){ .items = VEC_EMPTY };
+	if (!host || view->now_us - host->at_us > DECIDE_MAX_LOOK_AGE)
+		return;
+	round.given = strtab_new();
+	adopt(&round);
+	look_after_all(&round);
+	if (!view->is_ending) {
+		look_at_waiting(&round);
+		for (size_t i = 0; i < host->n_jobs; i++)
+			if (host->jobs[i].state == HOST_RUNNING)
+				look_at_running(&round, &host->jobs[i]);
+	}
+	strtab_free(round.given);
+}
+
+void
+decide_actions_fini(struct decide_actions *actions)
+{
+	for (size_t i = 0; i < actions->items.n; i++) {
+		free(actions->items.items[i].job);
+		free(actions->items.items[i].nodes);
+		free(actions->items.items[i].record);
+	}
+	for (size_t i = 0; i < actions->forgotten.n; i++)
+		free(actions->forgotten.items[i]);
+	for (size_t i = 0; i < actions->adopted.n; i++)
+		free(actions->adopted.items[i]);
+	vec_free(&actions->items);
+	vec_free(&actions->forgotten);
+	vec_free(&actions->adopted);
+}
+
+/* ---- What became of it ------------------------------------------------------------ */
+
+void
+decide_note(struct decide_changes *changes, const struct decide_action *action,
+	    const char *record_before, int64_t now_us)
+{
+	struct decide_change *known = decide_find(changes, action->job);
+	struct decide_change *change = decide_add(changes, action->job);
+	bool is_undoing = action->kind == HOST_UNPIN ||
+			  (action->kind == HOST_RECORD && action->why != DECIDE_TOLD);
+
+	if (!known)
+		set_text(&change->before, record_before);
+	change->is_under_way = true;
+	if (is_undoing)
+		return;
+	change->at_us = now_us;
+	if (action->record)
+		set_text(&change->record, action->record);
+	if (action->kind == HOST_PLACE) {
+		change->kind = DECIDE_PIN;
+		set_text(&change->nodes, action->nodes);
+		change->valid_until_us = action->valid_until_us;
+	} else if (change->kind != DECIDE_PIN) {
+		change->kind = action->record ? DECIDE_RECORDED : DECIDE_OVER;
+	}
+}
+
+void
+decide_done(struct decide_changes *changes, const struct decide_action *action, int rc,
+	    int64_t now_us)
+{
+	struct decide_change *change = decide_find(changes, action->job);
+
+	if (!change)
+		return;
+	change->is_under_way = false;
+	change->done_us = now_us;
+	if (rc == -ENOENT) {
+		decide_remove(changes, action->job);
+		return;
+	}
+	change->n_failed = rc < 0 ? change->n_failed + 1 : 0;
+	if (action->kind == HOST_UNPIN && (rc == 0 || rc == -EALREADY)) {
+		change->kind = DECIDE_OVER;
+		change->is_unwanted = false;
+	} else if (action->kind == HOST_PLACE && rc < 0) {
+		/* The job may still be let go; it is not pinned. */
+		change->kind = DECIDE_OVER;
+	} else if (action->kind == HOST_RECORD && action->why != DECIDE_TOLD &&
+		   (rc == 0 || change->n_failed >= MAX_FAILED)) {
+		decide_remove(changes, action->job);
+	}
+}

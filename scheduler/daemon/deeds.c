@@ -1,0 +1,265 @@
+/*
+ * deeds.c - what is to be done at the cluster's scheduler (decide.h), done, and noted.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/clk.h"
+#include "lib/base/err.h"
+#include "lib/base/strbuf.h"
+#include "scheduler/daemon/daemon.h"
+#include "scheduler/host/slurm.h"
+
+static const char *const kind_names[] = {
+	[HOST_PLACE] = "place", [HOST_PREFER] = "prefer", [HOST_LET_GO] = "let_go",
+	[HOST_UNPIN] = "unpin", [HOST_RECORD] = "record",
+};
+
+/* ---- Doing -------------------------------------------------------------------------- */
+
+static void
+say(struct daemon *d, const struct decide_action *action, const char *what,
+    const char *why)
+{
+	/* Records of running jobs are many, and harmless. */
+	bool is_quiet = action->kind == HOST_RECORD && !why;
+
+	if (!is_quiet)
+		log_at(why ? LOG_LEVEL_WARN : LOG_LEVEL_INFO, "deeds",
+		       "job %s: %s %s%s%s (%s)%s%s", action->job,
+		       kind_names[action->kind], what, action->nodes ? " at " : "",
+		       action->nodes ? action->nodes : "",
+		       decide_why_texts[action->why], why ? ": " : "", why ? why : "");
+	memory_log(d, action, what, why);
+}
+
+static void
+finish(struct daemon *d, struct decide_action *action, int rc, const char *why)
+{
+	struct deeds *deeds = &d->deeds;
+
+	/* That there is nothing to do is as good as done. */
+	if (rc == -EALREADY)
+		rc = 0;
+	if (rc < 0)
+		deeds->n_failed++;
+	decide_done(&deeds->changes, action, rc, clk_wall_us());
+	say(d, action, rc < 0 ? "failed" : "done", rc < 0 ? why : NULL);
+	memory_keep_change(d, action->job);
+}
+
+static void
+action_fini(struct decide_action *action)
+{
+	free(action->job);
+	free(action->nodes);
+	free(action->record);
+}
+
+static void
+on_done(void *ctx, uint64_t ticket, int rc, const char *why)
+{
+	struct daemon *d = ctx;
+	struct deeds *deeds = &d->deeds;
+
+	for (size_t i = 0; i < deeds->under_way.n; i++) {
+		struct deed deed = deeds->under_way.items[i];
+
+		if (deed.ticket != ticket)
+			continue;
+		deeds->under_way.items[i] =
+			deeds->under_way.items[--deeds->under_way.n];
+		finish(d, &deed.action, rc, why);
+		action_fini(&deed.action);
+		return;
+	}
+}
+
+static void
+note(struct daemon *d, const struct decide_action *action)
+{
+	const struct host_job *job = host_find_job(&d->deeds.snapshot, action->job);
+
+	decide_note(&d->deeds.changes, action, job ? job->record : "", clk_wall_us());
+	memory_keep_change(d, action->job);
+}
+
+/* Takes the action. */
+static void
+ask(struct daemon *d, struct decide_action *action)
+{
+	struct deeds *deeds = &d->deeds;
+	const struct host_action wanted = { action->kind, action->job, action->nodes,
+					    action->record };
+	struct err err = { .line = 0 };
+	bool is_new = !decide_find(&deeds->changes, action->job);
+	uint64_t ticket = 0;
+	int rc;
+
+	/* Kept before it is begun, so that a restart finds it whatever happens. */
+	if (is_new)
+		note(d, action);
+	rc = host_act(deeds->host, &wanted, &ticket, &err);
+	if (rc == -EBUSY || rc == -EAGAIN) {
+		/* The next round asks again. */
+		if (is_new) {
+			decide_remove(&deeds->changes, action->job);
+			memory_keep_change(d, action->job);
+		}
+		action_fini(action);
+		return;
+	}
+	deeds->n_asked[action->why]++;
+	if (!is_new)
+		note(d, action);
+	if (rc < 0) {
+		finish(d, action, rc, err.text);
+		action_fini(action);
+		return;
+	}
+	vec_push(&deeds->under_way, ((struct deed){ ticket, *action, clk_wall_us() }));
+}
+
+void
+deeds_decide(struct daemon *d)
+{
+	struct deeds *deeds = &d->deeds;
+	const struct decide_view view = {
+		.now_us = clk_wall_us(),
+		.is_ending = deeds->is_ending,
+		.modes = &deeds->modes,
+		.host = deeds->snapshot.at_us ? &deeds->snapshot : NULL,
+		.advice = jobs_advice,
+		.ctx = d,
+		.pin_wait_us = daemon_integer(d, "pin_wait_s") * 1000000,
+	};
+	struct decide_actions actions;
+
+	if (!deeds->host)
+		return;
+	decide(&view, &deeds->changes, &actions);
+	for (size_t i = 0; i < actions.forgotten.n; i++)
+		memory_keep_change(d, actions.forgotten.items[i]);
+	for (size_t i = 0; i < actions.adopted.n; i++) {
+		log_warn("deeds",
+			 "job %s bears a pin of ours that nothing was known of; it is "
+			 "looked after",
+			 actions.adopted.items[i]);
+		memory_keep_change(d, actions.adopted.items[i]);
+	}
+	for (size_t i = 0; i < actions.items.n; i++)
+		ask(d, &actions.items.items[i]);
+	/* They were taken one by one. */
+	actions.items.n = 0;
+	decide_actions_fini(&actions);
+}
+
+/* ---- Looking ------------------------------------------------------------------------ */
+
+/* A misspelt partition would be left in the usual mode, and nobody would notice. */
+static void
+check_partitions(struct deeds *deeds)
+{
+	struct strbuf unknown = STRBUF_EMPTY;
+
+	if (deeds->n_checked == deeds->modes.others.n || !deeds->snapshot.n_nodes)
+		return;
+	deeds->n_checked = deeds->modes.others.n;
+	if (modes_add_unknown(&deeds->modes, &deeds->snapshot, &unknown))
+		log_warn("deeds",
+			 "a mode is set for what is no partition of Slurm, and has no "
+			 "effect: %s",
+			 unknown.text);
+	strbuf_free(&unknown);
+}
+
+static void
+on_snapshot(void *ctx, const struct host_snapshot *snapshot, const char *why)
+{
+	struct daemon *d = ctx;
+	struct deeds *deeds = &d->deeds;
+
+	free(deeds->why);
+	deeds->why = snapshot ? NULL : xstrdup(why ? why : "no answer");
+	if (!snapshot) {
+		log_limited(&deeds->said, clk_monotonic_ns(), LOG_LEVEL_WARN, "deeds",
+			    "the cluster's scheduler does not answer: %s", deeds->why);
+		return;
+	}
+	host_snapshot_fini(&deeds->snapshot);
+	host_snapshot_copy(snapshot, &deeds->snapshot);
+	check_partitions(deeds);
+	jobs_update(d);
+	deeds_decide(d);
+}
+
+int
+deeds_take_modes(struct daemon *d, struct err *err)
+{
+	struct modes modes;
+	int rc = modes_parse(daemon_text(d, "mode"), daemon_text(d, "partition_modes"),
+			     &modes, err);
+
+	if (rc < 0)
+		return rc;
+	modes.is_stopped = d->deeds.modes.is_stopped;
+	modes_fini(&d->deeds.modes);
+	d->deeds.modes = modes;
+	d->deeds.n_checked = 0;
+	return 0;
+}
+
+int
+deeds_open(struct daemon *d, struct err *err)
+{
+	const char *bindir = daemon_text(d, "slurm_bindir");
+	const struct slurm_opts opts = { .bindir = *bindir ? bindir : NULL,
+					 .poll_ms = daemon_integer(d, "poll_ms") };
+	const struct host_observer observer = { d, on_snapshot, on_done };
+	int rc = deeds_take_modes(d, err);
+
+	if (rc < 0 || strcmp(daemon_text(d, "host"), "slurm") != 0)
+		return rc;
+	return slurm_open(d->loop, &opts, &observer, &d->deeds.host, err);
+}
+
+void
+deeds_tick(struct daemon *d)
+{
+	/* Time alone may call for deeds: a gate that ends, an advice that is too old. */
+	deeds_decide(d);
+}
+
+bool
+deeds_end(struct daemon *d)
+{
+	struct deeds *deeds = &d->deeds;
+
+	if (!deeds->host)
+		return true;
+	deeds->is_ending = true;
+	deeds_decide(d);
+	if (deeds->under_way.n)
+		return false;
+	for (size_t i = 0; i < deeds->changes.items.n; i++)
+		if (deeds->changes.items.items[i].kind != DECIDE_OVER)
+			return false;
+	return true;
+}
+
+void
+deeds_close(struct daemon *d)
+{
+	struct deeds *deeds = &d->deeds;
+
+	host_close(deeds->host);
+	for (size_t i = 0; i < deeds->under_way.n; i++)
+		action_fini(&deeds->under_way.items[i].action);
+	vec_free(&deeds->under_way);
+	decide_changes_fini(&deeds->changes);
+	host_snapshot_fini(&deeds->snapshot);
+	modes_fini(&deeds->modes);
+	free(deeds->why);
+}

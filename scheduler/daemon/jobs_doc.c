@@ -1,0 +1,285 @@
+/*
+ * jobs_doc.c - an advice as it is told: antiphase.job_advice/1, on one line, the same
+ * from the API, on the bus and in the store; and the record that users see.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/clk.h"
+#include "lib/base/hostlist.h"
+#include "lib/base/jsonw.h"
+#include "lib/wire/rpc.h"
+#include "scheduler/daemon/daemon.h"
+#include "scheduler/daemon/jobs.h"
+#include "scheduler/daemon/outcomes.h"
+#include "scheduler/live/live.h"
+#include "scheduler/live/online.h"
+#include "scheduler/store/store.h"
+#include "topology/topo.h"
+
+const char *const jobs_kind_names[] = {
+	[JOBS_PLACE] = "place",
+	[JOBS_SHIFT] = "shift",
+	NULL,
+};
+
+static const char *const pacing_names[] = {
+	[STEER_FREE] = "free",
+	[STEER_SHIFT] = "shift",
+	[STEER_GATE] = "gate",
+};
+
+static void
+fold_hosts(const struct topo *topo, const uint32_t *hosts, size_t n, struct strbuf *out)
+{
+	const char **names = xcalloc(n + 1, sizeof *names);
+
+	for (size_t i = 0; i < n; i++)
+		names[i] = topo_node(topo, hosts[i])->name;
+	hostlist_fold(names, n, out);
+	free(names);
+}
+
+static void
+put_link(const struct topo *topo, const struct advisor_link *link, struct jsonw *w)
+{
+	struct strbuf name = STRBUF_EMPTY;
+
+	topo_link_name(topo, link->link, &name);
+	jsonw_object(w, NULL);
+	jsonw_str(w, "link", name.text);
+	jsonw_int(w, "jobs", link->n_jobs);
+	jsonw_rounded(w, "score_before", link->score_before, 4);
+	jsonw_rounded(w, "score_after", link->score_after, 4);
+	jsonw_rounded(w, "excess_before_bps", link->excess_before_bps, 0);
+	jsonw_rounded(w, "excess_after_bps", link->excess_after_bps, 0);
+	jsonw_end(w);
+	strbuf_free(&name);
+}
+
+static void
+put_view(const struct daemon *d, const struct advisor_view *view, struct jsonw *w)
+{
+	jsonw_str(w, "pacing", pacing_names[view->mode]);
+	jsonw_int(w, "shift_us", view->shift_us);
+	jsonw_int(w, "slack_us", view->slack_us);
+	jsonw_int(w, "locked_us", view->locked_us);
+	jsonw_rounded(w, "score_before", view->score_before, 4);
+	jsonw_rounded(w, "score_after", view->score_after, 4);
+	jsonw_rounded(w, "slowdown_before", view->slowdown_before, 4);
+	jsonw_rounded(w, "slowdown_after", view->slowdown_after, 4);
+	jsonw_rounded(w, "gain_low", view->gain_low, 4);
+	jsonw_rounded(w, "gain_high", view->gain_high, 4);
+	jsonw_array(w, "links");
+	for (size_t i = 0; i < view->n_links; i++)
+		put_link(d->fabric.topo, &view->links[i], w);
+	jsonw_end(w);
+}
+
+void
+jobs_put_ranking(const struct daemon *d, const struct advisor_ranking *ranking,
+		 uint32_t n_hosts, struct jsonw *w)
+{
+	struct strbuf nodes = STRBUF_EMPTY;
+
+	jsonw_rounded(w, "packed_loss", ranking->packed_loss, 6);
+	jsonw_rounded(w, "gain_low", ranking->gain_low, 4);
+	jsonw_rounded(w, "gain_high", ranking->gain_high, 4);
+	jsonw_array(w, "places");
+	for (size_t i = 0; i < ranking->n; i++) {
+		const struct advisor_place *place = &ranking->items[i];
+
+		strbuf_clear(&nodes);
+		fold_hosts(d->fabric.topo, place->hosts, n_hosts, &nodes);
+		jsonw_object(w, NULL);
+		jsonw_str(w, "nodes", nodes.text);
+		jsonw_rounded(w, "loss", place->loss, 6);
+		jsonw_rounded(w, "slowdown", place->slowdown, 4);
+		jsonw_rounded(w, "slowdown_others", place->slowdown_others, 4);
+		jsonw_rounded(w, "score", place->score, 4);
+		jsonw_int(w, "contended_links", place->n_contended);
+		jsonw_int(w, "leaves", place->n_leaves);
+		jsonw_str(w, "reason", reason_name(place->reason));
+		jsonw_end(w);
+	}
+	jsonw_end(w);
+	strbuf_free(&nodes);
+}
+
+/* What the advice stands on. */
+static void
+put_evidence(const struct daemon *d, const struct job *job, struct jsonw *w)
+{
+	uint32_t id = live_find_job(d->now.live, job->name);
+	const struct online_job *seen =
+		id < TELE_OTHER ? online_find(d->now.online, id) : NULL;
+	const struct picture picture = now_picture(d);
+
+	jsonw_object(w, "evidence");
+	jsonw_str(w, "source",
+		  job->is_by_pacer && seen     ? "pacer"
+		  : seen && seen->has_estimate ? "traffic"
+		  : job->earlier_us            ? "earlier"
+		  : job->profile.period_us     ? "declared"
+					       : "none");
+	jsonw_int(w, "period_us", job->profile.period_us);
+	jsonw_int(w, "iterations",
+		  seen && seen->has_estimate ? seen->detection.profile.n_iterations
+		  : job->earlier_us          ? job->profile.n_iterations
+					     : 0);
+	jsonw_rounded(w, "confidence",
+		      seen && seen->has_estimate ? seen->detection.profile.confidence
+		      : job->earlier_us          ? job->profile.confidence
+						 : 0,
+		      3);
+	if (seen && seen->has_estimate)
+		jsonw_int(w, "age_us", picture_estimate_age_ns(&picture, seen) / 1000);
+	else if (job->earlier_us)
+		jsonw_int(w, "age_us", clk_wall_us() - job->earlier_us);
+	else
+		jsonw_null(w, "age_us");
+	jsonw_int(w, "hosts", job->n_hosts);
+	jsonw_int(w, "silent_hosts", d->jobs->n_silent);
+	jsonw_str(w, "why", seen ? seen->why : NULL);
+	jsonw_end(w);
+}
+
+/* "antiphase:v1;shift_us=..;period_us=..;link=..;score=..;mode=..". */
+static char *
+make_record(const struct daemon *d, const struct job *job,
+	    const struct advisor_view *view)
+{
+	struct strbuf link = STRBUF_EMPTY;
+	char *record;
+
+	if (view->n_links)
+		topo_link_name(d->fabric.topo, view->links[0].link, &link);
+	record = xasprintf(
+		"antiphase:v1;shift_us=%lld;period_us=%lld;link=%s;"
+		"score=%.2f;mode=%s",
+		(long long)view->shift_us,
+		(long long)(view->locked_us ? view->locked_us : job->profile.period_us),
+		view->n_links ? link.text : "-", view->score_after,
+		pacing_names[view->mode]);
+	strbuf_free(&link);
+	return record;
+}
+
+static char *
+skipped_record(const struct job *job)
+{
+	return xasprintf("antiphase:v1;skipped=%s", jobs_refusal_names[job->refusal]);
+}
+
+/* What decide.h is told, from what was ranked. */
+static void
+take_ranking(struct daemon *d, struct job *job, const struct advisor_ranking *ranking)
+{
+	struct strbuf nodes = STRBUF_EMPTY;
+	const struct advisor_place *best;
+
+	job->answer = DECIDE_REFUSED;
+	if (job->refusal != JOBS_ADVISED || !ranking->n) {
+		job->record = skipped_record(job);
+		return;
+	}
+	best = &ranking->items[0];
+	fold_hosts(d->fabric.topo, best->hosts, job->n_hosts, &nodes);
+	job->nodes = strbuf_steal(&nodes);
+	job->reason = best->reason;
+	job->answer = DECIDE_AT;
+	job->record = xasprintf("antiphase:v1;placed;score=%.2f", best->score);
+	outcomes_place(d, job, best->slowdown);
+}
+
+static void
+put_answer(const struct job *job, struct jsonw *w)
+{
+	bool is_advised = job->refusal == JOBS_ADVISED;
+
+	jsonw_bool(w, "is_advised", is_advised);
+	jsonw_str(w, "reason",
+		  is_advised ? reason_name(job->reason)
+			     : jobs_refusal_names[job->refusal]);
+	jsonw_str(w, "text",
+		  is_advised ? reason_text(job->reason)
+			     : jobs_refusal_texts[job->refusal]);
+	jsonw_str(w, "remedy", is_advised ? reason_remedy(job->reason) : "");
+}
+
+/* An advice that says the same again is not another one. */
+static void
+count_given(struct daemon *d, struct job *job, enum jobs_kind kind)
+{
+	unsigned mark = 1 + (unsigned)kind * N_REASONS + (unsigned)job->reason;
+
+	if (job->refusal != JOBS_ADVISED) {
+		job->counted = 0;
+	} else if (job->counted != mark) {
+		job->counted = mark;
+		d->jobs->so_far.n_given[kind][job->reason]++;
+	}
+}
+
+static void
+forget_answer(struct job *job)
+{
+	free(job->nodes);
+	free(job->record);
+	free(job->doc);
+	job->nodes = job->record = job->doc = NULL;
+}
+
+void
+jobs_write_doc(struct daemon *d, struct job *job, const struct advisor_view *view,
+	       const struct advisor_ranking *ranking)
+{
+	char *topic = xasprintf("advice/%s", job->name), *text = NULL;
+	size_t length;
+	FILE *out = open_memstream(&text, &length);
+	struct jsonw w;
+
+	BUG_ON(!out);
+	forget_answer(job);
+	job->at_us = clk_wall_us();
+	job->is_outcome_new = false;
+	job->valid_until_us = job->at_us + daemon_integer(d, "valid_s") * 1000000;
+	job->answer = DECIDE_REFUSED;
+	if (ranking) {
+		take_ranking(d, job, ranking);
+	} else if (view) {
+		job->reason = view->reason;
+		job->answer = DECIDE_ANYWHERE;
+		job->record = make_record(d, job, view);
+	} else {
+		job->record = skipped_record(job);
+	}
+	count_given(d, job, ranking ? JOBS_PLACE : JOBS_SHIFT);
+	jsonw_init(&w, out);
+	jsonw_flat_object(&w, NULL);
+	jsonw_str(&w, "schema", "antiphase.job_advice/1");
+	jsonw_str(&w, "job", job->name);
+	jsonw_int(&w, "at_us", job->at_us);
+	jsonw_int(&w, "valid_until_us", job->valid_until_us);
+	jsonw_bool(&w, "is_waiting", ranking != NULL);
+	put_answer(job, &w);
+	put_evidence(d, job, &w);
+	outcomes_put(d, job->name, &w);
+	if (view)
+		put_view(d, view, &w);
+	if (ranking)
+		jobs_put_ranking(d, ranking, job->n_hosts, &w);
+	jsonw_end(&w);
+	jsonw_finish(&w);
+	fclose(out);
+	text[strcspn(text, "\n")] = '\0';
+	job->doc = text;
+	if (d->announcer)
+		rpc_announce(d->announcer, topic, text);
+	if (d->store && job->refusal == JOBS_ADVISED)
+		store_put(d->store, STORE_ADVICE, job->name, job->at_us, text);
+	free(topic);
+}

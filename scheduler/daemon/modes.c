@@ -1,0 +1,171 @@
+#include "scheduler/daemon/modes.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/err.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/words.h"
+#include "scheduler/host/host.h"
+
+const char *const mode_names[] = { "observe", "advise", "enforce", NULL };
+
+/* What a name may be in Slurm and Kubernetes, and nothing that could mislead a reader. */
+static bool
+is_name(const char *name)
+{
+	size_t n = strlen(name);
+
+	return n > 0 && n <= MODES_MAX_NAME &&
+	       strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+			    "0123456789._-") == n;
+}
+
+static int
+take_one(struct modes *modes, char *word, struct err *err)
+{
+	char *equals = strchr(word, '=');
+	int mode;
+
+	if (!equals)
+		return err_set(err, NULL, 0, 0,
+			       "'%s' is no PARTITION=MODE, such as train=enforce",
+			       word);
+	*equals = '\0';
+	mode = words_index(equals + 1, mode_names);
+	if (mode < 0) {
+		err_set(err, NULL, 0, 0,
+			"'%s' is no mode; it is observe, advise or enforce",
+			equals + 1);
+		err_suggest(err, equals + 1, mode_names);
+		return -EINVAL;
+	}
+	if (!is_name(word))
+		return err_set(err, NULL, 0, 0, "'%s' is no name of a partition", word);
+	if (modes_change(modes, word, (enum mode)mode) < 0)
+		return err_set(err, NULL, 0, 0, "more than %d partitions",
+			       MODES_MAX_PARTITIONS);
+	return 0;
+}
+
+int
+modes_parse(const char *usual, const char *list, struct modes *ret_modes,
+	    struct err *err)
+{
+	int mode = words_index(usual, mode_names), rc = 0;
+	struct modes modes = { .others = VEC_EMPTY };
+	char *words = xstrdup(list), *rest = NULL;
+
+	if (mode < 0)
+		rc = err_set(err, NULL, 0, 0, "'%s' is no mode", usual);
+	else
+		modes.usual = (enum mode)mode;
+	for (char *word = strtok_r(words, ", ", &rest); word && rc == 0;
+	     word = strtok_r(NULL, ", ", &rest))
+		rc = take_one(&modes, word, err);
+	free(words);
+	if (rc < 0)
+		modes_fini(&modes);
+	else
+		*ret_modes = modes;
+	return rc;
+}
+
+void
+modes_fini(struct modes *modes)
+{
+	for (size_t i = 0; i < modes->others.n; i++)
+		free(modes->others.items[i].partition);
+	vec_free(&modes->others);
+}
+
+enum mode
+modes_set_for(const struct modes *modes, const char *partition)
+{
+	for (size_t i = 0; i < modes->others.n; i++)
+		if (strcmp(modes->others.items[i].partition, partition) == 0)
+			return modes->others.items[i].mode;
+	return modes->usual;
+}
+
+enum mode
+modes_now(const struct modes *modes, const char *partition)
+{
+	return modes->is_stopped ? MODE_OBSERVE : modes_set_for(modes, partition);
+}
+
+int
+modes_change(struct modes *modes, const char *partition, enum mode mode)
+{
+	if (!partition || !*partition) {
+		modes->usual = mode;
+		return 0;
+	}
+	if (!is_name(partition))
+		return -EINVAL;
+	for (size_t i = 0; i < modes->others.n; i++) {
+		if (strcmp(modes->others.items[i].partition, partition) != 0)
+			continue;
+		modes->others.items[i].mode = mode;
+		return 0;
+	}
+	if (modes->others.n >= MODES_MAX_PARTITIONS)
+		return -E2BIG;
+	vec_push(&modes->others,
+		 ((struct mode_of_partition){ xstrdup(partition), mode }));
+	return 0;
+}
+
+bool
+modes_any(const struct modes *modes, enum mode mode)
+{
+	if (modes->is_stopped)
+		return mode == MODE_OBSERVE;
+	if (modes->usual == mode)
+		return true;
+	for (size_t i = 0; i < modes->others.n; i++)
+		if (modes->others.items[i].mode == mode)
+			return true;
+	return false;
+}
+
+size_t
+modes_add_unknown(const struct modes *modes, const struct host_snapshot *snapshot,
+		  struct strbuf *out)
+{
+	VEC(char *) known = VEC_EMPTY;
+	size_t n = 0;
+
+	/* Partitions are few; nodes name the same ones again and again. */
+	for (size_t i = 0; i < snapshot->n_nodes; i++) {
+		char *list = xstrdup(snapshot->nodes[i].partitions), *rest = NULL;
+
+		for (char *word = strtok_r(list, ",", &rest); word;
+		     word = strtok_r(NULL, ",", &rest)) {
+			size_t k = 0;
+
+			while (k < known.n && strcmp(known.items[k], word) != 0)
+				k++;
+			if (k == known.n)
+				vec_push(&known, xstrdup(word));
+		}
+		free(list);
+	}
+	vec_push(&known, NULL);
+	for (size_t i = 0; i < modes->others.n; i++) {
+		const char *name = modes->others.items[i].partition, *meant;
+
+		if (words_index(name, (const char *const *)known.items) >= 0)
+			continue;
+		meant = err_did_you_mean(name, (const char *const *)known.items);
+		strbuf_printf(out, "%s%s", n++ ? ", " : "", name);
+		if (meant)
+			strbuf_printf(out, " (did you mean '%s'?)", meant);
+	}
+	for (size_t i = 0; i < known.n; i++)
+		free(known.items[i]);
+	vec_free(&known);
+	return n;
+}

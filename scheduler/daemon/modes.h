@@ -1,0 +1,71 @@
+/*
+ * modes.h - what antiphase-scheduler may do, partition by partition.
+ *
+ *	observe   it looks and says what it sees; nobody's job is touched
+ *	advise    it writes its record where users see it
+ *	enforce   it places waiting jobs and shifts running ones
+ *
+ * While the kill switch, a file, is there, all partitions are as in observe, and what
+ * was done is undone.  Pure.
+ */
+#ifndef SCHEDULER_DAEMON_MODES_H
+#define SCHEDULER_DAEMON_MODES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "lib/base/vec.h"
+
+struct err;
+struct host_snapshot;
+struct jsonw;
+struct strbuf;
+
+enum mode {
+	MODE_OBSERVE,
+	MODE_ADVISE,
+	MODE_ENFORCE,
+};
+
+#define MODES_MAX_PARTITIONS 256
+#define MODES_MAX_NAME       128
+
+/* "observe", "advise", "enforce"; NULL-terminated. */
+extern const char *const mode_names[];
+
+struct mode_of_partition {
+	char *partition; /* Owned. */
+	enum mode mode;
+};
+
+struct modes {
+	enum mode usual;
+	bool is_stopped; /* The kill switch. */
+	VEC(struct mode_of_partition) others;
+};
+
+/*
+ * Fills 'ret_modes' from a mode's name and a list "train=enforce,debug=observe" (may be
+ * ""); the kill switch is off.  0, or -EINVAL with 'err' filled.
+ */
+int modes_parse(const char *usual, const char *list, struct modes *ret_modes,
+		struct err *err);
+void modes_fini(struct modes *modes); /* Accepts a zeroed one. */
+
+/* What may be done now; 'partition' may be "". */
+enum mode modes_now(const struct modes *modes, const char *partition);
+/* The same without regard to the kill switch. */
+enum mode modes_set_for(const struct modes *modes, const char *partition);
+/* "" or NULL: the usual one.  0, -EINVAL for a name that is none, -E2BIG. */
+int modes_change(struct modes *modes, const char *partition, enum mode mode);
+/* Whether any partition is in 'mode' now. */
+bool modes_any(const struct modes *modes, enum mode mode);
+/*
+ * Appends the names, divided by ", ", of partitions that have a mode of their own and
+ * no node of the snapshot, each with the one that was probably meant.  Returns how many.
+ * O(modes * nodes).
+ */
+size_t modes_add_unknown(const struct modes *modes,
+			 const struct host_snapshot *snapshot, struct strbuf *out);
+
+#endif

@@ -1,0 +1,258 @@
+/*
+ * now.c - frames from the bus, what they add up to, and who is on which link.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/clk.h"
+#include "lib/base/err.h"
+#include "lib/base/strtab.h"
+#include "lib/daemon/loop.h"
+#include "scheduler/daemon/carried.h"
+#include "scheduler/daemon/daemon.h"
+#include "scheduler/live/feed.h"
+#include "scheduler/live/live.h"
+#include "scheduler/live/online.h"
+
+/* Frames taken in a row, before others in the loop have their turn. */
+#define MAX_AT_ONCE 512
+/* Looking at links takes at most this share of the time. */
+#define LOOK_SHARE     10
+#define MAX_HISTORY_MS 5000
+/* Clocks of hosts are told by the last one or two such spans. */
+/* Between two looks; after a longer pause it is not known what was carried. */
+#define MAX_CARRIED_MS 10000
+#define MAX_CLOCKS     100000
+#define CLOCK_NS       (60 * DAEMON_SECOND_NS)
+
+/* The frame that came soonest tells most of the clock. */
+static void
+note_clock(struct now *now, const struct tele_frame *frame)
+{
+	int64_t ahead_ns =
+		frame->time_ns + frame->wall_offset_ns - clk_wall_us() * 1000;
+	int64_t now_ns = clk_monotonic_ns();
+	struct now_clock *clock;
+	uint32_t id;
+
+	/* Anybody may call itself anything. */
+	if (strtab_n(now->clock_names) >= MAX_CLOCKS &&
+	    strtab_find(now->clock_names, frame->host) == STRTAB_NONE)
+		return;
+	id = strtab_intern(now->clock_names, frame->host);
+	if (id == now->clocks.n)
+		vec_push(&now->clocks,
+			 ((struct now_clock){ ahead_ns, ahead_ns, now_ns }));
+	clock = &now->clocks.items[id];
+	if (now_ns - clock->since_ns >= CLOCK_NS) {
+		clock->last_most_ns = clock->most_ns;
+		/* After a long silence that says nothing, either. */
+		if (now_ns - clock->since_ns >= 2 * CLOCK_NS)
+			clock->last_most_ns = ahead_ns;
+		clock->most_ns = ahead_ns;
+		clock->since_ns = now_ns;
+	}
+	if (ahead_ns > clock->most_ns)
+		clock->most_ns = ahead_ns;
+}
+
+bool
+now_clock_offset_ns(const struct daemon *d, const char *host, int64_t *ret_ns)
+{
+	uint32_t id = strtab_find(d->now.clock_names, host);
+	const struct now_clock *clock;
+
+	if (id == STRTAB_NONE)
+		return false;
+	clock = &d->now.clocks.items[id];
+	*ret_ns = clock->most_ns > clock->last_most_ns ? clock->most_ns
+						       : clock->last_most_ns;
+	return clk_monotonic_ns() - clock->since_ns < 2 * CLOCK_NS;
+}
+
+static void
+on_frames(void *ctx)
+{
+	struct daemon *d = ctx;
+	struct now *now = &d->now;
+	const struct tele_frame *frame;
+	struct err err;
+	int r = 0;
+
+	for (int i = 0; i < MAX_AT_ONCE; i++) {
+		r = feed_next(now->feed, 0, &frame, &err);
+		if (r <= 0)
+			break;
+		live_frame(now->live, frame);
+		note_clock(now, frame);
+		if (live_now_ns(now->live) != now->newest_ns) {
+			now->newest_ns = live_now_ns(now->live);
+			now->newest_at_ns = clk_monotonic_ns();
+		}
+	}
+	if (r < 0 && r != -EINTR && r != -ENODATA)
+		log_limited(&now->said, clk_monotonic_ns(), LOG_LEVEL_WARN, "bus", "%s",
+			    err.text);
+	now->is_estimated |= online_step(now->online, now->live);
+}
+
+int
+now_open(struct daemon *d, struct err *err)
+{
+	char *list = xstrdup(daemon_text(d, "bus")), *rest = NULL;
+	const char *keys = daemon_text(d, "keys");
+	VEC(const char *) sources = VEC_EMPTY;
+	int r;
+
+	for (char *word = strtok_r(list, ", ", &rest); word;
+	     word = strtok_r(NULL, ", ", &rest))
+		vec_push(&sources, word);
+	r = feed_open(sources.items, sources.n, *keys ? keys : NULL, &d->now.feed, err);
+	vec_free(&sources);
+	free(list);
+	if (r < 0)
+		return r;
+	if (!feed_is_live(d->now.feed)) {
+		err_set(err, NULL, 0, 0,
+			"bus = %s: the daemon listens to a bus, such as "
+			"tcp://127.0.0.1:7461, and not to a file (antiphase replay "
+			"publishes one)",
+			daemon_text(d, "bus"));
+		return -EINVAL;
+	}
+	d->now.live = live_new(NULL);
+	d->now.online = online_new();
+	d->now.since = since_new();
+	if (daemon_integer(d, "link_jobs"))
+		d->now.carried = carried_new((uint32_t)daemon_integer(d, "link_jobs"));
+	d->now.clock_names = strtab_new();
+	d->now.newest_ns = LIVE_NEVER;
+	d->now.newest_at_ns = clk_monotonic_ns();
+	feed_join(d->now.feed, d->loop, on_frames, d);
+	return 0;
+}
+
+void
+now_close(struct daemon *d)
+{
+	feed_close(d->now.feed);
+	contention_fini(&d->now.found);
+	since_free(d->now.since);
+	carried_free(d->now.carried);
+	strtab_free(d->now.clock_names);
+	vec_free(&d->now.clocks);
+	online_free(d->now.online);
+	live_free(d->now.live);
+}
+
+/* Two iterations of the slowest job. */
+static uint32_t
+history_ms(const struct online *online)
+{
+	size_t n;
+	const struct online_job *const *jobs = online_jobs(online, &n);
+	int64_t slowest_us = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (jobs[i]->has_estimate &&
+		    jobs[i]->detection.profile.period_us > slowest_us)
+			slowest_us = jobs[i]->detection.profile.period_us;
+	if (!slowest_us)
+		return 0;
+	return slowest_us > MAX_HISTORY_MS * 500 ? MAX_HISTORY_MS
+						 : (uint32_t)(slowest_us / 500 + 1);
+}
+
+/* What is no frame is dropped, and said, but not each. */
+static void
+tell_damage(struct now *now)
+{
+	struct feed_counts counts = feed_counts(now->feed);
+	uint64_t n = counts.damaged + counts.foreign;
+
+	if (n == now->n_not_frames)
+		return;
+	log_limited(&now->damage_said, clk_monotonic_ns(), LOG_LEVEL_WARN, "bus",
+		    "%llu messages were no frames of ours: damaged, or of another "
+		    "version",
+		    (unsigned long long)(n - now->n_not_frames));
+	now->n_not_frames = n;
+}
+
+static uint64_t
+bytes_in(double bps, int64_t span_ms)
+{
+	return bps > 0 ? (uint64_t)(bps / 8000 * (double)span_ms) : 0;
+}
+
+/* What each job put on each link since the last look, by its last second. */
+static void
+count_carried(struct now *now)
+{
+	const struct contention *found = &now->found;
+	int64_t span_ms = found->to_ms - now->carried_ms;
+	VEC(struct carried_job) jobs = VEC_EMPTY;
+
+	if (!now->carried || !found->has_raw || span_ms <= 0)
+		return;
+	now->carried_ms = found->to_ms;
+	if (span_ms > MAX_CARRIED_MS)
+		return;
+	for (size_t i = 0; i < found->n_links; i++) {
+		const struct contention_link *link = &found->links[i];
+
+		jobs.n = 0;
+		for (size_t k = 0; k < link->n_jobs; k++) {
+			const struct contention_job *job = &link->jobs[k];
+
+			vec_push(&jobs, ((struct carried_job){
+						live_job_name(now->live, job->job),
+						bytes_in(job->now_bps, span_ms),
+						job->mean_bps }));
+		}
+		carried_add(now->carried, link->name, jobs.items, jobs.n,
+			    bytes_in(link->other_bps, span_ms));
+	}
+	vec_free(&jobs);
+}
+
+void
+now_look(struct daemon *d)
+{
+	struct now *now = &d->now;
+	int64_t began_ns = clk_monotonic_ns();
+	const struct contention_opts opts = {
+		.topo = d->fabric.topo,
+		.routes = d->fabric.routes,
+		.window_ms = (uint32_t)daemon_integer(d, "window_ms"),
+		.history_ms = history_ms(now->online),
+	};
+
+	tell_damage(now);
+	if (began_ns - now->looked_ns < LOOK_SHARE * now->look_cost_ns)
+		return;
+	contention_fini(&now->found);
+	contention_find(now->live, &opts, &now->found);
+	since_remember(now->since, &now->found);
+	contention_sort(&now->found, CONTENTION_BY_CONTENTION);
+	count_carried(now);
+	now->looked_ns = clk_monotonic_ns();
+	now->look_cost_ns = now->looked_ns - began_ns;
+}
+
+struct picture
+now_picture(const struct daemon *d)
+{
+	const struct now *now = &d->now;
+
+	return (struct picture){
+		.live = now->live,
+		.online = now->online,
+		.has_fabric = d->fabric.topo != NULL,
+		.idle_ns = clk_monotonic_ns() - now->newest_at_ns,
+		/* Frames are always listened for: who says nothing is silent. */
+		.heard_idle_ns = clk_monotonic_ns() - now->newest_at_ns,
+	};
+}

@@ -1,0 +1,130 @@
+/*
+ * outcome.h - what became of an advice: whether it was followed, and what it gave.
+ *
+ * Of a place: the job ran on the advised hosts, or not; and how much slower its
+ * iterations are than its profile alone, against what was foretold.
+ *
+ * Of a shift (or turns): it is followed from the first time on that a job which is
+ * steered has waited as ordered, or is within all its windows; it is not, if that has
+ * not come after OUTCOME_N_PATIENCE iterations.  The iterations of the last minute
+ * before that are held against those of the last minute since:
+ *
+ *	gain = 1 - mean since / mean before,
+ *	gain_error: half width of its interval of 95 %, the iterations taken as independent
+ *
+ * and that range against the one that was advised.  Before an advice is followed
+ * 'before' moves along, so that it is always of what there was just then.  A job that
+ * was steered from its start on has no 'before', and nothing is said of its gain.
+ *
+ * Times are those of iterations as pacers tell them, our own delays included; where no
+ * pacer is there, the periods of successive estimates of the traffic.  Pure.
+ */
+#ifndef SCHEDULER_DAEMON_OUTCOME_H
+#define SCHEDULER_DAEMON_OUTCOME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define OUTCOME_SPAN_NS    INT64_C(60000000000)
+#define OUTCOME_N_KEPT     512 /* Iterations: the last ones, whatever their span. */
+#define OUTCOME_N_MIN      8   /* On each side, to say anything of a gain. */
+#define OUTCOME_N_PATIENCE 20
+#define OUTCOME_N_BOUNDS   10
+
+enum outcome_followed {
+	OUTCOME_NOT_KNOWN, /* Yet. */
+	OUTCOME_FOLLOWED,
+	OUTCOME_NOT_FOLLOWED,
+};
+
+enum outcome_verdict {
+	OUTCOME_TOO_EARLY, /* To say whether it is followed, or what it gives. */
+	OUTCOME_UNHEEDED,  /* Not followed. */
+	OUTCOME_NO_BEFORE, /* Followed from the start: there is nothing to hold it against. */
+	OUTCOME_LESS, /* Than advised, beyond the error. */
+	OUTCOME_AS_ADVISED,
+	OUTCOME_MORE,
+	OUTCOME_N_VERDICTS,
+};
+
+/* "too_early", "not_followed", "no_before", "less", "as_advised", "more". */
+extern const char *const outcome_verdict_names[];
+
+struct outcome_times {
+	uint32_t n;
+	int64_t mean_us, p50_us, p99_us;
+	double error_us; /* Of the mean: half width of its interval of 95 %. */
+};
+
+struct outcome_iteration {
+	int64_t begin_ns;
+	int64_t took_us;
+};
+
+struct outcome {
+	/* Iterations: a ring, made with the first; the last one told. */
+	struct outcome_iteration *kept;
+	uint64_t n; /* So far. */
+	bool has_begun, has_pacer;
+	uint64_t number;
+	int64_t begin_ns;
+	uint64_t histogram[OUTCOME_N_BOUNDS + 1]; /* By outcome_bounds_s; and above. */
+	double sum_s;
+
+	/* The advised place. */
+	bool has_place;
+	char *nodes; /* Owned.  Hostlist. */
+	int64_t place_at_us;
+	double place_slowdown; /* Foretold; 0: not. */
+	int64_t alone_us;      /* Its iteration alone; 0: unknown. */
+	enum outcome_followed place_followed;
+
+	/* The advised shift. */
+	bool has_shift, has_ended;     /* Ended: nothing is advised any more. */
+	int64_t since_ns, followed_ns; /* Clock of the iterations. */
+	uint64_t n_since;              /* 'n' then. */
+	double gain_low, gain_high;
+	enum outcome_followed followed;
+	struct outcome_times before, after;
+	double gain, gain_error;
+	enum outcome_verdict verdict;
+
+	uint64_t n_followed; /* Times that an advice was found to be followed. */
+};
+
+/* Upper bounds of the histogram, in seconds. */
+extern const double outcome_bounds_s[OUTCOME_N_BOUNDS];
+
+void outcome_fini(struct outcome *outcome); /* Accepts a zeroed one, as all here. */
+
+/* A pacer's iteration begins.  One that is out of order counts as the first. */
+void outcome_begin(struct outcome *outcome, uint64_t number, int64_t begin_ns);
+/* An estimate of the traffic; nothing if a pacer tells better. */
+void outcome_estimate(struct outcome *outcome, int64_t at_ns, int64_t period_us);
+
+/* A place is advised; a new one replaces the last. */
+void outcome_place(struct outcome *outcome, const char *nodes, int64_t at_us,
+		   double slowdown, int64_t alone_us);
+/* It runs on these; true if that tells something new.  A hostlist that is none: false. */
+bool outcome_runs_on(struct outcome *outcome, const char *nodes);
+
+/* How a job is steered now. */
+struct outcome_steered {
+	bool is_advised; /* Something other than to let it run. */
+	bool is_steered;
+	int64_t begun_ns; /* When it first waited as ordered, or was in all its windows; 0. */
+	double gain_low, gain_high;
+};
+
+/*
+ * Brings the shift's outcome up to date; true if what is followed or the verdict is
+ * another one.  With 'is_advised' false the last one stays as it was found.
+ * O(OUTCOME_N_KEPT log).
+ */
+bool outcome_step(struct outcome *outcome, int64_t now_ns,
+		  const struct outcome_steered *steered);
+/* Mean iteration of the last minute over the one alone; 0: not known. */
+double outcome_slowdown(const struct outcome *outcome, int64_t now_ns);
+
+#endif

@@ -1,0 +1,368 @@
+#include "scheduler/daemon/outcomes.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/clk.h"
+#include "lib/base/jsonw.h"
+#include "lib/base/strtab.h"
+#include "scheduler/daemon/daemon.h"
+#include "scheduler/daemon/jobs.h"
+#include "scheduler/daemon/pace.h"
+#include "scheduler/live/live.h"
+#include "scheduler/live/online.h"
+#include "scheduler/store/store.h"
+
+/* A job's shift is looked at once in so many seconds, each second a part of all. */
+#define EVERY_S 10
+/* Of a job that nothing is known of any more. */
+#define FORGET_NS (60 * DAEMON_SECOND_NS)
+
+struct entry {
+	struct outcome outcome;
+	int64_t wanted_ns; /* Monotonic: the last time that somebody knew the job. */
+	int64_t estimated_ns;
+};
+
+struct outcomes {
+	struct strtab *names;     /* Owned. */
+	VEC(struct entry *) jobs; /* Owned; by number in 'names'; NULL: forgotten. */
+	uint64_t n_followed;
+	unsigned turn;
+};
+
+struct outcomes *
+outcomes_new(void)
+{
+	struct outcomes *outcomes = xcalloc(1, sizeof *outcomes);
+
+	outcomes->names = strtab_new();
+	return outcomes;
+}
+
+static void
+entry_free(struct entry *entry)
+{
+	if (!entry)
+		return;
+	outcome_fini(&entry->outcome);
+	free(entry);
+}
+
+void
+outcomes_free(struct outcomes *outcomes)
+{
+	if (!outcomes)
+		return;
+	for (size_t i = 0; i < outcomes->jobs.n; i++)
+		entry_free(outcomes->jobs.items[i]);
+	vec_free(&outcomes->jobs);
+	strtab_free(outcomes->names);
+	free(outcomes);
+}
+
+static struct entry *
+find(const struct outcomes *outcomes, const char *job)
+{
+	uint32_t id = strtab_find(outcomes->names, job);
+
+	return id == STRTAB_NONE ? NULL : outcomes->jobs.items[id];
+}
+
+static struct entry *
+make(struct outcomes *outcomes, const char *job)
+{
+	uint32_t id = strtab_intern(outcomes->names, job);
+
+	if (id == outcomes->jobs.n)
+		vec_push(&outcomes->jobs, NULL);
+	if (!outcomes->jobs.items[id])
+		outcomes->jobs.items[id] = xcalloc(1, sizeof(struct entry));
+	outcomes->jobs.items[id]->wanted_ns = clk_monotonic_ns();
+	return outcomes->jobs.items[id];
+}
+
+/* ---- Saying it ------------------------------------------------------------------------ */
+
+static void
+put_followed(struct jsonw *w, enum outcome_followed followed)
+{
+	if (followed == OUTCOME_NOT_KNOWN)
+		jsonw_null(w, "followed");
+	else
+		jsonw_bool(w, "followed", followed == OUTCOME_FOLLOWED);
+}
+
+static void
+put_known(struct jsonw *w, const char *key, double value)
+{
+	if (value > 0)
+		jsonw_rounded(w, key, value, 4);
+	else
+		jsonw_null(w, key);
+}
+
+static void
+put_place(const struct daemon *d, const struct outcome *outcome, struct jsonw *w)
+{
+	bool is_there = outcome->place_followed == OUTCOME_FOLLOWED;
+
+	jsonw_object(w, "place");
+	jsonw_int(w, "at_us", outcome->place_at_us);
+	jsonw_str(w, "nodes", outcome->nodes);
+	put_followed(w, outcome->place_followed);
+	put_known(w, "slowdown_advised", outcome->place_slowdown);
+	put_known(w, "slowdown",
+		  is_there ? outcome_slowdown(outcome, live_now_ns(d->now.live)) : 0);
+	jsonw_end(w);
+}
+
+static void
+put_times(struct jsonw *w, const char *key, const struct outcome_times *times)
+{
+	jsonw_object(w, key);
+	jsonw_int(w, "iterations", times->n);
+	jsonw_int(w, "mean_us", times->mean_us);
+	jsonw_int(w, "p50_us", times->p50_us);
+	jsonw_int(w, "p99_us", times->p99_us);
+	jsonw_end(w);
+}
+
+static void
+put_shift(const struct outcome *outcome, struct jsonw *w)
+{
+	bool has_gain = outcome->verdict >= OUTCOME_LESS;
+
+	jsonw_object(w, "shift");
+	jsonw_int(w, "since_us", outcome->since_ns / 1000);
+	jsonw_bool(w, "is_advised", !outcome->has_ended);
+	put_followed(w, outcome->followed);
+	jsonw_str(w, "verdict", outcome_verdict_names[outcome->verdict]);
+	jsonw_str(w, "source", outcome->has_pacer ? "pacer" : "traffic");
+	put_times(w, "before", &outcome->before);
+	put_times(w, "after", &outcome->after);
+	jsonw_rounded(w, "gain_low", outcome->gain_low, 4);
+	jsonw_rounded(w, "gain_high", outcome->gain_high, 4);
+	if (has_gain) {
+		jsonw_rounded(w, "gain", outcome->gain, 4);
+		jsonw_rounded(w, "gain_error", outcome->gain_error, 4);
+	} else {
+		jsonw_null(w, "gain");
+		jsonw_null(w, "gain_error");
+	}
+	jsonw_end(w);
+}
+
+void
+outcomes_put(const struct daemon *d, const char *job, struct jsonw *w)
+{
+	const struct entry *entry = find(d->outcomes, job);
+
+	if (!entry || (!entry->outcome.has_place && !entry->outcome.has_shift)) {
+		jsonw_null(w, "outcome");
+		return;
+	}
+	jsonw_object(w, "outcome");
+	if (entry->outcome.has_place)
+		put_place(d, &entry->outcome, w);
+	else
+		jsonw_null(w, "place");
+	if (entry->outcome.has_shift)
+		put_shift(&entry->outcome, w);
+	else
+		jsonw_null(w, "shift");
+	jsonw_end(w);
+}
+
+static void
+keep(struct daemon *d, const char *job)
+{
+	int64_t now_us = clk_wall_us();
+	char *text = NULL;
+	size_t length;
+	struct jsonw w;
+	FILE *out;
+
+	if (!d->store)
+		return;
+	out = open_memstream(&text, &length);
+	BUG_ON(!out);
+	jsonw_init(&w, out);
+	jsonw_flat_object(&w, NULL);
+	jsonw_str(&w, "schema", "antiphase.outcome/1");
+	jsonw_str(&w, "job", job);
+	jsonw_int(&w, "at_us", now_us);
+	outcomes_put(d, job, &w);
+	jsonw_end(&w);
+	jsonw_finish(&w);
+	fclose(out);
+	text[strcspn(text, "\n")] = '\0';
+	store_put(d->store, STORE_OUTCOME, job, now_us, text);
+	free(text);
+}
+
+/* ---- Hearing of it -------------------------------------------------------------------- */
+
+void
+outcomes_begin(struct daemon *d, const char *job, uint64_t number, int64_t begin_ns)
+{
+	outcome_begin(&make(d->outcomes, job)->outcome, number, begin_ns);
+}
+
+void
+outcomes_place(struct daemon *d, const struct job *job, double slowdown)
+{
+	struct outcome *outcome = &make(d->outcomes, job->name)->outcome;
+
+	if (outcome->has_place && strcmp(outcome->nodes, job->nodes) == 0)
+		return;
+	outcome_place(outcome, job->nodes, job->at_us, slowdown,
+		      job->profile.period_us);
+}
+
+/* It is another one, which its advice is to say, too. */
+static void
+note(struct daemon *d, const char *name)
+{
+	struct job *job = jobs_find(d, name);
+
+	if (job)
+		job->is_outcome_new = true;
+	keep(d, name);
+}
+
+/* Jobs that the cluster's scheduler has started: where they were advised to be? */
+static void
+look_at_places(struct daemon *d)
+{
+	const struct host_snapshot *host = &d->deeds.snapshot;
+
+	for (size_t i = 0; i < host->n_jobs; i++) {
+		const struct host_job *job = &host->jobs[i];
+		struct entry *entry = find(d->outcomes, job->id), *here;
+
+		if (!entry)
+			continue;
+		entry->wanted_ns = clk_monotonic_ns();
+		if (job->state == HOST_WAITING || !*job->nodes ||
+		    !entry->outcome.has_place ||
+		    entry->outcome.place_followed != OUTCOME_NOT_KNOWN)
+			continue;
+		/* One of an array has another name when it runs. */
+		here = make(d->outcomes, job->local_id);
+		if (here != entry) {
+			outcome_place(&here->outcome, entry->outcome.nodes,
+				      entry->outcome.place_at_us,
+				      entry->outcome.place_slowdown,
+				      entry->outcome.alone_us);
+			entry->outcome.has_place = false;
+		}
+		if (!outcome_runs_on(&here->outcome, job->nodes))
+			continue;
+		d->outcomes->n_followed +=
+			here->outcome.place_followed == OUTCOME_FOLLOWED;
+		note(d, job->local_id);
+	}
+}
+
+static struct outcome_steered
+steered_now(const struct daemon *d, const struct job *job)
+{
+	struct outcome_steered steered = { .is_steered = job->is_steered };
+	struct advisor_view view;
+	struct steer_state state;
+
+	if (job->refusal != JOBS_ADVISED || job->is_waiting ||
+	    job->number == UINT32_MAX ||
+	    !advisor_view(d->jobs->advisor, job->number, &view) || !view.is_solved)
+		return steered;
+	pace_state(d, job, &state);
+	steered.is_advised = view.mode != STEER_FREE;
+	steered.begun_ns = state.first_shift_ns ? state.first_shift_ns
+			   : state.is_settled   ? state.settled_ns
+						: 0;
+	steered.gain_low = view.gain_low;
+	steered.gain_high = view.gain_high;
+	return steered;
+}
+
+static void
+look_at_shift(struct daemon *d, const struct job *job)
+{
+	const struct outcome_steered steered = steered_now(d, job);
+	uint32_t id = live_find_job(d->now.live, job->name);
+	const struct online_job *seen =
+		id < TELE_OTHER ? online_find(d->now.online, id) : NULL;
+	struct entry *entry = find(d->outcomes, job->name);
+	uint64_t n_followed;
+
+	if (!entry && !steered.is_advised)
+		return;
+	entry = make(d->outcomes, job->name);
+	if (seen && seen->has_estimate && seen->at_ns != entry->estimated_ns) {
+		entry->estimated_ns = seen->at_ns;
+		outcome_estimate(&entry->outcome, seen->at_ns,
+				 seen->detection.profile.period_us);
+	}
+	n_followed = entry->outcome.n_followed;
+	if (live_now_ns(d->now.live) != LIVE_NEVER &&
+	    outcome_step(&entry->outcome, live_now_ns(d->now.live), &steered))
+		note(d, job->name);
+	d->outcomes->n_followed += entry->outcome.n_followed - n_followed;
+}
+
+/* The last word on it is kept. */
+static void
+forget_gone(struct daemon *d)
+{
+	struct outcomes *outcomes = d->outcomes;
+	int64_t now_ns = clk_monotonic_ns();
+
+	for (uint32_t i = outcomes->turn; i < outcomes->jobs.n; i += EVERY_S) {
+		struct entry *entry = outcomes->jobs.items[i];
+
+		if (!entry || now_ns - entry->wanted_ns < FORGET_NS)
+			continue;
+		if (entry->outcome.has_place || entry->outcome.has_shift)
+			keep(d, strtab_name(outcomes->names, i));
+		entry_free(entry);
+		outcomes->jobs.items[i] = NULL;
+	}
+}
+
+void
+outcomes_tick(struct daemon *d)
+{
+	struct outcomes *outcomes = d->outcomes;
+
+	outcomes->turn = (outcomes->turn + 1) % EVERY_S;
+	look_at_places(d);
+	for (size_t i = outcomes->turn; i < d->jobs->items.n; i += EVERY_S)
+		if (d->jobs->items.items[i])
+			look_at_shift(d, d->jobs->items.items[i]);
+	forget_gone(d);
+}
+
+uint64_t
+outcomes_n_followed(const struct daemon *d)
+{
+	return d->outcomes->n_followed;
+}
+
+const struct outcome *
+outcomes_paced(const struct daemon *d, size_t *i, const char **ret_job)
+{
+	const struct outcomes *outcomes = d->outcomes;
+
+	for (; *i < outcomes->jobs.n; (*i)++) {
+		const struct entry *entry = outcomes->jobs.items[*i];
+
+		if (!entry || !entry->outcome.has_pacer)
+			continue;
+		*ret_job = strtab_name(outcomes->names, (uint32_t)(*i)++);
+		return &entry->outcome;
+	}
+	return NULL;
+}
