@@ -55,7 +55,8 @@ read_policy(struct compare *c, char *word, struct err *err)
 		pacing = words_index(colon + 1, scenario_pacing_names) + 1;
 		if (!pacing) {
 			err_set(err, NULL, 0, 0,
-				"there is no pacing '%s'; expected none, once, realign or gate",
+				"there is no pacing '%s'; expected none, once, realign, "
+				"gate or steer",
 				colon + 1);
 			err_suggest(err, colon + 1, scenario_pacing_names);
 			return -EINVAL;

@@ -9,7 +9,9 @@
 #include "lib/base/rng.h"
 #include "lib/base/stats.h"
 #include "lib/base/vec.h"
+#include "scheduler/core/control/steered.h"
 #include "sim/alone.h"
+#include "sim/steering.h"
 #include "topology/topo.h"
 
 /* Iterations between two looks at whether to go on. */
@@ -31,6 +33,7 @@ struct track {
 struct runner {
 	const struct experiment_opts *opts;
 	struct engine *engine;
+	struct steered *steered; /* NULL: nobody is. */
 	struct track *tracks;
 	size_t n_jobs;
 	uint64_t max_counted;      /* Of each job, warm-up included. */
@@ -96,7 +99,18 @@ on_flows(void *ctx, uint32_t job, uint32_t segment, double start_ns, double end_
 {
 	struct runner *r = ctx;
 
-	r->opts->on_flows(r->opts->ctx, job, segment, start_ns, end_ns);
+	if (r->steered)
+		steered_on_flows(r->steered, job, segment, start_ns, end_ns);
+	if (r->opts->on_flows)
+		r->opts->on_flows(r->opts->ctx, job, segment, start_ns, end_ns);
+}
+
+static double
+wait_ns(void *ctx, uint32_t job, uint64_t iteration, uint32_t segment, double now_ns)
+{
+	struct runner *r = ctx;
+
+	return steered_wait_ns(r->steered, job, iteration, segment, now_ns);
 }
 
 /* All segments of a job that send have the same flows: see laid_job_add(). */
@@ -207,8 +221,10 @@ make_engine(const struct topo *topo, const struct experiment_opts *opts,
 		capacity_bps[i] = link->capacity_bps;
 		unmarked[i] = topo_node(topo, link->from)->kind == TOPO_HOST;
 	}
-	if (opts->on_flows)
+	if (opts->on_flows || runner->steered)
 		config.observer.on_flows = on_flows;
+	if (runner->steered)
+		config.observer.wait_ns = wait_ns;
 	if (opts->on_sent)
 		config.observer.on_sent = on_sent;
 	engine = engine_new(&config);
@@ -399,6 +415,7 @@ runner_fini(struct runner *r)
 	}
 	free(r->tracks);
 	engine_free(r->engine);
+	steered_free(r->steered);
 }
 
 int
@@ -413,6 +430,7 @@ experiment_run(const struct scenario *scenario, const struct sim_plan *plan,
 	r.max_counted = opts->iterations ? opts->iterations : EXPERIMENT_MAX_ITERATIONS;
 	r.tracks = xcalloc(plan->n + 1, sizeof *r.tracks);
 	set_targets(&r, &scenario->workload, plan);
+	r.steered = steering_make(&scenario->workload, plan, topo, opts->seed);
 	r.engine = make_engine(topo, opts, &r);
 	error = add_jobs(&r, scenario, plan);
 	if (error < 0)

@@ -46,6 +46,8 @@ engine_pacing_of(enum scenario_pacing pacing)
 		return ENGINE_PACE_REALIGN;
 	case SCENARIO_PACE_GATE:
 		return ENGINE_PACE_GATE;
+	case SCENARIO_PACE_STEER:
+		return ENGINE_PACE_STEER;
 	default:
 		return ENGINE_PACE_FREE;
 	}
@@ -82,14 +84,15 @@ plan_none(const struct scenario *scenario, const struct topo *topo,
 
 /*
  * The pacing asked for goes to the jobs that are given a phase.  The others have
- * no grid to keep; they stay at a gate only if gates are what is asked for.
+ * no grid to keep; they stay at a gate only if gates are what is asked for.  Steering
+ * needs no phase: it is for all.
  */
 static enum engine_pacing
 overridden(const struct advice *advice, enum scenario_pacing pacing)
 {
 	if (pacing == SCENARIO_PACE_UNSET)
 		return advice->pacing;
-	if (advice->is_phased)
+	if (advice->is_phased || pacing == SCENARIO_PACE_STEER)
 		return engine_pacing_of(pacing);
 	return pacing == SCENARIO_PACE_GATE ? advice->pacing : ENGINE_PACE_FREE;
 }

@@ -18,6 +18,8 @@ run_report_pacing(const struct sim_plan_job *planned)
 		return "realign";
 	case ENGINE_PACE_GATE:
 		return "gate";
+	case ENGINE_PACE_STEER:
+		return "steer";
 	default:
 		return planned->shift_ns || planned->is_aligned ? "once" : "none";
 	}

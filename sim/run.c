@@ -258,7 +258,7 @@ run_run(int argc, char **argv)
 		  .type = CLI_WORDS,
 		  .ret_value = &args.pacing,
 		  .argument = "NAME",
-		  .help = "how jobs keep to their shifts: none, once, realign, gate",
+		  .help = "how jobs keep to their shifts: none, once, realign, gate, steer",
 		  .words = scenario_pacing_names },
 		{ .name = "seed",
 		  .letter = 's',

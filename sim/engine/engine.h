@@ -54,6 +54,7 @@ enum engine_pacing {
 			      * wait for the next point of the grid. */
 	ENGINE_PACE_GATE,    /* Work-conserving slots: wait only while another
 			      * gated job uses a link of ours; by slot order. */
+	ENGINE_PACE_STEER,   /* Whatever the observer's 'wait_ns' says. */
 };
 
 struct engine_job {
@@ -97,6 +98,13 @@ struct engine_observer {
 	 */
 	double (*flow_weight)(void *ctx, uint32_t job, uint64_t iteration,
 			      uint32_t segment);
+	/*
+	 * Of ENGINE_PACE_STEER: a segment has come to its flows.  Returns how long
+	 * they wait; when that has passed it is asked again, until it returns 0, and
+	 * then they start.  What it has them wait lies within the iteration.
+	 */
+	double (*wait_ns)(void *ctx, uint32_t job, uint64_t iteration, uint32_t segment,
+			  double now_ns);
 };
 
 struct engine_config {

@@ -48,6 +48,7 @@ struct job {
 	bool is_gated;         /* Waits for the gate; listed there. */
 	bool is_admitted;      /* Counted at the gate, but has not yet started. */
 	bool is_told;          /* on_flows has been called, or need not be. */
+	bool is_steered;       /* 'wait_ns' has had the segment's flows wait. */
 	double start_ns;       /* Of the iteration. */
 	double compute_end_ns; /* Of the segment. */
 	double send_ns;        /* Its flows start, or started, then. */

@@ -121,9 +121,11 @@ begin_segment(struct engine *e, struct job *job, uint32_t segment)
 	job->send_ns = e->now_ns + offset_ns;
 	job->is_sent = !seg->n_flows;
 	job->is_told = !seg->n_flows || !e->observer.on_flows;
+	job->is_steered = false;
 	job->private_end_ns = 0;
 	/* Nothing can delay private flows: no event of their own. */
-	if (seg->n_flows && !seg->n_shared && job->is_told && !seg->flow_weights) {
+	if (seg->n_flows && !seg->n_shared && job->is_told && !seg->flow_weights &&
+	    job->pacing != ENGINE_PACE_STEER) {
 		job->is_sent = true;
 		job->private_end_ns = job->send_ns + seg->private_ns;
 	}
@@ -221,6 +223,25 @@ end_segment(struct engine *e, struct job *job)
 
 /* ------ What is due ------ */
 
+/* True if the segment's flows, which are due, are to wait on; until 'send_ns'. */
+static bool
+is_steered_to_wait(struct engine *e, struct job *job)
+{
+	double wait_ns;
+
+	if (job->pacing != ENGINE_PACE_STEER || !e->observer.wait_ns)
+		return false;
+	wait_ns = e->observer.wait_ns(e->observer.ctx, job->id, job->n_iterations,
+				      job->segment, e->now_ns);
+	if (!(wait_ns > ENGINE_BATCH_NS))
+		return false;
+	job->n_corrections += !job->is_steered;
+	job->is_steered = true;
+	job->waited_ns += wait_ns;
+	job->send_ns = e->now_ns + wait_ns;
+	return true;
+}
+
 /* Goes on with a segment; returns when to ask again, -1: it has ended. */
 static double
 advance_segment(struct engine *e, struct job *job, uint64_t *n_events)
@@ -235,6 +256,8 @@ advance_segment(struct engine *e, struct job *job, uint64_t *n_events)
 		if (job->send_ns > limit_ns)
 			return job->send_ns;
 		++*n_events;
+		if (is_steered_to_wait(e, job))
+			return job->send_ns;
 		if (job->pacing == ENGINE_PACE_GATE && seg->n_shared &&
 		    !job->is_admitted && !gate_ask(e, job))
 			return INFINITY;
