@@ -1,0 +1,90 @@
+/*
+ * run.h - the one pacer of a process, as its hooks see it (mpi.c, nccl.c, api.c).
+ *
+ * It comes to be with the first collective: nothing is done in programs that make none.
+ * Only in rank 0 is it ever on.  A hook asks run_is_on(), and if so
+ *
+ *	struct run_call call = run_enter(PACE_MPI, bytes, what);   may wait
+ *	result = real function
+ *	run_exit(&call);
+ *
+ * A collective that another thread makes meanwhile is passed over rather than waited
+ * for.  In a child of fork() it is off, and its connection stays the parent's.
+ */
+#ifndef PACER_RUN_H
+#define PACER_RUN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/wire/pace.h"
+
+/* What is not exported but for programs. */
+#define RUN_EXPORT __attribute__((visibility("default")))
+
+enum run_state {
+	RUN_NEW,      /* Nothing was looked at yet. */
+	RUN_STARTING, /* A thread is at it. */
+	RUN_OFF,
+	RUN_ON,
+};
+
+struct run_call {
+	bool is_counted;
+	int64_t begin_ns;
+};
+
+extern int run_state; /* enum run_state; read it by run_is_on(). */
+extern uint8_t run_source;
+
+/* Looks at the environment, the first time. */
+bool run_start(enum pace_source source);
+
+/*
+ * What MPI began NCCL takes over: who uses both reduces by NCCL, and the rest is talk.
+ * True if it did.
+ */
+bool run_switch(void);
+
+static inline bool
+run_is_on(enum pace_source source)
+{
+	int state = __atomic_load_n(&run_state, __ATOMIC_ACQUIRE);
+
+	if (state == RUN_ON)
+		return run_source == source || (source == PACE_NCCL && run_switch());
+	return state == RUN_NEW && run_start(source);
+}
+
+struct run_call run_enter(enum pace_source source, uint64_t bytes, uint32_t what);
+void run_exit(const struct run_call *call);
+/* Waiting for a nonblocking one begins; run_exit() ends it. */
+struct run_call run_wait(void);
+
+/*
+ * As run_enter(), but does not wait: 'later' is to see to it.  It gets the time until
+ * which, if it were now; if not 'is_absolute', it is the time from now to then that is
+ * to be waited, whenever.  It returns false if it cannot; then there is no wait.
+ */
+typedef bool run_later_fn(void *ctx, int64_t until_ns, bool is_absolute);
+struct run_call run_enter_later(enum pace_source source, uint64_t bytes, uint32_t what,
+				run_later_fn *later, void *ctx);
+
+/* For api.c: what the program says instead of the environment.  False if it is off. */
+bool run_open(const char *job, uint32_t rank, uint32_t n_ranks);
+int64_t run_iteration(void);
+void run_close(void);
+
+/*
+ * Nonblocking collectives that were begun and not waited for yet: the time in
+ * MPI_Wait is theirs.
+ */
+extern int run_n_pending;
+
+/*
+ * The function of that name behind ours: in what was loaded after us, or in what the
+ * caller at 'from' was linked to.  NULL: there is none.
+ */
+void *run_real(const char *name, const void *from);
+
+#endif
