@@ -1,6 +1,8 @@
 #!/bin/sh
 # deps.sh PACKAGE... - installs the Debian packages that are missing: as root or
 # through sudo; else says what to type and fails.  Quick when nothing is missing.
+# Daemons among them (munge, slurmctld, lldpd, ...) are for tests to start in private:
+# they are not started, nor will they be at the next boot.
 set -eu
 missing=
 for package; do
@@ -18,6 +20,14 @@ else
 	exit 1
 fi
 echo "antiphase: installing$missing" >&2
+# What Debian's packages ask before they start a service; one that is there is left alone.
+policy=/usr/sbin/policy-rc.d
+if [ ! -e $policy ]; then
+	trap '$as_root rm -f $policy' EXIT
+	trap 'exit 130' INT TERM HUP
+	printf '#!/bin/sh\nexit 101\n' | $as_root tee $policy >/dev/null
+	$as_root chmod 755 $policy
+fi
 # An old list of packages may name versions that are gone: fetch a new one first.
 # shellcheck disable=SC2086  # both are lists of words
 if ! { $as_root apt-get update -qq && DEBIAN_FRONTEND=noninteractive $as_root \
@@ -25,3 +35,9 @@ if ! { $as_root apt-get update -qq && DEBIAN_FRONTEND=noninteractive $as_root \
 	echo "antiphase: apt-get failed; please install by hand:$missing" >&2
 	exit 1
 fi
+[ -d /run/systemd/system ] || exit 0
+for package in $missing; do
+	for unit in $(dpkg -L "$package" | sed -n 's|^.*/systemd/system/\([^/@]*\.service\)$|\1|p'); do
+		$as_root systemctl --quiet disable "$unit" || :
+	done
+done

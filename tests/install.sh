@@ -36,7 +36,7 @@ for page in docs/man/*.scd; do
 done
 
 # The daemons, their unit, their settings: as they are, they can be used.
-for program in antiphase-collector antiphase-topology; do
+for program in antiphase-collector antiphase-topology antiphase-scheduler; do
 	"$here/sbin/$program" --version >"$tmp/log" 2>&1
 	verdict $? "$program is in sbin"
 done
@@ -59,6 +59,19 @@ for unit in "$here"/lib/systemd/system/*.service; do
 	systemd-analyze verify --man=no "$tmp/$name" >"$tmp/log" 2>&1 && [ ! -s "$tmp/log" ]
 	verdict $? "systemd-analyze verify $name"
 done
+
+for file in lib/libantiphase-pacer.so include/antiphase/pacer.h share/antiphase/antiphase_ddp.py; do
+	[ -s "$here/$file" ]
+	verdict $? "$file"
+done
+# From where it lies, a program in C and one in Python use it.
+printf '#include <antiphase/pacer.h>\nint main(void) { return antiphase_open(0, 1, 2); }\n' >"$tmp/own.c"
+cc -I"$here/include" "$tmp/own.c" -o "$tmp/own" -L"$here/lib" -lantiphase-pacer >"$tmp/log" 2>&1 &&
+	LD_LIBRARY_PATH=$here/lib "$tmp/own" >>"$tmp/log" 2>&1
+case $B in
+*address* | *thread*) echo "SKIP install: a program in C with the pacer: of a sanitized build" ;;
+*) verdict $? "a program in C with the pacer" ;;
+esac
 
 bash -c 'source "$1" && complete -p antiphase' - \
 	"$here/share/bash-completion/completions/antiphase" >"$tmp/log" 2>&1

@@ -136,6 +136,7 @@ COMMANDS = [
      [("jobs", "job", 1), ("links", "link", 0)]),
     ("advice", "advise --jobs waits.ini", (0,), "--links",
      [("jobs", "job", 2), ("links", "link", 0)]),
+    ("job_advices", "advice --from advised.json", (0,), "", [("advice", "job", 3)]),
     ("topology", "topology generate leaf-spine --leaves 2 --hosts-per-leaf 1", (0,), "",
      [("hosts", "name", 2), ("cables", "a", None)]),
     ("topology", "topology import topology.conf", (0,), "", [("hosts", "name", 16)]),
@@ -175,6 +176,12 @@ COMMANDS = [
      [("allowed", "name", 0)]),
     ("keys", "keys new -d l >/dev/null 2>&1; antiphase keys allow -d l n1 l/self.pub "
      "2>/dev/null; antiphase keys show -d l", (0,), "", [("allowed", "name", 1)]),
+    ("config", "config show --config faultless.conf", (0,), "",
+     [("settings", "setting", None)]),
+    ("config", "config show --config faultless.conf topology.every_s", (0,),
+     "--origin", [("settings", "setting", 1)]),
+    ("config_check", "config check faulty.conf", (1,), "", []),
+    ("config_check", "config check faultless.conf", (0,), "", [("faults", "line", 0)]),
     ("seen", "topology report --print --node h0 --lldp lldp.json", (0,), "",
      [("nodes", "node", 1)]),
     ("doctor", "doctor --runtime-dir run", (0, 1), "", []),
@@ -182,6 +189,8 @@ COMMANDS = [
     ("stats", "stats --runtime-dir run nothing-is-called-so", (0,), "",
      [("figures", "name", 0)]),
     ("stats", "stats --runtime-dir run build_info", (0,), "", [("figures", "name", 1)]),
+    ("slurm-install", "slurm install --conf slurm.conf", (0,), "", []),
+    ("slurm-status", "slurm status --conf slurm.conf --http 127.0.0.1:1", (1,), "", []),
     ("sim-run", "sim run two-jobs.ini", (0,), "--all-links",
      [("jobs", "job", 2), ("links", "link", None)]),
     ("sim-run", "sim run two-jobs.ini --duration 0.001", (0,), "--all-links",
@@ -224,6 +233,9 @@ SEEN = """{"schema": "antiphase.seen/1", "nodes": [{"node": "h0", "links": true,
 
 def write_inputs():
     open("lldp.json", "w").write(LLDP)
+    open("slurm.conf", "w").write("ClusterName=cluster\nSlurmctldHost=localhost\n")
+    open("faultless.conf", "w").write("[topology]\nevery_s = 5\n")
+    open("faulty.conf", "w").write("[topology]\nevery_s = x\n[bus]\nhost = h\n")
     open("seen.json", "w").write(SEEN)
     open("unseen.json", "w").write(SEEN[:SEEN.index("[") + 1] + "]}")
     open("one.ini", "w").write(ONE)

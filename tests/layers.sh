@@ -15,10 +15,14 @@ scheduler/core/solve: scheduler/core/solve scheduler/core/profile lib/base
 scheduler/core/cassini: scheduler/core/cassini scheduler/core/solve scheduler/core/profile lib/base
 scheduler/core/workload: scheduler/core/workload scheduler/core/solve scheduler/core/profile sim/engine topology lib/base
 scheduler/core/advise: scheduler/core sim/engine topology lib/base
+scheduler/core/control: scheduler/core/control scheduler/core/solve scheduler/core/profile lib/base
 scheduler/core: scheduler/core sim/engine topology lib/base
 scheduler/live: scheduler/live scheduler/core topology lib
+scheduler/host: scheduler/host lib
+scheduler/store: scheduler/store lib/base
+scheduler/k8s: scheduler/k8s scheduler/core topology lib
 scheduler: scheduler topology lib
-pacer: pacer lib
+pacer: pacer lib/wire/pace.h
 sim: sim topology lib scheduler/core'
 bad=$(
 	find bpf lib topology collector scheduler pacer sim -name '*.[ch]' 2>/dev/null |

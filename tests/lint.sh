@@ -45,7 +45,7 @@ headers() {
 # Style is clang-format's.  Suppressed is what cppcheck guesses at: it takes loops for
 # empty, so that arrays filled by them look uninitialised (both compilers look for that
 # with more care), other names in a definition for another order of arguments, and a
-# NULL that ends a list of strings for a number.  It reads no system headers, so two of
+# NULL that ends a list of strings for a number.  It reads no system headers, so some of
 # their macros are told.
 cpp_check() {
 	cppcheck -j 2 --quiet --std=c11 --error-exitcode=1 --inline-suppr \
@@ -56,6 +56,8 @@ cpp_check() {
 		--suppress=funcArgOrderDifferent --suppress=varFuncNullUB \
 		'-DHASH_ITER(hh,head,el,tmp)=while ((el = tmp))' \
 		'-DLIBBPF_OPTS(type,name,...)=struct type name' \
+		'-DSPANK_PLUGIN(name,version)=' \
+		'-DSPANK_PLUGIN(name,version)=' \
 		$sources
 }
 

@@ -22,6 +22,7 @@ options_of_help() {
 	antiphase $* --help | awk '
 		/^  -/ { for (i = 1; i <= 2; i++) {
 			sub(/,$/, "", $i)
+			sub(/\[=.*/, "", $i)
 			if ($i ~ /^-/ && $i != "-h" && $i != "--help") print $i } }'
 }
 
@@ -52,7 +53,7 @@ for verb in $(words_of_help); do
 	options_of_page "$page" >"$tmp/page"
 	{
 		options_of_help "$verb"
-		case $verb in topology | keys | sim)
+		case $verb in topology | keys | config | slurm | sim)
 			for sub in $(words_of_help "$verb"); do
 				options_of_help "$verb" "$sub"
 				[ "$sub" = generate ] || continue

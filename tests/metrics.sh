@@ -95,4 +95,29 @@ assert health.read().startswith(b"ok\n")
 PYTHON
 sed -n 's/^# TYPE //p' "$tmp/page" | sort | cmp -s - "$tmp/printed"
 verdict $? "Prometheus is given the same ones over HTTP"
+
+# As Prometheus asks.  Its own reader wants a time at each sample, which nobody has to say.
+$nsenter_own python3 - $port >"$tmp/open" 2>"$tmp/log" <<'PYTHON'
+import re
+import sys
+import urllib.request
+page = urllib.request.urlopen(urllib.request.Request(
+    "http://127.0.0.1:%s/metrics" % sys.argv[1], headers={
+        "Accept": "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5"}),
+    timeout=5)
+assert page.headers["Content-Type"].startswith("application/openmetrics-text; version=1.0.0")
+for line in page.read().decode().splitlines():
+    print(line if line.startswith("#") else line + " 1700000000")
+PYTHON
+verdict $? "OpenMetrics is there for who asks for it"
+sed -n 's/^# TYPE //p' "$tmp/open" | sed 's/ counter$/_total counter/' | sort |
+	cmp -s - "$tmp/printed" && [ "$(tail -n 1 "$tmp/open")" = "# EOF" ]
+verdict $? "it has the same ones, and an end"
+if command -v promtool >/dev/null; then
+	promtool tsdb create-blocks-from openmetrics "$tmp/open" "$tmp/blocks" \
+		>"$tmp/log" 2>&1
+	verdict $? "Prometheus reads it"
+else
+	echo "SKIP metrics: Prometheus reads OpenMetrics: there is no promtool"
+fi
 stop

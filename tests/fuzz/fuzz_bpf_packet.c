@@ -10,7 +10,7 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct parse_packet p;
-	uint8_t *exact;
+	uint8_t *exact, ecn;
 
 	if (!size)
 		return 0;
@@ -24,6 +24,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			BUG_ON(p.addresses < exact || p.addresses + 8 > exact + size);
 		}
 	}
+	if (parse_ecn(exact, exact + size, &ecn) == PARSE_OK)
+		BUG_ON(ecn != p.ecn);
 	free(exact);
 	return 0;
 }

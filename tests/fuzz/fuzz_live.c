@@ -49,7 +49,7 @@ take_frame(struct input *in, struct tele_frame *frame)
 	uint32_t interface, job;
 
 	tele_clear(frame);
-	frame->kind = (uint8_t)(take(in, 1) % 4);
+	frame->kind = (uint8_t)(take(in, 1) % (TELE_LAST_KIND + 1));
 	frame->flags = (uint32_t)take(in, 1);
 	frame->host[0] = (char)('a' + take(in, 1) % 4);
 	frame->start_id = (uint64_t)take(in, 1) % 2;
@@ -69,11 +69,24 @@ take_frame(struct input *in, struct tele_frame *frame)
 					 .job = job,
 					 .window_bytes = (uint64_t)take(in, 8),
 					 .peak_bytes = (uint32_t)take(in, 4) }));
+	if (frame->kind == TELE_PACE)
+		vec_push(&frame->iterations,
+			 ((struct tele_iteration){ .job = job,
+						   .enter_ns = take(in, 8),
+						   .begin_ns = take(in, 8) }));
 	if (job != TELE_LINK)
 		vec_push(&frame->marks,
 			 ((struct tele_mark){ .job = job,
 					      .pid = (uint32_t)take(in, 1),
 					      .begin_ns = take(in, 8) }));
+}
+
+/* Whatever the frame said, these are times on the wall clock, of a job that is known. */
+static void
+look_at(void *ctx, const struct live_iteration *iteration)
+{
+	BUG_ON(iteration->host >= live_n_hosts(ctx));
+	BUG_ON(iteration->job >= live_n_jobs(ctx));
 }
 
 int
@@ -87,6 +100,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct input in = { data, size };
 	struct contention found;
 
+	live_on_iteration(live, look_at, live);
 	for (int i = 0; in.n > 0 && i < 64; i++) {
 		take_frame(&in, &frame);
 		live_frame(live, &frame);

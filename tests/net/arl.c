@@ -2,14 +2,20 @@
  * arl.c - an MPI program that behaves as data-parallel training does: it computes
  * (sleeps), all-reduces its gradients, and begins again.
  *
- *	arl TRUTH ITERATIONS MBYTES COMPUTE_MS JITTER [BURSTS[:LAST] [OFFSET_MS]]
+ *	arl TRUTH ITERATIONS MBYTES COMPUTE_MS JITTER
+ *	    [BURSTS[:LAST] [OFFSET_MS [FACTOR@ITERATION [SEED [meet]]]]]
  *
  * MBYTES (of 10^6) are all-reduced in each iteration, in BURSTS equal parts, each
  * after its share of the compute time (the last one only LAST of its part, as the last
  * bucket of gradients is smaller); that varies by +-JITTER of itself, differently on
- * each rank.  OFFSET_MS is waited before the first.  Rank 0 writes TRUTH, a line for
- * each burst: iteration, begin of the compute time, begin and end of the all-reduce, in
- * seconds of CLOCK_MONOTONIC, by which telemetry is judged.  The result is checked.
+ * each rank and with each SEED (0).  OFFSET_MS is waited before the first.  From that
+ * ITERATION on (0: never) the compute time is FACTOR of it.  With 'meet', all ranks meet
+ * in an all-reduce of one number before each burst, as training does for a loss or a
+ * norm: what holds a job back does it there, and the truth tells it from the all-reduce.
+ *
+ * Rank 0 writes TRUTH, rank 1 TRUTH.1 and so on, a line for each burst: iteration, begin
+ * of the compute time, begin and end of the all-reduce, in seconds of CLOCK_MONOTONIC, by
+ * which telemetry is judged.  The result is checked.
  */
 #include <errno.h>
 #include <mpi.h>
@@ -24,7 +30,10 @@ struct options {
 	const char *truth;
 	int iterations, bursts;
 	size_t n_floats, n_last; /* In one burst, and in the last one. */
-	double compute_s, jitter, offset_s;
+	double compute_s, jitter, offset_s, factor;
+	int change_at; /* Iteration; 0: none. */
+	uint64_t seed;
+	bool meets;
 };
 
 static double
@@ -61,9 +70,10 @@ draw(uint64_t *state)
 static bool
 parse(int argc, char **argv, struct options *options)
 {
+	const char *at;
 	double last;
 
-	if (argc < 6 || argc > 8)
+	if (argc < 6 || argc > 11)
 		return false;
 	options->truth = argv[1];
 	options->iterations = atoi(argv[2]);
@@ -72,6 +82,15 @@ parse(int argc, char **argv, struct options *options)
 	options->compute_s = atof(argv[4]) * 1e-3;
 	options->jitter = atof(argv[5]);
 	options->offset_s = argc > 7 ? atof(argv[7]) * 1e-3 : 0;
+	at = argc > 8 ? strchr(argv[8], '@') : NULL;
+	if (argc > 8 && (!at || !(atof(argv[8]) > 0)))
+		return false;
+	options->factor = at ? atof(argv[8]) : 1;
+	options->change_at = at ? atoi(at + 1) : 0;
+	options->seed = argc > 9 ? (uint64_t)atoll(argv[9]) : 0;
+	options->meets = argc > 10;
+	if (argc > 10 && strcmp(argv[10], "meet") != 0)
+		return false;
 	if (options->iterations < 1 || options->bursts < 1 || !(atof(argv[3]) > 0))
 		return false;
 	options->n_floats =
@@ -80,7 +99,7 @@ parse(int argc, char **argv, struct options *options)
 	return options->n_floats > 0 && last > 0 && last <= 1 && options->n_last > 0;
 }
 
-/* One iteration; 'truth' may be NULL. */
+/* One iteration. */
 static void
 iterate(const struct options *options, int number, uint64_t *random, const float *in,
 	float *out, FILE *truth)
@@ -90,21 +109,43 @@ iterate(const struct options *options, int number, uint64_t *random, const float
 		size_t n = burst + 1 < options->bursts ? options->n_floats
 						       : options->n_last;
 		double vary = 1 + options->jitter * draw(random);
+		float mine = 1, sum;
 
+		if (options->change_at && number >= options->change_at)
+			vary *= options->factor;
 		sleep_s(options->compute_s * vary / options->bursts);
+		if (options->meets)
+			MPI_Allreduce(&mine, &sum, 1, MPI_FLOAT, MPI_SUM,
+				      MPI_COMM_WORLD);
 		reduce_s = now_s();
 		MPI_Allreduce(in, out, (int)n, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
-		if (truth)
-			fprintf(truth, "%d %.6f %.6f %.6f\n", number, begin_s, reduce_s,
-				now_s());
+		fprintf(truth, "%d %.6f %.6f %.6f\n", number, begin_s, reduce_s,
+			now_s());
 	}
+}
+
+/* NULL if the file cannot be made. */
+static FILE *
+open_truth(const char *path, int rank)
+{
+	char path_of_rank[4096];
+	FILE *truth;
+
+	if (rank > 0)
+		snprintf(path_of_rank, sizeof path_of_rank, "%s.%d", path, rank);
+	else
+		snprintf(path_of_rank, sizeof path_of_rank, "%s", path);
+	truth = fopen(path_of_rank, "w");
+	if (truth)
+		setvbuf(truth, NULL, _IOLBF, 0);
+	return truth;
 }
 
 int
 main(int argc, char **argv)
 {
 	struct options options = { .bursts = 1 };
-	FILE *truth = NULL;
+	FILE *truth;
 	float *in, *out;
 	uint64_t random;
 	int rank, n_ranks;
@@ -115,22 +156,20 @@ main(int argc, char **argv)
 	MPI_Comm_size(MPI_COMM_WORLD, &n_ranks);
 	if (!parse(argc, argv, &options)) {
 		fprintf(stderr, "usage: arl TRUTH ITERATIONS MBYTES COMPUTE_MS JITTER "
-				"[BURSTS[:LAST] [OFFSET_MS]]\n");
+				"[BURSTS[:LAST] [OFFSET_MS [FACTOR@ITERATION "
+				"[SEED [meet]]]]]\n");
 		MPI_Abort(MPI_COMM_WORLD, 2);
 	}
-	random = 7 + (uint64_t)rank;
+	random = 7 + (uint64_t)rank + 1000 * options.seed;
 	in = malloc(options.n_floats * sizeof(*in));
 	out = malloc(options.n_floats * sizeof(*out));
 	if (!in || !out)
 		MPI_Abort(MPI_COMM_WORLD, 70);
 	for (size_t i = 0; i < options.n_floats; i++)
 		in[i] = (float)(i % 17 + (size_t)rank);
-	if (rank == 0) {
-		truth = fopen(options.truth, "w");
-		if (!truth)
-			MPI_Abort(MPI_COMM_WORLD, 2);
-		setvbuf(truth, NULL, _IOLBF, 0);
-	}
+	truth = open_truth(options.truth, rank);
+	if (!truth)
+		MPI_Abort(MPI_COMM_WORLD, 2);
 
 	MPI_Barrier(MPI_COMM_WORLD);
 	sleep_s(options.offset_s);
@@ -146,8 +185,7 @@ main(int argc, char **argv)
 		fprintf(stderr, "arl: the sum of rank %d is wrong\n", rank);
 		MPI_Abort(MPI_COMM_WORLD, 1);
 	}
-	if (truth)
-		fclose(truth);
+	fclose(truth);
 	free(in);
 	free(out);
 	MPI_Finalize();

@@ -11,6 +11,9 @@ SIZES = {"large": "large segments (GSO)", "mtu": "segments of the MTU"}
 # of the interface that is watched.
 TRACED = "antiphase_tx"
 OFFERED, RECEIVED = "antiphase_offer", "antiphase_rx"
+# What does nothing at the same place, and what does nothing but read the clock.
+FLOORS = {TRACED: "ap_floor_tx", OFFERED: "ap_floor_offer", RECEIVED: "ap_floor_rx"}
+CLOCKS = {TRACED: "ap_clock_tx", OFFERED: "ap_clock_offer", RECEIVED: "ap_clock_rx"}
 
 
 def rows(file):
@@ -23,21 +26,27 @@ def row(what, measured, unit, bar):
                                               measured / bar))
 
 
-def net_ns(round_, program, floor):
+def run_ns(rounds, program):
+    """ns a run, the median of the rounds."""
+    each = [s[program][1] / s[program][0] for s in rounds if program in s]
+    return statistics.median(each) if each else 0
+
+
+def net_ns(round_, program, floors):
     runs, ns = round_.get(program, (0, 0))
-    return ns - floor * runs
+    return ns - floors[program] * runs
 
 
-def sent_ns(round_, floor, other):
+def sent_ns(round_, floors, other):
     """A packet of the interface: without what the packets of others cost."""
     sent = round_["sent"][0]
     others = max(0, round_.get(TRACED, (0, 0))[0] - sent)
-    return (net_ns(round_, TRACED, floor) - others * other +
-            net_ns(round_, OFFERED, floor)) / sent
+    return (net_ns(round_, TRACED, floors) - others * other +
+            net_ns(round_, OFFERED, floors)) / sent
 
 
-def received_ns(round_, floor, _):
-    return net_ns(round_, RECEIVED, floor) / round_["received"][0]
+def received_ns(round_, floors, _):
+    return net_ns(round_, RECEIVED, floors) / round_["received"][0]
 
 
 def segments(round_):
@@ -56,18 +65,21 @@ def packets(results):
         def of(kind):
             return [s for (_, z, k), s in seen.items() if (z, k) == (size, kind)]
 
-        floor = statistics.median(s["ap_floor"][1] / s["ap_floor"][0] for s in of("floor"))
-        other = statistics.median(net_ns(s, TRACED, floor) / s[TRACED][0]
-                                  if TRACED in s else 0 for s in of("idle"))
-        print("  %s; the floor is %.1f ns; other interfaces' packets %.1f ns" % (
-            title, floor, other))
+        floors = {program: run_ns(of("floor"), floor) for program, floor in FLOORS.items()}
+        other = run_ns(of("idle"), TRACED) - floors[TRACED]
+        print("  %s; floors %.1f, %.1f and %.1f ns (handed to the device, offered, "
+              "received); other interfaces' packets %.1f ns" % (
+                  title, floors[TRACED], floors[OFFERED], floors[RECEIVED], other))
+        for program, path in ((TRACED, "sent"), (RECEIVED, "received")):
+            row("  the clock read, and no more, %s" % path,
+                run_ns(of("clock"), CLOCKS[program]) - floors[program], "ns", BAR_LINK_NS)
         for kind, name, bar in (("link", "link-only", BAR_LINK_NS),
                                 ("jobs", "with jobs", BAR_JOBS_NS)):
             for path, cost in (("sent", sent_ns), ("received", received_ns)):
                 row("  %s, %s" % (name, path),
-                    statistics.median(cost(s, floor, other) for s in of(kind)), "ns", bar)
-            every = [(s["sent"][0] * sent_ns(s, floor, other) +
-                      s["received"][0] * received_ns(s, floor, other)) /
+                    statistics.median(cost(s, floors, other) for s in of(kind)), "ns", bar)
+            every = [(s["sent"][0] * sent_ns(s, floors, other) +
+                      s["received"][0] * received_ns(s, floors, other)) /
                      (s["sent"][0] + s["received"][0]) for s in of(kind)]
             row("  %s, mean of both" % name, statistics.median(every), "ns", bar)
             if size == "large":

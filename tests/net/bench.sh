@@ -1,7 +1,7 @@
 #!/bin/bash
 # bench.sh - what the collector costs, in one run in which what is compared takes
 # turns: ns a packet by the kernel's own statistics, less what taking the time costs
-# (a program that does nothing); throughput for a second of CPU, with and without;
+# (a program that does nothing, at the same place); throughput for a second of CPU, with and without;
 # CPU and memory of user space with 16 interfaces.  Nothing here passes or fails.
 # ROUNDS (3) and SECONDS_EACH (2) make it longer.
 # shellcheck disable=SC2317  # the functions of what takes turns are called by name
@@ -27,6 +27,8 @@ begin_none() { :; }
 end_none() { :; }
 begin_floor() { ask "floor e0"; }
 end_floor() { ask off; }
+begin_clock() { ask "clock e0"; }
+end_clock() { ask off; }
 begin_link() { lab_collector c a --source bpf --interface e0 --link-only; }
 end_link() { lab_stop c; }
 # Watches what sends nothing: the cost for packets of other interfaces.
@@ -61,10 +63,19 @@ ask() {
 	done
 }
 
-# Programs that ran between two snaps: name, runs, ns.
+# Numbers of the programs that these processes hold: others' bear the same names.
+programs_of() {
+	local pid
+	for pid; do
+		cat "/proc/$pid/fdinfo/"* 2>/dev/null
+	done | awk '$1 == "prog_id:" { print $2 }'
+}
+
+# between OURS BEFORE AFTER - those of ours that ran between two snaps: name, runs, ns.
 between() {
-	awk 'NR == FNR { runs[$2] = $3; ns[$2] = $4; next }
-		$3 > runs[$2] { print $1, $3 - runs[$2], $4 - ns[$2] }' "$1" "$2"
+	awk 'FILENAME == ARGV[1] { ours[$1] = 1; next }
+		FILENAME == ARGV[2] { runs[$2] = $3; ns[$2] = $4; next }
+		$2 in ours && $3 > runs[$2] { print $1, $3 - runs[$2], $4 - ns[$2] }' "$@"
 }
 
 # The interface's own counters: packets and bytes sent, packets and bytes received.
@@ -80,7 +91,7 @@ packets() {
 	for ((round = 0; round < ROUNDS; round++)); do
 		for size in large mtu; do
 			segments $size
-			for kind in floor idle link jobs; do
+			for kind in floor clock idle link jobs; do
 				begin_$kind
 				sleep 0.5
 				read -ra was <<<"$(counters)"
@@ -88,13 +99,14 @@ packets() {
 				stream >/dev/null
 				stream -R >/dev/null
 				ask snap >"$LAB_DIR/after"
+				# shellcheck disable=SC2086  # none while no collector runs
+				programs_of "$cost_pid" ${LAB_PID[c]:-} >"$LAB_DIR/ours"
 				end_$kind
 				read -ra is <<<"$(counters)"
 				echo "$round $size $kind sent $((is[0] - was[0])) $((is[1] - was[1]))"
 				echo "$round $size $kind received $((is[2] - was[2]))" \
 					"$((is[3] - was[3]))"
-				between "$LAB_DIR/before" "$LAB_DIR/after" |
-					grep -E '^(ap_floor|antiphase_)' |
+				between "$LAB_DIR/ours" "$LAB_DIR/before" "$LAB_DIR/after" |
 					sed "s/^/$round $size $kind /"
 			done
 		done
@@ -168,6 +180,8 @@ $(($(date +%s%N) - at))" >>"$results.drain"
 }
 
 coproc COST { exec nsenter --net="/run/netns/$(lab_ns a)" "$LAB_B/tests/net/bpf_cost"; }
+# shellcheck disable=SC2153  # the shell sets it
+cost_pid=$COST_PID
 packets
 # Closes its input: it ends, and the kernel's statistics with it.
 eval "exec ${COST[1]}>&-"

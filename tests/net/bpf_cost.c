@@ -6,8 +6,9 @@
  * on.  Commands are lines on stdin, each is answered by lines and a final ".":
  *
  *	snap            "NAME ID RUNS NS" for each program of the machine
- *	floor IFACE     attaches a program that does nothing, both ways: what taking the
- *	                time costs by itself
+ *	floor IFACE     attaches programs that do nothing where those that are measured
+ *	                hang: what taking the time costs by itself
+ *	clock IFACE     attaches such that do nothing but read the clock
  *	off             detaches it
  */
 #include <errno.h>
@@ -21,46 +22,93 @@
 #include <unistd.h>
 
 #include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 
 /* BPF_TCX_INGRESS and BPF_TCX_EGRESS, which the headers of Debian 12 lack. */
 #define TCX_INGRESS 46
 #define TCX_EGRESS  47
 
-static int links[2] = { -1, -1 };
+/* Where the programs that are measured hang, and what hangs there to compare with. */
+static const struct hook {
+	const char *name;
+	enum bpf_prog_type type;
+	int attach;
+} hooks[] = {
+	{ "tx", BPF_PROG_TYPE_TRACING, BPF_TRACE_RAW_TP },
+	{ "offer", BPF_PROG_TYPE_SCHED_CLS, TCX_EGRESS },
+	{ "rx", BPF_PROG_TYPE_SCHED_CLS, TCX_INGRESS },
+};
+
+#define N_HOOKS (sizeof(hooks) / sizeof(*hooks))
+
+static int links[N_HOOKS] = { -1, -1, -1 };
 
 static void
 detach(void)
 {
-	for (int i = 0; i < 2; i++) {
+	for (size_t i = 0; i < N_HOOKS; i++) {
 		if (links[i] >= 0)
 			close(links[i]);
 		links[i] = -1;
 	}
 }
 
-/* "return TCX_NEXT", attached twice. */
+/* "return TCX_NEXT", after a look at the clock or without. */
 static int
-attach_floor(const char *interface)
+load(const struct hook *hook, bool with_clock)
 {
 	const struct bpf_insn insns[] = {
+		{ .code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_ktime_get_ns },
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_K,
 		  .dst_reg = BPF_REG_0,
 		  .imm = -1 },
 		{ .code = BPF_JMP | BPF_EXIT },
 	};
+	struct bpf_prog_load_opts opts = { .sz = sizeof(opts) };
+	char name[BPF_OBJ_NAME_LEN];
+	int id;
+
+	if (hook->type == BPF_PROG_TYPE_TRACING) {
+		id = libbpf_find_vmlinux_btf_id("net_dev_start_xmit", BPF_TRACE_RAW_TP);
+		if (id < 0)
+			return id;
+		opts.attach_btf_id = (uint32_t)id;
+		opts.expected_attach_type = BPF_TRACE_RAW_TP;
+	}
+	snprintf(name, sizeof(name), "ap_%s_%s", with_clock ? "clock" : "floor",
+		 hook->name);
+	return bpf_prog_load(hook->type, name, "GPL", insns + !with_clock,
+			     2 + with_clock, &opts);
+}
+
+static int
+attach_one(const struct hook *hook, int fd, int ifindex)
+{
+	return hook->type == BPF_PROG_TYPE_TRACING
+		       ? bpf_raw_tracepoint_open(NULL, fd)
+		       : bpf_link_create(fd, ifindex,
+					 (enum bpf_attach_type)hook->attach, NULL);
+}
+
+static int
+attach(const char *interface, bool with_clock)
+{
 	unsigned ifindex = if_nametoindex(interface);
-	int fd;
 
 	if (!ifindex)
 		return -errno;
 	detach();
-	fd = bpf_prog_load(BPF_PROG_TYPE_SCHED_CLS, "ap_floor", "GPL", insns, 2, NULL);
-	if (fd < 0)
-		return -errno;
-	links[0] = bpf_link_create(fd, (int)ifindex, TCX_INGRESS, NULL);
-	links[1] = bpf_link_create(fd, (int)ifindex, TCX_EGRESS, NULL);
-	close(fd);
-	return links[0] < 0 || links[1] < 0 ? -EOPNOTSUPP : 0;
+	for (size_t i = 0; i < N_HOOKS; i++) {
+		int fd = load(&hooks[i], with_clock);
+
+		if (fd < 0)
+			return fd;
+		links[i] = attach_one(&hooks[i], fd, (int)ifindex);
+		close(fd);
+		if (links[i] < 0)
+			return links[i];
+	}
+	return 0;
 }
 
 static void
@@ -102,7 +150,9 @@ main(void)
 		else if (strcmp(line, "off") == 0)
 			detach();
 		else if (strncmp(line, "floor ", 6) == 0)
-			rc = attach_floor(line + 6);
+			rc = attach(line + 6, false);
+		else if (strncmp(line, "clock ", 6) == 0)
+			rc = attach(line + 6, true);
 		else
 			rc = -EINVAL;
 		if (rc < 0)

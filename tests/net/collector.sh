@@ -43,10 +43,6 @@ for i in range(int(sys.argv[2]) // 1000):
     time.sleep(0.0005)
 PYTHON
 }
-# The kernel takes a moment.
-nothing_left() {
-	[ -z "$(lab_bpf_left)" ]
-}
 stats() {
 	antiphase stats --runtime-dir "$LAB_DIR/c.run" "$@"
 }
@@ -192,7 +188,7 @@ esac
 
 # ---- Killed, started again ------------------------------------------------------------------
 lab_stop c KILL
-lab_wait_for 3 "the end of programs and maps after SIGKILL" nothing_left &&
+lab_wait_for 3 "the end of programs and maps after SIGKILL" lab_bpf_is_clean &&
 	pass "SIGKILL leaves no program and no map"
 collector
 lab_reaches h0 "$(lab_addr h1)"
@@ -204,7 +200,7 @@ check "the jobs are known" metric_is '^antiphase_collector_jobs_registered' -ge 
 lab_job_gone many
 lab_stop c
 check "it ends at once when told to" test $? = 0
-lab_wait_for 3 "the end of programs and maps" nothing_left && pass "and leaves nothing"
+lab_wait_for 3 "the end of programs and maps" lab_bpf_is_clean && pass "and leaves nothing"
 
 # ---- As systemd starts it: never root, with ambient capabilities ---------------------------
 rm -rf "$LAB_DIR/c.run"

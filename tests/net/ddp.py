@@ -2,7 +2,8 @@
 """ddp.py TRUTH ITERATIONS COMPUTE_MS - data-parallel training by PyTorch over gloo.
 
 One process a host, started by test-torch with RANK, WORLD_SIZE, MASTER_ADDR,
-MASTER_PORT and GLOO_SOCKET_IFNAME.  The network has 3.67 million parameters (14.7 MB),
+MASTER_PORT and GLOO_SOCKET_IFNAME; with DDP_PACED, the folder of antiphase_ddp.py, it is
+paced by that.  The network has 3.67 million parameters (14.7 MB),
 of which each rank of n sends 2 (n - 1) / n in an iteration.  Rank 0 writes TRUTH:
 iteration, its begin, and begin and end of the backward pass (in which gradients are
 all-reduced), in seconds of CLOCK_MONOTONIC.
@@ -26,6 +27,11 @@ def main():
     net = nn.Sequential(nn.Linear(1024, 1024), nn.ReLU(), nn.Linear(1024, 2048), nn.ReLU(),
                         nn.Linear(2048, 256))
     model = DistributedDataParallel(net, bucket_cap_mb=25)
+    pacer = None
+    if "DDP_PACED" in os.environ:
+        sys.path.insert(0, os.environ["DDP_PACED"])
+        import antiphase_ddp
+        pacer = antiphase_ddp.register(model)
     optimizer = torch.optim.SGD(model.parameters(), 1e-3)
     batch = torch.randn(8, 1024)
     truth = open(truth_file, "w", buffering=1) if rank == 0 else None
@@ -42,6 +48,14 @@ def main():
             truth.write("%d %.6f %.6f %.6f\n" % (i, begin_s, backward_s, end_s))
     if truth:
         truth.close()
+    # Whatever reduced them, the parameters are the same everywhere.
+    mine = torch.cat([p.detach().flatten() for p in model.parameters()])
+    first = mine.clone()
+    dist.broadcast(first, 0)
+    assert torch.equal(mine, first)
+    print("sum %.6f" % mine.double().sum().item())
+    if pacer:
+        pacer.close()
     dist.destroy_process_group()
 
 

@@ -3,8 +3,11 @@
 own program wrote down, over the same span of time.
 
 Prints "PERIOD_MS OWN_MEDIAN_MS BYTES ITERATIONS CONFIDENCE WINDOW_S", or "none" with
-the reason.  The truth is in seconds of CLOCK_MONOTONIC (arl.c, ddp.py).
+the reason.  The truth is in seconds of CLOCK_MONOTONIC (arl.c, ddp.py): TRUTH of rank
+0 and, where other ranks wrote theirs, TRUTH.1 and so on.  Ranks do not end at once, so
+that their iterations differ: the median is that of all of them.
 """
+import glob
 import json
 import statistics
 import sys
@@ -33,8 +36,11 @@ def main():
         return
     wall_minus_monotonic = time.time() - time.monotonic()
     end = (answer["at_us"] - job["age_us"]) / 1e6 - wall_minus_monotonic
-    at = [t for t in begins(truth) if end - job["window_us"] / 1e6 <= t <= end]
-    own = statistics.median(b - a for a, b in zip(at, at[1:])) if len(at) > 2 else 0
+    times = []
+    for file in [truth] + sorted(glob.glob(glob.escape(truth) + ".[0-9]*")):
+        at = [t for t in begins(file) if end - job["window_us"] / 1e6 <= t <= end]
+        times += [b - a for a, b in zip(at, at[1:])]
+    own = statistics.median(times) if len(times) > 2 else 0
     print("%.2f %.2f %.0f %d %.2f %.1f" % (
         job["period_us"] / 1e3, own * 1e3, job["bytes_per_iteration"], job["iterations"],
         job["confidence"], job["window_us"] / 1e6))

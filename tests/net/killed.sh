@@ -35,8 +35,7 @@ lab_stop c KILL
 counter=$(lab_bytes h0 e0 tx)
 check "metrics had the traffic" test "$before" -gt 50000000
 check "and no more than the interface had" test "$before" -le "$((counter - from))"
-sleep 0.5
-check "no program or map is left" test -z "$(lab_bpf_left)"
+lab_bpf_none_left "no program or map is left"
 check "no qdisc or filter is left" test -z "$(attached)"
 check "the traffic goes on" test "$(lab_bytes h0 e0 tx)" -gt "$((counter + 1000000))"
 wait "${LAB_PID[client]}"
@@ -55,6 +54,6 @@ sleep 1.5
 near "bytes counted since" "$(($(lab_metric h0 "$total") - resumed))" \
 	"$(($(lab_bytes h0 e0 tx) - counter))" 0.1
 lab_stop c
-sleep 0.5
-check "nothing is left of an orderly end" test -z "$(lab_bpf_left)$(attached)"
+lab_bpf_none_left "no program or map is left of an orderly end"
+check "nothing else is" test -z "$(attached)"
 lab_end

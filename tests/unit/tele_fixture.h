@@ -87,9 +87,35 @@ random_mark(struct rng *rng, struct tele_frame *frame)
 }
 
 static inline void
+random_iteration(struct rng *rng, struct tele_frame *frame)
+{
+	int64_t enter_ns = (int64_t)(rng_next(rng) >> 3);
+	struct tele_iteration row = {
+		.job = random_job(rng, frame),
+		.source = (uint8_t)rng_below(rng, 3),
+		.is_claimed = rng_next(rng) & 1,
+		.is_observing = rng_next(rng) & 1,
+		.is_over = rng_next(rng) & 1,
+		.pid = (uint32_t)random_magnitude(rng),
+		.rank = (uint32_t)random_magnitude(rng),
+		.number = random_magnitude(rng),
+		.enter_ns = enter_ns,
+		.begin_ns = enter_ns + (int64_t)(rng_next(rng) >> 3),
+		.comm_ns = (int64_t)(rng_next(rng) >> 3),
+		.bytes = random_magnitude(rng),
+		.n_collectives = (uint32_t)random_magnitude(rng),
+		.gap_us = (uint32_t)random_magnitude(rng),
+		.order = (uint32_t)random_magnitude(rng),
+		.lost = (uint32_t)random_magnitude(rng),
+	};
+
+	vec_push(&frame->iterations, row);
+}
+
+static inline void
 random_sender(struct rng *rng, struct tele_frame *frame)
 {
-	frame->kind = (uint8_t)(rng_below(rng, 3) + 1);
+	frame->kind = (uint8_t)(rng_below(rng, TELE_LAST_KIND) + 1);
 	frame->flags = (uint32_t)random_magnitude(rng);
 	snprintf(frame->host, sizeof frame->host, "n%d", (int)rng_below(rng, 10000));
 	for (size_t i = 0; i < sizeof frame->boot_id; i++)
@@ -137,6 +163,8 @@ random_frame(struct rng *rng, struct tele_frame *frame)
 		random_series(rng, frame);
 	for (size_t i = rng_below(rng, 5); i; i--)
 		random_mark(rng, frame);
+	for (size_t i = rng_below(rng, 5); i; i--)
+		random_iteration(rng, frame);
 }
 
 static inline void
@@ -187,6 +215,27 @@ assert_same_mark(const struct tele_mark *a, const struct tele_mark *b)
 }
 
 static inline void
+assert_same_iteration(const struct tele_iteration *a, const struct tele_iteration *b)
+{
+	assert_int_equal(a->job, b->job);
+	assert_int_equal(a->source, b->source);
+	assert_int_equal(a->is_claimed, b->is_claimed);
+	assert_int_equal(a->is_observing, b->is_observing);
+	assert_int_equal(a->is_over, b->is_over);
+	assert_int_equal(a->pid, b->pid);
+	assert_int_equal(a->rank, b->rank);
+	assert_true(a->number == b->number);
+	assert_true(a->enter_ns == b->enter_ns);
+	assert_true(a->begin_ns == b->begin_ns);
+	assert_true(a->comm_ns == b->comm_ns);
+	assert_true(a->bytes == b->bytes);
+	assert_int_equal(a->n_collectives, b->n_collectives);
+	assert_int_equal(a->gap_us, b->gap_us);
+	assert_int_equal(a->order, b->order);
+	assert_int_equal(a->lost, b->lost);
+}
+
+static inline void
 assert_same_sender(const struct tele_frame *a, const struct tele_frame *b)
 {
 	assert_int_equal(a->kind, b->kind);
@@ -229,6 +278,9 @@ assert_same_frame(const struct tele_frame *a, const struct tele_frame *b)
 	assert_int_equal(a->marks.n, b->marks.n);
 	for (size_t i = 0; i < a->marks.n; i++)
 		assert_same_mark(&a->marks.items[i], &b->marks.items[i]);
+	assert_int_equal(a->iterations.n, b->iterations.n);
+	for (size_t i = 0; i < a->iterations.n; i++)
+		assert_same_iteration(&a->iterations.items[i], &b->iterations.items[i]);
 }
 
 #endif

@@ -100,6 +100,36 @@ only_the_first_fragment_has_ports(void **state)
 	assert_int_equal(p.ip, PARSE_IPV4);
 }
 
+/* parse_ecn() says what parse_packet() says, or nothing. */
+static void
+marks_alone_are_those_of_the_whole(void **state)
+{
+	struct packet packets[] = { packet_tcp4(0, 10), packet_tcp4(8, 10),
+				    packet_udp6(0, 10), packet_udp6(2, 10) };
+	struct parse_packet p;
+	uint8_t ecn;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof packets / sizeof *packets; i++)
+		for (unsigned tos = 0; tos < 256; tos++) {
+			struct packet *packet = &packets[i];
+
+			packet->bytes[15] = (uint8_t)tos;
+			assert_int_equal(parse(packet, packet->n, &p), PARSE_OK);
+			assert_int_equal(parse_ecn(packet->bytes,
+						   packet->bytes + packet->n, &ecn),
+					 PARSE_OK);
+			assert_int_equal(ecn, p.ecn);
+		}
+	/* Not where it mostly is, or not all of it. */
+	assert_int_equal(parse_ecn(packets[0].bytes, packets[0].bytes + 53, &ecn),
+			 PARSE_SHORT);
+	packet_tag(&packets[0], 0x8100);
+	assert_int_equal(
+		parse_ecn(packets[0].bytes, packets[0].bytes + packets[0].n, &ecn),
+		PARSE_SHORT);
+}
+
 static void
 congestion_marks_are_seen(void **state)
 {
@@ -164,6 +194,7 @@ main(void)
 		cmocka_unit_test(extension_headers_of_ipv6_are_passed_over),
 		cmocka_unit_test(only_the_first_fragment_has_ports),
 		cmocka_unit_test(congestion_marks_are_seen),
+		cmocka_unit_test(marks_alone_are_those_of_the_whole),
 		cmocka_unit_test(a_packet_cut_anywhere_is_short_and_not_overread),
 		cmocka_unit_test(what_is_no_ip_is_no_ip),
 	};

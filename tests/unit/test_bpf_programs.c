@@ -30,6 +30,9 @@ be_silent(enum libbpf_print_level level, const char *fmt, va_list args)
 	return 0;
 }
 
+/* With the program for what is sent that is for old kernels; it loads on all. */
+static bool is_old;
+
 static int
 load(void **state, bool with_jobs)
 {
@@ -40,6 +43,9 @@ load(void **state, bool with_jobs)
 	libbpf_set_print(be_silent);
 	skel = flow_bpf__open();
 	assert_non_null(skel);
+	bpf_program__set_autoload(skel->progs.antiphase_tx, !is_old);
+	bpf_program__set_autoload(skel->progs.antiphase_tx_61, is_old);
+	is_old = false;
 	skel->rodata->n_cpus = N_CPUS;
 	skel->rodata->n_links = N_LINKS;
 	skel->rodata->bucket_shift = SHIFT;
@@ -68,6 +74,13 @@ load_links(void **state)
 static int
 load_jobs(void **state)
 {
+	return load(state, true);
+}
+
+static int
+load_old(void **state)
+{
+	is_old = true;
 	return load(state, true);
 }
 
@@ -257,6 +270,12 @@ congestion_marks_are_counted(void **state)
 	struct packet four = packet_tcp4(0, 100), six = packet_udp6(2, 100);
 	struct run how = { .ifindex = if_nametoindex("lo"), .repeat = 3 };
 
+	/* Two bits: neither of them alone. */
+	four.bytes[15] = 2;
+	six.bytes[15] = 0x10;
+	run(skel->progs.antiphase_rx, &four, &how);
+	run(skel->progs.antiphase_rx, &six, &how);
+	assert_int_equal(link_total(skel, FLOW_RX).ce, 0);
 	four.bytes[15] = 3;
 	six.bytes[15] = 0x30;
 	run(skel->progs.antiphase_rx, &four, &how);
@@ -299,6 +318,15 @@ what_belongs_to_nobody_is_other(void **state)
 	assert_int_equal(total_of(skel, OTHER_ROW + FLOW_TX).bytes, 0);
 }
 
+static void
+what_is_sent_is_watched_on_old_kernels_too(void **state)
+{
+	struct flow_bpf *skel = loaded(state);
+
+	assert_true(bpf_program__fd(skel->progs.antiphase_tx_61) >= 0);
+	assert_true(bpf_program__fd(skel->progs.antiphase_tx) < 0);
+}
+
 #define test(name, setup) cmocka_unit_test_setup_teardown(name, setup, unload)
 
 int
@@ -310,8 +338,10 @@ main(void)
 		test(large_segments_count_as_those_on_the_wire, load_links),
 		test(what_is_offered_is_what_the_kernel_says, load_links),
 		test(congestion_marks_are_counted, load_jobs),
+		test(congestion_marks_are_counted, load_links),
 		test(what_is_too_short_still_counts_its_bytes, load_jobs),
 		test(what_belongs_to_nobody_is_other, load_jobs),
+		test(what_is_sent_is_watched_on_old_kernels_too, load_old),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

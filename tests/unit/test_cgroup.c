@@ -248,6 +248,7 @@ registrations_go_before_paths_and_the_longest_first(void **state)
 	uint64_t a = make(tree, "slurm"), b = make(tree, "slurm/job_5"),
 		 c = make(tree, "slurm/job_5/x"), d = make(tree, "slurm/job_55");
 	uint64_t generation = cgroups_generation(tree->cgroups);
+	char name[TELE_MAX_NAME + 1];
 
 	cgroups_scan(tree->cgroups);
 	assert_string_equal(cgroups_job(tree->cgroups, b), "5");
@@ -261,6 +262,11 @@ registrations_go_before_paths_and_the_longest_first(void **state)
 	assert_int_equal(
 		cgroups_register(tree->cgroups, "inner", "/slurm/job_5/x", NULL), 0);
 	assert_string_equal(cgroups_job(tree->cgroups, c), "inner");
+	assert_true(cgroups_job_of_path(tree->cgroups, "/slurm/job_5/x/y", name));
+	assert_string_equal(name, "inner");
+	assert_true(cgroups_job_of_path(tree->cgroups, "/slurm/job_6", name));
+	assert_string_equal(name, "6"); /* Which no walk has seen. */
+	assert_false(cgroups_job_of_path(tree->cgroups, "/slurm", name));
 	assert_int_equal(cgroups_n_registered(tree->cgroups), 2);
 	assert_string_equal(cgroups_registered(tree->cgroups, 0).path, "/slurm/job_5");
 	assert_int_equal(cgroups_unregister(tree->cgroups, "mine"), 1);

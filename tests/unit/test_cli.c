@@ -18,6 +18,7 @@ static struct {
 	int64_t seed;
 	double gbps;
 	bool is_verbose;
+	enum cli_json told;
 } got;
 
 static const struct cli_opt opts[] = {
@@ -31,6 +32,7 @@ static const struct cli_opt opts[] = {
 	{ "solver", 0, CLI_WORDS, &got.solver, "WHICH", "how to solve", 0, 0, words,
 	  NULL },
 	{ "verbose", 0, CLI_FLAG, &got.is_verbose, NULL, "talk", 0, 0, NULL, NULL },
+	{ "tell", 't', CLI_JSON, &got.told, NULL, "as JSON", 0, 0, NULL, NULL },
 	CLI_OPTS_END,
 };
 
@@ -187,6 +189,24 @@ unknown_options_are_named_with_what_was_probably_meant(void **state)
 	assert_refused("antiphase show a -x b", "unknown option '-x'");
 	assert_refused("antiphase show -jx", "unknown option");
 	assert_null(strstr(talk, "mean"));
+}
+
+static void
+json_may_be_asked_for_by_lines(void **state)
+{
+	(void)state;
+	assert_int_equal(run("antiphase show --tell a"), CLI_OK);
+	assert_string_equal(out, "operands: a\n");
+	assert_int_equal(got.told, CLI_JSON_DOCUMENT);
+	assert_int_equal(run("antiphase show -tj lines"), CLI_OK);
+	assert_string_equal(out, "operands: lines\n");
+	assert_int_equal(got.told, CLI_JSON_DOCUMENT);
+	assert_int_equal(run("antiphase show --tell=lines"), CLI_OK);
+	assert_int_equal(got.told, CLI_JSON_LINES);
+	assert_refused("antiphase show --tell=line",
+		       "--tell takes no value but 'lines', not 'line'");
+	assert_int_equal(run("antiphase show --help"), CLI_OK);
+	assert_non_null(strstr(out, "-t, --tell[=lines]"));
 }
 
 static void
@@ -377,6 +397,7 @@ main(void)
 		cmocka_unit_test(unique_beginnings_are_enough),
 		cmocka_unit_test(
 			unknown_options_are_named_with_what_was_probably_meant),
+		cmocka_unit_test(json_may_be_asked_for_by_lines),
 		cmocka_unit_test(a_missing_argument_is_named),
 		cmocka_unit_test(numbers_have_to_be_whole_and_in_range),
 		cmocka_unit_test(a_choice_has_to_be_one_of_the_words),

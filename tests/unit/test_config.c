@@ -10,13 +10,19 @@
 #include "lib/base/err.h"
 #include "lib/base/file.h"
 #include "lib/base/strbuf.h"
+#include "lib/daemon/settings.h"
 #include "tests/unit/test.h"
 
 static int
 parse(struct config *config, const char *text, struct err *err)
 {
+	int rc;
+
 	*err = (struct err){ 0 };
-	return config_parse(config, "a.conf", text, strlen(text), err);
+	rc = settings_parse(config->settings, "a.conf", text, strlen(text), err);
+
+	config_follow(config);
+	return rc;
 }
 
 static void
@@ -47,7 +53,7 @@ defaults_are_those_of_the_manual(void **state)
 	assert_string_equal(config.metrics, "127.0.0.1:9471");
 	assert_int_equal(config.raw_ms, 250);
 	assert_false(config.is_link_only);
-	assert_string_equal(config_origin(&config, 0), "default");
+	assert_string_equal(settings_origin(config.settings, 0), "default");
 	config_fini(&config);
 }
 
@@ -71,10 +77,10 @@ values_are_taken_with_their_place(void **state)
 	assert_int_equal(config.sources, CONFIG_BPF | CONFIG_RDMA);
 	assert_true(config.is_link_only);
 	assert_string_equal(config.metrics, "none");
-	assert_true(config_is_none(config.metrics) && config_is_none("off"));
-	assert_false(config_is_none(config.endpoint));
-	assert_string_equal(config_origin(&config, 0), "a.conf");
-	assert_string_equal(config_origin(&config, 1), "default");
+	assert_true(settings_is_none(config.metrics) && settings_is_none("off"));
+	assert_false(settings_is_none(config.endpoint));
+	assert_string_equal(settings_origin(config.settings, 0), "a.conf");
+	assert_string_equal(settings_origin(config.settings, 1), "default");
 	config_fini(&config);
 }
 
@@ -96,104 +102,6 @@ what_is_wrong_is_said_with_the_line_and_what_was_meant(void **state)
 	refused("[source]\nclsact = never\n", 2, "auto, yes, no");
 	refused("[bus]\nendpoint =\n", 2, "endpoint has no value");
 	refused("host = x\n", 1, "is in no section");
-}
-
-/* Without its '#'s the shipped file sets every key, each to its default. */
-static void
-the_shipped_file_has_every_key_with_its_default(void **state)
-{
-	struct strbuf bare = STRBUF_EMPTY;
-	struct config config, defaults;
-	struct err err = { 0 };
-	char *text, *rest = NULL;
-	size_t length;
-
-	(void)state;
-	assert_int_equal(
-		file_read("collector/antiphase.conf", 1 << 20, &text, &length, &err),
-		0);
-	for (char *line = strtok_r(text, "\n", &rest); line;
-	     line = strtok_r(NULL, "\n", &rest)) {
-		if (line[0] == '#' && line[1] != ' ' && line[1])
-			line++;
-		strbuf_printf(&bare, "%s\n", line);
-	}
-	config_init(&config);
-	config_init(&defaults);
-	for (size_t i = 0; i < config_n(); i++) {
-		const struct config_setting *s = config_setting(i);
-		struct strbuf part = STRBUF_EMPTY;
-
-		/* Keys that may not be empty are not: the rest is by parse(). */
-		strbuf_printf(&part, "\n%s =", s->key);
-		if (!strstr(bare.text, part.text))
-			fail_msg("[%s] %s is not in the shipped file", s->section,
-				 s->key);
-		strbuf_free(&part);
-	}
-	if (parse(&config, bare.text, &err) < 0)
-		fail_msg("line %u: %s", err.line, err.text);
-	for (size_t i = 0; i < config_n(); i++) {
-		char *there = config_text(&config, i),
-		     *here = config_text(&defaults, i);
-
-		assert_string_equal(there, here);
-		assert_string_equal(config_origin(&config, i), "a.conf");
-		free(there);
-		free(here);
-	}
-	config_fini(&config);
-	config_fini(&defaults);
-	strbuf_free(&bare);
-	free(text);
-}
-
-/* True if the page has a line that begins with 'start'. */
-static bool
-has_line(const char *page, const char *start)
-{
-	char *line = NULL, *at;
-	bool so;
-
-	assert_true(asprintf(&line, "\n%s", start) > 0);
-	at = strstr(page, line);
-	so = at != NULL;
-	free(line);
-	return so;
-}
-
-static void
-the_manual_has_every_option_and_key(void **state)
-{
-	char *options, *keys;
-	size_t length;
-	struct err err = { 0 };
-
-	(void)state;
-	assert_int_equal(file_read("docs/man/antiphase-collector.8.scd", 1 << 20,
-				   &options, &length, &err),
-			 0);
-	assert_int_equal(file_read("docs/man/antiphase.conf.5.scd", 1 << 20, &keys,
-				   &length, &err),
-			 0);
-	for (size_t i = 0; i < config_n(); i++) {
-		const struct config_setting *s = config_setting(i);
-		struct strbuf option = STRBUF_EMPTY, key = STRBUF_EMPTY;
-
-		strbuf_printf(&option, "*--%s*", s->option);
-		strbuf_putc(&key, '*');
-		for (const char *c = s->key; *c; c++)
-			strbuf_printf(&key, "%s%c", *c == '_' ? "\\" : "", *c);
-		strbuf_puts(&key, "* = ");
-		if (!has_line(options, option.text))
-			fail_msg("%s is not in antiphase-collector(8)", option.text);
-		if (!has_line(keys, key.text))
-			fail_msg("%s is not in antiphase.conf(5)", key.text);
-		strbuf_free(&option);
-		strbuf_free(&key);
-	}
-	free(options);
-	free(keys);
 }
 
 static void
@@ -235,9 +143,10 @@ files_in_order_then_the_environment_then_options(void **state)
 	assert_string_equal(config.user, "twenty");
 	assert_string_equal(config.log, "err");
 	assert_int_equal(config.interval_ms, 9);
-	assert_non_null(strstr(config_origin(&config, 1), "conf.d/20.conf"));
-	assert_string_equal(config_origin(&config, 3), "ANTIPHASE_COLLECTOR_LOG");
-	assert_string_equal(config_origin(&config, 4), "--interval-ms");
+	assert_non_null(strstr(settings_origin(config.settings, 1), "conf.d/20.conf"));
+	assert_string_equal(settings_origin(config.settings, 3),
+			    "ANTIPHASE_COLLECTOR_LOG");
+	assert_string_equal(settings_origin(config.settings, 4), "--interval-ms");
 	setenv("ANTIPHASE_COLLECTOR_LOG", "loud", 1);
 	assert_int_equal(config_load(&config, file, &err), -EINVAL);
 	assert_string_equal(err.file, "ANTIPHASE_COLLECTOR_LOG");
@@ -258,8 +167,6 @@ main(void)
 		cmocka_unit_test(values_are_taken_with_their_place),
 		cmocka_unit_test(
 			what_is_wrong_is_said_with_the_line_and_what_was_meant),
-		cmocka_unit_test(the_shipped_file_has_every_key_with_its_default),
-		cmocka_unit_test(the_manual_has_every_option_and_key),
 		cmocka_unit_test(files_in_order_then_the_environment_then_options),
 	};
 

@@ -1,6 +1,8 @@
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/alloc.h"
 #include "lib/base/rng.h"
 #include "tests/unit/test.h"
 #include "topology/diff.h"
@@ -47,6 +49,35 @@ as_planned(const struct topo *plan, struct truth *truth)
 	}
 }
 
+/* What each test begins with: a plan, what is there as planned, and no differences. */
+struct fixture {
+	struct topo *plan;
+	struct truth truth;
+	struct diff diff;
+};
+
+static int
+set_up(void **state)
+{
+	struct fixture *f = xcalloc(1, sizeof *f);
+
+	f->plan = make_plan();
+	as_planned(f->plan, &f->truth);
+	*state = f;
+	return 0;
+}
+
+static int
+tear_down(void **state)
+{
+	struct fixture *f = *state;
+
+	diff_fini(&f->diff);
+	topo_unref(f->plan);
+	free(f);
+	return 0;
+}
+
 static void
 report_end(const struct truth *truth, size_t i, const struct diff_end *mine,
 	   const struct diff_end *peer, struct seen_node *report)
@@ -90,18 +121,19 @@ report(const struct truth *truth, const char *node, struct seen *seen)
 
 /* Compares when the nodes of this kind (or all: -1) have reported. */
 static void
-compare(const struct topo *plan, const struct truth *truth, int kind, struct diff *diff)
+compare(struct fixture *f, int kind)
 {
 	const struct diff_opts opts = { .now_us = 1000000 };
 	struct seen *seen = seen_new();
 
-	for (uint32_t i = 0; i < topo_n_nodes(plan); i++) {
-		const struct topo_node *node = topo_node(plan, i);
+	for (uint32_t i = 0; i < topo_n_nodes(f->plan); i++) {
+		const struct topo_node *node = topo_node(f->plan, i);
 
 		if (kind < 0 || (int)node->kind == kind)
-			report(truth, node->name, seen);
+			report(&f->truth, node->name, seen);
 	}
-	diff_make(plan, seen, &opts, diff);
+	diff_fini(&f->diff);
+	diff_make(f->plan, seen, &opts, &f->diff);
 	seen_free(seen);
 }
 
@@ -117,222 +149,158 @@ swap_ends(struct diff_end *a, struct diff_end *b)
 static void
 what_is_as_planned_has_no_differences(void **state)
 {
-	struct topo *plan = make_plan();
-	struct truth truth;
-	struct diff diff;
+	struct fixture *f = *state;
 
-	(void)state;
-	as_planned(plan, &truth);
-	compare(plan, &truth, -1, &diff);
-	assert_int_equal(diff.findings.n, 0);
-	assert_int_equal(diff.n_cables, 4 * 3 + 4 * 2);
-	assert_int_equal(diff.n_compared, diff.n_cables);
-	assert_int_equal(diff.n_heard, topo_n_nodes(plan));
-	assert_int_equal(diff.n_renamed, 0);
-	diff_fini(&diff);
-	topo_unref(plan);
+	compare(f, -1);
+	assert_int_equal(f->diff.findings.n, 0);
+	assert_int_equal(f->diff.n_cables, 4 * 3 + 4 * 2);
+	assert_int_equal(f->diff.n_compared, f->diff.n_cables);
+	assert_int_equal(f->diff.n_heard, topo_n_nodes(f->plan));
+	assert_int_equal(f->diff.n_renamed, 0);
 }
 
 static void
 where_nobody_reports_nothing_is_missing(void **state)
 {
-	struct topo *plan = make_plan();
-	struct truth truth;
-	struct diff diff;
+	struct fixture *f = *state;
 
-	(void)state;
-	as_planned(plan, &truth);
-	compare(plan, &truth, TOPO_HOST, &diff);
-	assert_int_equal(diff.findings.n, 0);
-	assert_int_equal(diff.n_compared, 12);
-	assert_int_equal(diff.n_cables, 20);
-	diff_fini(&diff);
-	topo_unref(plan);
+	compare(f, TOPO_HOST);
+	assert_int_equal(f->diff.findings.n, 0);
+	assert_int_equal(f->diff.n_compared, 12);
+	assert_int_equal(f->diff.n_cables, 20);
 }
 
 static void
 two_cables_crossed_are_one_finding(void **state)
 {
-	struct topo *plan = make_plan();
-	struct truth truth;
-	struct diff diff;
+	struct fixture *f = *state;
 
-	(void)state;
-	as_planned(plan, &truth);
-	swap_ends(&truth.cables[0].b, &truth.cables[1].b);
+	swap_ends(&f->truth.cables[0].b, &f->truth.cables[1].b);
 	for (int kind = -1; kind <= TOPO_HOST; kind++) {
-		compare(plan, &truth, kind, &diff);
-		assert_int_equal(diff.findings.n, 1);
-		assert_int_equal(diff.findings.items[0].kind, DIFF_SWAPPED);
-		assert_int_equal(diff.findings.items[0].n_plan, 2);
-		assert_int_equal(diff.findings.items[0].n_seen, 2);
-		assert_string_equal(diff.findings.items[0].plan[0].a.node, "h0");
-		assert_string_equal(diff.findings.items[0].plan[1].a.node, "h1");
-		diff_fini(&diff);
+		compare(f, kind);
+		assert_int_equal(f->diff.findings.n, 1);
+		assert_int_equal(f->diff.findings.items[0].kind, DIFF_SWAPPED);
+		assert_int_equal(f->diff.findings.items[0].n_plan, 2);
+		assert_int_equal(f->diff.findings.items[0].n_seen, 2);
+		assert_string_equal(f->diff.findings.items[0].plan[0].a.node, "h0");
+		assert_string_equal(f->diff.findings.items[0].plan[1].a.node, "h1");
 	}
-	topo_unref(plan);
 }
 
 static void
 three_in_a_ring_are_moved_each(void **state)
 {
-	struct topo *plan = make_plan();
-	struct truth truth;
-	struct diff diff;
+	struct fixture *f = *state;
 
-	(void)state;
-	as_planned(plan, &truth);
-	swap_ends(&truth.cables[0].b, &truth.cables[1].b);
-	swap_ends(&truth.cables[1].b, &truth.cables[2].b);
-	compare(plan, &truth, -1, &diff);
-	assert_int_equal(diff.findings.n, 3);
-	for (size_t i = 0; i < diff.findings.n; i++)
-		assert_int_equal(diff.findings.items[i].kind, DIFF_MOVED);
-	assert_int_equal(diff.findings.items[2].n_plan, 1);
-	diff_fini(&diff);
-	topo_unref(plan);
+	swap_ends(&f->truth.cables[0].b, &f->truth.cables[1].b);
+	swap_ends(&f->truth.cables[1].b, &f->truth.cables[2].b);
+	compare(f, -1);
+	assert_int_equal(f->diff.findings.n, 3);
+	for (size_t i = 0; i < f->diff.findings.n; i++)
+		assert_int_equal(f->diff.findings.items[i].kind, DIFF_MOVED);
+	assert_int_equal(f->diff.findings.items[2].n_plan, 1);
 }
 
 static void
 a_cable_in_a_free_port_is_moved(void **state)
 {
-	struct topo *plan = make_plan();
-	struct truth truth;
-	struct diff diff;
+	struct fixture *f = *state;
 
-	(void)state;
-	as_planned(plan, &truth);
-	strcpy(truth.cables[4].b.port, "p77");
-	compare(plan, &truth, -1, &diff);
-	assert_int_equal(diff.findings.n, 1);
-	assert_int_equal(diff.findings.items[0].kind, DIFF_MOVED);
-	assert_int_equal(diff.findings.items[0].n_plan, 1);
-	assert_string_equal(diff.findings.items[0].seen[0].b.port, "p77");
-	diff_fini(&diff);
-	topo_unref(plan);
+	strcpy(f->truth.cables[4].b.port, "p77");
+	compare(f, -1);
+	assert_int_equal(f->diff.findings.n, 1);
+	assert_int_equal(f->diff.findings.items[0].kind, DIFF_MOVED);
+	assert_int_equal(f->diff.findings.items[0].n_plan, 1);
+	assert_string_equal(f->diff.findings.items[0].seen[0].b.port, "p77");
 }
 
 static void
 a_port_without_link_is_down_not_missing(void **state)
 {
-	struct topo *plan = make_plan();
-	struct truth truth;
-	struct diff diff;
+	struct fixture *f = *state;
 
-	(void)state;
-	as_planned(plan, &truth);
-	truth.is_down[5] = true;
-	compare(plan, &truth, TOPO_HOST, &diff);
-	assert_int_equal(diff.findings.n, 1);
-	assert_int_equal(diff.findings.items[0].kind, DIFF_DOWN);
-	assert_string_equal(diff.findings.items[0].down.node, "h5");
-	diff_fini(&diff);
-	topo_unref(plan);
+	f->truth.is_down[5] = true;
+	compare(f, TOPO_HOST);
+	assert_int_equal(f->diff.findings.n, 1);
+	assert_int_equal(f->diff.findings.items[0].kind, DIFF_DOWN);
+	assert_string_equal(f->diff.findings.items[0].down.node, "h5");
 }
 
 static void
 another_speed_is_told_but_not_an_encoding(void **state)
 {
-	struct topo *plan = make_plan();
-	struct truth truth;
-	struct diff diff;
+	struct fixture *f = *state;
 
-	(void)state;
-	as_planned(plan, &truth);
-	truth.cables[3].bps = 25e9;
-	truth.cables[4].bps *= 0.97;
-	compare(plan, &truth, TOPO_SWITCH, &diff);
-	assert_int_equal(diff.findings.n, 1);
-	assert_int_equal(diff.findings.items[0].kind, DIFF_SPEED);
-	assert_near(diff.findings.items[0].plan[0].bps, 1e11, 1);
-	assert_near(diff.findings.items[0].seen[0].bps, 25e9, 1);
-	diff_fini(&diff);
-	topo_unref(plan);
+	f->truth.cables[3].bps = 25e9;
+	f->truth.cables[4].bps *= 0.97;
+	compare(f, TOPO_SWITCH);
+	assert_int_equal(f->diff.findings.n, 1);
+	assert_int_equal(f->diff.findings.items[0].kind, DIFF_SPEED);
+	assert_near(f->diff.findings.items[0].plan[0].bps, 1e11, 1);
+	assert_near(f->diff.findings.items[0].seen[0].bps, 25e9, 1);
 }
 
 static void
 another_network_is_outside(void **state)
 {
-	struct topo *plan = make_plan();
-	struct truth truth;
-	struct diff diff;
+	struct fixture *f = *state;
 
-	(void)state;
-	as_planned(plan, &truth);
-	truth.cables[truth.n++] =
+	f->truth.cables[f->truth.n++] =
 		(struct diff_cable){ { "h0", "eno1" }, { "office", "1/7" }, 1e9 };
-	truth.is_down[truth.n - 1] = false;
-	compare(plan, &truth, -1, &diff);
-	assert_int_equal(diff.findings.n, 0);
-	assert_int_equal(diff.n_outside, 1);
-	diff_fini(&diff);
-	topo_unref(plan);
+	f->truth.is_down[f->truth.n - 1] = false;
+	compare(f, -1);
+	assert_int_equal(f->diff.findings.n, 0);
+	assert_int_equal(f->diff.n_outside, 1);
 }
 
 static void
 numbered_ports_match_by_their_neighbours(void **state)
 {
-	struct topo *plan = make_plan();
-	struct truth truth;
-	struct diff diff;
+	struct fixture *f = *state;
 
-	(void)state;
-	as_planned(plan, &truth);
-	for (size_t i = 0; i < truth.n; i++) {
-		snprintf(truth.cables[i].a.port, TOPO_MAX_NAME, "eth%zu", i);
-		snprintf(truth.cables[i].b.port, TOPO_MAX_NAME, "Ethernet%zu", i);
+	for (size_t i = 0; i < f->truth.n; i++) {
+		snprintf(f->truth.cables[i].a.port, TOPO_MAX_NAME, "eth%zu", i);
+		snprintf(f->truth.cables[i].b.port, TOPO_MAX_NAME, "Ethernet%zu", i);
 	}
-	compare(plan, &truth, -1, &diff);
-	assert_int_equal(diff.findings.n, 0);
-	assert_int_equal(diff.n_renamed, 20);
-	diff_fini(&diff);
+	compare(f, -1);
+	assert_int_equal(f->diff.findings.n, 0);
+	assert_int_equal(f->diff.n_renamed, 20);
 	/* A host on another leaf is wrong under any name. */
-	swap_ends(&truth.cables[0].b, &truth.cables[3].b);
-	compare(plan, &truth, -1, &diff);
-	assert_true(diff.findings.n > 0);
-	assert_int_equal(diff.n_renamed, 18);
-	diff_fini(&diff);
-	topo_unref(plan);
+	swap_ends(&f->truth.cables[0].b, &f->truth.cables[3].b);
+	compare(f, -1);
+	assert_true(f->diff.findings.n > 0);
+	assert_int_equal(f->diff.n_renamed, 18);
 }
 
 static void
 an_old_report_is_not_used(void **state)
 {
-	struct topo *plan = make_plan();
+	struct fixture *f = *state;
 	const struct diff_opts opts = { .now_us = 100000000, .max_age_us = 60000000 };
 	struct seen *seen = seen_new();
-	struct truth truth;
-	struct diff diff;
 
-	(void)state;
-	as_planned(plan, &truth);
-	truth.n = 0;
-	report(&truth, "h0", seen);
-	diff_make(plan, seen, &opts, &diff);
-	assert_int_equal(diff.findings.n, 0);
-	assert_int_equal(diff.n_compared, 0);
-	assert_int_equal(diff.n_old, 1);
-	diff_fini(&diff);
+	f->truth.n = 0;
+	report(&f->truth, "h0", seen);
+	diff_make(f->plan, seen, &opts, &f->diff);
+	assert_int_equal(f->diff.findings.n, 0);
+	assert_int_equal(f->diff.n_compared, 0);
+	assert_int_equal(f->diff.n_old, 1);
 	seen_free(seen);
-	topo_unref(plan);
 }
 
 /* Random faults at cables that have none yet; what was done is what has to be found. */
 static void
 every_fault_made_is_found_once_and_nothing_else(void **state)
 {
-	struct topo *plan = make_plan();
+	struct fixture *f = *state;
 	struct rng rng;
 
-	(void)state;
 	for (uint64_t seed = 0; seed < 300; seed++) {
 		uint32_t want[N_DIFFS] = { 0 };
 		bool is_used[256] = { false };
-		struct truth truth;
-		struct diff diff;
 
 		rng_init(&rng, seed);
-		as_planned(plan, &truth);
+		as_planned(f->plan, &f->truth);
 		for (int k = 0; k < 5; k++) {
 			size_t i = rng_below(&rng, 20), j = rng_below(&rng, 20);
 			int what = (int)rng_below(&rng, N_DIFFS);
@@ -343,46 +311,46 @@ every_fault_made_is_found_once_and_nothing_else(void **state)
 			is_used[i] = true;
 			if (what == DIFF_SWAPPED) {
 				/* Not so that a cable would come back to its node. */
-				if (strcmp(truth.cables[i].a.node,
-					   truth.cables[j].b.node) == 0 ||
-				    strcmp(truth.cables[j].a.node,
-					   truth.cables[i].b.node) == 0)
+				if (strcmp(f->truth.cables[i].a.node,
+					   f->truth.cables[j].b.node) == 0 ||
+				    strcmp(f->truth.cables[j].a.node,
+					   f->truth.cables[i].b.node) == 0)
 					continue;
 				is_used[j] = true;
-				swap_ends(&truth.cables[i].b, &truth.cables[j].b);
+				swap_ends(&f->truth.cables[i].b, &f->truth.cables[j].b);
 			} else if (what == DIFF_MOVED) {
-				snprintf(truth.cables[i].b.port, TOPO_MAX_NAME, "q%zu",
-					 i);
+				snprintf(f->truth.cables[i].b.port, TOPO_MAX_NAME,
+					 "q%zu", i);
 			} else if (what == DIFF_SPEED) {
-				truth.cables[i].bps /= 2;
+				f->truth.cables[i].bps /= 2;
 			} else if (what == DIFF_DOWN) {
-				truth.is_down[i] = true;
+				f->truth.is_down[i] = true;
 			} else if (what == DIFF_MISSING) {
 				/* Its ports are free, in a list that keeps places. */
-				strcpy(truth.cables[i].a.node, "gone");
-				strcpy(truth.cables[i].b.node, "gone");
+				strcpy(f->truth.cables[i].a.node, "gone");
+				strcpy(f->truth.cables[i].b.node, "gone");
 			} else {
-				truth.is_down[truth.n] = false;
-				truth.cables[truth.n] = (struct diff_cable){
+				f->truth.is_down[f->truth.n] = false;
+				f->truth.cables[f->truth.n] = (struct diff_cable){
 					{ "h0", "" }, { "spine1", "" }, 1e9
 				};
-				snprintf(truth.cables[truth.n].a.port, 16, "x%d", k);
-				snprintf(truth.cables[truth.n].b.port, 16, "x%d", k);
-				truth.n++;
+				snprintf(f->truth.cables[f->truth.n].a.port, 16, "x%d",
+					 k);
+				snprintf(f->truth.cables[f->truth.n].b.port, 16, "x%d",
+					 k);
+				f->truth.n++;
 			}
 			want[what]++;
 		}
-		compare(plan, &truth, -1, &diff);
+		compare(f, -1);
 		for (int i = 0; i < N_DIFFS; i++) {
-			if (diff.n_of_kind[i] != want[i])
+			if (f->diff.n_of_kind[i] != want[i])
 				fail_msg("seed %d: %u %s instead of %u", (int)seed,
-					 diff.n_of_kind[i], diff_kind_names[i],
+					 f->diff.n_of_kind[i], diff_kind_names[i],
 					 want[i]);
 		}
-		assert_int_equal(diff.n_compared, 20);
-		diff_fini(&diff);
+		assert_int_equal(f->diff.n_compared, 20);
 	}
-	topo_unref(plan);
 }
 
 /* So many ports that what is kept has an end: not reached by saying the same again. */
@@ -414,17 +382,29 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_as_planned_has_no_differences),
-		cmocka_unit_test(where_nobody_reports_nothing_is_missing),
-		cmocka_unit_test(two_cables_crossed_are_one_finding),
-		cmocka_unit_test(three_in_a_ring_are_moved_each),
-		cmocka_unit_test(a_cable_in_a_free_port_is_moved),
-		cmocka_unit_test(a_port_without_link_is_down_not_missing),
-		cmocka_unit_test(another_speed_is_told_but_not_an_encoding),
-		cmocka_unit_test(another_network_is_outside),
-		cmocka_unit_test(numbered_ports_match_by_their_neighbours),
-		cmocka_unit_test(an_old_report_is_not_used),
-		cmocka_unit_test(every_fault_made_is_found_once_and_nothing_else),
+		cmocka_unit_test_setup_teardown(what_is_as_planned_has_no_differences,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(where_nobody_reports_nothing_is_missing,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(two_cables_crossed_are_one_finding,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(three_in_a_ring_are_moved_each, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_cable_in_a_free_port_is_moved, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_port_without_link_is_down_not_missing,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			another_speed_is_told_but_not_an_encoding, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(another_network_is_outside, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(
+			numbered_ports_match_by_their_neighbours, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(an_old_report_is_not_used, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(
+			every_fault_made_is_found_once_and_nothing_else, set_up,
+			tear_down),
 		cmocka_unit_test(reports_take_bounded_room),
 	};
 

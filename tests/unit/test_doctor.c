@@ -7,6 +7,7 @@
 
 #include "collector/config.h"
 #include "collector/doctor.h"
+#include "lib/base/alloc.h"
 #include "lib/base/err.h"
 #include "lib/base/json.h"
 #include "tests/unit/test.h"
@@ -221,6 +222,47 @@ text_and_json_have_the_same_findings(void **state)
 	config_fini(&config);
 }
 
+static void
+what_belongs_to_a_scheduler_is_told_and_missed_only_in_part(void **state)
+{
+	char *path = xstrdup(getenv("PATH")), command[256];
+	struct config config;
+	struct doctor doctor;
+
+	(void)state;
+	/* Port 1 of loopback is nobody's. */
+	put("/beside.conf", "[scheduler]\nhttp = 127.0.0.1:1\n");
+	put("/half/squeue", "#!/bin/sh\n");
+	snprintf(command, sizeof command, "chmod +x '%s/half/squeue'", root);
+	assert_int_equal(system(command), 0);
+	config_init(&config);
+	for (int i = 0; i < 2; i++) {
+		char *dir = xasprintf("%s/%s", root, i ? "half" : "none");
+		char *file = xasprintf("%s/beside.conf", root);
+
+		doctor_init(&doctor, &config);
+		doctor.config_file = file;
+		setenv("PATH", dir, 1);
+		doctor_look_beside(&doctor);
+		setenv("PATH", path, 1);
+		if (i)
+			assert_int_equal(
+				state_of(&doctor, "slurm", "not sinfo, scontrol"),
+				FINDING_WARN);
+		else
+			assert_int_equal(state_of(&doctor, "slurm", "none on"),
+					 FINDING_OK);
+		assert_int_equal(state_of(&doctor, "scheduler", "127.0.0.1:1"),
+				 FINDING_OK);
+		assert_true(state_of(&doctor, "pacer", "libantiphase-pacer.so") >= 0);
+		doctor_fini(&doctor);
+		free(dir);
+		free(file);
+	}
+	config_fini(&config);
+	free(path);
+}
+
 int
 main(void)
 {
@@ -230,6 +272,8 @@ main(void)
 		cmocka_unit_test(
 			an_interface_that_carries_rdma_is_told_from_one_that_does_not),
 		cmocka_unit_test(without_interfaces_it_says_so),
+		cmocka_unit_test(
+			what_belongs_to_a_scheduler_is_told_and_missed_only_in_part),
 		cmocka_unit_test(text_and_json_have_the_same_findings),
 	};
 	char command[64];

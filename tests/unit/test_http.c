@@ -82,8 +82,10 @@ answer(const char *request)
 {
 	int count = 6, ends[2];
 	struct http_page pages[] = {
-		{ "/metrics", "text/plain; version=0.0.4", write_metrics, &count },
-		{ "/much", "text/plain", write_much, NULL },
+		{ "/metrics", "text/open", write_metrics, &count, "text/open" },
+		{ "/metrics", "text/plain; version=0.0.4", write_metrics, &count,
+		  NULL },
+		{ "/much", "text/plain", write_much, NULL, NULL },
 	};
 	struct asked asked = { .loop = loop_new(), .text = STRBUF_EMPTY };
 	struct loop_item *item;
@@ -91,7 +93,7 @@ answer(const char *request)
 	struct err err = { 0 };
 	pid_t child;
 
-	assert_int_equal(http_open(asked.loop, "127.0.0.1:0", pages, 2, &http, &err),
+	assert_int_equal(http_open(asked.loop, "127.0.0.1:0", pages, 3, &http, &err),
 			 0);
 	assert_int_equal(pipe(ends), 0);
 	child = fork();
@@ -129,6 +131,21 @@ a_page_is_written_when_it_is_asked_for(void **state)
 	begins_with(text, "HTTP/1.1 200 ");
 	assert_non_null(strstr(text, "Content-Type: text/plain; version=0.0.4\r\n"));
 	assert_non_null(strstr(text, "\r\n\r\nasked 7\n"));
+	free(text);
+}
+
+static void
+who_accepts_another_type_gets_it(void **state)
+{
+	char *text = answer("GET /metrics HTTP/1.1\r\nHost: x\r\nAccept: text/html, "
+			    "text/open;q=0.8, */*\r\nConnection: close\r\n\r\n");
+
+	(void)state;
+	assert_non_null(strstr(text, "Content-Type: text/open\r\n"));
+	free(text);
+	text = answer("GET /metrics HTTP/1.1\r\nHost: x\r\nAccept: */*\r\n"
+		      "Connection: close\r\n\r\n");
+	assert_non_null(strstr(text, "Content-Type: text/plain; version=0.0.4\r\n"));
 	free(text);
 }
 
@@ -227,6 +244,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_page_is_written_when_it_is_asked_for),
+		cmocka_unit_test(who_accepts_another_type_gets_it),
 		cmocka_unit_test(a_head_has_the_length_and_no_text),
 		cmocka_unit_test(a_long_page_comes_whole),
 		cmocka_unit_test(other_methods_and_pages_are_refused),

@@ -367,6 +367,63 @@ marks_take_memory_that_is_reckoned(void **state)
 	live_free(live);
 }
 
+struct seen_iterations {
+	const struct live *live;
+	struct live_iteration rows[8];
+	size_t n;
+};
+
+static void
+see_iteration(void *ctx, const struct live_iteration *iteration)
+{
+	struct seen_iterations *seen = ctx;
+
+	assert_true(seen->n < 8);
+	seen->rows[seen->n++] = *iteration;
+}
+
+static void
+iterations_are_handed_on_once_on_wall_clock_time(void **state)
+{
+	const int64_t offset_ns = INT64_C(1700000000000000000);
+	struct live *live = live_new(NULL);
+	struct seen_iterations seen = { .live = live };
+	struct tele_frame frame = { 0 };
+	uint32_t a;
+
+	(void)state;
+	frames_begin(&frame, TELE_PACE, "h0", 1700000000000 + T0, 1700000000000 + T0,
+		     offset_ns, 0);
+	a = tele_add_job(&frame, "a");
+	vec_push(&frame.iterations, ((struct tele_iteration){ .job = a,
+							      .pid = 7,
+							      .number = 3,
+							      .enter_ns = 5000000,
+							      .begin_ns = 6000000,
+							      .comm_ns = 11,
+							      .order = 2 }));
+	vec_push(&frame.iterations, ((struct tele_iteration){ .job = TELE_OTHER }));
+	/* No time that a clock could have. */
+	vec_push(&frame.iterations,
+		 ((struct tele_iteration){
+			 .job = a, .enter_ns = TELE_MAX_NS, .begin_ns = TELE_MAX_NS }));
+	live_frame(live, &frame); /* Nobody asked. */
+	live_on_iteration(live, see_iteration, &seen);
+	frame.sequence++;
+	live_frame(live, &frame);
+	assert_int_equal(seen.n, 1);
+	assert_string_equal(live_job_name(live, seen.rows[0].job), "a");
+	assert_string_equal(live_host(live, seen.rows[0].host)->name, "h0");
+	assert_int_equal(seen.rows[0].pid, 7);
+	assert_int_equal(seen.rows[0].number, 3);
+	assert_true(seen.rows[0].enter_ns == 5000000 + offset_ns);
+	assert_true(seen.rows[0].begin_ns == 6000000 + offset_ns);
+	assert_int_equal(seen.rows[0].comm_ns, 11);
+	assert_int_equal(seen.rows[0].order, 2);
+	tele_fini(&frame);
+	live_free(live);
+}
+
 int
 main(void)
 {
@@ -388,6 +445,7 @@ main(void)
 		cmocka_unit_test(after_a_pause_of_all_time_goes_on),
 		cmocka_unit_test(more_holes_than_are_kept_are_gaps_and_not_zero),
 		cmocka_unit_test(marks_take_memory_that_is_reckoned),
+		cmocka_unit_test(iterations_are_handed_on_once_on_wall_clock_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -56,6 +56,26 @@ the_journal_gets_priorities(void **state)
 }
 
 static void
+what_anybody_can_cause_is_said_now_and_then(void **state)
+{
+	struct log_limit limit = { 0 };
+	struct capture capture;
+	char *text;
+
+	(void)state;
+	unsetenv("JOURNAL_STREAM");
+	capture_begin(&capture, STDERR_FILENO);
+	for (int i = 0; i < 100; i++)
+		log_limited(&limit, i * (LOG_LIMIT_NS / 50), LOG_LEVEL_WARN, "http",
+			    "refused %d", i);
+	text = capture_end(&capture);
+	assert_string_equal(text, "antiphase: warning: http: refused 0\n"
+				  "antiphase: warning: http: refused 51; and 50 such "
+				  "before that were not told\n");
+	free(text);
+}
+
+static void
 a_long_line_is_cut_and_still_one_line(void **state)
 {
 	struct capture capture;
@@ -94,6 +114,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines_up_to_the_level_are_printed),
 		cmocka_unit_test(the_journal_gets_priorities),
+		cmocka_unit_test(what_anybody_can_cause_is_said_now_and_then),
 		cmocka_unit_test(a_long_line_is_cut_and_still_one_line),
 		cmocka_unit_test(clocks_run_forward_and_sleeping_costs_no_cpu),
 	};

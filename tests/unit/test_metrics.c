@@ -38,6 +38,29 @@ a_family_has_its_help_its_type_and_its_samples(void **state)
 }
 
 static void
+openmetrics_has_the_suffix_at_the_sample_and_an_end(void **state)
+{
+	struct strbuf out = STRBUF_EMPTY;
+	struct metrics m;
+
+	(void)state;
+	metrics_init_as(&m, &out, METRICS_OPEN);
+	metrics_family(&m, "antiphase_gaps_total", METRICS_COUNTER, "\"Frames\".");
+	metrics_sample(&m, 3, "host", "n1", NULL);
+	metrics_family(&m, "antiphase_age_seconds", METRICS_GAUGE, "Age.");
+	metrics_sample(&m, 0.1, NULL);
+	metrics_finish(&m);
+	assert_string_equal(out.text, "# HELP antiphase_gaps \\\"Frames\\\".\n"
+				      "# TYPE antiphase_gaps counter\n"
+				      "antiphase_gaps_total{host=\"n1\"} 3\n"
+				      "# HELP antiphase_age_seconds Age.\n"
+				      "# TYPE antiphase_age_seconds gauge\n"
+				      "antiphase_age_seconds 0.1\n"
+				      "# EOF\n");
+	strbuf_free(&out);
+}
+
+static void
 names_from_outside_cannot_break_out_of_their_quotes(void **state)
 {
 	struct strbuf out = STRBUF_EMPTY;
@@ -163,6 +186,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_family_has_its_help_its_type_and_its_samples),
+		cmocka_unit_test(openmetrics_has_the_suffix_at_the_sample_and_an_end),
 		cmocka_unit_test(names_from_outside_cannot_break_out_of_their_quotes),
 		cmocka_unit_test(a_histogram_is_cumulated_and_ends_at_infinity),
 		cmocka_unit_test(a_process_says_its_version_cpu_and_memory),

@@ -8,6 +8,7 @@
 
 #include "lib/base/clk.h"
 #include "lib/base/err.h"
+#include "lib/daemon/loop.h"
 #include "lib/wire/bus.h"
 #include "lib/wire/bus_keys.h"
 #include "lib/wire/rpc.h"
@@ -305,6 +306,57 @@ only_who_has_an_allowed_key_is_answered(void **state)
 	assert_int_equal(system(path), 0);
 }
 
+struct hearing {
+	struct loop *loop;
+	struct rpc_announcer *announcer;
+	unsigned n_said, n_heard;
+};
+
+static void
+hear(void *ctx, const char *text, size_t n)
+{
+	struct hearing *h = ctx;
+
+	assert_int_equal(n, 4);
+	assert_string_equal(text, "mine");
+	if (++h->n_heard == 3)
+		loop_stop(h->loop, 7);
+}
+
+/* A listener misses what was said before it was connected: so it is said again. */
+static void
+say(void *ctx, int64_t now_ns, int64_t missed)
+{
+	struct hearing *h = ctx;
+
+	(void)now_ns;
+	(void)missed;
+	rpc_announce(h->announcer, "pace/n2/", "not mine");
+	rpc_announce(h->announcer, "pace/n1/", "mine");
+	if (++h->n_said > 500)
+		loop_stop(h->loop, 1);
+}
+
+static void
+a_listener_in_a_loop_hears_its_topic_and_no_other(void **state)
+{
+	struct hearing h = { .loop = loop_new() };
+	struct rpc_listener *listener;
+
+	(void)state;
+	/* Who announces may come later. */
+	assert_int_equal(rpc_listener_open(endpoint, NULL, "pace/n1/", &listener, NULL),
+			 0);
+	rpc_listener_join(listener, h.loop, hear, &h);
+	assert_int_equal(rpc_announcer_open(endpoint, NULL, &h.announcer, NULL), 0);
+	rpc_announcer_join(h.announcer, h.loop);
+	loop_every(h.loop, 10000000, say, &h);
+	assert_int_equal(loop_run(h.loop), 7);
+	rpc_listener_close(listener);
+	rpc_announcer_close(h.announcer);
+	loop_free(h.loop);
+}
+
 int
 main(void)
 {
@@ -320,6 +372,9 @@ main(void)
 			teardown),
 		cmocka_unit_test(without_keys_only_this_host_is_served),
 		cmocka_unit_test(an_address_in_use_is_named),
+		cmocka_unit_test_setup_teardown(
+			a_listener_in_a_loop_hears_its_topic_and_no_other, setup,
+			teardown),
 		cmocka_unit_test_setup_teardown(
 			announcements_reach_who_listens_to_their_topic, setup,
 			teardown),

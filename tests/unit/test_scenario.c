@@ -332,7 +332,7 @@ bad_values_are_refused(void **state)
 		       "dir/s.ini:2: expected at most 1e9 s, not '1e6 h'");
 	assert_refused(
 		"[sim]\npacing = gat\n",
-		"dir/s.ini:2: expected one of none, once, realign, gate; not 'gat' "
+		"dir/s.ini:2: expected one of none, once, realign, gate, steer; not 'gat' "
 		"(did you mean 'gate'?)");
 	assert_refused("[sim]\nmtu = 1 B\n",
 		       "dir/s.ini:2: expected 64 B to 64 KiB, not '1 B'");

@@ -96,6 +96,34 @@ drain(struct source *source, struct test_sink *sink, struct err *err)
 	return error;
 }
 
+/* Records three seconds of the kind; the one in the middle is of 'middle'. */
+static void
+record(enum tele_kind kind, const char *middle)
+{
+	struct rec_writer *writer = begin();
+	struct tele_frame frame = { 0 };
+
+	for (int i = 0; i < 3; i++) {
+		fill(&frame, kind, i == 1 ? middle : "h1", i);
+		write_frame(writer, &frame);
+	}
+	tele_fini(&frame);
+	assert_int_equal(rec_writer_close(writer, NULL), 0);
+}
+
+/* Replays all of it into the sink, which is to be released; how that ended. */
+static int
+replay(const char *host, struct test_sink *sink, struct err *err)
+{
+	struct source *source = open_replay(host, false);
+	int error;
+
+	test_sink_init(sink);
+	error = drain(source, sink, err);
+	source->class->close(source);
+	return error;
+}
+
 static void
 raw_frames_come_back_as_the_same_bins(void **state)
 {
@@ -103,7 +131,6 @@ raw_frames_come_back_as_the_same_bins(void **state)
 	struct tele_frame frame = { 0 }, out = { 0 };
 	struct source_extra extra;
 	struct test_sink sink;
-	struct source *source;
 	uint64_t bytes;
 
 	(void)state;
@@ -114,9 +141,7 @@ raw_frames_come_back_as_the_same_bins(void **state)
 		write_frame(writer, &frame);
 	}
 	assert_int_equal(rec_writer_close(writer, NULL), 0);
-	test_sink_init(&sink);
-	source = open_replay(NULL, false);
-	assert_int_equal(drain(source, &sink, NULL), -ENODATA);
+	assert_int_equal(replay(NULL, &sink, NULL), -ENODATA);
 	assert_true(test_sink_total(&sink, "eth0", "41", TELE_TX, &bytes, &extra));
 	assert_int_equal(bytes, 3 * 9990);      /* Not the summaries' as well. */
 	assert_int_equal(extra.packets, 2 * 7); /* Since the first summary. */
@@ -125,7 +150,6 @@ raw_frames_come_back_as_the_same_bins(void **state)
 	binner_raw(sink.binner, BEGIN_MS + 2000, BEGIN_MS + 3000, &out);
 	assert_int_equal(out.series.n, 1);
 	assert_memory_equal(out.bins.items, frame.bins.items, 1000 * sizeof(uint32_t));
-	source->class->close(source);
 	test_sink_fini(&sink);
 	tele_fini(&frame);
 	tele_fini(&out);
@@ -135,67 +159,40 @@ raw_frames_come_back_as_the_same_bins(void **state)
 static void
 summaries_alone_become_counters(void **state)
 {
-	struct rec_writer *writer = begin();
-	struct tele_frame frame = { 0 };
 	struct source_extra extra;
 	struct test_sink sink;
-	struct source *source;
 	uint64_t bytes;
 
 	(void)state;
-	for (int i = 0; i < 3; i++) {
-		fill(&frame, TELE_SUMMARY, "h1", i);
-		write_frame(writer, &frame);
-	}
-	assert_int_equal(rec_writer_close(writer, NULL), 0);
-	test_sink_init(&sink);
-	source = open_replay("h1", false);
-	assert_int_equal(drain(source, &sink, NULL), -ENODATA);
+	record(TELE_SUMMARY, "h1");
+	assert_int_equal(replay("h1", &sink, NULL), -ENODATA);
 	assert_true(test_sink_total(&sink, "eth0", "41", TELE_TX, &bytes, &extra));
 	assert_int_equal(bytes, 2 * 9990);
 	assert_int_equal(sink.n_counters, 3);
-	source->class->close(source);
 	test_sink_fini(&sink);
-	tele_fini(&frame);
 	unlink(path);
 }
 
 static void
 another_host_is_an_error_unless_one_is_chosen(void **state)
 {
-	struct rec_writer *writer = begin();
-	struct tele_frame frame = { 0 };
 	struct test_sink sink;
-	struct source *source;
 	struct err err = { 0 };
 
 	(void)state;
-	for (int i = 0; i < 3; i++) {
-		fill(&frame, TELE_RAW, i == 1 ? "h2" : "h1", i);
-		write_frame(writer, &frame);
-	}
-	assert_int_equal(rec_writer_close(writer, NULL), 0);
-	test_sink_init(&sink);
-	source = open_replay(NULL, false);
-	assert_int_equal(drain(source, &sink, &err), -EINVAL);
+	record(TELE_RAW, "h2");
+	assert_int_equal(replay(NULL, &sink, &err), -EINVAL);
 	assert_non_null(strstr(err.text, "h2"));
-	source->class->close(source);
 	test_sink_fini(&sink);
-	test_sink_init(&sink);
-	source = open_replay("h2", false);
-	assert_int_equal(drain(source, &sink, &err), -ENODATA);
+	assert_int_equal(replay("h2", &sink, &err), -ENODATA);
 	assert_int_equal(sink.n_bins, 1000);
-	source->class->close(source);
 	test_sink_fini(&sink);
-	tele_fini(&frame);
 	unlink(path);
 }
 
 static void
 a_paced_one_takes_as_long_as_it_was_recorded(void **state)
 {
-	struct rec_writer *writer = begin();
-	struct tele_frame frame = { 0 };
 	struct test_sink sink;
 	struct source *source;
 
@@ -209,11 +206,7 @@ a_paced_one_takes_as_long_as_it_was_recorded(void **state)
 		      { 103000, 3000 } };
 
 	(void)state;
-	for (int i = 0; i < 3; i++) {
-		fill(&frame, TELE_RAW, "h1", i);
-		write_frame(writer, &frame);
-	}
-	assert_int_equal(rec_writer_close(writer, NULL), 0);
+	record(TELE_RAW, "h1");
 	test_sink_init(&sink);
 	source = open_replay(NULL, true);
 	for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
@@ -225,7 +218,6 @@ a_paced_one_takes_as_long_as_it_was_recorded(void **state)
 			 -ENODATA);
 	source->class->close(source);
 	test_sink_fini(&sink);
-	tele_fini(&frame);
 	unlink(path);
 }
 

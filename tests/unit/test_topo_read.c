@@ -204,10 +204,12 @@ bad_json_is_refused_with_its_line(void **state)
 	assert_refused(
 		"hello", 0,
 		"looks like no fabric; expected our JSON, Slurm's topology.conf, "
-		"the text of ibnetdiscover or what topograph writes");
+		"the text of ibnetdiscover, what topograph writes, or Nodes or "
+		"HyperNodes of Kubernetes");
 	assert_refused(" \n", 0,
 		       "is empty; expected a fabric: our JSON, Slurm's topology.conf, "
-		       "the text of ibnetdiscover or what topograph writes");
+		       "the text of ibnetdiscover, what topograph writes, or Nodes or "
+		       "HyperNodes of Kubernetes");
 }
 
 static void
@@ -301,6 +303,21 @@ slurm_switch_may_have_several_parents(void **state)
 	assert_int_equal(topo_n_links(topo), 2 * (8 + 4));
 	assert_capacity(topo, "s1:p4>s4:p1", 1800);
 	assert_capacity(topo, "s1:p5>s5:p1", 1800);
+	topo_unref(topo);
+}
+
+static void
+what_scontrol_prints_of_its_topology_is_read(void **state)
+{
+	struct topo *topo = read_text(
+		"SwitchName=s0 Level=0 LinkSpeed=1 Nodes=n[0-1]\n"
+		"SwitchName=s1 Level=0 LinkSpeed=1 Nodes=n[2-3]\n"
+		"SwitchName=s2 Level=1 LinkSpeed=1 Nodes=n[0-3] Switches=s[0-1]\n");
+
+	(void)state;
+	assert_int_equal(topo_n_hosts(topo), 4);
+	assert_int_equal(topo_n_links(topo), 2 * (4 + 2));
+	assert_capacity(topo, "n0:p0>s0:p0", 100);
 	topo_unref(topo);
 }
 
@@ -526,6 +543,7 @@ main(void)
 		cmocka_unit_test(duplicates_are_all_told_to_who_asks),
 		cmocka_unit_test(slurm_tree_is_read_with_its_speeds_and_tiers),
 		cmocka_unit_test(slurm_switch_may_have_several_parents),
+		cmocka_unit_test(what_scontrol_prints_of_its_topology_is_read),
 		cmocka_unit_test(bad_slurm_is_refused_with_its_line),
 		cmocka_unit_test(ibnetdiscover_is_read_with_names_tiers_and_capacities),
 		cmocka_unit_test(bad_ibnetdiscover_is_refused_with_its_line),

@@ -1,0 +1,433 @@
+#!/usr/bin/env python3
+"""api.py - antiphase-scheduler as a whole: on simulated telemetry, over loopback.
+
+Every path of docs/openapi.json is asked of a running daemon, and what it answers is
+what the file says, and nothing else; events come; promtool takes the figures; what is
+bad is refused and the daemon goes on serving; killed at any moment it starts again with
+its store whole.  Prints PASS and FAIL lines for tests/run.
+"""
+import http.client
+import json
+import os
+import random
+import shutil
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.parse
+
+ROOT = os.getcwd()
+BUILD = os.path.join(ROOT, os.environ["B"])
+TOKEN = "0123456789abcdef0123"
+LINK = "leaf0:p2>spine0:p0"
+RUNNING = []
+
+
+def verdict(is_good, what, why=""):
+    print(("PASS" if is_good else "FAIL") + " api: " + what, flush=True)
+    if not is_good:
+        print(why, file=sys.stderr)
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+class Daemon:
+    def __init__(self, folder, *options):
+        self.folder = folder
+        self.port = free_port()
+        self.log = open(os.path.join(folder, "log"), "ab")
+        self.process = subprocess.Popen(
+            [os.path.join(BUILD, "antiphase-scheduler"), "--runtime-dir", folder,
+             "--bus", "ipc://%s/bus" % folder, "--announce", "ipc://%s/announce" % folder,
+             "--topology", os.path.join(ROOT, "examples/two-jobs-fabric.json"),
+             "--store", folder + "/history.db", "--kill-switch", folder + "/stop",
+             "--token-file", folder + "/token", "--link-jobs", "4", "--http", "127.0.0.1:%d" % self.port,
+             *options], stderr=self.log, stdin=subprocess.DEVNULL)
+        RUNNING.append(self.process)
+        for _ in range(200):
+            try:
+                if self.ask("GET", "/api/v1/health")[0] == 200:
+                    return
+            except OSError:
+                time.sleep(0.05)
+        raise RuntimeError("the daemon does not start: " + self.said())
+
+    def said(self):
+        return open(os.path.join(self.folder, "log"), errors="replace").read()
+
+    def ask(self, method, path, body=None, headers=None):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        connection.request(method, path, body, headers or {})
+        answer = connection.getresponse()
+        text = answer.read()
+        connection.close()
+        return answer.status, answer.getheader("Content-Type"), text
+
+    def change(self, path, body):
+        return self.ask("POST", path, json.dumps(body),
+                        {"Authorization": "Bearer " + TOKEN})
+
+    def is_serving(self):
+        return self.ask("GET", "/api/v1/health")[0] == 200
+
+    def end(self, number=signal.SIGTERM):
+        self.process.send_signal(number)
+        status = self.process.wait(20)
+        RUNNING.remove(self.process)
+        self.log.close()
+        return status
+
+
+def simulate(folder, seconds, pace):
+    process = subprocess.Popen(
+        [os.path.join(BUILD, "antiphase-sim"), "run", "two-jobs.ini", "--duration",
+         str(seconds), "--pace", str(pace), "--publish", "ipc://%s/bus" % folder],
+        cwd=os.path.join(ROOT, "examples"), stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL)
+    RUNNING.append(process)
+    return process
+
+
+# ---- What answers look like ----------------------------------------------------------
+
+def resolve(doc, schema):
+    while "$ref" in schema:
+        schema = doc["components"]["schemas"][schema["$ref"].rsplit("/", 1)[1]]
+    return schema
+
+
+TYPES = {"object": dict, "array": list, "string": str, "boolean": bool,
+         "null": type(None)}
+
+
+def has_type(value, name):
+    if name == "integer":
+        return isinstance(value, int) and not isinstance(value, bool)
+    if name == "number":
+        return isinstance(value, (int, float)) and not isinstance(value, bool)
+    return isinstance(value, TYPES[name])
+
+
+def faults(doc, schema, value, where, seen):
+    """What is wrong with a value; keys that were seen are noted."""
+    schema = resolve(doc, schema)
+    names = schema.get("type", [])
+    names = names if isinstance(names, list) else [names]
+    if names and not any(has_type(value, name) for name in names):
+        return ["%s is %r, expected %s" % (where, value, " or ".join(names))]
+    if "const" in schema and value != schema["const"]:
+        return ["%s is %r, expected %r" % (where, value, schema["const"])]
+    if "enum" in schema and value is not None and value not in schema["enum"]:
+        return ["%s is %r, expected one of %r" % (where, value, schema["enum"])]
+    found = []
+    if isinstance(value, dict):
+        known = schema.get("properties", {})
+        for key in schema.get("required", []):
+            if key not in value:
+                found.append("%s has no %s" % (where, key))
+        for key, item in value.items():
+            if key in known:
+                seen.add(where + "." + key)
+                found += faults(doc, known[key], item, where + "." + key, seen)
+            elif schema.get("additionalProperties") is False:
+                found.append("%s.%s is not in the file" % (where, key))
+    if isinstance(value, list):
+        for item in value:
+            found += faults(doc, schema.get("items", {}), item, where + "[]", seen)
+    return found
+
+
+def check_answer(doc, operation, answer, what):
+    status, kind, text = answer
+    said = operation["responses"].get(str(status))
+    if not said:
+        return ["%s: answered with %d, which the file does not have: %r" %
+                (what, status, text[:200])]
+    for name, content in said["content"].items():
+        if not kind.startswith(name):
+            return ["%s: it is %s, expected %s" % (what, kind, name)]
+        if name == "application/json":
+            return faults(doc, content["schema"], json.loads(text), what, set())
+    return []
+
+
+BODIES = {
+    "/api/v1/advice": {"job": "new", "n_nodes": 2, "candidates": "h[0-3]",
+                       "profile": {"period_us": 255000, "comm_us": 50000}},
+    "/api/v1/modes": {"partition": "debug", "mode": "advise"},
+    "/api/v1/poke": {},
+    "/k8s/filter": {"Pod": {"metadata": {"name": "p", "namespace": "d", "uid": "1"}},
+                    "NodeNames": ["h0", "h1"]},
+    "/k8s/prioritize": {"Pod": {"metadata": {"name": "p", "namespace": "d", "uid": "1"}},
+                        "NodeNames": ["h0", "h1"]},
+}
+
+
+def names_for(path):
+    """A name that is there and one that is not, where the path takes any."""
+    if "{name}" not in path:
+        return [path + ("?link=" + urllib.parse.quote(LINK)
+                        if path.endswith("series") else "")]
+    known = LINK if "/links/" in path else "A"
+    return [path.replace("{name}", urllib.parse.quote(name, safe=":"))
+            for name in (known, "no-such>thing")]
+
+
+def walk(doc, daemon):
+    for path, operations in doc["paths"].items():
+        if path.endswith("/events"):
+            continue
+        for method, operation in operations.items():
+            found = []
+            for asked in names_for(path):
+                body = BODIES.get(path, {}) if method == "post" else None
+                if method == "post":
+                    answer = daemon.change(asked, body)
+                else:
+                    answer = daemon.ask("GET", asked)
+                found += check_answer(doc, operation, answer, asked)
+            verdict(not found, "%s %s is as docs/openapi.json says" %
+                    (method.upper(), path), "\n".join(found[:10]))
+
+
+def check_manual(doc):
+    text = open(os.path.join(ROOT, "docs/api.md"), encoding="utf-8").read()
+    missing = [p for p in doc["paths"] if "`%s`" % p not in text]
+    verdict(not missing, "docs/api.md has every path", repr(missing))
+
+
+# ---- Events and figures --------------------------------------------------------------
+
+def hear(daemon, seconds):
+    """Names and documents of the events that come."""
+    connection = http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=5)
+    connection.request("GET", "/api/v1/events")
+    answer = connection.getresponse()
+    until, name, events = time.monotonic() + seconds, None, []
+    while time.monotonic() < until and len(events) < 3:
+        line = answer.fp.readline().decode().strip()
+        if line.startswith("event: "):
+            name = line[7:]
+        elif line.startswith("data: "):
+            events.append((name, json.loads(line[6:])))
+    connection.close()
+    return events
+
+
+def check_events(doc, daemon):
+    try:
+        events = hear(daemon, 8)
+    except OSError as e:
+        verdict(False, "events come", repr(e))
+        return
+    names = [name for name, _ in events]
+    verdict(names[:1] == ["hello"] and "tick" in names, "events come", repr(names))
+    found = []
+    for _, data in events:
+        found += faults(doc, {"$ref": "#/components/schemas/Links"}, data, "event", set())
+    verdict(not found, "events are antiphase.links/1", "\n".join(found[:5]))
+
+
+def check_changes(daemon, source):
+    """Ticks have links that changed, and no others; in the end none do."""
+    connection = http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=5)
+    connection.request("GET", "/api/v1/events")
+    answer = connection.getresponse()
+    known, same, sizes, until = {}, [], [], time.monotonic() + 40
+    while time.monotonic() < until and not (len(sizes) > 6 and sizes[-1] == 0):
+        line = answer.fp.readline().decode().strip()
+        if not line.startswith("data: "):
+            continue
+        links = json.loads(line[6:])["links"]
+        sizes.append(len(links))
+        same += [link["link"] for link in links if known.get(link["link"]) == link]
+        known.update({link["link"]: link for link in links})
+        if len(sizes) == 5:
+            source.kill()
+    connection.close()
+    # What is told first may have been known already; nothing is told twice after that.
+    verdict(len(sizes) > 6 and sizes[0] > 0 and max(sizes[2:5]) > 0 and sizes[-1] == 0,
+            "a tick has the links that changed; with nobody sending, none", repr(sizes))
+    verdict(len(same) <= sizes[0], "and none that did not", repr(same))
+
+
+def check_figures(daemon):
+    text = daemon.ask("GET", "/metrics")[2]
+    if not shutil.which("promtool"):
+        print("SKIP api: promtool check metrics: there is no promtool")
+    else:
+        done = subprocess.run(["promtool", "check", "metrics"], input=text,
+                              capture_output=True, check=False)
+        verdict(done.returncode == 0 and not done.stdout + done.stderr,
+                "promtool check metrics", (done.stdout + done.stderr).decode())
+    manual = open(os.path.join(ROOT, "docs/api.md"), encoding="utf-8").read()
+    missing = [line.split()[2] for line in text.decode().splitlines()
+               if line.startswith("# TYPE antiphase_") and "build_info" not in line and "`%s`" % line.split()[2] not in manual]
+    verdict(not missing, "every figure is in docs/api.md", repr(missing))
+    of_jobs = [line for line in text.decode().splitlines()
+               if line.startswith("antiphase_link_job_transmit_bytes_total{link=\"" + LINK)]
+    verdict(len(of_jobs) >= 2 and all(float(line.split()[-1]) > 0 for line in of_jobs),
+            "bytes of jobs on links are counted", repr(of_jobs))
+    stats = subprocess.run([os.path.join(BUILD, "antiphase"), "ctl", "--runtime-dir",
+                            daemon.folder, "scheduler", "stats"], capture_output=True,
+                           check=False)
+    verdict(b"antiphase_link_utilization_ratio" in stats.stdout,
+            "antiphase ctl scheduler stats", stats.stderr.decode())
+
+
+# ---- What is bad ---------------------------------------------------------------------
+
+def check_token(daemon):
+    wrong = [None, {}, {"Authorization": "Bearer "}, {"Authorization": "Bearer x" + TOKEN},
+             {"Authorization": "Bearer " + TOKEN[:-1]}, {"Authorization": TOKEN}]
+    got = {daemon.ask("POST", path, json.dumps(BODIES.get(path, {})), headers)[0]
+           for path in ("/api/v1/modes", "/api/v1/poke", "/api/v1/jobs/A/unpin",
+                        "/api/v1/advice") for headers in wrong}
+    verdict(got == {401}, "nothing is changed without the token", repr(got))
+    mode = json.loads(daemon.ask("GET", "/api/v1/config")[2])["mode"]
+    verdict(mode == "observe", "and the mode is as it was", mode)
+    verdict(TOKEN not in daemon.said(), "the token is not in the log")
+
+
+def check_bodies(daemon):
+    draw = random.Random(1)
+    bad = [b"", b"{", b"[]", b"null", b"\xff\xfe", b'{"mode":"enforced"}',
+           b'{"mode":1}', b'{"partition":"a b","mode":"advise"}', b"[" * 5000,
+           b'{"job":"x","n_nodes":-1}', b'{"job":"x","n_nodes":1e99}',
+           b'{"job":"x","n_nodes":2,"candidates":"h[0-"}',
+           b'{"job":"x","n_nodes":2,"candidates":"nobody"}',
+           b'{"job":"x","n_nodes":2,"profile":{"period_us":0,"comm_us":1}}',
+           b'{"job":"x","n_nodes":2,"profile":{"period_us":9,"comm_us":10}}']
+    bad += [bytes(draw.randrange(256) for _ in range(draw.randrange(400)))
+            for _ in range(60)]
+    answers = set()
+    for path in ("/api/v1/advice", "/api/v1/modes", "/k8s/filter", "/k8s/prioritize"):
+        for body in bad:
+            status, _, text = daemon.ask("POST", path, body,
+                                         {"Authorization": "Bearer " + TOKEN})
+            answers.add(status)
+            if status != 200:
+                json.loads(text)["error"]["message"]
+    verdict(answers <= {400, 409, 413} and daemon.is_serving(),
+            "bodies that make no sense are refused", repr(answers))
+    status = daemon.change("/api/v1/modes", {"mode": "x" * 100000})[0]
+    verdict(status == 413, "a body that is too long is refused", str(status))
+
+
+def check_queries(daemon):
+    bad = ["/api/v1/series", "/api/v1/series?link=", "/api/v1/series?link=x&from_us=-1",
+           "/api/v1/series?link=x&step_us=0", "/api/v1/series?link=x&from_us=x",
+           "/api/v1/series?link=x&from_us=9&to_us=3",
+           "/api/v1/series?link=x&from_us=99999999999999999999"]
+    got = {daemon.ask("GET", path)[0] for path in bad}
+    verdict(got == {400}, "queries that make no sense are refused", repr(got))
+    odd = ["/", "/api", "/api/v1/links/", "/api/v1/links/%00", "/api/v1/jobs/%2e%2e",
+           "/api/v1/advice/" + "x" * 5000, "/api/v1/../../etc/passwd", "/api/v1/nothing"]
+    got = {daemon.ask("GET", path)[0] for path in odd}
+    verdict(got <= {404, 414} and daemon.is_serving(), "paths that are not there are 404",
+            repr(got))
+
+
+def check_noise(daemon):
+    draw = random.Random(2)
+    for _ in range(100):
+        with socket.create_connection(("127.0.0.1", daemon.port), 5) as s:
+            s.sendall(bytes(draw.randrange(256) for _ in range(draw.randrange(1, 3000))))
+    idle = [socket.create_connection(("127.0.0.1", daemon.port), 5) for _ in range(100)]
+    for s in idle[:50]:
+        try:
+            s.sendall(b"POST /api/v1/advice HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\n")
+        except OSError:
+            pass
+    is_good = daemon.is_serving()
+    for s in idle:
+        s.close()
+    with socket.socket(socket.AF_UNIX) as s:
+        s.connect(daemon.folder + "/scheduler.sock")
+        s.sendall(b"\xff\x00nonsense %zz\n")
+        s.recv(1000)
+    lines = [line for line in daemon.said().splitlines() if "http:" in line]
+    verdict(is_good and daemon.is_serving(), "noise and silence do not stop it")
+    verdict(len(lines) < 12, "what is refused is not said every time", "\n".join(lines))
+
+
+# ---- kill -9 -------------------------------------------------------------------------
+
+def store_is_whole(folder):
+    with sqlite3.connect(folder + "/history.db") as db:
+        return db.execute("pragma integrity_check").fetchone()[0] == "ok"
+
+
+def check_killed(folder, daemon):
+    draw = random.Random(3)
+    is_whole = True
+    source = simulate(folder, 200, 4)
+    for _ in range(8):
+        time.sleep(0.3 + draw.random())
+        daemon.end(signal.SIGKILL)
+        is_whole &= store_is_whole(folder)
+        daemon = Daemon(folder)
+    health = {}
+    for _ in range(7):
+        health = json.loads(daemon.ask("GET", "/api/v1/health")[2])
+        if health["advised_jobs"] == 2:
+            break
+        time.sleep(0.25)
+    verdict(health["advised_jobs"] == 2,
+            "started again, it advises at once on what it knew", repr(health))
+    source.kill()
+    source.wait()
+    RUNNING.remove(source)
+    verdict(is_whole, "killed eight times, the store is whole each time")
+    text = daemon.ask("GET", "/api/v1/series?link=" + urllib.parse.quote(LINK))[2]
+    verdict(len(json.loads(text)["samples"]) > 0, "and history goes on", text[:300])
+    status = daemon.end()
+    verdict(status == 0, "ended, it ends", str(status))
+
+
+def main():
+    doc = json.load(open(os.path.join(ROOT, "docs/openapi.json"), encoding="utf-8"))
+    folder = tempfile.mkdtemp(prefix="ap-api-")
+    try:
+        with open(folder + "/token", "w", encoding="utf-8") as token:
+            token.write(TOKEN + "\n")
+        os.chmod(folder + "/token", 0o644)
+        daemon = Daemon(folder)
+        verdict("everybody on this host may read" in daemon.said(),
+                "a token that everybody may read is told of", daemon.said())
+        check_manual(doc)
+        source = simulate(folder, 100, 4)
+        for _ in range(60):
+            time.sleep(0.25)
+            if json.loads(daemon.ask("GET", "/api/v1/health")[2])["advised_jobs"] == 2:
+                break
+        else:
+            verdict(False, "running jobs are advised on", daemon.said())
+        walk(doc, daemon)
+        check_events(doc, daemon)
+        check_figures(daemon)
+        check_changes(daemon, source)
+        source.kill()
+        source.wait()
+        RUNNING.remove(source)
+        check_token(daemon)
+        check_bodies(daemon)
+        check_queries(daemon)
+        check_noise(daemon)
+        check_killed(folder, daemon)
+    finally:
+        for process in RUNNING:
+            process.kill()
+            process.wait()
+        shutil.rmtree(folder)
+
+
+main()

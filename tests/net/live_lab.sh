@@ -1,0 +1,249 @@
+# live_lab.sh - a fabric that is contended, a real Slurm on it, and real MPI jobs whose
+# iterations are measured: for demo_live.sh and steer_live.sh; sourced after lab.sh and
+# slurm_lab.sh.
+#
+# Hosts h0, h1, h2 are on one leaf and h3, h4, h5 on the other; between the leaves is one
+# spine.  The uplinks are limited by htb with a fair class for each host (as a fabric
+# with fair queueing or DCQCN shares): two equal TCP flows through a plain tbf slide
+# apart by themselves, and hide most of what contention costs.  Slurm talks over a
+# network of its own, 10.77.0.0/24, as on a cluster with a management network; slurmctld
+# is on the lab's node "slurm", a slurmd in the namespace of each host, where it and its
+# jobs find the collector of that host in /run/antiphase.
+#
+#	lab_begin
+#	lab_need root netns veth bridge htb cgroup2 btf openmpi slurm
+#	live_fabric 300mbit                the namespaces, and $LAB_DIR/plan.json
+#	live_slurm                         returns when six nodes are idle
+#	live_collectors                    one a host; frames at $(lab_endpoint h0), ...
+#	live_scheduler MODE                antiphase-topology and antiphase-scheduler, anew
+#	live_scheduler_stop
+#	live_ask PATH                      of its API: live_ask /api/v1/jobs
+#	id=$(live_submit NAME HOSTS ARL-ARGUMENTS...)
+#	                                   an sbatch job of two ranks under srun; its truth
+#	                                   is $LIVE_OUT/truth.NAME
+#	live_wait_jobs SECONDS             until Slurm has none any more
+#	live_retransmits                   TCP segments sent again so far, of all hosts
+#
+# Set LIVE_OUT to a directory before.  Jobs get the pacer, and a control group that bears
+# their name, from our plug-in for Slurm, as on any cluster.
+# shellcheck shell=bash
+
+LIVE_HOSTS=(h0 h1 h2 h3 h4 h5)
+
+lab_has_htb() { lab_has_qdisc root handle 1: htb default 10; }
+
+# ---- The fabric ---------------------------------------------------------------------
+
+live_fabric() {
+	local leaf i
+	lab_leaf_spine 2 1 3 "$1" || return
+	for leaf in 0 1; do
+		live_fair "leaf$leaf" up0 "$1" "$((leaf * 3))" || return
+		# The limit is where the classes are; not at the other end of the cable, too.
+		tc -n "$LAB-spine0" qdisc del dev "swp$leaf" root
+	done
+	live_jumbo
+	for i in "${!LIVE_HOSTS[@]}"; do
+		live_eager "h$i" "$((i / 3))" || return
+	done
+	lab_plan >"$LAB_DIR/plan.json"
+	live_management
+}
+
+# A fabric for training loses no time to the timers of TCP: acknowledgements that are
+# held back for 40 ms, and windows that are forgotten between two iterations.
+live_eager() {
+	ip -n "$LAB-$1" route replace 10.78.0.0/15 via "10.78.$2.254" quickack 1 initcwnd 16 &&
+		lab_in "$1" sh -c 'cd /proc/sys/net/ipv4 && echo 0 >tcp_slow_start_after_idle && echo reno >tcp_congestion_control'
+}
+
+# Packets of 9000 bytes, as such fabrics have them, and no segments beyond: the 1 ms
+# series would show bursts of 64 KiB, of which the links behind know nothing.
+live_jumbo() {
+	local cable end
+	for cable in "${LAB_CABLES[@]}"; do
+		for end in ${cable% *}; do
+			ip -n "$LAB-${end%:*}" link set "${end#*:}" mtu 9000
+			lab_mtu_size "${end%:*}" "${end#*:}"
+		done
+	done
+	ip -n "$LAB-leaf0" link set br0 mtu 9000
+	ip -n "$LAB-leaf1" link set br0 mtu 9000
+}
+
+# Fair classes for the three hosts from this number on; each may have all that is free.
+live_fair() {
+	local tc=(tc -n "$LAB-$1") dev=$2 rate=$3 first=$4 k
+	"${tc[@]}" qdisc replace dev "$dev" root handle 1: htb default 10 || return
+	"${tc[@]}" class add dev "$dev" parent 1: classid 1:1 \
+		htb rate "$rate" ceil "$rate" burst 32k cburst 32k quantum 9000
+	for k in 1 2 3; do
+		"${tc[@]}" class add dev "$dev" parent 1:1 classid "1:1$k" htb \
+			rate "$((${rate%mbit} / 3))mbit" ceil "$rate" burst 16k cburst 16k \
+			quantum 9000
+		"${tc[@]}" qdisc add dev "$dev" parent "1:1$k" handle "2$k:" pfifo limit 200
+		"${tc[@]}" filter add dev "$dev" parent 1: protocol ip u32 \
+			match ip src "$(lab_addr "h$((first + k - 1))")/32" flowid "1:1$k"
+	done
+	"${tc[@]}" class add dev "$dev" parent 1:1 classid 1:10 htb rate 1mbit ceil 10mbit
+}
+
+live_management() {
+	local i
+	lab_node slurm && ip -n "$LAB-slurm" link add mg0 type bridge mcast_snooping 0 || return
+	ip -n "$LAB-slurm" addr add 10.77.0.1/24 dev mg0
+	ip -n "$LAB-slurm" link set mg0 up
+	for i in "${!LIVE_HOSTS[@]}"; do
+		ip link add m0 netns "$LAB-h$i" type veth peer name "m$i" netns "$LAB-slurm" || return
+		ip -n "$LAB-slurm" link set "m$i" master mg0 up
+		ip -n "$LAB-h$i" addr add "10.77.0.$((i + 10))/24" dev m0
+		ip -n "$LAB-h$i" link set m0 up
+	done
+}
+
+live_retransmits() {
+	local host
+	for host in "${LIVE_HOSTS[@]}"; do
+		lab_in "$host" cat /proc/net/snmp
+	done | awk '/^Tcp:/ { if ($2 == "RtoAlgorithm") { for (i = 1; i <= NF; i++)
+		if ($i == "RetransSegs") at = i } else sum += $at } END { print sum + 0 }'
+}
+
+# ---- Slurm --------------------------------------------------------------------------
+
+# Slurm as the other tests have it, on the hosts of this fabric instead of twelve of its
+# own.  LIVE_GATE_S: jobs of several nodes wait so long for an answer.
+live_slurm() {
+	local i
+	slurm_make || return
+	sed -i -e '/^NodeName=/d' -e '/^PartitionName=/d' -e 's/(127\.0\.0\.1)/(10.77.0.1)/' \
+		"$SLURM_CONF"
+	for i in "${!LIVE_HOSTS[@]}"; do
+		mkdir -p "$SLURM_DIR/spool/h$i" "$SLURM_DIR/tmp/h$i" "$LAB_DIR/h$i.run"
+		echo "NodeName=h$i NodeHostname=h$i NodeAddr=10.77.0.$((i + 10)) CPUs=1" \
+			"RealMemory=1000 State=UNKNOWN"
+	done >>"$SLURM_CONF"
+	cat >>"$SLURM_CONF" <<X
+PlugStackConfig=$SLURM_DIR/etc/plugstack.conf
+PartitionName=train Nodes=h[0-5] Default=YES MaxTime=INFINITE State=UP OverSubscribe=NO
+X
+	if [ -n "${LIVE_GATE_S:-}" ]; then
+		echo "JobSubmitPlugins=lua" >>"$SLURM_CONF"
+		sed -e "s|^local STOP = .*|local STOP = \"$LAB_DIR/stop\"|" \
+			-e "s/^local GATE_S = .*/local GATE_S = $LIVE_GATE_S/" \
+			"$LAB_ROOT/scheduler/host/hooks/job_submit.lua" \
+			>"$SLURM_DIR/etc/job_submit.lua"
+	fi
+	cat >"$SLURM_DIR/etc/topology.conf" <<X
+SwitchName=spine0 Switches=leaf[0-1]
+SwitchName=leaf0 Nodes=h[0-2]
+SwitchName=leaf1 Nodes=h[3-5]
+X
+	echo "optional $LAB_B/spank_antiphase.so preload=$LAB_B/libantiphase-pacer.so" \
+		"cgroup=$LAB_CG/slurm_live" >"$SLURM_DIR/etc/plugstack.conf"
+	slurm_daemon_start munged
+	lab_wait_for 10 "munged" test -S "$SLURM_DIR/munge/munge.sock" || return
+	slurm_daemon_start slurmctld
+	for i in "${LIVE_HOSTS[@]}"; do
+		lab_spawn "slurmd.$i" lab_in "$i" unshare -mu sh -c "hostname $i &&
+			mount -t tmpfs none /run && mkdir /run/antiphase &&
+			mount --bind $LAB_DIR/$i.run /run/antiphase &&
+			exec slurmd -D -N $i -f $SLURM_CONF"
+	done
+	lab_wait_for 30 "six idle nodes" slurm_are_idle 6 || {
+		slurm sinfo >&2
+		tail -n 20 "$SLURM_DIR/log/slurmctld.log" "$LAB_DIR/slurmctld.log" >&2
+		return 1
+	}
+}
+
+# One rank a host, the ring algorithm (lab_mpi).  What it says, and at the end what its
+# pacer did, is in $LIVE_OUT/out.NAME.  Messages go eagerly: with a rendezvous, one
+# direction often waits for the other, as what clears it to send stands in the same queue
+# as the bulk.
+live_submit() {
+	local name=$1 hosts=$2
+	shift 2
+	cat >"$LAB_DIR/job.$name.sh" <<X
+#!/bin/bash
+export OMPI_MCA_pml=ob1 OMPI_MCA_btl=tcp,self OMPI_MCA_btl_tcp_if_include=10.78.0.0/16
+export OMPI_MCA_btl_tcp_eager_limit=8000000 OMPI_MCA_btl_tcp_rndv_eager_limit=8000000
+export OMPI_MCA_btl_tcp_max_send_size=8000000 OMPI_MCA_mpi_yield_when_idle=1
+export OMPI_MCA_coll_tuned_use_dynamic_rules=1 OMPI_MCA_coll_tuned_allreduce_algorithm=4
+export PMIX_MCA_gds=hash ANTIPHASE_VERBOSE=1
+exec srun --mpi=pmix --kill-on-bad-exit=1 \\
+	$LAB_B/tests/net/arl $LIVE_OUT/truth.$name $*
+X
+	slurm sbatch --parsable --job-name="$name" -N2 --ntasks-per-node=1 -w "$hosts" \
+		-o "$LIVE_OUT/out.$name" "$LAB_DIR/job.$name.sh"
+}
+
+# So many iterations of the job that has ended were held back: "WAITS MS_IN_ALL".
+live_waits() {
+	sed -n 's/^antiphase: .*), \([0-9]*\) waits of \([0-9.]*\) ms.*/\1 \2/p' \
+		"$LIVE_OUT/out.$1"
+}
+
+live_n_jobs() {
+	slurm squeue -h -o %i | wc -l
+}
+
+live_has_no_jobs() {
+	[ "$(live_n_jobs)" = 0 ]
+}
+
+live_wait_jobs() {
+	lab_wait_for "$1" "the end of all jobs" live_has_no_jobs || {
+		slurm squeue >&2
+		return 1
+	}
+}
+
+# ---- antiphase ----------------------------------------------------------------------
+
+live_orders() {
+	echo "ipc://$LAB_DIR/orders.sock"
+}
+
+live_collectors() {
+	local host
+	LIVE_FROM=()
+	for host in "${LIVE_HOSTS[@]}"; do
+		lab_collector "$host" "$host" --source bpf --interface e0 \
+			--pacer-orders "$(live_orders)" || return
+		LIVE_FROM+=(--from "$(lab_endpoint "$host")")
+	done
+}
+
+live_answers() {
+	live_ask /api/v1/health | grep -q schema
+}
+
+# With a store of its own each time: nothing is remembered of the jobs of a run before.
+live_scheduler() {
+	local bus
+	bus=$(for host in "${LIVE_HOSTS[@]}"; do lab_endpoint "$host"; done | paste -sd,)
+	mkdir -p "$LAB_DIR/scheduler.run"
+	rm -f "$LAB_DIR"/history.db*
+	if [ -z "${LAB_PID[topology]:-}" ]; then
+		lab_spawn topology lab_in slurm antiphase-topology "$LAB_DIR/plan.json" \
+			--host spine0 --no-lldp --no-links
+		lab_wait_for 5 "antiphase-topology" lab_listens slurm 7462 || return
+	fi
+	lab_spawn scheduler lab_in slurm antiphase-scheduler --mode "$1" --host slurm \
+		--bus "$bus" --announce "$(live_orders)" --store "$LAB_DIR/history.db" \
+		--runtime-dir "$LAB_DIR/scheduler.run" --kill-switch "$LAB_DIR/stop" \
+		--poll-ms 500
+	lab_wait_for 10 "antiphase-scheduler" live_answers || {
+		tail -n 5 "$LAB_DIR/scheduler.log" >&2
+		return 1
+	}
+}
+
+live_scheduler_stop() {
+	lab_stop scheduler
+}
+
+live_ask() {
+	lab_in slurm curl -sS -m 5 "http://127.0.0.1:7470$1"
+}

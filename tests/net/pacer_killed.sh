@@ -1,0 +1,78 @@
+#!/bin/bash
+# pacer_killed.sh - a real Open MPI job with libantiphase-pacer.so while its collector and
+# the scheduler's daemon are killed by SIGKILL and started again, over and over, at random
+# instants: it ends well, and its iterations take as long as without any of them.
+# shellcheck source=tests/net/lab.sh
+. "$(dirname "$0")/lab.sh"
+lab_begin
+lab_need root netns cgroup2 openmpi
+job=system.slice/slurmstepd.scope/job_4711/step_0
+lab_node n0
+lab_job $job >/dev/null
+bus=$(lab_endpoint n0)
+orders=ipc://$LAB_DIR/orders.sock
+RANDOM=${SEED:-1}
+
+start_collector() {
+	lab_spawn n0 lab_in n0 antiphase-collector --host n0 --metrics none \
+		--runtime-dir "$LAB_DIR/n0.run" --endpoint "$bus" --source netlink \
+		--interface lo --pacer-orders "$orders"
+}
+start_scheduler() {
+	lab_spawn sched lab_in n0 antiphase-scheduler --runtime-dir "$LAB_DIR/n0.run" \
+		--bus "$bus" --announce "$orders" --topology none --mode enforce \
+		--store "$LAB_DIR/history.db" --kill-switch "$LAB_DIR/stop" --http none
+}
+# TAG [SETTING...]: three ranks over the loopback, 150 iterations of 60 ms and more.
+train() {
+	local tag=$1
+	shift
+	lab_in_job $job nsenter --net="/run/netns/$LAB-n0" -- \
+		env TMPDIR="$LAB_DIR" "$@" timeout --kill-after=5 60 \
+		mpirun --allow-run-as-root --oversubscribe --bind-to none \
+		--mca orte_tmpdir_base "$LAB_DIR" --mca btl tcp,self --mca pml ob1 \
+		--mca btl_tcp_if_include lo --mca oob_tcp_if_include lo \
+		--mca mpi_yield_when_idle 1 -np 3 \
+		"$LAB_B/tests/net/arl" "$LAB_DIR/$tag.truth" 150 0.4 60 0 \
+		>"$LAB_DIR/$tag.log" 2>&1
+}
+# Median and longest of its iterations, in ms.
+periods() {
+	awk '{ print $3 }' "$LAB_DIR/$1.truth" | python3 -c '
+import statistics, sys
+at = [float(line) for line in sys.stdin][10:]
+spans = [1e3 * (b - a) for a, b in zip(at, at[1:])]
+print("%.3f %.1f" % (statistics.median(spans), max(spans)))'
+}
+
+check "a job without any of them ends well" train plain
+mkdir -p "$LAB_DIR/n0.run"
+start_collector
+start_scheduler
+train killed LD_PRELOAD="$LAB_B/libantiphase-pacer.so" ANTIPHASE_VERBOSE=1 \
+	ANTIPHASE_ENDPOINT="$LAB_DIR/n0.run/pacer.sock" &
+mpi=$!
+kills=0
+while kill -0 $mpi 2>/dev/null; do
+	sleep "0.$((RANDOM % 7 + 1))"
+	lab_stop n0 KILL
+	[ $((RANDOM % 4)) != 0 ] || sleep "0.$((RANDOM % 9))"
+	start_collector
+	if [ $((RANDOM % 2)) = 0 ]; then
+		lab_stop sched KILL
+		start_scheduler
+	fi
+	kills=$((kills + 1))
+done
+check "one whose collector is killed $kills times, and the scheduler with it, ends well" wait $mpi
+check "that many are many" test $kills -ge 8
+check "and its iterations are all there" test "$(wc -l <"$LAB_DIR/killed.truth")" = \
+	"$(wc -l <"$LAB_DIR/plain.truth")"
+read -r usual longest_plain <<<"$(periods plain)"
+read -r with longest <<<"$(periods killed)"
+near "its iterations take as long, ms (the longest $longest, and $longest_plain without)" \
+	"$with" "$usual" 5
+check "it waited for nobody" grep -q ' 0 waits' "$LAB_DIR/killed.log"
+lab_stop sched
+lab_stop n0
+lab_end

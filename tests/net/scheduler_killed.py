@@ -1,0 +1,301 @@
+"""scheduler_killed.py FOLDER KILLS GATE_S SEED - antiphase-scheduler over a real Slurm,
+under load, killed by SIGKILL at random instants, and started again each time.
+
+Load: telemetry of two jobs that contend; gated jobs of two nodes, one after another;
+nodes that are drained and come back; clients that ask the API all the time, for changes,
+too.  After each kill, before the next start, two things are looked at: a copy of the
+store opens and is whole; and each waiting job that bears our pin is known to the store as
+pinned, so that whoever starts next finds what it has to look after.  At the end, every
+job has started within the gate and two seconds; one that was placed, within that and the longest
+time that the daemon was away, as a node of its place may have gone meanwhile.
+
+Prints "PASS WHAT" and "FAIL WHAT: WHY" lines.  Runs in the namespace of slurm_lab.sh.
+"""
+import http.client
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+FOLDER, KILLS, GATE_S = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+RNG = random.Random(int(sys.argv[4]))
+TOKEN = "0123456789abcdef0123"
+PORT = 7470
+STORE_CHANGE = 3
+EVERY_S = 1.6      # Between jobs, of which each has two of twelve nodes for SLEEP_S.
+SLEEP_S = 2
+ENDING = threading.Event()
+SCENARIO = """[sim]
+iterations = 100
+[fabric]
+file = topology.conf
+[job 900001]
+hosts = n01,n05
+segment = compute 50 ms
+segment = send 100 MB
+[job 900002]
+hosts = n02,n06
+segment = compute 50 ms
+segment = send 100 MB
+"""
+
+
+def verdict(is_good, what, why=""):
+    print("%s %s%s" % ("PASS" if is_good else "FAIL", what,
+                       "" if is_good else ": " + why), flush=True)
+
+
+def run(*words):
+    return subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          stdin=subprocess.DEVNULL, timeout=30, text=True)
+
+
+# ---- What Slurm has -------------------------------------------------------------------
+
+def slurm_time(text):
+    return time.mktime(time.strptime(text, "%Y-%m-%dT%H:%M:%S")) if "T" in text else None
+
+
+class Jobs:
+    """All that were submitted, as the last look had them."""
+
+    def __init__(self):
+        self.known, self.lock = {}, threading.Lock()
+
+    def add(self, job):
+        with self.lock:
+            self.known[job] = {"JobState": "PENDING", "was_pinned": False, "was_let_go": False}
+
+    def look(self):
+        for line in run("scontrol", "-o", "show", "job").stdout.splitlines():
+            fields = dict(re.findall(r"(\w+)=(\S*)", line))
+            with self.lock:
+                job = self.known.get(fields.get("JobId"))
+                if job is None:
+                    continue
+                job.update(fields)
+                record = fields.get("AdminComment", "")
+                job["was_pinned"] |= "pinned" in record
+                job["was_let_go"] |= record != "antiphase:v1;gate"
+
+    def pinned(self):
+        with self.lock:
+            return [name for name, job in self.known.items()
+                    if job["JobState"] == "PENDING" and
+                    "pinned" in job.get("AdminComment", "")]
+
+    def unfinished(self):
+        with self.lock:
+            return [name for name, job in self.known.items()
+                    if job["JobState"] != "COMPLETED"]
+
+    def waits(self, was_pinned):
+        """Seconds from submission to start."""
+        with self.lock:
+            return sorted(slurm_time(job["StartTime"]) - slurm_time(job["SubmitTime"])
+                          for job in self.known.values()
+                          if job["was_pinned"] == was_pinned and "StartTime" in job and
+                          slurm_time(job["StartTime"]))
+
+
+def submit_jobs(jobs):
+    while not ENDING.wait(EVERY_S):
+        answer = run("sbatch", "--parsable", "-o", "/dev/null", "--exclusive", "-N2",
+                     "--comment=antiphase: iter_us=150000 comm_us=40000",
+                     "--wrap", "sleep %d" % SLEEP_S)
+        if answer.returncode == 0:
+            jobs.add(answer.stdout.strip().split(";")[0])
+
+
+def move_nodes():
+    """One node after the other is drained for a while."""
+    rng = random.Random(1)
+    while not ENDING.wait(rng.uniform(2, 6)):
+        node = "n%02d" % rng.randrange(1, 13)
+        run("scontrol", "update", "nodename=" + node, "state=drain", "reason=test")
+        ENDING.wait(rng.uniform(1, 4))
+        run("scontrol", "update", "nodename=" + node, "state=resume")
+
+
+# ---- The daemon and who asks it --------------------------------------------------------
+
+def start():
+    log = open(os.path.join(FOLDER, "scheduler.log"), "ab")
+    return subprocess.Popen(
+        ["antiphase-scheduler", "--runtime-dir", FOLDER, "--bus",
+         "ipc://%s/bus" % FOLDER, "--announce", "ipc://%s/announce" % FOLDER,
+         "--topology", FOLDER + "/topology.conf", "--store", FOLDER + "/history.db",
+         "--kill-switch", FOLDER + "/stop", "--token-file", FOLDER + "/token",
+         "--http", "127.0.0.1:%d" % PORT, "--host", "slurm", "--poll-ms", "250",
+         "--mode", "enforce"], stderr=log,
+        stdin=subprocess.DEVNULL)
+
+
+ASKED = [("GET", "/api/v1/health", None), ("GET", "/api/v1/links", None),
+         ("GET", "/api/v1/jobs", None), ("GET", "/api/v1/advice", None),
+         ("GET", "/api/v1/changes", None), ("GET", "/metrics", None),
+         ("POST", "/api/v1/poke", {}),
+         ("POST", "/api/v1/modes", {"partition": "other", "mode": "advise"}),
+         ("POST", "/api/v1/advice",
+          {"job": "new", "n_nodes": 2,
+           "profile": {"period_us": 150000, "comm_us": 40000}})]
+
+
+def ask(method, path, body):
+    connection = http.client.HTTPConnection("127.0.0.1", PORT, timeout=10)
+    try:
+        connection.request(method, path, json.dumps(body) if body is not None else None,
+                           {"Authorization": "Bearer " + TOKEN})
+        answer = connection.getresponse()
+        return answer.status, answer.read()
+    finally:
+        connection.close()
+
+
+def keep_asking(counts, seed):
+    rng = random.Random(seed)
+    while not ENDING.wait(rng.uniform(0, 0.05)):
+        try:
+            status, text = ask(*rng.choice(ASKED))
+            counts["answered"] += 1
+            if status >= 500 or not text:
+                counts["bad"].append((status, text[:100]))
+        except (OSError, http.client.HTTPException):
+            counts["cut"] += 1
+            time.sleep(0.05)
+
+
+# ---- After each kill --------------------------------------------------------------------
+
+def look_at_store():
+    """What is wrong with the store as it was left, and the changes that it knows."""
+    copy = tempfile.mkdtemp(dir=FOLDER)
+    try:
+        for end in ("", "-wal"):
+            if os.path.exists(FOLDER + "/history.db" + end):
+                shutil.copy(FOLDER + "/history.db" + end, copy + "/history.db" + end)
+        if not os.path.exists(copy + "/history.db") or \
+                os.path.getsize(copy + "/history.db") + \
+                (os.path.getsize(copy + "/history.db-wal")
+                 if os.path.exists(copy + "/history.db-wal") else 0) == 0:
+            return None, {}
+        db = sqlite3.connect(copy + "/history.db")
+        try:
+            said = [row[0] for row in db.execute("PRAGMA integrity_check")]
+            if db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0:
+                return None, {}
+            rows = {key: json.loads(text)["kind"] for key, text in
+                    db.execute("SELECT key, json FROM document WHERE kind = ?",
+                               (STORE_CHANGE,))}
+            return (None if said == ["ok"] else repr(said)), rows
+        finally:
+            db.close()
+    except (sqlite3.Error, ValueError, KeyError) as why:
+        return repr(why), {}
+    finally:
+        shutil.rmtree(copy)
+
+
+def life(jobs, faults, counts):
+    """The daemon lives for a moment, and is killed; what it left is looked at."""
+    process = start()
+    # As often at its start, where it opens and takes things up, as under way.
+    time.sleep(RNG.uniform(0, 0.15) if RNG.random() < 0.4 else RNG.uniform(0.15, 1.6))
+    if process.poll() is not None:
+        faults["ended"].append(process.returncode)
+    process.kill()
+    process.wait()
+    # Now and then it is away for longer than a gate.
+    time.sleep(GATE_S + 1 if RNG.random() < 0.03 else 0)
+    why, rows = look_at_store()
+    if why:
+        faults["store"].append(why)
+    jobs.look()
+    for job in jobs.pinned():
+        counts["pinned"] += 1
+        if rows.get(job) != "pin":
+            faults["lost"].append("job %s is pinned, and the store says %s" %
+                                  (job, rows.get(job)))
+
+
+def said(name, faults):
+    return "%d times: %s" % (len(faults[name]), "; ".join(map(str, faults[name][:3])))
+
+
+def main():
+    open(FOLDER + "/token", "w").write(TOKEN + "\n")
+    open(FOLDER + "/two.ini", "w").write(SCENARIO)
+    jobs, counts = Jobs(), {"answered": 0, "cut": 0, "bad": [], "pinned": 0}
+    faults = {"store": [], "lost": [], "ended": []}
+    sim = subprocess.Popen(
+        ["antiphase-sim", "run", "two.ini", "--duration", "7200", "--pace", "1",
+         "--publish", "ipc://%s/bus" % FOLDER], cwd=FOLDER,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    threads = [threading.Thread(target=submit_jobs, args=(jobs,)),
+               threading.Thread(target=move_nodes),
+               threading.Thread(target=keep_asking, args=(counts, 1)),
+               threading.Thread(target=keep_asking, args=(counts, 2))]
+    for thread in threads:
+        thread.start()
+    began = time.monotonic()
+    try:
+        for _ in range(KILLS):
+            life(jobs, faults, counts)
+    finally:
+        ENDING.set()
+        for thread in threads:
+            thread.join()
+    process = start()
+    until = time.monotonic() + 60
+    while jobs.unfinished() and time.monotonic() < until:
+        time.sleep(0.5)
+        jobs.look()
+    try:
+        serves = ask("GET", "/api/v1/health", None)[0] == 200
+    except OSError:
+        serves = False
+    process.send_signal(signal.SIGTERM)
+    status = process.wait(20)
+    sim.kill()
+    sim.wait()
+    log = open(FOLDER + "/scheduler.log", errors="replace").read()
+    free, pinned = jobs.waits(False), jobs.waits(True)
+    what = "%d kills, %d jobs in %d s" % (KILLS, len(jobs.known), time.monotonic() - began)
+    verdict(len(jobs.known) > 2 and len(free) + len(pinned) == len(jobs.known),
+            what + ": every job started", repr(jobs.unfinished()))
+    verdict(not jobs.unfinished(), what + ": every job ended", repr(jobs.unfinished()))
+    verdict(not faults["store"], what + ": the store is whole each time", said("store", faults))
+    verdict(not faults["lost"], what + ": no pin of ours is lost (%d seen waiting)" %
+            counts["pinned"], said("lost", faults))
+    verdict(not faults["ended"], what + ": it never ended by itself", said("ended", faults))
+    # Slurm's times are whole seconds.
+    verdict(not free or free[-1] <= GATE_S + 2,
+            "%d jobs that were never placed started within the gate and two seconds "
+            "(median %g, most %g s)" % (len(free), free[len(free) // 2] if free else 0,
+                                        free[-1] if free else 0), repr(free[-5:]))
+    # Nodes of a place that go are seen when the daemon is back: it was away for so long.
+    verdict(not pinned or pinned[-1] <= GATE_S + 2 + GATE_S + 1,
+            "%d that were placed, within that and its longest absence "
+            "(median %g, most %g s)" %
+            (len(pinned), pinned[len(pinned) // 2] if pinned else 0,
+             pinned[-1] if pinned else 0), repr(pinned[-5:]))
+    verdict(counts["answered"] > KILLS and not counts["bad"],
+            "%d requests were answered, %d cut by kills, none badly" %
+            (counts["answered"], counts["cut"]), repr(counts["bad"][:3]))
+    verdict(serves and status == 0, "it serves in the end, and ends well when told",
+            "status %s" % status)
+    verdict(not re.search(r"corrupt|malformed|begun anew|BUG", log),
+            "its log has no word of damage", log[-500:])
+    print("placed by it: %d of %d" % (sum(j["was_pinned"] for j in jobs.known.values()),
+                                      len(jobs.known)), file=sys.stderr)
+
+
+main()

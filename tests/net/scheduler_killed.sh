@@ -1,0 +1,27 @@
+#!/bin/bash
+# scheduler_killed.sh - antiphase-scheduler in mode enforce over a real Slurm with its
+# gate, under load, and killed at random instants: KILLS times (60), by the numbers of
+# SEED.  'make test-killed' does it a thousand times.
+# shellcheck source=tests/net/lab.sh
+. "$(dirname "$0")/lab.sh"
+# shellcheck source=tests/net/slurm_lab.sh
+. "$(dirname "$0")/slurm_lab.sh"
+lab_begin
+lab_need root netns slurm
+gate_s=5
+slurm_make
+sed -e "s|^local STOP = .*|local STOP = \"$LAB_DIR/stop\"|" \
+	-e "s/^local GATE_S = .*/local GATE_S = $gate_s/" \
+	"$LAB_ROOT/scheduler/host/hooks/job_submit.lua" >"$SLURM_DIR/etc/job_submit.lua"
+echo JobSubmitPlugins=lua >>"$SLURM_CONF"
+slurm_start || lab_end
+cp "$SLURM_DIR/etc/topology.conf" "$LAB_DIR/"
+lab_in slurm python3 "$LAB_ROOT/tests/net/scheduler_killed.py" "$LAB_DIR" \
+	"${KILLS:-60}" $gate_s "${SEED:-1}" >"$LAB_DIR/killed.out" || LAB_FAILED=1
+while read -r verdict text; do
+	echo "$verdict $LAB_TEST: $text"
+	[ "$verdict" = PASS ] || LAB_FAILED=1
+done <"$LAB_DIR/killed.out"
+grep -q . "$LAB_DIR/killed.out" || fail "the kills" "nothing was said"
+[ "$LAB_FAILED" = 0 ] || tail -n 30 "$LAB_DIR/scheduler.log" >&2
+lab_end

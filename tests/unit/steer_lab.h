@@ -1,0 +1,214 @@
+/*
+ * steer_lab.h - a bench for the control loop: jobs of one burst each on one link, with
+ * pacers, a way to them that takes its time, and compute times that change amid the
+ * run.
+ */
+#ifndef TESTS_UNIT_STEER_LAB_H
+#define TESTS_UNIT_STEER_LAB_H
+
+#include "lib/base/rng.h"
+#include "scheduler/core/control/steered.h"
+#include "scheduler/core/profile/profile.h"
+#include "tests/unit/sim_lab.h"
+
+#define STEER_LAB_MAX_JOBS 8
+#define SECOND             1000000000.0
+
+struct steer_lab_job {
+	double compute_ms, comm_ms;
+	/* Between these times it computes 'more_ms' longer. */
+	double more_ms, more_from_s, more_until_s;
+};
+
+struct steer_lab_opts {
+	const struct steer_lab_job *jobs;
+	uint32_t n_jobs;
+	enum steer_mode mode;
+	bool is_steered;
+	double jitter_frac, seconds;
+	double locked_ms;  /* 0: none. */
+	double known_frac; /* Of its bursts that the profile knows of; 0: 1. */
+	uint64_t seed;
+	struct steered_opts steered;
+};
+
+struct steer_lab {
+	struct lab lab;
+	const struct steer_lab_opts *opts;
+	struct steered *steered;
+	bool has_computed_more[STEER_LAB_MAX_JOBS];
+	struct profile profiles[STEER_LAB_MAX_JOBS];
+	struct profile_phase phases[STEER_LAB_MAX_JOBS];
+};
+
+static double
+steer_lab_wait(void *ctx, uint32_t job, uint64_t iteration, uint32_t segment,
+	       double now_ns)
+{
+	struct steer_lab *l = ctx;
+	const struct steer_lab_job *spec = &l->opts->jobs[job];
+	double wait_ns;
+
+	if (!l->has_computed_more[job] && spec->more_ms > 0 &&
+	    now_ns >= spec->more_from_s * SECOND &&
+	    (spec->more_until_s <= 0 || now_ns < spec->more_until_s * SECOND)) {
+		l->has_computed_more[job] = true;
+		return spec->more_ms * MS;
+	}
+	wait_ns = l->opts->is_steered
+			  ? steered_wait_ns(l->steered, job, iteration, segment, now_ns)
+			  : 0;
+	if (wait_ns <= 0)
+		l->has_computed_more[job] = false;
+	return wait_ns;
+}
+
+static void
+steer_lab_on_flows(void *ctx, uint32_t job, uint32_t segment, double start_ns,
+		   double end_ns)
+{
+	struct steer_lab *l = ctx;
+
+	steered_on_flows(l->steered, job, segment, start_ns, end_ns);
+}
+
+static void
+steer_lab_on_iteration(void *ctx, uint32_t job, uint64_t iteration, double start_ns,
+		       double end_ns)
+{
+	struct steer_lab *l = ctx;
+
+	lab_on_iteration(&l->lab, job, iteration, start_ns, end_ns);
+}
+
+static inline void
+steer_lab_add(struct steer_lab *l, uint32_t j)
+{
+	const struct steer_lab_opts *o = l->opts;
+	const struct steer_lab_job *spec = &o->jobs[j];
+	double period_ms = spec->compute_ms + spec->comm_ms;
+	struct steer_job what = { .mode = o->mode,
+				  .profile = &l->profiles[j],
+				  .locked_us = (int64_t)(o->locked_ms * 1e3) };
+	double known_frac = o->known_frac > 0 ? o->known_frac : 1;
+	struct lab_job job;
+	struct rng rng;
+
+	rng_init_stream(&rng, o->seed ^ 0x70, j);
+	lab_job_init(&job, (int64_t)(spec->compute_ms * MS), PATH, 1,
+		     spec->comm_ms * 1e-3 * ONE_LINK[0] / 8);
+	job.job.jitter_frac = o->jitter_frac;
+	job.job.shift_ns = (int64_t)(rng_uniform(&rng) * period_ms * MS);
+	job.job.pacing = ENGINE_PACE_STEER;
+	lab_add(&l->lab, &job);
+	l->phases[j] = (struct profile_phase){
+		.start_us = (int64_t)(spec->compute_ms * 1e3),
+		.duration_us = (int64_t)(spec->comm_ms * known_frac * 1e3),
+		.rate_bps = ONE_LINK[0],
+	};
+	l->profiles[j] = (struct profile){ .period_us = (int64_t)(period_ms * 1e3),
+					   .n_phases = 1,
+					   .phases = &l->phases[j] };
+	steered_add(l->steered, j, 0, &what);
+}
+
+/* Pairs may not overlap: back to back is as near as they may come. */
+static inline void
+steer_lab_set_edges(struct steer_lab *l)
+{
+	struct steer_edge edges[STEER_LAB_MAX_JOBS * STEER_LAB_MAX_JOBS];
+	uint32_t jobs[STEER_LAB_MAX_JOBS];
+	size_t n = 0;
+
+	for (uint32_t a = 0; a < l->opts->n_jobs; a++) {
+		jobs[a] = a;
+		for (uint32_t b = a + 1; b < l->opts->n_jobs; b++) {
+			int64_t ta_us = l->profiles[a].period_us;
+			int64_t tb_us = l->profiles[b].period_us;
+			int64_t longer_us = ta_us > tb_us ? ta_us : tb_us;
+
+			if (l->opts->locked_ms > 0)
+				longer_us = (int64_t)(l->opts->locked_ms * 1e3);
+
+			edges[n++] = (struct steer_edge){
+				.a = a,
+				.b = b,
+				.modulus_us = longer_us,
+				.lo_us = l->phases[a].duration_us,
+				.hi_us = longer_us - l->phases[b].duration_us,
+				.cost = 1,
+			};
+		}
+	}
+	steer_set_edges(steered_steer(l->steered), jobs, l->opts->n_jobs, edges, n);
+}
+
+static inline void
+steer_lab_run(struct steer_lab *l, const struct steer_lab_opts *opts)
+{
+	struct engine_config config;
+
+	memset(l, 0, sizeof *l);
+	l->opts = opts;
+	l->steered = steered_new(&opts->steered);
+	config = lab_config(&l->lab, ONE_LINK, 1);
+	config.seed = opts->seed;
+	config.observer = (struct engine_observer){
+		.ctx = l,
+		.on_iteration = steer_lab_on_iteration,
+		.on_flows = steer_lab_on_flows,
+		.wait_ns = steer_lab_wait,
+	};
+	lab_open(&l->lab, &config);
+	for (uint32_t j = 0; j < opts->n_jobs; j++)
+		steer_lab_add(l, j);
+	steer_lab_set_edges(l);
+	engine_run(l->lab.engine, (int64_t)(opts->seconds * SECOND));
+}
+
+static inline void
+steer_lab_close(struct steer_lab *l)
+{
+	steered_free(l->steered);
+	lab_close(&l->lab);
+}
+
+/* Mean iteration time of a job between two times, over what it takes alone. */
+static inline double
+steer_lab_slowdown(const struct steer_lab *l, uint32_t job, double from_s,
+		   double until_s)
+{
+	const struct steer_lab_job *spec = &l->opts->jobs[job];
+	double alone_ms = spec->compute_ms + spec->comm_ms, first_ns = -1, last_ns = -1;
+	uint64_t n = 0;
+
+	if (spec->more_ms > 0 && from_s >= spec->more_from_s &&
+	    (spec->more_until_s <= 0 || until_s <= spec->more_until_s))
+		alone_ms += spec->more_ms;
+	for (size_t i = 0; i < l->lab.iterations.n; i++) {
+		const struct lab_iteration *it = &l->lab.iterations.items[i];
+
+		if (it->job != job || it->end_ns < from_s * SECOND ||
+		    it->end_ns >= until_s * SECOND)
+			continue;
+		if (first_ns < 0)
+			first_ns = it->end_ns;
+		else
+			n++;
+		last_ns = it->end_ns;
+	}
+	assert_true(n > 10);
+	return (last_ns - first_ns) / (double)n / (alone_ms * MS);
+}
+
+static inline double
+steer_lab_mean_slowdown(const struct steer_lab *l, double from_s, double until_s)
+{
+	double sum = 0;
+
+	for (uint32_t j = 0; j < l->opts->n_jobs; j++)
+		sum += steer_lab_slowdown(l, j, from_s, until_s);
+	return sum / l->opts->n_jobs;
+}
+
+#endif

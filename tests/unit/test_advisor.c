@@ -1,0 +1,550 @@
+/* Advice that follows what happens, job by job. */
+#include <errno.h>
+#include <stdio.h>
+
+#include "lib/base/rng.h"
+#include "scheduler/core/advisor/advisor.h"
+#include "scheduler/core/advisor/advisor_priv.h"
+#include "scheduler/k8s/rank.h"
+#include "tests/unit/jobs_fixture.h"
+#include "tests/unit/test.h"
+
+/* Two leaves of four hosts, one uplink of 50 Gb/s each: what crosses shares it. */
+static void
+lab(struct fixture *f)
+{
+	fixture_init(f, 2, 4, 1, 50e9);
+}
+
+static uint32_t
+put(struct advisor *advisor, struct fixture *f, bool is_shiftable)
+{
+	uint32_t number = 0;
+
+	assert_int_equal(advisor_put(advisor, &f->workload.jobs[f->workload.n - 1],
+				     is_shiftable, &number),
+			 0);
+	return number;
+}
+
+static void
+solve(struct advisor *advisor)
+{
+	for (int i = 0; advisor_step(advisor, 1) > 0; i++)
+		assert_true(i < 1000);
+}
+
+static struct advisor_view
+view_of(const struct advisor *advisor, uint32_t job)
+{
+	struct advisor_view view;
+
+	assert_true(advisor_view(advisor, job, &view));
+	return view;
+}
+
+static void
+two_jobs_that_collide_are_set_apart(void **state)
+{
+	struct advisor *advisor;
+	struct advisor_view a, b;
+	struct fixture f;
+	uint32_t one, two;
+
+	(void)state;
+	lab(&f);
+	advisor = advisor_new(f.topo, NULL);
+	ON(fixture_job(&f, "one", 2, 100000, 0.3, 50e9), 0, 4);
+	one = put(advisor, &f, true);
+	solve(advisor);
+	a = view_of(advisor, one);
+	assert_int_equal(a.reason, REASON_ALONE);
+	assert_int_equal(a.mode, STEER_FREE);
+	assert_int_equal(a.n_edges, 0);
+
+	ON(fixture_job(&f, "two", 2, 100000, 0.3, 50e9), 1, 5);
+	two = put(advisor, &f, true);
+	assert_false(view_of(advisor, one).is_solved);
+	solve(advisor);
+	a = view_of(advisor, one);
+	b = view_of(advisor, two);
+	assert_true(a.is_solved && b.is_solved);
+	assert_true(a.mode != STEER_FREE && b.mode != STEER_FREE);
+	assert_int_equal(a.component, b.component);
+	assert_true(a.slowdown_before > 1.02);
+	assert_true(a.slowdown_after < a.slowdown_before);
+	assert_true(a.score_after > a.score_before);
+	assert_int_equal(a.n_edges, 1);
+	assert_int_equal(b.n_edges, 1);
+	assert_int_equal(a.edges[0].a + a.edges[0].b, one + two);
+	assert_true(a.edges[0].modulus_us > 0);
+	assert_true(a.n_links > 0);
+	/* When one leaves, the other is alone again. */
+	advisor_remove(advisor, "one");
+	solve(advisor);
+	assert_int_equal(view_of(advisor, two).reason, REASON_ALONE);
+	assert_int_equal(view_of(advisor, two).n_edges, 0);
+	assert_false(advisor_view(advisor, one, &a));
+	assert_int_equal(advisor_find(advisor, "one"), UINT32_MAX);
+	advisor_free(advisor);
+	fixture_fini(&f);
+}
+
+/* Why: nobody can delay it, or no shift could help anyway. */
+static void
+a_job_without_a_pacer_is_told_what_is_wrong(void **state)
+{
+	static const struct {
+		int64_t other_period_us;
+		bool is_other_paced;
+		enum reason one, other;
+	} cases[] = {
+		{ 100000, false, REASON_NOT_PACED, REASON_NOT_PACED },
+		{ 100000, true, REASON_REFERENCE, REASON_INTERLEAVED },
+		{ 101003, false, REASON_PERIODS_UNRELATED, REASON_PERIODS_UNRELATED },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct fixture f;
+		struct advisor *advisor;
+		uint32_t one, other;
+
+		lab(&f);
+		advisor = advisor_new(f.topo, NULL);
+		ON(fixture_job(&f, "one", 2, 100000, 0.3, 50e9), 0, 4);
+		one = put(advisor, &f, false);
+		ON(fixture_job(&f, "other", 2, cases[i].other_period_us, 0.3, 50e9), 1,
+		   5);
+		other = put(advisor, &f, cases[i].is_other_paced);
+		solve(advisor);
+		assert_int_equal(view_of(advisor, one).reason, cases[i].one);
+		assert_int_equal(view_of(advisor, one).mode, STEER_FREE);
+		assert_int_equal(view_of(advisor, other).reason, cases[i].other);
+		advisor_free(advisor);
+		fixture_fini(&f);
+	}
+}
+
+/* Two bursts an iteration, so that it cannot take turns in one go. */
+static uint32_t
+put_twofold(struct advisor *advisor, struct fixture *f, const char *name,
+	    int64_t period_us, uint32_t from, uint32_t to)
+{
+	struct work_job *job = fixture_job(f, name, 2, period_us, 0.1, 50e9);
+	struct profile_phase *phases =
+		xreallocarray(job->profile.phases, 2, sizeof *phases);
+
+	phases[1] = (struct profile_phase){ 40000, 10000, 50e9 };
+	job->profile.phases = phases;
+	job->profile.n_phases = 2;
+	job->profile.bytes_per_iteration = 0;
+	assert_int_equal(profile_normalize(&job->profile, NULL), 0);
+	work_job_segments_from_profile(job);
+	ON(job, from, to);
+	return put(advisor, f, true);
+}
+
+static void
+jobs_of_several_bursts_are_given_one_period(void **state)
+{
+	struct advisor *advisor;
+	struct advisor_view a, b;
+	struct fixture f;
+	uint32_t one, two;
+
+	(void)state;
+	lab(&f);
+	advisor = advisor_new(f.topo, NULL);
+	one = put_twofold(advisor, &f, "one", 100000, 0, 4);
+	two = put_twofold(advisor, &f, "two", 101000, 1, 5);
+	solve(advisor);
+	a = view_of(advisor, one);
+	b = view_of(advisor, two);
+	assert_int_equal(a.n_edges, 1);
+	assert_int_equal(a.edges[0].modulus_us, 101000);
+	assert_true(a.locked_us == 101000 && b.locked_us == 101000);
+	advisor_free(advisor);
+	fixture_fini(&f);
+}
+
+static void
+what_nobody_can_delay_is_never_steered(void **state)
+{
+	struct advisor *advisor;
+	struct fixture f;
+	uint32_t one, two;
+
+	(void)state;
+	lab(&f);
+	advisor = advisor_new(f.topo, NULL);
+	ON(fixture_job(&f, "one", 2, 100000, 0.3, 50e9), 0, 4);
+	one = put(advisor, &f, false);
+	ON(fixture_job(&f, "two", 2, 100000, 0.3, 50e9), 1, 5);
+	two = put(advisor, &f, false);
+	solve(advisor);
+	assert_int_equal(view_of(advisor, one).mode, STEER_FREE);
+	assert_int_equal(view_of(advisor, two).mode, STEER_FREE);
+	assert_true(view_of(advisor, one).score_before < 1);
+	advisor_free(advisor);
+	fixture_fini(&f);
+}
+
+static void
+an_event_touches_its_own_component_alone(void **state)
+{
+	struct advisor *advisor;
+	struct fixture f;
+	uint32_t number, far;
+	uint64_t revision;
+
+	(void)state;
+	fixture_init(&f, 4, 4, 1, 50e9);
+	advisor = advisor_new(f.topo, NULL);
+	ON(fixture_job(&f, "one", 2, 100000, 0.3, 50e9), 0, 4);
+	put(advisor, &f, true);
+	ON(fixture_job(&f, "far a", 2, 100000, 0.3, 50e9), 8, 12);
+	far = put(advisor, &f, true);
+	ON(fixture_job(&f, "far b", 2, 100000, 0.3, 50e9), 9, 13);
+	put(advisor, &f, true);
+	solve(advisor);
+	revision = view_of(advisor, far).revision;
+	ON(fixture_job(&f, "two", 2, 100000, 0.3, 50e9), 1, 5);
+	number = put(advisor, &f, true);
+	assert_true(view_of(advisor, far).is_solved);
+	assert_int_equal(advisor_step(advisor, 1),
+			 1); /* Both are solved at once, and */
+	assert_true(view_of(advisor, number).is_solved);
+	solve(advisor); /* the other one's turn has nothing to do. */
+	assert_int_equal(view_of(advisor, far).revision, revision);
+	/* Nor does what is no news. */
+	assert_int_equal(put(advisor, &f, true), number);
+	assert_true(view_of(advisor, number).is_solved);
+	f.workload.jobs[f.workload.n - 1].profile.period_us += 500;
+	assert_int_equal(put(advisor, &f, true), number);
+	assert_true(view_of(advisor, number).is_solved);
+	f.workload.jobs[f.workload.n - 1].profile.period_us += 5000;
+	assert_int_equal(put(advisor, &f, true), number);
+	assert_false(view_of(advisor, number).is_solved);
+	advisor_free(advisor);
+	fixture_fini(&f);
+}
+
+static void
+what_cannot_be_is_refused(void **state)
+{
+	struct advisor *advisor;
+	struct work_job *job;
+	struct fixture f;
+	uint32_t number;
+
+	(void)state;
+	lab(&f);
+	advisor = advisor_new(f.topo, NULL);
+	job = fixture_job(&f, "one", 2, 100000, 0.3, 50e9);
+	ON(job, 0, 0);
+	assert_int_equal(advisor_put(advisor, job, true, &number), -EINVAL);
+	ON(job, 0, 10000);
+	assert_int_equal(advisor_put(advisor, job, true, &number), -EINVAL);
+	ON(job, 0, 8); /* A leaf. */
+	assert_int_equal(advisor_put(advisor, job, true, &number), -EINVAL);
+	job->n_hosts_wanted = 0;
+	assert_int_equal(advisor_put(advisor, job, true, &number), -EINVAL);
+	job->n_hosts_wanted = 2;
+	assert_int_equal(advisor_find(advisor, "one"), UINT32_MAX);
+	advisor_remove(advisor, "one");
+	advisor_free(advisor);
+	fixture_fini(&f);
+}
+
+/* ---- Places -------------------------------------------------------------------------- */
+
+static void
+a_waiting_job_is_kept_from_links_that_are_full(void **state)
+{
+	struct advisor_ranking ranking;
+	struct advisor *advisor;
+	struct fixture f;
+	uint32_t waiting;
+
+	(void)state;
+	lab(&f);
+	advisor = advisor_new(f.topo, NULL);
+	ON(fixture_job(&f, "one", 2, 100000, 0.6, 50e9), 0, 4);
+	put(advisor, &f, true);
+	fixture_job(&f, "new", 2, 103000, 0.5, 50e9);
+	waiting = put(advisor, &f, true);
+	solve(advisor);
+	assert_int_equal(advisor_rank(advisor, waiting, NULL, &ranking), 0);
+	assert_true(ranking.n > 0);
+	assert_int_equal(ranking.items[0].n_contended, 0);
+	assert_int_equal(ranking.items[0].n_leaves, 1);
+	assert_near(ranking.items[0].slowdown, 1, 1e-6);
+	for (size_t i = 1; i < ranking.n; i++)
+		assert_true(ranking.items[i].loss >= ranking.items[i - 1].loss);
+	advisor_ranking_fini(&ranking);
+	/* Only hosts in both leaves are allowed: it has to cross. */
+	bool allowed[8] = { [1] = true, [5] = true };
+
+	assert_int_equal(advisor_rank(advisor, waiting, allowed, &ranking), 0);
+	assert_int_equal(ranking.n, 1);
+	assert_int_equal(ranking.items[0].hosts[0], 1);
+	assert_int_equal(ranking.items[0].hosts[1], 5);
+	assert_true(ranking.items[0].n_contended > 0);
+	assert_true(ranking.items[0].slowdown > 1.02);
+	assert_int_equal(ranking.items[0].reason, REASON_NO_ROOM);
+	advisor_ranking_fini(&ranking);
+	allowed[5] = false;
+	assert_int_equal(advisor_rank(advisor, waiting, allowed, &ranking), -ENOSPC);
+	advisor_free(advisor);
+	fixture_fini(&f);
+}
+
+static void
+what_the_host_scheduler_says_is_free_counts(void **state)
+{
+	struct advisor_ranking ranking;
+	struct advisor *advisor;
+	struct fixture f;
+	uint32_t waiting;
+
+	(void)state;
+	lab(&f);
+	advisor = advisor_new(f.topo, NULL);
+	fixture_job(&f, "new", 2, 103000, 0.5, 50e9);
+	waiting = put(advisor, &f, true);
+	for (uint32_t host = 0; host < 8; host++)
+		advisor_set_free(advisor, host, host == 2 || host == 7);
+	assert_int_equal(advisor_rank(advisor, waiting, NULL, &ranking), 0);
+	assert_int_equal(ranking.n, 1);
+	assert_int_equal(ranking.items[0].hosts[0], 2);
+	assert_int_equal(ranking.items[0].hosts[1], 7);
+	advisor_ranking_fini(&ranking);
+	advisor_set_free(advisor, 7, 0);
+	assert_int_equal(advisor_rank(advisor, waiting, NULL, &ranking), -ENOSPC);
+	assert_int_equal(advisor_rank(advisor, 77, NULL, &ranking), -ENOENT);
+	advisor_free(advisor);
+	fixture_fini(&f);
+}
+
+static void
+jobs_are_laid_anew_on_another_fabric(void **state)
+{
+	struct gen_leaf_spine options = { .n_leaves = 2,
+					  .hosts_per_leaf = 4,
+					  .n_spines = 1,
+					  .host_bps = 50e9,
+					  .uplink_bps = 200e9 };
+	struct topo *wide;
+	struct advisor *advisor;
+	struct fixture f;
+	uint32_t one, two;
+
+	(void)state;
+	lab(&f);
+	advisor = advisor_new(f.topo, NULL);
+	ON(fixture_job(&f, "one", 2, 100000, 0.3, 50e9), 0, 4);
+	one = put(advisor, &f, true);
+	ON(fixture_job(&f, "two", 2, 100000, 0.3, 50e9), 1, 5);
+	two = put(advisor, &f, true);
+	solve(advisor);
+	assert_true(view_of(advisor, one).mode != STEER_FREE);
+	assert_int_equal(gen_leaf_spine(&options, &wide, NULL), 0);
+	advisor_set_topo(advisor, wide);
+	topo_unref(wide);
+	assert_false(view_of(advisor, one).is_solved);
+	solve(advisor);
+	assert_int_equal(view_of(advisor, one).reason, REASON_FITS);
+	assert_int_equal(view_of(advisor, two).mode, STEER_FREE);
+	advisor_free(advisor);
+	fixture_fini(&f);
+}
+
+/* ---- Many events ------------------------------------------------------------------------- */
+
+static void
+random_job(struct fixture *f, struct rng *rng, bool has_hosts)
+{
+	uint32_t hosts[32], n = 2 + (uint32_t)rng_below(rng, 3), all = 32;
+	struct work_job *job;
+	char name[16];
+
+	snprintf(name, sizeof name, "j%u", (unsigned)rng_below(rng, 20));
+	job = fixture_job(f, name, n, 100000 + 10000 * (int64_t)rng_below(rng, 3),
+			  0.1 + 0.2 * rng_uniform(rng), 50e9);
+	if (!has_hosts)
+		return;
+	for (uint32_t i = 0; i < all; i++)
+		hosts[i] = i;
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t k = i + (uint32_t)rng_below(rng, all - i), swap = hosts[i];
+
+		hosts[i] = hosts[k];
+		hosts[k] = swap;
+	}
+	fixture_on(job, hosts);
+}
+
+/* Every edge is known at both of its ends, and between jobs that are both there. */
+static void
+check_edges(const struct advisor *advisor, uint32_t n)
+{
+	for (uint32_t j = 0; j < n; j++) {
+		struct advisor_view view;
+
+		if (!advisor_view(advisor, j, &view))
+			continue;
+		for (size_t i = 0; i < view.n_edges; i++) {
+			uint32_t other = view.edges[i].a == j ? view.edges[i].b
+							      : view.edges[i].a;
+			struct advisor_view theirs;
+			bool is_known = false;
+
+			assert_true(view.edges[i].a == j || view.edges[i].b == j);
+			assert_true(advisor_view(advisor, other, &theirs));
+			for (size_t k = 0; k < theirs.n_edges; k++)
+				is_known |= theirs.edges[k].a == view.edges[i].a &&
+					    theirs.edges[k].b == view.edges[i].b;
+			assert_true(is_known);
+		}
+	}
+}
+
+static void
+the_same_events_give_the_same_advice_and_it_stays_whole(void **state)
+{
+	uint64_t revisions[2] = { 0 };
+
+	(void)state;
+	for (int run = 0; run < 2; run++) {
+		struct advisor_ranking ranking;
+		struct advisor *advisor;
+		struct fixture f;
+		struct rng rng;
+
+		fixture_init(&f, 8, 4, 2, 50e9);
+		advisor = advisor_new(f.topo,
+				      &(struct advisor_opts){ .n_iterations = 10 });
+		rng_init(&rng, 5);
+		for (int i = 0; i < 60; i++) {
+			uint32_t number;
+
+			random_job(&f, &rng, i % 5 != 0);
+			if (i % 7 == 6) {
+				advisor_remove(advisor,
+					       f.workload.jobs[f.workload.n - 1].name);
+				continue;
+			}
+			number = put(advisor, &f, true);
+			if (i % 5 == 0 &&
+			    advisor_rank(advisor, number, NULL, &ranking) == 0)
+				advisor_ranking_fini(&ranking);
+			if (i % 3 == 0) {
+				solve(advisor);
+				check_edges(advisor, 20);
+			}
+		}
+		solve(advisor);
+		check_edges(advisor, 20);
+		for (uint32_t j = 0; j < 20; j++) {
+			struct advisor_view view;
+
+			if (advisor_view(advisor, j, &view))
+				revisions[run] = revisions[run] * 31 + view.revision +
+						 (uint64_t)view.shift_us;
+		}
+		advisor_free(advisor);
+		fixture_fini(&f);
+	}
+	assert_int_equal(revisions[0], revisions[1]);
+}
+
+/* Kubernetes offers nodes for one question; another is not answered by them. */
+static void
+nodes_that_are_offered_are_free_for_that_question_alone(void **state)
+{
+	const struct extender_job job = {
+		.name = "ns/job", .n_nodes = 2, .period_us = 100000, .comm_us = 30000
+	};
+	struct extender_choice choice = { 0 };
+	struct advisor *advisor;
+	struct profile profile;
+	struct fixture f;
+	const char *offered[8];
+	const uint32_t *hosts;
+	size_t n;
+
+	(void)state;
+	lab(&f);
+	advisor = advisor_new(f.topo, NULL);
+	hosts = topo_hosts(f.topo, &n);
+	assert_int_equal(n, 8);
+	for (size_t i = 0; i < n; i++)
+		offered[i] = topo_node(f.topo, hosts[i])->name;
+	assert_int_equal(advisor_set_free(advisor, hosts[3], 0), -1);
+	assert_int_equal(k8s_declared(f.topo, &job, &profile), 0);
+	assert_int_equal(
+		k8s_rank(advisor, f.topo, &job, &profile, offered, n, &choice, NULL),
+		0);
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(advisor_set_free(advisor, hosts[i], -1),
+				 i == 3 ? 0 : -1);
+	extender_choice_fini(&choice);
+	profile_fini(&profile);
+	advisor_free(advisor);
+	fixture_fini(&f);
+}
+
+/* As on a cluster where something always happens: jobs come and go, and some wait. */
+static void
+events_without_end_take_no_more_room(void **state)
+{
+	struct advisor *advisor;
+	struct fixture f;
+	uint32_t number;
+
+	(void)state;
+	lab(&f);
+	advisor = advisor_new(f.topo, NULL);
+	ON(fixture_job(&f, "one", 2, 100000, 0.3, 50e9), 0, 4);
+	ON(fixture_job(&f, "two", 2, 100000, 0.3, 50e9), 1, 5);
+	ON(fixture_job(&f, "three", 2, 100000, 0.1, 10e9), 2, 3);
+	for (int i = 0; i < 300; i++) {
+		for (size_t k = 0; k < 3; k++) {
+			struct work_job *job = &f.workload.jobs[k];
+
+			advisor_remove(advisor, job->name);
+			assert_int_equal(advisor_put(advisor, job, true, &number), 0);
+			assert_true(number < 4);
+		}
+		/* There is always one more than is solved. */
+		assert_true(advisor_step(advisor, 1) > 0);
+	}
+	assert_true(advisor->touched.n < 16 && advisor->jobs.n <= 4 &&
+		    advisor->free_numbers.n <= 4);
+	advisor_free(advisor);
+	fixture_fini(&f);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(two_jobs_that_collide_are_set_apart),
+		cmocka_unit_test(a_job_without_a_pacer_is_told_what_is_wrong),
+		cmocka_unit_test(jobs_of_several_bursts_are_given_one_period),
+		cmocka_unit_test(what_nobody_can_delay_is_never_steered),
+		cmocka_unit_test(an_event_touches_its_own_component_alone),
+		cmocka_unit_test(what_cannot_be_is_refused),
+		cmocka_unit_test(a_waiting_job_is_kept_from_links_that_are_full),
+		cmocka_unit_test(what_the_host_scheduler_says_is_free_counts),
+		cmocka_unit_test(jobs_are_laid_anew_on_another_fabric),
+		cmocka_unit_test(
+			the_same_events_give_the_same_advice_and_it_stays_whole),
+		cmocka_unit_test(events_without_end_take_no_more_room),
+		cmocka_unit_test(
+			nodes_that_are_offered_are_free_for_that_question_alone),
+	};
+
+	return cmocka_run_group_tests_name("advisor", tests, NULL, NULL);
+}

@@ -1,0 +1,207 @@
+/* Whether an advice was followed, and what it gave. */
+#include "scheduler/daemon/outcome.h"
+#include "tests/unit/test.h"
+
+#define MS     INT64_C(1000000)
+#define SECOND (1000 * MS)
+
+/* Iterations of so many ms, with one of each four 2 % longer; returns when they end. */
+static int64_t
+run(struct outcome *outcome, int64_t from_ns, uint64_t *number, int n, int64_t took_ms)
+{
+	for (int i = 0; i < n; i++) {
+		outcome_begin(outcome, (*number)++, from_ns);
+		from_ns += took_ms * MS + (i % 4 == 0 ? took_ms * MS / 50 : 0);
+	}
+	return from_ns;
+}
+
+static const struct case_of_shift {
+	const char *what;
+	int n_before, n_after;
+	int64_t before_ms, after_ms;
+	bool is_steered;
+	double gain_low, gain_high;
+	enum outcome_followed followed;
+	enum outcome_verdict verdict;
+	double gain;
+} cases[] = {
+	{ "as foretold", 60, 60, 200, 160, true, 0.15, 0.25, OUTCOME_FOLLOWED,
+	  OUTCOME_AS_ADVISED, 0.2 },
+	{ "less than foretold", 60, 60, 200, 190, true, 0.15, 0.25, OUTCOME_FOLLOWED,
+	  OUTCOME_LESS, 0.05 },
+	{ "worse than before", 60, 60, 200, 250, true, 0, 0.25, OUTCOME_FOLLOWED,
+	  OUTCOME_LESS, -0.25 },
+	{ "more than foretold", 60, 60, 200, 120, true, 0.15, 0.25, OUTCOME_FOLLOWED,
+	  OUTCOME_MORE, 0.4 },
+	{ "steered from its start on", 5, 60, 200, 160, true, 0.15, 0.25,
+	  OUTCOME_FOLLOWED, OUTCOME_NO_BEFORE, 0 },
+	{ "just now", 60, 5, 200, 160, true, 0.15, 0.25, OUTCOME_FOLLOWED,
+	  OUTCOME_TOO_EARLY, 0 },
+	{ "nobody steers it", 60, 60, 200, 200, false, 0.15, 0.25, OUTCOME_NOT_FOLLOWED,
+	  OUTCOME_UNHEEDED, 0 },
+	{ "nobody steers it yet", 60, 5, 200, 200, false, 0.15, 0.25, OUTCOME_NOT_KNOWN,
+	  OUTCOME_TOO_EARLY, 0 },
+};
+
+static void
+a_shift_is_held_against_what_was_before(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const struct case_of_shift *c = &cases[i];
+		struct outcome outcome = { .kept = NULL };
+		struct outcome_steered steered = { .is_advised = true,
+						   .is_steered = c->is_steered,
+						   .gain_low = c->gain_low,
+						   .gain_high = c->gain_high };
+		uint64_t number = 7;
+		int64_t now_ns = 5000 * SECOND;
+
+		now_ns = run(&outcome, now_ns, &number, c->n_before + 1, c->before_ms);
+		/* The one under way is not over. */
+		assert_true(outcome_step(&outcome, now_ns, &steered));
+		steered.begun_ns = c->is_steered ? now_ns : 0;
+		now_ns = run(&outcome, now_ns, &number, c->n_after + 1, c->after_ms);
+		outcome_step(&outcome, now_ns, &steered);
+		if (outcome.followed != c->followed || outcome.verdict != c->verdict ||
+		    fabs(outcome.gain - c->gain) > 0.005)
+			fail_msg("%s: followed %d, %s, gain %g", c->what,
+				 outcome.followed,
+				 outcome_verdict_names[outcome.verdict], outcome.gain);
+		assert_int_equal(outcome.n_followed, c->is_steered);
+		assert_false(outcome_step(&outcome, now_ns, &steered));
+		outcome_fini(&outcome);
+	}
+}
+
+static void
+before_and_since_are_a_minute_each(void **state)
+{
+	struct outcome outcome = { .kept = NULL };
+	struct outcome_steered steered = { .is_advised = true, .is_steered = true };
+	uint64_t number = 0;
+	int64_t now_ns = 100 * SECOND;
+
+	(void)state;
+	/* Two minutes of 500 ms, of which the first had 1 s; then 250 ms for two. */
+	now_ns = run(&outcome, now_ns, &number, 60, 1000);
+	now_ns = run(&outcome, now_ns, &number, 120, 500);
+	steered.begun_ns = now_ns;
+	outcome_step(&outcome, now_ns, &steered);
+	assert_in_range(outcome.before.n, 117, 120);
+	assert_in_range(outcome.before.p50_us, 500000, 500000);
+	assert_in_range(outcome.before.p99_us, 509000, 510000);
+	assert_in_range(outcome.before.mean_us, 502000, 503000);
+	now_ns = run(&outcome, now_ns, &number, 240, 400);
+	now_ns = run(&outcome, now_ns, &number, 240, 250);
+	outcome_step(&outcome, now_ns, &steered);
+	assert_in_range(outcome.after.n, 230, 240);
+	assert_in_range(outcome.after.p50_us, 250000, 250000);
+	assert_in_range(outcome.before.p50_us, 500000, 500000);
+	outcome_fini(&outcome);
+}
+
+static void
+what_is_no_iteration_is_left_out(void **state)
+{
+	struct outcome outcome = { .kept = NULL };
+
+	(void)state;
+	outcome_begin(&outcome, 1, SECOND);
+	outcome_begin(&outcome, 2, 2 * SECOND);
+	assert_int_equal(outcome.n, 1);
+	outcome_begin(&outcome, 4, 3 * SECOND);    /* One was lost. */
+	outcome_begin(&outcome, 5, 2 * SECOND);    /* Backwards. */
+	outcome_begin(&outcome, 6, 5000 * SECOND); /* It did something else. */
+	outcome_begin(&outcome, UINT64_MAX, 5001 * SECOND);
+	outcome_begin(&outcome, 0, 5002 * SECOND);
+	assert_int_equal(outcome.n, 2);
+	/* A pacer knows better than the traffic. */
+	outcome_estimate(&outcome, 5003 * SECOND, 1000000);
+	assert_int_equal(outcome.n, 2);
+	assert_int_equal(outcome.histogram[5], 2);
+	assert_near(outcome.sum_s, 2, 1e-9);
+	outcome_fini(&outcome);
+}
+
+static void
+what_is_not_advised_any_more_stays_as_it_was_found(void **state)
+{
+	struct outcome outcome = { .kept = NULL };
+	struct outcome_steered steered = { .is_advised = true,
+					   .is_steered = true,
+					   .gain_high = 0.5 };
+	uint64_t number = 0;
+	int64_t now_ns = run(&outcome, SECOND, &number, 50, 300);
+
+	(void)state;
+	steered.begun_ns = now_ns;
+	outcome_step(&outcome, now_ns, &steered);
+	now_ns = run(&outcome, now_ns, &number, 50, 200);
+	assert_true(outcome_step(&outcome, now_ns, &steered));
+	assert_int_equal(outcome.verdict, OUTCOME_AS_ADVISED);
+	steered.is_advised = false;
+	now_ns = run(&outcome, now_ns, &number, 50, 900);
+	assert_false(outcome_step(&outcome, now_ns, &steered));
+	assert_true(outcome.has_ended);
+	assert_int_equal(outcome.verdict, OUTCOME_AS_ADVISED);
+	/* Another one begins anew. */
+	steered = (struct outcome_steered){ .is_advised = true };
+	assert_true(outcome_step(&outcome, now_ns, &steered));
+	assert_int_equal(outcome.verdict, OUTCOME_TOO_EARLY);
+	assert_int_equal(outcome.n_followed, 1);
+	outcome_fini(&outcome);
+}
+
+static void
+a_place_is_followed_by_who_runs_on_it(void **state)
+{
+	static const struct {
+		const char *advised, *actual;
+		bool is_told;
+		enum outcome_followed followed;
+	} places[] = {
+		{ "h[0-3]", "h[0-3]", true, OUTCOME_FOLLOWED },
+		{ "h[0-3]", "h3,h1,h[0,2]", true, OUTCOME_FOLLOWED },
+		{ "h[0-3]", "h[0-2,4]", true, OUTCOME_NOT_FOLLOWED },
+		{ "h[0-3]", "h[0-4]", true, OUTCOME_NOT_FOLLOWED },
+		{ "h[0-3]", "h[0-", false, OUTCOME_NOT_KNOWN },
+		{ "h[0-3]", "", false, OUTCOME_NOT_KNOWN },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+		struct outcome outcome = { .kept = NULL };
+		uint64_t number = 0;
+
+		assert_false(outcome_runs_on(&outcome, places[i].actual));
+		outcome_place(&outcome, places[i].advised, 17, 1.1, 200000);
+		assert_int_equal(outcome_runs_on(&outcome, places[i].actual),
+				 places[i].is_told);
+		assert_int_equal(outcome.place_followed, places[i].followed);
+		assert_int_equal(outcome.n_followed,
+				 places[i].followed == OUTCOME_FOLLOWED);
+		/* Told once. */
+		if (places[i].is_told)
+			assert_false(outcome_runs_on(&outcome, places[i].actual));
+		assert_near(outcome_slowdown(&outcome, SECOND), 0, 0);
+		run(&outcome, SECOND, &number, 20, 220);
+		assert_near(outcome_slowdown(&outcome, 6 * SECOND), 1.1, 0.01);
+		outcome_fini(&outcome);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_shift_is_held_against_what_was_before),
+		cmocka_unit_test(before_and_since_are_a_minute_each),
+		cmocka_unit_test(what_is_no_iteration_is_left_out),
+		cmocka_unit_test(what_is_not_advised_any_more_stays_as_it_was_found),
+		cmocka_unit_test(a_place_is_followed_by_who_runs_on_it),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

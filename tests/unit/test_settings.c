@@ -1,0 +1,276 @@
+/* Settings of all daemons: their tables, files and manual; what SIGHUP makes of them. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/err.h"
+#include "lib/base/file.h"
+#include "lib/base/strbuf.h"
+#include "lib/daemon/settings.h"
+#include "lib/daemon/settings_opts.h"
+#include "tests/unit/test.h"
+
+static char *
+read_text(const char *path)
+{
+	struct err err = { 0 };
+	size_t length;
+	char *text;
+
+	assert_int_equal(file_read(path, 1 << 20, &text, &length, &err), 0);
+	return text;
+}
+
+/* The shipped file without its '#'s. */
+static char *
+shipped(void)
+{
+	struct strbuf bare = STRBUF_EMPTY;
+	char *text = read_text("collector/antiphase.conf"), *rest = NULL;
+
+	for (char *line = strtok_r(text, "\n", &rest); line;
+	     line = strtok_r(NULL, "\n", &rest)) {
+		if (line[0] == '#' && line[1] != ' ' && line[1])
+			line++;
+		strbuf_printf(&bare, "%s\n", line);
+	}
+	free(text);
+	return strbuf_steal(&bare);
+}
+
+static void
+the_shipped_file_has_every_key_with_its_default(void **state)
+{
+	char *text = shipped();
+	struct err err = { 0 };
+
+	(void)state;
+	for (size_t t = 0; settings_tables[t]; t++) {
+		struct settings *read = settings_new(settings_tables[t]);
+		struct settings *defaults = settings_new(settings_tables[t]);
+
+		if (settings_parse(read, "a.conf", text, strlen(text), &err) < 0)
+			fail_msg("line %u: %s", err.line, err.text);
+		for (size_t i = 0; i < settings_tables[t]->n; i++) {
+			if (strcmp(settings_origin(read, i), "a.conf") != 0)
+				fail_msg("[%s] %s is not in the shipped file",
+					 settings_tables[t]->items[i].section,
+					 settings_tables[t]->items[i].key);
+			assert_string_equal(settings_value(read, i),
+					    settings_value(defaults, i));
+		}
+		settings_free(read);
+		settings_free(defaults);
+	}
+	free(text);
+}
+
+static void
+the_manual_has_every_option_and_key(void **state)
+{
+	char *keys = read_text("docs/man/antiphase.conf.5.scd");
+
+	(void)state;
+	for (size_t t = 0; settings_tables[t]; t++) {
+		const struct settings_table *table = settings_tables[t];
+		char *path = xasprintf("docs/man/%s.8.scd", table->daemon);
+		char *options = table->n ? read_text(path) : xstrdup("");
+
+		for (size_t i = 0; i < table->n; i++) {
+			const struct setting *s = &table->items[i];
+			struct strbuf key = STRBUF_EMPTY;
+			char *option = xasprintf("*--%s*", s->option ? s->option : "");
+			const char *section;
+
+			strbuf_printf(&key, "\n## [%s]\n", s->section);
+			section = strstr(keys, key.text);
+			strbuf_clear(&key);
+			strbuf_puts(&key, "\n*");
+			for (const char *c = s->key; *c; c++)
+				strbuf_printf(&key, "%s%c", *c == '_' ? "\\" : "", *c);
+			strbuf_printf(&key, "* = _%s_\n",
+				      *s->fallback ? s->fallback : "(empty)");
+			if (!section || !strstr(section, key.text))
+				fail_msg("%s is not in antiphase.conf(5)", key.text);
+			if (s->option && !strstr(options, option))
+				fail_msg("%s is not in %s", option, path);
+			strbuf_free(&key);
+			free(option);
+		}
+		free(options);
+		free(path);
+	}
+	free(keys);
+}
+
+static void
+no_two_settings_go_by_one_name(void **state)
+{
+	(void)state;
+	for (size_t t = 0; settings_tables[t]; t++) {
+		const struct settings_table *a = settings_tables[t];
+
+		for (size_t i = 0; i < a->n; i++) {
+			for (size_t k = 0; k < i; k++) {
+				assert_false(strcmp(a->items[i].section,
+						    a->items[k].section) == 0 &&
+					     strcmp(a->items[i].key, a->items[k].key) ==
+						     0);
+				assert_false(a->items[i].option && a->items[k].option &&
+					     strcmp(a->items[i].option,
+						    a->items[k].option) == 0);
+			}
+			/* A section is of one daemon. */
+			for (size_t u = 0; u < t; u++)
+				for (size_t k = 0; k < settings_tables[u]->n; k++)
+					assert_string_not_equal(
+						a->items[i].section,
+						settings_tables[u]->items[k].section);
+		}
+	}
+}
+
+static void
+options_are_made_of_the_table_and_turn_flags_round(void **state)
+{
+	struct settings *s = settings_new(&settings_topology);
+	struct settings_said said;
+	struct cli_opt opts[SETTINGS_MAX_OPTS];
+	struct err err = { 0 };
+	size_t n = settings_opts(&settings_topology, &said, opts);
+
+	(void)state;
+	assert_string_equal(opts[n - 1].name, "config");
+	assert_null(opts[n].name);
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(opts[i].name, "no-lldp") == 0)
+			*(bool *)opts[i].ret_value = true;
+		if (strcmp(opts[i].name, "every") == 0)
+			*(const char **)opts[i].ret_value = "7";
+		if (strcmp(opts[i].name, "listen") == 0)
+			assert_int_equal(opts[i].letter, 'l');
+	}
+	assert_int_equal(settings_apply(s, &said, &err), 0);
+	assert_false(settings_is_on(s, "topology", "lldp"));
+	assert_true(settings_is_on(s, "topology", "links"));
+	assert_int_equal(settings_integer(s, "topology", "every_s"), 7);
+	for (size_t i = 0; i < settings_topology.n; i++)
+		if (strcmp(settings_topology.items[i].key, "every_s") == 0)
+			assert_string_equal(settings_origin(s, i), "--every");
+	settings_free(s);
+}
+
+struct faults {
+	struct err items[16];
+	size_t n;
+};
+
+static void
+note(void *ctx, const struct err *err)
+{
+	struct faults *faults = ctx;
+
+	assert_true(faults->n < 16);
+	faults->items[faults->n++] = *err;
+}
+
+static void
+a_check_tells_every_fault_of_every_daemon(void **state)
+{
+	static const char text[] = "x = 1\n"
+				   "[collector]\n"
+				   "intervall_ms = 1\n"
+				   "interval_ms = 1\n"
+				   "[topologie]\n"
+				   "its = keys\n"
+				   "[topology]\n"
+				   "every_s = 0\n"
+				   "log = loud\n"
+				   "this is no line\n";
+
+	static const struct {
+		unsigned line;
+		const char *part;
+	} want[] = {
+		{ 1, "is in no section" },         { 3, "did you mean 'interval_ms'?" },
+		{ 5, "did you mean 'topology'?" }, { 8, "from 1 to 3600, not '0'" },
+		{ 9, "err, warn, info, dbg" },     { 10, "expected 'key = value'" },
+	};
+	struct faults faults = { .n = 0 };
+	char *all = shipped();
+
+	(void)state;
+	assert_int_equal(settings_check("a.conf", text, sizeof text - 1, note, &faults),
+			 6);
+	for (size_t i = 0; i < 6; i++) {
+		assert_string_equal(faults.items[i].file, "a.conf");
+		assert_int_equal(faults.items[i].line, want[i].line);
+		if (!strstr(faults.items[i].text, want[i].part))
+			fail_msg("'%s' does not say '%s'", faults.items[i].text,
+				 want[i].part);
+	}
+	assert_int_equal(settings_check("b.conf", all, strlen(all), note, &faults), 0);
+	free(all);
+}
+
+static void
+put(const char *path, const char *text)
+{
+	struct err err;
+
+	assert_int_equal(file_write(path, text, strlen(text), &err), 0);
+}
+
+static void
+a_reload_takes_up_what_it_can_and_keeps_the_rest(void **state)
+{
+	char directory[] = "/tmp/ap-settings-XXXXXX", file[64];
+	struct settings *s = settings_new(&settings_topology);
+	struct err err = { 0 };
+
+	(void)state;
+	assert_non_null(mkdtemp(directory));
+	snprintf(file, sizeof file, "%s/a.conf", directory);
+	put(file, "[topology]\nevery_s = 5\nhost = a\nmax_age_s = 9\n");
+	assert_int_equal(settings_load(s, file, &err), 0);
+	assert_int_equal(
+		settings_set(s, "topology", "max_age_s", "60", "--max-age", 0, &err),
+		0);
+	assert_int_equal(settings_reload(s, file, "test"), 0);
+	put(file, "[topology]\nevery_s = 6\nhost = b\nmax_age_s = 10\n");
+	assert_int_equal(settings_reload(s, file, "test"), 2);
+	assert_int_equal(settings_integer(s, "topology", "every_s"), 6);
+	assert_string_equal(settings_text(s, "topology", "host"), "a");
+	assert_int_equal(settings_integer(s, "topology", "max_age_s"), 60);
+	/* One with a fault changes nothing; what is left out is the default again. */
+	put(file, "[topology]\nevery_s = 7\nhosts = b\n");
+	assert_int_equal(settings_reload(s, file, "test"), -EINVAL);
+	assert_int_equal(settings_integer(s, "topology", "every_s"), 6);
+	put(file, "[topology]\nhost = a\n");
+	assert_int_equal(settings_reload(s, file, "test"), 1);
+	assert_int_equal(settings_integer(s, "topology", "every_s"), 30);
+	for (size_t i = 0; i < settings_topology.n; i++)
+		if (strcmp(settings_topology.items[i].key, "every_s") == 0)
+			assert_string_equal(settings_origin(s, i), "default");
+	settings_free(s);
+	unlink(file);
+	rmdir(directory);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_shipped_file_has_every_key_with_its_default),
+		cmocka_unit_test(the_manual_has_every_option_and_key),
+		cmocka_unit_test(no_two_settings_go_by_one_name),
+		cmocka_unit_test(options_are_made_of_the_table_and_turn_flags_round),
+		cmocka_unit_test(a_check_tells_every_fault_of_every_daemon),
+		cmocka_unit_test(a_reload_takes_up_what_it_can_and_keeps_the_rest),
+	};
+
+	return cmocka_run_group_tests_name("settings", tests, NULL, NULL);
+}

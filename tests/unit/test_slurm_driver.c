@@ -1,0 +1,511 @@
+/*
+ * test_slurm_driver.c - the driver for Slurm, with scripts in place of its commands:
+ * what is sent and in which order, what is refused, commands that hang, fail and talk
+ * nonsense. A real Slurm is in tests/net/slurm_driver.sh.
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/clk.h"
+#include "lib/base/err.h"
+#include "lib/base/file.h"
+#include "lib/daemon/loop.h"
+#include "scheduler/host/slurm.h"
+#include "tests/unit/test.h"
+
+#define MS ((int64_t)1000000)
+
+/*
+ * Fields of a job in their order; @ stands for the mark, which squeue finds behind the
+ * first field's name.
+ */
+#define SQUEUE                                          \
+	"#!/bin/sh\n"                                   \
+	"case $* in *' -t PD '*) exit 0;; esac\n"       \
+	"mark=${SQUEUE_FORMAT2#*:}; mark=${mark%%,*}\n" \
+	"sed \"s/@/$mark/g\" \"${0%/*}/jobs\"\n"
+#define SINFO "#!/bin/sh\necho sinfo \"$@\" >>\"${0%/*}/log\"; cat \"${0%/*}/nodes\"\n"
+#define SCONTROL                                \
+	"#!/bin/sh\n"                           \
+	"case $1 in -V) echo slurm 24.11.5;;\n" \
+	"*) echo \"$@\" >>\"${0%/*}/log\";;\n"  \
+	"esac\n"
+
+#define WAITS(id, n, required, prefer, record)                  \
+	id "@" id "@PENDING@" n "@@None@1@" required "@" prefer \
+	   "@train@u@N/A@N/A@0@" record "@@name@\n"
+#define JOBS                                                                      \
+	WAITS("11", "2", "", "(null)", "(null)")                                  \
+	WAITS("12", "2", "n[1-2]", "(null)", "(null)")                            \
+	WAITS("13", "2", "n[1-2]", "(null)", "antiphase:v1;shift_us=1;pinned")    \
+	WAITS("14", "2", "", "AP14", "antiphase:v1;preferred")                    \
+	WAITS("15", "2", "", "theirs", "(null)")                                  \
+	"16@16@RUNNING@2@n[3-4]@None@1@@(null)@train@u@N/A@N/A@0@(null)@@name@\n" \
+	"17@17@PENDING@2@@BeginTime@1@@(null)@train@u@2099-01-01T00:00:00@N/A@0@" \
+	"antiphase:v1;gate@@name@\n"
+#define NODES                                                      \
+	"n1|idle|train|4|fast|fast|\nn2|idle|train|4|fast|fast|\n" \
+	"n3|allocated|train|4|||\nn4|down*|train|4|||\n"
+
+struct lab {
+	char dir[64];
+	struct loop *loop;
+	struct host *host;
+	size_t n_jobs, n_looks, n_none, n_done;
+	size_t looks_wanted, done_wanted; /* Then the loop ends. */
+	int rc;
+	char why[512];
+	int64_t ticks;
+};
+
+static void
+put(const struct lab *lab, const char *name, const char *text)
+{
+	char *path = xasprintf("%s/%s", lab->dir, name);
+	struct err err;
+
+	assert_int_equal(file_write(path, text, strlen(text), &err), 0);
+	chmod(path, 0755);
+	free(path);
+}
+
+/* What was sent, a line each; a new string. */
+static char *
+sent(const struct lab *lab)
+{
+	char *path = xasprintf("%s/log", lab->dir), *text = NULL;
+	size_t n;
+
+	if (file_read(path, 1 << 20, &text, &n, NULL) < 0)
+		text = xstrdup("");
+	free(path);
+	return text;
+}
+
+static void
+on_snapshot(void *ctx, const struct host_snapshot *snapshot, const char *why)
+{
+	struct lab *lab = ctx;
+
+	lab->n_looks++;
+	if (snapshot) {
+		lab->n_jobs = snapshot->n_jobs;
+	} else {
+		lab->n_none++;
+		snprintf(lab->why, sizeof lab->why, "%s", why);
+	}
+	if (lab->looks_wanted && lab->n_looks >= lab->looks_wanted)
+		loop_stop(lab->loop, 0);
+}
+
+static void
+on_done(void *ctx, uint64_t ticket, int rc, const char *why)
+{
+	struct lab *lab = ctx;
+
+	lab->n_done++;
+	assert_int_equal(ticket, lab->n_done);
+	lab->rc = rc;
+	if (rc < 0)
+		snprintf(lab->why, sizeof lab->why, "%s", why);
+	if (lab->done_wanted && lab->n_done >= lab->done_wanted)
+		loop_stop(lab->loop, 0);
+}
+
+static void
+on_tick(void *ctx, int64_t now_ns, int64_t missed)
+{
+	struct lab *lab = ctx;
+
+	(void)now_ns;
+	(void)missed;
+	lab->ticks++;
+}
+
+static void
+on_limit(void *ctx, int64_t now_ns, int64_t missed)
+{
+	struct lab *lab = ctx;
+
+	(void)now_ns;
+	(void)missed;
+	loop_stop(lab->loop, -1);
+}
+
+static void
+open_lab(struct lab *lab, int64_t poll_ms, int64_t timeout_ms)
+{
+	const struct host_observer observer = { lab, on_snapshot, on_done };
+	const struct slurm_opts opts = { lab->dir, poll_ms, timeout_ms };
+	struct err err;
+
+	*lab = (struct lab){ .loop = loop_new() };
+	snprintf(lab->dir, sizeof lab->dir, "/tmp/apslurm-XXXXXX");
+	assert_non_null(mkdtemp(lab->dir));
+	put(lab, "squeue", SQUEUE);
+	put(lab, "sinfo", SINFO);
+	put(lab, "scontrol", SCONTROL);
+	put(lab, "jobs", JOBS);
+	put(lab, "nodes", NODES);
+	assert_int_equal(slurm_open(lab->loop, &opts, &observer, &lab->host, &err), 0);
+	loop_every(lab->loop, 5 * MS, on_tick, lab);
+	loop_every(lab->loop, 10000 * MS, on_limit, lab);
+}
+
+static void
+run_until_looks(struct lab *lab, size_t n)
+{
+	lab->looks_wanted = n;
+	assert_int_equal(loop_run(lab->loop), 0);
+	lab->looks_wanted = 0;
+}
+
+static void
+run_until_done(struct lab *lab, size_t n)
+{
+	lab->done_wanted = n;
+	assert_int_equal(loop_run(lab->loop), 0);
+	lab->done_wanted = 0;
+}
+
+static void
+close_lab(struct lab *lab)
+{
+	static const char *const files[] = { "squeue", "sinfo", "scontrol", "jobs",
+					     "nodes",  "log",   NULL };
+
+	host_close(lab->host);
+	loop_free(lab->loop);
+	for (size_t i = 0; files[i]; i++) {
+		char *path = xasprintf("%s/%s", lab->dir, files[i]);
+
+		unlink(path);
+		free(path);
+	}
+	assert_int_equal(rmdir(lab->dir), 0);
+}
+
+static int
+act(struct lab *lab, enum host_action_kind kind, const char *job, const char *nodes,
+    const char *record)
+{
+	const struct host_action action = { kind, job, nodes, record };
+	struct err err = { .line = 0 };
+	uint64_t ticket;
+	int r = host_act(lab->host, &action, &ticket, &err);
+
+	if (r < 0)
+		assert_true(err.text[0]);
+	return r;
+}
+
+/* Only what 'scontrol' was sent counts, and the asking of PREFER. */
+static void
+assert_sent(const struct lab *lab, const char *expected)
+{
+	char *text = sent(lab);
+
+	assert_non_null(strstr(text, expected));
+	free(text);
+}
+
+static void
+a_look_is_taken_at_once_and_then_at_each_poll(void **state)
+{
+	struct lab lab;
+
+	(void)state;
+	open_lab(&lab, 50, 0);
+	assert_string_equal(host_kind(lab.host), "slurm");
+	assert_int_equal(slurm_host_version(lab.host), 2411);
+	assert_int_equal(act(&lab, HOST_PLACE, "11", "n1", NULL), -EAGAIN);
+	run_until_looks(&lab, 3);
+	assert_int_equal(lab.n_none, 0);
+	assert_int_equal(lab.n_jobs, 7);
+	close_lab(&lab);
+}
+
+static void
+each_change_is_one_call(void **state)
+{
+	struct lab lab;
+
+	(void)state;
+	open_lab(&lab, 100000, 0);
+	run_until_looks(&lab, 1);
+	put(&lab, "log", "");
+	assert_int_equal(act(&lab, HOST_PLACE, "11", "n[1-2]", "antiphase:v1;a=b c"),
+			 0);
+	assert_int_equal(act(&lab, HOST_PLACE, "17", "n2", NULL), 0);
+	assert_int_equal(act(&lab, HOST_UNPIN, "13", NULL, NULL), 0);
+	assert_int_equal(act(&lab, HOST_UNPIN, "14", NULL, "antiphase:v1;x"), 0);
+	assert_int_equal(act(&lab, HOST_RECORD, "16", NULL, "antiphase:v1;y"), 0);
+	run_until_done(&lab, 5);
+	assert_int_equal(lab.rc, 0);
+	assert_sent(
+		&lab,
+		"update jobid=11 ReqNodeList=n[1-2] "
+		"AdminComment=antiphase:v1;a=b c;pinned\n"
+		"update jobid=17 ReqNodeList=n2 StartTime=now "
+		"AdminComment=antiphase:v1;pinned\n"
+		"update jobid=13 ReqNodeList= AdminComment=antiphase:v1;shift_us=1\n"
+		"update jobid=14 Prefer= AdminComment=antiphase:v1;x\n"
+		"update jobid=16 AdminComment=antiphase:v1;y\n");
+	close_lab(&lab);
+}
+
+static void
+let_go_opens_the_gate_and_nothing_else(void **state)
+{
+	struct lab lab;
+
+	(void)state;
+	open_lab(&lab, 100000, 0);
+	run_until_looks(&lab, 1);
+	put(&lab, "log", "");
+	assert_int_equal(act(&lab, HOST_LET_GO, "17", NULL, NULL), 0);
+	run_until_done(&lab, 1);
+	assert_sent(&lab, "update jobid=17 StartTime=now\n");
+	assert_int_equal(act(&lab, HOST_LET_GO, "11", NULL, NULL), -EALREADY);
+	close_lab(&lab);
+}
+
+static void
+to_prefer_asks_first_and_appends_to_the_site_s_features(void **state)
+{
+	struct lab lab;
+
+	(void)state;
+	open_lab(&lab, 100000, 0);
+	run_until_looks(&lab, 1);
+	put(&lab, "log", "");
+	put(&lab, "nodes",
+	    "n1|idle|train|4|fast|fast|\nn2|idle|train|4|fast,ib|fast|\n");
+	assert_int_equal(act(&lab, HOST_PREFER, "17", "n[1-2]", NULL), 0);
+	run_until_done(&lab, 1);
+	assert_sent(&lab, "sinfo -h -a -N -n n[1-2] -o %N|%T|%R|%c|%f|%b|\n"
+			  "update nodename=n1 AvailableFeatures=fast,AP17 "
+			  "ActiveFeatures=fast,AP17\n"
+			  "update nodename=n2 AvailableFeatures=fast,ib,AP17 "
+			  "ActiveFeatures=fast,AP17\n"
+			  "update jobid=17 Prefer=AP17 StartTime=now "
+			  "AdminComment=antiphase:v1;preferred\n");
+	close_lab(&lab);
+}
+
+static void
+features_that_no_job_waits_for_are_taken_away(void **state)
+{
+	struct lab lab;
+
+	(void)state;
+	open_lab(&lab, 50, 0);
+	/* 14 waits and prefers; 16 runs; 99 is not there; 11 prefers nothing. */
+	put(&lab, "nodes",
+	    "n1|idle|train|4|fast,AP14,AP16|fast,AP14,AP16|\n"
+	    "n2|idle|train|4|AP99|AP99|\nn3|idle|train|4|AP11,APU|APU|\n");
+	run_until_looks(&lab, 4);
+	assert_sent(&lab, "update nodename=n1 AvailableFeatures=fast,AP14 "
+			  "ActiveFeatures=fast,AP14\n");
+	assert_sent(&lab, "update nodename=n2 AvailableFeatures= ActiveFeatures=\n");
+	assert_sent(&lab,
+		    "update nodename=n3 AvailableFeatures=APU ActiveFeatures=APU\n");
+	close_lab(&lab);
+}
+
+static void
+what_cannot_be_is_refused_before_it_is_sent(void **state)
+{
+	static const struct {
+		enum host_action_kind kind;
+		const char *job, *nodes, *record;
+		int error;
+	} cases[] = {
+		{ HOST_PLACE, "11", "n[1-3]", NULL, -EINVAL }, /* Wants but two. */
+		{ HOST_PLACE, "11", "n[1,9]", NULL, -EINVAL },
+		{ HOST_PLACE, "11", "n[1", NULL, -EINVAL },
+		{ HOST_PLACE, "11", "", NULL, -EINVAL },
+		{ HOST_PLACE, "11", NULL, NULL, -EINVAL },
+		{ HOST_PLACE, "11", "n[1-999999999]", NULL, -EINVAL },
+		{ HOST_PLACE, "99", "n1", NULL, -ENOENT },
+		{ HOST_PLACE, "11 jobid=12", "n1", NULL, -EINVAL },
+		{ HOST_PLACE, "11+0", "n1", NULL, -EINVAL },
+		{ HOST_PLACE, "12", "n1", NULL, -EINVAL }, /* Its user's nodes. */
+		{ HOST_UNPIN, "12", NULL, NULL, -EALREADY },
+		{ HOST_PREFER, "15", "n1", NULL, -EINVAL }, /* Its user's features. */
+		{ HOST_PLACE, "16", "n1", NULL, -EINVAL },  /* It runs. */
+		{ HOST_UNPIN, "16", NULL, NULL, -EINVAL },
+		{ HOST_LET_GO, "16", NULL, NULL, -EINVAL },
+		{ HOST_RECORD, "16", NULL, "a\nb", -EINVAL },
+		{ HOST_RECORD, "16", NULL, "\xc3\xa9", -EINVAL },
+	};
+	struct lab lab;
+	char *text;
+
+	(void)state;
+	open_lab(&lab, 100000, 0);
+	run_until_looks(&lab, 1);
+	put(&lab, "log", "");
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		assert_int_equal(act(&lab, cases[i].kind, cases[i].job, cases[i].nodes,
+				     cases[i].record),
+				 cases[i].error);
+	text = sent(&lab);
+	assert_string_equal(text, "");
+	free(text);
+	close_lab(&lab);
+}
+
+static void
+what_slurm_refuses_is_told_in_its_words(void **state)
+{
+	struct lab lab;
+
+	(void)state;
+	open_lab(&lab, 100000, 0);
+	run_until_looks(&lab, 1);
+	put(&lab, "scontrol",
+	    "#!/bin/sh\necho 'slurm_update error: Access/permission denied' >&2; exit 1\n");
+	assert_int_equal(act(&lab, HOST_PLACE, "11", "n1", NULL), 0);
+	run_until_done(&lab, 1);
+	assert_int_equal(lab.rc, -EACCES);
+	assert_non_null(strstr(lab.why, "Access/permission denied"));
+	/* It is not pinned, then. */
+	assert_int_equal(act(&lab, HOST_UNPIN, "11", NULL, NULL), -EALREADY);
+	put(&lab, "scontrol",
+	    "#!/bin/sh\necho 'Invalid job id specified for job 11' >&2; exit 1\n");
+	assert_int_equal(act(&lab, HOST_PLACE, "11", "n1", NULL), 0);
+	run_until_done(&lab, 2);
+	assert_int_equal(lab.rc, -ENOENT);
+	close_lab(&lab);
+}
+
+static void
+commands_that_hang_block_nothing_and_are_told(void **state)
+{
+	struct lab lab;
+	int64_t ticks;
+
+	(void)state;
+	open_lab(&lab, 50, 200);
+	run_until_looks(&lab, 1);
+	put(&lab, "squeue", "#!/bin/sh\nexec sleep 100\n");
+	put(&lab, "scontrol", "#!/bin/sh\nexec sleep 100\n");
+	assert_int_equal(act(&lab, HOST_PLACE, "11", "n1", NULL), 0);
+	ticks = lab.ticks;
+	run_until_done(&lab, 1);
+	assert_int_equal(lab.rc, -ETIMEDOUT);
+	run_until_looks(&lab, lab.n_looks + 2);
+	assert_true(lab.n_none >= 1);
+	assert_non_null(strstr(lab.why, "did not end within 0.2 s"));
+	assert_true(lab.ticks - ticks > 20);
+	/* And when it is back, so are looks. */
+	put(&lab, "squeue", SQUEUE);
+	lab.n_none = 0;
+	run_until_looks(&lab, lab.n_looks + 2);
+	assert_true(lab.n_none <= 1);
+	close_lab(&lab);
+}
+
+static void
+nonsense_is_no_snapshot(void **state)
+{
+	struct lab lab;
+
+	(void)state;
+	open_lab(&lab, 50, 0);
+	put(&lab, "jobs", "slurm_load_jobs error\n");
+	run_until_looks(&lab, 1);
+	assert_int_equal(lab.n_none, 1);
+	put(&lab, "jobs", JOBS);
+	put(&lab, "nodes", "n1\n");
+	run_until_looks(&lab, lab.n_looks + 2);
+	assert_true(lab.n_none >= 2);
+	assert_non_null(strstr(lab.why, "sinfo"));
+	put(&lab, "squeue", "#!/bin/sh\nexec yes\n");
+	run_until_looks(&lab, lab.n_looks + 2);
+	assert_true(lab.n_none >= 4);
+	close_lab(&lab);
+}
+
+static void
+too_many_changes_are_refused(void **state)
+{
+	struct lab lab;
+	int r = 0;
+
+	(void)state;
+	open_lab(&lab, 100000, 500);
+	run_until_looks(&lab, 1);
+	put(&lab, "scontrol", "#!/bin/sh\nexec sleep 100\n");
+	for (int i = 0; i < 1000 && r == 0; i++)
+		r = act(&lab, HOST_PLACE, "11", "n1", NULL);
+	assert_int_equal(r, -EBUSY);
+	/* All of them are given up, without a word. */
+	close_lab(&lab);
+	assert_int_equal(lab.n_done, 0);
+}
+
+static void
+pokes_do_not_add_up(void **state)
+{
+	struct lab lab;
+
+	(void)state;
+	open_lab(&lab, 100000, 0);
+	for (int i = 0; i < 1000; i++)
+		host_look(lab.host);
+	run_until_looks(&lab, 1);
+	for (int i = 0; i < 1000; i++)
+		host_look(lab.host);
+	run_until_looks(&lab, 2);
+	loop_every(lab.loop, 400 * MS, on_limit, &lab);
+	assert_int_equal(loop_run(lab.loop), -1);
+	assert_true(lab.n_looks <= 3);
+	close_lab(&lab);
+}
+
+static void
+without_slurm_there_is_no_driver(void **state)
+{
+	const struct host_observer observer = { NULL, on_snapshot, on_done };
+	const struct slurm_opts opts = { .bindir = "/nowhere" };
+	struct loop *loop = loop_new();
+	struct host *host;
+	struct err err;
+
+	(void)state;
+	assert_int_equal(slurm_open(loop, &opts, &observer, &host, &err), -ENOENT);
+	assert_non_null(strstr(err.text, "/nowhere/scontrol"));
+	assert_null(host_kind(NULL));
+	host_close(NULL);
+	loop_free(loop);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_look_is_taken_at_once_and_then_at_each_poll),
+		cmocka_unit_test(each_change_is_one_call),
+		cmocka_unit_test(let_go_opens_the_gate_and_nothing_else),
+		cmocka_unit_test(
+			to_prefer_asks_first_and_appends_to_the_site_s_features),
+		cmocka_unit_test(features_that_no_job_waits_for_are_taken_away),
+		cmocka_unit_test(what_cannot_be_is_refused_before_it_is_sent),
+		cmocka_unit_test(what_slurm_refuses_is_told_in_its_words),
+		cmocka_unit_test(commands_that_hang_block_nothing_and_are_told),
+		cmocka_unit_test(nonsense_is_no_snapshot),
+		cmocka_unit_test(too_many_changes_are_refused),
+		cmocka_unit_test(pokes_do_not_add_up),
+		cmocka_unit_test(without_slurm_there_is_no_driver),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

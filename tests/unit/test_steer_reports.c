@@ -1,0 +1,217 @@
+/*
+ * The control loop, given reports by hand: clocks that are set back, reports that come
+ * twice or late, and a pacer that was ordered about by somebody before.
+ */
+#include "lib/base/rng.h"
+#include "scheduler/core/control/steer.h"
+#include "scheduler/core/profile/profile.h"
+#include "tests/unit/test.h"
+
+#define MS        INT64_C(1000000)
+#define PERIOD_NS (100 * MS)
+#define BURST_US  30000
+#define T0_NS     (INT64_C(1700000000000) * MS)
+
+/* Two jobs whose bursts may not overlap, on a clock of their own. */
+struct hand {
+	struct steer *steer;
+	struct rng rng;
+	int64_t set_back_ns; /* Their clock, against true time. */
+	int64_t enter_ns[2]; /* Next, in true time. */
+	uint64_t n_done[2];
+	uint32_t last_order[2];
+	struct steer_order order[2]; /* Of number 0: none. */
+	uint64_t n_orders;
+	uint32_t first_number;
+	int n_copies;      /* Of each report. */
+	int64_t longer_ns; /* Iterations of the second job. */
+	int64_t slow_ns;   /* It wakes so much later than ordered. */
+	int repeats_edges; /* After so many reports the edges are given again. */
+};
+
+static void
+set_edges(struct steer *steer, size_t n_times)
+{
+	const struct steer_edge edge = { .a = 0,
+					 .b = 1,
+					 .modulus_us = PERIOD_NS / 1000,
+					 .lo_us = BURST_US,
+					 .hi_us = PERIOD_NS / 1000 - BURST_US };
+	const uint32_t jobs[2] = { 0, 1 };
+	const struct steer_edge twice[2] = { edge, edge };
+
+	steer_set_edges(steer, jobs, 2, twice, n_times);
+}
+
+static void
+hand_open(struct hand *h, enum steer_mode mode)
+{
+	struct profile_phase phase = { 0, BURST_US, 1e9 };
+	struct profile profile = { .period_us = PERIOD_NS / 1000,
+				   .jitter_us = 500,
+				   .n_phases = 1,
+				   .phases = &phase };
+	const struct steer_job what = { .mode = mode, .profile = &profile };
+
+	*h = (struct hand){ .steer = steer_new(NULL),
+			    .enter_ns = { T0_NS, T0_NS + 40 * MS },
+			    .n_copies = 1 };
+	rng_init(&h->rng, 1);
+	for (uint32_t j = 0; j < 2; j++)
+		steer_set_job(h->steer, j, &what);
+	set_edges(h->steer, 1);
+}
+
+static void
+take_orders(struct hand *h, const struct steer_order *orders, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		assert_true(orders[i].number > 0);
+		if (!h->n_orders++)
+			h->first_number = orders[i].number;
+		if (orders[i].number == h->last_order[orders[i].job])
+			continue;
+		h->last_order[orders[i].job] = orders[i].number;
+		h->order[orders[i].job] = orders[i];
+	}
+}
+
+/* The next iteration of whoever comes next. */
+static void
+hand_step(struct hand *h)
+{
+	uint32_t j = h->enter_ns[1] < h->enter_ns[0];
+	int64_t enter_ns = h->enter_ns[j] - h->set_back_ns;
+	struct steer_report report = { .number = h->n_done[j]++,
+				       .enter_ns = enter_ns,
+				       .begin_ns = enter_ns,
+				       .comm_ns = BURST_US * 1000,
+				       .order = h->last_order[j] };
+	struct steer_order orders[16];
+
+	if (h->order[j].number && h->order[j].expires_ns >= enter_ns &&
+	    h->order[j].not_before_ns > enter_ns)
+		report.begin_ns +=
+			h->slow_ns +
+			(h->order[j].not_before_ns - enter_ns < h->order[j].max_ns
+				 ? h->order[j].not_before_ns - enter_ns
+				 : h->order[j].max_ns);
+	h->order[j].number = 0;
+	if (h->repeats_edges &&
+	    (h->n_done[0] + h->n_done[1]) % (uint64_t)h->repeats_edges == 0)
+		set_edges(h->steer, 2);
+	for (int i = 0; i < h->n_copies; i++)
+		take_orders(h, orders, steer_report(h->steer, j, &report, orders, 16));
+	h->enter_ns[j] += report.begin_ns - enter_ns + PERIOD_NS +
+			  (j ? h->longer_ns : 0) + (int64_t)(rng_normal(&h->rng) * MS);
+}
+
+/* Orders of a minute, after a clock that was set back by so much. */
+static uint64_t
+orders_after_ns(enum steer_mode mode, int64_t set_back_ns)
+{
+	uint64_t n_before;
+	struct hand h;
+
+	hand_open(&h, mode);
+	/* So that one of the two has an order to come. */
+	while (h.n_orders < 20)
+		hand_step(&h);
+	n_before = h.n_orders;
+	h.set_back_ns = set_back_ns;
+	for (int i = 0; i < 1200; i++)
+		hand_step(&h);
+	steer_free(h.steer);
+	return h.n_orders - n_before;
+}
+
+static void
+a_clock_that_is_set_back_holds_up_no_orders(void **state)
+{
+	static const enum steer_mode modes[] = { STEER_SHIFT, STEER_GATE };
+
+	(void)state;
+	for (size_t m = 0; m < 2; m++) {
+		uint64_t usual = orders_after_ns(modes[m], 0);
+		uint64_t n = orders_after_ns(modes[m], 3600000 * MS);
+
+		assert_true(usual > 3 && n * 4 >= usual * 3);
+	}
+}
+
+static void
+reports_that_come_twice_change_nothing(void **state)
+{
+	struct steer_state once[2], twice[2];
+	struct hand h;
+
+	(void)state;
+	for (int copies = 1; copies <= 2; copies++) {
+		hand_open(&h, STEER_SHIFT);
+		h.n_copies = copies;
+		for (int i = 0; i < 600; i++)
+			hand_step(&h);
+		for (uint32_t j = 0; j < 2; j++)
+			steer_state(h.steer, j, copies == 1 ? &once[j] : &twice[j]);
+		steer_free(h.steer);
+	}
+	for (uint32_t j = 0; j < 2; j++) {
+		assert_true(once[j].is_tracked);
+		assert_memory_equal(&once[j], &twice[j], sizeof once[j]);
+	}
+}
+
+/* The daemon gives them whenever it looks again, and turns are learned meanwhile. */
+static void
+edges_that_are_given_again_change_nothing(void **state)
+{
+	struct steer_state once[2], again[2];
+	struct hand h;
+
+	(void)state;
+	for (int repeats = 0; repeats <= 100; repeats += 100) {
+		hand_open(&h, STEER_GATE);
+		h.repeats_edges = repeats;
+		h.longer_ns = 7 * MS;
+		h.slow_ns = 80 * MS; /* Turns do not pay: they are given up. */
+		for (int i = 0; i < 2000; i++)
+			hand_step(&h);
+		for (uint32_t j = 0; j < 2; j++)
+			steer_state(h.steer, j, repeats ? &again[j] : &once[j]);
+		steer_free(h.steer);
+	}
+	assert_true(once[0].n_orders[STEER_WHY_TURN] +
+			    once[1].n_orders[STEER_WHY_TURN] >
+		    10);
+	for (uint32_t j = 0; j < 2; j++)
+		assert_memory_equal(&once[j], &again[j], sizeof once[j]);
+}
+
+static void
+an_order_never_has_the_number_that_its_pacer_has_last(void **state)
+{
+	for (uint32_t last = 0; last < 3; last++) {
+		struct hand h;
+
+		(void)state;
+		hand_open(&h, STEER_SHIFT);
+		h.last_order[0] = h.last_order[1] = last;
+		while (!h.n_orders)
+			hand_step(&h);
+		assert_int_not_equal(h.first_number, last);
+		steer_free(h.steer);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_clock_that_is_set_back_holds_up_no_orders),
+		cmocka_unit_test(reports_that_come_twice_change_nothing),
+		cmocka_unit_test(edges_that_are_given_again_change_nothing),
+		cmocka_unit_test(an_order_never_has_the_number_that_its_pacer_has_last),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
