@@ -3,9 +3,11 @@
 # ---- What has to be installed: the one list (Debian 12 package names) --------
 PACKAGES_BUILD := gcc libc6-dev libcjson-dev libinih-dev libkissfft-dev liblzma-dev \
                   uthash-dev clang-14 bpftool libbpf-dev libzmq3-dev libnl-3-dev \
-                  libnl-route-3-dev libpcap-dev libmicrohttpd-dev libncurses-dev
+                  libnl-route-3-dev libpcap-dev libmicrohttpd-dev libncurses-dev \
+                  libsqlite3-dev
 PACKAGES_TEST  := libcmocka-dev python3 scdoc prometheus xz-utils man-db
-PACKAGES_NET   := iproute2 procps curl ethtool iperf3 openmpi-bin libopenmpi-dev lldpd libcap2-bin
+PACKAGES_NET   := iproute2 procps curl ethtool iperf3 openmpi-bin libopenmpi-dev lldpd libcap2-bin \
+                  slurmctld slurmd slurm-client slurm-wlm-basic-plugins libslurm-dev munge
 PACKAGES_TORCH := python3-torch
 PACKAGES_LINT  := clang-14 clang-format cppcheck shellcheck
 PACKAGES_FUZZ  := clang-14 libclang-rt-14-dev
@@ -30,7 +32,7 @@ SAN_CFLAGS   = $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit
 ALL_CFLAGS   = $(BASE_CFLAGS) $(CFLAGS) -MMD -MP $(SAN_CFLAGS)
 ALL_LDFLAGS  = $(LDFLAGS) $(if $(SAN),-fsanitize=$(SAN))
 LIBS        := -Wl,--as-needed -lcjson -linih -lkissfft-float -llzma -lzmq -lbpf -lnl-route-3 \
-               -lnl-3 -lpcap -lmicrohttpd -lncursesw -ltinfo -lm
+               -lnl-3 -lpcap -lmicrohttpd -lncursesw -ltinfo -lsqlite3 -lm
 ifneq ($(V),1)
 Q   := @
 say = @printf '  %-8s %s\n' $(1) $(2)
@@ -44,13 +46,16 @@ sysconfdir   ?= /etc
 systemdunitdir ?= $(prefix)/lib/systemd/system
 sysusersdir  ?= $(prefix)/lib/sysusers.d
 libdir       ?= $(prefix)/lib
+includedir   ?= $(prefix)/include
+datadir      ?= $(prefix)/share
+hookdir      ?= $(libdir)/antiphase
 mandir       ?= $(prefix)/share/man
 docdir       ?= $(prefix)/share/doc/antiphase
 bashcompdir  ?= $(prefix)/share/bash-completion/completions
 
 # ---- What there is ---------------------------------------------------------------
 include lib/module.mk bpf/module.mk topology/module.mk collector/module.mk sim/module.mk \
-	scheduler/module.mk
+	scheduler/module.mk pacer/module.mk
 
 ARCHIVE_SRCS := $(lib_SRCS) $(topology_SRCS) $(collector_SRCS) $(sim_engine_SRCS) \
 	$(scheduler_SRCS)
@@ -59,11 +64,17 @@ ARCHIVE      := $(B)/libantiphase.a
 # Daemons: those whose main file is there.
 DAEMONS      := $(if $(wildcard collector/collector.c),$(B)/antiphase-collector) \
                 $(if $(wildcard collector/marks.c),$(B)/antiphase-marks) \
-                $(if $(wildcard topology/topology.c),$(B)/antiphase-topology)
+                $(if $(wildcard topology/topology.c),$(B)/antiphase-topology) \
+                $(if $(wildcard scheduler/scheduler.c),$(B)/antiphase-scheduler)
 PROGRAMS     := $(B)/antiphase $(B)/antiphase-sim $(DAEMONS)
 # Loaded by NCCL into jobs: the fewest sources that do.
 PLUGIN       := $(B)/libantiphase-nccl-profiler.so
 PLUGIN_SRCS  := collector/nccl/profiler.c lib/wire/mark.c lib/base/alloc.c lib/base/clk.c
+# Loaded into jobs, to shift them: nothing but libc, and the fewest sources that do.
+PACER        := $(if $(wildcard pacer/*.c),$(B)/libantiphase-pacer.so)
+PACER_LIBS   := -ldl -lm
+# Loaded by Slurm, where its headers are; for the release that they are of.
+SPANK        := $(if $(wildcard /usr/include/slurm/spank.h),$(B)/spank_antiphase.so)
 TESTS        := $(patsubst %.c,$(B)/%,$(wildcard tests/unit/test_*.c))
 BENCHES      := $(patsubst %.c,$(B)/%,$(wildcard tests/bench/bench_*.c))
 FUZZERS      := $(patsubst %.c,build/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
@@ -72,15 +83,16 @@ UNITS        := $(wildcard */*.service.in)
 MANPAGES     := $(patsubst docs/man/%.scd,$(B)/man/%,$(wildcard docs/man/*.scd))
 # Needs the headers of MPI, which only 'test-net' installs: compiled by nothing else.
 MPI_FILES    := $(wildcard tests/net/arl*.c)
-C_FILES      := $(filter-out $(MPI_FILES),$(wildcard lib/*/*.[ch] bpf/*.[ch] collector/*.[ch] collector/*/*.[ch] topology/*.[ch] scheduler/*/*.[ch] scheduler/core/*/*.[ch] sim/*.[ch] \
+C_FILES      := $(if $(SPANK),scheduler/host/hooks/spank_antiphase.c) $(filter-out $(MPI_FILES),$(wildcard lib/*/*.[ch] bpf/*.[ch] pacer/*.[ch] scheduler/*.[ch] collector/*.[ch] collector/*/*.[ch] topology/*.[ch] scheduler/*/*.[ch] scheduler/core/*/*.[ch] sim/*.[ch] \
                 sim/*/*.[ch] tests/*/*.[ch]))
-SH_FILES     := .ci/run tests/run tests/net/run $(wildcard tests/*.sh tests/*/*.sh examples/*.sh)
+SH_FILES     := .ci/run tests/run tests/net/run $(wildcard tests/*.sh tests/*/*.sh examples/*.sh \
+                scheduler/host/hooks/*.sh)
 
-.PHONY: FORCE all help demo test test-net test-torch check bench bench-net bench-wire lint fuzz fuzz-smoke man install clean deps golden-accept
+.PHONY: FORCE all help demo demo-live test test-killed test-net test-torch check bench bench-net bench-pacer bench-scheduler bench-wire lint fuzz fuzz-smoke man install clean deps golden-accept
 .SECONDARY:
 .DELETE_ON_ERROR:
 
-all: $(PROGRAMS) $(PLUGIN) ## build the programs
+all: $(PROGRAMS) $(PLUGIN) $(PACER) $(SPANK) ## build the programs
 
 help: ## show this text
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-14s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
@@ -94,14 +106,25 @@ test: ## every test (SAN=address,undefined for sanitizers)
 	@sh tests/deps.sh $(PACKAGES_BUILD) $(PACKAGES_TEST)
 	$(Q)$(MAKE) --no-print-directory check
 
-check: $(PROGRAMS) $(PLUGIN) $(TESTS) $(REPLAYS) $(MANPAGES) ## as 'test', with what is installed
+check: $(PROGRAMS) $(PLUGIN) $(PACER) $(TESTS) $(REPLAYS) $(MANPAGES) ## as 'test', with what is installed
 	$(Q)B=$(B) sh tests/run $(TESTS)
 
 test-net: ## real traffic between network namespaces (root)
 	@sh tests/deps.sh $(PACKAGES_BUILD) $(PACKAGES_TEST) $(PACKAGES_NET)
 	$(Q)$(MAKE) --no-print-directory all $(B)/tests/net/arl $(B)/tests/net/bpf_probe \
-		$(B)/tests/net/bpf_inject
+		$(B)/tests/net/bpf_inject $(B)/tests/net/slurm_probe \
+		$(B)/tests/net/pace_steer
 	$(Q)B=$(B) bash tests/net/run
+
+test-killed: ## antiphase-scheduler over a real Slurm, killed 1,000 times (root, slow)
+	@sh tests/deps.sh $(PACKAGES_BUILD) $(PACKAGES_TEST) $(PACKAGES_NET)
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)B=$(B) KILLS=$(or $(KILLS),1000) LIMIT_S=3600 bash tests/net/run scheduler_killed
+
+demo-live: ## real MPI jobs under Slurm, without and with antiphase (root, 8 min; DEMO_SECONDS)
+	@sh tests/deps.sh $(PACKAGES_BUILD) $(PACKAGES_NET)
+	$(Q)$(MAKE) --no-print-directory all $(SPANK) $(B)/tests/net/arl
+	$(Q)B=$(B) bash tests/net/demo_live.sh $(DEMO_OPTIONS)
 
 test-torch: ## PyTorch DDP over gloo between network namespaces (root, slow)
 	@sh tests/deps.sh $(PACKAGES_BUILD) $(PACKAGES_TEST) $(PACKAGES_NET) $(PACKAGES_TORCH)
@@ -117,6 +140,16 @@ bench-wire: ## measure frames a second and loss of one receiver
 	@sh tests/deps.sh $(PACKAGES_BUILD)
 	$(Q)$(MAKE) --no-print-directory $(B)/tests/bench/bench_wire
 	$(Q)$(B)/tests/bench/bench_wire
+
+bench-pacer: ## measure what the pacer costs a collective
+	@sh tests/deps.sh $(PACKAGES_BUILD)
+	$(Q)$(MAKE) --no-print-directory $(B)/tests/bench/bench_pacer
+	$(Q)$(B)/tests/bench/bench_pacer
+
+bench-scheduler: ## measure antiphase-scheduler with 10,000 jobs on 20,000 links
+	@sh tests/deps.sh $(PACKAGES_BUILD) $(PACKAGES_TEST)
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)B=$(B) python3 tests/bench/scheduler_size.py
 
 bench: ## measure: solver, fabric, simulator against SimGrid
 	@sh tests/deps.sh $(PACKAGES_BUILD) $(PACKAGES_BENCH)
@@ -142,7 +175,7 @@ man: $(MANPAGES) ## manual pages (scdoc)
 
 install: all man ## install into DESTDIR
 	install -d $(DESTDIR)$(bindir) $(DESTDIR)$(sbindir) $(DESTDIR)$(mandir)/man1 \
-		$(DESTDIR)$(mandir)/man5 $(DESTDIR)$(mandir)/man8 $(DESTDIR)$(systemdunitdir) \
+		$(DESTDIR)$(mandir)/man5 $(DESTDIR)$(mandir)/man7 $(DESTDIR)$(mandir)/man8 $(DESTDIR)$(systemdunitdir) \
 		$(DESTDIR)$(sysusersdir) $(DESTDIR)$(sysconfdir)/antiphase/conf.d \
 		$(DESTDIR)$(docdir)/examples $(DESTDIR)$(bashcompdir)
 	install -m 755 $(filter-out $(DAEMONS),$(PROGRAMS)) $(DESTDIR)$(bindir)
@@ -157,11 +190,23 @@ install: all man ## install into DESTDIR
 		install -m 644 collector/antiphase.conf \
 			$(DESTDIR)$(sysconfdir)/antiphase/antiphase.conf; fi
 	install -d $(DESTDIR)$(libdir)
-	install -m 755 $(PLUGIN) $(DESTDIR)$(libdir)
+	install -m 755 $(PLUGIN) $(PACER) $(DESTDIR)$(libdir)
+	install -d $(DESTDIR)$(includedir)/antiphase $(DESTDIR)$(datadir)/antiphase
+	install -m 644 pacer/pacer.h $(DESTDIR)$(includedir)/antiphase
+	install -m 644 pacer/antiphase_ddp.py $(DESTDIR)$(datadir)/antiphase
+	install -d $(DESTDIR)$(hookdir)
+	$(if $(SPANK),install -m 755 $(SPANK) $(DESTDIR)$(hookdir))
+	install -m 644 scheduler/host/hooks/job_submit.lua $(DESTDIR)$(hookdir)
+	for hook in task_prolog.sh prolog_slurmctld.sh; do \
+		sed -e 's|@libdir@|$(libdir)|g' -e 's|@sysconfdir@|$(sysconfdir)|g' \
+			scheduler/host/hooks/$$hook >$(DESTDIR)$(hookdir)/$$hook && \
+		chmod 755 $(DESTDIR)$(hookdir)/$$hook || exit 1; done
 	for page in $(MANPAGES); do \
 		install -m 644 $$page $(DESTDIR)$(mandir)/man$${page##*.}; done
 	install -m 644 scheduler/cli/completion.bash $(DESTDIR)$(bashcompdir)/antiphase
-	install -m 644 README.md LICENSE docs/*.md $(DESTDIR)$(docdir)
+	install -m 644 README.md LICENSE docs/*.md docs/openapi.json $(DESTDIR)$(docdir)
+	install -d $(DESTDIR)$(docdir)/dashboards
+	install -m 644 docs/dashboards/* $(DESTDIR)$(docdir)/dashboards
 	install -m 644 examples/* $(DESTDIR)$(docdir)/examples
 
 clean: ## remove build/
@@ -229,6 +274,16 @@ $(PLUGIN): $(PLUGIN_SRCS:%.c=$(B)/pic/%.o)
 	$(call say,LINK,$@)
 	$(Q)$(CC) -shared $^ -o $@ $(if $(SAN),,-Wl,-z$(comma)defs) $(ALL_LDFLAGS) -pthread
 
+$(PACER): $(pacer_SRCS:%.c=$(B)/pic/%.o)
+	$(call say,LINK,$@)
+	$(Q)$(CC) -shared $^ -o $@ $(if $(SAN),,-Wl,-z$(comma)defs) $(ALL_LDFLAGS) $(PACER_LIBS)
+
+# Without sanitizers, as the programs that load it are.
+$(B)/spank_antiphase.so: scheduler/host/hooks/spank_antiphase.c
+	$(call say,CC-SPANK,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) -fPIC -shared $< -o $@
+
 $(B)/pic/%.o: %.c
 	$(call say,CC-PIC,$<)
 	$(Q)mkdir -p $(@D)
@@ -238,8 +293,12 @@ $(B)/antiphase-topology: $(B)/topology/topology.o $(ARCHIVE)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $^ -o $@ $(ALL_LDFLAGS) $(LIBS)
 
-# What sim/ has besides its main program may be tested, too.
-SIM_TESTABLE := $(filter-out sim/sim.c,$(sim_SRCS))
+$(B)/antiphase-scheduler: $(B)/scheduler/scheduler.o $(ARCHIVE)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $^ -o $@ $(ALL_LDFLAGS) $(LIBS)
+
+# What sim/ has besides its main program, and pacer/ besides its hooks, may be tested, too.
+SIM_TESTABLE := $(filter-out sim/sim.c,$(sim_SRCS)) $(pacer_TESTABLE)
 $(B)/tests/unit/%: $(B)/tests/unit/%.o $(SIM_TESTABLE:%.c=$(B)/%.o) $(ARCHIVE)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $^ -o $@ $(ALL_LDFLAGS) -lcmocka $(LIBS)
@@ -258,6 +317,16 @@ $(B)/tests/net/arl: tests/net/arl.c
 	$(Q)OMPI_CC="$(CC)" mpicc -std=gnu17 -D_GNU_SOURCE $(WARN) -Werror $(CFLAGS) $< -o $@
 
 $(B)/tests/unit/test_nccl_profiler: | $(PLUGIN)
+
+# What stands in for MPI, NCCL and CUDA under the pacer, as a library behind it.
+JOB_STUB := $(B)/tests/unit/libjob-stub.so
+$(JOB_STUB): tests/unit/job_stub.c tests/unit/job_stub.h
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -shared -fPIC -Wl,-soname,libjob-stub.so $< -o $@
+$(B)/tests/unit/test_pacer_hooks $(B)/tests/bench/bench_pacer: $(JOB_STUB) | $(PACER)
+$(B)/tests/unit/test_pacer_hooks: private ALL_LDFLAGS += -Wl,-rpath,'$$ORIGIN'
+$(B)/tests/bench/bench_pacer: private ALL_LDFLAGS += -Wl,-rpath,'$$ORIGIN/../unit'
 
 # A fuzz target with a plain main() that replays files: kept crashers in 'make test'.
 $(B)/tests/fuzz/replay_%: $(B)/tests/fuzz/fuzz_%.o $(B)/tests/fuzz/replay.o \
@@ -290,9 +359,9 @@ $(B)/man/%: docs/man/%.scd
 -include tests/bench/module.mk
 # Sources of folders that are still empty are no error.
 -include $(wildcard $(B)/tests/net/*.d)
--include $(patsubst %.c,$(B)/%.d,$(ARCHIVE_SRCS) $(cli_SRCS) $(sim_SRCS) $(collector_MAINS) \
-	$(topology_MAINS)) \
-	$(patsubst %.c,$(B)/pic/%.d,$(PLUGIN_SRCS)) $(TESTS:=.d) $(BENCHES:=.d) $(FUZZERS:=.d) \
-	$(patsubst %.c,build/fuzz/%.d,$(ARCHIVE_SRCS)) \
+-include $(patsubst %.c,$(B)/%.d,$(ARCHIVE_SRCS) $(cli_SRCS) $(sim_SRCS) $(pacer_TESTABLE) $(collector_MAINS) \
+	$(topology_MAINS) $(scheduler_MAINS)) \
+	$(patsubst %.c,$(B)/pic/%.d,$(PLUGIN_SRCS) $(pacer_SRCS)) $(TESTS:=.d) $(BENCHES:=.d) $(FUZZERS:=.d) \
+	$(patsubst %.c,build/fuzz/%.d,$(ARCHIVE_SRCS) $(pacer_TESTABLE)) \
 	$(patsubst %.c,$(B)/%.d,$(wildcard tests/fuzz/*.c)) \
 	$(bpf_SRCS:bpf/%.c=build/bpf/%.d)
