@@ -238,6 +238,7 @@ is_true(const struct json_doc *doc, const struct json *expression,
 	const char *key, *operator, * actual;
 	const struct json *values = NULL;
 	size_t n = 0;
+	bool is_wanted;
 	int r;
 
 	if (json_as_object(doc, expression, err) < 0 ||
@@ -250,14 +251,17 @@ is_true(const struct json_doc *doc, const struct json *expression,
 		return actual != NULL;
 	if (strcmp(operator, "DoesNotExist") == 0)
 		return actual == NULL;
+	is_wanted = strcmp(operator, "In") == 0;
+	if (!is_wanted && strcmp(operator, "NotIn") != 0)
+		return json_fail(doc, expression, err,
+				 "operator '%.40s', expected In, NotIn, Exists or "
+				 "DoesNotExist",
+				 operator);
+	if (!n)
+		return json_fail(doc, expression, err, "operator %s without values",
+				 operator);
 	r = is_in(doc, values, actual, err);
-	if (r < 0 || strcmp(operator, "In") == 0)
-		return r;
-	if (strcmp(operator, "NotIn") == 0)
-		return !r;
-	return json_fail(doc, expression, err,
-			 "operator '%.40s', expected In, NotIn, Exists or DoesNotExist",
-			 operator);
+	return r < 0 ? r : (r == 1) == is_wanted;
 }
 
 int

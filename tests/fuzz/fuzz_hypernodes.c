@@ -13,6 +13,23 @@ static const char nodes[] =
 	"{\"metadata\":{\"name\":\"n2\",\"labels\":{\"rack\":\"b\"}}},"
 	"{\"metadata\":{\"name\":\"gpu-03.x\",\"labels\":{\"rack\":\"b\"}}}]}";
 
+/* Takes out remarks, such as how many switches a HyperNode stands for. */
+static void
+drop_remarks(char *text)
+{
+	char *to = text;
+
+	for (char *line = text, *next; *line; line = next) {
+		next = line + strcspn(line, "\n");
+		next += *next != '\0';
+		if (*line == '#')
+			continue;
+		memmove(to, line, (size_t)(next - line));
+		to += next - line;
+	}
+	*to = '\0';
+}
+
 static char *
 write_text(const struct topo *topo, size_t *ret_n)
 {
@@ -48,7 +65,11 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (once &&
 		    topo_hypernodes_read("again", once, n, NULL, &again, NULL) == 0) {
 			twice = write_text(again, &n);
-			if (!twice || strcmp(once, twice) != 0)
+			if (!twice)
+				abort();
+			drop_remarks(once);
+			drop_remarks(twice);
+			if (strcmp(once, twice) != 0)
 				abort();
 			free(twice);
 			topo_unref(again);

@@ -372,6 +372,10 @@ hostile_hypernodes_are_refused_with_what_is_wrong(void **state)
 	refused_with(LIST(HN("a", "1", LABELS("\"matchLabels\":{\"x\":\"y\"}"))), NULL,
 		     1, "needs the Nodes");
 	refused_with(LIST(HN("a", "1", LABELS(""))), &k8s, 1, "says nothing");
+	refused_with(LIST(HN("a", "1",
+			     LABELS("\"matchExpressions\":[{\"key\":\"rack\","
+				    "\"operator\":\"NotIn\",\"values\":[]}]"))),
+		     &k8s, 1, "operator NotIn without values");
 	refused_with(LIST(HN("a", "1", REGEX("Node", "\\\\d"))), &k8s, 1,
 		     "exactMatch or labelMatch");
 	refused_with(LIST(HN("a", "1", EXACT("HyperNode", "b"))), NULL, 1,
