@@ -326,7 +326,10 @@ def check_queries(daemon):
     bad = ["/api/v1/series", "/api/v1/series?link=", "/api/v1/series?link=x&from_us=-1",
            "/api/v1/series?link=x&step_us=0", "/api/v1/series?link=x&from_us=x",
            "/api/v1/series?link=x&from_us=9&to_us=3",
-           "/api/v1/series?link=x&from_us=99999999999999999999"]
+           "/api/v1/series?link=x&from_us=99999999999999999999",
+           "/api/v1/changes?limit=0", "/api/v1/changes?limit=1001",
+           "/api/v1/changes?limit=x", "/api/v1/changes?since_us=-1",
+           "/api/v1/changes?before=x"]
     got = {daemon.ask("GET", path)[0] for path in bad}
     verdict(got == {400}, "queries that make no sense are refused", repr(got))
     odd = ["/", "/api", "/api/v1/links/", "/api/v1/links/%00", "/api/v1/jobs/%2e%2e",
@@ -393,6 +396,63 @@ def check_killed(folder, daemon):
     verdict(status == 0, "ended, it ends", str(status))
 
 
+# ---- The log of changes ----------------------------------------------------------------
+
+N_LINES = 2500
+LOG_KIND = 4  # Of the store: STORE_LOG.
+
+
+def fill_log(folder):
+    """Lines as the daemon writes them, of two jobs in turn, among other history."""
+    with sqlite3.connect(folder + "/history.db") as db:
+        for i in range(N_LINES):
+            line = {"at_us": 1795227000000000 + i, "job": str(17 + i % 2), "action": "record",
+                    "state": "done", "reason": "told", "text": "a record", "nodes": None,
+                    "record": "r%d" % i, "error": None}
+            db.execute("INSERT INTO history (kind, key, at, json) VALUES (?, ?, ?, ?)",
+                       (LOG_KIND, line["job"], line["at_us"], json.dumps(line)))
+            db.execute("INSERT INTO history (kind, key, at, json) VALUES (0, ?, ?, '{}')",
+                       (line["job"], line["at_us"]))
+
+
+def read_log(doc, daemon, query, found):
+    """All pages of the log; what is wrong with them is added to 'found'."""
+    operation, lines, before = doc["paths"]["/api/v1/changes"]["get"], [], None
+    while len(lines) <= N_LINES:
+        path = "/api/v1/changes?" + query + ("&before=%d" % before if before else "")
+        answer = daemon.ask("GET", path)
+        found += check_answer(doc, operation, answer, path)
+        page = json.loads(answer[2])
+        lines += page["log"]
+        before = page["next_before"]
+        if before is None:
+            break
+        if before != lines[-1]["id"]:
+            found.append("next_before is %r after line %r" % (before, lines[-1]))
+    return lines
+
+
+def check_log(doc, folder):
+    fill_log(folder)
+    daemon, found = Daemon(folder), []
+    begin = time.monotonic()
+    for query, wanted in (("", range(N_LINES)), ("limit=999", range(N_LINES)),
+                          ("job=17&limit=7", range(0, N_LINES, 2)),
+                          ("limit=100&since_us=%d" % (1795227000000000 + 2222),
+                           range(2222, N_LINES)), ("job=19", ()),
+                          ("since_us=1895227000000000", ())):
+        lines = read_log(doc, daemon, query, found)
+        got = [int(line["record"][1:]) for line in lines]
+        if got != sorted(wanted, reverse=True):
+            found.append("%r: %d lines, from %r to %r" % (query, len(got), got[:2], got[-2:]))
+        if len({line["id"] for line in lines}) != len(lines):
+            found.append("%r: a line comes twice" % query)
+    print("reading it took %.2f s" % (time.monotonic() - begin), file=sys.stderr)
+    verdict(not found, "the whole log of changes is read, page by page, newest first",
+            "\n".join(found[:10]))
+    daemon.end()
+
+
 def main():
     doc = json.load(open(os.path.join(ROOT, "docs/openapi.json"), encoding="utf-8"))
     folder = tempfile.mkdtemp(prefix="ap-api-")
@@ -423,6 +483,7 @@ def main():
         check_queries(daemon)
         check_noise(daemon)
         check_killed(folder, daemon)
+        check_log(doc, folder)
     finally:
         for process in RUNNING:
             process.kill()

@@ -48,6 +48,23 @@ api_end(struct api_text *text, struct http_reply *reply)
 	finish(text, &reply->body);
 }
 
+bool
+api_number(const struct http_request *request, const char *name, int64_t fallback,
+	   int64_t *ret_value)
+{
+	const char *text = http_query(request, name);
+	char *end;
+	long long value;
+
+	*ret_value = fallback;
+	if (!text || !*text)
+		return true;
+	errno = 0;
+	value = strtoll(text, &end, 10);
+	*ret_value = value;
+	return !errno && !*end && value >= 0;
+}
+
 /* clang-format off */
 static const struct http_route routes[] = {
 	{ "GET", "/api/v1/health", false, 0, api_health },

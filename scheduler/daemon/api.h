@@ -5,6 +5,8 @@
 #ifndef SCHEDULER_DAEMON_API_H
 #define SCHEDULER_DAEMON_API_H
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "lib/base/jsonw.h"
@@ -23,6 +25,10 @@ void api_begin(struct api_text *text, const char *schema);
 /* Ends the document's root, too. */
 void api_end(struct api_text *text, struct http_reply *reply);
 
+/* A parameter of the query: a number of 0 or more, 'fallback' without; false if not. */
+bool api_number(const struct http_request *request, const char *name, int64_t fallback,
+		int64_t *ret_value);
+
 /* api_facts.c: what is seen. */
 void api_health(void *daemon, const struct http_request *request,
 		struct http_reply *reply);
@@ -39,23 +45,25 @@ void api_job(void *daemon, const struct http_request *request,
 void api_series(void *daemon, const struct http_request *request,
 		struct http_reply *reply);
 
-/* api_advice.c: what is advised, was done, and may be done. */
+/* api_advice.c: what is advised, and may be done. */
 void api_advices(void *daemon, const struct http_request *request,
 		 struct http_reply *reply);
 void api_advice(void *daemon, const struct http_request *request,
 		struct http_reply *reply);
 void api_ask_advice(void *daemon, const struct http_request *request,
 		    struct http_reply *reply);
-void api_changes(void *daemon, const struct http_request *request,
-		 struct http_reply *reply);
 void api_config(void *daemon, const struct http_request *request,
 		struct http_reply *reply);
 void api_modes(void *daemon, const struct http_request *request,
 	       struct http_reply *reply);
-void api_job_deed(void *daemon, const struct http_request *request,
-		  struct http_reply *reply);
 void api_poke(void *daemon, const struct http_request *request,
 	      struct http_reply *reply);
+
+/* api_changes.c: what was done about it, and undoing that. */
+void api_changes(void *daemon, const struct http_request *request,
+		 struct http_reply *reply);
+void api_job_deed(void *daemon, const struct http_request *request,
+		  struct http_reply *reply);
 
 /* api_k8s.c: kube-scheduler's extender; its routes are those of k8s.h. */
 void api_k8s_open(struct daemon *d);

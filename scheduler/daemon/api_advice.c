@@ -1,6 +1,6 @@
 /*
- * api_advice.c - what is advised, what was done about it, and what may be done: reading,
- * and, with the token, changing.
+ * api_advice.c - what is advised, and what may be done about it: reading, and, with the
+ * token, changing.
  */
 #include <errno.h>
 #include <math.h>
@@ -17,10 +17,7 @@
 #include "scheduler/core/profile/profile_json.h"
 #include "scheduler/daemon/api.h"
 #include "scheduler/daemon/jobs.h"
-#include "scheduler/store/store.h"
 #include "topology/topo.h"
-
-#define MAX_LOG 1000
 
 /* ---- Reading -------------------------------------------------------------------------- */
 
@@ -59,69 +56,6 @@ api_advice(void *daemon, const struct http_request *request, struct http_reply *
 				 "nothing is known of a job '%s'", request->rest);
 	else
 		strbuf_printf(&reply->body, "%s\n", job->doc);
-}
-
-static void
-put_change(const struct decide_change *change, struct jsonw *w)
-{
-	static const char *const kinds[] = { [DECIDE_PIN] = "pin",
-					     [DECIDE_RECORDED] = "recorded",
-					     [DECIDE_OVER] = "over" };
-
-	jsonw_object(w, NULL);
-	jsonw_str(w, "job", change->job);
-	jsonw_str(w, "kind", kinds[change->kind]);
-	jsonw_str(w, "nodes", *change->nodes ? change->nodes : NULL);
-	jsonw_str(w, "record", change->record);
-	jsonw_int(w, "at_us", change->at_us);
-	jsonw_bool(w, "is_under_way", change->is_under_way);
-	jsonw_end(w);
-}
-
-/* Lines of the log are documents of their own: gathered as text. */
-static bool
-add_log(void *ctx, const char *key, int64_t at_us, const char *json)
-{
-	struct strbuf *out = ctx;
-
-	(void)key;
-	(void)at_us;
-	strbuf_printf(out, "%s%s", out->length ? ",\n" : "", json);
-	return true;
-}
-
-void
-api_changes(void *daemon, const struct http_request *request, struct http_reply *reply)
-{
-	struct daemon *d = daemon;
-	const char *job = http_query(request, "job");
-	struct strbuf log = STRBUF_EMPTY;
-	struct api_text text;
-	struct err err;
-	char *end;
-
-	api_begin(&text, "antiphase.changes/1");
-	jsonw_int(&text.w, "at_us", clk_wall_us());
-	jsonw_array(&text.w, "standing");
-	for (size_t i = 0; i < d->deeds.changes.items.n; i++)
-		if (d->deeds.changes.items.items[i].kind != DECIDE_OVER)
-			put_change(&d->deeds.changes.items.items[i], &text.w);
-	jsonw_end(&text.w);
-	api_end(&text, reply);
-	if (d->store && job &&
-	    store_read_history(d->store, STORE_LOG, job, MAX_LOG, add_log, &log, &err) <
-		    0)
-		log_limited(&d->now.store_said, clk_monotonic_ns(), LOG_LEVEL_ERR,
-			    "store", "%s", err.text);
-	else if (d->store && !job)
-		store_read(d->store, STORE_LOG, NULL, MAX_LOG, add_log, &log, &err);
-	/* Before the brace that ends the document. */
-	end = strrchr(reply->body.text, '}');
-	reply->body.length = (size_t)(end - reply->body.text);
-	while (reply->body.length && reply->body.text[reply->body.length - 1] == '\n')
-		reply->body.length--;
-	strbuf_printf(&reply->body, ",\n  \"log\": [%s]\n}\n", log.text);
-	strbuf_free(&log);
 }
 
 void
@@ -393,47 +327,6 @@ api_modes(void *daemon, const struct http_request *request, struct http_reply *r
 		api_config(d, request, reply);
 	}
 	json_doc_free(doc);
-}
-
-/* POST /api/v1/jobs/ID/unpin */
-void
-api_job_deed(void *daemon, const struct http_request *request, struct http_reply *reply)
-{
-	static const char unpin[] = "/unpin";
-	struct daemon *d = daemon;
-	size_t n = strlen(request->rest), n_unpin = sizeof unpin - 1;
-	struct decide_change *change;
-	char *job;
-
-	if (n <= n_unpin || strcmp(request->rest + n - n_unpin, unpin) != 0) {
-		http_reply_error(reply, 404, "not_found",
-				 "POST /api/v1/jobs/ID/unpin is what there is",
-				 "there is no such request");
-		return;
-	}
-	job = xstrndup(request->rest, n - n_unpin);
-	change = decide_find(&d->deeds.changes, job);
-	if (!change || change->kind == DECIDE_OVER) {
-		http_reply_error(reply, 404, "not_ours",
-				 "GET /api/v1/changes lists what is",
-				 "nothing of job '%s' was changed by us", job);
-	} else {
-		struct api_text text;
-
-		change->is_unwanted = true;
-		api_begin(&text, "antiphase.changes/1");
-		jsonw_int(&text.w, "at_us", clk_wall_us());
-		jsonw_array(&text.w, "standing");
-		put_change(change, &text.w);
-		jsonw_end(&text.w);
-		jsonw_array(&text.w, "log");
-		jsonw_end(&text.w);
-		api_end(&text, reply);
-		log_warn("scheduler", "job %s is to be unpinned, as the API was asked",
-			 job);
-		deeds_decide(d);
-	}
-	free(job);
 }
 
 void

@@ -257,23 +257,6 @@ api_job(void *daemon, const struct http_request *request, struct http_reply *rep
 
 /* ---- History -------------------------------------------------------------------------- */
 
-static bool
-number_of(const struct http_request *request, const char *name, int64_t fallback,
-	  int64_t *ret_value)
-{
-	const char *text = http_query(request, name);
-	char *end;
-	long long value;
-
-	*ret_value = fallback;
-	if (!text || !*text)
-		return true;
-	errno = 0;
-	value = strtoll(text, &end, 10);
-	*ret_value = value;
-	return !errno && !*end && value >= 0;
-}
-
 struct series_writer {
 	struct jsonw *w;
 	size_t n;
@@ -313,9 +296,9 @@ api_series(void *daemon, const struct http_request *request, struct http_reply *
 				 "no history is kept");
 		return;
 	}
-	if (!link || !*link || !number_of(request, "to_us", now_us, &to_us) ||
-	    !number_of(request, "from_us", now_us - INT64_C(600000000), &from_us) ||
-	    !number_of(request, "step_us", 1000000, &step_us) || from_us >= to_us ||
+	if (!link || !*link || !api_number(request, "to_us", now_us, &to_us) ||
+	    !api_number(request, "from_us", now_us - INT64_C(600000000), &from_us) ||
+	    !api_number(request, "step_us", 1000000, &step_us) || from_us >= to_us ||
 	    step_us < 1) {
 		http_reply_error(reply, 400, "bad_query",
 				 "?link=NAME&from_us=&to_us=&step_us=&by=job",

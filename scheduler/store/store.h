@@ -112,9 +112,23 @@ typedef bool store_document_fn(void *ctx, const char *key, int64_t at_us,
 /* Tells the current ones, at most 'n_max': of one key, or with NULL all, by key. */
 int store_read(struct store *store, enum store_kind kind, const char *key, size_t n_max,
 	       store_document_fn *each, void *ctx, struct err *err);
-/* The same of the history, newest first. */
-int store_read_history(struct store *store, enum store_kind kind, const char *key,
-		       size_t n_max, store_document_fn *each, void *ctx,
+
+/* One of a kind that keeps its history, in the order of being put: ids rise. */
+struct store_line {
+	int64_t id, at_us;
+	const char *key, *json; /* Borrowed. */
+};
+
+struct store_page {
+	const char *key;   /* NULL: of all keys. */
+	int64_t before_id; /* Only what was put before that line; 0: all. */
+	size_t n_max;
+};
+
+typedef bool store_line_fn(void *ctx, const struct store_line *line);
+/* Tells a page of the history, newest first.  O(lines told * log lines). */
+int store_read_history(struct store *store, enum store_kind kind,
+		       const struct store_page *page, store_line_fn *each, void *ctx,
 		       struct err *err);
 
 #endif

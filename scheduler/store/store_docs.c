@@ -41,25 +41,27 @@ store_delete(struct store *store, enum store_kind kind, const char *key)
 	store_run(store, statement);
 }
 
-static int
-read_documents(struct store *store, enum store_sql which, enum store_kind kind,
-	       const char *key, size_t n_max, store_document_fn *each, void *ctx,
-	       struct err *err)
+static sqlite3_stmt *
+bound(struct store *store, enum store_sql which, enum store_kind kind, const char *key,
+      size_t n_max)
 {
 	sqlite3_stmt *get = store_statement(store, which);
-	int code, rc = 0;
 
 	if (!get)
-		return store_fail_now(store, err);
+		return NULL;
 	sqlite3_bind_int(get, 1, (int)kind);
 	if (key)
 		sqlite3_bind_text(get, 2, key, -1, SQLITE_STATIC);
 	sqlite3_bind_int64(get, 3, n_max > INT64_MAX ? INT64_MAX : (int64_t)n_max);
-	while ((code = sqlite3_step(get)) == SQLITE_ROW)
-		if (!each(ctx, (const char *)sqlite3_column_text(get, 0),
-			  sqlite3_column_int64(get, 1),
-			  (const char *)sqlite3_column_text(get, 2)))
-			break;
+	return get;
+}
+
+/* Ends a reading that stopped at 'code'. */
+static int
+finish(struct store *store, sqlite3_stmt *get, int code, struct err *err)
+{
+	int rc = 0;
+
 	if (code != SQLITE_DONE && code != SQLITE_ROW)
 		rc = store_fail_now(store, err);
 	sqlite3_reset(get);
@@ -70,14 +72,41 @@ int
 store_read(struct store *store, enum store_kind kind, const char *key, size_t n_max,
 	   store_document_fn *each, void *ctx, struct err *err)
 {
-	return read_documents(store, key ? SQL_GET : SQL_GET_ALL, kind, key, n_max,
-			      each, ctx, err);
+	sqlite3_stmt *get = bound(store, key ? SQL_GET : SQL_GET_ALL, kind, key, n_max);
+	int code;
+
+	if (!get)
+		return store_fail_now(store, err);
+	while ((code = sqlite3_step(get)) == SQLITE_ROW)
+		if (!each(ctx, (const char *)sqlite3_column_text(get, 0),
+			  sqlite3_column_int64(get, 1),
+			  (const char *)sqlite3_column_text(get, 2)))
+			break;
+	return finish(store, get, code, err);
 }
 
 int
-store_read_history(struct store *store, enum store_kind kind, const char *key,
-		   size_t n_max, store_document_fn *each, void *ctx, struct err *err)
+store_read_history(struct store *store, enum store_kind kind,
+		   const struct store_page *page, store_line_fn *each, void *ctx,
+		   struct err *err)
 {
-	return read_documents(store, key ? SQL_HISTORY : SQL_HISTORY_ALL, kind, key,
-			      n_max, each, ctx, err);
+	sqlite3_stmt *get = bound(store, page->key ? SQL_HISTORY : SQL_HISTORY_ALL,
+				  kind, page->key, page->n_max);
+	int code;
+
+	if (!get)
+		return store_fail_now(store, err);
+	sqlite3_bind_int64(get, 4, page->before_id ? page->before_id : INT64_MAX);
+	while ((code = sqlite3_step(get)) == SQLITE_ROW) {
+		const struct store_line line = {
+			.id = sqlite3_column_int64(get, 0),
+			.at_us = sqlite3_column_int64(get, 1),
+			.key = (const char *)sqlite3_column_text(get, 2),
+			.json = (const char *)sqlite3_column_text(get, 3),
+		};
+
+		if (!each(ctx, &line))
+			break;
+	}
+	return finish(store, get, code, err);
 }

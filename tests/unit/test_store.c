@@ -298,15 +298,45 @@ take(void *ctx, const char *key, int64_t at_us, const char *json)
 }
 
 static struct documents
-documents_of(struct store *store, enum store_kind kind, const char *key, bool history)
+documents_of(struct store *store, enum store_kind kind, const char *key)
 {
 	struct documents documents = { 0 };
 	struct err err = { 0 };
 
-	assert_int_equal((history ? store_read_history : store_read)(
-				 store, kind, key, 100, take, &documents, &err),
-			 0);
+	assert_int_equal(store_read(store, kind, key, 100, take, &documents, &err), 0);
 	return documents;
+}
+
+/* What was put last comes first. */
+struct lines {
+	size_t n, n_wanted;
+	int64_t last_id;
+	char text[200]; /* "KEY:JSON " of each. */
+};
+
+static bool
+take_line(void *ctx, const struct store_line *line)
+{
+	struct lines *lines = ctx;
+	size_t at = strlen(lines->text);
+
+	assert_true(line->at_us > 0);
+	assert_true(lines->n == 0 || line->id < lines->last_id);
+	lines->last_id = line->id;
+	snprintf(lines->text + at, sizeof lines->text - at, "%s:%s ", line->key,
+		 line->json);
+	return ++lines->n != lines->n_wanted;
+}
+
+static struct lines
+history_of(struct store *store, enum store_kind kind, const struct store_page *page)
+{
+	struct lines lines = { .n_wanted = 0 };
+	struct err err = { 0 };
+
+	assert_int_equal(store_read_history(store, kind, page, take_line, &lines, &err),
+			 0);
+	return lines;
 }
 
 static void
@@ -324,18 +354,62 @@ documents_are_replaced_and_their_history_is_kept(void **state)
 	store_close(store);
 
 	store = opened();
-	assert_int_equal(documents_of(store, STORE_ADVICE, NULL, false).n, 2);
-	assert_string_equal(documents_of(store, STORE_ADVICE, NULL, false).key, "12");
-	assert_string_equal(documents_of(store, STORE_ADVICE, "4711", false).json,
+	assert_int_equal(documents_of(store, STORE_ADVICE, NULL).n, 2);
+	assert_string_equal(documents_of(store, STORE_ADVICE, NULL).key, "12");
+	assert_string_equal(documents_of(store, STORE_ADVICE, "4711").json,
 			    "{\"a\":2}");
-	assert_int_equal(documents_of(store, STORE_ADVICE, "4711", true).n, 2);
-	assert_string_equal(documents_of(store, STORE_ADVICE, NULL, true).json,
-			    "{\"a\":3}");
-	assert_int_equal(documents_of(store, STORE_CHANGE, "4711", true).n, 0);
-	assert_string_equal(documents_of(store, STORE_CHANGE, "4711", false).json,
+	assert_string_equal(
+		history_of(store, STORE_ADVICE, &(struct store_page){ "4711", 0, 100 })
+			.text,
+		"4711:{\"a\":2} 4711:{\"a\":1} ");
+	assert_string_equal(
+		history_of(store, STORE_ADVICE, &(struct store_page){ NULL, 0, 1 })
+			.text,
+		"12:{\"a\":3} ");
+	assert_int_equal(
+		history_of(store, STORE_CHANGE, &(struct store_page){ "4711", 0, 100 })
+			.n,
+		0);
+	assert_string_equal(documents_of(store, STORE_CHANGE, "4711").json,
 			    "{\"c\":'\"}");
 	store_delete(store, STORE_CHANGE, "4711");
-	assert_int_equal(documents_of(store, STORE_CHANGE, NULL, false).n, 0);
+	assert_int_equal(documents_of(store, STORE_CHANGE, NULL).n, 0);
+	store_close(store);
+}
+
+/* Page after page, as a reader asks for them, while there is more of other kinds. */
+static void
+history_is_read_in_pages_newest_first(void **state)
+{
+	struct store *store = opened();
+	struct store_page page = { NULL, 0, 3 };
+	struct lines lines;
+	char key[8], json[16];
+
+	(void)state;
+	for (int i = 0; i < 7; i++) {
+		snprintf(key, sizeof key, "%d", i % 2);
+		snprintf(json, sizeof json, "%d", i);
+		store_put(store, STORE_LOG, key, T0 + i, json);
+		store_put(store, STORE_ADVICE, key, T0 + i, "{}");
+	}
+	lines = history_of(store, STORE_LOG, &page);
+	assert_string_equal(lines.text, "0:6 1:5 0:4 ");
+	/* What is put meanwhile does not move what follows. */
+	store_put(store, STORE_LOG, "0", T0 + 7, "7");
+	page.before_id = lines.last_id;
+	lines = history_of(store, STORE_LOG, &page);
+	assert_string_equal(lines.text, "1:3 0:2 1:1 ");
+	page.before_id = lines.last_id;
+	lines = history_of(store, STORE_LOG, &page);
+	assert_string_equal(lines.text, "0:0 ");
+	page.before_id = lines.last_id;
+	assert_int_equal(history_of(store, STORE_LOG, &page).n, 0);
+	page = (struct store_page){ "1", 0, 2 };
+	lines = history_of(store, STORE_LOG, &page);
+	assert_string_equal(lines.text, "1:5 1:3 ");
+	page.before_id = lines.last_id;
+	assert_string_equal(history_of(store, STORE_LOG, &page).text, "1:1 ");
 	store_close(store);
 }
 
@@ -349,6 +423,37 @@ run_sql(const char *text)
 	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
 	assert_int_equal(sqlite3_exec(db, text, NULL, NULL, NULL), SQLITE_OK);
 	sqlite3_close(db);
+}
+
+/* Of a file that was made before there was such an index, too. */
+static void
+reading_a_kind_does_not_read_the_others(void **state)
+{
+	struct store *store = opened();
+	sqlite3_stmt *plan;
+	sqlite3 *db;
+	char text[400] = "";
+
+	(void)state;
+	store_close(store);
+	run_sql("DROP INDEX history_of_kind");
+	store = opened();
+	store_close(store);
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(
+		sqlite3_prepare_v2(db,
+				   "EXPLAIN QUERY PLAN SELECT id, json FROM history"
+				   " WHERE kind = ?1 AND ?2 IS NULL AND id < ?4"
+				   " ORDER BY id DESC LIMIT ?3",
+				   -1, &plan, NULL),
+		SQLITE_OK);
+	while (sqlite3_step(plan) == SQLITE_ROW)
+		snprintf(text + strlen(text), sizeof text - strlen(text), "%s\n",
+			 (const char *)sqlite3_column_text(plan, 3));
+	sqlite3_finalize(plan);
+	sqlite3_close(db);
+	assert_non_null(strstr(text, "INDEX history_of_kind (kind=?"));
+	assert_null(strstr(text, "TEMP B-TREE"));
 }
 
 static void
@@ -607,6 +712,8 @@ main(void)
 		TEST(what_is_kept_does_not_grow_with_jobs_that_are_gone),
 		TEST(a_file_that_is_too_large_loses_its_finest_grain_first),
 		TEST(documents_are_replaced_and_their_history_is_kept),
+		TEST(history_is_read_in_pages_newest_first),
+		TEST(reading_a_kind_does_not_read_the_others),
 		TEST(files_of_others_and_of_later_versions_are_refused),
 		TEST(a_directory_that_is_not_there_is_said),
 		TEST(a_damaged_file_is_moved_aside_and_begun_anew),

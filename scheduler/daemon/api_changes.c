@@ -1,0 +1,167 @@
+/*
+ * api_changes.c - what was changed at the cluster's scheduler and stands, the log of what
+ * was asked for, and, with the token, undoing.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/clk.h"
+#include "lib/base/err.h"
+#include "lib/base/log.h"
+#include "scheduler/daemon/api.h"
+#include "scheduler/store/store.h"
+
+#define MAX_LOG 1000 /* Lines of one answer. */
+
+static void
+put_change(const struct decide_change *change, struct jsonw *w)
+{
+	static const char *const kinds[] = { [DECIDE_PIN] = "pin",
+					     [DECIDE_RECORDED] = "recorded",
+					     [DECIDE_OVER] = "over" };
+
+	jsonw_object(w, NULL);
+	jsonw_str(w, "job", change->job);
+	jsonw_str(w, "kind", kinds[change->kind]);
+	jsonw_str(w, "nodes", *change->nodes ? change->nodes : NULL);
+	jsonw_str(w, "record", change->record);
+	jsonw_int(w, "at_us", change->at_us);
+	jsonw_bool(w, "is_under_way", change->is_under_way);
+	jsonw_end(w);
+}
+
+/* ---- Reading -------------------------------------------------------------------------- */
+
+/* Lines of the log are documents of their own: gathered as text. */
+struct gathering {
+	struct strbuf text;
+	int64_t since_us, n_max, n, last_id;
+	bool is_more; /* Older lines that were asked for. */
+};
+
+static bool
+add_line(void *ctx, const struct store_line *line)
+{
+	struct gathering *log = ctx;
+
+	if (line->at_us < log->since_us)
+		return false;
+	if (log->n == log->n_max) {
+		log->is_more = true;
+		return false;
+	}
+	/* An object, whose first key is the line's number. */
+	strbuf_printf(&log->text, "%s    {\"id\": %lld, %s", log->n ? ",\n" : "\n",
+		      (long long)line->id, line->json + 1);
+	log->last_id = line->id;
+	log->n++;
+	return true;
+}
+
+static void
+put_log(const struct gathering *log, struct http_reply *reply)
+{
+	/* Before the brace that ends the document. */
+	char *end = strrchr(reply->body.text, '}');
+
+	reply->body.length = (size_t)(end - reply->body.text);
+	while (reply->body.length && reply->body.text[reply->body.length - 1] == '\n')
+		reply->body.length--;
+	strbuf_printf(&reply->body, ",\n  \"log\": [%s%s]\n}\n", log->text.text,
+		      log->n ? "\n  " : "");
+}
+
+static void
+write_changes(struct daemon *d, const char *job, const struct gathering *log,
+	      struct http_reply *reply)
+{
+	const struct decide_changes *changes = &d->deeds.changes;
+	struct api_text text;
+
+	api_begin(&text, "antiphase.changes/1");
+	jsonw_int(&text.w, "at_us", clk_wall_us());
+	jsonw_array(&text.w, "standing");
+	for (size_t i = 0; i < changes->items.n; i++) {
+		const struct decide_change *change = &changes->items.items[i];
+
+		if (change->kind != DECIDE_OVER &&
+		    (!job || strcmp(change->job, job) == 0))
+			put_change(change, &text.w);
+	}
+	jsonw_end(&text.w);
+	jsonw_bool(&text.w, "has_log", d->store != NULL);
+	if (log->is_more)
+		jsonw_int(&text.w, "next_before", log->last_id);
+	else
+		jsonw_null(&text.w, "next_before");
+	api_end(&text, reply);
+	put_log(log, reply);
+}
+
+void
+api_changes(void *daemon, const struct http_request *request, struct http_reply *reply)
+{
+	struct daemon *d = daemon;
+	const char *job = http_query(request, "job");
+	struct gathering log = { .text = STRBUF_EMPTY };
+	struct store_page page = { .before_id = 0 };
+	struct err err = { .line = 0 };
+
+	if (!api_number(request, "since_us", 0, &log.since_us) ||
+	    !api_number(request, "before", 0, &page.before_id) ||
+	    !api_number(request, "limit", MAX_LOG, &log.n_max) || log.n_max < 1 ||
+	    log.n_max > MAX_LOG) {
+		http_reply_error(reply, 400, "bad_query",
+				 "?job=ID&since_us=&before=&limit=",
+				 "since_us is microseconds, before the id of a line, "
+				 "limit 1 to %d",
+				 MAX_LOG);
+		return;
+	}
+	if (job && !*job)
+		job = NULL;
+	page.key = job;
+	page.n_max = (size_t)log.n_max + 1;
+	if (d->store &&
+	    store_read_history(d->store, STORE_LOG, &page, add_line, &log, &err) < 0)
+		http_reply_error(reply, 500, "store", "", "%s", err.text);
+	else
+		write_changes(d, job, &log, reply);
+	strbuf_free(&log.text);
+}
+
+/* ---- Undoing -------------------------------------------------------------------------- */
+
+/* POST /api/v1/jobs/ID/unpin */
+void
+api_job_deed(void *daemon, const struct http_request *request, struct http_reply *reply)
+{
+	static const char unpin[] = "/unpin";
+	struct daemon *d = daemon;
+	size_t n = strlen(request->rest), n_unpin = sizeof unpin - 1;
+	const struct gathering nothing = { .text = STRBUF_EMPTY };
+	struct decide_change *change;
+	char *job;
+
+	if (n <= n_unpin || strcmp(request->rest + n - n_unpin, unpin) != 0) {
+		http_reply_error(reply, 404, "not_found",
+				 "POST /api/v1/jobs/ID/unpin is what there is",
+				 "there is no such request");
+		return;
+	}
+	job = xstrndup(request->rest, n - n_unpin);
+	change = decide_find(&d->deeds.changes, job);
+	if (!change || change->kind == DECIDE_OVER) {
+		http_reply_error(reply, 404, "not_ours",
+				 "GET /api/v1/changes lists what is",
+				 "nothing of job '%s' was changed by us", job);
+	} else {
+		change->is_unwanted = true;
+		write_changes(d, job, &nothing, reply);
+		log_warn("scheduler", "job %s is to be unpinned, as the API was asked",
+			 job);
+		deeds_decide(d);
+	}
+	free(job);
+}
