@@ -17,7 +17,8 @@ struct entry {
 
 struct strtab {
 	struct entry *hash;          /* The same entries, by name. */
-	VEC(struct entry *) entries; /* Owned; by number. */
+	VEC(struct entry *) entries; /* Owned; by number; NULL: free. */
+	VEC(uint32_t) free_ids;
 };
 
 struct strtab *
@@ -33,10 +34,13 @@ strtab_free(struct strtab *tab)
 		return;
 	HASH_CLEAR(hh, tab->hash);
 	for (size_t i = 0; i < tab->entries.n; i++) {
+		if (!tab->entries.items[i])
+			continue;
 		free(tab->entries.items[i]->name);
 		free(tab->entries.items[i]);
 	}
 	vec_free(&tab->entries);
+	vec_free(&tab->free_ids);
 	free(tab);
 }
 
@@ -52,13 +56,32 @@ strtab_intern(struct strtab *tab, const char *name)
 	if (entry)
 		return entry->id;
 
-	BUG_ON(tab->entries.n >= STRTAB_NONE);
 	entry = xcalloc(1, sizeof *entry);
 	entry->name = xstrndup(name, length);
-	entry->id = (uint32_t)tab->entries.n;
+	if (tab->free_ids.n) {
+		entry->id = tab->free_ids.items[--tab->free_ids.n];
+	} else {
+		BUG_ON(tab->entries.n >= STRTAB_NONE);
+		entry->id = (uint32_t)tab->entries.n;
+		vec_push(&tab->entries, NULL);
+	}
+	tab->entries.items[entry->id] = entry;
 	HASH_ADD_KEYPTR_BYHASHVALUE(hh, tab->hash, entry->name, length, hash, entry);
-	vec_push(&tab->entries, entry);
 	return entry->id;
+}
+
+void
+strtab_remove(struct strtab *tab, uint32_t id)
+{
+	struct entry *entry;
+
+	BUG_ON(id >= tab->entries.n || !tab->entries.items[id]);
+	entry = tab->entries.items[id];
+	HASH_DELETE(hh, tab->hash, entry);
+	free(entry->name);
+	free(entry);
+	tab->entries.items[id] = NULL;
+	vec_push(&tab->free_ids, id);
 }
 
 uint32_t
@@ -73,7 +96,7 @@ strtab_find(const struct strtab *tab, const char *name)
 const char *
 strtab_name(const struct strtab *tab, uint32_t id)
 {
-	BUG_ON(id >= tab->entries.n);
+	BUG_ON(id >= tab->entries.n || !tab->entries.items[id]);
 	return tab->entries.items[id]->name;
 }
 

@@ -91,6 +91,51 @@ random_operations_agree_with_a_linear_list(void **state)
 }
 
 static void
+a_number_that_is_free_is_given_again(void **state)
+{
+	struct strtab *tab = strtab_new();
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		char name[8];
+
+		snprintf(name, sizeof name, "job%d", i);
+		strtab_intern(tab, name);
+	}
+	strtab_remove(tab, 1);
+	strtab_remove(tab, 3);
+	assert_int_equal(strtab_find(tab, "job1"), STRTAB_NONE);
+	assert_int_equal(strtab_find(tab, "job2"), 2);
+	assert_int_equal(strtab_n(tab), 4);
+	assert_int_equal(strtab_intern(tab, "new"), 3);
+	assert_int_equal(strtab_intern(tab, "job1"), 1);
+	assert_int_equal(strtab_intern(tab, "another"), 4);
+	assert_string_equal(strtab_name(tab, 3), "new");
+	strtab_free(tab);
+}
+
+/* However many come and go, as many numbers as there are at once are enough. */
+static void
+names_that_come_and_go_take_no_more_room(void **state)
+{
+	struct strtab *tab = strtab_new();
+
+	(void)state;
+	for (int i = 0; i < 5000; i++) {
+		char name[16];
+
+		snprintf(name, sizeof name, "job%d", i);
+		assert_true(strtab_intern(tab, name) < 3);
+		if (i < 2)
+			continue;
+		snprintf(name, sizeof name, "job%d", i - 2);
+		strtab_remove(tab, strtab_find(tab, name));
+	}
+	assert_int_equal(strtab_n(tab), 3);
+	strtab_free(tab);
+}
+
+static void
 freeing_no_table_is_harmless(void **state)
 {
 	(void)state;
@@ -104,6 +149,8 @@ main(void)
 		cmocka_unit_test(numbers_are_dense_in_the_order_of_insertion),
 		cmocka_unit_test(the_name_is_copied_and_stays_where_it_is),
 		cmocka_unit_test(random_operations_agree_with_a_linear_list),
+		cmocka_unit_test(a_number_that_is_free_is_given_again),
+		cmocka_unit_test(names_that_come_and_go_take_no_more_room),
 		cmocka_unit_test(freeing_no_table_is_harmless),
 	};
 
