@@ -417,6 +417,25 @@ topo_links_out(const struct topo *topo, uint32_t node, size_t *ret_n)
 	return topo->out_links + topo->out_first[node];
 }
 
+double
+topo_line_bps(const struct topo *topo, const uint32_t *hosts, size_t n)
+{
+	double least_bps = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t n_links;
+		const uint32_t *links = topo_links_out(topo, hosts[i], &n_links);
+		double bps = 0;
+
+		for (size_t k = 0; k < n_links; k++)
+			if (topo->links[links[k]].capacity_bps > bps)
+				bps = topo->links[links[k]].capacity_bps;
+		if (bps > 0 && (!(least_bps > 0) || bps < least_bps))
+			least_bps = bps;
+	}
+	return least_bps;
+}
+
 uint32_t
 topo_find_node(const struct topo *topo, const char *name)
 {

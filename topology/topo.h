@@ -112,6 +112,12 @@ uint32_t topo_host_number(const struct topo *topo, uint32_t node);
 /* The links out of a node, ascending; '*ret_n' of them.  Borrowed. */
 const uint32_t *topo_links_out(const struct topo *topo, uint32_t node, size_t *ret_n);
 
+/*
+ * The slowest of the fastest interfaces of these hosts, which is what paces a ring on
+ * them; those without links do not count, and it is 0 if none has any.
+ */
+double topo_line_bps(const struct topo *topo, const uint32_t *hosts, size_t n);
+
 /* Id of the node or link of that name, or TOPO_NONE.  O(1) on average. */
 uint32_t topo_find_node(const struct topo *topo, const char *name);
 uint32_t topo_find_link(const struct topo *topo, const char *name);

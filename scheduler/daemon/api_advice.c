@@ -175,8 +175,8 @@ read_profile(const struct daemon *d, const struct json_doc *doc,
 {
 	int64_t period_us = 0, comm_us = 0;
 	double gbps = 0;
-	size_t n_hosts, n_links;
-	const uint32_t *hosts = topo_hosts(d->fabric.topo, &n_hosts), *links;
+	size_t n_hosts;
+	const uint32_t *hosts = topo_hosts(d->fabric.topo, &n_hosts);
 	int r;
 
 	r = json_get_int(doc, object, "period_us", 1, PROFILE_MAX_PERIOD_US, &period_us,
@@ -187,23 +187,10 @@ read_profile(const struct daemon *d, const struct json_doc *doc,
 		r = json_opt_num(doc, object, "rate_gbps", 1e-6, 1e6, &gbps, err);
 	if (r < 0)
 		return r;
-	if (!(gbps > 0) && n_hosts) {
-		links = topo_links_out(d->fabric.topo, hosts[0], &n_links);
-		for (size_t i = 0; i < n_links; i++)
-			gbps = fmax(gbps,
-				    topo_link(d->fabric.topo, links[i])->capacity_bps /
-					    1e9);
-	}
-	*ret_profile = (struct profile){
-		.job = xstrdup(""),
-		.period_us = period_us,
-		.confidence = 1,
-		.n_phases = 1,
-		.phases = xcalloc(1, sizeof *ret_profile->phases),
-	};
-	ret_profile->phases[0] =
-		(struct profile_phase){ 0, comm_us, gbps > 0 ? gbps * 1e9 : 1e9 };
-	profile_normalize(ret_profile, NULL);
+	profile_of_burst(period_us, comm_us,
+			 gbps > 0 ? gbps * 1e9
+				  : topo_line_bps(d->fabric.topo, hosts, n_hosts > 0),
+			 ret_profile);
 	return 0;
 }
 

@@ -15,34 +15,21 @@
 #define MAX_ALSO 256
 /* Losses of goodput that are no more apart are the same to us. */
 #define SAME_LOSS 1e-3
-/* Where the fabric has no hosts' links to say. */
-#define DEFAULT_BPS 1e9
 
 int
 k8s_declared(const struct topo *topo, const struct extender_job *job,
 	     struct profile *ret_profile)
 {
-	size_t n_hosts, n_links = 0;
-	const uint32_t *hosts = topo_hosts(topo, &n_hosts), *links = NULL;
-	double bps = job->rate_bps;
+	size_t n_hosts;
+	const uint32_t *hosts = topo_hosts(topo, &n_hosts);
 
 	if (job->period_us <= 0 || job->comm_us <= 0 || job->comm_us > job->period_us ||
 	    job->period_us > PROFILE_MAX_PERIOD_US)
 		return -ENODATA;
-	if (!(bps > 0) && n_hosts)
-		links = topo_links_out(topo, hosts[0], &n_links);
-	for (size_t i = 0; i < n_links; i++)
-		bps = fmax(bps, topo_link(topo, links[i])->capacity_bps);
-	*ret_profile = (struct profile){
-		.job = xstrdup(""),
-		.period_us = job->period_us,
-		.confidence = 1,
-		.n_phases = 1,
-		.phases = xcalloc(1, sizeof *ret_profile->phases),
-	};
-	ret_profile->phases[0] =
-		(struct profile_phase){ 0, job->comm_us, bps > 0 ? bps : DEFAULT_BPS };
-	profile_normalize(ret_profile, NULL);
+	profile_of_burst(job->period_us, job->comm_us,
+			 job->rate_bps > 0 ? job->rate_bps
+					   : topo_line_bps(topo, hosts, n_hosts > 0),
+			 ret_profile);
 	return 0;
 }
 

@@ -85,32 +85,12 @@ running_relieve(struct profile *profile, double frac)
 
 /* ---- Jobs ---------------------------------------------------------------------- */
 
-/* The slowest of the hosts' fastest interfaces: what paces a ring. */
-static double
-line_bps(const struct topo *topo, const uint32_t *hosts, size_t n)
-{
-	double least_bps = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		size_t n_links;
-		const uint32_t *links = topo_links_out(topo, hosts[i], &n_links);
-		double bps = 0;
-
-		for (size_t k = 0; k < n_links; k++)
-			if (topo_link(topo, links[k])->capacity_bps > bps)
-				bps = topo_link(topo, links[k])->capacity_bps;
-		if (bps > 0 && (!(least_bps > 0) || bps < least_bps))
-			least_bps = bps;
-	}
-	return least_bps;
-}
-
 /* Segments of the profile; one that is faster than the interfaces is stretched. */
 static int
 fill_traffic(const struct maker *m, uint32_t id, struct work_job *job,
 	     const char **ret_why)
 {
-	double bps = line_bps(m->topo, job->hosts, job->n_hosts_wanted);
+	double bps = topo_line_bps(m->topo, job->hosts, job->n_hosts_wanted);
 	double held = held_frac(m, id, &job->profile, bps);
 	struct profile seen = job->profile;
 	int r;

@@ -31,6 +31,28 @@ check_fault(const struct profile_phase *phases, size_t n, const char *fault)
 }
 
 static void
+one_burst_is_what_somebody_declares(void **state)
+{
+	struct profile p;
+
+	(void)state;
+	profile_of_burst(250000, 100000, 4e9, &p);
+	assert_int_equal(p.period_us, 250000);
+	assert_int_equal(p.n_phases, 1);
+	assert_int_equal(p.phases[0].start_us, 0);
+	assert_int_equal(p.phases[0].duration_us, 100000);
+	assert_near(p.bytes_per_iteration, 50e6, 1);
+	assert_int_equal(p.n_iterations, 0);
+	assert_int_equal(profile_normalize(&p, NULL), 0);
+	profile_fini(&p);
+	/* Of no rate that is known. */
+	profile_of_burst(PROFILE_MAX_PERIOD_US, PROFILE_MAX_PERIOD_US, 0, &p);
+	assert_near(p.phases[0].rate_bps, 1e9, 0);
+	assert_int_equal(profile_normalize(&p, NULL), 0);
+	profile_fini(&p);
+}
+
+static void
 normalizing_sorts_phases_and_counts_bytes(void **state)
 {
 	const struct profile_phase phases[] = { { 60000, 40000, 1e9 },
@@ -156,6 +178,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_burst_is_what_somebody_declares),
 		cmocka_unit_test(normalizing_sorts_phases_and_counts_bytes),
 		cmocka_unit_test(phases_that_touch_are_not_an_overlap),
 		cmocka_unit_test(faulty_phases_are_named),

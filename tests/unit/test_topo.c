@@ -55,6 +55,20 @@ ids_are_dense_and_in_the_order_of_building(void **state)
 	topo_unref(topo);
 }
 
+/* h1's link to its leaf has half of what h0's has. */
+static void
+the_slowest_host_paces_a_ring(void **state)
+{
+	struct topo *topo = make_small();
+	const uint32_t hosts[] = { 0, 2 };
+
+	(void)state;
+	assert_near(topo_line_bps(topo, hosts, 2), 25e9, 0);
+	assert_near(topo_line_bps(topo, hosts, 1), 50e9, 0);
+	assert_near(topo_line_bps(topo, hosts, 0), 0, 0);
+	topo_unref(topo);
+}
+
 static void
 a_cable_is_two_links_that_know_each_other(void **state)
 {
@@ -228,6 +242,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ids_are_dense_and_in_the_order_of_building),
+		cmocka_unit_test(the_slowest_host_paces_a_ring),
 		cmocka_unit_test(a_cable_is_two_links_that_know_each_other),
 		cmocka_unit_test(every_link_is_found_by_the_name_on_its_cable),
 		cmocka_unit_test(links_out_are_all_of_them_and_ascending),

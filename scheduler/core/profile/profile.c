@@ -10,6 +10,8 @@
 
 #include "lib/base/alloc.h"
 
+#define UNKNOWN_BPS 1e9
+
 void
 profile_fini(struct profile *profile)
 {
@@ -25,6 +27,23 @@ profile_copy(const struct profile *profile, struct profile *ret_copy)
 	ret_copy->job = profile->job ? xstrdup(profile->job) : NULL;
 	ret_copy->phases =
 		xmemdup(profile->phases, profile->n_phases, sizeof *profile->phases);
+}
+
+void
+profile_of_burst(int64_t period_us, int64_t burst_us, double rate_bps,
+		 struct profile *ret_profile)
+{
+	struct profile_phase burst = { 0, burst_us,
+				       rate_bps > 0 ? rate_bps : UNKNOWN_BPS };
+
+	*ret_profile = (struct profile){
+		.job = xstrdup(""),
+		.period_us = period_us,
+		.confidence = 1,
+		.n_phases = 1,
+		.phases = xmemdup(&burst, 1, sizeof burst),
+	};
+	profile_normalize(ret_profile, NULL);
 }
 
 static int

@@ -46,6 +46,15 @@ void profile_fini(struct profile *profile);
 void profile_copy(const struct profile *profile, struct profile *ret_copy);
 
 /*
+ * Makes the profile of a job that sends in one burst at the begin of each iteration, at
+ * 'rate_bps' (not above 0: nobody knows, and it is 1 Gb/s), without a name, as somebody
+ * declares it: with confidence 1 and no jitter.  'burst_us' is to be from 1 to
+ * 'period_us', and that at most PROFILE_MAX_PERIOD_US.
+ */
+void profile_of_burst(int64_t period_us, int64_t burst_us, double rate_bps,
+		      struct profile *ret_profile);
+
+/*
  * Sorts and checks the phases and fills 'bytes_per_iteration' if it is 0.
  * Returns 0 or -EINVAL, with a static text of what is wrong in '*ret_why'
  * (ret_why may be NULL).
