@@ -4,8 +4,10 @@
  *	daemon.c     start, loop and end
  *	now.c        frames -> what goes on (live.h), and who is on which link
  *	fabric.c     the fabric, from a file or antiphase-topology
- *	jobs.c       what is known of each job, from frames, the cluster's scheduler and
- *	             its user, and what is advised for it (advisor.h)
+ *	jobs.c       what is known of each job, and what is advised for it (advisor.h);
+ *	jobs_run.c   of jobs that run: from frames, and from their pacers;
+ *	jobs_wait.c  of jobs that wait: from the cluster's scheduler, their users, and
+ *	             earlier runs
  *	deeds.c      what decide.h wants, done at the cluster's scheduler, and noted
  *	pace.c       iterations -> steer.h -> orders for pacers
  *	paced.c      what a job is like alone, by its pacer (pure)

@@ -1,23 +1,14 @@
-#include "scheduler/daemon/jobs.h"
-
-#include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/clk.h"
-#include "lib/base/err.h"
-#include "lib/base/hostlist.h"
 #include "lib/base/strtab.h"
-#include "lib/wire/rpc.h"
 #include "scheduler/daemon/daemon.h"
+#include "scheduler/daemon/jobs_priv.h"
 #include "scheduler/daemon/pace.h"
 #include "scheduler/live/live.h"
-#include "scheduler/live/online.h"
-#include "scheduler/live/running.h"
-#include "scheduler/store/store.h"
 #include "topology/topo.h"
 
 /* What differs by less is the same profile: it is not solved anew. */
@@ -28,11 +19,7 @@
  * asks waits for no longer than that and the longest component.
  */
 #define SOLVE_NS (DAEMON_SECOND_NS / 100)
-/* Of one update, so that many that come at once do not keep the others waiting. */
-#define MAX_RANKED 8
 /* A pacer that has been quiet for longer is gone. */
-/* Between two looks for an earlier run of a job, in the store. */
-#define SEEK_NS  (60 * DAEMON_SECOND_NS)
 #define PACER_NS (60 * DAEMON_SECOND_NS)
 
 const double jobs_solve_bounds_s[JOBS_N_SOLVE_BOUNDS] = { 0.0001, 0.0003, 0.001, 0.003,
@@ -66,40 +53,6 @@ const char *const jobs_refusal_texts[] = {
 	NULL,
 };
 
-/* ---- What users declare -------------------------------------------------------------- */
-
-static bool
-take_number(const char *comment, const char *key, int64_t *ret_value)
-{
-	const char *at = strstr(comment, key);
-	char *end;
-	long long value;
-
-	if (!at || at[strlen(key)] < '0' || at[strlen(key)] > '9')
-		return false;
-	errno = 0;
-	value = strtoll(at + strlen(key), &end, 10);
-	if (errno || value < 1 || value > PROFILE_MAX_PERIOD_US ||
-	    (*end && *end != ' ' && *end != ',' && *end != ';'))
-		return false;
-	*ret_value = value;
-	return true;
-}
-
-bool
-jobs_declared(const char *comment, struct declared *ret_declared)
-{
-	struct declared declared;
-	const char *ours = strstr(comment, "antiphase:");
-
-	if (!ours || !take_number(ours, "iter_us=", &declared.iter_us) ||
-	    !take_number(ours, "comm_us=", &declared.comm_us) ||
-	    declared.comm_us >= declared.iter_us)
-		return false;
-	*ret_declared = declared;
-	return true;
-}
-
 /* ---- The list ------------------------------------------------------------------------ */
 
 struct jobs *
@@ -132,6 +85,7 @@ jobs_free(struct jobs *jobs)
 		if (jobs->items.items[i])
 			job_free(jobs->items.items[i]);
 	vec_free(&jobs->items);
+	vec_free(&jobs->by_number);
 	advisor_free(jobs->advisor);
 	strtab_free(jobs->names);
 	free(jobs->is_silent);
@@ -149,15 +103,22 @@ jobs_find(const struct daemon *d, const char *name)
 struct job *
 jobs_of_number(const struct daemon *d, uint32_t number)
 {
-	for (size_t i = 0; i < d->jobs->items.n; i++)
-		if (d->jobs->items.items[i] &&
-		    d->jobs->items.items[i]->number == number)
-			return d->jobs->items.items[i];
-	return NULL;
+	const struct jobs *jobs = d->jobs;
+
+	return number < jobs->by_number.n ? jobs->by_number.items[number] : NULL;
 }
 
-static struct job *
-job_make(struct jobs *jobs, const char *name)
+/* The advisor's numbers are dense, and those of jobs that are gone are used again. */
+static void
+note_number(struct jobs *jobs, struct job *job)
+{
+	while (jobs->by_number.n <= job->number)
+		vec_push(&jobs->by_number, NULL);
+	jobs->by_number.items[job->number] = job;
+}
+
+struct job *
+jobs_make(struct jobs *jobs, const char *name)
 {
 	uint32_t id = strtab_intern(jobs->names, name);
 	struct job *job;
@@ -182,6 +143,7 @@ take_away(struct daemon *d, struct job *job)
 		return;
 	pace_remove(d, job->number);
 	advisor_remove(d->jobs->advisor, job->name);
+	d->jobs->by_number.items[job->number] = NULL;
 	job->number = UINT32_MAX;
 	profile_fini(&job->profile);
 	free(job->hosts);
@@ -213,8 +175,8 @@ jobs_set_fabric(struct daemon *d)
 
 /* ---- Refusing ------------------------------------------------------------------------ */
 
-static void
-refuse(struct daemon *d, struct job *job, enum jobs_refusal why)
+void
+jobs_refuse(struct daemon *d, struct job *job, enum jobs_refusal why)
 {
 	take_away(d, job);
 	if (job->doc && job->refusal == why)
@@ -250,8 +212,8 @@ note_silent(struct daemon *d)
 	}
 }
 
-static bool
-has_silent_host(const struct jobs *jobs, const uint32_t *hosts, uint32_t n)
+bool
+jobs_has_silent(const struct jobs *jobs, const uint32_t *hosts, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
 		if (jobs->is_silent && jobs->is_silent[hosts[i]])
@@ -259,25 +221,7 @@ has_silent_host(const struct jobs *jobs, const uint32_t *hosts, uint32_t n)
 	return false;
 }
 
-/* Whether a running job may be advised on. */
-static enum jobs_refusal
-judge(const struct daemon *d, const struct picture *picture,
-      const struct work_job *running, const struct online_job *seen)
-{
-	int64_t age_ns = seen ? picture_estimate_age_ns(picture, seen) : 0;
-
-	if (!d->jobs->advisor)
-		return d->fabric.topo ? JOBS_NO_ADVISOR : JOBS_NO_FABRIC;
-	if (age_ns > daemon_integer(d, "max_age_s") * DAEMON_SECOND_NS)
-		return JOBS_STALE;
-	if (running->profile.n_iterations < daemon_integer(d, "min_iterations"))
-		return JOBS_THIN;
-	if (has_silent_host(d->jobs, running->hosts, running->n_hosts_wanted))
-		return JOBS_SILENT;
-	return JOBS_ADVISED;
-}
-
-/* ---- Jobs that run -------------------------------------------------------------------- */
+/* ---- Taking them up --------------------------------------------------------------------- */
 
 static bool
 is_near(double a, double b, double frac)
@@ -319,8 +263,8 @@ is_same(struct job *job, const struct work_job *new, bool is_shiftable)
 	return ++job->n_different < 2;
 }
 
-static void
-put(struct daemon *d, struct job *job, const struct work_job *new)
+void
+jobs_put(struct daemon *d, struct job *job, const struct work_job *new)
 {
 	bool is_shiftable = job->paced_ns && !job->is_observing &&
 			    clk_monotonic_ns() - job->paced_ns < PACER_NS;
@@ -334,9 +278,10 @@ put(struct daemon *d, struct job *job, const struct work_job *new)
 		take_away(d, job);
 	/* One that is known keeps its number, and what is tracked of it. */
 	if (advisor_put(d->jobs->advisor, new, is_shiftable, &job->number) < 0) {
-		refuse(d, job, JOBS_NOT_PLACED);
+		jobs_refuse(d, job, JOBS_NOT_PLACED);
 		return;
 	}
+	note_number(d->jobs, job);
 	d->jobs->so_far.n_changed++;
 	job->n_different = 0;
 	profile_fini(&job->profile);
@@ -353,322 +298,23 @@ put(struct daemon *d, struct job *job, const struct work_job *new)
 	memory_keep_profile(d, job);
 }
 
-/* The most that its hosts can send, the slowest of them. */
-static double
-hosts_bps(const struct topo *topo, const struct work_job *job)
-{
-	double least_bps = 0;
-
-	for (uint32_t i = 0; i < job->n_hosts_wanted; i++) {
-		size_t n_links;
-		const uint32_t *links = topo_links_out(topo, job->hosts[i], &n_links);
-		double bps = 0;
-
-		for (size_t k = 0; k < n_links; k++)
-			bps = fmax(bps, topo_link(topo, links[k])->capacity_bps);
-		least_bps = i ? fmin(least_bps, bps) : bps;
-	}
-	return least_bps;
-}
-
-/* A pacer knows better than the traffic what the job is like alone. */
-static void
-take_paced(const struct daemon *d, struct job *job, struct work_job *new)
-{
-	job->is_by_pacer = false;
-	if (!d->fabric.topo || !new->hosts)
-		return;
-	job->is_by_pacer = paced_profile(&job->paced, hosts_bps(d->fabric.topo, new),
-					 &new->profile);
-	if (!job->is_by_pacer)
-		return;
-	if (new->profile.n_iterations < job->paced.n)
-		new->profile.n_iterations = job->paced.n;
-	work_job_segments_from_profile(new);
-	new->jitter_frac = work_job_jitter_of_profile(new);
-}
-
-static void
-take_running(struct daemon *d)
-{
-	const struct picture picture = now_picture(d);
-	struct strbuf notes = STRBUF_EMPTY;
-	struct workload running = { 0 };
-	size_t n;
-	const struct online_job *const *seen = online_jobs(d->now.online, &n);
-
-	if (d->fabric.topo)
-		running_workload(d->now.live, d->now.online, d->fabric.topo,
-				 d->fabric.routes, &running, &notes);
-	for (size_t i = 0; i < n; i++) {
-		struct job *job =
-			job_make(d->jobs, live_job_name(d->now.live, seen[i]->job));
-
-		job->is_here = true;
-		job->is_seen = false;
-	}
-	for (size_t i = 0; i < running.n; i++) {
-		struct work_job *new = &running.jobs[i];
-		struct job *job = job_make(d->jobs, new->name);
-		enum jobs_refusal why;
-
-		take_paced(d, job, new);
-		why = judge(d, &picture, new,
-			    online_find(d->now.online,
-					live_find_job(d->now.live, new->name)));
-		job->is_seen = true;
-		if (why == JOBS_ADVISED)
-			put(d, job, new);
-		else
-			refuse(d, job, why);
-	}
-	for (size_t i = 0; i < n; i++) {
-		struct job *job =
-			job_make(d->jobs, live_job_name(d->now.live, seen[i]->job));
-
-		if (!job->is_seen && !job->is_restored)
-			refuse(d, job,
-			       !d->fabric.topo          ? JOBS_NO_FABRIC
-			       : !seen[i]->has_estimate ? JOBS_NO_PERIOD
-			       : seen[i]->why           ? JOBS_STALE
-							: JOBS_NOT_PLACED);
-	}
-	workload_fini(&running);
-	strbuf_free(&notes);
-}
-
-/* ---- Jobs that wait -------------------------------------------------------------------- */
-
-/* The fastest interface of the fabric's first host: what a ring is paced by. */
-static double
-line_bps(const struct topo *topo)
-{
-	size_t n_hosts, n_links;
-	const uint32_t *hosts = topo_hosts(topo, &n_hosts), *links;
-	double bps = 0;
-
-	if (!n_hosts)
-		return 0;
-	links = topo_links_out(topo, hosts[0], &n_links);
-	for (size_t k = 0; k < n_links; k++)
-		bps = fmax(bps, topo_link(topo, links[k])->capacity_bps);
-	return bps;
-}
-
-static void
-make_waiting(const char *name, uint32_t n_nodes, const struct profile *profile,
-	     struct work_job *ret_job)
-{
-	*ret_job = (struct work_job){
-		.name = xstrdup(name),
-		.collective = COLLECTIVE_RING,
-		.n_hosts_wanted = n_nodes,
-		.slots_per_host = 1,
-		.stop_ns = ENGINE_NEVER,
-		.weight = n_nodes,
-	};
-	profile_copy(profile, &ret_job->profile);
-	work_job_segments_from_profile(ret_job);
-}
-
-static void
-profile_of_declared(const struct daemon *d, const struct declared *declared,
-		    struct profile *ret_profile)
-{
-	double bps = line_bps(d->fabric.topo);
-
-	*ret_profile = (struct profile){
-		.job = xstrdup(""),
-		.period_us = declared->iter_us,
-		.confidence = 1,
-		.n_phases = 1,
-		.phases = xcalloc(1, sizeof *ret_profile->phases),
-	};
-	ret_profile->phases[0] = (struct profile_phase){
-		.duration_us = declared->comm_us,
-		.rate_bps = bps > 0 ? bps : 1e9,
-	};
-	profile_normalize(ret_profile, NULL);
-}
-
-static void
-rank(struct daemon *d, struct job *job)
-{
-	struct advisor_ranking ranking = { 0 };
-	int64_t began_ns = clk_monotonic_ns();
-	int rc = advisor_rank(d->jobs->advisor, job->number, NULL, &ranking);
-
-	d->jobs->so_far.n_ranked++;
-	d->jobs->so_far.rank_s += (double)(clk_monotonic_ns() - began_ns) / 1e9;
-	job->is_ranked = true;
-	job->refusal = rc == 0 && ranking.n ? JOBS_ADVISED : JOBS_NO_SPACE;
-	jobs_write_doc(d, job, NULL, &ranking);
-	advisor_ranking_fini(&ranking);
-}
-
-/* What its user says of a waiting job, or else what its last run was like. */
-static bool
-find_profile(struct daemon *d, struct job *job, const struct host_job *waiting,
-	     struct profile *ret_profile)
-{
-	int64_t now_ns = clk_monotonic_ns();
-	struct declared declared;
-
-	job->earlier_us = 0;
-	if (jobs_declared(waiting->comment, &declared)) {
-		profile_of_declared(d, &declared, ret_profile);
-		return true;
-	}
-	if (job->sought_ns && now_ns - job->sought_ns < SEEK_NS)
-		return false;
-	if (memory_earlier(d, waiting, ret_profile, &job->earlier_us)) {
-		job->sought_ns = 0;
-		return true;
-	}
-	job->sought_ns = now_ns;
-	return false;
-}
-
-static void
-take_waiting(struct daemon *d)
-{
-	const struct host_snapshot *host = &d->deeds.snapshot;
-	size_t n_ranked = 0;
-
-	for (size_t i = 0; i < host->n_jobs; i++) {
-		const struct host_job *waiting = &host->jobs[i];
-		struct profile profile;
-		struct work_job new;
-		struct job *job;
-
-		if (waiting->state != HOST_WAITING || waiting->n_nodes < 2)
-			continue;
-		job = job_make(d->jobs, waiting->id);
-		job->is_here = true;
-		/* Those of this round are enough: the next one is soon. */
-		if (n_ranked >= MAX_RANKED)
-			continue;
-		if (!d->jobs->advisor) {
-			refuse(d, job,
-			       d->fabric.topo ? JOBS_NO_ADVISOR : JOBS_NO_FABRIC);
-			continue;
-		}
-		if (job->is_ranked && job->valid_until_us > clk_wall_us())
-			continue;
-		if (!find_profile(d, job, waiting, &profile)) {
-			refuse(d, job, JOBS_NO_PERIOD);
-			continue;
-		}
-		n_ranked++;
-		make_waiting(waiting->id, waiting->n_nodes, &profile, &new);
-		put(d, job, &new);
-		if (job->number != UINT32_MAX)
-			rank(d, job);
-		work_job_fini(&new);
-		profile_fini(&profile);
-	}
-}
-
-/* What the cluster's scheduler has free overrides what running jobs leave. */
-static void
-take_nodes(struct daemon *d)
-{
-	const struct host_snapshot *host = &d->deeds.snapshot;
-
-	if (!d->jobs->advisor || d->jobs->nodes_at_us == host->at_us)
-		return;
-	d->jobs->nodes_at_us = host->at_us;
-	for (size_t i = 0; i < host->n_nodes; i++) {
-		const struct host_node *node = &host->nodes[i];
-		uint32_t id = topo_find_node(d->fabric.topo, node->name);
-
-		if (id == TOPO_NONE || topo_node(d->fabric.topo, id)->kind != TOPO_HOST)
-			continue;
-		advisor_set_free(d->jobs->advisor, id,
-				 node->state == HOST_NODE_FREE
-					 ? topo_node(d->fabric.topo, id)->n_slots
-					 : 0);
-	}
-}
-
-int
-jobs_rank(struct daemon *d, const char *name, uint32_t n_nodes,
-	  const struct profile *profile, const bool *allowed,
-	  struct advisor_ranking *ret_ranking, struct err *err)
-{
-	char *asked = xasprintf("ask:%s", name);
-	int64_t began_ns = clk_monotonic_ns();
-	struct work_job new;
-	uint32_t number;
-	int rc;
-
-	if (!d->jobs->advisor) {
-		free(asked);
-		err_set(err, NULL, 0, 0, "%s",
-			jobs_refusal_texts[d->fabric.topo ? JOBS_NO_ADVISOR
-							  : JOBS_NO_FABRIC]);
-		return -ENODATA;
-	}
-	make_waiting(asked, n_nodes, profile, &new);
-	rc = advisor_put(d->jobs->advisor, &new, false, &number);
-	if (rc == 0) {
-		rc = advisor_rank(d->jobs->advisor, number, allowed, ret_ranking);
-		advisor_remove(d->jobs->advisor, asked);
-	}
-	if (rc < 0)
-		err_set(err, NULL, 0, 0, "%s",
-			rc == -ENOSPC ? "no place has room for it"
-				      : "no place of the fabric can be ranked for it");
-	work_job_fini(&new);
-	free(asked);
-	d->jobs->so_far.n_ranked++;
-	d->jobs->so_far.rank_s += (double)(clk_monotonic_ns() - began_ns) / 1e9;
-	return rc;
-}
-
 /* ---- Keeping up ------------------------------------------------------------------------ */
 
+/* Their places on the list are for those that come. */
 static void
 drop_gone(struct daemon *d)
 {
-	for (size_t i = 0; i < d->jobs->items.n; i++) {
-		struct job *job = d->jobs->items.items[i];
+	struct jobs *jobs = d->jobs;
 
-		if (!job)
+	for (uint32_t i = 0; i < jobs->items.n; i++) {
+		struct job *job = jobs->items.items[i];
+
+		if (!job || job->is_here)
 			continue;
-		if (!job->is_here) {
-			take_away(d, job);
-			job_free(job);
-			d->jobs->items.items[i] = NULL;
-		}
-	}
-}
-
-static void
-mark_running(struct daemon *d)
-{
-	size_t n;
-	const struct online_job *const *seen = online_jobs(d->now.online, &n);
-
-	for (size_t i = 0; i < d->jobs->items.n; i++)
-		if (d->jobs->items.items[i])
-			d->jobs->items.items[i]->is_here = false;
-	for (size_t i = 0; i < n; i++) {
-		struct job *job =
-			jobs_find(d, live_job_name(d->now.live, seen[i]->job));
-
-		if (job)
-			job->is_here = true;
-		if (job && seen[i]->has_estimate)
-			job->is_restored = false;
-	}
-	/* Of before a restart: until its profile is too old. */
-	for (size_t i = 0; i < d->jobs->items.n; i++) {
-		struct job *job = d->jobs->items.items[i];
-
-		if (job && job->is_restored)
-			job->is_here |= clk_wall_us() - job->restored_us <
-					daemon_integer(d, "max_age_s") * 1000000;
+		take_away(d, job);
+		job_free(job);
+		jobs->items.items[i] = NULL;
+		strtab_remove(jobs->names, i);
 	}
 }
 
@@ -704,11 +350,61 @@ count_solve(struct jobs *jobs, double took_s)
 	jobs->so_far.solves_s += took_s;
 }
 
+/* A job, and those that were solved with it. */
+struct member {
+	uint32_t component, number;
+};
+
+static int
+compare_members(const void *a, const void *b)
+{
+	const struct member *x = a, *y = b;
+
+	if (x->component != y->component)
+		return x->component < y->component ? -1 : 1;
+	return (x->number > y->number) - (x->number < y->number);
+}
+
+/* The edges of all jobs whose component has one that was taken up: 'touched', by component. */
+static void
+take_edges(struct daemon *d, struct member *touched, size_t n_touched)
+{
+	VEC(struct member) members = VEC_EMPTY;
+	VEC(uint32_t) numbers = VEC_EMPTY;
+	size_t at = 0;
+
+	for (size_t i = 0; i < d->jobs->items.n; i++) {
+		const struct job *job = d->jobs->items.items[i];
+
+		if (job && job->number != UINT32_MAX && !job->is_waiting &&
+		    job->revision)
+			vec_push(&members,
+				 ((struct member){ job->component, job->number }));
+	}
+	qsort(touched, n_touched, sizeof *touched, compare_members);
+	qsort(members.items, members.n, sizeof *members.items, compare_members);
+	for (size_t i = 0; i < members.n;) {
+		uint32_t component = members.items[i].component;
+
+		while (at < n_touched && touched[at].component < component)
+			at++;
+		if (at == n_touched)
+			break;
+		numbers.n = 0;
+		for (; i < members.n && members.items[i].component == component; i++)
+			vec_push(&numbers, members.items[i].number);
+		if (touched[at].component == component)
+			pace_take_edges(d, numbers.items, numbers.n);
+	}
+	vec_free(&members);
+	vec_free(&numbers);
+}
+
 static void
 solve(struct daemon *d)
 {
 	int64_t began_ns = clk_monotonic_ns();
-	VEC(uint32_t) touched = VEC_EMPTY;
+	VEC(struct member) touched = VEC_EMPTY;
 	double took_s;
 
 	if (!d->jobs->advisor)
@@ -722,19 +418,14 @@ solve(struct daemon *d)
 	for (size_t i = 0; i < d->jobs->items.n; i++) {
 		struct job *job = d->jobs->items.items[i];
 
-		if (!job || !take_view(d, job))
-			continue;
-		for (size_t k = 0; k <= touched.n; k++) {
-			if (k == touched.n)
-				vec_push(&touched, job->component);
-			if (touched.items[k] == job->component)
-				break;
-		}
+		if (job && take_view(d, job))
+			vec_push(&touched,
+				 ((struct member){ job->component, job->number }));
 	}
 	if (d->jobs->n_unsolved || touched.n)
 		count_solve(d->jobs, took_s);
-	for (size_t i = 0; i < touched.n; i++)
-		pace_take_edges(d, touched.items[i]);
+	if (touched.n)
+		take_edges(d, touched.items, touched.n);
 	vec_free(&touched);
 }
 
@@ -754,53 +445,28 @@ jobs_restore(struct daemon *d, const char *name, const struct profile *profile,
 
 	if (!d->jobs->advisor || jobs_find(d, name))
 		return;
-	job = job_make(d->jobs, name);
-	make_waiting(name, n_hosts, profile, &new);
+	job = jobs_make(d->jobs, name);
+	jobs_make_work(name, n_hosts, profile, &new);
 	new.hosts = xmemdup(hosts, n_hosts, sizeof *hosts);
 	job->is_here = job->is_restored = true;
 	job->restored_us = at_us;
-	put(d, job, &new);
+	jobs_put(d, job, &new);
 	job->is_restored = job->number != UINT32_MAX;
 	work_job_fini(&new);
-}
-
-/* Between estimates, too, hosts fall silent and profiles grow old. */
-static void
-look_again(struct daemon *d)
-{
-	const struct picture picture = now_picture(d);
-
-	for (size_t i = 0; i < d->jobs->items.n; i++) {
-		struct job *job = d->jobs->items.items[i];
-		uint32_t id;
-		const struct online_job *seen;
-
-		if (!job || job->number == UINT32_MAX || job->is_waiting)
-			continue;
-		if (job->is_restored)
-			continue;
-		id = live_find_job(d->now.live, job->name);
-		seen = id < TELE_OTHER ? online_find(d->now.online, id) : NULL;
-		if (!seen || picture_estimate_age_ns(&picture, seen) >
-				     daemon_integer(d, "max_age_s") * DAEMON_SECOND_NS)
-			refuse(d, job, JOBS_STALE);
-		else if (has_silent_host(d->jobs, job->hosts, job->n_hosts))
-			refuse(d, job, JOBS_SILENT);
-	}
 }
 
 void
 jobs_update(struct daemon *d)
 {
 	note_silent(d);
-	mark_running(d);
+	jobs_mark_running(d);
 	if (d->now.is_estimated) {
 		d->now.is_estimated = false;
-		take_running(d);
+		jobs_take_running(d);
 	}
-	look_again(d);
-	take_nodes(d);
-	take_waiting(d);
+	jobs_look_again(d);
+	jobs_take_nodes(d);
+	jobs_take_waiting(d);
 	solve(d);
 	drop_gone(d);
 }

@@ -101,9 +101,10 @@ struct jobs {
 	struct strtab *names;    /* Owned. */
 	bool *is_silent;         /* Owned.  By node of the fabric. */
 	uint32_t n_silent;       /* Of all hosts. */
-	VEC(struct job *) items; /* Owned; by number in 'names'. */
-	size_t n_unsolved;       /* Touched components that wait, or so. */
-	int64_t nodes_at_us;     /* The look whose free nodes the advisor has. */
+	VEC(struct job *) items; /* Owned; by number in 'names'; NULL: a free one. */
+	VEC(struct job *) by_number; /* At the advisor; NULL: of none. */
+	size_t n_unsolved;           /* Touched components that wait, or so. */
+	int64_t nodes_at_us;         /* The look whose free nodes the advisor has. */
 
 	struct jobs_counts_so_far {
 		uint64_t n_solved, n_ranked, n_changed;
@@ -115,7 +116,7 @@ struct jobs {
 	} so_far;
 };
 
-/* By name, or NULL. */
+/* By name, or NULL; and by number at the advisor.  Both O(1). */
 struct job *jobs_find(const struct daemon *d, const char *name);
 struct job *jobs_of_number(const struct daemon *d, uint32_t number);
 

@@ -28,7 +28,7 @@ struct entry {
 
 struct outcomes {
 	struct strtab *names;     /* Owned. */
-	VEC(struct entry *) jobs; /* Owned; by number in 'names'; NULL: forgotten. */
+	VEC(struct entry *) jobs; /* Owned; by number in 'names'; NULL: a free one. */
 	uint64_t n_followed;
 	unsigned turn;
 };
@@ -329,6 +329,7 @@ forget_gone(struct daemon *d)
 			keep(d, strtab_name(outcomes->names, i));
 		entry_free(entry);
 		outcomes->jobs.items[i] = NULL;
+		strtab_remove(outcomes->names, i);
 	}
 }
 

@@ -19,25 +19,24 @@
 
 /* Where a job's rank 0 is. */
 struct pacer {
-	uint32_t number; /* Of the job, at the advisor. */
+	bool is_known;
 	uint32_t pid;
 	char host[TELE_MAX_NAME + 1];
 	int64_t heard_ns;
 };
 
 struct pace {
-	struct steer *steer; /* Owned. */
-	VEC(struct pacer) pacers;
+	struct steer *steer;      /* Owned. */
+	VEC(struct pacer) pacers; /* By number of the job, at the advisor. */
 	struct pace_counts counts;
 };
 
 static struct pacer *
 find_pacer(const struct pace *pace, uint32_t number)
 {
-	for (size_t i = 0; i < pace->pacers.n; i++)
-		if (pace->pacers.items[i].number == number)
-			return &pace->pacers.items[i];
-	return NULL;
+	return number < pace->pacers.n && pace->pacers.items[number].is_known
+		       ? &pace->pacers.items[number]
+		       : NULL;
 }
 
 bool
@@ -106,12 +105,12 @@ static void
 note_pacer(struct daemon *d, struct job *job, const struct live_iteration *told)
 {
 	struct pace *pace = d->pace;
-	struct pacer *pacer = find_pacer(pace, job->number);
+	struct pacer *pacer;
 
-	if (!pacer) {
-		vec_push(&pace->pacers, ((struct pacer){ .number = job->number }));
-		pacer = &pace->pacers.items[pace->pacers.n - 1];
-	}
+	while (pace->pacers.n <= job->number)
+		vec_push(&pace->pacers, ((struct pacer){ .pid = 0 }));
+	pacer = &pace->pacers.items[job->number];
+	pacer->is_known = true;
 	pacer->pid = told->pid;
 	pacer->heard_ns = clk_monotonic_ns();
 	snprintf(pacer->host, sizeof pacer->host, "%s",
@@ -171,26 +170,20 @@ pace_take(struct daemon *d, struct job *job, const struct advisor_view *view)
 }
 
 void
-pace_take_edges(struct daemon *d, uint32_t component)
+pace_take_edges(struct daemon *d, const uint32_t *numbers, size_t n)
 {
-	VEC(uint32_t) numbers = VEC_EMPTY;
 	VEC(struct steer_edge) edges = VEC_EMPTY;
 
-	for (size_t i = 0; i < d->jobs->items.n; i++) {
-		const struct job *job = d->jobs->items.items[i];
+	for (size_t i = 0; i < n; i++) {
 		struct advisor_view view;
 
-		if (!job || job->number == UINT32_MAX || job->is_waiting ||
-		    job->component != component || !job->revision ||
-		    !advisor_view(d->jobs->advisor, job->number, &view))
+		if (!advisor_view(d->jobs->advisor, numbers[i], &view))
 			continue;
-		vec_push(&numbers, job->number);
 		/* Each is told at both its ends, of which one may not be listed. */
 		for (size_t k = 0; k < view.n_edges; k++)
 			vec_push(&edges, view.edges[k]);
 	}
-	steer_set_edges(d->pace->steer, numbers.items, numbers.n, edges.items, edges.n);
-	vec_free(&numbers);
+	steer_set_edges(d->pace->steer, numbers, n, edges.items, edges.n);
 	vec_free(&edges);
 }
 
@@ -202,12 +195,8 @@ pace_remove(struct daemon *d, uint32_t number)
 	if (!pace)
 		return;
 	steer_remove_job(pace->steer, number);
-	for (size_t i = 0; i < pace->pacers.n; i++) {
-		if (pace->pacers.items[i].number != number)
-			continue;
-		pace->pacers.items[i] = pace->pacers.items[--pace->pacers.n];
-		return;
-	}
+	if (number < pace->pacers.n)
+		pace->pacers.items[number] = (struct pacer){ .pid = 0 };
 }
 
 struct pace_counts

@@ -21,9 +21,12 @@ struct job;
 
 void pace_open(struct daemon *d);
 void pace_close(struct daemon *d);
-/* What is advised of a running job: how it is steered; then the edges of its component. */
+/*
+ * What is advised of a running job: how it is steered; then the edges of the jobs of a
+ * component, by number.
+ */
 void pace_take(struct daemon *d, struct job *job, const struct advisor_view *view);
-void pace_take_edges(struct daemon *d, uint32_t component);
+void pace_take_edges(struct daemon *d, const uint32_t *numbers, size_t n);
 void pace_remove(struct daemon *d, uint32_t number);
 
 struct pace_counts {

@@ -243,6 +243,41 @@ earlier_runs_are_no_jobs_after_a_restart(void **state)
 	fixture_fini(&f);
 }
 
+/* However many come and go: the list is as long as many of them were there at once. */
+static void
+places_of_jobs_that_are_gone_are_used_again(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	fixture_init(&f);
+	f.job.comment = (char *)"antiphase: iter_us=255000 comm_us=102000";
+	jobs_set_fabric(&f.d);
+	for (int i = 0; i < 200; i++) {
+		char name[16];
+		const struct job *job;
+
+		snprintf(name, sizeof name, "%d", 5000 + i);
+		f.job.id = f.job.local_id = name;
+		look(&f);
+		jobs_update(&f.d);
+		job = jobs_find(&f.d, name);
+		assert_non_null(job);
+		assert_true(job->number < 2);
+		assert_ptr_equal(jobs_of_number(&f.d, job->number), job);
+		assert_true(f.d.jobs->items.n <= 2);
+		assert_true(f.d.jobs->by_number.n <= 2);
+		snprintf(name, sizeof name, "%d", 5000 + i - 1);
+		assert_null(jobs_find(&f.d, name));
+	}
+	f.d.deeds.snapshot.n_jobs = 0;
+	jobs_update(&f.d);
+	assert_int_equal(jobs_counts(&f.d).n_jobs, 0);
+	assert_null(jobs_of_number(&f.d, 0));
+	assert_null(jobs_of_number(&f.d, UINT32_MAX));
+	fixture_fini(&f);
+}
+
 static const struct json *
 outcome_of(const struct fixture *f, const char *name, const char *part,
 	   struct json_doc **ret_doc)
@@ -312,6 +347,7 @@ main(void)
 		cmocka_unit_test(a_waiting_job_is_taken_as_its_last_run_was),
 		cmocka_unit_test(earlier_runs_are_no_jobs_after_a_restart),
 		cmocka_unit_test(where_a_placed_job_runs_is_kept),
+		cmocka_unit_test(places_of_jobs_that_are_gone_are_used_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,37 @@
+/*
+ * jobs_priv.h - what the files of jobs.h share.
+ *
+ *	jobs.c       the list, and what is advised for those that are on it
+ *	jobs_run.c   jobs that run
+ *	jobs_wait.c  jobs that wait
+ *	jobs_doc.c   an advice as it is told
+ */
+#ifndef SCHEDULER_DAEMON_JOBS_PRIV_H
+#define SCHEDULER_DAEMON_JOBS_PRIV_H
+
+#include "scheduler/daemon/jobs.h"
+
+/* By name, made if it is new. */
+struct job *jobs_make(struct jobs *jobs, const char *name);
+/* Hands it to the advisor, unless it is there already and the same. */
+void jobs_put(struct daemon *d, struct job *job, const struct work_job *new);
+/* Nothing is advised for it. */
+void jobs_refuse(struct daemon *d, struct job *job, enum jobs_refusal why);
+bool jobs_has_silent(const struct jobs *jobs, const uint32_t *hosts, uint32_t n);
+
+/* A ring on so many nodes that are not chosen yet. */
+void jobs_make_work(const char *name, uint32_t n_nodes, const struct profile *profile,
+		    struct work_job *ret_job);
+
+/* Which jobs are there still. */
+void jobs_mark_running(struct daemon *d);
+/* After an estimate: takes up what is new. */
+void jobs_take_running(struct daemon *d);
+/* Between estimates, too, hosts fall silent and profiles grow old. */
+void jobs_look_again(struct daemon *d);
+
+/* What the cluster's scheduler has free, and the jobs that wait there. */
+void jobs_take_nodes(struct daemon *d);
+void jobs_take_waiting(struct daemon *d);
+
+#endif

@@ -1,0 +1,214 @@
+/*
+ * jobs_wait.c - jobs that wait: what their users declare, or what they were like when they
+ * ran last, and the places that are ranked for them.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/clk.h"
+#include "lib/base/err.h"
+#include "scheduler/daemon/daemon.h"
+#include "scheduler/daemon/jobs_priv.h"
+#include "topology/topo.h"
+
+/* Of one update, so that many that come at once do not keep the others waiting. */
+#define MAX_RANKED 8
+/* Between two looks for an earlier run of a job, in the store. */
+#define SEEK_NS (60 * DAEMON_SECOND_NS)
+
+static bool
+take_number(const char *comment, const char *key, int64_t *ret_value)
+{
+	const char *at = strstr(comment, key);
+	char *end;
+	long long value;
+
+	if (!at || at[strlen(key)] < '0' || at[strlen(key)] > '9')
+		return false;
+	errno = 0;
+	value = strtoll(at + strlen(key), &end, 10);
+	if (errno || value < 1 || value > PROFILE_MAX_PERIOD_US ||
+	    (*end && *end != ' ' && *end != ',' && *end != ';'))
+		return false;
+	*ret_value = value;
+	return true;
+}
+
+bool
+jobs_declared(const char *comment, struct declared *ret_declared)
+{
+	struct declared declared;
+	const char *ours = strstr(comment, "antiphase:");
+
+	if (!ours || !take_number(ours, "iter_us=", &declared.iter_us) ||
+	    !take_number(ours, "comm_us=", &declared.comm_us) ||
+	    declared.comm_us >= declared.iter_us)
+		return false;
+	*ret_declared = declared;
+	return true;
+}
+
+void
+jobs_make_work(const char *name, uint32_t n_nodes, const struct profile *profile,
+	       struct work_job *ret_job)
+{
+	*ret_job = (struct work_job){
+		.name = xstrdup(name),
+		.collective = COLLECTIVE_RING,
+		.n_hosts_wanted = n_nodes,
+		.slots_per_host = 1,
+		.stop_ns = ENGINE_NEVER,
+		.weight = n_nodes,
+	};
+	profile_copy(profile, &ret_job->profile);
+	work_job_segments_from_profile(ret_job);
+}
+
+/* As fast as the first host's interfaces: one is like the other, mostly. */
+static void
+profile_of_declared(const struct daemon *d, const struct declared *declared,
+		    struct profile *ret_profile)
+{
+	size_t n;
+	const uint32_t *hosts = topo_hosts(d->fabric.topo, &n);
+
+	profile_of_burst(declared->iter_us, declared->comm_us,
+			 topo_line_bps(d->fabric.topo, hosts, n > 0), ret_profile);
+}
+
+static void
+rank(struct daemon *d, struct job *job)
+{
+	struct advisor_ranking ranking = { 0 };
+	int64_t began_ns = clk_monotonic_ns();
+	int rc = advisor_rank(d->jobs->advisor, job->number, NULL, &ranking);
+
+	d->jobs->so_far.n_ranked++;
+	d->jobs->so_far.rank_s += (double)(clk_monotonic_ns() - began_ns) / 1e9;
+	job->is_ranked = true;
+	job->refusal = rc == 0 && ranking.n ? JOBS_ADVISED : JOBS_NO_SPACE;
+	jobs_write_doc(d, job, NULL, &ranking);
+	advisor_ranking_fini(&ranking);
+}
+
+/* What its user says of a waiting job, or else what its last run was like. */
+static bool
+find_profile(struct daemon *d, struct job *job, const struct host_job *waiting,
+	     struct profile *ret_profile)
+{
+	int64_t now_ns = clk_monotonic_ns();
+	struct declared declared;
+
+	job->earlier_us = 0;
+	if (jobs_declared(waiting->comment, &declared)) {
+		profile_of_declared(d, &declared, ret_profile);
+		return true;
+	}
+	if (job->sought_ns && now_ns - job->sought_ns < SEEK_NS)
+		return false;
+	if (memory_earlier(d, waiting, ret_profile, &job->earlier_us)) {
+		job->sought_ns = 0;
+		return true;
+	}
+	job->sought_ns = now_ns;
+	return false;
+}
+
+void
+jobs_take_waiting(struct daemon *d)
+{
+	const struct host_snapshot *host = &d->deeds.snapshot;
+	size_t n_ranked = 0;
+
+	for (size_t i = 0; i < host->n_jobs; i++) {
+		const struct host_job *waiting = &host->jobs[i];
+		struct profile profile;
+		struct work_job new;
+		struct job *job;
+
+		if (waiting->state != HOST_WAITING || waiting->n_nodes < 2)
+			continue;
+		job = jobs_make(d->jobs, waiting->id);
+		job->is_here = true;
+		/* Those of this round are enough: the next one is soon. */
+		if (n_ranked >= MAX_RANKED)
+			continue;
+		if (!d->jobs->advisor) {
+			jobs_refuse(d, job,
+				    d->fabric.topo ? JOBS_NO_ADVISOR : JOBS_NO_FABRIC);
+			continue;
+		}
+		if (job->is_ranked && job->valid_until_us > clk_wall_us())
+			continue;
+		if (!find_profile(d, job, waiting, &profile)) {
+			jobs_refuse(d, job, JOBS_NO_PERIOD);
+			continue;
+		}
+		n_ranked++;
+		jobs_make_work(waiting->id, waiting->n_nodes, &profile, &new);
+		jobs_put(d, job, &new);
+		if (job->number != UINT32_MAX)
+			rank(d, job);
+		work_job_fini(&new);
+		profile_fini(&profile);
+	}
+}
+
+/* What the cluster's scheduler has free overrides what running jobs leave. */
+void
+jobs_take_nodes(struct daemon *d)
+{
+	const struct host_snapshot *host = &d->deeds.snapshot;
+
+	if (!d->jobs->advisor || d->jobs->nodes_at_us == host->at_us)
+		return;
+	d->jobs->nodes_at_us = host->at_us;
+	for (size_t i = 0; i < host->n_nodes; i++) {
+		const struct host_node *node = &host->nodes[i];
+		uint32_t id = topo_find_node(d->fabric.topo, node->name);
+
+		if (id == TOPO_NONE || topo_node(d->fabric.topo, id)->kind != TOPO_HOST)
+			continue;
+		advisor_set_free(d->jobs->advisor, id,
+				 node->state == HOST_NODE_FREE
+					 ? topo_node(d->fabric.topo, id)->n_slots
+					 : 0);
+	}
+}
+
+int
+jobs_rank(struct daemon *d, const char *name, uint32_t n_nodes,
+	  const struct profile *profile, const bool *allowed,
+	  struct advisor_ranking *ret_ranking, struct err *err)
+{
+	char *asked = xasprintf("ask:%s", name);
+	int64_t began_ns = clk_monotonic_ns();
+	struct work_job new;
+	uint32_t number;
+	int rc;
+
+	if (!d->jobs->advisor) {
+		free(asked);
+		err_set(err, NULL, 0, 0, "%s",
+			jobs_refusal_texts[d->fabric.topo ? JOBS_NO_ADVISOR
+							  : JOBS_NO_FABRIC]);
+		return -ENODATA;
+	}
+	jobs_make_work(asked, n_nodes, profile, &new);
+	rc = advisor_put(d->jobs->advisor, &new, false, &number);
+	if (rc == 0) {
+		rc = advisor_rank(d->jobs->advisor, number, allowed, ret_ranking);
+		advisor_remove(d->jobs->advisor, asked);
+	}
+	if (rc < 0)
+		err_set(err, NULL, 0, 0, "%s",
+			rc == -ENOSPC ? "no place has room for it"
+				      : "no place of the fabric can be ranked for it");
+	work_job_fini(&new);
+	free(asked);
+	d->jobs->so_far.n_ranked++;
+	d->jobs->so_far.rank_s += (double)(clk_monotonic_ns() - began_ns) / 1e9;
+	return rc;
+}
