@@ -258,8 +258,8 @@ is_true(const struct json_doc *doc, const struct json *expression,
 				 "DoesNotExist",
 				 operator);
 	if (!n)
-		return json_fail(doc, expression, err, "operator %s without values",
-				 operator);
+		return json_fail(doc, expression, err,
+				 "operator %s without values", operator);
 	r = is_in(doc, values, actual, err);
 	return r < 0 ? r : (r == 1) == is_wanted;
 }
