@@ -4,25 +4,16 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "lib/base/utf8.h"
+
 /* Longer words are never corrected: they are no slips of the finger. */
 #define MAX_WORD 48
-
-static void
-make_printable(char *s)
-{
-	for (; *s; s++) {
-		unsigned char c = (unsigned char)*s;
-
-		if (c < 0x20 || c == 0x7f)
-			*s = '?';
-	}
-}
 
 static void
 set_location(struct err *err, const char *file, unsigned line, unsigned column)
 {
 	snprintf(err->file, sizeof err->file, "%s", file ? file : "");
-	make_printable(err->file);
+	utf8_disarm(err->file, 0);
 	err->line = line;
 	err->column = column;
 }
@@ -39,7 +30,7 @@ err_set(struct err *err, const char *file, unsigned line, unsigned column,
 	va_start(args, fmt);
 	vsnprintf(err->text, sizeof err->text, fmt, args);
 	va_end(args);
-	make_printable(err->text);
+	utf8_disarm(err->text, 0);
 	return -EINVAL;
 }
 
@@ -64,7 +55,7 @@ err_append(struct err *err, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(err->text + length, sizeof err->text - length, fmt, args);
 	va_end(args);
-	make_printable(err->text);
+	utf8_disarm(err->text, 0);
 }
 
 void

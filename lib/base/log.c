@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/utf8.h"
 #include "lib/base/words.h"
 
 /* The one global of the library. */
@@ -42,11 +43,7 @@ static void
 say(enum log_level level, const char *module, char *text)
 {
 	/* One line, whatever names from outside hold. */
-	for (char *c = text; *c; c++) {
-		if ((unsigned char)*c < 0x20 || *c == 0x7f)
-			*c = '?';
-	}
-
+	utf8_disarm(text, 0);
 	if (getenv("JOURNAL_STREAM"))
 		fprintf(stderr, "<%d>%s: %s\n", levels[level].priority, module, text);
 	else

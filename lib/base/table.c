@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lib/base/strbuf.h"
+#include "lib/base/utf8.h"
 
 #define GAP 2 /* Blanks between columns. */
 
@@ -93,10 +94,11 @@ put_blanks(size_t n, FILE *out)
 static void
 put_printable(const char *s, FILE *out)
 {
-	for (; *s; s++) {
-		unsigned char c = (unsigned char)*s;
+	while (*s) {
+		size_t n = utf8_control(s);
 
-		putc(c < 0x20 || c == 0x7f ? '?' : c, out);
+		putc(n ? '?' : *s, out);
+		s += n ? n : 1;
 	}
 }
 

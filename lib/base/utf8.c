@@ -1,5 +1,7 @@
 #include "lib/base/utf8.h"
 
+#include <string.h>
+
 size_t
 utf8_length(const char *s)
 {
@@ -20,4 +22,24 @@ utf8_length(const char *s)
 	    (u[0] == 0xf0 && u[1] < 0x90) || (u[0] == 0xf4 && u[1] > 0x8f))
 		return 0;
 	return n;
+}
+
+size_t
+utf8_control(const char *s)
+{
+	const unsigned char *u = (const unsigned char *)s;
+
+	if (u[0] == 0xc2)
+		return u[1] >= 0x80 && u[1] <= 0x9f ? 2 : 0;
+	return u[0] < 0x20 || u[0] == 0x7f;
+}
+
+void
+utf8_disarm(char *s, char kept)
+{
+	for (; *s; s++) {
+		size_t n = *s == kept ? 0 : utf8_control(s);
+
+		memset(s, '?', n);
+	}
 }

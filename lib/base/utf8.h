@@ -14,4 +14,12 @@
  */
 size_t utf8_length(const char *s);
 
+/*
+ * Bytes of the control character at 's', which steers a terminal: below a blank, DEL, or
+ * U+0080 to U+009F; 0 if it is none.
+ */
+size_t utf8_control(const char *s);
+/* Puts '?' in place of the bytes of all control characters, but 'kept' (0: of none). */
+void utf8_disarm(char *s, char kept);
+
 #endif

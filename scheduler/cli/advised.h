@@ -17,8 +17,6 @@ struct err;
 struct json;
 struct json_doc;
 
-#define ADVISED_HTTP "127.0.0.1:7470"
-
 /* Contended links of a running job, worst first. */
 struct advised_link {
 	const char *link;
@@ -84,9 +82,6 @@ int advised_read(const char *file, const char *job, struct advised *ret_advised,
 /* Whether the file begins as one that advised_read() takes. */
 bool advised_is_file(const char *file);
 void advised_fini(struct advised *advised); /* Accepts a zeroed one. */
-
-/* How fresh the daemon's data is, what it lacks, and what it may do, in a line or two. */
-void advised_footing(const char *address, struct strbuf *out);
 
 /* The prose of one job: what we saw to what would change our mind. */
 void advised_explain(const struct advised *advised, const struct advised_job *job,

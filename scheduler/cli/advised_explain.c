@@ -7,9 +7,10 @@
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
+#include "lib/base/utf8.h"
 #include "scheduler/cli/advised.h"
+#include "scheduler/cli/time_text.h"
 #include "scheduler/core/advise/advice_doc.h"
 
 /* A gain below this is none to speak of. */
@@ -232,12 +233,9 @@ put_doubts(const struct advised *advised, const struct advised_job *job,
 	   struct strbuf *out)
 {
 	struct strbuf text = STRBUF_EMPTY;
-	time_t until = (time_t)(job->valid_until_us / 1000000);
-	struct tm tm;
-	char when[40] = "";
+	char when[TIME_TEXT_SIZE];
 
-	if (gmtime_r(&until, &tm))
-		strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &tm);
+	time_text(job->valid_until_us, when);
 	if (*job->remedy)
 		strbuf_printf(&text, "%s ", job->remedy);
 	if (!job->is_advised)
@@ -283,7 +281,5 @@ advised_explain(const struct advised *advised, const struct advised_job *job,
 	put_gain(job, out);
 	put_doubts(advised, job, out);
 	/* Names come from outside: nothing in them may steer a terminal. */
-	for (char *at = out->text + from; *at; at++)
-		if (((unsigned char)*at < 0x20 && *at != '\n') || *at == 0x7f)
-			*at = '?';
+	utf8_disarm(out->text + from, '\n');
 }

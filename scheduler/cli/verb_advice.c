@@ -13,6 +13,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/base/table.h"
 #include "scheduler/cli/advised.h"
+#include "scheduler/cli/ask_api.h"
 #include "scheduler/cli/screen.h"
 #include "scheduler/cli/verbs.h"
 
@@ -108,9 +109,8 @@ print_table(const struct args *args, const struct advised *advised)
 	printf("%zu of %zu jobs advised; 'antiphase explain JOB' says why.\n",
 	       count_advised(advised), advised->jobs.n);
 	if (!args->file)
-		advised_footing(args->address, &footing);
-	for (char *at = footing.text; footing.length && *at; at++)
-		putchar((unsigned char)*at < 0x20 && *at != '\n' ? '?' : *at);
+		ask_api_footing(args->address, &footing);
+	fputs(footing.text, stdout);
 	strbuf_free(&footing);
 }
 
@@ -202,10 +202,10 @@ watch(const struct args *args)
 static int
 run_advice(int argc, char **argv)
 {
-	struct args args = { .address = ADVISED_HTTP };
+	struct args args = { .address = ASK_API_HTTP };
 	const struct cli_opt opts[] = {
 		{ "http", 0, CLI_STR, &args.address, "ADDRESS:PORT",
-		  "where antiphase-scheduler answers (" ADVISED_HTTP ")", 0, 0, NULL,
+		  "where antiphase-scheduler answers (" ASK_API_HTTP ")", 0, 0, NULL,
 		  NULL },
 		{ "from", 'F', CLI_STR, &args.file, "FILE",
 		  "an answer of its API that was saved", 0, 0, NULL, NULL },

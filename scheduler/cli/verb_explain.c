@@ -12,6 +12,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/base/vec.h"
 #include "scheduler/cli/advised.h"
+#include "scheduler/cli/ask_api.h"
 #include "scheduler/cli/question.h"
 #include "scheduler/cli/verbs.h"
 #include "scheduler/core/advise/advice_doc.h"
@@ -156,11 +157,11 @@ take_operands(struct args *args, int argc, char **argv, int first)
 static int
 run_explain(int argc, char **argv)
 {
-	struct args args = { .question = QUESTION_DEFAULTS, .address = ADVISED_HTTP };
+	struct args args = { .question = QUESTION_DEFAULTS, .address = ASK_API_HTTP };
 	const struct cli_opt opts[] = {
 		QUESTION_OPTS(&args.question),
 		{ "http", 0, CLI_STR, &args.address, "ADDRESS:PORT",
-		  "where antiphase-scheduler answers (" ADVISED_HTTP ")", 0, 0, NULL,
+		  "where antiphase-scheduler answers (" ASK_API_HTTP ")", 0, 0, NULL,
 		  NULL },
 		CLI_OPTS_END,
 	};

@@ -82,6 +82,27 @@ stray_bytes_and_overlong_forms_are_no_characters(void **state)
 		assert_int_equal(utf8_length(bad[i]), 0);
 }
 
+static void
+control_characters_are_known_and_disarmed(void **state)
+{
+	char text[] = "a\nb\033[m\177\xc2\x9b"
+		      "c\xc2\xa0\xc3\x9f\xc2";
+
+	(void)state;
+	for (uint32_t c = 0; c < 0x110000; c++) {
+		char s[5];
+		size_t n = encode(c, s);
+		int is_control = c < 0x20 || (c > 0x7e && c < 0xa0);
+
+		if (utf8_control(s) != (is_control ? n : 0))
+			fail_msg("U+%04X", c);
+	}
+	utf8_disarm(text, '\n');
+	assert_string_equal(text, "a\nb?[m???c\xc2\xa0\xc3\x9f\xc2");
+	utf8_disarm(text, 0);
+	assert_string_equal(text, "a?b?[m???c\xc2\xa0\xc3\x9f\xc2");
+}
+
 int
 main(void)
 {
@@ -89,6 +110,7 @@ main(void)
 		cmocka_unit_test(every_code_point_but_surrogates_is_a_character),
 		cmocka_unit_test(a_character_cut_short_is_none),
 		cmocka_unit_test(stray_bytes_and_overlong_forms_are_no_characters),
+		cmocka_unit_test(control_characters_are_known_and_disarmed),
 	};
 
 	return cmocka_run_group_tests_name("utf8", tests, NULL, NULL);
