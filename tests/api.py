@@ -432,6 +432,32 @@ def read_log(doc, daemon, query, found):
     return lines
 
 
+def check_verb(doc, daemon):
+    """'antiphase changes' asks for as many pages as it takes."""
+    found = []
+    for options, wanted in (([], range(2400, N_LINES)), (["--limit", "2345"], range(155, N_LINES)),
+                            (["--limit", "9999", "--job", "18"], range(1, N_LINES, 2)),
+                            (["--since", "1 min"], ())):
+        done = subprocess.run([os.path.join(BUILD, "antiphase"), "changes", "--json", "--http",
+                               "127.0.0.1:%d" % daemon.port, *options], capture_output=True,
+                              check=False)
+        answer = json.loads(done.stdout)
+        found += faults(doc, {"$ref": "#/components/schemas/Changes"}, answer, "changes", set())
+        got = [int(line["record"][1:]) for line in answer["log"]]
+        is_more = answer["next_before"] is not None
+        if got != sorted(wanted, reverse=True) or is_more != (len(options) < 3 and
+                                                              "--since" not in options):
+            found.append("%r: %d lines, more: %r" % (options, len(got), is_more))
+    done = subprocess.run([os.path.join(BUILD, "antiphase"), "changes", "--http",
+                           "127.0.0.1:%d" % daemon.port, "--limit", "3"], capture_output=True,
+                          check=False)
+    lines = done.stdout.decode().splitlines()
+    if done.returncode != 0 or len(lines) != 8 or not lines[-1].startswith("Mode observe"):
+        found.append(repr(done))
+    verdict(not found, "antiphase changes shows as much of it as is asked for",
+            "\n".join(found[:10]))
+
+
 def check_log(doc, folder):
     fill_log(folder)
     daemon, found = Daemon(folder), []
@@ -447,6 +473,7 @@ def check_log(doc, folder):
             found.append("%r: %d lines, from %r to %r" % (query, len(got), got[:2], got[-2:]))
         if len({line["id"] for line in lines}) != len(lines):
             found.append("%r: a line comes twice" % query)
+    check_verb(doc, daemon)
     print("reading it took %.2f s" % (time.monotonic() - begin), file=sys.stderr)
     verdict(not found, "the whole log of changes is read, page by page, newest first",
             "\n".join(found[:10]))

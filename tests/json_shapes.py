@@ -137,6 +137,8 @@ COMMANDS = [
     ("advice", "advise --jobs waits.ini", (0,), "--links",
      [("jobs", "job", 2), ("links", "link", 0)]),
     ("job_advices", "advice --from advised.json", (0,), "", [("advice", "job", 3)]),
+    ("changes", "changes --from changes.json", (0,), "", []),
+    ("changes", "changes --from changes.json --job 4716 -n 1", (0,), "", []),
     ("topology", "topology generate leaf-spine --leaves 2 --hosts-per-leaf 1", (0,), "",
      [("hosts", "name", 2), ("cables", "a", None)]),
     ("topology", "topology import topology.conf", (0,), "", [("hosts", "name", 16)]),

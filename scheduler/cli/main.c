@@ -13,6 +13,7 @@ static const struct cli_verb *const verbs[] = {
 	&verb_compat,
 	&verb_advise,
 	&verb_advice,
+	&verb_changes,
 	&verb_explain,
 	&verb_links,
 	&verb_link,

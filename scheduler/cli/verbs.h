@@ -11,6 +11,7 @@ extern const struct cli_verb verb_topology;
 extern const struct cli_verb verb_compat;
 extern const struct cli_verb verb_advise;
 extern const struct cli_verb verb_advice;
+extern const struct cli_verb verb_changes;
 extern const struct cli_verb verb_explain;
 extern const struct cli_verb verb_links;
 extern const struct cli_verb verb_link;
