@@ -309,7 +309,8 @@ def main():
         print("FAIL" if faults else "PASS", "json: antiphase-collector job list")
         failed |= bool(faults)
         unseen = set(shapes) - {f"antiphase.{schema}/1" for schema, *_ in COMMANDS}
-        unseen -= {document["schema"]}
+        # demo.py looks at that of make demo-live.
+        unseen -= {document["schema"], "antiphase.demo_live/1"}
         print("FAIL" if unseen else "PASS", "json: every documented shape is printed",
               *unseen)
     finally:

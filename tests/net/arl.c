@@ -3,7 +3,7 @@
  * (sleeps), all-reduces its gradients, and begins again.
  *
  *	arl TRUTH ITERATIONS MBYTES COMPUTE_MS JITTER
- *	    [BURSTS[:LAST] [OFFSET_MS [FACTOR@ITERATION [SEED [meet]]]]]
+ *	    [BURSTS[:LAST] [OFFSET_MS [FACTOR@ITERATION [SEED [meet [GO]]]]]]
  *
  * MBYTES (of 10^6) are all-reduced in each iteration, in BURSTS equal parts, each
  * after its share of the compute time (the last one only LAST of its part, as the last
@@ -12,6 +12,9 @@
  * ITERATION on (0: never) the compute time is FACTOR of it.  With 'meet', all ranks meet
  * in an all-reduce of one number before each burst, as training does for a loss or a
  * norm: what holds a job back does it there, and the truth tells it from the all-reduce.
+ * With GO, all that comes before the first iteration is done when TRUTH is there; then the
+ * ranks wait for the file GO, and OFFSET_MS is counted from the time it holds: seconds of
+ * CLOCK_MONOTONIC.  So jobs of several mpirun begin at times that are known.
  *
  * Rank 0 writes TRUTH, rank 1 TRUTH.1 and so on, a line for each burst: iteration, begin
  * of the compute time, begin and end of the all-reduce, in seconds of CLOCK_MONOTONIC, by
@@ -27,7 +30,7 @@
 #include <time.h>
 
 struct options {
-	const char *truth;
+	const char *truth, *go; /* 'go' is NULL: begin at once. */
 	int iterations, bursts;
 	size_t n_floats, n_last; /* In one burst, and in the last one. */
 	double compute_s, jitter, offset_s, factor;
@@ -55,6 +58,28 @@ sleep_s(double seconds)
 		;
 }
 
+/* Until the time that the file holds, and so much longer. */
+static void
+wait_for_go(const char *path, double offset_s)
+{
+	struct timespec until;
+	FILE *file;
+	double at_s = 0;
+
+	while (!(at_s > 0)) {
+		file = fopen(path, "r");
+		if (!file || fscanf(file, "%lf", &at_s) != 1)
+			sleep_s(0.02);
+		if (file)
+			fclose(file);
+	}
+	at_s += offset_s;
+	until.tv_sec = (time_t)at_s;
+	until.tv_nsec = (long)((at_s - (double)until.tv_sec) * 1e9);
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
+		;
+}
+
 /* Uniform in [-1, 1): one step of splitmix64. */
 static double
 draw(uint64_t *state)
@@ -73,7 +98,7 @@ parse(int argc, char **argv, struct options *options)
 	const char *at;
 	double last;
 
-	if (argc < 6 || argc > 11)
+	if (argc < 6 || argc > 12)
 		return false;
 	options->truth = argv[1];
 	options->iterations = atoi(argv[2]);
@@ -91,6 +116,7 @@ parse(int argc, char **argv, struct options *options)
 	options->meets = argc > 10;
 	if (argc > 10 && strcmp(argv[10], "meet") != 0)
 		return false;
+	options->go = argc > 11 ? argv[11] : NULL;
 	if (options->iterations < 1 || options->bursts < 1 || !(atof(argv[3]) > 0))
 		return false;
 	options->n_floats =
@@ -157,7 +183,7 @@ main(int argc, char **argv)
 	if (!parse(argc, argv, &options)) {
 		fprintf(stderr, "usage: arl TRUTH ITERATIONS MBYTES COMPUTE_MS JITTER "
 				"[BURSTS[:LAST] [OFFSET_MS [FACTOR@ITERATION "
-				"[SEED [meet]]]]]\n");
+				"[SEED [meet [GO]]]]]]\n");
 		MPI_Abort(MPI_COMM_WORLD, 2);
 	}
 	random = 7 + (uint64_t)rank + 1000 * options.seed;
@@ -167,12 +193,18 @@ main(int argc, char **argv)
 		MPI_Abort(MPI_COMM_WORLD, 70);
 	for (size_t i = 0; i < options.n_floats; i++)
 		in[i] = (float)(i % 17 + (size_t)rank);
+	if (options.go)
+		MPI_Barrier(MPI_COMM_WORLD);
 	truth = open_truth(options.truth, rank);
 	if (!truth)
 		MPI_Abort(MPI_COMM_WORLD, 2);
 
-	MPI_Barrier(MPI_COMM_WORLD);
-	sleep_s(options.offset_s);
+	if (options.go) {
+		wait_for_go(options.go, options.offset_s);
+	} else {
+		MPI_Barrier(MPI_COMM_WORLD);
+		sleep_s(options.offset_s);
+	}
 	for (int i = 0; i < options.iterations; i++)
 		iterate(&options, i, &random, in, out, truth);
 

@@ -1,14 +1,19 @@
 #!/bin/bash
 # demo_live.sh [--json] - the proof: real MPI jobs under a real Slurm, on a fabric of
-# namespaces that is contended, alone, together, and together under antiphase.
+# namespaces that is contended: alone, together, and together under antiphase.
 #
-# For each case of DEMO_CASES: each job alone; all of them with antiphase-scheduler in
-# observe; all of them in enforce; and the same in the simulator.  Then a table, or
-# with --json one document, antiphase.demo_live/1.  Progress goes to stderr.
+# For each case pairs of runs with the same starts and compute times, one with
+# antiphase-scheduler in observe and one in enforce, and between them each job alone
+# (demo_plan.py says which, and why); once all jobs at the same time on links of their
+# own, which shows what the machine's CPUs cost; and the pairs in the simulator.  Then
+# tables and verdicts, or with --json one document, antiphase.demo_live/1 (demo_live.py;
+# docs/json.md).  Progress goes to stderr.
 #
-#	DEMO_SECONDS  how long the jobs of a run run (60; shorter is less exact)
-#	DEMO_CASES    of: equal ratio incommensurate change ("equal ratio")
-#	DEMO_KEEP     a folder for what was measured
+#	DEMO_CASES    of: equal ratio incommensurate change (all)
+#	DEMO_PAIRS    how many pairs of each case; DEMO_SECONDS of each of their runs,
+#	              if alone; DEMO_ALONE_SECONDS; DEMO_SEED (demo_plan.py)
+#	DEMO_KEEP     a folder for what was measured; demo_live.py reads it again
+#	DEMO_CHECK    1: a test instead (live_demo.sh): PASS and FAIL lines
 #
 # Ends with status 0 if all was measured, whatever the figures are.
 # shellcheck source=tests/net/lab.sh
@@ -17,143 +22,77 @@
 . "$(dirname "$0")/slurm_lab.sh"
 # shellcheck source=tests/net/live_lab.sh
 . "$(dirname "$0")/live_lab.sh"
-seconds=${DEMO_SECONDS:-60}
-cases=${DEMO_CASES:-equal ratio}
-rate=300
-hosts=("h0,h3" "h1,h4" "h2,h5")
-names=(A B C)
+export PYTHONDONTWRITEBYTECODE=1
+cases=${DEMO_CASES:-equal ratio incommensurate change}
+how=${1:-}
 began=$SECONDS
 
 # On stdout is what was measured, and nothing else.
-# shellcheck disable=SC2317  # lab.sh calls it
-pass() { :; }
-fail() {
-	echo "demo_live: $1: $2" >&2
-	LAB_FAILED=1
-}
-skip() {
-	fail "$@"
-}
+if [ -n "${DEMO_CHECK:-}" ]; then
+	how=--check
+else
+	# shellcheck disable=SC2317  # lab.sh calls it
+	fail() {
+		echo "demo_live: $1: $2" >&2
+		LAB_FAILED=1
+	}
+	skip() {
+		fail "$@"
+	}
+fi
 
 say() {
 	echo "[$((SECONDS - began)) s] $*" >&2
 }
 
-# The jobs of a case, a line each: MBYTES COMPUTE_MS CHANGE.  2 % to both sides.
-jobs_of() {
-	case $1 in
-	equal) printf '%s\n' '3.5 258 1@0' '3.5 260 1@0' '3.5 262 1@0' ;;
-	ratio) printf '%s\n' '3.5 260 1@0' '6 549 1@0' '6 551 1@0' ;;
-	incommensurate) printf '%s\n' '3.5 260 1@0' '3.5 341 1@0' '3.5 429 1@0' ;;
-	change)
-		printf '%s\n' '3.5 258 1@0' '3.5 260 1@0' \
-			"3.5 262 1.3@$((seconds * 1000 / 2 / 380))"
-		;;
-	*)
-		echo "demo_live: no case is called '$1'" >&2
-		return 1
-		;;
-	esac
-}
-
-# Iterations that take so many seconds alone: the fluid rate, and what latency adds.
-iterations() {
-	awk -v mb="$1" -v ms="$2" -v s="$3" -v r="$rate" 'BEGIN {
-		print int(s * 1000 / (ms + mb * 8000 / r + 4)) }'
-}
-
-submit() {
-	local case=$1 i=$2 for=$3 mbytes compute change
-	read -r mbytes compute change < <(jobs_of "$case" | sed -n "$((i + 1))p")
-	live_submit "${names[i]}" "${hosts[i]}" "$(iterations "$mbytes" "$compute" "$for")" \
-		"$mbytes" "$compute" 0.02 1 0 "$change" "$((i + 1))" meet >/dev/null
-}
-
-# Orders announced so far, and when: each half a second, until it is stopped.
-watch_orders() {
-	while :; do
-		echo "$(cut -d' ' -f1 /proc/uptime) $(live_ask /metrics |
-			awk '/^antiphase_orders_total/ { n += $2 } END { print n + 0 }')"
-		sleep 0.5
-	done
-}
-
-# One run: its jobs, and all that is measured of it in a folder of its own.
+# One run, as demo_plan.py says it; all that is measured of it is in a folder of its own.
 run() {
-	local case=$1 name=$2 mode=$3 for=$4 job before watcher
-	shift 4
+	local case=$1 name=$2 mode=$3 links=$4 seconds=$5 job before words names=()
+	shift 5
 	LIVE_OUT=$LAB_DIR/out/$case/$name
 	mkdir -p "$LIVE_OUT"
-	live_scheduler "$mode" || return
+	live_links "$links" && live_scheduler "$mode" || return
 	before=$(live_retransmits)
-	watch_orders >"$LIVE_OUT/orders" 2>/dev/null &
-	watcher=$!
 	for job; do
-		submit "$case" "$job" "$for"
+		IFS=: read -ra words <<<"$job"
+		names+=("${words[0]}")
+		live_submit "${words[@]}" "$LIVE_OUT/go" >/dev/null || return
 	done
-	sleep 2
-	live_wait_jobs $((for * 3 + 30)) || return
-	kill "$watcher" && wait "$watcher" 2>/dev/null
+	lab_in slurm python3 "$LAB_ROOT/tests/net/demo_watch.py" "$LIVE_OUT" "$LAB_CG" \
+		$((seconds * 3 + 30)) "${names[@]}" || return
 	echo "$(($(live_retransmits) - before))" >"$LIVE_OUT/retransmits"
-	cut -d' ' -f1-3 /proc/loadavg >"$LIVE_OUT/load"
+	live_wait_jobs 30 || return
 	live_scheduler_stop
 }
 
-simulate() {
-	local case=$1 to=$LAB_DIR/out/$1 i mbytes compute change
-	{
-		echo "[sim]"
-		echo "iterations = 400"
-		echo "warmup_iterations = 40"
-		echo "phases = random"
-		echo "[fabric]"
-		echo "file = $LAB_DIR/plan.json"
-		for i in 0 1 2; do
-			read -r mbytes compute change < <(jobs_of "$case" | sed -n "$((i + 1))p")
-			echo "[job ${names[i]}]"
-			echo "hosts = ${hosts[i]}"
-			echo "segment = compute $compute ms"
-			echo "segment = allreduce $mbytes MB"
-			# What is uniform between -2 % and 2 % has this deviation.
-			echo "jitter = 1.15 %"
-		done
-	} >"$to/sim.ini"
-	antiphase sim run "$to/sim.ini" --pacing none --json >"$to/sim.observe.json" &&
-		antiphase sim run "$to/sim.ini" --pacing steer --json >"$to/sim.enforce.json"
-}
-
-measure() {
-	local case=$1 i
-	jobs_of "$case" >"$LAB_DIR/jobs" || return
-	mkdir -p "$LAB_DIR/out/$case"
-	for i in 0 1 2; do
-		say "$case: job ${names[i]} alone"
-		run "$case" "alone.${names[i]}" observe $((seconds / 3 + 5)) "$i" || return
-	done
-	say "$case: together, in observe"
-	run "$case" observe observe "$seconds" 0 1 2 || return
-	say "$case: together, in enforce"
-	run "$case" enforce enforce "$seconds" 0 1 2 || return
-	say "$case: in the simulator"
-	[ "$case" = change ] || simulate "$case"
+# What a run that failed leaves of its jobs would be in the way of the next one.
+run_or_clear() {
+	run "$@" && return
+	fail "case $1" "run $2 failed"
+	slurm scancel -u root
+	live_wait_jobs 30
+	live_scheduler_stop
+	return 1
 }
 
 lab_begin
 lab_need root netns veth bridge htb cgroup2 btf openmpi slurm
 # What else this machine does is not to look like contention.
 renice -n -5 $$ >/dev/null
-say "a fabric of namespaces, $rate Mb/s; Slurm; six collectors"
-{ live_fabric "${rate}mbit" 2>/dev/null && live_slurm && live_collectors; } || exit 1
-status=0
-for case in $cases; do
-	measure "$case" || {
-		fail "demo_live" "case $case"
-		status=1
-	}
-done
-[ -z "${DEMO_KEEP:-}" ] || cp -r "$LAB_DIR/out" "$DEMO_KEEP"
-# shellcheck disable=SC2086  # options and cases are words
-python3 "$LAB_ROOT/tests/net/demo_live.py" "$LAB_DIR/out" ${1:-} $cases || status=1
+mkdir "$LAB_DIR/out"
+# shellcheck disable=SC2086  # cases are words
+plan=$(python3 "$LAB_ROOT/tests/net/demo_plan.py" "$LAB_DIR/out" $cases) || exit 1
+say "a fabric of namespaces, $LIVE_MBPS Mb/s; Slurm; six collectors"
+{ live_fabric 2>/dev/null && live_slurm && live_collectors; } || exit 1
+cp "$LAB_DIR/plan.json" "$LAB_DIR/out/fabric.json"
+while read -ra words; do
+	say "${words[0]}: ${words[1]}"
+	run_or_clear "${words[@]}" </dev/null
+done <<<"$plan"
+say "the same in the simulator"
+python3 "$LAB_ROOT/tests/net/demo_sim.py" "$LAB_DIR/out" || LAB_FAILED=1
+[ -z "${DEMO_KEEP:-}" ] || cp -r "$LAB_DIR/out/." "$DEMO_KEEP"
+# shellcheck disable=SC2086  # an option, or none
+python3 "$LAB_ROOT/tests/net/demo_live.py" "$LAB_DIR/out" $how || LAB_FAILED=1
 say "done"
-LAB_FAILED=$status
 lab_end

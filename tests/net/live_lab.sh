@@ -12,7 +12,9 @@
 #
 #	lab_begin
 #	lab_need root netns veth bridge htb cgroup2 btf openmpi slurm
-#	live_fabric 300mbit                the namespaces, and $LAB_DIR/plan.json
+#	live_fabric                        the namespaces, and $LAB_DIR/plan.json
+#	live_links shared|apart            apart: the uplinks carry what all hosts can send,
+#	                                   and jobs are in each other's way no more
 #	live_slurm                         returns when six nodes are idle
 #	live_collectors                    one a host; frames at $(lab_endpoint h0), ...
 #	live_scheduler MODE                antiphase-topology and antiphase-scheduler, anew
@@ -20,7 +22,8 @@
 #	live_ask PATH                      of its API: live_ask /api/v1/jobs
 #	id=$(live_submit NAME HOSTS ARL-ARGUMENTS...)
 #	                                   an sbatch job of two ranks under srun; its truth
-#	                                   is $LIVE_OUT/truth.NAME
+#	                                   is $LIVE_OUT/truth.NAME, and its exit status,
+#	                                   once it has ended, $LIVE_OUT/done.NAME
 #	live_wait_jobs SECONDS             until Slurm has none any more
 #	live_retransmits                   TCP segments sent again so far, of all hosts
 #
@@ -29,6 +32,7 @@
 # shellcheck shell=bash
 
 LIVE_HOSTS=(h0 h1 h2 h3 h4 h5)
+LIVE_MBPS=300
 
 lab_has_htb() { lab_has_qdisc root handle 1: htb default 10; }
 
@@ -36,9 +40,10 @@ lab_has_htb() { lab_has_qdisc root handle 1: htb default 10; }
 
 live_fabric() {
 	local leaf i
-	lab_leaf_spine 2 1 3 "$1" || return
+	local rate=${LIVE_MBPS}mbit
+	lab_leaf_spine 2 1 3 "$rate" || return
 	for leaf in 0 1; do
-		live_fair "leaf$leaf" up0 "$1" "$((leaf * 3))" || return
+		live_fair "leaf$leaf" up0 "$rate" "$((leaf * 3))" || return
 		# The limit is where the classes are; not at the other end of the cable, too.
 		tc -n "$LAB-spine0" qdisc del dev "swp$leaf" root
 	done
@@ -86,6 +91,17 @@ live_fair() {
 			match ip src "$(lab_addr "h$((first + k - 1))")/32" flowid "1:1$k"
 	done
 	"${tc[@]}" class add dev "$dev" parent 1:1 classid 1:10 htb rate 1mbit ceil 10mbit
+}
+
+# Each host's own link has the rate of an uplink, and so none can have more.
+live_links() {
+	local leaf rate=$LIVE_MBPS
+	[ "$1" = shared ] || rate=$((3 * rate))
+	for leaf in 0 1; do
+		tc -n "$LAB-leaf$leaf" class change dev up0 parent 1: classid 1:1 \
+			htb rate "${rate}mbit" ceil "${rate}mbit" burst 32k cburst 32k quantum 9000 ||
+			return
+	done
 }
 
 live_management() {
@@ -171,8 +187,11 @@ export OMPI_MCA_btl_tcp_eager_limit=8000000 OMPI_MCA_btl_tcp_rndv_eager_limit=80
 export OMPI_MCA_btl_tcp_max_send_size=8000000 OMPI_MCA_mpi_yield_when_idle=1
 export OMPI_MCA_coll_tuned_use_dynamic_rules=1 OMPI_MCA_coll_tuned_allreduce_algorithm=4
 export PMIX_MCA_gds=hash ANTIPHASE_VERBOSE=1
-exec srun --mpi=pmix --kill-on-bad-exit=1 \\
+srun --mpi=pmix --kill-on-bad-exit=1 \\
 	$LAB_B/tests/net/arl $LIVE_OUT/truth.$name $*
+status=\$?
+echo \$status >$LIVE_OUT/done.$name
+exit \$status
 X
 	slurm sbatch --parsable --job-name="$name" -N2 --ntasks-per-node=1 -w "$hosts" \
 		-o "$LIVE_OUT/out.$name" "$LAB_DIR/job.$name.sh"

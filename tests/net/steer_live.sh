@@ -18,7 +18,7 @@ fi
 
 LIVE_OUT=$LAB_DIR/out
 mkdir "$LIVE_OUT"
-live_fabric 300mbit
+live_fabric
 LIVE_GATE_S=4
 live_slurm || lab_end
 live_collectors || lab_end

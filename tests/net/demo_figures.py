@@ -1,0 +1,192 @@
+"""demo_figures.py - what a run of demo_live.sh was: figures, from its truth.
+
+A truth has a line for each iteration (arl.c): its number, and seconds of begin of
+computing, begin and end of the all-reduce.  All functions are pure, but those that read.
+
+settled: the time from which on, until the end, no WINDOW iterations in a row take more
+than NEAR of what they should, in the mean.
+overlap: the time in which two jobs or more are in their all-reduce.
+"""
+import math
+import os
+import re
+import statistics
+
+WINDOW = 16
+NEAR = 1.05
+ALONE_SKIPS = 3  # First iterations of a job that is alone: windows of TCP grow.
+
+# Of Student's distribution, 97.5 %, for 1, 2, ... degrees of freedom.
+T_975 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201,
+         2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086)
+
+
+def read_rows(path):
+    with open(path) as file:
+        return [tuple(float(word) for word in line.split()) for line in file]
+
+
+def read_words(path):
+    with open(path) as file:
+        return file.read().split()
+
+
+def quantile(values, p):
+    values = sorted(values)
+    at = p * (len(values) - 1)
+    low = int(at)
+    high = min(low + 1, len(values) - 1)
+    return values[low] + (at - low) * (values[high] - values[low])
+
+
+def ci95(values):
+    """Half the 95 % interval of the mean; None for one value."""
+    if len(values) < 2:
+        return None
+    t = T_975[min(len(values) - 1, len(T_975)) - 1]
+    return t * statistics.stdev(values) / math.sqrt(len(values))
+
+
+def iterations_of(rows, since=-math.inf, until=math.inf):
+    """(number, begin in s, ms) of iterations that begin and end between the two."""
+    return [(int(a[0]), a[1], 1e3 * (b[1] - a[1])) for a, b in zip(rows, rows[1:])
+            if a[1] >= since and b[1] <= until]
+
+
+def summary(times):
+    return {"iterations": len(times), "mean_ms": statistics.mean(times),
+            "p50_ms": quantile(times, 0.5), "p99_ms": quantile(times, 0.99)}
+
+
+def overlap_of(all_rows, since, until):
+    """Seconds in which two or more are in their all-reduce."""
+    edges = []
+    for rows in all_rows:
+        for _, _, begin, end in rows:
+            begin, end = max(begin, since), min(end, until)
+            if begin < end:
+                edges += [(begin, 1), (end, -1)]
+    total, depth, last = 0.0, 0, since
+    for at, step in sorted(edges):
+        if depth >= 2:
+            total += at - last
+        depth, last = depth + step, at
+    return total
+
+
+def settled_of(iterations, should_ms, start):
+    """Seconds from 'start'; None: it is not.  'should_ms' is asked for each number."""
+    over = [ms - NEAR * should_ms(number) for number, _, ms in iterations]
+    good = None
+    for i in range(len(over) - WINDOW + 1):
+        if sum(over[i:i + WINDOW]) > 0:
+            good = None
+        elif good is None:
+            good = i
+    return None if good is None else max(0.0, iterations[good][1] - start)
+
+
+class Alone:
+    """Jobs that had the fabric for themselves; one may compute longer from some iteration
+    on, which is another one in each run."""
+
+    def __init__(self):
+        self.before, self.after, self.means = {}, {}, {}
+
+    def add(self, job, rows, change_at):
+        times = [(n, ms) for n, _, ms in iterations_of(rows) if n >= ALONE_SKIPS]
+        usual = [ms for n, ms in times if not change_at or n < change_at]
+        self.before.setdefault(job, []).extend(usual)
+        self.means.setdefault(job, []).append(statistics.mean(usual))
+        self.after.setdefault(job, []).extend(ms for n, ms in times
+                                              if change_at and n >= change_at)
+
+    def should_ms(self, job, change_at):
+        """A function: what an iteration takes alone, by its number."""
+        before = statistics.mean(self.before[job])
+        after = statistics.mean(self.after[job]) if self.after[job] else before
+        return lambda number: after if change_at and number >= change_at else before
+
+    def report(self, job):
+        sd = statistics.stdev(self.means[job]) if len(self.means[job]) > 1 else None
+        return dict(summary(self.before[job]), job=job, runs=len(self.means[job]),
+                    run_sd_ms=sd, changed_mean_ms=statistics.mean(self.after[job])
+                    if self.after[job] else None)
+
+
+def slowdown_of(iterations, should_ms):
+    return (sum(ms for _, _, ms in iterations) /
+            sum(should_ms(number) for number, _, _ in iterations))
+
+
+def waited_of(path):
+    """What a job's pacer said at its end: how long it waited in all, ms."""
+    with open(path) as file:
+        found = re.search(r"waits of ([0-9.]+) ms in all", file.read())
+    return float(found.group(1)) if found else None
+
+
+def orders_of(path, since, until, n_jobs):
+    """When the first order was there, s after 'since', and orders a job a minute."""
+    with open(path) as file:
+        seen = [(float(a), int(b)) for a, b in (line.split() for line in file)]
+    first = next((at for at, n in seen if n > 0), None)
+    inside = [n for at, n in seen if since <= at <= until]
+    rate = 60 * (inside[-1] - inside[0]) / (until - since) / n_jobs if inside else 0.0
+    return None if first is None else max(0.0, first - since), rate
+
+
+def change_of(rows, job, should, change_at):
+    """After 'job' began to compute longer: when all were well again, and the slowdown in
+    the last third of that time."""
+    start = next(row[1] for row in rows[job] if row[0] >= change_at)
+    until = min(r[-1][1] for r in rows.values())
+    since = start + (until - start) * 2 / 3
+    settled, slowdowns = [], []
+    for name in rows:
+        after = iterations_of(rows[name], start, until)
+        last = [it for it in after if it[1] >= since]
+        final = statistics.mean(ms for _, _, ms in last)
+        settled.append(settled_of(after, lambda number, ms=final: ms, start))
+        slowdowns.append(slowdown_of(last, should[name]))
+    return {"settled_again_s": None if None in settled else max(settled),
+            "slowdown_after_change": statistics.mean(slowdowns)}
+
+
+def measure_run(folder, planned, alone):
+    """All figures of a run of several jobs, and its iteration times."""
+    jobs = sorted(planned["jobs"])
+    rows = {job: read_rows(os.path.join(folder, "truth." + job)) for job in jobs}
+    change_at = {job: planned["jobs"][job]["change_at"] for job in jobs}
+    should = {job: alone.should_ms(job, change_at[job]) for job in jobs}
+    first = min(r[0][1] for r in rows.values())
+    start = max(r[0][1] for r in rows.values())
+    until = min(r[-1][1] for r in rows.values())
+    its = {job: iterations_of(rows[job], start, until) for job in jobs}
+    half = {job: iterations_of(rows[job], (start + until) / 2, until) for job in jobs}
+    n_all = sum(len(found) for found in its.values())
+    settled = [settled_of(its[job], should[job], start) for job in jobs]
+    waited = [waited_of(os.path.join(folder, "out." + job)) for job in jobs]
+    first_shift, rate = orders_of(os.path.join(folder, "orders"), first, until, len(jobs))
+    took, ours, others = (float(w) for w in read_words(os.path.join(folder, "cpu")))
+    change = {"settled_again_s": None, "slowdown_after_change": None}
+    for job in jobs:
+        if change_at[job]:
+            change = change_of(rows, job, should, change_at[job])
+    by_job = [slowdown_of(its[job], should[job]) for job in jobs]
+    return dict(change, **{
+        "measured_s": until - start,
+        "slowdown": statistics.mean(by_job),
+        "slowdown_second_half": statistics.mean(
+            slowdown_of(half[job], should[job]) for job in jobs),
+        "overlap_ms_per_iteration":
+            1e3 * overlap_of(rows.values(), start, until) * len(jobs) / n_all,
+        "retransmits": int(read_words(os.path.join(folder, "retransmits"))[0]),
+        "orders_per_job_minute": rate,
+        "waited_ms_per_iteration": None if None in waited else
+            sum(waited) / sum(len(r) for r in rows.values()),
+        "first_shift_s": first_shift,
+        "settled_s": None if None in settled else max(settled),
+        "cpus_lab": ours / took,
+        "cpus_others": others / took,
+    }), {job: [ms for _, _, ms in its[job]] for job in jobs}, dict(zip(jobs, by_job))

@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+"""demo_plan.py DIR CASE... - the runs of demo_live.sh, and DIR/plan.json about them.
+
+On stdout a line for each run, in order: "CASE RUN MODE LINKS SECONDS JOB...".  LINKS is
+shared, or apart: each job has links for itself.  A JOB is NAME:HOSTS:ARGUMENTS for
+arl.c, with a blank as ':'.
+
+A run is one draw of where the jobs' iterations stand to each other, and that decides
+what contention costs: between nothing and a third.  So there are pairs of runs, without
+and with antiphase (ABBA: what comes first alternates), and both of a pair begin with
+the same starts and the same compute times; other pairs have others.  The starts of N
+pairs are drawn from N equal parts of the period, each part once for each job.  Jobs run
+alone between the pairs, by turns, as the machine drifts.
+
+The environment: DEMO_PAIRS and DEMO_SECONDS (of all cases), DEMO_ALONE_SECONDS,
+DEMO_SEED.
+"""
+import json
+import os
+import random
+import sys
+
+RATE_MBPS = 300
+JITTER = 0.02  # Of compute times, to both sides.
+LATENCY_MS = 4  # What an iteration takes beyond its fluid time, about.
+NAMES = "ABC"
+HOSTS = {"A": "h0,h3", "B": "h1,h4", "C": "h2,h5"}
+CHANGE_S = 12  # C computes longer from then on, if nobody contends.
+CHANGE_FACTOR = 1.3
+CONTROL_S = 12
+
+# (MB, ms of computing) of each job.  The jobs of 'equal' send for 112 ms of 372 each:
+# three times that is 90 % of the period.  In the simulator, random starts cost 1.20 then
+# (1.16 if they send 3.5 MB, less than 1.15 for many starts; at 4.5 MB, 95 %, turns have
+# no room for what varies by itself).
+CASES = {
+    "equal": {"title": "nearly equal periods", "pairs": 3, "seconds": 36,
+              "jobs": [(4.2, 258), (4.2, 260), (4.2, 262)]},
+    "ratio": {"title": "periods as 1 : 2", "pairs": 3, "seconds": 30,
+              "jobs": [(4, 260), (7, 549), (7, 551)]},
+    "incommensurate": {"title": "periods that have nothing in common", "pairs": 4,
+                       "seconds": 16, "jobs": [(4.2, 260), (4.2, 341), (4.2, 429)]},
+    "change": {"title": "nearly equal periods; C computes 30 %% longer after %d s" %
+               CHANGE_S, "pairs": 2, "seconds": 46,
+               "jobs": [(4.2, 258), (4.2, 260), (4.2, 262)]},
+}
+
+
+def alone_ms(job, factor=1.0):
+    mbytes, compute = job
+    return compute * factor + mbytes * 8000 / RATE_MBPS + LATENCY_MS
+
+
+def starts_of(jobs, n_pairs, rng):
+    """For each pair the ms after which each job begins: see above."""
+    parts = [rng.sample(range(n_pairs), n_pairs) for _ in jobs]
+    return [[round(alone_ms(job) * (parts[j][pair] + rng.random()) / n_pairs, 1)
+             for j, job in enumerate(jobs)] for pair in range(n_pairs)]
+
+
+def iterations_of(job, seconds, change_at, factor):
+    """So many take so long alone."""
+    before = int(seconds * 1000 / alone_ms(job))
+    if not change_at or before <= change_at:
+        return before
+    left_ms = seconds * 1000 - change_at * alone_ms(job)
+    return change_at + int(left_ms / alone_ms(job, factor))
+
+
+class Case:
+    def __init__(self, name, env):
+        known = CASES[name]
+        self.name, self.jobs = name, known["jobs"]
+        self.n_pairs = int(env.get("DEMO_PAIRS", known["pairs"]))
+        self.seconds = float(env.get("DEMO_SECONDS", known["seconds"]))
+        self.alone_s = float(env.get("DEMO_ALONE_SECONDS", 8))
+        self.seed = int(env.get("DEMO_SEED", 1))
+        rng = random.Random("%d %s" % (self.seed, name))
+        self.starts = starts_of(self.jobs, self.n_pairs, rng)
+        self.runs = []
+
+    def change_at(self, j, is_alone):
+        """The iteration from which on C computes longer; 0: never."""
+        if self.name != "change" or NAMES[j] != "C":
+            return 0
+        until_s = self.alone_s / 2 if is_alone else min(CHANGE_S, self.seconds / 3)
+        return int(until_s * 1000 / alone_ms(self.jobs[j]))
+
+    def add(self, run, mode, links, seconds, which, pair=None):
+        jobs = {}
+        for j in which:
+            change = self.change_at(j, len(which) == 1)
+            mbytes, compute = self.jobs[j]
+            n = iterations_of(self.jobs[j], seconds, change, CHANGE_FACTOR)
+            jobs[NAMES[j]] = {
+                "iterations": n, "mbytes": mbytes, "compute_ms": compute,
+                "start_ms": self.starts[pair or 0][j] if len(which) > 1 else 0,
+                "change_at": change, "factor": CHANGE_FACTOR if change else 1,
+                # Other draws for each job and pair, the same in both runs of a pair.
+                "seed": 100 * self.seed + 10 * (pair or 0) + j}
+        self.runs.append({"run": run, "mode": mode, "links": links, "pair": pair,
+                          "seconds": seconds, "jobs": jobs})
+
+    def plan(self, has_control):
+        n_alone = max(self.n_pairs, len(NAMES))
+        for i in range(n_alone):
+            j = i % len(NAMES)
+            self.add("alone.%s.%d" % (NAMES[j], i), "observe", "shared", self.alone_s, [j],
+                     min(i, self.n_pairs - 1))
+            if i >= n_alone - self.n_pairs:
+                pair = i - (n_alone - self.n_pairs)
+                order = ("observe", "enforce") if pair % 2 == 0 else ("enforce", "observe")
+                for mode in order:
+                    self.add("%s.%d" % (mode, pair), mode, "shared", self.seconds,
+                             range(len(NAMES)), pair)
+        if has_control:
+            self.add("control.0", "observe", "apart", CONTROL_S, range(len(NAMES)), 0)
+        return {"case": self.name, "n_pairs": self.n_pairs, "seed": self.seed,
+                "runs": self.runs}
+
+
+def words_of(name, job):
+    return ":".join([name, HOSTS[name], str(job["iterations"]), str(job["mbytes"]),
+                     str(job["compute_ms"]), str(JITTER), "1", str(job["start_ms"]),
+                     "%g@%d" % (job["factor"], job["change_at"]), str(job["seed"]),
+                     "meet"])
+
+
+def main():
+    folder, names = sys.argv[1], sys.argv[2:]
+    for name in names:
+        if name not in CASES:
+            sys.exit("demo_live: no case is called '%s'" % name)
+    cases = [Case(name, os.environ).plan(i == 0) for i, name in enumerate(names)]
+    with open(os.path.join(folder, "plan.json"), "w") as file:
+        json.dump({"rate_mbps": RATE_MBPS, "jitter": JITTER, "cases": cases}, file,
+                  indent=1)
+    for case in cases:
+        for run in case["runs"]:
+            print(case["case"], run["run"], run["mode"], run["links"],
+                  int(run["seconds"]), *(words_of(*job) for job in run["jobs"].items()))
+
+
+if __name__ == "__main__":
+    main()

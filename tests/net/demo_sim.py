@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""demo_sim.py DIR - the pairs of runs that demo_live.sh has measured, in the simulator.
+
+Reads DIR/plan.json and DIR/fabric.json; writes DIR/CASE/sim.json: for each pair the jobs'
+times with pacing none ("observe") and steer ("enforce"), begun at the same starts, and
+what other starts cost, drawn RANDOM times.  A job whose compute time changes is not in
+the simulator.
+"""
+import json
+import os
+import statistics
+import subprocess
+import sys
+
+import demo_plan
+
+PACING = {"observe": "none", "enforce": "steer"}
+RANDOM = 40
+
+
+def scenario(jobs, fabric, is_random):
+    lines = ["[sim]", "iterations = %d" % max(j["iterations"] for j in jobs.values()),
+             "phases = %s" % ("random" if is_random else "aligned"),
+             "[fabric]", "file = %s" % fabric]
+    for name, job in jobs.items():
+        lines += ["[job %s]" % name, "hosts = %s" % demo_plan.HOSTS[name],
+                  "segment = compute %g ms" % job["compute_ms"],
+                  "segment = allreduce %g MB" % job["mbytes"],
+                  # What is uniform to both sides has this deviation.
+                  "jitter = %.3f %%" % (100 * demo_plan.JITTER / 3 ** 0.5),
+                  "arrival = %g ms" % (0 if is_random else job["start_ms"])]
+    return "\n".join(lines) + "\n"
+
+
+def simulate(path, mode, seed):
+    """Of each job what was simulated, and corrections a job a minute."""
+    done = subprocess.run(["antiphase", "sim", "run", path, "--pacing", PACING[mode],
+                           "--seed", str(seed), "--json"],
+                          capture_output=True, text=True, check=True)
+    doc = json.loads(done.stdout)
+    jobs = {j["job"]: {"alone_ms": j["alone_us"] / 1e3,
+                       "mean_ms": j["iteration_mean_us"] / 1e3,
+                       "p50_ms": j["iteration_p50_us"] / 1e3,
+                       "p99_ms": j["iteration_p99_us"] / 1e3,
+                       "slowdown": j["slowdown"]} for j in doc["jobs"]}
+    return {"jobs": jobs, "slowdown": statistics.mean(j["slowdown"] for j in jobs.values()),
+            "orders_per_job_minute": doc["summary"]["corrections_per_minute"]}
+
+
+def simulate_case(folder, case):
+    here, fabric = os.path.join(folder, case["case"]), os.path.abspath(
+        os.path.join(folder, "fabric.json"))
+    path = os.path.join(here, "sim.ini")
+    runs = {(run["pair"], run["mode"]): run for run in case["runs"]
+            if len(run["jobs"]) > 1 and run["links"] == "shared"}
+    pairs = []
+    for pair in range(case["n_pairs"]):
+        with open(path, "w") as file:
+            file.write(scenario(runs[pair, "observe"]["jobs"], fabric, False))
+        pairs.append({mode: simulate(path, mode, pair + 1) for mode in PACING})
+    with open(path, "w") as file:
+        file.write(scenario(runs[0, "observe"]["jobs"], fabric, True))
+    starts = {mode: [simulate(path, mode, seed)["slowdown"]
+                     for seed in range(1, RANDOM + 1)] for mode in PACING}
+    return {"pairs": pairs, "random_starts": {
+        mode: {"runs": RANDOM, "mean": statistics.mean(found), "min": min(found),
+               "max": max(found)} for mode, found in starts.items()}}
+
+
+def main():
+    folder = sys.argv[1]
+    with open(os.path.join(folder, "plan.json")) as file:
+        plan = json.load(file)
+    for case in plan["cases"]:
+        if any(job["change_at"] for run in case["runs"] for job in run["jobs"].values()):
+            continue
+        with open(os.path.join(folder, case["case"], "sim.json"), "w") as file:
+            json.dump(simulate_case(folder, case), file, indent=1)
+
+
+if __name__ == "__main__":
+    main()
