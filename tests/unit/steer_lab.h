@@ -26,8 +26,15 @@ struct steer_lab_opts {
 	enum steer_mode mode;
 	bool is_steered;
 	double jitter_frac, seconds;
-	double locked_ms;  /* 0: none. */
-	double known_frac; /* Of its bursts that the profile knows of; 0: 1. */
+	double locked_ms;         /* 0: none. */
+	double known_frac;        /* Of its bursts that the profile knows of; 0: 1. */
+	double known_period_frac; /* Of its period, likewise. */
+	double refined_s;         /* From then on it knows both; 0: never. */
+	/*
+	 * Who begins while another sends gets so much of a share, as with TCP those who
+	 * are under way hold their own for a while; 0: 1, all get the same.
+	 */
+	double late_weight;
 	uint64_t seed;
 	struct steered_opts steered;
 };
@@ -36,7 +43,7 @@ struct steer_lab {
 	struct lab lab;
 	const struct steer_lab_opts *opts;
 	struct steered *steered;
-	bool has_computed_more[STEER_LAB_MAX_JOBS];
+	bool has_computed_more[STEER_LAB_MAX_JOBS], is_sending[STEER_LAB_MAX_JOBS];
 	struct profile profiles[STEER_LAB_MAX_JOBS];
 	struct profile_phase phases[STEER_LAB_MAX_JOBS];
 };
@@ -69,7 +76,22 @@ steer_lab_on_flows(void *ctx, uint32_t job, uint32_t segment, double start_ns,
 {
 	struct steer_lab *l = ctx;
 
+	l->is_sending[job] = false;
 	steered_on_flows(l->steered, job, segment, start_ns, end_ns);
+}
+
+static double
+steer_lab_weight(void *ctx, uint32_t job, uint64_t iteration, uint32_t segment)
+{
+	struct steer_lab *l = ctx;
+	bool is_late = false;
+
+	(void)iteration;
+	(void)segment;
+	for (uint32_t j = 0; j < l->opts->n_jobs; j++)
+		is_late |= l->is_sending[j];
+	l->is_sending[job] = true;
+	return is_late ? l->opts->late_weight : 1;
 }
 
 static void
@@ -81,16 +103,37 @@ steer_lab_on_iteration(void *ctx, uint32_t job, uint64_t iteration, double start
 	lab_on_iteration(&l->lab, job, iteration, start_ns, end_ns);
 }
 
+/* The profile as it is known, and what the loop is told of the job. */
+static inline struct steer_job
+steer_lab_describe(struct steer_lab *l, uint32_t j, double burst_frac,
+		   double period_frac)
+{
+	const struct steer_lab_job *spec = &l->opts->jobs[j];
+	double period_ms = spec->compute_ms + spec->comm_ms;
+
+	l->phases[j] = (struct profile_phase){
+		.start_us = (int64_t)(spec->compute_ms * 1e3),
+		.duration_us = (int64_t)(spec->comm_ms * burst_frac * 1e3),
+		.rate_bps = ONE_LINK[0],
+	};
+	l->profiles[j] =
+		(struct profile){ .period_us = (int64_t)(period_ms * period_frac * 1e3),
+				  .n_phases = 1,
+				  .phases = &l->phases[j] };
+	return (struct steer_job){ .mode = l->opts->mode,
+				   .profile = &l->profiles[j],
+				   .locked_us = (int64_t)(l->opts->locked_ms * 1e3) };
+}
+
 static inline void
 steer_lab_add(struct steer_lab *l, uint32_t j)
 {
 	const struct steer_lab_opts *o = l->opts;
 	const struct steer_lab_job *spec = &o->jobs[j];
 	double period_ms = spec->compute_ms + spec->comm_ms;
-	struct steer_job what = { .mode = o->mode,
-				  .profile = &l->profiles[j],
-				  .locked_us = (int64_t)(o->locked_ms * 1e3) };
-	double known_frac = o->known_frac > 0 ? o->known_frac : 1;
+	struct steer_job what =
+		steer_lab_describe(l, j, o->known_frac > 0 ? o->known_frac : 1,
+				   o->known_period_frac > 0 ? o->known_period_frac : 1);
 	struct lab_job job;
 	struct rng rng;
 
@@ -101,14 +144,6 @@ steer_lab_add(struct steer_lab *l, uint32_t j)
 	job.job.shift_ns = (int64_t)(rng_uniform(&rng) * period_ms * MS);
 	job.job.pacing = ENGINE_PACE_STEER;
 	lab_add(&l->lab, &job);
-	l->phases[j] = (struct profile_phase){
-		.start_us = (int64_t)(spec->compute_ms * 1e3),
-		.duration_us = (int64_t)(spec->comm_ms * known_frac * 1e3),
-		.rate_bps = ONE_LINK[0],
-	};
-	l->profiles[j] = (struct profile){ .period_us = (int64_t)(period_ms * 1e3),
-					   .n_phases = 1,
-					   .phases = &l->phases[j] };
 	steered_add(l->steered, j, 0, &what);
 }
 
@@ -157,12 +192,22 @@ steer_lab_run(struct steer_lab *l, const struct steer_lab_opts *opts)
 		.ctx = l,
 		.on_iteration = steer_lab_on_iteration,
 		.on_flows = steer_lab_on_flows,
+		.flow_weight = opts->late_weight > 0 ? steer_lab_weight : NULL,
 		.wait_ns = steer_lab_wait,
 	};
 	lab_open(&l->lab, &config);
 	for (uint32_t j = 0; j < opts->n_jobs; j++)
 		steer_lab_add(l, j);
 	steer_lab_set_edges(l);
+	if (opts->refined_s > 0) {
+		engine_run(l->lab.engine, (int64_t)(opts->refined_s * SECOND));
+		for (uint32_t j = 0; j < opts->n_jobs; j++) {
+			struct steer_job what = steer_lab_describe(l, j, 1, 1);
+
+			steer_set_job(steered_steer(l->steered), j, &what);
+		}
+		steer_lab_set_edges(l);
+	}
 	engine_run(l->lab.engine, (int64_t)(opts->seconds * SECOND));
 }
 

@@ -118,6 +118,58 @@ windows_are_kept_as_well_as_turns(void **state)
 	}
 }
 
+/* From the first order that anybody got, for so long. */
+static double
+slowdown_from_first_order(const struct steer_lab_opts *opts, double seconds)
+{
+	int64_t first_ns = INT64_MAX;
+	struct steer_state steered;
+	struct steer_lab l;
+	double mean;
+
+	steer_lab_run(&l, opts);
+	for (uint32_t j = 0; j < opts->n_jobs; j++) {
+		steer_state(steered_steer(l.steered), j, &steered);
+		if (steered.first_shift_ns && steered.first_shift_ns < first_ns)
+			first_ns = steered.first_shift_ns;
+	}
+	assert_true((double)first_ns < 5 * SECOND);
+	mean = steer_lab_mean_slowdown(&l, (double)first_ns / SECOND,
+				       (double)first_ns / SECOND + seconds);
+	print_message("%.4f\n", mean);
+	steer_lab_close(&l);
+	return mean;
+}
+
+/*
+ * Also with profiles that are a little wrong, be it for good or until they are refined.
+ */
+static void
+equal_jobs_find_their_turns_within_a_few_iterations(void **state)
+{
+	static const double known[][3] = {
+		{ 1, 1, 0 },    { 1.1, 1, 0 },     { 0.9, 1, 0 },     { 1, 1.02, 0 },
+		{ 1, 0.98, 0 }, { 1.1, 1.02, 20 }, { 0.9, 0.98, 20 },
+	};
+
+	(void)state;
+	for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
+		double soon = 0, later = 0;
+
+		for (uint64_t seed = 1; seed <= 6; seed++) {
+			struct steer_lab_opts opts = three_opts(seed);
+
+			opts.known_frac = known[k][0];
+			opts.known_period_frac = known[k][1];
+			opts.refined_s = known[k][2];
+			soon += slowdown_from_first_order(&opts, 5) / 6;
+			later += slowdown_from_first_order(&opts, 50) / 6;
+		}
+		/* 20 iterations of each, and 200. */
+		assert_true(soon <= 1.02 && later <= 1.01);
+	}
+}
+
 /* Collectives take longer than their bytes: what they have taken is what counts. */
 static void
 a_profile_that_is_short_by_a_fifth_is_made_up_for(void **state)
@@ -363,6 +415,7 @@ main(void)
 		cmocka_unit_test(periods_of_one_to_two_run_as_if_alone),
 		cmocka_unit_test(lost_orders_and_bad_reports_cost_little),
 		cmocka_unit_test(windows_are_kept_as_well_as_turns),
+		cmocka_unit_test(equal_jobs_find_their_turns_within_a_few_iterations),
 		cmocka_unit_test(a_profile_that_is_short_by_a_fifth_is_made_up_for),
 		cmocka_unit_test(nearly_equal_periods_are_locked_at_little_cost),
 		cmocka_unit_test(incommensurate_jobs_are_never_worse_off_than_free),

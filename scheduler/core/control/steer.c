@@ -17,7 +17,7 @@
 #define LATE_SDS               4   /* Later than that: taken for lost. */
 #define SETTLED_ITERATIONS     8   /* Within all windows. */
 #define CHANGED_FRAC           0.1
-#define COST_GAIN              (1.0 / 32)
+#define MAX_STRETCH_FRAC       0.25 /* Of a burst that tells how long it is alone. */
 
 const char *const steer_why_names[] = { "drift", "start", "period", "turn" };
 
@@ -74,8 +74,8 @@ position(const struct steer *s, uint32_t job)
 	return low;
 }
 
-static struct node *
-find(const struct steer *s, uint32_t job)
+struct node *
+node_find(const struct steer *s, uint32_t job)
 {
 	size_t i = position(s, job);
 
@@ -91,6 +91,7 @@ add(struct steer *s, uint32_t job)
 
 	node->job = job;
 	node->tokens = MAX_TOKENS;
+	group_init(node);
 	vec_push(&s->nodes, node);
 	memmove(&s->nodes.items[i + 1], &s->nodes.items[i],
 		(s->nodes.n - 1 - i) * sizeof *s->nodes.items);
@@ -101,7 +102,7 @@ add(struct steer *s, uint32_t job)
 void
 steer_set_job(struct steer *s, uint32_t job, const struct steer_job *what)
 {
-	struct node *node = find(s, job);
+	struct node *node = node_find(s, job);
 	double period_ns = 0, comm_ns = 0, sd_ns = 0;
 
 	if (what->profile) {
@@ -122,172 +123,19 @@ steer_set_job(struct steer *s, uint32_t job, const struct steer_job *what)
 	node->planned_period_ns = period_ns;
 }
 
-static void
-drop_bonds_to(struct node *node, const struct node *other)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < node->bonds.n; i++)
-		if (node->bonds.items[i].other != other)
-			node->bonds.items[n++] = node->bonds.items[i];
-	node->bonds.n = n;
-}
-
-static void
-clear_bonds(struct node *node)
-{
-	for (size_t i = 0; i < node->bonds.n; i++)
-		drop_bonds_to(node->bonds.items[i].other, node);
-	node->bonds.n = 0;
-}
-
 void
 steer_remove_job(struct steer *s, uint32_t job)
 {
 	size_t i = position(s, job);
-	struct node *node = find(s, job);
+	struct node *node = node_find(s, job);
 
 	if (!node)
 		return;
-	clear_bonds(node);
+	steer_set_edges(s, &job, 1, NULL, 0);
 	node_free(node);
 	memmove(&s->nodes.items[i], &s->nodes.items[i + 1],
 		(s->nodes.n - 1 - i) * sizeof *s->nodes.items);
 	s->nodes.n--;
-}
-
-static bool
-is_sound_edge(const struct steer_edge *e)
-{
-	return e->a != e->b && e->modulus_us > 0 && e->lo_us >= 0 &&
-	       e->lo_us < e->modulus_us && e->hi_us >= e->lo_us &&
-	       e->hi_us - e->lo_us < e->modulus_us;
-}
-
-/* What was learned of turns is no longer so. */
-static void
-forget_turns(struct node *node)
-{
-	node->rests_until_ns = node->rest_ns = 0;
-	node->chosen_period_ns = 0;
-	node->chosen_n_live = 0;
-	node->n_costs = 0;
-}
-
-static struct bond
-bond_of(const struct steer_edge *e, struct node *b)
-{
-	struct bond bond = {
-		.other = b,
-		.is_a = true,
-		.modulus_ns = 1e3 * (double)e->modulus_us,
-		.lo_ns = 1e3 * (double)e->lo_us,
-		.hi_ns = 1e3 * (double)e->hi_us,
-		.overload = e->cost > 0 ? fmin(e->cost, 1) : 1,
-	};
-
-	bond.hold_ns = bond.lo_ns;
-	bond.held_ns = fmax(0, bond.modulus_ns - bond.hi_ns);
-	return bond;
-}
-
-static bool
-has_bond(const struct node *node, const struct bond *wanted)
-{
-	for (size_t i = 0; i < node->bonds.n; i++) {
-		const struct bond *bond = &node->bonds.items[i];
-
-		if (bond->other == wanted->other && bond->is_a == wanted->is_a &&
-		    bond->modulus_ns == wanted->modulus_ns &&
-		    bond->lo_ns == wanted->lo_ns && bond->hi_ns == wanted->hi_ns &&
-		    bond->overload == wanted->overload)
-			return true;
-	}
-	return false;
-}
-
-/* Told before, as the view of its other end. */
-static bool
-is_repeated(const struct steer_edge *edges, size_t i)
-{
-	for (size_t k = 0; k < i; k++)
-		if (edges[k].a == edges[i].a && edges[k].b == edges[i].b)
-			return true;
-	return false;
-}
-
-/* True if the jobs' edges are these already. */
-static bool
-has_edges(struct steer *s, const uint32_t *jobs, size_t n_jobs,
-	  const struct steer_edge *edges, size_t n_edges)
-{
-	bool are_there = true;
-	size_t n_ends = 0, n_there = 0;
-
-	for (size_t i = 0; i < n_jobs; i++) {
-		struct node *node = find(s, jobs[i]);
-
-		if (!node || node->mark)
-			continue;
-		node->mark = 1;
-		n_there += node->bonds.n;
-	}
-	for (size_t i = 0; i < n_edges && are_there; i++) {
-		const struct node *a = find(s, edges[i].a);
-		struct node *b = find(s, edges[i].b);
-		struct bond bond;
-
-		if (!a || !b || !is_sound_edge(&edges[i]) || is_repeated(edges, i))
-			continue;
-		bond = bond_of(&edges[i], b);
-		are_there = has_bond(a, &bond);
-		n_ends += a->mark + b->mark;
-	}
-	for (size_t i = 0; i < n_jobs; i++) {
-		struct node *node = find(s, jobs[i]);
-
-		if (node)
-			node->mark = 0;
-	}
-	return are_there && n_ends == n_there;
-}
-
-static void
-add_edge(struct node *a, struct node *b, const struct steer_edge *e)
-{
-	struct bond bond = bond_of(e, b);
-	double hold_ns = bond.hold_ns;
-
-	vec_push(&a->bonds, bond);
-	bond.other = a;
-	bond.is_a = false;
-	bond.hold_ns = bond.held_ns;
-	bond.held_ns = hold_ns;
-	vec_push(&b->bonds, bond);
-}
-
-void
-steer_set_edges(struct steer *s, const uint32_t *jobs, size_t n_jobs,
-		const struct steer_edge *edges, size_t n_edges)
-{
-	/* What was learned of turns holds on. */
-	if (has_edges(s, jobs, n_jobs, edges, n_edges))
-		return;
-	for (size_t i = 0; i < n_jobs; i++) {
-		struct node *node = find(s, jobs[i]);
-
-		if (node)
-			clear_bonds(node);
-	}
-	for (size_t i = 0; i < n_edges; i++) {
-		struct node *a = find(s, edges[i].a), *b = find(s, edges[i].b);
-
-		if (!a || !b || !is_sound_edge(&edges[i]) || is_repeated(edges, i))
-			continue;
-		forget_turns(a);
-		forget_turns(b);
-		add_edge(a, b, &edges[i]);
-	}
 }
 
 /* ------ What is to be expected ------ */
@@ -442,6 +290,35 @@ company(const struct node *node, const struct steer_report *r)
 	return met;
 }
 
+/*
+ * How long the collectives that have ended would have taken alone: two that send at
+ * once for x ms, at half the rate each, are x/2 later.  0: others sent for too long.
+ */
+static double
+alone_ns(const struct node *node, const struct steer_report *r)
+{
+	double begin_ns = (double)node->track.begin_ns;
+	double comm_ns = (double)r->comm_ns, stretch_ns = 0;
+
+	for (size_t i = 0; i < node->bonds.n; i++) {
+		const struct bond *bond = &node->bonds.items[i];
+		const struct node *other = bond->other;
+
+		for (size_t k = 0; k < other->n_begins && k < STEER_N_BEGINS; k++) {
+			double from_ns = (double)other->begins_ns[k];
+			double length_ns = other->comms_ns[k] > 0
+						   ? other->comms_ns[k]
+						   : other->track.comm_ns;
+			double both_ns = fmin(begin_ns + comm_ns, from_ns + length_ns) -
+					 fmax(begin_ns, from_ns);
+
+			stretch_ns += fmax(0, both_ns) * bond->overload /
+				      (1 + bond->overload);
+		}
+	}
+	return stretch_ns < MAX_STRETCH_FRAC * comm_ns ? comm_ns - stretch_ns : 0;
+}
+
 /* How far this begin is from where the edges want it, as things are now. */
 static void
 judge(const struct steer *s, struct node *node)
@@ -464,68 +341,65 @@ judge(const struct steer *s, struct node *node)
 		node->settled_ns = s->now_ns;
 }
 
-static void
-account(struct node *node, const struct steer_report *r)
-{
-	const struct track *t = &node->track;
-	double waited_ns = fmin((double)(r->begin_ns - r->enter_ns), t->period_ns);
-
-	node->delayed_ns += (int64_t)waited_ns;
-	node->n_costs++;
-	if (t->period_ns > 0)
-		node->cost_frac +=
-			COST_GAIN *
-			((waited_ns + t->stretch_ns) / t->period_ns - node->cost_frac);
-}
-
 /* Another regime, for the job and for those it meets. */
 static void
 begin_anew(struct node *node)
 {
 	node->settled_ns = 0;
 	node->n_within = 0;
-	forget_turns(node);
-	for (size_t i = 0; i < node->bonds.n; i++)
-		forget_turns(node->bonds.items[i].other);
+	group_forget(node);
 }
 
 /* Its clock was set back: what was noted by it as yet to come is not. */
 static void
-turn_back(struct node *node, int64_t now_ns)
+turn_back(struct node *node)
 {
 	node->has_pending = false;
 	node->n_begins = 0;
-	if (node->rests_until_ns > now_ns + node->rest_ns)
-		node->rests_until_ns = now_ns + node->rest_ns;
 }
 
 size_t
 steer_report(struct steer *s, uint32_t job, const struct steer_report *report,
 	     struct steer_order *ret_orders, size_t max)
 {
-	struct node *node = find(s, job);
+	struct node *node = node_find(s, job);
 	struct orders orders = { .items = ret_orders, .max = max };
+	enum track_company met;
 	enum track_event event;
 	int64_t before_ns;
+	double comm_ns;
 
 	if (!node)
 		return 0;
 	before_ns = node->track.begin_ns;
-	event = track_report(&node->track, report, company(node, report));
+	met = company(node, report);
+	comm_ns = alone_ns(node, report);
+	event = track_report(&node->track, report, met);
 	if (event == TRACK_REFUSED)
 		return 0;
+	if (event != TRACK_SYNCED && node->n_begins) {
+		node->comms_ns[(node->n_begins - 1) % STEER_N_BEGINS] =
+			(double)report->comm_ns;
+		if (met != TRACK_ALONE && comm_ns > 0)
+			track_learn_alone(&node->track, comm_ns);
+	}
 	if (report->begin_ns < before_ns)
-		turn_back(node, report->begin_ns);
+		turn_back(node);
 	if (event == TRACK_CHANGED)
 		begin_anew(node);
 	node->n_received = report->order;
+	node->comms_ns[node->n_begins % STEER_N_BEGINS] = 0;
 	node->begins_ns[node->n_begins++ % STEER_N_BEGINS] = report->begin_ns;
 	s->now_ns = report->begin_ns;
 	/* An order may be for the begin after this one. */
 	if ((double)report->begin_ns > node->pending_ns - node->track.period_ns / 2)
 		node->has_pending = false;
-	if (event != TRACK_SYNCED)
-		account(node, report);
+	if (event != TRACK_SYNCED) {
+		node->delayed_ns +=
+			(int64_t)fmin((double)(report->begin_ns - report->enter_ns),
+				      node->track.period_ns);
+		group_take(s, node, report, before_ns);
+	}
 	judge(s, node);
 	if (!node_is_live(s, node))
 		return 0;
@@ -539,7 +413,7 @@ steer_report(struct steer *s, uint32_t job, const struct steer_report *report,
 void
 steer_state(const struct steer *s, uint32_t job, struct steer_state *ret_state)
 {
-	const struct node *node = find(s, job);
+	const struct node *node = node_find(s, job);
 	const struct track *t;
 
 	*ret_state = (struct steer_state){ 0 };

@@ -13,9 +13,11 @@
  * sends is ordered not to begin before that one will be done; at most one order an
  * iteration, sent ahead, so that nobody waits for an answer.  That costs nothing beyond
  * what sharing costs the one who waits, as he is done at the same time, and it holds a
- * quicker job back to the pace of a slower one where that pays and only there: whether
- * it does is played out (regime.h), and looked back upon.  Turns that cost more than
- * sharing are given up for a minute, then two, and so on, so nobody starves.
+ * quicker job back to the pace of a slower one where that pays.  Whether it does is
+ * played out (regime.h) and then learned from what it costs (learn.h), by all that hang
+ * together by edges: they take turns at once if that is clear, share first and compare
+ * if it is not, and give turns up before these have cost three iterations more than
+ * sharing, so nobody starves.
  *
  * STEER_SHIFT: jobs are kept in their windows (correct.h).  When an edge is about to be
  * left, the cheapest delays over the whole component bring all of them well into their
@@ -37,7 +39,8 @@
  * of the rest (edges.h chooses; demo.ini has both: fair 1.181, antiphase:steer 1.001).
  * There is no fixed load above which turns are not taken: on one link they win even
  * above 1, and over many links it depends on who meets whom, which is why it is played
- * out and looked back upon.
+ * out and learned.  Of random mixes of 2 to 6 jobs of all kinds none is worse off than
+ * it would be without, by more than two runs without differ: bench_steer.
  *
  * The same code steers real jobs (antiphase-scheduler) and simulated ones (steered.h,
  * ENGINE_PACE_STEER).  Pure: time comes with the reports.  Deterministic.  A report
@@ -136,7 +139,8 @@ void steer_remove_job(struct steer *steer, uint32_t job);
  * Replaces all edges of 'jobs' (those of one component, or several) by those given,
  * which may have a job at one end that is not listed.  Of a pair that is given twice,
  * the first counts.  What was learned of turns is forgotten, unless they are the same
- * edges as before.
+ * edges as before, or these refined: no number of any differs by more than a tenth of
+ * its modulus.
  */
 void steer_set_edges(struct steer *steer, const uint32_t *jobs, size_t n_jobs,
 		     const struct steer_edge *edges, size_t n_edges);

@@ -1,7 +1,9 @@
 /*
  * steer_internal.h - what the files of the control loop share; nobody else includes it.
  *
- * steer.c        jobs, edges, reports; what is known of them.
+ * steer.c        jobs, reports; what is known of them.
+ * steer_edges.c  edges, and the groups that they make.
+ * steer_group.c  what sharing and turns have cost a group.
  * steer_shift.c  orders that keep jobs in their windows.
  * steer_turn.c   orders that have them take turns.
  */
@@ -13,6 +15,7 @@
 #include <stdint.h>
 
 #include "lib/base/vec.h"
+#include "scheduler/core/control/learn.h"
 #include "scheduler/core/control/steer.h"
 #include "scheduler/core/control/track.h"
 
@@ -29,7 +32,18 @@ struct bond {
 	double hold_ns;   /* After this end begins, so long the other may not. */
 	double held_ns;   /* And the other way round. */
 	double overload;  /* 0 to 1: see regime.h. */
-	bool takes_turns; /* As regime.h says. */
+	bool wants_turns; /* As regime.h says; and what becomes of it, learn.h. */
+};
+
+/*
+ * Jobs that meet, and those that these meet, and so on: they take turns together, or
+ * all share.  Kept by one of them, the leader.
+ */
+struct group {
+	struct learn learn;
+	size_t n_live;    /* Jobs that it is about. */
+	int64_t block_ns; /* When this block began; 0: not yet. */
+	bool is_passing;  /* The block does not count: they have just changed over. */
 };
 
 struct node {
@@ -41,7 +55,8 @@ struct node {
 	int64_t chosen_ns;       /* When; choosing takes its time. */
 	size_t chosen_n_live;    /* Of those that it meets, then. */
 	struct track track;
-	int64_t begins_ns[STEER_N_BEGINS]; /* The last ones, by number. */
+	int64_t begins_ns[STEER_N_BEGINS]; /* The last ones, by number, */
+	double comms_ns[STEER_N_BEGINS]; /* and their collectives; 0: not yet known. */
 	size_t n_begins;
 	VEC(struct bond) bonds;
 
@@ -51,15 +66,17 @@ struct node {
 	double pending_ns;   /* it is not before this. */
 	double tokens;       /* Corrections that it may still have, see the limit. */
 	int64_t tokens_ns;   /* As of then. */
+	struct node *leader, *next; /* Of its group, and the next one in it. */
+	struct group group;         /* The leader's. */
+	double foretold_share;      /* What others cost it, over its period, if all */
+	double foretold_turns;      /* share, and if they take turns. */
 	/*
-	 * What others cost it, over its period: waits and stretch, a running mean; and
-	 * what they would if all shared, as foretold, or as seen when they did.
+	 * What an iteration has cost it in this block: waits and collectives, or all of
+	 * it where these are not told.  Over the period as it was when the group began
+	 * to learn; 0: not yet known.
 	 */
-	double cost_frac, free_frac;
-	double harm_frac;       /* What turns were foretold to cost beyond that. */
-	uint32_t n_costs;       /* Iterations since the turns were chosen. */
-	int64_t rests_until_ns; /* Turns did not pay: it shares until then, */
-	int64_t rest_ns;        /* the next time longer. */
+	double unit_ns, cost_sum;
+	uint32_t n_costs;
 	uint64_t n_orders[STEER_N_WHYS];
 	int64_t delayed_ns, first_shift_ns, settled_ns;
 	uint32_t n_within; /* Iterations running without a conflict. */
@@ -78,6 +95,18 @@ struct steer {
 	VEC(struct node *) nodes; /* Owned.  By job. */
 	int64_t now_ns;           /* Of the report in hand. */
 };
+
+struct node *node_find(const struct steer *s, uint32_t job);
+
+void group_init(struct node *node); /* Of one. */
+/* Jobs or edges are others now: what was learned of turns is no longer so. */
+void group_forget(struct node *node);
+/* The job has begun again; it did before at 'before_ns'. */
+void group_take(const struct steer *s, struct node *node, const struct steer_report *r,
+		int64_t before_ns);
+/* What is foretold of its jobs is another thing now. */
+void group_foretell(const struct steer *s, struct node *node);
+bool group_takes_turns(const struct node *node);
 
 /*
  * True if the job's next begin can be foretold; false for one that has fallen silent.

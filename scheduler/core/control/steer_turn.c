@@ -15,12 +15,6 @@
 #define CHOOSE_AGAIN_FRAC 0.02                /* Another period, by so much, */
 #define CHOOSE_EVERY_NS   INT64_C(1000000000) /* but not sooner than that. */
 
-#define N_COSTS         64   /* Iterations until turns are judged by what they cost, */
-#define MAX_OWN_FRAC    0.01 /* more than foretold, to the job itself, */
-#define MAX_MEAN_FRAC   0.0  /* or more than sharing, to it and those it meets. */
-#define FIRST_REST_NS   INT64_C(60000000000)
-#define LONGEST_REST_NS INT64_C(3600000000000)
-
 struct table {
 	struct node *nodes[TURN_MAX_JOBS];
 	struct turn_job jobs[TURN_MAX_JOBS];
@@ -70,7 +64,7 @@ fill(const struct steer *s, struct table *t, struct node *node)
 			const struct bond *bond = &n->bonds.items[k];
 			double *hold_ns;
 
-			if (!bond->other->mark || !bond->takes_turns)
+			if (!bond->other->mark || !bond->wants_turns)
 				continue;
 			hold_ns = &t->hold_ns[i * t->n + bond->other->mark - 1];
 			*hold_ns = fmax(*hold_ns, hold_ns_of(n, bond));
@@ -95,14 +89,11 @@ regime_job_of(const struct node *node, double send_ns)
 }
 
 static void
-set_turns(struct node *node, const struct node *other, bool takes_turns)
+set_turns(struct node *node, const struct node *other, bool wants_turns)
 {
 	for (size_t i = 0; i < node->bonds.n; i++)
-		if (node->bonds.items[i].other == other &&
-		    node->bonds.items[i].takes_turns != takes_turns) {
-			node->bonds.items[i].takes_turns = takes_turns;
-			node->n_costs = 0;
-		}
+		if (node->bonds.items[i].other == other)
+			node->bonds.items[i].wants_turns = wants_turns;
 }
 
 /* Of those that it meets. */
@@ -123,19 +114,15 @@ apply(const struct steer *s, struct node **nodes, size_t n, const struct regime 
 {
 	struct node *node = nodes[i];
 
-	if (node->rest_ns == 0)
-		node->free_frac = regime->free_slowdown[i] - 1;
-	node->harm_frac = fmax(0, regime->slowdown[i] - regime->free_slowdown[i]);
+	node->foretold_share = regime->free_slowdown[i] - 1;
+	node->foretold_turns = regime->slowdown[i] - 1;
 	node->patience_ns = regime->patience * send_ns;
 	node->chosen_n_live = n - 1;
 	node->chosen_period_ns = node->track.period_ns;
 	node->chosen_ns = s->now_ns;
 	for (size_t j = 0; j < n; j++) {
-		bool takes_turns = regime->takes_turns[i * n + j] &&
-				   !node->rests_until_ns && !nodes[j]->rests_until_ns;
-
-		set_turns(node, nodes[j], takes_turns);
-		set_turns(nodes[j], node, takes_turns);
+		set_turns(node, nodes[j], regime->takes_turns[i * n + j]);
+		set_turns(nodes[j], node, regime->takes_turns[i * n + j]);
 	}
 }
 
@@ -194,6 +181,7 @@ choose(const struct steer *s, struct node *node, size_t n_live)
 	node->chosen_n_live = n_live;
 	node->chosen_period_ns = node->track.period_ns;
 	node->chosen_ns = s->now_ns;
+	group_foretell(s, node);
 }
 
 /* The choice stands until a period is another one, or others are there. */
@@ -209,62 +197,6 @@ choose_if_due(const struct steer *s, struct node *node)
 	if (n_live != node->chosen_n_live ||
 	    off_ns > CHOOSE_AGAIN_FRAC * node->chosen_period_ns)
 		choose(s, node, n_live);
-}
-
-static bool
-has_turns(const struct node *node)
-{
-	for (size_t i = 0; i < node->bonds.n; i++)
-		if (node->bonds.items[i].takes_turns)
-			return true;
-	return false;
-}
-
-/* What turns cost more than sharing, on the mean over the job and those it meets. */
-static double
-mean_harm(const struct steer *s, const struct node *node)
-{
-	double sum = node->cost_frac - node->free_frac;
-	size_t n = 1;
-
-	for (size_t i = 0; i < node->bonds.n; i++) {
-		const struct node *other = node->bonds.items[i].other;
-
-		if (!node_is_live(s, other))
-			continue;
-		sum += other->cost_frac - other->free_frac;
-		n++;
-	}
-	return sum / (double)n;
-}
-
-/*
- * Do no harm: whatever was foretold, jobs to which turns cost more than sharing share
- * again for a while, and longer each time.  What that costs them is what turns are then
- * measured by.
- */
-static void
-look_back(const struct steer *s, struct node *node)
-{
-	double own_harm = node->cost_frac - node->free_frac;
-
-	if (node->rests_until_ns) {
-		if (s->now_ns < node->rests_until_ns)
-			return;
-		node->rests_until_ns = 0;
-		node->free_frac = node->cost_frac;
-		node->chosen_period_ns = 0;
-		return;
-	}
-	if (node->n_costs < N_COSTS || !has_turns(node) ||
-	    (own_harm <= node->harm_frac + MAX_OWN_FRAC &&
-	     mean_harm(s, node) <= MAX_MEAN_FRAC))
-		return;
-	node->rest_ns = node->rest_ns ? node->rest_ns * 2 : FIRST_REST_NS;
-	if (node->rest_ns > LONGEST_REST_NS)
-		node->rest_ns = LONGEST_REST_NS;
-	node->rests_until_ns = s->now_ns + node->rest_ns;
-	node->chosen_period_ns = 0;
 }
 
 /* ------ When ------ */
@@ -292,8 +224,9 @@ steer_turn(struct steer *s, struct node *node, struct orders *orders)
 
 	if (!node->bonds.n)
 		return;
-	look_back(s, node);
 	choose_if_due(s, node);
+	if (!group_takes_turns(node))
+		return;
 	fill(s, &t, node);
 	turn_plan(t.jobs, t.hold_ns, t.n, start_ns, after, clear_ns);
 	for (size_t j = 0; j < t.n; j++) {

@@ -31,6 +31,18 @@ track_is_known(const struct track *t)
 	return t->has_begun && t->period_ns > 0 && t->n_samples >= TRACK_N_KNOWN;
 }
 
+void
+track_learn_alone(struct track *t, double comm_ns)
+{
+	double band_ns = COMM_BAND_FRAC * t->comm_ns;
+	double more_ns = fmin(fmax(comm_ns - t->comm_ns, -band_ns), band_ns);
+
+	if (t->comm_ns <= 0 || comm_ns <= 0)
+		return;
+	t->n_comm++;
+	t->comm_ns += more_ns / fmin(COMM_GAIN, t->n_comm + 1);
+}
+
 /* What of the collectives' time was others' doing; follows their usual length. */
 static double
 take_comm(struct track *t, double comm_ns, enum track_company company)
@@ -42,7 +54,7 @@ take_comm(struct track *t, double comm_ns, enum track_company company)
 		return 0;
 	}
 	if (company == TRACK_ALONE)
-		t->comm_ns += fmin(more_ns, COMM_BAND_FRAC * t->comm_ns) / COMM_GAIN;
+		track_learn_alone(t, comm_ns);
 	if (company == TRACK_ALONE || more_ns < 0 ||
 	    (company == TRACK_PERHAPS && more_ns < COMM_BAND_FRAC * t->comm_ns))
 		return 0;

@@ -8,7 +8,8 @@
  *	sample = enter(k+1) - begin(k) - stretch(k),
  *	stretch(k) = comm(k) - its usual length, if others sent at the same time.
  *
- * The usual length is that of iterations in which nobody did, as the caller knows.
+ * The usual length is that of iterations in which nobody did, as the caller knows, or
+ * what it would have been.
  *
  * A sample is one of three things.  Noise and small bias: the mean follows, quicker
  * while a CUSUM of the residuals says that it is off (bias).  Far off, once or twice: a
@@ -45,6 +46,7 @@ struct track {
 	double period_ns;   /* Free; 0: not known. */
 	double sd_ns;       /* Of one sample. */
 	double comm_ns;     /* Usual time in collectives; 0: not known. */
+	uint32_t n_comm;    /* Iterations that it was learned from. */
 	double stretch_ns;  /* Of the collectives of the last sample. */
 	double ahead_ns;    /* Stretch that is expected of the iteration under way. */
 	uint64_t n_samples; /* Since the regime began. */
@@ -67,6 +69,12 @@ enum track_company {
 
 enum track_event track_report(struct track *track, const struct steer_report *report,
 			      enum track_company company);
+
+/*
+ * The collectives of the last iteration would have taken so long alone, as far as can be
+ * told of one in which others sent for a while.
+ */
+void track_learn_alone(struct track *track, double comm_ns);
 
 /* True if the next onset can be foretold. */
 bool track_is_known(const struct track *track);

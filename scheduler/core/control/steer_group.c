@@ -1,0 +1,166 @@
+/*
+ * steer_group.c - what sharing and turns have cost the jobs of a group: see learn.h.
+ */
+#include <math.h>
+
+#include "scheduler/core/control/steer_internal.h"
+
+/* A period that is another one by so much since the group began to learn. */
+#define OTHER_UNIT_FRAC 0.05
+
+void
+group_init(struct node *node)
+{
+	node->leader = node;
+	node->next = NULL;
+	learn_init(&node->group.learn);
+}
+
+void
+group_forget(struct node *node)
+{
+	struct node *leader = node->leader;
+
+	leader->group = (struct group){ .is_passing = false };
+	learn_init(&leader->group.learn);
+	for (struct node *n = leader; n; n = n->next) {
+		n->unit_ns = 0;
+		n->chosen_period_ns = 0;
+		n->chosen_n_live = 0;
+	}
+}
+
+bool
+group_takes_turns(const struct node *node)
+{
+	return node->leader->group.learn.is_turning;
+}
+
+/* What its iterations would have cost in this block, had it been alone. */
+static double
+alone_cost(const struct node *node)
+{
+	const struct track *t = &node->track;
+
+	return (t->comm_ns > 0 ? t->comm_ns : t->period_ns) / node->unit_ns;
+}
+
+static void
+begin_block(struct group *g, struct node *leader, int64_t now_ns)
+{
+	g->block_ns = now_ns;
+	for (struct node *n = leader; n; n = n->next) {
+		n->cost_sum = 0;
+		n->n_costs = 0;
+	}
+}
+
+/* The longest period, or -1 if nobody is live. */
+static double
+longest_ns(const struct steer *s, const struct node *leader)
+{
+	double longest = -1;
+
+	for (const struct node *n = leader; n; n = n->next)
+		if (node_is_live(s, n))
+			longest = fmax(longest, n->track.period_ns);
+	return longest;
+}
+
+/* Of the jobs that have begun again in it; false: nobody has. */
+static bool
+block_cost(const struct node *leader, double *ret_cost)
+{
+	double sum = 0;
+	size_t n_jobs = 0;
+
+	for (const struct node *n = leader; n; n = n->next) {
+		if (!n->n_costs)
+			continue;
+		sum += n->cost_sum / n->n_costs - alone_cost(n);
+		n_jobs++;
+	}
+	*ret_cost = n_jobs ? sum / (double)n_jobs : 0;
+	return n_jobs > 0;
+}
+
+static void
+end_block(const struct steer *s, struct node *leader)
+{
+	struct group *g = &leader->group;
+	bool was_turning = g->learn.is_turning;
+	double cost;
+
+	if (block_cost(leader, &cost) && !g->is_passing)
+		learn_take(&g->learn, cost);
+	g->is_passing = g->learn.is_turning != was_turning;
+	begin_block(g, leader, s->now_ns);
+}
+
+void
+group_take(const struct steer *s, struct node *node, const struct steer_report *r,
+	   int64_t before_ns)
+{
+	const struct track *t = &node->track;
+	struct node *leader = node->leader;
+	struct group *g = &leader->group;
+	double cost_ns =
+		t->comm_ns > 0 ? (double)r->comm_ns : (double)(r->enter_ns - before_ns);
+
+	if (!node->bonds.n || !node_is_live(s, node))
+		return;
+	if (node->unit_ns > 0 &&
+	    fabs(t->period_ns - node->unit_ns) >
+		    fmax(OTHER_UNIT_FRAC * node->unit_ns, t->sd_ns))
+		group_forget(node);
+	if (node->unit_ns <= 0)
+		node->unit_ns = t->period_ns;
+	cost_ns += (double)(r->begin_ns - r->enter_ns);
+	if (cost_ns > 0 && cost_ns < 4 * node->unit_ns) {
+		node->cost_sum += cost_ns / node->unit_ns;
+		node->n_costs++;
+	}
+	if (!g->block_ns || s->now_ns < g->block_ns)
+		begin_block(g, leader, s->now_ns);
+	else if ((double)(s->now_ns - g->block_ns) >=
+		 LEARN_BLOCK_PERIODS * longest_ns(s, leader))
+		end_block(s, leader);
+}
+
+void
+group_foretell(const struct steer *s, struct node *node)
+{
+	struct node *leader = node->leader;
+	struct group *g = &leader->group;
+	bool was_turning = g->learn.is_turning, wants_turns = false;
+	double share = 0, turns = 0;
+	size_t n_jobs = 0;
+
+	for (const struct node *n = leader; n; n = n->next) {
+		bool can_turn = n->mode == STEER_GATE;
+
+		if (!node_is_live(s, n) || !n->bonds.n)
+			continue;
+		if (n->chosen_period_ns <= 0)
+			return; /* It will be, when it begins next. */
+		for (size_t i = 0; i < n->bonds.n && can_turn; i++)
+			wants_turns |= n->bonds.items[i].wants_turns;
+		share += n->foretold_share;
+		turns += n->foretold_turns;
+		n_jobs++;
+	}
+	if (!n_jobs)
+		return;
+	/* What others have seen together is of no use to them. */
+	if (g->n_live != n_jobs) {
+		learn_init(&g->learn);
+		begin_block(g, leader, s->now_ns);
+		g->n_live = n_jobs;
+	}
+	learn_foretell(&g->learn, share / (double)n_jobs,
+		       wants_turns ? turns / (double)n_jobs : INFINITY);
+	if (g->learn.is_turning != was_turning) {
+		g->is_passing = true;
+		begin_block(g, leader, s->now_ns);
+	}
+}
