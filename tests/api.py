@@ -490,6 +490,9 @@ def main():
         daemon = Daemon(folder)
         verdict("everybody on this host may read" in daemon.said(),
                 "a token that everybody may read is told of", daemon.said())
+        lines = daemon.said().splitlines()
+        verdict(all(line.startswith("antiphase-scheduler: ") for line in lines),
+                "what it says bears its name", repr(lines))
         check_manual(doc)
         source = simulate(folder, 100, 4)
         for _ in range(60):

@@ -9,18 +9,9 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "lib/base/cli_priv.h"
 #include "lib/base/err.h"
+#include "lib/base/log.h"
 #include "lib/base/vec.h"
-
-/* The program that cli_main() runs, for messages; set once, at the start. */
-static const char *program_name = "antiphase";
-
-const char *
-cli_program_name(void)
-{
-	return program_name;
-}
 
 /* ---- Help ------------------------------------------------------------------- */
 
@@ -78,8 +69,8 @@ cli_version(void)
 {
 	static char version[128];
 
-	snprintf(version, sizeof version, "%s %s (%s)", program_name, ANTIPHASE_VERSION,
-		 ANTIPHASE_REVISION);
+	snprintf(version, sizeof version, "%s %s (%s)", log_program(),
+		 ANTIPHASE_VERSION, ANTIPHASE_REVISION);
 	return version;
 }
 
@@ -115,7 +106,7 @@ cli_main(const struct cli_program *program, int argc, char **argv)
 	const struct cli_verb *verb;
 
 	setlocale(LC_CTYPE, ""); /* Only to know the terminal's characters. */
-	program_name = program->name;
+	log_set_program(program->name);
 	if (argc < 2) {
 		print_verbs(program, stderr);
 		return CLI_USAGE;
@@ -142,7 +133,7 @@ cli_main_single(const char *name, const struct cli_verb *verb, int argc, char **
 {
 	BUG_ON(*verb->name);
 	setlocale(LC_CTYPE, "");
-	program_name = name;
+	log_set_program(name);
 	if (argc == 2 && strcmp(argv[1], "--version") == 0) {
 		print_version();
 		return cli_finish(CLI_OK);
@@ -159,7 +150,7 @@ cli_finish(int status)
 		return status;
 	if (errno != EPIPE)
 		fprintf(stderr, "%s: cannot write all of the output: %s\n",
-			program_name, strerror(errno));
+			log_program(), strerror(errno));
 	return status ? status : CLI_NO;
 }
 
@@ -176,15 +167,15 @@ static void
 print_subverbs(const struct cli_verb *verb, const struct cli_verb *const *subverbs,
 	       FILE *out)
 {
-	fprintf(out, "%s %s - %s\n\nUsage: %s %s VERB [options] ...\n\n", program_name,
-		verb->name, verb->summary, program_name, verb->name);
+	fprintf(out, "%s %s - %s\n\nUsage: %s %s VERB [options] ...\n\n", log_program(),
+		verb->name, verb->summary, log_program(), verb->name);
 	for (; *subverbs; subverbs++)
 		fprintf(out, "  %-12s %s\n", second_word(*subverbs),
 			(*subverbs)->summary);
 	if (verb->examples)
 		fprintf(out, "\nExamples:\n%s", verb->examples);
 	fprintf(out, "\n'%s %s VERB --help' tells more; man %s-%s tells all.\n",
-		program_name, verb->name, program_name, verb->name);
+		log_program(), verb->name, log_program(), verb->name);
 }
 
 int
@@ -226,18 +217,18 @@ cli_usage_error(const struct cli_verb *verb, const char *fmt, ...)
 	const char *blank = *verb->name ? " " : "";
 	va_list args;
 
-	fprintf(stderr, "%s%s%s: ", program_name, blank, verb->name);
+	fprintf(stderr, "%s%s%s: ", log_program(), blank, verb->name);
 	va_start(args, fmt);
 	vfprintf(stderr, fmt, args);
 	va_end(args);
-	fprintf(stderr, "; see '%s%s%s --help'\n", program_name, blank, verb->name);
+	fprintf(stderr, "; see '%s%s%s --help'\n", log_program(), blank, verb->name);
 	return CLI_USAGE;
 }
 
 int
 cli_fail(int error, const struct err *err)
 {
-	fprintf(stderr, "%s: ", program_name);
+	fprintf(stderr, "%s: ", log_program());
 	err_write(err, stderr);
 	return error == -ENODATA ? CLI_THIN : CLI_USAGE;
 }

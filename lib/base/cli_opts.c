@@ -10,8 +10,8 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cli.h"
-#include "lib/base/cli_priv.h"
 #include "lib/base/err.h"
+#include "lib/base/log.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/units.h"
 #include "lib/base/words.h"
@@ -78,7 +78,7 @@ print_opts(const struct cli_opt *opts, FILE *out)
 static void
 print_help(const struct cli_verb *verb, const struct cli_opt *opts)
 {
-	const char *blank = *verb->name ? " " : "", *program = cli_program_name();
+	const char *blank = *verb->name ? " " : "", *program = log_program();
 
 	printf("%s%s%s - %s\n\nUsage: %s%s%s %s\n", program, blank, verb->name,
 	       verb->summary, program, blank, verb->name, verb->usage);

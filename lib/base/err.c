@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "lib/base/log.h"
 #include "lib/base/utf8.h"
 
 /* Longer words are never corrected: they are no slips of the finger. */
@@ -75,7 +76,7 @@ err_write(const struct err *err, FILE *out)
 void
 err_print(const struct err *err, FILE *out)
 {
-	fputs("antiphase: ", out);
+	fprintf(out, "%s: ", log_program());
 	err_write(err, out);
 }
 

@@ -43,7 +43,7 @@ void err_append(struct err *err, const char *fmt, ...)
 /* Prints "FILE:LINE:COLUMN: TEXT" and a newline, leaving out what is unknown. */
 void err_write(const struct err *err, FILE *out);
 
-/* Prints "antiphase: FILE:LINE:COLUMN: TEXT" and a newline, leaving out what is unknown. */
+/* Prints "PROGRAM: FILE:LINE:COLUMN: TEXT" and a newline, leaving out what is unknown. */
 void err_print(const struct err *err, FILE *out);
 
 /*

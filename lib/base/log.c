@@ -8,8 +8,9 @@
 #include "lib/base/utf8.h"
 #include "lib/base/words.h"
 
-/* The one global of the library. */
+/* The globals of the library. */
 static enum log_level max_level = LOG_LEVEL_WARN;
+static const char *program_name = "antiphase";
 
 static const struct {
 	const char *word;
@@ -25,6 +26,18 @@ void
 log_set_level(enum log_level level)
 {
 	max_level = level;
+}
+
+void
+log_set_program(const char *name)
+{
+	program_name = name;
+}
+
+const char *
+log_program(void)
+{
+	return program_name;
 }
 
 const char *const log_level_words[] = { "err", "warn", "info", "dbg", NULL };
@@ -47,8 +60,8 @@ say(enum log_level level, const char *module, char *text)
 	if (getenv("JOURNAL_STREAM"))
 		fprintf(stderr, "<%d>%s: %s\n", levels[level].priority, module, text);
 	else
-		fprintf(stderr, "antiphase: %s: %s: %s\n", levels[level].word, module,
-			text);
+		fprintf(stderr, "%s: %s: %s: %s\n", program_name, levels[level].word,
+			module, text);
 }
 
 void

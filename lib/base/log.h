@@ -2,7 +2,8 @@
  * log.h - talk on stderr: one line, one fact.
  *
  * The first argument names the module; under systemd (JOURNAL_STREAM set)
- * lines carry "<3>"-style prefixes.  The level is the only global state.
+ * lines carry "<3>"-style prefixes, otherwise they begin with the program's name.  That
+ * and the level are the only global state.
  *
  * What anybody outside can cause is said by log_limited(): at once, and from then on not
  * more often than each LOG_LIMIT_NS, with how many lines were left out.
@@ -28,6 +29,10 @@ void log_set_level(enum log_level level); /* Default: warnings. */
 extern const char *const log_level_words[];
 /* The level of that word; false, and nothing done, if there is none. */
 bool log_set_level_word(const char *word);
+
+/* Who talks, here and in err_print(); borrowed.  Default: "antiphase". */
+void log_set_program(const char *name);
+const char *log_program(void);
 
 #define log_err(module, ...)  log_at(LOG_LEVEL_ERR, module, __VA_ARGS__)
 #define log_warn(module, ...) log_at(LOG_LEVEL_WARN, module, __VA_ARGS__)

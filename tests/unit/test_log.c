@@ -34,8 +34,11 @@ lines_up_to_the_level_are_printed(void **state)
 	assert_string_equal(text, "antiphase: error: topo: link a>b is gone\n"
 				  "antiphase: warning: topo: two?lines?\n");
 	free(text);
+	log_set_program("antiphase-scheduler");
 	text = said(LOG_LEVEL_ERR);
-	assert_string_equal(text, "antiphase: error: topo: link a>b is gone\n");
+	log_set_program("antiphase");
+	assert_string_equal(text,
+			    "antiphase-scheduler: error: topo: link a>b is gone\n");
 	free(text);
 }
 
