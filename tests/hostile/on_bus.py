@@ -1,0 +1,137 @@
+"""on_bus.py - the bus that frames come by, and its keys."""
+import json
+import os
+import shutil
+import socket
+import struct
+import subprocess
+import time
+
+from common import BUILD, DRAW, ROOT, RUNNING, Scheduler, noise, under, verdict, wait_for
+from zmtp import (connect, crc32c, zmq_frame, zmq_greeting, zmq_meet, zmq_read,
+                  zmq_ready)
+
+
+def record_frames(folder):
+    """Some messages of a simulated cluster, as they go over the bus: (topic, frame)."""
+    path = folder + "/source"
+    sim = subprocess.Popen(
+        [os.path.join(BUILD, "antiphase-sim"), "run", "two-jobs.ini", "--duration", "60",
+         "--pace", "4", "--publish", "ipc://" + path], cwd=os.path.join(ROOT, "examples"),
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    RUNNING.append(sim)
+    frames = []
+    try:
+        wait_for(lambda: os.path.exists(path), 10)
+        with connect(path) as s:
+            zmq_meet(s, "SUB")
+            s.sendall(zmq_frame(b"\x01"))
+            while len(frames) < 60:
+                flags, topic = zmq_read(s)
+                if not flags & 1:
+                    continue
+                frames.append((topic, zmq_read(s)[1]))
+    finally:
+        sim.kill()
+        sim.wait()
+        RUNNING.remove(sim)
+    return frames
+
+
+def renamed(topic, frame, name):
+    """The frame as of another host, whose name is as long, and its sum right."""
+    host = topic.split(b"/")[1]
+    frame = frame[:16] + frame[16:].replace(host, name[:len(host)])
+    return frame[:12] + struct.pack("<I", crc32c(frame[:12] + frame[16:])) + frame[16:]
+
+
+def attack_bus(daemon, publisher, frames):
+    def damage():
+        for _ in range(3000):
+            topic, frame = DRAW.choice(frames)
+            frame = bytearray(frame)
+            for _ in range(DRAW.randrange(1, 6)):
+                frame[DRAW.randrange(len(frame))] ^= 1 << DRAW.randrange(8)
+            publisher.send(topic, bytes(frame[:DRAW.randrange(len(frame) + 1)]
+                                        if DRAW.random() < 0.3 else frame))
+
+    def shapes():
+        for parts in ((b"",), (b"", b""), (b"s/", b""), (b"s/h0/",), (b"s/h0/", b"", b""),
+                      (b"s/h0/" * 1000, frames[0][1]), (noise(100), noise(100)),
+                      (b"s/h0/", bytes(5 << 20)), (b"s/h0/", frames[0][1]) * 40):
+            for _ in range(20):
+                publisher.send(*parts)
+
+    def names():
+        evil = [b"\x1b[", b"..", b"/.", b"%s", b"\xff\xfe", b"\n\n", b'"}', b"<b", b"  "]
+        for i in range(2000):
+            topic, frame = frames[i % len(frames)]
+            name = DRAW.choice(evil) if i % 3 == 0 else b"%02x" % DRAW.randrange(256)
+            publisher.send(topic, renamed(topic, frame, name))
+
+    def flood():
+        for i in range(30000):
+            topic, frame = frames[i % len(frames)]
+            publisher.send(topic, frame)
+
+    for what, attack in (("damaged frames", damage), ("messages of odd shapes", shapes),
+                         ("hosts with hostile names", names), ("a flood of frames", flood)):
+        publisher.meet_again()
+        under(daemon, what, attack, daemon.serves)
+    verdict(wait_for(lambda: any("no frames of ours" in l for l in daemon.lines()), 3),
+            "damage is told in the log", "\n".join(daemon.lines()))
+    said = json.dumps(daemon.health()) + daemon.ask("GET", "/api/v1/links")[1].decode(
+        "utf-8", "surrogateescape") + "\n".join(daemon.lines())
+    verdict("\x1b" not in said and "\udcff" not in said,
+            "no control character of theirs is in answers or the log")
+
+
+# ---- Keys -------------------------------------------------------------------------------
+
+def keys(*words):
+    subprocess.run([os.path.join(BUILD, "antiphase"), "keys", *words], check=True,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def attack_keys(folder):
+    """A publisher with another key than the daemon knows, and one without any."""
+    for name in ("ours", "theirs", "others"):
+        keys("new", "--dir", folder + "/" + name)
+    own = [name for name in os.listdir(folder + "/ours") if name.endswith(".pub")][0]
+    keys("server", "--dir", folder + "/ours", folder + "/others/" + own)
+    keys("allow", "--dir", folder + "/theirs", "daemon", folder + "/ours/" + own)
+    at = socket.socket()
+    at.bind(("127.0.0.1", 0))
+    port = at.getsockname()[1]
+    at.close()
+    sim = subprocess.Popen(
+        [os.path.join(BUILD, "antiphase-sim"), "run", "two-jobs.ini", "--duration", "60",
+         "--pace", "4", "--publish", "tcp://127.0.0.1:%d" % port, "--keys",
+         folder + "/theirs"], cwd=os.path.join(ROOT, "examples"),
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    RUNNING.append(sim)
+    os.mkdir(folder + "/k")
+    shutil.copy(folder + "/token", folder + "/k/token")
+    daemon = Scheduler(folder + "/k", "--keys", folder + "/ours", "--bus",
+                       "tcp://127.0.0.1:%d" % port, "--topology", "none", "--announce",
+                       "ipc://" + folder + "/k/announce")
+    under(daemon, "a publisher with a wrong key", lambda: time.sleep(3), daemon.serves)
+    health = daemon.health() or {}
+    verdict(health.get("hosts", health.get("n_hosts")) in (0, [], None),
+            "and nothing is taken of it", repr(health))
+
+    def without():
+        for _ in range(300):
+            with connect(folder + "/k/announce") as s:
+                s.sendall(zmq_greeting() + zmq_ready("SUB") + zmq_frame(b"\x01"))
+                s.settimeout(0.02)
+                try:
+                    heard = s.recv(65536)
+                except OSError:
+                    heard = b""
+                assert b"antiphase.orders" not in heard
+    under(daemon, "listeners without a key", without, daemon.serves)
+    sim.kill()
+    sim.wait()
+    RUNNING.remove(sim)
+    verdict(daemon.end() == 0, "it ends when told")

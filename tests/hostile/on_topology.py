@@ -1,0 +1,97 @@
+"""on_topology.py - a service that lies about the fabric."""
+import os
+import shutil
+import signal
+import struct
+import threading
+import time
+
+from common import Scheduler, noise, under, verdict, wait_for
+from zmtp import Publisher, listen, zmq_frame, zmq_meet, zmq_read
+
+
+class Liar(threading.Thread):
+    """Answers every question with the next lie."""
+
+    def __init__(self, path):
+        super().__init__(daemon=True)
+        self.at, self.lie, self.n_asked = listen(path), b"{}", 0
+        self.start()
+
+    def run(self):
+        while True:
+            peer = self.at.accept()[0]
+            threading.Thread(target=self.serve, args=(peer,), daemon=True).start()
+
+    def serve(self, peer):
+        try:
+            if self.lie == "noise":
+                self.n_asked += 1
+                peer.sendall(noise(100000))
+                return
+            zmq_meet(peer, "ROUTER")
+            while True:
+                envelope = []
+                while True:
+                    flags, body = zmq_read(peer)
+                    if flags & 4:
+                        continue
+                    envelope.append(body)
+                    if not flags & 1:
+                        break
+                self.n_asked += 1
+                if self.lie is None:
+                    continue
+                if self.lie == "huge":
+                    # It says 8 GB, and begins to send.
+                    peer.sendall(b"".join(zmq_frame(b, more=True) for b in envelope[:-1]) +
+                                 b"\x02" + struct.pack(">Q", 8 << 30))
+                    for _ in range(100):
+                        peer.sendall(bytes(1 << 20))
+                    return
+                peer.sendall(b"".join(zmq_frame(b, more=True) for b in envelope[:-1]) +
+                             zmq_frame(self.lie))
+        except (OSError, struct.error):
+            pass
+        finally:
+            peer.close()
+
+
+def attack_topology(folder):
+    os.mkdir(folder + "/t")
+    shutil.copy(folder + "/token", folder + "/t/token")
+    liar = Liar(folder + "/liar")
+    announced = Publisher(folder + "/changes")
+    daemon = Scheduler(folder + "/t", "--bus", "ipc://%s/t/bus" % folder, "--announce",
+                       "none", "--topology", "ipc://%s/liar" % folder,
+                       "--topology-changes", "ipc://%s/changes" % folder)
+    good = b'{"schema":"antiphase.topology/1","switches":[],"hosts":[],"cables":[]}'
+    lies = [b"", b"{", noise(5000), b"[" * 1000000, b'{"ok":true}', b'{"plan":null}',
+            b'{"schema":"antiphase.topology/1","hosts":[{"name":"a"},{"name":"a"}]}',
+            b'{"ok":true,"plan":' + good + b"}", b"null", b'{"plan":' * 500,
+            b'{"schema":"antiphase.topology/1","switches":[' +
+            b",".join(b'{"name":"s%d","tier":1}' % i for i in range(20000)) + b"]}",
+            "noise", "huge", None]
+
+    def lie():
+        for text in lies:
+            liar.lie, before = text, liar.n_asked
+            daemon.process.send_signal(signal.SIGHUP)
+            wait_for(lambda: liar.n_asked > before, 2)
+            time.sleep(0.1)
+
+    lines = under(daemon, "a service that lies about the fabric", lie, daemon.serves)
+    verdict(liar.n_asked >= len(lies) // 2, "it was asked (%d times)" % liar.n_asked)
+    verdict(any("fabric:" in line for line in lines), "and the log says so once or more")
+
+    def cry():
+        announced.meet()
+        for i in range(20000):
+            announced.send(b"t/plan", b"{}" if i % 2 else noise(50))
+
+    liar.lie, before = b"{}", liar.n_asked
+    under(daemon, "20,000 changes announced", cry, daemon.serves)
+    time.sleep(2)
+    verdict(liar.n_asked - before < 20, "it does not ask for each (%d times)" %
+            (liar.n_asked - before))
+    verdict(daemon.end() == 0, "it ends when told")
