@@ -1,5 +1,6 @@
 /* The cheapest delays into all windows, against all delays there are. */
 #include <errno.h>
+#include <stdlib.h>
 
 #include "lib/base/rng.h"
 #include "scheduler/core/control/correct.h"
@@ -176,6 +177,48 @@ it_is_the_cheaper_of_two_that_waits(void **state)
 	assert_near(delay_ns[1], 0.9e6, 2);
 }
 
+/* All on one link, each pair with a window: as many as fit, and more. */
+static void
+many_jobs_are_answered_for_whether_they_fit_or_not(void **state)
+{
+	enum {
+		N = 64
+	};
+	struct correct_job *jobs = calloc(N, sizeof *jobs);
+	struct correct_edge *edges = calloc((size_t)N * N, sizeof *edges);
+	double *delay_ns = calloc(N, sizeof *delay_ns);
+	struct rng rng;
+
+	(void)state;
+	rng_init(&rng, 1);
+	for (int fits = 0; fits < 2; fits++) {
+		double burst_ns = 1e6 / N * (fits ? 0.6 : 1.4);
+		size_t n = 0;
+
+		for (uint32_t a = 0; a < N; a++) {
+			jobs[a] = (struct correct_job){ .phase_ns =
+								rng_uniform(&rng) * 1e6,
+							.weight = 1 };
+			for (uint32_t b = a + 1; b < N; b++)
+				edges[n++] = (struct correct_edge){ a, b, 1e6, burst_ns,
+								    1e6 - burst_ns };
+		}
+		if (!fits) {
+			assert_int_equal(correct_solve(jobs, N, edges, n, 0, delay_ns),
+					 -ERANGE);
+			continue;
+		}
+		assert_int_equal(correct_solve(jobs, N, edges, n, 0, delay_ns), 0);
+		for (uint32_t j = 0; j < N; j++)
+			jobs[j].phase_ns += delay_ns[j];
+		for (size_t i = 0; i < n; i++)
+			assert_near(correct_error_ns(jobs, &edges[i]), 0, 2);
+	}
+	free(jobs);
+	free(edges);
+	free(delay_ns);
+}
+
 int
 main(void)
 {
@@ -184,6 +227,7 @@ main(void)
 		cmocka_unit_test(delays_of_loops_cost_least_or_there_are_none),
 		cmocka_unit_test(nothing_is_moved_within_the_windows),
 		cmocka_unit_test(it_is_the_cheaper_of_two_that_waits),
+		cmocka_unit_test(many_jobs_are_answered_for_whether_they_fit_or_not),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

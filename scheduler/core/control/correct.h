@@ -11,13 +11,14 @@
  * right side only falls with x_u), so there is a least one, in each delay at once; it
  * is the longest path from a source that is 0 everywhere, and costs least whatever a
  * second of each job's delay costs (weights >= 0).  So Bellman-Ford gives not just a
- * feasible answer but the optimum, and no linear program is needed: O(V E), and a path
- * that goes on growing after V rounds is a circle of edges that asks for too much.
+ * feasible answer but the optimum, and no linear program is needed: O(V E).  Delays that
+ * ask for each other in a circle of edges ask for too much, which shows soon.
  *
  * The wraps are what makes it hard.  They start at the copy of each window that is
  * nearest in cost; all combinations of the neighbouring copies are tried for
  * up to CORRECT_MAX_EXACT edges, and beyond that one edge at a time as long as that
- * makes it cheaper.
+ * makes it cheaper; of a circle that asks for too much, only its own.  An answer looks
+ * at edges CORRECT_MAX_VISITS times at most, about 1 ms: what is found by then counts.
  */
 #ifndef SCHEDULER_CORE_CONTROL_CORRECT_H
 #define SCHEDULER_CORE_CONTROL_CORRECT_H
@@ -26,7 +27,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CORRECT_MAX_EXACT 6
+#define CORRECT_MAX_EXACT  6
+#define CORRECT_MAX_VISITS 200000
 
 struct correct_job {
 	double phase_ns;

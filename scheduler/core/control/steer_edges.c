@@ -130,6 +130,7 @@ put_bond(struct node *node, struct bond bond)
 	if (old->hold_ns != bond.hold_ns || old->held_ns != bond.held_ns ||
 	    old->overload != bond.overload)
 		node->chosen_period_ns = 0; /* To be chosen again. */
+	node->leader->group.unfit_until_ns = 0;
 	bond.wants_turns = old->wants_turns;
 	*old = bond;
 }

@@ -44,6 +44,8 @@ struct group {
 	size_t n_live;    /* Jobs that it is about. */
 	int64_t block_ns; /* When this block began; 0: not yet. */
 	bool is_passing;  /* The block does not count: they have just changed over. */
+	/* No delays lead into their windows: not looked for again until then. */
+	int64_t unfit_until_ns, unfit_ns;
 };
 
 struct node {

@@ -13,6 +13,10 @@
 #define MARGIN_ROUNDS 6
 #define MAX_TOKENS    5
 
+/* What has no solution is looked at again after so long, then twice as long, ... */
+#define FIRST_UNFIT_NS   INT64_C(1000000000)
+#define LONGEST_UNFIT_NS INT64_C(60000000000)
+
 /* A lock that asks for less, in standard deviations, is left to corrections. */
 #define MIN_LOCK_SDS 0.5
 
@@ -88,6 +92,26 @@ solve(const struct component *c, double *ret_delay_ns)
 			     low * MARGIN_FRAC, ret_delay_ns);
 }
 
+/* True if it was found lately that there is no solution; not by a clock set back. */
+static bool
+is_unfit(const struct steer *s, const struct group *g)
+{
+	return s->now_ns < g->unfit_until_ns &&
+	       g->unfit_until_ns - s->now_ns <= LONGEST_UNFIT_NS;
+}
+
+static void
+note_fit(const struct steer *s, struct group *g, bool is_fit)
+{
+	if (is_fit)
+		g->unfit_ns = 0;
+	else
+		g->unfit_ns = g->unfit_ns ? 2 * g->unfit_ns : FIRST_UNFIT_NS;
+	if (g->unfit_ns > LONGEST_UNFIT_NS)
+		g->unfit_ns = LONGEST_UNFIT_NS;
+	g->unfit_until_ns = s->now_ns + g->unfit_ns;
+}
+
 static bool
 is_allowed(const struct steer *s, struct node *n)
 {
@@ -149,10 +173,12 @@ keep_period(struct steer *s, struct node *n, struct orders *orders)
 void
 steer_shift(struct steer *s, struct node *node, struct orders *orders)
 {
+	struct group *g = &node->leader->group;
 	struct component c = { 0 };
 	double *delay_ns = NULL;
+	bool is_fit;
 
-	if (!node->bonds.n) {
+	if (!node->bonds.n || is_unfit(s, g)) {
 		keep_period(s, node, orders);
 		return;
 	}
@@ -160,7 +186,9 @@ steer_shift(struct steer *s, struct node *node, struct orders *orders)
 	if (!is_leaving(&c))
 		goto out;
 	delay_ns = xcalloc(c.jobs.n, sizeof *delay_ns);
-	if (solve(&c, delay_ns) < 0)
+	is_fit = solve(&c, delay_ns) == 0;
+	note_fit(s, g, is_fit);
+	if (!is_fit)
 		goto out;
 	for (size_t j = 0; j < c.jobs.n; j++) {
 		struct node *n = c.nodes.items[j];
