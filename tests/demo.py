@@ -17,6 +17,7 @@ ROOT = os.getcwd()
 NET = os.path.join(ROOT, "tests", "net")
 sys.path[:0] = [NET, os.path.join(ROOT, "tests")]
 import demo_figures  # noqa: E402
+import demo_plan  # noqa: E402
 import demo_verdicts  # noqa: E402
 import json_shapes  # noqa: E402
 
@@ -125,6 +126,13 @@ def test_plan(plan, lines):
         order == ["observe.0", "enforce.0", "enforce.1", "observe.1"], order)
 
 
+def test_control():
+    plan = demo_plan.Case("change", {}).plan(True)
+    control = plan["runs"][-1]
+    say("in the control all run at once, and nobody changes", control["links"] == "apart" and
+        [job["change_at"] for job in control["jobs"].values()] == [0, 0, 0], control)
+
+
 def test_figures(result):
     observe, enforce = result["modes"]
     say("slowdown of observe", is_near(observe["slowdown"], SLOWER), observe["slowdown"])
@@ -156,6 +164,8 @@ def test_change(result):
     observe, enforce = result["modes"]
     say("a job that computes longer has another time alone",
         is_near(result["alone"][2]["changed_mean_ms"], 1.3 * 500), result["alone"][2])
+    say("starts are simulated, and no pairs", result["simulated"]["modes"] == [] and
+        len(result["simulated"]["random_starts"]) == 2)
     say("long after the change", is_near(observe["slowdown_after_change"], SLOWER) and
         is_near(enforce["slowdown_after_change"], 1), enforce["slowdown_after_change"])
     say("settled again", observe["settled_again_s"] < 1 and
@@ -209,6 +219,7 @@ def main():
         say("what was not measured is told, and the rest is there", status == 1 and
             "case change was not measured" in errors and
             len(json.loads(text)["cases"]) == 1, errors)
+        test_control()
         test_verdicts()
         test_parts()
     finally:

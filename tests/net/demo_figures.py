@@ -109,9 +109,10 @@ class Alone:
 
     def report(self, job):
         sd = statistics.stdev(self.means[job]) if len(self.means[job]) > 1 else None
+        after = self.after[job]
         return dict(summary(self.before[job]), job=job, runs=len(self.means[job]),
-                    run_sd_ms=sd, changed_mean_ms=statistics.mean(self.after[job])
-                    if self.after[job] else None)
+                    sd_ms=statistics.stdev(self.before[job]), run_sd_ms=sd,
+                    changed_mean_ms=statistics.mean(after) if after else None)
 
 
 def slowdown_of(iterations, should_ms):

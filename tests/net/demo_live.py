@@ -71,13 +71,11 @@ def differences(pairs):
 
 
 def simulated_of(path):
-    """As in sim.json, over all pairs; None where there is none."""
-    if not os.path.exists(path):
-        return None, None
+    """As in sim.json, over all pairs, and the pairs; there may be none."""
     with open(path) as file:
         doc = json.load(file)
     modes = []
-    for mode in MODES:
+    for mode in MODES if doc["pairs"] else ():
         runs = [pair[mode] for pair in doc["pairs"]]
         jobs = [dict({key: statistics.mean(run["jobs"][job][key] for run in runs)
                       for key in runs[0]["jobs"][job]}, job=job)

@@ -89,7 +89,7 @@ class Case:
     def add(self, run, mode, links, seconds, which, pair=None):
         jobs = {}
         for j in which:
-            change = self.change_at(j, len(which) == 1)
+            change = self.change_at(j, len(which) == 1) if links == "shared" else 0
             mbytes, compute = self.jobs[j]
             n = iterations_of(self.jobs[j], seconds, change, CHANGE_FACTOR)
             jobs[NAMES[j]] = {

@@ -65,8 +65,10 @@ def print_figures(result, sims):
         print("Control, all at once on links of their own: slowdown %.3f (%s)." % (
             control["slowdown"], ", ".join("%s %.3f" % (j["job"], j["slowdown"])
                                            for j in control["jobs"])))
-    print("Alone, deviation between runs, ms: %s." % ", ".join(
-        "%s %s" % (a["job"], cell(a["run_sd_ms"])) for a in result["alone"]))
+    print("Alone, standard deviation of iterations, ms: %s." % ", ".join(
+        "%s %.1f" % (a["job"], a["sd_ms"]) + (
+            "" if a["run_sd_ms"] is None else " (of runs %.1f)" % a["run_sd_ms"])
+        for a in result["alone"]))
 
 
 def print_pairs(result):
@@ -74,7 +76,7 @@ def print_pairs(result):
     print("\n%-5s %-20s %-8s %-18s %-18s%s %-7s %-7s %s" % (
         "pair", "starts, ms", "first", "observe (2nd half)", "enforce (2nd half)",
         "   later: obs, enf" if has_change else "", "shift", "settled",
-        "simulated" if result["simulated"] else ""))
+        "simulated" if result["simulated"]["modes"] else ""))
     for pair in result["pairs"]:
         both = pair["runs"]
         later = "   %.3f %.3f     " % tuple(run["slowdown_after_change"] for run in both
@@ -93,15 +95,15 @@ def print_pairs(result):
             print("enforce - observe, %s: %s; observe %s, enforce %s" % (
                 name, with_ci(differ[key], differ[key + "_ci95"], "%+.3f"),
                 *(with_ci(mode[key], mode[key + "_ci95"]) for mode in result["modes"])))
-    if result["simulated"]:
-        print("Other starts, simulated: " + "; ".join(
+    print("%s, simulated: %s." % (
+        "After the change, any starts" if has_change else "Other starts", "; ".join(
             "%s %.3f (%.3f to %.3f, %d runs)" % (
                 s["mode"], s["mean"], s["min"], s["max"], s["runs"])
-            for s in result["simulated"]["random_starts"]) + ".")
+            for s in result["simulated"]["random_starts"])))
 
 
 def print_case(result):
-    sims = result["simulated"] and result["simulated"]["modes"]
+    sims = result["simulated"]["modes"]
     print("%s: %s; load of the uplink %.2f" % (result["case"], result["title"],
                                                result["load"]))
     print(("%-28s %8s %17s   %9s" % ("", "REAL", "", "SIMULATED")).rstrip())

@@ -3,8 +3,8 @@
 
 Reads DIR/plan.json and DIR/fabric.json; writes DIR/CASE/sim.json: for each pair the jobs'
 times with pacing none ("observe") and steer ("enforce"), begun at the same starts, and
-what other starts cost, drawn RANDOM times.  A job whose compute time changes is not in
-the simulator.
+what other starts cost, drawn RANDOM times.  The simulator's jobs do not change: where one
+does, there are no pairs, and the random starts are of the jobs as they are afterwards.
 """
 import json
 import os
@@ -24,7 +24,7 @@ def scenario(jobs, fabric, is_random):
              "[fabric]", "file = %s" % fabric]
     for name, job in jobs.items():
         lines += ["[job %s]" % name, "hosts = %s" % demo_plan.HOSTS[name],
-                  "segment = compute %g ms" % job["compute_ms"],
+                  "segment = compute %g ms" % (job["compute_ms"] * job["factor"]),
                   "segment = allreduce %g MB" % job["mbytes"],
                   # What is uniform to both sides has this deviation.
                   "jitter = %.3f %%" % (100 * demo_plan.JITTER / 3 ** 0.5),
@@ -54,7 +54,8 @@ def simulate_case(folder, case):
     runs = {(run["pair"], run["mode"]): run for run in case["runs"]
             if len(run["jobs"]) > 1 and run["links"] == "shared"}
     pairs = []
-    for pair in range(case["n_pairs"]):
+    changes = any(job["change_at"] for job in runs[0, "observe"]["jobs"].values())
+    for pair in range(0 if changes else case["n_pairs"]):
         with open(path, "w") as file:
             file.write(scenario(runs[pair, "observe"]["jobs"], fabric, False))
         pairs.append({mode: simulate(path, mode, pair + 1) for mode in PACING})
@@ -72,8 +73,6 @@ def main():
     with open(os.path.join(folder, "plan.json")) as file:
         plan = json.load(file)
     for case in plan["cases"]:
-        if any(job["change_at"] for run in case["runs"] for job in run["jobs"].values()):
-            continue
         with open(os.path.join(folder, case["case"], "sim.json"), "w") as file:
             json.dump(simulate_case(folder, case), file, indent=1)
 
