@@ -21,9 +21,11 @@ scheduler/live: scheduler/live scheduler/core topology lib
 scheduler/host: scheduler/host lib
 scheduler/store: scheduler/store lib/base
 scheduler/k8s: scheduler/k8s scheduler/core topology lib
+scheduler/policy: scheduler/policy lib/base
 scheduler: scheduler topology lib
 pacer: pacer lib/wire/pace.h
-sim: sim topology lib scheduler/core'
+sim/cluster: sim/cluster scheduler/policy sim/engine scheduler/core topology lib/base
+sim: sim topology lib scheduler/core scheduler/policy'
 bad=$(
 	find bpf lib topology collector scheduler pacer sim -name '*.[ch]' 2>/dev/null |
 	while IFS= read -r file; do

@@ -1,0 +1,156 @@
+/*
+ * order_key.c - orders by one key of each job.
+ */
+#include <math.h>
+
+#include "scheduler/policy/order_list.h"
+#include "scheduler/policy/orders.h"
+
+struct state {
+	struct order_list list;
+	VEC(double) keys; /* By id. */
+	VEC(uint32_t) scratch;
+};
+
+static void
+fini(void *state)
+{
+	struct state *s = state;
+
+	order_list_fini(&s->list);
+	vec_free(&s->keys);
+	vec_free(&s->scratch);
+}
+
+static void
+on_event(void *state, const struct pol_view *view, enum pol_event event,
+	 const struct pol_job *job)
+{
+	struct state *s = state;
+
+	(void)view;
+	order_list_event(&s->list, event, job->id);
+}
+
+static uint32_t
+as_they_came(void *state, const struct pol_view *view, uint32_t *ret_ids)
+{
+	const struct state *s = state;
+
+	(void)view;
+	for (size_t i = 0; i < s->list.ids.n; i++)
+		ret_ids[i] = s->list.ids.items[i];
+	return (uint32_t)s->list.ids.n;
+}
+
+/* Sorts the list itself, so that ties stay as they were. */
+static uint32_t
+by_key(struct state *s, const struct pol_view *view, uint32_t *ret_ids,
+       double (*key)(const struct pol_job *job, const struct pol_view *view))
+{
+	uint32_t n = (uint32_t)s->list.ids.n;
+
+	if (s->keys.n < view->n_ids) {
+		vec_reserve(&s->keys, view->n_ids - s->keys.n);
+		s->keys.n = view->n_ids;
+	}
+	vec_reserve(&s->scratch, n);
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t id = s->list.ids.items[i];
+
+		s->keys.items[id] = key(&view->jobs[id], view);
+	}
+	order_sort(s->list.ids.items, n, s->keys.items, s->scratch.items);
+	return as_they_came(s, view, ret_ids);
+}
+
+static double
+gpus(const struct pol_job *job, const struct pol_view *view)
+{
+	(void)view;
+	return job->n_gpus;
+}
+
+static double
+remaining(const struct pol_job *job, const struct pol_view *view)
+{
+	(void)view;
+	return job->remaining_s;
+}
+
+static double
+remaining_gpu_time(const struct pol_job *job, const struct pol_view *view)
+{
+	(void)view;
+	return job->remaining_s * job->n_gpus;
+}
+
+/* Those that wait longest first; who runs has waited so long until it started. */
+static double
+pending(const struct pol_job *job, const struct pol_view *view)
+{
+	double until_s = job->n_pieces ? job->since_s : view->now_s;
+
+	return -(until_s - job->submit_s - job->executed_s);
+}
+
+static uint32_t
+order_by_gpus(void *state, const struct pol_view *view, uint32_t *ret_ids)
+{
+	return by_key(state, view, ret_ids, gpus);
+}
+
+static uint32_t
+order_by_remaining(void *state, const struct pol_view *view, uint32_t *ret_ids)
+{
+	return by_key(state, view, ret_ids, remaining);
+}
+
+static uint32_t
+order_by_remaining_gpu_time(void *state, const struct pol_view *view, uint32_t *ret_ids)
+{
+	return by_key(state, view, ret_ids, remaining_gpu_time);
+}
+
+static uint32_t
+order_by_pending(void *state, const struct pol_view *view, uint32_t *ret_ids)
+{
+	return by_key(state, view, ret_ids, pending);
+}
+
+#define MODULE(name_, text_)                                                      \
+	{                                                                         \
+		.name = name_, .text = text_, .state_size = sizeof(struct state), \
+		.fini = fini, .on_event = on_event                                \
+	}
+
+const struct pol_order order_fifo = {
+	.module = MODULE("fifo", "as they came; nobody passes one that does not fit"),
+	.fit = POL_STRICT,
+	.order = as_they_came,
+};
+const struct pol_order order_fifo_backfill = {
+	.module = MODULE("fifo-backfill", "as they came; whoever fits, runs"),
+	.fit = POL_SKIP,
+	.order = as_they_came,
+};
+const struct pol_order order_smallest = {
+	.module = MODULE("smallest", "fewest GPUs first"),
+	.fit = POL_SKIP,
+	.order = order_by_gpus,
+};
+const struct pol_order order_srtf = {
+	.module = MODULE("srtf", "least remaining time first"),
+	.fit = POL_SKIP,
+	.order = order_by_remaining,
+};
+const struct pol_order order_srsf = {
+	.module = MODULE("srsf", "least remaining GPU time first"),
+	.fit = POL_SKIP,
+	.order = order_by_remaining_gpu_time,
+};
+const struct pol_order order_longest_pending = {
+	.module = MODULE("longest-pending", "longest waiting first"),
+	.fit = POL_STRICT,
+	.order = order_by_pending,
+};

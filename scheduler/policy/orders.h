@@ -1,0 +1,24 @@
+/*
+ * orders.h - the orders of service that there are.  Ties go by the order before, new ones
+ * last.
+ */
+#ifndef SCHEDULER_POLICY_ORDERS_H
+#define SCHEDULER_POLICY_ORDERS_H
+
+#include "scheduler/policy/mechanism.h"
+
+/* order_key.c: by a key of each job, found anew each time. */
+extern const struct pol_order order_fifo;          /* As they came; strict. */
+extern const struct pol_order order_fifo_backfill; /* As they came; skip. */
+extern const struct pol_order order_smallest;      /* Fewest GPUs first. */
+extern const struct pol_order order_srtf;          /* Least remaining time. */
+extern const struct pol_order order_srsf;          /* Least remaining GPU time. */
+extern const struct pol_order order_longest_pending;
+
+/*
+ * order_queues.c: discretised least attained service (Tiresias): by time (LAS), or by
+ * GPU time (2D-LAS).
+ */
+extern const struct pol_order order_las, order_las_2d;
+
+#endif

@@ -1,0 +1,48 @@
+#include <string.h>
+
+#include "scheduler/policy/places.h"
+
+const struct pol_place *const place_all[] = { &place_count, &place_whole, NULL };
+
+const struct pol_place *
+place_find(const char *name)
+{
+	for (const struct pol_place *const *place = place_all; *place; place++)
+		if (strcmp((*place)->module.name, name) == 0)
+			return *place;
+	return NULL;
+}
+
+void
+place_take(struct pol_free *free, struct pol_plan *plan, uint32_t node, uint32_t n_gpus)
+{
+	vec_push(&plan->pieces, ((struct pol_piece){ node, n_gpus }));
+	free->n_free[node] -= n_gpus;
+	free->n_all -= n_gpus;
+}
+
+static uint32_t
+place(void *state, const struct pol_view *view, const struct pol_want *want,
+      struct pol_free *free, struct pol_plan *plan)
+{
+	uint32_t left = want->n_gpus, n_pieces = 0;
+
+	(void)state;
+	if (free->n_all < left)
+		return 0;
+	for (uint32_t i = 0; left && i < view->cluster->n_nodes; i++) {
+		uint32_t n = free->n_free[i] < left ? free->n_free[i] : left;
+
+		if (!n)
+			continue;
+		place_take(free, plan, i, n);
+		left -= n;
+		n_pieces++;
+	}
+	return n_pieces;
+}
+
+const struct pol_place place_count = {
+	.module = { .name = "count", .text = "any free GPUs, in the order of nodes" },
+	.place = place,
+};

@@ -1,0 +1,25 @@
+/*
+ * places.h - the placements that there are.
+ */
+#ifndef SCHEDULER_POLICY_PLACES_H
+#define SCHEDULER_POLICY_PLACES_H
+
+#include "scheduler/policy/mechanism.h"
+
+/* place_count.c: any free GPUs, by number of the node; only their number counts. */
+extern const struct pol_place place_count;
+/*
+ * place_whole.c: the first node with room; who is larger than a node has whole empty
+ * nodes, and the rest on the first other one with room ("yarn").
+ */
+extern const struct pol_place place_whole;
+
+/* By its name, or NULL; all of them, ended by NULL. */
+const struct pol_place *place_find(const char *name);
+extern const struct pol_place *const place_all[];
+
+/* For placements: takes GPUs of a node as the next piece. */
+void place_take(struct pol_free *free, struct pol_plan *plan, uint32_t node,
+		uint32_t n_gpus);
+
+#endif

@@ -1,0 +1,430 @@
+/*
+ * policy.c - the steps from what has happened to a plan.
+ */
+#include "scheduler/policy/policy.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/base/err.h"
+#include "lib/base/rng.h"
+#include "scheduler/policy/places.h"
+
+enum slot {
+	ADMIT,
+	ORDER,
+	SIZE,
+	GROUP,
+	PLACE,
+	PLANNER,
+	N_SLOTS,
+};
+
+struct policy {
+	const struct policy_spec *spec;
+	const struct pol_cluster *cluster;
+	double round_s, restart_s;
+	const struct pol_place *place;
+	const struct pol_module *modules[N_SLOTS]; /* NULL: none. */
+	void *states[N_SLOTS];                     /* Owned. */
+	struct rng rngs[N_SLOTS];
+	VEC(uint32_t) outside; /* Submitted, not let in yet. */
+	VEC(uint32_t) ids;     /* In the order of service. */
+	VEC(struct pol_want) wants;
+	VEC(uint32_t) n_free; /* By node. */
+	bool has_happened;    /* Something, since it decided last. */
+	double decided_s;
+};
+
+const struct policy_spec *
+policy_find(const char *name)
+{
+	for (const struct policy_spec *spec = policy_table; spec->name; spec++)
+		if (strcmp(spec->name, name) == 0)
+			return spec;
+	return NULL;
+}
+
+/* ---- Parameters ------------------------------------------------------------------------ */
+
+static size_t
+count_params(const struct pol_param *params)
+{
+	size_t n = 0;
+
+	while (params && params[n].name)
+		n++;
+	return n;
+}
+
+/* Sets what has that name; false if nothing does. */
+static bool
+set_param(const struct pol_module *module, double *values, const char *name,
+	  size_t n_name, double value, struct err *err, int *ret_r)
+{
+	for (size_t i = 0; i < count_params(module->params); i++) {
+		const struct pol_param *param = &module->params[i];
+
+		if (strlen(param->name) != n_name ||
+		    memcmp(param->name, name, n_name) != 0)
+			continue;
+		if (!(value >= param->min && value <= param->max))
+			*ret_r = err_set(err, NULL, 0, 0, "%s is %g, expected %g to %g",
+					 param->name, value, param->min, param->max);
+		values[i] = value;
+		return true;
+	}
+	return false;
+}
+
+static bool
+is_known(const struct policy *policy, const char *set)
+{
+	size_t n = strcspn(set, "=");
+
+	for (int slot = 0; slot < N_SLOTS; slot++) {
+		const struct pol_module *module = policy->modules[slot];
+
+		for (size_t i = 0; module && i < count_params(module->params); i++)
+			if (strlen(module->params[i].name) == n &&
+			    memcmp(module->params[i].name, set, n) == 0)
+				return true;
+	}
+	return false;
+}
+
+static int
+set_by_user(const struct pol_module *module, double *values,
+	    const struct policy_opts *opts, struct err *err)
+{
+	for (size_t i = 0; opts && i < opts->n_sets; i++) {
+		const char *set = opts->sets[i], *equals = strchr(set, '=');
+		char *end;
+		double value;
+		int r = 0;
+
+		if (!equals)
+			return err_set(err, NULL, 0, 0, "'%.60s', expected NAME=VALUE",
+				       set);
+		value = strtod(equals + 1, &end);
+		if (end == equals + 1 || *end || !isfinite(value))
+			return err_set(err, NULL, 0, 0, "'%.60s' has no number", set);
+		set_param(module, values, set, (size_t)(equals - set), value, err, &r);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int
+begin_module(struct policy *policy, enum slot slot, const struct policy_opts *opts,
+	     struct err *err)
+{
+	const struct pol_module *module = policy->modules[slot];
+	size_t n = count_params(module->params);
+	double *values = xcalloc(n + 1, sizeof *values);
+	int r = 0;
+
+	for (size_t i = 0; i < n; i++)
+		values[i] = module->params[i].value;
+	for (size_t i = 0; i < count_params(policy->spec->params); i++)
+		set_param(module, values, policy->spec->params[i].name,
+			  strlen(policy->spec->params[i].name),
+			  policy->spec->params[i].value, NULL, &r);
+	r = set_by_user(module, values, opts, err);
+	if (r == 0) {
+		rng_init_stream(&policy->rngs[slot], opts ? opts->seed : 1, slot);
+		policy->states[slot] = xcalloc(1, module->state_size + 1);
+		if (module->init)
+			module->init(policy->states[slot], values, policy->cluster,
+				     &policy->rngs[slot]);
+	}
+	free(values);
+	return r;
+}
+
+int
+policy_new(const struct policy_spec *spec, const struct policy_opts *opts,
+	   const struct pol_cluster *cluster, struct policy **ret_policy,
+	   struct err *err)
+{
+	struct policy *policy = xcalloc(1, sizeof *policy);
+	int r = 0;
+
+	*policy = (struct policy){
+		.spec = spec,
+		.cluster = cluster,
+		.round_s = opts && !isnan(opts->round_s) ? opts->round_s : spec->round_s,
+		.restart_s = opts && !isnan(opts->restart_s) ? opts->restart_s
+							     : spec->restart_s,
+		.place = opts && opts->place ? place_find(opts->place) : spec->place,
+		.modules = {
+			[ADMIT] = spec->admit ? &spec->admit->module : NULL,
+			[ORDER] = spec->order ? &spec->order->module : NULL,
+			[SIZE] = spec->size ? &spec->size->module : NULL,
+			[GROUP] = spec->group ? &spec->group->module : NULL,
+			[PLANNER] = spec->planner ? &spec->planner->module : NULL,
+		},
+		.decided_s = -INFINITY,
+	};
+	if (policy->place)
+		policy->modules[PLACE] = &policy->place->module;
+	else if (opts && opts->place)
+		r = err_set(err, NULL, 0, 0, "there is no placement '%.40s'",
+			    opts->place);
+	for (size_t i = 0; r == 0 && opts && i < opts->n_sets; i++)
+		if (strchr(opts->sets[i], '=') && !is_known(policy, opts->sets[i]))
+			r = err_set(err, NULL, 0, 0,
+				    "'%s' has no parameter '%.*s'; see 'antiphase sim "
+				    "policies %s'",
+				    spec->name, (int)strcspn(opts->sets[i], "="),
+				    opts->sets[i], spec->name);
+	for (int slot = 0; r == 0 && slot < N_SLOTS; slot++)
+		if (policy->modules[slot])
+			r = begin_module(policy, slot, opts, err);
+	if (r < 0) {
+		policy_free(policy);
+		return r;
+	}
+	*ret_policy = policy;
+	return 0;
+}
+
+void
+policy_free(struct policy *policy)
+{
+	if (!policy)
+		return;
+	for (int slot = 0; slot < N_SLOTS; slot++) {
+		if (policy->states[slot] && policy->modules[slot]->fini)
+			policy->modules[slot]->fini(policy->states[slot]);
+		free(policy->states[slot]);
+	}
+	vec_free(&policy->outside);
+	vec_free(&policy->ids);
+	vec_free(&policy->wants);
+	vec_free(&policy->n_free);
+	free(policy);
+}
+
+double
+policy_restart_s(const struct policy *policy)
+{
+	return policy->restart_s;
+}
+
+/* ---- Events ------------------------------------------------------------------------------- */
+
+static void
+tell(struct policy *policy, const struct pol_view *view, enum pol_event event,
+     const struct pol_job *job, enum slot from, enum slot to)
+{
+	for (int slot = from; slot <= (int)to; slot++)
+		if (policy->states[slot] && policy->modules[slot]->on_event)
+			policy->modules[slot]->on_event(policy->states[slot], view,
+							event, job);
+}
+
+/* Lets in those that may. */
+static void
+admit(struct policy *policy, const struct pol_view *view)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < policy->outside.n; i++) {
+		const struct pol_job *job = &view->jobs[policy->outside.items[i]];
+
+		if (policy->spec->admit &&
+		    !policy->spec->admit->admit(policy->states[ADMIT], view, job))
+			policy->outside.items[n++] = job->id;
+		else
+			tell(policy, view, POL_ARRIVED, job, ORDER, PLANNER);
+	}
+	policy->outside.n = n;
+}
+
+void
+policy_event(struct policy *policy, const struct pol_view *view, enum pol_event event,
+	     const struct pol_job *job)
+{
+	tell(policy, view, event, job, ADMIT, ADMIT);
+	if (event == POL_ARRIVED)
+		vec_push(&policy->outside, job->id);
+	else
+		tell(policy, view, event, job, ORDER, PLANNER);
+	policy->has_happened |= event == POL_ARRIVED || event == POL_DONE;
+}
+
+double
+policy_wakeup_s(struct policy *policy, const struct pol_view *view)
+{
+	double next_s = INFINITY;
+
+	for (int slot = 0; slot < N_SLOTS; slot++)
+		if (policy->states[slot] && policy->modules[slot]->wakeup_s)
+			next_s = fmin(next_s, policy->modules[slot]->wakeup_s(
+						      policy->states[slot], view));
+	if (policy->spec->drive == POL_EVENTS || !view->n_jobs)
+		return next_s;
+	/* Rounds are where they would be if there had always been some. */
+	return fmin(next_s,
+		    (floor(view->now_s / policy->round_s) + 1) * policy->round_s);
+}
+
+bool
+policy_is_due(const struct policy *policy, const struct pol_view *view)
+{
+	if (policy->spec->drive == POL_EVENTS)
+		return true;
+	return policy->decided_s <
+	       floor(view->now_s / policy->round_s) * policy->round_s;
+}
+
+/* ---- Deciding ------------------------------------------------------------------------------ */
+
+/* What each job in the order of service is to have. */
+static void
+want(struct policy *policy, const struct pol_view *view, uint32_t n)
+{
+	const struct policy_spec *spec = policy->spec;
+
+	policy->wants.n = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct pol_job *job = &view->jobs[policy->ids.items[i]];
+
+		vec_push(&policy->wants, ((struct pol_want){ .job = job->id,
+							     .n_gpus = job->n_gpus,
+							     .type = POL_NONE,
+							     .group = job->id,
+							     .share = 1 }));
+	}
+	if (spec->size)
+		spec->size->size(policy->states[SIZE], view, policy->wants.items, n);
+	if (spec->group)
+		spec->group->group(policy->states[GROUP], view, policy->wants.items, n);
+}
+
+static void
+grant(struct pol_plan *plan, const struct pol_want *want, uint32_t first, uint32_t n)
+{
+	vec_push(&plan->grants, ((struct pol_grant){ .job = want->job,
+						     .n_gpus = want->n_gpus,
+						     .group = want->group,
+						     .first_piece = first,
+						     .n_pieces = n,
+						     .share = want->share }));
+}
+
+/* It has what it had; false if that is not free any more. */
+static bool
+keep(const struct pol_view *view, const struct pol_want *want, struct pol_free *free,
+     struct pol_plan *plan)
+{
+	const struct pol_job *job = &view->jobs[want->job];
+	uint32_t first = (uint32_t)plan->pieces.n;
+
+	if (!job->n_pieces || job->n_held_gpus != want->n_gpus)
+		return false;
+	for (uint32_t i = 0; i < job->n_pieces; i++)
+		if (free->n_free[job->pieces[i].node] < job->pieces[i].n_gpus)
+			return false;
+	for (uint32_t i = 0; i < job->n_pieces; i++) {
+		const struct pol_piece *piece = &job->pieces[i];
+
+		vec_push(&plan->pieces, *piece);
+		free->n_free[piece->node] -= piece->n_gpus;
+		free->n_all -= piece->n_gpus;
+	}
+	grant(plan, want, first, job->n_pieces);
+	return true;
+}
+
+/* On the GPUs of the first of its group, if that has any. */
+static bool
+join(const struct pol_want *want, struct pol_plan *plan)
+{
+	const struct pol_grant *first = pol_plan_find(plan, want->group);
+
+	if (!first || first->n_gpus != want->n_gpus)
+		return false;
+	grant(plan, want, first->first_piece, first->n_pieces);
+	return true;
+}
+
+static bool
+place(struct policy *policy, const struct pol_view *view, const struct pol_want *want,
+      struct pol_free *free, struct pol_plan *plan)
+{
+	uint32_t first = (uint32_t)plan->pieces.n, n;
+
+	if (want->group != want->job)
+		return join(want, plan);
+	if (want->n_gpus > free->n_all)
+		return false;
+	n = policy->place->place(policy->states[PLACE], view, want, free, plan);
+	if (n)
+		grant(plan, want, first, n);
+	return n > 0;
+}
+
+/* Serves in order, into what is free. */
+static void
+serve(struct policy *policy, const struct pol_view *view, struct pol_free *free,
+      struct pol_plan *plan)
+{
+	const struct policy_spec *spec = policy->spec;
+	struct pol_want *wants = policy->wants.items;
+	size_t n = policy->wants.n;
+
+	/* Those that run are served first where nobody is stopped. */
+	if (spec->keep == POL_KEEP_ALL) {
+		for (size_t i = 0; i < n; i++)
+			if (keep(view, &wants[i], free, plan))
+				wants[i].n_gpus = 0;
+	}
+	for (size_t i = 0; i < n && (free->n_all || spec->group); i++) {
+		if (!wants[i].n_gpus)
+			continue;
+		if (spec->keep == POL_KEEP_PLACE && keep(view, &wants[i], free, plan))
+			continue;
+		if (!place(policy, view, &wants[i], free, plan) &&
+		    spec->order->fit == POL_STRICT)
+			break;
+	}
+}
+
+uint32_t
+policy_decide(struct policy *policy, const struct pol_view *view,
+	      struct pol_plan *plans, uint32_t n_max)
+{
+	const struct policy_spec *spec = policy->spec;
+	struct pol_free free = { .n_all = policy->cluster->n_all_gpus };
+	uint32_t n;
+
+	admit(policy, view);
+	policy->has_happened = false;
+	policy->decided_s = view->now_s;
+	for (uint32_t i = 0; i < n_max; i++)
+		pol_plan_clear(&plans[i]);
+	vec_reserve(&policy->ids, view->n_jobs + 1);
+	if (spec->planner)
+		return spec->planner->plan(policy->states[PLANNER], view, view->ids,
+					   view->n_jobs, plans, n_max);
+	n = spec->order->order(policy->states[ORDER], view, policy->ids.items);
+	want(policy, view, n);
+	policy->n_free.n = 0;
+	for (uint32_t i = 0; i < policy->cluster->n_nodes; i++)
+		vec_push(&policy->n_free, policy->cluster->n_gpus[i]);
+	free.n_free = policy->n_free.items;
+	serve(policy, view, &free, &plans[0]);
+	return 1;
+}
+
+void
+policy_taken(struct policy *policy, const struct pol_view *view,
+	     const struct pol_plan *plan)
+{
+	if (policy->spec->order && policy->spec->order->served)
+		policy->spec->order->served(policy->states[ORDER], view, plan);
+}

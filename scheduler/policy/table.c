@@ -1,0 +1,69 @@
+/*
+ * table.c - the schedulers of the literature: a row each.
+ */
+#include "scheduler/policy/orders.h"
+#include "scheduler/policy/places.h"
+#include "scheduler/policy/policy.h"
+
+const struct policy_spec policy_table[] = {
+	{
+		.name = "fifo",
+		.text = "as they came; nobody passes one that does not fit",
+		.source = "Blox (EuroSys 2024)",
+		.keep = POL_KEEP_ALL,
+		.order = &order_fifo,
+		.place = &place_count,
+	},
+	{
+		.name = "fifo-backfill",
+		.text = "as they came; whoever fits, runs",
+		.source = "Tiresias's simulator (\"fjf\")",
+		.keep = POL_KEEP_ALL,
+		.order = &order_fifo_backfill,
+		.place = &place_count,
+	},
+	{
+		.name = "smallest",
+		.text = "fewest GPUs first, preemptive",
+		.source = "Tiresias's simulator (\"sjf\")",
+		.order = &order_smallest,
+		.place = &place_count,
+	},
+	{
+		.name = "longest-pending",
+		.text = "longest waiting first",
+		.source = "Tiresias's simulator (\"lpjf\")",
+		.keep = POL_KEEP_ALL,
+		.order = &order_longest_pending,
+		.place = &place_count,
+	},
+	{
+		.name = "srtf",
+		.text = "least remaining time first, preemptive",
+		.source = "Tiresias's simulator (\"shortest\")",
+		.order = &order_srtf,
+		.place = &place_count,
+	},
+	{
+		.name = "srsf",
+		.text = "least remaining GPU time first, preemptive",
+		.source = "Tiresias's simulator (\"shortest-gpu\")",
+		.order = &order_srsf,
+		.place = &place_count,
+	},
+	{
+		.name = "las",
+		.text = "least attained time first, in three queues",
+		.source = "Tiresias (NSDI 2019), its simulator's \"dlas\"",
+		.order = &order_las,
+		.place = &place_count,
+	},
+	{
+		.name = "2d-las",
+		.text = "least attained GPU time first, in three queues",
+		.source = "Tiresias (NSDI 2019) 3.2, its simulator's \"dlas-gpu\"",
+		.order = &order_las_2d,
+		.place = &place_count,
+	},
+	{ 0 },
+};

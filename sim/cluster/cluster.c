@@ -1,0 +1,337 @@
+/*
+ * cluster.c - from event to event.
+ */
+#include "sim/cluster/cluster.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "lib/base/err.h"
+
+#define GO_ON_EVENTS 1024 /* Between two calls of go_on. */
+
+/* What the loop knows of a job beyond what policies see. */
+struct run {
+	double speed;   /* Work a second, once it works. */
+	double works_s; /* From then on: starting takes its time. */
+	double end_s;   /* As things are; INFINITY: it does not run. */
+	VEC(struct pol_piece) pieces;
+	uint64_t mark; /* Of the last plan that has it. */
+};
+
+struct loop {
+	const struct cluster_job *input;
+	size_t n, n_arrived, n_done;
+	struct policy *policy;
+	double restart_s;
+	const struct cluster_opts *opts;
+	struct pol_view view;
+	struct pol_job *jobs; /* By id. */
+	struct run *runs;
+	VEC(uint32_t) ids; /* Submitted and not done. */
+	VEC(double) speeds;
+	struct pol_plan plan;
+	struct cluster_result *results;
+	struct cluster_counts *counts;
+	double advanced_s; /* The last event. */
+	uint64_t mark;
+};
+
+/* ---- What happens ------------------------------------------------------------------------ */
+
+static void
+look(struct loop *l)
+{
+	l->view.ids = l->ids.items;
+	l->view.n_jobs = (uint32_t)l->ids.n;
+}
+
+static void
+stop(struct loop *l, uint32_t id)
+{
+	struct pol_job *job = &l->jobs[id];
+	struct run *run = &l->runs[id];
+
+	run->pieces.n = 0;
+	run->end_s = INFINITY;
+	job->pieces = NULL;
+	job->n_pieces = job->n_held_gpus = 0;
+	job->group = id;
+	job->since_s = l->view.now_s;
+}
+
+/* Since the last event. */
+static double
+worked_s(const struct loop *l, uint32_t id)
+{
+	return fmax(0, l->view.now_s - fmax(l->advanced_s, l->runs[id].works_s));
+}
+
+static void
+complete(struct loop *l)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < l->ids.n; i++) {
+		uint32_t id = l->ids.items[i];
+		struct pol_job *job = &l->jobs[id];
+
+		if (l->runs[id].end_s > l->view.now_s) {
+			l->ids.items[n++] = id;
+			continue;
+		}
+		l->results[id] = (struct cluster_result){
+			.first_s = job->first_s,
+			.end_s = l->view.now_s,
+			.executed_s = job->executed_s + worked_s(l, id),
+			.n_starts = job->n_starts,
+			.n_preempted = job->n_preempted,
+		};
+		stop(l, id);
+		vec_free(&l->runs[id].pieces);
+		l->n_done++;
+		policy_event(l->policy, &l->view, POL_DONE, job);
+	}
+	l->ids.n = n;
+	look(l);
+}
+
+static void
+arrive(struct loop *l)
+{
+	while (l->n_arrived < l->n &&
+	       l->input[l->n_arrived].submit_s <= l->view.now_s) {
+		const struct cluster_job *in = &l->input[l->n_arrived];
+		uint32_t id = (uint32_t)l->n_arrived++;
+
+		l->jobs[id] = (struct pol_job){
+			.id = id,
+			.submit_s = in->submit_s,
+			.n_gpus = in->n_gpus,
+			.max_gpus = in->max_gpus,
+			.user = in->user,
+			.vc = in->vc,
+			.model = in->model,
+			.priority = in->priority,
+			.duration_s = in->duration_s,
+			.predicted_s = in->predicted_s,
+			.remaining_s = in->duration_s,
+			.first_s = NAN,
+			.since_s = l->view.now_s,
+			.group = id,
+		};
+		l->runs[id].end_s = INFINITY;
+		vec_push(&l->ids, id);
+		look(l);
+		policy_event(l->policy, &l->view, POL_ARRIVED, &l->jobs[id]);
+	}
+}
+
+/* What running jobs have done since the last event. */
+static void
+advance(struct loop *l)
+{
+	const struct cluster_work *work = l->opts->work;
+
+	for (size_t i = 0; i < l->ids.n; i++) {
+		struct pol_job *job = &l->jobs[l->ids.items[i]];
+		const struct run *run = &l->runs[job->id];
+		double dt_s = worked_s(l, job->id);
+
+		if (!job->n_pieces)
+			continue;
+		if (work->advance) {
+			work->advance(work->ctx, job, run->speed, dt_s);
+		} else {
+			job->executed_s += dt_s;
+			job->remaining_s -= dt_s * run->speed;
+		}
+		job->attained_s += dt_s * job->n_held_gpus;
+	}
+	l->advanced_s = l->view.now_s;
+}
+
+/* ---- What is decided ---------------------------------------------------------------------- */
+
+static bool
+is_as_it_was(const struct loop *l, const struct pol_grant *grant)
+{
+	const struct run *run = &l->runs[grant->job];
+
+	return run->pieces.n == grant->n_pieces &&
+	       memcmp(run->pieces.items, l->plan.pieces.items + grant->first_piece,
+		      grant->n_pieces * sizeof *run->pieces.items) == 0;
+}
+
+static void
+start(struct loop *l, const struct pol_grant *grant)
+{
+	struct pol_job *job = &l->jobs[grant->job];
+	struct run *run = &l->runs[grant->job];
+	bool is_new = isnan(job->first_s);
+
+	run->pieces.n = 0;
+	for (uint32_t i = 0; i < grant->n_pieces; i++)
+		vec_push(&run->pieces, l->plan.pieces.items[grant->first_piece + i]);
+	run->works_s = l->view.now_s + (is_new ? 0 : l->restart_s);
+	job->pieces = run->pieces.items;
+	job->n_pieces = grant->n_pieces;
+	job->n_held_gpus = grant->n_gpus;
+	job->since_s = l->view.now_s;
+	if (is_new)
+		job->first_s = l->view.now_s;
+	job->n_starts++;
+}
+
+static void
+take(struct loop *l)
+{
+	l->mark++;
+	for (size_t i = 0; i < l->plan.grants.n; i++)
+		l->runs[l->plan.grants.items[i].job].mark = l->mark;
+	for (size_t i = 0; i < l->ids.n; i++) {
+		struct pol_job *job = &l->jobs[l->ids.items[i]];
+
+		if (!job->n_pieces || l->runs[job->id].mark == l->mark)
+			continue;
+		stop(l, job->id);
+		job->n_preempted++;
+		l->counts->n_preemptions++;
+		policy_event(l->policy, &l->view, POL_STOPPED, job);
+	}
+	for (size_t i = 0; i < l->plan.grants.n; i++) {
+		const struct pol_grant *grant = &l->plan.grants.items[i];
+		struct pol_job *job = &l->jobs[grant->job];
+		bool ran = job->n_pieces > 0;
+
+		job->group = grant->group;
+		if (is_as_it_was(l, grant))
+			continue;
+		l->counts->n_migrations += ran;
+		start(l, grant);
+		if (!ran)
+			policy_event(l->policy, &l->view, POL_STARTED, job);
+	}
+}
+
+/* When each will end, as things are. */
+static void
+foretell(struct loop *l)
+{
+	const struct cluster_work *work = l->opts->work;
+
+	if (work->rates) {
+		vec_reserve(&l->speeds, l->ids.n);
+		work->rates(work->ctx, &l->view, l->speeds.items);
+	}
+	for (size_t i = 0; i < l->ids.n; i++) {
+		struct pol_job *job = &l->jobs[l->ids.items[i]];
+		struct run *run = &l->runs[job->id];
+
+		if (!job->n_pieces)
+			continue;
+		run->speed = work->rates ? l->speeds.items[i]
+			     : work->speed.speed
+				     ? work->speed.speed(work->speed.ctx, job,
+							 job->n_held_gpus,
+							 job->n_pieces, 0, NULL, 0)
+				     : 1;
+		run->end_s = fmax(l->view.now_s, run->works_s) +
+			     job->remaining_s / run->speed;
+	}
+}
+
+static void
+decide(struct loop *l)
+{
+	if (policy_is_due(l->policy, &l->view)) {
+		policy_decide(l->policy, &l->view, &l->plan, 1);
+		l->counts->n_decisions++;
+		if (l->opts->check) {
+			const char *why = pol_plan_why_not(&l->plan, &l->view);
+
+			BUG_ON(why);
+		}
+		take(l);
+		policy_taken(l->policy, &l->view, &l->plan);
+		if (l->opts->on_plan)
+			l->opts->on_plan(l->opts->ctx, &l->view, &l->plan);
+	}
+	foretell(l);
+}
+
+static double
+next_s(struct loop *l)
+{
+	double next = policy_wakeup_s(l->policy, &l->view);
+
+	if (l->n_arrived < l->n)
+		next = fmin(next, l->input[l->n_arrived].submit_s);
+	for (size_t i = 0; i < l->ids.n; i++)
+		next = fmin(next, l->runs[l->ids.items[i]].end_s);
+	return next;
+}
+
+static int
+run(struct loop *l)
+{
+	while (l->n_done < l->n) {
+		double now_s = next_s(l);
+
+		if (!(now_s < INFINITY) || now_s > l->opts->until_s)
+			break;
+		l->view.now_s = now_s;
+		complete(l);
+		arrive(l);
+		advance(l);
+		decide(l);
+		if (++l->counts->n_events % GO_ON_EVENTS == 0 && l->opts->go_on &&
+		    !l->opts->go_on(l->opts->ctx, (double)l->n_done / (double)l->n))
+			return -ECANCELED;
+	}
+	return 0;
+}
+
+int
+cluster_run(const struct cluster_job *jobs, size_t n, struct policy *policy,
+	    const struct cluster_opts *opts, struct cluster_result *ret_results,
+	    struct cluster_counts *ret_counts, size_t *ret_bad)
+{
+	struct loop l = {
+		.input = jobs,
+		.n = n,
+		.policy = policy,
+		.restart_s = policy_restart_s(policy),
+		.opts = opts,
+		.jobs = xcalloc(n + 1, sizeof *l.jobs),
+		.runs = xcalloc(n + 1, sizeof *l.runs),
+		.results = ret_results,
+		.counts = ret_counts,
+	};
+	int r = 0;
+
+	*ret_counts = (struct cluster_counts){ 0 };
+	l.view = (struct pol_view){ .cluster = opts->cluster,
+				    .jobs = l.jobs,
+				    .n_ids = (uint32_t)n,
+				    .speed = opts->work->speed };
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		ret_results[i] =
+			(struct cluster_result){ .first_s = NAN, .end_s = NAN };
+		if (jobs[i].n_gpus > opts->cluster->n_all_gpus || !jobs[i].n_gpus) {
+			*ret_bad = i;
+			r = -EINVAL;
+		}
+	}
+	if (r == 0)
+		r = run(&l);
+	for (size_t i = 0; i < n; i++)
+		vec_free(&l.runs[i].pieces);
+	vec_free(&l.ids);
+	vec_free(&l.speeds);
+	pol_plan_fini(&l.plan);
+	free(l.jobs);
+	free(l.runs);
+	return r;
+}

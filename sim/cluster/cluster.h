@@ -1,0 +1,82 @@
+/*
+ * cluster.h - a cluster over days: jobs of a trace come, a policy says who runs where, and
+ * jobs progress as fast as their places let them.
+ *
+ * From event to event: the next submission, the earliest completion, or when the policy
+ * wants to decide.  Then all that is due at that time happens together - completions, then
+ * submissions in the order of the trace -, the policy decides (scheduler/policy), and what
+ * differs from before is carried out: jobs stop, move and start, each start after a stop
+ * costing restart_s.
+ *
+ * Two levels share this loop and the jobs' model; they differ in how fast a job is:
+ *
+ *	fixed   as its trace and the speed table say: exact, a few microseconds an event
+ *	fabric  its iterations on the fabric with those of all others (fabric.h)
+ *
+ * Published simulators have quirks that their published numbers depend on; they are
+ * 'quirks' here, off unless a golden number is to be met.  Pure; no I/O.
+ */
+#ifndef SIM_CLUSTER_CLUSTER_H
+#define SIM_CLUSTER_CLUSTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "scheduler/policy/policy.h"
+
+/* As a trace has it; arrays of these are the input. */
+struct cluster_job {
+	double submit_s, duration_s;
+	uint32_t n_gpus, max_gpus, user, vc, model;
+	int32_t priority;
+	double predicted_s;
+	double iterations, iteration_s; /* NAN: not known. */
+	double stage_s[3];
+};
+
+/* How fast jobs are, and how they get on. */
+struct cluster_work {
+	void *ctx;
+	struct pol_speed speed;
+	/*
+	 * A running job has been on its place for 'dt_s' more: fills executed_s and
+	 * remaining_s.  Told at every event, for every running job.  NULL: as long as it
+	 * does not restart, remaining_s = duration_s - executed_s at speed 1.
+	 */
+	void (*advance)(void *ctx, struct pol_job *job, double speed, double dt_s);
+	/* Speeds of all that run have to be found anew: the fabric.  NULL: each its own. */
+	void (*rates)(void *ctx, const struct pol_view *view, double *ret_speeds);
+};
+
+struct cluster_result {
+	double first_s, end_s; /* Of each job. */
+	double executed_s;
+	uint32_t n_starts, n_preempted;
+};
+
+struct cluster_counts {
+	uint64_t n_events, n_decisions, n_preemptions, n_migrations;
+};
+
+struct cluster_opts {
+	const struct pol_cluster *cluster;
+	const struct cluster_work *work;
+	double until_s; /* INFINITY: until all are done. */
+	bool check;     /* Each plan (plan.h) and the invariants; for tests. */
+	void *ctx;
+	bool (*go_on)(void *ctx, double share); /* Now and then; may be NULL. */
+	/* After each decision; may be NULL. */
+	void (*on_plan)(void *ctx, const struct pol_view *view,
+			const struct pol_plan *plan);
+};
+
+/*
+ * Runs 'jobs', in order of submission, under a policy.  0; -EINVAL with a job that no
+ * place can ever have, by '*ret_bad'; -ECANCELED.
+ */
+int cluster_run(const struct cluster_job *jobs, size_t n, struct policy *policy,
+		const struct cluster_opts *opts, struct cluster_result *ret_results,
+		struct cluster_counts *ret_counts, size_t *ret_bad);
+
+#endif

@@ -1,0 +1,212 @@
+/*
+ * test_cluster.c - a cluster under every policy of the table: random jobs, and what must
+ * hold whatever the policy is.
+ */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/err.h"
+#include "lib/base/rng.h"
+#include "sim/cluster/cluster.h"
+#include "tests/unit/test.h"
+
+#define N_NODES 6
+#define N_JOBS  120
+#define NEAR_S  1e-6
+
+static const uint32_t gpus[N_NODES] = { 4, 4, 8, 8, 2, 4 }, zeros[N_NODES];
+static const struct pol_cluster cluster = { .n_nodes = N_NODES,
+					    .n_racks = 1,
+					    .n_types = 1,
+					    .n_gpus = gpus,
+					    .rack_of = zeros,
+					    .type_of = zeros,
+					    .n_all_gpus = 30 };
+
+static void
+draw_jobs(struct cluster_job *jobs, size_t n, uint64_t seed)
+{
+	struct rng rng;
+	double now_s = 0;
+
+	rng_init(&rng, seed);
+	for (size_t i = 0; i < n; i++) {
+		/* Some at the same time, and some equal. */
+		if (rng_below(&rng, 3))
+			now_s += (double)rng_below(&rng, 300);
+		jobs[i] = (struct cluster_job){
+			.submit_s = now_s,
+			.duration_s = (double)(1 + rng_below(&rng, 2000)),
+			.n_gpus = 1u << rng_below(&rng, 5),
+			.user = (uint32_t)rng_below(&rng, 4),
+			.vc = POL_NONE,
+			.model = POL_NONE,
+			.predicted_s = NAN,
+			.iterations = NAN,
+			.iteration_s = NAN,
+		};
+		jobs[i].max_gpus = jobs[i].n_gpus;
+	}
+}
+
+/* Runs jobs under a policy; each plan is checked. */
+static void
+run(const struct policy_spec *spec, const struct policy_opts *opts,
+    const struct cluster_job *jobs, size_t n, struct cluster_result *ret_results,
+    struct cluster_counts *ret_counts)
+{
+	const struct cluster_work work = { 0 };
+	const struct cluster_opts cluster_opts = {
+		.cluster = &cluster, .work = &work, .until_s = INFINITY, .check = true
+	};
+	struct policy *policy;
+	struct err err = { 0 };
+	size_t bad;
+
+	assert_int_equal(policy_new(spec, opts, &cluster, &policy, &err), 0);
+	assert_int_equal(cluster_run(jobs, n, policy, &cluster_opts, ret_results,
+				     ret_counts, &bad),
+			 0);
+	policy_free(policy);
+}
+
+static void
+every_policy_serves_every_job_in_full(void **state)
+{
+	struct cluster_job jobs[N_JOBS];
+	struct cluster_result results[N_JOBS];
+	struct cluster_counts counts;
+
+	(void)state;
+	for (const struct policy_spec *spec = policy_table; spec->name; spec++) {
+		for (uint64_t seed = 1; seed <= 5; seed++) {
+			draw_jobs(jobs, N_JOBS, seed);
+			run(spec, NULL, jobs, N_JOBS, results, &counts);
+			for (size_t i = 0; i < N_JOBS; i++) {
+				const struct cluster_result *r = &results[i];
+
+				if (!(r->first_s >= jobs[i].submit_s) ||
+				    !(r->end_s >=
+				      r->first_s + jobs[i].duration_s - NEAR_S) ||
+				    fabs(r->executed_s - jobs[i].duration_s) > NEAR_S)
+					fail_msg(
+						"%s, seed %d: job %zu of %g s began at "
+						"%g, ended at %g, ran %g",
+						spec->name, (int)seed, i,
+						jobs[i].duration_s, r->first_s,
+						r->end_s, r->executed_s);
+			}
+			if (spec->keep == POL_KEEP_ALL)
+				assert_int_equal(counts.n_preemptions, 0);
+		}
+	}
+}
+
+static void
+the_same_seed_gives_the_same_bytes(void **state)
+{
+	struct cluster_job jobs[N_JOBS];
+	struct cluster_result once[N_JOBS], again[N_JOBS];
+	struct cluster_counts counts;
+
+	(void)state;
+	draw_jobs(jobs, N_JOBS, 7);
+	for (const struct policy_spec *spec = policy_table; spec->name; spec++) {
+		memset(once, 0, sizeof once);
+		memset(again, 0, sizeof again);
+		run(spec, NULL, jobs, N_JOBS, once, &counts);
+		run(spec, NULL, jobs, N_JOBS, again, &counts);
+		assert_memory_equal(once, again, sizeof once);
+	}
+}
+
+/* The shortest first is best for the mean on one GPU, whatever the jobs are. */
+static void
+srtf_is_not_worse_than_others_on_one_gpu(void **state)
+{
+	static const uint32_t one = 1, zero = 0;
+	static const struct pol_cluster tiny = { .n_nodes = 1,
+						 .n_racks = 1,
+						 .n_types = 1,
+						 .n_gpus = &one,
+						 .rack_of = &zero,
+						 .type_of = &zero,
+						 .n_all_gpus = 1 };
+	const struct cluster_work work = { 0 };
+	const struct cluster_opts opts = {
+		.cluster = &tiny, .work = &work, .until_s = INFINITY, .check = true
+	};
+	struct cluster_job jobs[N_JOBS];
+	struct cluster_result results[N_JOBS];
+	double best = INFINITY;
+
+	(void)state;
+	draw_jobs(jobs, N_JOBS, 3);
+	for (size_t i = 0; i < N_JOBS; i++)
+		jobs[i].n_gpus = jobs[i].max_gpus = 1;
+	for (int pass = 0; pass < 2; pass++) {
+		for (const struct policy_spec *spec = policy_table; spec->name;
+		     spec++) {
+			struct cluster_counts counts;
+			struct policy *policy;
+			struct err err = { 0 };
+			double sum = 0;
+			size_t bad;
+
+			if ((strcmp(spec->name, "srtf") == 0) != (pass == 0))
+				continue;
+			assert_int_equal(policy_new(spec, NULL, &tiny, &policy, &err),
+					 0);
+			assert_int_equal(cluster_run(jobs, N_JOBS, policy, &opts,
+						     results, &counts, &bad),
+					 0);
+			policy_free(policy);
+			for (size_t i = 0; i < N_JOBS; i++)
+				sum += results[i].end_s - jobs[i].submit_s;
+			if (pass == 0)
+				best = sum;
+			else if (sum < best - NEAR_S)
+				fail_msg("%s: %g s, srtf %g s", spec->name, sum, best);
+		}
+	}
+}
+
+static void
+a_job_that_no_place_can_have_is_told(void **state)
+{
+	const struct cluster_work work = { 0 };
+	const struct cluster_opts opts = { .cluster = &cluster,
+					   .work = &work,
+					   .until_s = INFINITY };
+	struct cluster_job jobs[2];
+	struct cluster_result results[2];
+	struct cluster_counts counts;
+	struct policy *policy;
+	struct err err = { 0 };
+	size_t bad = 9;
+
+	(void)state;
+	draw_jobs(jobs, 2, 1);
+	jobs[1].n_gpus = 31;
+	assert_int_equal(policy_new(policy_find("fifo"), NULL, &cluster, &policy, &err),
+			 0);
+	assert_int_equal(cluster_run(jobs, 2, policy, &opts, results, &counts, &bad),
+			 -EINVAL);
+	assert_int_equal(bad, 1);
+	policy_free(policy);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_policy_serves_every_job_in_full),
+		cmocka_unit_test(the_same_seed_gives_the_same_bytes),
+		cmocka_unit_test(srtf_is_not_worse_than_others_on_one_gpu),
+		cmocka_unit_test(a_job_that_no_place_can_have_is_told),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

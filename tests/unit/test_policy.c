@@ -1,0 +1,367 @@
+/*
+ * test_policy.c - the steps from jobs to a plan, mechanism by mechanism.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "lib/base/err.h"
+#include "scheduler/policy/order_list.h"
+#include "scheduler/policy/places.h"
+#include "scheduler/policy/policy.h"
+#include "tests/unit/test.h"
+
+#define N_NODES 4
+#define MAX     16
+
+/* Four nodes of four GPUs. */
+static const uint32_t gpus[N_NODES] = { 4, 4, 4, 4 }, zeros[N_NODES];
+static const struct pol_cluster cluster = { .n_nodes = N_NODES,
+					    .n_racks = 1,
+					    .n_types = 1,
+					    .n_gpus = gpus,
+					    .rack_of = zeros,
+					    .type_of = zeros,
+					    .n_all_gpus = 16 };
+
+struct lab {
+	struct pol_job jobs[MAX];
+	struct pol_piece pieces[MAX][N_NODES];
+	uint32_t ids[MAX];
+	struct pol_view view;
+	struct policy *policy;
+	struct pol_plan plan;
+};
+
+static void
+lab_init(struct lab *lab, const char *policy, const struct policy_opts *opts)
+{
+	struct err err = { 0 };
+
+	*lab = (struct lab){ .view = { .cluster = &cluster } };
+	lab->view.ids = lab->ids;
+	lab->view.jobs = lab->jobs;
+	lab->view.n_ids = MAX;
+	assert_int_equal(
+		policy_new(policy_find(policy), opts, &cluster, &lab->policy, &err), 0);
+}
+
+static void
+lab_fini(struct lab *lab)
+{
+	policy_free(lab->policy);
+	pol_plan_fini(&lab->plan);
+}
+
+static void
+submit(struct lab *lab, uint32_t n_gpus, double duration_s)
+{
+	uint32_t id = lab->view.n_jobs++;
+
+	lab->ids[id] = id;
+	lab->jobs[id] = (struct pol_job){ .id = id,
+					  .submit_s = lab->view.now_s,
+					  .n_gpus = n_gpus,
+					  .max_gpus = n_gpus,
+					  .duration_s = duration_s,
+					  .remaining_s = duration_s,
+					  .first_s = NAN,
+					  .group = id };
+	policy_event(lab->policy, &lab->view, POL_ARRIVED, &lab->jobs[id]);
+}
+
+/* Decides, checks, and carries it out. */
+static void
+decide(struct lab *lab)
+{
+	assert_int_equal(policy_decide(lab->policy, &lab->view, &lab->plan, 1), 1);
+	assert_null(pol_plan_why_not(&lab->plan, &lab->view));
+	for (uint32_t i = 0; i < lab->view.n_jobs; i++)
+		lab->jobs[i].n_pieces = lab->jobs[i].n_held_gpus = 0;
+	for (size_t i = 0; i < lab->plan.grants.n; i++) {
+		const struct pol_grant *grant = &lab->plan.grants.items[i];
+		struct pol_job *job = &lab->jobs[grant->job];
+
+		memcpy(lab->pieces[job->id],
+		       lab->plan.pieces.items + grant->first_piece,
+		       grant->n_pieces * sizeof(struct pol_piece));
+		job->pieces = lab->pieces[job->id];
+		job->n_pieces = grant->n_pieces;
+		job->n_held_gpus = grant->n_gpus;
+	}
+	policy_taken(lab->policy, &lab->view, &lab->plan);
+}
+
+/* Which jobs run: a letter each, in the order of service. */
+static const char *
+running(const struct lab *lab)
+{
+	static char text[MAX + 1];
+
+	memset(text, 0, sizeof text);
+	for (size_t i = 0; i < lab->plan.grants.n; i++)
+		text[i] = (char)('a' + lab->plan.grants.items[i].job);
+	return text;
+}
+
+/* ---- Fitting -------------------------------------------------------------------------- */
+
+static void
+fifo_lets_nobody_pass_and_backfill_does(void **state)
+{
+	struct lab lab;
+
+	(void)state;
+	lab_init(&lab, "fifo", NULL);
+	submit(&lab, 10, 100);
+	submit(&lab, 8, 100);
+	submit(&lab, 2, 100);
+	decide(&lab);
+	assert_string_equal(running(&lab), "a");
+	lab_fini(&lab);
+	lab_init(&lab, "fifo-backfill", NULL);
+	submit(&lab, 10, 100);
+	submit(&lab, 8, 100);
+	submit(&lab, 2, 100);
+	decide(&lab);
+	assert_string_equal(running(&lab), "ac");
+	/* Who runs is not stopped, though one that came before would fit then. */
+	lab.view.now_s = 1;
+	decide(&lab);
+	assert_string_equal(running(&lab), "ac");
+	lab_fini(&lab);
+}
+
+static void
+srtf_stops_longer_ones_and_keeps_the_order_of_equals(void **state)
+{
+	struct lab lab;
+
+	(void)state;
+	lab_init(&lab, "srtf", NULL);
+	submit(&lab, 8, 100);
+	submit(&lab, 8, 100);
+	submit(&lab, 8, 100);
+	decide(&lab);
+	assert_string_equal(running(&lab), "ab");
+	submit(&lab, 16, 10);
+	decide(&lab);
+	assert_string_equal(running(&lab), "d");
+	lab.jobs[2].remaining_s = 5;
+	decide(&lab);
+	assert_string_equal(running(&lab), "ca");
+	lab_fini(&lab);
+}
+
+static void
+jobs_are_demoted_when_they_have_attained_their_limit(void **state)
+{
+	static const char *const sets[] = { "las2d.limit0=100", "las2d.limit1=1000" };
+	const struct policy_opts opts = {
+		.sets = sets, .n_sets = 2, .round_s = NAN, .restart_s = NAN
+	};
+	struct lab lab;
+
+	(void)state;
+	lab_init(&lab, "2d-las", &opts);
+	submit(&lab, 16, 1000);
+	submit(&lab, 16, 1000);
+	decide(&lab);
+	assert_string_equal(running(&lab), "a");
+	assert_float_equal(policy_wakeup_s(lab.policy, &lab.view), 6.25, 1e-9);
+	lab.view.now_s = 6.25;
+	lab.jobs[0].executed_s = 6.25;
+	decide(&lab);
+	assert_string_equal(running(&lab), "b");
+	assert_float_equal(policy_wakeup_s(lab.policy, &lab.view), 12.5, 1e-9);
+	/* One that comes later is served before both. */
+	lab.view.now_s = 7;
+	lab.jobs[1].executed_s = 0.75;
+	submit(&lab, 16, 10);
+	decide(&lab);
+	assert_string_equal(running(&lab), "b");
+	lab.view.now_s = 12.5;
+	lab.jobs[1].executed_s = 6.25;
+	decide(&lab);
+	assert_string_equal(running(&lab), "c");
+	lab_fini(&lab);
+}
+
+/* ---- Places --------------------------------------------------------------------------- */
+
+/* Pieces as "node:gpus,..."; "" if it did not fit. */
+static const char *
+placed(const struct pol_place *place, uint32_t *n_free, uint32_t n_gpus)
+{
+	static char text[128];
+	const struct pol_view view = { .cluster = &cluster };
+	const struct pol_want want = { .n_gpus = n_gpus };
+	struct pol_free free = { .n_free = n_free };
+	struct pol_plan plan = { 0 };
+	uint32_t n, sum = 0;
+	int at = 0;
+
+	for (int i = 0; i < N_NODES; i++)
+		free.n_all += n_free[i];
+	sum = free.n_all;
+	n = place->place(NULL, &view, &want, &free, &plan);
+	text[0] = '\0';
+	assert_int_equal(n, plan.pieces.n);
+	for (uint32_t i = 0; i < n; i++)
+		at += snprintf(text + at, sizeof text - (size_t)at, "%s%u:%u",
+			       i ? "," : "", plan.pieces.items[i].node,
+			       plan.pieces.items[i].n_gpus);
+	assert_int_equal(sum - free.n_all, n ? n_gpus : 0);
+	pol_plan_fini(&plan);
+	return text;
+}
+
+static void
+count_takes_what_is_free_in_the_order_of_nodes(void **state)
+{
+	uint32_t n_free[N_NODES] = { 1, 0, 3, 4 };
+
+	(void)state;
+	assert_string_equal(placed(&place_count, n_free, 5), "0:1,2:3,3:1");
+	assert_string_equal(placed(&place_count, n_free, 4), "");
+	assert_int_equal(n_free[3], 3);
+}
+
+static void
+whole_takes_one_node_or_whole_ones_and_a_rest(void **state)
+{
+	uint32_t one[N_NODES] = { 1, 2, 4, 4 }, rest[N_NODES] = { 2, 4, 4, 1 };
+	uint32_t none[N_NODES] = { 3, 3, 3, 3 }, no_rest[N_NODES] = { 0, 1, 4, 0 };
+
+	(void)state;
+	assert_string_equal(placed(&place_whole, one, 2), "1:2");
+	assert_string_equal(placed(&place_whole, one, 8), "2:4,3:4");
+	assert_string_equal(placed(&place_whole, rest, 10), "0:2,1:4,2:4");
+	assert_string_equal(placed(&place_whole, none, 4), "");
+	assert_string_equal(placed(&place_whole, no_rest, 6), "");
+	assert_int_equal(no_rest[2], 4);
+}
+
+/* ---- Plans that cannot be ----------------------------------------------------------------- */
+
+static void
+plans_that_cannot_be_are_told(void **state)
+{
+	struct lab lab;
+	struct pol_plan *plan;
+
+	(void)state;
+	lab_init(&lab, "fifo", NULL);
+	submit(&lab, 4, 1);
+	submit(&lab, 4, 1);
+	decide(&lab);
+	plan = &lab.plan;
+	assert_null(pol_plan_why_not(plan, &lab.view));
+	plan->pieces.items[1].node = 0;
+	assert_string_equal(pol_plan_why_not(plan, &lab.view), "a GPU given twice");
+	plan->pieces.items[1].node = N_NODES;
+	assert_non_null(pol_plan_why_not(plan, &lab.view));
+	plan->pieces.items[1] = (struct pol_piece){ 1, 3 };
+	assert_string_equal(pol_plan_why_not(plan, &lab.view),
+			    "a gang that is not whole");
+	plan->pieces.items[1].n_gpus = 4;
+	plan->grants.items[1].job = 0;
+	assert_string_equal(pol_plan_why_not(plan, &lab.view),
+			    "a job that is granted twice");
+	plan->grants.items[1].job = 1;
+	plan->grants.items[1].group = 0;
+	assert_string_equal(pol_plan_why_not(plan, &lab.view),
+			    "a group on different GPUs");
+	plan->grants.items[1].first_piece = 0;
+	assert_null(pol_plan_why_not(plan, &lab.view));
+	plan->grants.items[1].first_piece = 2;
+	assert_string_equal(pol_plan_why_not(plan, &lab.view),
+			    "a grant without its pieces");
+	lab_fini(&lab);
+}
+
+/* ---- Parameters --------------------------------------------------------------------------- */
+
+static void
+parameters_that_are_wrong_are_refused_with_what_to_do(void **state)
+{
+	static const struct {
+		const char *set, *says;
+	} cases[] = {
+		{ "las2d.limit0", "expected NAME=VALUE" },
+		{ "las2d.limit0=x", "has no number" },
+		{ "las2d.limit0=nan", "has no number" },
+		{ "las2d.limit0=-1", "expected 0 to" },
+		{ "las2d.limit9=1", "no parameter 'las2d.limit9'" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const struct policy_opts opts = { .sets = &cases[i].set,
+						  .n_sets = 1,
+						  .round_s = NAN,
+						  .restart_s = NAN };
+		struct policy *policy;
+		struct err err = { 0 };
+
+		assert_true(policy_new(policy_find("2d-las"), &opts, &cluster, &policy,
+				       &err) < 0);
+		if (!strstr(err.text, cases[i].says))
+			fail_msg("'%s': %s", cases[i].set, err.text);
+	}
+}
+
+/* ---- Sorting ------------------------------------------------------------------------------ */
+
+static void
+sorting_keeps_the_order_of_equals(void **state)
+{
+	uint32_t ids[MAX], scratch[MAX];
+	double keys[MAX];
+
+	(void)state;
+	for (uint32_t seed = 0; seed < 1000; seed++) {
+		uint32_t n = seed % (MAX + 1), x = seed * 2654435761u;
+
+		for (uint32_t i = 0; i < n; i++) {
+			x = x * 1664525u + 1013904223u;
+			ids[i] = i;
+			keys[i] = x >> 30;
+		}
+		order_sort(ids, n, keys, scratch);
+		for (uint32_t i = 1; i < n; i++) {
+			assert_true(keys[ids[i - 1]] <= keys[ids[i]]);
+			if (keys[ids[i - 1]] >= keys[ids[i]])
+				assert_true(ids[i - 1] < ids[i]);
+		}
+	}
+}
+
+static void
+names_in_the_table_are_all_different(void **state)
+{
+	(void)state;
+	for (const struct policy_spec *spec = policy_table; spec->name; spec++) {
+		assert_ptr_equal(policy_find(spec->name), spec);
+		assert_true(spec->text && spec->source);
+		assert_true(spec->planner || (spec->order && spec->place));
+		assert_true(spec->drive == POL_EVENTS || spec->round_s > 0);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(fifo_lets_nobody_pass_and_backfill_does),
+		cmocka_unit_test(srtf_stops_longer_ones_and_keeps_the_order_of_equals),
+		cmocka_unit_test(jobs_are_demoted_when_they_have_attained_their_limit),
+		cmocka_unit_test(count_takes_what_is_free_in_the_order_of_nodes),
+		cmocka_unit_test(whole_takes_one_node_or_whole_ones_and_a_rest),
+		cmocka_unit_test(plans_that_cannot_be_are_told),
+		cmocka_unit_test(parameters_that_are_wrong_are_refused_with_what_to_do),
+		cmocka_unit_test(sorting_keeps_the_order_of_equals),
+		cmocka_unit_test(names_in_the_table_are_all_different),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
