@@ -203,6 +203,54 @@ an_order_never_has_the_number_that_its_pacer_has_last(void **state)
 	}
 }
 
+/* More than learn together, in one long row that breaks and is mended. */
+static void
+jobs_come_and_go_by_the_hundred(void **state)
+{
+	enum {
+		N = 200
+	};
+	struct profile_phase phase = { 0, BURST_US, 1e9 };
+	struct profile profile = { .period_us = PERIOD_NS / 1000,
+				   .jitter_us = 500,
+				   .n_phases = 1,
+				   .phases = &phase };
+	const struct steer_job what = { .mode = STEER_GATE, .profile = &profile };
+	struct steer *steer = steer_new(NULL);
+	uint64_t n_done[N] = { 0 }, n_orders = 0;
+	struct rng rng;
+
+	(void)state;
+	rng_init(&rng, 1);
+	for (int i = 0; i < 20000; i++) {
+		uint32_t j = (uint32_t)(i % N);
+		int64_t now_ns = T0_NS + i / N * PERIOD_NS +
+				 (int64_t)(rng_uniform(&rng) * MS) + j * MS / 10;
+		const struct steer_report report = { .number = n_done[j]++,
+						     .enter_ns = now_ns,
+						     .begin_ns = now_ns,
+						     .comm_ns = BURST_US * 1000 };
+		const struct steer_edge edge = { .a = j,
+						 .b = j + 1,
+						 .modulus_us = PERIOD_NS / 1000,
+						 .lo_us = BURST_US,
+						 .hi_us = PERIOD_NS / 1000 - BURST_US };
+		struct steer_order orders[8];
+
+		/* With an end that is not listed, which may not even be there. */
+		if (i < N || rng_below(&rng, 40) == 0) {
+			steer_set_job(steer, j, &what);
+			steer_set_edges(steer, &j, 1, &edge, 1);
+		} else if (rng_below(&rng, 60) == 0) {
+			steer_remove_job(steer, j);
+			n_done[j] = 0;
+		}
+		n_orders += steer_report(steer, j, &report, orders, 8);
+	}
+	assert_true(n_orders > 100);
+	steer_free(steer);
+}
+
 int
 main(void)
 {
@@ -211,6 +259,7 @@ main(void)
 		cmocka_unit_test(reports_that_come_twice_change_nothing),
 		cmocka_unit_test(edges_that_are_given_again_change_nothing),
 		cmocka_unit_test(an_order_never_has_the_number_that_its_pacer_has_last),
+		cmocka_unit_test(jobs_come_and_go_by_the_hundred),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

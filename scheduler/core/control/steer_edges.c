@@ -11,6 +11,8 @@
  */
 #define SAME_FRAC 0.1
 
+typedef VEC(struct node *) node_vec;
+
 static bool
 is_sound_edge(const struct steer_edge *e)
 {
@@ -146,30 +148,48 @@ put_edge(struct node *a, struct node *b, const struct steer_edge *e)
 
 /* ------ Groups ------ */
 
-/* Makes a group of all that hang together with the job; they have learned nothing. */
+/* All that hang together with the job, as a list, the nearest first. */
 static void
-regroup(struct node *leader)
+list_all(struct node *first)
 {
-	struct node *last = leader;
+	struct node *last = first;
 
-	leader->leader = leader;
-	leader->next = NULL;
-	leader->mark = 1;
-	for (struct node *n = leader; n; n = n->next) {
+	first->next = NULL;
+	first->mark = 1;
+	for (struct node *n = first; n; n = n->next) {
 		for (size_t i = 0; i < n->bonds.n; i++) {
 			struct node *other = n->bonds.items[i].other;
 
 			if (other->mark)
 				continue;
 			other->mark = 1;
-			other->leader = leader;
 			other->next = NULL;
 			last = last->next = other;
 		}
 	}
-	for (struct node *n = leader; n; n = n->next)
-		n->mark = 0;
-	group_forget(leader);
+}
+
+/* Makes groups of them; these have learned nothing. */
+static void
+regroup(struct node *first)
+{
+	struct node *leader = first, *rest;
+
+	list_all(first);
+	for (; leader; leader = rest) {
+		struct node *last = leader;
+
+		for (size_t n = 1;; n++) {
+			last->leader = leader;
+			last->mark = 0;
+			if (n == STEER_MAX_GROUP || !last->next)
+				break;
+			last = last->next;
+		}
+		rest = last->next;
+		last->next = NULL;
+		group_forget(leader);
+	}
 }
 
 /* Takes all edges of the job away; each that had one stands alone for now. */
@@ -187,11 +207,19 @@ clear_bonds(struct node *node)
 	node->bonds.n = 0;
 }
 
+static void
+touch(struct node *node, node_vec *touched)
+{
+	if (!node->mark)
+		vec_push(touched, node);
+	node->mark = 1;
+}
+
 void
 steer_set_edges(struct steer *s, const uint32_t *jobs, size_t n_jobs,
 		const struct steer_edge *edges, size_t n_edges)
 {
-	VEC(struct node *) touched = VEC_EMPTY;
+	node_vec touched = VEC_EMPTY;
 	bool are_same = has_edges(s, jobs, n_jobs, edges, n_edges);
 
 	for (size_t i = 0; i < n_jobs && !are_same; i++) {
@@ -199,12 +227,11 @@ steer_set_edges(struct steer *s, const uint32_t *jobs, size_t n_jobs,
 
 		if (!node)
 			continue;
-		/* Who was in its group may no longer be. */
+		/* Who is in a group with it may no longer be. */
 		for (struct node *n = node->leader; n; n = n->next)
-			if (!n->mark) {
-				n->mark = 1;
-				vec_push(&touched, n);
-			}
+			touch(n, &touched);
+		for (size_t k = 0; k < node->bonds.n; k++)
+			touch(node->bonds.items[k].other, &touched);
 	}
 	for (size_t i = 0; i < touched.n; i++)
 		touched.items[i]->mark = 0;
@@ -215,8 +242,8 @@ steer_set_edges(struct steer *s, const uint32_t *jobs, size_t n_jobs,
 			clear_bonds(node);
 	}
 	for (size_t i = 0; i < n_edges; i++) {
-		struct node *a = node_find(s, edges[i].a),
-			    *b = node_find(s, edges[i].b);
+		struct node *a = node_find(s, edges[i].a);
+		struct node *b = node_find(s, edges[i].b);
 
 		if (!a || !b || !is_sound_edge(&edges[i]) || is_repeated(edges, i))
 			continue;

@@ -7,6 +7,9 @@
 
 /* A period that is another one by so much since the group began to learn. */
 #define OTHER_UNIT_FRAC 0.05
+#define OTHER_UNIT_SDS  1.5 /* Its mean wanders by a quarter of one. */
+
+#define SLOW_RATIO 4.0 /* Of periods. */
 
 void
 group_init(struct node *node)
@@ -45,26 +48,33 @@ alone_cost(const struct node *node)
 	return (t->comm_ns > 0 ? t->comm_ns : t->period_ns) / node->unit_ns;
 }
 
-static void
-begin_block(struct group *g, struct node *leader, int64_t now_ns)
+/*
+ * The longest period of those that are live, so that all have their say; but jobs do not
+ * wait for one that is very slow.
+ */
+static double
+long_period_ns(const struct steer *s, const struct node *leader)
 {
-	g->block_ns = now_ns;
+	double longest = 0, shortest = INFINITY;
+
+	for (const struct node *n = leader; n; n = n->next) {
+		if (!node_is_live(s, n))
+			continue;
+		longest = fmax(longest, n->track.period_ns);
+		shortest = fmin(shortest, n->track.period_ns);
+	}
+	return fmin(longest, SLOW_RATIO * shortest);
+}
+
+static void
+begin_block(const struct steer *s, struct group *g, struct node *leader)
+{
+	g->block_ns = s->now_ns;
+	g->length_ns = LEARN_BLOCK_PERIODS * long_period_ns(s, leader);
 	for (struct node *n = leader; n; n = n->next) {
 		n->cost_sum = 0;
 		n->n_costs = 0;
 	}
-}
-
-/* The longest period, or -1 if nobody is live. */
-static double
-longest_ns(const struct steer *s, const struct node *leader)
-{
-	double longest = -1;
-
-	for (const struct node *n = leader; n; n = n->next)
-		if (node_is_live(s, n))
-			longest = fmax(longest, n->track.period_ns);
-	return longest;
 }
 
 /* Of the jobs that have begun again in it; false: nobody has. */
@@ -94,7 +104,7 @@ end_block(const struct steer *s, struct node *leader)
 	if (block_cost(leader, &cost) && !g->is_passing)
 		learn_take(&g->learn, cost);
 	g->is_passing = g->learn.is_turning != was_turning;
-	begin_block(g, leader, s->now_ns);
+	begin_block(s, g, leader);
 }
 
 void
@@ -111,7 +121,7 @@ group_take(const struct steer *s, struct node *node, const struct steer_report *
 		return;
 	if (node->unit_ns > 0 &&
 	    fabs(t->period_ns - node->unit_ns) >
-		    fmax(OTHER_UNIT_FRAC * node->unit_ns, t->sd_ns))
+		    fmax(OTHER_UNIT_FRAC * node->unit_ns, OTHER_UNIT_SDS * t->sd_ns))
 		group_forget(node);
 	if (node->unit_ns <= 0)
 		node->unit_ns = t->period_ns;
@@ -121,9 +131,8 @@ group_take(const struct steer *s, struct node *node, const struct steer_report *
 		node->n_costs++;
 	}
 	if (!g->block_ns || s->now_ns < g->block_ns)
-		begin_block(g, leader, s->now_ns);
-	else if ((double)(s->now_ns - g->block_ns) >=
-		 LEARN_BLOCK_PERIODS * longest_ns(s, leader))
+		begin_block(s, g, leader);
+	else if ((double)(s->now_ns - g->block_ns) >= g->length_ns)
 		end_block(s, leader);
 }
 
@@ -154,13 +163,13 @@ group_foretell(const struct steer *s, struct node *node)
 	/* What others have seen together is of no use to them. */
 	if (g->n_live != n_jobs) {
 		learn_init(&g->learn);
-		begin_block(g, leader, s->now_ns);
+		begin_block(s, g, leader);
 		g->n_live = n_jobs;
 	}
 	learn_foretell(&g->learn, share / (double)n_jobs,
 		       wants_turns ? turns / (double)n_jobs : INFINITY);
 	if (g->learn.is_turning != was_turning) {
 		g->is_passing = true;
-		begin_block(g, leader, s->now_ns);
+		begin_block(s, g, leader);
 	}
 }

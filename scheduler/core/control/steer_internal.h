@@ -21,6 +21,7 @@
 
 #define STEER_N_BEGINS      8  /* Begins of a job that are remembered. */
 #define STEER_MAX_COMPONENT 64 /* Jobs that are corrected together. */
+#define STEER_MAX_GROUP     64 /* And that learn together. */
 
 struct node;
 
@@ -36,13 +37,14 @@ struct bond {
 };
 
 /*
- * Jobs that meet, and those that these meet, and so on: they take turns together, or
- * all share.  Kept by one of them, the leader.
+ * Jobs that meet, and those that these meet, and so on, up to STEER_MAX_GROUP: they
+ * take turns together, or all share.  Kept by one of them, the leader.
  */
 struct group {
 	struct learn learn;
 	size_t n_live;    /* Jobs that it is about. */
 	int64_t block_ns; /* When this block began; 0: not yet. */
+	double length_ns; /* That it has. */
 	bool is_passing;  /* The block does not count: they have just changed over. */
 	/* No delays lead into their windows: not looked for again until then. */
 	int64_t unfit_until_ns, unfit_ns;

@@ -50,6 +50,14 @@ hold_ns_of(const struct node *node, const struct bond *bond)
 		    fmin(node->track.comm_ns, MAX_HOLD_FRAC * bond->hold_ns));
 }
 
+/* They want to, and all that they learn it with do. */
+static bool
+takes_turns(const struct node *node, const struct bond *bond)
+{
+	return bond->wants_turns && group_takes_turns(node) &&
+	       group_takes_turns(bond->other);
+}
+
 /* The job and those that it meets. */
 static void
 fill(const struct steer *s, struct table *t, struct node *node)
@@ -64,7 +72,7 @@ fill(const struct steer *s, struct table *t, struct node *node)
 			const struct bond *bond = &n->bonds.items[k];
 			double *hold_ns;
 
-			if (!bond->other->mark || !bond->wants_turns)
+			if (!bond->other->mark || !takes_turns(n, bond))
 				continue;
 			hold_ns = &t->hold_ns[i * t->n + bond->other->mark - 1];
 			*hold_ns = fmax(*hold_ns, hold_ns_of(n, bond));
