@@ -77,6 +77,21 @@ send_packet(struct link *link, const struct pace_packet *packet)
 	return false;
 }
 
+/* Of an attempt now: when the next may be. */
+static void
+plan_retry(struct link *link, int64_t now_ns)
+{
+	if (!link->retry_ns ||
+	    (link->up_at_ns && now_ns - link->up_at_ns >= LINK_STEADY_NS))
+		link->retry_ns = LINK_RETRY_NS;
+	else if (link->retry_ns < LINK_MAX_RETRY_NS / 2)
+		link->retry_ns *= 2;
+	else
+		link->retry_ns = LINK_MAX_RETRY_NS;
+	link->retry_at_ns = now_ns + link->retry_ns;
+	link->up_at_ns = 0;
+}
+
 bool
 link_open(struct link *link, int64_t now_ns)
 {
@@ -85,7 +100,7 @@ link_open(struct link *link, int64_t now_ns)
 
 	if (link->fd >= 0 || now_ns < link->retry_at_ns || !link->path[0])
 		return false;
-	link->retry_at_ns = now_ns + LINK_RETRY_NS;
+	plan_retry(link, now_ns);
 	link->fd = open_socket(link);
 	if (link->fd < 0)
 		return false;
@@ -99,6 +114,8 @@ link_open(struct link *link, int64_t now_ns)
 	/* Whom we cannot greet would not know whose the rest is. */
 	if (!send_packet(link, &hello))
 		link_close(link);
+	if (link->fd >= 0)
+		link->up_at_ns = now_ns;
 	return link->fd >= 0;
 }
 

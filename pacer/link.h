@@ -1,9 +1,11 @@
 /*
  * link.h - the socket from a pacer to the collector of its host, on which nobody waits.
  *
- * It is connected without waiting, and if that fails or the collector goes, again no
- * sooner than a second later and only when an iteration begins.  What cannot be sent at
- * once is lost and counted; the next packet that gets through says how many there were.
+ * It is connected without waiting, and if that fails or the collector goes, again when
+ * an iteration begins: LINK_RETRY_NS after the last attempt at the earliest, and twice as
+ * long after each that is in vain.  So a collector is found again within as much time as
+ * it was away, and LINK_MAX_RETRY_NS at most.  What cannot be sent at once is lost and
+ * counted; the next packet that gets through says how many there were.
  * Of what comes, what is no order is counted and dropped; after LINK_MAX_BAD of it the
  * connection is closed as if the collector had gone.
  *
@@ -22,9 +24,13 @@
 #include "lib/wire/pace.h"
 
 #define LINK_MAX_PATH   108 /* With its terminator; of the kernel. */
-#define LINK_RETRY_NS   INT64_C(1000000000)
-#define LINK_MAX_ORDERS 16 /* Taken at once. */
+#define LINK_MAX_ORDERS 16  /* Taken at once. */
 #define LINK_MAX_BAD    64
+
+#define LINK_RETRY_NS     INT64_C(50000000)
+#define LINK_MAX_RETRY_NS INT64_C(1000000000)
+/* A connection that was up for so long was not in vain. */
+#define LINK_STEADY_NS INT64_C(100000000)
 
 struct link {
 	int fd; /* -1: not connected. */
@@ -32,7 +38,8 @@ struct link {
 	ino_t inode; /* Of the socket. */
 	char path[LINK_MAX_PATH];
 	struct pace_hello hello;
-	int64_t retry_at_ns;
+	int64_t retry_at_ns, retry_ns; /* Not sooner; and so long after the last. */
+	int64_t up_at_ns; /* The last attempt was not in vain; 0: it was. */
 	uint32_t sent, lost, n_connected, n_bad;
 	uint32_t n_bad_now; /* Of this connection. */
 };
@@ -42,7 +49,7 @@ void link_init(struct link *link, const char *path, const struct pace_hello *hel
 /* Also in a child of fork(), where it stays the parent's. */
 void link_close(struct link *link);
 
-/* Connects and says HELLO if it is not, and it is time to; true if it did. */
+/* Connects and says HELLO if it is time to; true if it did. */
 bool link_open(struct link *link, int64_t now_ns);
 
 /* Hands over the orders that have come, LINK_MAX_ORDERS at most. */

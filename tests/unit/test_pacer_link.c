@@ -127,7 +127,7 @@ who_it_is_comes_first_and_then_reports_go_and_orders_come(void **state)
 }
 
 static void
-nobody_there_is_tried_once_a_second_and_what_is_lost_is_told(void **state)
+nobody_there_is_tried_again_and_what_is_lost_is_told(void **state)
 {
 	struct place *place = *state;
 	struct pace_iteration report = { 0 };
@@ -138,12 +138,67 @@ nobody_there_is_tried_once_a_second_and_what_is_lost_is_told(void **state)
 	link_send(&place->link, &report);
 	assert_int_equal(place->link.lost, 2);
 	place->listener = listen_at(place->path);
-	assert_false(link_open(&place->link, 2 * SECOND_NS - 1));
-	connect_both(place, 2 * SECOND_NS);
+	assert_false(link_open(&place->link, SECOND_NS + LINK_RETRY_NS - 1));
+	connect_both(place, SECOND_NS + LINK_RETRY_NS);
 	link_send(&place->link, &report);
 	expect_packet(place, PACE_HELLO, &got);
 	expect_packet(place, PACE_ITERATION, &got);
 	assert_int_equal(got.iteration.lost, 2);
+}
+
+/* Attempts of one who asks all the time, in so long. */
+static unsigned
+n_attempts(struct place *place, int64_t from_ns, int64_t for_ns)
+{
+	unsigned n = 0;
+
+	for (int64_t at_ns = from_ns; at_ns < from_ns + for_ns; at_ns += 1000000) {
+		int64_t retry_at_ns = place->link.retry_at_ns;
+
+		link_open(&place->link, at_ns);
+		n += place->link.retry_at_ns != retry_at_ns;
+	}
+	return n;
+}
+
+static void
+attempts_in_vain_are_further_and_further_apart(void **state)
+{
+	struct place *place = *state;
+
+	/* At 0, 50, 150, 350, 750, 1550 ms; then each second. */
+	assert_int_equal(n_attempts(place, SECOND_NS, SECOND_NS), 5);
+	assert_int_equal(n_attempts(place, 2 * SECOND_NS, 10 * SECOND_NS), 10);
+	/* Who was there for a while is looked for at once when he has gone. */
+	connect_both(place, 13 * SECOND_NS);
+	close(place->peer);
+	place->peer = -1;
+	link_receive(&place->link, count_order, place);
+	assert_int_equal(place->link.fd, -1);
+	connect_both(place, 13 * SECOND_NS + LINK_MAX_RETRY_NS);
+	close(place->peer);
+	place->peer = -1;
+	link_receive(&place->link, count_order, place);
+	connect_both(place, 15 * SECOND_NS);
+	assert_int_equal(place->link.retry_ns, LINK_RETRY_NS);
+}
+
+static void
+one_that_turns_us_away_is_not_asked_all_the_time(void **state)
+{
+	struct place *place = *state;
+	unsigned n = 0;
+
+	place->listener = listen_at(place->path);
+	for (int64_t at_ns = SECOND_NS; at_ns < 6 * SECOND_NS; at_ns += 1000000) {
+		if (!link_open(&place->link, at_ns))
+			continue;
+		close(accept(place->listener, NULL, NULL));
+		link_receive(&place->link, count_order, place);
+		assert_int_equal(place->link.fd, -1);
+		n++;
+	}
+	assert_in_range(n, 2, 80);
 }
 
 static void
@@ -161,8 +216,9 @@ a_collector_that_is_killed_and_comes_back_is_found_again(void **state)
 	assert_int_equal(place->link.fd, -1);
 	link_send(&place->link, &report);
 	assert_false(link_open(&place->link, SECOND_NS + 5));
-	assert_false(link_open(&place->link, 2 * SECOND_NS)); /* Nobody listens. */
-	connect_both(place, 3 * SECOND_NS);
+	/* Nobody listens. */
+	assert_false(link_open(&place->link, SECOND_NS + LINK_RETRY_NS));
+	connect_both(place, SECOND_NS + 3 * LINK_RETRY_NS);
 	expect_packet(place, PACE_HELLO, &got);
 }
 
@@ -295,7 +351,9 @@ main(void)
 #define test(name) cmocka_unit_test_setup_teardown(name, make_place, remove_place)
 	const struct CMUnitTest tests[] = {
 		test(who_it_is_comes_first_and_then_reports_go_and_orders_come),
-		test(nobody_there_is_tried_once_a_second_and_what_is_lost_is_told),
+		test(nobody_there_is_tried_again_and_what_is_lost_is_told),
+		test(attempts_in_vain_are_further_and_further_apart),
+		test(one_that_turns_us_away_is_not_asked_all_the_time),
 		test(a_collector_that_is_killed_and_comes_back_is_found_again),
 		test(one_that_never_reads_costs_packets_and_no_time),
 		test(one_that_never_accepts_costs_no_time_either),
