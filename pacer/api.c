@@ -5,14 +5,18 @@
 
 /*
  * Collectives may overlap, and end in another thread than they began in: the time from
- * the first one's begin to the last one's end is what counts.
+ * the first one's begin to the last one's end is what counts.  They are counted whether
+ * it is on or not, as it may be opened and closed between a begin and its end.
  */
-static int64_t begin_ns;
+static int64_t begin_ns; /* 0: it was not on then. */
+static uint32_t begin_epoch;
 static int n_begun;
 
 RUN_EXPORT int
 antiphase_open(const char *job, uint32_t rank, uint32_t n_ranks)
 {
+	/* Ends that never came are not waited for any more. */
+	__atomic_store_n(&n_begun, 0, __ATOMIC_RELEASE);
 	return run_open(job, rank, n_ranks);
 }
 
@@ -25,22 +29,35 @@ antiphase_iteration(void)
 RUN_EXPORT void
 antiphase_enter(uint64_t bytes)
 {
-	if (!run_is_on(PACE_API))
+	struct run_call call = { 0 };
+
+	if (run_is_on(PACE_API)) {
+		(void)run_enter(PACE_API, bytes, 0);
+		call = run_wait();
+	}
+	if (__atomic_fetch_add(&n_begun, 1, __ATOMIC_ACQ_REL))
 		return;
-	(void)run_enter(PACE_API, bytes, 0);
-	if (__atomic_fetch_add(&n_begun, 1, __ATOMIC_ACQ_REL) == 0)
-		__atomic_store_n(&begin_ns, wait_now_ns(), __ATOMIC_RELEASE);
+	__atomic_store_n(&begin_epoch, call.epoch, __ATOMIC_RELAXED);
+	__atomic_store_n(&begin_ns, call.begin_ns, __ATOMIC_RELEASE);
 }
 
 RUN_EXPORT void
 antiphase_exit(void)
 {
-	struct run_call call = { true, __atomic_load_n(&begin_ns, __ATOMIC_ACQUIRE) };
+	int n = __atomic_load_n(&n_begun, __ATOMIC_ACQUIRE);
+	struct run_call call = {
+		.epoch = __atomic_load_n(&begin_epoch, __ATOMIC_RELAXED),
+		.begin_ns = __atomic_load_n(&begin_ns, __ATOMIC_ACQUIRE),
+	};
 
-	if (!run_is_on(PACE_API))
-		return;
-	if (__atomic_fetch_sub(&n_begun, 1, __ATOMIC_ACQ_REL) == 1)
-		run_exit(&call);
+	/* An end too many is none. */
+	do {
+		if (n <= 0)
+			return;
+	} while (!__atomic_compare_exchange_n(&n_begun, &n, n - 1, false,
+					      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
+	call.is_counted = n == 1 && call.begin_ns;
+	run_exit(&call);
 }
 
 RUN_EXPORT void

@@ -16,11 +16,11 @@
 
 int run_state = RUN_NEW;
 uint8_t run_source;
-int run_n_pending;
 
 static int lock; /* 1: a thread is in here. */
 static struct core core;
-static struct link link_up;
+static struct link link_up = { .fd = -1 };
+static uint32_t epoch; /* Counts starts. */
 static bool is_verbose;
 static const char *why_off = "";
 
@@ -119,14 +119,29 @@ find_mode(bool *ret_is_observing)
 
 /* ---- Start and end ---------------------------------------------------------------- */
 
+/*
+ * A child is nobody's rank 0.  One that was forked before there was anything may be one
+ * of its own, as those of launchers are.
+ */
 static void
 in_child(void)
 {
-	if (__atomic_load_n(&run_state, __ATOMIC_ACQUIRE) != RUN_ON)
+	if (__atomic_load_n(&run_state, __ATOMIC_ACQUIRE) == RUN_NEW)
 		return;
 	__atomic_store_n(&run_state, RUN_OFF, __ATOMIC_RELEASE);
 	link_close(&link_up);
 	is_verbose = false;
+	unlock(); /* Whoever was in here is not in the child. */
+}
+
+/* fork() tells us, but not each way to a child does. */
+static bool
+is_child(void)
+{
+	if (link_up.hello.pid == (uint32_t)getpid())
+		return false;
+	in_child();
+	return true;
 }
 
 static void
@@ -150,10 +165,11 @@ turn_on(enum pace_source source, const char *job, uint32_t rank, uint32_t n_rank
 	};
 
 	name_job(job, hello.job);
+	__atomic_fetch_add(&epoch, 1, __ATOMIC_RELAXED);
 	core_init(&core, &options);
 	link_init(&link_up, path && *path ? path : PACE_DEFAULT_PATH, &hello);
 	link_open(&link_up, wait_now_ns());
-	run_source = (uint8_t)source;
+	__atomic_store_n(&run_source, (uint8_t)source, __ATOMIC_RELAXED);
 	if (!is_registered)
 		pthread_atfork(NULL, NULL, in_child);
 	is_registered = true;
@@ -163,6 +179,7 @@ turn_on(enum pace_source source, const char *job, uint32_t rank, uint32_t n_rank
 static bool
 start(enum pace_source source, const char *job, int64_t rank, int64_t n_ranks)
 {
+	int saved_errno = errno;
 	int64_t said_rank = first_number(rank_names);
 	bool is_observing;
 
@@ -183,6 +200,7 @@ start(enum pace_source source, const char *job, int64_t rank, int64_t n_ranks)
 		turn_on(source, job, (uint32_t)rank,
 			n_ranks > 0 ? (uint32_t)n_ranks : 0, is_observing);
 	__atomic_store_n(&run_state, why_off ? RUN_OFF : RUN_ON, __ATOMIC_RELEASE);
+	errno = saved_errno;
 	return !why_off;
 }
 
@@ -201,28 +219,37 @@ run_start(enum pace_source source)
 bool
 run_switch(void)
 {
-	if (run_source != PACE_MPI || !try_lock())
+	bool is_on;
+
+	if (__atomic_load_n(&run_source, __ATOMIC_RELAXED) != PACE_MPI || !try_lock())
 		return false;
-	link_close(&link_up);
-	start(PACE_NCCL, NULL, -1, -1);
+	/* Another thread may have been first, or closed it. */
+	is_on = __atomic_load_n(&run_state, __ATOMIC_ACQUIRE) == RUN_ON;
+	if (is_on && run_source == PACE_MPI) {
+		link_close(&link_up);
+		is_on = start(PACE_NCCL, NULL, -1, -1);
+	}
 	unlock();
-	return run_state == RUN_ON;
+	return is_on;
 }
 
 bool
 run_open(const char *job, uint32_t rank, uint32_t n_ranks)
 {
 	int state = __atomic_load_n(&run_state, __ATOMIC_ACQUIRE);
+	bool is_on = false;
 
 	/* What the hooks began is given up: the program knows better. */
-	if (state == RUN_STARTING || !try_lock())
+	if (!try_lock())
 		return false;
-	if (state == RUN_ON)
+	if (state != RUN_STARTING &&
+	    __atomic_compare_exchange_n(&run_state, &state, RUN_STARTING, false,
+					__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
 		link_close(&link_up);
-	__atomic_store_n(&run_state, RUN_STARTING, __ATOMIC_RELEASE);
-	start(PACE_API, job, rank, n_ranks);
+		is_on = start(PACE_API, job, rank, n_ranks);
+	}
 	unlock();
-	return run_state == RUN_ON;
+	return is_on;
 }
 
 static void
@@ -272,37 +299,45 @@ take_order(void *ctx, const struct pace_order *order)
 static int64_t
 at_boundary(int64_t now_ns, run_later_fn *later, void *ctx)
 {
-	/* One packet an iteration, and if it is HELLO, then that. */
-	bool has_sent = link_open(&link_up, now_ns);
 	struct pace_iteration report;
 	int64_t until_ns, begun_ns = now_ns, at_ns = now_ns;
+	int saved_errno = errno;
 
+	/* A collector that has gone is noticed by that, and looked for at once. */
 	link_receive(&link_up, take_order, &core);
+	link_open(&link_up, now_ns);
 	until_ns = core_wait_until_ns(&core);
 	if (until_ns && later)
 		begun_ns = later(ctx, until_ns, core.is_absolute) ? until_ns : now_ns;
 	else if (until_ns)
 		begun_ns = at_ns = wait_until(until_ns);
 	core_begun(&core, begun_ns, &report);
-	if (has_sent)
-		link_up.lost++;
-	else
-		link_send(&link_up, &report);
+	link_send(&link_up, &report);
+	errno = saved_errno;
 	return at_ns;
+}
+
+/* As run_is_on(), but asked by who has the lock. */
+static bool
+is_mine(enum pace_source source)
+{
+	return __atomic_load_n(&run_state, __ATOMIC_ACQUIRE) == RUN_ON &&
+	       run_source == source;
 }
 
 struct run_call
 run_enter_later(enum pace_source source, uint64_t bytes, uint32_t what,
 		run_later_fn *later, void *ctx)
 {
-	struct run_call call = { false, 0 };
+	struct run_call call = { 0 };
 
 	if (!try_lock())
 		return call;
-	if (run_is_on(source)) {
+	if (is_mine(source)) {
 		call.is_counted = true;
+		call.epoch = epoch;
 		call.begin_ns = wait_now_ns();
-		if (core_enter(&core, call.begin_ns, bytes, what))
+		if (core_enter(&core, call.begin_ns, bytes, what) && !is_child())
 			call.begin_ns = at_boundary(call.begin_ns, later, ctx);
 	}
 	unlock();
@@ -318,7 +353,8 @@ run_enter(enum pace_source source, uint64_t bytes, uint32_t what)
 struct run_call
 run_wait(void)
 {
-	return (struct run_call){ true, wait_now_ns() };
+	return (struct run_call){ true, __atomic_load_n(&epoch, __ATOMIC_RELAXED),
+				  wait_now_ns() };
 }
 
 void
@@ -326,7 +362,8 @@ run_exit(const struct run_call *call)
 {
 	if (!call->is_counted || !try_lock())
 		return;
-	core_exit(&core, call->begin_ns, wait_now_ns());
+	if (call->epoch == epoch)
+		core_exit(&core, call->begin_ns, wait_now_ns());
 	unlock();
 }
 
@@ -337,7 +374,7 @@ run_iteration(void)
 
 	if (!try_lock())
 		return 0;
-	if (run_is_on(PACE_API)) {
+	if (is_mine(PACE_API) && !is_child()) {
 		now_ns = wait_now_ns();
 		core_iteration(&core, now_ns);
 		waited_ns = at_boundary(now_ns, NULL, NULL) - now_ns;
@@ -348,12 +385,24 @@ run_iteration(void)
 
 /* ---- The real functions ------------------------------------------------------------ */
 
+/* Among what a library was linked to there may be us, in front of all. */
+static bool
+is_own(const void *function)
+{
+	Dl_info own, its;
+
+	return dladdr(&run_state, &own) && dladdr(function, &its) &&
+	       own.dli_fbase == its.dli_fbase;
+}
+
 void *
 run_real(const char *name, const void *from)
 {
+	int saved_errno = errno;
 	void *found = dlsym(RTLD_NEXT, name), *library;
 	Dl_info info;
 
+	errno = saved_errno;
 	if (found || !dladdr(from, &info) || !info.dli_fname)
 		return found;
 	/*
@@ -361,5 +410,7 @@ run_real(const char *name, const void *from)
 	 * was linked to is not among what comes after us, but is found through it.
 	 */
 	library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-	return library ? dlsym(library, name) : NULL;
+	found = library ? dlsym(library, name) : NULL;
+	errno = saved_errno;
+	return found && !is_own(found) ? found : NULL;
 }

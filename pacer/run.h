@@ -9,7 +9,8 @@
  *	run_exit(&call);
  *
  * A collective that another thread makes meanwhile is passed over rather than waited
- * for.  In a child of fork() it is off, and its connection stays the parent's.
+ * for.  In a child of fork() it is off, and its connection stays the parent's.  The
+ * program's errno is left as it is.
  */
 #ifndef PACER_RUN_H
 #define PACER_RUN_H
@@ -31,6 +32,7 @@ enum run_state {
 
 struct run_call {
 	bool is_counted;
+	uint32_t epoch; /* What began before a start is not of what is there since. */
 	int64_t begin_ns;
 };
 
@@ -52,7 +54,8 @@ run_is_on(enum pace_source source)
 	int state = __atomic_load_n(&run_state, __ATOMIC_ACQUIRE);
 
 	if (state == RUN_ON)
-		return run_source == source || (source == PACE_NCCL && run_switch());
+		return __atomic_load_n(&run_source, __ATOMIC_RELAXED) == source ||
+		       (source == PACE_NCCL && run_switch());
 	return state == RUN_NEW && run_start(source);
 }
 
@@ -76,14 +79,8 @@ int64_t run_iteration(void);
 void run_close(void);
 
 /*
- * Nonblocking collectives that were begun and not waited for yet: the time in
- * MPI_Wait is theirs.
- */
-extern int run_n_pending;
-
-/*
  * The function of that name behind ours: in what was loaded after us, or in what the
- * caller at 'from' was linked to.  NULL: there is none.
+ * caller at 'from' was linked to.  NULL: there is none, or none but our own.
  */
 void *run_real(const char *name, const void *from);
 

@@ -5,6 +5,7 @@
  */
 #include "tests/unit/job_stub.h"
 
+#include <errno.h>
 #include <time.h>
 
 #define WEAK __attribute__((weak))
@@ -22,6 +23,8 @@ collective(void)
 	job_stub.n_collectives++;
 	if (job_stub.collective_ns)
 		nanosleep(&take, NULL);
+	if (job_stub.errno_of)
+		errno = job_stub.errno_of;
 }
 
 /* ---- MPI: an all-reduce is weak, and strong under the name that a profiler calls ---- */
@@ -115,6 +118,34 @@ MPI_Alltoallv(const void *in, const int *n_in, const int *at_in, uintptr_t t_in,
 	      uintptr_t comm)
 {
 	return PMPI_Alltoallv(in, n_in, at_in, t_in, out, n_out, at_out, t_out, comm);
+}
+
+/* Fortran: as little as some MPI may have, and that calls C as MPICH does. */
+void
+pmpi_allreduce_(void *in, void *out, const int *count, const int *type, const int *op,
+		const int *comm, int *error)
+{
+	*error = MPI_Allreduce(in, out, *count, (uintptr_t)*type, (uintptr_t)*op,
+			       (uintptr_t)*comm);
+}
+
+WEAK void
+mpi_allreduce_(void *in, void *out, const int *count, const int *type, const int *op,
+	       const int *comm, int *error)
+{
+	pmpi_allreduce_(in, out, count, type, op, comm, error);
+}
+
+/* The error may be missing; and this has no second name. */
+void
+mpi_reduce_scatter_f08_(void *in, void *out, const int *counts, const int *type,
+			const int *op, const int *comm, int *error)
+{
+	job_stub.last_args = (uintptr_t)in + (uintptr_t)out + (uintptr_t)counts[0] +
+			     (uintptr_t)*type + (uintptr_t)*op + (uintptr_t)*comm;
+	collective();
+	if (error)
+		*error = job_stub.result;
 }
 
 /* ---- NCCL and CUDA -------------------------------------------------------------------- */

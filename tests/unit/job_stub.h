@@ -10,6 +10,7 @@ struct job_stub {
 	int result;            /* Of each. */
 	int is_capturing;      /* Of any stream. */
 	int is_launch_refused;
+	int errno_of; /* Each collective leaves this; 0: what was. */
 	uint64_t n_collectives, n_launched;
 	uintptr_t last_args; /* The sum of them: did all of them come through? */
 };
@@ -38,6 +39,14 @@ int PMPI_Wait(uintptr_t *request, void *status);
 int PMPI_Alltoallv(const void *in, const int *n_in, const int *at_in, uintptr_t t_in,
 		   void *out, const int *n_out, const int *at_out, uintptr_t t_out,
 		   uintptr_t comm);
+
+/* As from Fortran: by one name each, and there is no other function of Fortran at all. */
+void mpi_allreduce_(void *in, void *out, const int *count, const int *type,
+		    const int *op, const int *comm, int *error);
+void pmpi_allreduce_(void *in, void *out, const int *count, const int *type,
+		     const int *op, const int *comm, int *error);
+void mpi_reduce_scatter_f08_(void *in, void *out, const int *counts, const int *type,
+			     const int *op, const int *comm, int *error);
 
 int ncclAllReduce(const void *in, void *out, size_t count, int type, int op, void *comm,
 		  void *stream);

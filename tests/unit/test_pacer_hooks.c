@@ -8,10 +8,12 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -79,6 +81,30 @@ mpi_across_iteration(void)
 }
 
 static int
+fortran_iteration(void)
+{
+	const int count = 1000, type = 4, op = 5, comm = 3, counts[3] = { 10, 20, 30 };
+	int error = 0, ok;
+
+	mpi_allreduce_((void *)1, (void *)2, &count, &type, &op, &comm, &error);
+	ok = error == 7 && job_stub.last_args == 1 + 2 + 1000 + 4 + 5 + 3;
+	mpi_reduce_scatter_f08_((void *)1, (void *)2, counts, &type, &op, &comm, NULL);
+	return ok && job_stub.last_args == 1 + 2 + 10 + 4 + 5 + 3;
+}
+
+/* What a collective leaves in errno, and what it finds there. */
+static int
+errno_iteration(void)
+{
+	job_stub.errno_of = 0;
+	errno = ESTALE;
+	if (MPI_Allreduce(NULL, NULL, 1000, 4, 0, 0) != 7 || errno != ESTALE)
+		return 0;
+	job_stub.errno_of = EDOM;
+	return MPI_Allreduce(NULL, NULL, 1000, 4, 0, 0) == 7 && errno == EDOM;
+}
+
+static int
 nccl_iteration(void)
 {
 	int ok = 1;
@@ -100,6 +126,23 @@ forked(void)
 			mpi_iteration();
 		}
 		_exit(job_stub.n_collectives > 0 ? 0 : 1);
+	}
+	return waitpid(pid, &status, 0) == pid && status == 0;
+}
+
+/* A child that fork() knows nothing of. */
+static int
+cloned(void)
+{
+	int status;
+	pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+
+	if (pid == 0) {
+		for (int i = 0; i < 10; i++) {
+			compute(COMPUTE_NS);
+			mpi_iteration();
+		}
+		_exit(0);
 	}
 	return waitpid(pid, &status, 0) == pid && status == 0;
 }
@@ -157,6 +200,39 @@ run_api(const char *library)
 	return iteration() != 0;
 }
 
+/* Closed in the midst of a collective, and opened again; ends too many, and too few. */
+static int
+run_api_again(const char *library)
+{
+	void *handle = dlopen(library, RTLD_NOW);
+	int (*api_open)(const char *, uint32_t, uint32_t) =
+		dlsym(handle, "antiphase_open");
+	int64_t (*iteration)(void) = dlsym(handle, "antiphase_iteration");
+	void (*enter)(uint64_t) = dlsym(handle, "antiphase_enter");
+	void (*leave)(void) = dlsym(handle, "antiphase_exit");
+	void (*api_close)(void) = dlsym(handle, "antiphase_close");
+
+	if (!api_open || !iteration || !enter || !leave || !api_close)
+		return 1;
+	for (int turn = 0; turn < 3; turn++) {
+		if (!api_open("api", 0, 3))
+			return 2;
+		if (turn == 1)
+			leave(); /* Of the one before. */
+		for (int i = 0; i < 6; i++) {
+			compute(COMPUTE_NS);
+			iteration();
+			enter(500);
+			compute(MS);
+			leave();
+		}
+		enter(500);
+		if (turn == 0)
+			api_close();
+	}
+	return 0;
+}
+
 static int
 job(const char *kind)
 {
@@ -169,7 +245,10 @@ job(const char *kind)
 		{ "mpi-many", mpi_many_iteration },
 		{ "mpi-across", mpi_across_iteration },
 		{ "nccl", nccl_iteration },
+		{ "fortran", fortran_iteration },
+		{ "errno", errno_iteration },
 		{ "fork", mpi_iteration },
+		{ "clone", mpi_iteration },
 		{ NULL, NULL },
 	};
 
@@ -177,6 +256,8 @@ job(const char *kind)
 
 	if (!strcmp(kind, "api"))
 		return run_api(getenv("STUB_LIBRARY"));
+	if (!strcmp(kind, "api-again"))
+		return run_api_again(getenv("STUB_LIBRARY"));
 	while (kinds[k].kind && strcmp(kinds[k].kind, kind))
 		k++;
 	job_stub.result = 7;
@@ -189,6 +270,8 @@ job(const char *kind)
 		return run_threads();
 	for (int i = 0; i < N_ITERATIONS; i++) {
 		if (i == 15 && !strcmp(kind, "fork") && !forked())
+			return 3;
+		if (i == 15 && !strcmp(kind, "clone") && !cloned())
 			return 3;
 		compute(COMPUTE_NS);
 		if (!kinds[k].iterate())
@@ -269,7 +352,7 @@ start_job(const struct bench *b, const char *kind, const char *const *settings)
 	setenv("WORLD_SIZE", "3", 1);
 	/* Given, as a busy machine makes gaps of any length; 10 of 12 ms. */
 	setenv("ANTIPHASE_GAP_US", "10000", 1);
-	if (strcmp(kind, "api"))
+	if (strncmp(kind, "api", 3))
 		setenv("LD_PRELOAD", b->library, 1);
 	for (; settings && *settings; settings++)
 		putenv((char *)*settings);
@@ -504,6 +587,49 @@ a_program_may_say_it_itself(void **state)
 }
 
 static void
+who_is_closed_within_a_collective_may_open_again(void **state)
+{
+	struct bench *b = *state;
+	size_t n_long = 0;
+
+	run(b, "api-again", NULL);
+	assert_int_equal(b->n_hello, 3);
+	assert_int_equal(b->n_rows, 18);
+	/* Each tells of the one before, but for the first after each start. */
+	for (size_t i = 0; i < b->n_rows; i++)
+		n_long += b->rows[i].comm_ns >= MS;
+	assert_int_equal(n_long, 15);
+}
+
+static void
+from_fortran_as_little_is_needed_as_may_be(void **state)
+{
+	struct bench *b = *state;
+	int64_t ns;
+
+	b->order_ns = 5 * MS;
+	run(b, "fortran", NULL);
+	assert_int_equal(b->n_rows, N_ITERATIONS - 1);
+	assert_int_equal(b->rows[10].bytes, 4000 + 60 * 4);
+	/* That of C within that of Fortran is the same one. */
+	assert_int_equal(b->rows[10].n_collectives, 2);
+	assert_int_equal(n_waits(b, &ns), 1);
+}
+
+static void
+errno_is_as_it_would_be_anyway(void **state)
+{
+	static const char *const nowhere[] = { "ANTIPHASE_ENDPOINT=/nowhere/at.sock",
+					       NULL };
+	struct bench *b = *state;
+
+	b->order_ns = 5 * MS;
+	run(b, "errno", NULL);
+	assert_true(b->n_rows > 20);
+	run(b, "errno", nowhere);
+}
+
+static void
 other_ranks_and_jobs_that_do_not_want_it_are_left_alone(void **state)
 {
 	static const char *const off[][4] = {
@@ -557,6 +683,11 @@ a_child_of_the_job_says_nothing(void **state)
 	for (size_t i = 1; i < b->n_rows; i++)
 		assert_int_equal(b->rows[i].number, b->rows[i - 1].number + 1);
 	assert_int_equal(b->n_rows, N_ITERATIONS - 1);
+	run(b, "clone", NULL);
+	assert_int_equal(b->n_hello, 1);
+	for (size_t i = 1; i < b->n_rows; i++)
+		assert_int_equal(b->rows[i].number, b->rows[i - 1].number + 1);
+	assert_int_equal(b->n_rows, N_ITERATIONS - 1);
 }
 
 static void
@@ -590,6 +721,9 @@ main(int argc, char **argv)
 		test(nothing_is_put_into_a_stream_that_is_captured),
 		test(without_a_host_function_it_is_waited_here),
 		test(a_program_may_say_it_itself),
+		test(who_is_closed_within_a_collective_may_open_again),
+		test(from_fortran_as_little_is_needed_as_may_be),
+		test(errno_is_as_it_would_be_anyway),
 		test(other_ranks_and_jobs_that_do_not_want_it_are_left_alone),
 		test(a_job_that_is_only_watched_never_waits),
 		test(threads_do_not_wait_for_each_other),

@@ -1,0 +1,26 @@
+/*
+ * pending.h - nonblocking collectives that were begun and not waited for yet, of all
+ * threads: while there are any, the time in MPI_Wait is theirs.
+ *
+ * Those that MPI_Test finds done are never taken, so there is a limit: PENDING_MAX.
+ */
+#ifndef PACER_PENDING_H
+#define PACER_PENDING_H
+
+#include <stdbool.h>
+
+#define PENDING_MAX 65536
+
+extern int pending_n; /* Read by pending_any(). */
+
+void pending_add(void);
+/* Takes 'n' of them or as many as there are; false if there are none. */
+bool pending_take(int n);
+
+static inline bool
+pending_any(void)
+{
+	return __atomic_load_n(&pending_n, __ATOMIC_RELAXED) > 0;
+}
+
+#endif
