@@ -6,7 +6,8 @@ PACKAGES_BUILD := gcc libc6-dev libcjson-dev libinih-dev libkissfft-dev liblzma-
                   libnl-route-3-dev libpcap-dev libmicrohttpd-dev libncurses-dev \
                   libsqlite3-dev
 PACKAGES_TEST  := libcmocka-dev python3 scdoc prometheus xz-utils man-db
-PACKAGES_NET   := iproute2 procps curl ethtool iperf3 openmpi-bin libopenmpi-dev lldpd libcap2-bin \
+PACKAGES_NET   := iproute2 procps curl ethtool iperf3 openmpi-bin libopenmpi-dev mpich libmpich-dev \
+                  gfortran lldpd libcap2-bin \
                   slurmctld slurmd slurm-client slurm-wlm-basic-plugins libslurm-dev munge
 PACKAGES_TORCH := python3-torch
 PACKAGES_LINT  := clang-14 clang-format cppcheck shellcheck
@@ -82,7 +83,11 @@ REPLAYS      := $(patsubst tests/fuzz/fuzz_%.c,$(B)/tests/fuzz/replay_%,$(wildca
 UNITS        := $(wildcard */*.service.in)
 MANPAGES     := $(patsubst docs/man/%.scd,$(B)/man/%,$(wildcard docs/man/*.scd))
 # Needs the headers of MPI, which only 'test-net' installs: compiled by nothing else.
-MPI_FILES    := $(wildcard tests/net/arl*.c)
+MPI_FILES    := $(wildcard tests/net/arl*.c tests/net/collectives.c)
+# By each MPI that is there, whichever "mpicc" means.
+MPI_KINDS    := openmpi mpich
+MPI_TESTS    := $(foreach kind,$(MPI_KINDS),$(addprefix $(B)/tests/net/,collectives.$(kind) \
+                collectives-f90.$(kind) collectives-f08.$(kind)))
 C_FILES      := $(if $(SPANK),scheduler/host/hooks/spank_antiphase.c) $(filter-out $(MPI_FILES),$(wildcard lib/*/*.[ch] bpf/*.[ch] pacer/*.[ch] scheduler/*.[ch] collector/*.[ch] collector/*/*.[ch] topology/*.[ch] scheduler/*/*.[ch] scheduler/core/*/*.[ch] sim/*.[ch] \
                 sim/*/*.[ch] tests/*/*.[ch]))
 SH_FILES     := .ci/run tests/run tests/net/run $(wildcard tests/*.sh tests/*/*.sh examples/*.sh \
@@ -113,7 +118,7 @@ test-net: ## real traffic between network namespaces (root)
 	@sh tests/deps.sh $(PACKAGES_BUILD) $(PACKAGES_TEST) $(PACKAGES_NET)
 	$(Q)$(MAKE) --no-print-directory all $(B)/tests/net/arl $(B)/tests/net/bpf_probe \
 		$(B)/tests/net/bpf_inject $(B)/tests/net/slurm_probe \
-		$(B)/tests/net/pace_steer
+		$(B)/tests/net/pace_steer $(MPI_TESTS)
 	$(Q)B=$(B) bash tests/net/run
 
 test-killed: ## antiphase-scheduler over a real Slurm, killed 1,000 times (root, slow)
@@ -318,6 +323,23 @@ $(B)/tests/net/arl: tests/net/arl.c
 	$(call say,MPICC,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)OMPI_CC="$(CC)" mpicc -std=gnu17 -D_GNU_SOURCE $(WARN) -Werror $(CFLAGS) $< -o $@
+
+# MPICH's wrapper takes its compiler from the environment, too, by another name.
+$(B)/tests/net/collectives.%: tests/net/collectives.c
+	$(call say,MPICC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)OMPI_CC="$(CC)" MPICH_CC="$(CC)" mpicc.$* -std=gnu17 -D_GNU_SOURCE $(WARN) -Werror $(CFLAGS) $< \
+		-o $@ -pthread
+
+$(B)/tests/net/collectives-f90.%: tests/net/collectives.f90
+	$(call say,MPIFORT,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)mpifort.$* -O2 -g -cpp -ffree-line-length-none $< -o $@
+
+$(B)/tests/net/collectives-f08.%: tests/net/collectives.f90
+	$(call say,MPIFORT,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)mpifort.$* -O2 -g -cpp -ffree-line-length-none -DF08 $< -o $@
 
 $(B)/tests/unit/test_nccl_profiler: | $(PLUGIN)
 

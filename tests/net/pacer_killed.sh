@@ -73,6 +73,11 @@ read -r with longest <<<"$(periods killed)"
 near "its iterations take as long, ms (the longest $longest, and $longest_plain without)" \
 	"$with" "$usual" 5
 check "it waited for nobody" grep -q ' 0 waits' "$LAB_DIR/killed.log"
+# Each next collector is found within as much time as there was none.
+read -r sent lost <<<"$(sed -n 's/^antiphase: .*, \([0-9]*\) packets sent, \([0-9]*\) lost.*/\1 \2/p' \
+	"$LAB_DIR/killed.log")"
+check "most of what it told found a collector ($sent packets sent, $lost lost)" \
+	test "$sent" -gt "$lost"
 lab_stop sched
 lab_stop n0
 lab_end
