@@ -20,7 +20,7 @@ collective(void)
 		.tv_nsec = job_stub.collective_ns % 1000000000,
 	};
 
-	job_stub.n_collectives++;
+	__atomic_fetch_add(&job_stub.n_collectives, 1, __ATOMIC_RELAXED);
 	if (job_stub.collective_ns)
 		nanosleep(&take, NULL);
 	if (job_stub.errno_of)
@@ -54,8 +54,10 @@ int
 PMPI_Allreduce(const void *in, void *out, int count, uintptr_t type, uintptr_t op,
 	       uintptr_t comm)
 {
-	job_stub.last_args =
-		(uintptr_t)in + (uintptr_t)out + (uintptr_t)count + type + op + comm;
+	__atomic_store_n(&job_stub.last_args,
+			 (uintptr_t)in + (uintptr_t)out + (uintptr_t)count + type + op +
+				 comm,
+			 __ATOMIC_RELAXED);
 	collective();
 	return job_stub.result;
 }
@@ -71,9 +73,11 @@ int
 PMPI_Iallreduce(const void *in, void *out, int count, uintptr_t type, uintptr_t op,
 		uintptr_t comm, uintptr_t *request)
 {
-	job_stub.last_args =
-		(uintptr_t)in + (uintptr_t)out + (uintptr_t)count + type + op + comm;
-	job_stub.n_collectives++;
+	__atomic_store_n(&job_stub.last_args,
+			 (uintptr_t)in + (uintptr_t)out + (uintptr_t)count + type + op +
+				 comm,
+			 __ATOMIC_RELAXED);
+	__atomic_fetch_add(&job_stub.n_collectives, 1, __ATOMIC_RELAXED);
 	*request = 1;
 	return job_stub.result;
 }
@@ -105,9 +109,11 @@ PMPI_Alltoallv(const void *in, const int *n_in, const int *at_in, uintptr_t t_in
 	       void *out, const int *n_out, const int *at_out, uintptr_t t_out,
 	       uintptr_t comm)
 {
-	job_stub.last_args = (uintptr_t)in + (uintptr_t)n_in + (uintptr_t)at_in + t_in +
-			     (uintptr_t)out + (uintptr_t)n_out + (uintptr_t)at_out +
-			     t_out + comm;
+	__atomic_store_n(&job_stub.last_args,
+			 (uintptr_t)in + (uintptr_t)n_in + (uintptr_t)at_in + t_in +
+				 (uintptr_t)out + (uintptr_t)n_out + (uintptr_t)at_out +
+				 t_out + comm,
+			 __ATOMIC_RELAXED);
 	collective();
 	return job_stub.result;
 }
@@ -141,8 +147,10 @@ void
 mpi_reduce_scatter_f08_(void *in, void *out, const int *counts, const int *type,
 			const int *op, const int *comm, int *error)
 {
-	job_stub.last_args = (uintptr_t)in + (uintptr_t)out + (uintptr_t)counts[0] +
-			     (uintptr_t)*type + (uintptr_t)*op + (uintptr_t)*comm;
+	__atomic_store_n(&job_stub.last_args,
+			 (uintptr_t)in + (uintptr_t)out + (uintptr_t)counts[0] +
+				 (uintptr_t)*type + (uintptr_t)*op + (uintptr_t)*comm,
+			 __ATOMIC_RELAXED);
 	collective();
 	if (error)
 		*error = job_stub.result;

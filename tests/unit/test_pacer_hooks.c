@@ -150,8 +150,13 @@ cloned(void)
 static void *
 hammer(void *ctx)
 {
-	for (int i = 0; i < 20000; i++)
+	for (int i = 0; i < 20000; i++) {
+		uintptr_t request;
+
 		MPI_Allreduce(NULL, NULL, i, 4, 0, 0);
+		MPI_Iallreduce(NULL, NULL, i, 4, 0, 0, &request);
+		MPI_Wait(&request, NULL);
+	}
 	return ctx;
 }
 
