@@ -77,6 +77,10 @@ run_or_clear() {
 
 lab_begin
 lab_need root netns veth bridge htb cgroup2 btf openmpi slurm
+if [ ! -e "$LAB_B/spank_antiphase.so" ]; then
+	skip "everything" "Slurm's header spank.h is not installed"
+	lab_end
+fi
 # What else this machine does is not to look like contention.
 renice -n -5 $$ >/dev/null
 mkdir "$LAB_DIR/out"
