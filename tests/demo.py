@@ -177,7 +177,8 @@ def test_verdicts():
     say("worse, but within noise", many("x", 0.01, 0.02)["verdict"] == "met")
     say("worse", many("x", 0.03, 0.02)["verdict"] == "missed")
     say("one pair says nothing", many("x", 0.03, None)["verdict"] == "not tested")
-    modes = [{"slowdown": 1.1}, {"slowdown": 1.0, "slowdown_second_half": 1.0}]
+    modes = [{"slowdown": value, "slowdown_ci95": None, "slowdown_second_half": value,
+              "slowdown_second_half_ci95": None} for value in (1.1, 1.0)]
     words = [v["verdict"] for v in demo_verdicts.verdicts_of(
         {"case": "equal", "modes": modes, "difference": {}, "control": None})]
     say("where nothing is lost nothing is gained",

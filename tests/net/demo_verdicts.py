@@ -7,10 +7,11 @@ SETTLED_WITHIN_S = 30
 CONTROL_AT_MOST = 1.02
 
 
-def verdict(bar, measured, is_met, is_tested=True, form="%.3f"):
+def verdict(bar, measured, is_met, is_tested=True, form="%.3f", ci95=None):
     """A line.  What was not measured is missed, unless it was not tested."""
+    text = "-" if measured is None else form % measured
     return {"bar": bar, "measured": measured,
-            "text": "-" if measured is None else form % measured,
+            "text": text if ci95 is None else text + " +- %.3f" % ci95,
             "verdict": "not tested" if not is_tested else
             "met" if measured is not None and is_met(measured) else "missed"}
 
@@ -21,11 +22,19 @@ def at_most(bound):
 
 def not_worse(name, difference, ci95):
     """Of pairs: worse only if the whole interval says so.  Without one, nothing is."""
-    result = verdict(name, difference, lambda value: value - ci95 <= 0,
-                     is_tested=ci95 is not None, form="%+.3f")
-    if ci95 is not None:
-        result["text"] += " +- %.3f" % ci95
-    return result
+    return verdict(name, difference, lambda value: value - ci95 <= 0,
+                   is_tested=ci95 is not None, form="%+.3f", ci95=ci95)
+
+
+def of_mode(bar, mode, key, is_met, is_tested=True):
+    return verdict(bar, mode[key], is_met, is_tested, ci95=mode[key + "_ci95"])
+
+
+def with_at_most(bound, enforce, is_tested):
+    return [of_mode("slowdown with at most %.2f, %s" % (bound, name), enforce, key,
+                    at_most(bound), is_tested)
+            for key, name in (("slowdown", "whole runs"),
+                              ("slowdown_second_half", "second halves"))]
 
 
 def verdicts_of(result):
@@ -34,18 +43,11 @@ def verdicts_of(result):
     found = []
     if case == "equal":
         contends = observe["slowdown"] >= WITHOUT_AT_LEAST
-        found += [verdict("slowdown without at least %.2f" % WITHOUT_AT_LEAST,
-                          observe["slowdown"], lambda value: value >= WITHOUT_AT_LEAST),
-                  verdict("slowdown with at most %.2f, whole runs" % EQUAL_AT_MOST,
-                          enforce["slowdown"], at_most(EQUAL_AT_MOST), contends),
-                  verdict("slowdown with at most %.2f, second halves" % EQUAL_AT_MOST,
-                          enforce["slowdown_second_half"], at_most(EQUAL_AT_MOST),
-                          contends)]
+        found.append(of_mode("slowdown without at least %.2f" % WITHOUT_AT_LEAST, observe,
+                             "slowdown", lambda value: value >= WITHOUT_AT_LEAST))
+        found += with_at_most(EQUAL_AT_MOST, enforce, contends)
     if case == "ratio":
-        found += [verdict("slowdown with at most %.2f, whole runs" % RATIO_AT_MOST,
-                          enforce["slowdown"], at_most(RATIO_AT_MOST)),
-                  verdict("slowdown with at most %.2f, second halves" % RATIO_AT_MOST,
-                          enforce["slowdown_second_half"], at_most(RATIO_AT_MOST))]
+        found += with_at_most(RATIO_AT_MOST, enforce, True)
     if case == "incommensurate":
         found.append(not_worse("with is not slower than without, in pairs",
                                differ["slowdown"], differ["slowdown_ci95"]))
