@@ -203,6 +203,52 @@ an_order_never_has_the_number_that_its_pacer_has_last(void **state)
 	}
 }
 
+/* It is watched only, and meets one of two that take turns. */
+static void
+a_job_that_is_left_alone_holds_up_no_turns(void **state)
+{
+	struct profile_phase phase = { 0, BURST_US, 1e9 };
+	struct profile profile = { .period_us = PERIOD_NS / 1000,
+				   .jitter_us = 500,
+				   .n_phases = 1,
+				   .phases = &phase };
+	const uint32_t jobs[3] = { 0, 1, 2 };
+	struct steer *steer = steer_new(NULL);
+	struct steer_edge edges[2];
+	size_t n_orders = 0;
+
+	(void)state;
+	for (uint32_t j = 0; j < 3; j++) {
+		const struct steer_job what = { .mode = j < 2 ? STEER_GATE : STEER_FREE,
+						.profile = &profile };
+
+		steer_set_job(steer, j, &what);
+	}
+	for (uint32_t e = 0; e < 2; e++)
+		edges[e] = (struct steer_edge){ .a = e,
+						.b = e + 1,
+						.modulus_us = PERIOD_NS / 1000,
+						.lo_us = BURST_US,
+						.hi_us = PERIOD_NS / 1000 - BURST_US };
+	steer_set_edges(steer, jobs, 3, edges, 2);
+	for (uint64_t i = 0; i < 90; i++) {
+		int64_t now_ns = T0_NS + (int64_t)(i / 3) * PERIOD_NS +
+				 (int64_t)(i % 3) * 10 * MS;
+		const struct steer_report report = { .number = i / 3,
+						     .enter_ns = now_ns,
+						     .begin_ns = now_ns,
+						     .comm_ns = BURST_US * 1500 };
+		struct steer_order orders[8];
+		size_t n = steer_report(steer, (uint32_t)(i % 3), &report, orders, 8);
+
+		n_orders += n;
+		for (size_t k = 0; k < n; k++)
+			assert_int_not_equal(orders[k].job, 2);
+	}
+	assert_true(n_orders > 3);
+	steer_free(steer);
+}
+
 /* More than learn together, in one long row that breaks and is mended. */
 static void
 jobs_come_and_go_by_the_hundred(void **state)
@@ -259,6 +305,7 @@ main(void)
 		cmocka_unit_test(reports_that_come_twice_change_nothing),
 		cmocka_unit_test(edges_that_are_given_again_change_nothing),
 		cmocka_unit_test(an_order_never_has_the_number_that_its_pacer_has_last),
+		cmocka_unit_test(a_job_that_is_left_alone_holds_up_no_turns),
 		cmocka_unit_test(jobs_come_and_go_by_the_hundred),
 	};
 

@@ -117,6 +117,9 @@ steer_set_job(struct steer *s, uint32_t job, const struct steer_job *what)
 	}
 	if (node->mode != what->mode || node->planned_period_ns != period_ns)
 		node->is_fresh = true;
+	/* What sharing has cost it so far is known when turns begin, not the reverse. */
+	if (node->mode == STEER_GATE && what->mode != STEER_GATE)
+		group_forget(node);
 	node->mode = what->mode;
 	node->locked_ns = 1e3 * (double)what->locked_us;
 	node->weight = what->weight > 0 ? what->weight : 1;

@@ -94,6 +94,24 @@ block_cost(const struct node *leader, double *ret_cost)
 	return n_jobs > 0;
 }
 
+/* What others have seen together is of no use to those that are there now. */
+static void
+note_live(const struct steer *s, struct node *leader)
+{
+	struct group *g = &leader->group;
+	double share = g->learn.foretold_share, turns = g->learn.foretold_turns;
+	size_t n_live = 0;
+
+	for (const struct node *n = leader; n; n = n->next)
+		n_live += n->bonds.n && node_is_live(s, n);
+	if (n_live == g->n_live)
+		return;
+	g->n_live = n_live;
+	learn_init(&g->learn);
+	learn_foretell(&g->learn, share, turns);
+	begin_block(s, g, leader);
+}
+
 static void
 end_block(const struct steer *s, struct node *leader)
 {
@@ -101,6 +119,7 @@ end_block(const struct steer *s, struct node *leader)
 	bool was_turning = g->learn.is_turning;
 	double cost;
 
+	note_live(s, leader);
 	if (block_cost(leader, &cost) && !g->is_passing)
 		learn_take(&g->learn, cost);
 	g->is_passing = g->learn.is_turning != was_turning;
@@ -150,8 +169,10 @@ group_foretell(const struct steer *s, struct node *node)
 
 		if (!node_is_live(s, n) || !n->bonds.n)
 			continue;
-		if (n->chosen_period_ns <= 0)
+		if (n->chosen_period_ns <= 0 && can_turn)
 			return; /* It will be, when it begins next. */
+		if (n->chosen_period_ns <= 0)
+			continue;
 		for (size_t i = 0; i < n->bonds.n && can_turn; i++)
 			wants_turns |= n->bonds.items[i].wants_turns;
 		share += n->foretold_share;
@@ -160,12 +181,7 @@ group_foretell(const struct steer *s, struct node *node)
 	}
 	if (!n_jobs)
 		return;
-	/* What others have seen together is of no use to them. */
-	if (g->n_live != n_jobs) {
-		learn_init(&g->learn);
-		begin_block(s, g, leader);
-		g->n_live = n_jobs;
-	}
+	note_live(s, leader);
 	learn_foretell(&g->learn, share / (double)n_jobs,
 		       wants_turns ? turns / (double)n_jobs : INFINITY);
 	if (g->learn.is_turning != was_turning) {
