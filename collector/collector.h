@@ -30,6 +30,8 @@ struct peaks;
 struct rec_writer;
 struct rpc_listener;
 struct registry;
+struct tele_buffer;
+struct tele_frame;
 struct topjobs;
 struct totals;
 
@@ -93,10 +95,19 @@ void collector_close_inputs(struct collector *collector);
 struct publish_state collector_state(struct collector *collector);
 
 /*
- * collector/daemon.c: opens everything, drops what is not needed, runs until it is
- * told to stop, closes.  Returns the exit status.
+ * collector/open.c: opens everything, and drops what is not needed: 0, or -errno with
+ * 'err' filled.  Closing is due either way.
  */
+int collector_open(struct collector *collector, struct err *err);
+void collector_close(struct collector *collector);
+
+/* collector/daemon.c: opens, runs until it is told to stop, closes.  The exit status. */
 int collector_run(struct collector *collector);
+/* For what is opened: frames are to go somewhere; there they go; sources were polled. */
+bool collector_is_wanted(void *collector, uint8_t kind);
+void collector_send(void *collector, const struct tele_frame *frame,
+		    const struct tele_buffer *bytes);
+void collector_polled(void *collector, bool is_end);
 
 /* A path in the runtime directory; free with free(). */
 char *collector_path(const struct config *config, const char *name);

@@ -1,6 +1,6 @@
 /*
- * daemon.c - the collector's life: opens what only root may, gives up the rest, runs
- * its loop until it is told to end, and leaves nothing behind.
+ * daemon.c - the collector's life, once all is open (open.c): runs its loop until it is
+ * told to end, and says so.
  *
  * Every TICK_NS windows that are complete are published, and totals written to their
  * file; both also after each poll of a source that reads a file.
@@ -48,16 +48,10 @@
 /* Totals of many series are not written at every tick. */
 #define MANY_SERIES 2048
 
-char *
-collector_path(const struct config *config, const char *name)
-{
-	return xasprintf("%s/%s", config->runtime_dir, name);
-}
-
 /* ---- Frames go out --------------------------------------------------------------------- */
 
-static bool
-is_wanted(void *ctx, uint8_t kind)
+bool
+collector_is_wanted(void *ctx, uint8_t kind)
 {
 	struct collector *c = ctx;
 
@@ -88,8 +82,9 @@ record(struct collector *c, const struct tele_buffer *bytes)
 		stop(c, rc == -EPIPE ? CLI_OK : CLI_NO);
 }
 
-static void
-send_frame(void *ctx, const struct tele_frame *frame, const struct tele_buffer *bytes)
+void
+collector_send(void *ctx, const struct tele_frame *frame,
+	       const struct tele_buffer *bytes)
 {
 	struct collector *c = ctx;
 
@@ -240,8 +235,8 @@ on_watchdog(void *ctx, int64_t now_ns, int64_t missed)
 	notify_send("WATCHDOG=1");
 }
 
-static void
-on_polled(void *ctx, bool is_end)
+void
+collector_polled(void *ctx, bool is_end)
 {
 	struct collector *c = ctx;
 
@@ -286,223 +281,6 @@ on_hangup(void *ctx, int signal)
 	notify_send("READY=1");
 }
 
-/* ---- Opening ------------------------------------------------------------------------------- */
-
-static int
-no_runtime_dir(const struct config *config, int error, struct err *err)
-{
-	err_set_errno(err, config->runtime_dir, error,
-		      "cannot make the runtime directory");
-	if (error == EACCES || error == EPERM || error == EROFS)
-		err_append(err, "; start as root, or by systemd, or name another by "
-				"--runtime-dir");
-	return -error;
-}
-
-/* The runtime directory, which belongs to the user that we shall be. */
-static int
-make_runtime_dir(const struct config *config, struct err *err)
-{
-	unsigned uid, gid;
-	int rc;
-
-	if (mkdir(config->runtime_dir, 0755) < 0 && errno != EEXIST)
-		return no_runtime_dir(config, errno, err);
-	if (!*config->user)
-		return 0;
-	rc = caps_find_user(config->user, &uid, &gid, err);
-	if (rc == 0 && geteuid() != uid && chown(config->runtime_dir, uid, gid) < 0)
-		return err_set_errno(err, config->runtime_dir, errno,
-				     "cannot give it to the user");
-	return rc;
-}
-
-static int
-open_totals(struct collector *c, struct err *err)
-{
-	char *path = collector_path(&c->config, "totals");
-	const struct totals_row *rows;
-	size_t n;
-	int rc = totals_open(path, c->boot_id, &c->totals, err);
-
-	if (rc == 0) {
-		if (totals_complaint(c->totals))
-			log_info("collector", "%s: totals start anew: %s", path,
-				 totals_complaint(c->totals));
-		rows = totals_found(c->totals, &n);
-		hub_resume(c->hub, rows, n);
-	}
-	free(path);
-	return rc;
-}
-
-/* Without cgroup v2 there are no jobs, and all else works. */
-static void
-open_jobs(struct collector *c)
-{
-	struct err why = { 0 };
-	const char *root = *c->config.cgroup_root ? c->config.cgroup_root : NULL;
-	const char *services = *c->config.services ? c->config.services : NULL;
-
-	if (cgroups_open(root, services, &c->cgroups, &why) < 0)
-		log_warn("collector", "no jobs: %s%s%s", why.file,
-			 *why.file ? ": " : "", why.text);
-}
-
-/*
- * The jobs that were added by hand.  As the user that we are by now: the file is
- * replaced by name in a directory of his, where root would follow what he puts there.
- */
-static int
-open_registry(struct collector *c, struct err *err)
-{
-	char *path;
-	int rc;
-
-	if (!c->cgroups)
-		return 0;
-	path = collector_path(&c->config, "jobs");
-	rc = registry_open(path, c->cgroups, &c->registry, err);
-	free(path);
-	return rc;
-}
-
-/* What only root may read or write. */
-static int
-open_files(struct collector *c, struct err *err)
-{
-	int rc = 0;
-
-	if (*c->config.keys)
-		rc = bus_keys_load(c->config.keys, &c->keys, err);
-	if (rc == 0 && *c->config.output)
-		rc = rec_writer_open(c->config.output, &c->output, err);
-	return rc;
-}
-
-/* It has threads, and these the capabilities that we have by now. */
-static int
-open_bus(struct collector *c, struct err *err)
-{
-	int rc;
-
-	if (settings_is_none(c->config.endpoint))
-		return 0;
-	rc = bus_pub_open(c->config.endpoint, !c->config.is_connect, c->keys, &c->bus,
-			  err);
-	if (rc == 0)
-		bus_pub_join(c->bus, c->loop);
-	return rc;
-}
-
-static uint64_t
-draw_start_id(const struct collector *c)
-{
-	uint64_t id = rng_mix((uint64_t)clk_wall_us() ^ (uint64_t)getpid() << 40 ^
-			      (uint64_t)clk_monotonic_ns());
-
-	(void)c;
-	return id ? id : 1;
-}
-
-static void
-make_publisher(struct collector *c)
-{
-	bool is_file = feeds_is_offline(c->feeds);
-	struct publish_options options = {
-		.host = c->host,
-		.start_id = draw_start_id(c),
-		/* A capture at the host's own cable is as good as the host's word. */
-		.flags = is_file && !*c->config.pcap_local ? TELE_IMPORTED : 0,
-		.is_file = is_file,
-		.raw_ms = c->config.raw_ms,
-		.is_wanted = is_wanted,
-		.send = send_frame,
-		.ctx = c,
-	};
-
-	memcpy(options.boot_id, c->boot_id, sizeof options.boot_id);
-	c->publisher = publisher_new(&options, c->binner, c->hub);
-	c->peaks = peaks_new((unsigned)c->config.window_s);
-	c->top = topjobs_new((size_t)c->config.top_jobs);
-}
-
-static int
-open_feeds(struct collector *c, struct err *err)
-{
-	struct feeds_options options = {
-		.config = &c->config,
-		.loop = c->loop,
-		.hub = c->hub,
-		.cgroups = c->cgroups,
-		.polled = on_polled,
-		.ctx = c,
-	};
-
-	return feeds_open(&options, &c->feeds, err);
-}
-
-/* As the user that we are from now on. */
-static int
-open_sockets(struct collector *c, struct err *err)
-{
-	const struct http_page pages[] = {
-		{ "/metrics", METRICS_OPEN_TYPE, collector_write_openmetrics, c,
-		  METRICS_OPEN_NAME },
-		{ "/metrics", METRICS_TEXT_TYPE, collector_write_metrics, c, NULL },
-		{ "/healthz", "text/plain; charset=utf-8", collector_write_health, c,
-		  NULL },
-	};
-	int rc = open_bus(c, err);
-
-	if (rc == 0)
-		rc = collector_open_control(c, err);
-	if (rc == 0)
-		rc = collector_open_inputs(c, err);
-	if (rc == 0 && !settings_is_none(c->config.metrics))
-		rc = http_open(c->loop, c->config.metrics, pages, 3, &c->http, err);
-	return rc;
-}
-
-static int
-drop(const struct collector *c, struct err *err)
-{
-	const char *user = *c->config.user ? c->config.user : NULL;
-	int rc = caps_drop(user, feeds_caps(c->feeds), err);
-	char text[512];
-
-	if (rc == 0)
-		log_info("collector", "user %u, capabilities: %s", (unsigned)geteuid(),
-			 caps_text(caps_effective(), text, sizeof text));
-	return rc;
-}
-
-static int
-open_all(struct collector *c, struct err *err)
-{
-	int rc = make_runtime_dir(&c->config, err);
-
-	if (rc == 0)
-		rc = boot_read_id(NULL, c->boot_id, err);
-	if (rc == 0)
-		rc = open_totals(c, err);
-	if (rc < 0)
-		return rc;
-	open_jobs(c);
-	rc = open_feeds(c, err);
-	if (rc < 0)
-		return rc;
-	make_publisher(c);
-	rc = open_files(c, err);
-	if (rc == 0)
-		rc = drop(c, err);
-	if (rc == 0)
-		rc = open_registry(c, err);
-	if (rc == 0)
-		rc = open_sockets(c, err);
-	return rc;
-}
-
 /* ---- The whole ------------------------------------------------------------------------------ */
 
 static void
@@ -541,32 +319,6 @@ finish(struct collector *c)
 	save_totals(c, now_ns);
 }
 
-static void
-close_all(struct collector *c)
-{
-	struct err err = { 0 };
-
-	http_close(c->http);
-	ctl_close(c->ctl);
-	collector_close_inputs(c);
-	feeds_close(c->feeds);
-	if (c->output && rec_writer_close(c->output, &err) < 0) {
-		log_err("collector", "%s: %s", err.file, err.text);
-		c->status = CLI_NO;
-	}
-	bus_pub_close(c->bus);
-	bus_keys_free(c->keys);
-	publisher_free(c->publisher);
-	peaks_free(c->peaks);
-	topjobs_free(c->top);
-	registry_close(c->registry);
-	cgroups_close(c->cgroups);
-	totals_close(c->totals);
-	hub_free(c->hub);
-	binner_free(c->binner);
-	loop_free(c->loop);
-}
-
 static int
 exit_status(int error)
 {
@@ -598,7 +350,7 @@ collector_run(struct collector *c)
 	c->loop = loop_new();
 	c->binner = binner_new();
 	c->hub = hub_new(c->binner);
-	rc = open_all(c, &err);
+	rc = collector_open(c, &err);
 	if (rc < 0) {
 		err_print(&err, stderr);
 		c->status = exit_status(rc);
@@ -607,6 +359,6 @@ collector_run(struct collector *c)
 		loop_run(c->loop);
 		finish(c);
 	}
-	close_all(c);
+	collector_close(c);
 	return c->status;
 }
