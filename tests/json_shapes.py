@@ -270,6 +270,24 @@ def check_command(shapes, schema, command, statuses, text_needs, arrays, faults)
                 check_rows(document, array, key, text, faults)
 
 
+def check_schemas():
+    """Every schema that a program prints is in docs/json.md, and no other."""
+    folders, schema = ["bpf", "lib", "topology", "collector", "scheduler", "pacer", "sim",
+                       "tests/net"], re.compile(r"antiphase\.[a-z_.-]+/[0-9]+")
+    printed = set()
+    for folder in folders:
+        for where, _, files in os.walk(folder):
+            for name in files:
+                if name.endswith((".c", ".h", ".py", ".lua", ".sh")):
+                    path = os.path.join(where, name)
+                    printed.update(schema.findall(open(path, encoding="utf-8").read()))
+    documented = set(schema.findall(open("docs/json.md", encoding="utf-8").read()))
+    wrong = sorted(printed ^ documented)
+    print("FAIL" if wrong else "PASS", "json: docs/json.md names every schema that is printed",
+          *wrong)
+    return bool(wrong)
+
+
 def start_collector():
     """One that needs no rights, in the directory run; None if it does not start."""
     collector = subprocess.Popen(
@@ -285,7 +303,7 @@ def start_collector():
 def main():
     shapes = read_shapes("docs/json.md")
     folder = tempfile.mkdtemp()
-    failed = False
+    failed = check_schemas()
     collector = None
     try:
         shutil.copytree("examples", os.path.join(folder, "examples"))
