@@ -203,7 +203,7 @@ install: all man ## install into DESTDIR
 	$(if $(SPANK),install -m 755 $(SPANK) $(DESTDIR)$(hookdir))
 	install -m 644 scheduler/host/hooks/job_submit.lua $(DESTDIR)$(hookdir)
 	for hook in task_prolog.sh prolog_slurmctld.sh; do \
-		sed -e 's|@libdir@|$(libdir)|g' -e 's|@sysconfdir@|$(sysconfdir)|g' \
+		sed -e 's|@libdir@|$(libdir)|g' -e 's|@bindir@|$(bindir)|g' -e 's|@sysconfdir@|$(sysconfdir)|g' \
 			scheduler/host/hooks/$$hook >$(DESTDIR)$(hookdir)/$$hook && \
 		chmod 755 $(DESTDIR)$(hookdir)/$$hook || exit 1; done
 	for page in $(MANPAGES); do \

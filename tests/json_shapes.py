@@ -193,6 +193,7 @@ COMMANDS = [
     ("stats", "stats --runtime-dir run build_info", (0,), "", [("figures", "name", 1)]),
     ("slurm-install", "slurm install --conf slurm.conf", (0,), "", []),
     ("slurm-status", "slurm status --conf slurm.conf --http 127.0.0.1:1", (1,), "", []),
+    ("slurm-release", "slurm release --config faultless.conf", (0,), "", []),
     ("sim-run", "sim run two-jobs.ini", (0,), "--all-links",
      [("jobs", "job", 2), ("links", "link", None)]),
     ("sim-run", "sim run two-jobs.ini --duration 0.001", (0,), "--all-links",

@@ -1,4 +1,6 @@
 /* verb_slurm.c - 'antiphase slurm': what a Slurm needs of ours, and what it has. */
+#include "scheduler/cli/verb_slurm.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -519,7 +521,8 @@ static const struct cli_verb verb_status = {
 	.run = run_status,
 };
 
-static const struct cli_verb *const subverbs[] = { &verb_install, &verb_status, NULL };
+static const struct cli_verb *const subverbs[] = { &verb_install, &verb_status,
+						   &verb_slurm_release, NULL };
 
 static int
 run_slurm(int argc, char **argv)
@@ -532,6 +535,7 @@ const struct cli_verb verb_slurm = {
 	.summary = "what a Slurm needs to work with antiphase, and what it has",
 	.usage = "VERB [options]",
 	.examples = "  antiphase slurm install --conf slurm.conf\n"
-		    "  antiphase slurm status\n",
+		    "  antiphase slurm status\n"
+		    "  antiphase slurm release --dry-run\n",
 	.run = run_slurm,
 };

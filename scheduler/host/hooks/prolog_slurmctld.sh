@@ -9,8 +9,13 @@
 # Slurm holds the job back until this has ended, and requeues it if it fails: so it takes
 # a second at most, and always succeeds.  It runs as SlurmUser, who must be able to read
 # the token (config key token_file of antiphase-scheduler).
+#
+# Where nobody answers at all the daemon is dead: what it pinned is taken back, in the
+# background, every 5 s at most.  If slurm.conf is in no usual place, or comes from
+# SLURM_CONF, export that below.
 url=${ANTIPHASE_URL:-http://127.0.0.1:7470}
 token_file=${ANTIPHASE_TOKEN_FILE:-@sysconfdir@/antiphase/token}
+antiphase=${ANTIPHASE:-@bindir@/antiphase}
 
 poke() {
 	token=$(head -c 512 "$token_file" | tr -cd 'A-Za-z0-9._~+/=-')
@@ -19,5 +24,16 @@ poke() {
 		timeout 1 curl --config - --silent --max-time 1 --noproxy '*' \
 			--request POST "$url/api/v1/poke"
 }
-poke >/dev/null 2>&1
+# In a session of its own, as Slurm ends what a prolog leaves in its group; one at a time,
+# for which this very file is the lock.
+release() {
+	# shellcheck disable=SC2016  # of the inner shell
+	setsid sh -c 'exec 9<"$1" && flock -n 9 || exit
+		timeout 20 "$2" slurm release --pins
+		exec sleep 5' sh "$0" "$antiphase" </dev/null &
+}
+status=0
+poke >/dev/null 2>&1 || status=$?
+# curl: the connection was refused.
+[ "$status" != 7 ] || release >/dev/null 2>&1
 exit 0

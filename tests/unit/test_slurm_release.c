@@ -1,0 +1,233 @@
+/*
+ * test_slurm_release.c - what is ours is taken back without the daemon, with scripts in
+ * place of Slurm's commands.  A real Slurm is in tests/net/slurm_release.sh.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/err.h"
+#include "lib/base/file.h"
+#include "scheduler/host/slurm_release.h"
+#include "tests/unit/test.h"
+
+#define SQUEUE                                          \
+	"#!/bin/sh\n"                                   \
+	"case $* in *' -t PD '*) exit 0;; esac\n"       \
+	"mark=${SQUEUE_FORMAT2#*:}; mark=${mark%%,*}\n" \
+	"sed \"s/@/$mark/g\" \"${0%/*}/jobs\"\n"
+#define SINFO "#!/bin/sh\necho 'n1|idle|train|4|||'\n"
+/* A job that is changed starts, and is not seen again. */
+#define SCONTROL                                                         \
+	"#!/bin/sh\n"                                                    \
+	"case $1 in -V) echo slurm 22.05.8; exit;; esac\n"               \
+	"echo \"$@\" >>\"${0%/*}/log\"\n"                                \
+	"grep -v \"^${2#jobid=}@\" \"${0%/*}/jobs\" >\"${0%/*}/less\"\n" \
+	"mv \"${0%/*}/less\" \"${0%/*}/jobs\"\n"
+
+#define WAITS(id, own, required, eligible, record)                                    \
+	id "@" own "@PENDING@2@@None@1@" required "@(null)@train@u@" eligible "@N/A@" \
+	   "0@" record "@@name@\n"
+#define LATE "2099-01-01T00:00:00"
+#define GATE "antiphase:v1;gate"
+#define JOBS                                                                         \
+	WAITS("11", "11", "", LATE, "(null)")                                        \
+	WAITS("12", "12", "n[1-2]", "N/A", "(null)")                                 \
+	WAITS("13", "13", "n[1-2]", "N/A", "antiphase:v1;shift_us=1;pinned")         \
+	WAITS("15", "15", "", LATE, GATE)                                            \
+	"16@16@RUNNING@2@n[3-4]@None@1@n[3-4]@(null)@train@u@N/A@N/A@0@"             \
+	"antiphase:v1;pinned@@name@\n" WAITS("17", "17", "n1", LATE, GATE ";pinned") \
+		WAITS("20_1", "20", "", LATE, GATE)                                  \
+			WAITS("20_2", "20", "", LATE, GATE)
+
+struct lab {
+	char dir[64];
+	struct slurm_releases releases;
+	struct err err;
+};
+
+static void
+put(const struct lab *lab, const char *name, const char *text)
+{
+	char *path = xasprintf("%s/%s", lab->dir, name);
+	struct err err;
+
+	assert_int_equal(file_write(path, text, strlen(text), &err), 0);
+	chmod(path, 0755);
+	free(path);
+}
+
+static void
+assert_sent(const struct lab *lab, const char *wanted)
+{
+	char *path = xasprintf("%s/log", lab->dir), *text = NULL;
+	size_t n;
+
+	if (file_read(path, 1 << 20, &text, &n, NULL) < 0)
+		text = xstrdup("");
+	assert_string_equal(text, wanted);
+	free(text);
+	free(path);
+}
+
+static void
+set_up(struct lab *lab)
+{
+	*lab = (struct lab){ .err = { .line = 0 } };
+	snprintf(lab->dir, sizeof lab->dir, "/tmp/aprelease-XXXXXX");
+	assert_non_null(mkdtemp(lab->dir));
+	put(lab, "squeue", SQUEUE);
+	put(lab, "sinfo", SINFO);
+	put(lab, "scontrol", SCONTROL);
+	put(lab, "jobs", JOBS);
+}
+
+static void
+tear_down(struct lab *lab)
+{
+	static const char *const files[] = { "squeue", "sinfo", "scontrol",
+					     "jobs",   "log",   NULL };
+
+	slurm_releases_fini(&lab->releases);
+	for (size_t i = 0; files[i]; i++) {
+		char *path = xasprintf("%s/%s", lab->dir, files[i]);
+
+		unlink(path);
+		free(path);
+	}
+	assert_int_equal(rmdir(lab->dir), 0);
+}
+
+static int
+release(struct lab *lab, bool is_dry, bool keeps_gates, int64_t limit_ms)
+{
+	const struct slurm_release_opts opts = {
+		.slurm = { .bindir = lab->dir, .poll_ms = 100 },
+		.is_dry = is_dry,
+		.keeps_gates = keeps_gates,
+		.limit_ms = limit_ms,
+	};
+
+	slurm_releases_fini(&lab->releases);
+	return slurm_release(&opts, &lab->releases, &lab->err);
+}
+
+static void
+what_is_ours_is_taken_back_and_nothing_else(void **state)
+{
+	struct lab lab;
+
+	(void)state;
+	set_up(&lab);
+	assert_int_equal(release(&lab, false, false, 60000), 0);
+	/* Task by task; what is pinned and gated is done in two steps, or one. */
+	assert_sent(&lab,
+		    "update jobid=13 ReqNodeList= AdminComment=antiphase:v1;released\n"
+		    "update jobid=15 StartTime=now AdminComment=antiphase:v1;released\n"
+		    "update jobid=17 ReqNodeList= AdminComment=antiphase:v1;released\n"
+		    "update jobid=20_1 StartTime=now "
+		    "AdminComment=antiphase:v1;released\n"
+		    "update jobid=20_2 StartTime=now "
+		    "AdminComment=antiphase:v1;released\n");
+	assert_int_equal(lab.releases.items.n, 5);
+	assert_string_equal(lab.releases.items.items[0].job, "13");
+	assert_int_equal(lab.releases.items.items[0].kind, HOST_UNPIN);
+	for (size_t i = 0; i < 5; i++)
+		assert_null(lab.releases.items.items[i].why);
+	/* Again is nothing. */
+	assert_int_equal(release(&lab, false, false, 60000), 0);
+	assert_int_equal(lab.releases.items.n, 0);
+	tear_down(&lab);
+}
+
+static void
+pins_alone_if_that_is_wanted(void **state)
+{
+	struct lab lab;
+
+	(void)state;
+	set_up(&lab);
+	assert_int_equal(release(&lab, false, true, 60000), 0);
+	assert_sent(
+		&lab,
+		"update jobid=13 ReqNodeList= AdminComment=antiphase:v1;released\n"
+		"update jobid=17 ReqNodeList= AdminComment=antiphase:v1;released\n");
+	tear_down(&lab);
+}
+
+static void
+dry_it_changes_nothing(void **state)
+{
+	struct lab lab;
+
+	(void)state;
+	set_up(&lab);
+	assert_int_equal(release(&lab, true, false, 60000), 0);
+	assert_sent(&lab, "");
+	assert_int_equal(lab.releases.items.n, 4);
+	tear_down(&lab);
+}
+
+static void
+what_slurm_refuses_is_told_after_a_second_attempt(void **state)
+{
+	struct lab lab;
+
+	(void)state;
+	set_up(&lab);
+	put(&lab, "scontrol",
+	    "#!/bin/sh\ncase $1 in -V) echo slurm 22.05.8; exit;; esac\n"
+	    "echo \"$2\" >>\"${0%/*}/log\"\n"
+	    "echo 'slurm_update error: Access/permission denied' >&2; exit 1\n");
+	assert_int_equal(release(&lab, false, true, 60000), 0);
+	assert_sent(&lab, "jobid=13\njobid=17\njobid=13\njobid=17\n");
+	assert_int_equal(lab.releases.items.n, 2);
+	assert_int_equal(lab.releases.items.items[0].rc, -EACCES);
+	assert_non_null(strstr(lab.releases.items.items[1].why, "permission denied"));
+	tear_down(&lab);
+}
+
+static void
+without_an_answer_it_gives_up(void **state)
+{
+	struct lab lab;
+	char *path;
+
+	(void)state;
+	set_up(&lab);
+	put(&lab, "squeue", "#!/bin/sh\necho 'nobody there' >&2; exit 1\n");
+	assert_int_equal(release(&lab, false, false, 500), -ETIMEDOUT);
+	assert_non_null(strstr(lab.err.text, "Slurm does not answer"));
+	assert_non_null(strstr(lab.err.text, "nobody there"));
+	/* Nor does it wait for a command that hangs. */
+	put(&lab, "squeue", SQUEUE);
+	put(&lab, "scontrol",
+	    "#!/bin/sh\ncase $1 in -V) echo slurm 22.05.8; exit;; esac\nsleep 100\n");
+	assert_int_equal(release(&lab, false, true, 1500), -ETIMEDOUT);
+	assert_non_null(strstr(lab.err.text, "not all was taken back"));
+	assert_int_equal(lab.releases.items.items[0].rc, -ETIMEDOUT);
+	/* Without Slurm there is nothing to wait for. */
+	path = xasprintf("%s/scontrol", lab.dir);
+	unlink(path);
+	free(path);
+	assert_int_equal(release(&lab, false, false, 60000), -ENOENT);
+	tear_down(&lab);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_ours_is_taken_back_and_nothing_else),
+		cmocka_unit_test(pins_alone_if_that_is_wanted),
+		cmocka_unit_test(dry_it_changes_nothing),
+		cmocka_unit_test(what_slurm_refuses_is_told_after_a_second_attempt),
+		cmocka_unit_test(without_an_answer_it_gives_up),
+	};
+
+	return cmocka_run_group_tests_name("slurm_release", tests, NULL, NULL);
+}
