@@ -9,6 +9,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
 #include "lib/base/strbuf.h"
+#include "lib/base/vec.h"
 #include "lib/base/words.h"
 #include "lib/daemon/settings_priv.h"
 
@@ -21,9 +22,16 @@ struct value {
 	unsigned line;
 };
 
+struct named_value {
+	const struct setting *setting;
+	char *name; /* Owned. */
+	struct value value;
+};
+
 struct settings {
 	const struct settings_table *table;
 	struct value values[SETTINGS_MAX];
+	VEC(struct named_value) named; /* By setting, then by name. */
 };
 
 /* ---- What it may be ----------------------------------------------------------------- */
@@ -181,22 +189,112 @@ settings_new(const struct settings_table *table)
 	return settings;
 }
 
+static void
+named_fini(struct named_value *named)
+{
+	free(named->name);
+	free(named->value.text);
+	free(named->value.origin);
+}
+
 void
 settings_free(struct settings *settings)
 {
 	if (!settings)
 		return;
+	settings_drop_named(settings);
 	for (size_t i = 0; i < settings->table->n; i++) {
 		free(settings->values[i].text);
 		free(settings->values[i].origin);
 	}
+	vec_free(&settings->named);
 	free(settings);
+}
+
+void
+settings_drop_named(struct settings *settings)
+{
+	for (size_t i = 0; i < settings->named.n; i++)
+		named_fini(&settings->named.items[i]);
+	settings->named.n = 0;
 }
 
 const struct settings_table *
 settings_table(const struct settings *settings)
 {
 	return settings->table;
+}
+
+/* ---- Sections with a name ----------------------------------------------------------- */
+
+/* The value, which is made if it is not there; NULL: there are too many. */
+static struct value *
+named_value(struct settings *settings, const struct setting *setting, const char *name)
+{
+	size_t i = 0;
+
+	for (; i < settings->named.n; i++) {
+		struct named_value *at = &settings->named.items[i];
+		int order = at->setting == setting ? strcmp(at->name, name) : 0;
+
+		if (at->setting == setting && order == 0)
+			return &at->value;
+		if (at->setting > setting || order > 0)
+			break;
+	}
+	if (settings->named.n == SETTINGS_MAX_NAMED)
+		return NULL;
+	vec_push(&settings->named, ((struct named_value){ .name = NULL }));
+	memmove(&settings->named.items[i + 1], &settings->named.items[i],
+		(settings->named.n - 1 - i) * sizeof *settings->named.items);
+	settings->named.items[i] =
+		(struct named_value){ setting, xstrdup(name), { .text = NULL } };
+	return &settings->named.items[i].value;
+}
+
+static int
+set_named(struct settings *settings, const char *section, const char *key,
+	  const char *value, const char *origin, unsigned line, struct err *err)
+{
+	const struct settings_table *const one[] = { settings->table, NULL };
+	const struct setting *setting =
+		settings_named_key(settings->table, section, key);
+	struct value checked = { .text = NULL }, *to;
+	int rc = settings_check_name(settings->table, section, err);
+
+	if (rc == 0 && !setting)
+		rc = settings_unknown(one, section, key, err);
+	if (rc == 0)
+		rc = put(&checked, setting, value, err);
+	if (rc < 0)
+		return rc;
+	to = named_value(settings, setting, settings_name_of(section));
+	if (!to) {
+		free(checked.text);
+		return err_set(err, NULL, 0, 0, "there are more than %d sections [%s]",
+			       SETTINGS_MAX_NAMED, setting->section);
+	}
+	free(to->text);
+	free(to->origin);
+	checked.origin = xstrdup(origin);
+	checked.line = line;
+	*to = checked;
+	return 0;
+}
+
+size_t
+settings_n_named(const struct settings *settings)
+{
+	return settings->named.n;
+}
+
+struct settings_named
+settings_named(const struct settings *settings, size_t i)
+{
+	const struct named_value *at = &settings->named.items[i];
+
+	return (struct settings_named){ at->setting, at->name, at->value.text,
+					at->value.origin, at->value.line };
 }
 
 /* ---- Values ----------------------------------------------------------------------- */
@@ -209,7 +307,9 @@ settings_set(struct settings *settings, const char *section, const char *key,
 	size_t i = settings_index(settings->table, section, key);
 	int rc;
 
-	if (i == settings->table->n) {
+	if (settings_is_named(settings->table, section)) {
+		rc = set_named(settings, section, key, value, origin, line, err);
+	} else if (i == settings->table->n) {
 		rc = settings_unknown(one, section, key, err);
 	} else {
 		rc = put(&settings->values[i], &settings->table->items[i], value, err);

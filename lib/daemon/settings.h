@@ -26,6 +26,9 @@ struct err;
 #define SETTINGS_FILE "/etc/antiphase/antiphase.conf"
 #define SETTINGS_MAX  48 /* In a table. */
 
+#define SETTINGS_MAX_NAMED 256 /* Values of sections with a name. */
+#define SETTINGS_MAX_NAME  128
+
 enum setting_kind {
 	SETTING_TEXT,    /* Anything. */
 	SETTING_PATH,    /* Not empty. */
@@ -55,6 +58,13 @@ struct settings_table {
 		*section; /* "collector": its first one, and its own without items. */
 	const struct setting *items;
 	size_t n;
+	/*
+	 * Keys of sections of which there may be many, each with a name of its own:
+	 * "partition" is that of [partition train].  They have no option, no variable
+	 * and no default.
+	 */
+	const struct setting *named;
+	size_t n_named;
 };
 
 extern const struct settings_table settings_collector, settings_topology,
@@ -96,6 +106,18 @@ const char *settings_value(const struct settings *settings, size_t i);
 const char *settings_origin(const struct settings *settings, size_t i);
 /* The line of a file; 0: no file. */
 unsigned settings_line(const struct settings *settings, size_t i);
+
+/* A value of a section with a name; borrowed until another one is set. */
+struct settings_named {
+	const struct setting *setting;
+	const char *name; /* "train" of [partition train]. */
+	const char *value, *origin;
+	unsigned line;
+};
+
+/* What there is of them, in the order of section, key and name. */
+size_t settings_n_named(const struct settings *settings);
+struct settings_named settings_named(const struct settings *settings, size_t i);
 
 /* True of "none" and "off", in place of an endpoint or an address. */
 bool settings_is_none(const char *address);

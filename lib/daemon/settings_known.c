@@ -220,16 +220,36 @@ static const struct setting scheduler[] = {
 	  "of the fabric's choice among equal paths",
 	  .kind = SETTING_INTEGER, .min = 1, .max = INT64_C(9007199254740992) },
 };
+
+static const struct setting scheduler_named[] = {
+	{ "partition", "mode", NULL, "MODE", "",
+	  "what is done about advice for jobs of this partition",
+	  .kind = SETTING_WORD, .words = mode_words, .is_live = true },
+};
 /* clang-format on */
 
 #define N(items) (sizeof(items) / sizeof(items)[0])
 
-const struct settings_table settings_collector = { "antiphase-collector", "collector",
-						   collector, N(collector) };
-const struct settings_table settings_topology = { "antiphase-topology", "topology",
-						  topology, N(topology) };
-const struct settings_table settings_scheduler = { "antiphase-scheduler", "scheduler",
-						   scheduler, N(scheduler) };
+const struct settings_table settings_collector = {
+	.daemon = "antiphase-collector",
+	.section = "collector",
+	.items = collector,
+	.n = N(collector),
+};
+const struct settings_table settings_topology = {
+	.daemon = "antiphase-topology",
+	.section = "topology",
+	.items = topology,
+	.n = N(topology),
+};
+const struct settings_table settings_scheduler = {
+	.daemon = "antiphase-scheduler",
+	.section = "scheduler",
+	.items = scheduler,
+	.n = N(scheduler),
+	.named = scheduler_named,
+	.n_named = N(scheduler_named),
+};
 
 const struct settings_table *const settings_tables[] = {
 	&settings_collector,

@@ -32,13 +32,70 @@ settings_index(const struct settings_table *table, const char *section, const ch
 	return i;
 }
 
+/* The first of the table's keys in [partition ...], or NULL. */
+static const struct setting *
+first_named(const struct settings_table *table, const char *section)
+{
+	for (size_t i = 0; i < table->n_named; i++) {
+		size_t n = strlen(table->named[i].section);
+
+		if (strncmp(table->named[i].section, section, n) == 0 &&
+		    (!section[n] || strchr(" \t", section[n])))
+			return &table->named[i];
+	}
+	return NULL;
+}
+
+bool
+settings_is_named(const struct settings_table *table, const char *section)
+{
+	return first_named(table, section) != NULL;
+}
+
+const char *
+settings_name_of(const char *section)
+{
+	section += strcspn(section, " \t");
+	return section + strspn(section, " \t");
+}
+
+int
+settings_check_name(const struct settings_table *table, const char *section,
+		    struct err *err)
+{
+	const struct setting *first = first_named(table, section);
+	const char *name = settings_name_of(section);
+
+	if (!first || words_is_name(name, SETTINGS_MAX_NAME))
+		return 0;
+	if (!*name)
+		return err_set(err, NULL, 0, 0, "[%s] needs a name: [%s train]",
+			       first->section, first->section);
+	return err_set(err, NULL, 0, 0, "'%s' is no name of a %s", name,
+		       first->section);
+}
+
+const struct setting *
+settings_named_key(const struct settings_table *table, const char *section,
+		   const char *key)
+{
+	const struct setting *first = first_named(table, section);
+
+	for (size_t i = 0; first && i < table->n_named; i++)
+		if (strcmp(table->named[i].section, first->section) == 0 &&
+		    strcmp(table->named[i].key, key) == 0)
+			return &table->named[i];
+	return NULL;
+}
+
 bool
 settings_has_section(const struct settings_table *table, const char *section)
 {
 	for (size_t i = 0; i < table->n; i++)
 		if (strcmp(table->items[i].section, section) == 0)
 			return true;
-	return strcmp(table->section, section) == 0;
+	return strcmp(table->section, section) == 0 ||
+	       settings_is_named(table, section);
 }
 
 /* The table that has the section, or NULL. */
@@ -83,6 +140,10 @@ settings_unknown(const struct settings_table *const *tables, const char *section
 			if (!key || strcmp(item->section, section) == 0)
 				vec_push(&words, key ? item->key : item->section);
 		}
+		for (size_t i = 0; i < (*tables)->n_named; i++)
+			if (!key || settings_is_named(*tables, section))
+				vec_push(&words, key ? (*tables)->named[i].key
+						     : (*tables)->named[i].section);
 	}
 	vec_push(&words, NULL);
 	if (key)
@@ -138,7 +199,9 @@ on_entry(void *ctx, const struct cfg_entry *entry, struct err *err)
 		if (!table)
 			rc = settings_unknown(settings_tables, entry->section, NULL,
 					      err);
-		else if (table == mine && entry->key &&
+		else if (!entry->key)
+			rc = settings_check_name(table, entry->section, err);
+		else if (table == mine &&
 			 !is_of_another(mine, entry->section, entry->key))
 			return settings_set(reading->settings, entry->section,
 					    entry->key, entry->value, reading->file,
@@ -258,21 +321,29 @@ struct checking {
 };
 
 static int
+check_heading(const char *section, struct err *err)
+{
+	const struct settings_table *table = table_of(settings_tables, section);
+
+	return table ? settings_check_name(table, section, err)
+		     : settings_unknown(settings_tables, section, NULL, err);
+}
+
+static int
 check_entry(void *ctx, const struct cfg_entry *entry, struct err *unused)
 {
 	struct checking *c = ctx;
 	struct err err = { 0 };
-	int rc = 0;
+	int heading = check_heading(entry->section, &err), rc = 0;
 
 	(void)unused;
 	if (entry->key && !*entry->section)
 		rc = no_section(entry, &err);
-	else if (!table_of(settings_tables, entry->section))
-		/* Its keys are not told one by one: the heading was. */
-		rc = entry->key ? 0
-				: settings_unknown(settings_tables, entry->section,
-						   NULL, &err);
-	for (size_t i = 0; entry->key && rc == 0 && i < c->scratch.n; i++)
+	else if (!entry->key)
+		rc = heading;
+	/* Keys below a wrong heading are not told one by one: the heading was. */
+	for (size_t i = 0; entry->key && heading == 0 && rc == 0 && i < c->scratch.n;
+	     i++)
 		if (settings_has_section(settings_tables[i], entry->section) &&
 		    !is_of_another(settings_tables[i], entry->section, entry->key))
 			rc = settings_set(c->scratch.items[i], entry->section,
@@ -331,6 +402,46 @@ take_up(struct settings *settings, const struct settings *fresh, size_t i,
 		settings_note_origin(settings, i, NULL, 0);
 }
 
+static bool
+is_same_named(const struct settings *a, const struct settings *b)
+{
+	bool is_same = settings_n_named(a) == settings_n_named(b);
+
+	for (size_t i = 0; is_same && i < settings_n_named(a); i++) {
+		struct settings_named x = settings_named(a, i),
+				      y = settings_named(b, i);
+
+		is_same = x.setting == y.setting && strcmp(x.name, y.name) == 0 &&
+			  strcmp(x.value, y.value) == 0;
+	}
+	return is_same;
+}
+
+/* Those of sections with a name, all at once; all are live. */
+static int
+take_up_named(struct settings *settings, const struct settings *fresh,
+	      const char *token)
+{
+	struct err err;
+
+	if (is_same_named(settings, fresh))
+		return 0;
+	settings_drop_named(settings);
+	for (size_t i = 0; i < settings_n_named(fresh); i++) {
+		struct settings_named now = settings_named(fresh, i);
+		char *section = xasprintf("%s %s", now.setting->section, now.name);
+
+		log_info(token, "[%s] %s is now '%s'", section, now.setting->key,
+			 now.value);
+		settings_set(settings, section, now.setting->key, now.value, now.origin,
+			     now.line, &err);
+		free(section);
+	}
+	if (!settings_n_named(fresh))
+		log_info(token, "there are no sections with a name any more");
+	return 1;
+}
+
 int
 settings_reload(struct settings *settings, const char *file, const char *token)
 {
@@ -353,6 +464,8 @@ settings_reload(struct settings *settings, const char *file, const char *token)
 		take_up(settings, fresh, i, token);
 		rc++;
 	}
+	if (rc >= 0)
+		rc += take_up_named(settings, fresh, token);
 	if (rc == 0)
 		log_info(token, "the settings are as they were");
 	settings_free(fresh);

@@ -12,6 +12,18 @@ size_t settings_index(const struct settings_table *table, const char *section,
 		      const char *key);
 bool settings_has_section(const struct settings_table *table, const char *section);
 
+/* Whether the table's sections of that name may be many: "partition train". */
+bool settings_is_named(const struct settings_table *table, const char *section);
+/* "train" of "partition train"; "" without one. */
+const char *settings_name_of(const char *section);
+/* 0, or -EINVAL: [partition train] needs a name that is one.  True of other sections. */
+int settings_check_name(const struct settings_table *table, const char *section,
+			struct err *err);
+/* NULL: there is none. */
+const struct setting *settings_named_key(const struct settings_table *table,
+					 const char *section, const char *key);
+void settings_drop_named(struct settings *settings);
+
 /*
  * Fills 'err' about a section (if 'key' is NULL or the section is not there) or a key
  * that none of the NULL-terminated 'tables' has; returns -EINVAL.

@@ -34,6 +34,45 @@ is_wanted(const struct setting *setting, char *const *words, int n)
 	return n == 0;
 }
 
+/* Whether 'word' is "partition", "partition.train" or "partition.train.mode". */
+static bool
+is_named_wanted(const struct settings_named *at, char *const *words, int n)
+{
+	for (int i = 0; i < n; i++) {
+		const char *parts[] = { at->setting->section, at->name,
+					at->setting->key };
+		const char *word = words[i];
+		bool is_it = true;
+
+		for (int k = 0; k < 3 && is_it && *word; k++) {
+			size_t length = strlen(parts[k]);
+
+			is_it = strncmp(word, parts[k], length) == 0 &&
+				(!word[length] || (word[length] == '.' && k < 2));
+			word += is_it ? length + (word[length] == '.') : 0;
+		}
+		if (is_it && !*word)
+			return true;
+	}
+	return n == 0;
+}
+
+/* Sections with a name may be asked for whether there is one or not. */
+static bool
+is_kind_of_section(const char *word)
+{
+	for (size_t t = 0; settings_tables[t]; t++)
+		for (size_t k = 0; k < settings_tables[t]->n_named; k++) {
+			const char *section = settings_tables[t]->named[k].section;
+			size_t length = strlen(section);
+
+			if (strncmp(word, section, length) == 0 &&
+			    (!word[length] || word[length] == '.'))
+				return true;
+		}
+	return false;
+}
+
 /* 0, or -EINVAL about the first word that names nothing. */
 static int
 check_words(char *const *words, int n, struct err *err)
@@ -42,7 +81,7 @@ check_words(char *const *words, int n, struct err *err)
 	int rc = 0;
 
 	for (int i = 0; i < n && rc == 0; i++) {
-		bool is_known = false;
+		bool is_known = is_kind_of_section(words[i]);
 
 		for (size_t t = 0; settings_tables[t]; t++)
 			for (size_t k = 0; k < settings_tables[t]->n; k++)
@@ -63,14 +102,14 @@ check_words(char *const *words, int n, struct err *err)
 	return rc;
 }
 
-/* "/etc/antiphase/antiphase.conf:3"; free with free(). */
-static char *
-origin_of(const struct settings *settings, size_t i)
+/* "/etc/antiphase/antiphase.conf:3" */
+static void
+add_origin(const char *origin, unsigned line, struct table *t)
 {
-	unsigned line = settings_line(settings, i);
-
-	return line ? xasprintf("%s:%u", settings_origin(settings, i), line)
-		    : xstrdup(settings_origin(settings, i));
+	if (line)
+		table_cell(t, "%s:%u", origin, line);
+	else
+		table_cell(t, "%s", origin);
 }
 
 static void
@@ -82,17 +121,52 @@ add_rows(const struct settings *settings, char *const *words, int n, bool with_o
 	for (size_t i = 0; i < table->n; i++) {
 		const struct setting *setting = &table->items[i];
 		const char *value = settings_value(settings, i);
-		char *origin;
 
 		if (!is_wanted(setting, words, n))
 			continue;
 		table_cell(t, "%s.%s", setting->section, setting->key);
 		table_cell(t, "%s", *value ? value : "-");
-		if (!with_origin)
+		if (with_origin)
+			add_origin(settings_origin(settings, i),
+				   settings_line(settings, i), t);
+	}
+	for (size_t i = 0; i < settings_n_named(settings); i++) {
+		struct settings_named at = settings_named(settings, i);
+
+		if (!is_named_wanted(&at, words, n))
 			continue;
-		origin = origin_of(settings, i);
-		table_cell(t, "%s", origin);
-		free(origin);
+		table_cell(t, "%s.%s.%s", at.setting->section, at.name,
+			   at.setting->key);
+		table_cell(t, "%s", at.value);
+		if (with_origin)
+			add_origin(at.origin, at.line, t);
+	}
+}
+
+static void
+write_named_json(const struct settings *settings, char *const *words, int n,
+		 struct jsonw *w)
+{
+	for (size_t i = 0; i < settings_n_named(settings); i++) {
+		struct settings_named at = settings_named(settings, i);
+		char *name;
+
+		if (!is_named_wanted(&at, words, n))
+			continue;
+		name = xasprintf("%s.%s.%s", at.setting->section, at.name,
+				 at.setting->key);
+		jsonw_flat_object(w, NULL);
+		jsonw_str(w, "setting", name);
+		jsonw_str(w, "daemon", settings_table(settings)->daemon);
+		jsonw_str(w, "value", at.value);
+		jsonw_str(w, "default", at.setting->fallback);
+		jsonw_str(w, "origin", at.origin);
+		jsonw_int(w, "line", at.line);
+		jsonw_null(w, "variable");
+		jsonw_null(w, "option");
+		jsonw_bool(w, "live", at.setting->is_live);
+		jsonw_end(w);
+		free(name);
 	}
 }
 
@@ -125,6 +199,7 @@ write_json(const struct settings *settings, char *const *words, int n, struct js
 		free(name);
 		free(variable);
 	}
+	write_named_json(settings, words, n, w);
 }
 
 /* What all daemons would read; 0 or -errno. */

@@ -9,6 +9,7 @@
 #include "lib/base/clk.h"
 #include "lib/base/err.h"
 #include "lib/base/strbuf.h"
+#include "lib/daemon/settings.h"
 #include "scheduler/daemon/daemon.h"
 #include "scheduler/host/slurm.h"
 
@@ -195,13 +196,31 @@ on_snapshot(void *ctx, const struct host_snapshot *snapshot, const char *why)
 	deeds_decide(d);
 }
 
+/* Of the sections [partition NAME], and then of the list, which has the last word. */
+static char *
+partition_modes(const struct daemon *d)
+{
+	struct strbuf list = STRBUF_EMPTY;
+
+	for (size_t i = 0; i < settings_n_named(d->settings); i++) {
+		struct settings_named at = settings_named(d->settings, i);
+
+		if (strcmp(at.setting->section, "partition") == 0 &&
+		    strcmp(at.setting->key, "mode") == 0)
+			strbuf_printf(&list, "%s=%s,", at.name, at.value);
+	}
+	strbuf_puts(&list, daemon_text(d, "partition_modes"));
+	return strbuf_steal(&list);
+}
+
 int
 deeds_take_modes(struct daemon *d, struct err *err)
 {
 	struct modes modes;
-	int rc = modes_parse(daemon_text(d, "mode"), daemon_text(d, "partition_modes"),
-			     &modes, err);
+	char *list = partition_modes(d);
+	int rc = modes_parse(daemon_text(d, "mode"), list, &modes, err);
 
+	free(list);
 	if (rc < 0)
 		return rc;
 	modes.is_stopped = d->deeds.modes.is_stopped;

@@ -12,17 +12,6 @@
 
 const char *const mode_names[] = { "observe", "advise", "enforce", NULL };
 
-/* What a name may be in Slurm and Kubernetes, and nothing that could mislead a reader. */
-static bool
-is_name(const char *name)
-{
-	size_t n = strlen(name);
-
-	return n > 0 && n <= MODES_MAX_NAME &&
-	       strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-			    "0123456789._-") == n;
-}
-
 static int
 take_one(struct modes *modes, char *word, struct err *err)
 {
@@ -42,7 +31,7 @@ take_one(struct modes *modes, char *word, struct err *err)
 		err_suggest(err, equals + 1, mode_names);
 		return -EINVAL;
 	}
-	if (!is_name(word))
+	if (!words_is_name(word, MODES_MAX_NAME))
 		return err_set(err, NULL, 0, 0, "'%s' is no name of a partition", word);
 	if (modes_change(modes, word, (enum mode)mode) < 0)
 		return err_set(err, NULL, 0, 0, "more than %d partitions",
@@ -103,7 +92,7 @@ modes_change(struct modes *modes, const char *partition, enum mode mode)
 		modes->usual = mode;
 		return 0;
 	}
-	if (!is_name(partition))
+	if (!words_is_name(partition, MODES_MAX_NAME))
 		return -EINVAL;
 	for (size_t i = 0; i < modes->others.n; i++) {
 		if (strcmp(modes->others.items[i].partition, partition) != 0)

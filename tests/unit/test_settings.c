@@ -134,6 +134,79 @@ no_two_settings_go_by_one_name(void **state)
 }
 
 static void
+ignore_fault(void *ctx, const struct err *err)
+{
+	(void)ctx;
+	(void)err;
+}
+
+static void
+sections_with_a_name_have_values_of_their_own(void **state)
+{
+	static const char text[] = "[partition train]\nmode = enforce\n"
+				   "[scheduler]\nmode = advise\n"
+				   "[partition  debug-2.x]\nmode = observe\n"
+				   "[partition train]\nmode = advise\n";
+
+	static const struct {
+		const char *text, *why;
+		unsigned line;
+	} faults[] = {
+		{ "[partition]\nmode = advise\n", "needs a name: [partition train]",
+		  1 },
+		{ "\n[partition a b]\nmode = advise\n", "'a b' is no name", 2 },
+		{ "[partition a,b]\n", "'a,b' is no name", 1 },
+		{ "[partition a]\nmode = enforced\n", "one of observe, advise", 2 },
+		{ "[partition a]\nmod = enforce\n", "did you mean 'mode'?", 2 },
+		{ "[partitions a]\nmode = advise\n", "unknown section", 1 },
+	};
+	struct settings *s = settings_new(&settings_scheduler);
+	struct settings *other = settings_new(&settings_topology);
+	struct err err = { 0 };
+	struct settings_named at;
+
+	(void)state;
+	assert_int_equal(settings_parse(s, "a.conf", text, strlen(text), &err), 0);
+	assert_string_equal(settings_text(s, "scheduler", "mode"), "advise");
+	assert_int_equal(settings_n_named(s), 2);
+	at = settings_named(s, 0);
+	assert_string_equal(at.name, "debug-2.x");
+	assert_string_equal(at.value, "observe");
+	at = settings_named(s, 1);
+	assert_string_equal(at.name, "train");
+	assert_string_equal(at.value, "advise");
+	assert_string_equal(at.origin, "a.conf");
+	assert_int_equal(at.line, 8);
+	/* Another daemon passes over them. */
+	assert_int_equal(settings_parse(other, "a.conf", text, strlen(text), &err), 0);
+	assert_int_equal(settings_n_named(other), 0);
+	for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+		err = (struct err){ 0 };
+		assert_int_equal(settings_parse(s, "a.conf", faults[i].text,
+						strlen(faults[i].text), &err),
+				 -EINVAL);
+		assert_int_equal(err.line, faults[i].line);
+		assert_string_equal(err.file, "a.conf");
+		if (!strstr(err.text, faults[i].why))
+			fail_msg("'%s' has no word of '%s'", err.text, faults[i].why);
+		/* Each is told once. */
+		assert_int_equal(settings_check("a.conf", faults[i].text,
+						strlen(faults[i].text), ignore_fault,
+						NULL),
+				 1);
+	}
+	for (int i = 0; i < 2 * SETTINGS_MAX_NAMED; i++) {
+		char *section = xasprintf("partition p%d", i);
+		int rc = settings_set(s, section, "mode", "advise", "x", 1, &err);
+
+		assert_int_equal(rc, i + 2 < SETTINGS_MAX_NAMED ? 0 : -EINVAL);
+		free(section);
+	}
+	settings_free(s);
+	settings_free(other);
+}
+
+static void
 options_are_made_of_the_table_and_turn_flags_round(void **state)
 {
 	struct settings *s = settings_new(&settings_topology);
@@ -260,6 +333,35 @@ a_reload_takes_up_what_it_can_and_keeps_the_rest(void **state)
 	rmdir(directory);
 }
 
+static void
+a_reload_takes_up_sections_with_a_name(void **state)
+{
+	char directory[] = "/tmp/ap-settings-XXXXXX", file[64];
+	struct settings *s = settings_new(&settings_scheduler);
+	struct err err = { 0 };
+
+	(void)state;
+	assert_non_null(mkdtemp(directory));
+	snprintf(file, sizeof file, "%s/a.conf", directory);
+	put(file, "[partition a]\nmode = advise\n[partition b]\nmode = advise\n");
+	assert_int_equal(settings_load(s, file, &err), 0);
+	assert_int_equal(settings_reload(s, file, "test"), 0);
+	put(file, "[partition b]\nmode = enforce\n");
+	assert_int_equal(settings_reload(s, file, "test"), 1);
+	assert_int_equal(settings_n_named(s), 1);
+	assert_string_equal(settings_named(s, 0).name, "b");
+	assert_string_equal(settings_named(s, 0).value, "enforce");
+	put(file, "[partition b]\nmode = never\n");
+	assert_int_equal(settings_reload(s, file, "test"), -EINVAL);
+	assert_int_equal(settings_n_named(s), 1);
+	put(file, "");
+	assert_int_equal(settings_reload(s, file, "test"), 1);
+	assert_int_equal(settings_n_named(s), 0);
+	settings_free(s);
+	unlink(file);
+	rmdir(directory);
+}
+
 int
 main(void)
 {
@@ -267,8 +369,10 @@ main(void)
 		cmocka_unit_test(the_shipped_file_has_every_key_with_its_default),
 		cmocka_unit_test(the_manual_has_every_option_and_key),
 		cmocka_unit_test(no_two_settings_go_by_one_name),
+		cmocka_unit_test(sections_with_a_name_have_values_of_their_own),
 		cmocka_unit_test(options_are_made_of_the_table_and_turn_flags_round),
 		cmocka_unit_test(a_check_tells_every_fault_of_every_daemon),
+		cmocka_unit_test(a_reload_takes_up_sections_with_a_name),
 		cmocka_unit_test(a_reload_takes_up_what_it_can_and_keeps_the_rest),
 	};
 
