@@ -207,7 +207,7 @@ static const struct setting scheduler[] = {
 	{ "scheduler", "earlier_max_age_s", "earlier-max-age-s", "S", "604800",
 	  "of a waiting job's earlier run, a profile that is older is not used; 0: never",
 	  .kind = SETTING_INTEGER, .min = 0, .max = 7776000, .is_live = true },
-	{ "scheduler", "pin_wait_s", "pin-wait-s", "S", "60",
+	{ "scheduler", "pin_wait_s", "pin-wait-s", "S", "30",
 	  "a job that we pinned and that waits longer is let go",
 	  .kind = SETTING_INTEGER, .min = 1, .max = 3600, .is_live = true },
 	{ "scheduler", "window_ms", "window-ms", "MS", "10000",

@@ -115,6 +115,8 @@ struct deeds {
 	struct decide_changes changes;
 	VEC(struct deed) under_way;
 	size_t n_checked; /* Partitions with a mode of their own that were looked for. */
+	int64_t started_us; /* Wall clock. */
+	bool has_decided;   /* With a look. */
 	bool is_ending;
 	uint64_t n_asked[DECIDE_N_WHYS], n_failed; /* So far. */
 	struct log_limit said;

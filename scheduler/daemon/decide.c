@@ -18,7 +18,8 @@ const char *const decide_why_names[] = {
 	[DECIDE_ADVISING] = "advising",   [DECIDE_STOPPED] = "stopped",
 	[DECIDE_NODE_DOWN] = "node_down", [DECIDE_BUSY] = "busy",
 	[DECIDE_EXPIRED] = "expired",     [DECIDE_WAITED] = "waited",
-	[DECIDE_ASKED] = "asked",         [DECIDE_TOLD] = "told",
+	[DECIDE_LEFT] = "left",           [DECIDE_ASKED] = "asked",
+	[DECIDE_TOLD] = "told",
 };
 
 const char *const decide_why_texts[] = {
@@ -34,6 +35,7 @@ const char *const decide_why_texts[] = {
 	[DECIDE_BUSY] = "a node of its place is taken by another job",
 	[DECIDE_EXPIRED] = "the advice is too old",
 	[DECIDE_WAITED] = "it has waited for its place for too long",
+	[DECIDE_LEFT] = "its place was free before a restart",
 	[DECIDE_ASKED] = "somebody asked for it",
 	[DECIDE_TOLD] = "what is advised now",
 };
@@ -191,6 +193,28 @@ give(void *ctx, const char *name)
 	return 0;
 }
 
+/* Whether two lists name the same nodes, in whatever form. */
+static bool
+is_same_place(const char *a, const char *b)
+{
+	struct strtab *of_a, *of_b;
+	const char *why;
+	bool is_same;
+
+	if (strcmp(a, b) == 0)
+		return true;
+	of_a = strtab_new();
+	of_b = strtab_new();
+	is_same = hostlist_expand(a, DECIDE_MAX_PIN, give, of_a, &why) >= 0 &&
+		  hostlist_expand(b, DECIDE_MAX_PIN, give, of_b, &why) >= 0 &&
+		  strtab_n(of_a) == strtab_n(of_b);
+	for (uint32_t i = 0; is_same && i < strtab_n(of_a); i++)
+		is_same = strtab_find(of_b, strtab_name(of_a, i)) != STRTAB_NONE;
+	strtab_free(of_a);
+	strtab_free(of_b);
+	return is_same;
+}
+
 /* ---- One round -------------------------------------------------------------------- */
 
 struct round {
@@ -232,6 +256,16 @@ unpin(struct round *round, const struct decide_change *change, enum decide_why w
 	act(round, HOST_UNPIN, why, change->job, NULL, change->before);
 }
 
+/*
+ * A clock that was set back must not make a second last for hours; looks are somewhat
+ * older than what happened while they were taken.
+ */
+static bool
+is_past(int64_t since_us, int64_t now_us, int64_t span_us)
+{
+	return now_us - since_us >= span_us || since_us - now_us > DECIDE_MAX_LOOK_AGE;
+}
+
 /* The watchdog: of a waiting job that we pinned. */
 static void
 watch_pin(struct round *round, struct decide_change *change, const struct host_job *job)
@@ -251,10 +285,12 @@ watch_pin(struct round *round, struct decide_change *change, const struct host_j
 		unpin(round, change, DECIDE_ASKED);
 	else if (fitness == FIT_NEVER)
 		unpin(round, change, DECIDE_NODE_DOWN);
+	else if (change->at_us < view->started_us || job->n_restarts)
+		unpin(round, change, DECIDE_LEFT);
 	else if (change->busy_since_us &&
-		 view->now_us - change->busy_since_us >= DECIDE_BUSY_US)
+		 is_past(change->busy_since_us, view->now_us, DECIDE_BUSY_US))
 		unpin(round, change, DECIDE_BUSY);
-	else if (view->now_us - change->at_us >= view->pin_wait_us)
+	else if (is_past(change->at_us, view->now_us, view->pin_wait_us))
 		unpin(round, change, DECIDE_WAITED);
 	else if (view->now_us >= change->valid_until_us)
 		unpin(round, change, DECIDE_EXPIRED);
@@ -270,7 +306,7 @@ is_unsettled(const struct round *round, const struct decide_change *change)
 {
 	return change->is_under_way ||
 	       (change->done_us &&
-		round->view->host->at_us - change->done_us < DECIDE_SETTLE_US);
+		!is_past(change->done_us, round->view->host->at_us, DECIDE_SETTLE_US));
 }
 
 /* What is ours of a job, and still so. */
@@ -282,7 +318,11 @@ look_after(struct round *round, struct decide_change *change,
 
 	if (is_unsettled(round, change) || change->kind == DECIDE_OVER)
 		return;
-	if (change->kind == DECIDE_PIN && is_waiting && job->is_pinned) {
+	if (change->kind == DECIDE_PIN && is_waiting && job->is_pinned &&
+	    *job->required && !is_same_place(job->required, change->nodes)) {
+		change->kind = DECIDE_OVER;
+		change->is_his = true;
+	} else if (change->kind == DECIDE_PIN && is_waiting && job->is_pinned) {
 		watch_pin(round, change, job);
 	} else if (change->kind == DECIDE_PIN && is_waiting) {
 		/* Requeued, or somebody took the pin away: it is his. */
@@ -330,12 +370,12 @@ adopt(struct round *round)
 		if (job->state != HOST_WAITING || !job->is_pinned)
 			continue;
 		change = decide_find(round->changes, job->id);
-		if (change &&
-		    (change->kind == DECIDE_PIN || is_unsettled(round, change)))
+		if (change && (change->kind == DECIDE_PIN || change->is_his ||
+			       is_unsettled(round, change)))
 			continue;
 		change = decide_add(round->changes, job->id);
 		change->kind = DECIDE_PIN;
-		change->at_us = view->now_us;
+		change->at_us = view->is_first ? 0 : view->now_us;
 		change->valid_until_us = view->now_us + view->pin_wait_us;
 		change->n_failed = 0;
 		set_text(&change->nodes, job->required);
@@ -355,6 +395,10 @@ place(struct round *round, const struct host_job *job,
 	enum fitness fitness =
 		fitness_of(round->view->host, round->given, advice->nodes, &n);
 
+	/* What was free is not for long. */
+	if (fitness == FIT &&
+	    is_past(round->view->host->at_us, round->view->now_us, DECIDE_PLACE_US))
+		fitness = FIT_NOT_NOW;
 	if (fitness == FIT && n == job->n_nodes) {
 		act(round, HOST_PLACE, DECIDE_PLACED, job->id, advice->nodes,
 		    advice->record);
@@ -529,6 +573,7 @@ decide_note(struct decide_changes *changes, const struct decide_action *action,
 		set_text(&change->record, action->record);
 	if (action->kind == HOST_PLACE) {
 		change->kind = DECIDE_PIN;
+		change->is_his = false;
 		set_text(&change->nodes, action->nodes);
 		change->valid_until_us = action->valid_until_us;
 	} else if (change->kind != DECIDE_PIN) {

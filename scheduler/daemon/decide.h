@@ -30,7 +30,8 @@
 #include "scheduler/host/host.h"
 
 #define DECIDE_MARGIN_US INT64_C(2000000)
-#define DECIDE_BUSY_US   INT64_C(10000000) /* A place is taken by others so long. */
+#define DECIDE_BUSY_US   INT64_C(3000000)  /* A place is taken by others so long. */
+#define DECIDE_PLACE_US  INT64_C(3000000)  /* Free nodes of an older look are not. */
 #define DECIDE_RECORD_US INT64_C(30000000) /* Between two records of a running job. */
 /* A look that ended so soon after a change may not show it yet. */
 #define DECIDE_SETTLE_US    INT64_C(1500000)
@@ -67,6 +68,7 @@ enum decide_why {
 	DECIDE_BUSY,         /* a node of its place is taken; */
 	DECIDE_EXPIRED,      /* the advice is too old; */
 	DECIDE_WAITED,       /* it has waited too long; */
+	DECIDE_LEFT,         /* it is of another run: of the daemon, or of the job; */
 	DECIDE_ASKED,        /* somebody asked for it over the API. */
 	DECIDE_TOLD,         /* The record of a running job. */
 	DECIDE_N_WHYS,
@@ -93,6 +95,7 @@ struct decide_change {
 	int64_t busy_since_us;  /* A node of its place has been taken since; 0: none. */
 	unsigned n_failed;      /* Actions on it that were refused, in a row. */
 	bool is_unwanted;       /* Somebody asked to undo it. */
+	bool is_his;            /* DECIDE_OVER: somebody chose other nodes. */
 	bool is_under_way;      /* An action on the job is not done yet. */
 	int64_t done_us;        /* When the last one was; 0: none. */
 };
@@ -110,7 +113,9 @@ void decide_remove(struct decide_changes *changes, const char *job);
 
 struct decide_view {
 	int64_t now_us;
-	bool is_ending; /* Everything is to be undone. */
+	int64_t started_us; /* This run; pins of another one are taken back. */
+	bool is_first;      /* Of this run's rounds with a look. */
+	bool is_ending;     /* Everything is to be undone. */
 	const struct modes *modes;
 	const struct host_snapshot *host; /* NULL: the scheduler does not answer. */
 	/* Fills the advice for a job: waiting or running. */
@@ -138,6 +143,8 @@ struct decide_actions {
 /*
  * A waiting job that bears a pin of ours is looked after whether it is in 'changes' or
  * not: what had pinned it may have been killed at a bad moment, or its store is lost.
+ * Then, and after a requeue, the pin is taken back at once: it was meant for nodes that
+ * were free at that time.
  *
  * Lists what to ask for, in this order: undoing, then waiting jobs by priority, then
  * records.  Brings 'changes' up to date where the world has moved on (busy_since_us, jobs

@@ -129,6 +129,8 @@ deeds_decide(struct daemon *d)
 	struct deeds *deeds = &d->deeds;
 	const struct decide_view view = {
 		.now_us = clk_wall_us(),
+		.started_us = deeds->started_us,
+		.is_first = !deeds->has_decided,
 		.is_ending = deeds->is_ending,
 		.modes = &deeds->modes,
 		.host = deeds->snapshot.at_us ? &deeds->snapshot : NULL,
@@ -140,6 +142,7 @@ deeds_decide(struct daemon *d)
 
 	if (!deeds->host)
 		return;
+	deeds->has_decided |= view.host != NULL;
 	decide(&view, &deeds->changes, &actions);
 	for (size_t i = 0; i < actions.forgotten.n; i++)
 		memory_keep_change(d, actions.forgotten.items[i]);
@@ -239,6 +242,7 @@ deeds_open(struct daemon *d, struct err *err)
 	const struct host_observer observer = { d, on_snapshot, on_done };
 	int rc = deeds_take_modes(d, err);
 
+	d->deeds.started_us = clk_wall_us();
 	if (rc < 0 || strcmp(daemon_text(d, "host"), "slurm") != 0)
 		return rc;
 	return slurm_open(d->loop, &opts, &observer, &d->deeds.host, err);

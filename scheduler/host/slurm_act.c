@@ -136,7 +136,7 @@ marked_record(const char *record, const char *mark)
 {
 	struct strbuf out = STRBUF_EMPTY;
 
-	if (strcmp(record, SLURM_GATE_RECORD) == 0)
+	if (strncmp(record, SLURM_GATE_RECORD, strlen(SLURM_GATE_RECORD)) == 0)
 		record = "";
 	while (*record) {
 		size_t n = strcspn(record, ";");

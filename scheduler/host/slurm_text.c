@@ -231,6 +231,26 @@ begins_with(const char *text, const char *start)
 	return strncmp(text, start, strlen(start)) == 0;
 }
 
+/* Whether the job is held back by our gate, and not by a later wish of somebody else. */
+static bool
+is_gated(const struct host_job *job, int64_t at_us)
+{
+	const char *until;
+	int64_t away_us;
+
+	if (job->state != HOST_WAITING || job->n_restarts ||
+	    job->eligible_us <= at_us || !begins_with(job->record, SLURM_GATE_RECORD))
+		return false;
+	until = strstr(job->record, SLURM_GATE_UNTIL);
+	if (!until)
+		return true;
+	away_us = (int64_t)strtoul(until + strlen(SLURM_GATE_UNTIL), NULL, 10);
+	if (away_us > INT64_MAX / 2000000)
+		return false;
+	away_us = job->eligible_us - away_us * 1000000;
+	return away_us >= -1000000 && away_us <= 1000000;
+}
+
 /* A job of its fields; the id is known to be one. */
 static struct host_job
 make_job(char *id, enum host_job_state state, const struct slurm_piece fields[],
@@ -258,8 +278,7 @@ make_job(char *id, enum host_job_state state, const struct slurm_piece fields[],
 
 	if (state == HOST_RUNNING || state == HOST_ENDING)
 		job.start_us = read_time_us(fields[JOB_START]);
-	job.is_gated = state == HOST_WAITING && job.eligible_us > at_us &&
-		       begins_with(job.record, SLURM_GATE_RECORD);
+	job.is_gated = is_gated(&job, at_us);
 	job.is_pinned = slurm_record_has(job.record, SLURM_PINNED) ||
 			slurm_record_has(job.record, SLURM_PREFERRED);
 	return job;

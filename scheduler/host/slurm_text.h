@@ -25,9 +25,11 @@ struct strbuf;
 #define SLURM_MARK_SIZE 24
 
 /*
- * What the gate (job_submit.lua) writes into AdminComment of a job that it holds back.
+ * What the gate (job_submit.lua) writes into AdminComment of a job that it holds back,
+ * and until when, in seconds since 1970.
  */
 #define SLURM_GATE_RECORD "antiphase:v1;gate"
+#define SLURM_GATE_UNTIL  ";until="
 
 /* What is added to the record of a job that we pinned, hard or softly. */
 #define SLURM_PINNED    "pinned"
@@ -56,8 +58,9 @@ void slurm_jobs_format(const char *mark, struct strbuf *out);
  * left out.  Tasks of an array that wait, and that nothing tells apart yet, become one
  * job with the id of the first of them: it is the next to be started, and can be
  * placed.  So it is, too, where squeue has them in one row ("4711_[3-9%2]").  A job is
- * gated if it has the gate's record and may not start before a time past
- * snapshot->at_us, which is set.  Times are UTC (TZ=UTC, SLURM_TIME_FORMAT=standard).
+ * gated if it has the gate's record and may not start before the time that the record
+ * tells, which is past snapshot->at_us, which is set: another time is its user's, or
+ * Slurm's own, which holds requeued jobs back for a while.  Times are UTC (TZ=UTC, SLURM_TIME_FORMAT=standard).
  * 0, -EINVAL or -E2BIG with 'err' filled.  O(n log n).
  */
 int slurm_read_jobs(const char *text, size_t n, const char *mark,

@@ -335,6 +335,8 @@ states_of_all_versions(void **state)
 	}
 }
 
+#define GATE(until) SLURM_GATE_RECORD ";until=" until
+
 static void
 only_the_gate_s_jobs_are_gated_and_only_while_they_wait_for_us(void **state)
 {
@@ -342,6 +344,13 @@ only_the_gate_s_jobs_are_gated_and_only_while_they_wait_for_us(void **state)
 		const char *state, *eligible, *record;
 		bool is_gated, is_pinned;
 	} cases[] = {
+		/* 01:00:10 that day. */
+		{ "PENDING", "2026-11-21T01:00:10", GATE("1795222810"), true, false },
+		/* Its user wants another time; */
+		{ "PENDING", "2026-11-22T01:00:10", GATE("1795222810"), false, false },
+		{ "PENDING", "2026-11-21T01:00:10", GATE("1795222830"), false, false },
+		{ "PENDING", "2026-11-21T01:00:10", GATE("x"), false, false },
+		{ "PENDING", "2026-11-21T01:00:10", GATE("-1"), false, false },
 		{ "PENDING", "2026-11-21T01:00:10", SLURM_GATE_RECORD, true, false },
 		{ "PENDING", "2026-11-21T00:59:59", SLURM_GATE_RECORD, false, false },
 		{ "PENDING", "2026-11-21T01:00:10", "(null)", false, false },
@@ -364,6 +373,11 @@ only_the_gate_s_jobs_are_gated_and_only_while_they_wait_for_us(void **state)
 		snapshot = look_at(&row);
 		assert_int_equal(snapshot.jobs[0].is_gated, cases[i].is_gated);
 		assert_int_equal(snapshot.jobs[0].is_pinned, cases[i].is_pinned);
+		host_snapshot_fini(&snapshot);
+		/* It is Slurm that keeps a requeued job back. */
+		row.restarts = "1";
+		snapshot = look_at(&row);
+		assert_false(snapshot.jobs[0].is_gated);
 		host_snapshot_fini(&snapshot);
 	}
 }

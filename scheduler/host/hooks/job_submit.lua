@@ -137,8 +137,10 @@ local function submit(job_desc)
 		why = score
 	end
 	if GATE_S > 0 and is_alive() then
-		job_desc.begin_time = os.time() + GATE_S
-		job_desc.admin_comment = "antiphase:v1;gate"
+		local until_s = os.time() + GATE_S
+		job_desc.begin_time = until_s
+		-- A job with another begin time than that is not ours any more.
+		job_desc.admin_comment = string.format("antiphase:v1;gate;until=%d", until_s)
 	elseif why then
 		job_desc.admin_comment = "antiphase:v1;skipped=" .. why
 	end
