@@ -1,0 +1,68 @@
+/*
+ * in_slurm_priv.h - topology.conf between its files: in_slurm.c reads lines into
+ * switches, in_slurm_build.c makes a fabric of them.
+ */
+#ifndef TOPOLOGY_IN_SLURM_PRIV_H
+#define TOPOLOGY_IN_SLURM_PRIV_H
+
+#include <stdint.h>
+
+#include "lib/base/vec.h"
+#include "topology/read_priv.h"
+
+struct err;
+struct strtab;
+struct topo;
+
+enum slurm_key {
+	SLURM_KEY_SWITCH_NAME,
+	SLURM_KEY_SWITCHES,
+	SLURM_KEY_NODES,
+	SLURM_KEY_LINK_SPEED,
+	SLURM_KEY_LEVEL, /* Of 'scontrol show topology' alone. */
+	N_SLURM_KEYS,
+};
+
+/* One line about a switch. */
+struct slurm_switch {
+	char *values[N_SLURM_KEYS];   /* Owned; NULL: not given. */
+	unsigned lines[N_SLURM_KEYS]; /* Of each value. */
+	uint32_t tier;                /* 0: not known yet. */
+	uint32_t n_open;              /* Children whose tier is not known yet. */
+	uint32_t last_parent;         /* Whose line named it last, plus one. */
+	uint32_t n_parents;
+	double down_bps; /* Of the cables to what hangs on it. */
+	uint32_t node;   /* In the builder. */
+	double bps;
+};
+
+/* A switch, and what hangs on it: a host's number or a switch's. */
+struct slurm_edge {
+	uint32_t parent, child;
+};
+
+struct slurm {
+	const char *file;
+	const char *at, *end; /* What is left of the text. */
+	unsigned line;
+	double default_bps, uplink_bps, oversubscription;
+	uint32_t n_slots, max_names;
+	topo_slots_fn *slots_of; /* NULL: n_slots. */
+	void *slots_ctx;
+	VEC(struct slurm_switch) switches;
+	struct strtab *switch_names;     /* Number: index of 'switches'. */
+	struct strtab *host_names;       /* Number: the host's node id. */
+	VEC(uint32_t) host_lines;        /* By host: the last parent, plus one. */
+	VEC(struct slurm_edge) to_hosts; /* By parent. */
+	VEC(struct slurm_edge) to_switches;
+	uint32_t *n_ports; /* Owned.  Used so far, by node id. */
+	struct err *err;
+};
+
+/* "SwitchName", ...; NULL-terminated. */
+extern const char *const slurm_key_names[];
+
+/* Expands the names of the switches, and makes the fabric.  0, or -errno. */
+int slurm_build(struct slurm *s, const char *name, struct topo **ret_topo);
+
+#endif
