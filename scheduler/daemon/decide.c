@@ -243,6 +243,15 @@ act(struct round *round, enum host_action_kind kind, enum decide_why why,
 		 }));
 }
 
+/* No other waiting job is sent to these nodes in this round. */
+static void
+keep_for(struct round *round, const char *nodes)
+{
+	const char *why;
+
+	hostlist_expand(nodes, DECIDE_MAX_PIN, give, round->given, &why);
+}
+
 static enum mode
 mode_for(const struct decide_view *view, const struct host_job *job)
 {
@@ -271,7 +280,6 @@ static void
 watch_pin(struct round *round, struct decide_change *change, const struct host_job *job)
 {
 	const struct decide_view *view = round->view;
-	const char *why;
 	uint32_t n;
 	enum fitness fitness = fitness_of(view->host, NULL, change->nodes, &n);
 
@@ -295,9 +303,7 @@ watch_pin(struct round *round, struct decide_change *change, const struct host_j
 	else if (view->now_us >= change->valid_until_us)
 		unpin(round, change, DECIDE_EXPIRED);
 	else
-		/* It still is to get its nodes: no other job is sent there. */
-		hostlist_expand(change->nodes, DECIDE_MAX_PIN, give, round->given,
-				&why);
+		keep_for(round, change->nodes);
 }
 
 /* Whether an action is under way, or was until just before this look. */
@@ -316,8 +322,12 @@ look_after(struct round *round, struct decide_change *change,
 {
 	bool is_waiting = job->state == HOST_WAITING;
 
-	if (is_unsettled(round, change) || change->kind == DECIDE_OVER)
+	if (is_unsettled(round, change) || change->kind == DECIDE_OVER) {
+		/* The look does not show yet that it has its nodes. */
+		if (change->kind == DECIDE_PIN)
+			keep_for(round, change->nodes);
 		return;
+	}
 	if (change->kind == DECIDE_PIN && is_waiting && job->is_pinned &&
 	    *job->required && !is_same_place(job->required, change->nodes)) {
 		change->kind = DECIDE_OVER;
@@ -390,7 +400,6 @@ static void
 place(struct round *round, const struct host_job *job,
       const struct decide_advice *advice, bool is_urgent)
 {
-	const char *why;
 	uint32_t n;
 	enum fitness fitness =
 		fitness_of(round->view->host, round->given, advice->nodes, &n);
@@ -405,8 +414,7 @@ place(struct round *round, const struct host_job *job,
 		if (round->actions->n_left == 0)
 			round->actions->items.items[round->actions->items.n - 1]
 				.valid_until_us = advice->valid_until_us;
-		hostlist_expand(advice->nodes, DECIDE_MAX_PIN, give, round->given,
-				&why);
+		keep_for(round, advice->nodes);
 	} else if (fitness != FIT_NOT_NOW || n != job->n_nodes || is_urgent) {
 		/* A place that is taken just now may be free at the next look. */
 		act(round, HOST_LET_GO, DECIDE_NO_PLACE, job->id, NULL, NULL);

@@ -232,6 +232,40 @@ a_job_that_cannot_be_changed_is_left_alone_after_a_few_attempts(void **state)
 	tear_down(&c);
 }
 
+/* Slurm has not started it yet, and the look is no newer than what was done. */
+static void
+a_place_is_given_away_before_it_is_seen_to_be(void **state)
+{
+	struct cluster c;
+
+	(void)state;
+	set_up(&c, "enforce");
+	advise_at(&c, add_job(&c), "n[0-1]");
+	run(&c);
+	expect(&c, "place 10 n[0-1] placed");
+	decide_note(&c.changes, &c.actions.items.items[0], "", NOW);
+	/* Under way; then done, but not settled; then pinned. */
+	advise_at(&c, add_job(&c), "n[1-2]");
+	run(&c);
+	expect(&c, "");
+	decide_done(&c.changes,
+		    &(struct decide_action){ .kind = HOST_PLACE, .job = ids[0] }, 0,
+		    NOW + S / 2);
+	go_on(&c, S);
+	run(&c);
+	expect(&c, "");
+	c.jobs[0].is_gated = false;
+	c.jobs[0].is_pinned = true;
+	go_on(&c, 2 * S);
+	run(&c);
+	expect(&c, "");
+	/* It runs elsewhere after all. */
+	c.jobs[0].state = HOST_RUNNING;
+	run(&c);
+	expect(&c, "place 11 n[1-2] placed");
+	tear_down(&c);
+}
+
 /* ---- Records --------------------------------------------------------------------------- */
 
 static void
@@ -360,6 +394,7 @@ main(void)
 		cmocka_unit_test(what_is_done_about_a_job_at_the_gate),
 		cmocka_unit_test(partitions_have_their_own_modes),
 		cmocka_unit_test(two_jobs_are_not_sent_to_one_node),
+		cmocka_unit_test(a_place_is_given_away_before_it_is_seen_to_be),
 		cmocka_unit_test(what_is_under_way_is_not_asked_for_again),
 		cmocka_unit_test(
 			a_job_that_cannot_be_changed_is_left_alone_after_a_few_attempts),
