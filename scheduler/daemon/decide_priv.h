@@ -1,0 +1,14 @@
+/* decide_priv.h - what decide*.c share. */
+#ifndef SCHEDULER_DAEMON_DECIDE_PRIV_H
+#define SCHEDULER_DAEMON_DECIDE_PRIV_H
+
+#include "scheduler/daemon/decide.h"
+
+/* A job whose actions are refused so often in a row is left alone. */
+#define DECIDE_MAX_FAILED 3
+
+void decide_remove_at(struct decide_changes *changes, size_t i);
+/* Replaces an owned text; NULL is "". */
+void decide_set_text(char **text, const char *value);
+
+#endif
