@@ -212,7 +212,8 @@ check_action(struct host *host, const struct host_action *action,
 	const struct host_job *job;
 	int r;
 
-	if (!slurm_is_job_id(action->job))
+	if (!slurm_is_job_id(action->job) &&
+	    (action->kind != HOST_RECORD || !slurm_is_het_id(action->job)))
 		return err_set(err, NULL, 0, 0,
 			       "'%.40s' is not a job of Slurm that can "
 			       "be changed: expected \"4711\" or \"4711_2\"",

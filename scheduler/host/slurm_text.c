@@ -512,8 +512,9 @@ slurm_read_excluded(const char *text, size_t n, struct host_snapshot *snapshot,
 
 /* ---- Words ----------------------------------------------------------------------- */
 
-bool
-slurm_is_job_id(const char *id)
+/* "4711", and with a number behind the divider: "4711_2". */
+static bool
+is_id(const char *id, char divider)
 {
 	struct slurm_piece piece = { id, strlen(id) };
 	uint64_t number;
@@ -522,10 +523,22 @@ slurm_is_job_id(const char *id)
 	if (!slurm_piece_number(piece, UINT32_MAX, &number, &n))
 		return false;
 	if (n == piece.n)
-		return true;
+		return divider == '_';
 	piece = (struct slurm_piece){ id + n + 1, piece.n - n - 1 };
-	return id[n] == '_' && slurm_piece_number(piece, UINT32_MAX, &number, &n) &&
+	return id[n] == divider && slurm_piece_number(piece, UINT32_MAX, &number, &n) &&
 	       n == piece.n;
+}
+
+bool
+slurm_is_job_id(const char *id)
+{
+	return is_id(id, '_');
+}
+
+bool
+slurm_is_het_id(const char *id)
+{
+	return is_id(id, '+');
 }
 
 bool

@@ -103,8 +103,10 @@ int slurm_topology_conf(const char *text, size_t n, struct strbuf *out,
  */
 unsigned slurm_version(const char *text);
 
-/* "4711" or "4711_2": what can be acted upon.  Parts of het jobs ("4711+0") cannot. */
+/* "4711" or "4711_2": what can be acted upon. */
 bool slurm_is_job_id(const char *id);
+/* "4711+0", a part of a heterogeneous job: Slurm refuses to change but its comments. */
+bool slurm_is_het_id(const char *id);
 
 /*
  * Whether a record of ours has that word: "pinned" in "antiphase:v1;shift_us=1;pinned".

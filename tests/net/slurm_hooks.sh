@@ -28,7 +28,8 @@ cgroup=
 [ -z "$LAB_CG" ] || cgroup="cgroup=$LAB_CG/slurm_lab"
 echo "optional $LAB_B/spank_antiphase.so preload=$LAB_DIR/libpacer.so" \
 	"endpoint=$run/pacer.sock dir=$run $cgroup" >"$SLURM_DIR/etc/plugstack.conf"
-sed -e "s|@sysconfdir@|$LAB_DIR|" "$hooks/prolog_slurmctld.sh" >"$LAB_DIR/poke.sh"
+sed -e "s|@sysconfdir@|$LAB_DIR|" -e "s|@bindir@|$LAB_B|" "$hooks/prolog_slurmctld.sh" \
+	>"$LAB_DIR/poke.sh"
 sed -e "s|@libdir@|$LAB_DIR|" -e "s|libantiphase-pacer|libpacer|" -e "s|/run/antiphase|$run|" \
 	"$hooks/task_prolog.sh" >"$LAB_DIR/task_prolog.sh"
 chmod +x "$LAB_DIR"/*.sh
@@ -115,7 +116,7 @@ slurm_wait_state 12 "${array}_3" RUNNING
 slurm_clear
 # Who is let through.
 not_gated() {
-	local name=$1 id
+	local name=$1
 	shift
 	id=$("$@") || {
 		fail "not gated: $name" "it was not taken"
@@ -124,13 +125,17 @@ not_gated() {
 	check "not gated: $name" test "$(slurm_job_field "$id" AdminComment)" = ''
 }
 not_gated "one node" slurm_submit -N1
-not_gated "no number of nodes" slurm_submit -n 2
+not_gated "tasks alone" slurm_submit -n 16
 not_gated "nodes of the user's own" slurm_submit -N2 -w 'n[01-02]'
 not_gated "a begin time of the user's own" slurm_submit -N2 --begin=now+100
 not_gated "held" slurm_submit -N2 --hold
 not_gated "--antiphase=off" slurm_submit -N2 --antiphase=off
 not_gated "off by the comment" slurm_submit -N2 --comment='antiphase: off'
-not_gated "parts of a heterogeneous job" slurm sbatch --parsable -o /dev/null -N2 : -N2 --wrap 'sleep 60'
+not_gated "a heterogeneous job" slurm sbatch --parsable -o /dev/null -N2 : -N2 --wrap 'sleep 60'
+check "nor its second part" test "$(slurm_job_field "$id+1" AdminComment)" = ''
+check "it runs" slurm_wait_state 10 "$id" RUNNING
+slurm_clear
+check "salloc of a heterogeneous job gets through" slurm salloc -N2 : -N2 true
 touch "$run/stop"
 not_gated "the kill switch" slurm_submit -N2
 rm "$run/stop"
@@ -141,6 +146,29 @@ from=$(ms)
 check "srun of one node is not held up" slurm srun -N1 true
 check "(it took $(($(ms) - from)) ms)" test $(($(ms) - from)) -lt 4000
 check "srun of two nodes gets through the gate" slurm srun -N2 true
+# Tasks alone, which need more than one node.
+job=$(slurm_submit -n 4 --ntasks-per-node=2)
+check "gated: more tasks than a node may have" gated "$job" True
+slurm_clear
+gate -e 's/^local GATE_S = .*/local GATE_S = 5/' -e 's/^local CPUS_PER_NODE = .*/local CPUS_PER_NODE = 4/'
+not_gated "tasks that one node has room for" slurm_submit -n 4
+not_gated "as wide ones" slurm_submit -n 2 -c 2
+job=$(slurm_submit -n 3 -c 2)
+check "gated: wide tasks that need two nodes" gated "$job" True
+slurm_clear
+job=$(slurm_submit -n 16)
+check "gated: tasks that need four nodes" gated "$job" True
+check "which Slurm knows before it starts" is "jobs['$job']['n_nodes']" 4
+check "it is placed" grep -q "done" <(probe place "$job" 'n[02,05,06,11]')
+check "and starts" slurm_wait_state 5 "$job" RUNNING
+check "there" test "$(slurm_nodes "$job")" = 'n[02,05-06,11]'
+slurm_clear
+gate -e 's/^local GATE_S = .*/local GATE_S = 5/' \
+	-e 's/^local CPUS_PER_NODE = .*/local CPUS_PER_NODE = { train = 4 }/'
+job=$(slurm_submit -n 16 -p train)
+check "gated: by partition" gated "$job" True
+not_gated "in another partition" slurm_submit -n 16 -p other
+slurm_clear
 # Listed partitions.
 gate -e 's/^local GATE_S = .*/local GATE_S = 5/' -e 's/^local PARTITIONS = .*/local PARTITIONS = { other = true }/'
 not_gated "a partition that is not listed" slurm_submit -N2 -p train

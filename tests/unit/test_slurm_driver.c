@@ -48,7 +48,8 @@
 	WAITS("15", "2", "", "theirs", "(null)")                                  \
 	"16@16@RUNNING@2@n[3-4]@None@1@@(null)@train@u@N/A@N/A@0@(null)@@name@\n" \
 	"17@17@PENDING@2@@BeginTime@1@@(null)@train@u@2099-01-01T00:00:00@N/A@0@" \
-	"antiphase:v1;gate@@name@\n"
+	"antiphase:v1;gate@@name@\n"                                              \
+	"18+1@19@RUNNING@2@n[3-4]@None@1@@(null)@train@u@N/A@N/A@0@(null)@@name@\n"
 #define NODES                                                      \
 	"n1|idle|train|4|fast|fast|\nn2|idle|train|4|fast|fast|\n" \
 	"n3|allocated|train|4|||\nn4|down*|train|4|||\n"
@@ -227,7 +228,7 @@ a_look_is_taken_at_once_and_then_at_each_poll(void **state)
 	assert_int_equal(act(&lab, HOST_PLACE, "11", "n1", NULL), -EAGAIN);
 	run_until_looks(&lab, 3);
 	assert_int_equal(lab.n_none, 0);
-	assert_int_equal(lab.n_jobs, 7);
+	assert_int_equal(lab.n_jobs, 8);
 	close_lab(&lab);
 }
 
@@ -246,7 +247,9 @@ each_change_is_one_call(void **state)
 	assert_int_equal(act(&lab, HOST_UNPIN, "13", NULL, NULL), 0);
 	assert_int_equal(act(&lab, HOST_UNPIN, "14", NULL, "antiphase:v1;x"), 0);
 	assert_int_equal(act(&lab, HOST_RECORD, "16", NULL, "antiphase:v1;y"), 0);
-	run_until_done(&lab, 5);
+	/* Of a part of a heterogeneous job that alone. */
+	assert_int_equal(act(&lab, HOST_RECORD, "18+1", NULL, "antiphase:v1;z"), 0);
+	run_until_done(&lab, 6);
 	assert_int_equal(lab.rc, 0);
 	assert_sent(
 		&lab,
@@ -256,7 +259,8 @@ each_change_is_one_call(void **state)
 		"AdminComment=antiphase:v1;pinned\n"
 		"update jobid=13 ReqNodeList= AdminComment=antiphase:v1;shift_us=1\n"
 		"update jobid=14 Prefer= AdminComment=antiphase:v1;x\n"
-		"update jobid=16 AdminComment=antiphase:v1;y\n");
+		"update jobid=16 AdminComment=antiphase:v1;y\n"
+		"update jobid=18+1 AdminComment=antiphase:v1;z\n");
 	close_lab(&lab);
 }
 
@@ -335,7 +339,8 @@ what_cannot_be_is_refused_before_it_is_sent(void **state)
 		{ HOST_PLACE, "11", "n[1-999999999]", NULL, -EINVAL },
 		{ HOST_PLACE, "99", "n1", NULL, -ENOENT },
 		{ HOST_PLACE, "11 jobid=12", "n1", NULL, -EINVAL },
-		{ HOST_PLACE, "11+0", "n1", NULL, -EINVAL },
+		{ HOST_PLACE, "18+1", "n1", NULL, -EINVAL },
+		{ HOST_LET_GO, "18+1", NULL, NULL, -EINVAL },
 		{ HOST_PLACE, "12", "n1", NULL, -EINVAL }, /* Its user's nodes. */
 		{ HOST_UNPIN, "12", NULL, NULL, -EALREADY },
 		{ HOST_PREFER, "15", "n1", NULL, -EINVAL }, /* Its user's features. */

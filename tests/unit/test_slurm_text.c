@@ -216,6 +216,9 @@ ids_of_arrays_and_het_jobs(void **state)
 	assert_true(slurm_is_job_id("4711"));
 	assert_true(slurm_is_job_id("4711_2"));
 	assert_false(slurm_is_job_id("4711+0"));
+	assert_true(slurm_is_het_id("4711+0"));
+	assert_false(slurm_is_het_id("4711") || slurm_is_het_id("4711_2"));
+	assert_false(slurm_is_het_id("4711+") || slurm_is_het_id("4711+0 x"));
 	assert_false(slurm_is_job_id("4711_[1-2]"));
 	assert_false(slurm_is_job_id("4711_"));
 	assert_false(slurm_is_job_id(""));

@@ -6,9 +6,12 @@
 -- answers Slurm starts it when the time is over, as if we were not there.  Whatever goes
 -- wrong in here, the job is taken as it came.
 --
--- Left alone: jobs of one node, or which do not say how many (-N); with nodes, a
--- reservation or a begin time of their user's; held ones; parts of heterogeneous jobs;
--- those submitted with --antiphase=off, or "antiphase: off" in their --comment.
+-- Left alone: jobs that may get by with one node; with nodes, a reservation or a begin
+-- time of their user's; held ones; those submitted with --antiphase=off, or
+-- "antiphase: off" in their --comment.  And heterogeneous jobs: Slurm starts their parts
+-- together or not at all, and plans them at its leisure (bf_interval), so that a gate
+-- would cost them more than its seconds, and a part that is pinned could keep all others
+-- waiting.
 --
 -- A site with a job_submit.lua of its own has this line at its beginning:
 --
@@ -21,6 +24,10 @@ local GATE_S = 10
 -- Partitions with a gate, such as { train = true, debug = true }; nil: all.  Jobs that do
 -- not say which are those of the partition "default" here.
 local PARTITIONS = nil
+-- CPUs of a node, by which a job that says but how many tasks it has (-n without -N) is
+-- known to need several: a number, or one a partition, { train = 128, default = 64 };
+-- nil: such a job is gated if --ntasks-per-node says so.
+local CPUS_PER_NODE = nil
 -- Jobs are not gated while this file is there.
 local STOP = "/run/antiphase/stop"
 -- A file that has to hold a time not older than FRESH_S, as seconds since 1970, for jobs
@@ -33,6 +40,7 @@ local FRESH_S = 15
 
 local NO_VAL = slurm.NO_VAL
 local NO_VAL64 = slurm.NO_VAL64
+local NO_VAL16 = slurm.NO_VAL16 or 0xfffe
 
 local function exists(path)
 	local file = path and io.open(path, "r")
@@ -98,6 +106,40 @@ local function is_set(number, none)
 	return number ~= nil and number ~= 0 and number ~= none
 end
 
+-- A number that its user gave, or else nil; those of 16 bits have a word of their own for
+-- "none".
+local function given(number, none)
+	if number == nil or number < 1 or number >= none then return nil end
+	return number
+end
+
+-- The most CPUs that a node has of those that the job may get; nil: not known.
+local function cpus_per_node(job_desc)
+	if type(CPUS_PER_NODE) ~= "table" then return CPUS_PER_NODE end
+	local most = nil
+	for name in (job_desc.partition or "default"):gmatch("[^,]+") do
+		local cpus = CPUS_PER_NODE[name]
+		if not cpus then return nil end
+		most = math.max(most or 0, cpus)
+	end
+	return most
+end
+
+-- It needs so many nodes at least.
+local function least_nodes(job_desc)
+	local n = given(job_desc.min_nodes, NO_VAL) or 1
+	local tasks = given(job_desc.num_tasks, NO_VAL) or 1
+	local per_node = given(job_desc.ntasks_per_node, NO_VAL16)
+	local per_cpus = cpus_per_node(job_desc)
+	if per_node then n = math.max(n, math.ceil(tasks / per_node)) end
+	if per_cpus then
+		local cpus = math.max(given(job_desc.min_cpus, NO_VAL) or 1,
+			tasks * (given(job_desc.cpus_per_task, NO_VAL16) or 1))
+		n = math.max(n, math.ceil(cpus / per_cpus))
+	end
+	return n
+end
+
 local function in_partitions(job_desc)
 	if not PARTITIONS then return true end
 	-- We are not told the name of the default partition.
@@ -109,8 +151,7 @@ local function in_partitions(job_desc)
 end
 
 local function is_ours(job_desc)
-	local n = job_desc.min_nodes
-	if n == nil or n == NO_VAL or n <= 1 then return false end
+	if least_nodes(job_desc) <= 1 then return false end
 	if job_desc.req_nodes ~= nil or job_desc.reservation ~= nil then return false end
 	if is_set(job_desc.begin_time, NO_VAL64) or job_desc.begin_time == NO_VAL then
 		return false
@@ -128,7 +169,7 @@ local function submit(job_desc)
 	if not is_ours(job_desc) then return end
 	local why
 	if TABLE then
-		local nodes, score = look_up(job_desc.min_nodes)
+		local nodes, score = look_up(least_nodes(job_desc))
 		if nodes then
 			job_desc.req_nodes = nodes
 			job_desc.admin_comment = "antiphase:v1;pinned;score=" .. score
