@@ -51,7 +51,8 @@ daemon_start
 job=$(slurm_submit --exclusive -N2 "${declared[@]}")
 slurm_wait_state 13 "$job" RUNNING
 check "observe: the gate opens by itself ($(waited_s "$job") s)" test "$(waited_s "$job")" -ge 7
-check "and no record is written" test "$(slurm_job_field "$job" AdminComment)" = 'antiphase:v1;gate'
+check "and no record is written" grep -q '^antiphase:v1;gate;until=[0-9]*$' \
+	<(slurm_job_field "$job" AdminComment)
 slurm_clear
 
 # ---- Enforcing ---------------------------------------------------------------------------
@@ -84,8 +85,12 @@ lab_stop scheduler KILL
 check "killed, the pin stands" pinned "$job"
 rm -f "$run/scheduler.sock"
 daemon_start --mode enforce
-check "started again, it is looked after" lab_wait_for 5 "the change" standing "pin:$job"
-check "and stands" pinned "$job"
+check "started again, it is taken back: its place may be anybody's" \
+	lab_wait_for 5 "the unpin" required "$job" '(null)'
+check "and nothing stands" lab_wait_for 5 "no change" standing ""
+slurm_clear
+job=$(slurm_submit --exclusive -N2 "${declared[@]}")
+lab_wait_for 6 "the job to be placed" pinned "$job"
 touch "$run/stop"
 check "the kill switch takes it back" lab_wait_for 5 "the unpin" required "$job" '(null)'
 check "and nothing stands" lab_wait_for 5 "no change" standing ""
@@ -107,6 +112,26 @@ check "POST unpin" grep -q '"schema"' <(slurm curl -s -m 5 -X POST \
 	"http://127.0.0.1:7470/api/v1/jobs/$job/unpin")
 check "takes it back" lab_wait_for 5 "the unpin" required "$job" '(null)'
 slurm_clear
+slurm scontrol update PartitionName=train State=UP
+job=$(slurm_submit --exclusive -N2 "${declared[@]}")
+slurm_wait_state 6 "$job" RUNNING
+slurm scontrol requeue "$job"
+check "requeued, a job is unpinned" lab_wait_for 5 "the unpin" required "$job" '(null)'
+check "and Slurm's own delay stands" slurm_is_state "$job" PENDING
+slurm_clear
+lab_ctl_scheduler mode observe >/dev/null
+job=$(slurm_submit --exclusive -N2 "${declared[@]}")
+slurm scontrol update jobid="$job" StartTime=now+300
+lab_ctl_scheduler mode enforce >/dev/null
+sleep 2
+check "a begin time that its user gave since is his" test "$(($(date -d \
+	"$(slurm_job_field "$job" StartTime)" +%s) - $(date +%s)))" -gt 200
+slurm_clear
+job=$(slurm sbatch --parsable -o /dev/null -N2 : -N2 --wrap 'sleep 60')
+check "a heterogeneous job starts" slurm_wait_state 10 "$job" RUNNING
+check "and nothing is done to it" test "$(slurm_job_field "$job" AdminComment)" = ''
+slurm_clear
+slurm scontrol update PartitionName=train State=DOWN
 job=$(slurm_submit --exclusive -N2 "${declared[@]}")
 lab_wait_for 6 "the job to be placed" pinned "$job"
 lab_stop scheduler
