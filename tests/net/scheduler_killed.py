@@ -1,13 +1,17 @@
-"""scheduler_killed.py FOLDER KILLS GATE_S SEED - antiphase-scheduler over a real Slurm,
+"""scheduler_killed.py FOLDER KILLS GATE_S SEED HOW - antiphase-scheduler over a real Slurm,
 under load, killed by SIGKILL at random instants, and started again each time.
 
+HOW is "systemd": after each kill what the unit has for ExecStopPost is run, as systemd
+does; or "bare": nothing is done but to start the daemon again.
+
 Load: telemetry of two jobs that contend; gated jobs of two nodes, one after another;
-nodes that are drained and come back; clients that ask the API all the time, for changes,
+nodes that are drained and come back, often just those that a job waits for; clients that ask the API all the time, for changes,
 too.  After each kill, before the next start, two things are looked at: a copy of the
 store opens and is whole; and each waiting job that bears our pin is known to the store as
 pinned, so that whoever starts next finds what it has to look after.  At the end, every
-job has started within the gate and two seconds; one that was placed, within that and the longest
-time that the daemon was away, as a node of its place may have gone meanwhile.
+job has started within the gate and two seconds.  When bare, one that was placed may need
+the longest time that the daemon was away on top, as a node of its place may have gone
+meanwhile; of those that were late a history is printed on stderr.
 
 Prints "PASS WHAT" and "FAIL WHAT: WHY" lines.  Runs in the namespace of slurm_lab.sh.
 """
@@ -27,12 +31,14 @@ import time
 
 FOLDER, KILLS, GATE_S = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 RNG = random.Random(int(sys.argv[4]))
+HOW = sys.argv[5]
 TOKEN = "0123456789abcdef0123"
 PORT = 7470
 STORE_CHANGE = 3
 EVERY_S = 1.6      # Between jobs, of which each has two of twelve nodes for SLEEP_S.
 SLEEP_S = 2
 ENDING = threading.Event()
+EVENTS = []        # What was done to the daemon and to nodes, and when.
 SCENARIO = """[sim]
 iterations = 100
 [fabric]
@@ -49,8 +55,8 @@ segment = send 100 MB
 
 
 def verdict(is_good, what, why=""):
-    print("%s %s%s" % ("PASS" if is_good else "FAIL", what,
-                       "" if is_good else ": " + why), flush=True)
+    print("%s %s: %s%s" % ("PASS" if is_good else "FAIL", HOW, what,
+                           "" if is_good else ": " + why), flush=True)
 
 
 def run(*words):
@@ -64,6 +70,11 @@ def slurm_time(text):
     return time.mktime(time.strptime(text, "%Y-%m-%dT%H:%M:%S")) if "T" in text else None
 
 
+def wait_of(job):
+    begin, end = slurm_time(job.get("SubmitTime", "")), slurm_time(job.get("StartTime", ""))
+    return end - begin if begin and end else None
+
+
 class Jobs:
     """All that were submitted, as the last look had them."""
 
@@ -72,7 +83,7 @@ class Jobs:
 
     def add(self, job):
         with self.lock:
-            self.known[job] = {"JobState": "PENDING", "was_pinned": False, "was_let_go": False}
+            self.known[job] = {"JobState": "PENDING", "was_pinned": False, "history": []}
 
     def look(self):
         for line in run("scontrol", "-o", "show", "job").stdout.splitlines():
@@ -84,7 +95,10 @@ class Jobs:
                 job.update(fields)
                 record = fields.get("AdminComment", "")
                 job["was_pinned"] |= "pinned" in record
-                job["was_let_go"] |= record != "antiphase:v1;gate"
+                now = " ".join(fields.get(key, "") for key in
+                               ("JobState", "Reason", "ReqNodeList", "AdminComment"))
+                if not job["history"] or job["history"][-1][1] != now:
+                    job["history"].append((time.time(), now))
 
     def pinned(self):
         with self.lock:
@@ -100,10 +114,20 @@ class Jobs:
     def waits(self, was_pinned):
         """Seconds from submission to start."""
         with self.lock:
-            return sorted(slurm_time(job["StartTime"]) - slurm_time(job["SubmitTime"])
-                          for job in self.known.values()
-                          if job["was_pinned"] == was_pinned and "StartTime" in job and
-                          slurm_time(job["StartTime"]))
+            return sorted(wait_of(job) for job in self.known.values()
+                          if job["was_pinned"] == was_pinned and wait_of(job) is not None)
+
+    def tell_late(self):
+        """Of those that waited for too long, what they waited for and when."""
+        for name, job in self.known.items():
+            if (wait_of(job) or 0) <= GATE_S + 2:
+                continue
+            began = slurm_time(job["SubmitTime"])
+            print("%s: job %s waited %d s; events: %s" % (HOW, name, wait_of(job), "; ".join(
+                "%.1f %s" % (at - began, what) for at, what in sorted(
+                    job["history"] + [e for e in EVENTS
+                                      if began <= e[0] <= began + wait_of(job) + 1]))),
+                  file=sys.stderr)
 
 
 def submit_jobs(jobs):
@@ -121,13 +145,33 @@ def move_nodes():
     while not ENDING.wait(rng.uniform(2, 6)):
         node = "n%02d" % rng.randrange(1, 13)
         run("scontrol", "update", "nodename=" + node, "state=drain", "reason=test")
+        EVENTS.append((time.time(), node + " drained"))
         ENDING.wait(rng.uniform(1, 4))
         run("scontrol", "update", "nodename=" + node, "state=resume")
+
+
+def take_a_node_of_a_pin(jobs):
+    """Of a job that waits for its place, a node goes just now, for longer than a gate."""
+    jobs.look()
+    for name in jobs.pinned():
+        number = re.search(r"n\[?(\d+)", jobs.known[name].get("ReqNodeList", ""))
+        if not number:
+            continue
+        node = "n" + number.group(1)
+        run("scontrol", "update", "nodename=" + node, "state=drain", "reason=test")
+        EVENTS.append((time.time(), "%s of job %s drained" % (node, name)))
+        timer = threading.Timer(2 * GATE_S, run, ("scontrol", "update", "nodename=" + node,
+                                                  "state=resume"))
+        timer.daemon = True
+        timer.start()
+        return True
+    return False
 
 
 # ---- The daemon and who asks it --------------------------------------------------------
 
 def start():
+    EVENTS.append((time.time(), "started"))
     log = open(os.path.join(FOLDER, "scheduler.log"), "ab")
     return subprocess.Popen(
         ["antiphase-scheduler", "--runtime-dir", FOLDER, "--bus",
@@ -213,14 +257,24 @@ def life(jobs, faults, counts):
         faults["ended"].append(process.returncode)
     process.kill()
     process.wait()
+    EVENTS.append((time.time(), "killed"))
+    is_hurt = RNG.random() < 0.5 and take_a_node_of_a_pin(jobs)
+    counts["hurt"] += is_hurt
+    if HOW == "systemd":
+        answer = run("antiphase", "slurm", "release", "--pins")
+        EVENTS.append((time.time(), "released: " + answer.stdout.replace("\n", ",")))
+        if answer.returncode:
+            faults["release"].append(answer.stderr)
     # Now and then it is away for longer than a gate.
-    time.sleep(GATE_S + 1 if RNG.random() < 0.03 else 0)
+    time.sleep(GATE_S + 1 if RNG.random() < (0.3 if is_hurt else 0.03) else 0)
     why, rows = look_at_store()
     if why:
         faults["store"].append(why)
     jobs.look()
     for job in jobs.pinned():
         counts["pinned"] += 1
+        if HOW == "systemd":
+            faults["lost"].append("job %s is pinned after the release" % job)
         if rows.get(job) != "pin":
             faults["lost"].append("job %s is pinned, and the store says %s" %
                                   (job, rows.get(job)))
@@ -233,8 +287,8 @@ def said(name, faults):
 def main():
     open(FOLDER + "/token", "w").write(TOKEN + "\n")
     open(FOLDER + "/two.ini", "w").write(SCENARIO)
-    jobs, counts = Jobs(), {"answered": 0, "cut": 0, "bad": [], "pinned": 0}
-    faults = {"store": [], "lost": [], "ended": []}
+    jobs, counts = Jobs(), {"answered": 0, "cut": 0, "bad": [], "pinned": 0, "hurt": 0}
+    faults = {"store": [], "lost": [], "ended": [], "release": []}
     sim = subprocess.Popen(
         ["antiphase-sim", "run", "two.ini", "--duration", "7200", "--pace", "1",
          "--publish", "ipc://%s/bus" % FOLDER], cwd=FOLDER,
@@ -273,20 +327,24 @@ def main():
             what + ": every job started", repr(jobs.unfinished()))
     verdict(not jobs.unfinished(), what + ": every job ended", repr(jobs.unfinished()))
     verdict(not faults["store"], what + ": the store is whole each time", said("store", faults))
-    verdict(not faults["lost"], what + ": no pin of ours is lost (%d seen waiting)" %
-            counts["pinned"], said("lost", faults))
+    verdict(not faults["release"], what + ": what was pinned could be released",
+            said("release", faults))
+    verdict(not faults["lost"], what + ": no pin of ours is lost (%d seen waiting; %d times "
+            "a node of one went)" % (counts["pinned"], counts["hurt"]), said("lost", faults))
     verdict(not faults["ended"], what + ": it never ended by itself", said("ended", faults))
     # Slurm's times are whole seconds.
     verdict(not free or free[-1] <= GATE_S + 2,
             "%d jobs that were never placed started within the gate and two seconds "
             "(median %g, most %g s)" % (len(free), free[len(free) // 2] if free else 0,
                                         free[-1] if free else 0), repr(free[-5:]))
-    # Nodes of a place that go are seen when the daemon is back: it was away for so long.
-    verdict(not pinned or pinned[-1] <= GATE_S + 2 + GATE_S + 1,
-            "%d that were placed, within that and its longest absence "
-            "(median %g, most %g s)" %
-            (len(pinned), pinned[len(pinned) // 2] if pinned else 0,
-             pinned[-1] if pinned else 0), repr(pinned[-5:]))
+    # Without a release it is the daemon alone, when it is back, that sees nodes go.
+    verdict(not pinned or
+            pinned[-1] <= GATE_S + 2 + (GATE_S + 1 if HOW == "bare" else 0),
+            "%d that were placed within that%s (median %g, most %g s; %d later than that)" %
+            (len(pinned), " and its longest absence" if HOW == "bare" else "",
+             pinned[len(pinned) // 2] if pinned else 0, pinned[-1] if pinned else 0,
+             sum(wait > GATE_S + 2 for wait in pinned)), repr(pinned[-5:]))
+    jobs.tell_late()
     verdict(counts["answered"] > KILLS and not counts["bad"],
             "%d requests were answered, %d cut by kills, none badly" %
             (counts["answered"], counts["cut"]), repr(counts["bad"][:3]))

@@ -11,8 +11,8 @@
 # the token (config key token_file of antiphase-scheduler).
 #
 # Where nobody answers at all the daemon is dead: what it pinned is taken back, in the
-# background, every 5 s at most.  If slurm.conf is in no usual place, or comes from
-# SLURM_CONF, export that below.
+# background and 2 s later, for all that asked for it in the meantime.  If slurm.conf is in
+# no usual place, or comes from SLURM_CONF, export that here.
 url=${ANTIPHASE_URL:-http://127.0.0.1:7470}
 token_file=${ANTIPHASE_TOKEN_FILE:-@sysconfdir@/antiphase/token}
 antiphase=${ANTIPHASE:-@bindir@/antiphase}
@@ -24,13 +24,15 @@ poke() {
 		timeout 1 curl --config - --silent --max-time 1 --noproxy '*' \
 			--request POST "$url/api/v1/poke"
 }
-# In a session of its own, as Slurm ends what a prolog leaves in its group; one at a time,
-# for which this very file is the lock.
+# In a session of its own, as Slurm kills what a prolog leaves in its group the moment it
+# ends: until it has left, it holds the pipe that is read here.  One at a time, for which
+# this very file is the lock.
 release() {
 	# shellcheck disable=SC2016  # of the inner shell
-	setsid sh -c 'exec 9<"$1" && flock -n 9 || exit
-		timeout 20 "$2" slurm release --pins
-		exec sleep 5' sh "$0" "$antiphase" </dev/null &
+	: "$(setsid sh -c 'exec >/dev/null 2>&1 9<"$1"
+		flock -n 9 || exit
+		sleep 2
+		timeout 20 "$2" slurm release --pins' sh "$0" "$antiphase" </dev/null &)"
 }
 status=0
 poke >/dev/null 2>&1 || status=$?
