@@ -88,7 +88,12 @@ def register(model, hook=None, state=None, job=None, library=None):
         if index == 0:
             pacer.iteration()
         pacer.enter(tensor.numel() * tensor.element_size())
-        return reduce(state, bucket).then(finish)
+        try:
+            future = reduce(state, bucket)
+        except BaseException:
+            pacer.exit()
+            raise
+        return future.then(finish)
 
     model.register_comm_hook(state, paced)
     return pacer

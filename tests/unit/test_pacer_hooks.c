@@ -238,6 +238,34 @@ run_api_again(const char *library)
 	return 0;
 }
 
+/* Unloaded while it is on; a child after that; and loaded again. */
+static int
+run_api_unloaded(const char *library)
+{
+	for (int turn = 0; turn < 2; turn++) {
+		void *handle = dlopen(library, RTLD_NOW);
+		int (*api_open)(const char *, uint32_t, uint32_t) =
+			dlsym(handle, "antiphase_open");
+		int64_t (*iteration)(void) = dlsym(handle, "antiphase_iteration");
+		int status = 0;
+		pid_t pid;
+
+		if (!api_open || !iteration || !api_open("api", 0, 3))
+			return 1;
+		for (int i = 0; i < 6; i++) {
+			compute(COMPUTE_NS);
+			iteration();
+		}
+		dlclose(handle);
+		pid = fork();
+		if (pid == 0)
+			exit(0);
+		if (waitpid(pid, &status, 0) != pid || status)
+			return 2;
+	}
+	return 0;
+}
+
 static int
 job(const char *kind)
 {
@@ -254,6 +282,7 @@ job(const char *kind)
 		{ "errno", errno_iteration },
 		{ "fork", mpi_iteration },
 		{ "clone", mpi_iteration },
+		{ "exec", mpi_iteration },
 		{ NULL, NULL },
 	};
 
@@ -263,6 +292,8 @@ job(const char *kind)
 		return run_api(getenv("STUB_LIBRARY"));
 	if (!strcmp(kind, "api-again"))
 		return run_api_again(getenv("STUB_LIBRARY"));
+	if (!strcmp(kind, "api-unloaded"))
+		return run_api_unloaded(getenv("STUB_LIBRARY"));
 	while (kinds[k].kind && strcmp(kinds[k].kind, kind))
 		k++;
 	job_stub.result = 7;
@@ -278,6 +309,8 @@ job(const char *kind)
 			return 3;
 		if (i == 15 && !strcmp(kind, "clone") && !cloned())
 			return 3;
+		if (i == 15 && !strcmp(kind, "exec"))
+			execl("/proc/self/exe", "job", "job", "mpi", (char *)NULL);
 		compute(COMPUTE_NS);
 		if (!kinds[k].iterate())
 			return 4;
@@ -696,6 +729,27 @@ a_child_of_the_job_says_nothing(void **state)
 }
 
 static void
+a_job_that_becomes_another_program_begins_anew(void **state)
+{
+	struct bench *b = *state;
+
+	run(b, "exec", NULL);
+	assert_int_equal(b->n_hello, 2);
+	assert_int_equal(b->n_rows, 14 + N_ITERATIONS - 1);
+	assert_int_equal(b->rows[14].number, 0);
+}
+
+static void
+it_may_be_unloaded_at_any_time(void **state)
+{
+	struct bench *b = *state;
+
+	run(b, "api-unloaded", NULL);
+	assert_int_equal(b->n_hello, 2);
+	assert_int_equal(b->n_rows, 12);
+}
+
+static void
 garbage_and_no_collector_at_all_change_nothing(void **state)
 {
 	static const char *const nowhere[] = { "ANTIPHASE_ENDPOINT=/nowhere/at.sock",
@@ -733,6 +787,8 @@ main(int argc, char **argv)
 		test(a_job_that_is_only_watched_never_waits),
 		test(threads_do_not_wait_for_each_other),
 		test(a_child_of_the_job_says_nothing),
+		test(a_job_that_becomes_another_program_begins_anew),
+		test(it_may_be_unloaded_at_any_time),
 		test(garbage_and_no_collector_at_all_change_nothing),
 	};
 
