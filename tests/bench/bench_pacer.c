@@ -4,13 +4,18 @@
  * turn about.  CPU time, of which the least of all turns is taken: what else the machine
  * does only adds to it.
  *
+ * Then the same of iterations, under collectors that are well, away, never read or talk
+ * nonsense; what an attempt to connect takes; and how late waits end.
+ *
  *	bench_pacer            5 million calls of each kind, a line each
  */
+#include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -19,40 +24,16 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/clk.h"
+#include "pacer/link.h"
 #include "pacer/wait.h"
 #include "tests/unit/job_stub.h"
 
-#define N_CALLS  500000
-#define N_ROUNDS 10
-#define N_WAITS  400
-
-/* What a job does of it: 'iterations' so that every so many begin one. */
-static void
-job(uint64_t every)
-{
-	int64_t begin_ns, cpu_ns;
-	uint64_t n = every ? 2000 : N_CALLS, n_iterations = 0;
-
-	/* The first ones find the real functions. */
-	for (int i = 0; i < 100; i++)
-		MPI_Allreduce(NULL, NULL, 1000, 4, 0, 0);
-	begin_ns = clk_cpu_ns();
-	for (uint64_t i = 0; i < n; i++) {
-		if (every && i % every == 0) {
-			int64_t until_ns = clk_monotonic_ns() + 600000, spun_ns;
-
-			/* Computing is no cost: it is taken out again. */
-			spun_ns = clk_cpu_ns();
-			while (clk_monotonic_ns() < until_ns)
-				;
-			begin_ns += clk_cpu_ns() - spun_ns;
-			n_iterations++;
-		}
-		MPI_Allreduce(NULL, NULL, 1000, 4, 0, 0);
-	}
-	cpu_ns = clk_cpu_ns() - begin_ns;
-	printf("%.3f\n", (double)cpu_ns / (double)(every ? n_iterations : n));
-}
+#define N_CALLS      500000
+#define N_ITERATIONS 1000
+#define N_ROUNDS     10
+#define N_WAITS      400
+#define N_ATTEMPTS   20000
+#define COMPUTE_NS   600000 /* Gaps below half a millisecond begin no iteration. */
 
 static int
 compare(const void *a, const void *b)
@@ -60,6 +41,52 @@ compare(const void *a, const void *b)
 	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
 
 	return (x > y) - (x < y);
+}
+
+static void
+find_real(void)
+{
+	for (int i = 0; i < 100; i++)
+		MPI_Allreduce(NULL, NULL, 1000, 4, 0, 0);
+}
+
+static void
+call_all_the_time(void)
+{
+	int64_t begin_ns;
+
+	find_real();
+	begin_ns = clk_cpu_ns();
+	for (int i = 0; i < N_CALLS; i++)
+		MPI_Allreduce(NULL, NULL, 1000, 4, 0, 0);
+	printf("%.3f 0 0\n", (double)(clk_cpu_ns() - begin_ns) / N_CALLS);
+}
+
+/* Of the first collective of an iteration: CPU time, and how long it took. */
+static void
+iterate(void)
+{
+	static int64_t took_ns[N_ITERATIONS];
+	int64_t sum_ns = 0;
+
+	find_real();
+	for (int i = 0; i < N_ITERATIONS; i++) {
+		int64_t begin_ns = clk_monotonic_ns(), cpu_ns;
+
+		while (clk_monotonic_ns() - begin_ns < COMPUTE_NS)
+			;
+		cpu_ns = clk_cpu_ns();
+		begin_ns = clk_monotonic_ns();
+		MPI_Allreduce(NULL, NULL, 1000, 4, 0, 0);
+		took_ns[i] = clk_monotonic_ns() - begin_ns;
+		sum_ns += clk_cpu_ns() - cpu_ns;
+		for (int k = 1; k < 10; k++)
+			MPI_Allreduce(NULL, NULL, 1000, 4, 0, 0);
+	}
+	qsort(took_ns, N_ITERATIONS, sizeof took_ns[0], compare);
+	printf("%.3f %lld %lld\n", (double)sum_ns / N_ITERATIONS,
+	       (long long)took_ns[N_ITERATIONS / 2],
+	       (long long)took_ns[N_ITERATIONS * 99 / 100]);
 }
 
 /* How late waits end: median, and the 99th of a hundred. */
@@ -80,52 +107,139 @@ measure_waits(void)
 	       (double)late_ns[N_WAITS * 99 / 100] * 1e-3);
 }
 
-struct kind {
-	const char *name;
-	bool is_loaded, has_collector;
-	const char *rank;
-	const char *every; /* "0": calls, without any iteration. */
-	double least_ns;
+/* An attempt to connect where nobody is, and where somebody was. */
+static void
+measure_attempts(const char *path)
+{
+	const struct pace_hello hello = { .n_ranks = 2 };
+	char gone[80];
+	const char *const paths[] = { "/nowhere/at.sock", gone };
+	const char *const names[] = { "no socket", "nobody listens" };
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+
+	snprintf(gone, sizeof gone, "%s.gone", path);
+	strcpy(at.sun_path, gone);
+	if (bind(fd, (struct sockaddr *)&at, sizeof at) < 0)
+		exit(1);
+	close(fd);
+	for (int kind = 0; kind < 2; kind++) {
+		static int64_t took_ns[N_ATTEMPTS];
+		struct link link;
+
+		link_init(&link, paths[kind], &hello);
+		for (int i = 0; i < N_ATTEMPTS; i++) {
+			int64_t begin_ns = clk_monotonic_ns();
+
+			link_open(&link, (i + 1) * LINK_MAX_RETRY_NS);
+			took_ns[i] = clk_monotonic_ns() - begin_ns;
+		}
+		qsort(took_ns, N_ATTEMPTS, sizeof took_ns[0], compare);
+		printf("  an attempt to connect (%s): %.1f us at the median, %.1f us "
+		       "at the 99th percentile\n",
+		       names[kind], (double)took_ns[N_ATTEMPTS / 2] * 1e-3,
+		       (double)took_ns[N_ATTEMPTS * 99 / 100] * 1e-3);
+	}
+	unlink(gone);
+}
+
+enum collector {
+	WELL,
+	AWAY,
+	DEAF,
+	MAD,
+	N_COLLECTORS
 };
 
-static double
-run(const struct kind *kind, const char *self, const char *library, const char *path)
+struct kind {
+	const char *name;
+	bool is_loaded, iterates;
+	enum collector collector;
+	const char *rank;
+	double cpu_ns, median_ns, late_ns; /* The least of all turns. */
+};
+
+/* False if it failed. */
+static bool
+run(struct kind *kind, const char *self, const char *library, const char *directory)
 {
-	char text[64] = "";
+	char text[128] = "", path[64];
+	double cpu_ns, median_ns, late_ns;
 	int ends[2], status;
 	ssize_t n;
 	pid_t pid;
 
+	snprintf(path, sizeof path, "%s/%d.sock", directory, (int)kind->collector);
 	if (pipe(ends) < 0)
-		return -1;
+		return false;
 	pid = fork();
 	if (pid == 0) {
 		dup2(ends[1], 1);
 		setenv("RANK", kind->rank, 1);
-		setenv("ANTIPHASE_ENDPOINT",
-		       kind->has_collector ? path : "/nowhere/at.sock", 1);
+		setenv("ANTIPHASE_ENDPOINT", path, 1);
+		/* Each is one, however busy the machine is. */
+		if (kind->iterates)
+			setenv("ANTIPHASE_GAP_US", "500", 1);
 		if (kind->is_loaded)
 			setenv("LD_PRELOAD", library, 1);
-		execl(self, self, "job", kind->every, (char *)NULL);
+		execl(self, self, "job", kind->iterates ? "iterations" : "calls",
+		      (char *)NULL);
 		_exit(9);
 	}
 	close(ends[1]);
 	n = read(ends[0], text, sizeof text - 1);
 	close(ends[0]);
-	return waitpid(pid, &status, 0) == pid && status == 0 && n > 0 ? atof(text)
-								       : -1;
+	if (waitpid(pid, &status, 0) != pid || status || n <= 0 ||
+	    sscanf(text, "%lf %lf %lf", &cpu_ns, &median_ns, &late_ns) != 3)
+		return false;
+	if (!kind->cpu_ns || cpu_ns < kind->cpu_ns)
+		kind->cpu_ns = cpu_ns;
+	if (!kind->median_ns || median_ns < kind->median_ns)
+		kind->median_ns = median_ns;
+	if (!kind->late_ns || late_ns < kind->late_ns)
+		kind->late_ns = late_ns;
+	return true;
 }
 
-/* Takes everything that pacers send, in a process of its own. */
+/* With one pacer at a time. */
+static void
+talk(int peer, enum collector how)
+{
+	char bytes[256];
+
+	if (how == WELL) {
+		while (recv(peer, bytes, sizeof bytes, 0) > 0)
+			;
+		return;
+	}
+	/* What is never read is noticed to have ended by its being written to. */
+	for (;;) {
+		const struct timespec at = { .tv_nsec = 1000000 };
+		struct ucred from;
+		socklen_t size = sizeof from;
+
+		nanosleep(&at, NULL);
+		if (getsockopt(peer, SOL_SOCKET, SO_PEERCRED, &from, &size) < 0 ||
+		    kill(from.pid, 0) < 0)
+			return;
+		if (how == DEAF)
+			continue;
+		(void)!getrandom(bytes, sizeof bytes, 0);
+		if (send(peer, bytes, 48, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 &&
+		    errno != EAGAIN)
+			return;
+	}
+}
+
+/* A collector of that kind, in a process of its own. */
 static pid_t
-collect(const char *path)
+collect(const char *directory, enum collector how)
 {
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
 	int listener = socket(AF_UNIX, SOCK_SEQPACKET, 0), peer;
-	char bytes[256];
 	pid_t pid;
 
-	snprintf(at.sun_path, sizeof at.sun_path, "%s", path);
+	snprintf(at.sun_path, sizeof at.sun_path, "%s/%d.sock", directory, (int)how);
 	if (bind(listener, (struct sockaddr *)&at, sizeof at) < 0 ||
 	    listen(listener, 8) < 0)
 		exit(1);
@@ -135,8 +249,7 @@ collect(const char *path)
 		return pid;
 	}
 	while ((peer = accept(listener, NULL, NULL)) >= 0) {
-		while (recv(peer, bytes, sizeof bytes, 0) > 0)
-			;
+		talk(peer, how);
 		close(peer);
 	}
 	_exit(0);
@@ -146,21 +259,27 @@ int
 main(int argc, char **argv)
 {
 	struct kind kinds[] = {
-		{ "without", false, false, "0", "0", 0 },
-		{ "rank 0, a collector", true, true, "0", "0", 0 },
-		{ "rank 0, no collector", true, false, "0", "0", 0 },
-		{ "another rank", true, true, "1", "0", 0 },
-		{ "an iteration without", false, false, "0", "10", 0 },
-		{ "an iteration of rank 0", true, true, "0", "10", 0 },
+		{ "without", false, false, AWAY, "0", 0, 0, 0 },
+		{ "rank 0, a collector", true, false, WELL, "0", 0, 0, 0 },
+		{ "rank 0, none", true, false, AWAY, "0", 0, 0, 0 },
+		{ "another rank", true, false, WELL, "1", 0, 0, 0 },
+		{ "without", false, true, AWAY, "0", 0, 0, 0 },
+		{ "a collector", true, true, WELL, "0", 0, 0, 0 },
+		{ "none", true, true, AWAY, "0", 0, 0, 0 },
+		{ "one that never reads", true, true, DEAF, "0", 0, 0, 0 },
+		{ "one that talks nonsense", true, true, MAD, "0", 0, 0, 0 },
 	};
-	const size_t n_kinds = sizeof kinds / sizeof kinds[0];
+	const size_t n_kinds = sizeof kinds / sizeof kinds[0], n_calls = 4;
 	char self[4096], library[4096], directory[] = "/tmp/antiphase-bench.XXXXXX";
 	char path[64];
 	ssize_t n;
-	pid_t collector;
+	pid_t collectors[N_COLLECTORS];
 
 	if (argc == 3) {
-		job(strtoull(argv[2], NULL, 10));
+		if (!strcmp(argv[2], "calls"))
+			call_all_the_time();
+		else
+			iterate();
 		return 0;
 	}
 	n = readlink("/proc/self/exe", self, sizeof self - 1);
@@ -171,31 +290,37 @@ main(int argc, char **argv)
 	for (int i = 0; i < 3; i++)
 		*strrchr(library, '/') = '\0';
 	strcat(library, "/libantiphase-pacer.so");
-	snprintf(path, sizeof path, "%s/pacer.sock", directory);
-	collector = collect(path);
+	for (int how = 0; how < N_COLLECTORS; how++)
+		collectors[how] = how == AWAY ? 0 : collect(directory, how);
 	for (int round = 0; round < N_ROUNDS; round++)
-		for (size_t i = 0; i < n_kinds; i++) {
-			double ns = run(&kinds[i], self, library, path);
-
-			if (ns < 0) {
+		for (size_t i = 0; i < n_kinds; i++)
+			if (!run(&kinds[i], self, library, directory)) {
 				fprintf(stderr, "bench_pacer: %s failed\n",
 					kinds[i].name);
 				return 1;
 			}
-			if (round == 0 || ns < kinds[i].least_ns)
-				kinds[i].least_ns = ns;
-		}
 	printf("pacer: ns of CPU a collective, least of %d turns of %d calls\n",
 	       N_ROUNDS, N_CALLS);
-	for (size_t i = 0; i < n_kinds; i++)
-		printf("  %-24s %8.1f   added %8.1f\n", kinds[i].name,
-		       kinds[i].least_ns,
-		       kinds[i].least_ns -
-			       kinds[strcmp(kinds[i].every, "0") ? 4 : 0].least_ns);
+	for (size_t i = 0; i < n_calls; i++)
+		printf("  %-24s %8.1f   added %8.1f\n", kinds[i].name, kinds[i].cpu_ns,
+		       kinds[i].cpu_ns - kinds[0].cpu_ns);
+	printf("the first collective of an iteration: ns of CPU; how long it takes at "
+	       "the median and the 99th percentile; least of %d turns of %d\n",
+	       N_ROUNDS, N_ITERATIONS);
+	for (size_t i = n_calls; i < n_kinds; i++)
+		printf("  %-24s %8.0f %8.0f %8.0f\n", kinds[i].name, kinds[i].cpu_ns,
+		       kinds[i].median_ns, kinds[i].late_ns);
+	snprintf(path, sizeof path, "%s/%d.sock", directory, (int)AWAY);
+	measure_attempts(path);
 	measure_waits();
-	kill(collector, SIGTERM);
-	waitpid(collector, NULL, 0);
-	unlink(path);
+	for (int how = 0; how < N_COLLECTORS; how++) {
+		if (!collectors[how])
+			continue;
+		kill(collectors[how], SIGTERM);
+		waitpid(collectors[how], NULL, 0);
+		snprintf(path, sizeof path, "%s/%d.sock", directory, how);
+		unlink(path);
+	}
 	rmdir(directory);
 	return 0;
 }
