@@ -93,7 +93,7 @@ C_FILES      := $(if $(SPANK),scheduler/host/hooks/spank_antiphase.c) $(filter-o
 SH_FILES     := .ci/run tests/run tests/net/run $(wildcard tests/*.sh tests/*/*.sh examples/*.sh \
                 scheduler/host/hooks/*.sh)
 
-.PHONY: FORCE all help demo demo-live test test-killed test-net test-torch check bench bench-net bench-pacer bench-scheduler bench-wire lint fuzz fuzz-smoke man install clean deps golden-accept
+.PHONY: FORCE all help demo demo-live test test-killed test-net test-torch check bench bench-net bench-pacer bench-pacer-live bench-scheduler bench-wire lint fuzz fuzz-smoke man install clean deps golden-accept
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -150,6 +150,11 @@ bench-pacer: ## measure what the pacer costs a collective
 	@sh tests/deps.sh $(PACKAGES_BUILD)
 	$(Q)$(MAKE) --no-print-directory $(B)/tests/bench/bench_pacer
 	$(Q)$(B)/tests/bench/bench_pacer
+
+bench-pacer-live: ## the same MPI job with and without the pacer, in pairs (root, 3 min; PAIRS)
+	@sh tests/deps.sh $(PACKAGES_BUILD) $(PACKAGES_NET)
+	$(Q)$(MAKE) --no-print-directory all $(B)/tests/net/arl
+	$(Q)B=$(B) bash tests/net/bench_pacer.sh
 
 bench-scheduler: ## measure antiphase-scheduler with 10,000 jobs on 20,000 links
 	@sh tests/deps.sh $(PACKAGES_BUILD) $(PACKAGES_TEST)
