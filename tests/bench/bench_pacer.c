@@ -159,6 +159,13 @@ struct kind {
 	double cpu_ns, median_ns, late_ns; /* The least of all turns. */
 };
 
+static void
+take_least(double *least, double value)
+{
+	if (!(*least > 0) || value < *least)
+		*least = value;
+}
+
 /* False if it failed. */
 static bool
 run(struct kind *kind, const char *self, const char *library, const char *directory)
@@ -192,12 +199,9 @@ run(struct kind *kind, const char *self, const char *library, const char *direct
 	if (waitpid(pid, &status, 0) != pid || status || n <= 0 ||
 	    sscanf(text, "%lf %lf %lf", &cpu_ns, &median_ns, &late_ns) != 3)
 		return false;
-	if (!kind->cpu_ns || cpu_ns < kind->cpu_ns)
-		kind->cpu_ns = cpu_ns;
-	if (!kind->median_ns || median_ns < kind->median_ns)
-		kind->median_ns = median_ns;
-	if (!kind->late_ns || late_ns < kind->late_ns)
-		kind->late_ns = late_ns;
+	take_least(&kind->cpu_ns, cpu_ns);
+	take_least(&kind->median_ns, median_ns);
+	take_least(&kind->late_ns, late_ns);
 	return true;
 }
 
