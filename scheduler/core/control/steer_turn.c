@@ -192,18 +192,27 @@ choose(const struct steer *s, struct node *node, size_t n_live)
 	group_foretell(s, node);
 }
 
+/* Another one than that with which turns were chosen, and not just noise. */
+static bool
+is_other_period(const struct node *node)
+{
+	double off_ns = fabs(node->track.period_ns - node->chosen_period_ns);
+
+	return node->chosen_period_ns <= 0 ||
+	       off_ns > fmax(CHOOSE_AGAIN_FRAC * node->chosen_period_ns,
+			     node->track.sd_ns);
+}
+
 /* The choice stands until a period is another one, or others are there. */
 static void
 choose_if_due(const struct steer *s, struct node *node)
 {
-	double off_ns = fabs(node->track.period_ns - node->chosen_period_ns);
 	size_t n_live = count_live(s, node);
 
 	if (node->chosen_ns && s->now_ns - node->chosen_ns >= 0 &&
 	    s->now_ns - node->chosen_ns < CHOOSE_EVERY_NS)
 		return;
-	if (n_live != node->chosen_n_live ||
-	    off_ns > CHOOSE_AGAIN_FRAC * node->chosen_period_ns)
+	if (n_live != node->chosen_n_live || is_other_period(node))
 		choose(s, node, n_live);
 }
 
