@@ -91,7 +91,7 @@ def fill_store(folder, jobs):
 
 
 class Daemon:
-    def __init__(self, folder):
+    def __init__(self, folder, *options):
         with socket.socket() as s:
             s.bind(("127.0.0.1", 0))
             self.port = s.getsockname()[1]
@@ -101,7 +101,8 @@ class Daemon:
              "--topology", folder + "/fabric.json", "--store", folder + "/history.db",
              "--kill-switch", folder + "/stop", "--token-file", folder + "/token",
              "--http", "127.0.0.1:%d" % self.port, "--host", "slurm", "--slurm-bindir",
-             folder, "--partition-modes", "new=enforce", "--max-age-s", "3600", "--poll-ms", "5000"],
+             folder, "--partition-modes", "new=enforce", "--max-age-s", "3600", "--poll-ms", "5000",
+             *options],
             stdin=subprocess.DEVNULL)
         began = time.monotonic()
         while True:
@@ -211,16 +212,22 @@ def measure(daemon, folder):
           (daemon.rss_mib(), daemon.rss_mib("VmHWM")))
 
 
+def prepare(folder):
+    """All but the store; the jobs."""
+    put(folder + "/token", TOKEN + "\n", 0o600)
+    subprocess.run([BUILD + "/antiphase", "topology", "generate", "leaf-spine",
+                    "--leaves", str(LEAVES), "--hosts-per-leaf", str(PER_LEAF),
+                    "--spines", "8", "--slots", "4", "-o", folder + "/fabric.json"],
+                   check=True)
+    jobs = list(places())
+    make_slurm(folder, jobs)
+    return jobs
+
+
 def main():
     folder = tempfile.mkdtemp(prefix="ap-size-")
     try:
-        put(folder + "/token", TOKEN + "\n", 0o600)
-        subprocess.run([BUILD + "/antiphase", "topology", "generate", "leaf-spine",
-                        "--leaves", str(LEAVES), "--hosts-per-leaf", str(PER_LEAF),
-                        "--spines", "8", "--slots", "4", "-o", folder + "/fabric.json"],
-                       check=True)
-        jobs = list(places())
-        make_slurm(folder, jobs)
+        jobs = prepare(folder)
         daemon = Daemon(folder)
         daemon.end()
         fill_store(folder, jobs)
@@ -235,4 +242,5 @@ def main():
         shutil.rmtree(folder)
 
 
-main()
+if __name__ == "__main__":
+    main()
