@@ -39,9 +39,20 @@ is_flat(const struct jsonw *w)
 static void
 new_line(struct jsonw *w)
 {
-	fputc('\n', w->out);
+	putc_unlocked('\n', w->out);
 	for (unsigned i = 0; i < w->depth; i++)
-		fputs("  ", w->out);
+		fputs_unlocked("  ", w->out);
+}
+
+/* Most texts are nothing but these. */
+static size_t
+plain_length(const char *s)
+{
+	size_t n = 0;
+
+	while (s[n] >= 0x20 && s[n] < 0x7f && s[n] != '"' && s[n] != '\\')
+		n++;
+	return n;
 }
 
 static void
@@ -49,25 +60,31 @@ put_string(struct jsonw *w, const char *s)
 {
 	size_t n;
 
-	fputc('"', w->out);
+	putc_unlocked('"', w->out);
 	for (; *s; s += n ? n : 1) {
 		unsigned char c = (unsigned char)*s;
 
+		n = plain_length(s);
+		if (n) {
+			fwrite_unlocked(s, 1, n, w->out);
+			continue;
+		}
 		n = utf8_length(s);
 		if (!n)
-			fputs("\\ufffd", w->out); /* What it was, nobody knows. */
+			fputs_unlocked("\\ufffd",
+				       w->out); /* What it was, nobody knows. */
 		else if (c == '"' || c == '\\')
 			fprintf(w->out, "\\%c", c);
 		else if (c == '\n')
-			fputs("\\n", w->out);
+			fputs_unlocked("\\n", w->out);
 		else if (c == '\t')
-			fputs("\\t", w->out);
+			fputs_unlocked("\\t", w->out);
 		else if (c < 0x20 || c == 0x7f)
 			fprintf(w->out, "\\u%04x", c);
 		else
-			fwrite(s, 1, n, w->out);
+			fwrite_unlocked(s, 1, n, w->out);
 	}
-	fputc('"', w->out);
+	putc_unlocked('"', w->out);
 }
 
 /* The comma, line and key that stand before any value. */
@@ -80,13 +97,13 @@ begin_value(struct jsonw *w, const char *key)
 	}
 	BUG_ON(w->is_array[w->depth - 1] != (key == NULL));
 	if (w->has_items[w->depth - 1])
-		fputs(is_flat(w) ? ", " : ",", w->out);
+		fputs_unlocked(is_flat(w) ? ", " : ",", w->out);
 	w->has_items[w->depth - 1] = true;
 	if (!is_flat(w))
 		new_line(w);
 	if (key) {
 		put_string(w, key);
-		fputs(": ", w->out);
+		fputs_unlocked(": ", w->out);
 	}
 }
 
@@ -101,7 +118,7 @@ open_container(struct jsonw *w, const char *key, bool is_array, bool flat)
 	w->has_items[w->depth] = false;
 	w->is_flat[w->depth] = flat || inherited;
 	w->depth++;
-	fputc(is_array ? '[' : '{', w->out);
+	putc_unlocked(is_array ? '[' : '{', w->out);
 }
 
 void
@@ -137,7 +154,7 @@ jsonw_end(struct jsonw *w)
 	w->depth--;
 	if (w->has_items[w->depth] && !flat)
 		new_line(w);
-	fputc(w->is_array[w->depth] ? ']' : '}', w->out);
+	putc_unlocked(w->is_array[w->depth] ? ']' : '}', w->out);
 }
 
 void
@@ -147,14 +164,28 @@ jsonw_str(struct jsonw *w, const char *key, const char *value)
 	if (value)
 		put_string(w, value);
 	else
-		fputs("null", w->out);
+		fputs_unlocked("null", w->out);
+}
+
+static void
+put_int(struct jsonw *w, int64_t value)
+{
+	char text[24], *at = text + sizeof text;
+	uint64_t rest = value < 0 ? -(uint64_t)value : (uint64_t)value;
+
+	do
+		*--at = (char)('0' + rest % 10);
+	while (rest /= 10);
+	if (value < 0)
+		*--at = '-';
+	fwrite_unlocked(at, 1, (size_t)(text + sizeof text - at), w->out);
 }
 
 void
 jsonw_int(struct jsonw *w, const char *key, int64_t value)
 {
 	begin_value(w, key);
-	fprintf(w->out, "%lld", (long long)value);
+	put_int(w, value);
 }
 
 void
@@ -164,12 +195,12 @@ jsonw_num(struct jsonw *w, const char *key, double value)
 
 	begin_value(w, key);
 	if (!isfinite(value)) {
-		fputs("null", w->out);
+		fputs_unlocked("null", w->out);
 		return;
 	}
 	if (value == floor(value) && fabs(value) < 1e15) {
 		/* No exponent and no "-0" where it is a whole number. */
-		fprintf(w->out, "%.0f", value == 0 ? 0 : value);
+		put_int(w, (int64_t)value);
 		return;
 	}
 	for (int digits = 6; digits <= 17; digits++) {
@@ -177,7 +208,7 @@ jsonw_num(struct jsonw *w, const char *key, double value)
 		if (strtod(text, NULL) == value)
 			break;
 	}
-	fputs(text, w->out);
+	fputs_unlocked(text, w->out);
 }
 
 void
@@ -190,6 +221,10 @@ jsonw_rounded(struct jsonw *w, const char *key, double value, int decimals)
 		jsonw_num(w, key, value);
 		return;
 	}
+	if (decimals == 0) {
+		jsonw_num(w, key, nearbyint(value)); /* As printf() rounds. */
+		return;
+	}
 	snprintf(text, sizeof text, "%.*f", decimals, value);
 	jsonw_num(w, key, strtod(text, NULL));
 }
@@ -198,19 +233,19 @@ void
 jsonw_bool(struct jsonw *w, const char *key, bool value)
 {
 	begin_value(w, key);
-	fputs(value ? "true" : "false", w->out);
+	fputs_unlocked(value ? "true" : "false", w->out);
 }
 
 void
 jsonw_null(struct jsonw *w, const char *key)
 {
 	begin_value(w, key);
-	fputs("null", w->out);
+	fputs_unlocked("null", w->out);
 }
 
 void
 jsonw_finish(struct jsonw *w)
 {
 	BUG_ON(w->depth);
-	fputc('\n', w->out);
+	putc_unlocked('\n', w->out);
 }

@@ -31,6 +31,11 @@ put_number(struct strbuf *out, double value)
 		strbuf_puts(out, value > 0 ? "+Inf" : "-Inf");
 		return;
 	}
+	/* Most are whole. */
+	if (value == floor(value) && fabs(value) < 1e15 && value != 0) {
+		strbuf_printf(out, "%.0f", value);
+		return;
+	}
 	for (int digits = 15; digits <= 17; digits++) {
 		snprintf(text, sizeof text, "%.*g", digits, value);
 		if (strtod(text, NULL) == value)
@@ -44,8 +49,18 @@ static void
 put_escaped(struct strbuf *out, const char *text, bool is_label)
 {
 	while (*text) {
-		size_t n = utf8_length(text);
+		size_t n = 0;
 
+		/* Most labels are nothing but these. */
+		while (text[n] >= 0x20 && text[n] < 0x7f && text[n] != '"' &&
+		       text[n] != '\\')
+			n++;
+		if (n) {
+			strbuf_add(out, text, n);
+			text += n;
+			continue;
+		}
+		n = utf8_length(text);
 		if (!n) {
 			strbuf_puts(out, "\xef\xbf\xbd"); /* U+FFFD. */
 			n = 1;
