@@ -201,10 +201,11 @@ open_sockets(struct collector *c, struct err *err)
 {
 	const struct http_page pages[] = {
 		{ "/metrics", METRICS_OPEN_TYPE, collector_write_openmetrics, c,
-		  METRICS_OPEN_NAME },
-		{ "/metrics", METRICS_TEXT_TYPE, collector_write_metrics, c, NULL },
-		{ "/healthz", "text/plain; charset=utf-8", collector_write_health, c,
+		  METRICS_OPEN_NAME, NULL },
+		{ "/metrics", METRICS_TEXT_TYPE, collector_write_metrics, c, NULL,
 		  NULL },
+		{ "/healthz", "text/plain; charset=utf-8", collector_write_health, c,
+		  NULL, NULL },
 	};
 	int rc = open_bus(c, err);
 

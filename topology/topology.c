@@ -287,8 +287,8 @@ open_sockets(struct daemon *d, struct err *err)
 {
 	const struct http_page pages[] = {
 		{ "/metrics", METRICS_OPEN_TYPE, write_openmetrics, d,
-		  METRICS_OPEN_NAME },
-		{ "/metrics", METRICS_TEXT_TYPE, write_metrics, d, NULL },
+		  METRICS_OPEN_NAME, NULL },
+		{ "/metrics", METRICS_TEXT_TYPE, write_metrics, d, NULL, NULL },
 	};
 	const char *publish = text(d, "publish"), *metrics = text(d, "metrics");
 	int r = 0;

@@ -4,7 +4,7 @@
  * Two ways to say what is served: pages, fixed paths whose text a callback writes at
  * once; and routes, which also take a query, a body, and a token where they change
  * something, and streams of server-sent events.  Everything is answered from memory, at
- * once, on the one thread.  Without a front proxy it may only be bound to loopback.
+ * once (but for pages in pieces), on the one thread.  Without a front proxy it may only be bound to loopback.
  *
  * Who connects is hostile: connections, their memory, the length of a request and
  * the time it may take are bounded; what is refused is logged, but not every time.
@@ -32,6 +32,11 @@ struct http_page {
 	 * path the first that fits is served.  Static.
 	 */
 	const char *accepted;
+	/*
+	 * In place of 'write', for what takes long: piece 0, 1, ... when the one before is
+	 * sent, with others having their turn in between; false: that was the last one.
+	 */
+	bool (*write_piece)(void *ctx, unsigned piece, struct strbuf *out);
 };
 
 /*

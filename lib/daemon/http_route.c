@@ -332,6 +332,78 @@ send_reply(struct http *http, struct MHD_Connection *connection, const char *pat
 	return result;
 }
 
+/* ---- Pages in pieces -------------------------------------------------------------- */
+
+#define PIECE_BLOCK 65536
+
+/* A page that is being sent; its response owns it. */
+struct pieces {
+	const struct http_page *page; /* Borrowed. */
+	unsigned next;
+	bool is_over;
+	struct strbuf waiting;
+	size_t sent; /* Of it. */
+};
+
+static ssize_t
+read_pieces(void *cls, uint64_t at, char *bytes, size_t max)
+{
+	struct pieces *pieces = cls;
+	size_t n = pieces->waiting.length - pieces->sent;
+
+	(void)at;
+	if (n == 0) {
+		strbuf_clear(&pieces->waiting);
+		pieces->sent = 0;
+		while (!pieces->is_over && !pieces->waiting.length)
+			pieces->is_over = !pieces->page->write_piece(
+				pieces->page->ctx, pieces->next++, &pieces->waiting);
+		n = pieces->waiting.length;
+	}
+	if (n == 0)
+		return MHD_CONTENT_READER_END_OF_STREAM;
+	if (n > max)
+		n = max;
+	memcpy(bytes, pieces->waiting.text + pieces->sent, n);
+	pieces->sent += n;
+	return (ssize_t)n;
+}
+
+static void
+free_pieces(void *cls)
+{
+	struct pieces *pieces = cls;
+
+	strbuf_free(&pieces->waiting);
+	free(pieces);
+}
+
+static enum MHD_Result
+send_pieces(const struct http *http, struct MHD_Connection *connection,
+	    const char *path, const struct http_page *page)
+{
+	const struct http_reply reply = { .content_type = page->content_type };
+	struct pieces *pieces = xcalloc(1, sizeof *pieces);
+	struct MHD_Response *response;
+	enum MHD_Result result;
+
+	pieces->page = page;
+	pieces->waiting = (struct strbuf)STRBUF_EMPTY;
+	response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, PIECE_BLOCK,
+						     read_pieces, pieces, free_pieces);
+	if (!response) {
+		free_pieces(pieces);
+		return MHD_NO;
+	}
+	add_headers(http, connection, path, &reply, MHD_HTTP_OK, response);
+	http_set_doing(connection, HTTP_ANSWERED);
+	result = MHD_queue_response(connection, MHD_HTTP_OK, response);
+	MHD_destroy_response(response);
+	return result;
+}
+
+/* ---- Which answer ------------------------------------------------------------------ */
+
 static enum MHD_Result
 answer(struct http *http, struct MHD_Connection *connection, const char *path,
        const char *method, struct request *request)
@@ -353,6 +425,8 @@ answer(struct http *http, struct MHD_Connection *connection, const char *path,
 		};
 
 		request->route->route.answer(request->route->ctx, &asked, &reply);
+	} else if (page && page->write_piece) {
+		return send_pieces(http, connection, path, page);
 	} else if (page) {
 		reply.content_type = page->content_type;
 		page->write(page->ctx, &reply.body);

@@ -76,16 +76,27 @@ ask(unsigned port, const char *request, int out)
 	_exit(0);
 }
 
+/* Long ones, and empty ones between them. */
+static bool
+write_pieces(void *ctx, unsigned piece, struct strbuf *out)
+{
+	(void)ctx;
+	for (int i = 0; i < 20000 && piece % 2 == 0; i++)
+		strbuf_printf(out, "%u", piece);
+	return piece < 7;
+}
+
 /* The server's answer; free with free(). */
 static char *
 answer(const char *request)
 {
 	int count = 6, ends[2];
 	struct http_page pages[] = {
-		{ "/metrics", "text/open", write_metrics, &count, "text/open" },
-		{ "/metrics", "text/plain; version=0.0.4", write_metrics, &count,
+		{ "/metrics", "text/open", write_metrics, &count, "text/open", NULL },
+		{ "/metrics", "text/plain; version=0.0.4", write_metrics, &count, NULL,
 		  NULL },
-		{ "/much", "text/plain", write_much, NULL, NULL },
+		{ "/much", "text/plain", write_much, NULL, NULL, NULL },
+		{ "/pieces", "text/plain", NULL, &count, NULL, write_pieces },
 	};
 	struct asked asked = { .loop = loop_new(), .text = STRBUF_EMPTY };
 	struct loop_item *item;
@@ -93,7 +104,7 @@ answer(const char *request)
 	struct err err = { 0 };
 	pid_t child;
 
-	assert_int_equal(http_open(asked.loop, "127.0.0.1:0", pages, 3, &http, &err),
+	assert_int_equal(http_open(asked.loop, "127.0.0.1:0", pages, 4, &http, &err),
 			 0);
 	assert_int_equal(pipe(ends), 0);
 	child = fork();
@@ -176,6 +187,23 @@ a_long_page_comes_whole(void **state)
 }
 
 static void
+a_page_in_pieces_comes_whole_and_in_order(void **state)
+{
+	char *text =
+		answer("GET /pieces HTTP/1.0\r\nHost: x\r\nConnection: close\r\n\r\n");
+	const char *body = strstr(text, "\r\n\r\n");
+
+	(void)state;
+	begins_with(text, "HTTP/1.");
+	assert_non_null(body);
+	body += 4;
+	assert_int_equal(strlen(body), 4 * 20000);
+	for (size_t i = 0; i < 4 * 20000; i++)
+		assert_int_equal(body[i], "0246"[i / 20000]);
+	free(text);
+}
+
+static void
 other_methods_and_pages_are_refused(void **state)
 {
 	char *text = answer("POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n"
@@ -247,6 +275,7 @@ main(void)
 		cmocka_unit_test(who_accepts_another_type_gets_it),
 		cmocka_unit_test(a_head_has_the_length_and_no_text),
 		cmocka_unit_test(a_long_page_comes_whole),
+		cmocka_unit_test(a_page_in_pieces_comes_whole_and_in_order),
 		cmocka_unit_test(other_methods_and_pages_are_refused),
 		cmocka_unit_test(nonsense_gets_no_page),
 		cmocka_unit_test(only_loopback_may_be_listened_at),
