@@ -18,6 +18,9 @@
 
 #define DEFAULT_WINDOW_MS  10000
 #define DEFAULT_HISTORY_MS 1000
+/* What is done in one step: links, or bins of series that were read. */
+#define UNITS_A_STEP 256
+#define BINS_A_UNIT  1024
 
 const char *const contention_basis_names[] = { "measured", "computed", "summary",
 					       NULL };
@@ -208,43 +211,98 @@ set_window(struct look *look, struct contention_opts *opts)
 	look->from_ms = to_ms == LIVE_NEVER ? 0 : to_ms - (int64_t)look->n;
 }
 
+struct contention_finder {
+	struct contention_opts opts;
+	struct look look;
+	struct footing_finder *ground; /* Owned.  NULL: it is known. */
+	struct footing footing;
+	size_t next; /* Part of it. */
+	VEC(struct contention_link) links;
+	uint32_t n_impossible;
+};
+
+struct contention_finder *
+contention_begin(const struct live *live, const struct contention_opts *opts)
+{
+	struct contention_finder *f = xcalloc(1, sizeof *f);
+
+	f->opts = *opts;
+	f->look = (struct look){ .live = live, .opts = &f->opts, .tracks = VEC_EMPTY };
+	set_window(&f->look, &f->opts);
+	look_init(&f->look);
+	f->ground = footing_begin(live, opts->topo, opts->routes);
+	return f;
+}
+
+/* The next link; about what reading it costs. */
+static size_t
+find_next(struct contention_finder *f)
+{
+	struct footing_part *parts = &f->footing.parts.items[f->next];
+	struct contention_link link;
+	size_t n = 1;
+
+	while (f->next + n < f->footing.parts.n && parts[n].link == parts[0].link)
+		n++;
+	f->next += n;
+	find_link(&f->look, parts, footing_thin(f->look.live, parts, n), &link);
+	f->n_impossible += f->look.n > 0 && look_is_impossible(&f->look);
+	vec_push(&f->links, link);
+	return link.known_ms ? 1 + f->look.n * n / BINS_A_UNIT : 1;
+}
+
+bool
+contention_step(struct contention_finder *f)
+{
+	if (f->ground) {
+		if (!footing_step(f->ground))
+			return false;
+		footing_end(f->ground, &f->footing);
+		f->ground = NULL;
+		return f->footing.parts.n == 0;
+	}
+	for (size_t units = 0; units < UNITS_A_STEP && f->next < f->footing.parts.n;)
+		units += find_next(f);
+	return f->next >= f->footing.parts.n;
+}
+
+void
+contention_end(struct contention_finder *f, struct contention *ret_contention)
+{
+	struct contention found;
+
+	if (!f)
+		return;
+	found = (struct contention){
+		.from_ms = f->look.from_ms,
+		.to_ms = f->look.from_ms + (int64_t)f->look.n,
+		.has_raw = f->look.n > 0,
+		.history_ms = f->opts.history_ms,
+		.links = f->links.items,
+		.n_links = f->links.n,
+		.n_unattached = f->footing.n_unattached,
+		.n_unplaced = f->footing.n_unplaced,
+		.n_impossible = f->n_impossible,
+	};
+	if (ret_contention)
+		*ret_contention = found;
+	else
+		contention_fini(&found);
+	footing_end(f->ground, NULL);
+	footing_fini(&f->footing);
+	look_fini(&f->look);
+	free(f);
+}
+
 void
 contention_find(const struct live *live, const struct contention_opts *opts,
 		struct contention *ret_contention)
 {
-	struct contention_opts full = *opts;
-	struct look look = { .live = live, .opts = &full, .tracks = VEC_EMPTY };
-	struct footing footing;
-	VEC(struct contention_link) links = VEC_EMPTY;
-	uint32_t n_impossible = 0;
+	struct contention_finder *f = contention_begin(live, opts);
 
-	set_window(&look, &full);
-	look_init(&look);
-	footing_find(live, opts->topo, opts->routes, &footing);
-	for (size_t first = 0, end; first < footing.parts.n; first = end) {
-		const struct footing_part *parts = footing.parts.items;
-		struct contention_link link;
-
-		for (end = first + 1; end < footing.parts.n; end++)
-			if (parts[end].link != parts[first].link)
-				break;
-		find_link(&look, &parts[first], end - first, &link);
-		n_impossible += look.n > 0 && look_is_impossible(&look);
-		vec_push(&links, link);
-	}
-	*ret_contention = (struct contention){
-		.from_ms = look.from_ms,
-		.to_ms = look.from_ms + (int64_t)look.n,
-		.has_raw = look.n > 0,
-		.history_ms = full.history_ms,
-		.links = links.items,
-		.n_links = links.n,
-		.n_unattached = footing.n_unattached,
-		.n_unplaced = footing.n_unplaced,
-		.n_impossible = n_impossible,
-	};
-	footing_fini(&footing);
-	look_fini(&look);
+	while (!contention_step(f))
+		continue;
+	contention_end(f, ret_contention);
 }
 
 void

@@ -139,6 +139,20 @@ void contention_find(const struct live *live, const struct contention_opts *opts
 		     struct contention *ret_contention);
 void contention_fini(struct contention *contention); /* Accepts a zeroed one. */
 
+/*
+ * The same in steps of about a millisecond, between which others have their turn: of
+ * the window as it is at the first.  Between them frames may come, but nothing may be
+ * forgotten (live_forget()), and the fabric stays.
+ */
+struct contention_finder;
+
+struct contention_finder *contention_begin(const struct live *live,
+					   const struct contention_opts *opts);
+bool contention_step(struct contention_finder *finder); /* True: all is found. */
+/* Moves out what was found, and ends it; NULL: it is not wanted any more. */
+void contention_end(struct contention_finder *finder,
+		    struct contention *ret_contention);
+
 enum contention_sort {
 	CONTENTION_BY_CONTENTION, /* OVER, then overlap, then peak. */
 	CONTENTION_BY_PEAK,       /* Over the capacity, where that is known. */

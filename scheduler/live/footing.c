@@ -22,56 +22,52 @@
 /* As in scenario files, for jobs without a port of their own. */
 #define FIRST_PORT(i) ((uint16_t)(1024 + (uint64_t)(i)*251 % 64000))
 
+/* Jobs laid on the fabric in one step. */
+#define JOBS_A_STEP 64
+
 struct footing_traffic {
-	double *bytes;        /* Owned.  Kept of each series. */
+	uint32_t n_series;
+	double *bytes;        /* Owned.  Of each series, a millisecond. */
 	struct by_job by_job; /* Owned. */
 };
 
-struct finder {
+enum stage {
+	STAGE_TRAFFIC,
+	STAGE_ATTACH,
+	STAGE_MEASURED,
+	STAGE_PORTS,
+	STAGE_JOBS,
+	STAGE_ORDER,
+	STAGE_DONE,
+};
+
+struct footing_finder {
 	const struct live *live;
 	struct topo *topo;
 	struct routes *routes;
+	enum stage stage;
+	uint32_t n_interfaces;           /* When they were attached. */
 	uint32_t *tx, *rx;               /* Owned.  Links of each interface. */
 	uint32_t *interface_of_link;     /* Owned.  Whose TX it is, or UINT32_MAX. */
 	struct footing_traffic *traffic; /* Owned. */
-	struct footing *found;
+	uint16_t *ports;                 /* Owned. */
+	double *out_bytes;               /* Owned.  Scratch, by link; zero. */
+	uint32_t next_job;
+	struct footing found;
 };
 
 /* ---- Traffic of each series ------------------------------------------------------ */
-
-/* Bytes of each series in what is kept, or of its last summary; new array. */
-static double *
-series_bytes(const struct live *live)
-{
-	uint32_t n = live_n_series(live), span = live_span_ms(live);
-	int64_t to_ms = live_complete_ms(live);
-	uint32_t *bins = xcalloc(span + 1, sizeof *bins);
-	double *bytes = xcalloc(n + 1, sizeof *bytes);
-
-	for (uint32_t s = 0; s < n; s++) {
-		const struct live_series *series = live_series(live, s);
-
-		if (!live_has_traffic(live, s))
-			continue;
-		if (!series->has_bins || !span) {
-			bytes[s] = (double)live_window_bytes(live, s);
-			continue;
-		}
-		live_bins(live, s, to_ms - span, span, bins);
-		for (uint32_t t = 0; t < span; t++)
-			if (bins[t] != TELE_GAP)
-				bytes[s] += bins[t];
-	}
-	free(bins);
-	return bytes;
-}
 
 struct footing_traffic *
 footing_traffic_new(const struct live *live)
 {
 	struct footing_traffic *traffic = xcalloc(1, sizeof *traffic);
+	uint32_t n = live_n_series(live);
 
-	traffic->bytes = series_bytes(live);
+	traffic->n_series = n;
+	traffic->bytes = xcalloc(n + 1, sizeof *traffic->bytes);
+	for (uint32_t s = 0; s < n; s++)
+		traffic->bytes[s] = live_mean_bytes_per_ms(live, s);
 	by_job_init(&traffic->by_job, live, false);
 	return traffic;
 }
@@ -89,20 +85,21 @@ footing_traffic_free(struct footing_traffic *traffic)
 /* ---- What is measured -------------------------------------------------------------- */
 
 static void
-add_part(struct finder *f, uint32_t link, uint32_t job, uint32_t series,
+add_part(struct footing_finder *f, uint32_t link, uint32_t job, uint32_t series,
 	 bool is_measured, double share)
 {
 	if (link != TOPO_NONE)
-		vec_push(&f->found->parts,
+		vec_push(&f->found.parts,
 			 ((struct footing_part){ link, job, series, is_measured,
 						 share }));
 }
 
 static void
-attach(struct finder *f)
+attach(struct footing_finder *f)
 {
 	uint32_t n = live_n_interfaces(f->live);
 
+	f->n_interfaces = n;
 	f->tx = xcalloc(n + 1, sizeof *f->tx);
 	f->rx = xcalloc(n + 1, sizeof *f->rx);
 	if (f->topo) {
@@ -127,19 +124,22 @@ attach(struct finder *f)
 			if (at.tx != TOPO_NONE &&
 			    (f->interface_of_link[at.tx] == UINT32_MAX || it->is_rdma))
 				f->interface_of_link[at.tx] = i;
-			f->found->n_unattached +=
+			f->found.n_unattached +=
 				at.tx == TOPO_NONE && at.rx == TOPO_NONE;
 		}
 	}
 }
 
 static void
-add_measured(struct finder *f)
+add_measured(struct footing_finder *f)
 {
+	vec_reserve(&f->found.parts, live_n_series(f->live));
 	for (uint32_t s = 0; s < live_n_series(f->live); s++) {
 		const struct live_series *series = live_series(f->live, s);
 		bool is_rx = series->direction == TELE_RX;
 
+		if (series->interface >= f->n_interfaces)
+			continue;
 		add_part(f, (is_rx ? f->rx : f->tx)[series->interface], series->job, s,
 			 true, 1);
 	}
@@ -170,36 +170,70 @@ node_of(const struct topo *topo, const char *name)
 	return topo_host_number(topo, node) == TOPO_NONE ? TOPO_NONE : node;
 }
 
-uint32_t *
-footing_job_hosts(const struct live *live, const struct topo *topo,
-		  const struct footing_traffic *traffic, uint32_t job, size_t *ret_n)
+/* What a host told of a job. */
+struct of_host {
+	uint32_t host;
+	double bytes;
+};
+
+static int
+compare_of_hosts(const void *a, const void *b)
 {
-	uint32_t n_hosts = live_n_hosts(live);
-	double *of_host = xcalloc(n_hosts + 1, sizeof *of_host), most = 0;
-	VEC(uint32_t) nodes = VEC_EMPTY;
-	size_t n = 0, n_series;
+	const struct of_host *x = a, *y = b;
+
+	return (x->host > y->host) - (x->host < y->host);
+}
+
+/* Of each host that tells of the job, once; new array of '*ret_n'. */
+static struct of_host *
+hosts_of_job(const struct live *live, const struct footing_traffic *traffic,
+	     uint32_t job, size_t *ret_n)
+{
+	size_t n_series, n = 0;
 	const uint32_t *series = by_job_series(&traffic->by_job, job, &n_series);
+	struct of_host *of = xcalloc(n_series + 1, sizeof *of);
 
 	for (size_t i = 0; i < n_series; i++) {
 		uint32_t interface = live_series(live, series[i])->interface;
 
-		of_host[live_interface(live, interface)->host] +=
-			traffic->bytes[series[i]];
+		of[i] = (struct of_host){ live_interface(live, interface)->host,
+					  traffic->bytes[series[i]] };
 	}
-	for (uint32_t h = 0; h < n_hosts; h++)
-		if (of_host[h] > most)
-			most = of_host[h];
-	for (uint32_t h = 0; h < n_hosts; h++) {
+	qsort(of, n_series, sizeof *of, compare_of_hosts);
+	for (size_t i = 0; i < n_series; i++) {
+		if (n && of[n - 1].host == of[i].host)
+			of[n - 1].bytes += of[i].bytes;
+		else
+			of[n++] = of[i];
+	}
+	*ret_n = n;
+	return of;
+}
+
+uint32_t *
+footing_job_hosts(const struct live *live, const struct topo *topo,
+		  const struct footing_traffic *traffic, uint32_t job, size_t *ret_n)
+{
+	VEC(uint32_t) nodes = VEC_EMPTY;
+	size_t n = 0, n_hosts;
+	struct of_host *of = hosts_of_job(live, traffic, job, &n_hosts);
+	double most = 0;
+
+	for (size_t i = 0; i < n_hosts; i++)
+		if (of[i].bytes > most)
+			most = of[i].bytes;
+	for (size_t i = 0; i < n_hosts; i++) {
+		const struct live_host *host = live_host(live, of[i].host);
 		uint32_t node;
 
-		if (!(most > 0) || of_host[h] < HOST_MIN_SHARE * most ||
-		    (live_host(live, h)->flags & TELE_IMPORTED))
+		if (!(most > 0) || of[i].bytes < HOST_MIN_SHARE * most ||
+		    (host->flags & TELE_IMPORTED))
 			continue;
-		node = node_of(topo, live_host(live, h)->name);
+		node = node_of(topo, host->name);
 		if (node != TOPO_NONE)
 			vec_push(&nodes, node);
 	}
-	free(of_host);
+	free(of);
 	if (nodes.n)
 		qsort(nodes.items, nodes.n, sizeof *nodes.items, compare_ids);
 	for (size_t i = 0; i < nodes.n; i++)
@@ -244,7 +278,7 @@ struct laid {
 
 /* Adds what the flows put on links behind the first: the hosts' part is measured. */
 static void
-add_flows(struct finder *f, uint32_t job, const struct laid *laid, size_t n,
+add_flows(struct footing_finder *f, uint32_t job, const struct laid *laid, size_t n,
 	  double *out_bytes)
 {
 	for (size_t i = 0; i < n; i++)
@@ -266,8 +300,9 @@ add_flows(struct finder *f, uint32_t job, const struct laid *laid, size_t n,
 }
 
 static void
-add_job(struct finder *f, uint32_t job, uint16_t port, double *out_bytes)
+add_job(struct footing_finder *f, uint32_t job)
 {
+	uint16_t port = f->ports[job];
 	struct collective_flows flows;
 	struct laid *laid;
 	size_t n_hosts, n = 0;
@@ -290,23 +325,11 @@ add_job(struct finder *f, uint32_t job, uint16_t port, double *out_bytes)
 		    laid[n].n_links > 0)
 			n++;
 	}
-	f->found->n_unplaced += n < flows.n;
-	add_flows(f, job, laid, n, out_bytes);
+	f->found.n_unplaced += n < flows.n;
+	add_flows(f, job, laid, n, f->out_bytes);
 	free(laid);
 	free(hosts);
 	collective_flows_fini(&flows);
-}
-
-static void
-add_computed(struct finder *f)
-{
-	uint16_t *ports = footing_first_ports(f->live);
-	double *out_bytes = xcalloc(topo_n_links(f->topo) + 1, sizeof *out_bytes);
-
-	for (uint32_t j = 0; j < live_n_jobs(f->live); j++)
-		add_job(f, j, ports[j], out_bytes);
-	free(out_bytes);
-	free(ports);
 }
 
 /* ---- One part for each thing measured --------------------------------------------- */
@@ -339,18 +362,16 @@ merit(const struct live *live, const struct footing_part *part)
  * Both ends of a cable may tell of it, or an RDMA device and the interface of the
  * same port: one is taken.  What is measured is not computed as well.
  */
-static void
-thin(const struct live *live, struct footing *found)
+size_t
+footing_thin(const struct live *live, struct footing_part *parts, size_t n_parts)
 {
-	struct footing_part *parts = found->parts.items;
 	size_t n = 0;
 
-	if (found->parts.n)
-		qsort(parts, found->parts.n, sizeof *parts, compare_parts);
-	for (size_t i = 0; i < found->parts.n; i++) {
+	if (n_parts)
+		qsort(parts, n_parts, sizeof *parts, compare_parts);
+	for (size_t i = 0; i < n_parts; i++) {
 		struct footing_part *last = n ? &parts[n - 1] : NULL;
-		bool is_same = last && last->link == parts[i].link &&
-			       last->job == parts[i].job;
+		bool is_same = last && last->job == parts[i].job;
 
 		if (!is_same || (!last->is_measured && last->series != parts[i].series))
 			parts[n++] = parts[i];
@@ -360,27 +381,107 @@ thin(const struct live *live, struct footing *found)
 			 merit(live, &parts[i]) > merit(live, last))
 			*last = parts[i];
 	}
-	found->parts.n = n;
+	return n;
+}
+
+/* ---- Step by step ------------------------------------------------------------------- */
+
+/* A counting sort: comparing them all would take too long at once. */
+static void
+order_by_link(struct footing_finder *f)
+{
+	size_t n = f->found.parts.n;
+	uint32_t n_links =
+		f->topo ? topo_n_links(f->topo) : 2 * live_n_interfaces(f->live);
+	uint32_t *first = xcalloc((size_t)n_links + 2, sizeof *first);
+	struct footing_part *parts = xcalloc(n + 1, sizeof *parts);
+
+	for (size_t i = 0; i < n; i++)
+		first[f->found.parts.items[i].link + 1]++;
+	for (uint32_t l = 1; l < n_links + 2; l++)
+		first[l] += first[l - 1];
+	for (size_t i = 0; i < n; i++)
+		parts[first[f->found.parts.items[i].link]++] = f->found.parts.items[i];
+	vec_free(&f->found.parts);
+	f->found.parts.items = parts;
+	f->found.parts.n = n;
+	f->found.parts.capacity = n + 1;
+	free(first);
+}
+
+static void
+add_some_jobs(struct footing_finder *f)
+{
+	uint32_t n_jobs = f->traffic->by_job.n_jobs;
+
+	for (int i = 0; i < JOBS_A_STEP && f->next_job < n_jobs; i++)
+		add_job(f, f->next_job++);
+	if (f->next_job == n_jobs)
+		f->stage = STAGE_ORDER;
+}
+
+struct footing_finder *
+footing_begin(const struct live *live, struct topo *topo, struct routes *routes)
+{
+	struct footing_finder *f = xcalloc(1, sizeof *f);
+
+	f->live = live;
+	f->topo = topo;
+	f->routes = routes;
+	return f;
+}
+
+bool
+footing_step(struct footing_finder *f)
+{
+	switch (f->stage) {
+	case STAGE_TRAFFIC:
+		f->traffic = footing_traffic_new(f->live);
+		f->stage = STAGE_ATTACH;
+		break;
+	case STAGE_ATTACH:
+		attach(f);
+		f->stage = STAGE_MEASURED;
+		break;
+	case STAGE_MEASURED:
+		add_measured(f);
+		f->stage = f->topo ? STAGE_PORTS : STAGE_ORDER;
+		break;
+	case STAGE_PORTS:
+		/* As many jobs as 'traffic' knows, at least. */
+		f->ports = footing_first_ports(f->live);
+		f->out_bytes = xcalloc(topo_n_links(f->topo) + 1, sizeof *f->out_bytes);
+		f->stage = STAGE_JOBS;
+		break;
+	case STAGE_JOBS:
+		add_some_jobs(f);
+		break;
+	case STAGE_ORDER:
+		order_by_link(f);
+		f->stage = STAGE_DONE;
+		break;
+	case STAGE_DONE:
+		break;
+	}
+	return f->stage == STAGE_DONE;
 }
 
 void
-footing_find(const struct live *live, struct topo *topo, struct routes *routes,
-	     struct footing *ret_footing)
+footing_end(struct footing_finder *f, struct footing *ret_footing)
 {
-	struct finder f = { .live = live, .topo = topo, .routes = routes };
-
-	*ret_footing = (struct footing){ .parts = VEC_EMPTY };
-	f.found = ret_footing;
-	f.traffic = footing_traffic_new(live);
-	attach(&f);
-	add_measured(&f);
-	if (topo)
-		add_computed(&f);
-	thin(live, ret_footing);
-	footing_traffic_free(f.traffic);
-	free(f.tx);
-	free(f.rx);
-	free(f.interface_of_link);
+	if (!f)
+		return;
+	if (ret_footing)
+		*ret_footing = f->found;
+	else
+		footing_fini(&f->found);
+	footing_traffic_free(f->traffic);
+	free(f->tx);
+	free(f->rx);
+	free(f->interface_of_link);
+	free(f->ports);
+	free(f->out_bytes);
+	free(f);
 }
 
 void

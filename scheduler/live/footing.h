@@ -25,17 +25,29 @@ struct footing_part {
 };
 
 struct footing {
-	VEC(struct footing_part) parts; /* By link, job and series. */
+	VEC(struct footing_part) parts; /* By link. */
 	uint32_t n_unattached, n_unplaced;
 };
 
 /*
- * Finds the parts of all links.  Without a fabric 'topo' and 'routes' are NULL.
- * Release with footing_fini().
+ * Finds the parts of all links, in steps of about a millisecond, as there may be very
+ * many.  Without a fabric 'topo' and 'routes' are NULL.  Between two steps frames may
+ * come, but nothing may be forgotten (live_forget()), and the fabric stays.
  */
-void footing_find(const struct live *live, struct topo *topo, struct routes *routes,
-		  struct footing *ret_footing);
+struct footing_finder;
+
+struct footing_finder *footing_begin(const struct live *live, struct topo *topo,
+				     struct routes *routes);
+bool footing_step(struct footing_finder *finder); /* True: all are found. */
+/* Moves out what was found, and ends it; NULL: it is not wanted any more. */
+void footing_end(struct footing_finder *finder, struct footing *ret_footing);
 void footing_fini(struct footing *footing);
+
+/*
+ * Of the n parts of one link: one for each thing measured, by job and series; the number
+ * that is left.
+ */
+size_t footing_thin(const struct live *live, struct footing_part *parts, size_t n);
 
 /* What the series carried, to ask for the hosts of many jobs. */
 struct footing_traffic;

@@ -74,6 +74,7 @@ live_drop_ring(struct live *live, struct series *s)
 		return;
 	free(s->ring);
 	s->ring = NULL;
+	s->kept_bytes = 0;
 	s->seen.has_bins = false;
 	live->bytes -= ring_bytes(live);
 }

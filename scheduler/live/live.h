@@ -172,6 +172,17 @@ uint64_t live_window_bytes(const struct live *live, uint32_t series);
 bool live_has_traffic(const struct live *live, uint32_t series);
 
 /*
+ * Whether there are bins of it, and its host sends raw frames, or did when it fell
+ * silent; false of a host that still tells of other things.
+ */
+bool live_is_raw(const struct live *live, uint32_t series);
+/*
+ * Mean bytes a millisecond: of what is kept, where raw frames still come, or else of
+ * the last summary; 0 without traffic.  O(1).
+ */
+double live_mean_bytes_per_ms(const struct live *live, uint32_t series);
+
+/*
  * Stores the bytes of the wall clock milliseconds [from_ms, from_ms + n) of a series
  * in ret_bins[n], TELE_GAP where nothing is known.
  */

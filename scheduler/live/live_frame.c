@@ -17,18 +17,31 @@
 
 /* ---- Bins ------------------------------------------------------------------------ */
 
+/* Bytes of a bin as a ring has it. */
+static uint32_t
+bytes_of(uint32_t bin)
+{
+	return bin == LIVE_ZERO || bin == TELE_GAP ? 0 : bin;
+}
+
 /* Moves the ring's end on to 'end_ms'; what is new in it is untold. */
 static void
 advance(const struct live *live, struct series *s, int64_t end_ms)
 {
 	int64_t from = s->end_ms;
+	size_t at;
 
 	if (end_ms <= s->end_ms)
 		return;
 	if (end_ms - from > live->keep_ms)
 		from = end_ms - live->keep_ms;
-	for (int64_t ms = from; ms < end_ms; ms++)
-		s->ring[live_ring_at(live, ms)] = LIVE_UNTOLD;
+	at = live_ring_at(live, from);
+	for (int64_t ms = from; ms < end_ms; ms++) {
+		s->kept_bytes -= bytes_of(s->ring[at]);
+		s->ring[at] = LIVE_UNTOLD;
+		if (++at == live->keep_ms)
+			at = 0;
+	}
 	s->end_ms = end_ms;
 }
 
@@ -37,11 +50,12 @@ put_bins(struct live *live, struct series *s, int64_t start_ms, const uint32_t *
 	 uint32_t n)
 {
 	int64_t end_ms = start_ms + n;
+	size_t at = live_ring_at(live, start_ms);
 
 	if (!live_take_ring(live, s, end_ms))
 		return;
 	advance(live, s, end_ms);
-	for (uint32_t i = 0; i < n; i++) {
+	for (uint32_t i = 0; i < n; i++, at = at + 1 == live->keep_ms ? 0 : at + 1) {
 		int64_t ms = start_ms + i;
 		uint32_t bytes = bins[i];
 
@@ -53,7 +67,9 @@ put_bins(struct live *live, struct series *s, int64_t start_ms, const uint32_t *
 			s->seen.last_ms = ms;
 		if (bytes == LIVE_ZERO)
 			bytes--;
-		s->ring[live_ring_at(live, ms)] = bytes ? bytes : LIVE_ZERO;
+		s->kept_bytes -= bytes_of(s->ring[at]);
+		s->ring[at] = bytes ? bytes : LIVE_ZERO;
+		s->kept_bytes += bytes_of(s->ring[at]);
 	}
 }
 

@@ -51,8 +51,9 @@ struct interface {
 struct series {
 	struct live_series seen;
 	uint64_t key;
-	int64_t end_ms; /* Of the ring: it has [end_ms - keep_ms, end_ms). */
-	uint32_t *ring; /* Owned.  Bin m is at m modulo keep_ms.  NULL: none. */
+	int64_t end_ms;      /* Of the ring: it has [end_ms - keep_ms, end_ms). */
+	uint32_t *ring;      /* Owned.  Bin m is at m modulo keep_ms.  NULL: none. */
+	uint64_t kept_bytes; /* In it. */
 	uint32_t number;
 	UT_hash_handle hh; /* By 'key'. */
 };

@@ -176,7 +176,8 @@ live_bins(const struct live *live, uint32_t series, int64_t from_ms, size_t n,
 	const struct interface *interface = &live->interfaces.items[s->seen.interface];
 	int64_t from =
 		from_ms - live_offset_ms(&live->hosts.items[interface->seen.host]);
-	int64_t to = from + (int64_t)n;
+	int64_t to = from + (int64_t)n, first, last;
+	size_t at;
 
 	for (size_t i = 0; i < n; i++)
 		ret_bins[i] = TELE_GAP;
@@ -190,16 +191,73 @@ live_bins(const struct live *live, uint32_t series, int64_t from_ms, size_t n,
 	}
 	if (!s->ring)
 		return;
-	for (size_t i = 0; i < n; i++) {
-		int64_t ms = from + (int64_t)i;
-		uint32_t bytes;
+	/* What the ring has of it, without asking at each bin where it is. */
+	first = s->end_ms - live->keep_ms > from ? s->end_ms - live->keep_ms : from;
+	last = s->end_ms < to ? s->end_ms : to;
+	if (first >= last)
+		return;
+	at = live_ring_at(live, first);
+	for (int64_t ms = first; ms < last; ms++) {
+		uint32_t bytes = s->ring[at];
 
-		if (ms < s->end_ms - live->keep_ms || ms >= s->end_ms)
-			continue;
-		bytes = s->ring[live_ring_at(live, ms)];
 		if (bytes != LIVE_UNTOLD)
-			ret_bins[i] = bytes == LIVE_ZERO ? 0 : bytes;
+			ret_bins[ms - from] = bytes == LIVE_ZERO ? 0 : bytes;
+		if (++at == live->keep_ms)
+			at = 0;
 	}
+}
+
+bool
+live_is_raw(const struct live *live, uint32_t series)
+{
+	const struct series *s = live->series.items[series];
+	uint32_t id = live->interfaces.items[s->seen.interface].seen.host;
+	int64_t age_ns = live->now_ns - live_host(live, id)->raw_ns;
+
+	return s->ring &&
+	       (age_ns <= LIVE_SILENT_NS ||
+		(live_is_silent(live, id) && age_ns <= live->keep_ms * NS_PER_MS));
+}
+
+/* Of what is kept of an interface, how much was told. */
+static int64_t
+covered_ms(const struct live *live, const struct interface *interface)
+{
+	int64_t oldest_ms =
+		live->hosts.items[interface->seen.host].raw_mono_ms - live->keep_ms;
+	int64_t sum_ms = 0;
+
+	for (size_t i = 0; i < interface->covered.n; i++) {
+		const struct span *span = &interface->covered.items[i];
+
+		if (span->to_ms > oldest_ms)
+			sum_ms +=
+				span->to_ms -
+				(span->from_ms > oldest_ms ? span->from_ms : oldest_ms);
+	}
+	return sum_ms;
+}
+
+double
+live_mean_bytes_per_ms(const struct live *live, uint32_t series)
+{
+	const struct series *s = live->series.items[series];
+	const struct interface *interface = &live->interfaces.items[s->seen.interface];
+	const struct live_host *host = live_host(live, interface->seen.host);
+	int64_t told_ms;
+
+	if (!live_has_traffic(live, series))
+		return 0;
+	/* Who has stopped telling what was when may still tell how much. */
+	if (s->ring && (host->summary_ns == LIVE_NEVER ||
+			host->raw_ns >= host->summary_ns - LIVE_SILENT_NS)) {
+		told_ms = covered_ms(live, interface);
+		return (double)s->kept_bytes / (double)(told_ms > 0 ? told_ms : 1);
+	}
+	return host->summary_window_ns > 0
+		       ? (double)live_window_bytes(live, series) * NS_PER_MS /
+				 (double)host->summary_window_ns
+		       : 0;
 }
 
 const struct live_mark *

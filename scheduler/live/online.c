@@ -20,14 +20,6 @@
 #define MAX_MISMATCH 0.1  /* Of marks and a multiple of the traffic's period. */
 #define MAX_HARMONIC 64
 
-struct online {
-	VEC(struct online_job *) by_number; /* Owned; NULL: never had traffic. */
-	VEC(const struct online_job *) sorted;
-	struct by_job by_job; /* Owned.  Series with bins, as of the last look. */
-	int64_t last_ns;
-	bool has_run;
-};
-
 /* What is pooled for one job. */
 struct candidate {
 	uint32_t series;
@@ -44,6 +36,22 @@ struct pool {
 	size_t n_of_job;            /* Series of the job. */
 	uint32_t first_ms, last_ms; /* In the span, with traffic. */
 };
+
+struct online {
+	VEC(struct online_job *) by_number; /* Owned; NULL: never had traffic. */
+	VEC(const struct online_job *) sorted;
+	/* Of this round: those that are still to be estimated, the last one first. */
+	VEC(struct online_job *) waiting;
+	struct by_job by_job; /* Owned.  Series with bins, as of the last look. */
+	/* One of them that is being estimated, a window after the other; or NULL. */
+	struct online_job *in_hand;
+	struct pool pool;   /* Of it. */
+	uint32_t window_ms; /* The next one. */
+	int64_t last_ns;
+	bool has_run;
+};
+
+static void pool_fini(struct pool *pool);
 
 struct online *
 online_new(void)
@@ -70,6 +78,9 @@ online_free(struct online *online)
 		forget(online->by_number.items[i]);
 	vec_free(&online->by_number);
 	vec_free(&online->sorted);
+	vec_free(&online->waiting);
+	if (online->in_hand)
+		pool_fini(&online->pool);
 	by_job_fini(&online->by_job);
 	free(online);
 }
@@ -382,32 +393,66 @@ try_window(struct pool *pool, struct online_job *job, uint32_t window_ms)
 	return true;
 }
 
-static void
-estimate(const struct online *online, const struct live *live, struct online_job *job)
+/* Begins with a job; false: there is nothing to be found of it now. */
+static bool
+take_in_hand(struct online *online, const struct live *live, struct online_job *job)
 {
+	struct pool *pool = &online->pool;
 	size_t n_series;
 	const uint32_t *series = by_job_series(&online->by_job, job->job, &n_series);
-	struct pool pool;
 	uint32_t window_ms;
 
-	pool_init(&pool, live, series, n_series);
-	job->tried_ns = live_now_ns(live);
+	pool_init(pool, live, series, n_series);
+	online->in_hand = job;
 	/* Before a job began, and after it ended, is no part of it. */
-	window_ms = pool.span_ms - (pool.first_ms < pool.span_ms ? pool.first_ms : 0);
-	if (pool.candidates.n == 0)
+	window_ms =
+		pool->span_ms - (pool->first_ms < pool->span_ms ? pool->first_ms : 0);
+	online->window_ms = window_ms;
+	if (pool->candidates.n == 0)
 		refuse(job, xstrdup("no traffic was seen in raw series"));
-	else if (pool.span_ms - pool.last_ms > MAX_IDLE_MS)
+	else if (pool->span_ms - pool->last_ms > MAX_IDLE_MS)
 		refuse(job, xasprintf("no traffic for %.0f s",
-				      (pool.span_ms - pool.last_ms) / 1e3));
+				      (pool->span_ms - pool->last_ms) / 1e3));
 	else if (window_ms < MIN_SPAN_MS)
 		refuse(job, xasprintf("only %.1f s of traffic were seen so far",
 				      window_ms / 1e3));
-	else if (!try_window(&pool, job, window_ms))
-		for (uint32_t ms = 20000; ms >= ONLINE_MIN_WINDOW_MS;
-		     ms -= ONLINE_MIN_WINDOW_MS)
-			if (ms < window_ms && try_window(&pool, job, ms))
-				break;
-	pool_fini(&pool);
+	else
+		return true;
+	return false;
+}
+
+/* Of the last 30, 20 and 10 s the next that is shorter; 0: there is none. */
+static uint32_t
+shorter(uint32_t window_ms)
+{
+	uint32_t ms = (window_ms - 1) / ONLINE_MIN_WINDOW_MS * ONLINE_MIN_WINDOW_MS;
+
+	return ms < ONLINE_MAX_WINDOW_MS ? ms : ONLINE_MAX_WINDOW_MS;
+}
+
+static void
+let_go(struct online *online)
+{
+	if (!online->in_hand)
+		return;
+	pool_fini(&online->pool);
+	online->in_hand = NULL;
+}
+
+/* One window of the job in hand; true if there is more to do for it. */
+static bool
+estimate_on(struct online *online)
+{
+	struct online_job *job = online->in_hand;
+
+	if (!try_window(&online->pool, job, online->window_ms)) {
+		online->window_ms = shorter(online->window_ms);
+		if (online->window_ms)
+			return true;
+	}
+	job->tried_ns = live_now_ns(online->pool.live);
+	let_go(online);
+	return false;
 }
 
 /* ---- All jobs -------------------------------------------------------------------- */
@@ -424,9 +469,11 @@ compare_jobs(const void *a, const void *b, void *live)
 }
 
 /* A job that ended is shown for a while; of its name's next run nothing is known. */
-static void
+static bool
 forget_ended(struct online *online, const struct live *live, const bool *has_traffic)
 {
+	bool has_ended = false;
+
 	for (size_t j = 0; j < online->by_number.n; j++) {
 		struct online_job *job = online->by_number.items[j];
 
@@ -436,7 +483,21 @@ forget_ended(struct online *online, const struct live *live, const bool *has_tra
 			continue;
 		forget(job);
 		online->by_number.items[j] = NULL;
+		has_ended = true;
 	}
+	return has_ended;
+}
+
+static void
+sort_jobs(struct online *online, const struct live *live)
+{
+	online->sorted.n = 0;
+	for (size_t j = 0; j < online->by_number.n; j++)
+		if (online->by_number.items[j])
+			vec_push(&online->sorted, online->by_number.items[j]);
+	if (online->sorted.n)
+		qsort_r(online->sorted.items, online->sorted.n,
+			sizeof *online->sorted.items, compare_jobs, (void *)live);
 }
 
 /* Makes an entry for each job that has traffic now. */
@@ -444,6 +505,7 @@ static void
 find_jobs(struct online *online, const struct live *live)
 {
 	bool *has_traffic = xcalloc(live_n_jobs(live) + 1, sizeof *has_traffic);
+	bool is_new = false;
 
 	by_job_fini(&online->by_job);
 	by_job_init(&online->by_job, live, true);
@@ -461,55 +523,70 @@ find_jobs(struct online *online, const struct live *live)
 			continue;
 		*at = xcalloc(1, sizeof **at);
 		(*at)->job = job;
+		is_new = true;
 	}
-	forget_ended(online, live, has_traffic);
+	is_new |= forget_ended(online, live, has_traffic);
 	free(has_traffic);
-	online->sorted.n = 0;
-	for (size_t j = 0; j < online->by_number.n; j++)
-		if (online->by_number.items[j])
-			vec_push(&online->sorted, online->by_number.items[j]);
-	if (online->sorted.n)
-		qsort_r(online->sorted.items, online->sorted.n,
-			sizeof *online->sorted.items, compare_jobs, (void *)live);
+	/* There may be very many, and few that come and go. */
+	if (is_new)
+		sort_jobs(online, live);
 }
 
-/* Estimates the 'n' jobs that have waited longest. */
+/* ---- Rounds ----------------------------------------------------------------------- */
+
+/* Who has waited longest comes last. */
+static int
+compare_waiting(const void *a, const void *b)
+{
+	const struct online_job *const *x = a, *const *y = b;
+
+	if ((*x)->tried_ns != (*y)->tried_ns)
+		return (*x)->tried_ns > (*y)->tried_ns ? -1 : 1;
+	return (*x)->job > (*y)->job ? -1 : 1;
+}
+
+/* Whether raw frames of any of its series come, as far as they are kept. */
+static bool
+is_told_raw(const struct online *online, const struct live *live, uint32_t job)
+{
+	size_t n;
+	const uint32_t *series = by_job_series(&online->by_job, job, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (live_is_raw(live, series[i]))
+			return true;
+	return false;
+}
+
+/*
+ * Of a job that only summaries tell of there is nothing to estimate; what was found when
+ * there was stands, until it is too old.
+ */
 static void
-estimate_some(struct online *online, const struct live *live, size_t n)
+begin_round(struct online *online, const struct live *live)
 {
-	int64_t now_ns = live_now_ns(live);
-
-	online->last_ns = now_ns;
-	online->has_run = true;
-	for (; n > 0; n--) {
-		struct online_job *next = NULL;
-
-		for (size_t j = 0; j < online->by_number.n; j++) {
-			struct online_job *job = online->by_number.items[j];
-
-			if (job && !job->is_done &&
-			    (!next || job->tried_ns < next->tried_ns))
-				next = job;
-		}
-		if (!next)
-			break;
-		estimate(online, live, next);
-		next->is_done = true;
-	}
-	for (size_t j = 0; j < online->by_number.n; j++)
-		if (online->by_number.items[j])
-			online->by_number.items[j]->is_done = false;
-}
-
-void
-online_now(struct online *online, const struct live *live)
-{
+	let_go(online);
 	find_jobs(online, live);
-	estimate_some(online, live, online->sorted.n);
+	online->last_ns = live_now_ns(live);
+	online->has_run = true;
+	online->waiting.n = 0;
+	for (size_t i = 0; i < online->by_number.n; i++) {
+		struct online_job *job = online->by_number.items[i];
+
+		if (!job)
+			continue;
+		if (is_told_raw(online, live, job->job))
+			vec_push(&online->waiting, job);
+		else if (!job->has_estimate && !job->why)
+			refuse(job, xstrdup("no traffic was seen in raw series"));
+	}
+	if (online->waiting.n)
+		qsort(online->waiting.items, online->waiting.n,
+		      sizeof *online->waiting.items, compare_waiting);
 }
 
 bool
-online_step(struct online *online, const struct live *live)
+online_begin(struct online *online, const struct live *live)
 {
 	int64_t now_ns = live_now_ns(live);
 
@@ -522,8 +599,50 @@ online_step(struct online *online, const struct live *live)
 	}
 	if (now_ns - online->last_ns < ONLINE_EVERY_NS)
 		return false;
-	find_jobs(online, live);
-	estimate_some(online, live, ONLINE_MAX_AT_ONCE);
+	begin_round(online, live);
+	return true;
+}
+
+bool
+online_next(struct online *online, const struct live *live)
+{
+	struct online_job *job;
+
+	if (online->in_hand)
+		return estimate_on(online) || online->waiting.n;
+	if (!online->waiting.n)
+		return false;
+	job = online->waiting.items[--online->waiting.n];
+	if (!take_in_hand(online, live, job)) {
+		job->tried_ns = live_now_ns(live);
+		let_go(online);
+		return online->waiting.n;
+	}
+	return estimate_on(online) || online->waiting.n;
+}
+
+void
+online_now(struct online *online, const struct live *live)
+{
+	begin_round(online, live);
+	while (online_next(online, live))
+		continue;
+}
+
+bool
+online_step(struct online *online, const struct live *live)
+{
+	if (!online_begin(online, live))
+		return false;
+	if (online->waiting.n > ONLINE_MAX_AT_ONCE) {
+		size_t n = online->waiting.n - ONLINE_MAX_AT_ONCE;
+
+		online->waiting.n = ONLINE_MAX_AT_ONCE;
+		memmove(online->waiting.items, online->waiting.items + n,
+			online->waiting.n * sizeof *online->waiting.items);
+	}
+	while (online_next(online, live))
+		continue;
 	return true;
 }
 

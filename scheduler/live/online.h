@@ -46,7 +46,7 @@ struct online;
 #define ONLINE_MIN_WINDOW_MS  10000
 #define ONLINE_MIN_ITERATIONS 8
 #define ONLINE_MAX_SERIES     8
-#define ONLINE_MAX_AT_ONCE    32 /* Jobs estimated in one step; the others wait. */
+#define ONLINE_MAX_AT_ONCE    32 /* Jobs estimated in online_step(); others wait. */
 #define ONLINE_MAX_GAPS       0.2
 #define ONLINE_PERIOD_MOVE    0.05
 #define ONLINE_BYTES_MOVE     0.10
@@ -76,7 +76,6 @@ struct online_job {
 	double steady_bytes, steady_error_us; /* Standard error of that period. */
 	char *why; /* Owned.  Why there is no newer estimate, or NULL. */
 	int64_t tried_ns;
-	bool is_done; /* Within one step. */
 };
 
 struct online *online_new(void);
@@ -87,6 +86,14 @@ void online_free(struct online *online); /* Accepts NULL. */
  * than ONLINE_MAX_AT_ONCE jobs it takes those that have waited longest.
  */
 bool online_step(struct online *online, const struct live *live);
+/*
+ * The same for who has other things to do: true if a round begins.  In it each
+ * online_next() tries one window of a job, who has waited longest first, and returns
+ * whether there are more.  The next round begins ONLINE_EVERY_NS after this one, with those
+ * that this one did not come to.
+ */
+bool online_begin(struct online *online, const struct live *live);
+bool online_next(struct online *online, const struct live *live);
 /* Estimates all anew now, as at the end of a recording. */
 void online_now(struct online *online, const struct live *live);
 

@@ -86,6 +86,25 @@ put_host(const struct picture *picture, uint32_t i, struct jsonw *w)
 	jsonw_end(w);
 }
 
+static void
+put_hosts(const struct picture *picture, struct jsonw *w)
+{
+	uint32_t n = live_n_hosts(picture->live), n_told = 0;
+	uint32_t max = picture->max_hosts ? picture->max_hosts : n;
+	bool is_all = n <= max;
+
+	jsonw_array(w, "hosts");
+	for (uint32_t i = 0; i < n && n_told < max; i++) {
+		if (!is_all && !picture_is_silent(picture, i))
+			continue;
+		put_host(picture, i, w);
+		n_told++;
+	}
+	jsonw_end(w);
+	if (picture->max_hosts)
+		jsonw_int(w, "hosts_left_out", n - n_told);
+}
+
 void
 picture_json_footer(const struct picture *picture, int64_t from_ms, int64_t to_ms,
 		    struct jsonw *w)
@@ -101,10 +120,7 @@ picture_json_footer(const struct picture *picture, int64_t from_ms, int64_t to_m
 		jsonw_null(w, "data_age_us");
 	jsonw_bool(w, "is_simulated", census.is_simulated);
 	jsonw_bool(w, "has_fabric", picture->has_fabric);
-	jsonw_array(w, "hosts");
-	for (uint32_t i = 0; i < live_n_hosts(picture->live); i++)
-		put_host(picture, i, w);
-	jsonw_end(w);
+	put_hosts(picture, w);
 }
 
 /* ---- Since when ---------------------------------------------------------------- */

@@ -34,6 +34,8 @@ struct picture {
 	int64_t idle_ns;
 	/* and up to when frames were last looked for.  Both 0 of a recording. */
 	int64_t heard_idle_ns;
+	/* Where there are more hosts only the silent ones are told of; 0: all. */
+	uint32_t max_hosts;
 };
 
 /* Nanoseconds since the end of what ends at 'to_ms'. */

@@ -18,15 +18,75 @@
 /* Of its active time: enough to see its rate alone. */
 #define MIN_ALONE 0.1
 
-/* What jobs are made from. */
-struct maker {
+/* What one job is on one link. */
+struct place {
+	uint32_t link, at; /* found->links[link].jobs[at] */
+};
+
+struct running {
 	const struct live *live;
 	const struct topo *topo;
-	const uint16_t *first_ports;
-	const struct footing_traffic *traffic;
 	const struct contention *found;
-	struct strbuf *notes;
+	uint16_t *first_ports;           /* Owned. */
+	struct footing_traffic *traffic; /* Owned. */
+	uint32_t n_jobs;                 /* When it was made. */
+	uint32_t *first;                 /* Owned.  Job j's places are at first[j] to */
+	struct place *places;            /* first[j + 1] of this one; owned. */
 };
+
+/* ---- Where each job is -------------------------------------------------------- */
+
+/* A counting sort, so that not all links are looked through for each job. */
+static void
+find_places(struct running *running)
+{
+	const struct contention *found = running->found;
+	uint32_t *first = xcalloc((size_t)running->n_jobs + 2, sizeof *first);
+	size_t n = 0;
+
+	for (size_t i = 0; i < found->n_links; i++) {
+		for (size_t k = 0; k < found->links[i].n_jobs; k++) {
+			first[found->links[i].jobs[k].job + 2]++;
+			n++;
+		}
+	}
+	for (uint32_t j = 1; j < running->n_jobs + 2; j++)
+		first[j] += first[j - 1];
+	running->places = xcalloc(n + 1, sizeof *running->places);
+	for (uint32_t i = 0; i < found->n_links; i++)
+		for (uint32_t k = 0; k < found->links[i].n_jobs; k++)
+			running->places[first[found->links[i].jobs[k].job + 1]++] =
+				(struct place){ i, k };
+	running->first = first;
+}
+
+struct running *
+running_new(const struct live *live, const struct topo *topo,
+	    const struct contention *found)
+{
+	struct running *running = xcalloc(1, sizeof *running);
+
+	running->live = live;
+	running->topo = topo;
+	running->found = found;
+	running->n_jobs = live_n_jobs(live);
+	running->first_ports = footing_first_ports(live);
+	running->traffic = footing_traffic_new(live);
+	find_places(running);
+	return running;
+}
+
+void
+running_free(struct running *running)
+{
+	if (!running)
+		return;
+	free(running->first_ports);
+	footing_traffic_free(running->traffic);
+	free(running->first);
+	free(running->places);
+	free(running);
+}
 
 /* ---- What others cost it ------------------------------------------------------- */
 
@@ -49,17 +109,17 @@ held_on(const struct contention_link *link, const struct contention_job *here,
 }
 
 static double
-held_frac(const struct maker *m, uint32_t job, const struct profile *profile,
+held_frac(const struct running *r, uint32_t job, const struct profile *profile,
 	  double line_bps)
 {
 	double most = 0;
 
-	for (size_t i = 0; i < m->found->n_links; i++) {
-		const struct contention_link *link = &m->found->links[i];
-		const struct contention_job *here = contention_find_job(link, job);
+	for (uint32_t i = r->first[job]; i < r->first[job + 1]; i++) {
+		const struct contention_link *link =
+			&r->found->links[r->places[i].link];
 
-		if (here)
-			most = fmax(most, held_on(link, here, profile, line_bps));
+		most = fmax(most, held_on(link, &link->jobs[r->places[i].at], profile,
+					  line_bps));
 	}
 	return fmin(most, MAX_HELD);
 }
@@ -87,17 +147,17 @@ running_relieve(struct profile *profile, double frac)
 
 /* Segments of the profile; one that is faster than the interfaces is stretched. */
 static int
-fill_traffic(const struct maker *m, uint32_t id, struct work_job *job,
-	     const char **ret_why)
+fill_traffic(const struct running *r, uint32_t id, struct work_job *job,
+	     struct strbuf *notes, const char **ret_why)
 {
-	double bps = topo_line_bps(m->topo, job->hosts, job->n_hosts_wanted);
-	double held = held_frac(m, id, &job->profile, bps);
+	double bps = topo_line_bps(r->topo, job->hosts, job->n_hosts_wanted);
+	double held = held_frac(r, id, &job->profile, bps);
 	struct profile seen = job->profile;
-	int r;
+	int rc;
 
 	if (held >= MIN_HELD) {
 		running_relieve(&job->profile, held);
-		strbuf_printf(m->notes,
+		strbuf_printf(notes,
 			      "job '%s' is held up by others: %.1f ms an iteration, "
 			      "about %.1f ms without them\n",
 			      job->name, (double)seen.period_us / 1e3,
@@ -106,36 +166,39 @@ fill_traffic(const struct maker *m, uint32_t id, struct work_job *job,
 	work_job_segments_from_profile(job);
 	if (profile_peak_bps(&job->profile) <= bps)
 		return 0;
-	r = work_job_profile_from_segments(job, bps, ret_why);
+	rc = work_job_profile_from_segments(job, bps, ret_why);
 	job->profile.n_iterations = seen.n_iterations;
 	job->profile.confidence = seen.confidence;
 	job->profile.jitter_us = seen.jitter_us;
-	return r;
+	return rc;
 }
 
-/* Makes one job; NULL, or why it cannot be advised on. */
-static const char *
-make_job(const struct maker *m, const struct online_job *seen, struct work_job *job)
+const char *
+running_job(const struct running *r, const struct online_job *seen,
+	    struct work_job *ret_job, struct strbuf *notes)
 {
 	const char *why = "its hosts have no links";
+	struct work_job *job = ret_job;
 	size_t n;
 
 	if (!seen->has_estimate || seen->why)
 		return seen->why ? seen->why : "it has no period";
+	if (seen->job >= r->n_jobs)
+		return "it has only just begun";
 	*job = (struct work_job){ .collective = COLLECTIVE_RING,
 				  .slots_per_host = 1,
 				  .stop_ns = ENGINE_NEVER,
-				  .first_port = m->first_ports[seen->job] };
-	job->hosts = footing_job_hosts(m->live, m->topo, m->traffic, seen->job, &n);
+				  .first_port = r->first_ports[seen->job] };
+	job->hosts = footing_job_hosts(r->live, r->topo, r->traffic, seen->job, &n);
 	job->n_hosts_wanted = (uint32_t)n;
 	job->weight = (double)n;
-	job->name = xstrdup(live_job_name(m->live, seen->job));
+	job->name = xstrdup(live_job_name(r->live, seen->job));
 	profile_copy(&seen->detection.profile, &job->profile);
 	if (n == 0)
 		why = "its hosts are not on the fabric";
 	else if (n == 1)
 		why = "only one host of the fabric carries it";
-	else if (fill_traffic(m, seen->job, job, &why) == 0)
+	else if (fill_traffic(r, seen->job, job, notes, &why) == 0)
 		why = NULL;
 	if (why)
 		work_job_fini(job);
@@ -152,15 +215,14 @@ running_workload(const struct live *live, const struct online *online,
 	const struct contention_opts opts = { .topo = topo,
 					      .routes = routes,
 					      .window_ms = ONLINE_MAX_WINDOW_MS };
-	uint16_t *ports = footing_first_ports(live);
-	struct contention found;
-	struct footing_traffic *traffic = footing_traffic_new(live);
-	const struct maker m = { live, topo, ports, traffic, &found, notes };
 	struct workload workload = { 0 };
+	struct contention found;
+	struct running *running;
 	size_t n;
 	const struct online_job *const *jobs = online_jobs(online, &n);
 
 	contention_find(live, &opts, &found);
+	running = running_new(live, topo, &found);
 	if (found.n_impossible)
 		strbuf_printf(
 			notes,
@@ -170,7 +232,8 @@ running_workload(const struct live *live, const struct online *online,
 			found.n_impossible);
 	workload.jobs = xcalloc(n + 1, sizeof *workload.jobs);
 	for (size_t i = 0; i < n; i++) {
-		const char *why = make_job(&m, jobs[i], &workload.jobs[workload.n]);
+		const char *why = running_job(running, jobs[i],
+					      &workload.jobs[workload.n], notes);
 
 		if (!why)
 			workload.n++;
@@ -178,8 +241,7 @@ running_workload(const struct live *live, const struct online *online,
 			strbuf_printf(notes, "job '%s' is left out: %s\n",
 				      live_job_name(live, jobs[i]->job), why);
 	}
+	running_free(running);
 	contention_fini(&found);
-	free(ports);
-	footing_traffic_free(traffic);
 	*ret_workload = workload;
 }

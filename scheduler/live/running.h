@@ -16,8 +16,10 @@
 
 #include "scheduler/core/workload/workload.h"
 
+struct contention;
 struct live;
 struct online;
+struct online_job;
 struct routes;
 struct strbuf;
 struct topo;
@@ -31,6 +33,23 @@ struct topo;
 void running_workload(const struct live *live, const struct online *online,
 		      struct topo *topo, struct routes *routes,
 		      struct workload *ret_workload, struct strbuf *notes);
+
+/*
+ * The same one by one, as of a look at the links (of ONLINE_MAX_WINDOW_MS, where what
+ * others cost is to be told) which is borrowed, as everything.  Nothing may be forgotten
+ * (live_forget()) while it is there.
+ */
+struct running;
+
+struct running *running_new(const struct live *live, const struct topo *topo,
+			    const struct contention *found);
+void running_free(struct running *running); /* Accepts NULL. */
+/*
+ * Makes one job: NULL, or why it cannot be advised on, borrowed, and 'ret_job' is then
+ * not made.  Release with work_job_fini().
+ */
+const char *running_job(const struct running *running, const struct online_job *seen,
+			struct work_job *ret_job, struct strbuf *notes);
 
 /*
  * Takes out of a profile the share 'held_frac' (0 to below 1) of the time in which it

@@ -89,6 +89,55 @@ overlap_is_exact_to_the_millisecond(void **state)
 }
 
 static void
+found_in_steps_it_is_what_it_was_at_the_first(void **state)
+{
+	const struct contention_opts opts = { .window_ms = 2000 };
+	struct live *live = live_new(NULL);
+	struct contention_finder *finder;
+	struct contention whole, found;
+
+	(void)state;
+	for (int h = 0; h < 40; h++) {
+		char host[16];
+
+		snprintf(host, sizeof host, "h%d", h);
+		feed_both(live, host, "e0", 30);
+	}
+	contention_find(live, &opts, &whole);
+	finder = contention_begin(live, &opts);
+	for (int i = 30; !contention_step(finder); i++) {
+		struct tele_frame frame = { 0 };
+
+		/* In between there are new frames, of new hosts, too. */
+		frames_begin(&frame, TELE_RAW, i % 2 ? "new" : "h0", T0 + 100 * i,
+			     T0 + 100 * (i + 1), 0, (uint64_t)i);
+		frames_add(&frame, "e0", 1e9, i % 2 ? "c" : "a", TELE_TX, shared,
+			   &job_a);
+		live_frame(live, &frame);
+		tele_fini(&frame);
+	}
+	contention_end(finder, &found);
+	assert_int_equal(found.n_links, whole.n_links);
+	assert_int_equal(found.to_ms, whole.to_ms);
+	for (size_t i = 0; i < found.n_links; i++) {
+		const struct contention_link *a = &found.links[i], *b = &whole.links[i];
+
+		assert_string_equal(a->name, b->name);
+		assert_int_equal(a->n_jobs, b->n_jobs);
+		assert_int_equal(a->over_ms, b->over_ms);
+		assert_near(a->mean_bps, b->mean_bps, 1e-6);
+	}
+	contention_fini(&found);
+	contention_fini(&whole);
+	/* One that is not wanted any more. */
+	finder = contention_begin(live, &opts);
+	contention_step(finder);
+	contention_end(finder, NULL);
+	contention_end(NULL, NULL);
+	live_free(live);
+}
+
+static void
 overlap_below_the_threshold_is_not_over(void **state)
 {
 	struct contention_opts opts = { .window_ms = 1000 };
@@ -484,6 +533,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(overlap_is_exact_to_the_millisecond),
 		cmocka_unit_test(overlap_below_the_threshold_is_not_over),
+		cmocka_unit_test(found_in_steps_it_is_what_it_was_at_the_first),
 		cmocka_unit_test(contention_is_since_its_first_moment),
 		cmocka_unit_test(gaps_are_left_out_and_not_counted_as_silence),
 		cmocka_unit_test(two_jobs_on_a_link_between_switches_are_told_apart),

@@ -432,6 +432,108 @@ a_second_real_program_is_found_to_two_percent(void **state)
 		      SHARED_DATA "/captures/mpi-2rank-solo.truth.csv");
 }
 
+/* One second of 'n' jobs "j0", "j1", ..., each on a host of its own. */
+static void
+feed_many(struct live *live, int s, int n, enum tele_kind kind)
+{
+	struct tele_frame frame = { 0 };
+	char host[16], job[16];
+
+	for (int j = 0; j < n; j++) {
+		const struct program p = { 200 + 10 * j, 60, T0, FRAMES_GBPS };
+
+		snprintf(host, sizeof host, "h%d", j);
+		snprintf(job, sizeof job, "j%d", j);
+		frames_begin(&frame, kind, host, T0 + 1000 * s, T0 + 1000 * (s + 1), 0,
+			     (uint64_t)s);
+		if (kind == TELE_RAW) {
+			frames_add(&frame, "e0", 1e9, job, TELE_TX, program, &p);
+		} else {
+			struct tele_traffic row = { .direction = TELE_TX };
+
+			row.interface = tele_add_interface(&frame, "e0");
+			row.job = tele_add_job(&frame, job);
+			row.window_bytes = 1000;
+			vec_push(&frame.traffic, row);
+		}
+		live_frame(live, &frame);
+	}
+	tele_fini(&frame);
+}
+
+/* A round that is not over when the next one begins goes on with those that it left. */
+static void
+in_rounds_of_some_every_job_has_its_turn(void **state)
+{
+	enum {
+		N = 24,
+		A_ROUND = 7
+	};
+	struct live *live = live_new(NULL);
+	struct online *online = online_new();
+	int64_t tried_ns[N] = { 0 };
+	size_t n;
+
+	(void)state;
+	for (int s = 0; s < 12; s++)
+		feed_many(live, s, N, TELE_RAW);
+	assert_false(online_begin(online, live));
+	for (int round = 0; round < 5; round++) {
+		int n_tried = 0;
+
+		for (int s = 0; s < 5; s++)
+			feed_many(live, 12 + 5 * round + s, N, TELE_RAW);
+		assert_true(online_begin(online, live));
+		assert_false(online_begin(online, live));
+		for (int i = 0; i < A_ROUND; i++) {
+			online_next(online, live);
+			/* Frames come in between. */
+			if (i == 3)
+				feed_many(live, 12 + 5 * round + 5, N, TELE_RAW);
+		}
+		for (uint32_t j = 0; j < N; j++) {
+			const struct online_job *job = online_find(online, j);
+
+			n_tried += job->tried_ns > tried_ns[j];
+			tried_ns[j] = job->tried_ns;
+		}
+		assert_in_range(n_tried, 1, A_ROUND);
+	}
+	/* Each window that is tried is one step: with 35 of them all have been tried. */
+	for (uint32_t j = 0; j < N; j++)
+		assert_true(online_find(online, j)->tried_ns > 0);
+	online_jobs(online, &n);
+	assert_int_equal(n, N);
+	online_free(online);
+	live_free(live);
+}
+
+static void
+who_is_not_told_of_raw_any_more_keeps_the_profile_that_was_found(void **state)
+{
+	struct live *live = live_new(NULL);
+	struct online *online = online_new();
+	int64_t at_ns;
+
+	(void)state;
+	for (int s = 0; s < 30; s++) {
+		feed_many(live, s, 2, TELE_RAW);
+		feed_many(live, s, 2, TELE_SUMMARY);
+		online_step(online, live);
+	}
+	assert_true(online_find(online, 0)->has_estimate);
+	at_ns = online_find(online, 0)->at_ns;
+	for (int s = 30; s < 130; s++) {
+		feed_many(live, s, 2, TELE_SUMMARY);
+		online_step(online, live);
+	}
+	assert_true(online_find(online, 0)->has_estimate);
+	assert_null(online_find(online, 0)->why);
+	assert_in_range(online_find(online, 0)->at_ns - at_ns, 0, 5000000000);
+	online_free(online);
+	live_free(live);
+}
+
 int
 main(void)
 {
@@ -448,6 +550,9 @@ main(void)
 		cmocka_unit_test(marks_that_agree_change_nothing),
 		cmocka_unit_test(a_real_program_is_found_to_two_percent),
 		cmocka_unit_test(a_second_real_program_is_found_to_two_percent),
+		cmocka_unit_test(in_rounds_of_some_every_job_has_its_turn),
+		cmocka_unit_test(
+			who_is_not_told_of_raw_any_more_keeps_the_profile_that_was_found),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
