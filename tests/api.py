@@ -259,6 +259,27 @@ def check_changes(daemon, source):
     verdict(len(same) <= sizes[0], "and none that did not", repr(same))
 
 
+def check_pages(daemon):
+    """Page by page there is what there is at once, by name, and no more."""
+    for path, items, name in (("/api/v1/links", "links", "link"), ("/api/v1/jobs", "jobs", "job"),
+                              ("/api/v1/advice", "advice", "job")):
+        all_at_once = json.loads(daemon.ask("GET", path)[2])
+        names, after, sizes = [], "", []
+        while after is not None and len(sizes) < 50:
+            page = json.loads(daemon.ask("GET", path + "?limit=1&after=" + urllib.parse.quote(after))[2])
+            names += [item[name] for item in page[items]]
+            sizes.append((len(page[items]), page["left_out"]))
+            after = page["next_after"]
+        n = len(names)
+        verdict(n > 0 and names == sorted(item[name] for item in all_at_once[items]) and
+                all_at_once["left_out"] == 0 and all_at_once["next_after"] is None and
+                sizes[:n] == [(1, n - 1 - i) for i in range(n)],
+                path + " in pages", repr((names, sizes, after)))
+    page = json.loads(daemon.ask("GET", "/api/v1/links?limit=1")[2])
+    verdict(len(page["links"]) == 1 and page["left_out"] > 0 and page["next_after"] is None,
+            "the most contended link, without the others", repr(page["left_out"]))
+
+
 def check_figures(daemon):
     text = daemon.ask("GET", "/metrics")[2]
     if not shutil.which("promtool"):
@@ -329,7 +350,8 @@ def check_queries(daemon):
            "/api/v1/series?link=x&from_us=99999999999999999999",
            "/api/v1/changes?limit=0", "/api/v1/changes?limit=1001",
            "/api/v1/changes?limit=x", "/api/v1/changes?since_us=-1",
-           "/api/v1/changes?before=x"]
+           "/api/v1/changes?before=x", "/api/v1/links?limit=0", "/api/v1/links?limit=251",
+           "/api/v1/jobs?limit=x", "/api/v1/advice?limit=-1"]
     got = {daemon.ask("GET", path)[0] for path in bad}
     verdict(got == {400}, "queries that make no sense are refused", repr(got))
     odd = ["/", "/api", "/api/v1/links/", "/api/v1/links/%00", "/api/v1/jobs/%2e%2e",
@@ -504,6 +526,7 @@ def main():
         walk(doc, daemon)
         check_events(doc, daemon)
         check_figures(daemon)
+        check_pages(daemon)
         check_changes(daemon, source)
         source.kill()
         source.wait()

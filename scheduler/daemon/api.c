@@ -19,7 +19,9 @@
 #define LEAST_TOKEN     16
 
 #define MAX_ADVICE_BYTES (1u << 20)
-#define MAX_SMALL_BYTES  4096
+/* Of an event; what a listener has not read is HTTP_MAX_WAITING at most. */
+#define MAX_EVENT_LINKS 64
+#define MAX_SMALL_BYTES 4096
 
 void
 api_begin(struct api_text *text, const char *schema)
@@ -63,6 +65,38 @@ api_number(const struct http_request *request, const char *name, int64_t fallbac
 	value = strtoll(text, &end, 10);
 	*ret_value = value;
 	return !errno && !*end && value >= 0;
+}
+
+bool
+api_page_read(const struct http_request *request, struct http_reply *reply,
+	      struct api_page *ret_page)
+{
+	int64_t limit;
+
+	if (!api_number(request, "limit", API_MAX_PAGE, &limit) || limit < 1 ||
+	    limit > API_MAX_PAGE) {
+		http_reply_error(reply, 400, "bad_query", "?limit=N&after=NAME",
+				 "limit is a whole number from 1 to %d", API_MAX_PAGE);
+		return false;
+	}
+	*ret_page = (struct api_page){ (size_t)limit, http_query(request, "after") };
+	return true;
+}
+
+void
+api_page_end(size_t n, size_t n_told, const char *last, struct jsonw *w)
+{
+	jsonw_int(w, "left_out", (int64_t)(n - n_told));
+	jsonw_str(w, "next_after", n > n_told ? last : NULL);
+}
+
+struct picture
+api_picture(const struct daemon *d)
+{
+	struct picture picture = now_picture(d);
+
+	picture.max_hosts = API_MAX_HOSTS;
+	return picture;
 }
 
 /* clang-format off */
@@ -143,24 +177,36 @@ has_changed(struct daemon *d, const struct contention_link *link)
 	return is_other;
 }
 
-/* On one line: the links that carry anything, or those that have changed. */
+/*
+ * On one line: the links that carry anything, or those that have changed, the contended
+ * ones first; not more than a listener can be told at once.
+ */
 static void
 write_event(struct daemon *d, bool is_tick, struct strbuf *data)
 {
-	const struct picture picture = now_picture(d);
+	const struct picture picture = api_picture(d);
 	const struct contention *found = &d->now.found;
 	VEC(const struct contention_link *) changed = VEC_EMPTY;
 	struct api_text text = { .text = NULL };
+	size_t n_left_out = 0;
 
-	for (size_t i = 0; i < found->n_links; i++)
-		if (is_tick ? has_changed(d, &found->links[i])
-			    : found->links[i].now_bps > 0 || found->links[i].n_jobs)
-			vec_push(&changed, &found->links[i]);
+	for (size_t i = 0; i < found->n_links; i++) {
+		const struct contention_link *link = &found->links[i];
+
+		if (is_tick ? !has_changed(d, link)
+			    : link->now_bps <= 0 && !link->n_jobs)
+			continue;
+		if (changed.n < MAX_EVENT_LINKS)
+			vec_push(&changed, link);
+		else
+			n_left_out++;
+	}
 	text.out = open_memstream(&text.text, &text.length);
 	BUG_ON(!text.out);
 	jsonw_line(&text.w, text.out, "antiphase.links/1");
 	picture_json_footer(&picture, found->from_ms, found->to_ms, &text.w);
 	picture_json_links(&picture, changed.items, changed.n, &text.w);
+	api_page_end(n_left_out, 0, NULL, &text.w);
 	finish(&text, data);
 	data->text[strcspn(data->text, "\n")] = '\0';
 	data->length = strlen(data->text);
@@ -233,9 +279,15 @@ int
 api_open(struct daemon *d, struct err *err)
 {
 	const struct http_page pages[] = {
-		{ "/metrics", METRICS_OPEN_TYPE, figures_write_open, d,
-		  METRICS_OPEN_NAME },
-		{ "/metrics", METRICS_TEXT_TYPE, figures_write, d, NULL },
+		{ .path = "/metrics",
+		  .content_type = METRICS_OPEN_TYPE,
+		  .write_piece = figures_write_open,
+		  .ctx = d,
+		  .accepted = METRICS_OPEN_NAME },
+		{ .path = "/metrics",
+		  .content_type = METRICS_TEXT_TYPE,
+		  .write_piece = figures_write_piece,
+		  .ctx = d },
 	};
 	const char *address = daemon_text(d, "http");
 	int r;

@@ -29,6 +29,24 @@ void api_end(struct api_text *text, struct http_reply *reply);
 bool api_number(const struct http_request *request, const char *name, int64_t fallback,
 		int64_t *ret_value);
 
+/* Of a list, in one answer: whoever asks next waits for no longer than for that. */
+#define API_MAX_PAGE  250
+#define API_MAX_HOSTS 250
+
+/* ?limit=N&after=NAME of a list; 'after' NULL: not asked for by name. */
+struct api_page {
+	size_t limit;
+	const char *after;
+};
+
+/* Reads them; false: answered by 400. */
+bool api_page_read(const struct http_request *request, struct http_reply *reply,
+		   struct api_page *ret_page);
+/* "left_out" and "next_after": of 'n' items that are left 'n_told' are told. */
+void api_page_end(size_t n, size_t n_told, const char *last, struct jsonw *w);
+/* now_picture(), with not too many hosts. */
+struct picture api_picture(const struct daemon *d);
+
 /* api_facts.c: what is seen. */
 void api_health(void *daemon, const struct http_request *request,
 		struct http_reply *reply);

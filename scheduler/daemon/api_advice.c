@@ -21,28 +21,70 @@
 
 /* ---- Reading -------------------------------------------------------------------------- */
 
-/* Documents are written once, when the advice is made; here they are put together. */
+static int
+compare_jobs(const void *a, const void *b)
+{
+	const struct job *const *x = a, *const *y = b;
+
+	return strcmp((*x)->name, (*y)->name);
+}
+
+static void
+put_text(const char *text, struct strbuf *out)
+{
+	struct jsonw w;
+	char *json = NULL;
+	size_t n;
+	FILE *file = open_memstream(&json, &n);
+
+	BUG_ON(!file);
+	jsonw_init(&w, file);
+	jsonw_str(&w, NULL, text);
+	fclose(file);
+	strbuf_add(out, json, n);
+	free(json);
+}
+
+/*
+ * Documents are written once, when the advice is made; here they are put together.  All
+ * of them, unless a page is asked for.
+ */
 void
 api_advices(void *daemon, const struct http_request *request, struct http_reply *reply)
 {
 	struct daemon *d = daemon;
-	bool is_first = true;
+	VEC(const struct job *) jobs = VEC_EMPTY;
+	struct api_page page;
+	size_t n_told;
 
-	(void)request;
-	strbuf_printf(&reply->body,
-		      "{\"schema\":\"antiphase.job_advices/1\",\"at_us\":%lld,"
-		      "\"advice\":[",
-		      (long long)clk_wall_us());
+	if (!api_page_read(request, reply, &page))
+		return;
 	for (size_t i = 0; i < d->jobs->items.n; i++) {
 		const struct job *job = d->jobs->items.items[i];
 
-		if (!job || !job->doc)
-			continue;
-		strbuf_puts(&reply->body, is_first ? "\n" : ",\n");
-		strbuf_puts(&reply->body, job->doc);
-		is_first = false;
+		if (job && job->doc &&
+		    (!page.after || strcmp(job->name, page.after) > 0))
+			vec_push(&jobs, job);
+	}
+	if (jobs.n)
+		qsort(jobs.items, jobs.n, sizeof *jobs.items, compare_jobs);
+	n_told = http_query(request, "limit") && jobs.n > page.limit ? page.limit
+								     : jobs.n;
+	strbuf_printf(&reply->body,
+		      "{\"schema\":\"antiphase.job_advices/1\",\"at_us\":%lld,"
+		      "\"left_out\":%zu,\"next_after\":",
+		      (long long)clk_wall_us(), jobs.n - n_told);
+	if (n_told < jobs.n)
+		put_text(jobs.items[n_told - 1]->name, &reply->body);
+	else
+		strbuf_puts(&reply->body, "null");
+	strbuf_puts(&reply->body, ",\"advice\":[");
+	for (size_t i = 0; i < n_told; i++) {
+		strbuf_puts(&reply->body, i ? ",\n" : "\n");
+		strbuf_puts(&reply->body, jobs.items[i]->doc);
 	}
 	strbuf_puts(&reply->body, "]}\n");
+	vec_free(&jobs);
 }
 
 void

@@ -104,18 +104,30 @@ find_link(const struct contention *found, const char *name, size_t length)
 	return NULL;
 }
 
+/* One link, or a page of 'n' that there are: without 'after' it cannot go on. */
 static void
 write_links(struct daemon *d, const struct contention_link *const *links, size_t n,
-	    struct http_reply *reply)
+	    const struct api_page *page, struct http_reply *reply)
 {
-	const struct picture picture = now_picture(d);
+	const struct picture picture = api_picture(d);
 	const struct contention *found = &d->now.found;
+	size_t n_told = n < page->limit ? n : page->limit;
 	struct api_text text;
 
 	api_begin(&text, "antiphase.links/1");
 	picture_json_footer(&picture, found->from_ms, found->to_ms, &text.w);
-	picture_json_links(&picture, links, n, &text.w);
+	picture_json_links(&picture, links, n_told, &text.w);
+	api_page_end(n, n_told, page->after && n_told ? links[n_told - 1]->name : NULL,
+		     &text.w);
 	api_end(&text, reply);
+}
+
+static int
+compare_links(const void *a, const void *b)
+{
+	const struct contention_link *const *x = a, *const *y = b;
+
+	return strcmp((*x)->name, (*y)->name);
 }
 
 void
@@ -123,13 +135,17 @@ api_links(void *daemon, const struct http_request *request, struct http_reply *r
 {
 	struct daemon *d = daemon;
 	const struct contention *found = &d->now.found;
-	const char *limit = http_query(request, "limit");
-	size_t max = limit && *limit ? strtoul(limit, NULL, 10) : SIZE_MAX;
 	VEC(const struct contention_link *) links = VEC_EMPTY;
+	struct api_page page;
 
-	for (size_t i = 0; i < found->n_links && i < max; i++)
-		vec_push(&links, &found->links[i]);
-	write_links(d, links.items, links.n, reply);
+	if (!api_page_read(request, reply, &page))
+		return;
+	for (size_t i = 0; i < found->n_links; i++)
+		if (!page.after || strcmp(found->links[i].name, page.after) > 0)
+			vec_push(&links, &found->links[i]);
+	if (page.after && links.n)
+		qsort(links.items, links.n, sizeof *links.items, compare_links);
+	write_links(d, links.items, links.n, &page, reply);
 	vec_free(&links);
 }
 
@@ -209,34 +225,52 @@ api_link(void *daemon, const struct http_request *request, struct http_reply *re
 	else if (is_circle)
 		write_circle(d, link, reply);
 	else
-		write_links(d, &link, 1, reply);
+		write_links(d, &link, 1, &(struct api_page){ .limit = 1 }, reply);
 }
 
 /* ---- Jobs ----------------------------------------------------------------------------- */
 
 static void
 write_jobs(struct daemon *d, const struct online_job *const *jobs, size_t n,
-	   struct http_reply *reply)
+	   size_t limit, struct http_reply *reply)
 {
-	const struct picture picture = now_picture(d);
+	const struct picture picture = api_picture(d);
 	const struct contention *found = &d->now.found;
+	size_t n_told = n < limit ? n : limit;
 	struct api_text text;
 
 	api_begin(&text, "antiphase.jobs/1");
 	picture_json_footer(&picture, found->from_ms, found->to_ms, &text.w);
-	picture_json_jobs(&picture, found, jobs, n, &text.w);
+	picture_json_jobs(&picture, found, jobs, n_told, &text.w);
+	api_page_end(n, n_told,
+		     n_told ? live_job_name(d->now.live, jobs[n_told - 1]->job) : NULL,
+		     &text.w);
 	api_end(&text, reply);
+}
+
+/* Whether a job comes after that name, in the order of online_jobs(). */
+static bool
+is_after(const char *name, const char *after)
+{
+	int order = strverscmp(name, after);
+
+	return order ? order > 0 : strcmp(name, after) > 0;
 }
 
 void
 api_jobs(void *daemon, const struct http_request *request, struct http_reply *reply)
 {
 	struct daemon *d = daemon;
-	size_t n;
+	size_t n, first = 0;
 	const struct online_job *const *jobs = online_jobs(d->now.online, &n);
+	struct api_page page;
 
-	(void)request;
-	write_jobs(d, jobs, n, reply);
+	if (!api_page_read(request, reply, &page))
+		return;
+	while (page.after && first < n &&
+	       !is_after(live_job_name(d->now.live, jobs[first]->job), page.after))
+		first++;
+	write_jobs(d, jobs + first, n - first, page.limit, reply);
 }
 
 void
@@ -252,7 +286,7 @@ api_job(void *daemon, const struct http_request *request, struct http_reply *rep
 				 "GET /api/v1/jobs lists those that have traffic",
 				 "no job '%s' has traffic", request->rest);
 	else
-		write_jobs(d, &job, 1, reply);
+		write_jobs(d, &job, 1, 1, reply);
 }
 
 /* ---- History -------------------------------------------------------------------------- */

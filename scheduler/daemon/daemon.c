@@ -102,6 +102,14 @@ on_tenth(void *ctx, int64_t now_ns, int64_t missed)
 }
 
 static void
+on_hundredth(void *ctx, int64_t now_ns, int64_t missed)
+{
+	(void)now_ns;
+	(void)missed;
+	rounds_go_on(ctx);
+}
+
+static void
 on_watchdog(void *ctx, int64_t now_ns, int64_t missed)
 {
 	(void)ctx;
@@ -235,6 +243,8 @@ daemon_close(struct daemon *d)
 	deeds_close(d);
 	jobs_free(d->jobs);
 	outcomes_free(d->outcomes);
+	rounds_free(d->rounds);
+	history_free(d->history);
 	fabric_close(d);
 	memory_close(d);
 	now_close(d);
@@ -254,6 +264,8 @@ daemon_run(struct settings *settings, const char *config_file)
 	log_set_level_word(daemon_text(&d, "log"));
 	d.loop = loop_new();
 	d.started_us = clk_wall_us();
+	d.rounds = rounds_new();
+	d.history = history_new();
 	d.jobs = jobs_new();
 	d.outcomes = outcomes_new();
 	r = open_all(&d, &err);
@@ -265,6 +277,7 @@ daemon_run(struct settings *settings, const char *config_file)
 		d.deeds.modes.is_stopped = is_switched_off(&d);
 		loop_every(d.loop, DAEMON_SECOND_NS, on_second, &d);
 		loop_every(d.loop, DAEMON_SECOND_NS / 10, on_tenth, &d);
+		loop_every(d.loop, DAEMON_SECOND_NS / 100, on_hundredth, &d);
 		log_info("scheduler", "listening to %s; API at http://%s",
 			 daemon_text(&d, "bus"), daemon_text(&d, "http"));
 		notify_send("READY=1");

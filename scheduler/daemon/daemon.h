@@ -3,6 +3,7 @@
  *
  *	daemon.c     start, loop and end
  *	now.c        frames -> what goes on (live.h), and who is on which link
+ *	rounds.c     profiles of all jobs anew, and the links, a few milliseconds at a time
  *	fabric.c     the fabric, from a file or antiphase-topology
  *	jobs.c       what is known of each job, and what is advised for it (advisor.h);
  *	jobs_run.c   of jobs that run: from frames, and from their pacers;
@@ -13,7 +14,8 @@
  *	paced.c      what a job is like alone, by its pacer (pure)
  *	carried.c    bytes of jobs on links, as counters (pure)
  *	outcomes.c   what became of advice, by outcome.h (pure)
- *	memory.c     history, and what a restart goes on with (store.h)
+ *	history.c    what links carried, into the store
+ *	memory.c     what a restart goes on with (store.h)
  *	api*.c       the API over HTTP; figures.c /metrics; control.c the control socket
  */
 #ifndef SCHEDULER_DAEMON_DAEMON_H
@@ -39,18 +41,22 @@ struct ctl;
 struct err;
 struct extender;
 struct feed;
+struct history;
 struct http;
 struct jobs;
 struct live;
 struct loop;
 struct online;
+struct online_job;
 struct outcomes;
 struct pace;
 struct profile;
+struct rounds;
 struct routes;
 struct rpc_announcer;
 struct rpc_listener;
 struct rpc_question;
+struct running;
 struct settings;
 struct since;
 struct store;
@@ -67,23 +73,23 @@ struct now_clock {
 
 /* What frames say. */
 struct now {
-	struct feed *feed;            /* Owned. */
-	struct live *live;            /* Owned. */
-	struct online *online;        /* Owned. */
-	struct since *since;          /* Owned. */
-	struct contention found;      /* Owned.  Of the last look. */
-	int64_t newest_ns;            /* Frame time when it last moved on, */
-	int64_t newest_at_ns;         /* and this process's time then. */
-	int64_t looked_ns;            /* The same of the last look at links. */
-	int64_t told_ns;              /* That look was told to listeners. */
-	int64_t look_cost_ns;         /* How long that took. */
-	bool is_estimated;            /* Profiles are new since jobs.c looked. */
-	struct carried *carried;      /* Owned; NULL: not wanted. */
-	int64_t carried_ms;           /* Frame time up to which it is told. */
-	int64_t stored_s;             /* Frame time, of what history has last. */
-	struct strtab *clock_names;   /* Owned.  Hosts, */
-	VEC(struct now_clock) clocks; /* and by number there, their clocks. */
-	uint64_t n_not_frames;        /* That were told in the log. */
+	struct feed *feed;                 /* Owned. */
+	struct live *live;                 /* Owned. */
+	struct online *online;             /* Owned. */
+	struct since *since;               /* Owned. */
+	struct contention found;           /* Owned.  Of the last look. */
+	int64_t newest_ns;                 /* Frame time when it last moved on, */
+	int64_t newest_at_ns;              /* and this process's time then. */
+	int64_t looked_ns;                 /* The same of the last look at links. */
+	int64_t told_ns;                   /* That look was told to listeners. */
+	struct contention_finder *looking; /* Owned.  The next look, or NULL. */
+	int64_t look_began_ns, look_cost_ns;
+	int64_t look_took_ns, last_cost_ns; /* Of the last one: in all, and of work. */
+	struct carried *carried;            /* Owned; NULL: not wanted. */
+	int64_t carried_ms;                 /* Frame time up to which it is told. */
+	struct strtab *clock_names;         /* Owned.  Hosts, */
+	VEC(struct now_clock) clocks;       /* and by number there, their clocks. */
+	uint64_t n_not_frames;              /* That were told in the log. */
 	struct log_limit said, damage_said, store_said;
 };
 
@@ -134,12 +140,14 @@ struct daemon {
 	struct loop *loop;
 	struct bus_keys *keys; /* NULL: none. */
 	struct now now;
+	struct rounds *rounds;
 	struct fabric fabric;
 	struct deeds deeds;
 	struct jobs *jobs;
 	struct pace *pace;
 	struct outcomes *outcomes;
-	struct store *store;             /* NULL: none. */
+	struct store *store; /* NULL: none. */
+	struct history *history;
 	struct rpc_announcer *announcer; /* NULL: none. */
 	struct extender *extender;
 	struct http *http; /* NULL: none. */
@@ -162,11 +170,24 @@ int daemon_run(struct settings *settings, const char *config_file);
 
 int now_open(struct daemon *d, struct err *err);
 void now_close(struct daemon *d);
-/* Once a second: looks at the links again, if that is not too dear. */
+/* Once a second: begins to look at the links again, if that is not too dear. */
 void now_look(struct daemon *d);
+/* A part of it; false: there is none to do. */
+bool now_look_on(struct daemon *d);
+/* What was begun is not wanted any more: the fabric is another one. */
+void now_stop_looking(struct daemon *d);
 struct picture now_picture(const struct daemon *d);
 /* How far a host's clock is ahead of ours, at least; false if it said nothing lately. */
 bool now_clock_offset_ns(const struct daemon *d, const char *host, int64_t *ret_ns);
+
+/* ---- rounds.c ---------------------------------------------------------------------- */
+
+struct rounds *rounds_new(void);
+void rounds_free(struct rounds *rounds); /* Accepts NULL. */
+/* Does what there is to do, for a few milliseconds; then others have their turn. */
+void rounds_go_on(struct daemon *d);
+/* The fabric is another one: what was begun is given up, and begun again. */
+void rounds_begin_again(struct daemon *d);
 
 /* ---- fabric.c ---------------------------------------------------------------------- */
 
@@ -196,6 +217,9 @@ void jobs_free(struct jobs *jobs); /* Accepts NULL. */
 void jobs_set_fabric(struct daemon *d);
 /* A new look at the cluster's scheduler, or a second has gone by. */
 void jobs_update(struct daemon *d);
+/* What is known now of a job that runs; 'running' NULL: there is no fabric. */
+void jobs_take_running(struct daemon *d, const struct running *running,
+		       const struct online_job *seen);
 /* Between two updates: solves on, if there is more to do than one may take at once. */
 void jobs_go_on(struct daemon *d);
 /* For decide.h. */
@@ -236,13 +260,28 @@ void memory_restore(struct daemon *d);
 void memory_log(struct daemon *d, const struct decide_action *action, const char *what,
 		const char *why);
 
+/* ---- history.c --------------------------------------------------------------------- */
+
+#define HISTORY_ROWS 4000 /* Of one second. */
+
+struct history *history_new(void);
+void history_free(struct history *history); /* Accepts NULL. */
+/* A part of what the last look found; false: all of it is there. */
+bool history_go_on(struct daemon *d);
+/* There is another look, or none: what was not written is not any more. */
+void history_give_up(struct daemon *d);
+/* Links of the last second that there was no room for. */
+uint32_t history_n_left_out(const struct daemon *d);
+
 /* ---- Saying it ---------------------------------------------------------------------- */
 
 int api_open(struct daemon *d, struct err *err);
 void api_close(struct daemon *d);
 void api_tick(struct daemon *d);
 void figures_write(void *daemon, struct strbuf *out);
-void figures_write_open(void *daemon, struct strbuf *out);
+/* In pieces (http.h), in the two formats. */
+bool figures_write_piece(void *daemon, unsigned piece, struct strbuf *out);
+bool figures_write_open(void *daemon, unsigned piece, struct strbuf *out);
 int control_open(struct daemon *d, struct err *err);
 
 #endif

@@ -29,7 +29,10 @@ take_up(struct daemon *d, struct topo *topo)
 	struct fabric *fabric = &d->fabric;
 
 	/* What was found speaks of links of the one before. */
+	now_stop_looking(d);
+	history_give_up(d);
 	contention_fini(&d->now.found);
+	rounds_begin_again(d);
 	routes_free(fabric->routes);
 	topo_unref(fabric->topo);
 	fabric->topo = topo;

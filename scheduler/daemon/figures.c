@@ -43,6 +43,7 @@ enum link_figure {
 	LINK_PEAK,
 	LINK_OVER,
 	LINK_JOBS,
+	N_LINK_FIGURES,
 };
 
 static double
@@ -73,33 +74,31 @@ write_of_link(const struct daemon *d, struct metrics *m, uint32_t link, double v
 }
 
 static void
-write_links(const struct daemon *d, struct metrics *m)
+write_links(const struct daemon *d, struct metrics *m, enum link_figure which)
 {
 	static const struct {
-		enum link_figure which;
 		const char *name, *help;
-	} families[] = {
-		{ LINK_CAPACITY, "antiphase_link_capacity_bytes_per_second",
-		  "What a directed link can carry." },
-		{ LINK_UTILIZATION, "antiphase_link_utilization_ratio",
-		  "Of the capacity, over the last second." },
-		{ LINK_PEAK, "antiphase_link_peak_utilization_ratio",
-		  "Of the capacity, in the busiest millisecond of the window." },
-		{ LINK_OVER, "antiphase_link_over_ratio",
-		  "Share of the window in which it is full with two jobs or more." },
-		{ LINK_JOBS, "antiphase_link_jobs", "Jobs active in the window." },
+	} families[N_LINK_FIGURES] = {
+		[LINK_CAPACITY] = { "antiphase_link_capacity_bytes_per_second",
+				    "What a directed link can carry." },
+		[LINK_UTILIZATION] = { "antiphase_link_utilization_ratio",
+				       "Of the capacity, over the last second." },
+		[LINK_PEAK] = { "antiphase_link_peak_utilization_ratio",
+				"Of the capacity, in the busiest millisecond of the "
+				"window." },
+		[LINK_OVER] = { "antiphase_link_over_ratio",
+				"Share of the window in which it is full with two jobs "
+				"or more." },
+		[LINK_JOBS] = { "antiphase_link_jobs", "Jobs active in the window." },
 	};
 	const struct contention *found = &d->now.found;
 
-	for (size_t f = 0; f < sizeof families / sizeof *families; f++) {
-		metrics_family(m, families[f].name, METRICS_GAUGE, families[f].help);
-		for (size_t i = 0; i < found->n_links; i++) {
-			double value = figure_of(&found->links[i], families[f].which);
+	metrics_family(m, families[which].name, METRICS_GAUGE, families[which].help);
+	for (size_t i = 0; i < found->n_links; i++) {
+		double value = figure_of(&found->links[i], which);
 
-			if (value >= 0)
-				metrics_sample(m, value, "link", found->links[i].name,
-					       NULL);
-		}
+		if (value >= 0)
+			metrics_sample(m, value, "link", found->links[i].name, NULL);
 	}
 }
 
@@ -192,6 +191,7 @@ enum job_figure {
 	JOB_DUTY,
 	JOB_SHIFT,
 	JOB_ERROR,
+	N_JOB_FIGURES,
 };
 
 static bool
@@ -225,35 +225,32 @@ figure_of_job(const struct daemon *d, const struct online_job *seen,
 }
 
 static void
-write_jobs(const struct daemon *d, struct metrics *m)
+write_jobs(const struct daemon *d, struct metrics *m, enum job_figure which)
 {
 	static const struct {
-		enum job_figure which;
 		const char *name, *help;
-	} families[] = {
-		{ JOB_PERIOD, "antiphase_job_period_seconds",
-		  "Time from iteration to iteration, as its traffic shows." },
-		{ JOB_DUTY, "antiphase_job_communication_ratio",
-		  "Share of the iteration in which it sends." },
-		{ JOB_SHIFT, "antiphase_job_shift_seconds",
-		  "What it is advised to be later by." },
-		{ JOB_ERROR, "antiphase_job_shift_error_seconds",
-		  "How far it is outside of what was advised." },
+	} families[N_JOB_FIGURES] = {
+		[JOB_PERIOD] = { "antiphase_job_period_seconds",
+				 "Time from iteration to iteration, as its traffic "
+				 "shows." },
+		[JOB_DUTY] = { "antiphase_job_communication_ratio",
+			       "Share of the iteration in which it sends." },
+		[JOB_SHIFT] = { "antiphase_job_shift_seconds",
+				"What it is advised to be later by." },
+		[JOB_ERROR] = { "antiphase_job_shift_error_seconds",
+				"How far it is outside of what was advised." },
 	};
 
 	size_t n;
 	const struct online_job *const *jobs = online_jobs(d->now.online, &n);
 
-	for (size_t f = 0; f < sizeof families / sizeof *families; f++) {
-		metrics_family(m, families[f].name, METRICS_GAUGE, families[f].help);
-		for (size_t i = 0; i < n; i++) {
-			double value;
+	metrics_family(m, families[which].name, METRICS_GAUGE, families[which].help);
+	for (size_t i = 0; i < n; i++) {
+		double value;
 
-			if (figure_of_job(d, jobs[i], families[f].which, &value))
-				metrics_sample(m, value, "job",
-					       live_job_name(d->now.live, jobs[i]->job),
-					       NULL);
-		}
+		if (figure_of_job(d, jobs[i], which, &value))
+			metrics_sample(m, value, "job",
+				       live_job_name(d->now.live, jobs[i]->job), NULL);
 	}
 }
 
@@ -326,21 +323,32 @@ write_deeds(const struct daemon *d, struct metrics *m)
 /* ---- Ourselves ------------------------------------------------------------------------ */
 
 static void
-write_hosts(const struct daemon *d, struct metrics *m)
+write_host_ages(const struct daemon *d, struct metrics *m)
 {
 	const struct picture picture = now_picture(d);
-	int64_t offset_ns;
 
 	metrics_family(m, "antiphase_telemetry_age_seconds", METRICS_GAUGE,
 		       "Since a host was last heard.");
 	for (uint32_t i = 0; i < live_n_hosts(d->now.live); i++)
 		metrics_sample(m, (double)picture_host_age_ns(&picture, i) / 1e9,
 			       "host", live_host(d->now.live, i)->name, NULL);
+}
+
+static void
+write_host_gaps(const struct daemon *d, struct metrics *m)
+{
 	metrics_family(m, "antiphase_telemetry_gaps_total", METRICS_COUNTER,
 		       "Frames missing from a host's sequences.");
 	for (uint32_t i = 0; i < live_n_hosts(d->now.live); i++)
 		metrics_sample_u64(m, live_host(d->now.live, i)->gaps, "host",
 				   live_host(d->now.live, i)->name, NULL);
+}
+
+static void
+write_host_clocks(const struct daemon *d, struct metrics *m)
+{
+	int64_t offset_ns;
+
 	metrics_family(m, "antiphase_clock_offset_seconds", METRICS_GAUGE,
 		       "A host's clock less ours, by its frame that came soonest in "
 		       "the last minutes: less by what that was under way.");
@@ -371,11 +379,14 @@ write_self(const struct daemon *d, struct metrics *m)
 		       "Rounds in which advice for running jobs was solved anew.");
 	metrics_histogram(m, jobs_solve_bounds_s, d->jobs->so_far.solves,
 			  JOBS_N_SOLVE_BOUNDS, d->jobs->so_far.solves_s, NULL, NULL);
-	gauge(m, "antiphase_link_look_seconds", (double)d->now.look_cost_ns / 1e9,
+	gauge(m, "antiphase_link_look_seconds", (double)d->now.last_cost_ns / 1e9,
 	      "What the last look at all links took.");
-	if (d->store)
+	if (d->store) {
 		gauge(m, "antiphase_store_bytes", (double)store_bytes(d->store),
 		      "Of history, in use.");
+		gauge(m, "antiphase_store_links_left_out", history_n_left_out(d),
+		      "Links of the last second that history had no room for.");
+	}
 	if (d->http) {
 		struct http_counts http = http_counts(d->http);
 
@@ -388,32 +399,59 @@ write_self(const struct daemon *d, struct metrics *m)
 	}
 }
 
-static void
-write_as(const struct daemon *d, enum metrics_format format, struct strbuf *out)
-{
-	struct metrics m;
+/* ---- All of it, in pieces ------------------------------------------------------------- */
 
-	metrics_init_as(&m, out, format);
-	metrics_process(&m, cli_version());
-	write_links(d, &m);
-	write_carried(d, &m);
-	write_met(d, &m);
-	write_jobs(d, &m);
-	write_iterations(d, &m);
-	write_deeds(d, &m);
-	write_hosts(d, &m);
-	write_self(d, &m);
-	metrics_finish(&m);
+/* Each of some milliseconds at most: others wait for one of them, and not for all. */
+static bool
+write_piece(const struct daemon *d, struct metrics *m, unsigned piece)
+{
+	static void (*const writers[])(const struct daemon *d, struct metrics *m) = {
+		write_carried,   write_met,       write_iterations,  write_deeds,
+		write_host_ages, write_host_gaps, write_host_clocks, write_self,
+	};
+	const unsigned n_writers = sizeof writers / sizeof *writers;
+
+	if (piece == 0)
+		metrics_process(m, cli_version());
+	if (piece < N_LINK_FIGURES) {
+		write_links(d, m, piece);
+	} else if (piece < N_LINK_FIGURES + N_JOB_FIGURES) {
+		write_jobs(d, m, piece - N_LINK_FIGURES);
+	} else {
+		piece -= N_LINK_FIGURES + N_JOB_FIGURES;
+		writers[piece](d, m);
+		if (piece + 1 == n_writers) {
+			metrics_finish(m);
+			return false;
+		}
+	}
+	return true;
 }
 
 void
 figures_write(void *daemon, struct strbuf *out)
 {
-	write_as(daemon, METRICS_TEXT, out);
+	struct metrics m;
+
+	metrics_init(&m, out);
+	for (unsigned i = 0; write_piece(daemon, &m, i); i++)
+		continue;
 }
 
-void
-figures_write_open(void *daemon, struct strbuf *out)
+bool
+figures_write_piece(void *daemon, unsigned piece, struct strbuf *out)
 {
-	write_as(daemon, METRICS_OPEN, out);
+	struct metrics m;
+
+	metrics_init(&m, out);
+	return write_piece(daemon, &m, piece);
+}
+
+bool
+figures_write_open(void *daemon, unsigned piece, struct strbuf *out)
+{
+	struct metrics m;
+
+	metrics_init_as(&m, out, METRICS_OPEN);
+	return write_piece(daemon, &m, piece);
 }

@@ -21,6 +21,8 @@
 #define SOLVE_NS (DAEMON_SECOND_NS / 100)
 /* A pacer that has been quiet for longer is gone. */
 #define PACER_NS (60 * DAEMON_SECOND_NS)
+/* A profile that stays the same is written down again after so long. */
+#define KEEP_NS (30 * DAEMON_SECOND_NS)
 
 const double jobs_solve_bounds_s[JOBS_N_SOLVE_BOUNDS] = { 0.0001, 0.0003, 0.001, 0.003,
 							  0.01,   0.03,   0.1,   1 };
@@ -169,7 +171,6 @@ jobs_set_fabric(struct daemon *d)
 	advisor_free(d->jobs->advisor);
 	d->jobs->advisor = advisor_new(d->fabric.topo, &opts);
 	d->jobs->nodes_at_us = 0;
-	d->now.is_estimated = true;
 	memory_restore(d);
 }
 
@@ -263,6 +264,13 @@ is_same(struct job *job, const struct work_job *new, bool is_shiftable)
 	return ++job->n_different < 2;
 }
 
+static void
+keep(struct daemon *d, struct job *job)
+{
+	job->kept_ns = clk_monotonic_ns();
+	memory_keep_profile(d, job);
+}
+
 void
 jobs_put(struct daemon *d, struct job *job, const struct work_job *new)
 {
@@ -271,7 +279,8 @@ jobs_put(struct daemon *d, struct job *job, const struct work_job *new)
 
 	if (is_same(job, new, is_shiftable)) {
 		/* That it still is so is known to a restart. */
-		memory_keep_profile(d, job);
+		if (clk_monotonic_ns() - job->kept_ns >= KEEP_NS)
+			keep(d, job);
 		return;
 	}
 	if (job->number != UINT32_MAX && job->is_waiting == !!new->hosts)
@@ -295,7 +304,7 @@ jobs_put(struct daemon *d, struct job *job, const struct work_job *new)
 	job->is_waiting = !new->hosts;
 	job->is_ranked = false;
 	job->revision = 0;
-	memory_keep_profile(d, job);
+	keep(d, job);
 }
 
 /* ---- Keeping up ------------------------------------------------------------------------ */
@@ -460,10 +469,6 @@ jobs_update(struct daemon *d)
 {
 	note_silent(d);
 	jobs_mark_running(d);
-	if (d->now.is_estimated) {
-		d->now.is_estimated = false;
-		jobs_take_running(d);
-	}
 	jobs_look_again(d);
 	jobs_take_nodes(d);
 	jobs_take_waiting(d);

@@ -55,9 +55,10 @@ bool jobs_declared(const char *comment, struct declared *ret_declared);
 
 struct job {
 	char *name; /* Owned, as all texts here. */
-	bool is_here, is_seen, is_waiting;
+	bool is_here, is_waiting;
 	bool is_restored;       /* Of before a restart, until it is seen again. */
 	int64_t restored_us;    /* When its profile was found, wall clock. */
+	int64_t kept_ns;        /* When memory.c was last told; 0: never. */
 	unsigned n_different;   /* Estimates in a row that were another profile. */
 	uint32_t number;        /* At the advisor; UINT32_MAX: it is not. */
 	struct profile profile; /* As it was put there last. */

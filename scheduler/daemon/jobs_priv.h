@@ -25,8 +25,6 @@ void jobs_make_work(const char *name, uint32_t n_nodes, const struct profile *pr
 
 /* Which jobs are there still. */
 void jobs_mark_running(struct daemon *d);
-/* After an estimate: takes up what is new. */
-void jobs_take_running(struct daemon *d);
 /* Between estimates, too, hosts fall silent and profiles grow old. */
 void jobs_look_again(struct daemon *d);
 

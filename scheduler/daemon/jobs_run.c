@@ -48,51 +48,31 @@ take_paced(const struct daemon *d, struct job *job, struct work_job *new)
 }
 
 void
-jobs_take_running(struct daemon *d)
+jobs_take_running(struct daemon *d, const struct running *running,
+		  const struct online_job *seen)
 {
 	const struct picture picture = now_picture(d);
+	struct job *job = jobs_make(d->jobs, live_job_name(d->now.live, seen->job));
 	struct strbuf notes = STRBUF_EMPTY;
-	struct workload running = { 0 };
-	size_t n;
-	const struct online_job *const *seen = online_jobs(d->now.online, &n);
+	struct work_job new;
+	enum jobs_refusal why;
 
-	if (d->fabric.topo)
-		running_workload(d->now.live, d->now.online, d->fabric.topo,
-				 d->fabric.routes, &running, &notes);
-	for (size_t i = 0; i < n; i++) {
-		struct job *job =
-			jobs_make(d->jobs, live_job_name(d->now.live, seen[i]->job));
-
-		job->is_here = true;
-		job->is_seen = false;
-	}
-	for (size_t i = 0; i < running.n; i++) {
-		struct work_job *new = &running.jobs[i];
-		struct job *job = jobs_make(d->jobs, new->name);
-		enum jobs_refusal why;
-
-		take_paced(d, job, new);
-		why = judge(d, &picture, new,
-			    online_find(d->now.online,
-					live_find_job(d->now.live, new->name)));
-		job->is_seen = true;
+	job->is_here = true;
+	if (running && !running_job(running, seen, &new, &notes)) {
+		take_paced(d, job, &new);
+		why = judge(d, &picture, &new, seen);
 		if (why == JOBS_ADVISED)
-			jobs_put(d, job, new);
+			jobs_put(d, job, &new);
 		else
 			jobs_refuse(d, job, why);
+		work_job_fini(&new);
+	} else if (!job->is_restored) {
+		jobs_refuse(d, job,
+			    !running              ? JOBS_NO_FABRIC
+			    : !seen->has_estimate ? JOBS_NO_PERIOD
+			    : seen->why           ? JOBS_STALE
+						  : JOBS_NOT_PLACED);
 	}
-	for (size_t i = 0; i < n; i++) {
-		struct job *job =
-			jobs_make(d->jobs, live_job_name(d->now.live, seen[i]->job));
-
-		if (!job->is_seen && !job->is_restored)
-			jobs_refuse(d, job,
-				    !d->fabric.topo          ? JOBS_NO_FABRIC
-				    : !seen[i]->has_estimate ? JOBS_NO_PERIOD
-				    : seen[i]->why           ? JOBS_STALE
-							     : JOBS_NOT_PLACED);
-	}
-	workload_fini(&running);
 	strbuf_free(&notes);
 }
 

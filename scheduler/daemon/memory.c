@@ -1,6 +1,5 @@
 /*
- * memory.c - what antiphase-scheduler remembers (store.h): a second's traffic of each
- * link, profiles to go on with after a restart, and what was changed at the cluster's
+ * memory.c - what antiphase-scheduler remembers (store.h) but for history.c: profiles to go on with after a restart, and what was changed at the cluster's
  * scheduler and has to be found again.
  */
 #include <errno.h>
@@ -344,60 +343,15 @@ memory_restore(struct daemon *d)
 		log_err("store", "%s", err.text);
 }
 
-/* ---- History ---------------------------------------------------------------------- */
-
-/* A second of a link, from what was found of the last seconds. */
-static void
-add_samples(struct daemon *d)
-{
-	const struct contention *found = &d->now.found;
-
-	/* A picture that is as old as the last one adds nothing. */
-	if (!found->has_raw || found->to_ms <= 0)
-		return;
-	for (size_t i = 0; i < found->n_links; i++) {
-		const struct contention_link *link = &found->links[i];
-		struct store_sample sample = {
-			.link = link->name,
-			.job = "",
-			.at_us = found->to_ms * 1000 - 1,
-			.bytes = link->now_bps > 0 ? (uint64_t)(link->now_bps / 8) : 0,
-			.peak_bps = link->peak_bps > 0 ? (uint64_t)link->peak_bps : 0,
-			.over_ms = link->known_ms
-					   ? link->over_ms * 1000u / link->known_ms
-					   : 0,
-		};
-
-		if (link->now_bps < 0)
-			continue;
-		store_add_sample(d->store, &sample);
-		for (size_t k = 0; k < link->n_jobs; k++) {
-			const struct contention_job *job = &link->jobs[k];
-
-			if (job->now_bps <= 0)
-				continue;
-			sample.job = live_job_name(d->now.live, job->job);
-			sample.bytes = (uint64_t)(job->now_bps / 8);
-			sample.peak_bps =
-				job->peak_bps > 0 ? (uint64_t)job->peak_bps : 0;
-			sample.over_ms = 0;
-			store_add_sample(d->store, &sample);
-		}
-	}
-}
+/* ---- Each second ------------------------------------------------------------------ */
 
 void
 memory_tick(struct daemon *d)
 {
 	struct err err;
-	static const int64_t second_ms = 1000;
 
 	if (!d->store)
 		return;
-	if (d->now.found.to_ms / second_ms != d->now.stored_s) {
-		d->now.stored_s = d->now.found.to_ms / second_ms;
-		add_samples(d);
-	}
 	if (store_tidy(d->store, clk_wall_us(), TIDY_ROWS, &err) < 0)
 		log_limited(&d->now.store_said, clk_monotonic_ns(), LOG_LEVEL_ERR,
 			    "store", "%s; the last second is lost", err.text);

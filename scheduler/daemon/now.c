@@ -16,10 +16,11 @@
 #include "scheduler/live/live.h"
 #include "scheduler/live/online.h"
 
-/* Frames taken in a row, before others in the loop have their turn. */
-#define MAX_AT_ONCE 512
-/* Looking at links takes at most this share of the time. */
-#define LOOK_SHARE     10
+/* Frames are taken for so long in a row, before others in the loop have their turn. */
+#define TAKE_NS      (DAEMON_SECOND_NS / 200)
+#define TAKE_AT_ONCE 32 /* Between two looks at the clock. */
+/* Of looks at links, from the end of one to the begin of the next: so much longer. */
+#define LOOK_REST      2
 #define MAX_HISTORY_MS 5000
 /* Clocks of hosts are told by the last one or two such spans. */
 /* Between two looks; after a longer pause it is not known what was carried. */
@@ -72,17 +73,15 @@ now_clock_offset_ns(const struct daemon *d, const char *host, int64_t *ret_ns)
 	return clk_monotonic_ns() - clock->since_ns < 2 * CLOCK_NS;
 }
 
-static void
-on_frames(void *ctx)
+/* As feed_next(): what the last one of some frames said. */
+static int
+take_some(struct now *now, struct err *err)
 {
-	struct daemon *d = ctx;
-	struct now *now = &d->now;
 	const struct tele_frame *frame;
-	struct err err;
 	int r = 0;
 
-	for (int i = 0; i < MAX_AT_ONCE; i++) {
-		r = feed_next(now->feed, 0, &frame, &err);
+	for (int i = 0; i < TAKE_AT_ONCE; i++) {
+		r = feed_next(now->feed, 0, &frame, err);
 		if (r <= 0)
 			break;
 		live_frame(now->live, frame);
@@ -92,10 +91,24 @@ on_frames(void *ctx)
 			now->newest_at_ns = clk_monotonic_ns();
 		}
 	}
+	return r;
+}
+
+static void
+on_frames(void *ctx)
+{
+	struct daemon *d = ctx;
+	struct now *now = &d->now;
+	int64_t began_ns = clk_monotonic_ns();
+	struct err err;
+	int r;
+
+	do
+		r = take_some(now, &err);
+	while (r > 0 && clk_monotonic_ns() - began_ns < TAKE_NS);
 	if (r < 0 && r != -EINTR && r != -ENODATA)
 		log_limited(&now->said, clk_monotonic_ns(), LOG_LEVEL_WARN, "bus", "%s",
 			    err.text);
-	now->is_estimated |= online_step(now->online, now->live);
 }
 
 int
@@ -138,6 +151,7 @@ void
 now_close(struct daemon *d)
 {
 	feed_close(d->now.feed);
+	contention_end(d->now.looking, NULL);
 	contention_fini(&d->now.found);
 	since_free(d->now.since);
 	carried_free(d->now.carried);
@@ -231,15 +245,48 @@ now_look(struct daemon *d)
 	};
 
 	tell_damage(now);
-	if (began_ns - now->looked_ns < LOOK_SHARE * now->look_cost_ns)
+	if (now->looking || began_ns - now->looked_ns < LOOK_REST * now->look_took_ns)
 		return;
-	contention_fini(&now->found);
-	contention_find(now->live, &opts, &now->found);
-	since_remember(now->since, &now->found);
-	contention_sort(&now->found, CONTENTION_BY_CONTENTION);
-	count_carried(now);
-	now->looked_ns = clk_monotonic_ns();
-	now->look_cost_ns = now->looked_ns - began_ns;
+	now->looking = contention_begin(now->live, &opts);
+	now->look_began_ns = began_ns;
+	now->look_cost_ns = 0;
+	rounds_go_on(d);
+}
+
+bool
+now_look_on(struct daemon *d)
+{
+	struct now *now = &d->now;
+	int64_t began_ns = clk_monotonic_ns();
+	bool is_over;
+
+	if (!now->looking)
+		return false;
+	is_over = contention_step(now->looking);
+	if (is_over) {
+		history_give_up(d);
+		contention_fini(&now->found);
+		contention_end(now->looking, &now->found);
+		now->looking = NULL;
+		since_remember(now->since, &now->found);
+		contention_sort(&now->found, CONTENTION_BY_CONTENTION);
+		count_carried(now);
+	}
+	now->look_cost_ns += clk_monotonic_ns() - began_ns;
+	if (is_over) {
+		now->looked_ns = clk_monotonic_ns();
+		now->look_took_ns = now->looked_ns - now->look_began_ns;
+		now->last_cost_ns = now->look_cost_ns;
+	}
+	return true;
+}
+
+void
+now_stop_looking(struct daemon *d)
+{
+	contention_end(d->now.looking, NULL);
+	d->now.looking = NULL;
+	d->now.looked_ns = 0;
 }
 
 struct picture

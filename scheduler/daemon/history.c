@@ -1,0 +1,142 @@
+/*
+ * history.c - the traffic of each link, second by second, into the store.
+ *
+ * A row costs what three do, and where there are very many links all of them would cost
+ * more than there is time.  So not more than HISTORY_ROWS are written of a second: of
+ * the links that were contended most when five minutes began, and then of those that
+ * others have left room for; so that what a link carried in five minutes is all there,
+ * or nothing.
+ */
+#include <stdlib.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/strtab.h"
+#include "scheduler/daemon/daemon.h"
+#include "scheduler/live/live.h"
+#include "scheduler/store/store.h"
+
+#define SPAN_S 300
+/* Written between two looks at the clock. */
+#define LINKS_A_STEP 16
+
+struct history {
+	struct strtab *links; /* Owned.  Those that have a place, */
+	int64_t span;         /* in these five minutes. */
+	size_t n_rows;        /* Of this second, so far, */
+	size_t next;          /* up to this link of the look. */
+	int64_t done_s;       /* Frame time, of what is all there. */
+	uint32_t n_left_out, n_left_out_now;
+};
+
+struct history *
+history_new(void)
+{
+	struct history *history = xcalloc(1, sizeof *history);
+
+	history->links = strtab_new();
+	return history;
+}
+
+void
+history_free(struct history *history)
+{
+	if (!history)
+		return;
+	strtab_free(history->links);
+	free(history);
+}
+
+static bool
+has_place(struct history *history, const struct contention_link *link)
+{
+	if (strtab_find(history->links, link->name) != STRTAB_NONE)
+		return true;
+	if (history->n_rows >= HISTORY_ROWS || strtab_n(history->links) >= HISTORY_ROWS)
+		return false;
+	strtab_intern(history->links, link->name);
+	return true;
+}
+
+static void
+add_link(struct daemon *d, const struct contention_link *link)
+{
+	struct history *history = d->history;
+	struct store_sample sample = {
+		.link = link->name,
+		.job = "",
+		.at_us = d->now.found.to_ms * 1000 - 1,
+		.bytes = link->now_bps > 0 ? (uint64_t)(link->now_bps / 8) : 0,
+		.peak_bps = link->peak_bps > 0 ? (uint64_t)link->peak_bps : 0,
+		.over_ms = link->known_ms ? link->over_ms * 1000u / link->known_ms : 0,
+	};
+
+	if (link->now_bps < 0)
+		return;
+	if (!has_place(history, link)) {
+		history->n_left_out_now++;
+		return;
+	}
+	store_add_sample(d->store, &sample);
+	history->n_rows++;
+	for (size_t k = 0; k < link->n_jobs; k++) {
+		const struct contention_job *job = &link->jobs[k];
+
+		if (job->now_bps <= 0)
+			continue;
+		sample.job = live_job_name(d->now.live, job->job);
+		sample.bytes = (uint64_t)(job->now_bps / 8);
+		sample.peak_bps = job->peak_bps > 0 ? (uint64_t)job->peak_bps : 0;
+		sample.over_ms = 0;
+		store_add_sample(d->store, &sample);
+		history->n_rows++;
+	}
+}
+
+/* A new five minutes: who has a place is drawn anew. */
+static void
+begin_span(struct history *history, int64_t second)
+{
+	if (history->span == second / SPAN_S)
+		return;
+	history->span = second / SPAN_S;
+	strtab_free(history->links);
+	history->links = strtab_new();
+}
+
+bool
+history_go_on(struct daemon *d)
+{
+	struct history *history = d->history;
+	const struct contention *found = &d->now.found;
+	int64_t second = found->to_ms / 1000;
+
+	/* A picture that is as old as the last one adds nothing. */
+	if (!d->store || !found->has_raw || found->to_ms <= 0 ||
+	    second == history->done_s)
+		return false;
+	if (history->next == 0) {
+		begin_span(history, second);
+		history->n_rows = 0;
+		history->n_left_out_now = 0;
+	}
+	for (int i = 0; i < LINKS_A_STEP && history->next < found->n_links; i++)
+		add_link(d, &found->links[history->next++]);
+	if (history->next >= found->n_links) {
+		history->done_s = second;
+		history->next = 0;
+		history->n_left_out = history->n_left_out_now;
+	}
+	return true;
+}
+
+void
+history_give_up(struct daemon *d)
+{
+	d->history->next = 0;
+}
+
+uint32_t
+history_n_left_out(const struct daemon *d)
+{
+	return d->history->n_left_out;
+}

@@ -1,0 +1,166 @@
+/*
+ * rounds.c - the dear part of what is done every few seconds, in pieces: whoever asks in
+ * between waits for one of them.
+ *
+ *	estimate  the profiles of all jobs that raw series tell of, one job after another
+ *	look      who was on which link in the time that profiles are of
+ *	take      what is known of each job now, handed on to jobs.c
+ *
+ * and beside that the looks at links that people and programs see, and their history.  All of it together
+ * takes a third of the time at most, so that frames do not wait.
+ */
+#include <stdlib.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/clk.h"
+#include "lib/base/strbuf.h"
+#include "scheduler/daemon/daemon.h"
+#include "scheduler/daemon/jobs.h"
+#include "scheduler/live/live.h"
+#include "scheduler/live/online.h"
+#include "scheduler/live/running.h"
+
+#define SLICE_NS (DAEMON_SECOND_NS / 200)
+/* After a slice: so many times what it took, it rests. */
+#define REST 2
+/* Those that have not had their turn after so long have it in the next round. */
+#define ESTIMATE_NS (3 * DAEMON_SECOND_NS)
+/* Jobs that are handed on between two looks at the clock. */
+#define JOBS_A_STEP 16
+
+enum stage {
+	IDLE,
+	ESTIMATE,
+	LOOK,
+	TAKE,
+};
+
+struct rounds {
+	enum stage stage;
+	bool is_wanted;                    /* Without new estimates, too. */
+	struct contention_finder *looking; /* Owned. */
+	struct contention found;           /* Owned. */
+	struct running *running;           /* Owned.  Of 'found'. */
+	size_t next_job;
+	int64_t began_ns;
+	int64_t rest_until_ns;
+};
+
+struct rounds *
+rounds_new(void)
+{
+	return xcalloc(1, sizeof(struct rounds));
+}
+
+static void
+give_up(struct rounds *rounds)
+{
+	contention_end(rounds->looking, NULL);
+	rounds->looking = NULL;
+	running_free(rounds->running);
+	rounds->running = NULL;
+	contention_fini(&rounds->found);
+	rounds->stage = IDLE;
+}
+
+void
+rounds_free(struct rounds *rounds)
+{
+	if (!rounds)
+		return;
+	give_up(rounds);
+	free(rounds);
+}
+
+void
+rounds_begin_again(struct daemon *d)
+{
+	give_up(d->rounds);
+	d->rounds->is_wanted = true;
+}
+
+/* ---- One step of a stage; true: it is over ------------------------------------------ */
+
+static bool
+look_on(struct daemon *d)
+{
+	struct rounds *rounds = d->rounds;
+	const struct contention_opts opts = {
+		.topo = d->fabric.topo,
+		.routes = d->fabric.routes,
+		.window_ms = ONLINE_MAX_WINDOW_MS,
+	};
+
+	if (!d->fabric.topo)
+		return true;
+	if (!rounds->looking)
+		rounds->looking = contention_begin(d->now.live, &opts);
+	else if (contention_step(rounds->looking)) {
+		contention_end(rounds->looking, &rounds->found);
+		rounds->looking = NULL;
+		rounds->running =
+			running_new(d->now.live, d->fabric.topo, &rounds->found);
+		return true;
+	}
+	return false;
+}
+
+static bool
+take_on(struct daemon *d)
+{
+	struct rounds *rounds = d->rounds;
+	size_t n;
+	const struct online_job *const *jobs = online_jobs(d->now.online, &n);
+
+	for (int i = 0; i < JOBS_A_STEP && rounds->next_job < n; i++)
+		jobs_take_running(d, rounds->running, jobs[rounds->next_job++]);
+	return rounds->next_job >= n;
+}
+
+/* False: there is nothing to do. */
+static bool
+step(struct daemon *d)
+{
+	struct rounds *rounds = d->rounds;
+
+	switch (rounds->stage) {
+	case IDLE:
+		if (!online_begin(d->now.online, d->now.live) && !rounds->is_wanted)
+			return false;
+		rounds->is_wanted = false;
+		rounds->began_ns = clk_monotonic_ns();
+		rounds->stage = ESTIMATE;
+		break;
+	case ESTIMATE:
+		if (!online_next(d->now.online, d->now.live) ||
+		    clk_monotonic_ns() - rounds->began_ns > ESTIMATE_NS)
+			rounds->stage = LOOK;
+		break;
+	case LOOK:
+		rounds->next_job = 0;
+		if (look_on(d))
+			rounds->stage = TAKE;
+		break;
+	case TAKE:
+		if (take_on(d))
+			give_up(rounds);
+		break;
+	}
+	return true;
+}
+
+void
+rounds_go_on(struct daemon *d)
+{
+	int64_t began_ns = clk_monotonic_ns(), now_ns = began_ns;
+	bool is_busy = true;
+
+	if (began_ns < d->rounds->rest_until_ns)
+		return;
+	while (is_busy && now_ns - began_ns < SLICE_NS) {
+		is_busy = history_go_on(d) || now_look_on(d);
+		is_busy |= step(d);
+		now_ns = clk_monotonic_ns();
+	}
+	d->rounds->rest_until_ns = now_ns + REST * (now_ns - began_ns);
+}
