@@ -168,13 +168,31 @@ has_changed(struct daemon *d, const struct contention_link *link)
 	struct api_told *told = &d->told;
 	uint32_t id = strtab_intern(told->names, link->name);
 	uint64_t mark = mark_of(link);
+	struct api_mark *at;
 	bool is_other;
 
 	if (id == told->marks.n)
-		vec_push(&told->marks, 0);
-	is_other = told->marks.items[id] != mark;
-	told->marks.items[id] = mark;
+		vec_push(&told->marks, ((struct api_mark){ .mark = 0 }));
+	at = &told->marks.items[id];
+	is_other = at->mark != mark;
+	*at = (struct api_mark){ mark, true, true };
 	return is_other;
+}
+
+void
+api_forget(struct daemon *d)
+{
+	struct api_told *told = &d->told;
+
+	for (uint32_t i = 0; i < told->marks.n; i++) {
+		struct api_mark *at = &told->marks.items[i];
+
+		if (at->is_known && !at->is_used) {
+			*at = (struct api_mark){ .mark = 0 };
+			strtab_remove(told->names, i);
+		}
+		at->is_used = false;
+	}
 }
 
 /*

@@ -1,5 +1,6 @@
 #include "scheduler/daemon/carried.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +17,8 @@ struct place {
 };
 
 struct link {
-	struct place *places; /* Owned. */
+	struct place *places; /* Owned.  NULL: it is none. */
+	bool is_used;         /* Since carried_forget(). */
 	uint64_t other_bytes;
 };
 
@@ -36,19 +38,49 @@ carried_new(uint32_t n_jobs)
 	return carried;
 }
 
+static void
+link_fini(const struct carried *carried, struct link *link)
+{
+	for (uint32_t k = 0; k < carried->n_jobs && link->places; k++)
+		free(link->places[k].job);
+	free(link->places);
+	*link = (struct link){ .places = NULL };
+}
+
 void
 carried_free(struct carried *carried)
 {
 	if (!carried)
 		return;
-	for (size_t i = 0; i < carried->links.n; i++) {
-		for (uint32_t k = 0; k < carried->n_jobs; k++)
-			free(carried->links.items[i].places[k].job);
-		free(carried->links.items[i].places);
-	}
+	for (size_t i = 0; i < carried->links.n; i++)
+		link_fini(carried, &carried->links.items[i]);
 	vec_free(&carried->links);
 	strtab_free(carried->names);
 	free(carried);
+}
+
+void
+carried_forget(struct carried *carried)
+{
+	for (uint32_t i = 0; i < carried->links.n; i++) {
+		struct link *link = &carried->links.items[i];
+
+		if (link->places && !link->is_used) {
+			link_fini(carried, link);
+			strtab_remove(carried->names, i);
+		}
+		link->is_used = false;
+	}
+}
+
+size_t
+carried_n(const struct carried *carried)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < carried->links.n; i++)
+		n += carried->links.items[i].places != NULL;
+	return n;
 }
 
 static struct place *
@@ -103,10 +135,11 @@ carried_add(struct carried *carried, const char *name, const struct carried_job 
 	struct link *link;
 
 	if (id == carried->links.n)
-		vec_push(&carried->links, ((struct link){ xcalloc(carried->n_jobs + 1,
-								  sizeof(struct place)),
-							  0 }));
+		vec_push(&carried->links, ((struct link){ .places = NULL }));
 	link = &carried->links.items[id];
+	if (!link->places)
+		link->places = xcalloc(carried->n_jobs + 1, sizeof *link->places);
+	link->is_used = true;
 	link->other_bytes += other_bytes;
 	for (uint32_t k = 0; k < carried->n_jobs; k++)
 		link->places[k].mean_bps = 0;
@@ -125,8 +158,11 @@ carried_each(const struct carried *carried, carried_fn *each, void *ctx)
 {
 	for (uint32_t i = 0; i < carried->links.n; i++) {
 		const struct link *link = &carried->links.items[i];
-		const char *name = strtab_name(carried->names, i);
+		const char *name;
 
+		if (!link->places)
+			continue;
+		name = strtab_name(carried->names, i);
 		for (uint32_t k = 0; k < carried->n_jobs; k++)
 			if (link->places[k].job)
 				each(ctx, name, link->places[k].job,

@@ -32,4 +32,11 @@ typedef void carried_fn(void *ctx, const char *link, const char *job, uint64_t b
 /* Tells all counters, by link; "other" last, where there is any. */
 void carried_each(const struct carried *carried, carried_fn *each, void *ctx);
 
+/*
+ * Forgets the links that nothing was added to since the last time that this was asked:
+ * those of hosts and fabrics that are no more.  Links that are left: carried_n().
+ */
+void carried_forget(struct carried *carried);
+size_t carried_n(const struct carried *carried);
+
 #endif

@@ -40,7 +40,7 @@ run_ping(void *ctx, size_t n, char **args, struct strbuf *reply, struct err *err
 	(void)args;
 	(void)err;
 	strbuf_printf(reply, "ok\n%s\n%u hosts, %u jobs, %s\n", cli_version(),
-		      live_n_hosts(d->now.live), live_n_jobs(d->now.live),
+		      live_n_hosts(d->now.live), live_n_known_jobs(d->now.live),
 		      d->fabric.topo ? "fabric known" : "no fabric");
 	return 0;
 }

@@ -70,7 +70,7 @@ static void
 tell_status(const struct daemon *d)
 {
 	notify_status("%u hosts, %u jobs, %s%s", live_n_hosts(d->now.live),
-		      live_n_jobs(d->now.live),
+		      live_n_known_jobs(d->now.live),
 		      d->fabric.topo ? "fabric known" : "no fabric",
 		      d->deeds.modes.is_stopped ? ", kill switch is on" : "");
 }

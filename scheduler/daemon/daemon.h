@@ -68,7 +68,7 @@ struct topo;
 /* Of a host, against ours: the most that a frame was ahead when it came. */
 struct now_clock {
 	int64_t most_ns, last_most_ns; /* In this minute, and in the one before. */
-	int64_t since_ns;              /* This one. */
+	int64_t since_ns;              /* This one; 0: the number is free. */
 };
 
 /* What frames say. */
@@ -87,9 +87,11 @@ struct now {
 	int64_t look_took_ns, last_cost_ns; /* Of the last one: in all, and of work. */
 	struct carried *carried;            /* Owned; NULL: not wanted. */
 	int64_t carried_ms;                 /* Frame time up to which it is told. */
+	int64_t forgot_ns;                  /* When links that are gone were. */
 	struct strtab *clock_names;         /* Owned.  Hosts, */
 	VEC(struct now_clock) clocks;       /* and by number there, their clocks. */
-	uint64_t n_not_frames;              /* That were told in the log. */
+	uint32_t n_clocks;
+	uint64_t n_not_frames; /* That were told in the log. */
 	struct log_limit said, damage_said, store_said;
 };
 
@@ -128,10 +130,15 @@ struct deeds {
 	struct log_limit said;
 };
 
-/* Of the links, what listeners were told last: by number in 'names', a digest. */
+/* What listeners were told last of a link, as a digest. */
+struct api_mark {
+	uint64_t mark;
+	bool is_known, is_used; /* Used: since api_forget(). */
+};
+
 struct api_told {
-	struct strtab *names; /* Owned. */
-	VEC(uint64_t) marks;
+	struct strtab *names;       /* Owned.  Links, */
+	VEC(struct api_mark) marks; /* and by number there, this. */
 };
 
 struct daemon {
@@ -174,6 +181,8 @@ void now_close(struct daemon *d);
 void now_look(struct daemon *d);
 /* A part of it; false: there is none to do. */
 bool now_look_on(struct daemon *d);
+/* Forgets hosts and links that have been gone for long. */
+void now_forget(struct daemon *d);
 /* What was begun is not wanted any more: the fabric is another one. */
 void now_stop_looking(struct daemon *d);
 struct picture now_picture(const struct daemon *d);
@@ -278,6 +287,8 @@ uint32_t history_n_left_out(const struct daemon *d);
 int api_open(struct daemon *d, struct err *err);
 void api_close(struct daemon *d);
 void api_tick(struct daemon *d);
+/* Forgets links that were not told of since the last time that this was asked. */
+void api_forget(struct daemon *d);
 void figures_write(void *daemon, struct strbuf *out);
 /* In pieces (http.h), in the two formats. */
 bool figures_write_piece(void *daemon, unsigned piece, struct strbuf *out);

@@ -27,6 +27,8 @@
 #define MAX_CARRIED_MS 10000
 #define MAX_CLOCKS     100000
 #define CLOCK_NS       (60 * DAEMON_SECOND_NS)
+/* Links that were not there for so long, or twice that, are forgotten. */
+#define FORGET_NS (3600 * DAEMON_SECOND_NS)
 
 /* The frame that came soonest tells most of the clock. */
 static void
@@ -39,14 +41,17 @@ note_clock(struct now *now, const struct tele_frame *frame)
 	uint32_t id;
 
 	/* Anybody may call itself anything. */
-	if (strtab_n(now->clock_names) >= MAX_CLOCKS &&
+	if (now->n_clocks >= MAX_CLOCKS &&
 	    strtab_find(now->clock_names, frame->host) == STRTAB_NONE)
 		return;
 	id = strtab_intern(now->clock_names, frame->host);
 	if (id == now->clocks.n)
-		vec_push(&now->clocks,
-			 ((struct now_clock){ ahead_ns, ahead_ns, now_ns }));
+		vec_push(&now->clocks, ((struct now_clock){ .since_ns = 0 }));
 	clock = &now->clocks.items[id];
+	if (!clock->since_ns) {
+		*clock = (struct now_clock){ ahead_ns, ahead_ns, now_ns };
+		now->n_clocks++;
+	}
 	if (now_ns - clock->since_ns >= CLOCK_NS) {
 		clock->last_most_ns = clock->most_ns;
 		/* After a long silence that says nothing, either. */
@@ -287,6 +292,31 @@ now_stop_looking(struct daemon *d)
 	contention_end(d->now.looking, NULL);
 	d->now.looking = NULL;
 	d->now.looked_ns = 0;
+}
+
+/* Clocks of hosts that say nothing are not told; links are, as long as frames come. */
+void
+now_forget(struct daemon *d)
+{
+	struct now *now = &d->now;
+	int64_t now_ns = clk_monotonic_ns();
+
+	for (uint32_t i = 0; i < now->clocks.n; i++) {
+		struct now_clock *clock = &now->clocks.items[i];
+
+		if (!clock->since_ns || now_ns - clock->since_ns < 4 * CLOCK_NS)
+			continue;
+		*clock = (struct now_clock){ .since_ns = 0 };
+		now->n_clocks--;
+		strtab_remove(now->clock_names, i);
+	}
+	if (now_ns - now->forgot_ns < FORGET_NS)
+		return;
+	now->forgot_ns = now_ns;
+	since_forget(now->since);
+	if (now->carried)
+		carried_forget(now->carried);
+	api_forget(d);
 }
 
 struct picture

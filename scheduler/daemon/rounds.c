@@ -25,6 +25,8 @@
 #define REST 2
 /* Those that have not had their turn after so long have it in the next round. */
 #define ESTIMATE_NS (3 * DAEMON_SECOND_NS)
+/* Between two looks for what nothing was heard of for long. */
+#define FORGET_NS (30 * DAEMON_SECOND_NS)
 /* Jobs that are handed on between two looks at the clock. */
 #define JOBS_A_STEP 16
 
@@ -43,7 +45,7 @@ struct rounds {
 	struct running *running;           /* Owned.  Of 'found'. */
 	size_t next_job;
 	int64_t began_ns;
-	int64_t rest_until_ns;
+	int64_t rest_until_ns, forgot_ns;
 };
 
 struct rounds *
@@ -117,6 +119,25 @@ take_on(struct daemon *d)
 	return rounds->next_job >= n;
 }
 
+static bool
+is_held(const void *online, uint32_t job)
+{
+	return online_find(online, job) != NULL;
+}
+
+/* Numbers change by it: not while anything is being looked at. */
+static void
+forget(struct daemon *d)
+{
+	int64_t now_ns = clk_monotonic_ns();
+
+	if (d->now.looking || now_ns - d->rounds->forgot_ns < FORGET_NS)
+		return;
+	d->rounds->forgot_ns = now_ns;
+	live_forget(d->now.live, is_held, d->now.online);
+	now_forget(d);
+}
+
 /* False: there is nothing to do. */
 static bool
 step(struct daemon *d)
@@ -125,6 +146,7 @@ step(struct daemon *d)
 
 	switch (rounds->stage) {
 	case IDLE:
+		forget(d);
 		if (!online_begin(d->now.online, d->now.live) && !rounds->is_wanted)
 			return false;
 		rounds->is_wanted = false;

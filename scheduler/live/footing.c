@@ -256,12 +256,13 @@ compare_names(const void *a, const void *b, void *live)
 uint16_t *
 footing_first_ports(const struct live *live)
 {
-	uint32_t n = live_n_jobs(live);
-	uint32_t *order = xcalloc(n + 1, sizeof *order);
-	uint16_t *ports = xcalloc(n + 1, sizeof *ports);
+	uint32_t n_numbers = live_n_jobs(live), n = 0;
+	uint32_t *order = xcalloc(n_numbers + 1, sizeof *order);
+	uint16_t *ports = xcalloc(n_numbers + 1, sizeof *ports);
 
-	for (uint32_t j = 0; j < n; j++)
-		order[j] = j;
+	for (uint32_t j = 0; j < n_numbers; j++)
+		if (live_is_job(live, j))
+			order[n++] = j;
 	qsort_r(order, n, sizeof *order, compare_names, (void *)live);
 	for (uint32_t i = 0; i < n; i++)
 		ports[order[i]] = FIRST_PORT(i);

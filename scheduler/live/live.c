@@ -13,9 +13,6 @@
 /* Rings are not looked through more often for those that are out of date. */
 #define SWEEP_NS INT64_C(1000000000)
 
-/* What an item costs beside its ring: its structure, name and places in tables. */
-#define ITEM_BYTES 384
-
 /* ---- Life ---------------------------------------------------------------------- */
 
 struct live *
@@ -140,7 +137,7 @@ live_intern_host(struct live *live, const char *name)
 
 	if (id != STRTAB_NONE)
 		return id;
-	if (!live_may_take(live, ITEM_BYTES))
+	if (!live_may_take(live, LIVE_ITEM_BYTES))
 		return UINT32_MAX;
 	id = strtab_intern(live->host_names, name);
 	vec_push(&live->hosts,
@@ -167,7 +164,7 @@ live_intern_interface(struct live *live, uint32_t host,
 		 told->name);
 	id = strtab_find(live->interface_names, key);
 	if (id == STRTAB_NONE) {
-		if (!live_may_take(live, ITEM_BYTES))
+		if (!live_may_take(live, LIVE_ITEM_BYTES))
 			return UINT32_MAX;
 		id = strtab_intern(live->interface_names, key);
 		vec_push(&live->interfaces,
@@ -191,10 +188,14 @@ live_intern_job(struct live *live, const char *name)
 
 	if (id != STRTAB_NONE)
 		return id;
-	if (!live_may_take(live, ITEM_BYTES))
+	if (!live_may_take(live, LIVE_ITEM_BYTES))
 		return UINT32_MAX;
-	vec_push(&live->jobs, ((struct job){ .marks = VEC_EMPTY }));
-	return strtab_intern(live->job_names, name);
+	id = strtab_intern(live->job_names, name);
+	if (id == live->jobs.n)
+		vec_push(&live->jobs, ((struct job){ .marks = VEC_EMPTY }));
+	live->jobs.items[id] = (struct job){ .is_known = true, .marks = VEC_EMPTY };
+	live->n_known_jobs++;
+	return id;
 }
 
 struct series *
@@ -220,7 +221,7 @@ live_intern_series(struct live *live, uint32_t told_interface, uint32_t told_job
 	s = live_series_of(live, key);
 	if (s)
 		return s;
-	if (!live_may_take(live, ITEM_BYTES))
+	if (!live_may_take(live, LIVE_ITEM_BYTES))
 		return NULL;
 	s = xcalloc(1, sizeof *s);
 	s->key = key;

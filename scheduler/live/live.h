@@ -21,7 +21,8 @@
  * anything else that no frame told is a gap (TELE_GAP), never zero.
  *
  * Memory is bounded: beyond 'max_bytes' new hosts, interfaces and series are
- * refused and counted.  Rings that are wholly out of date are given back first.
+ * refused and counted.  Rings that are wholly out of date are given back first.  What
+ * has not been heard of for long is forgotten by live_forget().
  *
  * Pure: no clock, no I/O.  O(1) for each bin of a frame.
  */
@@ -40,8 +41,10 @@ struct live;
 /* Raw series of 200 hosts, summaries of 10,000; taken as they come. */
 #define LIVE_DEFAULT_MAX_BYTES ((size_t)2 << 30)
 /* A host without a frame for so long is called silent: three summaries missed. */
-#define LIVE_SILENT_NS INT64_C(3000000000)
-#define LIVE_LEAP_NS   INT64_C(30000000000)
+#define LIVE_SILENT_NS      INT64_C(3000000000)
+#define LIVE_LEAP_NS        INT64_C(30000000000)
+#define LIVE_FORGET_JOB_NS  INT64_C(300000000000)
+#define LIVE_FORGET_HOST_NS INT64_C(86400000000000)
 /* Of one job; older ones are dropped. */
 #define LIVE_MAX_MARKS 4096
 
@@ -131,6 +134,16 @@ void live_frame(struct live *live, const struct tele_frame *frame);
  */
 void live_on_iteration(struct live *live, live_iteration_fn *fn, void *ctx);
 
+/*
+ * Forgets jobs that no frame has named for LIVE_FORGET_JOB_NS, but those of which
+ * 'is_held' (or NULL) says so, and hosts that have been silent for LIVE_FORGET_HOST_NS, with all
+ * that is known of them; so that what is kept is bounded by what is there.  Numbers of
+ * jobs stay and are used again; those of hosts, interfaces and series change.  Returns
+ * how many jobs and hosts it forgot.  O(all there is): once a minute or so.
+ */
+size_t live_forget(struct live *live, bool (*is_held)(const void *ctx, uint32_t job),
+		   const void *ctx);
+
 /* Wall clock nanoseconds of the newest frame; LIVE_NEVER before the first. */
 int64_t live_now_ns(const struct live *live);
 /*
@@ -149,6 +162,9 @@ const struct live_host *live_host(const struct live *live, uint32_t host);
 const struct live_interface *live_interface(const struct live *live,
 					    uint32_t interface);
 const struct live_series *live_series(const struct live *live, uint32_t series);
+/* Whether a number below live_n_jobs() is that of a job, and how many are. */
+bool live_is_job(const struct live *live, uint32_t job);
+uint32_t live_n_known_jobs(const struct live *live);
 /* Of a job's number, TELE_LINK "(all)" or TELE_OTHER "(other)". */
 const char *live_job_name(const struct live *live, uint32_t job);
 /* By name; TELE_LINK if there is none. */

@@ -242,9 +242,13 @@ take_names(struct live *live, uint32_t host, const struct tele_frame *frame)
 		vec_push(
 			&live->interface_of,
 			live_intern_interface(live, host, &frame->interfaces.items[i]));
-	for (size_t i = 0; i < frame->jobs.n; i++)
-		vec_push(&live->job_of,
-			 live_intern_job(live, frame->jobs.items[i].name));
+	for (size_t i = 0; i < frame->jobs.n; i++) {
+		uint32_t job = live_intern_job(live, frame->jobs.items[i].name);
+
+		vec_push(&live->job_of, job);
+		if (job != UINT32_MAX)
+			live->jobs.items[job].heard_ns = live->now_ns;
+	}
 }
 
 static void

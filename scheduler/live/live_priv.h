@@ -59,6 +59,8 @@ struct series {
 };
 
 struct job {
+	bool is_known;    /* Else its number is free. */
+	int64_t heard_ns; /* 'now' when a frame last named it. */
 	VEC(struct live_mark) marks;
 	bool has_room; /* Their memory is reckoned. */
 };
@@ -69,7 +71,8 @@ struct live {
 	struct strtab *host_names, *interface_names, *job_names; /* Owned. */
 	VEC(struct host) hosts;
 	VEC(struct interface) interfaces;
-	VEC(struct job) jobs;
+	VEC(struct job) jobs; /* By number in 'job_names'. */
+	uint32_t n_known_jobs;
 	VEC(struct series *) series; /* Owned. */
 	struct series *by_key;
 	int64_t now_ns;
@@ -81,6 +84,9 @@ struct live {
 	void *on_iteration_ctx;
 	VEC(uint32_t) interface_of, job_of; /* Of the frame being read. */
 };
+
+/* What an item costs beside its ring: its structure, name and places in tables. */
+#define LIVE_ITEM_BYTES 384
 
 /* ---- Kept by live.c ------------------------------------------------------------ */
 

@@ -66,6 +66,18 @@ live_n_jobs(const struct live *live)
 	return (uint32_t)live->jobs.n;
 }
 
+bool
+live_is_job(const struct live *live, uint32_t job)
+{
+	return job < live->jobs.n && live->jobs.items[job].is_known;
+}
+
+uint32_t
+live_n_known_jobs(const struct live *live)
+{
+	return live->n_known_jobs;
+}
+
 uint32_t
 live_n_series(const struct live *live)
 {

@@ -129,6 +129,8 @@ picture_json_footer(const struct picture *picture, int64_t from_ms, int64_t to_m
 struct since_link {
 	int64_t since_ms;
 	bool is_older; /* It was going on when we began to look. */
+	bool is_known; /* Else its number is free. */
+	bool is_used;  /* Since since_forget(). */
 };
 
 struct since {
@@ -164,9 +166,12 @@ since_remember(struct since *since, struct contention *found)
 		struct since_link *seen;
 
 		if (id == since->seen.n)
-			vec_push(&since->seen,
-				 ((struct since_link){ .since_ms = INT64_MIN }));
+			vec_push(&since->seen, ((struct since_link){ .since_ms = 0 }));
 		seen = &since->seen.items[id];
+		if (!seen->is_known)
+			*seen = (struct since_link){ .since_ms = INT64_MIN,
+						     .is_known = true };
+		seen->is_used = true;
 		if (link->since_ms == INT64_MIN || seen->since_ms == INT64_MIN ||
 		    link->since_ms - found->from_ms >= CONTENTION_PAUSE_MS) {
 			seen->since_ms = link->since_ms;
@@ -174,5 +179,19 @@ since_remember(struct since *since, struct contention *found)
 		}
 		link->since_ms = seen->since_ms;
 		link->is_since_older = seen->is_older;
+	}
+}
+
+void
+since_forget(struct since *since)
+{
+	for (uint32_t i = 0; i < since->seen.n; i++) {
+		struct since_link *seen = &since->seen.items[i];
+
+		if (seen->is_known && !seen->is_used) {
+			seen->is_known = false;
+			strtab_remove(since->links, i);
+		}
+		seen->is_used = false;
 	}
 }

@@ -104,5 +104,7 @@ void since_free(struct since *since); /* Accepts NULL. */
  * since_ms of the links.
  */
 void since_remember(struct since *since, struct contention *found);
+/* Forgets the links that were not found since the last time that this was asked. */
+void since_forget(struct since *since);
 
 #endif

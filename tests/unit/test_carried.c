@@ -108,12 +108,52 @@ counters_never_go_back_and_nothing_is_counted_twice(void **state)
 	carried_free(carried);
 }
 
+static void
+count_one(void *ctx, const char *link, const char *job, uint64_t bytes)
+{
+	(void)link;
+	(void)job;
+	(void)bytes;
+	(*(int *)ctx)++;
+}
+
+static void
+links_that_are_gone_are_forgotten(void **state)
+{
+	struct carried *carried = carried_new(2);
+	struct carried_job job = { "a", 10, 1 };
+	int n = 0;
+
+	(void)state;
+	for (int k = 0; k < 100000; k++) {
+		char name[24];
+
+		snprintf(name, sizeof name, "h%d:e0>", k);
+		carried_add(carried, name, &job, 1, 5);
+		carried_add(carried, "stays", &job, 1, 0);
+		if (k % 1000 == 999)
+			carried_forget(carried);
+		assert_true(carried_n(carried) <= 2002);
+	}
+	carried_forget(carried);
+	carried_forget(carried);
+	assert_int_equal(carried_n(carried), 0);
+	carried_each(carried, count_one, &n);
+	assert_int_equal(n, 0);
+	/* It begins anew, at nothing. */
+	carried_add(carried, "stays", &job, 1, 0);
+	carried_each(carried, count_one, &n);
+	assert_int_equal(n, 1);
+	carried_free(carried);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(those_that_carry_most_have_counters_of_their_own),
 		cmocka_unit_test(counters_never_go_back_and_nothing_is_counted_twice),
+		cmocka_unit_test(links_that_are_gone_are_forgotten),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

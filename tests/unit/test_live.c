@@ -424,6 +424,92 @@ iterations_are_handed_on_once_on_wall_clock_time(void **state)
 	live_free(live);
 }
 
+static uint32_t
+churn_bytes(const void *ctx, int64_t ms)
+{
+	(void)ctx;
+	return (uint32_t)(ms % 7);
+}
+
+/* A second of a job, as raw frames and a mark, on hosts that come and go with it. */
+static void
+churn(struct live *live, int k, int64_t ms)
+{
+	struct tele_frame frame = { 0 };
+	char job[24], host[24];
+
+	snprintf(job, sizeof job, "job%d", k);
+	/* A new host with each thousandth job. */
+	snprintf(host, sizeof host, "host%d", k / 1000);
+	frames_begin(&frame, TELE_RAW, host, ms, ms + 100, 0, (uint64_t)k);
+	frames_add(&frame, "e0", 1e9, job, TELE_TX, churn_bytes, NULL);
+	live_frame(live, &frame);
+	frames_begin(&frame, TELE_MARKS, host, ms, ms + 100, 0, (uint64_t)k);
+	vec_push(&frame.marks, ((struct tele_mark){ .job = tele_add_job(&frame, job),
+						    .begin_ns = ms * 1000000 }));
+	live_frame(live, &frame);
+	tele_fini(&frame);
+}
+
+static bool
+is_first(const void *ctx, uint32_t job)
+{
+	(void)ctx;
+	return job == 0;
+}
+
+static void
+names_that_come_and_go_leave_nothing_behind(void **state)
+{
+	enum {
+		N = 100000,
+		A_S = 4
+	};
+	const struct live_opts opts = { .keep_ms = 1000, .max_bytes = 1u << 30 };
+	struct live *live = live_new(&opts);
+	const int64_t t0 = INT64_C(100000000);
+	uint32_t most_jobs = 0, most_series = 0, most_hosts = 0;
+
+	(void)state;
+	/* 300 s are 1,200 jobs, and those of a second or so between. */
+	for (int k = 0; k < N; k++) {
+		churn(live, k, t0 + INT64_C(1000) * k / A_S);
+		if (k % 100)
+			continue;
+		live_forget(live, is_first, NULL);
+		assert_int_equal(live_n_known_jobs(live) <= 1302, 1);
+		most_jobs =
+			live_n_jobs(live) > most_jobs ? live_n_jobs(live) : most_jobs;
+		most_series = live_n_series(live) > most_series ? live_n_series(live)
+								: most_series;
+		most_hosts = live_n_hosts(live) > most_hosts ? live_n_hosts(live)
+							     : most_hosts;
+	}
+	/* 25,000 s are less than the day that hosts are kept. */
+	assert_int_equal(most_hosts, 100);
+	assert_in_range(most_jobs, 1200, 1402);
+	assert_in_range(most_series, 1200, 1402);
+	assert_int_equal(live_counts(live)->refused, 0);
+	/* The one that is held, and the last one, are as they were. */
+	assert_string_equal(live_job_name(live, 0), "job0");
+	assert_int_not_equal(live_find_job(live, "job99999"), TELE_LINK);
+	assert_int_equal(live_find_job(live, "job5000"), TELE_LINK);
+	/* A day later, all but the host that is still there are gone. */
+	churn(live, N, t0 + INT64_C(1000) * N / A_S + 2 * INT64_C(86400000));
+	churn(live, N, t0 + INT64_C(1000) * N / A_S + 2 * INT64_C(86400000) + 5000);
+	assert_int_equal(live_forget(live, NULL, NULL) > 1000, 1);
+	assert_int_equal(live_n_hosts(live), 1);
+	assert_int_equal(live_n_interfaces(live), 1);
+	assert_int_equal(live_n_known_jobs(live), 1);
+	assert_int_equal(live_n_series(live), 1);
+	assert_string_equal(live_host(live, 0)->name, "host100");
+	assert_string_equal(live_interface(live, 0)->name, "e0");
+	assert_int_equal(
+		live_find_series(live, 0, live_find_job(live, "job100000"), TELE_TX),
+		0);
+	live_free(live);
+}
+
 int
 main(void)
 {
@@ -446,6 +532,7 @@ main(void)
 		cmocka_unit_test(more_holes_than_are_kept_are_gaps_and_not_zero),
 		cmocka_unit_test(marks_take_memory_that_is_reckoned),
 		cmocka_unit_test(iterations_are_handed_on_once_on_wall_clock_time),
+		cmocka_unit_test(names_that_come_and_go_leave_nothing_behind),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
