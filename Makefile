@@ -158,8 +158,9 @@ bench-pacer-live: ## the same MPI job with and without the pacer, in pairs (root
 
 bench-scheduler: ## measure antiphase-scheduler with 10,000 jobs on 20,000 links
 	@sh tests/deps.sh $(PACKAGES_BUILD) $(PACKAGES_TEST)
-	$(Q)$(MAKE) --no-print-directory all
+	$(Q)$(MAKE) --no-print-directory all $(B)/tests/bench/live_many
 	$(Q)B=$(B) python3 tests/bench/scheduler_size.py
+	$(Q)B=$(B) python3 tests/bench/scheduler_live.py
 
 bench: ## measure: solver, fabric, simulator against SimGrid
 	@sh tests/deps.sh $(PACKAGES_BUILD) $(PACKAGES_BENCH)

@@ -1,5 +1,5 @@
 # 'make bench-run': every tests/bench/bench_*, then our simulator against SimGrid.
-BENCH_TOOLS := $(B)/tests/bench/flows_one $(B)/tests/bench/make_scn
+BENCH_TOOLS := $(B)/tests/bench/flows_one $(B)/tests/bench/make_scn $(B)/tests/bench/live_many
 .PHONY: bench-run bench-simulator
 
 bench-run: $(BENCHES) bench-simulator
