@@ -23,6 +23,8 @@
 #define SECOND_NS   INT64_C(1000000000)
 /* A process of no job is looked up again after so long: it may be put into one. */
 #define LOOK_AGAIN_NS SECOND_NS
+/* Of so many that were here last it is known what they had lost. */
+#define N_GONE 64
 
 struct peer {
 	int fd;
@@ -30,7 +32,7 @@ struct peer {
 	uid_t uid;
 	int64_t since_ns, second_ns, looked_ns;
 	uint32_t n_packets; /* In the second that began at 'second_ns'. */
-	bool has_said_hello, has_job, is_claimed;
+	bool has_said_hello, has_told, has_job, is_claimed;
 	struct pace_hello hello;
 	char job[TELE_MAX_NAME + 1];
 	struct pace_iteration last; /* Zeroed: none yet. */
@@ -44,6 +46,13 @@ struct pacer_in {
 	struct pacer_in_options options;
 	VEC(struct peer *) peers;  /* Owned. */
 	struct tele_frame waiting; /* Its jobs and iterations. */
+
+	/* Who comes again tells what it lost since its start, and that was counted. */
+	struct gone {
+		uint32_t pid, lost;
+	} gone[N_GONE];
+
+	uint32_t n_gone; /* The last is at (n_gone - 1) % N_GONE. */
 	struct pacer_in_counts counts;
 	struct log_limit said;
 };
@@ -206,6 +215,25 @@ pacer_in_fill(struct pacer_in *p, struct tele_frame *frame)
 
 /* ---- Connections ------------------------------------------------------------------- */
 
+static void
+remember(struct pacer_in *p, const struct peer *peer)
+{
+	p->gone[p->n_gone++ % N_GONE] = (struct gone){ peer->pid, peer->last.lost };
+}
+
+/* 0 if it was not here lately; a number that is another process's now is forgotten. */
+static uint32_t
+lost_before(struct pacer_in *p, uint32_t pid, uint32_t lost)
+{
+	for (uint32_t i = 1; i <= N_GONE; i++) {
+		struct gone *gone = &p->gone[(p->n_gone - i) % N_GONE];
+
+		if (gone->pid == pid)
+			return gone->lost <= lost ? gone->lost : 0;
+	}
+	return 0;
+}
+
 /* Ends a connection; 'why' NULL: it ended by itself. */
 static void
 let_go(struct pacer_in *p, struct peer *peer, const char *why, int64_t now_ns)
@@ -216,8 +244,11 @@ let_go(struct pacer_in *p, struct peer *peer, const char *why, int64_t now_ns)
 			    "process %u of user %u is let go: %s", peer->pid,
 			    (unsigned)peer->uid, why);
 	}
-	if (peer->has_said_hello)
+	if (peer->has_said_hello) {
 		add_row(p, peer, true);
+		if (peer->has_told)
+			remember(p, peer);
+	}
 	for (size_t i = 0; i < p->peers.n; i++) {
 		if (p->peers.items[i] != peer)
 			continue;
@@ -313,6 +344,7 @@ take(struct pacer_in *p, struct peer *peer, const uint8_t *bytes, size_t n,
 {
 	struct pace_packet packet;
 	int error = pace_decode(bytes, n, &packet);
+	uint32_t lost;
 
 	if (error == -EPROTONOSUPPORT)
 		return "its pacer is of another version";
@@ -330,9 +362,12 @@ take(struct pacer_in *p, struct peer *peer, const uint8_t *bytes, size_t n,
 		find_job(p, peer, now_ns);
 	p->counts.iterations++;
 	p->counts.homeless += !peer->has_job;
-	if (packet.iteration.lost > peer->last.lost)
-		p->counts.lost += packet.iteration.lost - peer->last.lost;
+	lost = peer->has_told ? peer->last.lost
+			      : lost_before(p, peer->pid, packet.iteration.lost);
+	if (packet.iteration.lost > lost)
+		p->counts.lost += packet.iteration.lost - lost;
 	peer->last = packet.iteration;
+	peer->has_told = true;
 	add_row(p, peer, false);
 	return NULL;
 }

@@ -176,6 +176,35 @@ iterations_become_rows_of_the_job_that_the_kernel_knows(void **state)
 	close_place(place);
 }
 
+/* Connects again and says that so many are lost in all; returns what is counted. */
+static uint64_t
+lost_after(struct place *place, uint32_t lost)
+{
+	link_close(&place->link);
+	read_all(place);
+	place->now_ns += SECOND_NS;
+	assert_true(link_open(&place->link, place->now_ns));
+	place->link.lost = lost;
+	send_iteration(place, 3);
+	send_iteration(place, 4);
+	read_all(place);
+	return pacer_in_counts(place->pacers)->lost;
+}
+
+static void
+what_is_lost_is_counted_once_however_often_a_pacer_comes(void **state)
+{
+	struct place *place = open_place("0::/jobs/4711\n", false);
+
+	(void)state;
+	assert_int_equal(lost_after(place, 3), 3);
+	assert_int_equal(lost_after(place, 3), 3);
+	assert_int_equal(lost_after(place, 5), 5);
+	/* Another process of that number. */
+	assert_int_equal(lost_after(place, 2), 7);
+	close_place(place);
+}
+
 static void
 a_claim_counts_only_where_it_is_believed(void **state)
 {
@@ -428,6 +457,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 			iterations_become_rows_of_the_job_that_the_kernel_knows),
+		cmocka_unit_test(
+			what_is_lost_is_counted_once_however_often_a_pacer_comes),
 		cmocka_unit_test(a_claim_counts_only_where_it_is_believed),
 		cmocka_unit_test(a_process_that_is_put_into_a_job_later_is_found_there),
 		cmocka_unit_test(
