@@ -41,7 +41,7 @@ const char *const decide_why_texts[] = {
 
 enum fitness {
 	FIT,
-	FIT_NOT_NOW, /* A node is taken. */
+	FIT_NOT_NOW, /* A node is taken, in part at least. */
 	FIT_NEVER,   /* A node is down or not there; or the list is none. */
 };
 
@@ -61,8 +61,9 @@ look_at_node(void *ctx, const char *name)
 	look->n++;
 	if (!node || node->state == HOST_NODE_DOWN)
 		look->fitness = FIT_NEVER;
+	/* Places are advised of nodes that are free as a whole. */
 	else if (look->fitness == FIT &&
-		 (node->state == HOST_NODE_TAKEN ||
+		 (node->state != HOST_NODE_FREE ||
 		  (look->given && strtab_find(look->given, name) != STRTAB_NONE)))
 		look->fitness = FIT_NOT_NOW;
 	return 0;

@@ -183,6 +183,8 @@ slurm_wait_state 5 "$job" RUNNING
 check "by the table, at once" test "$(slurm_nodes "$job")" = 'n[04,12]'
 check "and told so" is "jobs['$job']['record'], jobs['$job']['is_pinned']" \
 	"('antiphase:v1;pinned;score=0.97', True)"
+array=$(slurm_submit --exclusive -N2 --array=1-2)
+check "but for an array" is "jobs['${array}_1']['required'] if '${array}_1' in jobs else ''" ''
 echo "$(($(date +%s) - 60)) 2 n[04,12] 0.97" >"$run/table"
 job=$(slurm_submit --exclusive -N2)
 check "a table that is old is not used" is "jobs['$job']['record']" 'antiphase:v1;skipped=stale'

@@ -12,6 +12,7 @@ enum tweak {
 	USER_PINNED,
 	NODE_DOWN,
 	NODE_TAKEN,
+	NODE_MIXED,
 	NODE_TAKEN_AT_THE_END,
 	NODE_UNKNOWN,
 	TOO_FEW_NODES,
@@ -45,6 +46,9 @@ apply(struct cluster *c, struct host_job *job, enum tweak tweak)
 		break;
 	case NODE_TAKEN:
 		c->nodes[1].state = HOST_NODE_TAKEN;
+		break;
+	case NODE_MIXED:
+		c->nodes[1].state = HOST_NODE_MIXED;
 		break;
 	case NODE_UNKNOWN:
 		c->advice[0].nodes = "n[0,9]";
@@ -103,6 +107,7 @@ what_is_done_about_a_job_at_the_gate(void **state)
 		{ "enforce", DECIDE_AT, USER_PINNED, "let_go 10 - user_pinned" },
 		{ "enforce", DECIDE_AT, NODE_DOWN, "let_go 10 - no_place" },
 		{ "enforce", DECIDE_AT, NODE_TAKEN, "" },
+		{ "enforce", DECIDE_AT, NODE_MIXED, "" },
 		{ "enforce", DECIDE_AT, NODE_TAKEN_AT_THE_END, "let_go 10 - no_place" },
 		{ "enforce", DECIDE_AT, NODE_UNKNOWN, "let_go 10 - no_place" },
 		{ "enforce", DECIDE_AT, TOO_FEW_NODES, "let_go 10 - no_place" },

@@ -15,6 +15,7 @@ a_pin_that_is_not_right_any_more_is_taken_back(void **state)
 		DOWN,
 		GONE,
 		TAKEN,
+		MIXED,
 		SHORTLY_TAKEN,
 		LATE,
 		OLD,
@@ -36,6 +37,7 @@ a_pin_that_is_not_right_any_more_is_taken_back(void **state)
 		{ DOWN, "unpin 10 - node_down" },
 		{ GONE, "unpin 10 - node_down" },
 		{ TAKEN, "unpin 10 - busy" },
+		{ MIXED, "unpin 10 - busy" },
 		{ SHORTLY_TAKEN, "" },
 		{ LATE, "unpin 10 - waited" },
 		{ OLD, "unpin 10 - expired" },
@@ -76,7 +78,9 @@ a_pin_that_is_not_right_any_more_is_taken_back(void **state)
 			c.host.n_nodes = 7;
 			break;
 		case TAKEN:
-			c.nodes[0].state = HOST_NODE_TAKEN;
+		case MIXED:
+			c.nodes[0].state = cases[i].world == TAKEN ? HOST_NODE_TAKEN
+								   : HOST_NODE_MIXED;
 			run(&c);
 			expect(&c, "");
 			go_on(&c, DECIDE_BUSY_US);

@@ -168,7 +168,8 @@ end
 local function submit(job_desc)
 	if not is_ours(job_desc) then return end
 	local why
-	if TABLE then
+	-- The tasks of an array are not all for one place.
+	if TABLE and job_desc.array_inx == nil then
 		local nodes, score = look_up(least_nodes(job_desc))
 		if nodes then
 			job_desc.req_nodes = nodes
