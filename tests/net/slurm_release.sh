@@ -62,6 +62,8 @@ slurm scontrol update NodeName=n05 State=RESUME
 slurm_clear
 
 # ---- The pokes ---------------------------------------------------------------------------
+# Those of the jobs above may be under way.
+sleep 4
 pin_to_a_node_that_goes
 sleep 2
 check "pinned to a node that is gone, without a daemon" slurm_is_state "$job" PENDING

@@ -8,28 +8,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/clk.h"
 #include "lib/base/err.h"
-#include "lib/base/file.h"
 #include "lib/daemon/loop.h"
 #include "scheduler/host/slurm.h"
-#include "tests/unit/test.h"
+#include "tests/unit/slurm_scripts.h"
 
 #define MS ((int64_t)1000000)
 
-/*
- * Fields of a job in their order; @ stands for the mark, which squeue finds behind the
- * first field's name.
- */
-#define SQUEUE                                          \
-	"#!/bin/sh\n"                                   \
-	"case $* in *' -t PD '*) exit 0;; esac\n"       \
-	"mark=${SQUEUE_FORMAT2#*:}; mark=${mark%%,*}\n" \
-	"sed \"s/@/$mark/g\" \"${0%/*}/jobs\"\n"
 #define SINFO "#!/bin/sh\necho sinfo \"$@\" >>\"${0%/*}/log\"; cat \"${0%/*}/nodes\"\n"
 #define SCONTROL                                \
 	"#!/bin/sh\n"                           \
@@ -68,25 +57,7 @@ struct lab {
 static void
 put(const struct lab *lab, const char *name, const char *text)
 {
-	char *path = xasprintf("%s/%s", lab->dir, name);
-	struct err err;
-
-	assert_int_equal(file_write(path, text, strlen(text), &err), 0);
-	chmod(path, 0755);
-	free(path);
-}
-
-/* What was sent, a line each; a new string. */
-static char *
-sent(const struct lab *lab)
-{
-	char *path = xasprintf("%s/log", lab->dir), *text = NULL;
-	size_t n;
-
-	if (file_read(path, 1 << 20, &text, &n, NULL) < 0)
-		text = xstrdup("");
-	free(path);
-	return text;
+	scripts_put(lab->dir, name, text);
 }
 
 static void
@@ -178,18 +149,9 @@ run_until_done(struct lab *lab, size_t n)
 static void
 close_lab(struct lab *lab)
 {
-	static const char *const files[] = { "squeue", "sinfo", "scontrol", "jobs",
-					     "nodes",  "log",   NULL };
-
 	host_close(lab->host);
 	loop_free(lab->loop);
-	for (size_t i = 0; files[i]; i++) {
-		char *path = xasprintf("%s/%s", lab->dir, files[i]);
-
-		unlink(path);
-		free(path);
-	}
-	assert_int_equal(rmdir(lab->dir), 0);
+	scripts_remove(lab->dir);
 }
 
 static int
@@ -210,7 +172,7 @@ act(struct lab *lab, enum host_action_kind kind, const char *job, const char *no
 static void
 assert_sent(const struct lab *lab, const char *expected)
 {
-	char *text = sent(lab);
+	char *text = scripts_sent(lab->dir);
 
 	assert_non_null(strstr(text, expected));
 	free(text);
@@ -361,7 +323,7 @@ what_cannot_be_is_refused_before_it_is_sent(void **state)
 		assert_int_equal(act(&lab, cases[i].kind, cases[i].job, cases[i].nodes,
 				     cases[i].record),
 				 cases[i].error);
-	text = sent(&lab);
+	text = scripts_sent(lab.dir);
 	assert_string_equal(text, "");
 	free(text);
 	close_lab(&lab);

@@ -5,21 +5,13 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
-#include "lib/base/file.h"
 #include "scheduler/host/slurm_release.h"
-#include "tests/unit/test.h"
+#include "tests/unit/slurm_scripts.h"
 
-#define SQUEUE                                          \
-	"#!/bin/sh\n"                                   \
-	"case $* in *' -t PD '*) exit 0;; esac\n"       \
-	"mark=${SQUEUE_FORMAT2#*:}; mark=${mark%%,*}\n" \
-	"sed \"s/@/$mark/g\" \"${0%/*}/jobs\"\n"
 #define SINFO "#!/bin/sh\necho 'n1|idle|train|4|||'\n"
 /* A job that is changed starts, and is not seen again. */
 #define SCONTROL                                                         \
@@ -53,25 +45,16 @@ struct lab {
 static void
 put(const struct lab *lab, const char *name, const char *text)
 {
-	char *path = xasprintf("%s/%s", lab->dir, name);
-	struct err err;
-
-	assert_int_equal(file_write(path, text, strlen(text), &err), 0);
-	chmod(path, 0755);
-	free(path);
+	scripts_put(lab->dir, name, text);
 }
 
 static void
 assert_sent(const struct lab *lab, const char *wanted)
 {
-	char *path = xasprintf("%s/log", lab->dir), *text = NULL;
-	size_t n;
+	char *text = scripts_sent(lab->dir);
 
-	if (file_read(path, 1 << 20, &text, &n, NULL) < 0)
-		text = xstrdup("");
 	assert_string_equal(text, wanted);
 	free(text);
-	free(path);
 }
 
 static void
@@ -89,17 +72,8 @@ set_up(struct lab *lab)
 static void
 tear_down(struct lab *lab)
 {
-	static const char *const files[] = { "squeue", "sinfo", "scontrol",
-					     "jobs",   "log",   NULL };
-
 	slurm_releases_fini(&lab->releases);
-	for (size_t i = 0; files[i]; i++) {
-		char *path = xasprintf("%s/%s", lab->dir, files[i]);
-
-		unlink(path);
-		free(path);
-	}
-	assert_int_equal(rmdir(lab->dir), 0);
+	scripts_remove(lab->dir);
 }
 
 static int

@@ -1,0 +1,65 @@
+/* slurm_scripts.h - a folder of scripts in place of Slurm's commands. */
+#ifndef TESTS_UNIT_SLURM_SCRIPTS_H
+#define TESTS_UNIT_SLURM_SCRIPTS_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/err.h"
+#include "lib/base/file.h"
+#include "tests/unit/test.h"
+
+/*
+ * Prints the file "jobs", fields of a job in their order; @ stands for the mark, which
+ * squeue finds behind the first field's name.
+ */
+#define SQUEUE                                          \
+	"#!/bin/sh\n"                                   \
+	"case $* in *' -t PD '*) exit 0;; esac\n"       \
+	"mark=${SQUEUE_FORMAT2#*:}; mark=${mark%%,*}\n" \
+	"sed \"s/@/$mark/g\" \"${0%/*}/jobs\"\n"
+
+static inline void
+scripts_put(const char *dir, const char *name, const char *text)
+{
+	char *path = xasprintf("%s/%s", dir, name);
+	struct err err;
+
+	assert_int_equal(file_write(path, text, strlen(text), &err), 0);
+	chmod(path, 0755);
+	free(path);
+}
+
+/* What was sent, a line each; a new string. */
+static inline char *
+scripts_sent(const char *dir)
+{
+	char *path = xasprintf("%s/log", dir), *text = NULL;
+	size_t n;
+
+	if (file_read(path, 1 << 20, &text, &n, NULL) < 0)
+		text = xstrdup("");
+	free(path);
+	return text;
+}
+
+static inline void
+scripts_remove(const char *dir)
+{
+	static const char *const files[] = { "squeue", "sinfo", "scontrol", "jobs",
+					     "nodes",  "log",   NULL };
+
+	for (size_t i = 0; files[i]; i++) {
+		char *path = xasprintf("%s/%s", dir, files[i]);
+
+		unlink(path);
+		free(path);
+	}
+	assert_int_equal(rmdir(dir), 0);
+}
+
+#endif
