@@ -175,8 +175,8 @@ fuzz: ## build the libFuzzer targets
 	@sh tests/deps.sh $(PACKAGES_BUILD) $(PACKAGES_FUZZ)
 	$(Q)$(MAKE) --no-print-directory $(FUZZERS)
 
-fuzz-smoke: fuzz ## run each fuzz target for FUZZ_SECONDS (60) over its seeds
-	$(Q)FUZZ_SECONDS=$(or $(FUZZ_SECONDS),60) sh tests/fuzz/smoke.sh $(FUZZERS)
+fuzz-smoke: fuzz ## run each fuzz target over its seeds, each time alike; or for FUZZ_SECONDS
+	$(Q)FUZZ_SECONDS=$(FUZZ_SECONDS) sh tests/fuzz/smoke.sh $(FUZZERS)
 
 golden-accept: $(PROGRAMS) ## rewrite the expected output of golden tests and README
 	$(Q)B=$(B) sh tests/golden/run.sh --accept

@@ -1,33 +1,52 @@
 #!/bin/sh
-# fuzz/smoke.sh FUZZER... - runs each libFuzzer target for FUZZ_SECONDS (60), two at
-# a time, from its seeds and kept crashers.  A new crasher stays in
-# tests/fuzz/regress/NAME/, where 'make test' replays it from then on.  One line a
-# target; the last line is "N passed, N failed"; exit status 1 if any failed.
+# fuzz/smoke.sh FUZZER... - runs each libFuzzer target, two at a time, from its seeds and
+# kept crashers: as many inputs as the file runs says, always the same ones, so that what
+# it finds is of the change at hand; or with FUZZ_SECONDS for so long, which explores.
+# A new crasher stays in tests/fuzz/regress/NAME/, where 'make test' replays it from then
+# on.  One line a target; the last line is "N passed, N failed"; exit status 1 if any
+# failed.
 set -u
-FUZZ_SECONDS=${FUZZ_SECONDS:-60}
+FUZZ_SECONDS=${FUZZ_SECONDS:-}
+CAP_SECONDS=300 # Of a machine that is far too slow.
 work=build/fuzz/smoke
 
 # One target: its line goes to stdout and, for the count, to a file.
 if [ "${1-}" = --one ]; then
 	name=$(basename "$2")
 	name=${name#fuzz_}
-	corpus=$work/$name.corpus
 	regress=tests/fuzz/regress/$name
-	mkdir -p "$corpus" "$regress"
-	for file in tests/fuzz/seeds/"$name"/* "$regress"/*; do
-		[ ! -f "$file" ] || cp "$file" "$corpus/$(basename "$(dirname "$file")")-$(basename "$file")"
-	done
+	mkdir -p "$work/$name.corpus" "$regress"
+	# In an order that is the same everywhere, as that of a folder is not.
+	seeds=$(find "tests/fuzz/seeds/$name" "$regress" -type f 2>/dev/null | LC_ALL=C sort)
 	# As long as the longest seed, so that none is cut.
-	max_len=$(find "$corpus" -type f -printf '%s\n' | sort -n | tail -n 1)
+	max_len=$(find "tests/fuzz/seeds/$name" "$regress" -type f -printf '%s\n' 2>/dev/null |
+		sort -n | tail -n 1)
 	[ "${max_len:-0}" -gt 4096 ] || max_len=4096
-	"$2" -seed=1 -max_total_time="$FUZZ_SECONDS" -max_len="$max_len" -timeout=10 \
-		-rss_limit_mb=1024 -print_final_stats=1 -artifact_prefix="$regress/" \
-		"$corpus" >"$work/$name.log" 2>&1
+	echo "$seeds" | tr '\n' ',' | sed 's/,$//' >"$work/$name.seeds"
+	runs=$(awk -v name="$name" '$1 == name { print $2 }' tests/fuzz/runs)
+	note=
+	if [ "$FUZZ_SECONDS" ]; then
+		# Another seed each time, which the log says.
+		limit="-seed=0 -max_total_time=$FUZZ_SECONDS"
+	else
+		[ "$runs" ] || { runs=10000 note=" (tests/fuzz/runs has no line for it)"; }
+		limit="-seed=1 -runs=$runs -max_total_time=$CAP_SECONDS -reload=0"
+	fi
+	# Found inputs are only kept where there is time to go on from them.  Addresses, which
+	# the fuzzer tries as numbers, are the same each time where the kernel lets us.
+	# shellcheck disable=SC2046,SC2086  # several words
+	env -i $(setarch -R true 2>/dev/null && echo setarch -R) "$2" $limit \
+		-max_len="$max_len" -timeout=10 -rss_limit_mb=1024 \
+		-print_final_stats=1 -artifact_prefix="$regress/" \
+		-seed_inputs="@$work/$name.seeds" \
+		${FUZZ_SECONDS:+"$work/$name.corpus"} >"$work/$name.log" 2>&1
 	status=$?
 	rmdir "$regress" tests/fuzz/regress 2>/dev/null
 	n=$(sed -n 's/^stat::number_of_executed_units: *//p' "$work/$name.log")
+	[ "$FUZZ_SECONDS" ] || [ "${n:-0}" -ge "$runs" ] || [ "$status" != 0 ] ||
+		note=" (of $runs: cut after $CAP_SECONDS s)"
 	if [ "$status" = 0 ]; then
-		echo "  PASS     fuzz_$name: ${n:-0} executions" | tee "$work/$name.pass"
+		echo "  PASS     fuzz_$name: ${n:-0} executions$note" | tee "$work/$name.pass"
 	else
 		echo "  FAIL     fuzz_$name: exit status $status" | tee "$work/$name.fail"
 		grep -E '^(SUMMARY|antiphase: bug|.*runtime error|Test unit written)' "$work/$name.log"
