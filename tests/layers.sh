@@ -25,6 +25,7 @@ scheduler/policy: scheduler/policy lib/base
 scheduler: scheduler topology lib
 pacer: pacer lib/wire/pace.h
 sim/cluster: sim/cluster scheduler/policy sim/engine scheduler/core topology lib/base
+sim/jobtrace: sim/jobtrace lib/base
 sim: sim topology lib scheduler/core scheduler/policy'
 bad=$(
 	find bpf lib topology collector scheduler pacer sim -name '*.[ch]' 2>/dev/null |

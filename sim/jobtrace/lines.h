@@ -1,0 +1,31 @@
+/*
+ * lines.h - a text file line by line, whatever it is packed in (libarchive).
+ *
+ * gzip, xz, zstd, bzip2 are unpacked as they are read; "ARCHIVE:MEMBER" reads a member of a
+ * tar archive.
+ */
+#ifndef SIM_JOBTRACE_LINES_H
+#define SIM_JOBTRACE_LINES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct err;
+struct lines;
+
+#define LINES_MAX_BYTES (1u << 20) /* Of one. */
+
+/* "-" is standard input.  0 or -errno with 'err' filled. */
+int lines_open(const char *path, struct lines **ret_lines, struct err *err);
+void lines_close(struct lines *lines); /* Accepts NULL. */
+
+/*
+ * 1 with the next line, terminated, without its end, the caller's to change until the
+ * next one is read; 0 at the end; -errno with 'err' filled: -EMSGSIZE for a line that is
+ * too long, -EINVAL for a NUL in it or what cannot be unpacked.
+ */
+int lines_next(struct lines *lines, char **ret_line, size_t *ret_n, struct err *err);
+
+uint64_t lines_number(const struct lines *lines); /* Of that line, from 1. */
+
+#endif

@@ -1,0 +1,480 @@
+/*
+ * test_jobtrace.c - traces of all formats, as they are published, and as they should not be.
+ */
+#include <archive.h>
+#include <archive_entry.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "lib/base/err.h"
+#include "sim/jobtrace/columns.h"
+#include "sim/jobtrace/jobtrace.h"
+#include "sim/jobtrace/lines.h"
+#include "tests/unit/test.h"
+
+static char path[] = "/proc/self/fd/000000";
+
+/* Some text as a file without a name. */
+static void
+write_text(const char *text, size_t n)
+{
+	static int fd = -1;
+
+	if (fd >= 0)
+		close(fd);
+	fd = memfd_create("trace", 0);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, n), n);
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+}
+
+static struct jobtrace *
+open_text(const char *text)
+{
+	struct jobtrace *trace = NULL;
+	struct err err = { 0 };
+
+	write_text(text, strlen(text));
+	if (jobtrace_open(path, JOBTRACE_AUTO, &trace, &err) < 0)
+		fail_msg("%s", err.text);
+	return trace;
+}
+
+static const struct jobtrace_job *
+next(struct jobtrace *trace)
+{
+	static struct jobtrace_job job;
+	struct err err = { 0 };
+	int r = jobtrace_next(trace, &job, &err);
+
+	if (r < 0)
+		fail_msg("%s", err.text);
+	return r ? &job : NULL;
+}
+
+/* ---- Formats ---------------------------------------------------------------------------- */
+
+static void
+helios_and_acme_are_read(void **state)
+{
+	struct jobtrace *trace = open_text(
+		"job_id,user,vc,gpu_num,cpu_num,node_num,state,submit_time,start_time,"
+		"end_time,duration,queue\n"
+		"1425511,uXBbc,vcJkd,1,1,1,COMPLETED,2020-06-09 18:41:01,2020-06-09 "
+		"18:41:01,2020-06-10 04:55:09,36848,0\n"
+		"7,u,v,0,4,1,FAILED,2020-06-09 18:41:01,2020-06-09 18:41:01,2020-06-10 "
+		"04:55:09,36848,0\n"
+		"8,u,v,16,4,2,NODE_FAIL,2020-06-09 18:41:27,2020-06-09 18:41:27,"
+		"2020-06-09 18:45:36,249,0\n");
+	const struct jobtrace_job *job = next(trace);
+
+	(void)state;
+	assert_int_equal(jobtrace_format(trace), JOBTRACE_HELIOS);
+	assert_string_equal(job->id, "1425511");
+	assert_string_equal(job->user, "uXBbc");
+	assert_string_equal(job->vc, "vcJkd");
+	assert_near(job->submit_s, 1591728061, 0);
+	assert_near(job->duration_s, 36848, 0);
+	assert_int_equal(job->status, JOBTRACE_COMPLETED);
+	assert_int_equal(job->line, 2);
+	job = next(trace);
+	assert_int_equal(job->n_gpus, 16);
+	assert_int_equal(job->n_nodes, 2);
+	assert_int_equal(job->status, JOBTRACE_FAILED);
+	assert_null(next(trace));
+	assert_int_equal(jobtrace_counts(trace).no_gpus, 1);
+	assert_int_equal(jobtrace_counts(trace).jobs, 2);
+	jobtrace_close(trace);
+
+	trace = open_text(
+		"job_id,user,node_num,gpu_num,cpu_num,type,state,submit_time,start_time,"
+		"end_time,duration,queue,gpu_time\n"
+		"5778432,u5907,1,8,128,Other,FAILED,2023-03-01 00:18:22+08:00,2023-03-01 "
+		"00:18:54+08:00,2023-03-01 00:20:51+08:00,117,32,936.0\n");
+	job = next(trace);
+	assert_int_equal(jobtrace_format(trace), JOBTRACE_ACME);
+	assert_near(job->submit_s, 1677601102, 0);
+	assert_near(job->end_s - job->start_s, 117, 0);
+	assert_int_equal(job->n_gpus, 8);
+	jobtrace_close(trace);
+}
+
+static void
+alibaba_is_read_with_fractions_of_gpus(void **state)
+{
+	struct jobtrace *trace = open_text(
+		"# a remark\n"
+		"job_name,task_name,inst_num,task_status,start_time,end_time,plan_cpu,"
+		"plan_mem,plan_gpu,gpu_type,user\n"
+		"34b3,tensorflow,3.0,Terminated,925461.0,1101832.0,600.0,29.2,100.0,T4,u\n"
+		"34b4,tensorflow,1.0,Terminated,925461.0,1101832.0,600.0,29.2,25.0,T4,u\n"
+		"34b5,tensorflow,1.0,Running,925461.0,,600.0,29.2,,T4,u\n");
+	const struct jobtrace_job *job = next(trace);
+
+	(void)state;
+	assert_int_equal(jobtrace_format(trace), JOBTRACE_PAI_2020);
+	assert_int_equal(job->n_gpus, 3);
+	assert_near(job->submit_s, 925461, 0);
+	assert_near(job->duration_s, 176371, 0);
+	assert_string_equal(job->gpu_type, "T4");
+	assert_int_equal(next(trace)->n_gpus, 1);
+	assert_null(next(trace));
+	assert_int_equal(jobtrace_counts(trace).rounded, 1);
+	assert_int_equal(jobtrace_counts(trace).no_gpus, 1);
+	jobtrace_close(trace);
+
+	/* As it is published: without a header. */
+	trace = open_text("34b3,worker,2,Terminated,100,350,600,29.2,200,V100\n");
+	job = next(trace);
+	assert_int_equal(jobtrace_format(trace), JOBTRACE_PAI_2020);
+	assert_int_equal(job->n_gpus, 4);
+	assert_near(job->duration_s, 250, 0);
+	jobtrace_close(trace);
+
+	trace = open_text("name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,"
+			  "pod_phase,creation_time,deletion_time,scheduled_time\n"
+			  "p1,6000,12288,1,460,,LS,Running,100,900,150\n");
+	job = next(trace);
+	assert_int_equal(jobtrace_format(trace), JOBTRACE_PAI_2023);
+	assert_int_equal(job->n_gpus, 1);
+	assert_near(job->submit_s, 100, 0);
+	assert_near(job->duration_s, 750, 0);
+	jobtrace_close(trace);
+}
+
+static void
+simulators_traces_are_read(void **state)
+{
+	struct jobtrace *trace = open_text(
+		"job_id,num_gpu,submit_time,iterations,model_name,batch_size,duration,"
+		"interval,iteration_time,resource_time_0,resource_time_1,"
+		"resource_time_2,priority\n"
+		"1,4,1456000,1005573,resnet18,128,926133000,1456000,921,723,113,73,1\n");
+	const struct jobtrace_job *job = next(trace);
+
+	(void)state;
+	assert_int_equal(jobtrace_format(trace), JOBTRACE_MURI);
+	assert_near(job->submit_s, 1456, 0);
+	assert_near(job->iteration_s, 0.921, 1e-12);
+	assert_near(job->stage_s[2], 0.073, 1e-12);
+	assert_int_equal(job->batch, 128);
+	assert_int_equal(job->priority, 1);
+	jobtrace_close(trace);
+
+	trace = open_text("job_id,num_gpu,submit_time,iterations,model_name,duration,"
+			  "interval\n0,1,0,606,vgg19,164,30\n");
+	job = next(trace);
+	assert_int_equal(jobtrace_format(trace), JOBTRACE_TIRESIAS);
+	assert_string_equal(job->model, "vgg19");
+	assert_near(job->duration_s, 164, 0);
+	jobtrace_close(trace);
+
+	trace = open_text("name,time,application,num_replicas,batch_size\n"
+			  "cifar10-0,53,cifar10,6,2048\n");
+	job = next(trace);
+	assert_int_equal(jobtrace_format(trace), JOBTRACE_POLLUX);
+	assert_int_equal(job->n_gpus, 6);
+	assert_true(isnan(job->duration_s));
+	jobtrace_close(trace);
+
+	trace = open_text("0,alexnet,8,23349,1\n1,gnmt,126,26435,4\n");
+	job = next(trace);
+	assert_int_equal(jobtrace_format(trace), JOBTRACE_SYNERGY);
+	assert_near(job->iterations, 23349, 0);
+	assert_int_equal(next(trace)->n_gpus, 4);
+	jobtrace_close(trace);
+
+	trace = open_text(
+		"ResNet-50 (batch size 64)\tpython3 main.py\t-n\t1\t2931\t6.0\t"
+		"2\n");
+	job = next(trace);
+	assert_int_equal(jobtrace_format(trace), JOBTRACE_GAVEL);
+	assert_string_equal(job->model, "ResNet-50");
+	assert_int_equal(job->batch, 64);
+	assert_int_equal(job->n_gpus, 2);
+	assert_near(job->submit_s, 6, 0);
+	jobtrace_close(trace);
+
+	trace = open_text("ResNet-18 (batch size 32)\tpython3 main.py\timages\t-n\t1\t"
+			  "143450\t4\taccordion\t1\t-1.000000\t3338\t55\n");
+	job = next(trace);
+	assert_int_equal(jobtrace_format(trace), JOBTRACE_SHOCKWAVE);
+	assert_string_equal(job->mode, "accordion");
+	assert_near(job->duration_s, 3338, 0);
+	assert_near(job->submit_s, 55, 0);
+	jobtrace_close(trace);
+}
+
+static void
+philly_is_read_from_its_json(void **state)
+{
+	struct jobtrace *trace = open_text(
+		"[{\"status\":\"Pass\",\"vc\":\"ee\\\"9{\",\"jobid\":\"a_1\",\"attempts\":[\n"
+		" {\"start_time\":\"2017-10-07 01:12:09\",\"end_time\":\"2017-10-07 "
+		"01:13:23\",\"detail\":[{\"ip\":\"m47\",\"gpus\":[\"gpu0\",\"gpu1\"]}]},\n"
+		" {\"start_time\":\"2017-10-07 01:13:30\",\"end_time\":\"2017-10-07 "
+		"01:23:30\",\"detail\":[{\"ip\":\"m1\",\"gpus\":[\"gpu0\"]},{\"ip\":"
+		"\"m2\",\"gpus\":[\"gpu0\",\"gpu5\"]}]}],\n"
+		" \"submitted_time\":\"2017-10-07 01:11:39\",\"user\":\"ce2f\"},\n"
+		"{\"status\":\"Killed\",\"vc\":\"v\",\"jobid\":\"a_2\",\"attempts\":[],"
+		"\"submitted_time\":\"2017-10-07 01:11:40\"},{\"jobid\":7},\n"
+		"{\"status\":\"Pass\",\"jobid\":\"a_3\",\"attempts\":[{\"start_time\":"
+		"\"None\",\"end_time\":null,\"detail\":[{\"ip\":\"m\",\"gpus\":[\"g\"]}]}],"
+		"\"submitted_time\":\"2017-10-07 01:11:40\"}]\n");
+	const struct jobtrace_job *job = next(trace);
+
+	(void)state;
+	assert_int_equal(jobtrace_format(trace), JOBTRACE_PHILLY_JSON);
+	assert_string_equal(job->id, "a_1");
+	assert_string_equal(job->vc, "ee\"9{");
+	assert_int_equal(job->n_gpus, 3);
+	assert_int_equal(job->n_nodes, 2);
+	assert_near(job->duration_s, 674, 0);
+	assert_near(job->start_s - job->submit_s, 30, 0);
+	assert_null(next(trace));
+	assert_int_equal(jobtrace_counts(trace).no_gpus, 1);
+	assert_int_equal(jobtrace_counts(trace).malformed, 1);
+	assert_int_equal(jobtrace_counts(trace).not_run, 1);
+	assert_non_null(strstr(jobtrace_fault(trace, 0), ":5: "));
+	assert_null(jobtrace_fault(trace, 1));
+	jobtrace_close(trace);
+}
+
+static void
+our_own_has_any_columns_in_any_order(void **state)
+{
+	struct jobtrace *trace =
+		open_text("vc,num_gpus,submit_s,something,job_id,duration_s\r\n"
+			  "\"a,\"\"b\"\"\",8,5.5,x,j,\r\n"
+			  "c,2,6,x,k,30\r\n");
+	const struct jobtrace_job *job = next(trace);
+
+	(void)state;
+	/* Nothing is known of the first. */
+	assert_int_equal(jobtrace_counts(trace).not_run, 1);
+	assert_string_equal(job->id, "k");
+	assert_string_equal(job->vc, "c");
+	assert_near(job->duration_s, 30, 0);
+	assert_null(next(trace));
+	jobtrace_close(trace);
+}
+
+/* ---- What is not as it should be ----------------------------------------------------------- */
+
+static void
+malformed_rows_are_told_with_their_line_and_left_out(void **state)
+{
+	static const struct {
+		const char *row, *says;
+	} cases[] = {
+		{ "j,1,x,4", "duration_s: expected a number" },
+		{ "j,1,2", "another number of fields" },
+		{ "j,1,2,3,4", "another number of fields" },
+		{ "j,1,-2,3", "it ends before it starts" },
+		{ "j,1,2,-3", "num_gpus: expected a number of GPUs" },
+		{ "j,1,2,1e9", "more GPUs than a cluster has" },
+		{ "j,1e300,2,1", "submit_s: expected a number" },
+		{ "\"j,1,2,1", "another number of fields" },
+		{ "j,1,2,1x", "num_gpus: expected a number of GPUs" },
+	};
+
+	char text[256];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct jobtrace *trace;
+
+		snprintf(text, sizeof text,
+			 "job_id,submit_s,duration_s,num_gpus\na,0,1,1\n%s\nb,1,1,1\n",
+			 cases[i].row);
+		trace = open_text(text);
+		assert_string_equal(next(trace)->id, "a");
+		assert_string_equal(next(trace)->id, "b");
+		assert_null(next(trace));
+		assert_int_equal(jobtrace_counts(trace).malformed, 1);
+		if (!strstr(jobtrace_fault(trace, 0), cases[i].says) ||
+		    !strstr(jobtrace_fault(trace, 0), ":3: "))
+			fail_msg("'%s': %s", cases[i].row, jobtrace_fault(trace, 0));
+		jobtrace_close(trace);
+	}
+}
+
+static void
+too_many_malformed_rows_are_another_format(void **state)
+{
+	char text[8192] = "job_id,submit_s,duration_s,num_gpus\n";
+	struct jobtrace *trace;
+	struct jobtrace_job job;
+	struct err err = { 0 };
+	int r;
+
+	(void)state;
+	for (int i = 0; i < 200; i++)
+		strcat(text, i % 5 ? "j,1,2,1\n" : "j,1,?,1\n");
+	trace = open_text(text);
+	do {
+		r = jobtrace_next(trace, &job, &err);
+	} while (r > 0);
+	assert_int_equal(r, -EINVAL);
+	assert_int_equal(jobtrace_counts(trace).rows, 101);
+	assert_non_null(strstr(err.text, "is this a trace of format antiphase?"));
+	jobtrace_close(trace);
+}
+
+static void
+what_is_no_trace_is_refused(void **state)
+{
+	static const struct {
+		const char *text;
+		size_t n;
+		const char *says;
+	} cases[] = {
+		{ "", 0, "has no rows" },
+		{ "\n\n# nothing\n", 12, "has no rows" },
+		{ "a,b,c\n", 6, "of no trace that is known" },
+		{ "a\0b\n", 4, "a zero byte" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct jobtrace *trace;
+		struct err err = { 0 };
+
+		write_text(cases[i].text, cases[i].n);
+		assert_true(jobtrace_open(path, JOBTRACE_AUTO, &trace, &err) < 0);
+		if (!strstr(err.text, cases[i].says))
+			fail_msg("%zu: %s", i, err.text);
+	}
+}
+
+static void
+a_line_without_end_is_given_up(void **state)
+{
+	size_t n = LINES_MAX_BYTES + (1 << 18);
+	char *text = malloc(n), *line;
+	struct lines *lines;
+	struct err err = { 0 };
+
+	(void)state;
+	memset(text, 'x', n);
+	write_text(text, n);
+	free(text);
+	assert_int_equal(lines_open(path, &lines, &err), 0);
+	assert_int_equal(lines_next(lines, &line, &n, &err), -EMSGSIZE);
+	lines_close(lines);
+}
+
+/* ---- Packed ------------------------------------------------------------------------------ */
+
+static void
+archives_and_compressed_files_are_read(void **state)
+{
+	static const char text[] = "job_id,submit_s,duration_s,num_gpus\na,0,1,1\n";
+	char name[] = "jobtrace-XXXXXX", member[64];
+	struct archive *out = archive_write_new();
+	struct archive_entry *entry = archive_entry_new();
+	struct jobtrace *trace;
+	struct err err = { 0 };
+	int fd = mkstemp(name);
+
+	(void)state;
+	assert_true(fd >= 0);
+	archive_write_add_filter_gzip(out);
+	archive_write_set_format_ustar(out);
+	assert_int_equal(archive_write_open_fd(out, fd), ARCHIVE_OK);
+	archive_entry_set_pathname(entry, "in/t.csv");
+	archive_entry_set_size(entry, sizeof text - 1);
+	archive_entry_set_filetype(entry, AE_IFREG);
+	archive_entry_set_perm(entry, 0644);
+	assert_int_equal(archive_write_header(out, entry), ARCHIVE_OK);
+	assert_int_equal(archive_write_data(out, text, sizeof text - 1),
+			 sizeof text - 1);
+	archive_entry_free(entry);
+	archive_write_free(out);
+	close(fd);
+	snprintf(member, sizeof member, "%s:in/t.csv", name);
+	assert_int_equal(jobtrace_open(member, JOBTRACE_AUTO, &trace, &err), 0);
+	assert_string_equal(next(trace)->id, "a");
+	assert_null(next(trace));
+	jobtrace_close(trace);
+	snprintf(member, sizeof member, "%s:none", name);
+	assert_true(jobtrace_open(member, JOBTRACE_AUTO, &trace, &err) < 0);
+	assert_non_null(strstr(err.text, "no member 'none'"));
+	/* Cut off amid it. */
+	assert_int_equal(truncate(name, 60), 0);
+	snprintf(member, sizeof member, "%s:in/t.csv", name);
+	assert_true(jobtrace_open(member, JOBTRACE_AUTO, &trace, &err) < 0);
+	unlink(name);
+	assert_true(jobtrace_open(name, JOBTRACE_AUTO, &trace, &err) < 0);
+}
+
+static void
+the_shared_traces_are_read_without_a_malformed_row(void **state)
+{
+	static const struct {
+		const char *path;
+		enum jobtrace_format format;
+		uint64_t n_jobs;
+	} cases[] = {
+		{ "philly/philly_82k.csv.gz", JOBTRACE_PHILLY_CSV, 82247 },
+		{ "philly/philly_2weeks.csv.gz", JOBTRACE_ANTIPHASE, 12274 },
+		{ "muri/muri_traces.tar.xz:simulator/trace-data/trace3.csv",
+		  JOBTRACE_MURI, 992 },
+		{ "tiresias/tiresias_traces.tar.xz:60_job.csv", JOBTRACE_TIRESIAS, 60 },
+		{ "astraea/fake_job.csv", JOBTRACE_TIRESIAS, 500 },
+		{ "synergy/static_100job_6_3_1100.csv", JOBTRACE_SYNERGY, 100 },
+		{ "format_samples/helios_cluster_log_sample.csv", JOBTRACE_HELIOS, 3 },
+		{ "format_samples/acme_trace_kalos_sample.csv", JOBTRACE_ACME, 2 },
+		{ "format_samples/acme_trace_seren_sample.csv", JOBTRACE_ACME, 2 },
+		{ "format_samples/pai_v2020_task_job_sample.csv", JOBTRACE_PAI_2020,
+		  4 },
+		{ "format_samples/philly_cluster_job_log_sample.json",
+		  JOBTRACE_PHILLY_JSON, 1 },
+	};
+
+	(void)state;
+	if (access(SHARED_DATA "/traces", R_OK) < 0)
+		skip();
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		char file[256];
+		struct jobtrace *trace;
+		struct err err = { 0 };
+
+		snprintf(file, sizeof file, "%s/traces/%s", SHARED_DATA, cases[i].path);
+		if (jobtrace_open(file, JOBTRACE_AUTO, &trace, &err) < 0)
+			fail_msg("%s: %s", file, err.text);
+		assert_int_equal(jobtrace_format(trace), cases[i].format);
+		while (next(trace))
+			;
+		if (jobtrace_counts(trace).malformed)
+			fail_msg("%s", jobtrace_fault(trace, 0));
+		if (jobtrace_counts(trace).jobs != cases[i].n_jobs)
+			fail_msg("%s: %d jobs", file, (int)jobtrace_counts(trace).jobs);
+		jobtrace_close(trace);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(helios_and_acme_are_read),
+		cmocka_unit_test(alibaba_is_read_with_fractions_of_gpus),
+		cmocka_unit_test(simulators_traces_are_read),
+		cmocka_unit_test(philly_is_read_from_its_json),
+		cmocka_unit_test(our_own_has_any_columns_in_any_order),
+		cmocka_unit_test(malformed_rows_are_told_with_their_line_and_left_out),
+		cmocka_unit_test(too_many_malformed_rows_are_another_format),
+		cmocka_unit_test(what_is_no_trace_is_refused),
+		cmocka_unit_test(a_line_without_end_is_given_up),
+		cmocka_unit_test(archives_and_compressed_files_are_read),
+		cmocka_unit_test(the_shared_traces_are_read_without_a_malformed_row),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
