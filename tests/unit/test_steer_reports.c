@@ -187,6 +187,49 @@ edges_that_are_given_again_change_nothing(void **state)
 		assert_memory_equal(&once[j], &again[j], sizeof once[j]);
 }
 
+/* Five iterations that somebody else's have stretched, told when the job is set. */
+static void
+reports_of_before_are_remembered(void **state)
+{
+	struct profile_phase phase = { 0, BURST_US, 1e9 };
+	struct profile profile = { .period_us = PERIOD_NS / 1000,
+				   .jitter_us = 500,
+				   .n_phases = 1,
+				   .phases = &phase };
+	const struct steer_job what = { .mode = STEER_GATE, .profile = &profile };
+	struct steer *steer = steer_new(NULL);
+	struct steer_report reports[6];
+	struct steer_state now;
+
+	(void)state;
+	for (size_t i = 0; i < 6; i++) {
+		int64_t begin_ns = T0_NS + (int64_t)i * (PERIOD_NS + 25 * MS);
+
+		reports[i] =
+			(struct steer_report){ .number = 40 + i,
+					       .enter_ns = begin_ns,
+					       .begin_ns = begin_ns,
+					       .comm_ns = BURST_US * 1000 + 25 * MS };
+	}
+	/* Of nobody: nothing. */
+	steer_remember(steer, 3, reports, 6);
+	steer_state(steer, 3, &now);
+	assert_false(now.is_tracked);
+	assert_true(steer_set_job(steer, 3, &what));
+	steer_remember(steer, 3, reports, 6);
+	steer_state(steer, 3, &now);
+	assert_true(now.is_tracked);
+	assert_int_equal(now.period_us, PERIOD_NS / 1000);
+	assert_int_equal(now.last_begin_ns, reports[5].begin_ns);
+	assert_int_equal(now.first_shift_ns, 0);
+	assert_false(steer_set_job(steer, 3, &what));
+	/* One that comes again is refused, as ever. */
+	steer_remember(steer, 3, reports + 5, 1);
+	steer_state(steer, 3, &now);
+	assert_int_equal(now.n_iterations, 6);
+	steer_free(steer);
+}
+
 static void
 an_order_never_has_the_number_that_its_pacer_has_last(void **state)
 {
@@ -304,6 +347,7 @@ main(void)
 		cmocka_unit_test(a_clock_that_is_set_back_holds_up_no_orders),
 		cmocka_unit_test(reports_that_come_twice_change_nothing),
 		cmocka_unit_test(edges_that_are_given_again_change_nothing),
+		cmocka_unit_test(reports_of_before_are_remembered),
 		cmocka_unit_test(an_order_never_has_the_number_that_its_pacer_has_last),
 		cmocka_unit_test(a_job_that_is_left_alone_holds_up_no_turns),
 		cmocka_unit_test(jobs_come_and_go_by_the_hundred),

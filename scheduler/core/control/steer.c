@@ -99,11 +99,12 @@ add(struct steer *s, uint32_t job)
 	return node;
 }
 
-void
+bool
 steer_set_job(struct steer *s, uint32_t job, const struct steer_job *what)
 {
 	struct node *node = node_find(s, job);
 	double period_ns = 0, comm_ns = 0, sd_ns = 0;
+	bool is_new = !node;
 
 	if (what->profile) {
 		period_ns = 1e3 * (double)what->profile->period_us;
@@ -111,7 +112,7 @@ steer_set_job(struct steer *s, uint32_t job, const struct steer_job *what)
 		for (size_t i = 0; i < what->profile->n_phases; i++)
 			comm_ns += 1e3 * (double)what->profile->phases[i].duration_us;
 	}
-	if (!node) {
+	if (is_new) {
 		node = add(s, job);
 		track_init(&node->track, period_ns, comm_ns, sd_ns);
 	}
@@ -124,6 +125,7 @@ steer_set_job(struct steer *s, uint32_t job, const struct steer_job *what)
 	node->locked_ns = 1e3 * (double)what->locked_us;
 	node->weight = what->weight > 0 ? what->weight : 1;
 	node->planned_period_ns = period_ns;
+	return is_new;
 }
 
 void
@@ -361,6 +363,21 @@ turn_back(struct node *node)
 	node->n_begins = 0;
 }
 
+/* Of the last iteration noted. */
+static void
+note_comm(struct node *node, const struct steer_report *r)
+{
+	node->comms_ns[(node->n_begins - 1) % STEER_N_BEGINS] = (double)r->comm_ns;
+}
+
+static void
+note_begin(struct node *node, const struct steer_report *r)
+{
+	node->n_received = r->order;
+	node->comms_ns[node->n_begins % STEER_N_BEGINS] = 0;
+	node->begins_ns[node->n_begins++ % STEER_N_BEGINS] = r->begin_ns;
+}
+
 size_t
 steer_report(struct steer *s, uint32_t job, const struct steer_report *report,
 	     struct steer_order *ret_orders, size_t max)
@@ -381,8 +398,7 @@ steer_report(struct steer *s, uint32_t job, const struct steer_report *report,
 	if (event == TRACK_REFUSED)
 		return 0;
 	if (event != TRACK_SYNCED && node->n_begins) {
-		node->comms_ns[(node->n_begins - 1) % STEER_N_BEGINS] =
-			(double)report->comm_ns;
+		note_comm(node, report);
 		if (met != TRACK_ALONE && comm_ns > 0)
 			track_learn_alone(&node->track, comm_ns);
 	}
@@ -390,9 +406,7 @@ steer_report(struct steer *s, uint32_t job, const struct steer_report *report,
 		turn_back(node);
 	if (event == TRACK_CHANGED)
 		begin_anew(node);
-	node->n_received = report->order;
-	node->comms_ns[node->n_begins % STEER_N_BEGINS] = 0;
-	node->begins_ns[node->n_begins++ % STEER_N_BEGINS] = report->begin_ns;
+	note_begin(node, report);
 	s->now_ns = report->begin_ns;
 	/* An order may be for the begin after this one. */
 	if ((double)report->begin_ns > node->pending_ns - node->track.period_ns / 2)
@@ -411,6 +425,24 @@ steer_report(struct steer *s, uint32_t job, const struct steer_report *report,
 	else if (node->mode == STEER_SHIFT)
 		steer_shift(s, node, &orders);
 	return orders.n;
+}
+
+void
+steer_remember(struct steer *s, uint32_t job, const struct steer_report *reports,
+	       size_t n_reports)
+{
+	struct node *node = node_find(s, job);
+
+	for (size_t i = 0; node && i < n_reports; i++) {
+		enum track_event event =
+			track_report(&node->track, &reports[i], TRACK_MET);
+
+		if (event == TRACK_REFUSED)
+			continue;
+		if (event != TRACK_SYNCED && node->n_begins)
+			note_comm(node, &reports[i]);
+		note_begin(node, &reports[i]);
+	}
 }
 
 void

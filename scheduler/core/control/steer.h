@@ -132,8 +132,11 @@ struct steer_state {
 struct steer *steer_new(const struct steer_opts *opts); /* NULL: defaults. */
 void steer_free(struct steer *steer);                   /* Accepts NULL. */
 
-/* Sets or changes a job, by any number of the caller's; it is watched from then on. */
-void steer_set_job(struct steer *steer, uint32_t job, const struct steer_job *what);
+/*
+ * Sets or changes a job, by any number of the caller's; it is watched from then on.  True
+ * if it was not known before.
+ */
+bool steer_set_job(struct steer *steer, uint32_t job, const struct steer_job *what);
 void steer_remove_job(struct steer *steer, uint32_t job);
 /*
  * Replaces all edges of 'jobs' (those of one component, or several) by those given,
@@ -152,6 +155,14 @@ void steer_set_edges(struct steer *steer, const uint32_t *jobs, size_t n_jobs,
 size_t steer_report(struct steer *steer, uint32_t job,
 		    const struct steer_report *report, struct steer_order *ret_orders,
 		    size_t max);
+
+/*
+ * Takes reports of before the job was set, oldest first, so that its next onset can be
+ * foretold at once.  Nothing is ordered; what its collectives took beyond its profile is
+ * taken for the doing of others.
+ */
+void steer_remember(struct steer *steer, uint32_t job,
+		    const struct steer_report *reports, size_t n_reports);
 
 /* Zeroed for a job that is not known. */
 void steer_state(const struct steer *steer, uint32_t job,
