@@ -6,7 +6,8 @@
  *	rounds.c     profiles of all jobs anew, and the links, a few milliseconds at a time
  *	fabric.c     the fabric, from a file or antiphase-topology
  *	jobs.c       what is known of each job, and what is advised for it (advisor.h);
- *	jobs_run.c   of jobs that run: from frames, and from their pacers;
+ *	jobs_run.c   of jobs that run: from frames,
+ *	jobs_paced.c and from their pacers;
  *	jobs_wait.c  of jobs that wait: from the cluster's scheduler, their users, and
  *	             earlier runs
  *	deeds.c      what decide.h wants, done at the cluster's scheduler, and noted

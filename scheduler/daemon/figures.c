@@ -316,6 +316,8 @@ write_deeds(const struct daemon *d, struct metrics *m)
 				   NULL);
 	counter(m, "antiphase_iterations_total", pace.reports,
 		"Iterations that pacers told of.");
+	counter(m, "antiphase_iterations_ignored_total", pace.others,
+		"Those of another rank 0 than the one that has the job.");
 	gauge(m, "antiphase_stopped", d->deeds.modes.is_stopped,
 	      "1 while the kill switch is on.");
 }

@@ -19,8 +19,6 @@
  * asks waits for no longer than that and the longest component.
  */
 #define SOLVE_NS (DAEMON_SECOND_NS / 100)
-/* A pacer that has been quiet for longer is gone. */
-#define PACER_NS (60 * DAEMON_SECOND_NS)
 /* A profile that stays the same is written down again after so long. */
 #define KEEP_NS (30 * DAEMON_SECOND_NS)
 
@@ -91,6 +89,7 @@ jobs_free(struct jobs *jobs)
 	advisor_free(jobs->advisor);
 	strtab_free(jobs->names);
 	free(jobs->is_silent);
+	free(jobs->is_heard);
 	free(jobs);
 }
 
@@ -152,6 +151,7 @@ take_away(struct daemon *d, struct job *job)
 	job->hosts = NULL;
 	job->n_hosts = 0;
 	job->is_ranked = false;
+	job->is_by_pacer = false;
 	job->revision = 0;
 }
 
@@ -167,7 +167,8 @@ jobs_set_fabric(struct daemon *d)
 		if (d->jobs->items.items[i])
 			take_away(d, d->jobs->items.items[i]);
 	free(d->jobs->is_silent);
-	d->jobs->is_silent = NULL;
+	free(d->jobs->is_heard);
+	d->jobs->is_silent = d->jobs->is_heard = NULL;
 	advisor_free(d->jobs->advisor);
 	d->jobs->advisor = advisor_new(d->fabric.topo, &opts);
 	d->jobs->nodes_at_us = 0;
@@ -186,7 +187,7 @@ jobs_refuse(struct daemon *d, struct job *job, enum jobs_refusal why)
 	jobs_write_doc(d, job, NULL, NULL);
 }
 
-/* Which hosts of the fabric are silent: once, and not for each job. */
+/* Which hosts of the fabric are heard, or silent: once, and not for each job. */
 static void
 note_silent(struct daemon *d)
 {
@@ -194,22 +195,27 @@ note_silent(struct daemon *d)
 	struct jobs *jobs = d->jobs;
 
 	free(jobs->is_silent);
-	jobs->is_silent = NULL;
+	free(jobs->is_heard);
+	jobs->is_silent = jobs->is_heard = NULL;
 	jobs->n_silent = 0;
-	if (d->fabric.topo)
-		jobs->is_silent =
-			xcalloc(topo_n_nodes(d->fabric.topo) + 1, sizeof(bool));
+	if (d->fabric.topo) {
+		size_t n = topo_n_nodes(d->fabric.topo) + 1;
+
+		jobs->is_silent = xcalloc(n, sizeof(bool));
+		jobs->is_heard = xcalloc(n, sizeof(bool));
+	}
 	for (uint32_t i = 0; i < live_n_hosts(d->now.live); i++) {
+		bool is_silent = picture_is_silent(&picture, i);
 		uint32_t node = TOPO_NONE;
 
-		if (!picture_is_silent(&picture, i))
-			continue;
-		jobs->n_silent++;
+		jobs->n_silent += is_silent;
 		if (d->fabric.topo)
 			node = topo_find_node(d->fabric.topo,
 					      live_host(d->now.live, i)->name);
-		if (node != TOPO_NONE)
-			jobs->is_silent[node] = true;
+		if (node == TOPO_NONE)
+			continue;
+		jobs->is_heard[node] = true;
+		jobs->is_silent[node] |= is_silent;
 	}
 }
 
@@ -250,7 +256,7 @@ is_same_profile(const struct profile *a, const struct profile *b)
 
 /*
  * Another profile has to be seen twice in a row: it is solved anew, and those who are
- * steered by it have new windows.
+ * steered by it have new windows.  A pacer has seen it often enough itself.
  */
 static bool
 is_same(struct job *job, const struct work_job *new, bool is_shiftable)
@@ -261,7 +267,7 @@ is_same(struct job *job, const struct work_job *new, bool is_shiftable)
 		job->n_different = 0;
 		return true;
 	}
-	return ++job->n_different < 2;
+	return !job->has_changed && ++job->n_different < 2;
 }
 
 static void
@@ -272,12 +278,14 @@ keep(struct daemon *d, struct job *job)
 }
 
 void
-jobs_put(struct daemon *d, struct job *job, const struct work_job *new)
+jobs_put(struct daemon *d, struct job *job, const struct work_job *new,
+	 bool is_by_pacer)
 {
-	bool is_shiftable = job->paced_ns && !job->is_observing &&
-			    clk_monotonic_ns() - job->paced_ns < PACER_NS;
+	bool is_shiftable = jobs_is_paced(job) && !job->is_observing;
 
 	if (is_same(job, new, is_shiftable)) {
+		if (!job->n_different)
+			job->is_by_pacer = is_by_pacer;
 		/* That it still is so is known to a restart. */
 		if (clk_monotonic_ns() - job->kept_ns >= KEEP_NS)
 			keep(d, job);
@@ -293,6 +301,8 @@ jobs_put(struct daemon *d, struct job *job, const struct work_job *new)
 	note_number(d->jobs, job);
 	d->jobs->so_far.n_changed++;
 	job->n_different = 0;
+	job->is_by_pacer = is_by_pacer;
+	job->has_changed = false;
 	profile_fini(&job->profile);
 	profile_copy(&new->profile, &job->profile);
 	free(job->hosts);
@@ -321,6 +331,7 @@ drop_gone(struct daemon *d)
 		if (!job || job->is_here)
 			continue;
 		take_away(d, job);
+		jobs->n_told -= job->is_told;
 		job_free(job);
 		jobs->items.items[i] = NULL;
 		strtab_remove(jobs->names, i);
@@ -441,7 +452,7 @@ solve(struct daemon *d)
 void
 jobs_go_on(struct daemon *d)
 {
-	if (d->jobs->n_unsolved)
+	if (jobs_take_told(d) || d->jobs->n_unsolved)
 		solve(d);
 }
 
@@ -459,7 +470,7 @@ jobs_restore(struct daemon *d, const char *name, const struct profile *profile,
 	new.hosts = xmemdup(hosts, n_hosts, sizeof *hosts);
 	job->is_here = job->is_restored = true;
 	job->restored_us = at_us;
-	jobs_put(d, job, &new);
+	jobs_put(d, job, &new, false);
 	job->is_restored = job->number != UINT32_MAX;
 	work_job_fini(&new);
 }

@@ -17,6 +17,7 @@
 
 #include "lib/base/strbuf.h"
 #include "lib/base/vec.h"
+#include "lib/wire/tele.h"
 #include "scheduler/core/advisor/advisor.h"
 #include "scheduler/core/workload/workload.h"
 #include "scheduler/daemon/decide.h"
@@ -53,6 +54,12 @@ struct declared {
 /* Reads a comment, which is hostile; false if it declares nothing that can be. */
 bool jobs_declared(const char *comment, struct declared *ret_declared);
 
+/* Where a job's rank 0 is: orders go there. */
+struct pacer {
+	uint32_t pid; /* 0: its collector cannot see it, and it is not to be reached. */
+	char host[TELE_MAX_NAME + 1];
+};
+
 struct job {
 	char *name; /* Owned, as all texts here. */
 	bool is_here, is_waiting;
@@ -67,10 +74,14 @@ struct job {
 	int64_t earlier_us; /* Its profile is that of an earlier run, found then; or 0. */
 	int64_t sought_ns; /* When such a one was looked for; 0: never. */
 	bool is_shiftable;
-	int64_t paced_ns;  /* When its pacer last said something; 0: never. */
-	bool is_observing; /* It takes no orders. */
+	int64_t paced_ns;   /* When its pacer last said something; 0: never. */
+	struct pacer pacer; /* Who that is. */
+	bool is_observing;  /* It takes no orders. */
 	struct paced paced;
-	bool is_by_pacer; /* The profile is what its pacer says. */
+	bool is_by_pacer; /* The profile is what its pacer says; */
+	bool has_changed; /* and that has become another one: taken up at once. */
+	bool is_told;     /* There is something new of it, */
+	int64_t told_ns;  /* since then. */
 	/* The answer. */
 	enum jobs_refusal refusal;
 	enum reason reason;
@@ -100,12 +111,16 @@ extern const double jobs_solve_bounds_s[JOBS_N_SOLVE_BOUNDS];
 struct jobs {
 	struct advisor *advisor; /* Owned; NULL without a fabric. */
 	struct strtab *names;    /* Owned. */
-	bool *is_silent;         /* Owned.  By node of the fabric. */
+	bool *is_silent;         /* Owned.  By node of the fabric; */
+	bool *is_heard;          /* likewise: ever. */
 	uint32_t n_silent;       /* Of all hosts. */
 	VEC(struct job *) items; /* Owned; by number in 'names'; NULL: a free one. */
 	VEC(struct job *) by_number; /* At the advisor; NULL: of none. */
-	size_t n_unsolved;           /* Touched components that wait, or so. */
-	int64_t nodes_at_us;         /* The look whose free nodes the advisor has. */
+	size_t n_told, next_told; /* Jobs whose pacer said something new: how many, */
+	int64_t told_ns;          /* when they were looked at last, */
+	int64_t told_cost_ns;     /* and how long that took. */
+	size_t n_unsolved;        /* Touched components that wait, or so. */
+	int64_t nodes_at_us;      /* The look whose free nodes the advisor has. */
 
 	struct jobs_counts_so_far {
 		uint64_t n_solved, n_ranked, n_changed;
@@ -120,6 +135,11 @@ struct jobs {
 /* By name, or NULL; and by number at the advisor.  Both O(1). */
 struct job *jobs_find(const struct daemon *d, const char *name);
 struct job *jobs_of_number(const struct daemon *d, uint32_t number);
+
+/* By name, made if it is new. */
+struct job *jobs_make(struct jobs *jobs, const char *name);
+/* Its pacer has told enough to know it by, or that it is another one. */
+void jobs_note_told(struct daemon *d, struct job *job);
 
 /*
  * Ranks places of a job that waits, asked for by 'name'; it is not remembered.  'allowed'

@@ -110,37 +110,53 @@ jobs_put_ranking(const struct daemon *d, const struct advisor_ranking *ranking,
 }
 
 /* What the advice stands on. */
+struct ground {
+	const char *source;
+	int64_t n_iterations, age_us; /* -1: none. */
+	double confidence;
+};
+
+static struct ground
+ground_of(const struct daemon *d, const struct job *job, const struct online_job *seen)
+{
+	const struct picture picture = now_picture(d);
+	const struct profile *profile = &job->profile;
+
+	if (job->is_by_pacer)
+		return (struct ground){ "pacer",
+					job->paced.n > profile->n_iterations
+						? job->paced.n
+						: profile->n_iterations,
+					(clk_monotonic_ns() - job->paced_ns) / 1000,
+					profile->confidence };
+	if (seen && seen->has_estimate)
+		return (struct ground){ "traffic", seen->detection.profile.n_iterations,
+					picture_estimate_age_ns(&picture, seen) / 1000,
+					seen->detection.profile.confidence };
+	if (job->earlier_us)
+		return (struct ground){ "earlier", profile->n_iterations,
+					clk_wall_us() - job->earlier_us,
+					profile->confidence };
+	return (struct ground){ profile->period_us ? "declared" : "none", 0, -1, 0 };
+}
+
 static void
 put_evidence(const struct daemon *d, const struct job *job, struct jsonw *w)
 {
 	uint32_t id = live_find_job(d->now.live, job->name);
 	const struct online_job *seen =
 		id < TELE_OTHER ? online_find(d->now.online, id) : NULL;
-	const struct picture picture = now_picture(d);
+	const struct ground ground = ground_of(d, job, seen);
 
 	jsonw_object(w, "evidence");
-	jsonw_str(w, "source",
-		  job->is_by_pacer && seen     ? "pacer"
-		  : seen && seen->has_estimate ? "traffic"
-		  : job->earlier_us            ? "earlier"
-		  : job->profile.period_us     ? "declared"
-					       : "none");
+	jsonw_str(w, "source", ground.source);
 	jsonw_int(w, "period_us", job->profile.period_us);
-	jsonw_int(w, "iterations",
-		  seen && seen->has_estimate ? seen->detection.profile.n_iterations
-		  : job->earlier_us          ? job->profile.n_iterations
-					     : 0);
-	jsonw_rounded(w, "confidence",
-		      seen && seen->has_estimate ? seen->detection.profile.confidence
-		      : job->earlier_us          ? job->profile.confidence
-						 : 0,
-		      3);
-	if (seen && seen->has_estimate)
-		jsonw_int(w, "age_us", picture_estimate_age_ns(&picture, seen) / 1000);
-	else if (job->earlier_us)
-		jsonw_int(w, "age_us", clk_wall_us() - job->earlier_us);
-	else
+	jsonw_int(w, "iterations", ground.n_iterations);
+	jsonw_rounded(w, "confidence", ground.confidence, 3);
+	if (ground.age_us < 0)
 		jsonw_null(w, "age_us");
+	else
+		jsonw_int(w, "age_us", ground.age_us);
 	jsonw_int(w, "hosts", job->n_hosts);
 	jsonw_int(w, "silent_hosts", d->jobs->n_silent);
 	jsonw_str(w, "why", seen ? seen->why : NULL);

@@ -3,6 +3,7 @@
  *
  *	jobs.c       the list, and what is advised for those that are on it
  *	jobs_run.c   jobs that run
+ *	jobs_paced.c jobs that run, by what their pacers tell
  *	jobs_wait.c  jobs that wait
  *	jobs_doc.c   an advice as it is told
  */
@@ -11,10 +12,11 @@
 
 #include "scheduler/daemon/jobs.h"
 
-/* By name, made if it is new. */
-struct job *jobs_make(struct jobs *jobs, const char *name);
+struct running;
+
 /* Hands it to the advisor, unless it is there already and the same. */
-void jobs_put(struct daemon *d, struct job *job, const struct work_job *new);
+void jobs_put(struct daemon *d, struct job *job, const struct work_job *new,
+	      bool is_by_pacer);
 /* Nothing is advised for it. */
 void jobs_refuse(struct daemon *d, struct job *job, enum jobs_refusal why);
 bool jobs_has_silent(const struct jobs *jobs, const uint32_t *hosts, uint32_t n);
@@ -25,6 +27,18 @@ void jobs_make_work(const char *name, uint32_t n_nodes, const struct profile *pr
 
 /* Which jobs are there still. */
 void jobs_mark_running(struct daemon *d);
+
+/* Whether its pacer has said something lately. */
+bool jobs_is_paced(const struct job *job);
+/*
+ * Makes the job as its pacer tells of it.  0; -EAGAIN: hosts have yet to tell what it
+ * sent; or -errno: it is not known by that.
+ */
+int jobs_paced_work(const struct daemon *d, const struct running *running,
+		    const struct job *job, struct work_job *ret_job);
+/* Takes up what pacers have told; true if there was any. */
+bool jobs_take_told(struct daemon *d);
+
 /* Between estimates, too, hosts fall silent and profiles grow old. */
 void jobs_look_again(struct daemon *d);
 

@@ -1,6 +1,9 @@
 /*
- * jobs_run.c - jobs that run: their profiles, as traffic or their pacers show them.
+ * jobs_run.c - jobs that run: their profiles, as their pacers tell of them
+ * (jobs_paced.c), or else as their traffic shows them.
  */
+#include <errno.h>
+
 #include "lib/base/clk.h"
 #include "lib/base/strbuf.h"
 #include "scheduler/daemon/daemon.h"
@@ -10,16 +13,13 @@
 #include "scheduler/live/running.h"
 #include "topology/topo.h"
 
-/* Whether a running job may be advised on. */
+/* Whether a running job may be advised on, on what its traffic shows. */
 static enum jobs_refusal
 judge(const struct daemon *d, const struct picture *picture,
       const struct work_job *running, const struct online_job *seen)
 {
-	int64_t age_ns = seen ? picture_estimate_age_ns(picture, seen) : 0;
-
-	if (!d->jobs->advisor)
-		return d->fabric.topo ? JOBS_NO_ADVISOR : JOBS_NO_FABRIC;
-	if (age_ns > daemon_integer(d, "max_age_s") * DAEMON_SECOND_NS)
+	if (picture_estimate_age_ns(picture, seen) >
+	    daemon_integer(d, "max_age_s") * DAEMON_SECOND_NS)
 		return JOBS_STALE;
 	if (running->profile.n_iterations < daemon_integer(d, "min_iterations"))
 		return JOBS_THIN;
@@ -29,22 +29,22 @@ judge(const struct daemon *d, const struct picture *picture,
 }
 
 /* A pacer knows better than the traffic what the job is like alone. */
-static void
-take_paced(const struct daemon *d, struct job *job, struct work_job *new)
+static bool
+take_paced(struct daemon *d, const struct running *running, struct job *job)
 {
-	job->is_by_pacer = false;
-	if (!d->fabric.topo || !new->hosts)
-		return;
-	job->is_by_pacer = paced_profile(
-		&job->paced,
-		topo_line_bps(d->fabric.topo, new->hosts, new->n_hosts_wanted),
-		&new->profile);
-	if (!job->is_by_pacer)
-		return;
-	if (new->profile.n_iterations < job->paced.n)
-		new->profile.n_iterations = job->paced.n;
-	work_job_segments_from_profile(new);
-	new->jitter_frac = work_job_jitter_of_profile(new);
+	struct work_job new;
+	int r = jobs_paced_work(d, running, job, &new);
+
+	if (r == -EAGAIN)
+		return job->is_by_pacer; /* As it was. */
+	if (r < 0)
+		return false;
+	if (jobs_has_silent(d->jobs, new.hosts, new.n_hosts_wanted))
+		jobs_refuse(d, job, JOBS_SILENT);
+	else
+		jobs_put(d, job, &new, true);
+	work_job_fini(&new);
+	return true;
 }
 
 void
@@ -58,17 +58,19 @@ jobs_take_running(struct daemon *d, const struct running *running,
 	enum jobs_refusal why;
 
 	job->is_here = true;
-	if (running && !running_job(running, seen, &new, &notes)) {
-		take_paced(d, job, &new);
+	if (running && d->jobs->advisor && take_paced(d, running, job))
+		return;
+	if (running && d->jobs->advisor && !running_job(running, seen, &new, &notes)) {
 		why = judge(d, &picture, &new, seen);
 		if (why == JOBS_ADVISED)
-			jobs_put(d, job, &new);
+			jobs_put(d, job, &new, false);
 		else
 			jobs_refuse(d, job, why);
 		work_job_fini(&new);
 	} else if (!job->is_restored) {
 		jobs_refuse(d, job,
 			    !running              ? JOBS_NO_FABRIC
+			    : !d->jobs->advisor   ? JOBS_NO_ADVISOR
 			    : !seen->has_estimate ? JOBS_NO_PERIOD
 			    : seen->why           ? JOBS_STALE
 						  : JOBS_NOT_PLACED);
@@ -84,7 +86,8 @@ jobs_mark_running(struct daemon *d)
 
 	for (size_t i = 0; i < d->jobs->items.n; i++)
 		if (d->jobs->items.items[i])
-			d->jobs->items.items[i]->is_here = false;
+			d->jobs->items.items[i]->is_here =
+				jobs_is_paced(d->jobs->items.items[i]);
 	for (size_t i = 0; i < n; i++) {
 		struct job *job =
 			jobs_find(d, live_job_name(d->now.live, seen[i]->job));
@@ -104,25 +107,33 @@ jobs_mark_running(struct daemon *d)
 	}
 }
 
+/* How old that is which its profile stands on. */
+static int64_t
+age_ns(const struct daemon *d, const struct picture *picture, const struct job *job)
+{
+	uint32_t id = live_find_job(d->now.live, job->name);
+	const struct online_job *seen =
+		id < TELE_OTHER ? online_find(d->now.online, id) : NULL;
+
+	if (job->is_by_pacer && job->paced_ns)
+		return clk_monotonic_ns() - job->paced_ns;
+	return seen ? picture_estimate_age_ns(picture, seen) : INT64_MAX;
+}
+
 /* Between estimates, too, hosts fall silent and profiles grow old. */
 void
 jobs_look_again(struct daemon *d)
 {
 	const struct picture picture = now_picture(d);
+	int64_t most_ns = daemon_integer(d, "max_age_s") * DAEMON_SECOND_NS;
 
 	for (size_t i = 0; i < d->jobs->items.n; i++) {
 		struct job *job = d->jobs->items.items[i];
-		uint32_t id;
-		const struct online_job *seen;
 
-		if (!job || job->number == UINT32_MAX || job->is_waiting)
+		if (!job || job->number == UINT32_MAX || job->is_waiting ||
+		    job->is_restored)
 			continue;
-		if (job->is_restored)
-			continue;
-		id = live_find_job(d->now.live, job->name);
-		seen = id < TELE_OTHER ? online_find(d->now.online, id) : NULL;
-		if (!seen || picture_estimate_age_ns(&picture, seen) >
-				     daemon_integer(d, "max_age_s") * DAEMON_SECOND_NS)
+		if (age_ns(d, &picture, job) > most_ns)
 			jobs_refuse(d, job, JOBS_STALE);
 		else if (jobs_has_silent(d->jobs, job->hosts, job->n_hosts))
 			jobs_refuse(d, job, JOBS_SILENT);

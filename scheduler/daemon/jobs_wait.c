@@ -148,7 +148,7 @@ jobs_take_waiting(struct daemon *d)
 		}
 		n_ranked++;
 		jobs_make_work(waiting->id, waiting->n_nodes, &profile, &new);
-		jobs_put(d, job, &new);
+		jobs_put(d, job, &new, false);
 		if (job->number != UINT32_MAX)
 			rank(d, job);
 		work_job_fini(&new);

@@ -17,27 +17,10 @@
 /* A pacer of which nothing was heard for so long gets no orders. */
 #define FORGET_NS (30 * DAEMON_SECOND_NS)
 
-/* Where a job's rank 0 is. */
-struct pacer {
-	bool is_known;
-	uint32_t pid;
-	char host[TELE_MAX_NAME + 1];
-	int64_t heard_ns;
-};
-
 struct pace {
-	struct steer *steer;      /* Owned. */
-	VEC(struct pacer) pacers; /* By number of the job, at the advisor. */
+	struct steer *steer; /* Owned. */
 	struct pace_counts counts;
 };
-
-static struct pacer *
-find_pacer(const struct pace *pace, uint32_t number)
-{
-	return number < pace->pacers.n && pace->pacers.items[number].is_known
-		       ? &pace->pacers.items[number]
-		       : NULL;
-}
 
 bool
 pace_is_steered(const struct daemon *d, const struct job *job)
@@ -71,16 +54,14 @@ static void
 send_order(struct daemon *d, const struct steer_order *order)
 {
 	const struct job *job = jobs_of_number(d, order->job);
-	const struct pacer *pacer = find_pacer(d->pace, order->job);
 	char topic[TELE_MAX_NAME + 8], *text = NULL;
 	size_t length;
 	struct jsonw w;
 	FILE *out;
 
 	/* A pacer whose pid its collector cannot see is not to be reached. */
-	if (!job || !pacer || !pacer->pid || !d->announcer ||
-	    !pace_is_steered(d, job) ||
-	    clk_monotonic_ns() - pacer->heard_ns > FORGET_NS)
+	if (!job || !job->pacer.pid || !d->announcer || !pace_is_steered(d, job) ||
+	    clk_monotonic_ns() - job->paced_ns > FORGET_NS)
 		return;
 	out = open_memstream(&text, &length);
 	BUG_ON(!out);
@@ -88,12 +69,12 @@ send_order(struct daemon *d, const struct steer_order *order)
 	jsonw_flat_object(&w, NULL);
 	jsonw_str(&w, "schema", "antiphase.orders/1");
 	jsonw_array(&w, "orders");
-	put_order(order, job->name, pacer->pid, &w);
+	put_order(order, job->name, job->pacer.pid, &w);
 	jsonw_end(&w);
 	jsonw_end(&w);
 	jsonw_finish(&w);
 	fclose(out);
-	snprintf(topic, sizeof topic, "pace/%s/", pacer->host);
+	snprintf(topic, sizeof topic, "pace/%s/", job->pacer.host);
 	rpc_announce(d->announcer, topic, text);
 	free(text);
 	d->pace->counts.orders[order->why]++;
@@ -101,20 +82,44 @@ send_order(struct daemon *d, const struct steer_order *order)
 
 /* ---- Reports --------------------------------------------------------------------------- */
 
-static void
-note_pacer(struct daemon *d, struct job *job, const struct live_iteration *told)
+/*
+ * A job may have several rank 0s, of steps that run side by side: the first one that is
+ * heard has it until it is over or silent, and the others are not listened to.
+ */
+static bool
+is_its_pacer(struct daemon *d, struct job *job, const struct live_iteration *told)
 {
-	struct pace *pace = d->pace;
-	struct pacer *pacer;
+	const char *host = live_host(d->now.live, told->host)->name;
+	int64_t now_ns = clk_monotonic_ns();
+	bool is_known = job->paced_ns && job->pacer.pid == told->pid &&
+			strcmp(job->pacer.host, host) == 0;
 
-	while (pace->pacers.n <= job->number)
-		vec_push(&pace->pacers, ((struct pacer){ .pid = 0 }));
-	pacer = &pace->pacers.items[job->number];
-	pacer->is_known = true;
-	pacer->pid = told->pid;
-	pacer->heard_ns = clk_monotonic_ns();
-	snprintf(pacer->host, sizeof pacer->host, "%s",
-		 live_host(d->now.live, told->host)->name);
+	if (!is_known) {
+		if (job->paced_ns && now_ns - job->paced_ns < FORGET_NS)
+			return false;
+		job->paced = (struct paced){ .n = 0 };
+		snprintf(job->pacer.host, sizeof job->pacer.host, "%s", host);
+	}
+	job->pacer.pid = told->pid;
+	job->paced_ns = now_ns;
+	job->is_observing = told->is_observing;
+	return true;
+}
+
+/* What it is like alone; jobs_paced.c hears of it when there is enough, or a change. */
+static void
+take_paced(struct daemon *d, struct job *job, const struct live_iteration *told)
+{
+	const struct paced_report report = { told->number, told->enter_ns,
+					     told->begin_ns, told->comm_ns,
+					     told->order };
+	enum paced_event event = paced_add(&job->paced, &report);
+
+	job->has_changed |= event == PACED_CHANGED;
+	if (event == PACED_CHANGED ||
+	    (event == PACED_WHOLE &&
+	     job->paced.n == daemon_integer(d, "pacer_min_iterations")))
+		jobs_note_told(d, job);
 }
 
 static void
@@ -122,7 +127,8 @@ on_iteration(void *ctx, const struct live_iteration *told)
 {
 	struct daemon *d = ctx;
 	struct pace *pace = d->pace;
-	struct job *job = jobs_find(d, live_job_name(d->now.live, told->job));
+	const char *name = live_job_name(d->now.live, told->job);
+	struct job *job = jobs_find(d, name);
 	const struct steer_report report = {
 		.number = told->number,
 		.enter_ns = told->enter_ns,
@@ -134,26 +140,44 @@ on_iteration(void *ctx, const struct live_iteration *told)
 	size_t n;
 
 	pace->counts.reports++;
-	if (job) {
-		job->paced_ns = told->is_over ? 0 : clk_monotonic_ns();
-		job->is_observing = told->is_observing;
-		if (!told->is_over) {
-			paced_add(&job->paced, told->number, told->enter_ns,
-				  told->begin_ns, told->comm_ns);
-			outcomes_begin(d, job->name, told->number, told->begin_ns);
-		}
-	}
-	if (!job || job->number == UINT32_MAX || told->is_over) {
-		pace->counts.strangers += !job || job->number == UINT32_MAX;
+	if (!job && !told->is_over)
+		job = jobs_make(d->jobs, name);
+	if (!job)
+		return;
+	if (!is_its_pacer(d, job, told)) {
+		pace->counts.others++;
 		return;
 	}
-	note_pacer(d, job, told);
+	if (told->is_over) {
+		job->paced_ns = 0;
+		return;
+	}
+	take_paced(d, job, told);
+	outcomes_begin(d, job->name, told->number, told->begin_ns);
+	if (job->number == UINT32_MAX)
+		return;
 	n = steer_report(pace->steer, job->number, &report, orders, MAX_ORDERS);
 	for (size_t i = 0; i < n; i++)
 		send_order(d, &orders[i]);
 }
 
 /* ---- What is advised -------------------------------------------------------------------- */
+
+/* What was told before it was steered: it need not be waited for again. */
+static void
+remember(struct daemon *d, const struct job *job)
+{
+	const struct paced *paced = &job->paced;
+	struct steer_report reports[PACED_N_KEPT + 1];
+
+	for (size_t i = 0; i < paced->n_reports; i++)
+		reports[i] = (struct steer_report){ paced->reports[i].number,
+						    paced->reports[i].enter_ns,
+						    paced->reports[i].begin_ns,
+						    paced->reports[i].comm_ns,
+						    paced->reports[i].order };
+	steer_remember(d->pace->steer, job->number, reports, paced->n_reports);
+}
 
 void
 pace_take(struct daemon *d, struct job *job, const struct advisor_view *view)
@@ -166,7 +190,8 @@ pace_take(struct daemon *d, struct job *job, const struct advisor_view *view)
 	job->is_steered = pace_is_steered(d, job);
 	if (job->is_steered)
 		what.mode = view->mode;
-	steer_set_job(d->pace->steer, job->number, &what);
+	if (steer_set_job(d->pace->steer, job->number, &what))
+		remember(d, job);
 }
 
 void
@@ -190,13 +215,8 @@ pace_take_edges(struct daemon *d, const uint32_t *numbers, size_t n)
 void
 pace_remove(struct daemon *d, uint32_t number)
 {
-	struct pace *pace = d->pace;
-
-	if (!pace)
-		return;
-	steer_remove_job(pace->steer, number);
-	if (number < pace->pacers.n)
-		pace->pacers.items[number] = (struct pacer){ .pid = 0 };
+	if (d->pace)
+		steer_remove_job(d->pace->steer, number);
 }
 
 struct pace_counts
@@ -228,7 +248,6 @@ pace_close(struct daemon *d)
 		return;
 	live_on_iteration(d->now.live, NULL, NULL);
 	steer_free(d->pace->steer);
-	vec_free(&d->pace->pacers);
 	free(d->pace);
 	d->pace = NULL;
 }

@@ -30,7 +30,8 @@ void pace_take_edges(struct daemon *d, const uint32_t *numbers, size_t n);
 void pace_remove(struct daemon *d, uint32_t number);
 
 struct pace_counts {
-	uint64_t reports, strangers; /* Of jobs not known. */
+	uint64_t reports;
+	uint64_t others; /* Reports of another rank 0 than the one that has the job. */
 	uint64_t orders[STEER_N_WHYS];
 };
 struct pace_counts pace_counts(const struct daemon *d);

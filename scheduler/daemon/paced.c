@@ -2,29 +2,41 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "lib/base/alloc.h"
 #include "lib/base/stats.h"
 #include "scheduler/core/profile/profile.h"
+#include "scheduler/live/sent.h"
 
-#define MIN_BUSY  0.5 /* Of the time in collectives, at the full rate. */
-#define SD_OF_MAD 1.4826
+#define MAX_TIME_NS (INT64_MAX / 4)
+#define MAX_GAP_NS  INT64_C(3600000000000) /* No iteration is longer than an hour. */
+#define SD_OF_MAD   1.4826
+#define ODD_SDS     5    /* So far off is of another kind, */
+#define ODD_FRAC    0.03 /* but not if it is less of the median. */
+#define LIKE_FRAC   0.1  /* Off the median: still about as long. */
+#define MIN_WITHIN  0.75 /* Of the traffic, in the time in collectives; */
+#define MIN_BUSY    0.5  /* of which so much is sending. */
 
-void
-paced_add(struct paced *paced, uint64_t number, int64_t enter_ns, int64_t begin_ns,
-	  int64_t comm_ns)
+/* ---- Reports ---------------------------------------------------------------------- */
+
+static bool
+is_possible(const struct paced_report *r)
 {
-	int64_t compute_ns = enter_ns - paced->begin_ns - comm_ns;
+	return r->enter_ns >= -MAX_TIME_NS && r->enter_ns <= MAX_TIME_NS &&
+	       r->begin_ns >= r->enter_ns && r->begin_ns <= MAX_TIME_NS &&
+	       r->comm_ns >= 0 && r->comm_ns <= MAX_TIME_NS;
+}
 
-	if (paced->has_begun && number == paced->number + 1 && comm_ns > 0 &&
-	    compute_ns > 0) {
-		paced->compute_ns[paced->n % PACED_N_KEPT] = compute_ns;
-		paced->comm_ns[paced->n % PACED_N_KEPT] = comm_ns;
-		paced->n++;
-	}
-	paced->has_begun = true;
-	paced->number = number;
-	paced->begin_ns = begin_ns;
+/* How long it computed between two reports; 0: that is not known. */
+static int64_t
+compute_ns(const struct paced_report *a, const struct paced_report *b)
+{
+	int64_t took_ns = b->enter_ns - a->begin_ns;
+
+	if (b->number != a->number + 1 || b->comm_ns <= 0 || took_ns <= b->comm_ns ||
+	    took_ns > MAX_GAP_NS)
+		return 0;
+	return took_ns - b->comm_ns;
 }
 
 static double
@@ -34,38 +46,161 @@ quantile(double *values, size_t n, double p)
 	return stats_quantile(values, n, p);
 }
 
-bool
-paced_profile(const struct paced *paced, double line_bps, struct profile *profile)
+/* The median, and the standard deviation about it of most of them; sorts them. */
+static double
+middle(double *values, size_t n, double *ret_sd)
 {
-	double compute[PACED_N_KEPT], comm[PACED_N_KEPT], off[PACED_N_KEPT];
-	double compute_us, comm_us, send_us, sd_us;
-	size_t n = paced->n < PACED_N_KEPT ? paced->n : PACED_N_KEPT;
+	double off[PACED_N_KEPT], median = quantile(values, n, 0.5);
 
-	if (n < PACED_N_MIN || !(line_bps > 0))
-		return false;
-	for (size_t i = 0; i < n; i++) {
-		compute[i] = 1e-3 * (double)paced->compute_ns[i];
-		comm[i] = 1e-3 * (double)paced->comm_ns[i];
-	}
-	compute_us = quantile(compute, n, 0.5);
-	comm_us = quantile(comm, n, 0);
 	for (size_t i = 0; i < n; i++)
-		off[i] = fabs(compute[i] - compute_us);
-	sd_us = SD_OF_MAD * quantile(off, n, 0.5);
-	send_us = 8e6 * profile->bytes_per_iteration / line_bps;
-	if (send_us < MIN_BUSY * comm_us || compute_us < 1)
+		off[i] = fabs(values[i] - median);
+	*ret_sd = SD_OF_MAD * quantile(off, n, 0.5);
+	return median;
+}
+
+/* Computing of whole iterations, nanoseconds, oldest first. */
+static size_t
+computes(const struct paced *paced, double ret_ns[PACED_N_KEPT])
+{
+	size_t n = 0;
+
+	for (size_t i = 1; i < paced->n_reports; i++) {
+		int64_t ns = compute_ns(&paced->reports[i - 1], &paced->reports[i]);
+
+		if (ns)
+			ret_ns[n++] = (double)ns;
+	}
+	return n;
+}
+
+/* Whether the last PACED_N_MIN are all to the same side of those before them. */
+static bool
+has_changed(const struct paced *paced)
+{
+	double ns[PACED_N_KEPT], most_ns, median_ns, sd_ns;
+	size_t n = computes(paced, ns), n_up = 0, n_down = 0;
+
+	if (n < 2 * PACED_N_MIN)
 		return false;
-	comm_us = fmax(comm_us, send_us);
-	if (compute_us + comm_us > (double)PROFILE_MAX_PERIOD_US)
+	n -= PACED_N_MIN;
+	median_ns = middle(ns, n, &sd_ns);
+	most_ns = fmax(ODD_SDS * sd_ns, ODD_FRAC * median_ns);
+	for (size_t i = n; i < n + PACED_N_MIN; i++) {
+		n_up += ns[i] - median_ns > most_ns;
+		n_down += median_ns - ns[i] > most_ns;
+	}
+	return n_up == PACED_N_MIN || n_down == PACED_N_MIN;
+}
+
+/* All but the last reports, with so many whole iterations. */
+static void
+forget_but(struct paced *paced, size_t n_whole)
+{
+	size_t first = paced->n_reports - 1;
+
+	for (size_t n = 0; first > 0 && n < n_whole; first--)
+		n += compute_ns(&paced->reports[first - 1], &paced->reports[first]) > 0;
+	paced->n_reports -= first;
+	memmove(paced->reports, paced->reports + first,
+		paced->n_reports * sizeof *paced->reports);
+	paced->n = (uint32_t)n_whole;
+}
+
+enum paced_event
+paced_add(struct paced *paced, const struct paced_report *report)
+{
+	const struct paced_report *last =
+		paced->n_reports ? &paced->reports[paced->n_reports - 1] : NULL;
+	bool is_whole;
+
+	if (!is_possible(report) || (last && report->number == last->number))
+		return PACED_NONE;
+	if (last &&
+	    (report->number < last->number || report->enter_ns < last->begin_ns)) {
+		*paced = (struct paced){ .n = 0 };
+		last = NULL;
+	}
+	is_whole = last && compute_ns(last, report) > 0;
+	if (paced->n_reports == PACED_N_KEPT + 1)
+		memmove(paced->reports, paced->reports + 1,
+			--paced->n_reports * sizeof *paced->reports);
+	paced->reports[paced->n_reports++] = *report;
+	if (!is_whole)
+		return PACED_NONE;
+	paced->n++;
+	if (!has_changed(paced))
+		return PACED_WHOLE;
+	forget_but(paced, PACED_N_MIN);
+	return PACED_CHANGED;
+}
+
+size_t
+paced_iterations(const struct paced *paced, struct sent_iteration *ret_iterations)
+{
+	size_t n = 0;
+
+	for (size_t i = 1; i < paced->n_reports; i++) {
+		const struct paced_report *a = &paced->reports[i - 1],
+					  *b = &paced->reports[i];
+
+		if (compute_ns(a, b))
+			ret_iterations[n++] =
+				(struct sent_iteration){ a->begin_ns, b->begin_ns,
+							 b->comm_ns };
+	}
+	return n;
+}
+
+/* ---- The profile ------------------------------------------------------------------- */
+
+static double
+burst_us(const struct sent *sent, const struct paced_path *path, double median_us,
+	 double shortest_us)
+{
+	double us = fmax(median_us * (1 - path->held_frac), path->alone_us);
+
+	return fmax(fmin(us, shortest_us), 8e6 * sent->bytes / path->line_bps);
+}
+
+/* The share of them that are about as long as the median. */
+static double
+alike_frac(const double *values, size_t n, double median)
+{
+	size_t n_alike = 0;
+
+	for (size_t i = 0; i < n; i++)
+		n_alike += fabs(values[i] - median) <= LIKE_FRAC * median;
+	return (double)n_alike / (double)n;
+}
+
+bool
+paced_profile(const struct paced *paced, size_t n_min, const struct sent *sent,
+	      const struct paced_path *path, struct profile *ret_profile)
+{
+	struct sent_iteration iterations[PACED_N_KEPT];
+	double compute[PACED_N_KEPT], comm[PACED_N_KEPT], compute_us, sd_us, send_us;
+	size_t n = computes(paced, compute);
+	struct profile profile;
+
+	if (n < n_min || n < 1 || !(path->line_bps > 0) || !(sent->bytes > 0) ||
+	    sent->within_frac < MIN_WITHIN || sent->busy_frac < MIN_BUSY)
 		return false;
-	free(profile->phases);
-	profile->n_phases = 1;
-	profile->phases = xcalloc(1, sizeof *profile->phases);
-	profile->phases[0] = (struct profile_phase){
-		.duration_us = llround(comm_us),
-		.rate_bps = 8e6 * profile->bytes_per_iteration / round(comm_us),
-	};
-	profile->period_us = llround(compute_us + comm_us);
-	profile->jitter_us = llround(sd_us);
+	paced_iterations(paced, iterations);
+	for (size_t i = 0; i < n; i++) {
+		compute[i] *= 1e-3;
+		comm[i] = 1e-3 * (double)iterations[i].comm_ns;
+	}
+	compute_us = middle(compute, n, &sd_us);
+	stats_sort(comm, n);
+	send_us = round(burst_us(sent, path, stats_quantile(comm, n, 0.5), comm[0]));
+	if (compute_us < 1 || send_us < 1 ||
+	    compute_us + send_us > (double)PROFILE_MAX_PERIOD_US)
+		return false;
+	profile_of_burst(llround(compute_us + send_us), (int64_t)send_us,
+			 8e6 * sent->bytes / send_us, &profile);
+	profile.jitter_us = llround(sd_us);
+	profile.n_iterations = paced->n;
+	profile.confidence = alike_frac(compute, n, compute_us);
+	*ret_profile = profile;
 	return true;
 }

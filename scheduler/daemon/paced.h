@@ -3,43 +3,81 @@
  * pacer tells.
  *
  * Traffic shows how long an iteration takes as things are, and on a contended link that is
- * longer and more irregular than the job is by itself.  A pacer tells for each iteration
- * how long the job computed and how long it was in collectives.  The first does not depend
- * on others; the second is longer where others send as well, and so the shortest of the
- * last ones is nearly that of the job alone.  The two make an iteration: computing, then
- * sending.
+ * longer and more irregular than the job is by itself; and it takes long to find in it
+ * what repeats.  A pacer tells for each iteration how long the job computed and how long
+ * it was in collectives.  The first does not depend on others: its median is taken.  The
+ * second is longer where others send as well.  What is sent in it is not (sent.h), and so
+ * the burst of the job alone is
  *
- * Jobs whose collectives are spread over the iteration are left to their traffic: where
- * the time in collectives is not mostly sending, this says nothing.  Pure.
+ *	the median time in collectives, less the share that others are seen to cost it,
+ *	at least what its bytes take on the slowest link of its path,
+ *	at most the shortest time in collectives seen,
+ *	and never less than its bytes take on its own interfaces.
+ *
+ * The two make an iteration: computing, then sending.  A few of them are enough.
+ *
+ * When PACED_N_MIN iterations running are all longer, or all shorter, than those before
+ * them can explain, the job has changed: what was before is forgotten.
+ *
+ * Jobs whose collectives are spread over the iteration, or mostly wait, are left to their
+ * traffic.  Lost reports leave iterations out; numbers or times that go back are of a job
+ * that began anew.  Pure.
  */
 #ifndef SCHEDULER_DAEMON_PACED_H
 #define SCHEDULER_DAEMON_PACED_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define PACED_N_KEPT 24 /* Iterations: the last ones. */
-#define PACED_N_MIN  12
+#define PACED_N_MIN  5
 
 struct profile;
+struct sent;
+struct sent_iteration;
 
-struct paced {
-	bool has_begun;
+/* As in struct live_iteration. */
+struct paced_report {
 	uint64_t number;
-	int64_t begin_ns;
-	uint32_t n; /* So far; kept modulo PACED_N_KEPT. */
-	int64_t compute_ns[PACED_N_KEPT], comm_ns[PACED_N_KEPT];
+	int64_t enter_ns, begin_ns;
+	int64_t comm_ns; /* Of the iteration before. */
+	uint32_t order;
 };
 
-/* An iteration begins, as in a report of its pacer; what cannot be is left out. */
-void paced_add(struct paced *paced, uint64_t number, int64_t enter_ns, int64_t begin_ns,
-	       int64_t comm_ns);
+struct paced {
+	struct paced_report
+		reports[PACED_N_KEPT + 1]; /* The last ones, oldest first. */
+	size_t n_reports;
+	uint32_t n; /* Whole iterations since it began, or changed. */
+};
+
+enum paced_event {
+	PACED_NONE, /* No iteration has become whole. */
+	PACED_WHOLE,
+	PACED_CHANGED, /* The last PACED_N_MIN are of another kind; they are kept. */
+};
+
+enum paced_event paced_add(struct paced *paced, const struct paced_report *report);
+
+/* The whole iterations that are kept, oldest first: at most PACED_N_KEPT; how many. */
+size_t paced_iterations(const struct paced *paced,
+			struct sent_iteration *ret_iterations);
+
+/* What is known of where it sends. */
+struct paced_path {
+	double line_bps;  /* Of its slowest host's interface. */
+	double alone_us;  /* Its bytes, on the slowest link of its path. */
+	double held_frac; /* Of its time in collectives: what others cost it. */
+};
 
 /*
- * Puts period, jitter and one phase into 'profile', in place of what its traffic said;
- * 'line_bps' is the most that an interface of it can send.  Returns false, and leaves the
- * profile alone, if too few iterations were told or they are not of this kind.
+ * Makes a profile of one burst, without a name, of at least 'n_min' iterations: its
+ * confidence is the share of those kept whose computing took about as long as the
+ * median.  Returns false, and leaves '*ret_profile' alone, if too few iterations were told
+ * or they are not of this kind.
  */
-bool paced_profile(const struct paced *paced, double line_bps, struct profile *profile);
+bool paced_profile(const struct paced *paced, size_t n_min, const struct sent *sent,
+		   const struct paced_path *path, struct profile *ret_profile);
 
 #endif

@@ -210,6 +210,12 @@ hosts_of_job(const struct live *live, const struct footing_traffic *traffic,
 	return of;
 }
 
+const uint32_t *
+footing_job_series(const struct footing_traffic *traffic, uint32_t job, size_t *ret_n)
+{
+	return by_job_series(&traffic->by_job, job, ret_n);
+}
+
 uint32_t *
 footing_job_hosts(const struct live *live, const struct topo *topo,
 		  const struct footing_traffic *traffic, uint32_t job, size_t *ret_n)

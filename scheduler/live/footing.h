@@ -63,6 +63,10 @@ uint32_t *footing_job_hosts(const struct live *live, const struct topo *topo,
 			    const struct footing_traffic *traffic, uint32_t job,
 			    size_t *ret_n);
 
+/* The series of a job, '*ret_n' of them; borrowed. */
+const uint32_t *footing_job_series(const struct footing_traffic *traffic, uint32_t job,
+				   size_t *ret_n);
+
 /* The source port assumed for the first flow of each job; new array [jobs]. */
 uint16_t *footing_first_ports(const struct live *live);
 

@@ -90,18 +90,20 @@ running_free(struct running *running)
 
 /* ---- What others cost it ------------------------------------------------------- */
 
-/* The share of its sending time that a job loses on one link. */
+/*
+ * The share of its sending time that a job loses on one link, where it would send at
+ * 'line_bps', if it is never seen alone.
+ */
 static double
 held_on(const struct contention_link *link, const struct contention_job *here,
-	const struct profile *profile, double line_bps)
+	double least_alone_bps)
 {
 	double alone_bps = here->alone_bps;
 
 	if (!here->over_ms || !here->active_ms)
 		return 0;
 	if (here->active_ms - here->overlap_ms < MIN_ALONE * here->active_ms)
-		alone_bps = fmin(link->capacity_bps,
-				 line_bps * here->mean_bps / profile_mean_bps(profile));
+		alone_bps = fmin(link->capacity_bps, least_alone_bps);
 	if (!(alone_bps > here->over_bps))
 		return 0;
 	return (double)here->over_ms / here->active_ms *
@@ -118,8 +120,50 @@ held_frac(const struct running *r, uint32_t job, const struct profile *profile,
 		const struct contention_link *link =
 			&r->found->links[r->places[i].link];
 
-		most = fmax(most, held_on(link, &link->jobs[r->places[i].at], profile,
-					  line_bps));
+		const struct contention_job *here = &link->jobs[r->places[i].at];
+
+		most = fmax(most, held_on(link, here,
+					  line_bps * here->mean_bps /
+						  profile_mean_bps(profile)));
+	}
+	return fmin(most, MAX_HELD);
+}
+
+/* Of what the job's busiest interface sends, what this link carries; 0: none. */
+static double
+factor_of(const struct footprint *footprint, uint32_t link)
+{
+	size_t low = 0, high = footprint->n;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (footprint->entries[middle].link < link)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < footprint->n && footprint->entries[low].link == link
+		       ? footprint->entries[low].factor
+		       : 0;
+}
+
+double
+running_held_frac(const struct running *r, uint32_t job,
+		  const struct footprint *footprint, double line_bps)
+{
+	double most = 0;
+
+	if (job >= r->n_jobs)
+		return 0;
+	for (uint32_t i = r->first[job]; i < r->first[job + 1]; i++) {
+		const struct contention_link *link =
+			&r->found->links[r->places[i].link];
+		double factor = factor_of(footprint, link->link);
+
+		if (factor > 0)
+			most = fmax(most, held_on(link, &link->jobs[r->places[i].at],
+						  line_bps * factor));
 	}
 	return fmin(most, MAX_HELD);
 }
@@ -173,30 +217,47 @@ fill_traffic(const struct running *r, uint32_t id, struct work_job *job,
 	return rc;
 }
 
+const uint32_t *
+running_series(const struct running *r, uint32_t job, size_t *ret_n)
+{
+	*ret_n = 0;
+	return job < r->n_jobs ? footing_job_series(r->traffic, job, ret_n) : NULL;
+}
+
+void
+running_ring(const struct running *r, uint32_t job, struct work_job *ret_job)
+{
+	size_t n = 0;
+
+	*ret_job = (struct work_job){ .collective = COLLECTIVE_RING,
+				      .slots_per_host = 1,
+				      .stop_ns = ENGINE_NEVER };
+	ret_job->name = xstrdup(live_job_name(r->live, job));
+	if (job < r->n_jobs) {
+		ret_job->first_port = r->first_ports[job];
+		ret_job->hosts =
+			footing_job_hosts(r->live, r->topo, r->traffic, job, &n);
+	}
+	ret_job->n_hosts_wanted = (uint32_t)n;
+	ret_job->weight = (double)n;
+}
+
 const char *
 running_job(const struct running *r, const struct online_job *seen,
 	    struct work_job *ret_job, struct strbuf *notes)
 {
 	const char *why = "its hosts have no links";
 	struct work_job *job = ret_job;
-	size_t n;
 
 	if (!seen->has_estimate || seen->why)
 		return seen->why ? seen->why : "it has no period";
 	if (seen->job >= r->n_jobs)
 		return "it has only just begun";
-	*job = (struct work_job){ .collective = COLLECTIVE_RING,
-				  .slots_per_host = 1,
-				  .stop_ns = ENGINE_NEVER,
-				  .first_port = r->first_ports[seen->job] };
-	job->hosts = footing_job_hosts(r->live, r->topo, r->traffic, seen->job, &n);
-	job->n_hosts_wanted = (uint32_t)n;
-	job->weight = (double)n;
-	job->name = xstrdup(live_job_name(r->live, seen->job));
+	running_ring(r, seen->job, job);
 	profile_copy(&seen->detection.profile, &job->profile);
-	if (n == 0)
+	if (job->n_hosts_wanted == 0)
 		why = "its hosts are not on the fabric";
-	else if (n == 1)
+	else if (job->n_hosts_wanted == 1)
 		why = "only one host of the fabric carries it";
 	else if (fill_traffic(r, seen->job, job, notes, &why) == 0)
 		why = NULL;

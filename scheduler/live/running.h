@@ -17,6 +17,7 @@
 #include "scheduler/core/workload/workload.h"
 
 struct contention;
+struct footprint;
 struct live;
 struct online;
 struct online_job;
@@ -50,6 +51,21 @@ void running_free(struct running *running); /* Accepts NULL. */
  */
 const char *running_job(const struct running *running, const struct online_job *seen,
 			struct work_job *ret_job, struct strbuf *notes);
+
+/*
+ * Makes a job, by its number, as the ring that it is where it carries traffic, which may
+ * be fewer than two hosts: without a profile.  And the series of it, borrowed.
+ */
+void running_ring(const struct running *running, uint32_t job,
+		  struct work_job *ret_job);
+const uint32_t *running_series(const struct running *running, uint32_t job,
+			       size_t *ret_n);
+/*
+ * The share of its time sending that others cost it, as above, on the links of its
+ * footprint; where it is never seen alone, it could send what its hosts' lines let it.
+ */
+double running_held_frac(const struct running *running, uint32_t job,
+			 const struct footprint *footprint, double line_bps);
 
 /*
  * Takes out of a profile the share 'held_frac' (0 to below 1) of the time in which it

@@ -52,6 +52,19 @@ check "a job that is alone is not held back, in enforce" test "$(live_waits alon
 n=200
 a=$(live_submit A h0,h3 $n 3 120 0.02 1 0 1@0 1 meet)
 b=$(live_submit B h1,h4 $n 3 121 0.02 1 0 1@0 2 meet)
+# From where the later of the two begins its first iteration.
+since_begin() {
+	python3 - "$LIVE_OUT/truth.A" "$LIVE_OUT/truth.B" <<'X'
+import sys, time
+now = time.monotonic()
+print("%.1f" % (now - max(float(open(path).readline().split()[1]) for path in sys.argv[1:])))
+X
+}
+if lab_wait_for 40 "an order" has_orders 1; then
+	took=$(since_begin)
+	check "the first order follows the first iteration within 8 s ($took s)" \
+		test "${took%.*}" -lt 8
+fi
 if lab_wait_for 40 "twelve orders" has_orders 12; then
 	pass "two contending jobs are given orders"
 else

@@ -1,87 +1,304 @@
 /* What a job is like alone, from what its pacer tells while others are in its way. */
+#include <string.h>
+
+#include "lib/base/rng.h"
 #include "scheduler/core/profile/profile.h"
 #include "scheduler/daemon/paced.h"
+#include "scheduler/live/sent.h"
 #include "tests/unit/test.h"
 
 #define MS   1000000
 #define LINE 3e8
+#define MB3  3e6 /* 80 ms of the line. */
 
-/* 'n' iterations of so much computing; every third sends undisturbed, in 80 ms. */
+static const struct paced_path PATH = { .line_bps = LINE, .alone_us = 80000 };
+static const struct sent SENT = { .bytes = MB3, .within_frac = 0.98, .busy_frac = 0.9 };
+
+struct lab {
+	struct paced paced;
+	uint64_t number;
+	int64_t now_ns, comm_ns;
+	enum paced_event last;
+};
+
+/* The next iteration begins, after so much computing; it will send for so long. */
 static void
-run(struct paced *paced, uint64_t from, uint64_t n, int64_t compute_ms)
+begin(struct lab *lab, int64_t compute_ms, int64_t comm_ms)
 {
-	static int64_t now_ms = 1000;
-	int64_t comm_ms = 0;
+	struct paced_report report = {
+		.number = lab->number++,
+		.enter_ns = lab->now_ns + lab->comm_ns + compute_ms * MS,
+		.comm_ns = lab->comm_ns,
+	};
 
-	for (uint64_t i = from; i < from + n; i++) {
-		paced_add(paced, i, now_ms * MS, (now_ms + 5) * MS, comm_ms * MS);
-		comm_ms = i % 3 == 0 ? 80 : 160;
-		now_ms += 5 + comm_ms + compute_ms;
-	}
+	report.begin_ns = report.enter_ns + 5 * MS; /* Ordered to wait, say. */
+	lab->last = paced_add(&lab->paced, &report);
+	lab->now_ns = report.begin_ns;
+	lab->comm_ns = comm_ms * MS;
+}
+
+/* 'n' iterations of so much computing; every third sends undisturbed, in 82 ms. */
+static void
+run(struct lab *lab, int n, int64_t compute_ms)
+{
+	for (int i = 0; i < n; i++)
+		begin(lab, compute_ms, lab->number % 3 == 0 ? 82 : 160);
 }
 
 static void
-contention_and_our_own_delays_are_left_out(void **state)
+check(const struct lab *lab, const struct sent *sent, const struct paced_path *path,
+      int64_t period_us, int64_t burst_us)
 {
-	struct profile profile = { .period_us = 420000, .bytes_per_iteration = 3e6 };
-	struct paced paced = { .n = 0 };
+	struct profile profile;
 
-	(void)state;
-	run(&paced, 0, 11, 270);
-	assert_false(paced_profile(&paced, LINE, &profile));
-	assert_int_equal(profile.period_us, 420000);
-	run(&paced, 11, 20, 270);
-	assert_true(paced_profile(&paced, LINE, &profile));
-	assert_int_equal(profile.period_us, 350000);
-	assert_int_equal(profile.jitter_us, 0);
+	assert_true(paced_profile(&lab->paced, PACED_N_MIN, sent, path, &profile));
+	assert_int_equal(profile.period_us, period_us);
 	assert_int_equal(profile.n_phases, 1);
 	assert_int_equal(profile.phases[0].start_us, 0);
-	assert_int_equal(profile.phases[0].duration_us, 80000);
-	assert_near(profile.phases[0].rate_bps, LINE, 1);
+	assert_int_equal(profile.phases[0].duration_us, burst_us);
+	assert_near(profile.bytes_per_iteration, sent->bytes, 1);
+	assert_int_equal(profile_normalize(&profile, NULL), 0);
+	profile_fini(&profile);
+}
+
+static bool
+has_profile(const struct lab *lab)
+{
+	struct profile profile = { .period_us = 7 };
+	bool is_there = paced_profile(&lab->paced, PACED_N_MIN, &SENT, &PATH, &profile);
+
+	if (!is_there)
+		assert_int_equal(profile.period_us, 7); /* Left alone. */
+	else
+		profile_fini(&profile);
+	return is_there;
+}
+
+static void
+five_iterations_are_enough_and_our_own_delays_are_left_out(void **state)
+{
+	struct lab lab = { .now_ns = MS };
+	struct profile profile;
+
+	(void)state;
+	run(&lab, PACED_N_MIN, 270);
+	assert_false(has_profile(&lab)); /* The fifth is not over. */
+	run(&lab, 1, 270);
+	assert_int_equal(lab.last, PACED_WHOLE);
+	check(&lab, &SENT, &PATH, 270000 + 82000, 82000);
+	assert_true(paced_profile(&lab.paced, 5, &SENT, &PATH, &profile));
+	assert_int_equal(profile.jitter_us, 0);
+	assert_int_equal(profile.n_iterations, 5);
+	assert_near(profile.confidence, 1, 0);
+	profile_fini(&profile);
+	assert_false(paced_profile(&lab.paced, 6, &SENT, &PATH, &profile));
+}
+
+/* From the first iteration on somebody else sends as well: 160 ms instead of 82. */
+static void
+iterations_that_were_all_contended_are_relieved(void **state)
+{
+	struct paced_path path = PATH;
+	struct lab lab = { .now_ns = MS };
+
+	(void)state;
+	for (int i = 0; i < 6; i++)
+		begin(&lab, 270, 160 + i % 2);
+	/* Nobody is seen beside it: it takes as long as it took at best. */
+	check(&lab, &SENT, &path, 270000 + 160000, 160000);
+	path.held_frac = 0.4;
+	check(&lab, &SENT, &path, 270000 + 96000, 96000);
+	/* Not below what its bytes take on their way, however much it is held up; */
+	path.held_frac = 0.8;
+	check(&lab, &SENT, &path, 270000 + 80000, 80000);
+	path.alone_us = 120000;
+	check(&lab, &SENT, &path, 270000 + 120000, 120000);
+	/* unless it has been seen to take less: the way must be another one. */
+	path.alone_us = 500000;
+	check(&lab, &SENT, &path, 270000 + 160000, 160000);
+	/* Its own interface cannot be got round. */
+	path.line_bps = 1.2e8;
+	check(&lab, &SENT, &path, 270000 + 200000, 200000);
+}
+
+static void
+one_long_iteration_in_five_changes_nothing(void **state)
+{
+	struct lab lab = { .now_ns = MS };
+	struct profile profile;
+
+	(void)state;
+	run(&lab, 3, 270);
+	run(&lab, 1, 2500);
+	run(&lab, 2, 270);
+	check(&lab, &SENT, &PATH, 352000, 82000);
+	assert_true(paced_profile(&lab.paced, 5, &SENT, &PATH, &profile));
+	assert_near(profile.confidence, 0.8, 1e-9);
 	profile_fini(&profile);
 }
 
 static void
-another_compute_time_is_seen_when_most_have_it(void **state)
+another_compute_time_is_taken_up_within_five_iterations(void **state)
 {
-	struct profile profile = { .bytes_per_iteration = 3e6 };
-	struct paced paced = { .n = 0 };
+	struct lab lab = { .now_ns = MS };
 
 	(void)state;
-	run(&paced, 0, 40, 270);
-	run(&paced, 40, 16, 351);
-	assert_true(paced_profile(&paced, LINE, &profile));
-	assert_int_equal(profile.period_us, 431000);
-	profile_fini(&profile);
+	run(&lab, 40, 270);
+	check(&lab, &SENT, &PATH, 352000, 82000);
+	for (int i = 0; i < PACED_N_MIN - 1; i++) {
+		run(&lab, 1, 351);
+		assert_int_equal(lab.last, PACED_WHOLE);
+	}
+	check(&lab, &SENT, &PATH, 352000, 82000);
+	run(&lab, 1, 351);
+	assert_int_equal(lab.last, PACED_CHANGED);
+	check(&lab, &SENT, &PATH, 433000, 82000);
+	assert_int_equal(lab.paced.n, PACED_N_MIN);
+	/* And back. */
+	run(&lab, 2 * PACED_N_MIN - 1, 270);
+	check(&lab, &SENT, &PATH, 352000, 82000);
+}
+
+/* Noise, and steps to and fro, are no change. */
+static void
+an_unsteady_job_has_not_changed(void **state)
+{
+	struct lab lab = { .now_ns = MS };
+	struct rng rng;
+
+	(void)state;
+	rng_init(&rng, 1);
+	for (int i = 0; i < 2000; i++) {
+		begin(&lab, 270 + (int64_t)(6 * rng_normal(&rng)) + (i % 4 == 0) * 40,
+		      82);
+		assert_int_not_equal(lab.last, PACED_CHANGED);
+	}
+	assert_true(lab.paced.n > 1900);
+}
+
+static void
+lost_reports_leave_out_iterations_and_nothing_else(void **state)
+{
+	struct lab lab = { .now_ns = MS };
+
+	(void)state;
+	for (int i = 0; i < 5; i++) {
+		run(&lab, 2, 270);
+		/* Its report does not come, nor is it known how long it took. */
+		lab.number++;
+		lab.now_ns += 270 * MS;
+	}
+	assert_int_equal(lab.paced.n, 5);
+	check(&lab, &SENT, &PATH, 352000, 82000);
+}
+
+static void
+a_job_that_begins_anew_is_another_one(void **state)
+{
+	struct lab lab = { .now_ns = MS };
+
+	(void)state;
+	run(&lab, 20, 270);
+	lab.number = 0;
+	run(&lab, 5, 500);
+	assert_int_equal(lab.paced.n, 4);
+	assert_false(has_profile(&lab));
+	run(&lab, 1, 500);
+	check(&lab, &SENT, &PATH, 582000, 82000);
+	/* A clock that is set back. */
+	lab.now_ns = 10 * MS;
+	run(&lab, 1, 500);
+	assert_int_equal(lab.paced.n, 0);
 }
 
 static void
 what_cannot_be_is_left_out(void **state)
 {
-	struct paced paced = { .n = 0 };
+	static const struct paced_report bad[] = {
+		{ 20, INT64_MIN, 5, 80 * MS, 0 }, /* Times out of all reason, */
+		{ 20, INT64_MAX, INT64_MAX, 80 * MS, 0 },
+		{ 20, 5, 4, 80 * MS, 0 }, /* a begin before its enter, */
+		{ 20, INT64_C(9000000) * MS, INT64_C(9000000) * MS, -1, 0 },
+		{ 20, INT64_C(9000000) * MS, INT64_C(9000000) * MS, INT64_MAX, 0 },
+		{ 5, INT64_C(9000000) * MS, INT64_C(9000000) * MS, MS, 0 }, /* twice. */
+	};
+	struct lab lab = { .now_ns = MS };
 
 	(void)state;
-	run(&paced, 0, 5, 270);
-	assert_int_equal(paced.n, 4);
-	/* A hole, time that goes back, more in collectives than there was time. */
-	paced_add(&paced, 9, INT64_C(90000) * MS, INT64_C(90000) * MS, 80 * MS);
-	paced_add(&paced, 10, INT64_C(80000) * MS, INT64_C(80000) * MS, 80 * MS);
-	paced_add(&paced, 11, INT64_C(80300) * MS, INT64_C(80300) * MS, 900 * MS);
-	paced_add(&paced, 12, INT64_C(80600) * MS, INT64_C(80600) * MS, 0);
-	assert_int_equal(paced.n, 4);
+	run(&lab, 6, 270);
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		assert_int_equal(paced_add(&lab.paced, &bad[i]), PACED_NONE);
+		assert_int_equal(lab.paced.n, 5);
+	}
+	/* More in collectives than there was time, or none at all: not whole. */
+	lab.comm_ns = 0;
+	run(&lab, 1, 270);
+	assert_int_equal(lab.last, PACED_NONE);
+	lab.comm_ns = 900 * MS;
+	run(&lab, 1, -500);
+	assert_int_equal(lab.last, PACED_NONE);
+	assert_int_equal(lab.paced.n, 5);
 }
 
 static void
-collectives_that_are_mostly_waiting_say_nothing(void **state)
+whatever_is_reported_does_no_harm(void **state)
 {
-	struct profile profile = { .period_us = 7, .bytes_per_iteration = 1e6 };
 	struct paced paced = { .n = 0 };
+	struct rng rng;
 
 	(void)state;
-	run(&paced, 0, 40, 270);
-	/* 1 MB takes a third of the 80 ms. */
-	assert_false(paced_profile(&paced, LINE, &profile));
-	assert_false(paced_profile(&paced, 0, &profile));
+	rng_init(&rng, 7);
+	for (int i = 0; i < 100000; i++) {
+		struct paced_report report = {
+			.number = rng_next(&rng) >> rng_below(&rng, 64),
+			.enter_ns = (int64_t)(rng_next(&rng) >> rng_below(&rng, 64)),
+			.begin_ns = (int64_t)(rng_next(&rng) >> rng_below(&rng, 64)),
+			.comm_ns = (int64_t)(rng_next(&rng) >> rng_below(&rng, 64)),
+		};
+		struct sent_iteration iterations[PACED_N_KEPT];
+		struct profile profile;
+
+		/* Half of them follow the one before. */
+		if (paced.n_reports && rng_below(&rng, 2)) {
+			const struct paced_report *last =
+				&paced.reports[paced.n_reports - 1];
+
+			report.number = last->number + 1;
+			report.enter_ns = last->begin_ns + (1 << 20);
+			report.begin_ns = report.enter_ns;
+			report.comm_ns = 1 << rng_below(&rng, 22);
+		}
+		paced_add(&paced, &report);
+		assert_true(paced.n_reports <= PACED_N_KEPT + 1);
+		assert_true(paced_iterations(&paced, iterations) <= PACED_N_KEPT);
+		if (!paced_profile(&paced, 1, &SENT, &PATH, &profile))
+			continue;
+		assert_int_equal(profile_normalize(&profile, NULL), 0);
+		profile_fini(&profile);
+	}
+}
+
+static void
+collectives_that_are_spread_or_mostly_wait_are_left_to_traffic(void **state)
+{
+	struct lab lab = { .now_ns = MS };
+	struct sent sent = SENT;
+	struct paced_path path = PATH;
+	struct profile profile = { .period_us = 7 };
+
+	(void)state;
+	run(&lab, 24, 270);
+	assert_true(has_profile(&lab));
+	sent.within_frac = 0.5;
+	assert_false(paced_profile(&lab.paced, 5, &sent, &path, &profile));
+	sent = SENT;
+	sent.busy_frac = 0.3;
+	assert_false(paced_profile(&lab.paced, 5, &sent, &path, &profile));
+	sent = SENT;
+	sent.bytes = 0;
+	assert_false(paced_profile(&lab.paced, 5, &sent, &path, &profile));
+	path.line_bps = 0;
+	assert_false(paced_profile(&lab.paced, 5, &SENT, &path, &profile));
 	assert_int_equal(profile.period_us, 7);
 	assert_null(profile.phases);
 }
@@ -90,10 +307,19 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(contention_and_our_own_delays_are_left_out),
-		cmocka_unit_test(another_compute_time_is_seen_when_most_have_it),
+		cmocka_unit_test(
+			five_iterations_are_enough_and_our_own_delays_are_left_out),
+		cmocka_unit_test(iterations_that_were_all_contended_are_relieved),
+		cmocka_unit_test(one_long_iteration_in_five_changes_nothing),
+		cmocka_unit_test(
+			another_compute_time_is_taken_up_within_five_iterations),
+		cmocka_unit_test(an_unsteady_job_has_not_changed),
+		cmocka_unit_test(lost_reports_leave_out_iterations_and_nothing_else),
+		cmocka_unit_test(a_job_that_begins_anew_is_another_one),
 		cmocka_unit_test(what_cannot_be_is_left_out),
-		cmocka_unit_test(collectives_that_are_mostly_waiting_say_nothing),
+		cmocka_unit_test(whatever_is_reported_does_no_harm),
+		cmocka_unit_test(
+			collectives_that_are_spread_or_mostly_wait_are_left_to_traffic),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
