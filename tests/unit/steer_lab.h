@@ -30,6 +30,7 @@ struct steer_lab_opts {
 	double known_frac;        /* Of its bursts that the profile knows of; 0: 1. */
 	double known_period_frac; /* Of its period, likewise. */
 	double refined_s;         /* From then on it knows both; 0: never. */
+	double watched_s;         /* Until then jobs are only watched. */
 	/*
 	 * Who begins while another sends gets so much of a share, as with TCP those who
 	 * are under way hold their own for a while; 0: 1, all get the same.
@@ -178,6 +179,20 @@ steer_lab_set_edges(struct steer_lab *l)
 	steer_set_edges(steered_steer(l->steered), jobs, l->opts->n_jobs, edges, n);
 }
 
+/* Runs until 'at_s'; then all is known of the jobs, and this is their mode. */
+static inline void
+steer_lab_tell(struct steer_lab *l, enum steer_mode mode, double at_s)
+{
+	engine_run(l->lab.engine, (int64_t)(at_s * SECOND));
+	for (uint32_t j = 0; j < l->opts->n_jobs; j++) {
+		struct steer_job what = steer_lab_describe(l, j, 1, 1);
+
+		what.mode = mode;
+		steer_set_job(steered_steer(l->steered), j, &what);
+	}
+	steer_lab_set_edges(l);
+}
+
 static inline void
 steer_lab_run(struct steer_lab *l, const struct steer_lab_opts *opts)
 {
@@ -199,15 +214,12 @@ steer_lab_run(struct steer_lab *l, const struct steer_lab_opts *opts)
 	for (uint32_t j = 0; j < opts->n_jobs; j++)
 		steer_lab_add(l, j);
 	steer_lab_set_edges(l);
-	if (opts->refined_s > 0) {
-		engine_run(l->lab.engine, (int64_t)(opts->refined_s * SECOND));
-		for (uint32_t j = 0; j < opts->n_jobs; j++) {
-			struct steer_job what = steer_lab_describe(l, j, 1, 1);
-
-			steer_set_job(steered_steer(l->steered), j, &what);
-		}
-		steer_lab_set_edges(l);
+	if (opts->watched_s > 0) {
+		steer_lab_tell(l, STEER_FREE, 0);
+		steer_lab_tell(l, opts->mode, opts->watched_s);
 	}
+	if (opts->refined_s > 0)
+		steer_lab_tell(l, opts->mode, opts->refined_s);
 	engine_run(l->lab.engine, (int64_t)(opts->seconds * SECOND));
 }
 

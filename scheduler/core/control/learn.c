@@ -123,22 +123,27 @@ consider_sharing(struct learn *l)
 		change_over(l, false);
 }
 
+/* By what is known, or else by what is said. */
+static bool
+turns_pay(const struct learn *l)
+{
+	if (l->share.n < MIN_BLOCKS)
+		return is_clear(l, LEARN_CLEAR_FRAC) && !l->turns.n;
+	return l->n_blocks >= MIN_BLOCKS &&
+	       turns_cost(l) + MIN_GAIN + arm_error(&l->share) < l->share.mean;
+}
+
 static void
 consider_turns(struct learn *l)
 {
-	if (!isfinite(l->foretold_turns))
+	bool has_rested =
+		!l->is_resting || l->n_blocks >= l->rest_blocks ||
+		(l->n_blocks >= MIN_BLOCKS && advantage_in_errors(l) >= SURE_SES);
+
+	if (!isfinite(l->foretold_turns) || !has_rested || !turns_pay(l))
 		return;
-	if (l->is_resting && l->n_blocks < l->rest_blocks &&
-	    (l->n_blocks < MIN_BLOCKS || advantage_in_errors(l) < SURE_SES))
-		return;
-	if (l->share.n < MIN_BLOCKS
-		    ? is_clear(l, LEARN_CLEAR_FRAC) && !l->turns.n
-		    : l->n_blocks >= MIN_BLOCKS &&
-			      turns_cost(l) + MIN_GAIN + arm_error(&l->share) <
-				      l->share.mean) {
-		l->is_resting = false;
-		change_over(l, true);
-	}
+	l->is_resting = false;
+	change_over(l, true);
 }
 
 void
