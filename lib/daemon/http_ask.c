@@ -15,9 +15,8 @@
 #include "lib/base/err.h"
 #include "lib/base/strbuf.h"
 
-/* The address and its size, or 0 if it is none. */
-static socklen_t
-read_address(const char *text, struct sockaddr_storage *ret_address)
+socklen_t
+http_ask_address(const char *text, struct sockaddr_storage *ret_address)
 {
 	struct sockaddr_in *v4 = (struct sockaddr_in *)ret_address;
 	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)ret_address;
@@ -126,9 +125,8 @@ receive_all(int fd, struct strbuf *reply, int64_t until_ns)
 	}
 }
 
-/* The status of a reply, with its body appended; -EPROTO if it is none. */
-static int
-read_reply(const struct strbuf *reply, struct strbuf *body)
+int
+http_ask_status(const struct strbuf *reply, const char **ret_body)
 {
 	const char *end = strstr(reply->text, "\r\n\r\n");
 	int status;
@@ -136,8 +134,7 @@ read_reply(const struct strbuf *reply, struct strbuf *body)
 	if (!end || sscanf(reply->text, "HTTP/1.%*1[01] %3d", &status) != 1 ||
 	    status < 100)
 		return -EPROTO;
-	end += 4;
-	strbuf_add(body, end, reply->length - (size_t)(end - reply->text));
+	*ret_body = end + 4;
 	return status;
 }
 
@@ -152,7 +149,8 @@ http_ask(const char *address, const char *path, int64_t timeout_ns, struct strbu
 	int64_t until_ns = clk_monotonic_ns() + timeout_ns;
 	struct strbuf reply = STRBUF_EMPTY;
 	struct sockaddr_storage to;
-	socklen_t size = read_address(address, &to);
+	const char *begin = "";
+	socklen_t size = http_ask_address(address, &to);
 	int fd = -1, r = -EINVAL;
 
 	if (size)
@@ -167,7 +165,9 @@ http_ask(const char *address, const char *path, int64_t timeout_ns, struct strbu
 	if (r == 0)
 		r = receive_all(fd, &reply, until_ns);
 	if (r == 0)
-		r = read_reply(&reply, body);
+		r = http_ask_status(&reply, &begin);
+	if (r > 0)
+		strbuf_add(body, begin, reply.length - (size_t)(begin - reply.text));
 	if (!size)
 		err_set(err, NULL, 0, 0, "'%.64s' is not ADDRESS:PORT", address);
 	else if (r < 0)

@@ -7,6 +7,7 @@
 #define LIB_DAEMON_HTTP_ASK_H
 
 #include <stdint.h>
+#include <sys/socket.h>
 
 struct err;
 struct strbuf;
@@ -20,5 +21,10 @@ struct strbuf;
  */
 int http_ask(const char *address, const char *path, int64_t timeout_ns,
 	     struct strbuf *body, struct err *err);
+
+/* "127.0.0.1:7470" or "[::1]:7470" as an address; its size, or 0 for what is none. */
+socklen_t http_ask_address(const char *text, struct sockaddr_storage *ret_address);
+/* The status of a whole reply and where its body begins, or -EPROTO. */
+int http_ask_status(const struct strbuf *reply, const char **ret_body);
 
 #endif

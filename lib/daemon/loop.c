@@ -24,6 +24,7 @@ struct loop_item {
 	enum item_kind kind;
 	bool is_removed; /* Freed when no callback is running. */
 	int fd;
+	short events; /* Of the descriptor or socket. */
 	void *socket;
 	int64_t period_ns, due_ns;
 	int signal;
@@ -70,9 +71,22 @@ struct loop_item *
 loop_fd(struct loop *loop, int fd, void (*ready)(void *ctx), void *ctx)
 {
 	BUG_ON(fd < 0);
-	return add_item(
-		loop, &(struct loop_item){
-			      .kind = ITEM_FD, .fd = fd, .ready = ready, .ctx = ctx });
+	return add_item(loop, &(struct loop_item){ .kind = ITEM_FD,
+						   .fd = fd,
+						   .events = ZMQ_POLLIN,
+						   .ready = ready,
+						   .ctx = ctx });
+}
+
+struct loop_item *
+loop_fd_out(struct loop *loop, int fd, void (*ready)(void *ctx), void *ctx)
+{
+	BUG_ON(fd < 0);
+	return add_item(loop, &(struct loop_item){ .kind = ITEM_FD,
+						   .fd = fd,
+						   .events = ZMQ_POLLOUT,
+						   .ready = ready,
+						   .ctx = ctx });
 }
 
 struct loop_item *
@@ -81,6 +95,7 @@ loop_socket(struct loop *loop, void *zmq_socket, void (*ready)(void *ctx), void 
 	BUG_ON(!zmq_socket);
 	return add_item(loop, &(struct loop_item){ .kind = ITEM_SOCKET,
 						   .socket = zmq_socket,
+						   .events = ZMQ_POLLIN,
 						   .ready = ready,
 						   .ctx = ctx });
 }
@@ -208,7 +223,7 @@ list_polls(struct loop *loop)
 	loop->polls.n = loop->polled.n = 0;
 	for (size_t i = 0; i < loop->items.n; i++) {
 		struct loop_item *item = loop->items.items[i];
-		zmq_pollitem_t poll = { .events = ZMQ_POLLIN, .fd = item->fd };
+		zmq_pollitem_t poll = { .events = item->events, .fd = item->fd };
 
 		if (item->kind != ITEM_FD && item->kind != ITEM_SOCKET)
 			continue;

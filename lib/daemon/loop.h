@@ -27,7 +27,10 @@ void loop_free(struct loop *loop); /* Accepts NULL. */
 /* Calls back when 'fd' is readable. Returns a handle for loop_remove(). */
 struct loop_item *loop_fd(struct loop *loop, int fd, void (*ready)(void *ctx),
 			  void *ctx);
-/* The same for a ZeroMQ socket. */
+/* Calls back while 'fd' takes what is written: remove it with nothing left to write. */
+struct loop_item *loop_fd_out(struct loop *loop, int fd, void (*ready)(void *ctx),
+			      void *ctx);
+/* As loop_fd() for a ZeroMQ socket. */
 struct loop_item *loop_socket(struct loop *loop, void *zmq_socket,
 			      void (*ready)(void *ctx), void *ctx);
 /* Calls back each 'period_ns'; 'missed' periods went by unserved since the last. */
