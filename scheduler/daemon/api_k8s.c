@@ -3,7 +3,6 @@
  * advisor; a namespace has the mode of the partition of its name.
  */
 #include <errno.h>
-#include <string.h>
 
 #include "lib/base/clk.h"
 #include "lib/base/err.h"
@@ -19,14 +18,11 @@ static int
 profile_of(const struct daemon *d, const struct extender_job *job,
 	   struct profile *ret_profile)
 {
-	const char *slash = strchr(job->name, '/');
 	const struct job *known;
 
 	if (k8s_declared(d->fabric.topo, job, ret_profile) == 0)
 		return 0;
-	known = jobs_find(d, job->name);
-	if (!known && slash)
-		known = jobs_find(d, slash + 1);
+	known = jobs_find_k8s(d, job->name);
 	if (!known || known->profile.period_us <= 0)
 		return -ENODATA;
 	profile_copy(&known->profile, ret_profile);

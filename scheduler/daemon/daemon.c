@@ -23,6 +23,7 @@
 #include "lib/wire/rpc.h"
 #include "scheduler/daemon/outcomes.h"
 #include "scheduler/daemon/pace.h"
+#include "scheduler/daemon/pods.h"
 #include "scheduler/live/live.h"
 #include "topology/topo.h"
 
@@ -88,6 +89,7 @@ on_second(void *ctx, int64_t now_ns, int64_t missed)
 	jobs_update(d);
 	outcomes_tick(d);
 	deeds_tick(d);
+	pods_tick(d);
 	memory_tick(d);
 	api_tick(d);
 	tell_status(d);
@@ -120,13 +122,22 @@ on_watchdog(void *ctx, int64_t now_ns, int64_t missed)
 
 /* ---- Signals ------------------------------------------------------------------------- */
 
+/* Both are begun at once. */
+static bool
+end_deeds(struct daemon *d)
+{
+	bool is_over = deeds_end(d);
+
+	return pods_end(d) && is_over;
+}
+
 static void
 on_ending(void *ctx, int64_t now_ns, int64_t missed)
 {
 	struct daemon *d = ctx;
 
 	(void)missed;
-	if (deeds_end(d)) {
+	if (end_deeds(d)) {
 		loop_stop(d->loop, d->status);
 	} else if (now_ns - d->ending_ns > END_NS) {
 		log_warn("scheduler",
@@ -148,7 +159,7 @@ on_end_signal(void *ctx, int number)
 	}
 	notify_send("STOPPING=1");
 	d->ending_ns = clk_monotonic_ns();
-	if (deeds_end(d))
+	if (end_deeds(d))
 		loop_stop(d->loop, d->status);
 	else
 		loop_every(d->loop, END_TICK_NS, on_ending, d);
@@ -188,6 +199,8 @@ open_all(struct daemon *d, struct err *err)
 		r = memory_open(d, err);
 	if (r == 0)
 		r = deeds_open(d, err);
+	if (r == 0)
+		r = pods_open(d, err);
 	if (r == 0)
 		pace_open(d);
 	if (r == 0)
@@ -240,6 +253,7 @@ daemon_close(struct daemon *d)
 	ctl_close(d->ctl);
 	api_close(d);
 	pace_close(d);
+	pods_close(d);
 	deeds_close(d);
 	jobs_free(d->jobs);
 	outcomes_free(d->outcomes);

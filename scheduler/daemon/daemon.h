@@ -11,6 +11,7 @@
  *	jobs_wait.c  of jobs that wait: from the cluster's scheduler, their users, and
  *	             earlier runs
  *	deeds.c      what decide.h wants, done at the cluster's scheduler, and noted
+ *	pods.c       shifts as annotations of pods, at the API server of Kubernetes
  *	pace.c       iterations -> steer.h -> orders for pacers
  *	paced.c      what a job is like alone, by its pacer (pure)
  *	carried.c    bytes of jobs on links, as counters (pure)
@@ -51,6 +52,7 @@ struct online;
 struct online_job;
 struct outcomes;
 struct pace;
+struct pods;
 struct profile;
 struct rounds;
 struct routes;
@@ -153,6 +155,7 @@ struct daemon {
 	struct deeds deeds;
 	struct jobs *jobs;
 	struct pace *pace;
+	struct pods *pods; /* NULL: there is no API server to ask. */
 	struct outcomes *outcomes;
 	struct store *store; /* NULL: none. */
 	struct history *history;

@@ -15,6 +15,7 @@
 #include "scheduler/daemon/jobs.h"
 #include "scheduler/daemon/outcomes.h"
 #include "scheduler/daemon/pace.h"
+#include "scheduler/daemon/pods.h"
 #include "scheduler/live/feed.h"
 #include "scheduler/live/live.h"
 #include "scheduler/live/online.h"
@@ -270,6 +271,21 @@ write_iterations(const struct daemon *d, struct metrics *m)
 /* ---- What is advised and done --------------------------------------------------------- */
 
 static void
+write_pods(const struct daemon *d, struct metrics *m)
+{
+	struct pods_counts pods;
+
+	if (!pods_counts(d, &pods))
+		return;
+	gauge(m, "antiphase_pods_told", (double)pods.n_told,
+	      "Pods of Kubernetes that bear a shift of ours.");
+	counter(m, "antiphase_pods_changed_total", pods.n_changed,
+		"Changes of pods' annotations.");
+	counter(m, "antiphase_pods_failed_total", pods.n_failed,
+		"Such changes that the API server refused.");
+}
+
+static void
 write_deeds(const struct daemon *d, struct metrics *m)
 {
 	uint32_t by_reason[N_REASONS] = { 0 }, by_refusal[JOBS_N_REFUSALS] = { 0 };
@@ -309,6 +325,7 @@ write_deeds(const struct daemon *d, struct metrics *m)
 				   decide_why_names[i], NULL);
 	counter(m, "antiphase_deeds_failed_total", d->deeds.n_failed,
 		"Changes that the cluster's scheduler refused.");
+	write_pods(d, m);
 	metrics_family(m, "antiphase_orders_total", METRICS_COUNTER,
 		       "Orders announced for pacers, by the reason.");
 	for (int i = 0; i < STEER_N_WHYS; i++)

@@ -22,6 +22,9 @@
 /* A profile that stays the same is written down again after so long. */
 #define KEEP_NS (30 * DAEMON_SECOND_NS)
 
+/* A pod that heeds its annotations is listed far more often. */
+#define READER_NS (60 * DAEMON_SECOND_NS)
+
 const double jobs_solve_bounds_s[JOBS_N_SOLVE_BOUNDS] = { 0.0001, 0.0003, 0.001, 0.003,
 							  0.01,   0.03,   0.1,   1 };
 
@@ -99,6 +102,15 @@ jobs_find(const struct daemon *d, const char *name)
 	uint32_t id = strtab_find(d->jobs->names, name);
 
 	return id == STRTAB_NONE ? NULL : d->jobs->items.items[id];
+}
+
+struct job *
+jobs_find_k8s(const struct daemon *d, const char *name)
+{
+	const char *slash = strchr(name, '/');
+	struct job *job = jobs_find(d, name);
+
+	return job || !slash ? job : jobs_find(d, slash + 1);
 }
 
 struct job *
@@ -281,7 +293,9 @@ void
 jobs_put(struct daemon *d, struct job *job, const struct work_job *new,
 	 bool is_by_pacer)
 {
-	bool is_shiftable = jobs_is_paced(job) && !job->is_observing;
+	bool is_shiftable =
+		(jobs_is_paced(job) && !job->is_observing) ||
+		(job->reader_ns && clk_monotonic_ns() - job->reader_ns < READER_NS);
 
 	if (is_same(job, new, is_shiftable)) {
 		if (!job->n_different)

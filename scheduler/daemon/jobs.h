@@ -74,6 +74,7 @@ struct job {
 	int64_t earlier_us; /* Its profile is that of an earlier run, found then; or 0. */
 	int64_t sought_ns; /* When such a one was looked for; 0: never. */
 	bool is_shiftable;
+	int64_t reader_ns; /* When a pod that heeds its annotations was last seen; or 0. */
 	int64_t paced_ns;   /* When its pacer last said something; 0: never. */
 	struct pacer pacer; /* Who that is. */
 	bool is_observing;  /* It takes no orders. */
@@ -134,6 +135,8 @@ struct jobs {
 
 /* By name, or NULL; and by number at the advisor.  Both O(1). */
 struct job *jobs_find(const struct daemon *d, const char *name);
+/* The same by "NAMESPACE/NAME" of Kubernetes, or else by NAME alone. */
+struct job *jobs_find_k8s(const struct daemon *d, const char *name);
 struct job *jobs_of_number(const struct daemon *d, uint32_t number);
 
 /* By name, made if it is new. */

@@ -27,7 +27,8 @@ pace_is_steered(const struct daemon *d, const struct job *job)
 {
 	const struct host_job *known = host_find_local(&d->deeds.snapshot, job->name);
 
-	return !job->is_observing && job->is_shiftable && !d->ending_ns &&
+	return !job->is_observing && job->paced_ns && job->is_shiftable &&
+	       !d->ending_ns &&
 	       modes_now(&d->deeds.modes, known ? known->partition : "") ==
 		       MODE_ENFORCE;
 }

@@ -12,6 +12,7 @@
 #include "lib/base/jsonw.h"
 #include "lib/base/strtab.h"
 #include "scheduler/k8s/extender_priv.h"
+#include "scheduler/k8s/group.h"
 
 #define FORGET_US INT64_C(600000000)
 /* A job that could not be ranked is not tried again for so long. */
@@ -21,16 +22,6 @@
 #define SCORE_OWN    10
 #define SCORE_CHOSEN 8
 #define SCORE_ALSO   6 /* And down to 3. */
-
-static const char *const default_group_labels[] = {
-	"antiphase.io/job",
-	"jobset.sigs.k8s.io/jobset-name",
-	"training.kubeflow.org/job-name",
-	"volcano.sh/job-name",
-	"batch.kubernetes.io/job-name",
-	"job-name",
-	"job",
-};
 
 #define NO_POD UINT32_MAX
 
@@ -73,9 +64,8 @@ extender_new(const struct extender_opts *opts, extender_rank_fn *rank, void *ctx
 	if (opts)
 		extender->opts = *opts;
 	if (!extender->opts.group_labels) {
-		extender->opts.group_labels = default_group_labels;
-		extender->opts.n_group_labels =
-			sizeof default_group_labels / sizeof *default_group_labels;
+		extender->opts.group_labels = k8s_group_labels;
+		extender->opts.n_group_labels = K8S_N_GROUP_LABELS;
 	}
 	if (!extender->opts.forget_us)
 		extender->opts.forget_us = FORGET_US;

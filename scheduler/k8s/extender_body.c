@@ -6,25 +6,11 @@
 #include "lib/base/err.h"
 #include "lib/base/json.h"
 #include "scheduler/k8s/extender_priv.h"
+#include "scheduler/k8s/group.h"
 
 #define BODY "the request"
 
-/* Labels and names of Kubernetes are shorter. */
-#define MAX_TEXT 253
-
 #define PREFIX "antiphase.io/"
-
-/* The first of the object's keys that is there as a text of a sensible length. */
-static const char *
-text_of(const struct json_doc *doc, const struct json *object, const char *key)
-{
-	const char *text = NULL;
-
-	if (!object || json_opt_str(doc, object, key, &text, NULL) < 0 || !text ||
-	    !*text || strlen(text) > MAX_TEXT)
-		return NULL;
-	return text;
-}
 
 /* A number that is written as a text, as annotations are. */
 static int
@@ -48,34 +34,6 @@ number_of(const struct json_doc *doc, const struct json *annotations, const char
 				 key, text, min, max);
 	*ret_value = number;
 	return 0;
-}
-
-static const char *
-group_of(const struct extender_opts *opts, const struct json_doc *doc,
-	 const struct json *metadata)
-{
-	const struct json *labels = json_find(metadata, "labels"), *owners;
-
-	for (size_t i = 0; i < opts->n_group_labels; i++) {
-		const char *group = text_of(doc, labels, opts->group_labels[i]);
-
-		if (group)
-			return group;
-	}
-	owners = json_find(metadata, "ownerReferences");
-	for (const struct json *owner = owners ? json_first(owners) : NULL; owner;
-	     owner = json_next(owner)) {
-		bool is_controller = false;
-		const char *uid;
-
-		if (json_as_object(doc, owner, NULL) < 0)
-			break;
-		json_opt_bool(doc, owner, "controller", &is_controller, NULL);
-		uid = text_of(doc, owner, "uid");
-		if (is_controller && uid)
-			return uid;
-	}
-	return NULL;
 }
 
 static int
@@ -104,7 +62,7 @@ parse_annotations(const struct json_doc *doc, const struct json *metadata,
 	ask->comm_us = llround(comm_us);
 	ask->rate_bps = rate_gbps * 1e9;
 	ask->n_pods = (uint32_t)pods;
-	placement = text_of(doc, annotations, PREFIX "placement");
+	placement = k8s_text_of(doc, annotations, PREFIX "placement");
 	if (placement && strcmp(placement, "required") != 0 &&
 	    strcmp(placement, "preferred") != 0)
 		return json_fail(doc, json_find(annotations, PREFIX "placement"), err,
@@ -136,7 +94,7 @@ parse_nodes(const struct json_doc *doc, const struct json *root,
 
 		if (json_as_str(doc, name, &text, err) < 0)
 			return -EINVAL;
-		if (!*text || strlen(text) > MAX_TEXT)
+		if (!*text || strlen(text) > K8S_MAX_TEXT)
 			return json_fail(doc, name, err, "is no name of a node");
 		vec_push(&ask->nodes, text);
 	}
@@ -156,12 +114,12 @@ parse_pod(const struct extender_opts *opts, const struct json_doc *doc,
 		return json_fail(
 			doc, root, err,
 			"has no Pod with metadata; is it from kube-scheduler?");
-	name = text_of(doc, metadata, "name");
+	name = k8s_text_of(doc, metadata, "name");
 	if (!name)
 		return json_fail(doc, metadata, err, "the pod has no name");
-	namespace = text_of(doc, metadata, "namespace");
-	uid = text_of(doc, metadata, "uid");
-	group = group_of(opts, doc, metadata);
+	namespace = k8s_text_of(doc, metadata, "namespace");
+	uid = k8s_text_of(doc, metadata, "uid");
+	group = k8s_group_of(opts->group_labels, opts->n_group_labels, doc, metadata);
 	ask->job = xasprintf("%s/%s", namespace ? namespace : "default",
 			     group ? group : name);
 	ask->pod = xstrdup(uid ? uid : name);

@@ -1,0 +1,402 @@
+#include "scheduler/daemon/pods.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/clk.h"
+#include "lib/base/err.h"
+#include "lib/base/json.h"
+#include "lib/base/strbuf.h"
+#include "lib/daemon/http_call.h"
+#include "lib/daemon/settings.h"
+#include "scheduler/daemon/jobs.h"
+#include "scheduler/k8s/tell.h"
+
+/* What is needed of a pod is its metadata, and these are sent without the rest. */
+#define ACCEPT_LIST "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+#define ACCEPT_ONE  "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+#define TYPE_PATCH  "application/merge-patch+json"
+#define LIST_LIMIT  500
+#define MAX_LIST    ((size_t)16 << 20)
+
+struct pods {
+	struct tell *tell;      /* Owned. */
+	struct http_call *call; /* Under way, or NULL. */
+	bool is_listing;        /* That is what it does. */
+	struct tell_round round;
+	bool is_patching;
+	size_t next;             /* Of the round's patches. */
+	size_t n_done, n_failed; /* Of the patches of one job. */
+	char *why;               /* Owned.  Of the last that failed. */
+	unsigned n_left;         /* Patches in this second. */
+	int64_t opened_ns, listed_ns;
+	bool is_ending;
+	bool is_last; /* The round is that of our end, */
+	bool is_over; /* and it is over. */
+	struct pods_counts counts;
+	struct log_limit said;
+};
+
+static void list(struct daemon *d);
+static void list_last(struct daemon *d);
+static void patch(struct daemon *d);
+
+/* ---- What is told -------------------------------------------------------------------- */
+
+static bool
+may_tell(void *ctx, const char *namespace)
+{
+	const struct daemon *d = ctx;
+
+	return modes_now(&d->deeds.modes, namespace) != MODE_OBSERVE;
+}
+
+static bool
+advice_of(void *ctx, const char *name, struct tell_advice *ret_advice)
+{
+	static const char *const pacings[] = {
+		[STEER_FREE] = "free",
+		[STEER_SHIFT] = "realign",
+		[STEER_GATE] = "gate",
+	};
+	const struct daemon *d = ctx;
+	const struct job *job = jobs_find_k8s(d, name);
+	struct advisor_view view;
+
+	/* Who cannot be shifted is told nothing. */
+	if (!job || job->number == UINT32_MAX || job->is_waiting ||
+	    !job->is_shiftable || job->refusal != JOBS_ADVISED ||
+	    !advisor_view(d->jobs->advisor, job->number, &view) || !view.is_solved)
+		return false;
+	*ret_advice = (struct tell_advice){ .shift_us = view.shift_us,
+					    .slack_us = view.slack_us,
+					    .pacing = pacings[view.mode] };
+	return true;
+}
+
+static void
+on_reader(void *ctx, const char *name)
+{
+	struct job *job = jobs_find_k8s(ctx, name);
+
+	if (job)
+		job->reader_ns = clk_monotonic_ns();
+}
+
+/* ---- Asking -------------------------------------------------------------------------- */
+
+/* What the server says of itself, "pods is forbidden: ...", or the text. */
+static char *
+words_of(int status, const char *body, size_t n)
+{
+	struct json_doc *doc;
+	const char *message = NULL;
+	char *words;
+
+	if (status < 0)
+		return xstrdup(body);
+	if (json_parse("the reply", body, n, &doc, NULL) < 0)
+		return xasprintf("status %d", status);
+	if (json_as_object(doc, json_root(doc), NULL) == 0)
+		json_opt_str(doc, json_root(doc), "message", &message, NULL);
+	words = xasprintf("status %d%s%.200s", status, message ? ": " : "",
+			  message ? message : "");
+	json_doc_free(doc);
+	/* It is somebody else's text. */
+	for (char *c = words; *c; c++)
+		if (*c < ' ' || *c > '~')
+			*c = '?';
+	return words;
+}
+
+static void
+end_round(struct daemon *d, const char *why)
+{
+	struct pods *pods = d->pods;
+
+	if (why)
+		log_limited(&pods->said, clk_monotonic_ns(), LOG_LEVEL_WARN, "pods",
+			    "pods are not told their shifts: %s", why);
+	tell_round_fini(&pods->round);
+	pods->is_patching = false;
+	pods->is_over = pods->is_last;
+}
+
+static int
+call(struct daemon *d, const struct http_call_opts *what,
+     void (*done)(void *ctx, int status, const char *body, size_t n))
+{
+	struct http_call_opts opts = *what;
+	struct err err = { .line = 0 };
+	int r;
+
+	opts.address = daemon_text(d, "kubernetes_api");
+	opts.timeout_ns = PODS_TIMEOUT_NS;
+	opts.max_bytes = MAX_LIST;
+	r = http_call(d->loop, &opts, done, d, &d->pods->call, &err);
+	if (r < 0)
+		end_round(d, err.text);
+	return r;
+}
+
+/* ---- Patches ------------------------------------------------------------------------- */
+
+/* All pods of a job have been told, or as many as would be. */
+static void
+log_job(struct daemon *d, const struct tell_patch *at)
+{
+	static const enum decide_why whys[] = {
+		[TELL_ADVISED] = DECIDE_TOLD,
+		[TELL_STOPPED] = DECIDE_STOPPED,
+		[TELL_NO_ADVICE] = DECIDE_EXPIRED,
+	};
+	struct pods *pods = d->pods;
+	char *record = at->why == TELL_ADVISED
+			       ? xasprintf("antiphase.io/shift-us=%lld of %zu pods",
+					   (long long)at->shift_us, pods->n_done)
+			       : xasprintf("antiphase.io/shift-us removed of %zu pods",
+					   pods->n_done);
+	const struct decide_action action = { .kind = HOST_RECORD,
+					      .why = whys[at->why],
+					      .job = at->job,
+					      .record = record };
+
+	if (pods->n_done) {
+		log_info("pods", "job %s: %s (%s)", at->job, record,
+			 decide_why_texts[action.why]);
+		memory_log(d, &action, "done", NULL);
+	}
+	if (pods->n_failed) {
+		log_limited(&pods->said, clk_monotonic_ns(), LOG_LEVEL_WARN, "pods",
+			    "job %s: %zu pods could not be told: %s", at->job,
+			    pods->n_failed, pods->why);
+		memory_log(d, &action, "failed", pods->why);
+	}
+	pods->n_done = pods->n_failed = 0;
+	free(pods->why);
+	pods->why = NULL;
+	free(record);
+}
+
+static void
+on_patched(void *ctx, int status, const char *body, size_t n)
+{
+	struct daemon *d = ctx;
+	struct pods *pods = d->pods;
+	const struct tell_patch *at = &pods->round.patches.items[pods->next++];
+	bool is_last =
+		pods->next == pods->round.patches.n || !tell_is_same_group(at, at + 1);
+
+	pods->call = NULL;
+	if (status == 200) {
+		pods->n_done++;
+		pods->counts.n_changed++;
+	} else if (status != 404 && status != 409) {
+		/* A pod that is gone, or another one by now, is seen in the next list. */
+		pods->n_failed++;
+		pods->counts.n_failed++;
+		free(pods->why);
+		pods->why = words_of(status, body, n);
+	}
+	if (is_last || status < 0 || pods->is_ending != pods->is_last)
+		log_job(d, at);
+	if (status < 0)
+		end_round(d, body);
+	else if (pods->is_ending && !pods->is_last)
+		list_last(d);
+	else
+		patch(d);
+}
+
+/* The next one, if there is one and it is time. */
+static void
+patch(struct daemon *d)
+{
+	struct pods *pods = d->pods;
+	const struct tell_patch *next;
+
+	if (pods->next == pods->round.patches.n) {
+		end_round(d, NULL);
+		return;
+	}
+	if (pods->n_left == 0 && !pods->is_last)
+		return;
+	if (pods->n_left)
+		pods->n_left--;
+	next = &pods->round.patches.items[pods->next];
+	call(d,
+	     &(struct http_call_opts){ .method = "PATCH",
+				       .path = next->path,
+				       .accept = ACCEPT_ONE,
+				       .type = TYPE_PATCH,
+				       .body = next->body },
+	     on_patched);
+}
+
+/* ---- Lists --------------------------------------------------------------------------- */
+
+static void
+add_encoded(struct strbuf *out, const char *text)
+{
+	for (; *text; text++) {
+		if ((*text >= 'a' && *text <= 'z') || (*text >= 'A' && *text <= 'Z') ||
+		    (*text >= '0' && *text <= '9') || strchr("-._", *text))
+			strbuf_putc(out, *text);
+		else
+			strbuf_printf(out, "%%%02X", (unsigned char)*text);
+	}
+}
+
+static void
+on_listed(void *ctx, int status, const char *body, size_t n)
+{
+	struct daemon *d = ctx;
+	struct pods *pods = d->pods;
+	const struct tell_view view = {
+		.now_us = clk_wall_us(),
+		.is_ending = pods->is_last,
+		.is_waiting = clk_monotonic_ns() - pods->opened_ns < PODS_SETTLE_NS,
+		.may_tell = may_tell,
+		.advice = advice_of,
+		.reads = on_reader,
+		.ctx = d,
+	};
+	struct err err = { .line = 0 };
+	char *why;
+
+	pods->call = NULL;
+	pods->is_listing = false;
+	if (status != 200) {
+		why = words_of(status, body, n);
+		end_round(d, why);
+		free(why);
+		return;
+	}
+	if (tell_read(pods->tell, body, n, &view, &pods->round, &err) < 0) {
+		end_round(d, err.text);
+		return;
+	}
+	if (pods->round.next) {
+		list(d);
+		return;
+	}
+	pods->counts.n_told = pods->round.n_told;
+	tell_round_sort(&pods->round);
+	pods->is_patching = true;
+	pods->next = 0;
+	patch(d);
+}
+
+static void
+list(struct daemon *d)
+{
+	struct pods *pods = d->pods;
+	struct strbuf path = STRBUF_EMPTY;
+
+	strbuf_printf(&path,
+		      "/api/v1/pods?limit=%d&fieldSelector=status.phase%%3DRunning"
+		      "&labelSelector=",
+		      LIST_LIMIT);
+	add_encoded(&path, daemon_text(d, "kubernetes_pods"));
+	if (pods->round.next) {
+		strbuf_puts(&path, "&continue=");
+		add_encoded(&path, pods->round.next);
+	}
+	pods->listed_ns = clk_monotonic_ns();
+	pods->is_listing = true;
+	if (call(d,
+		 &(struct http_call_opts){
+			 .method = "GET", .path = path.text, .accept = ACCEPT_LIST },
+		 on_listed) < 0)
+		pods->is_listing = false;
+	strbuf_free(&path);
+}
+
+/* Of what is advised nothing more is told: the round that takes all back. */
+static void
+list_last(struct daemon *d)
+{
+	end_round(d, NULL);
+	d->pods->is_last = true;
+	list(d);
+}
+
+/* ---- Life ---------------------------------------------------------------------------- */
+
+int
+pods_open(struct daemon *d, struct err *err)
+{
+	const char *address = daemon_text(d, "kubernetes_api");
+	int r;
+
+	if (settings_is_none(address))
+		return 0;
+	r = http_call_check(address, err);
+	if (r < 0)
+		return r;
+	d->pods = xcalloc(1, sizeof *d->pods);
+	d->pods->tell = tell_new();
+	d->pods->opened_ns = clk_monotonic_ns();
+	return 0;
+}
+
+void
+pods_close(struct daemon *d)
+{
+	struct pods *pods = d->pods;
+
+	if (!pods)
+		return;
+	http_call_cancel(pods->call);
+	tell_round_fini(&pods->round);
+	tell_free(pods->tell);
+	free(pods->why);
+	free(pods);
+	d->pods = NULL;
+}
+
+void
+pods_tick(struct daemon *d)
+{
+	struct pods *pods = d->pods;
+
+	if (!pods || pods->is_ending)
+		return;
+	pods->n_left = PODS_PER_SECOND;
+	if (pods->call)
+		return;
+	if (pods->is_patching)
+		patch(d);
+	else if (!pods->listed_ns ||
+		 clk_monotonic_ns() - pods->listed_ns >= PODS_LIST_NS)
+		list(d);
+}
+
+bool
+pods_end(struct daemon *d)
+{
+	struct pods *pods = d->pods;
+
+	if (!pods)
+		return true;
+	if (pods->is_ending)
+		return pods->is_over;
+	pods->is_ending = true;
+	/* A patch that is under way is done before, so that the last list shows it. */
+	if (pods->call && !pods->is_listing)
+		return false;
+	http_call_cancel(pods->call);
+	pods->call = NULL;
+	list_last(d);
+	return pods->is_over;
+}
+
+bool
+pods_counts(const struct daemon *d, struct pods_counts *ret_counts)
+{
+	if (d->pods)
+		*ret_counts = d->pods->counts;
+	return d->pods != NULL;
+}
