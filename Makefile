@@ -10,6 +10,7 @@ PACKAGES_NET   := iproute2 procps curl ethtool iperf3 openmpi-bin libopenmpi-dev
                   gfortran lldpd libcap2-bin \
                   slurmctld slurmd slurm-client slurm-wlm-basic-plugins libslurm-dev munge
 PACKAGES_TORCH := python3-torch
+PACKAGES_KUBE  := golang-1.19-go rsync etcd-server kubernetes-client openssl curl
 PACKAGES_LINT  := clang-14 clang-format cppcheck shellcheck
 PACKAGES_FUZZ  := clang-14 libclang-rt-14-dev
 PACKAGES_BENCH := g++ libsimgrid-dev
@@ -93,7 +94,7 @@ C_FILES      := $(if $(SPANK),scheduler/host/hooks/spank_antiphase.c) $(filter-o
 SH_FILES     := .ci/run tests/run tests/net/run $(wildcard tests/*.sh tests/*/*.sh examples/*.sh \
                 scheduler/host/hooks/*.sh)
 
-.PHONY: FORCE all help demo demo-live test test-killed test-net test-torch check bench bench-net bench-pacer bench-pacer-live bench-scheduler bench-wire lint fuzz fuzz-smoke man install clean deps golden-accept
+.PHONY: FORCE all help demo demo-live kube test test-killed test-net test-torch check bench bench-net bench-pacer bench-pacer-live bench-scheduler bench-wire lint fuzz fuzz-smoke man install clean deps golden-accept
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -120,6 +121,10 @@ test-net: ## real traffic between network namespaces (root)
 		$(B)/tests/net/bpf_inject $(B)/tests/net/slurm_probe \
 		$(B)/tests/net/pace_steer $(MPI_TESTS)
 	$(Q)B=$(B) bash tests/net/run
+
+kube: ## build kube-apiserver and kube-scheduler for 'test-net' (10 min, 3 GiB, once)
+	@sh tests/deps.sh $(PACKAGES_KUBE)
+	$(Q)sh tests/kube_build.sh build/kube
 
 test-killed: ## antiphase-scheduler over a real Slurm, killed 1,000 times (root, slow)
 	@sh tests/deps.sh $(PACKAGES_BUILD) $(PACKAGES_TEST) $(PACKAGES_NET)

@@ -213,6 +213,7 @@ lab_need() {
 lab_lacks() {
 	case $1 in
 	root) echo "it needs root" ;;
+	kube) echo "kube-apiserver, kube-scheduler ('make kube'), etcd or kubectl is not there" ;;
 	openmpi | iperf3 | lldpd | torch | ethtool) echo "$1 is not installed" ;;
 	*) echo "the kernel has no $1" ;;
 	esac
