@@ -185,7 +185,7 @@ watch_pin(struct round *round, struct decide_change *change, const struct host_j
 	if (fitness != FIT_NOT_NOW)
 		change->busy_since_us = 0;
 	else if (!change->busy_since_us)
-		change->busy_since_us = view->now_us;
+		change->busy_since_us = view->host->at_us;
 	if (mode_for(view, job) != MODE_ENFORCE)
 		unpin(round, change, DECIDE_STOPPED);
 	else if (change->is_unwanted)
@@ -194,8 +194,9 @@ watch_pin(struct round *round, struct decide_change *change, const struct host_j
 		unpin(round, change, DECIDE_NODE_DOWN);
 	else if (change->at_us < view->started_us || job->n_restarts)
 		unpin(round, change, DECIDE_LEFT);
+	/* By looks alone: the node may be taken by the job itself, just now. */
 	else if (change->busy_since_us &&
-		 is_past(change->busy_since_us, view->now_us, DECIDE_BUSY_US))
+		 is_past(change->busy_since_us, view->host->at_us, DECIDE_BUSY_US))
 		unpin(round, change, DECIDE_BUSY);
 	else if (is_past(change->at_us, view->now_us, view->pin_wait_us))
 		unpin(round, change, DECIDE_WAITED);

@@ -355,6 +355,29 @@ a_clock_that_is_set_back_keeps_no_pin(void **state)
 	tear_down(&c);
 }
 
+/* The job was seen before it started, and its nodes after that. */
+static void
+one_look_makes_no_place_busy(void **state)
+{
+	struct cluster c;
+
+	(void)state;
+	set_up(&c, "enforce");
+	advise_at(&c, add_job(&c), "n[0-1]");
+	run_and_do(&c);
+	go_on(&c, 2 * S);
+	c.nodes[0].state = HOST_NODE_TAKEN;
+	for (int i = 0; i < 10; i++) {
+		run(&c);
+		expect(&c, "");
+		c.view.now_us += S;
+	}
+	c.host.at_us = c.view.now_us;
+	run(&c);
+	expect(&c, "unpin 10 - busy");
+	tear_down(&c);
+}
+
 static void
 nodes_that_somebody_chose_since_are_his(void **state)
 {
@@ -463,6 +486,7 @@ main(void)
 		cmocka_unit_test(pins_of_another_run_are_taken_back_at_once),
 		cmocka_unit_test(a_requeued_job_is_unpinned_at_once),
 		cmocka_unit_test(a_clock_that_is_set_back_keeps_no_pin),
+		cmocka_unit_test(one_look_makes_no_place_busy),
 		cmocka_unit_test(nodes_that_somebody_chose_since_are_his),
 		cmocka_unit_test(nobody_is_stuck_whatever_happens),
 	};
