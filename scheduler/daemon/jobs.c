@@ -298,8 +298,10 @@ jobs_put(struct daemon *d, struct job *job, const struct work_job *new,
 		(job->reader_ns && clk_monotonic_ns() - job->reader_ns < READER_NS);
 
 	if (is_same(job, new, is_shiftable)) {
-		if (!job->n_different)
+		if (!job->n_different) {
 			job->is_by_pacer = is_by_pacer;
+			job->has_changed = false;
+		}
 		/* That it still is so is known to a restart. */
 		if (clk_monotonic_ns() - job->kept_ns >= KEEP_NS)
 			keep(d, job);

@@ -73,6 +73,24 @@ computes(const struct paced *paced, double ret_ns[PACED_N_KEPT])
 	return n;
 }
 
+/* Whether most of the first 'n' are below, or above, all PACED_N_MIN behind them. */
+static bool
+are_apart(const double *values, size_t n)
+{
+	double low = values[n], high = values[n];
+	size_t n_below = 0, n_above = 0;
+
+	for (size_t i = n; i < n + PACED_N_MIN; i++) {
+		low = fmin(low, values[i]);
+		high = fmax(high, values[i]);
+	}
+	for (size_t i = 0; i < n; i++) {
+		n_below += values[i] < low;
+		n_above += values[i] > high;
+	}
+	return 2 * n_below >= n || 2 * n_above >= n;
+}
+
 /* Whether the last PACED_N_MIN are all to the same side of those before them. */
 static bool
 has_changed(const struct paced *paced)
@@ -83,6 +101,9 @@ has_changed(const struct paced *paced)
 	if (n < 2 * PACED_N_MIN)
 		return false;
 	n -= PACED_N_MIN;
+	/* Without sorting, as this is asked at each report of each job. */
+	if (!are_apart(ns, n))
+		return false;
 	median_ns = middle(ns, n, &sd_ns);
 	most_ns = fmax(ODD_SDS * sd_ns, ODD_FRAC * median_ns);
 	for (size_t i = n; i < n + PACED_N_MIN; i++) {

@@ -38,7 +38,10 @@ ms_of(int64_t ns)
 	return ns / MS_NS - (ns % MS_NS < 0);
 }
 
-/* The last iterations that all hosts have told of, and that are still kept. */
+/*
+ * The last iterations that all hosts have told of, and that are still kept: of long ones
+ * that may be one or two.
+ */
 static int
 choose_window(struct measure *m, const struct sent_iteration *iterations, size_t n)
 {
@@ -50,12 +53,14 @@ choose_window(struct measure *m, const struct sent_iteration *iterations, size_t
 		return -ENODATA;
 	while (n && ms_of(iterations[n - 1].end_ns) > to_ms)
 		n--;
+	if (n < SENT_N_MIN)
+		return -EAGAIN;
 	first = n > SENT_MAX_ITERATIONS ? n - SENT_MAX_ITERATIONS : 0;
 	while (first < n && (ms_of(iterations[first].begin_ns) < oldest_ms ||
 			     iterations[n - 1].end_ns - iterations[first].begin_ns >
 				     MAX_MS * (int64_t)MS_NS))
 		first++;
-	if (n - first < SENT_N_MIN)
+	if (first == n)
 		return -EAGAIN;
 	m->iterations = iterations + first;
 	m->n_iterations = n - first;

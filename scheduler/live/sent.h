@@ -22,7 +22,7 @@
 
 struct live;
 
-#define SENT_N_MIN          3 /* Iterations; */
+#define SENT_N_MIN          3 /* Iterations that are over; of long ones fewer are kept; */
 #define SENT_MAX_ITERATIONS 8 /* of more the last ones are taken. */
 #define SENT_MAX_SERIES     32
 #define SENT_N_CELLS        16

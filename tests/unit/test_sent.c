@@ -143,6 +143,30 @@ only_iterations_that_all_hosts_told_of_count(void **state)
 	lab_close(&lab);
 }
 
+/* 12 s each: of three that are over one is within what is kept. */
+static void
+of_long_iterations_fewer_are_enough(void **state)
+{
+	const struct frames_square square = { 12000, 20, 800, 40000 };
+	struct sent_iteration its[4];
+	struct lab lab;
+	struct sent sent;
+
+	(void)state;
+	lab_open(&lab, &square, T0 + 50000, 0);
+	for (int64_t i = 0; i < 4; i++) {
+		int64_t begin_ms = T0 + 12020 - T0 % 12000 + 12000 * i;
+
+		its[i] = (struct sent_iteration){ begin_ms * MS,
+						  (begin_ms + 12000) * MS, 800 * MS };
+	}
+	assert_int_equal(
+		sent_measure(lab.live, lab.series, lab.n_series, 0, its, 4, &sent), 0);
+	assert_int_equal(sent.n_iterations, 1);
+	assert_near(sent.bytes, 32e6, 1e5);
+	lab_close(&lab);
+}
+
 static void
 collectives_that_are_spread_or_wait_are_told_from_those_that_send(void **state)
 {
@@ -192,6 +216,7 @@ main(void)
 		cmocka_unit_test(
 			bytes_of_an_iteration_are_the_same_however_long_it_takes),
 		cmocka_unit_test(only_iterations_that_all_hosts_told_of_count),
+		cmocka_unit_test(of_long_iterations_fewer_are_enough),
 		cmocka_unit_test(
 			collectives_that_are_spread_or_wait_are_told_from_those_that_send),
 		cmocka_unit_test(nothing_is_measured_where_nothing_is_known),
