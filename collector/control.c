@@ -101,26 +101,13 @@ run_job_list(void *ctx, size_t n, char **args, struct strbuf *reply, struct err 
 	return 0;
 }
 
-static int
-run_log(void *ctx, size_t n, char **args, struct strbuf *reply, struct err *err)
-{
-	(void)ctx;
-	(void)n;
-	if (!log_set_level_word(args[0]))
-		return err_set(err, NULL, 0, 0,
-			       "the level is err, warn, info or dbg, not '%s'",
-			       args[0]);
-	strbuf_printf(reply, "log level: %s\n", args[0]);
-	return 0;
-}
-
 static const struct ctl_verb verbs[] = {
 	{ "stats", 0, 0, false, run_stats },
 	{ "ping", 0, 0, false, run_ping },
 	{ "job add", 2, 2, true, run_job_add },
 	{ "job remove", 1, 1, true, run_job_remove },
 	{ "job list", 0, 1, false, run_job_list },
-	{ "log", 1, 1, true, run_log },
+	{ "log", 1, 1, true, ctl_run_log },
 	{ NULL, 0, 0, false, NULL },
 };
 

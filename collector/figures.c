@@ -28,20 +28,6 @@ static const char *const kind_words[] = {
 	[TELE_PACE] = "pace",
 };
 
-static void
-counter(struct metrics *m, const char *name, uint64_t value, const char *help)
-{
-	metrics_family(m, name, METRICS_COUNTER, help);
-	metrics_sample_u64(m, value, NULL);
-}
-
-static void
-gauge(struct metrics *m, const char *name, double value, const char *help)
-{
-	metrics_family(m, name, METRICS_GAUGE, help);
-	metrics_sample(m, value, NULL);
-}
-
 /* ---- Interfaces ------------------------------------------------------------------------ */
 
 enum total {
@@ -193,14 +179,14 @@ write_jobs(const struct collector *c, struct metrics *m)
 						   rows[i].job, NULL);
 		}
 	}
-	gauge(m, "antiphase_collector_jobs", (double)topjobs_n_seen(c->top),
-	      "Jobs with traffic in the last summaries.");
-	gauge(m, "antiphase_collector_jobs_registered",
-	      c->cgroups ? (double)cgroups_n_registered(c->cgroups) : 0,
-	      "Control groups that were made jobs by hand.");
-	gauge(m, "antiphase_collector_jobs_gone",
-	      c->registry ? (double)registry_n_gone(c->registry) : 0,
-	      "Of those, control groups that are no more.");
+	metrics_gauge(m, "antiphase_collector_jobs", (double)topjobs_n_seen(c->top),
+		      "Jobs with traffic in the last summaries.");
+	metrics_gauge(m, "antiphase_collector_jobs_registered",
+		      c->cgroups ? (double)cgroups_n_registered(c->cgroups) : 0,
+		      "Control groups that were made jobs by hand.");
+	metrics_gauge(m, "antiphase_collector_jobs_gone",
+		      c->registry ? (double)registry_n_gone(c->registry) : 0,
+		      "Of those, control groups that are no more.");
 }
 
 /* ---- The collector itself ------------------------------------------------------------- */
@@ -261,19 +247,21 @@ write_bpf(const struct collector *c, struct metrics *m)
 			metrics_sample(m, (double)stats.programs[i].run_time_ns * 1e-9,
 				       "program", stats.programs[i].name, NULL);
 	}
-	gauge(m, "antiphase_collector_bpf_links", stats.n_links,
-	      "Interfaces with eBPF programs on them.");
-	gauge(m, "antiphase_collector_bpf_map_bytes", (double)stats.mapped_bytes,
-	      "Memory of the rings that the programs write to.");
-	gauge(m, "antiphase_collector_bpf_slots", stats.n_slots,
-	      "Pairs of job and interface that can be counted apart.");
-	gauge(m, "antiphase_collector_bpf_slots_used", stats.n_slots_used,
-	      "Those in use.");
-	counter(m, "antiphase_collector_map_full_total",
+	metrics_gauge(m, "antiphase_collector_bpf_links", stats.n_links,
+		      "Interfaces with eBPF programs on them.");
+	metrics_gauge(m, "antiphase_collector_bpf_map_bytes",
+		      (double)stats.mapped_bytes,
+		      "Memory of the rings that the programs write to.");
+	metrics_gauge(m, "antiphase_collector_bpf_slots", stats.n_slots,
+		      "Pairs of job and interface that can be counted apart.");
+	metrics_gauge(m, "antiphase_collector_bpf_slots_used", stats.n_slots_used,
+		      "Those in use.");
+	metrics_counter(
+		m, "antiphase_collector_map_full_total",
 		stats.unplaced_jobs + stats.unplaced_cgroups,
 		"Jobs and control groups counted as other, as a table was full.");
-	counter(m, "antiphase_collector_lost_buckets_total", stats.lost_buckets,
-		"Milliseconds that were overwritten before they were read.");
+	metrics_counter(m, "antiphase_collector_lost_buckets_total", stats.lost_buckets,
+			"Milliseconds that were overwritten before they were read.");
 }
 
 static void
@@ -282,30 +270,34 @@ write_losses(const struct collector *c, struct metrics *m)
 	const struct hub_counts *hub = hub_counts(c->hub);
 	const struct binner_counts *binner = binner_counts(c->binner);
 
-	counter(m, "antiphase_collector_lost_total", hub->lost,
+	metrics_counter(
+		m, "antiphase_collector_lost_total", hub->lost,
 		"Packets, samples or records that a source could not account for.");
-	counter(m, "antiphase_collector_gap_bins_total", binner->gap_bins,
-		"Milliseconds of summaries about which nothing is known.");
-	counter(m, "antiphase_collector_late_bins_total", binner->late_bins,
-		"Milliseconds that came too late for their series.");
-	counter(m, "antiphase_collector_wraps_total", binner->wraps,
-		"Counters of interfaces that wrapped.");
-	counter(m, "antiphase_collector_resets_total", binner->resets,
-		"Counters of interfaces that began anew.");
-	counter(m, "antiphase_collector_refused_total",
-		hub->refused_counts + hub->refused_interfaces + binner->unsent,
-		"Counts that there was no room for.");
-	counter(m, "antiphase_collector_doubled_total", hub->doubled,
+	metrics_counter(m, "antiphase_collector_gap_bins_total", binner->gap_bins,
+			"Milliseconds of summaries about which nothing is known.");
+	metrics_counter(m, "antiphase_collector_late_bins_total", binner->late_bins,
+			"Milliseconds that came too late for their series.");
+	metrics_counter(m, "antiphase_collector_wraps_total", binner->wraps,
+			"Counters of interfaces that wrapped.");
+	metrics_counter(m, "antiphase_collector_resets_total", binner->resets,
+			"Counters of interfaces that began anew.");
+	metrics_counter(m, "antiphase_collector_refused_total",
+			hub->refused_counts + hub->refused_interfaces + binner->unsent,
+			"Counts that there was no room for.");
+	metrics_counter(
+		m, "antiphase_collector_doubled_total", hub->doubled,
 		"Counts that were dropped, as another source counts the interface.");
-	counter(m, "antiphase_collector_skipped_seconds_total",
+	metrics_counter(
+		m, "antiphase_collector_skipped_seconds_total",
 		publisher_counts(c->publisher)->skipped_ms / 1000,
 		"Seconds that were never published, as there was no time for them.");
-	counter(m, "antiphase_collector_unsaved_series_total", c->unsaved_totals,
-		"Series whose totals will not go on after a restart.");
-	counter(m, "antiphase_collector_interfaces_gone_total", hub->gone,
-		"Interfaces that went.");
-	counter(m, "antiphase_collector_cgroups_gone_total", c->gone_cgroups,
-		"Control groups of jobs made by hand that went.");
+	metrics_counter(m, "antiphase_collector_unsaved_series_total",
+			c->unsaved_totals,
+			"Series whose totals will not go on after a restart.");
+	metrics_counter(m, "antiphase_collector_interfaces_gone_total", hub->gone,
+			"Interfaces that went.");
+	metrics_counter(m, "antiphase_collector_cgroups_gone_total", c->gone_cgroups,
+			"Control groups of jobs made by hand that went.");
 }
 
 static void
@@ -321,9 +313,9 @@ write_frames(const struct collector *c, struct metrics *m)
 		       "Bytes of the frames that were made.");
 	for (int k = TELE_SUMMARY; k <= TELE_LAST_KIND; k++)
 		metrics_sample_u64(m, counts->bytes[k], "kind", kind_words[k], NULL);
-	counter(m, "antiphase_collector_connections_refused_total",
-		c->bus ? bus_pub_counts(c->bus)->refused : 0,
-		"Subscribers with a wrong key, or none.");
+	metrics_counter(m, "antiphase_collector_connections_refused_total",
+			c->bus ? bus_pub_counts(c->bus)->refused : 0,
+			"Subscribers with a wrong key, or none.");
 }
 
 static void
@@ -333,13 +325,13 @@ write_marks(const struct collector *c, struct metrics *m)
 	const struct marks_in_counts *counts =
 		c->marks ? marks_in_counts(c->marks) : &none;
 
-	counter(m, "antiphase_collector_marks_total", counts->marks,
-		"Marks of collectives that came.");
-	counter(m, "antiphase_collector_marks_lost_total",
-		counts->dropped + counts->lost,
-		"Marks that were dropped here, or by those who sent them.");
-	counter(m, "antiphase_collector_marks_refused_total", counts->refused,
-		"Datagrams that were no marks.");
+	metrics_counter(m, "antiphase_collector_marks_total", counts->marks,
+			"Marks of collectives that came.");
+	metrics_counter(m, "antiphase_collector_marks_lost_total",
+			counts->dropped + counts->lost,
+			"Marks that were dropped here, or by those who sent them.");
+	metrics_counter(m, "antiphase_collector_marks_refused_total", counts->refused,
+			"Datagrams that were no marks.");
 }
 
 static void
@@ -349,38 +341,39 @@ write_pacers(const struct collector *c, struct metrics *m)
 	const struct pacer_in_counts *counts =
 		c->pacers ? pacer_in_counts(c->pacers) : &none;
 
-	gauge(m, "antiphase_collector_pacers",
-	      c->pacers ? (double)pacer_in_n(c->pacers) : 0,
-	      "Pacers of jobs that are connected.");
-	counter(m, "antiphase_collector_pacers_refused_total", counts->refused,
-		"Connections of pacers that were refused or ended from here.");
-	counter(m, "antiphase_collector_iterations_total", counts->iterations,
-		"Iterations that pacers told.");
-	counter(m, "antiphase_collector_iterations_homeless_total", counts->homeless,
-		"Of these, iterations of no known job.");
-	counter(m, "antiphase_collector_iterations_lost_total",
+	metrics_gauge(m, "antiphase_collector_pacers",
+		      c->pacers ? (double)pacer_in_n(c->pacers) : 0,
+		      "Pacers of jobs that are connected.");
+	metrics_counter(m, "antiphase_collector_pacers_refused_total", counts->refused,
+			"Connections of pacers that were refused or ended from here.");
+	metrics_counter(m, "antiphase_collector_iterations_total", counts->iterations,
+			"Iterations that pacers told.");
+	metrics_counter(m, "antiphase_collector_iterations_homeless_total",
+			counts->homeless, "Of these, iterations of no known job.");
+	metrics_counter(
+		m, "antiphase_collector_iterations_lost_total",
 		counts->lost + counts->dropped,
 		"Iterations that pacers could not send, or that were too many.");
-	counter(m, "antiphase_collector_orders_total", counts->orders,
-		"Orders that were passed on to pacers.");
-	counter(m, "antiphase_collector_orders_lost_total",
-		counts->strays + counts->unsent,
-		"Orders for pacers that are not here or do not read.");
-	counter(m, "antiphase_collector_orders_refused_total", c->refused_orders,
-		"Messages that were no orders.");
+	metrics_counter(m, "antiphase_collector_orders_total", counts->orders,
+			"Orders that were passed on to pacers.");
+	metrics_counter(m, "antiphase_collector_orders_lost_total",
+			counts->strays + counts->unsent,
+			"Orders for pacers that are not here or do not read.");
+	metrics_counter(m, "antiphase_collector_orders_refused_total",
+			c->refused_orders, "Messages that were no orders.");
 }
 
 static void
 write_clock(const struct collector *c, struct metrics *m)
 {
-	counter(m, "antiphase_clock_steps_total", c->wall.steps,
-		"Times that the wall clock was stepped.");
-	gauge(m, "antiphase_clock_synchronized", c->clock_error_ns >= 0,
-	      "1 if the kernel says that the wall clock is synchronized.");
+	metrics_counter(m, "antiphase_clock_steps_total", c->wall.steps,
+			"Times that the wall clock was stepped.");
+	metrics_gauge(m, "antiphase_clock_synchronized", c->clock_error_ns >= 0,
+		      "1 if the kernel says that the wall clock is synchronized.");
 	if (c->clock_error_ns >= 0)
-		gauge(m, "antiphase_clock_error_seconds",
-		      (double)c->clock_error_ns * 1e-9,
-		      "Bound on the wall clock's error, as the kernel has it.");
+		metrics_gauge(m, "antiphase_clock_error_seconds",
+			      (double)c->clock_error_ns * 1e-9,
+			      "Bound on the wall clock's error, as the kernel has it.");
 }
 
 static void

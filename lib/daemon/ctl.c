@@ -394,3 +394,17 @@ ctl_close(struct ctl *ctl)
 	free(ctl->path);
 	free(ctl);
 }
+
+int
+ctl_run_log(void *ctx, size_t n_args, char **args, struct strbuf *reply,
+	    struct err *err)
+{
+	(void)ctx;
+	(void)n_args;
+	if (!log_set_level_word(args[0]))
+		return err_set(err, NULL, 0, 0,
+			       "the level is err, warn, info or dbg, not '%s'",
+			       args[0]);
+	strbuf_printf(reply, "log level: %s\n", args[0]);
+	return 0;
+}

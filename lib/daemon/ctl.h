@@ -36,6 +36,10 @@ struct ctl_verb {
 		   struct err *err);
 };
 
+/* A verb that all daemons have: { "log", 1, 1, true, ctl_run_log }; until the next start. */
+int ctl_run_log(void *ctx, size_t n_args, char **args, struct strbuf *reply,
+		struct err *err);
+
 /*
  * Listens at 'path' with permissions 'mode'.  'verbs' ends with one without a name and
  * is borrowed.  A socket left there by a daemon that is no more is replaced; one that

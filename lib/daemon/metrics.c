@@ -166,6 +166,20 @@ metrics_sample_u64(struct metrics *m, uint64_t value, ...)
 	strbuf_printf(m->out, "%" PRIu64 "\n", value);
 }
 
+void
+metrics_counter(struct metrics *m, const char *name, uint64_t value, const char *help)
+{
+	metrics_family(m, name, METRICS_COUNTER, help);
+	metrics_sample_u64(m, value, NULL);
+}
+
+void
+metrics_gauge(struct metrics *m, const char *name, double value, const char *help)
+{
+	metrics_family(m, name, METRICS_GAUGE, help);
+	metrics_sample(m, value, NULL);
+}
+
 /* "FAMILY_bucket{label="value",le="0.1"} 7"; the end of the line of a histogram. */
 static void
 put_part(struct metrics *m, const char *suffix, const char *label, const char *value)

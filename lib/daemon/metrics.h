@@ -49,6 +49,10 @@ void metrics_family(struct metrics *m, const char *name, enum metrics_type type,
 void metrics_sample(struct metrics *m, double value, ...);
 /* Counters beyond 2^53 exactly. */
 void metrics_sample_u64(struct metrics *m, uint64_t value, ...);
+/* A family of one sample without labels. */
+void metrics_counter(struct metrics *m, const char *name, uint64_t value,
+		     const char *help);
+void metrics_gauge(struct metrics *m, const char *name, double value, const char *help);
 /*
  * A histogram's samples: 'counts[n]' in ascending 'bounds[n]' (not cumulated), and
  * one more for what is above.

@@ -101,23 +101,10 @@ run_poke(void *ctx, size_t n, char **args, struct strbuf *reply, struct err *err
 	return 0;
 }
 
-static int
-run_log(void *ctx, size_t n, char **args, struct strbuf *reply, struct err *err)
-{
-	(void)ctx;
-	(void)n;
-	if (!log_set_level_word(args[0]))
-		return err_set(err, NULL, 0, 0,
-			       "the level is err, warn, info or dbg, not '%s'",
-			       args[0]);
-	strbuf_printf(reply, "log level: %s\n", args[0]);
-	return 0;
-}
-
 static const struct ctl_verb verbs[] = {
 	{ "stats", 0, 0, false, run_stats }, { "ping", 0, 0, false, run_ping },
 	{ "modes", 0, 0, false, run_modes }, { "mode", 1, 2, true, run_mode },
-	{ "poke", 0, 0, true, run_poke },    { "log", 1, 1, true, run_log },
+	{ "poke", 0, 0, true, run_poke },    { "log", 1, 1, true, ctl_run_log },
 	{ NULL, 0, 0, false, NULL },
 };
 

@@ -22,20 +22,6 @@
 #include "scheduler/store/store.h"
 #include "topology/topo.h"
 
-static void
-counter(struct metrics *m, const char *name, uint64_t value, const char *help)
-{
-	metrics_family(m, name, METRICS_COUNTER, help);
-	metrics_sample_u64(m, value, NULL);
-}
-
-static void
-gauge(struct metrics *m, const char *name, double value, const char *help)
-{
-	metrics_family(m, name, METRICS_GAUGE, help);
-	metrics_sample(m, value, NULL);
-}
-
 /* ---- Links ---------------------------------------------------------------------------- */
 
 enum link_figure {
@@ -277,12 +263,12 @@ write_pods(const struct daemon *d, struct metrics *m)
 
 	if (!pods_counts(d, &pods))
 		return;
-	gauge(m, "antiphase_pods_told", (double)pods.n_told,
-	      "Pods of Kubernetes that bear a shift of ours.");
-	counter(m, "antiphase_pods_changed_total", pods.n_changed,
-		"Changes of pods' annotations.");
-	counter(m, "antiphase_pods_failed_total", pods.n_failed,
-		"Such changes that the API server refused.");
+	metrics_gauge(m, "antiphase_pods_told", (double)pods.n_told,
+		      "Pods of Kubernetes that bear a shift of ours.");
+	metrics_counter(m, "antiphase_pods_changed_total", pods.n_changed,
+			"Changes of pods' annotations.");
+	metrics_counter(m, "antiphase_pods_failed_total", pods.n_failed,
+			"Such changes that the API server refused.");
 }
 
 static void
@@ -316,27 +302,27 @@ write_deeds(const struct daemon *d, struct metrics *m)
 			metrics_sample_u64(m, d->jobs->so_far.n_given[kind][i], "kind",
 					   jobs_kind_names[kind], "reason",
 					   reason_name((enum reason)i), NULL);
-	counter(m, "antiphase_advice_followed_total", outcomes_n_followed(d),
-		"Advices that were found to be followed.");
+	metrics_counter(m, "antiphase_advice_followed_total", outcomes_n_followed(d),
+			"Advices that were found to be followed.");
 	metrics_family(m, "antiphase_deeds_total", METRICS_COUNTER,
 		       "Changes asked of the cluster's scheduler, by the reason.");
 	for (int i = 0; i < DECIDE_N_WHYS; i++)
 		metrics_sample_u64(m, d->deeds.n_asked[i], "reason",
 				   decide_why_names[i], NULL);
-	counter(m, "antiphase_deeds_failed_total", d->deeds.n_failed,
-		"Changes that the cluster's scheduler refused.");
+	metrics_counter(m, "antiphase_deeds_failed_total", d->deeds.n_failed,
+			"Changes that the cluster's scheduler refused.");
 	write_pods(d, m);
 	metrics_family(m, "antiphase_orders_total", METRICS_COUNTER,
 		       "Orders announced for pacers, by the reason.");
 	for (int i = 0; i < STEER_N_WHYS; i++)
 		metrics_sample_u64(m, pace.orders[i], "reason", steer_why_names[i],
 				   NULL);
-	counter(m, "antiphase_iterations_total", pace.reports,
-		"Iterations that pacers told of.");
-	counter(m, "antiphase_iterations_ignored_total", pace.others,
-		"Those of another rank 0 than the one that has the job.");
-	gauge(m, "antiphase_stopped", d->deeds.modes.is_stopped,
-	      "1 while the kill switch is on.");
+	metrics_counter(m, "antiphase_iterations_total", pace.reports,
+			"Iterations that pacers told of.");
+	metrics_counter(m, "antiphase_iterations_ignored_total", pace.others,
+			"Those of another rank 0 than the one that has the job.");
+	metrics_gauge(m, "antiphase_stopped", d->deeds.modes.is_stopped,
+		      "1 while the kill switch is on.");
 }
 
 /* ---- Ourselves ------------------------------------------------------------------------ */
@@ -383,11 +369,12 @@ write_self(const struct daemon *d, struct metrics *m)
 	struct jobs_counts jobs = jobs_counts(d);
 	struct feed_counts feed = feed_counts(d->now.feed);
 
-	counter(m, "antiphase_frames_total", feed.frames, "Frames received.");
-	counter(m, "antiphase_frames_damaged_total", feed.damaged + feed.foreign,
-		"Messages that were no frame, or of another version.");
-	counter(m, "antiphase_rankings_total", jobs.n_ranked,
-		"Places of waiting jobs that were ranked.");
+	metrics_counter(m, "antiphase_frames_total", feed.frames, "Frames received.");
+	metrics_counter(m, "antiphase_frames_damaged_total",
+			feed.damaged + feed.foreign,
+			"Messages that were no frame, or of another version.");
+	metrics_counter(m, "antiphase_rankings_total", jobs.n_ranked,
+			"Places of waiting jobs that were ranked.");
 	metrics_family(m, "antiphase_ranking_seconds_total", METRICS_COUNTER,
 		       "What ranking took.");
 	metrics_sample(m, jobs.rank_s, NULL);
@@ -398,23 +385,25 @@ write_self(const struct daemon *d, struct metrics *m)
 		       "Rounds in which advice for running jobs was solved anew.");
 	metrics_histogram(m, jobs_solve_bounds_s, d->jobs->so_far.solves,
 			  JOBS_N_SOLVE_BOUNDS, d->jobs->so_far.solves_s, NULL, NULL);
-	gauge(m, "antiphase_link_look_seconds", (double)d->now.last_cost_ns / 1e9,
-	      "What the last look at all links took.");
+	metrics_gauge(m, "antiphase_link_look_seconds",
+		      (double)d->now.last_cost_ns / 1e9,
+		      "What the last look at all links took.");
 	if (d->store) {
-		gauge(m, "antiphase_store_bytes", (double)store_bytes(d->store),
-		      "Of history, in use.");
-		gauge(m, "antiphase_store_links_left_out", history_n_left_out(d),
-		      "Links of the last second that history had no room for.");
+		metrics_gauge(m, "antiphase_store_bytes", (double)store_bytes(d->store),
+			      "Of history, in use.");
+		metrics_gauge(m, "antiphase_store_links_left_out",
+			      history_n_left_out(d),
+			      "Links of the last second that history had no room for.");
 	}
 	if (d->http) {
 		struct http_counts http = http_counts(d->http);
 
-		counter(m, "antiphase_http_requests_total", http.requests,
-			"Requests over HTTP.");
-		counter(m, "antiphase_http_refused_total", http.refused,
-			"Requests that were no good, and connections cut.");
-		gauge(m, "antiphase_http_listeners", http.listeners,
-		      "Those that hear events.");
+		metrics_counter(m, "antiphase_http_requests_total", http.requests,
+				"Requests over HTTP.");
+		metrics_counter(m, "antiphase_http_refused_total", http.refused,
+				"Requests that were no good, and connections cut.");
+		metrics_gauge(m, "antiphase_http_listeners", http.listeners,
+			      "Those that hear events.");
 	}
 }
 
