@@ -17,6 +17,7 @@
 #include "scheduler/core/profile/profile_json.h"
 #include "scheduler/daemon/daemon.h"
 #include "scheduler/daemon/jobs.h"
+#include "scheduler/daemon/outcomes.h"
 #include "scheduler/live/live.h"
 #include "scheduler/store/store.h"
 #include "topology/topo.h"
@@ -376,6 +377,8 @@ memory_open(struct daemon *d, struct err *err)
 	if (rc == 0 && d->deeds.changes.items.n)
 		log_info("store", "%zu changes of before are looked after",
 			 d->deeds.changes.items.n);
+	if (rc >= 0)
+		rc = outcomes_restore(d, err);
 	return rc < 0 ? rc : 0;
 }
 

@@ -127,4 +127,16 @@ bool outcome_step(struct outcome *outcome, int64_t now_ns,
 /* Mean iteration of the last minute over the one alone; 0: not known. */
 double outcome_slowdown(const struct outcome *outcome, int64_t now_ns);
 
+/* ---- outcome_json.c: over a restart -------------------------------------------------- */
+
+struct json;
+struct json_doc;
+struct jsonw;
+
+/* "state": what was advised and what is found so far, without the iterations. */
+void outcome_state_write(const struct outcome *outcome, struct jsonw *w);
+/* Reads it back into a zeroed one; -EINVAL, and nothing is taken, for what it cannot be. */
+int outcome_state_read(const struct json_doc *doc, const struct json *state,
+		       struct outcome *ret_outcome);
+
 #endif

@@ -6,6 +6,8 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/clk.h"
+#include "lib/base/err.h"
+#include "lib/base/json.h"
 #include "lib/base/jsonw.h"
 #include "lib/base/strtab.h"
 #include "scheduler/daemon/daemon.h"
@@ -19,11 +21,15 @@
 #define EVERY_S 10
 /* Of a job that nothing is known of any more. */
 #define FORGET_NS (60 * DAEMON_SECOND_NS)
+/* After a restart: what is older is of no job that is there; so long one waits for it. */
+#define MAX_AGE_US  INT64_C(86400000000)
+#define RESTORED_NS (120 * DAEMON_SECOND_NS)
 
 struct entry {
 	struct outcome outcome;
 	int64_t wanted_ns; /* Monotonic: the last time that somebody knew the job. */
 	int64_t estimated_ns;
+	int64_t restored_ns; /* Of before a restart, found again then; 0: not, or not more. */
 };
 
 struct outcomes {
@@ -179,6 +185,7 @@ outcomes_put(const struct daemon *d, const char *job, struct jsonw *w)
 static void
 keep(struct daemon *d, const char *job)
 {
+	const struct entry *entry = find(d->outcomes, job);
 	int64_t now_us = clk_wall_us();
 	char *text = NULL;
 	size_t length;
@@ -195,6 +202,8 @@ keep(struct daemon *d, const char *job)
 	jsonw_str(&w, "job", job);
 	jsonw_int(&w, "at_us", now_us);
 	outcomes_put(d, job, &w);
+	if (entry)
+		outcome_state_write(&entry->outcome, &w);
 	jsonw_end(&w);
 	jsonw_finish(&w);
 	fclose(out);
@@ -220,6 +229,40 @@ outcomes_place(struct daemon *d, const struct job *job, double slowdown)
 		return;
 	outcome_place(outcome, job->nodes, job->at_us, slowdown,
 		      job->profile.period_us);
+	keep(d, job->name);
+}
+
+/* ---- Over a restart ------------------------------------------------------------------- */
+
+static bool
+on_kept(void *ctx, const char *key, int64_t at_us, const char *json)
+{
+	struct daemon *d = ctx;
+	struct json_doc *doc;
+	const struct json *state;
+	struct outcome outcome;
+	struct entry *entry;
+	struct err err;
+
+	if (clk_wall_us() - at_us > MAX_AGE_US ||
+	    json_parse("store", json, strlen(json), &doc, &err) < 0)
+		return true;
+	state = json_find(json_root(doc), "state");
+	if (state && outcome_state_read(doc, state, &outcome) == 0) {
+		entry = make(d->outcomes, key);
+		outcome_fini(&entry->outcome);
+		entry->outcome = outcome;
+		entry->restored_ns = clk_monotonic_ns();
+	}
+	json_doc_free(doc);
+	return true;
+}
+
+int
+outcomes_restore(struct daemon *d, struct err *err)
+{
+	return store_read(d->store, STORE_OUTCOME, NULL, HOST_MAX_JOBS, on_kept, d,
+			  err);
 }
 
 /* It is another one, which its advice is to say, too. */
@@ -301,6 +344,11 @@ look_at_shift(struct daemon *d, const struct job *job)
 	if (!entry && !steered.is_advised)
 		return;
 	entry = make(d->outcomes, job->name);
+	/* After a restart its advice is not there at once; that is not its end. */
+	if (entry->restored_ns && !steered.is_advised &&
+	    clk_monotonic_ns() - entry->restored_ns < RESTORED_NS)
+		return;
+	entry->restored_ns = 0;
 	if (seen && seen->has_estimate && seen->at_ns != entry->estimated_ns) {
 		entry->estimated_ns = seen->at_ns;
 		outcome_estimate(&entry->outcome, seen->at_ns,
@@ -325,8 +373,13 @@ forget_gone(struct daemon *d)
 
 		if (!entry || now_ns - entry->wanted_ns < FORGET_NS)
 			continue;
-		if (entry->outcome.has_place || entry->outcome.has_shift)
+		if (entry->outcome.has_place || entry->outcome.has_shift) {
 			keep(d, strtab_name(outcomes->names, i));
+			/* The history of it stays. */
+			if (d->store)
+				store_delete(d->store, STORE_OUTCOME,
+					     strtab_name(outcomes->names, i));
+		}
 		entry_free(entry);
 		outcomes->jobs.items[i] = NULL;
 		strtab_remove(outcomes->names, i);

@@ -3,7 +3,8 @@
  * tell, told with each advice, and kept in the store whenever one is another than it was.
  *
  * A job's outlives what jobs.h knows of it, as a job that was placed is not heard of
- * before it runs; it is forgotten a minute after the job.
+ * before it runs; it is forgotten a minute after the job, and its history stays in the
+ * store.  Over a restart all of it is kept but the iterations.
  */
 #ifndef SCHEDULER_DAEMON_OUTCOMES_H
 #define SCHEDULER_DAEMON_OUTCOMES_H
@@ -13,6 +14,7 @@
 #include "scheduler/daemon/outcome.h"
 
 struct daemon;
+struct err;
 struct job;
 struct jsonw;
 struct outcomes;
@@ -20,6 +22,8 @@ struct outcomes;
 struct outcomes *outcomes_new(void);
 void outcomes_free(struct outcomes *outcomes); /* Accepts NULL. */
 
+/* Those of before a restart, from the store: 0, or -errno with 'err' filled. */
+int outcomes_restore(struct daemon *d, struct err *err);
 /* A pacer's iteration begins; wall clock nanoseconds. */
 void outcomes_begin(struct daemon *d, const char *job, uint64_t number,
 		    int64_t begin_ns);

@@ -1,4 +1,10 @@
 /* Whether an advice was followed, and what it gave. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/err.h"
+#include "lib/base/json.h"
+#include "lib/base/jsonw.h"
 #include "scheduler/daemon/outcome.h"
 #include "tests/unit/test.h"
 
@@ -192,6 +198,84 @@ a_place_is_followed_by_who_runs_on_it(void **state)
 	}
 }
 
+/* Written, read back and written again; NULL if it is refused. */
+static char *
+over_a_restart(const char *text)
+{
+	struct json_doc *doc;
+	struct outcome outcome = { .kept = NULL };
+	struct err err;
+	struct jsonw w;
+	char *again = NULL;
+	size_t n;
+	FILE *out;
+
+	if (json_parse("test", text, strlen(text), &doc, &err) < 0)
+		return NULL;
+	if (outcome_state_read(doc, json_find(json_root(doc), "state"), &outcome) ==
+	    0) {
+		out = open_memstream(&again, &n);
+		jsonw_init(&w, out);
+		jsonw_object(&w, NULL);
+		outcome_state_write(&outcome, &w);
+		jsonw_end(&w);
+		fclose(out);
+	}
+	outcome_fini(&outcome);
+	json_doc_free(doc);
+	return again;
+}
+
+static void
+it_is_the_same_after_a_restart(void **state)
+{
+	struct outcome outcome = { .kept = NULL };
+	struct outcome_steered steered = { .is_advised = true,
+					   .is_steered = true,
+					   .gain_low = 0.1,
+					   .gain_high = 0.2 };
+	uint64_t number = 1;
+	int64_t now_ns = run(&outcome, 5000 * SECOND, &number, 60, 200);
+	struct jsonw w;
+	char *text = NULL, *again;
+	size_t n;
+	FILE *out;
+
+	(void)state;
+	outcome_place(&outcome, "n[1-4]", 17, 1.25, 180000);
+	assert_true(outcome_runs_on(&outcome, "n[1-4]"));
+	outcome_step(&outcome, now_ns, &steered);
+	steered.begun_ns = now_ns;
+	now_ns = run(&outcome, now_ns, &number, 60, 160);
+	outcome_step(&outcome, now_ns, &steered);
+	out = open_memstream(&text, &n);
+	jsonw_init(&w, out);
+	jsonw_object(&w, NULL);
+	outcome_state_write(&outcome, &w);
+	jsonw_end(&w);
+	fclose(out);
+	again = over_a_restart(text);
+	assert_non_null(again);
+	assert_string_equal(text, again);
+	assert_non_null(strstr(text, "n[1-4]"));
+	free(again);
+	/* Anything may be in a file: each byte cut off, each digit made another. */
+	for (size_t i = 0; i < n; i += 3) {
+		char kept = text[i];
+
+		text[i] = kept >= '0' && kept <= '9' ? 'x' : '9';
+		free(over_a_restart(text));
+		text[i] = kept;
+	}
+	free(text);
+	outcome_fini(&outcome);
+	assert_null(over_a_restart("{\"state\":{\"shift\":{}}}"));
+	assert_null(over_a_restart("{\"state\":{\"place\":{\"nodes\":7}}}"));
+	again = over_a_restart("{\"state\":{}}");
+	assert_non_null(again);
+	free(again);
+}
+
 int
 main(void)
 {
@@ -201,6 +285,7 @@ main(void)
 		cmocka_unit_test(what_is_no_iteration_is_left_out),
 		cmocka_unit_test(what_is_not_advised_any_more_stays_as_it_was_found),
 		cmocka_unit_test(a_place_is_followed_by_who_runs_on_it),
+		cmocka_unit_test(it_is_the_same_after_a_restart),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
