@@ -27,7 +27,7 @@ NAMES = "ABC"
 HOSTS = {"A": "h0,h3", "B": "h1,h4", "C": "h2,h5"}
 CHANGE_S = 12  # C computes longer from then on, if nobody contends.
 CHANGE_FACTOR = 1.3
-CONTROL_S = 12
+CONTROL_TIMES = 1.5  # As long as one of a job alone.
 
 # (MB, ms of computing) of each job.  The jobs of 'equal' send for 112 ms of 372 each:
 # three times that is 90 % of the period.  In the simulator, random starts cost 1.20 then
@@ -114,7 +114,8 @@ class Case:
                     self.add("%s.%d" % (mode, pair), mode, "shared", self.seconds,
                              range(len(NAMES)), pair)
         if has_control:
-            self.add("control.0", "observe", "apart", CONTROL_S, range(len(NAMES)), 0)
+            self.add("control.0", "observe", "apart", CONTROL_TIMES * self.alone_s,
+                     range(len(NAMES)), 0)
         return {"case": self.name, "n_pairs": self.n_pairs, "seed": self.seed,
                 "runs": self.runs}
 
