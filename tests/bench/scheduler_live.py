@@ -17,7 +17,8 @@ import sys
 import tempfile
 import time
 
-from scheduler_size import BUILD, DRAW, HOSTS, JOBS, LEAVES, Daemon, prepare, say, timed
+from scheduler_size import (BUILD, DRAW, HOSTS, JOBS, LEAVES, Daemon, prepare, refusals,
+                            say, timed)
 
 RAW_HOSTS = int(sys.argv[2]) if len(sys.argv) > 2 else 256
 SECONDS = int(sys.argv[3]) if len(sys.argv) > 3 else 120
@@ -68,11 +69,6 @@ def figures(daemon):
 def figure(text, name):
     found = re.search("^" + name + " (.*)$", text, re.M)
     return float(found.group(1)) if found else 0
-
-
-def refusals(text):
-    found = re.findall(r'^antiphase_jobs_refused{reason="(.*)"} (\d+)$', text, re.M)
-    return ", ".join("%s %s" % (n, reason) for reason, n in found if n != "0") or "none"
 
 
 def tell_jobs(daemon, after_s):

@@ -152,6 +152,11 @@ def say(what, ms):
           (what, ms[len(ms) // 2], ms[min(len(ms) - 1, len(ms) * 99 // 100)], ms[-1], len(ms)))
 
 
+def refusals(text):
+    found = re.findall(r'^antiphase_jobs_refused{reason="(.*)"} (\d+)$', text, re.M)
+    return ", ".join("%s %s" % (n, reason) for reason, n in found if n != "0") or "none"
+
+
 def settle(daemon):
     """Until all jobs are advised on, or no more come."""
     began, last, since = time.monotonic(), -1, 0
@@ -187,6 +192,7 @@ def measure(daemon, folder):
     advised, settled_s = settle(daemon)
     print("  start to first answer %.1f s; %d of %d jobs advised on after %.0f s; %.0f MiB" %
           (daemon.start_s, advised, JOBS, settled_s, daemon.rss_mib()))
+    print("  without advice: " + refusals(daemon.ask("GET", "/metrics").decode()))
     cpu_s, began = daemon.cpu_s(), time.monotonic()
     time.sleep(10)
     print("  at rest: %.1f %% of a core" %
