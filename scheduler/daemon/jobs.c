@@ -271,15 +271,19 @@ is_same_profile(const struct profile *a, const struct profile *b)
  * steered by it have new windows.  A pacer has seen it often enough itself.
  */
 static bool
-is_same(struct job *job, const struct work_job *new, bool is_shiftable)
+is_same(struct job *job, const struct work_job *new, bool is_shiftable,
+	bool is_by_pacer)
 {
+	/* Of few iterations it was a first guess, and this is a better one. */
+	bool is_refined = is_by_pacer && job->paced.n <= PACED_N_KEPT;
+
 	if (!is_same_place(job, new, is_shiftable))
 		return false;
 	if (is_same_profile(&job->profile, &new->profile)) {
 		job->n_different = 0;
 		return true;
 	}
-	return !job->has_changed && ++job->n_different < 2;
+	return !job->has_changed && !is_refined && ++job->n_different < 2;
 }
 
 static void
@@ -297,7 +301,7 @@ jobs_put(struct daemon *d, struct job *job, const struct work_job *new,
 		(jobs_is_paced(job) && !job->is_observing) ||
 		(job->reader_ns && clk_monotonic_ns() - job->reader_ns < READER_NS);
 
-	if (is_same(job, new, is_shiftable)) {
+	if (is_same(job, new, is_shiftable, is_by_pacer)) {
 		if (!job->n_different) {
 			job->is_by_pacer = is_by_pacer;
 			job->has_changed = false;

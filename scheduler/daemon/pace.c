@@ -116,10 +116,13 @@ take_paced(struct daemon *d, struct job *job, const struct live_iteration *told)
 					     told->order };
 	enum paced_event event = paced_add(&job->paced, &report);
 
+	uint32_t n_min = (uint32_t)daemon_integer(d, "pacer_min_iterations");
+
 	job->has_changed |= event == PACED_CHANGED;
+	/* At first, and again with more, as those that were contended tell less. */
 	if (event == PACED_CHANGED ||
-	    (event == PACED_WHOLE &&
-	     job->paced.n == daemon_integer(d, "pacer_min_iterations")))
+	    (event == PACED_WHOLE && job->paced.n % n_min == 0 &&
+	     job->paced.n <= PACED_N_KEPT))
 		jobs_note_told(d, job);
 }
 
