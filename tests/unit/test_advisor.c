@@ -90,6 +90,34 @@ two_jobs_that_collide_are_set_apart(void **state)
 	fixture_fini(&f);
 }
 
+/* More than are solved at once: each still has its turn, and its answer. */
+static void
+of_very_many_on_one_link_each_is_told_something(void **state)
+{
+	enum {
+		N = 24
+	};
+	struct advisor *advisor;
+	struct fixture f;
+	uint32_t jobs[N];
+
+	(void)state;
+	lab(&f);
+	advisor = advisor_new(f.topo, NULL);
+	for (uint32_t i = 0; i < N; i++) {
+		char name[16];
+
+		snprintf(name, sizeof name, "job%u", i);
+		ON(fixture_job(&f, name, 2, 100000, 0.3, 50e9), i % 4, 4 + i / 4 % 4);
+		jobs[i] = put(advisor, &f, false);
+	}
+	solve(advisor);
+	for (uint32_t i = 0; i < N; i++)
+		assert_true(view_of(advisor, jobs[i]).is_solved);
+	advisor_free(advisor);
+	fixture_fini(&f);
+}
+
 /* Why: nobody can delay it, or no shift could help anyway. */
 static void
 a_job_without_a_pacer_is_told_what_is_wrong(void **state)
@@ -531,6 +559,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(two_jobs_that_collide_are_set_apart),
+		cmocka_unit_test(of_very_many_on_one_link_each_is_told_something),
 		cmocka_unit_test(a_job_without_a_pacer_is_told_what_is_wrong),
 		cmocka_unit_test(jobs_of_several_bursts_are_given_one_period),
 		cmocka_unit_test(what_nobody_can_delay_is_never_steered),

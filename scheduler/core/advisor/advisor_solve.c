@@ -3,7 +3,7 @@
  * workload of their own, and asked about as if they were all there is.
  *
  * A component of more than MAX_JOBS jobs is cut: the nearest of the touched job are taken,
- * and only those are given another view whose neighbours are all among them; the
+ * and only it and those are given another view whose neighbours are all among them; the
  * others keep theirs until it is their turn.
  */
 #include <stdlib.h>
@@ -287,6 +287,9 @@ advisor_solve(struct advisor *advisor, uint32_t job)
 		return;
 	}
 	question_init(&q, advisor, &component);
+	/* One with more neighbours than are taken is never among all of them. */
+	for (size_t i = 0; i < component.n_jobs; i++)
+		q.is_inner[i] |= component.jobs[i] == job;
 	ctx.opts.is_fixed = q.is_fixed;
 	ctx.opts.start_us = q.start_us;
 	ctx.opts.n_restarts = RESTARTS;
