@@ -14,6 +14,7 @@
 #define ODD_SDS     5    /* So far off is of another kind, */
 #define ODD_FRAC    0.03 /* but not if it is less of the median. */
 #define LIKE_FRAC   0.1  /* Off the median: still about as long. */
+#define MOST_ALIKE  1.15 /* Longest over shortest time in collectives, alone. */
 #define MIN_WITHIN  0.75 /* Of the traffic, in the time in collectives; */
 #define MIN_BUSY    0.5  /* of which so much is sending. */
 
@@ -176,9 +177,12 @@ paced_iterations(const struct paced *paced, struct sent_iteration *ret_iteration
 
 static double
 burst_us(const struct sent *sent, const struct paced_path *path, double median_us,
-	 double shortest_us)
+	 double shortest_us, bool is_guess)
 {
-	double us = fmax(median_us * (1 - path->held_frac), path->alone_us);
+	double us = path->alone_us;
+
+	if (!is_guess)
+		us = fmax(us, median_us * (1 - path->held_frac));
 
 	return fmax(fmin(us, shortest_us), 8e6 * sent->bytes / path->line_bps);
 }
@@ -202,6 +206,7 @@ paced_profile(const struct paced *paced, size_t n_min, const struct sent *sent,
 	double compute[PACED_N_KEPT], comm[PACED_N_KEPT], compute_us, sd_us, send_us;
 	size_t n = computes(paced, compute);
 	struct profile profile;
+	bool is_guess;
 
 	if (n < n_min || n < 1 || !(path->line_bps > 0) || !(sent->bytes > 0) ||
 	    sent->within_frac < MIN_WITHIN || sent->busy_frac < MIN_BUSY)
@@ -213,7 +218,10 @@ paced_profile(const struct paced *paced, size_t n_min, const struct sent *sent,
 	}
 	compute_us = middle(compute, n, &sd_us);
 	stats_sort(comm, n);
-	send_us = round(burst_us(sent, path, stats_quantile(comm, n, 0.5), comm[0]));
+	/* Few, and unlike each other: others were in their way, and perhaps in all. */
+	is_guess = paced->n <= PACED_N_KEPT && comm[n - 1] > MOST_ALIKE * comm[0];
+	send_us = round(
+		burst_us(sent, path, stats_quantile(comm, n, 0.5), comm[0], is_guess));
 	if (compute_us < 1 || send_us < 1 ||
 	    compute_us + send_us > (double)PROFILE_MAX_PERIOD_US)
 		return false;
