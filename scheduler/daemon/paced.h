@@ -14,8 +14,9 @@
  *	at most the shortest time in collectives seen,
  *	and never less than its bytes take on its own interfaces.
  *
- * where the first few differ from each other, which tells of contention that may have
- * stretched all of them, it is what its bytes take.  The two make an iteration: computing, then sending.  A few of them are enough.
+ * Where the first few differ from each other, others may have stretched all of them, and
+ * it is what its bytes take.  Computing and the burst make an iteration, and a few of them
+ * are enough.
  *
  * When PACED_N_MIN iterations running are all longer, or all shorter, than those before
  * them can explain, the job has changed: what was before is forgotten.
