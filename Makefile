@@ -115,6 +115,11 @@ test: ## every test (SAN=address,undefined for sanitizers)
 check: $(PROGRAMS) $(PLUGIN) $(PACER) $(TESTS) $(REPLAYS) $(MANPAGES) ## as 'test', with what is installed
 	$(Q)B=$(B) sh tests/run $(TESTS)
 
+test-golden: ## scheduling policies against published numbers, of ../shared/data
+	@sh tests/deps.sh $(PACKAGES_BUILD) $(PACKAGES_TEST)
+	$(Q)$(MAKE) --no-print-directory $(B)/antiphase-sim
+	$(Q)B=$(B) python3 tests/golden_policies/run.py $(CASES)
+
 test-net: ## real traffic between network namespaces (root)
 	@sh tests/deps.sh $(PACKAGES_BUILD) $(PACKAGES_TEST) $(PACKAGES_NET)
 	$(Q)$(MAKE) --no-print-directory all $(B)/tests/net/arl $(B)/tests/net/bpf_probe \

@@ -6,10 +6,8 @@
 #include "sim/verbs.h"
 
 static const struct cli_verb *const verbs[] = {
-	&verb_run,
-	&verb_compare,
-	&verb_flows,
-	NULL,
+	&verb_run,          &verb_compare,    &verb_flows,
+	&verb_sim_policies, &verb_sim_replay, NULL,
 };
 
 static const struct cli_program program = {

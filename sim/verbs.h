@@ -7,5 +7,7 @@
 extern const struct cli_verb verb_flows;
 extern const struct cli_verb verb_run;
 extern const struct cli_verb verb_compare;
+extern const struct cli_verb verb_sim_replay;
+extern const struct cli_verb verb_sim_policies;
 
 #endif

@@ -205,6 +205,12 @@ COMMANDS = [
     ("sim-compare", "sim compare two-jobs.ini --seeds 1..2", (0,), "", []),
     ("sim-compare", "sim compare one.ini --seeds 1 --policies fair", (0,), "", []),
     ("sim-compare", "sim compare waits.ini --seeds 1 --policies fair", (0,), "", []),
+    ("sim-policies", "sim policies", (0,), "", []),
+    ("sim-policies", "sim policies 2d-las", (0,), "", []),
+    ("sim-replay", "sim replay jobs.csv --cluster 2x8 --policy srtf,2d-las", (0,), "",
+     [("policies", "policy", 2)]),
+    ("sim-replay", "sim replay jobs.csv --cluster 2x8 --policy fifo --until 1", (0,),
+     "", [("policies", "policy", 1)]),
 ]
 
 ONE = """[sim]

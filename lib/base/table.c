@@ -164,8 +164,8 @@ table_print(const struct table *t, FILE *out)
 }
 
 /* RFC 4180: quoted if it holds a comma, a quote or a line end. */
-static void
-put_csv(const char *s, FILE *out)
+void
+table_put_csv(const char *s, FILE *out)
 {
 	if (!s[strcspn(s, ",\"\r\n")]) {
 		fputs(s, out);
@@ -201,7 +201,7 @@ table_print_csv(const struct table *t, FILE *out)
 		for (size_t i = 0; i < t->n_columns; i++) {
 			if (i)
 				putc(',', out);
-			put_csv(cell_at(t, row, i), out);
+			table_put_csv(cell_at(t, row, i), out);
 		}
 		putc('\n', out);
 	}

@@ -43,6 +43,8 @@ void table_print(const struct table *t, FILE *out);
 void table_add(const struct table *t, struct strbuf *out);
 /* The same as comma-separated values, quoted where needed. */
 void table_print_csv(const struct table *t, FILE *out);
+/* One value of such, for those who write rows themselves. */
+void table_put_csv(const char *text, FILE *out);
 void table_fini(struct table *t);
 
 #endif

@@ -13,7 +13,7 @@ run_sim(int argc, char **argv)
 
 const struct cli_verb verb_sim = {
 	.name = "sim",
-	.summary = "simulate jobs on a fabric: run, compare, flows",
+	.summary = "simulate jobs on a fabric, and policies over traces of jobs",
 	.usage = "VERB [options] FILE",
 	.run = run_sim,
 };

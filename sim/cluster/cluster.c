@@ -68,6 +68,22 @@ worked_s(const struct loop *l, uint32_t id)
 	return fmax(0, l->view.now_s - fmax(l->advanced_s, l->runs[id].works_s));
 }
 
+/* What became of a job, which has worked for 'worked' since it was last advanced. */
+static void
+note_result(struct loop *l, uint32_t id, double end_s, double worked)
+{
+	const struct pol_job *job = &l->jobs[id];
+
+	l->results[id] = (struct cluster_result){
+		.first_s = job->first_s,
+		.end_s = end_s,
+		.executed_s = job->executed_s + worked,
+		.attained_s = job->attained_s + worked * job->n_held_gpus,
+		.n_starts = job->n_starts,
+		.n_preempted = job->n_preempted,
+	};
+}
+
 static void
 complete(struct loop *l)
 {
@@ -81,13 +97,7 @@ complete(struct loop *l)
 			l->ids.items[n++] = id;
 			continue;
 		}
-		l->results[id] = (struct cluster_result){
-			.first_s = job->first_s,
-			.end_s = l->view.now_s,
-			.executed_s = job->executed_s + worked_s(l, id),
-			.n_starts = job->n_starts,
-			.n_preempted = job->n_preempted,
-		};
+		note_result(l, id, l->view.now_s, worked_s(l, id));
 		stop(l, id);
 		vec_free(&l->runs[id].pieces);
 		l->n_done++;
@@ -279,8 +289,13 @@ run(struct loop *l)
 	while (l->n_done < l->n) {
 		double now_s = next_s(l);
 
-		if (!(now_s < INFINITY) || now_s > l->opts->until_s)
+		if (!(now_s < INFINITY))
 			break;
+		if (now_s > l->opts->until_s) {
+			l->view.now_s = l->opts->until_s;
+			advance(l);
+			break;
+		}
 		l->view.now_s = now_s;
 		complete(l);
 		arrive(l);
@@ -326,6 +341,8 @@ cluster_run(const struct cluster_job *jobs, size_t n, struct policy *policy,
 	}
 	if (r == 0)
 		r = run(&l);
+	for (size_t i = 0; i < l.ids.n; i++)
+		note_result(&l, l.ids.items[i], NAN, 0);
 	for (size_t i = 0; i < n; i++)
 		vec_free(&l.runs[i].pieces);
 	vec_free(&l.ids);

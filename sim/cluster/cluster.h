@@ -50,8 +50,8 @@ struct cluster_work {
 };
 
 struct cluster_result {
-	double first_s, end_s; /* Of each job. */
-	double executed_s;
+	double first_s, end_s;         /* Of each job; NAN: not begun, not done. */
+	double executed_s, attained_s; /* Wall time and GPU seconds; until the end. */
 	uint32_t n_starts, n_preempted;
 };
 

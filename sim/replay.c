@@ -1,0 +1,306 @@
+/*
+ * replay.c - 'antiphase sim replay': the jobs of a trace under policies of the literature.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/err.h"
+#include "lib/base/words.h"
+#include "sim/replay_report.h"
+#include "sim/verbs.h"
+#include "sim/watch.h"
+
+#define MAX_POLICIES 32
+
+struct replay_args {
+	const char *policies, *cluster, *place, *semantics, *format, *csv;
+	struct cli_list sets;
+	double until_s, round_s, restart_s;
+	int64_t seed;
+	bool json;
+};
+
+/* ---- What is to be run ------------------------------------------------------------------- */
+
+static int
+find_policies(char *names, const struct policy_spec **ret_specs, size_t *ret_n,
+	      struct err *err)
+{
+	const char *known[MAX_POLICIES * 4];
+	size_t n_known = 0;
+	char *rest = NULL;
+
+	for (const struct policy_spec *spec = policy_table;
+	     spec->name && n_known < sizeof known / sizeof *known - 1; spec++)
+		known[n_known++] = spec->name;
+	known[n_known] = NULL;
+	for (char *name = strtok_r(names, ",", &rest); name;
+	     name = strtok_r(NULL, ",", &rest)) {
+		const struct policy_spec *spec = policy_find(name);
+
+		if (!spec) {
+			err_set(err, NULL, 0, 0,
+				"there is no policy '%.40s'; 'antiphase sim policies' "
+				"lists them",
+				name);
+			err_suggest(err, name, known);
+			return -EINVAL;
+		}
+		if (*ret_n == MAX_POLICIES)
+			return err_set(err, NULL, 0, 0, "more than %d policies",
+				       MAX_POLICIES);
+		ret_specs[(*ret_n)++] = spec;
+	}
+	return *ret_n ? 0 : err_set(err, NULL, 0, 0, "no policy is named");
+}
+
+/* Each parameter is one of some policy's. */
+static int
+check_sets(const struct replay_args *args, const struct policy_spec *const *specs,
+	   size_t n, struct err *err)
+{
+	for (size_t i = 0; i < args->sets.n; i++) {
+		const char *set = args->sets.items[i];
+		bool is_known = false;
+
+		for (size_t p = 0; p < n; p++)
+			is_known |= replaying_has_param(specs[p], args->place, set);
+		if (!is_known)
+			return err_set(err, NULL, 0, 0,
+				       "no policy has the parameter '%.*s'; 'antiphase "
+				       "sim policies %s' lists those there are",
+				       (int)strcspn(set, "="), set, specs[0]->name);
+	}
+	return 0;
+}
+
+/* ---- Running ------------------------------------------------------------------------------ */
+
+static int
+replay_all(const struct joblist *list, const struct policy_spec *const *specs, size_t n,
+	   const struct replaying_opts *common, struct replaying *ret_replayings,
+	   size_t *ret_n, struct err *err)
+{
+	struct replaying_opts opts = *common;
+	struct watch watch;
+	int r = 0;
+
+	watch_catch_interrupts();
+	watch_init(&watch, n);
+	opts.ctx = &watch;
+	opts.go_on = watch_go_on;
+	for (watch.i = 0; r == 0 && watch.i < n; watch.i++) {
+		r = replaying_run(list, specs[watch.i], &opts, &ret_replayings[watch.i],
+				  err);
+		*ret_n += r == 0;
+	}
+	watch_end(&watch);
+	return r;
+}
+
+static int
+report_all(const struct replay_args *args, const struct replay_report *report,
+	   const char *command, struct err *err)
+{
+	char seed[24];
+	const struct provenance provenance = {
+		.version = cli_version(),
+		.command = command,
+		.scenario = report->path,
+		.seeds = seed,
+	};
+
+	snprintf(seed, sizeof seed, "%lld", (long long)args->seed);
+	if (args->csv) {
+		int r = replay_report_csv(report, args->csv, &provenance, err);
+
+		if (r < 0)
+			return r;
+	}
+	if (args->json)
+		replay_report_json(report, stdout);
+	else if (!args->csv || strcmp(args->csv, "-"))
+		replay_report_table(report, stdout);
+	return 0;
+}
+
+static int
+replay(const struct replay_args *args, const char *path, const char *command)
+{
+	const struct policy_spec *specs[MAX_POLICIES];
+	struct replaying replayings[MAX_POLICIES] = { 0 };
+	struct replaying_opts opts = {
+		.semantics = (enum replaying_semantics)words_index(
+			args->semantics, replaying_semantics_names),
+		.policy = { .seed = (uint64_t)args->seed,
+			    .sets = args->sets.items,
+			    .n_sets = args->sets.n,
+			    .round_s = args->round_s,
+			    .restart_s = args->restart_s,
+			    .place = args->place },
+		.until_s = args->until_s,
+	};
+	struct joblist list = { 0 };
+	struct replay_report report = { .path = path,
+					.cluster = args->cluster,
+					.semantics = args->semantics,
+					.list = &list,
+					.replayings = replayings };
+	char *names = xstrdup(args->policies);
+	struct err err = { 0 };
+	size_t n = 0;
+	int r;
+
+	r = find_policies(names, specs, &n, &err);
+	if (r == 0)
+		r = replaying_cluster(args->cluster, &opts.cluster, &err);
+	if (r == 0)
+		r = check_sets(args, specs, n, &err);
+	if (r == 0)
+		r = joblist_load(path,
+				 (enum jobtrace_format)words_index(
+					 args->format, jobtrace_format_names),
+				 NULL, &list, &err);
+	if (r == 0) {
+		joblist_tell(&list, path);
+		report.n_too_large = joblist_drop_above(&list, opts.cluster.n_all_gpus);
+		if (report.n_too_large)
+			fprintf(stderr,
+				"antiphase-sim: %s: jobs that want more than the cluster's "
+				"%u GPUs, left out: %zu\n",
+				path, opts.cluster.n_all_gpus, report.n_too_large);
+		if (!list.n)
+			r = err_set(&err, path, 0, 0, "has no jobs to replay");
+	}
+	if (r == 0)
+		r = replay_all(&list, specs, n, &opts, replayings, &report.n, &err);
+	if (r == 0)
+		r = report_all(args, &report, command, &err);
+	for (size_t i = 0; i < report.n; i++)
+		replaying_fini(&replayings[i]);
+	replaying_cluster_fini(&opts.cluster);
+	joblist_fini(&list);
+	free(names);
+	if (r == -ECANCELED) {
+		fprintf(stderr, "antiphase-sim: interrupted\n");
+		return CLI_INTERRUPTED;
+	}
+	return r < 0 ? cli_fail(r, &err) : cli_finish(CLI_OK);
+}
+
+static int
+run_replay(int argc, char **argv)
+{
+	struct replay_args args = { .semantics = "plain",
+				    .format = "auto",
+				    .until_s = INFINITY,
+				    .round_s = NAN,
+				    .restart_s = NAN,
+				    .seed = 1 };
+	const struct cli_opt opts[] = {
+		{ .name = "policy",
+		  .letter = 'p',
+		  .type = CLI_STR,
+		  .ret_value = &args.policies,
+		  .argument = "NAME[,NAME...]",
+		  .help = "of 'antiphase sim policies'; one after another" },
+		{ .name = "cluster",
+		  .letter = 'c',
+		  .type = CLI_STR,
+		  .ret_value = &args.cluster,
+		  .argument = "NODESxGPUS",
+		  .help = "such as 8x8; 64x8/16 has 16 nodes in a rack" },
+		{ .name = "place",
+		  .type = CLI_STR,
+		  .ret_value = &args.place,
+		  .argument = "NAME",
+		  .help = "another placement than the policy's" },
+		{ .name = "set",
+		  .type = CLI_LIST,
+		  .ret_value = &args.sets,
+		  .argument = "NAME=VALUE",
+		  .help = "a parameter of the policies that have it; several times" },
+		{ .name = "semantics",
+		  .type = CLI_WORDS,
+		  .ret_value = &args.semantics,
+		  .argument = "NAME",
+		  .help = "whose simulator's habits are followed: plain (nobody's), "
+			  "tiresias, muri",
+		  .words = replaying_semantics_names },
+		{ .name = "until",
+		  .type = CLI_NUM,
+		  .ret_value = &args.until_s,
+		  .argument = "SECONDS",
+		  .help = "end there, on the clock of the trace",
+		  .min = 0,
+		  .max = 1e12 },
+		{ .name = "round",
+		  .type = CLI_NUM,
+		  .ret_value = &args.round_s,
+		  .argument = "SECONDS",
+		  .help = "another length of rounds or leases than the policy's",
+		  .min = 1e-3,
+		  .max = 1e9 },
+		{ .name = "restart",
+		  .type = CLI_NUM,
+		  .ret_value = &args.restart_s,
+		  .argument = "SECONDS",
+		  .help = "what a start after a stop costs",
+		  .min = 0,
+		  .max = 1e9 },
+		{ .name = "seed",
+		  .letter = 's',
+		  .type = CLI_INT,
+		  .ret_value = &args.seed,
+		  .argument = "N",
+		  .help = "of policies that draw",
+		  .min = 0,
+		  .max = 1e15 },
+		{ .name = "format",
+		  .type = CLI_WORDS,
+		  .ret_value = &args.format,
+		  .argument = "NAME",
+		  .help = "of the trace; auto: by its first row",
+		  .words = jobtrace_format_names },
+		{ .name = "json",
+		  .letter = 'j',
+		  .type = CLI_FLAG,
+		  .ret_value = &args.json,
+		  .help = "machine-readable: antiphase.sim-replay/1" },
+		{ .name = "csv",
+		  .type = CLI_STR,
+		  .ret_value = &args.csv,
+		  .argument = "FILE",
+		  .help = "also write a row for each job and policy" },
+		CLI_OPTS_END,
+	};
+	char *command = report_command(argc, argv); /* Parsing moves arguments. */
+	int first = cli_parse(&verb_sim_replay, opts, argc, argv), status;
+
+	if (first < 0)
+		status = cli_status(first);
+	else if (argc - first != 1)
+		status = cli_usage_error(&verb_sim_replay, "expected one trace");
+	else if (!args.policies || !args.cluster)
+		status = cli_usage_error(&verb_sim_replay,
+					 "needs --policy and --cluster");
+	else
+		status = replay(&args, argv[first], command);
+	free(command);
+	return status;
+}
+
+const struct cli_verb verb_sim_replay = {
+	.name = "replay",
+	.summary = "the jobs of a trace under scheduling policies: completion times",
+	.usage = "[options] TRACE",
+	.examples =
+		"  antiphase sim replay philly.csv.gz --cluster 48x8 --policy 2d-las\n"
+		"  antiphase sim replay jobs.csv --cluster 8x8 --policy fifo,srtf --json\n"
+		"  antiphase sim replay jobs.csv -c 8x8 -p 2d-las --set "
+		"las2d.limit0=3600\n",
+	.run = run_replay,
+};

@@ -1,0 +1,268 @@
+#include "sim/replaying.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/base/clk.h"
+#include "lib/base/err.h"
+#include "lib/base/stats.h"
+#include "scheduler/policy/places.h"
+#include "sim/cluster/work_muri.h"
+
+#define MAX_NODES 65536
+#define MAX_SETS  128
+
+const char *const replaying_semantics_names[] = {
+	[REPLAYING_PLAIN] = "plain",
+	[REPLAYING_TIRESIAS] = "tiresias",
+	[REPLAYING_MURI] = "muri",
+	NULL,
+};
+
+/* What published simulators do otherwise, and their numbers depend on. */
+static const struct habit {
+	enum replaying_semantics semantics;
+	const char *policy; /* NULL: all others. */
+	const char *set, *place;
+} habits[] = {
+	{ REPLAYING_TIRESIAS, "las", "las.wake=1", NULL },
+	{ REPLAYING_TIRESIAS, "2d-las", "las2d.wake=1", NULL },
+	{ REPLAYING_MURI, "las", "las.wake=2", "count" },
+	{ REPLAYING_MURI, "2d-las", "las2d.wake=2", "count" },
+	{ REPLAYING_MURI, NULL, NULL, "whole" },
+};
+
+/* ---- The cluster ------------------------------------------------------------------------ */
+
+int
+replaying_cluster(const char *text, struct pol_cluster *ret_cluster, struct err *err)
+{
+	unsigned n_nodes, n_gpus, rack = 0;
+	uint32_t *gpus, *racks;
+	int n_read = 0, n;
+
+	n = sscanf(text, "%5ux%5u%n/%5u%n", &n_nodes, &n_gpus, &n_read, &rack, &n_read);
+	if (n < 2 || text[n_read] || !n_nodes || !n_gpus || n_nodes > MAX_NODES ||
+	    n_gpus > JOBTRACE_MAX_GPUS || (n == 3 && !rack) || strpbrk(text, " +-"))
+		return err_set(err, NULL, 0, 0,
+			       "the cluster is '%.40s', expected NODESxGPUS or "
+			       "NODESxGPUS/NODES_OF_A_RACK, such as 8x8 or 64x8/16",
+			       text);
+	rack = rack ? rack : n_nodes;
+	gpus = xcalloc(n_nodes, sizeof *gpus);
+	racks = xcalloc(n_nodes, sizeof *racks);
+	for (uint32_t i = 0; i < n_nodes; i++) {
+		gpus[i] = n_gpus;
+		racks[i] = i / rack;
+	}
+	*ret_cluster = (struct pol_cluster){
+		.n_nodes = n_nodes,
+		.n_racks = (n_nodes + rack - 1) / rack,
+		.n_types = 1,
+		.n_gpus = gpus,
+		.rack_of = racks,
+		.type_of = xcalloc(n_nodes, sizeof *gpus),
+		.n_all_gpus = n_nodes * n_gpus,
+	};
+	return 0;
+}
+
+void
+replaying_cluster_fini(struct pol_cluster *cluster)
+{
+	free((void *)cluster->n_gpus);
+	free((void *)cluster->rack_of);
+	free((void *)cluster->type_of);
+	*cluster = (struct pol_cluster){ 0 };
+}
+
+/* ---- Parameters -------------------------------------------------------------------------- */
+
+size_t
+replaying_modules(const struct policy_spec *spec, const char *place,
+		  struct replaying_module *ret_modules)
+{
+	const struct pol_place *other = place ? place_find(place) : NULL;
+	const struct pol_place *placed = other ? other : spec->place;
+	const struct replaying_module all[REPLAYING_MODULES] = {
+		{ "admission", spec->admit ? &spec->admit->module : NULL },
+		{ "order", spec->order ? &spec->order->module : NULL },
+		{ "size", spec->size ? &spec->size->module : NULL },
+		{ "grouping", spec->group ? &spec->group->module : NULL },
+		{ "placement", placed ? &placed->module : NULL },
+		{ "planner", spec->planner ? &spec->planner->module : NULL },
+	};
+	size_t n = 0;
+
+	for (size_t i = 0; i < REPLAYING_MODULES; i++)
+		if (all[i].module)
+			ret_modules[n++] = all[i];
+	return n;
+}
+
+bool
+replaying_has_param(const struct policy_spec *spec, const char *place, const char *set)
+{
+	struct replaying_module modules[REPLAYING_MODULES];
+	size_t n = replaying_modules(spec, place, modules), n_name = strcspn(set, "=");
+
+	for (size_t i = 0; i < n; i++)
+		for (const struct pol_param *p = modules[i].module->params;
+		     p && p->name; p++)
+			if (strlen(p->name) == n_name && !memcmp(p->name, set, n_name))
+				return true;
+	return false;
+}
+
+/* ---- A run ------------------------------------------------------------------------------- */
+
+static const struct habit *
+find_habit(enum replaying_semantics semantics, const char *policy)
+{
+	for (size_t i = 0; i < sizeof habits / sizeof *habits; i++)
+		if (habits[i].semantics == semantics &&
+		    (!habits[i].policy || strcmp(habits[i].policy, policy) == 0))
+			return &habits[i];
+	return NULL;
+}
+
+static int
+new_policy(const struct policy_spec *spec, const struct replaying_opts *opts,
+	   struct replaying *replaying, struct policy **ret_policy, struct err *err)
+{
+	const struct habit *habit = find_habit(opts->semantics, spec->name);
+	struct policy_opts policy_opts = opts->policy;
+	const char *sets[MAX_SETS + 1];
+	size_t n_sets = 0;
+
+	if (opts->policy.n_sets > MAX_SETS)
+		return err_set(err, NULL, 0, 0, "more than %d parameters", MAX_SETS);
+	if (habit && habit->set)
+		sets[n_sets++] = habit->set;
+	for (size_t i = 0; i < opts->policy.n_sets; i++)
+		if (replaying_has_param(spec, opts->policy.place, opts->policy.sets[i]))
+			sets[n_sets++] = opts->policy.sets[i];
+	policy_opts.sets = sets;
+	policy_opts.n_sets = n_sets;
+	if (!policy_opts.place && habit && spec->place)
+		policy_opts.place = habit->place;
+	replaying->place = policy_opts.place ? policy_opts.place
+			   : spec->place     ? spec->place->module.name
+					     : NULL;
+	return policy_new(spec, &policy_opts, &opts->cluster, ret_policy, err);
+}
+
+static void
+sum_up(const struct joblist *list, const struct replaying_opts *opts,
+       struct replaying *r)
+{
+	double *jcts = xcalloc(list->n + 1, sizeof *jcts), sum = 0, wait = 0, gpu_s = 0;
+	double end_s = 0;
+
+	for (size_t i = 0; i < list->n; i++) {
+		const struct cluster_result *result = &r->results[i];
+		double submit_s = list->jobs[i].submit_s;
+
+		r->n_begun += !isnan(result->first_s);
+		gpu_s += result->attained_s;
+		if (isnan(result->end_s))
+			continue;
+		sum += result->end_s - submit_s;
+		wait += result->first_s - submit_s;
+		end_s = fmax(end_s, result->end_s);
+		jcts[r->n_done++] = result->end_s - submit_s;
+	}
+	stats_sort(jcts, r->n_done);
+	r->mean_s = r->median_s = r->p99_s = r->max_s = r->wait_mean_s = NAN;
+	r->makespan_s = r->gpu_share = NAN;
+	if (r->n_done) {
+		r->mean_s = sum / (double)r->n_done;
+		r->wait_mean_s = wait / (double)r->n_done;
+		r->median_s = stats_quantile(jcts, r->n_done, 0.5);
+		r->p99_s = jcts[(size_t)(0.99 * (double)r->n_done)];
+		r->max_s = jcts[r->n_done - 1];
+		r->makespan_s = end_s;
+	}
+	if (r->n_done < list->n && opts->until_s < INFINITY)
+		end_s = opts->until_s;
+	if (list->n && end_s > list->jobs[0].submit_s)
+		r->gpu_share = gpu_s / ((end_s - list->jobs[0].submit_s) *
+					opts->cluster.n_all_gpus);
+	free(jcts);
+}
+
+/* Muri's jobs are as long as their iterations. */
+static int
+make_work(struct joblist *list, const struct replaying_opts *opts,
+	  struct work_muri *muri, struct cluster_work *ret_work, struct err *err)
+{
+	*ret_work = (struct cluster_work){ 0 };
+	if (opts->semantics != REPLAYING_MURI)
+		return 0;
+	for (size_t i = 0; i < list->n; i++)
+		if (!(list->jobs[i].iterations > 0) || !(list->jobs[i].iteration_s > 0))
+			return err_set(err, NULL, 0, 0,
+				       "job %.60s has no iterations and time of an "
+				       "iteration, which Muri's semantics need",
+				       joblist_id(list, i));
+	work_muri_init(muri, list->jobs, list->n, joblist_model, list);
+	*ret_work = work_muri_work(muri);
+	return 0;
+}
+
+int
+replaying_run(const struct joblist *list, const struct policy_spec *spec,
+	      const struct replaying_opts *opts, struct replaying *ret_replaying,
+	      struct err *err)
+{
+	struct joblist mine = *list;
+	struct work_muri muri = { 0 };
+	struct cluster_work work;
+	struct cluster_opts cluster_opts = {
+		.cluster = &opts->cluster,
+		.work = &work,
+		.until_s = opts->until_s,
+		.check = opts->check,
+		.ctx = opts->ctx,
+		.go_on = opts->go_on,
+	};
+	struct policy *policy = NULL;
+	int64_t start_ns = clk_monotonic_ns();
+	size_t bad = 0;
+	int r;
+
+	*ret_replaying = (struct replaying){ .spec = spec };
+	mine.jobs = xcalloc(list->n + 1, sizeof *mine.jobs);
+	memcpy(mine.jobs, list->jobs, list->n * sizeof *mine.jobs);
+	ret_replaying->results = xcalloc(list->n + 1, sizeof *ret_replaying->results);
+	r = new_policy(spec, opts, ret_replaying, &policy, err);
+	if (r == 0)
+		r = make_work(&mine, opts, &muri, &work, err);
+	if (r == 0) {
+		r = cluster_run(mine.jobs, mine.n, policy, &cluster_opts,
+				ret_replaying->results, &ret_replaying->counts, &bad);
+		if (r == -EINVAL)
+			err_set(err, NULL, 0, 0,
+				"job %.60s has %u GPUs, the cluster %u",
+				joblist_id(list, bad), list->jobs[bad].n_gpus,
+				opts->cluster.n_all_gpus);
+	}
+	if (r == 0)
+		sum_up(list, opts, ret_replaying);
+	ret_replaying->wall_s = (double)(clk_monotonic_ns() - start_ns) / 1e9;
+	policy_free(policy);
+	work_muri_fini(&muri);
+	free(mine.jobs);
+	if (r < 0)
+		replaying_fini(ret_replaying);
+	return r;
+}
+
+void
+replaying_fini(struct replaying *replaying)
+{
+	free(replaying->results);
+	replaying->results = NULL;
+}

@@ -1,0 +1,73 @@
+/*
+ * replaying.h - one policy over the jobs of a trace, and what came of it.
+ */
+#ifndef SIM_REPLAYING_H
+#define SIM_REPLAYING_H
+
+#include "sim/joblist.h"
+
+struct err;
+
+/* Whose simulator's habits are followed; see antiphase-sim(1). */
+enum replaying_semantics {
+	REPLAYING_PLAIN,
+	REPLAYING_TIRESIAS,
+	REPLAYING_MURI,
+};
+
+extern const char
+	*const replaying_semantics_names[]; /* "plain", ...; ends with NULL. */
+
+struct replaying_opts {
+	struct pol_cluster cluster;
+	enum replaying_semantics semantics;
+	struct policy_opts policy; /* What the user set goes before the semantics. */
+	double until_s;
+	bool check; /* Each plan; for tests. */
+	void *ctx;
+	bool (*go_on)(void *ctx, double share); /* May be NULL. */
+};
+
+struct replaying {
+	const struct policy_spec *spec;
+	const char *place;
+	struct cluster_result *results; /* Of each job of the list; owned. */
+	struct cluster_counts counts;
+	uint64_t n_done, n_begun;
+	/* Of those that are done; NAN for none.  p99: the sorted one at int(0.99 n). */
+	double mean_s, median_s, p99_s, max_s, wait_mean_s;
+	double makespan_s; /* The last end. */
+	double gpu_share;  /* Of the GPUs' time until then, or until opts.until_s. */
+	double wall_s;     /* Ours. */
+};
+
+/*
+ * Nodes of 'n_gpus' each, in racks of 'rack_nodes'; "8x8", "64x8/16".  0 or -EINVAL with
+ * 'err' filled; free with the below.
+ */
+int replaying_cluster(const char *text, struct pol_cluster *ret_cluster,
+		      struct err *err);
+void replaying_cluster_fini(struct pol_cluster *cluster);
+
+#define REPLAYING_MODULES 6
+
+/* A mechanism, and what it is in a policy: "order". */
+struct replaying_module {
+	const char *slot;
+	const struct pol_module *module;
+};
+
+/* Of a policy, with another placement if 'place' names one; how many there are. */
+size_t replaying_modules(const struct policy_spec *spec, const char *place,
+			 struct replaying_module *ret_modules);
+/* Whether it has the parameter of "NAME=VALUE". */
+bool replaying_has_param(const struct policy_spec *spec, const char *place,
+			 const char *set);
+
+/* Parameters that it does not have are not for it.  0, or -errno with 'err' filled: -ECANCELED if go_on said so. */
+int replaying_run(const struct joblist *list, const struct policy_spec *spec,
+		  const struct replaying_opts *opts, struct replaying *ret_replaying,
+		  struct err *err);
+void replaying_fini(struct replaying *replaying);
+
+#endif
