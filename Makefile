@@ -89,7 +89,7 @@ MPI_FILES    := $(wildcard tests/net/arl*.c tests/net/collectives.c)
 MPI_KINDS    := openmpi mpich
 MPI_TESTS    := $(foreach kind,$(MPI_KINDS),$(addprefix $(B)/tests/net/,collectives.$(kind) \
                 collectives-f90.$(kind) collectives-f08.$(kind)))
-C_FILES      := $(if $(SPANK),scheduler/host/hooks/spank_antiphase.c) $(filter-out $(MPI_FILES),$(wildcard lib/*/*.[ch] bpf/*.[ch] pacer/*.[ch] scheduler/*.[ch] collector/*.[ch] collector/*/*.[ch] topology/*.[ch] scheduler/*/*.[ch] scheduler/core/*/*.[ch] sim/*.[ch] \
+C_FILES      := $(if $(SPANK),scheduler/host/hooks/spank_antiphase.c) $(filter-out $(MPI_FILES),$(wildcard lib/*/*.[ch] bpf/*.[ch] pacer/*.[ch] scheduler/*.[ch] collector/*.[ch] collector/*/*.[ch] topology/*.[ch] scheduler/*/*.[ch] scheduler/core/*/*.[ch] scheduler/policy/math/*.[ch] sim/*.[ch] \
                 sim/*/*.[ch] tests/*/*.[ch]))
 SH_FILES     := .ci/run tests/run tests/net/run $(wildcard tests/*.sh tests/*/*.sh examples/*.sh \
                 scheduler/host/hooks/*.sh)
