@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "lib/base/err.h"
+#include "lib/base/stats.h"
 #include "lib/base/words.h"
+#include "sim/jobtrace/lines.h"
 #include "sim/replay_report.h"
 #include "sim/verbs.h"
 #include "sim/watch.h"
@@ -16,7 +18,7 @@
 #define MAX_POLICIES 32
 
 struct replay_args {
-	const char *policies, *cluster, *place, *semantics, *format, *csv;
+	const char *policies, *cluster, *place, *semantics, *format, *csv, *samples;
 	struct cli_list sets;
 	double until_s, round_s, restart_s;
 	int64_t seed;
@@ -75,6 +77,42 @@ check_sets(const struct replay_args *args, const struct policy_spec *const *spec
 				       (int)strcspn(set, "="), set, specs[0]->name);
 	}
 	return 0;
+}
+
+/* A number a line, the first of each row; a first line that is none is a heading. */
+static int
+load_samples(const char *path, struct replaying_opts *opts, double **ret_samples,
+	     struct err *err)
+{
+	VEC(double) samples = VEC_EMPTY;
+	struct lines *lines;
+	char *line, *end;
+	size_t n;
+	int r = lines_open(path, &lines, err);
+
+	if (r < 0)
+		return r;
+	while ((r = lines_next(lines, &line, &n, err)) > 0) {
+		double value = strtod(line, &end);
+
+		if (end == line && lines_number(lines) == 1)
+			continue;
+		if (end == line || !(value >= 0) || !isfinite(value)) {
+			r = err_set(err, path, (unsigned)lines_number(lines), 0,
+				    "expected GPU seconds");
+			break;
+		}
+		vec_push(&samples, value);
+	}
+	lines_close(lines);
+	if (r == 0 && !samples.n)
+		r = err_set(err, path, 0, 0, "has no samples");
+	if (samples.n)
+		stats_sort(samples.items, samples.n);
+	*ret_samples = samples.items;
+	opts->policy.samples = samples.items;
+	opts->policy.n_samples = samples.n;
+	return r;
 }
 
 /* ---- Running ------------------------------------------------------------------------------ */
@@ -150,6 +188,7 @@ replay(const struct replay_args *args, const char *path, const char *command)
 					.list = &list,
 					.replayings = replayings };
 	char *names = xstrdup(args->policies);
+	double *samples = NULL;
 	struct err err = { 0 };
 	size_t n = 0;
 	int r;
@@ -159,6 +198,8 @@ replay(const struct replay_args *args, const char *path, const char *command)
 		r = replaying_cluster(args->cluster, &opts.cluster, &err);
 	if (r == 0)
 		r = check_sets(args, specs, n, &err);
+	if (r == 0 && args->samples)
+		r = load_samples(args->samples, &opts, &samples, &err);
 	if (r == 0)
 		r = joblist_load(path,
 				 (enum jobtrace_format)words_index(
@@ -183,6 +224,7 @@ replay(const struct replay_args *args, const char *path, const char *command)
 		replaying_fini(&replayings[i]);
 	replaying_cluster_fini(&opts.cluster);
 	joblist_fini(&list);
+	free(samples);
 	free(names);
 	if (r == -ECANCELED) {
 		fprintf(stderr, "antiphase-sim: interrupted\n");
@@ -223,6 +265,12 @@ run_replay(int argc, char **argv)
 		  .ret_value = &args.sets,
 		  .argument = "NAME=VALUE",
 		  .help = "a parameter of the policies that have it; several times" },
+		{ .name = "samples",
+		  .type = CLI_STR,
+		  .ret_value = &args.samples,
+		  .argument = "FILE",
+		  .help = "GPU seconds that jobs took elsewhere, one a line: for "
+			  "2d-gittins" },
 		{ .name = "semantics",
 		  .type = CLI_WORDS,
 		  .ret_value = &args.semantics,

@@ -29,6 +29,8 @@ static const struct habit {
 } habits[] = {
 	{ REPLAYING_TIRESIAS, "las", "las.wake=1", NULL },
 	{ REPLAYING_TIRESIAS, "2d-las", "las2d.wake=1", NULL },
+	{ REPLAYING_TIRESIAS, "2d-gittins", "gittins.wake=1", NULL },
+	{ REPLAYING_TIRESIAS, "longest-pending", "longest-pending.gaps=1", NULL },
 	{ REPLAYING_MURI, "las", "las.wake=2", "count" },
 	{ REPLAYING_MURI, "2d-las", "las2d.wake=2", "count" },
 	{ REPLAYING_MURI, NULL, NULL, "whole" },

@@ -50,6 +50,8 @@ struct pol_module {
 	void (*on_event)(void *state, const struct pol_view *view, enum pol_event event,
 			 const struct pol_job *job);
 	double (*wakeup_s)(void *state, const struct pol_view *view); /* INFINITY. */
+	/* After init: the GPU seconds that jobs took elsewhere, ascending. */
+	void (*samples)(void *state, const double *sorted, size_t n);
 };
 
 struct pol_admit {
@@ -69,7 +71,7 @@ struct pol_order {
 	enum pol_fit fit;
 	/*
 	 * Writes the ids of all jobs that it was told of into the order of service;
-	 * returns how many.
+	 * returns how many.  One that is not written is not served this time.
 	 */
 	uint32_t (*order)(void *state, const struct pol_view *view, uint32_t *ret_ids);
 	/* Is told what came of it (queues whose running jobs keep their place); or NULL. */

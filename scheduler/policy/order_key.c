@@ -10,6 +10,7 @@ struct state {
 	struct order_list list;
 	VEC(double) keys; /* By id. */
 	VEC(uint32_t) scratch;
+	bool has_gaps; /* Longest pending: of Tiresias's simulator. */
 };
 
 static void
@@ -112,10 +113,56 @@ order_by_remaining_gpu_time(void *state, const struct pol_view *view, uint32_t *
 	return by_key(state, view, ret_ids, remaining_gpu_time);
 }
 
+static void
+init_pending(void *state, const double *params, const struct pol_cluster *cluster,
+	     struct rng *rng)
+{
+	(void)cluster;
+	(void)rng;
+	((struct state *)state)->has_gaps = params[0] != 0;
+}
+
+/*
+ * Of those that wait, whoever comes behind one that starts is not looked at this time, and
+ * the first that does not fit ends it: what Tiresias's simulator does, which takes jobs
+ * out of the list that it walks.
+ */
+static uint32_t
+leave_gaps(const struct pol_view *view, uint32_t *ids, uint32_t n)
+{
+	uint32_t n_free = view->cluster->n_all_gpus, n_kept = 0;
+	bool passes_one = false;
+
+	for (uint32_t i = 0; i < view->n_jobs; i++)
+		n_free -= view->jobs[view->ids[i]].n_held_gpus;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct pol_job *job = &view->jobs[ids[i]];
+
+		if (job->n_pieces) {
+			ids[n_kept++] = job->id;
+			continue;
+		}
+		if (passes_one) {
+			passes_one = false;
+			continue;
+		}
+		if (job->n_gpus > n_free) {
+			n_free = 0;
+			continue;
+		}
+		n_free -= job->n_gpus;
+		ids[n_kept++] = job->id;
+		passes_one = true;
+	}
+	return n_kept;
+}
+
 static uint32_t
 order_by_pending(void *state, const struct pol_view *view, uint32_t *ret_ids)
 {
-	return by_key(state, view, ret_ids, pending);
+	uint32_t n = by_key(state, view, ret_ids, pending);
+
+	return ((struct state *)state)->has_gaps ? leave_gaps(view, ret_ids, n) : n;
 }
 
 #define MODULE(name_, text_)                                                      \
@@ -149,8 +196,20 @@ const struct pol_order order_srsf = {
 	.fit = POL_SKIP,
 	.order = order_by_remaining_gpu_time,
 };
+static const struct pol_param pending_params[] = {
+	{ "longest-pending.gaps",
+	  "1: who is behind one that starts is passed over, as by Tiresias's simulator",
+	  0, 0, 1 },
+	{ 0 },
+};
 const struct pol_order order_longest_pending = {
-	.module = MODULE("longest-pending", "longest waiting first"),
+	.module = { .name = "longest-pending",
+		    .text = "longest waiting first",
+		    .params = pending_params,
+		    .state_size = sizeof(struct state),
+		    .init = init_pending,
+		    .fini = fini,
+		    .on_event = on_event },
 	.fit = POL_STRICT,
 	.order = order_by_pending,
 };

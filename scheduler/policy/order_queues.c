@@ -2,11 +2,12 @@
  * order_queues.c - discretised least attained service (Tiresias, NSDI 2019, 3.2): three
  * queues; a job starts in the first and is moved to the tail of the next when what it has
  * attained reaches the limit of its queue.  In a queue, those that run keep their place
- * before those that do not.
+ * before those that do not; or, by Gittins index, those go first that are likely to end soon.
  */
 #include <math.h>
 #include <string.h>
 
+#include "scheduler/policy/gittins.h"
 #include "scheduler/policy/order_list.h"
 #include "scheduler/policy/orders.h"
 
@@ -18,6 +19,7 @@ enum {
 	LIMIT_0,
 	LIMIT_1,
 	WAKE,
+	DELTA,
 	N_PARAMS,
 };
 
@@ -35,6 +37,11 @@ struct state {
 	double limits[N_QUEUES - 1];
 	enum wake wake;
 	bool by_gpu_time;
+	/* By Gittins index in each queue: */
+	bool by_rank;
+	double delta;
+	struct gittins gittins;
+	VEC(double) keys; /* By id. */
 };
 
 static void
@@ -61,6 +68,23 @@ init_gpu_time(void *state, const double *params, const struct pol_cluster *clust
 }
 
 static void
+init_rank(void *state, const double *params, const struct pol_cluster *cluster,
+	  struct rng *rng)
+{
+	struct state *s = state;
+
+	init_gpu_time(state, params, cluster, rng);
+	s->by_rank = true;
+	s->delta = params[DELTA];
+}
+
+static void
+take_samples(void *state, const double *sorted, size_t n)
+{
+	gittins_give(&((struct state *)state)->gittins, sorted, n);
+}
+
+static void
 fini(void *state)
 {
 	struct state *s = state;
@@ -69,6 +93,8 @@ fini(void *state)
 		order_list_fini(&s->queues[q]);
 	vec_free(&s->queue_of);
 	vec_free(&s->scratch);
+	vec_free(&s->keys);
+	gittins_fini(&s->gittins);
 }
 
 static void
@@ -84,6 +110,9 @@ on_event(void *state, const struct pol_view *view, enum pol_event event,
 	if (event == POL_ARRIVED)
 		s->queue_of.items[job->id] = 0;
 	order_list_event(&s->queues[s->queue_of.items[job->id]], event, job->id);
+	/* Now it is known. */
+	if (s->by_rank && event == POL_DONE)
+		gittins_learn(&s->gittins, job->duration_s * job->n_gpus);
 }
 
 static double
@@ -108,6 +137,31 @@ demote(struct state *s, const struct pol_view *view)
 	}
 }
 
+/* Highest index first; among equals who came first. */
+static void
+sort_by_rank(struct state *s, const struct pol_view *view, struct order_list *list)
+{
+	uint32_t n = (uint32_t)list->ids.n;
+
+	if (s->keys.n < view->n_ids) {
+		vec_reserve(&s->keys, view->n_ids - s->keys.n);
+		s->keys.n = view->n_ids;
+	}
+	s->scratch.n = 0;
+	vec_reserve(&s->scratch, n);
+	for (uint32_t i = 0; i < n; i++)
+		s->keys.items[list->ids.items[i]] =
+			view->jobs[list->ids.items[i]].submit_s;
+	order_sort(list->ids.items, n, s->keys.items, s->scratch.items);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct pol_job *job = &view->jobs[list->ids.items[i]];
+
+		s->keys.items[job->id] = -gittins_rank(&s->gittins, attained(s, job),
+						       s->delta, s->wake == WAKE_FLOOR);
+	}
+	order_sort(list->ids.items, n, s->keys.items, s->scratch.items);
+}
+
 static uint32_t
 order(void *state, const struct pol_view *view, uint32_t *ret_ids)
 {
@@ -116,8 +170,10 @@ order(void *state, const struct pol_view *view, uint32_t *ret_ids)
 
 	demote(s, view);
 	for (int q = 0; q < N_QUEUES; q++) {
-		const struct order_list *list = &s->queues[q];
+		struct order_list *list = &s->queues[q];
 
+		if (s->by_rank)
+			sort_by_rank(s, view, list);
 		if (list->ids.n)
 			memcpy(ret_ids + n, list->ids.items,
 			       list->ids.n * sizeof *ret_ids);
@@ -190,22 +246,26 @@ wakeup_s(void *state, const struct pol_view *view)
 	return next_s;
 }
 
-#define PARAMS(prefix, unit)                                                          \
-	{                                                                             \
-		[LIMIT_0] = { prefix ".limit0",                                       \
-			      "of the first queue, " unit " (Tiresias's code)", 3250, \
-			      0, 1e12 },                                              \
-		[LIMIT_1] = { prefix ".limit1", "of the second, " unit, 7200, 0,      \
-			      1e12 },                                                 \
-		[WAKE] = { prefix ".wake",                                            \
-			   "next demotion: 0 exact, 1 as Tiresias's simulator "       \
-			   "rounds it, 2 as Muri's",                                  \
-			   0, 0, 2 },                                                 \
-		{ 0 },                                                                \
-	}
+#define QUEUE_PARAMS(prefix, unit)                                                   \
+	[LIMIT_0] = { prefix ".limit0",                                              \
+		      "of the first queue, " unit " (Tiresias's code)", 3250, 0,     \
+		      1e12 },                                                        \
+	[LIMIT_1] = { prefix ".limit1", "of the second, " unit, 7200, 0, 1e12 },     \
+	[WAKE] = { prefix ".wake",                                                   \
+		   "next demotion: 0 exact, 1 as Tiresias's simulator rounds it, 2 " \
+		   "as Muri's",                                                      \
+		   0, 0, 2 }
 
-static const struct pol_param params_time[] = PARAMS("las", "s");
-static const struct pol_param params_gpu_time[] = PARAMS("las2d", "GPU s");
+static const struct pol_param params_time[] = { QUEUE_PARAMS("las", "s"), { 0 } };
+static const struct pol_param params_gpu_time[] = { QUEUE_PARAMS("las2d", "GPU s"),
+						    { 0 } };
+static const struct pol_param params_rank[] = {
+	QUEUE_PARAMS("gittins", "GPU s"),
+	[DELTA] = { "gittins.delta",
+		    "what a job may have more, GPU s (Tiresias's code)", 3250, 1,
+		    1e12 },
+	{ 0 },
+};
 
 const struct pol_order order_las = {
 	.module = { .name = "las",
@@ -229,6 +289,20 @@ const struct pol_order order_las_2d = {
 		    .fini = fini,
 		    .on_event = on_event,
 		    .wakeup_s = wakeup_s },
+	.fit = POL_SKIP,
+	.order = order,
+	.served = served,
+};
+const struct pol_order order_gittins_2d = {
+	.module = { .name = "2d-gittins",
+		    .text = "in three queues by GPU time, highest Gittins index first",
+		    .params = params_rank,
+		    .state_size = sizeof(struct state),
+		    .init = init_rank,
+		    .fini = fini,
+		    .on_event = on_event,
+		    .wakeup_s = wakeup_s,
+		    .samples = take_samples },
 	.fit = POL_SKIP,
 	.order = order,
 	.served = served,

@@ -20,5 +20,7 @@ extern const struct pol_order order_longest_pending;
  * GPU time (2D-LAS).
  */
 extern const struct pol_order order_las, order_las_2d;
+/* The same queues by GPU time, and in each the highest Gittins index first (gittins.h). */
+extern const struct pol_order order_gittins_2d;
 
 #endif

@@ -139,6 +139,9 @@ begin_module(struct policy *policy, enum slot slot, const struct policy_opts *op
 		if (module->init)
 			module->init(policy->states[slot], values, policy->cluster,
 				     &policy->rngs[slot]);
+		if (module->samples && opts && opts->n_samples)
+			module->samples(policy->states[slot], opts->samples,
+					opts->n_samples);
 	}
 	free(values);
 	return r;

@@ -64,6 +64,8 @@ struct policy_opts {
 	size_t n_sets;
 	double round_s, restart_s; /* NAN: the spec's. */
 	const char *place;         /* Name of another placement; NULL: the spec's. */
+	const double *samples; /* GPU seconds that jobs took elsewhere, ascending. */
+	size_t n_samples;      /* 0: not known. */
 };
 
 /* Returns 0, or -EINVAL with 'err' filled: no such parameter, or out of its range. */

@@ -65,5 +65,13 @@ const struct policy_spec policy_table[] = {
 		.order = &order_las_2d,
 		.place = &place_count,
 	},
+	{
+		.name = "2d-gittins",
+		.text = "in three queues by GPU time, highest Gittins index first",
+		.source =
+			"Tiresias (NSDI 2019) 3.2, its simulator's \"dlas-gpu-gittins\"",
+		.order = &order_gittins_2d,
+		.place = &place_count,
+	},
 	{ 0 },
 };
