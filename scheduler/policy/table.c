@@ -3,6 +3,7 @@
  */
 #include "scheduler/policy/orders.h"
 #include "scheduler/policy/places.h"
+#include "scheduler/policy/planners.h"
 #include "scheduler/policy/policy.h"
 
 const struct policy_spec policy_table[] = {
@@ -72,6 +73,22 @@ const struct policy_spec policy_table[] = {
 			"Tiresias (NSDI 2019) 3.2, its simulator's \"dlas-gpu-gittins\"",
 		.order = &order_gittins_2d,
 		.place = &place_count,
+	},
+	{
+		.name = "muri-s",
+		.text = "least remaining GPU time first; jobs whose stages fit take turns "
+			"on the same GPUs",
+		.source = "Muri (SIGCOMM 2022), its simulator's "
+			  "\"multi-resource-blossom-same-gpu\"",
+		.planner = &planner_interleave_srsf,
+	},
+	{
+		.name = "muri-l",
+		.text = "least attained GPU time first; jobs whose stages fit take turns "
+			"on the same GPUs",
+		.source = "Muri (SIGCOMM 2022), its simulator's "
+			  "\"multi-resource-blossom-same-gpu-unaware\"",
+		.planner = &planner_interleave_las,
 	},
 	{ 0 },
 };

@@ -38,6 +38,8 @@ struct pol_job {
 	int32_t priority;          /* Higher goes first, where that counts. */
 	double duration_s;         /* Alone, as it asked: what an oracle knows. */
 	double predicted_s;        /* What a user or a model foretold; NAN: nothing. */
+	double iteration_s;        /* Of its iterations, alone; NAN: not known. */
+	double stage_s[3];         /* Of that loading, GPU and network; or NAN. */
 	/* What became of it. */
 	double executed_s;  /* Wall time on GPUs, restarts included. */
 	double attained_s;  /* GPU seconds. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "lib/base/err.h"
+#include "scheduler/policy/stages.h"
 
 #define GO_ON_EVENTS 1024 /* Between two calls of go_on. */
 
@@ -17,7 +18,8 @@ struct run {
 	double works_s; /* From then on: starting takes its time. */
 	double end_s;   /* As things are; INFINITY: it does not run. */
 	VEC(struct pol_piece) pieces;
-	uint64_t mark; /* Of the last plan that has it. */
+	uint64_t mark;      /* Of the last plan that has it. */
+	uint32_t next_mate; /* A ring of those on the same GPUs. */
 };
 
 struct loop {
@@ -31,6 +33,7 @@ struct loop {
 	struct run *runs;
 	VEC(uint32_t) ids; /* Submitted and not done. */
 	VEC(double) speeds;
+	VEC(const struct pol_job *) mates; /* Of one job. */
 	struct pol_plan plan;
 	struct cluster_result *results;
 	struct cluster_counts *counts;
@@ -126,6 +129,8 @@ arrive(struct loop *l)
 			.priority = in->priority,
 			.duration_s = in->duration_s,
 			.predicted_s = in->predicted_s,
+			.iteration_s = in->iteration_s,
+			.stage_s = { in->stage_s[0], in->stage_s[1], in->stage_s[2] },
 			.remaining_s = in->duration_s,
 			.first_s = NAN,
 			.since_s = l->view.now_s,
@@ -225,6 +230,41 @@ take(struct loop *l)
 	}
 }
 
+static void
+link_mates(struct loop *l)
+{
+	for (size_t i = 0; i < l->ids.n; i++) {
+		const struct pol_job *job = &l->jobs[l->ids.items[i]];
+
+		l->runs[job->id].next_mate = job->id;
+		l->runs[job->group].next_mate = job->group;
+	}
+	for (size_t i = 0; i < l->ids.n; i++) {
+		const struct pol_job *job = &l->jobs[l->ids.items[i]];
+
+		if (!job->n_pieces || job->group == job->id)
+			continue;
+		l->runs[job->id].next_mate = l->runs[job->group].next_mate;
+		l->runs[job->group].next_mate = job->id;
+	}
+}
+
+/* By itself, and with those that share its GPUs. */
+static double
+speed_of(struct loop *l, const struct pol_job *job)
+{
+	const struct pol_speed *speed = &l->view.speed;
+
+	l->mates.n = 0;
+	/* The first of them may be done already. */
+	for (uint32_t id = l->runs[job->id].next_mate; id != job->id;
+	     id = l->runs[id].next_mate)
+		if (l->jobs[id].n_pieces)
+			vec_push(&l->mates, &l->jobs[id]);
+	return speed->speed(speed->ctx, job, job->n_held_gpus, job->n_pieces, 0,
+			    l->mates.items, (uint32_t)l->mates.n);
+}
+
 /* When each will end, as things are. */
 static void
 foretell(struct loop *l)
@@ -234,6 +274,8 @@ foretell(struct loop *l)
 	if (work->rates) {
 		vec_reserve(&l->speeds, l->ids.n);
 		work->rates(work->ctx, &l->view, l->speeds.items);
+	} else {
+		link_mates(l);
 	}
 	for (size_t i = 0; i < l->ids.n; i++) {
 		struct pol_job *job = &l->jobs[l->ids.items[i]];
@@ -241,12 +283,7 @@ foretell(struct loop *l)
 
 		if (!job->n_pieces)
 			continue;
-		run->speed = work->rates ? l->speeds.items[i]
-			     : work->speed.speed
-				     ? work->speed.speed(work->speed.ctx, job,
-							 job->n_held_gpus,
-							 job->n_pieces, 0, NULL, 0)
-				     : 1;
+		run->speed = work->rates ? l->speeds.items[i] : speed_of(l, job);
 		run->end_s = fmax(l->view.now_s, run->works_s) +
 			     job->remaining_s / run->speed;
 	}
@@ -331,6 +368,8 @@ cluster_run(const struct cluster_job *jobs, size_t n, struct policy *policy,
 				    .jobs = l.jobs,
 				    .n_ids = (uint32_t)n,
 				    .speed = opts->work->speed };
+	if (!l.view.speed.speed)
+		l.view.speed.speed = stages_speed;
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		ret_results[i] =
 			(struct cluster_result){ .first_s = NAN, .end_s = NAN };
@@ -347,6 +386,7 @@ cluster_run(const struct cluster_job *jobs, size_t n, struct policy *policy,
 		vec_free(&l.runs[i].pieces);
 	vec_free(&l.ids);
 	vec_free(&l.speeds);
+	vec_free(&l.mates);
 	pol_plan_fini(&l.plan);
 	free(l.jobs);
 	free(l.runs);

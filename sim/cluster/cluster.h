@@ -38,7 +38,7 @@ struct cluster_job {
 /* How fast jobs are, and how they get on. */
 struct cluster_work {
 	void *ctx;
-	struct pol_speed speed;
+	struct pol_speed speed; /* NULL: as stages.h has it, 1 alone. */
 	/*
 	 * A running job has been on its place for 'dt_s' more: fills executed_s and
 	 * remaining_s.  Told at every event, for every running job.  NULL: as long as it

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
+#include "scheduler/policy/stages.h"
 
 #define ITERATION_FACTOR 1.015
 #define N_SIZES          6 /* 1, 2, 4 ... 32 GPUs. */
@@ -44,6 +45,7 @@ work_muri_init(struct work_muri *muri, struct cluster_job *jobs, size_t n,
 		.n = n,
 		.iteration_s = xcalloc(n + 1, sizeof(double)),
 		.overhead_s = xcalloc(n + 1, sizeof(double)),
+		.lost_s = xcalloc(n + 1, sizeof(double)),
 		.left = xcalloc(n + 1, sizeof(double)),
 	};
 	for (size_t i = 0; i < n; i++) {
@@ -55,6 +57,19 @@ work_muri_init(struct work_muri *muri, struct cluster_job *jobs, size_t n,
 	}
 }
 
+/* All of a group restart; what they have in a cycle is less. */
+static double
+speed(void *ctx, const struct pol_job *job, uint32_t n_gpus, uint32_t n_nodes,
+      uint32_t type, const struct pol_job *const *mates, uint32_t n_mates)
+{
+	struct work_muri *muri = ctx;
+
+	muri->lost_s[job->id] = muri->overhead_s[job->id];
+	for (uint32_t i = 0; i < n_mates; i++)
+		muri->lost_s[job->id] += muri->overhead_s[mates[i]->id];
+	return stages_speed(NULL, job, n_gpus, n_nodes, type, mates, n_mates);
+}
+
 static void
 advance(void *ctx, struct pol_job *job, double speed, double dt_s)
 {
@@ -62,7 +77,7 @@ advance(void *ctx, struct pol_job *job, double speed, double dt_s)
 	double iteration_s = muri->iteration_s[job->id];
 
 	muri->left[job->id] -=
-		fmax(dt_s - muri->overhead_s[job->id], 0) * speed / iteration_s;
+		fmax(dt_s - muri->lost_s[job->id], 0) * speed / iteration_s;
 	job->remaining_s = muri->left[job->id] * iteration_s;
 	job->executed_s += dt_s;
 }
@@ -70,7 +85,9 @@ advance(void *ctx, struct pol_job *job, double speed, double dt_s)
 struct cluster_work
 work_muri_work(struct work_muri *muri)
 {
-	return (struct cluster_work){ .ctx = muri, .advance = advance };
+	return (struct cluster_work){ .ctx = muri,
+				      .speed = { .ctx = muri, .speed = speed },
+				      .advance = advance };
 }
 
 void
@@ -78,6 +95,7 @@ work_muri_fini(struct work_muri *muri)
 {
 	free(muri->iteration_s);
 	free(muri->overhead_s);
+	free(muri->lost_s);
 	free(muri->left);
 	*muri = (struct work_muri){ 0 };
 }

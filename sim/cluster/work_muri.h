@@ -11,7 +11,9 @@
 
 struct work_muri {
 	size_t n;
-	double *iteration_s, *overhead_s, *left; /* Of each job; left: iterations. */
+	/* Of each job; lost_s: at an event, with those it shares its GPUs with. */
+	double *iteration_s, *overhead_s, *lost_s;
+	double *left; /* Iterations. */
 };
 
 /* Seconds of a restart of a model ("vgg16") on so many GPUs; 0: not known. */

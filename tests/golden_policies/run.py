@@ -88,7 +88,7 @@ def compare_jobs(ours_path, name, tolerance):
     if not os.path.exists(path):
         raise Missing(name)
     ours, theirs = per_job(ours_path), per_job(path)
-    limit = float(tolerance)
+    limit = tolerances(tolerance)["mean"]
     # Muri's simulator does not count preemptions: its column is 0.
     columns = [("start_s", "start"), ("end_s", "end")]
     if not name.startswith("muri"):

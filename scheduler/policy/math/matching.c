@@ -8,8 +8,12 @@
 #include "lib/base/alloc.h"
 #include "lib/base/vec.h"
 
-/* Reduced costs below so much of the largest weight are none: what rounding leaves. */
-#define NOTHING (16 * DBL_EPSILON)
+/*
+ * What rounding leaves of reduced costs, by the largest weight.  It counts as none once a
+ * search has gone on for longer than it needs: duals that hardly change any more.
+ */
+#define NOTHING   (16 * DBL_EPSILON)
+#define MAX_STEPS 8 /* By nodes. */
 
 /*
  * Nodes are numbered from 1: first the vertices, then blossoms, which are odd cycles of
@@ -28,7 +32,7 @@ struct ends {
 struct graph {
 	uint32_t n, n_all, n_max; /* Vertices; nodes so far, and at most. */
 	const double *weights;
-	double nothing;
+	double most, nothing;
 	struct ends *edges; /* [from * n_max + to]: the cheapest between nodes. */
 	double *dual;       /* By node. */
 	uint32_t *mate;     /* Vertex at the far end of its matched edge. */
@@ -400,7 +404,10 @@ grow(struct graph *g)
 	}
 	if (!g->queue.n)
 		return false;
-	for (;;) {
+	g->nothing = 0;
+	for (uint32_t n_steps = 0;; n_steps++) {
+		if (n_steps == MAX_STEPS * g->n_max)
+			g->nothing = g->most * NOTHING;
 		if (look_around(g))
 			return true;
 		if (!change_duals(g, find_step(g)))
@@ -425,8 +432,6 @@ grow(struct graph *g)
 static void
 begin(struct graph *g, uint32_t n, const double *weights)
 {
-	double most = 0;
-
 	/* At most n/2 blossoms are there at once. */
 	*g = (struct graph){
 		.n = n, .n_all = n, .n_max = n + n / 2 + 2, .weights = weights
@@ -450,12 +455,11 @@ begin(struct graph *g, uint32_t n, const double *weights)
 			if (u == v || !(w > 0))
 				continue;
 			*edge(g, u, v) = (struct ends){ u, v };
-			most = fmax(most, w);
+			g->most = fmax(g->most, w);
 		}
 	}
 	for (uint32_t u = 1; u <= n; u++)
-		g->dual[u] = most;
-	g->nothing = most * NOTHING;
+		g->dual[u] = g->most;
 }
 
 static void

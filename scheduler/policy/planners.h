@@ -1,0 +1,15 @@
+/*
+ * planners.h - the mechanisms that decide order, grouping and placement at once.
+ */
+#ifndef SCHEDULER_POLICY_PLANNERS_H
+#define SCHEDULER_POLICY_PLANNERS_H
+
+#include "scheduler/policy/mechanism.h"
+
+/*
+ * plan_interleave.c: jobs of as many GPUs take turns on the same ones, whose stages fit
+ * best (Muri): by least remaining, or least attained GPU time.
+ */
+extern const struct pol_planner planner_interleave_srsf, planner_interleave_las;
+
+#endif

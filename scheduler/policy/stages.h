@@ -1,0 +1,37 @@
+/*
+ * stages.h - jobs that take turns on the same GPUs: while one computes, another one loads
+ * its data, and a third one is on the network (Muri, SIGCOMM 2022).
+ *
+ * In a cycle each has one iteration.  Its stages - loading, GPU, network - follow one
+ * another, and a stage begins when the job before has left it; the order of jobs is the
+ * best there is.  What sharing costs beyond that is Muri's, as measured: factors of 1.33,
+ * 1.5 and 1.37 for two, three and four jobs, where one alone has 1.015.
+ */
+#ifndef SCHEDULER_POLICY_STAGES_H
+#define SCHEDULER_POLICY_STAGES_H
+
+#include "scheduler/policy/view.h"
+
+#define STAGES_MAX_JOBS 4
+#define STAGES_N        3 /* Loading, GPU, network. */
+/* Of an iteration, alone: over what its trace says. */
+#define STAGES_ALONE 1.015
+
+/* Whether what they take is known. */
+bool stages_are_known(const struct pol_job *job);
+
+/*
+ * Seconds of a cycle of up to STAGES_MAX_JOBS jobs whose stages are known; of one,
+ * STAGES_ALONE of its iterations.
+ */
+double stages_cycle_s(const struct pol_job *const *jobs, uint32_t n);
+
+/*
+ * A struct pol_speed: 1 alone; with mates, what is left of it in a cycle of them all, or
+ * an equal share of the time where stages are not known, or are too many.
+ */
+double stages_speed(void *ctx, const struct pol_job *job, uint32_t n_gpus,
+		    uint32_t n_nodes, uint32_t type, const struct pol_job *const *mates,
+		    uint32_t n_mates);
+
+#endif
