@@ -8,6 +8,7 @@
 
 /* Seconds since 1970 from here on: a time of day, of 2001 or later. */
 #define TIME_OF_DAY_S 1e9
+#define MALFORMED     "malformed rows, left out"
 
 struct loader {
 	struct joblist *list;
@@ -139,7 +140,8 @@ read_all(struct loader *l, struct jobtrace *trace, const struct joblist_filter *
 		}
 		if (!(joblist_duration_s(&job) > 0)) {
 			list->n_no_duration++;
-			continue;
+			if (!filter || !filter->keeps_unknown)
+				continue;
 		}
 		if (l->jobs.n == UINT32_MAX - 1 || list->ids.n > UINT32_MAX / 2)
 			return err_set(err, NULL, 0, 0, "too many jobs");
@@ -165,6 +167,7 @@ joblist_load(const char *path, enum jobtrace_format format,
 	ret_list->vcs = strtab_new();
 	ret_list->models = strtab_new();
 	ret_list->format = jobtrace_format(trace);
+	ret_list->keeps_unknown = filter && filter->keeps_unknown;
 	r = read_all(&l, trace, filter, err);
 	ret_list->counts = jobtrace_counts(trace);
 	for (size_t i = 0; i < sizeof ret_list->faults / sizeof *ret_list->faults &&
@@ -232,19 +235,36 @@ tell_count(const char *path, uint64_t n, const char *what)
 			(unsigned long long)n);
 }
 
-void
-joblist_tell(const struct joblist *list, const char *path)
+static void
+tell_left_out(const char *path, const struct jobtrace_counts *counts)
 {
-	const struct jobtrace_counts *counts = &list->counts;
-
-	tell_count(path, counts->malformed, "malformed rows, left out");
-	for (size_t i = 0; i < sizeof list->faults / sizeof *list->faults; i++)
-		if (list->faults[i])
-			fprintf(stderr, "  %s\n", list->faults[i]);
 	tell_count(path, counts->no_gpus, "jobs without GPUs, left out");
 	tell_count(path, counts->not_run, "jobs that never ran, left out");
 	tell_count(path, counts->rounded,
 		   "jobs with a fraction of a GPU, given a whole one");
+}
+
+void
+joblist_tell_counts(const struct jobtrace *trace, const char *path)
+{
+	struct jobtrace_counts counts = jobtrace_counts(trace);
+
+	tell_count(path, counts.malformed, MALFORMED);
+	for (size_t i = 0; jobtrace_fault(trace, i); i++)
+		fprintf(stderr, "  %s\n", jobtrace_fault(trace, i));
+	tell_left_out(path, &counts);
+}
+
+void
+joblist_tell(const struct joblist *list, const char *path)
+{
+	tell_count(path, list->counts.malformed, MALFORMED);
+	for (size_t i = 0; i < sizeof list->faults / sizeof *list->faults; i++)
+		if (list->faults[i])
+			fprintf(stderr, "  %s\n", list->faults[i]);
+	tell_left_out(path, &list->counts);
 	tell_count(path, list->n_no_duration,
-		   "jobs of which no duration is known, left out");
+		   list->keeps_unknown
+			   ? "jobs of which no duration is known"
+			   : "jobs of which no duration is known, left out");
 }

@@ -22,8 +22,9 @@ struct joblist_filter {
 		to_s; /* Submitted then, on the trace's clock; without the end. */
 	double min_duration_s, max_duration_s;
 	uint32_t min_gpus, max_gpus;
-	const char *vc;  /* NULL: any. */
-	uint64_t n_head; /* The first so many rows that pass. */
+	const char *vc;     /* NULL: any. */
+	uint64_t n_head;    /* The first so many rows that pass. */
+	bool keeps_unknown; /* Jobs of no known duration, too: it is NAN. */
 };
 
 struct joblist {
@@ -35,7 +36,8 @@ struct joblist {
 	double origin_s; /* What is 0 here, on the trace's clock. */
 	enum jobtrace_format format;
 	struct jobtrace_counts counts;
-	uint64_t n_no_duration, n_filtered; /* Left out. */
+	uint64_t n_no_duration, n_filtered; /* Left out, unless ... */
+	bool keeps_unknown;                 /* ... those are kept. */
 	char *faults[10];                   /* The first malformed rows; owned. */
 };
 
@@ -61,6 +63,7 @@ const char *joblist_model(const void *list, uint32_t number); /* "" for none. */
 size_t joblist_drop_above(struct joblist *list, uint32_t n_gpus);
 
 /* What was left out and what was malformed, on stderr, if there is something. */
+void joblist_tell_counts(const struct jobtrace *trace, const char *path);
 void joblist_tell(const struct joblist *list, const char *path);
 
 #endif

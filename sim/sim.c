@@ -5,10 +5,18 @@
 
 #include "sim/verbs.h"
 
+/* One a line. clang-format would not. */
+/* clang-format off */
 static const struct cli_verb *const verbs[] = {
-	&verb_run,          &verb_compare,    &verb_flows,
-	&verb_sim_policies, &verb_sim_replay, NULL,
+	&verb_run,
+	&verb_compare,
+	&verb_flows,
+	&verb_sim_policies,
+	&verb_sim_replay,
+	&verb_trace,
+	NULL,
 };
+/* clang-format on */
 
 static const struct cli_program program = {
 	.name = "antiphase-sim",

@@ -9,5 +9,6 @@ extern const struct cli_verb verb_run;
 extern const struct cli_verb verb_compare;
 extern const struct cli_verb verb_sim_replay;
 extern const struct cli_verb verb_sim_policies;
+extern const struct cli_verb verb_trace;
 
 #endif

@@ -207,6 +207,8 @@ COMMANDS = [
     ("sim-compare", "sim compare waits.ini --seeds 1 --policies fair", (0,), "", []),
     ("sim-policies", "sim policies", (0,), "", []),
     ("sim-policies", "sim policies 2d-las", (0,), "", []),
+    ("trace-info", "trace info jobs.csv", (0,), "", []),
+    ("trace-info", "trace info one.csv", (0,), "", []),
     ("sim-replay", "sim replay jobs.csv --cluster 2x8 --policy srtf,2d-las", (0,), "",
      [("policies", "policy", 2)]),
     ("sim-replay", "sim replay jobs.csv --cluster 2x8 --policy fifo --until 1", (0,),
@@ -242,6 +244,7 @@ SEEN = """{"schema": "antiphase.seen/1", "nodes": [{"node": "h0", "links": true,
 
 def write_inputs():
     open("lldp.json", "w").write(LLDP)
+    open("one.csv", "w").write("job_id,submit_s,num_gpus,iterations,model\nj,0,3,9,m\n")
     open("slurm.conf", "w").write("ClusterName=cluster\nSlurmctldHost=localhost\n")
     open("faultless.conf", "w").write("[topology]\nevery_s = 5\n")
     open("faulty.conf", "w").write("[topology]\nevery_s = x\n[bus]\nhost = h\n")

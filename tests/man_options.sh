@@ -53,7 +53,7 @@ for verb in $(words_of_help); do
 	options_of_page "$page" >"$tmp/page"
 	{
 		options_of_help "$verb"
-		case $verb in topology | keys | config | slurm | sim)
+		case $verb in topology | keys | config | slurm | sim | trace)
 			for sub in $(words_of_help "$verb"); do
 				options_of_help "$verb" "$sub"
 				[ "$sub" = generate ] || continue

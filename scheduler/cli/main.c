@@ -31,6 +31,7 @@ static const struct cli_verb *const verbs[] = {
 	&verb_import,
 	&verb_slurm,
 	&verb_sim,
+	&verb_trace,
 	NULL,
 };
 /* clang-format on */

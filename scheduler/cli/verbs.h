@@ -28,6 +28,7 @@ extern const struct cli_verb verb_stats;
 extern const struct cli_verb verb_ctl;
 extern const struct cli_verb verb_import;
 extern const struct cli_verb verb_sim;
+extern const struct cli_verb verb_trace;
 extern const struct cli_verb verb_slurm;
 
 #endif

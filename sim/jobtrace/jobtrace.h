@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 struct err;
 struct jobtrace;
@@ -91,5 +92,9 @@ int jobtrace_next(struct jobtrace *trace, struct jobtrace_job *ret_job,
 struct jobtrace_counts jobtrace_counts(const struct jobtrace *trace);
 /* The first rows that were malformed, at most 10: "FILE:LINE: what"; NULL past them. */
 const char *jobtrace_fault(const struct jobtrace *trace, size_t i);
+
+/* Our own CSV, which keeps all that a job has: the header, and a row each. */
+void jobtrace_write_header(FILE *out);
+void jobtrace_write(FILE *out, const struct jobtrace_job *job);
 
 #endif

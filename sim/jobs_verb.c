@@ -1,0 +1,277 @@
+/*
+ * jobs_verb.c - 'antiphase trace': what is in traces of jobs, and parts of them.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/err.h"
+#include "lib/base/words.h"
+#include "sim/joblist.h"
+#include "sim/jobs_info.h"
+#include "sim/jobtrace/columns.h"
+#include "sim/verbs.h"
+
+extern const struct cli_verb verb_trace_info, verb_trace_convert, verb_trace_filter;
+
+static enum jobtrace_format
+format_of(const char *name)
+{
+	return (enum jobtrace_format)words_index(name, jobtrace_format_names);
+}
+
+/* clang-format off */
+#define FORMAT_OPT(format)                                                      \
+	{ .name = "format", .type = CLI_WORDS, .ret_value = (format),          \
+	  .argument = "NAME", .help = "of the trace; auto: by its first row",  \
+	  .words = jobtrace_format_names }
+#define OUT_OPT(out)                                                            \
+	{ .name = "output", .letter = 'o', .type = CLI_STR, .ret_value = (out), \
+	  .argument = "FILE", .help = "instead of standard output" }
+
+/* clang-format on */
+
+/* ---- Info -------------------------------------------------------------------------------- */
+
+static int
+run_info(int argc, char **argv)
+{
+	const char *format = "auto";
+	bool json = false;
+	const struct cli_opt opts[] = {
+		FORMAT_OPT(&format),
+		{ .name = "json",
+		  .letter = 'j',
+		  .type = CLI_FLAG,
+		  .ret_value = &json,
+		  .help = "machine-readable: antiphase.trace-info/1" },
+		CLI_OPTS_END,
+	};
+	int first = cli_parse(&verb_trace_info, opts, argc, argv);
+	struct joblist_filter filter;
+	struct joblist list;
+	struct err err = { 0 };
+	int r;
+
+	if (first < 0)
+		return cli_status(first);
+	if (argc - first != 1)
+		return cli_usage_error(&verb_trace_info, "expected one trace");
+	joblist_filter_init(&filter);
+	filter.keeps_unknown = true;
+	r = joblist_load(argv[first], format_of(format), &filter, &list, &err);
+	if (r < 0)
+		return cli_fail(r, &err);
+	joblist_tell(&list, argv[first]);
+	if (json)
+		jobs_info_json(&list, argv[first], stdout);
+	else
+		jobs_info_text(&list, argv[first], stdout);
+	joblist_fini(&list);
+	return cli_finish(CLI_OK);
+}
+
+/* ---- Convert and filter -------------------------------------------------------------------- */
+
+/* Row by row, of files of any length. */
+static int
+write_jobs(const char *path, enum jobtrace_format format,
+	   const struct joblist_filter *filter, FILE *out, struct err *err)
+{
+	struct jobtrace_job job;
+	struct jobtrace *trace;
+	uint64_t n = 0;
+	int r;
+
+	r = jobtrace_open(path, format, &trace, err);
+	if (r < 0)
+		return r;
+	jobtrace_write_header(out);
+	while (n < filter->n_head && (r = jobtrace_next(trace, &job, err)) > 0) {
+		if (!joblist_filter_passes(filter, &job))
+			continue;
+		jobtrace_write(out, &job);
+		n++;
+	}
+	joblist_tell_counts(trace, path);
+	jobtrace_close(trace);
+	return r < 0 ? r : 0;
+}
+
+static int
+write_to(const char *path, const char *format, const struct joblist_filter *filter,
+	 const char *out_path)
+{
+	FILE *out = out_path ? fopen(out_path, "we") : stdout;
+	struct err err = { 0 };
+	int r;
+
+	if (!out)
+		r = err_set_errno(&err, out_path, errno, "cannot write");
+	else
+		r = write_jobs(path, format_of(format), filter, out, &err);
+	if (out_path && out && fclose(out) != 0 && r == 0)
+		r = err_set_errno(&err, out_path, errno, "cannot write");
+	return r < 0 ? cli_fail(r, &err) : cli_finish(CLI_OK);
+}
+
+static int
+run_convert(int argc, char **argv)
+{
+	const char *format = "auto", *out = NULL;
+	const struct cli_opt opts[] = {
+		FORMAT_OPT(&format),
+		OUT_OPT(&out),
+		CLI_OPTS_END,
+	};
+	int first = cli_parse(&verb_trace_convert, opts, argc, argv);
+	struct joblist_filter filter;
+
+	if (first < 0)
+		return cli_status(first);
+	if (argc - first != 1)
+		return cli_usage_error(&verb_trace_convert, "expected one trace");
+	joblist_filter_init(&filter);
+	return write_to(argv[first], format, &filter, out);
+}
+
+/* "2017-10-09", with or without a time, or seconds as the trace has them. */
+static bool
+read_time(const char *text, double *ret_s)
+{
+	char whole[32];
+
+	if (!text)
+		return true;
+	if (strlen(text) == strlen("YYYY-MM-DD") && strchr(text, '-')) {
+		snprintf(whole, sizeof whole, "%s 00:00:00", text);
+		text = whole;
+	}
+	return columns_time(text, ret_s) && !isnan(*ret_s);
+}
+
+static int
+run_filter(int argc, char **argv)
+{
+	const char *format = "auto", *out = NULL, *from = NULL, *to = NULL;
+	int64_t min_gpus = 0, max_gpus = UINT32_MAX, head = INT64_MAX;
+	struct joblist_filter filter;
+	const struct cli_opt opts[] = {
+		{ .name = "min-gpus",
+		  .type = CLI_INT,
+		  .ret_value = &min_gpus,
+		  .argument = "N",
+		  .help = "jobs with so many GPUs or more",
+		  .min = 0,
+		  .max = UINT32_MAX },
+		{ .name = "max-gpus",
+		  .type = CLI_INT,
+		  .ret_value = &max_gpus,
+		  .argument = "N",
+		  .help = "or fewer",
+		  .min = 1,
+		  .max = UINT32_MAX },
+		{ .name = "min-duration",
+		  .type = CLI_NUM,
+		  .ret_value = &filter.min_duration_s,
+		  .argument = "SECONDS",
+		  .help = "that run so long or longer",
+		  .min = 0,
+		  .max = 1e12 },
+		{ .name = "max-duration",
+		  .type = CLI_NUM,
+		  .ret_value = &filter.max_duration_s,
+		  .argument = "SECONDS",
+		  .help = "or shorter",
+		  .min = 0,
+		  .max = 1e12 },
+		{ .name = "from",
+		  .type = CLI_STR,
+		  .ret_value = &from,
+		  .argument = "TIME",
+		  .help = "submitted then or later: YYYY-MM-DD, that and HH:MM:SS, or "
+			  "seconds on the clock of the trace" },
+		{ .name = "to",
+		  .type = CLI_STR,
+		  .ret_value = &to,
+		  .argument = "TIME",
+		  .help = "submitted before" },
+		{ .name = "vc",
+		  .type = CLI_STR,
+		  .ret_value = &filter.vc,
+		  .argument = "NAME",
+		  .help = "of that virtual cluster" },
+		{ .name = "head",
+		  .letter = 'n',
+		  .type = CLI_INT,
+		  .ret_value = &head,
+		  .argument = "N",
+		  .help = "the first N that pass",
+		  .min = 0,
+		  .max = 1e15 },
+		FORMAT_OPT(&format),
+		OUT_OPT(&out),
+		CLI_OPTS_END,
+	};
+	int first;
+
+	joblist_filter_init(&filter);
+	first = cli_parse(&verb_trace_filter, opts, argc, argv);
+	if (first < 0)
+		return cli_status(first);
+	if (argc - first != 1)
+		return cli_usage_error(&verb_trace_filter, "expected one trace");
+	if (!read_time(from, &filter.from_s) || !read_time(to, &filter.to_s))
+		return cli_usage_error(&verb_trace_filter,
+				       "--from and --to are YYYY-MM-DD, 'YYYY-MM-DD "
+				       "HH:MM:SS' or seconds");
+	filter.min_gpus = (uint32_t)min_gpus;
+	filter.max_gpus = (uint32_t)max_gpus;
+	filter.n_head = (uint64_t)head;
+	return write_to(argv[first], format, &filter, out);
+}
+
+const struct cli_verb verb_trace_info = {
+	.name = "trace info",
+	.summary = "what is in a trace: jobs, sizes, span, load",
+	.usage = "[options] TRACE",
+	.examples = "  antiphase trace info jobs.csv\n",
+	.run = run_info,
+};
+const struct cli_verb verb_trace_convert = {
+	.name = "trace convert",
+	.summary = "a trace of any known format as CSV",
+	.usage = "[options] TRACE",
+	.examples = "  antiphase trace convert philly.csv.gz -o jobs.csv\n",
+	.run = run_convert,
+};
+const struct cli_verb verb_trace_filter = {
+	.name = "trace filter",
+	.summary = "some jobs of a trace, as CSV",
+	.usage = "[options] TRACE",
+	.examples = "  antiphase trace filter jobs.csv --min-gpus 4 --head 100\n",
+	.run = run_filter,
+};
+
+static const struct cli_verb *const subverbs[] = {
+	&verb_trace_info,
+	&verb_trace_convert,
+	&verb_trace_filter,
+	NULL,
+};
+
+static int
+run_trace(int argc, char **argv)
+{
+	return cli_subverbs(&verb_trace, subverbs, argc, argv);
+}
+
+const struct cli_verb verb_trace = {
+	.name = "trace",
+	.summary = "traces of jobs: info, convert, filter",
+	.usage = "VERB [options] TRACE",
+	.examples = "  antiphase trace info jobs.csv\n"
+		    "  antiphase trace filter jobs.csv --min-gpus 4\n",
+	.run = run_trace,
+};
