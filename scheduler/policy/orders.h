@@ -23,4 +23,7 @@ extern const struct pol_order order_las, order_las_2d;
 /* The same queues by GPU time, and in each the highest Gittins index first (gittins.h). */
 extern const struct pol_order order_gittins_2d;
 
+/* order_predicted.c: least predicted GPU time first; strict. */
+extern const struct pol_order order_predicted;
+
 #endif

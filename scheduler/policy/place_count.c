@@ -2,7 +2,8 @@
 
 #include "scheduler/policy/places.h"
 
-const struct pol_place *const place_all[] = { &place_count, &place_whole, NULL };
+const struct pol_place *const place_all[] = { &place_count, &place_whole,
+					      &place_best_fit, NULL };
 
 const struct pol_place *
 place_find(const char *name)

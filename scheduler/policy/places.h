@@ -13,6 +13,11 @@ extern const struct pol_place place_count;
  * nodes, and the rest on the first other one with room ("yarn").
  */
 extern const struct pol_place place_whole;
+/*
+ * place_best_fit.c: the node that is left with the least; else one rack, with the fewest
+ * nodes; else the roomiest nodes.  May wait for as few nodes as can be.
+ */
+extern const struct pol_place place_best_fit;
 
 /* By its name, or NULL; all of them, ended by NULL. */
 const struct pol_place *place_find(const char *name);

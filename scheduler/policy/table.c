@@ -1,6 +1,7 @@
 /*
  * table.c - the schedulers of the literature: a row each.
  */
+#include "scheduler/policy/admits.h"
 #include "scheduler/policy/orders.h"
 #include "scheduler/policy/places.h"
 #include "scheduler/policy/planners.h"
@@ -89,6 +90,31 @@ const struct policy_spec policy_table[] = {
 		.source = "Muri (SIGCOMM 2022), its simulator's "
 			  "\"multi-resource-blossom-same-gpu-unaware\"",
 		.planner = &planner_interleave_las,
+	},
+	{
+		.name = "qssf",
+		.text = "least predicted GPU time first, on as few nodes as can be; nobody "
+			"is stopped or passed",
+		.source = "Helios (SC 2021), as the simulator of Lucid has it",
+		.keep = POL_KEEP_ALL,
+		.order = &order_predicted,
+		.place = &place_best_fit,
+		.params =
+			(const struct pol_param[]){
+				{ .name = "best-fit.waits", .value = 1 }, { 0 } },
+	},
+	{
+		.name = "blox",
+		.text = "as they came, let in while there is not too much load, in rounds",
+		.source =
+			"Blox (EuroSys 2024), its code: FIFO with admission by load and "
+			"its consolidated placement",
+		.drive = POL_ROUNDS,
+		.keep = POL_KEEP_ALL,
+		.round_s = 300,
+		.admit = &admit_load,
+		.order = &order_fifo,
+		.place = &place_best_fit,
 	},
 	{ 0 },
 };
