@@ -1,0 +1,20 @@
+/*
+ * assign.h - who does what, at the least cost in all: each row has a column of its own.
+ *
+ * Shortest augmenting paths with potentials (Kuhn's Hungarian method, as Jonker and
+ * Volgenant have it, Computing 38, 1987): O(rows^2 columns) time, O(rows + columns)
+ * memory besides the costs.  Deterministic: of equals, the column with the smaller number.
+ */
+#ifndef SCHEDULER_POLICY_MATH_ASSIGN_H
+#define SCHEDULER_POLICY_MATH_ASSIGN_H
+
+#include <stdint.h>
+
+/*
+ * costs[row * n_columns + column], finite; n_rows at most n_columns.  ret_columns[row] is
+ * the column it has.  Returns the sum of their costs.
+ */
+double assign_find(uint32_t n_rows, uint32_t n_columns, const double *costs,
+		   uint32_t *ret_columns);
+
+#endif
