@@ -28,6 +28,7 @@ enum pol_event {
 	POL_STARTED,
 	POL_STOPPED, /* Preempted. */
 	POL_DONE,    /* It is not in the view any more. */
+	POL_CHANGED, /* What it has to do, or how fast it does that, is not as it was. */
 	POL_N_EVENTS,
 };
 
@@ -132,6 +133,11 @@ enum pol_keep {
 	POL_KEEP_NOTHING, /* The cluster is emptied, and served in order anew. */
 	POL_KEEP_PLACE,   /* Who goes on does so where it is, if it can. */
 	POL_KEEP_ALL,     /* Who runs, runs on: no preemption. */
+	/*
+	 * Who runs is chosen first, by number alone; then the largest are placed first,
+	 * of equals those that can have the place they had.
+	 */
+	POL_KEEP_CHOSEN,
 };
 
 #endif

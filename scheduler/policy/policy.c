@@ -371,6 +371,64 @@ place(struct policy *policy, const struct pol_view *view, const struct pol_want 
 	return n > 0;
 }
 
+/* Those that do not run want nothing, then. */
+static void
+choose(struct policy *policy, uint32_t n_free)
+{
+	bool is_over = false;
+
+	for (size_t i = 0; i < policy->wants.n; i++) {
+		struct pol_want *want = &policy->wants.items[i];
+
+		if (want->group != want->job)
+			continue;
+		if (is_over || want->n_gpus > n_free) {
+			is_over |= policy->spec->order->fit == POL_STRICT;
+			want->n_gpus = 0;
+		}
+		n_free -= want->n_gpus;
+	}
+}
+
+/* The next smaller number of GPUs that is wanted; 0: none. */
+static uint32_t
+next_size(const struct policy *policy, uint32_t below)
+{
+	uint32_t size = 0;
+
+	for (size_t i = 0; i < policy->wants.n; i++) {
+		uint32_t n = policy->wants.items[i].n_gpus;
+
+		if (n > size && n < below)
+			size = n;
+	}
+	return size;
+}
+
+/* Places those that were chosen, the largest first. */
+static void
+serve_chosen(struct policy *policy, const struct pol_view *view, struct pol_free *free,
+	     struct pol_plan *plan)
+{
+	struct pol_want *wants = policy->wants.items;
+	size_t n = policy->wants.n;
+
+	choose(policy, free->n_all);
+	for (uint32_t size = next_size(policy, UINT32_MAX); size;
+	     size = next_size(policy, size)) {
+		for (size_t i = 0; i < n; i++)
+			if (wants[i].n_gpus == size && wants[i].group == wants[i].job &&
+			    keep(view, &wants[i], free, plan))
+				wants[i].n_gpus = 0;
+		for (size_t i = 0; i < n; i++)
+			if (wants[i].n_gpus == size && wants[i].group == wants[i].job)
+				place(policy, view, &wants[i], free, plan);
+	}
+	for (size_t i = 0; i < n; i++)
+		if (wants[i].n_gpus && wants[i].group != wants[i].job)
+			join(&wants[i], plan);
+}
+
 /* Serves in order, into what is free. */
 static void
 serve(struct policy *policy, const struct pol_view *view, struct pol_free *free,
@@ -380,6 +438,10 @@ serve(struct policy *policy, const struct pol_view *view, struct pol_free *free,
 	struct pol_want *wants = policy->wants.items;
 	size_t n = policy->wants.n;
 
+	if (spec->keep == POL_KEEP_CHOSEN) {
+		serve_chosen(policy, view, free, plan);
+		return;
+	}
 	/* Those that run are served first where nobody is stopped. */
 	if (spec->keep == POL_KEEP_ALL) {
 		for (size_t i = 0; i < n; i++)
