@@ -26,4 +26,8 @@ extern const struct pol_order order_gittins_2d;
 /* order_predicted.c: least predicted GPU time first; strict. */
 extern const struct pol_order order_predicted;
 
+/* order_deficit.c: rounds out of shares of the time (Gavel), by the rules of shares.h. */
+extern const struct pol_order order_share_equal, order_share_max_min,
+	order_share_finish_time, order_share_makespan, order_share_throughput;
+
 #endif

@@ -7,6 +7,11 @@
 #include "scheduler/policy/planners.h"
 #include "scheduler/policy/policy.h"
 
+static const struct pol_param half_a_minute[] = {
+	{ .name = "deficit.credit_s", .value = 30 },
+	{ 0 },
+};
+
 const struct policy_spec policy_table[] = {
 	{
 		.name = "fifo",
@@ -115,6 +120,58 @@ const struct policy_spec policy_table[] = {
 		.admit = &admit_load,
 		.order = &order_fifo,
 		.place = &place_best_fit,
+	},
+	{
+		.name = "gandiva-fair",
+		.text = "the same time for each, whatever its size, in rounds",
+		.source =
+			"Gandiva-Fair (EuroSys 2020), as Shockwave's simulator has it",
+		.drive = POL_ROUNDS,
+		.keep = POL_KEEP_CHOSEN,
+		.round_s = 60,
+		.order = &order_share_equal,
+		.place = &place_count,
+		.params = half_a_minute,
+	},
+	{
+		.name = "gavel-max-min",
+		.text = "the same GPU time for each, in rounds",
+		.source = "Gavel (OSDI 2020), its max_min_fairness (LAS)",
+		.drive = POL_ROUNDS,
+		.keep = POL_KEEP_CHOSEN,
+		.round_s = 360,
+		.order = &order_share_max_min,
+		.place = &place_count,
+	},
+	{
+		.name = "gavel-ftf",
+		.text = "the same delay for each against a cluster of its own, in rounds",
+		.source = "Themis (NSDI 2020), as Gavel's finish_time_fairness has it",
+		.drive = POL_ROUNDS,
+		.keep = POL_KEEP_CHOSEN,
+		.round_s = 360,
+		.order = &order_share_finish_time,
+		.place = &place_count,
+	},
+	{
+		.name = "gavel-makespan",
+		.text = "all are done as early as can be, in rounds",
+		.source = "Gavel (OSDI 2020), its min_total_duration",
+		.drive = POL_ROUNDS,
+		.keep = POL_KEEP_CHOSEN,
+		.round_s = 360,
+		.order = &order_share_makespan,
+		.place = &place_count,
+	},
+	{
+		.name = "gavel-throughput",
+		.text = "most work is done, in rounds",
+		.source = "Gavel (OSDI 2020), its max_sum_throughput",
+		.drive = POL_ROUNDS,
+		.keep = POL_KEEP_CHOSEN,
+		.round_s = 360,
+		.order = &order_share_throughput,
+		.place = &place_count,
 	},
 	{ 0 },
 };

@@ -186,6 +186,35 @@ jobs_are_demoted_when_they_have_attained_their_limit(void **state)
 	lab_fini(&lab);
 }
 
+/* Shares of rounds: each has as much of the time as the others. */
+static void
+rounds_serve_who_has_had_least_and_keep_places(void **state)
+{
+	struct pol_piece was;
+	struct lab lab;
+
+	(void)state;
+	lab_init(&lab, "gavel-max-min", NULL);
+	submit(&lab, 2, 1000);
+	submit(&lab, 12, 1000);
+	submit(&lab, 12, 1000);
+	decide(&lab);
+	/* The large one is placed first. */
+	assert_string_equal(running(&lab), "ba");
+	was = lab.pieces[0][0];
+	lab.view.now_s = 360;
+	lab.jobs[0].executed_s = lab.jobs[1].executed_s = 360;
+	decide(&lab);
+	assert_string_equal(running(&lab), "ca");
+	assert_memory_equal(&lab.pieces[0][0], &was, sizeof was);
+	lab.view.now_s = 720;
+	lab.jobs[0].executed_s = 720;
+	lab.jobs[2].executed_s = 360;
+	decide(&lab);
+	assert_string_equal(running(&lab), "ba");
+	lab_fini(&lab);
+}
+
 /* ---- Places --------------------------------------------------------------------------- */
 
 /* Pieces as "node:gpus,..."; "" if it did not fit. */
@@ -355,6 +384,7 @@ main(void)
 		cmocka_unit_test(fifo_lets_nobody_pass_and_backfill_does),
 		cmocka_unit_test(srtf_stops_longer_ones_and_keeps_the_order_of_equals),
 		cmocka_unit_test(jobs_are_demoted_when_they_have_attained_their_limit),
+		cmocka_unit_test(rounds_serve_who_has_had_least_and_keep_places),
 		cmocka_unit_test(count_takes_what_is_free_in_the_order_of_nodes),
 		cmocka_unit_test(whole_takes_one_node_or_whole_ones_and_a_rest),
 		cmocka_unit_test(plans_that_cannot_be_are_told),

@@ -1,0 +1,29 @@
+#include "scheduler/policy/alone.h"
+
+#include <math.h>
+
+#define LEAST_S 1e-6 /* Nothing takes no time. */
+
+void
+alone_fini(struct alone *alone)
+{
+	vec_free(&alone->jobs);
+}
+
+double
+alone_s(struct alone *alone, const struct pol_view *view, const struct pol_job *job,
+	double speed, uint32_t n)
+{
+	double share = fmin(1, (double)view->cluster->n_all_gpus / n / job->n_gpus);
+	double left_s = fmax(0, job->remaining_s / speed);
+	struct alone_job *it;
+
+	while (alone->jobs.n <= job->id)
+		vec_push(&alone->jobs, ((struct alone_job){ 0 }));
+	it = &alone->jobs.items[job->id];
+	if (it->share > 0)
+		it->past_s += (it->left_s - left_s) / it->share;
+	it->left_s = left_s;
+	it->share = share;
+	return fmax(LEAST_S, it->past_s + left_s / share);
+}

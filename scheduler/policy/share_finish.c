@@ -1,0 +1,52 @@
+#include "scheduler/policy/alone.h"
+#include "scheduler/policy/math/shares.h"
+#include "scheduler/policy/shares.h"
+
+struct state {
+	struct alone alone;
+	VEC(double) gpus;
+	VEC(double) elapsed_s;
+	VEC(double) left_s;
+	VEC(double) alone_s;
+};
+
+static void
+fini(void *state)
+{
+	struct state *s = state;
+
+	alone_fini(&s->alone);
+	vec_free(&s->gpus);
+	vec_free(&s->elapsed_s);
+	vec_free(&s->left_s);
+	vec_free(&s->alone_s);
+}
+
+static void
+shares(void *state, const struct pol_view *view, const uint32_t *ids, uint32_t n,
+       double *ret_shares)
+{
+	struct state *s = state;
+	double capacity = view->cluster->n_all_gpus;
+
+	s->gpus.n = s->elapsed_s.n = s->left_s.n = s->alone_s.n = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct pol_job *job = &view->jobs[ids[i]];
+		double speed = share_speed(view, job);
+
+		vec_push(&s->gpus, job->n_gpus);
+		vec_push(&s->elapsed_s, view->now_s - job->submit_s);
+		vec_push(&s->left_s,
+			 job->remaining_s > 0 ? job->remaining_s / speed : 0);
+		vec_push(&s->alone_s, alone_s(&s->alone, view, job, speed, n));
+	}
+	shares_finish_time(s->gpus.items, s->elapsed_s.items, s->left_s.items,
+			   s->alone_s.items, n, capacity, ret_shares);
+	shares_spread(s->gpus.items, n, capacity, ret_shares);
+}
+
+const struct share_rule share_finish_time = {
+	.state_size = sizeof(struct state),
+	.fini = fini,
+	.shares = shares,
+};

@@ -1,0 +1,32 @@
+/*
+ * shares.h - which shares of the time jobs are to have, by the rules that there are.
+ *
+ * A rule answers with a number from 0 to 1 for each job; order_deficit.c makes rounds out
+ * of those.  It has a state of its own, zeroed when it begins.
+ */
+#ifndef SCHEDULER_POLICY_SHARES_H
+#define SCHEDULER_POLICY_SHARES_H
+
+#include "scheduler/policy/view.h"
+
+struct share_rule {
+	size_t state_size;
+	void (*fini)(void *state); /* May be NULL. */
+	/* 'n' above 0; 'ids' in the order in which they came. */
+	void (*shares)(void *state, const struct pol_view *view, const uint32_t *ids,
+		       uint32_t n, double *ret_shares);
+};
+
+/* share_rules.c: what the shares of the GPUs, the time, the work are to be. */
+extern const struct share_rule share_equal;      /* The same time for each. */
+extern const struct share_rule share_max_min;    /* The same GPU time for each. */
+extern const struct share_rule share_makespan;   /* All are done as early as can be. */
+extern const struct share_rule share_throughput; /* Most work of all. */
+
+/* share_finish.c: the same delay against a cluster of one's own (finish-time fairness). */
+extern const struct share_rule share_finish_time;
+
+/* For rules: seconds of its work that a job does in one, on what it asked for. */
+double share_speed(const struct pol_view *view, const struct pol_job *job);
+
+#endif
