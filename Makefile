@@ -228,7 +228,9 @@ install: all man ## install into DESTDIR
 	install -m 644 README.md LICENSE docs/*.md docs/openapi.json $(DESTDIR)$(docdir)
 	install -d $(DESTDIR)$(docdir)/dashboards
 	install -m 644 docs/dashboards/* $(DESTDIR)$(docdir)/dashboards
-	install -m 644 examples/* $(DESTDIR)$(docdir)/examples
+	install -m 644 $(wildcard examples/*.*) $(DESTDIR)$(docdir)/examples
+	install -d $(DESTDIR)$(docdir)/examples/models
+	install -m 644 examples/models/*.json $(DESTDIR)$(docdir)/examples/models
 
 clean: ## remove build/
 	$(Q)rm -rf build

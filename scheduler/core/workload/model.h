@@ -1,0 +1,56 @@
+/*
+ * model.h - what trains: a model's iteration, for jobs of which no profile is known.
+ *
+ *	{ "schema": "antiphase.model/1", "model": "vgg16", "also": ["vgg-16"],
+ *	  "text": "image classification", "parameters": 138357544,
+ *	  "batch": 16, "gpu": "V100", "collective": "ring",
+ *	  "segments": ["compute 107 ms", "allreduce 553430176 B"],
+ *	  "sources": { "parameters": "...", "batch": "...", "compute": "...",
+ *	               "traffic": "..." } }
+ *
+ * Segments are written as in scenario files (segment_text.h); what a message becomes on
+ * so many hosts is topology/collective.h's.  A profile (profile.h) is what a job puts on
+ * the wire at some place; a model is what it wants to, at any.  Each number has a source,
+ * or the file is refused: "derived", "assumed" and "not published" are sources.
+ */
+#ifndef SCHEDULER_CORE_WORKLOAD_MODEL_H
+#define SCHEDULER_CORE_WORKLOAD_MODEL_H
+
+#include "scheduler/core/workload/workload.h"
+
+struct err;
+
+#define WORK_MODEL_MAX_BYTES    (1u << 20) /* Of a file. */
+#define WORK_MODEL_MAX_SEGMENTS 64
+#define WORK_MODEL_MAX_ALSO     64
+
+struct work_model {
+	char *name, *text, *gpu; /* Owned. */
+	char **also;             /* Owned; other names, as traces have them. */
+	size_t n_also;
+	double parameters;
+	int64_t batch; /* Of a GPU. */
+	enum collective collective;
+	size_t n_segments;
+	struct work_segment *segments; /* Owned. */
+	bool *is_message; /* Owned.  Of each: nic_bytes is the size of a message. */
+};
+
+/* 0, or -EINVAL with 'err' filled and '*ret_model' left alone. */
+int work_model_parse(const char *file, const char *text, size_t length,
+		     struct work_model *ret_model, struct err *err);
+void work_model_fini(struct work_model *model); /* Accepts a zeroed one. */
+
+/* Whether it goes by that name, in whichever case. */
+bool work_model_is(const struct work_model *model, const char *name);
+
+/*
+ * Fills what 'job' has of a model: collective, segments and profile.  'nic_bytes' is what
+ * the busiest interface sends for each byte of a message (collective_flows.nic_bytes, 0 on
+ * one host), 'line_bps' what an interface can.  Returns 0, or -EINVAL for an iteration that
+ * takes no time there or longer than profiles may.
+ */
+int work_model_make_job(const struct work_model *model, double nic_bytes,
+			double line_bps, struct work_job *job);
+
+#endif

@@ -1,0 +1,142 @@
+/* Models: those of examples/, what a place makes of one, and what is refused. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/err.h"
+#include "lib/base/file.h"
+#include "scheduler/core/workload/model.h"
+#include "tests/unit/test.h"
+
+#define FOLDER "examples/models"
+#define SOURCES                                                                       \
+	"\"sources\": {\"parameters\": \"a\", \"batch\": \"b\", \"compute\": \"c\", " \
+	"\"traffic\": \"d\"}"
+#define HEAD                                                                      \
+	"{\"schema\": \"antiphase.model/1\", \"model\": \"m\", \"text\": \"t\", " \
+	"\"gpu\": \"g\", \"parameters\": 1000, \"batch\": 4, "
+#define FINE                                                                            \
+	HEAD "\"also\": [\"M 1\"], \"collective\": \"ring\", \"segments\": [\"compute " \
+	     "30 ms\", \"allreduce 125 MB\"], " SOURCES "}"
+
+static int
+parse(const char *text, struct work_model *ret_model, struct err *err)
+{
+	return work_model_parse("m.json", text, strlen(text), ret_model, err);
+}
+
+static void
+every_model_of_the_examples_reads(void **state)
+{
+	DIR *folder = opendir(FOLDER);
+	struct dirent *entry;
+	unsigned n = 0;
+
+	(void)state;
+	assert_non_null(folder);
+	while ((entry = readdir(folder))) {
+		struct work_model model;
+		struct work_job job = { 0 };
+		struct err err = { 0 };
+		char *path, *text, *file;
+		size_t length;
+
+		if (entry->d_name[0] == '.')
+			continue;
+		path = xasprintf(FOLDER "/%s", entry->d_name);
+		assert_int_equal(
+			file_read(path, WORK_MODEL_MAX_BYTES, &text, &length, &err), 0);
+		if (work_model_parse(path, text, length, &model, &err) < 0)
+			fail_msg("%s:%u: %s", path, err.line, err.text);
+		file = xasprintf("%s.json", model.name);
+		assert_string_equal(file, entry->d_name);
+		assert_int_equal(work_model_make_job(&model, 1.5, 50e9, &job), 0);
+		assert_true(job.profile.n_phases > 0);
+		work_job_fini(&job);
+		work_model_fini(&model);
+		free(file);
+		free(text);
+		free(path);
+		n++;
+	}
+	closedir(folder);
+	assert_true(n >= 13);
+}
+
+static void
+a_place_makes_a_job_of_a_model(void **state)
+{
+	struct work_model model;
+	struct work_job job = { 0 };
+	struct err err;
+
+	(void)state;
+	assert_int_equal(parse(FINE, &model, &err), 0);
+	assert_true(work_model_is(&model, "M") && work_model_is(&model, "m 1"));
+	assert_false(work_model_is(&model, "m 2"));
+	/* A ring of two: as much as the message; at 50 Gb/s 20 ms. */
+	assert_int_equal(work_model_make_job(&model, 1, 50e9, &job), 0);
+	assert_int_equal(job.profile.period_us, 50000);
+	work_job_fini(&job);
+	/* Of four: half more. */
+	assert_int_equal(work_model_make_job(&model, 1.5, 50e9, &job), 0);
+	assert_int_equal(job.profile.period_us, 60000);
+	work_job_fini(&job);
+	/* On one host nothing is sent. */
+	assert_int_equal(work_model_make_job(&model, 0, 50e9, &job), 0);
+	assert_int_equal(job.profile.period_us, 30000);
+	assert_int_equal(job.profile.n_phases, 0);
+	work_job_fini(&job);
+	work_model_fini(&model);
+}
+
+static void
+what_is_no_model_is_refused(void **state)
+{
+	static const char *const bad[] = {
+		"",
+		"[]",
+		"{}",
+		"{\"schema\": \"antiphase.profiles/1\"}",
+		HEAD SOURCES "}",
+		HEAD
+		"\"collective\": \"rign\", \"segments\": [\"compute 1 ms\"], " SOURCES
+		"}",
+		HEAD "\"collective\": \"ring\", \"segments\": [], " SOURCES "}",
+		HEAD "\"collective\": \"ring\", \"segments\": [3], " SOURCES "}",
+		HEAD "\"collective\": \"ring\", \"segments\": [\"compute\"], " SOURCES
+		     "}",
+		HEAD "\"collective\": \"ring\", \"segments\": [\"compute 1 ms\"]}",
+		HEAD "\"collective\": \"ring\", \"segments\": [\"compute 1 ms\"], "
+		     "\"sources\": {\"parameters\": \"a\"}}",
+		HEAD "\"collective\": \"ring\", \"segments\": [\"compute 1 ms\"], "
+		     "\"also\": [\"\"], " SOURCES "}",
+		HEAD
+		"\"collective\": \"ring\", \"segments\": [\"compute 1 ms\"], \"more\": "
+		"1, " SOURCES "}",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		struct work_model model;
+		struct err err = { 0 };
+
+		assert_int_equal(parse(bad[i], &model, &err), -EINVAL);
+		assert_true(*err.text);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_model_of_the_examples_reads),
+		cmocka_unit_test(a_place_makes_a_job_of_a_model),
+		cmocka_unit_test(what_is_no_model_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
