@@ -89,7 +89,10 @@ struct pol_want {
 
 struct pol_size {
 	struct pol_module module;
-	/* For jobs in the order of service; n_gpus 0: none for now. */
+	/*
+	 * For jobs in the order of service; n_gpus 0: none for now.  May put them into
+	 * another order: that in which they are placed.
+	 */
 	void (*size)(void *state, const struct pol_view *view, struct pol_want *wants,
 		     uint32_t n);
 };

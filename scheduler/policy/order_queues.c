@@ -19,6 +19,7 @@ enum {
 	LIMIT_0,
 	LIMIT_1,
 	WAKE,
+	FRONT,
 	DELTA,
 	N_PARAMS,
 };
@@ -36,6 +37,7 @@ struct state {
 	VEC(uint32_t) scratch;
 	double limits[N_QUEUES - 1];
 	enum wake wake;
+	bool runs_first; /* In a queue. */
 	bool by_gpu_time;
 	/* By Gittins index in each queue: */
 	bool by_rank;
@@ -55,6 +57,7 @@ init_time(void *state, const double *params, const struct pol_cluster *cluster,
 	s->limits[0] = params[LIMIT_0];
 	s->limits[1] = params[LIMIT_1];
 	s->wake = (enum wake)params[WAKE];
+	s->runs_first = params[FRONT] > 0;
 }
 
 static void
@@ -189,6 +192,8 @@ served(void *state, const struct pol_view *view, const struct pol_plan *plan)
 	struct state *s = state;
 
 	(void)plan;
+	if (!s->runs_first)
+		return;
 	for (int q = 0; q < N_QUEUES; q++) {
 		struct order_list *list = &s->queues[q];
 		size_t n_run = 0;
@@ -239,22 +244,27 @@ wakeup_s(void *state, const struct pol_view *view)
 		if (!job->n_pieces)
 			continue;
 		q = s->queue_of.items[job->id];
-		if (q < N_QUEUES - 1)
+		/* Who is due already is demoted when there is a decision. */
+		if (q < N_QUEUES - 1 && attained(s, job) < NEAR * s->limits[q])
 			next_s = fmin(next_s,
 				      view->now_s + left_s(s, job, s->limits[q]));
 	}
 	return next_s;
 }
 
-#define QUEUE_PARAMS(prefix, unit)                                                   \
-	[LIMIT_0] = { prefix ".limit0",                                              \
-		      "of the first queue, " unit " (Tiresias's code)", 3250, 0,     \
-		      1e12 },                                                        \
-	[LIMIT_1] = { prefix ".limit1", "of the second, " unit, 7200, 0, 1e12 },     \
-	[WAKE] = { prefix ".wake",                                                   \
-		   "next demotion: 0 exact, 1 as Tiresias's simulator rounds it, 2 " \
-		   "as Muri's",                                                      \
-		   0, 0, 2 }
+#define QUEUE_PARAMS(prefix, unit)                                                    \
+	[LIMIT_0] = { prefix ".limit0",                                               \
+		      "of the first queue, " unit " (Tiresias's code)", 3250, 0,      \
+		      1e12 },                                                         \
+	[LIMIT_1] = { prefix ".limit1", "of the second, " unit, 7200, 0, 1e12 },      \
+	[WAKE] = { prefix ".wake",                                                    \
+		   "next demotion: 0 exact, 1 as Tiresias's simulator rounds it, 2 "  \
+		   "as Muri's",                                                       \
+		   0, 0, 2 },                                                         \
+	[FRONT] = { prefix ".front",                                                  \
+		    "1: in a queue, those that run go before those that wait; 0: as " \
+		    "they came",                                                      \
+		    1, 0, 1 }
 
 static const struct pol_param params_time[] = { QUEUE_PARAMS("las", "s"), { 0 } };
 static const struct pol_param params_gpu_time[] = { QUEUE_PARAMS("las2d", "GPU s"),

@@ -18,6 +18,8 @@ extern const struct pol_place place_whole;
  * nodes; else the roomiest nodes.  May wait for as few nodes as can be.
  */
 extern const struct pol_place place_best_fit;
+/* place_spread.c: the node with most free GPUs, again and again. */
+extern const struct pol_place place_spread;
 
 /* By its name, or NULL; all of them, ended by NULL. */
 const struct pol_place *place_find(const char *name);

@@ -442,16 +442,16 @@ serve(struct policy *policy, const struct pol_view *view, struct pol_free *free,
 		serve_chosen(policy, view, free, plan);
 		return;
 	}
-	/* Those that run are served first where nobody is stopped. */
-	if (spec->keep == POL_KEEP_ALL) {
+	/* Those that go on where they are have that before others are placed. */
+	if (spec->keep == POL_KEEP_PLACE)
+		choose(policy, free->n_all);
+	if (spec->keep != POL_KEEP_NOTHING) {
 		for (size_t i = 0; i < n; i++)
-			if (keep(view, &wants[i], free, plan))
+			if (wants[i].n_gpus && keep(view, &wants[i], free, plan))
 				wants[i].n_gpus = 0;
 	}
 	for (size_t i = 0; i < n && (free->n_all || spec->group); i++) {
 		if (!wants[i].n_gpus)
-			continue;
-		if (spec->keep == POL_KEEP_PLACE && keep(view, &wants[i], free, plan))
 			continue;
 		if (!place(policy, view, &wants[i], free, plan) &&
 		    spec->order->fit == POL_STRICT)

@@ -6,6 +6,15 @@
 #include "scheduler/policy/places.h"
 #include "scheduler/policy/planners.h"
 #include "scheduler/policy/policy.h"
+#include "scheduler/policy/sizes.h"
+
+/* Two queues, in each as they came; the limit is 16 GPU hours. */
+static const struct pol_param tiresias_rounds[] = {
+	{ .name = "las2d.limit0", .value = 57600 },
+	{ .name = "las2d.limit1", .value = 1e12 },
+	{ .name = "las2d.front", .value = 0 },
+	{ 0 },
+};
 
 static const struct pol_param half_a_minute[] = {
 	{ .name = "deficit.credit_s", .value = 30 },
@@ -171,6 +180,42 @@ const struct policy_spec policy_table[] = {
 		.keep = POL_KEEP_CHOSEN,
 		.round_s = 360,
 		.order = &order_share_throughput,
+		.place = &place_count,
+	},
+	{
+		.name = "tiresias-rounds",
+		.text = "least attained GPU time first, in two queues, every minute",
+		.source = "Tiresias (NSDI 2019), as in Pollux's simulator",
+		.drive = POL_ROUNDS,
+		.keep = POL_KEEP_PLACE,
+		.round_s = 60,
+		.restart_s = 30,
+		.order = &order_las_2d,
+		.place = &place_spread,
+		.params = tiresias_rounds,
+	},
+	{
+		.name = "optimus",
+		.text = "GPUs go where they take most off the remaining time",
+		.source = "Optimus (EuroSys 2018), as in Pollux's simulator",
+		.drive = POL_ROUNDS,
+		.keep = POL_KEEP_PLACE,
+		.round_s = 60,
+		.restart_s = 30,
+		.order = &order_fifo_backfill,
+		.size = &size_time,
+		.place = &place_spread,
+	},
+	{
+		.name = "slaq",
+		.text = "GPUs go where they take most off the loss",
+		.source = "SLAQ (SoCC 2017)",
+		.drive = POL_ROUNDS,
+		.keep = POL_KEEP_PLACE,
+		.round_s = 60,
+		.restart_s = 30,
+		.order = &order_fifo_backfill,
+		.size = &size_loss,
 		.place = &place_count,
 	},
 	{ 0 },

@@ -215,6 +215,68 @@ rounds_serve_who_has_had_least_and_keep_places(void **state)
 	lab_fini(&lab);
 }
 
+/* Each GPU makes less of a difference than the one before. */
+static double
+root_speed(void *ctx, const struct pol_job *job, uint32_t n_gpus, uint32_t n_nodes,
+	   uint32_t type, const struct pol_job *const *mates, uint32_t n_mates)
+{
+	(void)ctx;
+	(void)job;
+	(void)n_nodes;
+	(void)type;
+	(void)mates;
+	(void)n_mates;
+	return sqrt(n_gpus);
+}
+
+static void
+optimus_gives_gpus_where_they_save_most_time(void **state)
+{
+	struct lab lab;
+
+	(void)state;
+	lab_init(&lab, "optimus", NULL);
+	lab.view.speed.speed = root_speed;
+	submit(&lab, 2, 100);
+	submit(&lab, 2, 1000);
+	submit(&lab, 2, 5);
+	lab.jobs[0].max_gpus = 16;
+	lab.jobs[1].max_gpus = 8;
+	decide(&lab);
+	/* The third is not elastic; the second has all that it may; the smallest first. */
+	assert_string_equal(running(&lab), "cab");
+	assert_int_equal(lab.plan.grants.items[0].n_gpus, 2);
+	assert_int_equal(lab.plan.grants.items[1].n_gpus, 6);
+	assert_int_equal(lab.plan.grants.items[2].n_gpus, 8);
+	/* Who has as many as before is not moved. */
+	assert_int_equal(lab.jobs[2].pieces[0].node, 0);
+	lab.jobs[0].remaining_s = 1;
+	lab.jobs[1].remaining_s = 1;
+	lab.view.now_s = 60;
+	decide(&lab);
+	assert_int_equal(lab.jobs[2].pieces[0].node, 0);
+	lab_fini(&lab);
+}
+
+static void
+slaq_prefers_those_that_have_just_begun(void **state)
+{
+	struct lab lab;
+
+	(void)state;
+	lab_init(&lab, "slaq", NULL);
+	lab.view.speed.speed = root_speed;
+	submit(&lab, 1, 10000);
+	submit(&lab, 1, 10000);
+	lab.jobs[0].max_gpus = lab.jobs[1].max_gpus = 16;
+	lab.jobs[0].remaining_s = 1000;
+	decide(&lab);
+	assert_string_equal(running(&lab), "ab");
+	assert_true(lab.plan.grants.items[0].n_gpus < 4);
+	assert_true(lab.plan.grants.items[1].n_gpus > 12);
+	lab_fini(&lab);
+}
+
 /* ---- Places --------------------------------------------------------------------------- */
 
 /* Pieces as "node:gpus,..."; "" if it did not fit. */
@@ -383,6 +445,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fifo_lets_nobody_pass_and_backfill_does),
 		cmocka_unit_test(srtf_stops_longer_ones_and_keeps_the_order_of_equals),
+		cmocka_unit_test(optimus_gives_gpus_where_they_save_most_time),
+		cmocka_unit_test(slaq_prefers_those_that_have_just_begun),
 		cmocka_unit_test(jobs_are_demoted_when_they_have_attained_their_limit),
 		cmocka_unit_test(rounds_serve_who_has_had_least_and_keep_places),
 		cmocka_unit_test(count_takes_what_is_free_in_the_order_of_nodes),
