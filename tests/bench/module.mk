@@ -1,12 +1,15 @@
 # 'make bench-run': every tests/bench/bench_*, then our simulator against SimGrid.
 BENCH_TOOLS := $(B)/tests/bench/flows_one $(B)/tests/bench/make_scn $(B)/tests/bench/live_many
-.PHONY: bench-run bench-simulator
+.PHONY: bench-run bench-simulator bench-replay
 
-bench-run: $(BENCHES) bench-simulator
+bench-run: $(BENCHES) bench-simulator bench-replay
 	$(Q)for bench in $(BENCHES); do echo; $$bench || exit 1; done
 
 bench-simulator: $(BENCH_TOOLS) $(B)/tests/bench/simgrid_flows $(B)/antiphase-sim
 	$(Q)B=$(B) sh tests/bench/simulator.sh
+
+bench-replay: $(B)/antiphase-sim
+	$(Q)B=$(B) python3 tests/bench/replay.py
 
 $(B)/tests/bench/simgrid_flows: tests/bench/simgrid_flows.cpp
 	$(call say,CXX,$<)
