@@ -11,5 +11,7 @@
  * best (Muri): by least remaining, or least attained GPU time.
  */
 extern const struct pol_planner planner_interleave_srsf, planner_interleave_las;
+/* plan_assign.c: jobs to GPUs by least completion times in all (AlloX). */
+extern const struct pol_planner planner_assign;
 
 #endif

@@ -218,5 +218,13 @@ const struct policy_spec policy_table[] = {
 		.size = &size_loss,
 		.place = &place_count,
 	},
+	{
+		.name = "allox",
+		.text = "jobs to GPUs by the assignment of the least completion times; "
+			"nobody is stopped",
+		.source = "AlloX (EuroSys 2020), as Gavel's simulator has it",
+		.keep = POL_KEEP_ALL,
+		.planner = &planner_assign,
+	},
 	{ 0 },
 };

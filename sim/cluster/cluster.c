@@ -261,7 +261,8 @@ speed_of(struct loop *l, const struct pol_job *job)
 	     id = l->runs[id].next_mate)
 		if (l->jobs[id].n_pieces)
 			vec_push(&l->mates, &l->jobs[id]);
-	return speed->speed(speed->ctx, job, job->n_held_gpus, job->n_pieces, 0,
+	return speed->speed(speed->ctx, job, job->n_held_gpus, job->n_pieces,
+			    l->view.cluster->type_of[job->pieces[0].node],
 			    l->mates.items, (uint32_t)l->mates.n);
 }
 
