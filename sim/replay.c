@@ -139,6 +139,18 @@ replay_all(const struct joblist *list, const struct policy_spec *const *specs, s
 	return r;
 }
 
+/* No place that the policy gives fits them, or it never serves them. */
+static void
+tell_unfinished(const char *path, const struct joblist *list,
+		const struct replaying_opts *opts, const struct replaying *replaying)
+{
+	if (replaying->n_done < list->n && !(opts->until_s < INFINITY))
+		fprintf(stderr,
+			"antiphase-sim: %s: jobs that %s never served in full: %zu\n",
+			path, replaying->spec->name,
+			list->n - (size_t)replaying->n_done);
+}
+
 static int
 report_all(const struct replay_args *args, const struct replay_report *report,
 	   const char *command, struct err *err)
@@ -218,6 +230,8 @@ replay(const struct replay_args *args, const char *path, const char *command)
 	}
 	if (r == 0)
 		r = replay_all(&list, specs, n, &opts, replayings, &report.n, &err);
+	for (size_t i = 0; r == 0 && i < report.n; i++)
+		tell_unfinished(path, &list, &opts, &replayings[i]);
 	if (r == 0)
 		r = report_all(args, &report, command, &err);
 	for (size_t i = 0; i < report.n; i++)
