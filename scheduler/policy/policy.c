@@ -11,6 +11,8 @@
 #include "lib/base/rng.h"
 #include "scheduler/policy/places.h"
 
+#define NEAR_S 1e-6 /* That early a lease ends, too: times are sums. */
+
 enum slot {
 	ADMIT,
 	ORDER,
@@ -259,6 +261,41 @@ policy_event(struct policy *policy, const struct pol_view *view, enum pol_event 
 	policy->has_happened |= event == POL_ARRIVED || event == POL_DONE;
 }
 
+/* Leases that a job has had of its place, whole ones; what a clock rounds is forgiven. */
+static double
+count_leases(const struct policy *policy, const struct pol_view *view,
+	     const struct pol_job *job)
+{
+	return floor((view->now_s - job->since_s + NEAR_S) / policy->round_s);
+}
+
+static bool
+has_lease(const struct policy *policy, const struct pol_view *view,
+	  const struct pol_job *job)
+{
+	double last_s =
+		job->since_s + count_leases(policy, view, job) * policy->round_s;
+
+	return job->n_pieces && view->now_s > last_s + NEAR_S;
+}
+
+/* When the next lease ends. */
+static double
+lease_end_s(const struct policy *policy, const struct pol_view *view)
+{
+	double next_s = INFINITY;
+
+	for (uint32_t i = 0; i < view->n_jobs; i++) {
+		const struct pol_job *job = &view->jobs[view->ids[i]];
+
+		if (job->n_pieces)
+			next_s = fmin(next_s,
+				      job->since_s + (count_leases(policy, view, job) +
+						      1) * policy->round_s);
+	}
+	return next_s;
+}
+
 double
 policy_wakeup_s(struct policy *policy, const struct pol_view *view)
 {
@@ -270,6 +307,8 @@ policy_wakeup_s(struct policy *policy, const struct pol_view *view)
 						      policy->states[slot], view));
 	if (policy->spec->drive == POL_EVENTS || !view->n_jobs)
 		return next_s;
+	if (policy->spec->drive == POL_LEASES)
+		return fmin(next_s, lease_end_s(policy, view));
 	/* Rounds are where they would be if there had always been some. */
 	return fmin(next_s,
 		    (floor(view->now_s / policy->round_s) + 1) * policy->round_s);
@@ -278,7 +317,7 @@ policy_wakeup_s(struct policy *policy, const struct pol_view *view)
 bool
 policy_is_due(const struct policy *policy, const struct pol_view *view)
 {
-	if (policy->spec->drive == POL_EVENTS)
+	if (policy->spec->drive != POL_ROUNDS)
 		return true;
 	return policy->decided_s <
 	       floor(view->now_s / policy->round_s) * policy->round_s;
@@ -438,6 +477,12 @@ serve(struct policy *policy, const struct pol_view *view, struct pol_free *free,
 	struct pol_want *wants = policy->wants.items;
 	size_t n = policy->wants.n;
 
+	if (spec->drive == POL_LEASES) {
+		for (size_t i = 0; i < n; i++)
+			if (has_lease(policy, view, &view->jobs[wants[i].job]) &&
+			    keep(view, &wants[i], free, plan))
+				wants[i].n_gpus = 0;
+	}
 	if (spec->keep == POL_KEEP_CHOSEN) {
 		serve_chosen(policy, view, free, plan);
 		return;

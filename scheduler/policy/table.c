@@ -143,6 +143,17 @@ const struct policy_spec policy_table[] = {
 		.params = half_a_minute,
 	},
 	{
+		.name = "themis",
+		.text = "leases; who is worst off against a cluster of its own is served "
+			"first",
+		.source = "Themis (NSDI 2020): its auction, with honest bids",
+		.drive = POL_LEASES,
+		.keep = POL_KEEP_CHOSEN,
+		.round_s = 1200,
+		.order = &order_rho,
+		.place = &place_best_fit,
+	},
+	{
 		.name = "gavel-max-min",
 		.text = "the same GPU time for each, in rounds",
 		.source = "Gavel (OSDI 2020), its max_min_fairness (LAS)",

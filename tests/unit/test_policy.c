@@ -277,6 +277,34 @@ slaq_prefers_those_that_have_just_begun(void **state)
 	lab_fini(&lab);
 }
 
+static void
+leases_are_kept_and_then_go_to_the_worst_off(void **state)
+{
+	static const char *const sets[] = { "themis.fairness=0" };
+	const struct policy_opts opts = {
+		.sets = sets, .n_sets = 1, .round_s = 100, .restart_s = NAN
+	};
+	struct lab lab;
+
+	(void)state;
+	lab_init(&lab, "themis", &opts);
+	submit(&lab, 16, 1000);
+	decide(&lab);
+	assert_string_equal(running(&lab), "a");
+	assert_float_equal(policy_wakeup_s(lab.policy, &lab.view), 100, 1e-9);
+	/* Short, so that waiting is worst for it; yet the lease goes on. */
+	lab.view.now_s = 50;
+	submit(&lab, 16, 10);
+	decide(&lab);
+	assert_string_equal(running(&lab), "a");
+	lab.view.now_s = 100;
+	lab.jobs[0].remaining_s = 900;
+	assert_float_equal(policy_wakeup_s(lab.policy, &lab.view), 200, 1e-9);
+	decide(&lab);
+	assert_string_equal(running(&lab), "b");
+	lab_fini(&lab);
+}
+
 /* ---- Places --------------------------------------------------------------------------- */
 
 /* Pieces as "node:gpus,..."; "" if it did not fit. */
@@ -449,6 +477,7 @@ main(void)
 		cmocka_unit_test(slaq_prefers_those_that_have_just_begun),
 		cmocka_unit_test(jobs_are_demoted_when_they_have_attained_their_limit),
 		cmocka_unit_test(rounds_serve_who_has_had_least_and_keep_places),
+		cmocka_unit_test(leases_are_kept_and_then_go_to_the_worst_off),
 		cmocka_unit_test(count_takes_what_is_free_in_the_order_of_nodes),
 		cmocka_unit_test(whole_takes_one_node_or_whole_ones_and_a_rest),
 		cmocka_unit_test(plans_that_cannot_be_are_told),
