@@ -25,7 +25,7 @@ struct state {
 	const struct share_rule *rule;
 	void *rule_state;
 	double reset_s, credit_s;
-	bool waits;
+	bool waits, remembers;
 	struct order_list list;
 	VEC(struct job) jobs; /* By id. */
 	VEC(double) shares;
@@ -45,6 +45,7 @@ begin(struct state *s, const double *params, const struct share_rule *rule)
 	s->reset_s = params[0];
 	s->credit_s = params[1];
 	s->waits = params[2] > 0;
+	s->remembers = params[3] > 0;
 }
 
 static void
@@ -104,12 +105,16 @@ reset(struct state *s, const struct pol_view *view)
 	double since_s = view->now_s - s->found_s;
 	uint32_t n = (uint32_t)s->list.ids.n;
 
-	s->all_s = 0;
+	if (!s->remembers)
+		s->all_s = 0;
 	for (uint32_t i = 0; i < n; i++) {
 		struct job *it = &s->jobs.items[s->list.ids.items[i]];
-		double due_s = isnan(it->share) ? 0 : it->share * since_s;
 
-		it->owed_s += due_s - (it->given_s - s->credit_s);
+		if (!isnan(it->share))
+			it->owed_s += it->share * since_s;
+		if (s->remembers)
+			continue;
+		it->owed_s -= it->given_s - s->credit_s;
 		it->given_s = s->credit_s;
 		s->all_s += it->given_s;
 	}
@@ -145,7 +150,9 @@ key_of(const struct state *s, const struct job *it, enum key key)
 {
 	if (key == PRIORITY)
 		return priority(s, it);
-	return key == OWED ? it->owed_s : isnan(it->share) ? 0 : it->share;
+	if (key == OWED)
+		return it->owed_s - (s->remembers ? it->given_s : 0);
+	return isnan(it->share) ? 0 : it->share;
 }
 
 /* Those without a share. */
@@ -194,6 +201,9 @@ static const struct pol_param params[] = {
 	{ "deficit.credit_s", "what each begins with, s: half a round (Gavel)", 180, 0,
 	  1e9 },
 	{ "deficit.wait", "1: new jobs wait until shares are found (Gavel's simulator)",
+	  0, 0, 1 },
+	{ "deficit.remember",
+	  "1: time counts since a job came, not since shares were found (Muri's simulator)",
 	  0, 0, 1 },
 	{ 0 },
 };

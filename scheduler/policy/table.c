@@ -21,6 +21,13 @@ static const struct pol_param half_a_minute[] = {
 	{ 0 },
 };
 
+static const struct pol_param at_once[] = {
+	{ .name = "deficit.reset_s", .value = 0 },
+	{ .name = "deficit.credit_s", .value = 0 },
+	{ .name = "deficit.remember", .value = 1 },
+	{ 0 },
+};
+
 const struct policy_spec policy_table[] = {
 	{
 		.name = "fifo",
@@ -172,6 +179,15 @@ const struct policy_spec policy_table[] = {
 		.round_s = 360,
 		.order = &order_share_finish_time,
 		.place = &place_count,
+	},
+	{
+		.name = "themis-lp",
+		.text = "the same delay for each against a cluster of its own, at each event",
+		.source = "Themis (NSDI 2020), as Muri's simulator has it",
+		.keep = POL_KEEP_CHOSEN,
+		.order = &order_share_finish_time,
+		.place = &place_whole,
+		.params = at_once,
 	},
 	{
 		.name = "gavel-makespan",
