@@ -21,6 +21,7 @@ static const char *const keeps[] = {
 	[POL_KEEP_NOTHING] = "nothing",
 	[POL_KEEP_PLACE] = "place",
 	[POL_KEEP_ALL] = "all",
+	[POL_KEEP_CHOSEN] = "chosen",
 };
 
 /* A policy's own value of a parameter, or that of its mechanism. */
