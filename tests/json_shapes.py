@@ -280,6 +280,24 @@ def check_command(shapes, schema, command, statuses, text_needs, arrays, faults)
                 check_rows(document, array, key, text, faults)
 
 
+def check_models(shapes):
+    """The models in examples/ are as docs/json.md has them; each source is a text."""
+    faults, folder = [], os.path.join(ROOT, "examples", "models")
+    for name in sorted(os.listdir(folder)):
+        if not name.endswith(".json"):
+            continue
+        model = json.load(open(os.path.join(folder, name), encoding="utf-8"))
+        sources = model.get("sources")
+        if not sources or not all(isinstance(text, str) for text in sources.values()):
+            faults.append(f"{name}: sources")
+        rows = dict(shapes[model["schema"]], sources=dict.fromkeys(sources or {}, "string"))
+        check_object(model, rows, "", faults)
+    print("FAIL" if faults else "PASS", "json: examples/models")
+    for fault in sorted(set(faults)):
+        print(f"examples/models: {fault}", file=sys.stderr)
+    return bool(faults)
+
+
 def check_schemas():
     """Every schema that a program prints is in docs/json.md, and no other."""
     folders, schema = ["bpf", "lib", "topology", "collector", "scheduler", "pacer", "sim",
@@ -337,8 +355,9 @@ def main():
         print("FAIL" if faults else "PASS", "json: antiphase-collector job list")
         failed |= bool(faults)
         unseen = set(shapes) - {f"antiphase.{schema}/1" for schema, *_ in COMMANDS}
-        # demo.py looks at that of make demo-live.
-        unseen -= {document["schema"], "antiphase.demo_live/1"}
+        failed |= check_models(shapes)
+        # demo.py looks at that of make demo-live; models are files that are read.
+        unseen -= {document["schema"], "antiphase.demo_live/1", "antiphase.model/1"}
         print("FAIL" if unseen else "PASS", "json: every documented shape is printed",
               *unseen)
     finally:
