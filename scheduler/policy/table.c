@@ -253,5 +253,14 @@ const struct policy_spec policy_table[] = {
 		.keep = POL_KEEP_ALL,
 		.planner = &planner_assign,
 	},
+	{
+		.name = "gandiva",
+		.text = "time slices, least served first; pairs that pay share GPUs",
+		.source = "Gandiva (OSDI 2018), packing as Gavel's simulator has it",
+		.drive = POL_ROUNDS,
+		.keep = POL_KEEP_PLACE,
+		.round_s = 60,
+		.planner = &planner_pack,
+	},
 	{ 0 },
 };

@@ -194,6 +194,25 @@ taking_turns_is_better_than_waiting(void **state)
 	assert_true(seen.n_groups > 0);
 }
 
+/* Pairs that do more than one of them alone: with none, it is slower. */
+static void
+pairs_that_pay_share(void **state)
+{
+	struct cluster_job jobs[N_JOBS];
+	struct seen seen;
+	double packed_s;
+
+	(void)state;
+	draw_jobs(jobs);
+	packed_s = run("gandiva", NULL, jobs, &seen);
+	assert_true(seen.n_groups > 0);
+	assert_int_equal(seen.n_most, 2);
+	for (size_t i = 0; i < N_JOBS; i++)
+		jobs[i].iteration_s = NAN;
+	assert_true(run("gandiva", NULL, jobs, &seen) > packed_s);
+	assert_int_equal(seen.n_groups, 0);
+}
+
 int
 main(void)
 {
@@ -202,6 +221,7 @@ main(void)
 		cmocka_unit_test(no_order_is_better_than_the_one_taken),
 		cmocka_unit_test(what_is_not_known_is_shared_equally),
 		cmocka_unit_test(taking_turns_is_better_than_waiting),
+		cmocka_unit_test(pairs_that_pay_share),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
