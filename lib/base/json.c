@@ -353,6 +353,32 @@ json_key(const struct json *value)
 	return to_cjson(value)->string;
 }
 
+enum json_kind
+json_kind(const struct json *value)
+{
+	const cJSON *item = to_cjson(value);
+
+	if (cJSON_IsNumber(item))
+		return JSON_NUMBER;
+	if (cJSON_IsString(item))
+		return JSON_STRING;
+	if (cJSON_IsArray(item))
+		return JSON_ARRAY;
+	return cJSON_IsObject(item) ? JSON_OBJECT : JSON_OTHER;
+}
+
+double
+json_number(const struct json *value)
+{
+	return cJSON_GetNumberValue(to_cjson(value));
+}
+
+const char *
+json_string(const struct json *value)
+{
+	return cJSON_GetStringValue(to_cjson(value));
+}
+
 int
 json_check_keys(const struct json_doc *doc, const struct json *object,
 		const char *const *keys, struct err *err)

@@ -78,6 +78,19 @@ const struct json *json_next(const struct json *value);
 /* The key of a value of an object, walked as an array is; NULL for an array's. */
 const char *json_key(const struct json *value);
 
+/* For those who walk documents of any shape. */
+enum json_kind {
+	JSON_OTHER, /* null, true or false. */
+	JSON_NUMBER,
+	JSON_STRING,
+	JSON_ARRAY,
+	JSON_OBJECT,
+};
+
+enum json_kind json_kind(const struct json *value);
+double json_number(const struct json *value);      /* NaN if it is none. */
+const char *json_string(const struct json *value); /* NULL if it is none. */
+
 /* The value of 'key', or NULL. */
 const struct json *json_find(const struct json *object, const char *key);
 

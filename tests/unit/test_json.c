@@ -384,6 +384,28 @@ a_byte_order_mark_moves_no_place(void **state)
 	json_doc_free(doc);
 }
 
+static void
+values_of_any_document_have_a_kind(void **state)
+{
+	const char *text = "[1.5, \"a\", [], {}, null, true]";
+
+	const enum json_kind kinds[] = { JSON_NUMBER, JSON_STRING, JSON_ARRAY,
+					 JSON_OBJECT, JSON_OTHER,  JSON_OTHER };
+	struct json_doc *doc;
+	size_t i = 0;
+
+	(void)state;
+	assert_int_equal(json_parse("x", text, strlen(text), &doc, NULL), 0);
+	for (const struct json *v = json_first(json_root(doc)); v;
+	     v = json_next(v), i++) {
+		assert_int_equal(json_kind(v), kinds[i]);
+		assert_int_equal(isnan(json_number(v)), i != 0);
+		assert_int_equal(json_string(v) == NULL, i != 1);
+	}
+	assert_int_equal(i, 6);
+	json_doc_free(doc);
+}
+
 int
 main(void)
 {
@@ -401,6 +423,7 @@ main(void)
 		cmocka_unit_test(strings_are_unicode_in_utf8),
 		cmocka_unit_test(a_nul_cannot_cut_a_name_short),
 		cmocka_unit_test(a_byte_order_mark_moves_no_place),
+		cmocka_unit_test(values_of_any_document_have_a_kind),
 	};
 
 	return cmocka_run_group_tests_name("json", tests, NULL, NULL);
