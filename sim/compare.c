@@ -12,6 +12,7 @@
 #include "lib/base/words.h"
 #include "sim/comparison.h"
 #include "sim/report.h"
+#include "sim/seeds.h"
 #include "sim/setup.h"
 #include "sim/verbs.h"
 #include "sim/watch.h"
@@ -32,7 +33,7 @@ struct compare {
 	enum scenario_pacing pacings[MAX_POLICIES];
 	struct sim_plan plans[MAX_POLICIES];
 	size_t n_policies;
-	VEC(uint64_t) seeds;
+	struct seeds seeds;
 	struct comparison *comparison;
 };
 
@@ -91,64 +92,6 @@ read_policies(struct compare *c, const char *text, struct err *err)
 	if (error == 0 && !c->n_policies)
 		return err_set(err, NULL, 0, 0, "--policies names none");
 	return error;
-}
-
-/* "7" or "1..10" at '*text', which is moved on. */
-static bool
-read_range(const char **text, uint64_t *ret_first, uint64_t *ret_last)
-{
-	size_t n_digits = strspn(*text, "0123456789");
-
-	if (!n_digits || n_digits > 15)
-		return false;
-	*ret_first = *ret_last = strtoull(*text, NULL, 10);
-	*text += n_digits;
-	if (strncmp(*text, "..", 2))
-		return true;
-	*text += 2;
-	n_digits = strspn(*text, "0123456789");
-	if (!n_digits || n_digits > 15)
-		return false;
-	*ret_last = strtoull(*text, NULL, 10);
-	*text += n_digits;
-	return *ret_last >= *ret_first;
-}
-
-/* Takes a seed; one that runs twice would make the intervals too narrow. */
-static int
-take_seed(struct compare *c, uint64_t seed, struct err *err)
-{
-	for (size_t i = 0; i < c->seeds.n; i++)
-		if (c->seeds.items[i] == seed)
-			return err_set(err, NULL, 0, 0, "seed %llu is there twice",
-				       (unsigned long long)seed);
-	vec_push(&c->seeds, seed);
-	return 0;
-}
-
-static int
-read_seeds(struct compare *c, const char *text, struct err *err)
-{
-	const char *s = text;
-
-	for (;;) {
-		uint64_t first, last;
-
-		if (!read_range(&s, &first, &last) || (*s && *s != ','))
-			return err_set(
-				err, NULL, 0, 0,
-				"expected seeds such as '1..10' or '1,2,5', not '%s'",
-				text);
-		if (last - first >= MAX_SEEDS || c->seeds.n + last - first >= MAX_SEEDS)
-			return err_set(err, NULL, 0, 0, "more than %d seeds",
-				       MAX_SEEDS);
-		for (uint64_t seed = first; seed <= last; seed++)
-			if (take_seed(c, seed, err) < 0)
-				return -EINVAL;
-		if (!*s)
-			return 0;
-		s++;
-	}
 }
 
 /* ---- Runs ---------------------------------------------------------------------------- */
@@ -260,7 +203,7 @@ compare(struct compare *c, const struct compare_args *args, const char *path,
 	int error;
 
 	if (read_policies(c, args->policies, err) < 0 ||
-	    read_seeds(c, args->seeds, err) < 0)
+	    seeds_read(args->seeds, "seed", MAX_SEEDS, &c->seeds, err) < 0)
 		return -EINVAL;
 	error = setup_load(path, &args->common, &c->setup, err);
 	if (error < 0)
