@@ -3,6 +3,7 @@
  */
 #include <stddef.h>
 
+#include "sim/sweep/local.h"
 #include "sim/verbs.h"
 
 /* One a line. clang-format would not. */
@@ -13,6 +14,7 @@ static const struct cli_verb *const verbs[] = {
 	&verb_flows,
 	&verb_sim_policies,
 	&verb_sim_replay,
+	&verb_sim_sweep,
 	&verb_trace,
 	NULL,
 };
@@ -27,5 +29,6 @@ static const struct cli_program program = {
 int
 main(int argc, char **argv)
 {
+	local_be_a_cell();
 	return cli_main(&program, argc, argv);
 }

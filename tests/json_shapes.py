@@ -213,6 +213,9 @@ COMMANDS = [
      [("policies", "policy", 2)]),
     ("sim-replay", "sim replay jobs.csv --cluster 2x8 --policy fifo --until 1", (0,),
      "", [("policies", "policy", 1)]),
+    # Into a file; the option is taken for a comment.
+    ("sim-sweep", "sim sweep sweep.ini >sweep.out; cat sweep.sweep/sweep.json #", (0,),
+     "", []),
 ]
 
 ONE = """[sim]

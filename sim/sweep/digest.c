@@ -1,0 +1,156 @@
+/*
+ * digest.c - what a cell's result depends on, in 64 bits (FNV-1a, stirred): of a million
+ * cells, two are alike by chance once in 37 million sweeps; the command in each file is
+ * compared, too.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "lib/base/err.h"
+#include "lib/base/rng.h"
+#include "lib/base/vec.h"
+#include "sim/sweep/grid.h"
+
+/* Files that were read already; few. */
+struct inputs {
+	struct input {
+		char *path; /* Owned. */
+		bool is_file;
+		uint64_t digest;
+	} * items;
+
+	size_t n, capacity;
+};
+
+static uint64_t
+mix(uint64_t digest, const void *bytes, size_t n)
+{
+	const unsigned char *b = bytes;
+
+	for (size_t i = 0; i < n; i++)
+		digest = (digest ^ b[i]) * UINT64_C(1099511628211);
+	return digest;
+}
+
+/* With its end, so that "ab" "c" is not "a" "bc". */
+static uint64_t
+mix_text(uint64_t digest, const char *text)
+{
+	return mix(digest, text, strlen(text) + 1);
+}
+
+static int
+read_input(const char *path, struct input *ret_input, struct err *err)
+{
+	struct stat st;
+	char bytes[65536];
+	FILE *in;
+	size_t n;
+	int r = 0;
+
+	*ret_input = (struct input){ .digest = UINT64_C(14695981039346656037) };
+	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
+		return 0;
+	ret_input->is_file = true;
+	in = fopen(path, "r");
+	if (!in)
+		return err_set_errno(err, path, errno, "cannot read");
+	while ((n = fread(bytes, 1, sizeof bytes, in)) > 0)
+		ret_input->digest = mix(ret_input->digest, bytes, n);
+	if (ferror(in))
+		r = err_set_errno(err, path, EIO, "cannot read");
+	fclose(in);
+	return r;
+}
+
+static int
+find_input(struct inputs *inputs, const char *path, struct input *ret_input,
+	   struct err *err)
+{
+	int r;
+
+	for (size_t i = 0; i < inputs->n; i++)
+		if (!strcmp(inputs->items[i].path, path)) {
+			*ret_input = inputs->items[i];
+			return 0;
+		}
+	r = read_input(path, ret_input, err);
+	if (r < 0)
+		return r;
+	ret_input->path = xstrdup(path);
+	vec_push(inputs, *ret_input);
+	return 0;
+}
+
+/* Mixes in the bytes of the file that 'word' names, if it names one. */
+static int
+mix_input(const struct sweep *sweep, struct inputs *inputs, const char *word,
+	  bool must_be, uint64_t *digest, struct err *err)
+{
+	const char *value = strncmp(word, "--", 2) ? NULL : strchr(word, '=');
+	const char *name = value ? value + 1 : word;
+	/* A member of an archive: FILE:MEMBER. */
+	const char *colon = strrchr(name, ':');
+	size_t lengths[] = { strlen(name), colon ? (size_t)(colon - name) : 0 };
+	struct input input = { 0 };
+
+	for (size_t i = 0; i < 2 && !input.is_file && lengths[i]; i++) {
+		char *path = xasprintf("%s%.*s", *name == '/' ? "" : sweep->dir,
+				       (int)lengths[i], name);
+		int r = find_input(inputs, path, &input, err);
+
+		free(path);
+		if (r < 0)
+			return r;
+	}
+	if (input.is_file)
+		*digest = mix(*digest, &input.digest, sizeof input.digest);
+	else if (must_be)
+		return err_set(err, sweep->file, 0, 0, "there is no file '%s'", word);
+	return 0;
+}
+
+static int
+digest_cell(const struct sweep *sweep, size_t cell, const char *version,
+	    struct inputs *inputs, uint64_t *ret_digest, struct err *err)
+{
+	uint64_t digest = mix_text(UINT64_C(14695981039346656037), version);
+	struct sweep_words words;
+	int r = 0;
+
+	sweep_command(sweep, cell, &words);
+	for (size_t i = 0; i < words.n && r == 0; i++) {
+		digest = mix_text(digest, words.items[i]);
+		if (i > 0)
+			r = mix_input(sweep, inputs, words.items[i], false, &digest,
+				      err);
+	}
+	for (size_t i = 0; i < sweep->inputs.n && r == 0; i++)
+		r = mix_input(sweep, inputs, sweep->inputs.items[i], true, &digest,
+			      err);
+	sweep_words_fini(&words);
+	*ret_digest = rng_mix(digest);
+	return r;
+}
+
+uint64_t *
+sweep_digests(const struct sweep *sweep, const char *version, struct err *err)
+{
+	uint64_t *digests = xcalloc(sweep->n_cells, sizeof *digests);
+	struct inputs inputs = { 0 };
+	int r = 0;
+
+	for (size_t i = 0; i < sweep->n_cells && r == 0; i++)
+		r = digest_cell(sweep, i, version, &inputs, &digests[i], err);
+	for (size_t i = 0; i < inputs.n; i++)
+		free(inputs.items[i].path);
+	vec_free(&inputs);
+	if (r < 0) {
+		free(digests);
+		return NULL;
+	}
+	return digests;
+}

@@ -1,0 +1,38 @@
+/*
+ * local.h - cells of a sweep on this machine, a bounded number of processes at once.
+ *
+ * Each is this program with the cell's command, so that what is kept is what anybody
+ * gets who types it.
+ */
+#ifndef SIM_SWEEP_LOCAL_H
+#define SIM_SWEEP_LOCAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct err;
+struct study;
+
+struct local_result {
+	size_t n_done, n_failed;
+	bool was_interrupted;
+};
+
+/* CPUs that this process may use. */
+size_t local_n_cpus(void);
+
+/*
+ * Runs the 'n' cells; those that fail are told on stderr and kept as failures.  Ctrl-C
+ * or SIGTERM ends those under way, which are then missing as before.  Returns 0, or a
+ * negative errno with 'err' filled if nothing can be run or kept.
+ */
+int local_run(const struct study *study, const size_t *cells, size_t n,
+	      size_t n_at_once, struct local_result *ret_result, struct err *err);
+
+/*
+ * For main(): ends this process when the one that runs it as a cell ends, however it
+ * does.
+ */
+void local_be_a_cell(void);
+
+#endif

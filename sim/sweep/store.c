@@ -1,0 +1,198 @@
+#include "sim/sweep/store.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/err.h"
+#include "lib/base/file.h"
+#include "lib/base/json.h"
+#include "lib/base/jsonw.h"
+#include "sim/report.h"
+#include "sim/sweep/grid.h"
+
+static char *
+path_of(const struct study *study, size_t cell, const char *kind)
+{
+	return xasprintf("%s/cells/%016" PRIx64 ".%s", study->out, study->digests[cell],
+			 kind);
+}
+
+int
+store_open(const struct study *study, struct err *err)
+{
+	char *cells = xasprintf("%s/cells", study->out);
+	int r = 0;
+
+	if (mkdir(study->out, 0777) < 0 && errno != EEXIST)
+		r = err_set_errno(err, study->out, errno, "cannot make the folder");
+	else if (mkdir(cells, 0777) < 0 && errno != EEXIST)
+		r = err_set_errno(err, cells, errno, "cannot make the folder");
+	free(cells);
+	return r;
+}
+
+static bool
+is_there(const struct study *study, size_t cell, const char *kind)
+{
+	char *path = path_of(study, cell, kind);
+	struct stat st;
+	/* Empty is what a machine that lost its power may leave. */
+	bool is = stat(path, &st) == 0 && st.st_size > 0;
+
+	free(path);
+	return is;
+}
+
+enum store_state
+store_state(const struct study *study, size_t cell)
+{
+	if (is_there(study, cell, "json"))
+		return STORE_DONE;
+	return is_there(study, cell, "failed") ? STORE_FAILED : STORE_MISSING;
+}
+
+char *
+store_command(const struct study *study, size_t cell)
+{
+	struct sweep_words words;
+	char *command;
+
+	sweep_command(study->sweep, cell, &words);
+	command = report_command((int)words.n, words.items);
+	sweep_words_fini(&words);
+	return command;
+}
+
+/* What both kinds of files begin with; the object is left open. */
+static void
+put_head(const struct study *study, size_t cell, struct jsonw *w, FILE *out)
+{
+	const struct sweep *sweep = study->sweep;
+	char *command = store_command(study, cell);
+	char digest[17];
+
+	snprintf(digest, sizeof digest, "%016" PRIx64, study->digests[cell]);
+	jsonw_document(w, out, "antiphase.sim-cell/1");
+	jsonw_str(w, "digest", digest);
+	jsonw_str(w, "version", study->version);
+	jsonw_str(w, "command", command);
+	jsonw_int(w, "seed", (int64_t)sweep_seed(sweep, cell));
+	jsonw_array(w, "axes");
+	for (size_t i = 0; i < sweep->axes.n; i++) {
+		jsonw_flat_object(w, NULL);
+		jsonw_str(w, "axis", sweep->axes.items[i].name);
+		jsonw_str(w, "value", sweep_value(sweep, cell, i));
+		jsonw_end(w);
+	}
+	jsonw_end(w);
+	free(command);
+}
+
+static int
+write_text(const struct study *study, size_t cell, const char *kind, FILE *out,
+	   char *const *text, const size_t *n, struct err *err)
+{
+	char *path = path_of(study, cell, kind);
+	int r;
+
+	if (fclose(out) != 0)
+		r = err_set_errno(err, path, errno, "cannot buffer");
+	else
+		r = file_write(path, *text, *n, err);
+	free(path);
+	return r;
+}
+
+int
+store_put(const struct study *study, size_t cell, const char *text, size_t n,
+	  struct err *err)
+{
+	char *document = NULL, *failed;
+	size_t length = 0;
+	struct json_doc *doc;
+	struct jsonw w;
+	FILE *out;
+	int r = json_parse("its output", text, n, &doc, err);
+
+	if (r < 0)
+		return r;
+	json_doc_free(doc);
+	out = open_memstream(&document, &length);
+	BUG_ON(!out);
+	put_head(study, cell, &w, out);
+	/* As it was printed, to the digit; hence not by 'w'. */
+	while (n && strchr(" \r\n\t", text[n - 1]))
+		n--;
+	fprintf(out, ",\n  \"result\": %.*s\n}\n", (int)n, text);
+	r = write_text(study, cell, "json", out, &document, &length, err);
+	free(document);
+	if (r < 0)
+		return r;
+	failed = path_of(study, cell, "failed");
+	unlink(failed);
+	free(failed);
+	return 0;
+}
+
+int
+store_put_failure(const struct study *study, size_t cell, const char *why,
+		  struct err *err)
+{
+	char *document = NULL;
+	size_t length = 0;
+	struct jsonw w;
+	FILE *out = open_memstream(&document, &length);
+	int r;
+
+	BUG_ON(!out);
+	put_head(study, cell, &w, out);
+	jsonw_str(&w, "error", why);
+	jsonw_end(&w);
+	jsonw_finish(&w);
+	r = write_text(study, cell, "failed", out, &document, &length, err);
+	free(document);
+	return r;
+}
+
+int
+store_get(const struct study *study, size_t cell, struct json_doc **ret_doc,
+	  char **ret_text, struct err *err)
+{
+	char *path = path_of(study, cell, "json"), *command = NULL, *text = NULL;
+	struct json_doc *doc = NULL;
+	const char *found;
+	size_t n;
+	int r = file_read(path, STORE_MAX_CELL_BYTES + (1 << 20), &text, &n, err);
+
+	if (r == 0)
+		r = json_parse("a cell", text, n, &doc, err);
+	if (r == 0)
+		r = json_check_schema(doc, "antiphase.sim-cell", 1, err);
+	if (r == 0)
+		r = json_get_str(doc, json_root(doc), "command", &found, err);
+	command = store_command(study, cell);
+	if (r == 0 && strcmp(found, command))
+		r = err_set(err, path, 0, 0, "is of another command");
+	if (r == 0 && (!json_find(json_root(doc), "result") ||
+		       json_kind(json_find(json_root(doc), "result")) != JSON_OBJECT))
+		r = err_set(err, path, 0, 0, "has no result");
+	if (r < 0 && err && r != -ENOENT) {
+		snprintf(err->file, sizeof err->file, "%s", path);
+		err_append(err, "; remove it, and its cell is run anew");
+	}
+	free(command);
+	free(path);
+	if (r < 0) {
+		json_doc_free(doc);
+		free(text);
+		return r;
+	}
+	*ret_doc = doc;
+	*ret_text = text;
+	return 0;
+}

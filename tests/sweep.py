@@ -1,0 +1,244 @@
+#!/usr/bin/env python3
+"""sweep.py - 'antiphase sim sweep' as a whole: killed and resumed, interrupted, a grid
+that grows, cells that fail, and as a job array by scripts that stand for Slurm's commands.
+
+Prints PASS and FAIL lines for tests/run.
+"""
+import glob
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = os.getcwd()
+BUILD = os.path.join(ROOT, os.environ["B"])
+SIM = os.path.join(BUILD, "antiphase-sim")
+GRID = """[sweep]
+command = sim run two-jobs.ini --iterations %d
+seeds = 1..4
+[axes]
+policy = %s
+"""
+failed = False
+
+# It runs the tasks that the file "tasks" names, one after another, and prints a number.
+SBATCH = """#!/bin/sh
+here=${0%/*}
+echo "$*" >>"$here/log"
+for task in $(cat "$here/tasks"); do
+	SLURM_ARRAY_TASK_ID=$task SLURM_CPUS_PER_TASK=2 sh "$2" >>"$here/out" 2>&1
+done
+echo '4711;cluster'
+"""
+SQUEUE = """#!/bin/sh
+here=${0%/*}
+[ -s "$here/queue" ] || { echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1; }
+cat "$here/queue"
+"""
+
+
+def verdict(good, what, why=""):
+    global failed
+    print("PASS" if good else "FAIL", "sweep:", what)
+    if not good:
+        failed = True
+        print(what, why, file=sys.stderr)
+
+
+def write(path, text, mode=0o644):
+    with open(path, "w", encoding="utf-8") as out:
+        out.write(text)
+    os.chmod(path, mode)
+
+
+def sweep(*args, env=None):
+    done = subprocess.run([SIM, "sweep", "grid.ini", *args], capture_output=True, text=True,
+                          env=env, timeout=300, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def results():
+    """{file: what tells whether it was written anew}"""
+    found = {}
+    for path in glob.glob("grid.sweep/cells/*"):
+        st = os.stat(path)
+        found[os.path.basename(path)] = (st.st_ino, st.st_mtime_ns)
+    return found
+
+
+def cells_of(pid):
+    """Processes that were started as its cells, by their first environment."""
+    found = []
+    for path in glob.glob("/proc/[0-9]*/environ"):
+        try:
+            with open(path, "rb") as environ:
+                if b"ANTIPHASE_SWEEP_PID=%d\0" % pid in environ.read():
+                    found.append(path)
+        except OSError:
+            pass
+    return found
+
+
+def start_and_stop(number):
+    """Starts it, and sends the signal when a cell is done and another is not."""
+    running = subprocess.Popen([SIM, "sweep", "grid.ini", "--jobs", "1"],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    while not glob.glob("grid.sweep/cells/*.json") and running.poll() is None:
+        time.sleep(0.002)
+    running.send_signal(number)
+    said = running.stderr.read() if number == signal.SIGINT else ""
+    running.wait()
+    running.stderr.close()
+    for _ in range(500):
+        if not cells_of(running.pid):
+            break
+        time.sleep(0.02)
+    return running.returncode, said, cells_of(running.pid)
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def check_stopped(number, wanted_status, what):
+    write("grid.ini", GRID % (200000, "none antiphase"))
+    before = {}
+    for _ in range(10):
+        shutil.rmtree("grid.sweep", ignore_errors=True)
+        status, said, left = start_and_stop(number)
+        before = results()
+        if len(before) < 8:
+            break  # Not too late.
+    sound = all(json.loads(read("grid.sweep/cells/" + name)) for name in before
+                if name.endswith(".json"))
+    verdict(status == wanted_status and 0 < len(before) < 8 and sound and not left,
+            what + ": what is done is whole, and no cell goes on",
+            f"{status} {said} {before} {left}")
+    done = sweep("--jobs", "2")
+    after = results()
+    verdict(done[0] == 0 and "8 of 8 cells are done" in done[1] and
+            all(after.get(name) == mark for name, mark in before.items()
+                if name.endswith(".json")),
+            what + ": the rest is run, and what was done is left alone", f"{done}")
+    first = {name: read("grid.sweep/" + name) for name in ("sweep.csv", "sweep.json")}
+    shutil.rmtree("grid.sweep")
+    sweep("--jobs", "2")
+    verdict(all(read("grid.sweep/" + name) == text for name, text in first.items()),
+            what + ": the merged files are those of a run in one go")
+
+
+def check_grid():
+    write("grid.ini", GRID % (5, "none"))
+    shutil.rmtree("grid.sweep", ignore_errors=True)
+    sweep()
+    before = results()
+    write("grid.ini", GRID % (5, "antiphase none") + "phases = x\n")
+    done = sweep()
+    verdict(done[0] == 1 and "4 of 8" not in done[1] and "--phases" in done[2] and
+            "cell 1 failed: antiphase-sim run two-jobs.ini" in done[2],
+            "a cell that fails is told with its command and what it said", f"{done}")
+    write("grid.ini", GRID % (5, "antiphase none"))
+    done = sweep()
+    after = results()
+    verdict(done[0] == 0 and "8 of 8" in done[1] and
+            all(after.get(name) == mark for name, mark in before.items()),
+            "a grid that grows keeps its results", f"{done}")
+    write("two-jobs.ini", read("two-jobs.ini") + "; changed\n")
+    done = sweep("--list")
+    verdict(done[1].count(" missing ") == 8, "another scenario is another cell", f"{done}")
+
+
+def check_failures():
+    write("grid.ini", GRID % (5, "none foul"))
+    shutil.rmtree("grid.sweep", ignore_errors=True)
+    done = sweep()
+    before = results()
+    verdict(done[0] == 1 and "4 of 8 cells are done, 4 failed, 0 are missing" in done[1] and
+            done[2].count("failed: antiphase-sim run") == 4 and "--retry-failed" in done[2],
+            "the others go on", f"{done}")
+    again = sweep()
+    verdict(again[0] == 1 and results() == before, "failures stay as they are", f"{again}")
+    again = sweep("--retry-failed")
+    after = results()
+    anew = [name for name in after if after[name] != before.get(name)]
+    verdict(len(anew) == 4 and all(name.endswith(".failed") for name in anew),
+            "or are run again, if asked for", f"{again} {anew}")
+
+
+def check_slurm():
+    os.mkdir("bin")
+    write("bin/sbatch", SBATCH, 0o755)
+    write("bin/squeue", SQUEUE, 0o755)
+    write("bin/tasks", "1 3")
+    env = dict(os.environ, PATH=os.path.join(os.getcwd(), "bin") + ":" + os.environ["PATH"])
+    write("grid.ini", GRID % (5, "none antiphase") + "[slurm]\npartition = long\n")
+    shutil.rmtree("grid.sweep", ignore_errors=True)
+    args = ("--slurm", "--chunk", "3", "--sbatch", "time=5")
+    done = sweep(*args, env=env)
+    script = read("grid.sweep/sweep.sbatch")
+    verdict(done[0] == 0 and done[1] == "submitted job 4711\n" and
+            "#SBATCH --array=1-3\n" in script and "#SBATCH --partition=long\n" in script and
+            "#SBATCH --time=5\n" in script, "an array is submitted",
+            f"{done}\n{script}\n{os.path.exists('bin/out') and read('bin/out')}")
+    verdict(len(results()) == 5, "its tasks run their cells", f"{read('bin/out')}")
+    write("bin/queue", "4711_2\n")
+    done = sweep(*args, env=env)
+    verdict(done[0] == 1 and "job 4711 is still there" in done[2] and
+            read("bin/log").count("\n") == 1, "not twice at once", f"{done}")
+    write("bin/queue", "")
+    write("bin/tasks", "1")
+    done = sweep(*args, env=env)
+    script = read("grid.sweep/sweep.sbatch")
+    verdict(done[0] == 0 and "#SBATCH --array=1-1\n" in script and "1) cells=4..6 ;;" in script
+            and len(results()) == 8, "the tasks that were lost are run again",
+            f"{done}\n{script}")
+    done = sweep(*args, env=env)
+    verdict(done[0] == 0 and "8 of 8" in done[1] and
+            len(json.loads(read("grid.sweep/sweep.json"))["cells"]) == 8,
+            "when nothing is missing it is merged", f"{done}")
+    write("bin/sbatch", "#!/bin/sh\necho 'sbatch: error: no such partition' >&2; exit 1\n",
+          0o755)
+    shutil.rmtree("grid.sweep")
+    done = sweep(*args, env=env)
+    verdict(done[0] == 2 and "no such partition" in done[2], "what sbatch refuses is told",
+            f"{done}")
+
+
+def check_damage():
+    write("grid.ini", GRID % (5, "none"))
+    shutil.rmtree("grid.sweep", ignore_errors=True)
+    sweep()
+    names = sorted(name for name in results())
+    write("grid.sweep/cells/" + names[0], "")
+    write("grid.sweep/cells/" + names[1], '{"schema": "antiphase.sim-cell/1", "comm')
+    shutil.copy("grid.sweep/cells/" + names[2], "grid.sweep/cells/" + names[3])
+    done = sweep("--merge")
+    verdict(done[0] == 1 and "hold 1 cells" in done[1] and "3 of 4 cells" in done[1] and
+            done[2].count("remove it") == 2 and "another command" in done[2],
+            "damaged results are told and not merged", f"{done}")
+
+
+def main():
+    folder = tempfile.mkdtemp()
+    try:
+        shutil.copytree("examples", os.path.join(folder, "examples"))
+        os.chdir(os.path.join(folder, "examples"))
+        check_stopped(signal.SIGKILL, -signal.SIGKILL, "killed")
+        check_stopped(signal.SIGINT, 130, "interrupted")
+        check_grid()
+        check_failures()
+        check_slurm()
+        check_damage()
+    finally:
+        os.chdir(ROOT)
+        shutil.rmtree(folder)
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
