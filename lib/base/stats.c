@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#define MAX_PIVOTS 64 /* That are tried. */
+
 /* Quantile 0.975 of Student's t for 1 to 30 degrees of freedom. */
 static const double t_table[] = {
 	12.706205, 4.302653, 3.182446, 2.776445, 2.570582, 2.446912, 2.364624, 2.306004,
@@ -67,6 +69,69 @@ stats_quantile(const double *sorted, size_t n, double p)
 	if (i + 1 >= n)
 		return sorted[n - 1];
 	return sorted[i] + (rank - below) * (sorted[i + 1] - sorted[i]);
+}
+
+static double
+middle_of(double a, double b, double c)
+{
+	return fmax(fmin(a, b), fmin(fmax(a, b), c));
+}
+
+/*
+ * Hoare's selection: what is at 'k' when sorted is at 'k', nothing before it is larger,
+ * nothing behind it smaller.  Who is unlucky with the pivots sorts.
+ */
+static void
+select_kth(double *x, size_t n, size_t k)
+{
+	size_t from = 0, to = n;
+
+	for (int i = 0; to - from > 1; i++) {
+		double pivot = middle_of(x[from], x[from + (to - from) / 2], x[to - 1]);
+		size_t left = from, right = to - 1;
+
+		if (i == MAX_PIVOTS) {
+			stats_sort(x + from, to - from);
+			return;
+		}
+		for (;;) {
+			double swapped;
+
+			while (x[left] < pivot)
+				left++;
+			while (x[right] > pivot)
+				right--;
+			if (left >= right)
+				break;
+			swapped = x[left];
+			x[left++] = x[right];
+			x[right--] = swapped;
+		}
+		/* [from, left) is at most the pivot, [left, to) at least. */
+		if (k < left)
+			to = left;
+		else
+			from = left;
+	}
+}
+
+double
+stats_median(double *x, size_t n)
+{
+	size_t k;
+	double pair[2];
+
+	if (!n)
+		return 0;
+	k = (n - 1) / 2;
+	select_kth(x, n, k);
+	if (n % 2)
+		return x[k];
+	pair[0] = x[k];
+	pair[1] = x[k + 1];
+	for (size_t i = k + 2; i < n; i++)
+		pair[1] = fmin(pair[1], x[i]);
+	return stats_quantile(pair, 2, 0.5);
 }
 
 /*

@@ -17,6 +17,8 @@ void stats_sort(double *x, size_t n);
  * closest ranks (type 7 of Hyndman and Fan 1996); 0 of nothing.
  */
 double stats_quantile(const double *sorted, size_t n, double p);
+/* stats_quantile() at 0.5 of what is not sorted, and is left in another order; O(n). */
+double stats_median(double *x, size_t n);
 /*
  * Half width of the 95 % confidence interval of the mean by Student's t; 0 for
  * fewer than two samples.

@@ -134,6 +134,8 @@ forget(struct daemon *d)
 	if (d->now.looking || now_ns - d->rounds->forgot_ns < FORGET_NS)
 		return;
 	d->rounds->forgot_ns = now_ns;
+	/* A round that ran out of time may have some of them in hand. */
+	online_stop(d->now.online);
 	live_forget(d->now.live, is_held, d->now.online);
 	now_forget(d);
 }

@@ -13,29 +13,12 @@
 #include "lib/base/vec.h"
 #include "scheduler/live/by_job.h"
 #include "scheduler/live/live.h"
+#include "scheduler/live/pool.h"
 
 #define MIN_SPAN_MS  2000
 #define MAX_IDLE_MS  5000 /* At the end of the window: the job does not run. */
-#define MIN_SHARE    0.1  /* Of the busiest series' bytes. */
 #define MAX_MISMATCH 0.1  /* Of marks and a multiple of the traffic's period. */
 #define MAX_HARMONIC 64
-
-/* What is pooled for one job. */
-struct candidate {
-	uint32_t series;
-	double bytes;
-	uint32_t gaps;
-};
-
-struct pool {
-	const struct live *live;
-	int64_t to_ms;
-	uint32_t span_ms;
-	uint32_t *bins; /* Owned.  Scratch, [span_ms]. */
-	VEC(struct candidate) candidates;
-	size_t n_of_job;            /* Series of the job. */
-	uint32_t first_ms, last_ms; /* In the span, with traffic. */
-};
 
 struct online {
 	VEC(struct online_job *) by_number; /* Owned; NULL: never had traffic. */
@@ -45,18 +28,39 @@ struct online {
 	struct by_job by_job; /* Owned.  Series with bins, as of the last look. */
 	/* One of them that is being estimated, a window after the other; or NULL. */
 	struct online_job *in_hand;
-	struct pool pool;   /* Of it. */
-	uint32_t window_ms; /* The next one. */
+	struct pool *pool;     /* Owned.  Of it. */
+	uint32_t window_ms;    /* This one, or the next one. */
+	bool is_in_window;     /* The detector is at work on 'set', of this one. */
+	struct series_set set; /* Owned. */
+	double gap_frac;
+	struct detector *detector; /* Owned. */
 	int64_t last_ns;
 	bool has_run;
 };
 
-static void pool_fini(struct pool *pool);
-
 struct online *
 online_new(void)
 {
-	return xcalloc(1, sizeof(struct online));
+	struct online *online = xcalloc(1, sizeof *online);
+
+	online->detector = detector_new();
+	return online;
+}
+
+static void
+leave_window(struct online *online)
+{
+	series_fini(&online->set);
+	online->is_in_window = false;
+}
+
+static void
+let_go(struct online *online)
+{
+	leave_window(online);
+	pool_free(online->pool);
+	online->pool = NULL;
+	online->in_hand = NULL;
 }
 
 static void
@@ -79,166 +83,10 @@ online_free(struct online *online)
 	vec_free(&online->by_number);
 	vec_free(&online->sorted);
 	vec_free(&online->waiting);
-	if (online->in_hand)
-		pool_fini(&online->pool);
+	let_go(online);
+	detector_free(online->detector);
 	by_job_fini(&online->by_job);
 	free(online);
-}
-
-/* ---- Pooling ------------------------------------------------------------------------ */
-
-static int
-compare_candidates(const void *a, const void *b, void *ctx)
-{
-	const struct candidate *x = a, *y = b;
-	const struct live_series *sx = live_series(ctx, x->series);
-	const struct live_series *sy = live_series(ctx, y->series);
-	const struct live_interface *ix = live_interface(ctx, sx->interface);
-	const struct live_interface *iy = live_interface(ctx, sy->interface);
-	int order =
-		strcmp(live_host(ctx, ix->host)->name, live_host(ctx, iy->host)->name);
-
-	if (!order)
-		order = strcmp(ix->name, iy->name);
-	return order ? order : (int)sx->direction - (int)sy->direction;
-}
-
-static void
-consider(struct pool *pool, uint32_t series)
-{
-	struct candidate candidate = { .series = series };
-
-	live_bins(pool->live, series, pool->to_ms - pool->span_ms, pool->span_ms,
-		  pool->bins);
-	for (uint32_t t = 0; t < pool->span_ms; t++) {
-		if (pool->bins[t] == TELE_GAP) {
-			candidate.gaps++;
-			continue;
-		}
-		if (!pool->bins[t])
-			continue;
-		candidate.bytes += pool->bins[t];
-		if (t < pool->first_ms)
-			pool->first_ms = t;
-		if (t > pool->last_ms)
-			pool->last_ms = t;
-	}
-	if (candidate.bytes > 0)
-		vec_push(&pool->candidates, candidate);
-}
-
-/*
- * Whether a job was seen by hosts.  What switches saw of it is then the same traffic
- * again; only where no host tells of it, a switch's word has to do.
- */
-static bool
-is_seen_by_hosts(const struct live *live, const uint32_t *series, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		uint32_t interface = live_series(live, series[i])->interface;
-		uint32_t host = live_interface(live, interface)->host;
-
-		if (!(live_host(live, host)->flags & TELE_IMPORTED))
-			return true;
-	}
-	return false;
-}
-
-/* Finds the series of a job worth pooling, in order, at most ONLINE_MAX_SERIES. */
-static void
-pool_init(struct pool *pool, const struct live *live, const uint32_t *series,
-	  size_t n_series)
-{
-	bool by_hosts = is_seen_by_hosts(live, series, n_series);
-	double most = 0;
-	size_t n = 0;
-
-	*pool = (struct pool){ .live = live,
-			       .to_ms = live_complete_ms(live),
-			       .span_ms = live_span_ms(live),
-			       .candidates = VEC_EMPTY };
-	if (pool->span_ms > ONLINE_MAX_WINDOW_MS)
-		pool->span_ms = ONLINE_MAX_WINDOW_MS;
-	pool->first_ms = pool->span_ms;
-	pool->bins = xcalloc(pool->span_ms + 1, sizeof *pool->bins);
-	for (size_t i = 0; i < n_series && pool->span_ms; i++) {
-		uint32_t interface = live_series(live, series[i])->interface;
-		uint32_t host = live_interface(live, interface)->host;
-
-		if (by_hosts && (live_host(live, host)->flags & TELE_IMPORTED))
-			continue;
-		pool->n_of_job++;
-		if (live_has_traffic(live, series[i]) && !live_is_silent(live, host))
-			consider(pool, series[i]);
-	}
-	for (size_t i = 0; i < pool->candidates.n; i++)
-		most = fmax(most, pool->candidates.items[i].bytes);
-	for (size_t i = 0; i < pool->candidates.n; i++)
-		if (pool->candidates.items[i].bytes >= MIN_SHARE * most)
-			pool->candidates.items[n++] = pool->candidates.items[i];
-	pool->candidates.n = n;
-	if (n)
-		qsort_r(pool->candidates.items, n, sizeof *pool->candidates.items,
-			compare_candidates, (void *)live);
-}
-
-static void
-pool_fini(struct pool *pool)
-{
-	vec_free(&pool->candidates);
-	free(pool->bins);
-}
-
-/* Fills a row with what is known, and gaps with the mean of that; false: too many. */
-static bool
-fill_row(struct pool *pool, uint32_t series, uint32_t window_ms, float *row,
-	 uint64_t *gaps)
-{
-	uint32_t n_gaps = 0;
-	double sum = 0;
-	float mean;
-
-	live_bins(pool->live, series, pool->to_ms - window_ms, window_ms, pool->bins);
-	for (uint32_t t = 0; t < window_ms; t++) {
-		if (pool->bins[t] == TELE_GAP)
-			n_gaps++;
-		else
-			sum += pool->bins[t];
-	}
-	if (n_gaps > ONLINE_MAX_GAPS * window_ms)
-		return false;
-	mean = (float)(sum / (window_ms - n_gaps));
-	for (uint32_t t = 0; t < window_ms; t++)
-		row[t] = pool->bins[t] == TELE_GAP ? mean : (float)pool->bins[t];
-	*gaps += n_gaps;
-	return true;
-}
-
-/* The last 'window_ms' of the pooled series; the number of them. */
-static size_t
-make_set(struct pool *pool, uint32_t window_ms, struct series_set *ret_set,
-	 double *ret_gap_frac)
-{
-	size_t n = pool->candidates.n, n_rows = 0;
-	size_t n_picked = n > ONLINE_MAX_SERIES ? ONLINE_MAX_SERIES : n;
-	uint64_t gaps = 0;
-
-	series_init(ret_set, n_picked, window_ms);
-	ret_set->start_ms = pool->to_ms - window_ms;
-	for (size_t i = 0; i < n_picked; i++) {
-		uint32_t series = pool->candidates.items[i * n / n_picked].series;
-		const struct live_series *s = live_series(pool->live, series);
-
-		if (!fill_row(pool, series, window_ms, series_row(ret_set, n_rows),
-			      &gaps))
-			continue;
-		ret_set->ids[n_rows++] =
-			(struct series_id){ s->interface, s->direction == TELE_RX };
-	}
-	ret_set->n_series = n_rows;
-	*ret_gap_frac =
-		n_rows ? (double)gaps / ((double)n_rows * (double)window_ms) : 0;
-	return n_rows;
 }
 
 /* ---- Marks ----------------------------------------------------------------------- */
@@ -353,29 +201,43 @@ publish(struct online_job *job, struct detection *found, int64_t at_ns,
 	refuse(job, NULL);
 }
 
-/* Tries one window; true if there is a profile in it. */
+/* Begins with a window; false if there is nothing in it. */
 static bool
-try_window(struct pool *pool, struct online_job *job, uint32_t window_ms)
+enter_window(struct online *online)
 {
-	struct series_set set;
+	struct online_job *job = online->in_hand;
+	const struct live *live = pool_live(online->pool);
+
+	if (pool_make_set(online->pool, online->window_ms, &online->set,
+			  &online->gap_frac) == 0) {
+		series_fini(&online->set);
+		refuse(job, xasprintf("more than a fifth of the last %.0f s are gaps",
+				      online->window_ms / 1e3));
+		return false;
+	}
+	detector_begin(online->detector, &online->set, NULL,
+		       live_job_name(live, job->job));
+	online->is_in_window = true;
+	return true;
+}
+
+/* What was found in the window; true if there is a profile in it. */
+static bool
+judge_window(struct online *online)
+{
+	struct online_job *job = online->in_hand;
+	const struct live *live = pool_live(online->pool);
+	int64_t at_ns = pool_to_ms(online->pool) * 1000000;
 	struct detection found = { 0 };
 	struct err err = { .text = "" };
-	int64_t at_ns = pool->to_ms * 1000000;
-	double gap_frac;
-	size_t n = make_set(pool, window_ms, &set, &gap_frac);
-	int error = -ENODATA;
+	size_t n = online->set.n_series;
+	int error = detector_end(online->detector, &found, &err);
 
-	if (n == 0)
-		refuse(job, xasprintf("more than a fifth of the last %.0f s are gaps",
-				      window_ms / 1e3));
-	else
-		error = detect_profile(&set, NULL, live_job_name(pool->live, job->job),
-				       &found, &err);
-	series_fini(&set);
-	if (n > 0 && error < 0)
+	leave_window(online);
+	if (error < 0) {
 		refuse(job, xstrdup(err.text));
-	if (error < 0)
 		return false;
+	}
 	if (found.profile.n_iterations < ONLINE_MIN_ITERATIONS) {
 		refuse(job, xasprintf("only %lld iterations of %.0f ms were seen, %d "
 				      "are wanted",
@@ -385,34 +247,39 @@ try_window(struct pool *pool, struct online_job *job, uint32_t window_ms)
 		detection_fini(&found);
 		return false;
 	}
-	heed_marks(pool->live, job, &found, at_ns - window_ms * INT64_C(1000000));
+	heed_marks(live, job, &found, at_ns - online->window_ms * INT64_C(1000000));
 	job->n_series = (uint32_t)n;
-	job->n_left_out = (uint32_t)(pool->n_of_job - n);
-	job->gap_frac = gap_frac;
-	publish(job, &found, at_ns, window_ms);
+	job->n_left_out = (uint32_t)(pool_n_of_job(online->pool) - n);
+	job->gap_frac = online->gap_frac;
+	publish(job, &found, at_ns, online->window_ms);
 	return true;
 }
 
-/* Begins with a job; false: there is nothing to be found of it now. */
-static bool
+static void
 take_in_hand(struct online *online, const struct live *live, struct online_job *job)
 {
-	struct pool *pool = &online->pool;
 	size_t n_series;
 	const uint32_t *series = by_job_series(&online->by_job, job->job, &n_series);
-	uint32_t window_ms;
 
-	pool_init(pool, live, series, n_series);
+	online->pool = pool_new(live, series, n_series, ONLINE_MAX_WINDOW_MS);
 	online->in_hand = job;
+	online->window_ms = 0;
+}
+
+/* With all of the job pooled; false: there is nothing to be found of it now. */
+static bool
+choose_window(struct online *online)
+{
+	struct online_job *job = online->in_hand;
 	/* Before a job began, and after it ended, is no part of it. */
-	window_ms =
-		pool->span_ms - (pool->first_ms < pool->span_ms ? pool->first_ms : 0);
+	uint32_t window_ms = pool_traffic_ms(online->pool);
+	uint32_t idle_ms = pool_idle_ms(online->pool);
+
 	online->window_ms = window_ms;
-	if (pool->candidates.n == 0)
+	if (pool_is_empty(online->pool))
 		refuse(job, xstrdup("no traffic was seen in raw series"));
-	else if (pool->span_ms - pool->last_ms > MAX_IDLE_MS)
-		refuse(job, xasprintf("no traffic for %.0f s",
-				      (pool->span_ms - pool->last_ms) / 1e3));
+	else if (idle_ms > MAX_IDLE_MS)
+		refuse(job, xasprintf("no traffic for %.0f s", idle_ms / 1e3));
 	else if (window_ms < MIN_SPAN_MS)
 		refuse(job, xasprintf("only %.1f s of traffic were seen so far",
 				      window_ms / 1e3));
@@ -430,29 +297,24 @@ shorter(uint32_t window_ms)
 	return ms < ONLINE_MAX_WINDOW_MS ? ms : ONLINE_MAX_WINDOW_MS;
 }
 
-static void
-let_go(struct online *online)
-{
-	if (!online->in_hand)
-		return;
-	pool_fini(&online->pool);
-	online->in_hand = NULL;
-}
-
-/* One window of the job in hand; true if there is more to do for it. */
+/* A step of the job in hand; true if there is more to do for it. */
 static bool
-estimate_on(struct online *online)
+go_on(struct online *online)
 {
-	struct online_job *job = online->in_hand;
-
-	if (!try_window(&online->pool, job, online->window_ms)) {
-		online->window_ms = shorter(online->window_ms);
-		if (online->window_ms)
+	if (online->is_in_window) {
+		if (detector_step(online->detector))
 			return true;
+		if (judge_window(online))
+			return false;
+		online->window_ms = shorter(online->window_ms);
+	} else if (pool_step(online->pool)) {
+		return true;
+	} else if (!online->window_ms) {
+		return choose_window(online);
+	} else if (!enter_window(online)) {
+		online->window_ms = shorter(online->window_ms);
 	}
-	job->tried_ns = live_now_ns(online->pool.live);
-	let_go(online);
-	return false;
+	return online->window_ms > 0;
 }
 
 /* ---- All jobs -------------------------------------------------------------------- */
@@ -606,19 +468,26 @@ online_begin(struct online *online, const struct live *live)
 bool
 online_next(struct online *online, const struct live *live)
 {
-	struct online_job *job;
+	struct online_job *job = online->in_hand;
 
-	if (online->in_hand)
-		return estimate_on(online) || online->waiting.n;
-	if (!online->waiting.n)
-		return false;
-	job = online->waiting.items[--online->waiting.n];
-	if (!take_in_hand(online, live, job)) {
-		job->tried_ns = live_now_ns(live);
-		let_go(online);
-		return online->waiting.n;
+	if (!job) {
+		if (!online->waiting.n)
+			return false;
+		take_in_hand(online, live, online->waiting.items[--online->waiting.n]);
+		return true;
 	}
-	return estimate_on(online) || online->waiting.n;
+	if (go_on(online))
+		return true;
+	job->tried_ns = live_now_ns(live);
+	let_go(online);
+	return online->waiting.n;
+}
+
+void
+online_stop(struct online *online)
+{
+	let_go(online);
+	online->waiting.n = 0;
 }
 
 void

@@ -88,12 +88,14 @@ void online_free(struct online *online); /* Accepts NULL. */
 bool online_step(struct online *online, const struct live *live);
 /*
  * The same for who has other things to do: true if a round begins.  In it each
- * online_next() tries one window of a job, who has waited longest first, and returns
- * whether there are more.  The next round begins ONLINE_EVERY_NS after this one, with those
+ * online_next() is a step of some milliseconds of a job's estimate, who has waited
+ * longest first, and returns whether there are more.  The next round begins ONLINE_EVERY_NS after this one, with those
  * that this one did not come to.
  */
 bool online_begin(struct online *online, const struct live *live);
 bool online_next(struct online *online, const struct live *live);
+/* Leaves the round as it is, as when numbers of the state are about to change. */
+void online_stop(struct online *online);
 /* Estimates all anew now, as at the end of a recording. */
 void online_now(struct online *online, const struct live *live);
 

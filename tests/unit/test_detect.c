@@ -1,4 +1,6 @@
 /* The detector on synthetic traffic: what it has to find. */
+#include <errno.h>
+
 #include "scheduler/core/profile/detect.h"
 #include "tests/unit/test.h"
 #include "tests/unit/traffic.h"
@@ -172,6 +174,48 @@ names_of_ranks_and_their_order_change_nothing(void **state)
 	free(traffic);
 }
 
+static void
+a_detector_finds_the_same_whatever_it_did_before(void **state)
+{
+	static const double seconds[] = { 30, 10, 0.05, 20, 10 };
+	struct detector *detector = detector_new();
+
+	(void)state;
+	for (size_t i = 0; i < sizeof seconds / sizeof *seconds; i++) {
+		const struct traffic_job job = { 150, 0.02, 0.3,        2,
+						 2,   0.02, seconds[i], 5 };
+		struct traffic *traffic = xcalloc(1, sizeof *traffic);
+		struct detection a = { 0 }, b = { 0 };
+		int n_steps = 0, rc;
+
+		traffic_init(traffic, &job);
+		/* One that is given up at first. */
+		detector_begin(detector, &traffic->set, NULL, "other");
+		for (size_t k = 0; k < 5 * i && detector_step(detector); k++)
+			continue;
+		detector_begin(detector, &traffic->set, NULL, "job");
+		while (detector_step(detector))
+			n_steps++;
+		rc = detector_end(detector, &a, NULL);
+		assert_int_equal(rc,
+				 detect_profile(&traffic->set, NULL, "job", &b, NULL));
+		assert_int_equal(rc, seconds[i] < 1 ? -ENODATA : 0);
+		if (rc == 0) {
+			assert_true(n_steps > 10);
+			assert_string_equal(a.profile.job, "job");
+			assert_int_equal(a.profile.period_us, b.profile.period_us);
+			assert_int_equal(a.n_fold, b.n_fold);
+			assert_memory_equal(a.fold_bps, b.fold_bps,
+					    a.n_fold * sizeof *a.fold_bps);
+		}
+		detection_fini(&a);
+		detection_fini(&b);
+		traffic_fini(traffic);
+		free(traffic);
+	}
+	detector_free(detector);
+}
+
 int
 main(void)
 {
@@ -184,6 +228,7 @@ main(void)
 		cmocka_unit_test(an_idle_head_and_tail_change_nothing),
 		cmocka_unit_test(phases_are_those_of_the_job),
 		cmocka_unit_test(names_of_ranks_and_their_order_change_nothing),
+		cmocka_unit_test(a_detector_finds_the_same_whatever_it_did_before),
 	};
 
 	return cmocka_run_group_tests_name("detect", tests, NULL, NULL);

@@ -461,49 +461,129 @@ feed_many(struct live *live, int s, int n, enum tele_kind kind)
 	tele_fini(&frame);
 }
 
+enum {
+	N_MANY = 24,
+	A_ROUND = 6
+};
+
+/* How many have been tried since; updates 'tried_ns'. */
+static int
+count_tried(const struct online *online, int64_t tried_ns[N_MANY])
+{
+	int n_tried = 0;
+
+	for (uint32_t j = 0; j < N_MANY; j++) {
+		const struct online_job *job = online_find(online, j);
+
+		n_tried += job->tried_ns > tried_ns[j];
+		tried_ns[j] = job->tried_ns;
+	}
+	return n_tried;
+}
+
 /* A round that is not over when the next one begins goes on with those that it left. */
 static void
 in_rounds_of_some_every_job_has_its_turn(void **state)
 {
-	enum {
-		N = 24,
-		A_ROUND = 7
-	};
 	struct live *live = live_new(NULL);
 	struct online *online = online_new();
-	int64_t tried_ns[N] = { 0 };
+	int64_t tried_ns[N_MANY] = { 0 };
 	size_t n;
 
 	(void)state;
 	for (int s = 0; s < 12; s++)
-		feed_many(live, s, N, TELE_RAW);
+		feed_many(live, s, N_MANY, TELE_RAW);
 	assert_false(online_begin(online, live));
 	for (int round = 0; round < 5; round++) {
-		int n_tried = 0;
+		int n_tried = 0, n_steps = 0;
 
 		for (int s = 0; s < 5; s++)
-			feed_many(live, 12 + 5 * round + s, N, TELE_RAW);
+			feed_many(live, 12 + 5 * round + s, N_MANY, TELE_RAW);
 		assert_true(online_begin(online, live));
 		assert_false(online_begin(online, live));
-		for (int i = 0; i < A_ROUND; i++) {
-			online_next(online, live);
+		while (n_tried < A_ROUND) {
+			assert_true(online_next(online, live));
+			n_tried += count_tried(online, tried_ns);
 			/* Frames come in between. */
-			if (i == 3)
-				feed_many(live, 12 + 5 * round + 5, N, TELE_RAW);
+			if (n_steps++ == 3)
+				feed_many(live, 12 + 5 * round + 5, N_MANY, TELE_RAW);
 		}
-		for (uint32_t j = 0; j < N; j++) {
-			const struct online_job *job = online_find(online, j);
-
-			n_tried += job->tried_ns > tried_ns[j];
-			tried_ns[j] = job->tried_ns;
-		}
-		assert_in_range(n_tried, 1, A_ROUND);
+		/* None is done in one step. */
+		assert_true(n_steps > 5 * A_ROUND);
+		online_next(online, live);
+		online_next(online, live);
 	}
-	/* Each window that is tried is one step: with 35 of them all have been tried. */
-	for (uint32_t j = 0; j < N; j++)
+	for (uint32_t j = 0; j < N_MANY; j++)
 		assert_true(online_find(online, j)->tried_ns > 0);
 	online_jobs(online, &n);
-	assert_int_equal(n, N);
+	assert_int_equal(n, N_MANY);
+	online_free(online);
+	live_free(live);
+}
+
+static void
+in_steps_the_same_is_found_as_at_once(void **state)
+{
+	struct live *live = live_new(NULL);
+	struct online *stepped = online_new(), *whole = online_new();
+
+	(void)state;
+	for (int s = 0; s < 12; s++)
+		feed_many(live, s, 3, TELE_RAW);
+	assert_false(online_begin(stepped, live));
+	for (int s = 12; s < 17; s++)
+		feed_many(live, s, 3, TELE_RAW);
+	assert_true(online_begin(stepped, live));
+	for (int i = 0; i < 9; i++)
+		assert_true(online_next(stepped, live));
+	/* What comes while a job is in hand is for the next time. */
+	feed_many(live, 17, 3, TELE_RAW);
+	while (!online_find(stepped, 0)->has_estimate)
+		assert_true(online_next(stepped, live));
+	online_now(whole, live);
+	assert_true(online_find(whole, 0)->at_ns > online_find(stepped, 0)->at_ns);
+	while (online_next(stepped, live))
+		continue;
+	for (uint32_t j = 1; j < 3; j++) {
+		const struct online_job *a = online_find(stepped, j);
+		const struct online_job *b = online_find(whole, j);
+
+		assert_int_equal(a->at_ns, b->at_ns);
+		assert_int_equal(a->detection.profile.period_us,
+				 b->detection.profile.period_us);
+		assert_int_equal(a->detection.n_fold, b->detection.n_fold);
+		assert_memory_equal(a->detection.fold_bps, b->detection.fold_bps,
+				    a->detection.n_fold * sizeof(double));
+	}
+	online_free(stepped);
+	online_free(whole);
+	live_free(live);
+}
+
+static void
+a_round_that_is_stopped_is_over_and_the_next_one_begins_anew(void **state)
+{
+	struct live *live = live_new(NULL);
+	struct online *online = online_new();
+
+	(void)state;
+	for (int s = 0; s < 12; s++)
+		feed_many(live, s, 3, TELE_RAW);
+	assert_false(online_begin(online, live));
+	for (int s = 12; s < 17; s++)
+		feed_many(live, s, 3, TELE_RAW);
+	assert_true(online_begin(online, live));
+	for (int i = 0; i < 9; i++)
+		assert_true(online_next(online, live));
+	online_stop(online);
+	assert_false(online_next(online, live));
+	for (int s = 17; s < 22; s++)
+		feed_many(live, s, 3, TELE_RAW);
+	assert_true(online_begin(online, live));
+	while (online_next(online, live))
+		continue;
+	for (uint32_t j = 0; j < 3; j++)
+		assert_true(online_find(online, j)->has_estimate);
 	online_free(online);
 	live_free(live);
 }
@@ -551,6 +631,9 @@ main(void)
 		cmocka_unit_test(a_real_program_is_found_to_two_percent),
 		cmocka_unit_test(a_second_real_program_is_found_to_two_percent),
 		cmocka_unit_test(in_rounds_of_some_every_job_has_its_turn),
+		cmocka_unit_test(in_steps_the_same_is_found_as_at_once),
+		cmocka_unit_test(
+			a_round_that_is_stopped_is_over_and_the_next_one_begins_anew),
 		cmocka_unit_test(
 			who_is_not_told_of_raw_any_more_keeps_the_profile_that_was_found),
 	};

@@ -1,3 +1,5 @@
+#include <math.h>
+
 #include "lib/base/rng.h"
 #include "lib/base/stats.h"
 #include "tests/unit/test.h"
@@ -123,6 +125,32 @@ intervals_cover_the_true_mean_19_times_in_20(void **state)
 	assert_near((double)n_covered / n_trials, 0.95, 0.0062);
 }
 
+static void
+the_median_of_unsorted_samples_is_that_of_sorted_ones(void **state)
+{
+	static double x[1000], sorted[1000];
+	struct rng rng;
+
+	(void)state;
+	rng_init(&rng, 3);
+	for (size_t n = 0; n <= 1000; n = n < 40 ? n + 1 : n + 37) {
+		for (int kinds = 1; kinds <= 4; kinds++) {
+			for (size_t i = 0; i < n; i++) {
+				x[i] = floor(rng_uniform(&rng) * pow(9, kinds - 1));
+				if (kinds == 4) /* In order, and back. */
+					x[i] = (double)(i < n / 2 ? i : n - i);
+				sorted[i] = x[i];
+			}
+			stats_sort(sorted, n);
+			assert_true(stats_median(x, n) ==
+				    stats_quantile(sorted, n, 0.5));
+			/* Nothing is lost. */
+			stats_sort(x, n);
+			assert_memory_equal(x, sorted, n * sizeof *x);
+		}
+	}
+}
+
 int
 main(void)
 {
@@ -134,6 +162,7 @@ main(void)
 		cmocka_unit_test(quantiles_rise_with_their_share),
 		cmocka_unit_test(intervals_use_the_quantiles_of_the_t_table),
 		cmocka_unit_test(intervals_cover_the_true_mean_19_times_in_20),
+		cmocka_unit_test(the_median_of_unsorted_samples_is_that_of_sorted_ones),
 	};
 
 	return cmocka_run_group_tests_name("stats", tests, NULL, NULL);

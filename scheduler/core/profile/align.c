@@ -254,41 +254,58 @@ explained(const struct work *w)
 	return 1 - residual / (squares - sum * sum / (double)w->n);
 }
 
+/* The onsets of the template that explains most. */
+struct seeds {
+	size_t next;
+	double most;
+	size_t n_best;
+	size_t *best; /* Owned. */
+};
+
+static void
+seeds_init(struct seeds *seeds, const struct work *w)
+{
+	*seeds = (struct seeds){ .most = -INFINITY,
+				 .best = xcalloc(w->n, sizeof *seeds->best) };
+}
+
 /*
- * Tries templates from all over the series, in cells as wide as will do to
- * compare them, and keeps the onsets of the one that explains most.  Returns
- * false if none of them comes back.
+ * Tries a template, of N_SEEDS from all over the series, in cells as wide as will do to
+ * compare them.  Returns false if there is none left.
  */
 static bool
-seed(struct work *w, double *ret_explained)
+try_seed(struct work *w, struct seeds *seeds)
 {
-	size_t *best = xcalloc(w->n, sizeof *best), n_best = 0;
-	double most = -INFINITY;
+	size_t from;
+	double share;
 
-	for (size_t s = 0; s < N_SEEDS; s++) {
-		size_t from = (size_t)((double)(w->n - w->period) * ((double)s + 0.5) /
-				       N_SEEDS);
-		double share;
-
-		memcpy(w->template, w->x + from, w->period * sizeof *w->template);
-		if (!correlate(w))
-			continue;
-		choose_onsets(w);
-		if (w->n_onsets < 3)
-			continue;
-		average(w);
-		share = explained(w);
-		if (share > most) {
-			most = share;
-			n_best = w->n_onsets;
-			memcpy(best, w->onsets, n_best * sizeof *best);
-		}
+	if (seeds->next == N_SEEDS)
+		return false;
+	from = (size_t)((double)(w->n - w->period) * ((double)seeds->next++ + 0.5) /
+			N_SEEDS);
+	memcpy(w->template, w->x + from, w->period * sizeof *w->template);
+	if (!correlate(w))
+		return true;
+	choose_onsets(w);
+	if (w->n_onsets < 3)
+		return true;
+	average(w);
+	share = explained(w);
+	if (share > seeds->most) {
+		seeds->most = share;
+		seeds->n_best = w->n_onsets;
+		memcpy(seeds->best, w->onsets, w->n_onsets * sizeof *seeds->best);
 	}
-	memcpy(w->onsets, best, n_best * sizeof *best);
-	w->n_onsets = n_best;
-	free(best);
-	*ret_explained = most;
-	return n_best > 0;
+	return true;
+}
+
+/* Keeps the best ones' onsets; false if no template comes back. */
+static bool
+take_best(struct work *w, const struct seeds *seeds)
+{
+	memcpy(w->onsets, seeds->best, seeds->n_best * sizeof *seeds->best);
+	w->n_onsets = seeds->n_best;
+	return seeds->n_best > 0;
 }
 
 /* Makes the first template of 'fine' at the onsets of 'coarse'. */
@@ -408,69 +425,133 @@ trim_ends(struct work *w)
 
 /* Aligns and averages in turn; false if the traffic does not come back. */
 static bool
-refine(struct work *w)
+refine(struct work *w, int round)
 {
-	turn_to_quiet(w);
-	for (int round = 0; round < N_ROUNDS; round++) {
-		if (round > 0)
-			weigh_edge(w);
-		if (!correlate(w))
-			return false;
-		choose_onsets(w);
-		trim_ends(w);
-		if (w->n_onsets < 3)
-			return false;
-		if (round + 1 < N_ROUNDS)
-			adapt_period(w);
-		if (w->n_onsets < 3)
-			return false;
-		average(w);
-	}
+	if (round == 0)
+		turn_to_quiet(w);
+	else
+		weigh_edge(w);
+	if (!correlate(w))
+		return false;
+	choose_onsets(w);
+	trim_ends(w);
+	if (w->n_onsets < 3)
+		return false;
+	if (round + 1 < N_ROUNDS)
+		adapt_period(w);
+	if (w->n_onsets < 3)
+		return false;
+	average(w);
 	return true;
+}
+
+/* ---- In steps ------------------------------------------------------------------------ */
+
+struct aligner {
+	struct work coarse, fine;
+	struct seeds seeds;
+	int round;
+	bool is_over, is_found;
+};
+
+static bool
+is_too_short(size_t n, double period)
+{
+	return period < 4 || (double)n < 3 * period;
+}
+
+struct aligner *
+aligner_new(const float *x, size_t n, double period)
+{
+	struct aligner *aligner = xcalloc(1, sizeof *aligner);
+
+	if (is_too_short(n, period)) {
+		aligner->is_over = true;
+		return aligner;
+	}
+	work_init(&aligner->coarse, x, n, period, MAX_SEED);
+	work_init(&aligner->fine, x, n, period, MAX_TEMPLATE);
+	seeds_init(&aligner->seeds, &aligner->coarse);
+	return aligner;
+}
+
+void
+aligner_free(struct aligner *aligner)
+{
+	if (!aligner)
+		return;
+	work_fini(&aligner->coarse);
+	work_fini(&aligner->fine);
+	free(aligner->seeds.best);
+	free(aligner);
+}
+
+bool
+aligner_step(struct aligner *aligner)
+{
+	struct work *coarse = &aligner->coarse, *fine = &aligner->fine;
+
+	if (aligner->is_over)
+		return false;
+	if (try_seed(coarse, &aligner->seeds))
+		return true;
+	if (aligner->round == 0) {
+		aligner->is_over = !take_best(coarse, &aligner->seeds);
+		if (!aligner->is_over)
+			take_over(fine, coarse);
+		aligner->is_over |= fine->n_onsets < 3;
+	}
+	if (!aligner->is_over)
+		aligner->is_over = !refine(fine, aligner->round++);
+	if (!aligner->is_over && aligner->round == N_ROUNDS)
+		aligner->is_over = aligner->is_found = true;
+	return !aligner->is_over;
+}
+
+void
+aligner_end(struct aligner *aligner, struct alignment *ret_alignment)
+{
+	const struct work *fine = &aligner->fine;
+
+	*ret_alignment = (struct alignment){ 0 };
+	if (aligner->is_found) {
+		ret_alignment->explained = explained(fine);
+		ret_alignment->n_onsets = fine->n_onsets;
+		ret_alignment->onsets = xcalloc(fine->n_onsets, sizeof(double));
+	}
+	for (size_t k = 0; k < ret_alignment->n_onsets; k++)
+		ret_alignment->onsets[k] = ((double)fine->onsets[k] +
+					    between_cells(fine, fine->onsets[k])) *
+					   (double)fine->width;
+	aligner_free(aligner);
 }
 
 void
 alignment_init(const float *x, size_t n, double period, struct alignment *ret_alignment)
 {
-	struct work coarse, fine;
-	double ignored;
+	struct aligner *aligner = aligner_new(x, n, period);
 
-	*ret_alignment = (struct alignment){ 0 };
-	if (period < 4 || (double)n < 3 * period)
-		return;
-
-	work_init(&coarse, x, n, period, MAX_SEED);
-	work_init(&fine, x, n, period, MAX_TEMPLATE);
-	if (!seed(&coarse, &ignored))
-		goto out;
-	take_over(&fine, &coarse);
-	if (fine.n_onsets < 3 || !refine(&fine))
-		goto out;
-
-	ret_alignment->explained = explained(&fine);
-	ret_alignment->n_onsets = fine.n_onsets;
-	ret_alignment->onsets = xcalloc(fine.n_onsets, sizeof(double));
-	for (size_t k = 0; k < fine.n_onsets; k++)
-		ret_alignment->onsets[k] = ((double)fine.onsets[k] +
-					    between_cells(&fine, fine.onsets[k])) *
-					   (double)fine.width;
-out:
-	work_fini(&coarse);
-	work_fini(&fine);
+	while (aligner_step(aligner))
+		continue;
+	aligner_end(aligner, ret_alignment);
 }
 
 double
 align_explained(const float *x, size_t n, double period)
 {
 	struct work coarse;
-	double share = 0;
+	struct seeds seeds;
+	double share;
 
-	if (period < 4 || (double)n < 3 * period)
+	if (is_too_short(n, period))
 		return 0;
 
 	work_init(&coarse, x, n, period, MAX_SEED);
-	if (!seed(&coarse, &share))
-		share = 0;
+	seeds_init(&seeds, &coarse);
+	while (try_seed(&coarse, &seeds))
+		continue;
+	share = seeds.n_best > 0 ? seeds.most : 0;
+	free(seeds.best);
 	work_fini(&coarse);
 	return share;
 }
@@ -491,8 +572,7 @@ align_middle(const double *x, size_t n)
 	for (size_t i = 0; i < n; i++)
 		for (size_t j = i; j < n && j - i < reach; j++)
 			means[n_pairs++] = (x[i] + x[j]) / 2;
-	stats_sort(means, n_pairs);
-	middle = stats_quantile(means, n_pairs, 0.5);
+	middle = stats_median(means, n_pairs);
 	free(means);
 	return middle;
 }

@@ -9,6 +9,7 @@
 #ifndef SCHEDULER_CORE_PROFILE_ALIGN_H
 #define SCHEDULER_CORE_PROFILE_ALIGN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct alignment {
@@ -28,6 +29,16 @@ struct alignment {
 void alignment_init(const float *x, size_t n, double period,
 		    struct alignment *ret_alignment);
 void alignment_fini(struct alignment *alignment); /* Accepts a zeroed one. */
+
+/*
+ * The same in steps, for who has other things to do.  'x' is borrowed by aligner_new()
+ * alone.  Each step returns whether there are more; aligner_end() frees.
+ */
+struct aligner;
+struct aligner *aligner_new(const float *x, size_t n, double period);
+void aligner_free(struct aligner *aligner); /* Accepts NULL. */
+bool aligner_step(struct aligner *aligner);
+void aligner_end(struct aligner *aligner, struct alignment *ret_alignment);
 
 /*
  * The share of variance that alignment_init() would about get for 'period', at a

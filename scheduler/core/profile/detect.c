@@ -37,22 +37,47 @@
 
 #define BITS_PER_BYTE_MS 8e3 /* 1 byte per ms in bits per second. */
 
-/* What one detection works on. */
-struct search {
-	const struct series_set *set;
-	const char *source, *job;
-	struct err *err;
-	float *mean; /* Owned.  [n_buckets]. */
-	struct period period;
-	struct alignment alignment;
-	struct times times;
+/* What is to be done next. */
+enum stage {
+	SPECTRUM,
+	FIND,
+	CANDIDATES,
+	ALIGN,
+	MEASURE,
+	DESCRIBE,
+	OVER,
 };
 
-static int refuse(const struct search *s, const char *fmt, ...)
+/* What one detection works on. */
+struct search {
+	const struct series_set *set; /* Borrowed. */
+	const char *source;           /* Borrowed. */
+	char *job;                    /* Owned. */
+	struct err err;
+	float *mean; /* Owned.  [n_buckets]. */
+	double least;
+	struct period candidates[PERIOD_MAX_CANDIDATES];
+	size_t n_candidates, next_candidate;
+	double chosen; /* What 'period' leaves unexplained; infinite: none is chosen. */
+	struct period period;
+	struct aligner *aligner; /* Owned.  While it is at work. */
+	struct alignment alignment;
+	struct times times;
+	struct detection found; /* Owned. */
+};
+
+struct detector {
+	struct spectrum_maker *maker; /* Owned. */
+	enum stage stage;
+	int error; /* Why it is over. */
+	struct search search;
+};
+
+static int refuse(struct search *s, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
 static int
-refuse(const struct search *s, const char *fmt, ...)
+refuse(struct search *s, const char *fmt, ...)
 {
 	char text[400];
 	va_list args;
@@ -60,7 +85,7 @@ refuse(const struct search *s, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(text, sizeof text, fmt, args);
 	va_end(args);
-	err_set(s->err, s->source, 0, 0, "job '%s': no profile: %s", s->job, text);
+	err_set(&s->err, s->source, 0, 0, "job '%s': no profile: %s", s->job, text);
 	return -ENODATA;
 }
 
@@ -79,67 +104,61 @@ residual(const struct search *s, const struct period *period)
 }
 
 /*
- * The candidate with the highest score, unless another one leaves far less of the
- * traffic unexplained: bursts inside an iteration may score higher than the
- * iteration, but then they differ from one another.  (That a multiple of the
- * period explains a little more is natural, as it has more cells.)  Returns
- * false if no candidate repeats well enough.
+ * One candidate after another: the one with the highest score is chosen, unless another
+ * one leaves far less of the traffic unexplained: bursts inside an iteration may score
+ * higher than the iteration, but then they differ from one another.  (That a multiple of
+ * the period explains a little more is natural, as it has more cells.)
  */
-static bool
-choose_period(struct search *s, const struct period *candidates, size_t n, double least)
+static void
+try_candidate(struct search *s, const struct period *candidate)
 {
-	double chosen = INFINITY;
+	double here;
 
-	for (size_t i = 0; i < n; i++) {
-		double here;
-
-		if (candidates[i].confidence < least || candidates[i].dip < MIN_DIP)
-			continue;
-		here = residual(s, &candidates[i]);
-		if (isinf(chosen) || here < FAR_LESS * chosen) {
-			s->period = candidates[i];
-			chosen = here;
-		}
+	if (candidate->confidence < s->least || candidate->dip < MIN_DIP)
+		return;
+	here = residual(s, candidate);
+	if (isinf(s->chosen) || here < FAR_LESS * s->chosen) {
+		s->period = *candidate;
+		s->chosen = here;
 	}
-	return !isinf(chosen);
 }
 
-/* The first estimate of the period. */
 static int
-estimate(struct search *s)
+find_candidates(struct search *s, struct spectrum_maker *maker)
 {
-	struct period candidates[PERIOD_MAX_CANDIDATES];
 	struct spectrum spectrum;
-	double least = fmax(MIN_CONFIDENCE, 4 / sqrt((double)s->set->n_buckets));
-	size_t n;
 
-	if ((double)s->set->n_buckets * PERIOD_MAX_SHARE <= PERIOD_MIN_BUCKETS)
-		return refuse(s,
-			      "%.2f s of traffic is too little, at least 10 s or 20 "
-			      "iterations are wanted",
-			      seconds(s));
-	if (!spectrum_init(s->set, &spectrum))
+	if (!spectrum_end(maker, &spectrum))
 		return refuse(s,
 			      "the rate is constant, so that no iteration can be seen");
-
-	n = period_candidates(&spectrum, candidates);
+	s->n_candidates = period_candidates(&spectrum, s->candidates);
 	spectrum_fini(&spectrum);
-	if (!choose_period(s, candidates, n, least))
-		return refuse(
-			s,
-			"the traffic does not repeat (best autocorrelation %.2f, "
-			"%.2f is needed); try a longer part, or one without start-up and "
-			"pauses (--from, --for)",
-			n ? fmax(fmin(candidates[0].confidence, candidates[0].dip), 0)
-			  : 0.0,
-			least);
 	return 0;
+}
+
+/* Refuses if no candidate repeats well enough. */
+static int
+judge_candidates(struct search *s)
+{
+	const struct period *first = s->candidates;
+
+	if (!isinf(s->chosen))
+		return 0;
+	return refuse(s,
+		      "the traffic does not repeat (best autocorrelation %.2f, "
+		      "%.2f is needed); try a longer part, or one without start-up and "
+		      "pauses (--from, --for)",
+		      s->n_candidates ? fmax(fmin(first->confidence, first->dip), 0)
+				      : 0.0,
+		      s->least);
 }
 
 /* How long the iterations take. */
 static void
-measure(struct search *s, struct detection *found)
+measure(struct search *s)
 {
+	struct detection *found = &s->found;
+
 	times_measure(s->set, &s->alignment, &s->times);
 	found->mean_us = s->times.mean_ms * 1e3;
 	found->profile.period_us = llround(s->times.period_ms * 1e3);
@@ -147,21 +166,22 @@ measure(struct search *s, struct detection *found)
 	found->profile.n_iterations = (int64_t)s->alignment.n_onsets - 1;
 }
 
-/* The iterations, and whether they are iterations. */
+/* Whether the iterations that were found are iterations. */
 static int
-align(struct search *s, struct detection *found)
+judge(struct search *s)
 {
-	const struct profile *p = &found->profile;
+	const struct profile *p = &s->found.profile;
 	double least;
 
-	alignment_init(s->mean, s->set->n_buckets, s->period.buckets, &s->alignment);
+	aligner_end(s->aligner, &s->alignment);
+	s->aligner = NULL;
 	if (s->alignment.n_onsets < DETECT_MIN_ITERATIONS + 1)
 		return refuse(
 			s,
 			"fewer than %d iterations of about %.0f ms in %.1f s; try a longer "
 			"part (--for)",
 			DETECT_MIN_ITERATIONS, s->period.buckets, seconds(s));
-	measure(s, found);
+	measure(s);
 	least = fmax(MIN_EXPLAINED, MIN_EXPLAINED_FEW / (double)p->n_iterations);
 	least = fmax(least, MIN_TOGETHER + (double)p->jitter_us / (double)p->period_us -
 				    s->period.confidence);
@@ -189,8 +209,9 @@ align(struct search *s, struct detection *found)
 
 /* Makes the mean iteration, which begins in the quiet before its traffic. */
 static void
-fold(const struct search *s, struct detection *found)
+fold(struct search *s)
 {
+	struct detection *found = &s->found;
 	const struct alignment *a = &s->alignment;
 	size_t n = (size_t)lround((double)found->profile.period_us / 1e3);
 
@@ -266,15 +287,16 @@ contrast(const struct detection *found)
 }
 
 static int
-describe(const struct search *s, struct detection *found)
+describe(struct search *s)
 {
+	struct detection *found = &s->found;
 	struct profile *p = &found->profile;
 	double line_bps = line_rate(s->set), ratio;
 	const char *why = NULL;
 
 	p->bytes_per_iteration =
 		round(times_bytes(&s->alignment, s->mean, s->set->n_buckets));
-	fold(s, found);
+	fold(s);
 	ratio = contrast(found);
 	if (!(ratio >= MIN_CONTRAST))
 		return refuse(
@@ -290,31 +312,153 @@ describe(const struct search *s, struct detection *found)
 	return 0;
 }
 
+/* ---- In steps ------------------------------------------------------------------------ */
+
+struct detector *
+detector_new(void)
+{
+	struct detector *detector = xcalloc(1, sizeof *detector);
+
+	detector->maker = spectrum_maker_new();
+	detector->stage = OVER;
+	return detector;
+}
+
+static void
+search_fini(struct search *s)
+{
+	detection_fini(&s->found);
+	aligner_free(s->aligner);
+	alignment_fini(&s->alignment);
+	free(s->mean);
+	free(s->job);
+	*s = (struct search){ .set = NULL };
+}
+
+void
+detector_free(struct detector *detector)
+{
+	if (!detector)
+		return;
+	search_fini(&detector->search);
+	spectrum_maker_free(detector->maker);
+	free(detector);
+}
+
+void
+detector_begin(struct detector *detector, const struct series_set *set,
+	       const char *source, const char *job)
+{
+	struct search *s = &detector->search;
+
+	search_fini(s);
+	*s = (struct search){ .set = set,
+			      .source = source,
+			      .job = xstrdup(job),
+			      .chosen = INFINITY,
+			      .least = fmax(MIN_CONFIDENCE,
+					    4 / sqrt((double)set->n_buckets)) };
+	detector->error = 0;
+	if ((double)set->n_buckets * PERIOD_MAX_SHARE <= PERIOD_MIN_BUCKETS) {
+		detector->error =
+			refuse(s,
+			       "%.2f s of traffic is too little, at least 10 s or 20 "
+			       "iterations are wanted",
+			       seconds(s));
+		detector->stage = OVER;
+		return;
+	}
+	s->mean = xcalloc(set->n_buckets ? set->n_buckets : 1, sizeof *s->mean);
+	series_mean(set, s->mean);
+	spectrum_begin(detector->maker, set);
+	detector->stage = SPECTRUM;
+}
+
+static void
+finish(struct search *s)
+{
+	s->found.profile.job = s->job;
+	s->job = NULL;
+	s->found.profile.confidence = round(s->period.confidence * 1e4) / 1e4;
+	s->found.explained = s->alignment.explained;
+}
+
+bool
+detector_step(struct detector *detector)
+{
+	struct search *s = &detector->search;
+
+	switch (detector->stage) {
+	case SPECTRUM:
+		if (!spectrum_step(detector->maker))
+			detector->stage = FIND;
+		break;
+	case FIND:
+		detector->error = find_candidates(s, detector->maker);
+		detector->stage = CANDIDATES;
+		break;
+	case CANDIDATES:
+		if (s->next_candidate < s->n_candidates) {
+			try_candidate(s, &s->candidates[s->next_candidate++]);
+			break;
+		}
+		detector->error = judge_candidates(s);
+		if (detector->error == 0)
+			s->aligner = aligner_new(s->mean, s->set->n_buckets,
+						 s->period.buckets);
+		detector->stage = ALIGN;
+		break;
+	case ALIGN:
+		if (!aligner_step(s->aligner))
+			detector->stage = MEASURE;
+		break;
+	case MEASURE:
+		detector->error = judge(s);
+		detector->stage = DESCRIBE;
+		break;
+	case DESCRIBE:
+		detector->error = describe(s);
+		if (detector->error == 0)
+			finish(s);
+		detector->stage = OVER;
+		break;
+	case OVER:
+		break;
+	}
+	if (detector->error < 0)
+		detector->stage = OVER;
+	return detector->stage != OVER;
+}
+
+int
+detector_end(struct detector *detector, struct detection *ret_detection,
+	     struct err *err)
+{
+	struct search *s = &detector->search;
+
+	BUG_ON(detector->stage != OVER);
+	if (detector->error == 0) {
+		*ret_detection = s->found;
+		s->found = (struct detection){ 0 };
+	} else if (err) {
+		*err = s->err;
+	}
+	search_fini(s);
+	return detector->error;
+}
+
 int
 detect_profile(const struct series_set *set, const char *source, const char *job,
 	       struct detection *ret_detection, struct err *err)
 {
-	struct search s = { .set = set, .source = source, .job = job, .err = err };
-	struct detection found = { 0 };
+	struct detector *detector = detector_new();
 	int error;
 
-	s.mean = xcalloc(set->n_buckets ? set->n_buckets : 1, sizeof *s.mean);
-	series_mean(set, s.mean);
-	error = estimate(&s);
-	if (error == 0)
-		error = align(&s, &found);
-	if (error == 0)
-		error = describe(&s, &found);
-	if (error == 0) {
-		found.profile.job = xstrdup(job);
-		found.profile.confidence = round(s.period.confidence * 1e4) / 1e4;
-		found.explained = s.alignment.explained;
-		*ret_detection = found;
-	} else {
-		detection_fini(&found);
-	}
-	alignment_fini(&s.alignment);
-	free(s.mean);
+	detector_begin(detector, set, source, job);
+	while (detector_step(detector))
+		continue;
+	error = detector_end(detector, ret_detection, err);
+	detector_free(detector);
 	return error;
 }
 

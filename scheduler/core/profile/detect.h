@@ -10,11 +10,13 @@
 #ifndef SCHEDULER_CORE_PROFILE_DETECT_H
 #define SCHEDULER_CORE_PROFILE_DETECT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "scheduler/core/profile/profile.h"
 #include "scheduler/core/profile/series.h"
 
+struct detector;
 struct err;
 
 /* Fewer iterations than this say nothing about the next one. */
@@ -38,5 +40,19 @@ struct detection {
 int detect_profile(const struct series_set *set, const char *source, const char *job,
 		   struct detection *ret_detection, struct err *err);
 void detection_fini(struct detection *detection); /* Accepts a zeroed one. */
+
+/*
+ * The same in steps, each of some milliseconds, for who has other things to do.  A
+ * detector keeps its tables from one detection to the next.  'set' and 'source' are
+ * borrowed until detector_end(), or until another detection is begun instead.  Each
+ * step returns whether there are more.
+ */
+struct detector *detector_new(void);
+void detector_free(struct detector *detector); /* Accepts NULL. */
+void detector_begin(struct detector *detector, const struct series_set *set,
+		    const char *source, const char *job);
+bool detector_step(struct detector *detector);
+int detector_end(struct detector *detector, struct detection *ret_detection,
+		 struct err *err);
 
 #endif

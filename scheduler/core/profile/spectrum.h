@@ -12,6 +12,8 @@
 
 #include "scheduler/core/profile/series.h"
 
+struct spectrum_maker;
+
 struct spectrum {
 	size_t n;         /* Buckets that were looked at in one piece. */
 	float *acf;       /* Owned.  [n]: r at lag 0 (where it is 1) to n - 1. */
@@ -32,5 +34,16 @@ struct spectrum {
  */
 bool spectrum_init(const struct series_set *set, struct spectrum *ret_spectrum);
 void spectrum_fini(struct spectrum *spectrum); /* Accepts a zeroed one. */
+
+/*
+ * The same in steps, for who has other things to do.  A maker keeps its tables from
+ * one spectrum to the next.  'set' is borrowed until spectrum_end(), or until another
+ * one is begun instead.  Each step, of a series or less, returns whether there are more.
+ */
+struct spectrum_maker *spectrum_maker_new(void);
+void spectrum_maker_free(struct spectrum_maker *maker); /* Accepts NULL. */
+void spectrum_begin(struct spectrum_maker *maker, const struct series_set *set);
+bool spectrum_step(struct spectrum_maker *maker);
+bool spectrum_end(struct spectrum_maker *maker, struct spectrum *ret_spectrum);
 
 #endif
