@@ -1,7 +1,8 @@
 /*
  * slurm.c - the driver for Slurm: looks at jobs, nodes and switches.
  *
- * A look is three commands at once, bounded in time each.  While one hangs no other
+ * A look is three commands at once, bounded in time each, and what they print is read
+ * in steps: of 10,000 jobs it is megabytes.  While one hangs no other
  * look is begun, so that a slurmctld that does not answer costs three waiting
  * processes, and the loop nothing.
  */
@@ -23,6 +24,9 @@
 
 /* However often it is poked, looks do not begin closer than this. */
 #define LEAST_PAUSE_NS (100 * MS)
+
+/* What a look printed is read in steps, so that others have their turn in between. */
+#define READ_EVERY_NS MS
 
 #define MAX_WORDS 16
 
@@ -106,23 +110,116 @@ draw_mark(char mark[SLURM_MARK_SIZE])
 	snprintf(mark, SLURM_MARK_SIZE, "~q%016llx~", (unsigned long long)random);
 }
 
-static int
-read_look(struct host *host, struct host_snapshot *snapshot, struct slurm_nodes *nodes,
-	  struct err *err)
+static bool
+is_looking(const struct host *host)
 {
-	struct slurm_look *look = &host->look;
-	const struct strbuf *jobs = &look->queries[QUERY_JOBS].text;
-	const struct strbuf *excluded = &look->queries[QUERY_EXCLUDED].text;
-	const struct strbuf *text = &look->queries[QUERY_NODES].text;
+	return host->look.n_open > 0 || host->on_read;
+}
+
+static void
+forget_look(struct slurm_look *look)
+{
+	slurm_reader_free(look->reader);
+	look->reader = NULL;
+	host_snapshot_fini(&look->snapshot);
+	slurm_nodes_fini(&look->nodes);
+	for (int i = 0; i < N_QUERIES; i++)
+		strbuf_free(&look->queries[i].text);
+}
+
+static int
+read_jobs(struct slurm_look *look)
+{
+	const struct strbuf *text = &look->queries[QUERY_JOBS].text;
 	int r;
 
-	r = slurm_read_jobs(jobs->text, jobs->length, look->mark, snapshot, err);
+	if (!look->reader)
+		look->reader = slurm_reader_new(text->text, text->length, look->mark,
+						look->at_us);
+	r = slurm_reader_step(look->reader, &look->why);
 	if (r == 0)
-		r = slurm_read_excluded(excluded->text, excluded->length, snapshot,
-					err);
-	if (r == 0)
-		r = slurm_read_nodes(text->text, text->length, nodes, err);
+		slurm_reader_take(look->reader, &look->snapshot);
 	return r;
+}
+
+/* As slurm_reader_step(). */
+static int
+read_some(struct slurm_look *look)
+{
+	const struct strbuf *excluded = &look->queries[QUERY_EXCLUDED].text;
+	const struct strbuf *nodes = &look->queries[QUERY_NODES].text;
+
+	switch (look->reading) {
+	case READ_JOBS:
+		return read_jobs(look);
+	case READ_EXCLUDED:
+		return slurm_read_excluded(excluded->text, excluded->length,
+					   &look->snapshot, &look->why);
+	case READ_NODES:
+		return slurm_read_nodes(nodes->text, nodes->length, &look->nodes,
+					&look->why);
+	default:
+		return 0;
+	}
+}
+
+static void look_soon(struct host *host);
+
+static void
+look_again(struct host *host)
+{
+	if (!host->is_wanted)
+		return;
+	host->is_wanted = false;
+	look_soon(host);
+}
+
+static void
+take_look(struct host *host)
+{
+	struct slurm_look *look = &host->look;
+
+	slurm_nodes_take(&look->nodes, &look->snapshot);
+	host_snapshot_fini(&host->snapshot);
+	slurm_nodes_fini(&host->nodes);
+	host->snapshot = look->snapshot;
+	host->nodes = look->nodes;
+	look->snapshot = (struct host_snapshot){ .n_jobs = 0 };
+	look->nodes = (struct slurm_nodes){ .n = 0 };
+	slurm_act_clean(host);
+	forget_look(look);
+	host->observer.snapshot(host->observer.ctx, &host->snapshot, NULL);
+}
+
+static void
+fail_look(struct host *host)
+{
+	struct err why = host->look.why;
+
+	forget_look(&host->look);
+	host->observer.snapshot(host->observer.ctx, NULL, why.text);
+}
+
+static void
+on_read(void *ctx, int64_t now_ns, int64_t missed)
+{
+	struct host *host = ctx;
+	struct slurm_look *look = &host->look;
+	int r = read_some(look);
+
+	(void)now_ns;
+	(void)missed;
+	if (r > 0)
+		return;
+	if (r == 0 && look->reading++ < READ_OVER)
+		return;
+	loop_remove(host->loop, host->on_read);
+	host->on_read = NULL;
+	if (r < 0)
+		fail_look(host);
+	else
+		take_look(host);
+	look_again(host);
 }
 
 /* All commands of the look have ended. */
@@ -130,30 +227,16 @@ static void
 finish_look(struct host *host)
 {
 	struct slurm_look *look = &host->look;
-	struct host_snapshot snapshot = { .at_us = look->at_us };
-	struct slurm_nodes nodes = { .n = 0 };
-	struct err why = look->why;
 
-	if (!why.text[0] && read_look(host, &snapshot, &nodes, &why) < 0) {
-		slurm_nodes_fini(&nodes);
-		host_snapshot_fini(&snapshot);
-	}
-	for (int i = 0; i < N_QUERIES; i++)
-		strbuf_free(&look->queries[i].text);
-	if (why.text[0]) {
-		host->observer.snapshot(host->observer.ctx, NULL, why.text);
+	if (look->why.text[0]) {
+		fail_look(host);
+		look_again(host);
 		return;
 	}
-	slurm_nodes_take(&nodes, &snapshot);
-	host_snapshot_fini(&host->snapshot);
-	slurm_nodes_fini(&host->nodes);
-	host->snapshot = snapshot;
-	host->nodes = nodes;
-	slurm_act_clean(host);
-	host->observer.snapshot(host->observer.ctx, &host->snapshot, NULL);
+	look->snapshot.at_us = look->at_us;
+	look->reading = READ_JOBS;
+	host->on_read = loop_every(host->loop, READ_EVERY_NS, on_read, host);
 }
-
-static void look_soon(struct host *host);
 
 static void
 query_done(struct slurm_query *query, const struct err *why)
@@ -164,13 +247,8 @@ query_done(struct slurm_query *query, const struct err *why)
 	query->child = NULL;
 	if (why && !look->why.text[0])
 		look->why = *why;
-	if (--look->n_open > 0)
-		return;
-	finish_look(host);
-	if (host->is_wanted) {
-		host->is_wanted = false;
-		look_soon(host);
-	}
+	if (--look->n_open == 0)
+		finish_look(host);
 }
 
 static void
@@ -250,7 +328,7 @@ on_poll(void *ctx, int64_t now_ns, int64_t missed)
 	slurm_act_pump(host);
 	if (host->look.n_open > 0)
 		tell_if_stuck(host, now_ns);
-	else
+	else if (!host->on_read)
 		start_look(host);
 }
 
@@ -263,7 +341,7 @@ on_soon(void *ctx, int64_t now_ns, int64_t missed)
 	(void)missed;
 	loop_remove(host->loop, host->on_soon);
 	host->on_soon = NULL;
-	if (host->look.n_open > 0)
+	if (is_looking(host))
 		host->is_wanted = true;
 	else
 		start_look(host);
@@ -284,7 +362,7 @@ look_soon(struct host *host)
 void
 host_look(struct host *host)
 {
-	if (host->look.n_open > 0)
+	if (is_looking(host))
 		host->is_wanted = true;
 	else
 		look_soon(host);
@@ -409,11 +487,11 @@ host_close(struct host *host)
 		loop_remove(host->loop, host->on_poll);
 	if (host->on_soon)
 		loop_remove(host->loop, host->on_soon);
-	for (int i = 0; i < N_QUERIES; i++) {
+	if (host->on_read)
+		loop_remove(host->loop, host->on_read);
+	for (int i = 0; i < N_QUERIES; i++)
 		child_free(host->look.queries[i].child);
-		if (host->look.n_open > 0)
-			strbuf_free(&host->look.queries[i].text);
-	}
+	forget_look(&host->look);
 	child_free(host->topology_child);
 	slurm_act_close(host);
 	host_snapshot_fini(&host->snapshot);

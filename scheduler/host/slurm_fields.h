@@ -1,10 +1,13 @@
-/* slurm_fields.h - pieces of a text, for slurm_text.c and slurm_text_nodes.c alone. */
+/* slurm_fields.h - pieces of a text, for slurm_text*.c alone. */
 #ifndef SCHEDULER_HOST_SLURM_FIELDS_H
 #define SCHEDULER_HOST_SLURM_FIELDS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+struct host_job;
+struct host_snapshot;
 
 struct slurm_piece {
 	const char *text; /* Borrowed; not terminated. */
@@ -26,5 +29,22 @@ char *slurm_piece_value(struct slurm_piece piece);
 bool slurm_next_line(struct slurm_piece *rest, struct slurm_piece *ret_line);
 /* Cuts the next field, which ends in '|', off 'line'; false without one. */
 bool slurm_next_column(struct slurm_piece *line, struct slurm_piece *ret_field);
+
+/* The task's number of "4711_3"; 0 without one. */
+unsigned long slurm_task_of(const struct host_job *job);
+/* Both are waiting tasks of one array that nothing tells apart. */
+bool slurm_is_same_array(const struct host_job *a, const struct host_job *b);
+
+/* Zero to begin with. */
+enum slurm_sorting {
+	SLURM_SORT_BEGIN,
+	SLURM_SORT_MERGE,
+	SLURM_SORT_JOBS,
+	SLURM_SORT_INDEX,
+	SLURM_SORT_OVER,
+};
+
+/* Sorts in steps of O(n log n), and merges arrays; true if there are more. */
+bool slurm_sort_step(struct host_snapshot *snapshot, enum slurm_sorting *stage);
 
 #endif

@@ -41,6 +41,18 @@ struct slurm_look {
 	int64_t started_ns, at_us;
 	char mark[SLURM_MARK_SIZE];
 	struct err why; /* Text is empty while all is well. */
+
+	/* What is being read, a step each turn of the loop, when all have ended. */
+	enum slurm_reading {
+		READ_NOTHING,
+		READ_JOBS,
+		READ_EXCLUDED,
+		READ_NODES,
+		READ_OVER,
+	} reading;
+	struct slurm_reader *reader;   /* Owned. */
+	struct host_snapshot snapshot; /* Owned. */
+	struct slurm_nodes nodes;      /* Owned. */
 };
 
 /* Nodes that get the same features. */
@@ -70,6 +82,7 @@ struct host {
 	int64_t poll_ns, timeout_ns;
 	unsigned version;                    /* 2205; 0: not known. */
 	struct loop_item *on_poll, *on_soon; /* 'on_soon' NULL: not wanted. */
+	struct loop_item *on_read;           /* NULL: nothing is being read. */
 	struct slurm_look look;
 	bool is_wanted;                /* Another look, as soon as this one is done. */
 	struct host_snapshot snapshot; /* The last one; at_us 0: none yet. */

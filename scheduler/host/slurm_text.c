@@ -16,6 +16,8 @@
 #include "lib/base/vec.h"
 #include "scheduler/host/slurm_fields.h"
 
+#define ROWS_A_STEP 500
+
 /* Fields of a job, in the order of names[]; what users write comes last. */
 enum job_field {
 	JOB_ID,
@@ -284,101 +286,6 @@ make_job(char *id, enum host_job_state state, const struct slurm_piece fields[],
 	return job;
 }
 
-static int
-compare_jobs(const void *a, const void *b)
-{
-	const struct host_job *x = a, *y = b;
-
-	return strcmp(x->id, y->id);
-}
-
-/* By local id, and one that has nodes before one that has none. */
-static int
-compare_local(const void *a, const void *b, void *ctx)
-{
-	const struct host_job *jobs = ctx;
-	const struct host_job *x = &jobs[*(const uint32_t *)a];
-	const struct host_job *y = &jobs[*(const uint32_t *)b];
-	int by_id = strcmp(x->local_id, y->local_id);
-
-	if (by_id)
-		return by_id;
-	return (x->state == HOST_WAITING) - (y->state == HOST_WAITING);
-}
-
-static void
-index_by_local_id(struct host_snapshot *snapshot)
-{
-	for (size_t i = 0; i < snapshot->n_jobs; i++)
-		snapshot->by_local_id[i] = (uint32_t)i;
-	qsort_r(snapshot->by_local_id, snapshot->n_jobs, sizeof *snapshot->by_local_id,
-		compare_local, snapshot->jobs);
-}
-
-/* The task's number of "4711_3"; 0 without one. */
-static unsigned long
-task_of(const struct host_job *job)
-{
-	const char *line = strchr(job->id, '_');
-
-	return line ? strtoul(line + 1, NULL, 10) : 0;
-}
-
-/* Both are waiting tasks of one array that nothing tells apart. */
-static bool
-is_same_array(const struct host_job *a, const struct host_job *b)
-{
-	return a->state == HOST_WAITING && b->state == HOST_WAITING &&
-	       strchr(a->id, '_') && strchr(b->id, '_') &&
-	       strcmp(a->local_id, b->local_id) == 0;
-}
-
-/* Keeps the first of the waiting tasks of each array; O(n log n). */
-static void
-merge_arrays(struct host_snapshot *snapshot)
-{
-	uint32_t *order = snapshot->by_local_id, first = 0;
-	size_t n = 0;
-
-	index_by_local_id(snapshot);
-	for (size_t i = 0; i < snapshot->n_jobs; i++) {
-		struct host_job *job = &snapshot->jobs[order[i]];
-		struct host_job *kept = &snapshot->jobs[first];
-
-		if (i == 0 || !is_same_array(kept, job)) {
-			first = order[i];
-			continue;
-		}
-		if (task_of(job) < task_of(kept)) {
-			struct host_job other = *kept;
-
-			*kept = *job;
-			*job = other;
-		}
-		free(job->id);
-		job->id = NULL;
-	}
-	for (size_t i = 0; i < snapshot->n_jobs; i++) {
-		if (snapshot->jobs[i].id)
-			snapshot->jobs[n++] = snapshot->jobs[i];
-		else
-			host_job_fini(&snapshot->jobs[i]);
-	}
-	snapshot->n_jobs = n;
-}
-
-static void
-sort_jobs(struct host_snapshot *snapshot)
-{
-	if (!snapshot->n_jobs)
-		return;
-	snapshot->by_local_id =
-		xcalloc(snapshot->n_jobs, sizeof *snapshot->by_local_id);
-	merge_arrays(snapshot);
-	qsort(snapshot->jobs, snapshot->n_jobs, sizeof *snapshot->jobs, compare_jobs);
-	index_by_local_id(snapshot);
-}
-
 /* Cuts the next field off 'rest'; false without a mark. */
 static bool
 next_marked(struct slurm_piece *rest, const char *mark, struct slurm_piece *ret_field)
@@ -409,56 +316,123 @@ next_job(struct slurm_piece *rest, const char *mark, struct slurm_piece fields[]
 	return true;
 }
 
+struct slurm_reader {
+	struct slurm_piece rest; /* Borrowed. */
+	const char *mark;        /* Borrowed. */
+	unsigned row;
+	int64_t at_us;
+	VEC(struct host_job) jobs;
+	struct host_snapshot sorted; /* 'jobs', when all are there. */
+	enum slurm_sorting sorting;
+};
+
+struct slurm_reader *
+slurm_reader_new(const char *text, size_t n, const char *mark, int64_t at_us)
+{
+	struct slurm_reader *reader = xcalloc(1, sizeof *reader);
+
+	reader->rest = (struct slurm_piece){ text, n };
+	reader->mark = mark;
+	reader->at_us = at_us;
+	return reader;
+}
+
+void
+slurm_reader_free(struct slurm_reader *reader)
+{
+	if (!reader)
+		return;
+	for (size_t i = 0; i < reader->jobs.n; i++)
+		host_job_fini(&reader->jobs.items[i]);
+	vec_free(&reader->jobs);
+	host_snapshot_fini(&reader->sorted);
+	free(reader);
+}
+
+/* Reads a job; 0, or what is wrong. */
+static int
+read_job(struct slurm_reader *reader, struct err *err)
+{
+	struct slurm_piece fields[N_JOB_FIELDS];
+	struct host_job job, *last;
+	enum host_job_state state;
+	char *id;
+
+	reader->row++;
+	if (!next_job(&reader->rest, reader->mark, fields))
+		return err_set(err, NULL, 0, 0,
+			       "squeue printed something else than was asked for, "
+			       "at job %u of its list",
+			       reader->row);
+	if (!read_state(fields[JOB_STATE], &state))
+		return 0;
+	id = read_id(fields[JOB_ID]);
+	if (!id)
+		return err_set(err, NULL, 0, 0, "squeue printed '%.*s' as a job id",
+			       fields[JOB_ID].n > 64 ? 64 : (int)fields[JOB_ID].n,
+			       fields[JOB_ID].text);
+	job = make_job(id, state, fields, reader->at_us);
+	last = reader->jobs.n ? &reader->jobs.items[reader->jobs.n - 1] : NULL;
+	if (last && slurm_is_same_array(last, &job) &&
+	    slurm_task_of(last) < slurm_task_of(&job)) {
+		host_job_fini(&job);
+		return 0;
+	}
+	if (reader->jobs.n == HOST_MAX_JOBS) {
+		host_job_fini(&job);
+		err_set(err, NULL, 0, 0, "squeue printed more than %d jobs",
+			HOST_MAX_JOBS);
+		return -E2BIG;
+	}
+	vec_push(&reader->jobs, job);
+	return 0;
+}
+
+int
+slurm_reader_step(struct slurm_reader *reader, struct err *err)
+{
+	int r = 0;
+
+	for (int i = 0; i < ROWS_A_STEP && reader->rest.n > 0 && r == 0; i++)
+		r = read_job(reader, err);
+	if (r < 0)
+		return r;
+	if (reader->rest.n > 0)
+		return 1;
+	if (reader->jobs.items) {
+		reader->sorted.jobs = reader->jobs.items;
+		reader->sorted.n_jobs = reader->jobs.n;
+		reader->jobs.items = NULL;
+		reader->jobs.n = reader->jobs.capacity = 0;
+		return 1;
+	}
+	return slurm_sort_step(&reader->sorted, &reader->sorting);
+}
+
+void
+slurm_reader_take(struct slurm_reader *reader, struct host_snapshot *snapshot)
+{
+	snapshot->jobs = reader->sorted.jobs;
+	snapshot->by_local_id = reader->sorted.by_local_id;
+	snapshot->n_jobs = reader->sorted.n_jobs;
+	reader->sorted = (struct host_snapshot){ .n_jobs = 0 };
+}
+
 int
 slurm_read_jobs(const char *text, size_t n, const char *mark,
 		struct host_snapshot *snapshot, struct err *err)
 {
-	struct slurm_piece rest = { text, n }, fields[N_JOB_FIELDS];
-	VEC(struct host_job) jobs = VEC_EMPTY;
-	int r = 0;
+	struct slurm_reader *reader = slurm_reader_new(text, n, mark, snapshot->at_us);
+	int r;
 
-	for (unsigned row = 1; rest.n > 0 && r == 0; row++) {
-		enum host_job_state state;
-		struct host_job job;
-		char *id;
-
-		if (!next_job(&rest, mark, fields)) {
-			r = err_set(err, NULL, 0, 0,
-				    "squeue printed something else than was asked for, "
-				    "at job %u of its list",
-				    row);
-			break;
-		}
-		if (!read_state(fields[JOB_STATE], &state))
-			continue;
-		id = read_id(fields[JOB_ID]);
-		if (!id) {
-			r = err_set(err, NULL, 0, 0,
-				    "squeue printed '%.*s' as a job id",
-				    fields[JOB_ID].n > 64 ? 64 : (int)fields[JOB_ID].n,
-				    fields[JOB_ID].text);
-			break;
-		}
-		job = make_job(id, state, fields, snapshot->at_us);
-		if (jobs.n && is_same_array(&jobs.items[jobs.n - 1], &job) &&
-		    task_of(&jobs.items[jobs.n - 1]) < task_of(&job)) {
-			host_job_fini(&job);
-			continue;
-		}
-		if (jobs.n == HOST_MAX_JOBS) {
-			host_job_fini(&job);
-			err_set(err, NULL, 0, 0, "squeue printed more than %d jobs",
-				HOST_MAX_JOBS);
-			r = -E2BIG;
-			break;
-		}
-		vec_push(&jobs, job);
-	}
-	snapshot->jobs = jobs.items;
-	snapshot->n_jobs = jobs.n;
-	sort_jobs(snapshot);
-	if (r < 0)
+	do
+		r = slurm_reader_step(reader, err);
+	while (r > 0);
+	if (r == 0)
+		slurm_reader_take(reader, snapshot);
+	else
 		host_snapshot_fini(snapshot);
+	slurm_reader_free(reader);
 	return r;
 }
 

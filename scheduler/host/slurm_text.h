@@ -66,6 +66,18 @@ void slurm_jobs_format(const char *mark, struct strbuf *out);
 int slurm_read_jobs(const char *text, size_t n, const char *mark,
 		    struct host_snapshot *snapshot, struct err *err);
 
+/*
+ * The same in steps of a few milliseconds, for who has other things to do; 'text' and
+ * 'mark' are borrowed.  A step returns 1 if there are more, 0 if there are jobs to be
+ * taken, or -errno.
+ */
+struct slurm_reader;
+struct slurm_reader *slurm_reader_new(const char *text, size_t n, const char *mark,
+				      int64_t at_us);
+void slurm_reader_free(struct slurm_reader *reader); /* Accepts NULL. */
+int slurm_reader_step(struct slurm_reader *reader, struct err *err);
+void slurm_reader_take(struct slurm_reader *reader, struct host_snapshot *snapshot);
+
 /* Fills in which nodes the waiting jobs of 'snapshot' exclude.  0, or -EINVAL. */
 int slurm_read_excluded(const char *text, size_t n, struct host_snapshot *snapshot,
 			struct err *err);
