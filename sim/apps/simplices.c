@@ -1,6 +1,7 @@
 #include "sim/apps/simplices.h"
 
 #include <errno.h>
+#include <float.h>
 #include <libqhull_r/libqhull_r.h>
 #include <math.h>
 #include <stdio.h>
@@ -9,18 +10,23 @@
 #include "lib/base/vec.h"
 
 #define N_CORNERS (SIMPLICES_DIM + 1)
-#define NEAR      1e-12 /* A weight below 0 by that is 0. */
-#define FLAT      1e-12 /* A volume, by the product of its edges. */
+#define NONE      UINT32_MAX
+#define NEAR      (100 * DBL_EPSILON) /* A weight below 0 by that is 0. */
+#define BROAD     1.5e-8              /* Towards a flat one. */
+#define FLAT      1e-12               /* A volume, by the product of its edges. */
 
 struct simplex {
 	uint32_t points[N_CORNERS];
-	double least[SIMPLICES_DIM], most[SIMPLICES_DIM];
+	uint32_t beyond[N_CORNERS]; /* Its neighbour opposite of a corner, or NONE. */
+	bool is_flat;
 	double inverse[SIMPLICES_DIM][SIMPLICES_DIM]; /* Of the edges to corner 0. */
+	double plane[N_CORNERS + 1]; /* Of its points, lifted; the last its offset. */
 };
 
 struct simplices {
 	double *points; /* Owned. */
 	VEC(struct simplex) all;
+	double scale, shift; /* Of x^2 + y^2 + z^2, as points are lifted. */
 };
 
 /* Of what leads from weights 1 to 3 to a place seen from corner 0; false: it is flat. */
@@ -49,36 +55,46 @@ invert(double m[SIMPLICES_DIM][SIMPLICES_DIM], double inverse[][SIMPLICES_DIM])
 }
 
 static void
-add(struct simplices *s, const uint32_t *points)
+add(struct simplices *s, facetT *facet, const uint32_t *points)
 {
-	struct simplex simplex;
+	struct simplex simplex = { .beyond = { NONE, NONE, NONE, NONE } };
 	double edges[SIMPLICES_DIM][SIMPLICES_DIM];
+	facetT *neighbor, **neighborp;
+	int n = 0;
 
-	for (int i = 0; i < SIMPLICES_DIM; i++) {
-		double first = s->points[points[0] * SIMPLICES_DIM + i];
-
-		simplex.least[i] = simplex.most[i] = first;
-		for (int k = 1; k < N_CORNERS; k++) {
-			double x = s->points[points[k] * SIMPLICES_DIM + i];
-
-			edges[i][k - 1] = x - first;
-			simplex.least[i] = fmin(simplex.least[i], x);
-			simplex.most[i] = fmax(simplex.most[i], x);
-		}
-	}
+	for (int i = 0; i < SIMPLICES_DIM; i++)
+		for (int k = 1; k < N_CORNERS; k++)
+			edges[i][k - 1] = s->points[points[k] * SIMPLICES_DIM + i] -
+					  s->points[points[0] * SIMPLICES_DIM + i];
 	memcpy(simplex.points, points, sizeof simplex.points);
-	if (invert(edges, simplex.inverse))
-		vec_push(&s->all, simplex);
+	simplex.is_flat = !invert(edges, simplex.inverse);
+	memcpy(simplex.plane, facet->normal, N_CORNERS * sizeof(double));
+	simplex.plane[N_CORNERS] = facet->offset;
+	FOREACHneighbor_(facet)
+	{
+		if (n < N_CORNERS)
+			simplex.beyond[n++] =
+				neighbor->upperdelaunay ? NONE : neighbor->visitid;
+	}
+	vec_push(&s->all, simplex);
 }
 
-/* What Qhull made; those of the upper hull and the point at infinity are none of it. */
-static void
+/* What Qhull made; those of the upper hull are none of it.  Its list ends with a dummy. */
+static bool
 collect(struct simplices *s, qhT *qh, size_t n)
 {
-	facetT *facet;
+	uint32_t number = 0;
 
-	FORALLfacets
-	{
+	s->scale = 1;
+	if (qh->SCALElast) {
+		s->scale = qh->last_newhigh / (qh->last_high - qh->last_low);
+		s->shift = -qh->last_low * s->scale;
+	}
+	for (facetT *facet = qh->facet_list; facet && facet->next; facet = facet->next)
+		if (!facet->upperdelaunay)
+			facet->visitid = number++;
+	for (facetT *facet = qh->facet_list; facet && facet->next;
+	     facet = facet->next) {
 		uint32_t points[N_CORNERS];
 		int k = 0;
 		vertexT *vertex, **vertexp;
@@ -92,9 +108,11 @@ collect(struct simplices *s, qhT *qh, size_t n)
 			if (k < N_CORNERS && point >= 0 && (size_t)point < n)
 				points[k++] = (uint32_t)point;
 		}
-		if (k == N_CORNERS)
-			add(s, points);
+		if (k < N_CORNERS)
+			return false;
+		add(s, facet, points);
 	}
+	return true;
 }
 
 int
@@ -117,8 +135,8 @@ simplices_new(const double *points, size_t n, struct simplices **ret_simplices)
 				 quiet)
 			    ? -EINVAL
 			    : 0;
-		if (r == 0)
-			collect(s, &qh, n);
+		if (r == 0 && !collect(s, &qh, n))
+			r = -EINVAL;
 		qh_freeqhull(&qh, !qh_ALL);
 		qh_memfreeshort(&qh, &n_left, &n_bytes);
 	}
@@ -143,35 +161,140 @@ simplices_free(struct simplices *simplices)
 	free(simplices);
 }
 
+/* ---- Finding ------------------------------------------------------------------------------ */
+
+/*
+ * Where points lie on spheres, simplices may overlap, and some are flat.  Which of those
+ * around a place is taken is what SciPy does, so that numbers that were published by its
+ * means are met: the way is upwards over the planes of lifted points, then towards the
+ * place; who meets a flat one looks at all in turn, a flat one standing for its neighbours.
+ */
+
+static void
+weigh(const struct simplices *s, const struct simplex *simplex, const double *at,
+      double *ret_weights)
+{
+	const double *first = s->points + simplex->points[0] * SIMPLICES_DIM;
+
+	ret_weights[0] = 1;
+	for (int k = 0; k < SIMPLICES_DIM; k++) {
+		double w = 0;
+
+		for (int j = 0; j < SIMPLICES_DIM; j++)
+			w += simplex->inverse[k][j] * (at[j] - first[j]);
+		ret_weights[k + 1] = w;
+		ret_weights[0] -= w;
+	}
+}
+
+/* How far the lifted place is above the plane of a simplex. */
+static double
+height(const struct simplices *s, uint32_t which, const double *at)
+{
+	const double *plane = s->all.items[which].plane;
+	double lifted = 0, sum = 0;
+
+	for (int k = 0; k < SIMPLICES_DIM; k++) {
+		lifted += at[k] * at[k];
+		sum += at[k] * plane[k];
+	}
+	sum += (lifted * s->scale + s->shift) * plane[SIMPLICES_DIM];
+	return sum + plane[N_CORNERS];
+}
+
+static uint32_t
+climb(const struct simplices *s, const double *at)
+{
+	uint32_t which = 0;
+	double best = height(s, which, at);
+	bool has_changed = true;
+
+	while (has_changed && best <= 0) {
+		has_changed = false;
+		for (int k = 0; k < N_CORNERS; k++) {
+			uint32_t next = s->all.items[which].beyond[k];
+			double h = next == NONE ? -INFINITY : height(s, next, at);
+
+			if (h > best + NEAR * (1 + fabs(best))) {
+				which = next;
+				best = h;
+				has_changed = true;
+			}
+		}
+	}
+	return which;
+}
+
+/* 'flat': the flat one that it stands for, or NONE. */
+static bool
+holds(const struct simplices *s, uint32_t which, uint32_t flat, const double *at,
+      double *ret_weights)
+{
+	const struct simplex *simplex = &s->all.items[which];
+
+	if (simplex->is_flat)
+		return false;
+	weigh(s, simplex, at, ret_weights);
+	for (int k = 0; k < N_CORNERS; k++) {
+		bool is_broad = flat != NONE && simplex->beyond[k] == flat;
+
+		if (!(ret_weights[k] >= (is_broad ? -BROAD : -NEAR)))
+			return false;
+	}
+	return true;
+}
+
+static uint32_t
+look_at_all(const struct simplices *s, const double *at, double *ret_weights)
+{
+	for (uint32_t i = 0; i < s->all.n; i++) {
+		const struct simplex *simplex = &s->all.items[i];
+
+		if (!simplex->is_flat) {
+			if (holds(s, i, NONE, at, ret_weights))
+				return i;
+			continue;
+		}
+		for (int k = 0; k < N_CORNERS; k++) {
+			uint32_t next = simplex->beyond[k];
+
+			if (next != NONE && holds(s, next, i, at, ret_weights))
+				return next;
+		}
+	}
+	return NONE;
+}
+
+static uint32_t
+find(const struct simplices *s, const double *at, double *ret_weights)
+{
+	uint32_t which = climb(s, at);
+
+	for (size_t n = 0; which != NONE && n <= s->all.n / N_CORNERS; n++) {
+		const struct simplex *simplex = &s->all.items[which];
+		int k = 0;
+
+		if (simplex->is_flat)
+			break;
+		weigh(s, simplex, at, ret_weights);
+		while (k < N_CORNERS && ret_weights[k] >= -NEAR)
+			k++;
+		if (k == N_CORNERS)
+			return which;
+		which = simplex->beyond[k];
+	}
+	return which == NONE ? NONE : look_at_all(s, at, ret_weights);
+}
+
 bool
 simplices_find(const struct simplices *simplices, const double *at,
 	       uint32_t ret_points[N_CORNERS], double ret_weights[N_CORNERS])
 {
-	for (size_t i = 0; i < simplices->all.n; i++) {
-		const struct simplex *simplex = &simplices->all.items[i];
-		const double *first =
-			simplices->points + simplex->points[0] * SIMPLICES_DIM;
-		bool is_in = true;
+	uint32_t which = find(simplices, at, ret_weights);
 
-		for (int k = 0; is_in && k < SIMPLICES_DIM; k++)
-			is_in = at[k] >= simplex->least[k] && at[k] <= simplex->most[k];
-		if (!is_in)
-			continue;
-		ret_weights[0] = 1;
-		for (int k = 0; k < SIMPLICES_DIM; k++) {
-			double w = 0;
-
-			for (int j = 0; j < SIMPLICES_DIM; j++)
-				w += simplex->inverse[k][j] * (at[j] - first[j]);
-			ret_weights[k + 1] = w;
-			ret_weights[0] -= w;
-		}
-		for (int k = 0; k < N_CORNERS; k++)
-			is_in &= ret_weights[k] >= -NEAR;
-		if (!is_in)
-			continue;
-		memcpy(ret_points, simplex->points, sizeof simplex->points);
-		return true;
-	}
-	return false;
+	if (which == NONE)
+		return false;
+	memcpy(ret_points, simplices->all.items[which].points,
+	       N_CORNERS * sizeof *ret_points);
+	return true;
 }
