@@ -275,16 +275,15 @@ foretell(struct loop *l)
 	if (work->rates) {
 		vec_reserve(&l->speeds, l->ids.n);
 		work->rates(work->ctx, &l->view, l->speeds.items);
-	} else {
-		link_mates(l);
 	}
+	link_mates(l);
 	for (size_t i = 0; i < l->ids.n; i++) {
 		struct pol_job *job = &l->jobs[l->ids.items[i]];
 		struct run *run = &l->runs[job->id];
 
 		if (!job->n_pieces)
 			continue;
-		run->speed = work->rates ? l->speeds.items[i] : speed_of(l, job);
+		run->speed = speed_of(l, job) * (work->rates ? l->speeds.items[i] : 1);
 		run->end_s = fmax(l->view.now_s, run->works_s) +
 			     job->remaining_s / run->speed;
 	}

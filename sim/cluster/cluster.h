@@ -45,8 +45,11 @@ struct cluster_work {
 	 * does not restart, remaining_s = duration_s - executed_s at speed 1.
 	 */
 	void (*advance)(void *ctx, struct pol_job *job, double speed, double dt_s);
-	/* Speeds of all that run have to be found anew: the fabric.  NULL: each its own. */
-	void (*rates)(void *ctx, const struct pol_view *view, double *ret_speeds);
+	/*
+	 * What of its speed each job of the view has, as others are in its way: the fabric.
+	 * Told after each event.  NULL: all of it.
+	 */
+	void (*rates)(void *ctx, const struct pol_view *view, double *ret_shares);
 };
 
 struct cluster_result {

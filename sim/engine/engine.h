@@ -165,6 +165,15 @@ uint64_t engine_run(struct engine *engine, int64_t until_ns);
 /* Makes the running engine_run() return after the current batch; for observers. */
 void engine_stop(struct engine *engine);
 
+/*
+ * Between calls of engine_run(): all that the future depends on, but for jitter and hooks, as
+ * numbers (times in nanoseconds from now; at a grid of its own for jobs that keep to one),
+ * engine_state_size() of them.  Where two are equal, to the nanosecond within which events
+ * are one, what comes after them is, too.
+ */
+size_t engine_state_size(const struct engine *engine);
+void engine_state(const struct engine *engine, double *ret_state);
+
 double engine_now_ns(const struct engine *engine);
 uint64_t engine_flows_finished(const struct engine *engine);
 void engine_job_stats(const struct engine *engine, uint32_t job,

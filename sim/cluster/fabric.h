@@ -1,0 +1,86 @@
+/*
+ * fabric.h - how fast the jobs of a cluster are while their messages share a fabric.
+ *
+ * Node i of the cluster is host i of the fabric.  A job with GPUs on several hosts is its
+ * model (scheduler/core/workload/model.h): it computes, and its collective sends over the
+ * hosts that it has; GPUs of one host reach each other without the fabric.
+ *
+ * After each event jobs that meet on a link which all of them together could fill are a
+ * component, and the engine runs each component that has changed until it repeats itself:
+ *
+ *	without jitter  until the joint state is again what it was, to the nanosecond; what
+ *	                lies between repeats for ever, so that the time of an iteration is
+ *	                exact, and days of it cost nothing
+ *	otherwise       (jitter, or periods that do not lock within max_iterations of the
+ *	                slowest job): the mean over these after a quarter of them; counts
+ *	                tell how many, and the largest standard error of such a mean, from
+ *	                16 batches
+ *
+ * A component that has been seen before (the same jobs on the same hosts) is remembered, the
+ * last 'max_remembered' of them.
+ *
+ * A job's speed is the time of an iteration alone on the same hosts over that with the
+ * others, so a trace's duration_s is taken as what the job takes where it is placed with
+ * nobody in its way: what spreading costs by itself, and what contention there was when the
+ * trace was taken, is in it already and is not charged again.  Jobs whose model is not known,
+ * and those on one host, have speed 1.
+ *
+ * Jobs that share their GPUs (groups) are slowed by that as without a fabric, and by the fabric
+ * on top of it.
+ *
+ * Where phases are left to chance, a job's is drawn once, by its id and the seed.  Rates are
+ * those of the steady state from the first second on.  Pure.
+ */
+#ifndef SIM_CLUSTER_FABRIC_H
+#define SIM_CLUSTER_FABRIC_H
+
+#include "scheduler/core/workload/model.h"
+#include "sim/cluster/cluster.h"
+
+struct err;
+struct fabric;
+struct topo;
+
+/* What is made of components. */
+enum fabric_augment {
+	FABRIC_NONE,    /* Phases left to chance. */
+	FABRIC_CASSINI, /* Its shifts, kept by its agents; none where there is a loop. */
+	FABRIC_ANTIPHASE, /* Joint shifts at work-conserving gates, or chance: what the
+			   * engine says is the better of the two. */
+};
+
+extern const char *const fabric_augment_names[]; /* "none", ...; ends with NULL. */
+
+struct fabric_opts {
+	enum fabric_augment augment;
+	uint64_t seed;
+	double jitter_frac;      /* Of each compute time; standard deviation. */
+	uint32_t max_iterations; /* Of the slowest job of a component; 0: 128. */
+	size_t max_remembered;   /* Components; 0: 16384. */
+};
+
+struct fabric_counts {
+	uint64_t n_components;     /* Of two jobs or more, that rates were wanted of. */
+	uint64_t n_solved;         /* Of those, not remembered. */
+	uint64_t n_exact, n_means; /* Runs that repeated; that did not. */
+	uint64_t n_shifted;        /* Solved ones that were given shifts. */
+	uint64_t n_loops;          /* CASSINI's, without shifts. */
+	uint32_t max_jobs;         /* Of a component. */
+	double max_error;          /* Standard error of a mean, over the mean. */
+};
+
+/*
+ * 'model_of' has the number in 'models' of each of 'n_jobs' jobs, POL_NONE for none; all is
+ * borrowed.  0, or -EINVAL with 'err' filled: the cluster has more nodes than the fabric
+ * hosts.
+ */
+int fabric_new(const struct pol_cluster *cluster, struct topo *topo,
+	       const struct work_model *models, const uint32_t *model_of, size_t n_jobs,
+	       const struct fabric_opts *opts, struct fabric **ret_fabric,
+	       struct err *err);
+void fabric_free(struct fabric *fabric); /* Accepts NULL. */
+
+struct cluster_work fabric_work(struct fabric *fabric);
+struct fabric_counts fabric_counts(const struct fabric *fabric);
+
+#endif
