@@ -11,6 +11,7 @@
 #include "lib/base/stats.h"
 #include "lib/base/words.h"
 #include "sim/jobtrace/lines.h"
+#include "sim/replay_fabric.h"
 #include "sim/replay_report.h"
 #include "sim/verbs.h"
 #include "sim/watch.h"
@@ -19,8 +20,9 @@
 
 struct replay_args {
 	const char *policies, *cluster, *place, *semantics, *format, *csv, *samples;
+	const char *fabric, *models, *augment;
 	struct cli_list sets;
-	double until_s, round_s, restart_s;
+	double until_s, round_s, restart_s, jitter;
 	int64_t seed;
 	bool json;
 };
@@ -192,6 +194,9 @@ replay(const struct replay_args *args, const char *path, const char *command)
 			    .restart_s = args->restart_s,
 			    .place = args->place },
 		.until_s = args->until_s,
+		.fabric = { .augment = (enum fabric_augment)words_index(
+				    args->augment, fabric_augment_names),
+			    .jitter_frac = args->jitter },
 	};
 	struct joblist list = { 0 };
 	struct replay_report report = { .path = path,
@@ -200,6 +205,7 @@ replay(const struct replay_args *args, const char *path, const char *command)
 					.list = &list,
 					.replayings = replayings };
 	char *names = xstrdup(args->policies);
+	struct replay_fabric fabric = { 0 };
 	double *samples = NULL;
 	struct err err = { 0 };
 	size_t n = 0;
@@ -228,6 +234,16 @@ replay(const struct replay_args *args, const char *path, const char *command)
 		if (!list.n)
 			r = err_set(&err, path, 0, 0, "has no jobs to replay");
 	}
+	if (r == 0 && args->fabric) {
+		r = replay_fabric_load(args->fabric, args->models, (uint64_t)args->seed,
+				       &list, &opts, &fabric, &err);
+		if (r == 0 && fabric.n_drawn)
+			fprintf(stderr,
+				"antiphase-sim: %s: jobs whose model is drawn, as the trace "
+				"names none of those in %s: %llu of %zu\n",
+				path, args->models, (unsigned long long)fabric.n_drawn,
+				list.n);
+	}
 	if (r == 0)
 		r = replay_all(&list, specs, n, &opts, replayings, &report.n, &err);
 	for (size_t i = 0; r == 0 && i < report.n; i++)
@@ -238,6 +254,7 @@ replay(const struct replay_args *args, const char *path, const char *command)
 		replaying_fini(&replayings[i]);
 	replaying_cluster_fini(&opts.cluster);
 	joblist_fini(&list);
+	replay_fabric_fini(&fabric);
 	free(samples);
 	free(names);
 	if (r == -ECANCELED) {
@@ -251,6 +268,7 @@ static int
 run_replay(int argc, char **argv)
 {
 	struct replay_args args = { .semantics = "plain",
+				    .augment = "none",
 				    .format = "auto",
 				    .until_s = INFINITY,
 				    .round_s = NAN,
@@ -292,6 +310,30 @@ run_replay(int argc, char **argv)
 		  .help = "whose simulator's habits are followed: plain (nobody's), "
 			  "tiresias, muri",
 		  .words = replaying_semantics_names },
+		{ .name = "fabric",
+		  .letter = 'f',
+		  .type = CLI_STR,
+		  .ret_value = &args.fabric,
+		  .argument = "FILE",
+		  .help = "how long messages take is decided on this fabric" },
+		{ .name = "models",
+		  .type = CLI_STR,
+		  .ret_value = &args.models,
+		  .argument = "FOLDER",
+		  .help = "what jobs train, of antiphase.model/1; with --fabric" },
+		{ .name = "augment",
+		  .type = CLI_WORDS,
+		  .ret_value = &args.augment,
+		  .argument = "NAME",
+		  .help = "who shifts jobs on the fabric: none, cassini, antiphase",
+		  .words = fabric_augment_names },
+		{ .name = "jitter",
+		  .type = CLI_NUM,
+		  .ret_value = &args.jitter,
+		  .argument = "SHARE",
+		  .help = "standard deviation of computing times on the fabric",
+		  .min = 0,
+		  .max = WORK_MAX_JITTER },
 		{ .name = "until",
 		  .type = CLI_NUM,
 		  .ret_value = &args.until_s,
@@ -349,6 +391,15 @@ run_replay(int argc, char **argv)
 	else if (!args.policies || !args.cluster)
 		status = cli_usage_error(&verb_sim_replay,
 					 "needs --policy and --cluster");
+	else if (!args.fabric != !args.models)
+		status = cli_usage_error(&verb_sim_replay,
+					 "--fabric and --models need each other");
+	else if (args.fabric && strcmp(args.semantics, "plain"))
+		status = cli_usage_error(&verb_sim_replay,
+					 "on a fabric semantics are plain");
+	else if (!args.fabric && (strcmp(args.augment, "none") || args.jitter > 0))
+		status = cli_usage_error(&verb_sim_replay,
+					 "--augment and --jitter need --fabric");
 	else
 		status = replay(&args, argv[first], command);
 	free(command);

@@ -45,6 +45,21 @@ replay_report_table(const struct replay_report *report, FILE *out)
 }
 
 static void
+put_fabric(const struct fabric_counts *counts, struct jsonw *w)
+{
+	jsonw_object(w, "fabric");
+	jsonw_int(w, "n_components", (int64_t)counts->n_components);
+	jsonw_int(w, "n_solved", (int64_t)counts->n_solved);
+	jsonw_int(w, "n_exact", (int64_t)counts->n_exact);
+	jsonw_int(w, "n_means", (int64_t)counts->n_means);
+	jsonw_int(w, "n_shifted", (int64_t)counts->n_shifted);
+	jsonw_int(w, "n_loops", (int64_t)counts->n_loops);
+	jsonw_int(w, "max_jobs", counts->max_jobs);
+	jsonw_num(w, "max_error", counts->max_error);
+	jsonw_end(w);
+}
+
+static void
 put_policy(const struct replaying *r, struct jsonw *w)
 {
 	jsonw_object(w, NULL);
@@ -64,6 +79,8 @@ put_policy(const struct replaying *r, struct jsonw *w)
 	jsonw_int(w, "n_events", (int64_t)r->counts.n_events);
 	jsonw_int(w, "n_decisions", (int64_t)r->counts.n_decisions);
 	jsonw_num(w, "wall_s", r->wall_s);
+	if (r->has_fabric)
+		put_fabric(&r->fabric, w);
 	jsonw_end(w);
 }
 

@@ -198,9 +198,19 @@ sum_up(const struct joblist *list, const struct replaying_opts *opts,
 /* Muri's jobs are as long as their iterations. */
 static int
 make_work(struct joblist *list, const struct replaying_opts *opts,
-	  struct work_muri *muri, struct cluster_work *ret_work, struct err *err)
+	  struct work_muri *muri, struct fabric **ret_fabric,
+	  struct cluster_work *ret_work, struct err *err)
 {
 	*ret_work = (struct cluster_work){ 0 };
+	if (opts->topo) {
+		int r = fabric_new(&opts->cluster, opts->topo, opts->zoo->models,
+				   opts->model_of, list->n, &opts->fabric, ret_fabric,
+				   err);
+
+		if (r == 0)
+			*ret_work = fabric_work(*ret_fabric);
+		return r;
+	}
 	if (opts->semantics != REPLAYING_MURI)
 		return 0;
 	for (size_t i = 0; i < list->n; i++)
@@ -221,6 +231,7 @@ replaying_run(const struct joblist *list, const struct policy_spec *spec,
 {
 	struct joblist mine = *list;
 	struct work_muri muri = { 0 };
+	struct fabric *fabric = NULL;
 	struct cluster_work work;
 	struct cluster_opts cluster_opts = {
 		.cluster = &opts->cluster,
@@ -241,7 +252,7 @@ replaying_run(const struct joblist *list, const struct policy_spec *spec,
 	ret_replaying->results = xcalloc(list->n + 1, sizeof *ret_replaying->results);
 	r = new_policy(spec, opts, ret_replaying, &policy, err);
 	if (r == 0)
-		r = make_work(&mine, opts, &muri, &work, err);
+		r = make_work(&mine, opts, &muri, &fabric, &work, err);
 	if (r == 0) {
 		r = cluster_run(mine.jobs, mine.n, policy, &cluster_opts,
 				ret_replaying->results, &ret_replaying->counts, &bad);
@@ -253,8 +264,13 @@ replaying_run(const struct joblist *list, const struct policy_spec *spec,
 	}
 	if (r == 0)
 		sum_up(list, opts, ret_replaying);
+	if (fabric) {
+		ret_replaying->has_fabric = true;
+		ret_replaying->fabric = fabric_counts(fabric);
+	}
 	ret_replaying->wall_s = (double)(clk_monotonic_ns() - start_ns) / 1e9;
 	policy_free(policy);
+	fabric_free(fabric);
 	work_muri_fini(&muri);
 	free(mine.jobs);
 	if (r < 0)

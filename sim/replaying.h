@@ -4,7 +4,9 @@
 #ifndef SIM_REPLAYING_H
 #define SIM_REPLAYING_H
 
+#include "sim/cluster/fabric.h"
 #include "sim/joblist.h"
+#include "sim/zoo.h"
 
 struct err;
 
@@ -23,6 +25,11 @@ struct replaying_opts {
 	enum replaying_semantics semantics;
 	struct policy_opts policy; /* What the user set goes before the semantics. */
 	double until_s;
+	/* NULL: rates are fixed.  Else jobs have models of the zoo, by 'model_of'. */
+	struct topo *topo;
+	const struct zoo *zoo;
+	const uint32_t *model_of;
+	struct fabric_opts fabric;
 	bool check; /* Each plan; for tests. */
 	void *ctx;
 	bool (*go_on)(void *ctx, double share); /* May be NULL. */
@@ -33,6 +40,8 @@ struct replaying {
 	const char *place;
 	struct cluster_result *results; /* Of each job of the list; owned. */
 	struct cluster_counts counts;
+	bool has_fabric;
+	struct fabric_counts fabric;
 	uint64_t n_done, n_begun;
 	/* Of those that are done; NAN for none.  p99: the sorted one at int(0.99 n). */
 	double mean_s, median_s, p99_s, max_s, wait_mean_s;

@@ -1,0 +1,47 @@
+#include "sim/replay_fabric.h"
+
+#include <stdlib.h>
+
+#include "lib/base/err.h"
+#include "lib/base/file.h"
+#include "topology/read.h"
+#include "topology/topo.h"
+
+int
+replay_fabric_load(const char *fabric, const char *models, uint64_t seed,
+		   const struct joblist *list, struct replaying_opts *opts,
+		   struct replay_fabric *ret_fabric, struct err *err)
+{
+	struct replay_fabric loaded = { 0 };
+	size_t length;
+	char *text;
+	int r;
+
+	r = file_read(fabric, TOPO_MAX_FILE_BYTES, &text, &length, err);
+	if (r < 0)
+		return r;
+	r = topo_read(fabric, text, length, NULL, &loaded.topo, err);
+	free(text);
+	if (r == 0)
+		r = zoo_load(models, &loaded.zoo, err);
+	if (r < 0) {
+		replay_fabric_fini(&loaded);
+		return r;
+	}
+	loaded.model_of = zoo_models_of(&loaded.zoo, list, seed, &loaded.n_drawn);
+	*ret_fabric = loaded;
+	opts->topo = loaded.topo;
+	opts->zoo = &ret_fabric->zoo;
+	opts->model_of = loaded.model_of;
+	opts->fabric.seed = seed;
+	return 0;
+}
+
+void
+replay_fabric_fini(struct replay_fabric *fabric)
+{
+	topo_unref(fabric->topo);
+	zoo_fini(&fabric->zoo);
+	free(fabric->model_of);
+	*fabric = (struct replay_fabric){ 0 };
+}
