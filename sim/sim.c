@@ -2,6 +2,7 @@
  * sim.c - 'antiphase-sim', which 'antiphase sim' runs: the table of its verbs.
  */
 #include <stddef.h>
+#include <string.h>
 
 #include "sim/sweep/local.h"
 #include "sim/verbs.h"
@@ -18,17 +19,20 @@ static const struct cli_verb *const verbs[] = {
 	&verb_trace,
 	NULL,
 };
-/* clang-format on */
 
-static const struct cli_program program = {
-	.name = "antiphase-sim",
-	.summary = "simulate training jobs on a switch fabric",
-	.verbs = verbs,
-};
+/* clang-format on */
 
 int
 main(int argc, char **argv)
 {
+	/* 'antiphase trace' is run here, too, and is known by that name. */
+	bool is_trace = argc > 1 && strcmp(argv[1], verb_trace.name) == 0;
+	const struct cli_program program = {
+		.name = is_trace ? "antiphase" : "antiphase-sim",
+		.summary = "simulate training jobs on a switch fabric",
+		.verbs = verbs,
+	};
+
 	local_be_a_cell();
 	return cli_main(&program, argc, argv);
 }
