@@ -14,11 +14,11 @@
 #include "lib/base/strbuf.h"
 #include "lib/base/vec.h"
 #include "sim/report.h"
+#include "sim/sweep/cells.h"
 #include "sim/sweep/grid.h"
 #include "sim/sweep/local.h"
 #include "sim/sweep/merge.h"
 #include "sim/sweep/slurm.h"
-#include "sim/sweep/store.h"
 #include "sim/verbs.h"
 
 struct sweep_args {
@@ -88,14 +88,14 @@ find_missing(const struct study *study, const char *asked, bool retry_failed,
 				    (unsigned long long)numbers.items[i]);
 			break;
 		}
-		switch (store_state(study, cell)) {
-		case STORE_DONE:
+		switch (cells_state(study, cell)) {
+		case CELLS_DONE:
 			break;
-		case STORE_FAILED:
+		case CELLS_FAILED:
 			if (retry_failed)
 				vec_push(ret_missing, cell);
 			break;
-		case STORE_MISSING:
+		case CELLS_MISSING:
 			vec_push(ret_missing, cell);
 			break;
 		}
@@ -110,11 +110,11 @@ list_cells(const struct study *study)
 	static const char *const states[] = { "missing", "done", "failed" };
 
 	for (size_t i = 0; i < study->sweep->n_cells; i++) {
-		char *command = store_command(study, i);
+		char *command = cells_command(study, i);
 
 		printf("%zu %016llx %s %s\n", i + 1,
 		       (unsigned long long)study->digests[i],
-		       states[store_state(study, i)], command);
+		       states[cells_state(study, i)], command);
 		free(command);
 	}
 }
@@ -243,7 +243,7 @@ sweep(const struct sweep_args *args, const char *path, const char *command)
 		r = find_missing(&study, args->cells, args->retry_failed, &missing, &n,
 				 &err);
 	if (r == 0 && !args->list && !args->dry_run)
-		r = store_open(&study, &err);
+		r = cells_open(&study, &err);
 	if (r < 0) {
 		/* Said below. */
 	} else if (args->list) {

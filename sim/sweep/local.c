@@ -16,8 +16,8 @@
 #include "lib/base/progress.h"
 #include "lib/daemon/child.h"
 #include "lib/daemon/loop.h"
+#include "sim/sweep/cells.h"
 #include "sim/sweep/grid.h"
-#include "sim/sweep/store.h"
 
 /* A cell that has no limit has this one. */
 #define YEAR_NS (INT64_C(365) * 24 * 3600 * 1000000000)
@@ -102,7 +102,7 @@ keep(struct slot *slot, const struct child_result *result, struct err *why)
 	char line[400];
 
 	if (!result->why)
-		return store_put(study, slot->cell, result->text, result->n, why);
+		return cells_put(study, slot->cell, result->text, result->n, why);
 	last_line(result->said, line);
 	if (result->status >= 0 && *line)
 		err_set(why, NULL, 0, 0, "%s", line);
@@ -130,12 +130,12 @@ on_done(void *ctx, const struct child_result *result)
 		return;
 	} else {
 		local->result->n_failed++;
-		command = store_command(local->study, slot->cell);
+		command = cells_command(local->study, slot->cell);
 		progress_end(&local->progress);
 		fprintf(stderr, "antiphase-sim: cell %zu failed: %s: %s\n",
 			slot->cell + 1, command, why.text);
 		free(command);
-		r = store_put_failure(local->study, slot->cell, why.text, local->err);
+		r = cells_put_failure(local->study, slot->cell, why.text, local->err);
 		if (r < 0) {
 			stop(local, r);
 			return;
@@ -174,7 +174,7 @@ start(struct local *local, struct slot *slot, size_t cell)
 		&(struct child_opts){
 			.argv = argv,
 			.timeout_ns = sweep->limit_ns ? sweep->limit_ns : YEAR_NS,
-			.max_bytes = STORE_MAX_CELL_BYTES,
+			.max_bytes = CELLS_MAX_BYTES,
 			.done = on_done,
 			.ctx = slot,
 		},

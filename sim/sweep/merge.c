@@ -13,8 +13,8 @@
 #include "lib/base/jsonw.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/table.h"
+#include "sim/sweep/cells.h"
 #include "sim/sweep/grid.h"
-#include "sim/sweep/store.h"
 
 /* ---- Numbers of a document -------------------------------------------------------------- */
 
@@ -152,7 +152,7 @@ put_cell(struct merge *merge, const struct json *result)
 {
 	const struct study *study = merge->study;
 	const struct sweep *sweep = study->sweep;
-	char *command = store_command(study, merge->cell);
+	char *command = cells_command(study, merge->cell);
 	struct jsonw *w = &merge->w;
 
 	merge->row = make_row(merge);
@@ -216,9 +216,9 @@ for_each_result(const struct study *study,
 		char *text;
 		int r;
 
-		if (store_state(study, i) != STORE_DONE)
+		if (cells_state(study, i) != CELLS_DONE)
 			continue;
-		r = store_get(study, i, &doc, &text, &err);
+		r = cells_get(study, i, &doc, &text, &err);
 		if (r < 0) {
 			err_print(&err, stderr);
 			continue;

@@ -11,8 +11,8 @@
 #include "lib/base/file.h"
 #include "lib/base/strbuf.h"
 #include "lib/daemon/child.h"
+#include "sim/sweep/cells.h"
 #include "sim/sweep/grid.h"
-#include "sim/sweep/store.h"
 
 #define MAX_TASKS  1000
 #define TIMEOUT_NS (INT64_C(60) * 1000000000)

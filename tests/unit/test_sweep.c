@@ -11,10 +11,10 @@
 #include "lib/base/json.h"
 #include "lib/base/rng.h"
 #include "lib/base/strbuf.h"
+#include "sim/sweep/cells.h"
 #include "sim/sweep/grid.h"
 #include "sim/sweep/merge.h"
 #include "sim/sweep/slurm.h"
-#include "sim/sweep/store.h"
 #include "tests/unit/test.h"
 
 #define GRID                                 \

@@ -1,4 +1,4 @@
-#include "sim/sweep/store.h"
+#include "sim/sweep/cells.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -23,7 +23,7 @@ path_of(const struct study *study, size_t cell, const char *kind)
 }
 
 int
-store_open(const struct study *study, struct err *err)
+cells_open(const struct study *study, struct err *err)
 {
 	char *cells = xasprintf("%s/cells", study->out);
 	int r = 0;
@@ -48,16 +48,16 @@ is_there(const struct study *study, size_t cell, const char *kind)
 	return is;
 }
 
-enum store_state
-store_state(const struct study *study, size_t cell)
+enum cells_state
+cells_state(const struct study *study, size_t cell)
 {
 	if (is_there(study, cell, "json"))
-		return STORE_DONE;
-	return is_there(study, cell, "failed") ? STORE_FAILED : STORE_MISSING;
+		return CELLS_DONE;
+	return is_there(study, cell, "failed") ? CELLS_FAILED : CELLS_MISSING;
 }
 
 char *
-store_command(const struct study *study, size_t cell)
+cells_command(const struct study *study, size_t cell)
 {
 	struct sweep_words words;
 	char *command;
@@ -73,7 +73,7 @@ static void
 put_head(const struct study *study, size_t cell, struct jsonw *w, FILE *out)
 {
 	const struct sweep *sweep = study->sweep;
-	char *command = store_command(study, cell);
+	char *command = cells_command(study, cell);
 	char digest[17];
 
 	snprintf(digest, sizeof digest, "%016" PRIx64, study->digests[cell]);
@@ -109,7 +109,7 @@ write_text(const struct study *study, size_t cell, const char *kind, FILE *out,
 }
 
 int
-store_put(const struct study *study, size_t cell, const char *text, size_t n,
+cells_put(const struct study *study, size_t cell, const char *text, size_t n,
 	  struct err *err)
 {
 	char *document = NULL, *failed;
@@ -140,7 +140,7 @@ store_put(const struct study *study, size_t cell, const char *text, size_t n,
 }
 
 int
-store_put_failure(const struct study *study, size_t cell, const char *why,
+cells_put_failure(const struct study *study, size_t cell, const char *why,
 		  struct err *err)
 {
 	char *document = NULL;
@@ -160,14 +160,14 @@ store_put_failure(const struct study *study, size_t cell, const char *why,
 }
 
 int
-store_get(const struct study *study, size_t cell, struct json_doc **ret_doc,
+cells_get(const struct study *study, size_t cell, struct json_doc **ret_doc,
 	  char **ret_text, struct err *err)
 {
 	char *path = path_of(study, cell, "json"), *command = NULL, *text = NULL;
 	struct json_doc *doc = NULL;
 	const char *found;
 	size_t n;
-	int r = file_read(path, STORE_MAX_CELL_BYTES + (1 << 20), &text, &n, err);
+	int r = file_read(path, CELLS_MAX_BYTES + (1 << 20), &text, &n, err);
 
 	if (r == 0)
 		r = json_parse("a cell", text, n, &doc, err);
@@ -175,7 +175,7 @@ store_get(const struct study *study, size_t cell, struct json_doc **ret_doc,
 		r = json_check_schema(doc, "antiphase.sim-cell", 1, err);
 	if (r == 0)
 		r = json_get_str(doc, json_root(doc), "command", &found, err);
-	command = store_command(study, cell);
+	command = cells_command(study, cell);
 	if (r == 0 && strcmp(found, command))
 		r = err_set(err, path, 0, 0, "is of another command");
 	if (r == 0 && (!json_find(json_root(doc), "result") ||

@@ -1,13 +1,13 @@
 /*
- * store.h - the results of a sweep's cells: a folder with a file each, named by the
+ * cells.h - the results of a sweep's cells: a folder with a file each, named by the
  * cell's digest and written at once or not at all, so that whoever is killed leaves
  * what is done, and any number of processes may write to one folder.
  *
  *	OUT/cells/DIGEST.json      antiphase.sim-cell/1: what the cell printed, and whence
  *	OUT/cells/DIGEST.failed    why it has none: the command, and what it said last
  */
-#ifndef SIM_SWEEP_STORE_H
-#define SIM_SWEEP_STORE_H
+#ifndef SIM_SWEEP_CELLS_H
+#define SIM_SWEEP_CELLS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@ struct err;
 struct json_doc;
 struct sweep;
 
-#define STORE_MAX_CELL_BYTES (256u << 20)
+#define CELLS_MAX_BYTES (256u << 20)
 
 /* A sweep and where it is kept. */
 struct study {
@@ -27,33 +27,33 @@ struct study {
 	const char *version;       /* Borrowed. */
 };
 
-enum store_state {
-	STORE_MISSING,
-	STORE_DONE,
-	STORE_FAILED,
+enum cells_state {
+	CELLS_MISSING,
+	CELLS_DONE,
+	CELLS_FAILED,
 };
 
 /* Makes the folders if need be. */
-int store_open(const struct study *study, struct err *err);
-enum store_state store_state(const struct study *study, size_t cell);
+int cells_open(const struct study *study, struct err *err);
+enum cells_state cells_state(const struct study *study, size_t cell);
 
 /* "antiphase-sim run ..."; free with free(). */
-char *store_command(const struct study *study, size_t cell);
+char *cells_command(const struct study *study, size_t cell);
 
 /*
  * Keeps what a cell printed.  Returns 0, -EINVAL for what is no JSON (which is then to be
  * told as a failure), or another negative errno.
  */
-int store_put(const struct study *study, size_t cell, const char *text, size_t n,
+int cells_put(const struct study *study, size_t cell, const char *text, size_t n,
 	      struct err *err);
-int store_put_failure(const struct study *study, size_t cell, const char *why,
+int cells_put_failure(const struct study *study, size_t cell, const char *why,
 		      struct err *err);
 
 /*
  * The document of a cell that is done, checked to be its; '*ret_text' holds what the
  * document refers to, free it after json_doc_free().
  */
-int store_get(const struct study *study, size_t cell, struct json_doc **ret_doc,
+int cells_get(const struct study *study, size_t cell, struct json_doc **ret_doc,
 	      char **ret_text, struct err *err);
 
 #endif
