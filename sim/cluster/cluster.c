@@ -272,18 +272,22 @@ foretell(struct loop *l)
 {
 	const struct cluster_work *work = l->opts->work;
 
-	if (work->rates) {
-		vec_reserve(&l->speeds, l->ids.n);
-		work->rates(work->ctx, &l->view, l->speeds.items);
-	}
 	link_mates(l);
+	vec_reserve(&l->speeds, l->ids.n);
+	for (size_t i = 0; i < l->ids.n; i++) {
+		const struct pol_job *job = &l->jobs[l->ids.items[i]];
+
+		l->speeds.items[i] = job->n_pieces ? speed_of(l, job) : 0;
+	}
+	if (work->rates)
+		work->rates(work->ctx, &l->view, l->speeds.items);
 	for (size_t i = 0; i < l->ids.n; i++) {
 		struct pol_job *job = &l->jobs[l->ids.items[i]];
 		struct run *run = &l->runs[job->id];
 
 		if (!job->n_pieces)
 			continue;
-		run->speed = speed_of(l, job) * (work->rates ? l->speeds.items[i] : 1);
+		run->speed = l->speeds.items[i];
 		run->end_s = fmax(l->view.now_s, run->works_s) +
 			     job->remaining_s / run->speed;
 	}

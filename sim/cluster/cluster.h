@@ -46,10 +46,11 @@ struct cluster_work {
 	 */
 	void (*advance)(void *ctx, struct pol_job *job, double speed, double dt_s);
 	/*
-	 * What of its speed each job of the view has, as others are in its way: the fabric.
-	 * Told after each event.  NULL: all of it.
+	 * What becomes of the speeds of the view's jobs, which are those of each by itself,
+	 * as others are in its way: the fabric.  Asked after each event; 0 for one that
+	 * waits.  NULL: they stay.
 	 */
-	void (*rates)(void *ctx, const struct pol_view *view, double *ret_shares);
+	void (*rates)(void *ctx, const struct pol_view *view, double *speeds);
 };
 
 struct cluster_result {

@@ -395,7 +395,7 @@ recall(struct fabric *fabric)
 }
 
 static void
-rates(void *ctx, const struct pol_view *view, double *ret_speeds)
+rates(void *ctx, const struct pol_view *view, double *speeds_of_jobs)
 {
 	struct fabric *fabric = ctx;
 	size_t at = 0;
@@ -424,11 +424,9 @@ rates(void *ctx, const struct pol_view *view, double *ret_speeds)
 			fabric->speeds.items[fabric->members.items[k]] = speeds[k];
 	}
 	/* Both ascend by id. */
-	for (uint32_t i = 0; i < view->n_jobs; i++) {
-		ret_speeds[i] = 1;
+	for (uint32_t i = 0; i < view->n_jobs; i++)
 		if (at < fabric->there.n && fabric->there.items[at] == view->ids[i])
-			ret_speeds[i] = fabric->speeds.items[at++];
-	}
+			speeds_of_jobs[i] *= fabric->speeds.items[at++];
 }
 
 /* ---- Begin and end ------------------------------------------------------------------------- */

@@ -92,7 +92,7 @@ rates_of_two(const uint32_t *model_of, const struct fabric_opts *opts, unsigned 
 		0);
 	work = fabric_work(fabric);
 	while (n_times--) {
-		double speeds[2];
+		double speeds[2] = { 1, 1 };
 
 		work.rates(work.ctx, &view, speeds);
 		memcpy(ret_speeds, speeds, sizeof speeds);
