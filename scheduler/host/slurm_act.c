@@ -10,117 +10,18 @@
  * change): ";pinned" or ";preferred" behind what the caller wants there.  So another
  * run of the daemon knows which pins are ours.
  */
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/clk.h"
-#include "lib/base/hostlist.h"
 #include "lib/base/log.h"
 #include "lib/daemon/child.h"
 #include "scheduler/host/slurm_priv.h"
 
-#define MAX_RECORD 900 /* Slurm's own limit is 1024. */
-
 static const char *const kind_names[] = { "place", "prefer", "let go", "un-pin",
 					  "record" };
-
-/* ---- What is asked for ----------------------------------------------------------- */
-
-/* Whether nodes of a list are nodes, and how many. */
-struct node_check {
-	const struct host_snapshot *snapshot;
-	const char *unknown; /* Owned; NULL: all are known. */
-	size_t n;
-};
-
-static int
-check_node(void *ctx, const char *name)
-{
-	struct node_check *check = ctx;
-
-	check->n++;
-	if (host_find_node(check->snapshot, name))
-		return 0;
-	check->unknown = xstrdup(name);
-	return -ENOENT;
-}
-
-static int
-check_nodes(struct host *host, const struct host_job *job, const char *nodes,
-	    struct err *err)
-{
-	struct node_check check = { .snapshot = &host->snapshot };
-	const char *why = "it names too many nodes";
-	int r;
-
-	if (!nodes || !*nodes)
-		return err_set(err, NULL, 0, 0, "job %s: no nodes to place it on",
-			       job->id);
-	r = hostlist_expand(nodes, HOST_MAX_NODES, check_node, &check, &why);
-	if (r < 0) {
-		err_set(err, NULL, 0, 0, "job %s: nodes '%.100s': %s%s", job->id, nodes,
-			check.unknown ? "Slurm has no node " : why,
-			check.unknown ? check.unknown : "");
-		free((char *)check.unknown);
-		return -EINVAL;
-	}
-	/* Slurm would take it, and the job would wait for ever (BadConstraints). */
-	if (check.n > job->n_nodes)
-		return err_set(err, NULL, 0, 0,
-			       "job %s wants %u nodes, and cannot be placed on %zu",
-			       job->id, (unsigned)job->n_nodes, check.n);
-	return 0;
-}
-
-static int
-check_record(const char *record, struct err *err)
-{
-	size_t n = record ? strlen(record) : 0;
-
-	if (n > MAX_RECORD)
-		return err_set(err, NULL, 0, 0,
-			       "a record of %zu bytes is longer than %d", n,
-			       MAX_RECORD);
-	for (size_t i = 0; i < n; i++) {
-		if (!isprint((unsigned char)record[i]))
-			return err_set(err, NULL, 0, 0,
-				       "a record is one line of printable ASCII");
-	}
-	return 0;
-}
-
-/* Whether the job is in a state for that, and not its user's own business. */
-static int
-check_job(const struct host_job *job, enum host_action_kind kind, struct err *err)
-{
-	if (kind == HOST_RECORD)
-		return 0;
-	if (job->state != HOST_WAITING)
-		return err_set(err, NULL, 0, 0,
-			       "job %s does not wait any more: it cannot be %s",
-			       job->id, kind == HOST_LET_GO ? "let go" : "moved");
-	if (kind == HOST_LET_GO)
-		return 0;
-	if (kind == HOST_UNPIN) {
-		if (job->is_pinned)
-			return 0;
-		err_set(err, NULL, 0, 0, "job %s was not pinned by us", job->id);
-		return -EALREADY;
-	}
-	if (*job->required && !slurm_record_has(job->record, SLURM_PINNED))
-		return err_set(err, NULL, 0, 0,
-			       "the user of job %s asked for nodes %.200s", job->id,
-			       job->required);
-	if (kind == HOST_PREFER && *job->preferred &&
-	    !slurm_record_has(job->record, SLURM_PREFERRED))
-		return err_set(err, NULL, 0, 0,
-			       "the user of job %s prefers nodes with %.200s", job->id,
-			       job->preferred);
-	return 0;
-}
 
 /* ---- Records --------------------------------------------------------------------- */
 
@@ -205,42 +106,6 @@ free_op(struct slurm_op *op)
 	free(op);
 }
 
-static int
-check_action(struct host *host, const struct host_action *action,
-	     const struct host_job **ret_job, struct err *err)
-{
-	const struct host_job *job;
-	int r;
-
-	if (!slurm_is_job_id(action->job) &&
-	    (action->kind != HOST_RECORD || !slurm_is_het_id(action->job)))
-		return err_set(err, NULL, 0, 0,
-			       "'%.40s' is not a job of Slurm that can "
-			       "be changed: expected \"4711\" or \"4711_2\"",
-			       action->job);
-	if (!host->snapshot.at_us) {
-		err_set(err, NULL, 0, 0, "Slurm has not answered yet");
-		return -EAGAIN;
-	}
-	job = host_find_job(&host->snapshot, action->job);
-	if (!job) {
-		err_set(err, NULL, 0, 0, "Slurm has no job %s now", action->job);
-		return -ENOENT;
-	}
-	r = check_job(job, action->kind, err);
-	if (r == 0)
-		r = check_record(action->record, err);
-	if (r == 0 && (action->kind == HOST_PLACE || action->kind == HOST_PREFER))
-		r = check_nodes(host, job, action->nodes, err);
-	if (r == 0 && action->kind == HOST_LET_GO && !job->is_gated &&
-	    !action->record) {
-		err_set(err, NULL, 0, 0, "job %s is not held back", job->id);
-		r = -EALREADY;
-	}
-	*ret_job = job;
-	return r;
-}
-
 static bool start_command(struct host *host, struct slurm_op *op, struct err *err);
 
 int
@@ -249,7 +114,7 @@ host_act(struct host *host, const struct host_action *action, uint64_t *ret_tick
 {
 	const struct host_job *job = NULL;
 	struct slurm_op *op;
-	int r = check_action(host, action, &job, err);
+	int r = slurm_act_check(host, action, &job, err);
 
 	if (r < 0)
 		return r;
@@ -401,7 +266,10 @@ finish_op(struct host *host, int rc, const char *why)
 		if (rc < 0)
 			log_warn("slurm", "features of nodes stay for now: %s", why);
 	} else {
-		if (rc < 0)
+		if (rc == -EALREADY)
+			log_info("slurm", "job %s: has begun meanwhile: nothing to %s",
+				 op->job, kind_names[op->kind]);
+		else if (rc < 0)
 			log_warn("slurm", "job %s: cannot %s: %s", op->job,
 				 kind_names[op->kind], why);
 		else
@@ -412,10 +280,28 @@ finish_op(struct host *host, int rc, const char *why)
 	free_op(op);
 }
 
+/*
+ * Whether Slurm says that the job has begun meanwhile, so that there is nothing to take
+ * back.  Of a running job it takes a list of nodes for those to shrink it to, and an empty
+ * one for none that it knows.
+ */
+static bool
+is_begun(const struct slurm_op *op, const char *said)
+{
+	if (op->is_cleaning)
+		return false;
+	if (op->kind == HOST_UNPIN && strcasestr(said, "invalid node name"))
+		return true;
+	return (op->kind == HOST_UNPIN || op->kind == HOST_LET_GO) &&
+	       strcasestr(said, "no longer pending");
+}
+
 /* An errno for what Slurm said. */
 static int
-read_refusal(const struct child_result *result)
+read_refusal(const struct slurm_op *op, const struct child_result *result)
 {
+	if (is_begun(op, result->said))
+		return -EALREADY;
 	if (strcasestr(result->said, "denied") ||
 	    strcasestr(result->said, "permission"))
 		return -EACCES;
@@ -485,7 +371,7 @@ on_command(void *ctx, const struct child_result *result)
 
 	host->op_child = NULL;
 	if (result->why) {
-		rc = read_refusal(result);
+		rc = read_refusal(op, result);
 		err = *result->why;
 	} else if (op->is_at_last) {
 		finish_op(host, 0, NULL);

@@ -107,6 +107,9 @@ int slurm_run(struct host *host, const char *program, const char *const *words,
 	      void (*done)(void *ctx, const struct child_result *result), void *ctx,
 	      struct child **ret_child, struct err *err);
 
+/* Whether a change can be, by what is known of the job: 0 and the job, or as host_act(). */
+int slurm_act_check(struct host *host, const struct host_action *action,
+		    const struct host_job **ret_job, struct err *err);
 /* Goes on with the changes that wait.  From the loop: the observer may be called. */
 void slurm_act_pump(struct host *host);
 /* After a look: takes features away that are of no more use. */

@@ -365,6 +365,29 @@ what_slurm_refuses_is_told_in_its_words(void **state)
 }
 
 static void
+a_pin_of_a_job_that_has_begun_meanwhile_is_nothing_to_take_back(void **state)
+{
+	struct lab lab;
+
+	(void)state;
+	open_lab(&lab, 100000, 0);
+	run_until_looks(&lab, 1);
+	assert_int_equal(act(&lab, HOST_PLACE, "11", "n1", NULL), 0);
+	run_until_done(&lab, 1);
+	assert_int_equal(lab.rc, 0);
+	put(&lab, "scontrol",
+	    "#!/bin/sh\necho 'Invalid node name specified for job 11' >&2; exit 1\n");
+	assert_int_equal(act(&lab, HOST_UNPIN, "11", NULL, NULL), 0);
+	run_until_done(&lab, 2);
+	assert_int_equal(lab.rc, -EALREADY);
+	/* A place that Slurm does not know is another matter. */
+	assert_int_equal(act(&lab, HOST_PLACE, "11", "n1", NULL), 0);
+	run_until_done(&lab, 3);
+	assert_int_equal(lab.rc, -EIO);
+	close_lab(&lab);
+}
+
+static void
 commands_that_hang_block_nothing_and_are_told(void **state)
 {
 	struct lab lab;
@@ -478,6 +501,8 @@ main(void)
 		cmocka_unit_test(features_that_no_job_waits_for_are_taken_away),
 		cmocka_unit_test(what_cannot_be_is_refused_before_it_is_sent),
 		cmocka_unit_test(what_slurm_refuses_is_told_in_its_words),
+		cmocka_unit_test(
+			a_pin_of_a_job_that_has_begun_meanwhile_is_nothing_to_take_back),
 		cmocka_unit_test(commands_that_hang_block_nothing_and_are_told),
 		cmocka_unit_test(nonsense_is_no_snapshot),
 		cmocka_unit_test(too_many_changes_are_refused),
