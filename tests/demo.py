@@ -154,7 +154,8 @@ def test_figures(result):
         is_near(observe["cpus_others"], 0.25))
     words = {v["bar"]: v["verdict"] for v in result["verdicts"]}
     say("verdicts", words == {
-        "slowdown without at least 1.15": "met",
+        "slowdown with at most 1.03, mean of the 2 of 2 pairs with at least 1.15 without":
+            "missed",
         "slowdown with at most 1.03, whole runs": "missed",
         "slowdown with at most 1.03, second halves": "met",
         "all at once on links of their own at most 1.02": "met"}, words)
@@ -177,15 +178,23 @@ def test_verdicts():
     say("worse, but within noise", many("x", 0.01, 0.02)["verdict"] == "met")
     say("worse", many("x", 0.03, 0.02)["verdict"] == "missed")
     say("one pair says nothing", many("x", 0.03, None)["verdict"] == "not tested")
-    modes = [{"slowdown": value, "slowdown_ci95": None, "slowdown_second_half": value,
-              "slowdown_second_half_ci95": None} for value in (1.1, 1.0)]
-    words = [v["verdict"] for v in demo_verdicts.verdicts_of(
-        {"case": "equal", "modes": modes, "difference": {}, "control": None})]
-    say("where nothing is lost nothing is gained",
-        words == ["missed", "not tested", "not tested"], words)
+    pairs = [{"runs": [{"slowdown": value} for value in both]}
+             for both in ((1.1, 1.06), (1.2, 1.02), (1.3, 1.03))]
+    line = demo_verdicts.where_they_contend({"pairs": pairs})
+    say("the bar is for pairs that lose something without",
+        is_near(line["measured"], 1.025) and line["verdict"] == "met" and
+        "2 of 3 pairs" in line["bar"], line)
+    line = demo_verdicts.where_they_contend({"pairs": pairs[:1]})
+    say("where nothing is lost nothing is gained", line["verdict"] == "not tested", line)
 
 
 def test_parts():
+    slow = [(0.5 * i, 1.2 if i < 20 else 1.0) for i in range(100)]
+    settled = demo_figures.settled_together_of(slow, 0, 50)
+    # A window of 8 s may have a fourth of it among the slow, which end at 10 s.
+    say("together settled", is_near(settled, 8, 0.5), settled)
+    slow = [(0.5 * i, 1.0 if i < 70 else 1.2) for i in range(100)]
+    say("together never settled", demo_figures.settled_together_of(slow, 0, 50) is None)
     # Of Student's distribution with two degrees of freedom: 4.303.
     say("an interval", is_near(demo_figures.ci95([1, 2, 3]), 4.303 / 3 ** 0.5) and
         demo_figures.ci95([1]) is None)

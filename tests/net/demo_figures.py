@@ -3,8 +3,10 @@
 A truth has a line for each iteration (arl.c): its number, and seconds of begin of
 computing, begin and end of the all-reduce.  All functions are pure, but those that read.
 
-settled: the time from which on, until the end, no WINDOW iterations in a row take more
-than NEAR of what they should, in the mean.
+settled: the time from which on, until the end, no WINDOW iterations in a row of any job
+take more than NEAR of what they should, in the mean.
+settled again: the same of all jobs together, in WINDOW_S: where contention stays, the
+iterations of one job vary by a sixth, and 16 of them by NEAR.
 overlap: the time in which two jobs or more are in their all-reduce.
 """
 import math
@@ -13,6 +15,7 @@ import re
 import statistics
 
 WINDOW = 16
+WINDOW_S = 8.0
 NEAR = 1.05
 ALONE_SKIPS = 3  # First iterations of a job that is alone: windows of TCP grow.
 
@@ -137,20 +140,36 @@ def orders_of(path, since, until, n_jobs):
     return None if first is None else max(0.0, first - since), rate
 
 
+def settled_together_of(times, start, until):
+    """The same for jobs together: 'times' are (begin, ms over what it should be).  As the
+    first, seconds from 'start' to the begin of the first window after which all is well."""
+    times = sorted(times)
+    good = None
+    for i, (begin, _) in enumerate(times):
+        if begin + WINDOW_S > until:
+            break
+        inside = [ratio for at, ratio in times[i:] if at < begin + WINDOW_S]
+        if statistics.mean(inside) > NEAR:
+            good = None
+        elif good is None:
+            good = begin
+    return None if good is None else max(0.0, good - start)
+
+
 def change_of(rows, job, should, change_at):
     """After 'job' began to compute longer: when all were well again, and the slowdown in
     the last third of that time."""
     start = next(row[1] for row in rows[job] if row[0] >= change_at)
     until = min(r[-1][1] for r in rows.values())
     since = start + (until - start) * 2 / 3
-    settled, slowdowns = [], []
+    times, slowdowns = [], []
     for name in rows:
         after = iterations_of(rows[name], start, until)
         last = [it for it in after if it[1] >= since]
         final = statistics.mean(ms for _, _, ms in last)
-        settled.append(settled_of(after, lambda number, ms=final: ms, start))
+        times += [(begin, ms / final) for _, begin, ms in after]
         slowdowns.append(slowdown_of(last, should[name]))
-    return {"settled_again_s": None if None in settled else max(settled),
+    return {"settled_again_s": settled_together_of(times, start, until),
             "slowdown_after_change": statistics.mean(slowdowns)}
 
 
