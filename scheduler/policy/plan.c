@@ -5,7 +5,7 @@
 void
 pol_plan_clear(struct pol_plan *plan)
 {
-	plan->grants.n = plan->pieces.n = 0;
+	plan->grants.n = plan->pieces.n = plan->hosts.n = 0;
 	plan->score = 0;
 }
 
@@ -14,6 +14,7 @@ pol_plan_fini(struct pol_plan *plan)
 {
 	vec_free(&plan->grants);
 	vec_free(&plan->pieces);
+	vec_free(&plan->hosts);
 }
 
 const struct pol_grant *
@@ -32,6 +33,7 @@ struct check {
 	const struct pol_view *view;
 	const struct pol_grant **of_job; /* By id. */
 	uint32_t *n_given;               /* By node. */
+	uint32_t *n_shared; /* By piece: of its GPUs, between a host and a guest. */
 };
 
 static bool
@@ -44,7 +46,6 @@ has_same_pieces(const struct pol_plan *plan, const struct pol_grant *a,
 		      a->n_pieces * sizeof(struct pol_piece)) == 0;
 }
 
-/* Those of a group are given once. */
 static const char *
 check_pieces(const struct check *c, const struct pol_grant *grant)
 {
@@ -64,11 +65,6 @@ check_pieces(const struct check *c, const struct pol_grant *grant)
 			return "pieces that are not in the order of nodes";
 		last = piece->node;
 		sum += piece->n_gpus;
-		if (grant->group != grant->job)
-			continue;
-		c->n_given[piece->node] += piece->n_gpus;
-		if (c->n_given[piece->node] > cluster->n_gpus[piece->node])
-			return "a GPU given twice";
 	}
 	return sum == grant->n_gpus ? NULL : "a gang that is not whole";
 }
@@ -104,6 +100,63 @@ check_group(const struct check *c, const struct pol_grant *grant)
 						      : "a group on different GPUs";
 }
 
+/* So many GPUs of a job's on a node are shared; false if it has no more of them. */
+static bool
+share(const struct check *c, const struct pol_grant *grant, uint32_t node, uint32_t n)
+{
+	for (uint32_t i = 0; i < grant->n_pieces; i++) {
+		uint32_t k = grant->first_piece + i;
+
+		if (c->plan->pieces.items[k].node != node)
+			continue;
+		if (n > c->plan->pieces.items[k].n_gpus - c->n_shared[k])
+			return false;
+		c->n_shared[k] += n;
+		return true;
+	}
+	return false;
+}
+
+static const char *
+check_hosts(const struct check *c, const struct pol_grant *guest)
+{
+	if (guest->first_host > c->plan->hosts.n ||
+	    guest->n_hosts > c->plan->hosts.n - guest->first_host)
+		return "a guest without its hosts";
+	for (uint32_t i = 0; i < guest->n_hosts; i++) {
+		const struct pol_host *host =
+			&c->plan->hosts.items[guest->first_host + i];
+		const struct pol_grant *grant =
+			host->job < c->view->n_ids ? c->of_job[host->job] : NULL;
+
+		if (!grant || grant->n_hosts || grant->group != grant->job ||
+		    guest->group != guest->job)
+			return "a host that cannot be one";
+		if (!host->n_gpus || !share(c, grant, host->node, host->n_gpus) ||
+		    !share(c, guest, host->node, host->n_gpus))
+			return "a guest where its host is not";
+	}
+	return NULL;
+}
+
+/* What a group has is given once, and what a guest shares is its host's. */
+static const char *
+check_given(const struct check *c, const struct pol_grant *grant)
+{
+	const struct pol_cluster *cluster = c->view->cluster;
+
+	for (uint32_t i = 0; grant->group == grant->job && i < grant->n_pieces; i++) {
+		uint32_t k = grant->first_piece + i;
+		const struct pol_piece *piece = &c->plan->pieces.items[k];
+
+		c->n_given[piece->node] +=
+			piece->n_gpus - (grant->n_hosts ? c->n_shared[k] : 0);
+		if (c->n_given[piece->node] > cluster->n_gpus[piece->node])
+			return "a GPU given twice";
+	}
+	return NULL;
+}
+
 const char *
 pol_plan_why_not(const struct pol_plan *plan, const struct pol_view *view)
 {
@@ -112,6 +165,7 @@ pol_plan_why_not(const struct pol_plan *plan, const struct pol_view *view)
 		.view = view,
 		.of_job = xcalloc(view->n_ids + 1, sizeof *c.of_job),
 		.n_given = xcalloc(view->cluster->n_nodes + 1, sizeof *c.n_given),
+		.n_shared = xcalloc(plan->pieces.n + 1, sizeof *c.n_shared),
 	};
 	const char *why = NULL;
 	size_t n_here = 0;
@@ -120,11 +174,16 @@ pol_plan_why_not(const struct pol_plan *plan, const struct pol_view *view)
 		why = check_grant(&c, &plan->grants.items[i]);
 	for (size_t i = 0; !why && i < plan->grants.n; i++)
 		why = check_group(&c, &plan->grants.items[i]);
+	for (size_t i = 0; !why && i < plan->grants.n; i++)
+		why = check_hosts(&c, &plan->grants.items[i]);
+	for (size_t i = 0; !why && i < plan->grants.n; i++)
+		why = check_given(&c, &plan->grants.items[i]);
 	for (uint32_t i = 0; !why && i < view->n_jobs; i++)
 		n_here += c.of_job[view->ids[i]] != NULL;
 	if (!why && n_here != plan->grants.n)
 		why = "a job that is not here";
 	free(c.of_job);
 	free(c.n_given);
+	free(c.n_shared);
 	return why;
 }

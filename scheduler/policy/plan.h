@@ -17,11 +17,22 @@ struct pol_grant {
 	uint32_t first_piece,
 		n_pieces; /* Of plan.pieces; those of a group are equal. */
 	double share;     /* Of the time until the next plan, above 0: 1 all of it. */
+	uint32_t first_host,
+		n_hosts; /* Of plan.hosts; n_hosts 0: it is nobody's guest. */
+};
+
+/*
+ * So many of a guest's GPUs of a node are those of 'job', which has them as if alone; the
+ * guest has what that leaves.  A GPU has one guest at most.
+ */
+struct pol_host {
+	uint32_t job, node, n_gpus;
 };
 
 struct pol_plan {
 	VEC(struct pol_grant) grants; /* In the order in which they were served. */
 	VEC(struct pol_piece) pieces;
+	VEC(struct pol_host) hosts;
 	double score; /* By the policy's own measure, higher is better; for candidates. */
 };
 
@@ -32,8 +43,9 @@ const struct pol_grant *pol_plan_find(const struct pol_plan *plan, uint32_t job)
 /*
  * Whether a plan can be: every job there is and is in it once, gangs are whole (what a
  * grant has is what its pieces have, at least the job's n_gpus unless it is elastic),
- * groups share the same pieces, and no GPU is given twice.  NULL, or what is wrong, as a
- * static text.  Tests and debug builds check each plan.  O(grants log jobs + pieces).
+ * groups share the same pieces, guests are where their hosts are, and no GPU is given
+ * twice but to a host and its guest.  NULL, or what is wrong, as a static text.  Tests and
+ * debug builds check each plan.  O(grants log jobs + pieces).
  */
 const char *pol_plan_why_not(const struct pol_plan *plan, const struct pol_view *view);
 

@@ -108,6 +108,59 @@ stages_cycle_s(const struct pol_job *const *jobs, uint32_t n)
 	return cycle_s * factors[n];
 }
 
+/* Gaps that a stage fills; and what it takes of one more. */
+static double
+count_gaps(double stage_s, double gap_s, double *ret_rest_s)
+{
+	*ret_rest_s = fmod(stage_s, gap_s);
+	return floor(stage_s / gap_s);
+}
+
+double
+stages_guest_turns(const struct pol_job *guest, const struct pol_job *host)
+{
+	const double *host_s = host->stage_s;
+	double gpu_s = guest->stage_s[GPU], network_s = guest->stage_s[NETWORK];
+	/* While the host does not load, is not on the GPU, is not on the network. */
+	double no_load_s = host_s[GPU] + host_s[NETWORK];
+	double no_gpu_s = host_s[LOAD] + host_s[NETWORK];
+	double no_network_s = host_s[LOAD] + host_s[GPU];
+	double turns, rest_s;
+
+	if (!(no_load_s > 0) || !(no_gpu_s > 0) || !(no_network_s > 0))
+		return INFINITY;
+	turns = count_gaps(guest->stage_s[LOAD], no_load_s, &rest_s);
+	if (rest_s > 0) {
+		turns++;
+		gpu_s -= fmin(gpu_s, fmin(host_s[NETWORK], no_load_s - rest_s));
+	}
+	turns += count_gaps(gpu_s, no_gpu_s, &rest_s);
+	if (rest_s > 0) {
+		turns++;
+		if (rest_s < host_s[LOAD])
+			network_s -= fmin(network_s, no_network_s - rest_s);
+	}
+	turns += count_gaps(network_s, no_network_s, &rest_s);
+	return turns + (rest_s > host_s[LOAD]);
+}
+
+static double
+guest_speed(const struct pol_job *guest, const struct pol_job *const *hosts, uint32_t n)
+{
+	double iteration_s = guest->iteration_s;
+
+	for (uint32_t i = 0; i < n; i++) {
+		double turns = INFINITY;
+
+		if (stages_are_known(guest) && stages_are_known(hosts[i]))
+			turns = stages_guest_turns(guest, hosts[i]);
+		if (!(turns < INFINITY))
+			return 0.5;
+		iteration_s = fmax(iteration_s, turns * hosts[i]->iteration_s);
+	}
+	return guest->iteration_s / iteration_s;
+}
+
 double
 stages_speed(void *ctx, const struct pol_job *job, uint32_t n_gpus, uint32_t n_nodes,
 	     uint32_t type, const struct pol_job *const *mates, uint32_t n_mates)
@@ -121,6 +174,8 @@ stages_speed(void *ctx, const struct pol_job *job, uint32_t n_gpus, uint32_t n_n
 	(void)type;
 	if (!n_mates)
 		return 1;
+	if (job->is_guest)
+		return guest_speed(job, mates, n_mates);
 	for (uint32_t i = 0; is_known && i < n_mates; i++) {
 		jobs[i + 1] = mates[i];
 		is_known = stages_are_known(mates[i]);

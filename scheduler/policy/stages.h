@@ -27,8 +27,18 @@ bool stages_are_known(const struct pol_job *job);
 double stages_cycle_s(const struct pol_job *const *jobs, uint32_t n);
 
 /*
+ * How many of its iterations a host has done by the time its guest has done one: a stage of
+ * the guest goes on while the host is in another one, and what is left over of a gap may
+ * be begun on by the guest's next stage.  As Muri's simulator has AntMan's; INFINITY where
+ * the host leaves no gap.
+ */
+double stages_guest_turns(const struct pol_job *guest, const struct pol_job *host);
+
+/*
  * A struct pol_speed: 1 alone; with mates, what is left of it in a cycle of them all, or
- * an equal share of the time where stages are not known, or are too many.
+ * an equal share of the time where stages are not known, or are too many.  A guest has as
+ * many iterations as the slowest of its hosts leaves it; half its speed where that is not
+ * known, or none.
  */
 double stages_speed(void *ctx, const struct pol_job *job, uint32_t n_gpus,
 		    uint32_t n_nodes, uint32_t type, const struct pol_job *const *mates,

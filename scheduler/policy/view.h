@@ -51,6 +51,7 @@ struct pol_job {
 	const struct pol_piece *pieces;
 	uint32_t n_pieces, n_held_gpus;
 	uint32_t group; /* The first job of those it shares GPUs with; itself: alone. */
+	bool is_guest;  /* It has but what its mates leave of some of its GPUs. */
 };
 
 struct pol_view;
@@ -59,7 +60,8 @@ struct pol_view;
  * How fast jobs are; see perf.h for those there are.  'speed' is seconds of 'duration_s'
  * that pass in a second on 'n_gpus' GPUs of 'type' spread over 'n_nodes' nodes, alone and
  * with nobody in the way on the network; 0: it cannot run there.  'mates' are the jobs
- * that would be on the same GPUs.
+ * that would be on the same GPUs; of a guest, those whose GPUs they are and who feel
+ * nothing of it.
  */
 struct pol_speed {
 	void *ctx;

@@ -18,8 +18,9 @@ struct run {
 	double works_s; /* From then on: starting takes its time. */
 	double end_s;   /* As things are; INFINITY: it does not run. */
 	VEC(struct pol_piece) pieces;
-	uint64_t mark;      /* Of the last plan that has it. */
-	uint32_t next_mate; /* A ring of those on the same GPUs. */
+	uint64_t mark;                /* Of the last plan that has it. */
+	uint32_t next_mate;           /* A ring of those on the same GPUs. */
+	uint32_t first_host, n_hosts; /* Of the last plan. */
 };
 
 struct loop {
@@ -61,6 +62,7 @@ stop(struct loop *l, uint32_t id)
 	job->pieces = NULL;
 	job->n_pieces = job->n_held_gpus = 0;
 	job->group = id;
+	job->is_guest = false;
 	job->since_s = l->view.now_s;
 }
 
@@ -221,6 +223,9 @@ take(struct loop *l)
 		bool ran = job->n_pieces > 0;
 
 		job->group = grant->group;
+		job->is_guest = grant->n_hosts > 0;
+		l->runs[grant->job].first_host = grant->first_host;
+		l->runs[grant->job].n_hosts = grant->n_hosts;
 		if (is_as_it_was(l, grant))
 			continue;
 		l->counts->n_migrations += ran;
@@ -249,6 +254,21 @@ link_mates(struct loop *l)
 	}
 }
 
+/* Those that it is a guest of, each once; some may be done already. */
+static void
+add_hosts(struct loop *l, const struct run *run)
+{
+	for (uint32_t i = 0; i < run->n_hosts; i++) {
+		uint32_t id = l->plan.hosts.items[run->first_host + i].job;
+		bool is_new = l->jobs[id].n_pieces > 0;
+
+		for (size_t k = 0; is_new && k < l->mates.n; k++)
+			is_new = l->mates.items[k]->id != id;
+		if (is_new)
+			vec_push(&l->mates, &l->jobs[id]);
+	}
+}
+
 /* By itself, and with those that share its GPUs. */
 static double
 speed_of(struct loop *l, const struct pol_job *job)
@@ -256,6 +276,8 @@ speed_of(struct loop *l, const struct pol_job *job)
 	const struct pol_speed *speed = &l->view.speed;
 
 	l->mates.n = 0;
+	if (job->is_guest)
+		add_hosts(l, &l->runs[job->id]);
 	/* The first of them may be done already. */
 	for (uint32_t id = l->runs[job->id].next_mate; id != job->id;
 	     id = l->runs[id].next_mate)

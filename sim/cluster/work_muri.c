@@ -57,7 +57,7 @@ work_muri_init(struct work_muri *muri, struct cluster_job *jobs, size_t n,
 	}
 }
 
-/* All of a group restart; what they have in a cycle is less. */
+/* All of a group restart, but not a guest's hosts; what they have in a cycle is less. */
 static double
 speed(void *ctx, const struct pol_job *job, uint32_t n_gpus, uint32_t n_nodes,
       uint32_t type, const struct pol_job *const *mates, uint32_t n_mates)
@@ -65,7 +65,7 @@ speed(void *ctx, const struct pol_job *job, uint32_t n_gpus, uint32_t n_nodes,
 	struct work_muri *muri = ctx;
 
 	muri->lost_s[job->id] = muri->overhead_s[job->id];
-	for (uint32_t i = 0; i < n_mates; i++)
+	for (uint32_t i = 0; !job->is_guest && i < n_mates; i++)
 		muri->lost_s[job->id] += muri->overhead_s[mates[i]->id];
 	return stages_speed(NULL, job, n_gpus, n_nodes, type, mates, n_mates);
 }
