@@ -15,5 +15,7 @@ extern const struct pol_planner planner_interleave_srsf, planner_interleave_las;
 extern const struct pol_planner planner_assign;
 /* plan_pack.c: time slices, and random pairs on the same GPUs that pay (Gandiva). */
 extern const struct pol_planner planner_pack;
+/* plan_guests.c: guaranteed jobs, and guests on what they leave (AntMan). */
+extern const struct pol_planner planner_guests;
 
 #endif

@@ -262,5 +262,13 @@ const struct policy_spec policy_table[] = {
 		.round_s = 60,
 		.planner = &planner_pack,
 	},
+	{
+		.name = "antman",
+		.text = "guaranteed jobs as they came; others are guests on what those "
+			"leave of their GPUs",
+		.source = "AntMan (OSDI 2020), as Muri's simulator has it (\"antman\")",
+		.keep = POL_KEEP_ALL,
+		.planner = &planner_guests,
+	},
 	{ 0 },
 };

@@ -1,0 +1,420 @@
+/*
+ * test_guests.c - guaranteed jobs, and guests on what they leave (AntMan).
+ */
+#include <math.h>
+#include <string.h>
+
+#include "lib/base/err.h"
+#include "lib/base/rng.h"
+#include "scheduler/policy/policy.h"
+#include "scheduler/policy/stages.h"
+#include "sim/cluster/cluster.h"
+#include "tests/unit/test.h"
+
+#define N_NODES 3
+#define MAX     16
+#define N_JOBS  150
+#define GUEST   1
+
+static const uint32_t fours[N_NODES] = { 4, 4, 4 }, uneven[N_NODES] = { 4, 8, 2 };
+static const uint32_t zeros[N_NODES];
+
+struct lab {
+	struct pol_cluster cluster;
+	struct pol_job jobs[MAX];
+	uint32_t ids[MAX];
+	struct pol_view view;
+	struct policy *policy;
+	struct pol_plan plan;
+};
+
+static struct pol_cluster
+make_cluster(const uint32_t *n_gpus, uint32_t n_nodes)
+{
+	struct pol_cluster cluster = { .n_nodes = n_nodes,
+				       .n_racks = 1,
+				       .n_types = 1,
+				       .n_gpus = n_gpus,
+				       .rack_of = zeros,
+				       .type_of = zeros };
+
+	for (uint32_t i = 0; i < n_nodes; i++)
+		cluster.n_all_gpus += n_gpus[i];
+	return cluster;
+}
+
+static void
+lab_init(struct lab *lab, const uint32_t *n_gpus, uint32_t n_nodes)
+{
+	struct err err = { 0 };
+
+	*lab = (struct lab){ .cluster = make_cluster(n_gpus, n_nodes) };
+	lab->view = (struct pol_view){ .cluster = &lab->cluster,
+				       .ids = lab->ids,
+				       .jobs = lab->jobs,
+				       .n_ids = MAX };
+	assert_int_equal(policy_new(policy_find("antman"), NULL, &lab->cluster,
+				    &lab->policy, &err),
+			 0);
+}
+
+static void
+lab_fini(struct lab *lab)
+{
+	policy_free(lab->policy);
+	pol_plan_fini(&lab->plan);
+}
+
+static void
+submit(struct lab *lab, uint32_t n_gpus, int32_t priority)
+{
+	uint32_t id = 0;
+
+	while (lab->jobs[id].n_gpus)
+		id++;
+	lab->ids[lab->view.n_jobs++] = id;
+	lab->jobs[id] = (struct pol_job){ .id = id,
+					  .n_gpus = n_gpus,
+					  .max_gpus = n_gpus,
+					  .priority = priority,
+					  .group = id };
+	policy_event(lab->policy, &lab->view, POL_ARRIVED, &lab->jobs[id]);
+}
+
+static void
+finish(struct lab *lab, uint32_t id)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < lab->view.n_jobs; i++)
+		if (lab->ids[i] != id)
+			lab->ids[n++] = lab->ids[i];
+	lab->view.n_jobs = n;
+	policy_event(lab->policy, &lab->view, POL_DONE, &lab->jobs[id]);
+}
+
+/* Who runs where: "a 0:3, b 0:1 1:4 of a 0:1". */
+static const char *
+decide(struct lab *lab)
+{
+	static char text[400];
+	size_t n = 0;
+
+	policy_decide(lab->policy, &lab->view, &lab->plan, 1);
+	assert_null(pol_plan_why_not(&lab->plan, &lab->view));
+	text[0] = '\0';
+	for (size_t i = 0; i < lab->plan.grants.n; i++) {
+		const struct pol_grant *grant = &lab->plan.grants.items[i];
+
+		n += (size_t)snprintf(text + n, sizeof text - n, "%s%c", i ? ", " : "",
+				      'a' + (int)grant->job);
+		for (uint32_t k = 0; k < grant->n_pieces; k++) {
+			const struct pol_piece *piece =
+				&lab->plan.pieces.items[grant->first_piece + k];
+
+			n += (size_t)snprintf(text + n, sizeof text - n, " %u:%u",
+					      piece->node, piece->n_gpus);
+		}
+		for (uint32_t k = 0; k < grant->n_hosts; k++) {
+			const struct pol_host *host =
+				&lab->plan.hosts.items[grant->first_host + k];
+
+			n += (size_t)snprintf(text + n, sizeof text - n, "%s %c %u:%u",
+					      k ? "" : " of", 'a' + (int)host->job,
+					      host->node, host->n_gpus);
+		}
+	}
+	return text;
+}
+
+/* ---- Guaranteed jobs -------------------------------------------------------------------- */
+
+static void
+one_that_does_not_fit_holds_back_what_there_is(void **state)
+{
+	struct lab lab;
+
+	(void)state;
+	lab_init(&lab, fours, 2);
+	submit(&lab, 3, 0);
+	submit(&lab, 2, 0);
+	submit(&lab, 3, 0); /* c: two are free on node 1, one on node 0. */
+	submit(&lab, 1, 0); /* d has that one; c has the others. */
+	submit(&lab, 1, 0); /* e: nothing is left. */
+	assert_string_equal(decide(&lab), "a 0:3, b 1:2, d 0:1");
+	/* Though node 0 has room for c now, it waits where it holds some. */
+	finish(&lab, 0);
+	assert_string_equal(decide(&lab), "b 1:2, d 0:1, e 0:1");
+	finish(&lab, 1);
+	assert_string_equal(decide(&lab), "c 1:3, d 0:1, e 0:1");
+	lab_fini(&lab);
+}
+
+static void
+one_of_several_nodes_holds_back_whole_ones(void **state)
+{
+	struct lab lab;
+
+	(void)state;
+	lab_init(&lab, fours, 3);
+	submit(&lab, 3, 0);
+	submit(&lab, 2, 0);
+	submit(&lab, 8, 0); /* c has node 2, and waits for another. */
+	submit(&lab, 4, 0); /* d holds back the two of node 1. */
+	assert_string_equal(decide(&lab), "a 0:3, b 1:2");
+	finish(&lab, 1);
+	assert_string_equal(decide(&lab), "a 0:3, d 1:4");
+	finish(&lab, 0);
+	assert_string_equal(decide(&lab), "c 0:4 2:4, d 1:4");
+	lab_fini(&lab);
+}
+
+static void
+one_that_leaves_part_of_a_node_holds_back_nothing(void **state)
+{
+	struct lab lab;
+
+	(void)state;
+	lab_init(&lab, fours, 3);
+	submit(&lab, 4, 0);
+	submit(&lab, 10, 0);
+	submit(&lab, 8, 0);
+	assert_string_equal(decide(&lab), "a 0:4, c 1:4 2:4");
+	finish(&lab, 0);
+	finish(&lab, 2);
+	assert_string_equal(decide(&lab), "b 0:4 1:4 2:2");
+	lab_fini(&lab);
+}
+
+/* ---- Guests ------------------------------------------------------------------------------- */
+
+static void
+guests_are_where_the_least_load_is(void **state)
+{
+	struct lab lab;
+
+	(void)state;
+	lab_init(&lab, fours, 2);
+	submit(&lab, 6, GUEST); /* Though it came first. */
+	submit(&lab, 4, 0);
+	submit(&lab, 2, GUEST);
+	submit(&lab, 1, GUEST); /* d: each GPU has a guest. */
+	assert_string_equal(decide(&lab), "b 0:4, a 0:2 1:4 of b 0:2, c 0:2 of b 0:2");
+	/* Hosts may come later; nobody is moved. */
+	submit(&lab, 4, 0);
+	assert_string_equal(decide(&lab), "b 0:4, e 1:4, a 0:2 1:4 of b 0:2 e 1:4, "
+					  "c 0:2 of b 0:2");
+	finish(&lab, 1);
+	assert_string_equal(decide(&lab), "e 1:4, a 0:2 1:4 of e 1:4, c 0:2");
+	finish(&lab, 2);
+	assert_string_equal(decide(&lab), "e 1:4, a 0:2 1:4 of e 1:4, d 0:1");
+	lab_fini(&lab);
+}
+
+static void
+who_waits_is_nobodys_host(void **state)
+{
+	struct lab lab;
+
+	(void)state;
+	lab_init(&lab, fours, 2);
+	submit(&lab, 3, 0);
+	submit(&lab, 3, 0);
+	submit(&lab, 2, 0); /* c holds back the last of node 0. */
+	submit(&lab, 2, GUEST);
+	assert_string_equal(decide(&lab), "a 0:3, b 1:3, d 0:1 1:1");
+	finish(&lab, 0);
+	assert_string_equal(decide(&lab), "b 1:3, c 0:2, d 0:1 1:1 of c 0:1");
+	lab_fini(&lab);
+}
+
+static void
+a_plan_with_guests_is_checked(void **state)
+{
+	struct lab lab;
+	struct pol_plan *plan = &lab.plan;
+
+	(void)state;
+	lab_init(&lab, fours, 2);
+	submit(&lab, 6, GUEST);
+	submit(&lab, 4, 0);
+	submit(&lab, 2, GUEST);
+	assert_string_equal(decide(&lab), "b 0:4, a 0:2 1:4 of b 0:2, c 0:2 of b 0:2");
+	plan->grants.items[2].n_hosts = 0;
+	assert_string_equal(pol_plan_why_not(plan, &lab.view), "a GPU given twice");
+	plan->grants.items[2].n_hosts = 2;
+	assert_string_equal(pol_plan_why_not(plan, &lab.view),
+			    "a guest without its hosts");
+	plan->grants.items[2].n_hosts = 1;
+	plan->hosts.items[1].n_gpus = 3;
+	assert_string_equal(pol_plan_why_not(plan, &lab.view),
+			    "a guest where its host is not");
+	plan->hosts.items[0].n_gpus = 3;
+	plan->hosts.items[1].n_gpus = 2;
+	assert_string_equal(pol_plan_why_not(plan, &lab.view),
+			    "a guest where its host is not");
+	plan->hosts.items[0].n_gpus = 2;
+	plan->hosts.items[1].node = 1;
+	assert_string_equal(pol_plan_why_not(plan, &lab.view),
+			    "a guest where its host is not");
+	plan->hosts.items[1].node = 0;
+	plan->hosts.items[1].job = 0;
+	assert_string_equal(pol_plan_why_not(plan, &lab.view),
+			    "a host that cannot be one");
+	plan->hosts.items[1].job = 3;
+	assert_string_equal(pol_plan_why_not(plan, &lab.view),
+			    "a host that cannot be one");
+	plan->hosts.items[1].job = 1;
+	assert_null(pol_plan_why_not(plan, &lab.view));
+	lab_fini(&lab);
+}
+
+/* ---- How fast ---------------------------------------------------------------------------- */
+
+static const struct pol_job host = { .iteration_s = 6, .stage_s = { 3, 2, 1 } };
+
+static void
+a_guest_has_the_gaps_of_its_host(void **state)
+{
+	static const struct {
+		double stage_s[3], turns;
+	} cases[] = {
+		/* Loading: a gap of 3, and 1 of the next; of that 1 goes to the GPU. 2 of
+		 * a gap of 4 are left for it, and there is room for the network, too. */
+		{ { 4, 3, 2 }, 3 },
+		/* On the network in two gaps of 5. */
+		{ { 0, 0, 10 }, 2 },
+		/* What is left fits into the time in which the host loads. */
+		{ { 0, 0, 12 }, 2 },
+		{ { 0, 0, 14 }, 3 },
+		/* On the GPU in a gap of 4 and all but 1 of another: no time is left. */
+		{ { 0, 7, 1 }, 2 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct pol_job guest = { .iteration_s = 1 };
+
+		memcpy(guest.stage_s, cases[i].stage_s, sizeof guest.stage_s);
+		assert_near(stages_guest_turns(&guest, &host), cases[i].turns, 0);
+	}
+	assert_true(isinf(stages_guest_turns(
+		&host, &(struct pol_job){ .iteration_s = 1, .stage_s = { 0, 1, 0 } })));
+}
+
+static struct cluster_job
+make_job(double submit_s, double duration_s, uint32_t n_gpus, int32_t priority)
+{
+	return (struct cluster_job){ .submit_s = submit_s,
+				     .duration_s = duration_s,
+				     .n_gpus = n_gpus,
+				     .max_gpus = n_gpus,
+				     .user = POL_NONE,
+				     .vc = POL_NONE,
+				     .model = POL_NONE,
+				     .priority = priority,
+				     .predicted_s = NAN,
+				     .iterations = NAN,
+				     .iteration_s = NAN };
+}
+
+static void
+run(const struct pol_cluster *cluster, const struct cluster_job *jobs, size_t n,
+    struct cluster_result *ret_results)
+{
+	const struct cluster_work work = { 0 };
+	const struct cluster_opts opts = {
+		.cluster = cluster, .work = &work, .until_s = INFINITY, .check = true
+	};
+	struct cluster_counts counts;
+	struct policy *policy;
+	struct err err = { 0 };
+	size_t bad;
+
+	assert_int_equal(
+		policy_new(policy_find("antman"), NULL, cluster, &policy, &err), 0);
+	assert_int_equal(
+		cluster_run(jobs, n, policy, &opts, ret_results, &counts, &bad), 0);
+	assert_int_equal(counts.n_preemptions + counts.n_migrations, 0);
+	policy_free(policy);
+}
+
+static void
+a_guest_is_slower_while_its_host_is_there_and_the_host_is_not(void **state)
+{
+	const struct pol_cluster cluster = make_cluster(fours, 1);
+	struct cluster_job jobs[] = { make_job(0, 90, 4, GUEST), make_job(0, 60, 4, 0),
+				      make_job(0, 10, 4, GUEST) };
+	struct cluster_result results[3];
+
+	(void)state;
+	/* Three turns of 6 s for 9 s of its own: half as fast, for 60 s. */
+	jobs[0].iteration_s = 9;
+	memcpy(jobs[0].stage_s, (double[]){ 4, 3, 2 }, sizeof jobs[0].stage_s);
+	jobs[1].iteration_s = 6;
+	memcpy(jobs[1].stage_s, host.stage_s, sizeof jobs[1].stage_s);
+	run(&cluster, jobs, 3, results);
+	assert_near(results[1].end_s, 60, 1e-9);
+	assert_near(results[0].first_s, 0, 0);
+	assert_near(results[0].end_s, 120, 1e-9);
+	assert_near(results[2].first_s, 120, 1e-9);
+	assert_near(results[2].end_s, 130, 1e-9);
+	/* Of stages that are not known: half. */
+	jobs[1].iteration_s = NAN;
+	run(&cluster, jobs, 3, results);
+	assert_near(results[0].end_s, 120, 1e-9);
+}
+
+static void
+all_are_served_and_guaranteed_ones_at_full_speed(void **state)
+{
+	const uint32_t *const clusters[] = { fours, uneven };
+	struct cluster_job jobs[N_JOBS];
+	struct cluster_result results[N_JOBS];
+
+	(void)state;
+	for (uint64_t seed = 0; seed < 20; seed++) {
+		struct pol_cluster cluster = make_cluster(clusters[seed % 2], N_NODES);
+		double now_s = 0;
+		struct rng rng;
+
+		rng_init(&rng, seed + 1);
+		for (size_t i = 0; i < N_JOBS; i++) {
+			now_s += (double)rng_below(&rng, 400);
+			jobs[i] = make_job(
+				now_s, (double)(1 + rng_below(&rng, 2000)),
+				(uint32_t)(1 +
+					   rng_below(&rng, seed % 3 ? cluster.n_all_gpus
+								    : 4)),
+				rng_below(&rng, 2) ? GUEST : 0);
+		}
+		run(&cluster, jobs, N_JOBS, results);
+		for (size_t i = 0; i < N_JOBS; i++) {
+			double took_s = results[i].end_s - results[i].first_s;
+
+			if (!jobs[i].priority)
+				assert_near(took_s, jobs[i].duration_s, 1e-6);
+			assert_true(took_s >= jobs[i].duration_s - 1e-6);
+			assert_true(took_s <= 2 * jobs[i].duration_s + 1e-6);
+		}
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_that_does_not_fit_holds_back_what_there_is),
+		cmocka_unit_test(one_of_several_nodes_holds_back_whole_ones),
+		cmocka_unit_test(one_that_leaves_part_of_a_node_holds_back_nothing),
+		cmocka_unit_test(guests_are_where_the_least_load_is),
+		cmocka_unit_test(who_waits_is_nobodys_host),
+		cmocka_unit_test(a_plan_with_guests_is_checked),
+		cmocka_unit_test(a_guest_has_the_gaps_of_its_host),
+		cmocka_unit_test(
+			a_guest_is_slower_while_its_host_is_there_and_the_host_is_not),
+		cmocka_unit_test(all_are_served_and_guaranteed_ones_at_full_speed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
