@@ -1,42 +1,26 @@
 /*
  * order_predicted.c - least predicted GPU time first (QSSF of Helios, SC 2021).
  *
- * A prediction is made when a job comes, and stays: what its trace foretells, or the mean
- * of the jobs that are done of its user and number of GPUs, else of its user, else of all;
- * 0 for as long as none is.
+ * A prediction (predicted.h) is made when a job comes, and stays.
  */
-#include <math.h>
-
 #include "scheduler/policy/order_list.h"
 #include "scheduler/policy/orders.h"
+#include "scheduler/policy/predicted.h"
 
 enum {
 	BY,
 	N_PARAMS,
 };
 
-enum by {
-	BY_HISTORY,
-	BY_ORACLE
-};
-
-struct mean {
-	uint32_t user, n_gpus; /* POL_NONE, 0: any. */
-	double sum_s;
-	uint32_t n;
-};
-
 struct state {
 	struct order_list list;
 	VEC(double) keys; /* By id. */
 	VEC(uint32_t) scratch;
-	VEC(struct mean) means; /* By user and GPUs; the first is of all. */
-	enum by by;
+	struct predicted predicted;
 };
 
 static const struct pol_param params[] = {
-	[BY] = { "predicted.by", "0: the trace's prediction, or a mean; 1: an oracle's",
-		 0, 0, 1 },
+	[BY] = PREDICTED_PARAM,
 	[N_PARAMS] = { 0 },
 };
 
@@ -48,8 +32,7 @@ init(void *state, const double *values, const struct pol_cluster *cluster,
 
 	(void)cluster;
 	(void)rng;
-	s->by = (enum by)values[BY];
-	vec_push(&s->means, ((struct mean){ .user = POL_NONE }));
+	s->predicted.by_oracle = values[BY] != 0;
 }
 
 static void
@@ -60,43 +43,7 @@ fini(void *state)
 	order_list_fini(&s->list);
 	vec_free(&s->keys);
 	vec_free(&s->scratch);
-	vec_free(&s->means);
-}
-
-/* Made if there is none; few: users of a cluster, by the sizes of their jobs. */
-static struct mean *
-mean_of(struct state *s, uint32_t user, uint32_t n_gpus)
-{
-	for (size_t i = 0; i < s->means.n; i++)
-		if (s->means.items[i].user == user &&
-		    s->means.items[i].n_gpus == n_gpus)
-			return &s->means.items[i];
-	vec_push(&s->means, ((struct mean){ .user = user, .n_gpus = n_gpus }));
-	return &s->means.items[s->means.n - 1];
-}
-
-static void
-learn(struct mean *mean, const struct pol_job *job)
-{
-	mean->sum_s += job->duration_s;
-	mean->n++;
-}
-
-static double
-predict(struct state *s, const struct pol_job *job)
-{
-	const struct mean *mean;
-
-	if (s->by == BY_ORACLE)
-		return job->duration_s;
-	if (!isnan(job->predicted_s))
-		return job->predicted_s;
-	mean = mean_of(s, job->user, job->n_gpus);
-	if (!mean->n)
-		mean = mean_of(s, job->user, 0);
-	if (!mean->n)
-		mean = mean_of(s, POL_NONE, 0);
-	return mean->n ? mean->sum_s / mean->n : 0;
+	predicted_fini(&s->predicted);
 }
 
 static void
@@ -108,12 +55,10 @@ on_event(void *state, const struct pol_view *view, enum pol_event event,
 	if (event == POL_ARRIVED) {
 		s->keys.n = 0;
 		vec_reserve(&s->keys, view->n_ids);
-		s->keys.items[job->id] = predict(s, job) * job->n_gpus;
+		s->keys.items[job->id] =
+			predicted_duration_s(&s->predicted, job) * job->n_gpus;
 	} else if (event == POL_DONE) {
-		learn(mean_of(s, POL_NONE, 0), job);
-		if (job->user != POL_NONE)
-			learn(mean_of(s, job->user, 0), job);
-		learn(mean_of(s, job->user, job->n_gpus), job);
+		predicted_learn(&s->predicted, job);
 	}
 	order_list_event(&s->list, event, job->id);
 }
