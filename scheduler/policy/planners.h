@@ -17,5 +17,7 @@ extern const struct pol_planner planner_assign;
 extern const struct pol_planner planner_pack;
 /* plan_guests.c: guaranteed jobs, and guests on what they leave (AntMan). */
 extern const struct pol_planner planner_guests;
+/* plan_profile.c: jobs are looked at apart, then shortest first and in pairs (Lucid). */
+extern const struct pol_planner planner_profile;
 
 #endif

@@ -270,5 +270,13 @@ const struct policy_spec policy_table[] = {
 		.keep = POL_KEEP_ALL,
 		.planner = &planner_guests,
 	},
+	{
+		.name = "lucid",
+		.text = "jobs are looked at apart; then least predicted GPU time first, "
+			"in pairs that hardly feel each other",
+		.source = "Lucid (ASPLOS 2023), the code of its simulator",
+		.keep = POL_KEEP_PLACE,
+		.planner = &planner_profile,
+	},
 	{ 0 },
 };
