@@ -75,6 +75,12 @@ struct pol_order {
 	 * returns how many.  One that is not written is not served this time.
 	 */
 	uint32_t (*order)(void *state, const struct pol_view *view, uint32_t *ret_ids);
+	/*
+	 * Where types of GPUs differ: writes the type of each of what 'order' wrote last,
+	 * which then has a job once for each type that it may have; it runs on the first
+	 * that has room.  Only with POL_KEEP_CHOSEN.  NULL: each is there once, for any.
+	 */
+	void (*types)(void *state, uint32_t *ret_types);
 	/* Is told what came of it (queues whose running jobs keep their place); or NULL. */
 	void (*served)(void *state, const struct pol_view *view,
 		       const struct pol_plan *plan);

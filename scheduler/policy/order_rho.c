@@ -58,7 +58,7 @@ on_event(void *state, const struct pol_view *view, enum pol_event event,
 static double
 rho(struct state *s, const struct pol_view *view, const struct pol_job *job, uint32_t n)
 {
-	double speed = share_speed(view, job);
+	double speed = share_speed(view, job, 0);
 	double left_s = fmax(0, job->remaining_s / speed);
 
 	return (view->now_s - job->submit_s + left_s) /

@@ -28,7 +28,8 @@ extern const struct pol_order order_predicted;
 
 /* order_deficit.c: rounds out of shares of the time (Gavel), by the rules of shares.h. */
 extern const struct pol_order order_share_equal, order_share_max_min,
-	order_share_finish_time, order_share_makespan, order_share_throughput;
+	order_share_finish_time, order_share_makespan, order_share_throughput,
+	order_share_assigned;
 
 /* order_rho.c: worst off against a cluster of one's own first (Themis's auction). */
 extern const struct pol_order order_rho;

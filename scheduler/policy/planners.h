@@ -11,8 +11,6 @@
  * best (Muri): by least remaining, or least attained GPU time.
  */
 extern const struct pol_planner planner_interleave_srsf, planner_interleave_las;
-/* plan_assign.c: jobs to GPUs by least completion times in all (AlloX). */
-extern const struct pol_planner planner_assign;
 /* plan_pack.c: time slices, and random pairs on the same GPUs that pay (Gandiva). */
 extern const struct pol_planner planner_pack;
 /* plan_guests.c: guaranteed jobs, and guests on what they leave (AntMan). */

@@ -33,9 +33,13 @@ struct policy {
 	struct rng rngs[N_SLOTS];
 	VEC(uint32_t) outside; /* Submitted, not let in yet. */
 	VEC(uint32_t) ids;     /* In the order of service. */
+	VEC(uint32_t) types;   /* Of GPUs that each of those is to have. */
 	VEC(struct pol_want) wants;
-	VEC(uint32_t) n_free; /* By node. */
-	bool has_happened;    /* Something, since it decided last. */
+	VEC(struct pol_free) frees; /* One; or one for each type. */
+	VEC(uint32_t) n_free;       /* Of each of those, by node. */
+	VEC(uint32_t) n_left;       /* Of each of those, while it is chosen. */
+	VEC(bool) is_chosen;        /* By id, where jobs may have several types. */
+	bool has_happened;          /* Something, since it decided last. */
 	double decided_s;
 };
 
@@ -208,8 +212,12 @@ policy_free(struct policy *policy)
 	}
 	vec_free(&policy->outside);
 	vec_free(&policy->ids);
+	vec_free(&policy->types);
 	vec_free(&policy->wants);
+	vec_free(&policy->frees);
 	vec_free(&policy->n_free);
+	vec_free(&policy->n_left);
+	vec_free(&policy->is_chosen);
 	free(policy);
 }
 
@@ -325,6 +333,41 @@ policy_is_due(const struct policy *policy, const struct pol_view *view)
 
 /* ---- Deciding ------------------------------------------------------------------------------ */
 
+static bool
+has_types(const struct policy *policy)
+{
+	return policy->spec->order && policy->spec->order->types;
+}
+
+/* All that is free, or that of each type. */
+static void
+free_all(struct policy *policy)
+{
+	const struct pol_cluster *cluster = policy->cluster;
+	uint32_t n = has_types(policy) ? cluster->n_types : 1;
+
+	policy->n_free.n = policy->frees.n = 0;
+	vec_reserve(&policy->n_free, (size_t)n * cluster->n_nodes + 1);
+	for (uint32_t k = 0; k < n; k++) {
+		struct pol_free free = { .n_free = policy->n_free.items +
+						   policy->n_free.n };
+
+		for (uint32_t i = 0; i < cluster->n_nodes; i++) {
+			bool counts = !has_types(policy) || cluster->type_of[i] == k;
+
+			vec_push(&policy->n_free, counts ? cluster->n_gpus[i] : 0);
+			free.n_all += counts ? cluster->n_gpus[i] : 0;
+		}
+		vec_push(&policy->frees, free);
+	}
+}
+
+static struct pol_free *
+free_for(struct policy *policy, const struct pol_want *want)
+{
+	return &policy->frees.items[has_types(policy) ? want->type : 0];
+}
+
 /* What each job in the order of service is to have. */
 static void
 want(struct policy *policy, const struct pol_view *view, uint32_t n)
@@ -340,6 +383,12 @@ want(struct policy *policy, const struct pol_view *view, uint32_t n)
 							     .type = POL_NONE,
 							     .group = job->id,
 							     .share = 1 }));
+	}
+	if (has_types(policy)) {
+		vec_reserve(&policy->types, n + 1);
+		spec->order->types(policy->states[ORDER], policy->types.items);
+		for (uint32_t i = 0; i < n; i++)
+			policy->wants.items[i].type = policy->types.items[i];
 	}
 	if (spec->size)
 		spec->size->size(policy->states[SIZE], view, policy->wants.items, n);
@@ -410,22 +459,48 @@ place(struct policy *policy, const struct pol_view *view, const struct pol_want 
 	return n > 0;
 }
 
+/* Whether it has been chosen already, for another type. */
+static bool
+is_chosen(const struct policy *policy, const struct pol_want *want)
+{
+	return has_types(policy) && policy->is_chosen.items[want->job];
+}
+
+static void
+begin_choice(struct policy *policy)
+{
+	policy->n_left.n = 0;
+	for (size_t i = 0; i < policy->frees.n; i++)
+		vec_push(&policy->n_left, policy->frees.items[i].n_all);
+	for (size_t i = 0; has_types(policy) && i < policy->wants.n; i++) {
+		while (policy->is_chosen.n <= policy->wants.items[i].job)
+			vec_push(&policy->is_chosen, false);
+		policy->is_chosen.items[policy->wants.items[i].job] = false;
+	}
+}
+
 /* Those that do not run want nothing, then. */
 static void
-choose(struct policy *policy, uint32_t n_free)
+choose(struct policy *policy)
 {
 	bool is_over = false;
 
+	begin_choice(policy);
 	for (size_t i = 0; i < policy->wants.n; i++) {
 		struct pol_want *want = &policy->wants.items[i];
+		uint32_t *n_left =
+			&policy->n_left
+				 .items[free_for(policy, want) - policy->frees.items];
 
 		if (want->group != want->job)
 			continue;
-		if (is_over || want->n_gpus > n_free) {
+		if (is_over || want->n_gpus > *n_left || is_chosen(policy, want)) {
 			is_over |= policy->spec->order->fit == POL_STRICT;
 			want->n_gpus = 0;
+		} else if (has_types(policy)) {
+			policy->is_chosen.items[want->job] = true;
 		}
-		n_free -= want->n_gpus;
+		*n_left -= want->n_gpus;
 	}
 }
 
@@ -446,22 +521,22 @@ next_size(const struct policy *policy, uint32_t below)
 
 /* Places those that were chosen, the largest first. */
 static void
-serve_chosen(struct policy *policy, const struct pol_view *view, struct pol_free *free,
-	     struct pol_plan *plan)
+serve_chosen(struct policy *policy, const struct pol_view *view, struct pol_plan *plan)
 {
 	struct pol_want *wants = policy->wants.items;
 	size_t n = policy->wants.n;
 
-	choose(policy, free->n_all);
+	choose(policy);
 	for (uint32_t size = next_size(policy, UINT32_MAX); size;
 	     size = next_size(policy, size)) {
 		for (size_t i = 0; i < n; i++)
 			if (wants[i].n_gpus == size && wants[i].group == wants[i].job &&
-			    keep(view, &wants[i], free, plan))
+			    keep(view, &wants[i], free_for(policy, &wants[i]), plan))
 				wants[i].n_gpus = 0;
 		for (size_t i = 0; i < n; i++)
 			if (wants[i].n_gpus == size && wants[i].group == wants[i].job)
-				place(policy, view, &wants[i], free, plan);
+				place(policy, view, &wants[i],
+				      free_for(policy, &wants[i]), plan);
 	}
 	for (size_t i = 0; i < n; i++)
 		if (wants[i].n_gpus && wants[i].group != wants[i].job)
@@ -470,10 +545,10 @@ serve_chosen(struct policy *policy, const struct pol_view *view, struct pol_free
 
 /* Serves in order, into what is free. */
 static void
-serve(struct policy *policy, const struct pol_view *view, struct pol_free *free,
-      struct pol_plan *plan)
+serve(struct policy *policy, const struct pol_view *view, struct pol_plan *plan)
 {
 	const struct policy_spec *spec = policy->spec;
+	struct pol_free *free = &policy->frees.items[0];
 	struct pol_want *wants = policy->wants.items;
 	size_t n = policy->wants.n;
 
@@ -484,12 +559,12 @@ serve(struct policy *policy, const struct pol_view *view, struct pol_free *free,
 				wants[i].n_gpus = 0;
 	}
 	if (spec->keep == POL_KEEP_CHOSEN) {
-		serve_chosen(policy, view, free, plan);
+		serve_chosen(policy, view, plan);
 		return;
 	}
 	/* Those that go on where they are have that before others are placed. */
 	if (spec->keep == POL_KEEP_PLACE)
-		choose(policy, free->n_all);
+		choose(policy);
 	if (spec->keep != POL_KEEP_NOTHING) {
 		for (size_t i = 0; i < n; i++)
 			if (wants[i].n_gpus && keep(view, &wants[i], free, plan))
@@ -509,7 +584,6 @@ policy_decide(struct policy *policy, const struct pol_view *view,
 	      struct pol_plan *plans, uint32_t n_max)
 {
 	const struct policy_spec *spec = policy->spec;
-	struct pol_free free = { .n_all = policy->cluster->n_all_gpus };
 	uint32_t n;
 
 	admit(policy, view);
@@ -517,17 +591,14 @@ policy_decide(struct policy *policy, const struct pol_view *view,
 	policy->decided_s = view->now_s;
 	for (uint32_t i = 0; i < n_max; i++)
 		pol_plan_clear(&plans[i]);
-	vec_reserve(&policy->ids, view->n_jobs + 1);
+	vec_reserve(&policy->ids, (size_t)view->n_jobs * policy->cluster->n_types + 1);
 	if (spec->planner)
 		return spec->planner->plan(policy->states[PLANNER], view, view->ids,
 					   view->n_jobs, plans, n_max);
 	n = spec->order->order(policy->states[ORDER], view, policy->ids.items);
 	want(policy, view, n);
-	policy->n_free.n = 0;
-	for (uint32_t i = 0; i < policy->cluster->n_nodes; i++)
-		vec_push(&policy->n_free, policy->cluster->n_gpus[i]);
-	free.n_free = policy->n_free.items;
-	serve(policy, view, &free, &plans[0]);
+	free_all(policy);
+	serve(policy, view, &plans[0]);
 	return 1;
 }
 

@@ -32,7 +32,7 @@ shares(void *state, const struct pol_view *view, const uint32_t *ids, uint32_t n
 	s->gpus.n = s->elapsed_s.n = s->left_s.n = s->alone_s.n = 0;
 	for (uint32_t i = 0; i < n; i++) {
 		const struct pol_job *job = &view->jobs[ids[i]];
-		double speed = share_speed(view, job);
+		double speed = share_speed(view, job, 0);
 
 		vec_push(&s->gpus, job->n_gpus);
 		vec_push(&s->elapsed_s, view->now_s - job->submit_s);

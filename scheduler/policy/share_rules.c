@@ -16,14 +16,27 @@ fini(void *state)
 	vec_free(&s->values);
 }
 
-double
-share_speed(const struct pol_view *view, const struct pol_job *job)
+static bool
+has_room(const struct pol_cluster *cluster, uint32_t type, uint32_t n_gpus)
 {
-	double speed = view->speed.speed ? view->speed.speed(view->speed.ctx, job,
-							     job->n_gpus, 1, 0, NULL, 0)
-					 : 1;
+	uint32_t n = 0;
 
-	return speed > 0 ? speed : 1;
+	for (uint32_t i = 0; i < cluster->n_nodes && n < n_gpus; i++)
+		n += cluster->type_of[i] == type ? cluster->n_gpus[i] : 0;
+	return n >= n_gpus;
+}
+
+double
+share_speed(const struct pol_view *view, const struct pol_job *job, uint32_t type)
+{
+	double speed = 1;
+
+	if (view->speed.speed)
+		speed = view->speed.speed(view->speed.ctx, job, job->n_gpus, 1, type,
+					  NULL, 0);
+	if (view->cluster->n_types == 1)
+		return speed > 0 ? speed : 1;
+	return speed > 0 && has_room(view->cluster, type, job->n_gpus) ? speed : 0;
 }
 
 static void
@@ -66,7 +79,7 @@ makespan(void *state, const struct pol_view *view, const uint32_t *ids, uint32_t
 	for (uint32_t i = 0; i < n; i++) {
 		const struct pol_job *job = &view->jobs[ids[i]];
 
-		vec_push(&s->values, job->remaining_s / share_speed(view, job));
+		vec_push(&s->values, job->remaining_s / share_speed(view, job, 0));
 	}
 	shares_makespan(s->gpus.items, s->values.items, n, capacity, ret_shares);
 	shares_spread(s->gpus.items, n, capacity, ret_shares);
@@ -80,7 +93,7 @@ throughput(void *state, const struct pol_view *view, const uint32_t *ids, uint32
 
 	read_gpus(s, view, ids, n);
 	for (uint32_t i = 0; i < n; i++)
-		vec_push(&s->values, share_speed(view, &view->jobs[ids[i]]));
+		vec_push(&s->values, share_speed(view, &view->jobs[ids[i]], 0));
 	shares_most(s->gpus.items, s->values.items, n, view->cluster->n_all_gpus,
 		    ret_shares);
 }

@@ -11,8 +11,13 @@
 
 struct share_rule {
 	size_t state_size;
-	void (*fini)(void *state); /* May be NULL. */
-	/* 'n' above 0; 'ids' in the order in which they came. */
+	/* Both may be NULL.  'params': values of those that are the rule's own. */
+	void (*init)(void *state, const double *params);
+	void (*fini)(void *state);
+	/*
+	 * 'n' above 0; 'ids' in the order in which they came; [n x types of GPUs], of
+	 * which those of a job are 1 in all at most.
+	 */
 	void (*shares)(void *state, const struct pol_view *view, const uint32_t *ids,
 		       uint32_t n, double *ret_shares);
 };
@@ -26,7 +31,14 @@ extern const struct share_rule share_throughput; /* Most work of all. */
 /* share_finish.c: the same delay against a cluster of one's own (finish-time fairness). */
 extern const struct share_rule share_finish_time;
 
-/* For rules: seconds of its work that a job does in one, on what it asked for. */
-double share_speed(const struct pol_view *view, const struct pol_job *job);
+/* share_assign.c: on which type each is next, by the best assignment (AlloX). */
+extern const struct share_rule share_assigned;
+
+/*
+ * For rules: seconds of its work that a job does in one, on what it asked for; 0: that
+ * type is not for it, or has not as many.
+ */
+double share_speed(const struct pol_view *view, const struct pol_job *job,
+		   uint32_t type);
 
 #endif

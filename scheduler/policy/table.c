@@ -247,11 +247,14 @@ const struct policy_spec policy_table[] = {
 	},
 	{
 		.name = "allox",
-		.text = "jobs to GPUs by the assignment of the least completion times; "
-			"nobody is stopped",
+		.text = "jobs to GPUs by the assignment of the least completion times, "
+			"in rounds",
 		.source = "AlloX (EuroSys 2020), as Gavel's simulator has it",
-		.keep = POL_KEEP_ALL,
-		.planner = &planner_assign,
+		.drive = POL_ROUNDS,
+		.keep = POL_KEEP_CHOSEN,
+		.round_s = 360,
+		.order = &order_share_assigned,
+		.place = &place_count,
 	},
 	{
 		.name = "gandiva",

@@ -16,28 +16,33 @@ struct search {
 	uint32_t *row_of;                 /* By column; NONE: nobody has it. */
 	double *distance; /* Of each column from the row searched for. */
 	uint32_t *from;   /* Column before it on that path; NONE: the row. */
+	uint32_t *open;   /* Columns that are not settled, in the order of looking. */
+	uint32_t n_open;
 	bool *is_settled;
 };
 
-/* Looks at all columns from a row; returns the nearest one that is not settled. */
+/* Looks at all columns from a row; returns which open one is nearest: a free one of equals. */
 static uint32_t
 relax(struct search *s, uint32_t row, uint32_t at, double reached)
 {
 	const double *costs = s->costs + (size_t)row * s->n_columns;
-	uint32_t nearest = NONE;
+	double least = INFINITY;
+	uint32_t nearest = 0;
 
-	for (uint32_t c = 0; c < s->n_columns; c++) {
-		double distance;
+	for (uint32_t i = 0; i < s->n_open; i++) {
+		uint32_t c = s->open[i];
+		double distance =
+			reached + costs[c] - s->row_price[row] - s->column_price[c];
 
-		if (s->is_settled[c])
-			continue;
-		distance = reached + costs[c] - s->row_price[row] - s->column_price[c];
 		if (distance < s->distance[c]) {
 			s->distance[c] = distance;
 			s->from[c] = at;
 		}
-		if (nearest == NONE || s->distance[c] < s->distance[nearest])
-			nearest = c;
+		if (s->distance[c] < least ||
+		    (s->distance[c] <= least && s->row_of[c] == NONE)) {
+			least = s->distance[c];
+			nearest = i;
+		}
 	}
 	return nearest;
 }
@@ -52,9 +57,14 @@ assign(struct search *s, uint32_t row)
 	for (uint32_t c = 0; c < s->n_columns; c++) {
 		s->distance[c] = INFINITY;
 		s->is_settled[c] = false;
+		s->open[c] = s->n_columns - 1 - c;
 	}
+	s->n_open = s->n_columns;
 	for (;;) {
-		at = relax(s, next, at, reached);
+		uint32_t nearest = relax(s, next, at, reached);
+
+		at = s->open[nearest];
+		s->open[nearest] = s->open[--s->n_open];
 		reached = s->distance[at];
 		s->is_settled[at] = true;
 		if (s->row_of[at] == NONE)
@@ -90,6 +100,7 @@ assign_find(uint32_t n_rows, uint32_t n_columns, const double *costs,
 		.row_of = xcalloc((size_t)n_columns + 1, sizeof(uint32_t)),
 		.distance = xcalloc((size_t)n_columns + 1, sizeof(double)),
 		.from = xcalloc((size_t)n_columns + 1, sizeof(uint32_t)),
+		.open = xcalloc((size_t)n_columns + 1, sizeof(uint32_t)),
 		.is_settled = xcalloc((size_t)n_columns + 1, sizeof(bool)),
 	};
 	double sum = 0;
@@ -109,6 +120,7 @@ assign_find(uint32_t n_rows, uint32_t n_columns, const double *costs,
 	free(s.row_of);
 	free(s.distance);
 	free(s.from);
+	free(s.open);
 	free(s.is_settled);
 	return sum;
 }

@@ -3,7 +3,10 @@
  *
  * Shortest augmenting paths with potentials (Kuhn's Hungarian method, as Jonker and
  * Volgenant have it, Computing 38, 1987): O(rows^2 columns) time, O(rows + columns)
- * memory besides the costs.  Deterministic: of equals, the column with the smaller number.
+ * memory besides the costs.  Deterministic; of equals, what SciPy's linear_sum_assignment
+ * takes (1.5 and later), which published results hang on: columns are looked at from the
+ * last to the first, the last one looked at taking the place of one that is settled, and a
+ * free one goes before others, the one looked at last before other free ones.
  */
 #ifndef SCHEDULER_POLICY_MATH_ASSIGN_H
 #define SCHEDULER_POLICY_MATH_ASSIGN_H
