@@ -2,6 +2,8 @@
  * The control loop, given reports by hand: clocks that are set back, reports that come
  * twice or late, and a pacer that was ordered about by somebody before.
  */
+#include <stdlib.h>
+
 #include "lib/base/rng.h"
 #include "scheduler/core/control/steer.h"
 #include "scheduler/core/profile/profile.h"
@@ -292,6 +294,104 @@ a_job_that_is_left_alone_holds_up_no_turns(void **state)
 	steer_free(steer);
 }
 
+/*
+ * Others that send as it does are not yet known of: what they cost it is not its period.
+ */
+static void
+what_unknown_others_cost_is_not_the_jobs_period(void **state)
+{
+	const int64_t more_ns = BURST_US * 500;
+	struct steer_state told;
+	struct steer_order order;
+	struct hand h;
+
+	(void)state;
+	hand_open(&h, STEER_GATE);
+	steer_remove_job(h.steer, 1);
+	for (uint64_t i = 0; i < 20; i++) {
+		int64_t begin_ns = T0_NS + (int64_t)i * (PERIOD_NS + more_ns);
+		const struct steer_report report = {
+			.number = i,
+			.enter_ns = begin_ns,
+			.begin_ns = begin_ns,
+			.comm_ns = i ? BURST_US * 1000 + more_ns : 0,
+		};
+
+		steer_report(h.steer, 0, &report, &order, 1);
+	}
+	steer_state(h.steer, 0, &told);
+	assert_true(llabs(told.period_us - PERIOD_NS / 1000) < 1000);
+	steer_free(h.steer);
+}
+
+/*
+ * Three that share a link two at a time can each be stretched beyond twice their bursts:
+ * whoever was told to have sent for so long was there for so long.
+ */
+static void
+who_sent_for_long_was_met(void **state)
+{
+	const int64_t more_ns = BURST_US * 500;
+	const int64_t period_ns = PERIOD_NS + more_ns;
+	struct steer_state told;
+	struct steer_order orders[4];
+	struct hand h;
+
+	(void)state;
+	hand_open(&h, STEER_FREE);
+	for (uint64_t i = 0; i < 20; i++) {
+		/* The second one begins, and sends for 95 ms; the first one amid that. */
+		for (uint32_t j = 2; j-- > 0;) {
+			int64_t begin_ns =
+				T0_NS + (int64_t)i * period_ns + (j ? 0 : 65 * MS);
+			const struct steer_report report = {
+				.number = i,
+				.enter_ns = begin_ns,
+				.begin_ns = begin_ns,
+				.comm_ns = !i  ? 0
+					   : j ? 95 * MS
+					       : BURST_US * 1000 + more_ns,
+			};
+
+			steer_report(h.steer, j, &report, orders, 4);
+		}
+	}
+	steer_state(h.steer, 0, &told);
+	assert_true(llabs(told.period_us - PERIOD_NS / 1000) < 1000);
+	steer_free(h.steer);
+}
+
+/*
+ * Jobs that become known one after the other take turns as soon as all are, though the
+ * first ones chose without the last.
+ */
+static void
+turns_do_not_wait_for_who_chose_before(void **state)
+{
+	struct hand h;
+	int n = 0;
+
+	(void)state;
+	hand_open(&h, STEER_GATE);
+	steer_set_edges(h.steer, (const uint32_t[]){ 0, 1 }, 2, NULL, 0);
+	h.enter_ns[1] = T0_NS + 5 * MS;
+	for (; n < 20; n++)
+		hand_step(&h);
+	assert_int_equal(h.n_orders, 0);
+	/* They choose; then what was chosen is of no use, as the edges are others. */
+	set_edges(h.steer, 1);
+	for (; h.n_orders == 0 && n < 40; n++)
+		hand_step(&h);
+	steer_set_edges(h.steer, (const uint32_t[]){ 0, 1 }, 2, NULL, 0);
+	set_edges(h.steer, 1);
+	h.n_orders = 0;
+	for (n = 0; h.n_orders == 0 && n < 40; n++)
+		hand_step(&h);
+	/* Ten iterations of both are a second. */
+	assert_true(n <= 6);
+	steer_free(h.steer);
+}
+
 /* More than learn together, in one long row that breaks and is mended. */
 static void
 jobs_come_and_go_by_the_hundred(void **state)
@@ -350,6 +450,9 @@ main(void)
 		cmocka_unit_test(reports_of_before_are_remembered),
 		cmocka_unit_test(an_order_never_has_the_number_that_its_pacer_has_last),
 		cmocka_unit_test(a_job_that_is_left_alone_holds_up_no_turns),
+		cmocka_unit_test(what_unknown_others_cost_is_not_the_jobs_period),
+		cmocka_unit_test(who_sent_for_long_was_met),
+		cmocka_unit_test(turns_do_not_wait_for_who_chose_before),
 		cmocka_unit_test(jobs_come_and_go_by_the_hundred),
 	};
 

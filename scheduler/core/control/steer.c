@@ -261,9 +261,18 @@ node_order(struct steer *s, struct node *node, double next_ns, double not_before
 
 /* ------ Reports ------ */
 
+/* How long that burst took; as long as alone, if that is not told yet. */
+static double
+length_ns(const struct bond *bond, size_t k)
+{
+	double comm_ns = bond->other->comms_ns[k];
+
+	return comm_ns > 0 ? fmax(comm_ns, bond->held_ns) : bond->held_ns;
+}
+
 /*
- * Who sent in the iteration that has ended as this one did.  A burst may have been
- * stretched itself, up to twice its length, say.
+ * Who sent in the iteration that has ended as this one did.  A burst that is not told to
+ * be over may have been stretched itself, up to twice its length, say.
  */
 static enum track_company
 company(const struct node *node, const struct steer_report *r)
@@ -272,6 +281,9 @@ company(const struct node *node, const struct steer_report *r)
 	double end_ns = begin_ns + (double)r->comm_ns;
 	enum track_company met = TRACK_ALONE;
 
+	/* Others may be there that are not known yet. */
+	if (!node->bonds.n)
+		return TRACK_UNKNOWN;
 	for (size_t i = 0; i < node->bonds.n; i++) {
 		const struct bond *bond = &node->bonds.items[i];
 		const struct node *other = bond->other;
@@ -286,7 +298,7 @@ company(const struct node *node, const struct steer_report *r)
 
 			if (from_ns >= end_ns)
 				continue;
-			if (from_ns + bond->held_ns > begin_ns)
+			if (from_ns + length_ns(bond, k) > begin_ns)
 				return TRACK_MET;
 			if (from_ns + 2 * bond->held_ns > begin_ns)
 				met = TRACK_PERHAPS;
@@ -297,7 +309,8 @@ company(const struct node *node, const struct steer_report *r)
 
 /*
  * How long the collectives that have ended would have taken alone: two that send at
- * once for x ms, at half the rate each, are x/2 later.  0: others sent for too long.
+ * once for x ms, at half the rate each, are x/2 later.  0: others sent for too long, or it
+ * is not known who there is.
  */
 static double
 alone_ns(const struct node *node, const struct steer_report *r)
@@ -321,7 +334,9 @@ alone_ns(const struct node *node, const struct steer_report *r)
 				      (1 + bond->overload);
 		}
 	}
-	return stretch_ns < MAX_STRETCH_FRAC * comm_ns ? comm_ns - stretch_ns : 0;
+	if (!node->bonds.n || stretch_ns >= MAX_STRETCH_FRAC * comm_ns)
+		return 0;
+	return comm_ns - stretch_ns;
 }
 
 /* How far this begin is from where the edges want it, as things are now. */

@@ -203,6 +203,20 @@ is_other_period(const struct node *node)
 			     node->track.sd_ns);
 }
 
+/*
+ * Another period is not news for a while; that jobs have come, or nothing is chosen, is,
+ * and is looked at as soon as that is not a hundredth of the time.
+ */
+static int64_t
+choose_every_ns(const struct node *node, size_t n_live)
+{
+	double frac = fmin(1, (double)(n_live + 1) / REGIME_MAX_JOBS);
+
+	if (n_live == node->chosen_n_live && node->chosen_period_ns > 0)
+		return CHOOSE_EVERY_NS;
+	return (int64_t)(frac * frac * frac * CHOOSE_EVERY_NS);
+}
+
 /* The choice stands until a period is another one, or others are there. */
 static void
 choose_if_due(const struct steer *s, struct node *node)
@@ -210,7 +224,7 @@ choose_if_due(const struct steer *s, struct node *node)
 	size_t n_live = count_live(s, node);
 
 	if (node->chosen_ns && s->now_ns - node->chosen_ns >= 0 &&
-	    s->now_ns - node->chosen_ns < CHOOSE_EVERY_NS)
+	    s->now_ns - node->chosen_ns < choose_every_ns(node, n_live))
 		return;
 	if (n_live != node->chosen_n_live || is_other_period(node))
 		choose(s, node, n_live);

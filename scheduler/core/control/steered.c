@@ -21,6 +21,8 @@ struct pacer {
 	uint64_t n_begun; /* Onsets. */
 	bool is_waiting;
 	double enter_ns, comm_ns;
+	double off_ns;  /* Of the last mark of a begin, */
+	double mark_ns; /* which said this. */
 	uint32_t n_received;
 	bool has_order;
 	struct steer_order order; /* Not yet applied. */
@@ -74,7 +76,8 @@ steered_add(struct steered *s, uint32_t job, uint32_t onset_segment,
 		vec_push(&s->pacers, (struct pacer){ 0 });
 	s->pacers.items[job].is_steered = true;
 	s->pacers.items[job].onset_segment = onset_segment;
-	steer_set_job(s->steer, job, what);
+	if (what)
+		steer_set_job(s->steer, job, what);
 }
 
 /* ------ The pacer's side ------ */
@@ -124,6 +127,34 @@ happens(struct steered *s, double frac)
 	return frac > 0 && rng_uniform(&s->rng) < frac;
 }
 
+static double
+mark_off_ns(struct steered *s)
+{
+	double off_ns = 0;
+
+	if (s->opts.mark_sd_ns > 0)
+		off_ns = s->opts.mark_sd_ns * rng_normal(&s->rng);
+	return happens(s, s->opts.late_mark_frac) ? off_ns + s->opts.late_mark_ns
+						  : off_ns;
+}
+
+/* As a pacer sees them that is not always there at once. */
+static void
+blur(struct steered *s, struct pacer *p, struct steer_report *r)
+{
+	double comm_off_ns = mark_off_ns(s) - p->off_ns;
+	double off_ns = mark_off_ns(s);
+
+	/* One mark is not before the other. */
+	off_ns = fmax(off_ns, p->mark_ns + 1 - (double)r->enter_ns);
+	p->off_ns = off_ns;
+	r->enter_ns += (int64_t)off_ns;
+	r->begin_ns += (int64_t)off_ns;
+	p->mark_ns = (double)r->begin_ns;
+	if (r->comm_ns > 0)
+		r->comm_ns = (int64_t)fmax(1, (double)r->comm_ns + comm_off_ns);
+}
+
 static struct steer_report
 garbage(struct steered *s)
 {
@@ -154,8 +185,12 @@ report(struct steered *s, uint32_t job, double now_ns)
 	p->n_begun++;
 	if (happens(s, s->opts.lost_report_frac))
 		return;
+	if (s->opts.mark_sd_ns > 0 || s->opts.late_mark_frac > 0)
+		blur(s, p, &r);
 	if (happens(s, s->opts.garbage_frac))
 		r = garbage(s);
+	if (s->opts.on_report)
+		s->opts.on_report(s->opts.ctx, job, &r);
 	n = steer_report(s->steer, job, &r, orders, MAX_ORDERS);
 	for (size_t i = 0; i < n; i++) {
 		struct flight f = {

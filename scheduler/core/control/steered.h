@@ -5,7 +5,8 @@
  * between real jobs and the daemon.  When a job comes to the flows of its onset it
  * waits as the last order that has reached it says, and when it is let go on it
  * reports.  Orders take their time, and some are lost; so are some reports, and some
- * are garbage.  All by seed.
+ * are garbage.  Marks of when an iteration began are off by noise, and some are late, as
+ * on a busy machine.  All by seed.
  *
  *	steered_add(steered, id, segment, &what);		(each, by engine number)
  *	steer_set_edges(steered_steer(steered), ...);
@@ -28,6 +29,11 @@ struct steered_opts {
 	double lost_order_frac;  /* Orders that never arrive. */
 	double lost_report_frac;
 	double garbage_frac; /* Reports that say anything. */
+	double mark_sd_ns;   /* Of when a burst begins and ends, as it is reported; */
+	double late_mark_frac, late_mark_ns; /* some are late, by so much. */
+	/* Told of each report before the loop takes it; NULL: nobody is. */
+	void (*on_report)(void *ctx, uint32_t job, const struct steer_report *report);
+	void *ctx;
 	uint64_t seed;
 };
 
@@ -35,7 +41,10 @@ struct steered *steered_new(const struct steered_opts *opts); /* NULL: defaults.
 void steered_free(struct steered *steered);                   /* Accepts NULL. */
 struct steer *steered_steer(struct steered *steered);         /* Borrowed. */
 
-/* The engine's job 'job' is steered, at its segment 'onset_segment'. */
+/*
+ * The engine's job 'job' is steered, at its segment 'onset_segment'.  'what' NULL: it is
+ * yet to be set, until when the loop does not know it.
+ */
 void steered_add(struct steered *steered, uint32_t job, uint32_t onset_segment,
 		 const struct steer_job *what);
 

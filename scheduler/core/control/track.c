@@ -53,6 +53,8 @@ take_comm(struct track *t, double comm_ns, enum track_company company)
 		t->comm_ns = company == TRACK_ALONE ? comm_ns : 0;
 		return 0;
 	}
+	if (company == TRACK_UNKNOWN)
+		return more_ns;
 	if (company == TRACK_ALONE)
 		track_learn_alone(t, comm_ns);
 	if (company == TRACK_ALONE || more_ns < 0 ||

@@ -9,7 +9,8 @@
  *	stretch(k) = comm(k) - its usual length, if others sent at the same time.
  *
  * The usual length is that of iterations in which nobody did, as the caller knows, or
- * what it would have been.
+ * what it would have been; where that is not known, whatever differs from it, to either
+ * side, is not the job's own.
  *
  * A sample is one of three things.  Noise and small bias: the mean follows, quicker
  * while a CUSUM of the residuals says that it is off (bias).  Far off, once or twice: a
@@ -65,6 +66,7 @@ enum track_company {
 	TRACK_ALONE,
 	TRACK_PERHAPS, /* Near enough that they may have. */
 	TRACK_MET,
+	TRACK_UNKNOWN, /* With whom it shares links is not known. */
 };
 
 enum track_event track_report(struct track *track, const struct steer_report *report,
