@@ -331,7 +331,7 @@ $(B)/tests/bench/%: $(B)/tests/bench/%.o $(SIM_TESTABLE:%.c=$(B)/%.o) $(ARCHIVE)
 	$(Q)$(CC) $^ -o $@ $(ALL_LDFLAGS) $(LIBS)
 
 # Its mixes are those of a unit test.
-$(B)/tests/bench/bench_steer: private ALL_LDFLAGS += -lcmocka
+$(B)/tests/bench/bench_steer $(B)/tests/bench/bench_settle: private ALL_LDFLAGS += -lcmocka
 
 $(B)/tests/net/%: $(B)/tests/net/%.o $(ARCHIVE)
 	$(call say,LINK,$@)
