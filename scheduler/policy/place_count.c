@@ -2,8 +2,9 @@
 
 #include "scheduler/policy/places.h"
 
-const struct pol_place *const place_all[] = { &place_count, &place_whole,
-					      &place_best_fit, &place_spread, NULL };
+const struct pol_place *const place_all[] = { &place_count,    &place_whole,
+					      &place_best_fit, &place_spread,
+					      &place_random,   NULL };
 
 const struct pol_place *
 place_find(const char *name)

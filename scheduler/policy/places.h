@@ -20,6 +20,8 @@ extern const struct pol_place place_whole;
 extern const struct pol_place place_best_fit;
 /* place_spread.c: the node with most free GPUs, again and again. */
 extern const struct pol_place place_spread;
+/* place_random.c: nodes that are drawn. */
+extern const struct pol_place place_random;
 
 /* By its name, or NULL; all of them, ended by NULL. */
 const struct pol_place *place_find(const char *name);

@@ -161,6 +161,17 @@ const struct policy_spec policy_table[] = {
 		.place = &place_best_fit,
 	},
 	{
+		.name = "random",
+		.text = "served as by themis, on nodes that are drawn",
+		.source =
+			"CASSINI (NSDI 2024), its random placement; the order is ours",
+		.drive = POL_LEASES,
+		.keep = POL_KEEP_CHOSEN,
+		.round_s = 1200,
+		.order = &order_rho,
+		.place = &place_random,
+	},
+	{
 		.name = "gavel-max-min",
 		.text = "the same GPU time for each, in rounds",
 		.source = "Gavel (OSDI 2020), its max_min_fairness (LAS)",

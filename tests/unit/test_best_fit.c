@@ -8,6 +8,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
+#include "lib/base/rng.h"
 #include "scheduler/policy/places.h"
 #include "sim/cluster/cluster.h"
 #include "tests/unit/test.h"
@@ -204,6 +205,60 @@ jobs_are_let_in_while_there_is_no_load(void **state)
 	assert_true(results[2].first_s == 0);
 }
 
+/* The same draw gives the same nodes; whole gangs, none twice; all nodes have their turn. */
+static void
+random_places_are_drawn_from_what_is_free(void **state)
+{
+	uint32_t n_taken[N_NODES] = { 0 };
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 100; seed++) {
+		struct pol_piece first[N_NODES];
+		uint32_t n_first = 0;
+
+		for (int again = 0; again < 2; again++) {
+			const struct pol_view view = { .cluster = &cluster };
+			const struct pol_want want = { .n_gpus = 11 };
+			uint32_t n_free[N_NODES] = { 8, 0, 3, 8, 1, 8 }, n, sum = 0;
+			struct pol_free all = { n_free, 28 };
+			struct pol_plan plan = { 0 };
+			void *placing = xcalloc(1, place_random.module.state_size);
+			struct rng rng;
+
+			rng_init(&rng, seed);
+			place_random.module.init(placing, NULL, &cluster, &rng);
+			n = place_random.place(placing, &view, &want, &all, &plan);
+			assert_int_equal(n, plan.pieces.n);
+			for (uint32_t i = 0; i < n; i++) {
+				const struct pol_piece *piece = &plan.pieces.items[i];
+
+				assert_true(!i || piece->node > piece[-1].node);
+				assert_true(piece->node != 1 && piece->n_gpus > 0);
+				sum += piece->n_gpus;
+				n_taken[piece->node] += !again;
+			}
+			assert_int_equal(sum, 11);
+			assert_int_equal(all.n_all, 17);
+			if (again) {
+				assert_int_equal(n, n_first);
+				assert_memory_equal(plan.pieces.items, first,
+						    n * sizeof *first);
+			}
+			n_first = n;
+			memcpy(first, plan.pieces.items, n * sizeof *first);
+			all.n_all = 3;
+			assert_int_equal(
+				place_random.place(placing, &view, &want, &all, &plan),
+				0);
+			place_random.module.fini(placing);
+			free(placing);
+			pol_plan_fini(&plan);
+		}
+	}
+	for (uint32_t i = 0; i < N_NODES; i++)
+		assert_true(i == 1 ? n_taken[i] == 0 : n_taken[i] > 10);
+}
+
 int
 main(void)
 {
@@ -213,6 +268,7 @@ main(void)
 		cmocka_unit_test(it_waits_for_few_nodes_if_told_to),
 		cmocka_unit_test(users_are_expected_to_do_what_they_did),
 		cmocka_unit_test(jobs_are_let_in_while_there_is_no_load),
+		cmocka_unit_test(random_places_are_drawn_from_what_is_free),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
