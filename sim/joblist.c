@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/base/err.h"
+#include "sim/recipe.h"
 
 /* Seconds since 1970 from here on: a time of day, of 2001 or later. */
 #define TIME_OF_DAY_S 1e9
@@ -150,6 +151,14 @@ read_all(struct loader *l, struct jobtrace *trace, const struct joblist_filter *
 	return r;
 }
 
+static void
+init(struct joblist *list)
+{
+	*list = (struct joblist){ .users = strtab_new(),
+				  .vcs = strtab_new(),
+				  .models = strtab_new() };
+}
+
 int
 joblist_load(const char *path, enum jobtrace_format format,
 	     const struct joblist_filter *filter, struct joblist *ret_list,
@@ -159,13 +168,12 @@ joblist_load(const char *path, enum jobtrace_format format,
 	struct jobtrace *trace;
 	int r;
 
-	*ret_list = (struct joblist){ 0 };
+	init(ret_list);
 	r = jobtrace_open(path, format, &trace, err);
-	if (r < 0)
+	if (r < 0) {
+		joblist_fini(ret_list);
 		return r;
-	ret_list->users = strtab_new();
-	ret_list->vcs = strtab_new();
-	ret_list->models = strtab_new();
+	}
 	ret_list->format = jobtrace_format(trace);
 	ret_list->keeps_unknown = filter && filter->keeps_unknown;
 	r = read_all(&l, trace, filter, err);
@@ -182,6 +190,31 @@ joblist_load(const char *path, enum jobtrace_format format,
 	if (r < 0)
 		joblist_fini(ret_list);
 	return r;
+}
+
+int
+joblist_make(const char *path, uint64_t seed, struct joblist *ret_list, struct err *err)
+{
+	struct loader l = { .list = ret_list };
+	struct jobtrace_job *jobs;
+	struct recipe *recipe;
+	size_t n;
+	int r = recipe_load(path, &recipe, err);
+
+	if (r < 0)
+		return r;
+	init(ret_list);
+	ret_list->format = JOBTRACE_ANTIPHASE;
+	jobs = recipe_make(recipe, seed, &n);
+	for (size_t i = 0; i < n; i++)
+		add(&l, &jobs[i]);
+	ret_list->counts.rows = ret_list->counts.jobs = n;
+	sort(&l);
+	vec_free(&l.jobs);
+	vec_free(&l.id_at);
+	free(jobs);
+	recipe_free(recipe);
+	return 0;
 }
 
 void

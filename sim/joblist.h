@@ -55,6 +55,9 @@ double joblist_duration_s(const struct jobtrace_job *job);
 int joblist_load(const char *path, enum jobtrace_format format,
 		 const struct joblist_filter *filter, struct joblist *ret_list,
 		 struct err *err);
+/* Those that a recipe (recipe.h) makes of a seed.  Likewise. */
+int joblist_make(const char *path, uint64_t seed, struct joblist *ret_list,
+		 struct err *err);
 void joblist_fini(struct joblist *list); /* Accepts a zeroed one. */
 
 const char *joblist_id(const struct joblist *list, size_t i);

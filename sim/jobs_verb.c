@@ -11,9 +11,11 @@
 #include "sim/joblist.h"
 #include "sim/jobs_info.h"
 #include "sim/jobtrace/columns.h"
+#include "sim/recipe.h"
 #include "sim/verbs.h"
 
-extern const struct cli_verb verb_trace_info, verb_trace_convert, verb_trace_filter;
+extern const struct cli_verb verb_trace_info, verb_trace_convert, verb_trace_filter,
+	verb_trace_make;
 
 static enum jobtrace_format
 format_of(const char *name)
@@ -74,17 +76,44 @@ run_info(int argc, char **argv)
 
 /* ---- Convert and filter -------------------------------------------------------------------- */
 
+/* What is written, and out of what. */
+struct source {
+	const char *path;
+	enum jobtrace_format format;
+	const struct joblist_filter *filter; /* NULL: the path is a recipe. */
+	uint64_t seed;
+};
+
+static int
+write_recipe(const struct source *source, FILE *out, struct err *err)
+{
+	struct jobtrace_job *jobs;
+	struct recipe *recipe;
+	size_t n;
+	int r = recipe_load(source->path, &recipe, err);
+
+	if (r < 0)
+		return r;
+	jobs = recipe_make(recipe, source->seed, &n);
+	jobtrace_write_header(out);
+	for (size_t i = 0; i < n; i++)
+		jobtrace_write(out, &jobs[i]);
+	free(jobs);
+	recipe_free(recipe);
+	return 0;
+}
+
 /* Row by row, of files of any length. */
 static int
-write_jobs(const char *path, enum jobtrace_format format,
-	   const struct joblist_filter *filter, FILE *out, struct err *err)
+write_jobs(const struct source *source, FILE *out, struct err *err)
 {
+	const struct joblist_filter *filter = source->filter;
 	struct jobtrace_job job;
 	struct jobtrace *trace;
 	uint64_t n = 0;
 	int r;
 
-	r = jobtrace_open(path, format, &trace, err);
+	r = jobtrace_open(source->path, source->format, &trace, err);
 	if (r < 0)
 		return r;
 	jobtrace_write_header(out);
@@ -94,14 +123,13 @@ write_jobs(const char *path, enum jobtrace_format format,
 		jobtrace_write(out, &job);
 		n++;
 	}
-	joblist_tell_counts(trace, path);
+	joblist_tell_counts(trace, source->path);
 	jobtrace_close(trace);
 	return r < 0 ? r : 0;
 }
 
 static int
-write_to(const char *path, const char *format, const struct joblist_filter *filter,
-	 const char *out_path)
+write_to(const struct source *source, const char *out_path)
 {
 	FILE *out = out_path ? fopen(out_path, "we") : stdout;
 	struct err err = { 0 };
@@ -110,7 +138,8 @@ write_to(const char *path, const char *format, const struct joblist_filter *filt
 	if (!out)
 		r = err_set_errno(&err, out_path, errno, "cannot write");
 	else
-		r = write_jobs(path, format_of(format), filter, out, &err);
+		r = source->filter ? write_jobs(source, out, &err)
+				   : write_recipe(source, out, &err);
 	if (out_path && out && fclose(out) != 0 && r == 0)
 		r = err_set_errno(&err, out_path, errno, "cannot write");
 	return r < 0 ? cli_fail(r, &err) : cli_finish(CLI_OK);
@@ -133,7 +162,8 @@ run_convert(int argc, char **argv)
 	if (argc - first != 1)
 		return cli_usage_error(&verb_trace_convert, "expected one trace");
 	joblist_filter_init(&filter);
-	return write_to(argv[first], format, &filter, out);
+	return write_to(&(struct source){ argv[first], format_of(format), &filter, 0 },
+			out);
 }
 
 /* "2017-10-09", with or without a time, or seconds as the trace has them. */
@@ -229,7 +259,35 @@ run_filter(int argc, char **argv)
 	filter.min_gpus = (uint32_t)min_gpus;
 	filter.max_gpus = (uint32_t)max_gpus;
 	filter.n_head = (uint64_t)head;
-	return write_to(argv[first], format, &filter, out);
+	return write_to(&(struct source){ argv[first], format_of(format), &filter, 0 },
+			out);
+}
+
+static int
+run_make(int argc, char **argv)
+{
+	const char *out = NULL;
+	int64_t seed = 1;
+	const struct cli_opt opts[] = {
+		{ .name = "seed",
+		  .letter = 's',
+		  .type = CLI_INT,
+		  .ret_value = &seed,
+		  .argument = "N",
+		  .help = "of what is drawn",
+		  .min = 0,
+		  .max = 1e15 },
+		OUT_OPT(&out),
+		CLI_OPTS_END,
+	};
+	int first = cli_parse(&verb_trace_make, opts, argc, argv);
+
+	if (first < 0)
+		return cli_status(first);
+	if (argc - first != 1)
+		return cli_usage_error(&verb_trace_make, "expected one recipe");
+	return write_to(&(struct source){ .path = argv[first], .seed = (uint64_t)seed },
+			out);
 }
 
 const struct cli_verb verb_trace_info = {
@@ -254,10 +312,19 @@ const struct cli_verb verb_trace_filter = {
 	.run = run_filter,
 };
 
+const struct cli_verb verb_trace_make = {
+	.name = "trace make",
+	.summary = "jobs drawn by a recipe, as CSV",
+	.usage = "[options] RECIPE.ini",
+	.examples = "  antiphase trace make studies/poisson-24.ini --seed 7\n",
+	.run = run_make,
+};
+
 static const struct cli_verb *const subverbs[] = {
 	&verb_trace_info,
 	&verb_trace_convert,
 	&verb_trace_filter,
+	&verb_trace_make,
 	NULL,
 };
 
@@ -269,7 +336,7 @@ run_trace(int argc, char **argv)
 
 const struct cli_verb verb_trace = {
 	.name = "trace",
-	.summary = "traces of jobs: info, convert, filter",
+	.summary = "traces of jobs: info, convert, filter, make",
 	.usage = "VERB [options] TRACE",
 	.examples = "  antiphase trace info jobs.csv\n"
 		    "  antiphase trace filter jobs.csv --min-gpus 4\n",

@@ -11,6 +11,7 @@
 #include "lib/base/stats.h"
 #include "lib/base/words.h"
 #include "sim/jobtrace/lines.h"
+#include "sim/recipe.h"
 #include "sim/replay_fabric.h"
 #include "sim/replay_report.h"
 #include "sim/verbs.h"
@@ -24,7 +25,7 @@ struct replay_args {
 	struct cli_list sets;
 	double until_s, round_s, restart_s, jitter;
 	int64_t seed;
-	bool json;
+	bool json, measure;
 };
 
 /* ---- What is to be run ------------------------------------------------------------------- */
@@ -196,13 +197,15 @@ replay(const struct replay_args *args, const char *path, const char *command)
 		.until_s = args->until_s,
 		.fabric = { .augment = (enum fabric_augment)words_index(
 				    args->augment, fabric_augment_names),
-			    .jitter_frac = args->jitter },
+			    .jitter_frac = args->jitter,
+			    .measure = args->measure },
 	};
 	struct joblist list = { 0 };
 	struct replay_report report = { .path = path,
 					.cluster = args->cluster,
 					.semantics = args->semantics,
 					.list = &list,
+					.has_times = args->measure,
 					.replayings = replayings };
 	char *names = xstrdup(args->policies);
 	struct replay_fabric fabric = { 0 };
@@ -219,10 +222,12 @@ replay(const struct replay_args *args, const char *path, const char *command)
 	if (r == 0 && args->samples)
 		r = load_samples(args->samples, &opts, &samples, &err);
 	if (r == 0)
-		r = joblist_load(path,
-				 (enum jobtrace_format)words_index(
-					 args->format, jobtrace_format_names),
-				 NULL, &list, &err);
+		r = recipe_is(path)
+			    ? joblist_make(path, (uint64_t)args->seed, &list, &err)
+			    : joblist_load(path,
+					   (enum jobtrace_format)words_index(
+						   args->format, jobtrace_format_names),
+					   NULL, &list, &err);
 	if (r == 0) {
 		joblist_tell(&list, path);
 		report.n_too_large = joblist_drop_above(&list, opts.cluster.n_all_gpus);
@@ -315,7 +320,8 @@ run_replay(int argc, char **argv)
 		  .type = CLI_STR,
 		  .ret_value = &args.fabric,
 		  .argument = "FILE",
-		  .help = "how long messages take is decided on this fabric" },
+		  .help = "how long messages take is decided on this fabric; also as of "
+			  "'topology generate': \"leaf-spine --leaves 6 ...\"" },
 		{ .name = "models",
 		  .type = CLI_STR,
 		  .ret_value = &args.models,
@@ -325,7 +331,8 @@ run_replay(int argc, char **argv)
 		  .type = CLI_WORDS,
 		  .ret_value = &args.augment,
 		  .argument = "NAME",
-		  .help = "who shifts jobs on the fabric: none, cassini, antiphase",
+		  .help = "who shifts jobs on the fabric: none, cassini, antiphase; "
+			  "dedicated: nobody is in another one's way",
 		  .words = fabric_augment_names },
 		{ .name = "jitter",
 		  .type = CLI_NUM,
@@ -334,6 +341,11 @@ run_replay(int argc, char **argv)
 		  .help = "standard deviation of computing times on the fabric",
 		  .min = 0,
 		  .max = WORK_MAX_JITTER },
+		{ .name = "measure",
+		  .type = CLI_FLAG,
+		  .ret_value = &args.measure,
+		  .help = "in JSON also how long iterations take on the fabric, and their "
+			  "ECN marks" },
 		{ .name = "until",
 		  .type = CLI_NUM,
 		  .ret_value = &args.until_s,
@@ -360,7 +372,7 @@ run_replay(int argc, char **argv)
 		  .type = CLI_INT,
 		  .ret_value = &args.seed,
 		  .argument = "N",
-		  .help = "of policies that draw",
+		  .help = "of policies that draw, of a recipe, of phases",
 		  .min = 0,
 		  .max = 1e15 },
 		{ .name = "format",
@@ -397,9 +409,11 @@ run_replay(int argc, char **argv)
 	else if (args.fabric && strcmp(args.semantics, "plain"))
 		status = cli_usage_error(&verb_sim_replay,
 					 "on a fabric semantics are plain");
-	else if (!args.fabric && (strcmp(args.augment, "none") || args.jitter > 0))
+	else if (!args.fabric &&
+		 (strcmp(args.augment, "none") || args.jitter > 0 || args.measure))
 		status = cli_usage_error(&verb_sim_replay,
-					 "--augment and --jitter need --fabric");
+					 "--augment, --jitter and --measure need "
+					 "--fabric");
 	else
 		status = replay(&args, argv[first], command);
 	free(command);
@@ -409,7 +423,7 @@ run_replay(int argc, char **argv)
 const struct cli_verb verb_sim_replay = {
 	.name = "replay",
 	.summary = "the jobs of a trace under scheduling policies: completion times",
-	.usage = "[options] TRACE",
+	.usage = "[options] TRACE|RECIPE.ini",
 	.examples =
 		"  antiphase sim replay philly.csv.gz --cluster 48x8 --policy 2d-las\n"
 		"  antiphase sim replay jobs.csv --cluster 8x8 --policy fifo,srtf --json\n"

@@ -1,11 +1,43 @@
 #include "sim/replay_fabric.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "lib/base/err.h"
 #include "lib/base/file.h"
+#include "topology/gen_table.h"
 #include "topology/read.h"
 #include "topology/topo.h"
+
+/* Whether it is words for a generator, "leaf-spine --leaves 6 ...". */
+static bool
+is_generated(const char *fabric)
+{
+	for (size_t i = 0; i < GEN_N_KINDS; i++) {
+		size_t n = strlen(gen_kinds[i].name);
+
+		if (strncmp(fabric, gen_kinds[i].name, n) == 0 && fabric[n] == ' ')
+			return true;
+	}
+	return false;
+}
+
+static int
+load_topo(const char *fabric, struct topo **ret_topo, struct err *err)
+{
+	size_t length;
+	char *text;
+	int r;
+
+	if (is_generated(fabric))
+		return gen_text(fabric, ret_topo, err);
+	r = file_read(fabric, TOPO_MAX_FILE_BYTES, &text, &length, err);
+	if (r < 0)
+		return r;
+	r = topo_read(fabric, text, length, NULL, ret_topo, err);
+	free(text);
+	return r;
+}
 
 int
 replay_fabric_load(const char *fabric, const char *models, uint64_t seed,
@@ -13,15 +45,8 @@ replay_fabric_load(const char *fabric, const char *models, uint64_t seed,
 		   struct replay_fabric *ret_fabric, struct err *err)
 {
 	struct replay_fabric loaded = { 0 };
-	size_t length;
-	char *text;
-	int r;
+	int r = load_topo(fabric, &loaded.topo, err);
 
-	r = file_read(fabric, TOPO_MAX_FILE_BYTES, &text, &length, err);
-	if (r < 0)
-		return r;
-	r = topo_read(fabric, text, length, NULL, &loaded.topo, err);
-	free(text);
 	if (r == 0)
 		r = zoo_load(models, &loaded.zoo, err);
 	if (r < 0) {

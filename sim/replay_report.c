@@ -60,7 +60,20 @@ put_fabric(const struct fabric_counts *counts, struct jsonw *w)
 }
 
 static void
-put_policy(const struct replaying *r, struct jsonw *w)
+put_times(const struct replaying_times *times, struct jsonw *w)
+{
+	jsonw_object(w, "iterations");
+	jsonw_num(w, "n", times->n);
+	jsonw_num(w, "mean_s", times->mean_s);
+	jsonw_num(w, "p99_s", times->p99_s);
+	jsonw_num(w, "slowdown_mean", times->slowdown_mean);
+	jsonw_num(w, "slowdown_p99", times->slowdown_p99);
+	jsonw_num(w, "ecn_packets", times->ecn_packets);
+	jsonw_end(w);
+}
+
+static void
+put_policy(const struct replaying *r, bool has_times, struct jsonw *w)
 {
 	jsonw_object(w, NULL);
 	jsonw_str(w, "policy", r->spec->name);
@@ -81,6 +94,8 @@ put_policy(const struct replaying *r, struct jsonw *w)
 	jsonw_num(w, "wall_s", r->wall_s);
 	if (r->has_fabric)
 		put_fabric(&r->fabric, w);
+	if (has_times)
+		put_times(&r->times, w);
 	jsonw_end(w);
 }
 
@@ -106,7 +121,7 @@ replay_report_json(const struct replay_report *report, FILE *out)
 	jsonw_end(&w);
 	jsonw_array(&w, "policies");
 	for (size_t i = 0; i < report->n; i++)
-		put_policy(&report->replayings[i], &w);
+		put_policy(&report->replayings[i], report->has_times, &w);
 	jsonw_end(&w);
 	jsonw_end(&w);
 	jsonw_finish(&w);

@@ -11,6 +11,7 @@ struct replay_report {
 	const char *path, *cluster, *semantics;
 	const struct joblist *list;
 	size_t n_too_large, n;
+	bool has_times; /* Of iterations. */
 	const struct replaying *replayings;
 };
 

@@ -195,6 +195,21 @@ sum_up(const struct joblist *list, const struct replaying_opts *opts,
 	free(jcts);
 }
 
+static struct replaying_times
+sum_up_times(const struct fabric_times *times)
+{
+	double n = spread_weight(&times->iteration_s);
+
+	return (struct replaying_times){
+		.n = n,
+		.mean_s = spread_mean(&times->iteration_s),
+		.p99_s = spread_quantile(&times->iteration_s, 0.99),
+		.slowdown_mean = spread_mean(&times->slowdown),
+		.slowdown_p99 = spread_quantile(&times->slowdown, 0.99),
+		.ecn_packets = n > 0 ? times->ecn_packets / n : NAN,
+	};
+}
+
 /* Muri's jobs are as long as their iterations. */
 static int
 make_work(struct joblist *list, const struct replaying_opts *opts,
@@ -267,6 +282,7 @@ replaying_run(const struct joblist *list, const struct policy_spec *spec,
 	if (fabric) {
 		ret_replaying->has_fabric = true;
 		ret_replaying->fabric = fabric_counts(fabric);
+		ret_replaying->times = sum_up_times(fabric_times(fabric));
 	}
 	ret_replaying->wall_s = (double)(clk_monotonic_ns() - start_ns) / 1e9;
 	policy_free(policy);

@@ -35,6 +35,13 @@ struct replaying_opts {
 	bool (*go_on)(void *ctx, double share); /* May be NULL. */
 };
 
+/* Of all iterations; NAN for none. */
+struct replaying_times {
+	double n, mean_s, p99_s;
+	double slowdown_mean, slowdown_p99; /* Over those of each job alone. */
+	double ecn_packets;                 /* An iteration, by estimate. */
+};
+
 struct replaying {
 	const struct policy_spec *spec;
 	const char *place;
@@ -42,6 +49,7 @@ struct replaying {
 	struct cluster_counts counts;
 	bool has_fabric;
 	struct fabric_counts fabric;
+	struct replaying_times times; /* If opts.fabric.measure. */
 	uint64_t n_done, n_begun;
 	/* Of those that are done; NAN for none.  p99: the sorted one at int(0.99 n). */
 	double mean_s, median_s, p99_s, max_s, wait_mean_s;

@@ -211,6 +211,8 @@ COMMANDS = [
     ("trace-info", "trace info one.csv", (0,), "", []),
     ("sim-replay", "sim replay jobs.csv --cluster 2x8 --policy srtf,2d-las", (0,), "",
      [("policies", "policy", 2)]),
+    ("sim-replay", "sim replay studies/poisson-24.ini --cluster 24x1/4 --policy random --fabric "
+     "fabric.json --models models --augment dedicated --measure", (0,), "", []),
     ("sim-replay", "sim replay jobs.csv --cluster 2x8 --policy fifo --until 1", (0,),
      "", [("policies", "policy", 1)]),
     # Into a file; the option is taken for a comment.

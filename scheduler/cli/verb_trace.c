@@ -18,7 +18,7 @@ run_trace(int argc, char **argv)
 
 const struct cli_verb verb_trace = {
 	.name = "trace",
-	.summary = "traces of jobs: info, convert, filter",
+	.summary = "traces of jobs: info, convert, filter, make",
 	.usage = "VERB [options] TRACE",
 	.run = run_trace,
 };

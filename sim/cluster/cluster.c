@@ -73,6 +73,15 @@ worked_s(const struct loop *l, uint32_t id)
 	return fmax(0, l->view.now_s - fmax(l->advanced_s, l->runs[id].works_s));
 }
 
+static void
+tell_worked(const struct loop *l, const struct pol_job *job, double dt_s)
+{
+	const struct cluster_work *work = l->opts->work;
+
+	if (work->worked && job->n_pieces && dt_s > 0)
+		work->worked(work->ctx, job, dt_s);
+}
+
 /* What became of a job, which has worked for 'worked' since it was last advanced. */
 static void
 note_result(struct loop *l, uint32_t id, double end_s, double worked)
@@ -103,6 +112,7 @@ complete(struct loop *l)
 			continue;
 		}
 		note_result(l, id, l->view.now_s, worked_s(l, id));
+		tell_worked(l, job, worked_s(l, id));
 		stop(l, id);
 		vec_free(&l->runs[id].pieces);
 		l->n_done++;
@@ -158,6 +168,7 @@ advance(struct loop *l)
 
 		if (!job->n_pieces)
 			continue;
+		tell_worked(l, job, dt_s);
 		if (work->advance) {
 			work->advance(work->ctx, job, run->speed, dt_s);
 		} else {

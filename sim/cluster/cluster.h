@@ -51,6 +51,8 @@ struct cluster_work {
 	 * waits.  NULL: they stay.
 	 */
 	void (*rates)(void *ctx, const struct pol_view *view, double *speeds);
+	/* A job has worked on its place for so long, at the last speed; may be NULL. */
+	void (*worked)(void *ctx, const struct pol_job *job, double dt_s);
 };
 
 struct cluster_result {

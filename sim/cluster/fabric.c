@@ -21,7 +21,8 @@
 #define MAX_ITERATIONS 128
 #define MAX_REMEMBERED 16384
 
-const char *const fabric_augment_names[] = { "none", "cassini", "antiphase", NULL };
+const char *const fabric_augment_names[] = { "none", "cassini", "antiphase",
+					     "dedicated", NULL };
 
 /* A job on several hosts. */
 struct placed {
@@ -31,13 +32,16 @@ struct placed {
 	double alone_ns, peak_bps;
 	struct work_job job;
 	struct laid_job laid;
+	struct steady_seen alone, now; /* If that is measured. */
 };
 
 /* Who, and where: what a component is known by, and its jobs' speeds. */
 struct known {
 	UT_hash_handle hh;
-	uint32_t *key;  /* Owned. */
-	double *speeds; /* Owned. */
+	size_t n;                 /* Jobs. */
+	uint32_t *key;            /* Owned. */
+	double *speeds;           /* Owned. */
+	struct steady_seen *seen; /* Owned.  By job, if that is measured. */
 };
 
 struct fabric {
@@ -59,6 +63,7 @@ struct fabric {
 	VEC(uint32_t) members;
 	struct known *known;
 	struct fabric_counts counts;
+	struct fabric_times times;
 };
 
 /* ---- Places -------------------------------------------------------------------------------- */
@@ -68,6 +73,8 @@ take_away(struct placed *placed)
 {
 	work_job_fini(&placed->job);
 	laid_job_fini(&placed->laid);
+	spread_fini(&placed->alone.times_ns);
+	spread_fini(&placed->now.times_ns);
 	*placed = (struct placed){ 0 };
 }
 
@@ -135,7 +142,8 @@ put(struct fabric *fabric, const struct pol_job *job, struct placed *placed)
 	return steady_run(
 		&(struct steady_job){ .job = &placed->job, .laid = &placed->laid }, 1,
 		fabric->topo, fabric->opts.seed, fabric->opts.max_iterations,
-		&placed->alone_ns, &steady);
+		&placed->alone_ns, fabric->opts.measure ? &placed->alone : NULL,
+		&steady);
 }
 
 /* Makes 'there' the jobs of the view that are on several hosts. */
@@ -148,7 +156,8 @@ look(struct fabric *fabric, const struct pol_view *view)
 		const struct pol_job *job = &view->jobs[view->ids[i]];
 		struct placed *placed = &fabric->placed[job->id];
 
-		if (job->n_pieces < 2 || fabric->model_of[job->id] == POL_NONE)
+		if (job->n_pieces < (fabric->opts.measure ? 1 : 2) ||
+		    fabric->model_of[job->id] == POL_NONE)
 			continue;
 		if (!is_where_it_was(fabric, placed, job)) {
 			take_away(placed);
@@ -242,7 +251,7 @@ loss(const struct fabric *fabric, const double *iteration_ns)
 /* With these shifts, or NULL: as chance has it.  The job's speeds, or 1 if it fails. */
 static void
 run_component(struct fabric *fabric, const int64_t *shift_us, enum engine_pacing pacing,
-	      double *ret_iteration_ns)
+	      double *ret_iteration_ns, struct steady_seen *ret_seen)
 {
 	size_t n = fabric->members.n;
 	struct steady_job *jobs = xcalloc(n + 1, sizeof *jobs);
@@ -262,7 +271,8 @@ run_component(struct fabric *fabric, const int64_t *shift_us, enum engine_pacing
 		};
 	}
 	if (steady_run(jobs, n, fabric->topo, fabric->opts.seed,
-		       fabric->opts.max_iterations, ret_iteration_ns, &steady) == 0) {
+		       fabric->opts.max_iterations, ret_iteration_ns, ret_seen,
+		       &steady) == 0) {
 		fabric->counts.n_exact += steady.is_exact;
 		fabric->counts.n_means += !steady.is_exact;
 		fabric->counts.max_error =
@@ -308,12 +318,30 @@ find_shifts(struct fabric *fabric)
 	return result;
 }
 
+static struct steady_seen *
+new_seen(const struct fabric *fabric)
+{
+	return fabric->opts.measure
+		       ? xcalloc(fabric->members.n + 1, sizeof(struct steady_seen))
+		       : NULL;
+}
+
 static void
-solve(struct fabric *fabric, double *ret_speeds)
+free_seen(struct steady_seen *seen, size_t n)
+{
+	for (size_t i = 0; seen && i < n; i++)
+		spread_fini(&seen[i].times_ns);
+	free(seen);
+}
+
+static void
+solve(struct fabric *fabric, double *ret_speeds, struct steady_seen **ret_seen)
 {
 	size_t n = fabric->members.n;
 	double *chance_ns = xcalloc(n + 1, sizeof *chance_ns);
 	double *shifted_ns = xcalloc(n + 1, sizeof *shifted_ns);
+	struct steady_seen *chance_seen = new_seen(fabric),
+			   *shifted_seen = new_seen(fabric);
 	bool is_antiphase = fabric->opts.augment == FABRIC_ANTIPHASE,
 	     is_shifted = false;
 	struct joint_result *result =
@@ -325,11 +353,11 @@ solve(struct fabric *fabric, double *ret_speeds)
 	if (result && !result->gave_up) {
 		run_component(fabric, result->shift_us,
 			      is_antiphase ? ENGINE_PACE_GATE : ENGINE_PACE_REALIGN,
-			      shifted_ns);
+			      shifted_ns, shifted_seen);
 		is_shifted = true;
 	}
 	if (!is_shifted || is_antiphase) {
-		run_component(fabric, NULL, ENGINE_PACE_FREE, chance_ns);
+		run_component(fabric, NULL, ENGINE_PACE_FREE, chance_ns, chance_seen);
 		is_shifted = is_shifted &&
 			     loss(fabric, shifted_ns) < loss(fabric, chance_ns);
 	}
@@ -341,6 +369,8 @@ solve(struct fabric *fabric, double *ret_speeds)
 		ret_speeds[i] =
 			placed->alone_ns / (is_shifted ? shifted_ns[i] : chance_ns[i]);
 	}
+	*ret_seen = is_shifted ? shifted_seen : chance_seen;
+	free_seen(is_shifted ? chance_seen : shifted_seen, n);
 	joint_result_free(result);
 	free(chance_ns);
 	free(shifted_ns);
@@ -354,6 +384,7 @@ forget(struct fabric *fabric, struct known *known)
 	HASH_DEL(fabric->known, known);
 	free(known->key);
 	free(known->speeds);
+	free_seen(known->seen, known->n);
 	free(known);
 }
 
@@ -372,8 +403,8 @@ make_key(struct fabric *fabric)
 	}
 }
 
-/* The speeds of the members; borrowed until the next call. */
-static const double *
+/* What is known of the members; borrowed until the next call. */
+static const struct known *
 recall(struct fabric *fabric)
 {
 	size_t n_bytes;
@@ -383,15 +414,43 @@ recall(struct fabric *fabric)
 	n_bytes = fabric->key.n * sizeof *fabric->key.items;
 	HASH_FIND(hh, fabric->known, fabric->key.items, n_bytes, known);
 	if (known)
-		return known->speeds;
+		return known;
 	if (HASH_COUNT(fabric->known) >= fabric->opts.max_remembered)
 		forget(fabric, fabric->known);
 	known = xcalloc(1, sizeof *known);
 	known->key = xmemdup(fabric->key.items, fabric->key.n, sizeof *known->key);
 	known->speeds = xcalloc(fabric->members.n, sizeof *known->speeds);
-	solve(fabric, known->speeds);
+	known->n = fabric->members.n;
+	solve(fabric, known->speeds, &known->seen);
 	HASH_ADD_KEYPTR(hh, fabric->known, known->key, n_bytes, known);
-	return known->speeds;
+	return known;
+}
+
+/* How a job's iterations are from now on. */
+static void
+see(struct fabric *fabric, uint32_t id, const struct steady_seen *seen)
+{
+	struct steady_seen *now = &fabric->placed[id].now;
+
+	spread_fini(&now->times_ns);
+	spread_copy(&seen->times_ns, &now->times_ns);
+	now->ecn_packets = seen->ecn_packets;
+}
+
+static void
+worked(void *ctx, const struct pol_job *job, double dt_s)
+{
+	struct fabric *fabric = ctx;
+	const struct placed *placed = &fabric->placed[job->id];
+	double mean_s = spread_mean(&placed->now.times_ns) / 1e9, n;
+
+	if (!placed->is_there || !(mean_s > 0))
+		return;
+	n = dt_s / mean_s;
+	spread_add_all(&fabric->times.iteration_s, &placed->now.times_ns, 1e-9, n);
+	spread_add_all(&fabric->times.slowdown, &placed->now.times_ns,
+		       1 / placed->alone_ns, n);
+	fabric->times.ecn_packets += n * placed->now.ecn_packets;
 }
 
 static void
@@ -401,12 +460,15 @@ rates(void *ctx, const struct pol_view *view, double *speeds_of_jobs)
 	size_t at = 0;
 
 	look(fabric, view);
+	for (size_t i = 0; fabric->opts.measure && i < fabric->there.n; i++)
+		see(fabric, fabric->there.items[i],
+		    &fabric->placed[fabric->there.items[i]].alone);
 	join(fabric);
 	fabric->speeds.n = 0;
 	for (size_t i = 0; i < fabric->there.n; i++)
 		vec_push(&fabric->speeds, 1);
 	for (uint32_t i = 0; i < fabric->there.n; i++) {
-		const double *speeds;
+		const struct known *known;
 
 		if (unionfind_root(fabric->parents.items, i) != i)
 			continue;
@@ -414,14 +476,20 @@ rates(void *ctx, const struct pol_view *view, double *speeds_of_jobs)
 		for (uint32_t k = i; k < fabric->there.n; k++)
 			if (unionfind_root(fabric->parents.items, k) == i)
 				vec_push(&fabric->members, k);
-		if (fabric->members.n < 2)
+		if (fabric->members.n < 2 || fabric->opts.augment == FABRIC_DEDICATED)
 			continue;
 		fabric->counts.n_components++;
 		if (fabric->members.n > fabric->counts.max_jobs)
 			fabric->counts.max_jobs = (uint32_t)fabric->members.n;
-		speeds = recall(fabric);
-		for (size_t k = 0; k < fabric->members.n; k++)
-			fabric->speeds.items[fabric->members.items[k]] = speeds[k];
+		known = recall(fabric);
+		for (size_t k = 0; k < fabric->members.n; k++) {
+			uint32_t at_there = fabric->members.items[k];
+
+			fabric->speeds.items[at_there] = known->speeds[k];
+			if (known->seen)
+				see(fabric, fabric->there.items[at_there],
+				    &known->seen[k]);
+		}
 	}
 	/* Both ascend by id. */
 	for (uint32_t i = 0; i < view->n_jobs; i++)
@@ -479,6 +547,8 @@ fabric_free(struct fabric *fabric)
 	vec_free(&fabric->links);
 	vec_free(&fabric->key);
 	vec_free(&fabric->members);
+	spread_fini(&fabric->times.iteration_s);
+	spread_fini(&fabric->times.slowdown);
 	free(fabric->placed);
 	free(fabric->sum_bps);
 	free(fabric->first);
@@ -489,11 +559,21 @@ fabric_free(struct fabric *fabric)
 struct cluster_work
 fabric_work(struct fabric *fabric)
 {
-	return (struct cluster_work){ .ctx = fabric, .rates = rates };
+	return (struct cluster_work){
+		.ctx = fabric,
+		.rates = rates,
+		.worked = fabric->opts.measure ? worked : NULL,
+	};
 }
 
 struct fabric_counts
 fabric_counts(const struct fabric *fabric)
 {
 	return fabric->counts;
+}
+
+const struct fabric_times *
+fabric_times(const struct fabric *fabric)
+{
+	return &fabric->times;
 }

@@ -36,6 +36,7 @@
 
 #include "scheduler/core/workload/model.h"
 #include "sim/cluster/cluster.h"
+#include "sim/cluster/spread.h"
 
 struct err;
 struct fabric;
@@ -47,6 +48,7 @@ enum fabric_augment {
 	FABRIC_CASSINI, /* Its shifts, kept by its agents; none where there is a loop. */
 	FABRIC_ANTIPHASE, /* Joint shifts at work-conserving gates, or chance: what the
 			   * engine says is the better of the two. */
+	FABRIC_DEDICATED, /* Nobody meets anybody: what no other can be better than. */
 };
 
 extern const char *const fabric_augment_names[]; /* "none", ...; ends with NULL. */
@@ -57,6 +59,7 @@ struct fabric_opts {
 	double jitter_frac;      /* Of each compute time; standard deviation. */
 	uint32_t max_iterations; /* Of the slowest job of a component; 0: 128. */
 	size_t max_remembered;   /* Components; 0: 16384. */
+	bool measure;            /* fabric_times(); costs time. */
 };
 
 struct fabric_counts {
@@ -67,6 +70,13 @@ struct fabric_counts {
 	uint64_t n_loops;          /* CASSINI's, without shifts. */
 	uint32_t max_jobs;         /* Of a component. */
 	double max_error;          /* Standard error of a mean, over the mean. */
+};
+
+/* Of all iterations of all jobs whose model is known; those on one host, too. */
+struct fabric_times {
+	struct spread iteration_s;
+	struct spread slowdown; /* Over an iteration of the job alone where it is. */
+	double ecn_packets;     /* Marked, by estimate (sim/engine/ecn.h). */
 };
 
 /*
@@ -82,5 +92,7 @@ void fabric_free(struct fabric *fabric); /* Accepts NULL. */
 
 struct cluster_work fabric_work(struct fabric *fabric);
 struct fabric_counts fabric_counts(const struct fabric *fabric);
+/* Borrowed. */
+const struct fabric_times *fabric_times(const struct fabric *fabric);
 
 #endif

@@ -14,11 +14,14 @@
 #define SAME_NS   1.0 /* What the engine takes for the same time. */
 
 struct seen {
-	uint64_t n;         /* Iterations. */
-	uint64_t n_at_save; /* When the state was kept. */
+	uint64_t n;                           /* Iterations. */
+	uint64_t n_at_save;                   /* When the state was kept. */
+	uint64_t n_at_warm;                   /* When the first part was over. */
+	double ecn, ecn_at_save, ecn_at_warm; /* Packets that were marked. */
 	double last_end_ns;
 	double sum_ns[N_BATCHES];
 	uint64_t n_in[N_BATCHES];
+	VEC(double) times_ns; /* Of all its iterations, if they are wanted. */
 };
 
 struct run {
@@ -27,6 +30,7 @@ struct run {
 	size_t slowest;
 	uint64_t n_all;
 	uint32_t warm_up, max_iterations;
+	bool is_measured;
 };
 
 static void
@@ -46,6 +50,9 @@ on_iteration(void *ctx, uint32_t job, uint64_t iteration, double start_ns,
 			end_ns - (seen->n ? seen->last_end_ns : start_ns);
 		seen->n_in[batch]++;
 	}
+	if (run->is_measured)
+		vec_push(&seen->times_ns,
+			 end_ns - (seen->n ? seen->last_end_ns : start_ns));
 	seen->last_end_ns = end_ns;
 	seen->n++;
 	run->n_all++;
@@ -56,7 +63,7 @@ on_iteration(void *ctx, uint32_t job, uint64_t iteration, double start_ns,
 /* Links under dense numbers, so that the engine is small. */
 static double *
 number_links(const struct steady_job *jobs, size_t n, const struct topo *topo,
-	     struct laid_job *ret_laid, uint32_t *ret_n_links)
+	     struct laid_job *ret_laid, bool **ret_unmarked, uint32_t *ret_n_links)
 {
 	VEC(uint32_t) links = VEC_EMPTY;
 	double *capacity_bps;
@@ -81,8 +88,13 @@ number_links(const struct steady_job *jobs, size_t n, const struct topo *topo,
 	}
 	free(number);
 	capacity_bps = xcalloc(n_links + 1, sizeof *capacity_bps);
-	for (size_t i = 0; i < links.n; i++)
-		capacity_bps[i] = topo_link(topo, links.items[i])->capacity_bps;
+	*ret_unmarked = xcalloc(n_links + 1, sizeof **ret_unmarked);
+	for (size_t i = 0; i < links.n; i++) {
+		const struct topo_link *link = topo_link(topo, links.items[i]);
+
+		capacity_bps[i] = link->capacity_bps;
+		(*ret_unmarked)[i] = topo_node(topo, link->from)->kind == TOPO_HOST;
+	}
 	vec_free(&links);
 	*ret_n_links = n_links;
 	return capacity_bps;
@@ -95,6 +107,25 @@ is_same(const double *a, const double *b, size_t n)
 		if (fabs(a[i] - b[i]) > SAME_NS)
 			return false;
 	return true;
+}
+
+/* How many packets were marked up to now. */
+static void
+note_marks(struct run *run, size_t n)
+{
+	struct engine_job_stats stats;
+	bool is_warm = run->seen[run->slowest].n <= run->warm_up;
+
+	for (size_t j = 0; j < n; j++) {
+		struct seen *seen = &run->seen[j];
+
+		engine_job_stats(run->engine, (uint32_t)j, &stats);
+		seen->ecn = stats.ecn_packets;
+		if (is_warm) {
+			seen->ecn_at_warm = seen->ecn;
+			seen->n_at_warm = seen->n;
+		}
+	}
 }
 
 /* True with the exact means, if the state repeats. */
@@ -110,6 +141,8 @@ find_cycle(struct run *run, size_t n, bool may_repeat, double *ret_iteration_ns)
 	while (!is_exact && run->seen[run->slowest].n < run->max_iterations &&
 	       run->n_all < (uint64_t)SPREAD * run->max_iterations * n) {
 		engine_run(run->engine, ENGINE_NEVER);
+		if (run->is_measured)
+			note_marks(run, n);
 		if (!may_repeat)
 			continue;
 		engine_state(run->engine, now);
@@ -129,8 +162,10 @@ find_cycle(struct run *run, size_t n, bool may_repeat, double *ret_iteration_ns)
 			kept = now;
 			now = other;
 			kept_ns = engine_now_ns(run->engine);
-			for (size_t j = 0; j < n; j++)
+			for (size_t j = 0; j < n; j++) {
 				run->seen[j].n_at_save = run->seen[j].n;
+				run->seen[j].ecn_at_save = run->seen[j].ecn;
+			}
 			power *= 2;
 			since = 1;
 		}
@@ -168,22 +203,44 @@ mean_ns(const struct seen *seen, double now_ns, double *ret_error)
 	return mean;
 }
 
+/* Of the part that repeats, or else of what came after the first. */
+static void
+tell_seen(const struct seen *seen, bool is_exact, struct steady_seen *ret_seen)
+{
+	uint64_t from = is_exact ? seen->n_at_save : seen->n_at_warm;
+	double ecn = seen->ecn - (is_exact ? seen->ecn_at_save : seen->ecn_at_warm);
+
+	*ret_seen = (struct steady_seen){ 0 };
+	if (from >= seen->times_ns.n) {
+		from = 0;
+		ecn = seen->ecn;
+	}
+	for (uint64_t i = from; i < seen->times_ns.n; i++)
+		spread_add(&ret_seen->times_ns, seen->times_ns.items[i], 1);
+	if (seen->times_ns.n)
+		ret_seen->ecn_packets = ecn / (double)(seen->times_ns.n - from);
+}
+
 int
 steady_run(const struct steady_job *jobs, size_t n, const struct topo *topo,
 	   uint64_t seed, uint32_t max_iterations, double *ret_iteration_ns,
-	   struct steady *ret_steady)
+	   struct steady_seen *ret_seen, struct steady *ret_steady)
 {
 	struct laid_job *laid = xcalloc(n + 1, sizeof *laid);
 	struct run run = { .max_iterations = max_iterations,
-			   .warm_up = (uint32_t)(WARM_UP * max_iterations) };
-	struct engine_config config = {
-		.seed = seed, .observer = { .ctx = &run, .on_iteration = on_iteration }
-	};
-	double *capacity_bps = number_links(jobs, n, topo, laid, &config.n_links);
-	bool may_repeat = true;
+			   .warm_up = (uint32_t)(WARM_UP * max_iterations),
+			   .is_measured = ret_seen != NULL };
+	struct engine_config config = { .seed = seed,
+					.measure_links = ret_seen != NULL,
+					.observer = { .ctx = &run,
+						      .on_iteration = on_iteration } };
+	bool may_repeat = true, *unmarked;
+	double *capacity_bps =
+		number_links(jobs, n, topo, laid, &unmarked, &config.n_links);
 	int r = 0;
 
 	config.capacity_bps = capacity_bps;
+	config.unmarked = unmarked;
 	run.engine = engine_new(&config);
 	run.seen = xcalloc(n + 1, sizeof *run.seen);
 	for (size_t j = 0; r == 0 && j < n; j++) {
@@ -212,9 +269,14 @@ steady_run(const struct steady_job *jobs, size_t n, const struct topo *topo,
 			mean_ns(&run.seen[j], engine_now_ns(run.engine), &error);
 		ret_steady->max_error = fmax(ret_steady->max_error, error);
 	}
+	for (size_t j = 0; r == 0 && ret_seen && j < n; j++)
+		tell_seen(&run.seen[j], ret_steady->is_exact, &ret_seen[j]);
 	engine_free(run.engine);
-	for (size_t j = 0; j < n; j++)
+	for (size_t j = 0; j < n; j++) {
 		free(laid[j].path_links);
+		vec_free(&run.seen[j].times_ns);
+	}
+	free(unmarked);
 	free(laid);
 	free(capacity_bps);
 	free(run.seen);

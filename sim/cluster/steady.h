@@ -12,6 +12,7 @@
 #define SIM_CLUSTER_STEADY_H
 
 #include "scheduler/core/workload/workload.h"
+#include "sim/cluster/spread.h"
 
 struct steady_job {
 	const struct work_job *job; /* Borrowed, as the next. */
@@ -26,9 +27,18 @@ struct steady {
 	double max_error; /* Standard error over the mean, the largest; 0: exact. */
 };
 
-/* 'ret_iteration_ns' has room for each job.  0, or -EINVAL as engine_add_job(). */
+/* Of a job; costs time. */
+struct steady_seen {
+	struct spread times_ns; /* Owned.  Of its iterations. */
+	double ecn_packets;     /* An iteration, by estimate (ecn.h). */
+};
+
+/*
+ * 'ret_iteration_ns' has room for each job, as 'ret_seen' has, if it is not NULL.  0, or
+ * -EINVAL as engine_add_job().
+ */
 int steady_run(const struct steady_job *jobs, size_t n, const struct topo *topo,
 	       uint64_t seed, uint32_t max_iterations, double *ret_iteration_ns,
-	       struct steady *ret_steady);
+	       struct steady_seen *ret_seen, struct steady *ret_steady);
 
 #endif

@@ -231,9 +231,9 @@ two_equal_jobs_on_a_link_are_as_the_closed_form(void **state)
 		struct steady steady;
 
 		open_pair(&pair, model_of, shift_ns);
-		assert_int_equal(
-			steady_run(pair.steady, 2, pair.topo, 1, 64, found_ns, &steady),
-			0);
+		assert_int_equal(steady_run(pair.steady, 2, pair.topo, 1, 64, found_ns,
+					    NULL, &steady),
+				 0);
 		assert_true(steady.is_exact);
 		assert_true(steady.n_iterations < 16);
 		assert_near(found_ns[0], expected_ns, 1);
@@ -313,7 +313,8 @@ what_repeats_is_what_a_long_run_says(void **state)
 				pair.steady[0].pacing = pair.steady[1].pacing =
 					pacings[p];
 				assert_int_equal(steady_run(pair.steady, 2, pair.topo,
-							    1, 256, found_ns, &steady),
+							    1, 256, found_ns, NULL,
+							    &steady),
 						 0);
 				run_long(&pair, long_ns);
 				/* A long run has its beginning in it, too. */
@@ -324,6 +325,90 @@ what_repeats_is_what_a_long_run_says(void **state)
 				close_pair(&pair);
 			}
 	assert_true(n_exact >= 24);
+}
+
+/* Together 65 ms, and marks while both send; 20 ms apart 45 ms, and none. */
+static void
+what_is_seen_of_iterations_is_what_they_take(void **state)
+{
+	static const uint32_t model_of[] = { 0, 0 };
+
+	(void)state;
+	for (int apart = 0; apart < 2; apart++) {
+		double expected_ns = apart ? 45e6 : 65e6, found_ns[2];
+		struct steady_seen seen[2];
+		struct steady steady;
+		struct pair pair;
+
+		open_pair(&pair, model_of, apart ? 20000000 : 0);
+		assert_int_equal(steady_run(pair.steady, 2, pair.topo, 1, 64, found_ns,
+					    seen, &steady),
+				 0);
+		assert_true(steady.is_exact);
+		for (int i = 0; i < 2; i++) {
+			assert_near(found_ns[i], expected_ns, 1);
+			assert_near(spread_mean(&seen[i].times_ns), expected_ns, 1);
+			assert_near(spread_quantile(&seen[i].times_ns, 0.99),
+				    expected_ns, 1);
+			/* 31,250 packets of 4,000 bytes; two flows: 9.2 % a link. */
+			if (apart)
+				assert_near(seen[i].ecn_packets, 0, 1e-6);
+			else
+				assert_true(seen[i].ecn_packets >= 0.092 * 31250 - 1 &&
+					    seen[i].ecn_packets <= 31250);
+			spread_fini(&seen[i].times_ns);
+		}
+		close_pair(&pair);
+	}
+}
+
+/* So many seconds on a place are so many iterations of what they take there. */
+static void
+iterations_are_counted_as_jobs_work(void **state)
+{
+	static const uint32_t model_of[] = { 1, 1 }, ids[] = { 0, 1 };
+
+	static const enum fabric_augment augments[] = { FABRIC_NONE, FABRIC_DEDICATED };
+
+	(void)state;
+	for (size_t a = 0; a < 2; a++) {
+		const struct fabric_opts opts = { .seed = 1,
+						  .augment = augments[a],
+						  .measure = true };
+		struct pol_piece pieces[2][2];
+		struct pol_job jobs[2];
+		const struct pol_view view = { .cluster = &cluster,
+					       .ids = ids,
+					       .n_jobs = 2,
+					       .jobs = jobs,
+					       .n_ids = 2 };
+		struct topo *topo = make_topo();
+		const struct fabric_times *times;
+		double speeds[2] = { 1, 1 };
+		struct fabric *fabric;
+		struct cluster_work work;
+		struct err err;
+
+		place_two(jobs, pieces);
+		assert_int_equal(fabric_new(&cluster, topo, models, model_of, 2, &opts,
+					    &fabric, &err),
+				 0);
+		work = fabric_work(fabric);
+		work.rates(work.ctx, &view, speeds);
+		for (int i = 0; i < 2; i++)
+			work.worked(work.ctx, &jobs[i], 5);
+		times = fabric_times(fabric);
+		/* 50 ms alone. */
+		assert_near(spread_weight(&times->iteration_s), 200 * speeds[0], 1e-3);
+		assert_near(spread_mean(&times->iteration_s), 0.05 / speeds[0], 1e-8);
+		assert_near(spread_mean(&times->slowdown), 1 / speeds[0], 1e-6);
+		if (augments[a] == FABRIC_DEDICATED)
+			assert_true(speeds[0] == 1 && times->ecn_packets < 1e-6);
+		else
+			assert_true(speeds[0] < 0.9 && times->ecn_packets > 0);
+		fabric_free(fabric);
+		topo_unref(topo);
+	}
 }
 
 static void
@@ -338,7 +423,8 @@ under_jitter_the_error_is_told(void **state)
 	open_pair(&pair, model_of, 20000000);
 	pair.jobs[0].jitter_frac = pair.jobs[1].jitter_frac = 0.02;
 	assert_int_equal(
-		steady_run(pair.steady, 2, pair.topo, 1, 256, found_ns, &steady), 0);
+		steady_run(pair.steady, 2, pair.topo, 1, 256, found_ns, NULL, &steady),
+		0);
 	assert_false(steady.is_exact);
 	assert_true(steady.max_error > 0 && steady.max_error < 0.05);
 	assert_true(found_ns[0] > 44e6 && found_ns[0] < 66e6);
@@ -355,6 +441,8 @@ main(void)
 		cmocka_unit_test(jobs_without_a_model_or_on_one_host_are_as_alone),
 		cmocka_unit_test(two_equal_jobs_on_a_link_are_as_the_closed_form),
 		cmocka_unit_test(what_repeats_is_what_a_long_run_says),
+		cmocka_unit_test(what_is_seen_of_iterations_is_what_they_take),
+		cmocka_unit_test(iterations_are_counted_as_jobs_work),
 		cmocka_unit_test(under_jitter_the_error_is_told),
 	};
 
