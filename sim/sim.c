@@ -16,6 +16,7 @@ static const struct cli_verb *const verbs[] = {
 	&verb_sim_policies,
 	&verb_sim_replay,
 	&verb_sim_sweep,
+	&verb_sim_ratios,
 	&verb_trace,
 	NULL,
 };

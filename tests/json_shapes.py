@@ -218,6 +218,8 @@ COMMANDS = [
     # Into a file; the option is taken for a comment.
     ("sim-sweep", "sim sweep sweep.ini >sweep.out; cat sweep.sweep/sweep.json #", (0,),
      "", []),
+    ("sim-ratios", "sim sweep sweep.ini -o r >sweep.out; antiphase sim ratios r/sweep.json "
+     "-b policy=none -m summary.goodput", (0,), "", []),
 ]
 
 ONE = """[sim]
