@@ -1,5 +1,6 @@
 #include "scheduler/policy/alone.h"
 #include "scheduler/policy/math/shares.h"
+#include "scheduler/policy/share_types.h"
 #include "scheduler/policy/shares.h"
 
 struct state {
@@ -8,6 +9,7 @@ struct state {
 	VEC(double) elapsed_s;
 	VEC(double) left_s;
 	VEC(double) alone_s;
+	struct share_types types; /* Where there are several. */
 };
 
 static void
@@ -20,6 +22,29 @@ fini(void *state)
 	vec_free(&s->elapsed_s);
 	vec_free(&s->left_s);
 	vec_free(&s->alone_s);
+	share_types_fini(&s->types);
+}
+
+/* On a cluster of its own a job would have its part of each type. */
+static void
+shares_of_types(struct state *s, const struct pol_view *view, const uint32_t *ids,
+		uint32_t n, double *ret_shares)
+{
+	int r;
+
+	share_types_read(&s->types, view, ids, n);
+	s->elapsed_s.n = s->left_s.n = s->alone_s.n = 0;
+	for (uint32_t i = 0; i < s->types.in.n_jobs; i++) {
+		const struct pol_job *job = &view->jobs[ids[i]];
+
+		vec_push(&s->elapsed_s, view->now_s - job->submit_s);
+		vec_push(&s->left_s, job->remaining_s > 0 ? job->remaining_s : 0);
+		vec_push(&s->alone_s, alone_s(&s->alone, view, job,
+					      share_types_mean(&s->types, i), n));
+	}
+	r = shares_types_finish_time(&s->types.in, s->elapsed_s.items, s->left_s.items,
+				     s->alone_s.items, ret_shares, NULL);
+	share_types_end(&s->types, r, n, ret_shares);
 }
 
 static void
@@ -29,6 +54,10 @@ shares(void *state, const struct pol_view *view, const uint32_t *ids, uint32_t n
 	struct state *s = state;
 	double capacity = view->cluster->n_all_gpus;
 
+	if (view->cluster->n_types > 1) {
+		shares_of_types(s, view, ids, n, ret_shares);
+		return;
+	}
 	s->gpus.n = s->elapsed_s.n = s->left_s.n = s->alone_s.n = 0;
 	for (uint32_t i = 0; i < n; i++) {
 		const struct pol_job *job = &view->jobs[ids[i]];

@@ -1,10 +1,16 @@
+#include <math.h>
+
 #include "lib/base/vec.h"
 #include "scheduler/policy/math/shares.h"
+#include "scheduler/policy/share_types.h"
 #include "scheduler/policy/shares.h"
+
+#define LEAST_S 1e-6 /* Nothing takes no time. */
 
 struct state {
 	VEC(double) gpus;
 	VEC(double) values;
+	struct share_types types; /* Where there are several. */
 };
 
 static void
@@ -14,6 +20,7 @@ fini(void *state)
 
 	vec_free(&s->gpus);
 	vec_free(&s->values);
+	share_types_fini(&s->types);
 }
 
 static bool
@@ -51,9 +58,35 @@ static void
 equal(void *state, const struct pol_view *view, const uint32_t *ids, uint32_t n,
       double *ret_shares)
 {
-	(void)state;
-	(void)ids;
-	shares_equal(n, view->cluster->n_all_gpus, ret_shares);
+	struct state *s = state;
+
+	if (view->cluster->n_types == 1) {
+		shares_equal(n, view->cluster->n_all_gpus, ret_shares);
+		return;
+	}
+	share_types_read(&s->types, view, ids, n);
+	share_types_equal(&s->types, ret_shares);
+	share_types_end(&s->types, 0, n, ret_shares);
+}
+
+/* Values are over what each would have of a part of all types: Gavel's. */
+static void
+max_min_types(struct state *s, const struct pol_view *view, const uint32_t *ids,
+	      uint32_t n, double *ret_shares)
+{
+	struct share_types *types = &s->types;
+	int r;
+
+	share_types_read(types, view, ids, n);
+	for (uint32_t i = 0; i < types->in.n_jobs; i++) {
+		double mean = share_types_mean(types, i);
+
+		for (uint32_t type = 0; type < types->in.n_types; type++)
+			types->values.items[i * types->in.n_types + type] *=
+				types->gpus.items[i] / mean;
+	}
+	r = shares_types_max_min(&types->in, ret_shares);
+	share_types_end(types, r, n, ret_shares);
 }
 
 static void
@@ -63,9 +96,32 @@ max_min(void *state, const struct pol_view *view, const uint32_t *ids, uint32_t 
 	struct state *s = state;
 	double capacity = view->cluster->n_all_gpus;
 
+	if (view->cluster->n_types > 1) {
+		max_min_types(s, view, ids, n, ret_shares);
+		return;
+	}
 	read_gpus(s, view, ids, n);
 	shares_max_min(s->gpus.items, NULL, n, capacity, ret_shares);
 	shares_spread(s->gpus.items, n, capacity, ret_shares);
+}
+
+/* All end together: the least part of what is left that is done in a second. */
+static void
+makespan_types(struct state *s, const struct pol_view *view, const uint32_t *ids,
+	       uint32_t n, double *ret_shares)
+{
+	struct share_types *types = &s->types;
+	int r;
+
+	share_types_read(types, view, ids, n);
+	for (uint32_t i = 0; i < types->in.n_jobs; i++) {
+		double left_s = fmax(LEAST_S, view->jobs[ids[i]].remaining_s);
+
+		for (uint32_t type = 0; type < types->in.n_types; type++)
+			types->values.items[i * types->in.n_types + type] /= left_s;
+	}
+	r = shares_types_max_min(&types->in, ret_shares);
+	share_types_end(types, r, n, ret_shares);
 }
 
 static void
@@ -75,6 +131,10 @@ makespan(void *state, const struct pol_view *view, const uint32_t *ids, uint32_t
 	struct state *s = state;
 	double capacity = view->cluster->n_all_gpus;
 
+	if (view->cluster->n_types > 1) {
+		makespan_types(s, view, ids, n, ret_shares);
+		return;
+	}
 	read_gpus(s, view, ids, n);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct pol_job *job = &view->jobs[ids[i]];
@@ -91,6 +151,12 @@ throughput(void *state, const struct pol_view *view, const uint32_t *ids, uint32
 {
 	struct state *s = state;
 
+	if (view->cluster->n_types > 1) {
+		share_types_read(&s->types, view, ids, n);
+		share_types_end(&s->types, shares_types_most(&s->types.in, ret_shares),
+				n, ret_shares);
+		return;
+	}
 	read_gpus(s, view, ids, n);
 	for (uint32_t i = 0; i < n; i++)
 		vec_push(&s->values, share_speed(view, &view->jobs[ids[i]], 0));
@@ -98,7 +164,11 @@ throughput(void *state, const struct pol_view *view, const uint32_t *ids, uint32
 		    ret_shares);
 }
 
-const struct share_rule share_equal = { .shares = equal };
+const struct share_rule share_equal = {
+	.state_size = sizeof(struct state),
+	.fini = fini,
+	.shares = equal,
+};
 const struct share_rule share_max_min = {
 	.state_size = sizeof(struct state),
 	.fini = fini,
