@@ -39,12 +39,10 @@ struct state {
 	VEC(struct job) jobs;   /* By id. */
 	VEC(struct part) parts; /* By id and type. */
 	VEC(double) shares;     /* [list.ids x types] */
-	VEC(double) keys;       /* By id, on one type. */
 	VEC(double) all_s;      /* Given to all, by type. */
 	VEC(uint32_t) types;    /* Of what was written last. */
-	VEC(uint32_t) scratch;
-	double found_s; /* When shares were. */
-	double grain_s; /* Of the clock, when it was asked last. */
+	double found_s;         /* When shares were. */
+	double grain_s;         /* Of the clock, when it was asked last. */
 	bool is_stale;
 };
 
@@ -77,10 +75,8 @@ fini(void *state)
 	vec_free(&s->jobs);
 	vec_free(&s->parts);
 	vec_free(&s->shares);
-	vec_free(&s->keys);
 	vec_free(&s->all_s);
 	vec_free(&s->types);
-	vec_free(&s->scratch);
 }
 
 static struct part *
@@ -213,15 +209,16 @@ list_type(const struct state *s, const struct pol_view *view, uint32_t type,
 }
 
 static void
-sort_type(struct state *s, uint32_t type, uint32_t *ids, uint32_t n)
+sort_type(struct state *s, const struct pol_view *view, uint32_t type, uint32_t *ids,
+	  uint32_t n)
 {
-	vec_reserve(&s->scratch, n);
-	vec_reserve(&s->keys, s->jobs.n);
+	double *keys = order_list_keys(&s->list, view);
+
 	for (int key = 0; key < N_KEYS; key++) {
 		for (uint32_t i = 0; i < n; i++)
-			s->keys.items[ids[i]] = -key_of(s, part_of(s, ids[i], type),
-							type, (enum key)key);
-		order_sort(ids, n, s->keys.items, s->scratch.items);
+			keys[ids[i]] = -key_of(s, part_of(s, ids[i], type), type,
+					       (enum key)key);
+		order_list_sort_ids(&s->list, ids, n);
 	}
 }
 
@@ -241,7 +238,7 @@ order(void *state, const struct pol_view *view, uint32_t *ret_ids)
 	for (uint32_t type = 0; type < s->n_types; type++) {
 		uint32_t n_here = list_type(s, view, type, ret_ids + n);
 
-		sort_type(s, type, ret_ids + n, n_here);
+		sort_type(s, view, type, ret_ids + n, n_here);
 		for (uint32_t i = 0; i < n_here; i++)
 			vec_push(&s->types, type);
 		n += n_here;

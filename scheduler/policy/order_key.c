@@ -7,30 +7,14 @@
 #include "scheduler/policy/orders.h"
 
 struct state {
-	struct order_list list;
-	VEC(double) keys; /* By id. */
-	VEC(uint32_t) scratch;
-	bool has_gaps; /* Longest pending: of Tiresias's simulator. */
+	struct order_list list; /* First: order_list_on_event(). */
+	bool has_gaps;          /* Longest pending: of Tiresias's simulator. */
 };
 
 static void
 fini(void *state)
 {
-	struct state *s = state;
-
-	order_list_fini(&s->list);
-	vec_free(&s->keys);
-	vec_free(&s->scratch);
-}
-
-static void
-on_event(void *state, const struct pol_view *view, enum pol_event event,
-	 const struct pol_job *job)
-{
-	struct state *s = state;
-
-	(void)view;
-	order_list_event(&s->list, event, job->id);
+	order_list_fini(&((struct state *)state)->list);
 }
 
 static uint32_t
@@ -39,9 +23,7 @@ as_they_came(void *state, const struct pol_view *view, uint32_t *ret_ids)
 	const struct state *s = state;
 
 	(void)view;
-	for (size_t i = 0; i < s->list.ids.n; i++)
-		ret_ids[i] = s->list.ids.items[i];
-	return (uint32_t)s->list.ids.n;
+	return order_list_tell(&s->list, ret_ids);
 }
 
 /* Sorts the list itself, so that ties stay as they were. */
@@ -49,20 +31,15 @@ static uint32_t
 by_key(struct state *s, const struct pol_view *view, uint32_t *ret_ids,
        double (*key)(const struct pol_job *job, const struct pol_view *view))
 {
-	uint32_t n = (uint32_t)s->list.ids.n;
+	double *keys = order_list_keys(&s->list, view);
 
-	if (s->keys.n < view->n_ids) {
-		vec_reserve(&s->keys, view->n_ids - s->keys.n);
-		s->keys.n = view->n_ids;
-	}
-	vec_reserve(&s->scratch, n);
-	for (uint32_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < s->list.ids.n; i++) {
 		uint32_t id = s->list.ids.items[i];
 
-		s->keys.items[id] = key(&view->jobs[id], view);
+		keys[id] = key(&view->jobs[id], view);
 	}
-	order_sort(s->list.ids.items, n, s->keys.items, s->scratch.items);
-	return as_they_came(s, view, ret_ids);
+	order_list_sort(&s->list);
+	return order_list_tell(&s->list, ret_ids);
 }
 
 static double
@@ -168,7 +145,7 @@ order_by_pending(void *state, const struct pol_view *view, uint32_t *ret_ids)
 #define MODULE(name_, text_)                                                      \
 	{                                                                         \
 		.name = name_, .text = text_, .state_size = sizeof(struct state), \
-		.fini = fini, .on_event = on_event                                \
+		.fini = fini, .on_event = order_list_on_event                     \
 	}
 
 const struct pol_order order_fifo = {
@@ -209,7 +186,7 @@ const struct pol_order order_longest_pending = {
 		    .state_size = sizeof(struct state),
 		    .init = init_pending,
 		    .fini = fini,
-		    .on_event = on_event },
+		    .on_event = order_list_on_event },
 	.fit = POL_STRICT,
 	.order = order_by_pending,
 };

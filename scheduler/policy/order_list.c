@@ -6,6 +6,8 @@ void
 order_list_fini(struct order_list *list)
 {
 	vec_free(&list->ids);
+	vec_free(&list->keys);
+	vec_free(&list->scratch);
 }
 
 void
@@ -25,6 +27,45 @@ order_list_event(struct order_list *list, enum pol_event event, uint32_t id)
 		list->ids.n--;
 		return;
 	}
+}
+
+void
+order_list_on_event(void *state, const struct pol_view *view, enum pol_event event,
+		    const struct pol_job *job)
+{
+	(void)view;
+	order_list_event(state, event, job->id);
+}
+
+double *
+order_list_keys(struct order_list *list, const struct pol_view *view)
+{
+	if (list->keys.n < view->n_ids) {
+		vec_reserve(&list->keys, view->n_ids - list->keys.n);
+		list->keys.n = view->n_ids;
+	}
+	return list->keys.items;
+}
+
+void
+order_list_sort_ids(struct order_list *list, uint32_t *ids, uint32_t n)
+{
+	vec_reserve(&list->scratch, n);
+	order_sort(ids, n, list->keys.items, list->scratch.items);
+}
+
+void
+order_list_sort(struct order_list *list)
+{
+	order_list_sort_ids(list, list->ids.items, (uint32_t)list->ids.n);
+}
+
+uint32_t
+order_list_tell(const struct order_list *list, uint32_t *ret_ids)
+{
+	if (list->ids.n)
+		memcpy(ret_ids, list->ids.items, list->ids.n * sizeof *ret_ids);
+	return (uint32_t)list->ids.n;
 }
 
 /* Where the run that begins at 'from' ends. */

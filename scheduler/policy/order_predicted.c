@@ -14,8 +14,6 @@ enum {
 
 struct state {
 	struct order_list list;
-	VEC(double) keys; /* By id. */
-	VEC(uint32_t) scratch;
 	struct predicted predicted;
 };
 
@@ -41,8 +39,6 @@ fini(void *state)
 	struct state *s = state;
 
 	order_list_fini(&s->list);
-	vec_free(&s->keys);
-	vec_free(&s->scratch);
 	predicted_fini(&s->predicted);
 }
 
@@ -53,9 +49,7 @@ on_event(void *state, const struct pol_view *view, enum pol_event event,
 	struct state *s = state;
 
 	if (event == POL_ARRIVED) {
-		s->keys.n = 0;
-		vec_reserve(&s->keys, view->n_ids);
-		s->keys.items[job->id] =
+		order_list_keys(&s->list, view)[job->id] =
 			predicted_duration_s(&s->predicted, job) * job->n_gpus;
 	} else if (event == POL_DONE) {
 		predicted_learn(&s->predicted, job);
@@ -67,15 +61,10 @@ static uint32_t
 order(void *state, const struct pol_view *view, uint32_t *ret_ids)
 {
 	struct state *s = state;
-	uint32_t n = (uint32_t)s->list.ids.n;
 
 	(void)view;
-	s->scratch.n = 0;
-	vec_reserve(&s->scratch, n);
-	order_sort(s->list.ids.items, n, s->keys.items, s->scratch.items);
-	for (uint32_t i = 0; i < n; i++)
-		ret_ids[i] = s->list.ids.items[i];
-	return n;
+	order_list_sort(&s->list);
+	return order_list_tell(&s->list, ret_ids);
 }
 
 const struct pol_order order_predicted = {

@@ -34,7 +34,7 @@ enum wake {
 struct state {
 	struct order_list queues[N_QUEUES];
 	VEC(uint8_t) queue_of; /* By id. */
-	VEC(uint32_t) scratch;
+	VEC(uint32_t) scratch; /* Of served(). */
 	double limits[N_QUEUES - 1];
 	enum wake wake;
 	bool runs_first; /* In a queue. */
@@ -43,7 +43,6 @@ struct state {
 	bool by_rank;
 	double delta;
 	struct gittins gittins;
-	VEC(double) keys; /* By id. */
 };
 
 static void
@@ -96,7 +95,6 @@ fini(void *state)
 		order_list_fini(&s->queues[q]);
 	vec_free(&s->queue_of);
 	vec_free(&s->scratch);
-	vec_free(&s->keys);
 	gittins_fini(&s->gittins);
 }
 
@@ -144,25 +142,18 @@ demote(struct state *s, const struct pol_view *view)
 static void
 sort_by_rank(struct state *s, const struct pol_view *view, struct order_list *list)
 {
-	uint32_t n = (uint32_t)list->ids.n;
+	double *keys = order_list_keys(list, view);
 
-	if (s->keys.n < view->n_ids) {
-		vec_reserve(&s->keys, view->n_ids - s->keys.n);
-		s->keys.n = view->n_ids;
-	}
-	s->scratch.n = 0;
-	vec_reserve(&s->scratch, n);
-	for (uint32_t i = 0; i < n; i++)
-		s->keys.items[list->ids.items[i]] =
-			view->jobs[list->ids.items[i]].submit_s;
-	order_sort(list->ids.items, n, s->keys.items, s->scratch.items);
-	for (uint32_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < list->ids.n; i++)
+		keys[list->ids.items[i]] = view->jobs[list->ids.items[i]].submit_s;
+	order_list_sort(list);
+	for (size_t i = 0; i < list->ids.n; i++) {
 		const struct pol_job *job = &view->jobs[list->ids.items[i]];
 
-		s->keys.items[job->id] = -gittins_rank(&s->gittins, attained(s, job),
-						       s->delta, s->wake == WAKE_FLOOR);
+		keys[job->id] = -gittins_rank(&s->gittins, attained(s, job), s->delta,
+					      s->wake == WAKE_FLOOR);
 	}
-	order_sort(list->ids.items, n, s->keys.items, s->scratch.items);
+	order_list_sort(list);
 }
 
 static uint32_t
@@ -177,10 +168,7 @@ order(void *state, const struct pol_view *view, uint32_t *ret_ids)
 
 		if (s->by_rank)
 			sort_by_rank(s, view, list);
-		if (list->ids.n)
-			memcpy(ret_ids + n, list->ids.items,
-			       list->ids.n * sizeof *ret_ids);
-		n += (uint32_t)list->ids.n;
+		n += order_list_tell(list, ret_ids + n);
 	}
 	return n;
 }

@@ -15,12 +15,10 @@
 #include "scheduler/policy/shares.h"
 
 struct state {
+	struct order_list list; /* First: order_list_on_event(). */
 	struct rng *rng;
 	double fairness;
-	struct order_list list;
 	struct alone alone;
-	VEC(double) keys; /* By id. */
-	VEC(uint32_t) scratch;
 };
 
 static void
@@ -41,18 +39,6 @@ fini(void *state)
 
 	order_list_fini(&s->list);
 	alone_fini(&s->alone);
-	vec_free(&s->keys);
-	vec_free(&s->scratch);
-}
-
-static void
-on_event(void *state, const struct pol_view *view, enum pol_event event,
-	 const struct pol_job *job)
-{
-	struct state *s = state;
-
-	(void)view;
-	order_list_event(&s->list, event, job->id);
 }
 
 static double
@@ -80,18 +66,12 @@ static uint32_t
 order(void *state, const struct pol_view *view, uint32_t *ret_ids)
 {
 	struct state *s = state;
-	uint32_t n = (uint32_t)s->list.ids.n, n_first;
+	uint32_t n = order_list_tell(&s->list, ret_ids), n_first;
+	double *keys = order_list_keys(&s->list, view);
 
-	vec_reserve(&s->scratch, n);
-	while (s->keys.n < view->n_ids)
-		vec_push(&s->keys, 0);
-	for (uint32_t i = 0; i < n; i++) {
-		const struct pol_job *job = &view->jobs[s->list.ids.items[i]];
-
-		ret_ids[i] = job->id;
-		s->keys.items[job->id] = -rho(s, view, job, n);
-	}
-	order_sort(ret_ids, n, s->keys.items, s->scratch.items);
+	for (uint32_t i = 0; i < n; i++)
+		keys[ret_ids[i]] = -rho(s, view, &view->jobs[ret_ids[i]], n);
+	order_list_sort_ids(&s->list, ret_ids, n);
 	n_first = (uint32_t)fmin(n, ceil((1 - s->fairness) * n));
 	shuffle(s->rng, ret_ids + n_first, n - n_first);
 	return n;
@@ -111,7 +91,7 @@ const struct pol_order order_rho = {
 		    .state_size = sizeof(struct state),
 		    .init = init,
 		    .fini = fini,
-		    .on_event = on_event },
+		    .on_event = order_list_on_event },
 	.fit = POL_SKIP,
 	.order = order,
 };

@@ -33,11 +33,10 @@ struct bucket {
 };
 
 struct state {
-	struct order_list list;
+	struct order_list list;     /* First: order_list_on_event(). */
 	VEC(struct bucket) buckets; /* The first n_buckets, as their first jobs come. */
 	uint32_t n_buckets;
-	VEC(double) keys;         /* By id. */
-	VEC(uint32_t) scratch;    /* Of sorting, and of matching. */
+	VEC(uint32_t) scratch;    /* Of sorting groups, and of matching. */
 	VEC(uint32_t) group_of;   /* By id: of 'groups', or NONE. */
 	VEC(uint8_t) is_chosen;   /* By id. */
 	VEC(struct group) groups; /* In the order of service. */
@@ -88,7 +87,6 @@ fini(void *state)
 		vec_free(&s->buckets.items[i].groups);
 	}
 	vec_free(&s->buckets);
-	vec_free(&s->keys);
 	vec_free(&s->scratch);
 	vec_free(&s->group_of);
 	vec_free(&s->is_chosen);
@@ -97,16 +95,6 @@ fini(void *state)
 	vec_free(&s->weights);
 	vec_free(&s->n_free);
 	pol_plan_fini(&s->tried);
-}
-
-static void
-on_event(void *state, const struct pol_view *view, enum pol_event event,
-	 const struct pol_job *job)
-{
-	struct state *s = state;
-
-	(void)view;
-	order_list_event(&s->list, event, job->id);
 }
 
 /* ---- Room ------------------------------------------------------------------------------- */
@@ -156,18 +144,15 @@ bucket_of(struct state *s, uint32_t n_gpus)
 static void
 sort_list(struct state *s, const struct pol_view *view)
 {
-	s->keys.n = s->scratch.n = 0;
-	vec_reserve(&s->keys, view->n_ids);
-	vec_reserve(&s->scratch, s->list.ids.n);
+	double *keys = order_list_keys(&s->list, view);
+
 	for (size_t i = 0; i < s->list.ids.n; i++) {
 		const struct pol_job *job = &view->jobs[s->list.ids.items[i]];
 
-		s->keys.items[job->id] =
-			job->n_gpus *
-			(s->by_attained ? job->executed_s : job->remaining_s);
+		keys[job->id] = job->n_gpus *
+				(s->by_attained ? job->executed_s : job->remaining_s);
 	}
-	order_sort(s->list.ids.items, (uint32_t)s->list.ids.n, s->keys.items,
-		   s->scratch.items);
+	order_list_sort(&s->list);
 }
 
 /* Each that has room brings the next of its size with it.  Returns what they all want. */
@@ -201,7 +186,7 @@ choose(struct state *s, const struct pol_view *view)
 				 ((struct group){ .n_gpus = bucket->n_gpus,
 						  .n = 1,
 						  .ids = { chosen },
-						  .key = s->keys.items[chosen] }));
+						  .key = s->list.keys.items[chosen] }));
 			n_wanted += bucket->n_gpus;
 		}
 	}
@@ -345,7 +330,8 @@ collect(struct state *s, const struct pol_view *view)
 						 .n_gpus = group->n_gpus,
 						 .n = 1,
 						 .ids = { group->ids[j] },
-						 .key = s->keys.items[group->ids[j]],
+						 .key = s->list.keys
+								.items[group->ids[j]],
 					 }));
 		}
 	}
@@ -421,13 +407,10 @@ plan(void *state, const struct pol_view *view, const uint32_t *ids, uint32_t n,
 	collect(s, view);
 	serve(s, view);
 	/* The largest first; of equals, as they are served, now and in the next order. */
-	s->scratch.n = 0;
-	vec_reserve(&s->scratch, s->list.ids.n);
 	for (size_t i = 0; i < s->list.ids.n; i++)
-		s->keys.items[s->list.ids.items[i]] =
+		s->list.keys.items[s->list.ids.items[i]] =
 			-(double)view->jobs[s->list.ids.items[i]].n_gpus;
-	order_sort(s->list.ids.items, (uint32_t)s->list.ids.n, s->keys.items,
-		   s->scratch.items);
+	order_list_sort(&s->list);
 	empty(s, view);
 	for (size_t i = 0; i < s->list.ids.n; i++) {
 		uint32_t id = s->list.ids.items[i];
@@ -447,7 +430,7 @@ plan(void *state, const struct pol_view *view, const uint32_t *ids, uint32_t n,
 			    .state_size = sizeof(struct state), \
 			    .init = INIT,                       \
 			    .fini = fini,                       \
-			    .on_event = on_event },             \
+			    .on_event = order_list_on_event },  \
 		.plan = plan,                                   \
 	}
 
