@@ -167,7 +167,8 @@ table_print(const struct table *t, FILE *out)
 void
 table_put_csv(const char *s, FILE *out)
 {
-	if (!s[strcspn(s, ",\"\r\n")]) {
+	/* What begins with '#' is a remark to many readers, ours, too. */
+	if (*s != '#' && !s[strcspn(s, ",\"\r\n")]) {
 		fputs(s, out);
 		return;
 	}

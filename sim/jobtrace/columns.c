@@ -6,6 +6,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "lib/base/utf8.h"
+
 #define MAX_SECONDS 1e12
 
 /* ---- The formats ------------------------------------------------------------------------ */
@@ -423,6 +425,36 @@ read_model(char *text, struct jobtrace_job *job)
 	*batch = '\0';
 }
 
+void
+columns_clear(struct jobtrace_job *ret_job)
+{
+	*ret_job = (struct jobtrace_job){
+		.id = "",
+		.user = "",
+		.vc = "",
+		.model = "",
+		.gpu_type = "",
+		.mode = "",
+		.submit_s = NAN,
+		.start_s = NAN,
+		.end_s = NAN,
+		.duration_s = NAN,
+		.expected_s = NAN,
+		.iterations = NAN,
+		.iteration_s = NAN,
+		.stage_s = { NAN, NAN, NAN },
+	};
+}
+
+const char *
+columns_check_name(const char *text)
+{
+	for (; *text; text++)
+		if (utf8_control(text))
+			return "expected no control characters";
+	return NULL;
+}
+
 static const char *
 read_value(const struct column *column, char *text, struct jobtrace_job *job,
 	   double *n_gpus)
@@ -432,12 +464,13 @@ read_value(const struct column *column, char *text, struct jobtrace_job *job,
 
 	switch (column->kind) {
 	case COLUMN_TEXT:
-		if (column->scale > 0)
-			*(const char **)at = text;
-		return NULL;
+		if (!(column->scale > 0))
+			return NULL;
+		*(const char **)at = text;
+		return columns_check_name(text);
 	case COLUMN_MODEL:
 		read_model(text, job);
-		return NULL;
+		return columns_check_name(text);
 	case COLUMN_SECONDS:
 		if (!read_number(text, MAX_SECONDS, &value))
 			return "expected a number";
@@ -477,22 +510,7 @@ columns_read(const struct column *const *of, char *const *fields, int n,
 {
 	double n_gpus = 1;
 
-	*ret_job = (struct jobtrace_job){
-		.id = "",
-		.user = "",
-		.vc = "",
-		.model = "",
-		.gpu_type = "",
-		.mode = "",
-		.submit_s = NAN,
-		.start_s = NAN,
-		.end_s = NAN,
-		.duration_s = NAN,
-		.expected_s = NAN,
-		.iterations = NAN,
-		.iteration_s = NAN,
-		.stage_s = { NAN, NAN, NAN },
-	};
+	columns_clear(ret_job);
 	for (int i = 0; i < n; i++) {
 		const char *why =
 			of[i] ? read_value(of[i], fields[i], ret_job, &n_gpus) : NULL;

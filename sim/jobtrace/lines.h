@@ -1,8 +1,9 @@
 /*
  * lines.h - a text file line by line, whatever it is packed in (libarchive).
  *
- * gzip, xz, zstd, bzip2 are unpacked as they are read; "ARCHIVE:MEMBER" reads a member of a
- * tar archive.
+ * gzip, xz, zstd, bzip2 are unpacked as they are read, once: what is packed again inside is
+ * refused, so that there is a bound to what a small file can be.  "ARCHIVE:MEMBER" reads a
+ * member of a tar archive.
  */
 #ifndef SIM_JOBTRACE_LINES_H
 #define SIM_JOBTRACE_LINES_H

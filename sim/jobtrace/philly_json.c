@@ -109,6 +109,8 @@ count_gpus(const struct json_doc *doc, const struct json *attempt,
 		if (r == 0)
 			n_gpus += (uint32_t)n_here;
 	}
+	if (r == 0 && n_gpus > JOBTRACE_MAX_GPUS)
+		return json_fail(doc, attempt, err, "more GPUs than a cluster has");
 	if (r == 0 && n_gpus > job->n_gpus) {
 		job->n_gpus = n_gpus;
 		job->n_nodes = (uint32_t)n;
@@ -136,6 +138,19 @@ read_attempt(const struct json_doc *doc, const struct json *attempt,
 	return 0;
 }
 
+/* "" if it is not there. */
+static int
+get_name(const struct json_doc *doc, const char *key, const char **ret_name,
+	 struct err *err)
+{
+	const char *why;
+
+	if (json_opt_str(doc, json_root(doc), key, ret_name, err) < 0)
+		return -EINVAL;
+	why = columns_check_name(*ret_name);
+	return why ? json_fail(doc, json_find(json_root(doc), key), err, "%s", why) : 0;
+}
+
 static int
 read_job(const struct json_doc *doc, struct jobtrace_job *job, struct err *err)
 {
@@ -144,24 +159,11 @@ read_job(const struct json_doc *doc, struct jobtrace_job *job, struct err *err)
 	size_t n = 0;
 	int r;
 
-	*job = (struct jobtrace_job){
-		.id = "",
-		.user = "",
-		.vc = "",
-		.model = "",
-		.gpu_type = "",
-		.mode = "",
-		.start_s = NAN,
-		.end_s = NAN,
-		.duration_s = NAN,
-		.expected_s = NAN,
-		.iterations = NAN,
-		.iteration_s = NAN,
-		.stage_s = { NAN, NAN, NAN },
-	};
+	columns_clear(job);
 	if (json_get_str(doc, root, "jobid", &job->id, err) < 0 ||
-	    json_opt_str(doc, root, "user", &job->user, err) < 0 ||
-	    json_opt_str(doc, root, "vc", &job->vc, err) < 0 ||
+	    get_name(doc, "jobid", &job->id, err) < 0 ||
+	    get_name(doc, "user", &job->user, err) < 0 ||
+	    get_name(doc, "vc", &job->vc, err) < 0 ||
 	    json_opt_str(doc, root, "status", &status, err) < 0 ||
 	    get_time(doc, root, "submitted_time", &job->submit_s, err) < 0)
 		return -EINVAL;

@@ -4,34 +4,20 @@
 #include <archive.h>
 #include <archive_entry.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "lib/base/err.h"
 #include "sim/jobtrace/columns.h"
 #include "sim/jobtrace/jobtrace.h"
 #include "sim/jobtrace/lines.h"
+#include "tests/unit/memory_file.h"
 #include "tests/unit/test.h"
 
-static char path[] = "/proc/self/fd/000000";
-
-/* Some text as a file without a name. */
-static void
-write_text(const char *text, size_t n)
-{
-	static int fd = -1;
-
-	if (fd >= 0)
-		close(fd);
-	fd = memfd_create("trace", 0);
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, text, n), n);
-	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-}
+/* The text that is being read. */
+static struct memory_file file;
 
 static struct jobtrace *
 open_text(const char *text)
@@ -39,8 +25,8 @@ open_text(const char *text)
 	struct jobtrace *trace = NULL;
 	struct err err = { 0 };
 
-	write_text(text, strlen(text));
-	if (jobtrace_open(path, JOBTRACE_AUTO, &trace, &err) < 0)
+	if (jobtrace_open(memory_file_set(&file, text, strlen(text)), JOBTRACE_AUTO,
+			  &trace, &err) < 0)
 		fail_msg("%s", err.text);
 	return trace;
 }
@@ -305,6 +291,41 @@ malformed_rows_are_told_with_their_line_and_left_out(void **state)
 }
 
 static void
+names_are_of_one_line_and_come_back_as_they_are(void **state)
+{
+	struct jobtrace *trace =
+		open_text("[{\"jobid\":\"a\\nb\",\"attempts\":[{\"start_time\":\"1\","
+			  "\"end_time\":\"2\",\"detail\":[{\"gpus\":[\"g\"]}]}],"
+			  "\"submitted_time\":\"0\"},\n"
+			  "{\"jobid\":\"#1\",\"attempts\":[{\"start_time\":\"1\","
+			  "\"end_time\":\"2\",\"detail\":[{\"gpus\":[\"g\"]}]}],"
+			  "\"submitted_time\":\"0\"}]\n");
+	const struct jobtrace_job *job = next(trace);
+	char *text;
+	size_t n;
+	FILE *out = open_memstream(&text, &n);
+
+	(void)state;
+	assert_non_null(strstr(jobtrace_fault(trace, 0), "no control characters"));
+	assert_string_equal(job->id, "#1");
+	jobtrace_write_header(out);
+	jobtrace_write(out, job);
+	fclose(out);
+	jobtrace_close(trace);
+	/* Not a remark. */
+	trace = open_text(text);
+	assert_string_equal(next(trace)->id, "#1");
+	jobtrace_close(trace);
+	free(text);
+
+	trace = open_text("job_id,submit_s,duration_s,num_gpus\na\033[2J,0,1,1\n");
+	assert_null(next(trace));
+	assert_non_null(strstr(jobtrace_fault(trace, 0),
+			       ":2: job_id: expected no control characters"));
+	jobtrace_close(trace);
+}
+
+static void
 too_many_malformed_rows_are_another_format(void **state)
 {
 	char text[8192] = "job_id,submit_s,duration_s,num_gpus\n";
@@ -345,8 +366,9 @@ what_is_no_trace_is_refused(void **state)
 		struct jobtrace *trace;
 		struct err err = { 0 };
 
-		write_text(cases[i].text, cases[i].n);
-		assert_true(jobtrace_open(path, JOBTRACE_AUTO, &trace, &err) < 0);
+		assert_true(
+			jobtrace_open(memory_file_set(&file, cases[i].text, cases[i].n),
+				      JOBTRACE_AUTO, &trace, &err) < 0);
 		if (!strstr(err.text, cases[i].says))
 			fail_msg("%zu: %s", i, err.text);
 	}
@@ -362,9 +384,8 @@ a_line_without_end_is_given_up(void **state)
 
 	(void)state;
 	memset(text, 'x', n);
-	write_text(text, n);
+	assert_int_equal(lines_open(memory_file_set(&file, text, n), &lines, &err), 0);
 	free(text);
-	assert_int_equal(lines_open(path, &lines, &err), 0);
 	assert_int_equal(lines_next(lines, &line, &n, &err), -EMSGSIZE);
 	lines_close(lines);
 }
@@ -414,6 +435,50 @@ archives_and_compressed_files_are_read(void **state)
 }
 
 static void
+what_is_packed_twice_or_by_a_program_is_refused(void **state)
+{
+	static const char text[] = "job_id,submit_s,duration_s,num_gpus\na,0,1,1\n";
+	/* Libarchive would run lrzip for it. */
+	static const char other[] = "LRZI\0\6 and so on, for longer than a header is";
+	struct jobtrace *trace;
+	struct err err = { 0 };
+	char bytes[1024];
+	size_t n = 0;
+
+	(void)state;
+	for (int n_times = 1; n_times <= 2; n_times++) {
+		struct archive *out = archive_write_new();
+		struct archive_entry *entry = archive_entry_new();
+
+		for (int i = 0; i < n_times; i++)
+			archive_write_add_filter_gzip(out);
+		archive_write_set_format_raw(out);
+		archive_write_set_bytes_in_last_block(out, 1);
+		assert_int_equal(
+			archive_write_open_memory(out, bytes, sizeof bytes, &n),
+			ARCHIVE_OK);
+		archive_entry_set_filetype(entry, AE_IFREG);
+		archive_write_header(out, entry);
+		archive_write_data(out, text, sizeof text - 1);
+		archive_entry_free(entry);
+		archive_write_free(out);
+		memory_file_set(&file, bytes, n);
+		if (n_times == 1) {
+			assert_int_equal(
+				jobtrace_open(file.path, JOBTRACE_AUTO, &trace, &err),
+				0);
+			assert_string_equal(next(trace)->id, "a");
+			jobtrace_close(trace);
+		}
+	}
+	assert_true(jobtrace_open(file.path, JOBTRACE_AUTO, &trace, &err) < 0);
+	assert_non_null(strstr(err.text, "packed 2 times"));
+	memory_file_set(&file, other, sizeof other);
+	assert_true(jobtrace_open(file.path, JOBTRACE_AUTO, &trace, &err) < 0);
+	assert_non_null(strstr(err.text, "a zero byte"));
+}
+
+static void
 the_shared_traces_are_read_without_a_malformed_row(void **state)
 {
 	static const struct {
@@ -441,20 +506,20 @@ the_shared_traces_are_read_without_a_malformed_row(void **state)
 	if (access(SHARED_DATA "/traces", R_OK) < 0)
 		skip();
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		char file[256];
+		char path[256];
 		struct jobtrace *trace;
 		struct err err = { 0 };
 
-		snprintf(file, sizeof file, "%s/traces/%s", SHARED_DATA, cases[i].path);
-		if (jobtrace_open(file, JOBTRACE_AUTO, &trace, &err) < 0)
-			fail_msg("%s: %s", file, err.text);
+		snprintf(path, sizeof path, "%s/traces/%s", SHARED_DATA, cases[i].path);
+		if (jobtrace_open(path, JOBTRACE_AUTO, &trace, &err) < 0)
+			fail_msg("%s: %s", path, err.text);
 		assert_int_equal(jobtrace_format(trace), cases[i].format);
 		while (next(trace))
 			;
 		if (jobtrace_counts(trace).malformed)
 			fail_msg("%s", jobtrace_fault(trace, 0));
 		if (jobtrace_counts(trace).jobs != cases[i].n_jobs)
-			fail_msg("%s: %d jobs", file, (int)jobtrace_counts(trace).jobs);
+			fail_msg("%s: %d jobs", path, (int)jobtrace_counts(trace).jobs);
 		jobtrace_close(trace);
 	}
 }
@@ -469,10 +534,12 @@ main(void)
 		cmocka_unit_test(philly_is_read_from_its_json),
 		cmocka_unit_test(our_own_has_any_columns_in_any_order),
 		cmocka_unit_test(malformed_rows_are_told_with_their_line_and_left_out),
+		cmocka_unit_test(names_are_of_one_line_and_come_back_as_they_are),
 		cmocka_unit_test(too_many_malformed_rows_are_another_format),
 		cmocka_unit_test(what_is_no_trace_is_refused),
 		cmocka_unit_test(a_line_without_end_is_given_up),
 		cmocka_unit_test(archives_and_compressed_files_are_read),
+		cmocka_unit_test(what_is_packed_twice_or_by_a_program_is_refused),
 		cmocka_unit_test(the_shared_traces_are_read_without_a_malformed_row),
 	};
 
