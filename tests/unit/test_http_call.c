@@ -1,35 +1,25 @@
 /* test_http_call.c - requests from a loop: to a server of ours, and to worse ones. */
-#include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/in.h>
-#include <signal.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/clk.h"
 #include "lib/base/err.h"
-#include "lib/daemon/http.h"
 #include "lib/daemon/http_call.h"
 #include "lib/daemon/loop.h"
+#include "tests/unit/http_peer.h"
 #include "tests/unit/test.h"
 
 #define SECOND_NS INT64_C(1000000000)
 
-/* More than a socket takes at once. */
 static void
 much(void *ctx, const struct http_request *request, struct http_reply *reply)
 {
 	(void)ctx;
 	(void)request;
-	for (int i = 0; i < 400000; i++)
-		strbuf_puts(&reply->body, "0123456789");
+	http_peer_put_much(&reply->body);
 }
 
 static void
@@ -38,68 +28,6 @@ echo(void *ctx, const struct http_request *request, struct http_reply *reply)
 	(void)ctx;
 	reply->status = 201;
 	strbuf_add(&reply->body, request->body, request->n_body);
-}
-
-static pid_t
-start_server(char address[32])
-{
-	static const struct http_route routes[] = {
-		{ "GET", "/much", false, 0, much },
-		{ "PUT", "/echo", false, HTTP_MAX_BODY, echo },
-	};
-	struct loop *loop = loop_new();
-	struct http *http;
-	pid_t pid;
-
-	assert_int_equal(http_open(loop, "127.0.0.1:0", NULL, 0, &http, NULL), 0);
-	http_add_routes(http, routes, 2, NULL);
-	snprintf(address, 32, "127.0.0.1:%u", http_port(http));
-	pid = fork();
-	if (pid == 0) {
-		alarm(20);
-		loop_run(loop);
-		_exit(0);
-	}
-	http_close(http);
-	loop_free(loop);
-	return pid;
-}
-
-/* One at a socket's path that takes a connection, says 'reply', and stays or goes. */
-static pid_t
-start_rogue(char path[64], const char *reply, bool stays)
-{
-	struct sockaddr_un a = { .sun_family = AF_UNIX };
-	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
-	pid_t pid;
-
-	snprintf(path, 64, "/tmp/antiphase-call-%d.sock", (int)getpid());
-	unlink(path);
-	snprintf(a.sun_path, sizeof a.sun_path, "%s", path);
-	assert_int_equal(bind(fd, (struct sockaddr *)&a, sizeof a), 0);
-	assert_int_equal(listen(fd, 1), 0);
-	pid = fork();
-	if (pid == 0) {
-		int peer = accept(fd, NULL, NULL);
-		char question[512];
-
-		alarm(20);
-		if (read(peer, question, sizeof question) < 0 ||
-		    write(peer, reply, strlen(reply)) < 0)
-			_exit(1);
-		if (stays)
-			pause();
-		_exit(0);
-	}
-	close(fd);
-	return pid;
-}
-
-static void
-stop(pid_t pid)
-{
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
 }
 
 /* ---- One call ------------------------------------------------------------------------ */
@@ -142,9 +70,12 @@ ask(const struct http_call_opts *opts)
 static void
 a_server_of_ours_answers(void **state)
 {
-	char address[32];
-	pid_t pid = start_server(address);
-	struct http_call_opts opts = { .address = address,
+	static const struct http_route routes[] = {
+		{ "GET", "/much", false, 0, much },
+		{ "PUT", "/echo", false, HTTP_MAX_BODY, echo },
+	};
+	struct http_peer peer = http_peer_ours(NULL, 0, routes, 2);
+	struct http_call_opts opts = { .address = peer.address,
 				       .method = "GET",
 				       .path = "/much",
 				       .timeout_ns = 10 * SECOND_NS,
@@ -168,17 +99,16 @@ a_server_of_ours_answers(void **state)
 	assert_int_equal(answer.status, 201);
 	assert_string_equal(answer.body, "{\"a\":1}");
 	free(answer.body);
-	stop(pid);
+	http_peer_stop(&peer);
 }
 
 static void
 who_does_not_answer_is_given_up_in_time(void **state)
 {
-	char path[64];
-	pid_t pid = start_rogue(path, "HTTP/1.0 200 OK\r\n\r\nhalf", true);
+	struct http_peer peer = http_peer_at_path("HTTP/1.0 200 OK\r\n\r\nhalf", true);
 	int64_t start_ns = clk_monotonic_ns();
 	struct answer answer =
-		ask(&(struct http_call_opts){ .address = path,
+		ask(&(struct http_call_opts){ .address = peer.address,
 					      .method = "GET",
 					      .path = "/",
 					      .timeout_ns = SECOND_NS / 5,
@@ -186,11 +116,10 @@ who_does_not_answer_is_given_up_in_time(void **state)
 
 	(void)state;
 	assert_int_equal(answer.status, -ETIMEDOUT);
-	assert_non_null(strstr(answer.body, path));
+	assert_non_null(strstr(answer.body, peer.address));
 	assert_true(clk_monotonic_ns() - start_ns < 10 * SECOND_NS);
 	free(answer.body);
-	stop(pid);
-	unlink(path);
+	http_peer_stop(&peer);
 }
 
 static void
@@ -210,10 +139,9 @@ replies_are_checked(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		char path[64];
-		pid_t pid = start_rogue(path, cases[i].reply, false);
+		struct http_peer peer = http_peer_at_path(cases[i].reply, false);
 		struct answer answer =
-			ask(&(struct http_call_opts){ .address = path,
+			ask(&(struct http_call_opts){ .address = peer.address,
 						      .method = "GET",
 						      .path = "/",
 						      .timeout_ns = 10 * SECOND_NS,
@@ -223,22 +151,20 @@ replies_are_checked(void **state)
 		if (cases[i].body)
 			assert_string_equal(answer.body, cases[i].body);
 		free(answer.body);
-		stop(pid);
-		unlink(path);
+		http_peer_stop(&peer);
 	}
 }
 
 static void
 one_that_is_given_up_is_not_heard_of(void **state)
 {
-	char path[64];
-	pid_t pid = start_rogue(path, "HTTP/1.0 200 OK\r\n\r\n", true);
+	struct http_peer peer = http_peer_at_path("HTTP/1.0 200 OK\r\n\r\n", true);
 	struct answer answer = { .loop = loop_new() };
 	struct http_call *call;
 
 	(void)state;
 	assert_int_equal(http_call(answer.loop,
-				   &(struct http_call_opts){ .address = path,
+				   &(struct http_call_opts){ .address = peer.address,
 							     .method = "GET",
 							     .path = "/",
 							     .timeout_ns = SECOND_NS,
@@ -249,8 +175,7 @@ one_that_is_given_up_is_not_heard_of(void **state)
 	http_call_cancel(NULL);
 	loop_free(answer.loop);
 	assert_int_equal(answer.n, 0);
-	stop(pid);
-	unlink(path);
+	http_peer_stop(&peer);
 }
 
 static void
