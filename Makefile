@@ -367,8 +367,9 @@ $(JOB_STUB): tests/unit/job_stub.c tests/unit/job_stub.h
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -shared -fPIC -Wl,-soname,libjob-stub.so $< -o $@
-$(B)/tests/unit/test_pacer_hooks $(B)/tests/bench/bench_pacer: $(JOB_STUB) | $(PACER)
-$(B)/tests/unit/test_pacer_hooks: private ALL_LDFLAGS += -Wl,-rpath,'$$ORIGIN'
+PACER_TESTS := $(B)/tests/unit/test_pacer_hooks $(B)/tests/unit/test_pacer_process
+$(PACER_TESTS) $(B)/tests/bench/bench_pacer: $(JOB_STUB) | $(PACER)
+$(PACER_TESTS): private ALL_LDFLAGS += -Wl,-rpath,'$$ORIGIN'
 $(B)/tests/bench/bench_pacer: private ALL_LDFLAGS += -Wl,-rpath,'$$ORIGIN/../unit'
 
 # A fuzz target with a plain main() that replays files: kept crashers in 'make test'.

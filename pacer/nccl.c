@@ -12,7 +12,7 @@
  * Neither NCCL nor CUDA is needed to build this: everything is looked for when it is
  * called.  A program that has NCCL linked in statically is not seen, nor are collectives
  * that a CUDA graph replays.  Tested with a library that stands in for NCCL and CUDA
- * (tests/unit/test_pacer_hooks.c), not on a GPU.
+ * (tests/unit/pacer_bench.h), not on a GPU.
  */
 #include <stdbool.h>
 #include <stddef.h>
