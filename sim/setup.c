@@ -60,7 +60,8 @@ setup_load(const char *path, const struct setup_args *args, struct setup *ret_se
 	error = file_read(path, SCENARIO_MAX_BYTES, &text, &length, err);
 	if (error < 0)
 		return error;
-	error = scenario_parse(path, text, length, &io, &setup.scenario, err);
+	error = scenario_parse_set(path, text, length, &io, args->sets.items,
+				   args->sets.n, &setup.scenario, err);
 	free(text);
 	if (error < 0)
 		return error;

@@ -17,8 +17,9 @@ struct err;
 struct setup_args {
 	const char *fabric; /* File; NULL: as the scenario says. */
 	const char *csv;
-	int64_t iterations; /* 0: as the scenario says. */
-	double duration_s;  /* Only if 'has_duration'. */
+	struct cli_list sets; /* "SECTION.KEY=VALUE": see scenario_parse_set(). */
+	int64_t iterations;   /* 0: as the scenario says. */
+	double duration_s;    /* Only if 'has_duration'. */
 	bool has_duration, json;
 };
 
@@ -33,6 +34,9 @@ struct setup_args {
 	  1e-6, 1e8, NULL, &(args)->has_duration },                             \
 	{ "fabric", 'f', CLI_STR, &(args)->fabric, "FILE",                      \
 	  "the fabric, instead of the scenario's", 0, 0, NULL, NULL },          \
+	{ "set", 0, CLI_LIST, &(args)->sets, "SECTION.KEY=VALUE",               \
+	  "instead of what the scenario says; several times",                   \
+	  0, 0, NULL, NULL },                                                   \
 	{ "json", 'j', CLI_FLAG, &(args)->json, NULL, json_help,                \
 	  0, 0, NULL, NULL },                                                   \
 	{ "csv", 0, CLI_STR, &(args)->csv, "PATH", csv_help,                    \

@@ -91,7 +91,10 @@ mix_input(const struct sweep *sweep, struct inputs *inputs, const char *word,
 	  bool must_be, uint64_t *digest, struct err *err)
 {
 	const char *value = strncmp(word, "--", 2) ? NULL : strchr(word, '=');
-	const char *name = value ? value + 1 : word;
+	/* Of --set=fabric.file=FILE the last. */
+	const char *last =
+		value && !strncmp(word, "--set=", 6) ? strchr(value + 1, '=') : NULL;
+	const char *name = last ? last + 1 : value ? value + 1 : word;
 	/* A member of an archive: FILE:MEMBER. */
 	const char *colon = strrchr(name, ':');
 	size_t lengths[] = { strlen(name), colon ? (size_t)(colon - name) : 0 };

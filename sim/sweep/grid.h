@@ -8,7 +8,8 @@
  *	policy = none antiphase
  *	fabric = one.json two.json
  *
- * A cell is a value of each axis, and a seed.  Cells are numbered from 0 here (from 1
+ * An axis "set.NAME" is an option --set=NAME=VALUE: a parameter of policies, or a value in
+ * the scenario file.  A cell is a value of each axis, and a seed.  Cells are numbered from 0 here (from 1
  * where people see them), the seed running fastest, then the last axis.
  *
  * A cell's digest is of all that its result depends on: the program's version, its

@@ -67,6 +67,28 @@ check_job(const struct work_job *job, const struct topo *topo, struct routes *ro
 	laid_job_fini(&laid);
 }
 
+/* With values that go before the file's: refused with a reason, or as they say. */
+static void
+check_settings(const char *text, const struct scenario_io *io)
+{
+	static const char *const sets[] = { "jobs.jitter=2%", "sim.seed=9",
+					    "fabric.oversubscription=2",
+					    "jobs.jitter=3%" };
+	struct scenario *scenario;
+	struct err err = { 0 };
+
+	if (scenario_parse_set("fuzz", text, strlen(text), io, sets, 4, &scenario,
+			       &err) < 0) {
+		BUG_ON(!*err.text);
+		return;
+	}
+	BUG_ON(scenario->sim.seed != 9 || !scenario->fabric.generate ||
+	       !strstr(scenario->fabric.generate, " --oversubscription 2"));
+	for (size_t i = 0; i < scenario->workload.n; i++)
+		BUG_ON(scenario->workload.jobs[i].jitter_frac != 0.03);
+	scenario_free(scenario);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -82,6 +104,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		free(text);
 		return 0;
 	}
+	check_settings(text, &io);
 	topo = make_topo();
 	routes = routes_new(topo, scenario->fabric.ecmp_seed);
 	if (scenario_bind(scenario, topo, &err) < 0)

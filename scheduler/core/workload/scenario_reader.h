@@ -26,6 +26,14 @@ struct scenario_draft {
 
 #define SCENARIO_MAX_KEYS 24
 
+/* "SECTION.KEY=VALUE", which goes before what the file says; see scenario_set.c. */
+struct scenario_setting {
+	const char *text;    /* Borrowed. */
+	char *section, *key; /* Owned.  "sim", "fabric", "jobs", "job.NAME". */
+	const char *value;   /* In 'text'. */
+	bool is_used;
+};
+
 struct scenario_reader {
 	struct scenario *scenario;
 	const struct scenario_io *io;
@@ -33,12 +41,15 @@ struct scenario_reader {
 	unsigned line;                    /* Of the entry. */
 	const struct scenario_key *keys;  /* Of the section; NULL before the first. */
 	unsigned seen[SCENARIO_MAX_KEYS]; /* Line of each of the keys; 0: not yet. */
+	bool is_set[SCENARIO_MAX_KEYS];   /* Which has none, but a setting. */
 	unsigned sim_line, fabric_line;   /* Of their headings; 0: not yet. */
 	bool in_job;
 	struct scenario_draft draft;
 	struct strtab *names; /* Of the jobs, in order. */
 	size_t jobs_capacity;
 	size_t n_bytes; /* That all jobs so far take. */
+	struct scenario_setting *sets;
+	size_t n_sets;
 };
 
 struct scenario_key {
@@ -54,6 +65,19 @@ extern const struct scenario_key scenario_sim_keys[], scenario_fabric_keys[],
 /* Fills the error for the entry being read; returns -EINVAL. */
 int scenario_fail(struct scenario_reader *r, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/* Reads settings; 0 or -EINVAL.  To be ended by scenario_set_fini() in any case. */
+int scenario_set_begin(struct scenario_reader *r, const char *const *texts, size_t n);
+void scenario_set_fini(struct scenario_reader *r);
+/* Takes a key that the file has, with a setting's value if there is one. */
+int scenario_set_key(struct scenario_reader *r, const struct scenario_key *key,
+		     const char *value);
+/* Whether there is a setting because of which that key of the file does not count. */
+bool scenario_set_is_instead(struct scenario_reader *r, const char *key);
+/* At the end of a section: the settings of keys that it does not have. */
+int scenario_set_rest(struct scenario_reader *r);
+/* At the end of all: fails for a setting of a section that there is not. */
+int scenario_set_end(struct scenario_reader *r);
 
 /* A path in the scenario 'file' is relative to it.  Free with free(). */
 char *scenario_path_beside(const char *file, const char *path);

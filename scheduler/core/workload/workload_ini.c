@@ -351,6 +351,7 @@ start_section(struct scenario_reader *r, const char *section)
 	static const char *const sections[] = { "sim", "fabric", "job", NULL };
 
 	memset(r->seen, 0, sizeof r->seen);
+	memset(r->is_set, 0, sizeof r->is_set);
 	if (!strcmp(section, "sim"))
 		return start_once(r, section, &r->sim_line, scenario_sim_keys);
 	if (!strcmp(section, "fabric"))
@@ -389,7 +390,9 @@ set_key(struct scenario_reader *r, const struct cfg_entry *entry)
 		return scenario_fail(r, "'%s' is here twice, first on line %u",
 				     entry->key, r->seen[i]);
 	r->seen[i] = entry->line;
-	return r->keys[i].set(r, entry->value);
+	return scenario_set_is_instead(r, entry->key)
+		       ? 0
+		       : scenario_set_key(r, &r->keys[i], entry->value);
 }
 
 static int
@@ -401,15 +404,38 @@ take_entry(void *ctx, const struct cfg_entry *entry, struct err *err)
 	r->line = entry->line;
 	if (entry->key)
 		return set_key(r, entry);
-	if (finish_draft(r) < 0)
+	if (scenario_set_rest(r) < 0 || finish_draft(r) < 0)
 		return -EINVAL;
 	return start_section(r, entry->section);
+}
+
+/* Sections that may be left out may be set all the same. */
+static int
+finish(struct scenario_reader *r)
+{
+	if (scenario_set_rest(r) < 0 || finish_draft(r) < 0)
+		return -EINVAL;
+	r->line = 0;
+	if (!r->sim_line && (start_section(r, "sim") < 0 || scenario_set_rest(r) < 0))
+		return -EINVAL;
+	if (!r->fabric_line &&
+	    (start_section(r, "fabric") < 0 || scenario_set_rest(r) < 0))
+		return -EINVAL;
+	return scenario_set_end(r);
 }
 
 int
 scenario_parse(const char *file, const char *text, size_t length,
 	       const struct scenario_io *io, struct scenario **ret_scenario,
 	       struct err *err)
+{
+	return scenario_parse_set(file, text, length, io, NULL, 0, ret_scenario, err);
+}
+
+int
+scenario_parse_set(const char *file, const char *text, size_t length,
+		   const struct scenario_io *io, const char *const *sets, size_t n_sets,
+		   struct scenario **ret_scenario, struct err *err)
 {
 	struct scenario *scenario = xcalloc(1, sizeof *scenario);
 	struct scenario_reader r = { .scenario = scenario, .io = io, .err = err };
@@ -420,9 +446,11 @@ scenario_parse(const char *file, const char *text, size_t length,
 	scenario->sim.seed = 1;
 	scenario->fabric.ecmp_seed = 1;
 	r.names = strtab_new();
-	error = cfg_parse(file, text, length, take_entry, &r, err);
+	error = scenario_set_begin(&r, sets, n_sets);
 	if (error == 0)
-		error = finish_draft(&r);
+		error = cfg_parse(file, text, length, take_entry, &r, err);
+	if (error == 0)
+		error = finish(&r);
 	if (error == 0 && !scenario->workload.n) {
 		r.line = 0;
 		error = scenario_fail(&r, "no [job NAME] section");
@@ -438,6 +466,7 @@ scenario_parse(const char *file, const char *text, size_t length,
 			(unsigned long long)scenario->sim.iterations);
 	}
 	draft_fini(&r.draft);
+	scenario_set_fini(&r);
 	strtab_free(r.names);
 	if (error < 0) {
 		scenario_free(scenario);
