@@ -125,6 +125,7 @@ struct pol_place {
 	uint32_t (*place)(void *state, const struct pol_view *view,
 			  const struct pol_want *want, struct pol_free *free,
 			  struct pol_plan *plan);
+	bool scatters; /* Any GPUs are as good to it as any others. */
 };
 
 struct pol_planner {

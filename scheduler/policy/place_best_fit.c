@@ -147,19 +147,6 @@ take(const struct state *s, const struct pol_cluster *cluster, uint32_t rack,
 	return n_pieces;
 }
 
-/* Nodes in ascending order. */
-static void
-sort_pieces(struct pol_piece *pieces, uint32_t n)
-{
-	for (uint32_t i = 1; i < n; i++)
-		for (uint32_t k = i; k && pieces[k].node < pieces[k - 1].node; k--) {
-			struct pol_piece piece = pieces[k];
-
-			pieces[k] = pieces[k - 1];
-			pieces[k - 1] = piece;
-		}
-}
-
 static uint32_t
 place(void *state, const struct pol_view *view, const struct pol_want *want,
       struct pol_free *free, struct pol_plan *plan)
@@ -196,7 +183,7 @@ place(void *state, const struct pol_view *view, const struct pol_want *want,
 			return 0;
 	}
 	n = take(s, cluster, rack, want->n_gpus, free, plan);
-	sort_pieces(plan->pieces.items + plan->pieces.n - n, n);
+	place_sort(plan->pieces.items + plan->pieces.n - n, n);
 	return n;
 }
 

@@ -23,6 +23,18 @@ place_take(struct pol_free *free, struct pol_plan *plan, uint32_t node, uint32_t
 	free->n_all -= n_gpus;
 }
 
+void
+place_sort(struct pol_piece *pieces, uint32_t n)
+{
+	for (uint32_t i = 1; i < n; i++)
+		for (uint32_t k = i; k && pieces[k].node < pieces[k - 1].node; k--) {
+			struct pol_piece piece = pieces[k];
+
+			pieces[k] = pieces[k - 1];
+			pieces[k - 1] = piece;
+		}
+}
+
 static uint32_t
 place(void *state, const struct pol_view *view, const struct pol_want *want,
       struct pol_free *free, struct pol_plan *plan)
@@ -47,4 +59,5 @@ place(void *state, const struct pol_view *view, const struct pol_want *want,
 const struct pol_place place_count = {
 	.module = { .name = "count", .text = "any free GPUs, in the order of nodes" },
 	.place = place,
+	.scatters = true,
 };

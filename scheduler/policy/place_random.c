@@ -71,4 +71,5 @@ const struct pol_place place_random = {
 		    .init = init,
 		    .fini = fini },
 	.place = place,
+	.scatters = true,
 };

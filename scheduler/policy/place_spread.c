@@ -4,20 +4,6 @@
  */
 #include "scheduler/policy/places.h"
 
-/* Pieces were taken by how much was free; they are told by node. */
-static void
-sort_pieces(struct pol_piece *pieces, uint32_t n)
-{
-	for (uint32_t i = 1; i < n; i++) {
-		struct pol_piece piece = pieces[i];
-		uint32_t j = i;
-
-		for (; j && pieces[j - 1].node > piece.node; j--)
-			pieces[j] = pieces[j - 1];
-		pieces[j] = piece;
-	}
-}
-
 static uint32_t
 place(void *state, const struct pol_view *view, const struct pol_want *want,
       struct pol_free *free, struct pol_plan *plan)
@@ -38,7 +24,7 @@ place(void *state, const struct pol_view *view, const struct pol_want *want,
 		left -= n;
 		n_pieces++;
 	}
-	sort_pieces(plan->pieces.items + plan->pieces.n - n_pieces, n_pieces);
+	place_sort(plan->pieces.items + plan->pieces.n - n_pieces, n_pieces);
 	return n_pieces;
 }
 

@@ -30,5 +30,7 @@ extern const struct pol_place *const place_all[];
 /* For placements: takes GPUs of a node as the next piece. */
 void place_take(struct pol_free *free, struct pol_plan *plan, uint32_t node,
 		uint32_t n_gpus);
+/* Few pieces, that were taken in another order, into that of their nodes. */
+void place_sort(struct pol_piece *pieces, uint32_t n);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include "lib/base/err.h"
 #include "lib/base/rng.h"
+#include "scheduler/policy/augment.h"
 #include "scheduler/policy/places.h"
 
 #define NEAR_S 1e-6 /* That early a lease ends, too: times are sums. */
@@ -30,7 +31,8 @@ struct policy {
 	const struct pol_place *place;
 	const struct pol_module *modules[N_SLOTS]; /* NULL: none. */
 	void *states[N_SLOTS];                     /* Owned. */
-	struct rng rngs[N_SLOTS];
+	struct rng rngs[N_SLOTS], vary_rng;
+	struct augment_room vary;
 	VEC(uint32_t) outside; /* Submitted, not let in yet. */
 	VEC(uint32_t) ids;     /* In the order of service. */
 	VEC(uint32_t) types;   /* Of GPUs that each of those is to have. */
@@ -177,6 +179,7 @@ policy_new(const struct policy_spec *spec, const struct policy_opts *opts,
 		},
 		.decided_s = -INFINITY,
 	};
+	rng_init_stream(&policy->vary_rng, opts ? opts->seed : 1, N_SLOTS);
 	if (policy->place)
 		policy->modules[PLACE] = &policy->place->module;
 	else if (opts && opts->place)
@@ -218,6 +221,7 @@ policy_free(struct policy *policy)
 	vec_free(&policy->n_free);
 	vec_free(&policy->n_left);
 	vec_free(&policy->is_chosen);
+	augment_room_fini(&policy->vary);
 	free(policy);
 }
 
@@ -579,18 +583,14 @@ serve(struct policy *policy, const struct pol_view *view, struct pol_plan *plan)
 	}
 }
 
-uint32_t
-policy_decide(struct policy *policy, const struct pol_view *view,
-	      struct pol_plan *plans, uint32_t n_max)
+/* Its own plan, or several of a planner. */
+static uint32_t
+plan(struct policy *policy, const struct pol_view *view, struct pol_plan *plans,
+     uint32_t n_max)
 {
 	const struct policy_spec *spec = policy->spec;
 	uint32_t n;
 
-	admit(policy, view);
-	policy->has_happened = false;
-	policy->decided_s = view->now_s;
-	for (uint32_t i = 0; i < n_max; i++)
-		pol_plan_clear(&plans[i]);
 	vec_reserve(&policy->ids, (size_t)view->n_jobs * policy->cluster->n_types + 1);
 	if (spec->planner)
 		return spec->planner->plan(policy->states[PLANNER], view, view->ids,
@@ -600,6 +600,24 @@ policy_decide(struct policy *policy, const struct pol_view *view,
 	free_all(policy);
 	serve(policy, view, &plans[0]);
 	return 1;
+}
+
+uint32_t
+policy_decide(struct policy *policy, const struct pol_view *view,
+	      struct pol_plan *plans, uint32_t n_max)
+{
+	uint32_t n;
+
+	admit(policy, view);
+	policy->has_happened = false;
+	policy->decided_s = view->now_s;
+	for (uint32_t i = 0; i < n_max; i++)
+		pol_plan_clear(&plans[i]);
+	n = plan(policy, view, plans, n_max);
+	return augment_vary(&policy->vary, view,
+			    policy->place && policy->place->scatters &&
+				    policy->cluster->n_types == 1,
+			    &policy->vary_rng, plans, n, n_max);
 }
 
 void

@@ -11,7 +11,7 @@
  * (POL_SKIP).  What is kept of running jobs is the policy's (enum pol_keep).
  *
  * CASSINI and antiphase are augmentations: they choose among candidates that the policy
- * holds equally good, which pol_decide() gives them (augment.h).
+ * holds equally good, which policy_decide() gives them (augment.h).
  *
  * The table with sources and parameters: 'antiphase sim policies', docs/policies/.  A new
  * scheduler is a row in table.c, and a file for each mechanism that is not there yet.
