@@ -308,17 +308,31 @@ result_new(const struct plan *plan, const struct joint_problem *problem)
 static const struct cassini_opts no_opts;
 
 struct joint_result *
-cassini_solve(const struct joint_problem *problem, const struct cassini_opts *opts)
+cassini_solve_scored(const struct joint_problem *problem,
+		     const struct cassini_opts *opts, double *ret_score,
+		     size_t *ret_n_links)
 {
 	struct cassini_opts whole = opts != NULL ? *opts : no_opts;
 	struct joint_result *result = NULL;
 	struct plan plan;
 
 	whole.has_newcomer = false; /* Shifts are for all, or for nobody. */
-	if (plan_init(&plan, problem, &whole) == 0)
+	if (plan_init(&plan, problem, &whole) == 0) {
 		result = result_new(&plan, problem);
+		*ret_score = plan.score;
+		*ret_n_links = plan.n_vertices;
+	}
 	plan_fini(&plan);
 	return result;
+}
+
+struct joint_result *
+cassini_solve(const struct joint_problem *problem, const struct cassini_opts *opts)
+{
+	double score;
+	size_t n_links;
+
+	return cassini_solve_scored(problem, opts, &score, &n_links);
 }
 
 double

@@ -71,6 +71,14 @@ struct joint_result *cassini_solve(const struct joint_problem *problem,
 				   const struct cassini_opts *opts);
 
 /*
+ * The same, and where it returns a result, tells the placement's score (-INFINITY with a
+ * loop) and of how many links it is the mean.
+ */
+struct joint_result *cassini_solve_scored(const struct joint_problem *problem,
+					  const struct cassini_opts *opts,
+					  double *ret_score, size_t *ret_n_links);
+
+/*
  * The paper's score of a placement: the mean over V of Table 1's score.
  * -INFINITY if it is to be discarded (a loop; see 'newcomer'), NAN if it is malformed.
  */
