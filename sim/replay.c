@@ -24,7 +24,7 @@ struct replay_args {
 	const char *fabric, *models, *augment;
 	struct cli_list sets;
 	double until_s, round_s, restart_s, jitter;
-	int64_t seed;
+	int64_t seed, model_gpus;
 	bool json, measure;
 };
 
@@ -240,7 +240,8 @@ replay(const struct replay_args *args, const char *path, const char *command)
 			r = err_set(&err, path, 0, 0, "has no jobs to replay");
 	}
 	if (r == 0 && args->fabric) {
-		r = replay_fabric_load(args->fabric, args->models, (uint64_t)args->seed,
+		r = replay_fabric_load(args->fabric, args->models,
+				       (uint32_t)args->model_gpus, (uint64_t)args->seed,
 				       &list, &opts, &fabric, &err);
 		if (r == 0 && fabric.n_drawn)
 			fprintf(stderr,
@@ -327,12 +328,20 @@ run_replay(int argc, char **argv)
 		  .ret_value = &args.models,
 		  .argument = "FOLDER",
 		  .help = "what jobs train, of antiphase.model/1; with --fabric" },
+		{ .name = "model-gpus",
+		  .type = CLI_INT,
+		  .ret_value = &args.model_gpus,
+		  .argument = "N",
+		  .help = "jobs of less GPUs have no model, and send nothing",
+		  .min = 0,
+		  .max = JOBTRACE_MAX_GPUS },
 		{ .name = "augment",
 		  .type = CLI_WORDS,
 		  .ret_value = &args.augment,
 		  .argument = "NAME",
-		  .help = "who shifts jobs on the fabric: none, cassini, antiphase; "
-			  "dedicated: nobody is in another one's way",
+		  .help = "who chooses among plans as good, and shifts jobs on the "
+			  "fabric: none, cassini, antiphase; dedicated: nobody is in "
+			  "another one's way",
 		  .words = fabric_augment_names },
 		{ .name = "jitter",
 		  .type = CLI_NUM,
@@ -409,11 +418,11 @@ run_replay(int argc, char **argv)
 	else if (args.fabric && strcmp(args.semantics, "plain"))
 		status = cli_usage_error(&verb_sim_replay,
 					 "on a fabric semantics are plain");
-	else if (!args.fabric &&
-		 (strcmp(args.augment, "none") || args.jitter > 0 || args.measure))
+	else if (!args.fabric && (strcmp(args.augment, "none") || args.jitter > 0 ||
+				  args.measure || args.model_gpus))
 		status = cli_usage_error(&verb_sim_replay,
-					 "--augment, --jitter and --measure need "
-					 "--fabric");
+					 "--augment, --jitter, --measure and "
+					 "--model-gpus need --fabric");
 	else
 		status = replay(&args, argv[first], command);
 	free(command);

@@ -40,9 +40,10 @@ load_topo(const char *fabric, struct topo **ret_topo, struct err *err)
 }
 
 int
-replay_fabric_load(const char *fabric, const char *models, uint64_t seed,
-		   const struct joblist *list, struct replaying_opts *opts,
-		   struct replay_fabric *ret_fabric, struct err *err)
+replay_fabric_load(const char *fabric, const char *models, uint32_t min_gpus,
+		   uint64_t seed, const struct joblist *list,
+		   struct replaying_opts *opts, struct replay_fabric *ret_fabric,
+		   struct err *err)
 {
 	struct replay_fabric loaded = { 0 };
 	int r = load_topo(fabric, &loaded.topo, err);
@@ -53,7 +54,8 @@ replay_fabric_load(const char *fabric, const char *models, uint64_t seed,
 		replay_fabric_fini(&loaded);
 		return r;
 	}
-	loaded.model_of = zoo_models_of(&loaded.zoo, list, seed, &loaded.n_drawn);
+	loaded.model_of =
+		zoo_models_of(&loaded.zoo, list, min_gpus, seed, &loaded.n_drawn);
 	*ret_fabric = loaded;
 	opts->topo = loaded.topo;
 	opts->zoo = &ret_fabric->zoo;

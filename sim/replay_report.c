@@ -45,7 +45,7 @@ replay_report_table(const struct replay_report *report, FILE *out)
 }
 
 static void
-put_fabric(const struct fabric_counts *counts, struct jsonw *w)
+put_fabric(const struct fabric_counts *counts, uint64_t n_others, struct jsonw *w)
 {
 	jsonw_object(w, "fabric");
 	jsonw_int(w, "n_components", (int64_t)counts->n_components);
@@ -54,6 +54,9 @@ put_fabric(const struct fabric_counts *counts, struct jsonw *w)
 	jsonw_int(w, "n_means", (int64_t)counts->n_means);
 	jsonw_int(w, "n_shifted", (int64_t)counts->n_shifted);
 	jsonw_int(w, "n_loops", (int64_t)counts->n_loops);
+	jsonw_int(w, "n_choices", (int64_t)counts->n_choices);
+	jsonw_int(w, "n_judged", (int64_t)counts->n_judged);
+	jsonw_int(w, "n_others", (int64_t)n_others);
 	jsonw_int(w, "max_jobs", counts->max_jobs);
 	jsonw_num(w, "max_error", counts->max_error);
 	jsonw_end(w);
@@ -93,7 +96,7 @@ put_policy(const struct replaying *r, bool has_times, struct jsonw *w)
 	jsonw_int(w, "n_decisions", (int64_t)r->counts.n_decisions);
 	jsonw_num(w, "wall_s", r->wall_s);
 	if (r->has_fabric)
-		put_fabric(&r->fabric, w);
+		put_fabric(&r->fabric, r->counts.n_augmented, w);
 	if (has_times)
 		put_times(&r->times, w);
 	jsonw_end(w);

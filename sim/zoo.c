@@ -85,8 +85,8 @@ find(const struct zoo *zoo, const char *name)
 }
 
 uint32_t *
-zoo_models_of(const struct zoo *zoo, const struct joblist *list, uint64_t seed,
-	      uint64_t *ret_n_drawn)
+zoo_models_of(const struct zoo *zoo, const struct joblist *list, uint32_t min_gpus,
+	      uint64_t seed, uint64_t *ret_n_drawn)
 {
 	uint32_t *models = xcalloc(list->n + 1, sizeof *models);
 
@@ -94,6 +94,9 @@ zoo_models_of(const struct zoo *zoo, const struct joblist *list, uint64_t seed,
 	for (size_t i = 0; i < list->n; i++) {
 		struct rng rng;
 
+		models[i] = POL_NONE;
+		if (list->jobs[i].n_gpus < min_gpus)
+			continue;
 		models[i] = find(zoo, joblist_model(list, list->jobs[i].model));
 		if (models[i] != POL_NONE)
 			continue;

@@ -21,8 +21,9 @@ void zoo_fini(struct zoo *zoo); /* Accepts a zeroed one. */
 /*
  * Numbers in 'zoo' of the models of jobs; free with free().  A job whose trace names a model
  * that is there has that; another one's is drawn by its position and the seed, and counted.
+ * Those of less than 'min_gpus' have none.
  */
 uint32_t *zoo_models_of(const struct zoo *zoo, const struct joblist *list,
-			uint64_t seed, uint64_t *ret_n_drawn);
+			uint32_t min_gpus, uint64_t seed, uint64_t *ret_n_drawn);
 
 #endif

@@ -35,7 +35,8 @@ struct loop {
 	VEC(uint32_t) ids; /* Submitted and not done. */
 	VEC(double) speeds;
 	VEC(const struct pol_job *) mates; /* Of one job. */
-	struct pol_plan plan;
+	struct pol_plan plans[AUGMENT_MAX_PLANS];
+	const struct pol_plan *plan; /* The one that is taken. */
 	struct cluster_result *results;
 	struct cluster_counts *counts;
 	double advanced_s; /* The last event. */
@@ -188,7 +189,7 @@ is_as_it_was(const struct loop *l, const struct pol_grant *grant)
 	const struct run *run = &l->runs[grant->job];
 
 	return run->pieces.n == grant->n_pieces &&
-	       memcmp(run->pieces.items, l->plan.pieces.items + grant->first_piece,
+	       memcmp(run->pieces.items, l->plan->pieces.items + grant->first_piece,
 		      grant->n_pieces * sizeof *run->pieces.items) == 0;
 }
 
@@ -201,7 +202,7 @@ start(struct loop *l, const struct pol_grant *grant)
 
 	run->pieces.n = 0;
 	for (uint32_t i = 0; i < grant->n_pieces; i++)
-		vec_push(&run->pieces, l->plan.pieces.items[grant->first_piece + i]);
+		vec_push(&run->pieces, l->plan->pieces.items[grant->first_piece + i]);
 	run->works_s = l->view.now_s + (is_new ? 0 : l->restart_s);
 	job->pieces = run->pieces.items;
 	job->n_pieces = grant->n_pieces;
@@ -216,8 +217,8 @@ static void
 take(struct loop *l)
 {
 	l->mark++;
-	for (size_t i = 0; i < l->plan.grants.n; i++)
-		l->runs[l->plan.grants.items[i].job].mark = l->mark;
+	for (size_t i = 0; i < l->plan->grants.n; i++)
+		l->runs[l->plan->grants.items[i].job].mark = l->mark;
 	for (size_t i = 0; i < l->ids.n; i++) {
 		struct pol_job *job = &l->jobs[l->ids.items[i]];
 
@@ -228,8 +229,8 @@ take(struct loop *l)
 		l->counts->n_preemptions++;
 		policy_event(l->policy, &l->view, POL_STOPPED, job);
 	}
-	for (size_t i = 0; i < l->plan.grants.n; i++) {
-		const struct pol_grant *grant = &l->plan.grants.items[i];
+	for (size_t i = 0; i < l->plan->grants.n; i++) {
+		const struct pol_grant *grant = &l->plan->grants.items[i];
 		struct pol_job *job = &l->jobs[grant->job];
 		bool ran = job->n_pieces > 0;
 
@@ -270,7 +271,7 @@ static void
 add_hosts(struct loop *l, const struct run *run)
 {
 	for (uint32_t i = 0; i < run->n_hosts; i++) {
-		uint32_t id = l->plan.hosts.items[run->first_host + i].job;
+		uint32_t id = l->plan->hosts.items[run->first_host + i].job;
 		bool is_new = l->jobs[id].n_pieces > 0;
 
 		for (size_t k = 0; is_new && k < l->mates.n; k++)
@@ -327,20 +328,34 @@ foretell(struct loop *l)
 }
 
 static void
+choose(struct loop *l)
+{
+	const struct augment *augment = &l->opts->work->augment;
+	uint32_t n = policy_decide(l->policy, &l->view, l->plans,
+				   augment->choose ? AUGMENT_MAX_PLANS : 1);
+	uint32_t chosen = 0;
+
+	for (uint32_t i = 0; l->opts->check && i < n; i++) {
+		const char *why = pol_plan_why_not(&l->plans[i], &l->view);
+
+		BUG_ON(why);
+	}
+	if (n > 1)
+		chosen = augment->choose(augment->ctx, &l->view, l->plans, n);
+	l->plan = &l->plans[chosen];
+	l->counts->n_augmented += chosen > 0;
+}
+
+static void
 decide(struct loop *l)
 {
 	if (policy_is_due(l->policy, &l->view)) {
-		policy_decide(l->policy, &l->view, &l->plan, 1);
+		choose(l);
 		l->counts->n_decisions++;
-		if (l->opts->check) {
-			const char *why = pol_plan_why_not(&l->plan, &l->view);
-
-			BUG_ON(why);
-		}
 		take(l);
-		policy_taken(l->policy, &l->view, &l->plan);
+		policy_taken(l->policy, &l->view, l->plan);
 		if (l->opts->on_plan)
-			l->opts->on_plan(l->opts->ctx, &l->view, &l->plan);
+			l->opts->on_plan(l->opts->ctx, &l->view, l->plan);
 	}
 	foretell(l);
 }
@@ -424,7 +439,8 @@ cluster_run(const struct cluster_job *jobs, size_t n, struct policy *policy,
 	vec_free(&l.ids);
 	vec_free(&l.speeds);
 	vec_free(&l.mates);
-	pol_plan_fini(&l.plan);
+	for (size_t i = 0; i < AUGMENT_MAX_PLANS; i++)
+		pol_plan_fini(&l.plans[i]);
 	free(l.jobs);
 	free(l.runs);
 	return r;

@@ -23,6 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "scheduler/policy/augment.h"
 #include "scheduler/policy/policy.h"
 
 /* As a trace has it; arrays of these are the input. */
@@ -53,6 +54,7 @@ struct cluster_work {
 	void (*rates)(void *ctx, const struct pol_view *view, double *speeds);
 	/* A job has worked on its place for so long, at the last speed; may be NULL. */
 	void (*worked)(void *ctx, const struct pol_job *job, double dt_s);
+	struct augment augment; /* Which of the plans is taken. */
 };
 
 struct cluster_result {
@@ -63,6 +65,8 @@ struct cluster_result {
 
 struct cluster_counts {
 	uint64_t n_events, n_decisions, n_preemptions, n_migrations;
+	uint64_t
+		n_augmented; /* Decisions where another plan than the first was taken. */
 };
 
 struct cluster_opts {

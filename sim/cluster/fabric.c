@@ -1,5 +1,5 @@
 /*
- * fabric.c - who meets whom, and what was found out about them before.
+ * fabric.c - who is where, and who meets whom.
  */
 #include "sim/cluster/fabric.h"
 
@@ -10,61 +10,16 @@
 #include "lib/base/err.h"
 #include "lib/base/rng.h"
 #include "lib/base/unionfind.h"
-#include "scheduler/core/cassini/cassini.h"
+#include "sim/cluster/fabric_priv.h"
 #include "sim/cluster/steady.h"
 #include "topology/route.h"
 #include "topology/topo.h"
-
-#define uthash_fatal(msg) BUG("uthash: %s", msg)
-#include <uthash.h>
 
 #define MAX_ITERATIONS 128
 #define MAX_REMEMBERED 16384
 
 const char *const fabric_augment_names[] = { "none", "cassini", "antiphase",
 					     "dedicated", NULL };
-
-/* A job on several hosts. */
-struct placed {
-	bool is_there, is_seen;
-	uint32_t n_gpus;
-	double phase; /* Of an iteration; where it is left to chance. */
-	double alone_ns, peak_bps;
-	struct work_job job;
-	struct laid_job laid;
-	struct steady_seen alone, now; /* If that is measured. */
-};
-
-/* Who, and where: what a component is known by, and its jobs' speeds. */
-struct known {
-	UT_hash_handle hh;
-	size_t n;                 /* Jobs. */
-	uint32_t *key;            /* Owned. */
-	double *speeds;           /* Owned. */
-	struct steady_seen *seen; /* Owned.  By job, if that is measured. */
-};
-
-struct fabric {
-	struct fabric_opts opts;
-	const struct work_model *models;
-	const uint32_t *model_of;
-	size_t n_jobs;
-	struct topo *topo;
-	struct routes *routes;
-	const uint32_t *hosts;
-	struct placed *placed; /* By job. */
-	VEC(uint32_t) there;   /* Jobs that are placed. */
-	VEC(uint32_t) parents; /* By position in 'there', as the next. */
-	VEC(double) speeds;
-	double *sum_bps;     /* By link: peaks of all. */
-	uint32_t *first;     /* By link: one more than the first position there. */
-	VEC(uint32_t) links; /* That have some. */
-	VEC(uint32_t) key;   /* Scratch, as the next. */
-	VEC(uint32_t) members;
-	struct known *known;
-	struct fabric_counts counts;
-	struct fabric_times times;
-};
 
 /* ---- Places -------------------------------------------------------------------------------- */
 
@@ -79,13 +34,13 @@ take_away(struct placed *placed)
 }
 
 static bool
-is_where_it_was(const struct fabric *fabric, const struct placed *placed,
-		const struct pol_job *job)
+is_at(const struct fabric *fabric, const struct placed *placed,
+      const struct pol_piece *pieces, uint32_t n_pieces)
 {
-	if (!placed->is_there || placed->job.n_hosts_wanted != job->n_pieces)
+	if (!placed->is_there || placed->job.n_hosts_wanted != n_pieces)
 		return false;
-	for (uint32_t i = 0; i < job->n_pieces; i++)
-		if (placed->job.hosts[i] != fabric->hosts[job->pieces[i].node])
+	for (uint32_t i = 0; i < n_pieces; i++)
+		if (placed->job.hosts[i] != fabric->hosts[pieces[i].node])
 			return false;
 	return true;
 }
@@ -105,9 +60,10 @@ peak_bps(const struct work_job *job, double line_bps)
 }
 
 static int
-put(struct fabric *fabric, const struct pol_job *job, struct placed *placed)
+put(struct fabric *fabric, uint32_t id, const struct pol_piece *pieces,
+    uint32_t n_pieces, uint32_t n_gpus, struct placed *placed)
 {
-	const struct work_model *model = &fabric->models[fabric->model_of[job->id]];
+	const struct work_model *model = &fabric->models[fabric->model_of[id]];
 	struct collective_flows flows;
 	struct steady steady;
 	struct rng rng;
@@ -115,20 +71,21 @@ put(struct fabric *fabric, const struct pol_job *job, struct placed *placed)
 	int r;
 
 	placed->is_there = true;
-	placed->n_gpus = job->n_held_gpus;
-	rng_init_stream(&rng, fabric->opts.seed, job->id);
+	placed->id = id;
+	placed->n_gpus = n_gpus;
+	rng_init_stream(&rng, fabric->opts.seed, id);
 	placed->phase = rng_uniform(&rng);
-	placed->job.n_hosts_wanted = job->n_pieces;
+	placed->job.n_hosts_wanted = n_pieces;
 	placed->job.slots_per_host = 1;
-	placed->job.weight = job->n_held_gpus;
+	placed->job.weight = n_gpus;
 	placed->job.jitter_frac = fabric->opts.jitter_frac;
 	placed->job.first_port = (uint16_t)rng_next(&rng);
-	placed->job.hosts = xcalloc(job->n_pieces, sizeof(uint32_t));
-	for (uint32_t i = 0; i < job->n_pieces; i++)
-		placed->job.hosts[i] = fabric->hosts[job->pieces[i].node];
-	line_bps = topo_line_bps(fabric->topo, placed->job.hosts, job->n_pieces);
+	placed->job.hosts = xcalloc(n_pieces, sizeof(uint32_t));
+	for (uint32_t i = 0; i < n_pieces; i++)
+		placed->job.hosts[i] = fabric->hosts[pieces[i].node];
+	line_bps = topo_line_bps(fabric->topo, placed->job.hosts, n_pieces);
 	r = collective_make(fabric->topo, model->collective, placed->job.hosts,
-			    job->n_pieces, 1, &flows);
+			    n_pieces, 1, &flows);
 	if (r < 0)
 		return r;
 	r = work_model_make_job(model, flows.nic_bytes, line_bps, &placed->job);
@@ -146,42 +103,109 @@ put(struct fabric *fabric, const struct pol_job *job, struct placed *placed)
 		&steady);
 }
 
+/* Whether it is looked at there: those on one host meet nobody. */
+static bool
+has_place(const struct fabric *fabric, uint32_t id, uint32_t n_pieces)
+{
+	return n_pieces >= (fabric->opts.measure ? 1 : 2) &&
+	       fabric->model_of[id] != POL_NONE;
+}
+
+static struct placed *
+find_tried(const struct fabric *fabric, uint32_t id, const struct pol_piece *pieces,
+	   uint32_t n_pieces)
+{
+	for (size_t i = 0; i < fabric->tried.n; i++)
+		if (fabric->tried.items[i]->id == id &&
+		    is_at(fabric, fabric->tried.items[i], pieces, n_pieces))
+			return fabric->tried.items[i];
+	return NULL;
+}
+
+const struct placed *
+fabric_try(struct fabric *fabric, const struct pol_job *job,
+	   const struct pol_piece *pieces, uint32_t n_pieces, uint32_t n_gpus)
+{
+	struct placed *placed = &fabric->placed[job->id];
+
+	if (!has_place(fabric, job->id, n_pieces))
+		return NULL;
+	if (is_at(fabric, placed, pieces, n_pieces))
+		return placed;
+	placed = find_tried(fabric, job->id, pieces, n_pieces);
+	if (placed)
+		return placed;
+	placed = xcalloc(1, sizeof *placed);
+	if (put(fabric, job->id, pieces, n_pieces, n_gpus, placed) < 0) {
+		take_away(placed);
+		free(placed);
+		return NULL;
+	}
+	vec_push(&fabric->tried, placed);
+	return placed;
+}
+
+static void
+forget_tried(struct fabric *fabric)
+{
+	for (size_t i = 0; i < fabric->tried.n; i++) {
+		take_away(fabric->tried.items[i]);
+		free(fabric->tried.items[i]);
+	}
+	fabric->tried.n = 0;
+}
+
+/* It is there now; false for a model that cannot be run there: speed 1. */
+static bool
+settle(struct fabric *fabric, const struct pol_job *job, struct placed *placed)
+{
+	struct placed *tried;
+
+	if (is_at(fabric, placed, job->pieces, job->n_pieces))
+		return true;
+	take_away(placed);
+	tried = find_tried(fabric, job->id, job->pieces, job->n_pieces);
+	if (tried) {
+		*placed = *tried;
+		*tried = (struct placed){ 0 };
+		return true;
+	}
+	if (put(fabric, job->id, job->pieces, job->n_pieces, job->n_held_gpus,
+		placed) == 0)
+		return true;
+	take_away(placed);
+	return false;
+}
+
 /* Makes 'there' the jobs of the view that are on several hosts. */
 static void
 look(struct fabric *fabric, const struct pol_view *view)
 {
-	VEC(uint32_t) now = VEC_EMPTY;
-
+	fabric->there.n = 0;
 	for (uint32_t i = 0; i < view->n_jobs; i++) {
 		const struct pol_job *job = &view->jobs[view->ids[i]];
 		struct placed *placed = &fabric->placed[job->id];
 
-		if (job->n_pieces < (fabric->opts.measure ? 1 : 2) ||
-		    fabric->model_of[job->id] == POL_NONE)
+		if (!has_place(fabric, job->id, job->n_pieces) ||
+		    !settle(fabric, job, placed))
 			continue;
-		if (!is_where_it_was(fabric, placed, job)) {
-			take_away(placed);
-			/* A model that cannot be run there: speed 1. */
-			if (put(fabric, job, placed) < 0) {
-				take_away(placed);
-				continue;
-			}
-		}
 		placed->is_seen = true;
-		vec_push(&now, job->id);
+		vec_push(&fabric->there, placed);
 	}
-	for (size_t i = 0; i < fabric->there.n; i++) {
-		struct placed *placed = &fabric->placed[fabric->there.items[i]];
+	for (size_t i = 0; i < fabric->ids.n; i++) {
+		struct placed *placed = &fabric->placed[fabric->ids.items[i]];
 
 		if (!placed->is_seen)
 			take_away(placed);
 	}
-	fabric->there.n = 0;
-	for (size_t i = 0; i < now.n; i++) {
-		fabric->placed[now.items[i]].is_seen = false;
-		vec_push(&fabric->there, now.items[i]);
+	fabric->ids.n = 0;
+	for (size_t i = 0; i < fabric->there.n; i++) {
+		uint32_t id = fabric->there.items[i]->id;
+
+		fabric->placed[id].is_seen = false;
+		vec_push(&fabric->ids, id);
 	}
-	vec_free(&now);
+	forget_tried(fabric);
 }
 
 /* ---- Components ---------------------------------------------------------------------------- */
@@ -198,7 +222,7 @@ join(struct fabric *fabric)
 {
 	fabric->parents.n = fabric->links.n = 0;
 	for (uint32_t i = 0; i < fabric->there.n; i++) {
-		const struct placed *placed = &fabric->placed[fabric->there.items[i]];
+		const struct placed *placed = fabric->there.items[i];
 
 		vec_push(&fabric->parents, i);
 		for (size_t e = 0; e < placed->laid.footprint.n; e++) {
@@ -211,7 +235,7 @@ join(struct fabric *fabric)
 		}
 	}
 	for (uint32_t i = 0; i < fabric->there.n; i++) {
-		const struct placed *placed = &fabric->placed[fabric->there.items[i]];
+		const struct placed *placed = fabric->there.items[i];
 
 		for (size_t e = 0; e < placed->laid.footprint.n; e++) {
 			uint32_t link = placed->laid.footprint.entries[e].link;
@@ -232,198 +256,28 @@ join(struct fabric *fabric)
 	}
 }
 
-/* GPU-weighted mean of the slowdowns. */
-static double
-loss(const struct fabric *fabric, const double *iteration_ns)
+void
+fabric_components(struct fabric *fabric,
+		  void (*each)(struct fabric *fabric, const uint32_t *at, void *ctx),
+		  void *ctx)
 {
-	double sum = 0, gpus = 0;
+	VEC(uint32_t) at = VEC_EMPTY;
 
-	for (size_t i = 0; i < fabric->members.n; i++) {
-		const struct placed *placed =
-			&fabric->placed[fabric->there.items[fabric->members.items[i]]];
-
-		sum += placed->n_gpus * iteration_ns[i] / placed->alone_ns;
-		gpus += placed->n_gpus;
+	join(fabric);
+	for (uint32_t i = 0; i < fabric->there.n; i++) {
+		if (unionfind_root(fabric->parents.items, i) != i)
+			continue;
+		fabric->members.n = at.n = 0;
+		for (uint32_t k = i; k < fabric->there.n; k++) {
+			if (unionfind_root(fabric->parents.items, k) != i)
+				continue;
+			vec_push(&fabric->members, fabric->there.items[k]);
+			vec_push(&at, k);
+		}
+		if (fabric->members.n > 1)
+			each(fabric, at.items, ctx);
 	}
-	return sum / gpus;
-}
-
-/* With these shifts, or NULL: as chance has it.  The job's speeds, or 1 if it fails. */
-static void
-run_component(struct fabric *fabric, const int64_t *shift_us, enum engine_pacing pacing,
-	      double *ret_iteration_ns, struct steady_seen *ret_seen)
-{
-	size_t n = fabric->members.n;
-	struct steady_job *jobs = xcalloc(n + 1, sizeof *jobs);
-	struct steady steady;
-
-	for (size_t i = 0; i < n; i++) {
-		const struct placed *placed =
-			&fabric->placed[fabric->there.items[fabric->members.items[i]]];
-
-		jobs[i] = (struct steady_job){
-			.job = &placed->job,
-			.laid = &placed->laid,
-			.shift_ns = shift_us
-					    ? shift_us[i] * 1000
-					    : llround(placed->phase * placed->alone_ns),
-			.pacing = shift_us ? pacing : ENGINE_PACE_FREE,
-		};
-	}
-	if (steady_run(jobs, n, fabric->topo, fabric->opts.seed,
-		       fabric->opts.max_iterations, ret_iteration_ns, ret_seen,
-		       &steady) == 0) {
-		fabric->counts.n_exact += steady.is_exact;
-		fabric->counts.n_means += !steady.is_exact;
-		fabric->counts.max_error =
-			fmax(fabric->counts.max_error, steady.max_error);
-	} else {
-		for (size_t i = 0; i < n; i++)
-			ret_iteration_ns[i] =
-				1e3 * (double)jobs[i].job->profile.period_us;
-	}
-	free(jobs);
-}
-
-static struct joint_result *
-find_shifts(struct fabric *fabric)
-{
-	size_t n = fabric->members.n;
-	struct workload workload = { .jobs = xcalloc(n + 1, sizeof *workload.jobs),
-				     .n = n };
-	const struct laid_job **laid = xcalloc(n + 1, sizeof *laid);
-	struct work_problem problem;
-	struct joint_result *result;
-
-	for (size_t i = 0; i < n; i++) {
-		const struct placed *placed =
-			&fabric->placed[fabric->there.items[fabric->members.items[i]]];
-
-		workload.jobs[i] = placed->job; /* Borrows. */
-		laid[i] = &placed->laid;
-	}
-	work_problem_make(&workload, laid, fabric->topo, &problem);
-	if (fabric->opts.augment == FABRIC_CASSINI)
-		result =
-			cassini_solve(&problem.problem,
-				      &(struct cassini_opts){ .seed = fabric->opts.seed,
-							      .merge_twins = true });
-	else
-		result = joint_solve(&problem.problem,
-				     &(struct joint_opts){ .seed = fabric->opts.seed,
-							   .n_restarts = 2 });
-	work_problem_fini(&problem);
-	free(workload.jobs);
-	free(laid);
-	return result;
-}
-
-static struct steady_seen *
-new_seen(const struct fabric *fabric)
-{
-	return fabric->opts.measure
-		       ? xcalloc(fabric->members.n + 1, sizeof(struct steady_seen))
-		       : NULL;
-}
-
-static void
-free_seen(struct steady_seen *seen, size_t n)
-{
-	for (size_t i = 0; seen && i < n; i++)
-		spread_fini(&seen[i].times_ns);
-	free(seen);
-}
-
-static void
-solve(struct fabric *fabric, double *ret_speeds, struct steady_seen **ret_seen)
-{
-	size_t n = fabric->members.n;
-	double *chance_ns = xcalloc(n + 1, sizeof *chance_ns);
-	double *shifted_ns = xcalloc(n + 1, sizeof *shifted_ns);
-	struct steady_seen *chance_seen = new_seen(fabric),
-			   *shifted_seen = new_seen(fabric);
-	bool is_antiphase = fabric->opts.augment == FABRIC_ANTIPHASE,
-	     is_shifted = false;
-	struct joint_result *result =
-		fabric->opts.augment == FABRIC_NONE ? NULL : find_shifts(fabric);
-
-	fabric->counts.n_solved++;
-	if (result && result->gave_up)
-		fabric->counts.n_loops++;
-	if (result && !result->gave_up) {
-		run_component(fabric, result->shift_us,
-			      is_antiphase ? ENGINE_PACE_GATE : ENGINE_PACE_REALIGN,
-			      shifted_ns, shifted_seen);
-		is_shifted = true;
-	}
-	if (!is_shifted || is_antiphase) {
-		run_component(fabric, NULL, ENGINE_PACE_FREE, chance_ns, chance_seen);
-		is_shifted = is_shifted &&
-			     loss(fabric, shifted_ns) < loss(fabric, chance_ns);
-	}
-	fabric->counts.n_shifted += is_shifted;
-	for (size_t i = 0; i < n; i++) {
-		const struct placed *placed =
-			&fabric->placed[fabric->there.items[fabric->members.items[i]]];
-
-		ret_speeds[i] =
-			placed->alone_ns / (is_shifted ? shifted_ns[i] : chance_ns[i]);
-	}
-	*ret_seen = is_shifted ? shifted_seen : chance_seen;
-	free_seen(is_shifted ? chance_seen : shifted_seen, n);
-	joint_result_free(result);
-	free(chance_ns);
-	free(shifted_ns);
-}
-
-/* ---- What is remembered -------------------------------------------------------------------- */
-
-static void
-forget(struct fabric *fabric, struct known *known)
-{
-	HASH_DEL(fabric->known, known);
-	free(known->key);
-	free(known->speeds);
-	free_seen(known->seen, known->n);
-	free(known);
-}
-
-static void
-make_key(struct fabric *fabric)
-{
-	fabric->key.n = 0;
-	for (size_t i = 0; i < fabric->members.n; i++) {
-		uint32_t id = fabric->there.items[fabric->members.items[i]];
-		const struct work_job *job = &fabric->placed[id].job;
-
-		vec_push(&fabric->key, id);
-		vec_push(&fabric->key, job->n_hosts_wanted);
-		for (uint32_t h = 0; h < job->n_hosts_wanted; h++)
-			vec_push(&fabric->key, job->hosts[h]);
-	}
-}
-
-/* What is known of the members; borrowed until the next call. */
-static const struct known *
-recall(struct fabric *fabric)
-{
-	size_t n_bytes;
-	struct known *known;
-
-	make_key(fabric);
-	n_bytes = fabric->key.n * sizeof *fabric->key.items;
-	HASH_FIND(hh, fabric->known, fabric->key.items, n_bytes, known);
-	if (known)
-		return known;
-	if (HASH_COUNT(fabric->known) >= fabric->opts.max_remembered)
-		forget(fabric, fabric->known);
-	known = xcalloc(1, sizeof *known);
-	known->key = xmemdup(fabric->key.items, fabric->key.n, sizeof *known->key);
-	known->speeds = xcalloc(fabric->members.n, sizeof *known->speeds);
-	known->n = fabric->members.n;
-	solve(fabric, known->speeds, &known->seen);
-	HASH_ADD_KEYPTR(hh, fabric->known, known->key, n_bytes, known);
-	return known;
+	vec_free(&at);
 }
 
 /* How a job's iterations are from now on. */
@@ -454,6 +308,23 @@ worked(void *ctx, const struct pol_job *job, double dt_s)
 }
 
 static void
+note_speeds(struct fabric *fabric, const uint32_t *at, void *ctx)
+{
+	struct fabric_known known;
+
+	(void)ctx;
+	fabric->counts.n_components++;
+	if (fabric->members.n > fabric->counts.max_jobs)
+		fabric->counts.max_jobs = (uint32_t)fabric->members.n;
+	known = fabric_recall(fabric);
+	for (size_t i = 0; i < fabric->members.n; i++) {
+		fabric->speeds.items[at[i]] = known.speeds[i];
+		if (known.seen)
+			see(fabric, fabric->members.items[i]->id, &known.seen[i]);
+	}
+}
+
+static void
 rates(void *ctx, const struct pol_view *view, double *speeds_of_jobs)
 {
 	struct fabric *fabric = ctx;
@@ -461,39 +332,15 @@ rates(void *ctx, const struct pol_view *view, double *speeds_of_jobs)
 
 	look(fabric, view);
 	for (size_t i = 0; fabric->opts.measure && i < fabric->there.n; i++)
-		see(fabric, fabric->there.items[i],
-		    &fabric->placed[fabric->there.items[i]].alone);
-	join(fabric);
+		see(fabric, fabric->there.items[i]->id, &fabric->there.items[i]->alone);
 	fabric->speeds.n = 0;
 	for (size_t i = 0; i < fabric->there.n; i++)
 		vec_push(&fabric->speeds, 1);
-	for (uint32_t i = 0; i < fabric->there.n; i++) {
-		const struct known *known;
-
-		if (unionfind_root(fabric->parents.items, i) != i)
-			continue;
-		fabric->members.n = 0;
-		for (uint32_t k = i; k < fabric->there.n; k++)
-			if (unionfind_root(fabric->parents.items, k) == i)
-				vec_push(&fabric->members, k);
-		if (fabric->members.n < 2 || fabric->opts.augment == FABRIC_DEDICATED)
-			continue;
-		fabric->counts.n_components++;
-		if (fabric->members.n > fabric->counts.max_jobs)
-			fabric->counts.max_jobs = (uint32_t)fabric->members.n;
-		known = recall(fabric);
-		for (size_t k = 0; k < fabric->members.n; k++) {
-			uint32_t at_there = fabric->members.items[k];
-
-			fabric->speeds.items[at_there] = known->speeds[k];
-			if (known->seen)
-				see(fabric, fabric->there.items[at_there],
-				    &known->seen[k]);
-		}
-	}
+	if (fabric->opts.augment != FABRIC_DEDICATED)
+		fabric_components(fabric, note_speeds, NULL);
 	/* Both ascend by id. */
 	for (uint32_t i = 0; i < view->n_jobs; i++)
-		if (at < fabric->there.n && fabric->there.items[at] == view->ids[i])
+		if (at < fabric->there.n && fabric->there.items[at]->id == view->ids[i])
 			speeds_of_jobs[i] *= fabric->speeds.items[at++];
 }
 
@@ -539,8 +386,10 @@ fabric_free(struct fabric *fabric)
 		return;
 	for (size_t i = 0; i < fabric->n_jobs; i++)
 		take_away(&fabric->placed[i]);
-	while (fabric->known)
-		forget(fabric, fabric->known);
+	fabric_forget_all(fabric);
+	forget_tried(fabric);
+	vec_free(&fabric->tried);
+	vec_free(&fabric->ids);
 	vec_free(&fabric->there);
 	vec_free(&fabric->parents);
 	vec_free(&fabric->speeds);
@@ -559,10 +408,14 @@ fabric_free(struct fabric *fabric)
 struct cluster_work
 fabric_work(struct fabric *fabric)
 {
+	const bool chooses = fabric->opts.augment == FABRIC_CASSINI ||
+			     fabric->opts.augment == FABRIC_ANTIPHASE;
+
 	return (struct cluster_work){
 		.ctx = fabric,
 		.rates = rates,
 		.worked = fabric->opts.measure ? worked : NULL,
+		.augment = { .ctx = fabric, .choose = chooses ? fabric_choose : NULL },
 	};
 }
 

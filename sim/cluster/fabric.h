@@ -42,12 +42,16 @@ struct err;
 struct fabric;
 struct topo;
 
-/* What is made of components. */
+/* What is made of components, and which of several plans is taken (augment.h). */
 enum fabric_augment {
-	FABRIC_NONE,    /* Phases left to chance. */
-	FABRIC_CASSINI, /* Its shifts, kept by its agents; none where there is a loop. */
-	FABRIC_ANTIPHASE, /* Joint shifts at work-conserving gates, or chance: what the
-			   * engine says is the better of the two. */
+	FABRIC_NONE, /* Phases left to chance, the first plan. */
+	/* Its shifts, kept by its agents; none where there is a loop.  Its Algorithm 2. */
+	FABRIC_CASSINI,
+	/*
+	 * Joint shifts at work-conserving gates, or chance: what the engine says is the
+	 * better of the two.  The plan that loses fewest GPUs to waiting.
+	 */
+	FABRIC_ANTIPHASE,
 	FABRIC_DEDICATED, /* Nobody meets anybody: what no other can be better than. */
 };
 
@@ -68,6 +72,8 @@ struct fabric_counts {
 	uint64_t n_exact, n_means; /* Runs that repeated; that did not. */
 	uint64_t n_shifted;        /* Solved ones that were given shifts. */
 	uint64_t n_loops;          /* CASSINI's, without shifts. */
+	uint64_t n_choices;        /* Decisions with several plans. */
+	uint64_t n_judged;         /* Plans that were looked at, for those. */
 	uint32_t max_jobs;         /* Of a component. */
 	double max_error;          /* Standard error of a mean, over the mean. */
 };

@@ -176,6 +176,107 @@ jobs_without_a_model_or_on_one_host_are_as_alone(void **state)
 	assert_near(speeds[1], 1, 0);
 }
 
+/*
+ * Two jobs run, each on two of the four nodes of a leaf, and two come: in one plan both
+ * are across the leaves, where they meet, in the other each is on one leaf.
+ */
+#define N_CHOICE_NODES 8
+
+static struct pol_piece crossed[2][2] = { { { 1, 2 }, { 5, 2 } },
+					  { { 2, 2 }, { 6, 2 } } };
+static struct pol_piece on_leaves[2][2] = { { { 1, 2 }, { 2, 2 } },
+					    { { 5, 2 }, { 6, 2 } } };
+
+static void
+make_plan(const struct pol_job *jobs, struct pol_piece (*pieces)[2],
+	  struct pol_plan *plan)
+{
+	pol_plan_clear(plan);
+	for (uint32_t i = 0; i < 4; i++) {
+		const struct pol_piece *of = i < 2 ? jobs[i].pieces : pieces[i - 2];
+
+		vec_push(&plan->grants, ((struct pol_grant){ .job = i,
+							     .n_gpus = 4,
+							     .group = i,
+							     .first_piece = 2 * i,
+							     .n_pieces = 2,
+							     .share = 1 }));
+		vec_push(&plan->pieces, of[0]);
+		vec_push(&plan->pieces, of[1]);
+	}
+}
+
+static uint32_t
+choose(enum fabric_augment augment, struct pol_piece (*first)[2],
+       struct pol_piece (*second)[2])
+{
+	static const uint32_t eight[N_CHOICE_NODES] = { 2, 2, 2, 2, 2, 2, 2, 2 };
+	static const uint32_t none[N_CHOICE_NODES], ids[] = { 0, 1, 2, 3 };
+	static const uint32_t model_of[] = { 1, 1, 1, 1 };
+	static const struct pol_cluster wide = { .n_nodes = N_CHOICE_NODES,
+						 .n_racks = 1,
+						 .n_types = 1,
+						 .n_gpus = eight,
+						 .rack_of = none,
+						 .type_of = none,
+						 .n_all_gpus = 16 };
+	const struct gen_leaf_spine options = { .n_leaves = 2,
+						.hosts_per_leaf = 4,
+						.n_spines = 1,
+						.host_bps = LINE,
+						.uplink_bps = LINE };
+	const struct fabric_opts opts = { .augment = augment, .seed = 1 };
+	struct pol_piece run[2][2] = { { { 0, 2 }, { 3, 2 } }, { { 4, 2 }, { 7, 2 } } };
+	struct pol_job jobs[4];
+	const struct pol_view view = {
+		.cluster = &wide, .ids = ids, .n_jobs = 4, .jobs = jobs, .n_ids = 4
+	};
+	struct pol_plan plans[2] = { 0 };
+	struct cluster_work work;
+	struct fabric *fabric;
+	struct topo *topo;
+	struct err err;
+	uint32_t chosen;
+
+	assert_int_equal(gen_leaf_spine(&options, &topo, &err), 0);
+	for (uint32_t i = 0; i < 4; i++)
+		jobs[i] = (struct pol_job){ .id = i,
+					    .n_gpus = 4,
+					    .max_gpus = 4,
+					    .group = i,
+					    .pieces = i < 2 ? run[i] : NULL,
+					    .n_pieces = i < 2 ? 2 : 0,
+					    .n_held_gpus = i < 2 ? 4 : 0 };
+	make_plan(jobs, first, &plans[0]);
+	make_plan(jobs, second, &plans[1]);
+	assert_null(pol_plan_why_not(&plans[0], &view));
+	assert_null(pol_plan_why_not(&plans[1], &view));
+	assert_int_equal(
+		fabric_new(&wide, topo, models, model_of, 4, &opts, &fabric, &err), 0);
+	work = fabric_work(fabric);
+	chosen = work.augment.choose(work.augment.ctx, &view, plans, 2);
+	/* What was tried is forgotten, and the same is chosen again. */
+	work.rates(work.ctx, &view, (double[4]){ 1, 1, 0, 0 });
+	assert_int_equal(work.augment.choose(work.augment.ctx, &view, plans, 2),
+			 chosen);
+	pol_plan_fini(&plans[0]);
+	pol_plan_fini(&plans[1]);
+	fabric_free(fabric);
+	topo_unref(topo);
+	return chosen;
+}
+
+static void
+of_two_plans_the_one_without_a_collision_is_chosen(void **state)
+{
+	(void)state;
+	for (enum fabric_augment a = FABRIC_CASSINI; a <= FABRIC_ANTIPHASE; a++) {
+		assert_int_equal(choose(a, crossed, on_leaves), 1);
+		assert_int_equal(choose(a, on_leaves, crossed), 0);
+		assert_int_equal(choose(a, crossed, crossed), 0);
+	}
+}
+
 /* ---- Steady states ------------------------------------------------------------------------- */
 
 struct pair {
@@ -439,6 +540,7 @@ main(void)
 		cmocka_unit_test(shifts_let_two_that_fit_be_as_alone),
 		cmocka_unit_test(what_was_seen_before_is_not_run_again),
 		cmocka_unit_test(jobs_without_a_model_or_on_one_host_are_as_alone),
+		cmocka_unit_test(of_two_plans_the_one_without_a_collision_is_chosen),
 		cmocka_unit_test(two_equal_jobs_on_a_link_are_as_the_closed_form),
 		cmocka_unit_test(what_repeats_is_what_a_long_run_says),
 		cmocka_unit_test(what_is_seen_of_iterations_is_what_they_take),

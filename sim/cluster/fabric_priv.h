@@ -1,0 +1,82 @@
+/*
+ * fabric_priv.h - what the files of fabric.h share.
+ *
+ *	fabric.c         who is where, who meets whom; begin and end
+ *	fabric_solve.c   how fast the jobs of a component are
+ *	fabric_choose.c  which plan is taken
+ */
+#ifndef SIM_CLUSTER_FABRIC_PRIV_H
+#define SIM_CLUSTER_FABRIC_PRIV_H
+
+#include "lib/base/vec.h"
+#include "sim/cluster/fabric.h"
+#include "sim/cluster/steady.h"
+
+struct known;
+
+/* A job on several hosts. */
+struct placed {
+	bool is_there, is_seen;
+	uint32_t id, n_gpus;
+	double phase; /* Of an iteration; where it is left to chance. */
+	double alone_ns, peak_bps;
+	struct work_job job;
+	struct laid_job laid;
+	struct steady_seen alone, now; /* If that is measured. */
+};
+
+struct fabric {
+	struct fabric_opts opts;
+	const struct work_model *models;
+	const uint32_t *model_of;
+	size_t n_jobs;
+	struct topo *topo;
+	struct routes *routes;
+	const uint32_t *hosts;
+	struct placed *placed;            /* By job. */
+	VEC(struct placed *) tried;       /* Where plans would have jobs; owned. */
+	VEC(const struct placed *) there; /* By id; of the view, or a plan. */
+	VEC(uint32_t) parents;            /* By position in 'there', as the next. */
+	VEC(double) speeds;
+	double *sum_bps;     /* By link: peaks of all. */
+	uint32_t *first;     /* By link: one more than the first there. */
+	VEC(uint32_t) links; /* That have some. */
+	VEC(uint32_t) key;   /* Scratch, as the next. */
+	VEC(const struct placed *) members;
+	VEC(uint32_t) ids; /* Of those that the view had last. */
+	struct known *known;
+	struct fabric_counts counts;
+	struct fabric_times times;
+};
+
+/* How fast the jobs of a component are, and what CASSINI thinks of it. */
+struct fabric_known {
+	/* Of 'members', borrowed until the next call; seen: if that is measured. */
+	const double *speeds;
+	const struct steady_seen *seen;
+	double score;   /* Mean over 'n_links'. */
+	size_t n_links; /* That CASSINI gives a score to. */
+	bool has_loop;
+};
+
+/* Of the members. */
+struct fabric_known fabric_recall(struct fabric *fabric);
+void fabric_forget_all(struct fabric *fabric);
+
+/* Where a job would be; NULL for a model that cannot be run there, or that is not known. */
+const struct placed *fabric_try(struct fabric *fabric, const struct pol_job *job,
+				const struct pol_piece *pieces, uint32_t n_pieces,
+				uint32_t n_gpus);
+/*
+ * Calls 'each' for the components of two jobs or more of 'there', whose jobs are in
+ * 'members', at the positions 'at' of 'there'.
+ */
+void fabric_components(struct fabric *fabric,
+		       void (*each)(struct fabric *fabric, const uint32_t *at,
+				    void *ctx),
+		       void *ctx);
+
+uint32_t fabric_choose(void *ctx, const struct pol_view *view,
+		       const struct pol_plan *plans, uint32_t n);
+
+#endif

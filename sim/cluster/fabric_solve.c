@@ -1,0 +1,223 @@
+/*
+ * fabric_solve.c - how fast the jobs of a component are, and what was found out before.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "scheduler/core/cassini/cassini.h"
+#include "sim/cluster/fabric_priv.h"
+#include "sim/cluster/steady.h"
+#include "topology/topo.h"
+
+#define uthash_fatal(msg) BUG("uthash: %s", msg)
+#include <uthash.h>
+
+/* Who, and where: what a component is known by. */
+struct known {
+	UT_hash_handle hh;
+	size_t n;                 /* Jobs. */
+	uint32_t *key;            /* Owned. */
+	double *speeds;           /* Owned. */
+	struct steady_seen *seen; /* Owned.  By job, if that is measured. */
+	struct fabric_known is;
+};
+
+/* GPU-weighted mean of the slowdowns. */
+static double
+loss(const struct fabric *fabric, const double *iteration_ns)
+{
+	double sum = 0, gpus = 0;
+
+	for (size_t i = 0; i < fabric->members.n; i++) {
+		const struct placed *placed = fabric->members.items[i];
+
+		sum += placed->n_gpus * iteration_ns[i] / placed->alone_ns;
+		gpus += placed->n_gpus;
+	}
+	return sum / gpus;
+}
+
+/* With these shifts, or NULL: as chance has it.  The job's speeds, or 1 if it fails. */
+static void
+run_component(struct fabric *fabric, const int64_t *shift_us, enum engine_pacing pacing,
+	      double *ret_iteration_ns, struct steady_seen *ret_seen)
+{
+	size_t n = fabric->members.n;
+	struct steady_job *jobs = xcalloc(n + 1, sizeof *jobs);
+	struct steady steady;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct placed *placed = fabric->members.items[i];
+
+		jobs[i] = (struct steady_job){
+			.job = &placed->job,
+			.laid = &placed->laid,
+			.shift_ns = shift_us
+					    ? shift_us[i] * 1000
+					    : llround(placed->phase * placed->alone_ns),
+			.pacing = shift_us ? pacing : ENGINE_PACE_FREE,
+		};
+	}
+	if (steady_run(jobs, n, fabric->topo, fabric->opts.seed,
+		       fabric->opts.max_iterations, ret_iteration_ns, ret_seen,
+		       &steady) == 0) {
+		fabric->counts.n_exact += steady.is_exact;
+		fabric->counts.n_means += !steady.is_exact;
+		fabric->counts.max_error =
+			fmax(fabric->counts.max_error, steady.max_error);
+	} else {
+		for (size_t i = 0; i < n; i++)
+			ret_iteration_ns[i] =
+				1e3 * (double)jobs[i].job->profile.period_us;
+	}
+	free(jobs);
+}
+
+/* CASSINI tells its score of them, too. */
+static struct joint_result *
+find_shifts(struct fabric *fabric, struct fabric_known *known)
+{
+	size_t n = fabric->members.n;
+	struct workload workload = { .jobs = xcalloc(n + 1, sizeof *workload.jobs),
+				     .n = n };
+	const struct laid_job **laid = xcalloc(n + 1, sizeof *laid);
+	struct work_problem problem;
+	struct joint_result *result;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct placed *placed = fabric->members.items[i];
+
+		workload.jobs[i] = placed->job; /* Borrows. */
+		laid[i] = &placed->laid;
+	}
+	work_problem_make(&workload, laid, fabric->topo, &problem);
+	if (fabric->opts.augment == FABRIC_CASSINI)
+		result = cassini_solve_scored(
+			&problem.problem,
+			&(struct cassini_opts){ .seed = fabric->opts.seed,
+						.merge_twins = true },
+			&known->score, &known->n_links);
+	else
+		result = joint_solve(&problem.problem,
+				     &(struct joint_opts){ .seed = fabric->opts.seed,
+							   .n_restarts = 2 });
+	work_problem_fini(&problem);
+	free(workload.jobs);
+	free(laid);
+	return result;
+}
+
+static struct steady_seen *
+new_seen(const struct fabric *fabric)
+{
+	return fabric->opts.measure
+		       ? xcalloc(fabric->members.n + 1, sizeof(struct steady_seen))
+		       : NULL;
+}
+
+static void
+free_seen(struct steady_seen *seen, size_t n)
+{
+	for (size_t i = 0; seen && i < n; i++)
+		spread_fini(&seen[i].times_ns);
+	free(seen);
+}
+
+static void
+solve(struct fabric *fabric, double *ret_speeds, struct steady_seen **ret_seen,
+      struct fabric_known *known)
+{
+	size_t n = fabric->members.n;
+	double *chance_ns = xcalloc(n + 1, sizeof *chance_ns);
+	double *shifted_ns = xcalloc(n + 1, sizeof *shifted_ns);
+	struct steady_seen *chance_seen = new_seen(fabric),
+			   *shifted_seen = new_seen(fabric);
+	bool is_antiphase = fabric->opts.augment == FABRIC_ANTIPHASE,
+	     is_shifted = false;
+	struct joint_result *result =
+		fabric->opts.augment == FABRIC_NONE ? NULL : find_shifts(fabric, known);
+
+	fabric->counts.n_solved++;
+	known->has_loop = result && result->gave_up;
+	fabric->counts.n_loops += known->has_loop;
+	if (result && !result->gave_up) {
+		run_component(fabric, result->shift_us,
+			      is_antiphase ? ENGINE_PACE_GATE : ENGINE_PACE_REALIGN,
+			      shifted_ns, shifted_seen);
+		is_shifted = true;
+	}
+	if (!is_shifted || is_antiphase) {
+		run_component(fabric, NULL, ENGINE_PACE_FREE, chance_ns, chance_seen);
+		is_shifted = is_shifted &&
+			     loss(fabric, shifted_ns) < loss(fabric, chance_ns);
+	}
+	fabric->counts.n_shifted += is_shifted;
+	for (size_t i = 0; i < n; i++) {
+		const struct placed *placed = fabric->members.items[i];
+
+		ret_speeds[i] =
+			placed->alone_ns / (is_shifted ? shifted_ns[i] : chance_ns[i]);
+	}
+	*ret_seen = is_shifted ? shifted_seen : chance_seen;
+	free_seen(is_shifted ? chance_seen : shifted_seen, n);
+	joint_result_free(result);
+	free(chance_ns);
+	free(shifted_ns);
+}
+
+/* ---- What is remembered -------------------------------------------------------------------- */
+
+static void
+forget(struct fabric *fabric, struct known *known)
+{
+	HASH_DEL(fabric->known, known);
+	free(known->key);
+	free(known->speeds);
+	free_seen(known->seen, known->n);
+	free(known);
+}
+
+static void
+make_key(struct fabric *fabric)
+{
+	fabric->key.n = 0;
+	for (size_t i = 0; i < fabric->members.n; i++) {
+		const struct work_job *job = &fabric->members.items[i]->job;
+
+		vec_push(&fabric->key, fabric->members.items[i]->id);
+		vec_push(&fabric->key, job->n_hosts_wanted);
+		for (uint32_t h = 0; h < job->n_hosts_wanted; h++)
+			vec_push(&fabric->key, job->hosts[h]);
+	}
+}
+
+struct fabric_known
+fabric_recall(struct fabric *fabric)
+{
+	size_t n_bytes;
+	struct known *known;
+
+	make_key(fabric);
+	n_bytes = fabric->key.n * sizeof *fabric->key.items;
+	HASH_FIND(hh, fabric->known, fabric->key.items, n_bytes, known);
+	if (known)
+		return known->is;
+	if (HASH_COUNT(fabric->known) >= fabric->opts.max_remembered)
+		forget(fabric, fabric->known);
+	known = xcalloc(1, sizeof *known);
+	known->key = xmemdup(fabric->key.items, fabric->key.n, sizeof *known->key);
+	known->speeds = xcalloc(fabric->members.n, sizeof *known->speeds);
+	known->n = fabric->members.n;
+	solve(fabric, known->speeds, &known->seen, &known->is);
+	known->is.speeds = known->speeds;
+	known->is.seen = known->seen;
+	HASH_ADD_KEYPTR(hh, fabric->known, known->key, n_bytes, known);
+	return known->is;
+}
+
+void
+fabric_forget_all(struct fabric *fabric)
+{
+	while (fabric->known)
+		forget(fabric, fabric->known);
+}
