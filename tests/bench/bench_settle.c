@@ -5,8 +5,10 @@
  *
  *	equal, ratio, incommensurate, change	the jobs of demo_live
  *	quiet	all begin together; marks are off by 0.5 % of the shortest period
- *	busy	they begin 2 to 10 s after each other; 3 to 5 %, and one mark in 20 is
- *		late by another 15 %
+ *	rough	so they do, but computing varies by 3 %, and ends of bursts are seen late
+ *		by 3 to 5 % of that period
+ *	busy	they begin 2 to 10 s after each other; marks are off by 3 to 5 %, to both
+ *		sides, and one in 20 is late by another 15 %
  *	fair, late	who comes late to a link gets as much, or 0.6 of a share
  *
  * Without and with the loop, from each job's first iteration to the end: mean slowdown;
@@ -38,6 +40,15 @@
 #define WINDOW   16
 #define NEAR     1.05
 
+enum marks {
+	QUIET,
+	ROUGH,
+	BUSY,
+	N_MARKS,
+};
+
+static const char *const marks_names[] = { "quiet", "rough", "busy" };
+
 enum kind {
 	EQUAL,
 	RATIO,
@@ -48,7 +59,11 @@ enum kind {
 
 static const struct {
 	const char *name;
-	struct steer_lab_job jobs[N_JOBS];
+
+	struct {
+		double compute_ms, comm_ms;
+	} jobs[N_JOBS];
+
 	double more_frac; /* By which the last computes longer after CHANGE_S. */
 	double seconds;
 } kinds[] = {
@@ -215,20 +230,24 @@ look(struct settle *s, double now_s)
 /* ---- A run -------------------------------------------------------------------------- */
 
 static void
-make(struct settle *s, enum kind kind, bool is_busy, bool is_late, uint64_t seed)
+make(struct settle *s, enum kind kind, enum marks marks, bool is_late, uint64_t seed)
 {
-	double shortest_ms = INFINITY, from_s = 0;
+	static const double jitter_fracs[] = { 0.0115, 0.03, 0.02 };
+	double shortest_ms = INFINITY, from_s = 0, off_ns;
 
 	*s = (struct settle){ .all_s = 0 };
 	rng_init_stream(&s->rng, seed, 0x736574 + kind);
-	memcpy(s->jobs, kinds[kind].jobs, sizeof s->jobs);
 	for (uint32_t j = 0; j < N_JOBS; j++) {
-		double period_ms = s->jobs[j].compute_ms + s->jobs[j].comm_ms;
+		double compute_ms = kinds[kind].jobs[j].compute_ms;
+		double comm_ms = kinds[kind].jobs[j].comm_ms;
+		double period_ms = compute_ms + comm_ms;
 
+		s->jobs[j] = (struct steer_lab_job){ .compute_ms = compute_ms,
+						     .comm_ms = comm_ms };
 		shortest_ms = fmin(shortest_ms, period_ms);
 		s->begin_s[j] = from_s + rng_uniform(&s->rng) * period_ms * 1e-3;
 		s->all_s = s->begin_s[j];
-		if (is_busy)
+		if (marks == BUSY)
 			from_s += 2 + 8 * rng_uniform(&s->rng);
 	}
 	if (kinds[kind].more_frac > 0) {
@@ -239,16 +258,17 @@ make(struct settle *s, enum kind kind, bool is_busy, bool is_late, uint64_t seed
 	s->opts = (struct steer_lab_opts){
 		.jobs = s->jobs,
 		.n_jobs = N_JOBS,
-		.jitter_frac = is_busy ? 0.02 : 0.0115,
+		.jitter_frac = jitter_fracs[marks],
 		.seconds = s->all_s + kinds[kind].seconds,
 		.late_weight = is_late ? LATE : 0,
 		.seed = seed,
 		.steered = { .seed = seed, .on_report = on_report, .ctx = s },
 	};
-	s->opts.steered.mark_sd_ns =
-		shortest_ms * MS *
-		(is_busy ? 0.03 + 0.02 * rng_uniform(&s->rng) : 0.005);
-	if (is_busy) {
+	off_ns = (0.03 + 0.02 * rng_uniform(&s->rng)) * shortest_ms * MS;
+	s->opts.steered.mark_sd_ns = marks == BUSY ? off_ns : 0.005 * shortest_ms * MS;
+	if (marks == ROUGH)
+		s->opts.steered.late_end_sd_ns = off_ns;
+	if (marks == BUSY) {
 		s->opts.steered.late_mark_frac = 0.05;
 		s->opts.steered.late_mark_ns = 0.15 * shortest_ms * MS;
 	}
@@ -388,7 +408,7 @@ print_quantiles(double *values, size_t n, int digits)
 }
 
 static void
-bench(enum kind kind, bool is_busy, bool is_late, size_t n, uint64_t first_seed)
+bench(enum kind kind, enum marks marks, bool is_late, size_t n, uint64_t first_seed)
 {
 	double *values = xcalloc(5 * n, sizeof *values), free_sum = 0, sum = 0;
 	size_t n_unsettled = 0;
@@ -398,7 +418,7 @@ bench(enum kind kind, bool is_busy, bool is_late, size_t n, uint64_t first_seed)
 		struct outcome o[2];
 
 		for (int is_steered = 0; is_steered < 2; is_steered++) {
-			make(&s, kind, is_busy, is_late, first_seed + i);
+			make(&s, kind, marks, is_late, first_seed + i);
 			play(&s, is_steered, &o[is_steered]);
 		}
 		free_sum += o[0].slowdown;
@@ -410,8 +430,8 @@ bench(enum kind kind, bool is_busy, bool is_late, size_t n, uint64_t first_seed)
 		n_unsettled += !o[1].is_settled;
 	}
 	printf("%-14s %-5s %-4s %3zu  %6.4f %6.4f", kinds[kind].name,
-	       is_busy ? "busy" : "quiet", is_late ? "late" : "fair", n,
-	       free_sum / (double)n, sum / (double)n);
+	       marks_names[marks], is_late ? "late" : "fair", n, free_sum / (double)n,
+	       sum / (double)n);
 	print_quantiles(values, n, 3);
 	print_quantiles(values + n, n, 3);
 	print_quantiles(values + 2 * n, n, 1);
@@ -431,7 +451,8 @@ main(int argc, char **argv)
 	       "marks", "link", "n", "free", "with", "with: p50 p90 worst",
 	       "harm: p50 p90 worst", "shift, s", "settled, s", "never");
 	for (int k = 0; k < N_KINDS && n; k++)
-		for (int how = 0; how < 4; how++)
-			bench((enum kind)k, how & 1, how & 2, n, first_seed);
+		for (int how = 0; how < 2 * N_MARKS; how++)
+			bench((enum kind)k, (enum marks)(how % N_MARKS), how >= N_MARKS,
+			      n, first_seed);
 	return 0;
 }

@@ -142,7 +142,10 @@ mark_off_ns(struct steered *s)
 static void
 blur(struct steered *s, struct pacer *p, struct steer_report *r)
 {
-	double comm_off_ns = mark_off_ns(s) - p->off_ns;
+	double late_ns = s->opts.late_end_sd_ns > 0
+				 ? s->opts.late_end_sd_ns * fabs(rng_normal(&s->rng))
+				 : 0;
+	double comm_off_ns = mark_off_ns(s) + late_ns - p->off_ns;
 	double off_ns = mark_off_ns(s);
 
 	/* One mark is not before the other. */
@@ -185,7 +188,8 @@ report(struct steered *s, uint32_t job, double now_ns)
 	p->n_begun++;
 	if (happens(s, s->opts.lost_report_frac))
 		return;
-	if (s->opts.mark_sd_ns > 0 || s->opts.late_mark_frac > 0)
+	if (s->opts.mark_sd_ns > 0 || s->opts.late_mark_frac > 0 ||
+	    s->opts.late_end_sd_ns > 0)
 		blur(s, p, &r);
 	if (happens(s, s->opts.garbage_frac))
 		r = garbage(s);

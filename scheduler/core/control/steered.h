@@ -30,7 +30,8 @@ struct steered_opts {
 	double lost_report_frac;
 	double garbage_frac; /* Reports that say anything. */
 	double mark_sd_ns;   /* Of when a burst begins and ends, as it is reported; */
-	double late_mark_frac, late_mark_ns; /* some are late, by so much. */
+	double late_mark_frac, late_mark_ns; /* some are late, by so much; */
+	double late_end_sd_ns;               /* ends are never early by this one. */
 	/* Told of each report before the loop takes it; NULL: nobody is. */
 	void (*on_report)(void *ctx, uint32_t job, const struct steer_report *report);
 	void *ctx;
