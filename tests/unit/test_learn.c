@@ -121,6 +121,27 @@ turns_that_pay_are_found_though_they_are_not_clear(void **state)
 		}
 }
 
+/* Turns that pay, but whose first blocks were bad, by whatever it was. */
+static void
+bad_luck_at_first_is_not_for_ever(void **state)
+{
+	const struct world w = { 0.12, 0.06, 0.18, 0.06 };
+	struct learn l;
+	uint32_t n_turning = 0;
+
+	(void)state;
+	learn_init(&l);
+	learn_foretell(&l, w.foretold_share, w.foretold_turns);
+	assert_true(l.is_turning);
+	while (l.is_turning)
+		learn_take(&l, 0.15);
+	for (int i = 0; i < 5 * LEARN_REST_BLOCKS; i++) {
+		n_turning += l.is_turning;
+		learn_take(&l, l.is_turning ? w.turns : w.share);
+	}
+	assert_true(n_turning > 2 * LEARN_REST_BLOCKS);
+}
+
 static void
 what_is_the_same_is_not_changed_over_and_over(void **state)
 {
@@ -152,6 +173,7 @@ main(void)
 		cmocka_unit_test(turns_that_are_foretold_to_lose_are_not_tried),
 		cmocka_unit_test(turns_that_cost_more_than_foretold_do_little_harm),
 		cmocka_unit_test(turns_that_pay_are_found_though_they_are_not_clear),
+		cmocka_unit_test(bad_luck_at_first_is_not_for_ever),
 		cmocka_unit_test(what_is_the_same_is_not_changed_over_and_over),
 		cmocka_unit_test(turns_that_can_no_longer_be_taken_are_not),
 	};

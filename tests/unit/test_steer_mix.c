@@ -131,7 +131,7 @@ what_was_seen_while_watching_counts(void **state)
 	static const struct steer_lab_job jobs[3] = {
 		{ .compute_ms = 258, .comm_ms = 93 },
 		{ .compute_ms = 260, .comm_ms = 93 },
-		{ .compute_ms = 295, .comm_ms = 93 },
+		{ .compute_ms = 310, .comm_ms = 93 },
 	};
 	uint64_t n_orders[2] = { 0 };
 

@@ -8,7 +8,7 @@
 #define MIN_GAIN   0.003 /* Of turns, to be tried. */
 
 /* Turns that are taken as they are clear stay so, down to that. */
-#define STILL_CLEAR_FRAC 0.6
+#define STILL_CLEAR_FRAC 0.35
 
 /*
  * Orders are not as good as somebody who sees the link: so much of what sharing costs
@@ -123,24 +123,31 @@ consider_sharing(struct learn *l)
 		change_over(l, false);
 }
 
-/* By what is known, or else by what is said. */
+/*
+ * By what is known, or else by what is said.  What was seen of turns a long time ago may
+ * have been bad luck: then by the better end of what they may cost.
+ */
 static bool
-turns_pay(const struct learn *l)
+turns_pay(const struct learn *l, bool is_long_ago)
 {
+	double luck = is_long_ago && l->turns.n ? arm_error(&l->turns) : 0;
+
 	if (l->share.n < MIN_BLOCKS)
 		return is_clear(l, LEARN_CLEAR_FRAC) && !l->turns.n;
 	return l->n_blocks >= MIN_BLOCKS &&
-	       turns_cost(l) + MIN_GAIN + arm_error(&l->share) < l->share.mean;
+	       turns_cost(l) - luck + MIN_GAIN + arm_error(&l->share) < l->share.mean;
 }
 
 static void
 consider_turns(struct learn *l)
 {
+	uint32_t rest_blocks = l->rest_blocks ? l->rest_blocks : LEARN_REST_BLOCKS;
+	bool is_long_ago = l->n_blocks >= rest_blocks;
 	bool has_rested =
-		!l->is_resting || l->n_blocks >= l->rest_blocks ||
+		!l->is_resting || is_long_ago ||
 		(l->n_blocks >= MIN_BLOCKS && advantage_in_errors(l) >= SURE_SES);
 
-	if (!isfinite(l->foretold_turns) || !has_rested || !turns_pay(l))
+	if (!isfinite(l->foretold_turns) || !has_rested || !turns_pay(l, is_long_ago))
 		return;
 	l->is_resting = false;
 	change_over(l, true);

@@ -16,7 +16,8 @@
  * what was seen of both by then says clearly that they are better.  So in the mean over
  * jobs that meet, turns cost at most LEARN_MAX_REGRET iterations more than what sharing
  * is believed to cost, in any LEARN_REST_BLOCKS blocks: about a hundredth.  That belief is
- * looked after: as long as the two are not told apart, they take each other's place.
+ * looked after: as long as the two are not told apart, they take each other's place, and
+ * turns of which little was seen, as long ago, are taken for what they may be at best.
  *
  * Time comes in blocks of LEARN_BLOCK_PERIODS of the longest period, costs as the mean
  * over jobs of what a block's iterations have cost, in periods; by how much blocks
@@ -29,7 +30,7 @@
 #include <stdint.h>
 
 #define LEARN_BLOCK_PERIODS 8
-#define LEARN_CLEAR_FRAC    0.75
+#define LEARN_CLEAR_FRAC    0.5
 #define LEARN_DOUBT         0.25
 #define LEARN_MAX_REGRET    3.0
 #define LEARN_REST_BLOCKS   32
