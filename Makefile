@@ -14,6 +14,7 @@ PACKAGES_KUBE  := golang-1.19-go rsync etcd-server kubernetes-client openssl cur
 PACKAGES_LINT  := clang-14 clang-format cppcheck shellcheck
 PACKAGES_FUZZ  := clang-14 libclang-rt-14-dev
 PACKAGES_BENCH := g++ libsimgrid-dev
+PACKAGES_FIGURES := gnuplot-nox
 
 # ---- How it is compiled --------------------------------------------------------
 CC      ?= gcc
@@ -91,10 +92,10 @@ MPI_TESTS    := $(foreach kind,$(MPI_KINDS),$(addprefix $(B)/tests/net/,collecti
                 collectives-f90.$(kind) collectives-f08.$(kind)))
 C_FILES      := $(if $(SPANK),scheduler/host/hooks/spank_antiphase.c) $(filter-out $(MPI_FILES),$(wildcard lib/*/*.[ch] bpf/*.[ch] pacer/*.[ch] scheduler/*.[ch] collector/*.[ch] collector/*/*.[ch] topology/*.[ch] scheduler/*/*.[ch] scheduler/core/*/*.[ch] scheduler/policy/math/*.[ch] sim/*.[ch] \
                 sim/*/*.[ch] tests/*/*.[ch]))
-SH_FILES     := .ci/run tests/run tests/net/run $(wildcard tests/*.sh tests/*/*.sh examples/*.sh \
+SH_FILES     := .ci/run tests/run tests/net/run $(wildcard tests/*.sh tests/*/*.sh examples/*.sh examples/*/*.sh \
                 scheduler/host/hooks/*.sh)
 
-.PHONY: FORCE all help demo demo-live kube test test-killed test-net test-torch check bench bench-net bench-pacer bench-pacer-live bench-scheduler bench-wire lint fuzz fuzz-smoke man install clean deps golden-accept
+.PHONY: FORCE all help demo demo-live kube test test-killed test-net test-torch check bench bench-net bench-pacer bench-pacer-live bench-scheduler bench-wire lint fuzz fuzz-smoke man install clean deps golden-accept repro-cassini
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -119,6 +120,13 @@ test-golden: ## scheduling policies against published numbers, of ../shared/data
 	@sh tests/deps.sh $(PACKAGES_BUILD) $(PACKAGES_TEST)
 	$(Q)$(MAKE) --no-print-directory $(B)/antiphase-sim
 	$(Q)B=$(B) python3 tests/golden_policies/run.py $(CASES)
+
+# Without gnuplot there are no figures; that is no failure.
+repro-cassini: ## the CASSINI paper's experiment, and larger (REPRO=24|all|smoke, OUT=folder)
+	@sh tests/deps.sh $(PACKAGES_BUILD)
+	-@sh tests/deps.sh $(PACKAGES_FIGURES)
+	$(Q)$(MAKE) --no-print-directory $(B)/antiphase-sim
+	$(Q)sh examples/studies/cassini.sh $(B) $(or $(OUT),$(B)/repro-cassini) $(or $(REPRO),all)
 
 test-net: ## real traffic between network namespaces (root)
 	@sh tests/deps.sh $(PACKAGES_BUILD) $(PACKAGES_TEST) $(PACKAGES_NET)

@@ -1,0 +1,115 @@
+#!/bin/sh
+# figures.sh OUT MAIN - figures (SVG, gnuplot) of the tables that cassini.sh made.
+# shellcheck disable=SC2016  # what is quoted is awk's
+set -eu
+out=$1
+main=$2
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+
+# FILE "CONDITION": ratio and interval of rows, by the names of the columns.
+rows() {
+	awk -F, -v OFS='\t' '
+		/^#/ { next }
+		!n { n = NF; for (i = 1; i <= NF; i++) at[$i] = i; next }
+		$at["ratio"] != "" { '"$2"' }' "$out/$1.csv"
+}
+
+# Where figures come from, in one line below them.
+whence() {
+	awk '/^# antiphase-sim/ { v = substr($0, 3) }
+		/^# scenario/ { f = $3; sub(/.*\//, "", f) }
+		/^# seed/ { s = $3 }
+		END { printf "%s, antiphase sim sweep %s, seeds %s; make repro-cassini", v, f, s }
+	' "$out/$1.csv"
+}
+
+# NAME FILE "TITLE": begins a figure.
+figure() {
+	cat <<END
+set terminal svg size 900,420 dynamic enhanced background '#ffffff' font 'sans-serif,12'
+set output '$out/$1.svg'
+set title "$3" noenhanced
+set label 1 "$(whence "$2")" at graph 0, screen 0.025 font ',9' noenhanced
+set bmargin 6
+set datafile separator tab
+set grid y
+set key top left
+set style fill solid 0.6 border -1
+END
+}
+
+arrange() {
+	rows "$1" 'if ($at["metric"] == "policies.'"$2"'" && $at["augment"] == "'"$3"'") {
+		op = $at["operand"]; sub(/(-[0-9]+)?\.ini/, "", op)
+		print op " " $at["policy"], $at["ratio"], $at["ci95"] + 0 }' >"$tmp/$3.$2"
+}
+
+# Bars: how jobs come and schedulers, by who augments them.
+for metric in iterations.mean_s iterations.p99_s mean_s p99_s; do
+	for who in cassini antiphase dedicated; do
+		arrange "$main" $metric $who
+	done
+	case $metric in
+	iterations.mean_s) what="mean time of an iteration" ;;
+	iterations.p99_s) what="p99 of the time of an iteration" ;;
+	mean_s) what="mean completion time" ;;
+	*) what="p99 of completion times" ;;
+	esac
+	name=$main-$(echo $metric | tr ._ --)
+	{
+		figure "$name" "$main" "Base scheduler over itself augmented: $what"
+		cat <<END
+set style data histogram
+set style histogram errorbars gap 1 linewidth 1
+set ylabel 'ratio; above 1 is faster'
+set yrange [0:*]
+set xtics noenhanced
+plot '$tmp/cassini.$metric' using 2:3:xtic(1) title 'CASSINI' lc '#d08020', \
+     '$tmp/antiphase.$metric' using 2:3 title 'antiphase' lc '#2060c0', \
+     '$tmp/dedicated.$metric' using 2:3 title 'dedicated links' lc '#909090', \
+     1 title '' lc '#000000'
+END
+	} | gnuplot
+	echo "$out/$name.svg"
+done
+
+# Lines: over the jitter, and over the size of the cluster.
+lines() {
+	name=$1 file=$2 title=$3 label=$4 scale=$5
+	{
+		figure "$name" "$file" "$title"
+		cat <<END
+set ylabel 'ratio; above 1 is faster'
+set xlabel '$label'
+$scale
+set offsets graph 0.05, graph 0.05, graph 0.05, graph 0.05
+plot '$tmp/l.cassini' using 1:2:3 with yerrorlines title 'CASSINI' lc '#d08020', \
+     '$tmp/l.antiphase' using 1:2:3 with yerrorlines title 'antiphase' lc '#2060c0', \
+     '$tmp/l.dedicated' using 1:2:3 with yerrorlines title 'dedicated links' lc '#909090'
+END
+	} | gnuplot
+	echo "$out/$name.svg"
+}
+
+if [ -e "$out/cassini-jitter.csv" ]; then
+	for who in cassini antiphase dedicated; do
+		rows cassini-jitter 'if ($at["metric"] == "policies.iterations.mean_s" &&
+			$at["augment"] == "'$who'")
+			print 100 * $at["jitter"], $at["ratio"], $at["ci95"] + 0' >"$tmp/l.$who"
+	done
+	lines cassini-jitter cassini-jitter "themis over itself augmented, 24 servers: mean time of an iteration" \
+		"standard deviation of computing times (%)" ""
+fi
+if [ -e "$out/cassini-1024.csv" ]; then
+	for who in cassini antiphase dedicated; do
+		for servers in 24 128 512 1024; do
+			rows cassini-$servers 'if ($at["metric"] == "policies.iterations.mean_s" &&
+				$at["augment"] == "'$who'" && $at["policy"] == "themis" &&
+				$at["operand"] ~ /poisson/)
+				print '$servers', $at["ratio"], $at["ci95"] + 0'
+		done >"$tmp/l.$who"
+	done
+	lines cassini-sizes cassini-1024 "themis over itself augmented: mean time of an iteration" \
+		"servers" "set logscale x 2"
+fi
