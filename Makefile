@@ -5,7 +5,7 @@ PACKAGES_BUILD := gcc libc6-dev libcjson-dev libinih-dev libkissfft-dev liblzma-
                   uthash-dev clang-14 bpftool libbpf-dev libzmq3-dev libnl-3-dev \
                   libnl-route-3-dev libpcap-dev libmicrohttpd-dev libncurses-dev \
                   libsqlite3-dev libarchive-dev libqhull-dev
-PACKAGES_TEST  := libcmocka-dev python3 scdoc prometheus xz-utils man-db
+PACKAGES_TEST  := libcmocka-dev python3 scdoc prometheus xz-utils man-db gnuplot-nox
 PACKAGES_NET   := iproute2 procps curl ethtool iperf3 openmpi-bin libopenmpi-dev mpich libmpich-dev \
                   gfortran lldpd libcap2-bin \
                   slurmctld slurmd slurm-client slurm-wlm-basic-plugins libslurm-dev munge

@@ -15,6 +15,7 @@
 #include "lib/base/vec.h"
 #include "sim/report.h"
 #include "sim/sweep/cells.h"
+#include "sim/sweep/figures.h"
 #include "sim/sweep/grid.h"
 #include "sim/sweep/local.h"
 #include "sim/sweep/merge.h"
@@ -25,7 +26,7 @@ struct sweep_args {
 	const char *output, *cells;
 	struct cli_list sbatch;
 	int64_t n_jobs, chunk;
-	bool slurm, merge, list, dry_run, retry_failed;
+	bool slurm, merge, list, dry_run, retry_failed, plot;
 };
 
 /* Numbers of cells, from 0. */
@@ -142,13 +143,16 @@ summarize(const struct study *study, const char *asked)
 }
 
 static int
-merge(const struct study *study, const char *command, struct err *err)
+merge(const struct study *study, const struct sweep_args *args, const char *command,
+      struct err *err)
 {
 	size_t n;
 	int r = merge_write(study, command, &n, err);
 
 	if (r == 0)
 		printf("%s/sweep.csv and sweep.json hold %zu cells\n", study->out, n);
+	if (r == 0 && args->plot)
+		r = figures_write(study, command, err);
 	return r;
 }
 
@@ -224,7 +228,7 @@ run_here(const struct study *study, const struct sweep_args *args,
 				"from here\n");
 		*ret_status = CLI_INTERRUPTED;
 	} else if (!args->cells) {
-		r = merge(study, command, err);
+		r = merge(study, args, command, err);
 	}
 	return r;
 }
@@ -252,7 +256,7 @@ sweep(const struct sweep_args *args, const char *path, const char *command)
 		status = summarize(&study, args->cells);
 	} else if (args->merge) {
 		status = summarize(&study, args->cells);
-		r = merge(&study, command, &err);
+		r = merge(&study, args, command, &err);
 	} else if (args->slurm && missing.n) {
 		r = submit(&study, args, &missing, command, &err);
 		if (r == -EBUSY) {
@@ -302,6 +306,10 @@ run_sweep(int argc, char **argv)
 		  .type = CLI_FLAG,
 		  .ret_value = &args.merge,
 		  .help = "run nothing; write sweep.csv and sweep.json of what is done" },
+		{ .name = "plot",
+		  .type = CLI_FLAG,
+		  .ret_value = &args.plot,
+		  .help = "after that, draw a figure of each number (needs gnuplot)" },
 		{ .name = "list",
 		  .type = CLI_FLAG,
 		  .ret_value = &args.list,
@@ -349,6 +357,6 @@ const struct cli_verb verb_sim_sweep = {
 	.usage = "[options] FILE",
 	.examples = "  antiphase sim sweep sweep.ini\n"
 		    "  antiphase sim sweep sweep.ini --slurm --sbatch time=1:00:00\n"
-		    "  antiphase sim sweep sweep.ini --merge\n",
+		    "  antiphase sim sweep sweep.ini --merge --plot\n",
 	.run = run_sweep,
 };

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """sweep.py - 'antiphase sim sweep' as a whole: killed and resumed, interrupted, a grid
-that grows, cells that fail, and as a job array by scripts that stand for Slurm's commands.
+that grows, values in the scenario, cells that fail, figures, and as a job array by scripts
+that stand for Slurm's commands.
 
 Prints PASS and FAIL lines for tests/run.
 """
@@ -9,10 +10,12 @@ import json
 import os
 import shutil
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
+import xml.etree.ElementTree
 
 ROOT = os.getcwd()
 BUILD = os.path.join(ROOT, os.environ["B"])
@@ -93,7 +96,7 @@ def start_and_stop(number):
     said = running.stderr.read() if number == signal.SIGINT else ""
     running.wait()
     running.stderr.close()
-    for _ in range(500):
+    for _ in range(3000):
         if not cells_of(running.pid):
             break
         time.sleep(0.02)
@@ -132,6 +135,55 @@ def check_stopped(number, wanted_status, what):
             what + ": the merged files are those of a run in one go")
 
 
+def check_killed_often():
+    """Values in the scenario as axes, and kill -9 again and again at any time."""
+    write("grid.ini", """[sweep]
+command = sim run two-jobs.ini --iterations 5000
+seeds = 1..4
+[axes]
+set.jobs.jitter = 0 5%
+set.fabric.gbps = 50 100
+""")
+    shutil.rmtree("grid.sweep", ignore_errors=True)
+    known, moved, n_kills, patience_s = {}, set(), 0, 0.05
+    while n_kills < 100:
+        running = subprocess.Popen([SIM, "sweep", "grid.ini", "--jobs", "2"],
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            running.wait(patience_s * (0.3 + 0.1 * (n_kills % 7)))
+            break
+        except subprocess.TimeoutExpired:
+            running.kill()
+            running.wait()
+            n_kills += 1
+        now = {name: mark for name, mark in results().items() if name.endswith(".json")}
+        moved |= {name for name, mark in known.items() if now.get(name) != mark}
+        # However slow the machine is, a cell is done at last.
+        patience_s *= 1.5 if len(now) == len(known) else 1
+        known = now
+    status = running.returncode
+    cells = json.loads(read("grid.sweep/sweep.json"))["cells"] if status == 0 else []
+    verdict(status == 0 and n_kills > 0 and not moved and len(cells) == 16,
+            "killed again and again, it ends, and no cell that is done is run twice",
+            f"status {status}, {n_kills} kills, {moved}, {len(cells)} cells")
+    if status != 0:
+        return
+    first = {name: read("grid.sweep/" + name) for name in ("sweep.csv", "sweep.json")}
+    shutil.rmtree("grid.sweep")
+    sweep("--jobs", "2")
+    verdict(all(read("grid.sweep/" + name) == text for name, text in first.items()),
+            "killed again and again: the merged files are those of a run in one go")
+    means = {}
+    for cell in cells:
+        jitter, gbps = (axis["value"] for axis in cell["axes"])
+        means[jitter, gbps, cell["seed"]] = {
+            number["metric"]: number["value"]
+            for number in cell["metrics"]}["summary.iteration_mean_us"]
+    verdict(means["0", "50", 1] == means["0", "50", 2] != means["5%", "50", 1]
+            != means["5%", "50", 2] and means["0", "100", 1] < means["0", "50", 1],
+            "an axis sets a value in the scenario", f"{means}")
+
+
 def check_grid():
     write("grid.ini", GRID % (5, "none"))
     shutil.rmtree("grid.sweep", ignore_errors=True)
@@ -151,6 +203,47 @@ def check_grid():
     write("two-jobs.ini", read("two-jobs.ini") + "; changed\n")
     done = sweep("--list")
     verdict(done[1].count(" missing ") == 8, "another scenario is another cell", f"{done}")
+
+
+def check_figures():
+    write("grid.ini", GRID % (5, "none antiphase") + "set.fabric.gbps = 50 25 100\n")
+    shutil.rmtree("grid.sweep", ignore_errors=True)
+    os.mkdir("nothing")
+    os.symlink(shutil.which("env"), "nothing/env")  # Which cells are started by.
+    done = sweep("--plot", env=dict(os.environ, PATH=os.path.join(os.getcwd(), "nothing")))
+    verdict(done[0] == 0 and done[2].count("no figures: gnuplot is not installed") == 1 and
+            not glob.glob("grid.sweep/figures/*.svg"),
+            "without gnuplot a line says that there are no figures", f"{done}")
+    if not shutil.which("gnuplot"):
+        print("SKIP sweep: figures: gnuplot is not here")
+        return
+    done = sweep("--merge", "--plot")
+    figures = {os.path.basename(path)[:-4]: path for path in glob.glob("grid.sweep/figures/*.svg")}
+    verdict(done[0] == 0 and f"figures has {len(figures)} figures" in done[1] and
+            "summary.goodput" in figures and "schema" not in figures,
+            "a figure of each number that varies", f"{done} {sorted(figures)}")
+    good = True
+    for path in figures.values():
+        root = xml.etree.ElementTree.parse(path).getroot()
+        said = root.find("{http://www.w3.org/2000/svg}desc").text
+        remarks = read(path[:-4] + ".gp")
+        for line in ("version: antiphase-sim", "command: antiphase-sim sweep grid.ini --merge --plot",
+                     "cells: sim run two-jobs.ini", "axis: set.fabric.gbps = 50 25 100",
+                     "seeds: 1..4", "done: 24 of 24 cells"):
+            line = line.replace("sim run", "run")
+            good = good and line in said and "# " + line in remarks
+    verdict(good, "each figure says where it is from", f"{figures}")
+    # Of the rows with that policy and rate, the mean, and what belongs to four of them.
+    values = [number["value"] for cell in json.loads(read("grid.sweep/sweep.json"))["cells"]
+              if [axis["value"] for axis in cell["axes"]] == ["antiphase", "25"]
+              for number in cell["metrics"] if number["metric"] == "summary.iteration_mean_us"]
+    half = 3.182446305284263 * statistics.stdev(values) / 2
+    rows = read("grid.sweep/figures/summary.iteration_mean_us.gp").split("$line2 << END\n")[1]
+    x, mean, ci95 = (float(word) for word in rows.split("\n")[0].split())
+    verdict(len(values) == 4 and x == 25 and abs(mean / statistics.mean(values) - 1) < 1e-12 and
+            abs(ci95 - half) <= 1e-6 * half,
+            "its points are means with the interval of Student's t, from left to right",
+            f"{values} {x} {mean} {ci95} {half}")
 
 
 def check_failures():
@@ -230,7 +323,9 @@ def main():
         os.chdir(os.path.join(folder, "examples"))
         check_stopped(signal.SIGKILL, -signal.SIGKILL, "killed")
         check_stopped(signal.SIGINT, 130, "interrupted")
+        check_killed_often()
         check_grid()
+        check_figures()
         check_failures()
         check_slurm()
         check_damage()

@@ -23,9 +23,8 @@ put_attribute(struct strbuf *text, const char *name, double value)
 	strbuf_putc(text, '"');
 }
 
-/* Adds text as XML; what XML does not allow becomes '?'. */
-static void
-put_escaped(struct strbuf *text, const char *s)
+void
+svg_escape(struct strbuf *text, const char *s)
 {
 	while (*s) {
 		size_t n = utf8_length(s);
@@ -59,7 +58,7 @@ svg_init(struct svg *svg, double width, double height, const char *title)
 	strbuf_putc(&svg->text, ' ');
 	put_num(&svg->text, height);
 	strbuf_puts(&svg->text, "\" font-family=\"sans-serif\">\n<title>");
-	put_escaped(&svg->text, title);
+	svg_escape(&svg->text, title);
 	strbuf_puts(&svg->text, "</title>\n");
 }
 
@@ -144,7 +143,7 @@ svg_text(struct svg *svg, double x, double y, const char *style, const char *tex
 	put_attribute(&svg->text, "x", x);
 	put_attribute(&svg->text, "y", y);
 	strbuf_printf(&svg->text, " %s>", style);
-	put_escaped(&svg->text, text);
+	svg_escape(&svg->text, text);
 	strbuf_puts(&svg->text, "</text>\n");
 }
 

@@ -24,6 +24,8 @@ void svg_sector(struct svg *svg, double cx, double cy, double r_inner, double r_
 		double from, double to, const char *style);
 /* 'text' is escaped. */
 void svg_text(struct svg *svg, double x, double y, const char *style, const char *text);
+/* For others: adds text as XML; what XML does not allow becomes '?'. */
+void svg_escape(struct strbuf *text, const char *s);
 /* Ends the picture; returns the text, to be freed with free(). */
 char *svg_finish(struct svg *svg);
 

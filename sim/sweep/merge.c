@@ -202,11 +202,9 @@ put_heads(struct merge *merge, const char *command, FILE *json)
 	jsonw_array(&merge->w, "cells");
 }
 
-/* Calls 'each' for every cell that is done and sound. */
-static size_t
-for_each_result(const struct study *study,
-		void (*each)(void *ctx, size_t cell, const struct json *result),
-		void *ctx)
+size_t
+merge_each(const struct study *study,
+	   void (*each)(void *ctx, size_t cell, const struct json *result), void *ctx)
 {
 	size_t n = 0;
 
@@ -273,7 +271,7 @@ merge_write(const struct study *study, const char *command, size_t *ret_n_merged
 		r = err_set_errno(err, study->out, errno, "cannot write into");
 	} else {
 		put_heads(&merge, command, out);
-		*ret_n_merged = for_each_result(study, merge_cell, &merge);
+		*ret_n_merged = merge_each(study, merge_cell, &merge);
 		jsonw_end(&merge.w);
 		jsonw_end(&merge.w);
 		jsonw_finish(&merge.w);

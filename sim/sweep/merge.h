@@ -26,6 +26,14 @@ void merge_walk(const struct json *result,
 		void *ctx);
 
 /*
+ * Calls 'each' with the result of every cell that is done and sound, in order; the others
+ * are told on stderr.  Returns how many.
+ */
+size_t merge_each(const struct study *study,
+		  void (*each)(void *ctx, size_t cell, const struct json *result),
+		  void *ctx);
+
+/*
  * Writes sweep.csv and sweep.json into the study's folder; 'command' is what was typed.
  * Says on stderr which cells are damaged, and takes them for missing.
  */
