@@ -78,6 +78,7 @@ add(struct loader *l, const struct jobtrace_job *in)
 			 .user = number(list->users, in->user),
 			 .vc = number(list->vcs, in->vc),
 			 .model = number(list->models, in->model),
+			 .batch = in->batch,
 			 .priority = in->priority,
 			 .predicted_s = in->expected_s,
 			 .iterations = in->iterations,

@@ -21,7 +21,7 @@
 
 struct replay_args {
 	const char *policies, *cluster, *place, *semantics, *format, *csv, *samples;
-	const char *fabric, *models, *augment;
+	const char *fabric, *models, *augment, *throughputs;
 	struct cli_list sets;
 	double until_s, round_s, restart_s, jitter;
 	int64_t seed, model_gpus;
@@ -118,6 +118,33 @@ load_samples(const char *path, struct replaying_opts *opts, double **ret_samples
 	return r;
 }
 
+/* How fast jobs are on the types that the cluster names. */
+static int
+load_speeds(const struct replay_args *args, const char *path,
+	    const struct replay_cluster *cluster, struct joblist *list,
+	    struct replay_speeds *ret_speeds, struct err *err)
+{
+	struct speeds *table = NULL;
+	int r = 0;
+
+	if (!args->throughputs != !strtab_n(cluster->types))
+		return err_set(err, NULL, 0, 0,
+			       "types of GPUs in --cluster and --throughputs need "
+			       "each other");
+	if (!args->throughputs)
+		return 0;
+	r = speeds_load(args->throughputs, &table, err);
+	if (r == 0)
+		r = replay_speeds_find(table, cluster, list, ret_speeds, err);
+	speeds_free(table);
+	if (r == 0 && ret_speeds->n_dropped)
+		fprintf(stderr,
+			"antiphase-sim: %s: jobs that were not measured on all types of "
+			"the cluster's GPUs, left out: %zu\n",
+			path, ret_speeds->n_dropped);
+	return r;
+}
+
 /* ---- Running ------------------------------------------------------------------------------ */
 
 static int
@@ -208,15 +235,21 @@ replay(const struct replay_args *args, const char *path, const char *command)
 					.has_times = args->measure,
 					.replayings = replayings };
 	char *names = xstrdup(args->policies);
+	struct replay_cluster cluster = { 0 };
+	struct replay_speeds speeds = { 0 };
+	struct joblist_filter filter;
 	struct replay_fabric fabric = { 0 };
 	double *samples = NULL;
 	struct err err = { 0 };
 	size_t n = 0;
 	int r;
 
+	joblist_filter_init(&filter);
+	filter.keeps_unknown = args->throughputs;
 	r = find_policies(names, specs, &n, &err);
 	if (r == 0)
-		r = replaying_cluster(args->cluster, &opts.cluster, &err);
+		r = replay_cluster_parse(args->cluster, &cluster, &err);
+	opts.cluster = cluster.cluster;
 	if (r == 0)
 		r = check_sets(args, specs, n, &err);
 	if (r == 0 && args->samples)
@@ -227,15 +260,21 @@ replay(const struct replay_args *args, const char *path, const char *command)
 			    : joblist_load(path,
 					   (enum jobtrace_format)words_index(
 						   args->format, jobtrace_format_names),
-					   NULL, &list, &err);
+					   &filter, &list, &err);
+	if (r == 0)
+		r = load_speeds(args, path, &cluster, &list, &speeds, &err);
+	opts.speeds = speeds.items ? &speeds : NULL;
 	if (r == 0) {
 		joblist_tell(&list, path);
-		report.n_too_large = joblist_drop_above(&list, opts.cluster.n_all_gpus);
+		report.n_too_large =
+			joblist_drop_above(&list, replay_cluster_most(&cluster));
 		if (report.n_too_large)
 			fprintf(stderr,
 				"antiphase-sim: %s: jobs that want more than the cluster's "
-				"%u GPUs, left out: %zu\n",
-				path, opts.cluster.n_all_gpus, report.n_too_large);
+				"%u GPUs%s, left out: %zu\n",
+				path, replay_cluster_most(&cluster),
+				cluster.cluster.n_types > 1 ? " of one type" : "",
+				report.n_too_large);
 		if (!list.n)
 			r = err_set(&err, path, 0, 0, "has no jobs to replay");
 	}
@@ -258,7 +297,8 @@ replay(const struct replay_args *args, const char *path, const char *command)
 		r = report_all(args, &report, command, &err);
 	for (size_t i = 0; i < report.n; i++)
 		replaying_fini(&replayings[i]);
-	replaying_cluster_fini(&opts.cluster);
+	replay_cluster_fini(&cluster);
+	replay_speeds_fini(&speeds);
 	joblist_fini(&list);
 	replay_fabric_fini(&fabric);
 	free(samples);
@@ -292,7 +332,14 @@ run_replay(int argc, char **argv)
 		  .type = CLI_STR,
 		  .ret_value = &args.cluster,
 		  .argument = "NODESxGPUS",
-		  .help = "such as 8x8; 64x8/16 has 16 nodes in a rack" },
+		  .help = "such as 8x8; 64x8/16 has 16 nodes in a rack; "
+			  "2x4:v100,2x4:k80 has two types of GPUs" },
+		{ .name = "throughputs",
+		  .type = CLI_STR,
+		  .ret_value = &args.throughputs,
+		  .argument = "FILE",
+		  .help = "steps a second of models on types of GPUs, as Gavel has "
+			  "them" },
 		{ .name = "place",
 		  .type = CLI_STR,
 		  .ret_value = &args.place,
@@ -415,6 +462,10 @@ run_replay(int argc, char **argv)
 	else if (!args.fabric != !args.models)
 		status = cli_usage_error(&verb_sim_replay,
 					 "--fabric and --models need each other");
+	else if (args.throughputs && (args.fabric || strcmp(args.semantics, "plain")))
+		status = cli_usage_error(
+			&verb_sim_replay,
+			"with --throughputs semantics are plain, without a fabric");
 	else if (args.fabric && strcmp(args.semantics, "plain"))
 		status = cli_usage_error(&verb_sim_replay,
 					 "on a fabric semantics are plain");

@@ -11,8 +11,7 @@
 #include "scheduler/policy/places.h"
 #include "sim/cluster/work_muri.h"
 
-#define MAX_NODES 65536
-#define MAX_SETS  128
+#define MAX_SETS 128
 
 const char *const replaying_semantics_names[] = {
 	[REPLAYING_PLAIN] = "plain",
@@ -35,50 +34,6 @@ static const struct habit {
 	{ REPLAYING_MURI, "2d-las", "las2d.wake=2", "count" },
 	{ REPLAYING_MURI, NULL, NULL, "whole" },
 };
-
-/* ---- The cluster ------------------------------------------------------------------------ */
-
-int
-replaying_cluster(const char *text, struct pol_cluster *ret_cluster, struct err *err)
-{
-	unsigned n_nodes, n_gpus, rack = 0;
-	uint32_t *gpus, *racks;
-	int n_read = 0, n;
-
-	n = sscanf(text, "%5ux%5u%n/%5u%n", &n_nodes, &n_gpus, &n_read, &rack, &n_read);
-	if (n < 2 || text[n_read] || !n_nodes || !n_gpus || n_nodes > MAX_NODES ||
-	    n_gpus > JOBTRACE_MAX_GPUS || (n == 3 && !rack) || strpbrk(text, " +-"))
-		return err_set(err, NULL, 0, 0,
-			       "the cluster is '%.40s', expected NODESxGPUS or "
-			       "NODESxGPUS/NODES_OF_A_RACK, such as 8x8 or 64x8/16",
-			       text);
-	rack = rack ? rack : n_nodes;
-	gpus = xcalloc(n_nodes, sizeof *gpus);
-	racks = xcalloc(n_nodes, sizeof *racks);
-	for (uint32_t i = 0; i < n_nodes; i++) {
-		gpus[i] = n_gpus;
-		racks[i] = i / rack;
-	}
-	*ret_cluster = (struct pol_cluster){
-		.n_nodes = n_nodes,
-		.n_racks = (n_nodes + rack - 1) / rack,
-		.n_types = 1,
-		.n_gpus = gpus,
-		.rack_of = racks,
-		.type_of = xcalloc(n_nodes, sizeof *gpus),
-		.n_all_gpus = n_nodes * n_gpus,
-	};
-	return 0;
-}
-
-void
-replaying_cluster_fini(struct pol_cluster *cluster)
-{
-	free((void *)cluster->n_gpus);
-	free((void *)cluster->rack_of);
-	free((void *)cluster->type_of);
-	*cluster = (struct pol_cluster){ 0 };
-}
 
 /* ---- Parameters -------------------------------------------------------------------------- */
 
@@ -226,6 +181,8 @@ make_work(struct joblist *list, const struct replaying_opts *opts,
 			*ret_work = fabric_work(*ret_fabric);
 		return r;
 	}
+	if (opts->speeds)
+		*ret_work = replay_speeds_work(opts->speeds);
 	if (opts->semantics != REPLAYING_MURI)
 		return 0;
 	for (size_t i = 0; i < list->n; i++)
@@ -275,7 +232,7 @@ replaying_run(const struct joblist *list, const struct policy_spec *spec,
 			err_set(err, NULL, 0, 0,
 				"job %.60s has %u GPUs, the cluster %u",
 				joblist_id(list, bad), list->jobs[bad].n_gpus,
-				opts->cluster.n_all_gpus);
+				policy_most_gpus(policy));
 	}
 	if (r == 0)
 		sum_up(list, opts, ret_replaying);

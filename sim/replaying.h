@@ -6,6 +6,7 @@
 
 #include "sim/cluster/fabric.h"
 #include "sim/joblist.h"
+#include "sim/replay_cluster.h"
 #include "sim/zoo.h"
 
 struct err;
@@ -25,6 +26,7 @@ struct replaying_opts {
 	enum replaying_semantics semantics;
 	struct policy_opts policy; /* What the user set goes before the semantics. */
 	double until_s;
+	const struct replay_speeds *speeds; /* By type of GPUs; NULL: all are alike. */
 	/* NULL: rates are fixed.  Else jobs have models of the zoo, by 'model_of'. */
 	struct topo *topo;
 	const struct zoo *zoo;
@@ -57,14 +59,6 @@ struct replaying {
 	double gpu_share;  /* Of the GPUs' time until then, or until opts.until_s. */
 	double wall_s;     /* Ours. */
 };
-
-/*
- * Nodes of 'n_gpus' each, in racks of 'rack_nodes'; "8x8", "64x8/16".  0 or -EINVAL with
- * 'err' filled; free with the below.
- */
-int replaying_cluster(const char *text, struct pol_cluster *ret_cluster,
-		      struct err *err);
-void replaying_cluster_fini(struct pol_cluster *cluster);
 
 #define REPLAYING_MODULES 6
 

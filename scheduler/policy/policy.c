@@ -231,6 +231,30 @@ policy_restart_s(const struct policy *policy)
 	return policy->restart_s;
 }
 
+static bool
+has_types(const struct policy *policy)
+{
+	return policy->spec->order && policy->spec->order->types;
+}
+
+uint32_t
+policy_most_gpus(const struct policy *policy)
+{
+	const struct pol_cluster *cluster = policy->cluster;
+	uint32_t most = 0;
+
+	if (!has_types(policy))
+		return cluster->n_all_gpus;
+	for (uint32_t type = 0; type < cluster->n_types; type++) {
+		uint32_t n = 0;
+
+		for (uint32_t i = 0; i < cluster->n_nodes; i++)
+			n += cluster->type_of[i] == type ? cluster->n_gpus[i] : 0;
+		most = n > most ? n : most;
+	}
+	return most;
+}
+
 /* ---- Events ------------------------------------------------------------------------------- */
 
 static void
@@ -336,12 +360,6 @@ policy_is_due(const struct policy *policy, const struct pol_view *view)
 }
 
 /* ---- Deciding ------------------------------------------------------------------------------ */
-
-static bool
-has_types(const struct policy *policy)
-{
-	return policy->spec->order && policy->spec->order->types;
-}
 
 /* All that is free, or that of each type. */
 static void

@@ -74,6 +74,8 @@ int policy_new(const struct policy_spec *spec, const struct policy_opts *opts,
 	       struct err *err);
 void policy_free(struct policy *policy); /* Accepts NULL. */
 double policy_restart_s(const struct policy *policy);
+/* GPUs that a job can have at most: those of one type, where the policy knows types. */
+uint32_t policy_most_gpus(const struct policy *policy);
 
 /* Events are told after the view has them, in the order in which they happened. */
 void policy_event(struct policy *policy, const struct pol_view *view,

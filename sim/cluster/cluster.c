@@ -286,6 +286,8 @@ static double
 speed_of(struct loop *l, const struct pol_job *job)
 {
 	const struct pol_speed *speed = &l->view.speed;
+	double least = INFINITY;
+	uint32_t last = 0;
 
 	l->mates.n = 0;
 	if (job->is_guest)
@@ -295,9 +297,18 @@ speed_of(struct loop *l, const struct pol_job *job)
 	     id = l->runs[id].next_mate)
 		if (l->jobs[id].n_pieces)
 			vec_push(&l->mates, &l->jobs[id]);
-	return speed->speed(speed->ctx, job, job->n_held_gpus, job->n_pieces,
-			    l->view.cluster->type_of[job->pieces[0].node],
-			    l->mates.items, (uint32_t)l->mates.n);
+	for (uint32_t i = 0; i < job->n_pieces; i++) {
+		uint32_t type = l->view.cluster->type_of[job->pieces[i].node];
+
+		/* A gang is as fast as the slowest of its types. */
+		if (i && type == last)
+			continue;
+		last = type;
+		least = fmin(least, speed->speed(speed->ctx, job, job->n_held_gpus,
+						 job->n_pieces, type, l->mates.items,
+						 (uint32_t)l->mates.n));
+	}
+	return least;
 }
 
 /* When each will end, as things are. */
@@ -425,7 +436,7 @@ cluster_run(const struct cluster_job *jobs, size_t n, struct policy *policy,
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		ret_results[i] =
 			(struct cluster_result){ .first_s = NAN, .end_s = NAN };
-		if (jobs[i].n_gpus > opts->cluster->n_all_gpus || !jobs[i].n_gpus) {
+		if (jobs[i].n_gpus > policy_most_gpus(policy) || !jobs[i].n_gpus) {
 			*ret_bad = i;
 			r = -EINVAL;
 		}

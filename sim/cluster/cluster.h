@@ -30,6 +30,7 @@
 struct cluster_job {
 	double submit_s, duration_s;
 	uint32_t n_gpus, max_gpus, user, vc, model;
+	uint32_t batch; /* Samples of a step; 0: not told. */
 	int32_t priority;
 	double predicted_s;
 	double iterations, iteration_s; /* NAN: not known. */

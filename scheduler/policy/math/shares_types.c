@@ -11,7 +11,7 @@
 #include "scheduler/policy/math/simplex.h"
 
 #define MOST_ROUNDS 100
-#define NEAR        1e-9 /* Of rho: it does not get smaller. */
+#define NEAR        1e-7 /* Of rho: it does not get smaller. */
 #define LEAST       1e-6 /* Of what others need, that somebody needs. */
 
 static bool
