@@ -1,5 +1,6 @@
 #include "scheduler/policy/plan.h"
 
+#include <math.h>
 #include <string.h>
 
 void
@@ -28,11 +29,14 @@ pol_plan_find(const struct pol_plan *plan, uint32_t job)
 
 /* ---- Checking ------------------------------------------------------------------------ */
 
+#define NEAR 1e-6 /* CPUs are sums of shares. */
+
 struct check {
 	const struct pol_plan *plan;
 	const struct pol_view *view;
 	const struct pol_grant **of_job; /* By id. */
 	uint32_t *n_given;               /* By node. */
+	double *cpus_given;              /* By node, in even shares of a GPU. */
 	uint32_t *n_shared; /* By piece: of its GPUs, between a host and a guest. */
 };
 
@@ -82,6 +86,8 @@ check_grant(const struct check *c, const struct pol_grant *grant)
 	c->of_job[grant->job] = grant;
 	if (!(grant->share > 0 && grant->share <= 1))
 		return "a share that is none";
+	if (!(grant->cpus >= 0 && grant->cpus < INFINITY))
+		return "a share of CPUs that is none";
 	if (!grant->n_gpus ||
 	    (job->max_gpus <= job->n_gpus && grant->n_gpus != job->n_gpus))
 		return "another number of GPUs than was asked for";
@@ -153,6 +159,12 @@ check_given(const struct check *c, const struct pol_grant *grant)
 			piece->n_gpus - (grant->n_hosts ? c->n_shared[k] : 0);
 		if (c->n_given[piece->node] > cluster->n_gpus[piece->node])
 			return "a GPU given twice";
+		/* Guests live on their hosts' CPUs, too. */
+		c->cpus_given[piece->node] +=
+			(grant->cpus > 0 ? grant->cpus : 1) *
+			(piece->n_gpus - (grant->n_hosts ? c->n_shared[k] : 0));
+		if (c->cpus_given[piece->node] > cluster->n_gpus[piece->node] + NEAR)
+			return "CPUs given twice";
 	}
 	return NULL;
 }
@@ -165,6 +177,7 @@ pol_plan_why_not(const struct pol_plan *plan, const struct pol_view *view)
 		.view = view,
 		.of_job = xcalloc(view->n_ids + 1, sizeof *c.of_job),
 		.n_given = xcalloc(view->cluster->n_nodes + 1, sizeof *c.n_given),
+		.cpus_given = xcalloc(view->cluster->n_nodes + 1, sizeof(double)),
 		.n_shared = xcalloc(plan->pieces.n + 1, sizeof *c.n_shared),
 	};
 	const char *why = NULL;
@@ -184,6 +197,7 @@ pol_plan_why_not(const struct pol_plan *plan, const struct pol_view *view)
 		why = "a job that is not here";
 	free(c.of_job);
 	free(c.n_given);
+	free(c.cpus_given);
 	free(c.n_shared);
 	return why;
 }

@@ -19,6 +19,7 @@ struct pol_grant {
 	double share;     /* Of the time until the next plan, above 0: 1 all of it. */
 	uint32_t first_host,
 		n_hosts; /* Of plan.hosts; n_hosts 0: it is nobody's guest. */
+	double cpus;     /* As in a job; 0: an even share. */
 };
 
 /*
@@ -44,7 +45,7 @@ const struct pol_grant *pol_plan_find(const struct pol_plan *plan, uint32_t job)
  * Whether a plan can be: every job there is and is in it once, gangs are whole (what a
  * grant has is what its pieces have, at least the job's n_gpus unless it is elastic),
  * groups share the same pieces, guests are where their hosts are, and no GPU is given
- * twice but to a host and its guest.  NULL, or what is wrong, as a static text.  Tests and
+ * twice but to a host and its guest, nor CPUs.  NULL, or what is wrong, as a static text.  Tests and
  * debug builds check each plan.  O(grants log jobs + pieces).
  */
 const char *pol_plan_why_not(const struct pol_plan *plan, const struct pol_view *view);

@@ -17,5 +17,7 @@ extern const struct pol_planner planner_pack;
 extern const struct pol_planner planner_guests;
 /* plan_profile.c: jobs are looked at apart, then shortest first and in pairs (Lucid). */
 extern const struct pol_planner planner_profile;
+/* plan_tune.c: in order, with as many CPUs as jobs can use (Synergy). */
+extern const struct pol_planner planner_tune;
 
 #endif

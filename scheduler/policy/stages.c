@@ -108,6 +108,27 @@ stages_cycle_s(const struct pol_job *const *jobs, uint32_t n)
 	return cycle_s * factors[n];
 }
 
+double
+stages_loading(const struct pol_job *job)
+{
+	if (!stages_are_known(job))
+		return 1;
+	return job->stage_s[LOAD] / (job->stage_s[GPU] + job->stage_s[NETWORK]);
+}
+
+/* Loading takes the longer, the fewer CPUs there are. */
+static double
+alone_speed(const struct pol_job *job)
+{
+	double loading = stages_loading(job);
+
+	if (!(job->cpus > 0) || !stages_are_known(job))
+		return 1;
+	if (!(loading < INFINITY))
+		return job->cpus;
+	return fmax(loading, 1) / fmax(loading / job->cpus, 1);
+}
+
 /* Gaps that a stage fills; and what it takes of one more. */
 static double
 count_gaps(double stage_s, double gap_s, double *ret_rest_s)
@@ -173,7 +194,7 @@ stages_speed(void *ctx, const struct pol_job *job, uint32_t n_gpus, uint32_t n_n
 	(void)n_nodes;
 	(void)type;
 	if (!n_mates)
-		return 1;
+		return alone_speed(job);
 	if (job->is_guest)
 		return guest_speed(job, mates, n_mates);
 	for (uint32_t i = 0; is_known && i < n_mates; i++) {

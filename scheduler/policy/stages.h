@@ -27,6 +27,13 @@ bool stages_are_known(const struct pol_job *job);
 double stages_cycle_s(const struct pol_job *const *jobs, uint32_t n);
 
 /*
+ * How long a job loads over what else an iteration takes, as it does beside loading the
+ * next one's data; 1 if that is not known.  So many even shares of CPUs would make both as
+ * long.
+ */
+double stages_loading(const struct pol_job *job);
+
+/*
  * How many of its iterations a host has done by the time its guest has done one: a stage of
  * the guest goes on while the host is in another one, and what is left over of a gap may
  * be begun on by the guest's next stage.  As Muri's simulator has AntMan's; INFINITY where
@@ -35,7 +42,8 @@ double stages_cycle_s(const struct pol_job *const *jobs, uint32_t n);
 double stages_guest_turns(const struct pol_job *guest, const struct pol_job *host);
 
 /*
- * A struct pol_speed: 1 alone; with mates, what is left of it in a cycle of them all, or
+ * A struct pol_speed: 1 alone, more or less where a job has other than its even share of
+ * CPUs and loading is longer than the rest; with mates, what is left of it in a cycle of them all, or
  * an equal share of the time where stages are not known, or are too many.  A guest has as
  * many iterations as the slowest of its hosts leaves it; half its speed where that is not
  * known, or none.

@@ -292,5 +292,13 @@ const struct policy_spec policy_table[] = {
 		.keep = POL_KEEP_PLACE,
 		.planner = &planner_profile,
 	},
+	{
+		.name = "synergy",
+		.text = "as they came, in rounds, with as many CPUs as they can use",
+		.source = "Synergy (OSDI 2022), the code of its simulator: TUNE",
+		.drive = POL_ROUNDS,
+		.round_s = 300,
+		.planner = &planner_tune,
+	},
 	{ 0 },
 };

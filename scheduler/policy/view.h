@@ -52,6 +52,7 @@ struct pol_job {
 	uint32_t n_pieces, n_held_gpus;
 	uint32_t group; /* The first job of those it shares GPUs with; itself: alone. */
 	bool is_guest;  /* It has but what its mates leave of some of its GPUs. */
+	double cpus;    /* For each GPU, in even shares of its node's; 0: one. */
 };
 
 struct pol_view;

@@ -236,6 +236,7 @@ take(struct loop *l)
 
 		job->group = grant->group;
 		job->is_guest = grant->n_hosts > 0;
+		job->cpus = grant->cpus;
 		l->runs[grant->job].first_host = grant->first_host;
 		l->runs[grant->job].n_hosts = grant->n_hosts;
 		if (is_as_it_was(l, grant))

@@ -1,0 +1,268 @@
+/*
+ * test_tune.c - jobs with as many CPUs as they can use (Synergy).
+ */
+#include <math.h>
+#include <string.h>
+
+#include "lib/base/err.h"
+#include "lib/base/rng.h"
+#include "scheduler/policy/policy.h"
+#include "scheduler/policy/stages.h"
+#include "sim/cluster/cluster.h"
+#include "tests/unit/test.h"
+
+#define N_NODES 3
+#define MAX     16
+#define N_JOBS  150
+
+/* Three nodes of four GPUs, and so of 12 CPUs. */
+static const uint32_t fours[N_NODES] = { 4, 4, 4 }, zeros[N_NODES];
+static const struct pol_cluster cluster = { .n_nodes = N_NODES,
+					    .n_racks = 1,
+					    .n_types = 1,
+					    .n_gpus = fours,
+					    .rack_of = zeros,
+					    .type_of = zeros,
+					    .n_all_gpus = 12 };
+
+struct lab {
+	struct pol_job jobs[MAX];
+	uint32_t ids[MAX];
+	struct pol_view view;
+	struct policy *policy;
+	struct pol_plan plan;
+};
+
+static void
+lab_init(struct lab *lab)
+{
+	struct err err = { 0 };
+
+	*lab = (struct lab){ .view = { .cluster = &cluster, .n_ids = MAX } };
+	lab->view.ids = lab->ids;
+	lab->view.jobs = lab->jobs;
+	assert_int_equal(
+		policy_new(policy_find("synergy"), NULL, &cluster, &lab->policy, &err),
+		0);
+}
+
+static void
+lab_fini(struct lab *lab)
+{
+	policy_free(lab->policy);
+	pol_plan_fini(&lab->plan);
+}
+
+/* Of an iteration, load_s is for loading and 1 s for the rest: 3 load_s CPUs for a GPU. */
+static void
+submit(struct lab *lab, uint32_t n_gpus, double load_s)
+{
+	uint32_t id = lab->view.n_jobs++;
+
+	lab->ids[id] = id;
+	lab->jobs[id] = (struct pol_job){ .id = id,
+					  .n_gpus = n_gpus,
+					  .max_gpus = n_gpus,
+					  .iteration_s = 1,
+					  .stage_s = { load_s, 1, 0 },
+					  .group = id };
+	policy_event(lab->policy, &lab->view, POL_ARRIVED, &lab->jobs[id]);
+}
+
+/* Who runs where, with how many CPUs for a GPU: "a 0:4/3". */
+static const char *
+decide(struct lab *lab)
+{
+	static char text[400];
+	size_t n = 0;
+
+	policy_decide(lab->policy, &lab->view, &lab->plan, 1);
+	assert_null(pol_plan_why_not(&lab->plan, &lab->view));
+	text[0] = '\0';
+	for (size_t i = 0; i < lab->plan.grants.n; i++) {
+		const struct pol_grant *grant = &lab->plan.grants.items[i];
+
+		n += (size_t)snprintf(text + n, sizeof text - n, "%s%c", i ? ", " : "",
+				      'a' + (int)grant->job);
+		for (uint32_t k = 0; k < grant->n_pieces; k++) {
+			const struct pol_piece *piece =
+				&lab->plan.pieces.items[grant->first_piece + k];
+
+			n += (size_t)snprintf(text + n, sizeof text - n, " %u:%u",
+					      piece->node, piece->n_gpus);
+		}
+		n += (size_t)snprintf(text + n, sizeof text - n, "/%g",
+				      3 * grant->cpus);
+	}
+	return text;
+}
+
+static void
+jobs_have_as_many_cpus_as_they_can_use(void **state)
+{
+	struct lab lab;
+
+	(void)state;
+	lab_init(&lab);
+	submit(&lab, 1, 2);   /* 6 CPUs. */
+	submit(&lab, 2, 0.1); /* One for each GPU. */
+	submit(&lab, 1, 1.1); /* 4: 12 in all. */
+	submit(&lab, 1, 100); /* A whole node's. */
+	submit(&lab, 1, NAN); /* Not known: 3, which node 1 has not. */
+	assert_string_equal(decide(&lab),
+			    "a 0:1/6, b 0:2/1, c 0:1/4, d 1:1/12, e 2:1/3");
+	lab_fini(&lab);
+}
+
+static void
+the_fullest_node_with_both_is_taken(void **state)
+{
+	struct lab lab;
+
+	(void)state;
+	lab_init(&lab);
+	submit(&lab, 1, 3); /* 9 of node 0's CPUs. */
+	submit(&lab, 3, 1); /* 9, too: node 1, though node 0 has the GPUs. */
+	submit(&lab, 1, 1); /* 3: both have them. */
+	submit(&lab, 1, 2); /* 6: node 2. */
+	assert_string_equal(decide(&lab), "a 0:1/9, b 1:3/3, c 1:1/3, d 2:1/6");
+	lab_fini(&lab);
+}
+
+static void
+no_gpu_is_idle_for_want_of_cpus(void **state)
+{
+	struct lab lab;
+
+	(void)state;
+	lab_init(&lab);
+	submit(&lab, 1, 4); /* All CPUs of each node. */
+	submit(&lab, 1, 4);
+	submit(&lab, 1, 4);
+	submit(&lab, 2, 4); /* An even share is enough; but a has that, too, now. */
+	assert_string_equal(decide(&lab), "a 0:1/3, b 1:1/12, c 2:1/12, d 0:2/3");
+	submit(&lab, 4, 0.1); /* e: on two nodes. */
+	assert_string_equal(decide(&lab),
+			    "a 0:1/3, b 1:1/3, c 2:1/3, d 0:2/3, e 1:3 2:1/1");
+	lab_fini(&lab);
+}
+
+static void
+one_of_several_nodes_has_an_even_share(void **state)
+{
+	struct lab lab;
+
+	(void)state;
+	lab_init(&lab);
+	submit(&lab, 1, 4);
+	submit(&lab, 9, 4);
+	submit(&lab, 3, 4);
+	assert_string_equal(decide(&lab), "a 0:1/3, b 0:1 1:4 2:4/3");
+	lab_fini(&lab);
+}
+
+static void
+cpus_given_twice_are_found(void **state)
+{
+	struct lab lab;
+
+	(void)state;
+	lab_init(&lab);
+	submit(&lab, 2, 2);
+	submit(&lab, 2, 0.1);
+	decide(&lab);
+	lab.plan.grants.items[0].cpus = 3.1;
+	assert_string_equal(pol_plan_why_not(&lab.plan, &lab.view), "CPUs given twice");
+	lab.plan.grants.items[0].cpus = NAN;
+	assert_string_equal(pol_plan_why_not(&lab.plan, &lab.view),
+			    "a share of CPUs that is none");
+	lab_fini(&lab);
+}
+
+static void
+loading_is_as_fast_as_there_are_cpus(void **state)
+{
+	static const struct {
+		double load_s, cpus, speed;
+	} cases[] = {
+		{ 2, 0, 1 },        { 2, 1, 1 },     { 2, 1.5, 1.5 }, { 2, 2, 2 },
+		{ 2, 4, 2 },        { 2, 0.5, 0.5 }, { 0.5, 4, 1 },   { 0.5, 0.5, 1 },
+		{ 0.5, 0.25, 0.5 }, { NAN, 4, 1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const struct pol_job job = { .iteration_s = 1,
+					     .stage_s = { cases[i].load_s, 1, 0 },
+					     .cpus = cases[i].cpus };
+
+		assert_near(stages_speed(NULL, &job, 1, 1, 0, NULL, 0), cases[i].speed,
+			    1e-12);
+	}
+}
+
+static void
+a_run(double load_s, struct cluster_result *ret_results, size_t n)
+{
+	const struct cluster_work work = { 0 };
+	const struct cluster_opts opts = {
+		.cluster = &cluster, .work = &work, .until_s = INFINITY, .check = true
+	};
+	struct cluster_job jobs[N_JOBS];
+	struct cluster_counts counts;
+	struct policy *policy;
+	struct err err = { 0 };
+	struct rng rng;
+	size_t bad;
+
+	rng_init(&rng, 1);
+	for (size_t i = 0; i < n; i++) {
+		jobs[i] = (struct cluster_job){
+			.submit_s = (double)i * 300,
+			.duration_s = (double)(300 + rng_below(&rng, 2000)),
+			.n_gpus = (uint32_t)(1 + rng_below(&rng, 12)),
+			.user = POL_NONE,
+			.vc = POL_NONE,
+			.model = POL_NONE,
+			.predicted_s = NAN,
+			.iterations = NAN,
+			.iteration_s = 1,
+			.stage_s = { i % 2 ? 0.1 : load_s, 1, 0 },
+		};
+		jobs[i].max_gpus = jobs[i].n_gpus;
+	}
+	assert_int_equal(
+		policy_new(policy_find("synergy"), NULL, &cluster, &policy, &err), 0);
+	assert_int_equal(
+		cluster_run(jobs, n, policy, &opts, ret_results, &counts, &bad), 0);
+	policy_free(policy);
+	/* Nobody is slower than with an even share. */
+	for (size_t i = 0; i < n; i++)
+		assert_true(ret_results[i].executed_s <= jobs[i].duration_s + 1e-6);
+}
+
+static void
+all_are_served_and_nobody_is_slower_than_evenly(void **state)
+{
+	struct cluster_result results[N_JOBS];
+
+	(void)state;
+	a_run(4, results, N_JOBS);
+	a_run(NAN, results, N_JOBS);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(jobs_have_as_many_cpus_as_they_can_use),
+		cmocka_unit_test(the_fullest_node_with_both_is_taken),
+		cmocka_unit_test(no_gpu_is_idle_for_want_of_cpus),
+		cmocka_unit_test(one_of_several_nodes_has_an_even_share),
+		cmocka_unit_test(cpus_given_twice_are_found),
+		cmocka_unit_test(loading_is_as_fast_as_there_are_cpus),
+		cmocka_unit_test(all_are_served_and_nobody_is_slower_than_evenly),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
