@@ -24,7 +24,7 @@ struct replay_args {
 	const char *fabric, *models, *augment, *throughputs;
 	struct cli_list sets;
 	double until_s, round_s, restart_s, jitter;
-	int64_t seed, model_gpus;
+	int64_t seed, model_gpus, iterations;
 	bool json, measure;
 };
 
@@ -225,6 +225,7 @@ replay(const struct replay_args *args, const char *path, const char *command)
 		.fabric = { .augment = (enum fabric_augment)words_index(
 				    args->augment, fabric_augment_names),
 			    .jitter_frac = args->jitter,
+			    .max_iterations = (uint32_t)args->iterations,
 			    .measure = args->measure },
 	};
 	struct joblist list = { 0 };
@@ -382,6 +383,13 @@ run_replay(int argc, char **argv)
 		  .help = "jobs of less GPUs have no model, and send nothing",
 		  .min = 0,
 		  .max = JOBTRACE_MAX_GPUS },
+		{ .name = "iterations",
+		  .type = CLI_INT,
+		  .ret_value = &args.iterations,
+		  .argument = "N",
+		  .help = "of the slowest of jobs that meet, if they do not repeat (128)",
+		  .min = 16,
+		  .max = 1000000 },
 		{ .name = "augment",
 		  .type = CLI_WORDS,
 		  .ret_value = &args.augment,
@@ -470,10 +478,11 @@ run_replay(int argc, char **argv)
 		status = cli_usage_error(&verb_sim_replay,
 					 "on a fabric semantics are plain");
 	else if (!args.fabric && (strcmp(args.augment, "none") || args.jitter > 0 ||
-				  args.measure || args.model_gpus))
+				  args.measure || args.model_gpus || args.iterations))
 		status = cli_usage_error(&verb_sim_replay,
-					 "--augment, --jitter, --measure and "
-					 "--model-gpus need --fabric");
+					 "--augment, --jitter, --measure, "
+					 "--model-gpus and --iterations need "
+					 "--fabric");
 	else
 		status = replay(&args, argv[first], command);
 	free(command);

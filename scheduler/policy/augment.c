@@ -477,14 +477,14 @@ augment_vary(struct augment_room *room, const struct pol_view *view, bool scatte
 	if (!is_worth_it(room, &plans[0]))
 		return n;
 	init_place(room, view->cluster);
-	for (uint32_t i = n, n_all = n_max; i < n_all; i++) {
+	for (uint32_t i = n; i < n_max; i++) {
 		struct pol_plan *plan = &plans[n];
 		bool is_whole;
 
 		copy(room, &plans[0], plan);
 		copy_room(room);
 		draw_nodes(room, view->cluster, rng);
-		is_whole = scatters ? move_close(room, view, i % 2 == n_all % 2, plan)
+		is_whole = scatters ? move_close(room, view, i % 2, plan)
 				    : move_alike(room, view, rng, &plans[0], plan);
 		if (!is_whole)
 			continue;

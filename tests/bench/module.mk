@@ -1,6 +1,6 @@
 # 'make bench-run': every tests/bench/bench_*, then our simulator against SimGrid.
 BENCH_TOOLS := $(B)/tests/bench/flows_one $(B)/tests/bench/make_scn $(B)/tests/bench/live_many
-.PHONY: bench-run bench-simulator bench-replay
+.PHONY: bench-run bench-simulator bench-replay bench-slice
 
 bench-run: $(BENCHES) bench-simulator bench-replay
 	$(Q)for bench in $(BENCHES); do echo; $$bench || exit 1; done
@@ -10,6 +10,10 @@ bench-simulator: $(BENCH_TOOLS) $(B)/tests/bench/simgrid_flows $(B)/antiphase-si
 
 bench-replay: $(B)/antiphase-sim
 	$(Q)B=$(B) python3 tests/bench/replay.py
+
+# Two weeks of Philly on a fabric under every policy (POLICIES, ITERATIONS, SEED): hours.
+bench-slice: $(B)/antiphase-sim
+	$(Q)B=$(B) python3 tests/bench/slice.py $(POLICIES)
 
 $(B)/tests/bench/simgrid_flows: tests/bench/simgrid_flows.cpp
 	$(call say,CXX,$<)
