@@ -5,7 +5,8 @@ PACKAGES_BUILD := gcc libc6-dev libcjson-dev libinih-dev libkissfft-dev liblzma-
                   uthash-dev clang-14 bpftool libbpf-dev libzmq3-dev libnl-3-dev \
                   libnl-route-3-dev libpcap-dev libmicrohttpd-dev libncurses-dev \
                   libsqlite3-dev libarchive-dev libqhull-dev
-PACKAGES_TEST  := libcmocka-dev python3 scdoc prometheus xz-utils man-db gnuplot-nox
+PACKAGES_FIGURES := gnuplot-nox
+PACKAGES_TEST  := libcmocka-dev python3 scdoc prometheus xz-utils man-db $(PACKAGES_FIGURES)
 PACKAGES_NET   := iproute2 procps curl ethtool iperf3 openmpi-bin libopenmpi-dev mpich libmpich-dev \
                   gfortran lldpd libcap2-bin \
                   slurmctld slurmd slurm-client slurm-wlm-basic-plugins libslurm-dev munge
@@ -14,7 +15,6 @@ PACKAGES_KUBE  := golang-1.19-go rsync etcd-server kubernetes-client openssl cur
 PACKAGES_LINT  := clang-14 clang-format cppcheck shellcheck
 PACKAGES_FUZZ  := clang-14 libclang-rt-14-dev
 PACKAGES_BENCH := g++ libsimgrid-dev
-PACKAGES_FIGURES := gnuplot-nox
 
 # ---- How it is compiled --------------------------------------------------------
 CC      ?= gcc

@@ -16,7 +16,7 @@ else
 	echo "FAIL links: the demo prints something else; examples/readme.sh rewrites it"
 fi
 
-for file in README.md docs/*.md */README.md */*/README.md; do
+for file in README.md docs/*.md docs/policies/*.md */README.md */*/README.md; do
 	[ -f "$file" ] || continue
 	bad=$(
 		grep -oE '\]\([^)#: ]+' "$file" | cut -c3- | while IFS= read -r to; do
