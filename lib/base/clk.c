@@ -35,6 +35,12 @@ clk_cpu_ns(void)
 }
 
 int64_t
+clk_thread_cpu_ns(void)
+{
+	return read_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
+int64_t
 clk_wall_us(void)
 {
 	struct timespec now = read_clock(CLOCK_REALTIME);

@@ -10,6 +10,8 @@
 int64_t clk_monotonic_ns(void);
 /* CPU time of this process, user and system. */
 int64_t clk_cpu_ns(void);
+/* The same of this thread alone. */
+int64_t clk_thread_cpu_ns(void);
 /* Microseconds since 1970, UTC. */
 int64_t clk_wall_us(void);
 

@@ -241,6 +241,7 @@ on_ready(void *ctx)
 	MHD_UNSIGNED_LONG_LONG timeout_ms;
 	eventfd_t kicks;
 
+	loop_part(http->loop, "http");
 	eventfd_read(http->kick, &kicks);
 	/* Its own epoll set does not show all that it has left to do. */
 	for (int i = 0; i < MAX_ROUNDS; i++) {

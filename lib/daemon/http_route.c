@@ -10,6 +10,7 @@
 #include "lib/base/clk.h"
 #include "lib/base/jsonw.h"
 #include "lib/daemon/http_priv.h"
+#include "lib/daemon/loop.h"
 
 /* Of a body that is refused so much is read, so that who sends it hears why. */
 #define MAX_DISCARDED (1u << 20)
@@ -338,6 +339,7 @@ send_reply(struct http *http, struct MHD_Connection *connection, const char *pat
 
 /* A page that is being sent; its response owns it. */
 struct pieces {
+	struct http *http;            /* Borrowed. */
 	const struct http_page *page; /* Borrowed. */
 	unsigned next;
 	bool is_over;
@@ -353,12 +355,14 @@ read_pieces(void *cls, uint64_t at, char *bytes, size_t max)
 
 	(void)at;
 	if (n == 0) {
+		loop_part(pieces->http->loop, pieces->page->path);
 		strbuf_clear(&pieces->waiting);
 		pieces->sent = 0;
 		while (!pieces->is_over && !pieces->waiting.length)
 			pieces->is_over = !pieces->page->write_piece(
 				pieces->page->ctx, pieces->next++, &pieces->waiting);
 		n = pieces->waiting.length;
+		loop_part(pieces->http->loop, "http");
 	}
 	if (n == 0)
 		return MHD_CONTENT_READER_END_OF_STREAM;
@@ -379,14 +383,15 @@ free_pieces(void *cls)
 }
 
 static enum MHD_Result
-send_pieces(const struct http *http, struct MHD_Connection *connection,
-	    const char *path, const struct http_page *page)
+send_pieces(struct http *http, struct MHD_Connection *connection, const char *path,
+	    const struct http_page *page)
 {
 	const struct http_reply reply = { .content_type = page->content_type };
 	struct pieces *pieces = xcalloc(1, sizeof *pieces);
 	struct MHD_Response *response;
 	enum MHD_Result result;
 
+	pieces->http = http;
 	pieces->page = page;
 	pieces->waiting = (struct strbuf)STRBUF_EMPTY;
 	response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, PIECE_BLOCK,
@@ -424,7 +429,9 @@ answer(struct http *http, struct MHD_Connection *connection, const char *path,
 			.query = connection,
 		};
 
+		loop_part(http->loop, request->route->route.path);
 		request->route->route.answer(request->route->ctx, &asked, &reply);
+		loop_part(http->loop, "http");
 	} else if (page && page->write_piece) {
 		return send_pieces(http, connection, path, page);
 	} else if (page) {

@@ -12,6 +12,7 @@
 #include "lib/base/clk.h"
 #include "lib/base/log.h"
 #include "lib/base/vec.h"
+#include "lib/daemon/passes.h"
 
 enum item_kind {
 	ITEM_FD,
@@ -42,6 +43,7 @@ struct loop {
 	struct loop_item *pipe_item;    /* In 'items'; NULL without signals. */
 	bool is_changed, is_stopped;
 	int status;
+	struct passes passes;
 };
 
 /*
@@ -54,7 +56,10 @@ static int signal_pipe[2] = { -1, -1 };
 struct loop *
 loop_new(void)
 {
-	return xcalloc(1, sizeof(struct loop));
+	struct loop *loop = xcalloc(1, sizeof *loop);
+
+	loop->passes.span_ns = clk_monotonic_ns();
+	return loop;
 }
 
 static struct loop_item *
@@ -214,6 +219,26 @@ loop_free(struct loop *loop)
 	free(loop);
 }
 
+/* ---- What it takes ---------------------------------------------------------------- */
+
+static struct passes_time
+now_twice(void)
+{
+	return (struct passes_time){ clk_monotonic_ns(), clk_thread_cpu_ns() };
+}
+
+void
+loop_part(struct loop *loop, const char *name)
+{
+	passes_part(&loop->passes, name, now_twice());
+}
+
+const struct passes *
+loop_passes(const struct loop *loop)
+{
+	return &loop->passes;
+}
+
 /* ---- Running ------------------------------------------------------------------------ */
 
 static void
@@ -270,6 +295,7 @@ serve_timers(struct loop *loop)
 			continue;
 		missed = (now_ns - item->due_ns) / item->period_ns;
 		item->due_ns += (missed + 1) * item->period_ns;
+		loop_part(loop, "other");
 		item->due(item->ctx, now_ns, missed);
 	}
 }
@@ -281,8 +307,10 @@ serve_polls(struct loop *loop)
 		struct loop_item *item = loop->polled.items[i];
 
 		/* Errors, too: the callback will meet them as it reads. */
-		if (loop->polls.items[i].revents && !item->is_removed)
-			item->ready(item->ctx);
+		if (!loop->polls.items[i].revents || item->is_removed)
+			continue;
+		loop_part(loop, "other");
+		item->ready(item->ctx);
 	}
 }
 
@@ -302,8 +330,10 @@ loop_run(struct loop *loop)
 			log_err("loop", "cannot wait: %s", zmq_strerror(error));
 			return -error;
 		}
+		passes_begin(&loop->passes, now_twice());
 		serve_polls(loop);
 		serve_timers(loop);
+		passes_end(&loop->passes, now_twice());
 	}
 	return loop->status;
 }

@@ -20,6 +20,7 @@
 
 struct loop;
 struct loop_item;
+struct passes;
 
 struct loop *loop_new(void);
 void loop_free(struct loop *loop); /* Accepts NULL. */
@@ -46,5 +47,13 @@ void loop_remove(struct loop *loop, struct loop_item *item);
 /* Runs until loop_stop(); returns the status given there. */
 int loop_run(struct loop *loop);
 void loop_stop(struct loop *loop, int status);
+
+/*
+ * What is done from here on, in the callback that runs, is of that part of the program:
+ * 'name' is static text.
+ */
+void loop_part(struct loop *loop, const char *name);
+/* What its passes took so far (passes.h). */
+const struct passes *loop_passes(const struct loop *loop);
 
 #endif

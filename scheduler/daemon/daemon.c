@@ -77,38 +77,56 @@ tell_status(const struct daemon *d)
 }
 
 static void
-on_second(void *ctx, int64_t now_ns, int64_t missed)
+fabric_turn(struct daemon *d)
+{
+	look_at_switch(d);
+	fabric_tick(d);
+}
+
+/* What is done once a second; not in one go, as others would wait for all of it. */
+static const struct {
+	const char *name;
+	void (*tick)(struct daemon *d);
+} parts[] = {
+	/* clang-format off */
+	{ "fabric", fabric_turn },
+	{ "look", now_look },
+	{ "jobs", jobs_update },
+	{ "outcomes", outcomes_tick },
+	{ "deeds", deeds_tick },
+	{ "pods", pods_tick },
+	{ "store", memory_tick },
+	{ "events", api_tick },
+	{ "status", tell_status },
+	/* clang-format on */
+};
+
+#define N_PARTS (sizeof parts / sizeof *parts)
+
+static void
+on_tenth(void *ctx, int64_t now_ns, int64_t missed)
 {
 	struct daemon *d = ctx;
 
 	(void)now_ns;
 	(void)missed;
-	look_at_switch(d);
-	fabric_tick(d);
-	now_look(d);
-	jobs_update(d);
-	outcomes_tick(d);
-	deeds_tick(d);
-	pods_tick(d);
-	memory_tick(d);
-	api_tick(d);
-	tell_status(d);
-}
-
-static void
-on_tenth(void *ctx, int64_t now_ns, int64_t missed)
-{
-	(void)now_ns;
-	(void)missed;
-	jobs_go_on(ctx);
+	loop_part(d->loop, "advice");
+	jobs_go_on(d);
 }
 
 static void
 on_hundredth(void *ctx, int64_t now_ns, int64_t missed)
 {
-	(void)now_ns;
+	struct daemon *d = ctx;
+	size_t part;
+
 	(void)missed;
-	rounds_go_on(ctx);
+	if (turns_next(&d->turns, now_ns, &part)) {
+		loop_part(d->loop, parts[part].name);
+		parts[part].tick(d);
+	}
+	loop_part(d->loop, "rounds");
+	rounds_go_on(d);
 }
 
 static void
@@ -289,7 +307,12 @@ daemon_run(struct settings *settings, const char *config_file)
 	} else {
 		catch_signals(&d);
 		d.deeds.modes.is_stopped = is_switched_off(&d);
-		loop_every(d.loop, DAEMON_SECOND_NS, on_second, &d);
+		d.turns = (struct turns){
+			.n = N_PARTS,
+			.step_ns = DAEMON_SECOND_NS / 10,
+			.period_ns = DAEMON_SECOND_NS,
+			.begin_ns = clk_monotonic_ns() + DAEMON_SECOND_NS,
+		};
 		loop_every(d.loop, DAEMON_SECOND_NS / 10, on_tenth, &d);
 		loop_every(d.loop, DAEMON_SECOND_NS / 100, on_hundredth, &d);
 		log_info("scheduler", "listening to %s; API at http://%s",

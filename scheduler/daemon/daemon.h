@@ -1,7 +1,7 @@
 /*
  * daemon.h - antiphase-scheduler: its parts, as each of its files sees them.
  *
- *	daemon.c     start, loop and end
+ *	daemon.c     start, loop and end; turns.c what is done each second, spread (pure)
  *	now.c        frames -> what goes on (live.h), and who is on which link
  *	rounds.c     profiles of all jobs anew, and the links, a few milliseconds at a time
  *	fabric.c     the fabric, from a file or antiphase-topology
@@ -32,6 +32,7 @@
 #include "lib/base/vec.h"
 #include "scheduler/daemon/decide.h"
 #include "scheduler/daemon/modes.h"
+#include "scheduler/daemon/turns.h"
 #include "scheduler/host/host.h"
 #include "scheduler/live/contention.h"
 #include "scheduler/live/picture.h"
@@ -148,6 +149,7 @@ struct daemon {
 	struct settings *settings;
 	const char *config_file; /* Borrowed; NULL: the default one. */
 	struct loop *loop;
+	struct turns turns;    /* Of what is done once a second. */
 	struct bus_keys *keys; /* NULL: none. */
 	struct now now;
 	struct rounds *rounds;

@@ -9,6 +9,7 @@
 #include "lib/base/clk.h"
 #include "lib/base/err.h"
 #include "lib/base/strbuf.h"
+#include "lib/daemon/loop.h"
 #include "lib/daemon/settings.h"
 #include "scheduler/daemon/daemon.h"
 #include "scheduler/host/slurm.h"
@@ -185,6 +186,7 @@ on_snapshot(void *ctx, const struct host_snapshot *snapshot, const char *why)
 	struct daemon *d = ctx;
 	struct deeds *deeds = &d->deeds;
 
+	loop_part(d->loop, "snapshot");
 	free(deeds->why);
 	deeds->why = snapshot ? NULL : xstrdup(why ? why : "no answer");
 	if (!snapshot) {

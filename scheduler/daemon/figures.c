@@ -8,7 +8,9 @@
 #include "lib/base/cli.h"
 #include "lib/base/clk.h"
 #include "lib/daemon/http.h"
+#include "lib/daemon/loop.h"
 #include "lib/daemon/metrics.h"
+#include "lib/daemon/passes.h"
 #include "scheduler/core/advise/reason.h"
 #include "scheduler/daemon/carried.h"
 #include "scheduler/daemon/daemon.h"
@@ -405,6 +407,7 @@ write_self(const struct daemon *d, struct metrics *m)
 		metrics_gauge(m, "antiphase_http_listeners", http.listeners,
 			      "Those that hear events.");
 	}
+	passes_write(loop_passes(d->loop), m);
 }
 
 /* ---- All of it, in pieces ------------------------------------------------------------- */

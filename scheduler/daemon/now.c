@@ -108,6 +108,7 @@ on_frames(void *ctx)
 	struct err err;
 	int r;
 
+	loop_part(d->loop, "frames");
 	do
 		r = take_some(now, &err);
 	while (r > 0 && clk_monotonic_ns() - began_ns < TAKE_NS);

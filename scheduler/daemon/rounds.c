@@ -14,6 +14,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/clk.h"
 #include "lib/base/strbuf.h"
+#include "lib/daemon/loop.h"
 #include "scheduler/daemon/daemon.h"
 #include "scheduler/daemon/jobs.h"
 #include "scheduler/live/live.h"
@@ -35,6 +36,13 @@ enum stage {
 	ESTIMATE,
 	LOOK,
 	TAKE,
+};
+
+static const char *const stage_names[] = {
+	[IDLE] = "forget",
+	[ESTIMATE] = "estimate",
+	[LOOK] = "footing",
+	[TAKE] = "take",
 };
 
 struct rounds {
@@ -146,6 +154,7 @@ step(struct daemon *d)
 {
 	struct rounds *rounds = d->rounds;
 
+	loop_part(d->loop, stage_names[rounds->stage]);
 	switch (rounds->stage) {
 	case IDLE:
 		forget(d);
@@ -182,6 +191,7 @@ rounds_go_on(struct daemon *d)
 	if (began_ns < d->rounds->rest_until_ns)
 		return;
 	while (is_busy && now_ns - began_ns < SLICE_NS) {
+		loop_part(d->loop, "look");
 		is_busy = history_go_on(d) || now_look_on(d);
 		is_busy |= step(d);
 		now_ns = clk_monotonic_ns();

@@ -205,10 +205,12 @@ on_read(void *ctx, int64_t now_ns, int64_t missed)
 {
 	struct host *host = ctx;
 	struct slurm_look *look = &host->look;
-	int r = read_some(look);
+	int r;
 
 	(void)now_ns;
 	(void)missed;
+	loop_part(host->loop, "host");
+	r = read_some(look);
 	if (r > 0)
 		return;
 	if (r == 0 && look->reading++ < READ_OVER)

@@ -71,6 +71,22 @@ def figure(text, name):
     return float(found.group(1)) if found else 0
 
 
+def parts(text, name):
+    return {part: float(value) for part, value in re.findall(
+        "^antiphase_loop_" + name + '{part="(.*)"} (.*)$', text, re.M)}
+
+
+def tell_passes(text):
+    """Passes of the daemon's loop, the longest of its last minute or two."""
+    longest = {name: 1e3 * figure(text, "antiphase_loop_longest_pass%s_seconds" % name)
+               for name in ("", "_cpu")}
+    print("  the longest pass took %.1f ms, of the processor %.1f ms; by part, of the "
+          "processor:" % (longest[""], longest["_cpu"]))
+    cpu, wall = parts(text, "longest_part_cpu_seconds"), parts(text, "longest_part_seconds")
+    print("   " + ", ".join("%s %.1f (%.1f)" % (part, 1e3 * value, 1e3 * wall[part])
+                            for part, value in sorted(cpu.items(), key=lambda at: -at[1])))
+
+
 def tell_jobs(daemon, after_s):
     health = json.loads(daemon.ask("GET", "/api/v1/health"))
     print("  after %3d s: %d jobs known, %d with advice; without: %s; %.0f MiB" %
@@ -127,6 +143,8 @@ def measure(daemon):
             say("GET %s (%.1f MB)" % (path, most[path] / 1e6), ms)
     print("  events heard %d; CPU %.0f %% of a core; resident %.0f MiB, at most %.0f MiB" %
           (heard.value, 100 * share, daemon.rss_mib(), daemon.rss_mib("VmHWM")))
+    text = figures(daemon)
+    tell_passes(text)
     tell_whys(daemon)
     text = figures(daemon)
     lost = sum(int(n) for n in re.findall(
