@@ -305,14 +305,26 @@ contention_find(const struct live *live, const struct contention_opts *opts,
 	contention_end(f, ret_contention);
 }
 
+bool
+contention_drop(struct contention *contention, size_t n_max)
+{
+	for (; contention->n_links && n_max; n_max--) {
+		struct contention_link *link =
+			&contention->links[--contention->n_links];
+
+		free(link->name);
+		free(link->jobs);
+		free(link->pairs);
+	}
+	if (contention->n_links)
+		return false;
+	free(contention->links);
+	*contention = (struct contention){ 0 };
+	return true;
+}
+
 void
 contention_fini(struct contention *contention)
 {
-	for (size_t i = 0; i < contention->n_links; i++) {
-		free(contention->links[i].name);
-		free(contention->links[i].jobs);
-		free(contention->links[i].pairs);
-	}
-	free(contention->links);
-	*contention = (struct contention){ 0 };
+	contention_drop(contention, SIZE_MAX);
 }

@@ -97,6 +97,8 @@ struct contention_pair {
 struct contention_link {
 	char *name;    /* Owned. */
 	uint32_t link; /* Of the fabric, or TOPO_NONE. */
+	uint32_t
+		number; /* The same in all looks that one 'since' (picture.h) has seen. */
 	uint32_t from_tier, to_tier;
 	enum contention_basis basis;
 	bool is_up;
@@ -138,6 +140,8 @@ struct contention {
 void contention_find(const struct live *live, const struct contention_opts *opts,
 		     struct contention *ret_contention);
 void contention_fini(struct contention *contention); /* Accepts a zeroed one. */
+/* The same in pieces, of 'n_max' links: true when all is released. */
+bool contention_drop(struct contention *contention, size_t n_max);
 
 /*
  * The same in steps of about a millisecond, between which others have their turn: of
@@ -164,6 +168,15 @@ extern const char *const contention_sort_names[];
 
 /* Sorts the links, ties by name. */
 void contention_sort(struct contention *contention, enum contention_sort sort);
+/* The same in steps of about a millisecond; in between the links are not to be used. */
+struct contention_sorter;
+
+struct contention_sorter *contention_sort_begin(struct contention *contention,
+						enum contention_sort sort);
+bool
+contention_sort_step(struct contention_sorter *sorter); /* True: they are sorted. */
+/* At any time: all links are there, sorted or not.  Accepts NULL. */
+void contention_sort_end(struct contention_sorter *sorter);
 
 /* Shares, 0 to 1 and more; -1 where not known. */
 double contention_over_frac(const struct contention_link *link);

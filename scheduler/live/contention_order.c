@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/alloc.h"
+#include "lib/base/sorter.h"
 #include "scheduler/live/contention.h"
 
 const char *const contention_sort_names[] = { "contention", "peak", "util", NULL };
@@ -54,47 +56,116 @@ by_name(const struct contention_link *x, const struct contention_link *y)
 	return order ? order : strcmp(x->name, y->name);
 }
 
-static int
-by_peak(const void *a, const void *b)
-{
-	const struct contention_link *x = a, *y = b;
-	int order = falling(contention_peak_frac(x), contention_peak_frac(y));
+/* ---- Sorting -------------------------------------------------------------------- */
 
-	return order ? order : by_name(x, y);
+#define N_KEYS 3
+/* In one step: comparisons, or links that are moved. */
+#define MOVES_A_STEP 8192
+#define LINKS_A_STEP 2048
+
+/* What comes first, the larger one before; then the name. */
+struct keys {
+	double of[N_KEYS];
+};
+
+struct contention_sorter {
+	struct contention *contention; /* Borrowed. */
+	struct keys *keys;             /* Owned. */
+	struct sorter *sorter;         /* Owned. */
+	struct contention_link *links; /* Owned.  In the new order. */
+	size_t n_moved;
+	bool is_over;
+};
+
+static struct keys
+keys_of(const struct contention_link *link, enum contention_sort sort)
+{
+	struct keys keys = { .of = { 0 } };
+
+	switch (sort) {
+	case CONTENTION_BY_CONTENTION:
+		keys.of[0] = contention_over_frac(link);
+		keys.of[1] = worst_overlap(link);
+		keys.of[2] = contention_peak_frac(link);
+		break;
+	case CONTENTION_BY_PEAK:
+		keys.of[0] = contention_peak_frac(link);
+		break;
+	case CONTENTION_BY_UTIL:
+		keys.of[0] = contention_now_frac(link);
+		break;
+	}
+	return keys;
 }
 
 static int
-by_util(const void *a, const void *b)
+compare(uint32_t a, uint32_t b, void *ctx)
 {
-	const struct contention_link *x = a, *y = b;
-	int order = falling(contention_now_frac(x), contention_now_frac(y));
+	const struct contention_sorter *s = ctx;
+	const struct keys *x = &s->keys[a], *y = &s->keys[b];
 
-	return order ? order : by_name(x, y);
+	for (int i = 0; i < N_KEYS; i++)
+		if (falling(x->of[i], y->of[i]))
+			return falling(x->of[i], y->of[i]);
+	return by_name(&s->contention->links[a], &s->contention->links[b]);
 }
 
-static int
-by_contention(const void *a, const void *b)
+struct contention_sorter *
+contention_sort_begin(struct contention *contention, enum contention_sort sort)
 {
-	const struct contention_link *x = a, *y = b;
-	int order = falling(contention_over_frac(x), contention_over_frac(y));
+	struct contention_sorter *s = xcalloc(1, sizeof *s);
+	size_t n = contention->n_links;
 
-	if (!order)
-		order = falling(worst_overlap(x), worst_overlap(y));
-	return order ? order : by_peak(a, b);
+	s->contention = contention;
+	s->keys = xcalloc(n + 1, sizeof *s->keys);
+	for (size_t i = 0; i < n; i++)
+		s->keys[i] = keys_of(&contention->links[i], sort);
+	s->sorter = sorter_new(n, compare, s);
+	return s;
+}
+
+bool
+contention_sort_step(struct contention_sorter *s)
+{
+	struct contention *contention = s->contention;
+	const uint32_t *order;
+	size_t n;
+
+	if (s->is_over || !sorter_step(s->sorter, MOVES_A_STEP))
+		return s->is_over;
+	order = sorter_items(s->sorter, &n);
+	if (!s->links)
+		s->links = xcalloc(n + 1, sizeof *s->links);
+	for (size_t i = 0; i < LINKS_A_STEP && s->n_moved < n; i++, s->n_moved++)
+		s->links[s->n_moved] = contention->links[order[s->n_moved]];
+	if (s->n_moved < n)
+		return false;
+	free(contention->links);
+	contention->links = s->links;
+	s->links = NULL;
+	s->is_over = true;
+	return true;
+}
+
+void
+contention_sort_end(struct contention_sorter *s)
+{
+	if (!s)
+		return;
+	sorter_free(s->sorter);
+	free(s->keys);
+	free(s->links);
+	free(s);
 }
 
 void
 contention_sort(struct contention *contention, enum contention_sort sort)
 {
-	int (*const orders[])(const void *, const void *) = {
-		[CONTENTION_BY_CONTENTION] = by_contention,
-		[CONTENTION_BY_PEAK] = by_peak,
-		[CONTENTION_BY_UTIL] = by_util,
-	};
+	struct contention_sorter *s = contention_sort_begin(contention, sort);
 
-	if (contention->n_links)
-		qsort(contention->links, contention->n_links, sizeof *contention->links,
-		      orders[sort]);
+	while (!contention_sort_step(s))
+		continue;
+	contention_sort_end(s);
 }
 
 const struct contention_job *

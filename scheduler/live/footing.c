@@ -19,16 +19,17 @@
  * one of the job's: it starts it, or stores its files. */
 #define HOST_MIN_SHARE 0.02
 
-/* As in scenario files, for jobs without a port of their own. */
-#define FIRST_PORT(i) ((uint16_t)(1024 + (uint64_t)(i)*251 % 64000))
-
-/* Jobs laid on the fabric in one step. */
-#define JOBS_A_STEP 64
+/* In one step: jobs laid on the fabric, and of what is dear less and less. */
+#define JOBS_A_STEP       64
+#define INTERFACES_A_STEP 1024
+#define SERIES_A_STEP     16384
+#define PARTS_A_STEP      32768
 
 struct footing_traffic {
-	uint32_t n_series;
+	const struct live *live;
+	uint32_t n_series, next;
 	double *bytes;        /* Owned.  Of each series, a millisecond. */
-	struct by_job by_job; /* Owned. */
+	struct by_job by_job; /* Owned.  Of as many or more. */
 };
 
 enum stage {
@@ -37,6 +38,7 @@ enum stage {
 	STAGE_MEASURED,
 	STAGE_PORTS,
 	STAGE_JOBS,
+	STAGE_COUNT,
 	STAGE_ORDER,
 	STAGE_DONE,
 };
@@ -50,25 +52,53 @@ struct footing_finder {
 	uint32_t *tx, *rx;               /* Owned.  Links of each interface. */
 	uint32_t *interface_of_link;     /* Owned.  Whose TX it is, or UINT32_MAX. */
 	struct footing_traffic *traffic; /* Owned. */
-	uint16_t *ports;                 /* Owned. */
+	struct footing_ports *numbering; /* Owned.  Until it is over; then */
+	uint16_t *ports;                 /* owned. */
 	double *out_bytes;               /* Owned.  Scratch, by link; zero. */
-	uint32_t next_job;
+	uint32_t next_interface, next_series, next_job;
+	uint32_t *first; /* Owned.  By link: where its next part goes, of */
+	VEC(struct footing_part) ordered; /* owned. */
+	size_t next_part;
 	struct footing found;
 };
 
 /* ---- Traffic of each series ------------------------------------------------------ */
 
 struct footing_traffic *
-footing_traffic_new(const struct live *live)
+footing_traffic_begin(const struct live *live)
 {
 	struct footing_traffic *traffic = xcalloc(1, sizeof *traffic);
 	uint32_t n = live_n_series(live);
 
+	traffic->live = live;
 	traffic->n_series = n;
 	traffic->bytes = xcalloc(n + 1, sizeof *traffic->bytes);
-	for (uint32_t s = 0; s < n; s++)
-		traffic->bytes[s] = live_mean_bytes_per_ms(live, s);
-	by_job_init(&traffic->by_job, live, false);
+	return traffic;
+}
+
+bool
+footing_traffic_step(struct footing_traffic *traffic)
+{
+	uint32_t left = traffic->n_series - traffic->next;
+	uint32_t n = left < SERIES_A_STEP ? left : SERIES_A_STEP;
+
+	if (left == 0) {
+		by_job_init(&traffic->by_job, traffic->live, false);
+		return true;
+	}
+	for (uint32_t i = 0; i < n; i++, traffic->next++)
+		traffic->bytes[traffic->next] =
+			live_mean_bytes_per_ms(traffic->live, traffic->next);
+	return false;
+}
+
+struct footing_traffic *
+footing_traffic_new(const struct live *live)
+{
+	struct footing_traffic *traffic = footing_traffic_begin(live);
+
+	while (!footing_traffic_step(traffic))
+		continue;
 	return traffic;
 }
 
@@ -95,7 +125,7 @@ add_part(struct footing_finder *f, uint32_t link, uint32_t job, uint32_t series,
 }
 
 static void
-attach(struct footing_finder *f)
+begin_attach(struct footing_finder *f)
 {
 	uint32_t n = live_n_interfaces(f->live);
 
@@ -109,32 +139,49 @@ attach(struct footing_finder *f)
 		for (uint32_t i = 0; i <= n_links; i++)
 			f->interface_of_link[i] = UINT32_MAX;
 	}
-	for (uint32_t i = 0; i < n; i++) {
-		const struct live_interface *it = live_interface(f->live, i);
-
-		f->tx[i] = 2 * i;
-		f->rx[i] = 2 * i + 1;
-		if (f->topo) {
-			struct topo_attach at = topo_attach_find(
-				f->topo, NULL, live_host(f->live, it->host)->name,
-				it->name);
-
-			f->tx[i] = at.tx;
-			f->rx[i] = at.rx;
-			if (at.tx != TOPO_NONE &&
-			    (f->interface_of_link[at.tx] == UINT32_MAX || it->is_rdma))
-				f->interface_of_link[at.tx] = i;
-			f->found.n_unattached +=
-				at.tx == TOPO_NONE && at.rx == TOPO_NONE;
-		}
-	}
 }
 
 static void
+attach(struct footing_finder *f, uint32_t i)
+{
+	const struct live_interface *it = live_interface(f->live, i);
+	struct topo_attach at;
+
+	f->tx[i] = 2 * i;
+	f->rx[i] = 2 * i + 1;
+	if (!f->topo)
+		return;
+	at = topo_attach_find(f->topo, NULL, live_host(f->live, it->host)->name,
+			      it->name);
+	f->tx[i] = at.tx;
+	f->rx[i] = at.rx;
+	if (at.tx != TOPO_NONE &&
+	    (f->interface_of_link[at.tx] == UINT32_MAX || it->is_rdma))
+		f->interface_of_link[at.tx] = i;
+	f->found.n_unattached += at.tx == TOPO_NONE && at.rx == TOPO_NONE;
+}
+
+/* True: all of them are. */
+static bool
+attach_some(struct footing_finder *f)
+{
+	if (!f->tx)
+		begin_attach(f);
+	for (int i = 0; i < INTERFACES_A_STEP && f->next_interface < f->n_interfaces;
+	     i++)
+		attach(f, f->next_interface++);
+	return f->next_interface == f->n_interfaces;
+}
+
+static bool
 add_measured(struct footing_finder *f)
 {
-	vec_reserve(&f->found.parts, live_n_series(f->live));
-	for (uint32_t s = 0; s < live_n_series(f->live); s++) {
+	uint32_t n = f->traffic->n_series;
+
+	if (f->next_series == 0)
+		vec_reserve(&f->found.parts, n);
+	for (int i = 0; i < SERIES_A_STEP && f->next_series < n; i++) {
+		uint32_t s = f->next_series++;
 		const struct live_series *series = live_series(f->live, s);
 		bool is_rx = series->direction == TELE_RX;
 
@@ -143,6 +190,7 @@ add_measured(struct footing_finder *f)
 		add_part(f, (is_rx ? f->rx : f->tx)[series->interface], series->job, s,
 			 true, 1);
 	}
+	return f->next_series == n;
 }
 
 /* ---- Jobs on the fabric --------------------------------------------------------- */
@@ -193,6 +241,9 @@ hosts_of_job(const struct live *live, const struct footing_traffic *traffic,
 	const uint32_t *series = by_job_series(&traffic->by_job, job, &n_series);
 	struct of_host *of = xcalloc(n_series + 1, sizeof *of);
 
+	/* Those that came since the traffic was measured are no part of it. */
+	while (n_series && series[n_series - 1] >= traffic->n_series)
+		n_series--;
 	for (size_t i = 0; i < n_series; i++) {
 		uint32_t interface = live_series(live, series[i])->interface;
 
@@ -247,33 +298,6 @@ footing_job_hosts(const struct live *live, const struct topo *topo,
 			nodes.items[n++] = nodes.items[i];
 	*ret_n = n;
 	return nodes.items;
-}
-
-static int
-compare_names(const void *a, const void *b, void *live)
-{
-	const uint32_t *x = a, *y = b;
-	const char *nx = live_job_name(live, *x), *ny = live_job_name(live, *y);
-	int order = strverscmp(nx, ny);
-
-	return order ? order : strcmp(nx, ny);
-}
-
-uint16_t *
-footing_first_ports(const struct live *live)
-{
-	uint32_t n_numbers = live_n_jobs(live), n = 0;
-	uint32_t *order = xcalloc(n_numbers + 1, sizeof *order);
-	uint16_t *ports = xcalloc(n_numbers + 1, sizeof *ports);
-
-	for (uint32_t j = 0; j < n_numbers; j++)
-		if (live_is_job(live, j))
-			order[n++] = j;
-	qsort_r(order, n, sizeof *order, compare_names, (void *)live);
-	for (uint32_t i = 0; i < n; i++)
-		ports[order[i]] = FIRST_PORT(i);
-	free(order);
-	return ports;
 }
 
 /* A flow with its path. */
@@ -395,25 +419,40 @@ footing_thin(const struct live *live, struct footing_part *parts, size_t n_parts
 
 /* A counting sort: comparing them all would take too long at once. */
 static void
-order_by_link(struct footing_finder *f)
+count_by_link(struct footing_finder *f)
 {
 	size_t n = f->found.parts.n;
-	uint32_t n_links =
-		f->topo ? topo_n_links(f->topo) : 2 * live_n_interfaces(f->live);
+	uint32_t n_links = f->topo ? topo_n_links(f->topo) : 2 * f->n_interfaces;
 	uint32_t *first = xcalloc((size_t)n_links + 2, sizeof *first);
-	struct footing_part *parts = xcalloc(n + 1, sizeof *parts);
 
 	for (size_t i = 0; i < n; i++)
 		first[f->found.parts.items[i].link + 1]++;
 	for (uint32_t l = 1; l < n_links + 2; l++)
 		first[l] += first[l - 1];
-	for (size_t i = 0; i < n; i++)
-		parts[first[f->found.parts.items[i].link]++] = f->found.parts.items[i];
+	f->first = first;
+	vec_reserve(&f->ordered, n + 1);
+	f->ordered.n = n;
+}
+
+static bool
+order_by_link(struct footing_finder *f)
+{
+	const size_t n = f->found.parts.n;
+
+	for (size_t i = 0; i < PARTS_A_STEP && f->next_part < n; i++) {
+		const struct footing_part *part = &f->found.parts.items[f->next_part++];
+
+		f->ordered.items[f->first[part->link]++] = *part;
+	}
+	if (f->next_part < n)
+		return false;
 	vec_free(&f->found.parts);
-	f->found.parts.items = parts;
-	f->found.parts.n = n;
-	f->found.parts.capacity = n + 1;
-	free(first);
+	f->found.parts.items = f->ordered.items;
+	f->found.parts.n = f->ordered.n;
+	f->found.parts.capacity = f->ordered.capacity;
+	f->ordered.items = NULL;
+	f->ordered.n = f->ordered.capacity = 0;
+	return true;
 }
 
 static void
@@ -424,7 +463,7 @@ add_some_jobs(struct footing_finder *f)
 	for (int i = 0; i < JOBS_A_STEP && f->next_job < n_jobs; i++)
 		add_job(f, f->next_job++);
 	if (f->next_job == n_jobs)
-		f->stage = STAGE_ORDER;
+		f->stage = STAGE_COUNT;
 }
 
 struct footing_finder *
@@ -443,29 +482,40 @@ footing_step(struct footing_finder *f)
 {
 	switch (f->stage) {
 	case STAGE_TRAFFIC:
-		f->traffic = footing_traffic_new(f->live);
-		f->stage = STAGE_ATTACH;
+		if (!f->traffic)
+			f->traffic = footing_traffic_begin(f->live);
+		if (footing_traffic_step(f->traffic))
+			f->stage = STAGE_ATTACH;
 		break;
 	case STAGE_ATTACH:
-		attach(f);
-		f->stage = STAGE_MEASURED;
+		if (attach_some(f))
+			f->stage = STAGE_MEASURED;
 		break;
 	case STAGE_MEASURED:
-		add_measured(f);
-		f->stage = f->topo ? STAGE_PORTS : STAGE_ORDER;
+		if (add_measured(f))
+			f->stage = f->topo ? STAGE_PORTS : STAGE_COUNT;
 		break;
 	case STAGE_PORTS:
 		/* As many jobs as 'traffic' knows, at least. */
-		f->ports = footing_first_ports(f->live);
+		if (!f->numbering)
+			f->numbering = footing_ports_begin(f->live);
+		if (!footing_ports_step(f->numbering))
+			break;
+		f->ports = footing_ports_end(f->numbering);
+		f->numbering = NULL;
 		f->out_bytes = xcalloc(topo_n_links(f->topo) + 1, sizeof *f->out_bytes);
 		f->stage = STAGE_JOBS;
 		break;
 	case STAGE_JOBS:
 		add_some_jobs(f);
 		break;
+	case STAGE_COUNT:
+		count_by_link(f);
+		f->stage = STAGE_ORDER;
+		break;
 	case STAGE_ORDER:
-		order_by_link(f);
-		f->stage = STAGE_DONE;
+		if (order_by_link(f))
+			f->stage = STAGE_DONE;
 		break;
 	case STAGE_DONE:
 		break;
@@ -486,8 +536,11 @@ footing_end(struct footing_finder *f, struct footing *ret_footing)
 	free(f->tx);
 	free(f->rx);
 	free(f->interface_of_link);
+	free(footing_ports_end(f->numbering));
 	free(f->ports);
 	free(f->out_bytes);
+	free(f->first);
+	vec_free(&f->ordered);
 	free(f);
 }
 

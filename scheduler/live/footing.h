@@ -53,6 +53,9 @@ size_t footing_thin(const struct live *live, struct footing_part *parts, size_t 
 struct footing_traffic;
 
 struct footing_traffic *footing_traffic_new(const struct live *live);
+/* The same in steps, as footing_step(): true when all is there. */
+struct footing_traffic *footing_traffic_begin(const struct live *live);
+bool footing_traffic_step(struct footing_traffic *traffic);
 void footing_traffic_free(struct footing_traffic *traffic); /* Accepts NULL. */
 
 /*
@@ -69,5 +72,13 @@ const uint32_t *footing_job_series(const struct footing_traffic *traffic, uint32
 
 /* The source port assumed for the first flow of each job; new array [jobs]. */
 uint16_t *footing_first_ports(const struct live *live);
+
+/* The same in steps, as footing_step(). */
+struct footing_ports;
+
+struct footing_ports *footing_ports_begin(const struct live *live);
+bool footing_ports_step(struct footing_ports *ports);
+/* Moves them out, and ends it; accepts NULL. */
+uint16_t *footing_ports_end(struct footing_ports *ports);
 
 #endif

@@ -10,6 +10,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
+#include "lib/base/sorter.h"
 #include "lib/base/vec.h"
 #include "scheduler/live/by_job.h"
 #include "scheduler/live/live.h"
@@ -20,12 +21,30 @@
 #define MAX_MISMATCH 0.1  /* Of marks and a multiple of the traffic's period. */
 #define MAX_HARMONIC 64
 
+/* Series that are looked at in one step, and comparisons. */
+#define SERIES_A_STEP 16384
+#define MOVES_A_STEP  8192
+
+enum preparing {
+	PREPARED,
+	PREPARE_SERIES,
+	PREPARE_JOBS,
+	PREPARE_ORDER,
+	PREPARE_WAITING,
+};
+
 struct online {
 	VEC(struct online_job *) by_number; /* Owned; NULL: never had traffic. */
 	VEC(const struct online_job *) sorted;
 	/* Of this round: those that are still to be estimated, the last one first. */
 	VEC(struct online_job *) waiting;
 	struct by_job by_job; /* Owned.  Series with bins, as of the last look. */
+	/* What a round begins with, in steps. */
+	enum preparing preparing;
+	uint32_t n_series, next_series; /* As there were when it began. */
+	bool *has_traffic;              /* Owned.  By job, of as many as 'by_number'. */
+	bool is_new;                    /* There is a job that is not in 'sorted'. */
+	struct sorter *sorter;          /* Owned.  Then they are sorted anew. */
 	/* One of them that is being estimated, a window after the other; or NULL. */
 	struct online_job *in_hand;
 	struct pool *pool;     /* Owned.  Of it. */
@@ -64,6 +83,16 @@ let_go(struct online *online)
 }
 
 static void
+stop_preparing(struct online *online)
+{
+	free(online->has_traffic);
+	online->has_traffic = NULL;
+	sorter_free(online->sorter);
+	online->sorter = NULL;
+	online->preparing = PREPARED;
+}
+
+static void
 forget(struct online_job *job)
 {
 	if (!job)
@@ -83,6 +112,7 @@ online_free(struct online *online)
 	vec_free(&online->by_number);
 	vec_free(&online->sorted);
 	vec_free(&online->waiting);
+	stop_preparing(online);
 	let_go(online);
 	detector_free(online->detector);
 	by_job_fini(&online->by_job);
@@ -320,78 +350,106 @@ go_on(struct online *online)
 /* ---- All jobs -------------------------------------------------------------------- */
 
 static int
-compare_jobs(const void *a, const void *b, void *live)
+compare_jobs(uint32_t a, uint32_t b, void *live)
 {
-	const struct online_job *const *x = a, *const *y = b;
-	const char *nx = live_job_name(live, (*x)->job);
-	const char *ny = live_job_name(live, (*y)->job);
-	int order = strverscmp(nx, ny);
+	const char *x = live_job_name(live, a), *y = live_job_name(live, b);
+	int order = strverscmp(x, y);
 
-	return order ? order : strcmp(nx, ny);
+	return order ? order : strcmp(x, y);
 }
 
 /* A job that ended is shown for a while; of its name's next run nothing is known. */
 static bool
-forget_ended(struct online *online, const struct live *live, const bool *has_traffic)
+has_ended(const struct online *online, const struct live *live,
+	  const struct online_job *job)
 {
-	bool has_ended = false;
+	return !online->has_traffic[job->job] &&
+	       !(job->has_estimate &&
+		 live_now_ns(live) - job->at_ns <= ONLINE_FORGET_NS);
+}
 
+static void
+forget_ended(struct online *online, const struct live *live)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < online->sorted.n; i++)
+		if (!has_ended(online, live, online->sorted.items[i]))
+			online->sorted.items[n++] = online->sorted.items[i];
+	online->sorted.n = n;
 	for (size_t j = 0; j < online->by_number.n; j++) {
 		struct online_job *job = online->by_number.items[j];
 
-		if (!job || has_traffic[j] ||
-		    (job->has_estimate &&
-		     live_now_ns(live) - job->at_ns <= ONLINE_FORGET_NS))
+		if (!job || !has_ended(online, live, job))
 			continue;
 		forget(job);
 		online->by_number.items[j] = NULL;
-		has_ended = true;
 	}
-	return has_ended;
 }
 
-static void
+/* Those that are there, by name; in steps, as there may be very many: true at the end. */
+static bool
 sort_jobs(struct online *online, const struct live *live)
 {
+	const uint32_t *order;
+	size_t n = 0;
+
+	if (!online->sorter) {
+		uint32_t *numbers = xcalloc(online->by_number.n + 1, sizeof *numbers);
+
+		for (uint32_t j = 0; j < online->by_number.n; j++)
+			if (online->by_number.items[j])
+				numbers[n++] = j;
+		online->sorter =
+			sorter_new(online->by_number.n, compare_jobs, (void *)live);
+		sorter_set(online->sorter, numbers, n);
+		free(numbers);
+	}
+	if (!sorter_step(online->sorter, MOVES_A_STEP))
+		return false;
+	order = sorter_items(online->sorter, &n);
 	online->sorted.n = 0;
-	for (size_t j = 0; j < online->by_number.n; j++)
-		if (online->by_number.items[j])
-			vec_push(&online->sorted, online->by_number.items[j]);
-	if (online->sorted.n)
-		qsort_r(online->sorted.items, online->sorted.n,
-			sizeof *online->sorted.items, compare_jobs, (void *)live);
+	for (size_t i = 0; i < n; i++)
+		vec_push(&online->sorted, online->by_number.items[order[i]]);
+	sorter_free(online->sorter);
+	online->sorter = NULL;
+	online->is_new = false;
+	return true;
 }
 
-/* Makes an entry for each job that has traffic now. */
-static void
+/* Makes an entry for each job that has traffic now; true: that was the last one. */
+static bool
 find_jobs(struct online *online, const struct live *live)
 {
-	bool *has_traffic = xcalloc(live_n_jobs(live) + 1, sizeof *has_traffic);
-	bool is_new = false;
-
-	by_job_fini(&online->by_job);
-	by_job_init(&online->by_job, live, true);
-	while (online->by_number.n < live_n_jobs(live))
-		vec_push(&online->by_number, NULL);
-	for (uint32_t s = 0; s < live_n_series(live); s++) {
-		uint32_t job = live_series(live, s)->job;
+	for (int i = 0; i < SERIES_A_STEP && online->next_series < online->n_series;
+	     i++) {
+		uint32_t s = online->next_series++, job = live_series(live, s)->job;
 		struct online_job **at;
 
 		if (job >= TELE_OTHER || !live_has_traffic(live, s))
 			continue;
-		has_traffic[job] = true;
+		online->has_traffic[job] = true;
 		at = &online->by_number.items[job];
 		if (*at)
 			continue;
 		*at = xcalloc(1, sizeof **at);
 		(*at)->job = job;
-		is_new = true;
+		online->is_new = true;
 	}
-	is_new |= forget_ended(online, live, has_traffic);
-	free(has_traffic);
-	/* There may be very many, and few that come and go. */
-	if (is_new)
-		sort_jobs(online, live);
+	return online->next_series == online->n_series;
+}
+
+static void
+begin_jobs(struct online *online, const struct live *live)
+{
+	by_job_fini(&online->by_job);
+	by_job_init(&online->by_job, live, true);
+	while (online->by_number.n < live_n_jobs(live))
+		vec_push(&online->by_number, NULL);
+	online->has_traffic =
+		xcalloc(online->by_number.n + 1, sizeof *online->has_traffic);
+	online->n_series = live_n_series(live);
+	online->next_series = 0;
 }
 
 /* ---- Rounds ----------------------------------------------------------------------- */
@@ -425,12 +483,8 @@ is_told_raw(const struct online *online, const struct live *live, uint32_t job)
  * there was stands, until it is too old.
  */
 static void
-begin_round(struct online *online, const struct live *live)
+find_waiting(struct online *online, const struct live *live)
 {
-	let_go(online);
-	find_jobs(online, live);
-	online->last_ns = live_now_ns(live);
-	online->has_run = true;
 	online->waiting.n = 0;
 	for (size_t i = 0; i < online->by_number.n; i++) {
 		struct online_job *job = online->by_number.items[i];
@@ -445,6 +499,46 @@ begin_round(struct online *online, const struct live *live)
 	if (online->waiting.n)
 		qsort(online->waiting.items, online->waiting.n,
 		      sizeof *online->waiting.items, compare_waiting);
+}
+
+/* A step of what a round begins with. */
+static void
+prepare(struct online *online, const struct live *live)
+{
+	switch (online->preparing) {
+	case PREPARE_SERIES:
+		begin_jobs(online, live);
+		online->preparing = PREPARE_JOBS;
+		break;
+	case PREPARE_JOBS:
+		if (!find_jobs(online, live))
+			break;
+		forget_ended(online, live);
+		/* There may be very many, and few that come and go. */
+		online->preparing = online->is_new ? PREPARE_ORDER : PREPARE_WAITING;
+		break;
+	case PREPARE_ORDER:
+		if (sort_jobs(online, live))
+			online->preparing = PREPARE_WAITING;
+		break;
+	case PREPARE_WAITING:
+		find_waiting(online, live);
+		stop_preparing(online);
+		break;
+	case PREPARED:
+		break;
+	}
+}
+
+static void
+begin_round(struct online *online, const struct live *live)
+{
+	let_go(online);
+	stop_preparing(online);
+	online->last_ns = live_now_ns(live);
+	online->has_run = true;
+	online->waiting.n = 0;
+	online->preparing = PREPARE_SERIES;
 }
 
 bool
@@ -470,6 +564,10 @@ online_next(struct online *online, const struct live *live)
 {
 	struct online_job *job = online->in_hand;
 
+	if (online->preparing != PREPARED) {
+		prepare(online, live);
+		return true;
+	}
 	if (!job) {
 		if (!online->waiting.n)
 			return false;
@@ -487,6 +585,7 @@ void
 online_stop(struct online *online)
 {
 	let_go(online);
+	stop_preparing(online);
 	online->waiting.n = 0;
 }
 
@@ -503,6 +602,8 @@ online_step(struct online *online, const struct live *live)
 {
 	if (!online_begin(online, live))
 		return false;
+	while (online->preparing != PREPARED)
+		prepare(online, live);
 	if (online->waiting.n > ONLINE_MAX_AT_ONCE) {
 		size_t n = online->waiting.n - ONLINE_MAX_AT_ONCE;
 

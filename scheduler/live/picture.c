@@ -158,9 +158,10 @@ since_free(struct since *since)
 }
 
 void
-since_remember(struct since *since, struct contention *found)
+since_remember_some(struct since *since, struct contention *found, size_t from,
+		    size_t to)
 {
-	for (size_t i = 0; i < found->n_links; i++) {
+	for (size_t i = from; i < to; i++) {
 		struct contention_link *link = &found->links[i];
 		uint32_t id = strtab_intern(since->links, link->name);
 		struct since_link *seen;
@@ -172,6 +173,7 @@ since_remember(struct since *since, struct contention *found)
 			*seen = (struct since_link){ .since_ms = INT64_MIN,
 						     .is_known = true };
 		seen->is_used = true;
+		link->number = id;
 		if (link->since_ms == INT64_MIN || seen->since_ms == INT64_MIN ||
 		    link->since_ms - found->from_ms >= CONTENTION_PAUSE_MS) {
 			seen->since_ms = link->since_ms;
@@ -180,6 +182,12 @@ since_remember(struct since *since, struct contention *found)
 		link->since_ms = seen->since_ms;
 		link->is_since_older = seen->is_older;
 	}
+}
+
+void
+since_remember(struct since *since, struct contention *found)
+{
+	since_remember_some(since, found, 0, found->n_links);
 }
 
 void

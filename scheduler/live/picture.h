@@ -101,9 +101,12 @@ struct since *since_new(void);
 void since_free(struct since *since); /* Accepts NULL. */
 /*
  * A window ends at its beginning; what was found before it is remembered, and told in
- * since_ms of the links.
+ * since_ms of the links, which are given numbers, too.
  */
 void since_remember(struct since *since, struct contention *found);
+/* The same of the links [from, to), where it is done in pieces. */
+void since_remember_some(struct since *since, struct contention *found, size_t from,
+			 size_t to);
 /* Forgets the links that were not found since the last time that this was asked. */
 void since_forget(struct since *since);
 

@@ -23,7 +23,16 @@ struct place {
 	uint32_t link, at; /* found->links[link].jobs[at] */
 };
 
+enum stage {
+	STAGE_PORTS,
+	STAGE_TRAFFIC,
+	STAGE_PLACES,
+	STAGE_DONE,
+};
+
 struct running {
+	enum stage stage;
+	struct footing_ports *numbering; /* Owned.  Until it is over. */
 	const struct live *live;
 	const struct topo *topo;
 	const struct contention *found;
@@ -61,8 +70,8 @@ find_places(struct running *running)
 }
 
 struct running *
-running_new(const struct live *live, const struct topo *topo,
-	    const struct contention *found)
+running_begin(const struct live *live, const struct topo *topo,
+	      const struct contention *found)
 {
 	struct running *running = xcalloc(1, sizeof *running);
 
@@ -70,9 +79,44 @@ running_new(const struct live *live, const struct topo *topo,
 	running->topo = topo;
 	running->found = found;
 	running->n_jobs = live_n_jobs(live);
-	running->first_ports = footing_first_ports(live);
-	running->traffic = footing_traffic_new(live);
-	find_places(running);
+	running->numbering = footing_ports_begin(live);
+	return running;
+}
+
+bool
+running_step(struct running *running)
+{
+	switch (running->stage) {
+	case STAGE_PORTS:
+		if (!footing_ports_step(running->numbering))
+			break;
+		running->first_ports = footing_ports_end(running->numbering);
+		running->numbering = NULL;
+		running->traffic = footing_traffic_begin(running->live);
+		running->stage = STAGE_TRAFFIC;
+		break;
+	case STAGE_TRAFFIC:
+		if (footing_traffic_step(running->traffic))
+			running->stage = STAGE_PLACES;
+		break;
+	case STAGE_PLACES:
+		find_places(running);
+		running->stage = STAGE_DONE;
+		break;
+	case STAGE_DONE:
+		break;
+	}
+	return running->stage == STAGE_DONE;
+}
+
+struct running *
+running_new(const struct live *live, const struct topo *topo,
+	    const struct contention *found)
+{
+	struct running *running = running_begin(live, topo, found);
+
+	while (!running_step(running))
+		continue;
 	return running;
 }
 
@@ -81,6 +125,7 @@ running_free(struct running *running)
 {
 	if (!running)
 		return;
+	free(footing_ports_end(running->numbering));
 	free(running->first_ports);
 	footing_traffic_free(running->traffic);
 	free(running->first);

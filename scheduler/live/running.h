@@ -44,6 +44,13 @@ struct running;
 
 struct running *running_new(const struct live *live, const struct topo *topo,
 			    const struct contention *found);
+/*
+ * The same in steps of a few milliseconds: true when it may be asked.  What was found has
+ * to stay from the begin on, as it is; frames may come.
+ */
+struct running *running_begin(const struct live *live, const struct topo *topo,
+			      const struct contention *found);
+bool running_step(struct running *running);
 void running_free(struct running *running); /* Accepts NULL. */
 /*
  * Makes one job: NULL, or why it cannot be advised on, borrowed, and 'ret_job' is then

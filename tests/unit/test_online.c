@@ -475,6 +475,9 @@ count_tried(const struct online *online, int64_t tried_ns[N_MANY])
 	for (uint32_t j = 0; j < N_MANY; j++) {
 		const struct online_job *job = online_find(online, j);
 
+		/* They are found in the first steps of the first round. */
+		if (!job)
+			continue;
 		n_tried += job->tried_ns > tried_ns[j];
 		tried_ns[j] = job->tried_ns;
 	}
@@ -588,6 +591,69 @@ a_round_that_is_stopped_is_over_and_the_next_one_begins_anew(void **state)
 	live_free(live);
 }
 
+/* Of the list, which is made anew in steps: it has but jobs that are there. */
+static size_t
+count_listed(const struct online *online)
+{
+	size_t n;
+	const struct online_job *const *jobs = online_jobs(online, &n);
+
+	for (size_t i = 0; i < n; i++)
+		assert_ptr_equal(online_find(online, jobs[i]->job), jobs[i]);
+	return n;
+}
+
+static void
+a_round_may_be_stopped_in_any_step(void **state)
+{
+	struct live *live = live_new(NULL);
+	struct online *online = online_new();
+	int s = 0;
+
+	(void)state;
+	for (; s < 12; s++)
+		feed_many(live, s, 3, TELE_RAW);
+	assert_false(online_begin(online, live));
+	for (int n_steps = 0; n_steps < 8; n_steps++) {
+		for (int i = 0; i < 5; i++)
+			feed_many(live, s++, 3, TELE_RAW);
+		assert_true(online_begin(online, live));
+		for (int i = 0; i < n_steps; i++)
+			online_next(online, live);
+		online_stop(online);
+		count_listed(online);
+	}
+	for (int i = 0; i < 5; i++)
+		feed_many(live, s++, 3, TELE_RAW);
+	assert_true(online_begin(online, live));
+	while (online_next(online, live))
+		continue;
+	assert_int_equal(count_listed(online), 3);
+	online_free(online);
+	live_free(live);
+}
+
+static void
+jobs_that_ended_are_not_listed_in_any_step(void **state)
+{
+	struct live *live = live_new(NULL);
+	struct online *online = online_new();
+
+	(void)state;
+	for (int s = 0; s < 150; s++) {
+		/* One of three stays, and one comes when two have ended. */
+		feed_many(live, s, s < 20 ? 3 : s < 140 ? 1 : 2, TELE_RAW);
+		if (!online_begin(online, live))
+			continue;
+		do
+			count_listed(online);
+		while (online_next(online, live));
+	}
+	assert_int_equal(count_listed(online), 2);
+	online_free(online);
+	live_free(live);
+}
+
 static void
 who_is_not_told_of_raw_any_more_keeps_the_profile_that_was_found(void **state)
 {
@@ -634,6 +700,8 @@ main(void)
 		cmocka_unit_test(in_steps_the_same_is_found_as_at_once),
 		cmocka_unit_test(
 			a_round_that_is_stopped_is_over_and_the_next_one_begins_anew),
+		cmocka_unit_test(a_round_may_be_stopped_in_any_step),
+		cmocka_unit_test(jobs_that_ended_are_not_listed_in_any_step),
 		cmocka_unit_test(
 			who_is_not_told_of_raw_any_more_keeps_the_profile_that_was_found),
 	};

@@ -1,0 +1,33 @@
+/*
+ * sorter.h - a sort that can be interrupted: so many moves at once, and then others have
+ * their turn.  What is sorted are numbers, of whatever the caller has.  Stable.
+ *
+ *	struct sorter *sorter = sorter_new(n, compare_links, links);
+ *
+ *	while (!sorter_step(sorter, 4096))
+ *		...
+ *	order = sorter_items(sorter);
+ *	sorter_free(sorter);
+ */
+#ifndef LIB_BASE_SORTER_H
+#define LIB_BASE_SORTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct sorter;
+
+typedef int sorter_fn(uint32_t a, uint32_t b, void *ctx);
+
+/* Of the numbers 0 to n - 1. */
+struct sorter *sorter_new(size_t n, sorter_fn *compare, void *ctx);
+void sorter_free(struct sorter *sorter); /* Accepts NULL. */
+/* Before the first step: others than these, as many or fewer. */
+void sorter_set(struct sorter *sorter, const uint32_t *items, size_t n);
+/* True: they are sorted. */
+bool sorter_step(struct sorter *sorter, size_t n_moves);
+/* Borrowed, as many as there are. */
+const uint32_t *sorter_items(const struct sorter *sorter, size_t *ret_n);
+
+#endif
