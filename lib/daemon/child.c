@@ -304,6 +304,7 @@ leave_loop(struct child *child)
 static void
 on_stream(struct child *child, enum stream stream)
 {
+	loop_part(child->loop, "child");
 	if (read_stream(child, stream))
 		return;
 	drop(child, &child->on_read[stream]);
@@ -327,6 +328,7 @@ on_exit_of(void *ctx)
 {
 	struct child *child = ctx;
 
+	loop_part(child->loop, "child");
 	leave_loop(child);
 	finish(child);
 }

@@ -28,8 +28,9 @@
 #define IDLE_S               5
 #define BACKLOG              64
 
-/* How often in a row the library may ask to go on at once. */
+/* How often in a row the library may ask to go on at once, and for how long. */
 #define MAX_ROUNDS 64
+#define ROUNDS_NS  INT64_C(3000000)
 
 /* ---- Addresses ----------------------------------------------------------------- */
 
@@ -239,6 +240,7 @@ on_ready(void *ctx)
 {
 	struct http *http = ctx;
 	MHD_UNSIGNED_LONG_LONG timeout_ms;
+	int64_t began_ns = clk_monotonic_ns();
 	eventfd_t kicks;
 
 	loop_part(http->loop, "http");
@@ -251,6 +253,8 @@ on_ready(void *ctx)
 		    (MHD_get_timeout(http->daemon, &timeout_ms) != MHD_YES ||
 		     timeout_ms))
 			return;
+		if (clk_monotonic_ns() - began_ns > ROUNDS_NS)
+			break;
 	}
 	/* Others have their turn, and then it goes on. */
 	http_kick(http);

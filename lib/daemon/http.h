@@ -22,6 +22,12 @@ struct err;
 struct http;
 struct loop;
 
+/* How far a page is that is written in pieces: zero at first, then as the page has it. */
+struct http_place {
+	unsigned part;
+	size_t at;
+};
+
 struct http_page {
 	const char *path;         /* "/metrics"; static. */
 	const char *content_type; /* Static. */
@@ -33,10 +39,10 @@ struct http_page {
 	 */
 	const char *accepted;
 	/*
-	 * In place of 'write', for what takes long: piece 0, 1, ... when the one before is
-	 * sent, with others having their turn in between; false: that was the last one.
+	 * In place of 'write', for what takes long: a piece when the one before is sent,
+	 * with others having their turn in between; false: that was the last one.
 	 */
-	bool (*write_piece)(void *ctx, unsigned piece, struct strbuf *out);
+	bool (*write_piece)(void *ctx, struct http_place *place, struct strbuf *out);
 };
 
 /*

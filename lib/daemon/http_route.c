@@ -341,7 +341,7 @@ send_reply(struct http *http, struct MHD_Connection *connection, const char *pat
 struct pieces {
 	struct http *http;            /* Borrowed. */
 	const struct http_page *page; /* Borrowed. */
-	unsigned next;
+	struct http_place place;
 	bool is_over;
 	struct strbuf waiting;
 	size_t sent; /* Of it. */
@@ -360,7 +360,7 @@ read_pieces(void *cls, uint64_t at, char *bytes, size_t max)
 		pieces->sent = 0;
 		while (!pieces->is_over && !pieces->waiting.length)
 			pieces->is_over = !pieces->page->write_piece(
-				pieces->page->ctx, pieces->next++, &pieces->waiting);
+				pieces->page->ctx, &pieces->place, &pieces->waiting);
 		n = pieces->waiting.length;
 		loop_part(pieces->http->loop, "http");
 	}

@@ -230,7 +230,14 @@ now_twice(void)
 void
 loop_part(struct loop *loop, const char *name)
 {
-	passes_part(&loop->passes, name, now_twice());
+	if (loop)
+		passes_part(&loop->passes, name, now_twice());
+}
+
+int64_t
+loop_pass_cpu_ns(const struct loop *loop)
+{
+	return clk_thread_cpu_ns() - loop->passes.began.cpu_ns;
 }
 
 const struct passes *

@@ -50,9 +50,11 @@ void loop_stop(struct loop *loop, int status);
 
 /*
  * What is done from here on, in the callback that runs, is of that part of the program:
- * 'name' is static text.
+ * 'name' is static text.  Accepts NULL.
  */
 void loop_part(struct loop *loop, const char *name);
+/* What the pass that runs has taken so far, of the processor's time. */
+int64_t loop_pass_cpu_ns(const struct loop *loop);
 /* What its passes took so far (passes.h). */
 const struct passes *loop_passes(const struct loop *loop);
 

@@ -142,6 +142,12 @@ metrics_family(struct metrics *m, const char *name, enum metrics_type type,
 }
 
 void
+metrics_go_on(struct metrics *m, const char *name)
+{
+	m->family = name;
+}
+
+void
 metrics_sample(struct metrics *m, double value, ...)
 {
 	va_list args;

@@ -45,6 +45,8 @@ void metrics_finish(struct metrics *m);
 /* A counter's name ends in "_total", in both formats. */
 void metrics_family(struct metrics *m, const char *name, enum metrics_type type,
 		    const char *help);
+/* Further samples of that family, which another 'm' has begun. */
+void metrics_go_on(struct metrics *m, const char *name);
 /* Labels are pairs of name and value, ending with NULL. */
 void metrics_sample(struct metrics *m, double value, ...);
 /* Counters beyond 2^53 exactly. */

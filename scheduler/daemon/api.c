@@ -8,6 +8,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
 #include "lib/base/file.h"
+#include "lib/base/rng.h"
 #include "lib/base/strtab.h"
 #include "lib/daemon/metrics.h"
 #include "lib/daemon/settings.h"
@@ -21,6 +22,8 @@
 #define MAX_ADVICE_BYTES (1u << 20)
 /* Of an event; what a listener has not read is HTTP_MAX_WAITING at most. */
 #define MAX_EVENT_LINKS 64
+/* Links that are looked at for an event between two looks at the clock. */
+#define LINKS_A_STEP    1024
 #define MAX_SMALL_BYTES 4096
 
 void
@@ -125,11 +128,10 @@ static const struct http_route routes[] = {
 static uint64_t
 mix(uint64_t mark, double value)
 {
-	const unsigned char *bytes = (const unsigned char *)&value;
+	uint64_t bits;
 
-	for (size_t i = 0; i < sizeof value; i++)
-		mark = (mark ^ bytes[i]) * UINT64_C(1099511628211); /* FNV-1a. */
-	return mark;
+	memcpy(&bits, &value, sizeof bits);
+	return rng_mix(mark ^ bits);
 }
 
 /* What is told of a link, as one number, so that it need not be kept. */
@@ -195,60 +197,99 @@ api_forget(struct daemon *d)
 	}
 }
 
-/*
- * On one line: the links that carry anything, or those that have changed, the contended
- * ones first; not more than a listener can be told at once.
- */
+/* On one line: so many links, not more than a listener can be told at once. */
 static void
-write_event(struct daemon *d, bool is_tick, struct strbuf *data)
+write_event(struct daemon *d, const struct contention_link *const *links, size_t n,
+	    size_t n_left_out, struct strbuf *data)
 {
 	const struct picture picture = api_picture(d);
 	const struct contention *found = &d->now.found;
-	VEC(const struct contention_link *) changed = VEC_EMPTY;
 	struct api_text text = { .text = NULL };
-	size_t n_left_out = 0;
 
-	for (size_t i = 0; i < found->n_links; i++) {
-		const struct contention_link *link = &found->links[i];
-
-		if (is_tick ? !has_changed(d, link)
-			    : link->now_bps <= 0 && !link->n_jobs)
-			continue;
-		if (changed.n < MAX_EVENT_LINKS)
-			vec_push(&changed, link);
-		else
-			n_left_out++;
-	}
 	text.out = open_memstream(&text.text, &text.length);
 	BUG_ON(!text.out);
 	jsonw_line(&text.w, text.out, "antiphase.links/1");
 	picture_json_footer(&picture, found->from_ms, found->to_ms, &text.w);
-	picture_json_links(&picture, changed.items, changed.n, &text.w);
+	picture_json_links(&picture, links, n, &text.w);
 	api_page_end(n_left_out, 0, NULL, &text.w);
 	finish(&text, data);
 	data->text[strcspn(data->text, "\n")] = '\0';
 	data->length = strlen(data->text);
-	vec_free(&changed);
 }
 
+/* The links that carry anything, the contended ones first. */
 static void
 write_hello(void *ctx, struct strbuf *data)
 {
-	write_event(ctx, false, data);
+	struct daemon *d = ctx;
+	const struct contention *found = &d->now.found;
+	const struct contention_link *links[MAX_EVENT_LINKS];
+	size_t n = 0, n_left_out = 0;
+
+	for (size_t i = 0; i < found->n_links; i++) {
+		const struct contention_link *link = &found->links[i];
+
+		if (link->now_bps <= 0 && !link->n_jobs)
+			continue;
+		if (n < MAX_EVENT_LINKS)
+			links[n++] = link;
+		else
+			n_left_out++;
+	}
+	write_event(d, links, n, n_left_out, data);
+}
+
+/* The links that have changed, likewise. */
+static void
+tell(struct daemon *d)
+{
+	struct api_told *told = &d->told;
+	const struct contention_link *links[MAX_EVENT_LINKS];
+	struct strbuf data = STRBUF_EMPTY;
+
+	for (size_t i = 0; i < told->changed.n; i++)
+		links[i] = &d->now.found.links[told->changed.items[i]];
+	write_event(d, links, told->changed.n, told->n_left_out, &data);
+	http_stream_send(d->http, EVENTS, "tick", data.text);
+	strbuf_free(&data);
 }
 
 void
 api_tick(struct daemon *d)
 {
-	struct strbuf data = STRBUF_EMPTY;
-
 	if (!d->http || !http_stream_listeners(d->http, EVENTS) ||
 	    d->now.told_ns == d->now.looked_ns)
 		return;
 	d->now.told_ns = d->now.looked_ns;
-	write_event(d, true, &data);
-	http_stream_send(d->http, EVENTS, "tick", data.text);
-	strbuf_free(&data);
+	d->told.is_telling = true;
+	d->told.next = d->told.changed.n = d->told.n_left_out = 0;
+}
+
+/* No other look is shown in between (rounds.c), unless the fabric becomes another one. */
+bool
+api_go_on(struct daemon *d)
+{
+	struct api_told *told = &d->told;
+	const struct contention *found = &d->now.found;
+
+	told->is_telling &= d->now.told_ns == d->now.looked_ns;
+	if (!told->is_telling)
+		return false;
+	for (int i = 0; i < LINKS_A_STEP && told->next < found->n_links; i++) {
+		size_t link = told->next++;
+
+		if (!has_changed(d, &found->links[link]))
+			continue;
+		if (told->changed.n < MAX_EVENT_LINKS)
+			vec_push(&told->changed, link);
+		else
+			told->n_left_out++;
+	}
+	if (told->next < found->n_links)
+		return true;
+	told->is_telling = false;
+	tell(d);
+	return true;
 }
 
 /* ---- Opening -------------------------------------------------------------------------- */
@@ -329,6 +370,7 @@ api_close(struct daemon *d)
 	http_close(d->http);
 	strtab_free(d->told.names);
 	vec_free(&d->told.marks);
+	vec_free(&d->told.changed);
 	extender_free(d->extender);
 	d->http = NULL;
 }

@@ -153,16 +153,18 @@ carried_add(struct carried *carried, const char *name, const struct carried_job 
 		add_job(carried, link, &jobs[i]);
 }
 
-void
-carried_each(const struct carried *carried, carried_fn *each, void *ctx)
+bool
+carried_some(const struct carried *carried, size_t *at, size_t n_max, carried_fn *each,
+	     void *ctx)
 {
-	for (uint32_t i = 0; i < carried->links.n; i++) {
-		const struct link *link = &carried->links.items[i];
+	for (; *at < carried->links.n && n_max; ++*at) {
+		const struct link *link = &carried->links.items[*at];
 		const char *name;
 
 		if (!link->places)
 			continue;
-		name = strtab_name(carried->names, i);
+		n_max--;
+		name = strtab_name(carried->names, (uint32_t)*at);
 		for (uint32_t k = 0; k < carried->n_jobs; k++)
 			if (link->places[k].job)
 				each(ctx, name, link->places[k].job,
@@ -170,4 +172,13 @@ carried_each(const struct carried *carried, carried_fn *each, void *ctx)
 		if (link->other_bytes)
 			each(ctx, name, "other", link->other_bytes);
 	}
+	return *at < carried->links.n;
+}
+
+void
+carried_each(const struct carried *carried, carried_fn *each, void *ctx)
+{
+	size_t at = 0;
+
+	carried_some(carried, &at, SIZE_MAX, each, ctx);
 }

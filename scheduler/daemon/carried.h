@@ -9,6 +9,7 @@
 #ifndef SCHEDULER_DAEMON_CARRIED_H
 #define SCHEDULER_DAEMON_CARRIED_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,6 +32,9 @@ void carried_add(struct carried *carried, const char *link,
 typedef void carried_fn(void *ctx, const char *link, const char *job, uint64_t bytes);
 /* Tells all counters, by link; "other" last, where there is any. */
 void carried_each(const struct carried *carried, carried_fn *each, void *ctx);
+/* The same of up to 'n_max' links, from '*at' (0 at first) on; false: these were the last. */
+bool carried_some(const struct carried *carried, size_t *at, size_t n_max,
+		  carried_fn *each, void *ctx);
 
 /*
  * Forgets the links that nothing was added to since the last time that this was asked:

@@ -43,6 +43,13 @@ daemon_integer(const struct daemon *d, const char *key)
 	return settings_integer(d->settings, "scheduler", key);
 }
 
+/*
+ * A pass of the loop that has taken so long ends before what can as well be done in the
+ * next one; but not more often than that in a row.
+ */
+#define PASS_NS     (DAEMON_SECOND_NS / 100)
+#define MAX_PUT_OFF 4
+
 /* ---- Ticks --------------------------------------------------------------------------- */
 
 static bool
@@ -68,7 +75,7 @@ look_at_switch(struct daemon *d)
 }
 
 static void
-tell_status(const struct daemon *d)
+tell_status(struct daemon *d)
 {
 	notify_status("%u hosts, %u jobs, %s%s", live_n_hosts(d->now.live),
 		      live_n_known_jobs(d->now.live),
@@ -83,50 +90,74 @@ fabric_turn(struct daemon *d)
 	fabric_tick(d);
 }
 
-/* What is done once a second; not in one go, as others would wait for all of it. */
+static void
+waiting_turn(struct daemon *d)
+{
+	jobs_take_nodes(d);
+	jobs_take_waiting(d);
+}
+
+/*
+ * What is done once a second; not in one go, as others would wait for all of it.  Parts
+ * that a new look at the cluster's scheduler calls for are done soon after it, too.
+ */
 static const struct {
 	const char *name;
 	void (*tick)(struct daemon *d);
+	bool is_of_look;
 } parts[] = {
 	/* clang-format off */
-	{ "fabric", fabric_turn },
-	{ "look", now_look },
-	{ "jobs", jobs_update },
-	{ "outcomes", outcomes_tick },
-	{ "deeds", deeds_tick },
-	{ "pods", pods_tick },
-	{ "store", memory_tick },
-	{ "events", api_tick },
-	{ "status", tell_status },
+	{ "fabric", fabric_turn, false },
+	{ "look", now_look, false },
+	{ "silent", jobs_mark_silent, true },
+	{ "running", jobs_mark_running, true },
+	{ "ages", jobs_look_again, true },
+	{ "waiting", waiting_turn, true },
+	{ "advice", jobs_solve, true },
+	{ "gone", jobs_drop_gone, true },
+	{ "outcomes", outcomes_tick, false },
+	{ "deeds", deeds_tick, true },
+	{ "pods", pods_tick, false },
+	{ "store", memory_tick, false },
+	{ "events", api_tick, false },
+	{ "status", tell_status, false },
 	/* clang-format on */
 };
 
 #define N_PARTS (sizeof parts / sizeof *parts)
 
-static void
-on_tenth(void *ctx, int64_t now_ns, int64_t missed)
+/* A part of what is hurried; false: there is none. */
+static bool
+next_hurried(struct daemon *d, size_t *ret_part)
 {
-	struct daemon *d = ctx;
-
-	(void)now_ns;
-	(void)missed;
-	loop_part(d->loop, "advice");
-	jobs_go_on(d);
+	while (d->next_hurried < N_PARTS && !parts[d->next_hurried].is_of_look)
+		d->next_hurried++;
+	d->is_hurried &= d->next_hurried < N_PARTS;
+	if (d->is_hurried)
+		*ret_part = d->next_hurried++;
+	return d->is_hurried;
 }
 
 static void
 on_hundredth(void *ctx, int64_t now_ns, int64_t missed)
 {
 	struct daemon *d = ctx;
+	bool is_late = d->n_put_off++ >= MAX_PUT_OFF;
 	size_t part;
 
 	(void)missed;
-	if (turns_next(&d->turns, now_ns, &part)) {
+	if (loop_pass_cpu_ns(d->loop) >= PASS_NS && !is_late)
+		return;
+	if (turns_next(&d->turns, now_ns, &part) ||
+	    (d->is_hurried && next_hurried(d, &part))) {
 		loop_part(d->loop, parts[part].name);
 		parts[part].tick(d);
 	}
-	loop_part(d->loop, "rounds");
+	jobs_go_on(d);
+	if (loop_pass_cpu_ns(d->loop) >= PASS_NS && !is_late)
+		return;
 	rounds_go_on(d);
+	d->n_put_off = 0;
 }
 
 static void
@@ -270,6 +301,7 @@ daemon_close(struct daemon *d)
 {
 	ctl_close(d->ctl);
 	api_close(d);
+	figures_close(d);
 	pace_close(d);
 	pods_close(d);
 	deeds_close(d);
@@ -309,11 +341,10 @@ daemon_run(struct settings *settings, const char *config_file)
 		d.deeds.modes.is_stopped = is_switched_off(&d);
 		d.turns = (struct turns){
 			.n = N_PARTS,
-			.step_ns = DAEMON_SECOND_NS / 10,
+			.step_ns = DAEMON_SECOND_NS / (int64_t)N_PARTS,
 			.period_ns = DAEMON_SECOND_NS,
 			.begin_ns = clk_monotonic_ns() + DAEMON_SECOND_NS,
 		};
-		loop_every(d.loop, DAEMON_SECOND_NS / 10, on_tenth, &d);
 		loop_every(d.loop, DAEMON_SECOND_NS / 100, on_hundredth, &d);
 		log_info("scheduler", "listening to %s; API at http://%s",
 			 daemon_text(&d, "bus"), daemon_text(&d, "http"));

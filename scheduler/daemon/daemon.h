@@ -6,6 +6,7 @@
  *	rounds.c     profiles of all jobs anew, and the links, a few milliseconds at a time
  *	fabric.c     the fabric, from a file or antiphase-topology
  *	jobs.c       what is known of each job, and what is advised for it (advisor.h);
+ *	jobs_solve.c solved in pieces;
  *	jobs_run.c   of jobs that run: from frames,
  *	jobs_paced.c and from their pacers;
  *	jobs_wait.c  of jobs that wait: from the cluster's scheduler, their users, and
@@ -44,8 +45,10 @@ struct ctl;
 struct err;
 struct extender;
 struct feed;
+struct figures_met;
 struct history;
 struct http;
+struct http_place;
 struct jobs;
 struct live;
 struct loop;
@@ -75,6 +78,17 @@ struct now_clock {
 	int64_t since_ns;              /* This one; 0: the number is free. */
 };
 
+/* A look at all links, step by step. */
+enum now_stage {
+	NOW_IDLE,
+	NOW_FIND,
+	NOW_REMEMBER, /* Since when links are contended. */
+	NOW_SORT,
+	NOW_COUNT, /* What jobs put on links. */
+	NOW_SHOW,
+	NOW_DROP, /* What was shown before. */
+};
+
 /* What frames say. */
 struct now {
 	struct feed *feed;                 /* Owned. */
@@ -87,6 +101,14 @@ struct now {
 	int64_t looked_ns;                 /* The same of the last look at links. */
 	int64_t told_ns;                   /* That look was told to listeners. */
 	struct contention_finder *looking; /* Owned.  The next look, or NULL. */
+	enum now_stage stage;              /* Of it. */
+	size_t next;                       /* Link that this is at, of */
+	struct contention coming; /* Owned.  What it found, until it is 'found', */
+	struct contention gone;   /* and owned: what was, being released. */
+	struct contention_sorter *sorting; /* Owned. */
+	VEC(uint32_t) places;        /* Of links in 'found', by number; 1 and up, */
+	VEC(uint32_t) coming_places; /* and in 'coming'. */
+	int64_t carried_span_ms;
 	int64_t look_began_ns, look_cost_ns;
 	int64_t look_took_ns, last_cost_ns; /* Of the last one: in all, and of work. */
 	struct carried *carried;            /* Owned; NULL: not wanted. */
@@ -120,9 +142,10 @@ struct deed {
 };
 
 struct deeds {
-	struct host *host;             /* Owned; NULL: no scheduler is looked at. */
-	struct host_snapshot snapshot; /* Owned.  The last look; at_us 0: none. */
-	char *why;                     /* Owned.  Why there is no newer one. */
+	struct host *host; /* Owned; NULL: no scheduler is looked at. */
+	struct host_snapshot
+		snapshot; /* The host's own.  The last look; at_us 0: none. */
+	char *why;        /* Owned.  Why there is no newer one. */
 	struct modes modes;
 	struct decide_changes changes;
 	VEC(struct deed) under_way;
@@ -143,13 +166,19 @@ struct api_mark {
 struct api_told {
 	struct strtab *names;       /* Owned.  Links, */
 	VEC(struct api_mark) marks; /* and by number there, this. */
+	bool is_telling;            /* The links that have changed are gathered: */
+	size_t next;                /* up to this one of the look, */
+	VEC(size_t) changed;        /* the first of them, */
+	size_t n_left_out;          /* and how many more. */
 };
 
 struct daemon {
 	struct settings *settings;
 	const char *config_file; /* Borrowed; NULL: the default one. */
 	struct loop *loop;
-	struct turns turns;    /* Of what is done once a second. */
+	struct turns turns;    /* Of what is done once a second, */
+	bool is_hurried;       /* and what is done at once, as there is a new look at */
+	size_t next_hurried;   /* the cluster's scheduler: it is at this part. */
 	struct bus_keys *keys; /* NULL: none. */
 	struct now now;
 	struct rounds *rounds;
@@ -165,8 +194,10 @@ struct daemon {
 	struct extender *extender;
 	struct http *http; /* NULL: none. */
 	struct api_told told;
+	struct figures_met *met; /* Owned, by figures.c. */
 	struct ctl *ctl;
-	bool is_restored; /* What was known before a restart has been told. */
+	unsigned n_put_off; /* Hundredths of a second without rounds.c, in a row. */
+	bool is_restored;   /* What was known before a restart has been told. */
 	int64_t started_us;
 	int64_t ending_ns; /* When we were told to end; 0: not yet. */
 	int status;
@@ -192,6 +223,9 @@ void now_forget(struct daemon *d);
 /* What was begun is not wanted any more: the fabric is another one. */
 void now_stop_looking(struct daemon *d);
 struct picture now_picture(const struct daemon *d);
+/* Links of the last look by number (contention.h), below now_n_numbers(), or NULL. */
+const struct contention_link *now_link(const struct daemon *d, size_t number);
+size_t now_n_numbers(const struct daemon *d);
 /* How far a host's clock is ahead of ours, at least; false if it said nothing lately. */
 bool now_clock_offset_ns(const struct daemon *d, const char *host, int64_t *ret_ns);
 
@@ -230,12 +264,25 @@ struct jobs *jobs_new(void);
 void jobs_free(struct jobs *jobs); /* Accepts NULL. */
 /* The fabric is another one. */
 void jobs_set_fabric(struct daemon *d);
-/* A new look at the cluster's scheduler, or a second has gone by. */
+/* A new look at the cluster's scheduler, or a second has gone by: all of these. */
 void jobs_update(struct daemon *d);
+/* Which hosts of the fabric are heard, or silent. */
+void jobs_mark_silent(struct daemon *d);
+/* Which jobs are there still. */
+void jobs_mark_running(struct daemon *d);
+/* Between estimates, too, hosts fall silent and profiles grow old. */
+void jobs_look_again(struct daemon *d);
+/* What the cluster's scheduler has free, and the jobs that wait there. */
+void jobs_take_nodes(struct daemon *d);
+void jobs_take_waiting(struct daemon *d);
+/* What is advised, as far as there is time; jobs_go_on() does the rest. */
+void jobs_solve(struct daemon *d);
+/* Those that were not marked. */
+void jobs_drop_gone(struct daemon *d);
 /* What is known now of a job that runs; 'running' NULL: there is no fabric. */
 void jobs_take_running(struct daemon *d, const struct running *running,
 		       const struct online_job *seen);
-/* Between two updates: solves on, if there is more to do than one may take at once. */
+/* Between two updates: goes on with what there was no time for. */
 void jobs_go_on(struct daemon *d);
 /* For decide.h. */
 void jobs_advice(void *daemon, const struct host_job *job,
@@ -293,12 +340,15 @@ uint32_t history_n_left_out(const struct daemon *d);
 int api_open(struct daemon *d, struct err *err);
 void api_close(struct daemon *d);
 void api_tick(struct daemon *d);
+/* A part of what listeners are to be told; false: there is nothing. */
+bool api_go_on(struct daemon *d);
 /* Forgets links that were not told of since the last time that this was asked. */
 void api_forget(struct daemon *d);
 void figures_write(void *daemon, struct strbuf *out);
 /* In pieces (http.h), in the two formats. */
-bool figures_write_piece(void *daemon, unsigned piece, struct strbuf *out);
-bool figures_write_open(void *daemon, unsigned piece, struct strbuf *out);
+bool figures_write_piece(void *daemon, struct http_place *place, struct strbuf *out);
+bool figures_write_open(void *daemon, struct http_place *place, struct strbuf *out);
+void figures_close(struct daemon *d);
 int control_open(struct daemon *d, struct err *err);
 
 #endif

@@ -194,11 +194,11 @@ on_snapshot(void *ctx, const struct host_snapshot *snapshot, const char *why)
 			    "the cluster's scheduler does not answer: %s", deeds->why);
 		return;
 	}
-	host_snapshot_fini(&deeds->snapshot);
-	host_snapshot_copy(snapshot, &deeds->snapshot);
+	deeds->snapshot = *snapshot;
 	check_partitions(deeds);
-	jobs_update(d);
-	deeds_decide(d);
+	/* One part after another, as others would wait for all of it. */
+	d->is_hurried = true;
+	d->next_hurried = 0;
 }
 
 /* Of the sections [partition NAME], and then of the list, which has the last word. */
@@ -284,7 +284,7 @@ deeds_close(struct daemon *d)
 		action_fini(&deeds->under_way.items[i].action);
 	vec_free(&deeds->under_way);
 	decide_changes_fini(&deeds->changes);
-	host_snapshot_fini(&deeds->snapshot);
+	deeds->snapshot = (struct host_snapshot){ .at_us = 0 };
 	modes_fini(&deeds->modes);
 	free(deeds->why);
 }

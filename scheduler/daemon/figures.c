@@ -24,6 +24,27 @@
 #include "scheduler/store/store.h"
 #include "topology/topo.h"
 
+/* Of one piece: others wait for it. */
+#define SAMPLES_A_PIECE 2048
+/* Of carried bytes, or of iterations, that have many samples each. */
+#define LINKS_A_PIECE 512
+#define JOBS_A_PIECE  128
+
+/*
+ * What there is many of is written in pieces, from '*at' on, by numbers that do not change
+ * meanwhile, so that nothing is told twice; true: there is more of it.
+ */
+
+static void
+begin(struct metrics *m, size_t at, const char *name, enum metrics_type type,
+      const char *help)
+{
+	if (at)
+		metrics_go_on(m, name);
+	else
+		metrics_family(m, name, type, help);
+}
+
 /* ---- Links ---------------------------------------------------------------------------- */
 
 enum link_figure {
@@ -62,8 +83,9 @@ write_of_link(const struct daemon *d, struct metrics *m, uint32_t link, double v
 	strbuf_free(&name);
 }
 
-static void
-write_links(const struct daemon *d, struct metrics *m, enum link_figure which)
+static bool
+write_links(const struct daemon *d, struct metrics *m, enum link_figure which,
+	    size_t *at)
 {
 	static const struct {
 		const char *name, *help;
@@ -80,15 +102,18 @@ write_links(const struct daemon *d, struct metrics *m, enum link_figure which)
 				"or more." },
 		[LINK_JOBS] = { "antiphase_link_jobs", "Jobs active in the window." },
 	};
-	const struct contention *found = &d->now.found;
 
-	metrics_family(m, families[which].name, METRICS_GAUGE, families[which].help);
-	for (size_t i = 0; i < found->n_links; i++) {
-		double value = figure_of(&found->links[i], which);
+	size_t n = now_n_numbers(d);
+
+	begin(m, *at, families[which].name, METRICS_GAUGE, families[which].help);
+	for (int i = 0; i < SAMPLES_A_PIECE && *at < n; i++) {
+		const struct contention_link *link = now_link(d, (*at)++);
+		double value = link ? figure_of(link, which) : -1;
 
 		if (value >= 0)
-			metrics_sample(m, value, "link", found->links[i].name, NULL);
+			metrics_sample(m, value, "link", link->name, NULL);
 	}
+	return *at < n;
 }
 
 static void
@@ -97,15 +122,15 @@ write_carried_one(void *ctx, const char *link, const char *job, uint64_t bytes)
 	metrics_sample_u64(ctx, bytes, "link", link, "job", job, NULL);
 }
 
-static void
-write_carried(const struct daemon *d, struct metrics *m)
+static bool
+write_carried(struct daemon *d, struct metrics *m, size_t *at)
 {
 	if (!d->now.carried)
-		return;
-	metrics_family(m, "antiphase_link_job_transmit_bytes_total", METRICS_COUNTER,
-		       "What a job put on a link; \"other\": all without a place among "
-		       "the link_jobs that carry most.");
-	carried_each(d->now.carried, write_carried_one, m);
+		return false;
+	begin(m, *at, "antiphase_link_job_transmit_bytes_total", METRICS_COUNTER,
+	      "What a job put on a link; \"other\": all without a place among "
+	      "the link_jobs that carry most.");
+	return carried_some(d->now.carried, at, LINKS_A_PIECE, write_carried_one, m);
 }
 
 /* What the jobs ask of a link beyond what it can carry, as they are steered now. */
@@ -115,10 +140,31 @@ struct met {
 };
 
 /* By link of the fabric, of those that jobs contend for. */
-static struct met *
-find_met(const struct daemon *d)
+struct figures_met {
+	struct met *items; /* Owned. */
+	uint32_t n;
+	int64_t fabric_since_us; /* Of which they are. */
+};
+
+static void
+take_met(const struct job *job, const struct advisor_link *link, struct met *met)
 {
-	struct met *met = xcalloc(topo_n_links(d->fabric.topo) + 1, sizeof *met);
+	const struct met now = {
+		true,
+		job->is_steered ? link->score_after : link->score_before,
+		job->is_steered ? link->excess_after_bps : link->excess_before_bps,
+	};
+
+	/* One that is not steered is enough to undo it. */
+	if (!met->is_known || now.score < met->score)
+		*met = now;
+}
+
+static void
+find_met(struct daemon *d)
+{
+	uint32_t n = topo_n_links(d->fabric.topo);
+	struct met *met = xcalloc(n + 1, sizeof *met);
 
 	for (size_t i = 0; i < d->jobs->items.n; i++) {
 		const struct job *job = d->jobs->items.items[i];
@@ -128,49 +174,79 @@ find_met(const struct daemon *d)
 		    !advisor_view(d->jobs->advisor, job->number, &view) ||
 		    !view.is_solved)
 			continue;
-		for (size_t k = 0; k < view.n_links; k++) {
-			const struct advisor_link *link = &view.links[k];
-			struct met now = {
-				true,
-				job->is_steered ? link->score_after
-						: link->score_before,
-				job->is_steered ? link->excess_after_bps
-						: link->excess_before_bps,
-			};
-
-			/* One that is not steered is enough to undo it. */
-			if (!met[link->link].is_known ||
-			    now.score < met[link->link].score)
-				met[link->link] = now;
-		}
+		for (size_t k = 0; k < view.n_links; k++)
+			take_met(job, &view.links[k], &met[view.links[k].link]);
 	}
-	return met;
+	figures_close(d);
+	d->met = xcalloc(1, sizeof *d->met);
+	*d->met = (struct figures_met){ met, n, d->fabric.since_us };
 }
 
-static void
-write_met(const struct daemon *d, struct metrics *m)
+void
+figures_close(struct daemon *d)
 {
-	struct met *met;
+	if (d->met)
+		free(d->met->items);
+	free(d->met);
+	d->met = NULL;
+}
+
+/* What write_excess() has found, when it began. */
+static const struct met *
+next_met(const struct daemon *d, size_t *at)
+{
+	if (!d->fabric.topo || !d->met || d->met->fabric_since_us != d->fabric.since_us)
+		return NULL;
+	while (*at < d->met->n)
+		if (d->met->items[(*at)++].is_known)
+			return &d->met->items[*at - 1];
+	return NULL;
+}
+
+static bool
+write_excess(struct daemon *d, struct metrics *m, size_t *at)
+{
+	const struct met *met;
 
 	if (!d->fabric.topo || !d->jobs->advisor)
-		return;
-	met = find_met(d);
-	metrics_family(m, "antiphase_link_excess_ratio", METRICS_GAUGE,
-		       "What its jobs ask of it beyond its capacity, by their profiles "
-		       "and shifts as they are now: mean, of the capacity.");
-	for (uint32_t i = 0; i < topo_n_links(d->fabric.topo); i++) {
-		double capacity_bps = topo_link(d->fabric.topo, i)->capacity_bps;
+		return false;
+	if (*at == 0)
+		find_met(d);
+	begin(m, *at, "antiphase_link_excess_ratio", METRICS_GAUGE,
+	      "What its jobs ask of it beyond its capacity, by their profiles "
+	      "and shifts as they are now: mean, of the capacity.");
+	for (int i = 0; i < SAMPLES_A_PIECE; i++) {
+		double capacity_bps;
 
-		if (met[i].is_known && capacity_bps > 0)
-			write_of_link(d, m, i, met[i].excess_bps / capacity_bps);
+		met = next_met(d, at);
+		if (!met)
+			return false;
+		capacity_bps =
+			topo_link(d->fabric.topo, (uint32_t)*at - 1)->capacity_bps;
+		if (capacity_bps > 0)
+			write_of_link(d, m, (uint32_t)*at - 1,
+				      met->excess_bps / capacity_bps);
 	}
-	metrics_family(m, "antiphase_link_compatibility_score", METRICS_GAUGE,
-		       "1: its jobs interleave perfectly; by their profiles and shifts "
-		       "as they are now.");
-	for (uint32_t i = 0; i < topo_n_links(d->fabric.topo); i++)
-		if (met[i].is_known)
-			write_of_link(d, m, i, met[i].score);
-	free(met);
+	return true;
+}
+
+static bool
+write_scores(struct daemon *d, struct metrics *m, size_t *at)
+{
+	const struct met *met;
+
+	if (!d->fabric.topo || !d->jobs->advisor)
+		return false;
+	begin(m, *at, "antiphase_link_compatibility_score", METRICS_GAUGE,
+	      "1: its jobs interleave perfectly; by their profiles and shifts "
+	      "as they are now.");
+	for (int i = 0; i < SAMPLES_A_PIECE; i++) {
+		met = next_met(d, at);
+		if (!met)
+			return false;
+		write_of_link(d, m, (uint32_t)*at - 1, met->score);
+	}
+	return true;
 }
 
 /* ---- Jobs ----------------------------------------------------------------------------- */
@@ -213,8 +289,8 @@ figure_of_job(const struct daemon *d, const struct online_job *seen,
 	return state.is_tracked;
 }
 
-static void
-write_jobs(const struct daemon *d, struct metrics *m, enum job_figure which)
+static bool
+write_jobs(const struct daemon *d, struct metrics *m, enum job_figure which, size_t *at)
 {
 	static const struct {
 		const char *name, *help;
@@ -230,30 +306,37 @@ write_jobs(const struct daemon *d, struct metrics *m, enum job_figure which)
 				"How far it is outside of what was advised." },
 	};
 
-	size_t n;
-	const struct online_job *const *jobs = online_jobs(d->now.online, &n);
+	uint32_t n = live_n_jobs(d->now.live);
 
-	metrics_family(m, families[which].name, METRICS_GAUGE, families[which].help);
-	for (size_t i = 0; i < n; i++) {
+	begin(m, *at, families[which].name, METRICS_GAUGE, families[which].help);
+	for (int i = 0; i < SAMPLES_A_PIECE && *at < n; i++) {
+		const struct online_job *job =
+			online_find(d->now.online, (uint32_t)(*at)++);
 		double value;
 
-		if (figure_of_job(d, jobs[i], which, &value))
+		if (job && figure_of_job(d, job, which, &value))
 			metrics_sample(m, value, "job",
-				       live_job_name(d->now.live, jobs[i]->job), NULL);
+				       live_job_name(d->now.live, job->job), NULL);
 	}
+	return *at < n;
 }
 
-static void
-write_iterations(const struct daemon *d, struct metrics *m)
+static bool
+write_iterations(struct daemon *d, struct metrics *m, size_t *at)
 {
 	const struct outcome *outcome;
 	const char *job;
 
-	metrics_family(m, "antiphase_job_iteration_seconds", METRICS_HISTOGRAM,
-		       "Iterations, as the job's pacer tells them.");
-	for (size_t i = 0; (outcome = outcomes_paced(d, &i, &job));)
+	begin(m, *at, "antiphase_job_iteration_seconds", METRICS_HISTOGRAM,
+	      "Iterations, as the job's pacer tells them.");
+	for (int i = 0; i < JOBS_A_PIECE; i++) {
+		outcome = outcomes_paced(d, at, &job);
+		if (!outcome)
+			return false;
 		metrics_histogram(m, outcome_bounds_s, outcome->histogram,
 				  OUTCOME_N_BOUNDS, outcome->sum_s, "job", job);
+	}
+	return true;
 }
 
 /* ---- What is advised and done --------------------------------------------------------- */
@@ -273,12 +356,13 @@ write_pods(const struct daemon *d, struct metrics *m)
 			"Such changes that the API server refused.");
 }
 
-static void
-write_deeds(const struct daemon *d, struct metrics *m)
+static bool
+write_deeds(struct daemon *d, struct metrics *m, size_t *at)
 {
 	uint32_t by_reason[N_REASONS] = { 0 }, by_refusal[JOBS_N_REFUSALS] = { 0 };
 	struct pace_counts pace = pace_counts(d);
 
+	(void)at;
 	for (size_t i = 0; i < d->jobs->items.n; i++) {
 		const struct job *job = d->jobs->items.items[i];
 
@@ -325,52 +409,69 @@ write_deeds(const struct daemon *d, struct metrics *m)
 			"Those of another rank 0 than the one that has the job.");
 	metrics_gauge(m, "antiphase_stopped", d->deeds.modes.is_stopped,
 		      "1 while the kill switch is on.");
+	return false;
 }
 
 /* ---- Ourselves ------------------------------------------------------------------------ */
 
-static void
-write_host_ages(const struct daemon *d, struct metrics *m)
+static bool
+write_host_ages(struct daemon *d, struct metrics *m, size_t *at)
 {
 	const struct picture picture = now_picture(d);
+	uint32_t n = live_n_hosts(d->now.live);
 
-	metrics_family(m, "antiphase_telemetry_age_seconds", METRICS_GAUGE,
-		       "Since a host was last heard.");
-	for (uint32_t i = 0; i < live_n_hosts(d->now.live); i++)
-		metrics_sample(m, (double)picture_host_age_ns(&picture, i) / 1e9,
-			       "host", live_host(d->now.live, i)->name, NULL);
+	begin(m, *at, "antiphase_telemetry_age_seconds", METRICS_GAUGE,
+	      "Since a host was last heard.");
+	for (int i = 0; i < SAMPLES_A_PIECE && *at < n; i++) {
+		uint32_t host = (uint32_t)(*at)++;
+
+		metrics_sample(m, (double)picture_host_age_ns(&picture, host) / 1e9,
+			       "host", live_host(d->now.live, host)->name, NULL);
+	}
+	return *at < n;
 }
 
-static void
-write_host_gaps(const struct daemon *d, struct metrics *m)
+static bool
+write_host_gaps(struct daemon *d, struct metrics *m, size_t *at)
 {
-	metrics_family(m, "antiphase_telemetry_gaps_total", METRICS_COUNTER,
-		       "Frames missing from a host's sequences.");
-	for (uint32_t i = 0; i < live_n_hosts(d->now.live); i++)
-		metrics_sample_u64(m, live_host(d->now.live, i)->gaps, "host",
-				   live_host(d->now.live, i)->name, NULL);
+	uint32_t n = live_n_hosts(d->now.live);
+
+	begin(m, *at, "antiphase_telemetry_gaps_total", METRICS_COUNTER,
+	      "Frames missing from a host's sequences.");
+	for (int i = 0; i < SAMPLES_A_PIECE && *at < n; i++) {
+		const struct live_host *host =
+			live_host(d->now.live, (uint32_t)(*at)++);
+
+		metrics_sample_u64(m, host->gaps, "host", host->name, NULL);
+	}
+	return *at < n;
 }
 
-static void
-write_host_clocks(const struct daemon *d, struct metrics *m)
+static bool
+write_host_clocks(struct daemon *d, struct metrics *m, size_t *at)
 {
+	uint32_t n = live_n_hosts(d->now.live);
 	int64_t offset_ns;
 
-	metrics_family(m, "antiphase_clock_offset_seconds", METRICS_GAUGE,
-		       "A host's clock less ours, by its frame that came soonest in "
-		       "the last minutes: less by what that was under way.");
-	for (uint32_t i = 0; i < live_n_hosts(d->now.live); i++)
-		if (now_clock_offset_ns(d, live_host(d->now.live, i)->name, &offset_ns))
-			metrics_sample(m, (double)offset_ns / 1e9, "host",
-				       live_host(d->now.live, i)->name, NULL);
+	begin(m, *at, "antiphase_clock_offset_seconds", METRICS_GAUGE,
+	      "A host's clock less ours, by its frame that came soonest in "
+	      "the last minutes: less by what that was under way.");
+	for (int i = 0; i < SAMPLES_A_PIECE && *at < n; i++) {
+		const char *host = live_host(d->now.live, (uint32_t)(*at)++)->name;
+
+		if (now_clock_offset_ns(d, host, &offset_ns))
+			metrics_sample(m, (double)offset_ns / 1e9, "host", host, NULL);
+	}
+	return *at < n;
 }
 
-static void
-write_self(const struct daemon *d, struct metrics *m)
+static bool
+write_self(struct daemon *d, struct metrics *m, size_t *at)
 {
 	struct jobs_counts jobs = jobs_counts(d);
 	struct feed_counts feed = feed_counts(d->now.feed);
 
+	(void)at;
 	metrics_counter(m, "antiphase_frames_total", feed.frames, "Frames received.");
 	metrics_counter(m, "antiphase_frames_damaged_total",
 			feed.damaged + feed.foreign,
@@ -408,61 +509,69 @@ write_self(const struct daemon *d, struct metrics *m)
 			      "Those that hear events.");
 	}
 	passes_write(loop_passes(d->loop), m);
+	return false;
 }
 
 /* ---- All of it, in pieces ------------------------------------------------------------- */
 
-/* Each of some milliseconds at most: others wait for one of them, and not for all. */
+/* Each of a few milliseconds at most: others wait for one of them, and not for all. */
 static bool
-write_piece(const struct daemon *d, struct metrics *m, unsigned piece)
+write_piece(struct daemon *d, struct metrics *m, struct http_place *place)
 {
-	static void (*const writers[])(const struct daemon *d, struct metrics *m) = {
-		write_carried,   write_met,       write_iterations,  write_deeds,
-		write_host_ages, write_host_gaps, write_host_clocks, write_self,
+	static bool (*const writers[])(struct daemon * d, struct metrics * m,
+				       size_t * at) = {
+		write_carried,    write_excess,      write_scores,
+		write_iterations, write_deeds,       write_host_ages,
+		write_host_gaps,  write_host_clocks, write_self,
 	};
 	const unsigned n_writers = sizeof writers / sizeof *writers;
+	unsigned part = place->part;
+	bool has_more;
 
-	if (piece == 0)
+	if (part == 0 && place->at == 0)
 		metrics_process(m, cli_version());
-	if (piece < N_LINK_FIGURES) {
-		write_links(d, m, piece);
-	} else if (piece < N_LINK_FIGURES + N_JOB_FIGURES) {
-		write_jobs(d, m, piece - N_LINK_FIGURES);
+	if (part < N_LINK_FIGURES) {
+		has_more = write_links(d, m, part, &place->at);
+	} else if (part < N_LINK_FIGURES + N_JOB_FIGURES) {
+		has_more = write_jobs(d, m, part - N_LINK_FIGURES, &place->at);
 	} else {
-		piece -= N_LINK_FIGURES + N_JOB_FIGURES;
-		writers[piece](d, m);
-		if (piece + 1 == n_writers) {
-			metrics_finish(m);
-			return false;
-		}
+		part -= N_LINK_FIGURES + N_JOB_FIGURES;
+		has_more = writers[part](d, m, &place->at);
 	}
-	return true;
+	if (has_more)
+		return true;
+	*place = (struct http_place){ .part = place->part + 1 };
+	if (place->part < N_LINK_FIGURES + N_JOB_FIGURES + n_writers)
+		return true;
+	metrics_finish(m);
+	return false;
 }
 
 void
 figures_write(void *daemon, struct strbuf *out)
 {
+	struct http_place place = { .part = 0 };
 	struct metrics m;
 
 	metrics_init(&m, out);
-	for (unsigned i = 0; write_piece(daemon, &m, i); i++)
+	while (write_piece(daemon, &m, &place))
 		continue;
 }
 
 bool
-figures_write_piece(void *daemon, unsigned piece, struct strbuf *out)
+figures_write_piece(void *daemon, struct http_place *place, struct strbuf *out)
 {
 	struct metrics m;
 
 	metrics_init(&m, out);
-	return write_piece(daemon, &m, piece);
+	return write_piece(daemon, &m, place);
 }
 
 bool
-figures_write_open(void *daemon, unsigned piece, struct strbuf *out)
+figures_write_open(void *daemon, struct http_place *place, struct strbuf *out)
 {
 	struct metrics m;
 
 	metrics_init_as(&m, out, METRICS_OPEN);
-	return write_piece(daemon, &m, piece);
+	return write_piece(daemon, &m, place);
 }

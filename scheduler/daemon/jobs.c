@@ -9,24 +9,17 @@
 #include "scheduler/daemon/jobs_priv.h"
 #include "scheduler/daemon/pace.h"
 #include "scheduler/live/live.h"
+#include "scheduler/live/running.h"
 #include "topology/topo.h"
 
 /* What differs by less is the same profile: it is not solved anew. */
 #define SAME_PERIOD 0.01
 #define SAME_BYTES  0.05
-/*
- * Components are solved for so long at once, and then others have their turn: one that
- * asks waits for no longer than that and the longest component.
- */
-#define SOLVE_NS (DAEMON_SECOND_NS / 100)
 /* A profile that stays the same is written down again after so long. */
 #define KEEP_NS (30 * DAEMON_SECOND_NS)
 
 /* A pod that heeds its annotations is listed far more often. */
 #define READER_NS (60 * DAEMON_SECOND_NS)
-
-const double jobs_solve_bounds_s[JOBS_N_SOLVE_BOUNDS] = { 0.0001, 0.0003, 0.001, 0.003,
-							  0.01,   0.03,   0.1,   1 };
 
 const char *const jobs_refusal_names[] = {
 	[JOBS_ADVISED] = "advised",
@@ -89,6 +82,7 @@ jobs_free(struct jobs *jobs)
 			job_free(jobs->items.items[i]);
 	vec_free(&jobs->items);
 	vec_free(&jobs->by_number);
+	running_free(jobs->taking.running);
 	advisor_free(jobs->advisor);
 	strtab_free(jobs->names);
 	free(jobs->is_silent);
@@ -145,6 +139,8 @@ jobs_make(struct jobs *jobs, const char *name)
 	job->name = xstrdup(name);
 	job->number = UINT32_MAX;
 	job->refusal = JOBS_NO_PERIOD;
+	/* Until jobs_mark_running() has looked for it. */
+	job->is_here = true;
 	jobs->items.items[id] = job;
 	return job;
 }
@@ -175,6 +171,8 @@ jobs_set_fabric(struct daemon *d)
 		.ecmp_seed = (uint64_t)daemon_integer(d, "ecmp_seed"),
 	};
 
+	jobs_stop_taking(d);
+	d->jobs->next_view = 0;
 	for (size_t i = 0; i < d->jobs->items.n; i++)
 		if (d->jobs->items.items[i])
 			take_away(d, d->jobs->items.items[i]);
@@ -199,9 +197,9 @@ jobs_refuse(struct daemon *d, struct job *job, enum jobs_refusal why)
 	jobs_write_doc(d, job, NULL, NULL);
 }
 
-/* Which hosts of the fabric are heard, or silent: once, and not for each job. */
-static void
-note_silent(struct daemon *d)
+/* Once, and not for each job. */
+void
+jobs_mark_silent(struct daemon *d)
 {
 	const struct picture picture = now_picture(d);
 	struct jobs *jobs = d->jobs;
@@ -340,8 +338,8 @@ jobs_put(struct daemon *d, struct job *job, const struct work_job *new,
 /* ---- Keeping up ------------------------------------------------------------------------ */
 
 /* Their places on the list are for those that come. */
-static void
-drop_gone(struct daemon *d)
+void
+jobs_drop_gone(struct daemon *d)
 {
 	struct jobs *jobs = d->jobs;
 
@@ -356,124 +354,6 @@ drop_gone(struct daemon *d)
 		jobs->items.items[i] = NULL;
 		strtab_remove(jobs->names, i);
 	}
-}
-
-/* Takes up what is advised of a job, if it is new; true if so. */
-static bool
-take_view(struct daemon *d, struct job *job)
-{
-	struct advisor_view view;
-
-	if (job->number == UINT32_MAX || job->is_waiting ||
-	    !advisor_view(d->jobs->advisor, job->number, &view) || !view.is_solved)
-		return false;
-	if (view.revision == job->revision && job->doc &&
-	    job->refusal == JOBS_ADVISED && clk_wall_us() < job->valid_until_us &&
-	    !job->is_outcome_new && job->is_steered == pace_is_steered(d, job))
-		return false;
-	job->revision = view.revision;
-	job->component = view.component;
-	job->refusal = JOBS_ADVISED;
-	jobs_write_doc(d, job, &view, NULL);
-	pace_take(d, job, &view);
-	return true;
-}
-
-static void
-count_solve(struct jobs *jobs, double took_s)
-{
-	size_t i = 0;
-
-	while (i < JOBS_N_SOLVE_BOUNDS && took_s > jobs_solve_bounds_s[i])
-		i++;
-	jobs->so_far.solves[i]++;
-	jobs->so_far.solves_s += took_s;
-}
-
-/* A job, and those that were solved with it. */
-struct member {
-	uint32_t component, number;
-};
-
-static int
-compare_members(const void *a, const void *b)
-{
-	const struct member *x = a, *y = b;
-
-	if (x->component != y->component)
-		return x->component < y->component ? -1 : 1;
-	return (x->number > y->number) - (x->number < y->number);
-}
-
-/* The edges of all jobs whose component has one that was taken up: 'touched', by component. */
-static void
-take_edges(struct daemon *d, struct member *touched, size_t n_touched)
-{
-	VEC(struct member) members = VEC_EMPTY;
-	VEC(uint32_t) numbers = VEC_EMPTY;
-	size_t at = 0;
-
-	for (size_t i = 0; i < d->jobs->items.n; i++) {
-		const struct job *job = d->jobs->items.items[i];
-
-		if (job && job->number != UINT32_MAX && !job->is_waiting &&
-		    job->revision)
-			vec_push(&members,
-				 ((struct member){ job->component, job->number }));
-	}
-	qsort(touched, n_touched, sizeof *touched, compare_members);
-	qsort(members.items, members.n, sizeof *members.items, compare_members);
-	for (size_t i = 0; i < members.n;) {
-		uint32_t component = members.items[i].component;
-
-		while (at < n_touched && touched[at].component < component)
-			at++;
-		if (at == n_touched)
-			break;
-		numbers.n = 0;
-		for (; i < members.n && members.items[i].component == component; i++)
-			vec_push(&numbers, members.items[i].number);
-		if (touched[at].component == component)
-			pace_take_edges(d, numbers.items, numbers.n);
-	}
-	vec_free(&members);
-	vec_free(&numbers);
-}
-
-static void
-solve(struct daemon *d)
-{
-	int64_t began_ns = clk_monotonic_ns();
-	VEC(struct member) touched = VEC_EMPTY;
-	double took_s;
-
-	if (!d->jobs->advisor)
-		return;
-	do {
-		d->jobs->n_unsolved = advisor_step(d->jobs->advisor, 1);
-		d->jobs->so_far.n_solved++;
-	} while (d->jobs->n_unsolved && clk_monotonic_ns() - began_ns < SOLVE_NS);
-	took_s = (double)(clk_monotonic_ns() - began_ns) / 1e9;
-	d->jobs->so_far.solve_s += took_s;
-	for (size_t i = 0; i < d->jobs->items.n; i++) {
-		struct job *job = d->jobs->items.items[i];
-
-		if (job && take_view(d, job))
-			vec_push(&touched,
-				 ((struct member){ job->component, job->number }));
-	}
-	if (d->jobs->n_unsolved || touched.n)
-		count_solve(d->jobs, took_s);
-	if (touched.n)
-		take_edges(d, touched.items, touched.n);
-	vec_free(&touched);
-}
-
-void
-jobs_go_on(struct daemon *d)
-{
-	if (jobs_take_told(d) || d->jobs->n_unsolved)
-		solve(d);
 }
 
 void
@@ -498,13 +378,13 @@ jobs_restore(struct daemon *d, const char *name, const struct profile *profile,
 void
 jobs_update(struct daemon *d)
 {
-	note_silent(d);
+	jobs_mark_silent(d);
 	jobs_mark_running(d);
 	jobs_look_again(d);
 	jobs_take_nodes(d);
 	jobs_take_waiting(d);
-	solve(d);
-	drop_gone(d);
+	jobs_solve(d);
+	jobs_drop_gone(d);
 }
 
 void

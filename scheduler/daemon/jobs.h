@@ -120,8 +120,22 @@ struct jobs {
 	size_t n_told, next_told; /* Jobs whose pacer said something new: how many, */
 	int64_t told_ns;          /* when they were looked at last, */
 	int64_t told_cost_ns;     /* and how long that took. */
-	size_t n_unsolved;        /* Touched components that wait, or so. */
-	int64_t nodes_at_us;      /* The look whose free nodes the advisor has. */
+
+	struct jobs_taking {             /* Them being looked at, in pieces: */
+		struct running *running; /* owned; NULL: they are not. */
+		bool is_ready;
+		size_t n_looked, n_left;
+		int64_t cost_ns;
+	} taking;
+
+	size_t n_unsolved;     /* Touched components that wait, or so. */
+	size_t next_view;      /* Whose advice is taken up next; 0: all have been, */
+	int64_t viewed_ns;     /* then. */
+	size_t n_touched;      /* That were new, since then, */
+	double took_s;         /* and what solving took. */
+	bool has_unranked;     /* Waiting jobs, for which there was no time. */
+	int64_t rest_until_ns; /* Then jobs_go_on() has its turn again. */
+	int64_t nodes_at_us;   /* The look whose free nodes the advisor has. */
 
 	struct jobs_counts_so_far {
 		uint64_t n_solved, n_ranked, n_changed;
@@ -141,6 +155,8 @@ struct job *jobs_of_number(const struct daemon *d, uint32_t number);
 
 /* By name, made if it is new. */
 struct job *jobs_make(struct jobs *jobs, const char *name);
+/* What is being made of what pacers told stands on what changes now: it begins again. */
+void jobs_stop_taking(struct daemon *d);
 /* Its pacer has told enough to know it by, or that it is another one. */
 void jobs_note_told(struct daemon *d, struct job *job);
 

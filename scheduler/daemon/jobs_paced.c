@@ -1,8 +1,8 @@
 /*
  * jobs_paced.c - jobs that run, as their pacers tell of them: known within a few
  * iterations, and anew when their compute time becomes another one.  pace.c says which of
- * them there is something new of; they are looked at in the next pass of the loop, as far
- * as that is not too dear.
+ * them there is something new of; they are looked at in the next passes of the loop, as
+ * far as that is not too dear.
  */
 #include <errno.h>
 #include <math.h>
@@ -217,34 +217,69 @@ take_told(struct daemon *d, const struct running *running, struct job *job)
 	return true;
 }
 
-bool
-jobs_take_told(struct daemon *d)
+void
+jobs_stop_taking(struct daemon *d)
+{
+	running_free(d->jobs->taking.running);
+	d->jobs->taking = (struct jobs_taking){ .running = NULL };
+}
+
+/*
+ * The next one of which there is something new; false: that was the last for now.  All
+ * have their turn, beginning behind who had the last one.
+ */
+static bool
+take_next(struct daemon *d)
 {
 	struct jobs *jobs = d->jobs;
-	int64_t began_ns = clk_monotonic_ns();
-	size_t n_looked = 0, n_left = MAX_AT_ONCE;
-	struct running *running;
+	struct jobs_taking *taking = &jobs->taking;
 
-	if (!jobs->n_told || !jobs->advisor || !d->fabric.topo ||
-	    began_ns - jobs->told_ns < SHARE * jobs->told_cost_ns)
-		return false;
-	running = running_new(d->now.live, d->fabric.topo, &d->now.found);
-	/* All have their turn, beginning behind who had the last one. */
-	for (; n_looked < jobs->items.n && n_left; n_looked++) {
+	while (taking->n_left && taking->n_looked++ < jobs->items.n) {
 		struct job *job;
 
 		jobs->next_told = (jobs->next_told + 1) % jobs->items.n;
 		job = jobs->items.items[jobs->next_told];
 		if (!job || !job->is_told)
 			continue;
-		n_left--;
-		if (take_told(d, running, job)) {
+		taking->n_left--;
+		if (take_told(d, taking->running, job)) {
 			job->is_told = false;
 			jobs->n_told--;
 		}
+		return true;
 	}
-	running_free(running);
-	jobs->told_ns = clk_monotonic_ns();
-	jobs->told_cost_ns = jobs->told_ns - began_ns;
-	return true;
+	return false;
+}
+
+bool
+jobs_take_told(struct daemon *d, int64_t until_ns)
+{
+	struct jobs *jobs = d->jobs;
+	struct jobs_taking *taking = &jobs->taking;
+	int64_t began_ns = clk_monotonic_ns();
+	bool has_taken = false, is_over = false;
+
+	if (!taking->running) {
+		if (!jobs->n_told || !jobs->advisor || !d->fabric.topo ||
+		    began_ns - jobs->told_ns < SHARE * jobs->told_cost_ns)
+			return false;
+		taking->running =
+			running_begin(d->now.live, d->fabric.topo, &d->now.found);
+		taking->n_left = MAX_AT_ONCE;
+	}
+	do {
+		if (!taking->is_ready)
+			taking->is_ready = running_step(taking->running);
+		else if (take_next(d))
+			has_taken = true;
+		else
+			is_over = true;
+	} while (!is_over && clk_monotonic_ns() < until_ns);
+	taking->cost_ns += clk_monotonic_ns() - began_ns;
+	if (is_over) {
+		jobs->told_ns = clk_monotonic_ns();
+		jobs->told_cost_ns = taking->cost_ns;
+		jobs_stop_taking(d);
+	}
+	return has_taken;
 }

@@ -1,7 +1,8 @@
 /*
  * jobs_priv.h - what the files of jobs.h share.
  *
- *	jobs.c       the list, and what is advised for those that are on it
+ *	jobs.c       the list, and who is on it
+ *	jobs_solve.c what is advised for those that run
  *	jobs_run.c   jobs that run
  *	jobs_paced.c jobs that run, by what their pacers tell
  *	jobs_wait.c  jobs that wait
@@ -25,9 +26,6 @@ bool jobs_has_silent(const struct jobs *jobs, const uint32_t *hosts, uint32_t n)
 void jobs_make_work(const char *name, uint32_t n_nodes, const struct profile *profile,
 		    struct work_job *ret_job);
 
-/* Which jobs are there still. */
-void jobs_mark_running(struct daemon *d);
-
 /* Whether its pacer has said something lately. */
 bool jobs_is_paced(const struct job *job);
 /*
@@ -36,14 +34,7 @@ bool jobs_is_paced(const struct job *job);
  */
 int jobs_paced_work(const struct daemon *d, const struct running *running,
 		    const struct job *job, struct work_job *ret_job);
-/* Takes up what pacers have told; true if there was any. */
-bool jobs_take_told(struct daemon *d);
-
-/* Between estimates, too, hosts fall silent and profiles grow old. */
-void jobs_look_again(struct daemon *d);
-
-/* What the cluster's scheduler has free, and the jobs that wait there. */
-void jobs_take_nodes(struct daemon *d);
-void jobs_take_waiting(struct daemon *d);
+/* Takes up what pacers have told, until then; true if there was any. */
+bool jobs_take_told(struct daemon *d, int64_t until_ns);
 
 #endif

@@ -15,6 +15,7 @@
 
 /* Of one update, so that many that come at once do not keep the others waiting. */
 #define MAX_RANKED 8
+#define RANK_NS    (DAEMON_SECOND_NS / 200)
 /* Between two looks for an earlier run of a job, in the store. */
 #define SEEK_NS (60 * DAEMON_SECOND_NS)
 
@@ -120,8 +121,10 @@ void
 jobs_take_waiting(struct daemon *d)
 {
 	const struct host_snapshot *host = &d->deeds.snapshot;
-	size_t n_ranked = 0;
+	int64_t began_ns = clk_monotonic_ns();
+	size_t n_ranked = 0, n_sought = 0;
 
+	d->jobs->has_unranked = false;
 	for (size_t i = 0; i < host->n_jobs; i++) {
 		const struct host_job *waiting = &host->jobs[i];
 		struct profile profile;
@@ -132,9 +135,6 @@ jobs_take_waiting(struct daemon *d)
 			continue;
 		job = jobs_make(d->jobs, waiting->id);
 		job->is_here = true;
-		/* Those of this round are enough: the next one is soon. */
-		if (n_ranked >= MAX_RANKED)
-			continue;
 		if (!d->jobs->advisor) {
 			jobs_refuse(d, job,
 				    d->fabric.topo ? JOBS_NO_ADVISOR : JOBS_NO_FABRIC);
@@ -142,6 +142,13 @@ jobs_take_waiting(struct daemon *d)
 		}
 		if (job->is_ranked && job->valid_until_us > clk_wall_us())
 			continue;
+		/* Those of this round are enough: the next one is soon. */
+		if (n_ranked >= MAX_RANKED ||
+		    (n_sought && clk_monotonic_ns() - began_ns > RANK_NS)) {
+			d->jobs->has_unranked = true;
+			continue;
+		}
+		n_sought++;
 		if (!find_profile(d, job, waiting, &profile)) {
 			jobs_refuse(d, job, JOBS_NO_PERIOD);
 			continue;

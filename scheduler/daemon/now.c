@@ -12,15 +12,17 @@
 #include "lib/daemon/loop.h"
 #include "scheduler/daemon/carried.h"
 #include "scheduler/daemon/daemon.h"
+#include "scheduler/daemon/jobs.h"
 #include "scheduler/live/feed.h"
 #include "scheduler/live/live.h"
 #include "scheduler/live/online.h"
 
 /* Frames are taken for so long in a row, before others in the loop have their turn. */
 #define TAKE_NS      (DAEMON_SECOND_NS / 200)
-#define TAKE_AT_ONCE 32 /* Between two looks at the clock. */
+#define TAKE_AT_ONCE 8 /* Between two looks at the clock. */
 /* Of looks at links, from the end of one to the begin of the next: so much longer. */
 #define LOOK_REST      2
+#define LINKS_A_STEP   1024 /* After it, where it is done with each. */
 #define MAX_HISTORY_MS 5000
 /* Clocks of hosts are told by the last one or two such spans. */
 /* Between two looks; after a longer pause it is not known what was carried. */
@@ -157,8 +159,9 @@ void
 now_close(struct daemon *d)
 {
 	feed_close(d->now.feed);
-	contention_end(d->now.looking, NULL);
+	now_stop_looking(d);
 	contention_fini(&d->now.found);
+	vec_free(&d->now.places);
 	since_free(d->now.since);
 	carried_free(d->now.carried);
 	strtab_free(d->now.clock_names);
@@ -207,35 +210,36 @@ bytes_in(double bps, int64_t span_ms)
 	return bps > 0 ? (uint64_t)(bps / 8000 * (double)span_ms) : 0;
 }
 
-/* What each job put on each link since the last look, by its last second. */
+/* Of one link, what each job put on it since the last look, by its last second. */
 static void
-count_carried(struct now *now)
+count_carried(struct now *now, const struct contention_link *link)
 {
-	const struct contention *found = &now->found;
-	int64_t span_ms = found->to_ms - now->carried_ms;
 	VEC(struct carried_job) jobs = VEC_EMPTY;
 
-	if (!now->carried || !found->has_raw || span_ms <= 0)
-		return;
-	now->carried_ms = found->to_ms;
-	if (span_ms > MAX_CARRIED_MS)
-		return;
-	for (size_t i = 0; i < found->n_links; i++) {
-		const struct contention_link *link = &found->links[i];
+	for (size_t k = 0; k < link->n_jobs; k++) {
+		const struct contention_job *job = &link->jobs[k];
 
-		jobs.n = 0;
-		for (size_t k = 0; k < link->n_jobs; k++) {
-			const struct contention_job *job = &link->jobs[k];
-
-			vec_push(&jobs, ((struct carried_job){
-						live_job_name(now->live, job->job),
-						bytes_in(job->now_bps, span_ms),
-						job->mean_bps }));
-		}
-		carried_add(now->carried, link->name, jobs.items, jobs.n,
-			    bytes_in(link->other_bps, span_ms));
+		vec_push(&jobs, ((struct carried_job){
+					live_job_name(now->live, job->job),
+					bytes_in(job->now_bps, now->carried_span_ms),
+					job->mean_bps }));
 	}
+	carried_add(now->carried, link->name, jobs.items, jobs.n,
+		    bytes_in(link->other_bps, now->carried_span_ms));
 	vec_free(&jobs);
+}
+
+/* How long ago it was counted last; 0: that is not known, and nothing is. */
+static int64_t
+begin_count(struct now *now)
+{
+	const struct contention *coming = &now->coming;
+	int64_t span_ms = coming->to_ms - now->carried_ms;
+
+	if (!now->carried || !coming->has_raw || span_ms <= 0)
+		return 0;
+	now->carried_ms = coming->to_ms;
+	return span_ms > MAX_CARRIED_MS ? 0 : span_ms;
 }
 
 void
@@ -251,48 +255,156 @@ now_look(struct daemon *d)
 	};
 
 	tell_damage(now);
-	if (now->looking || began_ns - now->looked_ns < LOOK_REST * now->look_took_ns)
+	if (now->stage != NOW_IDLE ||
+	    began_ns - now->looked_ns < LOOK_REST * now->look_took_ns)
 		return;
 	now->looking = contention_begin(now->live, &opts);
+	now->stage = NOW_FIND;
 	now->look_began_ns = began_ns;
 	now->look_cost_ns = 0;
 	rounds_go_on(d);
 }
 
+static void
+note_place(struct now *now, size_t at)
+{
+	size_t number = now->coming.links[at].number;
+
+	while (now->coming_places.n <= number)
+		vec_push(&now->coming_places, 0);
+	now->coming_places.items[number] = (uint32_t)at + 1;
+}
+
+size_t
+now_n_numbers(const struct daemon *d)
+{
+	return d->now.places.n;
+}
+
+const struct contention_link *
+now_link(const struct daemon *d, size_t number)
+{
+	uint32_t place = d->now.places.items[number];
+
+	/* Of another fabric there are none yet. */
+	return place && place <= d->now.found.n_links ? &d->now.found.links[place - 1]
+						      : NULL;
+}
+
+/* The next links of a stage, up to '*ret_to'; true: these are the last ones. */
+static bool
+next_links(struct now *now, size_t *ret_from, size_t *ret_to)
+{
+	size_t left = now->coming.n_links - now->next;
+
+	*ret_from = now->next;
+	now->next += left < LINKS_A_STEP ? left : LINKS_A_STEP;
+	*ret_to = now->next;
+	return left <= LINKS_A_STEP;
+}
+
+/* Those who are at work on what is shown, history and listeners, have been before us. */
+static void
+show(struct daemon *d)
+{
+	struct now *now = &d->now;
+
+	history_give_up(d);
+	jobs_stop_taking(d);
+	now->gone = now->found;
+	now->found = now->coming;
+	now->coming = (struct contention){ .n_links = 0 };
+	vec_free(&now->places);
+	now->places.items = now->coming_places.items;
+	now->places.n = now->coming_places.n;
+	now->places.capacity = now->coming_places.capacity;
+	now->coming_places.items = NULL;
+	now->coming_places.n = now->coming_places.capacity = 0;
+	now->looked_ns = clk_monotonic_ns();
+	now->look_took_ns = now->looked_ns - now->look_began_ns;
+	now->last_cost_ns = now->look_cost_ns;
+}
+
+static void
+step(struct daemon *d)
+{
+	struct now *now = &d->now;
+	size_t from, to;
+	bool is_over = true;
+
+	switch (now->stage) {
+	case NOW_IDLE:
+		return;
+	case NOW_FIND:
+		is_over = contention_step(now->looking);
+		if (!is_over)
+			break;
+		contention_end(now->looking, &now->coming);
+		now->looking = NULL;
+		break;
+	case NOW_REMEMBER:
+		is_over = next_links(now, &from, &to);
+		since_remember_some(now->since, &now->coming, from, to);
+		break;
+	case NOW_SORT:
+		if (!now->sorting)
+			now->sorting = contention_sort_begin(&now->coming,
+							     CONTENTION_BY_CONTENTION);
+		is_over = contention_sort_step(now->sorting);
+		if (!is_over)
+			break;
+		contention_sort_end(now->sorting);
+		now->sorting = NULL;
+		now->carried_span_ms = begin_count(now);
+		break;
+	case NOW_COUNT:
+		is_over = next_links(now, &from, &to);
+		for (size_t i = from; i < to; i++) {
+			note_place(now, i);
+			if (now->carried_span_ms)
+				count_carried(now, &now->coming.links[i]);
+		}
+		break;
+	case NOW_SHOW:
+		show(d);
+		break;
+	case NOW_DROP:
+		is_over = contention_drop(&now->gone, LINKS_A_STEP);
+		break;
+	}
+	if (!is_over)
+		return;
+	now->next = 0;
+	now->stage =
+		now->stage == NOW_DROP ? NOW_IDLE : (enum now_stage)(now->stage + 1);
+}
+
 bool
 now_look_on(struct daemon *d)
 {
-	struct now *now = &d->now;
 	int64_t began_ns = clk_monotonic_ns();
-	bool is_over;
 
-	if (!now->looking)
+	if (d->now.stage == NOW_IDLE)
 		return false;
-	is_over = contention_step(now->looking);
-	if (is_over) {
-		history_give_up(d);
-		contention_fini(&now->found);
-		contention_end(now->looking, &now->found);
-		now->looking = NULL;
-		since_remember(now->since, &now->found);
-		contention_sort(&now->found, CONTENTION_BY_CONTENTION);
-		count_carried(now);
-	}
-	now->look_cost_ns += clk_monotonic_ns() - began_ns;
-	if (is_over) {
-		now->looked_ns = clk_monotonic_ns();
-		now->look_took_ns = now->looked_ns - now->look_began_ns;
-		now->last_cost_ns = now->look_cost_ns;
-	}
+	step(d);
+	d->now.look_cost_ns += clk_monotonic_ns() - began_ns;
 	return true;
 }
 
 void
 now_stop_looking(struct daemon *d)
 {
-	contention_end(d->now.looking, NULL);
-	d->now.looking = NULL;
-	d->now.looked_ns = 0;
+	struct now *now = &d->now;
+
+	contention_end(now->looking, NULL);
+	now->looking = NULL;
+	contention_sort_end(now->sorting);
+	now->sorting = NULL;
+	contention_fini(&now->coming);
+	contention_fini(&now->gone);
+	vec_free(&now->coming_places);
+	now->stage = NOW_IDLE;
+	now->looked_ns = 0;
 }
 
 /* Clocks of hosts that say nothing are not told; links are, as long as frames come. */

@@ -5,6 +5,7 @@
  *	estimate  the profiles of all jobs that raw series tell of, one job after another
  *	look      who was on which link in the time that profiles are of
  *	take      what is known of each job now, handed on to jobs.c
+ *	drop      what was found is released
  *
  * and beside that the looks at links that people and programs see, and their history.  All of it together
  * takes a third of the time at most, so that frames do not wait.
@@ -30,19 +31,20 @@
 #define FORGET_NS (30 * DAEMON_SECOND_NS)
 /* Jobs that are handed on between two looks at the clock. */
 #define JOBS_A_STEP 16
+/* Links that are released between two such looks. */
+#define LINKS_A_STEP 1024
 
 enum stage {
 	IDLE,
 	ESTIMATE,
 	LOOK,
 	TAKE,
+	DROP,
 };
 
 static const char *const stage_names[] = {
-	[IDLE] = "forget",
-	[ESTIMATE] = "estimate",
-	[LOOK] = "footing",
-	[TAKE] = "take",
+	[IDLE] = "forget", [ESTIMATE] = "estimate", [LOOK] = "footing",
+	[TAKE] = "take",   [DROP] = "take",
 };
 
 struct rounds {
@@ -103,14 +105,15 @@ look_on(struct daemon *d)
 
 	if (!d->fabric.topo)
 		return true;
+	if (rounds->running)
+		return running_step(rounds->running);
 	if (!rounds->looking)
 		rounds->looking = contention_begin(d->now.live, &opts);
 	else if (contention_step(rounds->looking)) {
 		contention_end(rounds->looking, &rounds->found);
 		rounds->looking = NULL;
 		rounds->running =
-			running_new(d->now.live, d->fabric.topo, &rounds->found);
-		return true;
+			running_begin(d->now.live, d->fabric.topo, &rounds->found);
 	}
 	return false;
 }
@@ -139,11 +142,12 @@ forget(struct daemon *d)
 {
 	int64_t now_ns = clk_monotonic_ns();
 
-	if (d->now.looking || now_ns - d->rounds->forgot_ns < FORGET_NS)
+	if (d->now.stage != NOW_IDLE || now_ns - d->rounds->forgot_ns < FORGET_NS)
 		return;
 	d->rounds->forgot_ns = now_ns;
 	/* A round that ran out of time may have some of them in hand. */
 	online_stop(d->now.online);
+	jobs_stop_taking(d);
 	live_forget(d->now.live, is_held, d->now.online);
 	now_forget(d);
 }
@@ -176,10 +180,35 @@ step(struct daemon *d)
 		break;
 	case TAKE:
 		if (take_on(d))
+			rounds->stage = DROP;
+		break;
+	case DROP:
+		if (contention_drop(&rounds->found, LINKS_A_STEP))
 			give_up(rounds);
 		break;
 	}
 	return true;
+}
+
+/* A step of what is done beside the round; false: there is nothing to do. */
+static bool
+side_step(struct daemon *d)
+{
+	static const struct {
+		const char *name;
+		bool (*go_on)(struct daemon *d);
+	} sides[] = {
+		{ "history", history_go_on },
+		{ "events", api_go_on },
+		{ "look", now_look_on },
+	};
+
+	for (size_t i = 0; i < sizeof sides / sizeof *sides; i++) {
+		loop_part(d->loop, sides[i].name);
+		if (sides[i].go_on(d))
+			return true;
+	}
+	return false;
 }
 
 void
@@ -191,8 +220,7 @@ rounds_go_on(struct daemon *d)
 	if (began_ns < d->rounds->rest_until_ns)
 		return;
 	while (is_busy && now_ns - began_ns < SLICE_NS) {
-		loop_part(d->loop, "look");
-		is_busy = history_go_on(d) || now_look_on(d);
+		is_busy = side_step(d);
 		is_busy |= step(d);
 		now_ns = clk_monotonic_ns();
 	}

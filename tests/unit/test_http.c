@@ -78,8 +78,10 @@ ask(unsigned port, const char *request, int out)
 
 /* Long ones, and empty ones between them. */
 static bool
-write_pieces(void *ctx, unsigned piece, struct strbuf *out)
+write_pieces(void *ctx, struct http_place *place, struct strbuf *out)
 {
+	unsigned piece = place->part++;
+
 	(void)ctx;
 	for (int i = 0; i < 20000 && piece % 2 == 0; i++)
 		strbuf_printf(out, "%u", piece);

@@ -155,6 +155,7 @@ look_at_links(struct lab *lab)
 					      .routes = lab->d.fabric.routes,
 					      .window_ms = 10000 };
 
+	jobs_stop_taking(&lab->d);
 	contention_fini(&lab->d.now.found);
 	contention_find(lab->d.now.live, &opts, &lab->d.now.found);
 }
@@ -164,7 +165,10 @@ static void
 pass(struct lab *lab)
 {
 	lab->d.jobs->told_cost_ns = 0;
-	jobs_go_on(&lab->d);
+	do {
+		lab->d.jobs->rest_until_ns = 0;
+		jobs_go_on(&lab->d);
+	} while (lab->d.jobs->taking.running || lab->d.jobs->next_view);
 }
 
 /* The daemon's passes, ten a second. */

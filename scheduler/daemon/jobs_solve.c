@@ -1,0 +1,204 @@
+/*
+ * jobs_solve.c - what is advised for running jobs: solved component by component, and taken
+ * up, in pieces.
+ */
+#include <stdlib.h>
+
+#include "lib/base/clk.h"
+#include "lib/daemon/loop.h"
+#include "scheduler/daemon/daemon.h"
+#include "scheduler/daemon/jobs_priv.h"
+#include "scheduler/daemon/pace.h"
+
+/*
+ * What goes on between two updates is done for so long at once, and then others have
+ * their turn, for so many times as long: one that asks waits for no longer than that and
+ * the longest component.
+ */
+#define SLICE_NS (DAEMON_SECOND_NS / 250)
+#define REST     4
+/* While components are solved, what is advised is taken up so often. */
+#define VIEWS_NS (DAEMON_SECOND_NS / 10)
+/* Jobs without anything new that are passed between two looks at the clock. */
+#define VIEWS_A_STEP 128
+
+const double jobs_solve_bounds_s[JOBS_N_SOLVE_BOUNDS] = { 0.0001, 0.0003, 0.001, 0.003,
+							  0.01,   0.03,   0.1,   1 };
+
+/* Takes up what is advised of a job, if it is new; true if so. */
+static bool
+take_view(struct daemon *d, struct job *job)
+{
+	struct advisor_view view;
+
+	if (job->number == UINT32_MAX || job->is_waiting ||
+	    !advisor_view(d->jobs->advisor, job->number, &view) || !view.is_solved)
+		return false;
+	if (view.revision == job->revision && job->doc &&
+	    job->refusal == JOBS_ADVISED && clk_wall_us() < job->valid_until_us &&
+	    !job->is_outcome_new && job->is_steered == pace_is_steered(d, job))
+		return false;
+	job->revision = view.revision;
+	job->component = view.component;
+	job->refusal = JOBS_ADVISED;
+	jobs_write_doc(d, job, &view, NULL);
+	pace_take(d, job, &view);
+	return true;
+}
+
+static void
+count_solve(struct jobs *jobs, double took_s)
+{
+	size_t i = 0;
+
+	while (i < JOBS_N_SOLVE_BOUNDS && took_s > jobs_solve_bounds_s[i])
+		i++;
+	jobs->so_far.solves[i]++;
+	jobs->so_far.solves_s += took_s;
+}
+
+/* A job, and those that were solved with it. */
+struct member {
+	uint32_t component, number;
+};
+
+static int
+compare_members(const void *a, const void *b)
+{
+	const struct member *x = a, *y = b;
+
+	if (x->component != y->component)
+		return x->component < y->component ? -1 : 1;
+	return (x->number > y->number) - (x->number < y->number);
+}
+
+static bool
+is_touched(const struct member *touched, size_t n, uint32_t component)
+{
+	size_t low = 0, high = n;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (touched[middle].component < component)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < n && touched[low].component == component;
+}
+
+/* The edges of all jobs whose component has one that was taken up: 'touched'. */
+static void
+take_edges(struct daemon *d, struct member *touched, size_t n_touched)
+{
+	VEC(struct member) members = VEC_EMPTY;
+	VEC(uint32_t) numbers = VEC_EMPTY;
+
+	qsort(touched, n_touched, sizeof *touched, compare_members);
+	for (size_t i = 0; i < d->jobs->items.n; i++) {
+		const struct job *job = d->jobs->items.items[i];
+
+		if (job && job->number != UINT32_MAX && !job->is_waiting &&
+		    job->revision && is_touched(touched, n_touched, job->component))
+			vec_push(&members,
+				 ((struct member){ job->component, job->number }));
+	}
+	if (members.n)
+		qsort(members.items, members.n, sizeof *members.items, compare_members);
+	for (size_t i = 0; i < members.n;) {
+		uint32_t component = members.items[i].component;
+
+		numbers.n = 0;
+		for (; i < members.n && members.items[i].component == component; i++)
+			vec_push(&numbers, members.items[i].number);
+		pace_take_edges(d, numbers.items, numbers.n);
+	}
+	vec_free(&members);
+	vec_free(&numbers);
+}
+
+static void
+solve_some(struct daemon *d, int64_t until_ns)
+{
+	int64_t began_ns = clk_monotonic_ns();
+	double took_s;
+
+	do {
+		d->jobs->n_unsolved = advisor_step(d->jobs->advisor, 1);
+		d->jobs->so_far.n_solved++;
+	} while (d->jobs->n_unsolved && clk_monotonic_ns() < until_ns);
+	took_s = (double)(clk_monotonic_ns() - began_ns) / 1e9;
+	d->jobs->so_far.solve_s += took_s;
+	d->jobs->took_s += took_s;
+}
+
+/* Takes up what is advised now, of as many as there is time for. */
+static void
+take_views(struct daemon *d, int64_t until_ns)
+{
+	struct jobs *jobs = d->jobs;
+	VEC(struct member) touched = VEC_EMPTY;
+	size_t i = jobs->next_view;
+	bool is_time = true;
+
+	loop_part(d->loop, "views");
+	for (; i < jobs->items.n && is_time; i++) {
+		struct job *job = jobs->items.items[i];
+		bool is_new = job && take_view(d, job);
+
+		if (is_new)
+			vec_push(&touched,
+				 ((struct member){ job->component, job->number }));
+		if (is_new || i % VIEWS_A_STEP == 0)
+			is_time = clk_monotonic_ns() < until_ns;
+	}
+	jobs->next_view = i < jobs->items.n ? i : 0;
+	jobs->n_touched += touched.n;
+	if (touched.n)
+		take_edges(d, touched.items, touched.n);
+	vec_free(&touched);
+	if (jobs->next_view)
+		return;
+	jobs->viewed_ns = clk_monotonic_ns();
+	if (jobs->n_unsolved || jobs->n_touched)
+		count_solve(jobs, jobs->took_s);
+	jobs->n_touched = 0;
+	jobs->took_s = 0;
+}
+
+void
+jobs_solve(struct daemon *d)
+{
+	struct jobs *jobs = d->jobs;
+	int64_t until_ns = clk_monotonic_ns() + SLICE_NS;
+
+	if (!jobs->advisor)
+		return;
+	if (!jobs->next_view) {
+		solve_some(d, until_ns);
+		if (jobs->n_unsolved && clk_monotonic_ns() - jobs->viewed_ns < VIEWS_NS)
+			return;
+	}
+	take_views(d, until_ns);
+}
+
+void
+jobs_go_on(struct daemon *d)
+{
+	struct jobs *jobs = d->jobs;
+	int64_t began_ns = clk_monotonic_ns();
+	bool is_new;
+
+	if (began_ns < jobs->rest_until_ns)
+		return;
+	loop_part(d->loop, "told");
+	is_new = jobs_take_told(d, began_ns + SLICE_NS);
+	loop_part(d->loop, jobs->has_unranked ? "waiting" : "advice");
+	if (jobs->has_unranked)
+		jobs_take_waiting(d);
+	else if (is_new || jobs->n_unsolved || jobs->next_view)
+		jobs_solve(d);
+	jobs->rest_until_ns =
+		clk_monotonic_ns() + REST * (clk_monotonic_ns() - began_ns);
+}
