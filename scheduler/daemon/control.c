@@ -27,7 +27,7 @@ run_stats(void *ctx, size_t n, char **args, struct strbuf *reply, struct err *er
 	(void)n;
 	(void)args;
 	(void)err;
-	figures_write(ctx, reply);
+	figures_write_all(ctx, reply);
 	return 0;
 }
 

@@ -344,7 +344,7 @@ void api_tick(struct daemon *d);
 bool api_go_on(struct daemon *d);
 /* Forgets links that were not told of since the last time that this was asked. */
 void api_forget(struct daemon *d);
-void figures_write(void *daemon, struct strbuf *out);
+void figures_write_all(void *daemon, struct strbuf *out);
 /* In pieces (http.h), in the two formats. */
 bool figures_write_piece(void *daemon, struct http_place *place, struct strbuf *out);
 bool figures_write_open(void *daemon, struct http_place *place, struct strbuf *out);

@@ -548,7 +548,7 @@ write_piece(struct daemon *d, struct metrics *m, struct http_place *place)
 }
 
 void
-figures_write(void *daemon, struct strbuf *out)
+figures_write_all(void *daemon, struct strbuf *out)
 {
 	struct http_place place = { .part = 0 };
 	struct metrics m;
