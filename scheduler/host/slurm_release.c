@@ -15,6 +15,8 @@
 #define DEFAULT_LIMIT_MS 8000
 #define LOOK_MS          200 /* Slurm may be starting just now. */
 #define MAX_ASKED        2   /* Attempts at one job. */
+/* A command of a daemon that was killed just now may be under way for so long. */
+#define LAST_WORDS_US (500 * (int64_t)1000)
 
 struct release {
 	const struct slurm_release_opts *opts;
@@ -22,7 +24,8 @@ struct release {
 	struct host *host;
 	struct slurm_releases *releases;
 	size_t n_under_way;
-	int64_t done_us; /* When the last action was; a look must be younger. */
+	int64_t done_us;  /* When the last action was; a look must be younger. */
+	int64_t until_us; /* Looks go on until then. */
 	bool is_answered;
 	char *why; /* Owned.  Slurm did not answer. */
 };
@@ -113,7 +116,7 @@ on_snapshot(void *ctx, const struct host_snapshot *snapshot, const char *why)
 		if (is_ours(r, &snapshot->jobs[i], &kind))
 			is_all = ask(r, &snapshot->jobs[i], kind);
 	/* Features of nodes that are of no more use are being taken away, too. */
-	if (!r->n_under_way && !r->host->ops.n)
+	if (!r->n_under_way && !r->host->ops.n && snapshot->at_us >= r->until_us)
 		loop_stop(r->loop, 0);
 }
 
@@ -155,6 +158,7 @@ slurm_release(const struct slurm_release_opts *opts,
 	int rc;
 
 	*ret_releases = (struct slurm_releases){ VEC_EMPTY };
+	r.until_us = opts->is_dry ? 0 : clk_wall_us() + LAST_WORDS_US;
 	slurm.poll_ms = slurm.poll_ms ? slurm.poll_ms : LOOK_MS;
 	r.loop = loop_new();
 	rc = slurm_open(r.loop, &slurm, &observer, &r.host, err);

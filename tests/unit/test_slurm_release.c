@@ -133,6 +133,26 @@ pins_alone_if_that_is_wanted(void **state)
 	tear_down(&lab);
 }
 
+/* The daemon's own command, that outlives it. */
+static void
+what_comes_just_after_the_first_look_is_taken_back_too(void **state)
+{
+	struct lab lab;
+
+	(void)state;
+	set_up(&lab);
+	put(&lab, "jobs", "");
+	put(&lab, "late", WAITS("13", "13", "n[1-2]", "N/A", "antiphase:v1;pinned"));
+	put(&lab, "squeue",
+	    SQUEUE "[ ! -e \"${0%/*}/late\" ] || mv \"${0%/*}/late\" "
+		   "\"${0%/*}/jobs\"\n");
+	assert_int_equal(release(&lab, false, true, 60000), 0);
+	assert_sent(
+		&lab,
+		"update jobid=13 ReqNodeList= AdminComment=antiphase:v1;released\n");
+	tear_down(&lab);
+}
+
 static void
 dry_it_changes_nothing(void **state)
 {
@@ -198,6 +218,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_ours_is_taken_back_and_nothing_else),
 		cmocka_unit_test(pins_alone_if_that_is_wanted),
+		cmocka_unit_test(
+			what_comes_just_after_the_first_look_is_taken_back_too),
 		cmocka_unit_test(dry_it_changes_nothing),
 		cmocka_unit_test(what_slurm_refuses_is_told_after_a_second_attempt),
 		cmocka_unit_test(without_an_answer_it_gives_up),
