@@ -395,8 +395,8 @@ run_replay(int argc, char **argv)
 		  .ret_value = &args.augment,
 		  .argument = "NAME",
 		  .help = "who chooses among plans as good, and shifts jobs on the "
-			  "fabric: none, cassini, antiphase; dedicated: nobody is in "
-			  "another one's way",
+			  "fabric: none, cassini, antiphase; cassini-once: who delays "
+			  "once only; dedicated: nobody is in another one's way",
 		  .words = fabric_augment_names },
 		{ .name = "jitter",
 		  .type = CLI_NUM,

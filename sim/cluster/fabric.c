@@ -18,8 +18,8 @@
 #define MAX_ITERATIONS 128
 #define MAX_REMEMBERED 16384
 
-const char *const fabric_augment_names[] = { "none", "cassini", "antiphase",
-					     "dedicated", NULL };
+const char *const fabric_augment_names[] = { "none",         "cassini",   "antiphase",
+					     "cassini-once", "dedicated", NULL };
 
 /* ---- Places -------------------------------------------------------------------------------- */
 
@@ -408,8 +408,8 @@ fabric_free(struct fabric *fabric)
 struct cluster_work
 fabric_work(struct fabric *fabric)
 {
-	const bool chooses = fabric->opts.augment == FABRIC_CASSINI ||
-			     fabric->opts.augment == FABRIC_ANTIPHASE;
+	const bool chooses = fabric->opts.augment != FABRIC_NONE &&
+			     fabric->opts.augment != FABRIC_DEDICATED;
 
 	return (struct cluster_work){
 		.ctx = fabric,

@@ -52,6 +52,11 @@ enum fabric_augment {
 	 * better of the two.  The plan that loses fewest GPUs to waiting.
 	 */
 	FABRIC_ANTIPHASE,
+	/*
+	 * CASSINI, whose agents delay a job once and do not put it back: what they do to
+	 * jobs whose periods do not agree is not published.
+	 */
+	FABRIC_CASSINI_ONCE,
 	FABRIC_DEDICATED, /* Nobody meets anybody: what no other can be better than. */
 };
 

@@ -91,7 +91,8 @@ find_shifts(struct fabric *fabric, struct fabric_known *known)
 		laid[i] = &placed->laid;
 	}
 	work_problem_make(&workload, laid, fabric->topo, &problem);
-	if (fabric->opts.augment == FABRIC_CASSINI)
+	if (fabric->opts.augment == FABRIC_CASSINI ||
+	    fabric->opts.augment == FABRIC_CASSINI_ONCE)
 		result = cassini_solve_scored(
 			&problem.problem,
 			&(struct cassini_opts){ .seed = fabric->opts.seed,
@@ -123,6 +124,22 @@ free_seen(struct steady_seen *seen, size_t n)
 	free(seen);
 }
 
+static enum engine_pacing
+pacing_of(enum fabric_augment augment)
+{
+	switch (augment) {
+	case FABRIC_CASSINI:
+		return ENGINE_PACE_REALIGN;
+	case FABRIC_ANTIPHASE:
+		return ENGINE_PACE_GATE;
+	case FABRIC_NONE:
+	case FABRIC_CASSINI_ONCE:
+	case FABRIC_DEDICATED:
+		break;
+	}
+	return ENGINE_PACE_FREE;
+}
+
 static void
 solve(struct fabric *fabric, double *ret_speeds, struct steady_seen **ret_seen,
       struct fabric_known *known)
@@ -141,8 +158,7 @@ solve(struct fabric *fabric, double *ret_speeds, struct steady_seen **ret_seen,
 	known->has_loop = result && result->gave_up;
 	fabric->counts.n_loops += known->has_loop;
 	if (result && !result->gave_up) {
-		run_component(fabric, result->shift_us,
-			      is_antiphase ? ENGINE_PACE_GATE : ENGINE_PACE_REALIGN,
+		run_component(fabric, result->shift_us, pacing_of(fabric->opts.augment),
 			      shifted_ns, shifted_seen);
 		is_shifted = true;
 	}
