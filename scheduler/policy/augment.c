@@ -456,6 +456,16 @@ follow(const struct augment_room *room, struct pol_plan *plan)
 	}
 }
 
+/* CPUs that some have more of than others may not be there where they would be moved. */
+static bool
+has_cpus(const struct pol_plan *plan, const struct pol_view *view)
+{
+	for (size_t i = 0; i < plan->grants.n; i++)
+		if (plan->grants.items[i].cpus > 0)
+			return !pol_plan_why_not(plan, view);
+	return true;
+}
+
 static void
 init_place(struct augment_room *room, const struct pol_cluster *cluster)
 {
@@ -489,7 +499,7 @@ augment_vary(struct augment_room *room, const struct pol_view *view, bool scatte
 		if (!is_whole)
 			continue;
 		follow(room, plan);
-		n += is_new(plans, n);
+		n += is_new(plans, n) && has_cpus(plan, view);
 	}
 	return n;
 }

@@ -5,7 +5,8 @@
  * longer an iteration takes than alone, as the engine has it.  CASSINI takes the one with the
  * best score (Algorithm 2), the mean over the links on which jobs meet that could fill them;
  * a plan with a loop where a job is placed anew is discarded, and if all are, the policy's
- * own is taken.  Of equals the first.
+ * own is taken.  Of equals the first.  Nothing is better than a plan in which nobody meets
+ * anybody, so the first of those is taken without a look at the others.
  */
 #include <math.h>
 
@@ -52,11 +53,10 @@ compare_placed(const void *pa, const void *pb)
 	return (a->id > b->id) - (a->id < b->id);
 }
 
-static struct judgement
-judge(struct fabric *fabric, const struct pol_view *view, const struct pol_plan *plan)
+/* Makes 'there' the jobs of a plan that are on several hosts. */
+static void
+look(struct fabric *fabric, const struct pol_view *view, const struct pol_plan *plan)
 {
-	struct judgement judgement = { 0 };
-
 	fabric->there.n = 0;
 	for (size_t i = 0; i < plan->grants.n; i++) {
 		const struct pol_grant *grant = &plan->grants.items[i];
@@ -71,8 +71,30 @@ judge(struct fabric *fabric, const struct pol_view *view, const struct pol_plan 
 	if (fabric->there.n)
 		qsort(fabric->there.items, fabric->there.n, sizeof *fabric->there.items,
 		      compare_placed);
-	fabric_components(fabric, judge_component, &judgement);
-	return judgement;
+}
+
+static void
+note_meeting(struct fabric *fabric, const uint32_t *at, void *ctx)
+{
+	(void)fabric;
+	(void)at;
+	*(bool *)ctx = true;
+}
+
+/* The first plan in which nobody meets anybody; 'n' if there is none. */
+static uint32_t
+find_quiet(struct fabric *fabric, const struct pol_view *view,
+	   const struct pol_plan *plans, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		bool meets = false;
+
+		look(fabric, view, &plans[i]);
+		fabric_components(fabric, note_meeting, &meets);
+		if (!meets)
+			return i;
+	}
+	return n;
 }
 
 static double
@@ -95,10 +117,17 @@ fabric_choose(void *ctx, const struct pol_view *view, const struct pol_plan *pla
 	uint32_t chosen = 0;
 
 	fabric->counts.n_choices++;
+	chosen = find_quiet(fabric, view, plans, n);
+	if (chosen < n)
+		return chosen;
+	chosen = 0;
 	for (uint32_t i = 0; i < n && best < most - NEAR; i++) {
-		struct judgement judgement = judge(fabric, view, &plans[i]);
-		double value = merit(fabric, &judgement);
+		struct judgement judgement = { 0 };
+		double value;
 
+		look(fabric, view, &plans[i]);
+		fabric_components(fabric, judge_component, &judgement);
+		value = merit(fabric, &judgement);
 		fabric->counts.n_judged++;
 		if (value > best + (i ? NEAR : 0)) {
 			best = value;

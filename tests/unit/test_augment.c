@@ -44,6 +44,13 @@ draw_jobs(struct cluster_job *jobs, uint64_t seed)
 			.iterations = NAN,
 			.iteration_s = NAN,
 		};
+		if (i % 2) {
+			jobs[i].stage_s[0] = (double)rng_below(&rng, 10);
+			jobs[i].stage_s[1] = 4;
+			jobs[i].stage_s[2] = 1;
+			jobs[i].iteration_s = 10;
+			jobs[i].iterations = jobs[i].duration_s / 10;
+		}
 		jobs[i].max_gpus = jobs[i].n_gpus;
 	}
 }
