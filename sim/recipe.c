@@ -377,18 +377,12 @@ static struct jobtrace_job
 draw_job(const struct recipe *recipe, uint64_t seed, size_t i, uint64_t max,
 	 struct rng *rng)
 {
-	struct jobtrace_job job = { .user = "",
-				    .vc = "",
-				    .gpu_type = "",
-				    .mode = "",
-				    .start_s = NAN,
-				    .end_s = NAN,
-				    .expected_s = NAN,
-				    .stage_s = { NAN, NAN, NAN } };
+	struct jobtrace_job job;
 	const struct work_model *model;
 	uint64_t n_workers;
 	size_t kind;
 
+	jobtrace_clear(&job);
 	rng_init_stream(rng, seed, i);
 	kind = (size_t)rng_below(rng, recipe->kinds.n);
 	n_workers = draw(rng, &recipe->workers);

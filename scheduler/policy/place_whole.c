@@ -21,20 +21,6 @@ give_back(struct pol_free *free, struct pol_plan *plan, uint32_t n_pieces)
 	}
 }
 
-/* The last piece goes where its node has it in the order. */
-static void
-sort_last(struct pol_plan *plan, uint32_t n_pieces)
-{
-	struct pol_piece *pieces = plan->pieces.items + plan->pieces.n - n_pieces;
-
-	for (uint32_t i = n_pieces - 1; i && pieces[i].node < pieces[i - 1].node; i--) {
-		struct pol_piece piece = pieces[i];
-
-		pieces[i] = pieces[i - 1];
-		pieces[i - 1] = piece;
-	}
-}
-
 static uint32_t
 place(void *state, const struct pol_view *view, const struct pol_want *want,
       struct pol_free *free, struct pol_plan *plan)
@@ -64,7 +50,8 @@ place(void *state, const struct pol_view *view, const struct pol_want *want,
 	}
 	if (left) {
 		place_take(free, plan, node, left);
-		sort_last(plan, ++n_pieces);
+		n_pieces++;
+		place_sort(plan->pieces.items + plan->pieces.n - n_pieces, n_pieces);
 	}
 	return n_pieces;
 }

@@ -425,27 +425,6 @@ read_model(char *text, struct jobtrace_job *job)
 	*batch = '\0';
 }
 
-void
-columns_clear(struct jobtrace_job *ret_job)
-{
-	*ret_job = (struct jobtrace_job){
-		.id = "",
-		.user = "",
-		.vc = "",
-		.model = "",
-		.gpu_type = "",
-		.mode = "",
-		.submit_s = NAN,
-		.start_s = NAN,
-		.end_s = NAN,
-		.duration_s = NAN,
-		.expected_s = NAN,
-		.iterations = NAN,
-		.iteration_s = NAN,
-		.stage_s = { NAN, NAN, NAN },
-	};
-}
-
 const char *
 columns_check_name(const char *text)
 {
@@ -510,7 +489,7 @@ columns_read(const struct column *const *of, char *const *fields, int n,
 {
 	double n_gpus = 1;
 
-	columns_clear(ret_job);
+	jobtrace_clear(ret_job);
 	for (int i = 0; i < n; i++) {
 		const char *why =
 			of[i] ? read_value(of[i], fields[i], ret_job, &n_gpus) : NULL;

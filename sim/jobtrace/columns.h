@@ -62,9 +62,7 @@ const char *columns_read(const struct column *const *of, char *const *fields, in
 			 struct jobtrace_job *ret_job, int *ret_field,
 			 bool *ret_rounded);
 
-/* For others: a job of which nothing is known. */
-void columns_clear(struct jobtrace_job *ret_job);
-/* NULL, or what is wrong with a name. */
+/* For others: NULL, or what is wrong with a name. */
 const char *columns_check_name(const char *text);
 /* A time as above, NAN if there is none; false if it is something else. */
 bool columns_time(const char *text, double *ret_s);

@@ -46,6 +46,9 @@ struct jobtrace_job {
 	uint64_t line;
 };
 
+/* A job of which nothing is known. */
+void jobtrace_clear(struct jobtrace_job *ret_job);
+
 enum jobtrace_format {
 	JOBTRACE_AUTO,      /* By the first row. */
 	JOBTRACE_ANTIPHASE, /* Our own CSV: a header with names of the fields above. */

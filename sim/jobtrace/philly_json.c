@@ -159,7 +159,7 @@ read_job(const struct json_doc *doc, struct jobtrace_job *job, struct err *err)
 	size_t n = 0;
 	int r;
 
-	columns_clear(job);
+	jobtrace_clear(job);
 	if (json_get_str(doc, root, "jobid", &job->id, err) < 0 ||
 	    get_name(doc, "jobid", &job->id, err) < 0 ||
 	    get_name(doc, "user", &job->user, err) < 0 ||
