@@ -15,8 +15,9 @@
  * with it over seeds the median, 90th percentile and worst, and by how much it is worse
  * than without; then of the seconds to the first order since all were there (or since one
  * had changed), and to where it is settled: from then on no 16 iterations running of any
- * job take more than 1.05 of what they would alone.  A run that never is counts as long
- * as it is; how many these are comes last.
+ * job take more than 1.05 of what they would alone.  After a change: 1.05 of what they do
+ * in the last third, in the mean of all jobs, in any 8 s.  A run that never is counts as
+ * long as it is; how many these are comes last.
  *
  *	bench_settle [SEEDS [FIRST_SEED]]
  */
@@ -39,6 +40,7 @@
 #define CHANGE_S 12.0 /* After all were there. */
 #define WINDOW   16
 #define NEAR     1.05
+#define SPAN_S   8.0
 
 enum marks {
 	QUIET,
@@ -372,13 +374,55 @@ judge(const struct settle *s, uint32_t j, double from_s, double *ret_slowdown)
 	return settled_s - from_s;
 }
 
+/* Mean time of the job's iterations between the two; 0: there are none. */
+static double
+mean_ms(const struct settle *s, uint32_t j, double from_s, double until_s)
+{
+	double sum_ms = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->lab.lab.iterations.n; i++) {
+		const struct lab_iteration *it = &s->lab.lab.iterations.items[i];
+
+		if (it->job != j || it->start_ns < from_s * SECOND ||
+		    it->start_ns >= until_s * SECOND)
+			continue;
+		sum_ms += (it->end_ns - it->start_ns) / MS;
+		n++;
+	}
+	return n ? sum_ms / (double)n : 0;
+}
+
+/* Of all jobs together, seconds since 'from_s'; INFINITY: never. */
+static double
+settled_again_s(const struct settle *s, double from_s)
+{
+	double until_s = s->opts.seconds, settled_s = INFINITY, last_ms[N_JOBS];
+
+	for (uint32_t j = 0; j < N_JOBS; j++)
+		last_ms[j] =
+			mean_ms(s, j, from_s + (until_s - from_s) * 2 / 3, until_s);
+	for (double at_s = from_s; at_s + SPAN_S <= until_s; at_s += LOOK_S) {
+		double sum = 0;
+
+		for (uint32_t j = 0; j < N_JOBS; j++)
+			sum += mean_ms(s, j, at_s, at_s + SPAN_S) / last_ms[j] / N_JOBS;
+		if (sum > NEAR)
+			settled_s = INFINITY;
+		else if (isinf(settled_s))
+			settled_s = at_s - from_s;
+	}
+	return settled_s;
+}
+
 static void
 play(struct settle *s, bool is_steered, struct outcome *ret_o)
 {
+	bool changes = s->jobs[N_JOBS - 1].more_ms > 0;
 	double from_s = s->all_s, most_s, first_ns = INFINITY;
 	struct outcome o = { .is_settled = true };
 
-	if (s->jobs[N_JOBS - 1].more_ms > 0)
+	if (changes)
 		from_s = s->jobs[N_JOBS - 1].more_from_s;
 	most_s = s->opts.seconds - from_s;
 	run(s, is_steered);
@@ -390,6 +434,8 @@ play(struct settle *s, bool is_steered, struct outcome *ret_o)
 		if (state.first_shift_ns)
 			first_ns = fmin(first_ns, (double)state.first_shift_ns);
 		o.slowdown += slowdown / N_JOBS;
+		if (changes)
+			settled_s = settled_again_s(s, from_s);
 		o.is_settled &= !isinf(settled_s);
 		o.settled_s = fmax(o.settled_s, fmin(settled_s, most_s));
 	}
