@@ -208,7 +208,7 @@ static const struct setting scheduler[] = {
 	{ "scheduler", "min_iterations", "min-iterations", "N", "20",
 	  "traffic of fewer is too thin to advise on",
 	  .kind = SETTING_INTEGER, .min = 8, .max = 10000, .is_live = true },
-	{ "scheduler", "pacer_min_iterations", "pacer-min-iterations", "N", "5",
+	{ "scheduler", "pacer_min_iterations", "pacer-min-iterations", "N", "4",
 	  "so many iterations of a pacer are enough to know its job by",
 	  .kind = SETTING_INTEGER, .min = 3, .max = 24, .is_live = true },
 	{ "scheduler", "max_age_s", "max-age-s", "S", "60",

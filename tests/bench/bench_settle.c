@@ -32,7 +32,7 @@
 
 #define N_SEEDS  40
 #define N_JOBS   3
-#define N_MIN    5   /* Iterations of a job that is known. */
+#define N_MIN    4   /* Iterations of a job that is known. */
 #define LOOK_S   0.1 /* The daemon looks at what was told so often, */
 #define FRAMES_S 0.3 /* and frames of hosts are there so much later. */
 #define SAME     0.01

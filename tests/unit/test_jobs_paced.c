@@ -208,7 +208,7 @@ known(const struct lab *lab, const char *name)
 }
 
 static void
-a_job_is_known_after_five_iterations(void **state)
+a_job_is_known_after_four_iterations(void **state)
 {
 	struct steer_state followed;
 	const struct job *job;
@@ -216,8 +216,8 @@ a_job_is_known_after_five_iterations(void **state)
 
 	(void)state;
 	lab_open(&lab);
-	lab_run(&lab, 1000);
-	assert_int_equal(lab.runs[0].n, 5); /* Of which four are over. */
+	lab_run(&lab, 800);
+	assert_int_equal(lab.runs[0].n, 4); /* Of which three are over. */
 	assert_null(known(&lab, "4711"));
 	lab_run(&lab, 400);
 	job = known(&lab, "4711");
@@ -229,7 +229,7 @@ a_job_is_known_after_five_iterations(void **state)
 	assert_int_equal(job->n_hosts, 2);
 	assert_true(job->is_by_pacer && job->is_shiftable);
 	assert_non_null(strstr(job->doc, "\"source\": \"pacer\""));
-	assert_non_null(strstr(job->doc, "\"iterations\": 5"));
+	assert_non_null(strstr(job->doc, "\"iterations\": 4"));
 	/* Its next onset is foretold already. */
 	pace_state(&lab.d, job, &followed);
 	assert_true(followed.is_tracked);
@@ -434,7 +434,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_job_is_known_after_five_iterations),
+		cmocka_unit_test(a_job_is_known_after_four_iterations),
 		cmocka_unit_test(
 			jobs_that_contend_from_the_begin_are_known_as_they_are_alone),
 		cmocka_unit_test(another_compute_time_is_taken_up_at_once),
