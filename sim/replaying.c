@@ -32,6 +32,7 @@ static const struct habit {
 	{ REPLAYING_TIRESIAS, "longest-pending", "longest-pending.gaps=1", NULL },
 	{ REPLAYING_MURI, "las", "las.wake=2", "count" },
 	{ REPLAYING_MURI, "2d-las", "las2d.wake=2", "count" },
+	{ REPLAYING_MURI, "themis-lp", "finish.muri=1", "whole" },
 	{ REPLAYING_MURI, NULL, NULL, "whole" },
 };
 

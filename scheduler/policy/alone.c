@@ -14,7 +14,8 @@ double
 alone_s(struct alone *alone, const struct pol_view *view, const struct pol_job *job,
 	double speed, uint32_t n)
 {
-	double share = fmin(1, (double)view->cluster->n_all_gpus / n / job->n_gpus);
+	double part = (double)view->cluster->n_all_gpus / n;
+	double share = fmin(1, (alone->is_whole ? ceil(part) : part) / job->n_gpus);
 	double left_s = fmax(0, job->remaining_s / speed);
 	struct alone_job *it;
 

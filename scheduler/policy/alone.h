@@ -18,6 +18,7 @@ struct alone_job {
 };
 
 struct alone {
+	bool is_whole; /* The part of the cluster is whole GPUs, rounded up. */
 	VEC(struct alone_job) jobs; /* By id; share 0: not looked at yet. */
 };
 

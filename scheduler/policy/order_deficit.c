@@ -164,10 +164,12 @@ reset(struct state *s, const struct pol_view *view)
 }
 
 static double
-priority(const struct part *it, double all_s)
+priority(const struct state *s, const struct part *it, double all_s)
 {
 	double part = all_s > 0 ? it->given_s / all_s : 0;
 
+	if (s->remembers)
+		part = it->given_s;
 	if (isnan(it->share))
 		return 0;
 	return part > 0 ? it->share / part : it->share * NEVER_SERVED;
@@ -184,7 +186,7 @@ static double
 key_of(const struct state *s, const struct part *it, uint32_t type, enum key key)
 {
 	if (key == PRIORITY)
-		return priority(it, s->all_s.items[type]);
+		return priority(s, it, s->all_s.items[type]);
 	if (key == OWED)
 		return it->owed_s - (s->remembers ? it->given_s : 0);
 	return isnan(it->share) ? 0 : it->share;
@@ -287,6 +289,14 @@ served(void *state, const struct pol_view *view, const struct pol_plan *plan)
 	}
 
 static const struct pol_param common[] = { COMMON, { 0 } };
+static const struct pol_param finish_time[] = {
+	COMMON,
+	{ "finish.muri",
+	  "1: time alone is in iterations, on whole GPUs, and what is left over stays so "
+	  "(Muri's simulator)",
+	  0, 0, 1 },
+	{ 0 },
+};
 static const struct pol_param assigned[] = {
 	COMMON,
 	{ "assign.oldest",
@@ -320,8 +330,8 @@ ORDER("equal-shares", "least served of an equal share of the time", common,
       share_equal);
 ORDER("max-min-shares", "least served of an equal share of the GPUs", common,
       share_max_min);
-ORDER("finish-time-shares", "least served of a share that delays all alike", common,
-      share_finish_time);
+ORDER("finish-time-shares", "least served of a share that delays all alike",
+      finish_time, share_finish_time);
 ORDER("makespan-shares", "least served of a share by which all end together", common,
       share_makespan);
 ORDER("throughput-shares", "least served of a share that gets most done", common,

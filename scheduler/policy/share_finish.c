@@ -4,6 +4,7 @@
 #include "scheduler/policy/shares.h"
 
 struct state {
+	bool is_muri; /* As finish.muri says. */
 	struct alone alone;
 	VEC(double) gpus;
 	VEC(double) elapsed_s;
@@ -11,6 +12,14 @@ struct state {
 	VEC(double) alone_s;
 	struct share_types types; /* Where there are several. */
 };
+
+static void
+init(void *state, const double *params)
+{
+	struct state *s = state;
+
+	s->is_muri = s->alone.is_whole = params[0] > 0;
+}
 
 static void
 fini(void *state)
@@ -67,15 +76,19 @@ shares(void *state, const struct pol_view *view, const uint32_t *ids, uint32_t n
 		vec_push(&s->elapsed_s, view->now_s - job->submit_s);
 		vec_push(&s->left_s,
 			 job->remaining_s > 0 ? job->remaining_s / speed : 0);
+		if (s->is_muri && job->iteration_s > 0)
+			speed = job->iteration_s;
 		vec_push(&s->alone_s, alone_s(&s->alone, view, job, speed, n));
 	}
 	shares_finish_time(s->gpus.items, s->elapsed_s.items, s->left_s.items,
 			   s->alone_s.items, n, capacity, ret_shares);
-	shares_spread(s->gpus.items, n, capacity, ret_shares);
+	if (!s->is_muri)
+		shares_spread(s->gpus.items, n, capacity, ret_shares);
 }
 
 const struct share_rule share_finish_time = {
 	.state_size = sizeof(struct state),
+	.init = init,
 	.fini = fini,
 	.shares = shares,
 };
