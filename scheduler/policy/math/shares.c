@@ -145,11 +145,16 @@ shares_most(const double *gpus, const double *gains, uint32_t n, double capacity
 	for (uint32_t j = 0; j < n; j++)
 		items[j] = (struct item){ gains[j] / gpus[j], j };
 	qsort(items, n, sizeof *items, compare);
-	for (uint32_t i = 0; i < n; i++) {
-		uint32_t j = items[i].index;
+	for (uint32_t i = 0, end; i < n; i = end) {
+		double wanted = 0, share;
 
-		ret_x[j] = fmin(1, capacity / gpus[j]);
-		capacity = fmax(0, capacity - ret_x[j] * gpus[j]);
+		for (end = i; end < n && !(items[end].worth < items[i].worth);
+		     end++)
+			wanted += gpus[items[end].index];
+		share = fmin(1, capacity / wanted);
+		for (uint32_t k = i; k < end; k++)
+			ret_x[items[k].index] = share;
+		capacity = fmax(0, capacity - share * wanted);
 	}
 	free(items);
 }

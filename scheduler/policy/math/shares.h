@@ -39,7 +39,7 @@ double shares_finish_time(const double *gpus, const double *elapsed_s,
 			  const double *left_s, const double *alone_s, uint32_t n,
 			  double capacity, double *ret_x);
 
-/* Largest sum gains[j] x[j]; of equals, those that come first. */
+/* Largest sum gains[j] x[j]; jobs whose GPUs are worth the same have the same share. */
 void shares_most(const double *gpus, const double *gains, uint32_t n, double capacity,
 		 double *ret_x);
 
