@@ -148,8 +148,7 @@ shares_most(const double *gpus, const double *gains, uint32_t n, double capacity
 	for (uint32_t i = 0, end; i < n; i = end) {
 		double wanted = 0, share;
 
-		for (end = i; end < n && !(items[end].worth < items[i].worth);
-		     end++)
+		for (end = i; end < n && !(items[end].worth < items[i].worth); end++)
 			wanted += gpus[items[end].index];
 		share = fmin(1, capacity / wanted);
 		for (uint32_t k = i; k < end; k++)
