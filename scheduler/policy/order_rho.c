@@ -44,7 +44,7 @@ fini(void *state)
 static double
 rho(struct state *s, const struct pol_view *view, const struct pol_job *job, uint32_t n)
 {
-	double speed = share_speed(view, job, 0);
+	double speed = share_speed_most(view, job);
 	double left_s = fmax(0, job->remaining_s / speed);
 
 	return (view->now_s - job->submit_s + left_s) /

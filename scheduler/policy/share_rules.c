@@ -46,6 +46,16 @@ share_speed(const struct pol_view *view, const struct pol_job *job, uint32_t typ
 	return speed > 0 && has_room(view->cluster, type, job->n_gpus) ? speed : 0;
 }
 
+double
+share_speed_most(const struct pol_view *view, const struct pol_job *job)
+{
+	double most = 0;
+
+	for (uint32_t type = 0; type < view->cluster->n_types; type++)
+		most = fmax(most, share_speed(view, job, type));
+	return most > 0 ? most : 1;
+}
+
 static void
 read_gpus(struct state *s, const struct pol_view *view, const uint32_t *ids, uint32_t n)
 {

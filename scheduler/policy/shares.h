@@ -40,5 +40,7 @@ extern const struct share_rule share_assigned;
  */
 double share_speed(const struct pol_view *view, const struct pol_job *job,
 		   uint32_t type);
+/* On the type on which it is fastest; above 0: 1 where no type is for it alone. */
+double share_speed_most(const struct pol_view *view, const struct pol_job *job);
 
 #endif

@@ -185,6 +185,8 @@ what_no_type_has_enough_gpus_for_is_refused(void **state)
 	/* Those that know no types put it on two, at the speed of the slower. */
 	done("fifo-backfill", &c, jobs, results);
 	assert_false(isnan(results[1].end_s));
+	done("themis", &c, jobs, results);
+	assert_false(isnan(results[1].end_s));
 	replay_cluster_fini(&c);
 }
 
