@@ -117,12 +117,16 @@ take_paced(struct daemon *d, struct job *job, const struct live_iteration *told)
 	enum paced_event event = paced_add(&job->paced, &report);
 
 	uint32_t n_min = (uint32_t)daemon_integer(d, "pacer_min_iterations");
+	bool is_known = job->number != UINT32_MAX;
 
 	job->has_changed |= event == PACED_CHANGED;
-	/* At first, and again with more, as those that were contended tell less. */
+	/*
+	 * At first, and again with more, as those that were contended tell less.  The first
+	 * ones may be unlike the rest, so one that is not known may be with any.
+	 */
 	if (event == PACED_CHANGED ||
-	    (event == PACED_WHOLE && job->paced.n % n_min == 0 &&
-	     job->paced.n <= PACED_N_KEPT))
+	    (event == PACED_WHOLE && job->paced.n >= n_min &&
+	     (!is_known || job->paced.n % n_min == 0) && job->paced.n <= PACED_N_KEPT))
 		jobs_note_told(d, job);
 }
 

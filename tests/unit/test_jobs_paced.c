@@ -36,6 +36,7 @@ struct run {
 	int64_t compute_ms, comm_ms;
 	int64_t begin_ms[64]; /* Of its iterations. */
 	uint64_t n;           /* So many have been told of. */
+	uint64_t n_odd; /* Of the first ones, only a third of their sending is told. */
 };
 
 struct lab {
@@ -65,9 +66,9 @@ lab_open(struct lab *lab)
 	d->fabric.routes = routes_new(d->fabric.topo, 0);
 	jobs_set_fabric(d);
 	lab->runs[0] =
-		(struct run){ "4711", { 0, 2 }, 71, FULL, 120, SEND_MS, { 0 }, 0 };
+		(struct run){ "4711", { 0, 2 }, 71, FULL, 120, SEND_MS, { 0 }, 0, 0 };
 	lab->runs[1] =
-		(struct run){ "4712", { 1, 3 }, 72, FULL, 120, SEND_MS, { 0 }, 0 };
+		(struct run){ "4712", { 1, 3 }, 72, FULL, 120, SEND_MS, { 0 }, 0, 0 };
 	lab->n_runs = 1;
 }
 
@@ -189,7 +190,11 @@ lab_run(struct lab *lab, int64_t n_ms)
 			assert_true(run->n < 64);
 			run->begin_ms[run->n] = next_ms;
 			tell_row(lab, run->name, run->hosts[0], run->pid, run->n,
-				 next_ms, run->n ? run->comm_ms : 0, false);
+				 next_ms,
+				 !run->n                ? 0
+				 : run->n <= run->n_odd ? run->comm_ms / 3
+							: run->comm_ms,
+				 false);
 			run->n++;
 		}
 		tell_traffic(lab);
@@ -238,6 +243,24 @@ a_job_is_known_after_four_iterations(void **state)
 			 lab.runs[0].begin_ms[lab.runs[0].n - 1] * MS);
 	/* It stays, though nothing has been found in its traffic. */
 	jobs_update(&lab.d);
+	assert_non_null(known(&lab, "4711"));
+	lab_close(&lab);
+}
+
+/* Its first two are not of the kind that can be told from pacers, nor then the mean. */
+static void
+a_job_whose_first_iterations_are_odd_is_known_soon_after(void **state)
+{
+	struct lab lab;
+
+	(void)state;
+	lab_open(&lab);
+	lab.runs[0].n_odd = 2;
+	lab_run(&lab, 1200);
+	assert_int_equal(lab.runs[0].n, 6); /* Of which five are over. */
+	assert_null(known(&lab, "4711"));
+	lab_run(&lab, 400);
+	assert_int_equal(lab.runs[0].n, 8);
 	assert_non_null(known(&lab, "4711"));
 	lab_close(&lab);
 }
@@ -435,6 +458,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_job_is_known_after_four_iterations),
+		cmocka_unit_test(
+			a_job_whose_first_iterations_are_odd_is_known_soon_after),
 		cmocka_unit_test(
 			jobs_that_contend_from_the_begin_are_known_as_they_are_alone),
 		cmocka_unit_test(another_compute_time_is_taken_up_at_once),
