@@ -15,6 +15,27 @@ rows() {
 		$at["ratio"] != "" { '"$2"' }' "$out/$1.csv"
 }
 
+# Who augments, how the figure calls it, and its colour.
+everyone='cassini cassini-once antiphase dedicated'
+label() {
+	case $1 in
+	cassini) echo "title 'CASSINI' lc '#d08020'" ;;
+	cassini-once) echo "title 'CASSINI, delays once' lc '#e8c898'" ;;
+	antiphase) echo "title 'antiphase' lc '#2060c0'" ;;
+	*) echo "title 'dedicated links' lc '#909090'" ;;
+	esac
+}
+
+# PREFIX "STYLE": the plot of one file for each.
+plot() {
+	first=plot
+	for who in $everyone; do
+		printf "%s '%s%s' %s %s" "$first" "$1" "$who" "$2" "$(label "$who")"
+		first=,
+	done
+	echo
+}
+
 # Where figures come from, in one line below them.
 whence() {
 	awk '/^# antiphase-sim/ { v = substr($0, 3) }
@@ -31,10 +52,10 @@ set terminal svg size 900,420 dynamic enhanced background '#ffffff' font 'sans-s
 set output '$out/$1.svg'
 set title "$3" noenhanced
 set label 1 "$(whence "$2")" at graph 0, screen 0.025 font ',9' noenhanced
-set bmargin 6
+set bmargin 4
 set datafile separator tab
 set grid y
-set key top left
+set key outside top center horizontal
 set style fill solid 0.6 border -1
 END
 }
@@ -42,13 +63,13 @@ END
 arrange() {
 	rows "$1" 'if ($at["metric"] == "policies.'"$2"'" && $at["augment"] == "'"$3"'") {
 		op = $at["operand"]; sub(/(-[0-9]+)?\.ini/, "", op)
-		print op " " $at["policy"], $at["ratio"], $at["ci95"] + 0 }' >"$tmp/$3.$2"
+		print op " " $at["policy"], $at["ratio"], $at["ci95"] + 0 }' >"$tmp/$2.$3"
 }
 
 # Bars: how jobs come and schedulers, by who augments them.
 for metric in iterations.mean_s iterations.p99_s mean_s p99_s; do
-	for who in cassini antiphase dedicated; do
-		arrange "$main" $metric $who
+	for who in $everyone; do
+		arrange "$main" $metric "$who"
 	done
 	case $metric in
 	iterations.mean_s) what="mean time of an iteration" ;;
@@ -64,12 +85,10 @@ set style data histogram
 set style histogram errorbars gap 1 linewidth 1
 set ylabel 'ratio; above 1 is faster'
 set yrange [0:*]
+set arrow 1 from graph 0, first 1 to graph 1, first 1 nohead lc '#000000'
 set xtics noenhanced
-plot '$tmp/cassini.$metric' using 2:3:xtic(1) title 'CASSINI' lc '#d08020', \
-     '$tmp/antiphase.$metric' using 2:3 title 'antiphase' lc '#2060c0', \
-     '$tmp/dedicated.$metric' using 2:3 title 'dedicated links' lc '#909090', \
-     1 title '' lc '#000000'
 END
+		plot "$tmp/$metric." 'using 2:3:xtic(1)'
 	} | gnuplot
 	echo "$out/$name.svg"
 done
@@ -84,28 +103,26 @@ set ylabel 'ratio; above 1 is faster'
 set xlabel '$label'
 $scale
 set offsets graph 0.05, graph 0.05, graph 0.05, graph 0.05
-plot '$tmp/l.cassini' using 1:2:3 with yerrorlines title 'CASSINI' lc '#d08020', \
-     '$tmp/l.antiphase' using 1:2:3 with yerrorlines title 'antiphase' lc '#2060c0', \
-     '$tmp/l.dedicated' using 1:2:3 with yerrorlines title 'dedicated links' lc '#909090'
 END
+		plot "$tmp/l." 'using 1:2:3 with yerrorlines'
 	} | gnuplot
 	echo "$out/$name.svg"
 }
 
 if [ -e "$out/cassini-jitter.csv" ]; then
-	for who in cassini antiphase dedicated; do
+	for who in $everyone; do
 		rows cassini-jitter 'if ($at["metric"] == "policies.iterations.mean_s" &&
-			$at["augment"] == "'$who'")
+			$at["augment"] == "'"$who"'")
 			print 100 * $at["jitter"], $at["ratio"], $at["ci95"] + 0' >"$tmp/l.$who"
 	done
 	lines cassini-jitter cassini-jitter "themis over itself augmented, 24 servers: mean time of an iteration" \
 		"standard deviation of computing times (%)" ""
 fi
 if [ -e "$out/cassini-1024.csv" ]; then
-	for who in cassini antiphase dedicated; do
+	for who in $everyone; do
 		for servers in 24 128 512 1024; do
 			rows cassini-$servers 'if ($at["metric"] == "policies.iterations.mean_s" &&
-				$at["augment"] == "'$who'" && $at["policy"] == "themis" &&
+				$at["augment"] == "'"$who"'" && $at["policy"] == "themis" &&
 				$at["operand"] ~ /poisson/)
 				print '$servers', $at["ratio"], $at["ci95"] + 0'
 		done >"$tmp/l.$who"

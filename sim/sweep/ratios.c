@@ -10,6 +10,8 @@
 #include "lib/base/stats.h"
 #include "lib/base/vec.h"
 
+#define NOTHING 1e-6 /* Of a sum. */
+
 struct cell {
 	const char **values; /* Owned array. */
 	uint64_t seed;
@@ -221,6 +223,10 @@ ratio(const double *base, const double *row, size_t n)
 			    (double)(n - 1) * (sum_base - base[i]) / (sum_row - row[i]);
 	if (n > 1)
 		value.ci95 = stats_ci95(pseudo, n);
+	/* Nearly all of it in one seed: without that there is nothing to divide by. */
+	for (size_t i = 0; i < n; i++)
+		if (!(sum_row - row[i] > NOTHING * sum_row))
+			value.ci95 = NAN;
 	if (!isfinite(value.ci95))
 		value.ci95 = NAN;
 	free(pseudo);

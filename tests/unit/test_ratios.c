@@ -18,16 +18,21 @@
 	"\"version\": \"v\", \"command\": \"c\", \"n_cells\": 8, \"cells\": [" cells \
 	"]}"
 
-/* clang-format off: one a line. */
-static const char sweep[] =
-	SWEEP(CELL("none", "8", 1, 4) "," CELL("none", "8", 2, 6) "," CELL(
-		"none", "8", 3,
-		8) "," CELL("good", "8", 1,
-			    2) "," CELL("good", "8", 2,
-					3) "," CELL("good", "8", 3,
-						    5) "," CELL("none", "9", 1,
-								3) "," CELL("good", "9",
-									    1, 0));
+/* One a line. */
+/* clang-format off */
+static const char sweep[] = SWEEP(
+	CELL("none", "8", 1, 4) ","
+	CELL("none", "8", 2, 6) ","
+	CELL("none", "8", 3, 8) ","
+	CELL("good", "8", 1, 2) ","
+	CELL("good", "8", 2, 3) ","
+	CELL("good", "8", 3, 5) ","
+	CELL("none", "9", 1, 3) ","
+	CELL("good", "9", 1, 0) ","
+	CELL("none", "10", 1, 3) ","
+	CELL("none", "10", 2, 3) ","
+	CELL("good", "10", 1, 2) ","
+	CELL("good", "10", 2, 1e-9));
 
 /* clang-format on */
 
@@ -54,7 +59,7 @@ ratios_are_of_pairs_of_the_same_seed(void **state)
 
 	(void)state;
 	assert_int_equal(make(sweep, "policy=none", "mean", &doc, &ratios), 0);
-	assert_int_equal(ratios.n_rows, 4);
+	assert_int_equal(ratios.n_rows, 6);
 	assert_int_equal(ratios.n_axes, 2);
 	assert_string_equal(ratios.axes[0], "policy");
 	assert_true(ratios_varies(&ratios, 0) && ratios_varies(&ratios, 1));
@@ -79,6 +84,9 @@ ratios_are_of_pairs_of_the_same_seed(void **state)
 	/* Over nothing: not known; one seed has no interval. */
 	assert_true(isnan(ratios.rows[3].metrics[0].ratio));
 	assert_true(isnan(ratios.rows[2].metrics[0].ci95));
+	/* All of it in one seed: no interval either. */
+	assert_near(ratios.rows[5].metrics[0].ratio, 3, 1e-6);
+	assert_true(isnan(ratios.rows[5].metrics[0].ci95));
 	ratios_fini(&ratios);
 	json_doc_free(doc);
 }
