@@ -144,7 +144,7 @@ a_job_trains_what_its_trace_names_or_what_is_drawn_for_its_place(void **state)
 				      JOBTRACE_AUTO, NULL, &list, NULL),
 			 0);
 	for (uint64_t seed = 1; seed <= 20; seed++) {
-		uint32_t *models = zoo_models_of(&zoo, &list, seed, &n_drawn);
+		uint32_t *models = zoo_models_of(&zoo, &list, 1, seed, &n_drawn);
 
 		assert_int_equal(n_drawn, 3);
 		assert_int_equal(models[0], 1);
@@ -164,6 +164,34 @@ a_job_trains_what_its_trace_names_or_what_is_drawn_for_its_place(void **state)
 	zoo_fini(&zoo);
 }
 
+static void
+small_jobs_may_have_none(void **state)
+{
+	static const char text[] = TRACE "1,0,1,1,bert\n"
+					 "2,1,2,1,bert\n"
+					 "3,2,4,1,\n"
+					 "4,3,3,1,\n";
+	static struct memory_file file;
+	struct joblist list;
+	struct zoo zoo;
+	uint64_t n_drawn;
+	uint32_t *models;
+
+	(void)state;
+	load(&zoo);
+	assert_int_equal(joblist_load(memory_file_set(&file, text, strlen(text)),
+				      JOBTRACE_AUTO, NULL, &list, NULL),
+			 0);
+	models = zoo_models_of(&zoo, &list, 2, 1, &n_drawn);
+	assert_int_equal(models[0], POL_NONE);
+	assert_int_equal(models[1], 1);
+	assert_true(models[2] < 3 && models[3] < 3);
+	assert_int_equal(n_drawn, 2);
+	free(models);
+	joblist_fini(&list);
+	zoo_fini(&zoo);
+}
+
 int
 main(void)
 {
@@ -172,6 +200,7 @@ main(void)
 		cmocka_unit_test(one_bad_model_and_an_empty_folder_are_refused),
 		cmocka_unit_test(
 			a_job_trains_what_its_trace_names_or_what_is_drawn_for_its_place),
+		cmocka_unit_test(small_jobs_may_have_none),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
