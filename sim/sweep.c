@@ -15,7 +15,7 @@
 #include "lib/base/vec.h"
 #include "sim/report.h"
 #include "sim/sweep/cells.h"
-#include "sim/sweep/figures.h"
+#include "sim/sweep/drawings.h"
 #include "sim/sweep/grid.h"
 #include "sim/sweep/local.h"
 #include "sim/sweep/merge.h"
@@ -152,7 +152,7 @@ merge(const struct study *study, const struct sweep_args *args, const char *comm
 	if (r == 0)
 		printf("%s/sweep.csv and sweep.json hold %zu cells\n", study->out, n);
 	if (r == 0 && args->plot)
-		r = figures_write(study, command, err);
+		r = drawings_write(study, command, err);
 	return r;
 }
 

@@ -6,7 +6,7 @@
  * last axis beside each other.  What is left, the values of the other axes and whose number
  * it is, makes a line each.  Numbers that are the same everywhere are no figure.
  *
- * Pure: figures.h gives it results, and its scripts to gnuplot.
+ * Pure: drawings.h gives it results, and its scripts to gnuplot.
  */
 #ifndef SIM_SWEEP_PLOT_H
 #define SIM_SWEEP_PLOT_H
