@@ -8,6 +8,7 @@
 #include "lib/base/clk.h"
 #include "lib/base/err.h"
 #include "lib/base/stats.h"
+#include "scheduler/policy/params.h"
 #include "scheduler/policy/places.h"
 #include "sim/cluster/work_muri.h"
 
@@ -64,13 +65,11 @@ bool
 replaying_has_param(const struct policy_spec *spec, const char *place, const char *set)
 {
 	struct replaying_module modules[REPLAYING_MODULES];
-	size_t n = replaying_modules(spec, place, modules), n_name = strcspn(set, "=");
+	size_t n = replaying_modules(spec, place, modules);
 
 	for (size_t i = 0; i < n; i++)
-		for (const struct pol_param *p = modules[i].module->params;
-		     p && p->name; p++)
-			if (strlen(p->name) == n_name && !memcmp(p->name, set, n_name))
-				return true;
+		if (params_have(modules[i].module, set))
+			return true;
 	return false;
 }
 

@@ -10,6 +10,7 @@
 #include "lib/base/err.h"
 #include "lib/base/rng.h"
 #include "scheduler/policy/augment.h"
+#include "scheduler/policy/params.h"
 #include "scheduler/policy/places.h"
 
 #define NEAR_S 1e-6 /* That early a lease ends, too: times are sums. */
@@ -56,73 +57,13 @@ policy_find(const char *name)
 
 /* ---- Parameters ------------------------------------------------------------------------ */
 
-static size_t
-count_params(const struct pol_param *params)
-{
-	size_t n = 0;
-
-	while (params && params[n].name)
-		n++;
-	return n;
-}
-
-/* Sets what has that name; false if nothing does. */
-static bool
-set_param(const struct pol_module *module, double *values, const char *name,
-	  size_t n_name, double value, struct err *err, int *ret_r)
-{
-	for (size_t i = 0; i < count_params(module->params); i++) {
-		const struct pol_param *param = &module->params[i];
-
-		if (strlen(param->name) != n_name ||
-		    memcmp(param->name, name, n_name) != 0)
-			continue;
-		if (!(value >= param->min && value <= param->max))
-			*ret_r = err_set(err, NULL, 0, 0, "%s is %g, expected %g to %g",
-					 param->name, value, param->min, param->max);
-		values[i] = value;
-		return true;
-	}
-	return false;
-}
-
 static bool
 is_known(const struct policy *policy, const char *set)
 {
-	size_t n = strcspn(set, "=");
-
-	for (int slot = 0; slot < N_SLOTS; slot++) {
-		const struct pol_module *module = policy->modules[slot];
-
-		for (size_t i = 0; module && i < count_params(module->params); i++)
-			if (strlen(module->params[i].name) == n &&
-			    memcmp(module->params[i].name, set, n) == 0)
-				return true;
-	}
+	for (int slot = 0; slot < N_SLOTS; slot++)
+		if (policy->modules[slot] && params_have(policy->modules[slot], set))
+			return true;
 	return false;
-}
-
-static int
-set_by_user(const struct pol_module *module, double *values,
-	    const struct policy_opts *opts, struct err *err)
-{
-	for (size_t i = 0; opts && i < opts->n_sets; i++) {
-		const char *set = opts->sets[i], *equals = strchr(set, '=');
-		char *end;
-		double value;
-		int r = 0;
-
-		if (!equals)
-			return err_set(err, NULL, 0, 0, "'%.60s', expected NAME=VALUE",
-				       set);
-		value = strtod(equals + 1, &end);
-		if (end == equals + 1 || *end || !isfinite(value))
-			return err_set(err, NULL, 0, 0, "'%.60s' has no number", set);
-		set_param(module, values, set, (size_t)(equals - set), value, err, &r);
-		if (r < 0)
-			return r;
-	}
-	return 0;
 }
 
 static int
@@ -130,29 +71,21 @@ begin_module(struct policy *policy, enum slot slot, const struct policy_opts *op
 	     struct err *err)
 {
 	const struct pol_module *module = policy->modules[slot];
-	size_t n = count_params(module->params);
-	double *values = xcalloc(n + 1, sizeof *values);
-	int r = 0;
+	double *values;
+	int r = params_find(module, policy->spec->params, opts ? opts->sets : NULL,
+			    opts ? opts->n_sets : 0, &values, err);
 
-	for (size_t i = 0; i < n; i++)
-		values[i] = module->params[i].value;
-	for (size_t i = 0; i < count_params(policy->spec->params); i++)
-		set_param(module, values, policy->spec->params[i].name,
-			  strlen(policy->spec->params[i].name),
-			  policy->spec->params[i].value, NULL, &r);
-	r = set_by_user(module, values, opts, err);
-	if (r == 0) {
-		rng_init_stream(&policy->rngs[slot], opts ? opts->seed : 1, slot);
-		policy->states[slot] = xcalloc(1, module->state_size + 1);
-		if (module->init)
-			module->init(policy->states[slot], values, policy->cluster,
-				     &policy->rngs[slot]);
-		if (module->samples && opts && opts->n_samples)
-			module->samples(policy->states[slot], opts->samples,
-					opts->n_samples);
-	}
+	if (r < 0)
+		return r;
+	rng_init_stream(&policy->rngs[slot], opts ? opts->seed : 1, slot);
+	policy->states[slot] = xcalloc(1, module->state_size + 1);
+	if (module->init)
+		module->init(policy->states[slot], values, policy->cluster,
+			     &policy->rngs[slot]);
+	if (module->samples && opts && opts->n_samples)
+		module->samples(policy->states[slot], opts->samples, opts->n_samples);
 	free(values);
-	return r;
+	return 0;
 }
 
 int
