@@ -32,6 +32,17 @@ join(double a, double b, double gamma)
 	return large * pow(1 + pow(small / large, gamma), 1 / gamma);
 }
 
+/* Its logarithm, which is quicker to have. */
+static double
+log_join(double a, double b, double gamma)
+{
+	double large = fmax(a, b), small = fmin(a, b);
+
+	if (!(small > 0))
+		return log(large);
+	return log(large) + log1p(pow(small / large, gamma)) / gamma;
+}
+
 double
 goodput_iteration_s(const struct goodput *goodput, uint32_t n_nodes, uint32_t n_gpus,
 		    struct goodput_batch batch)
@@ -132,8 +143,8 @@ error_of(void *ctx, const double *x)
 
 		by = log(grad_s / s->grad_s);
 		grad += by * by;
-		by = log(join(grad_s, sync_s(p, s->n_nodes, s->n_gpus), gamma) /
-			 s->iter_s);
+		by = log_join(grad_s / s->iter_s,
+			      sync_s(p, s->n_nodes, s->n_gpus) / s->iter_s, gamma);
 		iter += by * by;
 	}
 	return sqrt(grad / (double)fit->n) + sqrt(iter / (double)fit->n) +

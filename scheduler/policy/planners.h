@@ -19,5 +19,7 @@ extern const struct pol_planner planner_guests;
 extern const struct pol_planner planner_profile;
 /* plan_tune.c: in order, with as many CPUs as jobs can use (Synergy). */
 extern const struct pol_planner planner_tune;
+/* plan_goodput.c: as many GPUs for each as make all learn best (Pollux). */
+extern const struct pol_planner planner_goodput;
 
 #endif

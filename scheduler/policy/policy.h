@@ -40,8 +40,9 @@ struct policy_spec {
 	const char *source; /* Paper, and where the rule was read. */
 	enum pol_drive drive;
 	enum pol_keep keep;
-	double round_s;                /* Or lease_s. */
-	double restart_s;              /* What a start after a stop costs. */
+	double round_s;   /* Or lease_s. */
+	double restart_s; /* What a start after a stop costs. */
+	bool adapts;      /* Jobs choose their batches, and report (view.h). */
 	const struct pol_admit *admit; /* NULL: everybody. */
 	const struct pol_order *order; /* NULL where there is a planner. */
 	const struct pol_size *size;   /* NULL: what was asked for. */

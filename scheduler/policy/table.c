@@ -300,5 +300,17 @@ const struct policy_spec policy_table[] = {
 		.round_s = 300,
 		.planner = &planner_tune,
 	},
+	{
+		.name = "pollux",
+		.text = "as many GPUs for each as make all learn best, at a fair mean, by a "
+			"genetic search",
+		.source = "Pollux (OSDI 2021), its simulator",
+		.drive = POL_ROUNDS,
+		.keep = POL_KEEP_PLACE,
+		.round_s = 60,
+		.restart_s = 30,
+		.adapts = true,
+		.planner = &planner_goodput,
+	},
 	{ 0 },
 };

@@ -71,6 +71,19 @@ struct pol_speed {
 			const struct pol_job *const *mates, uint32_t n_mates);
 };
 
+struct goodput;
+
+/*
+ * What jobs that choose their batch tell of themselves: 'goodput' fills how fast one learns,
+ * as fitted to what it has measured so far, and returns the most GPUs that it has measured;
+ * 0: none yet, and nothing is filled.  POL_NONE: it never tells.
+ */
+struct pol_report {
+	void *ctx;
+	uint32_t (*goodput)(void *ctx, const struct pol_job *job,
+			    struct goodput *ret_goodput);
+};
+
 struct pol_view {
 	double now_s;
 	const struct pol_cluster *cluster;
@@ -79,6 +92,7 @@ struct pol_view {
 	const struct pol_job *jobs; /* By id; only those in 'ids' mean anything. */
 	uint32_t n_ids;             /* One more than the largest id there will be. */
 	struct pol_speed speed;
+	struct pol_report report; /* NULL: nobody tells. */
 };
 
 #endif

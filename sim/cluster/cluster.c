@@ -431,7 +431,8 @@ cluster_run(const struct cluster_job *jobs, size_t n, struct policy *policy,
 	l.view = (struct pol_view){ .cluster = opts->cluster,
 				    .jobs = l.jobs,
 				    .n_ids = (uint32_t)n,
-				    .speed = opts->work->speed };
+				    .speed = opts->work->speed,
+				    .report = opts->work->report };
 	if (!l.view.speed.speed)
 		l.view.speed.speed = stages_speed;
 	for (size_t i = 0; r == 0 && i < n; i++) {

@@ -41,6 +41,7 @@ struct cluster_job {
 struct cluster_work {
 	void *ctx;
 	struct pol_speed speed; /* NULL: as stages.h has it, 1 alone. */
+	struct pol_report report;
 	/*
 	 * A running job has been on its place for 'dt_s' more: fills executed_s and
 	 * remaining_s.  Told at every event, for every running job.  NULL: as long as it
