@@ -4,7 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "lib/base/alloc.h"
+#include "lib/base/vec.h"
+#include "scheduler/policy/goodput.h"
 
 #define NODE_GPUS 4    /* Of the nodes that were measured. */
 #define ROUND_UP  1e-8 /* What is above a whole number by less is not. */
@@ -23,13 +24,21 @@ struct train {
 	double done_s; /* In its tick; NAN: not in it. */
 };
 
+/* What a job that adapts knows of itself. */
+struct known {
+	VEC(struct goodput_sample) samples; /* No two of the same place and batch. */
+	struct goodput goodput;             /* As fitted to them. */
+	uint32_t n_most_gpus;
+};
+
 struct work {
 	struct epochs_job in;
 	double first_s; /* An iteration on what it asked for. */
-	struct train now;
+	struct train now, ahead;
 	double in_tick_s; /* Since it was as in 'now'. */
-	double ends_s;    /* In this tick; NAN: it does not. */
-	bool is_ahead;    /* 'ends_s' was found. */
+	bool is_ahead;    /* 'ahead' is how it will be at the end of the tick. */
+	bool adapts;
+	struct known known;
 	uint32_t n_starts;
 };
 
@@ -91,6 +100,81 @@ packed_iteration_s(const struct app *app, double batch, uint32_t n_gpus)
 	return iteration_s(app, counts, n_nodes, make_batch(app, batch, n_gpus));
 }
 
+/* ---- Adapting ----------------------------------------------------------------------------- */
+
+static struct goodput_sample *
+find_sample(struct known *known, const struct train *t)
+{
+	for (size_t i = 0; i < known->samples.n; i++) {
+		struct goodput_sample *s = &known->samples.items[i];
+
+		if (s->n_nodes == t->n_nodes && s->n_gpus == t->n_gpus &&
+		    s->local == t->made.local)
+			return s;
+	}
+	return NULL;
+}
+
+/* As it trains: how noisy its gradients are, and how long an iteration takes. */
+static void
+measure(struct work *work, const struct train *t)
+{
+	const struct app *app = work->in.app;
+	struct known *known = &work->known;
+	double batch = (double)t->n_gpus * t->made.local * (t->made.n_more + 1);
+	struct app_step step;
+
+	if (!t->made.local ||
+	    !app_step(app, t->counts, t->n_nodes, t->made.local, &step) ||
+	    !(step.step_s > step.sync_s))
+		return;
+	app_noise(app, batch, t->epoch, &known->goodput.grad_sqr,
+		  &known->goodput.grad_var);
+	if (find_sample(known, t))
+		return;
+	vec_push(&known->samples,
+		 ((struct goodput_sample){ .n_nodes = t->n_nodes,
+					   .n_gpus = t->n_gpus,
+					   .local = t->made.local,
+					   .grad_s = step.step_s - step.sync_s,
+					   .iter_s = step.step_s }));
+	if (t->n_gpus > known->n_most_gpus)
+		known->n_most_gpus = t->n_gpus;
+	goodput_fit(known->samples.items, known->samples.n, known->goodput.params);
+}
+
+/* Until it has measured something, the smallest batch there is on so many GPUs. */
+static struct made
+choose_batch(const struct work *work, const struct train *t)
+{
+	const struct app *app = work->in.app;
+	struct goodput_batch best = { 0 };
+	uint32_t most;
+
+	if (!work->adapts || app->max_gpus == 1)
+		return make_batch(app, work->in.batch, t->n_gpus);
+	if (work->known.samples.n)
+		goodput_best(&work->known.goodput, t->n_nodes, t->n_gpus, &best);
+	if (!best.local)
+		return make_batch(
+			app, fmax(app->first_batch, (double)app->min_local * t->n_gpus),
+			t->n_gpus);
+	most = app->max_batch / (t->n_gpus * (best.n_more + 1));
+	return (struct made){ .local = best.local < most ? best.local : most,
+			      .n_more = best.n_more };
+}
+
+static uint32_t
+report(void *ctx, const struct pol_job *job, struct goodput *ret_goodput)
+{
+	const struct epochs *e = ctx;
+	const struct known *known = &e->works[job->id].known;
+
+	if (known->n_most_gpus)
+		*ret_goodput = known->goodput;
+	return known->n_most_gpus;
+}
+
 /* ---- A tick ----------------------------------------------------------------------------------- */
 
 /* Progress a second, as it is. */
@@ -108,7 +192,7 @@ rate_of(const struct work *work, const struct train *t)
 
 /* An epoch is over at a whole second, and may be over at once. */
 static void
-step(const struct work *work, struct train *t, double tick_s)
+step(struct work *work, struct train *t, double tick_s)
 {
 	const struct app *app = work->in.app;
 	double left_s, at_s = fmin(t->restart_s, tick_s);
@@ -117,19 +201,34 @@ step(const struct work *work, struct train *t, double tick_s)
 	left_s = tick_s - at_s;
 	while (left_s > 0 && isnan(t->done_s)) {
 		double rate = rate_of(work, t);
-		double next = app_progress(app, t->epoch + 1), took_s;
+		double next = app_progress(app, t->epoch + 1), took_s = left_s;
 
+		if (work->adapts)
+			measure(work, t);
 		if (t->progress + rate * left_s < next) {
 			t->progress += rate * left_s;
-			break;
+		} else {
+			took_s = fmin(left_s, nearbyint((next - t->progress) / rate));
+			t->progress = next;
+			if (++t->epoch == app->n_epochs)
+				t->done_s = at_s + took_s;
 		}
-		took_s = fmin(left_s, nearbyint((next - t->progress) / rate));
-		t->progress = next;
-		if (++t->epoch == app->n_epochs)
-			t->done_s = at_s + took_s;
 		at_s += took_s;
 		left_s -= took_s;
+		if (work->adapts)
+			t->made = choose_batch(work, t);
 	}
+}
+
+/* How it will be at the end of the tick. */
+static void
+look_ahead(const struct epochs *e, struct work *work)
+{
+	if (work->is_ahead)
+		return;
+	work->ahead = work->now;
+	step(work, &work->ahead, e->opts.tick_s);
+	work->is_ahead = true;
 }
 
 /* ---- For the cluster -------------------------------------------------------------------------- */
@@ -172,9 +271,10 @@ advance(void *ctx, struct pol_job *job, double speed_now, double dt_s)
 	work->in_tick_s += dt_s;
 	if (work->in_tick_s < e->opts.tick_s)
 		return;
+	look_ahead(e, work);
+	work->now = work->ahead;
 	work->in_tick_s = 0;
 	work->is_ahead = false;
-	step(work, &work->now, e->opts.tick_s);
 	job->remaining_s = remaining_s(work);
 }
 
@@ -193,7 +293,7 @@ begin(struct epochs *e, struct work *work, const struct pol_job *job)
 			t->counts[at] = t->counts[at - 1];
 		t->counts[at] = job->pieces[i].n_gpus;
 	}
-	t->made = make_batch(work->in.app, work->in.batch, t->n_gpus);
+	t->made = choose_batch(work, t);
 	t->restart_s = e->opts.restart_s;
 	work->n_starts = job->n_starts;
 	work->in_tick_s = 0;
@@ -226,15 +326,10 @@ rates(void *ctx, const struct pol_view *view, double *ret_speeds)
 			continue;
 		if (work->n_starts != job->n_starts)
 			begin(e, work, job);
-		if (!work->is_ahead) {
-			struct train ahead = work->now;
-
-			step(work, &ahead, e->opts.tick_s);
-			work->ends_s = ahead.done_s;
-			work->is_ahead = true;
-		}
+		look_ahead(e, work);
 		/* One that does not end is looked at again at the next tick. */
-		end_s = isnan(work->ends_s) ? 2 * e->opts.tick_s : work->ends_s;
+		end_s = isnan(work->ahead.done_s) ? 2 * e->opts.tick_s
+						  : work->ahead.done_s;
 		ret_speeds[i] = speed_until(view->now_s, job->remaining_s,
 					    view->now_s - work->in_tick_s + end_s);
 	}
@@ -252,10 +347,18 @@ epochs_new(const struct epochs_job *jobs, size_t n, const struct epochs_opts *op
 	for (size_t i = 0; i < n; i++) {
 		const struct epochs_job *in = &jobs[i];
 		struct work *work = &e->works[i];
-		uint32_t most = in->batch / in->app->min_local;
+		uint32_t batch = opts->adapts ? in->app->max_batch : in->batch;
+		uint32_t most = batch / in->app->min_local;
 		double tick = fmax(1, ceil(in->submit_s / opts->tick_s));
 
 		work->in = *in;
+		work->adapts = opts->adapts;
+		work->known.goodput = (struct goodput){
+			.first_batch = in->app->first_batch,
+			.max_batch = in->app->max_batch,
+			.min_local = in->app->min_local,
+			.max_local = in->app->max_local,
+		};
 		work->now.done_s = NAN;
 		work->first_s =
 			in->n_gpus && in->batch >= in->app->first_batch &&
@@ -289,6 +392,8 @@ epochs_free(struct epochs *epochs)
 {
 	if (!epochs)
 		return;
+	for (size_t i = 0; i < epochs->n; i++)
+		vec_free(&epochs->works[i].known.samples);
 	free(epochs->works);
 	free(epochs);
 }
@@ -296,8 +401,13 @@ epochs_free(struct epochs *epochs)
 struct cluster_work
 epochs_work(struct epochs *epochs)
 {
+	const struct pol_report reports = { .ctx = epochs, .goodput = report };
+
 	return (struct cluster_work){ .ctx = epochs,
 				      .speed = { .ctx = epochs, .speed = speed },
+				      .report = epochs->opts.adapts
+							? reports
+							: (struct pol_report){ 0 },
 				      .advance = advance,
 				      .rates = rates };
 }

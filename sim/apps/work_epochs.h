@@ -6,6 +6,10 @@
  * other GPUs does nothing for restart_s, the first time, too.  Those who decide do so at
  * ticks: policies in rounds of tick_s, whose own restart_s is 0, and jobs that are submitted
  * at a tick.
+ *
+ * Jobs that adapt measure how long their iterations take, fit their goodput to that
+ * (scheduler/policy/goodput.h), tell policies of it, and take the batch of the best goodput
+ * after each tick and epoch; but for those that train on one GPU, which keep their user's.
  */
 #ifndef SIM_APPS_WORK_EPOCHS_H
 #define SIM_APPS_WORK_EPOCHS_H
@@ -23,6 +27,7 @@ struct epochs_job {
 
 struct epochs_opts {
 	double tick_s, restart_s;
+	bool adapts;
 };
 
 /*
