@@ -15,6 +15,7 @@ struct loader {
 	struct joblist *list;
 	VEC(struct cluster_job) jobs;
 	VEC(uint32_t) id_at;
+	VEC(uint32_t) batches;
 };
 
 void
@@ -86,6 +87,7 @@ add(struct loader *l, const struct jobtrace_job *in)
 			 .stage_s = { in->stage_s[0], in->stage_s[1], in->stage_s[2] },
 		 }));
 	vec_push(&l->id_at, (uint32_t)list->ids.n);
+	vec_push(&l->batches, in->batch);
 	vec_reserve(&list->ids, n_id);
 	memcpy(list->ids.items + list->ids.n, in->id, n_id);
 	list->ids.n += n_id;
@@ -118,10 +120,12 @@ sort(struct loader *l)
 	list->n = n;
 	list->jobs = xcalloc(n + 1, sizeof *list->jobs);
 	list->id_at = xcalloc(n + 1, sizeof *list->id_at);
+	list->batches = xcalloc(n + 1, sizeof *list->batches);
 	for (size_t i = 0; i < n; i++) {
 		list->jobs[i] = l->jobs.items[order[i]];
 		list->jobs[i].submit_s -= list->origin_s;
 		list->id_at[i] = l->id_at.items[order[i]];
+		list->batches[i] = l->batches.items[order[i]];
 	}
 	free(order);
 }
@@ -187,6 +191,7 @@ joblist_load(const char *path, enum jobtrace_format format,
 		sort(&l);
 	vec_free(&l.jobs);
 	vec_free(&l.id_at);
+	vec_free(&l.batches);
 	jobtrace_close(trace);
 	if (r < 0)
 		joblist_fini(ret_list);
@@ -213,6 +218,7 @@ joblist_make(const char *path, uint64_t seed, struct joblist *ret_list, struct e
 	sort(&l);
 	vec_free(&l.jobs);
 	vec_free(&l.id_at);
+	vec_free(&l.batches);
 	free(jobs);
 	recipe_free(recipe);
 	return 0;
@@ -223,6 +229,7 @@ joblist_fini(struct joblist *list)
 {
 	free(list->jobs);
 	free(list->id_at);
+	free(list->batches);
 	vec_free(&list->ids);
 	strtab_free(list->users);
 	strtab_free(list->vcs);
@@ -255,6 +262,7 @@ joblist_drop_above(struct joblist *list, uint32_t n_gpus)
 		if (list->jobs[i].n_gpus > n_gpus)
 			continue;
 		list->jobs[n] = list->jobs[i];
+		list->batches[n] = list->batches[i];
 		list->id_at[n++] = list->id_at[i];
 	}
 	list->n = n;

@@ -31,6 +31,7 @@ struct joblist {
 	size_t n;
 	struct cluster_job *jobs; /* Owned. */
 	uint32_t *id_at;          /* Of each job: where in 'ids' its id begins. */
+	uint32_t *batches;        /* Of each job; 0: not told. */
 	VEC(char) ids;            /* Each ends with a zero. */
 	struct strtab *users, *vcs, *models;
 	double origin_s; /* What is 0 here, on the trace's clock. */

@@ -21,7 +21,7 @@
 
 struct replay_args {
 	const char *policies, *cluster, *place, *semantics, *format, *csv, *samples;
-	const char *fabric, *models, *augment, *throughputs;
+	const char *fabric, *models, *augment, *throughputs, *apps;
 	struct cli_list sets;
 	double until_s, round_s, restart_s, jitter;
 	int64_t seed, model_gpus, iterations;
@@ -240,13 +240,15 @@ replay(const struct replay_args *args, const char *path, const char *command)
 	struct replay_speeds speeds = { 0 };
 	struct joblist_filter filter;
 	struct replay_fabric fabric = { 0 };
+	struct app *apps = NULL;
 	double *samples = NULL;
 	struct err err = { 0 };
 	size_t n = 0;
 	int r;
 
 	joblist_filter_init(&filter);
-	filter.keeps_unknown = args->throughputs;
+	/* How long they take is not the trace's to tell. */
+	filter.keeps_unknown = args->throughputs || args->apps;
 	r = find_policies(names, specs, &n, &err);
 	if (r == 0)
 		r = replay_cluster_parse(args->cluster, &cluster, &err);
@@ -255,6 +257,9 @@ replay(const struct replay_args *args, const char *path, const char *command)
 		r = check_sets(args, specs, n, &err);
 	if (r == 0 && args->samples)
 		r = load_samples(args->samples, &opts, &samples, &err);
+	if (r == 0 && args->apps)
+		r = apps_read(args->apps, &apps, &opts.n_apps, &err);
+	opts.apps = apps;
 	if (r == 0)
 		r = recipe_is(path)
 			    ? joblist_make(path, (uint64_t)args->seed, &list, &err)
@@ -266,6 +271,8 @@ replay(const struct replay_args *args, const char *path, const char *command)
 		r = load_speeds(args, path, &cluster, &list, &speeds, &err);
 	opts.speeds = speeds.items ? &speeds : NULL;
 	if (r == 0) {
+		if (apps) /* None of them is left out. */
+			list.n_no_duration = 0;
 		joblist_tell(&list, path);
 		report.n_too_large =
 			joblist_drop_above(&list, replay_cluster_most(&cluster));
@@ -302,6 +309,7 @@ replay(const struct replay_args *args, const char *path, const char *command)
 	replay_speeds_fini(&speeds);
 	joblist_fini(&list);
 	replay_fabric_fini(&fabric);
+	apps_free(apps, opts.n_apps);
 	free(samples);
 	free(names);
 	if (r == -ECANCELED) {
@@ -390,6 +398,12 @@ run_replay(int argc, char **argv)
 		  .help = "of the slowest of jobs that meet, if they do not repeat (128)",
 		  .min = 16,
 		  .max = 1000000 },
+		{ .name = "apps",
+		  .type = CLI_STR,
+		  .ret_value = &args.apps,
+		  .argument = "FOLDER",
+		  .help = "measured applications that jobs train, as Pollux's simulator "
+			  "has them; also FILE.tar.xz:FOLDER" },
 		{ .name = "augment",
 		  .type = CLI_WORDS,
 		  .ret_value = &args.augment,
@@ -477,6 +491,11 @@ run_replay(int argc, char **argv)
 	else if (args.fabric && strcmp(args.semantics, "plain"))
 		status = cli_usage_error(&verb_sim_replay,
 					 "on a fabric semantics are plain");
+	else if (args.apps &&
+		 (args.fabric || args.throughputs || strcmp(args.semantics, "plain")))
+		status = cli_usage_error(&verb_sim_replay,
+					 "--apps goes with none of --fabric, "
+					 "--throughputs and --semantics");
 	else if (!args.fabric && (strcmp(args.augment, "none") || args.jitter > 0 ||
 				  args.measure || args.model_gpus || args.iterations))
 		status = cli_usage_error(&verb_sim_replay,

@@ -10,6 +10,7 @@
 #include "lib/base/stats.h"
 #include "scheduler/policy/params.h"
 #include "scheduler/policy/places.h"
+#include "sim/apps/work_epochs.h"
 #include "sim/cluster/work_muri.h"
 
 #define MAX_SETS 128
@@ -103,6 +104,8 @@ new_policy(const struct policy_spec *spec, const struct replaying_opts *opts,
 			sets[n_sets++] = opts->policy.sets[i];
 	policy_opts.sets = sets;
 	policy_opts.n_sets = n_sets;
+	if (opts->apps) /* It is in their work. */
+		policy_opts.restart_s = 0;
 	if (!policy_opts.place && habit && spec->place)
 		policy_opts.place = habit->place;
 	replaying->place = policy_opts.place ? policy_opts.place
@@ -165,13 +168,66 @@ sum_up_times(const struct fabric_times *times)
 	};
 }
 
+/* Jobs that were measured train in the policy's rounds. */
+static int
+make_epochs(struct joblist *list, const struct policy_spec *spec,
+	    const struct replaying_opts *opts, struct epochs **ret_epochs,
+	    struct err *err)
+{
+	const struct policy_opts *user = &opts->policy;
+	const struct epochs_opts epochs_opts = {
+		.tick_s = isnan(user->round_s) ? spec->round_s : user->round_s,
+		.restart_s = isnan(user->restart_s) ? spec->restart_s : user->restart_s,
+		.adapts = spec->adapts,
+	};
+	struct epochs_job *jobs;
+	size_t bad = 0;
+	int r = 0;
+
+	if (spec->drive != POL_ROUNDS)
+		return err_set(err, NULL, 0, 0,
+			       "measured applications train in rounds, which '%s' does "
+			       "not have",
+			       spec->name);
+	jobs = xcalloc(list->n + 1, sizeof *jobs);
+	for (size_t i = 0; r == 0 && i < list->n; i++) {
+		const char *name = joblist_model(list, list->jobs[i].model);
+
+		jobs[i] = (struct epochs_job){
+			.app = apps_find(opts->apps, opts->n_apps, name),
+			.submit_s = list->jobs[i].submit_s,
+			.n_gpus = list->jobs[i].n_gpus,
+			.batch = list->batches[i],
+		};
+		if (!jobs[i].app)
+			r = err_set(err, NULL, 0, 0,
+				    "job %.60s trains '%.40s', which was not measured",
+				    joblist_id(list, i), name);
+	}
+	if (r == 0 &&
+	    epochs_new(jobs, list->n, &epochs_opts, ret_epochs, list->jobs, &bad) < 0)
+		r = err_set(err, NULL, 0, 0,
+			    "job %.60s was not measured on %u GPUs with a batch of %u",
+			    joblist_id(list, bad), jobs[bad].n_gpus, jobs[bad].batch);
+	free(jobs);
+	return r;
+}
+
 /* Muri's jobs are as long as their iterations. */
 static int
-make_work(struct joblist *list, const struct replaying_opts *opts,
-	  struct work_muri *muri, struct fabric **ret_fabric,
+make_work(struct joblist *list, const struct policy_spec *spec,
+	  const struct replaying_opts *opts, struct work_muri *muri,
+	  struct fabric **ret_fabric, struct epochs **ret_epochs,
 	  struct cluster_work *ret_work, struct err *err)
 {
 	*ret_work = (struct cluster_work){ 0 };
+	if (opts->apps) {
+		int r = make_epochs(list, spec, opts, ret_epochs, err);
+
+		if (r == 0)
+			*ret_work = epochs_work(*ret_epochs);
+		return r;
+	}
 	if (opts->topo) {
 		int r = fabric_new(&opts->cluster, opts->topo, opts->zoo->models,
 				   opts->model_of, list->n, &opts->fabric, ret_fabric,
@@ -204,6 +260,7 @@ replaying_run(const struct joblist *list, const struct policy_spec *spec,
 	struct joblist mine = *list;
 	struct work_muri muri = { 0 };
 	struct fabric *fabric = NULL;
+	struct epochs *epochs = NULL;
 	struct cluster_work work;
 	struct cluster_opts cluster_opts = {
 		.cluster = &opts->cluster,
@@ -224,7 +281,7 @@ replaying_run(const struct joblist *list, const struct policy_spec *spec,
 	ret_replaying->results = xcalloc(list->n + 1, sizeof *ret_replaying->results);
 	r = new_policy(spec, opts, ret_replaying, &policy, err);
 	if (r == 0)
-		r = make_work(&mine, opts, &muri, &fabric, &work, err);
+		r = make_work(&mine, spec, opts, &muri, &fabric, &epochs, &work, err);
 	if (r == 0) {
 		r = cluster_run(mine.jobs, mine.n, policy, &cluster_opts,
 				ret_replaying->results, &ret_replaying->counts, &bad);
@@ -244,6 +301,7 @@ replaying_run(const struct joblist *list, const struct policy_spec *spec,
 	ret_replaying->wall_s = (double)(clk_monotonic_ns() - start_ns) / 1e9;
 	policy_free(policy);
 	fabric_free(fabric);
+	epochs_free(epochs);
 	work_muri_fini(&muri);
 	free(mine.jobs);
 	if (r < 0)

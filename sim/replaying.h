@@ -4,6 +4,7 @@
 #ifndef SIM_REPLAYING_H
 #define SIM_REPLAYING_H
 
+#include "sim/apps/app.h"
 #include "sim/cluster/fabric.h"
 #include "sim/joblist.h"
 #include "sim/replay_cluster.h"
@@ -32,6 +33,9 @@ struct replaying_opts {
 	const struct zoo *zoo;
 	const uint32_t *model_of;
 	struct fabric_opts fabric;
+	/* NULL: jobs take as long as the trace says.  Else they are these applications. */
+	const struct app *apps;
+	size_t n_apps;
 	bool check; /* Each plan; for tests. */
 	void *ctx;
 	bool (*go_on)(void *ctx, double share); /* May be NULL. */
