@@ -40,7 +40,8 @@
  * There is no fixed load above which turns are not taken: on one link they win even
  * above 1, and over many links it depends on who meets whom, which is why it is played
  * out and learned.  Of random mixes of 2 to 6 jobs of all kinds none is worse off than
- * it would be without, by more than two runs without differ: bench_steer.
+ * it would be without, by more than two runs without differ: bench_steer.  How soon jobs
+ * that have just begun find their turns, and how much noise that bears: bench_settle.
  *
  * The same code steers real jobs (antiphase-scheduler) and simulated ones (steered.h,
  * ENGINE_PACE_STEER).  Pure: time comes with the reports.  Deterministic.  A report
