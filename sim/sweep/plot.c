@@ -193,17 +193,26 @@ plot_varies(const struct plot *plot, size_t i)
 
 /* ---- Scripts ---------------------------------------------------------------------------- */
 
-/* In single quotes nothing means anything but they themselves. */
+/*
+ * In single quotes nothing means anything but they themselves, and what 'special' is: 0 or
+ * '%', as marks of an axis are formats.
+ */
 static void
-put_quoted(struct strbuf *out, const char *text)
+put_quoted_but(struct strbuf *out, const char *text, char special)
 {
 	strbuf_putc(out, '\'');
 	for (; *text; text++) {
-		if (*text == '\'')
-			strbuf_putc(out, '\'');
+		if (*text == '\'' || *text == special)
+			strbuf_putc(out, *text);
 		strbuf_putc(out, utf8_control(text) ? '?' : *text);
 	}
 	strbuf_putc(out, '\'');
+}
+
+static void
+put_quoted(struct strbuf *out, const char *text)
+{
+	put_quoted_but(out, text, '\0');
 }
 
 static void
@@ -306,7 +315,7 @@ put_axes(const struct plot *plot, size_t i, struct strbuf *out)
 	strbuf_printf(out, "set xrange [-0.5:%zu.5]\nset xtics (", plot->n_points - 1);
 	for (size_t p = 0; axis && p < plot->n_points; p++) {
 		strbuf_puts(out, p ? ", " : "");
-		put_quoted(out, axis->values.items[p]);
+		put_quoted_but(out, axis->values.items[p], '%');
 		strbuf_printf(out, " %zu", p);
 	}
 	strbuf_puts(out, ")\n");

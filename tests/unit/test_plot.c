@@ -72,7 +72,7 @@ words_stand_beside_each_other_and_mean_nothing_to_gnuplot(void **state)
 {
 	struct sweep sweep = read_sweep("[sweep]\ncommand = run x.ini\n[axes]\n"
 					"pacing = none once\n"
-					"policy = it's \"a $b `c`\"\n");
+					"policy = it's \"5 % $b `c`\"\n");
 	struct plot *plot = plot_new(&sweep);
 
 	(void)state;
@@ -80,7 +80,7 @@ words_stand_beside_each_other_and_mean_nothing_to_gnuplot(void **state)
 		plot_add(plot, cell, "x\ny", "m", (double)cell);
 	assert_has(plot, 0,
 		   "set xrange [-0.5:1.5]\n"
-		   "set xtics ('it''s' 0, 'a $b `c`' 1)\n");
+		   "set xtics ('it''s' 0, '5 %% $b `c`' 1)\n");
 	assert_has(plot, 0, "$line1 << END\n-0.25 0 0\n0.75 1 0\nEND\n");
 	assert_has(plot, 0, "$line2 << END\n0.25 2 0\n1.25 3 0\nEND\n");
 	assert_has(plot, 0, "with yerrorbars title 'none x?y', ");
