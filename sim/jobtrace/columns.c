@@ -23,7 +23,7 @@
 	}
 #define MS(name, field)                                      \
 	{                                                    \
-		COLUMN_SECONDS, false, name, AT(field), 1e-3 \
+		COLUMN_SECONDS, false, name, AT(field), 1000 \
 	}
 #define TIME(name, field)                              \
 	{                                              \
@@ -33,9 +33,9 @@
 	{                                               \
 		COLUMN_COUNT, false, name, AT(field), 1 \
 	}
-#define NEEDED(kind, name, field, scale)           \
-	{                                          \
-		kind, true, name, AT(field), scale \
+#define NEEDED(kind, name, field, divisor)           \
+	{                                            \
+		kind, true, name, AT(field), divisor \
 	}
 #define OTHER(name)                            \
 	{                                      \
@@ -109,7 +109,7 @@ static const struct column pai_2020[] = {
 	NEEDED(COLUMN_SECONDS, "end_time", end_s, 1),
 	OTHER("plan_cpu"),
 	OTHER("plan_mem"),
-	NEEDED(COLUMN_GPUS, "plan_gpu", n_gpus, 0.01),
+	NEEDED(COLUMN_GPUS, "plan_gpu", n_gpus, 100),
 	TEXT("gpu_type", gpu_type),
 	TEXT("user", user),
 	{ COLUMN_STATUS, false, "task_status", AT(status), 1 },
@@ -118,7 +118,7 @@ static const struct column pai_2020[] = {
 static const struct column pai_2023[] = {
 	NEEDED(COLUMN_TEXT, "name", id, 1),
 	NEEDED(COLUMN_GPUS, "num_gpu", n_gpus, 1),
-	NEEDED(COLUMN_GPUS, "gpu_milli", n_gpus, 1e-3),
+	NEEDED(COLUMN_GPUS, "gpu_milli", n_gpus, 1000),
 	NEEDED(COLUMN_SECONDS, "creation_time", submit_s, 1),
 	S("scheduled_time", start_s),
 	S("deletion_time", end_s),
@@ -130,12 +130,12 @@ static const struct column pai_2023[] = {
 static const struct column muri[] = {
 	NEEDED(COLUMN_TEXT, "job_id", id, 1),
 	NEEDED(COLUMN_GPUS, "num_gpu", n_gpus, 1),
-	NEEDED(COLUMN_SECONDS, "submit_time", submit_s, 1e-3),
+	NEEDED(COLUMN_SECONDS, "submit_time", submit_s, 1000),
 	NEEDED(COLUMN_SECONDS, "iterations", iterations, 1),
 	NEEDED(COLUMN_TEXT, "model_name", model, 1),
-	NEEDED(COLUMN_SECONDS, "duration", duration_s, 1e-3),
-	NEEDED(COLUMN_SECONDS, "iteration_time", iteration_s, 1e-3),
-	NEEDED(COLUMN_SECONDS, "resource_time_0", stage_s[0], 1e-3),
+	NEEDED(COLUMN_SECONDS, "duration", duration_s, 1000),
+	NEEDED(COLUMN_SECONDS, "iteration_time", iteration_s, 1000),
+	NEEDED(COLUMN_SECONDS, "resource_time_0", stage_s[0], 1000),
 	MS("resource_time_1", stage_s[1]),
 	MS("resource_time_2", stage_s[2]),
 	COUNT("batch_size", batch),
@@ -443,7 +443,7 @@ read_value(const struct column *column, char *text, struct jobtrace_job *job,
 
 	switch (column->kind) {
 	case COLUMN_TEXT:
-		if (!(column->scale > 0))
+		if (!(column->divisor > 0))
 			return NULL;
 		*(const char **)at = text;
 		return columns_check_name(text);
@@ -453,7 +453,7 @@ read_value(const struct column *column, char *text, struct jobtrace_job *job,
 	case COLUMN_SECONDS:
 		if (!read_number(text, MAX_SECONDS, &value))
 			return "expected a number";
-		*(double *)at = value * column->scale;
+		*(double *)at = value / column->divisor;
 		return NULL;
 	case COLUMN_TIME:
 		return columns_time(text, at)
@@ -467,7 +467,7 @@ read_value(const struct column *column, char *text, struct jobtrace_job *job,
 	case COLUMN_GPUS:
 		if (!read_number(text, MAX_SECONDS, &value) || value < 0)
 			return "expected a number of GPUs";
-		*n_gpus *= isnan(value) ? 0 : value * column->scale;
+		*n_gpus *= isnan(value) ? 0 : value / column->divisor;
 		return NULL;
 	case COLUMN_PRIORITY:
 		if (!read_number(text, INT32_MAX, &value))

@@ -15,10 +15,10 @@ enum column_kind {
 	COLUMN_END, /* Ends a table. */
 	COLUMN_TEXT,
 	COLUMN_MODEL,   /* "NAME", or "NAME (batch size N)". */
-	COLUMN_SECONDS, /* A number, times 'scale'; "", "None" and the like: NAN. */
+	COLUMN_SECONDS, /* A number, over 'divisor'; "", "None" and the like: NAN. */
 	COLUMN_TIME,    /* A date and a time, with or without a zone, or a number. */
 	COLUMN_COUNT,   /* A whole number, 0 or more; "" is 0. */
-	COLUMN_GPUS, /* A number times 'scale'; multiplies with others of its kind. */
+	COLUMN_GPUS, /* A number over 'divisor'; multiplies with others of its kind. */
 	COLUMN_PRIORITY,
 	COLUMN_STATUS,
 };
@@ -28,7 +28,7 @@ struct column {
 	bool is_needed; /* A header without it is of another format. */
 	const char *name;
 	size_t offset; /* Of struct jobtrace_job. */
-	double scale;
+	double divisor;
 };
 
 struct columns {
