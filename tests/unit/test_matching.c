@@ -145,6 +145,39 @@ large_graphs_end(void **state)
 	}
 }
 
+/* Kinds of vertices, so that many weights are equal; not quite both ways. */
+static void
+nobody_has_two_mates_where_rounding_tells_equals_apart(void **state)
+{
+	enum {
+		N = 40,
+		N_KINDS = 8
+	};
+
+	double kinds[N_KINDS][N_KINDS], *w = xcalloc(N * N, sizeof *w);
+	uint32_t mates[N];
+	struct rng rng;
+
+	(void)state;
+	rng_init(&rng, 3);
+	for (int round = 0; round < 400; round++) {
+		for (int a = 0; a < N_KINDS; a++)
+			for (int b = 0; b <= a; b++)
+				kinds[a][b] = kinds[b][a] =
+					0.2 + 0.5 * rng_uniform(&rng);
+		for (uint32_t u = 0; u < N; u++)
+			for (uint32_t v = 0; v < N; v++)
+				w[u * N + v] =
+					u == v ? 0
+					       : nextafter(kinds[u % N_KINDS]
+								[v % N_KINDS],
+							   (double)rng_below(&rng, 2));
+		matching_find(N, w, mates);
+		sum_of(N, w, mates);
+	}
+	free(w);
+}
+
 int
 main(void)
 {
@@ -152,6 +185,8 @@ main(void)
 		cmocka_unit_test(small_graphs_are_matched_as_well_as_can_be),
 		cmocka_unit_test(a_way_through_nested_odd_cycles_is_found),
 		cmocka_unit_test(large_graphs_end),
+		cmocka_unit_test(
+			nobody_has_two_mates_where_rounding_tells_equals_apart),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

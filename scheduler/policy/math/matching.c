@@ -45,6 +45,7 @@ struct graph {
 	VEC(uint32_t) * petals; /* By node. */
 	VEC(uint32_t) queue;    /* Outer vertices whose edges are not looked at yet. */
 	size_t head;
+	VEC(uint32_t) nested; /* Of enqueue(). */
 };
 
 static struct ends *
@@ -91,16 +92,19 @@ find_slack(struct graph *g, uint32_t x)
 			offer_slack(g, u, x);
 }
 
-/* All its vertices are to be looked at. */
+/* All its vertices are to be looked at, those of inner blossoms last. */
 static void
 enqueue(struct graph *g, uint32_t x)
 {
-	if (x <= g->n) {
-		vec_push(&g->queue, x);
-		return;
+	g->nested.n = 0;
+	vec_push(&g->nested, x);
+	for (size_t i = 0; i < g->nested.n; i++) {
+		x = g->nested.items[i];
+		if (x <= g->n)
+			vec_push(&g->queue, x);
+		for (size_t k = 0; k < g->petals[x].n; k++)
+			vec_push(&g->nested, g->petals[x].items[k]);
 	}
-	for (size_t i = 0; i < g->petals[x].n; i++)
-		enqueue(g, g->petals[x].items[i]);
 }
 
 static void
@@ -468,6 +472,7 @@ end(struct graph *g)
 	for (uint32_t x = 0; x < g->n_max; x++)
 		vec_free(&g->petals[x]);
 	vec_free(&g->queue);
+	vec_free(&g->nested);
 	free(g->edges);
 	free(g->within);
 	free(g->dual);
@@ -488,7 +493,13 @@ matching_find(uint32_t n, const double *weights, uint32_t *ret_mates)
 	begin(&g, n, weights);
 	while (grow(&g))
 		continue;
+	/*
+	 * Costs that are equal but for rounding may be told apart in one place and not in
+	 * another; then two vertices can have the same mate.  Who is not its mate's stays
+	 * alone.
+	 */
 	for (uint32_t u = 1; u <= n; u++)
-		ret_mates[u - 1] = g.mate[u] ? g.mate[u] - 1 : MATCHING_NONE;
+		ret_mates[u - 1] = g.mate[u] && g.mate[g.mate[u]] == u ? g.mate[u] - 1
+								       : MATCHING_NONE;
 	end(&g);
 }

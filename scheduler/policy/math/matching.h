@@ -15,8 +15,8 @@
 #define MATCHING_NONE UINT32_MAX
 
 /*
- * weights[u * n + v]: of a pair, equal both ways up to rounding; 0 or less: they cannot
- * be one.  ret_mates[u]: whom u is with, or MATCHING_NONE.
+ * weights[u * n + v]: of a pair, equal both ways up to rounding - where they are not quite,
+ * some vertices may stay alone; 0 or less: they cannot be one.  ret_mates[u]: whom u is with, or MATCHING_NONE.
  */
 void matching_find(uint32_t n, const double *weights, uint32_t *ret_mates);
 
