@@ -35,6 +35,7 @@ static const struct habit {
 	{ REPLAYING_MURI, "las", "las.wake=2", "count" },
 	{ REPLAYING_MURI, "2d-las", "las2d.wake=2", "count" },
 	{ REPLAYING_MURI, "themis-lp", "finish.muri=1", "whole" },
+	{ REPLAYING_MURI, "muri-s", "interleave.asked=1", NULL },
 	{ REPLAYING_MURI, NULL, NULL, "whole" },
 };
 

@@ -46,13 +46,23 @@ struct state {
 	struct pol_free free;
 	struct pol_plan tried; /* What trial placements fill. */
 	uint32_t max_jobs;
-	bool by_attained;
+	bool by_attained, asked;
+};
+
+enum {
+	MAX_JOBS,
+	ASKED,
+	N_PARAMS,
 };
 
 static const struct pol_param params[] = {
-	{ "interleave.max_jobs", "on the same GPUs (Muri's code)", 4, 1,
-	  STAGES_MAX_JOBS },
-	{ 0 },
+	[MAX_JOBS] = { "interleave.max_jobs", "on the same GPUs (Muri's code)", 4, 1,
+		       STAGES_MAX_JOBS },
+	[ASKED] = { "interleave.asked",
+		    "1: a job that has not begun has left what was predicted (Muri's "
+		    "simulator)",
+		    0, 0, 1 },
+	[N_PARAMS] = { 0 },
 };
 
 static void
@@ -63,7 +73,8 @@ init_srsf(void *state, const double *values, const struct pol_cluster *cluster,
 
 	(void)cluster;
 	(void)rng;
-	s->max_jobs = (uint32_t)values[0];
+	s->max_jobs = (uint32_t)values[MAX_JOBS];
+	s->asked = values[ASKED] != 0;
 }
 
 static void
@@ -151,6 +162,9 @@ sort_list(struct state *s, const struct pol_view *view)
 
 		keys[job->id] = job->n_gpus *
 				(s->by_attained ? job->executed_s : job->remaining_s);
+		if (s->asked && !s->by_attained && isnan(job->first_s) &&
+		    !isnan(job->predicted_s))
+			keys[job->id] = job->n_gpus * job->predicted_s;
 	}
 	order_list_sort(&s->list);
 }

@@ -53,6 +53,8 @@ work_muri_init(struct work_muri *muri, struct cluster_job *jobs, size_t n,
 		muri->overhead_s[i] =
 			work_muri_overhead_s(model(ctx, jobs[i].model), jobs[i].n_gpus);
 		muri->left[i] = jobs[i].iterations;
+		if (isnan(jobs[i].predicted_s))
+			jobs[i].predicted_s = jobs[i].duration_s;
 		jobs[i].duration_s = jobs[i].iterations * muri->iteration_s[i];
 	}
 }

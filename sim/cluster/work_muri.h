@@ -21,7 +21,7 @@ double work_muri_overhead_s(const char *model, uint32_t n_gpus);
 
 /*
  * For one run of 'jobs', whose iterations and iteration_s are known; their duration_s
- * becomes what they are worth.  'models' are the names of models, by number.
+ * becomes what they are worth, and what it was their predicted_s if they have none.  'models' are the names of models, by number.
  */
 void work_muri_init(struct work_muri *muri, struct cluster_job *jobs, size_t n,
 		    const char *(*model)(const void *ctx, uint32_t number),

@@ -213,6 +213,65 @@ pairs_that_pay_share(void **state)
 	assert_int_equal(seen.n_groups, 0);
 }
 
+/* Jobs of a whole node; when the first and the second one begin. */
+static void
+begin_s(const char *set, double *ret_first_s, double *ret_second_s)
+{
+	static const uint32_t gpus[] = { 8 }, zeros[1];
+	static const struct pol_cluster cluster = { .n_nodes = 1,
+						    .n_racks = 1,
+						    .n_types = 1,
+						    .n_gpus = gpus,
+						    .rack_of = zeros,
+						    .type_of = zeros,
+						    .n_all_gpus = 8 };
+	const struct cluster_work work = { 0 };
+	const struct cluster_opts opts = {
+		.cluster = &cluster, .work = &work, .until_s = INFINITY, .check = true
+	};
+	const struct policy_opts policy_opts = {
+		.sets = &set, .n_sets = 1, .round_s = NAN, .restart_s = NAN
+	};
+	struct cluster_job jobs[3];
+	struct cluster_result results[3];
+	struct cluster_counts counts;
+	struct policy *policy;
+	struct err err = { 0 };
+	size_t bad;
+
+	for (uint32_t i = 0; i < 3; i++)
+		jobs[i] = (struct cluster_job){ .submit_s = i == 2 ? 10 : 0,
+						.duration_s = 100 - 30 * i,
+						.n_gpus = 8,
+						.max_gpus = 8,
+						.predicted_s = i ? NAN : 5,
+						.iteration_s = NAN };
+	assert_int_equal(policy_new(policy_find("muri-s"), &policy_opts, &cluster,
+				    &policy, &err),
+			 0);
+	assert_int_equal(cluster_run(jobs, 3, policy, &opts, results, &counts, &bad),
+			 0);
+	*ret_first_s = results[0].first_s;
+	*ret_second_s = results[1].first_s;
+	policy_free(policy);
+}
+
+static void
+what_was_predicted_counts_until_a_job_begins(void **state)
+{
+	double first_s, second_s;
+
+	(void)state;
+	/* 100 s, 70 s, and from 10 s on 40 s. */
+	begin_s("interleave.asked=0", &first_s, &second_s);
+	assert_near(second_s, 0, 0);
+	assert_near(first_s, 110, 1e-9);
+	/* The first is said to take 5 s; once it runs it has 90 s left after 10 s. */
+	begin_s("interleave.asked=1", &first_s, &second_s);
+	assert_near(first_s, 0, 0);
+	assert_near(second_s, 50, 1e-9);
+}
+
 int
 main(void)
 {
@@ -222,6 +281,7 @@ main(void)
 		cmocka_unit_test(what_is_not_known_is_shared_equally),
 		cmocka_unit_test(taking_turns_is_better_than_waiting),
 		cmocka_unit_test(pairs_that_pay_share),
+		cmocka_unit_test(what_was_predicted_counts_until_a_job_begins),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
