@@ -256,6 +256,52 @@ join(struct fabric *fabric)
 	}
 }
 
+/* Bits a second, in the mean over an iteration alone, of a factor 1. */
+static double
+mean_bps(const struct placed *placed)
+{
+	double bytes = 0;
+
+	for (size_t i = 0; i < placed->job.n_segments; i++)
+		bytes += placed->job.segments[i].nic_bytes;
+	return 8e9 * bytes / placed->alone_ns;
+}
+
+double
+fabric_overlap(struct fabric *fabric)
+{
+	double overlap = 0;
+
+	fabric->links.n = 0;
+	for (size_t i = 0; i < fabric->there.n; i++) {
+		const struct placed *placed = fabric->there.items[i];
+		const struct footprint *footprint = &placed->laid.footprint;
+
+		for (size_t e = 0; e < footprint->n; e++) {
+			fabric->sum_bps[footprint->entries[e].link] +=
+				mean_bps(placed) * footprint->entries[e].factor;
+			vec_push(&fabric->links, footprint->entries[e].link);
+		}
+	}
+	for (size_t i = 0; i < fabric->there.n; i++) {
+		const struct placed *placed = fabric->there.items[i];
+		const struct footprint *footprint = &placed->laid.footprint;
+		double share = mean_bps(placed) / placed->peak_bps;
+
+		for (size_t e = 0; e < footprint->n; e++) {
+			uint32_t link = footprint->entries[e].link;
+			double others = fabric->sum_bps[link] -
+					mean_bps(placed) * footprint->entries[e].factor;
+
+			overlap += placed->n_gpus * share * others /
+				   topo_link(fabric->topo, link)->capacity_bps;
+		}
+	}
+	for (size_t i = 0; i < fabric->links.n; i++)
+		fabric->sum_bps[fabric->links.items[i]] = 0;
+	return overlap;
+}
+
 void
 fabric_components(struct fabric *fabric,
 		  void (*each)(struct fabric *fabric, const uint32_t *at, void *ctx),

@@ -6,7 +6,9 @@
  * best score (Algorithm 2), the mean over the links on which jobs meet that could fill them;
  * a plan with a loop where a job is placed anew is discarded, and if all are, the policy's
  * own is taken.  Of equals the first.  Nothing is better than a plan in which nobody meets
- * anybody, so the first of those is taken without a look at the others.
+ * anybody, so the first of those is taken without a look at the others.  Where more than
+ * MANY jobs meet, antiphase runs two plans only: the policy's own, and the one in which jobs
+ * overlap least (fabric_overlap()).
  */
 #include <math.h>
 
@@ -14,6 +16,7 @@
 #include "sim/cluster/fabric_priv.h"
 
 #define NEAR 1e-9 /* What rounding may add to a sum. */
+#define MANY 16   /* Jobs that meet, beyond which a run costs too much for each plan. */
 
 struct judgement {
 	double loss;  /* GPUs. */
@@ -26,16 +29,20 @@ static void
 judge_component(struct fabric *fabric, const uint32_t *at, void *ctx)
 {
 	struct judgement *judgement = ctx;
-	struct fabric_known known = fabric_recall(fabric);
-	bool is_new = false;
+	bool is_antiphase = fabric->opts.augment == FABRIC_ANTIPHASE, is_new = false;
+	struct fabric_known known =
+		is_antiphase ? fabric_recall(fabric) : fabric_score(fabric);
 
 	(void)at;
 	for (size_t i = 0; i < fabric->members.n; i++) {
 		const struct placed *placed = fabric->members.items[i];
 
-		judgement->loss += placed->n_gpus * (1 / known.speeds[i] - 1);
+		if (is_antiphase)
+			judgement->loss += placed->n_gpus * (1 / known.speeds[i] - 1);
 		is_new |= placed != &fabric->placed[placed->id];
 	}
+	if (is_antiphase)
+		return;
 	if (known.has_loop) {
 		judgement->has_loop |= is_new;
 		return;
@@ -74,27 +81,52 @@ look(struct fabric *fabric, const struct pol_view *view, const struct pol_plan *
 }
 
 static void
-note_meeting(struct fabric *fabric, const uint32_t *at, void *ctx)
+note_size(struct fabric *fabric, const uint32_t *at, void *ctx)
 {
-	(void)fabric;
+	size_t *largest = ctx;
+
 	(void)at;
-	*(bool *)ctx = true;
+	if (fabric->members.n > *largest)
+		*largest = fabric->members.n;
 }
 
-/* The first plan in which nobody meets anybody; 'n' if there is none. */
+/* The first plan in which nobody meets anybody, 'n' if there is none; the most that meet. */
 static uint32_t
 find_quiet(struct fabric *fabric, const struct pol_view *view,
-	   const struct pol_plan *plans, uint32_t n)
+	   const struct pol_plan *plans, uint32_t n, size_t *ret_largest)
 {
 	for (uint32_t i = 0; i < n; i++) {
-		bool meets = false;
+		size_t largest = 0;
 
 		look(fabric, view, &plans[i]);
-		fabric_components(fabric, note_meeting, &meets);
-		if (!meets)
+		fabric_components(fabric, note_size, &largest);
+		if (!largest)
 			return i;
+		if (largest > *ret_largest)
+			*ret_largest = largest;
 	}
 	return n;
+}
+
+/* The plan in which jobs overlap least; of equals the first. */
+static uint32_t
+find_least_overlap(struct fabric *fabric, const struct pol_view *view,
+		   const struct pol_plan *plans, uint32_t n)
+{
+	double least = INFINITY;
+	uint32_t chosen = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		double overlap;
+
+		look(fabric, view, &plans[i]);
+		overlap = fabric_overlap(fabric);
+		if (overlap < least * (1 - NEAR)) {
+			least = overlap;
+			chosen = i;
+		}
+	}
+	return chosen;
 }
 
 static double
@@ -112,16 +144,24 @@ fabric_choose(void *ctx, const struct pol_view *view, const struct pol_plan *pla
 	      uint32_t n)
 {
 	struct fabric *fabric = ctx;
-	const double most = fabric->opts.augment == FABRIC_ANTIPHASE ? 0 : 1;
+	bool is_antiphase = fabric->opts.augment == FABRIC_ANTIPHASE;
+	const double most = is_antiphase ? 0 : 1;
 	double best = -INFINITY;
-	uint32_t chosen = 0;
+	size_t largest = 0;
+	uint32_t chosen, step = 1;
 
 	fabric->counts.n_choices++;
-	chosen = find_quiet(fabric, view, plans, n);
+	chosen = find_quiet(fabric, view, plans, n, &largest);
 	if (chosen < n)
 		return chosen;
 	chosen = 0;
-	for (uint32_t i = 0; i < n && best < most - NEAR; i++) {
+	if (is_antiphase && largest > MANY) {
+		step = find_least_overlap(fabric, view, plans, n);
+		if (!step)
+			return 0;
+		n = step + 1;
+	}
+	for (uint32_t i = 0; i < n && best < most - NEAR; i += step) {
 		struct judgement judgement = { 0 };
 		double value;
 

@@ -59,8 +59,9 @@ struct fabric_known {
 	bool has_loop;
 };
 
-/* Of the members. */
+/* Of the members; what CASSINI thinks of them, without speeds, costs less. */
 struct fabric_known fabric_recall(struct fabric *fabric);
+struct fabric_known fabric_score(struct fabric *fabric);
 void fabric_forget_all(struct fabric *fabric);
 
 /* Where a job would be; NULL for a model that cannot be run there, or that is not known. */
@@ -75,6 +76,13 @@ void fabric_components(struct fabric *fabric,
 		       void (*each)(struct fabric *fabric, const uint32_t *at,
 				    void *ctx),
 		       void *ctx);
+
+/*
+ * How much jobs of 'there' would send where others do, were all phases chance: over jobs and
+ * links, GPUs times the share of the time that one sends, times that which others need of
+ * the link.  No run, so it is cheap for any number of jobs.
+ */
+double fabric_overlap(struct fabric *fabric);
 
 uint32_t fabric_choose(void *ctx, const struct pol_view *view,
 		       const struct pol_plan *plans, uint32_t n);

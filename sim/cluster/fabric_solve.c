@@ -17,8 +17,9 @@ struct known {
 	UT_hash_handle hh;
 	size_t n;                 /* Jobs. */
 	uint32_t *key;            /* Owned. */
-	double *speeds;           /* Owned. */
+	double *speeds;           /* Owned.  NULL: not run yet. */
 	struct steady_seen *seen; /* Owned.  By job, if that is measured. */
+	bool is_scored;
 	struct fabric_known is;
 };
 
@@ -207,8 +208,8 @@ make_key(struct fabric *fabric)
 	}
 }
 
-struct fabric_known
-fabric_recall(struct fabric *fabric)
+static struct known *
+find_known(struct fabric *fabric)
 {
 	size_t n_bytes;
 	struct known *known;
@@ -217,17 +218,43 @@ fabric_recall(struct fabric *fabric)
 	n_bytes = fabric->key.n * sizeof *fabric->key.items;
 	HASH_FIND(hh, fabric->known, fabric->key.items, n_bytes, known);
 	if (known)
-		return known->is;
+		return known;
 	if (HASH_COUNT(fabric->known) >= fabric->opts.max_remembered)
 		forget(fabric, fabric->known);
 	known = xcalloc(1, sizeof *known);
 	known->key = xmemdup(fabric->key.items, fabric->key.n, sizeof *known->key);
-	known->speeds = xcalloc(fabric->members.n, sizeof *known->speeds);
 	known->n = fabric->members.n;
-	solve(fabric, known->speeds, &known->seen, &known->is);
-	known->is.speeds = known->speeds;
-	known->is.seen = known->seen;
 	HASH_ADD_KEYPTR(hh, fabric->known, known->key, n_bytes, known);
+	return known;
+}
+
+struct fabric_known
+fabric_recall(struct fabric *fabric)
+{
+	struct known *known = find_known(fabric);
+
+	if (!known->speeds) {
+		known->speeds = xcalloc(known->n, sizeof *known->speeds);
+		solve(fabric, known->speeds, &known->seen, &known->is);
+		known->is.speeds = known->speeds;
+		known->is.seen = known->seen;
+		known->is_scored = true;
+	}
+	return known->is;
+}
+
+struct fabric_known
+fabric_score(struct fabric *fabric)
+{
+	struct known *known = find_known(fabric);
+
+	if (!known->is_scored) {
+		struct joint_result *result = find_shifts(fabric, &known->is);
+
+		known->is.has_loop = result && result->gave_up;
+		known->is_scored = true;
+		joint_result_free(result);
+	}
 	return known->is;
 }
 
