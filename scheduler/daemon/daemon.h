@@ -117,8 +117,8 @@ struct now {
 	struct strtab *clock_names;         /* Owned.  Hosts, */
 	VEC(struct now_clock) clocks;       /* and by number there, their clocks. */
 	uint32_t n_clocks;
-	uint64_t n_not_frames; /* That were told in the log. */
-	struct log_limit said, damage_said, store_said;
+	uint64_t n_not_frames, n_refused; /* That were told in the log. */
+	struct log_limit said, damage_said, memory_said, store_said;
 };
 
 struct fabric {

@@ -476,6 +476,12 @@ write_self(struct daemon *d, struct metrics *m, size_t *at)
 	metrics_counter(m, "antiphase_frames_damaged_total",
 			feed.damaged + feed.foreign,
 			"Messages that were no frame, or of another version.");
+	metrics_gauge(m, "antiphase_telemetry_bytes", (double)live_bytes(d->now.live),
+		      "Memory for what frames told; memory_mb at most.");
+	metrics_counter(m, "antiphase_telemetry_refused_total",
+			live_counts(d->now.live)->refused,
+			"Times that frames told of a host, job or series that there "
+			"was no memory for.");
 	metrics_counter(m, "antiphase_rankings_total", jobs.n_ranked,
 			"Places of waiting jobs that were ranked.");
 	metrics_family(m, "antiphase_ranking_seconds_total", METRICS_COUNTER,

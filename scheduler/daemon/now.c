@@ -124,6 +124,9 @@ now_open(struct daemon *d, struct err *err)
 {
 	char *list = xstrdup(daemon_text(d, "bus")), *rest = NULL;
 	const char *keys = daemon_text(d, "keys");
+	const struct live_opts opts = {
+		.max_bytes = (size_t)daemon_integer(d, "memory_mb") << 20,
+	};
 	VEC(const char *) sources = VEC_EMPTY;
 	int r;
 
@@ -143,7 +146,7 @@ now_open(struct daemon *d, struct err *err)
 			daemon_text(d, "bus"));
 		return -EINVAL;
 	}
-	d->now.live = live_new(NULL);
+	d->now.live = live_new(&opts);
 	d->now.online = online_new();
 	d->now.since = since_new();
 	if (daemon_integer(d, "link_jobs"))
@@ -204,6 +207,22 @@ tell_damage(struct now *now)
 	now->n_not_frames = n;
 }
 
+/* Jobs of hosts without room for their raw frames have no profile by traffic. */
+static void
+tell_refused(struct daemon *d)
+{
+	struct now *now = &d->now;
+	uint64_t n = live_counts(now->live)->refused;
+
+	if (n == now->n_refused)
+		return;
+	now->n_refused = n;
+	log_limited(&now->memory_said, clk_monotonic_ns(), LOG_LEVEL_WARN, "bus",
+		    "there is no memory for all that frames tell: some hosts, jobs or "
+		    "raw series are not looked at; memory_mb = %lld is the most",
+		    (long long)daemon_integer(d, "memory_mb"));
+}
+
 static uint64_t
 bytes_in(double bps, int64_t span_ms)
 {
@@ -255,6 +274,7 @@ now_look(struct daemon *d)
 	};
 
 	tell_damage(now);
+	tell_refused(d);
 	if (now->stage != NOW_IDLE ||
 	    began_ns - now->looked_ns < LOOK_REST * now->look_took_ns)
 		return;

@@ -101,12 +101,12 @@ free_stale_rings(struct live *live)
 	}
 }
 
-bool
-live_may_take(struct live *live, size_t bytes)
+static bool
+may_take(struct live *live, size_t bytes, size_t max_bytes)
 {
-	if (live->bytes + bytes > live->max_bytes)
+	if (live->bytes + bytes > max_bytes)
 		free_stale_rings(live);
-	if (live->bytes + bytes > live->max_bytes) {
+	if (live->bytes + bytes > max_bytes) {
 		live->counts.refused++;
 		return false;
 	}
@@ -115,11 +115,24 @@ live_may_take(struct live *live, size_t bytes)
 }
 
 bool
+live_may_take(struct live *live, size_t bytes)
+{
+	return may_take(live, bytes, live->max_bytes);
+}
+
+bool
+live_may_take_much(struct live *live, size_t bytes)
+{
+	return may_take(live, bytes,
+			live->max_bytes - live->max_bytes / LIVE_ITEMS_SHARE);
+}
+
+bool
 live_take_ring(struct live *live, struct series *s, int64_t end_ms)
 {
 	if (s->ring)
 		return true;
-	if (!live_may_take(live, ring_bytes(live)))
+	if (!live_may_take_much(live, ring_bytes(live)))
 		return false;
 	s->ring = xcalloc(live->keep_ms, sizeof *s->ring);
 	s->seen.has_bins = true;

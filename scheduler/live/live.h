@@ -21,8 +21,10 @@
  * anything else that no frame told is a gap (TELE_GAP), never zero.
  *
  * Memory is bounded: beyond 'max_bytes' new hosts, interfaces and series are
- * refused and counted.  Rings that are wholly out of date are given back first.  What
- * has not been heard of for long is forgotten by live_forget().
+ * refused and counted.  Rings of bins and marks, which take most of it, leave an eighth
+ * to the others, so that summaries of all are still known where raw series of some are
+ * not kept.  Rings that are wholly out of date are given back first.  What has not been
+ * heard of for long is forgotten by live_forget().
  *
  * Pure: no clock, no I/O.  O(1) for each bin of a frame.
  */
@@ -47,6 +49,9 @@ struct live;
 #define LIVE_FORGET_HOST_NS INT64_C(86400000000000)
 /* Of one job; older ones are dropped. */
 #define LIVE_MAX_MARKS 4096
+
+/* Of max_bytes: one in so many is left to what is not rings or marks. */
+#define LIVE_ITEMS_SHARE 8
 
 struct live_opts {
 	uint32_t keep_ms; /* 0: LIVE_DEFAULT_KEEP_MS. */
@@ -210,5 +215,7 @@ const struct live_mark *live_marks(const struct live *live, uint32_t job,
 				   size_t *ret_n);
 
 const struct live_counts *live_counts(const struct live *live);
+/* Of what is kept, as it is held against max_bytes. */
+size_t live_bytes(const struct live *live);
 
 #endif

@@ -327,7 +327,8 @@ take_marks(struct live *live, uint32_t host, const struct tele_frame *frame)
 			continue;
 		job = &live->jobs.items[id];
 		if (!job->has_room &&
-		    !live_may_take(live, LIVE_MAX_MARKS * sizeof *job->marks.items))
+		    !live_may_take_much(live,
+					LIVE_MAX_MARKS * sizeof *job->marks.items))
 			continue;
 		job->has_room = true;
 		if (job->marks.n >= LIVE_MAX_MARKS) { /* The older half goes. */

@@ -111,6 +111,8 @@ struct series *live_series_of(const struct live *live, uint64_t key);
 
 /* Reserves memory for something new; false, and counted, if there is none. */
 bool live_may_take(struct live *live, size_t bytes);
+/* The same of rings and marks, which leave one in LIVE_ITEMS_SHARE for hosts and jobs. */
+bool live_may_take_much(struct live *live, size_t bytes);
 
 /* Makes the ring of a series, if it has none, to end at 'end_ms'; false: no memory. */
 bool live_take_ring(struct live *live, struct series *s, int64_t end_ms);

@@ -279,6 +279,12 @@ live_marks(const struct live *live, uint32_t job, size_t *ret_n)
 	return live->jobs.items[job].marks.items;
 }
 
+size_t
+live_bytes(const struct live *live)
+{
+	return live->bytes;
+}
+
 const struct live_counts *
 live_counts(const struct live *live)
 {

@@ -149,9 +149,11 @@ def measure(daemon):
     text = figures(daemon)
     lost = sum(int(n) for n in re.findall(
         r"^antiphase_telemetry_gaps_total{.*} (\d+)$", text, re.M))
-    print("  frames %d, lost %d; a look at all links took %.0f ms" %
-          (figure(text, "antiphase_frames_total"), lost,
-           1e3 * figure(text, "antiphase_link_look_seconds")))
+    print("  frames %d, lost %d, kept in %.0f MiB, no room for %d; a look at all links took "
+          "%.0f ms" % (figure(text, "antiphase_frames_total"), lost,
+                       figure(text, "antiphase_telemetry_bytes") / 2**20,
+                       figure(text, "antiphase_telemetry_refused_total"),
+                       1e3 * figure(text, "antiphase_link_look_seconds")))
 
 
 def main():

@@ -191,6 +191,37 @@ memory_has_an_end_and_what_is_refused_is_counted(void **state)
 	live_free(live);
 }
 
+/* Where raw series fill what they may have, summaries of others are still taken. */
+static void
+raw_series_leave_room_for_all_else(void **state)
+{
+	const struct live_opts opts = { .keep_ms = 1000, .max_bytes = 1 << 20 };
+	struct live *live = live_new(&opts);
+	struct tele_frame frame = { 0 };
+	char host[32];
+
+	(void)state;
+	for (int i = 0; live_counts(live)->refused == 0; i++) {
+		snprintf(host, sizeof host, "r%d", i);
+		send(live, host, 0, 100, 0, 0, count_up);
+	}
+	assert_in_range(live_bytes(live), opts.max_bytes / 2,
+			opts.max_bytes * (LIVE_ITEMS_SHARE - 1) / LIVE_ITEMS_SHARE +
+				8192);
+	for (int i = 0; i < 50; i++) {
+		uint32_t n = live_n_hosts(live);
+
+		snprintf(host, sizeof host, "s%d", i);
+		frames_begin(&frame, TELE_SUMMARY, host, T0, T0 + 1000, 0, 0);
+		frames_add(&frame, "e0", 1e9, host, TELE_TX, count_up, NULL);
+		live_frame(live, &frame);
+		assert_int_equal(live_n_hosts(live), n + 1);
+		assert_int_not_equal(live_find_job(live, host), TELE_LINK);
+	}
+	tele_fini(&frame);
+	live_free(live);
+}
+
 static void
 times_that_are_none_do_no_harm(void **state)
 {
@@ -524,6 +555,7 @@ main(void)
 			a_host_that_says_nothing_is_silent_and_holds_nobody_up),
 		cmocka_unit_test(a_restarted_sender_and_a_reboot_begin_anew),
 		cmocka_unit_test(memory_has_an_end_and_what_is_refused_is_counted),
+		cmocka_unit_test(raw_series_leave_room_for_all_else),
 		cmocka_unit_test(times_that_are_none_do_no_harm),
 		cmocka_unit_test(of_two_machines_under_one_name_one_is_believed),
 		cmocka_unit_test(two_senders_of_one_boot_take_turns),
