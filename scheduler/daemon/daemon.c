@@ -44,11 +44,13 @@ daemon_integer(const struct daemon *d, const char *key)
 }
 
 /*
- * A pass of the loop that has taken so long ends before what can as well be done in the
- * next one; but not more often than that in a row.
+ * A pass of the loop that has taken so long, of the processor's time, ends before what can
+ * as well be done in the next one; but nothing is put off for longer than that.
  */
-#define PASS_NS     (DAEMON_SECOND_NS / 100)
-#define MAX_PUT_OFF 4
+#define PASS_NS    (DAEMON_SECOND_NS / 100)
+#define PUT_OFF_NS (DAEMON_SECOND_NS / 20)
+/* Where a pass has taken so long, no further turn begins in it. */
+#define TURNS_NS (DAEMON_SECOND_NS / 500)
 
 /* ---- Ticks --------------------------------------------------------------------------- */
 
@@ -138,26 +140,36 @@ next_hurried(struct daemon *d, size_t *ret_part)
 	return d->is_hurried;
 }
 
+/* Those whose turn it is, one after another, as long as there is time in this pass. */
+static void
+take_turns(struct daemon *d, int64_t now_ns)
+{
+	size_t part;
+
+	do {
+		if (!turns_next(&d->turns, now_ns, &part) &&
+		    !(d->is_hurried && next_hurried(d, &part)))
+			return;
+		loop_part(d->loop, parts[part].name);
+		parts[part].tick(d);
+	} while (loop_pass_cpu_ns(d->loop) < TURNS_NS);
+}
+
 static void
 on_hundredth(void *ctx, int64_t now_ns, int64_t missed)
 {
 	struct daemon *d = ctx;
-	bool is_late = d->n_put_off++ >= MAX_PUT_OFF;
-	size_t part;
+	bool is_late = now_ns - d->rounds_ns >= PUT_OFF_NS;
 
 	(void)missed;
 	if (loop_pass_cpu_ns(d->loop) >= PASS_NS && !is_late)
 		return;
-	if (turns_next(&d->turns, now_ns, &part) ||
-	    (d->is_hurried && next_hurried(d, &part))) {
-		loop_part(d->loop, parts[part].name);
-		parts[part].tick(d);
-	}
+	take_turns(d, now_ns);
 	jobs_go_on(d);
 	if (loop_pass_cpu_ns(d->loop) >= PASS_NS && !is_late)
 		return;
 	rounds_go_on(d);
-	d->n_put_off = 0;
+	d->rounds_ns = now_ns;
 }
 
 static void

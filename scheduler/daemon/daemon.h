@@ -196,8 +196,8 @@ struct daemon {
 	struct api_told told;
 	struct figures_met *met; /* Owned, by figures.c. */
 	struct ctl *ctl;
-	unsigned n_put_off; /* Hundredths of a second without rounds.c, in a row. */
-	bool is_restored;   /* What was known before a restart has been told. */
+	int64_t rounds_ns; /* When rounds.c had its last turn. */
+	bool is_restored;  /* What was known before a restart has been told. */
 	int64_t started_us;
 	int64_t ending_ns; /* When we were told to end; 0: not yet. */
 	int status;
