@@ -22,7 +22,7 @@
 #include "scheduler/live/online.h"
 #include "scheduler/live/running.h"
 
-#define SLICE_NS (DAEMON_SECOND_NS / 200)
+#define SLICE_NS (DAEMON_SECOND_NS / 200) /* Of the processor's time. */
 /* After a slice: so many times what it took, it rests. */
 #define REST 2
 /* Those that have not had their turn after so long have it in the next round. */
@@ -214,15 +214,16 @@ side_step(struct daemon *d)
 void
 rounds_go_on(struct daemon *d)
 {
-	int64_t began_ns = clk_monotonic_ns(), now_ns = began_ns;
+	int64_t began_ns = clk_monotonic_ns(), cpu_ns = clk_thread_cpu_ns();
 	bool is_busy = true;
 
 	if (began_ns < d->rounds->rest_until_ns)
 		return;
-	while (is_busy && now_ns - began_ns < SLICE_NS) {
+	/* Where the processor is short, a slice is no less work. */
+	while (is_busy && clk_thread_cpu_ns() - cpu_ns < SLICE_NS) {
 		is_busy = side_step(d);
 		is_busy |= step(d);
-		now_ns = clk_monotonic_ns();
 	}
-	d->rounds->rest_until_ns = now_ns + REST * (now_ns - began_ns);
+	d->rounds->rest_until_ns =
+		clk_monotonic_ns() + REST * (clk_monotonic_ns() - began_ns);
 }
