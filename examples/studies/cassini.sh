@@ -71,9 +71,7 @@ esac
 study $main
 table $main "Themis as it is over each" "$main-themis" --base policy=themis --base augment=none
 if [ "$which" != smoke ]; then
-	if "$sim" policies pollux >/dev/null 2>&1; then
-		study cassini-pollux
-	fi
+	study cassini-pollux
 	study cassini-jitter
 	study cassini-inputs
 fi
