@@ -8,7 +8,9 @@
  * search (math/genetic.h), which begins where the last one ended.
  *
  * A job whose goodput is not known yet has one GPU; one that never tells it is as fast as it
- * has GPUs, up to what it asked for, and if it is not elastic, has those or none.
+ * has GPUs, up to what it asked for, and if it is not elastic, has those or none.  Then how
+ * many have nothing is nearly all that counts; each for more, the longer it has waited: else
+ * small ones would go before large ones for ever.
  */
 #include <math.h>
 #include <string.h>
@@ -30,6 +32,7 @@ enum {
 	IDLE,
 	ELEMENTS,
 	WAITING,
+	PATIENCE_S,
 	EXPLORE,
 	MAX_GPUS,
 	MAX_NODES,
@@ -46,6 +49,7 @@ struct row {
 	struct goodput goodput; /* If it is known. */
 	double base;            /* Its speed on its part of the cluster. */
 	double factor;          /* Of its speedup, if it moves. */
+	double weight;          /* Of what it is worth. */
 	/* In 'worths': by whether it moves, by nodes, by GPUs. */
 	size_t first;
 	uint32_t n_by_nodes, n_by_gpus;
@@ -56,6 +60,7 @@ struct state {
 	struct rng *rng;
 	struct genetic *genetic;
 	bool has_happened;    /* Something, since it planned last. */
+	double waited;        /* How long all wait, in steps of patience. */
 	VEC(uint32_t) row_of; /* By job, of the last time; NOWHERE. */
 	VEC(uint32_t) last;   /* Jobs of the rows then. */
 	VEC(uint32_t) from;   /* Of rows. */
@@ -138,10 +143,10 @@ worth_of(const struct state *s, const struct row *row, uint32_t n_nodes,
 		speedup = 0;
 	speedup = speedup * (is_now ? 1 : row->factor) + LITTLE;
 	if (power == -1)
-		return -1 / speedup;
+		return -row->weight / speedup;
 	if (power == 0)
-		return log(speedup);
-	return copysign(pow(speedup, power), power);
+		return row->weight * log(speedup);
+	return row->weight * copysign(pow(speedup, power), power);
 }
 
 static double
@@ -220,6 +225,15 @@ make_room(struct state *s, struct row *row, const struct genetic_row *limits)
 		vec_push(&s->worths, NAN);
 }
 
+/* How often the time that it has waited is twice as long as before. */
+static double
+steps_waited(const struct state *s, const struct pol_job *job)
+{
+	double waited_s = s->view->now_s - job->submit_s - job->executed_s;
+
+	return floor(log2(1 + fmax(0, waited_s) / s->params[PATIENCE_S]));
+}
+
 static void
 add_row(struct state *s, struct row *row, uint32_t n_seen)
 {
@@ -241,6 +255,7 @@ add_row(struct state *s, struct row *row, uint32_t n_seen)
 	row->factor =
 		age_s > 0 ? fmax(age_s - n_restarts * delay_s, 0) / (age_s + delay_s)
 			  : 1;
+	row->weight = n_seen == POL_NONE ? exp2(steps_waited(s, job)) : 1;
 	make_room(s, row, &limits);
 	vec_push(&s->limits, limits);
 }
@@ -275,11 +290,12 @@ leave_out(struct state *s)
 	s->rows.n = n;
 }
 
-/* Returns whether any of them tells how it learns. */
+/* Returns whether what they are worth may be otherwise: who learns, or waits. */
 static bool
 fill_rows(struct state *s, const uint32_t *ids, uint32_t n)
 {
 	const struct pol_report *report = &s->view->report;
+	double waited = 0;
 	bool any = false;
 
 	s->rows.n = s->limits.n = s->now.n = s->worths.n = 0;
@@ -298,9 +314,12 @@ fill_rows(struct state *s, const uint32_t *ids, uint32_t n)
 			n_seen = report->goodput(report->ctx, job, &row->goodput);
 		row->is_known = n_seen && n_seen != POL_NONE;
 		any |= n_seen != POL_NONE;
+		waited += steps_waited(s, job);
 		add_row(s, row, n_seen);
 		write_now(s, job);
 	}
+	any |= waited != s->waited;
+	s->waited = waited;
 	return any;
 }
 
@@ -458,7 +477,7 @@ plan(void *state, const struct pol_view *view, const uint32_t *ids, uint32_t n,
 	};
 
 	s->view = view;
-	/* Where nobody learns, nothing changes by itself. */
+	/* Else nothing changes by itself. */
 	if (!fill_rows(s, ids, n) && !s->has_happened) {
 		write_same(s, plans);
 		return 1;
@@ -490,6 +509,10 @@ static const struct pol_param params[] = {
 	[WAITING] = { "goodput.waiting",
 		      "of jobs that wait, so many are thought of; who had least first",
 		      64, 1, 1e6 },
+	[PATIENCE_S] = { "goodput.patience_s",
+			 "a job that tells nothing counts twice as much each time "
+			 "that its waiting has doubled, from this on, s",
+			 600, 1e-3, 1e12 },
 	[EXPLORE] = { "goodput.explore",
 		      "times as many GPUs as it has measured a job may have", 2, 1,
 		      1e6 },

@@ -285,6 +285,28 @@ who_tells_nothing_has_what_it_asked_for(void **state)
 	lab_fini(&lab);
 }
 
+/* Nobody is stopped so that one runs instead of two, until it has waited for long. */
+static void
+a_large_one_is_not_forgotten(void **state)
+{
+	struct lab lab;
+
+	(void)state;
+	lab_init(&lab, NULL);
+	for (int i = 0; i < 4; i++)
+		submit(&lab, 4, 4, POL_NONE);
+	decide(&lab, true);
+	submit(&lab, 8, 8, POL_NONE);
+	decide(&lab, true);
+	assert_int_equal(lab.jobs[4].n_held_gpus, 0);
+	lab.view.now_s += 2000;
+	for (int i = 0; i < 4; i++)
+		lab.jobs[i].executed_s = lab.view.now_s;
+	decide(&lab, true);
+	assert_int_equal(lab.jobs[4].n_held_gpus, 8);
+	lab_fini(&lab);
+}
+
 static void
 an_empty_cluster_has_an_empty_plan(void **state)
 {
@@ -306,6 +328,7 @@ main(void)
 		cmocka_unit_test(what_is_between_nodes_counts),
 		cmocka_unit_test(jobs_on_several_nodes_are_kept_apart),
 		cmocka_unit_test(who_tells_nothing_has_what_it_asked_for),
+		cmocka_unit_test(a_large_one_is_not_forgotten),
 		cmocka_unit_test(an_empty_cluster_has_an_empty_plan),
 	};
 
