@@ -36,22 +36,25 @@ plot() {
 	echo
 }
 
-# Where figures come from, in one line below them.
+# Where figures come from, in one line below them: sweeps and their seeds.
 whence() {
-	awk '/^# antiphase-sim/ { v = substr($0, 3) }
+	for file; do
+		cat "$out/$file.csv"
+	done | awk '
+		/^# antiphase-sim/ { v = substr($0, 3) }
 		/^# scenario/ { f = $3; sub(/.*\//, "", f) }
-		/^# seed/ { s = $3 }
-		END { printf "%s, antiphase sim sweep %s, seeds %s; make repro-cassini", v, f, s }
-	' "$out/$1.csv"
+		/^# seed/ { all = all ", " f " seeds " $3 }
+		END { printf "%s, antiphase sim sweep%s; make repro-cassini", v, substr(all, 2) }'
 }
 
-# NAME FILE "TITLE": begins a figure.
+# NAME "FILE..." "TITLE": begins a figure.
 figure() {
+	# shellcheck disable=SC2086  # a list of files
 	cat <<END
 set terminal svg size 900,420 dynamic enhanced background '#ffffff' font 'sans-serif,12'
 set output '$out/$1.svg'
 set title "$3" noenhanced
-set label 1 "$(whence "$2")" at graph 0, screen 0.025 font ',9' noenhanced
+set label 1 "$(whence $2)" at graph 0, screen 0.025 font ',9' noenhanced
 set bmargin 4
 set datafile separator tab
 set grid y
@@ -63,13 +66,19 @@ END
 arrange() {
 	rows "$1" 'if ($at["metric"] == "policies.'"$2"'" && $at["augment"] == "'"$3"'") {
 		op = $at["operand"]; sub(/(-[0-9]+)?\.ini/, "", op)
-		print op " " $at["policy"], $at["ratio"], $at["ci95"] + 0 }' >"$tmp/$2.$3"
+		print "\"" op "\\n" $at["policy"] "\"", $at["ratio"], $at["ci95"] + 0 }' >>"$tmp/$2.$3"
 }
 
 # Bars: how jobs come and schedulers, by who augments them.
+all=$main
+if [ "$main" != cassini-smoke ] && [ -e "$out/cassini-pollux.csv" ]; then
+	all="$main cassini-pollux"
+fi
 for metric in iterations.mean_s iterations.p99_s mean_s p99_s; do
 	for who in $everyone; do
-		arrange "$main" $metric "$who"
+		for file in $all; do
+			arrange "$file" $metric "$who"
+		done
 	done
 	case $metric in
 	iterations.mean_s) what="mean time of an iteration" ;;
@@ -79,14 +88,13 @@ for metric in iterations.mean_s iterations.p99_s mean_s p99_s; do
 	esac
 	name=$main-$(echo $metric | tr ._ --)
 	{
-		figure "$name" "$main" "Base scheduler over itself augmented: $what"
+		figure "$name" "$all" "Base scheduler over itself augmented: $what"
 		cat <<END
 set style data histogram
 set style histogram errorbars gap 1 linewidth 1
 set ylabel 'ratio; above 1 is faster'
 set yrange [0:*]
 set arrow 1 from graph 0, first 1 to graph 1, first 1 nohead lc '#000000'
-set xtics noenhanced
 END
 		plot "$tmp/$metric." 'using 2:3:xtic(1)'
 	} | gnuplot
@@ -127,6 +135,6 @@ if [ -e "$out/cassini-1024.csv" ]; then
 				print '$servers', $at["ratio"], $at["ci95"] + 0'
 		done >"$tmp/l.$who"
 	done
-	lines cassini-sizes cassini-1024 "themis over itself augmented: mean time of an iteration" \
+	lines cassini-sizes "cassini-24 cassini-128 cassini-512 cassini-1024" "themis over itself augmented: mean time of an iteration" \
 		"servers" "set logscale x 2"
 fi
