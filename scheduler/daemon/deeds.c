@@ -199,6 +199,9 @@ on_snapshot(void *ctx, const struct host_snapshot *snapshot, const char *why)
 	/* One part after another, as others would wait for all of it. */
 	d->is_hurried = true;
 	d->next_hurried = 0;
+	/* There is not much time to undo what was done. */
+	if (d->ending_ns)
+		deeds_decide(d);
 }
 
 /* Of the sections [partition NAME], and then of the list, which has the last word. */
