@@ -304,6 +304,55 @@ a_stopped_receiver_costs_a_publisher_no_memory_and_sees_the_gap(void **state)
 	bus_pub_close(pub);
 }
 
+/* Publishes more than there is room for, and waits for its end. */
+static _Noreturn void
+be_publisher(const char *endpoint)
+{
+	struct bus_pub *pub;
+	struct err err = { 0 };
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (bus_pub_open_room(endpoint, true, NULL, 200000, &pub, &err) < 0)
+		_exit(1);
+	until(bus_pub_is_wanted(pub, TELE_SUMMARY, "n1"), bus_pub_wait(pub, 10 * MS));
+	for (uint64_t i = 0; i < 100000; i++)
+		publish(pub, "n1", TELE_SUMMARY, i);
+	for (;;)
+		bus_pub_wait(pub, 1000 * MS);
+}
+
+/* libzmq 4.3.4 ends the process then, if it has heartbeats. */
+static void
+a_publisher_may_die_while_nobody_takes_what_it_sent(void **state)
+{
+	char endpoint[64];
+	struct bus_sub *sub;
+	struct tele_frame frame = { 0 };
+	uint64_t n = 0;
+	pid_t child;
+
+	(void)state;
+	snprintf(endpoint, sizeof endpoint, "ipc:///tmp/apbus-%d", (int)getpid());
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0)
+		be_publisher(endpoint);
+	sub = open_sub(endpoint, NULL);
+	bus_sub_want(sub, TELE_SUMMARY, NULL, true);
+	until(bus_sub_frame(sub, &frame, NULL, NULL) == 1, bus_sub_wait(sub, 10 * MS));
+	/* Until it is full of what came; and from its end on a heartbeat and more. */
+	usleep(1000 * 1000);
+	assert_int_equal(kill(child, SIGKILL), 0);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	usleep(6000 * 1000);
+	while (bus_sub_frame(sub, &frame, NULL, NULL) == 1)
+		n++;
+	assert_in_range(n, 1000, 99999);
+	tele_fini(&frame);
+	bus_sub_close(sub);
+	unlink(endpoint + strlen("ipc://"));
+}
+
 /* ---- In a loop ------------------------------------------------------------------------ */
 
 struct chain {
@@ -469,6 +518,7 @@ main(void)
 		cmocka_unit_test(what_is_no_frame_is_counted_and_passed_over),
 		cmocka_unit_test(
 			a_stopped_receiver_costs_a_publisher_no_memory_and_sees_the_gap),
+		cmocka_unit_test(a_publisher_may_die_while_nobody_takes_what_it_sent),
 		cmocka_unit_test(a_proxy_passes_frames_on_and_subscriptions_back),
 		cmocka_unit_test(a_bound_subscriber_takes_publishers_that_connect),
 		cmocka_unit_test(a_bound_subscriber_takes_nine_hundred_connections),
