@@ -395,7 +395,8 @@ run_replay(int argc, char **argv)
 		  .type = CLI_INT,
 		  .ret_value = &args.iterations,
 		  .argument = "N",
-		  .help = "of the slowest of jobs that meet, if they do not repeat (128)",
+		  .help = "of the slowest of jobs that meet, if they do not repeat (128; "
+			  "1024 over their number, if that is above 8)",
 		  .min = 16,
 		  .max = 1000000 },
 		{ .name = "apps",

@@ -15,7 +15,6 @@
 #include "topology/route.h"
 #include "topology/topo.h"
 
-#define MAX_ITERATIONS 128
 #define MAX_REMEMBERED 16384
 
 const char *const fabric_augment_names[] = { "none",         "cassini",   "antiphase",
@@ -98,7 +97,7 @@ put(struct fabric *fabric, uint32_t id, const struct pol_piece *pieces,
 	placed->peak_bps = peak_bps(&placed->job, line_bps);
 	return steady_run(
 		&(struct steady_job){ .job = &placed->job, .laid = &placed->laid }, 1,
-		fabric->topo, fabric->opts.seed, fabric->opts.max_iterations,
+		fabric->topo, fabric->opts.seed, fabric_iterations(fabric, 1),
 		&placed->alone_ns, fabric->opts.measure ? &placed->alone : NULL,
 		&steady);
 }
@@ -408,8 +407,6 @@ fabric_new(const struct pol_cluster *cluster, struct topo *topo,
 			       n_hosts, cluster->n_nodes);
 	fabric = xcalloc(1, sizeof *fabric);
 	fabric->opts = *opts;
-	if (!fabric->opts.max_iterations)
-		fabric->opts.max_iterations = MAX_ITERATIONS;
 	if (!fabric->opts.max_remembered)
 		fabric->opts.max_remembered = MAX_REMEMBERED;
 	fabric->models = models;

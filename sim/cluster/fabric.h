@@ -65,10 +65,12 @@ extern const char *const fabric_augment_names[]; /* "none", ...; ends with NULL.
 struct fabric_opts {
 	enum fabric_augment augment;
 	uint64_t seed;
-	double jitter_frac;      /* Of each compute time; standard deviation. */
-	uint32_t max_iterations; /* Of the slowest job of a component; 0: 128. */
-	size_t max_remembered;   /* Components; 0: 16384. */
-	bool measure;            /* fabric_times(); costs time. */
+	double jitter_frac; /* Of each compute time; standard deviation. */
+	/* Of the slowest job of a component; 0: 128, of n jobs above 8 1024 / n, and 16 at
+	 * least. */
+	uint32_t max_iterations;
+	size_t max_remembered; /* Components; 0: 16384. */
+	bool measure;          /* fabric_times(); costs time. */
 };
 
 struct fabric_counts {

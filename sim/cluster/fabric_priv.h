@@ -59,6 +59,9 @@ struct fabric_known {
 	bool has_loop;
 };
 
+/* How many iterations of the slowest of 'n_jobs' that meet a mean is taken over at most. */
+uint32_t fabric_iterations(const struct fabric *fabric, size_t n_jobs);
+
 /* Of the members; what CASSINI thinks of them, without speeds, costs less. */
 struct fabric_known fabric_recall(struct fabric *fabric);
 struct fabric_known fabric_score(struct fabric *fabric);

@@ -12,6 +12,22 @@
 #define uthash_fatal(msg) BUG("uthash: %s", msg)
 #include <uthash.h>
 
+#define MAX_ITERATIONS 128
+#define MIN_ITERATIONS 16   /* A batch each for the standard error. */
+#define MAX_TOGETHER   1024 /* Of all jobs, as each costs the more, the more there are. */
+
+uint32_t
+fabric_iterations(const struct fabric *fabric, size_t n_jobs)
+{
+	if (fabric->opts.max_iterations)
+		return fabric->opts.max_iterations;
+	if (n_jobs <= MAX_TOGETHER / MAX_ITERATIONS)
+		return MAX_ITERATIONS;
+	return n_jobs < MAX_TOGETHER / MIN_ITERATIONS
+		       ? (uint32_t)(MAX_TOGETHER / n_jobs)
+		       : MIN_ITERATIONS;
+}
+
 /* Who, and where: what a component is known by. */
 struct known {
 	UT_hash_handle hh;
@@ -60,7 +76,7 @@ run_component(struct fabric *fabric, const int64_t *shift_us, enum engine_pacing
 		};
 	}
 	if (steady_run(jobs, n, fabric->topo, fabric->opts.seed,
-		       fabric->opts.max_iterations, ret_iteration_ns, ret_seen,
+		       fabric_iterations(fabric, n), ret_iteration_ns, ret_seen,
 		       &steady) == 0) {
 		fabric->counts.n_exact += steady.is_exact;
 		fabric->counts.n_means += !steady.is_exact;

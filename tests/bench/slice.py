@@ -5,11 +5,13 @@
 of examples/models, drawn by the seed.  A row a policy: the mean completion time, that with
 CASSINI and with antiphase over it, the share of decisions in which antiphase took another
 plan than the policy's own, and the most seconds of one core that any of the runs took.
-ITERATIONS (16; components of forty jobs cost by the square) and SEED (1) are those of
-'antiphase sim replay'.  Progress is on standard error.
+AUGMENTS ("none cassini antiphase"), and ITERATIONS and SEED (1) as 'antiphase sim replay'
+has them.  A run that takes more than LIMIT_S (600) seconds of a core is given up.  Progress
+is on standard error.
 """
 import json
 import os
+import resource
 import subprocess
 import sys
 import time
@@ -18,11 +20,13 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 SIM = os.path.join(ROOT, os.environ.get("B", "build/release"), "antiphase-sim")
 TRACE = os.path.join(ROOT, "../shared/data/traces/philly/philly_2weeks.csv.gz")
 FABRIC = "leaf-spine --leaves 6 --hosts-per-leaf 8 --gbps 50 --oversubscription 4"
-AUGMENTS = ("none", "cassini", "antiphase")
+AUGMENTS = os.environ.get("AUGMENTS", "none cassini antiphase").split()
+LIMIT_S = int(os.environ.get("LIMIT_S", "600"))
 OPTIONS = ["--cluster", "48x8/8", "--fabric", FABRIC, "--model-gpus", "4",
            "--models", os.path.join(ROOT, "examples/models"),
-           "--iterations", os.environ.get("ITERATIONS", "16"),
            "--seed", os.environ.get("SEED", "1")]
+if "ITERATIONS" in os.environ:
+    OPTIONS += ["--iterations", os.environ["ITERATIONS"]]
 
 
 def policies():
@@ -30,26 +34,43 @@ def policies():
     return [p["name"] for p in json.loads(out.stdout)["policies"]]
 
 
+def limit():
+    resource.setrlimit(resource.RLIMIT_CPU, (LIMIT_S, LIMIT_S))
+
+
 def replay(policy, augment):
+    """What came of it; a text if nothing did."""
     child = subprocess.Popen([SIM, "replay", TRACE, *OPTIONS, "--policy", policy,
-                              "--augment", augment, "--json"],
-                             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    out = child.stdout.read()
+                              "--augment", augment, "--json"], preexec_fn=limit,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    out, errors = child.stdout.read(), child.stderr.read()
     _, status, usage = os.wait4(child.pid, 0)
+    if os.WIFSIGNALED(status):
+        return "over %d s" % LIMIT_S
     if status != 0:
-        return None
+        return errors.decode().strip().splitlines()[-1]
     run = json.loads(out)["policies"][0]
+    run["augment"] = augment
     run["cpu_s"] = usage.ru_utime + usage.ru_stime
     return run
 
 
 def show(policy, runs):
-    base, cassini, antiphase = runs
-    print(f"{policy:18} {base['place'] or '-':9} {base['mean_s']:10.1f} "
-          f"{cassini['mean_s'] / base['mean_s']:8.4f} "
-          f"{antiphase['mean_s'] / base['mean_s']:9.4f} "
-          f"{100 * antiphase['fabric']['n_others'] / antiphase['n_decisions']:6.1f} "
-          f"{max(r['cpu_s'] for r in runs):7.1f}", flush=True)
+    done = [run for run in runs if isinstance(run, dict)]
+    base = runs[0]
+    cells = []
+    for run in runs[1:]:
+        known = isinstance(run, dict) and isinstance(base, dict)
+        cells.append("%9.4f" % (run["mean_s"] / base["mean_s"]) if known else
+                     "%9s" % ("-" if isinstance(run, dict) else run[:9]))
+    other = [run for run in done if run["augment"] == "antiphase"]
+    print("%-18s %-9s %10s %s %6s %7s" % (
+        policy, (done[0]["place"] or "-") if done else "-",
+        "%.1f" % base["mean_s"] if isinstance(base, dict) else base[:10],
+        " ".join(cells),
+        "%.1f" % (100 * other[0]["fabric"]["n_others"] / other[0]["n_decisions"])
+        if other else "-",
+        "%.1f" % max(run["cpu_s"] for run in done) if done else "-"), flush=True)
 
 
 def main():
@@ -58,18 +79,16 @@ def main():
         return 0
     names = sys.argv[1:] or policies()
     began_s = time.monotonic()
-    print(f"{'POLICY':18} {'PLACE':9} {'MEAN s':>10} {'CASSINI':>8} {'ANTIPHASE':>9} "
-          f"{'% OTHER':>6} {'CORE s':>7}", flush=True)
+    print("%-18s %-9s %10s %s %6s %7s" % (
+        "POLICY", "PLACE", "MEAN s", " ".join("%9s" % name.upper() for name in AUGMENTS[1:]),
+        "%OTHER", "CORE s"), flush=True)
     for i, policy in enumerate(names):
         runs = []
         for augment in AUGMENTS:
             print(f"  {i + 1} of {len(names)}: {policy}, {augment}, "
                   f"{time.monotonic() - began_s:.0f} s", file=sys.stderr, flush=True)
             runs.append(replay(policy, augment))
-        if all(runs):
-            show(policy, runs)
-        else:
-            print(f"{policy:18} does not replay this trace", flush=True)
+        show(policy, runs)
     return 0
 
 
