@@ -4,102 +4,32 @@
 #include <math.h>
 #include <string.h>
 
-#include "lib/base/err.h"
 #include "scheduler/policy/order_list.h"
 #include "scheduler/policy/places.h"
-#include "scheduler/policy/policy.h"
-#include "tests/unit/test.h"
-
-#define N_NODES 4
-#define MAX     16
-
-/* Four nodes of four GPUs. */
-static const uint32_t gpus[N_NODES] = { 4, 4, 4, 4 }, zeros[N_NODES];
-static const struct pol_cluster cluster = { .n_nodes = N_NODES,
-					    .n_racks = 1,
-					    .n_types = 1,
-					    .n_gpus = gpus,
-					    .rack_of = zeros,
-					    .type_of = zeros,
-					    .n_all_gpus = 16 };
-
-struct lab {
-	struct pol_job jobs[MAX];
-	struct pol_piece pieces[MAX][N_NODES];
-	uint32_t ids[MAX];
-	struct pol_view view;
-	struct policy *policy;
-	struct pol_plan plan;
-};
+#include "tests/unit/policy_lab.h"
 
 static void
-lab_init(struct lab *lab, const char *policy, const struct policy_opts *opts)
+submit(struct policy_lab *lab, uint32_t n_gpus, double duration_s)
 {
-	struct err err = { 0 };
-
-	*lab = (struct lab){ .view = { .cluster = &cluster } };
-	lab->view.ids = lab->ids;
-	lab->view.jobs = lab->jobs;
-	lab->view.n_ids = MAX;
-	assert_int_equal(
-		policy_new(policy_find(policy), opts, &cluster, &lab->policy, &err), 0);
+	lab_submit(lab, n_gpus, n_gpus, duration_s);
 }
 
 static void
-lab_fini(struct lab *lab)
+decide(struct policy_lab *lab)
 {
-	policy_free(lab->policy);
-	pol_plan_fini(&lab->plan);
-}
-
-static void
-submit(struct lab *lab, uint32_t n_gpus, double duration_s)
-{
-	uint32_t id = lab->view.n_jobs++;
-
-	lab->ids[id] = id;
-	lab->jobs[id] = (struct pol_job){ .id = id,
-					  .submit_s = lab->view.now_s,
-					  .n_gpus = n_gpus,
-					  .max_gpus = n_gpus,
-					  .duration_s = duration_s,
-					  .remaining_s = duration_s,
-					  .first_s = NAN,
-					  .group = id };
-	policy_event(lab->policy, &lab->view, POL_ARRIVED, &lab->jobs[id]);
-}
-
-/* Decides, checks, and carries it out. */
-static void
-decide(struct lab *lab)
-{
-	assert_int_equal(policy_decide(lab->policy, &lab->view, &lab->plan, 1), 1);
-	assert_null(pol_plan_why_not(&lab->plan, &lab->view));
-	for (uint32_t i = 0; i < lab->view.n_jobs; i++)
-		lab->jobs[i].n_pieces = lab->jobs[i].n_held_gpus = 0;
-	for (size_t i = 0; i < lab->plan.grants.n; i++) {
-		const struct pol_grant *grant = &lab->plan.grants.items[i];
-		struct pol_job *job = &lab->jobs[grant->job];
-
-		memcpy(lab->pieces[job->id],
-		       lab->plan.pieces.items + grant->first_piece,
-		       grant->n_pieces * sizeof(struct pol_piece));
-		job->pieces = lab->pieces[job->id];
-		job->n_pieces = grant->n_pieces;
-		job->n_held_gpus = grant->n_gpus;
-	}
-	policy_taken(lab->policy, &lab->view, &lab->plan);
+	lab_plan(lab, 1);
+	lab_carry_out(lab);
 }
 
 /* Which jobs run: a letter each, in the order of service. */
 static const char *
-running(const struct lab *lab)
+running(const struct policy_lab *lab)
 {
-	static char text[MAX + 1];
+	static char text[LAB_JOBS + 1];
 
 	memset(text, 0, sizeof text);
-	for (size_t i = 0; i < lab->plan.grants.n; i++)
-		text[i] = (char)('a' + lab->plan.grants.items[i].job);
+	for (size_t i = 0; i < lab->plans[0].grants.n; i++)
+		text[i] = (char)('a' + lab->plans[0].grants.items[i].job);
 	return text;
 }
 
@@ -108,7 +38,7 @@ running(const struct lab *lab)
 static void
 fifo_lets_nobody_pass_and_backfill_does(void **state)
 {
-	struct lab lab;
+	struct policy_lab lab;
 
 	(void)state;
 	lab_init(&lab, "fifo", NULL);
@@ -134,7 +64,7 @@ fifo_lets_nobody_pass_and_backfill_does(void **state)
 static void
 srtf_stops_longer_ones_and_keeps_the_order_of_equals(void **state)
 {
-	struct lab lab;
+	struct policy_lab lab;
 
 	(void)state;
 	lab_init(&lab, "srtf", NULL);
@@ -159,7 +89,7 @@ jobs_are_demoted_when_they_have_attained_their_limit(void **state)
 	const struct policy_opts opts = {
 		.sets = sets, .n_sets = 2, .round_s = NAN, .restart_s = NAN
 	};
-	struct lab lab;
+	struct policy_lab lab;
 
 	(void)state;
 	lab_init(&lab, "2d-las", &opts);
@@ -191,7 +121,7 @@ static void
 rounds_serve_who_has_had_least_and_keep_places(void **state)
 {
 	struct pol_piece was;
-	struct lab lab;
+	struct policy_lab lab;
 
 	(void)state;
 	lab_init(&lab, "gavel-max-min", NULL);
@@ -232,7 +162,7 @@ root_speed(void *ctx, const struct pol_job *job, uint32_t n_gpus, uint32_t n_nod
 static void
 optimus_gives_gpus_where_they_save_most_time(void **state)
 {
-	struct lab lab;
+	struct policy_lab lab;
 
 	(void)state;
 	lab_init(&lab, "optimus", NULL);
@@ -245,9 +175,9 @@ optimus_gives_gpus_where_they_save_most_time(void **state)
 	decide(&lab);
 	/* The third is not elastic; the second has all that it may; the smallest first. */
 	assert_string_equal(running(&lab), "cab");
-	assert_int_equal(lab.plan.grants.items[0].n_gpus, 2);
-	assert_int_equal(lab.plan.grants.items[1].n_gpus, 6);
-	assert_int_equal(lab.plan.grants.items[2].n_gpus, 8);
+	assert_int_equal(lab.plans[0].grants.items[0].n_gpus, 2);
+	assert_int_equal(lab.plans[0].grants.items[1].n_gpus, 6);
+	assert_int_equal(lab.plans[0].grants.items[2].n_gpus, 8);
 	/* Who has as many as before is not moved. */
 	assert_int_equal(lab.jobs[2].pieces[0].node, 0);
 	lab.jobs[0].remaining_s = 1;
@@ -261,7 +191,7 @@ optimus_gives_gpus_where_they_save_most_time(void **state)
 static void
 slaq_prefers_those_that_have_just_begun(void **state)
 {
-	struct lab lab;
+	struct policy_lab lab;
 
 	(void)state;
 	lab_init(&lab, "slaq", NULL);
@@ -272,8 +202,8 @@ slaq_prefers_those_that_have_just_begun(void **state)
 	lab.jobs[0].remaining_s = 1000;
 	decide(&lab);
 	assert_string_equal(running(&lab), "ab");
-	assert_true(lab.plan.grants.items[0].n_gpus < 4);
-	assert_true(lab.plan.grants.items[1].n_gpus > 12);
+	assert_true(lab.plans[0].grants.items[0].n_gpus < 4);
+	assert_true(lab.plans[0].grants.items[1].n_gpus > 12);
 	lab_fini(&lab);
 }
 
@@ -284,7 +214,7 @@ leases_are_kept_and_then_go_to_the_worst_off(void **state)
 	const struct policy_opts opts = {
 		.sets = sets, .n_sets = 1, .round_s = 100, .restart_s = NAN
 	};
-	struct lab lab;
+	struct policy_lab lab;
 
 	(void)state;
 	lab_init(&lab, "themis", &opts);
@@ -312,14 +242,14 @@ static const char *
 placed(const struct pol_place *place, uint32_t *n_free, uint32_t n_gpus)
 {
 	static char text[128];
-	const struct pol_view view = { .cluster = &cluster };
+	const struct pol_view view = { .cluster = &lab_cluster };
 	const struct pol_want want = { .n_gpus = n_gpus };
 	struct pol_free free = { .n_free = n_free };
 	struct pol_plan plan = { 0 };
 	uint32_t n, sum = 0;
 	int at = 0;
 
-	for (int i = 0; i < N_NODES; i++)
+	for (int i = 0; i < LAB_NODES; i++)
 		free.n_all += n_free[i];
 	sum = free.n_all;
 	n = place->place(NULL, &view, &want, &free, &plan);
@@ -337,7 +267,7 @@ placed(const struct pol_place *place, uint32_t *n_free, uint32_t n_gpus)
 static void
 count_takes_what_is_free_in_the_order_of_nodes(void **state)
 {
-	uint32_t n_free[N_NODES] = { 1, 0, 3, 4 };
+	uint32_t n_free[LAB_NODES] = { 1, 0, 3, 4 };
 
 	(void)state;
 	assert_string_equal(placed(&place_count, n_free, 5), "0:1,2:3,3:1");
@@ -348,8 +278,8 @@ count_takes_what_is_free_in_the_order_of_nodes(void **state)
 static void
 whole_takes_one_node_or_whole_ones_and_a_rest(void **state)
 {
-	uint32_t one[N_NODES] = { 1, 2, 4, 4 }, rest[N_NODES] = { 2, 4, 4, 1 };
-	uint32_t none[N_NODES] = { 3, 3, 3, 3 }, no_rest[N_NODES] = { 0, 1, 4, 0 };
+	uint32_t one[LAB_NODES] = { 1, 2, 4, 4 }, rest[LAB_NODES] = { 2, 4, 4, 1 };
+	uint32_t none[LAB_NODES] = { 3, 3, 3, 3 }, no_rest[LAB_NODES] = { 0, 1, 4, 0 };
 
 	(void)state;
 	assert_string_equal(placed(&place_whole, one, 2), "1:2");
@@ -365,7 +295,7 @@ whole_takes_one_node_or_whole_ones_and_a_rest(void **state)
 static void
 plans_that_cannot_be_are_told(void **state)
 {
-	struct lab lab;
+	struct policy_lab lab;
 	struct pol_plan *plan;
 
 	(void)state;
@@ -373,11 +303,11 @@ plans_that_cannot_be_are_told(void **state)
 	submit(&lab, 4, 1);
 	submit(&lab, 4, 1);
 	decide(&lab);
-	plan = &lab.plan;
+	plan = &lab.plans[0];
 	assert_null(pol_plan_why_not(plan, &lab.view));
 	plan->pieces.items[1].node = 0;
 	assert_string_equal(pol_plan_why_not(plan, &lab.view), "a GPU given twice");
-	plan->pieces.items[1].node = N_NODES;
+	plan->pieces.items[1].node = LAB_NODES;
 	assert_non_null(pol_plan_why_not(plan, &lab.view));
 	plan->pieces.items[1] = (struct pol_piece){ 1, 3 };
 	assert_string_equal(pol_plan_why_not(plan, &lab.view),
@@ -422,8 +352,8 @@ parameters_that_are_wrong_are_refused_with_what_to_do(void **state)
 		struct policy *policy;
 		struct err err = { 0 };
 
-		assert_true(policy_new(policy_find("2d-las"), &opts, &cluster, &policy,
-				       &err) < 0);
+		assert_true(policy_new(policy_find("2d-las"), &opts, &lab_cluster,
+				       &policy, &err) < 0);
 		if (!strstr(err.text, cases[i].says))
 			fail_msg("'%s': %s", cases[i].set, err.text);
 	}
@@ -434,12 +364,12 @@ parameters_that_are_wrong_are_refused_with_what_to_do(void **state)
 static void
 sorting_keeps_the_order_of_equals(void **state)
 {
-	uint32_t ids[MAX], scratch[MAX];
-	double keys[MAX];
+	uint32_t ids[LAB_JOBS], scratch[LAB_JOBS];
+	double keys[LAB_JOBS];
 
 	(void)state;
 	for (uint32_t seed = 0; seed < 1000; seed++) {
-		uint32_t n = seed % (MAX + 1), x = seed * 2654435761u;
+		uint32_t n = seed % (LAB_JOBS + 1), x = seed * 2654435761u;
 
 		for (uint32_t i = 0; i < n; i++) {
 			x = x * 1664525u + 1013904223u;
