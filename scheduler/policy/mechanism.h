@@ -53,6 +53,8 @@ struct pol_module {
 	double (*wakeup_s)(void *state, const struct pol_view *view); /* INFINITY. */
 	/* After init: the GPU seconds that jobs took elsewhere, ascending. */
 	void (*samples)(void *state, const double *sorted, size_t n);
+	/* After init, where jobs have GPUs on lease (lease.h): how long one is. */
+	void (*leases)(void *state, double lease_s);
 };
 
 struct pol_admit {

@@ -10,10 +10,9 @@
 #include "lib/base/err.h"
 #include "lib/base/rng.h"
 #include "scheduler/policy/augment.h"
+#include "scheduler/policy/lease.h"
 #include "scheduler/policy/params.h"
 #include "scheduler/policy/places.h"
-
-#define NEAR_S 1e-6 /* That early a lease ends, too: times are sums. */
 
 enum slot {
 	ADMIT,
@@ -84,6 +83,8 @@ begin_module(struct policy *policy, enum slot slot, const struct policy_opts *op
 			     &policy->rngs[slot]);
 	if (module->samples && opts && opts->n_samples)
 		module->samples(policy->states[slot], opts->samples, opts->n_samples);
+	if (module->leases && policy->spec->drive == POL_LEASES)
+		module->leases(policy->states[slot], policy->round_s);
 	free(values);
 	return 0;
 }
@@ -230,38 +231,15 @@ policy_event(struct policy *policy, const struct pol_view *view, enum pol_event 
 	policy->has_happened |= event == POL_ARRIVED || event == POL_DONE;
 }
 
-/* Leases that a job has had of its place, whole ones; what a clock rounds is forgiven. */
-static double
-count_leases(const struct policy *policy, const struct pol_view *view,
-	     const struct pol_job *job)
-{
-	return floor((view->now_s - job->since_s + NEAR_S) / policy->round_s);
-}
-
-static bool
-has_lease(const struct policy *policy, const struct pol_view *view,
-	  const struct pol_job *job)
-{
-	double last_s =
-		job->since_s + count_leases(policy, view, job) * policy->round_s;
-
-	return job->n_pieces && view->now_s > last_s + NEAR_S;
-}
-
 /* When the next lease ends. */
 static double
-lease_end_s(const struct policy *policy, const struct pol_view *view)
+next_lease_end_s(const struct policy *policy, const struct pol_view *view)
 {
 	double next_s = INFINITY;
 
-	for (uint32_t i = 0; i < view->n_jobs; i++) {
-		const struct pol_job *job = &view->jobs[view->ids[i]];
-
-		if (job->n_pieces)
-			next_s = fmin(next_s,
-				      job->since_s + (count_leases(policy, view, job) +
-						      1) * policy->round_s);
-	}
+	for (uint32_t i = 0; i < view->n_jobs; i++)
+		next_s = fmin(next_s, lease_end_s(&view->jobs[view->ids[i]],
+						  view->now_s, policy->round_s));
 	return next_s;
 }
 
@@ -277,7 +255,7 @@ policy_wakeup_s(struct policy *policy, const struct pol_view *view)
 	if (policy->spec->drive == POL_EVENTS || !view->n_jobs)
 		return next_s;
 	if (policy->spec->drive == POL_LEASES)
-		return fmin(next_s, lease_end_s(policy, view));
+		return fmin(next_s, next_lease_end_s(policy, view));
 	/* Rounds are where they would be if there had always been some. */
 	return fmin(next_s,
 		    (floor(view->now_s / policy->round_s) + 1) * policy->round_s);
@@ -509,7 +487,8 @@ serve(struct policy *policy, const struct pol_view *view, struct pol_plan *plan)
 
 	if (spec->drive == POL_LEASES) {
 		for (size_t i = 0; i < n; i++)
-			if (has_lease(policy, view, &view->jobs[wants[i].job]) &&
+			if (lease_holds(&view->jobs[wants[i].job], view->now_s,
+					policy->round_s) &&
 			    keep(view, &wants[i], free, plan))
 				wants[i].n_gpus = 0;
 	}
