@@ -167,9 +167,10 @@ def test_change(result):
         is_near(result["alone"][2]["changed_mean_ms"], 1.3 * 500), result["alone"][2])
     say("starts are simulated, and no pairs", result["simulated"]["modes"] == [] and
         len(result["simulated"]["random_starts"]) == 2)
-    say("long after the change", is_near(observe["slowdown_after_change"], SLOWER) and
+    # Of C, all 25 slow iterations are before the change.
+    say("since the change", is_near(observe["slowdown_after_change"], SLOWER) and
         is_near(enforce["slowdown_after_change"], 1), enforce["slowdown_after_change"])
-    say("settled again", observe["settled_again_s"] < 1 and
+    say("settled again", observe["settled_again_s"] is None and
         enforce["settled_again_s"] < 1, enforce["settled_again_s"])
 
 
@@ -189,12 +190,6 @@ def test_verdicts():
 
 
 def test_parts():
-    slow = [(0.5 * i, 1.2 if i < 20 else 1.0) for i in range(100)]
-    settled = demo_figures.settled_together_of(slow, 0, 50)
-    # A window of 8 s may have a fourth of it among the slow, which end at 10 s.
-    say("together settled", is_near(settled, 8, 0.5), settled)
-    slow = [(0.5 * i, 1.0 if i < 70 else 1.2) for i in range(100)]
-    say("together never settled", demo_figures.settled_together_of(slow, 0, 50) is None)
     # Of Student's distribution with two degrees of freedom: 4.303.
     say("an interval", is_near(demo_figures.ci95([1, 2, 3]), 4.303 / 3 ** 0.5) and
         demo_figures.ci95([1]) is None)

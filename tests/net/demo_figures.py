@@ -5,17 +5,16 @@ computing, begin and end of the all-reduce.  All functions are pure, but those t
 
 settled: the time from which on, until the end, no WINDOW iterations in a row of any job
 take more than NEAR of what they should, in the mean.
-settled again: the same of all jobs together, in WINDOW_S: where contention stays, the
-iterations of one job vary by a sixth, and 16 of them by NEAR.
+settled again: the same since a job began to compute longer.
 overlap: the time in which two jobs or more are in their all-reduce.
 """
 import math
 import os
 import re
 import statistics
+import typing
 
 WINDOW = 16
-WINDOW_S = 8.0
 NEAR = 1.05
 ALONE_SKIPS = 3  # First iterations of a job that is alone: windows of TCP grow.
 
@@ -140,41 +139,20 @@ def orders_of(path, since, until, n_jobs):
     return None if first is None else max(0.0, first - since), rate
 
 
-def settled_together_of(times, start, until):
-    """The same for jobs together: 'times' are (begin, ms over what it should be).  As the
-    first, seconds from 'start' to the begin of the first window after which all is well."""
-    times = sorted(times)
-    good = None
-    for i, (begin, _) in enumerate(times):
-        if begin + WINDOW_S > until:
-            break
-        inside = [ratio for at, ratio in times[i:] if at < begin + WINDOW_S]
-        if statistics.mean(inside) > NEAR:
-            good = None
-        elif good is None:
-            good = begin
-    return None if good is None else max(0.0, good - start)
+class Run(typing.NamedTuple):
+    """Of several jobs: 'times' (ms of iterations) and 'slowdowns' by job."""
+    figures: dict
+    times: dict
+    slowdowns: dict
 
 
-def change_of(rows, job, should, change_at):
-    """After 'job' began to compute longer: when all were well again, and the slowdown in
-    the last third of that time."""
-    start = next(row[1] for row in rows[job] if row[0] >= change_at)
-    until = min(r[-1][1] for r in rows.values())
-    since = start + (until - start) * 2 / 3
-    times, slowdowns = [], []
-    for name in rows:
-        after = iterations_of(rows[name], start, until)
-        last = [it for it in after if it[1] >= since]
-        final = statistics.mean(ms for _, _, ms in last)
-        times += [(begin, ms / final) for _, begin, ms in after]
-        slowdowns.append(slowdown_of(last, should[name]))
-    return {"settled_again_s": settled_together_of(times, start, until),
-            "slowdown_after_change": statistics.mean(slowdowns)}
+def changed_at(rows, change_at):
+    """When the job that computes longer from some iteration on began it; None: nobody."""
+    return next((row[1] for job, first in change_at.items() if first
+                 for row in rows[job] if row[0] >= first), None)
 
 
 def measure_run(folder, planned, alone):
-    """All figures of a run of several jobs, and its iteration times."""
     jobs = sorted(planned["jobs"])
     rows = {job: read_rows(os.path.join(folder, "truth." + job)) for job in jobs}
     change_at = {job: planned["jobs"][job]["change_at"] for job in jobs}
@@ -182,23 +160,29 @@ def measure_run(folder, planned, alone):
     first = min(r[0][1] for r in rows.values())
     start = max(r[0][1] for r in rows.values())
     until = min(r[-1][1] for r in rows.values())
+
+    def slowdowns_since(since):
+        return [slowdown_of(iterations_of(rows[job], since, until), should[job])
+                for job in jobs]
+
+    def settled_since(since):
+        """The last of all jobs; None: one of them never is."""
+        found = [settled_of(iterations_of(rows[job], since, until), should[job], since)
+                 for job in jobs]
+        return None if None in found else max(found)
+
     its = {job: iterations_of(rows[job], start, until) for job in jobs}
-    half = {job: iterations_of(rows[job], (start + until) / 2, until) for job in jobs}
     n_all = sum(len(found) for found in its.values())
-    settled = [settled_of(its[job], should[job], start) for job in jobs]
     waited = [waited_of(os.path.join(folder, "out." + job)) for job in jobs]
     first_shift, rate = orders_of(os.path.join(folder, "orders"), first, until, len(jobs))
     took, ours, others = (float(w) for w in read_words(os.path.join(folder, "cpu")))
-    change = {"settled_again_s": None, "slowdown_after_change": None}
-    for job in jobs:
-        if change_at[job]:
-            change = change_of(rows, job, should, change_at[job])
-    by_job = [slowdown_of(its[job], should[job]) for job in jobs]
-    return dict(change, **{
+    change = changed_at(rows, change_at)
+    by_job = slowdowns_since(start)
+    figures = {
         "measured_s": until - start,
         "slowdown": statistics.mean(by_job),
-        "slowdown_second_half": statistics.mean(
-            slowdown_of(half[job], should[job]) for job in jobs),
+        "slowdown_second_half": statistics.mean(slowdowns_since((start + until) / 2)),
+        "slowdown_after_change": change and statistics.mean(slowdowns_since(change)),
         "overlap_ms_per_iteration":
             1e3 * overlap_of(rows.values(), start, until) * len(jobs) / n_all,
         "retransmits": int(read_words(os.path.join(folder, "retransmits"))[0]),
@@ -206,7 +190,10 @@ def measure_run(folder, planned, alone):
         "waited_ms_per_iteration": None if None in waited else
             sum(waited) / sum(len(r) for r in rows.values()),
         "first_shift_s": first_shift,
-        "settled_s": None if None in settled else max(settled),
+        "settled_s": settled_since(start),
+        "settled_again_s": change and settled_since(change),
         "cpus_lab": ours / took,
         "cpus_others": others / took,
-    }), {job: [ms for _, _, ms in its[job]] for job in jobs}, dict(zip(jobs, by_job))
+    }
+    return Run(figures, {job: [ms for _, _, ms in its[job]] for job in jobs},
+               dict(zip(jobs, by_job)))

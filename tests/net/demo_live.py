@@ -42,7 +42,7 @@ def read_alone(folder, case):
 
 def aggregate(mode, runs):
     """All runs of a mode: figures, times and slowdowns by job."""
-    figures = [r[0] for r in runs]
+    figures = [run.figures for run in runs]
     result = {"mode": mode}
     for key in MEANS:
         result[key] = mean_of([f[key] for f in figures])
@@ -52,9 +52,9 @@ def aggregate(mode, runs):
     for key in DIFFER:
         result[key + "_ci95"] = (None if result[key] is None
                                  else ci95([f[key] for f in figures]))
-    result["jobs"] = [dict(summary([ms for r in runs for ms in r[1][job]]), job=job,
-                           slowdown=statistics.mean(r[2][job] for r in runs))
-                      for job in sorted(runs[0][1])]
+    result["jobs"] = [dict(summary([ms for run in runs for ms in run.times[job]]), job=job,
+                           slowdown=statistics.mean(run.slowdowns[job] for run in runs))
+                      for job in sorted(runs[0].times)]
     return result
 
 
@@ -62,7 +62,7 @@ def differences(pairs):
     """Of what pairs differ: the mean of enforce - observe, and its interval."""
     result = {}
     for key in DIFFER:
-        both = [[pair[mode][0][key] for mode in MODES] for pair in pairs]
+        both = [[pair[mode].figures[key] for mode in MODES] for pair in pairs]
         known = all(None not in two for two in both)
         values = [two[1] - two[0] for two in both] if known else []
         result[key] = statistics.mean(values) if known else None
@@ -106,19 +106,19 @@ def measure(folder, case, rate_mbps):
         "load": sum(jobs[a["job"]]["mbytes"] * 8e3 / rate_mbps / a["mean_ms"]
                     for a in reports),
         "alone": reports,
-        "control": control and {"slowdown": control[0]["slowdown"],
-                                "retransmits": control[0]["retransmits"],
-                                "cpus_lab": control[0]["cpus_lab"],
-                                "cpus_others": control[0]["cpus_others"],
-                                "jobs": [{"job": job, "slowdown": control[2][job]}
+        "control": control and {"slowdown": control.figures["slowdown"],
+                                "retransmits": control.figures["retransmits"],
+                                "cpus_lab": control.figures["cpus_lab"],
+                                "cpus_others": control.figures["cpus_others"],
+                                "jobs": [{"job": job, "slowdown": control.slowdowns[job]}
                                          for job in sorted(jobs)]},
         "modes": [aggregate(mode, [pair[mode] for pair in pairs]) for mode in MODES],
         "difference": differences(pairs),
         "pairs": [{"pair": i + 1,
                    "starts_ms": [jobs_i[job]["start_ms"] for job in sorted(jobs_i)],
                    "first": min(MODES, key=lambda m, i=i: order.index("%s.%d" % (m, i))),
-                   "runs": [dict(pair[mode][0], mode=mode, simulated_slowdown=sim_pairs[i]
-                                 [mode]["slowdown"] if sim_pairs else None)
+                   "runs": [dict(pair[mode].figures, mode=mode, simulated_slowdown=
+                                 sim_pairs[i][mode]["slowdown"] if sim_pairs else None)
                             for mode in MODES]}
                   for i, pair in enumerate(pairs)
                   for jobs_i in [planned["observe.%d" % i]["jobs"]]],

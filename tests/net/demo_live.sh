@@ -9,7 +9,7 @@
 # tables and verdicts, or with --json one document, antiphase.demo_live/1 (demo_live.py;
 # docs/json.md).  Progress goes to stderr.
 #
-#	DEMO_CASES    of: equal ratio incommensurate change (all)
+#	DEMO_CASES    of: equal ratio incommensurate change part (all)
 #	DEMO_PAIRS    how many pairs of each case; DEMO_SECONDS of each of their runs,
 #	              if alone; DEMO_ALONE_SECONDS; DEMO_SEED (demo_plan.py)
 #	DEMO_KEEP     a folder for what was measured; demo_live.py reads it again
@@ -23,7 +23,7 @@
 # shellcheck source=tests/net/live_lab.sh
 . "$(dirname "$0")/live_lab.sh"
 export PYTHONDONTWRITEBYTECODE=1
-cases=${DEMO_CASES:-equal ratio incommensurate change}
+cases=${DEMO_CASES:-equal ratio incommensurate change part}
 how=${1:-}
 began=$SECONDS
 

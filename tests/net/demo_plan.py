@@ -40,9 +40,13 @@ CASES = {
               "jobs": [(4, 260), (7, 549), (7, 551)]},
     "incommensurate": {"title": "periods that have nothing in common", "pairs": 4,
                        "seconds": 16, "jobs": [(4.2, 260), (4.2, 341), (4.2, 429)]},
-    "change": {"title": "nearly equal periods; C computes 30 %% longer after %d s" %
-               CHANGE_S, "pairs": 2, "seconds": 60,
-               "jobs": [(4.2, 258), (4.2, 260), (4.2, 262)]},
+    # 30 % longer than 201.5 ms are 262.
+    "change": {"title": "periods are nearly equal since C computes 30 %% longer, after %d s"
+               % CHANGE_S, "pairs": 3, "seconds": 60, "changes": True,
+               "jobs": [(4.2, 258), (4.2, 260), (4.2, 201.5)]},
+    "part": {"title": "periods are nearly equal until C computes 30 %% longer, after %d s"
+             % CHANGE_S, "pairs": 3, "seconds": 45, "changes": True,
+             "jobs": [(4.2, 258), (4.2, 260), (4.2, 262)]},
 }
 
 
@@ -71,6 +75,7 @@ class Case:
     def __init__(self, name, env):
         known = CASES[name]
         self.name, self.jobs = name, known["jobs"]
+        self.changes = known.get("changes", False)
         self.n_pairs = int(env.get("DEMO_PAIRS", known["pairs"]))
         self.seconds = float(env.get("DEMO_SECONDS", known["seconds"]))
         self.alone_s = float(env.get("DEMO_ALONE_SECONDS", 8))
@@ -81,7 +86,7 @@ class Case:
 
     def change_at(self, j, is_alone):
         """The iteration from which on C computes longer; 0: never."""
-        if self.name != "change" or NAMES[j] != "C":
+        if not self.changes or NAMES[j] != "C":
             return 0
         until_s = self.alone_s / 2 if is_alone else min(CHANGE_S, self.seconds / 3)
         return int(until_s * 1000 / alone_ms(self.jobs[j]))

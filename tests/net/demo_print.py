@@ -41,7 +41,7 @@ def print_figures(result, sims):
     print_row("  in second halves", [1, observe["slowdown_second_half"],
                                      enforce["slowdown_second_half"]] + [None] * 3, "%.3f")
     if observe["slowdown_after_change"] is not None:
-        print_row("  long after the change", [1, observe["slowdown_after_change"],
+        print_row("  since the change", [1, observe["slowdown_after_change"],
                                               enforce["slowdown_after_change"]] +
                   [None] * 3, "%.3f")
     for key, name, form in (
@@ -52,7 +52,7 @@ def print_figures(result, sims):
             ("first_shift_s", "first shift, s (worst)", "%.1f"),
             ("settled_s", "settled, s (worst)", "%.1f"),
             ("settled_again_s", "settled again, s (worst)", "%.1f")):
-        if key == "settled_again_s" and result["case"] != "change":
+        if key == "settled_again_s" and observe["slowdown_after_change"] is None:
             continue
         simulated = [None, None, None]
         if sims and key in sims[0]:
@@ -90,7 +90,7 @@ def print_pairs(result):
                      if run["simulated_slowdown"] is not None)))
     differ = result["difference"]
     for key, name in (("slowdown", "whole runs"), ("slowdown_second_half", "second halves"),
-                      ("slowdown_after_change", "long after the change")):
+                      ("slowdown_after_change", "since the change")):
         if differ[key] is not None:
             print("enforce - observe, %s: %s; observe %s, enforce %s" % (
                 name, with_ci(differ[key], differ[key + "_ci95"], "%+.3f"),
