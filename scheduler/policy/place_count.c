@@ -15,6 +15,14 @@ place_find(const char *name)
 	return NULL;
 }
 
+struct pol_free
+place_empty(const struct pol_cluster *cluster, uint32_t *ret_n_free)
+{
+	for (uint32_t i = 0; i < cluster->n_nodes; i++)
+		ret_n_free[i] = cluster->n_gpus[i];
+	return (struct pol_free){ .n_free = ret_n_free, .n_all = cluster->n_all_gpus };
+}
+
 void
 place_take(struct pol_free *free, struct pol_plan *plan, uint32_t node, uint32_t n_gpus)
 {

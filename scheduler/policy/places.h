@@ -27,6 +27,8 @@ extern const struct pol_place place_random;
 const struct pol_place *place_find(const char *name);
 extern const struct pol_place *const place_all[];
 
+/* All GPUs are free; ret_n_free, [n_nodes], is what it counts by: borrowed. */
+struct pol_free place_empty(const struct pol_cluster *cluster, uint32_t *ret_n_free);
 /* For placements: takes GPUs of a node as the next piece. */
 void place_take(struct pol_free *free, struct pol_plan *plan, uint32_t node,
 		uint32_t n_gpus);

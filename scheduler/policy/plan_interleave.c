@@ -113,11 +113,8 @@ fini(void *state)
 static void
 empty(struct state *s, const struct pol_view *view)
 {
-	s->n_free.n = 0;
-	for (uint32_t i = 0; i < view->cluster->n_nodes; i++)
-		vec_push(&s->n_free, view->cluster->n_gpus[i]);
-	s->free = (struct pol_free){ .n_free = s->n_free.items,
-				     .n_all = view->cluster->n_all_gpus };
+	vec_reserve(&s->n_free, view->cluster->n_nodes);
+	s->free = place_empty(view->cluster, s->n_free.items);
 	pol_plan_clear(&s->tried);
 }
 

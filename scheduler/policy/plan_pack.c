@@ -226,11 +226,8 @@ plan(void *state, const struct pol_view *view, const uint32_t *ids, uint32_t n,
 	(void)n_max;
 	pair(s, view, look_at_pairs(s, view));
 	sort_by_time(s, view);
-	s->n_free.n = 0;
-	for (uint32_t i = 0; i < view->cluster->n_nodes; i++)
-		vec_push(&s->n_free, view->cluster->n_gpus[i]);
-	s->free = (struct pol_free){ .n_free = s->n_free.items,
-				     .n_all = view->cluster->n_all_gpus };
+	vec_reserve(&s->n_free, view->cluster->n_nodes);
+	s->free = place_empty(view->cluster, s->n_free.items);
 	for (size_t i = 0; i < s->list.ids.n && s->free.n_all; i++)
 		if (!s->is_served.items[s->ids.items[i]])
 			serve(s, view, s->ids.items[i], &plans[0]);

@@ -265,9 +265,8 @@ grant(struct pol_plan *plan, const struct pol_job *job, uint32_t group, uint32_t
 static void
 keep(struct state *s, const struct pol_view *view, struct pol_plan *plan)
 {
-	s->n_free.n = 0;
-	for (uint32_t i = 0; i < view->cluster->n_nodes; i++)
-		vec_push(&s->n_free, view->cluster->n_gpus[i]);
+	vec_reserve(&s->n_free, view->cluster->n_nodes);
+	place_empty(view->cluster, s->n_free.items);
 	for (size_t i = 0; i < s->list.ids.n; i++) {
 		const struct pol_job *job = &view->jobs[s->list.ids.items[i]];
 		struct it *it = &s->its.items[job->id];

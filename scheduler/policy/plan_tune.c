@@ -271,13 +271,11 @@ plan(void *state, const struct pol_view *view, const uint32_t *ids, uint32_t n,
 	(void)n;
 	(void)n_max;
 	sort_list(s, view);
-	s->n_free.n = s->n_cpus.n = 0;
-	for (uint32_t i = 0; i < view->cluster->n_nodes; i++) {
-		vec_push(&s->n_free, view->cluster->n_gpus[i]);
+	vec_reserve(&s->n_free, view->cluster->n_nodes);
+	s->free = place_empty(view->cluster, s->n_free.items);
+	s->n_cpus.n = 0;
+	for (uint32_t i = 0; i < view->cluster->n_nodes; i++)
 		vec_push(&s->n_cpus, view->cluster->n_gpus[i] * s->even);
-	}
-	s->free = (struct pol_free){ .n_free = s->n_free.items,
-				     .n_all = view->cluster->n_all_gpus };
 	for (size_t i = 0; i < s->list.ids.n && s->free.n_all; i++)
 		serve(s, view, &view->jobs[s->ids.items[i]], plan);
 	for (size_t i = 0; i < plan->grants.n; i++)
