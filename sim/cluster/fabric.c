@@ -98,7 +98,7 @@ put(struct fabric *fabric, uint32_t id, const struct pol_piece *pieces,
 	return steady_run(
 		&(struct steady_job){ .job = &placed->job, .laid = &placed->laid }, 1,
 		fabric->topo, fabric->opts.seed, fabric_iterations(fabric, 1),
-		&placed->alone_ns, fabric->opts.measure ? &placed->alone : NULL,
+		&placed->alone_ns, NULL, fabric->opts.measure ? &placed->alone : NULL,
 		&steady);
 }
 

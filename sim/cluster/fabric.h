@@ -49,7 +49,8 @@ enum fabric_augment {
 	FABRIC_CASSINI,
 	/*
 	 * Joint shifts at work-conserving gates, or chance: what the engine says is the
-	 * better of the two.  The plan that loses fewest GPUs to waiting.
+	 * better of the two.  The plan with the smallest sum of GPUs times the mean square of
+	 * slowdowns (fabric_choose.c).
 	 */
 	FABRIC_ANTIPHASE,
 	/*

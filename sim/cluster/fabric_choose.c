@@ -1,14 +1,26 @@
 /*
  * fabric_choose.c - which of several plans is taken, by what jobs do to each other there.
  *
- * antiphase takes the plan whose jobs lose least: the sum over jobs of GPUs times how much
- * longer an iteration takes than alone, as the engine has it.  CASSINI takes the one with the
- * best score (Algorithm 2), the mean over the links on which jobs meet that could fill them;
- * a plan with a loop where a job is placed anew is discarded, and if all are, the policy's
- * own is taken.  Of equals the first.  Nothing is better than a plan in which nobody meets
- * anybody, so the first of those is taken without a look at the others.  Where more than
- * MANY jobs meet, antiphase runs two plans only: the policy's own, and the one in which jobs
- * overlap least (fabric_overlap()).
+ * antiphase takes the plan whose jobs lose least.  With g_j the GPUs of job j, and s an
+ * iteration's time over that of the job alone, as the engine has it, they lose
+ *
+ *	sum over jobs j of g_j (mean over the iterations of j of s^2 - 1),
+ *
+ * but for a constant the square of the L2 norm of slowdowns.  To optimise an L_p norm is the
+ * usual way between the mean (p = 1), under which a job on few GPUs may wait for large ones
+ * again and again, and the worst (p without end), for which all others are given up (Bansal
+ * and Pruhs, "Server Scheduling in the Lp Norm", STOC 2003).  An iteration with s = 1.5 costs
+ * 1.25, one with s = 3 costs 8.  By the same sum a component's shifts at gates are taken or
+ * left (fabric_solve.c).
+ *
+ * CASSINI takes the plan with the best score (Algorithm 2), the mean over the links on which
+ * jobs meet that could fill them; a plan with a loop where a job is placed anew is discarded,
+ * and if all are, the policy's own is taken.
+ *
+ * Of equals the first.  Nothing is better than a plan in which nobody meets anybody, so the
+ * first of those is taken without a look at the others.  Where more than MANY jobs meet,
+ * antiphase runs two plans only: the policy's own, and the one in which jobs overlap least
+ * (fabric_overlap()).
  */
 #include <math.h>
 
@@ -19,7 +31,7 @@
 #define MANY 16   /* Jobs that meet, beyond which a run costs too much for each plan. */
 
 struct judgement {
-	double loss;  /* GPUs. */
+	double loss;  /* See above. */
 	double score; /* Sum over links. */
 	size_t n_links;
 	bool has_loop;
@@ -38,7 +50,7 @@ judge_component(struct fabric *fabric, const uint32_t *at, void *ctx)
 		const struct placed *placed = fabric->members.items[i];
 
 		if (is_antiphase)
-			judgement->loss += placed->n_gpus * (1 / known.speeds[i] - 1);
+			judgement->loss += placed->n_gpus * (known.squares[i] - 1);
 		is_new |= placed != &fabric->placed[placed->id];
 	}
 	if (is_antiphase)

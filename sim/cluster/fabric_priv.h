@@ -51,8 +51,11 @@ struct fabric {
 
 /* How fast the jobs of a component are, and what CASSINI thinks of it. */
 struct fabric_known {
-	/* Of 'members', borrowed until the next call; seen: if that is measured. */
-	const double *speeds;
+	/*
+	 * Of 'members', borrowed until the next call; squares: means over iterations of the
+	 * slowdown's square; seen: if that is measured.
+	 */
+	const double *speeds, *squares;
 	const struct steady_seen *seen;
 	double score;   /* Mean over 'n_links'. */
 	size_t n_links; /* That CASSINI gives a score to. */

@@ -31,33 +31,45 @@ fabric_iterations(const struct fabric *fabric, size_t n_jobs)
 /* Who, and where: what a component is known by. */
 struct known {
 	UT_hash_handle hh;
-	size_t n;                 /* Jobs. */
-	uint32_t *key;            /* Owned. */
-	double *speeds;           /* Owned.  NULL: not run yet. */
+	size_t n;       /* Jobs. */
+	uint32_t *key;  /* Owned. */
+	double *speeds; /* Owned, as the next.  NULL: not run yet. */
+	double *squares;
 	struct steady_seen *seen; /* Owned.  By job, if that is measured. */
 	bool is_scored;
 	struct fabric_known is;
 };
 
-/* GPU-weighted mean of the slowdowns. */
+/* How the members' iterations are in one way to run them. */
+struct outcome {
+	double *mean_ns, *rms_ns; /* Owned, by member, as the next. */
+	struct steady_seen *seen; /* NULL: not measured. */
+};
+
 static double
-loss(const struct fabric *fabric, const double *iteration_ns)
+square(double slowdown)
 {
-	double sum = 0, gpus = 0;
+	return slowdown * slowdown;
+}
+
+/* Over all, GPUs times the mean of the squares of slowdowns: see fabric_choose.c. */
+static double
+loss(const struct fabric *fabric, const struct outcome *outcome)
+{
+	double sum = 0;
 
 	for (size_t i = 0; i < fabric->members.n; i++) {
 		const struct placed *placed = fabric->members.items[i];
 
-		sum += placed->n_gpus * iteration_ns[i] / placed->alone_ns;
-		gpus += placed->n_gpus;
+		sum += placed->n_gpus * square(outcome->rms_ns[i] / placed->alone_ns);
 	}
-	return sum / gpus;
+	return sum;
 }
 
-/* With these shifts, or NULL: as chance has it.  The job's speeds, or 1 if it fails. */
+/* With these shifts, or NULL: as chance has it.  As alone if it fails. */
 static void
 run_component(struct fabric *fabric, const int64_t *shift_us, enum engine_pacing pacing,
-	      double *ret_iteration_ns, struct steady_seen *ret_seen)
+	      struct outcome *outcome)
 {
 	size_t n = fabric->members.n;
 	struct steady_job *jobs = xcalloc(n + 1, sizeof *jobs);
@@ -76,15 +88,15 @@ run_component(struct fabric *fabric, const int64_t *shift_us, enum engine_pacing
 		};
 	}
 	if (steady_run(jobs, n, fabric->topo, fabric->opts.seed,
-		       fabric_iterations(fabric, n), ret_iteration_ns, ret_seen,
-		       &steady) == 0) {
+		       fabric_iterations(fabric, n), outcome->mean_ns, outcome->rms_ns,
+		       outcome->seen, &steady) == 0) {
 		fabric->counts.n_exact += steady.is_exact;
 		fabric->counts.n_means += !steady.is_exact;
 		fabric->counts.max_error =
 			fmax(fabric->counts.max_error, steady.max_error);
 	} else {
 		for (size_t i = 0; i < n; i++)
-			ret_iteration_ns[i] =
+			outcome->mean_ns[i] = outcome->rms_ns[i] =
 				1e3 * (double)jobs[i].job->profile.period_us;
 	}
 	free(jobs);
@@ -125,20 +137,34 @@ find_shifts(struct fabric *fabric, struct fabric_known *known)
 	return result;
 }
 
-static struct steady_seen *
-new_seen(const struct fabric *fabric)
-{
-	return fabric->opts.measure
-		       ? xcalloc(fabric->members.n + 1, sizeof(struct steady_seen))
-		       : NULL;
-}
-
 static void
 free_seen(struct steady_seen *seen, size_t n)
 {
 	for (size_t i = 0; seen && i < n; i++)
 		spread_fini(&seen[i].times_ns);
 	free(seen);
+}
+
+static struct outcome
+new_outcome(const struct fabric *fabric)
+{
+	size_t n = fabric->members.n;
+
+	return (struct outcome){
+		.mean_ns = xcalloc(n + 1, sizeof(double)),
+		.rms_ns = xcalloc(n + 1, sizeof(double)),
+		.seen = fabric->opts.measure
+				? xcalloc(n + 1, sizeof(struct steady_seen))
+				: NULL,
+	};
+}
+
+static void
+free_outcome(struct outcome *outcome, size_t n)
+{
+	free(outcome->mean_ns);
+	free(outcome->rms_ns);
+	free_seen(outcome->seen, n);
 }
 
 static enum engine_pacing
@@ -157,45 +183,43 @@ pacing_of(enum fabric_augment augment)
 	return ENGINE_PACE_FREE;
 }
 
+/* Runs the members, and remembers what comes of it. */
 static void
-solve(struct fabric *fabric, double *ret_speeds, struct steady_seen **ret_seen,
-      struct fabric_known *known)
+solve(struct fabric *fabric, struct known *known)
 {
 	size_t n = fabric->members.n;
-	double *chance_ns = xcalloc(n + 1, sizeof *chance_ns);
-	double *shifted_ns = xcalloc(n + 1, sizeof *shifted_ns);
-	struct steady_seen *chance_seen = new_seen(fabric),
-			   *shifted_seen = new_seen(fabric);
-	bool is_antiphase = fabric->opts.augment == FABRIC_ANTIPHASE,
-	     is_shifted = false;
-	struct joint_result *result =
-		fabric->opts.augment == FABRIC_NONE ? NULL : find_shifts(fabric, known);
+	struct outcome chance = new_outcome(fabric), shifted = new_outcome(fabric);
+	struct outcome *best = &chance;
+	bool is_antiphase = fabric->opts.augment == FABRIC_ANTIPHASE;
+	struct joint_result *result = fabric->opts.augment == FABRIC_NONE
+					      ? NULL
+					      : find_shifts(fabric, &known->is);
 
 	fabric->counts.n_solved++;
-	known->has_loop = result && result->gave_up;
-	fabric->counts.n_loops += known->has_loop;
+	known->is.has_loop = result && result->gave_up;
+	fabric->counts.n_loops += known->is.has_loop;
 	if (result && !result->gave_up) {
 		run_component(fabric, result->shift_us, pacing_of(fabric->opts.augment),
-			      shifted_ns, shifted_seen);
-		is_shifted = true;
+			      &shifted);
+		best = &shifted;
 	}
-	if (!is_shifted || is_antiphase) {
-		run_component(fabric, NULL, ENGINE_PACE_FREE, chance_ns, chance_seen);
-		is_shifted = is_shifted &&
-			     loss(fabric, shifted_ns) < loss(fabric, chance_ns);
+	if (best == &chance || is_antiphase) {
+		run_component(fabric, NULL, ENGINE_PACE_FREE, &chance);
+		if (best == &shifted && loss(fabric, &shifted) >= loss(fabric, &chance))
+			best = &chance;
 	}
-	fabric->counts.n_shifted += is_shifted;
+	fabric->counts.n_shifted += best == &shifted;
 	for (size_t i = 0; i < n; i++) {
-		const struct placed *placed = fabric->members.items[i];
+		double alone_ns = fabric->members.items[i]->alone_ns;
 
-		ret_speeds[i] =
-			placed->alone_ns / (is_shifted ? shifted_ns[i] : chance_ns[i]);
+		known->speeds[i] = alone_ns / best->mean_ns[i];
+		known->squares[i] = square(best->rms_ns[i] / alone_ns);
 	}
-	*ret_seen = is_shifted ? shifted_seen : chance_seen;
-	free_seen(is_shifted ? chance_seen : shifted_seen, n);
+	known->seen = best->seen;
+	best->seen = NULL;
 	joint_result_free(result);
-	free(chance_ns);
-	free(shifted_ns);
+	free_outcome(&chance, n);
+	free_outcome(&shifted, n);
 }
 
 /* ---- What is remembered -------------------------------------------------------------------- */
@@ -206,6 +230,7 @@ forget(struct fabric *fabric, struct known *known)
 	HASH_DEL(fabric->known, known);
 	free(known->key);
 	free(known->speeds);
+	free(known->squares);
 	free_seen(known->seen, known->n);
 	free(known);
 }
@@ -251,8 +276,10 @@ fabric_recall(struct fabric *fabric)
 
 	if (!known->speeds) {
 		known->speeds = xcalloc(known->n, sizeof *known->speeds);
-		solve(fabric, known->speeds, &known->seen, &known->is);
+		known->squares = xcalloc(known->n, sizeof *known->squares);
+		solve(fabric, known);
 		known->is.speeds = known->speeds;
+		known->is.squares = known->squares;
 		known->is.seen = known->seen;
 		known->is_scored = true;
 	}

@@ -18,6 +18,8 @@ struct seen {
 	uint64_t n_at_save;                   /* When the state was kept. */
 	uint64_t n_at_warm;                   /* When the first part was over. */
 	double ecn, ecn_at_save, ecn_at_warm; /* Packets that were marked. */
+	/* Sums of squares: of all, those when the state was kept; after the first part. */
+	double square_ns2, square_at_save_ns2, square_warm_ns2;
 	double last_end_ns;
 	double sum_ns[N_BATCHES];
 	uint64_t n_in[N_BATCHES];
@@ -40,19 +42,20 @@ on_iteration(void *ctx, uint32_t job, uint64_t iteration, double start_ns,
 	struct run *run = ctx;
 	struct seen *seen = &run->seen[job];
 	uint64_t at = run->seen[run->slowest].n;
+	double took_ns = end_ns - (seen->n ? seen->last_end_ns : start_ns);
 
 	(void)iteration;
 	if (at >= run->warm_up && at < run->max_iterations) {
 		uint64_t batch = (at - run->warm_up) * N_BATCHES /
 				 (run->max_iterations - run->warm_up);
 
-		seen->sum_ns[batch] +=
-			end_ns - (seen->n ? seen->last_end_ns : start_ns);
+		seen->sum_ns[batch] += took_ns;
+		seen->square_warm_ns2 += took_ns * took_ns;
 		seen->n_in[batch]++;
 	}
 	if (run->is_measured)
-		vec_push(&seen->times_ns,
-			 end_ns - (seen->n ? seen->last_end_ns : start_ns));
+		vec_push(&seen->times_ns, took_ns);
+	seen->square_ns2 += took_ns * took_ns;
 	seen->last_end_ns = end_ns;
 	seen->n++;
 	run->n_all++;
@@ -165,6 +168,8 @@ find_cycle(struct run *run, size_t n, bool may_repeat, double *ret_iteration_ns)
 			for (size_t j = 0; j < n; j++) {
 				run->seen[j].n_at_save = run->seen[j].n;
 				run->seen[j].ecn_at_save = run->seen[j].ecn;
+				run->seen[j].square_at_save_ns2 =
+					run->seen[j].square_ns2;
 			}
 			power *= 2;
 			since = 1;
@@ -203,6 +208,19 @@ mean_ns(const struct seen *seen, double now_ns, double *ret_error)
 	return mean;
 }
 
+/* Of the same iterations as their mean, which it is not below. */
+static double
+rms_ns(const struct seen *seen, bool is_exact, double mean)
+{
+	double square_ns2 = is_exact ? seen->square_ns2 - seen->square_at_save_ns2
+				     : seen->square_warm_ns2;
+	uint64_t n = is_exact ? seen->n - seen->n_at_save : 0;
+
+	for (unsigned b = 0; !is_exact && b < N_BATCHES; b++)
+		n += seen->n_in[b];
+	return n ? fmax(mean, sqrt(square_ns2 / (double)n)) : mean;
+}
+
 /* Of the part that repeats, or else of what came after the first. */
 static void
 tell_seen(const struct seen *seen, bool is_exact, struct steady_seen *ret_seen)
@@ -224,7 +242,7 @@ tell_seen(const struct seen *seen, bool is_exact, struct steady_seen *ret_seen)
 int
 steady_run(const struct steady_job *jobs, size_t n, const struct topo *topo,
 	   uint64_t seed, uint32_t max_iterations, double *ret_iteration_ns,
-	   struct steady_seen *ret_seen, struct steady *ret_steady)
+	   double *ret_rms_ns, struct steady_seen *ret_seen, struct steady *ret_steady)
 {
 	struct laid_job *laid = xcalloc(n + 1, sizeof *laid);
 	struct run run = { .max_iterations = max_iterations,
@@ -269,6 +287,9 @@ steady_run(const struct steady_job *jobs, size_t n, const struct topo *topo,
 			mean_ns(&run.seen[j], engine_now_ns(run.engine), &error);
 		ret_steady->max_error = fmax(ret_steady->max_error, error);
 	}
+	for (size_t j = 0; r == 0 && ret_rms_ns && j < n; j++)
+		ret_rms_ns[j] =
+			rms_ns(&run.seen[j], ret_steady->is_exact, ret_iteration_ns[j]);
 	for (size_t j = 0; r == 0 && ret_seen && j < n; j++)
 		tell_seen(&run.seen[j], ret_steady->is_exact, &ret_seen[j]);
 	engine_free(run.engine);

@@ -34,11 +34,14 @@ struct steady_seen {
 };
 
 /*
- * 'ret_iteration_ns' has room for each job, as 'ret_seen' has, if it is not NULL.  0, or
- * -EINVAL as engine_add_job().
+ * 'ret_iteration_ns' has room for each job, as 'ret_rms_ns' and 'ret_seen' have, if they are
+ * not NULL: the mean of the times of its iterations, and the root of the mean of their
+ * squares, which is the more above it, the less equal they are.  0, or -EINVAL as
+ * engine_add_job().
  */
 int steady_run(const struct steady_job *jobs, size_t n, const struct topo *topo,
 	       uint64_t seed, uint32_t max_iterations, double *ret_iteration_ns,
-	       struct steady_seen *ret_seen, struct steady *ret_steady);
+	       double *ret_rms_ns, struct steady_seen *ret_seen,
+	       struct steady *ret_steady);
 
 #endif

@@ -6,13 +6,12 @@
 #include "lib/base/err.h"
 #include "sim/cluster/fabric.h"
 #include "sim/cluster/steady.h"
+#include "tests/unit/fabric_lab.h"
 #include "tests/unit/test.h"
-#include "topology/gen.h"
 #include "topology/route.h"
 #include "topology/topo.h"
 
 #define N_NODES 4
-#define LINE    50e9
 
 static const uint32_t gpus[N_NODES] = { 2, 2, 2, 2 }, zeros[N_NODES];
 static const struct pol_cluster cluster = { .n_nodes = N_NODES,
@@ -22,40 +21,6 @@ static const struct pol_cluster cluster = { .n_nodes = N_NODES,
 					    .rack_of = zeros,
 					    .type_of = zeros,
 					    .n_all_gpus = 8 };
-
-/* A ring of two sends the message out of each: 20 ms at 50 Gb/s, in 45 ms. */
-static struct work_segment halves[] = { { .compute_ns = 25000000 },
-					{ .nic_bytes = 125e6 } };
-/* 30 ms of 50 ms: two do not fit. */
-static struct work_segment longer[] = { { .compute_ns = 20000000 },
-					{ .nic_bytes = 187.5e6 } };
-static bool messages[] = { false, true };
-static struct work_model models[] = {
-	{ .name = "halves",
-	  .segments = halves,
-	  .n_segments = 2,
-	  .is_message = messages },
-	{ .name = "longer",
-	  .segments = longer,
-	  .n_segments = 2,
-	  .is_message = messages },
-};
-
-/* Two leaves of two hosts, and one uplink each. */
-static struct topo *
-make_topo(void)
-{
-	const struct gen_leaf_spine options = { .n_leaves = 2,
-						.hosts_per_leaf = 2,
-						.n_spines = 1,
-						.host_bps = LINE,
-						.uplink_bps = LINE };
-	struct topo *topo;
-	struct err err;
-
-	assert_int_equal(gen_leaf_spine(&options, &topo, &err), 0);
-	return topo;
-}
 
 /* Job i on nodes i and i + 2: both rings cross the same uplinks. */
 static void
@@ -80,7 +45,7 @@ rates_of_two(const uint32_t *model_of, const struct fabric_opts *opts, unsigned 
 	const struct pol_view view = {
 		.cluster = &cluster, .ids = ids, .n_jobs = 2, .jobs = jobs, .n_ids = 2
 	};
-	struct topo *topo = make_topo();
+	struct topo *topo = lab_topo(2, 2);
 	struct fabric *fabric;
 	struct fabric_counts counts;
 	struct cluster_work work;
@@ -180,107 +145,6 @@ jobs_without_a_model_or_on_one_host_are_as_alone(void **state)
 	assert_near(speeds[1], 1, 0);
 }
 
-/*
- * Two jobs run, each on two of the four nodes of a leaf, and two come: in one plan both
- * are across the leaves, where they meet, in the other each is on one leaf.
- */
-#define N_CHOICE_NODES 8
-
-static struct pol_piece crossed[2][2] = { { { 1, 2 }, { 5, 2 } },
-					  { { 2, 2 }, { 6, 2 } } };
-static struct pol_piece on_leaves[2][2] = { { { 1, 2 }, { 2, 2 } },
-					    { { 5, 2 }, { 6, 2 } } };
-
-static void
-make_plan(const struct pol_job *jobs, struct pol_piece (*pieces)[2],
-	  struct pol_plan *plan)
-{
-	pol_plan_clear(plan);
-	for (uint32_t i = 0; i < 4; i++) {
-		const struct pol_piece *of = i < 2 ? jobs[i].pieces : pieces[i - 2];
-
-		vec_push(&plan->grants, ((struct pol_grant){ .job = i,
-							     .n_gpus = 4,
-							     .group = i,
-							     .first_piece = 2 * i,
-							     .n_pieces = 2,
-							     .share = 1 }));
-		vec_push(&plan->pieces, of[0]);
-		vec_push(&plan->pieces, of[1]);
-	}
-}
-
-static uint32_t
-choose(enum fabric_augment augment, struct pol_piece (*first)[2],
-       struct pol_piece (*second)[2])
-{
-	static const uint32_t eight[N_CHOICE_NODES] = { 2, 2, 2, 2, 2, 2, 2, 2 };
-	static const uint32_t none[N_CHOICE_NODES], ids[] = { 0, 1, 2, 3 };
-	static const uint32_t model_of[] = { 1, 1, 1, 1 };
-	static const struct pol_cluster wide = { .n_nodes = N_CHOICE_NODES,
-						 .n_racks = 1,
-						 .n_types = 1,
-						 .n_gpus = eight,
-						 .rack_of = none,
-						 .type_of = none,
-						 .n_all_gpus = 16 };
-	const struct gen_leaf_spine options = { .n_leaves = 2,
-						.hosts_per_leaf = 4,
-						.n_spines = 1,
-						.host_bps = LINE,
-						.uplink_bps = LINE };
-	const struct fabric_opts opts = { .augment = augment, .seed = 1 };
-	struct pol_piece run[2][2] = { { { 0, 2 }, { 3, 2 } }, { { 4, 2 }, { 7, 2 } } };
-	struct pol_job jobs[4];
-	const struct pol_view view = {
-		.cluster = &wide, .ids = ids, .n_jobs = 4, .jobs = jobs, .n_ids = 4
-	};
-	struct pol_plan plans[2] = { 0 };
-	struct cluster_work work;
-	struct fabric *fabric;
-	struct topo *topo;
-	struct err err;
-	uint32_t chosen;
-
-	assert_int_equal(gen_leaf_spine(&options, &topo, &err), 0);
-	for (uint32_t i = 0; i < 4; i++)
-		jobs[i] = (struct pol_job){ .id = i,
-					    .n_gpus = 4,
-					    .max_gpus = 4,
-					    .group = i,
-					    .pieces = i < 2 ? run[i] : NULL,
-					    .n_pieces = i < 2 ? 2 : 0,
-					    .n_held_gpus = i < 2 ? 4 : 0 };
-	make_plan(jobs, first, &plans[0]);
-	make_plan(jobs, second, &plans[1]);
-	assert_null(pol_plan_why_not(&plans[0], &view));
-	assert_null(pol_plan_why_not(&plans[1], &view));
-	assert_int_equal(
-		fabric_new(&wide, topo, models, model_of, 4, &opts, &fabric, &err), 0);
-	work = fabric_work(fabric);
-	chosen = work.augment.choose(work.augment.ctx, &view, plans, 2);
-	/* What was tried is forgotten, and the same is chosen again. */
-	work.rates(work.ctx, &view, (double[4]){ 1, 1, 0, 0 });
-	assert_int_equal(work.augment.choose(work.augment.ctx, &view, plans, 2),
-			 chosen);
-	pol_plan_fini(&plans[0]);
-	pol_plan_fini(&plans[1]);
-	fabric_free(fabric);
-	topo_unref(topo);
-	return chosen;
-}
-
-static void
-of_two_plans_the_one_without_a_collision_is_chosen(void **state)
-{
-	(void)state;
-	for (enum fabric_augment a = FABRIC_CASSINI; a <= FABRIC_CASSINI_ONCE; a++) {
-		assert_int_equal(choose(a, crossed, on_leaves), 1);
-		assert_int_equal(choose(a, on_leaves, crossed), 0);
-		assert_int_equal(choose(a, crossed, crossed), 0);
-	}
-}
-
 /* ---- Steady states ------------------------------------------------------------------------- */
 
 struct pair {
@@ -294,7 +158,7 @@ struct pair {
 static void
 open_pair(struct pair *pair, const uint32_t *model_of, int64_t shift_ns)
 {
-	*pair = (struct pair){ .topo = make_topo() };
+	*pair = (struct pair){ .topo = lab_topo(2, 2) };
 	pair->routes = routes_new(pair->topo, 1);
 	for (uint32_t i = 0; i < 2; i++) {
 		const uint32_t hosts[] = { i, i + 2 };
@@ -337,7 +201,7 @@ two_equal_jobs_on_a_link_are_as_the_closed_form(void **state)
 
 		open_pair(&pair, model_of, shift_ns);
 		assert_int_equal(steady_run(pair.steady, 2, pair.topo, 1, 64, found_ns,
-					    NULL, &steady),
+					    NULL, NULL, &steady),
 				 0);
 		assert_true(steady.is_exact);
 		assert_true(steady.n_iterations < 16);
@@ -419,7 +283,7 @@ what_repeats_is_what_a_long_run_says(void **state)
 					pacings[p];
 				assert_int_equal(steady_run(pair.steady, 2, pair.topo,
 							    1, 256, found_ns, NULL,
-							    &steady),
+							    NULL, &steady),
 						 0);
 				run_long(&pair, long_ns);
 				/* A long run has its beginning in it, too. */
@@ -440,18 +304,19 @@ what_is_seen_of_iterations_is_what_they_take(void **state)
 
 	(void)state;
 	for (int apart = 0; apart < 2; apart++) {
-		double expected_ns = apart ? 45e6 : 65e6, found_ns[2];
+		double expected_ns = apart ? 45e6 : 65e6, found_ns[2], rms_ns[2];
 		struct steady_seen seen[2];
 		struct steady steady;
 		struct pair pair;
 
 		open_pair(&pair, model_of, apart ? 20000000 : 0);
 		assert_int_equal(steady_run(pair.steady, 2, pair.topo, 1, 64, found_ns,
-					    seen, &steady),
+					    rms_ns, seen, &steady),
 				 0);
 		assert_true(steady.is_exact);
 		for (int i = 0; i < 2; i++) {
 			assert_near(found_ns[i], expected_ns, 1);
+			assert_near(rms_ns[i], expected_ns, 1);
 			assert_near(spread_mean(&seen[i].times_ns), expected_ns, 1);
 			assert_near(spread_quantile(&seen[i].times_ns, 0.99),
 				    expected_ns, 1);
@@ -487,7 +352,7 @@ iterations_are_counted_as_jobs_work(void **state)
 					       .n_jobs = 2,
 					       .jobs = jobs,
 					       .n_ids = 2 };
-		struct topo *topo = make_topo();
+		struct topo *topo = lab_topo(2, 2);
 		const struct fabric_times *times;
 		double speeds[2] = { 1, 1 };
 		struct fabric *fabric;
@@ -516,23 +381,72 @@ iterations_are_counted_as_jobs_work(void **state)
 	}
 }
 
+/*
+ * At gates the small job waits for all of the convoy's message, once in some 20 iterations:
+ * 12 times as long as alone.  Where they share the link, it takes 80 ms in place of 50 while
+ * the convoy sends.
+ */
+static void
+a_convoy_at_gates_has_the_better_mean_and_the_worse_squares(void **state)
+{
+	static const uint32_t model_of[] = { 2, 1 };
+	double mean_ns[2][2], rms_ns[2][2];
+
+	(void)state;
+	for (int gated = 0; gated < 2; gated++) {
+		struct steady_seen seen[2];
+		struct steady steady;
+		struct pair pair;
+
+		open_pair(&pair, model_of, 7000000);
+		for (int i = 0; i < 2; i++)
+			pair.steady[i].pacing =
+				gated ? ENGINE_PACE_GATE : ENGINE_PACE_FREE;
+		assert_int_equal(steady_run(pair.steady, 2, pair.topo, 1, 64,
+					    mean_ns[gated], rms_ns[gated], seen,
+					    &steady),
+				 0);
+		for (int i = 0; i < 2; i++) {
+			double square = 0;
+
+			for (size_t b = 0; b < seen[i].times_ns.bins.n; b++) {
+				const struct spread_bin *bin =
+					&seen[i].times_ns.bins.items[b];
+
+				square += bin->sum * bin->sum / bin->weight;
+			}
+			square /= spread_weight(&seen[i].times_ns);
+			assert_near(rms_ns[gated][i] / sqrt(square), 1, 0.02);
+			assert_true(rms_ns[gated][i] >= mean_ns[gated][i]);
+			spread_fini(&seen[i].times_ns);
+		}
+		close_pair(&pair);
+	}
+	/* The convoy on four times as many GPUs. */
+	assert_true(4 * mean_ns[1][0] / 1500e6 + mean_ns[1][1] / 50e6 <
+		    4 * mean_ns[0][0] / 1500e6 + mean_ns[0][1] / 50e6);
+	assert_true(4 * pow(rms_ns[1][0] / 1500e6, 2) + pow(rms_ns[1][1] / 50e6, 2) >
+		    4 * pow(rms_ns[0][0] / 1500e6, 2) + pow(rms_ns[0][1] / 50e6, 2));
+}
+
 static void
 under_jitter_the_error_is_told(void **state)
 {
 	static const uint32_t model_of[] = { 0, 0 };
 	struct pair pair;
 	struct steady steady;
-	double found_ns[2];
+	double found_ns[2], rms_ns[2];
 
 	(void)state;
 	open_pair(&pair, model_of, 20000000);
 	pair.jobs[0].jitter_frac = pair.jobs[1].jitter_frac = 0.02;
-	assert_int_equal(
-		steady_run(pair.steady, 2, pair.topo, 1, 256, found_ns, NULL, &steady),
-		0);
+	assert_int_equal(steady_run(pair.steady, 2, pair.topo, 1, 256, found_ns, rms_ns,
+				    NULL, &steady),
+			 0);
 	assert_false(steady.is_exact);
 	assert_true(steady.max_error > 0 && steady.max_error < 0.05);
 	assert_true(found_ns[0] > 44e6 && found_ns[0] < 66e6);
+	assert_true(rms_ns[0] > found_ns[0] && rms_ns[0] < 1.05 * found_ns[0]);
 	close_pair(&pair);
 }
 
@@ -544,11 +458,12 @@ main(void)
 		cmocka_unit_test(shifts_let_two_that_fit_be_as_alone),
 		cmocka_unit_test(what_was_seen_before_is_not_run_again),
 		cmocka_unit_test(jobs_without_a_model_or_on_one_host_are_as_alone),
-		cmocka_unit_test(of_two_plans_the_one_without_a_collision_is_chosen),
 		cmocka_unit_test(two_equal_jobs_on_a_link_are_as_the_closed_form),
 		cmocka_unit_test(what_repeats_is_what_a_long_run_says),
 		cmocka_unit_test(what_is_seen_of_iterations_is_what_they_take),
 		cmocka_unit_test(iterations_are_counted_as_jobs_work),
+		cmocka_unit_test(
+			a_convoy_at_gates_has_the_better_mean_and_the_worse_squares),
 		cmocka_unit_test(under_jitter_the_error_is_told),
 	};
 
