@@ -61,7 +61,7 @@ merge_neighbours(struct share *shares, size_t n)
 	return m;
 }
 
-/* Makes levels of shares in any order; uses them up. */
+/* Makes levels of shares in order; uses them up. */
 static void
 levels_make(struct share *shares, size_t n, struct levels *ret_levels)
 {
@@ -69,7 +69,6 @@ levels_make(struct share *shares, size_t n, struct levels *ret_levels)
 	size_t m = 0;
 	double tail = 0, tail_mean = 0;
 
-	sort_shares(shares, n);
 	for (size_t i = 0; i < n; i++) {
 		if (m > 0 && shares[m - 1].level == shares[i].level)
 			shares[m - 1].share += shares[i].share;
@@ -109,25 +108,63 @@ levels_of_step(const struct step *step, struct levels *ret_levels)
 		shares[i].share =
 			(double)(end_us - step->from_us[i]) / (double)step->period_us;
 	}
+	sort_shares(shares, step->n);
 	levels_make(shares, step->n, ret_levels);
 	if (shares != few)
 		free(shares);
 }
 
+/* Merges two runs that are in order. */
+static void
+merge_runs(const struct share *a, size_t n_a, const struct share *b, size_t n_b,
+	   struct share *ret)
+{
+	const struct share *end_a = a + n_a, *end_b = b + n_b;
+
+	while (a < end_a && b < end_b)
+		*ret++ = compare_shares(a, b) <= 0 ? *a++ : *b++;
+	while (a < end_a)
+		*ret++ = *a++;
+	while (b < end_b)
+		*ret++ = *b++;
+}
+
+/* Sorts runs of 'length' that are in order; returns where they are then: one of the two. */
+static struct share *
+sort_runs(struct share *shares, struct share *scratch, size_t n, size_t length)
+{
+	for (; length < n; length *= 2) {
+		struct share *other = shares;
+
+		for (size_t i = 0; i < n; i += 2 * length) {
+			size_t n_a = n - i < length ? n - i : length;
+			size_t n_b = n - i - n_a < length ? n - i - n_a : length;
+
+			merge_runs(shares + i, n_a, shares + i + n_a, n_b, scratch + i);
+		}
+		shares = scratch;
+		scratch = other;
+	}
+	return shares;
+}
+
+/* What sums of a few levels and many are, in order: each of the few makes a run. */
 void
 levels_add(struct levels *levels, const struct levels *other)
 {
-	struct share *shares = xcalloc(levels->n * other->n, sizeof *shares);
-	size_t n = 0;
+	const struct levels *few = levels->n < other->n ? levels : other;
+	const struct levels *many = few == other ? levels : other;
+	struct share *shares = xcalloc(2 * few->n * many->n, sizeof *shares);
+	size_t n = 0, length = many->n;
 
-	for (size_t i = 0; i < levels->n; i++) {
-		for (size_t k = 0; k < other->n; k++) {
-			shares[n].level = levels->level[i] + other->level[k];
-			shares[n++].share = levels->share[i] * other->share[k];
+	for (size_t k = 0; k < few->n; k++) {
+		for (size_t i = 0; i < length; i++) {
+			shares[n].level = many->level[i] + few->level[k];
+			shares[n++].share = many->share[i] * few->share[k];
 		}
 	}
 	levels_fini(levels);
-	levels_make(shares, n, levels);
+	levels_make(sort_runs(shares, shares + n, n, length), n, levels);
 	free(shares);
 }
 
