@@ -180,6 +180,16 @@ is_among(const struct pol_piece *pieces, uint32_t n, uint32_t node)
 	return false;
 }
 
+/* Whether a node of ours is like one of theirs. */
+static bool
+is_like(const struct augment_room *room, const struct pol_cluster *cluster,
+	uint32_t node, uint32_t theirs)
+{
+	return room->ours.items[node] == room->theirs.items[theirs] &&
+	       cluster->type_of[node] == cluster->type_of[theirs] &&
+	       (!room->parts || room->parts[node] == room->parts[theirs]);
+}
+
 /* In a rack, whose nodes are the next; returns how many nodes it has. */
 static uint32_t
 match_rack(struct augment_room *room, const struct pol_cluster *cluster,
@@ -196,8 +206,7 @@ match_rack(struct augment_room *room, const struct pol_cluster *cluster,
 		uint32_t wanted = theirs[p].node;
 
 		for (i = 0; i < n_nodes && !room->scratch.items[p]; i++) {
-			if (room->ours.items[nodes[i]] != room->theirs.items[wanted] ||
-			    cluster->type_of[nodes[i]] != cluster->type_of[wanted] ||
+			if (!is_like(room, cluster, nodes[i], wanted) ||
 			    is_among(plan->pieces.items + first,
 				     (uint32_t)plan->pieces.n - first, nodes[i]))
 				continue;
@@ -479,10 +488,12 @@ init_place(struct augment_room *room, const struct pol_cluster *cluster)
 
 uint32_t
 augment_vary(struct augment_room *room, const struct pol_view *view, bool scatters,
-	     struct rng *rng, struct pol_plan *plans, uint32_t n, uint32_t n_max)
+	     const uint32_t *parts, struct rng *rng, struct pol_plan *plans, uint32_t n,
+	     uint32_t n_max)
 {
 	if (n >= n_max)
 		return n;
+	room->parts = parts;
 	look(room, view, scatters, &plans[0]);
 	if (!is_worth_it(room, &plans[0]))
 		return n;

@@ -12,8 +12,8 @@
  *		is room, of equal nodes on a random one; in every other plan those that
  *		run stay where they run, if that can be
  *	else	those on several nodes are placed anew: each piece on a random node with
- *		exactly as much room, of the same type, as the one the policy chose had at
- *		that moment, and in no more racks.  That is the same rule with its ties
+ *		exactly as much room, of the same type and part (pol_planner.parts), as the
+ *		one the policy chose had at that moment, and in no more racks.  That is the same rule with its ties
  *		broken otherwise; what is left is of the same sizes, so whoever comes next
  *		finds the same room
  *
@@ -47,17 +47,18 @@ struct augment_room {
 	VEC(uint32_t) room, theirs, ours;
 	VEC(uint32_t) nodes, racks; /* At random; nodes of a rack are together. */
 	VEC(uint32_t) scratch;
-	void *place; /* State of a placement; owned. */
+	const uint32_t *parts; /* By node, borrowed; NULL: all are of one. */
+	void *place;           /* State of a placement; owned. */
 };
 
 void augment_room_fini(struct augment_room *room); /* Accepts a zeroed one. */
 
 /*
  * Makes plans[n] and on, up to 'n_max' in all, from plans[0].  Returns how many there are,
- * then.
+ * then.  'parts': of pol_planner; NULL: nodes are of one.
  */
 uint32_t augment_vary(struct augment_room *room, const struct pol_view *view,
-		      bool scatters, struct rng *rng, struct pol_plan *plans,
-		      uint32_t n, uint32_t n_max);
+		      bool scatters, const uint32_t *parts, struct rng *rng,
+		      struct pol_plan *plans, uint32_t n, uint32_t n_max);
 
 #endif

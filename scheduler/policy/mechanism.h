@@ -138,6 +138,12 @@ struct pol_planner {
 	 */
 	uint32_t (*plan)(void *state, const struct pol_view *view, const uint32_t *ids,
 			 uint32_t n, struct pol_plan *plans, uint32_t n_max);
+	/*
+	 * By node: its part.  Nodes of different parts are not as good as each other,
+	 * however alike they look (augment.h).  Borrowed, and always the same; NULL: all
+	 * are of one.
+	 */
+	const uint32_t *(*parts)(const void *state);
 };
 
 /* What running jobs keep. */

@@ -66,6 +66,7 @@ struct state {
 	size_t first_came;
 	struct predicted predicted;
 	struct part apart, main, all;
+	VEC(uint32_t) parts; /* By node: 1 apart. */
 	uint32_t limit_gpus, shared_gpus;
 	double time_s, tiny, jumbo, rate;
 	VEC(uint32_t) waiting, scratch, n_free, room;
@@ -136,6 +137,8 @@ init(void *state, const double *values, const struct pol_cluster *cluster,
 	part_init(&s->apart, cluster, n - n_apart, n, rng);
 	part_init(&s->main, cluster, 0, n - n_apart, rng);
 	part_init(&s->all, cluster, 0, n, rng);
+	for (uint32_t i = 0; i < n; i++)
+		vec_push(&s->parts, i >= n - n_apart);
 }
 
 static void
@@ -151,6 +154,7 @@ fini(void *state)
 	part_fini(&s->apart);
 	part_fini(&s->main);
 	part_fini(&s->all);
+	vec_free(&s->parts);
 	vec_free(&s->waiting);
 	vec_free(&s->scratch);
 	vec_free(&s->n_free);
@@ -421,6 +425,15 @@ plan(void *state, const struct pol_view *view, const uint32_t *ids, uint32_t n,
 	return 1;
 }
 
+/* Who went to the others would keep jobs from being looked at. */
+static const uint32_t *
+parts(const void *state)
+{
+	const struct state *s = state;
+
+	return s->parts.items;
+}
+
 const struct pol_planner planner_profile = {
 	.module = { .name = "profile",
 		    .text = "jobs are looked at apart; then the least predicted GPU time "
@@ -432,4 +445,5 @@ const struct pol_planner planner_profile = {
 		    .on_event = on_event,
 		    .wakeup_s = wakeup_s },
 	.plan = plan,
+	.parts = parts,
 };

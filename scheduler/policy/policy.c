@@ -536,6 +536,10 @@ uint32_t
 policy_decide(struct policy *policy, const struct pol_view *view,
 	      struct pol_plan *plans, uint32_t n_max)
 {
+	const struct pol_planner *planner = policy->spec->planner;
+	const uint32_t *parts = planner && planner->parts
+					? planner->parts(policy->states[PLANNER])
+					: NULL;
 	uint32_t n;
 
 	admit(policy, view);
@@ -547,7 +551,7 @@ policy_decide(struct policy *policy, const struct pol_view *view,
 	return augment_vary(&policy->vary, view,
 			    policy->place && policy->place->scatters &&
 				    policy->cluster->n_types == 1,
-			    &policy->vary_rng, plans, n, n_max);
+			    parts, &policy->vary_rng, plans, n, n_max);
 }
 
 void

@@ -59,6 +59,7 @@ struct watcher {
 	struct rng rng;
 	const char *name;
 	bool scatters, brings_plans; /* Its planner's own are not as alike. */
+	uint32_t n_apart;            /* Of the last nodes: a part of its own. */
 	uint64_t n_plans, hash;
 };
 
@@ -76,6 +77,18 @@ count_racks(const struct pol_plan *plan, const struct pol_grant *grant)
 	for (uint32_t i = 0; i < grant->n_pieces; i++)
 		has[racks[pieces_of(plan, grant)[i].node]] = true;
 	return (unsigned)has[0] + has[1] + has[2];
+}
+
+/* How many pieces are on nodes that are set apart. */
+static uint32_t
+count_apart(const struct watcher *w, const struct pol_plan *plan,
+	    const struct pol_grant *grant)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < grant->n_pieces; i++)
+		n += pieces_of(plan, grant)[i].node >= N_NODES - w->n_apart;
+	return n;
 }
 
 /* The same jobs, as large; who stays, stays; nobody is on more nodes, or in more racks. */
@@ -107,6 +120,8 @@ check_alike(const struct watcher *w, const struct pol_plan *base,
 				 b->n_pieces, a->n_pieces);
 		if (count_racks(plan, b) > count_racks(base, a))
 			fail_msg("%s: job %u in more racks", w->name, a->job);
+		if (count_apart(w, plan, b) != count_apart(w, base, a))
+			fail_msg("%s: job %u in another part", w->name, a->job);
 	}
 }
 
@@ -163,7 +178,8 @@ run(const struct policy_spec *spec, const char *place, const struct cluster_job 
 	const struct pol_place *other = place ? place_find(place) : spec->place;
 	struct watcher w = { .name = spec->name,
 			     .scatters = other && other->scatters,
-			     .brings_plans = strcmp(spec->name, "pollux") == 0 };
+			     .brings_plans = strcmp(spec->name, "pollux") == 0,
+			     .n_apart = strcmp(spec->name, "lucid") == 0 ? 2 : 0 };
 	const struct cluster_work work = { .augment = { .ctx = &w, .choose = watch } };
 	const struct cluster_opts opts = {
 		.cluster = &cluster, .work = &work, .until_s = INFINITY, .check = true
