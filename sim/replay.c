@@ -396,8 +396,8 @@ run_replay(int argc, char **argv)
 		  .ret_value = &args.iterations,
 		  .argument = "N",
 		  .help = "of the slowest of jobs that meet, if they do not repeat (128; "
-			  "1024 over their number, if that is above 8)",
-		  .min = 16,
+			  "8192 over the square of their number, if that is above 8)",
+		  .min = 4,
 		  .max = 1000000 },
 		{ .name = "apps",
 		  .type = CLI_STR,

@@ -49,8 +49,8 @@ enum fabric_augment {
 	FABRIC_CASSINI,
 	/*
 	 * Joint shifts at work-conserving gates, or chance: what the engine says is the
-	 * better of the two.  The plan with the smallest sum of GPUs times the mean square of
-	 * slowdowns (fabric_choose.c).
+	 * better of the two; chance where more than 16 jobs meet.  The plan with the smallest
+	 * sum of GPUs times the mean square of slowdowns (fabric_choose.c).
 	 */
 	FABRIC_ANTIPHASE,
 	/*
@@ -67,7 +67,7 @@ struct fabric_opts {
 	enum fabric_augment augment;
 	uint64_t seed;
 	double jitter_frac; /* Of each compute time; standard deviation. */
-	/* Of the slowest job of a component; 0: 128, of n jobs above 8 1024 / n, and 16 at
+	/* Of the slowest job of a component; 0: 128, of n jobs above 8 8192 / n^2, and 4 at
 	 * least. */
 	uint32_t max_iterations;
 	size_t max_remembered; /* Components; 0: 16384. */

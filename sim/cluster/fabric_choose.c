@@ -18,9 +18,9 @@
  * and if all are, the policy's own is taken.
  *
  * Of equals the first.  Nothing is better than a plan in which nobody meets anybody, so the
- * first of those is taken without a look at the others.  Where more than MANY jobs meet,
- * antiphase runs two plans only: the policy's own, and the one in which jobs overlap least
- * (fabric_overlap()).
+ * first of those is taken without a look at the others.  Where more than FABRIC_MANY
+ * jobs meet, antiphase runs two plans only: the policy's own, and the one in which jobs
+ * overlap least (fabric_overlap()).
  */
 #include <math.h>
 
@@ -28,7 +28,6 @@
 #include "sim/cluster/fabric_priv.h"
 
 #define NEAR 1e-9 /* What rounding may add to a sum. */
-#define MANY 16   /* Jobs that meet, beyond which a run costs too much for each plan. */
 
 struct judgement {
 	double loss;  /* See above. */
@@ -167,7 +166,7 @@ fabric_choose(void *ctx, const struct pol_view *view, const struct pol_plan *pla
 	if (chosen < n)
 		return chosen;
 	chosen = 0;
-	if (is_antiphase && largest > MANY) {
+	if (is_antiphase && largest > FABRIC_MANY) {
 		step = find_least_overlap(fabric, view, plans, n);
 		if (!step)
 			return 0;

@@ -12,6 +12,9 @@
 #include "sim/cluster/fabric.h"
 #include "sim/cluster/steady.h"
 
+/* Jobs that meet, beyond which runs cost too much for each plan, and shifts gain little. */
+#define FABRIC_MANY 16
+
 struct known;
 
 /* A job on several hosts. */

@@ -13,18 +13,19 @@
 #include <uthash.h>
 
 #define MAX_ITERATIONS 128
-#define MIN_ITERATIONS 16   /* A batch each for the standard error. */
-#define MAX_TOGETHER   1024 /* Of all jobs, as each costs the more, the more there are. */
+#define MIN_ITERATIONS 4
+/* Times jobs times jobs: each of more iterations costs the more, the more there are. */
+#define MAX_TOGETHER 8192
 
 uint32_t
 fabric_iterations(const struct fabric *fabric, size_t n_jobs)
 {
 	if (fabric->opts.max_iterations)
 		return fabric->opts.max_iterations;
-	if (n_jobs <= MAX_TOGETHER / MAX_ITERATIONS)
+	if (n_jobs * n_jobs <= MAX_TOGETHER / MAX_ITERATIONS)
 		return MAX_ITERATIONS;
-	return n_jobs < MAX_TOGETHER / MIN_ITERATIONS
-		       ? (uint32_t)(MAX_TOGETHER / n_jobs)
+	return n_jobs * n_jobs < MAX_TOGETHER / MIN_ITERATIONS
+		       ? (uint32_t)(MAX_TOGETHER / (n_jobs * n_jobs))
 		       : MIN_ITERATIONS;
 }
 
@@ -191,9 +192,9 @@ solve(struct fabric *fabric, struct known *known)
 	struct outcome chance = new_outcome(fabric), shifted = new_outcome(fabric);
 	struct outcome *best = &chance;
 	bool is_antiphase = fabric->opts.augment == FABRIC_ANTIPHASE;
-	struct joint_result *result = fabric->opts.augment == FABRIC_NONE
-					      ? NULL
-					      : find_shifts(fabric, &known->is);
+	bool seeks = fabric->opts.augment != FABRIC_NONE &&
+		     !(is_antiphase && n > FABRIC_MANY);
+	struct joint_result *result = seeks ? find_shifts(fabric, &known->is) : NULL;
 
 	fabric->counts.n_solved++;
 	known->is.has_loop = result && result->gave_up;
