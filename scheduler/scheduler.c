@@ -11,6 +11,7 @@
 #include "lib/daemon/settings.h"
 #include "lib/daemon/settings_opts.h"
 #include "scheduler/daemon/daemon.h"
+#include "scheduler/daemon/guard.h"
 
 static const struct cli_verb verb_daemon;
 
@@ -55,5 +56,7 @@ static const struct cli_verb verb_daemon = {
 int
 main(int argc, char **argv)
 {
+	if (guard_is_called(argc, argv))
+		return guard_main(argc, argv);
 	return cli_main_single("antiphase-scheduler", &verb_daemon, argc, argv);
 }

@@ -58,6 +58,9 @@ void ctl_close(struct ctl *ctl); /* Removes the socket.  Accepts NULL. */
 int ctl_ask(const char *path, const char *const *words, int64_t timeout_ns,
 	    struct strbuf *reply, struct err *err);
 
+/* Whether somebody listens there; false only if surely nobody does.  Never waits. */
+bool ctl_is_answered(const char *path);
+
 /* The exit status (enum cli_exit) for a negative result of ctl_ask(). */
 int ctl_exit_status(int error);
 

@@ -175,6 +175,17 @@ ctl_ask(const char *path, const char *const *words, int64_t timeout_ns,
 	return rc;
 }
 
+bool
+ctl_is_answered(const char *path)
+{
+	struct err err;
+	int fd = call(path, &err);
+
+	if (fd >= 0)
+		close(fd);
+	return fd != -ECONNREFUSED;
+}
+
 int
 ctl_exit_status(int error)
 {

@@ -108,10 +108,16 @@ static const struct ctl_verb verbs[] = {
 	{ NULL, 0, 0, false, NULL },
 };
 
+char *
+control_path(const struct daemon *d)
+{
+	return xasprintf("%s/scheduler.sock", daemon_text(d, "runtime_dir"));
+}
+
 int
 control_open(struct daemon *d, struct err *err)
 {
-	char *path = xasprintf("%s/scheduler.sock", daemon_text(d, "runtime_dir"));
+	char *path = control_path(d);
 	int rc;
 
 	if (mkdir(daemon_text(d, "runtime_dir"), 0755) < 0 && errno != EEXIST) {

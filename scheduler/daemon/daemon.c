@@ -27,7 +27,7 @@
 #include "scheduler/live/live.h"
 #include "topology/topo.h"
 
-/* What was done at the cluster's scheduler is undone within so long, or left. */
+/* What was done at the cluster's scheduler is undone within so long, or by guard.h. */
 #define END_NS      (5 * DAEMON_SECOND_NS)
 #define END_TICK_NS (DAEMON_SECOND_NS / 10)
 
@@ -203,7 +203,8 @@ on_ending(void *ctx, int64_t now_ns, int64_t missed)
 	} else if (now_ns - d->ending_ns > END_NS) {
 		log_warn("scheduler",
 			 "not all that was done at the cluster's scheduler could be "
-			 "undone in time; it is found again at the next start");
+			 "undone in time; pins are for the guardian, and the rest is "
+			 "found again at the next start");
 		loop_stop(d->loop, d->status);
 	}
 }
@@ -274,8 +275,10 @@ open_all(struct daemon *d, struct err *err)
 	}
 	if (r == 0)
 		r = api_open(d, err);
-	if (r == 0)
+	if (r == 0) {
+		deeds_guard(d);
 		r = control_open(d, err);
+	}
 	return r;
 }
 

@@ -11,7 +11,8 @@
  *	jobs_paced.c and from their pacers;
  *	jobs_wait.c  of jobs that wait: from the cluster's scheduler, their users, and
  *	             earlier runs
- *	deeds.c      what decide.h wants, done at the cluster's scheduler, and noted
+ *	deeds.c      what decide.h wants, done at the cluster's scheduler, and noted;
+ *	guard.c      taken back by another process if this one is killed (guard_main.c)
  *	pods.c       shifts as annotations of pods, at the API server of Kubernetes
  *	pace.c       iterations -> steer.h -> orders for pacers
  *	paced.c      what a job is like alone, by its pacer (pure)
@@ -46,6 +47,7 @@ struct err;
 struct extender;
 struct feed;
 struct figures_met;
+struct guard;
 struct history;
 struct http;
 struct http_place;
@@ -142,7 +144,8 @@ struct deed {
 };
 
 struct deeds {
-	struct host *host; /* Owned; NULL: no scheduler is looked at. */
+	struct host *host;   /* Owned; NULL: no scheduler is looked at. */
+	struct guard *guard; /* Owned; NULL, too.  It runs where we may pin. */
 	struct host_snapshot
 		snapshot; /* The host's own.  The last look; at_us 0: none. */
 	char *why;        /* Owned.  Why there is no newer one. */
@@ -153,6 +156,7 @@ struct deeds {
 	int64_t started_us; /* Wall clock. */
 	bool has_decided;   /* With a look. */
 	bool is_ending;
+	bool is_undone;                            /* Then: all of it. */
 	uint64_t n_asked[DECIDE_N_WHYS], n_failed; /* So far. */
 	struct log_limit said;
 };
@@ -250,6 +254,11 @@ void fabric_reload(struct daemon *d);
 
 int deeds_open(struct daemon *d, struct err *err);
 void deeds_close(struct daemon *d);
+/*
+ * From now on pins are looked after, if there may be any, of us or of an earlier run: all
+ * else is open, and control_open() is next (guard.h).
+ */
+void deeds_guard(struct daemon *d);
 void deeds_tick(struct daemon *d);
 /* The modes as the settings have them. */
 int deeds_take_modes(struct daemon *d, struct err *err);
@@ -350,5 +359,7 @@ bool figures_write_piece(void *daemon, struct http_place *place, struct strbuf *
 bool figures_write_open(void *daemon, struct http_place *place, struct strbuf *out);
 void figures_close(struct daemon *d);
 int control_open(struct daemon *d, struct err *err);
+/* The path of the control socket; the caller's to free. */
+char *control_path(const struct daemon *d);
 
 #endif

@@ -12,6 +12,7 @@
 #include "lib/daemon/loop.h"
 #include "lib/daemon/settings.h"
 #include "scheduler/daemon/daemon.h"
+#include "scheduler/daemon/guard.h"
 #include "scheduler/host/slurm.h"
 
 static const char *const kind_names[] = {
@@ -100,6 +101,8 @@ ask(struct daemon *d, struct decide_action *action)
 	uint64_t ticket = 0;
 	int rc;
 
+	if (action->kind == HOST_PLACE || action->kind == HOST_PREFER)
+		guard_start(deeds->guard);
 	/* Kept before it is begun, so that a restart finds it whatever happens. */
 	if (is_new)
 		note(d, action);
@@ -254,6 +257,24 @@ deeds_open(struct daemon *d, struct err *err)
 }
 
 void
+deeds_guard(struct daemon *d)
+{
+	struct deeds *deeds = &d->deeds;
+	char *socket = control_path(d);
+	const struct guard_opts opts = { .socket = socket,
+					 .bindir = daemon_text(d, "slurm_bindir") };
+	bool has_pins = modes_any(&deeds->modes, MODE_ENFORCE);
+
+	for (size_t i = 0; i < deeds->changes.items.n; i++)
+		has_pins |= deeds->changes.items.items[i].kind == DECIDE_PIN;
+	if (deeds->host)
+		deeds->guard = guard_new(d->loop, &opts);
+	if (deeds->host && has_pins)
+		guard_start(deeds->guard);
+	free(socket);
+}
+
+void
 deeds_tick(struct daemon *d)
 {
 	/* Time alone may call for deeds: a gate that ends, an advice that is too old. */
@@ -274,6 +295,8 @@ deeds_end(struct daemon *d)
 	for (size_t i = 0; i < deeds->changes.items.n; i++)
 		if (deeds->changes.items.items[i].kind != DECIDE_OVER)
 			return false;
+	/* Of what an earlier run left nothing is known without a look. */
+	deeds->is_undone = deeds->has_decided;
 	return true;
 }
 
@@ -283,6 +306,7 @@ deeds_close(struct daemon *d)
 	struct deeds *deeds = &d->deeds;
 
 	host_close(deeds->host);
+	guard_free(deeds->guard, deeds->is_undone);
 	for (size_t i = 0; i < deeds->under_way.n; i++)
 		action_fini(&deeds->under_way.items[i].action);
 	vec_free(&deeds->under_way);

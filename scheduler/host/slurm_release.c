@@ -24,11 +24,24 @@ struct release {
 	struct host *host;
 	struct slurm_releases *releases;
 	size_t n_under_way;
-	int64_t done_us;  /* When the last action was; a look must be younger. */
-	int64_t until_us; /* Looks go on until then. */
+	int64_t done_us;         /* When the last action was; a look must be younger. */
+	int64_t until_us;        /* Looks go on until then. */
+	int64_t silent_until_ns; /* Nobody waits longer for an answer; pushed on by each. */
 	bool is_answered;
 	char *why; /* Owned.  Slurm did not answer. */
 };
+
+static int64_t
+limit_ms(const struct slurm_release_opts *opts)
+{
+	return opts->limit_ms ? opts->limit_ms : DEFAULT_LIMIT_MS;
+}
+
+static int64_t
+silent_ms(const struct slurm_release_opts *opts)
+{
+	return opts->silent_ms ? opts->silent_ms : limit_ms(opts);
+}
 
 /* What is to be taken back of a job now; false: nothing. */
 static bool
@@ -103,12 +116,19 @@ on_snapshot(void *ctx, const struct host_snapshot *snapshot, const char *why)
 	enum host_action_kind kind;
 	bool is_all = true;
 
+	if (r->opts->is_taken_over && r->opts->is_taken_over(r->opts->ctx)) {
+		loop_stop(r->loop, -ECANCELED);
+		return;
+	}
 	if (!snapshot) {
 		free(r->why);
 		r->why = xstrdup(why);
+		if (clk_monotonic_ns() >= r->silent_until_ns)
+			loop_stop(r->loop, -ETIMEDOUT);
 		return;
 	}
 	r->is_answered = true;
+	r->silent_until_ns = clk_monotonic_ns() + silent_ms(r->opts) * MS;
 	/* Each task of an array is seen when the one before it is done. */
 	if (r->n_under_way || snapshot->at_us <= r->done_us)
 		return;
@@ -153,22 +173,24 @@ slurm_release(const struct slurm_release_opts *opts,
 {
 	struct release r = { .opts = opts, .releases = ret_releases };
 	const struct host_observer observer = { &r, on_snapshot, on_done };
-	int64_t limit_ms = opts->limit_ms ? opts->limit_ms : DEFAULT_LIMIT_MS;
 	struct slurm_opts slurm = opts->slurm;
 	int rc;
 
 	*ret_releases = (struct slurm_releases){ VEC_EMPTY };
+	r.silent_until_ns = clk_monotonic_ns() + silent_ms(opts) * MS;
 	r.until_us = opts->is_dry ? 0 : clk_wall_us() + LAST_WORDS_US;
 	slurm.poll_ms = slurm.poll_ms ? slurm.poll_ms : LOOK_MS;
 	r.loop = loop_new();
 	rc = slurm_open(r.loop, &slurm, &observer, &r.host, err);
 	if (rc == 0) {
-		loop_every(r.loop, limit_ms * MS, on_limit, &r);
+		loop_every(r.loop, limit_ms(opts) * MS, on_limit, &r);
 		rc = loop_run(r.loop);
-		if (rc < 0 && r.is_answered)
+		if (rc == -ECANCELED)
+			err_set(err, NULL, 0, 0, "somebody else looks after it");
+		else if (rc < 0 && r.is_answered)
 			err_set(err, NULL, 0, 0,
 				"not all was taken back within %g s: run it again",
-				(double)limit_ms / 1000);
+				(double)limit_ms(opts) / 1000);
 		else if (rc < 0)
 			err_set(err, NULL, 0, 0, "Slurm does not answer: %s",
 				r.why ? r.why : "its commands take too long");

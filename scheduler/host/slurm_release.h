@@ -20,9 +20,16 @@
 
 struct slurm_release_opts {
 	struct slurm_opts slurm;
-	bool is_dry;      /* Nothing is changed. */
-	bool keeps_gates; /* They open by themselves. */
-	int64_t limit_ms; /* In all; 0: 8000. */
+	bool is_dry;       /* Nothing is changed. */
+	bool keeps_gates;  /* They open by themselves. */
+	int64_t limit_ms;  /* In all; 0: 8000. */
+	int64_t silent_ms; /* While Slurm does not answer; 0: as in all. */
+	/*
+	 * Asked after each look, before anything of it is changed; true: somebody else
+	 * looks after it from now on, and this ends with -ECANCELED.  NULL: never.
+	 */
+	bool (*is_taken_over)(void *ctx);
+	void *ctx;
 };
 
 struct slurm_released {
@@ -42,8 +49,8 @@ struct slurm_releases {
 /*
  * Blocks until nothing of ours is left, or the limit.  Each job that was tried is in
  * 'ret_releases', whatever is returned: 0, also if some of them could not be changed;
- * -ETIMEDOUT if there was not time enough; or -errno: no squeue, slurmctld does not
- * answer.  'err' is filled then.
+ * -ETIMEDOUT if there was not time enough; -ECANCELED: see above; or -errno: no squeue,
+ * slurmctld does not answer.  'err' is filled then.
  */
 int slurm_release(const struct slurm_release_opts *opts,
 		  struct slurm_releases *ret_releases, struct err *err);

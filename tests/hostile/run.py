@@ -13,7 +13,7 @@ import sys
 import tempfile
 
 from common import ROOT, RUNNING, TOKEN, Scheduler, verdict
-from killed import check_killed_at_a_change
+from killed import check_killed_at_a_change, check_pin_of_the_killed
 from on_bus import attack_bus, attack_keys, record_frames
 from on_collector import check_collector
 from on_control import attack_announcer, attack_control
@@ -46,7 +46,8 @@ def main():
         with open(folder + "/token", "w", encoding="utf-8") as token:
             token.write(TOKEN + "\n")
         for part in (check_scheduler, attack_keys, attack_topology,
-                     check_killed_at_a_change, check_collector):
+                     check_killed_at_a_change, check_pin_of_the_killed,
+                     check_collector):
             if len(sys.argv) < 2 or part.__name__ in sys.argv[1:]:
                 part(folder)
     finally:

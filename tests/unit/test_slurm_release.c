@@ -212,6 +212,60 @@ without_an_answer_it_gives_up(void **state)
 	tear_down(&lab);
 }
 
+static void
+without_an_answer_it_may_give_up_sooner(void **state)
+{
+	struct slurm_release_opts opts = { .limit_ms = 60000, .silent_ms = 300 };
+	struct lab lab;
+
+	(void)state;
+	set_up(&lab);
+	put(&lab, "squeue", "#!/bin/sh\necho 'nobody there' >&2; exit 1\n");
+	opts.slurm = (struct slurm_opts){ .bindir = lab.dir, .poll_ms = 100 };
+	assert_int_equal(slurm_release(&opts, &lab.releases, &lab.err), -ETIMEDOUT);
+	assert_non_null(strstr(lab.err.text, "Slurm does not answer"));
+	tear_down(&lab);
+}
+
+/* From the second time on that it is asked. */
+static bool
+is_taken_over(void *ctx)
+{
+	int *n_asked = ctx;
+
+	return ++*n_asked > 1;
+}
+
+static void
+it_ends_where_somebody_else_takes_over(void **state)
+{
+	struct slurm_release_opts opts = { .keeps_gates = true,
+					   .limit_ms = 60000,
+					   .is_taken_over = is_taken_over };
+	int n_asked = 1;
+	struct lab lab;
+
+	(void)state;
+	set_up(&lab);
+	opts.slurm = (struct slurm_opts){ .bindir = lab.dir, .poll_ms = 100 };
+	opts.ctx = &n_asked;
+	assert_int_equal(slurm_release(&opts, &lab.releases, &lab.err), -ECANCELED);
+	assert_string_equal(lab.err.text, "somebody else looks after it");
+	assert_sent(&lab, "");
+	/* What comes later is not its business any more, though time is left. */
+	n_asked = 0;
+	put(&lab, "late", WAITS("14", "14", "n[1-2]", "N/A", "antiphase:v1;pinned"));
+	put(&lab, "squeue",
+	    SQUEUE "[ ! -e \"${0%/*}/late\" ] || cat \"${0%/*}/late\" "
+		   ">>\"${0%/*}/jobs\"\nrm -f \"${0%/*}/late\"\n");
+	assert_int_equal(slurm_release(&opts, &lab.releases, &lab.err), -ECANCELED);
+	assert_sent(
+		&lab,
+		"update jobid=13 ReqNodeList= AdminComment=antiphase:v1;released\n"
+		"update jobid=17 ReqNodeList= AdminComment=antiphase:v1;released\n");
+	tear_down(&lab);
+}
+
 int
 main(void)
 {
@@ -223,6 +277,8 @@ main(void)
 		cmocka_unit_test(dry_it_changes_nothing),
 		cmocka_unit_test(what_slurm_refuses_is_told_after_a_second_attempt),
 		cmocka_unit_test(without_an_answer_it_gives_up),
+		cmocka_unit_test(without_an_answer_it_may_give_up_sooner),
+		cmocka_unit_test(it_ends_where_somebody_else_takes_over),
 	};
 
 	return cmocka_run_group_tests_name("slurm_release", tests, NULL, NULL);
