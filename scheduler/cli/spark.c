@@ -31,7 +31,7 @@ spark_add(const float *values, size_t n, double full, size_t columns,
 		long level;
 
 		for (size_t i = from; i < to || i == from; i++) {
-			if (values[i] < 0)
+			if (!values || values[i] < 0)
 				continue;
 			sum += (double)values[i];
 			known++;

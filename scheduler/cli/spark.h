@@ -12,7 +12,7 @@ struct strbuf;
 /*
  * Appends 'columns' characters for the n values, of which each stands for the mean
  * of its share of them; 'full' is the highest block.  Less than a sixteenth of it is
- * a blank, a value below 0 is unknown: '?'.
+ * a blank, a value below 0 is unknown: '?'; 'values' NULL: all of them.
  */
 void spark_add(const float *values, size_t n, double full, size_t columns,
 	       struct strbuf *out);

@@ -89,8 +89,8 @@ measure_summary(struct look *look, const struct footing_part *parts, size_t n)
 		link->peak_bps = sum_peak;
 	}
 	link->mean_bps = link->now_bps;
-	for (size_t c = 0; c < CONTENTION_COLUMNS; c++)
-		link->history_bps[c] = -1;
+	/* There is one for each series now, and jobs are fewer. */
+	link->jobs = xreallocarray(link->jobs, link->n_jobs + 1, sizeof *link->jobs);
 }
 
 /* ---- All links ------------------------------------------------------------------- */
@@ -315,6 +315,7 @@ contention_drop(struct contention *contention, size_t n_max)
 		free(link->name);
 		free(link->jobs);
 		free(link->pairs);
+		free(link->history_bps);
 	}
 	if (contention->n_links)
 		return false;

@@ -86,7 +86,7 @@ struct contention_job {
 	uint32_t active_ms, overlap_ms; /* Overlap: with any other job. */
 	uint32_t over_ms;               /* Active while the link is over; */
 	double over_bps;                /* and its rate then. */
-	float history_bps[CONTENTION_COLUMNS];
+	const float *history_bps;       /* As the link's, of which it is a part. */
 };
 
 struct contention_pair {
@@ -118,7 +118,8 @@ struct contention_link {
 	size_t n_jobs;
 	struct contention_pair *pairs; /* Owned.  With any overlap; worst first. */
 	size_t n_pairs;
-	float history_bps[CONTENTION_COLUMNS]; /* Oldest first; < 0: unknown. */
+	/* CONTENTION_COLUMNS, oldest first; < 0: unknown.  NULL: all is (known_ms 0). */
+	float *history_bps; /* Owned, with those of its jobs behind it. */
 };
 
 struct contention {

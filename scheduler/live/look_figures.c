@@ -133,7 +133,7 @@ fill_history(const struct look *look, const float *bytes, float *ret_bps)
 
 /* The figures of one job. */
 static void
-measure_job(const struct look *look, const struct track *track,
+measure_job(const struct look *look, const struct track *track, float *history_bps,
 	    struct contention_job *job)
 {
 	size_t now_from = look->n > CONTENTION_NOW_MS ? look->n - CONTENTION_NOW_MS : 0;
@@ -168,7 +168,8 @@ measure_job(const struct look *look, const struct track *track,
 		job->overlap_bps = overlap / job->overlap_ms * BITS_PER_BYTE_MS;
 	if (job->over_ms)
 		job->over_bps = over / job->over_ms * BITS_PER_BYTE_MS;
-	fill_history(look, track->bytes, job->history_bps);
+	fill_history(look, track->bytes, history_bps);
+	job->history_bps = history_bps;
 }
 
 static int
@@ -205,8 +206,12 @@ measure_jobs_and_pairs(struct look *look)
 			compare_tracks, (void *)look->live);
 	link->n_jobs = look->tracks.n;
 	link->jobs = xcalloc(link->n_jobs + 1, sizeof *link->jobs);
+	link->history_bps = xcalloc((link->n_jobs + 1) * CONTENTION_COLUMNS,
+				    sizeof *link->history_bps);
 	for (size_t i = 0; i < link->n_jobs; i++)
-		measure_job(look, &look->tracks.items[i], &link->jobs[i]);
+		measure_job(look, &look->tracks.items[i],
+			    &link->history_bps[(i + 1) * CONTENTION_COLUMNS],
+			    &link->jobs[i]);
 	for (size_t i = 0; i < link->n_jobs; i++) {
 		for (size_t k = i + 1; k < link->n_jobs; k++) {
 			const struct track *a = &look->tracks.items[i];

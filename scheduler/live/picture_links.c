@@ -29,12 +29,13 @@ put_known(struct jsonw *w, const char *key, double value, bool is_known, int dec
 		jsonw_null(w, key);
 }
 
+/* 'bps' NULL: nothing of it is known. */
 static void
 put_history(struct jsonw *w, const float *bps)
 {
 	jsonw_flat_array(w, "history_bps");
 	for (size_t c = 0; c < CONTENTION_COLUMNS; c++)
-		put_known(w, NULL, (double)bps[c], bps[c] >= 0, 0);
+		put_known(w, NULL, bps ? (double)bps[c] : 0, bps && bps[c] >= 0, 0);
 	jsonw_end(w);
 }
 

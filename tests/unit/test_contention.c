@@ -371,6 +371,7 @@ summaries_alone_say_nothing_of_overlap(void **state)
 	contention_find(live, &opts, &found);
 	assert_int_equal(found.n_links, 1);
 	assert_int_equal(found.links[0].basis, CONTENTION_SUMMARY);
+	assert_null(found.links[0].history_bps);
 	assert_near(found.links[0].now_bps, 0.5e9, 1);
 	assert_near(found.links[0].peak_bps, 0.8e9, 1);
 	assert_near(contention_over_frac(&found.links[0]), -1, 0);
