@@ -226,15 +226,6 @@ on_second(void *ctx, int64_t now_ns, int64_t missed)
 		      topjobs_n_seen(c->top));
 }
 
-static void
-on_watchdog(void *ctx, int64_t now_ns, int64_t missed)
-{
-	(void)ctx;
-	(void)now_ns;
-	(void)missed;
-	notify_send("WATCHDOG=1");
-}
-
 void
 collector_polled(void *ctx, bool is_end)
 {
@@ -286,16 +277,13 @@ on_hangup(void *ctx, int signal)
 static void
 start(struct collector *c)
 {
-	int64_t watchdog_ns = notify_watchdog_ns();
-
 	signal(SIGPIPE, SIG_IGN);
 	loop_signal(c->loop, SIGTERM, on_end_signal, c);
 	loop_signal(c->loop, SIGINT, on_end_signal, c);
 	loop_signal(c->loop, SIGHUP, on_hangup, c);
 	loop_every(c->loop, TICK_NS, on_tick, c);
 	loop_every(c->loop, SECOND_NS, on_second, c);
-	if (watchdog_ns)
-		loop_every(c->loop, watchdog_ns, on_watchdog, c);
+	notify_watchdog_join(c->loop);
 	look_at_clock(c);
 	c->clock_error_ns = boot_clock_error_ns();
 	c->started_ns = clk_monotonic_ns();

@@ -98,6 +98,8 @@ load_samples(const char *path, struct replaying_opts *opts, double **ret_samples
 	while ((r = lines_next(lines, &line, &n, err)) > 0) {
 		double value = strtod(line, &end);
 
+		if (!line[strspn(line, " \t")])
+			continue;
 		if (end == line && lines_number(lines) == 1)
 			continue;
 		if (end == line || !(value >= 0) || !isfinite(value)) {

@@ -109,7 +109,7 @@ need_plan(struct request *rq)
 	if (rq->s->plan)
 		return 0;
 	err_set(&rq->err, NULL, 0, 0, "there is no plan");
-	return refuse(rq, "no_plan", "start antiphase-topology with --plan FILE");
+	return refuse(rq, "no_plan", "start it with one: antiphase-topology FILE");
 }
 
 /* ---- health ------------------------------------------------------------------------ */

@@ -271,15 +271,6 @@ on_stop(void *ctx, int signal)
 	loop_stop(d->loop, CLI_OK);
 }
 
-static void
-on_watchdog(void *ctx, int64_t now_ns, int64_t missed)
-{
-	(void)ctx;
-	(void)now_ns;
-	(void)missed;
-	notify_send("WATCHDOG=1");
-}
-
 /* ---- Start and end ------------------------------------------------------------------ */
 
 static int
@@ -337,14 +328,11 @@ open_host(struct daemon *d)
 static void
 catch_signals(struct daemon *d)
 {
-	int64_t watchdog_ns = notify_watchdog_ns();
-
 	signal(SIGPIPE, SIG_IGN);
 	loop_signal(d->loop, SIGTERM, on_stop, d);
 	loop_signal(d->loop, SIGINT, on_stop, d);
 	loop_signal(d->loop, SIGHUP, on_hangup, d);
-	if (watchdog_ns > 0)
-		loop_every(d->loop, watchdog_ns, on_watchdog, d);
+	notify_watchdog_join(d->loop);
 }
 
 static int

@@ -10,6 +10,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "lib/daemon/loop.h"
+
 int
 notify_send(const char *state)
 {
@@ -80,4 +82,22 @@ notify_watchdog_ns(void)
 	if (getenv("WATCHDOG_PID") && pid != getpid())
 		return 0;
 	return limit_us * 1000 / 2;
+}
+
+static void
+on_watchdog(void *ctx, int64_t now_ns, int64_t missed)
+{
+	(void)ctx;
+	(void)now_ns;
+	(void)missed;
+	notify_send("WATCHDOG=1");
+}
+
+void
+notify_watchdog_join(struct loop *loop)
+{
+	int64_t period_ns = notify_watchdog_ns();
+
+	if (period_ns > 0)
+		loop_every(loop, period_ns, on_watchdog, NULL);
 }

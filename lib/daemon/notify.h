@@ -9,6 +9,8 @@
 
 #include <stdint.h>
 
+struct loop;
+
 /* Sends 'state', such as "READY=1".  0, also if nobody wants to know; or -errno. */
 int notify_send(const char *state);
 
@@ -17,5 +19,7 @@ int notify_status(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* How often "WATCHDOG=1" is due: half of what the manager allows; 0: never. */
 int64_t notify_watchdog_ns(void);
+/* Says so, that often, as long as the loop goes round. */
+void notify_watchdog_join(struct loop *loop);
 
 #endif

@@ -12,6 +12,7 @@
 #include "lib/base/err.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/table.h"
+#include "lib/base/utf8.h"
 #include "scheduler/cli/advised.h"
 #include "scheduler/cli/ask_api.h"
 #include "scheduler/cli/screen.h"
@@ -136,18 +137,21 @@ static int
 status_of(const struct advised *advised)
 {
 	size_t n = advised->jobs.n;
+	struct strbuf why = STRBUF_EMPTY;
 
 	if (count_advised(advised))
 		return CLI_OK;
-	fputs("antiphase advice: nothing is advised: ", stderr);
 	if (n == 0)
-		fputs("antiphase-scheduler knows of no job", stderr);
+		strbuf_puts(&why, "antiphase-scheduler knows of no job");
 	for (size_t i = 0; i < n && i < MAX_TOLD; i++)
-		fprintf(stderr, "%s%s: %s", i ? "; " : "", advised->jobs.items[i].job,
-			advised->jobs.items[i].text);
+		strbuf_printf(&why, "%s%s: %s", i ? "; " : "",
+			      advised->jobs.items[i].job, advised->jobs.items[i].text);
 	if (n > MAX_TOLD)
-		fprintf(stderr, "; and %zu more", n - MAX_TOLD);
-	fputc('\n', stderr);
+		strbuf_printf(&why, "; and %zu more", n - MAX_TOLD);
+	/* A job's name is its user's, and is not to steer the terminal. */
+	utf8_disarm(why.text, 0);
+	fprintf(stderr, "antiphase advice: nothing is advised: %s\n", why.text);
+	strbuf_free(&why);
 	return CLI_THIN;
 }
 

@@ -172,15 +172,6 @@ on_hundredth(void *ctx, int64_t now_ns, int64_t missed)
 	d->rounds_ns = now_ns;
 }
 
-static void
-on_watchdog(void *ctx, int64_t now_ns, int64_t missed)
-{
-	(void)ctx;
-	(void)now_ns;
-	(void)missed;
-	notify_send("WATCHDOG=1");
-}
-
 /* ---- Signals ------------------------------------------------------------------------- */
 
 /* Both are begun at once. */
@@ -285,14 +276,11 @@ open_all(struct daemon *d, struct err *err)
 static void
 catch_signals(struct daemon *d)
 {
-	int64_t watchdog_ns = notify_watchdog_ns();
-
 	signal(SIGPIPE, SIG_IGN);
 	loop_signal(d->loop, SIGTERM, on_end_signal, d);
 	loop_signal(d->loop, SIGINT, on_end_signal, d);
 	loop_signal(d->loop, SIGHUP, on_hangup, d);
-	if (watchdog_ns > 0)
-		loop_every(d->loop, watchdog_ns, on_watchdog, d);
+	notify_watchdog_join(d->loop);
 }
 
 /* The exit status for what could not be opened. */

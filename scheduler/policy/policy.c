@@ -89,6 +89,19 @@ begin_module(struct policy *policy, enum slot slot, const struct policy_opts *op
 	return 0;
 }
 
+/* Returns -EINVAL, with the placements that there are. */
+static int
+no_such_place(const char *name, struct err *err)
+{
+	int r = err_set(err, NULL, 0, 0, "there is no placement '%.40s'; expected",
+			name);
+
+	for (const struct pol_place *const *place = place_all; *place; place++)
+		err_append(err, "%s %s", place == place_all ? "" : ",",
+			   (*place)->module.name);
+	return r;
+}
+
 int
 policy_new(const struct policy_spec *spec, const struct policy_opts *opts,
 	   const struct pol_cluster *cluster, struct policy **ret_policy,
@@ -117,8 +130,7 @@ policy_new(const struct policy_spec *spec, const struct policy_opts *opts,
 	if (policy->place)
 		policy->modules[PLACE] = &policy->place->module;
 	else if (opts && opts->place)
-		r = err_set(err, NULL, 0, 0, "there is no placement '%.40s'",
-			    opts->place);
+		r = no_such_place(opts->place, err);
 	for (size_t i = 0; r == 0 && opts && i < opts->n_sets; i++)
 		if (strchr(opts->sets[i], '=') && !is_known(policy, opts->sets[i]))
 			r = err_set(err, NULL, 0, 0,

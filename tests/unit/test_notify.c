@@ -8,6 +8,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "lib/daemon/loop.h"
 #include "lib/daemon/notify.h"
 #include "tests/unit/test.h"
 
@@ -138,6 +139,33 @@ the_watchdog_is_served_twice_as_often_as_it_asks(void **state)
 	unsetenv("WATCHDOG_USEC");
 }
 
+static void
+stop_loop(void *ctx)
+{
+	loop_stop(ctx, 0);
+}
+
+static void
+a_loop_that_goes_round_tells_the_watchdog(void **state)
+{
+	struct loop *loop = loop_new();
+	char name[64];
+	int fd;
+
+	(void)state;
+	snprintf(name, sizeof name, "@ap-watchdog-%d", (int)getpid());
+	fd = manager(name);
+	setenv("WATCHDOG_USEC", "2000", 1);
+	notify_watchdog_join(loop);
+	unsetenv("WATCHDOG_USEC");
+	loop_fd(loop, fd, stop_loop, loop);
+	assert_int_equal(loop_run(loop), 0);
+	hears(fd, "WATCHDOG=1");
+	loop_free(loop);
+	close(fd);
+	unsetenv("NOTIFY_SOCKET");
+}
+
 int
 main(void)
 {
@@ -148,6 +176,7 @@ main(void)
 			without_a_manager_nothing_is_said_and_a_bad_name_is_refused),
 		cmocka_unit_test(a_full_socket_is_an_error_not_a_wait),
 		cmocka_unit_test(the_watchdog_is_served_twice_as_often_as_it_asks),
+		cmocka_unit_test(a_loop_that_goes_round_tells_the_watchdog),
 	};
 
 	return cmocka_run_group_tests_name("notify", tests, NULL, NULL);
