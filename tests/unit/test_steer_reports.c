@@ -392,6 +392,45 @@ turns_do_not_wait_for_who_chose_before(void **state)
 	steer_free(h.steer);
 }
 
+/*
+ * Two that begin together each time: what that costs was taken for their own.  When their
+ * profiles are refined, what is tracked is.
+ */
+static void
+a_refined_profile_corrects_what_is_tracked(void **state)
+{
+	struct profile_phase phase = { 0, 2 * BURST_US, 1e9 };
+	struct profile profile = { .period_us = PERIOD_NS / 1000 + BURST_US,
+				   .n_phases = 1,
+				   .phases = &phase };
+	const struct steer_job what = { .mode = STEER_GATE, .profile = &profile };
+	struct steer *steer = steer_new(NULL);
+	struct steer_state told;
+
+	(void)state;
+	for (uint32_t j = 0; j < 2; j++)
+		steer_set_job(steer, j, &what);
+	for (uint64_t i = 0; i < 28; i++) {
+		int64_t now_ns = T0_NS + (int64_t)(i / 2) * profile.period_us * 1000;
+		const struct steer_report report = { i / 2, now_ns, now_ns,
+						     2000 * BURST_US, 0 };
+		struct steer_order orders[8];
+
+		steer_report(steer, (uint32_t)i % 2, &report, orders, 8);
+	}
+	steer_state(steer, 0, &told);
+	assert_int_equal(told.burst_us, 2 * BURST_US);
+	assert_true(llabs(told.period_us - PERIOD_NS / 1000 - BURST_US) < 1000);
+	phase.duration_us = BURST_US;
+	profile.period_us = PERIOD_NS / 1000;
+	for (uint32_t j = 0; j < 2; j++)
+		steer_set_job(steer, j, &what);
+	steer_state(steer, 0, &told);
+	assert_int_equal(told.burst_us, BURST_US);
+	assert_true(llabs(told.period_us - PERIOD_NS / 1000) < 1000);
+	steer_free(steer);
+}
+
 /* More than learn together, in one long row that breaks and is mended. */
 static void
 jobs_come_and_go_by_the_hundred(void **state)
@@ -453,6 +492,7 @@ main(void)
 		cmocka_unit_test(what_unknown_others_cost_is_not_the_jobs_period),
 		cmocka_unit_test(who_sent_for_long_was_met),
 		cmocka_unit_test(turns_do_not_wait_for_who_chose_before),
+		cmocka_unit_test(a_refined_profile_corrects_what_is_tracked),
 		cmocka_unit_test(jobs_come_and_go_by_the_hundred),
 	};
 

@@ -63,6 +63,34 @@ the_period_is_without_delays_and_without_contention(void **state)
 	assert_true(track_is_known(&s.track));
 }
 
+/* All its first iterations were contended alike: they were taken for what it is alone. */
+static void
+a_better_profile_corrects_period_and_collectives(void **state)
+{
+	struct source s;
+
+	(void)state;
+	source_init(&s, 300);
+	s.track.comm_ns = 120 * MS;
+	for (int i = 0; i < 10; i++)
+		iterate(&s, 250 + noise_ms(&s), 50, 0);
+	assert_near(s.track.period_ns, 300 * MS, 5 * MS);
+	track_refine(&s.track, 120 * MS, 0); /* That is none; */
+	assert_near(s.track.comm_ns, 120 * MS, 1);
+	track_refine(&s.track, 120 * MS, 110 * MS); /* and this no news. */
+	assert_near(s.track.comm_ns, 120 * MS, 1);
+	track_refine(&s.track, 120 * MS, 70 * MS);
+	assert_near(s.track.comm_ns, 70 * MS, 1);
+	assert_near(s.track.period_ns, 250 * MS, 5 * MS);
+	for (int i = 0; i < 20; i++)
+		assert_int_equal(iterate(&s, 250 + noise_ms(&s), i % 2 ? 50 : 0, 0),
+				 TRACK_NORMAL);
+	assert_near(s.track.period_ns, 250 * MS, 4 * MS);
+	/* By now it has been seen alone often enough. */
+	track_refine(&s.track, 70 * MS, 120 * MS);
+	assert_near(s.track.comm_ns, 70 * MS, 1 * MS);
+}
+
 static void
 a_period_is_found_without_a_profile(void **state)
 {
@@ -186,6 +214,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_period_is_without_delays_and_without_contention),
+		cmocka_unit_test(a_better_profile_corrects_period_and_collectives),
 		cmocka_unit_test(a_period_is_found_without_a_profile),
 		cmocka_unit_test(
 			a_job_that_computes_longer_is_seen_within_a_few_iterations),

@@ -115,6 +115,8 @@ steer_set_job(struct steer *s, uint32_t job, const struct steer_job *what)
 	if (is_new) {
 		node = add(s, job);
 		track_init(&node->track, period_ns, comm_ns, sd_ns);
+	} else {
+		track_refine(&node->track, node->planned_comm_ns, comm_ns);
 	}
 	if (node->mode != what->mode || node->planned_period_ns != period_ns)
 		node->is_fresh = true;
@@ -125,6 +127,7 @@ steer_set_job(struct steer *s, uint32_t job, const struct steer_job *what)
 	node->locked_ns = 1e3 * (double)what->locked_us;
 	node->weight = what->weight > 0 ? what->weight : 1;
 	node->planned_period_ns = period_ns;
+	node->planned_comm_ns = comm_ns;
 	return is_new;
 }
 
@@ -479,10 +482,12 @@ steer_state(const struct steer *s, uint32_t job, struct steer_state *ret_state)
 	ret_state->n_iterations = t->n_reports;
 	ret_state->period_us = (int64_t)llround(t->period_ns / 1e3);
 	ret_state->jitter_us = (int64_t)llround(t->sd_ns / 1e3);
+	ret_state->burst_us = (int64_t)llround(t->comm_ns / 1e3);
 	ret_state->error_us = (int64_t)llround(node->error_ns / 1e3);
 	ret_state->last_begin_ns = t->begin_ns;
 	memcpy(ret_state->n_orders, node->n_orders, sizeof ret_state->n_orders);
 	ret_state->delayed_ns = node->delayed_ns;
 	ret_state->first_shift_ns = node->first_shift_ns;
 	ret_state->settled_ns = node->settled_ns;
+	ret_state->learned = group_learned(node);
 }

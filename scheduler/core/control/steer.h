@@ -123,11 +123,20 @@ struct steer_state {
 	bool has_changed; /* Its period is another one since the plan: re-profile. */
 	uint64_t n_iterations;
 	int64_t period_us, jitter_us; /* Without our delays. */
+	int64_t burst_us;             /* In collectives, alone; 0: not known. */
 	int64_t error_us; /* Outside of its windows now, at most; 0: within. */
 	int64_t last_begin_ns;
 	uint64_t n_orders[STEER_N_WHYS];
 	int64_t delayed_ns; /* Sum of what it is known to have waited for us. */
 	int64_t first_shift_ns, settled_ns; /* When; 0: not yet. */
+
+	/* Of those that learn together: see learn.h. */
+	struct steer_learned {
+		bool takes_turns;
+		double foretold_share, foretold_turns;
+		double share, turns;       /* Mean costs, */
+		uint32_t n_share, n_turns; /* of so many blocks. */
+	} learned;
 };
 
 struct steer *steer_new(const struct steer_opts *opts); /* NULL: defaults. */

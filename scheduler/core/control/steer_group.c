@@ -39,6 +39,22 @@ group_takes_turns(const struct node *node)
 	return node->leader->group.learn.is_turning;
 }
 
+struct steer_learned
+group_learned(const struct node *node)
+{
+	const struct learn *l = &node->leader->group.learn;
+
+	return (struct steer_learned){
+		.takes_turns = l->is_turning,
+		.foretold_share = l->foretold_share,
+		.foretold_turns = l->foretold_turns,
+		.share = l->share.mean,
+		.turns = l->turns.mean,
+		.n_share = l->share.n,
+		.n_turns = l->turns.n,
+	};
+}
+
 /* What its iterations would have cost in this block, had it been alone. */
 static double
 alone_cost(const struct node *node)

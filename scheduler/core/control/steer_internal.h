@@ -53,7 +53,8 @@ struct group {
 struct node {
 	uint32_t job;
 	enum steer_mode mode;
-	double locked_ns, weight, planned_period_ns;
+	double locked_ns, weight;
+	double planned_period_ns, planned_comm_ns; /* By its profile; 0: none. */
 	double patience_ns;      /* It does not wait longer for a turn. */
 	double chosen_period_ns; /* With which turns were chosen; 0: not yet. */
 	int64_t chosen_ns;       /* When; choosing takes its time. */
@@ -111,6 +112,7 @@ void group_take(const struct steer *s, struct node *node, const struct steer_rep
 /* What is foretold of its jobs is another thing now. */
 void group_foretell(const struct steer *s, struct node *node);
 bool group_takes_turns(const struct node *node);
+struct steer_learned group_learned(const struct node *node);
 
 /*
  * True if the job's next begin can be foretold; false for one that has fallen silent.

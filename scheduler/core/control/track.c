@@ -43,6 +43,17 @@ track_learn_alone(struct track *t, double comm_ns)
 	t->comm_ns += more_ns / fmin(COMM_GAIN, t->n_comm + 1);
 }
 
+void
+track_refine(struct track *t, double before_ns, double comm_ns)
+{
+	if (t->comm_ns <= 0 || comm_ns <= 0 || t->n_comm >= COMM_GAIN ||
+	    fabs(comm_ns - before_ns) <= COMM_BAND_FRAC * before_ns)
+		return;
+	if (t->period_ns > 0)
+		t->period_ns += comm_ns - t->comm_ns;
+	t->comm_ns = comm_ns;
+}
+
 /* What of the collectives' time was others' doing; follows their usual length. */
 static double
 take_comm(struct track *t, double comm_ns, enum track_company company)

@@ -78,6 +78,14 @@ enum track_event track_report(struct track *track, const struct steer_report *re
  */
 void track_learn_alone(struct track *track, double comm_ns);
 
+/*
+ * A better profile has its collectives take so long alone, the one before had them take
+ * 'before_ns'.  If these are not about the same, the new one is believed, unless it was
+ * seen often enough by now what they take; computing is known as it was, so the period is
+ * another one by as much.
+ */
+void track_refine(struct track *track, double before_ns, double comm_ns);
+
 /* True if the next onset can be foretold. */
 bool track_is_known(const struct track *track);
 
