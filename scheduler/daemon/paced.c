@@ -15,6 +15,8 @@
 #define ODD_FRAC    0.03 /* but not if it is less of the median. */
 #define LIKE_FRAC   0.1  /* Off the median: still about as long. */
 #define MOST_ALIKE  1.15 /* Longest over shortest time in collectives, alone. */
+#define MIN_HELD    0.02 /* Less that others cost it is within what is seen. */
+#define SHORT_FRAC  0.25 /* Of its times in collectives: as short as that. */
 #define MIN_WITHIN  0.75 /* Of the traffic, in the time in collectives; */
 #define MIN_BUSY    0.5  /* of which so much is sending. */
 
@@ -175,16 +177,19 @@ paced_iterations(const struct paced *paced, struct sent_iteration *ret_iteration
 
 /* ---- The profile ------------------------------------------------------------------- */
 
+/* 'comm_us' is sorted. */
 static double
-burst_us(const struct sent *sent, const struct paced_path *path, double median_us,
-	 double shortest_us, bool is_guess)
+burst_us(const struct sent *sent, const struct paced_path *path, const double *comm_us,
+	 size_t n, bool is_guess)
 {
-	double us = path->alone_us;
+	double median_us = stats_quantile(comm_us, n, 0.5), us = path->alone_us;
 
 	if (!is_guess)
 		us = fmax(us, median_us * (1 - path->held_frac));
-
-	return fmax(fmin(us, shortest_us), 8e6 * sent->bytes / path->line_bps);
+	/* One that was very short was seen late; many were on another path. */
+	us = fmin(us, fmax(comm_us[0], path->alone_us));
+	us = fmin(us, stats_quantile(comm_us, n, SHORT_FRAC));
+	return fmax(us, 8e6 * sent->bytes / path->line_bps);
 }
 
 /* The share of them that are about as long as the median. */
@@ -218,10 +223,13 @@ paced_profile(const struct paced *paced, size_t n_min, const struct sent *sent,
 	}
 	compute_us = middle(compute, n, &sd_us);
 	stats_sort(comm, n);
-	/* Few, and unlike each other: others were in their way, and perhaps in all. */
-	is_guess = paced->n <= PACED_N_KEPT && comm[n - 1] > MOST_ALIKE * comm[0];
-	send_us = round(
-		burst_us(sent, path, stats_quantile(comm, n, 0.5), comm[0], is_guess));
+	/*
+	 * Others are seen in their way, or must have been: how much that cost is not
+	 * known well of a few, which may all have been contended, and all alike.
+	 */
+	is_guess = paced->n <= PACED_N_KEPT &&
+		   (path->held_frac > MIN_HELD || comm[n - 1] > MOST_ALIKE * comm[0]);
+	send_us = round(burst_us(sent, path, comm, n, is_guess));
 	if (compute_us < 1 || send_us < 1 ||
 	    compute_us + send_us > (double)PROFILE_MAX_PERIOD_US)
 		return false;

@@ -11,11 +11,14 @@
  *
  *	the median time in collectives, less the share that others are seen to cost it,
  *	at least what its bytes take on the slowest link of its path,
- *	at most the shortest time in collectives seen,
+ *	at most the shortest time in collectives seen, or what its bytes take, if that is
+ *	more: marks may be late,
+ *	at most what a quarter of the times were below,
  *	and never less than its bytes take on its own interfaces.
  *
- * Where the first few differ from each other, others may have stretched all of them, and
- * it is what its bytes take.  Computing and the burst make an iteration, and a few of them
+ * Where others are seen beside the first few, or these differ from each other, others may
+ * have stretched all of them, and by the same time, if they began together; it is taken to
+ * be what its bytes take.  Computing and the burst make an iteration, and a few of them
  * are enough.
  *
  * When PACED_N_MIN iterations running are all longer, or all shorter, than those before

@@ -106,13 +106,22 @@ iterations_that_were_all_contended_are_relieved(void **state)
 		begin(&lab, 270, 160 + i % 2);
 	/* Nobody is seen beside it: it takes as long as it took at best. */
 	check(&lab, &SENT, &path, 270000 + 160000, 160000);
+	/* Others are; of so few it is not known well what that cost, */
+	path.held_frac = 0.2;
+	check(&lab, &SENT, &path, 270000 + 82000, 82000);
+	for (int i = 0; i < PACED_N_KEPT; i++)
+		begin(&lab, 270, 160 + i % 2);
+	/* and of more it is. */
 	path.held_frac = 0.4;
-	check(&lab, &SENT, &path, 270000 + 96000, 96000);
+	check(&lab, &SENT, &path, 270000 + 96300, 96300);
 	/* Not below what its bytes take on their way, however much it is held up; */
 	path.held_frac = 0.8;
 	check(&lab, &SENT, &path, 270000 + 82000, 82000);
 	path.held_frac = 0;
-	/* That they differ says as much. */
+	/* That the first ones differ says as much. */
+	lab = (struct lab){ .now_ns = MS };
+	for (int i = 0; i < 6; i++)
+		begin(&lab, 270, 160 + i % 2);
 	begin(&lab, 270, 200);
 	begin(&lab, 270, 200);
 	check(&lab, &SENT, &path, 270000 + 82000, 82000);
@@ -124,6 +133,29 @@ iterations_that_were_all_contended_are_relieved(void **state)
 	/* Its own interface cannot be got round. */
 	path.line_bps = 1.2e8;
 	check(&lab, &SENT, &path, 270000 + 200000, 200000);
+}
+
+/* Its begin was seen late. */
+static void
+one_short_burst_is_not_what_it_takes(void **state)
+{
+	struct paced_path path = PATH;
+	struct lab lab = { .now_ns = MS };
+
+	(void)state;
+	for (int i = 0; i < 8; i++)
+		begin(&lab, 270, i == 2 ? 40 : 160);
+	check(&lab, &SENT, &path, 270000 + 82000, 82000);
+	/* Many more: no more a first guess. */
+	for (int i = 0; i < PACED_N_KEPT; i++)
+		begin(&lab, 270, i % 12 == 2 ? 40 : 160);
+	check(&lab, &SENT, &path, 270000 + 82000, 82000);
+	path.alone_us = 150000;
+	check(&lab, &SENT, &path, 270000 + 150000, 150000);
+	/* A quarter of them were shorter. */
+	for (int i = 0; i < PACED_N_KEPT; i++)
+		begin(&lab, 270, i % 3 ? 160 : 90);
+	check(&lab, &SENT, &path, 270000 + 90000, 90000);
 }
 
 static void
@@ -315,6 +347,7 @@ main(void)
 		cmocka_unit_test(
 			five_iterations_are_enough_and_our_own_delays_are_left_out),
 		cmocka_unit_test(iterations_that_were_all_contended_are_relieved),
+		cmocka_unit_test(one_short_burst_is_not_what_it_takes),
 		cmocka_unit_test(one_long_iteration_in_five_changes_nothing),
 		cmocka_unit_test(
 			another_compute_time_is_taken_up_within_five_iterations),
