@@ -1,0 +1,333 @@
+/*
+ * settle_lab.h - jobs that have just begun, and the control loop that comes to know them as
+ * the daemon does: of each nothing is known until its pacer has told of a few iterations
+ * (paced.h), which others may have stretched, and more are looked at later.
+ *
+ *	equal, ratio, incommensurate, change	the jobs of demo_live
+ *	quiet	all begin together; marks are off by 0.5 % of the shortest period
+ *	rough	so they do, but computing varies by 3 %, ends of bursts are seen late by 3
+ *		to 5 % of that period, and of what others cost a job a half is seen
+ *	slow	as quiet, but collectives take a third longer than their bytes, and of what
+ *		others cost 0.7 is seen
+ *	busy	they begin 2 to 10 s after each other; marks are off by 3 to 5 %, to both
+ *		sides, and one in 20 is late by another 15 %
+ *	late	who comes late to a link gets 0.6 of a share; else as much as others
+ *
+ *	settle_make(&settle, RATIO, ROUGH, false, seed);
+ *	settle_run(&settle, true);
+ *	...
+ *	settle_finish(&settle);
+ */
+#ifndef TESTS_UNIT_SETTLE_LAB_H
+#define TESTS_UNIT_SETTLE_LAB_H
+
+#include "scheduler/daemon/paced.h"
+#include "scheduler/live/sent.h"
+#include "tests/unit/steer_lab.h"
+
+#define SETTLE_N_JOBS   3
+#define SETTLE_N_MIN    4   /* Iterations of a job that is known. */
+#define SETTLE_LOOK_S   0.1 /* The daemon looks at what was told so often, */
+#define SETTLE_FRAMES_S 0.3 /* and frames of hosts are there so much later. */
+#define SETTLE_SAME     0.01
+#define SETTLE_LATE     0.6  /* As real jobs lose together. */
+#define SETTLE_CHANGE_S 12.0 /* After all were there. */
+
+enum settle_marks {
+	QUIET,
+	ROUGH,
+	SLOW,
+	BUSY,
+	N_MARKS,
+};
+
+static const struct {
+	const char *name;
+	double jitter_frac;
+	double seen_frac; /* Of what others cost a job, so much is seen. */
+	double bytes_frac; /* Of what collectives take alone, their bytes take so much. */
+} settle_manners[] = {
+	[QUIET] = { "quiet", 0.0115, 1, 1 },
+	[ROUGH] = { "rough", 0.03, 0.5, 1 },
+	[SLOW] = { "slow", 0.0115, 0.7, 0.75 },
+	[BUSY] = { "busy", 0.02, 1, 1 },
+};
+
+enum settle_kind {
+	EQUAL,
+	RATIO,
+	INCOMMENSURATE,
+	CHANGE,
+	N_KINDS,
+};
+
+static const struct {
+	const char *name;
+
+	struct {
+		double compute_ms, comm_ms;
+	} jobs[SETTLE_N_JOBS];
+
+	double more_frac; /* By which the last computes longer after SETTLE_CHANGE_S. */
+	double seconds;
+} settle_kinds[] = {
+	[EQUAL] = { "equal", { { 262, 112 }, { 264, 112 }, { 266, 112 } }, 0, 45 },
+	[RATIO] = { "ratio", { { 264, 107 }, { 553, 187 }, { 555, 187 } }, 0, 60 },
+	[INCOMMENSURATE] = { "incommensurate",
+			     { { 264, 112 }, { 345, 112 }, { 433, 112 } },
+			     0,
+			     45 },
+	[CHANGE] = { "change", { { 262, 112 }, { 264, 112 }, { 266, 112 } }, 0.3, 60 },
+};
+
+struct settle {
+	struct steer_lab lab; /* The first: the engine's observers take it. */
+	struct steer_lab_job jobs[SETTLE_N_JOBS];
+	struct steer_lab_opts opts;
+	struct paced paced[SETTLE_N_JOBS];
+	double begin_s[SETTLE_N_JOBS], told_s[SETTLE_N_JOBS]; /* 0: nothing new. */
+	bool is_known[SETTLE_N_JOBS];
+	enum settle_marks marks;
+	double all_s; /* When the last one began. */
+	struct rng rng;
+};
+
+/* ---- What the daemon does ---------------------------------------------------------- */
+
+static void
+settle_on_report(void *ctx, uint32_t job, const struct steer_report *r)
+{
+	struct settle *s = ctx;
+	const struct paced_report report = { r->number, r->enter_ns, r->begin_ns,
+					     r->comm_ns, r->order };
+	enum paced_event event = paced_add(&s->paced[job], &report);
+
+	if (event == PACED_CHANGED ||
+	    (event == PACED_WHOLE && s->paced[job].n % SETTLE_N_MIN == 0 &&
+	     s->paced[job].n <= PACED_N_KEPT))
+		s->told_s[job] = (double)r->begin_ns / SECOND;
+}
+
+/* The share of its time in collectives that others are seen to cost it, about. */
+static double
+settle_held_frac(struct settle *s, uint32_t j)
+{
+	struct sent_iteration its[PACED_N_KEPT];
+	size_t n = paced_iterations(&s->paced[j], its);
+	double sum_ns = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum_ns += (double)its[i].comm_ns;
+	return fmax(0,
+		    settle_manners[s->marks].seen_frac *
+				    (1 - s->jobs[j].comm_ms * MS * (double)n / sum_ns) +
+			    0.05 * rng_normal(&s->rng));
+}
+
+static bool
+settle_measure(struct settle *s, uint32_t j, struct profile *ret_profile)
+{
+	double off = 1 + 0.02 * rng_normal(&s->rng);
+	double bytes_ms =
+		s->jobs[j].comm_ms * settle_manners[s->marks].bytes_frac * off;
+	const struct sent sent = { .bytes = bytes_ms * 1e-3 * ONE_LINK[0] / 8,
+				   .within_frac = 1,
+				   .busy_frac = 1 };
+	const struct paced_path path = { .line_bps = 10 * ONE_LINK[0],
+					 .alone_us = bytes_ms * 1e3,
+					 .held_frac = settle_held_frac(s, j) };
+
+	return paced_profile(&s->paced[j], SETTLE_N_MIN, &sent, &path, ret_profile);
+}
+
+static void
+settle_remember(struct settle *s, uint32_t j)
+{
+	struct steer_report reports[PACED_N_KEPT + 1];
+	const struct paced *paced = &s->paced[j];
+
+	for (size_t i = 0; i < paced->n_reports; i++)
+		reports[i] = (struct steer_report){ paced->reports[i].number,
+						    paced->reports[i].enter_ns,
+						    paced->reports[i].begin_ns,
+						    paced->reports[i].comm_ns,
+						    paced->reports[i].order };
+	steer_remember(steered_steer(s->lab.steered), j, reports, paced->n_reports);
+}
+
+/* True: it is another one than before. */
+static bool
+settle_take_up(struct settle *s, uint32_t j)
+{
+	struct steer_lab *l = &s->lab;
+	struct steer_job what = { .mode = STEER_GATE, .profile = &l->profiles[j] };
+	struct profile new;
+
+	if (!settle_measure(s, j, &new))
+		return false;
+	if (s->is_known[j] &&
+	    fabs((double)(new.period_us - l->profiles[j].period_us)) <=
+		    SETTLE_SAME * (double)new.period_us) {
+		profile_fini(&new);
+		return false;
+	}
+	if (s->is_known[j])
+		profile_fini(&l->profiles[j]);
+	l->profiles[j] = new;
+	if (steer_set_job(steered_steer(l->steered), j, &what))
+		settle_remember(s, j);
+	s->is_known[j] = true;
+	return true;
+}
+
+/* Of those that are known. */
+static void
+settle_set_edges(struct settle *s)
+{
+	struct steer_edge edges[SETTLE_N_JOBS * SETTLE_N_JOBS];
+	uint32_t jobs[SETTLE_N_JOBS], n_jobs = 0;
+	size_t n = 0;
+
+	for (uint32_t a = 0; a < SETTLE_N_JOBS; a++) {
+		const struct profile *pa = &s->lab.profiles[a];
+
+		if (!s->is_known[a])
+			continue;
+		jobs[n_jobs++] = a;
+		for (uint32_t b = a + 1; b < SETTLE_N_JOBS; b++) {
+			const struct profile *pb = &s->lab.profiles[b];
+			int64_t longer_us;
+
+			if (!s->is_known[b])
+				continue;
+			longer_us = pa->period_us > pb->period_us ? pa->period_us
+								  : pb->period_us;
+			edges[n++] = (struct steer_edge){
+				.a = a,
+				.b = b,
+				.modulus_us = longer_us,
+				.lo_us = pa->phases[0].duration_us,
+				.hi_us = longer_us - pb->phases[0].duration_us,
+				.cost = 1,
+			};
+		}
+	}
+	steer_set_edges(steered_steer(s->lab.steered), jobs, n_jobs, edges, n);
+}
+
+static void
+settle_look(struct settle *s, double now_s)
+{
+	bool is_new = false;
+
+	for (uint32_t j = 0; j < SETTLE_N_JOBS; j++) {
+		if (s->told_s[j] <= 0 || now_s < s->told_s[j] + SETTLE_FRAMES_S)
+			continue;
+		s->told_s[j] = 0;
+		is_new |= settle_take_up(s, j);
+	}
+	if (is_new)
+		settle_set_edges(s);
+}
+
+/* ---- A run -------------------------------------------------------------------------- */
+
+static void
+settle_make(struct settle *s, enum settle_kind kind, enum settle_marks marks,
+	    bool is_late, uint64_t seed)
+{
+	double shortest_ms = INFINITY, from_s = 0, off_ns;
+
+	*s = (struct settle){ .marks = marks };
+	rng_init_stream(&s->rng, seed, 0x736574 + kind);
+	for (uint32_t j = 0; j < SETTLE_N_JOBS; j++) {
+		double compute_ms = settle_kinds[kind].jobs[j].compute_ms;
+		double comm_ms = settle_kinds[kind].jobs[j].comm_ms;
+		double period_ms = compute_ms + comm_ms;
+
+		s->jobs[j] = (struct steer_lab_job){ .compute_ms = compute_ms,
+						     .comm_ms = comm_ms };
+		shortest_ms = fmin(shortest_ms, period_ms);
+		s->begin_s[j] = from_s + rng_uniform(&s->rng) * period_ms * 1e-3;
+		s->all_s = s->begin_s[j];
+		if (marks == BUSY)
+			from_s += 2 + 8 * rng_uniform(&s->rng);
+	}
+	if (settle_kinds[kind].more_frac > 0) {
+		s->jobs[SETTLE_N_JOBS - 1].more_ms =
+			settle_kinds[kind].more_frac *
+			s->jobs[SETTLE_N_JOBS - 1].compute_ms;
+		s->jobs[SETTLE_N_JOBS - 1].more_from_s = s->all_s + SETTLE_CHANGE_S;
+	}
+	s->opts = (struct steer_lab_opts){
+		.jobs = s->jobs,
+		.n_jobs = SETTLE_N_JOBS,
+		.jitter_frac = settle_manners[marks].jitter_frac,
+		.seconds = s->all_s + settle_kinds[kind].seconds,
+		.late_weight = is_late ? SETTLE_LATE : 0,
+		.seed = seed,
+		.steered = { .seed = seed, .on_report = settle_on_report, .ctx = s },
+	};
+	off_ns = (0.03 + 0.02 * rng_uniform(&s->rng)) * shortest_ms * MS;
+	s->opts.steered.mark_sd_ns = marks == BUSY ? off_ns : 0.005 * shortest_ms * MS;
+	if (marks == ROUGH)
+		s->opts.steered.late_end_sd_ns = off_ns;
+	if (marks == BUSY) {
+		s->opts.steered.late_mark_frac = 0.05;
+		s->opts.steered.late_mark_ns = 0.15 * shortest_ms * MS;
+	}
+}
+
+static void
+settle_add(struct settle *s, uint32_t j)
+{
+	const struct steer_lab_job *spec = &s->jobs[j];
+	struct lab_job job;
+
+	lab_job_init(&job, (int64_t)(spec->compute_ms * MS), PATH, 1,
+		     spec->comm_ms * 1e-3 * ONE_LINK[0] / 8);
+	job.job.jitter_frac = s->opts.jitter_frac;
+	job.job.arrival_ns = (int64_t)(s->begin_s[j] * SECOND);
+	job.job.pacing = ENGINE_PACE_STEER;
+	lab_add(&s->lab.lab, &job);
+	steered_add(s->lab.steered, j, 0, NULL);
+}
+
+static void
+settle_run(struct settle *s, bool is_steered)
+{
+	struct steer_lab *l = &s->lab;
+	struct engine_config config;
+
+	s->opts.is_steered = is_steered;
+	l->opts = &s->opts;
+	l->steered = steered_new(&s->opts.steered);
+	config = lab_config(&l->lab, ONE_LINK, 1);
+	config.seed = s->opts.seed;
+	config.observer = (struct engine_observer){
+		.ctx = l,
+		.on_iteration = steer_lab_on_iteration,
+		.on_flows = steer_lab_on_flows,
+		.flow_weight = s->opts.late_weight > 0 ? steer_lab_weight : NULL,
+		.wait_ns = steer_lab_wait,
+	};
+	lab_open(&l->lab, &config);
+	for (uint32_t j = 0; j < SETTLE_N_JOBS; j++)
+		settle_add(s, j);
+	for (double at_s = SETTLE_LOOK_S; at_s < s->opts.seconds;
+	     at_s += SETTLE_LOOK_S) {
+		engine_run(l->lab.engine, (int64_t)(at_s * SECOND));
+		settle_look(s, at_s);
+	}
+}
+
+static void
+settle_finish(struct settle *s)
+{
+	for (uint32_t j = 0; j < SETTLE_N_JOBS; j++)
+		if (s->is_known[j])
+			profile_fini(&s->lab.profiles[j]);
+	steer_lab_close(&s->lab);
+}
+
+#endif
