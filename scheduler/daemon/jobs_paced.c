@@ -12,6 +12,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/clk.h"
 #include "lib/base/hostlist.h"
+#include "lib/base/log.h"
 #include "scheduler/daemon/daemon.h"
 #include "scheduler/daemon/jobs_priv.h"
 #include "scheduler/live/live.h"
@@ -148,6 +149,22 @@ host_of_pacer(const struct live *live, const uint32_t *series, size_t n,
 	return UINT32_MAX;
 }
 
+/* Of which it was made, or not. */
+static void
+log_profile(const struct job *job, const struct sent *sent,
+	    const struct paced_path *path, const struct profile *profile)
+{
+	log_dbg("paced",
+		"job %s: %u iterations, %.0f bytes each (%zu looked at, %.2f of them in "
+		"collectives, %.2f of that sending): %.1f ms alone, others cost it %.3f; "
+		"taken to be %.1f ms of %.1f ms",
+		job->name, job->paced.n, sent->bytes, sent->n_iterations,
+		sent->within_frac, sent->busy_frac, path->alone_us / 1e3,
+		path->held_frac,
+		profile ? (double)profile->phases[0].duration_us / 1e3 : 0,
+		profile ? (double)profile->period_us / 1e3 : 0);
+}
+
 /* Puts the profile into 'new', which is a ring. */
 static int
 take_profile(const struct daemon *d, const struct running *running,
@@ -169,7 +186,10 @@ take_profile(const struct daemon *d, const struct running *running,
 	if (!paced_profile(&job->paced,
 			   (size_t)daemon_integer(d, "pacer_min_iterations"), &sent,
 			   &path, &new->profile))
-		return -ENODATA;
+		r = -ENODATA;
+	log_profile(job, &sent, &path, r == 0 ? &new->profile : NULL);
+	if (r < 0)
+		return r;
 	work_job_segments_from_profile(new);
 	new->jitter_frac = work_job_jitter_of_profile(new);
 	return 0;
@@ -205,8 +225,15 @@ take_told(struct daemon *d, const struct running *running, struct job *job)
 	struct work_job new;
 	int r = jobs_paced_work(d, running, job, &new);
 
-	if (r < 0)
-		return r != -EAGAIN || clk_monotonic_ns() - job->told_ns > WAIT_NS;
+	if (r < 0) {
+		bool is_over =
+			r != -EAGAIN || clk_monotonic_ns() - job->told_ns > WAIT_NS;
+
+		if (is_over)
+			log_dbg("paced", "job %s: %u iterations, of no use: %s",
+				job->name, job->paced.n, strerror(-r));
+		return is_over;
+	}
 	if (jobs_has_silent(d->jobs, new.hosts, new.n_hosts_wanted)) {
 		jobs_refuse(d, job, JOBS_SILENT);
 	} else {

@@ -7,6 +7,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/clk.h"
 #include "lib/base/jsonw.h"
+#include "lib/base/log.h"
 #include "lib/wire/rpc.h"
 #include "scheduler/daemon/daemon.h"
 #include "scheduler/daemon/jobs.h"
@@ -16,6 +17,10 @@
 #define MAX_ORDERS 256 /* That follow from one report. */
 /* A pacer of which nothing was heard for so long gets no orders. */
 #define FORGET_NS (30 * DAEMON_SECOND_NS)
+
+static const char *const verdicts[] = { [STEER_FREE] = "left alone",
+					[STEER_SHIFT] = "shifted",
+					[STEER_GATE] = "given turns" };
 
 struct pace {
 	struct steer *steer; /* Owned. */
@@ -52,6 +57,14 @@ put_order(const struct steer_order *order, const char *job, uint32_t pid,
 }
 
 static void
+log_order(const struct job *job, const struct steer_order *order)
+{
+	log_dbg("pace", "job %s: order %u, %s: not before %.6f, at most %.3f ms",
+		job->name, order->number, steer_why_names[order->why],
+		(double)order->not_before_ns / 1e9, (double)order->max_ns / 1e6);
+}
+
+static void
 send_order(struct daemon *d, const struct steer_order *order)
 {
 	const struct job *job = jobs_of_number(d, order->job);
@@ -79,6 +92,7 @@ send_order(struct daemon *d, const struct steer_order *order)
 	rpc_announce(d->announcer, topic, text);
 	free(text);
 	d->pace->counts.orders[order->why]++;
+	log_order(job, order);
 }
 
 /* ---- Reports --------------------------------------------------------------------------- */
@@ -130,6 +144,53 @@ take_paced(struct daemon *d, struct job *job, const struct live_iteration *told)
 		jobs_note_told(d, job);
 }
 
+/* For whoever asks later why it was, or was not, told to wait: seconds of wall clock. */
+static void
+log_report(const struct job *job, const struct steer_report *r)
+{
+	log_dbg("pace",
+		"job %s: iteration %llu came at %.6f, began at %.6f; the last one was in "
+		"collectives for %.3f ms; order %u",
+		job->name, (unsigned long long)r->number, (double)r->enter_ns / 1e9,
+		(double)r->begin_ns / 1e9, (double)r->comm_ns / 1e6, r->order);
+}
+
+/* What is held of it, if that is another thing than before the report. */
+static void
+log_state(const struct job *job, const struct steer_state *before,
+	  const struct steer_state *now)
+{
+	const struct steer_learned *a = &before->learned, *b = &now->learned;
+
+	if (before->is_tracked == now->is_tracked && a->takes_turns == b->takes_turns &&
+	    a->n_share == b->n_share && a->n_turns == b->n_turns &&
+	    a->foretold_share == b->foretold_share &&
+	    a->foretold_turns == b->foretold_turns)
+		return;
+	log_dbg("pace",
+		"job %s: %s; %.1f ms, of which %.1f ms sending; foretold to cost it and its "
+		"like: sharing %.4f, turns %.4f; seen: sharing %.4f (%u), turns %.4f (%u)",
+		job->name, b->takes_turns ? "takes turns" : "shares",
+		(double)now->period_us / 1e3, (double)now->burst_us / 1e3,
+		b->foretold_share, b->foretold_turns, b->share, b->n_share, b->turns,
+		b->n_turns);
+}
+
+static void
+steer(struct daemon *d, const struct job *job, const struct steer_report *report)
+{
+	struct steer_order orders[MAX_ORDERS];
+	struct steer_state before, now;
+	size_t n;
+
+	pace_state(d, job, &before);
+	n = steer_report(d->pace->steer, job->number, report, orders, MAX_ORDERS);
+	pace_state(d, job, &now);
+	log_state(job, &before, &now);
+	for (size_t i = 0; i < n; i++)
+		send_order(d, &orders[i]);
+}
+
 static void
 on_iteration(void *ctx, const struct live_iteration *told)
 {
@@ -144,8 +205,6 @@ on_iteration(void *ctx, const struct live_iteration *told)
 		.comm_ns = told->comm_ns,
 		.order = told->order,
 	};
-	struct steer_order orders[MAX_ORDERS];
-	size_t n;
 
 	pace->counts.reports++;
 	if (!job && !told->is_over)
@@ -160,13 +219,11 @@ on_iteration(void *ctx, const struct live_iteration *told)
 		job->paced_ns = 0;
 		return;
 	}
+	log_report(job, &report);
 	take_paced(d, job, told);
 	outcomes_begin(d, job->name, told->number, told->begin_ns);
-	if (job->number == UINT32_MAX)
-		return;
-	n = steer_report(pace->steer, job->number, &report, orders, MAX_ORDERS);
-	for (size_t i = 0; i < n; i++)
-		send_order(d, &orders[i]);
+	if (job->number != UINT32_MAX)
+		steer(d, job, &report);
 }
 
 /* ---- What is advised -------------------------------------------------------------------- */
@@ -198,6 +255,9 @@ pace_take(struct daemon *d, struct job *job, const struct advisor_view *view)
 	job->is_steered = pace_is_steered(d, job);
 	if (job->is_steered)
 		what.mode = view->mode;
+	log_dbg("pace", "job %s: to be %s: %s; %.3f times alone as it is, then %.3f",
+		job->name, verdicts[what.mode], reason_name(view->reason),
+		view->slowdown_before, view->slowdown_after);
 	if (steer_set_job(d->pace->steer, job->number, &what))
 		remember(d, job);
 }

@@ -12,7 +12,9 @@
 #	DEMO_CASES    of: equal ratio incommensurate change part (all)
 #	DEMO_PAIRS    how many pairs of each case; DEMO_SECONDS of each of their runs,
 #	              if alone; DEMO_ALONE_SECONDS; DEMO_SEED (demo_plan.py)
-#	DEMO_KEEP     a folder for what was measured; demo_live.py reads it again
+#	DEMO_KEEP     a folder for what was measured; demo_live.py reads it again.  Of each
+#	              run there is scheduler.log, too: every report, what was made of it,
+#	              and every order
 #	DEMO_CHECK    1: a test instead (live_demo.sh): PASS and FAIL lines
 #
 # Ends with status 0 if all was measured, whatever the figures are.
@@ -63,6 +65,7 @@ run() {
 	echo "$(($(live_retransmits) - before))" >"$LIVE_OUT/retransmits"
 	live_wait_jobs 30 || return
 	live_scheduler_stop
+	mv "$LAB_DIR/scheduler.log" "$LIVE_OUT/"
 }
 
 # What a run that failed leaves of its jobs would be in the way of the next one.

@@ -252,7 +252,7 @@ live_scheduler() {
 	lab_spawn scheduler lab_in slurm antiphase-scheduler --mode "$1" --host slurm \
 		--bus "$bus" --announce "$(live_orders)" --store "$LAB_DIR/history.db" \
 		--runtime-dir "$LAB_DIR/scheduler.run" --kill-switch "$LAB_DIR/stop" \
-		--poll-ms 500
+		--poll-ms 500 --log dbg
 	lab_wait_for 10 "antiphase-scheduler" live_answers || {
 		tail -n 5 "$LAB_DIR/scheduler.log" >&2
 		return 1
