@@ -113,6 +113,7 @@ find_path(const struct daemon *d, const struct running *running, uint32_t id,
 	struct paced_path path = {
 		.line_bps = topo_line_bps(topo, new->hosts, new->n_hosts_wanted),
 	};
+	struct running_others others;
 	struct laid_job laid;
 	int r = laid_job_make(new, new->hosts, topo, d->fabric.routes, &laid);
 
@@ -126,7 +127,9 @@ find_path(const struct daemon *d, const struct running *running, uint32_t id,
 			     8e6 * bytes * entry->factor /
 				     topo_link(topo, entry->link)->capacity_bps);
 	}
-	path.held_frac = running_held_frac(running, id, &laid.footprint, path.line_bps);
+	others = running_others(running, id, &laid.footprint, path.line_bps);
+	path.held_frac = others.held_frac;
+	path.met_frac = others.met_frac;
 	laid_job_fini(&laid);
 	*ret_path = path;
 	return 0;
@@ -156,11 +159,12 @@ log_profile(const struct job *job, const struct sent *sent,
 {
 	log_dbg("paced",
 		"job %s: %u iterations, %.0f bytes each (%zu looked at, %.2f of them in "
-		"collectives, %.2f of that sending): %.1f ms alone, others cost it %.3f; "
+		"collectives, %.2f of that sending): %.1f ms alone, others send in %.2f "
+		"of it and cost it %.3f; "
 		"taken to be %.1f ms of %.1f ms",
 		job->name, job->paced.n, sent->bytes, sent->n_iterations,
 		sent->within_frac, sent->busy_frac, path->alone_us / 1e3,
-		path->held_frac,
+		path->met_frac, path->held_frac,
 		profile ? (double)profile->phases[0].duration_us / 1e3 : 0,
 		profile ? (double)profile->period_us / 1e3 : 0);
 }

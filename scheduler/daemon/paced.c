@@ -16,6 +16,7 @@
 #define LIKE_FRAC   0.1  /* Off the median: still about as long. */
 #define MOST_ALIKE  1.15 /* Longest over shortest time in collectives, alone. */
 #define MIN_HELD    0.02 /* Less that others cost it is within what is seen. */
+#define MIN_MET     0.1  /* So much of its time beside others is not by chance. */
 #define SHORT_FRAC  0.25 /* Of its times in collectives: as short as that. */
 #define MIN_WITHIN  0.75 /* Of the traffic, in the time in collectives; */
 #define MIN_BUSY    0.5  /* of which so much is sending. */
@@ -211,7 +212,7 @@ paced_profile(const struct paced *paced, size_t n_min, const struct sent *sent,
 	double compute[PACED_N_KEPT], comm[PACED_N_KEPT], compute_us, sd_us, send_us;
 	size_t n = computes(paced, compute);
 	struct profile profile;
-	bool is_guess;
+	bool is_met, is_guess;
 
 	if (n < n_min || n < 1 || !(path->line_bps > 0) || !(sent->bytes > 0) ||
 	    sent->within_frac < MIN_WITHIN || sent->busy_frac < MIN_BUSY)
@@ -227,8 +228,11 @@ paced_profile(const struct paced *paced, size_t n_min, const struct sent *sent,
 	 * Others are seen in their way, or must have been: how much that cost is not
 	 * known well of a few, which may all have been contended, and all alike.
 	 */
+	is_met = path->held_frac > MIN_HELD ||
+		 (path->met_frac > MIN_MET &&
+		  stats_quantile(comm, n, 0.5) > MOST_ALIKE * path->alone_us);
 	is_guess = paced->n <= PACED_N_KEPT &&
-		   (path->held_frac > MIN_HELD || comm[n - 1] > MOST_ALIKE * comm[0]);
+		   (is_met || comm[n - 1] > MOST_ALIKE * comm[0]);
 	send_us = round(burst_us(sent, path, comm, n, is_guess));
 	if (compute_us < 1 || send_us < 1 ||
 	    compute_us + send_us > (double)PROFILE_MAX_PERIOD_US)

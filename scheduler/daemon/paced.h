@@ -16,9 +16,9 @@
  *	at most what a quarter of the times were below,
  *	and never less than its bytes take on its own interfaces.
  *
- * Where others are seen beside the first few, or these differ from each other, others may
- * have stretched all of them, and by the same time, if they began together; it is taken to
- * be what its bytes take.  Computing and the burst make an iteration, and a few of them
+ * Where others are seen beside the first few, and these take longer than their bytes, or
+ * differ from each other, others may have stretched all of them, and by the same time, if
+ * they began together; it is taken to be what its bytes take.  Computing and the burst make an iteration, and a few of them
  * are enough.
  *
  * When PACED_N_MIN iterations running are all longer, or all shorter, than those before
@@ -71,9 +71,10 @@ size_t paced_iterations(const struct paced *paced,
 
 /* What is known of where it sends. */
 struct paced_path {
-	double line_bps;  /* Of its slowest host's interface. */
-	double alone_us;  /* Its bytes, on the slowest link of its path. */
-	double held_frac; /* Of its time in collectives: what others cost it. */
+	double line_bps; /* Of its slowest host's interface. */
+	double alone_us; /* Its bytes, on the slowest link of its path. */
+	/* Of its time in collectives: others send as well; what they cost it. */
+	double met_frac, held_frac;
 };
 
 /*

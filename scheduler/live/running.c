@@ -193,24 +193,29 @@ factor_of(const struct footprint *footprint, uint32_t link)
 		       : 0;
 }
 
-double
-running_held_frac(const struct running *r, uint32_t job,
-		  const struct footprint *footprint, double line_bps)
+struct running_others
+running_others(const struct running *r, uint32_t job, const struct footprint *footprint,
+	       double line_bps)
 {
-	double most = 0;
+	struct running_others others = { 0 };
 
 	if (job >= r->n_jobs)
-		return 0;
+		return others;
 	for (uint32_t i = r->first[job]; i < r->first[job + 1]; i++) {
 		const struct contention_link *link =
 			&r->found->links[r->places[i].link];
+		const struct contention_job *here = &link->jobs[r->places[i].at];
 		double factor = factor_of(footprint, link->link);
 
-		if (factor > 0)
-			most = fmax(most, held_on(link, &link->jobs[r->places[i].at],
-						  line_bps * factor));
+		if (!(factor > 0) || !here->active_ms)
+			continue;
+		others.held_frac =
+			fmax(others.held_frac, held_on(link, here, line_bps * factor));
+		others.met_frac = fmax(others.met_frac,
+				       (double)here->overlap_ms / here->active_ms);
 	}
-	return fmin(most, MAX_HELD);
+	others.held_frac = fmin(others.held_frac, MAX_HELD);
+	return others;
 }
 
 void

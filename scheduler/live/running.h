@@ -67,12 +67,20 @@ void running_ring(const struct running *running, uint32_t job,
 		  struct work_job *ret_job);
 const uint32_t *running_series(const struct running *running, uint32_t job,
 			       size_t *ret_n);
+
 /*
- * The share of its time sending that others cost it, as above, on the links of its
- * footprint; where it is never seen alone, it could send what its hosts' lines let it.
+ * What others do to it on the links of its footprint, each as a share of its time sending:
+ * what they cost it, as above (where it is never seen alone, it could send what its hosts'
+ * lines let it), and in how much of it any of them send as well, on the link where that is
+ * most.
  */
-double running_held_frac(const struct running *running, uint32_t job,
-			 const struct footprint *footprint, double line_bps);
+struct running_others {
+	double held_frac, met_frac;
+};
+
+struct running_others running_others(const struct running *running, uint32_t job,
+				     const struct footprint *footprint,
+				     double line_bps);
 
 /*
  * Takes out of a profile the share 'held_frac' (0 to below 1) of the time in which it

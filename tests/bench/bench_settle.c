@@ -6,9 +6,8 @@
  * with it over seeds the median, 90th percentile and worst, and by how much it is worse
  * than without; then of the seconds to the first order since all were there (or since one
  * had changed), and to where it is settled: from then on no 16 iterations running of any
- * job take more than 1.05 of what they would alone.  After a change: 1.05 of what they do
- * in the last third, in the mean of all jobs, in any 8 s.  A run that never is counts as
- * long as it is; how many these are comes last.
+ * job take more than 1.05 of what they would alone.  A run that never is counts as long as
+ * it is; how many these are comes last.
  *
  *	bench_settle [SEEDS [FIRST_SEED]]
  */
@@ -22,7 +21,6 @@
 #define N_SEEDS 40
 #define WINDOW  16
 #define NEAR    1.05
-#define SPAN_S  8.0
 
 struct outcome {
 	double slowdown, shift_s, settled_s;
@@ -76,48 +74,6 @@ judge(const struct settle *s, uint32_t j, double from_s, double *ret_slowdown)
 	return settled_s - from_s;
 }
 
-/* Mean time of the job's iterations between the two; 0: there are none. */
-static double
-mean_ms(const struct settle *s, uint32_t j, double from_s, double until_s)
-{
-	double sum_ms = 0;
-	size_t n = 0;
-
-	for (size_t i = 0; i < s->lab.lab.iterations.n; i++) {
-		const struct lab_iteration *it = &s->lab.lab.iterations.items[i];
-
-		if (it->job != j || it->start_ns < from_s * SECOND ||
-		    it->start_ns >= until_s * SECOND)
-			continue;
-		sum_ms += (it->end_ns - it->start_ns) / MS;
-		n++;
-	}
-	return n ? sum_ms / (double)n : 0;
-}
-
-/* Of all jobs together, seconds since 'from_s'; INFINITY: never. */
-static double
-settled_again_s(const struct settle *s, double from_s)
-{
-	double until_s = s->opts.seconds, settled_s = INFINITY, last_ms[SETTLE_N_JOBS];
-
-	for (uint32_t j = 0; j < SETTLE_N_JOBS; j++)
-		last_ms[j] =
-			mean_ms(s, j, from_s + (until_s - from_s) * 2 / 3, until_s);
-	for (double at_s = from_s; at_s + SPAN_S <= until_s; at_s += SETTLE_LOOK_S) {
-		double sum = 0;
-
-		for (uint32_t j = 0; j < SETTLE_N_JOBS; j++)
-			sum += mean_ms(s, j, at_s, at_s + SPAN_S) / last_ms[j] /
-			       SETTLE_N_JOBS;
-		if (sum > NEAR)
-			settled_s = INFINITY;
-		else if (isinf(settled_s))
-			settled_s = at_s - from_s;
-	}
-	return settled_s;
-}
-
 static void
 play(struct settle *s, bool is_steered, struct outcome *ret_o)
 {
@@ -137,8 +93,6 @@ play(struct settle *s, bool is_steered, struct outcome *ret_o)
 		if (state.first_shift_ns)
 			first_ns = fmin(first_ns, (double)state.first_shift_ns);
 		o.slowdown += slowdown / SETTLE_N_JOBS;
-		if (changes)
-			settled_s = settled_again_s(s, from_s);
 		o.is_settled &= !isinf(settled_s);
 		o.settled_s = fmax(o.settled_s, fmin(settled_s, most_s));
 	}

@@ -3,10 +3,11 @@
  * the daemon does: of each nothing is known until its pacer has told of a few iterations
  * (paced.h), which others may have stretched, and more are looked at later.
  *
- *	equal, ratio, incommensurate, change	the jobs of demo_live
+ *	equal, ratio, incommensurate, change, part	the jobs of demo_live
  *	quiet	all begin together; marks are off by 0.5 % of the shortest period
  *	rough	so they do, but computing varies by 3 %, ends of bursts are seen late by 3
  *		to 5 % of that period, and of what others cost a job a half is seen
+ *	blind	as rough, but only that they meet is seen, and not that it costs anything
  *	slow	as quiet, but collectives take a third longer than their bytes, and of what
  *		others cost 0.7 is seen
  *	busy	they begin 2 to 10 s after each other; marks are off by 3 to 5 %, to both
@@ -36,6 +37,7 @@
 enum settle_marks {
 	QUIET,
 	ROUGH,
+	BLIND,
 	SLOW,
 	BUSY,
 	N_MARKS,
@@ -47,9 +49,8 @@ static const struct {
 	double seen_frac; /* Of what others cost a job, so much is seen. */
 	double bytes_frac; /* Of what collectives take alone, their bytes take so much. */
 } settle_manners[] = {
-	[QUIET] = { "quiet", 0.0115, 1, 1 },
-	[ROUGH] = { "rough", 0.03, 0.5, 1 },
-	[SLOW] = { "slow", 0.0115, 0.7, 0.75 },
+	[QUIET] = { "quiet", 0.0115, 1, 1 }, [ROUGH] = { "rough", 0.03, 0.5, 1 },
+	[BLIND] = { "blind", 0.03, 0, 1 },   [SLOW] = { "slow", 0.0115, 0.7, 0.75 },
 	[BUSY] = { "busy", 0.02, 1, 1 },
 };
 
@@ -58,6 +59,7 @@ enum settle_kind {
 	RATIO,
 	INCOMMENSURATE,
 	CHANGE,
+	PART,
 	N_KINDS,
 };
 
@@ -77,7 +79,8 @@ static const struct {
 			     { { 264, 112 }, { 345, 112 }, { 433, 112 } },
 			     0,
 			     45 },
-	[CHANGE] = { "change", { { 262, 112 }, { 264, 112 }, { 266, 112 } }, 0.3, 60 },
+	[CHANGE] = { "change", { { 262, 112 }, { 264, 112 }, { 205, 112 } }, 0.3, 60 },
+	[PART] = { "part", { { 262, 112 }, { 264, 112 }, { 266, 112 } }, 0.3, 60 },
 };
 
 struct settle {
@@ -108,9 +111,9 @@ settle_on_report(void *ctx, uint32_t job, const struct steer_report *r)
 		s->told_s[job] = (double)r->begin_ns / SECOND;
 }
 
-/* The share of its time in collectives that others are seen to cost it, about. */
+/* The share of its time in collectives that others cost it. */
 static double
-settle_held_frac(struct settle *s, uint32_t j)
+settle_lost_frac(const struct settle *s, uint32_t j)
 {
 	struct sent_iteration its[PACED_N_KEPT];
 	size_t n = paced_iterations(&s->paced[j], its);
@@ -118,10 +121,7 @@ settle_held_frac(struct settle *s, uint32_t j)
 
 	for (size_t i = 0; i < n; i++)
 		sum_ns += (double)its[i].comm_ns;
-	return fmax(0,
-		    settle_manners[s->marks].seen_frac *
-				    (1 - s->jobs[j].comm_ms * MS * (double)n / sum_ns) +
-			    0.05 * rng_normal(&s->rng));
+	return fmax(0, 1 - s->jobs[j].comm_ms * MS * (double)n / sum_ns);
 }
 
 static bool
@@ -133,9 +133,16 @@ settle_measure(struct settle *s, uint32_t j, struct profile *ret_profile)
 	const struct sent sent = { .bytes = bytes_ms * 1e-3 * ONE_LINK[0] / 8,
 				   .within_frac = 1,
 				   .busy_frac = 1 };
-	const struct paced_path path = { .line_bps = 10 * ONE_LINK[0],
-					 .alone_us = bytes_ms * 1e3,
-					 .held_frac = settle_held_frac(s, j) };
+	double lost_frac = settle_lost_frac(s, j);
+	double seen_frac = settle_manners[s->marks].seen_frac;
+	struct paced_path path = { .line_bps = 10 * ONE_LINK[0],
+				   .alone_us = bytes_ms * 1e3 };
+
+	/* Each of two loses half of the time in which both send. */
+	path.met_frac = fmin(1, 2 * lost_frac);
+	if (seen_frac > 0)
+		path.held_frac =
+			fmax(0, seen_frac * lost_frac + 0.05 * rng_normal(&s->rng));
 
 	return paced_profile(&s->paced[j], SETTLE_N_MIN, &sent, &path, ret_profile);
 }

@@ -106,7 +106,14 @@ iterations_that_were_all_contended_are_relieved(void **state)
 		begin(&lab, 270, 160 + i % 2);
 	/* Nobody is seen beside it: it takes as long as it took at best. */
 	check(&lab, &SENT, &path, 270000 + 160000, 160000);
-	/* Others are; of so few it is not known well what that cost, */
+	/* Others are, though not that they cost it anything: more than its bytes take; */
+	path.met_frac = 0.3;
+	check(&lab, &SENT, &path, 270000 + 82000, 82000);
+	/* which would be what it takes by itself, were it nearly that. */
+	path.alone_us = 150000;
+	check(&lab, &SENT, &path, 270000 + 160000, 160000);
+	path = PATH;
+	/* That they do; of so few it is not known well what that cost, */
 	path.held_frac = 0.2;
 	check(&lab, &SENT, &path, 270000 + 82000, 82000);
 	for (int i = 0; i < PACED_N_KEPT; i++)

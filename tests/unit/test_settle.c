@@ -35,8 +35,10 @@ static void
 jobs_that_are_all_contended_alike_find_their_turns(void **state)
 {
 	(void)state;
-	for (uint64_t seed = 31; seed <= 40; seed++)
+	for (uint64_t seed = 31; seed <= 40; seed++) {
 		assert_true(first_order_s(RATIO, ROUGH, seed) < 8);
+		assert_true(first_order_s(RATIO, BLIND, seed) < 8);
+	}
 }
 
 /* Marks that are late make some collectives look short. */
