@@ -321,6 +321,29 @@ replay(const struct replay_args *args, const char *path, const char *command)
 	return r < 0 ? cli_fail(r, &err) : cli_finish(CLI_OK);
 }
 
+/* What options do not go together, or NULL. */
+static const char *
+contradiction(const struct replay_args *args)
+{
+	bool is_plain = strcmp(args->semantics, "plain") == 0;
+
+	if (!args->policies || !args->cluster)
+		return "needs --policy and --cluster";
+	if (!args->fabric != !args->models)
+		return "--fabric and --models need each other";
+	if (args->throughputs && (args->fabric || !is_plain))
+		return "with --throughputs semantics are plain, without a fabric";
+	if (args->fabric && !is_plain)
+		return "on a fabric semantics are plain";
+	if (args->apps && (args->fabric || args->throughputs || !is_plain))
+		return "--apps goes with none of --fabric, --throughputs and --semantics";
+	if (!args->fabric && (strcmp(args->augment, "none") || args->jitter > 0 ||
+			      args->measure || args->model_gpus || args->iterations))
+		return "--augment, --jitter, --measure, --model-gpus and --iterations need "
+		       "--fabric";
+	return NULL;
+}
+
 static int
 run_replay(int argc, char **argv)
 {
@@ -476,37 +499,16 @@ run_replay(int argc, char **argv)
 	};
 	char *command = report_command(argc, argv); /* Parsing moves arguments. */
 	int first = cli_parse(&verb_sim_replay, opts, argc, argv), status;
+	const char *wrong = "expected one trace";
 
-	if (first < 0)
-		status = cli_status(first);
-	else if (argc - first != 1)
-		status = cli_usage_error(&verb_sim_replay, "expected one trace");
-	else if (!args.policies || !args.cluster)
-		status = cli_usage_error(&verb_sim_replay,
-					 "needs --policy and --cluster");
-	else if (!args.fabric != !args.models)
-		status = cli_usage_error(&verb_sim_replay,
-					 "--fabric and --models need each other");
-	else if (args.throughputs && (args.fabric || strcmp(args.semantics, "plain")))
-		status = cli_usage_error(
-			&verb_sim_replay,
-			"with --throughputs semantics are plain, without a fabric");
-	else if (args.fabric && strcmp(args.semantics, "plain"))
-		status = cli_usage_error(&verb_sim_replay,
-					 "on a fabric semantics are plain");
-	else if (args.apps &&
-		 (args.fabric || args.throughputs || strcmp(args.semantics, "plain")))
-		status = cli_usage_error(&verb_sim_replay,
-					 "--apps goes with none of --fabric, "
-					 "--throughputs and --semantics");
-	else if (!args.fabric && (strcmp(args.augment, "none") || args.jitter > 0 ||
-				  args.measure || args.model_gpus || args.iterations))
-		status = cli_usage_error(&verb_sim_replay,
-					 "--augment, --jitter, --measure, "
-					 "--model-gpus and --iterations need "
-					 "--fabric");
-	else
-		status = replay(&args, argv[first], command);
+	if (first < 0) {
+		free(command);
+		return cli_status(first);
+	}
+	if (argc - first == 1)
+		wrong = contradiction(&args);
+	status = wrong ? cli_usage_error(&verb_sim_replay, "%s", wrong)
+		       : replay(&args, argv[first], command);
 	free(command);
 	return status;
 }

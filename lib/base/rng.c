@@ -62,6 +62,18 @@ rng_below(struct rng *rng, uint64_t n)
 	}
 }
 
+void
+rng_shuffle(struct rng *rng, uint32_t *items, size_t n)
+{
+	for (size_t i = n; i > 1; i--) {
+		size_t k = rng_below(rng, i);
+		uint32_t item = items[i - 1];
+
+		items[i - 1] = items[k];
+		items[k] = item;
+	}
+}
+
 double
 rng_uniform(struct rng *rng)
 {

@@ -8,6 +8,7 @@
 #ifndef LIB_BASE_RNG_H
 #define LIB_BASE_RNG_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct rng {
@@ -29,6 +30,9 @@ uint64_t rng_next(struct rng *rng);
 
 /* Uniform in [0, n), without bias; n at least 1. */
 uint64_t rng_below(struct rng *rng, uint64_t n);
+
+/* All orders as likely (Fisher and Yates); draws n - 1 times. */
+void rng_shuffle(struct rng *rng, uint32_t *items, size_t n);
 
 /* Uniform in [0, 1), 53 bits. */
 double rng_uniform(struct rng *rng);

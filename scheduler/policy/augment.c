@@ -111,18 +111,6 @@ is_worth_it(const struct augment_room *room, const struct pol_plan *plan)
 /* ---- Equal nodes at random --------------------------------------------------------------- */
 
 static void
-shuffle(struct rng *rng, uint32_t *items, size_t n)
-{
-	for (size_t i = n; i > 1; i--) {
-		size_t k = rng_below(rng, i);
-		uint32_t item = items[i - 1];
-
-		items[i - 1] = items[k];
-		items[k] = item;
-	}
-}
-
-static void
 draw_nodes(struct augment_room *room, const struct pol_cluster *cluster,
 	   struct rng *rng)
 {
@@ -131,8 +119,8 @@ draw_nodes(struct augment_room *room, const struct pol_cluster *cluster,
 		vec_push(&room->racks, i);
 	for (uint32_t i = 0; i < cluster->n_nodes; i++)
 		vec_push(&room->scratch, i);
-	shuffle(rng, room->racks.items, room->racks.n);
-	shuffle(rng, room->scratch.items, room->scratch.n);
+	rng_shuffle(rng, room->racks.items, room->racks.n);
+	rng_shuffle(rng, room->scratch.items, room->scratch.n);
 	for (size_t r = 0; r < room->racks.n; r++)
 		for (uint32_t i = 0; i < cluster->n_nodes; i++)
 			if (cluster->rack_of[room->scratch.items[i]] ==

@@ -87,17 +87,6 @@ rho(struct state *s, const struct pol_view *view, const struct pol_job *job, uin
 	       alone_s(&s->alone, view, job, share_speed_most(view, job), n);
 }
 
-static void
-shuffle(struct rng *rng, uint32_t *ids, uint32_t n)
-{
-	for (uint32_t i = n; i > 1; i--) {
-		uint32_t j = (uint32_t)rng_below(rng, i), id = ids[i - 1];
-
-		ids[i - 1] = ids[j];
-		ids[j] = id;
-	}
-}
-
 /* ---- The auction -------------------------------------------------------------------------- */
 
 /* 1 / rho, but for what it would take alone: that is the same in all rows of a bid. */
@@ -193,7 +182,7 @@ order(void *state, const struct pol_view *view, uint32_t *ret_ids)
 		keys[ret_ids[i]] = -rho(s, view, &view->jobs[ret_ids[i]], n);
 	order_list_sort_ids(&s->list, ret_ids, n);
 	n_first = (uint32_t)fmin(n, ceil((1 - s->fairness) * n));
-	shuffle(s->rng, ret_ids + n_first, n - n_first);
+	rng_shuffle(s->rng, ret_ids + n_first, n - n_first);
 	if (s->is_partial)
 		auction(s, view, ret_ids, n_first, n - n_first);
 	return n;

@@ -124,13 +124,7 @@ pair(struct state *s, const struct pol_view *view, uint64_t n_wanted)
 {
 	uint32_t *ids = s->alone.items;
 
-	for (size_t i = s->alone.n; i > 1; i--) {
-		size_t k = rng_below(s->rng, i);
-		uint32_t id = ids[i - 1];
-
-		ids[i - 1] = ids[k];
-		ids[k] = id;
-	}
+	rng_shuffle(s->rng, ids, s->alone.n);
 	for (size_t i = 0; i < s->alone.n && n_wanted > view->cluster->n_all_gpus;
 	     i++) {
 		size_t k = i + 1;

@@ -188,6 +188,27 @@ neighbouring_draws_and_streams_are_uncorrelated(void **state)
 	assert_near(across, 0, 0.0127);
 }
 
+static void
+all_orders_are_as_likely(void **state)
+{
+	uint32_t n_seen[6] = { 0 };
+	struct rng rng;
+
+	(void)state;
+	rng_init(&rng, 42);
+	for (int i = 0; i < 6000; i++) {
+		uint32_t items[] = { 0, 1, 2 };
+
+		rng_shuffle(&rng, items, 3);
+		assert_int_equal(1 << items[0] | 1 << items[1] | 1 << items[2], 7);
+		n_seen[2 * items[0] + (items[1] > items[2])]++;
+	}
+	/* Each is seen 1000 times, give or take four standard deviations. */
+	for (int i = 0; i < 6; i++)
+		assert_in_range(n_seen[i], 885, 1115);
+	rng_shuffle(&rng, NULL, 0);
+}
+
 int
 main(void)
 {
@@ -200,6 +221,7 @@ main(void)
 		cmocka_unit_test(uniform_numbers_fill_the_unit_interval),
 		cmocka_unit_test(normal_numbers_have_the_moments_of_the_normal_law),
 		cmocka_unit_test(neighbouring_draws_and_streams_are_uncorrelated),
+		cmocka_unit_test(all_orders_are_as_likely),
 	};
 
 	return cmocka_run_group_tests_name("rng", tests, NULL, NULL);
