@@ -144,7 +144,7 @@ test-killed: ## antiphase-scheduler over a real Slurm, killed 1,000 times (root,
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)B=$(B) KILLS=$(or $(KILLS),1000) LIMIT_S=3600 bash tests/net/run scheduler_killed
 
-demo-live: ## real MPI jobs under Slurm, without and with antiphase (root, 20 min; DEMO_CASES)
+demo-live: ## real MPI jobs under Slurm, without and with antiphase (root, 28 min; DEMO_CASES)
 	@sh tests/deps.sh $(PACKAGES_BUILD) $(PACKAGES_NET)
 	$(Q)$(MAKE) --no-print-directory all $(SPANK) $(B)/tests/net/arl
 	$(Q)B=$(B) bash tests/net/demo_live.sh $(DEMO_OPTIONS)
