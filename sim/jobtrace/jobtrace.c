@@ -198,6 +198,16 @@ note_fault(struct jobtrace *trace, uint64_t line, int field, const char *why,
 		jobtrace_format_names[trace->format]);
 }
 
+/* At the end: 0, or -EINVAL if no row was one of the format. */
+static int
+check_rows(const struct jobtrace *trace, struct err *err)
+{
+	if (!trace->counts.rows || trace->counts.malformed < trace->counts.rows)
+		return 0;
+	return err_set(err, NULL, 0, 0, "%s; is this a trace of format %s?",
+		       trace->faults[0], jobtrace_format_names[trace->format]);
+}
+
 /* True if it is a job to be told. */
 static bool
 is_wanted(struct jobtrace *trace, struct jobtrace_job *job)
@@ -285,7 +295,7 @@ jobtrace_next(struct jobtrace *trace, struct jobtrace_job *ret_job, struct err *
 				r = take_row(trace, line, ret_job, err);
 		}
 		if (is_over)
-			return 0;
+			return check_rows(trace, err);
 	} while (r == 0);
 	return r;
 }

@@ -4,8 +4,8 @@
  * Read as a stream: files of any length, compressed by gzip or xz, or a member of an archive
  * ("muri_traces.tar.xz:simulator/trace-data/trace3.csv").  A row that is malformed is
  * counted, its first ones are kept with file and line to be told, and the reading goes
- * on; too many of them (more than one in ten after the first 100 rows) end it, as that is
- * another format.  A row that is fine and not of interest (a job without GPUs) is counted
+ * on; too many of them (more than one in ten after the first 100 rows, or all) are an
+ * error, as that is another format.  A row that is fine and not of interest (a job without GPUs) is counted
  * as left out, by reason.
  */
 #ifndef SIM_JOBTRACE_JOBTRACE_H

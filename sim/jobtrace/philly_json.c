@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <string.h>
 
 #include "lib/base/err.h"
 #include "lib/base/json.h"
@@ -36,6 +37,37 @@ scan_char(struct scan *scan, char c)
 	return c == '}' && scan->depth && !--scan->depth;
 }
 
+/* What stands between jobs: one list around all of them, or none; a comma or none. */
+static bool
+may_stand_between(struct philly_json *reader, char c)
+{
+	enum philly_json_list list = reader->list;
+
+	if (c == '[' && list == PHILLY_JSON_NO_LIST)
+		reader->list = PHILLY_JSON_IN_LIST;
+	else if (c == ']' && list == PHILLY_JSON_IN_LIST)
+		reader->list = PHILLY_JSON_PAST_LIST;
+	else if (c == '{' || c == ',')
+		return list != PHILLY_JSON_PAST_LIST;
+	else
+		return c && strchr(" \t\r\n", c);
+	return true;
+}
+
+/* 0 if the text may end here, or -EINVAL. */
+static int
+check_end(const struct philly_json *reader, const struct lines *lines, bool is_in_job,
+	  struct err *err)
+{
+	if (is_in_job)
+		return err_set(err, NULL, (unsigned)reader->first_line, 0,
+			       "the job that begins here has no end");
+	if (reader->list == PHILLY_JSON_IN_LIST)
+		return err_set(err, NULL, (unsigned)lines_number(lines), 0,
+			       "the list of jobs has no end: the file is cut off");
+	return 0;
+}
+
 /* Collects the next object; 1, 0 at the end, -errno. */
 static int
 collect(struct philly_json *reader, struct lines *lines, struct err *err)
@@ -49,6 +81,11 @@ collect(struct philly_json *reader, struct lines *lines, struct err *err)
 			char c = *reader->line++;
 
 			reader->left--;
+			if (!scan.depth && !may_stand_between(reader, c))
+				return err_set(err, NULL, (unsigned)lines_number(lines),
+					       0,
+					       "expected a job, '{ ... }', or the end "
+					       "of the list of them");
 			if (!scan.depth && c == '{')
 				reader->first_line = lines_number(lines);
 			if (scan.depth || c == '{')
@@ -66,11 +103,7 @@ collect(struct philly_json *reader, struct lines *lines, struct err *err)
 		if (r < 0)
 			return r;
 		if (r == 0)
-			return scan.depth
-				       ? err_set(err, NULL,
-						 (unsigned)reader->first_line, 0,
-						 "the job that begins here has no end")
-				       : 0;
+			return check_end(reader, lines, scan.depth, err);
 	}
 }
 

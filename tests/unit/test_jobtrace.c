@@ -319,7 +319,9 @@ names_are_of_one_line_and_come_back_as_they_are(void **state)
 	jobtrace_close(trace);
 	free(text);
 
-	trace = open_text("job_id,submit_s,duration_s,num_gpus\na\033[2J,0,1,1\n");
+	trace = open_text(
+		"job_id,submit_s,duration_s,num_gpus\na\033[2J,0,1,1\nb,0,1,1\n");
+	assert_string_equal(next(trace)->id, "b");
 	assert_null(next(trace));
 	assert_non_null(strstr(jobtrace_fault(trace, 0),
 			       ":2: job_id: expected no control characters"));
@@ -373,6 +375,51 @@ what_is_no_trace_is_refused(void **state)
 		if (!strstr(err.text, cases[i].says))
 			fail_msg("%zu: %s", i, err.text);
 	}
+}
+
+static void
+json_that_is_no_list_of_jobs_is_refused(void **state)
+{
+#define JOB                                                                            \
+	"{\"jobid\":\"j\",\"submitted_time\":\"2017-10-07 01:11:40\",\"attempts\":[{"  \
+	"\"start_time\":\"2017-10-07 01:12:00\",\"end_time\":\"2017-10-07 01:13:00\"," \
+	"\"detail\":[{\"gpus\":[\"g\"]}]}]}"
+
+	static const struct {
+		const char *text;
+		unsigned n_jobs;
+		const char *says; /* NULL: fine. */
+	} cases[] = {
+		{ "[" JOB ",\n" JOB "]\n", 2, NULL },
+		{ JOB "\n" JOB "\n", 2, NULL },
+		{ "[]", 0, NULL },
+		{ "[" JOB ",\n" JOB ",\n", 2, "the file is cut off" },
+		{ "[" JOB ",\n{\"jobid\":", 1, "begins here has no end" },
+		{ "[[[[", 0, "expected a job" },
+		{ "[1,2,3]", 0, "expected a job" },
+		{ "[" JOB "]" JOB, 1, "expected a job" },
+		{ JOB "]", 1, "expected a job" },
+		{ "[" JOB "}]", 1, "expected a job" },
+		{ "{}", 0, "'jobid' is missing here; is this a trace" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct jobtrace *trace = open_text(cases[i].text);
+		struct jobtrace_job job;
+		struct err err = { 0 };
+		int r;
+
+		do {
+			r = jobtrace_next(trace, &job, &err);
+		} while (r > 0);
+		if (r != (cases[i].says ? -EINVAL : 0) ||
+		    jobtrace_counts(trace).jobs != cases[i].n_jobs ||
+		    (cases[i].says && !strstr(err.text, cases[i].says)))
+			fail_msg("%zu: %d, %s", i, r, err.text);
+		jobtrace_close(trace);
+	}
+#undef JOB
 }
 
 static void
@@ -538,6 +585,7 @@ main(void)
 		cmocka_unit_test(names_are_of_one_line_and_come_back_as_they_are),
 		cmocka_unit_test(too_many_malformed_rows_are_another_format),
 		cmocka_unit_test(what_is_no_trace_is_refused),
+		cmocka_unit_test(json_that_is_no_list_of_jobs_is_refused),
 		cmocka_unit_test(a_line_without_end_is_given_up),
 		cmocka_unit_test(archives_and_compressed_files_are_read),
 		cmocka_unit_test(what_is_packed_twice_or_by_a_program_is_refused),
