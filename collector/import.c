@@ -19,7 +19,6 @@
 #include "lib/base/vec.h"
 #include "lib/wire/rec.h"
 
-#define MAX_WORDS 4096
 /* More than what one poll of a source takes, so that nothing is before the first. */
 #define FIRST_POLL_MS 501
 #define RAW_MS        1000
@@ -32,8 +31,10 @@ struct words {
 
 struct import {
 	const char *kind; /* "pcap", "sflow", "hft". */
+	/* As they were given; NULL: not. */
 	const char *output, *host, *interface, *filter, *counts, *capacity;
-	struct words local, jobs;
+	const char *addresses, *rules;
+	struct words local, jobs; /* Of the last two. */
 	double capacity_bps;
 	struct rec_writer *writer;
 	struct err err;
@@ -61,8 +62,8 @@ split_words(const char *text, const char *separators, struct words *ret)
 	if (!text)
 		return;
 	ret->text = xstrdup(text);
-	for (char *word = strtok_r(ret->text, separators, &rest);
-	     word && ret->items.n < MAX_WORDS; word = strtok_r(NULL, separators, &rest))
+	for (char *word = strtok_r(ret->text, separators, &rest); word;
+	     word = strtok_r(NULL, separators, &rest))
 		vec_push(&ret->items, word);
 }
 
@@ -93,6 +94,7 @@ static int
 open_source(struct lane *lane, char host[TELE_MAX_NAME + 1])
 {
 	struct import *import = lane->import;
+	const char *counts = import->counts ? import->counts : "auto";
 	struct hft hft = { 0 };
 	int error;
 
@@ -119,9 +121,9 @@ open_source(struct lane *lane, char host[TELE_MAX_NAME + 1])
 			},
 			&lane->source, &import->err);
 	error = hft_read(lane->file,
-			 !strcmp(import->counts, "cumulative") ? HFT_CUMULATIVE
-			 : !strcmp(import->counts, "interval") ? HFT_INTERVAL
-							       : HFT_AUTO,
+			 !strcmp(counts, "cumulative") ? HFT_CUMULATIVE
+			 : !strcmp(counts, "interval") ? HFT_INTERVAL
+						       : HFT_AUTO,
 			 &hft, &import->err);
 	if (error < 0)
 		return error;
@@ -301,23 +303,13 @@ import_files(struct import *import, char **files, size_t n)
 /* ---- The verb --------------------------------------------------------------------------------- */
 
 static int
-check(const struct import *import, int n_files)
+check_kind(const struct import *import)
 {
 	static const char *const kinds[] = { "pcap", "sflow", "hft", NULL };
 	const char *meant;
 
 	for (size_t i = 0; kinds[i]; i++)
-		if (!strcmp(import->kind, kinds[i]) && n_files == 0)
-			return cli_usage_error(&verb_import, "no file to import");
-		else if (!strcmp(import->kind, kinds[i]) && !import->output)
-			return cli_usage_error(&verb_import,
-					       "say where to: --output FILE");
-		else if (!strcmp(import->kind, kinds[i]) && n_files > 1 &&
-			 (import->host || import->interface))
-			return cli_usage_error(
-				&verb_import,
-				"--host and --interface are for one file at a time");
-		else if (!strcmp(import->kind, kinds[i]))
+		if (!strcmp(import->kind, kinds[i]))
 			return CLI_OK;
 	meant = err_did_you_mean(import->kind, kinds);
 	return cli_usage_error(
@@ -325,6 +317,49 @@ check(const struct import *import, int n_files)
 		"'%s' cannot be imported: expected pcap, sflow or hft%s%s%s",
 		import->kind, meant ? " (did you mean '" : "", meant ? meant : "",
 		meant ? "'?)" : "");
+}
+
+/* An option that would do nothing was meant to do something. */
+static int
+check_options(const struct import *import)
+{
+	const struct {
+		const char *name, *value, *kinds;
+	} options[] = {
+		{ "interface", import->interface, "pcap" },
+		{ "local", import->addresses, "pcap" },
+		{ "job", import->rules, "pcap and sflow" },
+		{ "filter", import->filter, "pcap" },
+		{ "capacity", import->capacity, "pcap and hft" },
+		{ "counts", import->counts, "hft" },
+	};
+
+	for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+		if (options[i].value && !strstr(options[i].kinds, import->kind))
+			return cli_usage_error(
+				&verb_import, "--%s is for %s, not for %s",
+				options[i].name, options[i].kinds, import->kind);
+	return CLI_OK;
+}
+
+static int
+check(const struct import *import, int n_files)
+{
+	int status = check_kind(import);
+
+	if (status == CLI_OK)
+		status = check_options(import);
+	if (status != CLI_OK)
+		return status;
+	if (n_files == 0)
+		return cli_usage_error(&verb_import, "no file to import");
+	if (!import->output)
+		return cli_usage_error(&verb_import, "say where to: --output FILE");
+	if (n_files > 1 && (import->host || import->interface))
+		return cli_usage_error(
+			&verb_import,
+			"--host and --interface are for one file at a time");
+	return CLI_OK;
 }
 
 static int
@@ -345,8 +380,7 @@ int
 import_main(int argc, char **argv)
 {
 	static const char *const counts[] = { "auto", "cumulative", "interval", NULL };
-	struct import import = { .counts = "auto" };
-	const char *local = NULL, *jobs = NULL;
+	struct import import = { 0 };
 	const struct cli_opt opts[] = {
 		{ "output", 'o', CLI_STR, &import.output, "FILE",
 		  "the recording to write; - is stdout", 0, 0, NULL, NULL },
@@ -355,10 +389,10 @@ import_main(int argc, char **argv)
 		  0, NULL, NULL },
 		{ "interface", 0, CLI_STR, &import.interface, "NAME",
 		  "pcap: of the port (default: the file's name)", 0, 0, NULL, NULL },
-		{ "local", 0, CLI_STR, &local, "ADDRESSES",
+		{ "local", 0, CLI_STR, &import.addresses, "ADDRESSES",
 		  "pcap: addresses behind the port, by comma; they send", 0, 0, NULL,
 		  NULL },
-		{ "job", 0, CLI_STR, &jobs, "RULES",
+		{ "job", 0, CLI_STR, &import.rules, "RULES",
 		  "pcap, sflow: JOB=ADDRESS[,ADDRESS][:PORT[-PORT]], by blanks", 0, 0,
 		  NULL, NULL },
 		{ "filter", 0, CLI_STR, &import.filter, "EXPRESSION",
@@ -379,8 +413,8 @@ import_main(int argc, char **argv)
 	status = check(&import, argc - first - 1);
 	if (status != CLI_OK)
 		return status;
-	split_words(local, ", ", &import.local);
-	split_words(jobs, " ", &import.jobs);
+	split_words(import.addresses, ", ", &import.local);
+	split_words(import.rules, " ", &import.jobs);
 	status = run(&import, argv + first + 1, argc - first - 1);
 	words_fini(&import.local);
 	words_fini(&import.jobs);
