@@ -40,7 +40,8 @@ err_set_errno(struct err *err, const char *file, int error, const char *what)
 {
 	if (error < 0)
 		error = -error;
-	err_set(err, file, 0, 0, "%s: %s", what, strerror(error));
+	err_set(err, file && !*file ? "''" : file, 0, 0, "%s: %s", what,
+		strerror(error));
 	return -error;
 }
 

@@ -31,8 +31,8 @@ int err_set(struct err *err, const char *file, unsigned line, unsigned column,
 	    const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
 /*
- * As err_set() for a failed system call on 'file'; 'error' is an errno, either
- * sign.  Returns it negated.
+ * As err_set() for a failed system call on 'file', of which an empty name is shown as
+ * two quotes; 'error' is an errno, either sign.  Returns it negated.
  */
 int err_set_errno(struct err *err, const char *file, int error, const char *what);
 

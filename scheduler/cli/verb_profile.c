@@ -10,6 +10,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
 #include "lib/base/file.h"
+#include "lib/base/name.h"
 #include "lib/base/strtab.h"
 #include "lib/base/table.h"
 #include "lib/base/vec.h"
@@ -443,10 +444,14 @@ run_profile(int argc, char **argv)
 		CLI_OPTS_END,
 	};
 	int first = cli_parse(&verb_profile, opts, argc, argv), status;
+	const char *fault;
 	struct results results = { .found = VEC_EMPTY };
 
 	if (first < 0)
 		return cli_status(first);
+	fault = args.name ? name_fault(args.name) : NULL;
+	if (fault)
+		return cli_usage_error(&verb_profile, "--name: expected %s", fault);
 	if (first == argc && !args.from.n)
 		return cli_usage_error(&verb_profile,
 				       "no capture is named (nor --from SOURCE, for "

@@ -159,7 +159,8 @@ faults_are_named_with_their_place(void **state)
 	check_error(HEADER "1,,egress,a,1,1,0\n", 2, 3, "rank is ''");
 	check_error(HEADER "1,1000001,egress,a,1,1,0\n", 2, 3, "at most 1000000");
 	check_error(HEADER "1,0,egres,a,1,1,0\n", 2, 5, "(did you mean 'egress'?)");
-	check_error(HEADER "1,0,egress,,1,1,0\n", 2, 12, "0 bytes, expected 1 to 255");
+	check_error(HEADER "1,0,egress,,1,1,0\n", 2, 12, "a name of 1 to 255");
+	check_error(HEADER "1,0,egress,a\033[2J,1,1,0\n", 2, 12, "control characters");
 	check_error(HEADER "1,0,egress,a\"b,1,1,0\n", 2, 13, "quote");
 	check_error(HEADER "1,0,egress,a,125000000001,1,0\n", 2, 14, "at most");
 	check_error(HEADER "1,0,egress,a,99999999999999999999999,1,0\n", 2, 14,
@@ -180,7 +181,7 @@ a_name_that_is_too_long_is_refused(void **state)
 	for (int i = 0; i < 256; i++)
 		strbuf_putc(&text, 'j');
 	strbuf_puts(&text, ",1,1,0\n");
-	check_error(text.text, 2, 12, "256 bytes");
+	check_error(text.text, 2, 12, "1 to 255 bytes");
 	strbuf_free(&text);
 }
 

@@ -35,6 +35,8 @@ an_error_is_one_line_with_what_is_known_of_its_place(void **state)
 	assert_prints(&err, "antiphase: no capacity\n");
 	assert_int_equal(err_set_errno(&err, "f", -ENOENT, "cannot open"), -ENOENT);
 	assert_prints(&err, "antiphase: f: cannot open: No such file or directory\n");
+	assert_int_equal(err_set_errno(&err, "", ENOENT, "cannot open"), -ENOENT);
+	assert_string_equal(err.file, "''");
 	assert_int_equal(err_set_errno(&err, "f", ENOENT, "cannot open"), -ENOENT);
 }
 

@@ -148,6 +148,10 @@ faulty_files_are_refused_with_a_reason(void **state)
 		    "1 to 255 bytes");
 	check_error(HEAD "{\"job\": \"a\\n\", \"period_us\": 1, \"phases\": []}" TAIL,
 		    "control");
+	/* It begins a sequence as ESC [ does. */
+	check_error(HEAD
+		    "{\"job\": \"a\\u009b\", \"period_us\": 1, \"phases\": []}" TAIL,
+		    "control");
 	check_error(HEAD "{\"job\": \"a\", \"period_us\": 0, \"phases\": []}" TAIL,
 		    "period_us");
 	check_error(HEAD "{\"job\": \"a\", \"period_us\": 1, \"phases\": []},"

@@ -11,13 +11,13 @@
 #include "lib/base/err.h"
 #include "lib/base/json.h"
 #include "lib/base/jsonw.h"
+#include "lib/base/name.h"
 #include "lib/base/strtab.h"
 #include "scheduler/core/advise/advice_doc.h"
 #include "scheduler/core/profile/profile.h"
 
-#define MAX_NAME_BYTES 255
-#define MAX_JOBS       100000
-#define MAX_SLOWDOWN   1e9
+#define MAX_JOBS     100000
+#define MAX_SLOWDOWN 1e9
 
 /* Decimals of figures that are predicted. */
 #define SCORE_DECIMALS 6
@@ -164,18 +164,12 @@ get_num(const struct reader *r, const struct json *object, const char *key, doub
 	return json_get_num(r->doc, object, key, min, max, ret_value, r->err);
 }
 
-/* A name that can be printed in a line of text. */
 static int
 check_name(const struct reader *r, const struct json *value, const char *text)
 {
-	if (!*text || strlen(text) > MAX_NAME_BYTES)
-		return json_fail(r->doc, value, r->err, "a name has 1 to %d bytes",
-				 MAX_NAME_BYTES);
-	for (const char *c = text; *c; c++)
-		if ((unsigned char)*c < 0x20 || *c == 0x7f)
-			return json_fail(r->doc, value, r->err,
-					 "a name has no control characters");
-	return 0;
+	const char *fault = name_fault(text);
+
+	return fault ? json_fail(r->doc, value, r->err, "expected %s", fault) : 0;
 }
 
 static int

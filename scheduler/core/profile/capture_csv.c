@@ -15,6 +15,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
+#include "lib/base/name.h"
 #include "lib/base/strtab.h"
 #include "lib/base/vec.h"
 
@@ -23,7 +24,6 @@
 #define HEADER      "t_ms,rank,direction,job,bytes,packets,retransmits"
 #define MAX_TIME_MS (INT64_C(1) << 53)
 #define MAX_COUNT   (INT64_C(1) << 53)
-#define MAX_JOB     255 /* Bytes of a job's name. */
 
 struct row {
 	int64_t t_ms;
@@ -151,27 +151,24 @@ take_direction(struct cursor *c, bool *ret_is_ingress)
 	return -EINVAL;
 }
 
-/* Stores the job's name, terminated, in ret_name[MAX_JOB + 1]. */
+/* Stores the job's name, terminated, in ret_name[NAME_MAX_BYTES + 2]. */
 static int
 take_job(struct cursor *c, char *ret_name)
 {
-	const char *start = c->at;
+	const char *start = c->at, *fault;
 	size_t length;
 
-	while (c->at < c->end && *c->at != ',') {
-		if ((unsigned char)*c->at < 0x20 || *c->at == 0x7f || *c->at == '"')
-			return fail(
-				c, c->at,
-				"the job's name holds a quote or a control character");
-		c->at++;
-	}
+	for (; c->at < c->end && *c->at != ','; c->at++)
+		if (*c->at == '"')
+			return fail(c, c->at, "the job's name holds a quote");
 	length = (size_t)(c->at - start);
-	if (length == 0 || length > MAX_JOB)
-		return fail(c, start, "the job's name has %zu bytes, expected 1 to %d",
-			    length, MAX_JOB);
-
+	if (length > NAME_MAX_BYTES)
+		length = NAME_MAX_BYTES + 1; /* Is too long still. */
 	memcpy(ret_name, start, length);
 	ret_name[length] = '\0';
+	fault = name_fault(ret_name);
+	if (fault)
+		return fail(c, start, "job: expected %s", fault);
 	return take_separator(c, false, "job");
 }
 
@@ -180,7 +177,7 @@ static int
 intern_series(struct capture *capture, const struct cursor *c, struct series_id id,
 	      const char *job, uint32_t *ret_series)
 {
-	char name[MAX_JOB + 32];
+	char name[NAME_MAX_BYTES + 32];
 	uint32_t series;
 
 	/* Files go through their series in turn: try the one after the last. */
@@ -219,7 +216,7 @@ parse_row(struct capture *capture, struct cursor *c)
 {
 	int64_t t_ms = 0, rank = 0, bytes = 0, ignored = 0;
 	struct series_id id = { 0 };
-	char job[MAX_JOB + 1];
+	char job[NAME_MAX_BYTES + 2];
 	uint32_t series = 0;
 
 	if (take_int(c, "t_ms", MAX_TIME_MS, false, &t_ms) < 0 ||

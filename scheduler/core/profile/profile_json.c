@@ -13,10 +13,10 @@
 #include "lib/base/err.h"
 #include "lib/base/json.h"
 #include "lib/base/jsonw.h"
+#include "lib/base/name.h"
 #include "lib/base/strtab.h"
 
-#define MAX_PROFILES  100000
-#define MAX_JOB_BYTES 255
+#define MAX_PROFILES 100000
 
 /* Bytes stated and bytes in the phases may differ by this share. */
 #define BYTES_TOLERANCE 0.01
@@ -132,18 +132,14 @@ static int
 parse_job_name(const struct json_doc *doc, const struct json *object,
 	       struct profile *profile, struct err *err)
 {
-	const char *job;
+	const char *job, *fault;
 
 	if (json_get_str(doc, object, "job", &job, err) < 0)
 		return -EINVAL;
-	if (!*job || strlen(job) > MAX_JOB_BYTES)
-		return json_fail(doc, json_find(object, "job"), err,
-				 "a job's name has 1 to %d bytes", MAX_JOB_BYTES);
-	for (const char *c = job; *c; c++)
-		if ((unsigned char)*c < 0x20 || *c == 0x7f)
-			return json_fail(doc, json_find(object, "job"), err,
-					 "a job's name has no control characters");
-
+	fault = name_fault(job);
+	if (fault)
+		return json_fail(doc, json_find(object, "job"), err, "expected %s",
+				 fault);
 	profile->job = xstrdup(job);
 	return 0;
 }

@@ -11,10 +11,9 @@
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
 #include "lib/base/json.h"
+#include "lib/base/name.h"
 #include "lib/base/words.h"
 #include "scheduler/core/workload/segment_text.h"
-
-#define MAX_NAME 127
 
 static const char *const file_keys[] = { "schema",  "model",      "also",
 					 "text",    "gpu",        "parameters",
@@ -48,18 +47,13 @@ work_model_is(const struct work_model *model, const char *name)
 	return false;
 }
 
-/* A string of 1 to MAX_NAME bytes without control characters. */
 static int
 check_name(const struct json_doc *doc, const struct json *value, const char *text,
 	   struct err *err)
 {
-	if (!*text || strlen(text) > MAX_NAME)
-		return json_fail(doc, value, err, "expected 1 to %d bytes", MAX_NAME);
-	for (const char *c = text; *c; c++)
-		if ((unsigned char)*c < 0x20 || *c == 0x7f)
-			return json_fail(doc, value, err,
-					 "expected no control characters");
-	return 0;
+	const char *fault = name_fault(text);
+
+	return fault ? json_fail(doc, value, err, "expected %s", fault) : 0;
 }
 
 static int
