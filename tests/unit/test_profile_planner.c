@@ -9,6 +9,7 @@
 #include "lib/base/rng.h"
 #include "scheduler/policy/policy.h"
 #include "sim/cluster/cluster.h"
+#include "tests/unit/plan_text.h"
 #include "tests/unit/test.h"
 
 #define N_NODES 4
@@ -105,13 +106,12 @@ carry_out(struct lab *lab, struct pol_job *job, const struct pol_grant *grant)
 static const char *
 decide(struct lab *lab, double now_s)
 {
-	static char text[400];
-	size_t n = 0;
+	static struct strbuf text = STRBUF_EMPTY;
 
 	lab->view.now_s = now_s;
 	policy_decide(lab->policy, &lab->view, &lab->plan, 1);
 	assert_null(pol_plan_why_not(&lab->plan, &lab->view));
-	text[0] = '\0';
+	strbuf_clear(&text);
 	for (uint32_t i = 0; i < lab->n; i++) {
 		const struct pol_grant *grant = pol_plan_find(&lab->plan, i);
 
@@ -120,17 +120,11 @@ decide(struct lab *lab, double now_s)
 			continue;
 		}
 		carry_out(lab, &lab->jobs[i], grant);
-		n += (size_t)snprintf(text + n, sizeof text - n, "%s%c", n ? ", " : "",
-				      'a' + (int)i);
-		for (uint32_t k = 0; k < grant->n_pieces; k++)
-			n += (size_t)snprintf(text + n, sizeof text - n, " %u:%u",
-					      lab->pieces[i][k].node,
-					      lab->pieces[i][k].n_gpus);
+		plan_text_add(&text, &lab->plan, grant);
 		if (grant->group != i)
-			n += (size_t)snprintf(text + n, sizeof text - n, " with %c",
-					      'a' + (int)grant->group);
+			strbuf_printf(&text, " with %c", 'a' + (int)grant->group);
 	}
-	return text;
+	return text.text;
 }
 
 /* ---- Apart --------------------------------------------------------------------------------- */

@@ -9,6 +9,7 @@
 #include "scheduler/policy/policy.h"
 #include "scheduler/policy/stages.h"
 #include "sim/cluster/cluster.h"
+#include "tests/unit/plan_text.h"
 #include "tests/unit/test.h"
 
 #define N_NODES 3
@@ -73,28 +74,18 @@ submit(struct lab *lab, uint32_t n_gpus, double load_s)
 static const char *
 decide(struct lab *lab)
 {
-	static char text[400];
-	size_t n = 0;
+	static struct strbuf text = STRBUF_EMPTY;
 
 	policy_decide(lab->policy, &lab->view, &lab->plan, 1);
 	assert_null(pol_plan_why_not(&lab->plan, &lab->view));
-	text[0] = '\0';
+	strbuf_clear(&text);
 	for (size_t i = 0; i < lab->plan.grants.n; i++) {
 		const struct pol_grant *grant = &lab->plan.grants.items[i];
 
-		n += (size_t)snprintf(text + n, sizeof text - n, "%s%c", i ? ", " : "",
-				      'a' + (int)grant->job);
-		for (uint32_t k = 0; k < grant->n_pieces; k++) {
-			const struct pol_piece *piece =
-				&lab->plan.pieces.items[grant->first_piece + k];
-
-			n += (size_t)snprintf(text + n, sizeof text - n, " %u:%u",
-					      piece->node, piece->n_gpus);
-		}
-		n += (size_t)snprintf(text + n, sizeof text - n, "/%g",
-				      3 * grant->cpus);
+		plan_text_add(&text, &lab->plan, grant);
+		strbuf_printf(&text, "/%g", 3 * grant->cpus);
 	}
-	return text;
+	return text.text;
 }
 
 static void

@@ -1,0 +1,23 @@
+/*
+ * plan_text.h - what a plan gives a job, as text to compare: "b 0:4 1:2" is the second
+ * job, with four GPUs of node 0 and two of node 1.
+ */
+#ifndef TESTS_UNIT_PLAN_TEXT_H
+#define TESTS_UNIT_PLAN_TEXT_H
+
+#include "lib/base/strbuf.h"
+#include "scheduler/policy/policy.h"
+
+/* Appends the job of 'grant', behind a comma if 'text' has one already. */
+static inline void
+plan_text_add(struct strbuf *text, const struct pol_plan *plan,
+	      const struct pol_grant *grant)
+{
+	const struct pol_piece *pieces = plan->pieces.items + grant->first_piece;
+
+	strbuf_printf(text, "%s%c", text->length ? ", " : "", 'a' + (int)grant->job);
+	for (uint32_t i = 0; i < grant->n_pieces; i++)
+		strbuf_printf(text, " %u:%u", pieces[i].node, pieces[i].n_gpus);
+}
+
+#endif
