@@ -22,8 +22,7 @@ what_steers_a_terminal_is_no_name(void **state)
 {
 	/* The last is U+009B, which begins a sequence as ESC [ does. */
 	static const char *const texts[] = { "\n", "a\033[2J", "a\x7f", "a\tb",
-					     "a\xc2\x9b"
-					     "2J" };
+					     "a\xc2\x9b" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
