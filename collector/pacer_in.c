@@ -172,8 +172,8 @@ add_row(struct pacer_in *p, const struct peer *peer, bool is_over)
 		p->counts.dropped++;
 		return;
 	}
-	/* No frame has more jobs than connections may be here. */
-	if (peer->has_job)
+	/* Connections come and go, each with a job of its own: a frame may be full of them. */
+	if (peer->has_job && p->waiting.jobs.n < TELE_MAX_JOBS)
 		job = tele_add_job(&p->waiting, peer->job);
 	vec_push(&p->waiting.iterations,
 		 ((struct tele_iteration){

@@ -59,8 +59,9 @@ void pacer_in_read(struct pacer_in *pacers, int64_t now_ns);
 void pacer_in_tick(struct pacer_in *pacers, int64_t now_ns);
 
 /*
- * Moves the rows that wait into 'frame', in order of arrival, with their jobs.  Returns
- * false if there were none.
+ * Moves the rows that wait into 'frame', a cleared one, in order of arrival, with their
+ * jobs: those that a frame has no room for are of no job.  Returns false if there were
+ * none.
  */
 bool pacer_in_fill(struct pacer_in *pacers, struct tele_frame *frame);
 

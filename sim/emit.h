@@ -30,6 +30,7 @@
 #include "sim/plan.h"
 
 struct emit;
+struct err;
 
 struct emit_opts {
 	uint64_t seed;
@@ -42,6 +43,12 @@ struct emit_opts {
 struct emit *emit_new(const struct topo *topo, const struct scenario *scenario,
 		      const struct sim_plan *plan, const struct emit_opts *opts);
 void emit_free(struct emit *emit); /* Accepts NULL. */
+
+/*
+ * 0, or -EINVAL with 'err' filled if a frame has no room for a window of 'window_ms' of
+ * some sender (tele.h).  O(senders + their ends of links).
+ */
+int emit_check(const struct emit *emit, uint32_t window_ms, struct err *err);
 
 /* See tele.h; 0 unless set. */
 void emit_set_wall_offset(struct emit *emit, int64_t wall_offset_ns);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/base/err.h"
 #include "sim/emit_internal.h"
 #include "topology/topo.h"
 
@@ -78,6 +79,41 @@ n_told(const struct emit *emit, const struct sender *sender,
        const struct loaded_link *link)
 {
 	return is_switch(emit, sender) ? 0 : link->n;
+}
+
+int
+emit_check(const struct emit *emit, uint32_t window_ms, struct err *err)
+{
+	uint32_t max_series = TELE_MAX_FRAME_BINS / window_ms;
+
+	if (max_series > TELE_MAX_JOBS)
+		max_series = TELE_MAX_JOBS;
+	for (size_t i = 0; i < emit->n_senders; i++) {
+		const struct sender *sender = &emit->senders[i];
+		const char *name = emit_sender(emit, i);
+		uint32_t n_ports[] = { [TELE_TX] = 0, [TELE_RX] = 0 };
+		size_t n_series = sender->n;
+
+		for (uint32_t e = 0; e < sender->n; e++) {
+			const struct end *end = &emit->ends[sender->first + e];
+
+			n_ports[end->direction]++;
+			n_series += n_told(emit, sender, &emit->links[end->link]);
+		}
+		if (n_ports[TELE_TX] > TELE_MAX_INTERFACES ||
+		    n_ports[TELE_RX] > TELE_MAX_INTERFACES)
+			return err_set(err, NULL, 0, 0,
+				       "%s has more ports than the %d that a frame of "
+				       "telemetry has room for",
+				       name, TELE_MAX_INTERFACES);
+		if (n_series > max_series)
+			return err_set(
+				err, NULL, 0, 0,
+				"%s has %zu series of jobs on its ports; a frame "
+				"of telemetry has room for %u",
+				name, n_series, max_series);
+	}
+	return 0;
 }
 
 static void
@@ -158,7 +194,8 @@ static void
 add_marks(const struct emit *emit, const struct sender *sender,
 	  struct tele_frame *frame)
 {
-	for (size_t i = 0; i < emit->marks.n; i++) {
+	/* More than a frame has room for are lost, as a collector's would be. */
+	for (size_t i = 0; i < emit->marks.n && frame->marks.n < TELE_MAX_MARKS; i++) {
 		const struct collective_seen *seen = &emit->marks.items[i];
 
 		if (!runs_here(emit, seen->job, sender->node))

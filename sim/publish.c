@@ -101,12 +101,14 @@ publish_open(const struct topo *topo, const struct scenario *scenario,
 
 	p->opts = *opts;
 	p->pace = opts->has_pace ? opts->pace : is_bus ? 1 : 0;
-	error = open_target(p, err);
+	p->emit = emit_new(topo, scenario, plan, &opts->emit);
+	error = emit_check(p->emit, PUBLISH_WINDOW_NS / 1000000, err);
+	if (error == 0)
+		error = open_target(p, err);
 	if (error < 0) {
 		publish_close(p, NULL);
 		return error;
 	}
-	p->emit = emit_new(topo, scenario, plan, &opts->emit);
 	if (p->pub && opts->must_wait && !await_subscriber(p)) {
 		publish_close(p, NULL);
 		return err_set_errno(err, opts->target, EINTR, "nobody subscribed");

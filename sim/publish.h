@@ -21,6 +21,9 @@ struct publish;
 /* Simulated time between frames. */
 #define PUBLISH_WINDOW_NS INT64_C(1000000000)
 
+/* Since 1970, so that stamps of a run of any length stay within TELE_MAX_NS: in 2096. */
+#define PUBLISH_MAX_S 4e9
+
 struct publish_opts {
 	const char *target; /* An endpoint of the bus, or a file; "-": stdout. */
 	const char *keys;   /* Folder of CURVE keys, or NULL. */
@@ -29,7 +32,7 @@ struct publish_opts {
 	bool has_pace;      /* Else 1 on the bus, and 0 into a file. */
 	double pace;        /* Speed against real time; 0: as fast as can be. */
 	bool has_epoch;     /* Else now on the bus, and 0 in a file. */
-	double epoch_s;     /* Wall clock time when the simulation begins. */
+	double epoch_s; /* Wall clock when the simulation begins; to PUBLISH_MAX_S. */
 	struct emit_opts emit;
 	bool (*is_interrupted)(void);
 };
@@ -39,7 +42,7 @@ bool publish_is_bus(const char *target);
 
 /*
  * Opens the target; waits, if asked to.  Borrows all but the options.  Returns 0 or
- * what bus_pub_open() or rec_writer_open() do, with 'err' filled.
+ * what emit_check(), bus_pub_open() or rec_writer_open() do, with 'err' filled.
  */
 int publish_open(const struct topo *topo, const struct scenario *scenario,
 		 const struct sim_plan *plan, const struct publish_opts *opts,

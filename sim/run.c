@@ -314,7 +314,7 @@ run_run(int argc, char **argv)
 		  .argument = "SECONDS",
 		  .help = "since 1970, when the simulated clock begins",
 		  .min = 0,
-		  .max = 9e9,
+		  .max = PUBLISH_MAX_S,
 		  .ret_given = &args.publish.has_epoch },
 		{ .name = "wait",
 		  .type = CLI_FLAG,

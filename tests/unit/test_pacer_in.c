@@ -206,6 +206,38 @@ what_is_lost_is_counted_once_however_often_a_pacer_comes(void **state)
 }
 
 static void
+more_jobs_than_a_frame_has_come_as_other(void **state)
+{
+	struct place *place = open_place("0::/elsewhere\n", true);
+	size_t n_other = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < TELE_MAX_JOBS + 4; i++) {
+		struct pace_packet packet = {
+			.kind = PACE_HELLO,
+			.hello = { .source = PACE_MPI, .pid = 1, .n_ranks = 4 },
+		};
+		uint8_t bytes[PACE_MAX_BYTES];
+		int fd = connect_raw(place);
+		size_t n;
+
+		snprintf(packet.hello.job, sizeof packet.hello.job, "job%u", i);
+		n = pace_encode(&packet, bytes);
+		assert_int_equal(send(fd, bytes, n, 0), n);
+		close(fd);
+		/* It is taken, heard, and seen to be gone. */
+		for (int k = 0; k < 3; k++)
+			pacer_in_read(place->pacers, place->now_ns);
+	}
+	read_all(place);
+	assert_int_equal(place->frame.jobs.n, TELE_MAX_JOBS);
+	for (size_t i = 0; i < place->frame.iterations.n; i++)
+		n_other += place->frame.iterations.items[i].job == TELE_OTHER;
+	assert_int_equal(n_other, 4);
+	close_place(place);
+}
+
+static void
 a_claim_counts_only_where_it_is_believed(void **state)
 {
 	(void)state;
@@ -459,6 +491,7 @@ main(void)
 			iterations_become_rows_of_the_job_that_the_kernel_knows),
 		cmocka_unit_test(
 			what_is_lost_is_counted_once_however_often_a_pacer_comes),
+		cmocka_unit_test(more_jobs_than_a_frame_has_come_as_other),
 		cmocka_unit_test(a_claim_counts_only_where_it_is_believed),
 		cmocka_unit_test(a_process_that_is_put_into_a_job_later_is_found_there),
 		cmocka_unit_test(

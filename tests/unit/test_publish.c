@@ -184,6 +184,53 @@ targets_that_cannot_be_had_are_errors_with_a_reason(void **state)
 	assert_true(err.text[0] != '\0');
 }
 
+/* One switch, and 'n' hosts. */
+static struct topo *
+star(unsigned n)
+{
+	struct topo_builder *b = topo_builder_new("star");
+	uint32_t centre, host;
+	char name[16];
+
+	assert_int_equal(topo_builder_switch(b, "centre", 1, &centre), 0);
+	for (unsigned i = 0; i < n; i++) {
+		snprintf(name, sizeof name, "h%u", i);
+		assert_int_equal(topo_builder_host(b, name, 1, &host), 0);
+		assert_int_equal(
+			topo_builder_cable(b, host, "p0", centre, name, 50e9, 50e9), 0);
+	}
+	return topo_builder_finish(b);
+}
+
+static void
+check_star(unsigned n, bool with_switches, const char *says)
+{
+	const struct publish_opts opts = { .target = "/nowhere/frames",
+					   .emit = { .with_switches = with_switches } };
+	struct topo *topo = star(n);
+	struct lab lab = lab_make(SCENARIO);
+	struct sim_plan plan = { 0 };
+	struct publish *p;
+	struct err err = { 0 };
+
+	assert_int_equal(publish_open(topo, lab.scenario, &plan, &opts, &p, &err),
+			 says ? -EINVAL : -ENOENT);
+	if (says && !strstr(err.text, says))
+		fail_msg("%s", err.text);
+	lab_fini(&lab);
+	topo_unref(topo);
+}
+
+static void
+what_no_frame_has_room_for_is_refused_first(void **state)
+{
+	(void)state;
+	check_star(TELE_MAX_INTERFACES, true, NULL);
+	check_star(TELE_MAX_INTERFACES + 1, false, NULL);
+	check_star(TELE_MAX_INTERFACES + 1, true,
+		   "centre has more ports than the 1024");
+}
+
 int
 main(void)
 {
@@ -197,6 +244,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(
 			targets_that_cannot_be_had_are_errors_with_a_reason, make_place,
 			remove_place),
+		cmocka_unit_test(what_no_frame_has_room_for_is_refused_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
