@@ -97,7 +97,7 @@ put(struct fabric *fabric, uint32_t id, const struct pol_piece *pieces,
 	placed->peak_bps = peak_bps(&placed->job, line_bps);
 	return steady_run(
 		&(struct steady_job){ .job = &placed->job, .laid = &placed->laid }, 1,
-		fabric->topo, fabric->opts.seed, fabric_iterations(fabric, 1),
+		fabric->topo, fabric->opts.seed, fabric_limits(fabric, 1),
 		&placed->alone_ns, NULL, fabric->opts.measure ? &placed->alone : NULL,
 		&steady);
 }

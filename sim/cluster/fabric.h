@@ -11,10 +11,10 @@
  *	without jitter  until the joint state is again what it was, to the nanosecond; what
  *	                lies between repeats for ever, so that the time of an iteration is
  *	                exact, and days of it cost nothing
- *	otherwise       (jitter, or periods that do not lock within max_iterations of the
- *	                slowest job): the mean over these after a quarter of them; counts
- *	                tell how many, and the largest standard error of such a mean, from
- *	                16 batches
+ *	otherwise       (jitter, or periods that do not lock within max_iterations): the
+ *	                mean over what begins after a quarter of the time; counts tell how
+ *	                many, and the largest standard error of such a mean, from 16
+ *	                batches
  *
  * A component that has been seen before (the same jobs on the same hosts) is remembered, the
  * last 'max_remembered' of them.
@@ -67,8 +67,10 @@ struct fabric_opts {
 	enum fabric_augment augment;
 	uint64_t seed;
 	double jitter_frac; /* Of each compute time; standard deviation. */
-	/* Of the slowest job of a component; 0: 128, of n jobs above 8 8192 / n^2, and 4 at
-	 * least. */
+	/*
+	 * Of the slowest job of a component, and 8 times as many of all in the mean.  0: 128
+	 * and 1024; of n jobs above 8 8192 / n^2 and 8 times that, but 16 of each at least.
+	 */
 	uint32_t max_iterations;
 	size_t max_remembered; /* Components; 0: 16384. */
 	bool measure;          /* fabric_times(); costs time. */

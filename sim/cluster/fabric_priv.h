@@ -65,8 +65,8 @@ struct fabric_known {
 	bool has_loop;
 };
 
-/* How many iterations of the slowest of 'n_jobs' that meet a mean is taken over at most. */
-uint32_t fabric_iterations(const struct fabric *fabric, size_t n_jobs);
+/* How long 'n_jobs' that meet are run at most. */
+struct steady_limits fabric_limits(const struct fabric *fabric, size_t n_jobs);
 
 /* Of the members; what CASSINI thinks of them, without speeds, costs less. */
 struct fabric_known fabric_recall(struct fabric *fabric);

@@ -12,21 +12,32 @@
 #define uthash_fatal(msg) BUG("uthash: %s", msg)
 #include <uthash.h>
 
-#define MAX_ITERATIONS 128
-#define MIN_ITERATIONS 4
+/* Of the slowest job, and of all jobs in the mean. */
+#define MAX_ITERATIONS  128
+#define MIN_ITERATIONS  16
+#define EACH_OF_SLOWEST 8
 /* Times jobs times jobs: each of more iterations costs the more, the more there are. */
 #define MAX_TOGETHER 8192
 
-uint32_t
-fabric_iterations(const struct fabric *fabric, size_t n_jobs)
+static uint32_t
+at_least(uint32_t least, size_t n)
 {
-	if (fabric->opts.max_iterations)
-		return fabric->opts.max_iterations;
-	if (n_jobs * n_jobs <= MAX_TOGETHER / MAX_ITERATIONS)
-		return MAX_ITERATIONS;
-	return n_jobs * n_jobs < MAX_TOGETHER / MIN_ITERATIONS
-		       ? (uint32_t)(MAX_TOGETHER / (n_jobs * n_jobs))
-		       : MIN_ITERATIONS;
+	return n > least ? (uint32_t)n : least;
+}
+
+struct steady_limits
+fabric_limits(const struct fabric *fabric, size_t n_jobs)
+{
+	size_t n = fabric->opts.max_iterations;
+
+	if (n)
+		return (struct steady_limits){ (uint32_t)n,
+					       at_least(1, EACH_OF_SLOWEST * n) };
+	n = MAX_TOGETHER / (n_jobs * n_jobs);
+	if (n > MAX_ITERATIONS)
+		n = MAX_ITERATIONS;
+	return (struct steady_limits){ at_least(MIN_ITERATIONS, n),
+				       at_least(MIN_ITERATIONS, EACH_OF_SLOWEST * n) };
 }
 
 /* Who, and where: what a component is known by. */
@@ -67,6 +78,28 @@ loss(const struct fabric *fabric, const struct outcome *outcome)
 	return sum;
 }
 
+static const struct placed *
+slowest_member(const struct fabric *fabric)
+{
+	const struct placed *slowest = fabric->members.items[0];
+
+	for (size_t i = 1; i < fabric->members.n; i++)
+		if (fabric->members.items[i]->alone_ns > slowest->alone_ns)
+			slowest = fabric->members.items[i];
+	return slowest;
+}
+
+/* When its first iteration begins as chance has it, that of 'first' being at 0. */
+static int64_t
+phase_ns(const struct placed *placed, const struct placed *first)
+{
+	double ns =
+		fmod(placed->phase * placed->alone_ns - first->phase * first->alone_ns,
+		     placed->alone_ns);
+
+	return llround(ns < 0 ? ns + placed->alone_ns : ns);
+}
+
 /* With these shifts, or NULL: as chance has it.  As alone if it fails. */
 static void
 run_component(struct fabric *fabric, const int64_t *shift_us, enum engine_pacing pacing,
@@ -74,6 +107,7 @@ run_component(struct fabric *fabric, const int64_t *shift_us, enum engine_pacing
 {
 	size_t n = fabric->members.n;
 	struct steady_job *jobs = xcalloc(n + 1, sizeof *jobs);
+	const struct placed *first = slowest_member(fabric);
 	struct steady steady;
 
 	for (size_t i = 0; i < n; i++) {
@@ -82,14 +116,13 @@ run_component(struct fabric *fabric, const int64_t *shift_us, enum engine_pacing
 		jobs[i] = (struct steady_job){
 			.job = &placed->job,
 			.laid = &placed->laid,
-			.shift_ns = shift_us
-					    ? shift_us[i] * 1000
-					    : llround(placed->phase * placed->alone_ns),
+			.shift_ns =
+				shift_us ? shift_us[i] * 1000 : phase_ns(placed, first),
 			.pacing = shift_us ? pacing : ENGINE_PACE_FREE,
 		};
 	}
 	if (steady_run(jobs, n, fabric->topo, fabric->opts.seed,
-		       fabric_iterations(fabric, n), outcome->mean_ns, outcome->rms_ns,
+		       fabric_limits(fabric, n), outcome->mean_ns, outcome->rms_ns,
 		       outcome->seen, &steady) == 0) {
 		fabric->counts.n_exact += steady.is_exact;
 		fabric->counts.n_means += !steady.is_exact;

@@ -9,31 +9,38 @@
 #include "topology/topo.h"
 
 #define N_BATCHES 16
-#define WARM_UP   0.25
-#define SPREAD    8   /* Iterations of all jobs, over max_iterations, a job. */
-#define SAME_NS   1.0 /* What the engine takes for the same time. */
+#define WARM_UP   0.25 /* Of the time. */
+#define SAME_NS   1.0  /* What the engine takes for the same time. */
 
+struct iteration {
+	double end_ns, took_ns;
+};
+
+/* What was seen of a job. */
 struct seen {
-	uint64_t n;                           /* Iterations. */
-	uint64_t n_at_save;                   /* When the state was kept. */
-	uint64_t n_at_warm;                   /* When the first part was over. */
-	double ecn, ecn_at_save, ecn_at_warm; /* Packets that were marked. */
-	/* Sums of squares: of all, those when the state was kept; after the first part. */
-	double square_ns2, square_at_save_ns2, square_warm_ns2;
-	double last_end_ns;
-	double sum_ns[N_BATCHES];
-	uint64_t n_in[N_BATCHES];
-	VEC(double) times_ns; /* Of all its iterations, if they are wanted. */
+	VEC(struct iteration) iterations;
+	size_t n_at_save; /* Of those, when the state was kept. */
+	VEC(double) ecn;  /* Packets marked up to each of run.noted_ns. */
 };
 
 struct run {
 	struct engine *engine;
 	struct seen *seen;
-	size_t slowest;
+	size_t n, slowest;
+	struct steady_limits limits;
 	uint64_t n_all;
-	uint32_t warm_up, max_iterations;
+	size_t n_unseen; /* Jobs without an iteration. */
 	bool is_measured;
+	VEC(double) noted_ns;
+	size_t n_noted_at_save;
 };
+
+static bool
+is_spent(const struct run *run)
+{
+	return run->seen[run->slowest].iterations.n >= run->limits.of_slowest ||
+	       (!run->n_unseen && run->n_all >= (uint64_t)run->limits.of_each * run->n);
+}
 
 static void
 on_iteration(void *ctx, uint32_t job, uint64_t iteration, double start_ns,
@@ -41,25 +48,14 @@ on_iteration(void *ctx, uint32_t job, uint64_t iteration, double start_ns,
 {
 	struct run *run = ctx;
 	struct seen *seen = &run->seen[job];
-	uint64_t at = run->seen[run->slowest].n;
-	double took_ns = end_ns - (seen->n ? seen->last_end_ns : start_ns);
+	size_t n = seen->iterations.n;
+	double since_ns = n ? seen->iterations.items[n - 1].end_ns : start_ns;
 
 	(void)iteration;
-	if (at >= run->warm_up && at < run->max_iterations) {
-		uint64_t batch = (at - run->warm_up) * N_BATCHES /
-				 (run->max_iterations - run->warm_up);
-
-		seen->sum_ns[batch] += took_ns;
-		seen->square_warm_ns2 += took_ns * took_ns;
-		seen->n_in[batch]++;
-	}
-	if (run->is_measured)
-		vec_push(&seen->times_ns, took_ns);
-	seen->square_ns2 += took_ns * took_ns;
-	seen->last_end_ns = end_ns;
-	seen->n++;
+	run->n_unseen -= !n;
 	run->n_all++;
-	if (job == run->slowest)
+	vec_push(&seen->iterations, ((struct iteration){ end_ns, end_ns - since_ns }));
+	if (job == run->slowest || is_spent(run))
 		engine_stop(run->engine);
 }
 
@@ -114,26 +110,39 @@ is_same(const double *a, const double *b, size_t n)
 
 /* How many packets were marked up to now. */
 static void
-note_marks(struct run *run, size_t n)
+note_marks(struct run *run)
 {
 	struct engine_job_stats stats;
-	bool is_warm = run->seen[run->slowest].n <= run->warm_up;
 
-	for (size_t j = 0; j < n; j++) {
-		struct seen *seen = &run->seen[j];
-
+	vec_push(&run->noted_ns, engine_now_ns(run->engine));
+	for (size_t j = 0; j < run->n; j++) {
 		engine_job_stats(run->engine, (uint32_t)j, &stats);
-		seen->ecn = stats.ecn_packets;
-		if (is_warm) {
-			seen->ecn_at_warm = seen->ecn;
-			seen->n_at_warm = seen->n;
-		}
+		vec_push(&run->seen[j].ecn, stats.ecn_packets);
 	}
 }
 
-/* True with the exact means, if the state repeats. */
+/* From here on it is looked for the same state again. */
+static void
+note_save(struct run *run)
+{
+	run->n_noted_at_save = run->noted_ns.n;
+	for (size_t j = 0; j < run->n; j++)
+		run->seen[j].n_at_save = run->seen[j].iterations.n;
+}
+
+/* All have had an iteration since the state was kept. */
 static bool
-find_cycle(struct run *run, size_t n, bool may_repeat, double *ret_iteration_ns)
+has_all_since_save(const struct run *run)
+{
+	for (size_t j = 0; j < run->n; j++)
+		if (run->seen[j].iterations.n == run->seen[j].n_at_save)
+			return false;
+	return true;
+}
+
+/* Runs until the state repeats, which is true and took '*ret_length_ns', or to the limits. */
+static bool
+find_cycle(struct run *run, bool may_repeat, double *ret_length_ns)
 {
 	size_t size = engine_state_size(run->engine);
 	double *now = xcalloc(size + 1, sizeof *now);
@@ -141,36 +150,23 @@ find_cycle(struct run *run, size_t n, bool may_repeat, double *ret_iteration_ns)
 	uint64_t since = 0, power = 1;
 	bool is_exact = false;
 
-	while (!is_exact && run->seen[run->slowest].n < run->max_iterations &&
-	       run->n_all < (uint64_t)SPREAD * run->max_iterations * n) {
+	while (!is_exact && !is_spent(run)) {
 		engine_run(run->engine, ENGINE_NEVER);
 		if (run->is_measured)
-			note_marks(run, n);
+			note_marks(run);
 		if (!may_repeat)
 			continue;
 		engine_state(run->engine, now);
 		if (since && is_same(now, kept, size)) {
-			double length_ns = engine_now_ns(run->engine) - kept_ns;
-
-			is_exact = true;
-			for (size_t j = 0; j < n; j++)
-				is_exact &= run->seen[j].n > run->seen[j].n_at_save;
-			for (size_t j = 0; is_exact && j < n; j++)
-				ret_iteration_ns[j] =
-					length_ns / (double)(run->seen[j].n -
-							     run->seen[j].n_at_save);
+			*ret_length_ns = engine_now_ns(run->engine) - kept_ns;
+			is_exact = has_all_since_save(run);
 		} else if (++since == power) {
 			double *other = kept;
 
 			kept = now;
 			now = other;
 			kept_ns = engine_now_ns(run->engine);
-			for (size_t j = 0; j < n; j++) {
-				run->seen[j].n_at_save = run->seen[j].n;
-				run->seen[j].ecn_at_save = run->seen[j].ecn;
-				run->seen[j].square_at_save_ns2 =
-					run->seen[j].square_ns2;
-			}
+			note_save(run);
 			power *= 2;
 			since = 1;
 		}
@@ -180,74 +176,134 @@ find_cycle(struct run *run, size_t n, bool may_repeat, double *ret_iteration_ns)
 	return is_exact;
 }
 
-/* The mean over the batches, and its standard error. */
-static double
-mean_ns(const struct seen *seen, double now_ns, double *ret_error)
+/* The first that began after the warm-up; the last if none did. */
+static size_t
+first_warm(const struct seen *seen, double warm_ns)
 {
-	double sum_ns = 0, mean, square = 0;
-	uint64_t n = 0;
+	size_t n = seen->iterations.n;
+
+	for (size_t i = 0; i < n; i++)
+		if (seen->iterations.items[i].end_ns -
+			    seen->iterations.items[i].took_ns >=
+		    warm_ns - SAME_NS)
+			return i;
+	return n ? n - 1 : 0;
+}
+
+static double
+mean_ns(const struct seen *seen, size_t from)
+{
+	double sum_ns = 0;
+
+	for (size_t i = from; i < seen->iterations.n; i++)
+		sum_ns += seen->iterations.items[i].took_ns;
+	return sum_ns / (double)(seen->iterations.n - from);
+}
+
+/* The root of the mean of the squares; rounding does not take it below 'mean'. */
+static double
+rms_ns(const struct seen *seen, size_t from, double mean)
+{
+	double square_ns2 = 0;
+
+	for (size_t i = from; i < seen->iterations.n; i++)
+		square_ns2 += seen->iterations.items[i].took_ns *
+			      seen->iterations.items[i].took_ns;
+	return fmax(mean, sqrt(square_ns2 / (double)(seen->iterations.n - from)));
+}
+
+/* Of the mean, over it, from batches of equal time; 0 if there is but one. */
+static double
+standard_error(const struct seen *seen, size_t from, double warm_ns, double end_ns,
+	       double mean)
+{
+	double sum_ns[N_BATCHES] = { 0 }, square = 0;
+	uint64_t n_in[N_BATCHES] = { 0 };
 	unsigned n_batches = 0;
 
-	*ret_error = 0;
-	for (unsigned b = 0; b < N_BATCHES; b++) {
-		sum_ns += seen->sum_ns[b];
-		n += seen->n_in[b];
-		n_batches += seen->n_in[b] > 0;
+	for (size_t i = from; i < seen->iterations.n; i++) {
+		const struct iteration *it = &seen->iterations.items[i];
+		double at = (it->end_ns - warm_ns) / (end_ns - warm_ns) * N_BATCHES;
+		unsigned batch =
+			at < N_BATCHES - 1 ? (unsigned)fmax(at, 0) : N_BATCHES - 1;
+
+		sum_ns[batch] += it->took_ns;
+		n_in[batch]++;
 	}
-	if (!n)
-		return seen->n ? seen->last_end_ns / (double)seen->n : now_ns;
-	mean = sum_ns / (double)n;
 	for (unsigned b = 0; b < N_BATCHES; b++)
-		if (seen->n_in[b]) {
-			double off = seen->sum_ns[b] / (double)seen->n_in[b] - mean;
+		if (n_in[b]) {
+			double off = sum_ns[b] / (double)n_in[b] - mean;
 
 			square += off * off;
+			n_batches++;
 		}
-	if (n_batches > 1)
-		*ret_error = sqrt(square / (n_batches * (n_batches - 1.0))) / mean;
-	return mean;
+	return n_batches > 1 ? sqrt(square / (n_batches * (n_batches - 1.0))) / mean
+			     : 0;
 }
 
-/* Of the same iterations as their mean, which it is not below. */
+/* Marked packets an iteration: from the note of the state kept, or the first warm one. */
 static double
-rms_ns(const struct seen *seen, bool is_exact, double mean)
+marks_of(const struct run *run, const struct seen *seen, bool is_exact, double warm_ns)
 {
-	double square_ns2 = is_exact ? seen->square_ns2 - seen->square_at_save_ns2
-				     : seen->square_warm_ns2;
-	uint64_t n = is_exact ? seen->n - seen->n_at_save : 0;
+	size_t last = run->noted_ns.n - 1, first = run->n_noted_at_save - 1, n = 0;
+	double from_ns;
 
-	for (unsigned b = 0; !is_exact && b < N_BATCHES; b++)
-		n += seen->n_in[b];
-	return n ? fmax(mean, sqrt(square_ns2 / (double)n)) : mean;
+	for (first = is_exact ? first : 0; !is_exact && first < last; first++)
+		if (run->noted_ns.items[first] >= warm_ns)
+			break;
+	from_ns = run->noted_ns.items[first];
+	for (size_t i = seen->iterations.n; i > 0; i--, n++)
+		if (seen->iterations.items[i - 1].end_ns <= from_ns)
+			break;
+	if (n)
+		return (seen->ecn.items[last] - seen->ecn.items[first]) / (double)n;
+	return seen->iterations.n ? seen->ecn.items[last] / (double)seen->iterations.n
+				  : 0;
 }
 
-/* Of the part that repeats, or else of what came after the first. */
+/* What came of a run, job by job. */
 static void
-tell_seen(const struct seen *seen, bool is_exact, struct steady_seen *ret_seen)
+tell(const struct run *run, bool is_exact, double length_ns, double *ret_iteration_ns,
+     double *ret_rms_ns, struct steady_seen *ret_seen, struct steady *ret_steady)
 {
-	uint64_t from = is_exact ? seen->n_at_save : seen->n_at_warm;
-	double ecn = seen->ecn - (is_exact ? seen->ecn_at_save : seen->ecn_at_warm);
+	double end_ns = engine_now_ns(run->engine), warm_ns = WARM_UP * end_ns;
 
-	*ret_seen = (struct steady_seen){ 0 };
-	if (from >= seen->times_ns.n) {
-		from = 0;
-		ecn = seen->ecn;
+	for (size_t j = 0; j < run->n; j++) {
+		const struct seen *seen = &run->seen[j];
+		size_t from = is_exact ? seen->n_at_save : first_warm(seen, warm_ns);
+		size_t n = seen->iterations.n - from;
+		/* At least so long, if not one has ended. */
+		double mean = is_exact ? length_ns / (double)n
+			      : n      ? mean_ns(seen, from)
+				       : end_ns;
+
+		if (!is_exact && n)
+			ret_steady->max_error =
+				fmax(ret_steady->max_error,
+				     standard_error(seen, from, warm_ns, end_ns, mean));
+		ret_iteration_ns[j] = mean;
+		if (ret_rms_ns)
+			ret_rms_ns[j] = n ? rms_ns(seen, from, mean) : mean;
+		if (!ret_seen)
+			continue;
+		ret_seen[j] = (struct steady_seen){
+			.ecn_packets = marks_of(run, seen, is_exact, warm_ns),
+		};
+		for (size_t i = from; i < seen->iterations.n; i++)
+			spread_add(&ret_seen[j].times_ns,
+				   seen->iterations.items[i].took_ns, 1);
 	}
-	for (uint64_t i = from; i < seen->times_ns.n; i++)
-		spread_add(&ret_seen->times_ns, seen->times_ns.items[i], 1);
-	if (seen->times_ns.n)
-		ret_seen->ecn_packets = ecn / (double)(seen->times_ns.n - from);
 }
 
 int
 steady_run(const struct steady_job *jobs, size_t n, const struct topo *topo,
-	   uint64_t seed, uint32_t max_iterations, double *ret_iteration_ns,
+	   uint64_t seed, struct steady_limits limits, double *ret_iteration_ns,
 	   double *ret_rms_ns, struct steady_seen *ret_seen, struct steady *ret_steady)
 {
 	struct laid_job *laid = xcalloc(n + 1, sizeof *laid);
-	struct run run = { .max_iterations = max_iterations,
-			   .warm_up = (uint32_t)(WARM_UP * max_iterations),
-			   .is_measured = ret_seen != NULL };
+	struct run run = {
+		.n = n, .n_unseen = n, .limits = limits, .is_measured = ret_seen != NULL
+	};
 	struct engine_config config = { .seed = seed,
 					.measure_links = ret_seen != NULL,
 					.observer = { .ctx = &run,
@@ -276,27 +332,20 @@ steady_run(const struct steady_job *jobs, size_t n, const struct topo *topo,
 	}
 	*ret_steady = (struct steady){ 0 };
 	if (r == 0) {
-		ret_steady->is_exact =
-			find_cycle(&run, n, may_repeat, ret_iteration_ns);
-		ret_steady->n_iterations = run.n_all;
-	}
-	for (size_t j = 0; r == 0 && !ret_steady->is_exact && j < n; j++) {
-		double error;
+		double length_ns = 0;
 
-		ret_iteration_ns[j] =
-			mean_ns(&run.seen[j], engine_now_ns(run.engine), &error);
-		ret_steady->max_error = fmax(ret_steady->max_error, error);
+		ret_steady->is_exact = find_cycle(&run, may_repeat, &length_ns);
+		ret_steady->n_iterations = run.n_all;
+		tell(&run, ret_steady->is_exact, length_ns, ret_iteration_ns,
+		     ret_rms_ns, ret_seen, ret_steady);
 	}
-	for (size_t j = 0; r == 0 && ret_rms_ns && j < n; j++)
-		ret_rms_ns[j] =
-			rms_ns(&run.seen[j], ret_steady->is_exact, ret_iteration_ns[j]);
-	for (size_t j = 0; r == 0 && ret_seen && j < n; j++)
-		tell_seen(&run.seen[j], ret_steady->is_exact, &ret_seen[j]);
 	engine_free(run.engine);
 	for (size_t j = 0; j < n; j++) {
 		free(laid[j].path_links);
-		vec_free(&run.seen[j].times_ns);
+		vec_free(&run.seen[j].iterations);
+		vec_free(&run.seen[j].ecn);
 	}
+	vec_free(&run.noted_ns);
 	free(unmarked);
 	free(laid);
 	free(capacity_bps);

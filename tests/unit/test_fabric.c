@@ -200,7 +200,8 @@ two_equal_jobs_on_a_link_are_as_the_closed_form(void **state)
 		struct steady steady;
 
 		open_pair(&pair, model_of, shift_ns);
-		assert_int_equal(steady_run(pair.steady, 2, pair.topo, 1, 64, found_ns,
+		assert_int_equal(steady_run(pair.steady, 2, pair.topo, 1,
+					    (struct steady_limits){ 64, 512 }, found_ns,
 					    NULL, NULL, &steady),
 				 0);
 		assert_true(steady.is_exact);
@@ -281,10 +282,11 @@ what_repeats_is_what_a_long_run_says(void **state)
 				open_pair(&pair, mixes[m], shift_ns);
 				pair.steady[0].pacing = pair.steady[1].pacing =
 					pacings[p];
-				assert_int_equal(steady_run(pair.steady, 2, pair.topo,
-							    1, 256, found_ns, NULL,
-							    NULL, &steady),
-						 0);
+				assert_int_equal(
+					steady_run(pair.steady, 2, pair.topo, 1,
+						   (struct steady_limits){ 256, 2048 },
+						   found_ns, NULL, NULL, &steady),
+					0);
 				run_long(&pair, long_ns);
 				/* A long run has its beginning in it, too. */
 				for (int i = 0; i < 2; i++)
@@ -310,7 +312,8 @@ what_is_seen_of_iterations_is_what_they_take(void **state)
 		struct pair pair;
 
 		open_pair(&pair, model_of, apart ? 20000000 : 0);
-		assert_int_equal(steady_run(pair.steady, 2, pair.topo, 1, 64, found_ns,
+		assert_int_equal(steady_run(pair.steady, 2, pair.topo, 1,
+					    (struct steady_limits){ 64, 512 }, found_ns,
 					    rms_ns, seen, &steady),
 				 0);
 		assert_true(steady.is_exact);
@@ -402,7 +405,8 @@ a_convoy_at_gates_has_the_better_mean_and_the_worse_squares(void **state)
 		for (int i = 0; i < 2; i++)
 			pair.steady[i].pacing =
 				gated ? ENGINE_PACE_GATE : ENGINE_PACE_FREE;
-		assert_int_equal(steady_run(pair.steady, 2, pair.topo, 1, 64,
+		assert_int_equal(steady_run(pair.steady, 2, pair.topo, 1,
+					    (struct steady_limits){ 64, 512 },
 					    mean_ns[gated], rms_ns[gated], seen,
 					    &steady),
 				 0);
@@ -440,13 +444,37 @@ under_jitter_the_error_is_told(void **state)
 	(void)state;
 	open_pair(&pair, model_of, 20000000);
 	pair.jobs[0].jitter_frac = pair.jobs[1].jitter_frac = 0.02;
-	assert_int_equal(steady_run(pair.steady, 2, pair.topo, 1, 256, found_ns, rms_ns,
-				    NULL, &steady),
+	assert_int_equal(steady_run(pair.steady, 2, pair.topo, 1,
+				    (struct steady_limits){ 256, 2048 }, found_ns,
+				    rms_ns, NULL, &steady),
 			 0);
 	assert_false(steady.is_exact);
 	assert_true(steady.max_error > 0 && steady.max_error < 0.05);
 	assert_true(found_ns[0] > 44e6 && found_ns[0] < 66e6);
 	assert_true(rms_ns[0] > found_ns[0] && rms_ns[0] < 1.05 * found_ns[0]);
+	close_pair(&pair);
+}
+
+/* The second begins after 10 s: the run goes on until then, and its wait is not its time. */
+static void
+a_run_ends_when_all_have_had_an_iteration(void **state)
+{
+	static const uint32_t model_of[] = { 0, 0 };
+	struct pair pair;
+	struct steady steady;
+	double found_ns[2];
+
+	(void)state;
+	open_pair(&pair, model_of, INT64_C(10000000000));
+	pair.jobs[0].jitter_frac = pair.jobs[1].jitter_frac = 0.01;
+	assert_int_equal(steady_run(pair.steady, 2, pair.topo, 1,
+				    (struct steady_limits){ 1000000, 4 }, found_ns,
+				    NULL, NULL, &steady),
+			 0);
+	assert_false(steady.is_exact);
+	assert_in_range(steady.n_iterations, 10000 / 66, 10000 / 44);
+	for (int i = 0; i < 2; i++)
+		assert_true(found_ns[i] > 44e6 && found_ns[i] < 66e6);
 	close_pair(&pair);
 }
 
@@ -465,6 +493,7 @@ main(void)
 		cmocka_unit_test(
 			a_convoy_at_gates_has_the_better_mean_and_the_worse_squares),
 		cmocka_unit_test(under_jitter_the_error_is_told),
+		cmocka_unit_test(a_run_ends_when_all_have_had_an_iteration),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

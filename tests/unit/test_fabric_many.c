@@ -97,17 +97,25 @@ more_are_left_to_chance(void **state)
 static void
 more_jobs_are_run_for_fewer_iterations(void **state)
 {
+	static const struct {
+		size_t n;
+		struct steady_limits limits;
+	} rows[] = {
+		{ 1, { 128, 1024 } }, { 8, { 128, 1024 } }, { 16, { 32, 256 } },
+		{ 32, { 16, 64 } },   { 57, { 16, 16 } },   { 1000, { 16, 16 } },
+	};
 	struct fabric fabric = { 0 };
 
 	(void)state;
-	assert_int_equal(fabric_iterations(&fabric, 1), 128);
-	assert_int_equal(fabric_iterations(&fabric, 8), 128);
-	assert_int_equal(fabric_iterations(&fabric, 16), 32);
-	assert_int_equal(fabric_iterations(&fabric, 32), 8);
-	assert_int_equal(fabric_iterations(&fabric, 57), 4);
-	assert_int_equal(fabric_iterations(&fabric, 1000), 4);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct steady_limits limits = fabric_limits(&fabric, rows[i].n);
+
+		assert_int_equal(limits.of_slowest, rows[i].limits.of_slowest);
+		assert_int_equal(limits.of_each, rows[i].limits.of_each);
+	}
 	fabric.opts.max_iterations = 20;
-	assert_int_equal(fabric_iterations(&fabric, 57), 20);
+	assert_int_equal(fabric_limits(&fabric, 57).of_slowest, 20);
+	assert_int_equal(fabric_limits(&fabric, 57).of_each, 160);
 }
 
 int
