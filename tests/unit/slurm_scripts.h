@@ -17,11 +17,22 @@
  * Prints the file "jobs", fields of a job in their order; @ stands for the mark, which
  * squeue finds behind the first field's name.
  */
-#define SQUEUE                                          \
+#define SCRIPTS_SQUEUE                                  \
 	"#!/bin/sh\n"                                   \
 	"case $* in *' -t PD '*) exit 0;; esac\n"       \
 	"mark=${SQUEUE_FORMAT2#*:}; mark=${mark%%,*}\n" \
 	"sed \"s/@/$mark/g\" \"${0%/*}/jobs\"\n"
+
+/* A cluster of one node. */
+#define SCRIPTS_SINFO_ONE_NODE "#!/bin/sh\necho 'n1|idle|train|4|||'\n"
+
+/* A job that is changed starts, and is not seen again; "log" has what was sent. */
+#define SCRIPTS_SCONTROL_STARTS                                          \
+	"#!/bin/sh\n"                                                    \
+	"case $1 in -V) echo slurm 22.05.8; exit;; esac\n"               \
+	"echo \"$@\" >>\"${0%/*}/log\"\n"                                \
+	"grep -v \"^${2#jobid=}@\" \"${0%/*}/jobs\" >\"${0%/*}/less\"\n" \
+	"mv \"${0%/*}/less\" \"${0%/*}/jobs\"\n"
 
 static inline void
 scripts_put(const char *dir, const char *name, const char *text)

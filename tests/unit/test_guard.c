@@ -22,13 +22,6 @@
 
 #define MS INT64_C(1000000)
 
-#define SINFO "#!/bin/sh\necho 'n1|idle|train|4|||'\n"
-#define SCONTROL                                                         \
-	"#!/bin/sh\n"                                                    \
-	"case $1 in -V) echo slurm 22.05.8; exit;; esac\n"               \
-	"echo \"$@\" >>\"${0%/*}/log\"\n"                                \
-	"grep -v \"^${2#jobid=}@\" \"${0%/*}/jobs\" >\"${0%/*}/less\"\n" \
-	"mv \"${0%/*}/less\" \"${0%/*}/jobs\"\n"
 #define WAITS(id, required, eligible, record)                                        \
 	id "@" id "@PENDING@2@@None@1@" required "@(null)@train@u@" eligible "@N/A@" \
 	   "0@antiphase:v1;" record "@@name@\n"
@@ -88,9 +81,9 @@ set_up(struct lab *lab)
 	int fds[2];
 
 	make_folder(lab);
-	scripts_put(lab->dir, "squeue", SQUEUE);
-	scripts_put(lab->dir, "sinfo", SINFO);
-	scripts_put(lab->dir, "scontrol", SCONTROL);
+	scripts_put(lab->dir, "squeue", SCRIPTS_SQUEUE);
+	scripts_put(lab->dir, "sinfo", SCRIPTS_SINFO_ONE_NODE);
+	scripts_put(lab->dir, "scontrol", SCRIPTS_SCONTROL_STARTS);
 	scripts_put(lab->dir, "jobs", JOBS);
 	assert_true(guard_is_called(3, argv));
 	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);

@@ -20,8 +20,10 @@
 
 #define MS ((int64_t)1000000)
 
-#define SINFO "#!/bin/sh\necho sinfo \"$@\" >>\"${0%/*}/log\"; cat \"${0%/*}/nodes\"\n"
-#define SCONTROL                                \
+/* Both log that they were asked; sinfo prints the file "nodes". */
+#define SINFO_OF_NODES \
+	"#!/bin/sh\necho sinfo \"$@\" >>\"${0%/*}/log\"; cat \"${0%/*}/nodes\"\n"
+#define SCONTROL_LOGS                           \
 	"#!/bin/sh\n"                           \
 	"case $1 in -V) echo slurm 24.11.5;;\n" \
 	"*) echo \"$@\" >>\"${0%/*}/log\";;\n"  \
@@ -121,9 +123,9 @@ open_lab(struct lab *lab, int64_t poll_ms, int64_t timeout_ms)
 	*lab = (struct lab){ .loop = loop_new() };
 	snprintf(lab->dir, sizeof lab->dir, "/tmp/apslurm-XXXXXX");
 	assert_non_null(mkdtemp(lab->dir));
-	put(lab, "squeue", SQUEUE);
-	put(lab, "sinfo", SINFO);
-	put(lab, "scontrol", SCONTROL);
+	put(lab, "squeue", SCRIPTS_SQUEUE);
+	put(lab, "sinfo", SINFO_OF_NODES);
+	put(lab, "scontrol", SCONTROL_LOGS);
 	put(lab, "jobs", JOBS);
 	put(lab, "nodes", NODES);
 	assert_int_equal(slurm_open(lab->loop, &opts, &observer, &lab->host, &err), 0);
@@ -407,7 +409,7 @@ commands_that_hang_block_nothing_and_are_told(void **state)
 	assert_non_null(strstr(lab.why, "did not end within 0.2 s"));
 	assert_true(lab.ticks - ticks > 20);
 	/* And when it is back, so are looks. */
-	put(&lab, "squeue", SQUEUE);
+	put(&lab, "squeue", SCRIPTS_SQUEUE);
 	lab.n_none = 0;
 	run_until_looks(&lab, lab.n_looks + 2);
 	assert_true(lab.n_none <= 1);

@@ -12,15 +12,6 @@
 #include "scheduler/host/slurm_release.h"
 #include "tests/unit/slurm_scripts.h"
 
-#define SINFO "#!/bin/sh\necho 'n1|idle|train|4|||'\n"
-/* A job that is changed starts, and is not seen again. */
-#define SCONTROL                                                         \
-	"#!/bin/sh\n"                                                    \
-	"case $1 in -V) echo slurm 22.05.8; exit;; esac\n"               \
-	"echo \"$@\" >>\"${0%/*}/log\"\n"                                \
-	"grep -v \"^${2#jobid=}@\" \"${0%/*}/jobs\" >\"${0%/*}/less\"\n" \
-	"mv \"${0%/*}/less\" \"${0%/*}/jobs\"\n"
-
 #define WAITS(id, own, required, eligible, record)                                    \
 	id "@" own "@PENDING@2@@None@1@" required "@(null)@train@u@" eligible "@N/A@" \
 	   "0@" record "@@name@\n"
@@ -63,9 +54,9 @@ set_up(struct lab *lab)
 	*lab = (struct lab){ .err = { .line = 0 } };
 	snprintf(lab->dir, sizeof lab->dir, "/tmp/aprelease-XXXXXX");
 	assert_non_null(mkdtemp(lab->dir));
-	put(lab, "squeue", SQUEUE);
-	put(lab, "sinfo", SINFO);
-	put(lab, "scontrol", SCONTROL);
+	put(lab, "squeue", SCRIPTS_SQUEUE);
+	put(lab, "sinfo", SCRIPTS_SINFO_ONE_NODE);
+	put(lab, "scontrol", SCRIPTS_SCONTROL_STARTS);
 	put(lab, "jobs", JOBS);
 }
 
@@ -144,8 +135,8 @@ what_comes_just_after_the_first_look_is_taken_back_too(void **state)
 	put(&lab, "jobs", "");
 	put(&lab, "late", WAITS("13", "13", "n[1-2]", "N/A", "antiphase:v1;pinned"));
 	put(&lab, "squeue",
-	    SQUEUE "[ ! -e \"${0%/*}/late\" ] || mv \"${0%/*}/late\" "
-		   "\"${0%/*}/jobs\"\n");
+	    SCRIPTS_SQUEUE "[ ! -e \"${0%/*}/late\" ] || mv \"${0%/*}/late\" "
+			   "\"${0%/*}/jobs\"\n");
 	assert_int_equal(release(&lab, false, true, 60000), 0);
 	assert_sent(
 		&lab,
@@ -198,7 +189,7 @@ without_an_answer_it_gives_up(void **state)
 	assert_non_null(strstr(lab.err.text, "Slurm does not answer"));
 	assert_non_null(strstr(lab.err.text, "nobody there"));
 	/* Nor does it wait for a command that hangs. */
-	put(&lab, "squeue", SQUEUE);
+	put(&lab, "squeue", SCRIPTS_SQUEUE);
 	put(&lab, "scontrol",
 	    "#!/bin/sh\ncase $1 in -V) echo slurm 22.05.8; exit;; esac\nsleep 100\n");
 	assert_int_equal(release(&lab, false, true, 1500), -ETIMEDOUT);
@@ -256,8 +247,8 @@ it_ends_where_somebody_else_takes_over(void **state)
 	n_asked = 0;
 	put(&lab, "late", WAITS("14", "14", "n[1-2]", "N/A", "antiphase:v1;pinned"));
 	put(&lab, "squeue",
-	    SQUEUE "[ ! -e \"${0%/*}/late\" ] || cat \"${0%/*}/late\" "
-		   ">>\"${0%/*}/jobs\"\nrm -f \"${0%/*}/late\"\n");
+	    SCRIPTS_SQUEUE "[ ! -e \"${0%/*}/late\" ] || cat \"${0%/*}/late\" "
+			   ">>\"${0%/*}/jobs\"\nrm -f \"${0%/*}/late\"\n");
 	assert_int_equal(slurm_release(&opts, &lab.releases, &lab.err), -ECANCELED);
 	assert_sent(
 		&lab,
