@@ -10,7 +10,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,11 +22,10 @@
 #include "lib/base/err.h"
 #include "lib/base/strbuf.h"
 #include "lib/daemon/loop.h"
+#include "lib/daemon/spawn.h"
 
 /* How often the time of a child is looked at. */
 #define LOOK_AFTER_NS (100 * (int64_t)1000000)
-
-extern char **environ;
 
 enum stream {
 	STREAM_OUT,
@@ -51,33 +49,18 @@ struct child {
 
 /* ---- Starting -------------------------------------------------------------------- */
 
-/* In a group of its own, as if from a fresh shell; only 'to' is handed down. */
 static int
 spawn(const struct child_opts *opts, const int to[N_STREAMS], pid_t *ret_pid)
 {
-	posix_spawn_file_actions_t files;
-	posix_spawnattr_t attr;
-	sigset_t none, defaults;
-	int error;
+	const struct spawn_opts spawned = {
+		.program = opts->argv[0],
+		.argv = opts->argv,
+		.envp = opts->envp,
+		.fds = { SPAWN_NULL, to[STREAM_OUT], to[STREAM_ERR] },
+		.of = SPAWN_GROUP,
+	};
 
-	sigemptyset(&none);
-	sigfillset(&defaults);
-	posix_spawnattr_init(&attr);
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
-						POSIX_SPAWN_SETSIGDEF);
-	posix_spawnattr_setsigmask(&attr, &none);
-	posix_spawnattr_setsigdefault(&attr, &defaults);
-	posix_spawn_file_actions_init(&files);
-	posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-	posix_spawn_file_actions_adddup2(&files, to[STREAM_OUT], 1);
-	posix_spawn_file_actions_adddup2(&files, to[STREAM_ERR], 2);
-	posix_spawn_file_actions_addclosefrom_np(&files, 3);
-	error = posix_spawnp(ret_pid, opts->argv[0], &files, &attr,
-			     (char *const *)opts->argv,
-			     opts->envp ? (char *const *)opts->envp : environ);
-	posix_spawn_file_actions_destroy(&files);
-	posix_spawnattr_destroy(&attr);
-	return -error;
+	return spawn_start(&spawned, ret_pid);
 }
 
 static void

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
@@ -16,12 +15,11 @@
 #include "lib/base/clk.h"
 #include "lib/base/log.h"
 #include "lib/daemon/loop.h"
+#include "lib/daemon/spawn.h"
 
 #define DEFAULT_AGAIN_NS INT64_C(10000000000)
 #define ITSELF           "/proc/self/exe"
 #define WAIT_MS          1000 /* For the end of one that has nothing to do. */
-
-extern char **environ;
 
 struct guard {
 	struct loop *loop;
@@ -53,34 +51,19 @@ guard_new(struct loop *loop, const struct guard_opts *opts)
 
 /* ---- Starting it --------------------------------------------------------------------- */
 
-/*
- * In a session of its own, so that no terminal ends it; 'from' becomes its standard input,
- * and of ours it has nothing else but where we log.
- */
+/* Its input is 'from', and of ours it has nothing else but where we log. */
 static int
 spawn(const struct guard *guard, int from, pid_t *ret_pid)
 {
-	char *argv[] = { (char[]){ GUARD_NAME }, guard->socket, guard->bindir, NULL };
-	posix_spawn_file_actions_t files;
-	posix_spawnattr_t attr;
-	sigset_t none, defaults;
-	int error;
+	const char *argv[] = { GUARD_NAME, guard->socket, guard->bindir, NULL };
+	const struct spawn_opts opts = {
+		.program = guard->program,
+		.argv = argv,
+		.fds = { from, SPAWN_NULL, STDERR_FILENO },
+		.of = SPAWN_SESSION,
+	};
 
-	sigemptyset(&none);
-	sigfillset(&defaults);
-	posix_spawnattr_init(&attr);
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK |
-						POSIX_SPAWN_SETSIGDEF);
-	posix_spawnattr_setsigmask(&attr, &none);
-	posix_spawnattr_setsigdefault(&attr, &defaults);
-	posix_spawn_file_actions_init(&files);
-	posix_spawn_file_actions_adddup2(&files, from, 0);
-	posix_spawn_file_actions_addopen(&files, 1, "/dev/null", O_WRONLY, 0);
-	posix_spawn_file_actions_addclosefrom_np(&files, 3);
-	error = posix_spawn(ret_pid, guard->program, &files, &attr, argv, environ);
-	posix_spawn_file_actions_destroy(&files);
-	posix_spawnattr_destroy(&attr);
-	return -error;
+	return spawn_start(&opts, ret_pid);
 }
 
 /* A guardian that is gone needs none. */
