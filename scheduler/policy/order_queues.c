@@ -201,12 +201,10 @@ served(void *state, const struct pol_view *view, const struct pol_plan *plan)
 	}
 }
 
-/* In how long the job has attained its limit, as it is now. */
+/* As published simulators round it, who know whole seconds: none may be left, then. */
 static double
-left_s(const struct state *s, const struct pol_job *job, double limit)
+rounded_left_s(const struct state *s, const struct pol_job *job, double limit, double n)
 {
-	double n = s->by_gpu_time ? job->n_gpus : 1;
-
 	switch (s->wake) {
 	case WAKE_FLOOR:
 		return s->by_gpu_time ? floor((limit - job->executed_s) / n)
@@ -216,7 +214,17 @@ left_s(const struct state *s, const struct pol_job *job, double limit)
 	case WAKE_EXACT:
 		break;
 	}
-	return limit / n - job->executed_s;
+	return 0;
+}
+
+/* In how long the job has attained its limit, as it is now. */
+static double
+left_s(const struct state *s, const struct pol_job *job, double limit)
+{
+	double n = s->by_gpu_time ? job->n_gpus : 1;
+	double rounded_s = rounded_left_s(s, job, limit, n);
+
+	return rounded_s > 0 ? rounded_s : limit / n - job->executed_s;
 }
 
 static double

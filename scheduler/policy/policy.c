@@ -255,6 +255,20 @@ next_lease_end_s(const struct policy *policy, const struct pol_view *view)
 	return next_s;
 }
 
+/*
+ * The last round that has begun.  Rounds are where they would be if there had always been
+ * some; a quotient may be rounded to the one before or after.
+ */
+static double
+round_of(const struct policy *policy, const struct pol_view *view)
+{
+	double k = floor(view->now_s / policy->round_s);
+
+	if ((k + 1) * policy->round_s <= view->now_s)
+		return k + 1;
+	return k * policy->round_s > view->now_s ? k - 1 : k;
+}
+
 double
 policy_wakeup_s(struct policy *policy, const struct pol_view *view)
 {
@@ -264,13 +278,12 @@ policy_wakeup_s(struct policy *policy, const struct pol_view *view)
 		if (policy->states[slot] && policy->modules[slot]->wakeup_s)
 			next_s = fmin(next_s, policy->modules[slot]->wakeup_s(
 						      policy->states[slot], view));
-	if (policy->spec->drive == POL_EVENTS || !view->n_jobs)
-		return next_s;
 	if (policy->spec->drive == POL_LEASES)
-		return fmin(next_s, next_lease_end_s(policy, view));
-	/* Rounds are where they would be if there had always been some. */
-	return fmin(next_s,
-		    (floor(view->now_s / policy->round_s) + 1) * policy->round_s);
+		next_s = fmin(next_s, next_lease_end_s(policy, view));
+	if (policy->spec->drive == POL_ROUNDS && view->n_jobs)
+		next_s = fmin(next_s, (round_of(policy, view) + 1) * policy->round_s);
+	/* What is sooner than a clock can tell is then: time goes on. */
+	return fmax(next_s, nextafter(view->now_s, INFINITY));
 }
 
 bool
@@ -278,8 +291,7 @@ policy_is_due(const struct policy *policy, const struct pol_view *view)
 {
 	if (policy->spec->drive != POL_ROUNDS)
 		return true;
-	return policy->decided_s <
-	       floor(view->now_s / policy->round_s) * policy->round_s;
+	return policy->decided_s < round_of(policy, view) * policy->round_s;
 }
 
 /* ---- Deciding ------------------------------------------------------------------------------ */

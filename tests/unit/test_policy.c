@@ -235,6 +235,75 @@ leases_are_kept_and_then_go_to_the_worst_off(void **state)
 	lab_fini(&lab);
 }
 
+/* ---- When it decides next ------------------------------------------------------------------ */
+
+/* 0.7 s three times is 2.1 s, of which a third is less than 0.7 s. */
+static void
+rounds_follow_one_another_however_long_they_are(void **state)
+{
+	static const double rounds_s[] = { 0.001, 0.1, 0.7, 1.1, 33.3, 360.1, 60 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rounds_s / sizeof *rounds_s; i++) {
+		const struct policy_opts opts = { .round_s = rounds_s[i],
+						  .restart_s = NAN };
+		struct policy_lab lab;
+
+		lab_init(&lab, "blox", &opts);
+		submit(&lab, 1, 1e9);
+		for (int k = 0; k < 3000; k++) {
+			if (!policy_is_due(lab.policy, &lab.view))
+				fail_msg("round %d of %g s has not begun at %.17g", k,
+					 rounds_s[i], lab.view.now_s);
+			assert_float_equal(lab.view.now_s, k * rounds_s[i], 1e-6);
+			decide(&lab);
+			assert_false(policy_is_due(lab.policy, &lab.view));
+			lab.view.now_s = policy_wakeup_s(lab.policy, &lab.view);
+		}
+		lab_fini(&lab);
+	}
+}
+
+static void
+time_goes_on_where_the_clock_is_too_coarse(void **state)
+{
+	static const char *const sets[] = { "las2d.limit0=100", "las2d.wake=1" };
+	const struct policy_opts opts = {
+		.sets = sets, .n_sets = 2, .round_s = NAN, .restart_s = NAN
+	};
+	struct policy_lab lab;
+
+	(void)state;
+	/* The clock has steps of 2e-6 s; the limit is nearer, yet not reached. */
+	lab_init(&lab, "2d-las", NULL);
+	lab.view.now_s = 1e10;
+	submit(&lab, 16, 1e6);
+	decide(&lab);
+	lab.jobs[0].executed_s = nextafter(3250 * (1 - 1.0001e-9) / 16, 0);
+	assert_true(policy_wakeup_s(lab.policy, &lab.view) > lab.view.now_s);
+	lab_fini(&lab);
+	/* Half a second is left, which is none where whole seconds count. */
+	lab_init(&lab, "2d-las", &opts);
+	submit(&lab, 1, 1e6);
+	decide(&lab);
+	lab.view.now_s = lab.jobs[0].executed_s = 99.5;
+	assert_float_equal(policy_wakeup_s(lab.policy, &lab.view), 100, 1e-9);
+	lab_fini(&lab);
+	/* Leases, after some hundred years. */
+	lab_init(&lab, "themis", NULL);
+	submit(&lab, 1, 1e6);
+	lab.view.now_s = 1e11 + 0.3;
+	decide(&lab);
+	lab.jobs[0].since_s = lab.view.now_s;
+	for (int i = 0; i < 1000; i++) {
+		double next_s = policy_wakeup_s(lab.policy, &lab.view);
+
+		assert_true(next_s > lab.view.now_s);
+		lab.view.now_s = next_s;
+	}
+	lab_fini(&lab);
+}
+
 /* ---- Places --------------------------------------------------------------------------- */
 
 /* Pieces as "node:gpus,..."; "" if it did not fit. */
@@ -408,6 +477,8 @@ main(void)
 		cmocka_unit_test(jobs_are_demoted_when_they_have_attained_their_limit),
 		cmocka_unit_test(rounds_serve_who_has_had_least_and_keep_places),
 		cmocka_unit_test(leases_are_kept_and_then_go_to_the_worst_off),
+		cmocka_unit_test(rounds_follow_one_another_however_long_they_are),
+		cmocka_unit_test(time_goes_on_where_the_clock_is_too_coarse),
 		cmocka_unit_test(count_takes_what_is_free_in_the_order_of_nodes),
 		cmocka_unit_test(whole_takes_one_node_or_whole_ones_and_a_rest),
 		cmocka_unit_test(plans_that_cannot_be_are_told),
