@@ -41,7 +41,8 @@ struct pol_job {
 	double iteration_s;        /* Of its iterations, alone; NAN: not known. */
 	double stage_s[3];         /* Of that loading, GPU and network; or NAN. */
 	/* What became of it. */
-	double executed_s;  /* Wall time on GPUs, restarts included. */
+	/* Wall time on GPUs, without restart_s: restarts that its work charges itself count. */
+	double executed_s;
 	double attained_s;  /* GPU seconds. */
 	double remaining_s; /* Of duration_s; what an oracle knows. */
 	double first_s;     /* First started; NAN: not yet. */

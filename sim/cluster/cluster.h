@@ -75,7 +75,7 @@ struct cluster_opts {
 	const struct pol_cluster *cluster;
 	const struct cluster_work *work;
 	double until_s; /* INFINITY: until all are done. */
-	bool check;     /* Each plan (plan.h) and the invariants; for tests. */
+	bool check;     /* Each plan (plan.h); for tests. */
 	void *ctx;
 	bool (*go_on)(void *ctx, double share); /* Now and then; may be NULL. */
 	/* After each decision; may be NULL. */
