@@ -24,6 +24,16 @@ static const char *const keeps[] = {
 	[POL_KEEP_CHOSEN] = "chosen",
 };
 
+/* What becomes of jobs behind one that does not fit. */
+static const char *const fits[] = {
+	[POL_STRICT] = "strict",
+	[POL_SKIP] = "skip",
+};
+static const char *const fit_texts[] = {
+	[POL_STRICT] = "nobody passes one that does not fit",
+	[POL_SKIP] = "whoever fits, runs",
+};
+
 /* A policy's own value of a parameter, or that of its mechanism. */
 static double
 default_of(const struct policy_spec *spec, const struct pol_param *param)
@@ -99,6 +109,9 @@ put_policy(const struct policy_spec *spec, FILE *out)
 	fprintf(out, "  %-10s %s\n", "keeps", keeps[spec->keep]);
 	if (spec->restart_s > 0)
 		fprintf(out, "  %-10s %g s\n", "restart", spec->restart_s);
+	if (spec->order)
+		fprintf(out, "  %-10s %s: %s\n", "fit", fits[spec->order->fit],
+			fit_texts[spec->order->fit]);
 	for (size_t i = 0; i < n; i++)
 		fprintf(out, "  %-10s %s: %s\n", modules[i].slot,
 			modules[i].module->name, modules[i].module->text);
@@ -123,6 +136,7 @@ put_json_module(const struct policy_spec *spec, const struct replaying_module *m
 		jsonw_num(w, "default", default_of(spec, p));
 		jsonw_num(w, "min", p->min);
 		jsonw_num(w, "max", p->max);
+		jsonw_bool(w, "whole", p->is_whole);
 		jsonw_end(w);
 	}
 	jsonw_end(w);
@@ -148,6 +162,7 @@ put_json(const struct policy_spec *only, FILE *out)
 		jsonw_str(&w, "source", spec->source);
 		jsonw_str(&w, "drive", drives[spec->drive]);
 		jsonw_str(&w, "keeps", keeps[spec->keep]);
+		jsonw_str(&w, "fit", spec->order ? fits[spec->order->fit] : NULL);
 		jsonw_num(&w, "round_s",
 			  spec->drive == POL_EVENTS ? NAN : spec->round_s);
 		jsonw_num(&w, "restart_s", spec->restart_s);

@@ -74,11 +74,56 @@ check_sets(const struct replay_args *args, const struct policy_spec *const *spec
 		for (size_t p = 0; p < n; p++)
 			is_known |= replaying_has_param(specs[p], args->place, set);
 		if (!is_known)
-			return err_set(err, NULL, 0, 0,
-				       "no policy has the parameter '%.*s'; 'antiphase "
-				       "sim policies %s' lists those there are",
-				       (int)strcspn(set, "="), set, specs[0]->name);
+			return err_set(
+				err, NULL, 0, 0,
+				"no policy of --policy has the parameter '%.*s'; 'antiphase "
+				"sim policies %s' lists those there are",
+				(int)strcspn(set, "="), set, specs[0]->name);
 	}
+	return 0;
+}
+
+/* Whether one of them takes up what GPU seconds jobs took elsewhere. */
+static bool
+takes_samples(const struct policy_spec *spec)
+{
+	struct replaying_module modules[REPLAYING_MODULES];
+	size_t n = replaying_modules(spec, NULL, modules);
+
+	for (size_t i = 0; i < n; i++)
+		if (modules[i].module->samples)
+			return true;
+	return false;
+}
+
+/* What the user sets is something for one of the policies at least. */
+static int
+check_used(const struct replay_args *args, const struct policy_spec *const *specs,
+	   size_t n, struct err *err)
+{
+	bool has_place = !args->place, has_rounds = isnan(args->round_s);
+	bool has_samples = !args->samples;
+
+	for (size_t i = 0; i < n; i++) {
+		has_place |= specs[i]->place != NULL;
+		has_rounds |= specs[i]->drive != POL_EVENTS;
+		has_samples |= takes_samples(specs[i]);
+	}
+	if (!has_place)
+		return err_set(err, NULL, 0, 0,
+			       "--place is nothing for %s, whose planner places jobs "
+			       "itself; leave it out",
+			       specs[0]->name);
+	if (!has_rounds)
+		return err_set(
+			err, NULL, 0, 0,
+			"--round is nothing for %s, which has neither rounds nor "
+			"leases; leave it out",
+			specs[0]->name);
+	if (!has_samples)
+		return err_set(err, NULL, 0, 0,
+			       "--samples is nothing for %s; it is for 2d-gittins",
+			       specs[0]->name);
 	return 0;
 }
 
@@ -257,6 +302,8 @@ replay(const struct replay_args *args, const char *path, const char *command)
 	opts.cluster = cluster.cluster;
 	if (r == 0)
 		r = check_sets(args, specs, n, &err);
+	if (r == 0)
+		r = check_used(args, specs, n, &err);
 	if (r == 0 && args->samples)
 		r = load_samples(args->samples, &opts, &samples, &err);
 	if (r == 0 && args->apps)

@@ -46,7 +46,7 @@ replaying_modules(const struct policy_spec *spec, const char *place,
 		  struct replaying_module *ret_modules)
 {
 	const struct pol_place *other = place ? place_find(place) : NULL;
-	const struct pol_place *placed = other ? other : spec->place;
+	const struct pol_place *placed = other && spec->place ? other : spec->place;
 	const struct replaying_module all[REPLAYING_MODULES] = {
 		{ "admission", spec->admit ? &spec->admit->module : NULL },
 		{ "order", spec->order ? &spec->order->module : NULL },
@@ -109,9 +109,12 @@ new_policy(const struct policy_spec *spec, const struct replaying_opts *opts,
 		policy_opts.restart_s = 0;
 	if (!policy_opts.place && habit && spec->place)
 		policy_opts.place = habit->place;
-	replaying->place = policy_opts.place ? policy_opts.place
-			   : spec->place     ? spec->place->module.name
-					     : NULL;
+	/* A planner places jobs itself. */
+	if (!spec->place)
+		replaying->place = NULL;
+	else
+		replaying->place = policy_opts.place ? policy_opts.place
+						     : spec->place->module.name;
 	return policy_new(spec, &policy_opts, &opts->cluster, ret_policy, err);
 }
 

@@ -8,7 +8,7 @@ struct state {
 };
 
 static const struct pol_param params[] = {
-	{ "load.most", "GPUs wanted over GPUs there are", 1.2, 0, 1e9 },
+	{ "load.most", "GPUs wanted over GPUs there are", 1.2, 0, 1e9, false },
 	{ 0 },
 };
 

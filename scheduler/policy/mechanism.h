@@ -36,6 +36,7 @@ enum pol_event {
 struct pol_param {
 	const char *name, *text; /* text: one line, with its unit and its source. */
 	double value, min, max;  /* value: the default. */
+	bool is_whole;           /* A count, or one of several ways: no fractions. */
 };
 
 /* What every mechanism begins with. */
@@ -51,6 +52,11 @@ struct pol_module {
 	void (*on_event)(void *state, const struct pol_view *view, enum pol_event event,
 			 const struct pol_job *job);
 	double (*wakeup_s)(void *state, const struct pol_view *view); /* INFINITY. */
+	/*
+	 * Whether values, each in its range, contradict one another: a static text that
+	 * says what to set; NULL: they do not.
+	 */
+	const char *(*why_not)(const double *params);
 	/* After init: the GPU seconds that jobs took elsewhere, ascending. */
 	void (*samples)(void *state, const double *sorted, size_t n);
 	/* After init, where jobs have GPUs on lease (lease.h): how long one is. */

@@ -273,19 +273,30 @@ served(void *state, const struct pol_view *view, const struct pol_plan *plan)
 	}
 }
 
-#define COMMON                                                                         \
-	{ "deficit.reset_s", "between two times that shares are found, s (Gavel)",     \
-	  1000, 0, 1e9 },                                                              \
-		{ "deficit.credit_s",                                                  \
-		  "what each begins with, s: half a round (Gavel)", 180, 0, 1e9 },     \
-		{ "deficit.wait",                                                      \
-		  "1: new jobs wait until shares are found (Gavel's simulator)", 0, 0, \
-		  1 },                                                                 \
-	{                                                                              \
-		"deficit.remember",                                                    \
-			"1: time counts since a job came, not since shares were "      \
-			"found (Muri's simulator)",                                    \
-			0, 0, 1                                                        \
+#define COMMON                                                                    \
+	{ "deficit.reset_s",                                                      \
+	  "between two times that shares are found, s (Gavel)",                   \
+	  1000,                                                                   \
+	  0,                                                                      \
+	  1e9,                                                                    \
+	  false },                                                                \
+		{ "deficit.credit_s",                                             \
+		  "what each begins with, s: half a round (Gavel)",               \
+		  180,                                                            \
+		  0,                                                              \
+		  1e9,                                                            \
+		  false },                                                        \
+		{ "deficit.wait",                                                 \
+		  "1: new jobs wait until shares are found (Gavel's simulator)",  \
+		  0,                                                              \
+		  0,                                                              \
+		  1,                                                              \
+		  true },                                                         \
+	{                                                                         \
+		"deficit.remember",                                               \
+			"1: time counts since a job came, not since shares were " \
+			"found (Muri's simulator)",                               \
+			0, 0, 1, true                                             \
 	}
 
 static const struct pol_param common[] = { COMMON, { 0 } };
@@ -294,13 +305,14 @@ static const struct pol_param finish_time[] = {
 	{ "finish.muri",
 	  "1: time alone is in iterations, on whole GPUs, and what is left over stays so "
 	  "(Muri's simulator)",
-	  0, 0, 1 },
+	  0, 0, 1, true },
 	{ 0 },
 };
 static const struct pol_param assigned[] = {
 	COMMON,
 	{ "assign.oldest",
-	  "part of those that wait that is assigned, the oldest (AlloX)", 1, 0, 1 },
+	  "part of those that wait that is assigned, the oldest (AlloX)", 1, 0, 1,
+	  false },
 	{ 0 },
 };
 

@@ -176,7 +176,7 @@ const struct pol_order order_srsf = {
 static const struct pol_param pending_params[] = {
 	{ "longest-pending.gaps",
 	  "1: who is behind one that starts is passed over, as by Tiresias's simulator",
-	  0, 0, 1 },
+	  0, 0, 1, true },
 	{ 0 },
 };
 const struct pol_order order_longest_pending = {

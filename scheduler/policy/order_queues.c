@@ -248,19 +248,38 @@ wakeup_s(void *state, const struct pol_view *view)
 	return next_s;
 }
 
-#define QUEUE_PARAMS(prefix, unit)                                                    \
-	[LIMIT_0] = { prefix ".limit0",                                               \
-		      "of the first queue, " unit " (Tiresias's code)", 3250, 0,      \
-		      1e12 },                                                         \
-	[LIMIT_1] = { prefix ".limit1", "of the second, " unit, 7200, 0, 1e12 },      \
-	[WAKE] = { prefix ".wake",                                                    \
-		   "next demotion: 0 exact, 1 as Tiresias's simulator rounds it, 2 "  \
-		   "as Muri's",                                                       \
-		   0, 0, 2 },                                                         \
-	[FRONT] = { prefix ".front",                                                  \
-		    "1: in a queue, those that run go before those that wait; 0: as " \
-		    "they came",                                                      \
-		    1, 0, 1 }
+#define QUEUE_PARAMS(prefix, unit)                                                      \
+	[LIMIT_0] = { prefix ".limit0",                                                 \
+		      "of the first queue, " unit " (Tiresias's code)",                 \
+		      3250,                                                             \
+		      0,                                                                \
+		      1e12,                                                             \
+		      false },                                                          \
+	[LIMIT_1] = { prefix ".limit1", "of the second, " unit, 7200, 0, 1e12, false }, \
+	[WAKE] = { prefix ".wake",                                                      \
+		   "next demotion: 0 exact, 1 as Tiresias's simulator rounds it, 2 "    \
+		   "as Muri's",                                                         \
+		   0,                                                                   \
+		   0,                                                                   \
+		   2,                                                                   \
+		   true },                                                              \
+	[FRONT] = { prefix ".front",                                                    \
+		    "1: in a queue, those that run go before those that wait; 0: as "   \
+		    "they came",                                                        \
+		    1,                                                                  \
+		    0,                                                                  \
+		    1,                                                                  \
+		    true }
+
+/* Each order has these two first. */
+static const char *
+why_not(const double *params)
+{
+	if (params[LIMIT_1] < params[LIMIT_0])
+		return "the limit of the second queue (.limit1) is below that of the first "
+		       "(.limit0); set both";
+	return NULL;
+}
 
 static const struct pol_param params_time[] = { QUEUE_PARAMS("las", "s"), { 0 } };
 static const struct pol_param params_gpu_time[] = { QUEUE_PARAMS("las2d", "GPU s"),
@@ -268,8 +287,8 @@ static const struct pol_param params_gpu_time[] = { QUEUE_PARAMS("las2d", "GPU s
 static const struct pol_param params_rank[] = {
 	QUEUE_PARAMS("gittins", "GPU s"),
 	[DELTA] = { "gittins.delta",
-		    "what a job may have more, GPU s (Tiresias's code)", 3250, 1,
-		    1e12 },
+		    "what a job may have more, GPU s (Tiresias's code)", 3250, 1, 1e12,
+		    false },
 	{ 0 },
 };
 
@@ -281,7 +300,8 @@ const struct pol_order order_las = {
 		    .init = init_time,
 		    .fini = fini,
 		    .on_event = on_event,
-		    .wakeup_s = wakeup_s },
+		    .wakeup_s = wakeup_s,
+		    .why_not = why_not },
 	.fit = POL_SKIP,
 	.order = order,
 	.served = served,
@@ -294,7 +314,8 @@ const struct pol_order order_las_2d = {
 		    .init = init_gpu_time,
 		    .fini = fini,
 		    .on_event = on_event,
-		    .wakeup_s = wakeup_s },
+		    .wakeup_s = wakeup_s,
+		    .why_not = why_not },
 	.fit = POL_SKIP,
 	.order = order,
 	.served = served,
@@ -308,6 +329,7 @@ const struct pol_order order_gittins_2d = {
 		    .fini = fini,
 		    .on_event = on_event,
 		    .wakeup_s = wakeup_s,
+		    .why_not = why_not,
 		    .samples = take_samples },
 	.fit = POL_SKIP,
 	.order = order,

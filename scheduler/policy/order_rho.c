@@ -190,11 +190,12 @@ order(void *state, const struct pol_view *view, uint32_t *ret_ids)
 
 static const struct pol_param params[] = {
 	{ "themis.fairness",
-	  "share of jobs that have only what others leave (Themis: f)", 0.8, 0, 1 },
+	  "share of jobs that have only what others leave (Themis: f)", 0.8, 0, 1,
+	  false },
 	{ "themis.partial",
 	  "1: partial allocation, who wins has its GPUs by the chance c (Themis); 0: the "
 	  "worst off have the first choice",
-	  0, 0, 1 },
+	  0, 0, 1, true },
 	{ 0 },
 };
 

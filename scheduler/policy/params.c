@@ -55,6 +55,10 @@ set_one(const struct pol_module *module, const char *set, double *values,
 	if (!(value >= param->min && value <= param->max))
 		return err_set(err, NULL, 0, 0, "%s is %g, expected %g to %g",
 			       param->name, value, param->min, param->max);
+	if (param->is_whole && value != floor(value))
+		return err_set(err, NULL, 0, 0,
+			       "%s is %g, expected a whole number from %g to %g",
+			       param->name, value, param->min, param->max);
 	values[param - module->params] = value;
 	return 0;
 }
@@ -79,6 +83,8 @@ params_find(const struct pol_module *module, const struct pol_param *instead,
 	}
 	for (size_t i = 0; r == 0 && i < n_sets; i++)
 		r = set_one(module, sets[i], values, err);
+	if (r == 0 && module->why_not && module->why_not(values))
+		r = err_set(err, NULL, 0, 0, "%s", module->why_not(values));
 	if (r < 0) {
 		free(values);
 		return r;

@@ -15,7 +15,8 @@ bool params_have(const struct pol_module *module, const char *set);
 /*
  * Values in the order of the module's parameters, to be freed by the caller.  'instead':
  * ends with one without a name, or NULL.  Names that it does not have are not for it.  0,
- * or -EINVAL with 'err' filled: no number, or out of its range; then nothing is returned.
+ * or -EINVAL with 'err' filled: no number, out of its range, or values that contradict one
+ * another; then nothing is returned.
  */
 int params_find(const struct pol_module *module, const struct pol_param *instead,
 		const char *const *sets, size_t n_sets, double **ret_values,

@@ -20,7 +20,7 @@ static const struct pol_param params[] = {
 	{ "best-fit.waits",
 	  "1: a job waits until it has as few nodes as the empty cluster would give it; "
 	  "0: it takes more",
-	  0, 0, 1 },
+	  0, 0, 1, true },
 	{ 0 },
 };
 

@@ -45,7 +45,7 @@ struct state {
 
 static const struct pol_param params[] = {
 	{ "guests.priority", "that jobs have which are guests (in Muri's traces)", 1,
-	  -1e6, 1e6 },
+	  -1e6, 1e6, true },
 	{ 0 },
 };
 

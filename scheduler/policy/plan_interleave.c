@@ -57,11 +57,11 @@ enum {
 
 static const struct pol_param params[] = {
 	[MAX_JOBS] = { "interleave.max_jobs", "on the same GPUs (Muri's code)", 4, 1,
-		       STAGES_MAX_JOBS },
+		       STAGES_MAX_JOBS, true },
 	[ASKED] = { "interleave.asked",
 		    "1: a job that has not begun has left what was predicted (Muri's "
 		    "simulator)",
-		    0, 0, 1 },
+		    0, 0, 1, true },
 	[N_PARAMS] = { 0 },
 };
 

@@ -77,22 +77,32 @@ static const struct pol_param params[] = {
 	[BY] = PREDICTED_PARAM,
 	[NODES] = { "profile.nodes",
 		    "set apart for looking at jobs, at most half of them (Lucid's code)",
-		    2, 0, 65536 },
+		    2, 0, 65536, true },
 	[TIME] = { "profile.time",
-		   "s that a job is looked at (Lucid's code: 200 or 80)", 200, 0, 1e9 },
+		   "s that a job is looked at (Lucid's code: 200 or 80)", 200, 0, 1e9,
+		   false },
 	[LIMIT] = { "profile.gpus", "jobs with more are not looked at (Lucid's code)",
-		    8, 0, 1e6 },
+		    8, 0, 1e6, true },
 	[SHARED] = { "profile.shared_gpus", "jobs with more never share (Lucid's code)",
-		     8, 0, 1e6 },
+		     8, 0, 1e6, true },
 	[TINY] = { "profile.tiny", "share of an iteration on the GPU: up to it, tiny",
-		   0.3, 0, 1 },
+		   0.3, 0, 1, false },
 	[JUMBO] = { "profile.jumbo",
-		    "share of an iteration on the GPU: above it, jumbo", 0.7, 0, 1 },
+		    "share of an iteration on the GPU: above it, jumbo", 0.7, 0, 1,
+		    false },
 	[RATE] = { "profile.rate",
 		   "jobs in 10 minutes: with fewer, nobody shares (Lucid's code)", 2, 0,
-		   1e9 },
+		   1e9, false },
 	[N_PARAMS] = { 0 },
 };
+
+static const char *
+why_not(const double *values)
+{
+	return values[JUMBO] < values[TINY]
+		       ? "profile.jumbo is below profile.tiny; set both"
+		       : NULL;
+}
 
 static void
 part_init(struct part *part, const struct pol_cluster *cluster, uint32_t from,
@@ -443,7 +453,8 @@ const struct pol_planner planner_profile = {
 		    .init = init,
 		    .fini = fini,
 		    .on_event = on_event,
-		    .wakeup_s = wakeup_s },
+		    .wakeup_s = wakeup_s,
+		    .why_not = why_not },
 	.plan = plan,
 	.parts = parts,
 };

@@ -42,12 +42,12 @@ static const struct pol_param params[] = {
 	[ORDER] = { "tune.order",
 		    "0: as they came; 1: least remaining time first; 2: "
 		    "least attained GPU time first",
-		    0, 0, 2 },
+		    0, 0, 2, true },
 	[EVEN] = { "tune.cpus", "CPUs of a node for each of its GPUs (Synergy's code)",
-		   3, 1, 1024 },
+		   3, 1, 1024, true },
 	[MOST] = { "tune.most",
 		   "CPUs for a GPU that a job may have (Synergy's profiles)", 12, 1,
-		   1024 },
+		   1024, true },
 	[N_PARAMS] = { 0 },
 };
 

@@ -116,7 +116,8 @@ policy_new(const struct policy_spec *spec, const struct policy_opts *opts,
 		.round_s = opts && !isnan(opts->round_s) ? opts->round_s : spec->round_s,
 		.restart_s = opts && !isnan(opts->restart_s) ? opts->restart_s
 							     : spec->restart_s,
-		.place = opts && opts->place ? place_find(opts->place) : spec->place,
+		.place = opts && opts->place && spec->place ? place_find(opts->place)
+							    : spec->place,
 		.modules = {
 			[ADMIT] = spec->admit ? &spec->admit->module : NULL,
 			[ORDER] = spec->order ? &spec->order->module : NULL,
@@ -129,7 +130,7 @@ policy_new(const struct policy_spec *spec, const struct policy_opts *opts,
 	rng_init_stream(&policy->vary_rng, opts ? opts->seed : 1, N_SLOTS);
 	if (policy->place)
 		policy->modules[PLACE] = &policy->place->module;
-	else if (opts && opts->place)
+	if (opts && opts->place && !place_find(opts->place))
 		r = no_such_place(opts->place, err);
 	for (size_t i = 0; r == 0 && opts && i < opts->n_sets; i++)
 		if (strchr(opts->sets[i], '=') && !is_known(policy, opts->sets[i]))

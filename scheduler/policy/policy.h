@@ -64,7 +64,8 @@ struct policy_opts {
 	const char *const *sets;
 	size_t n_sets;
 	double round_s, restart_s; /* NAN: the spec's. */
-	const char *place;         /* Name of another placement; NULL: the spec's. */
+	/* Name of another placement; NULL: the spec's.  Planners have none: not for them. */
+	const char *place;
 	const double *samples; /* GPU seconds that jobs took elsewhere, ascending. */
 	size_t n_samples;      /* 0: not known. */
 };

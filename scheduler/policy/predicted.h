@@ -14,7 +14,7 @@
 	{                                                                             \
 		"predicted.by",                                                       \
 			"0: the trace's prediction, or a mean; 1: an oracle's", 0, 0, \
-			1                                                             \
+			1, true                                                       \
 	}
 
 struct predicted_mean {

@@ -175,9 +175,9 @@ by_loss(void *state, const struct pol_view *view, struct pol_want *wants, uint32
 static const struct pol_param loss_params[] = {
 	[STEEPNESS] = { "slaq.steepness",
 			"c of the loss 1 / (1 + c x), x the part of its work done", 9,
-			0, 1e6 },
+			0, 1e6, false },
 	[EPOCH_S] = { "slaq.epoch", "over how long the fall of the loss is foretold, s",
-		      60, 1e-3, 1e6 },
+		      60, 1e-3, 1e6, false },
 	{ 0 },
 };
 

@@ -32,7 +32,7 @@ const struct policy_spec policy_table[] = {
 	{
 		.name = "fifo",
 		.text = "as they came; nobody passes one that does not fit",
-		.source = "Blox (EuroSys 2024)",
+		.source = "Tiresias's simulator (\"fifo\")",
 		.keep = POL_KEEP_ALL,
 		.order = &order_fifo,
 		.place = &place_count,

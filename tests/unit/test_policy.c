@@ -410,6 +410,8 @@ parameters_that_are_wrong_are_refused_with_what_to_do(void **state)
 		{ "las2d.limit0=nan", "has no number" },
 		{ "las2d.limit0=-1", "expected 0 to" },
 		{ "las2d.limit9=1", "no parameter 'las2d.limit9'" },
+		{ "las2d.wake=0.5", "expected a whole number from 0 to 2" },
+		{ "las2d.limit0=7201", "(.limit1) is below that of the first" },
 	};
 
 	(void)state;
@@ -426,6 +428,51 @@ parameters_that_are_wrong_are_refused_with_what_to_do(void **state)
 		if (!strstr(err.text, cases[i].says))
 			fail_msg("'%s': %s", cases[i].set, err.text);
 	}
+}
+
+/* What a row of the table has instead is a parameter of its own, and in its range. */
+static void
+rows_of_the_table_have_parameters_that_there_are(void **state)
+{
+	(void)state;
+	for (const struct policy_spec *spec = policy_table; spec->name; spec++) {
+		for (const struct pol_param *p = spec->params; p && p->name; p++) {
+			char set[80];
+			const char *const sets[] = { set };
+			const struct policy_opts opts = { .sets = sets,
+							  .n_sets = 1,
+							  .round_s = NAN,
+							  .restart_s = NAN };
+			struct policy *policy;
+			struct err err = { 0 };
+
+			snprintf(set, sizeof set, "%s=%.17g", p->name, p->value);
+			if (policy_new(spec, &opts, &lab_cluster, &policy, &err) < 0)
+				fail_msg("%s: %s", spec->name, err.text);
+			policy_free(policy);
+		}
+	}
+}
+
+/* Planners place jobs themselves; a name that there is not is told all the same. */
+static void
+placements_are_for_those_who_place(void **state)
+{
+	struct policy_opts opts = { .round_s = NAN,
+				    .restart_s = NAN,
+				    .place = "nowhere" };
+	struct policy *policy;
+	struct err err = { 0 };
+
+	(void)state;
+	assert_true(policy_new(policy_find("pollux"), &opts, &lab_cluster, &policy,
+			       &err) < 0);
+	assert_non_null(strstr(err.text, "there is no placement 'nowhere'"));
+	opts.place = "whole";
+	assert_int_equal(
+		policy_new(policy_find("pollux"), &opts, &lab_cluster, &policy, &err),
+		0);
+	policy_free(policy);
 }
 
 /* ---- Sorting ------------------------------------------------------------------------------ */
@@ -483,6 +530,8 @@ main(void)
 		cmocka_unit_test(whole_takes_one_node_or_whole_ones_and_a_rest),
 		cmocka_unit_test(plans_that_cannot_be_are_told),
 		cmocka_unit_test(parameters_that_are_wrong_are_refused_with_what_to_do),
+		cmocka_unit_test(rows_of_the_table_have_parameters_that_there_are),
+		cmocka_unit_test(placements_are_for_those_who_place),
 		cmocka_unit_test(sorting_keeps_the_order_of_equals),
 		cmocka_unit_test(names_in_the_table_are_all_different),
 	};
