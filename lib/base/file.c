@@ -6,13 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <lzma.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
+#include "lib/base/newfile.h"
 
 /* What the decompressor may use: xz -9 needs 65 MiB to decode. */
 #define XZ_MAX_MEMORY_BYTES (UINT64_C(128) << 20)
@@ -154,86 +154,19 @@ file_read(const char *path, size_t max_bytes, char **ret_text, size_t *ret_lengt
 	return 0;
 }
 
-static int
-write_all(int fd, const char *text, size_t length)
-{
-	while (length) {
-		ssize_t n = write(fd, text, length);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		text += n;
-		length -= (size_t)n;
-	}
-	return 0;
-}
-
-/* The whole file or nothing: through a temporary one beside it. */
-static int
-replace_file(const char *path, const char *text, size_t length, struct err *err)
-{
-	char *temporary = xasprintf("%s.XXXXXX", path);
-	mode_t mask = umask(0);
-	int fd = mkostemp(temporary, O_CLOEXEC);
-	int result = 0;
-
-	umask(mask);
-	if (fd < 0) {
-		result = err_set_errno(err, path, errno, "cannot create");
-		free(temporary);
-		return result;
-	}
-	result = write_all(fd, text, length);
-	if (!result && fchmod(fd, 0666 & ~mask) < 0)
-		result = -errno;
-	if (!result && fsync(fd) < 0)
-		result = -errno;
-	if (close(fd) < 0 && !result)
-		result = -errno;
-	if (!result && rename(temporary, path) < 0)
-		result = -errno;
-	if (result) {
-		unlink(temporary);
-		err_set_errno(err, path, result, "cannot write");
-	}
-	free(temporary);
-	return result;
-}
-
-/* A device or a pipe is written to; to replace /dev/null would be a disaster. */
-static int
-write_in_place(const char *path, const char *text, size_t length, struct err *err)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-	int result;
-
-	if (fd < 0)
-		return err_set_errno(err, path, errno, "cannot open");
-	result = write_all(fd, text, length);
-	if (close(fd) < 0 && !result)
-		result = -errno;
-	return result ? err_set_errno(err, path, result, "cannot write") : 0;
-}
-
 int
 file_write(const char *path, const char *text, size_t length, struct err *err)
 {
-	struct stat status;
-	char *target;
-	int result;
+	struct newfile file;
+	int r;
 
 	if (strcmp(path, "-") == 0) {
 		fwrite(text, 1, length, stdout); /* cli_finish() looks for errors. */
 		return 0;
 	}
-	if (stat(path, &status) == 0 && !S_ISREG(status.st_mode) &&
-	    !S_ISDIR(status.st_mode))
-		return write_in_place(path, text, length, err);
-	/* What a symbolic link names is replaced, not the link. */
-	target = realpath(path, NULL);
-	result = replace_file(target ? target : path, text, length, err);
-	free(target);
-	return result;
+	r = newfile_open(path, &file, err);
+	if (r < 0)
+		return r;
+	fwrite(text, 1, length, file.out);
+	return newfile_finish(&file, 0, err);
 }

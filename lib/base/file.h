@@ -26,9 +26,8 @@ int file_unxz(const char *path, const uint8_t *bytes, size_t length, size_t max_
 	      char **ret_text, size_t *ret_length, struct err *err);
 
 /*
- * Writes 'length' bytes to 'path' through a temporary file beside it and
- * rename(), so that a reader sees the old file or the whole new one.  A device or
- * a pipe is written to as it is.
+ * Writes 'length' bytes to 'path', so that a reader sees the old file or the whole new
+ * one (lib/base/newfile.h).
  */
 int file_write(const char *path, const char *text, size_t length, struct err *err);
 

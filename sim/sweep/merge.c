@@ -1,16 +1,15 @@
 #include "sim/sweep/merge.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "lib/base/err.h"
 #include "lib/base/json.h"
 #include "lib/base/jsonw.h"
+#include "lib/base/newfile.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/table.h"
 #include "sim/sweep/cells.h"
@@ -238,49 +237,32 @@ merge_cell(void *ctx, size_t cell, const struct json *result)
 	put_cell(merge, result);
 }
 
-/* Closes what was written and gives it its name; 'error' is what went wrong before. */
-static int
-finish_file(FILE *out, const char *path_new, const char *path, int error,
-	    struct err *err)
-{
-	bool is_bad = !out || ferror(out);
-
-	if (out && fclose(out) != 0)
-		is_bad = true;
-	if (error == 0 && (is_bad || rename(path_new, path) < 0))
-		error = err_set_errno(err, path, errno ? errno : EIO, "cannot write");
-	if (error < 0)
-		unlink(path_new);
-	return error;
-}
-
 int
 merge_write(const struct study *study, const char *command, size_t *ret_n_merged,
 	    struct err *err)
 {
-	/* Several may merge at once. */
-	char *csv = xasprintf("%s/sweep.csv", study->out);
-	char *json = xasprintf("%s/sweep.json", study->out);
-	char *csv_new = xasprintf("%s.%d", csv, (int)getpid());
-	char *json_new = xasprintf("%s.%d", json, (int)getpid());
-	FILE *out = fopen(json_new, "w");
-	struct merge merge = { .study = study, .csv = fopen(csv_new, "w") };
-	int r = 0;
+	char *csv_path = xasprintf("%s/sweep.csv", study->out);
+	char *json_path = xasprintf("%s/sweep.json", study->out);
+	struct newfile csv = { 0 }, json = { 0 };
+	struct merge merge = { .study = study };
+	int r = newfile_open(csv_path, &csv, err);
 
-	if (!out || !merge.csv) {
-		r = err_set_errno(err, study->out, errno, "cannot write into");
-	} else {
-		put_heads(&merge, command, out);
+	if (r == 0) {
+		r = newfile_open(json_path, &json, err);
+		if (r < 0)
+			newfile_finish(&csv, r, NULL);
+	}
+	if (r == 0) {
+		merge.csv = csv.out;
+		put_heads(&merge, command, json.out);
 		*ret_n_merged = merge_each(study, merge_cell, &merge);
 		jsonw_end(&merge.w);
 		jsonw_end(&merge.w);
 		jsonw_finish(&merge.w);
+		r = newfile_finish(&csv, 0, err);
+		r = newfile_finish(&json, r, err);
 	}
-	r = finish_file(merge.csv, csv_new, csv, r, err);
-	r = finish_file(out, json_new, json, r, err);
-	free(csv);
-	free(csv_new);
-	free(json);
-	free(json_new);
+	free(csv_path);
+	free(json_path);
 	return r;
 }
