@@ -4,6 +4,7 @@
 #include <langinfo.h>
 #include <locale.h>
 #include <stdarg.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -151,6 +152,9 @@ cli_finish(int status)
 	if (errno != EPIPE)
 		fprintf(stderr, "%s: cannot write all of the output: %s\n",
 			log_program(), strerror(errno));
+	/* Said once; verbs and main() both finish. */
+	__fpurge(stdout);
+	clearerr(stdout);
 	return status ? status : CLI_NO;
 }
 
