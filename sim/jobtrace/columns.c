@@ -352,7 +352,32 @@ read_number(const char *text, double max, double *ret_value)
 		return true;
 	}
 	*ret_value = strtod(text, &end);
-	return end != text && !*end && fabs(*ret_value) <= max;
+	if (end == text || memchr(text, 'x', (size_t)(end - text)) ||
+	    memchr(text, 'X', (size_t)(end - text)))
+		return false; /* Not 0x10, either. */
+	end += strspn(end, " \t");
+	return !*end && fabs(*ret_value) <= max;
+}
+
+/* Also as 3.0, which some write where others of the column are missing. */
+static bool
+read_whole(const char *text, double min, double max, double *ret_value)
+{
+	return read_number(text, max, ret_value) &&
+	       (isnan(*ret_value) ||
+		(*ret_value >= min && *ret_value == floor(*ret_value)));
+}
+
+/* The 30th of February would be one of March. */
+static bool
+is_date(const struct tm *tm)
+{
+	struct tm date = { .tm_year = tm->tm_year,
+			   .tm_mon = tm->tm_mon,
+			   .tm_mday = tm->tm_mday };
+
+	timegm(&date);
+	return date.tm_mday == tm->tm_mday;
 }
 
 bool
@@ -369,7 +394,7 @@ columns_time(const char *text, double *ret_s)
 	if (!rest || (*rest != ' ' && *rest != 'T'))
 		return read_number(text, MAX_SECONDS, ret_s);
 	rest = strptime(rest + 1, "%H:%M:%S", &tm);
-	if (!rest)
+	if (!rest || !is_date(&tm))
 		return false;
 	if (*rest == '+' || *rest == '-') {
 		long hours = strtol(rest + 1, &end, 10);
@@ -460,7 +485,7 @@ read_value(const struct column *column, char *text, struct jobtrace_job *job,
 			       ? NULL
 			       : "expected YYYY-MM-DD HH:MM:SS, or a number";
 	case COLUMN_COUNT:
-		if (!read_number(text, UINT32_MAX, &value) || value < 0)
+		if (!read_whole(text, 0, UINT32_MAX, &value))
 			return "expected a whole number";
 		*(uint32_t *)at = isnan(value) ? 0 : (uint32_t)value;
 		return NULL;
@@ -470,8 +495,8 @@ read_value(const struct column *column, char *text, struct jobtrace_job *job,
 		*n_gpus *= isnan(value) ? 0 : value / column->divisor;
 		return NULL;
 	case COLUMN_PRIORITY:
-		if (!read_number(text, INT32_MAX, &value))
-			return "expected a number";
+		if (!read_whole(text, -INT32_MAX, INT32_MAX, &value))
+			return "expected a whole number";
 		*(int32_t *)at = isnan(value) ? 0 : (int32_t)value;
 		return NULL;
 	case COLUMN_STATUS:

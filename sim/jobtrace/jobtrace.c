@@ -244,7 +244,9 @@ take_row(struct jobtrace *trace, char *line, struct jobtrace_job *ret_job,
 
 	trace->counts.rows++;
 	n = columns_split(line, trace->columns->separator, fields);
-	if (n == trace->n_fields)
+	if (n < 0)
+		why = "a quote that has no end on the line, or more than 64 fields";
+	else if (n == trace->n_fields)
 		why = columns_read(trace->of, fields, n, ret_job, &field, &is_rounded);
 	if (why)
 		return note_fault(trace, number, field, why, err);

@@ -3,9 +3,12 @@
 #include <archive.h>
 #include <archive_entry.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "lib/base/err.h"
 #include "lib/base/vec.h"
@@ -14,6 +17,11 @@
 
 struct lines {
 	char *path; /* Owned, as the user named it. */
+	/* What is not gzip it tells as it is.  Libarchive does not check its sums. */
+	gzFile gz;
+	char *block; /* Owned.  Of that, BLOCK bytes. */
+	/* Why no more of it can be read; NULL: it can.  Libarchive may forget it. */
+	const char *broken;
 	struct archive *archive;
 	VEC(char) held; /* Not told yet, from 'at' on. */
 	size_t at;
@@ -34,12 +42,32 @@ static int
 archive_failed(struct lines *lines, struct err *err)
 {
 	const char *why = archive_error_string(lines->archive);
-	int error = archive_errno(lines->archive);
 
-	if (error == ENOENT || error == EACCES || error == EISDIR)
-		return err_set_errno(err, lines->path, error, "cannot be read");
+	if (lines->broken)
+		why = lines->broken;
+	/* What liblzma says of a file that is cut off. */
+	if (why && strstr(why, "No progress is possible"))
+		why = "it is cut off";
 	return err_set(err, lines->path, 0, 0, "cannot be unpacked: %.200s",
 		       why ? why : "damaged");
+}
+
+/* Libarchive's: the next bytes of the file, by way of 'gz'. */
+static la_ssize_t
+read_block(struct archive *archive, void *ctx, const void **ret_block)
+{
+	struct lines *lines = ctx;
+	int n = gzread(lines->gz, lines->block, BLOCK), kind;
+	const char *why = gzerror(lines->gz, &kind);
+
+	*ret_block = lines->block;
+	if (n > 0 || (n == 0 && kind == Z_OK))
+		return n;
+	/* "<fd:3>: incorrect data check". */
+	why = strstr(why, ": ") ? strstr(why, ": ") + 2 : why;
+	lines->broken = kind == Z_BUF_ERROR ? "it is cut off" : why;
+	archive_set_error(archive, EIO, "%s", lines->broken);
+	return -1;
 }
 
 static int
@@ -54,7 +82,7 @@ find_member(struct lines *lines, const char *member, struct err *err)
 		if (!member || (name && strcmp(name, member) == 0))
 			return 0;
 	}
-	if (r != ARCHIVE_EOF)
+	if (r != ARCHIVE_EOF || lines->broken)
 		return archive_failed(lines, err);
 	lines->is_over = true;
 	return member ? err_set(err, lines->path, 0, 0, "has no member '%.200s'",
@@ -66,7 +94,7 @@ find_member(struct lines *lines, const char *member, struct err *err)
 static int
 check_filters(struct lines *lines, struct err *err)
 {
-	int n = 0;
+	int n = !gzdirect(lines->gz);
 
 	for (int i = 0; i < archive_filter_count(lines->archive); i++)
 		n += archive_filter_code(lines->archive, i) != ARCHIVE_FILTER_NONE;
@@ -75,12 +103,50 @@ check_filters(struct lines *lines, struct err *err)
 		     : 0;
 }
 
+/* A file of many is not one of lines. */
+static int
+check_format(struct lines *lines, const char *member, struct err *err)
+{
+	int format = archive_format(lines->archive) & ARCHIVE_FORMAT_BASE_MASK;
+
+	return !member && format == ARCHIVE_FORMAT_TAR
+		       ? err_set(err, lines->path, 0, 0,
+				 "is an archive; name a member as in '%.200s:MEMBER' "
+				 "('tar -tf' lists them)",
+				 lines->path)
+		       : 0;
+}
+
+static int
+open_file(struct lines *lines, struct err *err)
+{
+	bool is_stdin = strcmp(lines->path, "-") == 0;
+	int fd = is_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
+			  : open(lines->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	struct stat st;
+
+	if (fd < 0)
+		return err_set_errno(err, lines->path, errno, "cannot be read");
+	if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
+		close(fd);
+		return err_set_errno(err, lines->path, EISDIR, "cannot be read");
+	}
+	lines->gz = gzdopen(fd, "r");
+	BUG_ON(!lines->gz);
+	gzbuffer(lines->gz, BLOCK);
+	lines->block = xcalloc(BLOCK, 1);
+	return archive_read_open(lines->archive, lines, NULL, read_block, NULL) ==
+			       ARCHIVE_OK
+		       ? 0
+		       : archive_failed(lines, err);
+}
+
 int
 lines_open(const char *path, struct lines **ret_lines, struct err *err)
 {
 	const char *member = member_of(path);
 	struct lines *lines = xcalloc(1, sizeof *lines);
-	int r = 0;
+	int r;
 
 	lines->path = member ? xasprintf("%.*s", (int)(member - path - 1), path)
 			     : xstrdup(path);
@@ -91,20 +157,18 @@ lines_open(const char *path, struct lines **ret_lines, struct err *err)
 	archive_read_support_filter_xz(lines->archive);
 	archive_read_support_filter_zstd(lines->archive);
 	archive_read_support_filter_bzip2(lines->archive);
-	if (member) {
-		archive_read_support_format_tar(lines->archive);
-	} else {
+	archive_read_support_format_tar(lines->archive);
+	if (!member) {
 		archive_read_support_format_raw(lines->archive);
 		archive_read_support_format_empty(lines->archive);
 	}
-	if (archive_read_open_filename(
-		    lines->archive, strcmp(lines->path, "-") == 0 ? NULL : lines->path,
-		    BLOCK) != ARCHIVE_OK)
-		r = archive_failed(lines, err);
+	r = open_file(lines, err);
 	if (r == 0)
 		r = find_member(lines, member, err);
 	if (r == 0)
 		r = check_filters(lines, err);
+	if (r == 0)
+		r = check_format(lines, member, err);
 	if (r < 0) {
 		lines_close(lines);
 		return r;
@@ -119,6 +183,9 @@ lines_close(struct lines *lines)
 	if (!lines)
 		return;
 	archive_read_free(lines->archive);
+	if (lines->gz)
+		gzclose_r(lines->gz);
+	free(lines->block);
 	vec_free(&lines->held);
 	free(lines->path);
 	free(lines);
@@ -142,7 +209,7 @@ read_more(struct lines *lines, struct err *err)
 	}
 	vec_reserve(&lines->held, BLOCK + 1);
 	n = archive_read_data(lines->archive, lines->held.items + lines->held.n, BLOCK);
-	if (n < 0)
+	if (n < 0 || lines->broken)
 		return archive_failed(lines, err);
 	/* Data that is over is not asked for again. */
 	lines->is_over = n == 0;

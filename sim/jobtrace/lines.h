@@ -3,7 +3,8 @@
  *
  * gzip, xz, zstd, bzip2 are unpacked as they are read, once: what is packed again inside is
  * refused, so that there is a bound to what a small file can be.  "ARCHIVE:MEMBER" reads a
- * member of a tar archive.
+ * member of a tar archive.  The check sums of all four are looked at: a file that was damaged or
+ * cut off is an error, where the damage is met, and no other text.
  */
 #ifndef SIM_JOBTRACE_LINES_H
 #define SIM_JOBTRACE_LINES_H

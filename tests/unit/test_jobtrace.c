@@ -266,10 +266,19 @@ malformed_rows_are_told_with_their_line_and_left_out(void **state)
 		{ "j,1,2,-3", "num_gpus: expected a number of GPUs" },
 		{ "j,1,2,1e9", "more GPUs than a cluster has" },
 		{ "j,1e300,2,1", "submit_s: expected a number" },
-		{ "\"j,1,2,1", "another number of fields" },
+		{ "\"j,1,2,1", "a quote that has no end on the line" },
 		{ "j,1,2,1x", "num_gpus: expected a number of GPUs" },
+		{ "j,1,0x10,1", "duration_s: expected a number" },
+		{ "j,nan(0x1),2,1", "submit_s: expected a number" },
+		{ "j,1,inf,1", "duration_s: expected a number" },
 	};
 
+	/* Of columns that count. */
+	static const char whole[] = "job_id,submit_s,num_gpus,batch,priority\n"
+				    "a,0,1,1.5,1\nb,0,1,1,1.5\nc,0,1,-1,1\n"
+				    "d, 0 , 1\t,2.0,-3\n";
+	struct jobtrace *counts;
+	const struct jobtrace_job *job;
 	char text[256];
 
 	(void)state;
@@ -289,6 +298,32 @@ malformed_rows_are_told_with_their_line_and_left_out(void **state)
 			fail_msg("'%s': %s", cases[i].row, jobtrace_fault(trace, 0));
 		jobtrace_close(trace);
 	}
+	counts = open_text(whole);
+	job = next(counts);
+	assert_null(
+		job); /* Without a duration or a model it is none; but it is read. */
+	assert_int_equal(jobtrace_counts(counts).malformed, 3);
+	assert_int_equal(jobtrace_counts(counts).not_run, 1);
+	assert_non_null(strstr(jobtrace_fault(counts, 0), "batch: expected a whole"));
+	assert_non_null(
+		strstr(jobtrace_fault(counts, 1), "priority: expected a whole"));
+	assert_non_null(strstr(jobtrace_fault(counts, 2), "batch: expected a whole"));
+	jobtrace_close(counts);
+}
+
+static void
+days_that_no_month_has_are_malformed(void **state)
+{
+	double at_s;
+
+	(void)state;
+	assert_true(columns_time("2020-02-29 00:00:00", &at_s));
+	assert_near(at_s, 1582934400, 0);
+	assert_false(columns_time("2021-02-29 00:00:00", &at_s));
+	assert_false(columns_time("2021-04-31T10:00:00", &at_s));
+	/* Which a leap second may end. */
+	assert_true(columns_time("2016-12-31 23:59:60", &at_s));
+	assert_near(at_s, 1483228800, 0);
 }
 
 static void
@@ -474,6 +509,9 @@ archives_and_compressed_files_are_read(void **state)
 	snprintf(member, sizeof member, "%s:none", name);
 	assert_true(jobtrace_open(member, JOBTRACE_AUTO, &trace, &err) < 0);
 	assert_non_null(strstr(err.text, "no member 'none'"));
+	/* An archive is not a trace. */
+	assert_true(jobtrace_open(name, JOBTRACE_AUTO, &trace, &err) < 0);
+	assert_non_null(strstr(err.text, "is an archive; name a member as in"));
 	/* Cut off amid it. */
 	assert_int_equal(truncate(name, 60), 0);
 	snprintf(member, sizeof member, "%s:in/t.csv", name);
@@ -524,6 +562,79 @@ what_is_packed_twice_or_by_a_program_is_refused(void **state)
 	memory_file_set(&file, other, sizeof other);
 	assert_true(jobtrace_open(file.path, JOBTRACE_AUTO, &trace, &err) < 0);
 	assert_non_null(strstr(err.text, "a zero byte"));
+}
+
+/* Not by libarchive, which does not look at the sums of gzip. */
+static void
+packed_files_that_are_damaged_or_cut_off_are_errors(void **state)
+{
+	static const char header[] = "job_id,submit_s,duration_s,num_gpus\n";
+	struct jobtrace_job job;
+	struct jobtrace *trace;
+	struct err err = { 0 };
+	char bytes[4096], damaged[4096];
+	size_t n = 0, n_errors = 0;
+	struct archive *out = archive_write_new();
+	struct archive_entry *entry = archive_entry_new();
+
+	(void)state;
+	archive_write_add_filter_gzip(out);
+	archive_write_set_format_raw(out);
+	archive_write_set_bytes_in_last_block(out, 1);
+	assert_int_equal(archive_write_open_memory(out, bytes, sizeof bytes, &n),
+			 ARCHIVE_OK);
+	archive_entry_set_filetype(entry, AE_IFREG);
+	archive_write_header(out, entry);
+	archive_write_data(out, header, sizeof header - 1);
+	for (int i = 0; i < 100; i++) {
+		char row[64];
+
+		archive_write_data(out, row,
+				   (size_t)snprintf(row, sizeof row, "%d,%d,%d,1\n", i,
+						    i * i, 7 * i + 1));
+	}
+	archive_entry_free(entry);
+	archive_write_free(out);
+
+	/* Each byte of the rows, the sum and the length in turn. */
+	for (size_t i = 64; i < n; i++) {
+		int r;
+
+		memcpy(damaged, bytes, n);
+		damaged[i] = (char)(damaged[i] ^ 1);
+		r = jobtrace_open(memory_file_set(&file, damaged, n), JOBTRACE_AUTO,
+				  &trace, &err);
+		if (r == 0) {
+			while ((r = jobtrace_next(trace, &job, &err)) > 0)
+				;
+			jobtrace_close(trace);
+		}
+		n_errors += r < 0;
+	}
+	assert_int_equal(n_errors, n - 64);
+	for (size_t length = n - 1; length > 20; length--) {
+		int r;
+
+		memory_file_set(&file, bytes, length);
+		r = jobtrace_open(file.path, JOBTRACE_AUTO, &trace, &err);
+		if (r == 0) {
+			while ((r = jobtrace_next(trace, &job, &err)) > 0)
+				;
+			jobtrace_close(trace);
+		}
+		assert_true(r < 0);
+		assert_non_null(strstr(err.text, "it is cut off"));
+	}
+	/* One after another are one file. */
+	memcpy(damaged, bytes, n);
+	memcpy(damaged + n, bytes, n);
+	memory_file_set(&file, damaged, 2 * n);
+	assert_int_equal(jobtrace_open(file.path, JOBTRACE_AUTO, &trace, &err), 0);
+	while (jobtrace_next(trace, &job, &err) > 0)
+		;
+	assert_int_equal(jobtrace_counts(trace).jobs, 200);
+	assert_int_equal(jobtrace_counts(trace).malformed, 1); /* A header amid it. */
+	jobtrace_close(trace);
 }
 
 static void
@@ -582,6 +693,7 @@ main(void)
 		cmocka_unit_test(philly_is_read_from_its_json),
 		cmocka_unit_test(our_own_has_any_columns_in_any_order),
 		cmocka_unit_test(malformed_rows_are_told_with_their_line_and_left_out),
+		cmocka_unit_test(days_that_no_month_has_are_malformed),
 		cmocka_unit_test(names_are_of_one_line_and_come_back_as_they_are),
 		cmocka_unit_test(too_many_malformed_rows_are_another_format),
 		cmocka_unit_test(what_is_no_trace_is_refused),
@@ -589,6 +701,7 @@ main(void)
 		cmocka_unit_test(a_line_without_end_is_given_up),
 		cmocka_unit_test(archives_and_compressed_files_are_read),
 		cmocka_unit_test(what_is_packed_twice_or_by_a_program_is_refused),
+		cmocka_unit_test(packed_files_that_are_damaged_or_cut_off_are_errors),
 		cmocka_unit_test(the_shared_traces_are_read_without_a_malformed_row),
 	};
 
