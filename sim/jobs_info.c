@@ -88,7 +88,7 @@ find(const struct joblist *list, struct info *info)
 	if (list->n)
 		info->span_s =
 			list->jobs[list->n - 1].submit_s - list->jobs[0].submit_s;
-	if (info->span_s > 0)
+	if (info->span_s > 0 && info->n_known)
 		info->load_gpus = info->gpu_s / info->span_s;
 	free(sorted);
 }
@@ -159,9 +159,14 @@ jobs_info_text(const struct joblist *list, const char *path, FILE *out)
 			"durations: mean %.1f s, median %.1f s, p99 %.1f s, max %.1f "
 			"s\n",
 			info.mean_s, info.median_s, info.p99_s, info.max_s);
-	if (!isnan(info.load_gpus))
+	if (!isnan(info.load_gpus) && info.n_known == list->n)
 		fprintf(out, "load: %.1f GPUs, if all ran when they were submitted\n",
 			info.load_gpus);
+	else if (!isnan(info.load_gpus))
+		fprintf(out,
+			"load: %.1f GPUs, if all of which a duration is known (%zu of "
+			"%zu) ran when they were submitted\n",
+			info.load_gpus, info.n_known, list->n);
 	fputc('\n', out);
 	put_sizes(&info, list->n, out);
 }
@@ -182,6 +187,7 @@ jobs_info_json(const struct joblist *list, const char *path, FILE *out)
 	jsonw_int(&w, "n_no_gpus", (int64_t)list->counts.no_gpus);
 	jsonw_int(&w, "n_not_run", (int64_t)list->counts.not_run);
 	jsonw_int(&w, "n_no_duration", (int64_t)list->n_no_duration);
+	jsonw_int(&w, "n_rounded", (int64_t)list->counts.rounded);
 	jsonw_int(&w, "n_users", strtab_n(list->users));
 	jsonw_int(&w, "n_vcs", strtab_n(list->vcs));
 	jsonw_int(&w, "n_models", strtab_n(list->models));
@@ -191,7 +197,7 @@ jobs_info_json(const struct joblist *list, const char *path, FILE *out)
 	jsonw_num(&w, "median_s", info.median_s);
 	jsonw_num(&w, "p99_s", info.p99_s);
 	jsonw_num(&w, "max_s", info.max_s);
-	jsonw_num(&w, "gpu_s", info.gpu_s);
+	jsonw_num(&w, "gpu_s", info.n_known ? info.gpu_s : NAN);
 	jsonw_num(&w, "load_gpus", info.load_gpus);
 	jsonw_array(&w, "sizes");
 	for (size_t s = 0; s < N_SIZES; s++) {
@@ -201,7 +207,8 @@ jobs_info_json(const struct joblist *list, const char *path, FILE *out)
 		jsonw_int(&w, "min_gpus", info.sizes[s].min_gpus);
 		jsonw_int(&w, "max_gpus", info.sizes[s].max_gpus);
 		jsonw_int(&w, "n_jobs", (int64_t)info.sizes[s].n);
-		jsonw_num(&w, "gpu_s", info.sizes[s].gpu_s);
+		jsonw_num(&w, "gpu_s",
+			  info.sizes[s].n_known ? info.sizes[s].gpu_s : NAN);
 		jsonw_num(&w, "median_s", info.sizes[s].median_s);
 		jsonw_end(&w);
 	}

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lib/base/err.h"
+#include "lib/base/newfile.h"
 #include "lib/base/words.h"
 #include "sim/joblist.h"
 #include "sim/jobs_info.h"
@@ -105,7 +106,7 @@ write_recipe(const struct source *source, FILE *out, struct err *err)
 
 /* Row by row, of files of any length. */
 static int
-write_jobs(const struct source *source, FILE *out, struct err *err)
+write_jobs(const struct source *source, FILE *out, uint64_t *ret_n, struct err *err)
 {
 	const struct joblist_filter *filter = source->filter;
 	struct jobtrace_job job;
@@ -125,24 +126,34 @@ write_jobs(const struct source *source, FILE *out, struct err *err)
 	}
 	joblist_tell_counts(trace, source->path);
 	jobtrace_close(trace);
+	*ret_n = n;
 	return r < 0 ? r : 0;
 }
 
+/* What it is written to may be what it is read from. */
 static int
 write_to(const struct source *source, const char *out_path)
 {
-	FILE *out = out_path ? fopen(out_path, "we") : stdout;
+	struct newfile file = { .out = stdout };
 	struct err err = { 0 };
-	int r;
+	uint64_t n = 0;
+	int r = out_path ? newfile_open(out_path, &file, &err) : 0;
 
-	if (!out)
-		r = err_set_errno(&err, out_path, errno, "cannot write");
-	else
-		r = source->filter ? write_jobs(source, out, &err)
-				   : write_recipe(source, out, &err);
-	if (out_path && out && fclose(out) != 0 && r == 0)
-		r = err_set_errno(&err, out_path, errno, "cannot write");
-	return r < 0 ? cli_fail(r, &err) : cli_finish(CLI_OK);
+	if (r < 0)
+		return cli_fail(r, &err);
+	r = source->filter ? write_jobs(source, file.out, &n, &err)
+			   : write_recipe(source, file.out, &err);
+	if (out_path)
+		r = newfile_finish(&file, r, &err);
+	if (r < 0)
+		return cli_fail(r, &err);
+	if (n || !source->filter || !source->filter->n_head)
+		return cli_finish(CLI_OK);
+	fprintf(stderr,
+		"antiphase-sim: %s: no job passes; 'antiphase trace info' says what "
+		"jobs there are\n",
+		source->path);
+	return cli_finish(CLI_NO);
 }
 
 static int
@@ -256,6 +267,11 @@ run_filter(int argc, char **argv)
 		return cli_usage_error(&verb_trace_filter,
 				       "--from and --to are YYYY-MM-DD, 'YYYY-MM-DD "
 				       "HH:MM:SS' or seconds");
+	if (min_gpus > max_gpus || filter.min_duration_s > filter.max_duration_s ||
+	    filter.from_s >= filter.to_s)
+		return cli_usage_error(&verb_trace_filter,
+				       "no job can be between those: what is from has "
+				       "to be below what is to");
 	filter.min_gpus = (uint32_t)min_gpus;
 	filter.max_gpus = (uint32_t)max_gpus;
 	filter.n_head = (uint64_t)head;
