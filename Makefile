@@ -28,7 +28,7 @@ WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
            -Wpointer-arith -Wconversion -Wno-sign-conversion -Wvla -Wundef
 CFLAGS  ?= -O2 -g
 VERSION := 0.1.0
-REVISION = $(shell git rev-parse --short HEAD 2>/dev/null || echo unknown)
+REVISION = $(shell git describe --always --dirty --exclude="*" 2>/dev/null || echo unknown)
 BASE_CFLAGS  = -std=gnu17 -D_GNU_SOURCE $(WARN) -I. -Ibuild -isystem /usr/include/libnl3 \
                -ffp-contract=off
 SAN_CFLAGS   = $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
