@@ -136,10 +136,27 @@ summarize(const struct study *study, const char *asked)
 		fprintf(stderr,
 			"antiphase-sim: those that failed are left out; run them again "
 			"with --retry-failed\n");
+	/* A task of an array need not say so, too. */
+	n = asked ? 0 : cells_strangers(study);
+	if (n)
+		fprintf(stderr,
+			"antiphase-sim: %zu results in %s are of another version, grid "
+			"or input, and are left out\n",
+			n, study->out);
 	n = undone.n;
 	vec_free(&missing);
 	vec_free(&undone);
 	return n ? CLI_NO : CLI_OK;
+}
+
+/* What was merged before, of another version it may be, is not replaced by nothing. */
+static bool
+has_done(const struct study *study)
+{
+	for (size_t i = 0; i < study->sweep->n_cells; i++)
+		if (cells_state(study, i) == CELLS_DONE)
+			return true;
+	return false;
 }
 
 static int
@@ -147,8 +164,16 @@ merge(const struct study *study, const struct sweep_args *args, const char *comm
       struct err *err)
 {
 	size_t n;
-	int r = merge_write(study, command, &n, err);
+	int r;
 
+	if (!has_done(study)) {
+		fprintf(stderr,
+			"antiphase-sim: no cell is done: nothing is merged, and %s is "
+			"as it was\n",
+			study->out);
+		return 0;
+	}
+	r = merge_write(study, command, &n, err);
 	if (r == 0)
 		printf("%s/sweep.csv and sweep.json hold %zu cells\n", study->out, n);
 	if (r == 0 && args->plot)
@@ -189,6 +214,7 @@ submit(const struct study *study, const struct sweep_args *args,
 						     : slurm_array_chunk(missing->n),
 				.sbatch = args->sbatch.items,
 				.n_sbatch = args->sbatch.n,
+				.retries_failed = args->retry_failed,
 				.exe = exe,
 				.file = file,
 				.out = out,

@@ -246,6 +246,63 @@ def check_figures():
             f"{values} {x} {mean} {ci95} {half}")
 
 
+def check_ended():
+    """A cell that is ended from outside, as a batch system ends all processes of a job."""
+    write("grid.ini", GRID % (200000, "none"))
+    shutil.rmtree("grid.sweep", ignore_errors=True)
+    with subprocess.Popen([SIM, "sweep", "grid.ini", "--jobs", "1"], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True) as running:
+        found = []
+        while not found and running.poll() is None:
+            found = cells_of(running.pid)
+        for path in found:
+            os.kill(int(path.split("/")[2]), signal.SIGTERM)
+        out, err = running.communicate()
+    verdict(running.returncode == 1 and "3 of 4 cells are done, 0 failed, 1 are missing" in out and
+            "was ended from outside" in err and
+            all(name.endswith(".json") for name in results()),
+            "a cell that is ended from outside is missing, not failed", f"{out} {err}")
+    done = sweep()
+    verdict(done[0] == 0 and "4 of 4 cells are done" in done[1], "and is run again", f"{done}")
+
+
+def check_beside():
+    """Two on one folder: what one has done meanwhile, the other does not do again."""
+    write("grid.ini", GRID % (50000, "none antiphase fair"))
+    shutil.rmtree("grid.sweep", ignore_errors=True)
+    with subprocess.Popen([SIM, "sweep", "grid.ini", "--jobs", "1"], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True) as running:
+        while not results() and running.poll() is None:
+            time.sleep(0.001)
+        beside = sweep("--cells", "12")
+        there = {name: mark for name, mark in results().items()}
+        last = sweep("--list")[1].splitlines()[-1].split()
+        out, err = running.communicate()
+    mark = there.get(last[1] + ".json")
+    verdict(beside[0] == 0 and running.returncode == 0 and "12 of 12 cells are done" in out and
+            mark and results()[last[1] + ".json"] == mark,
+            "of two on one folder, one leaves alone what the other has done",
+            f"{beside} {there} {last} {out} {err}")
+
+
+def check_strangers():
+    """The folder of another grid: nothing is lost, nothing is mixed."""
+    write("grid.ini", GRID % (5, "none"))
+    shutil.rmtree("grid.sweep", ignore_errors=True)
+    sweep()
+    first = {name: read("grid.sweep/" + name) for name in ("sweep.csv", "sweep.json")}
+    write("grid.ini", GRID % (6, "none"))
+    done = sweep("--merge")
+    verdict(done[0] == 1 and "no cell is done: nothing is merged" in done[2] and
+            "4 results in grid.sweep are of another version, grid or input" in done[2] and
+            all(read("grid.sweep/" + name) == text for name, text in first.items()),
+            "what was merged is not replaced by nothing", f"{done}")
+    done = sweep()
+    verdict(done[0] == 0 and len(results()) == 8 and
+            len(json.loads(read("grid.sweep/sweep.json"))["cells"]) == 4,
+            "results of another grid stay, and are not merged", f"{done}")
+
+
 def check_failures():
     write("grid.ini", GRID % (5, "none foul"))
     shutil.rmtree("grid.sweep", ignore_errors=True)
@@ -254,6 +311,14 @@ def check_failures():
     verdict(done[0] == 1 and "4 of 8 cells are done, 4 failed, 0 are missing" in done[1] and
             done[2].count("failed: antiphase-sim run") == 4 and "--retry-failed" in done[2],
             "the others go on", f"{done}")
+    write("grid.ini", (GRID % (2000000, "none")).replace("seeds", "limit = 1 ms\nseeds"))
+    late = sweep("--cells", "1")
+    verdict(late[0] == 1 and "it did not end within 0.001 s" in late[2],
+            "a cell that takes longer than its limit fails", f"{late}")
+    write("grid.ini", GRID % (5, "none foul"))
+    shutil.rmtree("grid.sweep", ignore_errors=True)
+    sweep()
+    before = results()
     again = sweep()
     verdict(again[0] == 1 and results() == before, "failures stay as they are", f"{again}")
     again = sweep("--retry-failed")
@@ -294,6 +359,16 @@ def check_slurm():
     verdict(done[0] == 0 and "8 of 8" in done[1] and
             len(json.loads(read("grid.sweep/sweep.json"))["cells"]) == 8,
             "when nothing is missing it is merged", f"{done}")
+    write("grid.ini", GRID % (5, "none foul"))
+    sweep()
+    before = results()
+    write("bin/tasks", "1")
+    done = sweep("--slurm", "--retry-failed", env=env)
+    after = results()
+    anew = [name for name in after if after[name] != before.get(name)]
+    verdict(done[0] == 0 and len(anew) == 1 and anew[0].endswith(".failed"),
+            "an array runs those again that failed, if asked for", f"{done} {anew}")
+    write("grid.ini", GRID % (5, "none antiphase"))
     write("bin/sbatch", "#!/bin/sh\necho 'sbatch: error: no such partition' >&2; exit 1\n",
           0o755)
     shutil.rmtree("grid.sweep")
@@ -326,6 +401,9 @@ def main():
         check_killed_often()
         check_grid()
         check_figures()
+        check_ended()
+        check_beside()
+        check_strangers()
         check_failures()
         check_slurm()
         check_damage()

@@ -35,7 +35,7 @@ enum stream {
 
 struct child {
 	struct child_opts opts; /* Without argv and envp. */
-	char *name;             /* Owned.  argv[0]. */
+	char *name;             /* Owned.  In messages. */
 	struct loop *loop;      /* NULL: child_run() looks after it. */
 	struct loop_item *on_read[N_STREAMS], *on_exit, *on_time; /* NULL: removed. */
 	pid_t pid;
@@ -108,7 +108,8 @@ new_child(const struct child_opts *opts, struct child **ret_child, struct err *e
 	int r;
 
 	*child = (struct child){ .opts = *opts,
-				 .name = xstrdup(opts->argv[0]),
+				 .name = xstrdup(opts->name ? opts->name
+							    : opts->argv[0]),
 				 .pidfd = -1,
 				 .fds = { -1, -1 },
 				 .texts = { STRBUF_EMPTY, STRBUF_EMPTY } };
@@ -259,6 +260,8 @@ finish(struct child *child)
 		.said = child->texts[STREAM_ERR].text,
 		.status = WIFEXITED(status) && !child->is_killed ? WEXITSTATUS(status)
 								 : -1,
+		.signal =
+			WIFSIGNALED(status) && !child->is_killed ? WTERMSIG(status) : 0,
 		.why = child->why.text[0] ? &child->why : NULL,
 	};
 	child->opts.done(child->opts.ctx, &result);

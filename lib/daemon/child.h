@@ -32,6 +32,7 @@ struct child_result {
 	size_t n;
 	const char *said; /* The first of what it printed on stderr, terminated. */
 	int status;       /* Exit status; -1: a signal, or it was killed by us. */
+	int signal;       /* That ended it, and was not ours; 0: none. */
 	/*
 	 * NULL if it ended by itself with status 0.  Otherwise what was wrong, with the
 	 * first line of 'said' if it has one; 'text' is then not to be trusted.
@@ -41,6 +42,7 @@ struct child_result {
 
 struct child_opts {
 	const char *const *argv; /* NULL-terminated; argv[0] by $PATH without a '/'. */
+	const char *name;        /* In messages; NULL: argv[0]. */
 	const char *const *envp; /* NULL-terminated; NULL: the environment of ours. */
 	int64_t timeout_ns;
 	size_t max_bytes; /* Of stdout. */

@@ -1,5 +1,6 @@
 #include "sim/sweep/cells.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -54,6 +55,39 @@ cells_state(const struct study *study, size_t cell)
 	if (is_there(study, cell, "json"))
 		return CELLS_DONE;
 	return is_there(study, cell, "failed") ? CELLS_FAILED : CELLS_MISSING;
+}
+
+static int
+compare_digests(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+size_t
+cells_strangers(const struct study *study)
+{
+	size_t n_cells = study->sweep->n_cells, n = 0;
+	uint64_t *sorted = xcalloc(n_cells + 1, sizeof *sorted), digest;
+	char *path = xasprintf("%s/cells", study->out);
+	DIR *folder = opendir(path);
+
+	memcpy(sorted, study->digests, n_cells * sizeof *sorted);
+	qsort(sorted, n_cells, sizeof *sorted, compare_digests);
+	for (struct dirent *d; folder && (d = readdir(folder));) {
+		char *end;
+
+		digest = strtoull(d->d_name, &end, 16);
+		n += end == d->d_name + 16 && !strcmp(end, ".json") &&
+		     !bsearch(&digest, sorted, n_cells, sizeof *sorted,
+			      compare_digests);
+	}
+	if (folder)
+		closedir(folder);
+	free(path);
+	free(sorted);
+	return n;
 }
 
 char *

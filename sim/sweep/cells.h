@@ -37,6 +37,9 @@ enum cells_state {
 int cells_open(const struct study *study, struct err *err);
 enum cells_state cells_state(const struct study *study, size_t cell);
 
+/* Results in the folder that are of no cell: of another version, grid or input. */
+size_t cells_strangers(const struct study *study);
+
 /* "antiphase-sim run ..."; free with free(). */
 char *cells_command(const struct study *study, size_t cell);
 

@@ -3,6 +3,7 @@
  * cells, two are alike by chance once in 37 million sweeps; the command in each file is
  * compared, too.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,18 +12,20 @@
 
 #include "lib/base/err.h"
 #include "lib/base/rng.h"
+#include "lib/base/strtab.h"
 #include "lib/base/vec.h"
 #include "sim/sweep/grid.h"
 
-/* Files that were read already; few. */
-struct inputs {
-	struct input {
-		char *path; /* Owned. */
-		bool is_file;
-		uint64_t digest;
-	} * items;
+/* A file, a folder, or a word that is neither. */
+struct input {
+	bool is_there;
+	uint64_t digest;
+};
 
-	size_t n, capacity;
+/* Those that were looked at already: as many as there are seeds, and more. */
+struct inputs {
+	struct strtab *paths;
+	VEC(struct input) items; /* By the number of the path. */
 };
 
 static uint64_t
@@ -43,23 +46,17 @@ mix_text(uint64_t digest, const char *text)
 }
 
 static int
-read_input(const char *path, struct input *ret_input, struct err *err)
+mix_file(const char *path, uint64_t *digest, struct err *err)
 {
-	struct stat st;
 	char bytes[65536];
-	FILE *in;
+	FILE *in = fopen(path, "re");
 	size_t n;
 	int r = 0;
 
-	*ret_input = (struct input){ .digest = UINT64_C(14695981039346656037) };
-	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
-		return 0;
-	ret_input->is_file = true;
-	in = fopen(path, "r");
 	if (!in)
 		return err_set_errno(err, path, errno, "cannot read");
 	while ((n = fread(bytes, 1, sizeof bytes, in)) > 0)
-		ret_input->digest = mix(ret_input->digest, bytes, n);
+		*digest = mix(*digest, bytes, n);
 	if (ferror(in))
 		r = err_set_errno(err, path, EIO, "cannot read");
 	fclose(in);
@@ -67,25 +64,72 @@ read_input(const char *path, struct input *ret_input, struct err *err)
 }
 
 static int
+is_shown(const struct dirent *entry)
+{
+	return *entry->d_name != '.';
+}
+
+static int
+compare_names(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+/* The files right in it, by name: what is below is not read by any command. */
+static int
+mix_folder(const char *path, uint64_t *digest, struct err *err)
+{
+	struct dirent **entries = NULL;
+	int n = scandir(path, &entries, is_shown, compare_names), r = 0;
+
+	if (n < 0)
+		return err_set_errno(err, path, errno, "cannot read");
+	for (int i = 0; i < n; i++) {
+		char *name = xasprintf("%s/%s", path, entries[i]->d_name);
+		struct stat st;
+
+		if (r == 0 && stat(name, &st) == 0 && S_ISREG(st.st_mode)) {
+			*digest = mix_text(*digest, entries[i]->d_name);
+			r = mix_file(name, digest, err);
+		}
+		free(name);
+		free(entries[i]);
+	}
+	free(entries);
+	return r;
+}
+
+static int
+read_input(const char *path, struct input *ret_input, struct err *err)
+{
+	struct stat st;
+
+	*ret_input = (struct input){ .digest = UINT64_C(14695981039346656037) };
+	if (stat(path, &st) < 0 || !(S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)))
+		return 0;
+	ret_input->is_there = true;
+	return S_ISREG(st.st_mode) ? mix_file(path, &ret_input->digest, err)
+				   : mix_folder(path, &ret_input->digest, err);
+}
+
+static int
 find_input(struct inputs *inputs, const char *path, struct input *ret_input,
 	   struct err *err)
 {
+	uint32_t number = strtab_intern(inputs->paths, path);
 	int r;
 
-	for (size_t i = 0; i < inputs->n; i++)
-		if (!strcmp(inputs->items[i].path, path)) {
-			*ret_input = inputs->items[i];
-			return 0;
-		}
-	r = read_input(path, ret_input, err);
-	if (r < 0)
-		return r;
-	ret_input->path = xstrdup(path);
-	vec_push(inputs, *ret_input);
+	if (number == inputs->items.n) {
+		r = read_input(path, ret_input, err);
+		if (r < 0)
+			return r;
+		vec_push(&inputs->items, *ret_input);
+	}
+	*ret_input = inputs->items.items[number];
 	return 0;
 }
 
-/* Mixes in the bytes of the file that 'word' names, if it names one. */
+/* Mixes in the bytes of the file or the files of the folder that 'word' names, if any. */
 static int
 mix_input(const struct sweep *sweep, struct inputs *inputs, const char *word,
 	  bool must_be, uint64_t *digest, struct err *err)
@@ -100,7 +144,7 @@ mix_input(const struct sweep *sweep, struct inputs *inputs, const char *word,
 	size_t lengths[] = { strlen(name), colon ? (size_t)(colon - name) : 0 };
 	struct input input = { 0 };
 
-	for (size_t i = 0; i < 2 && !input.is_file && lengths[i]; i++) {
+	for (size_t i = 0; i < 2 && !input.is_there && lengths[i]; i++) {
 		char *path = xasprintf("%s%.*s", *name == '/' ? "" : sweep->dir,
 				       (int)lengths[i], name);
 		int r = find_input(inputs, path, &input, err);
@@ -109,10 +153,11 @@ mix_input(const struct sweep *sweep, struct inputs *inputs, const char *word,
 		if (r < 0)
 			return r;
 	}
-	if (input.is_file)
+	if (input.is_there)
 		*digest = mix(*digest, &input.digest, sizeof input.digest);
 	else if (must_be)
-		return err_set(err, sweep->file, 0, 0, "there is no file '%s'", word);
+		return err_set(err, sweep->file, 0, 0,
+			       "there is no file or folder '%s'", word);
 	return 0;
 }
 
@@ -143,14 +188,13 @@ uint64_t *
 sweep_digests(const struct sweep *sweep, const char *version, struct err *err)
 {
 	uint64_t *digests = xcalloc(sweep->n_cells, sizeof *digests);
-	struct inputs inputs = { 0 };
+	struct inputs inputs = { .paths = strtab_new() };
 	int r = 0;
 
 	for (size_t i = 0; i < sweep->n_cells && r == 0; i++)
 		r = digest_cell(sweep, i, version, &inputs, &digests[i], err);
-	for (size_t i = 0; i < inputs.n; i++)
-		free(inputs.items[i].path);
-	vec_free(&inputs);
+	strtab_free(inputs.paths);
+	vec_free(&inputs.items);
 	if (r < 0) {
 		free(digests);
 		return NULL;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/cli.h"
 #include "lib/base/clk.h"
 #include "lib/base/err.h"
 #include "lib/base/progress.h"
@@ -111,13 +112,39 @@ keep(struct slot *slot, const struct child_result *result, struct err *why)
 	return -EINVAL;
 }
 
+/* By no fault of its own: whoever runs it again may have more luck. */
+static bool
+was_ended(const struct child_result *result)
+{
+	switch (result->signal) {
+	case SIGHUP:
+	case SIGINT:
+	case SIGTERM:
+	case SIGKILL:
+		return true;
+	default:
+		return result->status == CLI_INTERRUPTED;
+	}
+}
+
+/* Says so. */
+static void
+tell(struct local *local, size_t cell, const char *what, const char *why)
+{
+	char *command = cells_command(local->study, cell);
+
+	progress_end(&local->progress);
+	fprintf(stderr, "antiphase-sim: cell %zu %s: %s: %s\n", cell + 1, what, command,
+		why);
+	free(command);
+}
+
 static void
 on_done(void *ctx, const struct child_result *result)
 {
 	struct slot *slot = ctx;
 	struct local *local = slot->local;
 	struct err why = { 0 };
-	char *command;
 	int r = keep(slot, result, &why);
 
 	slot->child = NULL;
@@ -128,13 +155,13 @@ on_done(void *ctx, const struct child_result *result)
 		*local->err = why;
 		stop(local, r);
 		return;
+	} else if (was_ended(result)) {
+		local->result->n_ended++;
+		tell(local, slot->cell, "was ended from outside, and is missing",
+		     why.text);
 	} else {
 		local->result->n_failed++;
-		command = cells_command(local->study, slot->cell);
-		progress_end(&local->progress);
-		fprintf(stderr, "antiphase-sim: cell %zu failed: %s: %s\n",
-			slot->cell + 1, command, why.text);
-		free(command);
+		tell(local, slot->cell, "failed", why.text);
 		r = cells_put_failure(local->study, slot->cell, why.text, local->err);
 		if (r < 0) {
 			stop(local, r);
@@ -142,8 +169,7 @@ on_done(void *ctx, const struct child_result *result)
 		}
 	}
 	progress_update(&local->progress,
-			(double)(local->result->n_done + local->result->n_failed) /
-				(double)local->n,
+			(double)(local->next - local->n_running) / (double)local->n,
 			clk_monotonic_ns());
 	start_some(local);
 }
@@ -173,6 +199,7 @@ start(struct local *local, struct slot *slot, size_t cell)
 		local->loop,
 		&(struct child_opts){
 			.argv = argv,
+			.name = "it",
 			.timeout_ns = sweep->limit_ns ? sweep->limit_ns : YEAR_NS,
 			.max_bytes = CELLS_MAX_BYTES,
 			.done = on_done,
@@ -185,6 +212,17 @@ start(struct local *local, struct slot *slot, size_t cell)
 	return r;
 }
 
+/* Past those that another process has done meanwhile: two may run on one folder. */
+static void
+skip_done(struct local *local)
+{
+	while (local->next < local->n &&
+	       cells_state(local->study, local->cells[local->next]) == CELLS_DONE) {
+		local->result->n_done++;
+		local->next++;
+	}
+}
+
 static void
 start_some(struct local *local)
 {
@@ -193,6 +231,9 @@ start_some(struct local *local)
 
 		if (local->slots[i].child)
 			continue;
+		skip_done(local);
+		if (local->next == local->n)
+			break;
 		r = start(local, &local->slots[i], local->cells[local->next]);
 		if (r < 0) {
 			stop(local, r);

@@ -15,6 +15,7 @@ struct study;
 
 struct local_result {
 	size_t n_done, n_failed;
+	size_t n_ended; /* From outside: missing as before. */
 	bool was_interrupted;
 };
 
@@ -22,8 +23,10 @@ struct local_result {
 size_t local_n_cpus(void);
 
 /*
- * Runs the 'n' cells; those that fail are told on stderr and kept as failures.  Ctrl-C
- * or SIGTERM ends those under way, which are then missing as before.  Returns 0, or a
+ * Runs the 'n' cells, but for those that another process has done meanwhile; those that
+ * fail are told on stderr and kept as failures.  Ctrl-C or SIGTERM ends those under way,
+ * which are then missing as before; likewise cells that are ended from outside, as a
+ * batch system ends all processes of a job, or a kernel without memory one.  Returns 0, or a
  * negative errno with 'err' filled if nothing can be run or kept.
  */
 int local_run(const struct study *study, const size_t *cells, size_t n,

@@ -89,8 +89,9 @@ slurm_array_script(const struct study *study, const struct slurm_array *array,
 		      "*) echo 'not a task of this array' >&2; exit 2 ;;\n"
 		      "esac\n"
 		      "exec %s sweep --cells \"$cells\" --jobs "
-		      "\"${SLURM_CPUS_PER_TASK:-1}\" --output %s %s\n",
-		      array->exe, array->out, array->file);
+		      "\"${SLURM_CPUS_PER_TASK:-1}\" %s--output %s %s\n",
+		      array->exe, array->retries_failed ? "--retry-failed " : "",
+		      array->out, array->file);
 	return 0;
 }
 

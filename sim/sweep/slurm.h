@@ -5,6 +5,7 @@
 #ifndef SIM_SWEEP_SLURM_H
 #define SIM_SWEEP_SLURM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct err;
@@ -17,6 +18,7 @@ struct slurm_array {
 	size_t chunk;              /* Cells a task. */
 	const char *const *sbatch; /* Borrowed.  "partition=long", after the sweep's. */
 	size_t n_sbatch;
+	bool retries_failed;                /* Cells among them have failed before. */
 	const char *exe, *file, *out, *cwd; /* Absolute. */
 	const char *command;                /* What was typed. */
 };

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/base/alloc.h"
@@ -253,6 +254,70 @@ a_digest_is_of_command_seed_version_and_bytes_not_of_the_place(void **state)
 	assert_int_equal(rmdir(dir), 0);
 }
 
+static int
+compare_digests(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Each seed is a word that might name a file, and is looked up among all before it. */
+static void
+digests_of_a_hundred_thousand_cells_differ(void **state)
+{
+	struct sweep sweep = parse("[sweep]\ncommand = run x.ini\nseeds = 1..100000\n");
+	struct err err = { 0 };
+	uint64_t *digests = sweep_digests(&sweep, "v1", &err);
+
+	(void)state;
+	assert_non_null(digests);
+	qsort(digests, sweep.n_cells, sizeof *digests, compare_digests);
+	for (size_t i = 1; i < sweep.n_cells; i++)
+		assert_true(digests[i - 1] < digests[i]);
+	free(digests);
+	sweep_fini(&sweep);
+}
+
+/* A zoo of models, say: by --models=zoo as by 'inputs'. */
+static void
+a_digest_is_of_the_files_of_a_folder_that_is_named(void **state)
+{
+	static const char *const texts[] = {
+		"[sweep]\ncommand = run x.ini --models zoo\n",
+		"[sweep]\ncommand = run x.ini\n[axes]\nmodels = zoo\n",
+		"[sweep]\ncommand = run x.ini\ninputs = zoo\n",
+	};
+	char dir[] = "/tmp/antiphase-sweep-XXXXXX";
+	char *zoo, *a, *b;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	zoo = xasprintf("%s/zoo", dir);
+	a = xasprintf("%s/a.json", zoo);
+	b = xasprintf("%s/b.json", zoo);
+	assert_int_equal(mkdir(zoo, 0777), 0);
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+		uint64_t empty = digest_of(dir, texts[i], 0, "v"), one, other, named;
+
+		put_file(zoo, "a.json", "1");
+		one = digest_of(dir, texts[i], 0, "v");
+		assert_true(one == digest_of(dir, texts[i], 0, "v"));
+		put_file(zoo, "a.json", "2");
+		other = digest_of(dir, texts[i], 0, "v");
+		assert_int_equal(rename(a, b), 0);
+		named = digest_of(dir, texts[i], 0, "v");
+		assert_true(empty != one && one != other && other != named);
+		assert_int_equal(unlink(b), 0);
+		assert_true(empty == digest_of(dir, texts[i], 0, "v"));
+	}
+	assert_int_equal(rmdir(zoo), 0);
+	assert_int_equal(rmdir(dir), 0);
+	free(zoo);
+	free(a);
+	free(b);
+}
+
 static void
 note_number(void *ctx, const char *of, const char *metric, double value)
 {
@@ -323,6 +388,8 @@ main(void)
 		cmocka_unit_test(noise_is_refused_or_a_grid),
 		cmocka_unit_test(
 			a_digest_is_of_command_seed_version_and_bytes_not_of_the_place),
+		cmocka_unit_test(digests_of_a_hundred_thousand_cells_differ),
+		cmocka_unit_test(a_digest_is_of_the_files_of_a_folder_that_is_named),
 		cmocka_unit_test(numbers_of_any_document_are_found_and_named),
 		cmocka_unit_test(tasks_of_an_array_are_lists_of_what_is_missing),
 	};
