@@ -67,6 +67,93 @@ every_model_of_the_examples_reads(void **state)
 }
 
 static void
+read_model(const char *name, struct work_model *ret_model)
+{
+	char *path = xasprintf(FOLDER "/%s", name), *text;
+	struct err err = { 0 };
+	size_t length;
+
+	assert_int_equal(file_read(path, WORK_MODEL_MAX_BYTES, &text, &length, &err),
+			 0);
+	assert_int_equal(work_model_parse(path, text, length, ret_model, &err), 0);
+	free(text);
+	free(path);
+}
+
+/* Of CASSINI's paper, then as the traces of Muri, Pollux, Gavel and Synergy have them. */
+static void
+the_models_of_the_paper_and_of_the_traces_are_there_once(void **state)
+{
+	static const char *const names[] = {
+		"VGG11",       "VGG16",         "VGG19",
+		"ResNet50",    "WideResNet101", "BERT",
+		"RoBERTa",     "XLM",           "CamemBERT",
+		"GPT1",        "GPT2",          "GPT3",
+		"DLRM",        "resnet18",      "shufflenet_v2_x1_0",
+		"a2c",         "dqn",           "cifar10",
+		"deepspeech2", "imagenet",      "ncf",
+		"yolov3",      "ResNet-18",     "ResNet-50",
+		"res18",       "res50",         "deepspeech",
+		"shufflenet",
+	};
+	unsigned n_found[sizeof names / sizeof *names] = { 0 };
+	DIR *folder = opendir(FOLDER);
+	struct dirent *entry;
+
+	(void)state;
+	assert_non_null(folder);
+	while ((entry = readdir(folder))) {
+		struct work_model model;
+
+		if (entry->d_name[0] == '.')
+			continue;
+		read_model(entry->d_name, &model);
+		for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+			n_found[i] += work_model_is(&model, names[i]);
+		work_model_fini(&model);
+	}
+	closedir(folder);
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (n_found[i] != 1)
+			fail_msg("%s: %u models", names[i], n_found[i]);
+}
+
+/* Who sends one message an iteration in a ring, sends its gradients: 4 bytes each. */
+static void
+data_parallel_models_send_what_their_parameters_take(void **state)
+{
+	DIR *folder = opendir(FOLDER);
+	struct dirent *entry;
+	unsigned n = 0;
+
+	(void)state;
+	assert_non_null(folder);
+	while ((entry = readdir(folder))) {
+		struct work_model model;
+		unsigned n_messages = 0;
+		int64_t bytes = 0;
+
+		if (entry->d_name[0] == '.')
+			continue;
+		read_model(entry->d_name, &model);
+		for (size_t i = 0; i < model.n_segments; i++) {
+			n_messages += model.is_message[i];
+			if (model.is_message[i])
+				bytes += (int64_t)model.segments[i].nic_bytes;
+		}
+		if (n_messages == 1) {
+			if (bytes != (int64_t)(4 * model.parameters))
+				fail_msg("%s: %lld B of %g parameters", model.name,
+					 (long long)bytes, model.parameters);
+			n++;
+		}
+		work_model_fini(&model);
+	}
+	closedir(folder);
+	assert_true(n >= 18);
+}
+
+static void
 a_place_makes_a_job_of_a_model(void **state)
 {
 	struct work_model model;
@@ -134,6 +221,9 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_model_of_the_examples_reads),
+		cmocka_unit_test(
+			the_models_of_the_paper_and_of_the_traces_are_there_once),
+		cmocka_unit_test(data_parallel_models_send_what_their_parameters_take),
 		cmocka_unit_test(a_place_makes_a_job_of_a_model),
 		cmocka_unit_test(what_is_no_model_is_refused),
 	};
