@@ -118,7 +118,7 @@ check: $(PROGRAMS) $(PLUGIN) $(PACER) $(TESTS) $(REPLAYS) $(MANPAGES) ## as 'tes
 
 test-golden: ## scheduling policies against published numbers, of ../shared/data
 	@sh tests/deps.sh $(PACKAGES_BUILD) $(PACKAGES_TEST)
-	$(Q)$(MAKE) --no-print-directory $(B)/antiphase-sim
+	$(Q)$(MAKE) --no-print-directory $(B)/antiphase-sim $(addprefix $(B)/tests/unit/test_,shockwave gavel)
 	$(Q)B=$(B) python3 tests/golden_policies/run.py $(CASES)
 
 # Without gnuplot there are no figures; that is no failure.

@@ -2,7 +2,8 @@
 """run.py [WORD...] - the policies against published and reproduced numbers.
 
 Runs the lines of 'cases' beside this file (those whose name holds a WORD), and compares
-with ../shared/data/golden.  Where data is absent, its cases are skipped by name.  The last
+with ../shared/data/golden; then unit tests of simulators that are not 'antiphase sim
+replay' (Shockwave's and Gavel's rounds), a line for each number they tell.  Where data is absent, its cases are skipped by name.  The last
 line is "N passed, N failed, N skipped".
 """
 import csv
@@ -23,6 +24,7 @@ SIM = os.path.join(ROOT, os.environ.get("B", "build/release"), "antiphase-sim")
 NUMBERS = {"mean": ("mean_s", "avg_jct_s"), "makespan": ("makespan_s", "makespan_s"),
            "p99": ("p99_s", "p99_jct_s"), "preemptions": ("n_preemptions", "preemptions")}
 LIMIT_S = 300
+UNITS = ("shockwave", "gavel")
 
 
 class Missing(Exception):
@@ -125,6 +127,20 @@ def run(trace, options, key, tolerance, jobs, tmp):
     return wrong, said + (", each job" if jobs != "-" else "")
 
 
+def run_unit(name):
+    """(verdict, what it told) of each number."""
+    done = subprocess.run([os.path.join(os.path.dirname(SIM), "tests/unit/test_" + name)],
+                          capture_output=True, text=True, timeout=LIMIT_S, check=False,
+                          cwd=ROOT)
+    told = (done.stdout + done.stderr).splitlines()
+    lines = [line for line in told if line and not line.startswith("[")]
+    if done.returncode != 0:
+        return [("FAIL", line) for line in lines + ["it failed"]]
+    if any(line.startswith("[  SKIPPED") for line in told):
+        return [("SKIP", "needs ../shared/data")]
+    return [("PASS", line) for line in lines]
+
+
 def main():
     n = {"PASS": 0, "FAIL": 0, "SKIP": 0}
     with tempfile.TemporaryDirectory() as tmp:
@@ -142,6 +158,12 @@ def main():
             print(f"{verdict} {name}" + (f": {said}" if said else ""), flush=True)
             for line in wrong:
                 print(f"       {line}")
+    for name in UNITS:
+        if sys.argv[1:] and not any(word in name for word in sys.argv[1:]):
+            continue
+        for verdict, said in run_unit(name):
+            n[verdict] += 1
+            print(f"{verdict} {name} {said.replace(TRACES, '').strip()}", flush=True)
     print(f"{n['PASS']} passed, {n['FAIL']} failed, {n['SKIP']} skipped")
     return n["FAIL"] > 0
 
