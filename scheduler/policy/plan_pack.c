@@ -4,7 +4,8 @@
  * While jobs want more GPUs than there are, two random ones of as many GPUs are tried as
  * a pair, which goes on for as long as both together do more than one of them alone.  In
  * each round those that ran least so far are served first, where they were if that is
- * free, and whoever fits.
+ * free, and whoever fits.  Then some of those that run on several nodes move to fewer, if
+ * what is left free lets them.
  */
 #include <math.h>
 
@@ -23,6 +24,8 @@ struct state {
 	VEC(uint32_t) ids, alone; /* In the order of service; at random. */
 	VEC(uint32_t) n_free;     /* By node. */
 	struct pol_free free;
+	double most_moves; /* In a round. */
+	struct pol_plan tried;
 };
 
 static void
@@ -32,7 +35,7 @@ init(void *state, const double *values, const struct pol_cluster *cluster,
 	struct state *s = state;
 	const double waits = 0;
 
-	(void)values;
+	s->most_moves = values[0];
 	s->rng = rng;
 	s->place = xcalloc(1, place_best_fit.module.state_size);
 	place_best_fit.module.init(s->place, &waits, cluster, rng);
@@ -52,6 +55,7 @@ fini(void *state)
 	vec_free(&s->ids);
 	vec_free(&s->alone);
 	vec_free(&s->n_free);
+	pol_plan_fini(&s->tried);
 }
 
 static void
@@ -189,6 +193,70 @@ serve(struct state *s, const struct pol_view *view, uint32_t id, struct pol_plan
 	}
 }
 
+/* ---- Moving ------------------------------------------------------------------------------ */
+
+static void
+give_back(struct pol_free *free, const struct pol_piece *pieces, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		free->n_free[pieces[i].node] += pieces[i].n_gpus;
+		free->n_all += pieces[i].n_gpus;
+	}
+}
+
+static void
+take_again(struct pol_free *free, const struct pol_piece *pieces, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		free->n_free[pieces[i].node] -= pieces[i].n_gpus;
+		free->n_all -= pieces[i].n_gpus;
+	}
+}
+
+/* To fewer nodes, with those on the same GPUs; false if there is no such place. */
+static bool
+move(struct state *s, const struct pol_view *view, struct pol_plan *plan, size_t at)
+{
+	const struct pol_grant *grant = &plan->grants.items[at];
+	const struct pol_want want = { .job = grant->job,
+				       .n_gpus = grant->n_gpus,
+				       .type = POL_NONE,
+				       .group = grant->job,
+				       .share = 1 };
+	uint32_t group = grant->group, first = (uint32_t)plan->pieces.n, n;
+
+	pol_plan_clear(&s->tried);
+	give_back(&s->free, plan->pieces.items + grant->first_piece, grant->n_pieces);
+	n = place_best_fit.place(s->place, view, &want, &s->free, &s->tried);
+	if (!n || n >= grant->n_pieces) {
+		give_back(&s->free, s->tried.pieces.items, n);
+		take_again(&s->free, plan->pieces.items + grant->first_piece,
+			   grant->n_pieces);
+		return false;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		vec_push(&plan->pieces, s->tried.pieces.items[i]);
+	for (; at < plan->grants.n && plan->grants.items[at].group == group; at++) {
+		plan->grants.items[at].first_piece = first;
+		plan->grants.items[at].n_pieces = n;
+	}
+	return true;
+}
+
+/* In the order of service; pairs are beside each other there, the first of them first. */
+static void
+move_some(struct state *s, const struct pol_view *view, struct pol_plan *plan)
+{
+	double n_left = s->most_moves;
+
+	for (size_t i = 0; i < plan->grants.n && n_left > 0; i++) {
+		const struct pol_grant *grant = &plan->grants.items[i];
+
+		if (grant->group == grant->job && grant->n_pieces > 1)
+			n_left -= move(s, view, plan, i);
+	}
+}
+
 static void
 sort_by_time(struct state *s, const struct pol_view *view)
 {
@@ -225,12 +293,19 @@ plan(void *state, const struct pol_view *view, const uint32_t *ids, uint32_t n,
 	for (size_t i = 0; i < s->list.ids.n && s->free.n_all; i++)
 		if (!s->is_served.items[s->ids.items[i]])
 			serve(s, view, s->ids.items[i], &plans[0]);
+	move_some(s, view, &plans[0]);
 	return 1;
 }
+
+static const struct pol_param params[] = {
+	{ "pack.moves", "gangs that a round may move to fewer nodes", 0, 0, 1e6, true },
+	{ 0 },
+};
 
 const struct pol_planner planner_pack = {
 	.module = { .name = "pack",
 		    .text = "those that ran least first; pairs that fit share GPUs",
+		    .params = params,
 		    .state_size = sizeof(struct state),
 		    .init = init,
 		    .fini = fini,

@@ -382,10 +382,13 @@ run(struct watch *w, uint64_t seed)
 					   .ctx = w,
 					   .on_plan = after_plan };
 	/* A short search is one, too. */
-	static const char *const sets[] = { "goodput.generations=5" };
+	static const char *const short_search[] = { "goodput.generations=5" };
+	static const char *const moves[] = { "pack.moves=2" };
+	bool packs =
+		w->spec->planner && strcmp(w->spec->planner->module.name, "pack") == 0;
 	const struct policy_opts policy_opts = { .seed = seed,
-						 .sets = sets,
-						 .n_sets = w->spec->adapts ? 1 : 0,
+						 .sets = packs ? moves : short_search,
+						 .n_sets = w->spec->adapts || packs,
 						 .round_s = NAN,
 						 .restart_s = scene->restart_s };
 	struct cluster_job jobs[N_JOBS];

@@ -207,6 +207,41 @@ slaq_prefers_those_that_have_just_begun(void **state)
 	lab_fini(&lab);
 }
 
+/* What was in pieces moves together when there is room, if rounds may move any. */
+static void
+gandiva_moves_gangs_to_fewer_nodes(void **state)
+{
+	for (int moves = 0; moves < 2; moves++) {
+		const char *const sets[] = { moves ? "pack.moves=1" : "pack.moves=0" };
+		const struct policy_opts opts = {
+			.sets = sets, .n_sets = 1, .round_s = NAN, .restart_s = NAN
+		};
+		struct policy_lab lab;
+
+		(void)state;
+		lab_init(&lab, "gandiva", &opts);
+		for (int i = 0; i < 4; i++)
+			submit(&lab, 3, 1000);
+		submit(&lab, 2, 1000);
+		submit(&lab, 2, 1000);
+		decide(&lab);
+		assert_int_equal(lab.jobs[4].n_pieces, 2);
+		assert_int_equal(lab.jobs[5].n_pieces, 2);
+		/* The first is done: three GPUs are free beside a piece of one. */
+		policy_event(lab.policy, &lab.view, POL_DONE, &lab.jobs[0]);
+		memmove(lab.ids, lab.ids + 1, 5 * sizeof *lab.ids);
+		lab.view.n_jobs = 5;
+		lab.view.now_s = 60;
+		lab_plan(&lab, 1);
+		assert_int_equal(lab.plans[0].grants.n, 5);
+		assert_int_equal(pol_plan_find(&lab.plans[0], 4)->n_pieces, 2 - moves);
+		assert_int_equal(pol_plan_find(&lab.plans[0], 5)->n_pieces, 2);
+		for (uint32_t i = 1; i < 4; i++)
+			assert_int_equal(pol_plan_find(&lab.plans[0], i)->n_pieces, 1);
+		lab_fini(&lab);
+	}
+}
+
 static void
 leases_are_kept_and_then_go_to_the_worst_off(void **state)
 {
@@ -523,6 +558,7 @@ main(void)
 		cmocka_unit_test(slaq_prefers_those_that_have_just_begun),
 		cmocka_unit_test(jobs_are_demoted_when_they_have_attained_their_limit),
 		cmocka_unit_test(rounds_serve_who_has_had_least_and_keep_places),
+		cmocka_unit_test(gandiva_moves_gangs_to_fewer_nodes),
 		cmocka_unit_test(leases_are_kept_and_then_go_to_the_worst_off),
 		cmocka_unit_test(rounds_follow_one_another_however_long_they_are),
 		cmocka_unit_test(time_goes_on_where_the_clock_is_too_coarse),
