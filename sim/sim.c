@@ -1,5 +1,6 @@
 /*
- * sim.c - 'antiphase-sim', which 'antiphase sim' runs: the table of its verbs.
+ * sim.c - 'antiphase-sim', which 'antiphase sim' and 'antiphase trace' run: the table of
+ * its verbs.
  */
 #include <stddef.h>
 #include <string.h>
@@ -26,8 +27,9 @@ static const struct cli_verb *const verbs[] = {
 int
 main(int argc, char **argv)
 {
-	/* 'antiphase trace' is run here, too, and is known by that name. */
-	bool is_trace = argc > 1 && strcmp(argv[1], verb_trace.name) == 0;
+	/* Run by 'antiphase trace', it is known by that name. */
+	bool is_trace = argc > 1 && strcmp(argv[0], "antiphase") == 0 &&
+			strcmp(argv[1], verb_trace.name) == 0;
 	const struct cli_program program = {
 		.name = is_trace ? "antiphase" : "antiphase-sim",
 		.summary = "simulate training jobs on a switch fabric",

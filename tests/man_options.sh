@@ -1,6 +1,7 @@
 #!/bin/sh
 # man_options.sh - the OPTIONS of each manual page are those that the help of its verb
-# and sub-verbs shows, long and short ones, no more and no less; the exit statuses
+# and sub-verbs shows, long and short ones, no more and no less; that help names what was
+# typed, whichever program prints it, and no page that there is not; the exit statuses
 # of a page are among those of antiphase(1); and the pages can be shown.
 set -u
 B=${B:?the build directory}
@@ -37,6 +38,17 @@ options_of_page() {
 		} }' "$1"
 }
 
+# What is wrong with the help of some words: nothing, if it is as it should be.
+fault_of_help() {
+	# shellcheck disable=SC2048,SC2086
+	antiphase $* --help >"$tmp/text"
+	head -n 1 "$tmp/text" | grep -q "^antiphase $* - " || echo "$*: first line"
+	grep -q "^Usage: antiphase $* " "$tmp/text" || echo "$*: usage"
+	page=$(sed -nE 's/^(The manual page:|.* tells more;) man ([a-z-]+)( tells all\.)?$/\2/p' \
+		"$tmp/text")
+	[ -z "$page" ] || [ -f "docs/man/$page.1.scd" ] || echo "$*: page '$page'"
+}
+
 compare() {
 	sort -u "$tmp/help" >"$tmp/help.sorted"
 	sort -u "$tmp/page" >"$tmp/page.sorted"
@@ -47,6 +59,21 @@ compare() {
 		cat "$tmp/diff" >&2
 	fi
 }
+
+for verb in $(words_of_help); do
+	{
+		fault_of_help "$verb"
+		for sub in $(words_of_help "$verb"); do
+			fault_of_help "$verb" "$sub"
+		done
+	} >"$tmp/faults"
+	if [ -s "$tmp/faults" ]; then
+		echo "FAIL man: help of $verb names what was typed"
+		cat "$tmp/faults" >&2
+	else
+		echo "PASS man: help of $verb names what was typed"
+	fi
+done
 
 for verb in $(words_of_help); do
 	page=docs/man/antiphase-$verb.1.scd

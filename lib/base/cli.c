@@ -14,17 +14,54 @@
 #include "lib/base/log.h"
 #include "lib/base/vec.h"
 
+/* ---- What was typed ----------------------------------------------------------- */
+
+static const char *typed; /* NULL: the name of the program. */
+
+/* argv[0], if it is "antiphase" or "antiphase sim" where 'program' is antiphase-sim. */
+static const char *
+as_typed(const char *program, const char *argv_0)
+{
+	size_t n = strcspn(program, "-");
+
+	if (!program[n] || strncmp(argv_0, program, n) != 0)
+		return NULL;
+	return !argv_0[n] || (argv_0[n] == ' ' &&
+			      strcmp(argv_0 + n + 1, program + n + 1) == 0)
+		       ? argv_0
+		       : NULL;
+}
+
+const char *
+cli_typed(void)
+{
+	return typed ? typed : log_program();
+}
+
 /* ---- Help ------------------------------------------------------------------- */
 
 static void
 print_verbs(const struct cli_program *program, FILE *out)
 {
-	fprintf(out, "%s - %s\n\nUsage: %s VERB [options] ...\n\n", program->name,
-		program->summary, program->name);
+	fprintf(out, "%s - %s\n\nUsage: %s VERB [options] ...\n\n", cli_typed(),
+		program->summary, cli_typed());
 	for (const struct cli_verb *const *verb = program->verbs; *verb; verb++)
 		fprintf(out, "  %-12s %s\n", (*verb)->name, (*verb)->summary);
 	fprintf(out, "\n'%s VERB --help' tells more; the manual pages tell all.\n",
-		program->name);
+		cli_typed());
+}
+
+/* Verbs of two words have the page of the first, those of sim one for all. */
+void
+cli_print_page(const struct cli_verb *verb, FILE *out)
+{
+	if (!*verb->name)
+		fprintf(out, "8 %s", log_program());
+	else if (strcmp(cli_typed(), "antiphase") == 0)
+		fprintf(out, "antiphase-%.*s", (int)strcspn(verb->name, " "),
+			verb->name);
+	else
+		fputs(log_program(), out);
 }
 
 /* ---- Programs and their verbs ------------------------------------------------ */
@@ -48,10 +85,10 @@ unknown_verb(const struct cli_program *program, const char *name)
 		vec_push(&names, (*verb)->name);
 	vec_push(&names, NULL);
 	meant = err_did_you_mean(name, names.items);
-	fprintf(stderr, "%s: there is no verb '%s'", program->name, name);
+	fprintf(stderr, "%s: there is no verb '%s'", cli_typed(), name);
 	if (meant)
 		fprintf(stderr, " (did you mean '%s'?)", meant);
-	fprintf(stderr, "; '%s --help' lists them\n", program->name);
+	fprintf(stderr, "; '%s --help' lists them\n", cli_typed());
 	vec_free(&names);
 	return CLI_USAGE;
 }
@@ -108,6 +145,7 @@ cli_main(const struct cli_program *program, int argc, char **argv)
 
 	setlocale(LC_CTYPE, ""); /* Only to know the terminal's characters. */
 	log_set_program(program->name);
+	typed = argc ? as_typed(program->name, argv[0]) : NULL;
 	if (argc < 2) {
 		print_verbs(program, stderr);
 		return CLI_USAGE;
@@ -171,15 +209,16 @@ static void
 print_subverbs(const struct cli_verb *verb, const struct cli_verb *const *subverbs,
 	       FILE *out)
 {
-	fprintf(out, "%s %s - %s\n\nUsage: %s %s VERB [options] ...\n\n", log_program(),
-		verb->name, verb->summary, log_program(), verb->name);
+	fprintf(out, "%s %s - %s\n\nUsage: %s %s VERB [options] ...\n\n", cli_typed(),
+		verb->name, verb->summary, cli_typed(), verb->name);
 	for (; *subverbs; subverbs++)
 		fprintf(out, "  %-12s %s\n", second_word(*subverbs),
 			(*subverbs)->summary);
 	if (verb->examples)
 		fprintf(out, "\nExamples:\n%s", verb->examples);
-	fprintf(out, "\n'%s %s VERB --help' tells more; man %s-%s tells all.\n",
-		log_program(), verb->name, log_program(), verb->name);
+	fprintf(out, "\n'%s %s VERB --help' tells more; man ", cli_typed(), verb->name);
+	cli_print_page(verb, out);
+	fputs(" tells all.\n", out);
 }
 
 int
@@ -221,11 +260,11 @@ cli_usage_error(const struct cli_verb *verb, const char *fmt, ...)
 	const char *blank = *verb->name ? " " : "";
 	va_list args;
 
-	fprintf(stderr, "%s%s%s: ", log_program(), blank, verb->name);
+	fprintf(stderr, "%s%s%s: ", cli_typed(), blank, verb->name);
 	va_start(args, fmt);
 	vfprintf(stderr, fmt, args);
 	va_end(args);
-	fprintf(stderr, "; see '%s%s%s --help'\n", log_program(), blank, verb->name);
+	fprintf(stderr, "; see '%s%s%s --help'\n", cli_typed(), blank, verb->name);
 	return CLI_USAGE;
 }
 

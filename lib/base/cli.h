@@ -103,6 +103,13 @@ struct cli_program {
 int cli_main(const struct cli_program *program, int argc, char **argv);
 
 /*
+ * What was typed ahead of the verb, for help and wrong use: the name of the program; or,
+ * where "antiphase" runs "antiphase-x", "antiphase" or "antiphase x", which then is
+ * argv[0] of that.
+ */
+const char *cli_typed(void);
+
+/*
  * The same for a program without verbs, such as a daemon: runs 'verb', whose own name is
  * empty, with all of argv.
  */
@@ -135,6 +142,9 @@ int cli_status(int result);
  */
 int cli_subverbs(const struct cli_verb *verb, const struct cli_verb *const *subverbs,
 		 int argc, char **argv);
+
+/* What is behind "man" for the page of the verb: "antiphase-topology". */
+void cli_print_page(const struct cli_verb *verb, FILE *out);
 
 /* Prints "antiphase VERB: ..." and how to get help; returns CLI_USAGE. */
 int cli_usage_error(const struct cli_verb *verb, const char *fmt, ...)

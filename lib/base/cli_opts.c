@@ -78,21 +78,16 @@ print_opts(const struct cli_opt *opts, FILE *out)
 static void
 print_help(const struct cli_verb *verb, const struct cli_opt *opts)
 {
-	const char *blank = *verb->name ? " " : "", *program = log_program();
+	const char *blank = *verb->name ? " " : "", *program = cli_typed();
 
 	printf("%s%s%s - %s\n\nUsage: %s%s%s %s\n", program, blank, verb->name,
 	       verb->summary, program, blank, verb->name, verb->usage);
 	print_opts(opts, stdout);
 	if (verb->examples)
 		printf("\nExamples:\n%s", verb->examples);
-	/* Verbs of two words have the page of the first, those of sim one for all. */
-	if (!*verb->name)
-		printf("\nThe manual page: man 8 %s\n", program);
-	else if (strcmp(program, "antiphase") != 0)
-		printf("\nThe manual page: man %s\n", program);
-	else
-		printf("\nThe manual page: man antiphase-%.*s\n",
-		       (int)strcspn(verb->name, " "), verb->name);
+	fputs("\nThe manual page: man ", stdout);
+	cli_print_page(verb, stdout);
+	fputc('\n', stdout);
 }
 
 /* ---- Values ------------------------------------------------------------------ */

@@ -26,23 +26,26 @@ our_directory(void)
 }
 
 int
-run_program(const char *program, char **argv)
+run_program(const char *program, const char *typed, int argc, char **argv)
 {
 	static const char *const places[] = { "", "../sbin/" };
 	char *directory = our_directory();
+	char **words = xcalloc((size_t)argc + 2, sizeof *words);
 
-	argv[0] = (char *)program;
+	words[0] = (char *)typed;
+	memcpy(words + 1, argv, (size_t)argc * sizeof *words);
 	for (size_t i = 0; directory && i < sizeof places / sizeof places[0]; i++) {
 		char *path = xasprintf("%s%s%s", directory, places[i], program);
 
 		if (access(path, X_OK) == 0)
-			execv(path, argv);
+			execv(path, words);
 		free(path);
 	}
-	execvp(program, argv);
+	execvp(program, words);
 	fprintf(stderr,
 		"antiphase: cannot run %s: %s; is it installed beside antiphase?\n",
 		program, strerror(errno));
+	free(words);
 	free(directory);
 	return CLI_UNREACHABLE;
 }

@@ -1,19 +1,13 @@
 /*
  * verb_import.c - 'antiphase import' is 'antiphase-collector import'.
  */
-#include <string.h>
-
-#include "lib/base/alloc.h"
 #include "scheduler/cli/run_program.h"
 #include "scheduler/cli/verbs.h"
 
 static int
 run_import(int argc, char **argv)
 {
-	char **with_program = xcalloc((size_t)argc + 2, sizeof *with_program);
-
-	memcpy(with_program + 1, argv, (size_t)argc * sizeof *argv);
-	return run_program("antiphase-collector", with_program);
+	return run_program("antiphase-collector", "antiphase", argc, argv);
 }
 
 const struct cli_verb verb_import = {

@@ -7,8 +7,7 @@
 static int
 run_sim(int argc, char **argv)
 {
-	(void)argc;
-	return run_program("antiphase-sim", argv);
+	return run_program("antiphase-sim", "antiphase sim", argc - 1, argv + 1);
 }
 
 const struct cli_verb verb_sim = {

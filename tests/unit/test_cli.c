@@ -89,14 +89,14 @@ run_long(int argc, char **argv)
 static const struct cli_verb verb_long = { "long", "a long thing", "", NULL, run_long };
 static const struct cli_verb *const verbs[] = { &verb_show, &verb_check, &verb_long,
 						NULL };
-static const struct cli_program program = { "antiphase", "tests itself", verbs };
 
 /* Runs the command line; 'out' and 'talk' hold what it printed until the next. */
 static char *out, *talk;
 
 static int
-run(const char *line)
+run_as(const char *name, const char *typed, const char *line)
 {
+	const struct cli_program program = { name, "tests itself", verbs };
 	static char copy[512];
 	struct capture for_out, for_talk;
 	char *argv[32];
@@ -106,6 +106,7 @@ run(const char *line)
 	for (char *word = strtok(copy, " "); word; word = strtok(NULL, " "))
 		argv[argc++] = word;
 	argv[argc] = NULL;
+	argv[0] = (char *)typed;
 	memset(&got, 0, sizeof got);
 	free(out);
 	free(talk);
@@ -115,6 +116,12 @@ run(const char *line)
 	talk = capture_end(&for_talk);
 	out = capture_end(&for_out);
 	return status;
+}
+
+static int
+run(const char *line)
+{
+	return run_as("antiphase", "antiphase", line);
 }
 
 static void
@@ -266,6 +273,57 @@ help_goes_to_stdout_with_status_0(void **state)
 	}
 }
 
+/* "antiphase" may have run it, and tells by argv[0] what was typed. */
+static void
+help_and_wrong_use_name_what_was_typed(void **state)
+{
+	static const struct {
+		const char *typed, *name, *page;
+	} cases[] = {
+		{ "antiphase", "antiphase", "antiphase-show" },
+		{ "antiphase sim", "antiphase sim", "antiphase-sim" },
+		{ "antiphase-sim", "antiphase-sim", "antiphase-sim" },
+		{ "/usr/bin/antiphase-sim", "antiphase-sim", "antiphase-sim" },
+		{ "antiphase simulate", "antiphase-sim", "antiphase-sim" },
+		{ "antiphases", "antiphase-sim", "antiphase-sim" },
+		{ "", "antiphase-sim", "antiphase-sim" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const char *typed = cases[i].typed, *name = cases[i].name;
+		char wanted[160];
+
+		assert_int_equal(run_as("antiphase-sim", typed, "sim show -h"), CLI_OK);
+		snprintf(wanted, sizeof wanted, "Usage: %s show [options] FILE...\n",
+			 name);
+		assert_non_null(strstr(out, wanted));
+		snprintf(wanted, sizeof wanted, "\nThe manual page: man %s\n",
+			 cases[i].page);
+		assert_non_null(strstr(out, wanted));
+		assert_int_equal(run_as("antiphase-sim", typed, "sim -h"), CLI_OK);
+		snprintf(wanted, sizeof wanted, "\nUsage: %s VERB [options] ...\n",
+			 name);
+		assert_non_null(strstr(out, wanted));
+		assert_int_equal(run_as("antiphase-sim", typed, "sim show --bad"),
+				 CLI_USAGE);
+		snprintf(wanted, sizeof wanted,
+			 "%s show: unknown option '--bad'; see '%s show --help'\n",
+			 name, name);
+		assert_string_equal(talk, wanted);
+		assert_int_equal(run_as("antiphase-sim", typed, "sim shwo"), CLI_USAGE);
+		snprintf(wanted, sizeof wanted,
+			 "%s: there is no verb 'shwo' (did you mean 'show'?); "
+			 "'%s --help' lists them\n",
+			 name, name);
+		assert_string_equal(talk, wanted);
+		/* Whatever was typed, it is this program. */
+		assert_int_equal(run_as("antiphase-sim", typed, "sim --version"),
+				 CLI_OK);
+		assert_memory_equal(out, "antiphase-sim ", 14);
+	}
+}
+
 static void
 the_program_lists_its_verbs(void **state)
 {
@@ -404,6 +462,7 @@ main(void)
 		cmocka_unit_test(help_goes_to_stdout_with_status_0),
 		cmocka_unit_test(help_fits_80_columns),
 		cmocka_unit_test(an_option_is_no_value_of_another),
+		cmocka_unit_test(help_and_wrong_use_name_what_was_typed),
 		cmocka_unit_test(the_program_lists_its_verbs),
 		cmocka_unit_test(unknown_verbs_are_named_with_what_was_probably_meant),
 		cmocka_unit_test(the_version_is_printed),
