@@ -123,13 +123,9 @@ is_its_pacer(struct daemon *d, struct job *job, const struct live_iteration *tol
 
 /* What it is like alone; jobs_paced.c hears of it when there is enough, or a change. */
 static void
-take_paced(struct daemon *d, struct job *job, const struct live_iteration *told)
+take_paced(struct daemon *d, struct job *job, const struct steer_report *report)
 {
-	const struct paced_report report = { told->number, told->enter_ns,
-					     told->begin_ns, told->comm_ns,
-					     told->order };
-	enum paced_event event = paced_add(&job->paced, &report);
-
+	enum paced_event event = paced_add(&job->paced, report);
 	uint32_t n_min = (uint32_t)daemon_integer(d, "pacer_min_iterations");
 	bool is_known = job->number != UINT32_MAX;
 
@@ -220,29 +216,13 @@ on_iteration(void *ctx, const struct live_iteration *told)
 		return;
 	}
 	log_report(job, &report);
-	take_paced(d, job, told);
+	take_paced(d, job, &report);
 	outcomes_begin(d, job->name, told->number, told->begin_ns);
 	if (job->number != UINT32_MAX)
 		steer(d, job, &report);
 }
 
 /* ---- What is advised -------------------------------------------------------------------- */
-
-/* What was told before it was steered: it need not be waited for again. */
-static void
-remember(struct daemon *d, const struct job *job)
-{
-	const struct paced *paced = &job->paced;
-	struct steer_report reports[PACED_N_KEPT + 1];
-
-	for (size_t i = 0; i < paced->n_reports; i++)
-		reports[i] = (struct steer_report){ paced->reports[i].number,
-						    paced->reports[i].enter_ns,
-						    paced->reports[i].begin_ns,
-						    paced->reports[i].comm_ns,
-						    paced->reports[i].order };
-	steer_remember(d->pace->steer, job->number, reports, paced->n_reports);
-}
 
 void
 pace_take(struct daemon *d, struct job *job, const struct advisor_view *view)
@@ -258,8 +238,10 @@ pace_take(struct daemon *d, struct job *job, const struct advisor_view *view)
 	log_dbg("pace", "job %s: to be %s: %s; %.3f times alone as it is, then %.3f",
 		job->name, verdicts[what.mode], reason_name(view->reason),
 		view->slowdown_before, view->slowdown_after);
+	/* What was told before it was steered need not be waited for again. */
 	if (steer_set_job(d->pace->steer, job->number, &what))
-		remember(d, job);
+		steer_remember(d->pace->steer, job->number, job->paced.reports,
+			       job->paced.n_reports);
 }
 
 void

@@ -24,7 +24,7 @@
 /* ---- Reports ---------------------------------------------------------------------- */
 
 static bool
-is_possible(const struct paced_report *r)
+is_possible(const struct steer_report *r)
 {
 	return r->enter_ns >= -MAX_TIME_NS && r->enter_ns <= MAX_TIME_NS &&
 	       r->begin_ns >= r->enter_ns && r->begin_ns <= MAX_TIME_NS &&
@@ -33,7 +33,7 @@ is_possible(const struct paced_report *r)
 
 /* How long it computed between two reports; 0: that is not known. */
 static int64_t
-compute_ns(const struct paced_report *a, const struct paced_report *b)
+compute_ns(const struct steer_report *a, const struct steer_report *b)
 {
 	int64_t took_ns = b->enter_ns - a->begin_ns;
 
@@ -132,9 +132,9 @@ forget_but(struct paced *paced, size_t n_whole)
 }
 
 enum paced_event
-paced_add(struct paced *paced, const struct paced_report *report)
+paced_add(struct paced *paced, const struct steer_report *report)
 {
-	const struct paced_report *last =
+	const struct steer_report *last =
 		paced->n_reports ? &paced->reports[paced->n_reports - 1] : NULL;
 	bool is_whole;
 
@@ -165,7 +165,7 @@ paced_iterations(const struct paced *paced, struct sent_iteration *ret_iteration
 	size_t n = 0;
 
 	for (size_t i = 1; i < paced->n_reports; i++) {
-		const struct paced_report *a = &paced->reports[i - 1],
+		const struct steer_report *a = &paced->reports[i - 1],
 					  *b = &paced->reports[i];
 
 		if (compute_ns(a, b))

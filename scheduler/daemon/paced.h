@@ -35,6 +35,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "scheduler/core/control/steer.h"
+
 #define PACED_N_KEPT 24 /* Iterations: the last ones. */
 #define PACED_N_MIN  5
 
@@ -42,16 +44,8 @@ struct profile;
 struct sent;
 struct sent_iteration;
 
-/* As in struct live_iteration. */
-struct paced_report {
-	uint64_t number;
-	int64_t enter_ns, begin_ns;
-	int64_t comm_ns; /* Of the iteration before. */
-	uint32_t order;
-};
-
 struct paced {
-	struct paced_report
+	struct steer_report
 		reports[PACED_N_KEPT + 1]; /* The last ones, oldest first. */
 	size_t n_reports;
 	uint32_t n; /* Whole iterations since it began, or changed. */
@@ -63,7 +57,7 @@ enum paced_event {
 	PACED_CHANGED, /* The last PACED_N_MIN are of another kind; they are kept. */
 };
 
-enum paced_event paced_add(struct paced *paced, const struct paced_report *report);
+enum paced_event paced_add(struct paced *paced, const struct steer_report *report);
 
 /* The whole iterations that are kept, oldest first: at most PACED_N_KEPT; how many. */
 size_t paced_iterations(const struct paced *paced,

@@ -98,17 +98,15 @@ struct settle {
 /* ---- What the daemon does ---------------------------------------------------------- */
 
 static void
-settle_on_report(void *ctx, uint32_t job, const struct steer_report *r)
+settle_on_report(void *ctx, uint32_t job, const struct steer_report *report)
 {
 	struct settle *s = ctx;
-	const struct paced_report report = { r->number, r->enter_ns, r->begin_ns,
-					     r->comm_ns, r->order };
-	enum paced_event event = paced_add(&s->paced[job], &report);
+	enum paced_event event = paced_add(&s->paced[job], report);
 
 	if (event == PACED_CHANGED ||
 	    (event == PACED_WHOLE && s->paced[job].n % SETTLE_N_MIN == 0 &&
 	     s->paced[job].n <= PACED_N_KEPT))
-		s->told_s[job] = (double)r->begin_ns / SECOND;
+		s->told_s[job] = (double)report->begin_ns / SECOND;
 }
 
 /* The share of its time in collectives that others cost it. */
@@ -147,21 +145,6 @@ settle_measure(struct settle *s, uint32_t j, struct profile *ret_profile)
 	return paced_profile(&s->paced[j], SETTLE_N_MIN, &sent, &path, ret_profile);
 }
 
-static void
-settle_remember(struct settle *s, uint32_t j)
-{
-	struct steer_report reports[PACED_N_KEPT + 1];
-	const struct paced *paced = &s->paced[j];
-
-	for (size_t i = 0; i < paced->n_reports; i++)
-		reports[i] = (struct steer_report){ paced->reports[i].number,
-						    paced->reports[i].enter_ns,
-						    paced->reports[i].begin_ns,
-						    paced->reports[i].comm_ns,
-						    paced->reports[i].order };
-	steer_remember(steered_steer(s->lab.steered), j, reports, paced->n_reports);
-}
-
 /* True: it is another one than before. */
 static bool
 settle_take_up(struct settle *s, uint32_t j)
@@ -182,7 +165,8 @@ settle_take_up(struct settle *s, uint32_t j)
 		profile_fini(&l->profiles[j]);
 	l->profiles[j] = new;
 	if (steer_set_job(steered_steer(l->steered), j, &what))
-		settle_remember(s, j);
+		steer_remember(steered_steer(l->steered), j, s->paced[j].reports,
+			       s->paced[j].n_reports);
 	s->is_known[j] = true;
 	return true;
 }

@@ -25,7 +25,7 @@ struct lab {
 static void
 begin(struct lab *lab, int64_t compute_ms, int64_t comm_ms)
 {
-	struct paced_report report = {
+	struct steer_report report = {
 		.number = lab->number++,
 		.enter_ns = lab->now_ns + lab->comm_ns + compute_ms * MS,
 		.comm_ns = lab->comm_ns,
@@ -258,7 +258,7 @@ a_job_that_begins_anew_is_another_one(void **state)
 static void
 what_cannot_be_is_left_out(void **state)
 {
-	static const struct paced_report bad[] = {
+	static const struct steer_report bad[] = {
 		{ 20, INT64_MIN, 5, 80 * MS, 0 }, /* Times out of all reason, */
 		{ 20, INT64_MAX, INT64_MAX, 80 * MS, 0 },
 		{ 20, 5, 4, 80 * MS, 0 }, /* a begin before its enter, */
@@ -293,7 +293,7 @@ whatever_is_reported_does_no_harm(void **state)
 	(void)state;
 	rng_init(&rng, 7);
 	for (int i = 0; i < 100000; i++) {
-		struct paced_report report = {
+		struct steer_report report = {
 			.number = rng_next(&rng) >> rng_below(&rng, 64),
 			.enter_ns = (int64_t)(rng_next(&rng) >> rng_below(&rng, 64)),
 			.begin_ns = (int64_t)(rng_next(&rng) >> rng_below(&rng, 64)),
@@ -304,7 +304,7 @@ whatever_is_reported_does_no_harm(void **state)
 
 		/* Half of them follow the one before. */
 		if (paced.n_reports && rng_below(&rng, 2)) {
-			const struct paced_report *last =
+			const struct steer_report *last =
 				&paced.reports[paced.n_reports - 1];
 
 			report.number = last->number + 1;
