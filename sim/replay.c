@@ -8,198 +8,19 @@
 #include <string.h>
 
 #include "lib/base/err.h"
-#include "lib/base/stats.h"
-#include "lib/base/words.h"
-#include "sim/jobtrace/lines.h"
-#include "sim/recipe.h"
-#include "sim/replay_fabric.h"
+#include "sim/replay_inputs.h"
 #include "sim/replay_report.h"
 #include "sim/verbs.h"
 #include "sim/watch.h"
 
-#define MAX_POLICIES 32
-
-struct replay_args {
-	const char *policies, *cluster, *place, *semantics, *format, *csv, *samples;
-	const char *fabric, *models, *augment, *throughputs, *apps;
-	struct cli_list sets;
-	double until_s, round_s, restart_s, jitter;
-	int64_t seed, model_gpus, iterations;
-	bool json, measure;
-};
-
-/* ---- What is to be run ------------------------------------------------------------------- */
-
-static int
-find_policies(char *names, const struct policy_spec **ret_specs, size_t *ret_n,
-	      struct err *err)
-{
-	const char *known[MAX_POLICIES * 4];
-	size_t n_known = 0;
-	char *rest = NULL;
-
-	for (const struct policy_spec *spec = policy_table;
-	     spec->name && n_known < sizeof known / sizeof *known - 1; spec++)
-		known[n_known++] = spec->name;
-	known[n_known] = NULL;
-	for (char *name = strtok_r(names, ",", &rest); name;
-	     name = strtok_r(NULL, ",", &rest)) {
-		const struct policy_spec *spec = policy_find(name);
-
-		if (!spec) {
-			err_set(err, NULL, 0, 0,
-				"there is no policy '%.40s'; 'antiphase sim policies' "
-				"lists them",
-				name);
-			err_suggest(err, name, known);
-			return -EINVAL;
-		}
-		if (*ret_n == MAX_POLICIES)
-			return err_set(err, NULL, 0, 0, "more than %d policies",
-				       MAX_POLICIES);
-		ret_specs[(*ret_n)++] = spec;
-	}
-	return *ret_n ? 0 : err_set(err, NULL, 0, 0, "no policy is named");
-}
-
-/* Each parameter is one of some policy's. */
-static int
-check_sets(const struct replay_args *args, const struct policy_spec *const *specs,
-	   size_t n, struct err *err)
-{
-	for (size_t i = 0; i < args->sets.n; i++) {
-		const char *set = args->sets.items[i];
-		bool is_known = false;
-
-		for (size_t p = 0; p < n; p++)
-			is_known |= replaying_has_param(specs[p], args->place, set);
-		if (!is_known)
-			return err_set(
-				err, NULL, 0, 0,
-				"no policy of --policy has the parameter '%.*s'; 'antiphase "
-				"sim policies %s' lists those there are",
-				(int)strcspn(set, "="), set, specs[0]->name);
-	}
-	return 0;
-}
-
-/* Whether one of them takes up what GPU seconds jobs took elsewhere. */
-static bool
-takes_samples(const struct policy_spec *spec)
-{
-	struct replaying_module modules[REPLAYING_MODULES];
-	size_t n = replaying_modules(spec, NULL, modules);
-
-	for (size_t i = 0; i < n; i++)
-		if (modules[i].module->samples)
-			return true;
-	return false;
-}
-
-/* What the user sets is something for one of the policies at least. */
-static int
-check_used(const struct replay_args *args, const struct policy_spec *const *specs,
-	   size_t n, struct err *err)
-{
-	bool has_place = !args->place, has_rounds = isnan(args->round_s);
-	bool has_samples = !args->samples;
-
-	for (size_t i = 0; i < n; i++) {
-		has_place |= specs[i]->place != NULL;
-		has_rounds |= specs[i]->drive != POL_EVENTS;
-		has_samples |= takes_samples(specs[i]);
-	}
-	if (!has_place)
-		return err_set(err, NULL, 0, 0,
-			       "--place is nothing for %s, whose planner places jobs "
-			       "itself; leave it out",
-			       specs[0]->name);
-	if (!has_rounds)
-		return err_set(
-			err, NULL, 0, 0,
-			"--round is nothing for %s, which has neither rounds nor "
-			"leases; leave it out",
-			specs[0]->name);
-	if (!has_samples)
-		return err_set(err, NULL, 0, 0,
-			       "--samples is nothing for %s; it is for 2d-gittins",
-			       specs[0]->name);
-	return 0;
-}
-
-/* A number a line, the first of each row; a first line that is none is a heading. */
-static int
-load_samples(const char *path, struct replaying_opts *opts, double **ret_samples,
-	     struct err *err)
-{
-	VEC(double) samples = VEC_EMPTY;
-	struct lines *lines;
-	char *line, *end;
-	size_t n;
-	int r = lines_open(path, &lines, err);
-
-	if (r < 0)
-		return r;
-	while ((r = lines_next(lines, &line, &n, err)) > 0) {
-		double value = strtod(line, &end);
-
-		if (!line[strspn(line, " \t")])
-			continue;
-		if (end == line && lines_number(lines) == 1)
-			continue;
-		if (end == line || !(value >= 0) || !isfinite(value)) {
-			r = err_set(err, path, (unsigned)lines_number(lines), 0,
-				    "expected GPU seconds");
-			break;
-		}
-		vec_push(&samples, value);
-	}
-	lines_close(lines);
-	if (r == 0 && !samples.n)
-		r = err_set(err, path, 0, 0, "has no samples");
-	if (samples.n)
-		stats_sort(samples.items, samples.n);
-	*ret_samples = samples.items;
-	opts->policy.samples = samples.items;
-	opts->policy.n_samples = samples.n;
-	return r;
-}
-
-/* How fast jobs are on the types that the cluster names. */
-static int
-load_speeds(const struct replay_args *args, const char *path,
-	    const struct replay_cluster *cluster, struct joblist *list,
-	    struct replay_speeds *ret_speeds, struct err *err)
-{
-	struct speeds *table = NULL;
-	int r = 0;
-
-	if (!args->throughputs != !strtab_n(cluster->types))
-		return err_set(err, NULL, 0, 0,
-			       "types of GPUs in --cluster and --throughputs need "
-			       "each other");
-	if (!args->throughputs)
-		return 0;
-	r = speeds_load(args->throughputs, &table, err);
-	if (r == 0)
-		r = replay_speeds_find(table, cluster, list, ret_speeds, err);
-	speeds_free(table);
-	if (r == 0 && ret_speeds->n_dropped)
-		fprintf(stderr,
-			"antiphase-sim: %s: jobs that were not measured on all types of "
-			"the cluster's GPUs, left out: %zu\n",
-			path, ret_speeds->n_dropped);
-	return r;
-}
-
 /* ---- Running ------------------------------------------------------------------------------ */
 
 static int
-replay_all(const struct joblist *list, const struct policy_spec *const *specs, size_t n,
-	   const struct replaying_opts *common, struct replaying *ret_replayings,
+replay_all(const struct replay_inputs *inputs, struct replaying *ret_replayings,
 	   size_t *ret_n, struct err *err)
 {
-	struct replaying_opts opts = *common;
+	struct replaying_opts opts = inputs->opts;
+	size_t n = inputs->n_specs;
 	struct watch watch;
 	int r = 0;
 
@@ -208,8 +29,8 @@ replay_all(const struct joblist *list, const struct policy_spec *const *specs, s
 	opts.ctx = &watch;
 	opts.go_on = watch_go_on;
 	for (watch.i = 0; r == 0 && watch.i < n; watch.i++) {
-		r = replaying_run(list, specs[watch.i], &opts, &ret_replayings[watch.i],
-				  err);
+		r = replaying_run(&inputs->list, inputs->specs[watch.i], &opts,
+				  &ret_replayings[watch.i], err);
 		*ret_n += r == 0;
 	}
 	watch_end(&watch);
@@ -218,14 +39,15 @@ replay_all(const struct joblist *list, const struct policy_spec *const *specs, s
 
 /* No place that the policy gives fits them, or it never serves them. */
 static void
-tell_unfinished(const char *path, const struct joblist *list,
-		const struct replaying_opts *opts, const struct replaying *replaying)
+tell_unfinished(const char *path, const struct replay_inputs *inputs,
+		const struct replaying *replaying)
 {
-	if (replaying->n_done < list->n && !(opts->until_s < INFINITY))
+	size_t n = inputs->list.n;
+
+	if (replaying->n_done < n && !(inputs->opts.until_s < INFINITY))
 		fprintf(stderr,
 			"antiphase-sim: %s: jobs that %s never served in full: %zu\n",
-			path, replaying->spec->name,
-			list->n - (size_t)replaying->n_done);
+			path, replaying->spec->name, n - (size_t)replaying->n_done);
 }
 
 static int
@@ -257,110 +79,28 @@ report_all(const struct replay_args *args, const struct replay_report *report,
 static int
 replay(const struct replay_args *args, const char *path, const char *command)
 {
-	const struct policy_spec *specs[MAX_POLICIES];
-	struct replaying replayings[MAX_POLICIES] = { 0 };
-	struct replaying_opts opts = {
-		.semantics = (enum replaying_semantics)words_index(
-			args->semantics, replaying_semantics_names),
-		.policy = { .seed = (uint64_t)args->seed,
-			    .sets = args->sets.items,
-			    .n_sets = args->sets.n,
-			    .round_s = args->round_s,
-			    .restart_s = args->restart_s,
-			    .place = args->place },
-		.until_s = args->until_s,
-		.fabric = { .augment = (enum fabric_augment)words_index(
-				    args->augment, fabric_augment_names),
-			    .jitter_frac = args->jitter,
-			    .max_iterations = (uint32_t)args->iterations,
-			    .measure = args->measure },
-	};
-	struct joblist list = { 0 };
+	struct replaying replayings[REPLAY_MAX_POLICIES] = { 0 };
+	struct replay_inputs inputs;
 	struct replay_report report = { .path = path,
 					.cluster = args->cluster,
 					.semantics = args->semantics,
-					.list = &list,
+					.list = &inputs.list,
 					.has_times = args->measure,
 					.replayings = replayings };
-	char *names = xstrdup(args->policies);
-	struct replay_cluster cluster = { 0 };
-	struct replay_speeds speeds = { 0 };
-	struct joblist_filter filter;
-	struct replay_fabric fabric = { 0 };
-	struct app *apps = NULL;
-	double *samples = NULL;
 	struct err err = { 0 };
-	size_t n = 0;
-	int r;
+	int r = replay_inputs_read(args, path, &inputs, &err);
 
-	joblist_filter_init(&filter);
-	/* How long they take is not the trace's to tell. */
-	filter.keeps_unknown = args->throughputs || args->apps;
-	r = find_policies(names, specs, &n, &err);
-	if (r == 0)
-		r = replay_cluster_parse(args->cluster, &cluster, &err);
-	opts.cluster = cluster.cluster;
-	if (r == 0)
-		r = check_sets(args, specs, n, &err);
-	if (r == 0)
-		r = check_used(args, specs, n, &err);
-	if (r == 0 && args->samples)
-		r = load_samples(args->samples, &opts, &samples, &err);
-	if (r == 0 && args->apps)
-		r = apps_read(args->apps, &apps, &opts.n_apps, &err);
-	opts.apps = apps;
-	if (r == 0)
-		r = recipe_is(path)
-			    ? joblist_make(path, (uint64_t)args->seed, &list, &err)
-			    : joblist_load(path,
-					   (enum jobtrace_format)words_index(
-						   args->format, jobtrace_format_names),
-					   &filter, &list, &err);
-	if (r == 0)
-		r = load_speeds(args, path, &cluster, &list, &speeds, &err);
-	opts.speeds = speeds.items ? &speeds : NULL;
-	if (r == 0) {
-		if (apps) /* None of them is left out. */
-			list.n_no_duration = 0;
-		joblist_tell(&list, path);
-		report.n_too_large =
-			joblist_drop_above(&list, replay_cluster_most(&cluster));
-		if (report.n_too_large)
-			fprintf(stderr,
-				"antiphase-sim: %s: jobs that want more than the cluster's "
-				"%u GPUs%s, left out: %zu\n",
-				path, replay_cluster_most(&cluster),
-				cluster.cluster.n_types > 1 ? " of one type" : "",
-				report.n_too_large);
-		if (!list.n)
-			r = err_set(&err, path, 0, 0, "has no jobs to replay");
-	}
-	if (r == 0 && args->fabric) {
-		r = replay_fabric_load(args->fabric, args->models,
-				       (uint32_t)args->model_gpus, (uint64_t)args->seed,
-				       &list, &opts, &fabric, &err);
-		if (r == 0 && fabric.n_drawn)
-			fprintf(stderr,
-				"antiphase-sim: %s: jobs whose model is drawn, as the trace "
-				"names none of those in %s: %llu of %zu\n",
-				path, args->models, (unsigned long long)fabric.n_drawn,
-				list.n);
-	}
-	if (r == 0)
-		r = replay_all(&list, specs, n, &opts, replayings, &report.n, &err);
+	if (r < 0)
+		return cli_fail(r, &err);
+	report.n_too_large = inputs.n_too_large;
+	r = replay_all(&inputs, replayings, &report.n, &err);
 	for (size_t i = 0; r == 0 && i < report.n; i++)
-		tell_unfinished(path, &list, &opts, &replayings[i]);
+		tell_unfinished(path, &inputs, &replayings[i]);
 	if (r == 0)
 		r = report_all(args, &report, command, &err);
 	for (size_t i = 0; i < report.n; i++)
 		replaying_fini(&replayings[i]);
-	replay_cluster_fini(&cluster);
-	replay_speeds_fini(&speeds);
-	joblist_fini(&list);
-	replay_fabric_fini(&fabric);
-	apps_free(apps, opts.n_apps);
-	free(samples);
-	free(names);
+	replay_inputs_fini(&inputs);
 	if (r == -ECANCELED) {
 		fprintf(stderr, "antiphase-sim: interrupted\n");
 		return CLI_INTERRUPTED;
