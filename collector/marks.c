@@ -20,6 +20,7 @@
 #include <bpf/libbpf.h>
 
 #include "bpf/marks.skel.h"
+#include "collector/libbpf_talk.h"
 #include "collector/marks_pair.h"
 #include "lib/base/cli.h"
 #include "lib/base/err.h"
@@ -124,19 +125,6 @@ is_open_mpi(const char *path)
 /* ---- Attaching ------------------------------------------------------------------ */
 
 static int
-print_libbpf(enum libbpf_print_level level, const char *fmt, va_list list)
-{
-	char line[1024];
-
-	if (level > LIBBPF_WARN)
-		return 0;
-	vsnprintf(line, sizeof line, fmt, list);
-	line[strcspn(line, "\n")] = '\0';
-	log_dbg("marks", "%s", line);
-	return 0;
-}
-
-static int
 refuse(int error, const char *path, const char *symbol, struct err *err)
 {
 	if (error == ENOENT)
@@ -217,7 +205,7 @@ load(struct marks *m, const struct args *args, struct err *err)
 	char path[PATH_MAX];
 	int error;
 
-	libbpf_set_print(print_libbpf);
+	libbpf_talk_to_log();
 	m->skel = marks_bpf__open();
 	if (!m->skel)
 		return err_set_errno(err, NULL, errno, "cannot open the BPF programs");

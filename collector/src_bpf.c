@@ -13,6 +13,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "collector/libbpf_talk.h"
 #include "collector/src_bpf_private.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clk.h"
@@ -129,20 +130,6 @@ static const struct source_class bpf_class = {
 
 /* ---- Opening ----------------------------------------------------------------------- */
 
-/* What libbpf says is of use only to who looks into it. */
-static int
-print_libbpf(enum libbpf_print_level level, const char *fmt, va_list args)
-{
-	char line[1024];
-
-	if (level > LIBBPF_WARN)
-		return 0;
-	vsnprintf(line, sizeof line, fmt, args);
-	line[strcspn(line, "\n")] = '\0';
-	log_dbg("bpf", "%s", line);
-	return 0;
-}
-
 /*
  * Sizes the rings: as long as memory allows, since a longer ring lets the reader be
  * later; and if the shortest are too much, fewer slots.
@@ -226,7 +213,7 @@ load_programs(struct src_bpf *bpf)
 	__u64 seed;
 	int rc;
 
-	libbpf_set_print(print_libbpf);
+	libbpf_talk_to_log();
 	bpf->skel = flow_bpf__open();
 	if (!bpf->skel)
 		return -errno;
