@@ -25,36 +25,21 @@ on_iteration(void *ctx, uint32_t job, uint64_t iteration, double start_ns,
 		alone->sum_ns[job] += end_ns - start_ns;
 }
 
-/* Position of 'link' among the job's links, which ascend. */
-static uint32_t
-position(const struct footprint *footprint, uint32_t link)
-{
-	size_t low = 0, high = footprint->n;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (footprint->entries[middle].link < link)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return (uint32_t)low;
-}
-
 static int
 add_job(struct alone *alone, const struct work_job *work,
 	const struct sim_plan_job *planned, size_t j, struct engine *engine)
 {
 	struct laid_job laid = planned->laid; /* Borrows. */
+	const struct footprint *footprint = &laid.footprint;
 	size_t n_links = laid.flows.n ? laid.path_first[laid.flows.n] : 0;
 	uint32_t *links = xcalloc(n_links + 1, sizeof *links), id;
 	struct work_job job = *work;
 	int error;
 
 	for (size_t i = 0; i < n_links; i++)
-		links[i] =
-			alone->base[j] + position(&laid.footprint, laid.path_links[i]);
+		links[i] = alone->base[j] +
+			   (uint32_t)(footprint_find(footprint, laid.path_links[i]) -
+				      footprint->entries);
 	laid.path_links = links;
 	job.arrival_ns = 0;
 	job.stop_ns = ENGINE_NEVER;

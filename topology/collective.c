@@ -289,3 +289,21 @@ footprint_fini(struct footprint *footprint)
 	footprint->entries = NULL;
 	footprint->n = 0;
 }
+
+const struct footprint_entry *
+footprint_find(const struct footprint *footprint, uint32_t link)
+{
+	size_t low = 0, high = footprint->n;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (footprint->entries[middle].link < link)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < footprint->n && footprint->entries[low].link == link
+		       ? &footprint->entries[low]
+		       : NULL;
+}

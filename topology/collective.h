@@ -108,4 +108,8 @@ int footprint_make(struct routes *routes, const struct collective_flows *flows,
 		   uint32_t ret_unreachable[2]);
 void footprint_fini(struct footprint *footprint);
 
+/* What is on a link; NULL: nothing.  Borrowed.  O(log n). */
+const struct footprint_entry *footprint_find(const struct footprint *footprint,
+					     uint32_t link);
+
 #endif

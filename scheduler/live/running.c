@@ -174,25 +174,6 @@ held_frac(const struct running *r, uint32_t job, const struct profile *profile,
 	return fmin(most, MAX_HELD);
 }
 
-/* Of what the job's busiest interface sends, what this link carries; 0: none. */
-static double
-factor_of(const struct footprint *footprint, uint32_t link)
-{
-	size_t low = 0, high = footprint->n;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (footprint->entries[middle].link < link)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < footprint->n && footprint->entries[low].link == link
-		       ? footprint->entries[low].factor
-		       : 0;
-}
-
 struct running_others
 running_others(const struct running *r, uint32_t job, const struct footprint *footprint,
 	       double line_bps)
@@ -205,12 +186,14 @@ running_others(const struct running *r, uint32_t job, const struct footprint *fo
 		const struct contention_link *link =
 			&r->found->links[r->places[i].link];
 		const struct contention_job *here = &link->jobs[r->places[i].at];
-		double factor = factor_of(footprint, link->link);
+		/* Of what the job's busiest interface sends, what this link carries. */
+		const struct footprint_entry *ours =
+			footprint_find(footprint, link->link);
 
-		if (!(factor > 0) || !here->active_ms)
+		if (!ours || !(ours->factor > 0) || !here->active_ms)
 			continue;
-		others.held_frac =
-			fmax(others.held_frac, held_on(link, here, line_bps * factor));
+		others.held_frac = fmax(others.held_frac,
+					held_on(link, here, line_bps * ours->factor));
 		others.met_frac = fmax(others.met_frac,
 				       (double)here->overlap_ms / here->active_ms);
 	}

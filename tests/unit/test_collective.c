@@ -419,6 +419,14 @@ footprint_of_a_ring_is_one_on_interfaces_and_once_up_from_each_rack(void **state
 	assert_int_equal(n_host_links, 12);
 	assert_int_equal(n_up, 3);
 	assert_int_equal(n_down, 3);
+	for (uint32_t link = 0; link <= topo_n_links(topo); link++) {
+		const struct footprint_entry *wanted = NULL;
+
+		for (size_t e = 0; e < fp.n; e++)
+			if (fp.entries[e].link == link)
+				wanted = &fp.entries[e];
+		assert_ptr_equal(footprint_find(&fp, link), wanted);
+	}
 	footprint_fini(&fp);
 	collective_flows_fini(&flows);
 	routes_free(routes);
