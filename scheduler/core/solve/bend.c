@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "scheduler/core/solve/plateau.h"
+
 /*
  * The values are sums of products, each rounded to 2^-53 of the sum of the
  * terms' sizes; errors that big are no difference.
@@ -100,55 +102,32 @@ bend_function_close(struct bend_function *f)
 	f->tolerance = size * (double)f->turn_us * ROUNDING / (double)(f->bends.n + 1);
 }
 
-/*
- * Finds the widest run of bends at values up to 'high', beginning behind one
- * that is above it, so that no run wraps.
- */
-static void
-find_plateau(const struct bend_function *f, double high, struct bend_minimum *minimum)
+struct low {
+	const double *value;
+	double high;
+};
+
+static bool
+is_low(const void *ctx, size_t bend)
 {
-	const struct event *at = f->bends.items;
-	size_t n = f->bends.n, first = 0;
-	int64_t best_us = -1, best_from_us = 0, from_us = 0;
-	bool is_inside = false;
+	const struct low *low = ctx;
 
-	while (first < n && f->value[first] <= high)
-		first++;
-	if (first == n) { /* Everywhere. */
-		minimum->at_us = 0;
-		minimum->slack_us = f->turn_us / 2;
-		return;
-	}
-	for (size_t i = 1; i < n; i++) {
-		bool is_wrapped = first + i >= n;
-		size_t k = is_wrapped ? first + i - n : first + i;
-		int64_t to_us = at[k].at_us + (is_wrapped ? f->turn_us : 0);
-
-		if (f->value[k] > high) {
-			is_inside = false;
-			continue;
-		}
-		if (!is_inside)
-			from_us = to_us;
-		is_inside = true;
-		if (to_us - from_us > best_us) {
-			best_us = to_us - from_us;
-			best_from_us = from_us;
-		}
-	}
-	minimum->at_us = (best_from_us + best_us / 2) % f->turn_us;
-	minimum->slack_us = best_us / 2;
+	return low->value[bend] <= low->high;
 }
 
 void
 bend_function_minimize(const struct bend_function *f, struct bend_minimum *ret_minimum)
 {
+	struct plateau widest;
 	double min = 0;
 
 	for (size_t i = 0; i < f->bends.n; i++)
 		min = f->value[i] < min ? f->value[i] : min;
 	ret_minimum->gain = -min;
-	find_plateau(f, min + f->tolerance, ret_minimum);
+	widest = plateau_widest(&f->bends, f->turn_us, is_low,
+				&(struct low){ f->value, min + f->tolerance });
+	ret_minimum->at_us = widest.at_us;
+	ret_minimum->slack_us = widest.slack_us;
 }
 
 int64_t

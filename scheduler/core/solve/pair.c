@@ -7,6 +7,7 @@
 
 #include "scheduler/core/profile/profile.h"
 #include "scheduler/core/solve/overlap.h"
+#include "scheduler/core/solve/plateau.h"
 
 /* P (E(d) - E(0)) at every bend, in unit-microseconds. */
 struct sweep {
@@ -75,42 +76,17 @@ sweep_make(const struct event_list *bends, int64_t g_us, struct sweep *ret_sweep
 	}
 }
 
-/* Finds the widest circular run of bends between which E stays at its minimum. */
-static void
-find_plateau(const struct event_list *bends, const struct sweep *sweep, int64_t g_us,
-	     wide_int tolerance, struct pair_optimum *optimum)
+struct low {
+	const wide_int *value;
+	wide_int high;
+};
+
+static bool
+is_low(const void *ctx, size_t bend)
 {
-	const struct event *at = bends->items;
-	size_t n = bends->n, first = 0;
-	int64_t best_us = -1, best_from_us = 0, from_us = 0;
-	bool is_inside = false;
+	const struct low *low = ctx;
 
-	/* Begin behind a bend that is not at the minimum, so that no run wraps. */
-	while (first < n && sweep->value[first] <= sweep->min + tolerance)
-		first++;
-	if (first == n) { /* All are. */
-		optimum->shift_us = 0;
-		optimum->slack_us = g_us / 2;
-		return;
-	}
-	for (size_t i = 1; i < n; i++) {
-		size_t k = first + i < n ? first + i : first + i - n;
-		int64_t to_us = at[k].at_us + (first + i < n ? 0 : g_us);
-
-		if (sweep->value[k] > sweep->min + tolerance) {
-			is_inside = false;
-			continue;
-		}
-		if (!is_inside)
-			from_us = to_us;
-		is_inside = true;
-		if (to_us - from_us > best_us) {
-			best_us = to_us - from_us;
-			best_from_us = from_us;
-		}
-	}
-	optimum->shift_us = (best_from_us + best_us / 2) % g_us;
-	optimum->slack_us = best_us / 2;
+	return low->value[bend] <= low->high;
 }
 
 static bool
@@ -129,10 +105,11 @@ pair_optimize(const struct pair_job *a, const struct pair_job *b, double capacit
 	struct overlap_cost cost = { 0 };
 	struct overlap_room room = { 0 };
 	struct event_list bends = { 0 };
+	struct plateau widest;
 	struct sweep sweep;
 	int64_t g_us;
 	double periods_us2, hyperperiod_us;
-	wide_int mean, at_zero;
+	wide_int mean, at_zero, tolerance;
 
 	if (!is_pair(a, b, capacity_bps))
 		return -EINVAL;
@@ -153,9 +130,11 @@ pair_optimize(const struct pair_job *a, const struct pair_job *b, double capacit
 	optimum->min_excess_bps =
 		steps.unit_bps * (double)(at_zero + sweep.min) / hyperperiod_us;
 	optimum->score = 1 - optimum->min_excess_bps / capacity_bps;
-	find_plateau(&bends, &sweep, g_us,
-		     (wide_int)(hyperperiod_us * 0x1p-40 * (double)steps.capacity),
-		     optimum);
+	tolerance = (wide_int)(hyperperiod_us * 0x1p-40 * (double)steps.capacity);
+	widest = plateau_widest(&bends, g_us, is_low,
+				&(struct low){ sweep.value, sweep.min + tolerance });
+	optimum->shift_us = widest.at_us;
+	optimum->slack_us = widest.slack_us;
 	free(sweep.value);
 	free(steps.memory);
 	event_list_fini(&bends);
