@@ -244,6 +244,28 @@ run(struct ratios_args *args, const char *path, const char *command)
 	return r < 0 ? cli_fail(r, &err) : cli_finish(CLI_OK);
 }
 
+/* Of "NAME=HEADING" the metrics' names and headings; without one the name is both. */
+static int
+run_with_headings(struct ratios_args *args, const char *path, const char *command)
+{
+	int status;
+
+	for (size_t m = 0; m < args->metrics.n; m++) {
+		char *text = args->texts[m] = xstrdup(args->metrics.items[m]);
+		char *equals = strchr(text, '=');
+
+		args->names[m] = args->headings[m] = text;
+		if (equals) {
+			*equals = 0;
+			args->headings[m] = equals + 1;
+		}
+	}
+	status = run(args, path, command);
+	for (size_t m = 0; m < args->metrics.n; m++)
+		free(args->texts[m]);
+	return status;
+}
+
 static int
 run_ratios(int argc, char **argv)
 {
@@ -291,19 +313,7 @@ run_ratios(int argc, char **argv)
 		status = cli_usage_error(&verb_sim_ratios,
 					 "needs --base, and one to eight of --metric");
 	} else {
-		for (size_t m = 0; m < args.metrics.n; m++) {
-			char *text = args.texts[m] = xstrdup(args.metrics.items[m]);
-			char *equals = strchr(text, '=');
-
-			args.names[m] = args.headings[m] = text;
-			if (equals) {
-				*equals = 0;
-				args.headings[m] = equals + 1;
-			}
-		}
-		status = run(&args, argv[first], command);
-		for (size_t m = 0; m < args.metrics.n; m++)
-			free(args.texts[m]);
+		status = run_with_headings(&args, argv[first], command);
 	}
 	free(command);
 	return status;
