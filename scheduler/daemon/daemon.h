@@ -10,17 +10,19 @@
  *	jobs_run.c   of jobs that run: from frames,
  *	jobs_paced.c and from their pacers;
  *	jobs_wait.c  of jobs that wait: from the cluster's scheduler, their users, and
- *	             earlier runs
+ *	             earlier runs; jobs_doc.c as it is told
+ *	decide*.c    what is to be done at the cluster's scheduler, and why; modes.c (pure)
  *	deeds.c      what decide.h wants, done at the cluster's scheduler, and noted;
  *	guard.c      taken back by another process if this one is killed (guard_main.c)
  *	pods.c       shifts as annotations of pods, at the API server of Kubernetes
  *	pace.c       iterations -> steer.h -> orders for pacers
  *	paced.c      what a job is like alone, by its pacer (pure)
  *	carried.c    bytes of jobs on links, as counters (pure)
- *	outcomes.c   what became of advice, by outcome.h (pure)
+ *	outcomes.c   what became of advice, by outcome*.c (pure)
  *	history.c    what links carried, into the store
  *	memory.c     what a restart goes on with (store.h)
- *	api*.c       the API over HTTP; figures.c /metrics; control.c the control socket
+ *	api*.c       the API over HTTP; k8s.c kube-scheduler's questions;
+ *	             figures.c /metrics; control.c the control socket
  */
 #ifndef SCHEDULER_DAEMON_DAEMON_H
 #define SCHEDULER_DAEMON_DAEMON_H
