@@ -17,8 +17,6 @@
 #include "lib/daemon/ctl.h"
 #include "lib/daemon/settings_opts.h"
 
-#define ASK_NS INT64_C(5000000000)
-
 /* ---- run ------------------------------------------------------------------------------- */
 
 static int
@@ -63,24 +61,6 @@ const struct cli_verb verb_collector_run = {
 
 /* ---- job ------------------------------------------------------------------------------- */
 
-/* Asks, prints the answer, and returns the exit status. */
-static int
-ask(const char *runtime_dir, const char *const *words)
-{
-	char *path = xasprintf("%s/collector.sock", runtime_dir);
-	struct strbuf reply = STRBUF_EMPTY;
-	struct err err = { 0 };
-	int rc = ctl_ask(path, words, ASK_NS, &reply, &err);
-
-	if (rc < 0)
-		err_print(&err, stderr);
-	else
-		fputs(reply.text, stdout);
-	strbuf_free(&reply);
-	free(path);
-	return ctl_exit_status(rc);
-}
-
 static int
 run_job(int argc, char **argv)
 {
@@ -103,16 +83,19 @@ run_job(int argc, char **argv)
 	if (first < 0)
 		return cli_status(first);
 	if (what && strcmp(what, "add") == 0 && n == 2 && cgroup)
-		return ask(runtime_dir,
-			   (const char *const[]){ "job", "add", argv[first + 1], cgroup,
-						  NULL });
+		return ctl_ask_print(runtime_dir, "collector",
+				     (const char *const[]){ "job", "add",
+							    argv[first + 1], cgroup,
+							    NULL });
 	if (what && strcmp(what, "remove") == 0 && n == 2 && !cgroup)
-		return ask(runtime_dir, (const char *const[]){ "job", "remove",
-							       argv[first + 1], NULL });
+		return ctl_ask_print(runtime_dir, "collector",
+				     (const char *const[]){ "job", "remove",
+							    argv[first + 1], NULL });
 	if (what && strcmp(what, "list") == 0 && n == 1 && !cgroup)
-		return ask(runtime_dir,
-			   (const char *const[]){ "job", "list",
-						  is_json ? "json" : NULL, NULL });
+		return ctl_ask_print(runtime_dir, "collector",
+				     (const char *const[]){ "job", "list",
+							    is_json ? "json" : NULL,
+							    NULL });
 	return cli_usage_error(&verb_collector_job,
 			       "expected 'add NAME --cgroup PATH', "
 			       "'remove NAME' or 'list'");

@@ -58,6 +58,13 @@ void ctl_close(struct ctl *ctl); /* Removes the socket.  Accepts NULL. */
 int ctl_ask(const char *path, const char *const *words, int64_t timeout_ns,
 	    struct strbuf *reply, struct err *err);
 
+/*
+ * For command lines: asks the daemon whose socket is 'runtime_dir'/'daemon'.sock, for 5 s
+ * at most, and prints its answer, or on stderr what is wrong.  Returns the exit status.
+ */
+int ctl_ask_print(const char *runtime_dir, const char *daemon,
+		  const char *const *words);
+
 /* Whether somebody listens there; false only if surely nobody does.  Never waits. */
 bool ctl_is_answered(const char *path);
 

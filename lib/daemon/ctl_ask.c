@@ -3,17 +3,21 @@
  */
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "lib/base/alloc.h"
 #include "lib/base/cli.h"
 #include "lib/base/clk.h"
 #include "lib/base/err.h"
 #include "lib/daemon/ctl.h"
 #include "lib/daemon/ctl_words.h"
+
+#define PATIENCE_NS INT64_C(5000000000)
 
 static int
 call(const char *path, struct err *err)
@@ -208,4 +212,21 @@ ctl_exit_status(int error)
 	default:
 		return CLI_NO;
 	}
+}
+
+int
+ctl_ask_print(const char *runtime_dir, const char *daemon, const char *const *words)
+{
+	char *path = xasprintf("%s/%s.sock", runtime_dir, daemon);
+	struct strbuf reply = STRBUF_EMPTY;
+	struct err err = { 0 };
+	int rc = ctl_ask(path, words, PATIENCE_NS, &reply, &err);
+
+	if (rc < 0)
+		err_print(&err, stderr);
+	else
+		fputs(reply.text, stdout);
+	strbuf_free(&reply);
+	free(path);
+	return ctl_exit_status(rc);
 }

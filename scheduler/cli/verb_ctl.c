@@ -1,15 +1,10 @@
 /*
  * verb_ctl.c - 'antiphase ctl DAEMON REQUEST...': asks a running daemon of this host.
  */
-#include <stdlib.h>
 #include <string.h>
 
-#include "lib/base/alloc.h"
-#include "lib/base/err.h"
 #include "lib/daemon/ctl.h"
 #include "scheduler/cli/verbs.h"
-
-#define ASK_NS INT64_C(5000000000)
 
 static int
 run_ctl(int argc, char **argv)
@@ -20,10 +15,7 @@ run_ctl(int argc, char **argv)
 		  "where its socket is (default: /run/antiphase)", 0, 0, NULL, NULL },
 		CLI_OPTS_END,
 	};
-	int first = cli_parse(&verb_ctl, opts, argc, argv), n = argc - first, rc;
-	struct strbuf reply = STRBUF_EMPTY;
-	struct err err = { 0 };
-	char *path;
+	int first = cli_parse(&verb_ctl, opts, argc, argv), n = argc - first;
 
 	if (first < 0)
 		return cli_status(first);
@@ -34,15 +26,7 @@ run_ctl(int argc, char **argv)
 	for (int i = 1; i < n; i++)
 		words[i - 1] = argv[first + i];
 	words[n - 1] = NULL;
-	path = xasprintf("%s/%s.sock", runtime_dir, argv[first]);
-	rc = ctl_ask(path, words, ASK_NS, &reply, &err);
-	if (rc < 0)
-		err_print(&err, stderr);
-	else
-		fputs(reply.text, stdout);
-	strbuf_free(&reply);
-	free(path);
-	return ctl_exit_status(rc);
+	return ctl_ask_print(runtime_dir, argv[first], words);
 }
 
 const struct cli_verb verb_ctl = {

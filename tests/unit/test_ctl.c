@@ -15,6 +15,7 @@
 #include "lib/daemon/ctl.h"
 #include "lib/daemon/ctl_words.h"
 #include "lib/daemon/loop.h"
+#include "tests/unit/capture.h"
 #include "tests/unit/test.h"
 
 static char path[64];
@@ -169,6 +170,45 @@ words_go_there_and_a_document_comes_back(void **state)
 {
 	(void)state;
 	assert_int_equal(with_daemon(ask_several), 0);
+}
+
+/* True if that comes on stdout, or else on stderr, with the exit status. */
+static bool
+is_printed(const char *const *words, int status, const char *out, const char *part)
+{
+	struct capture for_out, for_talk;
+	char *printed, *talk, daemon[32];
+	bool is_so;
+
+	snprintf(daemon, sizeof daemon, "ap-ctl-%d", (int)getppid());
+	capture_begin(&for_out, STDOUT_FILENO);
+	capture_begin(&for_talk, STDERR_FILENO);
+	is_so = ctl_ask_print("/tmp", daemon, words) == status;
+	talk = capture_end(&for_talk);
+	printed = capture_end(&for_out);
+	is_so &= strcmp(printed, out) == 0 && strstr(talk, part) && !*talk == !*part;
+	if (!is_so)
+		fprintf(stderr, "'%s' '%s'\n", printed, talk);
+	free(printed);
+	free(talk);
+	return is_so;
+}
+
+static int
+ask_for_a_command_line(void)
+{
+	if (!is_printed(WORDS("echo", "a"), CLI_OK, "<a>", "") ||
+	    !is_printed(WORDS("job", "list"), CLI_NO, "", "there is no job 'x'\n") ||
+	    !is_printed(WORDS("much"), CLI_USAGE, "", "takes 1 word"))
+		return 1;
+	return ctl_ask_print("/nowhere", "none", WORDS("x")) == CLI_UNREACHABLE ? 0 : 2;
+}
+
+static void
+a_command_line_prints_the_answer_or_what_is_wrong(void **state)
+{
+	(void)state;
+	assert_int_equal(with_daemon(ask_for_a_command_line), 0);
 }
 
 static int
@@ -354,6 +394,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(words_go_there_and_a_document_comes_back),
+		cmocka_unit_test(a_command_line_prints_the_answer_or_what_is_wrong),
 		cmocka_unit_test(what_is_no_request_is_refused),
 		cmocka_unit_test(the_silent_are_let_go_after_a_while),
 		cmocka_unit_test(changes_are_for_root_and_the_daemons_user),
@@ -363,6 +404,6 @@ main(void)
 	};
 
 	signal(SIGPIPE, SIG_IGN);
-	snprintf(path, sizeof path, "/tmp/ap-ctl-%d", (int)getpid());
+	snprintf(path, sizeof path, "/tmp/ap-ctl-%d.sock", (int)getpid());
 	return cmocka_run_group_tests_name("ctl", tests, NULL, NULL);
 }
