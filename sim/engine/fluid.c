@@ -17,6 +17,7 @@ fluid_init(struct fluid *fl, const double *capacity_bps, uint32_t n_links,
 	if (n_links)
 		fl->links = aligned_alloc(64, n_links * sizeof *fl->links);
 	BUG_ON(n_links && !fl->links);
+	fl->slot_of_link = xcalloc(n_links + 1, sizeof *fl->slot_of_link);
 	for (uint32_t l = 0; l < n_links; l++)
 		fl->links[l] = (struct fluid_link){
 			.capacity_bps = capacity_bps[l],
@@ -28,6 +29,7 @@ void
 fluid_fini(struct fluid *fl)
 {
 	free(fl->links);
+	free(fl->slot_of_link);
 	free(fl->flows);
 	free(fl->finish_ns);
 	free(fl->specs);
@@ -128,6 +130,11 @@ fluid_rebuild(struct fluid *fl)
 	fl->started.n = 0;
 	vec_reserve(&fl->set, fl->n_flows);
 	vec_reserve(&fl->changed, fl->n_flows);
+	/* One slot more than links, as solves lay out the next one ahead. */
+	fl->slots.n = fl->slots_of_flow.n = 0;
+	vec_reserve(&fl->slots, fl->n_links + 1);
+	vec_reserve(&fl->slots_of_flow, fl->hops.n);
+	vec_reserve(&fl->shares, fl->n_links + FLUID_N_BEYOND);
 	fluid_find_parts(fl);
 	for (uint32_t f = 0; f < fl->n_flows; f++)
 		if (fl->flows[f].is_active)
@@ -199,8 +206,8 @@ lay_out_members(struct fluid *fl)
 
 		link->n_members = 0; /* Counts the room needed, for now. */
 		link->capsum_bps = 0;
-		link->mark = 0;
-		link->is_hot = link->is_touched = false;
+		link->is_touched = false;
+		fl->slot_of_link[l] = FLUID_COLD;
 	}
 	fl->mark = 0;
 	fl->hops.n = 0;
@@ -291,7 +298,7 @@ fluid_clear_links(struct fluid *fl, uint32_t f)
 
 		link->n_members = 0;
 		link->capsum_bps = 0;
-		link->is_hot = false;
+		fl->slot_of_link[fl->hops.items[h].link] = FLUID_COLD;
 	}
 }
 

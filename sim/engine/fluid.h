@@ -37,6 +37,10 @@
 #include "lib/base/vec.h"
 
 #define FLUID_NONE UINT32_MAX
+/* Shares beyond the last slot's, for a solve to read past it. */
+#define FLUID_N_BEYOND 3
+/* In place of a slot: the link is not hot. */
+#define FLUID_COLD (UINT32_MAX - 1)
 /* Flows in a part at most. */
 #define FLUID_PART_MAX 8
 /* Two sums of capacities, or two levels, closer than this are the same. */
@@ -88,11 +92,8 @@ struct fluid_link {
 	double capsum_bps; /* Sum of need_bps of the active flows. */
 	uint32_t first;    /* In fluid.members; only if live. */
 	uint32_t n_members;
-	uint32_t mark;   /* Of the solve for which 'slot' is right. */
-	uint32_t slot;   /* In the solve's own table of links. */
 	bool is_live;    /* Listed by its flows. */
 	bool can_exceed; /* The caps of all that could meet exceed it. */
-	bool is_hot;     /* capsum > capacity, as of the last solve. */
 	bool is_touched; /* Listed in fluid.touched. */
 } __attribute__((aligned(64)));
 
@@ -180,6 +181,12 @@ struct fluid {
 	VEC(uint32_t) slots_of_flow, flows_of_slot;
 	VEC(uint32_t) changed; /* Flows whose rate changed: result. */
 	uint64_t n_solves, n_set_sum, n_passes;
+	/*
+	 * Owned.  By link: FLUID_COLD unless capsum > capacity as of the last solve,
+	 * else its slot, and FLUID_NONE between solves.  Apart from the links, for
+	 * it is what a solve asks of each hop.
+	 */
+	uint32_t *slot_of_link;
 };
 
 /* Borrows nothing.  'keeps_all' makes every link live. */

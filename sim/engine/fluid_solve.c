@@ -23,7 +23,14 @@
  * To save fillings, frozen flows join at once that are above a lower bound of
  * lambda_l:  with W the weights of the flows of A on l, and W' those of all its
  * flows,  lambda_l >= max(R_l / W, C_l / W').
+ *
+ * What it costs:  O(members of the links that A meets + fillings * those links).
+ * A set of tens of flows takes some microseconds, less of which goes into sums
+ * than into branches that nobody can foretell: is this flow frozen, has this
+ * link a slot.  The inner loops have none; they add 0 times what does not count.
  */
+#include <float.h>
+
 #include "lib/base/alloc.h"
 #include "sim/engine/fluid.h"
 
@@ -34,6 +41,10 @@ static void pull_above(struct fluid *fl, uint32_t s, double level);
 static void fill(struct fluid *fl);
 static bool pull_broken(struct fluid *fl);
 static void commit(struct fluid *fl, double now_ns);
+
+/* By bool: what counts, and what ends a slot's part in a filling. */
+static const double ONE_IF[] = { 0, 1 };
+static const double INFINITY_IF[] = { 0, INFINITY };
 
 static inline bool
 is_in_set(const struct fluid *fl, const struct fluid_flow *flow)
@@ -55,7 +66,7 @@ join_set(struct fluid *fl, uint32_t f, uint32_t from_slot)
 	open->cap_level = flow->cap_level;
 }
 
-/* Marks are compared for equality only; all are 0 after a rebuild. */
+/* Marks of flows are compared for equality only; all are 0 after a rebuild. */
 static void
 next_mark(struct fluid *fl)
 {
@@ -63,8 +74,6 @@ next_mark(struct fluid *fl)
 		return;
 	for (uint32_t f = 0; f < fl->n_flows; f++)
 		fl->flows[f].mark = 0;
-	for (uint32_t l = 0; l < fl->n_links; l++)
-		fl->links[l].mark = 0;
 	fl->mark = 1;
 }
 
@@ -113,10 +122,11 @@ find_hot_links(struct fluid *fl)
 	for (size_t i = 0; i < fl->touched.n; i++) {
 		uint32_t l = fl->touched.items[i];
 		struct fluid_link *link = &fl->links[l];
-		bool was_hot = link->is_hot;
+		bool was_hot = fl->slot_of_link[l] != FLUID_COLD;
 
 		link->is_touched = false;
-		link->is_hot = link->capsum_bps > link->hot_bps;
+		fl->slot_of_link[l] =
+			link->capsum_bps > link->hot_bps ? FLUID_NONE : FLUID_COLD;
 		fl->touched.items[n_kept] = l;
 		n_kept += was_hot;
 	}
@@ -131,7 +141,7 @@ consider(struct fluid *fl, uint32_t f, double now_ns)
 	const struct fluid_hop *hops = &fl->hops.items[flow->first_hop];
 
 	for (uint32_t h = 0; h < flow->n_hops; h++) {
-		if (fl->links[hops[h].link].is_hot) {
+		if (fl->slot_of_link[hops[h].link] != FLUID_COLD) {
 			join_set(fl, f, FLUID_NONE);
 			return;
 		}
@@ -168,43 +178,48 @@ choose_set(struct fluid *fl, double now_ns)
 	fl->started.n = 0;
 }
 
-/* The slot of a hot link, a new one if need be. */
-static inline uint32_t
-slot_of(struct fluid *fl, uint32_t l)
-{
-	struct fluid_link *link = &fl->links[l];
-
-	if (link->mark != fl->mark) {
-		link->mark = fl->mark;
-		link->slot = (uint32_t)fl->slots.n;
-		vec_push(&fl->slots, ((struct fluid_slot){ .link = l }));
-	}
-	return link->slot;
-}
-
-/* Finds the hot links of the flows that joined the set. */
+/*
+ * Finds the hot links of the flows that joined the set, and gives each a slot
+ * if it has none.  Whether it has one nobody can foretell, so without a branch:
+ * the next slot is always laid out, and taken or not.
+ */
 static void
 tabulate(struct fluid *fl)
 {
-	for (; fl->n_tabled < fl->set.n; fl->n_tabled++) {
-		struct fluid_open *open = &fl->set.items[fl->n_tabled];
+	uint32_t n_slots = (uint32_t)fl->slots.n,
+		 n_hops = (uint32_t)fl->slots_of_flow.n;
+	uint32_t n_set = (uint32_t)fl->set.n, *slot_of_link = fl->slot_of_link;
+	uint32_t *slots_of_flow = fl->slots_of_flow.items;
+	struct fluid_slot *slots = fl->slots.items;
+
+	for (uint32_t i = fl->n_tabled; i < n_set; i++) {
+		struct fluid_open *open = &fl->set.items[i];
 		const struct fluid_flow *flow = &fl->flows[open->flow];
-		const struct fluid_hop *hops = &fl->hops.items[flow->first_hop];
+		const struct fluid_hop *hop = &fl->hops.items[flow->first_hop];
+		const struct fluid_hop *end = hop + flow->n_hops;
+		uint32_t from_slot = open->from_slot;
 
-		open->first_slot = (uint32_t)fl->slots_of_flow.n;
-		vec_reserve(&fl->slots_of_flow, flow->n_hops);
-		for (uint32_t h = 0; h < flow->n_hops; h++) {
-			uint32_t s;
+		open->first_slot = n_hops;
+		for (; hop < end; hop++) {
+			uint32_t l = hop->link, s = slot_of_link[l];
+			bool is_new = s == FLUID_NONE;
 
-			if (!fl->links[hops[h].link].is_hot)
+			if (s == FLUID_COLD)
 				continue;
-			s = slot_of(fl, hops[h].link);
+			s = is_new ? n_slots : s;
+			slot_of_link[l] = s;
+			slots[n_slots].link = l;
+			slots[n_slots].is_stale = false;
+			n_slots += is_new;
 			/* Its list has it already if it joined from there. */
-			fl->slots.items[s].is_stale |= s != open->from_slot;
-			fl->slots_of_flow.items[fl->slots_of_flow.n++] = s;
+			slots[s].is_stale |= s != from_slot;
+			slots_of_flow[n_hops++] = s;
 		}
-		open->n_slots = (uint32_t)fl->slots_of_flow.n - open->first_slot;
+		open->n_slots = n_hops - open->first_slot;
 	}
+	fl->n_tabled = n_set;
+	fl->slots.n = n_slots;
+	fl->slots_of_flow.n = n_hops;
 }
 
 /*
@@ -217,26 +232,29 @@ scan_link(struct fluid *fl, uint32_t s)
 	struct fluid_slot *slot = &fl->slots.items[s];
 	const struct fluid_link *link = &fl->links[slot->link];
 	const struct fluid_member *members = &fl->members.items[link->first];
-	double frozen_bps = 0, max_level = 0, weight = 0, frozen_weight = 0;
-	uint32_t n_members = link->n_members, *list;
+	double frozen_bps = 0, max_level = 0, weight = 0, all_weight = 0;
+	uint32_t n_members = link->n_members, *list, l = slot->link, mark = fl->mark;
 
 	vec_reserve(&fl->flows_of_slot, n_members);
 	slot->first_flow = (uint32_t)fl->flows_of_slot.n;
 	list = &fl->flows_of_slot.items[slot->first_flow];
 	for (uint32_t m = 0; m < n_members; m++) {
 		const struct fluid_flow *flow = &fl->flows[members[m].flow];
+		bool is_frozen = flow->mark != mark;
+		double frozen;
 
-		if (!is_in_set(fl, flow)) {
-			if (flow->bottleneck != slot->link) {
-				frozen_bps += flow->rate_bps;
-				frozen_weight += flow->weight;
-				max_level = max_of(max_level, flow->level);
-				continue;
-			}
+		/* Once a flow and solve, unlike what follows. */
+		if (flow->bottleneck == l && is_frozen) {
 			join_set(fl, members[m].flow, s);
+			is_frozen = false;
 		}
-		*list++ = flow->place;
-		weight += flow->weight;
+		frozen = ONE_IF[is_frozen];
+		*list = flow->place;
+		list += !is_frozen;
+		all_weight += flow->weight;
+		weight += flow->weight - frozen * flow->weight;
+		frozen_bps += frozen * flow->rate_bps;
+		max_level = max_of(max_level, frozen * flow->level);
 	}
 	slot->n_flows = (uint32_t)(list - fl->flows_of_slot.items) - slot->first_flow;
 	fl->flows_of_slot.n += slot->n_flows;
@@ -245,10 +263,10 @@ scan_link(struct fluid *fl, uint32_t s)
 	slot->frozen_max_level = max_level;
 	slot->is_stale = false;
 	if (max_level * weight > slot->free_bps &&
-	    max_level * (weight + frozen_weight) > link->capacity_bps)
+	    max_level * all_weight > link->capacity_bps)
 		pull_above(fl, s,
 			   max_of(slot->free_bps / weight,
-				  link->capacity_bps / (weight + frozen_weight)));
+				  link->capacity_bps / all_weight));
 }
 
 /* Draws in the frozen flows of a slot that are above 'level'. */
@@ -267,15 +285,28 @@ pull_above(struct fluid *fl, uint32_t s, double level)
 	}
 }
 
+/*
+ * What a scan draws in is tabulated at once: a slot that is still to be scanned
+ * then lists it the first time.
+ */
 static void
 close_set(struct fluid *fl)
 {
-	do {
-		tabulate(fl);
-		for (uint32_t s = 0; s < fl->slots.n; s++)
-			if (fl->slots.items[s].is_stale)
-				scan_link(fl, s);
-	} while (fl->n_tabled < fl->set.n);
+	bool is_open = true;
+
+	tabulate(fl);
+	while (is_open) {
+		is_open = false;
+		for (uint32_t s = 0; s < fl->slots.n; s++) {
+			if (!fl->slots.items[s].is_stale)
+				continue;
+			scan_link(fl, s);
+			if (fl->n_tabled == fl->set.n)
+				continue;
+			is_open = true;
+			tabulate(fl);
+		}
+	}
 }
 
 /* Draws in frozen flows above the level at which a link filled; any? */
@@ -296,6 +327,8 @@ pull_broken(struct fluid *fl)
 static void
 commit(struct fluid *fl, double now_ns)
 {
+	for (size_t s = 0; s < fl->slots.n; s++)
+		fl->slot_of_link[fl->slots.items[s].link] = FLUID_NONE;
 	for (size_t i = 0; i < fl->set.n; i++) {
 		const struct fluid_open *open = &fl->set.items[i];
 		struct fluid_flow *flow = &fl->flows[open->flow];
@@ -319,23 +352,23 @@ fix_flow(struct fluid *fl, struct fluid_open *open, double level, uint32_t bottl
 	 uint32_t filled)
 {
 	double rate_bps = level * open->weight;
+	const uint32_t *slots = &fl->slots_of_flow.items[open->first_slot];
 
 	open->level = level;
 	open->bottleneck = bottleneck;
 	open->is_fixed = true;
 	fl->n_open--;
 	for (uint32_t i = 0; i < open->n_slots; i++) {
-		uint32_t s = fl->slots_of_flow.items[open->first_slot + i];
-		struct fluid_slot *slot = &fl->slots.items[s];
+		struct fluid_slot *slot = &fl->slots.items[slots[i]];
 
-		if (s == filled)
+		if (slots[i] == filled)
 			continue;
 		slot->n_open--;
 		slot->open_bps -= rate_bps;
 		slot->open_weight -= open->weight;
-		fl->shares.items[s] =
-			slot->n_open ? max_of(slot->open_bps, 0) / slot->open_weight
-				     : INFINITY;
+		fl->shares.items[slots[i]] =
+			max_of(slot->open_bps, 0) / max_of(slot->open_weight, DBL_MIN) +
+			INFINITY_IF[!slot->n_open];
 	}
 }
 
@@ -364,7 +397,6 @@ open_set(struct fluid *fl)
 {
 	double least = INFINITY;
 
-	vec_reserve(&fl->shares, fl->slots.n);
 	for (size_t s = 0; s < fl->slots.n; s++) {
 		struct fluid_slot *slot = &fl->slots.items[s];
 
@@ -374,6 +406,8 @@ open_set(struct fluid *fl)
 		slot->fill_level = INFINITY;
 		fl->shares.items[s] = slot->open_bps / slot->open_weight;
 	}
+	for (size_t s = fl->slots.n; s < fl->slots.n + FLUID_N_BEYOND; s++)
+		fl->shares.items[s] = INFINITY;
 	for (size_t i = 0; i < fl->set.n; i++) {
 		fl->set.items[i].is_fixed = false;
 		least = min_of(least, fl->set.items[i].cap_level);
@@ -394,6 +428,24 @@ fill_one(struct fluid *fl, double level)
 	}
 }
 
+/*
+ * The least of 'n' shares, at least one.  Four chains of minima, as each waits
+ * for the one before it; three shares beyond the end are INFINITY for that.
+ */
+static inline double
+least_share(const double *shares, uint32_t n)
+{
+	double a = shares[0], b = shares[1], c = shares[2], d = shares[3];
+
+	for (uint32_t s = 4; s < n; s += 4) {
+		a = min_of(a, shares[s]);
+		b = min_of(b, shares[s + 1]);
+		c = min_of(c, shares[s + 2]);
+		d = min_of(d, shares[s + 3]);
+	}
+	return min_of(min_of(a, b), min_of(c, d));
+}
+
 static void
 fill(struct fluid *fl)
 {
@@ -407,19 +459,17 @@ fill(struct fluid *fl)
 	}
 	fl->n_open = (uint32_t)fl->set.n;
 	while (fl->n_open) {
-		double level = shares[0];
+		double level = least_share(shares, n_slots);
 		uint32_t best = 0;
 		struct fluid_slot *slot;
 		const uint32_t *flows;
 
-		for (uint32_t s = 1; s < n_slots; s++) {
-			best = shares[s] < level ? s : best;
-			level = shares[s] < level ? shares[s] : level;
-		}
 		if (least_cap <= level) {
 			least_cap = fix_capped(fl, level);
 			continue;
 		}
+		while (shares[best] != level)
+			best++;
 		slot = &fl->slots.items[best];
 		slot->fill_level = level;
 		shares[best] = INFINITY;

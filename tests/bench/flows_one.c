@@ -1,7 +1,7 @@
 /*
  * flows_one FILE.scn ITERATIONS - runs a flow scenario in our engine and prints
  *
- *	flows cpu_s peak_rss_kb events
+ *	flows cpu_s peak_rss_kb events solves
  *
  * The CPU time, user and system, is that of the run alone, without reading the
  * file and setting up; as in simgrid_flows.cpp, which does the same by SimGrid.
@@ -13,7 +13,7 @@
 #include "lib/base/clk.h"
 #include "lib/base/err.h"
 #include "lib/base/file.h"
-#include "sim/engine/engine.h"
+#include "sim/engine/internal.h"
 #include "sim/scn.h"
 
 static void
@@ -58,9 +58,10 @@ main(int argc, char **argv)
 	n_events = engine_run(engine, ENGINE_NEVER);
 	before_ns = clk_cpu_ns() - before_ns;
 	getrusage(RUSAGE_SELF, &usage);
-	printf("%llu %.9f %ld %llu\n",
+	printf("%llu %.9f %ld %llu %llu\n",
 	       (unsigned long long)engine_flows_finished(engine),
-	       (double)before_ns / 1e9, usage.ru_maxrss, (unsigned long long)n_events);
+	       (double)before_ns / 1e9, usage.ru_maxrss, (unsigned long long)n_events,
+	       (unsigned long long)engine->fluid.n_solves);
 	engine_free(engine);
 	return 0;
 }

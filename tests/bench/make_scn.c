@@ -1,6 +1,6 @@
 /*
  * make_scn NAME - writes a flow scenario (sim/scn.h) of the benchmark: n16-rand,
- * n128-mix10, n128-rand, n1024-mix10 or n1024-rand.
+ * n128-mix10, n128-rand, n1024-mix10, n1024-rand or n48-shared.
  *
  * A leaf-spine fabric, 2:1 oversubscribed, host links of 50 Gb/s, hosts numbered
  * leaf by leaf: 32 hosts and 8 spines of 100 Gb/s a leaf (n16: 4 hosts, 2 spines
@@ -8,6 +8,10 @@
  * flows with equal bytes.  Per job: compute 50 to 200 ms, flows of 100 to 500 MB,
  * shift 0 to 200 ms, uniform.  One path a flow, the spine by a hash of source and
  * destination.  "rand" permutes the hosts; "mix10" leaves 90 % where they are.
+ *
+ * "shared" is a cluster whose hosts have several jobs each, as GPUs are given out
+ * one by one: 6 leaves of 8 hosts, 4:1 (2 spines of 50 Gb/s), and 58 rings of 2 to
+ * 16 hosts, which meet in a single component of some 500 flows.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -21,15 +25,17 @@ struct shape {
 	const char *name;
 	uint32_t n_hosts, hosts_per_leaf, n_spines, workers;
 	int64_t spine_bytes_per_s;
-	bool mixed; /* Only 10 % of the hosts change places. */
+	bool mixed;        /* Only 10 % of the hosts change places. */
+	uint32_t n_shared; /* Jobs that share hosts, of 2 to 'workers'; 0: none do. */
 };
 
 static const struct shape SHAPES[] = {
-	{ "n16-rand", 16, 4, 2, 4, 6250000000, false },
-	{ "n128-mix10", 128, 32, 8, 8, 12500000000, true },
-	{ "n128-rand", 128, 32, 8, 8, 12500000000, false },
-	{ "n1024-mix10", 1024, 32, 8, 8, 12500000000, true },
-	{ "n1024-rand", 1024, 32, 8, 8, 12500000000, false },
+	{ "n16-rand", 16, 4, 2, 4, 6250000000, false, 0 },
+	{ "n128-mix10", 128, 32, 8, 8, 12500000000, true, 0 },
+	{ "n128-rand", 128, 32, 8, 8, 12500000000, false, 0 },
+	{ "n1024-mix10", 1024, 32, 8, 8, 12500000000, true, 0 },
+	{ "n1024-rand", 1024, 32, 8, 8, 12500000000, false, 0 },
+	{ "n48-shared", 48, 8, 2, 16, 6250000000, false, 58 },
 };
 
 /* Permutes all hosts, or those drawn with a probability of 10 %. */
@@ -86,28 +92,43 @@ write_flow(const struct shape *shape, uint32_t src, uint32_t dst, uint64_t bytes
 		       2 * n + (n_leaves + to) * shape->n_spines + spine, n + dst);
 }
 
+/* A job whose workers are on 'hosts', in the order of the ring. */
+static void
+write_job(const struct shape *shape, struct rng *rng, uint32_t job,
+	  const uint32_t *hosts, uint32_t n_workers)
+{
+	uint64_t bytes = 100000000 + rng_below(rng, 400000000);
+
+	printf("J %u 1000 %llu %llu %u\n", job,
+	       (unsigned long long)rng_below(rng, 200000000),
+	       (unsigned long long)(50000000 + rng_below(rng, 150000000)), n_workers);
+	for (uint32_t w = 0; w < n_workers; w++)
+		write_flow(shape, hosts[w], hosts[(w + 1) % n_workers], bytes);
+}
+
 static void
 write_scn(const struct shape *shape)
 {
 	uint32_t *hosts = xcalloc(shape->n_hosts, sizeof *hosts);
+	uint32_t n_jobs =
+		shape->n_shared ? shape->n_shared : shape->n_hosts / shape->workers;
 	struct rng rng;
 
 	rng_init(&rng, 1);
 	place(shape, &rng, hosts);
 	printf("fabscn 1\nhosts %u\n", shape->n_hosts);
 	write_links(shape);
-	printf("jobs %u\n", shape->n_hosts / shape->workers);
-	for (uint32_t j = 0; j < shape->n_hosts / shape->workers; j++) {
-		uint64_t bytes = 100000000 + rng_below(&rng, 400000000);
+	printf("jobs %u\n", n_jobs);
+	for (uint32_t j = 0; j < n_jobs; j++) {
+		uint32_t n_workers = shape->workers;
 
-		printf("J %u 1000 %llu %llu %u\n", j,
-		       (unsigned long long)rng_below(&rng, 200000000),
-		       (unsigned long long)(50000000 + rng_below(&rng, 150000000)),
-		       shape->workers);
-		for (uint32_t w = 0; w < shape->workers; w++)
-			write_flow(shape, hosts[j * shape->workers + w],
-				   hosts[j * shape->workers + (w + 1) % shape->workers],
-				   bytes);
+		if (!shape->n_shared) {
+			write_job(shape, &rng, j, &hosts[j * n_workers], n_workers);
+			continue;
+		}
+		n_workers = 2 + (uint32_t)rng_below(&rng, shape->workers - 1);
+		place(shape, &rng, hosts);
+		write_job(shape, &rng, j, hosts, n_workers);
 	}
 	free(hosts);
 }
@@ -122,6 +143,6 @@ main(int argc, char **argv)
 		return fflush(stdout) == 0 ? 0 : 1;
 	}
 	fprintf(stderr, "usage: make_scn n16-rand|n128-mix10|n128-rand|n1024-mix10|"
-			"n1024-rand\n");
+			"n1024-rand|n48-shared\n");
 	return 2;
 }

@@ -5,7 +5,7 @@ BENCH_TOOLS := $(B)/tests/bench/flows_one $(B)/tests/bench/make_scn $(B)/tests/b
 bench-run: $(BENCHES) bench-simulator bench-replay
 	$(Q)for bench in $(BENCHES); do echo; $$bench || exit 1; done
 
-bench-simulator: $(BENCH_TOOLS) $(B)/tests/bench/simgrid_flows $(B)/antiphase-sim
+bench-simulator: $(BENCH_TOOLS) $(if $(BEFORE),,$(B)/tests/bench/simgrid_flows) $(B)/antiphase-sim
 	$(Q)B=$(B) sh tests/bench/simulator.sh
 
 bench-replay: $(B)/antiphase-sim

@@ -7,6 +7,10 @@
 # SimGrid is given what makes it exact and quickest (latency 0 gives every flow
 # the same weight; its default precision would merge events 10 us apart), and an
 # unlimited stack, as its walk over a component is recursive.
+#
+# BEFORE=DIR, another build directory, compares its engine instead, run by run in
+# turn: nanoseconds a flow, and how many times as fast; and a solve, all that the
+# run takes, unless nearly all rates are remembered ones.
 set -eu
 B=${B:?the build directory}
 RUNS=${RUNS:-3}
@@ -27,6 +31,31 @@ simgrid() {
 		--cfg=maxmin/precision:1e-9
 }
 
+# A scenario's file: made, if it is not there.
+scenario() {
+	if [ -f "../shared/data/sim/$1.scn" ]; then
+		echo "../shared/data/sim/$1.scn"
+	else
+		"$B/tests/bench/make_scn" "$1" >"$scratch/$1.scn"
+		echo "$scratch/$1.scn"
+	fi
+}
+
+# Both builds in turn, best of RUNS.
+against_before() {
+	for _ in $(seq "$RUNS"); do
+		"$BEFORE/tests/bench/flows_one" "$1" "$2" | sed 's/^/before /'
+		"$B/tests/bench/flows_one" "$1" "$2" | sed 's/^/after /'
+	done | awk -v name="$3" '
+		!($1 in best) || $3 < best[$1] { best[$1] = $3 }
+		$1 == "after" { flows = $2; solves = $6 }
+		END { printf "%-12s %12.1f %12.1f %7.2fx %12s\n", name,
+			1e9 * best["before"] / flows, 1e9 * best["after"] / flows,
+			best["before"] / best["after"],
+			solves > flows / 100 ? sprintf("%.0f",
+				1e9 * best["after"] / solves) : "-" }'
+}
+
 # The largest difference of the first 20 end times of each job, seconds.
 differ() {
 	"$B/antiphase-sim" flows --iterations "$2" --limit-output 20 "$1" >"$scratch/ours"
@@ -37,30 +66,39 @@ differ() {
 		END { if (bad) print "lines differ"; else printf "%.1e\n", max }'
 }
 
-printf 'Simulator: flow completions per CPU second, best of %s; SimGrid is s4u of %s\n' \
-	"$RUNS" "$(dpkg-query -W -f '${Version}' libsimgrid-dev 2>/dev/null || echo '?')"
-printf '%-12s %12s %12s %8s %7s %10s %10s %12s\n' scenario ours/s SimGrid/s ratio bar \
-	'ours MB' 'SimGrid MB' 'differ by s'
-while read -r name iterations bar; do
-	file=../shared/data/sim/$name.scn
-	if [ ! -f "$file" ]; then
-		file=$scratch/$name.scn
-		"$B/tests/bench/make_scn" "$name" >"$file"
-	fi
-	ours=$(best "$B/tests/bench/flows_one" "$file" "$iterations")
-	theirs=$(best simgrid "$file" "$iterations")
-	echo "$name $bar $ours $theirs $(differ "$file" "$iterations")"
-done <<'END' | awk '
-	{ ours = $3 / $4; theirs = $7 / $8; ratio = ours / theirs
-	  low = ($2 != "-" && ratio < $2) || $5 > $9
-	  printf "%-12s %12.0f %12.0f %7.1fx %7s %10.1f %10.1f %12s%s\n", $1, ours, theirs,
-		ratio, $2 == "-" ? "-" : $2 "x", $5 / 1024, $9 / 1024, $10,
-		low ? "  BELOW THE BAR" : ""
-	  bad = bad || low }
-	END { exit bad }'
+scenarios() {
+	cat <<'END'
 n16-rand 1000 30
+n48-shared 100 -
 n128-mix10 1000 -
 n128-rand 1000 10
 n1024-mix10 1000 -
 n1024-rand 200 15
 END
+}
+
+if [ -n "${BEFORE:-}" ]; then
+	printf '%-12s %12s %12s %8s %12s\n' scenario 'before, ns' 'after, ns' ratio 'a solve, ns'
+	scenarios | while read -r name iterations _; do
+		against_before "$(scenario "$name")" "$iterations" "$name"
+	done
+	exit
+fi
+
+printf 'Simulator: flow completions per CPU second, best of %s; SimGrid is s4u of %s\n' \
+	"$RUNS" "$(dpkg-query -W -f '${Version}' libsimgrid-dev 2>/dev/null || echo '?')"
+printf '%-12s %12s %12s %8s %7s %10s %10s %12s\n' scenario ours/s SimGrid/s ratio bar \
+	'ours MB' 'SimGrid MB' 'differ by s'
+scenarios | while read -r name iterations bar; do
+	file=$(scenario "$name")
+	ours=$(best "$B/tests/bench/flows_one" "$file" "$iterations")
+	theirs=$(best simgrid "$file" "$iterations")
+	echo "$name $bar $ours $theirs $(differ "$file" "$iterations")"
+done | awk '
+	{ ours = $3 / $4; theirs = $8 / $9; ratio = ours / theirs
+	  low = ($2 != "-" && ratio < $2) || $5 > $10
+	  printf "%-12s %12.0f %12.0f %7.1fx %7s %10.1f %10.1f %12s%s\n", $1, ours, theirs,
+		ratio, $2 == "-" ? "-" : $2 "x", $5 / 1024, $10 / 1024, $11,
+		low ? "  BELOW THE BAR" : ""
+	  bad = bad || low }
+	END { exit bad }'
