@@ -167,6 +167,7 @@ file_write(const char *path, const char *text, size_t length, struct err *err)
 	r = newfile_open(path, &file, err);
 	if (r < 0)
 		return r;
-	fwrite(text, 1, length, file.out);
-	return newfile_finish(&file, 0, err);
+	if (fwrite(text, 1, length, file.out) != length)
+		r = err_set_errno(err, path, errno, "cannot write");
+	return newfile_finish(&file, r, err);
 }

@@ -285,7 +285,7 @@ devices_and_pipes_are_written_to_and_not_replaced(void **state)
 	struct stat status;
 	char text[8] = { 0 };
 	int pipe_fds[2];
-	char name[64];
+	char name[64], *large;
 
 	(void)state;
 	assert_int_equal(mkfifo(path, 0600), 0);
@@ -308,6 +308,10 @@ devices_and_pipes_are_written_to_and_not_replaced(void **state)
 	close(pipe_fds[1]);
 	assert_int_equal(file_write("/dev/full", "x", 1, &err), -ENOSPC);
 	assert_string_equal(err.file, "/dev/full");
+	/* More than a buffer of stdio, too. */
+	large = xcalloc(1 << 20, 1);
+	assert_int_equal(file_write("/dev/full", large, 1 << 20, &err), -ENOSPC);
+	free(large);
 }
 
 static void
