@@ -52,8 +52,8 @@ against_before() {
 		END { printf "%-12s %12.1f %12.1f %7.2fx %12s\n", name,
 			1e9 * best["before"] / flows, 1e9 * best["after"] / flows,
 			best["before"] / best["after"],
-			solves > flows / 100 ? sprintf("%.0f",
-				1e9 * best["after"] / solves) : "-" }'
+			(solves > flows / 100 ? sprintf("%.0f",
+				1e9 * best["after"] / solves) : "-") }'
 }
 
 # The largest difference of the first 20 end times of each job, seconds.
