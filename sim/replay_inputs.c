@@ -226,7 +226,12 @@ drop_jobs(const char *path, struct replay_inputs *inputs, struct err *err)
 			path, most,
 			inputs->cluster.cluster.n_types > 1 ? " of one type" : "",
 			inputs->n_too_large);
-	return inputs->list.n ? 0 : err_set(err, path, 0, 0, "has no jobs to replay");
+	if (inputs->list.n)
+		return 0;
+	return err_set(err, path, 0, 0, "has no jobs to replay%s",
+		       inputs->list.n_no_duration
+			       ? "; --throughputs or --apps may tell how long they take"
+			       : "");
 }
 
 static int
