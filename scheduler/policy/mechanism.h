@@ -98,6 +98,7 @@ struct pol_order {
 struct pol_want {
 	uint32_t job, n_gpus, type; /* type POL_NONE: any. */
 	uint32_t group;             /* As in a grant. */
+	uint32_t n_held; /* What it has now: most wait, and are not looked at. */
 	double share;
 };
 

@@ -340,6 +340,7 @@ want(struct policy *policy, const struct pol_view *view, uint32_t n)
 							     .n_gpus = job->n_gpus,
 							     .type = POL_NONE,
 							     .group = job->id,
+							     .n_held = job->n_held_gpus,
 							     .share = 1 }));
 	}
 	if (has_types(policy)) {
@@ -365,16 +366,13 @@ grant(struct pol_plan *plan, const struct pol_want *want, uint32_t first, uint32
 						     .share = want->share }));
 }
 
-/* It has what it had; false if that is not free any more. */
 static bool
-keep(const struct pol_view *view, const struct pol_want *want, struct pol_free *free,
-     struct pol_plan *plan)
+keep_held(const struct pol_view *view, const struct pol_want *want,
+	  struct pol_free *free, struct pol_plan *plan)
 {
 	const struct pol_job *job = &view->jobs[want->job];
 	uint32_t first = (uint32_t)plan->pieces.n;
 
-	if (!job->n_pieces || job->n_held_gpus != want->n_gpus)
-		return false;
 	for (uint32_t i = 0; i < job->n_pieces; i++)
 		if (free->n_free[job->pieces[i].node] < job->pieces[i].n_gpus)
 			return false;
@@ -387,6 +385,15 @@ keep(const struct pol_view *view, const struct pol_want *want, struct pol_free *
 	}
 	grant(plan, want, first, job->n_pieces);
 	return true;
+}
+
+/* It has what it had; false if it had not that, or that is not free any more. */
+static inline bool
+keep(const struct pol_view *view, const struct pol_want *want, struct pol_free *free,
+     struct pol_plan *plan)
+{
+	return want->n_held && want->n_held == want->n_gpus &&
+	       keep_held(view, want, free, plan);
 }
 
 /* On the GPUs of the first of its group, if that has any. */

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/err.h"
@@ -32,8 +33,10 @@ struct loop {
 	struct pol_view view;
 	struct pol_job *jobs; /* By id. */
 	struct run *runs;
-	VEC(uint32_t) ids; /* Submitted and not done. */
-	VEC(double) speeds;
+	VEC(uint32_t) ids;     /* Submitted and not done; ascending. */
+	VEC(uint32_t) running; /* Of those, that hold GPUs: events look at no others. */
+	VEC(uint32_t) done;    /* Just now. */
+	VEC(double) speeds;    /* By position in 'ids'. */
 	VEC(const struct pol_job *) mates; /* Of one job. */
 	struct pol_plan plans[AUGMENT_MAX_PLANS];
 	const struct pol_plan *plan; /* The one that is taken. */
@@ -99,17 +102,34 @@ note_result(struct loop *l, uint32_t id, double end_s, double worked)
 	};
 }
 
+/* Takes those off 'ids' that are done; both ascend. */
+static void
+forget(struct loop *l, const uint32_t *done, size_t n_done)
+{
+	size_t n = 0, k = 0;
+
+	for (size_t i = 0; i < l->ids.n; i++) {
+		if (k < n_done && l->ids.items[i] == done[k])
+			k++;
+		else
+			l->ids.items[n++] = l->ids.items[i];
+	}
+	l->ids.n = n;
+	look(l);
+}
+
 static void
 complete(struct loop *l)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < l->ids.n; i++) {
-		uint32_t id = l->ids.items[i];
+	l->done.n = 0;
+	for (size_t i = 0; i < l->running.n; i++) {
+		uint32_t id = l->running.items[i];
 		struct pol_job *job = &l->jobs[id];
 
 		if (l->runs[id].end_s > l->view.now_s) {
-			l->ids.items[n++] = id;
+			l->running.items[n++] = id;
 			continue;
 		}
 		note_result(l, id, l->view.now_s, worked_s(l, id));
@@ -117,10 +137,12 @@ complete(struct loop *l)
 		stop(l, id);
 		vec_free(&l->runs[id].pieces);
 		l->n_done++;
+		vec_push(&l->done, id);
 		policy_event(l->policy, &l->view, POL_DONE, job);
 	}
-	l->ids.n = n;
-	look(l);
+	l->running.n = n;
+	if (l->done.n)
+		forget(l, l->done.items, l->done.n);
 }
 
 static void
@@ -162,13 +184,11 @@ advance(struct loop *l)
 {
 	const struct cluster_work *work = l->opts->work;
 
-	for (size_t i = 0; i < l->ids.n; i++) {
-		struct pol_job *job = &l->jobs[l->ids.items[i]];
+	for (size_t i = 0; i < l->running.n; i++) {
+		struct pol_job *job = &l->jobs[l->running.items[i]];
 		const struct run *run = &l->runs[job->id];
 		double dt_s = worked_s(l, job->id);
 
-		if (!job->n_pieces)
-			continue;
 		tell_worked(l, job, dt_s);
 		if (work->advance) {
 			work->advance(work->ctx, job, run->speed, dt_s);
@@ -213,16 +233,35 @@ start(struct loop *l, const struct pol_grant *grant)
 	job->n_starts++;
 }
 
+static int
+compare_ids(const void *pa, const void *pb)
+{
+	const uint32_t *a = pa, *b = pb;
+
+	return (*a > *b) - (*a < *b);
+}
+
+static void
+list_running(struct loop *l)
+{
+	l->running.n = 0;
+	for (size_t i = 0; i < l->plan->grants.n; i++)
+		vec_push(&l->running, l->plan->grants.items[i].job);
+	if (l->running.n)
+		qsort(l->running.items, l->running.n, sizeof *l->running.items,
+		      compare_ids);
+}
+
 static void
 take(struct loop *l)
 {
 	l->mark++;
 	for (size_t i = 0; i < l->plan->grants.n; i++)
 		l->runs[l->plan->grants.items[i].job].mark = l->mark;
-	for (size_t i = 0; i < l->ids.n; i++) {
-		struct pol_job *job = &l->jobs[l->ids.items[i]];
+	for (size_t i = 0; i < l->running.n; i++) {
+		struct pol_job *job = &l->jobs[l->running.items[i]];
 
-		if (!job->n_pieces || l->runs[job->id].mark == l->mark)
+		if (l->runs[job->id].mark == l->mark)
 			continue;
 		stop(l, job->id);
 		job->n_preempted++;
@@ -246,21 +285,22 @@ take(struct loop *l)
 		if (!ran)
 			policy_event(l->policy, &l->view, POL_STARTED, job);
 	}
+	list_running(l);
 }
 
 static void
 link_mates(struct loop *l)
 {
-	for (size_t i = 0; i < l->ids.n; i++) {
-		const struct pol_job *job = &l->jobs[l->ids.items[i]];
+	for (size_t i = 0; i < l->running.n; i++) {
+		const struct pol_job *job = &l->jobs[l->running.items[i]];
 
 		l->runs[job->id].next_mate = job->id;
 		l->runs[job->group].next_mate = job->group;
 	}
-	for (size_t i = 0; i < l->ids.n; i++) {
-		const struct pol_job *job = &l->jobs[l->ids.items[i]];
+	for (size_t i = 0; i < l->running.n; i++) {
+		const struct pol_job *job = &l->jobs[l->running.items[i]];
 
-		if (!job->n_pieces || job->group == job->id)
+		if (job->group == job->id)
 			continue;
 		l->runs[job->id].next_mate = l->runs[job->group].next_mate;
 		l->runs[job->group].next_mate = job->id;
@@ -312,28 +352,43 @@ speed_of(struct loop *l, const struct pol_job *job)
 	return least;
 }
 
+/* What becomes of speeds as others are in the way. */
+static void
+hear_rates(struct loop *l)
+{
+	const struct cluster_work *work = l->opts->work;
+	size_t at = 0;
+
+	vec_reserve(&l->speeds, l->ids.n);
+	for (size_t i = 0; i < l->ids.n; i++) {
+		bool runs =
+			at < l->running.n && l->running.items[at] == l->ids.items[i];
+
+		l->speeds.items[i] = runs ? l->runs[l->ids.items[i]].speed : 0;
+		at += runs;
+	}
+	work->rates(work->ctx, &l->view, l->speeds.items);
+	for (size_t i = at = 0; at < l->running.n; i++)
+		if (l->running.items[at] == l->ids.items[i])
+			l->runs[l->running.items[at++]].speed = l->speeds.items[i];
+}
+
 /* When each will end, as things are. */
 static void
 foretell(struct loop *l)
 {
-	const struct cluster_work *work = l->opts->work;
-
 	link_mates(l);
-	vec_reserve(&l->speeds, l->ids.n);
-	for (size_t i = 0; i < l->ids.n; i++) {
-		const struct pol_job *job = &l->jobs[l->ids.items[i]];
+	for (size_t i = 0; i < l->running.n; i++) {
+		uint32_t id = l->running.items[i];
 
-		l->speeds.items[i] = job->n_pieces ? speed_of(l, job) : 0;
+		l->runs[id].speed = speed_of(l, &l->jobs[id]);
 	}
-	if (work->rates)
-		work->rates(work->ctx, &l->view, l->speeds.items);
-	for (size_t i = 0; i < l->ids.n; i++) {
-		struct pol_job *job = &l->jobs[l->ids.items[i]];
+	if (l->opts->work->rates)
+		hear_rates(l);
+	for (size_t i = 0; i < l->running.n; i++) {
+		const struct pol_job *job = &l->jobs[l->running.items[i]];
 		struct run *run = &l->runs[job->id];
 
-		if (!job->n_pieces)
-			continue;
-		run->speed = l->speeds.items[i];
 		run->end_s = fmax(l->view.now_s, run->works_s) +
 			     job->remaining_s / run->speed;
 	}
@@ -379,8 +434,8 @@ next_s(struct loop *l)
 
 	if (l->n_arrived < l->n)
 		next = fmin(next, l->input[l->n_arrived].submit_s);
-	for (size_t i = 0; i < l->ids.n; i++)
-		next = fmin(next, l->runs[l->ids.items[i]].end_s);
+	for (size_t i = 0; i < l->running.n; i++)
+		next = fmin(next, l->runs[l->running.items[i]].end_s);
 	return next;
 }
 
@@ -450,6 +505,8 @@ cluster_run(const struct cluster_job *jobs, size_t n, struct policy *policy,
 	for (size_t i = 0; i < n; i++)
 		vec_free(&l.runs[i].pieces);
 	vec_free(&l.ids);
+	vec_free(&l.running);
+	vec_free(&l.done);
 	vec_free(&l.speeds);
 	vec_free(&l.mates);
 	for (size_t i = 0; i < AUGMENT_MAX_PLANS; i++)

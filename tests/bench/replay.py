@@ -17,6 +17,7 @@ CASES = [
     ("Philly, 2d-las, 300x8", "philly/philly_82k.csv.gz", "-c 300x8 -p 2d-las",
      "20 s, 500 MB"),
     ("Philly, 2d-las, 64x8", "philly/philly_82k.csv.gz", "-c 64x8 -p 2d-las", "-"),
+    ("Philly, fifo, 48x8", "philly/philly_82k.csv.gz", "-c 48x8 -p fifo", "-"),
 ]
 
 
