@@ -1,5 +1,7 @@
 #include "lib/base/progress.h"
 
+#include <inttypes.h>
+
 #define QUIET_NS    INT64_C(1000000000)
 #define INTERVAL_NS INT64_C(200000000)
 
@@ -51,6 +53,8 @@ progress_update(struct progress *p, double frac, int64_t now_ns)
 		putc('\r', p->out);
 	fprintf(p->out, "%s: %d %%", p->what,
 		p->is_terminal ? (int)(frac * 100 + 1e-9) : tenth * 10);
+	if (p->n_all)
+		fprintf(p->out, ", %" PRIu64 " of %" PRIu64, p->n_done, p->n_all);
 	if (frac >= 0.05 && frac < 1)
 		put_time_left(p, frac, elapsed_ns);
 	/* To the end of the line: what a longer text left there. */
@@ -59,6 +63,14 @@ progress_update(struct progress *p, double frac, int64_t now_ns)
 	p->is_shown = true;
 	p->shown_ns = now_ns;
 	p->shown_tenth = tenth;
+}
+
+void
+progress_count(struct progress *p, uint64_t n_done, uint64_t n_all, int64_t now_ns)
+{
+	p->n_done = n_done;
+	p->n_all = n_all;
+	progress_update(p, n_all ? (double)n_done / (double)n_all : 1, now_ns);
 }
 
 void

@@ -15,7 +15,8 @@
 struct progress {
 	FILE *out; /* Borrowed; NULL: silent. */
 	bool is_terminal;
-	const char *what; /* Borrowed. */
+	const char *what;       /* Borrowed. */
+	uint64_t n_done, n_all; /* Told, too, if there are any. */
 	int64_t start_ns, shown_ns;
 	int shown_tenth;
 	bool is_shown;
@@ -25,6 +26,9 @@ void progress_init(struct progress *p, FILE *out, bool is_terminal, const char *
 		   int64_t now_ns);
 /* 'frac' from 0 to 1. */
 void progress_update(struct progress *p, double frac, int64_t now_ns);
+/* As progress_update(), and tells how many: "cells: 30 %, 12 of 40, 3 min left". */
+void progress_count(struct progress *p, uint64_t n_done, uint64_t n_all,
+		    int64_t now_ns);
 /* Clears the line. */
 void progress_end(struct progress *p);
 

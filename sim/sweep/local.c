@@ -127,6 +127,14 @@ was_ended(const struct child_result *result)
 	}
 }
 
+/* How far it has got. */
+static void
+show(struct local *local)
+{
+	progress_count(&local->progress, local->next - local->n_running, local->n,
+		       clk_monotonic_ns());
+}
+
 /* Says so. */
 static void
 tell(struct local *local, size_t cell, const char *what, const char *why)
@@ -168,9 +176,7 @@ on_done(void *ctx, const struct child_result *result)
 			return;
 		}
 	}
-	progress_update(&local->progress,
-			(double)(local->next - local->n_running) / (double)local->n,
-			clk_monotonic_ns());
+	show(local);
 	start_some(local);
 }
 
@@ -246,6 +252,15 @@ start_some(struct local *local)
 		loop_stop(local->loop, 0);
 }
 
+/* Also before the first cell has ended. */
+static void
+on_second(void *ctx, int64_t now_ns, int64_t missed)
+{
+	(void)now_ns;
+	(void)missed;
+	show(ctx);
+}
+
 static void
 on_signal(void *ctx, int signal)
 {
@@ -281,6 +296,7 @@ local_run(const struct study *study, const size_t *cells, size_t n, size_t n_at_
 	loop_signal(local.loop, SIGTERM, on_signal, &local);
 	progress_init(&local.progress, stderr, isatty(STDERR_FILENO), "cells",
 		      clk_monotonic_ns());
+	loop_every(local.loop, 1000000000, on_second, &local);
 	start_some(&local);
 	if (local.n_running && local.error == 0)
 		loop_run(local.loop);

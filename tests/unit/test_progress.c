@@ -117,6 +117,26 @@ no_estimate_before_a_twentieth(void **state)
 }
 
 static void
+a_count_is_told(void **state)
+{
+	struct progress p;
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	(void)state;
+	progress_init(&p, out, false, "cells", 0);
+	progress_count(&p, 0, 40, 2 * S);
+	progress_count(&p, 12, 40, 3 * S);
+	progress_count(&p, 40, 40, 4 * S);
+	progress_count(&p, 0, 0, 5 * S);
+	fclose(out);
+	assert_string_equal(text, "cells: 30 %, 12 of 40, 7 s left\n"
+				  "cells: 100 %, 40 of 40\n");
+	free(text);
+}
+
+static void
 shares_out_of_range_are_clamped_and_silence_is_possible(void **state)
 {
 	struct progress p;
