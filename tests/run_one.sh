@@ -6,7 +6,8 @@ results=$B/test-results
 name=$(basename "$1")
 log=$results/$name.log
 start=$(date +%s)
-"$1" >"$log" 2>&1
+# One that hangs fails, and the others are run.
+timeout --foreground -k 10 "${TEST_LIMIT_S:-900}" "$1" >"$log" 2>&1
 status=$?
 awk -v name="$name" -v status="$status" '
 	/test\(s\) run\.$/ { summary = 1 }

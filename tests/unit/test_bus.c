@@ -228,16 +228,24 @@ resident_kb(void)
 	return pages * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
-/* Takes frames until 'last' has come; exits with 0 if it and the gaps make it up. */
+/*
+ * Takes frames until 'last' has come, from where a line of 'in' says; exits with 0 if it and
+ * the gaps make it up.
+ */
 static void
-be_receiver(const char *endpoint, uint64_t last)
+be_receiver(FILE *in, uint64_t last)
 {
+	char line[64] = "";
+	const char *endpoint = line;
 	struct bus_sub *sub;
 	struct tele_frame frame = { 0 };
 	const struct bus_counts *counts;
 
 	/* A test that fails must not leave a stopped process behind. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (!fgets(line, sizeof line, in))
+		_exit(9);
+	line[strcspn(line, "\n")] = '\0';
 	if (bus_sub_open(&endpoint, 1, false, NULL, &sub, NULL) < 0)
 		_exit(10);
 	bus_sub_want(sub, TELE_SUMMARY, NULL, true);
@@ -261,20 +269,26 @@ a_stopped_receiver_costs_a_publisher_no_memory_and_sees_the_gap(void **state)
 	/* A raw frame of 200 kB, ten times what the high-water mark keeps, and more
 	 * than what the kernel's buffers hold. */
 	const uint64_t last = 640;
-	struct bus_pub *pub = open_pub(ANY_PORT, NULL);
+	struct bus_pub *pub;
 	struct tele_frame frame = { 0 };
 	uint32_t bins[50000], eth0;
 	long before_kb;
 	pid_t child;
-	int status;
+	int status, ends[2];
 
 	(void)state;
 	for (uint32_t i = 0; i < 50000; i++)
 		bins[i] = 10000000 + i;
+	assert_int_equal(pipe(ends), 0);
+	/* Before there are threads: what one of them has locked stays so in a child. */
 	child = fork();
 	assert_true(child >= 0);
 	if (child == 0)
-		be_receiver(bus_pub_endpoint(pub), last);
+		be_receiver(fdopen(ends[0], "r"), last);
+	pub = open_pub(ANY_PORT, NULL);
+	assert_true(dprintf(ends[1], "%s\n", bus_pub_endpoint(pub)) > 0);
+	close(ends[0]);
+	close(ends[1]);
 	until(bus_pub_is_wanted(pub, TELE_RAW, "n1"), bus_pub_wait(pub, 10 * MS));
 	publish(pub, "n1", TELE_SUMMARY, 0);
 	kill(child, SIGSTOP);

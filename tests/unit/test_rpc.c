@@ -49,15 +49,23 @@ static int
 serve(const struct bus_keys *keys, int (*client)(void), int *ret_n)
 {
 	struct rpc_server *server;
-	int status = -1;
+	int status = -1, ends[2];
+	char end;
 	pid_t pid;
 
 	*ret_n = 0;
+	assert_int_equal(pipe(ends), 0);
+	/* Before there are threads: what one of them has locked stays so in a child. */
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		close(ends[1]);
+		_exit(read(ends[0], &end, 1) == 0 ? client() : -1);
+	}
+	close(ends[0]);
 	assert_int_equal(rpc_server_open(endpoint, keys, answer, ret_n, &server, NULL),
 			 0);
-	pid = fork();
-	if (pid == 0)
-		_exit(client());
+	close(ends[1]);
 	while (waitpid(pid, &status, WNOHANG) == 0) {
 		rpc_server_serve(server);
 		usleep(1000);
