@@ -22,7 +22,7 @@ for cmd in tests/golden/*/cmd; do
 	name=$(basename "$dir")
 	rm -rf "$GOLDEN_TMP"
 	mkdir "$GOLDEN_TMP"
-	(cd "$dir" && sh ./cmd) >"$tmp/out" 2>"$tmp/err" </dev/null
+	(cd "$dir" && timeout --foreground -k 10 "${TEST_LIMIT_S:-900}" sh ./cmd) >"$tmp/out" 2>"$tmp/err" </dev/null
 	status=$?
 	if [ "${1-}" = --accept ]; then
 		cp "$tmp/out" "$dir/expect"
