@@ -5,11 +5,13 @@
 of examples/models, drawn by the seed.  A row a policy: the mean completion time, that with
 CASSINI and with antiphase over it, the share of decisions in which antiphase took another
 plan than the policy's own, and the most seconds of one core that any of the runs took.
-AUGMENTS ("none cassini antiphase"), and ITERATIONS and SEED (1) as 'antiphase sim replay'
-has them.  A run that takes more than LIMIT_S (600) seconds of a core is given up.  Progress
-is on standard error.
+AUGMENTS ("none cassini antiphase"), and ITERATIONS as 'antiphase sim replay' has them; with
+several SEEDS ("1") the geometric mean of their ratios, and its interval of 95 % (Student's t).
+A run that takes more than LIMIT_S (600) seconds of a core is given up.  Progress is on
+standard error.
 """
 import json
+import math
 import os
 import resource
 import subprocess
@@ -23,8 +25,10 @@ FABRIC = "leaf-spine --leaves 6 --hosts-per-leaf 8 --gbps 50 --oversubscription 
 AUGMENTS = os.environ.get("AUGMENTS", "none cassini antiphase").split()
 LIMIT_S = int(os.environ.get("LIMIT_S", "600"))
 OPTIONS = ["--cluster", "48x8/8", "--fabric", FABRIC, "--model-gpus", "4",
-           "--models", os.path.join(ROOT, "examples/models"),
-           "--seed", os.environ.get("SEED", "1")]
+           "--models", os.path.join(ROOT, "examples/models")]
+SEEDS = os.environ.get("SEEDS", "1").split()
+# Student's t, 97.5 %, by degrees of freedom; 2 beyond.
+T = [math.nan, 12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26]
 if "ITERATIONS" in os.environ:
     OPTIONS += ["--iterations", os.environ["ITERATIONS"]]
 
@@ -38,10 +42,10 @@ def limit():
     resource.setrlimit(resource.RLIMIT_CPU, (LIMIT_S, LIMIT_S))
 
 
-def replay(policy, augment):
+def replay(policy, augment, seed):
     """What came of it; a text if nothing did."""
-    child = subprocess.Popen([SIM, "replay", TRACE, *OPTIONS, "--policy", policy,
-                              "--augment", augment, "--json"], preexec_fn=limit,
+    child = subprocess.Popen([SIM, "replay", TRACE, *OPTIONS, "--policy", policy, "--seed",
+                              seed, "--augment", augment, "--json"], preexec_fn=limit,
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     out, errors = child.stdout.read(), child.stderr.read()
     _, status, usage = os.wait4(child.pid, 0)
@@ -55,19 +59,33 @@ def replay(policy, augment):
     return run
 
 
+def ratio_of(bases, runs):
+    """Of mean completion times: of one seed, or the mean over seeds and its interval."""
+    logs = [math.log(run["mean_s"] / base["mean_s"]) for base, run in zip(bases, runs)
+            if isinstance(base, dict) and isinstance(run, dict)]
+    texts = [run for run in runs if not isinstance(run, dict)]
+    if not logs:
+        return texts[0][:9] if texts else "-"
+    mean = sum(logs) / len(logs)
+    if len(logs) < 2:
+        return "%.4f" % math.exp(mean)
+    error = math.sqrt(sum((x - mean) ** 2 for x in logs) / (len(logs) - 1) / len(logs))
+    error *= T[len(logs) - 1] if len(logs) <= len(T) else 2
+    return "%.4f [%.4f %.4f]" % (math.exp(mean), math.exp(mean - error), math.exp(mean + error))
+
+
+WIDTH = 9 if len(SEEDS) == 1 else 24
+
+
 def show(policy, runs):
-    done = [run for run in runs if isinstance(run, dict)]
-    base = runs[0]
-    cells = []
-    for run in runs[1:]:
-        known = isinstance(run, dict) and isinstance(base, dict)
-        cells.append("%9.4f" % (run["mean_s"] / base["mean_s"]) if known else
-                     "%9s" % ("-" if isinstance(run, dict) else run[:9]))
+    """'runs' has a list by seed for each of AUGMENTS; the mean is that of the first seed."""
+    done = [run for by_seed in runs for run in by_seed if isinstance(run, dict)]
+    base = runs[0][0]
     other = [run for run in done if run["augment"] == "antiphase"]
     print("%-18s %-9s %10s %s %6s %7s" % (
         policy, (done[0]["place"] or "-") if done else "-",
         "%.1f" % base["mean_s"] if isinstance(base, dict) else base[:10],
-        " ".join(cells),
+        " ".join("%*s" % (WIDTH, ratio_of(runs[0], by_seed)) for by_seed in runs[1:]),
         "%.1f" % (100 * other[0]["fabric"]["n_others"] / other[0]["n_decisions"])
         if other else "-",
         "%.1f" % max(run["cpu_s"] for run in done) if done else "-"), flush=True)
@@ -80,14 +98,15 @@ def main():
     names = sys.argv[1:] or policies()
     began_s = time.monotonic()
     print("%-18s %-9s %10s %s %6s %7s" % (
-        "POLICY", "PLACE", "MEAN s", " ".join("%9s" % name.upper() for name in AUGMENTS[1:]),
+        "POLICY", "PLACE", "MEAN s",
+        " ".join("%*s" % (WIDTH, name.upper()) for name in AUGMENTS[1:]),
         "%OTHER", "CORE s"), flush=True)
     for i, policy in enumerate(names):
         runs = []
         for augment in AUGMENTS:
             print(f"  {i + 1} of {len(names)}: {policy}, {augment}, "
                   f"{time.monotonic() - began_s:.0f} s", file=sys.stderr, flush=True)
-            runs.append(replay(policy, augment))
+            runs.append([replay(policy, augment, seed) for seed in SEEDS])
         show(policy, runs)
     return 0
 
