@@ -167,6 +167,7 @@ main(void)
 		cmocka_unit_test(a_file_gets_one_line_for_a_leap_over_several_tenths),
 		cmocka_unit_test(a_terminal_is_rewritten_at_most_five_times_a_second),
 		cmocka_unit_test(no_estimate_before_a_twentieth),
+		cmocka_unit_test(a_count_is_told),
 		cmocka_unit_test(
 			shares_out_of_range_are_clamped_and_silence_is_possible),
 	};
