@@ -174,6 +174,38 @@ void engine_stop(struct engine *engine);
 size_t engine_state_size(const struct engine *engine);
 void engine_state(const struct engine *engine, double *ret_state);
 
+/*
+ * Where a job is in an iteration, so that it can go on there in another engine, among others.
+ * Pacing is not of it.
+ */
+struct engine_point {
+	double since_ns; /* The iteration began so long ago; 0 or below: it will begin. */
+	uint32_t segment;  /* The running one, as the rest. */
+	double compute_ns; /* Left to compute. */
+	double send_ns;    /* Until its flows start. */
+	double *left;      /* Owned.  By flow: the share of its bytes, 0 to 1. */
+	uint32_t n_flows;
+};
+
+void engine_point_fini(struct engine_point *point); /* Accepts a zeroed one. */
+/* Between calls of engine_run(). */
+void engine_job_point(const struct engine *engine, uint32_t job,
+		      struct engine_point *ret_point);
+/* Where the job would be after this share, below 1, of an iteration alone. */
+void engine_point_amid(const struct engine *engine, uint32_t job, double share,
+		       struct engine_point *ret_point);
+/*
+ * A job that was just added will begin there, not with an iteration.  0, or -EINVAL: it has
+ * begun, it is paced, or it is no point of this job.
+ */
+int engine_job_resume(struct engine *engine, uint32_t job,
+		      const struct engine_point *from);
+/*
+ * Iterations that the job has ended, and the share of the one it is in: of what that takes
+ * alone the part that is not left.
+ */
+double engine_job_progress(const struct engine *engine, uint32_t job);
+
 double engine_now_ns(const struct engine *engine);
 uint64_t engine_flows_finished(const struct engine *engine);
 void engine_job_stats(const struct engine *engine, uint32_t job,

@@ -6,6 +6,8 @@
  * gate.c     which gated job may send now.
  * fluid*.c   the rates of its flows.
  * measure.c  what links and jobs saw, if asked for.
+ * point.c    where a job is in an iteration, and to go on from there.
+ * state.c    all that the future depends on, to see it again.
  */
 #ifndef SIM_ENGINE_INTERNAL_H
 #define SIM_ENGINE_INTERNAL_H
@@ -54,7 +56,9 @@ struct job {
 	double send_ns;        /* Its flows start, or started, then. */
 	double private_end_ns; /* Its private flows end; once sent. */
 	double weight_factor;  /* Of its flows, from the hook; once sent. */
-	double stop_ns;        /* INFINITY: never. */
+	double *left; /* By flow of the segment: the share to send; NULL: all.  Owned. */
+	struct engine_point *from; /* Where it is to begin; NULL: there.  Owned. */
+	double stop_ns;            /* INFINITY: never. */
 
 	uint32_t n_segments;
 	struct segment *segments; /* Owned. */
@@ -111,6 +115,14 @@ void job_free(struct job *job);
  * what was done.
  */
 double job_advance(struct engine *e, struct job *job, uint64_t *n_events);
+
+/* How long a flow of the running segment takes at its cap, from its start. */
+static inline double
+job_flow_ns(const struct engine *e, const struct job *job, uint32_t i)
+{
+	return (job->left ? job->left[i] : 1) *
+	       fluid_alone_ns(&e->fluid, job->segments[job->segment].first_flow + i);
+}
 
 /* Learns from the fluid which flows are private, at the start or amid a run. */
 void job_refresh(struct engine *e, struct job *job);

@@ -58,6 +58,18 @@ job_new(struct engine *e, uint32_t id, const struct engine_job *spec)
 	return job;
 }
 
+/* From here on the job is as if it had been here all the time. */
+static void
+forget_point(struct job *job)
+{
+	free(job->left);
+	job->left = NULL;
+	if (job->from)
+		engine_point_fini(job->from);
+	free(job->from);
+	job->from = NULL;
+}
+
 void
 job_free(struct job *job)
 {
@@ -66,10 +78,26 @@ job_free(struct job *job)
 	for (uint32_t i = 0; job->segments && i < job->n_segments; i++)
 		free(job->segments[i].flow_weights);
 	free(job->segments);
+	forget_point(job);
 	free(job);
 }
 
 /* ------ The parts of a segment ------ */
+
+/* How long the private ones of its flows take. */
+static double
+private_ns(const struct engine *e, const struct job *job)
+{
+	const struct segment *seg = &job->segments[job->segment];
+	double longest_ns = 0;
+
+	if (!job->left)
+		return seg->private_ns;
+	for (uint32_t i = 0; i < seg->n_flows; i++)
+		if (fluid_is_private(&e->fluid, seg->first_flow + i))
+			longest_ns = max_of(longest_ns, job_flow_ns(e, job, i));
+	return longest_ns;
+}
 
 static void
 start_flows(struct engine *e, struct job *job)
@@ -81,7 +109,7 @@ start_flows(struct engine *e, struct job *job)
 	job->is_sent = true;
 	job->is_admitted = false;
 	job->send_ns = e->now_ns;
-	job->private_end_ns = e->now_ns + seg->private_ns;
+	job->private_end_ns = e->now_ns + private_ns(e, job);
 	if (seg->flow_weights)
 		factor = e->observer.flow_weight(e->observer.ctx, job->id,
 						 job->n_iterations, job->segment);
@@ -96,7 +124,12 @@ start_flows(struct engine *e, struct job *job)
 			continue;
 		if (seg->flow_weights)
 			fluid_set_weight(fl, f, seg->flow_weights[i] * factor);
-		fluid_start(fl, f, e->now_ns);
+		if (!job->left)
+			fluid_start(fl, f, e->now_ns);
+		else if (job->left[i] > 0)
+			fluid_start_midway(fl, f, e->now_ns + job_flow_ns(e, job, i));
+		else
+			continue;
 		job->n_left++;
 	}
 }
@@ -129,6 +162,25 @@ begin_segment(struct engine *e, struct job *job, uint32_t segment)
 		job->is_sent = true;
 		job->private_end_ns = job->send_ns + seg->private_ns;
 	}
+}
+
+/* Goes on where it was in another engine. */
+static void
+resume(struct engine *e, struct job *job)
+{
+	struct engine_point *from = job->from;
+
+	begin_segment(e, job, from->segment);
+	job->start_ns = e->now_ns - from->since_ns;
+	job->compute_end_ns = e->now_ns + from->compute_ns;
+	job->send_ns = e->now_ns + from->send_ns;
+	job->is_sent = !from->n_flows;
+	job->private_end_ns = 0;
+	job->left = from->left;
+	from->left = NULL;
+	engine_point_fini(from);
+	free(from);
+	job->from = NULL;
 }
 
 static inline void
@@ -205,6 +257,8 @@ end_segment(struct engine *e, struct job *job)
 	double began_ns = job->start_ns;
 
 	e->n_flows_finished += job->segments[job->segment].n_flows;
+	free(job->left);
+	job->left = NULL;
 	if (job->segment + 1 < job->n_segments) {
 		begin_segment(e, job, job->segment + 1);
 		return;
@@ -302,7 +356,10 @@ job_advance(struct engine *e, struct job *job, uint64_t *n_events)
 			if (next_ns > limit_ns)
 				return min_of(next_ns, job->stop_ns);
 			job->start_ns = e->now_ns;
-			begin_segment(e, job, 0);
+			if (job->from)
+				resume(e, job);
+			else
+				begin_segment(e, job, 0);
 			continue;
 		}
 		next_ns = advance_segment(e, job, n_events);
@@ -330,7 +387,7 @@ job_refresh(struct engine *e, struct job *job)
 	/* Private flows under way that are private no longer go on in the fluid. */
 	for (uint32_t i = 0; was_private && i < now->n_flows; i++) {
 		uint32_t f = now->first_flow + i;
-		double end_ns = job->send_ns + fluid_alone_ns(fl, f);
+		double end_ns = job->send_ns + job_flow_ns(e, job, i);
 
 		if (fluid_is_private(fl, f) || fl->flows[f].is_active)
 			continue;

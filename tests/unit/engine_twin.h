@@ -16,14 +16,11 @@
 #include "lib/base/vec.h"
 #include "sim/engine/engine.h"
 #include "tests/unit/test.h"
+#include "tests/unit/workload_case.h"
 
-#define TWIN_MAX_JOBS  8
-#define TWIN_MAX_SEGS  3
-#define TWIN_MAX_FLOWS 4
-#define TWIN_MAX_LINKS 8
-#define TWIN_AGED      4
-#define TWIN_BATCH_NS  1.0
-#define TWIN_FULL      (1 + 1e-9)
+#define TWIN_AGED     4
+#define TWIN_BATCH_NS 1.0
+#define TWIN_FULL     (1 + 1e-9)
 
 struct twin_flow {
 	double left_bits, rate_bps, cap_bps;
@@ -47,16 +44,16 @@ struct twin_job {
 	uint64_t n_iterations, n_corrections;
 	double waited_ns, end_ns;
 	struct rng rng;
-	struct twin_flow flows[TWIN_MAX_FLOWS]; /* Of the segment. */
+	struct twin_flow flows[CASE_MAX_FLOWS]; /* Of the segment. */
 	double factor;                          /* On their weights. */
 	VEC(double) ends_ns;                    /* Of the iterations. */
 };
 
 struct twin {
-	double now_ns, capacity_bps[TWIN_MAX_LINKS];
+	double now_ns, capacity_bps[CASE_MAX_LINKS];
 	uint32_t n_links, n_jobs;
-	struct twin_job jobs[TWIN_MAX_JOBS];
-	struct engine_link_stats stats[TWIN_MAX_LINKS];
+	struct twin_job jobs[CASE_MAX_JOBS];
+	struct engine_link_stats stats[CASE_MAX_LINKS];
 	bool has_room; /* A flow ended, or a gated job left. */
 	/* As the engine's hook; NULL: none. */
 	double (*flow_weight)(void *ctx, uint32_t job, uint64_t iteration,
@@ -98,7 +95,7 @@ twin_cap(const struct twin *t, const struct engine_flow *flow)
 
 #define TWIN_FOREACH_ACTIVE(t, j, f)                                           \
 	for (struct twin_job *j = (t)->jobs; j < (t)->jobs + (t)->n_jobs; j++) \
-		for (uint32_t f = 0; f < TWIN_MAX_FLOWS; f++)                  \
+		for (uint32_t f = 0; f < CASE_MAX_FLOWS; f++)                  \
 			if (j->flows[f].is_active)
 
 /* The level at which link 'l' fills, given the rates that are fixed (>= 0). */
@@ -189,7 +186,7 @@ twin_sending(const struct twin *t, const struct twin_job *job, uint32_t l)
 
 	if (job->is_admitted)
 		return twin_demand(t, job, job->segment, l);
-	for (uint32_t f = 0; f < TWIN_MAX_FLOWS; f++)
+	for (uint32_t f = 0; f < CASE_MAX_FLOWS; f++)
 		if (job->flows[f].is_active && twin_crosses(twin_spec(job, f), l))
 			sum_bps += job->flows[f].cap_bps;
 	return sum_bps;
@@ -307,7 +304,7 @@ twin_ask(struct twin *t, struct twin_job *job)
 static void
 twin_release(struct twin *t)
 {
-	bool is_tried[TWIN_MAX_JOBS] = { false };
+	bool is_tried[CASE_MAX_JOBS] = { false };
 
 	t->has_room = false;
 	for (int aged = 1; aged >= 0; aged--) {
@@ -411,7 +408,7 @@ twin_send(struct twin *t, struct twin_job *job)
 static void
 twin_leave(struct twin *t, struct twin_job *job)
 {
-	for (uint32_t f = 0; f < TWIN_MAX_FLOWS; f++)
+	for (uint32_t f = 0; f < CASE_MAX_FLOWS; f++)
 		job->flows[f].is_active = false;
 	if (job->is_gated)
 		job->waited_ns += t->now_ns - job->since_ns;
@@ -456,7 +453,7 @@ twin_reap(struct twin *t, struct twin_job *job)
 {
 	bool is_left = false;
 
-	for (uint32_t f = 0; f < TWIN_MAX_FLOWS; f++) {
+	for (uint32_t f = 0; f < CASE_MAX_FLOWS; f++) {
 		struct twin_flow *flow = &job->flows[f];
 
 		if (!flow->is_active)
@@ -533,7 +530,7 @@ twin_next_ns(const struct twin *t)
 			next_ns = fmin(next_ns, job->send_ns);
 		if (job->is_sent && job->compute_end_ns > t->now_ns + TWIN_BATCH_NS)
 			next_ns = fmin(next_ns, job->compute_end_ns);
-		for (uint32_t f = 0; f < TWIN_MAX_FLOWS; f++)
+		for (uint32_t f = 0; f < CASE_MAX_FLOWS; f++)
 			if (job->flows[f].is_active)
 				next_ns = fmin(next_ns,
 					       t->now_ns +
@@ -552,7 +549,7 @@ twin_note_link(struct twin *t, uint32_t l, double passed_ns)
 	for (uint32_t i = 0; i < t->n_jobs; i++) {
 		bool is_here = false;
 
-		for (uint32_t f = 0; f < TWIN_MAX_FLOWS; f++) {
+		for (uint32_t f = 0; f < CASE_MAX_FLOWS; f++) {
 			const struct twin_flow *flow = &t->jobs[i].flows[f];
 
 			if (!flow->is_active ||
