@@ -11,8 +11,6 @@
 #include "lib/base/err.h"
 #include "scheduler/policy/stages.h"
 
-#define GO_ON_EVENTS 1024 /* Between two calls of go_on. */
-
 /* What the loop knows of a job beyond what policies see. */
 struct run {
 	double speed;   /* Work a second, once it works. */
@@ -166,6 +164,7 @@ arrive(struct loop *l)
 			.predicted_s = in->predicted_s,
 			.iteration_s = in->iteration_s,
 			.stage_s = { in->stage_s[0], in->stage_s[1], in->stage_s[2] },
+			.skew = in->skew,
 			.remaining_s = in->duration_s,
 			.first_s = NAN,
 			.since_s = l->view.now_s,
@@ -457,11 +456,23 @@ run(struct loop *l)
 		arrive(l);
 		advance(l);
 		decide(l);
-		if (++l->counts->n_events % GO_ON_EVENTS == 0 && l->opts->go_on &&
+		l->counts->n_events++;
+		if (l->opts->go_on &&
 		    !l->opts->go_on(l->opts->ctx, (double)l->n_done / (double)l->n))
 			return -ECANCELED;
 	}
 	return 0;
+}
+
+/* 0, -EINVAL or -ERANGE, as cluster_run(). */
+static int
+check_job(const struct policy *policy, const struct cluster_job *job, double until_s)
+{
+	double most_s = CLUSTER_MAX_ROUNDS * policy_round_s(policy);
+
+	if (job->n_gpus > policy_most_gpus(policy) || !job->n_gpus)
+		return -EINVAL;
+	return fmin(job->duration_s, until_s - job->submit_s) > most_s ? -ERANGE : 0;
 }
 
 int
@@ -493,10 +504,8 @@ cluster_run(const struct cluster_job *jobs, size_t n, struct policy *policy,
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		ret_results[i] =
 			(struct cluster_result){ .first_s = NAN, .end_s = NAN };
-		if (jobs[i].n_gpus > policy_most_gpus(policy) || !jobs[i].n_gpus) {
-			*ret_bad = i;
-			r = -EINVAL;
-		}
+		*ret_bad = i;
+		r = check_job(policy, &jobs[i], opts->until_s);
 	}
 	if (r == 0)
 		r = run(&l);

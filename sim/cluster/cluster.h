@@ -13,6 +13,11 @@
  *	fixed   as its trace and the speed table say: exact, a few microseconds an event
  *	fabric  its iterations on the fabric with those of all others (fabric.h)
  *
+ * Each round of a policy that has rounds is an event, though nothing else may happen for years:
+ * it is not skipped, as nearly every such policy changes by it (deficits, attained service,
+ * random draws), and what it counts as a decision is told.  So there is a bound to them, as
+ * a job that is absurdly long, by a slip in its trace, would take for ever.
+ *
  * Published simulators have quirks that their published numbers depend on; they are
  * 'quirks' here, off unless a golden number is to be met.  Pure; no I/O.
  */
@@ -26,6 +31,9 @@
 #include "scheduler/policy/augment.h"
 #include "scheduler/policy/policy.h"
 
+/* That a job may take, a bit less than two centuries of those of a minute. */
+#define CLUSTER_MAX_ROUNDS 1e8
+
 /* As a trace has it; arrays of these are the input. */
 struct cluster_job {
 	double submit_s, duration_s;
@@ -35,6 +43,7 @@ struct cluster_job {
 	double predicted_s;
 	double iterations, iteration_s; /* NAN: not known. */
 	double stage_s[3];
+	double skew; /* As in pol_job. */
 };
 
 /* How fast jobs are, and how they get on. */
@@ -77,7 +86,8 @@ struct cluster_opts {
 	double until_s; /* INFINITY: until all are done. */
 	bool check;     /* Each plan (plan.h); for tests. */
 	void *ctx;
-	bool (*go_on)(void *ctx, double share); /* Now and then; may be NULL. */
+	/* After each event, which may take seconds; false ends the run.  May be NULL. */
+	bool (*go_on)(void *ctx, double share);
 	/* After each decision; may be NULL. */
 	void (*on_plan)(void *ctx, const struct pol_view *view,
 			const struct pol_plan *plan);
@@ -85,7 +95,8 @@ struct cluster_opts {
 
 /*
  * Runs 'jobs', in order of submission, under a policy.  0; -EINVAL with a job that no
- * place can ever have, by '*ret_bad'; -ECANCELED.
+ * place can ever have, by '*ret_bad', or -ERANGE with one that takes more rounds or leases
+ * of the policy than CLUSTER_MAX_ROUNDS until it, or 'until_s', ends; -ECANCELED.
  */
 int cluster_run(const struct cluster_job *jobs, size_t n, struct policy *policy,
 		const struct cluster_opts *opts, struct cluster_result *ret_results,

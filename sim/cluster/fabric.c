@@ -29,6 +29,7 @@ take_away(struct placed *placed)
 	laid_job_fini(&placed->laid);
 	spread_fini(&placed->alone.times_ns);
 	spread_fini(&placed->now.times_ns);
+	window_past_fini(&placed->past);
 	*placed = (struct placed){ 0 };
 }
 
@@ -96,7 +97,7 @@ put(struct fabric *fabric, uint32_t id, const struct pol_piece *pieces,
 		return r;
 	placed->peak_bps = peak_bps(&placed->job, line_bps);
 	return steady_run(
-		&(struct steady_job){ .job = &placed->job, .laid = &placed->laid }, 1,
+		&(struct dense_job){ .job = &placed->job, .laid = &placed->laid }, 1,
 		fabric->topo, fabric->opts.seed, fabric_limits(fabric, 1),
 		&placed->alone_ns, NULL, fabric->opts.measure ? &placed->alone : NULL,
 		&steady);
@@ -121,7 +122,7 @@ find_tried(const struct fabric *fabric, uint32_t id, const struct pol_piece *pie
 	return NULL;
 }
 
-const struct placed *
+struct placed *
 fabric_try(struct fabric *fabric, const struct pol_job *job,
 	   const struct pol_piece *pieces, uint32_t n_pieces, uint32_t n_gpus)
 {

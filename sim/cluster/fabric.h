@@ -15,6 +15,8 @@
  *	                mean over what begins after a quarter of the time; counts tell how
  *	                many, and the largest standard error of such a mean, from 16
  *	                batches
+ *	more than 16    for a window only, in which jobs go on from where they were
+ *	                (window.h); unless shifts are tried, or max_iterations are given
  *
  * A component that has been seen before (the same jobs on the same hosts) is remembered, the
  * last 'max_remembered' of them.
@@ -28,7 +30,8 @@
  * Jobs that share their GPUs (groups) are slowed by that as without a fabric, and by the fabric
  * on top of it.
  *
- * Where phases are left to chance, a job's is drawn once, by its id and the seed.  Rates are
+ * Where phases are left to chance, a job's is drawn once, by its id and the seed; for a window
+ * in which it is new, by the seed and the number of windows before.  Rates are
  * those of the steady state from the first second on.  Pure.
  */
 #ifndef SIM_CLUSTER_FABRIC_H
@@ -50,7 +53,8 @@ enum fabric_augment {
 	/*
 	 * Joint shifts at work-conserving gates, or chance: what the engine says is the
 	 * better of the two; chance where more than 16 jobs meet.  The plan with the smallest
-	 * sum of GPUs times the mean square of slowdowns (fabric_choose.c).
+	 * sum of GPUs times the mean square of slowdowns; where more than 16 meet the one
+	 * in which jobs overlap least (fabric_choose.c).
 	 */
 	FABRIC_ANTIPHASE,
 	/*
@@ -69,7 +73,8 @@ struct fabric_opts {
 	double jitter_frac; /* Of each compute time; standard deviation. */
 	/*
 	 * Of the slowest job of a component, and 8 times as many of all in the mean.  0: 128
-	 * and 1024; of n jobs above 8 8192 / n^2 and 8 times that, but 16 of each at least.
+	 * and 1024; of n jobs above 8 8192 / n^2 and 8 times that, but 16 of each at least;
+	 * windows where more than 16 meet that are not shifted.
 	 */
 	uint32_t max_iterations;
 	size_t max_remembered; /* Components; 0: 16384. */
@@ -86,6 +91,8 @@ struct fabric_counts {
 	uint64_t n_judged;         /* Plans that were looked at, for those. */
 	uint32_t max_jobs;         /* Of a component. */
 	double max_error;          /* Standard error of a mean, over the mean. */
+	uint64_t n_windows;        /* Runs in which jobs go on from where they were. */
+	double window_error;       /* Of those: the root of the mean of its square. */
 };
 
 /* Of all iterations of all jobs whose model is known; those on one host, too. */

@@ -19,8 +19,8 @@
  *
  * Of equals the first.  Nothing is better than a plan in which nobody meets anybody, so the
  * first of those is taken without a look at the others.  Where more than FABRIC_MANY
- * jobs meet, antiphase runs two plans only: the policy's own, and the one in which jobs
- * overlap least (fabric_overlap()).
+ * jobs meet, antiphase runs none, and takes the one in which jobs overlap least
+ * (fabric_overlap()): what one short window tells two plans apart by is chance.
  */
 #include <math.h>
 
@@ -78,7 +78,7 @@ look(struct fabric *fabric, const struct pol_view *view, const struct pol_plan *
 	fabric->there.n = 0;
 	for (size_t i = 0; i < plan->grants.n; i++) {
 		const struct pol_grant *grant = &plan->grants.items[i];
-		const struct placed *placed =
+		struct placed *placed =
 			fabric_try(fabric, &view->jobs[grant->job],
 				   plan->pieces.items + grant->first_piece,
 				   grant->n_pieces, grant->n_gpus);
@@ -159,7 +159,7 @@ fabric_choose(void *ctx, const struct pol_view *view, const struct pol_plan *pla
 	const double most = is_antiphase ? 0 : 1;
 	double best = -INFINITY;
 	size_t largest = 0;
-	uint32_t chosen, step = 1;
+	uint32_t chosen;
 
 	fabric->counts.n_choices++;
 	chosen = find_quiet(fabric, view, plans, n, &largest);
@@ -167,12 +167,10 @@ fabric_choose(void *ctx, const struct pol_view *view, const struct pol_plan *pla
 		return chosen;
 	chosen = 0;
 	if (is_antiphase && largest > FABRIC_MANY) {
-		step = find_least_overlap(fabric, view, plans, n);
-		if (!step)
-			return 0;
-		n = step + 1;
+		fabric->counts.n_judged += n;
+		return find_least_overlap(fabric, view, plans, n);
 	}
-	for (uint32_t i = 0; i < n && best < most - NEAR; i += step) {
+	for (uint32_t i = 0; i < n && best < most - NEAR; i++) {
 		struct judgement judgement = { 0 };
 		double value;
 

@@ -11,6 +11,7 @@
 #include "lib/base/vec.h"
 #include "sim/cluster/fabric.h"
 #include "sim/cluster/steady.h"
+#include "sim/cluster/window.h"
 
 /* Jobs that meet, beyond which runs cost too much for each plan, and shifts gain little. */
 #define FABRIC_MANY 16
@@ -26,6 +27,7 @@ struct placed {
 	struct work_job job;
 	struct laid_job laid;
 	struct steady_seen alone, now; /* If that is measured. */
+	struct window_past past;       /* Where many meet. */
 };
 
 struct fabric {
@@ -36,16 +38,16 @@ struct fabric {
 	struct topo *topo;
 	struct routes *routes;
 	const uint32_t *hosts;
-	struct placed *placed;            /* By job. */
-	VEC(struct placed *) tried;       /* Where plans would have jobs; owned. */
-	VEC(const struct placed *) there; /* By id; of the view, or a plan. */
-	VEC(uint32_t) parents;            /* By position in 'there', as the next. */
+	struct placed *placed;      /* By job. */
+	VEC(struct placed *) tried; /* Where plans would have jobs; owned. */
+	VEC(struct placed *) there; /* By id; of the view, or a plan. */
+	VEC(uint32_t) parents;      /* By position in 'there', as the next. */
 	VEC(double) speeds;
 	double *sum_bps;     /* By link: peaks of all. */
 	uint32_t *first;     /* By link: one more than the first there. */
 	VEC(uint32_t) links; /* That have some. */
 	VEC(uint32_t) key;   /* Scratch, as the next. */
-	VEC(const struct placed *) members;
+	VEC(struct placed *) members;
 	VEC(uint32_t) ids; /* Of those that the view had last. */
 	struct known *known;
 	struct fabric_counts counts;
@@ -74,9 +76,9 @@ struct fabric_known fabric_score(struct fabric *fabric);
 void fabric_forget_all(struct fabric *fabric);
 
 /* Where a job would be; NULL for a model that cannot be run there, or that is not known. */
-const struct placed *fabric_try(struct fabric *fabric, const struct pol_job *job,
-				const struct pol_piece *pieces, uint32_t n_pieces,
-				uint32_t n_gpus);
+struct placed *fabric_try(struct fabric *fabric, const struct pol_job *job,
+			  const struct pol_piece *pieces, uint32_t n_pieces,
+			  uint32_t n_gpus);
 /*
  * Calls 'each' for the components of two jobs or more of 'there', whose jobs are in
  * 'members', at the positions 'at' of 'there'.

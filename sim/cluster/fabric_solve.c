@@ -4,9 +4,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "lib/base/rng.h"
 #include "scheduler/core/cassini/cassini.h"
 #include "sim/cluster/fabric_priv.h"
 #include "sim/cluster/steady.h"
+#include "sim/cluster/window.h"
 #include "topology/topo.h"
 
 #define uthash_fatal(msg) BUG("uthash: %s", msg)
@@ -100,39 +102,88 @@ phase_ns(const struct placed *placed, const struct placed *first)
 	return llround(ns < 0 ? ns + placed->alone_ns : ns);
 }
 
+/* All are left to chance, and are too many to be run until it repeats. */
+static bool
+is_window(const struct fabric *fabric, const int64_t *shift_us)
+{
+	return !shift_us && fabric->members.n > FABRIC_MANY &&
+	       !fabric->opts.max_iterations;
+}
+
+/* They go on from where they are. */
+static int
+run_window(struct fabric *fabric, const struct dense_job *jobs, struct outcome *outcome)
+{
+	size_t n = fabric->members.n;
+	struct window_past **pasts = xcalloc(n, sizeof *pasts);
+	double *phases = xcalloc(n, sizeof *phases);
+	struct fabric_counts *counts = &fabric->counts;
+	double mean2 = square(counts->window_error);
+	struct window window;
+	struct rng rng;
+	int r;
+
+	rng_init_stream(&rng, fabric->opts.seed, counts->n_windows++);
+	for (size_t i = 0; i < n; i++) {
+		pasts[i] = &fabric->members.items[i]->past;
+		phases[i] = rng_uniform(&rng);
+	}
+	r = window_run(jobs, n, fabric->topo, rng_next(&rng), phases, pasts,
+		       outcome->mean_ns, outcome->rms_ns, outcome->seen, &window);
+	if (r == 0)
+		counts->window_error = sqrt(mean2 + (square(window.error) - mean2) /
+							    (double)counts->n_windows);
+	free(pasts);
+	free(phases);
+	return r;
+}
+
+static int
+run_steady(struct fabric *fabric, const struct dense_job *jobs, struct outcome *outcome)
+{
+	size_t n = fabric->members.n;
+	struct steady steady;
+	int r = steady_run(jobs, n, fabric->topo, fabric->opts.seed,
+			   fabric_limits(fabric, n), outcome->mean_ns, outcome->rms_ns,
+			   outcome->seen, &steady);
+
+	if (r < 0)
+		return r;
+	fabric->counts.n_exact += steady.is_exact;
+	fabric->counts.n_means += !steady.is_exact;
+	fabric->counts.max_error = fmax(fabric->counts.max_error, steady.max_error);
+	return 0;
+}
+
 /* With these shifts, or NULL: as chance has it.  As alone if it fails. */
 static void
 run_component(struct fabric *fabric, const int64_t *shift_us, enum engine_pacing pacing,
 	      struct outcome *outcome)
 {
 	size_t n = fabric->members.n;
-	struct steady_job *jobs = xcalloc(n + 1, sizeof *jobs);
+	struct dense_job *jobs = xcalloc(n + 1, sizeof *jobs);
 	const struct placed *first = slowest_member(fabric);
-	struct steady steady;
+	bool goes_on = is_window(fabric, shift_us);
+	int r;
 
 	for (size_t i = 0; i < n; i++) {
 		const struct placed *placed = fabric->members.items[i];
 
-		jobs[i] = (struct steady_job){
+		jobs[i] = (struct dense_job){
 			.job = &placed->job,
 			.laid = &placed->laid,
-			.shift_ns =
-				shift_us ? shift_us[i] * 1000 : phase_ns(placed, first),
 			.pacing = shift_us ? pacing : ENGINE_PACE_FREE,
 		};
+		if (shift_us)
+			jobs[i].shift_ns = shift_us[i] * 1000;
+		else if (!goes_on)
+			jobs[i].shift_ns = phase_ns(placed, first);
 	}
-	if (steady_run(jobs, n, fabric->topo, fabric->opts.seed,
-		       fabric_limits(fabric, n), outcome->mean_ns, outcome->rms_ns,
-		       outcome->seen, &steady) == 0) {
-		fabric->counts.n_exact += steady.is_exact;
-		fabric->counts.n_means += !steady.is_exact;
-		fabric->counts.max_error =
-			fmax(fabric->counts.max_error, steady.max_error);
-	} else {
-		for (size_t i = 0; i < n; i++)
-			outcome->mean_ns[i] = outcome->rms_ns[i] =
-				1e3 * (double)jobs[i].job->profile.period_us;
-	}
+	r = goes_on ? run_window(fabric, jobs, outcome)
+		    : run_steady(fabric, jobs, outcome);
+	for (size_t i = 0; r < 0 && i < n; i++)
+		outcome->mean_ns[i] = outcome->rms_ns[i] =
+			1e3 * (double)jobs[i].job->profile.period_us;
 	free(jobs);
 }
 

@@ -6,7 +6,6 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/vec.h"
-#include "topology/topo.h"
 
 #define N_BATCHES 16
 #define WARM_UP   0.25 /* Of the time. */
@@ -57,46 +56,6 @@ on_iteration(void *ctx, uint32_t job, uint64_t iteration, double start_ns,
 	vec_push(&seen->iterations, ((struct iteration){ end_ns, end_ns - since_ns }));
 	if (job == run->slowest || is_spent(run))
 		engine_stop(run->engine);
-}
-
-/* Links under dense numbers, so that the engine is small. */
-static double *
-number_links(const struct steady_job *jobs, size_t n, const struct topo *topo,
-	     struct laid_job *ret_laid, bool **ret_unmarked, uint32_t *ret_n_links)
-{
-	VEC(uint32_t) links = VEC_EMPTY;
-	double *capacity_bps;
-	uint32_t *number, n_links = 0;
-
-	number = xcalloc(topo_n_links(topo) + 1, sizeof *number);
-	for (size_t j = 0; j < n; j++) {
-		const struct laid_job *laid = jobs[j].laid;
-		size_t n_hops = laid->flows.n ? laid->path_first[laid->flows.n] : 0;
-
-		ret_laid[j] = *laid;
-		ret_laid[j].path_links = xcalloc(n_hops + 1, sizeof(uint32_t));
-		for (size_t i = 0; i < n_hops; i++) {
-			uint32_t link = laid->path_links[i];
-
-			if (!number[link]) {
-				number[link] = ++n_links;
-				vec_push(&links, link);
-			}
-			ret_laid[j].path_links[i] = number[link] - 1;
-		}
-	}
-	free(number);
-	capacity_bps = xcalloc(n_links + 1, sizeof *capacity_bps);
-	*ret_unmarked = xcalloc(n_links + 1, sizeof **ret_unmarked);
-	for (size_t i = 0; i < links.n; i++) {
-		const struct topo_link *link = topo_link(topo, links.items[i]);
-
-		capacity_bps[i] = link->capacity_bps;
-		(*ret_unmarked)[i] = topo_node(topo, link->from)->kind == TOPO_HOST;
-	}
-	vec_free(&links);
-	*ret_n_links = n_links;
-	return capacity_bps;
 }
 
 static bool
@@ -296,59 +255,42 @@ tell(const struct run *run, bool is_exact, double length_ns, double *ret_iterati
 }
 
 int
-steady_run(const struct steady_job *jobs, size_t n, const struct topo *topo,
+steady_run(const struct dense_job *jobs, size_t n, const struct topo *topo,
 	   uint64_t seed, struct steady_limits limits, double *ret_iteration_ns,
 	   double *ret_rms_ns, struct steady_seen *ret_seen, struct steady *ret_steady)
 {
-	struct laid_job *laid = xcalloc(n + 1, sizeof *laid);
 	struct run run = {
 		.n = n, .n_unseen = n, .limits = limits, .is_measured = ret_seen != NULL
 	};
-	struct engine_config config = { .seed = seed,
-					.measure_links = ret_seen != NULL,
-					.observer = { .ctx = &run,
-						      .on_iteration = on_iteration } };
-	bool may_repeat = true, *unmarked;
-	double *capacity_bps =
-		number_links(jobs, n, topo, laid, &unmarked, &config.n_links);
-	int r = 0;
+	const struct engine_config config = {
+		.seed = seed,
+		.measure_links = ret_seen != NULL,
+		.observer = { .ctx = &run, .on_iteration = on_iteration }
+	};
+	bool may_repeat = true;
+	double length_ns = 0;
+	int r = dense_engine(jobs, n, topo, &config, &run.engine);
 
-	config.capacity_bps = capacity_bps;
-	config.unmarked = unmarked;
-	run.engine = engine_new(&config);
-	run.seen = xcalloc(n + 1, sizeof *run.seen);
-	for (size_t j = 0; r == 0 && j < n; j++) {
-		struct work_job job = *jobs[j].job;
-		uint32_t id;
-
-		job.arrival_ns = 0;
-		job.stop_ns = ENGINE_NEVER;
-		job.max_iterations = 0;
-		may_repeat &= !(job.jitter_frac > 0);
-		if (job.profile.period_us > jobs[run.slowest].job->profile.period_us)
-			run.slowest = j;
-		r = laid_job_add(&job, &laid[j], run.engine, jobs[j].shift_ns,
-				 jobs[j].pacing, &id);
-	}
 	*ret_steady = (struct steady){ 0 };
-	if (r == 0) {
-		double length_ns = 0;
-
-		ret_steady->is_exact = find_cycle(&run, may_repeat, &length_ns);
-		ret_steady->n_iterations = run.n_all;
-		tell(&run, ret_steady->is_exact, length_ns, ret_iteration_ns,
-		     ret_rms_ns, ret_seen, ret_steady);
+	if (r < 0)
+		return r;
+	run.seen = xcalloc(n + 1, sizeof *run.seen);
+	for (size_t j = 0; j < n; j++) {
+		may_repeat &= !(jobs[j].job->jitter_frac > 0);
+		if (jobs[j].job->profile.period_us >
+		    jobs[run.slowest].job->profile.period_us)
+			run.slowest = j;
 	}
+	ret_steady->is_exact = find_cycle(&run, may_repeat, &length_ns);
+	ret_steady->n_iterations = run.n_all;
+	tell(&run, ret_steady->is_exact, length_ns, ret_iteration_ns, ret_rms_ns,
+	     ret_seen, ret_steady);
 	engine_free(run.engine);
 	for (size_t j = 0; j < n; j++) {
-		free(laid[j].path_links);
 		vec_free(&run.seen[j].iterations);
 		vec_free(&run.seen[j].ecn);
 	}
 	vec_free(&run.noted_ns);
-	free(unmarked);
-	free(laid);
-	free(capacity_bps);
 	free(run.seen);
-	return r;
+	return 0;
 }

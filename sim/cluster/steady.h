@@ -12,15 +12,8 @@
 #ifndef SIM_CLUSTER_STEADY_H
 #define SIM_CLUSTER_STEADY_H
 
-#include "scheduler/core/workload/workload.h"
+#include "sim/cluster/dense.h"
 #include "sim/cluster/spread.h"
-
-struct steady_job {
-	const struct work_job *job; /* Borrowed, as the next. */
-	const struct laid_job *laid;
-	int64_t shift_ns;
-	enum engine_pacing pacing;
-};
 
 struct steady {
 	bool is_exact;
@@ -48,7 +41,7 @@ struct steady_limits {
  * squares, which is the more above it, the less equal they are.  0, or -EINVAL as
  * engine_add_job().
  */
-int steady_run(const struct steady_job *jobs, size_t n, const struct topo *topo,
+int steady_run(const struct dense_job *jobs, size_t n, const struct topo *topo,
 	       uint64_t seed, struct steady_limits limits, double *ret_iteration_ns,
 	       double *ret_rms_ns, struct steady_seen *ret_seen,
 	       struct steady *ret_steady);

@@ -198,6 +198,89 @@ a_job_that_no_place_can_have_is_told(void **state)
 	policy_free(policy);
 }
 
+/* Years of a trace; and one line of it that has too many zeros. */
+static void
+a_job_of_too_many_rounds_is_told(void **state)
+{
+	static const struct {
+		const char *policy;
+		double until_s;
+		int r;
+	} cases[] = {
+		{ "blox", INFINITY, -ERANGE },
+		{ "gandiva-fair", INFINITY, -ERANGE },
+		{ "pollux", INFINITY, -ERANGE },
+		{ "themis", INFINITY, -ERANGE },
+		{ "pollux", 1e5, 0 },
+		{ "themis", 1e5, 0 },
+		{ "srtf", INFINITY, 0 },
+		{ "2d-las", INFINITY, 0 },
+	};
+	const struct cluster_work work = { 0 };
+	struct cluster_job jobs[2];
+	struct cluster_result results[2];
+	struct cluster_counts counts;
+	struct policy *policy;
+	struct err err = { 0 };
+
+	(void)state;
+	draw_jobs(jobs, 2, 1);
+	jobs[1].duration_s = CLUSTER_MAX_ROUNDS * 1200 * 1.01;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const struct cluster_opts opts = { .cluster = &cluster,
+						   .work = &work,
+						   .until_s = cases[i].until_s };
+		size_t bad = 9;
+
+		assert_int_equal(policy_new(policy_find(cases[i].policy), NULL,
+					    &cluster, &policy, &err),
+				 0);
+		assert_int_equal(
+			cluster_run(jobs, 2, policy, &opts, results, &counts, &bad),
+			cases[i].r);
+		if (cases[i].r < 0)
+			assert_int_equal(bad, 1);
+		policy_free(policy);
+	}
+}
+
+static bool
+until_the_third(void *ctx, double share)
+{
+	unsigned *n_calls = ctx;
+
+	assert_true(share >= 0 && share <= 1);
+	return ++*n_calls < 3;
+}
+
+static void
+a_run_can_be_ended_after_any_event(void **state)
+{
+	const struct cluster_work work = { 0 };
+	unsigned n_calls = 0;
+	const struct cluster_opts opts = { .cluster = &cluster,
+					   .work = &work,
+					   .until_s = INFINITY,
+					   .ctx = &n_calls,
+					   .go_on = until_the_third };
+	struct cluster_job jobs[N_JOBS];
+	struct cluster_result results[N_JOBS];
+	struct cluster_counts counts;
+	struct policy *policy;
+	struct err err = { 0 };
+	size_t bad;
+
+	(void)state;
+	draw_jobs(jobs, N_JOBS, 1);
+	assert_int_equal(
+		policy_new(policy_find("pollux"), NULL, &cluster, &policy, &err), 0);
+	assert_int_equal(
+		cluster_run(jobs, N_JOBS, policy, &opts, results, &counts, &bad),
+		-ECANCELED);
+	assert_int_equal(counts.n_events, 3);
+	policy_free(policy);
+}
+
 int
 main(void)
 {
@@ -206,6 +289,8 @@ main(void)
 		cmocka_unit_test(the_same_seed_gives_the_same_bytes),
 		cmocka_unit_test(srtf_is_not_worse_than_others_on_one_gpu),
 		cmocka_unit_test(a_job_that_no_place_can_have_is_told),
+		cmocka_unit_test(a_job_of_too_many_rounds_is_told),
+		cmocka_unit_test(a_run_can_be_ended_after_any_event),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -152,7 +152,7 @@ struct pair {
 	struct routes *routes;
 	struct work_job jobs[2];
 	struct laid_job laid[2];
-	struct steady_job steady[2];
+	struct dense_job steady[2];
 };
 
 static void
@@ -170,9 +170,9 @@ open_pair(struct pair *pair, const uint32_t *model_of, int64_t shift_ns)
 		assert_int_equal(laid_job_make(&pair->jobs[i], hosts, pair->topo,
 					       pair->routes, &pair->laid[i]),
 				 0);
-		pair->steady[i] = (struct steady_job){ .job = &pair->jobs[i],
-						       .laid = &pair->laid[i],
-						       .shift_ns = i * shift_ns };
+		pair->steady[i] = (struct dense_job){ .job = &pair->jobs[i],
+						      .laid = &pair->laid[i],
+						      .shift_ns = i * shift_ns };
 	}
 }
 

@@ -1,4 +1,6 @@
 /* Where many jobs meet on the fabric: how long they are run, and that nobody shifts them. */
+#include <string.h>
+
 #include "lib/base/err.h"
 #include "sim/cluster/fabric_priv.h"
 #include "tests/unit/test.h"
@@ -16,9 +18,20 @@ static struct work_model model = {
 	.name = "few", .segments = segments, .n_segments = 2, .is_message = messages
 };
 
-/* Speeds of 'n' jobs that meet on the one uplink of their leaves. */
-static struct fabric_counts
-meet(uint32_t n, enum fabric_augment augment, double *ret_speeds)
+/* Jobs that meet on the one uplink of their leaves. */
+struct scene {
+	struct topo *topo;
+	struct fabric *fabric;
+	struct cluster_work work;
+	uint32_t gpus[2 * MOST], ids[MOST];
+	struct pol_cluster cluster;
+	struct pol_piece pieces[MOST][2];
+	struct pol_job jobs[MOST];
+	struct pol_view view;
+};
+
+static void
+open_scene(struct scene *scene, const struct fabric_opts *opts)
 {
 	static const uint32_t model_of[MOST], zeros[2 * MOST];
 	const struct gen_leaf_spine options = { .n_leaves = 2,
@@ -26,46 +39,64 @@ meet(uint32_t n, enum fabric_augment augment, double *ret_speeds)
 						.n_spines = 1,
 						.host_bps = LINE,
 						.uplink_bps = LINE };
-	const struct fabric_opts opts = { .augment = augment, .seed = 1 };
-	uint32_t gpus[2 * MOST], ids[MOST];
-	struct pol_cluster cluster = { .n_nodes = 2 * MOST,
-				       .n_racks = 1,
-				       .n_types = 1,
-				       .n_gpus = gpus,
-				       .rack_of = zeros,
-				       .type_of = zeros,
-				       .n_all_gpus = 2 * MOST };
-	struct pol_piece pieces[MOST][2];
-	struct pol_job jobs[MOST];
-	const struct pol_view view = {
-		.cluster = &cluster, .ids = ids, .n_jobs = n, .jobs = jobs, .n_ids = n
-	};
-	struct fabric_counts counts;
-	struct cluster_work work;
-	struct fabric *fabric;
-	struct topo *topo;
 	struct err err;
 
+	scene->cluster = (struct pol_cluster){ .n_nodes = 2 * MOST,
+					       .n_racks = 1,
+					       .n_types = 1,
+					       .n_gpus = scene->gpus,
+					       .rack_of = zeros,
+					       .type_of = zeros,
+					       .n_all_gpus = 2 * MOST };
+	scene->view = (struct pol_view){ .cluster = &scene->cluster,
+					 .ids = scene->ids,
+					 .jobs = scene->jobs };
 	for (uint32_t i = 0; i < 2 * MOST; i++)
-		gpus[i] = 1;
-	for (uint32_t i = 0; i < n; i++) {
-		pieces[i][0] = (struct pol_piece){ i, 1 };
-		pieces[i][1] = (struct pol_piece){ MOST + i, 1 };
-		ids[i] = i;
-		jobs[i] = (struct pol_job){
-			.id = i, .pieces = pieces[i], .n_pieces = 2, .n_held_gpus = 2
-		};
-		ret_speeds[i] = 1;
+		scene->gpus[i] = 1;
+	for (uint32_t i = 0; i < MOST; i++) {
+		scene->pieces[i][0] = (struct pol_piece){ i, 1 };
+		scene->pieces[i][1] = (struct pol_piece){ MOST + i, 1 };
+		scene->ids[i] = i;
+		scene->jobs[i] = (struct pol_job){ .id = i,
+						   .pieces = scene->pieces[i],
+						   .n_pieces = 2,
+						   .n_held_gpus = 2 };
 	}
-	assert_int_equal(gen_leaf_spine(&options, &topo, &err), 0);
-	assert_int_equal(
-		fabric_new(&cluster, topo, &model, model_of, n, &opts, &fabric, &err),
-		0);
-	work = fabric_work(fabric);
-	work.rates(work.ctx, &view, ret_speeds);
-	counts = fabric_counts(fabric);
-	fabric_free(fabric);
-	topo_unref(topo);
+	assert_int_equal(gen_leaf_spine(&options, &scene->topo, &err), 0);
+	assert_int_equal(fabric_new(&scene->cluster, scene->topo, &model, model_of,
+				    MOST, opts, &scene->fabric, &err),
+			 0);
+	scene->work = fabric_work(scene->fabric);
+}
+
+static void
+close_scene(struct scene *scene)
+{
+	fabric_free(scene->fabric);
+	topo_unref(scene->topo);
+}
+
+/* Speeds of the first 'n'; what was counted up to now. */
+static struct fabric_counts
+rates_of(struct scene *scene, uint32_t n, double *ret_speeds)
+{
+	for (uint32_t i = 0; i < n; i++)
+		ret_speeds[i] = 1;
+	scene->view.n_jobs = scene->view.n_ids = n;
+	scene->work.rates(scene->work.ctx, &scene->view, ret_speeds);
+	return fabric_counts(scene->fabric);
+}
+
+static struct fabric_counts
+meet(uint32_t n, enum fabric_augment augment, double *ret_speeds)
+{
+	const struct fabric_opts opts = { .augment = augment, .seed = 1 };
+	struct fabric_counts counts;
+	struct scene scene;
+
+	open_scene(&scene, &opts);
+	counts = rates_of(&scene, n, ret_speeds);
+	close_scene(&scene);
 	assert_int_equal(counts.max_jobs, n);
 	return counts;
 }
@@ -92,6 +123,86 @@ more_are_left_to_chance(void **state)
 	meet(FABRIC_MANY + 1, FABRIC_NONE, chance);
 	assert_int_equal(meet(FABRIC_MANY + 1, FABRIC_ANTIPHASE, left).n_shifted, 0);
 	assert_memory_equal(chance, left, (FABRIC_MANY + 1) * sizeof *chance);
+}
+
+static void
+many_are_looked_at_in_windows(void **state)
+{
+	struct fabric_opts opts = { .seed = 1 };
+	struct fabric_counts counts;
+	double speeds[MOST];
+	struct scene scene;
+
+	(void)state;
+	open_scene(&scene, &opts);
+	counts = rates_of(&scene, FABRIC_MANY, speeds);
+	assert_int_equal(counts.n_windows, 0);
+	assert_int_equal(counts.n_exact + counts.n_means, 1);
+	for (uint32_t n = MOST; n > FABRIC_MANY; n--)
+		counts = rates_of(&scene, n, speeds);
+	assert_int_equal(counts.n_windows, MOST - FABRIC_MANY);
+	assert_int_equal(counts.n_exact + counts.n_means, 1);
+	for (uint32_t i = 0; i < FABRIC_MANY; i++)
+		assert_true(speeds[i] > 0.95 && speeds[i] <= 1 + 1e-9);
+	/* Seen before: no other. */
+	assert_int_equal(rates_of(&scene, MOST, speeds).n_windows, MOST - FABRIC_MANY);
+	close_scene(&scene);
+
+	opts.max_iterations = 8;
+	open_scene(&scene, &opts);
+	counts = rates_of(&scene, MOST, speeds);
+	assert_int_equal(counts.n_windows, 0);
+	assert_int_equal(counts.n_exact + counts.n_means, 1);
+	close_scene(&scene);
+}
+
+static void
+plan_grant(struct pol_plan *plan, uint32_t job, uint32_t node, uint32_t other)
+{
+	vec_push(&plan->grants,
+		 ((struct pol_grant){ .job = job,
+				      .n_gpus = 2,
+				      .group = job,
+				      .first_piece = (uint32_t)plan->pieces.n,
+				      .n_pieces = 2,
+				      .share = 1 }));
+	vec_push(&plan->pieces, ((struct pol_piece){ node, 1 }));
+	vec_push(&plan->pieces, ((struct pol_piece){ other, 1 }));
+}
+
+/* One more may cross the uplink, where many meet, or stay below a leaf. */
+static void
+of_many_the_least_overlap_is_taken_without_a_run(void **state)
+{
+	const struct fabric_opts opts = { .augment = FABRIC_ANTIPHASE, .seed = 1 };
+	const uint32_t n = FABRIC_MANY + 1;
+
+	(void)state;
+	for (uint32_t close = 0; close < 2; close++) {
+		struct pol_plan plans[2] = { 0 };
+		struct fabric_counts counts;
+		struct scene scene;
+		double speeds[MOST];
+
+		open_scene(&scene, &opts);
+		rates_of(&scene, n, speeds);
+		scene.jobs[n].n_pieces = 0;
+		scene.view.n_jobs = scene.view.n_ids = n + 1;
+		for (uint32_t p = 0; p < 2; p++) {
+			for (uint32_t i = 0; i < n; i++)
+				plan_grant(&plans[p], i, i, MOST + i);
+			plan_grant(&plans[p], n, n, p == close ? n + 1 : MOST + n);
+		}
+		assert_int_equal(scene.work.augment.choose(scene.work.augment.ctx,
+							   &scene.view, plans, 2),
+				 close);
+		counts = fabric_counts(scene.fabric);
+		assert_int_equal(counts.n_judged, 2);
+		assert_int_equal(counts.n_solved, 1);
+		pol_plan_fini(&plans[0]);
+		pol_plan_fini(&plans[1]);
+		close_scene(&scene);
+	}
 }
 
 static void
@@ -124,6 +235,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(as_many_as_are_shifted_are_as_alone),
 		cmocka_unit_test(more_are_left_to_chance),
+		cmocka_unit_test(many_are_looked_at_in_windows),
+		cmocka_unit_test(of_many_the_least_overlap_is_taken_without_a_run),
 		cmocka_unit_test(more_jobs_are_run_for_fewer_iterations),
 	};
 

@@ -1,0 +1,24 @@
+/*
+ * dense.h - an engine of some jobs that knows no other links than theirs, so that it is small.
+ */
+#ifndef SIM_CLUSTER_DENSE_H
+#define SIM_CLUSTER_DENSE_H
+
+#include "scheduler/core/workload/workload.h"
+
+struct dense_job {
+	const struct work_job *job; /* Borrowed, as the next. */
+	const struct laid_job *laid;
+	int64_t shift_ns;
+	enum engine_pacing pacing;
+};
+
+/*
+ * All arrive at 0 and go on without end; the engine has them in the order of 'jobs'.  Of 'config'
+ * all but what tells of links; hosts' own interfaces mark nothing.  0 and an engine for
+ * engine_free(), or -EINVAL as engine_add_job().
+ */
+int dense_engine(const struct dense_job *jobs, size_t n, const struct topo *topo,
+		 const struct engine_config *config, struct engine **ret_engine);
+
+#endif
