@@ -106,3 +106,11 @@ zoo_models_of(const struct zoo *zoo, const struct joblist *list, uint32_t min_gp
 	}
 	return models;
 }
+
+double
+zoo_skew(const struct zoo *zoo, uint32_t model)
+{
+	const struct work_model *m = model == POL_NONE ? NULL : &zoo->models[model];
+
+	return m && m->parameters > 0 ? m->largest_tensor / m->parameters : 0;
+}

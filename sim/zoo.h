@@ -26,4 +26,7 @@ void zoo_fini(struct zoo *zoo); /* Accepts a zeroed one. */
 uint32_t *zoo_models_of(const struct zoo *zoo, const struct joblist *list,
 			uint32_t min_gpus, uint64_t seed, uint64_t *ret_n_drawn);
 
+/* The share of its parameters that one tensor has; 0: not known, as of POL_NONE. */
+double zoo_skew(const struct zoo *zoo, uint32_t model);
+
 #endif

@@ -135,6 +135,8 @@ struct pol_place {
 			  const struct pol_want *want, struct pol_free *free,
 			  struct pol_plan *plan);
 	bool scatters; /* Any GPUs are as good to it as any others. */
+	/* Where that is so: whether they are not for this job; NULL: for none. */
+	bool (*is_bound)(const void *state, const struct pol_job *job);
 };
 
 struct pol_planner {

@@ -3,6 +3,9 @@
  * queues; a job starts in the first and is moved to the tail of the next when what it has
  * attained reaches the limit of its queue.  In a queue, those that run keep their place
  * before those that do not; or, by Gittins index, those go first that are likely to end soon.
+ *
+ * Who starves may be promoted: a job of a later queue that has waited so many times what it
+ * has been run goes to the tail of the first queue, and both begin anew from 0.
  */
 #include <math.h>
 #include <string.h>
@@ -20,6 +23,7 @@ enum {
 	LIMIT_1,
 	WAKE,
 	FRONT,
+	PROMOTE,
 	DELTA,
 	N_PARAMS,
 };
@@ -31,13 +35,22 @@ enum wake {
 	WAKE_CEIL,  /* Muri: the limit by GPUs, rounded up, less wall time. */
 };
 
+/* What became of a job since it came, or was last promoted. */
+struct life {
+	uint8_t queue;
+	double ran_before_s; /* Of executed_s: what does not count any more. */
+	double waited_s;     /* After it first ran, until it last began to run. */
+	double waits_from_s; /* INFINITY: it runs, or has not run. */
+};
+
 struct state {
 	struct order_list queues[N_QUEUES];
-	VEC(uint8_t) queue_of; /* By id. */
-	VEC(uint32_t) scratch; /* Of served(). */
+	VEC(struct life) lives; /* By id. */
+	VEC(uint32_t) scratch;  /* Of served(). */
 	double limits[N_QUEUES - 1];
 	enum wake wake;
 	bool runs_first; /* In a queue. */
+	double promote;  /* Waiting for so many times what it ran; 0: nobody is. */
 	bool by_gpu_time;
 	/* By Gittins index in each queue: */
 	bool by_rank;
@@ -57,6 +70,7 @@ init_time(void *state, const double *params, const struct pol_cluster *cluster,
 	s->limits[1] = params[LIMIT_1];
 	s->wake = (enum wake)params[WAKE];
 	s->runs_first = params[FRONT] > 0;
+	s->promote = params[PROMOTE];
 }
 
 static void
@@ -93,7 +107,7 @@ fini(void *state)
 
 	for (int q = 0; q < N_QUEUES; q++)
 		order_list_fini(&s->queues[q]);
-	vec_free(&s->queue_of);
+	vec_free(&s->lives);
 	vec_free(&s->scratch);
 	gittins_fini(&s->gittins);
 }
@@ -103,38 +117,83 @@ on_event(void *state, const struct pol_view *view, enum pol_event event,
 	 const struct pol_job *job)
 {
 	struct state *s = state;
+	struct life *life;
 
-	if (s->queue_of.n < view->n_ids) {
-		vec_reserve(&s->queue_of, view->n_ids - s->queue_of.n);
-		s->queue_of.n = view->n_ids;
+	if (s->lives.n < view->n_ids) {
+		vec_reserve(&s->lives, view->n_ids - s->lives.n);
+		s->lives.n = view->n_ids;
 	}
+	life = &s->lives.items[job->id];
 	if (event == POL_ARRIVED)
-		s->queue_of.items[job->id] = 0;
-	order_list_event(&s->queues[s->queue_of.items[job->id]], event, job->id);
+		*life = (struct life){ .waits_from_s = INFINITY };
+	order_list_event(&s->queues[life->queue], event, job->id);
+	if (event == POL_STOPPED && job->executed_s > life->ran_before_s)
+		life->waits_from_s = view->now_s;
+	if (event == POL_STARTED && life->waits_from_s < INFINITY) {
+		life->waited_s += view->now_s - life->waits_from_s;
+		life->waits_from_s = INFINITY;
+	}
 	/* Now it is known. */
 	if (s->by_rank && event == POL_DONE)
 		gittins_learn(&s->gittins, job->duration_s * job->n_gpus);
 }
 
+/* Since it came, or was promoted. */
+static double
+ran_s(const struct state *s, const struct pol_job *job)
+{
+	return job->executed_s - s->lives.items[job->id].ran_before_s;
+}
+
 static double
 attained(const struct state *s, const struct pol_job *job)
 {
-	return s->by_gpu_time ? job->executed_s * job->n_gpus : job->executed_s;
+	return s->by_gpu_time ? ran_s(s, job) * job->n_gpus : ran_s(s, job);
 }
 
-/* Those that run, in the order in which they came; one queue at a time. */
+/*
+ * When it will have waited for as long as it may; INFINITY: it may for ever.  The same
+ * number for as long as it waits: what it wakes up for is then, to the last digit.
+ */
+static double
+starves_s(const struct state *s, const struct pol_job *job)
+{
+	const struct life *life = &s->lives.items[job->id];
+	double most_s = s->promote * ran_s(s, job);
+
+	if (!(s->promote > 0) || !life->queue || !(life->waits_from_s < INFINITY))
+		return INFINITY;
+	return life->waits_from_s +
+	       ((s->wake == WAKE_FLOOR ? floor(most_s) : most_s) - life->waited_s);
+}
+
+/* To the tail of another queue. */
 static void
-demote(struct state *s, const struct pol_view *view)
+move(struct state *s, uint32_t id, uint8_t queue)
+{
+	struct life *life = &s->lives.items[id];
+
+	order_list_event(&s->queues[life->queue], POL_DONE, id);
+	order_list_event(&s->queues[queue], POL_ARRIVED, id);
+	life->queue = queue;
+}
+
+/* In the order in which they came; one queue at a time, or back to the first. */
+static void
+move_all(struct state *s, const struct pol_view *view)
 {
 	for (uint32_t i = 0; i < view->n_jobs; i++) {
 		const struct pol_job *job = &view->jobs[view->ids[i]];
-		uint8_t *q = &s->queue_of.items[job->id];
+		struct life *life = &s->lives.items[job->id];
 
-		if (!job->n_pieces || *q == N_QUEUES - 1 ||
-		    attained(s, job) < NEAR * s->limits[*q])
-			continue;
-		order_list_event(&s->queues[*q], POL_DONE, job->id);
-		order_list_event(&s->queues[++*q], POL_ARRIVED, job->id);
+		if (job->n_pieces && life->queue < N_QUEUES - 1 &&
+		    attained(s, job) >= NEAR * s->limits[life->queue]) {
+			move(s, job->id, life->queue + 1);
+		} else if (!job->n_pieces && starves_s(s, job) <= view->now_s) {
+			move(s, job->id, 0);
+			*life = (struct life){ .ran_before_s = job->executed_s,
+					       .waits_from_s = INFINITY };
+		}
 	}
 }
 
@@ -162,7 +221,7 @@ order(void *state, const struct pol_view *view, uint32_t *ret_ids)
 	struct state *s = state;
 	uint32_t n = 0;
 
-	demote(s, view);
+	move_all(s, view);
 	for (int q = 0; q < N_QUEUES; q++) {
 		struct order_list *list = &s->queues[q];
 
@@ -207,10 +266,10 @@ rounded_left_s(const struct state *s, const struct pol_job *job, double limit, d
 {
 	switch (s->wake) {
 	case WAKE_FLOOR:
-		return s->by_gpu_time ? floor((limit - job->executed_s) / n)
-				      : limit - job->executed_s;
+		return s->by_gpu_time ? floor((limit - ran_s(s, job)) / n)
+				      : limit - ran_s(s, job);
 	case WAKE_CEIL:
-		return ceil(limit / n) - job->executed_s;
+		return ceil(limit / n) - ran_s(s, job);
 	case WAKE_EXACT:
 		break;
 	}
@@ -224,7 +283,7 @@ left_s(const struct state *s, const struct pol_job *job, double limit)
 	double n = s->by_gpu_time ? job->n_gpus : 1;
 	double rounded_s = rounded_left_s(s, job, limit, n);
 
-	return rounded_s > 0 ? rounded_s : limit / n - job->executed_s;
+	return rounded_s > 0 ? rounded_s : limit / n - ran_s(s, job);
 }
 
 static double
@@ -236,12 +295,17 @@ wakeup_s(void *state, const struct pol_view *view)
 	for (uint32_t i = 0; i < view->n_jobs; i++) {
 		const struct pol_job *job = &view->jobs[view->ids[i]];
 		uint8_t q;
+		double due_s;
 
-		if (!job->n_pieces)
+		if (!job->n_pieces && !(s->promote > 0))
 			continue;
-		q = s->queue_of.items[job->id];
-		/* Who is due already is demoted when there is a decision. */
-		if (q < N_QUEUES - 1 && attained(s, job) < NEAR * s->limits[q])
+		/* Who is due already is moved when there is a decision. */
+		due_s = starves_s(s, job);
+		if (due_s > view->now_s)
+			next_s = fmin(next_s, due_s);
+		q = s->lives.items[job->id].queue;
+		if (job->n_pieces && q < N_QUEUES - 1 &&
+		    attained(s, job) < NEAR * s->limits[q])
 			next_s = fmin(next_s,
 				      view->now_s + left_s(s, job, s->limits[q]));
 	}
@@ -269,12 +333,23 @@ wakeup_s(void *state, const struct pol_view *view)
 		    1,                                                                  \
 		    0,                                                                  \
 		    1,                                                                  \
-		    true }
+		    true },                                                             \
+	[PROMOTE] = { prefix ".promote",                                                \
+		      "a job that has waited so many times what it ran goes back to "   \
+		      "the first queue; 0: nobody does",                                \
+		      0,                                                                \
+		      0,                                                                \
+		      1e9,                                                              \
+		      false }
 
-/* Each order has these two first. */
+/* Each order has these first. */
 static const char *
 why_not(const double *params)
 {
+	/* Jobs are not stopped and promoted over and over in no time. */
+	if (params[PROMOTE] > 0 && params[PROMOTE] * params[LIMIT_0] < 1)
+		return "promotion (.promote) times the limit of the first queue (.limit0) is "
+		       "below 1 s: jobs would change places without end; raise one of them";
 	if (params[LIMIT_1] < params[LIMIT_0])
 		return "the limit of the second queue (.limit1) is below that of the first "
 		       "(.limit0); set both";

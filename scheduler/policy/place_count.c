@@ -2,9 +2,10 @@
 
 #include "scheduler/policy/places.h"
 
-const struct pol_place *const place_all[] = { &place_count,    &place_whole,
-					      &place_best_fit, &place_spread,
-					      &place_random,   NULL };
+const struct pol_place *const place_all[] = {
+	&place_count, &place_whole, &place_best_fit, &place_spread, &place_random,
+	&place_skew,  NULL
+};
 
 const struct pol_place *
 place_find(const char *name)

@@ -22,6 +22,8 @@ extern const struct pol_place place_best_fit;
 extern const struct pol_place place_spread;
 /* place_random.c: nodes that are drawn. */
 extern const struct pol_place place_random;
+/* place_skew.c: best fit for jobs whose model is mostly one tensor; count for others. */
+extern const struct pol_place place_skew;
 
 /* By its name, or NULL; all of them, ended by NULL. */
 const struct pol_place *place_find(const char *name);

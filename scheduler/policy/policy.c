@@ -178,6 +178,12 @@ policy_restart_s(const struct policy *policy)
 	return policy->restart_s;
 }
 
+double
+policy_round_s(const struct policy *policy)
+{
+	return policy->spec->drive == POL_EVENTS ? INFINITY : policy->round_s;
+}
+
 static bool
 has_types(const struct policy *policy)
 {
@@ -572,6 +578,8 @@ policy_decide(struct policy *policy, const struct pol_view *view,
 	const uint32_t *parts = planner && planner->parts
 					? planner->parts(policy->states[PLANNER])
 					: NULL;
+	bool scatters = policy->place && policy->place->scatters &&
+			policy->cluster->n_types == 1;
 	uint32_t n;
 
 	admit(policy, view);
@@ -580,10 +588,9 @@ policy_decide(struct policy *policy, const struct pol_view *view,
 	for (uint32_t i = 0; i < n_max; i++)
 		pol_plan_clear(&plans[i]);
 	n = plan(policy, view, plans, n_max);
-	return augment_vary(&policy->vary, view,
-			    policy->place && policy->place->scatters &&
-				    policy->cluster->n_types == 1,
-			    parts, &policy->vary_rng, plans, n, n_max);
+	return augment_vary(&policy->vary, view, scatters ? policy->place : NULL,
+			    policy->states[PLACE], parts, &policy->vary_rng, plans, n,
+			    n_max);
 }
 
 void

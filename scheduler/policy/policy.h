@@ -76,6 +76,8 @@ int policy_new(const struct policy_spec *spec, const struct policy_opts *opts,
 	       struct err *err);
 void policy_free(struct policy *policy); /* Accepts NULL. */
 double policy_restart_s(const struct policy *policy);
+/* Of a round, or of a lease, at whose ends it decides again; INFINITY: it has neither. */
+double policy_round_s(const struct policy *policy);
 /* GPUs that a job can have at most: those of one type, where the policy knows types. */
 uint32_t policy_most_gpus(const struct policy *policy);
 

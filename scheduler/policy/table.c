@@ -97,6 +97,14 @@ const struct policy_spec policy_table[] = {
 		.place = &place_count,
 	},
 	{
+		.name = "tiresias",
+		.text = "least attained GPU time first, in three queues; jobs of skewed "
+			"models on as few nodes as can be",
+		.source = "Tiresias (NSDI 2019) 3.2 and 3.3",
+		.order = &order_las_2d,
+		.place = &place_skew,
+	},
+	{
 		.name = "muri-s",
 		.text = "least remaining GPU time first; jobs whose stages fit take turns "
 			"on the same GPUs",

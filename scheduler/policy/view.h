@@ -40,6 +40,7 @@ struct pol_job {
 	double predicted_s;        /* What a user or a model foretold; NAN: nothing. */
 	double iteration_s;        /* Of its iterations, alone; NAN: not known. */
 	double stage_s[3];         /* Of that loading, GPU and network; or NAN. */
+	double skew; /* Share of its model's parameters in one tensor; 0: not known. */
 	/* What became of it. */
 	/* Wall time on GPUs, without restart_s: restarts that its work charges itself count. */
 	double executed_s;

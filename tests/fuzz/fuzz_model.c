@@ -39,6 +39,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	BUG_ON(model.n_segments > WORK_MODEL_MAX_SEGMENTS ||
 	       model.n_also > WORK_MODEL_MAX_ALSO || model.batch < 1);
 	BUG_ON(!work_model_is(&model, model.name));
+	BUG_ON(model.largest_tensor != 0 &&
+	       !(model.largest_tensor >= 1 &&
+		 model.largest_tensor <= model.parameters));
 	make_job(&model, 0);
 	make_job(&model, 1.75);
 	work_model_fini(&model);

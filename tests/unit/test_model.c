@@ -15,6 +15,9 @@
 #define SOURCES                                                                       \
 	"\"sources\": {\"parameters\": \"a\", \"batch\": \"b\", \"compute\": \"c\", " \
 	"\"traffic\": \"d\"}"
+#define LARGEST_SOURCES                                                               \
+	"\"sources\": {\"parameters\": \"a\", \"batch\": \"b\", \"compute\": \"c\", " \
+	"\"traffic\": \"d\", \"largest_tensor\": \"e\"}"
 #define HEAD                                                                      \
 	"{\"schema\": \"antiphase.model/1\", \"model\": \"m\", \"text\": \"t\", " \
 	"\"gpu\": \"g\", \"parameters\": 1000, \"batch\": 4, "
@@ -153,6 +156,31 @@ data_parallel_models_send_what_their_parameters_take(void **state)
 	assert_true(n >= 18);
 }
 
+/* As Tiresias (NSDI 2019) has it: of VGG one tensor is most, of ResNet and BERT none. */
+static void
+the_largest_tensors_are_told(void **state)
+{
+	static const struct {
+		const char *file;
+		double least, most; /* Of the parameters. */
+	} rows[] = {
+		{ "vgg11.json", 0.773, 0.774 }, { "vgg16.json", 0.742, 0.743 },
+		{ "vgg19.json", 0.715, 0.716 }, { "resnet50.json", 0.092, 0.093 },
+		{ "bert.json", 0.214, 0.215 },  { "ncf.json", 0.559, 0.56 },
+		{ "deepspeech2.json", 0, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct work_model model;
+
+		read_model(rows[i].file, &model);
+		assert_in_range((int)(1e4 * model.largest_tensor / model.parameters),
+				(int)(1e4 * rows[i].least), (int)(1e4 * rows[i].most));
+		work_model_fini(&model);
+	}
+}
+
 static void
 a_place_makes_a_job_of_a_model(void **state)
 {
@@ -201,6 +229,13 @@ what_is_no_model_is_refused(void **state)
 		     "\"sources\": {\"parameters\": \"a\"}}",
 		HEAD "\"collective\": \"ring\", \"segments\": [\"compute 1 ms\"], "
 		     "\"also\": [\"\"], " SOURCES "}",
+		/* Without a source; none; more than there are. */
+		HEAD "\"largest_tensor\": 1000, \"collective\": \"ring\", "
+		     "\"segments\": [\"compute 1 ms\"], " SOURCES "}",
+		HEAD "\"largest_tensor\": 0, \"collective\": \"ring\", "
+		     "\"segments\": [\"compute 1 ms\"], " LARGEST_SOURCES "}",
+		HEAD "\"largest_tensor\": 1001, \"collective\": \"ring\", "
+		     "\"segments\": [\"compute 1 ms\"], " LARGEST_SOURCES "}",
 		HEAD
 		"\"collective\": \"ring\", \"segments\": [\"compute 1 ms\"], \"more\": "
 		"1, " SOURCES "}",
@@ -224,6 +259,7 @@ main(void)
 		cmocka_unit_test(
 			the_models_of_the_paper_and_of_the_traces_are_there_once),
 		cmocka_unit_test(data_parallel_models_send_what_their_parameters_take),
+		cmocka_unit_test(the_largest_tensors_are_told),
 		cmocka_unit_test(a_place_makes_a_job_of_a_model),
 		cmocka_unit_test(what_is_no_model_is_refused),
 	};

@@ -105,6 +105,23 @@ models_are_in_the_order_of_their_files(void **state)
 }
 
 static void
+the_largest_tensor_is_told_as_a_share(void **state)
+{
+	struct zoo zoo;
+
+	(void)state;
+	load(&zoo);
+	zoo.models[1].parameters = 400;
+	zoo.models[1].largest_tensor = 100;
+	zoo.models[2].parameters = 0;
+	assert_near(zoo_skew(&zoo, 1), 0.25, 0);
+	assert_near(zoo_skew(&zoo, 0), 0, 0);
+	assert_near(zoo_skew(&zoo, 2), 0, 0);
+	assert_near(zoo_skew(&zoo, POL_NONE), 0, 0);
+	zoo_fini(&zoo);
+}
+
+static void
 one_bad_model_and_an_empty_folder_are_refused(void **state)
 {
 	char none[] = "/tmp/test-zoo-none-XXXXXX";
@@ -197,6 +214,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(models_are_in_the_order_of_their_files),
+		cmocka_unit_test(the_largest_tensor_is_told_as_a_share),
 		cmocka_unit_test(one_bad_model_and_an_empty_folder_are_refused),
 		cmocka_unit_test(
 			a_job_trains_what_its_trace_names_or_what_is_drawn_for_its_place),

@@ -15,12 +15,13 @@
 #include "lib/base/words.h"
 #include "scheduler/core/workload/segment_text.h"
 
-static const char *const file_keys[] = { "schema",  "model",      "also",
-					 "text",    "gpu",        "parameters",
-					 "batch",   "collective", "segments",
-					 "sources", NULL };
-static const char *const source_keys[] = { "parameters", "batch", "compute", "traffic",
-					   NULL };
+#define LARGEST "largest_tensor"
+
+static const char *const file_keys[] = { "schema",     "model",      "also",    "text",
+					 "gpu",        "parameters", LARGEST,   "batch",
+					 "collective", "segments",   "sources", NULL };
+static const char *const source_keys[] = { "parameters", "batch", "compute",
+					   "traffic",    LARGEST, NULL };
 
 void
 work_model_fini(struct work_model *model)
@@ -157,6 +158,8 @@ check_sources(const struct json_doc *doc, struct err *err)
 	for (const char *const *key = source_keys; *key; key++) {
 		const char *text;
 
+		if (strcmp(*key, LARGEST) == 0 && !json_find(json_root(doc), LARGEST))
+			continue;
 		if (json_get_str(doc, sources, *key, &text, err) < 0)
 			return -EINVAL;
 		if (!*text)
@@ -185,6 +188,8 @@ work_model_parse(const char *file, const char *text, size_t length,
 	    parse_also(doc, &model, err) < 0 ||
 	    json_get_num(doc, root, "parameters", 0, 1e15, &model.parameters, err) <
 		    0 ||
+	    json_opt_num(doc, root, LARGEST, 1, model.parameters, &model.largest_tensor,
+			 err) < 0 ||
 	    json_get_int(doc, root, "batch", 1, 1000000000, &model.batch, err) < 0 ||
 	    parse_collective(doc, &model, err) < 0 ||
 	    parse_segments(doc, &model, err) < 0 || check_sources(doc, err) < 0) {

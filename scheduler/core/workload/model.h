@@ -3,10 +3,11 @@
  *
  *	{ "schema": "antiphase.model/1", "model": "vgg16", "also": ["vgg-16"],
  *	  "text": "image classification", "parameters": 138357544,
+ *	  "largest_tensor": 102760448,
  *	  "batch": 16, "gpu": "V100", "collective": "ring",
  *	  "segments": ["compute 107 ms", "allreduce 553430176 B"],
- *	  "sources": { "parameters": "...", "batch": "...", "compute": "...",
- *	               "traffic": "..." } }
+ *	  "sources": { "parameters": "...", "largest_tensor": "...", "batch": "...",
+ *	               "compute": "...", "traffic": "..." } }
  *
  * Segments are written as in scenario files (segment_text.h); what a message becomes on
  * so many hosts is topology/collective.h's.  A profile (profile.h) is what a job puts on
@@ -29,7 +30,8 @@ struct work_model {
 	char **also;             /* Owned; other names, as traces have them. */
 	size_t n_also;
 	double parameters;
-	int64_t batch; /* Of a GPU. */
+	double largest_tensor; /* How many of them are in one; 0: not known. */
+	int64_t batch;         /* Of a GPU. */
 	enum collective collective;
 	size_t n_segments;
 	struct work_segment *segments; /* Owned. */
