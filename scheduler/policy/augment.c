@@ -39,9 +39,20 @@ is_there(const struct pol_view *view, const struct pol_plan *plan,
 		      grant->n_pieces * sizeof *job->pieces) == 0;
 }
 
+/* Whether it may be placed anew. */
+static bool
+may_move(const struct pol_view *view, const struct pol_place *scatters,
+	 const void *state, const struct pol_grant *grant)
+{
+	if (!scatters)
+		return grant->n_pieces > 1;
+	return !scatters->is_bound ||
+	       !scatters->is_bound(state, &view->jobs[grant->job]);
+}
+
 static void
-look(struct augment_room *room, const struct pol_view *view, bool scatters,
-     const struct pol_plan *plan)
+look(struct augment_room *room, const struct pol_view *view,
+     const struct pol_place *scatters, const void *state, const struct pol_plan *plan)
 {
 	const struct pol_cluster *cluster = view->cluster;
 
@@ -75,7 +86,7 @@ look(struct augment_room *room, const struct pol_view *view, bool scatters,
 		if (grant->group != grant->job)
 			continue;
 		if (room->stays.items[grant->job] != room->number &&
-		    (scatters || grant->n_pieces > 1))
+		    may_move(view, scatters, state, grant))
 			vec_push(&room->movers, i);
 		else
 			augment_take(room->room.items, augment_pieces(plan, grant),
@@ -181,14 +192,14 @@ init_place(struct augment_room *room, const struct pol_cluster *cluster)
 }
 
 uint32_t
-augment_vary(struct augment_room *room, const struct pol_view *view, bool scatters,
-	     const uint32_t *parts, struct rng *rng, struct pol_plan *plans, uint32_t n,
-	     uint32_t n_max)
+augment_vary(struct augment_room *room, const struct pol_view *view,
+	     const struct pol_place *scatters, const void *state, const uint32_t *parts,
+	     struct rng *rng, struct pol_plan *plans, uint32_t n, uint32_t n_max)
 {
 	if (n >= n_max)
 		return n;
 	room->parts = parts;
-	look(room, view, scatters, &plans[0]);
+	look(room, view, scatters, state, &plans[0]);
 	if (!is_worth_it(room, &plans[0]))
 		return n;
 	init_place(room, view->cluster);

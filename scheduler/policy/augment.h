@@ -10,7 +10,8 @@
  *	where the placement holds any GPUs to be as good as others (pol_place.scatters),
  *		all others are placed anew, the largest first, as close together as there
  *		is room, of equal nodes on a random one; in every other plan those that
- *		run stay where they run, if that can be
+ *		run stay where they run, if that can be.  Jobs that it binds
+ *		(pol_place.is_bound) stay where the policy put them
  *	else	those on several nodes are placed anew: each piece on a random node with
  *		exactly as much room, of the same type and part (pol_planner.parts), as the
  *		one the policy chose had at that moment, and in no more racks.  That is the same rule with its ties
@@ -55,10 +56,12 @@ void augment_room_fini(struct augment_room *room); /* Accepts a zeroed one. */
 
 /*
  * Makes plans[n] and on, up to 'n_max' in all, from plans[0].  Returns how many there are,
- * then.  'parts': of pol_planner; NULL: nodes are of one.
+ * then.  'scatters': the placement, with its state, if it is one of those; NULL: it is not.
+ * 'parts': of pol_planner; NULL: nodes are of one.
  */
 uint32_t augment_vary(struct augment_room *room, const struct pol_view *view,
-		      bool scatters, const uint32_t *parts, struct rng *rng,
-		      struct pol_plan *plans, uint32_t n, uint32_t n_max);
+		      const struct pol_place *scatters, const void *state,
+		      const uint32_t *parts, struct rng *rng, struct pol_plan *plans,
+		      uint32_t n, uint32_t n_max);
 
 #endif

@@ -10,7 +10,7 @@
 #include "lib/base/err.h"
 #include "lib/base/rng.h"
 #include "scheduler/policy/places.h"
-#include "sim/cluster/cluster.h"
+#include "tests/unit/cluster_lab.h"
 #include "tests/unit/test.h"
 
 #define N_NODES 6
@@ -122,32 +122,6 @@ it_waits_for_few_nodes_if_told_to(void **state)
 
 /* ---- Orders ------------------------------------------------------------------------------ */
 
-static void
-run(const char *name, const char *set, const struct cluster_job *jobs, size_t n,
-    struct cluster_result *ret_results)
-{
-	const struct cluster_work work = { 0 };
-	const struct cluster_opts opts = {
-		.cluster = &cluster, .work = &work, .until_s = INFINITY, .check = true
-	};
-	const struct policy_opts policy_opts = { .seed = 1,
-						 .sets = &set,
-						 .n_sets = set ? 1 : 0,
-						 .round_s = NAN,
-						 .restart_s = NAN };
-	struct cluster_counts counts;
-	struct policy *policy;
-	struct err err = { 0 };
-	size_t bad;
-
-	assert_int_equal(
-		policy_new(policy_find(name), &policy_opts, &cluster, &policy, &err),
-		0);
-	assert_int_equal(
-		cluster_run(jobs, n, policy, &opts, ret_results, &counts, &bad), 0);
-	policy_free(policy);
-}
-
 static struct cluster_job
 job(double submit_s, double duration_s, uint32_t user)
 {
@@ -170,15 +144,15 @@ users_are_expected_to_do_what_they_did(void **state)
 	struct cluster_result results[5];
 
 	(void)state;
-	run("qssf", NULL, jobs, 5, results);
+	cluster_lab_run(&cluster, "qssf", NULL, jobs, 5, results);
 	/* When the third was done, user 1's last took 1000 s, user 0's 10 s. */
 	assert_true(results[4].first_s < results[3].first_s);
 	assert_true(results[4].first_s == 1510);
 	memcpy(foretold, jobs, sizeof jobs);
 	foretold[3].predicted_s = 1;
-	run("qssf", NULL, foretold, 5, results);
+	cluster_lab_run(&cluster, "qssf", NULL, foretold, 5, results);
 	assert_true(results[3].first_s < results[4].first_s);
-	run("qssf", "predicted.by=1", foretold, 5, results);
+	cluster_lab_run(&cluster, "qssf", "predicted.by=1", foretold, 5, results);
 	assert_true(results[4].first_s < results[3].first_s);
 }
 
@@ -192,16 +166,16 @@ jobs_are_let_in_while_there_is_no_load(void **state)
 
 	(void)state;
 	/* More than the load by itself, it is let in once nobody is inside. */
-	run("blox", "load.most=0.5", jobs, 2, results);
+	cluster_lab_run(&cluster, "blox", "load.most=0.5", jobs, 2, results);
 	assert_true(results[0].first_s == 0);
 	assert_true(results[1].first_s == 1200);
 	/* There is room for all three, but only two are let in. */
 	for (int i = 0; i < 3; i++)
 		small[i].n_gpus = small[i].max_gpus = 8;
-	run("blox", "load.most=0.4", small, 3, results);
+	cluster_lab_run(&cluster, "blox", "load.most=0.4", small, 3, results);
 	assert_true(results[1].first_s == 0);
 	assert_true(results[2].first_s == 1200);
-	run("blox", NULL, small, 3, results);
+	cluster_lab_run(&cluster, "blox", NULL, small, 3, results);
 	assert_true(results[2].first_s == 0);
 }
 

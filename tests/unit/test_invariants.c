@@ -13,6 +13,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
 #include "lib/base/rng.h"
+#include "scheduler/policy/places.h"
 #include "scheduler/policy/stages.h"
 #include "sim/cluster/cluster.h"
 #include "tests/unit/test.h"
@@ -20,6 +21,7 @@
 #define N_NODES 6
 #define N_JOBS  50
 #define NEAR_S  1e-6
+#define SKEW    0.7 /* Of every third job. */
 
 static const uint32_t gpus[N_NODES] = { 4, 4, 8, 8, 2, 4 };
 static const uint32_t zeros[N_NODES], racks[N_NODES] = { 0, 0, 0, 1, 1, 1 };
@@ -54,6 +56,8 @@ static const struct scene scenes[] = {
 struct watch {
 	const struct policy_spec *spec;
 	const struct scene *scene;
+	const char *const *sets; /* Of the policy's parameters; NULL: defaults. */
+	size_t n_sets;
 	const struct cluster_job *jobs;
 	double speeds[N_JOBS]; /* Until the next event. */
 	double served[N_JOBS]; /* Of each job's duration, by our own sums. */
@@ -88,6 +92,7 @@ draw_jobs(const struct scene *scene, struct cluster_job *jobs, uint64_t seed)
 			.iterations = NAN,
 			.iteration_s = NAN,
 			.stage_s = { NAN, NAN, NAN },
+			.skew = i % 3 ? 0.3 : SKEW,
 		};
 		while (job->n_gpus > scene->max_gpus)
 			job->n_gpus /= 2;
@@ -246,6 +251,7 @@ static const char *const busy[] = {
 	"las",
 	"2d-las",
 	"2d-gittins",
+	"tiresias",
 	"gandiva-fair",
 	"themis",
 	"random",
@@ -268,6 +274,41 @@ is_one_of(const char *const *names, const struct policy_spec *spec)
 	while (*names && strcmp(*names, spec->name) != 0)
 		names++;
 	return *names;
+}
+
+/* Whether it is on few nodes or waits. */
+static bool
+is_skewed(const struct watch *w, const struct pol_job *job)
+{
+	return w->spec->place == &place_skew && job->skew >= SKEW;
+}
+
+/* The least nodes that so many GPUs are on: nodes of the scenes have at most 16. */
+static uint32_t
+least_nodes(const struct pol_cluster *cluster, uint32_t n_gpus)
+{
+	uint32_t n = 0;
+
+	for (uint32_t size = 16; size; size--)
+		for (uint32_t i = 0; i < cluster->n_nodes; i++) {
+			if (cluster->n_gpus[i] != size || !n_gpus)
+				continue;
+			n_gpus -= size < n_gpus ? size : n_gpus;
+			n++;
+		}
+	return n;
+}
+
+static void
+check_skew(const struct watch *w, const struct pol_view *view)
+{
+	for (uint32_t i = 0; i < view->n_jobs; i++) {
+		const struct pol_job *job = &view->jobs[view->ids[i]];
+
+		if (job->n_pieces && is_skewed(w, job) &&
+		    job->n_pieces != least_nodes(view->cluster, job->n_gpus))
+			wrong(w, view, job->id, "it is skewed, and on many nodes");
+	}
 }
 
 /* Of one type, where the policy serves one after the other. */
@@ -299,7 +340,7 @@ check_busy(const struct watch *w, const struct pol_view *view, uint32_t type)
 	for (uint32_t i = 0; i < view->n_jobs; i++) {
 		const struct pol_job *job = &view->jobs[view->ids[i]];
 
-		if (!job->n_pieces && job->n_gpus <= n_free)
+		if (!job->n_pieces && job->n_gpus <= n_free && !is_skewed(w, job))
 			wrong(w, view, job->id, "it waits beside free GPUs");
 	}
 }
@@ -327,6 +368,7 @@ after_plan(void *ctx, const struct pol_view *view, const struct pol_plan *plan)
 	for (uint32_t type = 0; type < view->cluster->n_types; type++)
 		if (is_one_of(busy, w->spec))
 			check_busy(w, view, type);
+	check_skew(w, view);
 	if (is_one_of(in_turn, w->spec))
 		check_turns(w, view);
 }
@@ -386,9 +428,13 @@ run(struct watch *w, uint64_t seed)
 	static const char *const moves[] = { "pack.moves=2" };
 	bool packs =
 		w->spec->planner && strcmp(w->spec->planner->module.name, "pack") == 0;
+	const char *const *more = packs ? moves : short_search;
 	const struct policy_opts policy_opts = { .seed = seed,
-						 .sets = packs ? moves : short_search,
-						 .n_sets = w->spec->adapts || packs,
+						 .sets = w->sets ? w->sets : more,
+						 .n_sets = w->sets ? w->n_sets
+							   : w->spec->adapts || packs
+								   ? 1
+								   : 0,
 						 .round_s = NAN,
 						 .restart_s = scene->restart_s };
 	struct cluster_job jobs[N_JOBS];
@@ -433,11 +479,41 @@ they_hold_after_every_event_under_every_policy(void **state)
 	assert_true(n_shared > 0 && n_guests > 0 && n_resized > 0);
 }
 
+/* Queues that most jobs leave, and in which they soon starve. */
+static void
+they_hold_where_jobs_are_promoted(void **state)
+{
+	static const struct {
+		const char *policy, *sets[3];
+	} tries[] = {
+		{ "las", { "las.limit0=60", "las.limit1=300", "las.promote=0.3" } },
+		{ "2d-las",
+		  { "las2d.limit0=200", "las2d.limit1=900", "las2d.promote=1" } },
+		{ "2d-gittins",
+		  { "gittins.limit0=200", "gittins.limit1=900", "gittins.promote=2" } },
+		{ "tiresias-rounds",
+		  { "las2d.limit0=200", "las2d.limit1=900", "las2d.promote=1" } },
+	};
+
+	(void)state;
+	for (size_t k = 0; k < sizeof tries / sizeof *tries; k++)
+		for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++)
+			for (uint64_t seed = 1; seed <= 3; seed++) {
+				struct watch w = { .spec = policy_find(tries[k].policy),
+						   .scene = &scenes[i],
+						   .sets = tries[k].sets,
+						   .n_sets = 3 };
+
+				run(&w, seed);
+			}
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(they_hold_after_every_event_under_every_policy),
+		cmocka_unit_test(they_hold_where_jobs_are_promoted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

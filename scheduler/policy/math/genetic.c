@@ -269,6 +269,9 @@ genetic_search(struct genetic *genetic, const struct genetic_problem *problem,
 	struct plan *now = plan_of_now(&s);
 
 	s.now = now;
+	for (uint32_t c = 0; c < problem->n_columns; c++)
+		if (genetic_capacity(&s, c) > s.most_capacity)
+			s.most_capacity = genetic_capacity(&s, c);
 	genetic_sum(&s, now);
 	judge(&s, now);
 	vec_push(&g->plans, plan_of_now(&s));

@@ -70,15 +70,6 @@ cross(const struct search *s, const struct plan *one, const struct plan *other,
 	}
 }
 
-/* What fits into an element. */
-static uint32_t
-capacity_of(const struct search *s, uint32_t column)
-{
-	uint32_t capacity = s->p->capacities[column];
-
-	return capacity < UINT16_MAX ? capacity : UINT16_MAX;
-}
-
 /* In order; who loses all is still among them. */
 static void
 list_holders(struct genetic *g, const struct plan *plan)
@@ -96,7 +87,7 @@ count_left(const struct search *s, const struct plan *plan)
 	struct genetic *g = s->g;
 
 	for (uint32_t c = 0; c < g->n_columns; c++)
-		g->left[c] = (int32_t)capacity_of(s, c);
+		g->left[c] = (int32_t)genetic_capacity(s, c);
 	for (uint32_t i = 0; i < g->n_holders; i++) {
 		const uint16_t *cells = genetic_row_of(g, plan, g->holders[i]);
 
@@ -122,7 +113,7 @@ static void
 grow_one(const struct search *s, struct plan *plan, uint32_t row, uint32_t column)
 {
 	uint16_t *cell = genetic_row_of(s->g, plan, row) + column;
-	uint32_t most = capacity_of(s, column);
+	uint32_t most = genetic_capacity(s, column);
 
 	if (*cell < most)
 		give(s, plan, row, column, genetic_draw(s->rng, most - *cell + 1));
@@ -172,9 +163,11 @@ keep_alone(const struct search *s, struct plan *plan)
 		if (plan->n_columns[row] < 2)
 			continue;
 		for (uint32_t c = 0; c < g->n_columns; c++) {
-			if (g->owner[c] == NOBODY && cells[c]) {
+			if (!cells[c])
+				continue;
+			if (g->owner[c] == NOBODY) {
 				g->owner[c] = row;
-			} else if (cells[c]) {
+			} else {
 				g->left[c] += cells[c];
 				cells[c] = 0;
 				has_lost = true;
@@ -229,7 +222,7 @@ cut_columns(const struct search *s, struct plan *plan)
 	struct genetic *g = s->g;
 
 	for (uint32_t c = 0; c < g->n_columns; c++) {
-		uint32_t left = capacity_of(s, c);
+		uint32_t left = genetic_capacity(s, c);
 
 		if (g->left[c] >= 0)
 			continue;
@@ -270,6 +263,8 @@ find_column(const struct search *s, const uint16_t *cells, uint32_t n_units)
 {
 	uint32_t n = s->g->n_columns, at = genetic_draw(s->rng, n), found = NOBODY;
 
+	if (n_units > s->most_capacity)
+		return NOBODY;
 	for (uint32_t i = 0; i < n; i++, at = at + 1 < n ? at + 1 : 0) {
 		if (s->g->left[at] + cells[at] < (int64_t)n_units)
 			continue;
@@ -281,18 +276,24 @@ find_column(const struct search *s, const uint16_t *cells, uint32_t n_units)
 	return found;
 }
 
-/* Where most is left, and nobody else is alone; or NOBODY. */
+/*
+ * Where most is left, and nobody else is alone; or NOBODY.  Nowhere more than 'most' is left,
+ * so that the first that has so much is taken.
+ */
 static uint32_t
-find_emptiest(const struct search *s, uint32_t row)
+find_emptiest(const struct search *s, uint32_t row, int32_t most)
 {
 	const struct genetic *g = s->g;
 	uint32_t n = g->n_columns, at = genetic_draw(s->rng, n), found = NOBODY;
+	int32_t best = 0;
 
-	for (uint32_t i = 0; i < n; i++, at = at + 1 < n ? at + 1 : 0)
-		if (g->left[at] > 0 &&
-		    (g->owner[at] == NOBODY || g->owner[at] == row) &&
-		    (found == NOBODY || g->left[at] > g->left[found]))
-			found = at;
+	for (uint32_t i = 0; i < n && best < most; i++, at = at + 1 < n ? at + 1 : 0) {
+		if (g->left[at] <= best ||
+		    (g->owner[at] != NOBODY && g->owner[at] != row))
+			continue;
+		best = g->left[at];
+		found = at;
+	}
 	return found;
 }
 
@@ -302,6 +303,7 @@ fill_row(const struct search *s, struct plan *plan, uint32_t row)
 {
 	const struct genetic_row *limits = &s->p->rows[row];
 	uint32_t least = limits->least, column;
+	int32_t most = (int32_t)s->most_capacity;
 
 	if (!plan->n_units[row] || plan->n_units[row] >= least)
 		return;
@@ -315,9 +317,10 @@ fill_row(const struct search *s, struct plan *plan, uint32_t row)
 	       plan->n_columns[row] < limits->max_columns) {
 		uint32_t more = least - plan->n_units[row];
 
-		column = find_emptiest(s, row);
+		column = find_emptiest(s, row, most);
 		if (column == NOBODY)
 			break;
+		most = s->g->left[column];
 		if (s->g->left[column] < (int64_t)more)
 			more = (uint32_t)s->g->left[column];
 		give(s, plan, row, column, more);

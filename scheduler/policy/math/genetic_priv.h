@@ -41,12 +41,22 @@ struct search {
 	const struct genetic_problem *p;
 	struct rng *rng;
 	const struct plan *now; /* That of p->now. */
+	uint32_t most_capacity; /* Of any column. */
 };
 
 static inline uint16_t *
 genetic_row_of(const struct genetic *g, const struct plan *plan, uint32_t row)
 {
 	return plan->cells + (size_t)row * g->n_columns;
+}
+
+/* What fits into an element. */
+static inline uint32_t
+genetic_capacity(const struct search *s, uint32_t column)
+{
+	uint32_t capacity = s->p->capacities[column];
+
+	return capacity < UINT16_MAX ? capacity : UINT16_MAX;
 }
 
 /* Below n. */
