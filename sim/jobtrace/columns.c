@@ -230,12 +230,29 @@ const struct columns columns_table[] = {
 
 /* ---- Rows ------------------------------------------------------------------------------- */
 
+enum columns_place
+columns_scan(enum columns_place from, const char *text, char separator)
+{
+	for (; *text && from != COLUMNS_BROKEN; text++) {
+		if (from == COLUMNS_IN_QUOTES)
+			from = *text == '"' ? COLUMNS_BEHIND_QUOTES : from;
+		else if (*text == separator)
+			from = COLUMNS_AT_BEGIN;
+		else if (*text == '"' && from != COLUMNS_IN_PLAIN)
+			from = COLUMNS_IN_QUOTES;
+		else
+			from = from == COLUMNS_BEHIND_QUOTES ? COLUMNS_BROKEN
+							     : COLUMNS_IN_PLAIN;
+	}
+	return from;
+}
+
 int
-columns_split(char *line, char separator, char **ret_fields)
+columns_split(char *row, char separator, char **ret_fields)
 {
 	int n = 0;
 
-	for (char *at = line;;) {
+	for (char *at = row;;) {
 		char *to = at;
 
 		if (n == COLUMNS_MAX)

@@ -41,11 +41,24 @@ struct columns {
 /* The formats that are columns; ends with one without columns. */
 extern const struct columns columns_table[];
 
+/* Where in a row a text of it ends. */
+enum columns_place {
+	COLUMNS_AT_BEGIN, /* Of a field. */
+	COLUMNS_IN_PLAIN,
+	COLUMNS_IN_QUOTES,     /* The row goes on behind the line's end. */
+	COLUMNS_BEHIND_QUOTES, /* Or amid two, which stand for one. */
+	COLUMNS_BROKEN,        /* Something stands behind quotes that end. */
+};
+
+/* Of a text that begins at 'from'; for quotes, as RFC 4180 has them.  O(n). */
+enum columns_place columns_scan(enum columns_place from, const char *text,
+				char separator);
+
 /*
- * Splits a line in place: fields may be quoted, as RFC 4180 has it.  Returns how many, or
+ * Splits a row in place: fields may be quoted, as RFC 4180 has it.  Returns how many, or
  * -1 if they are more than COLUMNS_MAX or a quote is not closed.
  */
-int columns_split(char *line, char separator, char **ret_fields);
+int columns_split(char *row, char separator, char **ret_fields);
 
 /*
  * The format whose columns are there, or NULL.  ret_of[i] is the column of field i, or

@@ -3,6 +3,7 @@
  */
 #include "sim/jobtrace/jobtrace.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -85,6 +86,42 @@ next_line(struct jobtrace *trace, char **ret_line, size_t *ret_n, struct err *er
 	return r;
 }
 
+/*
+ * The whole row that begins with the line read last, of which 'skip' bytes are not of it.
+ * Quotes may go over a line's end; if they have no end, or no right one, only the
+ * line is left, and no row behind it is lost: '*ret_why' says what is wrong, NULL if nothing.
+ */
+static int
+complete_row(struct jobtrace *trace, size_t skip, char separator, char **line,
+	     const char **ret_why, struct err *err)
+{
+	enum columns_place place =
+		columns_scan(COLUMNS_AT_BEGIN, *line + skip, separator);
+	size_t n = strlen(*line);
+	int r;
+
+	*ret_why = NULL;
+	while (place == COLUMNS_IN_QUOTES) {
+		size_t n_before = n;
+
+		r = lines_join(trace->lines, line, &n, err);
+		if (r < 0)
+			return r;
+		if (r == 0)
+			break;
+		place = columns_scan(place, *line + n_before, separator);
+	}
+	if (place == COLUMNS_IN_QUOTES)
+		*ret_why = "a quote that is not closed, or not within 1 MiB";
+	else if (place == COLUMNS_BROKEN)
+		*ret_why = "a quote that is not closed where its field ends";
+	if (*ret_why)
+		lines_back(trace->lines, line, &n);
+	return 0;
+}
+
+static_assert(LINES_MAX_BYTES == 1u << 20, "as complete_row() says");
+
 static int
 no_format(const struct jobtrace *trace, enum jobtrace_format format, struct err *err)
 {
@@ -104,23 +141,28 @@ static int
 find_format(struct jobtrace *trace, enum jobtrace_format format, struct err *err)
 {
 	char *line, *copy, *fields[COLUMNS_MAX], separator;
-	size_t n;
+	size_t n, n_mark;
+	const char *why;
 	int r = next_line(trace, &line, &n, err);
 
 	if (r < 0)
 		return r;
 	if (r == 0)
 		return err_set(err, trace->path, 0, 0, "has no rows");
-	line += strncmp(line, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
-	if ((*line == '[' || *line == '{') &&
+	n_mark = strncmp(line, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+	if ((line[n_mark] == '[' || line[n_mark] == '{') &&
 	    (format == JOBTRACE_AUTO || format == JOBTRACE_PHILLY_JSON)) {
 		trace->format = JOBTRACE_PHILLY_JSON;
-		trace->first = line;
-		trace->n_first = strlen(line);
+		trace->first = line + n_mark;
+		trace->n_first = n - n_mark;
 		return 0;
 	}
-	copy = xstrdup(line);
 	separator = strchr(line, '\t') ? '\t' : ',';
+	r = complete_row(trace, n_mark, separator, &line, &why, err);
+	if (r < 0)
+		return r;
+	line += n_mark;
+	copy = xstrdup(line);
 	trace->n_fields = columns_split(copy, separator, fields);
 	if (trace->n_fields > 0)
 		trace->columns = columns_find(format, fields, trace->n_fields,
@@ -238,15 +280,21 @@ take_row(struct jobtrace *trace, char *line, struct jobtrace_job *ret_job,
 {
 	uint64_t number = lines_number(trace->lines);
 	char *fields[COLUMNS_MAX];
-	const char *why = "another number of fields than the first row has";
+	char separator = trace->columns->separator;
+	const char *why;
 	bool is_rounded = false;
-	int field = -1, n;
+	int field = -1, n = 0, r;
 
+	r = complete_row(trace, 0, separator, &line, &why, err);
+	if (r < 0)
+		return r;
 	trace->counts.rows++;
-	n = columns_split(line, trace->columns->separator, fields);
-	if (n < 0)
-		why = "a quote that has no end on the line, or more than 64 fields";
-	else if (n == trace->n_fields)
+	if (!why)
+		n = columns_split(line, separator, fields);
+	if (!why && n != trace->n_fields)
+		why = n < 0 ? "more than 64 fields"
+			    : "another number of fields than the first row has";
+	if (!why)
 		why = columns_read(trace->of, fields, n, ret_job, &field, &is_rounded);
 	if (why)
 		return note_fault(trace, number, field, why, err);

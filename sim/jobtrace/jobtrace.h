@@ -5,8 +5,13 @@
  * ("muri_traces.tar.xz:simulator/trace-data/trace3.csv").  A row that is malformed is
  * counted, its first ones are kept with file and line to be told, and the reading goes
  * on; too many of them (more than one in ten after the first 100 rows, or all) are an
- * error, as that is another format.  A row that is fine and not of interest (a job without GPUs) is counted
- * as left out, by reason.
+ * error, as that is another format.  A row that is fine and not of interest (a job without
+ * GPUs) is counted as left out, by reason.
+ *
+ * Rows are as RFC 4180 has them: a field in quotes may go over lines, and the row's line is
+ * the one it begins on.  A quote that is not closed within 1 MiB, or not right, makes its
+ * line alone a malformed row, and the reading goes on with the next line: no quote
+ * swallows the rows behind it.
  */
 #ifndef SIM_JOBTRACE_JOBTRACE_H
 #define SIM_JOBTRACE_JOBTRACE_H

@@ -23,10 +23,15 @@ struct lines {
 	/* Why no more of it can be read; NULL: it can.  Libarchive may forget it. */
 	const char *broken;
 	struct archive *archive;
-	VEC(char) held; /* Not told yet, from 'at' on. */
-	size_t at;
+	VEC(char)
+	held; /* From 'from' on what was told last, from 'at' on what was not. */
+	size_t from, at;
+	size_t n; /* Of what was told, which is terminated there, */
+	char was; /* instead of this. */
+	size_t first_n,
+		first_size; /* Of its first line, without its end and with it. */
 	bool is_over;
-	uint64_t number;
+	uint64_t number, n_joined; /* Of its first line; how many more it has. */
 };
 
 /* Where the member's name begins, if that file is not there but the one before is. */
@@ -191,22 +196,28 @@ lines_close(struct lines *lines)
 	free(lines);
 }
 
-/* Reads on; what was told is given up. */
+static int
+too_long(const struct lines *lines, struct err *err)
+{
+	err_set(err, lines->path, (unsigned)lines->number + 1, 0,
+		"a line of more than %u bytes", LINES_MAX_BYTES);
+	return -EMSGSIZE;
+}
+
+/* Reads on; what is before 'from' is given up. */
 static int
 read_more(struct lines *lines, struct err *err)
 {
 	la_ssize_t n;
 
-	if (lines->at)
-		memmove(lines->held.items, lines->held.items + lines->at,
-			lines->held.n - lines->at);
-	lines->held.n -= lines->at;
-	lines->at = 0;
-	if (lines->held.n > LINES_MAX_BYTES) {
-		err_set(err, lines->path, (unsigned)lines->number + 1, 0,
-			"a line of more than %u bytes", LINES_MAX_BYTES);
-		return -EMSGSIZE;
-	}
+	if (lines->from)
+		memmove(lines->held.items, lines->held.items + lines->from,
+			lines->held.n - lines->from);
+	lines->held.n -= lines->from;
+	lines->at -= lines->from;
+	lines->from = 0;
+	if (lines->held.n > LINES_MAX_BYTES)
+		return too_long(lines, err);
 	vec_reserve(&lines->held, BLOCK + 1);
 	n = archive_read_data(lines->archive, lines->held.items + lines->held.n, BLOCK);
 	if (n < 0 || lines->broken)
@@ -217,8 +228,9 @@ read_more(struct lines *lines, struct err *err)
 	return 0;
 }
 
-int
-lines_next(struct lines *lines, char **ret_line, size_t *ret_n, struct err *err)
+/* Tells one more line, behind what is told from 'from' on: 1, 0 at the end, -errno. */
+static int
+tell_line(struct lines *lines, struct err *err)
 {
 	size_t seen = 0, n;
 	char *line, *end;
@@ -239,18 +251,73 @@ lines_next(struct lines *lines, char **ret_line, size_t *ret_n, struct err *err)
 	if (!end && !n)
 		return 0;
 	line = lines->held.items + lines->at;
-	lines->number++;
-	lines->at += end ? (size_t)(end - line) + 1 : n;
 	n = end ? (size_t)(end - line) : n;
+	if (lines->at + n - lines->from > LINES_MAX_BYTES)
+		return too_long(lines, err);
+	lines->at += n + (end != NULL);
 	if (n && line[n - 1] == '\r')
 		n--;
 	if (memchr(line, '\0', n))
-		return err_set(err, lines->path, (unsigned)lines->number, 0,
+		return err_set(err, lines->path,
+			       (unsigned)(lines->number + lines->n_joined) + 1, 0,
 			       "a zero byte: this is no text");
-	line[n] = '\0'; /* In place of its end, or of what is reserved behind. */
-	*ret_line = line;
-	*ret_n = n;
+	lines->n = (size_t)(line - lines->held.items) + n - lines->from;
 	return 1;
+}
+
+/* In place of its end, or of what is reserved behind. */
+static void
+terminate(struct lines *lines, char **ret_text, size_t *ret_n)
+{
+	*ret_text = lines->held.items + lines->from;
+	*ret_n = lines->n;
+	lines->was = (*ret_text)[lines->n];
+	(*ret_text)[lines->n] = '\0';
+}
+
+int
+lines_next(struct lines *lines, char **ret_line, size_t *ret_n, struct err *err)
+{
+	int r;
+
+	lines->number += lines->n_joined;
+	lines->n_joined = 0;
+	lines->from = lines->at;
+	r = tell_line(lines, err);
+	if (r <= 0)
+		return r;
+	lines->number++;
+	lines->first_n = lines->n;
+	lines->first_size = lines->at - lines->from;
+	terminate(lines, ret_line, ret_n);
+	return 1;
+}
+
+int
+lines_join(struct lines *lines, char **ret_text, size_t *ret_n, struct err *err)
+{
+	size_t n = lines->n;
+	int r;
+
+	lines->held.items[lines->from + n] = lines->was;
+	r = tell_line(lines, err);
+	if (r <= 0) {
+		lines->held.items[lines->from + n] = '\0';
+		return r == -EMSGSIZE ? 0 : r;
+	}
+	lines->n_joined++;
+	terminate(lines, ret_text, ret_n);
+	return 1;
+}
+
+void
+lines_back(struct lines *lines, char **ret_line, size_t *ret_n)
+{
+	lines->held.items[lines->from + lines->n] = lines->was;
+	lines->n = lines->first_n;
+	lines->at = lines->from + lines->first_size;
+	lines->n_joined = 0;
+	terminate(lines, ret_line, ret_n);
 }
 
 uint64_t

@@ -15,7 +15,7 @@
 struct err;
 struct lines;
 
-#define LINES_MAX_BYTES (1u << 20) /* Of one. */
+#define LINES_MAX_BYTES (1u << 20) /* Of one, or of some joined. */
 
 /* "-" is standard input.  0 or -errno with 'err' filled. */
 int lines_open(const char *path, struct lines **ret_lines, struct err *err);
@@ -28,6 +28,18 @@ void lines_close(struct lines *lines); /* Accepts NULL. */
  */
 int lines_next(struct lines *lines, char **ret_line, size_t *ret_n, struct err *err);
 
-uint64_t lines_number(const struct lines *lines); /* Of that line, from 1. */
+/*
+ * For rows that go on behind a line's end: 1 with the line that was read last and the next
+ * one as one text of 'n' bytes, what ended the first between them; the caller must not have
+ * changed it.  0 if there is no next one or both are more than LINES_MAX_BYTES; -errno as
+ * above.  May be called again for one more.  O(the next one).
+ */
+int lines_join(struct lines *lines, char **ret_text, size_t *ret_n, struct err *err);
+
+/* Gives back what was joined, to be read again: only the first line is left of it. */
+void lines_back(struct lines *lines, char **ret_line, size_t *ret_n);
+
+/* Of that line, or of the first of those joined; from 1. */
+uint64_t lines_number(const struct lines *lines);
 
 #endif

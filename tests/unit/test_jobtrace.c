@@ -11,6 +11,7 @@
 #include "sim/jobtrace/columns.h"
 #include "sim/jobtrace/jobtrace.h"
 #include "sim/jobtrace/lines.h"
+#include "tests/unit/jobtraces.h"
 #include "tests/unit/memory_file.h"
 #include "tests/unit/test.h"
 
@@ -20,25 +21,7 @@ static struct memory_file file;
 static struct jobtrace *
 open_text(const char *text)
 {
-	struct jobtrace *trace = NULL;
-	struct err err = { 0 };
-
-	if (jobtrace_open(memory_file_set(&file, text, strlen(text)), JOBTRACE_AUTO,
-			  &trace, &err) < 0)
-		fail_msg("%s", err.text);
-	return trace;
-}
-
-static const struct jobtrace_job *
-next(struct jobtrace *trace)
-{
-	static struct jobtrace_job job;
-	struct err err = { 0 };
-	int r = jobtrace_next(trace, &job, &err);
-
-	if (r < 0)
-		fail_msg("%s", err.text);
-	return r ? &job : NULL;
+	return jobtraces_open(&file, text, strlen(text));
 }
 
 /* ---- Formats ---------------------------------------------------------------------------- */
@@ -55,7 +38,7 @@ helios_and_acme_are_read(void **state)
 		"04:55:09,36848,0\n"
 		"8,u,v,16,4,2,NODE_FAIL,2020-06-09 18:41:27,2020-06-09 18:41:27,"
 		"2020-06-09 18:45:36,249,0\n");
-	const struct jobtrace_job *job = next(trace);
+	const struct jobtrace_job *job = jobtraces_next(trace);
 
 	(void)state;
 	assert_int_equal(jobtrace_format(trace), JOBTRACE_HELIOS);
@@ -66,11 +49,11 @@ helios_and_acme_are_read(void **state)
 	assert_near(job->duration_s, 36848, 0);
 	assert_int_equal(job->status, JOBTRACE_COMPLETED);
 	assert_int_equal(job->line, 2);
-	job = next(trace);
+	job = jobtraces_next(trace);
 	assert_int_equal(job->n_gpus, 16);
 	assert_int_equal(job->n_nodes, 2);
 	assert_int_equal(job->status, JOBTRACE_FAILED);
-	assert_null(next(trace));
+	assert_null(jobtraces_next(trace));
 	assert_int_equal(jobtrace_counts(trace).no_gpus, 1);
 	assert_int_equal(jobtrace_counts(trace).jobs, 2);
 	jobtrace_close(trace);
@@ -80,7 +63,7 @@ helios_and_acme_are_read(void **state)
 		"end_time,duration,queue,gpu_time\n"
 		"5778432,u5907,1,8,128,Other,FAILED,2023-03-01 00:18:22+08:00,2023-03-01 "
 		"00:18:54+08:00,2023-03-01 00:20:51+08:00,117,32,936.0\n");
-	job = next(trace);
+	job = jobtraces_next(trace);
 	assert_int_equal(jobtrace_format(trace), JOBTRACE_ACME);
 	assert_near(job->submit_s, 1677601102, 0);
 	assert_near(job->end_s - job->start_s, 117, 0);
@@ -98,7 +81,7 @@ alibaba_is_read_with_fractions_of_gpus(void **state)
 		"34b3,tensorflow,3.0,Terminated,925461.0,1101832.0,600.0,29.2,100.0,T4,u\n"
 		"34b4,tensorflow,1.0,Terminated,925461.0,1101832.0,600.0,29.2,25.0,T4,u\n"
 		"34b5,tensorflow,1.0,Running,925461.0,,600.0,29.2,,T4,u\n");
-	const struct jobtrace_job *job = next(trace);
+	const struct jobtrace_job *job = jobtraces_next(trace);
 
 	(void)state;
 	assert_int_equal(jobtrace_format(trace), JOBTRACE_PAI_2020);
@@ -106,15 +89,15 @@ alibaba_is_read_with_fractions_of_gpus(void **state)
 	assert_near(job->submit_s, 925461, 0);
 	assert_near(job->duration_s, 176371, 0);
 	assert_string_equal(job->gpu_type, "T4");
-	assert_int_equal(next(trace)->n_gpus, 1);
-	assert_null(next(trace));
+	assert_int_equal(jobtraces_next(trace)->n_gpus, 1);
+	assert_null(jobtraces_next(trace));
 	assert_int_equal(jobtrace_counts(trace).rounded, 1);
 	assert_int_equal(jobtrace_counts(trace).no_gpus, 1);
 	jobtrace_close(trace);
 
 	/* As it is published: without a header. */
 	trace = open_text("34b3,worker,2,Terminated,100,350,600,29.2,200,V100\n");
-	job = next(trace);
+	job = jobtraces_next(trace);
 	assert_int_equal(jobtrace_format(trace), JOBTRACE_PAI_2020);
 	assert_int_equal(job->n_gpus, 4);
 	assert_near(job->duration_s, 250, 0);
@@ -123,7 +106,7 @@ alibaba_is_read_with_fractions_of_gpus(void **state)
 	trace = open_text("name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,"
 			  "pod_phase,creation_time,deletion_time,scheduled_time\n"
 			  "p1,6000,12288,1,460,,LS,Running,100,900,150\n");
-	job = next(trace);
+	job = jobtraces_next(trace);
 	assert_int_equal(jobtrace_format(trace), JOBTRACE_PAI_2023);
 	assert_int_equal(job->n_gpus, 1);
 	assert_near(job->submit_s, 100, 0);
@@ -139,7 +122,7 @@ simulators_traces_are_read(void **state)
 		"interval,iteration_time,resource_time_0,resource_time_1,"
 		"resource_time_2,priority\n"
 		"1,4,1456000,1005573,resnet18,128,926133000,1456000,921,703,113,73,1\n");
-	const struct jobtrace_job *job = next(trace);
+	const struct jobtrace_job *job = jobtraces_next(trace);
 
 	(void)state;
 	assert_int_equal(jobtrace_format(trace), JOBTRACE_MURI);
@@ -153,7 +136,7 @@ simulators_traces_are_read(void **state)
 
 	trace = open_text("job_id,num_gpu,submit_time,iterations,model_name,duration,"
 			  "interval\n0,1,0,606,vgg19,164,30\n");
-	job = next(trace);
+	job = jobtraces_next(trace);
 	assert_int_equal(jobtrace_format(trace), JOBTRACE_TIRESIAS);
 	assert_string_equal(job->model, "vgg19");
 	assert_near(job->duration_s, 164, 0);
@@ -161,23 +144,23 @@ simulators_traces_are_read(void **state)
 
 	trace = open_text("name,time,application,num_replicas,batch_size\n"
 			  "cifar10-0,53,cifar10,6,2048\n");
-	job = next(trace);
+	job = jobtraces_next(trace);
 	assert_int_equal(jobtrace_format(trace), JOBTRACE_POLLUX);
 	assert_int_equal(job->n_gpus, 6);
 	assert_true(isnan(job->duration_s));
 	jobtrace_close(trace);
 
 	trace = open_text("0,alexnet,8,23349,1\n1,gnmt,126,26435,4\n");
-	job = next(trace);
+	job = jobtraces_next(trace);
 	assert_int_equal(jobtrace_format(trace), JOBTRACE_SYNERGY);
 	assert_near(job->iterations, 23349, 0);
-	assert_int_equal(next(trace)->n_gpus, 4);
+	assert_int_equal(jobtraces_next(trace)->n_gpus, 4);
 	jobtrace_close(trace);
 
 	trace = open_text(
 		"ResNet-50 (batch size 64)\tpython3 main.py\t-n\t1\t2931\t6.0\t"
 		"2\n");
-	job = next(trace);
+	job = jobtraces_next(trace);
 	assert_int_equal(jobtrace_format(trace), JOBTRACE_GAVEL);
 	assert_string_equal(job->model, "ResNet-50");
 	assert_int_equal(job->batch, 64);
@@ -187,7 +170,7 @@ simulators_traces_are_read(void **state)
 
 	trace = open_text("ResNet-18 (batch size 32)\tpython3 main.py\timages\t-n\t1\t"
 			  "143450\t4\taccordion\t1\t-1.000000\t3338\t55\n");
-	job = next(trace);
+	job = jobtraces_next(trace);
 	assert_int_equal(jobtrace_format(trace), JOBTRACE_SHOCKWAVE);
 	assert_string_equal(job->mode, "accordion");
 	assert_near(job->duration_s, 3338, 0);
@@ -211,7 +194,7 @@ philly_is_read_from_its_json(void **state)
 		"{\"status\":\"Pass\",\"jobid\":\"a_3\",\"attempts\":[{\"start_time\":"
 		"\"None\",\"end_time\":null,\"detail\":[{\"ip\":\"m\",\"gpus\":[\"g\"]}]}],"
 		"\"submitted_time\":\"2017-10-07 01:11:40\"}]\n");
-	const struct jobtrace_job *job = next(trace);
+	const struct jobtrace_job *job = jobtraces_next(trace);
 
 	(void)state;
 	assert_int_equal(jobtrace_format(trace), JOBTRACE_PHILLY_JSON);
@@ -221,7 +204,7 @@ philly_is_read_from_its_json(void **state)
 	assert_int_equal(job->n_nodes, 2);
 	assert_near(job->duration_s, 674, 0);
 	assert_near(job->start_s - job->submit_s, 30, 0);
-	assert_null(next(trace));
+	assert_null(jobtraces_next(trace));
 	assert_int_equal(jobtrace_counts(trace).no_gpus, 1);
 	assert_int_equal(jobtrace_counts(trace).malformed, 1);
 	assert_int_equal(jobtrace_counts(trace).not_run, 1);
@@ -237,7 +220,7 @@ our_own_has_any_columns_in_any_order(void **state)
 		open_text("vc,num_gpus,submit_s,something,job_id,duration_s\r\n"
 			  "\"a,\"\"b\"\"\",8,5.5,x,j,\r\n"
 			  "c,2,6,x,k,30\r\n");
-	const struct jobtrace_job *job = next(trace);
+	const struct jobtrace_job *job = jobtraces_next(trace);
 
 	(void)state;
 	/* Nothing is known of the first. */
@@ -245,7 +228,7 @@ our_own_has_any_columns_in_any_order(void **state)
 	assert_string_equal(job->id, "k");
 	assert_string_equal(job->vc, "c");
 	assert_near(job->duration_s, 30, 0);
-	assert_null(next(trace));
+	assert_null(jobtraces_next(trace));
 	jobtrace_close(trace);
 }
 
@@ -264,7 +247,7 @@ malformed_rows_are_told_with_their_line_and_left_out(void **state)
 		{ "j,1,2,-3", "num_gpus: expected a number of GPUs" },
 		{ "j,1,2,1e9", "more GPUs than a cluster has" },
 		{ "j,1e300,2,1", "submit_s: expected a number" },
-		{ "\"j,1,2,1", "a quote that has no end on the line" },
+		{ "\"j,1,2,1", "a quote that is not closed" },
 		{ "j,1,2,1x", "num_gpus: expected a number of GPUs" },
 		{ "j,1,0x10,1", "duration_s: expected a number" },
 		{ "j,nan(0x1),2,1", "submit_s: expected a number" },
@@ -287,9 +270,9 @@ malformed_rows_are_told_with_their_line_and_left_out(void **state)
 			 "job_id,submit_s,duration_s,num_gpus\na,0,1,1\n%s\nb,1,1,1\n",
 			 cases[i].row);
 		trace = open_text(text);
-		assert_string_equal(next(trace)->id, "a");
-		assert_string_equal(next(trace)->id, "b");
-		assert_null(next(trace));
+		assert_string_equal(jobtraces_next(trace)->id, "a");
+		assert_string_equal(jobtraces_next(trace)->id, "b");
+		assert_null(jobtraces_next(trace));
 		assert_int_equal(jobtrace_counts(trace).malformed, 1);
 		if (!strstr(jobtrace_fault(trace, 0), cases[i].says) ||
 		    !strstr(jobtrace_fault(trace, 0), ":3: "))
@@ -297,7 +280,7 @@ malformed_rows_are_told_with_their_line_and_left_out(void **state)
 		jobtrace_close(trace);
 	}
 	counts = open_text(whole);
-	job = next(counts);
+	job = jobtraces_next(counts);
 	assert_null(
 		job); /* Without a duration or a model it is none; but it is read. */
 	assert_int_equal(jobtrace_counts(counts).malformed, 3);
@@ -334,7 +317,7 @@ names_are_of_one_line_and_come_back_as_they_are(void **state)
 			  "{\"jobid\":\"#1\",\"attempts\":[{\"start_time\":\"1\","
 			  "\"end_time\":\"2\",\"detail\":[{\"gpus\":[\"g\"]}]}],"
 			  "\"submitted_time\":\"0\"}]\n");
-	const struct jobtrace_job *job = next(trace);
+	const struct jobtrace_job *job = jobtraces_next(trace);
 	char *text;
 	size_t n;
 	FILE *out = open_memstream(&text, &n);
@@ -348,14 +331,14 @@ names_are_of_one_line_and_come_back_as_they_are(void **state)
 	jobtrace_close(trace);
 	/* Not a remark. */
 	trace = open_text(text);
-	assert_string_equal(next(trace)->id, "#1");
+	assert_string_equal(jobtraces_next(trace)->id, "#1");
 	jobtrace_close(trace);
 	free(text);
 
 	trace = open_text(
 		"job_id,submit_s,duration_s,num_gpus\na\033[2J,0,1,1\nb,0,1,1\n");
-	assert_string_equal(next(trace)->id, "b");
-	assert_null(next(trace));
+	assert_string_equal(jobtraces_next(trace)->id, "b");
+	assert_null(jobtraces_next(trace));
 	assert_non_null(strstr(jobtrace_fault(trace, 0),
 			       ":2: job_id: expected no control characters"));
 	jobtrace_close(trace);
@@ -509,7 +492,7 @@ the_shared_traces_are_read_without_a_malformed_row(void **state)
 		if (jobtrace_open(path, JOBTRACE_AUTO, &trace, &err) < 0)
 			fail_msg("%s: %s", path, err.text);
 		assert_int_equal(jobtrace_format(trace), cases[i].format);
-		while (next(trace))
+		while (jobtraces_next(trace))
 			;
 		if (jobtrace_counts(trace).malformed)
 			fail_msg("%s", jobtrace_fault(trace, 0));

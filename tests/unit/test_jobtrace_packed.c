@@ -9,22 +9,34 @@
 
 #include "lib/base/err.h"
 #include "sim/jobtrace/jobtrace.h"
+#include "tests/unit/jobtraces.h"
 #include "tests/unit/memory_file.h"
 #include "tests/unit/test.h"
 
 /* What is being read. */
 static struct memory_file file;
 
-static const struct jobtrace_job *
-next(struct jobtrace *trace)
+/* Packs a text so many times; returns how many bytes that are. */
+static size_t
+pack(int filter, int n_times, const char *text, size_t n_text, char *bytes,
+     size_t capacity)
 {
-	static struct jobtrace_job job;
-	struct err err = { 0 };
-	int r = jobtrace_next(trace, &job, &err);
+	struct archive *out = archive_write_new();
+	struct archive_entry *entry = archive_entry_new();
+	size_t n = 0;
 
-	if (r < 0)
-		fail_msg("%s", err.text);
-	return r ? &job : NULL;
+	for (int i = 0; i < n_times; i++)
+		assert_int_equal(archive_write_add_filter(out, filter), ARCHIVE_OK);
+	archive_write_set_format_raw(out);
+	archive_write_set_bytes_in_last_block(out, 1);
+	assert_int_equal(archive_write_open_memory(out, bytes, capacity, &n),
+			 ARCHIVE_OK);
+	archive_entry_set_filetype(entry, AE_IFREG);
+	archive_write_header(out, entry);
+	assert_int_equal(archive_write_data(out, text, n_text), n_text);
+	archive_entry_free(entry);
+	archive_write_free(out);
+	return n;
 }
 
 static void
@@ -55,8 +67,8 @@ archives_and_compressed_files_are_read(void **state)
 	close(fd);
 	snprintf(member, sizeof member, "%s:in/t.csv", name);
 	assert_int_equal(jobtrace_open(member, JOBTRACE_AUTO, &trace, &err), 0);
-	assert_string_equal(next(trace)->id, "a");
-	assert_null(next(trace));
+	assert_string_equal(jobtraces_next(trace)->id, "a");
+	assert_null(jobtraces_next(trace));
 	jobtrace_close(trace);
 	snprintf(member, sizeof member, "%s:none", name);
 	assert_true(jobtrace_open(member, JOBTRACE_AUTO, &trace, &err) < 0);
@@ -81,31 +93,18 @@ what_is_packed_twice_or_by_a_program_is_refused(void **state)
 	struct jobtrace *trace;
 	struct err err = { 0 };
 	char bytes[1024];
-	size_t n = 0;
 
 	(void)state;
 	for (int n_times = 1; n_times <= 2; n_times++) {
-		struct archive *out = archive_write_new();
-		struct archive_entry *entry = archive_entry_new();
+		size_t n = pack(ARCHIVE_FILTER_GZIP, n_times, text, sizeof text - 1,
+				bytes, sizeof bytes);
 
-		for (int i = 0; i < n_times; i++)
-			archive_write_add_filter_gzip(out);
-		archive_write_set_format_raw(out);
-		archive_write_set_bytes_in_last_block(out, 1);
-		assert_int_equal(
-			archive_write_open_memory(out, bytes, sizeof bytes, &n),
-			ARCHIVE_OK);
-		archive_entry_set_filetype(entry, AE_IFREG);
-		archive_write_header(out, entry);
-		archive_write_data(out, text, sizeof text - 1);
-		archive_entry_free(entry);
-		archive_write_free(out);
 		memory_file_set(&file, bytes, n);
 		if (n_times == 1) {
 			assert_int_equal(
 				jobtrace_open(file.path, JOBTRACE_AUTO, &trace, &err),
 				0);
-			assert_string_equal(next(trace)->id, "a");
+			assert_string_equal(jobtraces_next(trace)->id, "a");
 			jobtrace_close(trace);
 		}
 	}
@@ -124,29 +123,15 @@ packed_files_that_are_damaged_or_cut_off_are_errors(void **state)
 	struct jobtrace_job job;
 	struct jobtrace *trace;
 	struct err err = { 0 };
-	char bytes[4096], damaged[4096];
-	size_t n = 0, n_errors = 0;
-	struct archive *out = archive_write_new();
-	struct archive_entry *entry = archive_entry_new();
+	char text[2048] = "", bytes[4096], damaged[4096];
+	size_t n_text = sizeof header - 1, n, n_errors = 0;
 
 	(void)state;
-	archive_write_add_filter_gzip(out);
-	archive_write_set_format_raw(out);
-	archive_write_set_bytes_in_last_block(out, 1);
-	assert_int_equal(archive_write_open_memory(out, bytes, sizeof bytes, &n),
-			 ARCHIVE_OK);
-	archive_entry_set_filetype(entry, AE_IFREG);
-	archive_write_header(out, entry);
-	archive_write_data(out, header, sizeof header - 1);
-	for (int i = 0; i < 100; i++) {
-		char row[64];
-
-		archive_write_data(out, row,
-				   (size_t)snprintf(row, sizeof row, "%d,%d,%d,1\n", i,
-						    i * i, 7 * i + 1));
-	}
-	archive_entry_free(entry);
-	archive_write_free(out);
+	memcpy(text, header, n_text);
+	for (int i = 0; i < 100; i++)
+		n_text += (size_t)snprintf(text + n_text, sizeof text - n_text,
+					   "%d,%d,%d,1\n", i, i * i, 7 * i + 1);
+	n = pack(ARCHIVE_FILTER_GZIP, 1, text, n_text, bytes, sizeof bytes);
 
 	/* Each byte of the rows, the sum and the length in turn. */
 	for (size_t i = 64; i < n; i++) {
@@ -189,6 +174,35 @@ packed_files_that_are_damaged_or_cut_off_are_errors(void **state)
 	jobtrace_close(trace);
 }
 
+/* A row of theirs goes over lines, and over blocks. */
+static void
+packed_files_have_rows_of_many_lines(void **state)
+{
+	static const int filters[] = { ARCHIVE_FILTER_GZIP, ARCHIVE_FILTER_XZ,
+				       ARCHIVE_FILTER_ZSTD, ARCHIVE_FILTER_BZIP2 };
+	static const char header[] = "job_id,submit_s,duration_s,num_gpus,note\n",
+			  begin[] = "a,0,1,1,\"", end[] = "\"\nb,0,1,1,\n";
+	static char text[300000], bytes[300000];
+	const unsigned n_lines = 200000;
+	char *at = text;
+
+	(void)state;
+	at = stpcpy(stpcpy(at, header), begin);
+	memset(at, '\n', n_lines);
+	at = stpcpy(at + n_lines, end);
+	for (size_t i = 0; i < sizeof filters / sizeof *filters; i++) {
+		size_t n = pack(filters[i], 1, text, (size_t)(at - text), bytes,
+				sizeof bytes);
+		struct jobtrace *trace = jobtraces_open(&file, bytes, n);
+
+		assert_int_equal(jobtraces_next(trace)->line, 2);
+		assert_int_equal(jobtraces_next(trace)->line, 2 + n_lines + 1);
+		assert_null(jobtraces_next(trace));
+		assert_int_equal(jobtrace_counts(trace).malformed, 0);
+		jobtrace_close(trace);
+	}
+}
+
 int
 main(void)
 {
@@ -196,6 +210,7 @@ main(void)
 		cmocka_unit_test(archives_and_compressed_files_are_read),
 		cmocka_unit_test(what_is_packed_twice_or_by_a_program_is_refused),
 		cmocka_unit_test(packed_files_that_are_damaged_or_cut_off_are_errors),
+		cmocka_unit_test(packed_files_have_rows_of_many_lines),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
