@@ -148,12 +148,12 @@ run_one(struct compare *c, size_t p, size_t s, struct watch *watch, struct err *
 
 /* Seed by seed, so that after an interrupt all policies have the same ones. */
 static int
-run_all(struct compare *c, struct err *err)
+run_all(struct compare *c, const char *progress, struct err *err)
 {
 	struct watch watch;
 	int error = 0;
 
-	watch_init(&watch, c->seeds.n * c->n_policies);
+	watch_init(&watch, c->seeds.n * c->n_policies, progress);
 	for (size_t s = 0; s < c->seeds.n && error == 0; s++)
 		for (size_t p = 0; p < c->n_policies && error == 0; p++) {
 			if (watch_is_interrupted())
@@ -162,7 +162,7 @@ run_all(struct compare *c, struct err *err)
 			watch.i++;
 			watch_go_on(&watch, 0);
 		}
-	watch_end(&watch);
+	watch_end(&watch, error == 0);
 	return error;
 }
 
@@ -213,7 +213,7 @@ compare(struct compare *c, const struct compare_args *args, const char *path,
 	error = make_plans(c, err);
 	watch_catch_interrupts();
 	if (error == 0)
-		error = run_all(c, err);
+		error = run_all(c, args->common.progress, err);
 	if (error == 0 && comparison_n_seeds(c->comparison))
 		error = report(c, args, command, err);
 	return error;

@@ -43,7 +43,8 @@ on_iteration(void *ctx, uint32_t job, uint64_t iteration, double start_ns,
 
 /* Runs 'scn' and prints what there is, also after an interrupt. */
 static int
-simulate(const struct scn *scn, uint64_t max_iterations, uint64_t max_lines)
+simulate(const struct scn *scn, uint64_t max_iterations, uint64_t max_lines,
+	 const char *progress)
 {
 	struct recorder rec = { .max_lines = max_lines };
 	struct engine_observer observer = { .ctx = &rec, .on_iteration = on_iteration };
@@ -56,10 +57,10 @@ simulate(const struct scn *scn, uint64_t max_iterations, uint64_t max_lines)
 	}
 	rec.ends_ns = xcalloc(scn->n_jobs + 1, sizeof *rec.ends_ns);
 	rec.engine = scn_new_engine(scn, max_iterations, &observer);
-	watch_init(&rec.watch, 1);
+	watch_init(&rec.watch, 1, progress);
 	watch_catch_interrupts();
 	engine_run(rec.engine, ENGINE_NEVER);
-	watch_end(&rec.watch);
+	watch_end(&rec.watch, true);
 
 	for (uint32_t j = 0; j < scn->n_jobs; j++) {
 		for (size_t i = 0; i < rec.ends_ns[j].n; i++)
@@ -94,6 +95,7 @@ static int
 run_flows(int argc, char **argv)
 {
 	int64_t max_iterations = 0, max_lines = INT64_MAX;
+	const char *progress = NULL;
 	const struct cli_opt opts[] = {
 		{ .name = "iterations",
 		  .letter = 'n',
@@ -111,6 +113,7 @@ run_flows(int argc, char **argv)
 		  .help = "print the first N iterations of each job",
 		  .min = 0,
 		  .max = 1e15 },
+		PROGRESS_OPT(&progress),
 		CLI_OPTS_END,
 	};
 	int first = cli_parse(&verb_flows, opts, argc, argv);
@@ -132,7 +135,8 @@ run_flows(int argc, char **argv)
 	if (status)
 		return cli_fail(status, &err);
 	if (fits(scn, (uint64_t)max_iterations, (uint64_t)max_lines))
-		status = simulate(scn, (uint64_t)max_iterations, (uint64_t)max_lines);
+		status = simulate(scn, (uint64_t)max_iterations, (uint64_t)max_lines,
+				  progress);
 	else
 		status = cli_usage_error(&verb_flows,
 					 "more than %llu end times to print: give a "

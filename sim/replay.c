@@ -16,8 +16,8 @@
 /* ---- Running ------------------------------------------------------------------------------ */
 
 static int
-replay_all(const struct replay_inputs *inputs, struct replaying *ret_replayings,
-	   size_t *ret_n, struct err *err)
+replay_all(const struct replay_inputs *inputs, const char *progress,
+	   struct replaying *ret_replayings, size_t *ret_n, struct err *err)
 {
 	struct replaying_opts opts = inputs->opts;
 	size_t n = inputs->n_specs;
@@ -25,7 +25,7 @@ replay_all(const struct replay_inputs *inputs, struct replaying *ret_replayings,
 	int r = 0;
 
 	watch_catch_interrupts();
-	watch_init(&watch, n);
+	watch_init(&watch, n, progress);
 	opts.ctx = &watch;
 	opts.go_on = watch_go_on;
 	for (watch.i = 0; r == 0 && watch.i < n; watch.i++) {
@@ -33,7 +33,7 @@ replay_all(const struct replay_inputs *inputs, struct replaying *ret_replayings,
 				  &ret_replayings[watch.i], err);
 		*ret_n += r == 0;
 	}
-	watch_end(&watch);
+	watch_end(&watch, r == 0);
 	return r;
 }
 
@@ -93,7 +93,7 @@ replay(const struct replay_args *args, const char *path, const char *command)
 	if (r < 0)
 		return cli_fail(r, &err);
 	report.n_too_large = inputs.n_too_large;
-	r = replay_all(&inputs, replayings, &report.n, &err);
+	r = replay_all(&inputs, args->progress, replayings, &report.n, &err);
 	for (size_t i = 0; r == 0 && i < report.n; i++)
 		tell_unfinished(path, &inputs, &replayings[i]);
 	if (r == 0)
@@ -208,7 +208,8 @@ run_replay(int argc, char **argv)
 		  .ret_value = &args.iterations,
 		  .argument = "N",
 		  .help = "of the slowest of jobs that meet, if they do not repeat (128; "
-			  "8192 over the square of their number, if that is above 8)",
+			  "8192 over the square of their number, if that is above 8; "
+			  "windows of 2 of each, if it is above 16)",
 		  .min = 4,
 		  .max = 1000000 },
 		{ .name = "apps",
@@ -282,6 +283,7 @@ run_replay(int argc, char **argv)
 		  .ret_value = &args.csv,
 		  .argument = "FILE",
 		  .help = "also write a row for each job and policy" },
+		PROGRESS_OPT(&args.progress),
 		CLI_OPTS_END,
 	};
 	char *command = report_command(argc, argv); /* Parsing moves arguments. */

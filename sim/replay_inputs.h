@@ -16,7 +16,7 @@ struct err;
 /* As given; texts are borrowed, and NULL where none is. */
 struct replay_args {
 	const char *policies, *cluster, *place, *semantics, *format, *csv, *samples;
-	const char *fabric, *models, *augment, *throughputs, *apps;
+	const char *fabric, *models, *augment, *throughputs, *apps, *progress;
 	struct cli_list sets;
 	double until_s, round_s, restart_s, jitter;
 	int64_t seed, model_gpus, iterations;

@@ -52,6 +52,7 @@ put_fabric(const struct fabric_counts *counts, uint64_t n_others, struct jsonw *
 	jsonw_int(w, "n_solved", (int64_t)counts->n_solved);
 	jsonw_int(w, "n_exact", (int64_t)counts->n_exact);
 	jsonw_int(w, "n_means", (int64_t)counts->n_means);
+	jsonw_int(w, "n_windows", (int64_t)counts->n_windows);
 	jsonw_int(w, "n_shifted", (int64_t)counts->n_shifted);
 	jsonw_int(w, "n_loops", (int64_t)counts->n_loops);
 	jsonw_int(w, "n_choices", (int64_t)counts->n_choices);
@@ -59,6 +60,7 @@ put_fabric(const struct fabric_counts *counts, uint64_t n_others, struct jsonw *
 	jsonw_int(w, "n_others", (int64_t)n_others);
 	jsonw_int(w, "max_jobs", counts->max_jobs);
 	jsonw_num(w, "max_error", counts->max_error);
+	jsonw_num(w, "window_error", counts->window_error);
 	jsonw_end(w);
 }
 

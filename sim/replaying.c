@@ -31,9 +31,11 @@ static const struct habit {
 	{ REPLAYING_TIRESIAS, "las", "las.wake=1", NULL },
 	{ REPLAYING_TIRESIAS, "2d-las", "las2d.wake=1", NULL },
 	{ REPLAYING_TIRESIAS, "2d-gittins", "gittins.wake=1", NULL },
+	{ REPLAYING_TIRESIAS, "tiresias", "las2d.wake=1", NULL },
 	{ REPLAYING_TIRESIAS, "longest-pending", "longest-pending.gaps=1", NULL },
 	{ REPLAYING_MURI, "las", "las.wake=2", "count" },
 	{ REPLAYING_MURI, "2d-las", "las2d.wake=2", "count" },
+	{ REPLAYING_MURI, "tiresias", "las2d.wake=2", "skew" },
 	{ REPLAYING_MURI, "themis-lp", "finish.muri=1", "whole" },
 	{ REPLAYING_MURI, "muri-s", "interleave.asked=1", NULL },
 	{ REPLAYING_MURI, NULL, NULL, "whole" },
@@ -237,6 +239,8 @@ make_work(struct joblist *list, const struct policy_spec *spec,
 				   opts->model_of, list->n, &opts->fabric, ret_fabric,
 				   err);
 
+		for (size_t i = 0; i < list->n; i++)
+			list->jobs[i].skew = zoo_skew(opts->zoo, opts->model_of[i]);
 		if (r == 0)
 			*ret_work = fabric_work(*ret_fabric);
 		return r;
@@ -254,6 +258,26 @@ make_work(struct joblist *list, const struct policy_spec *spec,
 	work_muri_init(muri, list->jobs, list->n, joblist_model, list);
 	*ret_work = work_muri_work(muri);
 	return 0;
+}
+
+/* Why cluster_run() cannot take a job. */
+static void
+tell_bad(const struct joblist *list, size_t bad, const struct cluster_job *job,
+	 const struct policy *policy, int r, struct err *err)
+{
+	const char *id = joblist_id(list, bad);
+	double round_s = policy_round_s(policy);
+
+	if (r == -ERANGE)
+		err_set(err, NULL, 0, 0,
+			"job %.60s takes %g s, which are %.3g rounds of %g s; at most "
+			"%g are replayed: leave it out ('antiphase trace filter "
+			"--max-duration'), or set --until or --round",
+			id, job->duration_s, job->duration_s / round_s, round_s,
+			CLUSTER_MAX_ROUNDS);
+	else if (r == -EINVAL)
+		err_set(err, NULL, 0, 0, "job %.60s has %u GPUs, the cluster %u", id,
+			job->n_gpus, policy_most_gpus(policy));
 }
 
 int
@@ -289,11 +313,8 @@ replaying_run(const struct joblist *list, const struct policy_spec *spec,
 	if (r == 0) {
 		r = cluster_run(mine.jobs, mine.n, policy, &cluster_opts,
 				ret_replaying->results, &ret_replaying->counts, &bad);
-		if (r == -EINVAL)
-			err_set(err, NULL, 0, 0,
-				"job %.60s has %u GPUs, the cluster %u",
-				joblist_id(list, bad), list->jobs[bad].n_gpus,
-				policy_most_gpus(policy));
+		if (r < 0)
+			tell_bad(list, bad, &mine.jobs[bad], policy, r, err);
 	}
 	if (r == 0)
 		sum_up(list, opts, ret_replaying);

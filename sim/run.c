@@ -142,9 +142,9 @@ simulate(const struct run_args *args, const struct setup *setup,
 		opts.on_iteration = on_iteration;
 		opts.on_flows = on_flows;
 	}
-	watch_init(&hooks.watch, 1);
+	watch_init(&hooks.watch, 1, args->common.progress);
 	error = setup_run(setup, plan, &opts, ret_experiment, err);
-	watch_end(&hooks.watch);
+	watch_end(&hooks.watch, error == 0);
 	if (out)
 		error = end_trace(args, &hooks, out, command, opts.seed, error, err);
 out:

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "lib/base/cli.h"
+#include "lib/base/progress.h"
 #include "scheduler/core/workload/workload_ini.h"
 #include "sim/experiment.h"
 
@@ -17,6 +18,7 @@ struct err;
 struct setup_args {
 	const char *fabric; /* File; NULL: as the scenario says. */
 	const char *csv;
+	const char *progress; /* One of progress_words; NULL: auto. */
 	struct cli_list sets; /* "SECTION.KEY=VALUE": see scenario_parse_set(). */
 	int64_t iterations;   /* 0: as the scenario says. */
 	double duration_s;    /* Only if 'has_duration'. */
@@ -40,7 +42,8 @@ struct setup_args {
 	{ "json", 'j', CLI_FLAG, &(args)->json, NULL, json_help,                \
 	  0, 0, NULL, NULL },                                                   \
 	{ "csv", 0, CLI_STR, &(args)->csv, "PATH", csv_help,                    \
-	  0, 0, NULL, NULL }
+	  0, 0, NULL, NULL },                                                   \
+	PROGRESS_OPT(&(args)->progress)
 
 /* clang-format on */
 

@@ -23,7 +23,7 @@
 #include "sim/verbs.h"
 
 struct sweep_args {
-	const char *output, *cells;
+	const char *output, *cells, *progress;
 	struct cli_list sbatch;
 	int64_t n_jobs, chunk;
 	bool slurm, merge, list, dry_run, retry_failed, plot;
@@ -243,8 +243,8 @@ run_here(const struct study *study, const struct sweep_args *args,
 {
 	struct local_result result;
 	int r = local_run(study, missing->items, missing->n,
-			  args->n_jobs ? (size_t)args->n_jobs : local_n_cpus(), &result,
-			  err);
+			  args->n_jobs ? (size_t)args->n_jobs : local_n_cpus(),
+			  progress_form_of(args->progress, stderr), &result, err);
 
 	if (r < 0)
 		return r;
@@ -360,6 +360,7 @@ run_sweep(int argc, char **argv)
 		  .ret_value = &args.sbatch,
 		  .argument = "OPTION",
 		  .help = "of sbatch, as partition=long or time=2:00:00; several times" },
+		PROGRESS_OPT(&args.progress),
 		CLI_OPTS_END,
 	};
 	char *command = report_command(argc, argv); /* Parsing moves arguments. */

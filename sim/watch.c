@@ -1,7 +1,6 @@
 #include "sim/watch.h"
 
 #include <signal.h>
-#include <unistd.h>
 
 #include "lib/base/clk.h"
 
@@ -30,11 +29,11 @@ watch_is_interrupted(void)
 }
 
 void
-watch_init(struct watch *watch, size_t n)
+watch_init(struct watch *watch, size_t n, const char *progress)
 {
 	*watch = (struct watch){ .n = n };
-	progress_init(&watch->progress, stderr, isatty(STDERR_FILENO), "simulating",
-		      clk_monotonic_ns());
+	progress_init(&watch->progress, stderr, progress_form_of(progress, stderr),
+		      "simulating", clk_monotonic_ns());
 }
 
 bool
@@ -48,7 +47,7 @@ watch_go_on(void *ctx, double frac)
 }
 
 void
-watch_end(struct watch *watch)
+watch_end(struct watch *watch, bool is_done)
 {
-	progress_end(&watch->progress);
+	progress_end(&watch->progress, is_done && !is_interrupted, clk_monotonic_ns());
 }

@@ -20,9 +20,11 @@ struct watch {
 	size_t i, n;
 };
 
-void watch_init(struct watch *watch, size_t n);
+/* 'progress' is one of progress_words, or NULL. */
+void watch_init(struct watch *watch, size_t n, const char *progress);
 /* Of run 'i' the share 'frac' is done: the go_on of experiment.h, false if interrupted. */
 bool watch_go_on(void *watch, double frac);
-void watch_end(struct watch *watch); /* Clears the line. */
+/* 'is_done': nothing failed. */
+void watch_end(struct watch *watch, bool is_done);
 
 #endif

@@ -174,6 +174,9 @@ COMMANDS = [
     ("topology_diff", "topology diff fabric.json unseen.json", (4,), "", []),
     ("record", "replay --fast --bus ipc://bus two-jobs.tele 2>/dev/null & "
      "antiphase record --bus ipc://bus --for 20s -n 32 -o copy.tele", (0,), "", []),
+    # Of standard error; the option is taken for a comment.
+    ("progress", "record --bus ipc://nobody --for 1.5s -o nothing.tele --progress=json "
+     "2>&1 | grep ^{ | tail -n 1 #", (0,), "", []),
     ("keys", "keys new -d k >/dev/null 2>&1; antiphase keys show -d k", (0,), "",
      [("allowed", "name", 0)]),
     ("keys", "keys new -d l >/dev/null 2>&1; antiphase keys allow -d l n1 l/self.pub "

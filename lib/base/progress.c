@@ -1,34 +1,130 @@
 #include "lib/base/progress.h"
 
 #include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
-#define QUIET_NS    INT64_C(1000000000)
-#define INTERVAL_NS INT64_C(200000000)
+#include "lib/base/alloc.h"
+#include "lib/base/jsonw.h"
+
+#define QUIET_NS         INT64_C(1000000000)
+#define INTERVAL_NS      INT64_C(200000000)
+#define JSON_INTERVAL_NS INT64_C(1000000000)
+/* From there on the time left is told. */
+#define LEFT_FRAC 0.05
+
+const char *const progress_words[] = { "auto", "json", "none", NULL };
+
+enum progress_form
+progress_form_of(const char *word, FILE *out)
+{
+	if (word && !strcmp(word, "json"))
+		return PROGRESS_JSON;
+	if (word && !strcmp(word, "none"))
+		return PROGRESS_NONE;
+	return isatty(fileno(out)) ? PROGRESS_TERMINAL : PROGRESS_LINES;
+}
 
 void
-progress_init(struct progress *p, FILE *out, bool is_terminal, const char *what,
+progress_init(struct progress *p, FILE *out, enum progress_form form, const char *what,
 	      int64_t now_ns)
 {
 	*p = (struct progress){
 		.out = out,
-		.is_terminal = is_terminal,
+		.form = form,
 		.what = what,
 		.start_ns = now_ns,
 	};
 }
 
-/* Adds ", 12 s left", supposing that the rest goes as fast as what is done. */
-static void
-put_time_left(const struct progress *p, double frac, int64_t elapsed_ns)
+/* Supposing that the rest goes as fast as what is done. */
+static double
+left_s(double frac, int64_t elapsed_ns)
 {
-	double left_s = (double)elapsed_ns / 1e9 * (1 - frac) / frac;
+	return (double)elapsed_ns / 1e9 * (1 - frac) / frac;
+}
 
-	if (left_s < 100)
-		fprintf(p->out, ", %.0f s left", left_s);
-	else if (left_s < 6000)
-		fprintf(p->out, ", %.0f min left", left_s / 60);
+/* Adds ", 12 s left". */
+static void
+put_time_left(const struct progress *p, double s)
+{
+	if (s < 100)
+		fprintf(p->out, ", %.0f s left", s);
+	else if (s < 6000)
+		fprintf(p->out, ", %.0f min left", s / 60);
 	else
-		fprintf(p->out, ", %.1f h left", left_s / 3600);
+		fprintf(p->out, ", %.1f h left", s / 3600);
+}
+
+static void
+put_text(const struct progress *p, double frac, int tenth, int64_t elapsed_ns)
+{
+	bool is_terminal = p->form == PROGRESS_TERMINAL;
+
+	if (is_terminal)
+		putc('\r', p->out);
+	fprintf(p->out, "%s: %d %%", p->what,
+		is_terminal ? (int)(frac * 100 + 1e-9) : tenth * 10);
+	if (p->n_all)
+		fprintf(p->out, ", %" PRIu64 " of %" PRIu64, p->n_done, p->n_all);
+	if (frac >= LEFT_FRAC && frac < 1)
+		put_time_left(p, left_s(frac, elapsed_ns));
+	/* To the end of the line: what a longer text left there. */
+	fputs(is_terminal ? "\033[K" : "\n", p->out);
+}
+
+static void
+put_count(struct jsonw *w, const char *key, const struct progress *p, uint64_t n)
+{
+	if (p->n_all)
+		jsonw_int(w, key, (int64_t)n);
+	else
+		jsonw_null(w, key);
+}
+
+static void
+put_json(const struct progress *p, double frac, int64_t elapsed_ns)
+{
+	struct jsonw w;
+	char *line;
+	size_t size;
+	FILE *out = open_memstream(&line, &size);
+
+	BUG_ON(!out);
+	jsonw_line(&w, out, "antiphase.progress/1");
+	jsonw_str(&w, "what", p->what);
+	/* Not rounded up: 1 is all.  Never below 1 where the tenth is 10. */
+	jsonw_num(&w, "share", floor(frac * 1e4 + 1e-5) / 1e4);
+	put_count(&w, "n_done", p, p->n_done);
+	put_count(&w, "n_all", p, p->n_all);
+	jsonw_rounded(&w, "elapsed_s", (double)elapsed_ns / 1e9, 1);
+	jsonw_rounded(&w, "left_s", frac < LEFT_FRAC ? NAN : left_s(frac, elapsed_ns),
+		      1);
+	jsonw_end(&w);
+	jsonw_finish(&w);
+	fclose(out);
+	/* In one piece: stderr has no buffer. */
+	fwrite(line, 1, size, p->out);
+	free(line);
+}
+
+static bool
+is_due(const struct progress *p, int tenth, int64_t now_ns)
+{
+	switch (p->form) {
+	case PROGRESS_TERMINAL:
+		return !p->is_shown || now_ns - p->shown_ns >= INTERVAL_NS;
+	case PROGRESS_LINES:
+		return tenth > p->shown_tenth;
+	case PROGRESS_JSON:
+		return !p->is_shown || (p->shown_tenth < 10 &&
+					now_ns - p->shown_ns >= JSON_INTERVAL_NS);
+	case PROGRESS_NONE:
+		break;
+	}
+	return false;
 }
 
 void
@@ -37,28 +133,17 @@ progress_update(struct progress *p, double frac, int64_t now_ns)
 	int64_t elapsed_ns = now_ns - p->start_ns;
 	int tenth;
 
-	if (!p->out || elapsed_ns < QUIET_NS)
+	if (elapsed_ns < QUIET_NS)
 		return;
 	frac = !(frac > 0) ? 0 : frac > 1 ? 1 : frac;
 	/* 0.3 / 0.1 is just below 3; a share that close has got there. */
 	tenth = (int)(frac * 10 + 1e-9);
-	if (p->is_terminal) {
-		if (p->is_shown && now_ns - p->shown_ns < INTERVAL_NS)
-			return;
-	} else if (tenth <= p->shown_tenth) {
+	if (!is_due(p, tenth, now_ns))
 		return;
-	}
-
-	if (p->is_terminal)
-		putc('\r', p->out);
-	fprintf(p->out, "%s: %d %%", p->what,
-		p->is_terminal ? (int)(frac * 100 + 1e-9) : tenth * 10);
-	if (p->n_all)
-		fprintf(p->out, ", %" PRIu64 " of %" PRIu64, p->n_done, p->n_all);
-	if (frac >= 0.05 && frac < 1)
-		put_time_left(p, frac, elapsed_ns);
-	/* To the end of the line: what a longer text left there. */
-	fputs(p->is_terminal ? "\033[K" : "\n", p->out);
+	if (p->form == PROGRESS_JSON)
+		put_json(p, frac, elapsed_ns);
+	else
+		put_text(p, frac, tenth, elapsed_ns);
 	fflush(p->out);
 	p->is_shown = true;
 	p->shown_ns = now_ns;
@@ -74,11 +159,24 @@ progress_count(struct progress *p, uint64_t n_done, uint64_t n_all, int64_t now_
 }
 
 void
-progress_end(struct progress *p)
+progress_clear(struct progress *p)
 {
-	if (!p->is_shown || !p->is_terminal)
+	if (!p->is_shown || p->form != PROGRESS_TERMINAL)
 		return;
 	fputs("\r\033[K", p->out);
 	fflush(p->out);
 	p->is_shown = false;
+}
+
+void
+progress_end(struct progress *p, bool is_done, int64_t now_ns)
+{
+	progress_clear(p);
+	if (!p->is_shown || p->form != PROGRESS_JSON || !is_done ||
+	    p->shown_tenth == 10)
+		return;
+	p->n_done = p->n_all;
+	put_json(p, 1, now_ns - p->start_ns);
+	fflush(p->out);
+	p->shown_tenth = 10;
 }

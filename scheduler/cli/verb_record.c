@@ -25,7 +25,7 @@
 
 struct args {
 	struct cli_list bus;
-	const char *keys, *file, *for_text;
+	const char *keys, *file, *for_text, *progress;
 	bool is_bound, is_summaries, json;
 	int64_t for_ns; /* 0: until interrupted. */
 	int64_t max_frames;
@@ -62,7 +62,9 @@ recorder_open(struct recorder *r, const struct args *args, struct err *err)
 		bus_sub_want(r->sub, TELE_MARKS, NULL, true);
 		bus_sub_want(r->sub, TELE_PACE, NULL, true);
 	}
-	progress_init(&r->progress, args->for_ns ? stderr : NULL, isatty(STDERR_FILENO),
+	progress_init(&r->progress, stderr,
+		      args->for_ns ? progress_form_of(args->progress, stderr)
+				   : PROGRESS_NONE,
 		      "recording", r->start_ns);
 	return rec_writer_open(args->file, &r->writer, err);
 }
@@ -129,7 +131,7 @@ record_all(struct recorder *r, struct err *err)
 		bus_sub_wait(r->sub, wait_ns);
 		error = record_some(r, &frame, err);
 	}
-	progress_end(&r->progress);
+	progress_end(&r->progress, !error && !bus_opts_signal(), clk_monotonic_ns());
 	tele_fini(&frame);
 	return error;
 }
@@ -268,6 +270,7 @@ run_record(int argc, char **argv)
 		  "write there instead of to standard output", 0, 0, NULL, NULL },
 		{ "json", 'j', CLI_FLAG, &args.json, NULL,
 		  "print the counts machine-readable", 0, 0, NULL, NULL },
+		PROGRESS_OPT(&args.progress),
 		CLI_OPTS_END,
 	};
 	int first = cli_parse(&verb_record, opts, argc, argv), error, status;

@@ -14,7 +14,6 @@
 #include "lib/base/cli.h"
 #include "lib/base/clk.h"
 #include "lib/base/err.h"
-#include "lib/base/progress.h"
 #include "lib/daemon/child.h"
 #include "lib/daemon/loop.h"
 #include "sim/sweep/cells.h"
@@ -141,7 +140,7 @@ tell(struct local *local, size_t cell, const char *what, const char *why)
 {
 	char *command = cells_command(local->study, cell);
 
-	progress_end(&local->progress);
+	progress_clear(&local->progress);
 	fprintf(stderr, "antiphase-sim: cell %zu %s: %s: %s\n", cell + 1, what, command,
 		why);
 	free(command);
@@ -273,7 +272,7 @@ on_signal(void *ctx, int signal)
 
 int
 local_run(const struct study *study, const size_t *cells, size_t n, size_t n_at_once,
-	  struct local_result *ret_result, struct err *err)
+	  enum progress_form form, struct local_result *ret_result, struct err *err)
 {
 	struct local local = { .study = study,
 			       .cells = cells,
@@ -294,13 +293,13 @@ local_run(const struct study *study, const size_t *cells, size_t n, size_t n_at_
 		local.slots[i].local = &local;
 	loop_signal(local.loop, SIGINT, on_signal, &local);
 	loop_signal(local.loop, SIGTERM, on_signal, &local);
-	progress_init(&local.progress, stderr, isatty(STDERR_FILENO), "cells",
-		      clk_monotonic_ns());
+	progress_init(&local.progress, stderr, form, "cells", clk_monotonic_ns());
 	loop_every(local.loop, 1000000000, on_second, &local);
 	start_some(&local);
 	if (local.n_running && local.error == 0)
 		loop_run(local.loop);
-	progress_end(&local.progress);
+	progress_end(&local.progress, local.error == 0 && !ret_result->was_interrupted,
+		     clk_monotonic_ns());
 	for (size_t i = 0; i < local.n_slots; i++)
 		child_free(local.slots[i].child);
 	loop_free(local.loop);

@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "lib/base/progress.h"
+
 struct err;
 struct study;
 
@@ -30,7 +32,8 @@ size_t local_n_cpus(void);
  * negative errno with 'err' filled if nothing can be run or kept.
  */
 int local_run(const struct study *study, const size_t *cells, size_t n,
-	      size_t n_at_once, struct local_result *ret_result, struct err *err);
+	      size_t n_at_once, enum progress_form form,
+	      struct local_result *ret_result, struct err *err);
 
 /*
  * For main(): ends this process when the one that runs it as a cell ends, however it

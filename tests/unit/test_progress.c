@@ -12,7 +12,7 @@
  * 'n_updates' times, evenly spaced.
  */
 static char *
-shown(bool is_terminal, int64_t duration_ns, int n_updates)
+shown(enum progress_form form, int64_t duration_ns, int n_updates)
 {
 	const int64_t start_ns = 3600 * S;
 	struct progress p;
@@ -20,12 +20,12 @@ shown(bool is_terminal, int64_t duration_ns, int n_updates)
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
-	progress_init(&p, out, is_terminal, "sim", start_ns);
+	progress_init(&p, out, form, "sim", start_ns);
 	for (int i = 1; i <= n_updates; i++)
 		progress_update(&p, (double)i / n_updates,
 				start_ns + duration_ns / n_updates * i);
-	progress_end(&p);
-	progress_end(&p); /* Once more changes nothing. */
+	progress_end(&p, true, start_ns + duration_ns);
+	progress_end(&p, true, start_ns + duration_ns); /* Changes nothing. */
 	fclose(out);
 	return text;
 }
@@ -43,19 +43,19 @@ count(const char *text, char c)
 static void
 runs_under_a_second_show_nothing(void **state)
 {
-	char *terminal = shown(true, S - 1, 1000), *file = shown(false, S - 1, 1000);
-
 	(void)state;
-	assert_string_equal(terminal, "");
-	assert_string_equal(file, "");
-	free(terminal);
-	free(file);
+	for (enum progress_form form = 0; form <= PROGRESS_NONE; form++) {
+		char *text = shown(form, S - 1, 1000);
+
+		assert_string_equal(text, "");
+		free(text);
+	}
 }
 
 static void
 a_file_gets_a_line_every_tenth(void **state)
 {
-	char *text = shown(false, 40 * S, 100000);
+	char *text = shown(PROGRESS_LINES, 40 * S, 100000);
 
 	(void)state;
 	assert_string_equal(text, "sim: 10 %, 36 s left\n"
@@ -74,7 +74,7 @@ a_file_gets_a_line_every_tenth(void **state)
 static void
 a_file_gets_one_line_for_a_leap_over_several_tenths(void **state)
 {
-	char *text = shown(false, 40 * S, 3);
+	char *text = shown(PROGRESS_LINES, 40 * S, 3);
 
 	(void)state;
 	assert_string_equal(text,
@@ -85,7 +85,7 @@ a_file_gets_one_line_for_a_leap_over_several_tenths(void **state)
 static void
 a_terminal_is_rewritten_at_most_five_times_a_second(void **state)
 {
-	char *text = shown(true, 4 * S, 100000);
+	char *text = shown(PROGRESS_TERMINAL, 4 * S, 100000);
 	size_t n = count(text, '\r');
 
 	(void)state;
@@ -105,7 +105,7 @@ no_estimate_before_a_twentieth(void **state)
 	FILE *out = open_memstream(&text, &size);
 
 	(void)state;
-	progress_init(&p, out, true, "sim", 0);
+	progress_init(&p, out, PROGRESS_TERMINAL, "sim", 0);
 	progress_update(&p, 0.049, 10 * S);
 	fflush(out);
 	assert_null(strstr(text, "left"));
@@ -125,7 +125,7 @@ a_count_is_told(void **state)
 	FILE *out = open_memstream(&text, &size);
 
 	(void)state;
-	progress_init(&p, out, false, "cells", 0);
+	progress_init(&p, out, PROGRESS_LINES, "cells", 0);
 	progress_count(&p, 0, 40, 2 * S);
 	progress_count(&p, 12, 40, 3 * S);
 	progress_count(&p, 40, 40, 4 * S);
@@ -145,7 +145,7 @@ shares_out_of_range_are_clamped_and_silence_is_possible(void **state)
 	FILE *out = open_memstream(&text, &size);
 
 	(void)state;
-	progress_init(&p, out, true, "sim", 0);
+	progress_init(&p, out, PROGRESS_TERMINAL, "sim", 0);
 	progress_update(&p, NAN, 2 * S);
 	progress_update(&p, -1, 3 * S);
 	progress_update(&p, 2, 4 * S);
@@ -153,9 +153,89 @@ shares_out_of_range_are_clamped_and_silence_is_possible(void **state)
 	assert_string_equal(text, "\rsim: 0 %\033[K\rsim: 0 %\033[K\rsim: 100 %\033[K");
 	free(text);
 
-	progress_init(&p, NULL, true, "sim", 0);
-	progress_update(&p, 0.5, 5 * S);
-	progress_end(&p);
+	text = shown(PROGRESS_NONE, 40 * S, 1000);
+	assert_string_equal(text, "");
+	free(text);
+}
+
+#define LINE(text) "{\"schema\": \"antiphase.progress/1\", \"what\": " text "}\n"
+
+static void
+a_program_gets_an_object_a_second_and_one_of_all(void **state)
+{
+	/* Looks every 0.3 s. */
+	char *text = shown(PROGRESS_JSON, 3 * S, 10);
+
+	(void)state;
+	assert_string_equal(
+		text,
+		LINE("\"sim\", \"share\": 0.4, \"n_done\": null, \"n_all\": null, "
+		     "\"elapsed_s\": 1.2, \"left_s\": 1.8")
+			LINE("\"sim\", \"share\": 0.8, \"n_done\": null, "
+			     "\"n_all\": null, \"elapsed_s\": 2.4, \"left_s\": 0.6")
+				LINE("\"sim\", \"share\": 1, \"n_done\": null, "
+				     "\"n_all\": null, \"elapsed_s\": 3, \"left_s\": 0"));
+	free(text);
+}
+
+static void
+the_object_of_all_comes_once(void **state)
+{
+	/* The last look is due. */
+	char *text = shown(PROGRESS_JSON, 4 * S, 2);
+
+	(void)state;
+	assert_int_equal(count(text, '\n'), 2);
+	assert_non_null(strstr(text, "\"share\": 0.5,"));
+	assert_non_null(strstr(text, "\"share\": 1,"));
+	free(text);
+}
+
+static void
+in_json_all_is_said_only_of_what_is_done(void **state)
+{
+	struct progress p;
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	(void)state;
+	progress_init(&p, out, PROGRESS_JSON, "cells", 0);
+	progress_count(&p, 1, 40, 2 * S);
+	progress_count(&p, 39, 40, 2 * S + 1);
+	progress_clear(&p); /* No line of a terminal. */
+	progress_end(&p, false, 3 * S);
+	fflush(out);
+	assert_string_equal(text, LINE("\"cells\", \"share\": 0.025, \"n_done\": 1, "
+				       "\"n_all\": 40, \"elapsed_s\": 2, "
+				       "\"left_s\": null"));
+	/* Of nearly all neither. */
+	progress_update(&p, 0.99999, 4 * S);
+	fflush(out);
+	assert_non_null(strstr(text, "\"share\": 0.9999, "));
+	progress_end(&p, true, 4 * S + 1);
+	fclose(out);
+	assert_non_null(strstr(text, "\"share\": 1, \"n_done\": 40, \"n_all\": 40, "));
+	assert_int_equal(count(text, '\n'), 3);
+	free(text);
+}
+
+static void
+the_form_is_that_of_the_word_or_of_the_stream(void **state)
+{
+	FILE *file = tmpfile();
+
+	(void)state;
+	assert_int_equal(progress_form_of("json", file), PROGRESS_JSON);
+	assert_int_equal(progress_form_of("none", file), PROGRESS_NONE);
+	assert_int_equal(progress_form_of("auto", file), PROGRESS_LINES);
+	assert_int_equal(progress_form_of(NULL, file), PROGRESS_LINES);
+	fclose(file);
+	file = fopen("/dev/ptmx", "r+");
+	if (!file)
+		skip();
+	assert_int_equal(progress_form_of("auto", file), PROGRESS_TERMINAL);
+	fclose(file);
 }
 
 int
@@ -170,6 +250,10 @@ main(void)
 		cmocka_unit_test(a_count_is_told),
 		cmocka_unit_test(
 			shares_out_of_range_are_clamped_and_silence_is_possible),
+		cmocka_unit_test(a_program_gets_an_object_a_second_and_one_of_all),
+		cmocka_unit_test(the_object_of_all_comes_once),
+		cmocka_unit_test(in_json_all_is_said_only_of_what_is_done),
+		cmocka_unit_test(the_form_is_that_of_the_word_or_of_the_stream),
 	};
 
 	return cmocka_run_group_tests_name("progress", tests, NULL, NULL);
