@@ -3,8 +3,6 @@
  */
 #include "scheduler/live/online.h"
 
-#include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,12 +12,11 @@
 #include "lib/base/vec.h"
 #include "scheduler/live/by_job.h"
 #include "scheduler/live/live.h"
+#include "scheduler/live/online_job.h"
 #include "scheduler/live/pool.h"
 
-#define MIN_SPAN_MS  2000
-#define MAX_IDLE_MS  5000 /* At the end of the window: the job does not run. */
-#define MAX_MISMATCH 0.1  /* Of marks and a multiple of the traffic's period. */
-#define MAX_HARMONIC 64
+#define MIN_SPAN_MS 2000
+#define MAX_IDLE_MS 5000 /* At the end of the window: the job does not run. */
 
 /* Series that are looked at in one step, and comparisons. */
 #define SERIES_A_STEP 16384
@@ -92,23 +89,13 @@ stop_preparing(struct online *online)
 	online->preparing = PREPARED;
 }
 
-static void
-forget(struct online_job *job)
-{
-	if (!job)
-		return;
-	detection_fini(&job->detection);
-	free(job->why);
-	free(job);
-}
-
 void
 online_free(struct online *online)
 {
 	if (!online)
 		return;
 	for (size_t i = 0; i < online->by_number.n; i++)
-		forget(online->by_number.items[i]);
+		online_job_free(online->by_number.items[i]);
 	vec_free(&online->by_number);
 	vec_free(&online->sorted);
 	vec_free(&online->waiting);
@@ -119,117 +106,7 @@ online_free(struct online *online)
 	free(online);
 }
 
-/* ---- Marks ----------------------------------------------------------------------- */
-
-/* Makes k iterations of the traffic one. */
-static void
-tile(struct detection *d, int64_t k)
-{
-	struct profile *p = &d->profile;
-	size_t n = p->n_phases, n_fold = d->n_fold;
-
-	p->phases = xreallocarray(p->phases, n * (size_t)k + 1, sizeof *p->phases);
-	d->fold_bps =
-		xreallocarray(d->fold_bps, n_fold * (size_t)k + 1, sizeof *d->fold_bps);
-	for (size_t i = n; i < n * (size_t)k; i++) {
-		p->phases[i] = p->phases[i % n];
-		p->phases[i].start_us += (int64_t)(i / n) * p->period_us;
-	}
-	for (size_t i = n_fold; i < n_fold * (size_t)k; i++)
-		d->fold_bps[i] = d->fold_bps[i % n_fold];
-	p->n_phases = n * (size_t)k;
-	d->n_fold = n_fold * (size_t)k;
-	p->period_us *= k;
-	d->mean_us *= (double)k;
-	p->bytes_per_iteration *= (double)k;
-	p->n_iterations /= k;
-}
-
-/* Lets the program's own marks overrule what a part of an iteration looks like. */
-static void
-heed_marks(const struct live *live, struct online_job *job, struct detection *d,
-	   int64_t from_ns)
-{
-	double jitter_us = 0, ratio;
-	int64_t marked_us =
-		online_marked_period_us(live, job->job, from_ns, &jitter_us);
-	int64_t k;
-
-	job->harmonic_of_us = 0;
-	job->has_marks = marked_us > 0;
-	if (!marked_us)
-		return;
-	ratio = (double)marked_us / (double)d->profile.period_us;
-	k = llround(ratio);
-	if (k < 2 || k > MAX_HARMONIC || fabs(ratio / (double)k - 1) > MAX_MISMATCH ||
-	    d->profile.n_phases * (size_t)k > PROFILE_MAX_PHASES ||
-	    k * d->profile.period_us > PROFILE_MAX_PERIOD_US)
-		return;
-	job->harmonic_of_us = d->profile.period_us;
-	tile(d, k);
-	d->profile.jitter_us = llround(jitter_us);
-}
-
 /* ---- One job --------------------------------------------------------------------- */
-
-static void
-refuse(struct online_job *job, char *why)
-{
-	free(job->why);
-	job->why = why;
-}
-
-/*
- * Raises the alarm if the job is not what it was at the last one, or at first.  As
- * windows overlap, a change shows in several estimates; these are one alarm.
- */
-static void
-compare(struct online_job *job, const struct detection *found, int64_t now_ns)
-{
-	const struct profile *new = &found->profile;
-	double error_us = (double)new->jitter_us / sqrt((double)new->n_iterations);
-	double moved_us = fabs((double)(new->period_us - job->steady_period_us));
-	bool is_same_alarm;
-
-	if (job->has_alarm && now_ns - job->alarm_ns > ONLINE_ALARM_NS)
-		job->has_alarm = false;
-	if (job->has_estimate &&
-	    moved_us <= fmax(ONLINE_PERIOD_MOVE * (double)job->steady_period_us,
-			     3 * hypot(error_us, job->steady_error_us)) &&
-	    fabs(new->bytes_per_iteration / job->steady_bytes - 1) <= ONLINE_BYTES_MOVE)
-		return;
-	is_same_alarm =
-		job->has_alarm &&
-		now_ns - job->alarm_ns <= ONLINE_MAX_WINDOW_MS * INT64_C(1000000);
-	if (job->has_estimate && !is_same_alarm) {
-		job->has_alarm = true;
-		job->alarm_ns = now_ns;
-		job->period_before_us = job->steady_period_us;
-		job->bytes_before = job->steady_bytes;
-	}
-	job->steady_period_us = new->period_us;
-	job->steady_error_us = error_us;
-	job->steady_bytes = new->bytes_per_iteration;
-}
-
-static void
-publish(struct online_job *job, struct detection *found, int64_t at_ns,
-	uint32_t window_ms)
-{
-	compare(job, found, at_ns);
-	if (job->has_estimate && job->at_ns == at_ns)
-		job->n_trend--; /* The same window once more. */
-	detection_fini(&job->detection);
-	job->detection = *found;
-	job->has_estimate = true;
-	job->at_ns = at_ns;
-	job->window_ms = window_ms;
-	if (job->n_trend == ONLINE_TREND)
-		memmove(job->trend_us, job->trend_us + 1,
-			(--job->n_trend) * sizeof *job->trend_us);
-	job->trend_us[job->n_trend++] = found->profile.period_us;
-	refuse(job, NULL);
-}
 
 /* Begins with a window; false if there is nothing in it. */
 static bool
@@ -241,8 +118,9 @@ enter_window(struct online *online)
 	if (pool_make_set(online->pool, online->window_ms, &online->set,
 			  &online->gap_frac) == 0) {
 		series_fini(&online->set);
-		refuse(job, xasprintf("more than a fifth of the last %.0f s are gaps",
-				      online->window_ms / 1e3));
+		online_job_refuse(
+			job, xasprintf("more than a fifth of the last %.0f s are gaps",
+				       online->window_ms / 1e3));
 		return false;
 	}
 	detector_begin(online->detector, &online->set, NULL,
@@ -265,23 +143,25 @@ judge_window(struct online *online)
 
 	leave_window(online);
 	if (error < 0) {
-		refuse(job, xstrdup(err.text));
+		online_job_refuse(job, xstrdup(err.text));
 		return false;
 	}
 	if (found.profile.n_iterations < ONLINE_MIN_ITERATIONS) {
-		refuse(job, xasprintf("only %lld iterations of %.0f ms were seen, %d "
-				      "are wanted",
-				      (long long)found.profile.n_iterations,
-				      (double)found.profile.period_us / 1e3,
-				      ONLINE_MIN_ITERATIONS));
+		online_job_refuse(
+			job, xasprintf("only %lld iterations of %.0f ms were seen, %d "
+				       "are wanted",
+				       (long long)found.profile.n_iterations,
+				       (double)found.profile.period_us / 1e3,
+				       ONLINE_MIN_ITERATIONS));
 		detection_fini(&found);
 		return false;
 	}
-	heed_marks(live, job, &found, at_ns - online->window_ms * INT64_C(1000000));
+	online_job_heed_marks(live, job, &found,
+			      at_ns - online->window_ms * INT64_C(1000000));
 	job->n_series = (uint32_t)n;
 	job->n_left_out = (uint32_t)(pool_n_of_job(online->pool) - n);
 	job->gap_frac = online->gap_frac;
-	publish(job, &found, at_ns, online->window_ms);
+	online_job_publish(job, &found, at_ns, online->window_ms);
 	return true;
 }
 
@@ -307,12 +187,14 @@ choose_window(struct online *online)
 
 	online->window_ms = window_ms;
 	if (pool_is_empty(online->pool))
-		refuse(job, xstrdup("no traffic was seen in raw series"));
+		online_job_refuse(job, xstrdup("no traffic was seen in raw series"));
 	else if (idle_ms > MAX_IDLE_MS)
-		refuse(job, xasprintf("no traffic for %.0f s", idle_ms / 1e3));
+		online_job_refuse(job,
+				  xasprintf("no traffic for %.0f s", idle_ms / 1e3));
 	else if (window_ms < MIN_SPAN_MS)
-		refuse(job, xasprintf("only %.1f s of traffic were seen so far",
-				      window_ms / 1e3));
+		online_job_refuse(job,
+				  xasprintf("only %.1f s of traffic were seen so far",
+					    window_ms / 1e3));
 	else
 		return true;
 	return false;
@@ -382,7 +264,7 @@ forget_ended(struct online *online, const struct live *live)
 
 		if (!job || !has_ended(online, live, job))
 			continue;
-		forget(job);
+		online_job_free(job);
 		online->by_number.items[j] = NULL;
 	}
 }
@@ -494,7 +376,8 @@ find_waiting(struct online *online, const struct live *live)
 		if (is_told_raw(online, live, job->job))
 			vec_push(&online->waiting, job);
 		else if (!job->has_estimate && !job->why)
-			refuse(job, xstrdup("no traffic was seen in raw series"));
+			online_job_refuse(job,
+					  xstrdup("no traffic was seen in raw series"));
 	}
 	if (online->waiting.n)
 		qsort(online->waiting.items, online->waiting.n,
