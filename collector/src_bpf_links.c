@@ -531,8 +531,8 @@ bpf_links_credit(struct src_bpf *bpf, const struct source_sink *sink, int64_t no
 		link->has_queue = false;
 		link->is_comparable = true;
 	}
-	if (bpf_qdisc_each(note_sent, bpf) == 0 && bpf->last_credit_ms &&
-	    now_ms > bpf->last_credit_ms)
+	/* The first time makes up for nothing, but all from there on is compared. */
+	if (bpf_qdisc_each(note_sent, bpf) == 0 && now_ms > bpf->last_credit_ms)
 		for (uint32_t i = 0; i < bpf->max_links; i++)
 			if (bpf->links[i].is_announced)
 				compare(bpf, i, sink, now_ms);
