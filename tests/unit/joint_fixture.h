@@ -10,6 +10,7 @@
 #include "lib/base/rng.h"
 #include "scheduler/core/profile/profile.h"
 #include "scheduler/core/solve/joint.h"
+#include "tests/unit/test.h"
 
 #define FIXTURE_MAX_JOBS   64
 #define FIXTURE_MAX_LINKS  128
@@ -176,6 +177,16 @@ fixture_make_mesh(struct fixture *f, struct rng *rng, size_t n_jobs, size_t n_li
 			fixture_add_load(f, (first + i * 2) % (uint32_t)n_jobs,
 					 0.5 + rng_uniform(rng));
 	}
+}
+
+/* The result of a problem that is well formed; free with joint_result_free(). */
+static inline struct joint_result *
+fixture_solve(const struct fixture *f, const struct joint_opts *opts)
+{
+	struct joint_result *result = joint_solve(&f->problem, opts);
+
+	assert_non_null(result);
+	return result;
 }
 
 #endif

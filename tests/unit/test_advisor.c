@@ -2,10 +2,9 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "lib/base/rng.h"
 #include "scheduler/core/advisor/advisor.h"
-#include "scheduler/core/advisor/advisor_priv.h"
 #include "scheduler/k8s/rank.h"
+#include "tests/unit/advisor_lab.h"
 #include "tests/unit/jobs_fixture.h"
 #include "tests/unit/test.h"
 
@@ -14,24 +13,6 @@ static void
 lab(struct fixture *f)
 {
 	fixture_init(f, 2, 4, 1, 50e9);
-}
-
-static uint32_t
-put(struct advisor *advisor, struct fixture *f, bool is_shiftable)
-{
-	uint32_t number = 0;
-
-	assert_int_equal(advisor_put(advisor, &f->workload.jobs[f->workload.n - 1],
-				     is_shiftable, &number),
-			 0);
-	return number;
-}
-
-static void
-solve(struct advisor *advisor)
-{
-	for (int i = 0; advisor_step(advisor, 1) > 0; i++)
-		assert_true(i < 1000);
 }
 
 static struct advisor_view
@@ -55,17 +36,17 @@ two_jobs_that_collide_are_set_apart(void **state)
 	lab(&f);
 	advisor = advisor_new(f.topo, NULL);
 	ON(fixture_job(&f, "one", 2, 100000, 0.3, 50e9), 0, 4);
-	one = put(advisor, &f, true);
-	solve(advisor);
+	one = lab_put(advisor, &f, true);
+	lab_solve(advisor);
 	a = view_of(advisor, one);
 	assert_int_equal(a.reason, REASON_ALONE);
 	assert_int_equal(a.mode, STEER_FREE);
 	assert_int_equal(a.n_edges, 0);
 
 	ON(fixture_job(&f, "two", 2, 100000, 0.3, 50e9), 1, 5);
-	two = put(advisor, &f, true);
+	two = lab_put(advisor, &f, true);
 	assert_false(view_of(advisor, one).is_solved);
-	solve(advisor);
+	lab_solve(advisor);
 	a = view_of(advisor, one);
 	b = view_of(advisor, two);
 	assert_true(a.is_solved && b.is_solved);
@@ -81,7 +62,7 @@ two_jobs_that_collide_are_set_apart(void **state)
 	assert_true(a.n_links > 0);
 	/* When one leaves, the other is alone again. */
 	advisor_remove(advisor, "one");
-	solve(advisor);
+	lab_solve(advisor);
 	assert_int_equal(view_of(advisor, two).reason, REASON_ALONE);
 	assert_int_equal(view_of(advisor, two).n_edges, 0);
 	assert_false(advisor_view(advisor, one, &a));
@@ -109,9 +90,9 @@ of_very_many_on_one_link_each_is_told_something(void **state)
 
 		snprintf(name, sizeof name, "job%u", i);
 		ON(fixture_job(&f, name, 2, 100000, 0.3, 50e9), i % 4, 4 + i / 4 % 4);
-		jobs[i] = put(advisor, &f, false);
+		jobs[i] = lab_put(advisor, &f, false);
 	}
-	solve(advisor);
+	lab_solve(advisor);
 	for (uint32_t i = 0; i < N; i++)
 		assert_true(view_of(advisor, jobs[i]).is_solved);
 	advisor_free(advisor);
@@ -141,11 +122,11 @@ a_job_without_a_pacer_is_told_what_is_wrong(void **state)
 		lab(&f);
 		advisor = advisor_new(f.topo, NULL);
 		ON(fixture_job(&f, "one", 2, 100000, 0.3, 50e9), 0, 4);
-		one = put(advisor, &f, false);
+		one = lab_put(advisor, &f, false);
 		ON(fixture_job(&f, "other", 2, cases[i].other_period_us, 0.3, 50e9), 1,
 		   5);
-		other = put(advisor, &f, cases[i].is_other_paced);
-		solve(advisor);
+		other = lab_put(advisor, &f, cases[i].is_other_paced);
+		lab_solve(advisor);
 		assert_int_equal(view_of(advisor, one).reason, cases[i].one);
 		assert_int_equal(view_of(advisor, one).mode, STEER_FREE);
 		assert_int_equal(view_of(advisor, other).reason, cases[i].other);
@@ -170,7 +151,7 @@ put_twofold(struct advisor *advisor, struct fixture *f, const char *name,
 	assert_int_equal(profile_normalize(&job->profile, NULL), 0);
 	work_job_segments_from_profile(job);
 	ON(job, from, to);
-	return put(advisor, f, true);
+	return lab_put(advisor, f, true);
 }
 
 static void
@@ -186,7 +167,7 @@ jobs_of_several_bursts_are_given_one_period(void **state)
 	advisor = advisor_new(f.topo, NULL);
 	one = put_twofold(advisor, &f, "one", 100000, 0, 4);
 	two = put_twofold(advisor, &f, "two", 101000, 1, 5);
-	solve(advisor);
+	lab_solve(advisor);
 	a = view_of(advisor, one);
 	b = view_of(advisor, two);
 	assert_int_equal(a.n_edges, 1);
@@ -207,10 +188,10 @@ what_nobody_can_delay_is_never_steered(void **state)
 	lab(&f);
 	advisor = advisor_new(f.topo, NULL);
 	ON(fixture_job(&f, "one", 2, 100000, 0.3, 50e9), 0, 4);
-	one = put(advisor, &f, false);
+	one = lab_put(advisor, &f, false);
 	ON(fixture_job(&f, "two", 2, 100000, 0.3, 50e9), 1, 5);
-	two = put(advisor, &f, false);
-	solve(advisor);
+	two = lab_put(advisor, &f, false);
+	lab_solve(advisor);
 	assert_int_equal(view_of(advisor, one).mode, STEER_FREE);
 	assert_int_equal(view_of(advisor, two).mode, STEER_FREE);
 	assert_true(view_of(advisor, one).score_before < 1);
@@ -230,29 +211,29 @@ an_event_touches_its_own_component_alone(void **state)
 	fixture_init(&f, 4, 4, 1, 50e9);
 	advisor = advisor_new(f.topo, NULL);
 	ON(fixture_job(&f, "one", 2, 100000, 0.3, 50e9), 0, 4);
-	put(advisor, &f, true);
+	lab_put(advisor, &f, true);
 	ON(fixture_job(&f, "far a", 2, 100000, 0.3, 50e9), 8, 12);
-	far = put(advisor, &f, true);
+	far = lab_put(advisor, &f, true);
 	ON(fixture_job(&f, "far b", 2, 100000, 0.3, 50e9), 9, 13);
-	put(advisor, &f, true);
-	solve(advisor);
+	lab_put(advisor, &f, true);
+	lab_solve(advisor);
 	revision = view_of(advisor, far).revision;
 	ON(fixture_job(&f, "two", 2, 100000, 0.3, 50e9), 1, 5);
-	number = put(advisor, &f, true);
+	number = lab_put(advisor, &f, true);
 	assert_true(view_of(advisor, far).is_solved);
 	assert_int_equal(advisor_step(advisor, 1),
 			 1); /* Both are solved at once, and */
 	assert_true(view_of(advisor, number).is_solved);
-	solve(advisor); /* the other one's turn has nothing to do. */
+	lab_solve(advisor); /* the other one's turn has nothing to do. */
 	assert_int_equal(view_of(advisor, far).revision, revision);
 	/* Nor does what is no news. */
-	assert_int_equal(put(advisor, &f, true), number);
+	assert_int_equal(lab_put(advisor, &f, true), number);
 	assert_true(view_of(advisor, number).is_solved);
 	f.workload.jobs[f.workload.n - 1].profile.period_us += 500;
-	assert_int_equal(put(advisor, &f, true), number);
+	assert_int_equal(lab_put(advisor, &f, true), number);
 	assert_true(view_of(advisor, number).is_solved);
 	f.workload.jobs[f.workload.n - 1].profile.period_us += 5000;
-	assert_int_equal(put(advisor, &f, true), number);
+	assert_int_equal(lab_put(advisor, &f, true), number);
 	assert_false(view_of(advisor, number).is_solved);
 	advisor_free(advisor);
 	fixture_fini(&f);
@@ -299,10 +280,10 @@ a_waiting_job_is_kept_from_links_that_are_full(void **state)
 	lab(&f);
 	advisor = advisor_new(f.topo, NULL);
 	ON(fixture_job(&f, "one", 2, 100000, 0.6, 50e9), 0, 4);
-	put(advisor, &f, true);
+	lab_put(advisor, &f, true);
 	fixture_job(&f, "new", 2, 103000, 0.5, 50e9);
-	waiting = put(advisor, &f, true);
-	solve(advisor);
+	waiting = lab_put(advisor, &f, true);
+	lab_solve(advisor);
 	assert_int_equal(advisor_rank(advisor, waiting, NULL, &ranking), 0);
 	assert_true(ranking.n > 0);
 	assert_int_equal(ranking.items[0].n_contended, 0);
@@ -340,7 +321,7 @@ what_the_host_scheduler_says_is_free_counts(void **state)
 	lab(&f);
 	advisor = advisor_new(f.topo, NULL);
 	fixture_job(&f, "new", 2, 103000, 0.5, 50e9);
-	waiting = put(advisor, &f, true);
+	waiting = lab_put(advisor, &f, true);
 	for (uint32_t host = 0; host < 8; host++)
 		advisor_set_free(advisor, host, host == 2 || host == 7);
 	assert_int_equal(advisor_rank(advisor, waiting, NULL, &ranking), 0);
@@ -372,119 +353,20 @@ jobs_are_laid_anew_on_another_fabric(void **state)
 	lab(&f);
 	advisor = advisor_new(f.topo, NULL);
 	ON(fixture_job(&f, "one", 2, 100000, 0.3, 50e9), 0, 4);
-	one = put(advisor, &f, true);
+	one = lab_put(advisor, &f, true);
 	ON(fixture_job(&f, "two", 2, 100000, 0.3, 50e9), 1, 5);
-	two = put(advisor, &f, true);
-	solve(advisor);
+	two = lab_put(advisor, &f, true);
+	lab_solve(advisor);
 	assert_true(view_of(advisor, one).mode != STEER_FREE);
 	assert_int_equal(gen_leaf_spine(&options, &wide, NULL), 0);
 	advisor_set_topo(advisor, wide);
 	topo_unref(wide);
 	assert_false(view_of(advisor, one).is_solved);
-	solve(advisor);
+	lab_solve(advisor);
 	assert_int_equal(view_of(advisor, one).reason, REASON_FITS);
 	assert_int_equal(view_of(advisor, two).mode, STEER_FREE);
 	advisor_free(advisor);
 	fixture_fini(&f);
-}
-
-/* ---- Many events ------------------------------------------------------------------------- */
-
-static void
-random_job(struct fixture *f, struct rng *rng, bool has_hosts)
-{
-	uint32_t hosts[32], n = 2 + (uint32_t)rng_below(rng, 3), all = 32;
-	struct work_job *job;
-	char name[16];
-
-	snprintf(name, sizeof name, "j%u", (unsigned)rng_below(rng, 20));
-	job = fixture_job(f, name, n, 100000 + 10000 * (int64_t)rng_below(rng, 3),
-			  0.1 + 0.2 * rng_uniform(rng), 50e9);
-	if (!has_hosts)
-		return;
-	for (uint32_t i = 0; i < all; i++)
-		hosts[i] = i;
-	for (uint32_t i = 0; i < n; i++) {
-		uint32_t k = i + (uint32_t)rng_below(rng, all - i), swap = hosts[i];
-
-		hosts[i] = hosts[k];
-		hosts[k] = swap;
-	}
-	fixture_on(job, hosts);
-}
-
-/* Every edge is known at both of its ends, and between jobs that are both there. */
-static void
-check_edges(const struct advisor *advisor, uint32_t n)
-{
-	for (uint32_t j = 0; j < n; j++) {
-		struct advisor_view view;
-
-		if (!advisor_view(advisor, j, &view))
-			continue;
-		for (size_t i = 0; i < view.n_edges; i++) {
-			uint32_t other = view.edges[i].a == j ? view.edges[i].b
-							      : view.edges[i].a;
-			struct advisor_view theirs;
-			bool is_known = false;
-
-			assert_true(view.edges[i].a == j || view.edges[i].b == j);
-			assert_true(advisor_view(advisor, other, &theirs));
-			for (size_t k = 0; k < theirs.n_edges; k++)
-				is_known |= theirs.edges[k].a == view.edges[i].a &&
-					    theirs.edges[k].b == view.edges[i].b;
-			assert_true(is_known);
-		}
-	}
-}
-
-static void
-the_same_events_give_the_same_advice_and_it_stays_whole(void **state)
-{
-	uint64_t revisions[2] = { 0 };
-
-	(void)state;
-	for (int run = 0; run < 2; run++) {
-		struct advisor_ranking ranking;
-		struct advisor *advisor;
-		struct fixture f;
-		struct rng rng;
-
-		fixture_init(&f, 8, 4, 2, 50e9);
-		advisor = advisor_new(f.topo,
-				      &(struct advisor_opts){ .n_iterations = 10 });
-		rng_init(&rng, 5);
-		for (int i = 0; i < 60; i++) {
-			uint32_t number;
-
-			random_job(&f, &rng, i % 5 != 0);
-			if (i % 7 == 6) {
-				advisor_remove(advisor,
-					       f.workload.jobs[f.workload.n - 1].name);
-				continue;
-			}
-			number = put(advisor, &f, true);
-			if (i % 5 == 0 &&
-			    advisor_rank(advisor, number, NULL, &ranking) == 0)
-				advisor_ranking_fini(&ranking);
-			if (i % 3 == 0) {
-				solve(advisor);
-				check_edges(advisor, 20);
-			}
-		}
-		solve(advisor);
-		check_edges(advisor, 20);
-		for (uint32_t j = 0; j < 20; j++) {
-			struct advisor_view view;
-
-			if (advisor_view(advisor, j, &view))
-				revisions[run] = revisions[run] * 31 + view.revision +
-						 (uint64_t)view.shift_us;
-		}
-		advisor_free(advisor);
-		fixture_fini(&f);
-	}
-	assert_int_equal(revisions[0], revisions[1]);
 }
 
 /* Kubernetes offers nodes for one question; another is not answered by them. */
@@ -523,37 +405,6 @@ nodes_that_are_offered_are_free_for_that_question_alone(void **state)
 	fixture_fini(&f);
 }
 
-/* As on a cluster where something always happens: jobs come and go, and some wait. */
-static void
-events_without_end_take_no_more_room(void **state)
-{
-	struct advisor *advisor;
-	struct fixture f;
-	uint32_t number;
-
-	(void)state;
-	lab(&f);
-	advisor = advisor_new(f.topo, NULL);
-	ON(fixture_job(&f, "one", 2, 100000, 0.3, 50e9), 0, 4);
-	ON(fixture_job(&f, "two", 2, 100000, 0.3, 50e9), 1, 5);
-	ON(fixture_job(&f, "three", 2, 100000, 0.1, 10e9), 2, 3);
-	for (int i = 0; i < 300; i++) {
-		for (size_t k = 0; k < 3; k++) {
-			struct work_job *job = &f.workload.jobs[k];
-
-			advisor_remove(advisor, job->name);
-			assert_int_equal(advisor_put(advisor, job, true, &number), 0);
-			assert_true(number < 4);
-		}
-		/* There is always one more than is solved. */
-		assert_true(advisor_step(advisor, 1) > 0);
-	}
-	assert_true(advisor->touched.n < 16 && advisor->jobs.n <= 4 &&
-		    advisor->free_numbers.n <= 4);
-	advisor_free(advisor);
-	fixture_fini(&f);
-}
-
 int
 main(void)
 {
@@ -568,9 +419,6 @@ main(void)
 		cmocka_unit_test(a_waiting_job_is_kept_from_links_that_are_full),
 		cmocka_unit_test(what_the_host_scheduler_says_is_free_counts),
 		cmocka_unit_test(jobs_are_laid_anew_on_another_fabric),
-		cmocka_unit_test(
-			the_same_events_give_the_same_advice_and_it_stays_whole),
-		cmocka_unit_test(events_without_end_take_no_more_room),
 		cmocka_unit_test(
 			nodes_that_are_offered_are_free_for_that_question_alone),
 	};

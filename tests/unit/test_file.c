@@ -12,34 +12,13 @@
 #include "lib/base/err.h"
 #include "lib/base/file.h"
 #include "lib/base/rng.h"
+#include "tests/unit/temp_file.h"
 #include "tests/unit/test.h"
-
-/* A folder of its own for each run; 'path' is a file in it. */
-static char folder[64], path[96];
-
-static int
-make_folder(void **state)
-{
-	(void)state;
-	snprintf(folder, sizeof folder, "/tmp/antiphase-test-XXXXXX");
-	if (!mkdtemp(folder))
-		return -1;
-	snprintf(path, sizeof path, "%s/file", folder);
-	return 0;
-}
-
-static int
-remove_folder(void **state)
-{
-	(void)state;
-	unlink(path);
-	return rmdir(folder); /* Fails if anything was left behind. */
-}
 
 static void
 put_file(const void *bytes, size_t length)
 {
-	FILE *out = fopen(path, "w");
+	FILE *out = fopen(temp_path, "w");
 
 	assert_non_null(out);
 	assert_int_equal(fwrite(bytes, 1, length, out), length);
@@ -68,11 +47,11 @@ assert_unread(size_t max_bytes, int want, const char *part)
 	struct err err = { 0 };
 	char *text = (char *)"kept";
 	size_t length = 77;
-	int result = file_read(path, max_bytes, &text, &length, &err);
+	int result = file_read(temp_path, max_bytes, &text, &length, &err);
 
 	if (result != want || !strstr(err.text, part))
 		fail_msg("%d: '%s'", result, err.text);
-	assert_string_equal(err.file, path);
+	assert_string_equal(err.file, temp_path);
 	assert_string_equal(text, "kept");
 	assert_int_equal(length, 77);
 }
@@ -84,14 +63,14 @@ what_is_written_is_read_back_with_its_nul_bytes(void **state)
 	size_t length;
 
 	(void)state;
-	assert_int_equal(file_write(path, "a\0b\n", 4, NULL), 0);
-	assert_int_equal(file_read(path, 100, &text, &length, NULL), 0);
+	assert_int_equal(file_write(temp_path, "a\0b\n", 4, NULL), 0);
+	assert_int_equal(file_read(temp_path, 100, &text, &length, NULL), 0);
 	assert_int_equal(length, 4);
 	assert_memory_equal(text, "a\0b\n", 5); /* Terminated. */
 	free(text);
 
-	assert_int_equal(file_write(path, "", 0, NULL), 0);
-	assert_int_equal(file_read(path, 100, &text, &length, NULL), 0);
+	assert_int_equal(file_write(temp_path, "", 0, NULL), 0);
+	assert_int_equal(file_read(temp_path, 100, &text, &length, NULL), 0);
 	assert_int_equal(length, 0);
 	assert_string_equal(text, "");
 	free(text);
@@ -110,7 +89,7 @@ a_file_of_many_blocks_is_read_whole(void **state)
 	for (size_t i = 0; i < size; i++)
 		want[i] = (char)rng_next(&rng);
 	put_file(want, size);
-	assert_int_equal(file_read(path, size, &text, &length, NULL), 0);
+	assert_int_equal(file_read(temp_path, size, &text, &length, NULL), 0);
 	assert_int_equal(length, size);
 	assert_memory_equal(text, want, size);
 	free(text);
@@ -125,7 +104,7 @@ the_limit_is_exact(void **state)
 
 	(void)state;
 	put_file("12345", 5);
-	assert_int_equal(file_read(path, 5, &text, &length, NULL), 0);
+	assert_int_equal(file_read(temp_path, 5, &text, &length, NULL), 0);
 	free(text);
 	assert_unread(4, -EFBIG, "larger than");
 }
@@ -150,10 +129,10 @@ missing_files_and_folders_are_named(void **state)
 	size_t length;
 
 	(void)state;
-	unlink(path);
+	unlink(temp_path);
 	assert_unread(100, -ENOENT, "No such file");
-	assert_int_equal(file_read(folder, 100, &text, &length, &err), -EISDIR);
-	assert_string_equal(err.file, folder);
+	assert_int_equal(file_read(temp_folder, 100, &text, &length, &err), -EISDIR);
+	assert_string_equal(err.file, temp_folder);
 	assert_non_null(strstr(err.text, "Is a directory"));
 }
 
@@ -167,7 +146,7 @@ xz_files_are_decompressed(void **state)
 
 	(void)state;
 	put_file(bytes, size);
-	assert_int_equal(file_read(path, 300000, &text, &length, NULL), 0);
+	assert_int_equal(file_read(temp_path, 300000, &text, &length, NULL), 0);
 	assert_int_equal(length, 300000);
 	assert_int_equal(strspn(text, "x"), 300000);
 	free(text);
@@ -176,7 +155,7 @@ xz_files_are_decompressed(void **state)
 	memcpy(twice, bytes, size);
 	memcpy(twice + size, bytes, size);
 	put_file(twice, 2 * size);
-	assert_int_equal(file_read(path, 600000, &text, &length, NULL), 0);
+	assert_int_equal(file_read(temp_path, 600000, &text, &length, NULL), 0);
 	assert_int_equal(length, 600000);
 	free(text);
 	free(twice);
@@ -219,7 +198,7 @@ damaged_xz_files_are_refused(void **state)
 	/* Without the magic it is just a file. */
 	bytes[0] ^= 1;
 	put_file(bytes, size);
-	assert_int_equal(file_read(path, 100000, &text, &length, NULL), 0);
+	assert_int_equal(file_read(temp_path, 100000, &text, &length, NULL), 0);
 	assert_int_equal(length, size);
 	free(text);
 	free(bytes);
@@ -235,15 +214,15 @@ writing_replaces_the_whole_file_and_leaves_nothing_beside_it(void **state)
 
 	(void)state;
 	put_file("a long text that was there before", 33);
-	unlink(path);
-	assert_int_equal(file_write(path, "new", 3, NULL), 0);
+	unlink(temp_path);
+	assert_int_equal(file_write(temp_path, "new", 3, NULL), 0);
 	umask(mask);
-	assert_int_equal(file_read(path, 100, &text, &length, NULL), 0);
+	assert_int_equal(file_read(temp_path, 100, &text, &length, NULL), 0);
 	assert_string_equal(text, "new");
 	free(text);
-	assert_int_equal(stat(path, &status), 0);
+	assert_int_equal(stat(temp_path, &status), 0);
 	assert_int_equal(status.st_mode & 0777, 0640);
-	/* remove_folder() fails if there is a temporary file. */
+	/* temp_file_teardown() fails if there is a temporary file. */
 }
 
 static void
@@ -253,11 +232,11 @@ a_file_that_cannot_be_written_stays_as_it_was(void **state)
 	char missing[128];
 
 	(void)state;
-	snprintf(missing, sizeof missing, "%s/no-such-folder/file", folder);
+	snprintf(missing, sizeof missing, "%s/no-such-folder/file", temp_folder);
 	assert_int_equal(file_write(missing, "x", 1, &err), -ENOENT);
 	assert_string_equal(err.file, missing);
-	assert_int_equal(file_write(folder, "x", 1, &err), -EISDIR);
-	assert_string_equal(err.file, folder);
+	assert_int_equal(file_write(temp_folder, "x", 1, &err), -EISDIR);
+	assert_string_equal(err.file, temp_folder);
 }
 
 static void
@@ -268,12 +247,12 @@ a_byte_order_mark_is_no_part_of_the_text(void **state)
 
 	(void)state;
 	put_file("\xef\xbb\xbfkey", 6);
-	assert_int_equal(file_read(path, 100, &text, &length, NULL), 0);
+	assert_int_equal(file_read(temp_path, 100, &text, &length, NULL), 0);
 	assert_int_equal(length, 3);
 	assert_string_equal(text, "key");
 	free(text);
 	put_file("\xef\xbb", 2);
-	assert_int_equal(file_read(path, 100, &text, &length, NULL), 0);
+	assert_int_equal(file_read(temp_path, 100, &text, &length, NULL), 0);
 	assert_int_equal(length, 2);
 	free(text);
 }
@@ -288,14 +267,14 @@ devices_and_pipes_are_written_to_and_not_replaced(void **state)
 	char name[64], *large;
 
 	(void)state;
-	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_int_equal(mkfifo(temp_path, 0600), 0);
 	/* Somebody has to read, or the open waits. */
-	pipe_fds[0] = open(path, O_RDONLY | O_NONBLOCK);
+	pipe_fds[0] = open(temp_path, O_RDONLY | O_NONBLOCK);
 	assert_true(pipe_fds[0] >= 0);
-	assert_int_equal(file_write(path, "text", 4, &err), 0);
+	assert_int_equal(file_write(temp_path, "text", 4, &err), 0);
 	assert_int_equal(read(pipe_fds[0], text, sizeof text), 4);
 	assert_string_equal(text, "text");
-	assert_int_equal(stat(path, &status), 0);
+	assert_int_equal(stat(temp_path, &status), 0);
 	assert_true(S_ISFIFO(status.st_mode));
 	close(pipe_fds[0]);
 
@@ -323,13 +302,13 @@ a_link_stays_and_what_it_names_is_replaced(void **state)
 
 	(void)state;
 	put_file("old", 3);
-	snprintf(link_path, sizeof link_path, "%s.link", path);
-	assert_int_equal(symlink(path, link_path), 0);
+	snprintf(link_path, sizeof link_path, "%s.link", temp_path);
+	assert_int_equal(symlink(temp_path, link_path), 0);
 	assert_int_equal(file_write(link_path, "newer", 5, NULL), 0);
 	assert_int_equal(lstat(link_path, &status), 0);
 	assert_true(S_ISLNK(status.st_mode));
 	unlink(link_path);
-	assert_int_equal(file_read(path, 100, &text, &length, NULL), 0);
+	assert_int_equal(file_read(temp_path, 100, &text, &length, NULL), 0);
 	assert_string_equal(text, "newer");
 	free(text);
 }
@@ -338,7 +317,7 @@ int
 main(void)
 {
 #define in_folder(test) \
-	cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+	cmocka_unit_test_setup_teardown(test, temp_file_setup, temp_file_teardown)
 	const struct CMUnitTest tests[] = {
 		in_folder(what_is_written_is_read_back_with_its_nul_bytes),
 		in_folder(a_file_of_many_blocks_is_read_whole),

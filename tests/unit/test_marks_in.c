@@ -13,6 +13,7 @@
 #include "collector/marks_in.h"
 #include "lib/base/err.h"
 #include "lib/wire/mark.h"
+#include "tests/unit/cgroups.h"
 #include "tests/unit/test.h"
 
 struct place {
@@ -21,33 +22,6 @@ struct place {
 	struct mark_sender sender;
 	struct tele_frame frame;
 };
-
-/* Jobs are "/jobs/NAME" here. */
-static bool
-job_of(void *ctx, const char *path, char ret_name[TELE_MAX_NAME + 1])
-{
-	(void)ctx;
-	if (strncmp(path, "/jobs/", 6))
-		return false;
-	snprintf(ret_name, TELE_MAX_NAME + 1, "%s", path + 6);
-	return true;
-}
-
-/* What the kernel would say of a process. */
-static void
-write_cgroup(const struct place *place, unsigned pid, const char *text)
-{
-	char path[160];
-	FILE *out;
-
-	snprintf(path, sizeof path, "%s/proc/%u", place->directory, pid);
-	assert_int_equal(mkdir(path, 0700), 0);
-	strcat(path, "/cgroup");
-	out = fopen(path, "w");
-	assert_non_null(out);
-	fputs(text, out);
-	fclose(out);
-}
 
 static int
 open_place(void **state)
@@ -61,11 +35,12 @@ open_place(void **state)
 	snprintf(place->path, sizeof place->path, "%s/marks.sock", place->directory);
 	snprintf(proc, sizeof proc, "%s/proc", place->directory);
 	assert_int_equal(mkdir(proc, 0700), 0);
-	write_cgroup(place, 7, "1:name=systemd:/jobs/wrong\n0::/jobs/4711\n");
-	write_cgroup(place, 8, "0::/jobs/4712\n");
-	write_cgroup(place, 9, "0::/user.slice\n");
-	assert_int_equal(marks_in_open(place->path, place->directory, job_of, NULL,
-				       &place->marks, &err),
+	cgroups_write(place->directory, 7,
+		      "1:name=systemd:/jobs/wrong\n0::/jobs/4711\n");
+	cgroups_write(place->directory, 8, "0::/jobs/4712\n");
+	cgroups_write(place->directory, 9, "0::/user.slice\n");
+	assert_int_equal(marks_in_open(place->path, place->directory, cgroups_job_of,
+				       NULL, &place->marks, &err),
 			 0);
 	assert_int_equal(mark_sender_init(&place->sender, place->path), 0);
 	*state = place;
@@ -263,7 +238,7 @@ more_jobs_than_a_frame_has_room_for_are_other(void **state)
 		char text[64];
 
 		snprintf(text, sizeof text, "0::/jobs/many-%u\n", i);
-		write_cgroup(place, 1000 + i, text);
+		cgroups_write(place->directory, 1000 + i, text);
 		send_mark(place, 1000 + i, 1);
 		marks_in_read(place->marks);
 	}
@@ -311,20 +286,23 @@ a_dead_collectors_socket_is_replaced_a_live_ones_is_not(void **state)
 	struct err err = { 0 };
 	int fd;
 
-	assert_int_equal(marks_in_open(place->path, NULL, job_of, NULL, &second, &err),
-			 -EADDRINUSE);
+	assert_int_equal(
+		marks_in_open(place->path, NULL, cgroups_job_of, NULL, &second, &err),
+		-EADDRINUSE);
 	snprintf(at.sun_path, sizeof at.sun_path, "%s/dead.sock", place->directory);
 	fd = socket(AF_UNIX, SOCK_DGRAM, 0);
 	assert_int_equal(bind(fd, (struct sockaddr *)&at, sizeof at), 0);
 	close(fd);
-	assert_int_equal(marks_in_open(at.sun_path, NULL, job_of, NULL, &second, &err),
-			 0);
+	assert_int_equal(
+		marks_in_open(at.sun_path, NULL, cgroups_job_of, NULL, &second, &err),
+		0);
 	marks_in_close(second);
 	snprintf(at.sun_path, sizeof at.sun_path, "%s/file", place->directory);
 	fd = open(at.sun_path, O_CREAT | O_WRONLY, 0600);
 	close(fd);
-	assert_int_equal(marks_in_open(at.sun_path, NULL, job_of, NULL, &second, &err),
-			 -EEXIST);
+	assert_int_equal(
+		marks_in_open(at.sun_path, NULL, cgroups_job_of, NULL, &second, &err),
+		-EEXIST);
 	assert_int_equal(access(at.sun_path, F_OK), 0);
 }
 

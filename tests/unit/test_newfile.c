@@ -12,28 +12,8 @@
 #include "lib/base/err.h"
 #include "lib/base/file.h"
 #include "lib/base/newfile.h"
+#include "tests/unit/temp_file.h"
 #include "tests/unit/test.h"
-
-static char folder[64], path[96];
-
-static int
-make_folder(void **state)
-{
-	(void)state;
-	snprintf(folder, sizeof folder, "/tmp/antiphase-test-XXXXXX");
-	if (!mkdtemp(folder))
-		return -1;
-	snprintf(path, sizeof path, "%s/file", folder);
-	return 0;
-}
-
-static int
-remove_folder(void **state)
-{
-	(void)state;
-	unlink(path);
-	return rmdir(folder); /* Fails if anything was left behind. */
-}
 
 static void
 assert_text(const char *wanted)
@@ -41,7 +21,7 @@ assert_text(const char *wanted)
 	char *text;
 	size_t n;
 
-	assert_int_equal(file_read(path, 1 << 20, &text, &n, NULL), 0);
+	assert_int_equal(file_read(temp_path, 1 << 20, &text, &n, NULL), 0);
 	assert_string_equal(text, wanted);
 	free(text);
 }
@@ -49,7 +29,7 @@ assert_text(const char *wanted)
 static void
 put_text(const char *text)
 {
-	assert_int_equal(file_write(path, text, strlen(text), NULL), 0);
+	assert_int_equal(file_write(temp_path, text, strlen(text), NULL), 0);
 }
 
 static void
@@ -59,7 +39,7 @@ what_was_there_stays_until_it_is_finished(void **state)
 
 	(void)state;
 	put_text("old");
-	assert_int_equal(newfile_open(path, &file, NULL), 0);
+	assert_int_equal(newfile_open(temp_path, &file, NULL), 0);
 	assert_true(fputs("new", file.out) >= 0 && fflush(file.out) == 0);
 	assert_text("old");
 	assert_int_equal(newfile_finish(&file, 0, NULL), 0);
@@ -74,7 +54,7 @@ an_error_leaves_what_was_there_and_is_handed_on(void **state)
 
 	(void)state;
 	put_text("old");
-	assert_int_equal(newfile_open(path, &file, NULL), 0);
+	assert_int_equal(newfile_open(temp_path, &file, NULL), 0);
 	fputs("half", file.out);
 	assert_int_equal(newfile_finish(&file, -EBADMSG, &err), -EBADMSG);
 	assert_string_equal(err.text, "");
@@ -89,9 +69,9 @@ a_name_that_is_taken_beside_is_left_alone(void **state)
 	struct stat st;
 
 	(void)state;
-	snprintf(beside, sizeof beside, "%s.%d-0", path, (int)getpid());
+	snprintf(beside, sizeof beside, "%s.%d-0", temp_path, (int)getpid());
 	assert_int_equal(file_write(beside, "mine", 4, NULL), 0);
-	assert_int_equal(newfile_open(path, &file, NULL), 0);
+	assert_int_equal(newfile_open(temp_path, &file, NULL), 0);
 	fputs("new", file.out);
 	assert_int_equal(newfile_finish(&file, 0, NULL), 0);
 	assert_text("new");
@@ -109,7 +89,7 @@ nothing_is_left_of_a_process_that_is_killed(void **state)
 
 	(void)state;
 	put_text("old");
-	assert_int_equal(newfile_open(path, &file, NULL), 0);
+	assert_int_equal(newfile_open(temp_path, &file, NULL), 0);
 	if (file.temporary) {
 		/* The file system knows no files without a name. */
 		newfile_finish(&file, -EIO, NULL);
@@ -118,14 +98,14 @@ nothing_is_left_of_a_process_that_is_killed(void **state)
 	newfile_finish(&file, -EIO, NULL);
 	pid = fork();
 	if (pid == 0) {
-		if (newfile_open(path, &file, NULL) == 0)
+		if (newfile_open(temp_path, &file, NULL) == 0)
 			fputs("half", file.out);
 		fflush(file.out);
 		raise(SIGKILL);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFSIGNALED(status));
-	assert_text("old"); /* And remove_folder() finds no more. */
+	assert_text("old"); /* And temp_file_teardown() finds no more. */
 }
 
 static void
@@ -140,13 +120,13 @@ a_full_device_and_a_folder_are_told(void **state)
 		fputs("more than a buffer has room for\n", file.out);
 	assert_int_equal(newfile_finish(&file, 0, &err), -ENOSPC);
 	assert_string_equal(err.file, "/dev/full");
-	assert_int_equal(newfile_open(folder, &file, &err), -EISDIR);
-	snprintf(err.file, sizeof err.file, "%s/none/file", folder);
+	assert_int_equal(newfile_open(temp_folder, &file, &err), -EISDIR);
+	snprintf(err.file, sizeof err.file, "%s/none/file", temp_folder);
 	assert_int_equal(newfile_open(err.file, &file, &err), -ENOENT);
 }
 
 #define in_folder(test) \
-	cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+	cmocka_unit_test_setup_teardown(test, temp_file_setup, temp_file_teardown)
 
 int
 main(void)

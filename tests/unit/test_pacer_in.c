@@ -12,6 +12,7 @@
 #include "collector/pacer_in.h"
 #include "lib/base/err.h"
 #include "pacer/link.h"
+#include "tests/unit/cgroups.h"
 #include "tests/unit/test.h"
 
 #define SECOND_NS INT64_C(1000000000)
@@ -24,33 +25,6 @@ struct place {
 	int64_t now_ns;
 };
 
-/* Jobs are "/jobs/NAME" here. */
-static bool
-job_of(void *ctx, const char *path, char ret_name[TELE_MAX_NAME + 1])
-{
-	(void)ctx;
-	if (strncmp(path, "/jobs/", 6))
-		return false;
-	snprintf(ret_name, TELE_MAX_NAME + 1, "%s", path + 6);
-	return true;
-}
-
-/* What the kernel would say of this very process. */
-static void
-write_cgroup(const struct place *place, const char *text)
-{
-	char path[160];
-	FILE *out;
-
-	snprintf(path, sizeof path, "%s/proc/%d", place->directory, (int)getpid());
-	mkdir(path, 0700);
-	strcat(path, "/cgroup");
-	out = fopen(path, "w");
-	assert_non_null(out);
-	fputs(text, out);
-	fclose(out);
-}
-
 static struct place *
 open_place(const char *cgroup, bool is_claim_believed)
 {
@@ -58,7 +32,7 @@ open_place(const char *cgroup, bool is_claim_believed)
 	const struct pacer_in_options options = {
 		.sysroot = place->directory,
 		.is_claim_believed = is_claim_believed,
-		.job_of = job_of,
+		.job_of = cgroups_job_of,
 	};
 	const struct pace_hello hello = {
 		.source = PACE_MPI, .pid = 1, .rank = 0, .n_ranks = 4, .job = "claim"
@@ -71,7 +45,7 @@ open_place(const char *cgroup, bool is_claim_believed)
 	snprintf(place->path, sizeof place->path, "%s/pacer.sock", place->directory);
 	snprintf(proc, sizeof proc, "%s/proc", place->directory);
 	assert_int_equal(mkdir(proc, 0700), 0);
-	write_cgroup(place, cgroup);
+	cgroups_write(place->directory, (unsigned)getpid(), cgroup);
 	assert_int_equal(pacer_in_open(place->path, &options, &place->pacers, &err), 0);
 	link_init(&place->link, place->path, &hello);
 	place->now_ns = 10 * SECOND_NS;
@@ -267,7 +241,7 @@ a_process_that_is_put_into_a_job_later_is_found_there(void **state)
 	assert_true(link_open(&place->link, place->now_ns));
 	send_iteration(place, 3);
 	read_all(place);
-	write_cgroup(place, "0::/jobs/4712\n");
+	cgroups_write(place->directory, (unsigned)getpid(), "0::/jobs/4712\n");
 	place->now_ns += SECOND_NS;
 	send_iteration(place, 4);
 	read_all(place);
@@ -471,7 +445,7 @@ static void
 a_socket_left_behind_is_replaced_and_one_in_use_is_not(void **state)
 {
 	struct place *place = open_place("0::/jobs/4711\n", false);
-	const struct pacer_in_options options = { .job_of = job_of };
+	const struct pacer_in_options options = { .job_of = cgroups_job_of };
 	struct pacer_in *other;
 	struct err err = { 0 };
 

@@ -1,0 +1,31 @@
+/*
+ * advisor_lab.h - an advisor is told of jobs of jobs_fixture.h, and solves what they changed.
+ */
+#ifndef TESTS_UNIT_ADVISOR_LAB_H
+#define TESTS_UNIT_ADVISOR_LAB_H
+
+#include "scheduler/core/advisor/advisor.h"
+#include "tests/unit/jobs_fixture.h"
+#include "tests/unit/test.h"
+
+/* The last job of the fixture; returns its number. */
+static inline uint32_t
+lab_put(struct advisor *advisor, struct fixture *f, bool is_shiftable)
+{
+	uint32_t number = 0;
+
+	assert_int_equal(advisor_put(advisor, &f->workload.jobs[f->workload.n - 1],
+				     is_shiftable, &number),
+			 0);
+	return number;
+}
+
+/* To the end, which there is. */
+static inline void
+lab_solve(struct advisor *advisor)
+{
+	for (int i = 0; advisor_step(advisor, 1) > 0; i++)
+		assert_true(i < 1000);
+}
+
+#endif

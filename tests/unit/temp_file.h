@@ -1,0 +1,33 @@
+/*
+ * temp_file.h - the name of a file that is not there yet, in a folder of its own: set-up and
+ * tear-down of a group of tests, in one file of them.
+ */
+#ifndef TESTS_UNIT_TEMP_FILE_H
+#define TESTS_UNIT_TEMP_FILE_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static char temp_folder[64], temp_path[96];
+
+static inline int
+temp_file_setup(void **state)
+{
+	(void)state;
+	snprintf(temp_folder, sizeof temp_folder, "/tmp/antiphase-test-XXXXXX");
+	if (!mkdtemp(temp_folder))
+		return -1;
+	snprintf(temp_path, sizeof temp_path, "%s/file", temp_folder);
+	return 0;
+}
+
+static inline int
+temp_file_teardown(void **state)
+{
+	(void)state;
+	unlink(temp_path);
+	return rmdir(temp_folder); /* Fails if anything was left behind. */
+}
+
+#endif
