@@ -414,6 +414,6 @@ $(B)/man/%: docs/man/%.scd
 -include $(patsubst %.c,$(B)/%.d,$(ARCHIVE_SRCS) $(cli_SRCS) $(sim_SRCS) $(pacer_TESTABLE) $(collector_MAINS) \
 	$(topology_MAINS) $(scheduler_MAINS)) \
 	$(patsubst %.c,$(B)/pic/%.d,$(PLUGIN_SRCS) $(pacer_SRCS)) $(TESTS:=.d) $(BENCHES:=.d) $(FUZZERS:=.d) \
-	$(patsubst %.c,build/fuzz/%.d,$(ARCHIVE_SRCS) $(pacer_TESTABLE)) \
+	$(patsubst %.c,build/fuzz/%.d,$(ARCHIVE_SRCS) $(SIM_TESTABLE)) \
 	$(patsubst %.c,$(B)/%.d,$(wildcard tests/fuzz/*.c)) \
 	$(bpf_SRCS:bpf/%.c=build/bpf/%.d)
