@@ -46,7 +46,8 @@ finish(struct daemon *d, struct decide_action *action, int rc, const char *why)
 	/* That there is nothing to do is as good as done. */
 	if (rc == -EALREADY)
 		rc = 0;
-	if (rc < 0)
+	/* Its user, or its start, was faster. */
+	if (rc < 0 && rc != -ESTALE)
 		deeds->n_failed++;
 	decide_done(&deeds->changes, action, rc, clk_wall_us());
 	say(d, action, rc < 0 ? "failed" : "done", rc < 0 ? why : NULL);

@@ -139,7 +139,10 @@ void host_look(struct host *host);
  * one that is not gated, UNPIN of one that we have not pinned); -EBUSY with too many
  * under way; -EAGAIN without a snapshot yet.
  *
- * A start time that the user asked for is never changed: only the gate's is.
+ * A start time that the user asked for is never changed: only the gate's is.  So a job
+ * that the gate holds back is looked at once more, alone, before it is changed: if it
+ * does not any more, or if its user has asked for nodes meanwhile, nothing is changed,
+ * and observer.done() is told -EALREADY (LET_GO) or -ESTALE (PLACE, PREFER).
  */
 int host_act(struct host *host, const struct host_action *action, uint64_t *ret_ticket,
 	     struct err *err);

@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/clk.h"
@@ -98,17 +97,6 @@ make_env(struct host *host)
 }
 
 /* ---- Looks ----------------------------------------------------------------------- */
-
-/* A letter and 16 hexadecimal digits that nobody can guess. */
-static void
-draw_mark(char mark[SLURM_MARK_SIZE])
-{
-	uint64_t random;
-
-	if (getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random)
-		BUG("the kernel gives no random numbers: %s", strerror(errno));
-	snprintf(mark, SLURM_MARK_SIZE, "~q%016llx~", (unsigned long long)random);
-}
 
 static bool
 is_looking(const struct host *host)
@@ -283,10 +271,8 @@ start_query(struct host *host, enum slurm_query_kind kind)
 	struct err err = { .line = 0 };
 
 	*query = (struct slurm_query){ .host = host, .text = STRBUF_EMPTY };
-	if (kind == QUERY_JOBS) {
-		strbuf_puts(&variable, "SQUEUE_FORMAT2=");
+	if (kind == QUERY_JOBS)
 		slurm_jobs_format(host->look.mark, &variable);
-	}
 	if (slurm_run(host, kind == QUERY_NODES ? "sinfo" : "squeue", words[kind],
 		      variable.length ? variable.text : NULL, on_query, query,
 		      &query->child, &err) < 0)
@@ -302,7 +288,7 @@ start_look(struct host *host)
 	*look = (struct slurm_look){ .n_open = N_QUERIES,
 				     .started_ns = clk_monotonic_ns(),
 				     .at_us = clk_wall_us() };
-	draw_mark(look->mark);
+	slurm_draw_mark(look->mark);
 	for (int i = 0; i < N_QUERIES; i++)
 		start_query(host, (enum slurm_query_kind)i);
 }

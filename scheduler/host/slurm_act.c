@@ -3,8 +3,10 @@
  *
  * Each is one 'scontrol update' of the job, so that Slurm sees all of it or nothing;
  * only PREFER needs the nodes to have a feature first, "AP" and the job's id, which is
- * taken away when the job has started.  One command runs at a time, so that changes of
- * a job are made in the order they were asked for.
+ * taken away when the job has started.  A job that the gate holds back is looked at once
+ * more before, alone: a start time or nodes that its user gave since the last look are
+ * not written over.  One command runs at a time, so that changes of a job are made in
+ * the order they were asked for.
  *
  * What we did to a job is written into its record (AdminComment, which users cannot
  * change): ";pinned" or ";preferred" behind what the caller wants there.  So another
@@ -144,7 +146,38 @@ host_act(struct host *host, const struct host_action *action, uint64_t *ret_tick
 
 /* ---- Commands -------------------------------------------------------------------- */
 
-#define MAX_UPDATE 8
+/* In the order they are sent in. */
+enum command {
+	ASK_JOB,      /* One that the gate held back when we looked: does it still? */
+	ASK_NODES,    /* PREFER: which features they have now. */
+	CHANGE_NODES, /* One for each of 'changes'. */
+	CHANGE_JOB,
+};
+
+static enum command
+next_command(const struct slurm_op *op)
+{
+	if (op->starts_now && !op->is_job_asked)
+		return ASK_JOB;
+	if (op->kind == HOST_PREFER && !op->is_cleaning && !op->are_nodes_asked)
+		return ASK_NODES;
+	return op->n_changed < op->changes.n ? CHANGE_NODES : CHANGE_JOB;
+}
+
+static void on_command(void *ctx, const struct child_result *result);
+
+static int
+ask_nodes(struct host *host, const struct slurm_op *op, struct err *err)
+{
+	const char *const words[] = {
+		"-h", "-a", "-N", "-n", op->nodes, "-o", SLURM_NODES_FORMAT, NULL
+	};
+
+	return slurm_run(host, "sinfo", words, NULL, on_command, host, &host->op_child,
+			 err);
+}
+
+#define MAX_UPDATE 6
 
 /* 'scontrol update' and its words, which are owned. */
 struct update {
@@ -196,33 +229,26 @@ node_update(const struct slurm_change *change, struct update *update)
 	update_add(update, "ActiveFeatures=", change->active);
 }
 
-static void on_command(void *ctx, const struct child_result *result);
-
 /* The next command of the first change; false if it could not be started. */
 static bool
 start_command(struct host *host, struct slurm_op *op, struct err *err)
 {
 	struct update update = { .n = 0 };
-	const char *program = "scontrol";
 	int r;
 
-	if (op->kind == HOST_PREFER && !op->is_cleaning && !op->is_asked) {
-		program = "sinfo";
-		update_add(&update, "-h", "");
-		update_add(&update, "-a", "");
-		update_add(&update, "-N", "");
-		update_add(&update, "-n", "");
-		update_add(&update, "", op->nodes);
-		update_add(&update, "-o", "");
-		update_add(&update, SLURM_NODES_FORMAT, "");
-	} else if (op->n_changed < op->changes.n) {
+	switch (next_command(op)) {
+	case ASK_JOB:
+		return slurm_act_ask_job(host, op, on_command, host, err) == 0;
+	case ASK_NODES:
+		return ask_nodes(host, op, err) == 0;
+	case CHANGE_NODES:
 		node_update(&op->changes.items[op->n_changed], &update);
-		op->is_at_last = op->is_cleaning && op->n_changed + 1 == op->changes.n;
-	} else {
+		break;
+	case CHANGE_JOB:
 		job_update(op, &update);
-		op->is_at_last = true;
+		break;
 	}
-	r = slurm_run(host, program, update.words, NULL, on_command, host,
+	r = slurm_run(host, "scontrol", update.words, NULL, on_command, host,
 		      &host->op_child, err);
 	update_fini(&update);
 	return r == 0;
@@ -266,9 +292,9 @@ finish_op(struct host *host, int rc, const char *why)
 		if (rc < 0)
 			log_warn("slurm", "features of nodes stay for now: %s", why);
 	} else {
-		if (rc == -EALREADY)
-			log_info("slurm", "job %s: has begun meanwhile: nothing to %s",
-				 op->job, kind_names[op->kind]);
+		if (rc == -EALREADY || rc == -ESTALE)
+			log_info("slurm", "job %s: nothing to %s any more: %s", op->job,
+				 kind_names[op->kind], why);
 		else if (rc < 0)
 			log_warn("slurm", "job %s: cannot %s: %s", op->job,
 				 kind_names[op->kind], why);
@@ -357,8 +383,29 @@ plan_features(struct slurm_op *op, const char *text, size_t n, struct err *err)
 	strbuf_free(&available);
 	strbuf_free(&active);
 	free(feature);
-	op->is_asked = true;
+	op->are_nodes_asked = true;
 	return r;
+}
+
+/* The command that was the next one has ended well: was it the last? */
+static int
+take_answer(struct slurm_op *op, const struct child_result *result, bool *ret_is_over,
+	    struct err *err)
+{
+	*ret_is_over = false;
+	switch (next_command(op)) {
+	case ASK_JOB:
+		return slurm_act_recheck(op, result->text, result->n, err);
+	case ASK_NODES:
+		return plan_features(op, result->text, result->n, err);
+	case CHANGE_NODES:
+		*ret_is_over = ++op->n_changed == op->changes.n && op->is_cleaning;
+		return 0;
+	case CHANGE_JOB:
+		*ret_is_over = true;
+		return 0;
+	}
+	return 0;
 }
 
 static void
@@ -367,24 +414,22 @@ on_command(void *ctx, const struct child_result *result)
 	struct host *host = ctx;
 	struct slurm_op *op = host->ops.items[0];
 	struct err err = { .line = 0 };
-	int rc = 0;
+	bool is_over = false;
+	int rc;
 
 	host->op_child = NULL;
 	if (result->why) {
 		rc = read_refusal(op, result);
 		err = *result->why;
-	} else if (op->is_at_last) {
-		finish_op(host, 0, NULL);
-		slurm_act_pump(host);
-		return;
-	} else if (op->kind == HOST_PREFER && !op->is_cleaning && !op->is_asked) {
-		rc = plan_features(op, result->text, result->n, &err);
 	} else {
-		op->n_changed++;
+		rc = take_answer(op, result, &is_over, &err);
 	}
-	if (rc == 0 && start_command(host, op, &err))
-		return;
-	finish_op(host, rc ? rc : -EIO, err.text);
+	if (rc == 0 && !is_over) {
+		if (start_command(host, op, &err))
+			return;
+		rc = -EIO;
+	}
+	finish_op(host, rc, rc < 0 ? err.text : NULL);
 	slurm_act_pump(host);
 }
 

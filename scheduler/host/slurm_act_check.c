@@ -1,14 +1,18 @@
 /*
- * slurm_act_check.c - the driver for Slurm: which changes are sent at all.
+ * slurm_act_check.c - the driver for Slurm: which changes are sent at all, by the last
+ * look, and by one at the job alone where we may come too late.
  */
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/clk.h"
 #include "lib/base/err.h"
 #include "lib/base/hostlist.h"
+#include "lib/daemon/child.h"
 #include "scheduler/host/slurm_priv.h"
 
 #define MAX_RECORD 900 /* Slurm's own limit is 1024. */
@@ -139,5 +143,66 @@ slurm_act_check(struct host *host, const struct host_action *action,
 		r = -EALREADY;
 	}
 	*ret_job = job;
+	return r;
+}
+
+/* ---- Once more, of one that the gate held back ------------------------------------ */
+
+void
+slurm_draw_mark(char mark[SLURM_MARK_SIZE])
+{
+	uint64_t random;
+
+	if (getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random)
+		BUG("the kernel gives no random numbers: %s", strerror(errno));
+	snprintf(mark, SLURM_MARK_SIZE, "~q%016llx~", (unsigned long long)random);
+}
+
+int
+slurm_act_ask_job(struct host *host, struct slurm_op *op,
+		  void (*done)(void *ctx, const struct child_result *result), void *ctx,
+		  struct err *err)
+{
+	const char *const words[] = { "-h", "-a", "-r", "-j", op->job, NULL };
+	struct strbuf variable = STRBUF_EMPTY;
+	int r;
+
+	slurm_draw_mark(op->mark);
+	op->asked_us = clk_wall_us();
+	slurm_jobs_format(op->mark, &variable);
+	r = slurm_run(host, "squeue", words, variable.text, done, ctx, &host->op_child,
+		      err);
+	strbuf_free(&variable);
+	return r;
+}
+
+/* Whether the change can be made of the job as it is now. */
+static int
+recheck_job(const struct slurm_op *op, const struct host_job *job, struct err *err)
+{
+	if (!job) {
+		err_set(err, NULL, 0, 0, "Slurm has no job %s any more", op->job);
+		return -ENOENT;
+	}
+	if (job->state == HOST_WAITING && job->is_gated &&
+	    check_job(job, op->kind, err) == 0)
+		return 0;
+	if (job->state != HOST_WAITING)
+		err_set(err, NULL, 0, 0, "it has begun meanwhile");
+	else if (!job->is_gated)
+		err_set(err, NULL, 0, 0, "it is not held back by the gate any more");
+	return op->kind == HOST_LET_GO ? -EALREADY : -ESTALE;
+}
+
+int
+slurm_act_recheck(struct slurm_op *op, const char *text, size_t n, struct err *err)
+{
+	struct host_snapshot now = { .at_us = op->asked_us };
+	int r = slurm_read_jobs(text, n, op->mark, &now, err);
+
+	if (r == 0)
+		r = recheck_job(op, host_find_job(&now, op->job), err);
+	host_snapshot_fini(&now);
+	op->is_job_asked = true;
 	return r;
 }

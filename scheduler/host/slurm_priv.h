@@ -68,10 +68,12 @@ struct slurm_op {
 	char *job, *nodes, *record;     /* Owned; record NULL: as it is. */
 	bool starts_now;                /* The gate is to be opened. */
 	bool was_placed, was_preferred; /* By us: to be undone or replaced. */
-	bool is_asked; /* PREFER: the features that the nodes have now are known. */
+	bool is_job_asked;    /* Of 'starts_now': it was looked at once more. */
+	bool are_nodes_asked; /* PREFER: the features that they have now are known. */
+	char mark[SLURM_MARK_SIZE]; /* Of that look. */
+	int64_t asked_us;           /* Likewise; wall clock. */
 	VEC(struct slurm_change) changes;
 	size_t n_changed;
-	bool is_at_last; /* Its last command runs. */
 };
 
 struct host {
@@ -98,6 +100,9 @@ struct host {
 	void *topology_ctx;
 };
 
+/* A letter and 16 hexadecimal digits that nobody can guess. */
+void slurm_draw_mark(char mark[SLURM_MARK_SIZE]);
+
 /*
  * Starts 'squeue' or another of Slurm's commands; 'words' (NULL-terminated) go behind
  * its name, 'variable' (may be NULL) into its environment.  As child_start() otherwise.
@@ -110,6 +115,15 @@ int slurm_run(struct host *host, const char *program, const char *const *words,
 /* Whether a change can be, by what is known of the job: 0 and the job, or as host_act(). */
 int slurm_act_check(struct host *host, const struct host_action *action,
 		    const struct host_job **ret_job, struct err *err);
+/* Asks for the job alone, by 'squeue'; as slurm_run(). */
+int slurm_act_ask_job(struct host *host, struct slurm_op *op,
+		      void (*done)(void *ctx, const struct child_result *result),
+		      void *ctx, struct err *err);
+/*
+ * Reads the answer: 0 if the gate still holds the job back and the change can be;
+ * -EALREADY (LET_GO) or -ESTALE if not, -ENOENT if the job is gone, or -EINVAL.
+ */
+int slurm_act_recheck(struct slurm_op *op, const char *text, size_t n, struct err *err);
 /* Goes on with the changes that wait.  From the loop: the observer may be called. */
 void slurm_act_pump(struct host *host);
 /* After a look: takes features away that are of no more use. */

@@ -165,6 +165,7 @@ read_time_us(struct slurm_piece piece)
 void
 slurm_jobs_format(const char *mark, struct strbuf *out)
 {
+	strbuf_puts(out, "SQUEUE_FORMAT2=");
 	for (int i = 0; i < N_JOB_FIELDS; i++)
 		strbuf_printf(out, "%s%s:%s", i ? "," : "", names[i], mark);
 }

@@ -39,7 +39,7 @@ struct strbuf;
 #define SLURM_FEATURE "AP"
 
 /*
- * Appends the value of SQUEUE_FORMAT2 for 'squeue -h -a -r', for
+ * Appends "SQUEUE_FORMAT2=..." for the environment of 'squeue -h -a -r', for
  * slurm_read_jobs().
  */
 void slurm_jobs_format(const char *mark, struct strbuf *out);

@@ -41,6 +41,9 @@ waited_s() {
 required() {
 	[ "$(slurm_job_field "$1" ReqNodeList)" = "$2" ]
 }
+is_known() {
+	slurm curl -sf -o /dev/null -m 5 "http://127.0.0.1:7470/api/v1/advice/$1"
+}
 pinned() {
 	! required "$1" '(null)'
 }
@@ -121,6 +124,8 @@ check "and Slurm's own delay stands" slurm_is_state "$job" PENDING
 slurm_clear
 lab_ctl_scheduler mode observe >/dev/null
 job=$(slurm_submit --exclusive -N2 "${declared[@]}")
+# It is seen with the gate, and changed just before we may act on that.
+lab_wait_for 5 "the job to be seen" is_known "$job"
 slurm scontrol update jobid="$job" StartTime=now+300
 lab_ctl_scheduler mode enforce >/dev/null
 sleep 2

@@ -32,6 +32,11 @@
 #define WAITS(id, n, required, prefer, record)                  \
 	id "@" id "@PENDING@" n "@@None@1@" required "@" prefer \
 	   "@train@u@N/A@N/A@0@" record "@@name@\n"
+/* The time is the gate's: 2099-01-01T00:00:00. */
+#define GATE "antiphase:v1;gate;until=4070908800"
+#define WAITS_UNTIL(eligible, required, record)                              \
+	"17@17@PENDING@2@@BeginTime@1@" required "@(null)@train@u@" eligible \
+	"@N/A@0@" record "@@name@\n"
 #define JOBS                                                                      \
 	WAITS("11", "2", "", "(null)", "(null)")                                  \
 	WAITS("12", "2", "n[1-2]", "(null)", "(null)")                            \
@@ -253,6 +258,53 @@ let_go_opens_the_gate_and_nothing_else(void **state)
 	assert_sent(&lab, "update jobid=17 StartTime=now\n");
 	assert_int_equal(act(&lab, HOST_LET_GO, "11", NULL, NULL), -EALREADY);
 	close_lab(&lab);
+}
+
+/* The look before may be a second old. */
+static void
+what_its_user_asked_for_since_the_last_look_stands(void **state)
+{
+	static const struct {
+		enum host_action_kind kind;
+		const char *job;
+		int rc;
+		const char *why;
+	} cases[] = {
+		{ HOST_PLACE, WAITS_UNTIL("2099-01-01T00:05:00", "", GATE), -ESTALE,
+		  "not held back" },
+		{ HOST_LET_GO, WAITS_UNTIL("2099-01-01T00:05:00", "", GATE), -EALREADY,
+		  "not held back" },
+		{ HOST_PREFER, WAITS_UNTIL("N/A", "", GATE), -ESTALE, "not held back" },
+		{ HOST_PLACE, WAITS_UNTIL("2099-01-01T00:00:00", "n1", GATE), -ESTALE,
+		  "asked for nodes n1" },
+		{ HOST_PLACE,
+		  "17@17@RUNNING@2@n[3-4]@None@1@@(null)@train@u@N/A@N/A@0@" GATE
+		  "@@name@\n",
+		  -ESTALE, "begun meanwhile" },
+		{ HOST_PLACE, "", -ENOENT, "no job 17" },
+		{ HOST_PLACE, "nonsense\n", -EINVAL, "squeue printed" },
+	};
+	struct lab lab;
+	char *text;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		open_lab(&lab, 100000, 0);
+		put(&lab, "jobs", WAITS_UNTIL("2099-01-01T00:00:00", "", GATE));
+		run_until_looks(&lab, 1);
+		put(&lab, "jobs", cases[i].job);
+		put(&lab, "log", "");
+		assert_int_equal(act(&lab, cases[i].kind, "17",
+				     cases[i].kind == HOST_LET_GO ? NULL : "n1", NULL),
+				 0);
+		run_until_done(&lab, 1);
+		assert_int_equal(lab.rc, cases[i].rc);
+		assert_non_null(strstr(lab.why, cases[i].why));
+		text = scripts_sent(lab.dir);
+		assert_null(strstr(text, "update"));
+		free(text);
+		close_lab(&lab);
+	}
 }
 
 static void
@@ -498,6 +550,7 @@ main(void)
 		cmocka_unit_test(a_look_is_taken_at_once_and_then_at_each_poll),
 		cmocka_unit_test(each_change_is_one_call),
 		cmocka_unit_test(let_go_opens_the_gate_and_nothing_else),
+		cmocka_unit_test(what_its_user_asked_for_since_the_last_look_stands),
 		cmocka_unit_test(
 			to_prefer_asks_first_and_appends_to_the_site_s_features),
 		cmocka_unit_test(features_that_no_job_waits_for_are_taken_away),
