@@ -269,8 +269,8 @@ joblist_drop_above(struct joblist *list, uint32_t n_gpus)
 	return n_before - n;
 }
 
-static void
-tell_count(const char *path, uint64_t n, const char *what)
+void
+joblist_tell_count(const char *path, uint64_t n, const char *what)
 {
 	if (n)
 		fprintf(stderr, "antiphase-sim: %s: %s: %llu\n", path, what,
@@ -280,10 +280,10 @@ tell_count(const char *path, uint64_t n, const char *what)
 static void
 tell_left_out(const char *path, const struct jobtrace_counts *counts)
 {
-	tell_count(path, counts->no_gpus, "jobs without GPUs, left out");
-	tell_count(path, counts->not_run, "jobs that never ran, left out");
-	tell_count(path, counts->rounded,
-		   "jobs with a fraction of a GPU, given a whole one");
+	joblist_tell_count(path, counts->no_gpus, "jobs without GPUs, left out");
+	joblist_tell_count(path, counts->not_run, "jobs that never ran, left out");
+	joblist_tell_count(path, counts->rounded,
+			   "jobs with a fraction of a GPU, given a whole one");
 }
 
 void
@@ -291,7 +291,7 @@ joblist_tell_counts(const struct jobtrace *trace, const char *path)
 {
 	struct jobtrace_counts counts = jobtrace_counts(trace);
 
-	tell_count(path, counts.malformed, MALFORMED);
+	joblist_tell_count(path, counts.malformed, MALFORMED);
 	for (size_t i = 0; jobtrace_fault(trace, i); i++)
 		fprintf(stderr, "  %s\n", jobtrace_fault(trace, i));
 	tell_left_out(path, &counts);
@@ -300,13 +300,13 @@ joblist_tell_counts(const struct jobtrace *trace, const char *path)
 void
 joblist_tell(const struct joblist *list, const char *path)
 {
-	tell_count(path, list->counts.malformed, MALFORMED);
+	joblist_tell_count(path, list->counts.malformed, MALFORMED);
 	for (size_t i = 0; i < sizeof list->faults / sizeof *list->faults; i++)
 		if (list->faults[i])
 			fprintf(stderr, "  %s\n", list->faults[i]);
 	tell_left_out(path, &list->counts);
-	tell_count(path, list->n_no_duration,
-		   list->keeps_unknown
-			   ? "jobs of which no duration is known"
-			   : "jobs of which no duration is known, left out");
+	joblist_tell_count(path, list->n_no_duration,
+			   list->keeps_unknown
+				   ? "jobs of which no duration is known"
+				   : "jobs of which no duration is known, left out");
 }

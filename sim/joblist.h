@@ -66,6 +66,8 @@ const char *joblist_model(const void *list, uint32_t number); /* "" for none. */
 /* Leaves out jobs with more GPUs than that; returns how many. */
 size_t joblist_drop_above(struct joblist *list, uint32_t n_gpus);
 
+/* "PATH: WHAT: N" on stderr, unless 'n' is 0. */
+void joblist_tell_count(const char *path, uint64_t n, const char *what);
 /* What was left out and what was malformed, on stderr, if there is something. */
 void joblist_tell_counts(const struct jobtrace *trace, const char *path);
 void joblist_tell(const struct joblist *list, const char *path);

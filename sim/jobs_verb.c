@@ -52,8 +52,7 @@ run_info(int argc, char **argv)
 		CLI_OPTS_END,
 	};
 	int first = cli_parse(&verb_trace_info, opts, argc, argv);
-	struct joblist_filter filter;
-	struct joblist list;
+	struct jobs_info info;
 	struct err err = { 0 };
 	int r;
 
@@ -61,17 +60,13 @@ run_info(int argc, char **argv)
 		return cli_status(first);
 	if (argc - first != 1)
 		return cli_usage_error(&verb_trace_info, "expected one trace");
-	joblist_filter_init(&filter);
-	filter.keeps_unknown = true;
-	r = joblist_load(argv[first], format_of(format), &filter, &list, &err);
+	r = jobs_info_read(argv[first], format_of(format), &info, &err);
 	if (r < 0)
 		return cli_fail(r, &err);
-	joblist_tell(&list, argv[first]);
 	if (json)
-		jobs_info_json(&list, argv[first], stdout);
+		jobs_info_json(&info, argv[first], stdout);
 	else
-		jobs_info_text(&list, argv[first], stdout);
-	joblist_fini(&list);
+		jobs_info_text(&info, argv[first], stdout);
 	return cli_finish(CLI_OK);
 }
 
