@@ -17,7 +17,8 @@
 
 struct capfile {
 	pcap_t *pcap;
-	char *name; /* Owned. */
+	struct instream *stream; /* Of 'pcap', which closes it; NULL: a device. */
+	char *name;              /* Owned. */
 	enum packet_link link;
 	uint64_t n_packets, n_bad;
 	uint64_t drops;      /* Of a device, beyond 32 bits. */
@@ -73,6 +74,7 @@ open_stream(struct capfile *file, const char *path, struct err *err)
 			       "(pcap or pcapng)",
 			       text);
 	}
+	file->stream = stream;
 	return 0;
 }
 
@@ -243,6 +245,12 @@ capfile_next(struct capfile *file, struct capfile_packet *ret_packet, struct err
 	ret_packet->n = header->caplen;
 	ret_packet->length = header->len;
 	return 1;
+}
+
+uint64_t
+capfile_at(const struct capfile *file)
+{
+	return file->stream ? instream_at(file->stream) : 0;
 }
 
 uint64_t

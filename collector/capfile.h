@@ -42,6 +42,9 @@ int capfile_filter(struct capfile *file, const char *filter, struct err *err);
 int capfile_next(struct capfile *file, struct capfile_packet *ret_packet,
 		 struct err *err);
 
+/* Bytes of a file that were read, packed as they are; 0 of a pipe or device. */
+uint64_t capfile_at(const struct capfile *file);
+
 /* Packets with times that cannot be, passed over so far; dropped by the kernel. */
 uint64_t capfile_bad(const struct capfile *file);
 uint64_t capfile_drops(struct capfile *file);

@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "collector/binner.h"
 #include "collector/hft.h"
@@ -13,7 +15,9 @@
 #include "collector/src_pcap.h"
 #include "collector/src_sflow.h"
 #include "lib/base/alloc.h"
+#include "lib/base/clk.h"
 #include "lib/base/err.h"
+#include "lib/base/progress.h"
 #include "lib/base/rng.h"
 #include "lib/base/units.h"
 #include "lib/base/vec.h"
@@ -33,10 +37,11 @@ struct import {
 	const char *kind; /* "pcap", "sflow", "hft". */
 	/* As they were given; NULL: not. */
 	const char *output, *host, *interface, *filter, *counts, *capacity;
-	const char *addresses, *rules;
+	const char *addresses, *rules, *progress_form;
 	struct words local, jobs; /* Of the last two. */
 	double capacity_bps;
 	struct rec_writer *writer;
+	struct progress progress;
 	struct err err;
 	int error; /* The first of writing. */
 };
@@ -45,7 +50,8 @@ struct import {
 struct lane {
 	struct import *import;
 	const char *file;
-	struct source *source;
+	uint64_t n_bytes;      /* Of the file, packed as it is; 0: a pipe. */
+	struct source *source; /* NULL: not opened yet. */
 	struct binner *binner;
 	struct hub *hub;
 	struct publisher *publisher;
@@ -167,8 +173,9 @@ make_boot_id(const char *file, uint8_t ret[16])
 }
 
 static int
-open_lane(struct import *import, const char *file, uint64_t start_id, struct lane *lane)
+open_lane(struct lane *lane, uint64_t start_id)
 {
+	struct import *import = lane->import;
 	struct publish_options options = {
 		.start_id = start_id,
 		.flags = TELE_IMPORTED,
@@ -181,12 +188,11 @@ open_lane(struct import *import, const char *file, uint64_t start_id, struct lan
 	char host[TELE_MAX_NAME + 1];
 	int error;
 
-	*lane = (struct lane){ .import = import, .file = file };
 	error = open_source(lane, host);
 	if (error < 0)
 		return error;
 	options.host = import->host ? import->host : host;
-	make_boot_id(file, options.boot_id);
+	make_boot_id(lane->file, options.boot_id);
 	lane->binner = binner_new();
 	lane->hub = hub_new(lane->binner);
 	lane->publisher = publisher_new(&options, lane->binner, lane->hub);
@@ -256,6 +262,42 @@ report(const struct lane *lane)
 
 /* ---- All files ------------------------------------------------------------------------------ */
 
+/* Of a pipe, or of what cannot be opened: 0. */
+static uint64_t
+file_bytes(const char *file)
+{
+	struct stat stat_;
+	int error =
+		strcmp(file, "-") ? stat(file, &stat_) : fstat(STDIN_FILENO, &stat_);
+
+	return error == 0 && S_ISREG(stat_.st_mode) ? (uint64_t)stat_.st_size : 0;
+}
+
+/* By the bytes that are read; if one of the files is a pipe by the frames that came. */
+static void
+show_progress(const struct lane *lanes, size_t n)
+{
+	struct progress *progress = &lanes->import->progress;
+	uint64_t n_all = 0, n_read = 0, n_frames = 0;
+	bool is_known = true;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct source *source = lanes[i].source;
+
+		is_known = is_known && lanes[i].n_bytes;
+		n_all += lanes[i].n_bytes;
+		n_frames += lanes[i].n_frames;
+		if (source)
+			n_read += source->class->at ? source->class->at(source)
+						    : lanes[i].n_bytes;
+	}
+	if (is_known)
+		progress_update(progress, (double)n_read / (double)n_all,
+				clk_monotonic_ns());
+	else
+		progress_tally(progress, n_frames, "frames", clk_monotonic_ns());
+}
+
 /* Frames of several files are written in the order of their times. */
 static int
 run_lanes(struct lane *lanes, size_t n)
@@ -273,6 +315,7 @@ run_lanes(struct lane *lanes, size_t n)
 		error = step_lane(next);
 		if (error < 0)
 			return error;
+		show_progress(lanes, n);
 	}
 }
 
@@ -282,12 +325,22 @@ import_files(struct import *import, char **files, size_t n)
 	struct lane *lanes = xcalloc(n, sizeof *lanes);
 	int error = 0;
 
-	for (size_t i = 0; i < n && error == 0; i++)
-		error = open_lane(import, files[i], i + 1, &lanes[i]);
+	progress_init(&import->progress, stderr,
+		      progress_form_of(import->progress_form, stderr), "importing",
+		      clk_monotonic_ns());
+	for (size_t i = 0; i < n; i++)
+		lanes[i] = (struct lane){ .import = import,
+					  .file = files[i],
+					  .n_bytes = file_bytes(files[i]) };
+	for (size_t i = 0; i < n && error == 0; i++) {
+		error = open_lane(&lanes[i], i + 1);
+		show_progress(lanes, n);
+	}
 	if (error == 0)
 		error = rec_writer_open(import->output, &import->writer, &import->err);
 	if (error == 0)
 		error = run_lanes(lanes, n);
+	progress_end(&import->progress, error == 0, clk_monotonic_ns());
 	for (size_t i = 0; i < n; i++) {
 		if (error == 0)
 			report(&lanes[i]);
@@ -401,6 +454,7 @@ import_main(int argc, char **argv)
 		  "pcap, hft: of the ports, such as '100 Gb/s'", 0, 0, NULL, NULL },
 		{ "counts", 0, CLI_WORDS, &import.counts, "WHAT",
 		  "hft: octets are auto, cumulative or interval", 0, 0, counts, NULL },
+		PROGRESS_OPT(&import.progress_form),
 		CLI_OPTS_END,
 	};
 	int first = cli_parse(&verb_import, opts, argc, argv), status;

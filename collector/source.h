@@ -75,6 +75,8 @@ struct source_class {
 		    const struct source_sink *sink, struct err *err);
 	/* How often it wants to be polled; 0: as fast as it can be (files). */
 	int64_t (*interval_ns)(const struct source *source);
+	/* Bytes of its file that were read, packed as they are; NULL: all, once it is open. */
+	uint64_t (*at)(const struct source *source);
 	/* A descriptor that is readable when there is something, or -1; NULL: none. */
 	int (*fd)(const struct source *source);
 	void (*close)(struct source *source);

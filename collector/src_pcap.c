@@ -429,6 +429,14 @@ pcap_poll(struct source *source, int64_t now_ns, const struct source_sink *sink,
 	return error;
 }
 
+static uint64_t
+pcap_at(const struct source *source)
+{
+	const struct pcap_source *s = from_source(source);
+
+	return s->file ? capfile_at(s->file) : 0;
+}
+
 static int64_t
 pcap_interval_ns(const struct source *source)
 {
@@ -460,6 +468,7 @@ static const struct source_class pcap_class = {
 	.summary = "packets of a capture file or a device",
 	.poll = pcap_poll,
 	.interval_ns = pcap_interval_ns,
+	.at = pcap_at,
 	.close = pcap_source_close,
 };
 

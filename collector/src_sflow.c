@@ -295,6 +295,14 @@ sflow_poll(struct source *source, int64_t now_ns, const struct source_sink *sink
 	return error;
 }
 
+static uint64_t
+sflow_at(const struct source *source)
+{
+	const struct sflow_source *s = from_source(source);
+
+	return s->file ? capfile_at(s->file) : 0;
+}
+
 static int64_t
 sflow_interval_ns(const struct source *source)
 {
@@ -329,6 +337,7 @@ static const struct source_class sflow_class = {
 	.summary = "counters and samples that switches send",
 	.poll = sflow_poll,
 	.interval_ns = sflow_interval_ns,
+	.at = sflow_at,
 	.fd = sflow_fd,
 	.close = sflow_close,
 };

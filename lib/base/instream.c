@@ -134,6 +134,14 @@ instream_read(struct instream *stream, uint8_t *bytes, size_t n, struct err *err
 			     : read_plain(stream, bytes, n, err);
 }
 
+uint64_t
+instream_at(const struct instream *stream)
+{
+	off_t at = lseek(stream->fd, 0, SEEK_CUR);
+
+	return at < 0 ? 0 : (uint64_t)at;
+}
+
 void
 instream_close(struct instream *stream)
 {

@@ -24,6 +24,9 @@ int instream_open(const char *path, struct instream **ret_stream, struct err *er
 ssize_t instream_read(struct instream *stream, uint8_t *bytes, size_t n,
 		      struct err *err);
 
+/* Bytes of the file that were read, packed as they are; 0 of what cannot be sought in. */
+uint64_t instream_at(const struct instream *stream);
+
 void instream_close(struct instream *stream); /* Accepts NULL. */
 
 #endif

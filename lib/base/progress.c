@@ -12,6 +12,8 @@
 #define QUIET_NS         INT64_C(1000000000)
 #define INTERVAL_NS      INT64_C(200000000)
 #define JSON_INTERVAL_NS INT64_C(1000000000)
+/* Of lines, where no tenths are known. */
+#define TALLY_INTERVAL_NS INT64_C(60000000000)
 /* From there on the time left is told. */
 #define LEFT_FRAC 0.05
 
@@ -36,6 +38,7 @@ progress_init(struct progress *p, FILE *out, enum progress_form form, const char
 		.form = form,
 		.what = what,
 		.start_ns = now_ns,
+		.shown_ns = now_ns,
 	};
 }
 
@@ -58,6 +61,28 @@ put_time_left(const struct progress *p, double s)
 		fprintf(p->out, ", %.1f h left", s / 3600);
 }
 
+/* "30 %, 12 of 40, 3 min left". */
+static void
+put_share(const struct progress *p, double frac, int tenth, int64_t elapsed_ns)
+{
+	fprintf(p->out, "%d %%",
+		p->form == PROGRESS_TERMINAL ? (int)(frac * 100 + 1e-9) : tenth * 10);
+	if (p->n_all)
+		fprintf(p->out, ", %" PRIu64 " of %" PRIu64, p->n_done, p->n_all);
+	if (frac >= LEFT_FRAC && frac < 1)
+		put_time_left(p, left_s(frac, elapsed_ns));
+}
+
+/* "1234 frames, 40/s". */
+static void
+put_tally(const struct progress *p, int64_t elapsed_ns)
+{
+	double rate_hz = (double)p->n_done / ((double)elapsed_ns / 1e9);
+
+	fprintf(p->out, "%" PRIu64 " %s, %.*f/s", p->n_done, p->unit,
+		rate_hz < 10 ? 1 : 0, rate_hz);
+}
+
 static void
 put_text(const struct progress *p, double frac, int tenth, int64_t elapsed_ns)
 {
@@ -65,20 +90,19 @@ put_text(const struct progress *p, double frac, int tenth, int64_t elapsed_ns)
 
 	if (is_terminal)
 		putc('\r', p->out);
-	fprintf(p->out, "%s: %d %%", p->what,
-		is_terminal ? (int)(frac * 100 + 1e-9) : tenth * 10);
-	if (p->n_all)
-		fprintf(p->out, ", %" PRIu64 " of %" PRIu64, p->n_done, p->n_all);
-	if (frac >= LEFT_FRAC && frac < 1)
-		put_time_left(p, left_s(frac, elapsed_ns));
+	fprintf(p->out, "%s: ", p->what);
+	if (p->unit)
+		put_tally(p, elapsed_ns);
+	else
+		put_share(p, frac, tenth, elapsed_ns);
 	/* To the end of the line: what a longer text left there. */
 	fputs(is_terminal ? "\033[K" : "\n", p->out);
 }
 
 static void
-put_count(struct jsonw *w, const char *key, const struct progress *p, uint64_t n)
+put_count(struct jsonw *w, const char *key, bool is_counted, uint64_t n)
 {
-	if (p->n_all)
+	if (is_counted)
 		jsonw_int(w, key, (int64_t)n);
 	else
 		jsonw_null(w, key);
@@ -96,12 +120,12 @@ put_json(const struct progress *p, double frac, int64_t elapsed_ns)
 	jsonw_line(&w, out, "antiphase.progress/1");
 	jsonw_str(&w, "what", p->what);
 	/* Not rounded up: 1 is all.  Never below 1 where the tenth is 10. */
-	jsonw_num(&w, "share", floor(frac * 1e4 + 1e-5) / 1e4);
-	put_count(&w, "n_done", p, p->n_done);
-	put_count(&w, "n_all", p, p->n_all);
+	jsonw_num(&w, "share", p->unit ? NAN : floor(frac * 1e4 + 1e-5) / 1e4);
+	put_count(&w, "n_done", p->unit || p->n_all, p->n_done);
+	put_count(&w, "n_all", p->n_all > 0, p->n_all);
 	jsonw_rounded(&w, "elapsed_s", (double)elapsed_ns / 1e9, 1);
-	jsonw_rounded(&w, "left_s", frac < LEFT_FRAC ? NAN : left_s(frac, elapsed_ns),
-		      1);
+	jsonw_rounded(&w, "left_s",
+		      p->unit || frac < LEFT_FRAC ? NAN : left_s(frac, elapsed_ns), 1);
 	jsonw_end(&w);
 	jsonw_finish(&w);
 	fclose(out);
@@ -117,7 +141,8 @@ is_due(const struct progress *p, int tenth, int64_t now_ns)
 	case PROGRESS_TERMINAL:
 		return !p->is_shown || now_ns - p->shown_ns >= INTERVAL_NS;
 	case PROGRESS_LINES:
-		return tenth > p->shown_tenth;
+		return p->unit ? now_ns - p->shown_ns >= TALLY_INTERVAL_NS
+			       : tenth > p->shown_tenth;
 	case PROGRESS_JSON:
 		return !p->is_shown || (p->shown_tenth < 10 &&
 					now_ns - p->shown_ns >= JSON_INTERVAL_NS);
@@ -159,6 +184,14 @@ progress_count(struct progress *p, uint64_t n_done, uint64_t n_all, int64_t now_
 }
 
 void
+progress_tally(struct progress *p, uint64_t n_done, const char *unit, int64_t now_ns)
+{
+	p->n_done = n_done;
+	p->unit = unit;
+	progress_update(p, 0, now_ns);
+}
+
+void
 progress_clear(struct progress *p)
 {
 	if (!p->is_shown || p->form != PROGRESS_TERMINAL)
@@ -175,6 +208,9 @@ progress_end(struct progress *p, bool is_done, int64_t now_ns)
 	if (!p->is_shown || p->form != PROGRESS_JSON || !is_done ||
 	    p->shown_tenth == 10)
 		return;
+	if (p->unit)
+		p->n_all = p->n_done;
+	p->unit = NULL;
 	p->n_done = p->n_all;
 	put_json(p, 1, now_ns - p->start_ns);
 	fflush(p->out);

@@ -4,7 +4,9 @@
  * On a terminal one line that rewrites itself at most five times a second;
  * elsewhere a line every 10 %; for programs an object of antiphase.progress/1 a
  * line, at most one a second.  Nothing for runs under a second.  An estimate
- * of the time left from 5 % on.  The clock is handed in, so tests can turn it.
+ * of the time left from 5 % on.  Of what has no known end: how many so far, and how
+ * many a second; elsewhere than on a terminal a line a minute.  The clock is handed
+ * in, so tests can turn it.
  */
 #ifndef LIB_BASE_PROGRESS_H
 #define LIB_BASE_PROGRESS_H
@@ -39,6 +41,7 @@ struct progress {
 	enum progress_form form;
 	const char *what;       /* Borrowed. */
 	uint64_t n_done, n_all; /* Told, too, if there are any. */
+	const char *unit;       /* Borrowed.  Not NULL: 'n_done' of it; no known end. */
 	int64_t start_ns, shown_ns;
 	int shown_tenth;
 	bool is_shown;
@@ -50,6 +53,12 @@ void progress_init(struct progress *p, FILE *out, enum progress_form form,
 void progress_update(struct progress *p, double frac, int64_t now_ns);
 /* As progress_update(), and tells how many: "cells: 30 %, 12 of 40, 3 min left". */
 void progress_count(struct progress *p, uint64_t n_done, uint64_t n_all,
+		    int64_t now_ns);
+/*
+ * Of what nobody knows the end of: "recording: 1234 frames, 40/s", the rate since it
+ * began.  Borrows 'unit', a plural.
+ */
+void progress_tally(struct progress *p, uint64_t n_done, const char *unit,
 		    int64_t now_ns);
 /* Clears a terminal's line, for something else to be said. */
 void progress_clear(struct progress *p);

@@ -1,6 +1,7 @@
 /* verb_record.c - 'antiphase record': frames of the bus into a file. */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,9 +63,7 @@ recorder_open(struct recorder *r, const struct args *args, struct err *err)
 		bus_sub_want(r->sub, TELE_MARKS, NULL, true);
 		bus_sub_want(r->sub, TELE_PACE, NULL, true);
 	}
-	progress_init(&r->progress, stderr,
-		      args->for_ns ? progress_form_of(args->progress, stderr)
-				   : PROGRESS_NONE,
+	progress_init(&r->progress, stderr, progress_form_of(args->progress, stderr),
 		      "recording", r->start_ns);
 	return rec_writer_open(args->file, &r->writer, err);
 }
@@ -79,6 +78,7 @@ tell_if_alone(struct recorder *r, int64_t now_ns)
 	if (r->is_told || now_ns - r->start_ns < PATIENCE_NS)
 		return;
 	r->is_told = true;
+	progress_clear(&r->progress);
 	fprintf(stderr,
 		"antiphase: no publisher at %s yet; is antiphase-collector running "
 		"there?\n",
@@ -106,6 +106,26 @@ record_some(struct recorder *r, struct tele_frame *frame, struct err *err)
 	return result < 0 ? err_set_errno(err, NULL, result, "cannot receive") : 0;
 }
 
+/* Of --for and --frames, by that which is nearer to its end; by neither, none is known. */
+static void
+show_progress(struct recorder *r, int64_t now_ns)
+{
+	const struct args *args = r->args;
+	double time_frac = 0, frame_frac = 0;
+
+	if (args->for_ns)
+		time_frac = (double)(now_ns - r->start_ns) / (double)args->for_ns;
+	if (args->max_frames)
+		frame_frac = (double)r->frames / (double)args->max_frames;
+	if (args->for_ns)
+		progress_update(&r->progress, fmax(time_frac, frame_frac), now_ns);
+	else if (args->max_frames)
+		progress_count(&r->progress, r->frames, (uint64_t)args->max_frames,
+			       now_ns);
+	else
+		progress_tally(&r->progress, r->frames, "frames", now_ns);
+}
+
 static int
 record_all(struct recorder *r, struct err *err)
 {
@@ -123,10 +143,8 @@ record_all(struct recorder *r, struct err *err)
 				break;
 			if (left_ns < wait_ns)
 				wait_ns = left_ns;
-			progress_update(&r->progress,
-					1 - (double)left_ns / (double)r->args->for_ns,
-					now_ns);
 		}
+		show_progress(r, now_ns);
 		tell_if_alone(r, now_ns);
 		bus_sub_wait(r->sub, wait_ns);
 		error = record_some(r, &frame, err);

@@ -220,6 +220,86 @@ in_json_all_is_said_only_of_what_is_done(void **state)
 	free(text);
 }
 
+/* A tenth of a second apart, seven frames each, from the hour on for 'duration_ns'. */
+static char *
+tallied(enum progress_form form, int64_t duration_ns)
+{
+	const int64_t start_ns = 3600 * S, step_ns = S / 10;
+	struct progress p;
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	progress_init(&p, out, form, "recording", start_ns);
+	for (int64_t i = 1; i * step_ns <= duration_ns; i++)
+		progress_tally(&p, (uint64_t)i * 7, "frames", start_ns + i * step_ns);
+	progress_end(&p, true, start_ns + duration_ns);
+	fclose(out);
+	return text;
+}
+
+static void
+where_no_end_is_known_a_file_gets_count_and_rate_once_a_minute(void **state)
+{
+	char *text = tallied(PROGRESS_LINES, 150 * S);
+
+	(void)state;
+	assert_string_equal(text, "recording: 4200 frames, 70/s\n"
+				  "recording: 8400 frames, 70/s\n");
+	free(text);
+}
+
+static void
+where_no_end_is_known_a_terminal_gets_them_as_often_as_a_share(void **state)
+{
+	char *text = tallied(PROGRESS_TERMINAL, 3 * S);
+
+	(void)state;
+	assert_ptr_equal(strstr(text, "\rrecording: 70 frames, 70/s\033[K"
+				      "\rrecording: 84 frames, 70/s\033[K"),
+			 text);
+	assert_null(strchr(text, '%'));
+	/* Quiet for one second, then from 1.0 to 3.0 s; one to clear. */
+	assert_int_equal(count(text, '\r'), 12);
+	free(text);
+}
+
+static void
+a_slow_rate_has_a_decimal(void **state)
+{
+	struct progress p;
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	(void)state;
+	progress_init(&p, out, PROGRESS_TERMINAL, "recording", 0);
+	progress_tally(&p, 0, "frames", 2 * S);
+	progress_tally(&p, 3, "frames", 4 * S);
+	fclose(out);
+	assert_string_equal(text, "\rrecording: 0 frames, 0.0/s\033[K"
+				  "\rrecording: 3 frames, 0.8/s\033[K");
+	free(text);
+}
+
+static void
+where_no_end_is_known_a_program_gets_no_share_until_all_is_done(void **state)
+{
+	char *text = tallied(PROGRESS_JSON, 5 * S / 2);
+
+	(void)state;
+	assert_string_equal(
+		text,
+		LINE("\"recording\", \"share\": null, \"n_done\": 70, "
+		     "\"n_all\": null, \"elapsed_s\": 1, \"left_s\": null")
+			LINE("\"recording\", \"share\": null, \"n_done\": 140, "
+			     "\"n_all\": null, \"elapsed_s\": 2, \"left_s\": null")
+				LINE("\"recording\", \"share\": 1, \"n_done\": 175, "
+				     "\"n_all\": 175, \"elapsed_s\": 2.5, "
+				     "\"left_s\": 0"));
+	free(text);
+}
+
 static void
 the_form_is_that_of_the_word_or_of_the_stream(void **state)
 {
@@ -253,6 +333,13 @@ main(void)
 		cmocka_unit_test(a_program_gets_an_object_a_second_and_one_of_all),
 		cmocka_unit_test(the_object_of_all_comes_once),
 		cmocka_unit_test(in_json_all_is_said_only_of_what_is_done),
+		cmocka_unit_test(
+			where_no_end_is_known_a_file_gets_count_and_rate_once_a_minute),
+		cmocka_unit_test(
+			where_no_end_is_known_a_terminal_gets_them_as_often_as_a_share),
+		cmocka_unit_test(a_slow_rate_has_a_decimal),
+		cmocka_unit_test(
+			where_no_end_is_known_a_program_gets_no_share_until_all_is_done),
 		cmocka_unit_test(the_form_is_that_of_the_word_or_of_the_stream),
 	};
 
