@@ -38,8 +38,16 @@ compile() {
 
 # Headers stand on their own: each is the first include of some file.
 headers() {
-	printf '%s\n' $c_files | grep '\.h$' |
+	printf '%s\n' $c_files | grep '\.h$' | grep -v '\.bpf\.h$' |
 		xargs -P 2 -I{} "$CC" $FLAGS -Werror -fsyntax-only -x c -include {} /dev/null
+}
+
+# Likewise, for the other machine.
+bpf_headers() {
+	printf '%s\n' $c_files | grep '\.bpf\.h$' |
+		xargs -P 2 -I{} "$CLANG" -Wall -Wextra -Werror -Wno-unused-function \
+			-fsyntax-only -target bpf -D__TARGET_ARCH_x86 \
+			-I/usr/include/x86_64-linux-gnu -I. -x c -include {} /dev/null
 }
 
 # Style is clang-format's.  Suppressed is what cppcheck guesses at: it takes loops for
@@ -66,6 +74,7 @@ check "layers" sh tests/layers.sh
 check "$CC" compile "$CC"
 check "$CLANG" compile "$CLANG"
 check "headers" headers
+check "headers of BPF programs" bpf_headers
 check "cppcheck" cpp_check
 # Functions that 'check' runs look unreachable to it.
 check "shellcheck" shellcheck --exclude=SC2317 $sh_files
