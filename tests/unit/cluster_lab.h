@@ -11,8 +11,27 @@
 #include "sim/cluster/cluster.h"
 #include "tests/unit/test.h"
 
-/* With the parameter 'set' ("name=value"), or NULL; at fixed rates, invariants checked. */
-static void
+/* A job of fixed size, of which nothing else is known. */
+static inline struct cluster_job
+cluster_lab_job(double submit_s, double duration_s, uint32_t n_gpus)
+{
+	return (struct cluster_job){ .submit_s = submit_s,
+				     .duration_s = duration_s,
+				     .n_gpus = n_gpus,
+				     .max_gpus = n_gpus,
+				     .user = POL_NONE,
+				     .vc = POL_NONE,
+				     .model = POL_NONE,
+				     .predicted_s = NAN,
+				     .iterations = NAN,
+				     .iteration_s = NAN };
+}
+
+/*
+ * With the parameter 'set' ("name=value"), or NULL; at fixed rates, invariants checked.
+ * Returns how often what was done.
+ */
+static inline struct cluster_counts
 cluster_lab_run(const struct pol_cluster *cluster, const char *policy_name,
 		const char *set, const struct cluster_job *jobs, size_t n,
 		struct cluster_result *ret_results)
@@ -37,6 +56,7 @@ cluster_lab_run(const struct pol_cluster *cluster, const char *policy_name,
 	assert_int_equal(
 		cluster_run(jobs, n, policy, &opts, ret_results, &counts, &bad), 0);
 	policy_free(policy);
+	return counts;
 }
 
 #endif

@@ -9,6 +9,7 @@
 
 #include "lib/base/err.h"
 #include "scheduler/policy/policy.h"
+#include "tests/unit/plan_text.h"
 #include "tests/unit/test.h"
 
 #define LAB_NODES 4
@@ -26,28 +27,52 @@ static const struct pol_cluster lab_cluster = { .n_nodes = LAB_NODES,
 						.n_all_gpus = 16 };
 
 struct policy_lab {
-	struct pol_job jobs[LAB_JOBS];
+	struct pol_cluster cluster;
+	struct pol_job jobs[LAB_JOBS]; /* By id: in the order they came. */
 	struct pol_piece pieces[LAB_JOBS][LAB_NODES];
-	uint32_t ids[LAB_JOBS];
+	uint32_t ids[LAB_JOBS], n; /* 'n' came so far. */
 	struct pol_view view; /* Of the above: its clock, speeds are for the test. */
 	struct policy *policy;
 	struct pol_plan plans[LAB_PLANS];
 	uint32_t n_plans;
 };
 
+/* Another: one rack, one type, up to LAB_NODES nodes.  Borrows 'n_gpus'. */
+static inline struct pol_cluster
+lab_cluster_of(const uint32_t *n_gpus, uint32_t n_nodes)
+{
+	struct pol_cluster cluster = lab_cluster;
+
+	cluster.n_nodes = n_nodes;
+	cluster.n_gpus = n_gpus;
+	cluster.n_all_gpus = 0;
+	for (uint32_t i = 0; i < n_nodes; i++)
+		cluster.n_all_gpus += n_gpus[i];
+	return cluster;
+}
+
 /* Borrows itself: it stays where it is. */
 static inline void
-lab_init(struct policy_lab *lab, const char *policy, const struct policy_opts *opts)
+lab_init_on(struct policy_lab *lab, struct pol_cluster cluster, const char *policy,
+	    const struct policy_opts *opts)
 {
 	struct err err = { 0 };
 
-	*lab = (struct policy_lab){ .view = { .cluster = &lab_cluster,
+	*lab = (struct policy_lab){ .cluster = cluster,
+				    .view = { .cluster = &lab->cluster,
 					      .ids = lab->ids,
 					      .jobs = lab->jobs,
 					      .n_ids = LAB_JOBS } };
-	assert_int_equal(
-		policy_new(policy_find(policy), opts, &lab_cluster, &lab->policy, &err),
-		0);
+	assert_int_equal(policy_new(policy_find(policy), opts, &lab->cluster,
+				    &lab->policy, &err),
+			 0);
+}
+
+/* On lab_cluster. */
+static inline void
+lab_init(struct policy_lab *lab, const char *policy, const struct policy_opts *opts)
+{
+	lab_init_on(lab, lab_cluster, policy, opts);
 }
 
 static inline void
@@ -58,24 +83,44 @@ lab_fini(struct policy_lab *lab)
 		pol_plan_fini(&lab->plans[i]);
 }
 
+/* 'job' comes, by itself; returns its id, which it need not have yet. */
+static inline uint32_t
+lab_add(struct policy_lab *lab, struct pol_job job)
+{
+	uint32_t id = lab->n++;
+
+	assert_true(id < LAB_JOBS);
+	job.id = job.group = id;
+	lab->ids[lab->view.n_jobs++] = id;
+	lab->jobs[id] = job;
+	policy_event(lab->policy, &lab->view, POL_ARRIVED, &lab->jobs[id]);
+	return id;
+}
+
 /* Now; returns its id. */
 static inline uint32_t
 lab_submit(struct policy_lab *lab, uint32_t n_gpus, uint32_t max_gpus,
 	   double duration_s)
 {
-	uint32_t id = lab->view.n_jobs++;
+	return lab_add(lab, (struct pol_job){ .submit_s = lab->view.now_s,
+					      .n_gpus = n_gpus,
+					      .max_gpus = max_gpus,
+					      .duration_s = duration_s,
+					      .remaining_s = duration_s,
+					      .first_s = NAN });
+}
 
-	lab->ids[id] = id;
-	lab->jobs[id] = (struct pol_job){ .id = id,
-					  .submit_s = lab->view.now_s,
-					  .n_gpus = n_gpus,
-					  .max_gpus = max_gpus,
-					  .duration_s = duration_s,
-					  .remaining_s = duration_s,
-					  .first_s = NAN,
-					  .group = id };
-	policy_event(lab->policy, &lab->view, POL_ARRIVED, &lab->jobs[id]);
-	return id;
+/* It is done, and gone. */
+static inline void
+lab_finish(struct policy_lab *lab, uint32_t id)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < lab->view.n_jobs; i++)
+		if (lab->ids[i] != id)
+			lab->ids[n++] = lab->ids[i];
+	lab->view.n_jobs = n;
+	policy_event(lab->policy, &lab->view, POL_DONE, &lab->jobs[id]);
 }
 
 /* Decides: up to 'n_max' plans, which all may be. */
@@ -86,6 +131,27 @@ lab_plan(struct policy_lab *lab, uint32_t n_max)
 	assert_in_range(lab->n_plans, 1, n_max);
 	for (uint32_t i = 0; i < lab->n_plans; i++)
 		assert_null(pol_plan_why_not(&lab->plans[i], &lab->view));
+}
+
+/*
+ * Decides: who runs where, by plan_text.h, in the plan's order; 'put_more' adds to each
+ * what else is granted.  Good until the next one.
+ */
+static inline const char *
+lab_decide(struct policy_lab *lab,
+	   void (*put_more)(struct strbuf *text, const struct pol_plan *plan,
+			    const struct pol_grant *grant))
+{
+	static struct strbuf text = STRBUF_EMPTY;
+	const struct pol_plan *plan = &lab->plans[0];
+
+	lab_plan(lab, 1);
+	strbuf_clear(&text);
+	for (size_t i = 0; i < plan->grants.n; i++) {
+		plan_text_add(&text, plan, &plan->grants.items[i]);
+		put_more(&text, plan, &plan->grants.items[i]);
+	}
+	return text.text;
 }
 
 /* The first of them. */

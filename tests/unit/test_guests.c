@@ -4,118 +4,50 @@
 #include <math.h>
 #include <string.h>
 
-#include "lib/base/err.h"
 #include "lib/base/rng.h"
-#include "scheduler/policy/policy.h"
 #include "scheduler/policy/stages.h"
-#include "sim/cluster/cluster.h"
-#include "tests/unit/plan_text.h"
+#include "tests/unit/cluster_lab.h"
+#include "tests/unit/policy_lab.h"
 #include "tests/unit/test.h"
 
 #define N_NODES 3
-#define MAX     16
 #define N_JOBS  150
 #define GUEST   1
 
 static const uint32_t fours[N_NODES] = { 4, 4, 4 }, uneven[N_NODES] = { 4, 8, 2 };
-static const uint32_t zeros[N_NODES];
 
-struct lab {
-	struct pol_cluster cluster;
-	struct pol_job jobs[MAX];
-	uint32_t ids[MAX];
-	struct pol_view view;
-	struct policy *policy;
-	struct pol_plan plan;
-};
-
-static struct pol_cluster
-make_cluster(const uint32_t *n_gpus, uint32_t n_nodes)
+/* On nodes of four GPUs. */
+static void
+begin(struct policy_lab *lab, uint32_t n_nodes)
 {
-	struct pol_cluster cluster = { .n_nodes = n_nodes,
-				       .n_racks = 1,
-				       .n_types = 1,
-				       .n_gpus = n_gpus,
-				       .rack_of = zeros,
-				       .type_of = zeros };
-
-	for (uint32_t i = 0; i < n_nodes; i++)
-		cluster.n_all_gpus += n_gpus[i];
-	return cluster;
+	lab_init_on(lab, lab_cluster_of(fours, n_nodes), "antman", NULL);
 }
 
 static void
-lab_init(struct lab *lab, const uint32_t *n_gpus, uint32_t n_nodes)
+submit(struct policy_lab *lab, uint32_t n_gpus, int32_t priority)
 {
-	struct err err = { 0 };
-
-	*lab = (struct lab){ .cluster = make_cluster(n_gpus, n_nodes) };
-	lab->view = (struct pol_view){ .cluster = &lab->cluster,
-				       .ids = lab->ids,
-				       .jobs = lab->jobs,
-				       .n_ids = MAX };
-	assert_int_equal(policy_new(policy_find("antman"), NULL, &lab->cluster,
-				    &lab->policy, &err),
-			 0);
+	lab_add(lab, (struct pol_job){ .n_gpus = n_gpus,
+				       .max_gpus = n_gpus,
+				       .priority = priority });
 }
 
 static void
-lab_fini(struct lab *lab)
+put_hosts(struct strbuf *text, const struct pol_plan *plan,
+	  const struct pol_grant *grant)
 {
-	policy_free(lab->policy);
-	pol_plan_fini(&lab->plan);
-}
+	for (uint32_t k = 0; k < grant->n_hosts; k++) {
+		const struct pol_host *host = &plan->hosts.items[grant->first_host + k];
 
-static void
-submit(struct lab *lab, uint32_t n_gpus, int32_t priority)
-{
-	uint32_t id = 0;
-
-	while (lab->jobs[id].n_gpus)
-		id++;
-	lab->ids[lab->view.n_jobs++] = id;
-	lab->jobs[id] = (struct pol_job){ .id = id,
-					  .n_gpus = n_gpus,
-					  .max_gpus = n_gpus,
-					  .priority = priority,
-					  .group = id };
-	policy_event(lab->policy, &lab->view, POL_ARRIVED, &lab->jobs[id]);
-}
-
-static void
-finish(struct lab *lab, uint32_t id)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < lab->view.n_jobs; i++)
-		if (lab->ids[i] != id)
-			lab->ids[n++] = lab->ids[i];
-	lab->view.n_jobs = n;
-	policy_event(lab->policy, &lab->view, POL_DONE, &lab->jobs[id]);
+		strbuf_printf(text, "%s %c %u:%u", k ? "" : " of", 'a' + (int)host->job,
+			      host->node, host->n_gpus);
+	}
 }
 
 /* Who runs where: "a 0:3, b 0:1 1:4 of a 0:1". */
 static const char *
-decide(struct lab *lab)
+decide(struct policy_lab *lab)
 {
-	static struct strbuf text = STRBUF_EMPTY;
-
-	policy_decide(lab->policy, &lab->view, &lab->plan, 1);
-	assert_null(pol_plan_why_not(&lab->plan, &lab->view));
-	strbuf_clear(&text);
-	for (size_t i = 0; i < lab->plan.grants.n; i++) {
-		const struct pol_grant *grant = &lab->plan.grants.items[i];
-
-		plan_text_add(&text, &lab->plan, grant);
-		for (uint32_t k = 0; k < grant->n_hosts; k++) {
-			const struct pol_host *host =
-				&lab->plan.hosts.items[grant->first_host + k];
-
-			strbuf_printf(&text, "%s %c %u:%u", k ? "" : " of",
-				      'a' + (int)host->job, host->node, host->n_gpus);
-		}
-	}
-	return text.text;
+	return lab_decide(lab, put_hosts);
 }
 
 /* ---- Guaranteed jobs -------------------------------------------------------------------- */
@@ -123,10 +55,10 @@ decide(struct lab *lab)
 static void
 one_that_does_not_fit_holds_back_what_there_is(void **state)
 {
-	struct lab lab;
+	struct policy_lab lab;
 
 	(void)state;
-	lab_init(&lab, fours, 2);
+	begin(&lab, 2);
 	submit(&lab, 3, 0);
 	submit(&lab, 2, 0);
 	submit(&lab, 3, 0); /* c: two are free on node 1, one on node 0. */
@@ -134,9 +66,9 @@ one_that_does_not_fit_holds_back_what_there_is(void **state)
 	submit(&lab, 1, 0); /* e: nothing is left. */
 	assert_string_equal(decide(&lab), "a 0:3, b 1:2, d 0:1");
 	/* Though node 0 has room for c now, it waits where it holds some. */
-	finish(&lab, 0);
+	lab_finish(&lab, 0);
 	assert_string_equal(decide(&lab), "b 1:2, d 0:1, e 0:1");
-	finish(&lab, 1);
+	lab_finish(&lab, 1);
 	assert_string_equal(decide(&lab), "c 1:3, d 0:1, e 0:1");
 	lab_fini(&lab);
 }
@@ -144,18 +76,18 @@ one_that_does_not_fit_holds_back_what_there_is(void **state)
 static void
 one_of_several_nodes_holds_back_whole_ones(void **state)
 {
-	struct lab lab;
+	struct policy_lab lab;
 
 	(void)state;
-	lab_init(&lab, fours, 3);
+	begin(&lab, 3);
 	submit(&lab, 3, 0);
 	submit(&lab, 2, 0);
 	submit(&lab, 8, 0); /* c has node 2, and waits for another. */
 	submit(&lab, 4, 0); /* d holds back the two of node 1. */
 	assert_string_equal(decide(&lab), "a 0:3, b 1:2");
-	finish(&lab, 1);
+	lab_finish(&lab, 1);
 	assert_string_equal(decide(&lab), "a 0:3, d 1:4");
-	finish(&lab, 0);
+	lab_finish(&lab, 0);
 	assert_string_equal(decide(&lab), "c 0:4 2:4, d 1:4");
 	lab_fini(&lab);
 }
@@ -163,16 +95,16 @@ one_of_several_nodes_holds_back_whole_ones(void **state)
 static void
 one_that_leaves_part_of_a_node_holds_back_nothing(void **state)
 {
-	struct lab lab;
+	struct policy_lab lab;
 
 	(void)state;
-	lab_init(&lab, fours, 3);
+	begin(&lab, 3);
 	submit(&lab, 4, 0);
 	submit(&lab, 10, 0);
 	submit(&lab, 8, 0);
 	assert_string_equal(decide(&lab), "a 0:4, c 1:4 2:4");
-	finish(&lab, 0);
-	finish(&lab, 2);
+	lab_finish(&lab, 0);
+	lab_finish(&lab, 2);
 	assert_string_equal(decide(&lab), "b 0:4 1:4 2:2");
 	lab_fini(&lab);
 }
@@ -182,10 +114,10 @@ one_that_leaves_part_of_a_node_holds_back_nothing(void **state)
 static void
 guests_are_where_the_least_load_is(void **state)
 {
-	struct lab lab;
+	struct policy_lab lab;
 
 	(void)state;
-	lab_init(&lab, fours, 2);
+	begin(&lab, 2);
 	submit(&lab, 6, GUEST); /* Though it came first. */
 	submit(&lab, 4, 0);
 	submit(&lab, 2, GUEST);
@@ -195,9 +127,9 @@ guests_are_where_the_least_load_is(void **state)
 	submit(&lab, 4, 0);
 	assert_string_equal(decide(&lab), "b 0:4, e 1:4, a 0:2 1:4 of b 0:2 e 1:4, "
 					  "c 0:2 of b 0:2");
-	finish(&lab, 1);
+	lab_finish(&lab, 1);
 	assert_string_equal(decide(&lab), "e 1:4, a 0:2 1:4 of e 1:4, c 0:2");
-	finish(&lab, 2);
+	lab_finish(&lab, 2);
 	assert_string_equal(decide(&lab), "e 1:4, a 0:2 1:4 of e 1:4, d 0:1");
 	lab_fini(&lab);
 }
@@ -205,16 +137,16 @@ guests_are_where_the_least_load_is(void **state)
 static void
 who_waits_is_nobodys_host(void **state)
 {
-	struct lab lab;
+	struct policy_lab lab;
 
 	(void)state;
-	lab_init(&lab, fours, 2);
+	begin(&lab, 2);
 	submit(&lab, 3, 0);
 	submit(&lab, 3, 0);
 	submit(&lab, 2, 0); /* c holds back the last of node 0. */
 	submit(&lab, 2, GUEST);
 	assert_string_equal(decide(&lab), "a 0:3, b 1:3, d 0:1 1:1");
-	finish(&lab, 0);
+	lab_finish(&lab, 0);
 	assert_string_equal(decide(&lab), "b 1:3, c 0:2, d 0:1 1:1 of c 0:1");
 	lab_fini(&lab);
 }
@@ -222,11 +154,11 @@ who_waits_is_nobodys_host(void **state)
 static void
 a_plan_with_guests_is_checked(void **state)
 {
-	struct lab lab;
-	struct pol_plan *plan = &lab.plan;
+	struct policy_lab lab;
+	struct pol_plan *plan = &lab.plans[0];
 
 	(void)state;
-	lab_init(&lab, fours, 2);
+	begin(&lab, 2);
 	submit(&lab, 6, GUEST);
 	submit(&lab, 4, 0);
 	submit(&lab, 2, GUEST);
@@ -296,44 +228,26 @@ a_guest_has_the_gaps_of_its_host(void **state)
 static struct cluster_job
 make_job(double submit_s, double duration_s, uint32_t n_gpus, int32_t priority)
 {
-	return (struct cluster_job){ .submit_s = submit_s,
-				     .duration_s = duration_s,
-				     .n_gpus = n_gpus,
-				     .max_gpus = n_gpus,
-				     .user = POL_NONE,
-				     .vc = POL_NONE,
-				     .model = POL_NONE,
-				     .priority = priority,
-				     .predicted_s = NAN,
-				     .iterations = NAN,
-				     .iteration_s = NAN };
+	struct cluster_job job = cluster_lab_job(submit_s, duration_s, n_gpus);
+
+	job.priority = priority;
+	return job;
 }
 
 static void
 run(const struct pol_cluster *cluster, const struct cluster_job *jobs, size_t n,
     struct cluster_result *ret_results)
 {
-	const struct cluster_work work = { 0 };
-	const struct cluster_opts opts = {
-		.cluster = cluster, .work = &work, .until_s = INFINITY, .check = true
-	};
-	struct cluster_counts counts;
-	struct policy *policy;
-	struct err err = { 0 };
-	size_t bad;
+	const struct cluster_counts counts =
+		cluster_lab_run(cluster, "antman", NULL, jobs, n, ret_results);
 
-	assert_int_equal(
-		policy_new(policy_find("antman"), NULL, cluster, &policy, &err), 0);
-	assert_int_equal(
-		cluster_run(jobs, n, policy, &opts, ret_results, &counts, &bad), 0);
 	assert_int_equal(counts.n_preemptions + counts.n_migrations, 0);
-	policy_free(policy);
 }
 
 static void
 a_guest_is_slower_while_its_host_is_there_and_the_host_is_not(void **state)
 {
-	const struct pol_cluster cluster = make_cluster(fours, 1);
+	const struct pol_cluster cluster = lab_cluster_of(fours, 1);
 	struct cluster_job jobs[] = { make_job(0, 90, 4, GUEST), make_job(0, 60, 4, 0),
 				      make_job(0, 10, 4, GUEST) };
 	struct cluster_result results[3];
@@ -365,7 +279,8 @@ all_are_served_and_guaranteed_ones_at_full_speed(void **state)
 
 	(void)state;
 	for (uint64_t seed = 0; seed < 20; seed++) {
-		struct pol_cluster cluster = make_cluster(clusters[seed % 2], N_NODES);
+		struct pol_cluster cluster =
+			lab_cluster_of(clusters[seed % 2], N_NODES);
 		double now_s = 0;
 		struct rng rng;
 

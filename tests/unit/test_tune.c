@@ -2,99 +2,55 @@
  * test_tune.c - jobs with as many CPUs as they can use (Synergy).
  */
 #include <math.h>
-#include <string.h>
 
-#include "lib/base/err.h"
 #include "lib/base/rng.h"
-#include "scheduler/policy/policy.h"
 #include "scheduler/policy/stages.h"
-#include "sim/cluster/cluster.h"
-#include "tests/unit/plan_text.h"
+#include "tests/unit/cluster_lab.h"
+#include "tests/unit/policy_lab.h"
 #include "tests/unit/test.h"
 
 #define N_NODES 3
-#define MAX     16
 #define N_JOBS  150
 
 /* Three nodes of four GPUs, and so of 12 CPUs. */
-static const uint32_t fours[N_NODES] = { 4, 4, 4 }, zeros[N_NODES];
-static const struct pol_cluster cluster = { .n_nodes = N_NODES,
-					    .n_racks = 1,
-					    .n_types = 1,
-					    .n_gpus = fours,
-					    .rack_of = zeros,
-					    .type_of = zeros,
-					    .n_all_gpus = 12 };
-
-struct lab {
-	struct pol_job jobs[MAX];
-	uint32_t ids[MAX];
-	struct pol_view view;
-	struct policy *policy;
-	struct pol_plan plan;
-};
-
 static void
-lab_init(struct lab *lab)
+begin(struct policy_lab *lab)
 {
-	struct err err = { 0 };
-
-	*lab = (struct lab){ .view = { .cluster = &cluster, .n_ids = MAX } };
-	lab->view.ids = lab->ids;
-	lab->view.jobs = lab->jobs;
-	assert_int_equal(
-		policy_new(policy_find("synergy"), NULL, &cluster, &lab->policy, &err),
-		0);
-}
-
-static void
-lab_fini(struct lab *lab)
-{
-	policy_free(lab->policy);
-	pol_plan_fini(&lab->plan);
+	lab_init_on(lab, lab_cluster_of(lab_gpus, N_NODES), "synergy", NULL);
 }
 
 /* Of an iteration, load_s is for loading and 1 s for the rest: 3 load_s CPUs for a GPU. */
 static void
-submit(struct lab *lab, uint32_t n_gpus, double load_s)
+submit(struct policy_lab *lab, uint32_t n_gpus, double load_s)
 {
-	uint32_t id = lab->view.n_jobs++;
+	lab_add(lab, (struct pol_job){ .n_gpus = n_gpus,
+				       .max_gpus = n_gpus,
+				       .iteration_s = 1,
+				       .stage_s = { load_s, 1, 0 } });
+}
 
-	lab->ids[id] = id;
-	lab->jobs[id] = (struct pol_job){ .id = id,
-					  .n_gpus = n_gpus,
-					  .max_gpus = n_gpus,
-					  .iteration_s = 1,
-					  .stage_s = { load_s, 1, 0 },
-					  .group = id };
-	policy_event(lab->policy, &lab->view, POL_ARRIVED, &lab->jobs[id]);
+static void
+put_cpus(struct strbuf *text, const struct pol_plan *plan,
+	 const struct pol_grant *grant)
+{
+	(void)plan;
+	strbuf_printf(text, "/%g", 3 * grant->cpus);
 }
 
 /* Who runs where, with how many CPUs for a GPU: "a 0:4/3". */
 static const char *
-decide(struct lab *lab)
+decide(struct policy_lab *lab)
 {
-	static struct strbuf text = STRBUF_EMPTY;
-
-	policy_decide(lab->policy, &lab->view, &lab->plan, 1);
-	assert_null(pol_plan_why_not(&lab->plan, &lab->view));
-	strbuf_clear(&text);
-	for (size_t i = 0; i < lab->plan.grants.n; i++) {
-		const struct pol_grant *grant = &lab->plan.grants.items[i];
-
-		plan_text_add(&text, &lab->plan, grant);
-		strbuf_printf(&text, "/%g", 3 * grant->cpus);
-	}
-	return text.text;
+	return lab_decide(lab, put_cpus);
 }
 
 static void
 jobs_have_as_many_cpus_as_they_can_use(void **state)
 {
-	struct lab lab;
+	struct policy_lab lab;
 
 	(void)state;
-	lab_init(&lab);
+	begin(&lab);
 	submit(&lab, 1, 2);   /* 6 CPUs. */
 	submit(&lab, 2, 0.1); /* One for each GPU. */
 	submit(&lab, 1, 1.1); /* 4: 12 in all. */
@@ -108,10 +64,10 @@ jobs_have_as_many_cpus_as_they_can_use(void **state)
 static void
 the_fullest_node_with_both_is_taken(void **state)
 {
-	struct lab lab;
+	struct policy_lab lab;
 
 	(void)state;
-	lab_init(&lab);
+	begin(&lab);
 	submit(&lab, 1, 3); /* 9 of node 0's CPUs. */
 	submit(&lab, 3, 1); /* 9, too: node 1, though node 0 has the GPUs. */
 	submit(&lab, 1, 1); /* 3: both have them. */
@@ -123,10 +79,10 @@ the_fullest_node_with_both_is_taken(void **state)
 static void
 no_gpu_is_idle_for_want_of_cpus(void **state)
 {
-	struct lab lab;
+	struct policy_lab lab;
 
 	(void)state;
-	lab_init(&lab);
+	begin(&lab);
 	submit(&lab, 1, 4); /* All CPUs of each node. */
 	submit(&lab, 1, 4);
 	submit(&lab, 1, 4);
@@ -141,10 +97,10 @@ no_gpu_is_idle_for_want_of_cpus(void **state)
 static void
 one_of_several_nodes_has_an_even_share(void **state)
 {
-	struct lab lab;
+	struct policy_lab lab;
 
 	(void)state;
-	lab_init(&lab);
+	begin(&lab);
 	submit(&lab, 1, 4);
 	submit(&lab, 9, 4);
 	submit(&lab, 3, 4);
@@ -155,17 +111,18 @@ one_of_several_nodes_has_an_even_share(void **state)
 static void
 cpus_given_twice_are_found(void **state)
 {
-	struct lab lab;
+	struct policy_lab lab;
 
 	(void)state;
-	lab_init(&lab);
+	begin(&lab);
 	submit(&lab, 2, 2);
 	submit(&lab, 2, 0.1);
 	decide(&lab);
-	lab.plan.grants.items[0].cpus = 3.1;
-	assert_string_equal(pol_plan_why_not(&lab.plan, &lab.view), "CPUs given twice");
-	lab.plan.grants.items[0].cpus = NAN;
-	assert_string_equal(pol_plan_why_not(&lab.plan, &lab.view),
+	lab.plans[0].grants.items[0].cpus = 3.1;
+	assert_string_equal(pol_plan_why_not(&lab.plans[0], &lab.view),
+			    "CPUs given twice");
+	lab.plans[0].grants.items[0].cpus = NAN;
+	assert_string_equal(pol_plan_why_not(&lab.plans[0], &lab.view),
 			    "a share of CPUs that is none");
 	lab_fini(&lab);
 }
@@ -195,38 +152,21 @@ loading_is_as_fast_as_there_are_cpus(void **state)
 static void
 a_run(double load_s, struct cluster_result *ret_results, size_t n)
 {
-	const struct cluster_work work = { 0 };
-	const struct cluster_opts opts = {
-		.cluster = &cluster, .work = &work, .until_s = INFINITY, .check = true
-	};
+	const struct pol_cluster cluster = lab_cluster_of(lab_gpus, N_NODES);
 	struct cluster_job jobs[N_JOBS];
-	struct cluster_counts counts;
-	struct policy *policy;
-	struct err err = { 0 };
 	struct rng rng;
-	size_t bad;
 
 	rng_init(&rng, 1);
 	for (size_t i = 0; i < n; i++) {
-		jobs[i] = (struct cluster_job){
-			.submit_s = (double)i * 300,
-			.duration_s = (double)(300 + rng_below(&rng, 2000)),
-			.n_gpus = (uint32_t)(1 + rng_below(&rng, 12)),
-			.user = POL_NONE,
-			.vc = POL_NONE,
-			.model = POL_NONE,
-			.predicted_s = NAN,
-			.iterations = NAN,
-			.iteration_s = 1,
-			.stage_s = { i % 2 ? 0.1 : load_s, 1, 0 },
-		};
-		jobs[i].max_gpus = jobs[i].n_gpus;
+		double duration_s = (double)(300 + rng_below(&rng, 2000));
+
+		jobs[i] = cluster_lab_job((double)i * 300, duration_s,
+					  (uint32_t)(1 + rng_below(&rng, 12)));
+		jobs[i].iteration_s = 1;
+		jobs[i].stage_s[0] = i % 2 ? 0.1 : load_s;
+		jobs[i].stage_s[1] = 1;
 	}
-	assert_int_equal(
-		policy_new(policy_find("synergy"), NULL, &cluster, &policy, &err), 0);
-	assert_int_equal(
-		cluster_run(jobs, n, policy, &opts, ret_results, &counts, &bad), 0);
-	policy_free(policy);
+	cluster_lab_run(&cluster, "synergy", NULL, jobs, n, ret_results);
 	/* Nobody is slower than with an even share. */
 	for (size_t i = 0; i < n; i++)
 		assert_true(ret_results[i].executed_s <= jobs[i].duration_s + 1e-6);
