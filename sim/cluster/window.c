@@ -113,6 +113,17 @@ remember(const struct run *run, uint32_t j, struct window_past *past)
 	engine_job_point(run->engine, j, &past->point);
 }
 
+/*
+ * Of an iteration.  As alone where no progress was seen: jitter may have it compute for longer
+ * than alone, and the window was short beside that.
+ */
+static double
+time_of(const struct window_past *past, const struct work_job *job)
+{
+	return past->iterations > 0 ? past->ns / past->iterations
+				    : 1e3 * (double)job->profile.period_us;
+}
+
 /* The mean of squares of what ended over the square of their mean; 1 if none did. */
 static double
 unevenness(const struct window_past *past)
@@ -166,7 +177,7 @@ window_run(const struct dense_job *jobs, size_t n, const struct topo *topo,
 
 		remember(&run, j, past);
 		uneven = unevenness(past);
-		ret_iteration_ns[j] = past->ns / past->iterations;
+		ret_iteration_ns[j] = time_of(past, jobs[j].job);
 		ret_rms_ns[j] = ret_iteration_ns[j] * sqrt(uneven);
 		error2 += (uneven - 1) / fmax(1, past->n_ended) / (double)n;
 		if (ret_seen)

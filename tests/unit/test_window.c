@@ -174,6 +174,37 @@ who_is_new_is_waited_for(void **state)
 	close_crowd(&crowd);
 }
 
+/* Jitter has it compute for longer than alone, and the window is over before what is longer is. */
+static void
+who_got_nothing_done_is_as_if_alone(void **state)
+{
+	const uint32_t slow = N_JOBS - 1;
+	uint32_t n_without = 0;
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 8; seed++) {
+		struct crowd crowd;
+
+		open_crowd(&crowd, 0.5);
+		crowd.jobs[slow].segments[0].compute_ns *= 100000;
+		crowd.jobs[slow].profile.period_us *= 100000;
+		look(&crowd, slow, seed);
+		look(&crowd, N_JOBS, seed);
+		for (uint32_t j = 0; j < N_JOBS; j++)
+			assert_true(crowd.iteration_ns[j] > 0 &&
+				    isfinite(crowd.iteration_ns[j]) &&
+				    isfinite(crowd.rms_ns[j]));
+		if (!(crowd.pasts[slow].iterations > 0)) {
+			assert_near(crowd.iteration_ns[slow],
+				    1e3 * (double)crowd.jobs[slow].profile.period_us,
+				    0);
+			n_without++;
+		}
+		close_crowd(&crowd);
+	}
+	assert_true(n_without > 0);
+}
+
 static void
 what_is_remembered_is_bounded(void **state)
 {
@@ -271,6 +302,7 @@ main(void)
 		cmocka_unit_test(windows_say_together_what_a_long_run_says),
 		cmocka_unit_test(who_is_left_goes_on_where_it_was),
 		cmocka_unit_test(who_is_new_is_waited_for),
+		cmocka_unit_test(who_got_nothing_done_is_as_if_alone),
 		cmocka_unit_test(what_is_remembered_is_bounded),
 		cmocka_unit_test(the_same_past_and_seed_have_the_same_future),
 		cmocka_unit_test(what_is_seen_of_a_job_is_what_ended),
