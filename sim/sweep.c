@@ -149,24 +149,26 @@ summarize(const struct study *study, const char *asked)
 	return n ? CLI_NO : CLI_OK;
 }
 
-/* What was merged before, of another version it may be, is not replaced by nothing. */
-static bool
-has_done(const struct study *study)
+static size_t
+count_done(const struct study *study)
 {
+	size_t n = 0;
+
 	for (size_t i = 0; i < study->sweep->n_cells; i++)
-		if (cells_state(study, i) == CELLS_DONE)
-			return true;
-	return false;
+		n += cells_state(study, i) == CELLS_DONE;
+	return n;
 }
 
+/* Sets the exit status if results are damaged, which are told as they are read. */
 static int
 merge(const struct study *study, const struct sweep_args *args, const char *command,
-      struct err *err)
+      int *status, struct err *err)
 {
-	size_t n;
+	size_t n, n_done = count_done(study);
 	int r;
 
-	if (!has_done(study)) {
+	/* What was merged before, of another version maybe, is not replaced by nothing. */
+	if (!n_done) {
 		fprintf(stderr,
 			"antiphase-sim: no cell is done: nothing is merged, and %s is "
 			"as it was\n",
@@ -176,6 +178,8 @@ merge(const struct study *study, const struct sweep_args *args, const char *comm
 	r = merge_write(study, command, &n, err);
 	if (r == 0)
 		printf("%s/sweep.csv and sweep.json hold %zu cells\n", study->out, n);
+	if (r == 0 && n < n_done)
+		*status = CLI_NO;
 	if (r == 0 && args->plot)
 		r = drawings_write(study, command, err);
 	return r;
@@ -254,7 +258,7 @@ run_here(const struct study *study, const struct sweep_args *args,
 				"from here\n");
 		*ret_status = CLI_INTERRUPTED;
 	} else if (!args->cells) {
-		r = merge(study, args, command, err);
+		r = merge(study, args, command, ret_status, err);
 	}
 	return r;
 }
@@ -282,7 +286,7 @@ sweep(const struct sweep_args *args, const char *path, const char *command)
 		status = summarize(&study, args->cells);
 	} else if (args->merge) {
 		status = summarize(&study, args->cells);
-		r = merge(&study, args, command, &err);
+		r = merge(&study, args, command, &status, &err);
 	} else if (args->slurm && missing.n) {
 		r = submit(&study, args, &missing, command, &err);
 		if (r == -EBUSY) {
@@ -298,6 +302,26 @@ sweep(const struct sweep_args *args, const char *path, const char *command)
 	free(study.digests);
 	sweep_fini(&grid);
 	return r < 0 ? cli_fail(r, &err) : cli_finish(status);
+}
+
+/* What is wrong with options together, one of which would do nothing; NULL: nothing. */
+static const char *
+why_not(const struct sweep_args *args)
+{
+	if (args->list + args->merge + args->slurm > 1)
+		return "--list, --merge and --slurm exclude each other";
+	if (args->dry_run && !args->slurm)
+		return "--dry-run is of --slurm";
+	if ((args->chunk || args->sbatch.n) && !args->slurm)
+		return "--chunk and --sbatch are of --slurm";
+	if ((args->n_jobs || args->retry_failed) && (args->list || args->merge))
+		return "--jobs and --retry-failed are for cells that are run";
+	if (args->cells && (args->list || args->merge))
+		return "--cells are those that are run; --list and --merge are of all";
+	if (args->plot && (args->list || args->dry_run || args->cells))
+		return "--plot is of what is merged: not with --list, --dry-run or "
+		       "--cells";
+	return NULL;
 }
 
 static int
@@ -370,8 +394,8 @@ run_sweep(int argc, char **argv)
 		status = cli_status(first);
 	else if (argc - first != 1)
 		status = cli_usage_error(&verb_sim_sweep, "expected one file");
-	else if (args.dry_run && !args.slurm)
-		status = cli_usage_error(&verb_sim_sweep, "--dry-run is of --slurm");
+	else if (why_not(&args))
+		status = cli_usage_error(&verb_sim_sweep, "%s", why_not(&args));
 	else
 		status = sweep(&args, argv[first], command);
 	free(command);

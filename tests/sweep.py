@@ -389,6 +389,11 @@ def check_damage():
     verdict(done[0] == 1 and "hold 1 cells" in done[1] and "3 of 4 cells" in done[1] and
             done[2].count("remove it") == 2 and "another command" in done[2],
             "damaged results are told and not merged", f"{done}")
+    os.unlink("grid.sweep/cells/" + names[3])
+    sweep()
+    done = sweep()
+    verdict(done[0] == 1 and "4 of 4 cells" in done[1] and "hold 3 cells" in done[1],
+            "and are no success", f"{done}")
 
 
 def main():

@@ -22,6 +22,12 @@ static const char *const keys[] = { "command", "seeds", "output",
 /* Options of cells that are ours to give, or that would write to one file together. */
 static const char *const taken[] = { "seed",  "seeds",   "json", "csv",
 				     "trace", "publish", "help", NULL };
+
+static const struct {
+	char letter;
+	const char *name;
+} taken_letters[] = { { 's', "seed" }, { 'j', "json" }, { 'h', "help" }, { 0, NULL } };
+
 static const char *const taken_of_sbatch[] = { "array",    "output", "error",
 					       "parsable", "wrap",   NULL };
 
@@ -96,12 +102,26 @@ static int
 check_option(const struct reader *reader, unsigned line, const char *name, size_t n,
 	     struct err *err)
 {
-	for (size_t i = 0; taken[i]; i++)
-		if (strlen(taken[i]) == n && !strncmp(name, taken[i], n))
+	/* Also shortened, as getopt_long() has it. */
+	for (size_t i = 0; n && taken[i]; i++)
+		if (!strncmp(name, taken[i], n))
 			return err_set(err, reader->sweep->file, line, 0,
 				       "'--%s' is not for cells; seeds are the key "
 				       "'seeds' of [sweep]",
 				       taken[i]);
+	return 0;
+}
+
+/* An option by its letter, if that is the first of the word. */
+static int
+check_letter(const struct reader *reader, unsigned line, char letter, struct err *err)
+{
+	for (size_t i = 0; taken_letters[i].name; i++)
+		if (letter == taken_letters[i].letter)
+			return err_set(err, reader->sweep->file, line, 0,
+				       "'-%c' (--%s) is not for cells; seeds are the "
+				       "key 'seeds' of [sweep]",
+				       letter, taken_letters[i].name);
 	return 0;
 }
 
@@ -132,6 +152,8 @@ take_command(struct reader *reader, const struct cfg_entry *entry, struct err *e
 		if (!strncmp(word, "--", 2))
 			r = check_option(reader, entry->line, word + 2,
 					 strcspn(word + 2, "="), err);
+		else if (*word == '-')
+			r = check_letter(reader, entry->line, word[1], err);
 		if (r < 0)
 			return r;
 	}

@@ -134,7 +134,7 @@ what_is_no_grid_is_refused_with_its_line(void **state)
 		{ "[slurm]\nPart = 5\n", 2, "an option of sbatch" },
 		{ "[sweep]\ncommand = run x\nseeds = 1..1000\n[axes]\n"
 		  "a = 1 2 3 4 5 6 7 8 9 10\nb = 1 2 3 4 5 6 7 8 9 10\n"
-		  "c = 1 2 3 4 5 6 7 8 9 10 11\n",
+		  "d = 1 2 3 4 5 6 7 8 9 10 11\n",
 		  0, "more than 1000000 cells" },
 	};
 
