@@ -20,7 +20,6 @@ struct state {
 	void *place;              /* State of the placement; owned. */
 	VEC(uint32_t) mate;       /* By id; POL_NONE: alone. */
 	VEC(uint8_t) is_served;   /* By id. */
-	VEC(double) keys;         /* By id. */
 	VEC(uint32_t) ids, alone; /* In the order of service; at random. */
 	VEC(uint32_t) n_free;     /* By node. */
 	struct pol_free free;
@@ -51,7 +50,6 @@ fini(void *state)
 	order_list_fini(&s->list);
 	vec_free(&s->mate);
 	vec_free(&s->is_served);
-	vec_free(&s->keys);
 	vec_free(&s->ids);
 	vec_free(&s->alone);
 	vec_free(&s->n_free);
@@ -260,21 +258,18 @@ move_some(struct state *s, const struct pol_view *view, struct pol_plan *plan)
 static void
 sort_by_time(struct state *s, const struct pol_view *view)
 {
-	uint32_t n = (uint32_t)s->list.ids.n;
+	double *keys = order_list_keys(&s->list, view);
 
-	s->ids.n = s->alone.n = s->keys.n = s->is_served.n = 0;
-	vec_reserve(&s->ids, n);
-	vec_reserve(&s->alone, n);
-	vec_reserve(&s->keys, view->n_ids);
+	s->ids.n = s->is_served.n = 0;
 	vec_reserve(&s->is_served, view->n_ids);
-	for (uint32_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < s->list.ids.n; i++) {
 		uint32_t id = s->list.ids.items[i];
 
-		s->ids.items[i] = id;
-		s->keys.items[id] = view->jobs[id].executed_s;
+		vec_push(&s->ids, id);
+		keys[id] = view->jobs[id].executed_s;
 		s->is_served.items[id] = 0;
 	}
-	order_sort(s->ids.items, n, s->keys.items, s->alone.items);
+	order_list_sort_ids(&s->list, s->ids.items, (uint32_t)s->ids.n);
 }
 
 static uint32_t

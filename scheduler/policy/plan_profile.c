@@ -69,8 +69,7 @@ struct state {
 	VEC(uint32_t) parts; /* By node: 1 apart. */
 	uint32_t limit_gpus, shared_gpus;
 	double time_s, tiny, jumbo, rate;
-	VEC(uint32_t) waiting, scratch, n_free, room;
-	VEC(double) keys; /* By id. */
+	VEC(uint32_t) waiting, n_free, room;
 };
 
 static const struct pol_param params[] = {
@@ -166,10 +165,8 @@ fini(void *state)
 	part_fini(&s->all);
 	vec_free(&s->parts);
 	vec_free(&s->waiting);
-	vec_free(&s->scratch);
 	vec_free(&s->n_free);
 	vec_free(&s->room);
-	vec_free(&s->keys);
 }
 
 /* ---- What is known of a job ------------------------------------------------------------- */
@@ -335,20 +332,18 @@ place(struct state *s, const struct pol_view *view, const struct part *part,
 static void
 list_waiting(struct state *s, const struct pol_view *view, enum phase phase)
 {
-	s->waiting.n = s->scratch.n = s->keys.n = 0;
-	vec_reserve(&s->keys, view->n_ids);
+	double *keys = order_list_keys(&s->list, view);
+
+	s->waiting.n = 0;
 	for (size_t i = 0; i < s->list.ids.n; i++) {
 		uint32_t id = s->list.ids.items[i];
 
 		if (s->its.items[id].phase != phase)
 			continue;
-		s->keys.items[id] =
-			phase == NEW ? view->jobs[id].n_gpus : s->its.items[id].size;
+		keys[id] = phase == NEW ? view->jobs[id].n_gpus : s->its.items[id].size;
 		vec_push(&s->waiting, id);
 	}
-	vec_reserve(&s->scratch, s->waiting.n);
-	order_sort(s->waiting.items, (uint32_t)s->waiting.n, s->keys.items,
-		   s->scratch.items);
+	order_list_sort_ids(&s->list, s->waiting.items, (uint32_t)s->waiting.n);
 }
 
 /* Those with the fewest GPUs first; nobody passes one that does not fit. */

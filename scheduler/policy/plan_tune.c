@@ -33,8 +33,7 @@ struct state {
 	VEC(uint32_t) cpus;   /* By id: for each of its GPUs; 0: it does not run. */
 	VEC(uint32_t) n_free; /* By node. */
 	VEC(uint32_t) n_cpus; /* By node: that are free. */
-	VEC(uint32_t) ids, scratch;
-	VEC(double) keys; /* By id. */
+	VEC(uint32_t) ids;    /* In the order of service. */
 	struct pol_free free;
 };
 
@@ -74,8 +73,6 @@ fini(void *state)
 	vec_free(&s->n_free);
 	vec_free(&s->n_cpus);
 	vec_free(&s->ids);
-	vec_free(&s->scratch);
-	vec_free(&s->keys);
 }
 
 static void
@@ -92,22 +89,19 @@ on_event(void *state, const struct pol_view *view, enum pol_event event,
 static void
 sort_list(struct state *s, const struct pol_view *view)
 {
-	uint32_t n = (uint32_t)s->list.ids.n;
+	double *keys = order_list_keys(&s->list, view);
 
-	s->ids.n = s->scratch.n = s->keys.n = 0;
-	vec_reserve(&s->ids, n);
-	vec_reserve(&s->scratch, n);
-	vec_reserve(&s->keys, view->n_ids);
-	for (uint32_t i = 0; i < n; i++) {
+	s->ids.n = 0;
+	for (size_t i = 0; i < s->list.ids.n; i++) {
 		const struct pol_job *job = &view->jobs[s->list.ids.items[i]];
 
-		s->ids.items[i] = job->id;
+		vec_push(&s->ids, job->id);
 		s->cpus.items[job->id] = 0;
-		s->keys.items[job->id] = s->order == BY_REMAINING  ? job->remaining_s
-					 : s->order == BY_ATTAINED ? job->attained_s
-								   : 0;
+		keys[job->id] = s->order == BY_REMAINING  ? job->remaining_s
+				: s->order == BY_ATTAINED ? job->attained_s
+							  : 0;
 	}
-	order_sort(s->ids.items, n, s->keys.items, s->scratch.items);
+	order_list_sort_ids(&s->list, s->ids.items, (uint32_t)s->ids.n);
 }
 
 /* ---- CPUs -------------------------------------------------------------------------------- */
