@@ -163,6 +163,24 @@ table_print(const struct table *t, FILE *out)
 		print_row(t, row, widths, out);
 }
 
+char **
+table_lines(const struct table *t)
+{
+	char **lines = xcalloc(n_rows(t) + 1, sizeof *lines);
+	size_t widths[TABLE_MAX_COLUMNS], size;
+
+	find_widths(t, widths);
+	for (size_t row = 0; row <= n_rows(t); row++) {
+		FILE *out = open_memstream(&lines[row], &size);
+
+		BUG_ON(!out);
+		print_row(t, row, widths, out);
+		fclose(out);
+		lines[row][size - 1] = '\0'; /* The line's end. */
+	}
+	return lines;
+}
+
 /* RFC 4180: quoted if it holds a comma, a quote or a line end. */
 void
 table_put_csv(const char *s, FILE *out)

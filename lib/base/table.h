@@ -41,6 +41,8 @@ void table_fit(struct table *t, size_t width, const size_t *order, size_t n);
 void table_print(const struct table *t, FILE *out);
 /* The same, added to a text. */
 void table_add(const struct table *t, struct strbuf *out);
+/* The same as lines, a row each below the headings': a new array of new strings. */
+char **table_lines(const struct table *t);
 /* The same as comma-separated values, quoted where needed. */
 void table_print_csv(const struct table *t, FILE *out);
 /* One value of such, for those who write rows themselves. */

@@ -2,9 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "lib/base/alloc.h"
 #include "lib/base/hostlist.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/table.h"
@@ -72,10 +70,8 @@ jobs_table(const struct screen *screen, const struct online_job *const *jobs, si
 	   unsigned columns)
 {
 	static const size_t missed_least[] = { 7, 3, 6, 1, 4, 5, 8 };
-	char **lines = xcalloc(n + 2, sizeof *lines), *rest;
-	size_t at = 0;
-	struct strbuf text = STRBUF_EMPTY;
 	struct table t;
+	char **lines;
 
 	table_init(&t, (const char *const[]){ "JOB", "%HOSTS", "%PERIOD", "%JITTER",
 					      "%DUTY", "%BYTES/IT", "%CONF", "%TREND",
@@ -85,12 +81,8 @@ jobs_table(const struct screen *screen, const struct online_job *const *jobs, si
 	if (columns < SCREEN_FULL_COLUMNS)
 		table_fit(&t, columns, missed_least,
 			  sizeof missed_least / sizeof *missed_least);
-	table_add(&t, &text);
+	lines = table_lines(&t);
 	table_fini(&t);
-	for (char *line = strtok_r(text.text, "\n", &rest); line && at <= n;
-	     line = strtok_r(NULL, "\n", &rest))
-		lines[at++] = xstrdup(line);
-	strbuf_free(&text);
 	return lines;
 }
 

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/base/alloc.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/table.h"
 #include "lib/base/utf8.h"
@@ -113,10 +112,9 @@ draw(const struct screen *screen, const struct contention_link *const *links, si
 						"%PEAK",      "%OVER",  "%JOBS",
 						"WORST PAIR", "%SINCE", "" };
 	const char *shown[sizeof headings / sizeof *headings + 1] = { NULL };
-	char **lines = xcalloc(n + 2, sizeof *lines), *rest;
-	size_t width = 0, at = 0;
-	struct strbuf text = STRBUF_EMPTY;
+	size_t width = 0;
 	struct table t;
+	char **lines;
 
 	memcpy(shown, headings, sizeof headings);
 	if (!spark_columns)
@@ -127,14 +125,10 @@ draw(const struct screen *screen, const struct contention_link *const *links, si
 	if (columns < SCREEN_FULL_COLUMNS)
 		table_fit(&t, columns, missed_least,
 			  sizeof missed_least / sizeof *missed_least);
-	table_add(&t, &text);
+	lines = table_lines(&t);
 	table_fini(&t);
-	for (char *line = strtok_r(text.text, "\n", &rest); line && at <= n;
-	     line = strtok_r(NULL, "\n", &rest)) {
-		width = characters(line) > width ? characters(line) : width;
-		lines[at++] = xstrdup(line);
-	}
-	strbuf_free(&text);
+	for (size_t i = 0; i <= n; i++)
+		width = characters(lines[i]) > width ? characters(lines[i]) : width;
 	*ret_lines = lines;
 	return width;
 }

@@ -39,6 +39,30 @@ columns_are_as_wide_as_their_widest_cell(void **state)
 }
 
 static void
+lines_are_those_that_are_printed(void **state)
+{
+	struct table t;
+	char **lines;
+
+	(void)state;
+	table_init(&t, (const char *const[]){ "NAME", "%N", "", NULL });
+	table_cell(&t, "a");
+	table_cell(&t, "10");
+	table_cell(&t, "two\nlines");
+	for (int i = 0; i < 3; i++)
+		table_cell(&t, "%s", "");
+	lines = table_lines(&t);
+	table_fini(&t);
+	assert_string_equal(lines[0], "NAME   N");
+	assert_string_equal(lines[1], "a     10  two?lines");
+	/* Of nothing, but there. */
+	assert_string_equal(lines[2], "");
+	for (int i = 0; i < 3; i++)
+		free(lines[i]);
+	free(lines);
+}
+
+static void
 a_table_without_rows_is_its_headings(void **state)
 {
 	struct table t;
@@ -147,6 +171,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(columns_are_as_wide_as_their_widest_cell),
+		cmocka_unit_test(lines_are_those_that_are_printed),
 		cmocka_unit_test(a_table_without_rows_is_its_headings),
 		cmocka_unit_test(a_letter_of_two_bytes_is_one_character_wide),
 		cmocka_unit_test(empty_cells_leave_no_blanks_at_the_end_of_a_line),
