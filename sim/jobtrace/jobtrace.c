@@ -46,6 +46,9 @@ struct jobtrace {
 	int n_fields;
 	char *first; /* A line that was read to find the format; NULL: none. */
 	size_t n_first;
+	/* Seen from amid quotes at the end of any line until then, their end is wrong. */
+	uint64_t wrong_until;
+	const char *wrong; /* Why. */
 	struct philly_json json;
 	struct jobtrace_counts counts;
 	char *faults[MAX_FAULTS]; /* Owned. */
@@ -90,6 +93,10 @@ next_line(struct jobtrace *trace, char **ret_line, size_t *ret_n, struct err *er
  * The whole row that begins with the line read last, of which 'skip' bytes are not of it.
  * Quotes may go over a line's end; if they have no end, or no right one, only the
  * line is left, and no row behind it is lost: '*ret_why' says what is wrong, NULL if nothing.
+ *
+ * Each of the lines that were passed over then is a row, whose quotes, if they go on behind
+ * it, meet the same end: it is not looked for again, so that a file takes a time in
+ * proportion to its length.
  */
 static int
 complete_row(struct jobtrace *trace, size_t skip, char separator, char **line,
@@ -97,10 +104,15 @@ complete_row(struct jobtrace *trace, size_t skip, char separator, char **line,
 {
 	enum columns_place place =
 		columns_scan(COLUMNS_AT_BEGIN, *line + skip, separator);
-	size_t n = strlen(*line);
+	uint64_t number = lines_number(trace->lines);
+	size_t n = strlen(*line), n_joined = 0;
 	int r;
 
 	*ret_why = NULL;
+	if (place == COLUMNS_IN_QUOTES && number <= trace->wrong_until) {
+		*ret_why = trace->wrong;
+		return 0;
+	}
 	while (place == COLUMNS_IN_QUOTES) {
 		size_t n_before = n;
 
@@ -109,6 +121,7 @@ complete_row(struct jobtrace *trace, size_t skip, char separator, char **line,
 			return r;
 		if (r == 0)
 			break;
+		n_joined++;
 		place = columns_scan(place, *line + n_before, separator);
 	}
 	if (place == COLUMNS_IN_QUOTES)
@@ -117,6 +130,10 @@ complete_row(struct jobtrace *trace, size_t skip, char separator, char **line,
 		*ret_why = "a quote that is not closed where its field ends";
 	if (*ret_why)
 		lines_back(trace->lines, line, &n);
+	if (*ret_why && n_joined) {
+		trace->wrong = *ret_why;
+		trace->wrong_until = number + n_joined - (place == COLUMNS_BROKEN);
+	}
 	return 0;
 }
 

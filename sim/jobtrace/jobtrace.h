@@ -11,7 +11,8 @@
  * Rows are as RFC 4180 has them: a field in quotes may go over lines, and the row's line is
  * the one it begins on.  A quote that is not closed within 1 MiB, or not right, makes its
  * line alone a malformed row, and the reading goes on with the next line: no quote
- * swallows the rows behind it.
+ * swallows the rows behind it.  One that begins within the text that was looked through in
+ * vain, and is still open where a line of it ends, has the same end: O(n) in all.
  */
 #ifndef SIM_JOBTRACE_JOBTRACE_H
 #define SIM_JOBTRACE_JOBTRACE_H

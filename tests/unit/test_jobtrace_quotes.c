@@ -227,6 +227,110 @@ any_text_in_quotes_is_passed_over(void **state)
 	free(lines);
 }
 
+/* By nothing but columns_split(): how many lines a row has, and how many fields. */
+static size_t
+split_row(const char *const *lines, size_t n, int *ret_n_fields)
+{
+	struct strbuf row = STRBUF_EMPTY;
+	enum columns_place place = COLUMNS_IN_QUOTES;
+	char *fields[COLUMNS_MAX];
+	size_t at = 0;
+
+	while (place == COLUMNS_IN_QUOTES && at < n) {
+		strbuf_printf(&row, "%s%s", at ? "\n" : "", lines[at]);
+		place = columns_scan(COLUMNS_AT_BEGIN, row.text, ',');
+		at++;
+	}
+	*ret_n_fields = columns_split(row.text, ',', fields);
+	strbuf_free(&row);
+	return *ret_n_fields < 0 ? 1 : at;
+}
+
+/* What was found of one quote's end is not looked for again, and is what it would be. */
+static void
+quotes_that_are_not_closed_are_told_as_by_themselves(void **state)
+{
+	static const char *const kinds[] = {
+		"b,0,1,5,", "b,0,1,5,\"x", "b,0,1,5,\"\"",   "x\",\"",
+		"x\",\"",   "\"",          "b,0,1,5,\"x\"y", "b,0,1,5,\"x\"",
+	};
+
+	enum {
+		N_TEXTS = 300,
+		N_LINES = 60,
+		N_GOOD = 1000 /* Before those, so that they are not too many. */
+	};
+
+	struct rng rng;
+
+	(void)state;
+	rng_init(&rng, 3);
+	for (int i = 0; i < N_TEXTS; i++) {
+		struct strbuf text = STRBUF_EMPTY;
+		const char *lines[N_LINES];
+		bool is_open[N_LINES]; /* Of each that is malformed. */
+		struct jobtrace *trace;
+		size_t n_malformed = 0, n_rows = N_GOOD;
+
+		strbuf_puts(&text, HEADER);
+		for (int k = 0; k < N_GOOD; k++)
+			strbuf_puts(&text, "a,0,1,5,\n");
+		for (size_t k = 0; k < N_LINES; k++) {
+			lines[k] = kinds[rng_below(&rng, 8)];
+			strbuf_printf(&text, "%s\n", lines[k]);
+		}
+		trace = jobtraces_open(&file, text.text, text.length);
+		for (uint64_t k = 0; k < N_GOOD; k++)
+			expect(trace, "a", 2 + k);
+		for (size_t k = 0; k < N_LINES;) {
+			int n_fields;
+			size_t n = split_row(lines + k, N_LINES - k, &n_fields);
+			bool is_job = n_fields == 5 && lines[k][0] == 'b';
+
+			if (is_job)
+				expect(trace, "b", 2 + N_GOOD + k);
+			if (!is_job)
+				is_open[n_malformed++] = n_fields < 0;
+			n_rows++;
+			k += n;
+		}
+		expect_end(trace, n_rows, n_malformed);
+		for (size_t k = 0; k < 10 && k < n_malformed; k++)
+			assert_int_equal(is_open[k],
+					 strstr(jobtrace_fault(trace, k),
+						"a quote that is not closed") != NULL);
+		jobtrace_close(trace);
+		strbuf_free(&text);
+	}
+}
+
+/* Looked through a mebibyte for each, 17 MB of them would take many minutes. */
+static void
+many_quotes_that_are_not_closed_take_no_longer_than_a_few(void **state)
+{
+	enum {
+		N_GROUPS = 200000,
+		N_GOOD = 10
+	};
+
+	struct strbuf text = STRBUF_EMPTY;
+	struct jobtrace *trace;
+
+	(void)state;
+	strbuf_puts(&text, HEADER);
+	for (int i = 0; i < N_GROUPS; i++) {
+		for (int k = 0; k < N_GOOD; k++)
+			strbuf_puts(&text, "a,0,1,5,\n");
+		strbuf_puts(&text, "x\",\"\n");
+	}
+	trace = jobtraces_open(&file, text.text, text.length);
+	for (int i = 0; i < N_GROUPS * N_GOOD; i++)
+		assert_non_null(jobtraces_next(trace));
+	expect_end(trace, N_GROUPS * (N_GOOD + 1), N_GROUPS);
+	jobtrace_close(trace);
+	strbuf_free(&text);
+}
+
 /* Where a text is cut does not matter, and it says of the splitting what comes of it. */
 static void
 scanning_agrees_with_splitting(void **state)
@@ -263,6 +367,9 @@ main(void)
 		cmocka_unit_test(a_quote_without_an_end_takes_its_line_alone),
 		cmocka_unit_test(rows_end_within_a_mebibyte),
 		cmocka_unit_test(any_text_in_quotes_is_passed_over),
+		cmocka_unit_test(quotes_that_are_not_closed_are_told_as_by_themselves),
+		cmocka_unit_test(
+			many_quotes_that_are_not_closed_take_no_longer_than_a_few),
 		cmocka_unit_test(scanning_agrees_with_splitting),
 	};
 
