@@ -1,5 +1,6 @@
 #include "sim/jobtrace/columns.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -7,8 +8,6 @@
 #include <time.h>
 
 #include "lib/base/utf8.h"
-
-#define MAX_SECONDS 1e12
 
 /* ---- The formats ------------------------------------------------------------------------ */
 
@@ -406,14 +405,14 @@ columns_time(const char *text, double *ret_s)
 	int zone = 0;
 
 	if (is_nothing(text) || (*text != ' ' && strlen(text) < 19))
-		return read_number(text, MAX_SECONDS, ret_s);
+		return read_number(text, COLUMNS_MAX_SECONDS, ret_s);
 	rest = strptime(text, "%Y-%m-%d", &tm);
 	if (!rest || (*rest != ' ' && *rest != 'T'))
-		return read_number(text, MAX_SECONDS, ret_s);
+		return read_number(text, COLUMNS_MAX_SECONDS, ret_s);
 	rest = strptime(rest + 1, "%H:%M:%S", &tm);
 	if (!rest || !is_date(&tm))
 		return false;
-	if (*rest == '+' || *rest == '-') {
+	if ((*rest == '+' || *rest == '-') && isdigit((unsigned char)rest[1])) {
 		long hours = strtol(rest + 1, &end, 10);
 		long minutes = *end == ':' ? strtol(end + 1, &end, 10) : 0;
 
@@ -493,7 +492,7 @@ read_value(const struct column *column, char *text, struct jobtrace_job *job,
 		read_model(text, job);
 		return columns_check_name(text);
 	case COLUMN_SECONDS:
-		if (!read_number(text, MAX_SECONDS, &value))
+		if (!read_number(text, COLUMNS_MAX_SECONDS, &value))
 			return "expected a number";
 		*(double *)at = value / column->divisor;
 		return NULL;
@@ -507,7 +506,7 @@ read_value(const struct column *column, char *text, struct jobtrace_job *job,
 		*(uint32_t *)at = isnan(value) ? 0 : (uint32_t)value;
 		return NULL;
 	case COLUMN_GPUS:
-		if (!read_number(text, MAX_SECONDS, &value) || value < 0)
+		if (!read_number(text, COLUMNS_MAX_SECONDS, &value) || value < 0)
 			return "expected a number of GPUs";
 		*n_gpus *= isnan(value) ? 0 : value / column->divisor;
 		return NULL;
@@ -547,8 +546,13 @@ columns_read(const struct column *const *of, char *const *fields, int n,
 		ret_job->duration_s = ret_job->end_s - ret_job->start_s;
 	if (ret_job->duration_s < 0)
 		return "it ends before it starts";
+	if (ret_job->duration_s > COLUMNS_MAX_SECONDS)
+		return "it ends too long after it starts";
 	if (ret_job->iterations < 0 || ret_job->iteration_s < 0)
 		return "fewer iterations than none";
+	for (int i = 0; i < JOBTRACE_N_STAGES; i++)
+		if (ret_job->stage_s[i] < 0)
+			return "a stage that takes less than no time";
 	if (n_gpus > JOBTRACE_MAX_GPUS)
 		return "more GPUs than a cluster has";
 	*ret_rounded = n_gpus > 0 && n_gpus < ceil(n_gpus);

@@ -10,6 +10,8 @@
 #include "sim/jobtrace/jobtrace.h"
 
 #define COLUMNS_MAX 64 /* Fields of a row. */
+/* Of any time, also of one that is counted of others: what is written is read again. */
+#define COLUMNS_MAX_SECONDS 1e12
 
 enum column_kind {
 	COLUMN_END, /* Ends a table. */

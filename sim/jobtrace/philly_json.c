@@ -205,6 +205,8 @@ read_job(const struct json_doc *doc, struct jobtrace_job *job, struct err *err)
 	for (const struct json *a = r == 0 && n ? json_first(attempts) : NULL;
 	     r == 0 && a; a = json_next(a))
 		r = read_attempt(doc, a, job, err);
+	if (r == 0 && job->duration_s > COLUMNS_MAX_SECONDS)
+		return json_fail(doc, root, err, "its attempts take too long");
 	return r;
 }
 
