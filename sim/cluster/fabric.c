@@ -59,6 +59,14 @@ peak_bps(const struct work_job *job, double line_bps)
 	return fmin(peak, line_bps);
 }
 
+/* How many GPUs it has on its hosts tells what it counts, not what it sends. */
+static void
+set_size(struct placed *placed, uint32_t n_gpus)
+{
+	placed->n_gpus = n_gpus;
+	placed->job.weight = n_gpus;
+}
+
 static int
 put(struct fabric *fabric, uint32_t id, const struct pol_piece *pieces,
     uint32_t n_pieces, uint32_t n_gpus, struct placed *placed)
@@ -72,12 +80,11 @@ put(struct fabric *fabric, uint32_t id, const struct pol_piece *pieces,
 
 	placed->is_there = true;
 	placed->id = id;
-	placed->n_gpus = n_gpus;
+	set_size(placed, n_gpus);
 	rng_init_stream(&rng, fabric->opts.seed, id);
 	placed->phase = rng_uniform(&rng);
 	placed->job.n_hosts_wanted = n_pieces;
 	placed->job.slots_per_host = 1;
-	placed->job.weight = n_gpus;
 	placed->job.jitter_frac = fabric->opts.jitter_frac;
 	placed->job.first_port = (uint16_t)rng_next(&rng);
 	placed->job.hosts = xcalloc(n_pieces, sizeof(uint32_t));
@@ -130,11 +137,12 @@ fabric_try(struct fabric *fabric, const struct pol_job *job,
 
 	if (!has_place(fabric, job->id, n_pieces))
 		return NULL;
-	if (is_at(fabric, placed, pieces, n_pieces))
+	if (!is_at(fabric, placed, pieces, n_pieces))
+		placed = find_tried(fabric, job->id, pieces, n_pieces);
+	if (placed) {
+		set_size(placed, n_gpus);
 		return placed;
-	placed = find_tried(fabric, job->id, pieces, n_pieces);
-	if (placed)
-		return placed;
+	}
 	placed = xcalloc(1, sizeof *placed);
 	if (put(fabric, job->id, pieces, n_pieces, n_gpus, placed) < 0) {
 		take_away(placed);
@@ -161,11 +169,14 @@ settle(struct fabric *fabric, const struct pol_job *job, struct placed *placed)
 {
 	struct placed *tried;
 
-	if (is_at(fabric, placed, job->pieces, job->n_pieces))
+	if (is_at(fabric, placed, job->pieces, job->n_pieces)) {
+		set_size(placed, job->n_held_gpus);
 		return true;
+	}
 	take_away(placed);
 	tried = find_tried(fabric, job->id, job->pieces, job->n_pieces);
 	if (tried) {
+		set_size(tried, job->n_held_gpus);
 		*placed = *tried;
 		*tried = (struct placed){ 0 };
 		return true;

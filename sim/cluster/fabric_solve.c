@@ -325,9 +325,11 @@ make_key(struct fabric *fabric)
 {
 	fabric->key.n = 0;
 	for (size_t i = 0; i < fabric->members.n; i++) {
-		const struct work_job *job = &fabric->members.items[i]->job;
+		const struct placed *placed = fabric->members.items[i];
+		const struct work_job *job = &placed->job;
 
-		vec_push(&fabric->key, fabric->members.items[i]->id);
+		vec_push(&fabric->key, placed->id);
+		vec_push(&fabric->key, placed->n_gpus);
 		vec_push(&fabric->key, job->n_hosts_wanted);
 		for (uint32_t h = 0; h < job->n_hosts_wanted; h++)
 			vec_push(&fabric->key, job->hosts[h]);

@@ -122,9 +122,12 @@ static void plan_company(struct pol_piece (*pieces)[2], struct pol_plan *plan)
 	}
 }
 
-/* Which it is, and how fast the three are then. */
+/*
+ * Which it is, and how fast the three are then; of the other one n_before were there
+ * before, on the same nodes.
+ */
 static uint32_t
-choose_company(uint32_t n_convoy, uint32_t n_other, uint32_t n_small,
+choose_company(uint32_t n_convoy, uint32_t n_before, uint32_t n_other, uint32_t n_small,
 	       double ret_speeds[3])
 {
 	static const uint32_t sixteen[] = { 16, 16, 16, 16, 16, 16, 16, 16 };
@@ -170,6 +173,9 @@ choose_company(uint32_t n_convoy, uint32_t n_other, uint32_t n_small,
 					    .n_held_gpus = i < 2 ? n_gpus : 0 };
 		ret_speeds[i] = 1;
 	}
+	jobs[1].n_held_gpus = 2 * n_before;
+	work.rates(work.ctx, &view, ret_speeds);
+	jobs[1].n_held_gpus = 2 * n_other;
 	plan_company(beside_convoy, &plans[0]);
 	plan_company(beside_other, &plans[1]);
 	assert_null(pol_plan_why_not(&plans[0], &view));
@@ -193,7 +199,7 @@ a_small_job_is_not_put_where_it_waits_for_a_large_one(void **state)
 	double speeds[3];
 
 	(void)state;
-	assert_int_equal(choose_company(8, 6, 2, speeds), 1);
+	assert_int_equal(choose_company(8, 6, 6, 2, speeds), 1);
 	assert_near(speeds[0], 1, 1e-9);
 	assert_near(speeds[1], 50.0 / 60, 1e-3);
 	assert_near(speeds[2], 50.0 / 60, 1e-3);
@@ -206,11 +212,22 @@ a_small_job_takes_no_turns_with_a_large_one(void **state)
 	double speeds[3];
 
 	(void)state;
-	assert_int_equal(choose_company(8, 16 - 2, 2, speeds), 0);
+	assert_int_equal(choose_company(8, 16 - 2, 16 - 2, 2, speeds), 0);
 	assert_near(speeds[1], 1, 1e-9);
 	/* At gates 1 and 0.63. */
 	assert_true(speeds[0] > 0.75 && speeds[0] < 0.9);
 	assert_true(speeds[2] > 0.75 && speeds[2] < 0.9);
+}
+
+/* As above: what it has now counts. */
+static void
+a_job_that_grew_where_it_is_counts_more(void **state)
+{
+	double speeds[3];
+
+	(void)state;
+	assert_int_equal(choose_company(8, 6, 16 - 2, 2, speeds), 0);
+	assert_int_equal(choose_company(8, 16 - 2, 6, 2, speeds), 1);
 }
 
 int
@@ -220,6 +237,7 @@ main(void)
 		cmocka_unit_test(of_two_plans_the_one_without_a_collision_is_chosen),
 		cmocka_unit_test(a_small_job_is_not_put_where_it_waits_for_a_large_one),
 		cmocka_unit_test(a_small_job_takes_no_turns_with_a_large_one),
+		cmocka_unit_test(a_job_that_grew_where_it_is_counts_more),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
