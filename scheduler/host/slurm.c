@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/clk.h"
@@ -97,6 +98,16 @@ make_env(struct host *host)
 }
 
 /* ---- Looks ----------------------------------------------------------------------- */
+
+void
+slurm_draw_mark(char mark[SLURM_MARK_SIZE])
+{
+	uint64_t random;
+
+	if (getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random)
+		BUG("the kernel gives no random numbers: %s", strerror(errno));
+	snprintf(mark, SLURM_MARK_SIZE, "~q%016llx~", (unsigned long long)random);
+}
 
 static bool
 is_looking(const struct host *host)

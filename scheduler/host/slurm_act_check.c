@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/clk.h"
@@ -147,16 +146,6 @@ slurm_act_check(struct host *host, const struct host_action *action,
 }
 
 /* ---- Once more, of one that the gate held back ------------------------------------ */
-
-void
-slurm_draw_mark(char mark[SLURM_MARK_SIZE])
-{
-	uint64_t random;
-
-	if (getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random)
-		BUG("the kernel gives no random numbers: %s", strerror(errno));
-	snprintf(mark, SLURM_MARK_SIZE, "~q%016llx~", (unsigned long long)random);
-}
 
 int
 slurm_act_ask_job(struct host *host, struct slurm_op *op,
