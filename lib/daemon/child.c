@@ -34,7 +34,7 @@ enum stream {
 };
 
 struct child {
-	struct child_opts opts; /* Without argv and envp. */
+	struct child_opts opts; /* Without argv, envp and dir. */
 	char *name;             /* Owned.  In messages. */
 	struct loop *loop;      /* NULL: child_run() looks after it. */
 	struct loop_item *on_read[N_STREAMS], *on_exit, *on_time; /* NULL: removed. */
@@ -56,6 +56,7 @@ spawn(const struct child_opts *opts, const int to[N_STREAMS], pid_t *ret_pid)
 		.program = opts->argv[0],
 		.argv = opts->argv,
 		.envp = opts->envp,
+		.dir = opts->dir,
 		.fds = { SPAWN_NULL, to[STREAM_OUT], to[STREAM_ERR] },
 		.of = SPAWN_GROUP,
 	};
@@ -114,6 +115,7 @@ new_child(const struct child_opts *opts, struct child **ret_child, struct err *e
 				 .fds = { -1, -1 },
 				 .texts = { STRBUF_EMPTY, STRBUF_EMPTY } };
 	child->opts.argv = child->opts.envp = NULL;
+	child->opts.dir = NULL;
 	r = open_pipes(child, to);
 	if (r == 0)
 		r = spawn(opts, to, &child->pid);

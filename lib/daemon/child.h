@@ -44,6 +44,7 @@ struct child_opts {
 	const char *const *argv; /* NULL-terminated; argv[0] by $PATH without a '/'. */
 	const char *name;        /* In messages; NULL: argv[0]. */
 	const char *const *envp; /* NULL-terminated; NULL: the environment of ours. */
+	const char *dir;         /* Where it begins; NULL: where we are. */
 	int64_t timeout_ns;
 	size_t max_bytes; /* Of stdout. */
 	/* Called once, when it is gone; the child is freed after it. */

@@ -24,9 +24,11 @@ set_attributes(posix_spawnattr_t *attr, enum spawn_of of)
 }
 
 static void
-set_files(posix_spawn_file_actions_t *files, const int fds[3])
+set_files(posix_spawn_file_actions_t *files, const char *dir, const int fds[3])
 {
 	posix_spawn_file_actions_init(files);
+	if (dir)
+		posix_spawn_file_actions_addchdir_np(files, dir);
 	for (int i = 0; i < 3; i++) {
 		if (fds[i] == SPAWN_NULL)
 			posix_spawn_file_actions_addopen(files, i, "/dev/null",
@@ -45,7 +47,7 @@ spawn_start(const struct spawn_opts *opts, pid_t *ret_pid)
 	int error;
 
 	set_attributes(&attr, opts->of);
-	set_files(&files, opts->fds);
+	set_files(&files, opts->dir, opts->fds);
 	error = posix_spawnp(ret_pid, opts->program, &files, &attr,
 			     (char *const *)opts->argv,
 			     opts->envp ? (char *const *)opts->envp : environ);

@@ -21,6 +21,7 @@ struct spawn_opts {
 	const char *program;     /* A path; without a '/': by $PATH. */
 	const char *const *argv; /* NULL-terminated. */
 	const char *const *envp; /* NULL-terminated; NULL: the environment of ours. */
+	const char *dir;         /* Where it begins; NULL: where we are. */
 	int fds[3]; /* Of ours, or SPAWN_NULL: its input, output, errors. */
 	enum spawn_of of;
 };

@@ -22,7 +22,7 @@
 /* A cell that has no limit has this one. */
 #define YEAR_NS (INT64_C(365) * 24 * 3600 * 1000000000)
 
-/* In the environment of cells: who runs them. */
+/* In the environment of cells: the process that runs them. */
 #define PARENT_KEY "ANTIPHASE_SWEEP_PID"
 
 struct local;
@@ -179,23 +179,18 @@ on_done(void *ctx, const struct child_result *result)
 	start_some(local);
 }
 
-/* By env(1), which goes to the folder where the paths begin and becomes the cell. */
+/* In the folder where the paths of the command begin. */
 static int
 start(struct local *local, struct slot *slot, size_t cell)
 {
 	const struct sweep *sweep = local->study->sweep;
-	char *parent = xasprintf(PARENT_KEY "=%d", (int)getpid());
 	struct sweep_words words;
 	const char **argv;
 	size_t n = 0;
 	int r;
 
 	sweep_command(sweep, cell, &words);
-	argv = xcalloc(words.n + 6, sizeof *argv);
-	argv[n++] = "env";
-	argv[n++] = "-C";
-	argv[n++] = sweep->dir;
-	argv[n++] = parent;
+	argv = xcalloc(words.n + 2, sizeof *argv);
 	argv[n++] = local->exe;
 	for (size_t i = 0; i < words.n; i++)
 		argv[n++] = words.items[i];
@@ -205,6 +200,7 @@ start(struct local *local, struct slot *slot, size_t cell)
 		&(struct child_opts){
 			.argv = argv,
 			.name = "it",
+			.dir = sweep->dir,
 			.timeout_ns = sweep->limit_ns ? sweep->limit_ns : YEAR_NS,
 			.max_bytes = CELLS_MAX_BYTES,
 			.done = on_done,
@@ -213,7 +209,6 @@ start(struct local *local, struct slot *slot, size_t cell)
 		&slot->child, local->err);
 	free(argv);
 	sweep_words_fini(&words);
-	free(parent);
 	return r;
 }
 
@@ -281,12 +276,15 @@ local_run(const struct study *study, const size_t *cells, size_t n, size_t n_at_
 			       .result = ret_result,
 			       .err = err };
 	ssize_t length = readlink("/proc/self/exe", local.exe, sizeof local.exe - 1);
+	char pid[16];
 
 	*ret_result = (struct local_result){ 0 };
 	if (!n)
 		return 0;
 	if (length < 0)
 		return err_set_errno(err, "/proc/self/exe", errno, "cannot read");
+	snprintf(pid, sizeof pid, "%d", (int)getpid());
+	setenv(PARENT_KEY, pid, 1);
 	local.loop = loop_new();
 	local.slots = xcalloc(local.n_slots, sizeof *local.slots);
 	for (size_t i = 0; i < local.n_slots; i++)

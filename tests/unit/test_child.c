@@ -280,22 +280,24 @@ who_is_given_up_is_killed_and_never_heard_of(void **state)
 }
 
 static void
-it_gets_no_input_no_descriptor_and_the_environment_it_was_given(void **state)
+it_gets_no_input_no_descriptor_and_the_environment_and_folder_given(void **state)
 {
 	static const char *const envp[] = { "PATH=/usr/bin:/bin", "ONLY=this", NULL };
 	const char *argv[4];
 	struct lab lab;
 	struct child_opts opts =
 		shell(&lab, argv,
-		      "cat; ls /proc/self/fd | wc -l | tr -d ' '; env | grep ONLY");
+		      "cat; ls /proc/self/fd | wc -l | tr -d ' '; env | grep ONLY; "
+		      "pwd");
 	int fd = dup(0); /* Not closed on exec. */
 
 	(void)state;
 	opts.envp = envp;
+	opts.dir = "/";
 	run_in_loop(&lab, &opts);
 	assert_true(lab.is_well);
 	/* 0, 1, 2 and that of the folder itself. */
-	assert_string_equal(lab.text.text, "4\nONLY=this\n");
+	assert_string_equal(lab.text.text, "4\nONLY=this\n/\n");
 	close(fd);
 	lab_fini(&lab);
 }
@@ -316,7 +318,7 @@ main(void)
 		cmocka_unit_test(who_is_killed_by_others_is_told_so),
 		cmocka_unit_test(who_is_given_up_is_killed_and_never_heard_of),
 		cmocka_unit_test(
-			it_gets_no_input_no_descriptor_and_the_environment_it_was_given),
+			it_gets_no_input_no_descriptor_and_the_environment_and_folder_given),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
