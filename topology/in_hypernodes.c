@@ -1,9 +1,9 @@
 /*
  * in_hypernodes.c - the reader of Volcano's HyperNodes.
  *
- * They are a list of objects (JSON), or manifests (YAML, which becomes the JSON of a
- * list, with each key in the line where it was).  First their names, then their members,
- * then those that have something below them become a topology.conf.
+ * They are a list of objects (JSON), or manifests and lists (YAML, as the API server
+ * writes them, too).  First their names, then their members, then those that have
+ * something below them become a topology.conf.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,9 +13,9 @@
 #include "lib/base/json.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/strtab.h"
+#include "lib/base/yaml.h"
 #include "topology/read_priv.h"
 #include "topology/topo.h"
-#include "topology/yaml.h"
 
 #define MAX_TIER 1000
 /* Names times patterns, and times labels, that are compared. */
@@ -43,103 +43,6 @@ struct hypernodes {
 	size_t n_names, max_names, n_compared, n_missing;
 	struct err *err;
 };
-
-/* ---- YAML ------------------------------------------------------------------------------- */
-
-static void
-add_string(struct strbuf *out, const char *text)
-{
-	strbuf_putc(out, '"');
-	for (const char *c = text; *c; c++) {
-		if ((unsigned char)*c < ' ')
-			strbuf_printf(out, "\\u%04x", (unsigned char)*c);
-		else if (*c == '"' || *c == '\\')
-			strbuf_printf(out, "\\%c", *c);
-		else
-			strbuf_putc(out, *c);
-	}
-	strbuf_putc(out, '"');
-}
-
-/* Appends a value as JSON; '*line' is where 'out' is. */
-static void
-add_value(const struct yaml *yaml, uint32_t number, unsigned first_line, unsigned *line,
-	  struct strbuf *out)
-{
-	const struct yaml_node *node = yaml_node(yaml, number);
-	bool is_mapping = node->kind == YAML_MAPPING;
-
-	for (; *line < first_line + node->line; (*line)++)
-		strbuf_putc(out, '\n');
-	if (node->key) {
-		add_string(out, node->key);
-		strbuf_putc(out, ':');
-	}
-	if (node->kind == YAML_SCALAR) {
-		add_string(out, node->value);
-		return;
-	}
-	strbuf_putc(out, is_mapping ? '{' : '[');
-	for (uint32_t i = node->first; i != YAML_NONE; i = yaml_node(yaml, i)->next) {
-		if (i != node->first)
-			strbuf_putc(out, ',');
-		add_value(yaml, i, first_line, line, out);
-	}
-	strbuf_putc(out, is_mapping ? '}' : ']');
-}
-
-/* Where the document ends that begins at 'text': at a line "---", or at the end. */
-static size_t
-document_length(const char *text, size_t length)
-{
-	const char *at = memmem(text, length, "\n---", 4);
-
-	while (at && (size_t)(at - text) + 4 < length && !strchr(" \r\n", at[4]))
-		at = memmem(at + 1, length - (size_t)(at + 1 - text), "\n---", 4);
-	return at ? (size_t)(at - text) + 1 : length;
-}
-
-static bool
-is_blank(const struct yaml *yaml)
-{
-	const struct yaml_node *root = yaml_node(yaml, 0);
-
-	return root->kind == YAML_SCALAR && !*root->value;
-}
-
-static int
-yaml_to_json(const char *file, const char *text, size_t length, struct strbuf *out,
-	     struct err *err)
-{
-	unsigned line = 1, first_line = 0;
-	bool is_first = true;
-
-	strbuf_puts(out, "{\"items\":[");
-	while (length) {
-		size_t n = document_length(text, length);
-		struct yaml *yaml;
-		int r = yaml_parse(file, text, n, &yaml, err);
-
-		if (r < 0) {
-			if (err && err->line)
-				err->line += first_line;
-			return r;
-		}
-		if (!is_blank(yaml)) {
-			if (!is_first)
-				strbuf_putc(out, ',');
-			is_first = false;
-			add_value(yaml, 0, first_line, &line, out);
-		}
-		yaml_free(yaml);
-		for (size_t i = 0; i < n; i++)
-			first_line += text[i] == '\n';
-		text += n;
-		length -= n;
-	}
-	strbuf_puts(out, "]}");
-	return 0;
-}
 
 /* ---- HyperNodes ------------------------------------------------------------------------- */
 
@@ -488,23 +391,45 @@ read_nodes(struct hypernodes *h)
 	return r;
 }
 
+/* A list, as 'kubectl get' writes one. */
 static int
-read_list(struct hypernodes *h, const char *file, struct topo **ret_topo)
+read_items(struct hypernodes *h, const struct json *list)
+{
+	const struct json *items = NULL;
+	size_t n;
+	int r = json_as_object(h->doc, list, h->err);
+
+	if (r == 0)
+		r = json_get_array(h->doc, list, "items", &items, &n, h->err);
+	for (const struct json *item = r == 0 ? json_first(items) : NULL;
+	     r == 0 && item; item = json_next(item))
+		r = read_hypernode(h, item);
+	return r;
+}
+
+/* The documents of YAML: manifests, and lists. */
+static int
+read_documents(struct hypernodes *h)
+{
+	int r = 0;
+
+	for (const struct json *at = json_first(json_root(h->doc)); r == 0 && at;
+	     at = json_next(at))
+		r = json_kind(at) == JSON_OBJECT && json_find(at, "items")
+			    ? read_items(h, at)
+			    : read_hypernode(h, at);
+	return r;
+}
+
+static int
+read_list(struct hypernodes *h, const char *file, bool is_yaml, struct topo **ret_topo)
 {
 	const struct topo_tree_opts tree = { .name = "hypernodes",
 					     .slots_of = k8s_nodes_slots,
 					     .ctx = &h->nodes };
 	struct strbuf conf = STRBUF_EMPTY;
-	const struct json *items;
-	size_t n;
-	int r = json_as_object(h->doc, json_root(h->doc), h->err);
+	int r = is_yaml ? read_documents(h) : read_items(h, json_root(h->doc));
 
-	if (r == 0)
-		r = json_get_array(h->doc, json_root(h->doc), "items", &items, &n,
-				   h->err);
-	for (const struct json *item = r == 0 ? json_first(items) : NULL;
-	     r == 0 && item; item = json_next(item))
-		r = read_hypernode(h, item);
 	if (r == 0)
 		r = read_nodes(h);
 	for (uint32_t i = 0; r == 0 && i < h->list.n; i++)
@@ -552,21 +477,12 @@ topo_hypernodes_read(const char *file, const char *text, size_t length,
 		.max_names = opts && opts->max_names ? opts->max_names : TOPO_MAX_NODES,
 		.err = err,
 	};
-	struct strbuf json = STRBUF_EMPTY;
 	size_t blanks = strspn(text, " \t\r\n");
 	bool is_yaml = blanks < length && text[blanks] != '{';
-	int r = 0;
+	int r = (is_yaml ? yaml_parse : json_parse)(file, text, length, &h.doc, err);
 
-	if (is_yaml)
-		r = yaml_to_json(file, text, length, &json, err);
 	if (r == 0)
-		r = json_parse(file, is_yaml ? json.text : text,
-			       is_yaml ? json.length : length, &h.doc, err);
-	if (r == 0)
-		r = read_list(&h, file, ret_topo);
-	if (r < 0 && is_yaml && err) /* Columns are those of the JSON. */
-		err->column = 0;
+		r = read_list(&h, file, is_yaml, ret_topo);
 	hypernodes_fini(&h);
-	strbuf_free(&json);
 	return r;
 }

@@ -10,9 +10,8 @@
  *	the graph engine's JSON    "instances", each with "network_layers", leaf first
  *
  * None of them names ports or speeds, and blocks (NVLink domains) are no cables of the
- * network.  So all of them say as much as a topology.conf, and become the text of one;
- * a switch stands in the same line there as in the YAML, so that what the reader of
- * those finds wrong has its right place.
+ * network.  So all of them say as much as a topology.conf, and become the text of one,
+ * each switch a line; what is wrong in one is told with the switch's line in the YAML.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -23,17 +22,17 @@
 #include "lib/base/strbuf.h"
 #include "lib/base/strtab.h"
 #include "lib/base/vec.h"
+#include "lib/base/yaml.h"
 #include "topology/read.h"
 #include "topology/topo.h"
-#include "topology/yaml.h"
 
 #define MAX_LAYERS TOPO_MAX_TIER
 
 struct reader {
-	const char *file;
-	struct yaml *yaml;
-	struct strbuf conf; /* What becomes the text of a topology.conf. */
-	unsigned line;      /* In it. */
+	const struct json_doc *doc; /* Borrowed. */
+	struct strbuf conf;         /* What becomes the text of a topology.conf. */
+	/* By line of 'conf': the switch; borrowed.  None of the graph engine's JSON. */
+	VEC(const struct json *) switches;
 	struct err *err;
 };
 
@@ -49,165 +48,154 @@ is_list(const char *text)
 }
 
 static int
-add_names(struct reader *rd, const struct yaml_node *scalar, bool is_first)
+add_names(struct reader *rd, const struct json *scalar, bool is_first)
 {
-	if (scalar->kind != YAML_SCALAR || !is_list(scalar->value))
-		return err_set(rd->err, rd->file, scalar->line, 0,
-			       "expected a name, or names such as 'n[1-4]'");
+	const char *text = json_string(scalar);
+
+	if (!text || !is_list(text))
+		return json_fail(rd->doc, scalar, rd->err,
+				 "expected a name, or names such as 'n[1-4]'");
 	if (!is_first)
 		strbuf_putc(&rd->conf, ',');
-	strbuf_puts(&rd->conf, scalar->value);
+	strbuf_puts(&rd->conf, text);
 	return 0;
 }
 
 /* " KEY=a,b" of a scalar or a sequence; nothing for an empty one. */
 static int
-add_pair(struct reader *rd, const char *key, uint32_t node)
+add_pair(struct reader *rd, const char *key, const struct json *value)
 {
-	const struct yaml_node *value = yaml_node(rd->yaml, node);
 	int r = 0;
 
-	if (value->kind == YAML_MAPPING)
-		return err_set(rd->err, rd->file, value->line, 0,
-			       "expected a list of names");
-	if (value->kind == YAML_SEQUENCE && value->first == YAML_NONE)
+	if (json_kind(value) == JSON_OBJECT)
+		return json_fail(rd->doc, value, rd->err, "expected a list of names");
+	if (json_kind(value) == JSON_ARRAY && !json_first(value))
 		return 0;
 	strbuf_printf(&rd->conf, " %s=", key);
-	if (value->kind == YAML_SCALAR)
+	if (json_kind(value) == JSON_STRING)
 		return add_names(rd, value, true);
-	for (uint32_t i = value->first; r == 0 && i != YAML_NONE;
-	     i = yaml_node(rd->yaml, i)->next)
-		r = add_names(rd, yaml_node(rd->yaml, i), i == value->first);
+	for (const struct json *at = json_first(value); r == 0 && at;
+	     at = json_next(at))
+		r = add_names(rd, at, at == json_first(value));
 	return r;
 }
 
 /* One switch: its name, and a mapping with its children under 'keys'. */
 static int
-add_switch(struct reader *rd, const struct yaml_node *name, const char *text,
-	   uint32_t mapping)
+add_switch(struct reader *rd, const struct json *at, const char *name,
+	   const struct json *mapping)
 {
 	static const char *const keys[] = { "switch", "switches", "children",
 					    "nodes",  "metadata", NULL };
 	int r = 0;
 
-	if (!topo_name_is_valid(text))
-		return err_set(rd->err, rd->file, name->line, 0,
-			       "'%.64s' is no name of a switch", text);
-	for (; rd->line < name->line; rd->line++)
-		strbuf_putc(&rd->conf, '\n');
-	strbuf_printf(&rd->conf, "SwitchName=%s", text);
-	for (uint32_t i = yaml_node(rd->yaml, mapping)->first; r == 0 && i != YAML_NONE;
-	     i = yaml_node(rd->yaml, i)->next) {
-		const struct yaml_node *child = yaml_node(rd->yaml, i);
+	if (!topo_name_is_valid(name))
+		return json_fail(rd->doc, at, rd->err, "'%.64s' is no name of a switch",
+				 name);
+	vec_push(&rd->switches, at);
+	strbuf_printf(&rd->conf, "SwitchName=%s", name);
+	for (const struct json *child = json_first(mapping); r == 0 && child;
+	     child = json_next(child)) {
+		const char *key = json_key(child);
 
-		if (strcmp(child->key, "switches") == 0 ||
-		    strcmp(child->key, "children") == 0) {
-			r = add_pair(rd, "Switches", i);
-		} else if (strcmp(child->key, "nodes") == 0) {
-			r = add_pair(rd, "Nodes", i);
-		} else if (strcmp(child->key, "metadata") != 0 &&
-			   strcmp(child->key, "switch") != 0) {
-			r = err_set(rd->err, rd->file, child->line, 0,
-				    "unknown key '%.64s' of a switch", child->key);
-			if (rd->err)
-				err_suggest(rd->err, child->key, keys);
+		if (strcmp(key, "switches") == 0 || strcmp(key, "children") == 0) {
+			r = add_pair(rd, "Switches", child);
+		} else if (strcmp(key, "nodes") == 0) {
+			r = add_pair(rd, "Nodes", child);
+		} else if (strcmp(key, "metadata") != 0 && strcmp(key, "switch") != 0) {
+			r = json_fail(rd->doc, child, rd->err,
+				      "unknown key '%.64s' of a switch", key);
+			err_suggest(rd->err, key, keys);
 		}
 	}
 	strbuf_putc(&rd->conf, '\n');
-	rd->line++;
 	return r;
 }
 
 /* A model: switches are the keys. */
 static int
-add_model(struct reader *rd, uint32_t switches)
+add_model(struct reader *rd, const struct json *switches)
 {
 	int r = 0;
 
-	for (uint32_t i = yaml_node(rd->yaml, switches)->first;
-	     r == 0 && i != YAML_NONE; i = yaml_node(rd->yaml, i)->next) {
-		const struct yaml_node *node = yaml_node(rd->yaml, i);
-
-		if (node->kind == YAML_SEQUENCE)
-			r = err_set(rd->err, rd->file, node->line, 0,
-				    "expected \"switches\" or \"nodes\" of switch "
-				    "'%.64s'",
-				    node->key);
-		else
-			r = add_switch(rd, node, node->key, i);
-	}
+	for (const struct json *at = json_first(switches); r == 0 && at;
+	     at = json_next(at))
+		r = json_kind(at) == JSON_ARRAY
+			    ? json_fail(rd->doc, at, rd->err,
+					"expected \"switches\" or \"nodes\" of "
+					"switch '%.64s'",
+					json_key(at))
+			    : add_switch(rd, at, json_key(at), at);
 	return r;
 }
 
 /* Slurm's: switches are the items, with their name under "switch". */
 static int
-add_tree(struct reader *rd, uint32_t switches)
+add_tree(struct reader *rd, const struct json *tree)
 {
+	const struct json *switches = json_find(tree, "switches");
 	int r = 0;
 
-	if (switches == YAML_NONE ||
-	    yaml_node(rd->yaml, switches)->kind != YAML_SEQUENCE)
-		return err_set(rd->err, rd->file, 0, 0,
-			       "the tree has no list of \"switches\"");
-	for (uint32_t i = yaml_node(rd->yaml, switches)->first;
-	     r == 0 && i != YAML_NONE; i = yaml_node(rd->yaml, i)->next) {
-		uint32_t name = yaml_find(rd->yaml, i, "switch");
+	if (!switches || json_kind(switches) != JSON_ARRAY)
+		return json_fail(rd->doc, tree, rd->err,
+				 "the tree has no list of \"switches\"");
+	for (const struct json *at = json_first(switches); r == 0 && at;
+	     at = json_next(at)) {
+		const struct json *name =
+			json_kind(at) == JSON_OBJECT ? json_find(at, "switch") : NULL;
 
-		if (name == YAML_NONE || yaml_node(rd->yaml, name)->kind != YAML_SCALAR)
-			return err_set(rd->err, rd->file, yaml_node(rd->yaml, i)->line,
-				       0, "expected \"switch: NAME\" and its children");
-		r = add_switch(rd, yaml_node(rd->yaml, name),
-			       yaml_node(rd->yaml, name)->value, i);
+		if (!name || !json_string(name))
+			return json_fail(rd->doc, at, rd->err,
+					 "expected \"switch: NAME\" and its children");
+		r = add_switch(rd, name, json_string(name), at);
 	}
 	return r;
 }
 
-/* The tree of a topology.yaml that counts, or YAML_NONE. */
-static uint32_t
-find_tree(const struct yaml *yaml)
+/* The tree of a topology.yaml that counts, or NULL. */
+static const struct json *
+find_tree(const struct json *topologies)
 {
-	uint32_t found = YAML_NONE;
+	const struct json *found = NULL;
 
-	for (uint32_t i = yaml_node(yaml, 0)->first; i != YAML_NONE;
-	     i = yaml_node(yaml, i)->next) {
-		uint32_t tree = yaml_find(yaml, i, "tree");
-		uint32_t is_default = yaml_find(yaml, i, "cluster_default");
+	for (const struct json *at = json_first(topologies); at; at = json_next(at)) {
+		const struct json *tree, *is_default;
 
-		if (tree == YAML_NONE)
+		if (json_kind(at) != JSON_OBJECT)
 			continue;
-		if (found == YAML_NONE)
+		tree = json_find(at, "tree");
+		is_default = json_find(at, "cluster_default");
+		if (!tree || json_kind(tree) != JSON_OBJECT)
+			continue;
+		if (!found)
 			found = tree;
-		if (is_default != YAML_NONE && yaml_node(yaml, is_default)->value &&
-		    strcmp(yaml_node(yaml, is_default)->value, "true") == 0)
+		if (is_default && json_string(is_default) &&
+		    strcmp(json_string(is_default), "true") == 0)
 			return tree;
 	}
 	return found;
 }
 
 static int
-read_yaml(struct reader *rd, const char *text, size_t length)
+read_yaml(struct reader *rd, const char *file, const struct json *root)
 {
-	uint32_t switches, tree;
-	int r = yaml_parse(rd->file, text, length, &rd->yaml, rd->err);
+	const struct json *switches = NULL, *tree = NULL;
 
-	if (r < 0)
-		return r;
-	switches = yaml_find(rd->yaml, 0, "switches");
-	tree = yaml_node(rd->yaml, 0)->kind == YAML_SEQUENCE ? find_tree(rd->yaml)
-							     : YAML_NONE;
-	if (switches != YAML_NONE &&
-	    yaml_node(rd->yaml, switches)->kind == YAML_MAPPING)
-		r = add_model(rd, switches);
-	else if (tree != YAML_NONE)
-		r = add_tree(rd, yaml_find(rd->yaml, tree, "switches"));
-	else
-		r = err_set(
-			rd->err, rd->file, 0, 0,
-			"has no tree of switches: expected a topology.yaml with "
-			"\"tree\", or a model with \"switches\"; blocks say nothing "
-			"of the network's cables");
-	yaml_free(rd->yaml);
-	return r;
+	if (json_next(root))
+		return json_fail(rd->doc, json_next(root), rd->err,
+				 "a second document is not read");
+	if (json_kind(root) == JSON_ARRAY)
+		tree = find_tree(root);
+	else if (json_kind(root) == JSON_OBJECT)
+		switches = json_find(root, "switches");
+	if (switches && json_kind(switches) == JSON_OBJECT)
+		return add_model(rd, switches);
+	if (tree)
+		return add_tree(rd, tree);
+	return err_set(rd->err, file, 0, 0,
+		       "has no tree of switches: expected a topology.yaml with "
+		       "\"tree\", or a model with \"switches\"; blocks say nothing "
+		       "of the network's cables");
 }
 
 /* ---- JSON of the graph engine ----------------------------------------------------------- */
@@ -306,32 +294,26 @@ graph_fini(struct graph *g)
 }
 
 static int
-read_graph(struct reader *rd, const char *text, size_t length)
+read_graph(struct reader *rd, const struct json *root)
 {
 	const struct json *instances = NULL;
-	struct json_doc *doc;
 	struct graph leaves, uppers;
 	size_t n;
-	int r = json_parse(rd->file, text, length, &doc, rd->err);
+	int r = json_as_object(rd->doc, root, rd->err);
 
-	if (r < 0)
-		return r;
 	graph_init(&leaves);
 	graph_init(&uppers);
-	r = json_as_object(doc, json_root(doc), rd->err);
 	if (r == 0)
-		r = json_get_array(doc, json_root(doc), "instances", &instances, &n,
-				   rd->err);
+		r = json_get_array(rd->doc, root, "instances", &instances, &n, rd->err);
 	for (const struct json *item = r == 0 ? json_first(instances) : NULL;
 	     r == 0 && item; item = json_next(item))
-		r = read_instance(doc, item, &leaves, &uppers, rd->err);
+		r = read_instance(rd->doc, item, &leaves, &uppers, rd->err);
 	if (r == 0) {
 		write_graph(rd, &leaves, "Nodes");
 		write_graph(rd, &uppers, "Switches");
 	}
 	graph_fini(&leaves);
 	graph_fini(&uppers);
-	json_doc_free(doc);
 	return r;
 }
 
@@ -340,21 +322,32 @@ topo_topograph_read(const char *file, const char *text, size_t length,
 		    const struct topo_read_opts *opts, struct topo **ret_topo,
 		    struct err *err)
 {
-	struct reader rd = {
-		.file = file, .conf = STRBUF_EMPTY, .line = 1, .err = err
-	};
+	struct reader rd = { .conf = STRBUF_EMPTY, .err = err };
 	size_t blanks = strspn(text, " \t\r\n");
-	int r;
+	bool is_json = blanks < length && text[blanks] == '{';
+	struct json_doc *doc;
+	int r = (is_json ? json_parse : yaml_parse)(file, text, length, &doc, err);
 
-	if (blanks < length && text[blanks] == '{')
-		r = read_graph(&rd, text, length);
-	else
-		r = read_yaml(&rd, text, length);
+	if (r < 0)
+		return r;
+	rd.doc = doc;
+	r = is_json ? read_graph(&rd, json_root(doc))
+		    : read_yaml(&rd, file, json_first(json_root(doc)));
 	if (r == 0 && !rd.conf.length)
 		r = err_set(err, file, 0, 0, "has no switches");
-	if (r == 0)
+	if (r == 0) {
 		r = topo_slurm_read(file, rd.conf.text, rd.conf.length, opts, ret_topo,
 				    err);
+		/* What is wrong in a line is so with the switch that it was made of. */
+		if (r < 0 && err && err->line)
+			err->line =
+				err->line <= rd.switches.n
+					? json_line(doc,
+						    rd.switches.items[err->line - 1])
+					: 0;
+	}
+	vec_free(&rd.switches);
 	strbuf_free(&rd.conf);
+	json_doc_free(doc);
 	return r;
 }

@@ -11,6 +11,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
+#include "lib/base/json_priv.h"
 #include "lib/base/utf8.h"
 
 /* Deeper documents are refused; ours need six levels. */
@@ -18,13 +19,6 @@
 
 /* The largest integer that no other is rounded to in a double, as cJSON keeps it. */
 #define MAX_EXACT 9007199254740991.0
-
-struct json_doc {
-	cJSON *root;      /* Owned. */
-	const char *file; /* Borrowed. */
-	const char *text; /* Borrowed. */
-	size_t length;
-};
 
 static const cJSON *
 to_cjson(const struct json *value)
@@ -38,19 +32,20 @@ from_cjson(const cJSON *value)
 	return (const struct json *)(const void *)value;
 }
 
-static void
-find_line(const char *text, size_t offset, unsigned *ret_line, unsigned *ret_column)
+struct json_place
+json_place_at(const char *text, size_t offset)
 {
-	*ret_line = 1;
-	*ret_column = 1;
+	struct json_place place = { 1, 1 };
+
 	for (size_t i = 0; i < offset; i++) {
 		if (text[i] == '\n') {
-			(*ret_line)++;
-			*ret_column = 1;
+			place.line++;
+			place.column = 1;
 		} else {
-			(*ret_column)++;
+			place.column++;
 		}
 	}
+	return place;
 }
 
 /* Length of the number at 'text' as RFC 8259 writes it, or 0: cJSON takes "01". */
@@ -156,7 +151,7 @@ json_parse(const char *file, const char *text, size_t length, struct json_doc **
 {
 	const char *why = NULL;
 	const char *end = text;
-	unsigned line, column;
+	struct json_place place;
 	struct json_doc *doc;
 	cJSON *root = NULL;
 	size_t offset;
@@ -177,8 +172,9 @@ json_parse(const char *file, const char *text, size_t length, struct json_doc **
 		}
 	}
 	if (!root) {
-		find_line(text, offset < length ? offset : length, &line, &column);
-		return err_set(err, file, line, column, "not valid JSON: %s", why);
+		place = json_place_at(text, offset < length ? offset : length);
+		return err_set(err, file, place.line, place.column,
+			       "not valid JSON: %s", why);
 	}
 
 	doc = xcalloc(1, sizeof *doc);
@@ -196,6 +192,7 @@ json_doc_free(struct json_doc *doc)
 	if (!doc)
 		return;
 	cJSON_Delete(doc->root);
+	free(doc->places);
 	free(doc);
 }
 
@@ -270,12 +267,28 @@ offset_of_value(const char *text, size_t length, size_t nth)
 	}
 }
 
+static struct json_place
+place_of(const struct json_doc *doc, const struct json *value)
+{
+	size_t nth = 0;
+
+	count_until(doc->root, to_cjson(value), &nth);
+	if (doc->places)
+		return doc->places[nth];
+	return json_place_at(doc->text, offset_of_value(doc->text, doc->length, nth));
+}
+
+unsigned
+json_line(const struct json_doc *doc, const struct json *value)
+{
+	return place_of(doc, value).line;
+}
+
 int
 json_fail(const struct json_doc *doc, const struct json *value, struct err *err,
 	  const char *fmt, ...)
 {
-	unsigned line, column;
-	size_t nth = 0;
+	struct json_place place;
 	char text[sizeof err->text];
 	va_list args;
 
@@ -285,10 +298,8 @@ json_fail(const struct json_doc *doc, const struct json *value, struct err *err,
 	vsnprintf(text, sizeof text, fmt, args);
 	va_end(args);
 
-	count_until(doc->root, to_cjson(value), &nth);
-	find_line(doc->text, offset_of_value(doc->text, doc->length, nth), &line,
-		  &column);
-	return err_set(err, doc->file, line, column, "%s", text);
+	place = place_of(doc, value);
+	return err_set(err, doc->file, place.line, place.column, "%s", text);
 }
 
 /* ---- Getters -------------------------------------------------------------- */

@@ -78,7 +78,7 @@ const struct json *json_next(const struct json *value);
 /* The key of a value of an object, walked as an array is; NULL for an array's. */
 const char *json_key(const struct json *value);
 
-/* For those who walk documents of any shape. */
+/* For documents of any shape. */
 enum json_kind {
 	JSON_OTHER, /* null, true or false. */
 	JSON_NUMBER,
@@ -93,6 +93,9 @@ const char *json_string(const struct json *value); /* NULL if it is none. */
 
 /* The value of 'key', or NULL. */
 const struct json *json_find(const struct json *object, const char *key);
+
+/* The line in which a value stands; 0 if unknown.  O(document). */
+unsigned json_line(const struct json_doc *doc, const struct json *value);
 
 /* Fills 'err' with the place of 'value' and the text; returns -EINVAL.  O(document). */
 int json_fail(const struct json_doc *doc, const struct json *value, struct err *err,

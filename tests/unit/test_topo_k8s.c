@@ -284,6 +284,77 @@ members_are_found_by_name_pattern_and_label(void **state)
 	topo_unref(topo);
 }
 
+/* As 'kubectl get hypernodes -o yaml' prints what 'kubectl apply' made. */
+static void
+hypernodes_are_read_as_kubectl_prints_them(void **state)
+{
+	/* clang-format off */
+	static const char text[] =
+		"apiVersion: v1\n"
+		"items:\n"
+		"- apiVersion: topology.volcano.sh/v1alpha1\n"
+		"  kind: HyperNode\n"
+		"  metadata:\n"
+		"    annotations:\n"
+		"      antiphase.io/switch: Leaf_1\n"
+		"      kubectl.kubernetes.io/last-applied-configuration: |\n"
+		"        {\"apiVersion\":\"topology.volcano.sh/v1alpha1\",\"kind\":\"HyperNode\",\"metadata\":{\"annotations\":{\"antiphase.io/switch\":\"Leaf_1\"},\"name\":\"leaf1\"},\"spec\":{\"members\":[{\"selector\":{\"exactMatch\":{\"name\":\"n1\"}},\"type\":\"Node\"},{\"selector\":{\"exactMatch\":{\"name\":\"n2\"}},\"type\":\"Node\"}],\"tier\":1}}\n"
+		"    creationTimestamp: \"2026-03-02T09:14:27Z\"\n"
+		"    generation: 1\n"
+		"    managedFields:\n"
+		"    - apiVersion: topology.volcano.sh/v1alpha1\n"
+		"      fieldsType: FieldsV1\n"
+		"      fieldsV1:\n"
+		"        f:metadata:\n"
+		"          f:annotations:\n"
+		"            .: {}\n"
+		"            f:kubectl.kubernetes.io/last-applied-configuration: {}\n"
+		"      manager: kubectl-client-side-apply\n"
+		"      operation: Update\n"
+		"    name: leaf1\n"
+		"    resourceVersion: \"48213\"\n"
+		"    uid: 6a4f0c3e-4be8-4d1a-9d5b-2f6f5f0f8a11\n"
+		"  spec:\n"
+		"    members:\n"
+		"    - selector:\n"
+		"        exactMatch:\n"
+		"          name: n1\n"
+		"      type: Node\n"
+		"    - selector:\n"
+		"        exactMatch:\n"
+		"          name: n2\n"
+		"      type: Node\n"
+		"    tier: 1\n"
+		"  status:\n"
+		"    conditions:\n"
+		"    - lastTransitionTime: \"2026-03-02T09:14:27Z\"\n"
+		"      message: 'members resolved: 2'\n"
+		"      status: \"True\"\n"
+		"      type: Ready\n"
+		"    nodeCount: 2\n"
+		"kind: List\n"
+		"metadata:\n"
+		"  resourceVersion: \"\"\n";
+	/* clang-format on */
+	const char *item = strstr(text, "  kind: HyperNode");
+	struct topo *topo = read_with(text, NULL);
+	struct strbuf one = STRBUF_EMPTY;
+
+	(void)state;
+	assert_int_equal(topo_n_hosts(topo), 2);
+	assert_leaf(topo, "n1", "Leaf_1");
+	assert_leaf(topo, "n2", "Leaf_1");
+	topo_unref(topo);
+	/* One of them alone is a manifest. */
+	for (const char *line = item; strncmp(line, "kind: List", 10) != 0;
+	     line = strchr(line, '\n') + 1)
+		strbuf_add(&one, line + 2, strcspn(line + 2, "\n") + 1);
+	topo = read_with(one.text, NULL);
+	assert_leaf(topo, "n2", "Leaf_1");
+	topo_unref(topo);
+	strbuf_free(&one);
+}
+
 static void
 expressions_of_labels_are_those_of_kubernetes(void **state)
 {
@@ -544,6 +615,7 @@ main(void)
 		cmocka_unit_test(a_gap_between_labels_leaves_a_node_out),
 		cmocka_unit_test(hostile_nodes_are_refused_with_what_is_wrong),
 		cmocka_unit_test(members_are_found_by_name_pattern_and_label),
+		cmocka_unit_test(hypernodes_are_read_as_kubectl_prints_them),
 		cmocka_unit_test(expressions_of_labels_are_those_of_kubernetes),
 		cmocka_unit_test(only_patterns_that_posix_and_go_read_alike_are_taken),
 		cmocka_unit_test(hostile_hypernodes_are_refused_with_what_is_wrong),

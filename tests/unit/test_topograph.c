@@ -5,7 +5,6 @@
 #include "tests/unit/test.h"
 #include "topology/read.h"
 #include "topology/topo.h"
-#include "topology/yaml.h"
 
 static struct topo *
 read_text(const char *text)
@@ -158,11 +157,15 @@ what_is_wrong_is_told_with_its_line(void **state)
 		       "expected a name");
 	assert_refused("switches:\n  a b:\n    nodes: x\n", 2, "no name of a switch");
 	assert_refused("switches:\n  a:\n    nodes: x\n   c: y\n", 4,
-		       "indented otherwise");
-	assert_refused("switches:\n\ta:\n", 2, "a tab");
+		       "did not find expected key");
+	assert_refused("switches:\n\ta:\n", 2, "cannot start any token");
 	assert_refused("switches: &x\n", 1, "anchor");
-	assert_refused("switches:\n  a:\n    nodes: [x\n", 3, "[a, b]");
-	assert_refused("switches:\n  a:\n    nodes: [x,,y]\n", 3, "[a, b]");
+	assert_refused("switches:\n  a:\n    nodes: [x\n", 4, "expected ',' or ']'");
+	assert_refused("switches:\n  a:\n    nodes: [x,,y]\n", 3, "expected node");
+	assert_refused("switches:\n  a:\n    nodes: x\n---\nswitches: {}\n", 5,
+		       "a second document");
+	assert_refused("- tree: {switches: {}}\n", 1, "no list of \"switches\"");
+	assert_refused("- tree:\n    switches:\n    - x\n", 3, "switch: NAME");
 	assert_refused("switches: {}\n", 0, "has no switches");
 	assert_refused("- block: x\n  blocks: y\n", 0, "has no tree of switches");
 	assert_refused("", 0, "is empty");
@@ -175,50 +178,6 @@ what_is_wrong_is_told_with_its_line(void **state)
 		       "0 network layers");
 }
 
-static void
-nesting_without_end_is_refused(void **state)
-{
-	char text[2 * 5000 + 1];
-
-	(void)state;
-	for (int i = 0; i < 5000; i++)
-		memcpy(text + (ptrdiff_t)2 * i, "- ", 2);
-	text[sizeof text - 1] = '\0';
-	assert_refused(text, 1, "nested too deep");
-}
-
-static void
-scalars_are_taken_as_they_stand(void **state)
-{
-	static const char text[] = "\"a: b\": 'it # stays'\n"
-				   "c: d#e # goes\n"
-				   "f:\n"
-				   "g: []\n"
-				   "h:\n"
-				   "- - 1\n"
-				   "  - 2\n"
-				   "- i: j\n";
-	struct yaml *yaml;
-	const struct yaml_node *node;
-	uint32_t at;
-
-	(void)state;
-	assert_int_equal(yaml_parse("t", text, strlen(text), &yaml, NULL), 0);
-	at = yaml_find(yaml, 0, "a: b");
-	assert_int_not_equal(at, YAML_NONE);
-	assert_string_equal(yaml_node(yaml, at)->value, "it # stays");
-	assert_string_equal(yaml_node(yaml, yaml_find(yaml, 0, "c"))->value, "d#e");
-	assert_string_equal(yaml_node(yaml, yaml_find(yaml, 0, "f"))->value, "");
-	assert_int_equal(yaml_node(yaml, yaml_find(yaml, 0, "g"))->kind, YAML_SEQUENCE);
-	node = yaml_node(yaml, yaml_find(yaml, 0, "h"));
-	assert_int_equal(node->kind, YAML_SEQUENCE);
-	assert_int_equal(yaml_node(yaml, node->first)->kind, YAML_SEQUENCE);
-	node = yaml_node(yaml, yaml_node(yaml, node->first)->next);
-	assert_string_equal(yaml_node(yaml, node->first)->key, "i");
-	assert_int_equal(node->next, YAML_NONE);
-	yaml_free(yaml);
-}
-
 int
 main(void)
 {
@@ -228,8 +187,6 @@ main(void)
 		cmocka_unit_test(the_graph_of_instances_is_read),
 		cmocka_unit_test(its_topology_conf_is_slurms),
 		cmocka_unit_test(what_is_wrong_is_told_with_its_line),
-		cmocka_unit_test(nesting_without_end_is_refused),
-		cmocka_unit_test(scalars_are_taken_as_they_stand),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
