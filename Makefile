@@ -57,11 +57,11 @@ docdir       ?= $(prefix)/share/doc/antiphase
 bashcompdir  ?= $(prefix)/share/bash-completion/completions
 
 # ---- What there is ---------------------------------------------------------------
-include lib/module.mk bpf/module.mk topology/module.mk collector/module.mk sim/module.mk \
-	scheduler/module.mk pacer/module.mk
+include lib/module.mk bpf/module.mk topology/module.mk collector/module.mk engine/module.mk \
+	scheduler/module.mk policies/module.mk sim/module.mk cli/module.mk pacer/module.mk
 
-ARCHIVE_SRCS := $(lib_SRCS) $(topology_SRCS) $(collector_SRCS) $(sim_engine_SRCS) \
-	$(scheduler_SRCS)
+ARCHIVE_SRCS := $(lib_SRCS) $(topology_SRCS) $(collector_SRCS) $(engine_SRCS) \
+	$(scheduler_SRCS) $(policies_SRCS)
 SKELETONS    := $(bpf_SRCS:bpf/%.bpf.c=build/bpf/%.skel.h)
 ARCHIVE      := $(B)/libantiphase.a
 # Daemons: those whose main file is there.
@@ -90,10 +90,11 @@ MPI_FILES    := $(wildcard tests/net/arl*.c tests/net/collectives.c)
 MPI_KINDS    := openmpi mpich
 MPI_TESTS    := $(foreach kind,$(MPI_KINDS),$(addprefix $(B)/tests/net/,collectives.$(kind) \
                 collectives-f90.$(kind) collectives-f08.$(kind)))
-C_FILES      := $(if $(SPANK),scheduler/host/hooks/spank_antiphase.c) $(filter-out $(MPI_FILES),$(wildcard lib/*/*.[ch] bpf/*.[ch] pacer/*.[ch] scheduler/*.[ch] collector/*.[ch] collector/*/*.[ch] topology/*.[ch] scheduler/*/*.[ch] scheduler/core/*/*.[ch] scheduler/policy/math/*.[ch] sim/*.[ch] \
-                sim/*/*.[ch] tests/*/*.[ch]))
+C_DIRS       := bpf lib topology collector engine scheduler policies sim cli pacer tests
+C_FILES      := $(filter-out $(MPI_FILES) $(if $(SPANK),,scheduler/slurm/hooks/spank_antiphase.c),\
+                $(shell find $(C_DIRS) -name '*.[ch]'))
 SH_FILES     := .ci/run tests/run tests/net/run $(wildcard tests/*.sh tests/*/*.sh examples/*.sh examples/*/*.sh \
-                scheduler/host/hooks/*.sh)
+                scheduler/slurm/hooks/*.sh)
 
 .PHONY: FORCE all help demo demo-live kube test test-killed test-net test-torch check bench bench-net bench-pacer bench-pacer-live bench-scheduler bench-wire lint fuzz fuzz-smoke man install clean deps golden-accept repro-cassini
 .SECONDARY:
@@ -225,14 +226,14 @@ install: all man ## install into DESTDIR
 	install -m 644 pacer/antiphase_ddp.py $(DESTDIR)$(datadir)/antiphase
 	install -d $(DESTDIR)$(hookdir)
 	$(if $(SPANK),install -m 755 $(SPANK) $(DESTDIR)$(hookdir))
-	install -m 644 scheduler/host/hooks/job_submit.lua $(DESTDIR)$(hookdir)
+	install -m 644 scheduler/slurm/hooks/job_submit.lua $(DESTDIR)$(hookdir)
 	for hook in task_prolog.sh prolog_slurmctld.sh; do \
 		sed -e 's|@libdir@|$(libdir)|g' -e 's|@bindir@|$(bindir)|g' -e 's|@sysconfdir@|$(sysconfdir)|g' \
-			scheduler/host/hooks/$$hook >$(DESTDIR)$(hookdir)/$$hook && \
+			scheduler/slurm/hooks/$$hook >$(DESTDIR)$(hookdir)/$$hook && \
 		chmod 755 $(DESTDIR)$(hookdir)/$$hook || exit 1; done
 	for page in $(MANPAGES); do \
 		install -m 644 $$page $(DESTDIR)$(mandir)/man$${page##*.}; done
-	install -m 644 scheduler/cli/completion.bash $(DESTDIR)$(bashcompdir)/antiphase
+	install -m 644 cli/completion.bash $(DESTDIR)$(bashcompdir)/antiphase
 	install -m 644 README.md LICENSE docs/*.md docs/openapi.json $(DESTDIR)$(docdir)
 	install -d $(DESTDIR)$(docdir)/dashboards
 	install -m 644 docs/dashboards/* $(DESTDIR)$(docdir)/dashboards
@@ -310,7 +311,7 @@ $(PACER): $(pacer_SRCS:%.c=$(B)/pic/%.o)
 	$(Q)$(CC) -shared $^ -o $@ $(if $(SAN),,-Wl,-z$(comma)defs) $(ALL_LDFLAGS) $(PACER_LIBS)
 
 # Without sanitizers, as the programs that load it are.
-$(B)/spank_antiphase.so: scheduler/host/hooks/spank_antiphase.c
+$(B)/spank_antiphase.so: scheduler/slurm/hooks/spank_antiphase.c
 	$(call say,CC-SPANK,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) -fPIC -shared $< -o $@

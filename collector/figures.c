@@ -348,8 +348,8 @@ write_pacers(const struct collector *c, struct metrics *m)
 			"Connections of pacers that were refused or ended from here.");
 	metrics_counter(m, "antiphase_collector_iterations_total", counts->iterations,
 			"Iterations that pacers told.");
-	metrics_counter(m, "antiphase_collector_iterations_homeless_total",
-			counts->homeless, "Of these, iterations of no known job.");
+	metrics_counter(m, "antiphase_collector_iterations_unknown_job_total",
+			counts->unknown_job, "Of these, iterations of no known job.");
 	metrics_counter(
 		m, "antiphase_collector_iterations_lost_total",
 		counts->lost + counts->dropped,

@@ -185,7 +185,7 @@ take(struct marks_in *m, const uint8_t *bytes, size_t n, const struct ucred *fro
 	pid = mark.pid && is_trusted ? mark.pid : (uint32_t)from->pid;
 	job = job_of_process(m, pid);
 	m->counts.marks++;
-	m->counts.homeless += job == TELE_OTHER;
+	m->counts.unknown_job += job == TELE_OTHER;
 	vec_push(&m->waiting.marks, ((struct tele_mark){
 					    .job = job,
 					    .source = mark.source,

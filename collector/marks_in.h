@@ -56,11 +56,11 @@ void marks_in_read(struct marks_in *marks);
 bool marks_in_fill(struct marks_in *marks, struct tele_frame *frame);
 
 struct marks_in_counts {
-	uint64_t marks;    /* Taken. */
-	uint64_t refused;  /* Datagrams that were no marks. */
-	uint64_t dropped;  /* Marks for which the queue was full. */
-	uint64_t lost;     /* Marks that senders say they could not send. */
-	uint64_t homeless; /* Marks of no known job. */
+	uint64_t marks;       /* Taken. */
+	uint64_t refused;     /* Datagrams that were no marks. */
+	uint64_t dropped;     /* Marks for which the queue was full. */
+	uint64_t lost;        /* Marks that senders say they could not send. */
+	uint64_t unknown_job; /* Marks of no known job. */
 };
 const struct marks_in_counts *marks_in_counts(const struct marks_in *marks);
 

@@ -361,7 +361,7 @@ take(struct pacer_in *p, struct peer *peer, const uint8_t *bytes, size_t n,
 	if (!peer->has_job && now_ns - peer->looked_ns >= LOOK_AGAIN_NS)
 		find_job(p, peer, now_ns);
 	p->counts.iterations++;
-	p->counts.homeless += !peer->has_job;
+	p->counts.unknown_job += !peer->has_job;
 	lost = peer->has_told ? peer->last.lost
 			      : lost_before(p, peer->pid, packet.iteration.lost);
 	if (packet.iteration.lost > lost)

@@ -76,7 +76,7 @@ struct pacer_in_counts {
 	uint64_t connections; /* That were accepted. */
 	uint64_t refused;     /* Connections ended or not taken, as too many or bad. */
 	uint64_t iterations;  /* Taken. */
-	uint64_t homeless;    /* Of these, of no known job. */
+	uint64_t unknown_job; /* Of these, of no known job. */
 	uint64_t dropped;     /* Packets over the limit, or beyond room in a frame. */
 	uint64_t lost;        /* That pacers say they could not send. */
 	uint64_t orders;      /* Passed on. */

@@ -48,7 +48,7 @@ static const struct cli_verb verb_daemon = {
 		"where jobs should go, when they should talk, and who is in whose way",
 	.usage = "[options]",
 	.examples = "  antiphase-scheduler --topology lab.json\n"
-		    "  antiphase-scheduler --host slurm --mode advise\n"
+		    "  antiphase-scheduler --scheduler slurm --mode advise\n"
 		    "  curl http://127.0.0.1:7470/api/v1/health\n",
 	.run = run_daemon,
 };

@@ -310,7 +310,7 @@ def check_models(shapes):
 
 def check_schemas():
     """Every schema that a program prints is in docs/json.md, and no other."""
-    folders, schema = ["bpf", "lib", "topology", "collector", "scheduler", "pacer", "sim",
+    folders, schema = ["bpf", "lib", "topology", "collector", "engine", "policies", "scheduler", "pacer", "sim", "cli",
                        "tests/net"], re.compile(r"antiphase\.[a-z_.-]+/[0-9]+")
     printed = set()
     for folder in folders:

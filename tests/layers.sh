@@ -7,28 +7,29 @@ lib/base: lib/base
 lib/daemon: lib/daemon lib/base
 lib/wire: lib bpf/events.h
 topology: topology lib
-collector: collector topology lib bpf
+collector: collector lib bpf
 collector/nccl: collector/nccl lib
-sim/engine: sim/engine topology lib/base
+engine: engine topology lib/base
+policies: policies lib/base
 scheduler/core/profile: scheduler/core/profile lib/base
 scheduler/core/solve: scheduler/core/solve scheduler/core/profile lib/base
 scheduler/core/cassini: scheduler/core/cassini scheduler/core/solve scheduler/core/profile lib/base
-scheduler/core/workload: scheduler/core/workload scheduler/core/solve scheduler/core/profile sim/engine topology lib/base
-scheduler/core/advise: scheduler/core sim/engine topology lib/base
+scheduler/core/workload: scheduler/core/workload scheduler/core/solve scheduler/core/profile engine topology lib/base
+scheduler/core/advise: scheduler/core engine topology lib/base
 scheduler/core/control: scheduler/core/control scheduler/core/solve scheduler/core/profile lib/base
-scheduler/core: scheduler/core sim/engine topology lib/base
+scheduler/core: scheduler/core engine topology lib/base
 scheduler/live: scheduler/live scheduler/core topology lib
-scheduler/host: scheduler/host lib
+scheduler/slurm: scheduler/slurm scheduler/scheduler_driver.h lib
 scheduler/store: scheduler/store lib/base
 scheduler/k8s: scheduler/k8s scheduler/core topology lib
-scheduler/policy: scheduler/policy lib/base
 scheduler: scheduler topology lib
 pacer: pacer lib/wire/pace.h
-sim/cluster: sim/cluster scheduler/policy sim/engine scheduler/core topology lib/base
-sim/jobtrace: sim/jobtrace lib/base
-sim: sim topology lib scheduler/core scheduler/policy'
+sim/cluster: sim/cluster policies engine scheduler/core topology lib/base
+sim/trace: sim lib/base
+sim: sim engine topology lib scheduler/core policies
+cli: cli scheduler collector topology lib'
 bad=$(
-	find bpf lib topology collector scheduler pacer sim -name '*.[ch]' 2>/dev/null |
+	find bpf lib topology collector engine policies scheduler pacer sim cli -name '*.[ch]' 2>/dev/null |
 	while IFS= read -r file; do
 		allowed=$(printf '%s\n' "$rules" | awk -F': ' -v f="$file" '
 			index(f, $1 "/") == 1 && length($1) > n { n = length($1); a = $2 }

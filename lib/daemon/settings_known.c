@@ -177,7 +177,7 @@ static const struct setting scheduler[] = {
 	{ "scheduler", "store", "store", "FILE", "/var/lib/antiphase/history.db",
 	  "history, advice, and what a restart goes on with, or 'off'",
 	  .kind = SETTING_PATH, .letter = 's' },
-	{ "scheduler", "host", "host", "KIND", "none",
+	{ "scheduler", "scheduler", "scheduler", "KIND", "none",
 	  "the cluster's scheduler: none or slurm",
 	  .kind = SETTING_WORD, .words = host_words },
 	{ "scheduler", "slurm_bindir", "slurm-bindir", "DIR", "",

@@ -93,10 +93,10 @@ api_page_end(size_t n, size_t n_told, const char *last, struct jsonw *w)
 	jsonw_str(w, "next_after", n > n_told ? last : NULL);
 }
 
-struct picture
+struct status
 api_picture(const struct daemon *d)
 {
-	struct picture picture = now_picture(d);
+	struct status picture = telemetry_status(d);
 
 	picture.max_hosts = API_MAX_HOSTS;
 	return picture;
@@ -202,15 +202,15 @@ static void
 write_event(struct daemon *d, const struct contention_link *const *links, size_t n,
 	    size_t n_left_out, struct strbuf *data)
 {
-	const struct picture picture = api_picture(d);
+	const struct status picture = api_picture(d);
 	const struct contention *found = &d->now.found;
 	struct api_text text = { .text = NULL };
 
 	text.out = open_memstream(&text.text, &text.length);
 	BUG_ON(!text.out);
 	jsonw_line(&text.w, text.out, "antiphase.links/1");
-	picture_json_footer(&picture, found->from_ms, found->to_ms, &text.w);
-	picture_json_links(&picture, links, n, &text.w);
+	status_json_footer(&picture, found->from_ms, found->to_ms, &text.w);
+	status_json_links(&picture, links, n, &text.w);
 	api_page_end(n_left_out, 0, NULL, &text.w);
 	finish(&text, data);
 	data->text[strcspn(data->text, "\n")] = '\0';

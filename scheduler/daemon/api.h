@@ -44,8 +44,8 @@ bool api_page_read(const struct http_request *request, struct http_reply *reply,
 		   struct api_page *ret_page);
 /* "left_out" and "next_after": of 'n' items that are left 'n_told' are told. */
 void api_page_end(size_t n, size_t n_told, const char *last, struct jsonw *w);
-/* now_picture(), with not too many hosts. */
-struct picture api_picture(const struct daemon *d);
+/* telemetry_status(), with not too many hosts. */
+struct status api_picture(const struct daemon *d);
 
 /* api_facts.c: what is seen. */
 void api_health(void *daemon, const struct http_request *request,

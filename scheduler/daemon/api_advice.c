@@ -352,7 +352,7 @@ api_modes(void *daemon, const struct http_request *request, struct http_reply *r
 	} else {
 		log_warn("scheduler", "mode of %s%s is %s now, as the API was asked",
 			 *partition ? "partition " : "all others", partition, mode);
-		deeds_decide(d);
+		actions_decide(d);
 		api_config(d, request, reply);
 	}
 	json_doc_free(doc);
@@ -366,7 +366,7 @@ api_poke(void *daemon, const struct http_request *request, struct http_reply *re
 
 	(void)request;
 	if (d->deeds.host)
-		host_look(d->deeds.host);
+		sched_poll(d->deeds.host);
 	api_begin(&text, "antiphase.poke/1");
 	jsonw_bool(&text.w, "is_looking", d->deeds.host != NULL);
 	api_end(&text, reply);

@@ -161,7 +161,7 @@ api_job_deed(void *daemon, const struct http_request *request, struct http_reply
 		write_changes(d, job, &nothing, reply);
 		log_warn("scheduler", "job %s is to be unpinned, as the API was asked",
 			 job);
-		deeds_decide(d);
+		actions_decide(d);
 	}
 	free(job);
 }

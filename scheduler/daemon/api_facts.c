@@ -14,8 +14,8 @@
 #include "scheduler/daemon/jobs.h"
 #include "scheduler/daemon/pace.h"
 #include "scheduler/live/feed.h"
+#include "scheduler/live/job_profiler.h"
 #include "scheduler/live/live.h"
-#include "scheduler/live/online.h"
 #include "scheduler/store/store.h"
 #include "topology/topo.h"
 #include "topology/write.h"
@@ -26,15 +26,15 @@ void
 api_health(void *daemon, const struct http_request *request, struct http_reply *reply)
 {
 	struct daemon *d = daemon;
-	const struct picture picture = now_picture(d);
-	struct picture_census census;
+	const struct status picture = telemetry_status(d);
+	struct status_census census;
 	struct jobs_counts counts = jobs_counts(d);
 	struct api_text text;
 	struct jsonw *w = &text.w;
 	bool has_frames = live_now_ns(d->now.live) != LIVE_NEVER;
 
 	(void)request;
-	picture_census(&picture, &census);
+	status_census(&picture, &census);
 	api_begin(&text, "antiphase.health/1");
 	jsonw_str(w, "version", cli_version());
 	jsonw_int(w, "at_us", clk_wall_us());
@@ -47,7 +47,7 @@ api_health(void *daemon, const struct http_request *request, struct http_reply *
 	jsonw_str(w, "bus", feed_name(d->now.feed));
 	if (has_frames)
 		jsonw_int(w, "data_age_us",
-			  picture_age_ns(&picture, live_now_ns(d->now.live) / 1000000) /
+			  status_age_ns(&picture, live_now_ns(d->now.live) / 1000000) /
 				  1000);
 	else
 		jsonw_null(w, "data_age_us");
@@ -55,7 +55,7 @@ api_health(void *daemon, const struct http_request *request, struct http_reply *
 	jsonw_int(w, "silent_hosts", census.n_hosts - census.n_fresh);
 	jsonw_bool(w, "has_fabric", d->fabric.topo != NULL);
 	jsonw_str(w, "fabric_error", d->fabric.why);
-	jsonw_str(w, "host", d->deeds.host ? host_kind(d->deeds.host) : NULL);
+	jsonw_str(w, "host", d->deeds.host ? sched_kind(d->deeds.host) : NULL);
 	jsonw_str(w, "host_error", d->deeds.why);
 	jsonw_bool(w, "is_stopped", d->deeds.modes.is_stopped);
 	jsonw_bool(w, "has_store", d->store != NULL);
@@ -109,14 +109,14 @@ static void
 write_links(struct daemon *d, const struct contention_link *const *links, size_t n,
 	    const struct api_page *page, struct http_reply *reply)
 {
-	const struct picture picture = api_picture(d);
+	const struct status picture = api_picture(d);
 	const struct contention *found = &d->now.found;
 	size_t n_told = n < page->limit ? n : page->limit;
 	struct api_text text;
 
 	api_begin(&text, "antiphase.links/1");
-	picture_json_footer(&picture, found->from_ms, found->to_ms, &text.w);
-	picture_json_links(&picture, links, n_told, &text.w);
+	status_json_footer(&picture, found->from_ms, found->to_ms, &text.w);
+	status_json_links(&picture, links, n_told, &text.w);
 	api_page_end(n, n_told, page->after && n_told ? links[n_told - 1]->name : NULL,
 		     &text.w);
 	api_end(&text, reply);
@@ -165,8 +165,8 @@ write_circle(struct daemon *d, const struct contention_link *link,
 		jsonw_null(w, "capacity_bps");
 	jsonw_array(w, "jobs");
 	for (size_t i = 0; i < link->n_jobs; i++) {
-		const struct online_job *seen =
-			online_find(d->now.online, link->jobs[i].job);
+		const struct profiled_job *seen =
+			job_profiler_find(d->now.online, link->jobs[i].job);
 		const char *name = live_job_name(d->now.live, link->jobs[i].job);
 		const struct job *job = jobs_find(d, name);
 		struct advisor_view view = { .shift_us = 0 };
@@ -231,24 +231,24 @@ api_link(void *daemon, const struct http_request *request, struct http_reply *re
 /* ---- Jobs ----------------------------------------------------------------------------- */
 
 static void
-write_jobs(struct daemon *d, const struct online_job *const *jobs, size_t n,
+write_jobs(struct daemon *d, const struct profiled_job *const *jobs, size_t n,
 	   size_t limit, struct http_reply *reply)
 {
-	const struct picture picture = api_picture(d);
+	const struct status picture = api_picture(d);
 	const struct contention *found = &d->now.found;
 	size_t n_told = n < limit ? n : limit;
 	struct api_text text;
 
 	api_begin(&text, "antiphase.jobs/1");
-	picture_json_footer(&picture, found->from_ms, found->to_ms, &text.w);
-	picture_json_jobs(&picture, found, jobs, n_told, &text.w);
+	status_json_footer(&picture, found->from_ms, found->to_ms, &text.w);
+	status_json_jobs(&picture, found, jobs, n_told, &text.w);
 	api_page_end(n, n_told,
 		     n_told ? live_job_name(d->now.live, jobs[n_told - 1]->job) : NULL,
 		     &text.w);
 	api_end(&text, reply);
 }
 
-/* Whether a job comes after that name, in the order of online_jobs(). */
+/* Whether a job comes after that name, in the order of job_profiler_jobs(). */
 static bool
 is_after(const char *name, const char *after)
 {
@@ -262,7 +262,7 @@ api_jobs(void *daemon, const struct http_request *request, struct http_reply *re
 {
 	struct daemon *d = daemon;
 	size_t n, first = 0;
-	const struct online_job *const *jobs = online_jobs(d->now.online, &n);
+	const struct profiled_job *const *jobs = job_profiler_jobs(d->now.online, &n);
 	struct api_page page;
 
 	if (!api_page_read(request, reply, &page))
@@ -278,8 +278,8 @@ api_job(void *daemon, const struct http_request *request, struct http_reply *rep
 {
 	struct daemon *d = daemon;
 	uint32_t id = live_find_job(d->now.live, request->rest);
-	const struct online_job *job =
-		id < TELE_OTHER ? online_find(d->now.online, id) : NULL;
+	const struct profiled_job *job =
+		id < TELE_OTHER ? job_profiler_find(d->now.online, id) : NULL;
 
 	if (!job)
 		http_reply_error(reply, 404, "unknown_job",

@@ -80,7 +80,7 @@ run_mode(void *ctx, size_t n, char **args, struct strbuf *reply, struct err *err
 			       args[1]);
 	log_warn("scheduler", "mode of %s%s is %s now, as control was asked",
 		 n > 1 ? "partition " : "all others", n > 1 ? args[1] : "", args[0]);
-	deeds_decide(d);
+	actions_decide(d);
 	return run_modes(ctx, 0, NULL, reply, err);
 }
 
@@ -96,7 +96,7 @@ run_poke(void *ctx, size_t n, char **args, struct strbuf *reply, struct err *err
 			"no scheduler is looked at: host = none in [scheduler]");
 		return -EOPNOTSUPP;
 	}
-	host_look(d->deeds.host);
+	sched_poll(d->deeds.host);
 	strbuf_puts(reply, "looking\n");
 	return 0;
 }

@@ -110,7 +110,7 @@ static const struct {
 } parts[] = {
 	/* clang-format off */
 	{ "fabric", fabric_turn, false },
-	{ "look", now_look, false },
+	{ "look", telemetry_scan, false },
 	{ "silent", jobs_mark_silent, true },
 	{ "running", jobs_mark_running, true },
 	{ "ages", jobs_look_again, true },
@@ -118,9 +118,9 @@ static const struct {
 	{ "advice", jobs_solve, true },
 	{ "gone", jobs_drop_gone, true },
 	{ "outcomes", outcomes_tick, false },
-	{ "deeds", deeds_tick, true },
+	{ "deeds", actions_tick, true },
 	{ "pods", pods_tick, false },
-	{ "store", memory_tick, false },
+	{ "store", persist_tick, false },
 	{ "events", api_tick, false },
 	{ "status", tell_status, false },
 	/* clang-format on */
@@ -147,7 +147,7 @@ take_turns(struct daemon *d, int64_t now_ns)
 	size_t part;
 
 	do {
-		if (!turns_next(&d->turns, now_ns, &part) &&
+		if (!tick_schedule_next(&d->turns, now_ns, &part) &&
 		    !(d->is_hurried && next_hurried(d, &part)))
 			return;
 		loop_part(d->loop, parts[part].name);
@@ -168,7 +168,7 @@ on_hundredth(void *ctx, int64_t now_ns, int64_t missed)
 	jobs_go_on(d);
 	if (loop_pass_cpu_ns(d->loop) >= PASS_NS && !is_late)
 		return;
-	rounds_go_on(d);
+	refresh_step(d);
 	d->rounds_ns = now_ns;
 }
 
@@ -178,7 +178,7 @@ on_hundredth(void *ctx, int64_t now_ns, int64_t missed)
 static bool
 end_deeds(struct daemon *d)
 {
-	bool is_over = deeds_end(d);
+	bool is_over = actions_end(d);
 
 	return pods_end(d) && is_over;
 }
@@ -228,7 +228,7 @@ on_hangup(void *ctx, int number)
 	notify_send("RELOADING=1");
 	if (settings_reload(d->settings, d->config_file, "scheduler") >= 0) {
 		log_set_level_word(daemon_text(d, "log"));
-		if (deeds_take_modes(d, &err) < 0)
+		if (actions_take_modes(d, &err) < 0)
 			log_err("scheduler", "%s; the modes stay as they were",
 				err.text);
 	}
@@ -247,11 +247,11 @@ open_all(struct daemon *d, struct err *err)
 	if (*keys)
 		r = bus_keys_load(keys, &d->keys, err);
 	if (r == 0)
-		r = now_open(d, err);
+		r = telemetry_open(d, err);
 	if (r == 0)
-		r = memory_open(d, err);
+		r = persist_open(d, err);
 	if (r == 0)
-		r = deeds_open(d, err);
+		r = actions_open(d, err);
 	if (r == 0)
 		r = pods_open(d, err);
 	if (r == 0)
@@ -267,7 +267,7 @@ open_all(struct daemon *d, struct err *err)
 	if (r == 0)
 		r = api_open(d, err);
 	if (r == 0) {
-		deeds_guard(d);
+		actions_guard(d);
 		r = control_open(d, err);
 	}
 	return r;
@@ -307,14 +307,14 @@ daemon_close(struct daemon *d)
 	figures_close(d);
 	pace_close(d);
 	pods_close(d);
-	deeds_close(d);
+	actions_close(d);
 	jobs_free(d->jobs);
 	outcomes_free(d->outcomes);
-	rounds_free(d->rounds);
+	refresh_free(d->rounds);
 	history_free(d->history);
 	fabric_close(d);
-	memory_close(d);
-	now_close(d);
+	persist_close(d);
+	telemetry_close(d);
 	rpc_announcer_close(d->announcer);
 	bus_keys_free(d->keys);
 	loop_free(d->loop);
@@ -331,7 +331,7 @@ daemon_run(struct settings *settings, const char *config_file)
 	log_set_level_word(daemon_text(&d, "log"));
 	d.loop = loop_new();
 	d.started_us = clk_wall_us();
-	d.rounds = rounds_new();
+	d.rounds = refresh_new();
 	d.history = history_new();
 	d.jobs = jobs_new();
 	d.outcomes = outcomes_new();
@@ -342,7 +342,7 @@ daemon_run(struct settings *settings, const char *config_file)
 	} else {
 		catch_signals(&d);
 		d.deeds.modes.is_stopped = is_switched_off(&d);
-		d.turns = (struct turns){
+		d.turns = (struct tick_schedule){
 			.n = N_PARTS,
 			.step_ns = DAEMON_SECOND_NS / (int64_t)N_PARTS,
 			.period_ns = DAEMON_SECOND_NS,

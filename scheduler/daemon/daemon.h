@@ -36,14 +36,14 @@
 #include "lib/base/vec.h"
 #include "scheduler/daemon/decide.h"
 #include "scheduler/daemon/modes.h"
-#include "scheduler/daemon/turns.h"
-#include "scheduler/host/host.h"
+#include "scheduler/daemon/tick_schedule.h"
 #include "scheduler/live/contention.h"
-#include "scheduler/live/picture.h"
+#include "scheduler/live/status.h"
+#include "scheduler/scheduler_driver.h"
 
 struct advisor;
 struct bus_keys;
-struct carried;
+struct link_counters;
 struct ctl;
 struct err;
 struct extender;
@@ -56,13 +56,13 @@ struct http_place;
 struct jobs;
 struct live;
 struct loop;
-struct online;
-struct online_job;
+struct job_profiler;
+struct profiled_job;
 struct outcomes;
 struct pace;
 struct pods;
 struct profile;
-struct rounds;
+struct refresh;
 struct routes;
 struct rpc_announcer;
 struct rpc_listener;
@@ -77,27 +77,27 @@ struct topo;
 #define DAEMON_SECOND_NS INT64_C(1000000000)
 
 /* Of a host, against ours: the most that a frame was ahead when it came. */
-struct now_clock {
+struct telemetry_clock {
 	int64_t most_ns, last_most_ns; /* In this minute, and in the one before. */
 	int64_t since_ns;              /* This one; 0: the number is free. */
 };
 
 /* A look at all links, step by step. */
-enum now_stage {
-	NOW_IDLE,
-	NOW_FIND,
-	NOW_REMEMBER, /* Since when links are contended. */
-	NOW_SORT,
-	NOW_COUNT, /* What jobs put on links. */
-	NOW_SHOW,
-	NOW_DROP, /* What was shown before. */
+enum telemetry_stage {
+	TELEMETRY_IDLE,
+	TELEMETRY_FIND,
+	TELEMETRY_REMEMBER, /* Since when links are contended. */
+	TELEMETRY_SORT,
+	TELEMETRY_COUNT, /* What jobs put on links. */
+	TELEMETRY_SHOW,
+	TELEMETRY_DROP, /* What was shown before. */
 };
 
 /* What frames say. */
-struct now {
+struct telemetry {
 	struct feed *feed;                 /* Owned. */
 	struct live *live;                 /* Owned. */
-	struct online *online;             /* Owned. */
+	struct job_profiler *online;       /* Owned. */
 	struct since *since;               /* Owned. */
 	struct contention found;           /* Owned.  Of the last look. */
 	int64_t newest_ns;                 /* Frame time when it last moved on, */
@@ -105,7 +105,7 @@ struct now {
 	int64_t looked_ns;                 /* The same of the last look at links. */
 	int64_t told_ns;                   /* That look was told to listeners. */
 	struct contention_finder *looking; /* Owned.  The next look, or NULL. */
-	enum now_stage stage;              /* Of it. */
+	enum telemetry_stage stage;        /* Of it. */
 	size_t next;                       /* Link that this is at, of */
 	struct contention coming; /* Owned.  What it found, until it is 'found', */
 	struct contention gone;   /* and owned: what was, being released. */
@@ -115,11 +115,11 @@ struct now {
 	int64_t carried_span_ms;
 	int64_t look_began_ns, look_cost_ns;
 	int64_t look_took_ns, last_cost_ns; /* Of the last one: in all, and of work. */
-	struct carried *carried;            /* Owned; NULL: not wanted. */
+	struct link_counters *carried;      /* Owned; NULL: not wanted. */
 	int64_t carried_ms;                 /* Frame time up to which it is told. */
 	int64_t forgot_ns;                  /* When links that are gone were. */
 	struct strtab *clock_names;         /* Owned.  Hosts, */
-	VEC(struct now_clock) clocks;       /* and by number there, their clocks. */
+	VEC(struct telemetry_clock) clocks; /* and by number there, their clocks. */
 	uint32_t n_clocks;
 	uint64_t n_not_frames, n_refused; /* That were told in the log. */
 	struct log_limit said, damage_said, memory_said, store_said;
@@ -139,21 +139,21 @@ struct fabric {
 };
 
 /* An action that was asked for. */
-struct deed {
+struct pending_action {
 	uint64_t ticket;
 	struct decide_action action; /* Owned. */
 	int64_t at_us;
 };
 
-struct deeds {
-	struct host *host;   /* Owned; NULL: no scheduler is looked at. */
-	struct guard *guard; /* Owned; NULL, too.  It runs where we may pin. */
-	struct host_snapshot
+struct actions {
+	struct sched_driver *host; /* Owned; NULL: no scheduler is looked at. */
+	struct guard *guard;       /* Owned; NULL, too.  It runs where we may pin. */
+	struct sched_snapshot
 		snapshot; /* The host's own.  The last look; at_us 0: none. */
 	char *why;        /* Owned.  Why there is no newer one. */
 	struct modes modes;
 	struct decide_changes changes;
-	VEC(struct deed) under_way;
+	VEC(struct pending_action) under_way;
 	size_t n_checked; /* Partitions with a mode of their own that were looked for. */
 	int64_t started_us; /* Wall clock. */
 	bool has_decided;   /* With a look. */
@@ -182,14 +182,14 @@ struct daemon {
 	struct settings *settings;
 	const char *config_file; /* Borrowed; NULL: the default one. */
 	struct loop *loop;
-	struct turns turns;    /* Of what is done once a second, */
+	struct tick_schedule turns; /* Of what is done once a second, */
 	bool is_hurried;       /* and what is done at once, as there is a new look at */
 	size_t next_hurried;   /* the cluster's scheduler: it is at this part. */
 	struct bus_keys *keys; /* NULL: none. */
-	struct now now;
-	struct rounds *rounds;
+	struct telemetry now;
+	struct refresh *rounds;
 	struct fabric fabric;
-	struct deeds deeds;
+	struct actions deeds;
 	struct jobs *jobs;
 	struct pace *pace;
 	struct pods *pods; /* NULL: there is no API server to ask. */
@@ -218,31 +218,32 @@ int daemon_run(struct settings *settings, const char *config_file);
 
 /* ---- now.c ------------------------------------------------------------------------- */
 
-int now_open(struct daemon *d, struct err *err);
-void now_close(struct daemon *d);
+int telemetry_open(struct daemon *d, struct err *err);
+void telemetry_close(struct daemon *d);
 /* Once a second: begins to look at the links again, if that is not too dear. */
-void now_look(struct daemon *d);
+void telemetry_scan(struct daemon *d);
 /* A part of it; false: there is none to do. */
-bool now_look_on(struct daemon *d);
+bool telemetry_scan_step(struct daemon *d);
 /* Forgets hosts and links that have been gone for long. */
-void now_forget(struct daemon *d);
+void telemetry_forget(struct daemon *d);
 /* What was begun is not wanted any more: the fabric is another one. */
-void now_stop_looking(struct daemon *d);
-struct picture now_picture(const struct daemon *d);
-/* Links of the last look by number (contention.h), below now_n_numbers(), or NULL. */
-const struct contention_link *now_link(const struct daemon *d, size_t number);
-size_t now_n_numbers(const struct daemon *d);
+void telemetry_stop_scan(struct daemon *d);
+struct status telemetry_status(const struct daemon *d);
+/* Links of the last look by number (contention.h), below telemetry_n_numbers(), or NULL. */
+const struct contention_link *telemetry_link(const struct daemon *d, size_t number);
+size_t telemetry_n_numbers(const struct daemon *d);
 /* How far a host's clock is ahead of ours, at least; false if it said nothing lately. */
-bool now_clock_offset_ns(const struct daemon *d, const char *host, int64_t *ret_ns);
+bool telemetry_clock_offset_ns(const struct daemon *d, const char *host,
+			       int64_t *ret_ns);
 
 /* ---- rounds.c ---------------------------------------------------------------------- */
 
-struct rounds *rounds_new(void);
-void rounds_free(struct rounds *rounds); /* Accepts NULL. */
+struct refresh *refresh_new(void);
+void refresh_free(struct refresh *rounds); /* Accepts NULL. */
 /* Does what there is to do, for a few milliseconds; then others have their turn. */
-void rounds_go_on(struct daemon *d);
+void refresh_step(struct daemon *d);
 /* The fabric is another one: what was begun is given up, and begun again. */
-void rounds_begin_again(struct daemon *d);
+void refresh_restart(struct daemon *d);
 
 /* ---- fabric.c ---------------------------------------------------------------------- */
 
@@ -254,20 +255,20 @@ void fabric_reload(struct daemon *d);
 
 /* ---- deeds.c ----------------------------------------------------------------------- */
 
-int deeds_open(struct daemon *d, struct err *err);
-void deeds_close(struct daemon *d);
+int actions_open(struct daemon *d, struct err *err);
+void actions_close(struct daemon *d);
 /*
  * From now on pins are looked after, if there may be any, of us or of an earlier run: all
  * else is open, and control_open() is next (guard.h).
  */
-void deeds_guard(struct daemon *d);
-void deeds_tick(struct daemon *d);
+void actions_guard(struct daemon *d);
+void actions_tick(struct daemon *d);
 /* The modes as the settings have them. */
-int deeds_take_modes(struct daemon *d, struct err *err);
+int actions_take_modes(struct daemon *d, struct err *err);
 /* Everything is to be undone; true once that is done, or there is nothing to. */
-bool deeds_end(struct daemon *d);
+bool actions_end(struct daemon *d);
 /* Something has changed that may call for deeds: decides now. */
-void deeds_decide(struct daemon *d);
+void actions_decide(struct daemon *d);
 
 /* ---- jobs.c ------------------------------------------------------------------------ */
 
@@ -292,11 +293,11 @@ void jobs_solve(struct daemon *d);
 void jobs_drop_gone(struct daemon *d);
 /* What is known now of a job that runs; 'running' NULL: there is no fabric. */
 void jobs_take_running(struct daemon *d, const struct running *running,
-		       const struct online_job *seen);
+		       const struct profiled_job *seen);
 /* Between two updates: goes on with what there was no time for. */
 void jobs_go_on(struct daemon *d);
 /* For decide.h. */
-void jobs_advice(void *daemon, const struct host_job *job,
+void jobs_advice(void *daemon, const struct sched_job *job,
 		 struct decide_advice *ret_advice);
 
 /* How many advices there are now, by whether they say anything. */
@@ -309,29 +310,29 @@ struct jobs_counts jobs_counts(const struct daemon *d);
 
 /* ---- memory.c ---------------------------------------------------------------------- */
 
-int memory_open(struct daemon *d, struct err *err);
-void memory_close(struct daemon *d);
-void memory_tick(struct daemon *d);
+int persist_open(struct daemon *d, struct err *err);
+void persist_close(struct daemon *d);
+void persist_tick(struct daemon *d);
 /* A change of ours is to be found again, or to be forgotten. */
-void memory_keep_change(struct daemon *d, const char *job);
+void persist_keep_change(struct daemon *d, const char *job);
 struct job;
 /* The profile of a running job, and where it runs, for a restart. */
-void memory_keep_profile(struct daemon *d, const struct job *job);
+void persist_keep_profile(struct daemon *d, const struct job *job);
 /*
  * The profile of the last run of a job of the same user, name and number of nodes, and
  * when it was found; false if there is none, or it is older than earlier_max_age_s.
  * Released by the caller.
  */
-bool memory_earlier(struct daemon *d, const struct host_job *job,
-		    struct profile *ret_profile, int64_t *ret_at_us);
+bool persist_earlier(struct daemon *d, const struct sched_job *job,
+		     struct profile *ret_profile, int64_t *ret_at_us);
 /*
  * Tells the profiles of before a restart that are not older than max_age_s: once, when
  * the fabric is known.
  */
-void memory_restore(struct daemon *d);
+void persist_restore(struct daemon *d);
 /* A line of the log of changes: "asked", "done", "failed". */
-void memory_log(struct daemon *d, const struct decide_action *action, const char *what,
-		const char *why);
+void persist_log(struct daemon *d, const struct decide_action *action, const char *what,
+		 const char *why);
 
 /* ---- history.c --------------------------------------------------------------------- */
 

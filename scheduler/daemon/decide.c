@@ -46,7 +46,7 @@ enum fitness {
 };
 
 struct look_at_nodes {
-	const struct host_snapshot *host;
+	const struct sched_snapshot *host;
 	struct strtab *given; /* Nodes given away in this round; NULL: do not mind. */
 	enum fitness fitness;
 	uint32_t n;
@@ -56,14 +56,14 @@ static int
 look_at_node(void *ctx, const char *name)
 {
 	struct look_at_nodes *look = ctx;
-	const struct host_node *node = host_find_node(look->host, name);
+	const struct sched_node *node = sched_find_node(look->host, name);
 
 	look->n++;
-	if (!node || node->state == HOST_NODE_DOWN)
+	if (!node || node->state == SCHED_NODE_DOWN)
 		look->fitness = FIT_NEVER;
 	/* Places are advised of nodes that are free as a whole. */
 	else if (look->fitness == FIT &&
-		 (node->state != HOST_NODE_FREE ||
+		 (node->state != SCHED_NODE_FREE ||
 		  (look->given && strtab_find(look->given, name) != STRTAB_NONE)))
 		look->fitness = FIT_NOT_NOW;
 	return 0;
@@ -71,7 +71,7 @@ look_at_node(void *ctx, const char *name)
 
 /* Whether a job could start on all of 'nodes' now, and how many they are. */
 static enum fitness
-fitness_of(const struct host_snapshot *host, struct strtab *given, const char *nodes,
+fitness_of(const struct sched_snapshot *host, struct strtab *given, const char *nodes,
 	   uint32_t *ret_n)
 {
 	struct look_at_nodes look = { .host = host, .given = given };
@@ -125,7 +125,7 @@ struct round {
 };
 
 static void
-act(struct round *round, enum host_action_kind kind, enum decide_why why,
+act(struct round *round, enum sched_action_kind kind, enum decide_why why,
     const char *job, const char *nodes, const char *record)
 {
 	if (round->actions->items.n >= DECIDE_MAX_AT_ONCE) {
@@ -152,7 +152,7 @@ keep_for(struct round *round, const char *nodes)
 }
 
 static enum mode
-mode_for(const struct decide_view *view, const struct host_job *job)
+mode_for(const struct decide_view *view, const struct sched_job *job)
 {
 	return view->is_ending ? MODE_OBSERVE : modes_now(view->modes, job->partition);
 }
@@ -161,7 +161,7 @@ mode_for(const struct decide_view *view, const struct host_job *job)
 static void
 unpin(struct round *round, const struct decide_change *change, enum decide_why why)
 {
-	act(round, HOST_UNPIN, why, change->job, NULL, change->before);
+	act(round, SCHED_UNPIN, why, change->job, NULL, change->before);
 }
 
 /*
@@ -176,7 +176,8 @@ is_past(int64_t since_us, int64_t now_us, int64_t span_us)
 
 /* The watchdog: of a waiting job that we pinned. */
 static void
-watch_pin(struct round *round, struct decide_change *change, const struct host_job *job)
+watch_pin(struct round *round, struct decide_change *change,
+	  const struct sched_job *job)
 {
 	const struct decide_view *view = round->view;
 	uint32_t n;
@@ -218,9 +219,9 @@ is_unsettled(const struct round *round, const struct decide_change *change)
 /* What is ours of a job, and still so. */
 static void
 look_after(struct round *round, struct decide_change *change,
-	   const struct host_job *job)
+	   const struct sched_job *job)
 {
-	bool is_waiting = job->state == HOST_WAITING;
+	bool is_waiting = job->state == SCHED_WAITING;
 
 	if (is_unsettled(round, change) || change->kind == DECIDE_OVER) {
 		/* The look does not show yet that it has its nodes. */
@@ -241,7 +242,7 @@ look_after(struct round *round, struct decide_change *change,
 		/* It started: what is left of ours is the record. */
 		change->kind = DECIDE_RECORDED;
 	} else if (mode_for(round->view, job) == MODE_OBSERVE || change->is_unwanted) {
-		act(round, HOST_RECORD,
+		act(round, SCHED_RECORD,
 		    change->is_unwanted ? DECIDE_ASKED : DECIDE_STOPPED, change->job,
 		    NULL, change->before);
 	}
@@ -252,8 +253,8 @@ look_after_all(struct round *round)
 {
 	for (size_t i = 0; i < round->changes->items.n;) {
 		struct decide_change *change = &round->changes->items.items[i];
-		const struct host_job *job =
-			host_find_job(round->view->host, change->job);
+		const struct sched_job *job =
+			sched_find_job(round->view->host, change->job);
 
 		if (job) {
 			look_after(round, change, job);
@@ -274,10 +275,10 @@ adopt(struct round *round)
 	const struct decide_view *view = round->view;
 
 	for (size_t i = 0; i < view->host->n_jobs; i++) {
-		const struct host_job *job = &view->host->jobs[i];
+		const struct sched_job *job = &view->host->jobs[i];
 		struct decide_change *change;
 
-		if (job->state != HOST_WAITING || !job->is_pinned)
+		if (job->state != SCHED_WAITING || !job->is_pinned)
 			continue;
 		change = decide_find(round->changes, job->id);
 		if (change && (change->kind == DECIDE_PIN || change->is_his ||
@@ -297,7 +298,7 @@ adopt(struct round *round)
 /* ---- Jobs that wait --------------------------------------------------------------- */
 
 static void
-place(struct round *round, const struct host_job *job,
+place(struct round *round, const struct sched_job *job,
       const struct decide_advice *advice, bool is_urgent)
 {
 	uint32_t n;
@@ -309,7 +310,7 @@ place(struct round *round, const struct host_job *job,
 	    is_past(round->view->host->at_us, round->view->now_us, DECIDE_PLACE_US))
 		fitness = FIT_NOT_NOW;
 	if (fitness == FIT && n == job->n_nodes) {
-		act(round, HOST_PLACE, DECIDE_PLACED, job->id, advice->nodes,
+		act(round, SCHED_PLACE, DECIDE_PLACED, job->id, advice->nodes,
 		    advice->record);
 		if (round->actions->n_left == 0)
 			round->actions->items.items[round->actions->items.n - 1]
@@ -317,12 +318,12 @@ place(struct round *round, const struct host_job *job,
 		keep_for(round, advice->nodes);
 	} else if (fitness != FIT_NOT_NOW || n != job->n_nodes || is_urgent) {
 		/* A place that is taken just now may be free at the next look. */
-		act(round, HOST_LET_GO, DECIDE_NO_PLACE, job->id, NULL, NULL);
+		act(round, SCHED_LET_GO, DECIDE_NO_PLACE, job->id, NULL, NULL);
 	}
 }
 
 static void
-look_at_gated(struct round *round, const struct host_job *job)
+look_at_gated(struct round *round, const struct sched_job *job)
 {
 	const struct decide_view *view = round->view;
 	bool is_urgent = job->eligible_us - view->now_us <= DECIDE_MARGIN_US;
@@ -335,11 +336,11 @@ look_at_gated(struct round *round, const struct host_job *job)
 	if (change && change->n_failed >= DECIDE_MAX_FAILED)
 		return;
 	if (job->n_nodes < 2) {
-		act(round, HOST_LET_GO, DECIDE_ONE_NODE, job->id, NULL, NULL);
+		act(round, SCHED_LET_GO, DECIDE_ONE_NODE, job->id, NULL, NULL);
 		return;
 	}
 	if (*job->required || change) {
-		act(round, HOST_LET_GO,
+		act(round, SCHED_LET_GO,
 		    change ? DECIDE_NOTHING_TOLD : DECIDE_USER_PINNED, job->id, NULL,
 		    NULL);
 		return;
@@ -348,27 +349,27 @@ look_at_gated(struct round *round, const struct host_job *job)
 	if (advice.answer != DECIDE_NO_ANSWER && advice.valid_until_us <= view->now_us)
 		advice.answer = DECIDE_NO_ANSWER;
 	if (mode == MODE_ADVISE)
-		act(round, HOST_LET_GO, DECIDE_ADVISING, job->id, NULL, advice.record);
+		act(round, SCHED_LET_GO, DECIDE_ADVISING, job->id, NULL, advice.record);
 	else if (advice.answer == DECIDE_AT)
 		place(round, job, &advice, is_urgent);
 	else if (advice.answer == DECIDE_REFUSED)
-		act(round, HOST_LET_GO, DECIDE_THIN, job->id, NULL, advice.record);
+		act(round, SCHED_LET_GO, DECIDE_THIN, job->id, NULL, advice.record);
 	else if (advice.answer == DECIDE_ANYWHERE)
-		act(round, HOST_LET_GO, DECIDE_NO_PLACE, job->id, NULL, advice.record);
+		act(round, SCHED_LET_GO, DECIDE_NO_PLACE, job->id, NULL, advice.record);
 	else if (is_urgent)
-		act(round, HOST_LET_GO, DECIDE_NOTHING_TOLD, job->id, NULL, NULL);
+		act(round, SCHED_LET_GO, DECIDE_NOTHING_TOLD, job->id, NULL, NULL);
 }
 
 struct ordered {
-	const struct host_job *job;
+	const struct sched_job *job;
 };
 
 /* Those whose gate ends soon first, or else by priority. */
 static int
 compare_waiting(const void *a, const void *b)
 {
-	const struct host_job *x = ((const struct ordered *)a)->job;
-	const struct host_job *y = ((const struct ordered *)b)->job;
+	const struct sched_job *x = ((const struct ordered *)a)->job;
+	const struct sched_job *y = ((const struct ordered *)b)->job;
 
 	if (x->priority != y->priority)
 		return x->priority > y->priority ? -1 : 1;
@@ -380,11 +381,11 @@ compare_waiting(const void *a, const void *b)
 static void
 look_at_waiting(struct round *round)
 {
-	const struct host_snapshot *host = round->view->host;
+	const struct sched_snapshot *host = round->view->host;
 	VEC(struct ordered) gated = VEC_EMPTY;
 
 	for (size_t i = 0; i < host->n_jobs; i++)
-		if (host->jobs[i].state == HOST_WAITING && host->jobs[i].is_gated)
+		if (host->jobs[i].state == SCHED_WAITING && host->jobs[i].is_gated)
 			vec_push(&gated, ((struct ordered){ &host->jobs[i] }));
 	if (gated.n)
 		qsort(gated.items, gated.n, sizeof *gated.items, compare_waiting);
@@ -396,7 +397,7 @@ look_at_waiting(struct round *round)
 /* ---- Jobs that run ---------------------------------------------------------------- */
 
 static void
-look_at_running(struct round *round, const struct host_job *job)
+look_at_running(struct round *round, const struct sched_job *job)
 {
 	const struct decide_view *view = round->view;
 	struct decide_change *change = decide_find(round->changes, job->id);
@@ -418,7 +419,7 @@ look_at_running(struct round *round, const struct host_job *job)
 	if (round->n_records++ >= DECIDE_MAX_RECORDS)
 		round->actions->n_left++;
 	else
-		act(round, HOST_RECORD, DECIDE_TOLD, job->id, NULL, advice.record);
+		act(round, SCHED_RECORD, DECIDE_TOLD, job->id, NULL, advice.record);
 }
 
 void
@@ -426,7 +427,7 @@ decide(const struct decide_view *view, struct decide_changes *changes,
        struct decide_actions *ret_actions)
 {
 	struct round round = { view, changes, ret_actions, NULL, 0 };
-	const struct host_snapshot *host = view->host;
+	const struct sched_snapshot *host = view->host;
 
 	*ret_actions = (struct decide_actions){ .items = VEC_EMPTY };
 	if (!host || view->now_us - host->at_us > DECIDE_MAX_LOOK_AGE)
@@ -437,7 +438,7 @@ decide(const struct decide_view *view, struct decide_changes *changes,
 	if (!view->is_ending) {
 		look_at_waiting(&round);
 		for (size_t i = 0; i < host->n_jobs; i++)
-			if (host->jobs[i].state == HOST_RUNNING)
+			if (host->jobs[i].state == SCHED_RUNNING)
 				look_at_running(&round, &host->jobs[i]);
 	}
 	strtab_free(round.given);

@@ -27,7 +27,7 @@
 
 #include "lib/base/vec.h"
 #include "scheduler/daemon/modes.h"
-#include "scheduler/host/host.h"
+#include "scheduler/scheduler_driver.h"
 
 #define DECIDE_MARGIN_US INT64_C(2000000)
 #define DECIDE_BUSY_US   INT64_C(3000000)  /* A place is taken by others so long. */
@@ -117,16 +117,16 @@ struct decide_view {
 	bool is_first;      /* Of this run's rounds with a look. */
 	bool is_ending;     /* Everything is to be undone. */
 	const struct modes *modes;
-	const struct host_snapshot *host; /* NULL: the scheduler does not answer. */
+	const struct sched_snapshot *host; /* NULL: the scheduler does not answer. */
 	/* Fills the advice for a job: waiting or running. */
-	void (*advice)(void *ctx, const struct host_job *job,
+	void (*advice)(void *ctx, const struct sched_job *job,
 		       struct decide_advice *ret_advice);
 	void *ctx;
 	int64_t pin_wait_us;
 };
 
 struct decide_action {
-	enum host_action_kind kind;
+	enum sched_action_kind kind;
 	enum decide_why why;
 	char *job;              /* Owned. */
 	char *nodes, *record;   /* Owned; NULL: none. */

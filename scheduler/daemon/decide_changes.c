@@ -113,8 +113,8 @@ decide_note(struct decide_changes *changes, const struct decide_action *action,
 {
 	struct decide_change *known = decide_find(changes, action->job);
 	struct decide_change *change = decide_add(changes, action->job);
-	bool is_undoing = action->kind == HOST_UNPIN ||
-			  (action->kind == HOST_RECORD && action->why != DECIDE_TOLD);
+	bool is_undoing = action->kind == SCHED_UNPIN ||
+			  (action->kind == SCHED_RECORD && action->why != DECIDE_TOLD);
 
 	if (!known)
 		decide_set_text(&change->before, record_before);
@@ -124,7 +124,7 @@ decide_note(struct decide_changes *changes, const struct decide_action *action,
 	change->at_us = now_us;
 	if (action->record)
 		decide_set_text(&change->record, action->record);
-	if (action->kind == HOST_PLACE) {
+	if (action->kind == SCHED_PLACE) {
 		change->kind = DECIDE_PIN;
 		change->is_his = false;
 		decide_set_text(&change->nodes, action->nodes);
@@ -149,13 +149,13 @@ decide_done(struct decide_changes *changes, const struct decide_action *action, 
 		return;
 	}
 	change->n_failed = rc < 0 ? change->n_failed + 1 : 0;
-	if (action->kind == HOST_UNPIN && (rc == 0 || rc == -EALREADY)) {
+	if (action->kind == SCHED_UNPIN && (rc == 0 || rc == -EALREADY)) {
 		change->kind = DECIDE_OVER;
 		change->is_unwanted = false;
-	} else if (action->kind == HOST_PLACE && rc < 0) {
+	} else if (action->kind == SCHED_PLACE && rc < 0) {
 		/* The job may still be let go; it is not pinned. */
 		change->kind = DECIDE_OVER;
-	} else if (action->kind == HOST_RECORD && action->why != DECIDE_TOLD &&
+	} else if (action->kind == SCHED_RECORD && action->why != DECIDE_TOLD &&
 		   (rc == 0 || change->n_failed >= DECIDE_MAX_FAILED)) {
 		decide_remove(changes, action->job);
 	}

@@ -29,10 +29,10 @@ take_up(struct daemon *d, struct topo *topo)
 	struct fabric *fabric = &d->fabric;
 
 	/* What was found speaks of links of the one before. */
-	now_stop_looking(d);
+	telemetry_stop_scan(d);
 	history_give_up(d);
 	contention_fini(&d->now.found);
-	rounds_begin_again(d);
+	refresh_restart(d);
 	routes_free(fabric->routes);
 	topo_unref(fabric->topo);
 	fabric->topo = topo;
@@ -47,7 +47,7 @@ take_up(struct daemon *d, struct topo *topo)
 }
 
 static void
-tell_why(struct daemon *d, const struct err *err)
+pod_report_why(struct daemon *d, const struct err *err)
 {
 	struct fabric *fabric = &d->fabric;
 
@@ -88,9 +88,9 @@ on_plan(void *ctx, const char *reply, size_t n, const struct err *why)
 
 	d->fabric.question = NULL;
 	if (!reply)
-		tell_why(d, why);
+		pod_report_why(d, why);
 	else if (topo_reply_plan(endpoint, reply, n, &topo, &err) < 0)
-		tell_why(d, &err);
+		pod_report_why(d, &err);
 	else
 		take_up(d, topo);
 }
@@ -106,7 +106,7 @@ ask(struct daemon *d)
 	if (rpc_ask(d->loop, daemon_text(d, "topology"), d->keys,
 		    "{\"op\":\"snapshot\"}", ASK_TIMEOUT_NS, on_plan, d,
 		    &fabric->question, &err) < 0)
-		tell_why(d, &err);
+		pod_report_why(d, &err);
 }
 
 static void
@@ -151,7 +151,7 @@ fabric_reload(struct daemon *d)
 	if (d->fabric.is_service)
 		d->fabric.is_out_of_date = true;
 	else if (!settings_is_none(daemon_text(d, "topology")) && read_it(d, &err) < 0)
-		tell_why(d, &err);
+		pod_report_why(d, &err);
 }
 
 void

@@ -12,15 +12,15 @@
 #include "lib/daemon/metrics.h"
 #include "lib/daemon/passes.h"
 #include "scheduler/core/advise/reason.h"
-#include "scheduler/daemon/carried.h"
 #include "scheduler/daemon/daemon.h"
 #include "scheduler/daemon/jobs.h"
+#include "scheduler/daemon/link_counters.h"
 #include "scheduler/daemon/outcomes.h"
 #include "scheduler/daemon/pace.h"
 #include "scheduler/daemon/pods.h"
 #include "scheduler/live/feed.h"
+#include "scheduler/live/job_profiler.h"
 #include "scheduler/live/live.h"
-#include "scheduler/live/online.h"
 #include "scheduler/store/store.h"
 #include "topology/topo.h"
 
@@ -103,11 +103,11 @@ write_links(const struct daemon *d, struct metrics *m, enum link_figure which,
 		[LINK_JOBS] = { "antiphase_link_jobs", "Jobs active in the window." },
 	};
 
-	size_t n = now_n_numbers(d);
+	size_t n = telemetry_n_numbers(d);
 
 	begin(m, *at, families[which].name, METRICS_GAUGE, families[which].help);
 	for (int i = 0; i < SAMPLES_A_PIECE && *at < n; i++) {
-		const struct contention_link *link = now_link(d, (*at)++);
+		const struct contention_link *link = telemetry_link(d, (*at)++);
 		double value = link ? figure_of(link, which) : -1;
 
 		if (value >= 0)
@@ -130,7 +130,8 @@ write_carried(struct daemon *d, struct metrics *m, size_t *at)
 	begin(m, *at, "antiphase_link_job_transmit_bytes_total", METRICS_COUNTER,
 	      "What a job put on a link; \"other\": all without a place among "
 	      "the link_jobs that carry most.");
-	return carried_some(d->now.carried, at, LINKS_A_PIECE, write_carried_one, m);
+	return link_counters_some(d->now.carried, at, LINKS_A_PIECE, write_carried_one,
+				  m);
 }
 
 /* What the jobs ask of a link beyond what it can carry, as they are steered now. */
@@ -260,7 +261,7 @@ enum job_figure {
 };
 
 static bool
-figure_of_job(const struct daemon *d, const struct online_job *seen,
+figure_of_job(const struct daemon *d, const struct profiled_job *seen,
 	      enum job_figure which, double *ret_value)
 {
 	const struct job *job = jobs_find(d, live_job_name(d->now.live, seen->job));
@@ -271,7 +272,7 @@ figure_of_job(const struct daemon *d, const struct online_job *seen,
 		if (!seen->has_estimate)
 			return false;
 		*ret_value = which == JOB_DUTY
-				     ? picture_duty(&seen->detection.profile)
+				     ? status_duty(&seen->detection.profile)
 				     : (double)seen->detection.profile.period_us / 1e6;
 		return true;
 	}
@@ -310,8 +311,8 @@ write_jobs(const struct daemon *d, struct metrics *m, enum job_figure which, siz
 
 	begin(m, *at, families[which].name, METRICS_GAUGE, families[which].help);
 	for (int i = 0; i < SAMPLES_A_PIECE && *at < n; i++) {
-		const struct online_job *job =
-			online_find(d->now.online, (uint32_t)(*at)++);
+		const struct profiled_job *job =
+			job_profiler_find(d->now.online, (uint32_t)(*at)++);
 		double value;
 
 		if (job && figure_of_job(d, job, which, &value))
@@ -417,7 +418,7 @@ write_deeds(struct daemon *d, struct metrics *m, size_t *at)
 static bool
 write_host_ages(struct daemon *d, struct metrics *m, size_t *at)
 {
-	const struct picture picture = now_picture(d);
+	const struct status picture = telemetry_status(d);
 	uint32_t n = live_n_hosts(d->now.live);
 
 	begin(m, *at, "antiphase_telemetry_age_seconds", METRICS_GAUGE,
@@ -425,7 +426,7 @@ write_host_ages(struct daemon *d, struct metrics *m, size_t *at)
 	for (int i = 0; i < SAMPLES_A_PIECE && *at < n; i++) {
 		uint32_t host = (uint32_t)(*at)++;
 
-		metrics_sample(m, (double)picture_host_age_ns(&picture, host) / 1e9,
+		metrics_sample(m, (double)status_host_age_ns(&picture, host) / 1e9,
 			       "host", live_host(d->now.live, host)->name, NULL);
 	}
 	return *at < n;
@@ -459,7 +460,7 @@ write_host_clocks(struct daemon *d, struct metrics *m, size_t *at)
 	for (int i = 0; i < SAMPLES_A_PIECE && *at < n; i++) {
 		const char *host = live_host(d->now.live, (uint32_t)(*at)++)->name;
 
-		if (now_clock_offset_ns(d, host, &offset_ns))
+		if (telemetry_clock_offset_ns(d, host, &offset_ns))
 			metrics_sample(m, (double)offset_ns / 1e9, "host", host, NULL);
 	}
 	return *at < n;

@@ -13,7 +13,7 @@
 #include "lib/base/log.h"
 #include "lib/daemon/ctl.h"
 #include "scheduler/daemon/guard.h"
-#include "scheduler/host/slurm_release.h"
+#include "scheduler/slurm/slurm_release.h"
 
 /* One pin after another, and there may be thousands; Slurm may be starting just now. */
 #define LIMIT_MS  600000

@@ -182,7 +182,7 @@ jobs_set_fabric(struct daemon *d)
 	advisor_free(d->jobs->advisor);
 	d->jobs->advisor = advisor_new(d->fabric.topo, &opts);
 	d->jobs->nodes_at_us = 0;
-	memory_restore(d);
+	persist_restore(d);
 }
 
 /* ---- Refusing ------------------------------------------------------------------------ */
@@ -201,7 +201,7 @@ jobs_refuse(struct daemon *d, struct job *job, enum jobs_refusal why)
 void
 jobs_mark_silent(struct daemon *d)
 {
-	const struct picture picture = now_picture(d);
+	const struct status picture = telemetry_status(d);
 	struct jobs *jobs = d->jobs;
 
 	free(jobs->is_silent);
@@ -215,7 +215,7 @@ jobs_mark_silent(struct daemon *d)
 		jobs->is_heard = xcalloc(n, sizeof(bool));
 	}
 	for (uint32_t i = 0; i < live_n_hosts(d->now.live); i++) {
-		bool is_silent = picture_is_silent(&picture, i);
+		bool is_silent = status_is_silent(&picture, i);
 		uint32_t node = TOPO_NONE;
 
 		jobs->n_silent += is_silent;
@@ -273,7 +273,7 @@ is_same(struct job *job, const struct work_job *new, bool is_shiftable,
 	bool is_by_pacer)
 {
 	/* Of few iterations it was a first guess, and this is a better one. */
-	bool is_refined = is_by_pacer && job->paced.n <= PACED_N_KEPT;
+	bool is_refined = is_by_pacer && job->paced.n <= PACER_PROFILE_N_KEPT;
 
 	if (!is_same_place(job, new, is_shiftable))
 		return false;
@@ -288,7 +288,7 @@ static void
 keep(struct daemon *d, struct job *job)
 {
 	job->kept_ns = clk_monotonic_ns();
-	memory_keep_profile(d, job);
+	persist_keep_profile(d, job);
 }
 
 void
@@ -388,10 +388,10 @@ jobs_update(struct daemon *d)
 }
 
 void
-jobs_advice(void *daemon, const struct host_job *waiting,
+jobs_advice(void *daemon, const struct sched_job *waiting,
 	    struct decide_advice *ret_advice)
 {
-	bool is_waiting = waiting->state == HOST_WAITING;
+	bool is_waiting = waiting->state == SCHED_WAITING;
 	const struct job *job =
 		jobs_find(daemon, is_waiting ? waiting->id : waiting->local_id);
 

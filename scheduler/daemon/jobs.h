@@ -21,7 +21,7 @@
 #include "scheduler/core/advisor/advisor.h"
 #include "scheduler/core/workload/workload.h"
 #include "scheduler/daemon/decide.h"
-#include "scheduler/daemon/paced.h"
+#include "scheduler/daemon/pacer_profile.h"
 
 struct daemon;
 struct err;
@@ -78,7 +78,7 @@ struct job {
 	int64_t paced_ns;   /* When its pacer last said something; 0: never. */
 	struct pacer pacer; /* Who that is. */
 	bool is_observing;  /* It takes no orders. */
-	struct paced paced;
+	struct pacer_profile paced;
 	bool is_by_pacer; /* The profile is what its pacer says; */
 	bool has_changed; /* and that has become another one: taken up at once. */
 	bool is_told;     /* There is something new of it, */

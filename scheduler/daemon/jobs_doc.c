@@ -15,8 +15,8 @@
 #include "scheduler/daemon/daemon.h"
 #include "scheduler/daemon/jobs.h"
 #include "scheduler/daemon/outcomes.h"
+#include "scheduler/live/job_profiler.h"
 #include "scheduler/live/live.h"
-#include "scheduler/live/online.h"
 #include "scheduler/store/store.h"
 #include "topology/topo.h"
 
@@ -117,9 +117,10 @@ struct ground {
 };
 
 static struct ground
-ground_of(const struct daemon *d, const struct job *job, const struct online_job *seen)
+ground_of(const struct daemon *d, const struct job *job,
+	  const struct profiled_job *seen)
 {
-	const struct picture picture = now_picture(d);
+	const struct status picture = telemetry_status(d);
 	const struct profile *profile = &job->profile;
 
 	if (job->is_by_pacer)
@@ -131,7 +132,7 @@ ground_of(const struct daemon *d, const struct job *job, const struct online_job
 					profile->confidence };
 	if (seen && seen->has_estimate)
 		return (struct ground){ "traffic", seen->detection.profile.n_iterations,
-					picture_estimate_age_ns(&picture, seen) / 1000,
+					status_estimate_age_ns(&picture, seen) / 1000,
 					seen->detection.profile.confidence };
 	if (job->earlier_us)
 		return (struct ground){ "earlier", profile->n_iterations,
@@ -144,8 +145,8 @@ static void
 put_evidence(const struct daemon *d, const struct job *job, struct jsonw *w)
 {
 	uint32_t id = live_find_job(d->now.live, job->name);
-	const struct online_job *seen =
-		id < TELE_OTHER ? online_find(d->now.online, id) : NULL;
+	const struct profiled_job *seen =
+		id < TELE_OTHER ? job_profiler_find(d->now.online, id) : NULL;
 	const struct ground ground = ground_of(d, job, seen);
 
 	jsonw_object(w, "evidence");

@@ -8,17 +8,17 @@
 #include "lib/base/strbuf.h"
 #include "scheduler/daemon/daemon.h"
 #include "scheduler/daemon/jobs_priv.h"
+#include "scheduler/live/job_profiler.h"
 #include "scheduler/live/live.h"
-#include "scheduler/live/online.h"
 #include "scheduler/live/running.h"
 #include "topology/topo.h"
 
 /* Whether a running job may be advised on, on what its traffic shows. */
 static enum jobs_refusal
-judge(const struct daemon *d, const struct picture *picture,
-      const struct work_job *running, const struct online_job *seen)
+judge(const struct daemon *d, const struct status *picture,
+      const struct work_job *running, const struct profiled_job *seen)
 {
-	if (picture_estimate_age_ns(picture, seen) >
+	if (status_estimate_age_ns(picture, seen) >
 	    daemon_integer(d, "max_age_s") * DAEMON_SECOND_NS)
 		return JOBS_STALE;
 	if (running->profile.n_iterations < daemon_integer(d, "min_iterations"))
@@ -49,9 +49,9 @@ take_paced(struct daemon *d, const struct running *running, struct job *job)
 
 void
 jobs_take_running(struct daemon *d, const struct running *running,
-		  const struct online_job *seen)
+		  const struct profiled_job *seen)
 {
-	const struct picture picture = now_picture(d);
+	const struct status picture = telemetry_status(d);
 	struct job *job = jobs_make(d->jobs, live_job_name(d->now.live, seen->job));
 	struct strbuf notes = STRBUF_EMPTY;
 	struct work_job new;
@@ -82,7 +82,7 @@ void
 jobs_mark_running(struct daemon *d)
 {
 	size_t n;
-	const struct online_job *const *seen = online_jobs(d->now.online, &n);
+	const struct profiled_job *const *seen = job_profiler_jobs(d->now.online, &n);
 
 	for (size_t i = 0; i < d->jobs->items.n; i++)
 		if (d->jobs->items.items[i])
@@ -109,22 +109,22 @@ jobs_mark_running(struct daemon *d)
 
 /* How old that is which its profile stands on. */
 static int64_t
-age_ns(const struct daemon *d, const struct picture *picture, const struct job *job)
+age_ns(const struct daemon *d, const struct status *picture, const struct job *job)
 {
 	uint32_t id = live_find_job(d->now.live, job->name);
-	const struct online_job *seen =
-		id < TELE_OTHER ? online_find(d->now.online, id) : NULL;
+	const struct profiled_job *seen =
+		id < TELE_OTHER ? job_profiler_find(d->now.online, id) : NULL;
 
 	if (job->is_by_pacer && job->paced_ns)
 		return clk_monotonic_ns() - job->paced_ns;
-	return seen ? picture_estimate_age_ns(picture, seen) : INT64_MAX;
+	return seen ? status_estimate_age_ns(picture, seen) : INT64_MAX;
 }
 
 /* Between estimates, too, hosts fall silent and profiles grow old. */
 void
 jobs_look_again(struct daemon *d)
 {
-	const struct picture picture = now_picture(d);
+	const struct status picture = telemetry_status(d);
 	int64_t most_ns = daemon_integer(d, "max_age_s") * DAEMON_SECOND_NS;
 
 	for (size_t i = 0; i < d->jobs->items.n; i++) {

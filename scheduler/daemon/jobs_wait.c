@@ -96,7 +96,7 @@ rank(struct daemon *d, struct job *job)
 
 /* What its user says of a waiting job, or else what its last run was like. */
 static bool
-find_profile(struct daemon *d, struct job *job, const struct host_job *waiting,
+find_profile(struct daemon *d, struct job *job, const struct sched_job *waiting,
 	     struct profile *ret_profile)
 {
 	int64_t now_ns = clk_monotonic_ns();
@@ -109,7 +109,7 @@ find_profile(struct daemon *d, struct job *job, const struct host_job *waiting,
 	}
 	if (job->sought_ns && now_ns - job->sought_ns < SEEK_NS)
 		return false;
-	if (memory_earlier(d, waiting, ret_profile, &job->earlier_us)) {
+	if (persist_earlier(d, waiting, ret_profile, &job->earlier_us)) {
 		job->sought_ns = 0;
 		return true;
 	}
@@ -120,18 +120,18 @@ find_profile(struct daemon *d, struct job *job, const struct host_job *waiting,
 void
 jobs_take_waiting(struct daemon *d)
 {
-	const struct host_snapshot *host = &d->deeds.snapshot;
+	const struct sched_snapshot *host = &d->deeds.snapshot;
 	int64_t began_ns = clk_monotonic_ns();
 	size_t n_ranked = 0, n_sought = 0;
 
 	d->jobs->has_unranked = false;
 	for (size_t i = 0; i < host->n_jobs; i++) {
-		const struct host_job *waiting = &host->jobs[i];
+		const struct sched_job *waiting = &host->jobs[i];
 		struct profile profile;
 		struct work_job new;
 		struct job *job;
 
-		if (waiting->state != HOST_WAITING || waiting->n_nodes < 2)
+		if (waiting->state != SCHED_WAITING || waiting->n_nodes < 2)
 			continue;
 		job = jobs_make(d->jobs, waiting->id);
 		job->is_here = true;
@@ -167,19 +167,19 @@ jobs_take_waiting(struct daemon *d)
 void
 jobs_take_nodes(struct daemon *d)
 {
-	const struct host_snapshot *host = &d->deeds.snapshot;
+	const struct sched_snapshot *host = &d->deeds.snapshot;
 
 	if (!d->jobs->advisor || d->jobs->nodes_at_us == host->at_us)
 		return;
 	d->jobs->nodes_at_us = host->at_us;
 	for (size_t i = 0; i < host->n_nodes; i++) {
-		const struct host_node *node = &host->nodes[i];
+		const struct sched_node *node = &host->nodes[i];
 		uint32_t id = topo_find_node(d->fabric.topo, node->name);
 
 		if (id == TOPO_NONE || topo_node(d->fabric.topo, id)->kind != TOPO_HOST)
 			continue;
 		advisor_set_free(d->jobs->advisor, id,
-				 node->state == HOST_NODE_FREE
+				 node->state == SCHED_NODE_FREE
 					 ? topo_node(d->fabric.topo, id)->n_slots
 					 : 0);
 	}

@@ -8,7 +8,7 @@
 #include "lib/base/err.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/words.h"
-#include "scheduler/host/host.h"
+#include "scheduler/scheduler_driver.h"
 
 const char *const mode_names[] = { "observe", "advise", "enforce", NULL };
 
@@ -121,7 +121,7 @@ modes_any(const struct modes *modes, enum mode mode)
 }
 
 size_t
-modes_add_unknown(const struct modes *modes, const struct host_snapshot *snapshot,
+modes_add_unknown(const struct modes *modes, const struct sched_snapshot *snapshot,
 		  struct strbuf *out)
 {
 	VEC(char *) known = VEC_EMPTY;

@@ -17,7 +17,7 @@
 #include "lib/base/vec.h"
 
 struct err;
-struct host_snapshot;
+struct sched_snapshot;
 struct jsonw;
 struct strbuf;
 
@@ -66,6 +66,6 @@ bool modes_any(const struct modes *modes, enum mode mode);
  * O(modes * nodes).
  */
 size_t modes_add_unknown(const struct modes *modes,
-			 const struct host_snapshot *snapshot, struct strbuf *out);
+			 const struct sched_snapshot *snapshot, struct strbuf *out);
 
 #endif

@@ -107,7 +107,7 @@ times_of(const struct outcome *outcome, int64_t from_ns, int64_t to_ns)
 
 void
 outcome_place(struct outcome *outcome, const char *nodes, int64_t at_us,
-	      double slowdown, int64_t alone_us)
+	      double slowdown, int64_t isolated_us)
 {
 	char *copy = xstrdup(nodes);
 
@@ -116,7 +116,7 @@ outcome_place(struct outcome *outcome, const char *nodes, int64_t at_us,
 	outcome->has_place = true;
 	outcome->place_at_us = at_us;
 	outcome->place_slowdown = slowdown;
-	outcome->alone_us = alone_us;
+	outcome->isolated_us = isolated_us;
 	outcome->place_followed = OUTCOME_NOT_KNOWN;
 }
 
@@ -199,8 +199,8 @@ outcome_slowdown(const struct outcome *outcome, int64_t now_ns)
 				  : now_ns - OUTCOME_SPAN_NS;
 	struct outcome_times times = times_of(outcome, from_ns, INT64_MAX);
 
-	return outcome->alone_us && times.n >= OUTCOME_N_MIN
-		       ? (double)times.mean_us / (double)outcome->alone_us
+	return outcome->isolated_us && times.n >= OUTCOME_N_MIN
+		       ? (double)times.mean_us / (double)outcome->isolated_us
 		       : 0;
 }
 

@@ -77,7 +77,7 @@ struct outcome {
 	char *nodes; /* Owned.  Hostlist. */
 	int64_t place_at_us;
 	double place_slowdown; /* Foretold; 0: not. */
-	int64_t alone_us;      /* Its iteration alone; 0: unknown. */
+	int64_t isolated_us;   /* Its iteration alone; 0: unknown. */
 	enum outcome_followed place_followed;
 
 	/* The advised shift. */
@@ -105,7 +105,7 @@ void outcome_estimate(struct outcome *outcome, int64_t at_ns, int64_t period_us)
 
 /* A place is advised; a new one replaces the last. */
 void outcome_place(struct outcome *outcome, const char *nodes, int64_t at_us,
-		   double slowdown, int64_t alone_us);
+		   double slowdown, int64_t isolated_us);
 /* It runs on these; true if that tells something new.  A hostlist that is none: false. */
 bool outcome_runs_on(struct outcome *outcome, const char *nodes);
 

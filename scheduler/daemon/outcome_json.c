@@ -37,7 +37,7 @@ outcome_state_write(const struct outcome *outcome, struct jsonw *w)
 		jsonw_str(w, "nodes", outcome->nodes);
 		jsonw_int(w, "at_us", outcome->place_at_us);
 		jsonw_rounded(w, "slowdown", outcome->place_slowdown, 6);
-		jsonw_int(w, "alone_us", outcome->alone_us);
+		jsonw_int(w, "alone_us", outcome->isolated_us);
 		jsonw_int(w, "followed", outcome->place_followed);
 		jsonw_end(w);
 	}
@@ -116,7 +116,7 @@ take_place(struct reader *reader, const struct json *place, struct outcome *outc
 	reader->r = json_get_str(reader->doc, place, "nodes", &nodes, &reader->err);
 	outcome->place_at_us = take_int(reader, place, "at_us", MAX_US);
 	outcome->place_slowdown = take_ratio(reader, place, "slowdown");
-	outcome->alone_us = take_int(reader, place, "alone_us", MAX_US);
+	outcome->isolated_us = take_int(reader, place, "alone_us", MAX_US);
 	outcome->place_followed = (enum outcome_followed)take_int(
 		reader, place, "followed", OUTCOME_NOT_FOLLOWED);
 	if (reader->r < 0)

@@ -13,8 +13,8 @@
 #include "scheduler/daemon/daemon.h"
 #include "scheduler/daemon/jobs.h"
 #include "scheduler/daemon/pace.h"
+#include "scheduler/live/job_profiler.h"
 #include "scheduler/live/live.h"
-#include "scheduler/live/online.h"
 #include "scheduler/store/store.h"
 
 /* A job's shift is looked at once in so many seconds, each second a part of all. */
@@ -261,7 +261,7 @@ on_kept(void *ctx, const char *key, int64_t at_us, const char *json)
 int
 outcomes_restore(struct daemon *d, struct err *err)
 {
-	return store_read(d->store, STORE_OUTCOME, NULL, HOST_MAX_JOBS, on_kept, d,
+	return store_read(d->store, STORE_OUTCOME, NULL, SCHED_MAX_JOBS, on_kept, d,
 			  err);
 }
 
@@ -280,16 +280,16 @@ note(struct daemon *d, const char *name)
 static void
 look_at_places(struct daemon *d)
 {
-	const struct host_snapshot *host = &d->deeds.snapshot;
+	const struct sched_snapshot *host = &d->deeds.snapshot;
 
 	for (size_t i = 0; i < host->n_jobs; i++) {
-		const struct host_job *job = &host->jobs[i];
+		const struct sched_job *job = &host->jobs[i];
 		struct entry *entry = find(d->outcomes, job->id), *here;
 
 		if (!entry)
 			continue;
 		entry->wanted_ns = clk_monotonic_ns();
-		if (job->state == HOST_WAITING || !*job->nodes ||
+		if (job->state == SCHED_WAITING || !*job->nodes ||
 		    !entry->outcome.has_place ||
 		    entry->outcome.place_followed != OUTCOME_NOT_KNOWN)
 			continue;
@@ -299,7 +299,7 @@ look_at_places(struct daemon *d)
 			outcome_place(&here->outcome, entry->outcome.nodes,
 				      entry->outcome.place_at_us,
 				      entry->outcome.place_slowdown,
-				      entry->outcome.alone_us);
+				      entry->outcome.isolated_us);
 			entry->outcome.has_place = false;
 		}
 		if (!outcome_runs_on(&here->outcome, job->nodes))
@@ -336,8 +336,8 @@ look_at_shift(struct daemon *d, const struct job *job)
 {
 	const struct outcome_steered steered = steered_now(d, job);
 	uint32_t id = live_find_job(d->now.live, job->name);
-	const struct online_job *seen =
-		id < TELE_OTHER ? online_find(d->now.online, id) : NULL;
+	const struct profiled_job *seen =
+		id < TELE_OTHER ? job_profiler_find(d->now.online, id) : NULL;
 	struct entry *entry = find(d->outcomes, job->name);
 	uint64_t n_followed;
 

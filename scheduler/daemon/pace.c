@@ -30,7 +30,7 @@ struct pace {
 bool
 pace_is_steered(const struct daemon *d, const struct job *job)
 {
-	const struct host_job *known = host_find_local(&d->deeds.snapshot, job->name);
+	const struct sched_job *known = sched_find_local(&d->deeds.snapshot, job->name);
 
 	return !job->is_observing && job->paced_ns && job->is_shiftable &&
 	       !d->ending_ns &&
@@ -112,7 +112,7 @@ is_its_pacer(struct daemon *d, struct job *job, const struct live_iteration *tol
 	if (!is_known) {
 		if (job->paced_ns && now_ns - job->paced_ns < FORGET_NS)
 			return false;
-		job->paced = (struct paced){ .n = 0 };
+		job->paced = (struct pacer_profile){ .n = 0 };
 		snprintf(job->pacer.host, sizeof job->pacer.host, "%s", host);
 	}
 	job->pacer.pid = told->pid;
@@ -125,18 +125,19 @@ is_its_pacer(struct daemon *d, struct job *job, const struct live_iteration *tol
 static void
 take_paced(struct daemon *d, struct job *job, const struct steer_report *report)
 {
-	enum paced_event event = paced_add(&job->paced, report);
+	enum pacer_profile_event event = pacer_profile_add(&job->paced, report);
 	uint32_t n_min = (uint32_t)daemon_integer(d, "pacer_min_iterations");
 	bool is_known = job->number != UINT32_MAX;
 
-	job->has_changed |= event == PACED_CHANGED;
+	job->has_changed |= event == PACER_PROFILE_CHANGED;
 	/*
 	 * At first, and again with more, as those that were contended tell less.  The first
 	 * ones may be unlike the rest, so one that is not known may be with any.
 	 */
-	if (event == PACED_CHANGED ||
-	    (event == PACED_WHOLE && job->paced.n >= n_min &&
-	     (!is_known || job->paced.n % n_min == 0) && job->paced.n <= PACED_N_KEPT))
+	if (event == PACER_PROFILE_CHANGED ||
+	    (event == PACER_PROFILE_WHOLE && job->paced.n >= n_min &&
+	     (!is_known || job->paced.n % n_min == 0) &&
+	     job->paced.n <= PACER_PROFILE_N_KEPT))
 		jobs_note_told(d, job);
 }
 
@@ -258,7 +259,7 @@ pace_take_edges(struct daemon *d, const uint32_t *numbers, size_t n)
 		for (size_t k = 0; k < view.n_edges; k++)
 			vec_push(&edges, view.edges[k]);
 	}
-	steer_set_edges(d->pace->steer, numbers, n, edges.items, edges.n);
+	steer_set_constraints(d->pace->steer, numbers, n, edges.items, edges.n);
 	vec_free(&edges);
 }
 

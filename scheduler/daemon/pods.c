@@ -12,7 +12,7 @@
 #include "lib/daemon/http_call.h"
 #include "lib/daemon/settings.h"
 #include "scheduler/daemon/jobs.h"
-#include "scheduler/k8s/tell.h"
+#include "scheduler/k8s/pod_report.h"
 
 /* What is needed of a pod is its metadata, and these are sent without the rest. */
 #define ACCEPT_LIST "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
@@ -25,7 +25,7 @@ struct pods {
 	struct tell *tell;      /* Owned. */
 	struct http_call *call; /* Under way, or NULL. */
 	bool is_listing;        /* That is what it does. */
-	struct tell_round round;
+	struct pod_report_round round;
 	bool is_patching;
 	size_t next;             /* Of the round's patches. */
 	size_t n_done, n_failed; /* Of the patches of one job. */
@@ -54,7 +54,7 @@ may_tell(void *ctx, const char *namespace)
 }
 
 static bool
-advice_of(void *ctx, const char *name, struct tell_advice *ret_advice)
+advice_of(void *ctx, const char *name, struct pod_report_advice *ret_advice)
 {
 	static const char *const pacings[] = {
 		[STEER_FREE] = "free",
@@ -70,9 +70,9 @@ advice_of(void *ctx, const char *name, struct tell_advice *ret_advice)
 	    !job->is_shiftable || job->refusal != JOBS_ADVISED ||
 	    !advisor_view(d->jobs->advisor, job->number, &view) || !view.is_solved)
 		return false;
-	*ret_advice = (struct tell_advice){ .shift_us = view.shift_us,
-					    .slack_us = view.slack_us,
-					    .pacing = pacings[view.mode] };
+	*ret_advice = (struct pod_report_advice){ .shift_us = view.shift_us,
+						  .slack_us = view.slack_us,
+						  .pacing = pacings[view.mode] };
 	return true;
 }
 
@@ -119,7 +119,7 @@ end_round(struct daemon *d, const char *why)
 	if (why)
 		log_limited(&pods->said, clk_monotonic_ns(), LOG_LEVEL_WARN, "pods",
 			    "pods are not told their shifts: %s", why);
-	tell_round_fini(&pods->round);
+	pod_report_round_fini(&pods->round);
 	pods->is_patching = false;
 	pods->is_over = pods->is_last;
 }
@@ -145,20 +145,20 @@ call(struct daemon *d, const struct http_call_opts *what,
 
 /* All pods of a job have been told, or as many as would be. */
 static void
-log_job(struct daemon *d, const struct tell_patch *at)
+log_job(struct daemon *d, const struct pod_report_patch *at)
 {
 	static const enum decide_why whys[] = {
-		[TELL_ADVISED] = DECIDE_TOLD,
-		[TELL_STOPPED] = DECIDE_STOPPED,
-		[TELL_NO_ADVICE] = DECIDE_EXPIRED,
+		[POD_REPORT_ADVISED] = DECIDE_TOLD,
+		[POD_REPORT_STOPPED] = DECIDE_STOPPED,
+		[POD_REPORT_NO_ADVICE] = DECIDE_EXPIRED,
 	};
 	struct pods *pods = d->pods;
-	char *record = at->why == TELL_ADVISED
+	char *record = at->why == POD_REPORT_ADVISED
 			       ? xasprintf("antiphase.io/shift-us=%lld of %zu pods",
 					   (long long)at->shift_us, pods->n_done)
 			       : xasprintf("antiphase.io/shift-us removed of %zu pods",
 					   pods->n_done);
-	const struct decide_action action = { .kind = HOST_RECORD,
+	const struct decide_action action = { .kind = SCHED_RECORD,
 					      .why = whys[at->why],
 					      .job = at->job,
 					      .record = record };
@@ -166,13 +166,13 @@ log_job(struct daemon *d, const struct tell_patch *at)
 	if (pods->n_done) {
 		log_info("pods", "job %s: %s (%s)", at->job, record,
 			 decide_why_texts[action.why]);
-		memory_log(d, &action, "done", NULL);
+		persist_log(d, &action, "done", NULL);
 	}
 	if (pods->n_failed) {
 		log_limited(&pods->said, clk_monotonic_ns(), LOG_LEVEL_WARN, "pods",
 			    "job %s: %zu pods could not be told: %s", at->job,
 			    pods->n_failed, pods->why);
-		memory_log(d, &action, "failed", pods->why);
+		persist_log(d, &action, "failed", pods->why);
 	}
 	pods->n_done = pods->n_failed = 0;
 	free(pods->why);
@@ -185,9 +185,9 @@ on_patched(void *ctx, int status, const char *body, size_t n)
 {
 	struct daemon *d = ctx;
 	struct pods *pods = d->pods;
-	const struct tell_patch *at = &pods->round.patches.items[pods->next++];
-	bool is_last =
-		pods->next == pods->round.patches.n || !tell_is_same_group(at, at + 1);
+	const struct pod_report_patch *at = &pods->round.patches.items[pods->next++];
+	bool is_last = pods->next == pods->round.patches.n ||
+		       !pod_report_is_same_group(at, at + 1);
 
 	pods->call = NULL;
 	if (status == 200) {
@@ -215,7 +215,7 @@ static void
 patch(struct daemon *d)
 {
 	struct pods *pods = d->pods;
-	const struct tell_patch *next;
+	const struct pod_report_patch *next;
 
 	if (pods->next == pods->round.patches.n) {
 		end_round(d, NULL);
@@ -254,7 +254,7 @@ on_listed(void *ctx, int status, const char *body, size_t n)
 {
 	struct daemon *d = ctx;
 	struct pods *pods = d->pods;
-	const struct tell_view view = {
+	const struct pod_report_view view = {
 		.now_us = clk_wall_us(),
 		.is_ending = pods->is_last,
 		.is_waiting = clk_monotonic_ns() - pods->opened_ns < PODS_SETTLE_NS,
@@ -274,7 +274,7 @@ on_listed(void *ctx, int status, const char *body, size_t n)
 		free(why);
 		return;
 	}
-	if (tell_read(pods->tell, body, n, &view, &pods->round, &err) < 0) {
+	if (pod_report_read(pods->tell, body, n, &view, &pods->round, &err) < 0) {
 		end_round(d, err.text);
 		return;
 	}
@@ -283,7 +283,7 @@ on_listed(void *ctx, int status, const char *body, size_t n)
 		return;
 	}
 	pods->counts.n_told = pods->round.n_told;
-	tell_round_sort(&pods->round);
+	pod_report_round_sort(&pods->round);
 	pods->is_patching = true;
 	pods->next = 0;
 	patch(d);
@@ -337,7 +337,7 @@ pods_open(struct daemon *d, struct err *err)
 	if (r < 0)
 		return r;
 	d->pods = xcalloc(1, sizeof *d->pods);
-	d->pods->tell = tell_new();
+	d->pods->tell = pod_report_new();
 	d->pods->opened_ns = clk_monotonic_ns();
 	return 0;
 }
@@ -350,8 +350,8 @@ pods_close(struct daemon *d)
 	if (!pods)
 		return;
 	http_call_cancel(pods->call);
-	tell_round_fini(&pods->round);
-	tell_free(pods->tell);
+	pod_report_round_fini(&pods->round);
+	pod_report_free(pods->tell);
 	free(pods->why);
 	free(pods);
 	d->pods = NULL;

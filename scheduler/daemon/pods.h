@@ -30,7 +30,7 @@ struct pods_counts {
 int pods_open(struct daemon *d, struct err *err);
 void pods_close(struct daemon *d);
 void pods_tick(struct daemon *d); /* Each second. */
-/* As deeds_end(). */
+/* As actions_end(). */
 bool pods_end(struct daemon *d);
 /* False if there is no server to ask. */
 bool pods_counts(const struct daemon *d, struct pods_counts *ret_counts);

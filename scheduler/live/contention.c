@@ -11,9 +11,9 @@
 #include "lib/base/alloc.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/vec.h"
-#include "scheduler/live/footing.h"
+#include "scheduler/live/link_stats.h"
 #include "scheduler/live/live.h"
-#include "scheduler/live/look.h"
+#include "scheduler/live/traffic_map.h"
 #include "topology/topo.h"
 
 #define DEFAULT_WINDOW_MS  10000
@@ -49,7 +49,7 @@ add_summary(struct contention_link *link, uint32_t number, double now_bps,
 
 /* What summaries alone tell. */
 static void
-measure_summary(struct look *look, const struct footing_part *parts, size_t n)
+measure_summary(struct link_stats *look, const struct traffic_map_part *parts, size_t n)
 {
 	struct contention_link *link = look->link;
 	bool has_total = false;
@@ -127,7 +127,7 @@ name_link(const struct topo *topo, uint32_t id, struct contention_link *link)
 
 /* Whether raw frames came from all who tell of a link: else no time of it is known. */
 static bool
-is_told_raw(const struct live *live, const struct footing_part *parts, size_t n)
+is_told_raw(const struct live *live, const struct traffic_map_part *parts, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		uint32_t interface = live_series(live, parts[i].series)->interface;
@@ -158,7 +158,7 @@ take_counts(const struct live *live, const struct live_series *s,
 
 /* One link of which parts[0 .. n) are known. */
 static void
-find_link(struct look *look, const struct footing_part *parts, size_t n,
+find_link(struct link_stats *look, const struct traffic_map_part *parts, size_t n,
 	  struct contention_link *link)
 {
 	*link = (struct contention_link){ .basis = CONTENTION_COMPUTED,
@@ -182,17 +182,17 @@ find_link(struct look *look, const struct footing_part *parts, size_t n,
 	}
 	look->link = link;
 	if (look->n && is_told_raw(look->live, parts, n)) {
-		look_read(look, link, parts, n);
-		look_measure_total(look);
+		link_stats_read(look, link, parts, n);
+		link_stats_measure_total(look);
 	}
 	if (link->known_ms)
-		look_measure_jobs(look);
+		link_stats_measure_jobs(look);
 	else
 		measure_summary(look, parts, n);
 }
 
 static void
-set_window(struct look *look, struct contention_opts *opts)
+set_window(struct link_stats *look, struct contention_opts *opts)
 {
 	uint32_t span = live_span_ms(look->live);
 	int64_t to_ms = live_complete_ms(look->live);
@@ -213,9 +213,9 @@ set_window(struct look *look, struct contention_opts *opts)
 
 struct contention_finder {
 	struct contention_opts opts;
-	struct look look;
-	struct footing_finder *ground; /* Owned.  NULL: it is known. */
-	struct footing footing;
+	struct link_stats look;
+	struct traffic_map_finder *ground; /* Owned.  NULL: it is known. */
+	struct traffic_map footing;
 	size_t next; /* Part of it. */
 	VEC(struct contention_link) links;
 	uint32_t n_impossible;
@@ -227,10 +227,12 @@ contention_begin(const struct live *live, const struct contention_opts *opts)
 	struct contention_finder *f = xcalloc(1, sizeof *f);
 
 	f->opts = *opts;
-	f->look = (struct look){ .live = live, .opts = &f->opts, .tracks = VEC_EMPTY };
+	f->look = (struct link_stats){ .live = live,
+				       .opts = &f->opts,
+				       .tracks = VEC_EMPTY };
 	set_window(&f->look, &f->opts);
-	look_init(&f->look);
-	f->ground = footing_begin(live, opts->topo, opts->routes);
+	link_stats_init(&f->look);
+	f->ground = traffic_map_begin(live, opts->topo, opts->routes);
 	return f;
 }
 
@@ -238,15 +240,15 @@ contention_begin(const struct live *live, const struct contention_opts *opts)
 static size_t
 find_next(struct contention_finder *f)
 {
-	struct footing_part *parts = &f->footing.parts.items[f->next];
+	struct traffic_map_part *parts = &f->footing.parts.items[f->next];
 	struct contention_link link;
 	size_t n = 1;
 
 	while (f->next + n < f->footing.parts.n && parts[n].link == parts[0].link)
 		n++;
 	f->next += n;
-	find_link(&f->look, parts, footing_thin(f->look.live, parts, n), &link);
-	f->n_impossible += f->look.n > 0 && look_is_impossible(&f->look);
+	find_link(&f->look, parts, traffic_map_thin(f->look.live, parts, n), &link);
+	f->n_impossible += f->look.n > 0 && link_stats_is_impossible(&f->look);
 	vec_push(&f->links, link);
 	return link.known_ms ? 1 + f->look.n * n / BINS_A_UNIT : 1;
 }
@@ -255,9 +257,9 @@ bool
 contention_step(struct contention_finder *f)
 {
 	if (f->ground) {
-		if (!footing_step(f->ground))
+		if (!traffic_map_step(f->ground))
 			return false;
-		footing_end(f->ground, &f->footing);
+		traffic_map_end(f->ground, &f->footing);
 		f->ground = NULL;
 		return f->footing.parts.n == 0;
 	}
@@ -288,9 +290,9 @@ contention_end(struct contention_finder *f, struct contention *ret_contention)
 		*ret_contention = found;
 	else
 		contention_fini(&found);
-	footing_end(f->ground, NULL);
-	footing_fini(&f->footing);
-	look_fini(&f->look);
+	traffic_map_end(f->ground, NULL);
+	traffic_map_fini(&f->footing);
+	link_stats_fini(&f->look);
 	free(f);
 }
 

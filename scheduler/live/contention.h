@@ -79,14 +79,14 @@ enum contention_basis {
 extern const char *const contention_basis_names[];
 
 struct contention_job {
-	uint32_t job;                   /* live_job_name(). */
-	double now_bps, peak_bps;       /* Now: -1 if nothing is known of it. */
-	double mean_bps;                /* Over the known time; -1: unknown. */
-	double alone_bps, overlap_bps;  /* While active; 0: never was. */
-	uint32_t active_ms, overlap_ms; /* Overlap: with any other job. */
-	uint32_t over_ms;               /* Active while the link is over; */
-	double over_bps;                /* and its rate then. */
-	const float *history_bps;       /* As the link's, of which it is a part. */
+	uint32_t job;                     /* live_job_name(). */
+	double now_bps, peak_bps;         /* Now: -1 if nothing is known of it. */
+	double mean_bps;                  /* Over the known time; -1: unknown. */
+	double isolated_bps, overlap_bps; /* While active; 0: never was. */
+	uint32_t active_ms, overlap_ms;   /* Overlap: with any other job. */
+	uint32_t over_ms;                 /* Active while the link is over; */
+	double over_bps;                  /* and its rate then. */
+	const float *history_bps;         /* As the link's, of which it is a part. */
 };
 
 struct contention_pair {

@@ -6,9 +6,9 @@
 #include "lib/base/alloc.h"
 #include "lib/base/strbuf.h"
 #include "scheduler/live/contention.h"
-#include "scheduler/live/footing.h"
+#include "scheduler/live/job_profiler.h"
 #include "scheduler/live/live.h"
-#include "scheduler/live/online.h"
+#include "scheduler/live/traffic_map.h"
 #include "topology/topo.h"
 
 /* More than this share of its sending time is not believed to be lost to others. */
@@ -32,15 +32,15 @@ enum stage {
 
 struct running {
 	enum stage stage;
-	struct footing_ports *numbering; /* Owned.  Until it is over. */
+	struct traffic_map_ports *numbering; /* Owned.  Until it is over. */
 	const struct live *live;
 	const struct topo *topo;
 	const struct contention *found;
-	uint16_t *first_ports;           /* Owned. */
-	struct footing_traffic *traffic; /* Owned. */
-	uint32_t n_jobs;                 /* When it was made. */
-	uint32_t *first;                 /* Owned.  Job j's places are at first[j] to */
-	struct place *places;            /* first[j + 1] of this one; owned. */
+	uint16_t *first_ports;               /* Owned. */
+	struct traffic_map_traffic *traffic; /* Owned. */
+	uint32_t n_jobs;                     /* When it was made. */
+	uint32_t *first;      /* Owned.  Job j's places are at first[j] to */
+	struct place *places; /* first[j + 1] of this one; owned. */
 };
 
 /* ---- Where each job is -------------------------------------------------------- */
@@ -79,7 +79,7 @@ running_begin(const struct live *live, const struct topo *topo,
 	running->topo = topo;
 	running->found = found;
 	running->n_jobs = live_n_jobs(live);
-	running->numbering = footing_ports_begin(live);
+	running->numbering = traffic_map_ports_begin(live);
 	return running;
 }
 
@@ -88,15 +88,15 @@ running_step(struct running *running)
 {
 	switch (running->stage) {
 	case STAGE_PORTS:
-		if (!footing_ports_step(running->numbering))
+		if (!traffic_map_ports_step(running->numbering))
 			break;
-		running->first_ports = footing_ports_end(running->numbering);
+		running->first_ports = traffic_map_ports_end(running->numbering);
 		running->numbering = NULL;
-		running->traffic = footing_traffic_begin(running->live);
+		running->traffic = traffic_map_traffic_begin(running->live);
 		running->stage = STAGE_TRAFFIC;
 		break;
 	case STAGE_TRAFFIC:
-		if (footing_traffic_step(running->traffic))
+		if (traffic_map_traffic_step(running->traffic))
 			running->stage = STAGE_PLACES;
 		break;
 	case STAGE_PLACES:
@@ -125,9 +125,9 @@ running_free(struct running *running)
 {
 	if (!running)
 		return;
-	free(footing_ports_end(running->numbering));
+	free(traffic_map_ports_end(running->numbering));
 	free(running->first_ports);
-	footing_traffic_free(running->traffic);
+	traffic_map_traffic_free(running->traffic);
 	free(running->first);
 	free(running->places);
 	free(running);
@@ -143,16 +143,16 @@ static double
 held_on(const struct contention_link *link, const struct contention_job *here,
 	double least_alone_bps)
 {
-	double alone_bps = here->alone_bps;
+	double isolated_bps = here->isolated_bps;
 
 	if (!here->over_ms || !here->active_ms)
 		return 0;
 	if (here->active_ms - here->overlap_ms < MIN_ALONE * here->active_ms)
-		alone_bps = fmin(link->capacity_bps, least_alone_bps);
-	if (!(alone_bps > here->over_bps))
+		isolated_bps = fmin(link->capacity_bps, least_alone_bps);
+	if (!(isolated_bps > here->over_bps))
 		return 0;
 	return (double)here->over_ms / here->active_ms *
-	       (1 - here->over_bps / alone_bps);
+	       (1 - here->over_bps / isolated_bps);
 }
 
 static double
@@ -254,7 +254,7 @@ const uint32_t *
 running_series(const struct running *r, uint32_t job, size_t *ret_n)
 {
 	*ret_n = 0;
-	return job < r->n_jobs ? footing_job_series(r->traffic, job, ret_n) : NULL;
+	return job < r->n_jobs ? traffic_map_job_series(r->traffic, job, ret_n) : NULL;
 }
 
 void
@@ -269,14 +269,14 @@ running_ring(const struct running *r, uint32_t job, struct work_job *ret_job)
 	if (job < r->n_jobs) {
 		ret_job->first_port = r->first_ports[job];
 		ret_job->hosts =
-			footing_job_hosts(r->live, r->topo, r->traffic, job, &n);
+			traffic_map_job_hosts(r->live, r->topo, r->traffic, job, &n);
 	}
 	ret_job->n_hosts_wanted = (uint32_t)n;
 	ret_job->weight = (double)n;
 }
 
 const char *
-running_job(const struct running *r, const struct online_job *seen,
+running_job(const struct running *r, const struct profiled_job *seen,
 	    struct work_job *ret_job, struct strbuf *notes)
 {
 	const char *why = "its hosts have no links";
@@ -302,18 +302,18 @@ running_job(const struct running *r, const struct online_job *seen,
 }
 
 void
-running_workload(const struct live *live, const struct online *online,
+running_workload(const struct live *live, const struct job_profiler *online,
 		 struct topo *topo, struct routes *routes,
 		 struct workload *ret_workload, struct strbuf *notes)
 {
 	const struct contention_opts opts = { .topo = topo,
 					      .routes = routes,
-					      .window_ms = ONLINE_MAX_WINDOW_MS };
+					      .window_ms = JOB_PROFILER_MAX_WINDOW_MS };
 	struct workload workload = { 0 };
 	struct contention found;
 	struct running *running;
 	size_t n;
-	const struct online_job *const *jobs = online_jobs(online, &n);
+	const struct profiled_job *const *jobs = job_profiler_jobs(online, &n);
 
 	contention_find(live, &opts, &found);
 	running = running_new(live, topo, &found);

@@ -19,8 +19,8 @@
 struct contention;
 struct footprint;
 struct live;
-struct online;
-struct online_job;
+struct job_profiler;
+struct profiled_job;
 struct routes;
 struct strbuf;
 struct topo;
@@ -31,12 +31,12 @@ struct topo;
  * its source ports as assumed in footing.h.  Appends a line to 'notes' for each job
  * that is left out, with the reason, or that is held up.  Release with workload_fini().
  */
-void running_workload(const struct live *live, const struct online *online,
+void running_workload(const struct live *live, const struct job_profiler *online,
 		      struct topo *topo, struct routes *routes,
 		      struct workload *ret_workload, struct strbuf *notes);
 
 /*
- * The same one by one, as of a look at the links (of ONLINE_MAX_WINDOW_MS, where what
+ * The same one by one, as of a look at the links (of JOB_PROFILER_MAX_WINDOW_MS, where what
  * others cost is to be told) which is borrowed, as everything.  Nothing may be forgotten
  * (live_forget()) while it is there.
  */
@@ -56,7 +56,7 @@ void running_free(struct running *running); /* Accepts NULL. */
  * Makes one job: NULL, or why it cannot be advised on, borrowed, and 'ret_job' is then
  * not made.  Release with work_job_fini().
  */
-const char *running_job(const struct running *running, const struct online_job *seen,
+const char *running_job(const struct running *running, const struct profiled_job *seen,
 			struct work_job *ret_job, struct strbuf *notes);
 
 /*

@@ -12,8 +12,8 @@
 #include "lib/base/vec.h"
 #include "sim/apps/app.h"
 #include "sim/apps/simplices.h"
-#include "sim/jobtrace/columns.h"
-#include "sim/jobtrace/lines.h"
+#include "sim/trace/columns.h"
+#include "sim/trace/lines.h"
 
 #define MAX_COLUMNS 6
 #define MAX_ROWS    100000

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "lib/base/vec.h"
-#include "scheduler/policy/goodput.h"
+#include "policies/goodput.h"
 
 #define NODE_GPUS 4    /* Of the nodes that were measured. */
 #define ROUND_UP  1e-8 /* What is above a whole number by less is not. */

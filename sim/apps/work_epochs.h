@@ -8,7 +8,7 @@
  * at a tick.
  *
  * Jobs that adapt measure how long their iterations take, fit their goodput to that
- * (scheduler/policy/goodput.h), tell policies of it, and take the batch of the best goodput
+ * (policies/goodput.h), tell policies of it, and take the batch of the best goodput
  * after each tick and epoch; but for those that train on one GPU, which keep their user's.
  */
 #ifndef SIM_APPS_WORK_EPOCHS_H

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "lib/base/err.h"
-#include "scheduler/policy/stages.h"
+#include "policies/stages.h"
 
 /* What the loop knows of a job beyond what policies see. */
 struct run {

@@ -4,7 +4,7 @@
  *
  * From event to event: the next submission, the earliest completion, or when the policy
  * wants to decide.  Then all that is due at that time happens together - completions, then
- * submissions in the order of the trace -, the policy decides (scheduler/policy), and what
+ * submissions in the order of the trace -, the policy decides (policies), and what
  * differs from before is carried out: jobs stop, move and start, each start after a stop
  * costing restart_s.
  *
@@ -28,8 +28,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "scheduler/policy/augment.h"
-#include "scheduler/policy/policy.h"
+#include "policies/augment.h"
+#include "policies/policy.h"
 
 /* That a job may take, a bit less than two centuries of those of a minute. */
 #define CLUSTER_MAX_ROUNDS 1e8

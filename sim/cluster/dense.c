@@ -21,7 +21,7 @@ number_links(const struct dense_job *jobs, size_t n, const struct topo *topo,
 {
 	links->numbers = xcalloc(topo_n_links(topo) + 1, sizeof *links->numbers);
 	for (size_t j = 0; j < n; j++) {
-		const struct laid_job *laid = jobs[j].laid;
+		const struct routed_job *laid = jobs[j].laid;
 		size_t n_hops = laid->flows.n ? laid->path_first[laid->flows.n] : 0;
 
 		for (size_t i = 0; i < n_hops; i++) {
@@ -47,7 +47,7 @@ number_links(const struct dense_job *jobs, size_t n, const struct topo *topo,
 static int
 add_job(const struct dense_job *spec, struct links *links, struct engine *engine)
 {
-	struct laid_job laid = *spec->laid;
+	struct routed_job laid = *spec->laid;
 	struct work_job job = *spec->job;
 	size_t n_hops = laid.flows.n ? laid.path_first[laid.flows.n] : 0;
 	uint32_t id;
@@ -60,7 +60,7 @@ add_job(const struct dense_job *spec, struct links *links, struct engine *engine
 	job.arrival_ns = 0;
 	job.stop_ns = ENGINE_NEVER;
 	job.max_iterations = 0;
-	return laid_job_add(&job, &laid, engine, spec->shift_ns, spec->pacing, &id);
+	return routed_job_add(&job, &laid, engine, spec->shift_ns, spec->pacing, &id);
 }
 
 int

@@ -8,7 +8,7 @@
 
 struct dense_job {
 	const struct work_job *job; /* Borrowed, as the next. */
-	const struct laid_job *laid;
+	const struct routed_job *laid;
 	int64_t shift_ns;
 	enum engine_pacing pacing;
 };

@@ -26,7 +26,7 @@ static void
 take_away(struct placed *placed)
 {
 	work_job_fini(&placed->job);
-	laid_job_fini(&placed->laid);
+	routed_job_fini(&placed->laid);
 	spread_fini(&placed->alone.times_ns);
 	spread_fini(&placed->now.times_ns);
 	window_past_fini(&placed->past);
@@ -98,16 +98,16 @@ put(struct fabric *fabric, uint32_t id, const struct pol_piece *pieces,
 	r = work_model_make_job(model, flows.nic_bytes, line_bps, &placed->job);
 	collective_flows_fini(&flows);
 	if (r == 0)
-		r = laid_job_make(&placed->job, placed->job.hosts, fabric->topo,
-				  fabric->routes, &placed->laid);
+		r = routed_job_make(&placed->job, placed->job.hosts, fabric->topo,
+				    fabric->routes, &placed->laid);
 	if (r < 0)
 		return r;
 	placed->peak_bps = peak_bps(&placed->job, line_bps);
 	return steady_run(
 		&(struct dense_job){ .job = &placed->job, .laid = &placed->laid }, 1,
 		fabric->topo, fabric->opts.seed, fabric_limits(fabric, 1),
-		&placed->alone_ns, NULL, fabric->opts.measure ? &placed->alone : NULL,
-		&steady);
+		&placed->isolated_ns, NULL,
+		fabric->opts.measure ? &placed->alone : NULL, &steady);
 }
 
 /* Whether it is looked at there: those on one host meet nobody. */
@@ -275,7 +275,7 @@ mean_bps(const struct placed *placed)
 
 	for (size_t i = 0; i < placed->job.n_segments; i++)
 		bytes += placed->job.segments[i].nic_bytes;
-	return 8e9 * bytes / placed->alone_ns;
+	return 8e9 * bytes / placed->isolated_ns;
 }
 
 double
@@ -360,7 +360,7 @@ worked(void *ctx, const struct pol_job *job, double dt_s)
 	n = dt_s / mean_s;
 	spread_add_all(&fabric->times.iteration_s, &placed->now.times_ns, 1e-9, n);
 	spread_add_all(&fabric->times.slowdown, &placed->now.times_ns,
-		       1 / placed->alone_ns, n);
+		       1 / placed->isolated_ns, n);
 	fabric->times.ecn_packets += n * placed->now.ecn_packets;
 }
 

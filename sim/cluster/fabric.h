@@ -99,7 +99,7 @@ struct fabric_counts {
 struct fabric_times {
 	struct spread iteration_s;
 	struct spread slowdown; /* Over an iteration of the job alone where it is. */
-	double ecn_packets;     /* Marked, by estimate (sim/engine/ecn.h). */
+	double ecn_packets;     /* Marked, by estimate (engine/ecn.h). */
 };
 
 /*

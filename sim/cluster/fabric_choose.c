@@ -24,7 +24,7 @@
  */
 #include <math.h>
 
-#include "scheduler/policy/augment.h"
+#include "policies/augment.h"
 #include "sim/cluster/fabric_priv.h"
 
 #define NEAR 1e-9 /* What rounding may add to a sum. */

@@ -23,9 +23,9 @@ struct placed {
 	bool is_there, is_seen;
 	uint32_t id, n_gpus;
 	double phase; /* Of an iteration; where it is left to chance. */
-	double alone_ns, peak_bps;
+	double isolated_ns, peak_bps;
 	struct work_job job;
-	struct laid_job laid;
+	struct routed_job laid;
 	struct steady_seen alone, now; /* If that is measured. */
 	struct window_past past;       /* Where many meet. */
 };

@@ -75,7 +75,8 @@ loss(const struct fabric *fabric, const struct outcome *outcome)
 	for (size_t i = 0; i < fabric->members.n; i++) {
 		const struct placed *placed = fabric->members.items[i];
 
-		sum += placed->n_gpus * square(outcome->rms_ns[i] / placed->alone_ns);
+		sum += placed->n_gpus *
+		       square(outcome->rms_ns[i] / placed->isolated_ns);
 	}
 	return sum;
 }
@@ -86,7 +87,7 @@ slowest_member(const struct fabric *fabric)
 	const struct placed *slowest = fabric->members.items[0];
 
 	for (size_t i = 1; i < fabric->members.n; i++)
-		if (fabric->members.items[i]->alone_ns > slowest->alone_ns)
+		if (fabric->members.items[i]->isolated_ns > slowest->isolated_ns)
 			slowest = fabric->members.items[i];
 	return slowest;
 }
@@ -95,11 +96,11 @@ slowest_member(const struct fabric *fabric)
 static int64_t
 phase_ns(const struct placed *placed, const struct placed *first)
 {
-	double ns =
-		fmod(placed->phase * placed->alone_ns - first->phase * first->alone_ns,
-		     placed->alone_ns);
+	double ns = fmod(placed->phase * placed->isolated_ns -
+				 first->phase * first->isolated_ns,
+			 placed->isolated_ns);
 
-	return llround(ns < 0 ? ns + placed->alone_ns : ns);
+	return llround(ns < 0 ? ns + placed->isolated_ns : ns);
 }
 
 /* All are left to chance, and are too many to be run until it repeats. */
@@ -194,7 +195,7 @@ find_shifts(struct fabric *fabric, struct fabric_known *known)
 	size_t n = fabric->members.n;
 	struct workload workload = { .jobs = xcalloc(n + 1, sizeof *workload.jobs),
 				     .n = n };
-	const struct laid_job **laid = xcalloc(n + 1, sizeof *laid);
+	const struct routed_job **laid = xcalloc(n + 1, sizeof *laid);
 	struct work_problem problem;
 	struct joint_result *result;
 
@@ -295,10 +296,10 @@ solve(struct fabric *fabric, struct known *known)
 	}
 	fabric->counts.n_shifted += best == &shifted;
 	for (size_t i = 0; i < n; i++) {
-		double alone_ns = fabric->members.items[i]->alone_ns;
+		double isolated_ns = fabric->members.items[i]->isolated_ns;
 
-		known->speeds[i] = alone_ns / best->mean_ns[i];
-		known->squares[i] = square(best->rms_ns[i] / alone_ns);
+		known->speeds[i] = isolated_ns / best->mean_ns[i];
+		known->squares[i] = square(best->rms_ns[i] / isolated_ns);
 	}
 	known->seen = best->seen;
 	best->seen = NULL;

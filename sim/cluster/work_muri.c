@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
-#include "scheduler/policy/stages.h"
+#include "policies/stages.h"
 
 #define ITERATION_FACTOR 1.015
 #define N_SIZES          6 /* 1, 2, 4 ... 32 GPUs. */

@@ -13,7 +13,7 @@
 #include "lib/base/file.h"
 #include "lib/base/json.h"
 #include "lib/base/jsonw.h"
-#include "sim/report.h"
+#include "sim/report/report.h"
 #include "sim/sweep/grid.h"
 
 static char *

@@ -25,7 +25,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sim/seeds.h"
+#include "sim/compare/seeds.h"
 
 struct err;
 

@@ -23,7 +23,7 @@ struct job {
 	struct profile profile;
 };
 
-struct regime {
+struct rollout {
 	const char *name;
 	void (*draw)(struct rng *rng, int64_t *ret_a_us, int64_t *ret_b_us);
 };
@@ -109,7 +109,7 @@ cassini_excess_bps(const struct pair_job *a, const struct pair_job *b)
 }
 
 static void
-measure(const struct regime *regime)
+measure(const struct rollout *regime)
 {
 	double chance = 0, exact = 0, grid = 0;
 	int exact_none = 0, grid_none = 0;
@@ -182,7 +182,7 @@ time_link(size_t n)
 int
 main(void)
 {
-	static const struct regime regimes[] = {
+	static const struct rollout regimes[] = {
 		{ "equal periods", draw_equal },     { "T2 = 2 T1", draw_double },
 		{ "multiples of 10 ms", draw_tens }, { "multiples of 1 ms", draw_ones },
 		{ "multiples of 0.1 ms", draw_any },

@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
+#include "engine/internal.h"
 #include "lib/base/clk.h"
 #include "lib/base/err.h"
 #include "lib/base/file.h"
-#include "sim/engine/internal.h"
-#include "sim/scn.h"
+#include "sim/run/scn.h"
 
 static void
 on_iteration(void *ctx, uint32_t job, uint64_t iteration, double start_ns,

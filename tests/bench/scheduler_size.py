@@ -100,7 +100,7 @@ class Daemon:
              "ipc://%s/bus" % folder, "--announce", "ipc://%s/announce" % folder,
              "--topology", folder + "/fabric.json", "--store", folder + "/history.db",
              "--kill-switch", folder + "/stop", "--token-file", folder + "/token",
-             "--http", "127.0.0.1:%d" % self.port, "--host", "slurm", "--slurm-bindir",
+             "--http", "127.0.0.1:%d" % self.port, "--scheduler", "slurm", "--slurm-bindir",
              folder, "--partition-modes", "new=enforce", "--max-age-s", "3600", "--poll-ms", "5000",
              *options],
             stdin=subprocess.DEVNULL)

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "lib/base/err.h"
-#include "sim/jobtrace/jobtrace.h"
+#include "sim/trace/jobtrace.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/memory_file.h"
 

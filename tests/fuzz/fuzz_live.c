@@ -7,8 +7,8 @@
 
 #include "lib/wire/tele.h"
 #include "scheduler/live/contention.h"
+#include "scheduler/live/job_profiler.h"
 #include "scheduler/live/live.h"
-#include "scheduler/live/online.h"
 #include "tests/fuzz/fuzz.h"
 
 struct input {
@@ -95,7 +95,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const struct live_opts live_opts = { .keep_ms = 600, .max_bytes = 32 << 10 };
 	const struct contention_opts opts = { .window_ms = 500 };
 	struct live *live = live_new(&live_opts);
-	struct online *online = online_new();
+	struct job_profiler *online = job_profiler_new();
 	struct tele_frame frame = { 0 };
 	struct input in = { data, size };
 	struct contention found;
@@ -104,15 +104,15 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (int i = 0; in.n > 0 && i < 64; i++) {
 		take_frame(&in, &frame);
 		live_frame(live, &frame);
-		online_step(online, live);
+		job_profiler_step(online, live);
 	}
 	contention_find(live, &opts, &found);
 	contention_sort(&found, CONTENTION_BY_CONTENTION);
 	contention_fini(&found);
 	if (live_now_ns(live) != LIVE_NEVER)
-		online_now(online, live);
+		job_profiler_now(online, live);
 	tele_fini(&frame);
-	online_free(online);
+	job_profiler_free(online);
 	live_free(live);
 	return 0;
 }

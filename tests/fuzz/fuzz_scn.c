@@ -1,10 +1,10 @@
 /* Any text as a flow scenario, and what can be read is simulated for a while. */
 #include <string.h>
 
+#include "engine/engine.h"
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
-#include "sim/engine/engine.h"
-#include "sim/scn.h"
+#include "sim/run/scn.h"
 #include "tests/fuzz/fuzz.h"
 
 #define MAX_ITERATIONS 200 /* Of all jobs together. */

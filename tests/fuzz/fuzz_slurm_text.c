@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "lib/base/strbuf.h"
-#include "scheduler/host/slurm_text.h"
+#include "scheduler/slurm/slurm_text.h"
 #include "tests/fuzz/fuzz.h"
 
 #define MARK "~q0123456789abcdef~"
@@ -14,7 +14,7 @@
 static void
 read_jobs(const char *text, size_t n)
 {
-	struct host_snapshot snapshot = { .at_us = 1 };
+	struct sched_snapshot snapshot = { .at_us = 1 };
 	struct strbuf marked = STRBUF_EMPTY;
 
 	for (size_t i = 0; i < n; i++) {
@@ -26,31 +26,31 @@ read_jobs(const char *text, size_t n)
 	if (slurm_read_jobs(marked.text, marked.length, MARK, &snapshot, NULL) == 0)
 		slurm_read_excluded(text, n, &snapshot, NULL);
 	for (size_t i = 0; i < snapshot.n_jobs; i++) {
-		if (!host_find_job(&snapshot, snapshot.jobs[i].id))
+		if (!sched_find_job(&snapshot, snapshot.jobs[i].id))
 			abort();
-		if (!host_find_local(&snapshot, snapshot.jobs[i].local_id))
+		if (!sched_find_local(&snapshot, snapshot.jobs[i].local_id))
 			abort();
 	}
-	host_snapshot_fini(&snapshot);
+	sched_snapshot_fini(&snapshot);
 	strbuf_free(&marked);
 }
 
 static void
 read_nodes(const char *text, size_t n)
 {
-	struct host_snapshot snapshot = { .at_us = 1 };
+	struct sched_snapshot snapshot = { .at_us = 1 };
 	struct slurm_nodes nodes;
 
 	if (slurm_read_nodes(text, n, &nodes, NULL) < 0)
 		return;
 	slurm_nodes_take(&nodes, &snapshot);
 	for (size_t i = 0; i < snapshot.n_nodes; i++) {
-		if (host_find_node(&snapshot, snapshot.nodes[i].name) !=
+		if (sched_find_node(&snapshot, snapshot.nodes[i].name) !=
 		    &snapshot.nodes[i])
 			abort();
 	}
 	slurm_nodes_fini(&nodes);
-	host_snapshot_fini(&snapshot);
+	sched_snapshot_fini(&snapshot);
 }
 
 static void

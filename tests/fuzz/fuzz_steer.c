@@ -47,7 +47,7 @@ set_up(struct steer *steer, const uint8_t **data, size_t *size)
 			.cost = (double)take(data, size, 1) / 128,
 		};
 	}
-	steer_set_edges(steer, jobs, N_JOBS, edges, N_JOBS);
+	steer_set_constraints(steer, jobs, N_JOBS, edges, N_JOBS);
 }
 
 static void

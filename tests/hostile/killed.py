@@ -69,7 +69,7 @@ def live_and_be_killed(folder, own):
     shutil.copy(folder + "/token", own + "/token")
     daemon = Scheduler(own, "--bus", "ipc://%s/bus" % own, "--announce", "none",
                        "--topology", os.path.join(ROOT, "examples/two-jobs-fabric.json"),
-                       "--host", "slurm", "--slurm-bindir", own, "--mode", "enforce")
+                       "--scheduler", "slurm", "--slurm-bindir", own, "--mode", "enforce")
     is_killed = wait_for(lambda: not daemon.is_alive(), 10)
     RUNNING.remove(daemon.process)
     return daemon, is_killed

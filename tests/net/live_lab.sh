@@ -147,7 +147,7 @@ X
 		echo "JobSubmitPlugins=lua" >>"$SLURM_CONF"
 		sed -e "s|^local STOP = .*|local STOP = \"$LAB_DIR/stop\"|" \
 			-e "s/^local GATE_S = .*/local GATE_S = $LIVE_GATE_S/" \
-			"$LAB_ROOT/scheduler/host/hooks/job_submit.lua" \
+			"$LAB_ROOT/scheduler/slurm/hooks/job_submit.lua" \
 			>"$SLURM_DIR/etc/job_submit.lua"
 	fi
 	cat >"$SLURM_DIR/etc/topology.conf" <<X
@@ -249,7 +249,7 @@ live_scheduler() {
 			--host spine0 --no-lldp --no-links
 		lab_wait_for 5 "antiphase-topology" lab_listens slurm 7462 || return
 	fi
-	lab_spawn scheduler lab_in slurm antiphase-scheduler --mode "$1" --host slurm \
+	lab_spawn scheduler lab_in slurm antiphase-scheduler --mode "$1" --scheduler slurm \
 		--bus "$bus" --announce "$(live_orders)" --store "$LAB_DIR/history.db" \
 		--runtime-dir "$LAB_DIR/scheduler.run" --kill-switch "$LAB_DIR/stop" \
 		--poll-ms 500 --log dbg

@@ -178,7 +178,7 @@ def start():
          "ipc://%s/bus" % FOLDER, "--announce", "ipc://%s/announce" % FOLDER,
          "--topology", FOLDER + "/topology.conf", "--store", FOLDER + "/history.db",
          "--kill-switch", FOLDER + "/stop", "--token-file", FOLDER + "/token",
-         "--http", "127.0.0.1:%d" % PORT, "--host", "slurm", "--poll-ms", "250",
+         "--http", "127.0.0.1:%d" % PORT, "--scheduler", "slurm", "--poll-ms", "250",
          "--mode", "enforce"], stderr=log,
         stdin=subprocess.DEVNULL)
 

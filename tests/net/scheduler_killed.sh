@@ -14,7 +14,7 @@ gate_s=5
 slurm_make
 sed -e "s|^local STOP = .*|local STOP = \"$LAB_DIR/stop\"|" \
 	-e "s/^local GATE_S = .*/local GATE_S = $gate_s/" \
-	"$LAB_ROOT/scheduler/host/hooks/job_submit.lua" >"$SLURM_DIR/etc/job_submit.lua"
+	"$LAB_ROOT/scheduler/slurm/hooks/job_submit.lua" >"$SLURM_DIR/etc/job_submit.lua"
 echo JobSubmitPlugins=lua >>"$SLURM_CONF"
 slurm_start || lab_end
 cp "$SLURM_DIR/etc/topology.conf" "$LAB_DIR/"

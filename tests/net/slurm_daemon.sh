@@ -13,7 +13,7 @@ run=$LAB_DIR/run
 mkdir -p "$run"
 sleep 1.1
 sed -e "s|^local STOP = .*|local STOP = \"$run/stop\"|" -e 's/^local GATE_S = .*/local GATE_S = 8/' \
-	"$LAB_ROOT/scheduler/host/hooks/job_submit.lua" >"$SLURM_DIR/etc/job_submit.lua"
+	"$LAB_ROOT/scheduler/slurm/hooks/job_submit.lua" >"$SLURM_DIR/etc/job_submit.lua"
 echo "JobSubmitPlugins=lua" >>"$SLURM_CONF"
 slurm_start || lab_end
 
@@ -22,7 +22,7 @@ echo 0123456789abcdef0123 >"$run/token"
 daemon_start() {
 	lab_spawn scheduler lab_in slurm antiphase-scheduler --runtime-dir "$run" \
 		--bus "ipc://$run/bus" --topology "$SLURM_DIR/etc/topology.conf" \
-		--store "$run/history.db" --announce "ipc://$run/announce" --host slurm \
+		--store "$run/history.db" --announce "ipc://$run/announce" --scheduler slurm \
 		--kill-switch "$run/stop" --token-file "$run/token" --poll-ms 300 "$@"
 	lab_wait_for 10 "the daemon" test -S "$run/scheduler.sock"
 }

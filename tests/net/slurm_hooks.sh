@@ -7,7 +7,7 @@
 . "$(dirname "$0")/slurm_lab.sh"
 lab_begin
 lab_need root netns slurm
-hooks=$LAB_ROOT/scheduler/host/hooks
+hooks=$LAB_ROOT/scheduler/slurm/hooks
 run=$LAB_DIR/run
 mkdir -p "$run"
 slurm_make

@@ -21,7 +21,7 @@
 #include "lib/base/jsonw.h"
 #include "lib/base/words.h"
 #include "lib/daemon/loop.h"
-#include "scheduler/host/slurm.h"
+#include "scheduler/slurm/slurm.h"
 
 #define MS 1000000
 
@@ -32,7 +32,7 @@ static const char *const node_states[] = { "free", "mixed", "taken", "down" };
 
 struct probe {
 	struct loop *loop;
-	struct host *host;
+	struct sched_driver *host;
 	int argc;
 	char **argv;
 	int action; /* -1: none. */
@@ -41,7 +41,7 @@ struct probe {
 };
 
 static void
-put_job(struct jsonw *w, const struct host_job *job)
+put_job(struct jsonw *w, const struct sched_job *job)
 {
 	jsonw_flat_object(w, NULL);
 	jsonw_str(w, "id", job->id);
@@ -68,7 +68,7 @@ put_job(struct jsonw *w, const struct host_job *job)
 }
 
 static void
-put_node(struct jsonw *w, const struct host_node *node)
+put_node(struct jsonw *w, const struct sched_node *node)
 {
 	jsonw_flat_object(w, NULL);
 	jsonw_str(w, "name", node->name);
@@ -80,7 +80,7 @@ put_node(struct jsonw *w, const struct host_node *node)
 }
 
 static void
-print_look(const struct probe *p, const struct host_snapshot *snapshot)
+print_look(const struct probe *p, const struct sched_snapshot *snapshot)
 {
 	struct jsonw w;
 
@@ -103,10 +103,10 @@ print_look(const struct probe *p, const struct host_snapshot *snapshot)
 static void
 act(struct probe *p)
 {
-	const bool has_nodes = p->action == HOST_PLACE || p->action == HOST_PREFER;
+	const bool has_nodes = p->action == SCHED_PLACE || p->action == SCHED_PREFER;
 	const int record = has_nodes ? 4 : 3;
-	const struct host_action action = {
-		.kind = (enum host_action_kind)p->action,
+	const struct sched_action action = {
+		.kind = (enum sched_action_kind)p->action,
 		.job = p->argv[2],
 		.nodes = has_nodes && p->argc > 3 ? p->argv[3] : NULL,
 		.record = p->argc > record ? p->argv[record] : NULL,
@@ -115,14 +115,14 @@ act(struct probe *p)
 	struct err err = { .line = 0 };
 
 	p->is_asked = true;
-	if (host_act(p->host, &action, &ticket, &err) < 0) {
+	if (sched_act(p->host, &action, &ticket, &err) < 0) {
 		printf("refused: %s\n", err.text);
 		loop_stop(p->loop, 2);
 	}
 }
 
 static void
-on_snapshot(void *ctx, const struct host_snapshot *snapshot, const char *why)
+on_snapshot(void *ctx, const struct sched_snapshot *snapshot, const char *why)
 {
 	struct probe *p = ctx;
 
@@ -192,9 +192,9 @@ int
 main(int argc, char **argv)
 {
 	struct probe p = { .argc = argc, .argv = argv, .action = -1 };
-	const struct host_observer observer = { .ctx = &p,
-						.snapshot = on_snapshot,
-						.done = on_done };
+	const struct sched_observer observer = { .ctx = &p,
+						 .snapshot = on_snapshot,
+						 .done = on_done };
 	const char *timeout_ms = getenv("SLURM_PROBE_TIMEOUT_MS");
 	const struct slurm_opts opts = { .timeout_ms =
 						 timeout_ms ? atol(timeout_ms) : 0 };
@@ -212,14 +212,14 @@ main(int argc, char **argv)
 	if (p.action >= 0 && argc < 3)
 		return 2;
 	if (strcmp(argv[1], "topology") == 0)
-		host_topology(p.host, on_topology, &p);
+		sched_topology(p.host, on_topology, &p);
 	if (strcmp(argv[1], "watch") == 0 && argc > 2) {
 		p.last_tick_ns = clk_monotonic_ns();
 		p.until_ns = p.last_tick_ns + atol(argv[2]) * 1000 * (int64_t)MS;
 		loop_every(p.loop, 10 * MS, on_tick, &p);
 	}
 	status = loop_run(p.loop);
-	host_close(p.host);
+	sched_close(p.host);
 	loop_free(p.loop);
 	return status;
 }

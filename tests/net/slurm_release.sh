@@ -8,7 +8,7 @@
 lab_begin
 lab_need root netns slurm
 slurm_make
-hooks=$LAB_ROOT/scheduler/host/hooks
+hooks=$LAB_ROOT/scheduler/slurm/hooks
 sed -e "s|^local STOP = .*|local STOP = \"$LAB_DIR/stop\"|" -e 's/^local GATE_S = .*/local GATE_S = 60/' \
 	"$hooks/job_submit.lua" >"$SLURM_DIR/etc/job_submit.lua"
 sed -e "s|@sysconfdir@|$LAB_DIR|" -e "s|@bindir@|$LAB_B|" \

@@ -7,7 +7,7 @@
 #include <math.h>
 
 #include "lib/base/err.h"
-#include "scheduler/policy/policy.h"
+#include "policies/policy.h"
 #include "sim/cluster/cluster.h"
 #include "tests/unit/test.h"
 

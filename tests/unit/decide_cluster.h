@@ -19,9 +19,9 @@
 /* ---- A cluster of nodes n0 to n7 with at most a few jobs ----------------------------- */
 
 struct cluster {
-	struct host_node nodes[8];
-	struct host_job jobs[8];
-	struct host_snapshot host;
+	struct sched_node nodes[8];
+	struct sched_job jobs[8];
+	struct sched_snapshot host;
 	struct modes modes;
 	struct decide_advice advice[8]; /* Of the jobs, in their order. */
 	struct decide_changes changes;
@@ -33,7 +33,7 @@ static char *const names[] = { "n0", "n1", "n2", "n3", "n4", "n5", "n6", "n7" };
 static char *const ids[] = { "10", "11", "12", "13", "14", "15", "16", "17" };
 
 static inline void
-give_advice(void *ctx, const struct host_job *job, struct decide_advice *ret_advice)
+give_advice(void *ctx, const struct sched_job *job, struct decide_advice *ret_advice)
 {
 	const struct cluster *c = ctx;
 
@@ -48,9 +48,9 @@ set_up(struct cluster *c, const char *mode)
 	*c = (struct cluster){ .changes = { .items = VEC_EMPTY } };
 	assert_int_equal(modes_parse(mode, "", &c->modes, &err), 0);
 	for (size_t i = 0; i < 8; i++)
-		c->nodes[i] =
-			(struct host_node){ .name = names[i], .state = HOST_NODE_FREE };
-	c->host = (struct host_snapshot){
+		c->nodes[i] = (struct sched_node){ .name = names[i],
+						   .state = SCHED_NODE_FREE };
+	c->host = (struct sched_snapshot){
 		.at_us = NOW, .jobs = c->jobs, .nodes = c->nodes, .n_nodes = 8
 	};
 	c->view = (struct decide_view){ .now_us = NOW,
@@ -70,17 +70,17 @@ tear_down(struct cluster *c)
 }
 
 /* Another job: gated for 10 s, two nodes wide, as most here. */
-static inline struct host_job *
+static inline struct sched_job *
 add_job(struct cluster *c)
 {
 	size_t i = c->host.n_jobs++;
 
-	c->jobs[i] = (struct host_job){
+	c->jobs[i] = (struct sched_job){
 		.id = ids[i],
 		.name = (char *)"train",
 		.user = (char *)"u",
 		.partition = (char *)"p",
-		.state = HOST_WAITING,
+		.state = SCHED_WAITING,
 		.n_nodes = 2,
 		.nodes = (char *)"",
 		.required = (char *)"",
@@ -97,7 +97,7 @@ add_job(struct cluster *c)
 }
 
 static inline void
-advise_at(struct cluster *c, const struct host_job *job, const char *nodes)
+advise_at(struct cluster *c, const struct sched_job *job, const char *nodes)
 {
 	c->advice[job - c->jobs] = (struct decide_advice){
 		.answer = DECIDE_AT,
@@ -127,9 +127,9 @@ static inline char *
 text_of(const struct decide_actions *actions)
 {
 	static const char *const kinds[] = {
-		[HOST_PLACE] = "place",   [HOST_PREFER] = "prefer",
-		[HOST_LET_GO] = "let_go", [HOST_UNPIN] = "unpin",
-		[HOST_RECORD] = "record",
+		[SCHED_PLACE] = "place",   [SCHED_PREFER] = "prefer",
+		[SCHED_LET_GO] = "let_go", [SCHED_UNPIN] = "unpin",
+		[SCHED_RECORD] = "record",
 	};
 	struct strbuf out = STRBUF_EMPTY;
 
@@ -159,18 +159,18 @@ run_and_do(struct cluster *c)
 	run(c);
 	for (size_t i = 0; i < c->actions.items.n; i++) {
 		const struct decide_action *a = &c->actions.items.items[i];
-		struct host_job *job =
-			(struct host_job *)host_find_job(&c->host, a->job);
+		struct sched_job *job =
+			(struct sched_job *)sched_find_job(&c->host, a->job);
 
 		decide_note(&c->changes, a, job->record, c->view.now_us);
 		decide_done(&c->changes, a, 0, c->view.now_us);
-		if (a->kind == HOST_PLACE) {
+		if (a->kind == SCHED_PLACE) {
 			job->is_pinned = true;
 			job->is_gated = false;
 		}
-		if (a->kind == HOST_UNPIN)
+		if (a->kind == SCHED_UNPIN)
 			job->is_pinned = false;
-		if (a->kind == HOST_LET_GO)
+		if (a->kind == SCHED_LET_GO)
 			job->is_gated = false;
 	}
 }

@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/engine.h"
 #include "lib/base/rng.h"
 #include "lib/base/vec.h"
-#include "sim/engine/engine.h"
 #include "tests/unit/test.h"
 #include "tests/unit/workload_case.h"
 

@@ -13,7 +13,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
 #include "lib/base/strbuf.h"
-#include "sim/experiment.h"
+#include "sim/run/experiment.h"
 #include "tests/unit/test.h"
 #include "topology/route.h"
 #include "topology/topo.h"

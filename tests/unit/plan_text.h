@@ -6,7 +6,7 @@
 #define TESTS_UNIT_PLAN_TEXT_H
 
 #include "lib/base/strbuf.h"
-#include "scheduler/policy/policy.h"
+#include "policies/policy.h"
 
 /* Appends the job of 'grant', behind a comma if 'text' has one already. */
 static inline void

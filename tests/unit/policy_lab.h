@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "lib/base/err.h"
-#include "scheduler/policy/policy.h"
+#include "policies/policy.h"
 #include "tests/unit/plan_text.h"
 #include "tests/unit/test.h"
 

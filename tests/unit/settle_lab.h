@@ -22,8 +22,8 @@
 #ifndef TESTS_UNIT_SETTLE_LAB_H
 #define TESTS_UNIT_SETTLE_LAB_H
 
-#include "scheduler/daemon/paced.h"
-#include "scheduler/live/sent.h"
+#include "scheduler/daemon/pacer_profile.h"
+#include "scheduler/live/iteration_volume.h"
 #include "tests/unit/steer_lab.h"
 
 #define SETTLE_N_JOBS   3
@@ -87,7 +87,7 @@ struct settle {
 	struct steer_lab lab; /* The first: the engine's observers take it. */
 	struct steer_lab_job jobs[SETTLE_N_JOBS];
 	struct steer_lab_opts opts;
-	struct paced paced[SETTLE_N_JOBS];
+	struct pacer_profile paced[SETTLE_N_JOBS];
 	double begin_s[SETTLE_N_JOBS], told_s[SETTLE_N_JOBS]; /* 0: nothing new. */
 	bool is_known[SETTLE_N_JOBS];
 	enum settle_marks marks;
@@ -101,11 +101,11 @@ static void
 settle_on_report(void *ctx, uint32_t job, const struct steer_report *report)
 {
 	struct settle *s = ctx;
-	enum paced_event event = paced_add(&s->paced[job], report);
+	enum pacer_profile_event event = pacer_profile_add(&s->paced[job], report);
 
-	if (event == PACED_CHANGED ||
-	    (event == PACED_WHOLE && s->paced[job].n % SETTLE_N_MIN == 0 &&
-	     s->paced[job].n <= PACED_N_KEPT))
+	if (event == PACER_PROFILE_CHANGED ||
+	    (event == PACER_PROFILE_WHOLE && s->paced[job].n % SETTLE_N_MIN == 0 &&
+	     s->paced[job].n <= PACER_PROFILE_N_KEPT))
 		s->told_s[job] = (double)report->begin_ns / SECOND;
 }
 
@@ -113,8 +113,8 @@ settle_on_report(void *ctx, uint32_t job, const struct steer_report *report)
 static double
 settle_lost_frac(const struct settle *s, uint32_t j)
 {
-	struct sent_iteration its[PACED_N_KEPT];
-	size_t n = paced_iterations(&s->paced[j], its);
+	struct iteration_volume_sample its[PACER_PROFILE_N_KEPT];
+	size_t n = pacer_profile_iterations(&s->paced[j], its);
 	double sum_ns = 0;
 
 	for (size_t i = 0; i < n; i++)
@@ -128,13 +128,14 @@ settle_measure(struct settle *s, uint32_t j, struct profile *ret_profile)
 	double off = 1 + 0.02 * rng_normal(&s->rng);
 	double bytes_ms =
 		s->jobs[j].comm_ms * settle_manners[s->marks].bytes_frac * off;
-	const struct sent sent = { .bytes = bytes_ms * 1e-3 * ONE_LINK[0] / 8,
-				   .within_frac = 1,
-				   .busy_frac = 1 };
+	const struct iteration_volume sent = { .bytes = bytes_ms * 1e-3 * ONE_LINK[0] /
+							8,
+					       .within_frac = 1,
+					       .busy_frac = 1 };
 	double lost_frac = settle_lost_frac(s, j);
 	double seen_frac = settle_manners[s->marks].seen_frac;
-	struct paced_path path = { .line_bps = 10 * ONE_LINK[0],
-				   .alone_us = bytes_ms * 1e3 };
+	struct pacer_profile_path path = { .line_bps = 10 * ONE_LINK[0],
+					   .isolated_us = bytes_ms * 1e3 };
 
 	/* Each of two loses half of the time in which both send. */
 	path.met_frac = fmin(1, 2 * lost_frac);
@@ -142,7 +143,8 @@ settle_measure(struct settle *s, uint32_t j, struct profile *ret_profile)
 		path.held_frac =
 			fmax(0, seen_frac * lost_frac + 0.05 * rng_normal(&s->rng));
 
-	return paced_profile(&s->paced[j], SETTLE_N_MIN, &sent, &path, ret_profile);
+	return pacer_profile_make(&s->paced[j], SETTLE_N_MIN, &sent, &path,
+				  ret_profile);
 }
 
 /* True: it is another one than before. */
@@ -203,7 +205,7 @@ settle_set_edges(struct settle *s)
 			};
 		}
 	}
-	steer_set_edges(steered_steer(s->lab.steered), jobs, n_jobs, edges, n);
+	steer_set_constraints(steered_steer(s->lab.steered), jobs, n_jobs, edges, n);
 }
 
 static void

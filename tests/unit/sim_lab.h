@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/engine.h"
 #include "lib/base/vec.h"
-#include "sim/engine/engine.h"
 #include "tests/unit/test.h"
 
 #define MS 1000000

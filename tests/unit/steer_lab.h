@@ -176,7 +176,8 @@ steer_lab_set_edges(struct steer_lab *l)
 			};
 		}
 	}
-	steer_set_edges(steered_steer(l->steered), jobs, l->opts->n_jobs, edges, n);
+	steer_set_constraints(steered_steer(l->steered), jobs, l->opts->n_jobs, edges,
+			      n);
 }
 
 /* Runs until 'at_s'; then all is known of the jobs, and this is their mode. */
@@ -236,12 +237,13 @@ steer_lab_slowdown(const struct steer_lab *l, uint32_t job, double from_s,
 		   double until_s)
 {
 	const struct steer_lab_job *spec = &l->opts->jobs[job];
-	double alone_ms = spec->compute_ms + spec->comm_ms, first_ns = -1, last_ns = -1;
+	double isolated_ms = spec->compute_ms + spec->comm_ms, first_ns = -1,
+	       last_ns = -1;
 	uint64_t n = 0;
 
 	if (spec->more_ms > 0 && from_s >= spec->more_from_s &&
 	    (spec->more_until_s <= 0 || until_s <= spec->more_until_s))
-		alone_ms += spec->more_ms;
+		isolated_ms += spec->more_ms;
 	for (size_t i = 0; i < l->lab.iterations.n; i++) {
 		const struct lab_iteration *it = &l->lab.iterations.items[i];
 
@@ -255,7 +257,7 @@ steer_lab_slowdown(const struct steer_lab *l, uint32_t job, double from_s,
 		last_ns = it->end_ns;
 	}
 	assert_true(n > 10);
-	return (last_ns - first_ns) / (double)n / (alone_ms * MS);
+	return (last_ns - first_ns) / (double)n / (isolated_ms * MS);
 }
 
 static inline double

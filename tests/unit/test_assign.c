@@ -8,7 +8,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/rng.h"
-#include "scheduler/policy/math/assign.h"
+#include "policies/math/assign.h"
 #include "tests/unit/test.h"
 
 #define MOST 7

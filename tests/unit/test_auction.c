@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "lib/base/rng.h"
-#include "scheduler/policy/math/auction.h"
+#include "policies/math/auction.h"
 #include "tests/unit/test.h"
 
 #define MAX_BIDS  4

@@ -5,8 +5,8 @@
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
 #include "lib/base/rng.h"
-#include "scheduler/policy/augment.h"
-#include "scheduler/policy/places.h"
+#include "policies/augment.h"
+#include "policies/places.h"
 #include "sim/cluster/cluster.h"
 #include "tests/unit/test.h"
 

@@ -9,7 +9,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
 #include "lib/base/rng.h"
-#include "scheduler/policy/places.h"
+#include "policies/places.h"
 #include "tests/unit/cluster_lab.h"
 #include "tests/unit/test.h"
 
@@ -166,13 +166,13 @@ jobs_are_let_in_while_there_is_no_load(void **state)
 
 	(void)state;
 	/* More than the load by itself, it is let in once nobody is inside. */
-	cluster_lab_run(&cluster, "blox", "load.most=0.5", jobs, 2, results);
+	cluster_lab_run(&cluster, "blox", "load.max=0.5", jobs, 2, results);
 	assert_true(results[0].first_s == 0);
 	assert_true(results[1].first_s == 1200);
 	/* There is room for all three, but only two are let in. */
 	for (int i = 0; i < 3; i++)
 		small[i].n_gpus = small[i].max_gpus = 8;
-	cluster_lab_run(&cluster, "blox", "load.most=0.4", small, 3, results);
+	cluster_lab_run(&cluster, "blox", "load.max=0.4", small, 3, results);
 	assert_true(results[1].first_s == 0);
 	assert_true(results[2].first_s == 1200);
 	cluster_lab_run(&cluster, "blox", NULL, small, 3, results);

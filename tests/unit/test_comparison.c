@@ -1,6 +1,6 @@
 /* test_comparison.c - intervals by hand, pairs, and policies that are the same. */
-#include "sim/comparison.h"
-#include "sim/report.h"
+#include "sim/compare/comparison.h"
+#include "sim/report/report.h"
 #include "tests/unit/experiment_fixture.h"
 
 /* An experiment of one job whose iterations all take 'ms'. */
@@ -14,7 +14,7 @@ one_job(double ms, struct experiment_job *job)
 		.p50_ns = ms * 1e6,
 		.p90_ns = ms * 1e6,
 		.p99_ns = ms * 1e6,
-		.alone_ns = 10e6,
+		.isolated_ns = 10e6,
 		.slowdown = ms / 10,
 	};
 	return (struct experiment){ .jobs = job, .n_jobs = 1 };

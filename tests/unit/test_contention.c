@@ -80,8 +80,8 @@ overlap_is_exact_to_the_millisecond(void **state)
 	assert_near(link->now_bps, 1e9 * (0.6 * 30 + 1.0 * 10 + 0.5 * 20) / 100, 1);
 	assert_int_equal(link->jobs[0].active_ms, 20 * 40);
 	assert_int_equal(link->jobs[1].active_ms, 20 * 30);
-	assert_near(link->jobs[0].alone_bps, 0.6e9, 1);
-	assert_near(link->jobs[1].alone_bps, 0.5e9, 1);
+	assert_near(link->jobs[0].isolated_bps, 0.6e9, 1);
+	assert_near(link->jobs[1].isolated_bps, 0.5e9, 1);
 	assert_near(link->jobs[0].overlap_bps, 0.5e9, 1);
 	assert_near(link->jobs[1].overlap_bps, 0.5e9, 1);
 	contention_fini(&found);
@@ -294,7 +294,7 @@ two_jobs_on_a_link_between_switches_are_told_apart(void **state)
 	assert_int_equal(link->n_jobs, 2);
 	assert_int_equal(link->pairs[0].overlap_ms, 10 * 10);
 	assert_int_equal(link->over_ms, 10 * 10);
-	assert_near(link->jobs[0].alone_bps, 0.6e9, 1);
+	assert_near(link->jobs[0].isolated_bps, 0.6e9, 1);
 	assert_near(link->jobs[1].overlap_bps, 0.5e9, 1);
 	/* A host's own links have one job, and are measured. */
 	link = find(&found, "h1:e0>leaf0:p1");

@@ -28,7 +28,7 @@ enum tweak {
 };
 
 static void
-apply(struct cluster *c, struct host_job *job, enum tweak tweak)
+apply(struct cluster *c, struct sched_job *job, enum tweak tweak)
 {
 	switch (tweak) {
 	case ONE_NODE:
@@ -38,17 +38,17 @@ apply(struct cluster *c, struct host_job *job, enum tweak tweak)
 		job->required = (char *)"n[6-7]";
 		break;
 	case NODE_DOWN:
-		c->nodes[1].state = HOST_NODE_DOWN;
+		c->nodes[1].state = SCHED_NODE_DOWN;
 		break;
 	case NODE_TAKEN_AT_THE_END:
 		job->eligible_us = NOW + S;
-		c->nodes[1].state = HOST_NODE_TAKEN;
+		c->nodes[1].state = SCHED_NODE_TAKEN;
 		break;
 	case NODE_TAKEN:
-		c->nodes[1].state = HOST_NODE_TAKEN;
+		c->nodes[1].state = SCHED_NODE_TAKEN;
 		break;
 	case NODE_MIXED:
-		c->nodes[1].state = HOST_NODE_MIXED;
+		c->nodes[1].state = SCHED_NODE_MIXED;
 		break;
 	case NODE_UNKNOWN:
 		c->advice[0].nodes = "n[0,9]";
@@ -132,7 +132,7 @@ what_is_done_about_a_job_at_the_gate(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct cluster c;
-		struct host_job *job;
+		struct sched_job *job;
 		char *text;
 
 		set_up(&c, cases[i].mode);
@@ -154,7 +154,7 @@ static void
 partitions_have_their_own_modes(void **state)
 {
 	struct cluster c;
-	struct host_job *job;
+	struct sched_job *job;
 
 	(void)state;
 	set_up(&c, "observe");
@@ -172,7 +172,7 @@ static void
 two_jobs_are_not_sent_to_one_node(void **state)
 {
 	struct cluster c;
-	struct host_job *second;
+	struct sched_job *second;
 
 	(void)state;
 	set_up(&c, "enforce");
@@ -254,7 +254,7 @@ a_place_is_given_away_before_it_is_seen_to_be(void **state)
 	run(&c);
 	expect(&c, "");
 	decide_done(&c.changes,
-		    &(struct decide_action){ .kind = HOST_PLACE, .job = ids[0] }, 0,
+		    &(struct decide_action){ .kind = SCHED_PLACE, .job = ids[0] }, 0,
 		    NOW + S / 2);
 	go_on(&c, S);
 	run(&c);
@@ -265,7 +265,7 @@ a_place_is_given_away_before_it_is_seen_to_be(void **state)
 	run(&c);
 	expect(&c, "");
 	/* It runs elsewhere after all. */
-	c.jobs[0].state = HOST_RUNNING;
+	c.jobs[0].state = SCHED_RUNNING;
 	run(&c);
 	expect(&c, "place 11 n[1-2] placed");
 	tear_down(&c);
@@ -277,12 +277,12 @@ static void
 records_of_running_jobs_are_written_now_and_then_and_taken_back(void **state)
 {
 	struct cluster c;
-	struct host_job *job;
+	struct sched_job *job;
 
 	(void)state;
 	set_up(&c, "advise");
 	job = add_job(&c);
-	job->state = HOST_RUNNING;
+	job->state = SCHED_RUNNING;
 	job->is_gated = false;
 	job->record = (char *)"site:note";
 	c.advice[0] = (struct decide_advice){ .answer = DECIDE_ANYWHERE,
@@ -321,7 +321,7 @@ records_of_running_jobs_are_written_now_and_then_and_taken_back(void **state)
 }
 
 static void
-give_record(void *ctx, const struct host_job *job, struct decide_advice *ret_advice)
+give_record(void *ctx, const struct sched_job *job, struct decide_advice *ret_advice)
 {
 	(void)ctx;
 	(void)job;
@@ -333,7 +333,7 @@ give_record(void *ctx, const struct host_job *job, struct decide_advice *ret_adv
 static void
 many_actions_are_spread_over_rounds(void **state)
 {
-	static struct host_job jobs[100];
+	static struct sched_job jobs[100];
 	static char text[100][8];
 	struct cluster c;
 	size_t n_done = 0;
@@ -363,7 +363,7 @@ many_actions_are_spread_over_rounds(void **state)
 static void
 records_of_many_running_jobs_do_not_keep_others_waiting(void **state)
 {
-	static struct host_job jobs[100];
+	static struct sched_job jobs[100];
 	static char text[100][8];
 	struct cluster c;
 
@@ -374,10 +374,10 @@ records_of_many_running_jobs_do_not_keep_others_waiting(void **state)
 		jobs[i] = *add_job(&c);
 		c.host.n_jobs = 0;
 		jobs[i].id = text[i];
-		jobs[i].state = HOST_RUNNING;
+		jobs[i].state = SCHED_RUNNING;
 		jobs[i].is_gated = false;
 	}
-	jobs[99].state = HOST_WAITING;
+	jobs[99].state = SCHED_WAITING;
 	jobs[99].is_gated = true;
 	jobs[99].n_nodes = 1;
 	c.host.jobs = jobs;
@@ -388,7 +388,7 @@ records_of_many_running_jobs_do_not_keep_others_waiting(void **state)
 	assert_int_equal(c.actions.items.n, 1 + DECIDE_MAX_RECORDS);
 	assert_int_equal(c.actions.n_left, 99 - DECIDE_MAX_RECORDS);
 	assert_string_equal(c.actions.items.items[0].job, text[99]);
-	assert_int_equal(c.actions.items.items[0].kind, HOST_LET_GO);
+	assert_int_equal(c.actions.items.items[0].kind, SCHED_LET_GO);
 	tear_down(&c);
 }
 

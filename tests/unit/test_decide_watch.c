@@ -54,7 +54,7 @@ a_pin_that_is_not_right_any_more_is_taken_back(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct cluster c;
-		struct host_job *job;
+		struct sched_job *job;
 		struct decide_change *change;
 		char *text;
 
@@ -71,7 +71,7 @@ a_pin_that_is_not_right_any_more_is_taken_back(void **state)
 		assert_int_equal(change->kind, DECIDE_PIN);
 		switch (cases[i].world) {
 		case DOWN:
-			c.nodes[0].state = HOST_NODE_DOWN;
+			c.nodes[0].state = SCHED_NODE_DOWN;
 			break;
 		case GONE:
 			c.host.nodes = c.nodes + 1;
@@ -79,18 +79,18 @@ a_pin_that_is_not_right_any_more_is_taken_back(void **state)
 			break;
 		case TAKEN:
 		case MIXED:
-			c.nodes[0].state = cases[i].world == TAKEN ? HOST_NODE_TAKEN
-								   : HOST_NODE_MIXED;
+			c.nodes[0].state = cases[i].world == TAKEN ? SCHED_NODE_TAKEN
+								   : SCHED_NODE_MIXED;
 			run(&c);
 			expect(&c, "");
 			go_on(&c, DECIDE_BUSY_US);
 			break;
 		case SHORTLY_TAKEN:
-			c.nodes[0].state = HOST_NODE_TAKEN;
+			c.nodes[0].state = SCHED_NODE_TAKEN;
 			run(&c);
-			c.nodes[0].state = HOST_NODE_FREE;
+			c.nodes[0].state = SCHED_NODE_FREE;
 			run(&c);
-			c.nodes[0].state = HOST_NODE_TAKEN;
+			c.nodes[0].state = SCHED_NODE_TAKEN;
 			go_on(&c, DECIDE_BUSY_US);
 			break;
 		case LATE:
@@ -112,11 +112,11 @@ a_pin_that_is_not_right_any_more_is_taken_back(void **state)
 			change->is_unwanted = true;
 			break;
 		case STARTED:
-			job->state = HOST_STARTING;
+			job->state = SCHED_STARTING;
 			job->nodes = (char *)"n[0-1]";
 			break;
 		case RUNS:
-			job->state = HOST_RUNNING;
+			job->state = SCHED_RUNNING;
 			break;
 		case VANISHED:
 			c.host.n_jobs = 0;
@@ -136,7 +136,7 @@ a_pin_that_is_not_right_any_more_is_taken_back(void **state)
 		free(text);
 		/* Nothing more is done to it, whatever happens. */
 		c.advice[0].record = NULL;
-		c.nodes[0].state = HOST_NODE_TAKEN;
+		c.nodes[0].state = SCHED_NODE_TAKEN;
 		go_on(&c, 2 * S);
 		if (cases[i].world != NOTHING && cases[i].world != SHORTLY_TAKEN) {
 			run(&c);
@@ -200,7 +200,7 @@ static void
 a_pin_that_nothing_is_known_of_is_looked_after(void **state)
 {
 	struct cluster c;
-	struct host_job *job;
+	struct sched_job *job;
 	struct decide_change *change;
 
 	(void)state;
@@ -222,17 +222,17 @@ a_pin_that_nothing_is_known_of_is_looked_after(void **state)
 	run(&c);
 	assert_int_equal(c.actions.adopted.n, 0);
 	/* As any other pin, when a node of it goes, */
-	c.nodes[3].state = HOST_NODE_DOWN;
+	c.nodes[3].state = SCHED_NODE_DOWN;
 	run(&c);
 	assert_int_equal(c.actions.items.n, 1);
-	assert_int_equal(c.actions.items.items[0].kind, HOST_UNPIN);
+	assert_int_equal(c.actions.items.items[0].kind, SCHED_UNPIN);
 	assert_int_equal(c.actions.items.items[0].why, DECIDE_NODE_DOWN);
 	/* or time goes by. */
-	c.nodes[3].state = HOST_NODE_FREE;
+	c.nodes[3].state = SCHED_NODE_FREE;
 	go_on(&c, 61 * S);
 	run(&c);
 	assert_int_equal(c.actions.items.n, 1);
-	assert_int_equal(c.actions.items.items[0].kind, HOST_UNPIN);
+	assert_int_equal(c.actions.items.items[0].kind, SCHED_UNPIN);
 	tear_down(&c);
 
 	/* What was given up as not ours, and is pinned after all: it came late. */
@@ -247,7 +247,7 @@ a_pin_that_nothing_is_known_of_is_looked_after(void **state)
 	assert_int_equal(decide_find(&c.changes, job->id)->kind, DECIDE_PIN);
 	/* One that runs is not pinned to anything any more. */
 	decide_remove(&c.changes, job->id);
-	job->state = HOST_RUNNING;
+	job->state = SCHED_RUNNING;
 	run(&c);
 	assert_int_equal(c.actions.adopted.n, 0);
 	assert_null(decide_find(&c.changes, job->id));
@@ -255,10 +255,10 @@ a_pin_that_nothing_is_known_of_is_looked_after(void **state)
 }
 
 /* One that waits with a pin of ours. */
-static struct host_job *
+static struct sched_job *
 add_pinned(struct cluster *c, const char *nodes)
 {
-	struct host_job *job = add_job(c);
+	struct sched_job *job = add_job(c);
 
 	job->is_gated = false;
 	job->is_pinned = true;
@@ -310,7 +310,7 @@ static void
 a_requeued_job_is_unpinned_at_once(void **state)
 {
 	struct cluster c;
-	struct host_job *job;
+	struct sched_job *job;
 
 	(void)state;
 	/* It was seen to run in between, or not. */
@@ -323,10 +323,10 @@ a_requeued_job_is_unpinned_at_once(void **state)
 		c.advice[0].record = NULL;
 		go_on(&c, 2 * S);
 		if (is_seen) {
-			job->state = HOST_RUNNING;
+			job->state = SCHED_RUNNING;
 			run_and_do(&c);
 			go_on(&c, 20 * S);
-			job->state = HOST_WAITING;
+			job->state = SCHED_WAITING;
 		}
 		job->n_restarts = 1;
 		job->required = (char *)"n[0-1]";
@@ -366,7 +366,7 @@ one_look_makes_no_place_busy(void **state)
 	advise_at(&c, add_job(&c), "n[0-1]");
 	run_and_do(&c);
 	go_on(&c, 2 * S);
-	c.nodes[0].state = HOST_NODE_TAKEN;
+	c.nodes[0].state = SCHED_NODE_TAKEN;
 	for (int i = 0; i < 10; i++) {
 		run(&c);
 		expect(&c, "");
@@ -382,7 +382,7 @@ static void
 nodes_that_somebody_chose_since_are_his(void **state)
 {
 	struct cluster c;
-	struct host_job *job;
+	struct sched_job *job;
 
 	(void)state;
 	set_up(&c, "enforce");
@@ -408,15 +408,15 @@ nodes_that_somebody_chose_since_are_his(void **state)
 
 /* A job as the scheduler would treat it. */
 static void
-live_on(struct cluster *c, struct host_job *job, struct rng *rng)
+live_on(struct cluster *c, struct sched_job *job, struct rng *rng)
 {
 	size_t i = (size_t)(job - c->jobs);
 
-	if (job->state == HOST_WAITING && job->is_gated &&
+	if (job->state == SCHED_WAITING && job->is_gated &&
 	    c->view.now_us >= job->eligible_us)
 		job->is_gated = false;
-	if (job->state == HOST_WAITING && !job->is_gated && rng_below(rng, 6) == 0)
-		job->state = HOST_RUNNING;
+	if (job->state == SCHED_WAITING && !job->is_gated && rng_below(rng, 6) == 0)
+		job->state = SCHED_RUNNING;
 	c->advice[i].answer = (enum decide_answer)rng_below(rng, 4);
 	c->advice[i].valid_until_us = c->view.now_us + (int64_t)rng_below(rng, 60) * S;
 }
@@ -443,17 +443,17 @@ nobody_is_stuck_whatever_happens(void **state)
 			for (size_t i = 0; i < 8; i++)
 				if (rng_below(&rng, 10) == 0)
 					c.nodes[i].state =
-						(enum host_node_state)rng_below(&rng,
-										4);
+						(enum sched_node_state)rng_below(&rng,
+										 4);
 			if (rng_below(&rng, 40) == 0)
 				c.modes.is_stopped = !c.modes.is_stopped;
 			run_and_do(&c);
 			for (size_t i = 0; i < c.host.n_jobs; i++) {
-				const struct host_job *job = &c.jobs[i];
+				const struct sched_job *job = &c.jobs[i];
 				const struct decide_change *change =
 					decide_find(&c.changes, job->id);
 
-				if (job->state == HOST_WAITING && job->is_pinned)
+				if (job->state == SCHED_WAITING && job->is_pinned)
 					assert_true(change &&
 						    change->kind == DECIDE_PIN &&
 						    c.view.now_us - change->at_us <=
@@ -467,7 +467,7 @@ nobody_is_stuck_whatever_happens(void **state)
 			go_on(&c, S);
 		}
 		for (size_t i = 0; i < c.host.n_jobs; i++)
-			assert_false(c.jobs[i].state == HOST_WAITING &&
+			assert_false(c.jobs[i].state == SCHED_WAITING &&
 				     c.jobs[i].is_pinned);
 		run(&c);
 		expect(&c, "");

@@ -1,7 +1,7 @@
 /* test_emit.c - a simulation's telemetry says what the engine says. */
+#include "engine/engine.h"
 #include "scheduler/core/profile/detect.h"
-#include "sim/emit.h"
-#include "sim/engine/engine.h"
+#include "sim/telemetry/emit.h"
 #include "tests/unit/experiment_fixture.h"
 
 #define SECOND INT64_C(1000000000)

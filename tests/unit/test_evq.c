@@ -1,6 +1,6 @@
 /* The event queue against a naive twin: an array searched from end to end. */
+#include "engine/evq.h"
 #include "lib/base/rng.h"
-#include "sim/engine/evq.h"
 #include "tests/unit/test.h"
 
 #define N 200

@@ -36,7 +36,7 @@ two_equal_jobs_are_late_by_what_overlaps(void **state)
 				    1e-6);
 			assert_near(x.jobs[j].p99_ns / 1e6, cases[i].iteration_ms,
 				    1e-6);
-			assert_near(x.jobs[j].alone_ns / 1e6, 45, 1e-6);
+			assert_near(x.jobs[j].isolated_ns / 1e6, 45, 1e-6);
 			assert_near(x.jobs[j].slowdown, cases[i].iteration_ms / 45,
 				    1e-9);
 		}

@@ -151,7 +151,7 @@ struct pair {
 	struct topo *topo;
 	struct routes *routes;
 	struct work_job jobs[2];
-	struct laid_job laid[2];
+	struct routed_job laid[2];
 	struct dense_job steady[2];
 };
 
@@ -167,8 +167,8 @@ open_pair(struct pair *pair, const uint32_t *model_of, int64_t shift_ns)
 		assert_int_equal(work_model_make_job(&models[model_of[i]], 1, LINE,
 						     &pair->jobs[i]),
 				 0);
-		assert_int_equal(laid_job_make(&pair->jobs[i], hosts, pair->topo,
-					       pair->routes, &pair->laid[i]),
+		assert_int_equal(routed_job_make(&pair->jobs[i], hosts, pair->topo,
+						 pair->routes, &pair->laid[i]),
 				 0);
 		pair->steady[i] = (struct dense_job){ .job = &pair->jobs[i],
 						      .laid = &pair->laid[i],
@@ -180,7 +180,7 @@ static void
 close_pair(struct pair *pair)
 {
 	for (int i = 0; i < 2; i++) {
-		laid_job_fini(&pair->laid[i]);
+		routed_job_fini(&pair->laid[i]);
 		work_job_fini(&pair->jobs[i]);
 	}
 	routes_free(pair->routes);
@@ -248,9 +248,9 @@ run_long(const struct pair *pair, double ret_ns[2])
 		uint32_t id;
 
 		job.stop_ns = ENGINE_NEVER;
-		assert_int_equal(laid_job_add(&job, &pair->laid[i], engine,
-					      pair->steady[i].shift_ns,
-					      pair->steady[i].pacing, &id),
+		assert_int_equal(routed_job_add(&job, &pair->laid[i], engine,
+						pair->steady[i].shift_ns,
+						pair->steady[i].pacing, &id),
 				 0);
 	}
 	engine_run(engine, INT64_C(1800000000000));

@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/fluid.h"
 #include "lib/base/alloc.h"
 #include "lib/base/rng.h"
-#include "sim/engine/fluid.h"
 #include "tests/unit/test.h"
 
 #define MAX_PATH 5

@@ -12,8 +12,8 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
-#include "scheduler/policy/policy.h"
-#include "sim/speeds.h"
+#include "policies/policy.h"
+#include "sim/replay/speeds.h"
 #include "tests/unit/test.h"
 
 #define ARCHIVE SHARED_DATA "/traces/gavel/gavel_msr_seed0_physical_throughputs.tar.xz"

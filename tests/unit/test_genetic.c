@@ -6,7 +6,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/rng.h"
-#include "scheduler/policy/math/genetic.h"
+#include "policies/math/genetic.h"
 #include "tests/unit/test.h"
 
 #define MAX_ROWS    12

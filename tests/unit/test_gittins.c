@@ -6,7 +6,7 @@
 
 #include "lib/base/rng.h"
 #include "lib/base/stats.h"
-#include "scheduler/policy/gittins.h"
+#include "policies/gittins.h"
 #include "tests/unit/test.h"
 
 #define N_SAMPLES 200

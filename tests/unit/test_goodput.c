@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "scheduler/policy/goodput.h"
-#include "scheduler/policy/math/bounded.h"
+#include "policies/goodput.h"
+#include "policies/math/bounded.h"
 #include "tests/unit/test.h"
 
 /* a_c 0.1, b_c 0.01; between nodes 0.2 and 0.02, within 0.05 and 0.005. */

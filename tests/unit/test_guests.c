@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "lib/base/rng.h"
-#include "scheduler/policy/stages.h"
+#include "policies/stages.h"
 #include "tests/unit/cluster_lab.h"
 #include "tests/unit/policy_lab.h"
 #include "tests/unit/test.h"

@@ -7,7 +7,7 @@
 
 #include "lib/base/err.h"
 #include "lib/base/rng.h"
-#include "scheduler/policy/stages.h"
+#include "policies/stages.h"
 #include "sim/cluster/cluster.h"
 #include "tests/unit/test.h"
 
@@ -179,16 +179,16 @@ taking_turns_is_better_than_waiting(void **state)
 {
 	struct cluster_job jobs[N_JOBS];
 	struct seen seen;
-	double alone_s;
+	double isolated_s;
 
 	(void)state;
 	draw_jobs(jobs);
-	alone_s = run("srsf", NULL, jobs, &seen);
+	isolated_s = run("srsf", NULL, jobs, &seen);
 	assert_int_equal(seen.n_groups, 0);
-	assert_true(run("muri-s", NULL, jobs, &seen) < alone_s);
+	assert_true(run("muri-s", NULL, jobs, &seen) < isolated_s);
 	assert_true(seen.n_groups > 0);
 	assert_true(seen.n_most <= 4);
-	run("muri-s", "interleave.max_jobs=2", jobs, &seen);
+	run("muri-s", "muri.max_jobs=2", jobs, &seen);
 	assert_int_equal(seen.n_most, 2);
 	run("muri-l", NULL, jobs, &seen);
 	assert_true(seen.n_groups > 0);
@@ -263,11 +263,11 @@ what_was_predicted_counts_until_a_job_begins(void **state)
 
 	(void)state;
 	/* 100 s, 70 s, and from 10 s on 40 s. */
-	begin_s("interleave.asked=0", &first_s, &second_s);
+	begin_s("muri.use_requested_duration=0", &first_s, &second_s);
 	assert_near(second_s, 0, 0);
 	assert_near(first_s, 110, 1e-9);
 	/* The first is said to take 5 s; once it runs it has 90 s left after 10 s. */
-	begin_s("interleave.asked=1", &first_s, &second_s);
+	begin_s("muri.use_requested_duration=1", &first_s, &second_s);
 	assert_near(first_s, 0, 0);
 	assert_near(second_s, 50, 1e-9);
 }

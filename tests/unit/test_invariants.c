@@ -13,8 +13,8 @@
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
 #include "lib/base/rng.h"
-#include "scheduler/policy/places.h"
-#include "scheduler/policy/stages.h"
+#include "policies/places.h"
+#include "policies/stages.h"
 #include "sim/cluster/cluster.h"
 #include "tests/unit/test.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "lib/base/err.h"
-#include "sim/joblist.h"
+#include "sim/replay/joblist.h"
 #include "tests/unit/memory_file.h"
 #include "tests/unit/test.h"
 

@@ -13,8 +13,8 @@
 #include "scheduler/daemon/jobs.h"
 #include "scheduler/daemon/outcomes.h"
 #include "scheduler/daemon/pace.h"
+#include "scheduler/live/job_profiler.h"
 #include "scheduler/live/live.h"
-#include "scheduler/live/online.h"
 #include "scheduler/store/store.h"
 #include "tests/unit/test.h"
 #include "topology/gen_table.h"
@@ -26,7 +26,7 @@
 struct fixture {
 	struct daemon d;
 	char folder[64], file[96];
-	struct host_job job;
+	struct sched_job job;
 };
 
 static void
@@ -41,7 +41,7 @@ fixture_init(struct fixture *f)
 	f->d.settings = settings_new(&settings_scheduler);
 	assert_int_equal(store_open(f->file, NULL, &f->d.store, &err), 0);
 	f->d.now.live = live_new(NULL);
-	f->d.now.online = online_new();
+	f->d.now.online = job_profiler_new();
 	f->d.jobs = jobs_new();
 	f->d.outcomes = outcomes_new();
 	pace_open(&f->d);
@@ -50,14 +50,14 @@ fixture_init(struct fixture *f)
 				  &f->d.fabric.topo, NULL),
 			 0);
 	f->d.fabric.routes = routes_new(f->d.fabric.topo, 0);
-	f->job = (struct host_job){ .id = (char *)"4711",
-				    .local_id = (char *)"4711",
-				    .name = (char *)"train",
-				    .user = (char *)"ann",
-				    .partition = (char *)"p",
-				    .n_nodes = 2,
-				    .nodes = (char *)"",
-				    .comment = (char *)"" };
+	f->job = (struct sched_job){ .id = (char *)"4711",
+				     .local_id = (char *)"4711",
+				     .name = (char *)"train",
+				     .user = (char *)"ann",
+				     .partition = (char *)"p",
+				     .n_nodes = 2,
+				     .nodes = (char *)"",
+				     .comment = (char *)"" };
 }
 
 static void
@@ -65,12 +65,12 @@ fixture_fini(struct fixture *f)
 {
 	char *more = xasprintf("rm -rf %s", f->folder);
 
-	f->d.deeds.snapshot = (struct host_snapshot){ .at_us = 0 };
+	f->d.deeds.snapshot = (struct sched_snapshot){ .at_us = 0 };
 	pace_close(&f->d);
 	jobs_free(f->d.jobs);
 	outcomes_free(f->d.outcomes);
 	store_close(f->d.store);
-	online_free(f->d.now.online);
+	job_profiler_free(f->d.now.online);
 	live_free(f->d.now.live);
 	routes_free(f->d.fabric.routes);
 	topo_unref(f->d.fabric.topo);
@@ -85,10 +85,10 @@ look(struct fixture *f)
 {
 	static uint32_t first;
 
-	f->d.deeds.snapshot = (struct host_snapshot){ .at_us = clk_wall_us(),
-						      .jobs = &f->job,
-						      .by_local_id = &first,
-						      .n_jobs = 1 };
+	f->d.deeds.snapshot = (struct sched_snapshot){ .at_us = clk_wall_us(),
+						       .jobs = &f->job,
+						       .by_local_id = &first,
+						       .n_jobs = 1 };
 }
 
 /* It has run: its profile is remembered. */
@@ -109,11 +109,11 @@ run(struct fixture *f)
 			   .hosts = hosts,
 			   .n_hosts = 2 };
 
-	f->job.state = HOST_RUNNING;
+	f->job.state = SCHED_RUNNING;
 	f->job.nodes = (char *)"h[0,2]";
 	look(f);
-	memory_keep_profile(&f->d, &job);
-	f->job.state = HOST_WAITING;
+	persist_keep_profile(&f->d, &job);
+	f->job.state = SCHED_WAITING;
 	f->job.nodes = (char *)"";
 	f->job.id = f->job.local_id = (char *)"4712";
 	look(f);
@@ -322,7 +322,7 @@ where_a_placed_job_runs_is_kept(void **state)
 		json_doc_free(doc);
 		nodes = jobs_find(&f.d, "4712")->nodes;
 		f.job.nodes = xstrdup(is_elsewhere ? "h9,h[7-8]" : nodes);
-		f.job.state = HOST_RUNNING;
+		f.job.state = SCHED_RUNNING;
 		look(&f);
 		outcomes_tick(&f.d);
 		assert_int_equal(outcomes_n_followed(&f.d), !is_elsewhere);

@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "lib/base/err.h"
-#include "sim/jobtrace/columns.h"
-#include "sim/jobtrace/jobtrace.h"
-#include "sim/jobtrace/lines.h"
+#include "sim/trace/columns.h"
+#include "sim/trace/jobtrace.h"
+#include "sim/trace/lines.h"
 #include "tests/unit/jobtraces.h"
 #include "tests/unit/memory_file.h"
 #include "tests/unit/test.h"

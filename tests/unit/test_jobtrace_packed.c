@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "lib/base/err.h"
-#include "sim/jobtrace/jobtrace.h"
+#include "sim/trace/jobtrace.h"
 #include "tests/unit/jobtraces.h"
 #include "tests/unit/memory_file.h"
 #include "tests/unit/test.h"

@@ -3,8 +3,8 @@
  */
 #include <string.h>
 
-#include "sim/jobtrace/columns.h"
-#include "sim/jobtrace/jobtrace.h"
+#include "sim/trace/columns.h"
+#include "sim/trace/jobtrace.h"
 #include "tests/unit/jobtraces.h"
 #include "tests/unit/memory_file.h"
 #include "tests/unit/test.h"

@@ -106,7 +106,7 @@ a_mark_becomes_one_of_its_processs_job(void **state)
 		assert_false(mark[i].is_launch);
 	}
 	assert_int_equal(marks_in_counts(place->marks)->marks, 5);
-	assert_int_equal(marks_in_counts(place->marks)->homeless, 2);
+	assert_int_equal(marks_in_counts(place->marks)->unknown_job, 2);
 	tele_clear(&place->frame);
 	assert_false(marks_in_fill(place->marks, &place->frame));
 	assert_int_equal(place->frame.marks.n, 0);
@@ -244,7 +244,7 @@ more_jobs_than_a_frame_has_room_for_are_other(void **state)
 	}
 	assert_true(marks_in_fill(place->marks, &place->frame));
 	assert_int_equal(place->frame.jobs.n, TELE_MAX_JOBS);
-	assert_int_equal(marks_in_counts(place->marks)->homeless, 10);
+	assert_int_equal(marks_in_counts(place->marks)->unknown_job, 10);
 }
 
 static void

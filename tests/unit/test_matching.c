@@ -8,7 +8,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/rng.h"
-#include "scheduler/policy/math/matching.h"
+#include "policies/math/matching.h"
 #include "tests/unit/test.h"
 
 #define MOST 9

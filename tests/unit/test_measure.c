@@ -1,5 +1,5 @@
 /* What links and jobs saw, and the estimate of ECN marks and queues. */
-#include "sim/engine/ecn.h"
+#include "engine/ecn.h"
 #include "tests/unit/sim_lab.h"
 #include "tests/unit/test.h"
 

@@ -5,7 +5,7 @@
 #include "lib/base/err.h"
 #include "lib/base/strbuf.h"
 #include "scheduler/daemon/modes.h"
-#include "scheduler/host/host.h"
+#include "scheduler/scheduler_driver.h"
 #include "tests/unit/test.h"
 
 /* ---- Modes ------------------------------------------------------------------------------- */
@@ -41,11 +41,11 @@ modes_are_read_and_their_faults_told(void **state)
 static void
 partitions_that_slurm_does_not_have_are_found(void **state)
 {
-	struct host_node nodes[] = {
+	struct sched_node nodes[] = {
 		{ .name = (char *)"n0", .partitions = (char *)"debug" },
 		{ .name = (char *)"n1", .partitions = (char *)"debug,train" }
 	};
-	const struct host_snapshot snapshot = { .nodes = nodes, .n_nodes = 2 };
+	const struct sched_snapshot snapshot = { .nodes = nodes, .n_nodes = 2 };
 	struct strbuf out = STRBUF_EMPTY;
 	struct modes modes;
 	struct err err;

@@ -227,7 +227,8 @@ a_claim_counts_only_where_it_is_believed(void **state)
 		assert_string_equal(tele_job_name(&place->frame, row->job),
 				    believed ? "claim" : "(other)");
 		assert_int_equal(row->is_claimed, believed);
-		assert_int_equal(pacer_in_counts(place->pacers)->homeless, !believed);
+		assert_int_equal(pacer_in_counts(place->pacers)->unknown_job,
+				 !believed);
 		close_place(place);
 	}
 }

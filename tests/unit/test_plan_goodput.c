@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "scheduler/policy/goodput.h"
+#include "policies/goodput.h"
 #include "tests/unit/policy_lab.h"
 
 /* What jobs tell: POL_NONE, nothing; and what is between nodes. */

@@ -70,7 +70,7 @@ hand_over(struct workload_case *c, struct engine *from, bool is_measured)
 
 /* Alone, so that progress may be told in time. */
 static double
-alone_ns(const struct engine_job *job, const double *capacity_bps)
+isolated_ns(const struct engine_job *job, const double *capacity_bps)
 {
 	double sum_ns = 0;
 
@@ -115,7 +115,7 @@ what_is_run_in_pieces_is_as_in_one(void **state)
 			for (uint32_t j = 0; j < c.n_jobs; j++) {
 				double all = engine_job_progress(whole, j);
 				double slight = SLIGHT_NS /
-						alone_ns(&c.jobs[j], c.capacity_bps);
+						isolated_ns(&c.jobs[j], c.capacity_bps);
 
 				done[j] += engine_job_progress(part, j) - began[j];
 				if (fabs(done[j] - all) > slight)
@@ -149,7 +149,7 @@ alone_progress_is_time(void **state)
 			if (c.segments[0][s].n_flows > 1)
 				c.segments[0][s].n_flows = 1;
 		engine = open_engine(&c, false);
-		all_ns = alone_ns(&c.jobs[0], c.capacity_bps);
+		all_ns = isolated_ns(&c.jobs[0], c.capacity_bps);
 		assert_near(engine_job_progress(engine, 0), 0, 0);
 		for (int64_t at_ns = 2 * MS; at_ns < 200 * MS; at_ns += 3 * MS + 7) {
 			double done_ns = fmax(0, (double)(at_ns - 5 * MS));
@@ -181,7 +181,7 @@ amid_an_iteration_is_where_a_run_alone_comes_to(void **state)
 
 			engine_point_amid(engine, 0, shares[i], &point);
 			assert_near(point.since_ns,
-				    shares[i] * alone_ns(&c.jobs[0], c.capacity_bps),
+				    shares[i] * isolated_ns(&c.jobs[0], c.capacity_bps),
 				    1e-3);
 			assert_int_equal(engine_job_resume(engine, 0, &point), 0);
 			assert_near(engine_job_progress(engine, 0), shares[i], 1e-9);

@@ -300,7 +300,8 @@ rounds_follow_one_another_however_long_they_are(void **state)
 static void
 time_goes_on_where_the_clock_is_too_coarse(void **state)
 {
-	static const char *const sets[] = { "las2d.limit0=100", "las2d.wake=1" };
+	static const char *const sets[] = { "las2d.limit0=100",
+					    "las2d.quantum_rounding=1" };
 	const struct policy_opts opts = {
 		.sets = sets, .n_sets = 2, .round_s = NAN, .restart_s = NAN
 	};

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "scheduler/policy/order_list.h"
-#include "scheduler/policy/places.h"
+#include "policies/order_list.h"
+#include "policies/places.h"
 #include "tests/unit/policy_lab.h"
 
 /* ---- Places --------------------------------------------------------------------------- */
@@ -117,7 +117,7 @@ parameters_that_are_wrong_are_refused_with_what_to_do(void **state)
 		{ "las2d.limit0=nan", "has no number" },
 		{ "las2d.limit0=-1", "expected 0 to" },
 		{ "las2d.limit9=1", "no parameter 'las2d.limit9'" },
-		{ "las2d.wake=0.5", "expected a whole number from 0 to 2" },
+		{ "las2d.quantum_rounding=0.5", "expected a whole number from 0 to 2" },
 		{ "las2d.limit0=7201", "(.limit1) is below that of the first" },
 	};
 

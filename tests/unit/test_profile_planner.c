@@ -108,7 +108,7 @@ jobs_are_looked_at_apart_first(void **state)
 static void
 jobs_that_are_too_large_are_not_looked_at(void **state)
 {
-	static const char *const sets[] = { "profile.gpus=2" };
+	static const char *const sets[] = { "lucid.gpus=2" };
 	struct policy_lab lab;
 
 	(void)state;
@@ -125,7 +125,7 @@ jobs_that_are_too_large_are_not_looked_at(void **state)
 static void
 least_predicted_gpu_time_goes_first_and_nobody_passes(void **state)
 {
-	static const char *const sets[] = { "profile.nodes=0" };
+	static const char *const sets[] = { "lucid.profiling_nodes=0" };
 	struct policy_lab lab;
 
 	(void)state;
@@ -146,7 +146,7 @@ least_predicted_gpu_time_goes_first_and_nobody_passes(void **state)
 static void
 pairs_are_of_jobs_that_hardly_feel_each_other(void **state)
 {
-	static const char *const sets[] = { "profile.nodes=0", "profile.rate=0" };
+	static const char *const sets[] = { "lucid.profiling_nodes=0", "lucid.rate=0" };
 	struct policy_lab lab;
 
 	(void)state;
@@ -181,7 +181,7 @@ pairs_are_of_jobs_that_hardly_feel_each_other(void **state)
 static void
 nobody_shares_while_few_jobs_come(void **state)
 {
-	static const char *const sets[] = { "profile.nodes=0" };
+	static const char *const sets[] = { "lucid.profiling_nodes=0" };
 	struct policy_lab lab;
 
 	(void)state;

@@ -7,7 +7,7 @@
 
 #include "lib/wire/bus.h"
 #include "lib/wire/rec.h"
-#include "sim/publish.h"
+#include "sim/telemetry/publish.h"
 #include "tests/unit/experiment_fixture.h"
 
 static const char SCENARIO[] = "[sim]\nduration = 3.5 s\nseed = 7\n" LAB_JOB(

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "lib/base/err.h"
-#include "sim/replay_cluster.h"
+#include "sim/replay/replay_cluster.h"
 #include "tests/unit/test.h"
 
 static void

@@ -1,7 +1,7 @@
 /* Tests of scheduler/live/running.h: running jobs as a workload. */
 #include "lib/base/strbuf.h"
+#include "scheduler/live/job_profiler.h"
 #include "scheduler/live/live.h"
-#include "scheduler/live/online.h"
 #include "scheduler/live/running.h"
 #include "tests/unit/frames.h"
 #include "tests/unit/test.h"
@@ -34,7 +34,7 @@ a_relieved_profile_keeps_its_bytes_and_gaps(void **state)
 
 /* Jobs a (h0, h2) and b (h1, h3), one of which may be shifted, at 50 Gb/s. */
 static void
-feed_lab(struct live *live, struct online *online, const struct frames_square *a,
+feed_lab(struct live *live, struct job_profiler *online, const struct frames_square *a,
 	 const struct frames_square *b)
 {
 	struct tele_frame frame = { 0 };
@@ -54,14 +54,14 @@ feed_lab(struct live *live, struct online *online, const struct frames_square *a
 		}
 	}
 	tele_fini(&frame);
-	online_now(online, live);
+	job_profiler_now(online, live);
 }
 
 struct lab {
 	struct topo *topo;
 	struct routes *routes;
 	struct live *live;
-	struct online *online;
+	struct job_profiler *online;
 	struct workload workload;
 	struct strbuf notes;
 };
@@ -76,7 +76,7 @@ lab_init(struct lab *lab, const struct frames_square *a, const struct frames_squ
 			 0);
 	lab->routes = routes_new(lab->topo, 0);
 	lab->live = live_new(NULL);
-	lab->online = online_new();
+	lab->online = job_profiler_new();
 	feed_lab(lab->live, lab->online, a, b);
 	running_workload(lab->live, lab->online, lab->topo, lab->routes, &lab->workload,
 			 &lab->notes);
@@ -87,7 +87,7 @@ lab_fini(struct lab *lab)
 {
 	workload_fini(&lab->workload);
 	strbuf_free(&lab->notes);
-	online_free(lab->online);
+	job_profiler_free(lab->online);
 	live_free(lab->live);
 	routes_free(lab->routes);
 	topo_unref(lab->topo);

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/engine.h"
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
 #include "lib/base/file.h"
-#include "sim/engine/engine.h"
-#include "sim/scn.h"
+#include "sim/run/scn.h"
 #include "tests/unit/test.h"
 
 #define GOOD                                                                       \

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "lib/base/rng.h"
-#include "scheduler/policy/math/shares.h"
+#include "policies/math/shares.h"
 #include "tests/unit/test.h"
 
 #define MAX     12
@@ -18,7 +18,7 @@ struct lab {
 	struct rng rng;
 	uint32_t n;
 	double capacity;
-	double gpus[MAX], left_s[MAX], elapsed_s[MAX], alone_s[MAX], gains[MAX];
+	double gpus[MAX], left_s[MAX], elapsed_s[MAX], isolated_s[MAX], gains[MAX];
 	double x[MAX], other[MAX];
 };
 
@@ -32,7 +32,8 @@ draw(struct lab *lab, uint64_t seed)
 		lab->gpus[j] = (double)(1u << rng_below(&lab->rng, 5));
 		lab->left_s[j] = 1 + (double)rng_below(&lab->rng, 1000);
 		lab->elapsed_s[j] = (double)rng_below(&lab->rng, 1000);
-		lab->alone_s[j] = lab->left_s[j] + (double)rng_below(&lab->rng, 1000);
+		lab->isolated_s[j] =
+			lab->left_s[j] + (double)rng_below(&lab->rng, 1000);
 		lab->gains[j] = 1 + (double)rng_below(&lab->rng, 9);
 	}
 }
@@ -91,7 +92,7 @@ worst(const struct lab *lab, const double *x)
 
 	for (uint32_t j = 0; j < lab->n; j++)
 		max = fmax(max, (lab->elapsed_s[j] + lab->left_s[j] / x[j]) /
-					lab->alone_s[j]);
+					lab->isolated_s[j]);
 	return max;
 }
 
@@ -140,7 +141,7 @@ no_other_shares_are_better(void **state)
 					lab.x);
 		check(&lab, value, -1, longest);
 		value = shares_finish_time(lab.gpus, lab.elapsed_s, lab.left_s,
-					   lab.alone_s, lab.n, lab.capacity, lab.x);
+					   lab.isolated_s, lab.n, lab.capacity, lab.x);
 		check(&lab, value, -1, worst);
 		shares_most(lab.gpus, lab.gains, lab.n, lab.capacity, lab.x);
 		check(&lab, most(&lab, lab.x), 1, most);
@@ -195,11 +196,11 @@ odd_ones_have_shares_too(void **state)
 {
 	static const double gpus[] = { 1, 2 }, large[] = { 32 };
 	static const double left_s[] = { 0, 10 }, none_s[] = { 0, 0 };
-	static const double elapsed_s[] = { 5, 0 }, alone_s[] = { 5, 10 };
+	static const double elapsed_s[] = { 5, 0 }, isolated_s[] = { 5, 10 };
 	double x[2];
 
 	(void)state;
-	assert_near(shares_finish_time(gpus, elapsed_s, left_s, alone_s, 2, 2, x), 1,
+	assert_near(shares_finish_time(gpus, elapsed_s, left_s, isolated_s, 2, 2, x), 1,
 		    NEAR);
 	assert_near(x[0], 0, NEAR);
 	assert_near(x[1], 1, NEAR);

@@ -9,8 +9,8 @@
 #include <time.h>
 
 #include "lib/base/rng.h"
-#include "scheduler/policy/math/shares.h"
-#include "scheduler/policy/math/shares_types.h"
+#include "policies/math/shares.h"
+#include "policies/math/shares_types.h"
 #include "tests/unit/test.h"
 
 #define MOST_JOBS  8
@@ -19,7 +19,7 @@
 struct lab {
 	uint32_t n, n_types;
 	double gpus[MOST_JOBS], capacity[MOST_TYPES], values[MOST_JOBS * MOST_TYPES];
-	double elapsed_s[MOST_JOBS], left_s[MOST_JOBS], alone_s[MOST_JOBS];
+	double elapsed_s[MOST_JOBS], left_s[MOST_JOBS], isolated_s[MOST_JOBS];
 };
 
 static struct shares_types
@@ -40,7 +40,7 @@ draw(struct rng *rng, uint32_t n_types, struct lab *lab)
 		lab->gpus[j] = 1 + (double)rng_below(rng, 4);
 		lab->elapsed_s[j] = 1000 * rng_uniform(rng);
 		lab->left_s[j] = 1 + 1000 * rng_uniform(rng);
-		lab->alone_s[j] = 10 + 1000 * rng_uniform(rng);
+		lab->isolated_s[j] = 10 + 1000 * rng_uniform(rng);
 		for (uint32_t t = 0; t < n_types; t++)
 			lab->values[j * n_types + t] =
 				t && !rng_below(rng, 4) ? 0 : 0.1 + rng_uniform(rng);
@@ -99,8 +99,8 @@ measure_of(const struct lab *lab, const double *x, enum measure measure)
 
 		least = fmin(least, it);
 		sum += it;
-		rho = fmax(rho,
-			   (lab->elapsed_s[j] + lab->left_s[j] / it) / lab->alone_s[j]);
+		rho = fmax(rho, (lab->elapsed_s[j] + lab->left_s[j] / it) /
+					lab->isolated_s[j]);
 	}
 	return measure == LEAST ? least : measure == MOST ? sum : -rho;
 }
@@ -114,8 +114,8 @@ find(const struct lab *lab, enum measure measure, double *ret_x)
 		return shares_types_max_min(&in, ret_x);
 	if (measure == MOST)
 		return shares_types_most(&in, ret_x);
-	return shares_types_finish_time(&in, lab->elapsed_s, lab->left_s, lab->alone_s,
-					ret_x, NULL);
+	return shares_types_finish_time(&in, lab->elapsed_s, lab->left_s,
+					lab->isolated_s, ret_x, NULL);
 }
 
 /* Points drawn between the found one and any that is allowed: what is linear shows there. */
@@ -187,12 +187,13 @@ one_type_is_as_by_its_own_formulas(void **state)
 		for (uint32_t j = 0; j < lab.n; j++)
 			lab.values[j] = 1;
 		assert_int_equal(shares_types_finish_time(&in, lab.elapsed_s,
-							  lab.left_s, lab.alone_s, x,
+							  lab.left_s, lab.isolated_s, x,
 							  &rho),
 				 0);
 		assert_near(rho,
 			    shares_finish_time(lab.gpus, lab.elapsed_s, lab.left_s,
-					       lab.alone_s, lab.n, lab.capacity[0], y),
+					       lab.isolated_s, lab.n, lab.capacity[0],
+					       y),
 			    1e-6 * rho);
 		assert_int_equal(shares_types_most(&in, x), 0);
 		shares_most(lab.gpus, lab.values, lab.n, lab.capacity[0], y);
@@ -230,7 +231,8 @@ odd_ones_are_taken(void **state)
 {
 	static const double gpus[] = { 2, 1 }, capacity[] = { 2, 1 };
 	static const double values[] = { 0, 0, 1e-9, 1e9 };
-	const double left_s[] = { 1, 0 }, elapsed_s[] = { 0, 0 }, alone_s[] = { 1, 1 };
+	const double left_s[] = { 1, 0 }, elapsed_s[] = { 0, 0 },
+		     isolated_s[] = { 1, 1 };
 	struct shares_types in = { 2, 2, gpus, capacity, values };
 	double x[4] = { 7, 7, 7, 7 };
 
@@ -239,7 +241,8 @@ odd_ones_are_taken(void **state)
 	assert_near(x[0] + x[1], 0, 0);
 	assert_near(x[3], 1, 1e-9);
 	assert_int_equal(
-		shares_types_finish_time(&in, elapsed_s, left_s, alone_s, x, NULL), 0);
+		shares_types_finish_time(&in, elapsed_s, left_s, isolated_s, x, NULL),
+		0);
 	in.n_jobs = UINT32_MAX;
 	assert_int_equal(shares_types_max_min(&in, x), -E2BIG);
 	in.n_jobs = 0;
@@ -255,7 +258,7 @@ as_many_as_a_cluster_has_end(void **state)
 	};
 
 	static double gpus[N], values[N * T], x[N * T], left_s[N], elapsed_s[N],
-		alone_s[N];
+		isolated_s[N];
 	static const double capacity[T] = { 64, 64, 64 };
 	const struct shares_types in = { N, T, gpus, capacity, values };
 	struct rng rng;
@@ -267,7 +270,7 @@ as_many_as_a_cluster_has_end(void **state)
 		gpus[j] = (double)(1u << rng_below(&rng, 4));
 		elapsed_s[j] = 1e4 * rng_uniform(&rng);
 		left_s[j] = 10 + 1e5 * rng_uniform(&rng);
-		alone_s[j] = 5 * left_s[j] * (0.5 + rng_uniform(&rng));
+		isolated_s[j] = 5 * left_s[j] * (0.5 + rng_uniform(&rng));
 		for (int t = 0; t < T; t++)
 			values[T * j + t] = (1 + rng_uniform(&rng)) / (1 + t);
 	}
@@ -276,7 +279,8 @@ as_many_as_a_cluster_has_end(void **state)
 		      1e3 * (double)(clock() - begin) / CLOCKS_PER_SEC);
 	begin = clock();
 	assert_int_equal(
-		shares_types_finish_time(&in, elapsed_s, left_s, alone_s, x, NULL), 0);
+		shares_types_finish_time(&in, elapsed_s, left_s, isolated_s, x, NULL),
+		0);
 	print_message("finish time: %.0f ms\n",
 		      1e3 * (double)(clock() - begin) / CLOCKS_PER_SEC);
 }

@@ -14,9 +14,9 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
-#include "scheduler/policy/policy.h"
-#include "sim/jobtrace/jobtrace.h"
-#include "sim/jobtrace/lines.h"
+#include "policies/policy.h"
+#include "sim/trace/jobtrace.h"
+#include "sim/trace/lines.h"
 #include "tests/unit/test.h"
 
 #define ARCHIVE SHARED_DATA "/traces/shockwave/shockwave_traces.tar.xz"

@@ -10,7 +10,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/rng.h"
-#include "scheduler/policy/math/simplex.h"
+#include "policies/math/simplex.h"
 #include "tests/unit/test.h"
 
 #define MOST_COLUMNS 3

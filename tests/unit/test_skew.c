@@ -10,7 +10,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
 #include "lib/base/rng.h"
-#include "scheduler/policy/places.h"
+#include "policies/places.h"
 #include "tests/unit/cluster_lab.h"
 #include "tests/unit/test.h"
 

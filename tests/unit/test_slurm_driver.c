@@ -15,7 +15,7 @@
 #include "lib/base/err.h"
 #include "lib/base/strbuf.h"
 #include "lib/daemon/loop.h"
-#include "scheduler/host/slurm.h"
+#include "scheduler/slurm/slurm.h"
 #include "tests/unit/slurm_scripts.h"
 
 #define MS ((int64_t)1000000)
@@ -54,7 +54,7 @@
 struct lab {
 	char dir[64];
 	struct loop *loop;
-	struct host *host;
+	struct sched_driver *host;
 	size_t n_jobs, n_looks, n_none, n_done;
 	size_t looks_wanted, done_wanted; /* Then the loop ends. */
 	int rc;
@@ -69,7 +69,7 @@ put(const struct lab *lab, const char *name, const char *text)
 }
 
 static void
-on_snapshot(void *ctx, const struct host_snapshot *snapshot, const char *why)
+on_snapshot(void *ctx, const struct sched_snapshot *snapshot, const char *why)
 {
 	struct lab *lab = ctx;
 
@@ -121,7 +121,7 @@ on_limit(void *ctx, int64_t now_ns, int64_t missed)
 static void
 open_lab(struct lab *lab, int64_t poll_ms, int64_t timeout_ms)
 {
-	const struct host_observer observer = { lab, on_snapshot, on_done };
+	const struct sched_observer observer = { lab, on_snapshot, on_done };
 	const struct slurm_opts opts = { lab->dir, poll_ms, timeout_ms };
 	struct err err;
 
@@ -157,19 +157,19 @@ run_until_done(struct lab *lab, size_t n)
 static void
 close_lab(struct lab *lab)
 {
-	host_close(lab->host);
+	sched_close(lab->host);
 	loop_free(lab->loop);
 	scripts_remove(lab->dir);
 }
 
 static int
-act(struct lab *lab, enum host_action_kind kind, const char *job, const char *nodes,
+act(struct lab *lab, enum sched_action_kind kind, const char *job, const char *nodes,
     const char *record)
 {
-	const struct host_action action = { kind, job, nodes, record };
+	const struct sched_action action = { kind, job, nodes, record };
 	struct err err = { .line = 0 };
 	uint64_t ticket;
-	int r = host_act(lab->host, &action, &ticket, &err);
+	int r = sched_act(lab->host, &action, &ticket, &err);
 
 	if (r < 0)
 		assert_true(err.text[0]);
@@ -203,9 +203,9 @@ a_look_is_taken_at_once_and_then_at_each_poll(void **state)
 
 	(void)state;
 	open_lab(&lab, 50, 0);
-	assert_string_equal(host_kind(lab.host), "slurm");
+	assert_string_equal(sched_kind(lab.host), "slurm");
 	assert_int_equal(slurm_host_version(lab.host), 2411);
-	assert_int_equal(act(&lab, HOST_PLACE, "11", "n1", NULL), -EAGAIN);
+	assert_int_equal(act(&lab, SCHED_PLACE, "11", "n1", NULL), -EAGAIN);
 	run_until_looks(&lab, 3);
 	assert_int_equal(lab.n_none, 0);
 	assert_int_equal(lab.n_jobs, 8);
@@ -221,14 +221,14 @@ each_change_is_one_call(void **state)
 	open_lab(&lab, 100000, 0);
 	run_until_looks(&lab, 1);
 	put(&lab, "log", "");
-	assert_int_equal(act(&lab, HOST_PLACE, "11", "n[1-2]", "antiphase:v1;a=b c"),
+	assert_int_equal(act(&lab, SCHED_PLACE, "11", "n[1-2]", "antiphase:v1;a=b c"),
 			 0);
-	assert_int_equal(act(&lab, HOST_PLACE, "17", "n2", NULL), 0);
-	assert_int_equal(act(&lab, HOST_UNPIN, "13", NULL, NULL), 0);
-	assert_int_equal(act(&lab, HOST_UNPIN, "14", NULL, "antiphase:v1;x"), 0);
-	assert_int_equal(act(&lab, HOST_RECORD, "16", NULL, "antiphase:v1;y"), 0);
+	assert_int_equal(act(&lab, SCHED_PLACE, "17", "n2", NULL), 0);
+	assert_int_equal(act(&lab, SCHED_UNPIN, "13", NULL, NULL), 0);
+	assert_int_equal(act(&lab, SCHED_UNPIN, "14", NULL, "antiphase:v1;x"), 0);
+	assert_int_equal(act(&lab, SCHED_RECORD, "16", NULL, "antiphase:v1;y"), 0);
 	/* Of a part of a heterogeneous job that alone. */
-	assert_int_equal(act(&lab, HOST_RECORD, "18+1", NULL, "antiphase:v1;z"), 0);
+	assert_int_equal(act(&lab, SCHED_RECORD, "18+1", NULL, "antiphase:v1;z"), 0);
 	run_until_done(&lab, 6);
 	assert_int_equal(lab.rc, 0);
 	assert_sent(
@@ -253,10 +253,10 @@ let_go_opens_the_gate_and_nothing_else(void **state)
 	open_lab(&lab, 100000, 0);
 	run_until_looks(&lab, 1);
 	put(&lab, "log", "");
-	assert_int_equal(act(&lab, HOST_LET_GO, "17", NULL, NULL), 0);
+	assert_int_equal(act(&lab, SCHED_LET_GO, "17", NULL, NULL), 0);
 	run_until_done(&lab, 1);
 	assert_sent(&lab, "update jobid=17 StartTime=now\n");
-	assert_int_equal(act(&lab, HOST_LET_GO, "11", NULL, NULL), -EALREADY);
+	assert_int_equal(act(&lab, SCHED_LET_GO, "11", NULL, NULL), -EALREADY);
 	close_lab(&lab);
 }
 
@@ -265,24 +265,25 @@ static void
 what_its_user_asked_for_since_the_last_look_stands(void **state)
 {
 	static const struct {
-		enum host_action_kind kind;
+		enum sched_action_kind kind;
 		const char *job;
 		int rc;
 		const char *why;
 	} cases[] = {
-		{ HOST_PLACE, WAITS_UNTIL("2099-01-01T00:05:00", "", GATE), -ESTALE,
+		{ SCHED_PLACE, WAITS_UNTIL("2099-01-01T00:05:00", "", GATE), -ESTALE,
 		  "not held back" },
-		{ HOST_LET_GO, WAITS_UNTIL("2099-01-01T00:05:00", "", GATE), -EALREADY,
+		{ SCHED_LET_GO, WAITS_UNTIL("2099-01-01T00:05:00", "", GATE), -EALREADY,
 		  "not held back" },
-		{ HOST_PREFER, WAITS_UNTIL("N/A", "", GATE), -ESTALE, "not held back" },
-		{ HOST_PLACE, WAITS_UNTIL("2099-01-01T00:00:00", "n1", GATE), -ESTALE,
+		{ SCHED_PREFER, WAITS_UNTIL("N/A", "", GATE), -ESTALE,
+		  "not held back" },
+		{ SCHED_PLACE, WAITS_UNTIL("2099-01-01T00:00:00", "n1", GATE), -ESTALE,
 		  "asked for nodes n1" },
-		{ HOST_PLACE,
+		{ SCHED_PLACE,
 		  "17@17@RUNNING@2@n[3-4]@None@1@@(null)@train@u@N/A@N/A@0@" GATE
 		  "@@name@\n",
 		  -ESTALE, "begun meanwhile" },
-		{ HOST_PLACE, "", -ENOENT, "no job 17" },
-		{ HOST_PLACE, "nonsense\n", -EINVAL, "squeue printed" },
+		{ SCHED_PLACE, "", -ENOENT, "no job 17" },
+		{ SCHED_PLACE, "nonsense\n", -EINVAL, "squeue printed" },
 	};
 	struct lab lab;
 	char *text;
@@ -295,7 +296,7 @@ what_its_user_asked_for_since_the_last_look_stands(void **state)
 		put(&lab, "jobs", cases[i].job);
 		put(&lab, "log", "");
 		assert_int_equal(act(&lab, cases[i].kind, "17",
-				     cases[i].kind == HOST_LET_GO ? NULL : "n1", NULL),
+				     cases[i].kind == SCHED_LET_GO ? NULL : "n1", NULL),
 				 0);
 		run_until_done(&lab, 1);
 		assert_int_equal(lab.rc, cases[i].rc);
@@ -318,7 +319,7 @@ to_prefer_asks_first_and_appends_to_the_site_s_features(void **state)
 	put(&lab, "log", "");
 	put(&lab, "nodes",
 	    "n1|idle|train|4|fast|fast|\nn2|idle|train|4|fast,ib|fast|\n");
-	assert_int_equal(act(&lab, HOST_PREFER, "17", "n[1-2]", NULL), 0);
+	assert_int_equal(act(&lab, SCHED_PREFER, "17", "n[1-2]", NULL), 0);
 	run_until_done(&lab, 1);
 	assert_sent(&lab, "sinfo -h -a -N -n n[1-2] -o %N|%T|%R|%c|%f|%b|\n"
 			  "update nodename=n1 AvailableFeatures=fast,AP17 "
@@ -354,28 +355,28 @@ static void
 what_cannot_be_is_refused_before_it_is_sent(void **state)
 {
 	static const struct {
-		enum host_action_kind kind;
+		enum sched_action_kind kind;
 		const char *job, *nodes, *record;
 		int error;
 	} cases[] = {
-		{ HOST_PLACE, "11", "n[1-3]", NULL, -EINVAL }, /* Wants but two. */
-		{ HOST_PLACE, "11", "n[1,9]", NULL, -EINVAL },
-		{ HOST_PLACE, "11", "n[1", NULL, -EINVAL },
-		{ HOST_PLACE, "11", "", NULL, -EINVAL },
-		{ HOST_PLACE, "11", NULL, NULL, -EINVAL },
-		{ HOST_PLACE, "11", "n[1-999999999]", NULL, -EINVAL },
-		{ HOST_PLACE, "99", "n1", NULL, -ENOENT },
-		{ HOST_PLACE, "11 jobid=12", "n1", NULL, -EINVAL },
-		{ HOST_PLACE, "18+1", "n1", NULL, -EINVAL },
-		{ HOST_LET_GO, "18+1", NULL, NULL, -EINVAL },
-		{ HOST_PLACE, "12", "n1", NULL, -EINVAL }, /* Its user's nodes. */
-		{ HOST_UNPIN, "12", NULL, NULL, -EALREADY },
-		{ HOST_PREFER, "15", "n1", NULL, -EINVAL }, /* Its user's features. */
-		{ HOST_PLACE, "16", "n1", NULL, -EINVAL },  /* It runs. */
-		{ HOST_UNPIN, "16", NULL, NULL, -EINVAL },
-		{ HOST_LET_GO, "16", NULL, NULL, -EINVAL },
-		{ HOST_RECORD, "16", NULL, "a\nb", -EINVAL },
-		{ HOST_RECORD, "16", NULL, "\xc3\xa9", -EINVAL },
+		{ SCHED_PLACE, "11", "n[1-3]", NULL, -EINVAL }, /* Wants but two. */
+		{ SCHED_PLACE, "11", "n[1,9]", NULL, -EINVAL },
+		{ SCHED_PLACE, "11", "n[1", NULL, -EINVAL },
+		{ SCHED_PLACE, "11", "", NULL, -EINVAL },
+		{ SCHED_PLACE, "11", NULL, NULL, -EINVAL },
+		{ SCHED_PLACE, "11", "n[1-999999999]", NULL, -EINVAL },
+		{ SCHED_PLACE, "99", "n1", NULL, -ENOENT },
+		{ SCHED_PLACE, "11 jobid=12", "n1", NULL, -EINVAL },
+		{ SCHED_PLACE, "18+1", "n1", NULL, -EINVAL },
+		{ SCHED_LET_GO, "18+1", NULL, NULL, -EINVAL },
+		{ SCHED_PLACE, "12", "n1", NULL, -EINVAL }, /* Its user's nodes. */
+		{ SCHED_UNPIN, "12", NULL, NULL, -EALREADY },
+		{ SCHED_PREFER, "15", "n1", NULL, -EINVAL }, /* Its user's features. */
+		{ SCHED_PLACE, "16", "n1", NULL, -EINVAL },  /* It runs. */
+		{ SCHED_UNPIN, "16", NULL, NULL, -EINVAL },
+		{ SCHED_LET_GO, "16", NULL, NULL, -EINVAL },
+		{ SCHED_RECORD, "16", NULL, "a\nb", -EINVAL },
+		{ SCHED_RECORD, "16", NULL, "\xc3\xa9", -EINVAL },
 	};
 	struct lab lab;
 	char *text;
@@ -404,15 +405,15 @@ what_slurm_refuses_is_told_in_its_words(void **state)
 	run_until_looks(&lab, 1);
 	put(&lab, "scontrol",
 	    "#!/bin/sh\necho 'slurm_update error: Access/permission denied' >&2; exit 1\n");
-	assert_int_equal(act(&lab, HOST_PLACE, "11", "n1", NULL), 0);
+	assert_int_equal(act(&lab, SCHED_PLACE, "11", "n1", NULL), 0);
 	run_until_done(&lab, 1);
 	assert_int_equal(lab.rc, -EACCES);
 	assert_non_null(strstr(lab.why, "Access/permission denied"));
 	/* It is not pinned, then. */
-	assert_int_equal(act(&lab, HOST_UNPIN, "11", NULL, NULL), -EALREADY);
+	assert_int_equal(act(&lab, SCHED_UNPIN, "11", NULL, NULL), -EALREADY);
 	put(&lab, "scontrol",
 	    "#!/bin/sh\necho 'Invalid job id specified for job 11' >&2; exit 1\n");
-	assert_int_equal(act(&lab, HOST_PLACE, "11", "n1", NULL), 0);
+	assert_int_equal(act(&lab, SCHED_PLACE, "11", "n1", NULL), 0);
 	run_until_done(&lab, 2);
 	assert_int_equal(lab.rc, -ENOENT);
 	close_lab(&lab);
@@ -426,16 +427,16 @@ a_pin_of_a_job_that_has_begun_meanwhile_is_nothing_to_take_back(void **state)
 	(void)state;
 	open_lab(&lab, 100000, 0);
 	run_until_looks(&lab, 1);
-	assert_int_equal(act(&lab, HOST_PLACE, "11", "n1", NULL), 0);
+	assert_int_equal(act(&lab, SCHED_PLACE, "11", "n1", NULL), 0);
 	run_until_done(&lab, 1);
 	assert_int_equal(lab.rc, 0);
 	put(&lab, "scontrol",
 	    "#!/bin/sh\necho 'Invalid node name specified for job 11' >&2; exit 1\n");
-	assert_int_equal(act(&lab, HOST_UNPIN, "11", NULL, NULL), 0);
+	assert_int_equal(act(&lab, SCHED_UNPIN, "11", NULL, NULL), 0);
 	run_until_done(&lab, 2);
 	assert_int_equal(lab.rc, -EALREADY);
 	/* A place that Slurm does not know is another matter. */
-	assert_int_equal(act(&lab, HOST_PLACE, "11", "n1", NULL), 0);
+	assert_int_equal(act(&lab, SCHED_PLACE, "11", "n1", NULL), 0);
 	run_until_done(&lab, 3);
 	assert_int_equal(lab.rc, -EIO);
 	close_lab(&lab);
@@ -452,7 +453,7 @@ commands_that_hang_block_nothing_and_are_told(void **state)
 	run_until_looks(&lab, 1);
 	put(&lab, "squeue", "#!/bin/sh\nexec sleep 100\n");
 	put(&lab, "scontrol", "#!/bin/sh\nexec sleep 100\n");
-	assert_int_equal(act(&lab, HOST_PLACE, "11", "n1", NULL), 0);
+	assert_int_equal(act(&lab, SCHED_PLACE, "11", "n1", NULL), 0);
 	ticks = lab.ticks;
 	run_until_done(&lab, 1);
 	assert_int_equal(lab.rc, -ETIMEDOUT);
@@ -500,7 +501,7 @@ too_many_changes_are_refused(void **state)
 	run_until_looks(&lab, 1);
 	put(&lab, "scontrol", "#!/bin/sh\nexec sleep 100\n");
 	for (int i = 0; i < 1000 && r == 0; i++)
-		r = act(&lab, HOST_PLACE, "11", "n1", NULL);
+		r = act(&lab, SCHED_PLACE, "11", "n1", NULL);
 	assert_int_equal(r, -EBUSY);
 	/* All of them are given up, without a word. */
 	close_lab(&lab);
@@ -515,10 +516,10 @@ pokes_do_not_add_up(void **state)
 	(void)state;
 	open_lab(&lab, 100000, 0);
 	for (int i = 0; i < 1000; i++)
-		host_look(lab.host);
+		sched_poll(lab.host);
 	run_until_looks(&lab, 1);
 	for (int i = 0; i < 1000; i++)
-		host_look(lab.host);
+		sched_poll(lab.host);
 	run_until_looks(&lab, 2);
 	loop_every(lab.loop, 400 * MS, on_limit, &lab);
 	assert_int_equal(loop_run(lab.loop), -1);
@@ -529,17 +530,17 @@ pokes_do_not_add_up(void **state)
 static void
 without_slurm_there_is_no_driver(void **state)
 {
-	const struct host_observer observer = { NULL, on_snapshot, on_done };
+	const struct sched_observer observer = { NULL, on_snapshot, on_done };
 	const struct slurm_opts opts = { .bindir = "/nowhere" };
 	struct loop *loop = loop_new();
-	struct host *host;
+	struct sched_driver *host;
 	struct err err;
 
 	(void)state;
 	assert_int_equal(slurm_open(loop, &opts, &observer, &host, &err), -ENOENT);
 	assert_non_null(strstr(err.text, "/nowhere/scontrol"));
-	assert_null(host_kind(NULL));
-	host_close(NULL);
+	assert_null(sched_kind(NULL));
+	sched_close(NULL);
 	loop_free(loop);
 }
 

@@ -9,7 +9,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
-#include "scheduler/host/slurm_release.h"
+#include "scheduler/slurm/slurm_release.h"
 #include "tests/unit/slurm_scripts.h"
 
 #define WAITS(id, own, required, eligible, record)                                    \
@@ -100,7 +100,7 @@ what_is_ours_is_taken_back_and_nothing_else(void **state)
 		    "AdminComment=antiphase:v1;released\n");
 	assert_int_equal(lab.releases.items.n, 5);
 	assert_string_equal(lab.releases.items.items[0].job, "13");
-	assert_int_equal(lab.releases.items.items[0].kind, HOST_UNPIN);
+	assert_int_equal(lab.releases.items.items[0].kind, SCHED_UNPIN);
 	for (size_t i = 0; i < 5; i++)
 		assert_null(lab.releases.items.items[i].why);
 	/* Again is nothing. */

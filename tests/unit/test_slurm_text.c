@@ -7,7 +7,7 @@
 
 #include "lib/base/err.h"
 #include "lib/base/strbuf.h"
-#include "scheduler/host/slurm_text.h"
+#include "scheduler/slurm/slurm_text.h"
 #include "tests/unit/test.h"
 
 #define MARK   "~q0123456789abcdef~"
@@ -58,10 +58,10 @@ add_row(struct strbuf *text, const struct row *row)
 }
 
 /* The only job of a look. */
-static struct host_snapshot
+static struct sched_snapshot
 look_at(const struct row *row)
 {
-	struct host_snapshot snapshot = { .at_us = AT_US };
+	struct sched_snapshot snapshot = { .at_us = AT_US };
 	struct strbuf text = STRBUF_EMPTY;
 	struct err err = { .line = 0 };
 
@@ -90,8 +90,8 @@ static void
 a_running_job_is_read(void **state)
 {
 	struct row row = plain;
-	struct host_snapshot snapshot;
-	const struct host_job *job;
+	struct sched_snapshot snapshot;
+	const struct sched_job *job;
 
 	(void)state;
 	row.state = "RUNNING";
@@ -102,10 +102,10 @@ a_running_job_is_read(void **state)
 	row.record = "antiphase:v1;shift_us=32000";
 	row.comment = "antiphase: iter_us=255000 comm_us=102000";
 	snapshot = look_at(&row);
-	job = host_find_job(&snapshot, "4711");
+	job = sched_find_job(&snapshot, "4711");
 	assert_non_null(job);
-	assert_null(host_find_job(&snapshot, "471"));
-	assert_int_equal(job->state, HOST_RUNNING);
+	assert_null(sched_find_job(&snapshot, "471"));
+	assert_int_equal(job->state, SCHED_RUNNING);
 	assert_int_equal(job->n_nodes, 2);
 	assert_string_equal(job->nodes, "n[01-02]");
 	assert_string_equal(job->required, "");
@@ -117,15 +117,15 @@ a_running_job_is_read(void **state)
 	assert_string_equal(job->record, "antiphase:v1;shift_us=32000");
 	assert_string_equal(job->comment, row.comment);
 	assert_false(job->is_gated || job->is_pinned);
-	host_snapshot_fini(&snapshot);
-	host_snapshot_fini(&snapshot);
+	sched_snapshot_fini(&snapshot);
+	sched_snapshot_fini(&snapshot);
 }
 
 static void
 names_cannot_end_a_field_or_a_row(void **state)
 {
 	struct row row = plain, second = plain;
-	struct host_snapshot snapshot = { .at_us = AT_US };
+	struct sched_snapshot snapshot = { .at_us = AT_US };
 	struct strbuf text = STRBUF_EMPTY;
 
 	(void)state;
@@ -144,7 +144,7 @@ names_cannot_end_a_field_or_a_row(void **state)
 		"a|b \"c\" 'd'?4712~q0123456789abcdee~RUNNING~q~???\xc3\xa9");
 	assert_string_equal(snapshot.jobs[0].comment, "(null)|??4711|PENDING|");
 	assert_string_equal(snapshot.jobs[1].id, "4713");
-	host_snapshot_fini(&snapshot);
+	sched_snapshot_fini(&snapshot);
 	strbuf_free(&text);
 }
 
@@ -163,7 +163,7 @@ what_was_not_asked_for_is_refused_as_a_whole(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-		struct host_snapshot snapshot = { .at_us = AT_US };
+		struct sched_snapshot snapshot = { .at_us = AT_US };
 		struct err err = { .line = 0 };
 
 		assert_int_equal(slurm_read_jobs(texts[i], strlen(texts[i]), MARK,
@@ -177,15 +177,15 @@ what_was_not_asked_for_is_refused_as_a_whole(void **state)
 static void
 no_jobs_are_no_error(void **state)
 {
-	struct host_snapshot snapshot = { .at_us = AT_US };
+	struct sched_snapshot snapshot = { .at_us = AT_US };
 
 	(void)state;
 	assert_int_equal(slurm_read_jobs("", 0, MARK, &snapshot, NULL), 0);
 	assert_int_equal(slurm_read_excluded("", 0, &snapshot, NULL), 0);
 	assert_int_equal(snapshot.n_jobs, 0);
-	assert_null(host_find_job(&snapshot, "1"));
-	assert_null(host_find_node(&snapshot, "n1"));
-	host_snapshot_fini(&snapshot);
+	assert_null(sched_find_job(&snapshot, "1"));
+	assert_null(sched_find_node(&snapshot, "n1"));
+	sched_snapshot_fini(&snapshot);
 }
 
 static void
@@ -205,13 +205,13 @@ ids_of_arrays_and_het_jobs(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
 		struct row row = plain;
-		struct host_snapshot snapshot;
+		struct sched_snapshot snapshot;
 
 		row.id = ids[i][0];
 		snapshot = look_at(&row);
 		assert_int_equal(snapshot.n_jobs, 1);
 		assert_string_equal(snapshot.jobs[0].id, ids[i][1]);
-		host_snapshot_fini(&snapshot);
+		sched_snapshot_fini(&snapshot);
 	}
 	assert_true(slurm_is_job_id("4711"));
 	assert_true(slurm_is_job_id("4711_2"));
@@ -230,7 +230,7 @@ static void
 a_task_of_an_array_is_found_by_the_id_that_its_hosts_know(void **state)
 {
 	struct row waiting = plain, running = plain;
-	struct host_snapshot snapshot = { .at_us = AT_US };
+	struct sched_snapshot snapshot = { .at_us = AT_US };
 	struct strbuf text = STRBUF_EMPTY;
 
 	(void)state;
@@ -246,12 +246,12 @@ a_task_of_an_array_is_found_by_the_id_that_its_hosts_know(void **state)
 	add_row(&text, &running);
 	assert_int_equal(slurm_read_jobs(text.text, text.length, MARK, &snapshot, NULL),
 			 0);
-	assert_string_equal(host_find_local(&snapshot, "4712")->id, "4711_1");
-	assert_string_equal(host_find_local(&snapshot, "4711")->id, "4711_10");
-	assert_null(host_find_local(&snapshot, "4713"));
-	assert_null(host_find_local(&snapshot, "1"));
-	host_snapshot_fini(&snapshot);
-	assert_null(host_find_local(&snapshot, "4711"));
+	assert_string_equal(sched_find_local(&snapshot, "4712")->id, "4711_1");
+	assert_string_equal(sched_find_local(&snapshot, "4711")->id, "4711_10");
+	assert_null(sched_find_local(&snapshot, "4713"));
+	assert_null(sched_find_local(&snapshot, "1"));
+	sched_snapshot_fini(&snapshot);
+	assert_null(sched_find_local(&snapshot, "4711"));
 	strbuf_free(&text);
 }
 
@@ -264,7 +264,7 @@ tasks_of_an_array_that_nothing_tells_apart_are_one(void **state)
 		{ "4711_4", "4711" },  { "4711_11", "4711" }, { "4712_1", "4712" },
 		{ "4713", "4713" },
 	};
-	struct host_snapshot snapshot = { .at_us = AT_US };
+	struct sched_snapshot snapshot = { .at_us = AT_US };
 	struct strbuf text = STRBUF_EMPTY;
 	struct row row = plain;
 
@@ -286,7 +286,7 @@ tasks_of_an_array_that_nothing_tells_apart_are_one(void **state)
 	assert_string_equal(snapshot.jobs[2].id, "4711_5");
 	assert_string_equal(snapshot.jobs[3].id, "4712_1");
 	assert_string_equal(snapshot.jobs[4].id, "4713");
-	host_snapshot_fini(&snapshot);
+	sched_snapshot_fini(&snapshot);
 	strbuf_free(&text);
 }
 
@@ -297,21 +297,21 @@ states_of_all_versions(void **state)
 		const char *name;
 		int state; /* -1: the job is left out. */
 	} states[] = {
-		{ "PENDING", HOST_WAITING },
-		{ "REQUEUE_HOLD", HOST_WAITING },
-		{ "REQUEUED", HOST_WAITING },
-		{ "SPECIAL_EXIT", HOST_WAITING },
-		{ "RESV_DEL_HOLD", HOST_WAITING },
-		{ "CONFIGURING", HOST_STARTING },
-		{ "POWER_UP_NODE", HOST_STARTING },
-		{ "RUNNING", HOST_RUNNING },
-		{ "SUSPENDED", HOST_RUNNING },
-		{ "STOPPED", HOST_RUNNING },
-		{ "RESIZING", HOST_RUNNING },
-		{ "SIGNALING", HOST_RUNNING },
-		{ "COMPLETING", HOST_ENDING },
-		{ "STAGE_OUT", HOST_ENDING },
-		{ "SOMETHING_NEW", HOST_ENDING },
+		{ "PENDING", SCHED_WAITING },
+		{ "REQUEUE_HOLD", SCHED_WAITING },
+		{ "REQUEUED", SCHED_WAITING },
+		{ "SPECIAL_EXIT", SCHED_WAITING },
+		{ "RESV_DEL_HOLD", SCHED_WAITING },
+		{ "CONFIGURING", SCHED_STARTING },
+		{ "POWER_UP_NODE", SCHED_STARTING },
+		{ "RUNNING", SCHED_RUNNING },
+		{ "SUSPENDED", SCHED_RUNNING },
+		{ "STOPPED", SCHED_RUNNING },
+		{ "RESIZING", SCHED_RUNNING },
+		{ "SIGNALING", SCHED_RUNNING },
+		{ "COMPLETING", SCHED_ENDING },
+		{ "STAGE_OUT", SCHED_ENDING },
+		{ "SOMETHING_NEW", SCHED_ENDING },
 		{ "COMPLETED", -1 },
 		{ "CANCELLED", -1 },
 		{ "FAILED", -1 },
@@ -327,14 +327,14 @@ states_of_all_versions(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof states / sizeof *states; i++) {
 		struct row row = plain;
-		struct host_snapshot snapshot;
+		struct sched_snapshot snapshot;
 
 		row.state = states[i].name;
 		snapshot = look_at(&row);
 		assert_int_equal(snapshot.n_jobs, states[i].state >= 0);
 		if (snapshot.n_jobs)
 			assert_int_equal(snapshot.jobs[0].state, states[i].state);
-		host_snapshot_fini(&snapshot);
+		sched_snapshot_fini(&snapshot);
 	}
 }
 
@@ -368,7 +368,7 @@ only_the_gate_s_jobs_are_gated_and_only_while_they_wait_for_us(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct row row = plain;
-		struct host_snapshot snapshot;
+		struct sched_snapshot snapshot;
 
 		row.state = cases[i].state;
 		row.eligible = cases[i].eligible;
@@ -376,12 +376,12 @@ only_the_gate_s_jobs_are_gated_and_only_while_they_wait_for_us(void **state)
 		snapshot = look_at(&row);
 		assert_int_equal(snapshot.jobs[0].is_gated, cases[i].is_gated);
 		assert_int_equal(snapshot.jobs[0].is_pinned, cases[i].is_pinned);
-		host_snapshot_fini(&snapshot);
+		sched_snapshot_fini(&snapshot);
 		/* It is Slurm that keeps a requeued job back. */
 		row.restarts = "1";
 		snapshot = look_at(&row);
 		assert_false(snapshot.jobs[0].is_gated);
-		host_snapshot_fini(&snapshot);
+		sched_snapshot_fini(&snapshot);
 	}
 }
 
@@ -390,7 +390,7 @@ excluded_nodes_are_filled_in(void **state)
 {
 	static const char text[] = "4711_[1-10%2]|n[01-02]|\n4711||\n99|n03|\n";
 	struct row row = plain;
-	struct host_snapshot snapshot;
+	struct sched_snapshot snapshot;
 
 	(void)state;
 	row.id = "4711_[1-10%2]";
@@ -399,7 +399,7 @@ excluded_nodes_are_filled_in(void **state)
 	assert_string_equal(snapshot.jobs[0].excluded, "n[01-02]");
 	assert_int_equal(slurm_read_excluded("nonsense\n", 9, &snapshot, NULL),
 			 -EINVAL);
-	host_snapshot_fini(&snapshot);
+	sched_snapshot_fini(&snapshot);
 }
 
 static void
@@ -408,7 +408,7 @@ a_node_of_two_partitions_is_one(void **state)
 	static const char text[] = "n02|mixed|train|4|fast,AP4711_2,ib|ib,AP12|\n"
 				   "n01|idle|train|4|(null)|(null)|\n"
 				   "n02|mixed|debug|4|fast,AP4711_2,ib|ib,AP12|\n";
-	struct host_snapshot snapshot = { .at_us = AT_US };
+	struct sched_snapshot snapshot = { .at_us = AT_US };
 	struct slurm_nodes nodes;
 
 	(void)state;
@@ -422,10 +422,10 @@ a_node_of_two_partitions_is_one(void **state)
 	assert_string_equal(nodes.features[1].available, "fast,AP4711_2,ib");
 	assert_string_equal(nodes.features[1].active, "ib,AP12");
 	slurm_nodes_take(&nodes, &snapshot);
-	assert_ptr_equal(host_find_node(&snapshot, "n02"), &snapshot.nodes[1]);
-	assert_null(host_find_node(&snapshot, "n03"));
+	assert_ptr_equal(sched_find_node(&snapshot, "n02"), &snapshot.nodes[1]);
+	assert_null(sched_find_node(&snapshot, "n03"));
 	slurm_nodes_fini(&nodes);
-	host_snapshot_fini(&snapshot);
+	sched_snapshot_fini(&snapshot);
 	assert_int_equal(slurm_read_nodes("n01|idle|\n", 10, &nodes, NULL), -EINVAL);
 }
 
@@ -434,23 +434,38 @@ nodes_that_no_job_can_start_on_are_down(void **state)
 {
 	static const struct {
 		const char *name;
-		enum host_node_state state;
+		enum sched_node_state state;
 	} states[] = {
-		{ "idle", HOST_NODE_FREE },        { "idle~", HOST_NODE_FREE },
-		{ "idle#", HOST_NODE_FREE },       { "idle-", HOST_NODE_FREE },
-		{ "planned", HOST_NODE_FREE },     { "mixed", HOST_NODE_MIXED },
-		{ "mixed-", HOST_NODE_MIXED },     { "allocated", HOST_NODE_TAKEN },
-		{ "allocated+", HOST_NODE_TAKEN }, { "completing", HOST_NODE_TAKEN },
-		{ "idle*", HOST_NODE_DOWN },       { "down", HOST_NODE_DOWN },
-		{ "down*", HOST_NODE_DOWN },       { "drained", HOST_NODE_DOWN },
-		{ "draining", HOST_NODE_DOWN },    { "draining@", HOST_NODE_DOWN },
-		{ "drained*", HOST_NODE_DOWN },    { "mixed$", HOST_NODE_DOWN },
-		{ "idle$", HOST_NODE_DOWN },       { "maint", HOST_NODE_DOWN },
-		{ "reserved", HOST_NODE_DOWN },    { "inval", HOST_NODE_DOWN },
-		{ "fail", HOST_NODE_DOWN },        { "failing", HOST_NODE_DOWN },
-		{ "reboot^", HOST_NODE_DOWN },     { "idle!", HOST_NODE_DOWN },
-		{ "idle%", HOST_NODE_DOWN },       { "unknown", HOST_NODE_DOWN },
-		{ "blocked", HOST_NODE_DOWN },     { "something_new", HOST_NODE_DOWN },
+		{ "idle", SCHED_NODE_FREE },
+		{ "idle~", SCHED_NODE_FREE },
+		{ "idle#", SCHED_NODE_FREE },
+		{ "idle-", SCHED_NODE_FREE },
+		{ "planned", SCHED_NODE_FREE },
+		{ "mixed", SCHED_NODE_MIXED },
+		{ "mixed-", SCHED_NODE_MIXED },
+		{ "allocated", SCHED_NODE_TAKEN },
+		{ "allocated+", SCHED_NODE_TAKEN },
+		{ "completing", SCHED_NODE_TAKEN },
+		{ "idle*", SCHED_NODE_DOWN },
+		{ "down", SCHED_NODE_DOWN },
+		{ "down*", SCHED_NODE_DOWN },
+		{ "drained", SCHED_NODE_DOWN },
+		{ "draining", SCHED_NODE_DOWN },
+		{ "draining@", SCHED_NODE_DOWN },
+		{ "drained*", SCHED_NODE_DOWN },
+		{ "mixed$", SCHED_NODE_DOWN },
+		{ "idle$", SCHED_NODE_DOWN },
+		{ "maint", SCHED_NODE_DOWN },
+		{ "reserved", SCHED_NODE_DOWN },
+		{ "inval", SCHED_NODE_DOWN },
+		{ "fail", SCHED_NODE_DOWN },
+		{ "failing", SCHED_NODE_DOWN },
+		{ "reboot^", SCHED_NODE_DOWN },
+		{ "idle!", SCHED_NODE_DOWN },
+		{ "idle%", SCHED_NODE_DOWN },
+		{ "unknown", SCHED_NODE_DOWN },
+		{ "blocked", SCHED_NODE_DOWN },
+		{ "something_new", SCHED_NODE_DOWN },
 	};
 
 	(void)state;

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "lib/base/err.h"
-#include "sim/speeds.h"
+#include "sim/replay/speeds.h"
 #include "tests/unit/test.h"
 
 static int

@@ -153,7 +153,8 @@ static const struct row {
 static void
 it_is_as_in_the_simulator_of_tiresias(void **state)
 {
-	static const char *const sets[] = { "las2d.wake=1", "las2d.promote=2" };
+	static const char *const sets[] = { "las2d.quantum_rounding=1",
+					    "las2d.promote=2" };
 	struct cluster_job jobs[N_ROWS];
 	struct seen plain = { 0 }, seen = { 0 };
 
@@ -193,7 +194,7 @@ there_is_no_end_to_no_loop(void **state)
 		  { "las2d.limit0=10.1", "las2d.limit1=11", "las2d.promote=0.1" },
 		  100 },
 		{ "2d-las",
-		  { "las2d.limit0=7", "las2d.wake=2", "las2d.promote=0.7" },
+		  { "las2d.limit0=7", "las2d.quantum_rounding=2", "las2d.promote=0.7" },
 		  100 },
 		{ "2d-gittins",
 		  { "gittins.limit0=9", "gittins.limit1=9", "gittins.promote=0.3" },

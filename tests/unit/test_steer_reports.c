@@ -42,7 +42,7 @@ set_edges(struct steer *steer, size_t n_times)
 	const uint32_t jobs[2] = { 0, 1 };
 	const struct steer_edge twice[2] = { edge, edge };
 
-	steer_set_edges(steer, jobs, 2, twice, n_times);
+	steer_set_constraints(steer, jobs, 2, twice, n_times);
 }
 
 static void
@@ -275,7 +275,7 @@ a_job_that_is_left_alone_holds_up_no_turns(void **state)
 						.modulus_us = PERIOD_NS / 1000,
 						.lo_us = BURST_US,
 						.hi_us = PERIOD_NS / 1000 - BURST_US };
-	steer_set_edges(steer, jobs, 3, edges, 2);
+	steer_set_constraints(steer, jobs, 3, edges, 2);
 	for (uint64_t i = 0; i < 90; i++) {
 		int64_t now_ns = T0_NS + (int64_t)(i / 3) * PERIOD_NS +
 				 (int64_t)(i % 3) * 10 * MS;
@@ -373,7 +373,7 @@ turns_do_not_wait_for_who_chose_before(void **state)
 
 	(void)state;
 	hand_open(&h, STEER_GATE);
-	steer_set_edges(h.steer, (const uint32_t[]){ 0, 1 }, 2, NULL, 0);
+	steer_set_constraints(h.steer, (const uint32_t[]){ 0, 1 }, 2, NULL, 0);
 	h.enter_ns[1] = T0_NS + 5 * MS;
 	for (; n < 20; n++)
 		hand_step(&h);
@@ -382,7 +382,7 @@ turns_do_not_wait_for_who_chose_before(void **state)
 	set_edges(h.steer, 1);
 	for (; h.n_orders == 0 && n < 40; n++)
 		hand_step(&h);
-	steer_set_edges(h.steer, (const uint32_t[]){ 0, 1 }, 2, NULL, 0);
+	steer_set_constraints(h.steer, (const uint32_t[]){ 0, 1 }, 2, NULL, 0);
 	set_edges(h.steer, 1);
 	h.n_orders = 0;
 	for (n = 0; h.n_orders == 0 && n < 40; n++)
@@ -468,7 +468,7 @@ jobs_come_and_go_by_the_hundred(void **state)
 		/* With an end that is not listed, which may not even be there. */
 		if (i < N || rng_below(&rng, 40) == 0) {
 			steer_set_job(steer, j, &what);
-			steer_set_edges(steer, &j, 1, &edge, 1);
+			steer_set_constraints(steer, &j, 1, &edge, 1);
 		} else if (rng_below(&rng, 60) == 0) {
 			steer_remove_job(steer, j);
 			n_done[j] = 0;

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "lib/base/err.h"
-#include "sim/replaying.h"
+#include "sim/replay/replaying.h"
 #include "tests/unit/test.h"
 
 #define ARCHIVE SHARED_DATA "/traces/muri/muri_traces.tar.xz"

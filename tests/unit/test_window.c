@@ -16,7 +16,7 @@ struct crowd {
 	struct topo *topo;
 	struct routes *routes;
 	struct work_job jobs[N_JOBS];
-	struct laid_job laid[N_JOBS];
+	struct routed_job laid[N_JOBS];
 	struct dense_job dense[N_JOBS];
 	struct window_past pasts[N_JOBS], *past_of[N_JOBS];
 	double phases[N_JOBS], iteration_ns[N_JOBS], rms_ns[N_JOBS];
@@ -53,8 +53,8 @@ open_crowd(struct crowd *crowd, double jitter_frac)
 		assert_int_equal(work_model_make_job(&model, 1, LINE, &crowd->jobs[j]),
 				 0);
 		crowd->jobs[j].jitter_frac = jitter_frac;
-		assert_int_equal(laid_job_make(&crowd->jobs[j], own, crowd->topo,
-					       crowd->routes, &crowd->laid[j]),
+		assert_int_equal(routed_job_make(&crowd->jobs[j], own, crowd->topo,
+						 crowd->routes, &crowd->laid[j]),
 				 0);
 		crowd->dense[j] = (struct dense_job){ .job = &crowd->jobs[j],
 						      .laid = &crowd->laid[j] };
@@ -68,7 +68,7 @@ close_crowd(struct crowd *crowd)
 {
 	for (uint32_t j = 0; j < N_JOBS; j++) {
 		window_past_fini(&crowd->pasts[j]);
-		laid_job_fini(&crowd->laid[j]);
+		routed_job_fini(&crowd->laid[j]);
 		work_job_fini(&crowd->jobs[j]);
 	}
 	routes_free(crowd->routes);
@@ -132,7 +132,7 @@ windows_say_together_what_a_long_run_says(void **state)
 static void
 who_is_left_goes_on_where_it_was(void **state)
 {
-	const double alone_ns = (double)period_ns(0);
+	const double isolated_ns = (double)period_ns(0);
 	struct crowd crowd;
 	double since_ns;
 
@@ -146,9 +146,9 @@ who_is_left_goes_on_where_it_was(void **state)
 	crowd.pasts[0].n_ended = crowd.pasts[0].sum_ns = crowd.pasts[0].sum_ns2 = 0;
 	assert_int_equal(look(&crowd, 1, 1).n_iterations, WINDOW_ITERATIONS);
 	assert_near(crowd.pasts[0].n_ended, WINDOW_ITERATIONS, 0);
-	assert_near(crowd.iteration_ns[0] / alone_ns, 1, 1e-6);
+	assert_near(crowd.iteration_ns[0] / isolated_ns, 1, 1e-6);
 	assert_true(crowd.pasts[0].iterations < WINDOW_ITERATIONS);
-	assert_true(crowd.pasts[0].ns < (WINDOW_ITERATIONS - 0.01) * alone_ns);
+	assert_true(crowd.pasts[0].ns < (WINDOW_ITERATIONS - 0.01) * isolated_ns);
 	/* The first of them is longer by what it had lost before. */
 	assert_near(crowd.pasts[0].sum_ns - crowd.pasts[0].ns, since_ns, 1e-3);
 	close_crowd(&crowd);

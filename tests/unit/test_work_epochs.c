@@ -14,8 +14,8 @@
 #include "lib/base/file.h"
 #include "sim/apps/simplices.h"
 #include "sim/apps/work_epochs.h"
-#include "sim/jobtrace/columns.h"
-#include "sim/jobtrace/lines.h"
+#include "sim/trace/columns.h"
+#include "sim/trace/lines.h"
 #include "tests/unit/test.h"
 
 #define ARCHIVE \

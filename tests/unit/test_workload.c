@@ -242,14 +242,15 @@ static void
 a_laid_ring_has_a_path_for_each_flow_and_one_byte_an_interface(void **state)
 {
 	struct work_job job = { .n_hosts_wanted = 3, .collective = COLLECTIVE_RING };
-	struct laid_job laid;
+	struct routed_job laid;
 	struct fabric f;
 
 	(void)state;
 	fabric_make(&f);
 	assert_int_equal(
-		laid_job_make(&job, (uint32_t[]){ f.hosts[2], f.hosts[0], f.hosts[1] },
-			      f.topo, f.routes, &laid),
+		routed_job_make(&job,
+				(uint32_t[]){ f.hosts[2], f.hosts[0], f.hosts[1] },
+				f.topo, f.routes, &laid),
 		0);
 	assert_int_equal(laid.flows.n, 3);
 	for (size_t i = 0; i < 3; i++) {
@@ -267,8 +268,8 @@ a_laid_ring_has_a_path_for_each_flow_and_one_byte_an_interface(void **state)
 	for (size_t i = 0; i < laid.footprint.n; i++)
 		assert_near(laid.footprint.entries[i].factor, 1, 1e-12);
 	assert_int_equal(laid.footprint.n, 3 * 2 + 4);
-	laid_job_fini(&laid);
-	laid_job_fini(&laid);
+	routed_job_fini(&laid);
+	routed_job_fini(&laid);
 	fabric_fini(&f);
 }
 
@@ -281,19 +282,19 @@ a_job_on_one_host_has_no_flows(void **state)
 				.segments = segments,
 				.n_segments = 1,
 				.stop_ns = ENGINE_NEVER };
-	struct laid_job laid;
+	struct routed_job laid;
 	struct fabric f;
 	uint32_t id;
 
 	(void)state;
 	fabric_make(&f);
-	assert_int_equal(laid_job_make(&job, f.hosts, f.topo, f.routes, &laid), 0);
+	assert_int_equal(routed_job_make(&job, f.hosts, f.topo, f.routes, &laid), 0);
 	assert_int_equal(laid.flows.n, 0);
 	assert_int_equal(laid.footprint.n, 0);
 	/* Nothing but traffic that takes no time: an endless loop, refused. */
-	assert_int_equal(laid_job_add(&job, &laid, NULL, 0, ENGINE_PACE_FREE, &id),
+	assert_int_equal(routed_job_add(&job, &laid, NULL, 0, ENGINE_PACE_FREE, &id),
 			 -EINVAL);
-	laid_job_fini(&laid);
+	routed_job_fini(&laid);
 	fabric_fini(&f);
 }
 
@@ -306,18 +307,20 @@ only_links_with_two_jobs_enter_the_joint_problem(void **state)
 		{ .n_hosts_wanted = 2 },
 	};
 	const struct workload workload = { jobs, 3 };
-	struct laid_job laid[2];
-	const struct laid_job *of_job[3] = { &laid[0], NULL, &laid[1] };
+	struct routed_job laid[2];
+	const struct routed_job *of_job[3] = { &laid[0], NULL, &laid[1] };
 	struct work_problem problem;
 	struct fabric f;
 
 	(void)state;
 	fabric_make(&f);
-	assert_int_equal(laid_job_make(&jobs[0], (uint32_t[]){ f.hosts[0], f.hosts[2] },
-				       f.topo, f.routes, &laid[0]),
+	assert_int_equal(routed_job_make(&jobs[0],
+					 (uint32_t[]){ f.hosts[0], f.hosts[2] }, f.topo,
+					 f.routes, &laid[0]),
 			 0);
-	assert_int_equal(laid_job_make(&jobs[2], (uint32_t[]){ f.hosts[1], f.hosts[3] },
-				       f.topo, f.routes, &laid[1]),
+	assert_int_equal(routed_job_make(&jobs[2],
+					 (uint32_t[]){ f.hosts[1], f.hosts[3] }, f.topo,
+					 f.routes, &laid[1]),
 			 0);
 	work_problem_make(&workload, of_job, f.topo, &problem);
 	/* l0>s0, s0>l1, and back. */
@@ -336,8 +339,8 @@ only_links_with_two_jobs_enter_the_joint_problem(void **state)
 	}
 	assert_true(problem.profiles[2] == &jobs[2].profile);
 	work_problem_fini(&problem);
-	laid_job_fini(&laid[0]);
-	laid_job_fini(&laid[1]);
+	routed_job_fini(&laid[0]);
+	routed_job_fini(&laid[1]);
 	fabric_fini(&f);
 }
 

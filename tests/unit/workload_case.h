@@ -6,8 +6,8 @@
 
 #include <string.h>
 
+#include "engine/engine.h"
 #include "lib/base/rng.h"
-#include "sim/engine/engine.h"
 #include "tests/unit/sim_lab.h"
 
 #define CASE_MAX_JOBS  8

@@ -43,8 +43,8 @@ static int
 add_if_on(struct on_link *on, const struct work_job *job, const struct advice *advice,
 	  struct topo *topo, struct routes *routes, uint32_t link, bool at_shifts)
 {
-	struct laid_job laid;
-	int r = laid_job_make(job, advice->hosts, topo, routes, &laid);
+	struct routed_job laid;
+	int r = routed_job_make(job, advice->hosts, topo, routes, &laid);
 
 	if (r < 0)
 		return r;
@@ -62,7 +62,7 @@ add_if_on(struct on_link *on, const struct work_job *job, const struct advice *a
 		vec_push(&on->profiles, &job->profile);
 		vec_push(&on->shifts_us, shift_us % job->profile.period_us);
 	}
-	laid_job_fini(&laid);
+	routed_job_fini(&laid);
 	return 0;
 }
 

@@ -17,8 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "engine/engine.h"
 #include "scheduler/core/advise/reason.h"
-#include "sim/engine/engine.h"
 
 struct workload;
 struct topo;

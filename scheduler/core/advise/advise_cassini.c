@@ -42,7 +42,7 @@ static bool
 problem_with(struct plan *plan, const struct advise_ctx *ctx, uint32_t job,
 	     const uint32_t *hosts, struct work_problem *ret_problem)
 {
-	const struct laid_job **laid;
+	const struct routed_job **laid;
 
 	if (place_put(plan->place, job, hosts) < 0)
 		return false;
@@ -154,7 +154,7 @@ enum agent {
 static bool
 can_keep_grid(const struct plan *plan, const struct advise_ctx *ctx, uint32_t job)
 {
-	const struct laid_job *laid = place_laid(plan->place, job);
+	const struct routed_job *laid = place_laid(plan->place, job);
 
 	for (size_t i = 0; i < laid->footprint.n; i++) {
 		uint32_t link = laid->footprint.entries[i].link;

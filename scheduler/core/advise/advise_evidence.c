@@ -37,7 +37,7 @@ static void
 contended_links(const struct plan *where, const struct plan *plan,
 		const struct advise_ctx *ctx, uint32_t job, struct advice *advice)
 {
-	const struct laid_job *laid = place_laid(where->place, job);
+	const struct routed_job *laid = place_laid(where->place, job);
 	VEC(struct advice_link) links = VEC_EMPTY;
 
 	for (size_t i = 0; laid && i < laid->footprint.n; i++) {
@@ -70,7 +70,7 @@ static double
 worst_score(const struct plan *plan, const struct advise_ctx *ctx, uint32_t job,
 	    bool is_by_chance)
 {
-	const struct laid_job *laid = place_laid(plan->place, job);
+	const struct routed_job *laid = place_laid(plan->place, job);
 	double worst = 1;
 
 	for (size_t i = 0; laid && i < laid->footprint.n; i++) {
@@ -89,7 +89,7 @@ worst_score(const struct plan *plan, const struct advise_ctx *ctx, uint32_t job,
 static bool
 shares_any_link(const struct plan *plan, uint32_t job)
 {
-	const struct laid_job *laid = place_laid(plan->place, job);
+	const struct routed_job *laid = place_laid(plan->place, job);
 
 	for (size_t i = 0; laid && i < laid->footprint.n; i++) {
 		size_t n;

@@ -66,7 +66,7 @@ walk(const struct place *place, const struct advise_ctx *ctx, uint32_t job,
 	is_seen[job] = true;
 	vec_push(&jobs, job);
 	for (size_t next = 0; next < jobs.n; next++) {
-		const struct laid_job *laid = place_laid(place, jobs.items[next]);
+		const struct routed_job *laid = place_laid(place, jobs.items[next]);
 
 		for (size_t i = 0; i < laid->footprint.n; i++) {
 			uint32_t link = laid->footprint.entries[i].link;

@@ -15,7 +15,7 @@
 
 #include "lib/base/alloc.h"
 #include "scheduler/core/advise/advise_decision.h"
-#include "scheduler/core/advise/chance.h"
+#include "scheduler/core/advise/random_phase.h"
 #include "scheduler/core/solve/pair.h"
 #include "scheduler/core/workload/workload.h"
 #include "topology/topo.h"
@@ -32,7 +32,7 @@ bool
 is_shift_worthless(const struct place *place, const struct advise_ctx *ctx,
 		   uint32_t job)
 {
-	const struct laid_job *laid = place_laid(place, job);
+	const struct routed_job *laid = place_laid(place, job);
 	const struct work_job *jobs = ctx->workload->jobs;
 
 	for (size_t i = 0; i < laid->footprint.n; i++) {

@@ -192,7 +192,7 @@ meetings_init(struct meetings *m, const struct decision *d)
 	for (size_t i = 0; i < c->n_jobs; i++)
 		number[c->jobs[i]] = (uint32_t)i + 1;
 	for (size_t i = 0; i < c->n_jobs; i++) {
-		const struct laid_job *laid = place_laid(d->plan->place, c->jobs[i]);
+		const struct routed_job *laid = place_laid(d->plan->place, c->jobs[i]);
 		double peak_bps = profile_peak_bps(&jobs[c->jobs[i]].profile);
 
 		m->duty[i] = duty_of(&jobs[c->jobs[i]].profile);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
-#include "scheduler/core/advise/chance.h"
+#include "scheduler/core/advise/random_phase.h"
 #include "scheduler/core/cassini/cassini.h"
 #include "scheduler/core/cassini/circle.h"
 #include "scheduler/core/profile/profile.h"
@@ -118,14 +118,14 @@ find_bounds(const struct compat_job *jobs, size_t n, double *ret_of_job)
 static double
 chance_bps(const struct compat_job *jobs, size_t n, double capacity_bps)
 {
-	struct chance chance;
+	struct random_phase chance;
 	double excess_bps;
 
-	chance_init(&chance, capacity_bps);
+	random_phase_init(&chance, capacity_bps);
 	for (size_t j = 0; j < n; j++)
-		chance_add(&chance, jobs[j].profile, jobs[j].factor);
-	excess_bps = chance_excess_bps(&chance);
-	chance_fini(&chance);
+		random_phase_add(&chance, jobs[j].profile, jobs[j].factor);
+	excess_bps = random_phase_excess_bps(&chance);
+	random_phase_fini(&chance);
 	return excess_bps;
 }
 

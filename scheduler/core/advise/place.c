@@ -39,11 +39,11 @@ place_free(struct place *place)
 		return;
 	for (uint32_t l = 0; l < topo_n_links(place->topo); l++) {
 		vec_free(&place->links[l].loads);
-		chance_fini(&place->links[l].chance);
+		random_phase_fini(&place->links[l].chance);
 	}
 	for (size_t j = 0; j < place->n_jobs; j++) {
 		free(place->jobs[j].hosts);
-		laid_job_fini(&place->jobs[j].laid);
+		routed_job_fini(&place->jobs[j].laid);
 	}
 	place_groups_fini(place);
 	free(place->free_slots);
@@ -105,7 +105,7 @@ place_link_now(const struct place *place, uint32_t link)
 						    &l->loads.items[k]);
 		gain_bps += best_bps;
 	}
-	return link_cost(l->mean_bps, chance_excess_bps(&l->chance), gain_bps,
+	return link_cost(l->mean_bps, random_phase_excess_bps(&l->chance), gain_bps,
 			 l->chance.capacity_bps);
 }
 
@@ -125,15 +125,15 @@ place_link_with(const struct place *place, uint32_t link, uint32_t job, double f
 		return 0;
 	if (l->loads.n == 0) {
 		/* Its own flows collide: no shift against others mends that. */
-		struct chance alone;
+		struct random_phase alone;
 
-		chance_init(&alone, capacity_bps);
-		mu_bps = chance_excess_with_bps(&alone, profile, factor);
-		chance_fini(&alone);
+		random_phase_init(&alone, capacity_bps);
+		mu_bps = random_phase_excess_with_bps(&alone, profile, factor);
+		random_phase_fini(&alone);
 		return link_cost(factor * new->mean_bps, mu_bps, 0, capacity_bps);
 	}
 	*ret_exceedable = true;
-	mu_bps = chance_excess_with_bps(&l->chance, profile, factor);
+	mu_bps = random_phase_excess_with_bps(&l->chance, profile, factor);
 	for (size_t i = 0; i < l->loads.n; i++)
 		gain_bps += shift_bound_bps(place, &load, &l->loads.items[i]);
 	return link_cost(l->mean_bps + factor * new->mean_bps, mu_bps, gain_bps,
@@ -199,9 +199,10 @@ load_link(struct place *place, uint32_t link, uint32_t job, double factor)
 	struct place_link *l = &place->links[link];
 
 	if (l->loads.n == 0)
-		chance_init(&l->chance, topo_link(place->topo, link)->capacity_bps);
+		random_phase_init(&l->chance,
+				  topo_link(place->topo, link)->capacity_bps);
 	vec_push(&l->loads, ((struct place_load){ job, factor }));
-	chance_add(&l->chance, &place->workload->jobs[job].profile, factor);
+	random_phase_add(&l->chance, &place->workload->jobs[job].profile, factor);
 	l->mean_bps += factor * place->jobs[job].mean_bps;
 	l->peak_bps += factor * place->jobs[job].peak_bps;
 }
@@ -212,7 +213,7 @@ unload_link(struct place *place, uint32_t link, uint32_t job)
 {
 	struct place_link old = place->links[link];
 
-	chance_fini(&old.chance);
+	random_phase_fini(&old.chance);
 	place->links[link] = (struct place_link){ 0 };
 	for (size_t i = 0; i < old.loads.n; i++)
 		if (old.loads.items[i].job != job)
@@ -237,7 +238,7 @@ place_put(struct place *place, uint32_t job, const uint32_t *hosts)
 	int r;
 
 	BUG_ON(pj->is_put);
-	r = laid_job_make(wj, hosts, place->topo, place->routes, &pj->laid);
+	r = routed_job_make(wj, hosts, place->topo, place->routes, &pj->laid);
 	if (r < 0)
 		return r;
 	pj->is_put = true;
@@ -268,7 +269,7 @@ place_remove(struct place *place, uint32_t job)
 	for (size_t i = 0; i < pj->laid.footprint.n; i++)
 		unload_link(place, pj->laid.footprint.entries[i].link, job);
 	refresh_neighbours(place, &pj->laid.footprint);
-	laid_job_fini(&pj->laid);
+	routed_job_fini(&pj->laid);
 	free(pj->hosts);
 	pj->hosts = NULL;
 	pj->worst = 0;
@@ -295,7 +296,7 @@ place_hosts(const struct place *place, uint32_t job)
 	return place->jobs[job].hosts;
 }
 
-const struct laid_job *
+const struct routed_job *
 place_laid(const struct place *place, uint32_t job)
 {
 	return place->jobs[job].is_put ? &place->jobs[job].laid : NULL;
@@ -321,5 +322,5 @@ place_excess_bps(const struct place *place, uint32_t link)
 {
 	const struct place_link *l = &place->links[link];
 
-	return l->loads.n > 0 ? chance_excess_bps(&l->chance) : 0;
+	return l->loads.n > 0 ? random_phase_excess_bps(&l->chance) : 0;
 }

@@ -27,7 +27,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct laid_job;
+struct routed_job;
 struct place;
 struct rng;
 struct routes;
@@ -68,7 +68,7 @@ void place_set_free_slots(struct place *place, uint32_t host, int64_t n_slots);
 
 /* NULL if it is not put; borrowed until place_remove(). */
 const uint32_t *place_hosts(const struct place *place, uint32_t job);
-const struct laid_job *place_laid(const struct place *place, uint32_t job);
+const struct routed_job *place_laid(const struct place *place, uint32_t job);
 
 /* The jobs on a link, in no order that means anything; borrowed. */
 const struct place_load *place_loads(const struct place *place, uint32_t link,

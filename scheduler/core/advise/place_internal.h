@@ -6,14 +6,14 @@
 #include <stdint.h>
 
 #include "lib/base/vec.h"
-#include "scheduler/core/advise/chance.h"
 #include "scheduler/core/advise/place.h"
+#include "scheduler/core/advise/random_phase.h"
 #include "scheduler/core/workload/workload.h"
 
 /* What the jobs put so far do to one link. */
 struct place_link {
 	VEC(struct place_load) loads;
-	struct chance chance; /* Zeroed while no job is on the link. */
+	struct random_phase chance; /* Zeroed while no job is on the link. */
 	double mean_bps, peak_bps;
 };
 
@@ -21,7 +21,7 @@ struct place_link {
 struct place_job {
 	bool is_put;
 	uint32_t *hosts; /* Owned.  Ascending; NULL unless put. */
-	struct laid_job laid;
+	struct routed_job laid;
 	double mean_bps, peak_bps;
 	double worst; /* Largest e_l of its links; see place.h. */
 };

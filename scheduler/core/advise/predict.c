@@ -54,8 +54,8 @@ on_iteration(void *ctx, uint32_t job, uint64_t iteration, double start_ns,
 
 /* The links of the jobs under dense numbers, so that the engine stays small. */
 struct dense {
-	struct laid_job *laid; /* Shallow copies with own path_links; one a job. */
-	double *capacity_bps;  /* Owned.  Of each dense link. */
+	struct routed_job *laid; /* Shallow copies with own path_links; one a job. */
+	double *capacity_bps;    /* Owned.  Of each dense link. */
 	uint32_t n_links;
 };
 
@@ -68,7 +68,7 @@ dense_init(struct dense *dense, const struct predict_job *jobs, size_t n,
 
 	dense->laid = xcalloc(n + 1, sizeof *dense->laid);
 	for (size_t j = 0; j < n; j++) {
-		const struct laid_job *laid = jobs[j].laid;
+		const struct routed_job *laid = jobs[j].laid;
 		size_t n_hops = laid->flows.n ? laid->path_first[laid->flows.n] : 0;
 
 		dense->laid[j] = *laid;
@@ -197,8 +197,8 @@ run_once(const struct predict_job *jobs, size_t n, const struct dense *dense,
 		job.max_iterations = 0;
 		ids[j] = UINT32_MAX;
 		if (takes_time(&jobs[j]) &&
-		    laid_job_add(&job, &dense->laid[j], engine, shift_ns,
-				 jobs[j].pacing, &ids[j]) < 0)
+		    routed_job_add(&job, &dense->laid[j], engine, shift_ns,
+				   jobs[j].pacing, &ids[j]) < 0)
 			ids[j] = UINT32_MAX;
 	}
 	end_ns += latest_ns;

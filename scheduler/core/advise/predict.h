@@ -21,17 +21,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sim/engine/engine.h"
+#include "engine/engine.h"
 
-struct laid_job;
+struct routed_job;
 struct topo;
 struct work_job;
 
 struct predict_job {
-	const struct work_job *job;  /* Borrowed. */
-	const struct laid_job *laid; /* Borrowed. */
-	int64_t shift_us;            /* Of its start, if not left to chance. */
-	bool is_left_to_chance;      /* Its phase, that is. */
+	const struct work_job *job;    /* Borrowed. */
+	const struct routed_job *laid; /* Borrowed. */
+	int64_t shift_us;              /* Of its start, if not left to chance. */
+	bool is_left_to_chance;        /* Its phase, that is. */
 	enum engine_pacing pacing;
 };
 

@@ -103,7 +103,7 @@ touch(struct advisor *advisor, uint32_t job)
 static void
 touch_around(struct advisor *advisor, uint32_t job)
 {
-	const struct laid_job *laid = place_laid(advisor->place, job);
+	const struct routed_job *laid = place_laid(advisor->place, job);
 
 	touch(advisor, job);
 	for (size_t i = 0; laid && i < laid->footprint.n; i++) {
@@ -201,7 +201,7 @@ forget_view(struct advisor_job *job)
 static int
 check_hosts(const struct advisor *advisor, const struct work_job *job)
 {
-	struct laid_job laid = { 0 };
+	struct routed_job laid = { 0 };
 	int rc;
 
 	for (uint32_t i = 0; job->hosts && i < job->n_hosts_wanted; i++)
@@ -210,9 +210,9 @@ check_hosts(const struct advisor *advisor, const struct work_job *job)
 			return -EINVAL;
 	if (!job->hosts)
 		return 0;
-	rc = laid_job_make(job, job->hosts, advisor->topo, advisor->routes, &laid);
+	rc = routed_job_make(job, job->hosts, advisor->topo, advisor->routes, &laid);
 	if (rc == 0)
-		laid_job_fini(&laid);
+		routed_job_fini(&laid);
 	return rc;
 }
 

@@ -80,7 +80,7 @@ struct forecast {
 static double
 score_here(const struct advisor *advisor, uint32_t job)
 {
-	const struct laid_job *laid = place_laid(advisor->place, job);
+	const struct routed_job *laid = place_laid(advisor->place, job);
 	double worst = 1;
 
 	for (size_t i = 0; i < laid->footprint.n; i++) {

@@ -12,8 +12,8 @@
 #include "lib/base/alloc.h"
 #include "scheduler/core/advise/advise.h"
 #include "scheduler/core/advisor/advisor_priv.h"
-#include "scheduler/core/control/edges.h"
 #include "scheduler/core/control/lock.h"
+#include "scheduler/core/control/phase_constraints.h"
 #include "topology/topo.h"
 
 #define MAX_JOBS 16
@@ -51,7 +51,7 @@ locked_periods(const struct workload *workload)
 	for (size_t i = 0; i < n; i++) {
 		const struct profile *profile = &workload->jobs[i].profile;
 
-		has_windows |= edges_burst_us(profile) == 0;
+		has_windows |= phase_constraints_burst_us(profile) == 0;
 		period_us[i] = profile->period_us;
 		sends_us[i] = busy_us(profile);
 	}
@@ -90,7 +90,7 @@ static bool
 has_all_neighbours(const struct advisor *advisor, const struct component *component,
 		   const uint32_t *number, uint32_t job)
 {
-	const struct laid_job *laid = place_laid(advisor->place, job);
+	const struct routed_job *laid = place_laid(advisor->place, job);
 
 	(void)component;
 	for (size_t i = 0; i < laid->footprint.n; i++) {
@@ -173,8 +173,8 @@ links_of(const struct advice *advice)
 
 /* The edges that have number 'i' of the component at one end, by the jobs' own numbers. */
 static struct steer_edge *
-edges_of(const struct edges *edges, const struct component *component, uint32_t i,
-	 size_t *ret_n)
+edges_of(const struct phase_constraints *edges, const struct component *component,
+	 uint32_t i, size_t *ret_n)
 {
 	VEC(struct steer_edge) mine = VEC_EMPTY;
 
@@ -201,7 +201,7 @@ is_acted_on(const struct advice *advice)
 static void
 store_views(struct advisor *advisor, const struct component *component,
 	    const struct question *q, const struct advice_set *set,
-	    const struct edges *edges)
+	    const struct phase_constraints *edges)
 {
 	uint32_t id = ++advisor->n_components;
 
@@ -247,7 +247,7 @@ store_views(struct advisor *advisor, const struct component *component,
 static void
 store_alone(struct advisor *advisor, uint32_t job)
 {
-	const struct laid_job *laid = place_laid(advisor->place, job);
+	const struct routed_job *laid = place_laid(advisor->place, job);
 	struct advisor_view view = { .is_solved = true,
 				     .component = ++advisor->n_components,
 				     .mode = STEER_FREE,
@@ -276,7 +276,7 @@ advisor_solve(struct advisor *advisor, uint32_t job)
 	struct component_problem problem;
 	struct component component;
 	struct advice_set *set = NULL;
-	struct edges edges = { 0 };
+	struct phase_constraints edges = { 0 };
 	struct question q = { 0 };
 	int64_t *shift_us;
 
@@ -303,9 +303,9 @@ advisor_solve(struct advisor *advisor, uint32_t job)
 	for (size_t i = 0; i < component.n_jobs; i++)
 		shift_us[i] = set->items[i].shift_us;
 	component_problem_make(&component, advisor->place, &ctx, &problem);
-	edges_make(&problem.problem, shift_us, q.locked_us, &edges);
+	phase_constraints_make(&problem.problem, shift_us, q.locked_us, &edges);
 	store_views(advisor, &component, &q, set, &edges);
-	edges_fini(&edges);
+	phase_constraints_fini(&edges);
 	component_problem_fini(&problem);
 	free(shift_us);
 	advice_set_free(set);

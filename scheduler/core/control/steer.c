@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
-#include "scheduler/core/control/correct.h"
+#include "scheduler/core/control/phase_correction.h"
 #include "scheduler/core/control/steer_internal.h"
 #include "scheduler/core/profile/profile.h"
 
@@ -139,7 +139,7 @@ steer_remove_job(struct steer *s, uint32_t job)
 
 	if (!node)
 		return;
-	steer_set_edges(s, &job, 1, NULL, 0);
+	steer_set_constraints(s, &job, 1, NULL, 0);
 	node_free(node);
 	memmove(&s->nodes.items[i], &s->nodes.items[i + 1],
 		(s->nodes.n - 1 - i) * sizeof *s->nodes.items);
@@ -316,7 +316,7 @@ company(const struct node *node, const struct steer_report *r)
  * is not known who there is.
  */
 static double
-alone_ns(const struct node *node, const struct steer_report *r)
+isolated_ns(const struct node *node, const struct steer_report *r)
 {
 	double begin_ns = (double)node->track.begin_ns;
 	double comm_ns = (double)r->comm_ns, stretch_ns = 0;
@@ -411,7 +411,7 @@ steer_report(struct steer *s, uint32_t job, const struct steer_report *report,
 		return 0;
 	before_ns = node->track.begin_ns;
 	met = company(node, report);
-	comm_ns = alone_ns(node, report);
+	comm_ns = isolated_ns(node, report);
 	event = track_report(&node->track, report, met);
 	if (event == TRACK_REFUSED)
 		return 0;
@@ -439,7 +439,7 @@ steer_report(struct steer *s, uint32_t job, const struct steer_report *report,
 	if (!node_is_live(s, node))
 		return 0;
 	if (node->mode == STEER_GATE)
-		steer_turn(s, node, &orders);
+		steer_send_schedule(s, node, &orders);
 	else if (node->mode == STEER_SHIFT)
 		steer_shift(s, node, &orders);
 	return orders.n;

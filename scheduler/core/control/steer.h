@@ -45,7 +45,7 @@
  *
  * The same code steers real jobs (antiphase-scheduler) and simulated ones (steered.h,
  * ENGINE_PACE_STEER).  Pure: time comes with the reports.  Deterministic.  A report
- * costs O(n^3) of those that its job meets, at most TURN_MAX_JOBS; for jobs in windows
+ * costs O(n^3) of those that its job meets, at most SEND_SCHEDULE_MAX_JOBS; for jobs in windows
  * O(V E) of the component, at most STEER_MAX_COMPONENT jobs; a new choice of turns
  * milliseconds.
  */
@@ -155,8 +155,8 @@ void steer_remove_job(struct steer *steer, uint32_t job);
  * edges as before, or these refined: no number of any differs by more than a tenth of
  * its modulus.
  */
-void steer_set_edges(struct steer *steer, const uint32_t *jobs, size_t n_jobs,
-		     const struct steer_edge *edges, size_t n_edges);
+void steer_set_constraints(struct steer *steer, const uint32_t *jobs, size_t n_jobs,
+			   const struct steer_edge *edges, size_t n_edges);
 
 /*
  * Takes a report.  Appends the orders that follow from it, of this and of other jobs,

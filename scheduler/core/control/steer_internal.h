@@ -5,7 +5,7 @@
  * steer_edges.c  edges, and the groups that they make.
  * steer_group.c  what sharing and turns have cost a group.
  * steer_shift.c  orders that keep jobs in their windows.
- * steer_turn.c   orders that have them take turns.
+ * steer_send_schedule.c   orders that have them take turns.
  */
 #ifndef SCHEDULER_CORE_CONTROL_STEER_INTERNAL_H
 #define SCHEDULER_CORE_CONTROL_STEER_INTERNAL_H
@@ -134,6 +134,6 @@ void node_order(struct steer *s, struct node *node, double next_ns,
 		double not_before_ns, enum steer_why why, struct orders *orders);
 
 void steer_shift(struct steer *s, struct node *node, struct orders *orders);
-void steer_turn(struct steer *s, struct node *node, struct orders *orders);
+void steer_send_schedule(struct steer *s, struct node *node, struct orders *orders);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "lib/base/alloc.h"
-#include "scheduler/core/control/correct.h"
+#include "scheduler/core/control/phase_correction.h"
 #include "scheduler/core/control/steer_internal.h"
 
 /* Of the largest margin that there is room for. */
@@ -22,8 +22,8 @@
 
 struct component {
 	VEC(struct node *) nodes;
-	VEC(struct correct_job) jobs;
-	VEC(struct correct_edge) edges;
+	VEC(struct phase_correction_job) jobs;
+	VEC(struct phase_correction_edge) edges;
 };
 
 static void
@@ -47,14 +47,14 @@ gather(const struct steer *s, struct component *c, struct node *first)
 	}
 	for (size_t i = 0; i < c->nodes.n; i++) {
 		struct node *n = c->nodes.items[i];
-		struct correct_job job = { .phase_ns = node_next_ns(s, n),
-					   .weight = n->weight,
-					   .is_fixed = n->mode == STEER_FREE };
+		struct phase_correction_job job = { .phase_ns = node_next_ns(s, n),
+						    .weight = n->weight,
+						    .is_fixed = n->mode == STEER_FREE };
 
 		vec_push(&c->jobs, job);
 		for (size_t k = 0; k < n->bonds.n; k++) {
 			const struct bond *bond = &n->bonds.items[k];
-			struct correct_edge edge = {
+			struct phase_correction_edge edge = {
 				.a = (uint32_t)i,
 				.b = bond->other->mark - 1,
 				.modulus_ns = bond->modulus_ns,
@@ -76,20 +76,20 @@ solve(const struct component *c, double *ret_delay_ns)
 {
 	double low = 0, high = 1;
 
-	if (correct_solve(c->jobs.items, c->jobs.n, c->edges.items, c->edges.n, 0,
-			  ret_delay_ns) < 0)
+	if (phase_correction_solve(c->jobs.items, c->jobs.n, c->edges.items, c->edges.n,
+				   0, ret_delay_ns) < 0)
 		return -1;
 	for (int i = 0; i < MARGIN_ROUNDS; i++) {
 		double middle = (low + high) / 2;
 
-		if (correct_solve(c->jobs.items, c->jobs.n, c->edges.items, c->edges.n,
-				  middle, ret_delay_ns) == 0)
+		if (phase_correction_solve(c->jobs.items, c->jobs.n, c->edges.items,
+					   c->edges.n, middle, ret_delay_ns) == 0)
 			low = middle;
 		else
 			high = middle;
 	}
-	return correct_solve(c->jobs.items, c->jobs.n, c->edges.items, c->edges.n,
-			     low * MARGIN_FRAC, ret_delay_ns);
+	return phase_correction_solve(c->jobs.items, c->jobs.n, c->edges.items,
+				      c->edges.n, low * MARGIN_FRAC, ret_delay_ns);
 }
 
 /* True if it was found lately that there is no solution; not by a clock set back. */
@@ -128,10 +128,10 @@ static bool
 is_leaving(const struct component *c)
 {
 	for (size_t i = 0; i < c->edges.n; i++) {
-		const struct correct_edge *e = &c->edges.items[i];
+		const struct phase_correction_edge *e = &c->edges.items[i];
 
 		if ((e->a == 0 || e->b == 0) &&
-		    fabs(correct_error_ns(c->jobs.items, e)) > 0)
+		    fabs(phase_correction_error_ns(c->jobs.items, e)) > 0)
 			return true;
 	}
 	return false;

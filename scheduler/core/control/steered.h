@@ -9,7 +9,7 @@
  * on a busy machine.  All by seed.
  *
  *	steered_add(steered, id, segment, &what);		(each, by engine number)
- *	steer_set_edges(steered_steer(steered), ...);
+ *	steer_set_constraints(steered_steer(steered), ...);
  *	config.observer.wait_ns = steered_wait_ns;		(ctx: the steered)
  *	config.observer.on_flows = steered_on_flows;
  */

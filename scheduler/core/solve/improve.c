@@ -17,10 +17,10 @@ struct improve {
 static void
 move_to_best(struct search *search, uint32_t j)
 {
-	struct bend_minimum minimum;
+	struct piecewise_linear_minimum minimum;
 
 	search_line(search, j);
-	bend_function_minimize(&search->line, &minimum);
+	piecewise_linear_minimize(&search->line, &minimum);
 	search_move(search, j, minimum.at_us);
 }
 
@@ -79,8 +79,8 @@ ruin_and_recreate(struct improve *improve, uint32_t l)
 		if (i == 0) {
 			search_line(search, j);
 			search_move(search, j,
-				    bend_function_draw_minimum(&search->line,
-							       improve->rng));
+				    piecewise_linear_draw_minimum(&search->line,
+								  improve->rng));
 		} else {
 			move_to_best(search, j);
 		}

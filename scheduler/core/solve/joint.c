@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "scheduler/core/profile/profile.h"
-#include "scheduler/core/solve/canon.h"
+#include "scheduler/core/solve/canonical_order.h"
 #include "scheduler/core/solve/model.h"
 #include "scheduler/core/solve/solver.h"
 
@@ -81,10 +81,10 @@ normalize_shifts(struct solver *solver)
 {
 	struct search *search = &solver->search;
 	const struct model *model = solver->model;
-	const struct peeled *peeled = &solver->peeled;
+	const struct core_decomposition *peeled = &solver->peeled;
 
 	for (size_t i = 0; i < peeled->n_components; i++) {
-		const struct peel_component *c = &peeled->components[i];
+		const struct core_component *c = &peeled->components[i];
 		const uint32_t *jobs = &peeled->job_list[c->first_job];
 		bool is_anchored = solver->is_warm || c->has_fixed;
 		uint32_t first = jobs[0];
@@ -182,7 +182,7 @@ slack_of(struct solver *solver, uint32_t j)
 	if (solver->has_slack && job->is_movable && job->n_uses > 0)
 		return solver->slack_us[j];
 	search_line(search, j);
-	return search->line.bends.n > 0 ? bend_function_slack(&search->line)
+	return search->line.bends.n > 0 ? piecewise_linear_slack(&search->line)
 					: job->period_us / 2;
 }
 
@@ -192,7 +192,7 @@ write_result(struct joint_run *run, struct joint_result *result)
 {
 	const struct joint_problem *problem = run->problem;
 	struct search *search = &run->solver.search;
-	const struct peeled *peeled = &run->solver.peeled;
+	const struct core_decomposition *peeled = &run->solver.peeled;
 	const struct model *model = &run->model;
 	int64_t *start_us = xcalloc(problem->n_jobs + 1, sizeof *start_us);
 
@@ -222,7 +222,7 @@ write_result(struct joint_run *run, struct joint_result *result)
 		result->slack_us[job] = slack_of(&run->solver, j);
 		result->method[job] = !model->jobs[j].is_movable ? JOINT_FIXED
 				      : peeled->is_core_job[j]   ? JOINT_LOOP
-				      : peeled->component_of[j] == PEEL_NONE
+				      : peeled->component_of[j] == CORE_NONE
 					      ? JOINT_FREE
 					      : JOINT_TREE;
 	}
@@ -245,7 +245,7 @@ joint_solve(const struct joint_problem *problem, const struct joint_opts *opts)
 	run.order = xcalloc(n + 1, sizeof *run.order);
 	run.hash = xcalloc(n + 1, sizeof *run.hash);
 	run.start_us = xcalloc(n + 1, sizeof *run.start_us);
-	canon_order(problem, opts->movable, run.order, run.hash);
+	canonical_order(problem, opts->movable, run.order, run.hash);
 	for (size_t j = 0; j < n && opts->start_shifts_us; j++)
 		run.start_us[j] =
 			period_mod(opts->start_shifts_us[run.order[j]],

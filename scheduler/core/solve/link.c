@@ -102,7 +102,7 @@ try_meetings(struct search *search, uint32_t l, const uint32_t jobs[3], int seco
 	const struct step *b = step_of(search->model, l, jobs[second], &turn_us);
 	int64_t g_us = period_gcd(a->period_us, b->period_us);
 	uint32_t third = jobs[3 - second];
-	struct bend_minimum minimum;
+	struct piecewise_linear_minimum minimum;
 
 	for (size_t i = 0; i < a->n * b->n; i++) {
 		int64_t by_us =
@@ -112,7 +112,7 @@ try_meetings(struct search *search, uint32_t l, const uint32_t jobs[3], int seco
 			search->shift_us[jobs[second]] = period_mod(
 				search->shift_us[jobs[0]] + by_us, b->period_us);
 			search_line(search, third);
-			bend_function_minimize(&search->line, &minimum);
+			piecewise_linear_minimize(&search->line, &minimum);
 			search->shift_us[third] =
 				period_mod(search->shift_us[third] + minimum.at_us,
 					   search->model->jobs[third].period_us);

@@ -26,7 +26,7 @@ search_fini(struct search *search)
 	free(search->shift_us);
 	free(search->is_off);
 	free(search->is_absent);
-	bend_function_fini(&search->line);
+	piecewise_linear_fini(&search->line);
 	vec_free(&search->journal);
 	free(search->cost);
 	free(search->seen);
@@ -179,12 +179,12 @@ search_line(struct search *search, uint32_t j)
 	const struct model_job *job = &search->model->jobs[j];
 	const struct model_use *uses = &search->model->uses[job->first_use];
 
-	bend_function_reset(&search->line, search_turn_us(search, j));
+	piecewise_linear_reset(&search->line, search_turn_us(search, j));
 	for (uint32_t i = 0; i < job->n_uses; i++)
 		if (!search->is_off[uses[i].link])
 			add_link_bends(search, &uses[i]);
 	search->work += search->line.bends.n + 64;
-	bend_function_close(&search->line);
+	piecewise_linear_close(&search->line);
 }
 
 void
@@ -247,7 +247,7 @@ search_descend(struct search *search)
 {
 	while (search->queue_length > 0) {
 		uint32_t j = search->queue[search->queue_head];
-		struct bend_minimum minimum;
+		struct piecewise_linear_minimum minimum;
 
 		search->queue_length--;
 		if (++search->queue_head == search->model->n_jobs)
@@ -256,7 +256,7 @@ search_descend(struct search *search)
 		if (search->is_absent[j] || search->work >= search->max_work)
 			continue;
 		search_line(search, j);
-		bend_function_minimize(&search->line, &minimum);
+		piecewise_linear_minimize(&search->line, &minimum);
 		if (minimum.gain <= SEARCH_MIN_GAIN + search->line.tolerance)
 			continue;
 		search_move(search, j, minimum.at_us);

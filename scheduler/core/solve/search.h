@@ -19,9 +19,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "scheduler/core/solve/bend.h"
 #include "scheduler/core/solve/model.h"
 #include "scheduler/core/solve/overlap.h"
+#include "scheduler/core/solve/piecewise_linear.h"
 
 /* In the unit of F; a microsecond's overlap in 20 minutes. */
 #define SEARCH_MIN_GAIN 1e-9
@@ -32,15 +32,15 @@ struct search_move {
 };
 
 struct search {
-	const struct model *model; /* Borrowed. */
-	int64_t *shift_us;         /* Owned.  One a job, in [0, period). */
-	bool *is_off;              /* Owned.  Links that do not count now. */
-	bool *is_absent;           /* Owned.  Jobs that are not there now. */
-	struct bend_function line; /* Of the last search_line(). */
-	uint64_t work;             /* Bends looked at so far. */
-	uint64_t max_work;         /* A descent stops there; at first, nowhere. */
-	double *cost;              /* Owned.  A link's, as improve.h last saw it. */
-	uint32_t *seen;            /* Owned.  A link's last 'stamp'. */
+	const struct model *model;    /* Borrowed. */
+	int64_t *shift_us;            /* Owned.  One a job, in [0, period). */
+	bool *is_off;                 /* Owned.  Links that do not count now. */
+	bool *is_absent;              /* Owned.  Jobs that are not there now. */
+	struct piecewise_linear line; /* Of the last search_line(). */
+	uint64_t work;                /* Bends looked at so far. */
+	uint64_t max_work;            /* A descent stops there; at first, nowhere. */
+	double *cost;                 /* Owned.  A link's, as improve.h last saw it. */
+	uint32_t *seen;               /* Owned.  A link's last 'stamp'. */
 	uint32_t stamp;
 	VEC(struct search_move) journal; /* What was moved since it was emptied. */
 

@@ -2,9 +2,9 @@
 
 #include <string.h>
 
-#include "scheduler/core/solve/absorb.h"
 #include "scheduler/core/solve/improve.h"
 #include "scheduler/core/solve/link.h"
+#include "scheduler/core/solve/presolve.h"
 
 /* Bends to look at in the rounds on all cores, for each unit of effort. */
 #define CORE_WORK UINT64_C(1200000)
@@ -38,7 +38,7 @@ void
 solver_fini(struct solver *solver)
 {
 	search_fini(&solver->search);
-	peel_fini(&solver->peeled);
+	core_decomposition_fini(&solver->peeled);
 	free(solver->is_left_out);
 	free(solver->is_placed);
 	free(solver->is_done);
@@ -48,7 +48,7 @@ solver_fini(struct solver *solver)
 /* ---- One component ------------------------------------------------------------- */
 
 static double
-component_cost(struct solver *solver, const struct peel_component *c)
+component_cost(struct solver *solver, const struct core_component *c)
 {
 	double sum = 0;
 
@@ -59,7 +59,7 @@ component_cost(struct solver *solver, const struct peel_component *c)
 }
 
 static void
-set_links_off(struct solver *solver, const struct peel_component *c, bool is_off)
+set_links_off(struct solver *solver, const struct core_component *c, bool is_off)
 {
 	for (uint32_t i = 0; i < c->n_links; i++)
 		solver->search.is_off[solver->peeled.link_list[c->first_link + i]] =
@@ -68,7 +68,7 @@ set_links_off(struct solver *solver, const struct peel_component *c, bool is_off
 
 /* Copies the shifts of a component's jobs from one array to the other. */
 static void
-copy_shifts(const struct solver *solver, const struct peel_component *c,
+copy_shifts(const struct solver *solver, const struct core_component *c,
 	    const int64_t *from_us, int64_t *to_us)
 {
 	for (uint32_t i = 0; i < c->n_jobs; i++) {
@@ -80,10 +80,10 @@ copy_shifts(const struct solver *solver, const struct peel_component *c,
 
 /* What this component may spend of the budget for all: by its links. */
 static uint64_t
-share_of_work(const struct solver *solver, const struct peel_component *c)
+share_of_work(const struct solver *solver, const struct core_component *c)
 {
 	uint64_t work = solver->is_part ? PART_WORK : CORE_WORK;
-	const struct peeled *peeled = &solver->peeled;
+	const struct core_decomposition *peeled = &solver->peeled;
 	size_t n_links = 0;
 
 	for (size_t i = 0; i < peeled->n_components; i++)
@@ -94,7 +94,7 @@ share_of_work(const struct solver *solver, const struct peel_component *c)
 
 /* Descends from where the jobs are, and improves by rounds over 'links'. */
 static void
-descend_and_improve(struct solver *solver, const struct peel_component *c,
+descend_and_improve(struct solver *solver, const struct core_component *c,
 		    const uint32_t *links, size_t n_links, struct rng *rng)
 {
 	struct search *search = &solver->search;
@@ -111,11 +111,11 @@ descend_and_improve(struct solver *solver, const struct peel_component *c,
 
 /* Solves the core of a component: first inserts its jobs link by link. */
 static void
-solve_core(struct solver *solver, const struct peel_component *c, struct rng *rng)
+solve_core(struct solver *solver, const struct core_component *c, struct rng *rng)
 {
 	struct search *search = &solver->search;
 	const struct model *model = solver->model;
-	const struct peeled *peeled = &solver->peeled;
+	const struct core_decomposition *peeled = &solver->peeled;
 	VEC(uint32_t) links = VEC_EMPTY;
 	VEC(uint32_t) jobs = VEC_EMPTY;
 
@@ -176,10 +176,10 @@ stitch_link(struct solver *solver, uint32_t l, uint32_t j, struct rng *rng,
  * through job j.
  */
 static void
-solve_trees(struct solver *solver, const struct peel_component *c, struct rng *rng)
+solve_trees(struct solver *solver, const struct core_component *c, struct rng *rng)
 {
 	const struct model *model = solver->model;
-	const struct peeled *peeled = &solver->peeled;
+	const struct core_decomposition *peeled = &solver->peeled;
 	struct id_queue queue = VEC_EMPTY;
 
 	for (uint32_t i = 0; i < c->n_jobs; i++) {
@@ -207,7 +207,7 @@ solve_trees(struct solver *solver, const struct peel_component *c, struct rng *r
 }
 
 static void
-solve_cold(struct solver *solver, const struct peel_component *c, struct rng *rng)
+solve_cold(struct solver *solver, const struct core_component *c, struct rng *rng)
 {
 	set_links_off(solver, c, true);
 	if (c->n_core_links > 0)
@@ -218,7 +218,7 @@ solve_cold(struct solver *solver, const struct peel_component *c, struct rng *rn
 }
 
 static void
-solve_component(struct solver *solver, const struct peel_component *c,
+solve_component(struct solver *solver, const struct core_component *c,
 		int64_t *spare_us)
 {
 	struct search *search = &solver->search;
@@ -250,7 +250,7 @@ take_up_again(struct solver *solver)
 {
 	struct search *search = &solver->search;
 	const struct model *model = solver->model;
-	struct peeled *peeled = &solver->peeled;
+	struct core_decomposition *peeled = &solver->peeled;
 	bool *is_wrong = xcalloc(peeled->n_components + 1, sizeof *is_wrong);
 	bool has_wrong = false;
 	struct rng rng;
@@ -259,21 +259,21 @@ take_up_again(struct solver *solver)
 		if (!model->links[l].is_dominated || !solver->is_left_out[l] ||
 		    search_link_cost(search, l) <= MIN_COST)
 			continue;
-		is_wrong[peel_component_of_link(peeled, model, l)] = true;
+		is_wrong[core_component_of_link(peeled, model, l)] = true;
 		has_wrong = true;
 	}
 	for (uint32_t l = 0; l < model->n_links && has_wrong; l++) {
 		if (model->links[l].is_merged ||
-		    !is_wrong[peel_component_of_link(peeled, model, l)])
+		    !is_wrong[core_component_of_link(peeled, model, l)])
 			continue;
 		solver->is_left_out[l] = search->is_off[l] = false;
 	}
 	if (has_wrong) {
-		peel_fini(peeled);
-		peel_make(model, solver->is_left_out, peeled);
+		core_decomposition_fini(peeled);
+		core_decomposition_make(model, solver->is_left_out, peeled);
 		/* The same components in the same order: no link joins new jobs. */
 		for (size_t i = 0; i < peeled->n_components; i++) {
-			const struct peel_component *c = &peeled->components[i];
+			const struct core_component *c = &peeled->components[i];
 
 			if (!is_wrong[i])
 				continue;
@@ -296,7 +296,7 @@ centre_jobs(struct solver *solver)
 {
 	struct search *search = &solver->search;
 	const struct model *model = solver->model;
-	struct bend_minimum minimum;
+	struct piecewise_linear_minimum minimum;
 
 	for (int pass = 0; pass < N_CENTRE_PASSES; pass++) {
 		bool has_moved = false;
@@ -305,10 +305,10 @@ centre_jobs(struct solver *solver)
 			if (model->jobs[j].n_uses == 0 || !model->jobs[j].is_movable)
 				continue;
 			search_line(search, j);
-			bend_function_minimize(&search->line, &minimum);
+			piecewise_linear_minimize(&search->line, &minimum);
 			solver->slack_us[j] =
 				search->line.bends.n > 0
-					? bend_function_slack(&search->line)
+					? piecewise_linear_slack(&search->line)
 					: model->jobs[j].period_us / 2;
 			if (minimum.slack_us <= solver->slack_us[j])
 				continue;
@@ -330,14 +330,14 @@ solver_run(struct solver *solver)
 
 	for (size_t j = 0; j < model->n_jobs; j++)
 		solver->is_part |= !model->jobs[j].is_movable;
-	absorb_links(model);
+	presolve_links(model);
 	for (size_t l = 0; l < model->n_links; l++) {
 		const struct model_link *link = &model->links[l];
 
 		solver->is_left_out[l] = link->is_merged || link->is_dominated;
 		search->is_off[l] = solver->is_left_out[l];
 	}
-	peel_make(model, solver->is_left_out, &solver->peeled);
+	core_decomposition_make(model, solver->is_left_out, &solver->peeled);
 	for (size_t i = 0; i < solver->peeled.n_components; i++)
 		solve_component(solver, &solver->peeled.components[i], spare_us);
 	take_up_again(solver);

@@ -15,8 +15,8 @@
 #ifndef SCHEDULER_CORE_SOLVE_SOLVER_H
 #define SCHEDULER_CORE_SOLVE_SOLVER_H
 
+#include "scheduler/core/solve/core_decomposition.h"
 #include "scheduler/core/solve/model.h"
-#include "scheduler/core/solve/peel.h"
 #include "scheduler/core/solve/search.h"
 
 struct solver {
@@ -28,12 +28,13 @@ struct solver {
 	bool is_warm;         /* Jobs run: only a gain moves them. */
 	bool is_part;         /* Some jobs must stay. */
 	struct search search; /* Owned.  Has the shifts. */
-	struct peeled peeled; /* Owned.  Without links that stayed left out. */
-	bool *is_left_out;    /* Owned.  Links. */
-	bool *is_placed;      /* Owned.  Jobs that the trees have reached. */
-	bool *is_done;        /* Owned.  And links. */
-	int64_t *slack_us;    /* Owned.  Movable jobs', if 'has_slack'. */
-	bool has_slack;       /* It is known from the end of the search. */
+	struct core_decomposition
+		peeled;    /* Owned.  Without links that stayed left out. */
+	bool *is_left_out; /* Owned.  Links. */
+	bool *is_placed;   /* Owned.  Jobs that the trees have reached. */
+	bool *is_done;     /* Owned.  And links. */
+	int64_t *slack_us; /* Owned.  Movable jobs', if 'has_slack'. */
+	bool has_slack;    /* It is known from the end of the search. */
 };
 
 void solver_init(struct solver *solver, struct model *model, const int64_t *start_us);

@@ -19,9 +19,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "engine/engine.h"
 #include "scheduler/core/profile/profile.h"
 #include "scheduler/core/solve/joint.h"
-#include "sim/engine/engine.h"
 #include "topology/collective.h"
 
 struct topo;
@@ -83,7 +83,7 @@ void work_job_segments_from_profile(struct work_job *job);
 double work_job_jitter_of_profile(const struct work_job *job);
 
 /* A job with its flows on the fabric's links. */
-struct laid_job {
+struct routed_job {
 	struct collective_flows flows; /* For one byte out of the busiest interface. */
 	uint32_t *path_links; /* Owned.  Paths of the flows, one after another. */
 	size_t *path_first;   /* Owned.  Flow i: [first[i], first[i + 1]). */
@@ -92,23 +92,23 @@ struct laid_job {
 
 /*
  * Lays 'job' on 'hosts' (job->n_hosts_wanted of them).  Returns 0,
- * -EHOSTUNREACH, or -EINVAL for a host twice.  Release with laid_job_fini().
+ * -EHOSTUNREACH, or -EINVAL for a host twice.  Release with routed_job_fini().
  * On one host there are no flows: what a job sends stays within the host and
  * takes no time.
  */
-int laid_job_make(const struct work_job *job, const uint32_t *hosts,
-		  const struct topo *topo, struct routes *routes,
-		  struct laid_job *ret_laid);
-void laid_job_fini(struct laid_job *laid);
+int routed_job_make(const struct work_job *job, const uint32_t *hosts,
+		    const struct topo *topo, struct routes *routes,
+		    struct routed_job *ret_laid);
+void routed_job_fini(struct routed_job *laid);
 
 /*
  * Adds a laid job to an engine with the given shift and pacing; grid_ns is its
  * profile's period.  Returns as engine_add_job(), and -EINVAL for a job whose
  * iteration would take no time.
  */
-int laid_job_add(const struct work_job *job, const struct laid_job *laid,
-		 struct engine *engine, int64_t shift_ns, enum engine_pacing pacing,
-		 uint32_t *ret_id);
+int routed_job_add(const struct work_job *job, const struct routed_job *laid,
+		   struct engine *engine, int64_t shift_ns, enum engine_pacing pacing,
+		   uint32_t *ret_id);
 
 /* A joint problem with what it owns.  Jobs are numbered as in the workload. */
 struct work_problem {
@@ -123,7 +123,7 @@ struct work_problem {
  * is not placed.  Borrows the workload's profiles.
  */
 void work_problem_make(const struct workload *workload,
-		       const struct laid_job *const *laid, const struct topo *topo,
+		       const struct routed_job *const *laid, const struct topo *topo,
 		       struct work_problem *ret_problem);
 void work_problem_fini(struct work_problem *problem);
 

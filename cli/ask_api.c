@@ -1,0 +1,144 @@
+#include "cli/ask_api.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/cli.h"
+#include "lib/base/err.h"
+#include "lib/base/json.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/utf8.h"
+#include "lib/daemon/http_ask.h"
+
+#define ASK_NS    INT64_C(5000000000)
+#define MAX_VALUE 9e15
+
+void
+ask_api_escape(const char *text, struct strbuf *path)
+{
+	for (; *text; text++) {
+		unsigned char c = (unsigned char)*text;
+		bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+				(c >= '0' && c <= '9') || c == '_' || c == '-';
+
+		strbuf_printf(path, is_plain ? "%c" : "%%%02X", c);
+	}
+}
+
+int
+ask_api(const char *address, const char *path, const char *what, struct strbuf *body,
+	int *ret_http, struct err *err)
+{
+	*ret_http = http_ask(address, path, ASK_NS, body, err);
+	if (*ret_http == -EINVAL)
+		return CLI_USAGE;
+	if (*ret_http < 0) {
+		err_append(err,
+			   ": antiphase-scheduler does not answer there; is it running "
+			   "(systemctl status antiphase-scheduler), and is this its "
+			   "'http' (--http)?");
+		return CLI_UNREACHABLE;
+	}
+	if (*ret_http == 200 || *ret_http == 404)
+		return CLI_OK;
+	err_set(err, NULL, 0, 0,
+		"%s answered %d to the question for %s: is this antiphase-scheduler, "
+		"and as new as this program?",
+		address, *ret_http, what);
+	return CLI_UNREACHABLE;
+}
+
+/* ---- What it stands on --------------------------------------------------------------- */
+
+/* Parses the answer of 'path'; NULL if there is none.  'body' holds its text. */
+static struct json_doc *
+get_doc(const char *address, const char *path, struct strbuf *body)
+{
+	struct json_doc *doc = NULL;
+
+	if (http_ask(address, path, ASK_NS, body, NULL) != 200 ||
+	    json_parse(address, body->text, body->length, &doc, NULL) < 0)
+		return NULL;
+	if (json_as_object(doc, json_root(doc), NULL) < 0) {
+		json_doc_free(doc);
+		return NULL;
+	}
+	return doc;
+}
+
+static void
+add_health(const struct json_doc *doc, struct strbuf *out)
+{
+	const struct json *root = json_root(doc);
+	const char *fabric_error = NULL, *host_error = NULL, *host = NULL;
+	int64_t age_us = -1, n_hosts = 0, n_silent = 0;
+	bool has_fabric = true;
+
+	/* What is null stays as it is. */
+	json_opt_int(doc, root, "data_age_us", 0, MAX_VALUE, &age_us, NULL);
+	json_opt_int(doc, root, "hosts", 0, MAX_VALUE, &n_hosts, NULL);
+	json_opt_int(doc, root, "silent_hosts", 0, MAX_VALUE, &n_silent, NULL);
+	json_opt_bool(doc, root, "has_fabric", &has_fabric, NULL);
+	json_opt_str(doc, root, "fabric_error", &fabric_error, NULL);
+	json_opt_str(doc, root, "host", &host, NULL);
+	json_opt_str(doc, root, "host_error", &host_error, NULL);
+	if (age_us < 0 || n_hosts == 0)
+		strbuf_puts(out, "No collector was heard yet");
+	else
+		strbuf_printf(out, "Data %.1f s old, %lld/%lld hosts",
+			      (double)age_us / 1e6, (long long)(n_hosts - n_silent),
+			      (long long)n_hosts);
+	if (!has_fabric)
+		strbuf_printf(out, "; no fabric%s%s", fabric_error ? ": " : "",
+			      fabric_error ? fabric_error : "");
+	if (host_error)
+		strbuf_printf(out, "; %s: %s", host ? host : "scheduler", host_error);
+	strbuf_puts(out, ".\n");
+}
+
+static void
+add_modes(const struct json_doc *doc, struct strbuf *out)
+{
+	const struct json *root = json_root(doc), *others = NULL;
+	const char *mode = NULL;
+	bool is_stopped = false;
+	size_t n;
+
+	json_opt_bool(doc, root, "is_stopped", &is_stopped, NULL);
+	json_opt_array(doc, root, "partitions", &others, &n, NULL);
+	if (json_get_str(doc, root, "mode", &mode, NULL) < 0)
+		return;
+	strbuf_printf(out, "Mode %s", mode);
+	for (const struct json *at = others ? json_first(others) : NULL; at;
+	     at = json_next(at)) {
+		const char *partition;
+
+		if (json_get_str(doc, at, "partition", &partition, NULL) == 0 &&
+		    json_get_str(doc, at, "mode", &mode, NULL) == 0)
+			strbuf_printf(out, ", %s %s", partition, mode);
+	}
+	strbuf_puts(out,
+		    is_stopped ? "; the kill switch is on: nothing is done.\n" : ".\n");
+}
+
+void
+ask_api_footing(const char *address, struct strbuf *out)
+{
+	struct strbuf body = STRBUF_EMPTY;
+	size_t from = out->length;
+	struct json_doc *doc = get_doc(address, "/api/v1/health", &body);
+
+	if (doc)
+		add_health(doc, out);
+	json_doc_free(doc);
+	strbuf_clear(&body);
+	doc = get_doc(address, "/api/v1/config", &body);
+	if (doc)
+		add_modes(doc, out);
+	json_doc_free(doc);
+	strbuf_free(&body);
+	/* Names come from outside: nothing in them may steer a terminal. */
+	utf8_disarm(out->text + from, '\n');
+}

@@ -1,0 +1,231 @@
+#include "cli/compat_print.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/base/jsonw.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/table.h"
+#include "scheduler/core/advise/compat.h"
+#include "scheduler/core/profile/profile.h"
+
+void
+compat_print_json(const struct compat_answer *answer)
+{
+	const struct compat *compat = answer->compat;
+	struct jsonw w;
+
+	jsonw_document(&w, stdout, "antiphase.compat/1");
+	jsonw_num(&w, "capacity_gbps", answer->capacity_gbps);
+	jsonw_str(&w, "solver", answer->solver);
+	jsonw_rounded(&w, "score", compat->score, 9);
+	jsonw_rounded(&w, "mean_excess_gbps", compat->excess_bps / 1e9, 9);
+	jsonw_array(&w, "jobs");
+	for (size_t j = 0; j < compat->n_jobs; j++) {
+		jsonw_flat_object(&w, NULL);
+		jsonw_str(&w, "job", answer->jobs[j].profile->job);
+		jsonw_int(&w, "shift_us", compat->shift_us[j]);
+		jsonw_int(&w, "slack_us", compat->slack_us[j]);
+		jsonw_int(&w, "period_us", answer->jobs[j].profile->period_us);
+		jsonw_num(&w, "factor", answer->jobs[j].factor);
+		jsonw_rounded(&w, "score_gain_bound", compat->job_bound_frac[j], 9);
+		jsonw_end(&w);
+	}
+	jsonw_end(&w);
+	jsonw_str(&w, "reason", reason_name(compat->reason));
+	jsonw_rounded(&w, "score_unshifted", compat->score_before, 9);
+	jsonw_rounded(&w, "score_chance", compat->score_chance, 9);
+	jsonw_rounded(&w, "score_gain_bound", compat->bound_frac, 9);
+	if (isnan(compat->grid_score)) {
+		jsonw_null(&w, "grid_score");
+		jsonw_null(&w, "grid_degenerate");
+	} else {
+		jsonw_rounded(&w, "grid_score", compat->grid_score, 9);
+		jsonw_bool(&w, "grid_degenerate", compat->is_degenerate);
+	}
+	jsonw_end(&w);
+	jsonw_finish(&w);
+}
+
+static void
+print_jobs(const struct compat_answer *answer)
+{
+	const struct compat *compat = answer->compat;
+	struct table t;
+
+	table_init(&t, (const char *const[]){ "JOB", "%PERIOD ms", "%PEAK Gb/s",
+					      "%MEAN Gb/s", "%SHIFT ms", "%SLACK ms",
+					      NULL });
+	for (size_t j = 0; j < compat->n_jobs; j++) {
+		const struct compat_job *job = &answer->jobs[j];
+
+		table_cell(&t, "%s", job->profile->job);
+		table_cell(&t, "%.3f", (double)job->profile->period_us / 1e3);
+		table_cell(&t, "%.3f",
+			   profile_peak_bps(job->profile) * job->factor / 1e9);
+		table_cell(&t, "%.3f",
+			   profile_mean_bps(job->profile) * job->factor / 1e9);
+		table_cell(&t, "%.3f", (double)compat->shift_us[j] / 1e3);
+		if (isnan(compat->grid_score))
+			table_cell(&t, "%.3f", (double)compat->slack_us[j] / 1e3);
+		else
+			table_cell(&t, "-"); /* CASSINI knows none. */
+	}
+	table_print(&t, stdout);
+	table_fini(&t);
+}
+
+static void
+add_score_row(struct table *t, const char *what, double score, double excess_bps)
+{
+	table_cell(t, "%s", what);
+	table_cell(t, "%.4f", score);
+	table_cell(t, "%.4f", excess_bps / 1e9);
+}
+
+static void
+print_scores(const struct compat_answer *answer)
+{
+	const struct compat *compat = answer->compat;
+	struct table t;
+
+	table_init(&t, (const char *const[]){ "SHIFTS", "%SCORE", "%MEAN EXCESS Gb/s",
+					      NULL });
+	add_score_row(&t, "none: all start together", compat->score_before,
+		      compat->excess_before_bps);
+	add_score_row(&t, "left to chance, on average", compat->score_chance,
+		      compat->excess_chance_bps);
+	add_score_row(&t, "as above", compat->score, compat->excess_bps);
+	table_print(&t, stdout);
+	table_fini(&t);
+}
+
+/* Half the room that the job with the least has. */
+static int64_t
+least_slack_us(const struct compat_answer *answer)
+{
+	const struct compat *compat = answer->compat;
+	int64_t least_us = INT64_MAX;
+
+	for (size_t j = 0; j < compat->n_jobs; j++)
+		if (compat->slack_us[j] < least_us)
+			least_us = compat->slack_us[j];
+	return least_us;
+}
+
+/* Prints 'text', at most 79 columns a line. */
+static void
+print_wrapped(const char *text)
+{
+	size_t column = 0;
+
+	for (;;) {
+		size_t length = strcspn(text, " ");
+
+		if (column > 0 && column + 1 + length > 79) {
+			putchar('\n');
+			column = 0;
+		}
+		column += (size_t)printf("%s%.*s", column > 0 ? " " : "", (int)length,
+					 text);
+		if (text[length] == '\0')
+			break;
+		text += length + 1;
+	}
+	putchar('\n');
+}
+
+/* Names the jobs whose own shift cannot matter, unless that goes for all. */
+static void
+add_worthless_jobs(struct strbuf *text, const struct compat_answer *answer)
+{
+	const struct compat *compat = answer->compat;
+	size_t n = 0;
+
+	for (size_t j = 0; j < compat->n_jobs; j++) {
+		if (!(compat->job_bound_frac[j] < COMPAT_WORTHLESS_FRAC))
+			continue;
+		strbuf_printf(
+			text, "%s%s",
+			n++ == 0 ? " Shifting is provably worthless (g/4 bound) for "
+				 : ", ",
+			answer->jobs[j].profile->job);
+	}
+	if (n > 0)
+		strbuf_puts(text, ".");
+}
+
+/* What it means, in words. */
+static void
+print_verdict(const struct compat_answer *answer)
+{
+	const struct compat *compat = answer->compat;
+	struct strbuf text = STRBUF_EMPTY;
+	int64_t slack_us = least_slack_us(answer);
+
+	switch (compat->reason) {
+	case REASON_FITS:
+		strbuf_puts(&text, "No shift is needed: even all peaks together do not "
+				   "exceed the link.");
+		break;
+	case REASON_INTERLEAVED:
+		strbuf_puts(&text, "At these shifts the bursts fit side by side.");
+		if (slack_us > 0)
+			strbuf_printf(&text,
+				      " Any one job may be early or late by %.3f ms "
+				      "before that is lost.",
+				      (double)slack_us / 1e3);
+		break;
+	case REASON_PERIODS_UNRELATED:
+		strbuf_printf(
+			&text,
+			"Shifting is provably worthless here: the iteration times "
+			"have so small a common measure that no shifts can better "
+			"the score by more than %.4f over chance (g/4 bound).",
+			compat->bound_frac);
+		break;
+	case REASON_REDUCED:
+		strbuf_puts(&text,
+			    "At these shifts the bursts do not all fit side by side, "
+			    "but a part of the excess is gone.");
+		add_worthless_jobs(&text, answer);
+		break;
+	default:
+		strbuf_puts(&text,
+			    "At these shifts the bursts do not fit side by side; they "
+			    "do little better than chance.");
+		add_worthless_jobs(&text, answer);
+		break;
+	}
+	if (!isnan(compat->grid_score))
+		strbuf_printf(&text, " CASSINI's own score, of 72 samples, is %.4f.",
+			      compat->grid_score);
+	if (compat->is_degenerate)
+		strbuf_puts(
+			&text,
+			" Its circle degenerates here: the common period holds more "
+			"than 72 iterations of every job, so that there is no angle "
+			"to turn any of them by.");
+	print_wrapped(text.text);
+	if (reason_remedy(compat->reason)[0] != '\0') {
+		strbuf_clear(&text);
+		strbuf_printf(&text, "What would help: %s",
+			      reason_remedy(compat->reason));
+		print_wrapped(text.text);
+	}
+	strbuf_free(&text);
+}
+
+void
+compat_print_text(const struct compat_answer *answer)
+{
+	const struct compat *compat = answer->compat;
+	printf("%zu jobs on a link of %.10g Gb/s, solver %s\n\n", compat->n_jobs,
+	       answer->capacity_gbps, answer->solver);
+	print_jobs(answer);
+	putchar('\n');
+	print_scores(answer);
+	putchar('\n');
+	print_verdict(answer);
+}

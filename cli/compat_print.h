@@ -1,0 +1,23 @@
+/*
+ * compat_print.h - what 'antiphase compat' says, for people and for programs.
+ */
+#ifndef CLI_COMPAT_PRINT_H
+#define CLI_COMPAT_PRINT_H
+
+struct compat;
+struct compat_job;
+
+struct compat_answer {
+	double capacity_gbps;
+	const char *solver;            /* Borrowed; its name. */
+	const struct compat_job *jobs; /* Borrowed; compat->n_jobs of them. */
+	const struct compat *compat;   /* Borrowed. */
+};
+
+/* Prints the shape antiphase.compat/1 on stdout. */
+void compat_print_json(const struct compat_answer *answer);
+
+/* Prints tables and what they mean on stdout, within 80 columns. */
+void compat_print_text(const struct compat_answer *answer);
+
+#endif

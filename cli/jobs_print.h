@@ -1,0 +1,22 @@
+/*
+ * jobs_print.h - running jobs and their iterations, for people and for programs.
+ */
+#ifndef CLI_JOBS_PRINT_H
+#define CLI_JOBS_PRINT_H
+
+#include <stddef.h>
+
+struct contention;
+struct profiled_job;
+struct screen;
+struct strbuf;
+
+/* The lines of a table of jobs, its heading first: n + 1, as links_table(). */
+char **jobs_table(const struct screen *screen, const struct profiled_job *const *jobs,
+		  size_t n, unsigned columns);
+
+/* All that is known of one job; 'found' has the links it is on. */
+void jobs_detail(const struct screen *screen, const struct contention *found,
+		 const struct profiled_job *job, struct strbuf *out);
+
+#endif

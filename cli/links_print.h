@@ -1,0 +1,31 @@
+/*
+ * links_print.h - links and who is on them, for people and for programs.
+ */
+#ifndef CLI_LINKS_PRINT_H
+#define CLI_LINKS_PRINT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct contention;
+struct contention_link;
+struct screen;
+struct strbuf;
+
+/* Whether a link is shown unless all are asked for: OVER > 0 or PEAK > 70 %. */
+bool links_is_notable(const struct contention_link *link);
+
+/*
+ * The lines of a table of the links links[0 .. n), its heading first, within
+ * 'columns' if names allow it.  '*ret_lines' of n + 1 lines, each to be freed, in a
+ * new array.
+ */
+char **links_table(const struct screen *screen,
+		   const struct contention_link *const *links, size_t n,
+		   unsigned columns);
+
+/* One link: both what it carries and who is on it. */
+void links_detail(const struct screen *screen, const struct contention_link *link,
+		  struct strbuf *out);
+
+#endif

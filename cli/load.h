@@ -1,0 +1,39 @@
+/*
+ * load.h - a fabric and its jobs from the files that a verb is given.
+ */
+#ifndef CLI_LOAD_H
+#define CLI_LOAD_H
+
+struct cli_list;
+struct cli_verb;
+struct err;
+struct routes;
+struct scenario;
+struct topo;
+
+struct loaded {
+	struct scenario *scenario; /* Owned; its workload is bound to the fabric. */
+	struct topo *topo;         /* Owned. */
+	struct routes *routes;     /* Owned. */
+};
+
+/*
+ * Reads the jobs of 'jobs_path' and the fabric of 'fabric_path', or, if that is
+ * NULL, the one that the file of jobs names.  Returns 0, or a negative errno
+ * with 'err' filled.  Release with loaded_fini().
+ */
+int loaded_init(struct loaded *loaded, const char *fabric_path, const char *jobs_path,
+		struct err *err);
+
+/*
+ * The jobs that run, as the telemetry of 'from' tells, on the fabric of a file; jobs
+ * that are left out are named on stderr.  Returns 0, or a negative errno with 'err'
+ * filled; -ECANCELED if what is wrong has been said, and '*ret_status' is the exit
+ * status.
+ */
+int loaded_init_live(struct loaded *loaded, const struct cli_verb *verb,
+		     const char *fabric_path, const struct cli_list *from,
+		     const char *keys, int *ret_status, struct err *err);
+void loaded_fini(struct loaded *loaded); /* Accepts a zeroed one. */
+
+#endif

@@ -1,0 +1,1 @@
+cli_SRCS := $(wildcard cli/*.c)

@@ -1,0 +1,14 @@
+/*
+ * rate_text.h - rates as on a port: "100G", "61.2G", "850M".
+ */
+#ifndef CLI_RATE_TEXT_H
+#define CLI_RATE_TEXT_H
+
+struct strbuf;
+struct table;
+
+/* A rate that is 0 or less is "-" in a cell. */
+void rate_cell(struct table *t, double bps);
+void rate_add(struct strbuf *out, double bps);
+
+#endif

@@ -1,0 +1,462 @@
+#include "cli/screen.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "cli/topology_service.h"
+#include "cli/topology_verbs.h"
+#include "lib/base/clk.h"
+#include "lib/base/err.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/units.h"
+#include "scheduler/live/feed.h"
+#include "scheduler/live/job_profiler.h"
+#include "scheduler/live/live.h"
+#include "scheduler/live/status.h"
+#include "topology/route.h"
+
+#define NS_PER_S INT64_C(1000000000)
+
+#define DEFAULT_WINDOW_MS 10000
+#define BUS_WINDOW_MS     3000
+#define MIN_WINDOW_MS     100
+#define MIN_SEEN_MS       500 /* Less is no answer. */
+/* Of a bus, whatever the window: each host has sent something then. */
+#define LEAST_HEARD_MS 1000
+/* A bus has a summary of each host once a second. */
+#define SILENCE_NS (3 * NS_PER_S)
+/* Beyond the window: frames come once a second, and from all hosts in turn. */
+#define PATIENCE_NS    (5 * NS_PER_S)
+#define LOOK_NS        (NS_PER_S / 50)
+#define MAX_HISTORY_MS 5000
+#define MAX_NAMED      6 /* Silent hosts named in a footer. */
+
+static volatile sig_atomic_t interrupted;
+
+static void
+on_signal(int number)
+{
+	(void)number;
+	interrupted = 1;
+}
+
+void
+screen_catch_signals(void)
+{
+	struct sigaction action = { .sa_handler = on_signal };
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+}
+
+bool
+screen_is_interrupted(void)
+{
+	return interrupted;
+}
+
+/* ---- Opening ------------------------------------------------------------------- */
+
+static int
+set_window(struct screen *screen, const struct screen_opts *opts, bool is_watched)
+{
+	int64_t window_ns;
+
+	screen->opts.window_ms = DEFAULT_WINDOW_MS;
+	screen->wanted_ms = is_watched ? MIN_SEEN_MS : BUS_WINDOW_MS;
+	screen->opts.over_frac = opts->over / 100;
+	if (!opts->window)
+		return CLI_OK;
+	if (units_parse_ns(opts->window, &window_ns) < 0 ||
+	    window_ns < MIN_WINDOW_MS * NS_PER_S / 1000 ||
+	    window_ns > JOB_PROFILER_MAX_WINDOW_MS * NS_PER_S / 1000)
+		return cli_usage_error(screen->verb,
+				       "--window is '%s', expected 100 ms to 30 s",
+				       opts->window);
+	screen->opts.window_ms = (uint32_t)(window_ns / 1000000);
+	if (!is_watched)
+		screen->wanted_ms = screen->opts.window_ms;
+	return CLI_OK;
+}
+
+/*
+ * The plan of a file or a service.  With a bus and without an option, that of the
+ * service on this host, if there is one.
+ */
+static int
+load_fabric(struct screen *screen, const char *fabric, int64_t ecmp_seed)
+{
+	struct err err;
+	int error = 0;
+
+	if (fabric && topology_is_endpoint(fabric)) {
+		error = topology_ask_plan(fabric, &screen->topo, &err);
+		if (error < 0)
+			return topology_fail(error, &err);
+	} else if (fabric) {
+		error = topology_load(fabric, NULL, &screen->topo, &err);
+		if (error < 0)
+			return cli_fail(error, &err);
+	} else if (screen->is_live) {
+		(void)topology_ask_plan(TOPOLOGY_SERVICE, &screen->topo, &err);
+	}
+	if (screen->topo)
+		screen->routes = routes_new(screen->topo, (uint64_t)ecmp_seed);
+	screen->opts.topo = screen->topo;
+	screen->opts.routes = screen->routes;
+	return CLI_OK;
+}
+
+int
+screen_open(struct screen *screen, const struct cli_verb *verb,
+	    const struct screen_opts *opts, bool is_watched)
+{
+	struct err err;
+	int error, status;
+
+	*screen = (struct screen){ .verb = verb, .newest_ns = LIVE_NEVER };
+	status = set_window(screen, opts, is_watched);
+	if (status != CLI_OK)
+		return status;
+	error = feed_open(opts->from.items, opts->from.n, opts->keys, &screen->feed,
+			  &err);
+	if (error < 0) {
+		status = cli_fail(error, &err);
+		return error == -EACCES ? CLI_DENIED : status;
+	}
+	screen->is_live = feed_is_live(screen->feed);
+	status = load_fabric(screen, opts->fabric,
+			     opts->ecmp_seed ? opts->ecmp_seed : SCREEN_ECMP_SEED);
+	if (status != CLI_OK)
+		return status;
+	screen->live = live_new(NULL);
+	screen->online = job_profiler_new();
+	screen->since = since_new();
+	screen->newest_at_ns = screen->read_at_ns = clk_monotonic_ns();
+	if (screen->is_live)
+		screen_catch_signals();
+	return CLI_OK;
+}
+
+void
+screen_close(struct screen *screen)
+{
+	feed_close(screen->feed);
+	job_profiler_free(screen->online);
+	live_free(screen->live);
+	routes_free(screen->routes);
+	topo_unref(screen->topo);
+	since_free(screen->since);
+	*screen = (struct screen){ 0 };
+}
+
+/* ---- Reading ------------------------------------------------------------------- */
+
+/* Takes in one frame: 1, 0 for none within the time, or as feed_next(). */
+static int
+take(struct screen *screen, int64_t timeout_ns, struct err *err)
+{
+	const struct tele_frame *frame;
+	int r = feed_next(screen->feed, timeout_ns, &frame, err);
+
+	screen->read_at_ns = clk_monotonic_ns();
+	if (r <= 0)
+		return r;
+	live_frame(screen->live, frame);
+	job_profiler_step(screen->online, screen->live);
+	if (live_now_ns(screen->live) != screen->newest_ns) {
+		screen->newest_ns = live_now_ns(screen->live);
+		screen->newest_at_ns = screen->read_at_ns;
+	}
+	return r;
+}
+
+static int
+fail(const struct screen *screen, int error, const struct err *err)
+{
+	(void)screen;
+	if (error == -EINTR)
+		return CLI_INTERRUPTED;
+	return cli_fail(error, err);
+}
+
+static int
+unreachable(const struct screen *screen)
+{
+	fprintf(stderr,
+		"antiphase %s: nothing came from %s for %d s; is antiphase-collector "
+		"running there?  (--from SOURCE or $ANTIPHASE_BUS says where else)\n",
+		screen->verb->name, feed_name(screen->feed),
+		(int)(SILENCE_NS / NS_PER_S));
+	return CLI_UNREACHABLE;
+}
+
+static int
+thin(const struct screen *screen)
+{
+	fprintf(stderr,
+		"antiphase %s: %s: frames: %llu, raw series: %.1f s; too little to "
+		"answer\n",
+		screen->verb->name, feed_name(screen->feed),
+		(unsigned long long)feed_counts(screen->feed).frames,
+		live_span_ms(screen->live) / 1e3);
+	return CLI_THIN;
+}
+
+static bool
+has_summaries(const struct screen *screen)
+{
+	for (uint32_t i = 0; i < live_n_hosts(screen->live); i++)
+		if (live_host(screen->live, i)->summary_ns != LIVE_NEVER)
+			return true;
+	return false;
+}
+
+/* Reads a bus until 'wanted_ms' of raw series are there. */
+static int
+gather_bus(struct screen *screen, uint32_t wanted_ms)
+{
+	int64_t began_ns = clk_monotonic_ns();
+	int64_t until_ns = began_ns + wanted_ms * (NS_PER_S / 1000) + PATIENCE_NS;
+	int64_t look_ns = began_ns;
+	struct err err;
+
+	for (;;) {
+		int64_t now_ns = clk_monotonic_ns();
+		int r;
+
+		/* Not at each frame: it is a look at every host. */
+		if (now_ns >= look_ns) {
+			if (live_span_ms(screen->live) >= wanted_ms)
+				return CLI_OK;
+			look_ns = now_ns + LOOK_NS;
+		}
+		if (screen_is_interrupted())
+			return CLI_INTERRUPTED;
+		if (now_ns >= until_ns)
+			return CLI_OK;
+		if (now_ns - screen->newest_at_ns > SILENCE_NS) {
+			if (feed_counts(screen->feed).frames == 0)
+				return unreachable(screen);
+			return CLI_OK;
+		}
+		r = take(screen, NS_PER_S / 10, &err);
+		if (r < 0 && r != -EINTR)
+			return fail(screen, r, &err);
+	}
+}
+
+static int
+gather_recordings(struct screen *screen)
+{
+	struct err err;
+	int r;
+
+	do
+		r = take(screen, 0, &err);
+	while (r > 0);
+	return r == -ENODATA ? CLI_OK : fail(screen, r, &err);
+}
+
+int
+screen_gather(struct screen *screen, uint32_t least_ms)
+{
+	uint32_t wanted_ms =
+		screen->wanted_ms > least_ms ? screen->wanted_ms : least_ms;
+	int status;
+
+	if (wanted_ms < LEAST_HEARD_MS)
+		wanted_ms = LEAST_HEARD_MS;
+	if (wanted_ms > JOB_PROFILER_MAX_WINDOW_MS)
+		wanted_ms = JOB_PROFILER_MAX_WINDOW_MS;
+	status = screen->is_live ? gather_bus(screen, wanted_ms)
+				 : gather_recordings(screen);
+	if (status != CLI_OK)
+		return status;
+	if (live_span_ms(screen->live) < MIN_SEEN_MS && !has_summaries(screen))
+		return thin(screen);
+	if (live_now_ns(screen->live) != LIVE_NEVER)
+		job_profiler_now(screen->online, screen->live);
+	return CLI_OK;
+}
+
+int
+screen_follow(struct screen *screen, int64_t real_ns)
+{
+	int64_t until_ns = clk_monotonic_ns() + real_ns;
+	int64_t began_ns = live_now_ns(screen->live);
+	struct err err;
+
+	for (;;) {
+		int64_t left_ns = until_ns - clk_monotonic_ns();
+		int r;
+
+		if (screen_is_interrupted())
+			return CLI_INTERRUPTED;
+		if (screen->is_live && left_ns <= 0)
+			return CLI_OK;
+		r = take(screen, left_ns, &err);
+		if (r == -ENODATA)
+			return CLI_NO;
+		if (r == -EINTR)
+			continue;
+		if (r < 0)
+			return fail(screen, r, &err);
+		if (!screen->is_live && began_ns == LIVE_NEVER)
+			began_ns = live_now_ns(screen->live);
+		if (!screen->is_live &&
+		    live_now_ns(screen->live) - began_ns >= NS_PER_S)
+			return CLI_OK;
+	}
+}
+
+void
+screen_find(struct screen *screen, enum contention_sort sort,
+	    struct contention *ret_found)
+{
+	size_t n;
+	const struct profiled_job *const *jobs = job_profiler_jobs(screen->online, &n);
+	int64_t slowest_us = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (jobs[i]->has_estimate &&
+		    jobs[i]->detection.profile.period_us > slowest_us)
+			slowest_us = jobs[i]->detection.profile.period_us;
+	screen->opts.history_ms = 0;
+	if (slowest_us)
+		screen->opts.history_ms = slowest_us > MAX_HISTORY_MS * 500
+						  ? MAX_HISTORY_MS
+						  : (uint32_t)(slowest_us / 500 + 1);
+	contention_find(screen->live, &screen->opts, ret_found);
+	since_remember(screen->since, ret_found);
+	contention_sort(ret_found, sort);
+}
+
+/* ---- How fresh it is -------------------------------------------------------------- */
+
+/* On a bus, time goes on also when nothing comes, up to 'at_ns' of this process. */
+static int64_t
+idle_ns(const struct screen *screen, int64_t at_ns)
+{
+	return screen->is_live ? at_ns - screen->newest_at_ns : 0;
+}
+
+struct status
+screen_picture(const struct screen *screen)
+{
+	return (struct status){
+		.live = screen->live,
+		.online = screen->online,
+		.has_fabric = screen->topo != NULL,
+		.idle_ns = idle_ns(screen, clk_monotonic_ns()),
+		/* While we reckon nobody is heard, and is not silent for that. */
+		.heard_idle_ns = idle_ns(screen, screen->read_at_ns),
+	};
+}
+
+int64_t
+screen_age_ns(const struct screen *screen, int64_t to_ms)
+{
+	const struct status picture = screen_picture(screen);
+
+	return status_age_ns(&picture, to_ms);
+}
+
+unsigned
+screen_columns(void)
+{
+	struct winsize size;
+
+	if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 &&
+	    size.ws_col >= 20)
+		return size.ws_col;
+	return SCREEN_FULL_COLUMNS;
+}
+
+static void
+name_silent(const struct screen *screen, struct strbuf *out)
+{
+	const struct status picture = screen_picture(screen);
+	unsigned n = 0;
+
+	for (uint32_t i = 0; i < live_n_hosts(screen->live); i++) {
+		int64_t age_ns = status_host_age_ns(&picture, i);
+
+		if (age_ns <= LIVE_SILENT_NS)
+			continue;
+		if (n++ < MAX_NAMED)
+			strbuf_printf(out, "%s%s (%.0f s)", n > 1 ? ", " : "Silent: ",
+				      live_host(screen->live, i)->name,
+				      (double)age_ns / 1e9);
+	}
+	if (n > MAX_NAMED)
+		strbuf_printf(out, " and %u more", n - MAX_NAMED);
+	if (n)
+		strbuf_puts(out, ".\n");
+}
+
+/* What did not get here, if anything. */
+static void
+tell_losses(const struct screen *screen, const struct status_census *census,
+	    struct strbuf *out)
+{
+	struct feed_counts feed = feed_counts(screen->feed);
+	const struct live_counts *live = live_counts(screen->live);
+
+	const struct {
+		uint64_t n;
+		const char *what;
+	} losses[] = {
+		{ census->gaps, "frames missing" },
+		{ feed.damaged, "damaged" },
+		{ feed.foreign, "of another version" },
+		{ feed.skipped_bytes, "bytes skipped" },
+		{ census->lost, "records lost by senders" },
+		{ census->unplaced, "jobs counted as other" },
+		{ live->refused, "refused for want of memory" },
+		{ live->doubled, "of hosts whose name another one has" },
+	};
+
+	bool any = false;
+
+	for (size_t i = 0; i < sizeof losses / sizeof *losses; i++) {
+		if (!losses[i].n)
+			continue;
+		strbuf_printf(out, "%s%llu %s", any ? ", " : "Not complete: ",
+			      (unsigned long long)losses[i].n, losses[i].what);
+		any = true;
+	}
+	if (any)
+		strbuf_puts(out, ".\n");
+}
+
+void
+screen_footer(const struct screen *screen, int64_t from_ms, int64_t to_ms,
+	      struct strbuf *out)
+{
+	const struct status picture = screen_picture(screen);
+	struct status_census census;
+
+	status_census(&picture, &census);
+	if (to_ms > from_ms)
+		strbuf_printf(out, "Data %.1f s old, %.1f s of it",
+			      (double)screen_age_ns(screen, to_ms) / 1e9,
+			      (double)(to_ms - from_ms) / 1e3);
+	else
+		strbuf_puts(out, "Summaries only");
+	if (census.n_hosts || !census.n_switches)
+		strbuf_printf(out, ", %u/%u hosts", census.n_fresh, census.n_hosts);
+	if (census.n_switches)
+		strbuf_printf(out, ", %u switch%s", census.n_switches,
+			      census.n_switches > 1 ? "es" : "");
+	if (census.worst_clock_ns >= 0)
+		strbuf_printf(out, ", clocks to %.1f ms",
+			      (double)census.worst_clock_ns / 1e6);
+	strbuf_puts(out, census.is_simulated ? ", simulated.\n" : ".\n");
+	name_silent(screen, out);
+	tell_losses(screen, &census, out);
+}

@@ -1,0 +1,66 @@
+/*
+ * top_view.h - what 'antiphase top' shows, as lines of text: which table, sorted how,
+ * which row is chosen.  Knows nothing of terminals.
+ */
+#ifndef CLI_TOP_VIEW_H
+#define CLI_TOP_VIEW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "scheduler/live/contention.h"
+
+struct jsonw;
+struct screen;
+struct strbuf;
+
+enum top_table {
+	TOP_LINKS,
+	TOP_JOBS,
+};
+
+#define TOP_MAX_FILTER 63
+
+struct top_view {
+	enum top_table table;
+	enum contention_sort sort;
+	bool all;    /* Links that are not notable, too. */
+	bool detail; /* Of the chosen row. */
+	bool help;
+	char filter[TOP_MAX_FILTER + 1]; /* Part of a name; empty: all. */
+	size_t chosen;                   /* Row. */
+	/* The name in it when it was last shown: rows change places, the choice stays. */
+	size_t named;
+	char *name; /* Owned. */
+};
+
+/* Lines to be shown; those before 'n_fixed' do not scroll. */
+struct top_lines {
+	char **items; /* Owned. */
+	size_t n, n_fixed;
+	size_t chosen; /* Line of the chosen row; SIZE_MAX: none. */
+	char **footer; /* Owned. */
+	size_t n_footer;
+	size_t n_rows; /* Of the table. */
+};
+
+/*
+ * Makes the lines for 'columns'.  Unless view->chosen was changed since the last time,
+ * it goes where the row went that was chosen then.  Release with top_lines_fini().
+ */
+void top_view_lines(struct top_view *view, struct screen *screen, unsigned columns,
+		    struct top_lines *ret_lines);
+void top_lines_fini(struct top_lines *lines);
+void top_view_fini(struct top_view *view);
+
+/* What '?' shows. */
+extern const char *const top_help[];
+
+/* Both tables, for scripts. */
+void top_view_text(const struct top_view *view, struct screen *screen, unsigned columns,
+		   struct strbuf *out);
+/* The keys of antiphase.top/1. */
+void top_view_json(const struct top_view *view, struct screen *screen, struct jsonw *w);
+
+#endif

@@ -1,0 +1,159 @@
+/*
+ * topology_diff.c - 'antiphase topology diff': the plan against what nodes see.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/topology_service.h"
+#include "cli/topology_verbs.h"
+#include "lib/base/clk.h"
+#include "lib/base/file.h"
+#include "lib/base/json.h"
+#include "lib/base/jsonw.h"
+#include "topology/diff.h"
+#include "topology/diff_write.h"
+#include "topology/seen.h"
+#include "topology/seen_json.h"
+
+#define MAX_SEEN_BYTES ((size_t)256 << 20)
+#define DEFAULT_AGE_S  300
+
+/* Reads "FILE" or "NODE=FILE" into 'seen'. */
+static int
+read_seen(const char *operand, struct seen *seen, struct err *err)
+{
+	const char *equals = strchr(operand, '='), *path = operand;
+	char node[TOPO_MAX_NAME + 1] = "";
+	char *text;
+	size_t n;
+	int r;
+
+	if (equals && equals - operand <= TOPO_MAX_NAME) {
+		memcpy(node, operand, (size_t)(equals - operand));
+		node[equals - operand] = '\0';
+		if (topo_name_is_valid(node) && !strchr(node, '/'))
+			path = equals + 1;
+		else
+			node[0] = '\0';
+	}
+	r = file_read(path, MAX_SEEN_BYTES, &text, &n, err);
+	if (r < 0)
+		return r;
+	r = seen_json_read(path, text, n, node, clk_wall_us(), seen, err);
+	free(text);
+	return r;
+}
+
+/* What the service's nodes reported: its reply holds the members of antiphase.seen/1. */
+static int
+ask_seen(const char *endpoint, struct seen *seen, struct err *err)
+{
+	struct json_doc *doc;
+	char *reply;
+	size_t n;
+	int r = topology_ask(endpoint, "{\"op\":\"seen\"}", &reply, &n, err);
+
+	if (r < 0)
+		return r;
+	r = json_parse(endpoint, reply, n, &doc, err);
+	if (r == 0) {
+		r = seen_json_read_nodes(doc, clk_wall_us(), seen, err);
+		json_doc_free(doc);
+	}
+	free(reply);
+	return r;
+}
+
+static void
+print(const struct diff *diff, const struct topo *plan, bool json)
+{
+	struct jsonw w;
+
+	if (!json) {
+		diff_write_text(diff, plan, stdout);
+		return;
+	}
+	jsonw_document(&w, stdout, "antiphase.topology_diff/1");
+	diff_json_members(diff, plan, &w);
+	jsonw_end(&w);
+	jsonw_finish(&w);
+}
+
+static int
+compare(const struct topo *plan, const struct seen *seen, int64_t max_age_s, bool json)
+{
+	const struct diff_opts opts = { clk_wall_us(), max_age_s * 1000000 };
+	struct diff diff;
+	int status;
+
+	diff_make(plan, seen, &opts, &diff);
+	if (diff.findings.n)
+		status = CLI_NO;
+	else
+		status = diff.n_compared ? CLI_OK : CLI_THIN;
+	print(&diff, plan, json);
+	if (status == CLI_THIN)
+		fprintf(stderr,
+			"antiphase: none of the plan's cables was seen by anybody; "
+			"'antiphase topology report' tells of this host's\n");
+	diff_fini(&diff);
+	return status;
+}
+
+static int
+run_diff(int argc, char **argv)
+{
+	const char *from = NULL;
+	int64_t max_age_s = 0;
+	bool json = false, has_age = false;
+	const struct cli_opt opts[] = {
+		{ "from", 'f', CLI_STR, &from, "ENDPOINT",
+		  "ask this antiphase-topology what nodes see, and for the plan if none "
+		  "is given",
+		  0, 0, NULL, NULL },
+		{ "max-age", 0, CLI_INT, &max_age_s, "SECONDS",
+		  "leave out older reports (300 with --from, else any)", 0, 1000000,
+		  NULL, &has_age },
+		{ "keys", 'k', CLI_STR, &topology_keys, "DIR",
+		  "of our key and the service's ($ANTIPHASE_KEYS)", 0, 0, NULL, NULL },
+		{ "json", 'j', CLI_FLAG, &json, NULL, "machine-readable", 0, 0, NULL,
+		  NULL },
+		CLI_OPTS_END,
+	};
+	int first = cli_parse(&verb_topology_diff, opts, argc, argv);
+	struct topo *plan = NULL;
+	struct seen *seen;
+	struct err err = { 0 };
+	int r;
+
+	if (first < 0)
+		return cli_status(first);
+	if (!from && argc - first < 2)
+		return cli_usage_error(&verb_topology_diff,
+				       "expected a PLAN and files of what was SEEN, or "
+				       "--from ENDPOINT");
+	if (from && !has_age)
+		max_age_s = DEFAULT_AGE_S;
+	seen = seen_new();
+	r = first < argc ? topology_load(argv[first], NULL, &plan, &err)
+			 : topology_ask_plan(from, &plan, &err);
+	if (r == 0 && from)
+		r = ask_seen(from, seen, &err);
+	for (int i = first + 1; r == 0 && i < argc; i++)
+		r = read_seen(argv[i], seen, &err);
+	r = r < 0 ? topology_fail(r, &err) : compare(plan, seen, max_age_s, json);
+	seen_free(seen);
+	topo_unref(plan);
+	return r;
+}
+
+const struct cli_verb verb_topology_diff = {
+	.name = "topology diff",
+	.summary = "the plan against the cables that nodes see",
+	.usage = "[options] [PLAN] [[NODE=]SEEN...]",
+	.examples = "  antiphase topology diff fabric.json seen.json\n"
+		    "  antiphase topology diff fabric.json gpu0=lldp-gpu0.json\n"
+		    "  antiphase topology diff --from tcp://127.0.0.1:7462\n",
+	.run = run_diff,
+};

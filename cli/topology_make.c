@@ -1,0 +1,270 @@
+/*
+ * topology_make.c - 'antiphase topology generate' and 'import': fabrics as our JSON.
+ */
+#include <string.h>
+
+#include "cli/topology_service.h"
+#include "cli/topology_verbs.h"
+#include "lib/base/file.h"
+#include "lib/base/vec.h"
+#include "lib/base/words.h"
+#include "topology/gen_table.h"
+#include "topology/k8s.h"
+
+static const char output_help[] = "write there instead of to standard output";
+
+/* ---- generate ------------------------------------------------------------------- */
+
+static void
+print_kinds(FILE *out)
+{
+	fputs("antiphase topology generate - a fabric from a few numbers\n\n"
+	      "Usage: antiphase topology generate KIND [options]\n\n",
+	      out);
+	for (size_t i = 0; i < GEN_N_KINDS; i++)
+		fprintf(out, "  %-15s %s\n", gen_kinds[i].name, gen_kinds[i].summary);
+	fputs("\n'antiphase topology generate KIND --help' lists the options of each.\n",
+	      out);
+}
+
+/* Values of the options as cli.h wants them: one of the two by type. */
+struct option_value {
+	int64_t count;
+	double number;
+};
+
+static enum cli_type
+type_of(enum gen_type type)
+{
+	switch (type) {
+	case GEN_COUNT:
+		return CLI_INT;
+	case GEN_RATIO:
+		return CLI_RATIO;
+	default:
+		return CLI_NUM;
+	}
+}
+
+/* The kind's options for cli_parse(), which stores what is given in 'given'. */
+static void
+fill_options(const struct gen_kind *kind, struct option_value *given,
+	     struct cli_opt *ret_opts)
+{
+	for (size_t i = 0; i < kind->n_options; i++) {
+		const struct gen_option *option = &kind->options[i];
+		bool is_count = option->type == GEN_COUNT;
+
+		ret_opts[i] = (struct cli_opt){
+			.name = option->name,
+			.type = type_of(option->type),
+			.ret_value = is_count ? (void *)&given[i].count
+					      : (void *)&given[i].number,
+			.argument = option->argument,
+			.help = option->help,
+			.min = is_count ? 1 : 1e-6,
+			.max = is_count ? TOPO_MAX_NODES : 1e6,
+		};
+	}
+}
+
+/* "--leaves N --hosts-per-leaf N [options]". */
+static void
+add_usage(const struct gen_kind *kind, struct strbuf *usage)
+{
+	for (size_t i = 0; i < kind->n_options; i++) {
+		if (kind->options[i].is_needed)
+			strbuf_printf(usage, "--%s %s ", kind->options[i].name,
+				      kind->options[i].argument);
+	}
+	strbuf_puts(usage, "[options]");
+}
+
+static int
+build_and_save(const struct gen_kind *kind, const struct option_value *given,
+	       const char *output)
+{
+	double values[GEN_MAX_OPTIONS];
+	struct topo *topo;
+	struct err err = { 0 };
+	int r;
+
+	for (size_t i = 0; i < kind->n_options; i++)
+		values[i] = kind->options[i].type == GEN_COUNT ? (double)given[i].count
+							       : given[i].number;
+	r = gen_build(kind, values, &topo, &err);
+	if (r == 0) {
+		r = topology_save(topo, output, &err);
+		topo_unref(topo);
+	}
+	return r < 0 ? cli_fail(r, &err) : CLI_OK;
+}
+
+static int
+generate_kind(const struct gen_kind *kind, int argc, char **argv)
+{
+	struct cli_opt opts[GEN_MAX_OPTIONS + 2];
+	struct option_value given[GEN_MAX_OPTIONS] = { { 0, 0 } };
+	char *name = xasprintf("topology generate %s", kind->name);
+	struct strbuf usage = STRBUF_EMPTY;
+	struct cli_verb verb = { .name = name, .summary = kind->summary };
+	const char *output = NULL;
+	int first, status;
+
+	fill_options(kind, given, opts);
+	opts[kind->n_options] =
+		(struct cli_opt){ "output",    'o', CLI_STR, &output, "FILE",
+				  output_help, 0,   0,       NULL,    NULL };
+	opts[kind->n_options + 1] = (struct cli_opt)CLI_OPTS_END;
+	add_usage(kind, &usage);
+	verb.usage = usage.text;
+	first = cli_parse(&verb, opts, argc, argv);
+	if (first < 0)
+		status = cli_status(first);
+	else if (first < argc)
+		status = cli_usage_error(&verb, "unexpected '%s'", argv[first]);
+	else
+		status = build_and_save(kind, given, output);
+	strbuf_free(&usage);
+	free(name);
+	return status;
+}
+
+static int
+run_generate(int argc, char **argv)
+{
+	const struct gen_kind *kind;
+	struct err err = { 0 };
+
+	if (argc < 2) {
+		print_kinds(stderr);
+		return CLI_USAGE;
+	}
+	if (strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "--help") == 0) {
+		print_kinds(stdout);
+		return CLI_OK;
+	}
+	kind = gen_find_kind(argv[1], &err);
+	if (!kind)
+		return cli_usage_error(&verb_topology_generate, "%s", err.text);
+	return generate_kind(kind, argc - 1, argv + 1);
+}
+
+const struct cli_verb verb_topology_generate = {
+	.name = "topology generate",
+	.summary = "a fabric from a few numbers",
+	.usage = "KIND [options]",
+	.run = run_generate,
+};
+
+/* ---- import --------------------------------------------------------------------- */
+
+struct import_args {
+	const char *from, *output, *nodes;
+	double gbps, uplink_gbps, oversubscription;
+	int64_t n_slots;
+	struct topo_k8s_opts k8s;
+};
+
+static void
+print_note(void *ctx, const char *note)
+{
+	(void)ctx;
+	fprintf(stderr, "antiphase topology import: %s\n", note);
+}
+
+/* Reads FILE, and the Nodes that HyperNodes are matched with, and writes our JSON. */
+static int
+import_and_save(struct import_args *args, const char *path, struct err *err)
+{
+	struct topo_read_opts opts = { .format = TOPO_FORMAT_GUESS,
+				       .default_bps = args->gbps * 1e9,
+				       .uplink_bps = args->uplink_gbps * 1e9,
+				       .oversubscription = args->oversubscription,
+				       .n_slots = (uint32_t)args->n_slots,
+				       .on_note = print_note,
+				       .k8s = &args->k8s };
+	char *nodes = NULL;
+	struct topo *topo;
+	int r = 0;
+
+	if (args->from)
+		opts.format = (enum topo_format)(
+			words_index(args->from, topo_format_names) + 1);
+	if (args->nodes)
+		r = file_read(args->nodes, TOPO_MAX_FILE_BYTES, &nodes,
+			      &args->k8s.n_nodes_text, err);
+	args->k8s.nodes_file = args->nodes;
+	args->k8s.nodes_text = nodes;
+	if (r == 0)
+		r = topology_load(path, &opts, &topo, err);
+	if (r == 0) {
+		r = topology_save(topo, args->output, err);
+		topo_unref(topo);
+	}
+	free(nodes);
+	return r;
+}
+
+static int
+run_import(int argc, char **argv)
+{
+	struct import_args args = { 0 };
+	const struct cli_opt opts[] = {
+		{ "from", 0, CLI_WORDS, &args.from, "FORMAT",
+		  "of FILE (default: guessed)", 0, 0, topo_format_names, NULL },
+		{ "gbps", 0, CLI_NUM, &args.gbps, "GBPS",
+		  "of links whose speed is not in FILE (100)", 1e-6, 1e6, NULL, NULL },
+		{ "uplink-gbps", 0, CLI_NUM, &args.uplink_gbps, "GBPS",
+		  "the same, of links between switches of a tree", 1e-6, 1e6, NULL,
+		  NULL },
+		{ "oversubscription", 0, CLI_RATIO, &args.oversubscription, "RATIO",
+		  "instead: capacity down / up of a switch of a tree", 1e-6, 1e6, NULL,
+		  NULL },
+		{ "slots", 0, CLI_INT, &args.n_slots, "N",
+		  "of hosts, where FILE does not say (1)", 1, TOPO_MAX_SLOTS, NULL,
+		  NULL },
+		{ "labels", 0, CLI_STR, &args.k8s.label_keys, "KEYS",
+		  "of Nodes: keys of labels, closest first (default: known ones)", 0, 0,
+		  NULL, NULL },
+		{ "nested", 0, CLI_FLAG, &args.k8s.is_nested, NULL,
+		  "of Nodes: a label's names hold within the switch above", 0, 0, NULL,
+		  NULL },
+		{ "root", 0, CLI_STR, &args.k8s.root, "NAME",
+		  "of Nodes: a switch above all that have none above", 0, 0, NULL,
+		  NULL },
+		{ "gpu-resource", 0, CLI_STR, &args.k8s.gpu_resource, "NAME",
+		  "of Nodes: what slots are (" K8S_GPU_RESOURCE ")", 0, 0, NULL, NULL },
+		{ "nodes", 0, CLI_STR, &args.nodes, "FILE",
+		  "of HyperNodes: the Nodes that labels and patterns match", 0, 0, NULL,
+		  NULL },
+		{ "output", 'o', CLI_STR, &args.output, "FILE", output_help, 0, 0, NULL,
+		  NULL },
+		CLI_OPTS_END,
+	};
+	struct err err = { 0 };
+	int first = cli_parse(&verb_topology_import, opts, argc, argv);
+	int r;
+
+	if (first < 0)
+		return cli_status(first);
+	if (argc - first != 1)
+		return cli_usage_error(&verb_topology_import, "expected one FILE");
+	if (args.uplink_gbps > 0 && args.oversubscription > 0)
+		return cli_usage_error(&verb_topology_import,
+				       "--uplink-gbps and --oversubscription exclude "
+				       "each other");
+	r = import_and_save(&args, argv[first], &err);
+	return r < 0 ? topology_fail(r, &err) : CLI_OK;
+}
+
+const struct cli_verb verb_topology_import = {
+	.name = "topology import",
+	.summary = "our JSON from Slurm, ibnetdiscover, topograph or Kubernetes",
+	.usage = "[options] FILE",
+	.examples = "  antiphase topology import --gbps 200 /etc/slurm/topology.conf\n"
+		    "  ibnetdiscover | antiphase topology import -o fabric.json -\n"
+		    "  antiphase topology import --gbps 400 --oversubscription 2:1 "
+		    "nodes.json\n",
+	.run = run_import,
+};

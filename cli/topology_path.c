@@ -1,0 +1,316 @@
+/*
+ * topology_path.c - 'antiphase topology path' and 'links-of': which links a flow
+ * takes, and which ones a job loads.
+ */
+#include <errno.h>
+
+#include "cli/topology_service.h"
+#include "cli/topology_verbs.h"
+#include "lib/base/hostlist.h"
+#include "lib/base/jsonw.h"
+#include "lib/base/table.h"
+#include "lib/base/vec.h"
+#include "lib/base/words.h"
+#include "topology/collective.h"
+#include "topology/route.h"
+
+/* The largest whole number that JSON, as most read it, keeps exactly. */
+#define MAX_SEED 9007199254740992.0
+
+/* ---- path ------------------------------------------------------------------------- */
+
+struct path {
+	const struct topo *topo;
+	uint32_t source, destination;
+	int64_t port, seed;
+	uint32_t links[ROUTE_MAX_HOPS];
+	size_t n;
+	double n_paths; /* 0: unreachable. */
+};
+
+static void
+path_json(const struct path *p)
+{
+	struct jsonw w;
+
+	jsonw_document(&w, stdout, "antiphase.topology_path/1");
+	jsonw_str(&w, "source", topo_node(p->topo, p->source)->name);
+	jsonw_str(&w, "destination", topo_node(p->topo, p->destination)->name);
+	jsonw_int(&w, "port", p->port);
+	jsonw_int(&w, "seed", p->seed);
+	jsonw_num(&w, "equal_paths", p->n_paths);
+	jsonw_array(&w, "links");
+	for (size_t i = 0; i < p->n; i++) {
+		topology_json_link(&w, p->topo, p->links[i]);
+		jsonw_end(&w);
+	}
+	jsonw_end(&w);
+	jsonw_end(&w);
+	jsonw_finish(&w);
+}
+
+static void
+path_text(const struct path *p)
+{
+	struct table t;
+
+	printf("%s to %s, source port %lld, ECMP seed %lld: ",
+	       topo_node(p->topo, p->source)->name,
+	       topo_node(p->topo, p->destination)->name, (long long)p->port,
+	       (long long)p->seed);
+	if (!p->n) {
+		puts("within one host, no links");
+		return;
+	}
+	if (p->n_paths > 1)
+		printf("%zu links, one of %.10g shortest paths\n\n", p->n, p->n_paths);
+	else
+		printf("%zu links, the only shortest path\n\n", p->n);
+	table_init(&t, (const char *const[]){ "LINK", "%Gb/s", NULL });
+	for (size_t i = 0; i < p->n; i++)
+		topology_table_link(&t, p->topo, p->links[i]);
+	table_print(&t, stdout);
+	table_fini(&t);
+}
+
+/* Fills and prints 'p', whose fabric and options are known. */
+static int
+show_path(struct path *p, struct topo *topo, char **names, bool json)
+{
+	struct routes *routes;
+	struct err err = { 0 };
+	int r;
+
+	p->topo = topo;
+	p->source = topology_find_host(topo, names[0], &err);
+	if (p->source != TOPO_NONE)
+		p->destination = topology_find_host(topo, names[1], &err);
+	if (p->source == TOPO_NONE || p->destination == TOPO_NONE)
+		return cli_fail(-EINVAL, &err);
+	routes = routes_new(topo, (uint64_t)p->seed);
+	r = routes_path(routes, p->source, p->destination, (uint16_t)p->port, p->links,
+			&p->n);
+	p->n_paths = p->source == p->destination
+			     ? 1
+			     : routes_n_paths(routes, p->source, p->destination);
+	routes_free(routes);
+	if (json)
+		path_json(p);
+	else if (r == 0)
+		path_text(p);
+	else
+		fprintf(stderr,
+			"antiphase: there is no up-down path from %s to %s; 'antiphase "
+			"topology check' tells more\n",
+			names[0], names[1]);
+	return r == 0 ? CLI_OK : CLI_NO;
+}
+
+static int
+run_path(int argc, char **argv)
+{
+	struct path p = { .topo = NULL };
+	bool json = false;
+	const struct cli_opt opts[] = {
+		{ "port", 'p', CLI_INT, &p.port, "N", "source port of the flow (0)", 0,
+		  65535, NULL, NULL },
+		{ "seed", 's', CLI_INT, &p.seed, "N", "of the ECMP hash (0)", 0,
+		  MAX_SEED, NULL, NULL },
+		{ "json", 'j', CLI_FLAG, &json, NULL, "machine-readable", 0, 0, NULL,
+		  NULL },
+		CLI_OPTS_END,
+	};
+	struct topo *topo;
+	struct err err = { 0 };
+	int first = cli_parse(&verb_topology_path, opts, argc, argv);
+	int r;
+
+	if (first < 0)
+		return cli_status(first);
+	if (argc - first != 3)
+		return cli_usage_error(&verb_topology_path,
+				       "expected a FILE and two hosts");
+	r = topology_load(argv[first], NULL, &topo, &err);
+	if (r < 0)
+		return topology_fail(r, &err);
+	r = show_path(&p, topo, argv + first + 1, json);
+	topo_unref(topo);
+	return r;
+}
+
+const struct cli_verb verb_topology_path = {
+	.name = "topology path",
+	.summary = "the links that a flow between two hosts takes",
+	.usage = "[options] FILE SOURCE DESTINATION",
+	.examples = "  antiphase topology path fabric.json h0 h23 --port 4791\n",
+	.run = run_path,
+};
+
+/* ---- links-of ---------------------------------------------------------------------- */
+
+struct load {
+	const struct topo *topo;
+	const char *collective;
+	int64_t port, seed;
+	VEC(uint32_t) hosts;
+	struct collective_flows flows;
+	struct footprint footprint;
+	struct err *err;
+};
+
+static int
+take_host(void *ctx, const char *name)
+{
+	struct load *load = ctx;
+	uint32_t host = topology_find_host(load->topo, name, load->err);
+
+	if (host == TOPO_NONE)
+		return -EINVAL;
+	for (size_t i = 0; i < load->hosts.n; i++) {
+		if (load->hosts.items[i] == host)
+			return err_set(load->err, NULL, 0, 0,
+				       "host '%s' is named twice", name);
+	}
+	vec_push(&load->hosts, host);
+	return 0;
+}
+
+static int
+find_load(struct load *load, struct topo *topo, const char *hosts)
+{
+	struct routes *routes;
+	const char *why = NULL;
+	enum collective kind;
+	uint32_t pair[2];
+	int r;
+
+	load->topo = topo;
+	r = hostlist_expand(hosts, (size_t)topo_n_hosts(topo) + 1, take_host, load,
+			    &why);
+	if (r < 0)
+		return why ? err_set(load->err, NULL, 0, 0, "--hosts is '%s': %s",
+				     hosts, why)
+			   : r;
+	kind = (enum collective)words_index(load->collective, collective_names);
+	r = collective_make(topo, kind, load->hosts.items, load->hosts.n, 1,
+			    &load->flows);
+	if (r < 0)
+		return err_set(load->err, NULL, 0, 0,
+			       "too many hosts for %s: more than %d flows",
+			       load->collective, COLLECTIVE_MAX_FLOWS);
+	routes = routes_new(topo, (uint64_t)load->seed);
+	r = footprint_make(routes, &load->flows, (uint16_t)load->port, &load->footprint,
+			   pair);
+	routes_free(routes);
+	if (r < 0)
+		err_set(load->err, NULL, 0, 0, "there is no up-down path from %s to %s",
+			topo_node(topo, pair[0])->name, topo_node(topo, pair[1])->name);
+	return r;
+}
+
+static void
+load_json(const struct load *load)
+{
+	struct jsonw w;
+
+	jsonw_document(&w, stdout, "antiphase.topology_links_of/1");
+	jsonw_str(&w, "collective", load->collective);
+	jsonw_int(&w, "port", load->port);
+	jsonw_int(&w, "seed", load->seed);
+	jsonw_flat_array(&w, "hosts");
+	for (size_t i = 0; i < load->hosts.n; i++)
+		jsonw_str(&w, NULL, topo_node(load->topo, load->hosts.items[i])->name);
+	jsonw_end(&w);
+	jsonw_int(&w, "flows", (int64_t)load->flows.n);
+	jsonw_rounded(&w, "nic_bytes_per_message_byte", load->flows.nic_bytes, 9);
+	jsonw_array(&w, "links");
+	for (size_t i = 0; i < load->footprint.n; i++) {
+		const struct footprint_entry *e = &load->footprint.entries[i];
+
+		topology_json_link(&w, load->topo, e->link);
+		jsonw_rounded(&w, "factor", e->factor, 9);
+		jsonw_int(&w, "flows", e->n_flows);
+		jsonw_end(&w);
+	}
+	jsonw_end(&w);
+	jsonw_end(&w);
+	jsonw_finish(&w);
+}
+
+static void
+load_text(const struct load *load)
+{
+	struct table t;
+
+	printf("%s over %zu hosts: %zu flows on %zu links; an interface moves %.6g times "
+	       "the message\n\n",
+	       load->collective, load->hosts.n, load->flows.n, load->footprint.n,
+	       load->flows.nic_bytes);
+	table_init(&t,
+		   (const char *const[]){ "LINK", "%Gb/s", "%FACTOR", "%FLOWS", NULL });
+	for (size_t i = 0; i < load->footprint.n; i++) {
+		const struct footprint_entry *e = &load->footprint.entries[i];
+
+		topology_table_link(&t, load->topo, e->link);
+		table_cell(&t, "%.4g", e->factor);
+		table_cell(&t, "%u", e->n_flows);
+	}
+	table_print(&t, stdout);
+	table_fini(&t);
+}
+
+static int
+run_links_of(int argc, char **argv)
+{
+	struct err err = { 0 };
+	struct load load = { .collective = collective_names[0], .err = &err };
+	const char *hosts = NULL;
+	bool json = false;
+	const struct cli_opt opts[] = {
+		{ "hosts", 0, CLI_STR, &hosts, "LIST", "of the job, such as 'h[0-3]'",
+		  0, 0, NULL, NULL },
+		{ "collective", 'c', CLI_WORDS, &load.collective, "KIND",
+		  "what they do (ring)", 0, 0, collective_names, NULL },
+		{ "port", 'p', CLI_INT, &load.port, "N",
+		  "source port of the first flow (0)", 0, 65535, NULL, NULL },
+		{ "seed", 's', CLI_INT, &load.seed, "N", "of the ECMP hash (0)", 0,
+		  MAX_SEED, NULL, NULL },
+		{ "json", 'j', CLI_FLAG, &json, NULL, "machine-readable", 0, 0, NULL,
+		  NULL },
+		CLI_OPTS_END,
+	};
+	struct topo *topo;
+	int first = cli_parse(&verb_topology_links_of, opts, argc, argv);
+	int r;
+
+	if (first < 0)
+		return cli_status(first);
+	if (argc - first != 1 || !hosts)
+		return cli_usage_error(&verb_topology_links_of,
+				       "expected one FILE and --hosts LIST");
+	r = topology_load(argv[first], NULL, &topo, &err);
+	if (r < 0)
+		return topology_fail(r, &err);
+	r = find_load(&load, topo, hosts);
+	if (r < 0)
+		cli_fail(r, &err);
+	else if (json)
+		load_json(&load);
+	else
+		load_text(&load);
+	vec_free(&load.hosts);
+	collective_flows_fini(&load.flows);
+	footprint_fini(&load.footprint);
+	topo_unref(topo);
+	return r == -EHOSTUNREACH ? CLI_NO : r < 0 ? CLI_USAGE : CLI_OK;
+}
+
+const struct cli_verb verb_topology_links_of = {
+	.name = "topology links-of",
+	.summary = "the links that a job loads, and how much",
+	.usage = "[options] --hosts LIST FILE",
+	.examples = "  antiphase topology links-of fabric.json --hosts 'h[0-5]'\n"
+		    "  antiphase topology links-of fabric.json --hosts h0,h4 -c "
+		    "all-to-all\n",
+	.run = run_links_of,
+};

@@ -1,0 +1,270 @@
+/*
+ * topology_report.c - 'antiphase topology report': what this host sees, to the
+ * service; and 'watch': what changes there.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/topology_service.h"
+#include "cli/topology_verbs.h"
+#include "lib/base/clk.h"
+#include "lib/base/file.h"
+#include "lib/base/jsonw.h"
+#include "lib/wire/bus.h"
+#include "lib/wire/rpc.h"
+#include "topology/in_lldp.h"
+#include "topology/links_netlink.h"
+#include "topology/lldp_run.h"
+#include "topology/seen.h"
+#include "topology/seen_json.h"
+
+#define LLDP_TIMEOUT_NS ((int64_t)5 * 1000000000)
+
+/* ---- report ------------------------------------------------------------------------- */
+
+struct report {
+	const char *to, *node, *lldp, *socket, *program;
+	bool no_links, print;
+};
+
+/* The neighbours: of a file, or as lldpcli tells them. */
+static int
+add_neighbours(const struct report *rp, struct seen_node *node, struct err *err)
+{
+	const struct lldp_run_opts opts = { .program = rp->program,
+					    .socket = rp->socket,
+					    .timeout_ns = LLDP_TIMEOUT_NS };
+	char *text;
+	size_t n;
+	int r;
+
+	if (rp->lldp)
+		r = file_read(rp->lldp, LLDP_MAX_BYTES, &text, &n, err);
+	else
+		r = lldp_run_once(&opts, &text, &n, err);
+	if (r < 0)
+		return r;
+	r = lldp_read(rp->lldp ? rp->lldp : rp->program, text, n, node, err);
+	free(text);
+	return r;
+}
+
+static int
+add_links(struct seen_node *node, struct err *err)
+{
+	struct links *links;
+	int r = links_open(&links, err);
+
+	if (r < 0)
+		return r;
+	r = links_report(links, node);
+	if (r < 0)
+		err_set(err, NULL, 0, 0, "the kernel does not list its links");
+	links_close(links);
+	return r;
+}
+
+/* As a document to keep, or as a request, which is a new string. */
+static char *
+write_report(const struct seen_node *node, bool as_document)
+{
+	struct jsonw w;
+	char *text;
+	size_t n;
+	FILE *out = open_memstream(&text, &n);
+
+	BUG_ON(!out);
+	if (as_document) {
+		jsonw_document(&w, out, "antiphase.seen/1");
+		jsonw_int(&w, "at_us", node->heard_us);
+		jsonw_array(&w, "nodes");
+		jsonw_object(&w, NULL);
+	} else {
+		jsonw_init(&w, out);
+		jsonw_object(&w, NULL);
+		jsonw_str(&w, "op", "seen");
+	}
+	seen_json_node(node, &w);
+	jsonw_end(&w);
+	if (as_document) {
+		jsonw_end(&w);
+		jsonw_end(&w);
+	}
+	jsonw_finish(&w);
+	BUG_ON(fclose(out) != 0);
+	return text;
+}
+
+static int
+send_report(const struct report *rp, const struct seen_node *node)
+{
+	struct err err = { 0 };
+	char *text = write_report(node, rp->print), *reply;
+	size_t n;
+	int r = 0;
+
+	if (rp->print) {
+		fputs(text, stdout);
+	} else {
+		r = topology_ask(rp->to, text, &reply, &n, &err);
+		if (r == 0)
+			free(reply);
+	}
+	free(text);
+	return r < 0 ? topology_fail(r, &err) : CLI_OK;
+}
+
+/* Without any neighbours there is still the state of the links to tell. */
+static int
+make_report(const struct report *rp)
+{
+	struct seen_node node;
+	struct err err = { 0 };
+	int r = 0, status;
+
+	seen_node_init(&node, rp->node);
+	if (!rp->no_links)
+		r = add_links(&node, &err);
+	if (r == 0) {
+		r = add_neighbours(rp, &node, &err);
+		if (r < 0 && !rp->lldp && node.has_links) {
+			fprintf(stderr, "antiphase: %s; only links are told\n",
+				err.text);
+			r = 0;
+		}
+	}
+	node.heard_us = clk_wall_us();
+	node.neighbours_us = node.has_neighbours ? node.heard_us : 0;
+	status = r < 0 ? cli_fail(r, &err) : send_report(rp, &node);
+	seen_node_fini(&node);
+	return status;
+}
+
+static int
+run_report(int argc, char **argv)
+{
+	struct report rp = { .to = TOPOLOGY_SERVICE, .program = "lldpcli" };
+	char host[256] = "";
+	const struct cli_opt opts[] = {
+		{ "to", 't', CLI_STR, &rp.to, "ENDPOINT",
+		  "of antiphase-topology (" TOPOLOGY_SERVICE ")", 0, 0, NULL, NULL },
+		{ "print", 0, CLI_FLAG, &rp.print, NULL,
+		  "to stdout instead, for 'topology diff'", 0, 0, NULL, NULL },
+		{ "node", 'n', CLI_STR, &rp.node, "NAME",
+		  "of whom the report is (this host's name)", 0, 0, NULL, NULL },
+		{ "lldp", 0, CLI_STR, &rp.lldp, "FILE",
+		  "text of 'lldpcli -f json0 show neighbors details'; implies "
+		  "--no-links",
+		  0, 0, NULL, NULL },
+		{ "no-links", 0, CLI_FLAG, &rp.no_links, NULL,
+		  "neighbours only, no state and speed of ports", 0, 0, NULL, NULL },
+		{ "lldp-socket", 0, CLI_STR, &rp.socket, "PATH",
+		  "lldpd's socket, if not its usual one", 0, 0, NULL, NULL },
+		{ "keys", 'k', CLI_STR, &topology_keys, "DIR",
+		  "of our key and the service's ($ANTIPHASE_KEYS)", 0, 0, NULL, NULL },
+		{ "lldpcli", 0, CLI_STR, &rp.program, "PROGRAM",
+		  "run this to ask lldpd (lldpcli)", 0, 0, NULL, NULL },
+		CLI_OPTS_END,
+	};
+	int first = cli_parse(&verb_topology_report, opts, argc, argv);
+
+	if (first < 0)
+		return cli_status(first);
+	if (first != argc)
+		return cli_usage_error(&verb_topology_report, "expected no operands");
+	if (!rp.node && gethostname(host, sizeof host - 1) == 0)
+		rp.node = host;
+	if (!rp.node || !*rp.node)
+		return cli_usage_error(&verb_topology_report,
+				       "this host has no name; give --node NAME");
+	rp.no_links |= rp.lldp != NULL;
+	return make_report(&rp);
+}
+
+const struct cli_verb verb_topology_report = {
+	.name = "topology report",
+	.summary = "tell antiphase-topology what this host sees",
+	.usage = "[options]",
+	.examples = "  antiphase topology report --to tcp://127.0.0.1:7462\n"
+		    "  antiphase topology report --print > seen.json\n"
+		    "  antiphase topology report --node gpu0 --lldp lldp-gpu0.json\n",
+	.run = run_report,
+};
+
+/* ---- watch -------------------------------------------------------------------------- */
+
+static int
+watch(struct rpc_listener *listener, int64_t count, int64_t timeout_s)
+{
+	int64_t until_ns = clk_monotonic_ns() + timeout_s * 1000000000;
+
+	for (int64_t i = 0; count == 0 || i < count; i++) {
+		int64_t left_ns = until_ns - clk_monotonic_ns();
+		char *text;
+		int r = rpc_listen(listener,
+				   timeout_s == 0 ? -1
+				   : left_ns > 0  ? left_ns
+						  : 0,
+				   &text);
+
+		if (r == -EINTR)
+			return CLI_INTERRUPTED;
+		if (r <= 0)
+			return i ? CLI_OK : CLI_NO;
+		fputs(text, stdout);
+		free(text);
+		if (fflush(stdout) != 0)
+			return CLI_NO;
+	}
+	return CLI_OK;
+}
+
+static int
+run_watch(int argc, char **argv)
+{
+	const char *from = TOPOLOGY_CHANGES;
+	int64_t count = 0, timeout_s = 0;
+	const struct cli_opt opts[] = {
+		{ "from", 'f', CLI_STR, &from, "ENDPOINT",
+		  "of antiphase-topology's announcements (" TOPOLOGY_CHANGES ")", 0, 0,
+		  NULL, NULL },
+		{ "count", 'c', CLI_INT, &count, "N", "end after so many (never)", 1,
+		  1000000000, NULL, NULL },
+		{ "keys", 'k', CLI_STR, &topology_keys, "DIR",
+		  "of our key and the service's ($ANTIPHASE_KEYS)", 0, 0, NULL, NULL },
+		{ "timeout", 0, CLI_INT, &timeout_s, "SECONDS",
+		  "end after so long (never); exit 1 if nothing came", 1, 1000000, NULL,
+		  NULL },
+		CLI_OPTS_END,
+	};
+	struct rpc_listener *listener;
+	struct bus_keys *keys = NULL;
+	struct err err = { 0 };
+	int first = cli_parse(&verb_topology_watch, opts, argc, argv);
+	int r;
+
+	if (first < 0)
+		return cli_status(first);
+	if (first != argc)
+		return cli_usage_error(&verb_topology_watch, "expected no operands");
+	r = topology_load_keys(&keys, &err);
+	if (r == 0)
+		r = rpc_listener_open(from, keys, "t/", &listener, &err);
+	bus_keys_free(keys);
+	if (r < 0)
+		return cli_fail(r, &err);
+	r = watch(listener, count, timeout_s);
+	rpc_listener_close(listener);
+	return r;
+}
+
+const struct cli_verb verb_topology_watch = {
+	.name = "topology watch",
+	.summary = "changes that antiphase-topology announces, a JSON line each",
+	.usage = "[options]",
+	.examples = "  antiphase topology watch\n"
+		    "  antiphase topology watch --count 1 --timeout 60\n",
+	.run = run_watch,
+};

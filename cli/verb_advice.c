@@ -1,0 +1,248 @@
+/*
+ * verb_advice.c - 'antiphase advice': what antiphase-scheduler advises now, for one job
+ * or all.  ('antiphase advise' computes an advice of its own.)
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/advised.h"
+#include "cli/ask_api.h"
+#include "cli/screen.h"
+#include "cli/verbs.h"
+#include "lib/base/err.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/table.h"
+#include "lib/base/utf8.h"
+
+#define REFRESH_S 2
+#define MAX_TOLD  3 /* Jobs of which standard error says why there is nothing. */
+
+struct args {
+	const char *address, *file, *job; /* 'file', 'job': NULL if not given. */
+	enum cli_json json;
+	bool is_watched;
+};
+
+/* ---- The table ----------------------------------------------------------------------- */
+
+static void
+add_where(const struct advised_job *job, struct table *t)
+{
+	if (job->is_advised && job->places.n)
+		table_cell(t, "%s *", job->places.items[0].nodes);
+	else if (job->n_hosts == 0)
+		table_cell(t, "-");
+	else
+		table_cell(t, "%lld host%s", (long long)job->n_hosts,
+			   job->n_hosts == 1 ? "" : "s");
+}
+
+static void
+add_row(const struct advised *advised, const struct advised_job *job, struct table *t)
+{
+	int64_t left_us = job->valid_until_us - advised->now_us;
+
+	table_cell(t, "%s", job->job);
+	table_cell(t, "%s", job->is_waiting ? "waits" : "runs");
+	add_where(job, t);
+	if (job->is_advised && job->pacing)
+		table_cell(t, "%.1f ms", (double)job->shift_us / 1e3);
+	else
+		table_cell(t, "-");
+	table_cell(t, "%s", job->is_advised && job->pacing ? job->pacing : "-");
+	table_cell(t, "%s", job->reason);
+	if (job->is_advised && job->has_gain)
+		table_cell(t, "%.1f..%.1f %%", 100 * job->gain_low,
+			   100 * job->gain_high);
+	else
+		table_cell(t, "-");
+	if (job->age_us >= 0)
+		table_cell(t, "%.0f s", (double)job->age_us / 1e6);
+	else
+		table_cell(t, "-");
+	if (!job->is_advised)
+		table_cell(t, "-");
+	else if (left_us < 0)
+		table_cell(t, "over");
+	else
+		table_cell(t, "%.0f s", (double)left_us / 1e6);
+}
+
+static size_t
+count_advised(const struct advised *advised)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < advised->jobs.n; i++)
+		n += advised->jobs.items[i].is_advised;
+	return n;
+}
+
+static void
+print_table(const struct args *args, const struct advised *advised)
+{
+	static const size_t missed_least[] = { 8, 4, 7, 1 };
+	size_t n_places = 0;
+	struct strbuf footing = STRBUF_EMPTY;
+	struct table t;
+
+	table_init(&t,
+		   (const char *const[]){ "JOB", "STATE", "WHERE", "%SHIFT", "PACING",
+					  "REASON", "%GAIN", "%AGE", "%VALID", NULL });
+	for (size_t i = 0; i < advised->jobs.n; i++) {
+		const struct advised_job *job = &advised->jobs.items[i];
+
+		add_row(advised, job, &t);
+		n_places += job->is_advised && job->places.n;
+	}
+	if (screen_columns() < SCREEN_FULL_COLUMNS)
+		table_fit(&t, screen_columns(), missed_least,
+			  sizeof missed_least / sizeof *missed_least);
+	if (advised->jobs.n)
+		table_print(&t, stdout);
+	table_fini(&t);
+	if (n_places)
+		puts("* the best place for a job that waits");
+	printf("%zu of %zu jobs advised; 'antiphase explain JOB' says why.\n",
+	       count_advised(advised), advised->jobs.n);
+	if (!args->file)
+		ask_api_footing(args->address, &footing);
+	fputs(footing.text, stdout);
+	strbuf_free(&footing);
+}
+
+/* The daemon's own document; on one line if asked for. */
+static void
+print_json(const struct args *args, const struct advised *advised)
+{
+	const struct strbuf *body = &advised->body;
+	size_t length = body->length;
+
+	while (length && body->text[length - 1] == '\n')
+		length--;
+	for (size_t i = 0; i < length; i++)
+		if (args->json != CLI_JSON_LINES || body->text[i] != '\n')
+			putchar(body->text[i]);
+	putchar('\n');
+}
+
+/* ---- Running ------------------------------------------------------------------------- */
+
+/* CLI_THIN, and why, if nothing can be said of what was asked for. */
+static int
+status_of(const struct advised *advised)
+{
+	size_t n = advised->jobs.n;
+	struct strbuf why = STRBUF_EMPTY;
+
+	if (count_advised(advised))
+		return CLI_OK;
+	if (n == 0)
+		strbuf_puts(&why, "antiphase-scheduler knows of no job");
+	for (size_t i = 0; i < n && i < MAX_TOLD; i++)
+		strbuf_printf(&why, "%s%s: %s", i ? "; " : "",
+			      advised->jobs.items[i].job, advised->jobs.items[i].text);
+	if (n > MAX_TOLD)
+		strbuf_printf(&why, "; and %zu more", n - MAX_TOLD);
+	/* A job's name is its user's, and is not to steer the terminal. */
+	utf8_disarm(why.text, 0);
+	fprintf(stderr, "antiphase advice: nothing is advised: %s\n", why.text);
+	strbuf_free(&why);
+	return CLI_THIN;
+}
+
+static int
+show(const struct args *args, bool is_first)
+{
+	struct advised advised;
+	struct err err = { .line = 0 };
+	int status = args->file ? advised_read(args->file, args->job, &advised, &err)
+				: advised_ask(args->address, args->job, &advised, &err);
+
+	if (status != CLI_OK) {
+		err_print(&err, stderr);
+	} else if (args->json) {
+		print_json(args, &advised);
+		status = args->is_watched ? CLI_OK : status_of(&advised);
+	} else {
+		if (args->is_watched && isatty(STDOUT_FILENO))
+			fputs("\033[H\033[J", stdout);
+		else if (!is_first)
+			putchar('\n');
+		print_table(args, &advised);
+		fflush(stdout);
+		status = args->is_watched ? CLI_OK : status_of(&advised);
+	}
+	fflush(stdout);
+	advised_fini(&advised);
+	return status;
+}
+
+/* Until SIGINT or SIGTERM, or the daemon is gone. */
+static int
+watch(const struct args *args)
+{
+	const struct timespec second = { .tv_sec = REFRESH_S };
+	sigset_t ends;
+	int status = CLI_OK;
+
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGINT);
+	sigaddset(&ends, SIGTERM);
+	sigprocmask(SIG_BLOCK, &ends, NULL);
+	for (bool is_first = true; status == CLI_OK && !ferror(stdout);
+	     is_first = false) {
+		status = show(args, is_first);
+		if (status == CLI_OK && sigtimedwait(&ends, NULL, &second) > 0)
+			status = CLI_INTERRUPTED;
+	}
+	return status;
+}
+
+static int
+run_advice(int argc, char **argv)
+{
+	struct args args = { .address = ASK_API_HTTP };
+	const struct cli_opt opts[] = {
+		{ "http", 0, CLI_STR, &args.address, "ADDRESS:PORT",
+		  "where antiphase-scheduler answers (" ASK_API_HTTP ")", 0, 0, NULL,
+		  NULL },
+		{ "from", 'F', CLI_STR, &args.file, "FILE",
+		  "an answer of its API that was saved", 0, 0, NULL, NULL },
+		{ "watch", 'W', CLI_FLAG, &args.is_watched, NULL,
+		  "show it every two seconds", 0, 0, NULL, NULL },
+		{ "json", 'j', CLI_JSON, &args.json, NULL,
+		  "print antiphase.job_advices/1, of one job antiphase.job_advice/1; "
+		  "=lines: on a line",
+		  0, 0, NULL, NULL },
+		CLI_OPTS_END,
+	};
+	int first = cli_parse(&verb_advice, opts, argc, argv);
+
+	if (first < 0)
+		return cli_status(first);
+	if (argc - first > 1)
+		return cli_usage_error(&verb_advice, "expected at most one job");
+	args.job = argv[first];
+	if (args.file && args.is_watched)
+		return cli_usage_error(&verb_advice, "--watch asks the daemon, --from "
+						     "a file");
+	if (args.file && args.json && args.job)
+		return cli_usage_error(&verb_advice,
+				       "--json of a file prints all that it has");
+	return cli_finish(args.is_watched ? watch(&args) : show(&args, true));
+}
+
+const struct cli_verb verb_advice = {
+	.name = "advice",
+	.summary = "what antiphase-scheduler advises now: places, shifts, and why",
+	.usage = "[options] [JOB]",
+	.examples = "  antiphase advice\n"
+		    "  antiphase advice 4711 --watch\n"
+		    "  antiphase advice --from advised.json\n",
+	.run = run_advice,
+};

@@ -1,0 +1,327 @@
+/*
+ * verb_advise.c - 'antiphase advise': where jobs should go, and by how much to
+ * shift them.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/advise_k8s.h"
+#include "cli/question.h"
+#include "cli/verbs.h"
+#include "lib/base/err.h"
+#include "lib/base/file.h"
+#include "lib/base/hostlist.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/table.h"
+#include "scheduler/core/advise/advice_doc.h"
+#include "scheduler/core/advise/advice_svg.h"
+#include "scheduler/core/workload/workload_ini.h"
+#include "topology/topo.h"
+
+/* Contended links shown unless all are asked for. */
+#define FEW_LINKS 8
+
+struct args {
+	struct question question;
+	const char *output, *svg_before, *svg_after;
+	const char *format, *label; /* NULL: tables, or JSON. */
+	bool json, all_links;
+};
+
+/* ---- Tables ----------------------------------------------------------------------------- */
+
+static void
+add_gain(struct table *t, const struct advice_doc_job *job)
+{
+	double low = 100 * job->gain_low, high = 100 * job->gain_high;
+
+	if (fabs(low) < 0.05 && fabs(high) < 0.05)
+		table_cell(t, "-");
+	else if (high - low < 0.5)
+		table_cell(t, "%.1f %%", (low + high) / 2);
+	else
+		table_cell(t, "%.1f..%.1f %%", low, high);
+}
+
+static void
+add_job(struct table *t, const struct advice_doc_job *job)
+{
+	struct strbuf hosts = STRBUF_EMPTY;
+
+	table_cell(t, "%s", job->name);
+	if (job->n_hosts == 0) {
+		table_cell(t, "(waits)");
+		for (int i = 0; i < 5; i++)
+			table_cell(t, "-");
+		table_cell(t, "%s", reason_name(job->reason));
+		return;
+	}
+	hostlist_fold((const char *const *)job->hosts, job->n_hosts, &hosts);
+	table_cell(t, "%s%s", hosts.text, job->placed_by_us ? " *" : "");
+	table_cell(t, "%.3f", (double)job->shift_us / 1e3);
+	if (job->slack_us > 0)
+		table_cell(t, "%.3f", (double)job->slack_us / 1e3);
+	else
+		table_cell(t, "-");
+	table_cell(t, "%s", advice_pacing_names[job->pacing]);
+	table_cell(t, "%.3f>%.3f", job->score_before, job->score_after);
+	add_gain(t, job);
+	table_cell(t, "%s", reason_name(job->reason));
+	strbuf_free(&hosts);
+}
+
+static void
+print_jobs(const struct advice_doc *doc, FILE *out)
+{
+	struct table t;
+
+	table_init(&t, (const char *const[]){ "JOB", "HOSTS", "%SHIFT ms", "%SLACK ms",
+					      "PACING", "%SCORE", "%GAIN", "REASON",
+					      NULL });
+	for (size_t j = 0; j < doc->n_jobs; j++)
+		add_job(&t, &doc->jobs[j]);
+	table_print(&t, out);
+	table_fini(&t);
+}
+
+static void
+print_links(const struct advice_doc *doc, bool all, FILE *out)
+{
+	struct table t;
+	size_t n = all || doc->n_links <= FEW_LINKS ? doc->n_links : FEW_LINKS;
+
+	if (doc->n_links == 0) {
+		fprintf(out, "No link is contended where the jobs are.\n");
+		return;
+	}
+	table_init(&t, (const char *const[]){ "LINK", "%CAP", "%SCORE", "%EXCESS Gb/s",
+					      "JOBS", NULL });
+	for (size_t i = 0; i < n; i++) {
+		const struct advice_doc_link *link = &doc->links[i];
+		struct strbuf jobs = STRBUF_EMPTY;
+
+		for (size_t k = 0; k < link->n_jobs; k++)
+			strbuf_printf(&jobs, "%s%s", k ? "," : "", link->jobs[k]);
+		table_cell(&t, "%s", link->name);
+		table_cell(&t, "%gG", link->capacity_gbps);
+		table_cell(&t, "%.3f>%.3f", link->score_before, link->score_after);
+		table_cell(&t, "%.2f>%.2f", link->excess_before_gbps,
+			   link->excess_after_gbps);
+		table_cell(&t, "%s", jobs.text);
+		strbuf_free(&jobs);
+	}
+	table_print(&t, out);
+	table_fini(&t);
+	if (n < doc->n_links)
+		fprintf(out,
+			"%zu of %zu contended links, worst first; --links for all\n", n,
+			doc->n_links);
+}
+
+static void
+print_text(const struct advice_doc *doc, bool all_links, FILE *out)
+{
+	bool any_placed = false;
+
+	print_jobs(doc, out);
+	for (size_t j = 0; j < doc->n_jobs; j++)
+		any_placed |= doc->jobs[j].placed_by_us;
+	if (any_placed)
+		fprintf(out, "* placed by this advice\n");
+	fputc('\n', out);
+	print_links(doc, all_links, out);
+	fprintf(out,
+		"\nGoodput %.1f %% without advice, %.1f %% with it (policy %s; %u runs of "
+		"%u iterations)\n",
+		100 * doc->goodput_before, 100 * doc->goodput_after,
+		advise_policy_names[doc->policy], doc->n_runs, doc->n_iterations);
+}
+
+/* ---- Pictures --------------------------------------------------------------------------- */
+
+/* A picture of one link under a set. */
+struct status {
+	const char *path; /* NULL: not asked for. */
+	const struct advice_set *set;
+	bool at_shifts;
+	const char *subtitle;
+};
+
+static int
+write_svg(const struct status *picture, const struct loaded *loaded, uint32_t link,
+	  struct err *err)
+{
+	char *text;
+	int error;
+
+	if (!picture->path)
+		return 0;
+	text = advice_link_svg(picture->set, &loaded->scenario->workload, loaded->topo,
+			       loaded->routes, link, picture->at_shifts,
+			       picture->subtitle);
+	if (!text)
+		return err_set(err, picture->path, 0, 0,
+			       "the jobs cannot be laid on the fabric");
+	error = file_write(picture->path, text, strlen(text), err);
+	free(text);
+	return error;
+}
+
+/*
+ * The worst link where the jobs are, unshifted and shifted.  If none is contended
+ * there, the one that would be worst without us: as packed, and as advised.
+ */
+static int
+write_svgs(const struct args *args, const struct answer *answer, struct err *err)
+{
+	const struct loaded *loaded = &answer->loaded;
+	struct status before = { args->svg_before, answer->set, false,
+				 "before: all start together" };
+	struct status after = { args->svg_after, answer->set, true,
+				"after: as advised" };
+	struct advise_opts fair_opts = answer->opts;
+	struct advice_set *fair = NULL;
+	uint32_t link = advice_worst_link(answer->set);
+	int error = 0;
+
+	fair_opts.policy = ADVISE_FAIR;
+	if (link == TOPO_NONE) {
+		error = advise(&loaded->scenario->workload, loaded->topo,
+			       loaded->routes, &fair_opts, &fair);
+		if (error < 0)
+			return err_set(err, args->question.jobs, 0, 0,
+				       "two hosts of a job cannot reach each other");
+		link = advice_worst_link(fair);
+		before.set = fair;
+	}
+	if (link == TOPO_NONE)
+		fprintf(stderr,
+			"antiphase advise: no link is contended, so there is no "
+			"picture\n");
+	else
+		error = write_svg(&before, loaded, link, err);
+	if (link != TOPO_NONE && error == 0)
+		error = write_svg(&after, loaded, link, err);
+	advice_set_free(fair);
+	return error;
+}
+
+static const char *const formats[] = { "k8s", NULL };
+
+/* ---- The verb ---------------------------------------------------------------------------- */
+
+static int
+print_doc(const struct args *args, const struct advice_doc *doc, struct err *err)
+{
+	char *text = NULL;
+	size_t length = 0;
+	int error = 0;
+
+	if (args->json || args->output) {
+		text = advice_doc_text(doc, &length);
+		if (args->output)
+			error = file_write(args->output, text, length, err);
+		if (args->json && error == 0)
+			fwrite(text, 1, length, stdout);
+		free(text);
+	}
+	if (args->format && error == 0)
+		error = advise_k8s_print(
+			doc, args->label ? args->label : ADVISE_K8S_LABEL, stdout, err);
+	else if (!args->json && error == 0)
+		print_text(doc, args->all_links, stdout);
+	return error;
+}
+
+/* Whether there are jobs, all wait, and none can be placed. */
+static bool
+is_hopeless(const struct advice_doc *doc)
+{
+	for (size_t j = 0; j < doc->n_jobs; j++)
+		if (doc->jobs[j].n_hosts > 0)
+			return false;
+	return doc->n_jobs > 0;
+}
+
+/* Prints and draws.  Returns the exit status. */
+static int
+show(const struct args *args, const struct answer *answer, struct err *err)
+{
+	struct advice_doc doc;
+	int error = 0, status;
+
+	advice_doc_from(answer->set, &answer->loaded.scenario->workload,
+			answer->loaded.topo, &answer->opts, &doc);
+	if (args->svg_before || args->svg_after)
+		error = write_svgs(args, answer, err);
+	if (error == 0)
+		error = print_doc(args, &doc, err);
+	status = error < 0 ? cli_fail(error, err) : is_hopeless(&doc) ? CLI_NO : CLI_OK;
+	advice_doc_fini(&doc);
+	return status;
+}
+
+static int
+run_advise(int argc, char **argv)
+{
+	struct args args = { .question = QUESTION_DEFAULTS };
+	const struct cli_opt opts[] = {
+		QUESTION_OPTS(&args.question),
+		{ "links", 'l', CLI_FLAG, &args.all_links, NULL,
+		  "show all contended links", 0, 0, NULL, NULL },
+		{ "json", 0, CLI_FLAG, &args.json, NULL, "machine-readable", 0, 0, NULL,
+		  NULL },
+		{ "format", 0, CLI_WORDS, &args.format, "FORMAT",
+		  "k8s: lines of kubectl that annotate pods with their shift", 0, 0,
+		  formats, NULL },
+		{ "label", 0, CLI_STR, &args.label, "KEY",
+		  "of pods, with the job's name (" ADVISE_K8S_LABEL ")", 0, 0, NULL,
+		  NULL },
+		{ "output", 'o', CLI_STR, &args.output, "FILE",
+		  "also write the advice to FILE as JSON", 0, 0, NULL, NULL },
+		{ "svg-before", 0, CLI_STR, &args.svg_before, "FILE",
+		  "draw the worst link with all jobs starting together", 0, 0, NULL,
+		  NULL },
+		{ "svg-after", 0, CLI_STR, &args.svg_after, "FILE",
+		  "draw the same link as advised", 0, 0, NULL, NULL },
+		CLI_OPTS_END,
+	};
+	struct answer answer;
+	struct err err;
+	int first = cli_parse(&verb_advise, opts, argc, argv), error, status;
+
+	if (first < 0)
+		return cli_status(first);
+	if (first < argc)
+		return cli_usage_error(&verb_advise,
+				       "unexpected operand '%s' (jobs are given with "
+				       "--jobs FILE)",
+				       argv[first]);
+	if (args.format && args.json)
+		return cli_usage_error(&verb_advise,
+				       "--json and --format exclude each other");
+	status = question_check(&args.question, &verb_advise);
+	if (status != CLI_OK)
+		return status;
+	error = question_ask(&args.question, &verb_advise, &answer, &err);
+	status = error < 0 ? question_fail(&answer, error, &err)
+			   : show(&args, &answer, &err);
+	answer_fini(&answer);
+	return cli_finish(status);
+}
+
+const struct cli_verb verb_advise = {
+	.name = "advise",
+	.summary = "where jobs should go, and by how much to shift them in time",
+	.usage = "[--fabric FABRIC] --jobs JOBS [options]\n"
+		 "       antiphase advise --fabric FABRIC --from SOURCE [options]",
+	.examples =
+		"  antiphase advise --fabric fabric.json --jobs jobs.ini\n"
+		"  antiphase advise --jobs jobs.ini --policy cassini --links\n"
+		"  antiphase advise --jobs jobs.ini --json -o advice.json\n"
+		"  antiphase advise --jobs jobs.ini --format k8s | sh -e\n"
+		"  antiphase advise --fabric fabric.json --from tcp://127.0.0.1:7461\n",
+	.run = run_advise,
+};

@@ -1,0 +1,262 @@
+/* verb_keys.c - 'antiphase keys': who may talk to whom on the bus. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/bus_opts.h"
+#include "cli/verbs.h"
+#include "lib/base/err.h"
+#include "lib/base/file.h"
+#include "lib/base/jsonw.h"
+#include "lib/base/table.h"
+#include "lib/wire/bus.h"
+#include "lib/wire/bus_keys.h"
+
+static const struct cli_verb verb_keys_new, verb_keys_allow, verb_keys_server,
+	verb_keys_show;
+
+/*
+ * Parses --dir, and --json where it is offered, and checks the number of operands.
+ * Returns the index of the first one, or a negative number for cli_status(); or with
+ * '*ret_status' set another status to end with.
+ */
+static int
+parse(const struct cli_verb *verb, int argc, char **argv, int n_operands,
+      const char **ret_directory, bool *ret_json, int *ret_status)
+{
+	const struct cli_opt json = { "json",   'j',  CLI_FLAG,
+				      ret_json, NULL, "machine-readable",
+				      0,        0,    NULL,
+				      NULL };
+	const struct cli_opt end = CLI_OPTS_END;
+	const struct cli_opt opts[] = {
+		{ "dir", 'd', CLI_STR, ret_directory, "DIR",
+		  "the directory of keys (" BUS_DEFAULT_KEYS ")", 0, 0, NULL, NULL },
+		ret_json ? json : end,
+		CLI_OPTS_END,
+	};
+	int first;
+
+	*ret_directory = BUS_DEFAULT_KEYS;
+	*ret_status = CLI_OK;
+	first = cli_parse(verb, opts, argc, argv);
+	if (first >= 0 && argc - first != n_operands)
+		*ret_status = cli_usage_error(verb, "expected %s",
+					      n_operands == 0   ? "no operand"
+					      : n_operands == 1 ? "one KEY"
+								: "a NAME and a KEY");
+	return first;
+}
+
+/* ---- new ------------------------------------------------------------------------------- */
+
+static int
+run_new(int argc, char **argv)
+{
+	const char *directory;
+	struct bus_keys *keys;
+	struct err err;
+	int status, error;
+	int first = parse(&verb_keys_new, argc, argv, 0, &directory, NULL, &status);
+
+	if (first < 0 || status != CLI_OK)
+		return first < 0 ? cli_status(first) : status;
+	error = bus_keys_new(directory, &err);
+	if (!error)
+		error = bus_keys_load(directory, &keys, &err);
+	if (error < 0)
+		return bus_opts_fail(error, &err);
+	puts(keys->public);
+	fprintf(stderr,
+		"%s/self.key is secret and stays here; give %s/self.pub to the others\n",
+		directory, directory);
+	bus_keys_free(keys);
+	return cli_finish(CLI_OK);
+}
+
+static const struct cli_verb verb_keys_new = {
+	.name = "keys new",
+	.summary = "make a pair of keys, and print the public one",
+	.usage = "[options]",
+	.run = run_new,
+};
+
+/* ---- allow, server --------------------------------------------------------------------- */
+
+/* A key as it was typed, or in a file of that name, or "-". */
+static int
+key_of(const char *operand, char ret_z85[BUS_Z85_CHARS + 1], struct err *err)
+{
+	char *text = NULL;
+	size_t length;
+	int error;
+
+	if (bus_key_check(operand) == 0 && access(operand, F_OK) < 0) {
+		memcpy(ret_z85, operand, BUS_Z85_CHARS + 1);
+		return 0;
+	}
+	if (strcmp(operand, "-") != 0 && access(operand, F_OK) < 0)
+		return err_set(
+			err, NULL, 0, 0,
+			"'%s' is no public key of %d characters, and no file that "
+			"has one",
+			operand, BUS_Z85_CHARS);
+	error = file_read(operand, 4096, &text, &length, err);
+	if (error < 0)
+		return error;
+	text[strcspn(text, "\r\n")] = '\0';
+	if (bus_key_check(text) < 0)
+		error = err_set(err, operand, 1, 0,
+				"is no public key: expected a line of %d characters",
+				BUS_Z85_CHARS);
+	else
+		memcpy(ret_z85, text, BUS_Z85_CHARS + 1);
+	free(text);
+	return error;
+}
+
+static int
+run_allow(int argc, char **argv)
+{
+	const char *directory;
+	char z85[BUS_Z85_CHARS + 1];
+	struct err err;
+	int status, error;
+	int first = parse(&verb_keys_allow, argc, argv, 2, &directory, NULL, &status);
+
+	if (first < 0 || status != CLI_OK)
+		return first < 0 ? cli_status(first) : status;
+	error = key_of(argv[first + 1], z85, &err);
+	if (!error)
+		error = bus_keys_allow(directory, argv[first], z85, &err);
+	return error < 0 ? bus_opts_fail(error, &err) : CLI_OK;
+}
+
+static const struct cli_verb verb_keys_allow = {
+	.name = "keys allow",
+	.summary = "let the owner of a public key connect to us",
+	.usage = "[options] NAME KEY|FILE",
+	.run = run_allow,
+};
+
+static int
+run_server(int argc, char **argv)
+{
+	const char *directory;
+	char z85[BUS_Z85_CHARS + 1];
+	struct err err;
+	int status, error;
+	int first = parse(&verb_keys_server, argc, argv, 1, &directory, NULL, &status);
+
+	if (first < 0 || status != CLI_OK)
+		return first < 0 ? cli_status(first) : status;
+	error = key_of(argv[first], z85, &err);
+	if (!error)
+		error = bus_keys_server(directory, z85, &err);
+	return error < 0 ? bus_opts_fail(error, &err) : CLI_OK;
+}
+
+static const struct cli_verb verb_keys_server = {
+	.name = "keys server",
+	.summary = "set the public key of those whom we connect to",
+	.usage = "[options] KEY|FILE",
+	.run = run_server,
+};
+
+/* ---- show ------------------------------------------------------------------------------- */
+
+static void
+print_json(const struct bus_keys *keys)
+{
+	struct jsonw w;
+
+	jsonw_document(&w, stdout, "antiphase.keys/1");
+	jsonw_str(&w, "directory", keys->directory);
+	jsonw_str(&w, "public_key", keys->public);
+	jsonw_str(&w, "server_key", keys->server[0] ? keys->server : NULL);
+	jsonw_array(&w, "allowed");
+	for (size_t i = 0; i < keys->allowed.n; i++) {
+		jsonw_flat_object(&w, NULL);
+		jsonw_str(&w, "name", keys->allowed.items[i].name);
+		jsonw_str(&w, "public_key", keys->allowed.items[i].z85);
+		jsonw_end(&w);
+	}
+	jsonw_end(&w);
+	jsonw_end(&w);
+	jsonw_finish(&w);
+}
+
+static void
+print_people(const struct bus_keys *keys)
+{
+	struct table t;
+
+	table_init(&t, (const char *const[]){ "NAME", "PUBLIC KEY", "WHO", NULL });
+	table_cell(&t, "self");
+	table_cell(&t, "%s", keys->public);
+	table_cell(&t, "we");
+	table_cell(&t, "server");
+	table_cell(&t, "%s", keys->server[0] ? keys->server : "-");
+	table_cell(&t, "we may connect to");
+	for (size_t i = 0; i < keys->allowed.n; i++) {
+		table_cell(&t, "%s", keys->allowed.items[i].name);
+		table_cell(&t, "%s", keys->allowed.items[i].z85);
+		table_cell(&t, "may connect to us");
+	}
+	table_print(&t, stdout);
+	table_fini(&t);
+}
+
+static int
+run_show(int argc, char **argv)
+{
+	const char *directory;
+	bool json = false;
+	struct bus_keys *keys;
+	struct err err;
+	int status, error;
+	int first = parse(&verb_keys_show, argc, argv, 0, &directory, &json, &status);
+
+	if (first < 0 || status != CLI_OK)
+		return first < 0 ? cli_status(first) : status;
+	error = bus_keys_load(directory, &keys, &err);
+	if (error < 0)
+		return bus_opts_fail(error, &err);
+	if (json)
+		print_json(keys);
+	else
+		print_people(keys);
+	bus_keys_free(keys);
+	return cli_finish(CLI_OK);
+}
+
+static const struct cli_verb verb_keys_show = {
+	.name = "keys show",
+	.summary = "print public keys: ours, and those we know",
+	.usage = "[options]",
+	.run = run_show,
+};
+
+/* ---- keys -------------------------------------------------------------------------------- */
+
+static const struct cli_verb *const subverbs[] = { &verb_keys_new, &verb_keys_allow,
+						   &verb_keys_server, &verb_keys_show,
+						   NULL };
+
+static int
+run_keys(int argc, char **argv)
+{
+	return cli_subverbs(&verb_keys, subverbs, argc, argv);
+}
+
+const struct cli_verb verb_keys = {
+	.name = "keys",
+	.summary = "say who may talk to whom on the bus",
+	.usage = "VERB [options] ...",
+	.examples = "  antiphase keys new --dir keys\n"
+		    "  antiphase keys allow --dir keys n1 n1.pub\n"
+		    "  antiphase keys show --dir keys --json\n",
+	.run = run_keys,
+};

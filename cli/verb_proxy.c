@@ -1,0 +1,91 @@
+/* verb_proxy.c - 'antiphase proxy': many publishers behind one endpoint. */
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/bus_opts.h"
+#include "cli/verbs.h"
+#include "lib/base/err.h"
+#include "lib/daemon/loop.h"
+#include "lib/wire/bus.h"
+
+#define DEFAULT_TO "tcp://127.0.0.1:7460"
+
+static void
+stop(void *ctx, int signal)
+{
+	loop_stop(ctx, signal == SIGINT ? CLI_INTERRUPTED : CLI_OK);
+}
+
+static int
+run_open_proxy(struct bus_proxy *proxy)
+{
+	struct loop *loop = loop_new();
+	const struct bus_proxy_counts *counts;
+	int status;
+
+	loop_signal(loop, SIGINT, stop, loop);
+	loop_signal(loop, SIGTERM, stop, loop);
+	bus_proxy_join(proxy, loop);
+	fprintf(stderr, "passing frames on to %s\n", bus_proxy_endpoint(proxy));
+	status = loop_run(loop);
+	counts = bus_proxy_counts(proxy);
+	fprintf(stderr, "passed on %" PRIu64 " messages (%.1f MB)", counts->frames,
+		(double)counts->bytes / 1e6);
+	if (counts->refused)
+		fprintf(stderr, ", refused %" PRIu64 " connections", counts->refused);
+	putc('\n', stderr);
+	bus_proxy_close(proxy);
+	loop_free(loop);
+	return status < 0 ? CLI_BUG : status;
+}
+
+static int
+run_proxy(int argc, char **argv)
+{
+	static const char *const local[] = { BUS_DEFAULT_ENDPOINT };
+	struct cli_list from = { .n = 0 };
+	const char *to = DEFAULT_TO, *keys_path = NULL;
+	bool is_from_bound = false;
+	const struct cli_opt opts[] = {
+		{ "from", 'F', CLI_LIST, &from, "ENDPOINT",
+		  "a publisher (" BUS_DEFAULT_ENDPOINT "); may be repeated", 0, 0, NULL,
+		  NULL },
+		{ "bind-from", 0, CLI_FLAG, &is_from_bound, NULL,
+		  "be bound there, for publishers that connect", 0, 0, NULL, NULL },
+		{ "to", 't', CLI_STR, &to, "ENDPOINT",
+		  "be bound there for subscribers (" DEFAULT_TO ")", 0, 0, NULL, NULL },
+		{ "keys", 0, CLI_STR, &keys_path, "DIR", "keys for both sides", 0, 0,
+		  NULL, NULL },
+		CLI_OPTS_END,
+	};
+	int first = cli_parse(&verb_proxy, opts, argc, argv), error;
+	struct bus_proxy *proxy;
+	struct bus_keys *keys;
+	struct err err;
+
+	if (first < 0)
+		return cli_status(first);
+	if (first < argc)
+		return cli_usage_error(&verb_proxy, "unexpected operand '%s'",
+				       argv[first]);
+	error = bus_opts_keys(keys_path, &keys, &err);
+	if (error < 0)
+		return bus_opts_fail(error, &err);
+	error = bus_proxy_open(from.n ? from.items : local, from.n ? from.n : 1,
+			       is_from_bound, to, keys, &proxy, &err);
+	bus_keys_free(keys);
+	return error < 0 ? bus_opts_fail(error, &err) : run_open_proxy(proxy);
+}
+
+const struct cli_verb verb_proxy = {
+	.name = "proxy",
+	.summary = "put many publishers behind one endpoint",
+	.usage = "[options]",
+	.examples = "  antiphase proxy --from tcp://n1:7461 --from tcp://n2:7461\n"
+		    "  antiphase proxy --bind-from --from tcp://10.0.0.1:7461 --to "
+		    "tcp://10.0.0.1:7460 --keys /etc/antiphase/keys\n",
+	.run = run_proxy,
+};

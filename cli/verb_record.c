@@ -1,0 +1,330 @@
+/* verb_record.c - 'antiphase record': frames of the bus into a file. */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/bus_opts.h"
+#include "cli/verbs.h"
+#include "lib/base/clk.h"
+#include "lib/base/err.h"
+#include "lib/base/jsonw.h"
+#include "lib/base/progress.h"
+#include "lib/base/units.h"
+#include "lib/wire/bus.h"
+#include "lib/wire/rec.h"
+#include "lib/wire/tele.h"
+
+#define SECOND_NS INT64_C(1000000000)
+#define STEP_NS   (SECOND_NS / 5)
+/* Time for a publisher that is there to be found. */
+#define PATIENCE_NS (3 * SECOND_NS)
+
+struct args {
+	struct cli_list bus;
+	const char *keys, *file, *for_text, *progress;
+	bool is_bound, is_summaries, json;
+	int64_t for_ns; /* 0: until interrupted. */
+	int64_t max_frames;
+};
+
+struct recorder {
+	const struct args *args;
+	struct bus_sub *sub;       /* Owned. */
+	struct rec_writer *writer; /* Owned. */
+	struct progress progress;
+	int64_t start_ns;
+	uint64_t frames, bytes; /* Written. */
+	bool is_told;           /* That nobody is there. */
+};
+
+static int
+recorder_open(struct recorder *r, const struct args *args, struct err *err)
+{
+	struct bus_keys *keys;
+	int error;
+
+	*r = (struct recorder){ .args = args, .start_ns = clk_monotonic_ns() };
+	error = bus_opts_keys(args->keys, &keys, err);
+	if (error < 0)
+		return error;
+	error = bus_sub_open(args->bus.items, args->bus.n, args->is_bound, keys,
+			     &r->sub, err);
+	bus_keys_free(keys);
+	if (error < 0)
+		return error;
+	bus_sub_want(r->sub, TELE_SUMMARY, NULL, true);
+	if (!args->is_summaries) {
+		bus_sub_want(r->sub, TELE_RAW, NULL, true);
+		bus_sub_want(r->sub, TELE_MARKS, NULL, true);
+		bus_sub_want(r->sub, TELE_PACE, NULL, true);
+	}
+	progress_init(&r->progress, stderr, progress_form_of(args->progress, stderr),
+		      "recording", r->start_ns);
+	return rec_writer_open(args->file, &r->writer, err);
+}
+
+/* Says once that nobody answers, before somebody waits for long. */
+static void
+tell_if_alone(struct recorder *r, int64_t now_ns)
+{
+	/* Who was there once may go again: that is told by what is missing. */
+	if (bus_sub_counts(r->sub)->connections)
+		r->is_told = true;
+	if (r->is_told || now_ns - r->start_ns < PATIENCE_NS)
+		return;
+	r->is_told = true;
+	progress_clear(&r->progress);
+	fprintf(stderr,
+		"antiphase: no publisher at %s yet; is antiphase-collector running "
+		"there?\n",
+		r->args->bus.items[0]);
+}
+
+/* Writes what is there: 0 or -errno. */
+static int
+record_some(struct recorder *r, struct tele_frame *frame, struct err *err)
+{
+	const uint8_t *bytes;
+	size_t n;
+	int result;
+
+	while ((result = bus_sub_frame(r->sub, frame, &bytes, &n)) == 1) {
+		int error = rec_write(r->writer, bytes, n, err);
+
+		if (error < 0)
+			return error;
+		r->frames++;
+		r->bytes += n;
+		if (bus_opts_signal() || r->frames == (uint64_t)r->args->max_frames)
+			break;
+	}
+	return result < 0 ? err_set_errno(err, NULL, result, "cannot receive") : 0;
+}
+
+/* Of --for and --frames, by that which is nearer to its end; by neither, none is known. */
+static void
+show_progress(struct recorder *r, int64_t now_ns)
+{
+	const struct args *args = r->args;
+	double time_frac = 0, frame_frac = 0;
+
+	if (args->for_ns)
+		time_frac = (double)(now_ns - r->start_ns) / (double)args->for_ns;
+	if (args->max_frames)
+		frame_frac = (double)r->frames / (double)args->max_frames;
+	if (args->for_ns)
+		progress_update(&r->progress, fmax(time_frac, frame_frac), now_ns);
+	else if (args->max_frames)
+		progress_count(&r->progress, r->frames, (uint64_t)args->max_frames,
+			       now_ns);
+	else
+		progress_tally(&r->progress, r->frames, "frames", now_ns);
+}
+
+static int
+record_all(struct recorder *r, struct err *err)
+{
+	struct tele_frame frame = { 0 };
+	int error = 0;
+
+	while (!error && !bus_opts_signal() &&
+	       (!r->args->max_frames || r->frames < (uint64_t)r->args->max_frames)) {
+		int64_t now_ns = clk_monotonic_ns(), wait_ns = STEP_NS;
+
+		if (r->args->for_ns) {
+			int64_t left_ns = r->start_ns + r->args->for_ns - now_ns;
+
+			if (left_ns <= 0)
+				break;
+			if (left_ns < wait_ns)
+				wait_ns = left_ns;
+		}
+		show_progress(r, now_ns);
+		tell_if_alone(r, now_ns);
+		bus_sub_wait(r->sub, wait_ns);
+		error = record_some(r, &frame, err);
+	}
+	progress_end(&r->progress, !error && !bus_opts_signal(), clk_monotonic_ns());
+	tele_fini(&frame);
+	return error;
+}
+
+/* ---- What was recorded ----------------------------------------------------------------- */
+
+static void
+print_counts(const struct recorder *r, const struct bus_counts *counts)
+{
+	fprintf(stderr,
+		"recorded %" PRIu64 " frames (%.1f MB) of %u hosts in %.1f s, %" PRIu64
+		" missing",
+		r->frames, (double)r->bytes / 1e6, (unsigned)counts->hosts,
+		(double)(clk_monotonic_ns() - r->start_ns) / 1e9, counts->gaps);
+	if (counts->damaged + counts->foreign)
+		fprintf(stderr, ", %" PRIu64 " damaged, %" PRIu64 " of another version",
+			counts->damaged, counts->foreign);
+	if (counts->restarts + counts->reconnects)
+		fprintf(stderr, ", %" PRIu64 " restarts, %" PRIu64 " reconnects",
+			counts->restarts, counts->reconnects);
+	putc('\n', stderr);
+}
+
+static void
+print_json(const struct recorder *r, const struct bus_counts *counts, bool interrupted)
+{
+	struct jsonw w;
+
+	jsonw_document(&w, stdout, "antiphase.record/1");
+	jsonw_str(&w, "file", r->args->file);
+	jsonw_bool(&w, "interrupted", interrupted);
+	jsonw_int(&w, "duration_us", (clk_monotonic_ns() - r->start_ns) / 1000);
+	jsonw_int(&w, "frames", (int64_t)r->frames);
+	jsonw_int(&w, "bytes", (int64_t)r->bytes);
+	jsonw_int(&w, "hosts", counts->hosts);
+	jsonw_int(&w, "missing_frames", (int64_t)counts->gaps);
+	jsonw_int(&w, "repeated_frames", (int64_t)counts->repeats);
+	jsonw_int(&w, "damaged_frames", (int64_t)counts->damaged);
+	jsonw_int(&w, "foreign_frames", (int64_t)counts->foreign);
+	jsonw_int(&w, "restarts", (int64_t)counts->restarts);
+	jsonw_int(&w, "reconnects", (int64_t)counts->reconnects);
+	jsonw_int(&w, "refused_connections", (int64_t)counts->refused);
+	jsonw_end(&w);
+	jsonw_finish(&w);
+}
+
+/* Says why there is nothing; returns 'status'. */
+static int __attribute__((format(printf, 2, 3)))
+nothing(int status, const char *fmt, ...)
+{
+	va_list args;
+
+	fputs("antiphase: ", stderr);
+	va_start(args, fmt);
+	vfprintf(stderr, fmt, args);
+	va_end(args);
+	putc('\n', stderr);
+	return status;
+}
+
+static int
+answer(const struct recorder *r)
+{
+	const struct bus_counts *counts = bus_sub_counts(r->sub);
+	const char *where = r->args->bus.items[0];
+	bool interrupted = bus_opts_signal() != 0;
+	int status;
+
+	if (r->args->json)
+		print_json(r, counts, interrupted);
+	print_counts(r, counts);
+	if (r->frames)
+		status = CLI_OK;
+	else if (counts->connections || counts->reconnects)
+		status = nothing(CLI_THIN, "the publisher at %s had nothing to say",
+				 where);
+	else if (counts->refused)
+		status = nothing(
+			CLI_DENIED,
+			"no connection to %s: the keys of the two sides do not fit "
+			"('antiphase keys show')",
+			where);
+	else
+		status = nothing(
+			CLI_UNREACHABLE,
+			"nobody is at %s; is antiphase-collector running there?",
+			where);
+	return cli_finish(interrupted ? CLI_INTERRUPTED : status);
+}
+
+static int
+check_args(struct args *args)
+{
+	if (!args->bus.n) {
+		const char *bus = getenv("ANTIPHASE_BUS");
+
+		args->bus.items[args->bus.n++] =
+			bus && *bus ? bus : BUS_DEFAULT_ENDPOINT;
+	}
+	if (args->for_text &&
+	    (units_parse_ns(args->for_text, &args->for_ns) < 0 || args->for_ns <= 0))
+		return cli_usage_error(&verb_record, "--for is '%s', expected %s",
+				       args->for_text, UNITS_WANT_TIME);
+	if (strcmp(args->file, "-") != 0)
+		return CLI_OK;
+	if (args->json)
+		return cli_usage_error(&verb_record,
+				       "--json and the recording cannot both go to "
+				       "standard output: name a file with -o");
+	if (isatty(STDOUT_FILENO))
+		return cli_usage_error(&verb_record,
+				       "a recording is nothing for a terminal: name a "
+				       "file with -o");
+	return CLI_OK;
+}
+
+static int
+run_record(int argc, char **argv)
+{
+	struct args args = { .file = "-" };
+	const struct cli_opt opts[] = {
+		{ "bus", 'b', CLI_LIST, &args.bus, "ENDPOINT",
+		  "listen there (" BUS_DEFAULT_ENDPOINT "); may be repeated", 0, 0,
+		  NULL, NULL },
+		{ "bind", 0, CLI_FLAG, &args.is_bound, NULL,
+		  "be bound there, for publishers that connect", 0, 0, NULL, NULL },
+		{ "keys", 0, CLI_STR, &args.keys, "DIR", "keys for the bus", 0, 0, NULL,
+		  NULL },
+		{ "for", 0, CLI_STR, &args.for_text, "TIME",
+		  "so long ('30 s'); otherwise until interrupted", 0, 0, NULL, NULL },
+		{ "frames", 'n', CLI_INT, &args.max_frames, "N",
+		  "end after N frames, if it did not before", 1, 1e15, NULL, NULL },
+		{ "summaries", 0, CLI_FLAG, &args.is_summaries, NULL,
+		  "only summaries: no raw series, no marks", 0, 0, NULL, NULL },
+		{ "output", 'o', CLI_STR, &args.file, "FILE",
+		  "write there instead of to standard output", 0, 0, NULL, NULL },
+		{ "json", 'j', CLI_FLAG, &args.json, NULL,
+		  "print the counts machine-readable", 0, 0, NULL, NULL },
+		PROGRESS_OPT(&args.progress),
+		CLI_OPTS_END,
+	};
+	int first = cli_parse(&verb_record, opts, argc, argv), error, status;
+	struct recorder recorder;
+	struct err err;
+
+	if (first < 0)
+		return cli_status(first);
+	if (first < argc)
+		return cli_usage_error(&verb_record, "unexpected operand '%s'",
+				       argv[first]);
+	status = check_args(&args);
+	if (status != CLI_OK)
+		return status;
+
+	bus_opts_catch_signals();
+	error = recorder_open(&recorder, &args, &err);
+	if (!error)
+		error = record_all(&recorder, &err);
+	if (!error) {
+		error = rec_writer_close(recorder.writer, &err);
+		recorder.writer = NULL;
+	}
+	status = error < 0 ? bus_opts_fail(error, &err) : answer(&recorder);
+	rec_writer_close(recorder.writer, NULL);
+	bus_sub_close(recorder.sub);
+	return status;
+}
+
+const struct cli_verb verb_record = {
+	.name = "record",
+	.summary = "write the telemetry of a bus to a file",
+	.usage = "[options]",
+	.examples =
+		"  antiphase record --for 30s -o lunch.tele\n"
+		"  antiphase record --bus tcp://n1:7461 --bus tcp://n2:7461 -o two.tele\n"
+		"  antiphase record --for 10min | xz >ten.tele.xz\n",
+	.run = run_record,
+};

@@ -1,0 +1,541 @@
+/* verb_slurm.c - 'antiphase slurm': what a Slurm needs of ours, and what it has. */
+#include "cli/verb_slurm.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/verbs.h"
+#include "lib/base/alloc.h"
+#include "lib/base/err.h"
+#include "lib/base/file.h"
+#include "lib/base/jsonw.h"
+#include "lib/base/strbuf.h"
+#include "lib/daemon/child.h"
+#include "lib/daemon/http_ask.h"
+#include "scheduler/slurm/slurm_site.h"
+#include "scheduler/slurm/slurm_text.h"
+
+#define DEFAULT_CONF  "/etc/slurm/slurm.conf"
+#define DEFAULT_HOOKS "/usr/local/lib/antiphase"
+#define DEFAULT_HTTP  "127.0.0.1:7470"
+#define SECOND_NS     INT64_C(1000000000)
+
+static const struct cli_verb verb_install, verb_status;
+
+/* What options say, and what was found; texts are owned. */
+struct found {
+	const char *conf_option, *hooks_option, *library_option;
+	char *conf_path, *conf, *plugstack_path, *plugstack, *gate, *hooks, *library;
+};
+
+/* ---- Looking --------------------------------------------------------------------- */
+
+/* What a command printed; NULL if it did not work, with 'err' filled. */
+struct printed {
+	char *text;
+	struct err *err;
+};
+
+static void
+on_printed(void *ctx, const struct child_result *result)
+{
+	struct printed *printed = ctx;
+
+	if (!result->why)
+		printed->text = xstrdup(result->text);
+	else if (printed->err)
+		*printed->err = *result->why;
+}
+
+static char *
+print_of(const char *const *argv, struct err *err)
+{
+	struct printed printed = { .err = err };
+	const struct child_opts opts = { .argv = argv,
+					 .timeout_ns = 5 * SECOND_NS,
+					 .max_bytes = SLURM_SITE_MAX_BYTES,
+					 .done = on_printed,
+					 .ctx = &printed };
+
+	if (child_run(&opts, err) < 0)
+		return NULL;
+	return printed.text;
+}
+
+/* "SLURM_CONF = /etc/slurm/slurm.conf" of what scontrol tells; NULL without it. */
+static char *
+conf_of_scontrol(void)
+{
+	static const char *const argv[] = { "scontrol", "show", "config", NULL };
+	char *text = print_of(argv, NULL), *path = NULL;
+	const char *at = text ? strstr(text, "\nSLURM_CONF") : NULL;
+
+	if (at) {
+		at += strcspn(at + 1, "=\n") + 1;
+		at += strspn(at, "= ");
+		path = xstrndup(at, strcspn(at, "\n"));
+	}
+	free(text);
+	return path;
+}
+
+static char *
+find_conf(const char *option)
+{
+	const char *variable = getenv("SLURM_CONF");
+	char *path;
+
+	if (option)
+		return xstrdup(option);
+	if (variable && *variable)
+		return xstrdup(variable);
+	if (access(DEFAULT_CONF, R_OK) == 0)
+		return xstrdup(DEFAULT_CONF);
+	path = conf_of_scontrol();
+	return path ? path : xstrdup(DEFAULT_CONF);
+}
+
+/* Where we are installed: lib/antiphase beside the bin/ that this program is in. */
+static char *
+find_hooks(const char *option)
+{
+	char self[PATH_MAX], *path;
+	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+
+	if (option)
+		return xstrdup(option);
+	if (n > 0) {
+		self[n] = '\0';
+		for (int i = 0; i < 2 && strrchr(self, '/'); i++)
+			*strrchr(self, '/') = '\0';
+		path = xasprintf("%s/lib/antiphase", self);
+		if (access(path, R_OK) == 0)
+			return path;
+		free(path);
+	}
+	return xstrdup(DEFAULT_HOOKS);
+}
+
+static char *
+read_text(const char *path, struct err *err)
+{
+	char *text;
+	size_t n;
+
+	return file_read(path, SLURM_SITE_MAX_BYTES, &text, &n, err) < 0 ? NULL : text;
+}
+
+/* Returns 0, or CLI_UNREACHABLE if there is no slurm.conf. */
+static int
+find_site(struct found *found, struct slurm_site *ret_site)
+{
+	struct err err;
+	char *gate_path;
+
+	found->conf_path = find_conf(found->conf_option);
+	found->conf = read_text(found->conf_path, &err);
+	if (!found->conf) {
+		err_append(&err, "; where is this cluster's slurm.conf? say by --conf");
+		err_print(&err, stderr);
+		return CLI_UNREACHABLE;
+	}
+	found->plugstack_path = slurm_site_plugstack(found->conf_path, found->conf);
+	found->plugstack = read_text(found->plugstack_path, NULL);
+	gate_path = slurm_site_beside(found->conf_path, "job_submit.lua");
+	found->gate = read_text(gate_path, NULL);
+	free(gate_path);
+	found->hooks = find_hooks(found->hooks_option);
+	found->library =
+		found->library_option
+			? xstrdup(found->library_option)
+			: slurm_site_beside(found->hooks, "libantiphase-pacer.so");
+	*ret_site = (struct slurm_site){
+		.conf_path = found->conf_path,
+		.conf = found->conf,
+		.plugstack_path = found->plugstack_path,
+		.plugstack = found->plugstack,
+		.gate = found->gate,
+		.hooks = found->hooks,
+		.library = found->library,
+	};
+	return 0;
+}
+
+static void
+found_fini(struct found *found)
+{
+	free(found->conf_path);
+	free(found->conf);
+	free(found->plugstack_path);
+	free(found->plugstack);
+	free(found->gate);
+	free(found->hooks);
+	free(found->library);
+}
+
+/* ---- install --------------------------------------------------------------------- */
+
+static void
+print_plan(const struct slurm_plan *plan)
+{
+	size_t n_left = 0;
+
+	for (size_t i = 0; i < plan->steps.n; i++) {
+		const struct slurm_step *step = &plan->steps.items[i];
+
+		if (step->line)
+			printf("%s:%u: ", step->file, step->line);
+		else
+			printf("%s: ", step->file);
+		printf("%s\n", slurm_step_names[step->state]);
+		if (step->text[0])
+			printf("    %s\n", step->text);
+		printf("  (%s)\n", step->why);
+		n_left += step->state != SLURM_STEP_THERE;
+	}
+	if (n_left)
+		printf("\n%zu steps are left to do; nothing was changed.  Then restart "
+		       "slurmctld (a new JobSubmitPlugins\nneeds that; "
+		       "'scontrol reconfigure' does for the rest), and try "
+		       "'antiphase slurm status'.\n",
+		       n_left);
+	else
+		puts("\nNothing is left to do.");
+}
+
+static void
+print_plan_json(const struct slurm_site *site, const struct slurm_plan *plan)
+{
+	struct jsonw w;
+
+	jsonw_document(&w, stdout, "antiphase.slurm-install/1");
+	jsonw_str(&w, "slurm_conf", site->conf_path);
+	jsonw_array(&w, "steps");
+	for (size_t i = 0; i < plan->steps.n; i++) {
+		const struct slurm_step *step = &plan->steps.items[i];
+
+		jsonw_flat_object(&w, NULL);
+		jsonw_str(&w, "state", slurm_step_names[step->state]);
+		jsonw_str(&w, "file", step->file);
+		if (step->line)
+			jsonw_int(&w, "line", step->line);
+		else
+			jsonw_null(&w, "line");
+		jsonw_str(&w, "text", step->text);
+		jsonw_str(&w, "why", step->why);
+		jsonw_end(&w);
+	}
+	jsonw_end(&w);
+	jsonw_end(&w);
+	jsonw_finish(&w);
+}
+
+#define FIND_OPTIONS(found)                                                            \
+	{ "conf",                                                                      \
+	  0,                                                                           \
+	  CLI_STR,                                                                     \
+	  &(found).conf_option,                                                        \
+	  "FILE",                                                                      \
+	  "Slurm's slurm.conf (default: $SLURM_CONF, " DEFAULT_CONF ", or what "       \
+	  "scontrol says)",                                                            \
+	  0,                                                                           \
+	  0,                                                                           \
+	  NULL,                                                                        \
+	  NULL },                                                                      \
+	{                                                                              \
+		"hooks", 0, CLI_STR, &(found).hooks_option, "DIR",                     \
+			"where spank_antiphase.so and job_submit.lua are", 0, 0, NULL, \
+			NULL                                                           \
+	}
+
+static int
+run_install(int argc, char **argv)
+{
+	struct found found = { .conf = NULL };
+	bool is_json = false, is_dry = true;
+	const struct cli_opt opts[] = {
+		{ "dry-run", 'n', CLI_FLAG, &is_dry, NULL,
+		  "print what is to be done, and do nothing (always so)", 0, 0, NULL,
+		  NULL },
+		FIND_OPTIONS(found),
+		{ "library", 0, CLI_STR, &found.library_option, "FILE",
+		  "the pacer, where jobs run (default: beside DIR)", 0, 0, NULL, NULL },
+		{ "json", 'j', CLI_FLAG, &is_json, NULL, "machine-readable", 0, 0, NULL,
+		  NULL },
+		CLI_OPTS_END,
+	};
+	int first = cli_parse(&verb_install, opts, argc, argv), status;
+	struct slurm_site site;
+	struct slurm_plan plan;
+
+	if (first < 0)
+		return cli_status(first);
+	if (first < argc)
+		return cli_usage_error(&verb_install,
+				       "it takes no operand such as '%s'", argv[first]);
+	status = find_site(&found, &site);
+	if (status == 0) {
+		slurm_site_plan(&site, &plan);
+		if (is_json)
+			print_plan_json(&site, &plan);
+		else
+			print_plan(&plan);
+		slurm_plan_fini(&plan);
+		status = cli_finish(CLI_OK);
+	}
+	found_fini(&found);
+	return status;
+}
+
+static const struct cli_verb verb_install = {
+	.name = "slurm install",
+	.summary = "print the lines that Slurm's files need, and where",
+	.usage = "[options]",
+	.examples = "  antiphase slurm install --conf slurm.conf\n"
+		    "  antiphase slurm install --dry-run --json\n",
+	.run = run_install,
+};
+
+/* ---- status ---------------------------------------------------------------------- */
+
+enum state {
+	STATE_OK,
+	STATE_WARN,
+	STATE_FAIL,
+};
+
+/* One line of the answer. */
+struct finding {
+	enum state state;
+	const char *topic;  /* Static. */
+	char *text;         /* Owned. */
+	const char *remedy; /* Static; NULL: none is needed. */
+};
+
+struct report {
+	VEC(struct finding) findings;
+};
+
+static void
+say(struct report *report, enum state state, const char *topic, const char *remedy,
+    char *text)
+{
+	struct finding finding = { state, topic, text,
+				   state == STATE_OK ? NULL : remedy };
+
+	vec_push(&report->findings, finding);
+}
+
+/* Slurm's commands, and whether its controller answers.  False without commands. */
+static bool
+look_at_slurm(struct report *report)
+{
+	static const char *const version[] = { "scontrol", "-V", NULL };
+	static const char *const ping[] = { "scontrol", "ping", NULL };
+	struct err err = { .line = 0 };
+	char *text = print_of(version, &err);
+
+	if (!text) {
+		say(report, STATE_FAIL, "slurm",
+		    "install slurm-client where antiphase-scheduler runs",
+		    xstrdup(err.text));
+		return false;
+	}
+	text[strcspn(text, "\n")] = '\0';
+	say(report,
+	    slurm_version(text) >= 2205 && slurm_version(text) <= 2605 ? STATE_OK
+								       : STATE_WARN,
+	    "slurm", "22.05 to 26.05 are what this was made for", text);
+	text = print_of(ping, &err);
+	if (text && strstr(text, " UP"))
+		say(report, STATE_OK, "slurmctld", NULL,
+		    xstrndup(text, strcspn(text, "\n")));
+	else
+		say(report, STATE_FAIL, "slurmctld",
+		    "antiphase does without it, and advises nothing",
+		    text ? xstrndup(text, strcspn(text, "\n")) : xstrdup(err.text));
+	free(text);
+	return true;
+}
+
+/* What is set up, by the plan of what is not. */
+static void
+look_at_site(struct report *report, const struct slurm_site *site)
+{
+	static const char remedy[] = "antiphase slurm install";
+	struct slurm_plan plan;
+
+	slurm_site_plan(site, &plan);
+	for (size_t i = 0; i < plan.steps.n; i++) {
+		const struct slurm_step *step = &plan.steps.items[i];
+		bool is_there = step->state == SLURM_STEP_THERE;
+
+		say(report, is_there ? STATE_OK : STATE_WARN, "setup", remedy,
+		    xasprintf("%s: %s%s%s", step->file, slurm_step_names[step->state],
+			      step->text[0] ? ": " : "", step->text));
+	}
+	slurm_plan_fini(&plan);
+}
+
+/* Whether Slurm loads our plug-in on this host: its option is in the help then. */
+static void
+look_at_spank(struct report *report)
+{
+	static const char *const help[] = { "sbatch", "--help", NULL };
+	struct err err = { .line = 0 };
+	char *text = print_of(help, &err);
+
+	if (text && strstr(text, "--antiphase="))
+		say(report, STATE_OK, "spank", NULL,
+		    xstrdup("sbatch knows --antiphase on this host"));
+	else
+		say(report, STATE_WARN, "spank",
+		    "is spank_antiphase.so in plugstack.conf, and built for this "
+		    "release?",
+		    xstrdup(text ? "sbatch does not know --antiphase on this host"
+				 : err.text));
+	free(text);
+}
+
+static void
+look_at_daemon(struct report *report, const char *address)
+{
+	struct strbuf body = STRBUF_EMPTY;
+	struct err err = { .line = 0 };
+	int r = http_ask(address, "/api/v1/health", SECOND_NS, &body, &err);
+
+	if (r == 200)
+		say(report, STATE_OK, "daemon", NULL,
+		    xasprintf("antiphase-scheduler answers at %s", address));
+	else
+		say(report, STATE_FAIL, "daemon",
+		    "systemctl start antiphase-scheduler; until then gates open by "
+		    "themselves",
+		    r < 0 ? xasprintf("antiphase-scheduler: %s", err.text)
+			  : xasprintf("%s answers with status %d", address, r));
+	strbuf_free(&body);
+}
+
+static const char *const state_names[] = { "OK", "WARN", "FAIL" };
+
+static void
+print_report(const struct report *report)
+{
+	for (size_t i = 0; i < report->findings.n; i++) {
+		const struct finding *finding = &report->findings.items[i];
+
+		printf("%-4s  %-9s  %s\n", state_names[finding->state], finding->topic,
+		       finding->text);
+		if (finding->remedy)
+			printf("                 -> %s\n", finding->remedy);
+	}
+}
+
+static void
+print_report_json(const struct report *report)
+{
+	struct jsonw w;
+
+	jsonw_document(&w, stdout, "antiphase.slurm-status/1");
+	jsonw_array(&w, "findings");
+	for (size_t i = 0; i < report->findings.n; i++) {
+		const struct finding *finding = &report->findings.items[i];
+
+		jsonw_flat_object(&w, NULL);
+		jsonw_str(&w, "state", state_names[finding->state]);
+		jsonw_str(&w, "topic", finding->topic);
+		jsonw_str(&w, "text", finding->text);
+		jsonw_str(&w, "remedy", finding->remedy);
+		jsonw_end(&w);
+	}
+	jsonw_end(&w);
+	jsonw_end(&w);
+	jsonw_finish(&w);
+}
+
+/* The exit status: whether there is a FAIL. */
+static int
+report_fini(struct report *report)
+{
+	int status = CLI_OK;
+
+	for (size_t i = 0; i < report->findings.n; i++) {
+		if (report->findings.items[i].state == STATE_FAIL)
+			status = CLI_NO;
+		free(report->findings.items[i].text);
+	}
+	vec_free(&report->findings);
+	return status;
+}
+
+static int
+run_status(int argc, char **argv)
+{
+	struct found found = { .conf = NULL };
+	const char *address = DEFAULT_HTTP;
+	bool is_json = false;
+	const struct cli_opt opts[] = {
+		FIND_OPTIONS(found),
+		{ "http", 0, CLI_STR, &address, "ADDRESS:PORT",
+		  "where antiphase-scheduler answers (" DEFAULT_HTTP ")", 0, 0, NULL,
+		  NULL },
+		{ "json", 'j', CLI_FLAG, &is_json, NULL, "machine-readable", 0, 0, NULL,
+		  NULL },
+		CLI_OPTS_END,
+	};
+	int first = cli_parse(&verb_status, opts, argc, argv), status = 0;
+	struct report report = { VEC_EMPTY };
+	struct slurm_site site;
+	bool has_commands;
+
+	if (first < 0)
+		return cli_status(first);
+	if (first < argc)
+		return cli_usage_error(&verb_status, "it takes no operand such as '%s'",
+				       argv[first]);
+	status = find_site(&found, &site);
+	if (status == 0) {
+		has_commands = look_at_slurm(&report);
+		look_at_site(&report, &site);
+		if (has_commands)
+			look_at_spank(&report);
+		look_at_daemon(&report, address);
+		if (is_json)
+			print_report_json(&report);
+		else
+			print_report(&report);
+		status = cli_finish(report_fini(&report));
+	}
+	found_fini(&found);
+	return status;
+}
+
+static const struct cli_verb verb_status = {
+	.name = "slurm status",
+	.summary = "what Slurm is there, what of ours it has, whether it is reached",
+	.usage = "[options]",
+	.examples = "  antiphase slurm status\n",
+	.run = run_status,
+};
+
+static const struct cli_verb *const subverbs[] = { &verb_install, &verb_status,
+						   &verb_slurm_release, NULL };
+
+static int
+run_slurm(int argc, char **argv)
+{
+	return cli_subverbs(&verb_slurm, subverbs, argc, argv);
+}
+
+const struct cli_verb verb_slurm = {
+	.name = "slurm",
+	.summary = "what a Slurm needs to work with antiphase, and what it has",
+	.usage = "VERB [options]",
+	.examples = "  antiphase slurm install --conf slurm.conf\n"
+		    "  antiphase slurm status\n"
+		    "  antiphase slurm release --dry-run\n",
+	.run = run_slurm,
+};

@@ -1,0 +1,227 @@
+/*
+ * verb_stats.c - 'antiphase stats': the figures of the running collector, by its control
+ * socket.  They are those of /metrics, so that there is one list of them.
+ */
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/verbs.h"
+#include "lib/base/alloc.h"
+#include "lib/base/clk.h"
+#include "lib/base/err.h"
+#include "lib/base/jsonw.h"
+#include "lib/base/table.h"
+#include "lib/base/vec.h"
+#include "lib/daemon/ctl.h"
+
+#define ASK_NS     INT64_C(5000000000)
+#define MAX_LABELS 4
+
+struct figure {
+	const char *name; /* Borrowed from the text, as all others. */
+	size_t n_labels;
+	const char *labels[MAX_LABELS], *values[MAX_LABELS];
+	const char *number;
+};
+
+/* A label's value up to its closing quote, unescaped in place; NULL if it is broken. */
+static char *
+take_value(char *at)
+{
+	char *to = at;
+
+	for (; *at && *at != '"'; at++) {
+		if (*at == '\\' && at[1]) {
+			at++;
+			*to++ = *at == 'n' ? '\n' : *at;
+		} else {
+			*to++ = *at;
+		}
+	}
+	if (!*at)
+		return NULL;
+	*to = '\0';
+	return at + 1;
+}
+
+/* 'name{label="value",...} number', taken apart in place. */
+static bool
+take_figure(char *line, struct figure *figure)
+{
+	char *at = line + strcspn(line, "{ ");
+	bool has_labels = *at == '{';
+
+	*figure = (struct figure){ .name = line };
+	if (!*at || at == line)
+		return false;
+	*at++ = '\0';
+	while (has_labels && *at != '}') {
+		char *equals = strchr(at, '=');
+
+		if (!equals || equals[1] != '"' || figure->n_labels == MAX_LABELS)
+			return false;
+		*equals = '\0';
+		figure->labels[figure->n_labels] = at;
+		figure->values[figure->n_labels++] = equals + 2;
+		at = take_value(equals + 2);
+		if (!at || (*at != ',' && *at != '}'))
+			return false;
+		at += *at == ',';
+	}
+	at += has_labels;
+	figure->number = at + strspn(at, " ");
+	return *figure->number != '\0';
+}
+
+static void
+print_json(const struct figure *figures, size_t n)
+{
+	struct jsonw w;
+
+	jsonw_document(&w, stdout, "antiphase.stats/1");
+	jsonw_int(&w, "at_us", clk_wall_us());
+	jsonw_array(&w, "figures");
+	for (size_t i = 0; i < n; i++) {
+		double value = strtod(figures[i].number, NULL);
+
+		jsonw_flat_object(&w, NULL);
+		jsonw_str(&w, "name", figures[i].name);
+		jsonw_array(&w, "labels");
+		for (size_t k = 0; k < figures[i].n_labels; k++) {
+			jsonw_object(&w, NULL);
+			jsonw_str(&w, "label", figures[i].labels[k]);
+			jsonw_str(&w, "value", figures[i].values[k]);
+			jsonw_end(&w);
+		}
+		jsonw_end(&w);
+		if (value >= 0 && value < 9e15 && value == floor(value))
+			jsonw_int(&w, "value", (int64_t)value);
+		else
+			jsonw_num(&w, "value", value);
+		jsonw_end(&w);
+	}
+	jsonw_end(&w);
+	jsonw_end(&w);
+	jsonw_finish(&w);
+}
+
+static double
+figure_of(const struct figure *figures, size_t n, const char *name)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(figures[i].name, name) == 0)
+			sum += strtod(figures[i].number, NULL);
+	}
+	return sum;
+}
+
+/* What it costs, in one line: the first thing that is asked of a daemon on every host. */
+static void
+print_cost(const struct figure *figures, size_t n)
+{
+	double up_s = (double)clk_wall_us() * 1e-6 -
+		      figure_of(figures, n, "process_start_time_seconds");
+	double cpu_s = figure_of(figures, n, "process_cpu_seconds_total");
+	double runs = figure_of(figures, n, "antiphase_collector_bpf_runs_total");
+	double run_s = figure_of(figures, n, "antiphase_collector_bpf_seconds_total");
+
+	printf("cost: %.2f %% of a core over %.0f s, %.1f MB", 100 * cpu_s / up_s, up_s,
+	       figure_of(figures, n, "process_resident_memory_bytes") * 1e-6);
+	if (runs > 0)
+		printf(", %.0f ns a packet", run_s / runs * 1e9);
+	printf("; lost: %.0f\n\n",
+	       figure_of(figures, n, "antiphase_collector_lost_total"));
+}
+
+static void
+print_text(const struct figure *figures, size_t n, bool is_all)
+{
+	struct table t;
+
+	if (is_all)
+		print_cost(figures, n);
+	table_init(&t, (const char *const[]){ "FIGURE", "OF", "%VALUE", NULL });
+	for (size_t i = 0; i < n; i++) {
+		struct strbuf of = STRBUF_EMPTY;
+
+		for (size_t k = 0; k < figures[i].n_labels; k++)
+			strbuf_printf(&of, "%s%s", k ? " " : "", figures[i].values[k]);
+		table_cell(&t, "%s", figures[i].name);
+		table_cell(&t, "%s", of.text);
+		table_cell(&t, "%.15g", strtod(figures[i].number, NULL));
+		strbuf_free(&of);
+	}
+	table_print(&t, stdout);
+	table_fini(&t);
+}
+
+/* Prints the figures whose name has 'part' in it; 'text' is taken apart. */
+static void
+print_figures(char *text, const char *part, bool is_json)
+{
+	VEC(struct figure) figures = VEC_EMPTY;
+	char *rest = NULL;
+
+	for (char *line = strtok_r(text, "\n", &rest); line;
+	     line = strtok_r(NULL, "\n", &rest)) {
+		struct figure figure;
+
+		if (*line != '#' && take_figure(line, &figure) &&
+		    (!part || strstr(figure.name, part)))
+			vec_push(&figures, figure);
+	}
+	if (is_json)
+		print_json(figures.items, figures.n);
+	else
+		print_text(figures.items, figures.n, !part);
+	vec_free(&figures);
+}
+
+static int
+run_stats(int argc, char **argv)
+{
+	static const char *const words[] = { "stats", NULL };
+	const char *runtime_dir = "/run/antiphase";
+	bool is_json = false;
+	const struct cli_opt opts[] = {
+		{ "json", 'j', CLI_FLAG, &is_json, NULL, "machine-readable", 0, 0, NULL,
+		  NULL },
+		{ "runtime-dir", 0, CLI_STR, &runtime_dir, "DIR",
+		  "of the collector to ask (default: /run/antiphase)", 0, 0, NULL,
+		  NULL },
+		CLI_OPTS_END,
+	};
+	int first = cli_parse(&verb_stats, opts, argc, argv), rc;
+	struct strbuf reply = STRBUF_EMPTY;
+	struct err err = { 0 };
+	char *path;
+
+	if (first < 0)
+		return cli_status(first);
+	if (argc - first > 1)
+		return cli_usage_error(&verb_stats,
+				       "expected at most one part of a name");
+	path = xasprintf("%s/collector.sock", runtime_dir);
+	rc = ctl_ask(path, words, ASK_NS, &reply, &err);
+	if (rc < 0)
+		err_print(&err, stderr);
+	else if (reply.length)
+		print_figures(reply.text, argv[first], is_json);
+	strbuf_free(&reply);
+	free(path);
+	return ctl_exit_status(rc);
+}
+
+const struct cli_verb verb_stats = {
+	.name = "stats",
+	.summary = "the figures of the running collector: its cost, losses, counts",
+	.usage = "[--json] [PART]",
+	.examples = "  antiphase stats\n"
+		    "  antiphase stats lost\n"
+		    "  antiphase stats --json\n",
+	.run = run_stats,
+};

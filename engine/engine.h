@@ -1,0 +1,217 @@
+/*
+ * engine.h - training jobs on a fabric, as fluid flows.
+ *
+ * The engine knows links (a capacity each) and jobs.  A job repeats
+ * iterations; an iteration is a list of segments; a segment computes, sends
+ * flows over explicit paths, or does both at once, and ends when all of it has
+ * ended.  At all times the rates are (weighted) max-min fair over the links'
+ * capacities and the flows' own caps:
+ *
+ *	for every flow f: rate_f = cap_f, or there is a link l on its path that
+ *	is full and on which no flow g has rate_g / weight_g > rate_f / weight_f.
+ *
+ * The engine is pure: no I/O, no clock, no global state; the same jobs and
+ * seed give the same bytes.  Events within a nanosecond are one batch, and the
+ * jobs in it are handled in the order of their numbers.  Input times are integer
+ * nanoseconds.  Latency is zero.  Names, tables, percentiles and policies are
+ * the business of others (sim/, scheduler/core).
+ *
+ * Cost: O(flows whose rate may change) per event, see fluid.h; an uncontended
+ * job costs an event an iteration, whatever its number of flows.  Adding a job
+ * costs O(all flows) once at the next engine_run(), so add many at a time; also
+ * those that arrive later.
+ */
+#ifndef ENGINE_ENGINE_H
+#define ENGINE_ENGINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct engine;
+
+#define ENGINE_NEVER INT64_MAX /* As a time: not at all. */
+
+struct engine_flow {
+	const uint32_t *links; /* Borrowed until engine_add_job() returns. */
+	uint32_t n_links;      /* 0: within a host, takes no time unless capped. */
+	double bytes;          /* At least 0. */
+	double cap_bps;        /* Own limit, bits per second; 0: none. */
+	double weight;         /* Share against others; 1 is normal, above 0. */
+};
+
+struct engine_segment {
+	int64_t compute_ns;              /* 0: none. */
+	int64_t flows_offset_ns;         /* Flows start this long after the segment. */
+	const struct engine_flow *flows; /* Borrowed as above. */
+	uint32_t n_flows;
+};
+
+/* How a job keeps to its time-shift after the first iteration. */
+enum engine_pacing {
+	ENGINE_PACE_FREE,    /* Not at all: the shift is one delay at the start. */
+	ENGINE_PACE_REALIGN, /* CASSINI's agent: off by more than the deadband,
+			      * wait for the next point of the grid. */
+	ENGINE_PACE_GATE,    /* Work-conserving slots: wait only while another
+			      * gated job uses a link of ours; by slot order. */
+	ENGINE_PACE_STEER,   /* Whatever the observer's 'wait_ns' says. */
+};
+
+struct engine_job {
+	const struct engine_segment *segments; /* Borrowed as above. */
+	uint32_t n_segments;                   /* At least 1. */
+	int64_t arrival_ns;                    /* Enters the system. */
+	int64_t shift_ns;        /* Delay of the first iteration after arrival. */
+	int64_t stop_ns;         /* Leaves then, also amid an iteration; or NEVER. */
+	uint64_t max_iterations; /* Leaves after so many; 0: unlimited. */
+	double jitter_frac;      /* Std deviation of each compute time, relative. */
+	enum engine_pacing pacing;
+	int64_t grid_ns;      /* Ideal iteration time, for REALIGN and GATE. */
+	double deadband_frac; /* Of grid_ns; 0: CASSINI's 0.05. */
+};
+
+/* Told as they happen, in time order; any may be NULL. */
+struct engine_observer {
+	void *ctx;
+	/*
+	 * Iteration 'iteration' (from 0) of 'job' ran from 'start_ns' to 'end_ns'.
+	 * What REALIGN has it wait lies before 'start_ns', so between iterations;
+	 * what GATE has it wait lies within.
+	 */
+	void (*on_iteration)(void *ctx, uint32_t job, uint64_t iteration,
+			     double start_ns, double end_ns);
+	/* The flows of one segment ran from 'start_ns' to 'end_ns'. */
+	void (*on_flows)(void *ctx, uint32_t job, uint32_t segment, double start_ns,
+			 double end_ns);
+	/*
+	 * Needs 'measure_links'.  Flow 'flow' of 'job' (its flows are numbered from
+	 * 0 over its segments) sent at the constant 'rate_bps', above 0, from
+	 * 'start_ns' to 'end_ns'; 'ecn_packets' of that were marked, by estimate.
+	 * Told when the rate changes, and when engine_run() returns.  The pieces of
+	 * one flow come in order of time; those of different flows do not.
+	 */
+	void (*on_sent)(void *ctx, uint32_t job, uint32_t flow, double start_ns,
+			double end_ns, double rate_bps, double ecn_packets);
+	/*
+	 * MLTCP and the like: a factor, above 0, for the weights of a job's flows
+	 * in its next segment.
+	 */
+	double (*flow_weight)(void *ctx, uint32_t job, uint64_t iteration,
+			      uint32_t segment);
+	/*
+	 * Of ENGINE_PACE_STEER: a segment has come to its flows.  Returns how long
+	 * they wait; when that has passed it is asked again, until it returns 0, and
+	 * then they start.  What it has them wait lies within the iteration.
+	 */
+	double (*wait_ns)(void *ctx, uint32_t job, uint64_t iteration, uint32_t segment,
+			  double now_ns);
+};
+
+struct engine_config {
+	const double *capacity_bps; /* Borrowed until engine_new() returns. */
+	uint32_t n_links;
+	uint64_t seed;      /* For jitter; one stream a job. */
+	bool measure_links; /* Keep struct engine_link_stats; costs time. */
+	/*
+	 * Borrowed until engine_new() returns; NULL: none.  Links that mark nothing
+	 * though they be full, as a host's own interface: what waits there waits in
+	 * the host's memory.
+	 */
+	const bool *unmarked;
+	double mtu_bytes; /* For ECN marks; 0: 4000. */
+	struct engine_observer observer;
+};
+
+/* What a link saw, if 'measure_links'. */
+struct engine_link_stats {
+	double bytes;           /* Carried. */
+	double busy_ns;         /* Time with any flow. */
+	double over_ns;         /* Time in which demand exceeded capacity. */
+	double job_ns;          /* Integral of the number of jobs at once. */
+	uint32_t max_jobs;      /* Largest number of jobs at once. */
+	double peak_bps;        /* Largest rate carried. */
+	double packets;         /* Bytes / MTU. */
+	double ecn_packets;     /* Estimated marks: see ecn.h. */
+	double max_queue_bytes; /* Estimated: see ecn.h. */
+};
+
+struct engine_job_stats {
+	uint64_t n_iterations;  /* Finished. */
+	double end_ns;          /* When it left; negative while it has not. */
+	uint64_t n_corrections; /* Waits ordered by the pacing. */
+	double waited_ns;       /* Their sum. */
+	double packets;         /* Sent; only if 'measure_links'. */
+	double ecn_packets;     /* Estimated marks on them; likewise. */
+};
+
+struct engine *engine_new(const struct engine_config *config);
+void engine_free(struct engine *engine);
+
+/*
+ * Adds a job before or during a run; it may not arrive in the past.  Copies
+ * what it needs.  Observers may call it, too.  Returns 0 and the job's number
+ * (counted from 0), or -EINVAL for a negative time, a link out of range, a
+ * quantity not finite, or iterations without end that take no time.
+ */
+int engine_add_job(struct engine *engine, const struct engine_job *job,
+		   uint32_t *ret_job);
+
+/*
+ * Runs until no job is left or the simulated time reaches 'until_ns', and may
+ * be called again to go on.  Returns the number of events handled.
+ */
+uint64_t engine_run(struct engine *engine, int64_t until_ns);
+
+/* Makes the running engine_run() return after the current batch; for observers. */
+void engine_stop(struct engine *engine);
+
+/*
+ * Between calls of engine_run(): all that the future depends on, but for jitter and hooks, as
+ * numbers (times in nanoseconds from now; at a grid of its own for jobs that keep to one),
+ * engine_state_size() of them.  Where two are equal, to the nanosecond within which events
+ * are one, what comes after them is, too.
+ */
+size_t engine_state_size(const struct engine *engine);
+void engine_state(const struct engine *engine, double *ret_state);
+
+/*
+ * Where a job is in an iteration, so that it can go on there in another engine, among others.
+ * Pacing is not of it.
+ */
+struct engine_point {
+	double since_ns; /* The iteration began so long ago; 0 or below: it will begin. */
+	uint32_t segment;  /* The running one, as the rest. */
+	double compute_ns; /* Left to compute. */
+	double send_ns;    /* Until its flows start. */
+	double *left;      /* Owned.  By flow: the share of its bytes, 0 to 1. */
+	uint32_t n_flows;
+};
+
+void engine_point_fini(struct engine_point *point); /* Accepts a zeroed one. */
+/* Between calls of engine_run(). */
+void engine_job_point(const struct engine *engine, uint32_t job,
+		      struct engine_point *ret_point);
+/* Where the job would be after this share, below 1, of an iteration alone. */
+void engine_point_amid(const struct engine *engine, uint32_t job, double share,
+		       struct engine_point *ret_point);
+/*
+ * A job that was just added will begin there, not with an iteration.  0, or -EINVAL: it has
+ * begun, it is paced, or it is no point of this job.
+ */
+int engine_job_resume(struct engine *engine, uint32_t job,
+		      const struct engine_point *from);
+/*
+ * Iterations that the job has ended, and the share of the one it is in: of what that takes
+ * alone the part that is not left.
+ */
+double engine_job_progress(const struct engine *engine, uint32_t job);
+
+double engine_now_ns(const struct engine *engine);
+uint64_t engine_flows_finished(const struct engine *engine);
+void engine_job_stats(const struct engine *engine, uint32_t job,
+		      struct engine_job_stats *ret_stats);
+/* All zero without 'measure_links'. */
+void engine_link_stats(const struct engine *engine, uint32_t link,
+		       struct engine_link_stats *ret_stats);
+
+#endif

@@ -1,0 +1,336 @@
+/*
+ * fluid.h - weighted max-min fair rates on links, kept up to date as flows come
+ * and go.
+ *
+ * The allocation.  Links l have a capacity C_l, flows f a cap c_f (their own
+ * limit, or the slowest link of their path, whichever is less) and a weight
+ * w_f.  The level of a flow is rate_f / w_f.  The allocation is the one for
+ * which every flow has a certificate: it is at its cap, or there is a link on
+ * its path that is full and on which no flow has a higher level.  That link is
+ * the flow's bottleneck.  There is exactly one such allocation.
+ *
+ * What makes it quick, none of it approximate:
+ *
+ * - A link over which the caps of all flows that could ever be there at once
+ *   sum to no more than its capacity can never bind: flows do not even list it
+ *   (it is not 'live').  A flow without live links never enters a solve.
+ * - Likewise a live link while the caps of the flows now on it fit ('hot' is
+ *   the opposite): it neither binds nor connects.
+ * - On an event only flows whose certificate can break are filled again, the
+ *   others being frozen; see fluid_solve.c.
+ * - Where few flows can ever meet (a 'part'), the rates are a function of which
+ *   of them are active, and are remembered; see fluid_memo.c.
+ * - A flow carries the time at which it will end; nothing of it is touched
+ *   until its rate changes.
+ *
+ * Rates are bits per second, times nanoseconds since the start.  This header
+ * is for the files of engine (and tests); it opens its structs because
+ * engine and measurement read them on every event.
+ */
+#ifndef ENGINE_FLUID_H
+#define ENGINE_FLUID_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/vec.h"
+
+#define FLUID_NONE UINT32_MAX
+/* Shares beyond the last slot's, for a solve to read past it. */
+#define FLUID_N_BEYOND 3
+/* In place of a slot: the link is not hot. */
+#define FLUID_COLD (UINT32_MAX - 1)
+/* Flows in a part at most. */
+#define FLUID_PART_MAX 8
+/* Two sums of capacities, or two levels, closer than this are the same. */
+#define FLUID_REL_TOL 1e-12
+
+/* fmax() and fmin() without their care for NaN, which costs a call. */
+static inline double
+max_of(double a, double b)
+{
+	return a > b ? a : b;
+}
+
+static inline double
+min_of(double a, double b)
+{
+	return a < b ? a : b;
+}
+
+/* The part of a flow that solves read; one cache line. */
+struct fluid_flow {
+	double rate_bps;  /* Now; 1 between start and the first solve. */
+	double level;     /* rate / weight; in a solve the new one. */
+	double cap_level; /* cap / weight. */
+	double weight;
+	uint32_t bottleneck; /* A link, or FLUID_NONE: at its cap. */
+	uint32_t mark;       /* Of the solve that last had it in its set, */
+	uint32_t place;      /* at this place. */
+	uint32_t first_hop;  /* In fluid.hops: its live links. */
+	uint32_t n_hops;
+	uint32_t owner; /* The job, for the caller. */
+	bool is_active;
+} __attribute__((aligned(64)));
+
+/* One live link of a flow. */
+struct fluid_hop {
+	uint32_t link;
+	uint32_t place; /* While active: index in the link's members. */
+};
+
+/* One active flow on a live link. */
+struct fluid_member {
+	uint32_t flow;
+	uint32_t hop; /* Index in fluid.hops of this flow and link. */
+};
+
+struct fluid_link {
+	double capacity_bps;
+	double hot_bps;    /* The capacity and a rounding error. */
+	double capsum_bps; /* Sum of need_bps of the active flows. */
+	uint32_t first;    /* In fluid.members; only if live. */
+	uint32_t n_members;
+	bool is_live;    /* Listed by its flows. */
+	bool can_exceed; /* The caps of all that could meet exceed it. */
+	bool is_touched; /* Listed in fluid.touched. */
+} __attribute__((aligned(64)));
+
+/* A flow of a solve's set. */
+struct fluid_open {
+	double weight, cap_level;
+	double level; /* New; valid once fixed. */
+	uint32_t flow;
+	uint32_t bottleneck; /* New; a link or FLUID_NONE. */
+	uint32_t first_slot; /* In fluid.slots_of_flow: its hot links. */
+	uint32_t n_slots;
+	uint32_t from_slot; /* The slot whose scan drew it in, or FLUID_NONE. */
+	bool is_fixed;
+};
+
+/* A hot link of a solve: what the flows of the set may share. */
+struct fluid_slot {
+	double open_bps;     /* Left for flows of the set not yet fixed. */
+	double open_weight;  /* Of those. */
+	double fill_level;   /* At which it filled; INFINITY: it did not. */
+	uint32_t n_open;     /* Flows of the set not yet fixed. */
+	uint32_t n_flows;    /* Flows of the set, */
+	uint32_t first_flow; /* in fluid.flows_of_slot. */
+	uint32_t link;
+	double free_bps; /* Capacity that frozen flows leave; at least 0. */
+	double weight;   /* Of the flows of the set. */
+	double frozen_max_level;
+	bool is_stale; /* To be scanned: flows joined the set. */
+};
+
+/* What stays as it was given; read when flows start, and for a rebuild. */
+struct fluid_spec {
+	double cap_bps;      /* Path and own limit; INFINITY: neither. */
+	double need_bps;     /* That, rounded up to 1 b/s: so that sums are exact. */
+	double work;         /* bits * 1e9: nanoseconds at 1 b/s. */
+	uint32_t first_link; /* In fluid.paths. */
+	uint32_t n_links;
+	uint32_t group;  /* Flows of one owner in different groups never meet. */
+	uint32_t part;   /* In fluid.parts, or FLUID_NONE. */
+	uint8_t bit;     /* In the part's sets. */
+	bool is_retired; /* Will not start again. */
+};
+
+/*
+ * Flows that can influence each other, and nobody else, if they are few: bit i
+ * of a set of them is flow flows[i].
+ */
+struct fluid_part {
+	uint32_t n_flows;
+	uint32_t flows[FLUID_PART_MAX];
+	uint32_t active;   /* Set of active flows; 0 for good once dissolved. */
+	bool is_touched;   /* Listed in fluid.touched_parts. */
+	double *rates_bps; /* Owned.  By set and flow; 0: set not yet seen. */
+};
+
+struct fluid {
+	struct fluid_link *links; /* Owned, n_links. */
+	uint32_t n_links;
+	bool keeps_all;       /* All links are live: for measurement. */
+	bool is_stale;        /* Flows came or went: fluid_rebuild() is due. */
+	bool has_new_weights; /* Weights change: nothing can be remembered. */
+
+	uint32_t n_flows, flows_capacity;
+	struct fluid_flow *flows; /* Owned.  By flow id, as the next two. */
+	double *finish_ns;        /* Owned.  INFINITY while not active. */
+	struct fluid_spec *specs; /* Owned. */
+	VEC(uint32_t) paths;      /* All links of all flows. */
+	VEC(struct fluid_hop) hops;
+	VEC(struct fluid_member) members;
+	uint32_t n_retired; /* Since the last rebuild. */
+	VEC(struct fluid_part) parts;
+
+	/* The batch that fluid_solve() will end. */
+	VEC(uint32_t) touched;       /* Live links whose members changed. */
+	VEC(uint32_t) started;       /* Flows; may also have stopped again. */
+	VEC(uint32_t) touched_parts; /* Whose active set changed. */
+
+	/* Scratch and result of a solve. */
+	uint32_t mark;
+	uint32_t n_tabled;          /* Flows of the set whose slots are known. */
+	uint32_t n_open;            /* Flows of the set not yet fixed. */
+	VEC(struct fluid_open) set; /* Flows filled again: result. */
+	VEC(struct fluid_slot) slots;
+	VEC(double) shares; /* By slot: open_bps / open_weight, or INFINITY. */
+	VEC(uint32_t) slots_of_flow, flows_of_slot;
+	VEC(uint32_t) changed; /* Flows whose rate changed: result. */
+	uint64_t n_solves, n_set_sum, n_passes;
+	/*
+	 * Owned.  By link: FLUID_COLD unless capsum > capacity as of the last solve,
+	 * else its slot, and FLUID_NONE between solves.  Apart from the links, for
+	 * it is what a solve asks of each hop.
+	 */
+	uint32_t *slot_of_link;
+};
+
+/* Borrows nothing.  'keeps_all' makes every link live. */
+void fluid_init(struct fluid *fl, const double *capacity_bps, uint32_t n_links,
+		bool keeps_all);
+void fluid_fini(struct fluid *fl);
+
+/*
+ * Adds a flow that may start later; it may be started after fluid_rebuild().
+ * Flows of one owner are added one after the other, ordered by group.
+ */
+uint32_t fluid_add_flow(struct fluid *fl, uint32_t owner, uint32_t group,
+			const uint32_t *links, uint32_t n_links, double bytes,
+			double cap_bps, double weight);
+
+/*
+ * The flow will not start again; it must not be active.  When many are, links
+ * may have ceased to be ones that can be exceeded, and a rebuild is due.
+ */
+void fluid_retire(struct fluid *fl, uint32_t flow);
+
+/*
+ * Decides anew which links are live, after flows were added or retired.  Flows
+ * that are active stay so; the next fluid_solve() fills all of them.
+ */
+void fluid_rebuild(struct fluid *fl);
+
+/* The flow has no live link: it always gets its cap, need not be started. */
+static inline bool
+fluid_is_private(const struct fluid *fl, uint32_t flow)
+{
+	return fl->flows[flow].n_hops == 0;
+}
+
+/* How long the flow takes at its cap. */
+static inline double
+fluid_alone_ns(const struct fluid *fl, uint32_t flow)
+{
+	return fl->specs[flow].work / fl->specs[flow].cap_bps;
+}
+
+/* For the next start of a flow that is not active. */
+void fluid_set_weight(struct fluid *fl, uint32_t flow, double weight);
+
+/*
+ * Ends a batch of starts and stops: gives every flow its rate and finish time.
+ * 'changed' then lists the flows whose finish time is a new one, and 'set'
+ * those that were looked at.
+ */
+void fluid_solve(struct fluid *fl, double now_ns);
+
+/* ------ Between the files of the fluid ------ */
+
+/* fluid.c: an active flow on the lists of its live links. */
+void fluid_enter_links(struct fluid *fl, uint32_t flow);
+void fluid_leave_links(struct fluid *fl, uint32_t flow);
+/* Empties those lists. */
+void fluid_clear_links(struct fluid *fl, uint32_t flow);
+
+/* fluid_solve.c: solves for the touched links and started flows. */
+void fluid_solve_touched(struct fluid *fl, double now_ns);
+
+/* Gives a flow its new rate, and the finish time that follows. */
+static inline void
+fluid_set_rate(struct fluid *fl, uint32_t f, struct fluid_flow *flow, double rate_bps,
+	       double now_ns)
+{
+	fl->finish_ns[f] =
+		now_ns + (fl->finish_ns[f] - now_ns) * (flow->rate_bps / rate_bps);
+	flow->rate_bps = rate_bps;
+	fl->changed.items[fl->changed.n++] = f;
+}
+
+/* fluid_memo.c: finds the parts; forgets them; gives touched parts their rates. */
+void fluid_find_parts(struct fluid *fl);
+void fluid_free_parts(struct fluid *fl);
+void fluid_solve_parts(struct fluid *fl, double now_ns);
+/* The part's flows are as others from now on. */
+void fluid_dissolve_part(struct fluid *fl, uint32_t part);
+
+static inline void
+fluid_touch_part(struct fluid *fl, uint32_t p, struct fluid_part *part)
+{
+	if (part->is_touched)
+		return;
+	part->is_touched = true;
+	fl->touched_parts.items[fl->touched_parts.n++] = p;
+}
+
+/* An active flow makes itself known: to its part, or to its links. */
+static inline void
+fluid_enter(struct fluid *fl, uint32_t f)
+{
+	const struct fluid_spec *spec = &fl->specs[f];
+
+	if (spec->part != FLUID_NONE) {
+		struct fluid_part *part = &fl->parts.items[spec->part];
+
+		part->active |= 1u << spec->bit;
+		fluid_touch_part(fl, spec->part, part);
+		return;
+	}
+	fl->flows[f].bottleneck = FLUID_NONE;
+	fluid_enter_links(fl, f);
+	vec_push(&fl->started, f);
+}
+
+/* ------ Starts and stops ------ */
+
+/* The flow begins to send.  It has no rate until fluid_solve(). */
+static inline void
+fluid_start(struct fluid *fl, uint32_t f, double now_ns)
+{
+	struct fluid_flow *flow = &fl->flows[f];
+
+	BUG_ON(flow->is_active);
+	flow->is_active = true;
+	flow->rate_bps = 1;
+	fl->finish_ns[f] = now_ns + fl->specs[f].work;
+	fluid_enter(fl, f);
+}
+
+/* As fluid_start(), for a flow that at its cap would now end at 'finish_ns'. */
+void fluid_start_midway(struct fluid *fl, uint32_t flow, double finish_ns);
+
+/* Ends an active flow, whatever it has left. */
+static inline void
+fluid_stop(struct fluid *fl, uint32_t f)
+{
+	const struct fluid_spec *spec = &fl->specs[f];
+	struct fluid_flow *flow = &fl->flows[f];
+
+	if (spec->part != FLUID_NONE) {
+		struct fluid_part *part = &fl->parts.items[spec->part];
+
+		part->active &= ~(1u << spec->bit);
+		fluid_touch_part(fl, spec->part, part);
+	} else {
+		fluid_leave_links(fl, f);
+	}
+	flow->is_active = false;
+	flow->rate_bps = 0;
+	flow->bottleneck = FLUID_NONE;
+	fl->finish_ns[f] = INFINITY;
+}
+
+#endif

@@ -1,0 +1,164 @@
+/*
+ * internal.h - what the files of the engine share; nobody else includes it.
+ *
+ * engine.c   the API, and the loop over batches of events.
+ * job.c      what a job does next: its segments, its timers, its pacing.
+ * gate.c     which gated job may send now.
+ * fluid*.c   the rates of its flows.
+ * measure.c  what links and jobs saw, if asked for.
+ * point.c    where a job is in an iteration, and to go on from there.
+ * state.c    all that the future depends on, to see it again.
+ */
+#ifndef ENGINE_INTERNAL_H
+#define ENGINE_INTERNAL_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "engine/engine.h"
+#include "engine/evq.h"
+#include "engine/fluid.h"
+#include "lib/base/rng.h"
+#include "lib/base/vec.h"
+
+/* Events closer than this are one batch. */
+#define ENGINE_BATCH_NS 1.0
+
+struct measure;
+
+struct segment {
+	double compute_ns, offset_ns;
+	double private_ns; /* The longest of its private flows, alone. */
+	uint32_t first_flow, n_flows;
+	uint32_t n_shared;    /* Flows that are not private. */
+	double *flow_weights; /* As given; NULL without a weight hook.  Owned. */
+};
+
+enum job_state {
+	JOB_WAITING, /* For 'start_ns', to begin an iteration. */
+	JOB_RUNNING, /* A segment. */
+	JOB_LEFT,
+};
+
+struct job {
+	enum job_state state;
+	uint32_t id;
+	uint32_t segment;      /* Running. */
+	uint32_t n_left;       /* Shared flows still sending. */
+	bool is_sent;          /* The segment's flows have started. */
+	bool is_gated;         /* Waits for the gate; listed there. */
+	bool is_admitted;      /* Counted at the gate, but has not yet started. */
+	bool is_told;          /* on_flows has been called, or need not be. */
+	bool is_steered;       /* 'wait_ns' has had the segment's flows wait. */
+	double start_ns;       /* Of the iteration. */
+	double compute_end_ns; /* Of the segment. */
+	double send_ns;        /* Its flows start, or started, then. */
+	double private_end_ns; /* Its private flows end; once sent. */
+	double weight_factor;  /* Of its flows, from the hook; once sent. */
+	double *left; /* By flow of the segment: the share to send; NULL: all.  Owned. */
+	struct engine_point *from; /* Where it is to begin; NULL: there.  Owned. */
+	double stop_ns;            /* INFINITY: never. */
+
+	uint32_t n_segments;
+	struct segment *segments; /* Owned. */
+	uint64_t n_iterations, max_iterations;
+	double jitter_frac;
+	struct rng rng;
+
+	enum engine_pacing pacing;
+	double base_ns, grid_ns, deadband_ns;
+	uint64_t n_corrections;
+	double waited_ns;
+	double end_ns;
+
+	/* At the gate. */
+	double gate_since_ns, gate_slot_ns;
+	uint32_t n_overtaken;
+};
+
+/* Who sends through the gate, and who waits. */
+struct gate {
+	double *sending_bps; /* By link: caps of gated flows.  Owned. */
+	uint32_t *n_sending; /* By link: their number.  Owned. */
+	uint32_t *reserved;  /* By link: stamp of the last reservation.  Owned. */
+	double *own_bps;     /* By link, scratch: a job's own caps.  Owned. */
+	uint32_t stamp;
+	VEC(uint32_t) waiters; /* Jobs, by slot. */
+	bool is_changed;       /* A flow left a link since the last look. */
+};
+
+struct engine {
+	struct fluid fluid;
+	struct evq evq;
+	struct gate gate;
+	struct measure *measure; /* NULL unless asked for. */
+	struct engine_observer observer;
+	VEC(struct job *) jobs; /* Owned. */
+	VEC(uint32_t) batch;    /* Scratch. */
+	uint64_t seed;
+	double now_ns;
+	uint64_t n_flows_finished;
+	bool is_stopping;
+};
+
+/* ------ job.c ------ */
+
+/* Copies 'spec' and registers its flows.  The caller has checked it. */
+struct job *job_new(struct engine *e, uint32_t id, const struct engine_job *spec);
+void job_free(struct job *job);
+
+/*
+ * Does what the job has to do at e->now_ns and returns when it wants to be
+ * asked again, not later than is due but perhaps earlier; INFINITY: when one
+ * of its flows finishes, or the gate opens, or never.  Counts in '*n_events'
+ * what was done.
+ */
+double job_advance(struct engine *e, struct job *job, uint64_t *n_events);
+
+/* How long a flow of the running segment takes at its cap, from its start. */
+static inline double
+job_flow_ns(const struct engine *e, const struct job *job, uint32_t i)
+{
+	return (job->left ? job->left[i] : 1) *
+	       fluid_alone_ns(&e->fluid, job->segments[job->segment].first_flow + i);
+}
+
+/* Learns from the fluid which flows are private, at the start or amid a run. */
+void job_refresh(struct engine *e, struct job *job);
+
+/* ------ gate.c ------ */
+
+void gate_init(struct gate *gate, uint32_t n_links);
+void gate_fini(struct gate *gate);
+/*
+ * May the job send its segment's flows now?  If so they count as sending from
+ * here on; if not, the job is put on the list.
+ */
+bool gate_ask(struct engine *e, struct job *job);
+/* One flow of a gated job more or less is sending. */
+void gate_flow_start(struct engine *e, uint32_t flow);
+void gate_flow_end(struct engine *e, uint32_t flow);
+/* A job that waits, or may send but has not begun, leaves. */
+void gate_leave(struct engine *e, struct job *job);
+/* If 'gate.is_changed': lets those go on that may; they are due now. */
+void gate_release(struct engine *e);
+
+/* ------ measure.c ------ */
+
+struct measure *measure_new(uint32_t n_links, double mtu_bytes, const bool *unmarked);
+void measure_free(struct measure *m);
+/* After a rebuild of the fluid; measure_flush() came before it. */
+void measure_rebuild(struct measure *m, const struct engine *e);
+/* Before a flow that is active is stopped. */
+void measure_flow_end(struct measure *m, const struct engine *e, uint32_t flow);
+/* After a solve, with its results in the fluid. */
+void measure_batch(struct measure *m, const struct engine *e);
+/* Brings everything up to e->now_ns. */
+void measure_flush(struct measure *m, const struct engine *e);
+void measure_link(const struct measure *m, uint32_t link,
+		  struct engine_link_stats *ret);
+void measure_job(const struct measure *m, uint32_t job, double *ret_packets,
+		 double *ret_ecn_packets);
+
+#endif

@@ -1,0 +1,68 @@
+/*
+ * state.c - all that what comes next depends on, relative to now; for finding when it
+ * was as it is before.
+ */
+#include <math.h>
+
+#include "engine/internal.h"
+
+#define N_OF_JOB 9
+
+static double
+left_ns(const struct engine *e, double at_ns)
+{
+	return at_ns > e->now_ns ? at_ns - e->now_ns : 0;
+}
+
+size_t
+engine_state_size(const struct engine *e)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < e->jobs.n; i++) {
+		const struct job *job = e->jobs.items[i];
+
+		n += N_OF_JOB;
+		for (uint32_t s = 0; s < job->n_segments; s++)
+			n += job->segments[s].n_flows;
+	}
+	return n;
+}
+
+void
+engine_state(const struct engine *e, double *ret_state)
+{
+	double *out = ret_state;
+
+	for (size_t i = 0; i < e->jobs.n; i++) {
+		const struct job *job = e->jobs.items[i];
+		bool runs = job->state == JOB_RUNNING;
+		bool is_paced = job->pacing != ENGINE_PACE_FREE && job->grid_ns > 0;
+		double since_ns = e->now_ns - job->base_ns;
+
+		*out++ = job->state;
+		*out++ = runs ? job->segment : 0;
+		*out++ = runs ? job->is_sent + 2 * job->is_gated + 4 * job->is_admitted
+			      : 0;
+		*out++ = runs ? left_ns(e, job->compute_end_ns)
+			      : left_ns(e, job->start_ns);
+		*out++ = runs && !job->is_sent ? left_ns(e, job->send_ns) : 0;
+		*out++ = runs && job->is_sent ? left_ns(e, job->private_end_ns) : 0;
+		*out++ = is_paced ? since_ns - job->grid_ns *
+						       floor(since_ns / job->grid_ns +
+							     1e-9)
+				  : 0;
+		*out++ = job->is_gated || job->is_admitted
+				 ? job->gate_slot_ns - e->now_ns
+				 : 0;
+		*out++ = job->is_gated ? job->n_overtaken : 0;
+		for (uint32_t s = 0; s < job->n_segments; s++)
+			for (uint32_t f = 0; f < job->segments[s].n_flows; f++) {
+				uint32_t flow = job->segments[s].first_flow + f;
+
+				*out++ = e->fluid.flows[flow].is_active
+						 ? left_ns(e, e->fluid.finish_ns[flow])
+						 : -1;
+			}
+	}
+}

@@ -1,0 +1,17 @@
+/*
+ * bounded.h - the least value of a function of a few numbers within bounds.
+ *
+ * Nelder and Mead's simplex search (1965), points outside moved to the bounds, begun anew
+ * from the best until that gains nothing.  Finds a minimum near where it begins; needs no
+ * derivatives.  Deterministic.
+ */
+#ifndef POLICIES_MATH_BOUNDED_H
+#define POLICIES_MATH_BOUNDED_H
+
+#define BOUNDED_MAX 12 /* Numbers. */
+
+/* From 'x', which becomes the best that was found; returns its value. */
+double bounded_minimise(double (*value)(void *ctx, const double *x), void *ctx,
+			double *x, const double *low, const double *high, int n);
+
+#endif

@@ -1,0 +1,1 @@
+policies_SRCS := $(wildcard policies/*.c policies/math/*.c)

@@ -1,0 +1,352 @@
+/*
+ * order_deficit.c - rounds out of shares of the time (Gavel).
+ *
+ * On each type of GPUs, who has had least of its share there goes first: by x / (its part
+ * of all time that was given), then by what it was owed when shares were found last, then
+ * by x.  Shares are found anew when jobs have come, gone or changed, yet not within
+ * 'reset_s' of the last time; what was given and owed is counted from then.  One that came
+ * since then has no share, and has what others leave, or waits ('wait', as Gavel's
+ * simulator has it).  Each begins with 'credit_s', so that nobody has had nothing.
+ *
+ * Types are served one after the other, the reference first.
+ */
+#include <float.h>
+#include <math.h>
+
+#include "policies/order_list.h"
+#include "policies/orders.h"
+#include "policies/shares.h"
+
+#define N_COMMON     4   /* Parameters that all have; a rule's own come behind. */
+#define NEVER_SERVED 1e9 /* Priority for each share, of who has had no time at all. */
+
+struct part {
+	double given_s, owed_s, share; /* share NAN: none was found yet. */
+};
+
+struct job {
+	double executed_s; /* When it was looked at last. */
+	uint32_t type;     /* Of the GPUs that it ran on since. */
+};
+
+struct state {
+	const struct share_rule *rule;
+	void *rule_state;
+	double reset_s, credit_s;
+	bool waits, remembers;
+	uint32_t n_types;
+	struct order_list list;
+	VEC(struct job) jobs;   /* By id. */
+	VEC(struct part) parts; /* By id and type. */
+	VEC(double) shares;     /* [list.ids x types] */
+	VEC(double) all_s;      /* Given to all, by type. */
+	VEC(uint32_t) types;    /* Of what was written last. */
+	double found_s;         /* When shares were. */
+	double grain_s;         /* Of the clock, when it was asked last. */
+	bool is_stale;
+};
+
+static void
+begin(struct state *s, const double *params, const struct pol_cluster *cluster,
+      const struct share_rule *rule)
+{
+	s->rule = rule;
+	s->rule_state = xcalloc(1, rule->state_size + 1);
+	if (rule->init)
+		rule->init(s->rule_state, params + N_COMMON);
+	s->reset_s = params[0];
+	s->credit_s = params[1];
+	s->waits = params[2] > 0;
+	s->remembers = params[3] > 0;
+	s->n_types = cluster->n_types;
+	for (uint32_t type = 0; type < s->n_types; type++)
+		vec_push(&s->all_s, 0);
+}
+
+static void
+fini(void *state)
+{
+	struct state *s = state;
+
+	if (s->rule->fini)
+		s->rule->fini(s->rule_state);
+	free(s->rule_state);
+	order_list_fini(&s->list);
+	vec_free(&s->jobs);
+	vec_free(&s->parts);
+	vec_free(&s->shares);
+	vec_free(&s->all_s);
+	vec_free(&s->types);
+}
+
+static struct part *
+part_of(const struct state *s, uint32_t id, uint32_t type)
+{
+	return &s->parts.items[(size_t)id * s->n_types + type];
+}
+
+static void
+look(struct state *s, const struct pol_job *job)
+{
+	struct job *it = &s->jobs.items[job->id];
+	double given_s = job->executed_s - it->executed_s, n = given_s / s->grain_s;
+
+	/* What the clock cannot tell is left over from sums, and would decide ties. */
+	if (n < 1 / DBL_EPSILON)
+		given_s = nearbyint(n) * s->grain_s;
+	it->executed_s = job->executed_s;
+	part_of(s, job->id, it->type)->given_s += given_s;
+	s->all_s.items[it->type] += given_s;
+}
+
+static void
+on_event(void *state, const struct pol_view *view, enum pol_event event,
+	 const struct pol_job *job)
+{
+	struct state *s = state;
+
+	(void)view;
+	order_list_event(&s->list, event, job->id);
+	if (event == POL_ARRIVED) {
+		while (s->jobs.n <= job->id)
+			vec_push(&s->jobs, ((struct job){ 0 }));
+		while (s->parts.n < ((size_t)job->id + 1) * s->n_types)
+			vec_push(&s->parts, ((struct part){ 0 }));
+		s->jobs.items[job->id] = (struct job){ .executed_s = job->executed_s };
+		for (uint32_t type = 0; type < s->n_types; type++)
+			*part_of(s, job->id, type) =
+				(struct part){ .given_s = s->credit_s, .share = NAN };
+	} else if (event == POL_DONE) {
+		look(s, job);
+	}
+	s->is_stale |=
+		event == POL_ARRIVED || event == POL_DONE || event == POL_CHANGED;
+}
+
+/* Settles what was owed until now. */
+static void
+settle(struct state *s, struct part *it, double since_s, double *all_s)
+{
+	if (!isnan(it->share))
+		it->owed_s += it->share * since_s;
+	if (s->remembers)
+		return;
+	it->owed_s -= it->given_s - s->credit_s;
+	it->given_s = s->credit_s;
+	*all_s += it->given_s;
+}
+
+static void
+reset(struct state *s, const struct pol_view *view)
+{
+	double since_s = view->now_s - s->found_s;
+	uint32_t n = (uint32_t)s->list.ids.n;
+	const double *share;
+
+	for (uint32_t type = 0; type < s->n_types; type++) {
+		double *all_s = &s->all_s.items[type];
+
+		*all_s = s->remembers ? *all_s : 0;
+		for (uint32_t i = 0; i < n; i++)
+			settle(s, part_of(s, s->list.ids.items[i], type), since_s,
+			       all_s);
+	}
+	vec_reserve(&s->shares, (size_t)n * s->n_types + 1);
+	if (n)
+		s->rule->shares(s->rule_state, view, s->list.ids.items, n,
+				s->shares.items);
+	share = s->shares.items;
+	for (uint32_t i = 0; i < n; i++)
+		for (uint32_t type = 0; type < s->n_types; type++)
+			part_of(s, s->list.ids.items[i], type)->share = *share++;
+	s->found_s = view->now_s;
+	s->is_stale = false;
+}
+
+static double
+priority(const struct state *s, const struct part *it, double all_s)
+{
+	double part = all_s > 0 ? it->given_s / all_s : 0;
+
+	if (s->remembers)
+		part = it->given_s;
+	if (isnan(it->share))
+		return 0;
+	return part > 0 ? it->share / part : it->share * NEVER_SERVED;
+}
+
+enum key {
+	SHARE,
+	OWED,
+	PRIORITY, /* Sorted by last: it counts most. */
+	N_KEYS,
+};
+
+static double
+key_of(const struct state *s, const struct part *it, uint32_t type, enum key key)
+{
+	if (key == PRIORITY)
+		return priority(s, it, s->all_s.items[type]);
+	if (key == OWED)
+		return it->owed_s - (s->remembers ? it->given_s : 0);
+	return isnan(it->share) ? 0 : it->share;
+}
+
+/* Who is served on a type, as they came: not those that cannot run there. */
+static uint32_t
+list_type(const struct state *s, const struct pol_view *view, uint32_t type,
+	  uint32_t *ret_ids)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < s->list.ids.n; i++) {
+		uint32_t id = s->list.ids.items[i];
+
+		if (s->waits && isnan(part_of(s, id, type)->share))
+			continue;
+		if (s->n_types == 1 || share_speed(view, &view->jobs[id], type) > 0)
+			ret_ids[n++] = id;
+	}
+	return n;
+}
+
+static void
+sort_type(struct state *s, const struct pol_view *view, uint32_t type, uint32_t *ids,
+	  uint32_t n)
+{
+	double *keys = order_list_keys(&s->list, view);
+
+	for (int key = 0; key < N_KEYS; key++) {
+		for (uint32_t i = 0; i < n; i++)
+			keys[ids[i]] = -key_of(s, part_of(s, ids[i], type), type,
+					       (enum key)key);
+		order_list_sort_ids(&s->list, ids, n);
+	}
+}
+
+static uint32_t
+order(void *state, const struct pol_view *view, uint32_t *ret_ids)
+{
+	struct state *s = state;
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < s->list.ids.n; i++)
+		look(s, &view->jobs[s->list.ids.items[i]]);
+	/* At the time 0 nothing has been found yet, as far as Gavel is concerned. */
+	if (s->is_stale &&
+	    (!(s->found_s > 0) || view->now_s - s->found_s >= s->reset_s))
+		reset(s, view);
+	s->types.n = 0;
+	for (uint32_t type = 0; type < s->n_types; type++) {
+		uint32_t n_here = list_type(s, view, type, ret_ids + n);
+
+		sort_type(s, view, type, ret_ids + n, n_here);
+		for (uint32_t i = 0; i < n_here; i++)
+			vec_push(&s->types, type);
+		n += n_here;
+	}
+	s->grain_s = nextafter(view->now_s, INFINITY) - view->now_s;
+	return n;
+}
+
+static void
+types(void *state, uint32_t *ret_types)
+{
+	const struct state *s = state;
+
+	for (size_t i = 0; i < s->types.n; i++)
+		ret_types[i] = s->types.items[i];
+}
+
+/* Who runs on what. */
+static void
+served(void *state, const struct pol_view *view, const struct pol_plan *plan)
+{
+	struct state *s = state;
+
+	for (size_t i = 0; i < plan->grants.n; i++) {
+		const struct pol_grant *it = &plan->grants.items[i];
+
+		s->jobs.items[it->job].type =
+			view->cluster
+				->type_of[plan->pieces.items[it->first_piece].node];
+	}
+}
+
+#define COMMON                                                                    \
+	{ "deficit.reset_s",                                                      \
+	  "between two times that shares are found, s (Gavel)",                   \
+	  1000,                                                                   \
+	  0,                                                                      \
+	  1e9,                                                                    \
+	  false },                                                                \
+		{ "deficit.credit_s",                                             \
+		  "what each begins with, s: half a round (Gavel)",               \
+		  180,                                                            \
+		  0,                                                              \
+		  1e9,                                                            \
+		  false },                                                        \
+		{ "deficit.wait",                                                 \
+		  "1: new jobs wait until shares are found (Gavel's simulator)",  \
+		  0,                                                              \
+		  0,                                                              \
+		  1,                                                              \
+		  true },                                                         \
+	{                                                                         \
+		"deficit.remember",                                               \
+			"1: time counts since a job came, not since shares were " \
+			"found (Muri's simulator)",                               \
+			0, 0, 1, true                                             \
+	}
+
+static const struct pol_param common[] = { COMMON, { 0 } };
+static const struct pol_param finish_time[] = {
+	COMMON,
+	{ "finish.muri",
+	  "1: time alone is in iterations, on whole GPUs, and what is left over stays so "
+	  "(Muri's simulator)",
+	  0, 0, 1, true },
+	{ 0 },
+};
+static const struct pol_param assigned[] = {
+	COMMON,
+	{ "assign.oldest",
+	  "part of those that wait that is assigned, the oldest (AlloX)", 1, 0, 1,
+	  false },
+	{ 0 },
+};
+
+/* An order for each rule. */
+#define ORDER(name_, text_, params_, rule_)                                          \
+	static void init_##rule_(void *state, const double *values,                  \
+				 const struct pol_cluster *cluster, struct rng *rng) \
+	{                                                                            \
+		(void)rng;                                                           \
+		begin(state, values, cluster, &rule_);                               \
+	}                                                                            \
+	const struct pol_order order_##rule_ = {                                     \
+		.module = { .name = name_,                                           \
+			    .text = text_,                                           \
+			    .params = params_,                                       \
+			    .state_size = sizeof(struct state),                      \
+			    .init = init_##rule_,                                    \
+			    .fini = fini,                                            \
+			    .on_event = on_event },                                  \
+		.fit = POL_SKIP,                                                     \
+		.order = order,                                                      \
+		.types = types,                                                      \
+		.served = served,                                                    \
+	}
+
+ORDER("equal-shares", "least served of an equal share of the time", common,
+      share_equal);
+ORDER("max-min-shares", "least served of an equal share of the GPUs", common,
+      share_max_min);
+ORDER("finish-time-shares", "least served of a share that delays all alike",
+      finish_time, share_finish_time);
+ORDER("makespan-shares", "least served of a share by which all end together", common,
+      share_makespan);
+ORDER("throughput-shares", "least served of a share that gets most done", common,
+      share_throughput);
+ORDER("assigned-shares", "who is first on its GPU by the best assignment", assigned,
+      share_assigned);

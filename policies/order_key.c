@@ -1,0 +1,192 @@
+/*
+ * order_key.c - orders by one key of each job.
+ */
+#include <math.h>
+
+#include "policies/order_list.h"
+#include "policies/orders.h"
+
+struct state {
+	struct order_list list; /* First: order_list_on_event(). */
+	bool has_gaps;          /* Longest pending: of Tiresias's simulator. */
+};
+
+static void
+fini(void *state)
+{
+	order_list_fini(&((struct state *)state)->list);
+}
+
+static uint32_t
+as_they_came(void *state, const struct pol_view *view, uint32_t *ret_ids)
+{
+	const struct state *s = state;
+
+	(void)view;
+	return order_list_tell(&s->list, ret_ids);
+}
+
+/* Sorts the list itself, so that ties stay as they were. */
+static uint32_t
+by_key(struct state *s, const struct pol_view *view, uint32_t *ret_ids,
+       double (*key)(const struct pol_job *job, const struct pol_view *view))
+{
+	double *keys = order_list_keys(&s->list, view);
+
+	for (size_t i = 0; i < s->list.ids.n; i++) {
+		uint32_t id = s->list.ids.items[i];
+
+		keys[id] = key(&view->jobs[id], view);
+	}
+	order_list_sort(&s->list);
+	return order_list_tell(&s->list, ret_ids);
+}
+
+static double
+gpus(const struct pol_job *job, const struct pol_view *view)
+{
+	(void)view;
+	return job->n_gpus;
+}
+
+static double
+remaining(const struct pol_job *job, const struct pol_view *view)
+{
+	(void)view;
+	return job->remaining_s;
+}
+
+static double
+remaining_gpu_time(const struct pol_job *job, const struct pol_view *view)
+{
+	(void)view;
+	return job->remaining_s * job->n_gpus;
+}
+
+/* Those that wait longest first; who runs has waited so long until it started. */
+static double
+pending(const struct pol_job *job, const struct pol_view *view)
+{
+	double until_s = job->n_pieces ? job->since_s : view->now_s;
+
+	return -(until_s - job->submit_s - job->executed_s);
+}
+
+static uint32_t
+order_by_gpus(void *state, const struct pol_view *view, uint32_t *ret_ids)
+{
+	return by_key(state, view, ret_ids, gpus);
+}
+
+static uint32_t
+order_by_remaining(void *state, const struct pol_view *view, uint32_t *ret_ids)
+{
+	return by_key(state, view, ret_ids, remaining);
+}
+
+static uint32_t
+order_by_remaining_gpu_time(void *state, const struct pol_view *view, uint32_t *ret_ids)
+{
+	return by_key(state, view, ret_ids, remaining_gpu_time);
+}
+
+static void
+init_pending(void *state, const double *params, const struct pol_cluster *cluster,
+	     struct rng *rng)
+{
+	(void)cluster;
+	(void)rng;
+	((struct state *)state)->has_gaps = params[0] != 0;
+}
+
+/*
+ * Of those that wait, whoever comes behind one that starts is not looked at this time, and
+ * the first that does not fit ends it: what Tiresias's simulator does, which takes jobs
+ * out of the list that it walks.
+ */
+static uint32_t
+leave_gaps(const struct pol_view *view, uint32_t *ids, uint32_t n)
+{
+	uint32_t n_free = view->cluster->n_all_gpus, n_kept = 0;
+	bool passes_one = false;
+
+	for (uint32_t i = 0; i < view->n_jobs; i++)
+		n_free -= view->jobs[view->ids[i]].n_held_gpus;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct pol_job *job = &view->jobs[ids[i]];
+
+		if (job->n_pieces) {
+			ids[n_kept++] = job->id;
+			continue;
+		}
+		if (passes_one) {
+			passes_one = false;
+			continue;
+		}
+		if (job->n_gpus > n_free) {
+			n_free = 0;
+			continue;
+		}
+		n_free -= job->n_gpus;
+		ids[n_kept++] = job->id;
+		passes_one = true;
+	}
+	return n_kept;
+}
+
+static uint32_t
+order_by_pending(void *state, const struct pol_view *view, uint32_t *ret_ids)
+{
+	uint32_t n = by_key(state, view, ret_ids, pending);
+
+	return ((struct state *)state)->has_gaps ? leave_gaps(view, ret_ids, n) : n;
+}
+
+#define MODULE(name_, text_)                                                      \
+	{                                                                         \
+		.name = name_, .text = text_, .state_size = sizeof(struct state), \
+		.fini = fini, .on_event = order_list_on_event                     \
+	}
+
+const struct pol_order order_fifo = {
+	.module = MODULE("fifo", "as they came; nobody passes one that does not fit"),
+	.fit = POL_STRICT,
+	.order = as_they_came,
+};
+const struct pol_order order_fifo_backfill = {
+	.module = MODULE("fifo-backfill", "as they came; whoever fits, runs"),
+	.fit = POL_SKIP,
+	.order = as_they_came,
+};
+const struct pol_order order_smallest = {
+	.module = MODULE("smallest", "fewest GPUs first"),
+	.fit = POL_SKIP,
+	.order = order_by_gpus,
+};
+const struct pol_order order_srtf = {
+	.module = MODULE("srtf", "least remaining time first"),
+	.fit = POL_SKIP,
+	.order = order_by_remaining,
+};
+const struct pol_order order_srsf = {
+	.module = MODULE("srsf", "least remaining GPU time first"),
+	.fit = POL_SKIP,
+	.order = order_by_remaining_gpu_time,
+};
+static const struct pol_param pending_params[] = {
+	{ "longest-pending.gaps",
+	  "1: who is behind one that starts is passed over, as by Tiresias's simulator",
+	  0, 0, 1, true },
+	{ 0 },
+};
+const struct pol_order order_longest_pending = {
+	.module = { .name = "longest-pending",
+		    .text = "longest waiting first",
+		    .params = pending_params,
+		    .state_size = sizeof(struct state),
+		    .init = init_pending,
+		    .fini = fini,
+		    .on_event = order_list_on_event },
+	.fit = POL_STRICT,
+	.order = order_by_pending,
+};

@@ -1,0 +1,64 @@
+#include "policies/places.h"
+
+/* The first node with so many free, other than those of the last 'n' pieces; or none. */
+static uint32_t
+find_room(const struct pol_view *view, const struct pol_free *free, uint32_t n_gpus)
+{
+	for (uint32_t i = 0; i < view->cluster->n_nodes; i++)
+		if (free->n_free[i] >= n_gpus)
+			return i;
+	return POL_NONE;
+}
+
+static void
+give_back(struct pol_free *free, struct pol_plan *plan, uint32_t n_pieces)
+{
+	for (; n_pieces; n_pieces--) {
+		const struct pol_piece *piece = &plan->pieces.items[--plan->pieces.n];
+
+		free->n_free[piece->node] += piece->n_gpus;
+		free->n_all += piece->n_gpus;
+	}
+}
+
+static uint32_t
+place(void *state, const struct pol_view *view, const struct pol_want *want,
+      struct pol_free *free, struct pol_plan *plan)
+{
+	const struct pol_cluster *cluster = view->cluster;
+	uint32_t left = want->n_gpus, n_pieces = 0, node;
+
+	(void)state;
+	if (free->n_all < left)
+		return 0;
+	node = find_room(view, free, left);
+	if (node != POL_NONE) {
+		place_take(free, plan, node, left);
+		return 1;
+	}
+	for (uint32_t i = 0; i < cluster->n_nodes && left >= cluster->n_gpus[i]; i++) {
+		if (!cluster->n_gpus[i] || free->n_free[i] < cluster->n_gpus[i])
+			continue;
+		left -= cluster->n_gpus[i];
+		place_take(free, plan, i, cluster->n_gpus[i]);
+		n_pieces++;
+	}
+	node = left && n_pieces ? find_room(view, free, left) : POL_NONE;
+	if (left && node == POL_NONE) {
+		give_back(free, plan, n_pieces);
+		return 0;
+	}
+	if (left) {
+		place_take(free, plan, node, left);
+		n_pieces++;
+		place_sort(plan->pieces.items + plan->pieces.n - n_pieces, n_pieces);
+	}
+	return n_pieces;
+}
+
+const struct pol_place place_whole = {
+	.module = { .name = "whole",
+		    .text = "the first node with room; else whole empty nodes, and the "
+			    "rest on one more" },
+	.place = place,
+};

@@ -1,0 +1,203 @@
+#include "policies/plan.h"
+
+#include <math.h>
+#include <string.h>
+
+void
+pol_plan_clear(struct pol_plan *plan)
+{
+	plan->grants.n = plan->pieces.n = plan->hosts.n = 0;
+	plan->score = 0;
+}
+
+void
+pol_plan_fini(struct pol_plan *plan)
+{
+	vec_free(&plan->grants);
+	vec_free(&plan->pieces);
+	vec_free(&plan->hosts);
+}
+
+const struct pol_grant *
+pol_plan_find(const struct pol_plan *plan, uint32_t job)
+{
+	for (size_t i = 0; i < plan->grants.n; i++)
+		if (plan->grants.items[i].job == job)
+			return &plan->grants.items[i];
+	return NULL;
+}
+
+/* ---- Checking ------------------------------------------------------------------------ */
+
+#define NEAR 1e-6 /* CPUs are sums of shares. */
+
+struct check {
+	const struct pol_plan *plan;
+	const struct pol_view *view;
+	const struct pol_grant **of_job; /* By id. */
+	uint32_t *n_given;               /* By node. */
+	double *cpus_given;              /* By node, in even shares of a GPU. */
+	uint32_t *n_shared; /* By piece: of its GPUs, between a host and a guest. */
+};
+
+static bool
+has_same_pieces(const struct pol_plan *plan, const struct pol_grant *a,
+		const struct pol_grant *b)
+{
+	return a->n_pieces == b->n_pieces &&
+	       memcmp(plan->pieces.items + a->first_piece,
+		      plan->pieces.items + b->first_piece,
+		      a->n_pieces * sizeof(struct pol_piece)) == 0;
+}
+
+static const char *
+check_pieces(const struct check *c, const struct pol_grant *grant)
+{
+	const struct pol_cluster *cluster = c->view->cluster;
+	uint32_t sum = 0, last = POL_NONE;
+
+	if (grant->first_piece > c->plan->pieces.n ||
+	    grant->n_pieces > c->plan->pieces.n - grant->first_piece)
+		return "a grant without its pieces";
+	for (uint32_t i = 0; i < grant->n_pieces; i++) {
+		const struct pol_piece *piece =
+			&c->plan->pieces.items[grant->first_piece + i];
+
+		if (piece->node >= cluster->n_nodes || !piece->n_gpus)
+			return "a piece of no node, or of nothing";
+		if (last != POL_NONE && piece->node <= last)
+			return "pieces that are not in the order of nodes";
+		last = piece->node;
+		sum += piece->n_gpus;
+	}
+	return sum == grant->n_gpus ? NULL : "a gang that is not whole";
+}
+
+static const char *
+check_grant(const struct check *c, const struct pol_grant *grant)
+{
+	const struct pol_job *job;
+
+	if (grant->job >= c->view->n_ids)
+		return "a job that there is not";
+	job = &c->view->jobs[grant->job];
+	if (c->of_job[grant->job])
+		return "a job that is granted twice";
+	c->of_job[grant->job] = grant;
+	if (!(grant->share > 0 && grant->share <= 1))
+		return "a share that is none";
+	if (!(grant->cpus >= 0 && grant->cpus < INFINITY))
+		return "a share of CPUs that is none";
+	if (!grant->n_gpus ||
+	    (job->max_gpus <= job->n_gpus && grant->n_gpus != job->n_gpus))
+		return "another number of GPUs than was asked for";
+	return check_pieces(c, grant);
+}
+
+static const char *
+check_group(const struct check *c, const struct pol_grant *grant)
+{
+	const struct pol_grant *first =
+		grant->group < c->view->n_ids ? c->of_job[grant->group] : NULL;
+
+	if (!first || first->group != first->job)
+		return "a group without its first job";
+	return has_same_pieces(c->plan, grant, first) ? NULL
+						      : "a group on different GPUs";
+}
+
+/* So many GPUs of a job's on a node are shared; false if it has no more of them. */
+static bool
+share(const struct check *c, const struct pol_grant *grant, uint32_t node, uint32_t n)
+{
+	for (uint32_t i = 0; i < grant->n_pieces; i++) {
+		uint32_t k = grant->first_piece + i;
+
+		if (c->plan->pieces.items[k].node != node)
+			continue;
+		if (n > c->plan->pieces.items[k].n_gpus - c->n_shared[k])
+			return false;
+		c->n_shared[k] += n;
+		return true;
+	}
+	return false;
+}
+
+static const char *
+check_hosts(const struct check *c, const struct pol_grant *guest)
+{
+	if (guest->first_host > c->plan->hosts.n ||
+	    guest->n_hosts > c->plan->hosts.n - guest->first_host)
+		return "a guest without its hosts";
+	for (uint32_t i = 0; i < guest->n_hosts; i++) {
+		const struct pol_host *host =
+			&c->plan->hosts.items[guest->first_host + i];
+		const struct pol_grant *grant =
+			host->job < c->view->n_ids ? c->of_job[host->job] : NULL;
+
+		if (!grant || grant->n_hosts || grant->group != grant->job ||
+		    guest->group != guest->job)
+			return "a host that cannot be one";
+		if (!host->n_gpus || !share(c, grant, host->node, host->n_gpus) ||
+		    !share(c, guest, host->node, host->n_gpus))
+			return "a guest where its host is not";
+	}
+	return NULL;
+}
+
+/* What a group has is given once, and what a guest shares is its host's. */
+static const char *
+check_given(const struct check *c, const struct pol_grant *grant)
+{
+	const struct pol_cluster *cluster = c->view->cluster;
+
+	for (uint32_t i = 0; grant->group == grant->job && i < grant->n_pieces; i++) {
+		uint32_t k = grant->first_piece + i;
+		const struct pol_piece *piece = &c->plan->pieces.items[k];
+
+		c->n_given[piece->node] +=
+			piece->n_gpus - (grant->n_hosts ? c->n_shared[k] : 0);
+		if (c->n_given[piece->node] > cluster->n_gpus[piece->node])
+			return "a GPU given twice";
+		/* Guests live on their hosts' CPUs, too. */
+		c->cpus_given[piece->node] +=
+			(grant->cpus > 0 ? grant->cpus : 1) *
+			(piece->n_gpus - (grant->n_hosts ? c->n_shared[k] : 0));
+		if (c->cpus_given[piece->node] > cluster->n_gpus[piece->node] + NEAR)
+			return "CPUs given twice";
+	}
+	return NULL;
+}
+
+const char *
+pol_plan_why_not(const struct pol_plan *plan, const struct pol_view *view)
+{
+	struct check c = {
+		.plan = plan,
+		.view = view,
+		.of_job = xcalloc(view->n_ids + 1, sizeof *c.of_job),
+		.n_given = xcalloc(view->cluster->n_nodes + 1, sizeof *c.n_given),
+		.cpus_given = xcalloc(view->cluster->n_nodes + 1, sizeof(double)),
+		.n_shared = xcalloc(plan->pieces.n + 1, sizeof *c.n_shared),
+	};
+	const char *why = NULL;
+	size_t n_here = 0;
+
+	for (size_t i = 0; !why && i < plan->grants.n; i++)
+		why = check_grant(&c, &plan->grants.items[i]);
+	for (size_t i = 0; !why && i < plan->grants.n; i++)
+		why = check_group(&c, &plan->grants.items[i]);
+	for (size_t i = 0; !why && i < plan->grants.n; i++)
+		why = check_hosts(&c, &plan->grants.items[i]);
+	for (size_t i = 0; !why && i < plan->grants.n; i++)
+		why = check_given(&c, &plan->grants.items[i]);
+	for (uint32_t i = 0; !why && i < view->n_jobs; i++)
+		n_here += c.of_job[view->ids[i]] != NULL;
+	if (!why && n_here != plan->grants.n)
+		why = "a job that is not here";
+	free(c.of_job);
+	free(c.n_given);
+	free(c.cpus_given);
+	free(c.n_shared);
+	return why;
+}

@@ -1,0 +1,391 @@
+/*
+ * plan_guests.c - guaranteed jobs have GPUs for themselves, as they came; others are guests
+ * on what they leave (AntMan, OSDI 2020).
+ *
+ * A guaranteed job that does not fit yet holds back what it can: GPUs of one node, or whole
+ * nodes where it wants several.  A guest is let in on the GPUs with the least load that
+ * have no other guest, wherever they are.  Nobody who runs is stopped or moved.
+ */
+#include "policies/order_list.h"
+#include "policies/places.h"
+#include "policies/planners.h"
+
+/*
+ * The load that jobs are held to make of a GPU.  Sums are kept as they come: in which
+ * order guests find GPUs of "the same" load rests on their last digits in the published
+ * simulator, and so its numbers do.
+ */
+#define LOAD_GUARANTEED 0.1
+#define LOAD_STARTED    0.01 /* Of it, once it runs. */
+#define LOAD_GUEST      0.9
+#define LOAD_LIMIT      0.8 /* Below, there is room for a guest. */
+
+struct gpu {
+	uint32_t node;
+	uint32_t owner, guest; /* POL_NONE: nobody. */
+};
+
+struct state {
+	struct order_list list;
+	uint32_t guest_priority;
+	uint32_t node_gpus, n_nodes; /* Of the largest node. */
+	bool is_even;                /* All nodes have as many GPUs. */
+	VEC(struct gpu) gpus;        /* Node by node. */
+	VEC(double) loads;           /* [gpus] */
+	VEC(uint32_t) first_gpu;     /* By node. */
+	VEC(uint32_t) n_free;        /* By node: GPUs that nobody owns. */
+	uint32_t n_all_free;
+	VEC(uint32_t) holder;   /* By node: who waits for more of it; POL_NONE. */
+	VEC(uint32_t) n_lacked; /* By id: GPUs it waits for; 0: it runs. */
+	VEC(uint32_t) node_of;  /* By id: of which it holds some back; POL_NONE. */
+	VEC(uint32_t) found, scratch;   /* GPUs, sorted by load. */
+	VEC(uint32_t) slots, next_slot; /* GPUs job by job; by id. */
+	struct pol_plan tried;
+};
+
+static const struct pol_param params[] = {
+	{ "antman.opportunistic_priority",
+	  "that jobs have which are guests (in Muri's traces)", 1, -1e6, 1e6, true },
+	{ 0 },
+};
+
+static void
+init(void *state, const double *values, const struct pol_cluster *cluster,
+     struct rng *rng)
+{
+	struct state *s = state;
+
+	(void)rng;
+	s->guest_priority = (uint32_t)(int32_t)values[0];
+	s->n_nodes = cluster->n_nodes;
+	s->is_even = true;
+	s->n_all_free = cluster->n_all_gpus;
+	for (uint32_t i = 0; i < cluster->n_nodes; i++) {
+		s->is_even &= cluster->n_gpus[i] == cluster->n_gpus[0];
+		if (cluster->n_gpus[i] > s->node_gpus)
+			s->node_gpus = cluster->n_gpus[i];
+		vec_push(&s->first_gpu, (uint32_t)s->gpus.n);
+		vec_push(&s->n_free, cluster->n_gpus[i]);
+		vec_push(&s->holder, POL_NONE);
+		for (uint32_t k = 0; k < cluster->n_gpus[i]; k++) {
+			vec_push(&s->gpus, ((struct gpu){ i, POL_NONE, POL_NONE }));
+			vec_push(&s->loads, 0);
+		}
+	}
+}
+
+static void
+fini(void *state)
+{
+	struct state *s = state;
+
+	order_list_fini(&s->list);
+	vec_free(&s->gpus);
+	vec_free(&s->loads);
+	vec_free(&s->first_gpu);
+	vec_free(&s->n_free);
+	vec_free(&s->holder);
+	vec_free(&s->n_lacked);
+	vec_free(&s->node_of);
+	vec_free(&s->found);
+	vec_free(&s->scratch);
+	vec_free(&s->slots);
+	vec_free(&s->next_slot);
+	pol_plan_fini(&s->tried);
+}
+
+static void
+leave(struct state *s, uint32_t id)
+{
+	for (size_t i = 0; i < s->gpus.n; i++) {
+		struct gpu *gpu = &s->gpus.items[i];
+
+		if (gpu->owner == id) {
+			gpu->owner = POL_NONE;
+			s->loads.items[i] -= LOAD_GUARANTEED;
+			s->n_free.items[gpu->node]++;
+			s->n_all_free++;
+		} else if (gpu->guest == id) {
+			gpu->guest = POL_NONE;
+			s->loads.items[i] -= LOAD_GUEST;
+		}
+	}
+}
+
+static void
+on_event(void *state, const struct pol_view *view, enum pol_event event,
+	 const struct pol_job *job)
+{
+	struct state *s = state;
+
+	while (s->n_lacked.n < view->n_ids) {
+		vec_push(&s->n_lacked, 0);
+		vec_push(&s->node_of, POL_NONE);
+		vec_push(&s->next_slot, 0);
+	}
+	if (event == POL_ARRIVED)
+		s->n_lacked.items[job->id] = job->n_gpus;
+	else if (event == POL_DONE)
+		leave(s, job->id);
+	order_list_event(&s->list, event, job->id);
+}
+
+static bool
+is_guest(const struct state *s, const struct pol_job *job)
+{
+	return (uint32_t)job->priority == s->guest_priority;
+}
+
+/* ---- Guaranteed jobs -------------------------------------------------------------------- */
+
+/* What it waited for is there. */
+static void
+begin(struct state *s, uint32_t id)
+{
+	for (size_t i = 0; i < s->gpus.n; i++)
+		if (s->gpus.items[i].owner == id)
+			s->loads.items[i] += LOAD_STARTED;
+	if (s->node_of.items[id] != POL_NONE)
+		s->holder.items[s->node_of.items[id]] = POL_NONE;
+}
+
+/* The first 'n' that nobody owns. */
+static void
+take(struct state *s, uint32_t id, uint32_t node, uint32_t n)
+{
+	s->n_free.items[node] -= n;
+	s->n_all_free -= n;
+	s->n_lacked.items[id] -= n;
+	for (uint32_t i = s->first_gpu.items[node]; n; i++) {
+		if (s->gpus.items[i].owner != POL_NONE)
+			continue;
+		s->gpus.items[i].owner = id;
+		s->loads.items[i] += LOAD_GUARANTEED - LOAD_STARTED;
+		n--;
+	}
+	if (!s->n_lacked.items[id])
+		begin(s, id);
+}
+
+/* The first node with room; or else that on which most can be held back. */
+static uint32_t
+find_node(const struct state *s, const struct pol_cluster *cluster, uint32_t n_gpus)
+{
+	uint32_t best = POL_NONE, n_best = 0;
+
+	for (uint32_t i = 0; i < s->n_nodes; i++)
+		if (s->n_free.items[i] >= n_gpus)
+			return i;
+	for (uint32_t i = 0; i < s->n_nodes; i++) {
+		/* One node is held back for one job: two could wait for each other. */
+		if (s->holder.items[i] != POL_NONE || cluster->n_gpus[i] < n_gpus ||
+		    s->n_free.items[i] <= n_best)
+			continue;
+		best = i;
+		n_best = s->n_free.items[i];
+	}
+	return best;
+}
+
+static void
+serve_on_node(struct state *s, const struct pol_view *view, const struct pol_job *job)
+{
+	uint32_t *node = &s->node_of.items[job->id];
+	uint32_t n_lacked = s->n_lacked.items[job->id], n;
+
+	if (*node == POL_NONE)
+		*node = find_node(s, view->cluster, job->n_gpus);
+	if (*node == POL_NONE)
+		return;
+	n = s->n_free.items[*node];
+	if (n < n_lacked)
+		s->holder.items[*node] = job->id;
+	if (n)
+		take(s, job->id, *node, n < n_lacked ? n : n_lacked);
+}
+
+/* Whole nodes, as they are free. */
+static void
+serve_on_nodes(struct state *s, const struct pol_job *job)
+{
+	for (uint32_t i = 0; i < s->n_nodes && s->n_lacked.items[job->id]; i++)
+		if (s->n_free.items[i] == s->node_gpus)
+			take(s, job->id, i, s->node_gpus);
+}
+
+/* All at once: jobs that held back parts could wait for each other. */
+static void
+serve_at_once(struct state *s, const struct pol_view *view, const struct pol_job *job)
+{
+	struct pol_free room = { .n_all = s->n_all_free };
+	const struct pol_want want = { .job = job->id,
+				       .n_gpus = job->n_gpus,
+				       .type = POL_NONE,
+				       .group = job->id,
+				       .share = 1 };
+
+	s->scratch.n = 0;
+	for (uint32_t i = 0; i < s->n_nodes; i++)
+		vec_push(&s->scratch, s->n_free.items[i]);
+	room.n_free = s->scratch.items;
+	pol_plan_clear(&s->tried);
+	place_whole.place(NULL, view, &want, &room, &s->tried);
+	for (size_t i = 0; i < s->tried.pieces.n; i++)
+		take(s, job->id, s->tried.pieces.items[i].node,
+		     s->tried.pieces.items[i].n_gpus);
+}
+
+static void
+serve(struct state *s, const struct pol_view *view, const struct pol_job *job)
+{
+	if (!s->n_all_free)
+		return;
+	if (job->n_gpus <= s->node_gpus)
+		serve_on_node(s, view, job);
+	else if (s->is_even && job->n_gpus % s->node_gpus == 0)
+		serve_on_nodes(s, job);
+	else
+		serve_at_once(s, view, job);
+}
+
+/* ---- Guests -------------------------------------------------------------------------------- */
+
+/* GPUs that have room for one. */
+static void
+find_open(struct state *s)
+{
+	s->found.n = 0;
+	for (uint32_t i = 0; i < s->gpus.n; i++)
+		if (s->loads.items[i] < LOAD_LIMIT)
+			vec_push(&s->found, i);
+}
+
+static void
+let_in(struct state *s, const struct pol_job *job)
+{
+	s->scratch.n = 0;
+	vec_reserve(&s->scratch, s->found.n);
+	order_sort(s->found.items, (uint32_t)s->found.n, s->loads.items,
+		   s->scratch.items);
+	for (uint32_t i = 0; i < job->n_gpus; i++) {
+		s->gpus.items[s->found.items[i]].guest = job->id;
+		s->loads.items[s->found.items[i]] += LOAD_GUEST;
+	}
+	s->n_lacked.items[job->id] = 0;
+	find_open(s);
+}
+
+/* ---- The plan ---------------------------------------------------------------------------- */
+
+/* GPUs of those that run, in 'slots', job by job and in order; what next_slot ends at. */
+static void
+list_gpus(struct state *s, const struct pol_view *view)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < s->list.ids.n; i++) {
+		uint32_t id = s->list.ids.items[i];
+
+		s->next_slot.items[id] = n;
+		n += s->n_lacked.items[id] ? 0 : view->jobs[id].n_gpus;
+	}
+	s->slots.n = 0;
+	vec_reserve(&s->slots, n);
+	for (uint32_t i = 0; i < s->gpus.n; i++) {
+		const struct gpu *gpu = &s->gpus.items[i];
+
+		if (gpu->owner != POL_NONE && !s->n_lacked.items[gpu->owner])
+			s->slots.items[s->next_slot.items[gpu->owner]++] = i;
+		if (gpu->guest != POL_NONE)
+			s->slots.items[s->next_slot.items[gpu->guest]++] = i;
+	}
+}
+
+static void
+add_host(struct pol_plan *plan, struct pol_grant *grant, uint32_t job, uint32_t node)
+{
+	struct pol_host *hosts = plan->hosts.items + grant->first_host;
+
+	for (uint32_t i = 0; i < grant->n_hosts; i++) {
+		if (hosts[i].job == job && hosts[i].node == node) {
+			hosts[i].n_gpus++;
+			return;
+		}
+	}
+	vec_push(&plan->hosts, ((struct pol_host){ job, node, 1 }));
+	grant->n_hosts++;
+}
+
+static void
+grant(const struct state *s, const struct pol_job *job, struct pol_plan *plan)
+{
+	const uint32_t *slots =
+		s->slots.items + s->next_slot.items[job->id] - job->n_gpus;
+	struct pol_grant grant = { .job = job->id,
+				   .n_gpus = job->n_gpus,
+				   .group = job->id,
+				   .first_piece = (uint32_t)plan->pieces.n,
+				   .first_host = (uint32_t)plan->hosts.n,
+				   .share = 1 };
+
+	for (uint32_t i = 0; i < job->n_gpus; i++) {
+		const struct gpu *gpu = &s->gpus.items[slots[i]];
+
+		if (i && plan->pieces.items[plan->pieces.n - 1].node == gpu->node)
+			plan->pieces.items[plan->pieces.n - 1].n_gpus++;
+		else
+			vec_push(&plan->pieces, ((struct pol_piece){ gpu->node, 1 }));
+		if (gpu->guest == job->id && gpu->owner != POL_NONE &&
+		    !s->n_lacked.items[gpu->owner])
+			add_host(plan, &grant, gpu->owner, gpu->node);
+	}
+	grant.n_pieces = (uint32_t)plan->pieces.n - grant.first_piece;
+	vec_push(&plan->grants, grant);
+}
+
+static uint32_t
+plan(void *state, const struct pol_view *view, const uint32_t *ids, uint32_t n,
+     struct pol_plan *plans, uint32_t n_max)
+{
+	struct state *s = state;
+
+	(void)ids;
+	(void)n;
+	(void)n_max;
+	for (size_t i = 0; i < s->list.ids.n; i++) {
+		const struct pol_job *job = &view->jobs[s->list.ids.items[i]];
+
+		if (s->n_lacked.items[job->id] && !is_guest(s, job))
+			serve(s, view, job);
+	}
+	find_open(s);
+	for (size_t i = 0; i < s->list.ids.n; i++) {
+		const struct pol_job *job = &view->jobs[s->list.ids.items[i]];
+
+		if (s->n_lacked.items[job->id] && is_guest(s, job) &&
+		    job->n_gpus <= s->found.n)
+			let_in(s, job);
+	}
+	list_gpus(s, view);
+	for (int guests = 0; guests < 2; guests++) {
+		for (size_t i = 0; i < s->list.ids.n; i++) {
+			const struct pol_job *job = &view->jobs[s->list.ids.items[i]];
+
+			if (!s->n_lacked.items[job->id] && is_guest(s, job) == guests)
+				grant(s, job, &plans[0]);
+		}
+	}
+	return 1;
+}
+
+const struct pol_planner planner_guests = {
+	.module = { .name = "guests",
+		    .text = "guaranteed jobs as they came, holding back what they wait "
+			    "for; guests on what those leave",
+		    .params = params,
+		    .state_size = sizeof(struct state),
+		    .init = init,
+		    .fini = fini,
+		    .on_event = on_event },
+	.plan = plan,
+};

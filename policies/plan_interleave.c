@@ -1,0 +1,453 @@
+/*
+ * plan_interleave.c - jobs that take turns on the same GPUs (Muri, SIGCOMM 2022).
+ *
+ * From the order of service up to four times as many jobs as there is room for are taken.
+ * While they ask for more than there is, jobs - then pairs of them - of as many GPUs are
+ * matched in pairs, so that the sum of the shares of the time in which stages are busy is
+ * largest.  Groups that would be slower than one after another are dissolved.  What is
+ * left is served in order, the largest placed first.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "policies/math/matching.h"
+#include "policies/order_list.h"
+#include "policies/places.h"
+#include "policies/planners.h"
+#include "policies/stages.h"
+
+#define NONE UINT32_MAX
+
+struct group {
+	uint32_t n_gpus, n;
+	uint32_t ids[STAGES_MAX_JOBS]; /* In the order in which they joined. */
+	double key;                    /* The least of theirs. */
+};
+
+/* Jobs of as many GPUs. */
+struct bucket {
+	uint32_t n_gpus;
+	VEC(uint32_t) ids; /* In the order of service. */
+	uint32_t n_chosen;
+	VEC(struct group) groups;
+};
+
+struct state {
+	struct order_list list;     /* First: order_list_on_event(). */
+	VEC(struct bucket) buckets; /* The first n_buckets, as their first jobs come. */
+	uint32_t n_buckets;
+	VEC(uint32_t) scratch;    /* Of sorting groups, and of matching. */
+	VEC(uint32_t) group_of;   /* By id: of 'groups', or NONE. */
+	VEC(uint8_t) is_chosen;   /* By id. */
+	VEC(struct group) groups; /* In the order of service. */
+	VEC(struct group) sorted;
+	VEC(double) weights;
+	VEC(uint32_t) n_free; /* By node. */
+	struct pol_free free;
+	struct pol_plan tried; /* What trial placements fill. */
+	uint32_t max_jobs;
+	bool by_attained, asked;
+};
+
+enum {
+	MAX_JOBS,
+	ASKED,
+	N_PARAMS,
+};
+
+static const struct pol_param params[] = {
+	[MAX_JOBS] = { "muri.max_jobs", "on the same GPUs (Muri's code)", 4, 1,
+		       STAGES_MAX_JOBS, true },
+	[ASKED] = { "muri.use_requested_duration",
+		    "1: a job that has not begun has left what was predicted (Muri's "
+		    "simulator)",
+		    0, 0, 1, true },
+	[N_PARAMS] = { 0 },
+};
+
+static void
+init_srsf(void *state, const double *values, const struct pol_cluster *cluster,
+	  struct rng *rng)
+{
+	struct state *s = state;
+
+	(void)cluster;
+	(void)rng;
+	s->max_jobs = (uint32_t)values[MAX_JOBS];
+	s->asked = values[ASKED] != 0;
+}
+
+static void
+init_las(void *state, const double *values, const struct pol_cluster *cluster,
+	 struct rng *rng)
+{
+	struct state *s = state;
+
+	init_srsf(state, values, cluster, rng);
+	s->by_attained = true;
+}
+
+static void
+fini(void *state)
+{
+	struct state *s = state;
+
+	order_list_fini(&s->list);
+	for (size_t i = 0; i < s->buckets.n; i++) {
+		vec_free(&s->buckets.items[i].ids);
+		vec_free(&s->buckets.items[i].groups);
+	}
+	vec_free(&s->buckets);
+	vec_free(&s->scratch);
+	vec_free(&s->group_of);
+	vec_free(&s->is_chosen);
+	vec_free(&s->groups);
+	vec_free(&s->sorted);
+	vec_free(&s->weights);
+	vec_free(&s->n_free);
+	pol_plan_fini(&s->tried);
+}
+
+/* ---- Room ------------------------------------------------------------------------------- */
+
+static void
+empty(struct state *s, const struct pol_view *view)
+{
+	vec_reserve(&s->n_free, view->cluster->n_nodes);
+	s->free = place_empty(view->cluster, s->n_free.items);
+	pol_plan_clear(&s->tried);
+}
+
+static uint32_t
+place(struct state *s, const struct pol_view *view, uint32_t id, struct pol_plan *plan)
+{
+	const struct pol_want want = { .job = id,
+				       .n_gpus = view->jobs[id].n_gpus,
+				       .type = POL_NONE,
+				       .group = id,
+				       .share = 1 };
+
+	return place_whole.place(NULL, view, &want, &s->free, plan);
+}
+
+/* ---- Who is considered -------------------------------------------------------------------- */
+
+static struct bucket *
+bucket_of(struct state *s, uint32_t n_gpus)
+{
+	struct bucket *bucket;
+
+	for (uint32_t i = 0; i < s->n_buckets; i++)
+		if (s->buckets.items[i].n_gpus == n_gpus)
+			return &s->buckets.items[i];
+	if (s->n_buckets == s->buckets.n)
+		vec_push(&s->buckets, (struct bucket){ 0 });
+	bucket = &s->buckets.items[s->n_buckets++];
+	bucket->n_gpus = n_gpus;
+	bucket->ids.n = bucket->groups.n = 0;
+	bucket->n_chosen = 0;
+	return bucket;
+}
+
+static void
+sort_list(struct state *s, const struct pol_view *view)
+{
+	double *keys = order_list_keys(&s->list, view);
+
+	for (size_t i = 0; i < s->list.ids.n; i++) {
+		const struct pol_job *job = &view->jobs[s->list.ids.items[i]];
+
+		keys[job->id] = job->n_gpus *
+				(s->by_attained ? job->executed_s : job->remaining_s);
+		if (s->asked && !s->by_attained && isnan(job->first_s) &&
+		    !isnan(job->predicted_s))
+			keys[job->id] = job->n_gpus * job->predicted_s;
+	}
+	order_list_sort(&s->list);
+}
+
+/* Each that has room brings the next of its size with it.  Returns what they all want. */
+static uint64_t
+choose(struct state *s, const struct pol_view *view)
+{
+	uint64_t n_wanted = 0;
+
+	s->n_buckets = 0;
+	vec_reserve(&s->is_chosen, view->n_ids);
+	for (size_t i = 0; i < s->list.ids.n; i++) {
+		uint32_t id = s->list.ids.items[i];
+		struct bucket *bucket = bucket_of(s, view->jobs[id].n_gpus);
+
+		s->is_chosen.items[id] = 0;
+		vec_push(&bucket->ids, id);
+	}
+	empty(s, view);
+	for (size_t i = 0; i < s->list.ids.n && s->free.n_all; i++) {
+		uint32_t id = s->list.ids.items[i];
+		struct bucket *bucket = bucket_of(s, view->jobs[id].n_gpus);
+
+		if (s->is_chosen.items[id] || !place(s, view, id, &s->tried))
+			continue;
+		for (uint32_t n = 0;
+		     n < s->max_jobs && bucket->n_chosen < bucket->ids.n; n++) {
+			uint32_t chosen = bucket->ids.items[bucket->n_chosen++];
+
+			s->is_chosen.items[chosen] = 1;
+			vec_push(&bucket->groups,
+				 ((struct group){ .n_gpus = bucket->n_gpus,
+						  .n = 1,
+						  .ids = { chosen },
+						  .key = s->list.keys.items[chosen] }));
+			n_wanted += bucket->n_gpus;
+		}
+	}
+	return n_wanted;
+}
+
+/* ---- Who shares with whom ------------------------------------------------------------------ */
+
+static double
+cycle_s(const struct pol_view *view, const struct group *group)
+{
+	const struct pol_job *jobs[STAGES_MAX_JOBS] = { 0 };
+
+	for (uint32_t i = 0; i < group->n; i++)
+		jobs[i] = &view->jobs[group->ids[i]];
+	return stages_cycle_s(jobs, group->n);
+}
+
+static void
+merge(struct group *into, const struct group *group)
+{
+	for (uint32_t i = 0; i < group->n; i++)
+		into->ids[into->n++] = group->ids[i];
+	into->key = fmin(into->key, group->key);
+}
+
+static bool
+are_known(const struct pol_view *view, const struct group *group)
+{
+	for (uint32_t i = 0; i < group->n; i++)
+		if (!stages_are_known(&view->jobs[group->ids[i]]))
+			return false;
+	return true;
+}
+
+static double
+sum_stages_s(const struct pol_view *view, const struct group *a, const struct group *b)
+{
+	double sum_s = 0;
+
+	for (uint32_t i = 0; i < a->n + b->n; i++) {
+		const double *stage_s =
+			view->jobs[i < a->n ? a->ids[i] : b->ids[i - a->n]].stage_s;
+
+		sum_s += stage_s[0] + stage_s[1] + stage_s[2];
+	}
+	return sum_s;
+}
+
+/*
+ * The share of the time in which the stages of both would be busy.  Both ways, as they
+ * differ in rounding, by which the published simulator chooses among equals.
+ */
+static void
+weigh(struct state *s, const struct pol_view *view, const struct bucket *bucket,
+      uint32_t u, uint32_t v)
+{
+	const struct group *a = &bucket->groups.items[u], *b = &bucket->groups.items[v];
+	double *uv = &s->weights.items[u * bucket->groups.n + v];
+	double *vu = &s->weights.items[v * bucket->groups.n + u];
+	struct group both = *a;
+	double slots_s;
+
+	*uv = *vu = 0;
+	if (a->n + b->n > s->max_jobs || !are_known(view, a) || !are_known(view, b))
+		return;
+	merge(&both, b);
+	slots_s = cycle_s(view, &both) * STAGES_MAX_JOBS;
+	*uv = sum_stages_s(view, a, b) / slots_s;
+	*vu = sum_stages_s(view, b, a) / slots_s;
+}
+
+/* Pairs of groups of a bucket, as long as more is wanted than there is. */
+static void
+pair(struct state *s, const struct pol_view *view, struct bucket *bucket,
+     uint64_t *n_wanted)
+{
+	struct group *groups = bucket->groups.items;
+	uint32_t n = (uint32_t)bucket->groups.n, *mates;
+
+	s->weights.n = s->scratch.n = 0;
+	vec_reserve(&s->weights, (size_t)n * n);
+	vec_reserve(&s->scratch, n);
+	mates = s->scratch.items;
+	for (uint32_t u = 0; u < n; u++) {
+		s->weights.items[(size_t)u * n + u] = 0;
+		for (uint32_t v = 0; v < u; v++)
+			weigh(s, view, bucket, v, u);
+	}
+	matching_find(n, s->weights.items, mates);
+	/* Where the later one of a pair is; both, if there is room for them. */
+	s->sorted.n = 0;
+	for (uint32_t u = 0; u < n; u++) {
+		if (mates[u] != MATCHING_NONE && mates[u] > u)
+			continue;
+		if (mates[u] == MATCHING_NONE) {
+			vec_push(&s->sorted, groups[u]);
+		} else if (*n_wanted > view->cluster->n_all_gpus) {
+			merge(&groups[mates[u]], &groups[u]);
+			vec_push(&s->sorted, groups[mates[u]]);
+			*n_wanted -= bucket->n_gpus;
+		} else {
+			vec_push(&s->sorted, groups[mates[u]]);
+			vec_push(&s->sorted, groups[u]);
+		}
+	}
+	bucket->groups.n = 0;
+	for (size_t i = 0; i < s->sorted.n; i++)
+		vec_push(&bucket->groups, s->sorted.items[i]);
+}
+
+static bool
+is_worth_it(const struct pol_view *view, const struct group *group)
+{
+	double sum_s = 0;
+
+	for (uint32_t i = 0; i < group->n; i++)
+		sum_s += STAGES_ALONE * view->jobs[group->ids[i]].iteration_s;
+	return group->n == 1 || cycle_s(view, group) <= sum_s;
+}
+
+/* All groups, in the order of service. */
+static void
+collect(struct state *s, const struct pol_view *view)
+{
+	uint32_t n;
+
+	s->sorted.n = 0;
+	for (uint32_t i = 0; i < s->n_buckets; i++) {
+		for (size_t k = 0; k < s->buckets.items[i].groups.n; k++) {
+			const struct group *group =
+				&s->buckets.items[i].groups.items[k];
+
+			if (is_worth_it(view, group)) {
+				vec_push(&s->sorted, *group);
+				continue;
+			}
+			for (uint32_t j = 0; j < group->n; j++)
+				vec_push(&s->sorted,
+					 ((struct group){
+						 .n_gpus = group->n_gpus,
+						 .n = 1,
+						 .ids = { group->ids[j] },
+						 .key = s->list.keys
+								.items[group->ids[j]],
+					 }));
+		}
+	}
+	n = (uint32_t)s->sorted.n;
+	s->weights.n = s->scratch.n = s->groups.n = 0;
+	vec_reserve(&s->weights, n);
+	vec_reserve(&s->scratch, 2 * (size_t)n);
+	vec_reserve(&s->groups, n);
+	for (uint32_t i = 0; i < n; i++) {
+		s->scratch.items[i] = i;
+		s->weights.items[i] = s->sorted.items[i].key;
+	}
+	order_sort(s->scratch.items, n, s->weights.items, s->scratch.items + n);
+	for (uint32_t i = 0; i < n; i++)
+		s->groups.items[s->groups.n++] = s->sorted.items[s->scratch.items[i]];
+}
+
+/* ---- The plan ------------------------------------------------------------------------------- */
+
+/* Groups that have room, in order; group_of of their jobs is set. */
+static void
+serve(struct state *s, const struct pol_view *view)
+{
+	vec_reserve(&s->group_of, view->n_ids);
+	for (uint32_t i = 0; i < view->n_jobs; i++)
+		s->group_of.items[view->ids[i]] = NONE;
+	empty(s, view);
+	for (size_t i = 0; i < s->groups.n && s->free.n_all; i++) {
+		const struct group *group = &s->groups.items[i];
+
+		if (!place(s, view, group->ids[0], &s->tried))
+			continue;
+		for (uint32_t k = 0; k < group->n; k++)
+			s->group_of.items[group->ids[k]] = (uint32_t)i;
+	}
+}
+
+static void
+grant(struct state *s, const struct pol_view *view, const struct group *group,
+      uint32_t id, struct pol_plan *plan)
+{
+	uint32_t first = (uint32_t)plan->pieces.n, n = place(s, view, id, plan);
+
+	if (!n)
+		return;
+	for (uint32_t k = 0; k < group->n; k++) {
+		vec_push(&plan->grants, ((struct pol_grant){ .job = group->ids[k],
+							     .n_gpus = group->n_gpus,
+							     .group = id,
+							     .first_piece = first,
+							     .n_pieces = n,
+							     .share = 1 }));
+		s->group_of.items[group->ids[k]] = NONE;
+	}
+}
+
+static uint32_t
+plan(void *state, const struct pol_view *view, const uint32_t *ids, uint32_t n,
+     struct pol_plan *plans, uint32_t n_max)
+{
+	struct state *s = state;
+	uint64_t n_wanted;
+
+	(void)ids;
+	(void)n;
+	(void)n_max;
+	sort_list(s, view);
+	n_wanted = choose(s, view);
+	for (uint32_t round = 0;
+	     round < s->max_jobs && n_wanted > view->cluster->n_all_gpus; round++)
+		for (uint32_t i = 0; i < s->n_buckets; i++)
+			pair(s, view, &s->buckets.items[i], &n_wanted);
+	collect(s, view);
+	serve(s, view);
+	/* The largest first; of equals, as they are served, now and in the next order. */
+	for (size_t i = 0; i < s->list.ids.n; i++)
+		s->list.keys.items[s->list.ids.items[i]] =
+			-(double)view->jobs[s->list.ids.items[i]].n_gpus;
+	order_list_sort(&s->list);
+	empty(s, view);
+	for (size_t i = 0; i < s->list.ids.n; i++) {
+		uint32_t id = s->list.ids.items[i];
+
+		if (s->group_of.items[id] != NONE)
+			grant(s, view, &s->groups.items[s->group_of.items[id]], id,
+			      &plans[0]);
+	}
+	return 1;
+}
+
+#define PLANNER(NAME, TEXT, INIT)                               \
+	{                                                       \
+		.module = { .name = NAME,                       \
+			    .text = TEXT,                       \
+			    .params = params,                   \
+			    .state_size = sizeof(struct state), \
+			    .init = INIT,                       \
+			    .fini = fini,                       \
+			    .on_event = order_list_on_event },  \
+		.plan = plan,                                   \
+	}
+
+const struct pol_planner planner_interleave_srsf = PLANNER(
+	"interleave-srsf",
+	"least remaining GPU time first; jobs whose stages fit share GPUs", init_srsf);
+const struct pol_planner planner_interleave_las = PLANNER(
+	"interleave-las",
+	"least attained GPU time first; jobs whose stages fit share GPUs", init_las);

@@ -1,0 +1,602 @@
+/*
+ * policy.c - the steps from what has happened to a plan.
+ */
+#include "policies/policy.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/base/err.h"
+#include "lib/base/rng.h"
+#include "policies/augment.h"
+#include "policies/lease.h"
+#include "policies/params.h"
+#include "policies/places.h"
+
+enum slot {
+	ADMIT,
+	ORDER,
+	SIZE,
+	GROUP,
+	PLACE,
+	PLANNER,
+	N_SLOTS,
+};
+
+struct policy {
+	const struct policy_spec *spec;
+	const struct pol_cluster *cluster;
+	double round_s, restart_s;
+	const struct pol_place *place;
+	const struct pol_module *modules[N_SLOTS]; /* NULL: none. */
+	void *states[N_SLOTS];                     /* Owned. */
+	struct rng rngs[N_SLOTS], vary_rng;
+	struct augment_room vary;
+	VEC(uint32_t) outside; /* Submitted, not let in yet. */
+	VEC(uint32_t) ids;     /* In the order of service. */
+	VEC(uint32_t) types;   /* Of GPUs that each of those is to have. */
+	VEC(struct pol_want) wants;
+	VEC(struct pol_free) frees; /* One; or one for each type. */
+	VEC(uint32_t) n_free;       /* Of each of those, by node. */
+	VEC(uint32_t) n_left;       /* Of each of those, while it is chosen. */
+	VEC(bool) is_chosen;        /* By id, where jobs may have several types. */
+	bool has_happened;          /* Something, since it decided last. */
+	double decided_s;
+};
+
+const struct policy_spec *
+policy_find(const char *name)
+{
+	for (const struct policy_spec *spec = policy_table; spec->name; spec++)
+		if (strcmp(spec->name, name) == 0)
+			return spec;
+	return NULL;
+}
+
+/* ---- Parameters ------------------------------------------------------------------------ */
+
+static bool
+is_known(const struct policy *policy, const char *set)
+{
+	for (int slot = 0; slot < N_SLOTS; slot++)
+		if (policy->modules[slot] && params_have(policy->modules[slot], set))
+			return true;
+	return false;
+}
+
+static int
+begin_module(struct policy *policy, enum slot slot, const struct policy_opts *opts,
+	     struct err *err)
+{
+	const struct pol_module *module = policy->modules[slot];
+	double *values;
+	int r = params_find(module, policy->spec->params, opts ? opts->sets : NULL,
+			    opts ? opts->n_sets : 0, &values, err);
+
+	if (r < 0)
+		return r;
+	rng_init_stream(&policy->rngs[slot], opts ? opts->seed : 1, slot);
+	policy->states[slot] = xcalloc(1, module->state_size + 1);
+	if (module->init)
+		module->init(policy->states[slot], values, policy->cluster,
+			     &policy->rngs[slot]);
+	if (module->samples && opts && opts->n_samples)
+		module->samples(policy->states[slot], opts->samples, opts->n_samples);
+	if (module->leases && policy->spec->drive == POL_LEASES)
+		module->leases(policy->states[slot], policy->round_s);
+	free(values);
+	return 0;
+}
+
+/* Returns -EINVAL, with the placements that there are. */
+static int
+no_such_place(const char *name, struct err *err)
+{
+	int r = err_set(err, NULL, 0, 0, "there is no placement '%.40s'; expected",
+			name);
+
+	for (const struct pol_place *const *place = place_all; *place; place++)
+		err_append(err, "%s %s", place == place_all ? "" : ",",
+			   (*place)->module.name);
+	return r;
+}
+
+int
+policy_new(const struct policy_spec *spec, const struct policy_opts *opts,
+	   const struct pol_cluster *cluster, struct policy **ret_policy,
+	   struct err *err)
+{
+	struct policy *policy = xcalloc(1, sizeof *policy);
+	int r = 0;
+
+	*policy = (struct policy){
+		.spec = spec,
+		.cluster = cluster,
+		.round_s = opts && !isnan(opts->round_s) ? opts->round_s : spec->round_s,
+		.restart_s = opts && !isnan(opts->restart_s) ? opts->restart_s
+							     : spec->restart_s,
+		.place = opts && opts->place && spec->place ? place_find(opts->place)
+							    : spec->place,
+		.modules = {
+			[ADMIT] = spec->admit ? &spec->admit->module : NULL,
+			[ORDER] = spec->order ? &spec->order->module : NULL,
+			[SIZE] = spec->size ? &spec->size->module : NULL,
+			[GROUP] = spec->group ? &spec->group->module : NULL,
+			[PLANNER] = spec->planner ? &spec->planner->module : NULL,
+		},
+		.decided_s = -INFINITY,
+	};
+	rng_init_stream(&policy->vary_rng, opts ? opts->seed : 1, N_SLOTS);
+	if (policy->place)
+		policy->modules[PLACE] = &policy->place->module;
+	if (opts && opts->place && !place_find(opts->place))
+		r = no_such_place(opts->place, err);
+	for (size_t i = 0; r == 0 && opts && i < opts->n_sets; i++)
+		if (strchr(opts->sets[i], '=') && !is_known(policy, opts->sets[i]))
+			r = err_set(err, NULL, 0, 0,
+				    "'%s' has no parameter '%.*s'; see 'antiphase sim "
+				    "policies %s'",
+				    spec->name, (int)strcspn(opts->sets[i], "="),
+				    opts->sets[i], spec->name);
+	for (int slot = 0; r == 0 && slot < N_SLOTS; slot++)
+		if (policy->modules[slot])
+			r = begin_module(policy, slot, opts, err);
+	if (r < 0) {
+		policy_free(policy);
+		return r;
+	}
+	*ret_policy = policy;
+	return 0;
+}
+
+void
+policy_free(struct policy *policy)
+{
+	if (!policy)
+		return;
+	for (int slot = 0; slot < N_SLOTS; slot++) {
+		if (policy->states[slot] && policy->modules[slot]->fini)
+			policy->modules[slot]->fini(policy->states[slot]);
+		free(policy->states[slot]);
+	}
+	vec_free(&policy->outside);
+	vec_free(&policy->ids);
+	vec_free(&policy->types);
+	vec_free(&policy->wants);
+	vec_free(&policy->frees);
+	vec_free(&policy->n_free);
+	vec_free(&policy->n_left);
+	vec_free(&policy->is_chosen);
+	augment_room_fini(&policy->vary);
+	free(policy);
+}
+
+double
+policy_restart_s(const struct policy *policy)
+{
+	return policy->restart_s;
+}
+
+double
+policy_round_s(const struct policy *policy)
+{
+	return policy->spec->drive == POL_EVENTS ? INFINITY : policy->round_s;
+}
+
+static bool
+has_types(const struct policy *policy)
+{
+	return policy->spec->order && policy->spec->order->types;
+}
+
+uint32_t
+policy_most_gpus(const struct policy *policy)
+{
+	const struct pol_cluster *cluster = policy->cluster;
+	uint32_t most = 0;
+
+	if (!has_types(policy))
+		return cluster->n_all_gpus;
+	for (uint32_t type = 0; type < cluster->n_types; type++) {
+		uint32_t n = 0;
+
+		for (uint32_t i = 0; i < cluster->n_nodes; i++)
+			n += cluster->type_of[i] == type ? cluster->n_gpus[i] : 0;
+		most = n > most ? n : most;
+	}
+	return most;
+}
+
+/* ---- Events ------------------------------------------------------------------------------- */
+
+static void
+tell(struct policy *policy, const struct pol_view *view, enum pol_event event,
+     const struct pol_job *job, enum slot from, enum slot to)
+{
+	for (int slot = from; slot <= (int)to; slot++)
+		if (policy->states[slot] && policy->modules[slot]->on_event)
+			policy->modules[slot]->on_event(policy->states[slot], view,
+							event, job);
+}
+
+/* Lets in those that may. */
+static void
+admit(struct policy *policy, const struct pol_view *view)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < policy->outside.n; i++) {
+		const struct pol_job *job = &view->jobs[policy->outside.items[i]];
+
+		if (policy->spec->admit &&
+		    !policy->spec->admit->admit(policy->states[ADMIT], view, job))
+			policy->outside.items[n++] = job->id;
+		else
+			tell(policy, view, POL_ARRIVED, job, ORDER, PLANNER);
+	}
+	policy->outside.n = n;
+}
+
+void
+policy_event(struct policy *policy, const struct pol_view *view, enum pol_event event,
+	     const struct pol_job *job)
+{
+	tell(policy, view, event, job, ADMIT, ADMIT);
+	if (event == POL_ARRIVED)
+		vec_push(&policy->outside, job->id);
+	else
+		tell(policy, view, event, job, ORDER, PLANNER);
+	policy->has_happened |= event == POL_ARRIVED || event == POL_DONE;
+}
+
+/* When the next lease ends. */
+static double
+next_lease_end_s(const struct policy *policy, const struct pol_view *view)
+{
+	double next_s = INFINITY;
+
+	for (uint32_t i = 0; i < view->n_jobs; i++)
+		next_s = fmin(next_s, lease_end_s(&view->jobs[view->ids[i]],
+						  view->now_s, policy->round_s));
+	return next_s;
+}
+
+/*
+ * The last round that has begun.  Rounds are where they would be if there had always been
+ * some; a quotient may be rounded to the one before or after.
+ */
+static double
+round_of(const struct policy *policy, const struct pol_view *view)
+{
+	double k = floor(view->now_s / policy->round_s);
+
+	if ((k + 1) * policy->round_s <= view->now_s)
+		return k + 1;
+	return k * policy->round_s > view->now_s ? k - 1 : k;
+}
+
+double
+policy_wakeup_s(struct policy *policy, const struct pol_view *view)
+{
+	double next_s = INFINITY;
+
+	for (int slot = 0; slot < N_SLOTS; slot++)
+		if (policy->states[slot] && policy->modules[slot]->wakeup_s)
+			next_s = fmin(next_s, policy->modules[slot]->wakeup_s(
+						      policy->states[slot], view));
+	if (policy->spec->drive == POL_LEASES)
+		next_s = fmin(next_s, next_lease_end_s(policy, view));
+	if (policy->spec->drive == POL_ROUNDS && view->n_jobs)
+		next_s = fmin(next_s, (round_of(policy, view) + 1) * policy->round_s);
+	/* What is sooner than a clock can tell is then: time goes on. */
+	return fmax(next_s, nextafter(view->now_s, INFINITY));
+}
+
+bool
+policy_is_due(const struct policy *policy, const struct pol_view *view)
+{
+	if (policy->spec->drive != POL_ROUNDS)
+		return true;
+	return policy->decided_s < round_of(policy, view) * policy->round_s;
+}
+
+/* ---- Deciding ------------------------------------------------------------------------------ */
+
+/* All that is free, or that of each type. */
+static void
+free_all(struct policy *policy)
+{
+	const struct pol_cluster *cluster = policy->cluster;
+	uint32_t n = has_types(policy) ? cluster->n_types : 1;
+
+	policy->n_free.n = policy->frees.n = 0;
+	vec_reserve(&policy->n_free, (size_t)n * cluster->n_nodes + 1);
+	for (uint32_t k = 0; k < n; k++) {
+		struct pol_free free = { .n_free = policy->n_free.items +
+						   policy->n_free.n };
+
+		for (uint32_t i = 0; i < cluster->n_nodes; i++) {
+			bool counts = !has_types(policy) || cluster->type_of[i] == k;
+
+			vec_push(&policy->n_free, counts ? cluster->n_gpus[i] : 0);
+			free.n_all += counts ? cluster->n_gpus[i] : 0;
+		}
+		vec_push(&policy->frees, free);
+	}
+}
+
+static struct pol_free *
+free_for(struct policy *policy, const struct pol_want *want)
+{
+	return &policy->frees.items[has_types(policy) ? want->type : 0];
+}
+
+/* What each job in the order of service is to have. */
+static void
+want(struct policy *policy, const struct pol_view *view, uint32_t n)
+{
+	const struct policy_spec *spec = policy->spec;
+
+	policy->wants.n = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct pol_job *job = &view->jobs[policy->ids.items[i]];
+
+		vec_push(&policy->wants, ((struct pol_want){ .job = job->id,
+							     .n_gpus = job->n_gpus,
+							     .type = POL_NONE,
+							     .group = job->id,
+							     .n_held = job->n_held_gpus,
+							     .share = 1 }));
+	}
+	if (has_types(policy)) {
+		vec_reserve(&policy->types, n + 1);
+		spec->order->types(policy->states[ORDER], policy->types.items);
+		for (uint32_t i = 0; i < n; i++)
+			policy->wants.items[i].type = policy->types.items[i];
+	}
+	if (spec->size)
+		spec->size->size(policy->states[SIZE], view, policy->wants.items, n);
+	if (spec->group)
+		spec->group->group(policy->states[GROUP], view, policy->wants.items, n);
+}
+
+static void
+grant(struct pol_plan *plan, const struct pol_want *want, uint32_t first, uint32_t n)
+{
+	vec_push(&plan->grants, ((struct pol_grant){ .job = want->job,
+						     .n_gpus = want->n_gpus,
+						     .group = want->group,
+						     .first_piece = first,
+						     .n_pieces = n,
+						     .share = want->share }));
+}
+
+static bool
+keep_held(const struct pol_view *view, const struct pol_want *want,
+	  struct pol_free *free, struct pol_plan *plan)
+{
+	const struct pol_job *job = &view->jobs[want->job];
+	uint32_t first = (uint32_t)plan->pieces.n;
+
+	for (uint32_t i = 0; i < job->n_pieces; i++)
+		if (free->n_free[job->pieces[i].node] < job->pieces[i].n_gpus)
+			return false;
+	for (uint32_t i = 0; i < job->n_pieces; i++) {
+		const struct pol_piece *piece = &job->pieces[i];
+
+		vec_push(&plan->pieces, *piece);
+		free->n_free[piece->node] -= piece->n_gpus;
+		free->n_all -= piece->n_gpus;
+	}
+	grant(plan, want, first, job->n_pieces);
+	return true;
+}
+
+/* It has what it had; false if it had not that, or that is not free any more. */
+static inline bool
+keep(const struct pol_view *view, const struct pol_want *want, struct pol_free *free,
+     struct pol_plan *plan)
+{
+	return want->n_held && want->n_held == want->n_gpus &&
+	       keep_held(view, want, free, plan);
+}
+
+/* On the GPUs of the first of its group, if that has any. */
+static bool
+join(const struct pol_want *want, struct pol_plan *plan)
+{
+	const struct pol_grant *first = pol_plan_find(plan, want->group);
+
+	if (!first || first->n_gpus != want->n_gpus)
+		return false;
+	grant(plan, want, first->first_piece, first->n_pieces);
+	return true;
+}
+
+static bool
+place(struct policy *policy, const struct pol_view *view, const struct pol_want *want,
+      struct pol_free *free, struct pol_plan *plan)
+{
+	uint32_t first = (uint32_t)plan->pieces.n, n;
+
+	if (want->group != want->job)
+		return join(want, plan);
+	if (want->n_gpus > free->n_all)
+		return false;
+	n = policy->place->place(policy->states[PLACE], view, want, free, plan);
+	if (n)
+		grant(plan, want, first, n);
+	return n > 0;
+}
+
+/* Whether it has been chosen already, for another type. */
+static bool
+is_chosen(const struct policy *policy, const struct pol_want *want)
+{
+	return has_types(policy) && policy->is_chosen.items[want->job];
+}
+
+static void
+begin_choice(struct policy *policy)
+{
+	policy->n_left.n = 0;
+	for (size_t i = 0; i < policy->frees.n; i++)
+		vec_push(&policy->n_left, policy->frees.items[i].n_all);
+	for (size_t i = 0; has_types(policy) && i < policy->wants.n; i++) {
+		while (policy->is_chosen.n <= policy->wants.items[i].job)
+			vec_push(&policy->is_chosen, false);
+		policy->is_chosen.items[policy->wants.items[i].job] = false;
+	}
+}
+
+/* Those that do not run want nothing, then. */
+static void
+choose(struct policy *policy)
+{
+	bool is_over = false;
+
+	begin_choice(policy);
+	for (size_t i = 0; i < policy->wants.n; i++) {
+		struct pol_want *want = &policy->wants.items[i];
+		uint32_t *n_left =
+			&policy->n_left
+				 .items[free_for(policy, want) - policy->frees.items];
+
+		if (want->group != want->job)
+			continue;
+		if (is_over || want->n_gpus > *n_left || is_chosen(policy, want)) {
+			is_over |= policy->spec->order->fit == POL_STRICT;
+			want->n_gpus = 0;
+		} else if (has_types(policy)) {
+			policy->is_chosen.items[want->job] = true;
+		}
+		*n_left -= want->n_gpus;
+	}
+}
+
+/* The next smaller number of GPUs that is wanted; 0: none. */
+static uint32_t
+next_size(const struct policy *policy, uint32_t below)
+{
+	uint32_t size = 0;
+
+	for (size_t i = 0; i < policy->wants.n; i++) {
+		uint32_t n = policy->wants.items[i].n_gpus;
+
+		if (n > size && n < below)
+			size = n;
+	}
+	return size;
+}
+
+/* Places those that were chosen, the largest first. */
+static void
+serve_chosen(struct policy *policy, const struct pol_view *view, struct pol_plan *plan)
+{
+	struct pol_want *wants = policy->wants.items;
+	size_t n = policy->wants.n;
+
+	choose(policy);
+	for (uint32_t size = next_size(policy, UINT32_MAX); size;
+	     size = next_size(policy, size)) {
+		for (size_t i = 0; i < n; i++)
+			if (wants[i].n_gpus == size && wants[i].group == wants[i].job &&
+			    keep(view, &wants[i], free_for(policy, &wants[i]), plan))
+				wants[i].n_gpus = 0;
+		for (size_t i = 0; i < n; i++)
+			if (wants[i].n_gpus == size && wants[i].group == wants[i].job)
+				place(policy, view, &wants[i],
+				      free_for(policy, &wants[i]), plan);
+	}
+	for (size_t i = 0; i < n; i++)
+		if (wants[i].n_gpus && wants[i].group != wants[i].job)
+			join(&wants[i], plan);
+}
+
+/* Serves in order, into what is free. */
+static void
+serve(struct policy *policy, const struct pol_view *view, struct pol_plan *plan)
+{
+	const struct policy_spec *spec = policy->spec;
+	struct pol_free *free = &policy->frees.items[0];
+	struct pol_want *wants = policy->wants.items;
+	size_t n = policy->wants.n;
+
+	if (spec->drive == POL_LEASES) {
+		for (size_t i = 0; i < n; i++)
+			if (lease_holds(&view->jobs[wants[i].job], view->now_s,
+					policy->round_s) &&
+			    keep(view, &wants[i], free, plan))
+				wants[i].n_gpus = 0;
+	}
+	if (spec->keep == POL_KEEP_CHOSEN) {
+		serve_chosen(policy, view, plan);
+		return;
+	}
+	/* Those that go on where they are have that before others are placed. */
+	if (spec->keep == POL_KEEP_PLACE)
+		choose(policy);
+	if (spec->keep != POL_KEEP_NOTHING) {
+		for (size_t i = 0; i < n; i++)
+			if (wants[i].n_gpus && keep(view, &wants[i], free, plan))
+				wants[i].n_gpus = 0;
+	}
+	for (size_t i = 0; i < n && (free->n_all || spec->group); i++) {
+		if (!wants[i].n_gpus)
+			continue;
+		if (!place(policy, view, &wants[i], free, plan) &&
+		    spec->order->fit == POL_STRICT)
+			break;
+	}
+}
+
+/* Its own plan, or several of a planner. */
+static uint32_t
+plan(struct policy *policy, const struct pol_view *view, struct pol_plan *plans,
+     uint32_t n_max)
+{
+	const struct policy_spec *spec = policy->spec;
+	uint32_t n;
+
+	vec_reserve(&policy->ids, (size_t)view->n_jobs * policy->cluster->n_types + 1);
+	if (spec->planner)
+		return spec->planner->plan(policy->states[PLANNER], view, view->ids,
+					   view->n_jobs, plans, n_max);
+	n = spec->order->order(policy->states[ORDER], view, policy->ids.items);
+	want(policy, view, n);
+	free_all(policy);
+	serve(policy, view, &plans[0]);
+	return 1;
+}
+
+uint32_t
+policy_decide(struct policy *policy, const struct pol_view *view,
+	      struct pol_plan *plans, uint32_t n_max)
+{
+	const struct pol_planner *planner = policy->spec->planner;
+	const uint32_t *parts = planner && planner->parts
+					? planner->parts(policy->states[PLANNER])
+					: NULL;
+	bool scatters = policy->place && policy->place->scatters &&
+			policy->cluster->n_types == 1;
+	uint32_t n;
+
+	admit(policy, view);
+	policy->has_happened = false;
+	policy->decided_s = view->now_s;
+	for (uint32_t i = 0; i < n_max; i++)
+		pol_plan_clear(&plans[i]);
+	n = plan(policy, view, plans, n_max);
+	return augment_vary(&policy->vary, view, scatters ? policy->place : NULL,
+			    policy->states[PLACE], parts, &policy->vary_rng, plans, n,
+			    n_max);
+}
+
+void
+policy_taken(struct policy *policy, const struct pol_view *view,
+	     const struct pol_plan *plan)
+{
+	if (policy->spec->order && policy->spec->order->served)
+		policy->spec->order->served(policy->states[ORDER], view, plan);
+}

@@ -1,0 +1,196 @@
+#include <math.h>
+
+#include "lib/base/vec.h"
+#include "policies/math/shares.h"
+#include "policies/share_types.h"
+#include "policies/shares.h"
+
+#define LEAST_S 1e-6 /* Nothing takes no time. */
+
+struct state {
+	VEC(double) gpus;
+	VEC(double) values;
+	struct share_types types; /* Where there are several. */
+};
+
+static void
+fini(void *state)
+{
+	struct state *s = state;
+
+	vec_free(&s->gpus);
+	vec_free(&s->values);
+	share_types_fini(&s->types);
+}
+
+static bool
+has_room(const struct pol_cluster *cluster, uint32_t type, uint32_t n_gpus)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < cluster->n_nodes && n < n_gpus; i++)
+		n += cluster->type_of[i] == type ? cluster->n_gpus[i] : 0;
+	return n >= n_gpus;
+}
+
+double
+share_speed(const struct pol_view *view, const struct pol_job *job, uint32_t type)
+{
+	double speed = 1;
+
+	if (view->speed.speed)
+		speed = view->speed.speed(view->speed.ctx, job, job->n_gpus, 1, type,
+					  NULL, 0);
+	if (view->cluster->n_types == 1)
+		return speed > 0 ? speed : 1;
+	return speed > 0 && has_room(view->cluster, type, job->n_gpus) ? speed : 0;
+}
+
+double
+share_speed_most(const struct pol_view *view, const struct pol_job *job)
+{
+	double most = 0;
+
+	for (uint32_t type = 0; type < view->cluster->n_types; type++)
+		most = fmax(most, share_speed(view, job, type));
+	return most > 0 ? most : 1;
+}
+
+static void
+read_gpus(struct state *s, const struct pol_view *view, const uint32_t *ids, uint32_t n)
+{
+	s->gpus.n = s->values.n = 0;
+	for (uint32_t i = 0; i < n; i++)
+		vec_push(&s->gpus, view->jobs[ids[i]].n_gpus);
+}
+
+static void
+equal(void *state, const struct pol_view *view, const uint32_t *ids, uint32_t n,
+      double *ret_shares)
+{
+	struct state *s = state;
+
+	if (view->cluster->n_types == 1) {
+		shares_equal(n, view->cluster->n_all_gpus, ret_shares);
+		return;
+	}
+	share_types_read(&s->types, view, ids, n);
+	share_types_equal(&s->types, ret_shares);
+	share_types_end(&s->types, 0, n, ret_shares);
+}
+
+/* Values are over what each would have of a part of all types: Gavel's. */
+static void
+max_min_types(struct state *s, const struct pol_view *view, const uint32_t *ids,
+	      uint32_t n, double *ret_shares)
+{
+	struct share_types *types = &s->types;
+	int r;
+
+	share_types_read(types, view, ids, n);
+	for (uint32_t i = 0; i < types->in.n_jobs; i++) {
+		double mean = share_types_mean(types, i);
+
+		for (uint32_t type = 0; type < types->in.n_types; type++)
+			types->values.items[i * types->in.n_types + type] *=
+				types->gpus.items[i] / mean;
+	}
+	r = shares_types_max_min(&types->in, ret_shares);
+	share_types_end(types, r, n, ret_shares);
+}
+
+static void
+max_min(void *state, const struct pol_view *view, const uint32_t *ids, uint32_t n,
+	double *ret_shares)
+{
+	struct state *s = state;
+	double capacity = view->cluster->n_all_gpus;
+
+	if (view->cluster->n_types > 1) {
+		max_min_types(s, view, ids, n, ret_shares);
+		return;
+	}
+	read_gpus(s, view, ids, n);
+	shares_max_min(s->gpus.items, NULL, n, capacity, ret_shares);
+	shares_spread(s->gpus.items, n, capacity, ret_shares);
+}
+
+/* All end together: the least part of what is left that is done in a second. */
+static void
+makespan_types(struct state *s, const struct pol_view *view, const uint32_t *ids,
+	       uint32_t n, double *ret_shares)
+{
+	struct share_types *types = &s->types;
+	int r;
+
+	share_types_read(types, view, ids, n);
+	for (uint32_t i = 0; i < types->in.n_jobs; i++) {
+		double left_s = fmax(LEAST_S, view->jobs[ids[i]].remaining_s);
+
+		for (uint32_t type = 0; type < types->in.n_types; type++)
+			types->values.items[i * types->in.n_types + type] /= left_s;
+	}
+	r = shares_types_max_min(&types->in, ret_shares);
+	share_types_end(types, r, n, ret_shares);
+}
+
+static void
+makespan(void *state, const struct pol_view *view, const uint32_t *ids, uint32_t n,
+	 double *ret_shares)
+{
+	struct state *s = state;
+	double capacity = view->cluster->n_all_gpus;
+
+	if (view->cluster->n_types > 1) {
+		makespan_types(s, view, ids, n, ret_shares);
+		return;
+	}
+	read_gpus(s, view, ids, n);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct pol_job *job = &view->jobs[ids[i]];
+
+		vec_push(&s->values, job->remaining_s / share_speed(view, job, 0));
+	}
+	shares_makespan(s->gpus.items, s->values.items, n, capacity, ret_shares);
+	shares_spread(s->gpus.items, n, capacity, ret_shares);
+}
+
+static void
+throughput(void *state, const struct pol_view *view, const uint32_t *ids, uint32_t n,
+	   double *ret_shares)
+{
+	struct state *s = state;
+
+	if (view->cluster->n_types > 1) {
+		share_types_read(&s->types, view, ids, n);
+		share_types_end(&s->types, shares_types_most(&s->types.in, ret_shares),
+				n, ret_shares);
+		return;
+	}
+	read_gpus(s, view, ids, n);
+	for (uint32_t i = 0; i < n; i++)
+		vec_push(&s->values, share_speed(view, &view->jobs[ids[i]], 0));
+	shares_most(s->gpus.items, s->values.items, n, view->cluster->n_all_gpus,
+		    ret_shares);
+}
+
+const struct share_rule share_equal = {
+	.state_size = sizeof(struct state),
+	.fini = fini,
+	.shares = equal,
+};
+const struct share_rule share_max_min = {
+	.state_size = sizeof(struct state),
+	.fini = fini,
+	.shares = max_min,
+};
+const struct share_rule share_makespan = {
+	.state_size = sizeof(struct state),
+	.fini = fini,
+	.shares = makespan,
+};
+const struct share_rule share_throughput = {
+	.state_size = sizeof(struct state),
+	.fini = fini,
+	.shares = throughput,
+};

@@ -1,9 +1,0 @@
-/* verb_slurm.h - the verbs of 'antiphase slurm' that have a file of their own. */
-#ifndef SCHEDULER_CLI_VERB_SLURM_H
-#define SCHEDULER_CLI_VERB_SLURM_H
-
-#include "lib/base/cli.h"
-
-extern const struct cli_verb verb_slurm_release;
-
-#endif

@@ -1,0 +1,326 @@
+#include "scheduler/core/control/phase_constraints.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/vec.h"
+#include "scheduler/core/profile/profile.h"
+#include "scheduler/core/solve/joint.h"
+#include "scheduler/core/solve/pair.h"
+#include "scheduler/core/solve/step.h"
+
+#define MAX_IDLE_FRAC   0.1  /* Of a burst. */
+#define MIN_WINDOW_FRAC 0.02 /* Of the modulus: narrower cannot be kept. */
+#define FITS_REL_TOL    1e-9
+#define N_STEPS         64 /* In which the end of a window is looked for. */
+
+/* One pair on one link. */
+struct meeting {
+	uint32_t a, b;
+	double factor_a, factor_b, capacity_bps;
+};
+
+typedef VEC(struct meeting) meeting_vec;
+
+/* ------ One profile ------ */
+
+/* The phase after the longest gap, the first of several; n_phases at least 1. */
+static size_t
+onset_phase(const struct profile *p)
+{
+	size_t best = 0;
+	int64_t best_gap_us = -1;
+
+	for (size_t i = 0; i < p->n_phases; i++) {
+		const struct profile_phase *before =
+			&p->phases[(i + p->n_phases - 1) % p->n_phases];
+		int64_t gap_us =
+			p->phases[i].start_us - before->start_us - before->duration_us;
+
+		if (i == 0)
+			gap_us += p->period_us;
+		if (gap_us > best_gap_us) {
+			best_gap_us = gap_us;
+			best = i;
+		}
+	}
+	return best;
+}
+
+int64_t
+phase_constraints_onset_us(const struct profile *p)
+{
+	return p->n_phases ? p->phases[onset_phase(p)].start_us : 0;
+}
+
+int64_t
+phase_constraints_burst_us(const struct profile *p)
+{
+	const struct profile_phase *last;
+	size_t first;
+	int64_t length_us, busy_us = 0;
+
+	if (!p->n_phases)
+		return 0;
+	first = onset_phase(p);
+	last = &p->phases[(first + p->n_phases - 1) % p->n_phases];
+	length_us = last->start_us + last->duration_us - p->phases[first].start_us;
+	if (length_us <= 0)
+		length_us += p->period_us;
+	for (size_t i = 0; i < p->n_phases; i++)
+		busy_us += p->phases[i].duration_us;
+	return (double)busy_us >= (1 - MAX_IDLE_FRAC) * (double)length_us ? length_us
+									  : 0;
+}
+
+/* ------ Pairs ------ */
+
+static int
+compare_meetings(const void *x, const void *y)
+{
+	const struct meeting *m = x, *n = y;
+
+	if (m->a != n->a)
+		return m->a < n->a ? -1 : 1;
+	if (m->b != n->b)
+		return m->b < n->b ? -1 : 1;
+	return (m->capacity_bps > n->capacity_bps) -
+	       (m->capacity_bps < n->capacity_bps);
+}
+
+/* Pairs of jobs that exceed a link together, by pair. */
+static void
+find_meetings(const struct joint_problem *problem, meeting_vec *meetings)
+{
+	for (size_t l = 0; l < problem->n_links; l++) {
+		const struct joint_link *link = &problem->links[l];
+		const struct joint_load *loads = &problem->loads[link->first_load];
+
+		for (uint32_t i = 0; i < link->n_loads; i++) {
+			for (uint32_t k = i + 1; k < link->n_loads; k++) {
+				bool is_turned = loads[k].job < loads[i].job;
+				const struct joint_load *a = &loads[is_turned ? k : i];
+				const struct joint_load *b = &loads[is_turned ? i : k];
+				const struct profile *pa = problem->profiles[a->job];
+				const struct profile *pb = problem->profiles[b->job];
+				struct meeting m = { a->job, b->job, a->factor,
+						     b->factor, link->capacity_bps };
+
+				if (a->factor * profile_peak_bps(pa) +
+					    b->factor * profile_peak_bps(pb) >
+				    link->capacity_bps * (1 + FITS_REL_TOL))
+					vec_push(meetings, m);
+			}
+		}
+	}
+	if (meetings->n)
+		qsort(meetings->items, meetings->n, sizeof *meetings->items,
+		      compare_meetings);
+}
+
+/* A pair over all links where it meets. */
+struct pair {
+	const struct meeting *meetings;
+	size_t n;
+	struct profile a, b; /* Borrowing; with the period that is kept. */
+};
+
+/* The worst of the links, over its capacity. */
+static double
+excess_frac(const struct pair *p, int64_t shift_us)
+{
+	double worst = 0;
+
+	for (size_t i = 0; i < p->n; i++) {
+		const struct meeting *m = &p->meetings[i];
+		const struct pair_job a = { &p->a, m->factor_a };
+		const struct pair_job b = { &p->b, m->factor_b };
+
+		worst = fmax(worst, pair_excess_bps(&a, &b, shift_us, m->capacity_bps) /
+					    m->capacity_bps);
+	}
+	return worst;
+}
+
+/*
+ * How far from 'shift_us' in the direction of 'sign' the excess stays within 'limit'.
+ */
+static int64_t
+reach_us(const struct pair *p, int64_t shift_us, int sign, double limit, int64_t g_us)
+{
+	int64_t good_us = 0, bad_us = g_us, step_us = g_us / N_STEPS + 1;
+
+	for (int64_t at_us = step_us; at_us < g_us; at_us += step_us) {
+		if (excess_frac(p, shift_us + sign * at_us) > limit) {
+			bad_us = at_us;
+			break;
+		}
+		good_us = at_us;
+	}
+	while (bad_us - good_us > 1) {
+		int64_t middle_us = (good_us + bad_us) / 2;
+
+		if (excess_frac(p, shift_us + sign * middle_us) > limit)
+			bad_us = middle_us;
+		else
+			good_us = middle_us;
+	}
+	return good_us;
+}
+
+/* False if there is no window to keep, or the window is all there is. */
+static bool
+make_window(const struct pair *p, int64_t shift_us, struct steer_edge *ret_edge)
+{
+	int64_t g_us = period_gcd(p->a.period_us, p->b.period_us);
+	double limit = excess_frac(p, shift_us) + PHASE_CONSTRAINTS_TOLERANCE;
+	int64_t before_us = reach_us(p, shift_us, -1, limit, g_us);
+	int64_t after_us = reach_us(p, shift_us, 1, limit, g_us);
+	int64_t lo_us = shift_us - before_us + phase_constraints_onset_us(&p->b) -
+			phase_constraints_onset_us(&p->a);
+
+	if (before_us + after_us >= g_us - 1 ||
+	    (double)(before_us + after_us) < MIN_WINDOW_FRAC * (double)g_us)
+		return false;
+	lo_us %= g_us;
+	if (lo_us < 0)
+		lo_us += g_us;
+	ret_edge->modulus_us = g_us;
+	ret_edge->lo_us = lo_us;
+	ret_edge->hi_us = lo_us + before_us + after_us;
+	return true;
+}
+
+/*
+ * Back to back, and how wide it is between: as wide as the longer period, or the gcd.
+ */
+static bool
+make_bursts(const struct pair *p, struct steer_edge *ret_edge)
+{
+	int64_t a_us = phase_constraints_burst_us(&p->a),
+		b_us = phase_constraints_burst_us(&p->b);
+	int64_t g_us = period_gcd(p->a.period_us, p->b.period_us);
+	int64_t longer_us =
+		p->a.period_us > p->b.period_us ? p->a.period_us : p->b.period_us;
+
+	if (!a_us || !b_us)
+		return false;
+	ret_edge->modulus_us = a_us + b_us <= g_us ? g_us : longer_us;
+	if (ret_edge->modulus_us < a_us + b_us)
+		ret_edge->modulus_us = a_us + b_us;
+	ret_edge->lo_us = a_us;
+	ret_edge->hi_us = ret_edge->modulus_us - b_us;
+	return true;
+}
+
+/* ------ All of them ------ */
+
+static int64_t
+kept_period_us(const struct profile *profile, const int64_t *locked_us, uint32_t job)
+{
+	int64_t period_us = locked_us ? locked_us[job] : 0;
+
+	return period_us > profile->period_us ? period_us : profile->period_us;
+}
+
+static void
+make_edge(const struct joint_problem *problem, const struct meeting *meetings, size_t n,
+	  const int64_t *shift_us, const int64_t *locked_us,
+	  struct phase_constraints *edges)
+{
+	uint32_t a = meetings->a, b = meetings->b;
+	struct pair p = { .meetings = meetings,
+			  .n = n,
+			  .a = *problem->profiles[a],
+			  .b = *problem->profiles[b] };
+	struct steer_edge edge = { .a = a, .b = b };
+	int64_t relative_us = shift_us ? shift_us[b] - shift_us[a] : 0;
+	double worst = 0;
+
+	p.a.period_us = kept_period_us(&p.a, locked_us, a);
+	p.b.period_us = kept_period_us(&p.b, locked_us, b);
+	for (size_t i = 0; i < n; i++)
+		worst = fmax(worst, (meetings[i].factor_a * profile_peak_bps(&p.a) +
+				     meetings[i].factor_b * profile_peak_bps(&p.b)) /
+						    meetings[i].capacity_bps -
+					    1);
+	edge.cost = fmin(1, worst); /* How much of a second is lost to the two. */
+	if (!make_bursts(&p, &edge)) {
+		if (!make_window(&p, relative_us, &edge))
+			return;
+		for (int end = 0; end < 2; end++)
+			edges->modes[end ? b : a] = STEER_SHIFT;
+	} else {
+		for (int end = 0; end < 2; end++)
+			if (edges->modes[end ? b : a] == STEER_FREE)
+				edges->modes[end ? b : a] = STEER_GATE;
+	}
+	edges->items = xreallocarray(edges->items, edges->n + 1, sizeof *edges->items);
+	edges->items[edges->n++] = edge;
+}
+
+/* True if the edge is a window that comes again and again, for bursts, too. */
+static bool
+is_window(const struct joint_problem *problem, const int64_t *locked_us,
+	  const struct steer_edge *e)
+{
+	int64_t a_us = kept_period_us(problem->profiles[e->a], locked_us, e->a);
+	int64_t b_us = kept_period_us(problem->profiles[e->b], locked_us, e->b);
+
+	return a_us % e->modulus_us == 0 && b_us % e->modulus_us == 0;
+}
+
+/*
+ * Those who meet a job that can only be kept in phase are kept in phase as well, and
+ * those whom they meet, as far as windows go: one plan for all of them.
+ */
+static void
+spread_shift(const struct joint_problem *problem, const int64_t *locked_us,
+	     struct phase_constraints *edges)
+{
+	bool has_changed = true;
+
+	while (has_changed) {
+		has_changed = false;
+		for (size_t i = 0; i < edges->n; i++) {
+			const struct steer_edge *e = &edges->items[i];
+			enum steer_mode *a = &edges->modes[e->a];
+			enum steer_mode *b = &edges->modes[e->b];
+
+			if (*a == *b || !is_window(problem, locked_us, e))
+				continue;
+			*a = *b = STEER_SHIFT;
+			has_changed = true;
+		}
+	}
+}
+
+void
+phase_constraints_make(const struct joint_problem *problem, const int64_t *shift_us,
+		       const int64_t *locked_us, struct phase_constraints *ret_edges)
+{
+	meeting_vec meetings = VEC_EMPTY;
+	struct phase_constraints edges = { .n_jobs = problem->n_jobs };
+
+	edges.modes = xcalloc(problem->n_jobs + 1, sizeof *edges.modes);
+	find_meetings(problem, &meetings);
+	for (size_t i = 0, n; i < meetings.n; i += n) {
+		const struct meeting *m = &meetings.items[i];
+
+		for (n = 1; i + n < meetings.n && m[n].a == m->a && m[n].b == m->b;)
+			n++;
+		make_edge(problem, m, n, shift_us, locked_us, &edges);
+	}
+	spread_shift(problem, locked_us, &edges);
+	vec_free(&meetings);
+	*ret_edges = edges;
+}
+
+void
+phase_constraints_fini(struct phase_constraints *edges)
+{
+	free(edges->items);
+	free(edges->modes);
+	*edges = (struct phase_constraints){ 0 };
+}

@@ -1,0 +1,275 @@
+/*
+ * steer_send_schedule.c - orders that have jobs take turns: see turn.h.
+ */
+#include <math.h>
+
+#include "scheduler/core/control/rollout.h"
+#include "scheduler/core/control/send_schedule.h"
+#include "scheduler/core/control/steer_internal.h"
+
+/* An order is sent for a turn that may be taken too early, by so much of its noise. */
+#define GUARD_SDS 2
+
+#define MAX_HOLD_FRAC 1.5 /* Of what the profile says. */
+
+#define CHOOSE_AGAIN_FRAC 0.02                /* Another period, by so much, */
+#define CHOOSE_EVERY_NS   INT64_C(1000000000) /* but not sooner than that. */
+
+struct table {
+	struct node *nodes[SEND_SCHEDULE_MAX_JOBS];
+	struct send_schedule_job jobs[SEND_SCHEDULE_MAX_JOBS];
+	double hold_ns[SEND_SCHEDULE_MAX_JOBS * SEND_SCHEDULE_MAX_JOBS];
+	size_t n;
+};
+
+static void
+table_add(const struct steer *s, struct table *t, struct node *node)
+{
+	struct send_schedule_job *job;
+
+	if (t->n == SEND_SCHEDULE_MAX_JOBS || node->mark || !node_is_live(s, node))
+		return;
+	job = &t->jobs[t->n];
+	node_expect(s, node, &job->begin_ns, &job->next_ns);
+	job->limit_ns = 0;
+	if (node->mode == STEER_GATE)
+		job->limit_ns = fmin(node->patience_ns,
+				     s->opts.max_delay_frac * node->track.period_ns);
+	t->nodes[t->n++] = node;
+	node->mark = (uint32_t)t->n;
+}
+
+/*
+ * How long others are to wait after its begin: what the profile says, or what its
+ * collectives have taken alone if that is more, as ranks wait for each other.
+ */
+static double
+hold_ns_of(const struct node *node, const struct bond *bond)
+{
+	return fmax(bond->hold_ns,
+		    fmin(node->track.comm_ns, MAX_HOLD_FRAC * bond->hold_ns));
+}
+
+/* They want to, and all that they learn it with do. */
+static bool
+takes_turns(const struct node *node, const struct bond *bond)
+{
+	return bond->wants_turns && group_takes_turns(node) &&
+	       group_takes_turns(bond->other);
+}
+
+/* The job and those that it meets. */
+static void
+fill(const struct steer *s, struct table *t, struct node *node)
+{
+	table_add(s, t, node);
+	for (size_t i = 0; i < node->bonds.n; i++)
+		table_add(s, t, node->bonds.items[i].other);
+	for (size_t i = 0; i < t->n; i++) {
+		const struct node *n = t->nodes[i];
+
+		for (size_t k = 0; k < n->bonds.n; k++) {
+			const struct bond *bond = &n->bonds.items[k];
+			double *hold_ns;
+
+			if (!bond->other->mark || !takes_turns(n, bond))
+				continue;
+			hold_ns = &t->hold_ns[i * t->n + bond->other->mark - 1];
+			*hold_ns = fmax(*hold_ns, hold_ns_of(n, bond));
+		}
+	}
+	for (size_t i = 0; i < t->n; i++)
+		t->nodes[i]->mark = 0;
+}
+
+/* ------ With whom ------ */
+
+/* What the loop knows of the job by now. */
+static struct rollout_job
+regime_job_of(const struct node *node, double send_ns)
+{
+	const struct track *t = &node->track;
+
+	send_ns = fmin(send_ns, t->period_ns);
+	return (struct rollout_job){ .compute_ns = t->period_ns - send_ns,
+				     .sd_ns = t->sd_ns,
+				     .send_ns = send_ns };
+}
+
+static void
+set_turns(struct node *node, const struct node *other, bool wants_turns)
+{
+	for (size_t i = 0; i < node->bonds.n; i++)
+		if (node->bonds.items[i].other == other)
+			node->bonds.items[i].wants_turns = wants_turns;
+}
+
+/* Of those that it meets. */
+static size_t
+count_live(const struct steer *s, const struct node *node)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < node->bonds.n; i++)
+		n += node_is_live(s, node->bonds.items[i].other);
+	return n;
+}
+
+/* What was chosen for 'nodes', as far as it is about the one at 'i'. */
+static void
+apply(const struct steer *s, struct node **nodes, size_t n,
+      const struct rollout *regime, size_t i, double send_ns)
+{
+	struct node *node = nodes[i];
+
+	node->foretold_share = regime->free_slowdown[i] - 1;
+	node->foretold_turns = regime->slowdown[i] - 1;
+	node->patience_ns = regime->patience * send_ns;
+	node->chosen_n_live = n - 1;
+	node->chosen_period_ns = node->track.period_ns;
+	node->chosen_ns = s->now_ns;
+	for (size_t j = 0; j < n; j++) {
+		set_turns(node, nodes[j], regime->takes_turns[i * n + j]);
+		set_turns(nodes[j], node, regime->takes_turns[i * n + j]);
+	}
+}
+
+/*
+ * Chooses for the first of 'nodes' with each of the others; and for those of them that
+ * meet nobody else, so that all go by the same plan.
+ */
+static void
+choose_among(const struct steer *s, struct node **nodes, size_t n)
+{
+	struct rollout_job jobs[ROLLOUT_MAX_JOBS] = { 0 };
+	double overload[ROLLOUT_MAX_JOBS * ROLLOUT_MAX_JOBS] = { 0 };
+	double send_ns[ROLLOUT_MAX_JOBS] = { 0 };
+	struct rollout regime;
+
+	for (size_t i = 0; i < n; i++) {
+		for (size_t k = 0; k < nodes[i]->bonds.n; k++) {
+			const struct bond *bond = &nodes[i]->bonds.items[k];
+
+			for (size_t j = 0; j < n; j++) {
+				if (nodes[j] != bond->other)
+					continue;
+				overload[i * n + j] = bond->overload;
+				send_ns[i] = fmax(send_ns[i], bond->hold_ns);
+			}
+		}
+	}
+	for (size_t i = 0; i < n; i++)
+		jobs[i] = regime_job_of(nodes[i], send_ns[i]);
+	rollout_choose(jobs, n, overload, &regime);
+	for (size_t i = 0; i < n; i++)
+		if (i == 0 || count_live(s, nodes[i]) == n - 1)
+			apply(s, nodes, n, &regime, i, send_ns[i]);
+}
+
+/* All at once if they are few, else pair by pair. */
+static void
+choose(const struct steer *s, struct node *node, size_t n_live)
+{
+	struct node *nodes[ROLLOUT_MAX_JOBS] = { node };
+	size_t n = 1;
+
+	for (size_t i = 0; i < node->bonds.n; i++) {
+		struct node *other = node->bonds.items[i].other;
+
+		if (!node_is_live(s, other))
+			continue;
+		nodes[n++] = other;
+		if (n_live >= ROLLOUT_MAX_JOBS) {
+			choose_among(s, nodes, 2);
+			n = 1;
+		}
+	}
+	if (n > 1)
+		choose_among(s, nodes, n);
+	node->chosen_n_live = n_live;
+	node->chosen_period_ns = node->track.period_ns;
+	node->chosen_ns = s->now_ns;
+	group_foretell(s, node);
+}
+
+/* Another one than that with which turns were chosen, and not just noise. */
+static bool
+is_other_period(const struct node *node)
+{
+	double off_ns = fabs(node->track.period_ns - node->chosen_period_ns);
+
+	return node->chosen_period_ns <= 0 ||
+	       off_ns > fmax(CHOOSE_AGAIN_FRAC * node->chosen_period_ns,
+			     node->track.sd_ns);
+}
+
+/*
+ * Another period is not news for a while; that jobs have come, or nothing is chosen, is,
+ * and is looked at as soon as that is not a hundredth of the time.
+ */
+static int64_t
+choose_every_ns(const struct node *node, size_t n_live)
+{
+	double frac = fmin(1, (double)(n_live + 1) / ROLLOUT_MAX_JOBS);
+
+	if (n_live == node->chosen_n_live && node->chosen_period_ns > 0)
+		return CHOOSE_EVERY_NS;
+	return (int64_t)(frac * frac * frac * CHOOSE_EVERY_NS);
+}
+
+/* The choice stands until a period is another one, or others are there. */
+static void
+choose_if_due(const struct steer *s, struct node *node)
+{
+	size_t n_live = count_live(s, node);
+
+	if (node->chosen_ns && s->now_ns - node->chosen_ns >= 0 &&
+	    s->now_ns - node->chosen_ns < choose_every_ns(node, n_live))
+		return;
+	if (n_live != node->chosen_n_live || is_other_period(node))
+		choose(s, node, n_live);
+}
+
+/* ------ When ------ */
+
+/* Does whom it follows report before it would be too late to tell? */
+static bool
+can_wait(const struct steer *s, const struct table *t, size_t j, size_t after,
+	 double clear_ns, double guard_ns)
+{
+	const struct send_schedule_job *first = &t->jobs[after];
+	double hold_ns = t->hold_ns[after * t->n + j];
+
+	if (clear_ns <= first->begin_ns + hold_ns + 1)
+		return false; /* It has: that is what we know it from. */
+	return clear_ns - hold_ns + (double)s->opts.latency_ns <
+	       t->jobs[j].next_ns - guard_ns;
+}
+
+void
+steer_send_schedule(struct steer *s, struct node *node, struct orders *orders)
+{
+	struct table t = { .n = 0 };
+	double start_ns[SEND_SCHEDULE_MAX_JOBS], clear_ns[SEND_SCHEDULE_MAX_JOBS];
+	size_t after[SEND_SCHEDULE_MAX_JOBS];
+
+	if (!node->bonds.n)
+		return;
+	choose_if_due(s, node);
+	if (!group_takes_turns(node))
+		return;
+	fill(s, &t, node);
+	send_schedule_plan(t.jobs, t.hold_ns, t.n, start_ns, after, clear_ns);
+	for (size_t j = 0; j < t.n; j++) {
+		struct node *n = t.nodes[j];
+		double next_ns = t.jobs[j].next_ns;
+		double guard_ns = GUARD_SDS * n->track.sd_ns;
+
+		if (n->mode != STEER_GATE || n->has_pending || after[j] == t.n ||
+		    clear_ns[j] <= next_ns - guard_ns ||
+		    clear_ns[j] > start_ns[j] + 1 ||
+		    can_wait(s, &t, j, after[j], clear_ns[j], guard_ns))
+			continue;
+		node_order(s, n, next_ns, clear_ns[j], STEER_WHY_TURN, orders);
+	}
+}

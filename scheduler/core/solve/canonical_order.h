@@ -1,0 +1,25 @@
+/*
+ * canonical_order.h - an order of jobs that depends on what they are, not on how they are
+ * numbered or called.
+ *
+ * Each job gets a hash of its profile; then a few rounds of colour refinement
+ * (Weisfeiler and Leman) mix in the links that it uses and the jobs on them.
+ * Jobs that stay alike are ordered by their number: mostly they are
+ * interchangeable, then it does not matter.
+ */
+#ifndef SCHEDULER_CORE_SOLVE_CANONICAL_ORDER_H
+#define SCHEDULER_CORE_SOLVE_CANONICAL_ORDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct joint_problem;
+
+/*
+ * Stores the jobs of a well-formed problem in order into 'ret_order' and their
+ * hashes, in that order, into 'ret_hash'; both have room for n_jobs.
+ */
+void canonical_order(const struct joint_problem *problem, const bool *movable,
+		     uint32_t *ret_order, uint64_t *ret_hash);
+
+#endif

@@ -1,0 +1,239 @@
+/*
+ * routed_job.c - jobs on a fabric: flows with paths for the engine, and loads on
+ * links for the joint solver.  Declared in workload.h.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/vec.h"
+#include "scheduler/core/workload/workload.h"
+#include "topology/route.h"
+#include "topology/topo.h"
+
+/* ---- One job --------------------------------------------------------------------- */
+
+/* Scales the flows so that the busiest interface sends or receives one byte. */
+static void
+scale_to_one_byte(struct collective_flows *flows)
+{
+	for (size_t i = 0; i < flows->n; i++)
+		flows->flows[i].bytes /= flows->nic_bytes;
+	flows->nic_bytes = 1;
+}
+
+/* Flow number i has source port first_port + i, as in footprint_make(). */
+static int
+find_paths(const struct work_job *job, struct routes *routes, struct routed_job *laid)
+{
+	uint32_t path[ROUTE_MAX_HOPS];
+	VEC(uint32_t) links = VEC_EMPTY;
+	size_t n;
+	int r = 0;
+
+	laid->path_first = xcalloc(laid->flows.n + 1, sizeof *laid->path_first);
+	for (size_t i = 0; i < laid->flows.n && r == 0; i++) {
+		const struct collective_flow *flow = &laid->flows.flows[i];
+
+		r = routes_path(routes, flow->source, flow->destination,
+				(uint16_t)(job->first_port + i), path, &n);
+		for (size_t k = 0; r == 0 && k < n; k++)
+			vec_push(&links, path[k]);
+		laid->path_first[i + 1] = links.n;
+	}
+	laid->path_links = links.items;
+	return r;
+}
+
+int
+routed_job_make(const struct work_job *job, const uint32_t *hosts,
+		const struct topo *topo, struct routes *routes,
+		struct routed_job *ret_laid)
+{
+	struct routed_job laid = { 0 };
+	int r;
+
+	r = collective_make(topo, job->collective, hosts, job->n_hosts_wanted, 1,
+			    &laid.flows);
+	if (r < 0)
+		return r;
+	if (laid.flows.n)
+		scale_to_one_byte(&laid.flows);
+	r = find_paths(job, routes, &laid);
+	if (r == 0)
+		r = footprint_make(routes, &laid.flows, job->first_port,
+				   &laid.footprint, NULL);
+	if (r < 0) {
+		routed_job_fini(&laid);
+		return r;
+	}
+	*ret_laid = laid;
+	return 0;
+}
+
+void
+routed_job_fini(struct routed_job *laid)
+{
+	if (!laid)
+		return;
+	collective_flows_fini(&laid->flows);
+	footprint_fini(&laid->footprint);
+	free(laid->path_links);
+	free(laid->path_first);
+	*laid = (struct routed_job){ 0 };
+}
+
+/*
+ * A flow that carries the share f of what the busiest interface sends may use
+ * the share f of that interface's cap, so that all of them end together.
+ */
+static void
+lay_segment(const struct work_segment *segment, const struct routed_job *laid,
+	    struct engine_flow *flows)
+{
+	for (size_t i = 0; i < laid->flows.n; i++) {
+		double share = laid->flows.flows[i].bytes;
+
+		flows[i] = (struct engine_flow){
+			.links = laid->path_links + laid->path_first[i],
+			.n_links = (uint32_t)(laid->path_first[i + 1] -
+					      laid->path_first[i]),
+			.bytes = share * segment->nic_bytes,
+			.cap_bps = share * segment->cap_bps,
+			.weight = 1,
+		};
+	}
+}
+
+int
+routed_job_add(const struct work_job *job, const struct routed_job *laid,
+	       struct engine *engine, int64_t shift_ns, enum engine_pacing pacing,
+	       uint32_t *ret_id)
+{
+	struct engine_segment *segments =
+		xcalloc(job->n_segments + 1, sizeof *segments);
+	struct engine_flow *flows =
+		xcalloc(job->n_segments * laid->flows.n + 1, sizeof *flows);
+	size_t n_flows = 0;
+	bool takes_time = false;
+	int r = -EINVAL;
+
+	for (size_t i = 0; i < job->n_segments; i++) {
+		const struct work_segment *s = &job->segments[i];
+
+		segments[i].compute_ns = s->compute_ns;
+		if (s->nic_bytes > 0 && laid->flows.n) {
+			lay_segment(s, laid, flows + n_flows);
+			segments[i].flows_offset_ns = s->send_offset_ns;
+			segments[i].flows = flows + n_flows;
+			segments[i].n_flows = (uint32_t)laid->flows.n;
+			n_flows += laid->flows.n;
+		}
+		takes_time |= segments[i].compute_ns > 0 || segments[i].n_flows > 0;
+	}
+	if (takes_time) {
+		struct engine_job engine_job = {
+			.segments = segments,
+			.n_segments = (uint32_t)job->n_segments,
+			.arrival_ns = job->arrival_ns,
+			.shift_ns = shift_ns,
+			.stop_ns = job->stop_ns,
+			.max_iterations = job->max_iterations,
+			.jitter_frac = job->jitter_frac,
+			.pacing = pacing,
+			.grid_ns = job->profile.period_us * 1000,
+		};
+
+		r = engine_add_job(engine, &engine_job, ret_id);
+	}
+	free(segments);
+	free(flows);
+	return r;
+}
+
+/* ---- All jobs: the joint problem ------------------------------------------------- */
+
+struct place {
+	uint32_t link, job;
+	double factor;
+};
+
+static int
+compare_places(const void *a, const void *b)
+{
+	const struct place *pa = a, *pb = b;
+
+	if (pa->link != pb->link)
+		return pa->link < pb->link ? -1 : 1;
+	return (pa->job > pb->job) - (pa->job < pb->job);
+}
+
+/* Appends the link of places[0 .. n) with its loads. */
+static void
+put_link(struct work_problem *problem, const struct place *places, size_t n,
+	 const struct topo *topo, uint32_t *n_loads)
+{
+	struct joint_link *link = &problem->links[problem->problem.n_links++];
+
+	*link = (struct joint_link){
+		.id = places[0].link,
+		.first_load = *n_loads,
+		.n_loads = (uint32_t)n,
+		.capacity_bps = topo_link(topo, places[0].link)->capacity_bps,
+		.weight = 1,
+	};
+	for (size_t i = 0; i < n; i++)
+		problem->loads[(*n_loads)++] = (struct joint_load){
+			.job = places[i].job,
+			.factor = places[i].factor,
+		};
+}
+
+void
+work_problem_make(const struct workload *workload, const struct routed_job *const *laid,
+		  const struct topo *topo, struct work_problem *ret_problem)
+{
+	struct work_problem problem = { 0 };
+	VEC(struct place) places = VEC_EMPTY;
+	uint32_t n_loads = 0;
+
+	problem.profiles = xcalloc(workload->n + 1, sizeof(struct profile *));
+	for (size_t j = 0; j < workload->n; j++) {
+		problem.profiles[j] = &workload->jobs[j].profile;
+		for (size_t i = 0; laid[j] && i < laid[j]->footprint.n; i++) {
+			const struct footprint_entry *e =
+				&laid[j]->footprint.entries[i];
+
+			vec_push(&places,
+				 ((struct place){ e->link, (uint32_t)j, e->factor }));
+		}
+	}
+	if (places.n)
+		qsort(places.items, places.n, sizeof *places.items, compare_places);
+	problem.links = xcalloc(places.n / 2 + 1, sizeof *problem.links);
+	problem.loads = xcalloc(places.n + 1, sizeof *problem.loads);
+	for (size_t first = 0, end; first < places.n; first = end) {
+		for (end = first + 1; end < places.n; end++)
+			if (places.items[end].link != places.items[first].link)
+				break;
+		if (end - first >= 2)
+			put_link(&problem, &places.items[first], end - first, topo,
+				 &n_loads);
+	}
+	vec_free(&places);
+	problem.problem.n_jobs = workload->n;
+	problem.problem.profiles = problem.profiles;
+	problem.problem.links = problem.links;
+	problem.problem.loads = problem.loads;
+	*ret_problem = problem;
+}
+
+void
+work_problem_fini(struct work_problem *problem)
+{
+	free(problem->profiles);
+	free(problem->links);
+	free(problem->loads);
+	*problem = (struct work_problem){ 0 };
+}

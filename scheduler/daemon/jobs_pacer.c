@@ -1,0 +1,317 @@
+/*
+ * jobs_pacer.c - jobs that run, as their pacers tell of them: known within a few
+ * iterations, and anew when their compute time becomes another one.  pace.c says which of
+ * them there is something new of; they are looked at in the next passes of the loop, as
+ * far as that is not too dear.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/clk.h"
+#include "lib/base/hostlist.h"
+#include "lib/base/log.h"
+#include "scheduler/daemon/daemon.h"
+#include "scheduler/daemon/jobs_priv.h"
+#include "scheduler/live/iteration_volume.h"
+#include "scheduler/live/live.h"
+#include "scheduler/live/running.h"
+#include "topology/topo.h"
+
+/* A pacer that has been quiet for longer is gone. */
+#define PACER_NS (60 * DAEMON_SECOND_NS)
+/* Hosts tell of traffic a little later than pacers of iterations, but not so much. */
+#define WAIT_NS (3 * DAEMON_SECOND_NS)
+/* Of one pass, and the share of the time that passes may take. */
+#define MAX_AT_ONCE 64
+#define SHARE       10
+#define MAX_NODES   100000
+
+bool
+jobs_is_paced(const struct job *job)
+{
+	return job->paced_ns && clk_monotonic_ns() - job->paced_ns < PACER_NS;
+}
+
+void
+jobs_note_told(struct daemon *d, struct job *job)
+{
+	if (job->is_told)
+		return;
+	job->is_told = true;
+	job->told_ns = clk_monotonic_ns();
+	d->jobs->n_told++;
+}
+
+/* ---- Where it is --------------------------------------------------------------------- */
+
+struct nodes {
+	const struct daemon *d;
+	VEC(uint32_t) items;
+};
+
+/* Of a host that is heard it is known whether it carries the job's traffic. */
+static int
+add_unheard(void *ctx, const char *name)
+{
+	struct nodes *nodes = ctx;
+	const struct topo *topo = nodes->d->fabric.topo;
+	uint32_t node = topo_find_node(topo, name);
+
+	if (node != TOPO_NONE && topo_node(topo, node)->kind == TOPO_HOST &&
+	    !nodes->d->jobs->is_heard[node])
+		vec_push(&nodes->items, node);
+	return 0;
+}
+
+static int
+compare_nodes(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* Nodes that the cluster's scheduler gave it, and that nobody tells us of. */
+static void
+complete_hosts(const struct daemon *d, const struct job *job, struct work_job *new)
+{
+	const struct sched_job *known = sched_find_local(&d->deeds.snapshot, job->name);
+	struct nodes nodes = { .d = d };
+	const char *why;
+	size_t n = 0;
+
+	if (!known || !*known->nodes || known->n_nodes <= new->n_hosts_wanted ||
+	    !d->jobs->is_heard)
+		return;
+	for (uint32_t i = 0; i < new->n_hosts_wanted; i++)
+		vec_push(&nodes.items, new->hosts[i]);
+	if (hostlist_expand(known->nodes, MAX_NODES, add_unheard, &nodes, &why) < 0) {
+		vec_free(&nodes.items);
+		return;
+	}
+	if (nodes.items.n)
+		qsort(nodes.items.items, nodes.items.n, sizeof(uint32_t),
+		      compare_nodes);
+	for (size_t i = 0; i < nodes.items.n; i++)
+		if (n == 0 || nodes.items.items[n - 1] != nodes.items.items[i])
+			nodes.items.items[n++] = nodes.items.items[i];
+	free(new->hosts);
+	new->hosts = nodes.items.items;
+	new->n_hosts_wanted = (uint32_t)n;
+	new->weight = (double)n;
+}
+
+/* What its bytes take on the slowest link of its path, and what others cost it there. */
+static int
+find_path(const struct daemon *d, const struct running *running, uint32_t id,
+	  const struct work_job *new, double bytes, struct pacer_profile_path *ret_path)
+{
+	const struct topo *topo = d->fabric.topo;
+	struct pacer_profile_path path = {
+		.line_bps = topo_line_bps(topo, new->hosts, new->n_hosts_wanted),
+	};
+	struct running_others others;
+	struct routed_job laid;
+	int r = routed_job_make(new, new->hosts, topo, d->fabric.routes, &laid);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < laid.footprint.n; i++) {
+		const struct footprint_entry *entry = &laid.footprint.entries[i];
+
+		path.isolated_us =
+			fmax(path.isolated_us,
+			     8e6 * bytes * entry->factor /
+				     topo_link(topo, entry->link)->capacity_bps);
+	}
+	others = running_others(running, id, &laid.footprint, path.line_bps);
+	path.held_frac = others.held_frac;
+	path.met_frac = others.met_frac;
+	routed_job_fini(&laid);
+	*ret_path = path;
+	return 0;
+}
+
+/* ---- Its profile ---------------------------------------------------------------------- */
+
+/* Among those that carry it; UINT32_MAX: none of them. */
+static uint32_t
+host_of_pacer(const struct live *live, const uint32_t *series, size_t n,
+	      const struct job *job)
+{
+	for (size_t i = 0; i < n; i++) {
+		uint32_t interface = live_series(live, series[i])->interface;
+		uint32_t host = live_interface(live, interface)->host;
+
+		if (strcmp(live_host(live, host)->name, job->pacer.host) == 0)
+			return host;
+	}
+	return UINT32_MAX;
+}
+
+/* Of which it was made, or not. */
+static void
+log_profile(const struct job *job, const struct iteration_volume *sent,
+	    const struct pacer_profile_path *path, const struct profile *profile)
+{
+	log_dbg("paced",
+		"job %s: %u iterations, %.0f bytes each (%zu looked at, %.2f of them in "
+		"collectives, %.2f of that sending): %.1f ms alone, others send in %.2f "
+		"of it and cost it %.3f; "
+		"taken to be %.1f ms of %.1f ms",
+		job->name, job->paced.n, sent->bytes, sent->n_iterations,
+		sent->within_frac, sent->busy_frac, path->isolated_us / 1e3,
+		path->met_frac, path->held_frac,
+		profile ? (double)profile->phases[0].duration_us / 1e3 : 0,
+		profile ? (double)profile->period_us / 1e3 : 0);
+}
+
+/* Puts the profile into 'new', which is a ring. */
+static int
+take_profile(const struct daemon *d, const struct running *running,
+	     const struct job *job, uint32_t id, struct work_job *new)
+{
+	struct iteration_volume_sample iterations[PACER_PROFILE_N_KEPT];
+	size_t n = pacer_profile_iterations(&job->paced, iterations), n_series;
+	const uint32_t *series = running_series(running, id, &n_series);
+	struct pacer_profile_path path;
+	struct iteration_volume sent;
+	int r = iteration_volume_measure(
+		d->now.live, series, n_series,
+		host_of_pacer(d->now.live, series, n_series, job), iterations, n,
+		&sent);
+
+	if (r == 0)
+		r = find_path(d, running, id, new, sent.bytes, &path);
+	if (r < 0)
+		return r;
+	if (!pacer_profile_make(&job->paced,
+				(size_t)daemon_integer(d, "pacer_min_iterations"),
+				&sent, &path, &new->profile))
+		r = -ENODATA;
+	log_profile(job, &sent, &path, r == 0 ? &new->profile : NULL);
+	if (r < 0)
+		return r;
+	work_job_segments_from_profile(new);
+	new->jitter_frac = work_job_jitter_of_profile(new);
+	return 0;
+}
+
+int
+jobs_paced_work(const struct daemon *d, const struct running *running,
+		const struct job *job, struct work_job *ret_job)
+{
+	uint32_t id = live_find_job(d->now.live, job->name);
+	struct work_job new;
+	int r;
+
+	if (id >= TELE_OTHER || !jobs_is_paced(job) ||
+	    job->paced.n < daemon_integer(d, "pacer_min_iterations"))
+		return -ENODATA;
+	running_ring(running, id, &new);
+	complete_hosts(d, job, &new);
+	r = new.n_hosts_wanted < 2 ? -EAGAIN : take_profile(d, running, job, id, &new);
+	if (r == 0)
+		*ret_job = new;
+	else
+		work_job_fini(&new);
+	return r;
+}
+
+/* ---- Taking it up ---------------------------------------------------------------------- */
+
+/* True: it is done with, and not to be looked at again until its pacer says more. */
+static bool
+take_told(struct daemon *d, const struct running *running, struct job *job)
+{
+	struct work_job new;
+	int r = jobs_paced_work(d, running, job, &new);
+
+	if (r < 0) {
+		bool is_over =
+			r != -EAGAIN || clk_monotonic_ns() - job->told_ns > WAIT_NS;
+
+		if (is_over)
+			log_dbg("paced", "job %s: %u iterations, of no use: %s",
+				job->name, job->paced.n, strerror(-r));
+		return is_over;
+	}
+	if (jobs_has_silent(d->jobs, new.hosts, new.n_hosts_wanted)) {
+		jobs_refuse(d, job, JOBS_SILENT);
+	} else {
+		jobs_put(d, job, &new, true);
+		job->is_restored = false;
+	}
+	work_job_fini(&new);
+	return true;
+}
+
+void
+jobs_stop_taking(struct daemon *d)
+{
+	running_free(d->jobs->taking.running);
+	d->jobs->taking = (struct jobs_taking){ .running = NULL };
+}
+
+/*
+ * The next one of which there is something new; false: that was the last for now.  All
+ * have their turn, beginning behind who had the last one.
+ */
+static bool
+take_next(struct daemon *d)
+{
+	struct jobs *jobs = d->jobs;
+	struct jobs_taking *taking = &jobs->taking;
+
+	while (taking->n_left && taking->n_looked++ < jobs->items.n) {
+		struct job *job;
+
+		jobs->next_told = (jobs->next_told + 1) % jobs->items.n;
+		job = jobs->items.items[jobs->next_told];
+		if (!job || !job->is_told)
+			continue;
+		taking->n_left--;
+		if (take_told(d, taking->running, job)) {
+			job->is_told = false;
+			jobs->n_told--;
+		}
+		return true;
+	}
+	return false;
+}
+
+bool
+jobs_take_told(struct daemon *d, int64_t until_ns)
+{
+	struct jobs *jobs = d->jobs;
+	struct jobs_taking *taking = &jobs->taking;
+	int64_t began_ns = clk_monotonic_ns();
+	bool has_taken = false, is_over = false;
+
+	if (!taking->running) {
+		if (!jobs->n_told || !jobs->advisor || !d->fabric.topo ||
+		    began_ns - jobs->told_ns < SHARE * jobs->told_cost_ns)
+			return false;
+		taking->running =
+			running_begin(d->now.live, d->fabric.topo, &d->now.found);
+		taking->n_left = MAX_AT_ONCE;
+	}
+	do {
+		if (!taking->is_ready)
+			taking->is_ready = running_step(taking->running);
+		else if (take_next(d))
+			has_taken = true;
+		else
+			is_over = true;
+	} while (!is_over && clk_monotonic_ns() < until_ns);
+	taking->cost_ns += clk_monotonic_ns() - began_ns;
+	if (is_over) {
+		jobs->told_ns = clk_monotonic_ns();
+		jobs->told_cost_ns = taking->cost_ns;
+		jobs_stop_taking(d);
+	}
+	return has_taken;
+}

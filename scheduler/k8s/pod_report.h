@@ -1,0 +1,98 @@
+/*
+ * pod_report.h - the shifts of jobs as annotations of their pods: which pod is to be told what.
+ *
+ * A list of pods comes from the API server; out go merge patches, each for one pod as it
+ * was in the list, so that the server refuses one for a pod that has changed since:
+ *
+ *	antiphase.io/shift-us	the job's shift
+ *	antiphase.io/slack-us	that it may be off by
+ *	antiphase.io/pacing	"free", "realign", "gate"
+ *	antiphase.io/told	the shift again: whose it is
+ *
+ * A pod bears ours while 'told' says the same as 'shift-us'; what somebody else wrote, or
+ * changed, is his and left as it is.  No other record is kept: after a restart the pods
+ * themselves say what was done, and it is undone from there.
+ *
+ * A pod whose program heeds them says so by the annotation antiphase.io/reads-shift:
+ * "true"; its job can be shifted, then, without a pacer.
+ *
+ * All pods of a job are told the same, and another thing POD_REPORT_CHANGE_US later at the
+ * earliest, and only if the shift has moved by more than its slack.  Ours is taken back
+ * when the mode of the namespace, the kill switch or our end say so, or nothing is advised
+ * any more.
+ *
+ * Lists are hostile until checked.  Pure but for what jobs were told last; O(pods).
+ */
+#ifndef SCHEDULER_K8S_POD_REPORT_H
+#define SCHEDULER_K8S_POD_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/vec.h"
+
+struct err;
+struct tell;
+
+#define POD_REPORT_CHANGE_US   INT64_C(30000000)
+#define POD_REPORT_MAX_PATCHES 10000 /* Of one round; others have theirs in the next. */
+#define POD_REPORT_MAX_JOBS    20000 /* Remembered; with more, all are forgotten. */
+
+struct pod_report_advice {
+	int64_t shift_us, slack_us;
+	const char *pacing; /* Static. */
+};
+
+struct pod_report_view {
+	int64_t now_us;  /* Wall clock. */
+	bool is_ending;  /* All of ours is taken back. */
+	bool is_waiting; /* Too early to say that nothing is advised. */
+	bool (*may_tell)(void *ctx, const char *namespace);
+	/* Of the job "NAMESPACE/NAME"; false: there is none. */
+	bool (*advice)(void *ctx, const char *job,
+		       struct pod_report_advice *ret_advice);
+	/* A pod of that job, which may be told, heeds its annotations. */
+	void (*reads)(void *ctx, const char *job);
+	void *ctx;
+};
+
+enum pod_report_why {
+	POD_REPORT_ADVISED,
+	POD_REPORT_STOPPED,   /* Mode, kill switch, our end: taken back. */
+	POD_REPORT_NO_ADVICE, /* Taken back. */
+};
+
+struct pod_report_patch {
+	char *job; /* Owned, as all texts here.  "NAMESPACE/NAME". */
+	char *path, *body;
+	enum pod_report_why why;
+	int64_t shift_us; /* POD_REPORT_ADVISED. */
+};
+
+/* Zeroed it is empty; release with pod_report_round_fini(). */
+struct pod_report_round {
+	VEC(struct pod_report_patch) patches;
+	size_t n_pods, n_told;   /* Seen; of these with an annotation of ours. */
+	size_t n_others, n_left; /* With somebody else's; for the next round. */
+	char *next;              /* The list goes on: its token; NULL: it does not. */
+};
+
+struct tell *pod_report_new(void);
+void pod_report_free(struct tell *tell); /* Accepts NULL. */
+
+/*
+ * Reads a list of pods, or a part of it, and adds to the round what is to be done.
+ * Returns 0, or -EINVAL with 'err' filled and the round as it was.  A pod that is none is
+ * passed over.
+ */
+int pod_report_read(struct tell *tell, const char *text, size_t n,
+		    const struct pod_report_view *view, struct pod_report_round *round,
+		    struct err *err);
+/* Patches of a job together, by why. */
+void pod_report_round_sort(struct pod_report_round *round);
+bool pod_report_is_same_group(const struct pod_report_patch *a,
+			      const struct pod_report_patch *b);
+void pod_report_round_fini(struct pod_report_round *round);
+
+#endif

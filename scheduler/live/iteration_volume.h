@@ -1,0 +1,53 @@
+/*
+ * iteration_volume.h - what a job sends in an iteration, from the bins of its series and from when
+ * its iterations began, as its pacer tells.  Others in its way make it take longer, but
+ * no more of it; so a few iterations are enough.
+ *
+ *	bytes    of one interface in one direction: the mean over the job's series that
+ *	         have at least a tenth of the busiest one's, hosts' own as in online.h
+ *	within   the share that went out in the time that rank 0 was in collectives, from
+ *	         the begin of the iteration on, as its own host saw it: nearly all if the
+ *	         collectives are in one go, little if they are spread over the iteration
+ *	busy     the share of that time, in ITERATION_VOLUME_N_CELLS cells, in which at least a tenth of
+ *	         the mean went out: nearly all if the time in collectives is sending, and
+ *	         little if it is waiting
+ *
+ * Pure.  O(iterations' bins) for each series, at most ITERATION_VOLUME_MAX_SERIES of them.
+ */
+#ifndef SCHEDULER_LIVE_ITERATION_VOLUME_H
+#define SCHEDULER_LIVE_ITERATION_VOLUME_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct live;
+
+#define ITERATION_VOLUME_N_MIN \
+	3 /* Iterations that are over; of long ones fewer are kept; */
+#define ITERATION_VOLUME_MAX_ITERATIONS 8 /* of more the last ones are taken. */
+#define ITERATION_VOLUME_MAX_SERIES     32
+#define ITERATION_VOLUME_N_CELLS        16
+
+/* One whole iteration, on wall clock time. */
+struct iteration_volume_sample {
+	int64_t begin_ns, end_ns; /* And the next one begins. */
+	int64_t comm_ns;          /* In collectives. */
+};
+
+struct iteration_volume {
+	double bytes; /* An iteration. */
+	double within_frac, busy_frac;
+	size_t n_iterations, n_series;
+};
+
+/*
+ * Measures the 'n' iterations, in the order of time, by the job's 'series', of which
+ * those on 'host' are rank 0's.  Returns 0; -EAGAIN if too few of them have been told of
+ * by all hosts yet; -ENODATA if there are no bins of them.
+ */
+int iteration_volume_measure(const struct live *live, const uint32_t *series,
+			     size_t n_series, uint32_t host,
+			     const struct iteration_volume_sample *iterations, size_t n,
+			     struct iteration_volume *ret_sent);
+
+#endif

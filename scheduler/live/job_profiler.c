@@ -1,0 +1,516 @@
+/*
+ * job_profiler.c - windows of the live state to series, series to profiles.
+ */
+#include "scheduler/live/job_profiler.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/err.h"
+#include "lib/base/sorter.h"
+#include "lib/base/vec.h"
+#include "scheduler/live/by_job.h"
+#include "scheduler/live/live.h"
+#include "scheduler/live/profiled_job.h"
+#include "scheduler/live/series_select.h"
+
+#define MIN_SPAN_MS 2000
+#define MAX_IDLE_MS 5000 /* At the end of the window: the job does not run. */
+
+/* Series that are looked at in one step, and comparisons. */
+#define SERIES_A_STEP 16384
+#define MOVES_A_STEP  8192
+
+enum preparing {
+	PREPARED,
+	PREPARE_SERIES,
+	PREPARE_JOBS,
+	PREPARE_ORDER,
+	PREPARE_WAITING,
+};
+
+struct job_profiler {
+	VEC(struct profiled_job *) by_number; /* Owned; NULL: never had traffic. */
+	VEC(const struct profiled_job *) sorted;
+	/* Of this round: those that are still to be estimated, the last one first. */
+	VEC(struct profiled_job *) waiting;
+	struct by_job by_job; /* Owned.  Series with bins, as of the last look. */
+	/* What a round begins with, in steps. */
+	enum preparing preparing;
+	uint32_t n_series, next_series; /* As there were when it began. */
+	bool *has_traffic;              /* Owned.  By job, of as many as 'by_number'. */
+	bool is_new;                    /* There is a job that is not in 'sorted'. */
+	struct sorter *sorter;          /* Owned.  Then they are sorted anew. */
+	/* One of them that is being estimated, a window after the other; or NULL. */
+	struct profiled_job *in_hand;
+	struct series_select *pool; /* Owned.  Of it. */
+	uint32_t window_ms;         /* This one, or the next one. */
+	bool is_in_window;          /* The detector is at work on 'set', of this one. */
+	struct series_set set;      /* Owned. */
+	double gap_frac;
+	struct detector *detector; /* Owned. */
+	int64_t last_ns;
+	bool has_run;
+};
+
+struct job_profiler *
+job_profiler_new(void)
+{
+	struct job_profiler *online = xcalloc(1, sizeof *online);
+
+	online->detector = detector_new();
+	return online;
+}
+
+static void
+leave_window(struct job_profiler *online)
+{
+	series_fini(&online->set);
+	online->is_in_window = false;
+}
+
+static void
+let_go(struct job_profiler *online)
+{
+	leave_window(online);
+	series_select_free(online->pool);
+	online->pool = NULL;
+	online->in_hand = NULL;
+}
+
+static void
+stop_preparing(struct job_profiler *online)
+{
+	free(online->has_traffic);
+	online->has_traffic = NULL;
+	sorter_free(online->sorter);
+	online->sorter = NULL;
+	online->preparing = PREPARED;
+}
+
+void
+job_profiler_free(struct job_profiler *online)
+{
+	if (!online)
+		return;
+	for (size_t i = 0; i < online->by_number.n; i++)
+		profiled_job_free(online->by_number.items[i]);
+	vec_free(&online->by_number);
+	vec_free(&online->sorted);
+	vec_free(&online->waiting);
+	stop_preparing(online);
+	let_go(online);
+	detector_free(online->detector);
+	by_job_fini(&online->by_job);
+	free(online);
+}
+
+/* ---- One job --------------------------------------------------------------------- */
+
+/* Begins with a window; false if there is nothing in it. */
+static bool
+enter_window(struct job_profiler *online)
+{
+	struct profiled_job *job = online->in_hand;
+	const struct live *live = series_select_live(online->pool);
+
+	if (series_select_make_set(online->pool, online->window_ms, &online->set,
+				   &online->gap_frac) == 0) {
+		series_fini(&online->set);
+		profiled_job_refuse(
+			job, xasprintf("more than a fifth of the last %.0f s are gaps",
+				       online->window_ms / 1e3));
+		return false;
+	}
+	detector_begin(online->detector, &online->set, NULL,
+		       live_job_name(live, job->job));
+	online->is_in_window = true;
+	return true;
+}
+
+/* What was found in the window; true if there is a profile in it. */
+static bool
+judge_window(struct job_profiler *online)
+{
+	struct profiled_job *job = online->in_hand;
+	const struct live *live = series_select_live(online->pool);
+	int64_t at_ns = series_select_to_ms(online->pool) * 1000000;
+	struct detection found = { 0 };
+	struct err err = { .text = "" };
+	size_t n = online->set.n_series;
+	int error = detector_end(online->detector, &found, &err);
+
+	leave_window(online);
+	if (error < 0) {
+		profiled_job_refuse(job, xstrdup(err.text));
+		return false;
+	}
+	if (found.profile.n_iterations < JOB_PROFILER_MIN_ITERATIONS) {
+		profiled_job_refuse(
+			job, xasprintf("only %lld iterations of %.0f ms were seen, %d "
+				       "are wanted",
+				       (long long)found.profile.n_iterations,
+				       (double)found.profile.period_us / 1e3,
+				       JOB_PROFILER_MIN_ITERATIONS));
+		detection_fini(&found);
+		return false;
+	}
+	profiled_job_use_events(live, job, &found,
+				at_ns - online->window_ms * INT64_C(1000000));
+	job->n_series = (uint32_t)n;
+	job->n_left_out = (uint32_t)(series_select_n_of_job(online->pool) - n);
+	job->gap_frac = online->gap_frac;
+	profiled_job_publish(job, &found, at_ns, online->window_ms);
+	return true;
+}
+
+static void
+take_in_hand(struct job_profiler *online, const struct live *live,
+	     struct profiled_job *job)
+{
+	size_t n_series;
+	const uint32_t *series = by_job_series(&online->by_job, job->job, &n_series);
+
+	online->pool =
+		series_select_new(live, series, n_series, JOB_PROFILER_MAX_WINDOW_MS);
+	online->in_hand = job;
+	online->window_ms = 0;
+}
+
+/* With all of the job pooled; false: there is nothing to be found of it now. */
+static bool
+choose_window(struct job_profiler *online)
+{
+	struct profiled_job *job = online->in_hand;
+	/* Before a job began, and after it ended, is no part of it. */
+	uint32_t window_ms = series_select_traffic_ms(online->pool);
+	uint32_t idle_ms = series_select_idle_ms(online->pool);
+
+	online->window_ms = window_ms;
+	if (series_select_is_empty(online->pool))
+		profiled_job_refuse(job, xstrdup("no traffic was seen in raw series"));
+	else if (idle_ms > MAX_IDLE_MS)
+		profiled_job_refuse(job,
+				    xasprintf("no traffic for %.0f s", idle_ms / 1e3));
+	else if (window_ms < MIN_SPAN_MS)
+		profiled_job_refuse(job,
+				    xasprintf("only %.1f s of traffic were seen so far",
+					      window_ms / 1e3));
+	else
+		return true;
+	return false;
+}
+
+/* Of the last 30, 20 and 10 s the next that is shorter; 0: there is none. */
+static uint32_t
+shorter(uint32_t window_ms)
+{
+	uint32_t ms = (window_ms - 1) / JOB_PROFILER_MIN_WINDOW_MS *
+		      JOB_PROFILER_MIN_WINDOW_MS;
+
+	return ms < JOB_PROFILER_MAX_WINDOW_MS ? ms : JOB_PROFILER_MAX_WINDOW_MS;
+}
+
+/* A step of the job in hand; true if there is more to do for it. */
+static bool
+go_on(struct job_profiler *online)
+{
+	if (online->is_in_window) {
+		if (detector_step(online->detector))
+			return true;
+		if (judge_window(online))
+			return false;
+		online->window_ms = shorter(online->window_ms);
+	} else if (series_select_step(online->pool)) {
+		return true;
+	} else if (!online->window_ms) {
+		return choose_window(online);
+	} else if (!enter_window(online)) {
+		online->window_ms = shorter(online->window_ms);
+	}
+	return online->window_ms > 0;
+}
+
+/* ---- All jobs -------------------------------------------------------------------- */
+
+static int
+compare_jobs(uint32_t a, uint32_t b, void *live)
+{
+	const char *x = live_job_name(live, a), *y = live_job_name(live, b);
+	int order = strverscmp(x, y);
+
+	return order ? order : strcmp(x, y);
+}
+
+/* A job that ended is shown for a while; of its name's next run nothing is known. */
+static bool
+has_ended(const struct job_profiler *online, const struct live *live,
+	  const struct profiled_job *job)
+{
+	return !online->has_traffic[job->job] &&
+	       !(job->has_estimate &&
+		 live_now_ns(live) - job->at_ns <= JOB_PROFILER_FORGET_NS);
+}
+
+static void
+forget_ended(struct job_profiler *online, const struct live *live)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < online->sorted.n; i++)
+		if (!has_ended(online, live, online->sorted.items[i]))
+			online->sorted.items[n++] = online->sorted.items[i];
+	online->sorted.n = n;
+	for (size_t j = 0; j < online->by_number.n; j++) {
+		struct profiled_job *job = online->by_number.items[j];
+
+		if (!job || !has_ended(online, live, job))
+			continue;
+		profiled_job_free(job);
+		online->by_number.items[j] = NULL;
+	}
+}
+
+/* Those that are there, by name; in steps, as there may be very many: true at the end. */
+static bool
+sort_jobs(struct job_profiler *online, const struct live *live)
+{
+	const uint32_t *order;
+	size_t n = 0;
+
+	if (!online->sorter) {
+		uint32_t *numbers = xcalloc(online->by_number.n + 1, sizeof *numbers);
+
+		for (uint32_t j = 0; j < online->by_number.n; j++)
+			if (online->by_number.items[j])
+				numbers[n++] = j;
+		online->sorter =
+			sorter_new(online->by_number.n, compare_jobs, (void *)live);
+		sorter_set(online->sorter, numbers, n);
+		free(numbers);
+	}
+	if (!sorter_step(online->sorter, MOVES_A_STEP))
+		return false;
+	order = sorter_items(online->sorter, &n);
+	online->sorted.n = 0;
+	for (size_t i = 0; i < n; i++)
+		vec_push(&online->sorted, online->by_number.items[order[i]]);
+	sorter_free(online->sorter);
+	online->sorter = NULL;
+	online->is_new = false;
+	return true;
+}
+
+/* Makes an entry for each job that has traffic now; true: that was the last one. */
+static bool
+find_jobs(struct job_profiler *online, const struct live *live)
+{
+	for (int i = 0; i < SERIES_A_STEP && online->next_series < online->n_series;
+	     i++) {
+		uint32_t s = online->next_series++, job = live_series(live, s)->job;
+		struct profiled_job **at;
+
+		if (job >= TELE_OTHER || !live_has_traffic(live, s))
+			continue;
+		online->has_traffic[job] = true;
+		at = &online->by_number.items[job];
+		if (*at)
+			continue;
+		*at = xcalloc(1, sizeof **at);
+		(*at)->job = job;
+		online->is_new = true;
+	}
+	return online->next_series == online->n_series;
+}
+
+static void
+begin_jobs(struct job_profiler *online, const struct live *live)
+{
+	by_job_fini(&online->by_job);
+	by_job_init(&online->by_job, live, true);
+	while (online->by_number.n < live_n_jobs(live))
+		vec_push(&online->by_number, NULL);
+	online->has_traffic =
+		xcalloc(online->by_number.n + 1, sizeof *online->has_traffic);
+	online->n_series = live_n_series(live);
+	online->next_series = 0;
+}
+
+/* ---- Rounds ----------------------------------------------------------------------- */
+
+/* Who has waited longest comes last. */
+static int
+compare_waiting(const void *a, const void *b)
+{
+	const struct profiled_job *const *x = a, *const *y = b;
+
+	if ((*x)->tried_ns != (*y)->tried_ns)
+		return (*x)->tried_ns > (*y)->tried_ns ? -1 : 1;
+	return (*x)->job > (*y)->job ? -1 : 1;
+}
+
+/* Whether raw frames of any of its series come, as far as they are kept. */
+static bool
+is_told_raw(const struct job_profiler *online, const struct live *live, uint32_t job)
+{
+	size_t n;
+	const uint32_t *series = by_job_series(&online->by_job, job, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (live_is_raw(live, series[i]))
+			return true;
+	return false;
+}
+
+/*
+ * Of a job that only summaries tell of there is nothing to estimate; what was found when
+ * there was stands, until it is too old.
+ */
+static void
+find_waiting(struct job_profiler *online, const struct live *live)
+{
+	online->waiting.n = 0;
+	for (size_t i = 0; i < online->by_number.n; i++) {
+		struct profiled_job *job = online->by_number.items[i];
+
+		if (!job)
+			continue;
+		if (is_told_raw(online, live, job->job))
+			vec_push(&online->waiting, job);
+		else if (!job->has_estimate && !job->why)
+			profiled_job_refuse(
+				job, xstrdup("no traffic was seen in raw series"));
+	}
+	if (online->waiting.n)
+		qsort(online->waiting.items, online->waiting.n,
+		      sizeof *online->waiting.items, compare_waiting);
+}
+
+/* A step of what a round begins with. */
+static void
+prepare(struct job_profiler *online, const struct live *live)
+{
+	switch (online->preparing) {
+	case PREPARE_SERIES:
+		begin_jobs(online, live);
+		online->preparing = PREPARE_JOBS;
+		break;
+	case PREPARE_JOBS:
+		if (!find_jobs(online, live))
+			break;
+		forget_ended(online, live);
+		/* There may be very many, and few that come and go. */
+		online->preparing = online->is_new ? PREPARE_ORDER : PREPARE_WAITING;
+		break;
+	case PREPARE_ORDER:
+		if (sort_jobs(online, live))
+			online->preparing = PREPARE_WAITING;
+		break;
+	case PREPARE_WAITING:
+		find_waiting(online, live);
+		stop_preparing(online);
+		break;
+	case PREPARED:
+		break;
+	}
+}
+
+static void
+begin_round(struct job_profiler *online, const struct live *live)
+{
+	let_go(online);
+	stop_preparing(online);
+	online->last_ns = live_now_ns(live);
+	online->has_run = true;
+	online->waiting.n = 0;
+	online->preparing = PREPARE_SERIES;
+}
+
+bool
+job_profiler_begin(struct job_profiler *online, const struct live *live)
+{
+	int64_t now_ns = live_now_ns(live);
+
+	if (now_ns == LIVE_NEVER)
+		return false;
+	if (!online->has_run) { /* The first estimate comes after a while, too. */
+		online->has_run = true;
+		online->last_ns = now_ns;
+		return false;
+	}
+	if (now_ns - online->last_ns < JOB_PROFILER_EVERY_NS)
+		return false;
+	begin_round(online, live);
+	return true;
+}
+
+bool
+job_profiler_next(struct job_profiler *online, const struct live *live)
+{
+	struct profiled_job *job = online->in_hand;
+
+	if (online->preparing != PREPARED) {
+		prepare(online, live);
+		return true;
+	}
+	if (!job) {
+		if (!online->waiting.n)
+			return false;
+		take_in_hand(online, live, online->waiting.items[--online->waiting.n]);
+		return true;
+	}
+	if (go_on(online))
+		return true;
+	job->tried_ns = live_now_ns(live);
+	let_go(online);
+	return online->waiting.n;
+}
+
+void
+job_profiler_stop(struct job_profiler *online)
+{
+	let_go(online);
+	stop_preparing(online);
+	online->waiting.n = 0;
+}
+
+void
+job_profiler_now(struct job_profiler *online, const struct live *live)
+{
+	begin_round(online, live);
+	while (job_profiler_next(online, live))
+		continue;
+}
+
+bool
+job_profiler_step(struct job_profiler *online, const struct live *live)
+{
+	if (!job_profiler_begin(online, live))
+		return false;
+	while (online->preparing != PREPARED)
+		prepare(online, live);
+	if (online->waiting.n > JOB_PROFILER_MAX_AT_ONCE) {
+		size_t n = online->waiting.n - JOB_PROFILER_MAX_AT_ONCE;
+
+		online->waiting.n = JOB_PROFILER_MAX_AT_ONCE;
+		memmove(online->waiting.items, online->waiting.items + n,
+			online->waiting.n * sizeof *online->waiting.items);
+	}
+	while (job_profiler_next(online, live))
+		continue;
+	return true;
+}
+
+const struct profiled_job *const *
+job_profiler_jobs(const struct job_profiler *online, size_t *ret_n)
+{
+	*ret_n = online->sorted.n;
+	return online->sorted.items;
+}
+
+const struct profiled_job *
+job_profiler_find(const struct job_profiler *online, uint32_t job)
+{
+	return job < online->by_number.n ? online->by_number.items[job] : NULL;
+}

@@ -1,0 +1,120 @@
+/*
+ * job_profiler.h - the profiles of running jobs, found anew every few seconds.
+ *
+ * For each job the series of its hosts, both directions, are pooled and given to
+ * detect.h, as a capture would be:
+ *
+ *	window   the last 30 s of what every host has told, or as much as there is.
+ *	         If nothing repeats in it (a job that changed amid it, say), the last
+ *	         20 s, then the last 10 s are tried.  Less than JOB_PROFILER_MIN_ITERATIONS
+ *	         iterations are not published
+ *	series   those with at least a tenth of the busiest one's bytes; at most
+ *	         JOB_PROFILER_MAX_SERIES, picked evenly in the order of host, interface and
+ *	         direction.  Switches' own (imported) ones do not count
+ *	gaps     a bin that nobody knows is filled with the mean of its series'
+ *	         known bins, which is neutral to an autocorrelation; a series with
+ *	         more than a fifth of gaps is left out; if none is left, no estimate
+ *	marks    where the program's own marks are there, the time from one iteration
+ *	         to the next is known: a sequence of collectives, each with its
+ *	         bytes, that repeats.  If that takes k >= 2 times what the traffic
+ *	         shows, k periods of the traffic are one iteration, and harmonic_of
+ *	         says what the traffic alone would have said
+ *
+ * When a new estimate differs from the first one, or from that of the last alarm, by
+ * more than JOB_PROFILER_PERIOD_MOVE in its period (and three standard errors), or
+ * JOB_PROFILER_BYTES_MOVE in its bytes, the job has changed: an alarm that stands for
+ * JOB_PROFILER_ALARM_NS.  Under contention the traffic is that of a job
+ * that is held up: the period is what it takes now, not what it could take.
+ *
+ * Time is that of the frames.  Pure, and deterministic: the estimate depends on what
+ * the state holds, not on how it got there.
+ */
+#ifndef SCHEDULER_LIVE_JOB_PROFILER_H
+#define SCHEDULER_LIVE_JOB_PROFILER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "scheduler/core/profile/detect.h"
+
+struct live;
+struct job_profiler;
+
+#define JOB_PROFILER_EVERY_NS       INT64_C(5000000000)
+#define JOB_PROFILER_MAX_WINDOW_MS  30000
+#define JOB_PROFILER_MIN_WINDOW_MS  10000
+#define JOB_PROFILER_MIN_ITERATIONS 8
+#define JOB_PROFILER_MAX_SERIES     8
+#define JOB_PROFILER_MAX_AT_ONCE \
+	32 /* Jobs estimated in job_profiler_step(); others wait. */
+#define JOB_PROFILER_MAX_GAPS    0.2
+#define JOB_PROFILER_PERIOD_MOVE 0.05
+#define JOB_PROFILER_BYTES_MOVE  0.10
+#define JOB_PROFILER_ALARM_NS    INT64_C(60000000000)
+/* A job without traffic is forgotten so long after its last estimate. */
+#define JOB_PROFILER_FORGET_NS INT64_C(60000000000)
+#define JOB_PROFILER_TREND     12 /* Estimates that are remembered. */
+
+struct profiled_job {
+	uint32_t job;               /* live_job_name(). */
+	bool has_estimate;          /* What follows up to 'trend' is there. */
+	int64_t at_ns;              /* Wall clock: end of the window of the estimate. */
+	uint32_t window_ms;         /* Its length. */
+	struct detection detection; /* Owned.  The profile, named after the job. */
+	int64_t harmonic_of_us;     /* What the traffic alone says; 0: the period. */
+	bool has_marks;             /* The period was compared with marks. */
+	uint32_t n_series, n_left_out;        /* Pooled; of the job, but not pooled. */
+	double gap_frac;                      /* Of the pooled bins. */
+	int64_t trend_us[JOB_PROFILER_TREND]; /* Periods, oldest first. */
+	uint32_t n_trend;
+	/* The last change. */
+	bool has_alarm;
+	int64_t alarm_ns; /* Wall clock. */
+	int64_t period_before_us;
+	double bytes_before;
+	int64_t steady_period_us; /* What the next estimate is compared with. */
+	double steady_bytes, steady_error_us; /* Standard error of that period. */
+	char *why; /* Owned.  Why there is no newer estimate, or NULL. */
+	int64_t tried_ns;
+};
+
+struct job_profiler *job_profiler_new(void);
+void job_profiler_free(struct job_profiler *online); /* Accepts NULL. */
+
+/*
+ * Estimates anew if JOB_PROFILER_EVERY_NS of frame time have passed; true if so.  Of more
+ * than JOB_PROFILER_MAX_AT_ONCE jobs it takes those that have waited longest.
+ */
+bool job_profiler_step(struct job_profiler *online, const struct live *live);
+/*
+ * The same for who has other things to do: true if a round begins.  In it each
+ * job_profiler_next() is a step of some milliseconds of a job's estimate, who has waited
+ * longest first, and returns whether there are more.  The next round begins JOB_PROFILER_EVERY_NS after this one, with those
+ * that this one did not come to.
+ */
+bool job_profiler_begin(struct job_profiler *online, const struct live *live);
+bool job_profiler_next(struct job_profiler *online, const struct live *live);
+/* Leaves the round as it is, as when numbers of the state are about to change. */
+void job_profiler_stop(struct job_profiler *online);
+/* Estimates all anew now, as at the end of a recording. */
+void job_profiler_now(struct job_profiler *online, const struct live *live);
+
+/*
+ * All jobs that have traffic, or had an estimate lately (JOB_PROFILER_FORGET_NS), by name;
+ * '*ret_n' of them.
+ */
+const struct profiled_job *const *job_profiler_jobs(const struct job_profiler *online,
+						    size_t *ret_n);
+/* By number of the live state, or NULL. */
+const struct profiled_job *job_profiler_find(const struct job_profiler *online,
+					     uint32_t job);
+
+/*
+ * The job's time from iteration to iteration by its marks, microseconds; 0 if there
+ * are none or they do not repeat.  For tests, too.
+ */
+int64_t job_profiler_event_period_us(const struct live *live, uint32_t job,
+				     int64_t from_ns, double *ret_jitter_us);
+
+#endif

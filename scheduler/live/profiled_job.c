@@ -1,0 +1,128 @@
+#include "scheduler/live/profiled_job.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+
+#define MAX_MISMATCH 0.1 /* Of marks and a multiple of the traffic's period. */
+#define MAX_HARMONIC 64
+
+void
+profiled_job_free(struct profiled_job *job)
+{
+	if (!job)
+		return;
+	detection_fini(&job->detection);
+	free(job->why);
+	free(job);
+}
+
+void
+profiled_job_refuse(struct profiled_job *job, char *why)
+{
+	free(job->why);
+	job->why = why;
+}
+
+/* Makes k iterations of the traffic one. */
+static void
+tile(struct detection *d, int64_t k)
+{
+	struct profile *p = &d->profile;
+	size_t n = p->n_phases, n_fold = d->n_fold;
+
+	p->phases = xreallocarray(p->phases, n * (size_t)k + 1, sizeof *p->phases);
+	d->fold_bps =
+		xreallocarray(d->fold_bps, n_fold * (size_t)k + 1, sizeof *d->fold_bps);
+	for (size_t i = n; i < n * (size_t)k; i++) {
+		p->phases[i] = p->phases[i % n];
+		p->phases[i].start_us += (int64_t)(i / n) * p->period_us;
+	}
+	for (size_t i = n_fold; i < n_fold * (size_t)k; i++)
+		d->fold_bps[i] = d->fold_bps[i % n_fold];
+	p->n_phases = n * (size_t)k;
+	d->n_fold = n_fold * (size_t)k;
+	p->period_us *= k;
+	d->mean_us *= (double)k;
+	p->bytes_per_iteration *= (double)k;
+	p->n_iterations /= k;
+}
+
+void
+profiled_job_use_events(const struct live *live, struct profiled_job *job,
+			struct detection *d, int64_t from_ns)
+{
+	double jitter_us = 0, ratio;
+	int64_t marked_us =
+		job_profiler_event_period_us(live, job->job, from_ns, &jitter_us);
+	int64_t k;
+
+	job->harmonic_of_us = 0;
+	job->has_marks = marked_us > 0;
+	if (!marked_us)
+		return;
+	ratio = (double)marked_us / (double)d->profile.period_us;
+	k = llround(ratio);
+	if (k < 2 || k > MAX_HARMONIC || fabs(ratio / (double)k - 1) > MAX_MISMATCH ||
+	    d->profile.n_phases * (size_t)k > PROFILE_MAX_PHASES ||
+	    k * d->profile.period_us > PROFILE_MAX_PERIOD_US)
+		return;
+	job->harmonic_of_us = d->profile.period_us;
+	tile(d, k);
+	d->profile.jitter_us = llround(jitter_us);
+}
+
+/*
+ * Raises the alarm if the job is not what it was at the last one, or at first.  As
+ * windows overlap, a change shows in several estimates; these are one alarm.
+ */
+static void
+compare(struct profiled_job *job, const struct detection *found, int64_t now_ns)
+{
+	const struct profile *new = &found->profile;
+	double error_us = (double)new->jitter_us / sqrt((double)new->n_iterations);
+	double moved_us = fabs((double)(new->period_us - job->steady_period_us));
+	bool is_same_alarm;
+
+	if (job->has_alarm && now_ns - job->alarm_ns > JOB_PROFILER_ALARM_NS)
+		job->has_alarm = false;
+	if (job->has_estimate &&
+	    moved_us <= fmax(JOB_PROFILER_PERIOD_MOVE * (double)job->steady_period_us,
+			     3 * hypot(error_us, job->steady_error_us)) &&
+	    fabs(new->bytes_per_iteration / job->steady_bytes - 1) <=
+		    JOB_PROFILER_BYTES_MOVE)
+		return;
+	is_same_alarm =
+		job->has_alarm &&
+		now_ns - job->alarm_ns <= JOB_PROFILER_MAX_WINDOW_MS * INT64_C(1000000);
+	if (job->has_estimate && !is_same_alarm) {
+		job->has_alarm = true;
+		job->alarm_ns = now_ns;
+		job->period_before_us = job->steady_period_us;
+		job->bytes_before = job->steady_bytes;
+	}
+	job->steady_period_us = new->period_us;
+	job->steady_error_us = error_us;
+	job->steady_bytes = new->bytes_per_iteration;
+}
+
+void
+profiled_job_publish(struct profiled_job *job, struct detection *found, int64_t at_ns,
+		     uint32_t window_ms)
+{
+	compare(job, found, at_ns);
+	if (job->has_estimate && job->at_ns == at_ns)
+		job->n_trend--; /* The same window once more. */
+	detection_fini(&job->detection);
+	job->detection = *found;
+	job->has_estimate = true;
+	job->at_ns = at_ns;
+	job->window_ms = window_ms;
+	if (job->n_trend == JOB_PROFILER_TREND)
+		memmove(job->trend_us, job->trend_us + 1,
+			(--job->n_trend) * sizeof *job->trend_us);
+	job->trend_us[job->n_trend++] = found->profile.period_us;
+	profiled_job_refuse(job, NULL);
+}

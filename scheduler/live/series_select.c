@@ -1,0 +1,254 @@
+/*
+ * series_select.c - the busiest series of a job.
+ */
+#include "scheduler/live/series_select.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/vec.h"
+#include "scheduler/core/profile/series.h"
+#include "scheduler/live/job_profiler.h"
+#include "scheduler/live/live.h"
+
+#define MIN_SHARE     0.1 /* Of the busiest series' bytes. */
+#define SERIES_A_STEP 16
+
+struct candidate {
+	uint32_t series;
+	double bytes;
+	uint32_t gaps;
+};
+
+struct series_select {
+	const struct live *live; /* Borrowed. */
+	int64_t to_ms;
+	uint32_t span_ms;
+	uint32_t *bins;   /* Owned.  Scratch, [span_ms]. */
+	uint32_t *series; /* Owned.  Of the job. */
+	size_t n_series, next;
+	bool is_by_hosts, is_chosen;
+	VEC(struct candidate) candidates;
+	size_t n_of_job;            /* Series that count. */
+	uint32_t first_ms, last_ms; /* In the span, with traffic. */
+};
+
+static int
+compare_candidates(const void *a, const void *b, void *ctx)
+{
+	const struct candidate *x = a, *y = b;
+	const struct live_series *sx = live_series(ctx, x->series);
+	const struct live_series *sy = live_series(ctx, y->series);
+	const struct live_interface *ix = live_interface(ctx, sx->interface);
+	const struct live_interface *iy = live_interface(ctx, sy->interface);
+	int order =
+		strcmp(live_host(ctx, ix->host)->name, live_host(ctx, iy->host)->name);
+
+	if (!order)
+		order = strcmp(ix->name, iy->name);
+	return order ? order : (int)sx->direction - (int)sy->direction;
+}
+
+static void
+consider(struct series_select *pool, uint32_t series)
+{
+	struct candidate candidate = { .series = series };
+
+	live_bins(pool->live, series, pool->to_ms - pool->span_ms, pool->span_ms,
+		  pool->bins);
+	for (uint32_t t = 0; t < pool->span_ms; t++) {
+		if (pool->bins[t] == TELE_GAP) {
+			candidate.gaps++;
+			continue;
+		}
+		if (!pool->bins[t])
+			continue;
+		candidate.bytes += pool->bins[t];
+		if (t < pool->first_ms)
+			pool->first_ms = t;
+		if (t > pool->last_ms)
+			pool->last_ms = t;
+	}
+	if (candidate.bytes > 0)
+		vec_push(&pool->candidates, candidate);
+}
+
+/*
+ * Whether a job was seen by hosts.  What switches saw of it is then the same traffic
+ * again; only where no host tells of it, a switch's word has to do.
+ */
+static bool
+is_seen_by_hosts(const struct live *live, const uint32_t *series, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		uint32_t interface = live_series(live, series[i])->interface;
+		uint32_t host = live_interface(live, interface)->host;
+
+		if (!(live_host(live, host)->flags & TELE_IMPORTED))
+			return true;
+	}
+	return false;
+}
+
+struct series_select *
+series_select_new(const struct live *live, const uint32_t *series, size_t n,
+		  uint32_t max_ms)
+{
+	struct series_select *pool = xcalloc(1, sizeof *pool);
+
+	pool->live = live;
+	pool->to_ms = live_complete_ms(live);
+	pool->span_ms = live_span_ms(live);
+	if (pool->span_ms > max_ms)
+		pool->span_ms = max_ms;
+	pool->first_ms = pool->span_ms;
+	pool->bins = xcalloc(pool->span_ms + 1, sizeof *pool->bins);
+	pool->series = xmemdup(series, n, sizeof *series);
+	pool->n_series = pool->span_ms ? n : 0;
+	pool->is_by_hosts = is_seen_by_hosts(live, series, n);
+	return pool;
+}
+
+void
+series_select_free(struct series_select *pool)
+{
+	if (!pool)
+		return;
+	vec_free(&pool->candidates);
+	free(pool->series);
+	free(pool->bins);
+	free(pool);
+}
+
+/* Keeps those with a fair share, in order. */
+static void
+choose(struct series_select *pool)
+{
+	double most = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < pool->candidates.n; i++)
+		most = fmax(most, pool->candidates.items[i].bytes);
+	for (size_t i = 0; i < pool->candidates.n; i++)
+		if (pool->candidates.items[i].bytes >= MIN_SHARE * most)
+			pool->candidates.items[n++] = pool->candidates.items[i];
+	pool->candidates.n = n;
+	if (n)
+		qsort_r(pool->candidates.items, n, sizeof *pool->candidates.items,
+			compare_candidates, (void *)pool->live);
+}
+
+bool
+series_select_step(struct series_select *pool)
+{
+	for (int i = 0; i < SERIES_A_STEP && pool->next < pool->n_series; i++) {
+		uint32_t series = pool->series[pool->next++];
+		uint32_t interface = live_series(pool->live, series)->interface;
+		uint32_t host = live_interface(pool->live, interface)->host;
+
+		if (pool->is_by_hosts &&
+		    (live_host(pool->live, host)->flags & TELE_IMPORTED))
+			continue;
+		pool->n_of_job++;
+		if (live_has_traffic(pool->live, series) &&
+		    !live_is_silent(pool->live, host))
+			consider(pool, series);
+	}
+	if (pool->next < pool->n_series)
+		return true;
+	if (!pool->is_chosen)
+		choose(pool);
+	pool->is_chosen = true;
+	return false;
+}
+
+const struct live *
+series_select_live(const struct series_select *pool)
+{
+	return pool->live;
+}
+
+int64_t
+series_select_to_ms(const struct series_select *pool)
+{
+	return pool->to_ms;
+}
+
+size_t
+series_select_n_of_job(const struct series_select *pool)
+{
+	return pool->n_of_job;
+}
+
+bool
+series_select_is_empty(const struct series_select *pool)
+{
+	return pool->candidates.n == 0;
+}
+
+uint32_t
+series_select_traffic_ms(const struct series_select *pool)
+{
+	if (pool->first_ms == pool->span_ms)
+		return pool->span_ms;
+	return pool->span_ms - pool->first_ms;
+}
+
+uint32_t
+series_select_idle_ms(const struct series_select *pool)
+{
+	return pool->span_ms - pool->last_ms;
+}
+
+/* Fills a row with what is known, and gaps with the mean of that; false: too many. */
+static bool
+fill_row(struct series_select *pool, uint32_t series, uint32_t window_ms, float *row,
+	 uint64_t *gaps)
+{
+	uint32_t n_gaps = 0;
+	double sum = 0;
+	float mean;
+
+	live_bins(pool->live, series, pool->to_ms - window_ms, window_ms, pool->bins);
+	for (uint32_t t = 0; t < window_ms; t++) {
+		if (pool->bins[t] == TELE_GAP)
+			n_gaps++;
+		else
+			sum += pool->bins[t];
+	}
+	if (n_gaps > JOB_PROFILER_MAX_GAPS * window_ms)
+		return false;
+	mean = (float)(sum / (window_ms - n_gaps));
+	for (uint32_t t = 0; t < window_ms; t++)
+		row[t] = pool->bins[t] == TELE_GAP ? mean : (float)pool->bins[t];
+	*gaps += n_gaps;
+	return true;
+}
+
+size_t
+series_select_make_set(struct series_select *pool, uint32_t window_ms,
+		       struct series_set *ret_set, double *ret_gap_frac)
+{
+	size_t n = pool->candidates.n, n_rows = 0;
+	size_t n_picked = n > JOB_PROFILER_MAX_SERIES ? JOB_PROFILER_MAX_SERIES : n;
+	uint64_t gaps = 0;
+
+	series_init(ret_set, n_picked, window_ms);
+	ret_set->start_ms = pool->to_ms - window_ms;
+	for (size_t i = 0; i < n_picked; i++) {
+		uint32_t series = pool->candidates.items[i * n / n_picked].series;
+		const struct live_series *s = live_series(pool->live, series);
+
+		if (!fill_row(pool, series, window_ms, series_row(ret_set, n_rows),
+			      &gaps))
+			continue;
+		ret_set->ids[n_rows++] =
+			(struct series_id){ s->interface, s->direction == TELE_RX };
+	}
+	ret_set->n_series = n_rows;
+	*ret_gap_frac =
+		n_rows ? (double)gaps / ((double)n_rows * (double)window_ms) : 0;
+	return n_rows;
+}

@@ -1,0 +1,205 @@
+#include "scheduler/live/status.h"
+
+#include <stdlib.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/jsonw.h"
+#include "lib/base/strtab.h"
+#include "scheduler/live/contention.h"
+#include "scheduler/live/job_profiler.h"
+#include "scheduler/live/live.h"
+
+int64_t
+status_age_ns(const struct status *picture, int64_t to_ms)
+{
+	return live_now_ns(picture->live) - to_ms * 1000000 + picture->idle_ns;
+}
+
+int64_t
+status_host_age_ns(const struct status *picture, uint32_t host)
+{
+	return live_age_ns(picture->live, host) + picture->heard_idle_ns;
+}
+
+bool
+status_is_silent(const struct status *picture, uint32_t host)
+{
+	return status_host_age_ns(picture, host) > LIVE_SILENT_NS;
+}
+
+int64_t
+status_at_us(const struct status *picture)
+{
+	int64_t now_ns = live_now_ns(picture->live);
+
+	return now_ns == LIVE_NEVER ? 0 : now_ns / 1000;
+}
+
+int64_t
+status_estimate_age_ns(const struct status *picture, const struct profiled_job *job)
+{
+	return status_age_ns(picture, job->at_ns / 1000000);
+}
+
+void
+status_census(const struct status *picture, struct status_census *ret_census)
+{
+	struct status_census census = { .worst_clock_ns = -1 };
+
+	for (uint32_t i = 0; i < live_n_hosts(picture->live); i++) {
+		const struct live_host *host = live_host(picture->live, i);
+
+		census.gaps += host->gaps;
+		census.lost += host->lost_records;
+		census.unplaced += host->unplaced_jobs;
+		census.restarts += host->restarts;
+		census.is_simulated |= (host->flags & TELE_SIMULATED) != 0;
+		if (host->clock_error_ns > census.worst_clock_ns)
+			census.worst_clock_ns = host->clock_error_ns;
+		if (host->flags & TELE_IMPORTED) {
+			census.n_switches++;
+			continue;
+		}
+		census.n_hosts++;
+		census.n_fresh += !status_is_silent(picture, i);
+	}
+	*ret_census = census;
+}
+
+static void
+put_host(const struct status *picture, uint32_t i, struct jsonw *w)
+{
+	const struct live_host *host = live_host(picture->live, i);
+
+	jsonw_flat_object(w, NULL);
+	jsonw_str(w, "host", host->name);
+	jsonw_int(w, "age_us", status_host_age_ns(picture, i) / 1000);
+	jsonw_bool(w, "is_silent", status_is_silent(picture, i));
+	jsonw_bool(w, "is_switch", (host->flags & TELE_IMPORTED) != 0);
+	jsonw_int(w, "missing_frames", (int64_t)host->gaps);
+	jsonw_int(w, "restarts", (int64_t)host->restarts);
+	jsonw_int(w, "lost_records", (int64_t)host->lost_records);
+	if (host->clock_error_ns >= 0)
+		jsonw_int(w, "clock_error_us", host->clock_error_ns / 1000);
+	else
+		jsonw_null(w, "clock_error_us");
+	jsonw_end(w);
+}
+
+static void
+put_hosts(const struct status *picture, struct jsonw *w)
+{
+	uint32_t n = live_n_hosts(picture->live), n_told = 0;
+	uint32_t max = picture->max_hosts ? picture->max_hosts : n;
+	bool is_all = n <= max;
+
+	jsonw_array(w, "hosts");
+	for (uint32_t i = 0; i < n && n_told < max; i++) {
+		if (!is_all && !status_is_silent(picture, i))
+			continue;
+		put_host(picture, i, w);
+		n_told++;
+	}
+	jsonw_end(w);
+	if (picture->max_hosts)
+		jsonw_int(w, "hosts_left_out", n - n_told);
+}
+
+void
+status_json_footer(const struct status *picture, int64_t from_ms, int64_t to_ms,
+		   struct jsonw *w)
+{
+	struct status_census census;
+
+	status_census(picture, &census);
+	jsonw_int(w, "at_us", status_at_us(picture));
+	jsonw_int(w, "window_us", (to_ms - from_ms) * 1000);
+	if (to_ms > from_ms)
+		jsonw_int(w, "data_age_us", status_age_ns(picture, to_ms) / 1000);
+	else
+		jsonw_null(w, "data_age_us");
+	jsonw_bool(w, "is_simulated", census.is_simulated);
+	jsonw_bool(w, "has_fabric", picture->has_fabric);
+	put_hosts(picture, w);
+}
+
+/* ---- Since when ---------------------------------------------------------------- */
+
+/* Of one link; since_ms is INT64_MIN while there is none. */
+struct since_link {
+	int64_t since_ms;
+	bool is_older; /* It was going on when we began to look. */
+	bool is_known; /* Else its number is free. */
+	bool is_used;  /* Since since_forget(). */
+};
+
+struct since {
+	struct strtab *links; /* Owned. */
+	VEC(struct since_link) seen;
+};
+
+struct since *
+since_new(void)
+{
+	struct since *since = xcalloc(1, sizeof *since);
+
+	since->links = strtab_new();
+	return since;
+}
+
+void
+since_free(struct since *since)
+{
+	if (!since)
+		return;
+	strtab_free(since->links);
+	vec_free(&since->seen);
+	free(since);
+}
+
+void
+since_remember_some(struct since *since, struct contention *found, size_t from,
+		    size_t to)
+{
+	for (size_t i = from; i < to; i++) {
+		struct contention_link *link = &found->links[i];
+		uint32_t id = strtab_intern(since->links, link->name);
+		struct since_link *seen;
+
+		if (id == since->seen.n)
+			vec_push(&since->seen, ((struct since_link){ .since_ms = 0 }));
+		seen = &since->seen.items[id];
+		if (!seen->is_known)
+			*seen = (struct since_link){ .since_ms = INT64_MIN,
+						     .is_known = true };
+		seen->is_used = true;
+		link->number = id;
+		if (link->since_ms == INT64_MIN || seen->since_ms == INT64_MIN ||
+		    link->since_ms - found->from_ms >= CONTENTION_PAUSE_MS) {
+			seen->since_ms = link->since_ms;
+			seen->is_older = link->is_since_older;
+		}
+		link->since_ms = seen->since_ms;
+		link->is_since_older = seen->is_older;
+	}
+}
+
+void
+since_remember(struct since *since, struct contention *found)
+{
+	since_remember_some(since, found, 0, found->n_links);
+}
+
+void
+since_forget(struct since *since)
+{
+	for (uint32_t i = 0; i < since->seen.n; i++) {
+		struct since_link *seen = &since->seen.items[i];
+
+		if (seen->is_known && !seen->is_used) {
+			seen->is_known = false;
+			strtab_remove(since->links, i);
+		}
+		seen->is_used = false;
+	}
+}

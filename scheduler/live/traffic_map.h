@@ -1,0 +1,86 @@
+/*
+ * traffic_map.h - where the series of the live state stand on a fabric: which of them
+ * add up to what a link carries.  For contention.h and online.h.  Pure.
+ */
+#ifndef SCHEDULER_LIVE_TRAFFIC_MAP_H
+#define SCHEDULER_LIVE_TRAFFIC_MAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/vec.h"
+
+struct live;
+struct routes;
+struct topo;
+
+/* What a series puts on a link: 'share' of it, as traffic of 'job'. */
+struct traffic_map_part {
+	uint32_t link; /* Of the fabric; of a plain one: 2 * interface + direction. */
+	uint32_t job;  /* TELE_LINK: the link's total; TELE_OTHER. */
+	uint32_t series;
+	bool is_measured;
+	double share;
+};
+
+struct traffic_map {
+	VEC(struct traffic_map_part) parts; /* By link. */
+	uint32_t n_unattached, n_unplaced;
+};
+
+/*
+ * Finds the parts of all links, in steps of about a millisecond, as there may be very
+ * many.  Without a fabric 'topo' and 'routes' are NULL.  Between two steps frames may
+ * come, but nothing may be forgotten (live_forget()), and the fabric stays.
+ */
+struct traffic_map_finder;
+
+struct traffic_map_finder *traffic_map_begin(const struct live *live, struct topo *topo,
+					     struct routes *routes);
+bool traffic_map_step(struct traffic_map_finder *finder); /* True: all are found. */
+/* Moves out what was found, and ends it; NULL: it is not wanted any more. */
+void traffic_map_end(struct traffic_map_finder *finder,
+		     struct traffic_map *ret_footing);
+void traffic_map_fini(struct traffic_map *footing);
+
+/*
+ * Of the n parts of one link: one for each thing measured, by job and series; the number
+ * that is left.
+ */
+size_t traffic_map_thin(const struct live *live, struct traffic_map_part *parts,
+			size_t n);
+
+/* What the series carried, to ask for the hosts of many jobs. */
+struct traffic_map_traffic;
+
+struct traffic_map_traffic *traffic_map_traffic_new(const struct live *live);
+/* The same in steps, as traffic_map_step(): true when all is there. */
+struct traffic_map_traffic *traffic_map_traffic_begin(const struct live *live);
+bool traffic_map_traffic_step(struct traffic_map_traffic *traffic);
+void traffic_map_traffic_free(struct traffic_map_traffic *traffic); /* Accepts NULL. */
+
+/*
+ * The hosts of a job, as far as the fabric has them: those that told of traffic of
+ * it, in ascending order of node, in a new array of '*ret_n'.  Free with free().
+ */
+uint32_t *traffic_map_job_hosts(const struct live *live, const struct topo *topo,
+				const struct traffic_map_traffic *traffic, uint32_t job,
+				size_t *ret_n);
+
+/* The series of a job, '*ret_n' of them; borrowed. */
+const uint32_t *traffic_map_job_series(const struct traffic_map_traffic *traffic,
+				       uint32_t job, size_t *ret_n);
+
+/* The source port assumed for the first flow of each job; new array [jobs]. */
+uint16_t *traffic_map_first_ports(const struct live *live);
+
+/* The same in steps, as traffic_map_step(). */
+struct traffic_map_ports;
+
+struct traffic_map_ports *traffic_map_ports_begin(const struct live *live);
+bool traffic_map_ports_step(struct traffic_map_ports *ports);
+/* Moves them out, and ends it; accepts NULL. */
+uint16_t *traffic_map_ports_end(struct traffic_map_ports *ports);
+
+#endif

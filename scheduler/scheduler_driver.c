@@ -1,0 +1,144 @@
+/*
+ * scheduler_driver.c - what all drivers have in common: snapshots.
+ */
+#include "scheduler/scheduler_driver.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+
+void
+sched_job_fini(struct sched_job *job)
+{
+	free(job->id);
+	free(job->local_id);
+	free(job->name);
+	free(job->user);
+	free(job->partition);
+	free(job->nodes);
+	free(job->required);
+	free(job->excluded);
+	free(job->preferred);
+	free(job->reason);
+	free(job->comment);
+	free(job->record);
+}
+
+void
+sched_snapshot_fini(struct sched_snapshot *snapshot)
+{
+	for (size_t i = 0; i < snapshot->n_jobs; i++)
+		sched_job_fini(&snapshot->jobs[i]);
+	for (size_t i = 0; i < snapshot->n_nodes; i++) {
+		free(snapshot->nodes[i].name);
+		free(snapshot->nodes[i].partitions);
+		free(snapshot->nodes[i].features);
+	}
+	free(snapshot->jobs);
+	free(snapshot->by_local_id);
+	free(snapshot->nodes);
+	*snapshot = (struct sched_snapshot){ .jobs = NULL };
+}
+
+static void
+copy_job(const struct sched_job *job, struct sched_job *copy)
+{
+	*copy = *job;
+	copy->id = xstrdup(job->id);
+	copy->local_id = xstrdup(job->local_id);
+	copy->name = xstrdup(job->name);
+	copy->user = xstrdup(job->user);
+	copy->partition = xstrdup(job->partition);
+	copy->nodes = xstrdup(job->nodes);
+	copy->required = xstrdup(job->required);
+	copy->excluded = xstrdup(job->excluded);
+	copy->preferred = xstrdup(job->preferred);
+	copy->reason = xstrdup(job->reason);
+	copy->comment = xstrdup(job->comment);
+	copy->record = xstrdup(job->record);
+}
+
+void
+sched_snapshot_copy(const struct sched_snapshot *snapshot,
+		    struct sched_snapshot *ret_copy)
+{
+	*ret_copy = *snapshot;
+	ret_copy->jobs = xcalloc(snapshot->n_jobs + 1, sizeof *ret_copy->jobs);
+	ret_copy->nodes = xcalloc(snapshot->n_nodes + 1, sizeof *ret_copy->nodes);
+	ret_copy->by_local_id =
+		xcalloc(snapshot->n_jobs + 1, sizeof *ret_copy->by_local_id);
+	if (snapshot->n_jobs)
+		memcpy(ret_copy->by_local_id, snapshot->by_local_id,
+		       snapshot->n_jobs * sizeof *ret_copy->by_local_id);
+	for (size_t i = 0; i < snapshot->n_jobs; i++)
+		copy_job(&snapshot->jobs[i], &ret_copy->jobs[i]);
+	for (size_t i = 0; i < snapshot->n_nodes; i++) {
+		ret_copy->nodes[i] = snapshot->nodes[i];
+		ret_copy->nodes[i].name = xstrdup(snapshot->nodes[i].name);
+		ret_copy->nodes[i].partitions = xstrdup(snapshot->nodes[i].partitions);
+		ret_copy->nodes[i].features = xstrdup(snapshot->nodes[i].features);
+	}
+}
+
+static int
+compare_id(const void *key, const void *item)
+{
+	const struct sched_job *job = item;
+
+	return strcmp(key, job->id);
+}
+
+static int
+compare_name(const void *key, const void *item)
+{
+	const struct sched_node *node = item;
+
+	return strcmp(key, node->name);
+}
+
+const struct sched_job *
+sched_find_job(const struct sched_snapshot *snapshot, const char *id)
+{
+	if (!snapshot->n_jobs)
+		return NULL;
+	return bsearch(id, snapshot->jobs, snapshot->n_jobs, sizeof *snapshot->jobs,
+		       compare_id);
+}
+
+const struct sched_job *
+sched_find_local(const struct sched_snapshot *snapshot, const char *local_id)
+{
+	size_t first = 0, n = snapshot->n_jobs;
+
+	/* The first that is not before it. */
+	while (n > 0) {
+		size_t half = n / 2;
+		const struct sched_job *job =
+			&snapshot->jobs[snapshot->by_local_id[first + half]];
+
+		if (strcmp(job->local_id, local_id) < 0) {
+			first += half + 1;
+			n -= half + 1;
+		} else {
+			n = half;
+		}
+	}
+	if (first < snapshot->n_jobs) {
+		const struct sched_job *job =
+			&snapshot->jobs[snapshot->by_local_id[first]];
+
+		if (strcmp(job->local_id, local_id) == 0)
+			return job;
+	}
+	return NULL;
+}
+
+const struct sched_node *
+sched_find_node(const struct sched_snapshot *snapshot, const char *name)
+{
+	if (!snapshot->n_nodes)
+		return NULL;
+	return bsearch(name, snapshot->nodes, snapshot->n_nodes,
+		       sizeof *snapshot->nodes, compare_name);
+}

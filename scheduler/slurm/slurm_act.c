@@ -1,0 +1,527 @@
+/*
+ * slurm_act.c - the driver for Slurm: changes.
+ *
+ * Each is one 'scontrol update' of the job, so that Slurm sees all of it or nothing;
+ * only PREFER needs the nodes to have a feature first, "AP" and the job's id, which is
+ * taken away when the job has started.  A job that the gate holds back is looked at once
+ * more before, alone: a start time or nodes that its user gave since the last look are
+ * not written over.  One command runs at a time, so that changes of a job are made in
+ * the order they were asked for.
+ *
+ * What we did to a job is written into its record (AdminComment, which users cannot
+ * change): ";pinned" or ";preferred" behind what the caller wants there.  So another
+ * run of the daemon knows which pins are ours.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/clk.h"
+#include "lib/base/log.h"
+#include "lib/daemon/child.h"
+#include "scheduler/slurm/slurm_priv.h"
+
+static const char *const kind_names[] = { "place", "prefer", "let go", "un-pin",
+					  "record" };
+
+/* ---- Records --------------------------------------------------------------------- */
+
+static bool
+is_word(const char *text, size_t n, const char *word)
+{
+	return n == strlen(word) && strncmp(text, word, n) == 0;
+}
+
+/* The record without our marks, and with one of them (NULL: none).  A new string. */
+static char *
+marked_record(const char *record, const char *mark)
+{
+	struct strbuf out = STRBUF_EMPTY;
+
+	if (strncmp(record, SLURM_GATE_RECORD, strlen(SLURM_GATE_RECORD)) == 0)
+		record = "";
+	while (*record) {
+		size_t n = strcspn(record, ";");
+
+		if (!is_word(record, n, SLURM_PINNED) &&
+		    !is_word(record, n, SLURM_PREFERRED)) {
+			strbuf_puts(&out, out.length ? ";" : "");
+			strbuf_add(&out, record, n);
+		}
+		record += n + (record[n] == ';');
+	}
+	if (mark && !out.length)
+		strbuf_puts(&out, "antiphase:v1");
+	if (mark)
+		strbuf_printf(&out, ";%s", mark);
+	return strbuf_steal(&out);
+}
+
+/* What is to be written for an action; NULL: nothing. */
+static char *
+new_record(const struct sched_job *job, const struct sched_action *action)
+{
+	const char *record = action->record ? action->record : job->record;
+
+	switch (action->kind) {
+	case SCHED_PLACE:
+		return marked_record(record, SLURM_PINNED);
+	case SCHED_PREFER:
+		return marked_record(record, SLURM_PREFERRED);
+	case SCHED_UNPIN:
+		return marked_record(record, NULL);
+	case SCHED_LET_GO:
+		if (!action->record)
+			return NULL;
+		break;
+	case SCHED_RECORD:
+		break;
+	}
+	/* The mark stays as it is. */
+	if (slurm_record_has(job->record, SLURM_PINNED))
+		return marked_record(record, SLURM_PINNED);
+	if (slurm_record_has(job->record, SLURM_PREFERRED))
+		return marked_record(record, SLURM_PREFERRED);
+	return marked_record(record, NULL);
+}
+
+/* ---- Asking ---------------------------------------------------------------------- */
+
+static void
+free_change(struct slurm_change *change)
+{
+	free(change->nodes);
+	free(change->available);
+	free(change->active);
+}
+
+static void
+free_op(struct slurm_op *op)
+{
+	for (size_t i = 0; i < op->changes.n; i++)
+		free_change(&op->changes.items[i]);
+	vec_free(&op->changes);
+	free(op->job);
+	free(op->nodes);
+	free(op->record);
+	free(op);
+}
+
+static bool start_command(struct sched_driver *host, struct slurm_op *op,
+			  struct err *err);
+
+int
+sched_act(struct sched_driver *host, const struct sched_action *action,
+	  uint64_t *ret_ticket, struct err *err)
+{
+	const struct sched_job *job = NULL;
+	struct slurm_op *op;
+	int r = slurm_act_check(host, action, &job, err);
+
+	if (r < 0)
+		return r;
+	if (host->ops.n >= SLURM_MAX_ACTIONS) {
+		err_set(err, NULL, 0, 0, "%zu changes wait for Slurm already",
+			host->ops.n);
+		return -EBUSY;
+	}
+	op = xcalloc(1, sizeof *op);
+	op->kind = action->kind;
+	op->ticket = ++host->last_ticket;
+	op->job = xstrdup(action->job);
+	op->nodes = action->nodes ? xstrdup(action->nodes) : NULL;
+	op->record = new_record(job, action);
+	op->starts_now = job->is_gated &&
+			 (action->kind == SCHED_PLACE || action->kind == SCHED_PREFER ||
+			  action->kind == SCHED_LET_GO);
+	op->was_placed = slurm_record_has(job->record, SLURM_PINNED);
+	op->was_preferred = slurm_record_has(job->record, SLURM_PREFERRED);
+	vec_push(&host->ops, op);
+	*ret_ticket = op->ticket;
+	/* One that cannot be started is told of from the loop. */
+	if (host->ops.n == 1)
+		start_command(host, op, NULL);
+	return 0;
+}
+
+/* ---- Commands -------------------------------------------------------------------- */
+
+/* In the order they are sent in. */
+enum command {
+	ASK_JOB,      /* One that the gate held back when we looked: does it still? */
+	ASK_NODES,    /* PREFER: which features they have now. */
+	CHANGE_NODES, /* One for each of 'changes'. */
+	CHANGE_JOB,
+};
+
+static enum command
+next_command(const struct slurm_op *op)
+{
+	if (op->starts_now && !op->is_job_asked)
+		return ASK_JOB;
+	if (op->kind == SCHED_PREFER && !op->is_cleaning && !op->are_nodes_asked)
+		return ASK_NODES;
+	return op->n_changed < op->changes.n ? CHANGE_NODES : CHANGE_JOB;
+}
+
+static void on_command(void *ctx, const struct child_result *result);
+
+static int
+ask_nodes(struct sched_driver *host, const struct slurm_op *op, struct err *err)
+{
+	const char *const words[] = {
+		"-h", "-a", "-N", "-n", op->nodes, "-o", SLURM_NODES_FORMAT, NULL
+	};
+
+	return slurm_run(host, "sinfo", words, NULL, on_command, host, &host->op_child,
+			 err);
+}
+
+#define MAX_UPDATE 6
+
+/* 'scontrol update' and its words, which are owned. */
+struct update {
+	const char *words[MAX_UPDATE + 1];
+	size_t n;
+};
+
+static void
+update_add(struct update *update, const char *key, const char *value)
+{
+	BUG_ON(update->n == MAX_UPDATE);
+	update->words[update->n++] = xasprintf("%s%s", key, value);
+}
+
+static void
+update_fini(struct update *update)
+{
+	for (size_t i = 0; i < update->n; i++)
+		free((char *)update->words[i]);
+}
+
+/* The one call that changes the job. */
+static void
+job_update(const struct slurm_op *op, struct update *update)
+{
+	char *feature = xasprintf(SLURM_FEATURE "%s", op->job);
+	bool places = op->kind == SCHED_PLACE, prefers = op->kind == SCHED_PREFER;
+	bool undoes = places || prefers || op->kind == SCHED_UNPIN;
+
+	update_add(update, "update", "");
+	update_add(update, "jobid=", op->job);
+	if (places || (undoes && op->was_placed))
+		update_add(update, "ReqNodeList=", places ? op->nodes : "");
+	if (prefers || (undoes && op->was_preferred))
+		update_add(update, "Prefer=", prefers ? feature : "");
+	free(feature);
+	if (op->starts_now)
+		update_add(update, "StartTime=", "now");
+	if (op->record)
+		update_add(update, "AdminComment=", op->record);
+}
+
+static void
+node_update(const struct slurm_change *change, struct update *update)
+{
+	update_add(update, "update", "");
+	update_add(update, "nodename=", change->nodes);
+	update_add(update, "AvailableFeatures=", change->available);
+	update_add(update, "ActiveFeatures=", change->active);
+}
+
+/* The next command of the first change; false if it could not be started. */
+static bool
+start_command(struct sched_driver *host, struct slurm_op *op, struct err *err)
+{
+	struct update update = { .n = 0 };
+	int r;
+
+	switch (next_command(op)) {
+	case ASK_JOB:
+		return slurm_act_ask_job(host, op, on_command, host, err) == 0;
+	case ASK_NODES:
+		return ask_nodes(host, op, err) == 0;
+	case CHANGE_NODES:
+		node_update(&op->changes.items[op->n_changed], &update);
+		break;
+	case CHANGE_JOB:
+		job_update(op, &update);
+		break;
+	}
+	r = slurm_run(host, "scontrol", update.words, NULL, on_command, host,
+		      &host->op_child, err);
+	update_fini(&update);
+	return r == 0;
+}
+
+/* Our own view of the job, until the next look. */
+static void
+update_view(struct sched_driver *host, const struct slurm_op *op)
+{
+	struct sched_job *job =
+		(struct sched_job *)sched_find_job(&host->snapshot, op->job);
+	bool undoes = op->kind == SCHED_PREFER || op->kind == SCHED_UNPIN;
+
+	if (!job)
+		return;
+	if (op->record) {
+		free(job->record);
+		job->record = xstrdup(op->record);
+	}
+	if (op->kind == SCHED_PLACE || (op->was_placed && undoes)) {
+		free(job->required);
+		job->required = xstrdup(op->kind == SCHED_PLACE ? op->nodes : "");
+	}
+	job->is_pinned = slurm_record_has(job->record, SLURM_PINNED) ||
+			 slurm_record_has(job->record, SLURM_PREFERRED);
+	if (op->starts_now)
+		job->is_gated = false;
+}
+
+/* Ends the first change, tells, and looks again. */
+static void
+finish_op(struct sched_driver *host, int rc, const char *why)
+{
+	struct slurm_op *op = host->ops.items[0];
+
+	host->op_ended_ns = clk_monotonic_ns();
+	host->ops.n--;
+	memmove(host->ops.items, host->ops.items + 1,
+		host->ops.n * sizeof *host->ops.items);
+	if (op->is_cleaning) {
+		if (rc < 0)
+			log_warn("slurm", "features of nodes stay for now: %s", why);
+	} else {
+		if (rc == -EALREADY || rc == -ESTALE)
+			log_info("slurm", "job %s: nothing to %s any more: %s", op->job,
+				 kind_names[op->kind], why);
+		else if (rc < 0)
+			log_warn("slurm", "job %s: cannot %s: %s", op->job,
+				 kind_names[op->kind], why);
+		else
+			update_view(host, op);
+		sched_poll(host);
+		host->observer.done(host->observer.ctx, op->ticket, rc, why);
+	}
+	free_op(op);
+}
+
+/*
+ * Whether Slurm says that the job has begun meanwhile, so that there is nothing to take
+ * back.  Of a running job it takes a list of nodes for those to shrink it to, and an empty
+ * one for none that it knows.
+ */
+static bool
+is_begun(const struct slurm_op *op, const char *said)
+{
+	if (op->is_cleaning)
+		return false;
+	if (op->kind == SCHED_UNPIN && strcasestr(said, "invalid node name"))
+		return true;
+	return (op->kind == SCHED_UNPIN || op->kind == SCHED_LET_GO) &&
+	       strcasestr(said, "no longer pending");
+}
+
+/* An errno for what Slurm said. */
+static int
+read_refusal(const struct slurm_op *op, const struct child_result *result)
+{
+	if (is_begun(op, result->said))
+		return -EALREADY;
+	if (strcasestr(result->said, "denied") ||
+	    strcasestr(result->said, "permission"))
+		return -EACCES;
+	if (strcasestr(result->said, "invalid job id"))
+		return -ENOENT;
+	if (result->status < 0)
+		return -ETIMEDOUT;
+	return -EIO;
+}
+
+/* Adds a node to the change that has the same features, or a new one. */
+static void
+add_change(struct slurm_op *op, const char *node, const char *available,
+	   const char *active)
+{
+	for (size_t i = 0; i < op->changes.n; i++) {
+		struct slurm_change *change = &op->changes.items[i];
+		char *nodes;
+
+		if (strcmp(change->available, available) != 0 ||
+		    strcmp(change->active, active) != 0)
+			continue;
+		nodes = xasprintf("%s,%s", change->nodes, node);
+		free(change->nodes);
+		change->nodes = nodes;
+		return;
+	}
+	vec_push(&op->changes, ((struct slurm_change){ .nodes = xstrdup(node),
+						       .available = xstrdup(available),
+						       .active = xstrdup(active) }));
+}
+
+/* The features that the nodes have now are known: what is to be added where. */
+static int
+plan_features(struct slurm_op *op, const char *text, size_t n, struct err *err)
+{
+	struct strbuf available = STRBUF_EMPTY, active = STRBUF_EMPTY;
+	char *feature = xasprintf(SLURM_FEATURE "%s", op->job);
+	struct slurm_nodes nodes;
+	int r = slurm_read_nodes(text, n, &nodes, err);
+
+	for (size_t i = 0; r == 0 && i < nodes.n; i++) {
+		const struct slurm_features *had = &nodes.features[i];
+
+		strbuf_clear(&available);
+		strbuf_clear(&active);
+		slurm_features_with(had->available, feature, &available);
+		slurm_features_with(had->active, feature, &active);
+		add_change(op, had->node, available.text, active.text);
+	}
+	if (r == 0)
+		slurm_nodes_fini(&nodes);
+	strbuf_free(&available);
+	strbuf_free(&active);
+	free(feature);
+	op->are_nodes_asked = true;
+	return r;
+}
+
+/* The command that was the next one has ended well: was it the last? */
+static int
+take_answer(struct slurm_op *op, const struct child_result *result, bool *ret_is_over,
+	    struct err *err)
+{
+	*ret_is_over = false;
+	switch (next_command(op)) {
+	case ASK_JOB:
+		return slurm_act_recheck(op, result->text, result->n, err);
+	case ASK_NODES:
+		return plan_features(op, result->text, result->n, err);
+	case CHANGE_NODES:
+		*ret_is_over = ++op->n_changed == op->changes.n && op->is_cleaning;
+		return 0;
+	case CHANGE_JOB:
+		*ret_is_over = true;
+		return 0;
+	}
+	return 0;
+}
+
+static void
+on_command(void *ctx, const struct child_result *result)
+{
+	struct sched_driver *host = ctx;
+	struct slurm_op *op = host->ops.items[0];
+	struct err err = { .line = 0 };
+	bool is_over = false;
+	int rc;
+
+	host->op_child = NULL;
+	if (result->why) {
+		rc = read_refusal(op, result);
+		err = *result->why;
+	} else {
+		rc = take_answer(op, result, &is_over, &err);
+	}
+	if (rc == 0 && !is_over) {
+		if (start_command(host, op, &err))
+			return;
+		rc = -EIO;
+	}
+	finish_op(host, rc, rc < 0 ? err.text : NULL);
+	slurm_act_pump(host);
+}
+
+void
+slurm_act_pump(struct sched_driver *host)
+{
+	while (!host->op_child && host->ops.n > 0) {
+		struct err err = { .line = 0 };
+
+		if (!start_command(host, host->ops.items[0], &err))
+			finish_op(host, -EIO, err.text);
+	}
+}
+
+/* ---- Cleaning -------------------------------------------------------------------- */
+
+/* A feature of ours that no job waits for any more. */
+static bool
+is_stale(const struct sched_driver *host, const char *feature)
+{
+	const char *id = slurm_feature_job(feature);
+	const struct sched_job *job = id ? sched_find_job(&host->snapshot, id) : NULL;
+
+	return id && (!job || job->state != SCHED_WAITING ||
+		      !slurm_record_has(job->record, SLURM_PREFERRED));
+}
+
+/* Appends the list without what is stale; returns whether there was any. */
+static bool
+clean_list(const struct sched_driver *host, const char *list, struct strbuf *out)
+{
+	char *rest = xstrdup(list);
+	bool is_changed = false;
+
+	while (*list) {
+		size_t n = strcspn(list, ",");
+		char *feature = xstrndup(list, n);
+
+		if (is_stale(host, feature)) {
+			struct strbuf less = STRBUF_EMPTY;
+
+			slurm_features_without(rest, feature, &less);
+			free(rest);
+			rest = strbuf_steal(&less);
+			is_changed = true;
+		}
+		free(feature);
+		list += n + (list[n] == ',');
+	}
+	strbuf_puts(out, rest);
+	free(rest);
+	return is_changed;
+}
+
+void
+slurm_act_clean(struct sched_driver *host)
+{
+	struct strbuf available = STRBUF_EMPTY, active = STRBUF_EMPTY;
+	struct slurm_op *op;
+
+	/* What is being changed, or was just now, is younger than the look. */
+	if (host->ops.n > 0 || host->look.started_ns <= host->op_ended_ns)
+		return;
+	op = xcalloc(1, sizeof *op);
+	op->is_cleaning = true;
+	for (size_t i = 0; i < host->nodes.n; i++) {
+		const struct slurm_features *had = &host->nodes.features[i];
+		bool is_changed;
+
+		strbuf_clear(&available);
+		strbuf_clear(&active);
+		is_changed = clean_list(host, had->available, &available);
+		is_changed |= clean_list(host, had->active, &active);
+		if (is_changed)
+			add_change(op, had->node, available.text, active.text);
+	}
+	strbuf_free(&available);
+	strbuf_free(&active);
+	if (!op->changes.n) {
+		free_op(op);
+		return;
+	}
+	vec_push(&host->ops, op);
+	slurm_act_pump(host);
+}
+
+void
+slurm_act_close(struct sched_driver *host)
+{
+	child_free(host->op_child);
+	for (size_t i = 0; i < host->ops.n; i++)
+		free_op(host->ops.items[i]);
+	vec_free(&host->ops);
+}

@@ -1,0 +1,197 @@
+/*
+ * slurm_act_check.c - the driver for Slurm: which changes are sent at all, by the last
+ * look, and by one at the job alone where we may come too late.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/clk.h"
+#include "lib/base/err.h"
+#include "lib/base/hostlist.h"
+#include "lib/daemon/child.h"
+#include "scheduler/slurm/slurm_priv.h"
+
+#define MAX_RECORD 900 /* Slurm's own limit is 1024. */
+
+/* Whether nodes of a list are nodes, and how many. */
+struct node_check {
+	const struct sched_snapshot *snapshot;
+	const char *unknown; /* Owned; NULL: all are known. */
+	size_t n;
+};
+
+static int
+check_node(void *ctx, const char *name)
+{
+	struct node_check *check = ctx;
+
+	check->n++;
+	if (sched_find_node(check->snapshot, name))
+		return 0;
+	check->unknown = xstrdup(name);
+	return -ENOENT;
+}
+
+static int
+check_nodes(struct sched_driver *host, const struct sched_job *job, const char *nodes,
+	    struct err *err)
+{
+	struct node_check check = { .snapshot = &host->snapshot };
+	const char *why = "it names too many nodes";
+	int r;
+
+	if (!nodes || !*nodes)
+		return err_set(err, NULL, 0, 0, "job %s: no nodes to place it on",
+			       job->id);
+	r = hostlist_expand(nodes, SCHED_MAX_NODES, check_node, &check, &why);
+	if (r < 0) {
+		err_set(err, NULL, 0, 0, "job %s: nodes '%.100s': %s%s", job->id, nodes,
+			check.unknown ? "Slurm has no node " : why,
+			check.unknown ? check.unknown : "");
+		free((char *)check.unknown);
+		return -EINVAL;
+	}
+	/* Slurm would take it, and the job would wait for ever (BadConstraints). */
+	if (check.n > job->n_nodes)
+		return err_set(err, NULL, 0, 0,
+			       "job %s wants %u nodes, and cannot be placed on %zu",
+			       job->id, (unsigned)job->n_nodes, check.n);
+	return 0;
+}
+
+static int
+check_record(const char *record, struct err *err)
+{
+	size_t n = record ? strlen(record) : 0;
+
+	if (n > MAX_RECORD)
+		return err_set(err, NULL, 0, 0,
+			       "a record of %zu bytes is longer than %d", n,
+			       MAX_RECORD);
+	for (size_t i = 0; i < n; i++) {
+		if (!isprint((unsigned char)record[i]))
+			return err_set(err, NULL, 0, 0,
+				       "a record is one line of printable ASCII");
+	}
+	return 0;
+}
+
+/* Whether the job is in a state for that, and not its user's own business. */
+static int
+check_job(const struct sched_job *job, enum sched_action_kind kind, struct err *err)
+{
+	if (kind == SCHED_RECORD)
+		return 0;
+	if (job->state != SCHED_WAITING)
+		return err_set(err, NULL, 0, 0,
+			       "job %s does not wait any more: it cannot be %s",
+			       job->id, kind == SCHED_LET_GO ? "let go" : "moved");
+	if (kind == SCHED_LET_GO)
+		return 0;
+	if (kind == SCHED_UNPIN) {
+		if (job->is_pinned)
+			return 0;
+		err_set(err, NULL, 0, 0, "job %s was not pinned by us", job->id);
+		return -EALREADY;
+	}
+	if (*job->required && !slurm_record_has(job->record, SLURM_PINNED))
+		return err_set(err, NULL, 0, 0,
+			       "the user of job %s asked for nodes %.200s", job->id,
+			       job->required);
+	if (kind == SCHED_PREFER && *job->preferred &&
+	    !slurm_record_has(job->record, SLURM_PREFERRED))
+		return err_set(err, NULL, 0, 0,
+			       "the user of job %s prefers nodes with %.200s", job->id,
+			       job->preferred);
+	return 0;
+}
+
+int
+slurm_act_check(struct sched_driver *host, const struct sched_action *action,
+		const struct sched_job **ret_job, struct err *err)
+{
+	const struct sched_job *job;
+	int r;
+
+	if (!slurm_is_job_id(action->job) &&
+	    (action->kind != SCHED_RECORD || !slurm_is_het_id(action->job)))
+		return err_set(err, NULL, 0, 0,
+			       "'%.40s' is not a job of Slurm that can "
+			       "be changed: expected \"4711\" or \"4711_2\"",
+			       action->job);
+	if (!host->snapshot.at_us) {
+		err_set(err, NULL, 0, 0, "Slurm has not answered yet");
+		return -EAGAIN;
+	}
+	job = sched_find_job(&host->snapshot, action->job);
+	if (!job) {
+		err_set(err, NULL, 0, 0, "Slurm has no job %s now", action->job);
+		return -ENOENT;
+	}
+	r = check_job(job, action->kind, err);
+	if (r == 0)
+		r = check_record(action->record, err);
+	if (r == 0 && (action->kind == SCHED_PLACE || action->kind == SCHED_PREFER))
+		r = check_nodes(host, job, action->nodes, err);
+	if (r == 0 && action->kind == SCHED_LET_GO && !job->is_gated &&
+	    !action->record) {
+		err_set(err, NULL, 0, 0, "job %s is not held back", job->id);
+		r = -EALREADY;
+	}
+	*ret_job = job;
+	return r;
+}
+
+/* ---- Once more, of one that the gate held back ------------------------------------ */
+
+int
+slurm_act_ask_job(struct sched_driver *host, struct slurm_op *op,
+		  void (*done)(void *ctx, const struct child_result *result), void *ctx,
+		  struct err *err)
+{
+	const char *const words[] = { "-h", "-a", "-r", "-j", op->job, NULL };
+	struct strbuf variable = STRBUF_EMPTY;
+	int r;
+
+	slurm_draw_mark(op->mark);
+	op->asked_us = clk_wall_us();
+	slurm_jobs_format(op->mark, &variable);
+	r = slurm_run(host, "squeue", words, variable.text, done, ctx, &host->op_child,
+		      err);
+	strbuf_free(&variable);
+	return r;
+}
+
+/* Whether the change can be made of the job as it is now. */
+static int
+recheck_job(const struct slurm_op *op, const struct sched_job *job, struct err *err)
+{
+	if (!job) {
+		err_set(err, NULL, 0, 0, "Slurm has no job %s any more", op->job);
+		return -ENOENT;
+	}
+	if (job->state == SCHED_WAITING && job->is_gated &&
+	    check_job(job, op->kind, err) == 0)
+		return 0;
+	if (job->state != SCHED_WAITING)
+		err_set(err, NULL, 0, 0, "it has begun meanwhile");
+	else if (!job->is_gated)
+		err_set(err, NULL, 0, 0, "it is not held back by the gate any more");
+	return op->kind == SCHED_LET_GO ? -EALREADY : -ESTALE;
+}
+
+int
+slurm_act_recheck(struct slurm_op *op, const char *text, size_t n, struct err *err)
+{
+	struct sched_snapshot now = { .at_us = op->asked_us };
+	int r = slurm_read_jobs(text, n, op->mark, &now, err);
+
+	if (r == 0)
+		r = recheck_job(op, sched_find_job(&now, op->job), err);
+	sched_snapshot_fini(&now);
+	op->is_job_asked = true;
+	return r;
+}

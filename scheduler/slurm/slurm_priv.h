@@ -1,0 +1,133 @@
+/* slurm_priv.h - what the parts of the driver for Slurm share: slurm*.c alone. */
+#ifndef SCHEDULER_SLURM_SLURM_PRIV_H
+#define SCHEDULER_SLURM_SLURM_PRIV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/err.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/vec.h"
+#include "scheduler/slurm/slurm.h"
+#include "scheduler/slurm/slurm_text.h"
+
+#define SLURM_MAX_BYTES   ((size_t)128 << 20) /* Of one command's output. */
+#define SLURM_MAX_ACTIONS 256                 /* That wait for their turn. */
+
+struct child;
+struct child_result;
+struct loop_item;
+
+/* What one look asks for. */
+enum slurm_query_kind {
+	QUERY_JOBS,
+	QUERY_EXCLUDED,
+	QUERY_NODES,
+	N_QUERIES,
+};
+
+struct slurm_query {
+	struct sched_driver *host;
+	struct child *child; /* NULL: ended. */
+	struct strbuf text;
+};
+
+/* A look under way: its commands run at once, and are read when all have ended. */
+struct slurm_look {
+	struct slurm_query queries[N_QUERIES];
+	unsigned n_open; /* 0: no look is under way. */
+	bool is_told;    /* That it hangs. */
+	int64_t started_ns, at_us;
+	char mark[SLURM_MARK_SIZE];
+	struct err why; /* Text is empty while all is well. */
+
+	/* What is being read, a step each turn of the loop, when all have ended. */
+	enum slurm_reading {
+		READ_NOTHING,
+		READ_JOBS,
+		READ_EXCLUDED,
+		READ_NODES,
+		READ_OVER,
+	} reading;
+	struct slurm_reader *reader;    /* Owned. */
+	struct sched_snapshot snapshot; /* Owned. */
+	struct slurm_nodes nodes;       /* Owned. */
+};
+
+/* Nodes that get the same features. */
+struct slurm_change {
+	char *nodes, *available, *active; /* Owned. */
+};
+
+/* A change under way: commands one after another. */
+struct slurm_op {
+	bool is_cleaning; /* Nobody asked for it: features that are of no more use. */
+	uint64_t ticket;
+	enum sched_action_kind kind;
+	char *job, *nodes, *record;     /* Owned; record NULL: as it is. */
+	bool starts_now;                /* The gate is to be opened. */
+	bool was_placed, was_preferred; /* By us: to be undone or replaced. */
+	bool is_job_asked;    /* Of 'starts_now': it was looked at once more. */
+	bool are_nodes_asked; /* PREFER: the features that they have now are known. */
+	char mark[SLURM_MARK_SIZE]; /* Of that look. */
+	int64_t asked_us;           /* Likewise; wall clock. */
+	VEC(struct slurm_change) changes;
+	size_t n_changed;
+};
+
+struct sched_driver {
+	struct loop *loop;
+	struct sched_observer observer;
+	char *bindir;          /* Owned; NULL: by $PATH. */
+	VEC(const char *) env; /* Owned strings; NULL-terminated. */
+	int64_t poll_ns, timeout_ns;
+	unsigned version;                    /* 2205; 0: not known. */
+	struct loop_item *on_poll, *on_soon; /* 'on_soon' NULL: not wanted. */
+	struct loop_item *on_read;           /* NULL: nothing is being read. */
+	struct slurm_look look;
+	bool is_wanted;                 /* Another look, as soon as this one is done. */
+	struct sched_snapshot snapshot; /* The last one; at_us 0: none yet. */
+	struct slurm_nodes nodes;       /* Its features; the rest is in 'snapshot'. */
+
+	VEC(struct slurm_op *) ops; /* Owned.  In the order they are made in. */
+	struct child *op_child;     /* Of the first of them; NULL: none runs. */
+	int64_t op_ended_ns;        /* When the last one was. */
+	uint64_t last_ticket;
+
+	struct child *topology_child;
+	void (*topology_done)(void *ctx, const char *text, const char *why);
+	void *topology_ctx;
+};
+
+/* A letter and 16 hexadecimal digits that nobody can guess. */
+void slurm_draw_mark(char mark[SLURM_MARK_SIZE]);
+
+/*
+ * Starts 'squeue' or another of Slurm's commands; 'words' (NULL-terminated) go behind
+ * its name, 'variable' (may be NULL) into its environment.  As child_start() otherwise.
+ */
+int slurm_run(struct sched_driver *host, const char *program, const char *const *words,
+	      const char *variable,
+	      void (*done)(void *ctx, const struct child_result *result), void *ctx,
+	      struct child **ret_child, struct err *err);
+
+/* Whether a change can be, by what is known of the job: 0 and the job, or as sched_act(). */
+int slurm_act_check(struct sched_driver *host, const struct sched_action *action,
+		    const struct sched_job **ret_job, struct err *err);
+/* Asks for the job alone, by 'squeue'; as slurm_run(). */
+int slurm_act_ask_job(struct sched_driver *host, struct slurm_op *op,
+		      void (*done)(void *ctx, const struct child_result *result),
+		      void *ctx, struct err *err);
+/*
+ * Reads the answer: 0 if the gate still holds the job back and the change can be;
+ * -EALREADY (LET_GO) or -ESTALE if not, -ENOENT if the job is gone, or -EINVAL.
+ */
+int slurm_act_recheck(struct slurm_op *op, const char *text, size_t n, struct err *err);
+/* Goes on with the changes that wait.  From the loop: the observer may be called. */
+void slurm_act_pump(struct sched_driver *host);
+/* After a look: takes features away that are of no more use. */
+void slurm_act_clean(struct sched_driver *host);
+void slurm_act_close(struct sched_driver *host);
+
+#endif

@@ -1,0 +1,138 @@
+/*
+ * slurm_text.h - what squeue, sinfo and scontrol print, read: 22.05 to 26.05.  Pure.
+ *
+ * Names and comments of jobs are whatever users like: with blanks, quotes, any
+ * character that could divide fields, even new lines.  So fields of jobs end in a mark
+ * that is drawn anew for each look, and handed to squeue by its environment, which no
+ * user can read: nobody can write a field's end into a name.  Whatever does not have
+ * the form that was asked for is refused as a whole.
+ *
+ * Strings that users wrote come out as printable UTF-8: '?' for each other byte.
+ */
+#ifndef SCHEDULER_SLURM_SLURM_TEXT_H
+#define SCHEDULER_SLURM_SLURM_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "scheduler/scheduler_driver.h"
+
+struct err;
+struct strbuf;
+
+/* Letters of a mark, with the terminator; it begins with a letter, and has no comma. */
+#define SLURM_MARK_SIZE 24
+
+/*
+ * What the gate (job_submit.lua) writes into AdminComment of a job that it holds back,
+ * and until when, in seconds since 1970.
+ */
+#define SLURM_GATE_RECORD "antiphase:v1;gate"
+#define SLURM_GATE_UNTIL  ";until="
+
+/* What is added to the record of a job that we pinned, hard or softly. */
+#define SLURM_PINNED    "pinned"
+#define SLURM_PREFERRED "preferred"
+
+/* The feature that a preferred node is given for a job, with the job's id behind it. */
+#define SLURM_FEATURE "AP"
+
+/*
+ * Appends "SQUEUE_FORMAT2=..." for the environment of 'squeue -h -a -r', for
+ * slurm_read_jobs().
+ */
+void slurm_jobs_format(const char *mark, struct strbuf *out);
+
+/*
+ * For 'squeue -h -a -r -t PD -o', which alone knows them, and
+ * slurm_read_excluded().
+ */
+#define SLURM_EXCLUDED_FORMAT "%i|%x|"
+
+/* For 'sinfo -h -a -N -o' and slurm_read_nodes(). */
+#define SLURM_NODES_FORMAT "%N|%T|%R|%c|%f|%b|"
+
+/*
+ * Jobs into 'snapshot' (whose jobs are none yet), sorted by id; those that ended are
+ * left out.  Tasks of an array that wait, and that nothing tells apart yet, become one
+ * job with the id of the first of them: it is the next to be started, and can be
+ * placed.  So it is, too, where squeue has them in one row ("4711_[3-9%2]").  A job is
+ * gated if it has the gate's record and may not start before the time that the record
+ * tells, which is past snapshot->at_us, which is set: another time is its user's, or
+ * Slurm's own, which holds requeued jobs back for a while.  Times are UTC (TZ=UTC, SLURM_TIME_FORMAT=standard).
+ * 0, -EINVAL or -E2BIG with 'err' filled.  O(n log n).
+ */
+int slurm_read_jobs(const char *text, size_t n, const char *mark,
+		    struct sched_snapshot *snapshot, struct err *err);
+
+/*
+ * The same in steps of a few milliseconds, for who has other things to do; 'text' and
+ * 'mark' are borrowed.  A step returns 1 if there are more, 0 if there are jobs to be
+ * taken, or -errno.
+ */
+struct slurm_reader;
+struct slurm_reader *slurm_reader_new(const char *text, size_t n, const char *mark,
+				      int64_t at_us);
+void slurm_reader_free(struct slurm_reader *reader); /* Accepts NULL. */
+int slurm_reader_step(struct slurm_reader *reader, struct err *err);
+void slurm_reader_take(struct slurm_reader *reader, struct sched_snapshot *snapshot);
+
+/* Fills in which nodes the waiting jobs of 'snapshot' exclude.  0, or -EINVAL. */
+int slurm_read_excluded(const char *text, size_t n, struct sched_snapshot *snapshot,
+			struct err *err);
+
+/* A node's features in Slurm's words, ours among them; "" for none. */
+struct slurm_features {
+	char *node; /* Owned, as all here. */
+	char *available, *active;
+};
+
+struct slurm_nodes {
+	struct sched_node *nodes; /* Sorted by name; one of two partitions is one.  NULL
+				  * when they were taken. */
+	struct slurm_features *features; /* Of nodes[i]. */
+	size_t n;
+};
+
+/* 0, -EINVAL or -E2BIG with 'err' filled.  Features without ours are in nodes[]. */
+int slurm_read_nodes(const char *text, size_t n, struct slurm_nodes *ret_nodes,
+		     struct err *err);
+void slurm_nodes_fini(struct slurm_nodes *nodes); /* Accepts a zeroed one. */
+/* Moves nodes[] into 'snapshot', which has none; the features stay. */
+void slurm_nodes_take(struct slurm_nodes *nodes, struct sched_snapshot *snapshot);
+
+/*
+ * Turns what 'scontrol show topology' prints into a topology.conf, which
+ * topology/read.h reads: one line a switch, of nodes for the lowest level, of switches
+ * above.  -ENODATA if Slurm has no switches (topology/flat, block), or -EINVAL.
+ */
+int slurm_topology_conf(const char *text, size_t n, struct strbuf *out,
+			struct err *err);
+
+/*
+ * "slurm 22.05.8" of 'scontrol -V' as 2205; 0 if it is not of that form.
+ */
+unsigned slurm_version(const char *text);
+
+/* "4711" or "4711_2": what can be acted upon. */
+bool slurm_is_job_id(const char *id);
+/* "4711+0", a part of a heterogeneous job: Slurm refuses to change but its comments. */
+bool slurm_is_het_id(const char *id);
+
+/*
+ * Whether a record of ours has that word: "pinned" in "antiphase:v1;shift_us=1;pinned".
+ */
+bool slurm_record_has(const char *record, const char *word);
+
+/* A feature of ours, "AP4711_2": its job's id, borrowed; else NULL. */
+const char *slurm_feature_job(const char *feature);
+
+/*
+ * Appends the list of features 'list' (divided by commas) with 'feature' added, or
+ * without it: one of ours, or NULL for none.  What is in there twice is kept once.
+ */
+void slurm_features_with(const char *list, const char *feature, struct strbuf *out);
+void slurm_features_without(const char *list, const char *feature, struct strbuf *out);
+
+#endif

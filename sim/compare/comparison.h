@@ -1,0 +1,75 @@
+/*
+ * comparison.h - several policies, the same seeds for each: means with 95 %
+ * confidence intervals, and differences in pairs.
+ *
+ * A seed draws the phases at which jobs start and their jitter, and these do not
+ * depend on the policy (common random numbers).  So the difference between two
+ * policies is taken seed by seed, which cancels what the draws have in common;
+ * its interval is much narrower than those of the two means.
+ *
+ * Intervals are Student's t over the seeds: for figures that are means over many
+ * iterations they hold well; for a maximum they are rough.
+ */
+#ifndef SIM_COMPARE_COMPARISON_H
+#define SIM_COMPARE_COMPARISON_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sim/run/experiment.h"
+
+enum comparison_metric {
+	METRIC_ITERATION_MEAN_NS,
+	METRIC_ITERATION_P90_NS,
+	METRIC_ITERATION_P99_NS,
+	METRIC_SLOWDOWN_MEAN,
+	METRIC_SLOWDOWN_WORST,
+	METRIC_GOODPUT,
+	METRIC_ECN_PER_ITERATION,
+	METRIC_CORRECTIONS_PER_MIN,
+	N_COMPARISON_METRICS,
+};
+
+/* A mean over the seeds, with the half width of its interval. */
+struct estimate {
+	double mean, ci95;
+};
+
+struct comparison; /* Policies x seeds x (metrics, jobs). */
+
+struct comparison *comparison_new(size_t n_policies, size_t max_seeds, size_t n_jobs);
+void comparison_free(struct comparison *c); /* Accepts NULL. */
+
+/*
+ * Notes what a run gave for policy number 'policy' and seed number 'seed'.  A
+ * seed counts once all policies have been noted for it; seeds come in order.
+ */
+void comparison_note(struct comparison *c, size_t policy, size_t seed,
+		     const struct experiment *experiment,
+		     const struct workload *workload);
+
+/* Seeds that all policies have. */
+size_t comparison_n_seeds(const struct comparison *c);
+
+/*
+ * The figure of a policy, and its difference to policy 0 with the same seeds
+ * ('ret_difference' may be NULL).
+ */
+void comparison_metric(const struct comparison *c, size_t policy,
+		       enum comparison_metric metric, struct estimate *ret_value,
+		       struct estimate *ret_difference);
+
+/*
+ * Likewise for a job's mean iteration time (nanoseconds) and its slowdown.  A
+ * job that has no iterations under a policy has 0 for both.
+ */
+void comparison_job(const struct comparison *c, size_t policy, size_t job,
+		    struct estimate *ret_iteration_ns, struct estimate *ret_slowdown);
+
+/* One run's raw figures, for CSV. */
+double comparison_raw_metric(const struct comparison *c, size_t policy, size_t seed,
+			     enum comparison_metric metric);
+void comparison_raw_job(const struct comparison *c, size_t policy, size_t seed,
+			size_t job, double *ret_iteration_ns, double *ret_slowdown);
+
+#endif

@@ -1,0 +1,75 @@
+/*
+ * joblist.h - the jobs of a trace as a cluster takes them (sim/cluster): in order of
+ * submission, names as numbers.
+ *
+ * Times of day are counted from the first submission; times that count from a beginning
+ * stay as they are.  A job whose duration is not told takes its iterations; one without
+ * those, too, is left out.  About 200 bytes a job.
+ */
+#ifndef SIM_REPLAY_JOBLIST_H
+#define SIM_REPLAY_JOBLIST_H
+
+#include "lib/base/strtab.h"
+#include "lib/base/vec.h"
+#include "sim/cluster/cluster.h"
+#include "sim/trace/jobtrace.h"
+
+struct err;
+
+/* Which jobs are of interest; see joblist_filter_init(). */
+struct joblist_filter {
+	double from_s,
+		to_s; /* Submitted then, on the trace's clock; without the end. */
+	double min_duration_s, max_duration_s;
+	uint32_t min_gpus, max_gpus;
+	const char *vc;     /* NULL: any. */
+	uint64_t n_head;    /* The first so many rows that pass. */
+	bool keeps_unknown; /* Jobs of no known duration, too: it is NAN. */
+};
+
+struct joblist {
+	size_t n;
+	struct cluster_job *jobs; /* Owned. */
+	uint32_t *id_at;          /* Of each job: where in 'ids' its id begins. */
+	uint32_t *batches;        /* Of each job; 0: not told. */
+	VEC(char) ids;            /* Each ends with a zero. */
+	struct strtab *users, *vcs, *models;
+	double origin_s; /* What is 0 here, on the trace's clock. */
+	enum jobtrace_format format;
+	struct jobtrace_counts counts;
+	uint64_t n_no_duration, n_filtered; /* Left out, unless ... */
+	bool keeps_unknown;                 /* ... those are kept. */
+	char *faults[10];                   /* The first malformed rows; owned. */
+};
+
+/* Lets everything pass. */
+void joblist_filter_init(struct joblist_filter *filter);
+bool joblist_filter_passes(const struct joblist_filter *filter,
+			   const struct jobtrace_job *job);
+
+/* What is 0 for a trace whose first submission is then. */
+double joblist_origin_s(double first_submit_s);
+/* In seconds on one GPU set after another; NAN: it is not known. */
+double joblist_duration_s(const struct jobtrace_job *job);
+
+/* 'filter' may be NULL.  0 or -errno with 'err' filled. */
+int joblist_load(const char *path, enum jobtrace_format format,
+		 const struct joblist_filter *filter, struct joblist *ret_list,
+		 struct err *err);
+/* Those that a recipe (recipe.h) makes of a seed.  Likewise. */
+int joblist_make(const char *path, uint64_t seed, struct joblist *ret_list,
+		 struct err *err);
+void joblist_fini(struct joblist *list); /* Accepts a zeroed one. */
+
+const char *joblist_id(const struct joblist *list, size_t i);
+const char *joblist_model(const void *list, uint32_t number); /* "" for none. */
+/* Leaves out jobs with more GPUs than that; returns how many. */
+size_t joblist_drop_above(struct joblist *list, uint32_t n_gpus);
+
+/* "PATH: WHAT: N" on stderr, unless 'n' is 0. */
+void joblist_tell_count(const char *path, uint64_t n, const char *what);
+/* What was left out and what was malformed, on stderr, if there is something. */
+void joblist_tell_counts(const struct jobtrace *trace, const char *path);
+void joblist_tell(const struct joblist *list, const char *path);
+
+#endif

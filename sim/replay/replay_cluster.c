@@ -1,0 +1,239 @@
+#include "sim/replay/replay_cluster.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/err.h"
+#include "policies/stages.h"
+
+#define MAX_NODES 65536
+#define MAX_NAME  31
+
+/* ---- The cluster --------------------------------------------------------------------------- */
+
+struct part {
+	unsigned n_nodes, n_gpus, rack;
+	char type[MAX_NAME + 1]; /* "": it has no name. */
+};
+
+typedef VEC(uint32_t) u32_vec;
+
+struct building {
+	u32_vec gpus, racks, types;
+	uint64_t n_gpus;
+};
+
+/* Digits alone, which are above 0 and at most 'most'. */
+static bool
+read_number(const char **text, unsigned most, unsigned *ret_number)
+{
+	unsigned n = 0;
+
+	for (; **text >= '0' && **text <= '9'; ++*text) {
+		n = n * 10 + (unsigned)(**text - '0');
+		if (n > most)
+			return false;
+	}
+	*ret_number = n;
+	return n > 0;
+}
+
+static bool
+read_type(const char *text, char *ret_type)
+{
+	size_t n = strlen(text);
+
+	if (!n || n > MAX_NAME)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (!isalnum((unsigned char)text[i]) && !strchr("._-", text[i]))
+			return false;
+	memcpy(ret_type, text, n + 1);
+	return true;
+}
+
+static bool
+read_part(const char *text, struct part *ret_part)
+{
+	*ret_part = (struct part){ 0 };
+	if (!read_number(&text, MAX_NODES, &ret_part->n_nodes) || *text++ != 'x' ||
+	    !read_number(&text, JOBTRACE_MAX_GPUS, &ret_part->n_gpus))
+		return false;
+	if (*text == '/') {
+		text++;
+		if (!read_number(&text, MAX_NODES, &ret_part->rack))
+			return false;
+	}
+	if (*text == ':')
+		return read_type(text + 1, ret_part->type);
+	return !*text;
+}
+
+static bool
+add_part(const char *text, struct replay_cluster *c, struct building *b)
+{
+	struct part part;
+	uint32_t type = 0, rack = b->racks.n ? b->racks.items[b->racks.n - 1] + 1 : 0;
+
+	if (!read_part(text, &part))
+		return false;
+	/* Either all have a name or none. */
+	if (b->gpus.n && !part.type[0] != !strtab_n(c->types))
+		return false;
+	if (part.type[0])
+		type = strtab_intern(c->types, part.type);
+	b->n_gpus += (uint64_t)part.n_nodes * part.n_gpus;
+	if (type >= REPLAY_MOST_TYPES || b->gpus.n + part.n_nodes > MAX_NODES ||
+	    b->n_gpus > UINT32_MAX)
+		return false;
+	for (uint32_t i = 0; i < part.n_nodes; i++) {
+		vec_push(&b->gpus, part.n_gpus);
+		vec_push(&b->types, type);
+		vec_push(&b->racks, rack + (part.rack ? i / part.rack : 0));
+	}
+	return true;
+}
+
+int
+replay_cluster_parse(const char *text, struct replay_cluster *ret_cluster,
+		     struct err *err)
+{
+	struct building b = { 0 };
+	char *copy = xstrdup(text), *rest = copy;
+	bool is_fine = true;
+
+	*ret_cluster = (struct replay_cluster){ .types = strtab_new() };
+	while (is_fine && rest)
+		is_fine = add_part(strsep(&rest, ","), ret_cluster, &b);
+	free(copy);
+	if (is_fine)
+		ret_cluster->cluster = (struct pol_cluster){
+			.n_nodes = (uint32_t)b.gpus.n,
+			.n_racks = b.racks.items[b.racks.n - 1] + 1,
+			.n_types = strtab_n(ret_cluster->types)
+					   ? strtab_n(ret_cluster->types)
+					   : 1,
+			.n_gpus = b.gpus.items,
+			.rack_of = b.racks.items,
+			.type_of = b.types.items,
+			.n_all_gpus = (uint32_t)b.n_gpus,
+		};
+	if (is_fine)
+		return 0;
+	vec_free(&b.gpus);
+	vec_free(&b.racks);
+	vec_free(&b.types);
+	replay_cluster_fini(ret_cluster);
+	return err_set(err, NULL, 0, 0,
+		       "the cluster is '%.40s', expected NODESxGPUS, "
+		       "NODESxGPUS/NODES_OF_A_RACK or such with types of GPUs, as 8x8, "
+		       "64x8/16 or 2x4:v100,2x4:k80",
+		       text);
+}
+
+uint32_t
+replay_cluster_most(const struct replay_cluster *cluster)
+{
+	uint32_t n_gpus[REPLAY_MOST_TYPES] = { 0 }, most = 0;
+
+	for (uint32_t i = 0; i < cluster->cluster.n_nodes; i++) {
+		uint32_t *n = &n_gpus[cluster->cluster.type_of[i]];
+
+		*n += cluster->cluster.n_gpus[i];
+		most = *n > most ? *n : most;
+	}
+	return most;
+}
+
+void
+replay_cluster_fini(struct replay_cluster *cluster)
+{
+	free((void *)cluster->cluster.n_gpus);
+	free((void *)cluster->cluster.rack_of);
+	free((void *)cluster->cluster.type_of);
+	strtab_free(cluster->types);
+	*cluster = (struct replay_cluster){ 0 };
+}
+
+/* ---- How fast jobs are --------------------------------------------------------------------- */
+
+/* False if it was not measured on some type, or nobody knows how long it is. */
+static bool
+find_job(const struct speeds *table, const uint32_t *types, uint32_t n_types,
+	 const char *model, struct cluster_job *job, double *ret_speeds)
+{
+	uint32_t key = speeds_key(table, model, job->batch, job->n_gpus);
+	double first = speeds_of(table, types[0], key);
+
+	for (uint32_t t = 0; t < n_types; t++) {
+		double steps_s = speeds_of(table, types[t], key);
+
+		if (!(steps_s > 0) || !(first > 0))
+			return false;
+		ret_speeds[t] = steps_s / first;
+	}
+	if (isnan(job->duration_s))
+		job->duration_s = job->iterations / first;
+	return job->duration_s > 0 && isfinite(job->duration_s);
+}
+
+int
+replay_speeds_find(const struct speeds *table, const struct replay_cluster *cluster,
+		   struct joblist *list, struct replay_speeds *ret_speeds,
+		   struct err *err)
+{
+	uint32_t n_types = strtab_n(cluster->types), types[REPLAY_MOST_TYPES];
+	size_t n = 0;
+
+	*ret_speeds = (struct replay_speeds){ .n_types = n_types };
+	for (uint32_t t = 0; t < n_types; t++) {
+		types[t] = speeds_type(table, strtab_name(cluster->types, t));
+		if (types[t] == SPEEDS_NONE)
+			return err_set(err, NULL, 0, 0,
+				       "the throughputs have no type of GPUs '%s'",
+				       strtab_name(cluster->types, t));
+	}
+	ret_speeds->items = xcalloc(list->n * n_types + 1, sizeof(double));
+	for (size_t i = 0; i < list->n; i++) {
+		struct cluster_job *job = &list->jobs[i];
+
+		if (!find_job(table, types, n_types, joblist_model(list, job->model),
+			      job, ret_speeds->items + n * n_types)) {
+			ret_speeds->n_dropped++;
+			continue;
+		}
+		list->jobs[n] = *job;
+		list->batches[n] = list->batches[i];
+		list->id_at[n++] = list->id_at[i];
+	}
+	list->n = n;
+	list->n_no_duration = 0;
+	return 0;
+}
+
+void
+replay_speeds_fini(struct replay_speeds *speeds)
+{
+	free(speeds->items);
+	*speeds = (struct replay_speeds){ 0 };
+}
+
+/* As fast on any number of nodes; with others on the same GPUs as stages say. */
+static double
+speed_on(void *ctx, const struct pol_job *job, uint32_t n_gpus, uint32_t n_nodes,
+	 uint32_t type, const struct pol_job *const *mates, uint32_t n_mates)
+{
+	const struct replay_speeds *speeds = ctx;
+
+	return speeds->items[(size_t)job->id * speeds->n_types + type] *
+	       stages_speed(NULL, job, n_gpus, n_nodes, type, mates, n_mates);
+}
+
+struct cluster_work
+replay_speeds_work(const struct replay_speeds *speeds)
+{
+	return (struct cluster_work){ .speed = { .ctx = (void *)speeds,
+						 .speed = speed_on } };
+}

@@ -1,0 +1,26 @@
+/*
+ * replay_fabric.h - what a replay on a fabric needs: the fabric, the models, and which of them
+ * each job is.
+ */
+#ifndef SIM_REPLAY_REPLAY_FABRIC_H
+#define SIM_REPLAY_REPLAY_FABRIC_H
+
+#include "sim/replay/replaying.h"
+
+struct replay_fabric {
+	struct topo *topo;
+	struct model_catalog zoo;
+	uint32_t *model_of;
+	uint64_t n_drawn; /* Jobs whose model the trace does not tell. */
+};
+
+/*
+ * Points 'opts' to what it reads; jobs of less than 'min_gpus' have no model.  0 or -errno with 'err' filled.
+ */
+int replay_fabric_load(const char *fabric, const char *models, uint32_t min_gpus,
+		       uint64_t seed, const struct joblist *list,
+		       struct replaying_opts *opts, struct replay_fabric *ret_fabric,
+		       struct err *err);
+void replay_fabric_fini(struct replay_fabric *fabric); /* Accepts a zeroed one. */
+
+#endif

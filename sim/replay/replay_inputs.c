@@ -1,0 +1,320 @@
+#include "sim/replay/replay_inputs.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/err.h"
+#include "lib/base/stats.h"
+#include "lib/base/words.h"
+#include "sim/replay/recipe.h"
+#include "sim/trace/lines.h"
+
+/* ---- Policies ---------------------------------------------------------------------------- */
+
+static int
+find_named(char *names, const struct policy_spec **ret_specs, size_t *ret_n,
+	   struct err *err)
+{
+	const char *known[REPLAY_MAX_POLICIES * 4];
+	size_t n_known = 0;
+	char *rest = NULL;
+
+	for (const struct policy_spec *spec = policy_table;
+	     spec->name && n_known < sizeof known / sizeof *known - 1; spec++)
+		known[n_known++] = spec->name;
+	known[n_known] = NULL;
+	for (char *name = strtok_r(names, ",", &rest); name;
+	     name = strtok_r(NULL, ",", &rest)) {
+		const struct policy_spec *spec = policy_find(name);
+
+		if (!spec) {
+			err_set(err, NULL, 0, 0,
+				"there is no policy '%.40s'; 'antiphase sim policies' "
+				"lists them",
+				name);
+			err_suggest(err, name, known);
+			return -EINVAL;
+		}
+		if (*ret_n == REPLAY_MAX_POLICIES)
+			return err_set(err, NULL, 0, 0, "more than %d policies",
+				       REPLAY_MAX_POLICIES);
+		ret_specs[(*ret_n)++] = spec;
+	}
+	return *ret_n ? 0 : err_set(err, NULL, 0, 0, "no policy is named");
+}
+
+static int
+find_policies(const char *policies, struct replay_inputs *inputs, struct err *err)
+{
+	char *names = xstrdup(policies);
+	int r = find_named(names, inputs->specs, &inputs->n_specs, err);
+
+	free(names);
+	return r;
+}
+
+/* Each parameter is one of some policy's. */
+static int
+check_sets(const struct replay_args *args, const struct replay_inputs *inputs,
+	   struct err *err)
+{
+	for (size_t i = 0; i < args->sets.n; i++) {
+		const char *set = args->sets.items[i];
+		bool is_known = false;
+
+		for (size_t p = 0; p < inputs->n_specs; p++)
+			is_known |=
+				replaying_has_param(inputs->specs[p], args->place, set);
+		if (!is_known)
+			return err_set(
+				err, NULL, 0, 0,
+				"no policy of --policy has the parameter '%.*s'; 'antiphase "
+				"sim policies %s' lists those there are",
+				(int)strcspn(set, "="), set, inputs->specs[0]->name);
+	}
+	return 0;
+}
+
+/* Whether one of them takes up what GPU seconds jobs took elsewhere. */
+static bool
+takes_samples(const struct policy_spec *spec)
+{
+	struct replaying_module modules[REPLAYING_MODULES];
+	size_t n = replaying_modules(spec, NULL, modules);
+
+	for (size_t i = 0; i < n; i++)
+		if (modules[i].module->samples)
+			return true;
+	return false;
+}
+
+/* What the user sets is something for one of the policies at least. */
+static int
+check_used(const struct replay_args *args, const struct replay_inputs *inputs,
+	   struct err *err)
+{
+	bool has_place = !args->place, has_rounds = isnan(args->round_s);
+	bool has_samples = !args->samples;
+	const char *first = inputs->specs[0]->name;
+
+	for (size_t i = 0; i < inputs->n_specs; i++) {
+		const struct policy_spec *spec = inputs->specs[i];
+
+		has_place |= spec->place != NULL;
+		has_rounds |= spec->drive != POL_EVENTS;
+		has_samples |= takes_samples(spec);
+	}
+	if (!has_place)
+		return err_set(err, NULL, 0, 0,
+			       "--place is nothing for %s, whose planner places jobs "
+			       "itself; leave it out",
+			       first);
+	if (!has_rounds)
+		return err_set(
+			err, NULL, 0, 0,
+			"--round is nothing for %s, which has neither rounds nor "
+			"leases; leave it out",
+			first);
+	if (!has_samples)
+		return err_set(err, NULL, 0, 0,
+			       "--samples is nothing for %s; it is for 2d-gittins",
+			       first);
+	return 0;
+}
+
+/* ---- Jobs -------------------------------------------------------------------------------- */
+
+/* A number a line, the first of each row; a first line that is none is a heading. */
+static int
+load_samples(const char *path, struct replay_inputs *inputs, struct err *err)
+{
+	VEC(double) samples = VEC_EMPTY;
+	struct lines *lines;
+	char *line, *end;
+	size_t n;
+	int r = lines_open(path, &lines, err);
+
+	if (r < 0)
+		return r;
+	while ((r = lines_next(lines, &line, &n, err)) > 0) {
+		double value = strtod(line, &end);
+
+		if (!line[strspn(line, " \t")])
+			continue;
+		if (end == line && lines_number(lines) == 1)
+			continue;
+		if (end == line || !(value >= 0) || !isfinite(value)) {
+			r = err_set(err, path, (unsigned)lines_number(lines), 0,
+				    "expected GPU seconds");
+			break;
+		}
+		vec_push(&samples, value);
+	}
+	lines_close(lines);
+	if (r == 0 && !samples.n)
+		r = err_set(err, path, 0, 0, "has no samples");
+	if (samples.n)
+		stats_sort(samples.items, samples.n);
+	inputs->samples = samples.items;
+	inputs->opts.policy.samples = samples.items;
+	inputs->opts.policy.n_samples = samples.n;
+	return r;
+}
+
+/* How fast jobs are on the types that the cluster names. */
+static int
+load_speeds(const struct replay_args *args, const char *path,
+	    struct replay_inputs *inputs, struct err *err)
+{
+	struct speeds *table = NULL;
+	int r = 0;
+
+	if (!args->throughputs != !strtab_n(inputs->cluster.types))
+		return err_set(err, NULL, 0, 0,
+			       "types of GPUs in --cluster and --throughputs need "
+			       "each other");
+	if (!args->throughputs)
+		return 0;
+	r = speeds_load(args->throughputs, &table, err);
+	if (r == 0)
+		r = replay_speeds_find(table, &inputs->cluster, &inputs->list,
+				       &inputs->speeds, err);
+	speeds_free(table);
+	inputs->opts.speeds = inputs->speeds.items ? &inputs->speeds : NULL;
+	if (r == 0 && inputs->speeds.n_dropped)
+		fprintf(stderr,
+			"antiphase-sim: %s: jobs that were not measured on all types of "
+			"the cluster's GPUs, left out: %zu\n",
+			path, inputs->speeds.n_dropped);
+	return r;
+}
+
+static int
+load_jobs(const struct replay_args *args, const char *path, struct joblist *ret_list,
+	  struct err *err)
+{
+	enum jobtrace_format format =
+		(enum jobtrace_format)words_index(args->format, jobtrace_format_names);
+	struct joblist_filter filter;
+
+	if (recipe_is(path))
+		return joblist_make(path, (uint64_t)args->seed, ret_list, err);
+	joblist_filter_init(&filter);
+	/* How long they take is not the trace's to tell. */
+	filter.keeps_unknown = args->throughputs || args->apps;
+	return joblist_load(path, format, &filter, ret_list, err);
+}
+
+/* Leaves out what cannot be run, and says so. */
+static int
+drop_jobs(const char *path, struct replay_inputs *inputs, struct err *err)
+{
+	uint32_t most = replay_cluster_most(&inputs->cluster);
+
+	if (inputs->apps) /* None of them is left out. */
+		inputs->list.n_no_duration = 0;
+	joblist_tell(&inputs->list, path);
+	inputs->n_too_large = joblist_drop_above(&inputs->list, most);
+	if (inputs->n_too_large)
+		fprintf(stderr,
+			"antiphase-sim: %s: jobs that want more than the cluster's "
+			"%u GPUs%s, left out: %zu\n",
+			path, most,
+			inputs->cluster.cluster.n_types > 1 ? " of one type" : "",
+			inputs->n_too_large);
+	if (inputs->list.n)
+		return 0;
+	return err_set(err, path, 0, 0, "has no jobs to replay%s",
+		       inputs->list.n_no_duration
+			       ? "; --throughputs or --apps may tell how long they take"
+			       : "");
+}
+
+static int
+load_fabric(const struct replay_args *args, const char *path,
+	    struct replay_inputs *inputs, struct err *err)
+{
+	int r = replay_fabric_load(args->fabric, args->models,
+				   (uint32_t)args->model_gpus, (uint64_t)args->seed,
+				   &inputs->list, &inputs->opts, &inputs->fabric, err);
+
+	if (r == 0 && inputs->fabric.n_drawn)
+		fprintf(stderr,
+			"antiphase-sim: %s: jobs whose model is drawn, as the trace "
+			"names none of those in %s: %llu of %zu\n",
+			path, args->models, (unsigned long long)inputs->fabric.n_drawn,
+			inputs->list.n);
+	return r;
+}
+
+/* ---- All of it --------------------------------------------------------------------------- */
+
+static struct replaying_opts
+opts_of(const struct replay_args *args)
+{
+	return (struct replaying_opts){
+		.semantics = (enum replaying_semantics)words_index(
+			args->semantics, replaying_semantics_names),
+		.policy = { .seed = (uint64_t)args->seed,
+			    .sets = args->sets.items,
+			    .n_sets = args->sets.n,
+			    .round_s = args->round_s,
+			    .restart_s = args->restart_s,
+			    .place = args->place },
+		.until_s = args->until_s,
+		.fabric = { .augment = (enum fabric_augment)words_index(
+				    args->augment, fabric_augment_names),
+			    .jitter_frac = args->jitter,
+			    .max_iterations = (uint32_t)args->iterations,
+			    .measure = args->measure },
+	};
+}
+
+int
+replay_inputs_read(const struct replay_args *args, const char *path,
+		   struct replay_inputs *ret_inputs, struct err *err)
+{
+	struct replay_inputs *in = ret_inputs;
+	int r;
+
+	*in = (struct replay_inputs){ .opts = opts_of(args) };
+	r = find_policies(args->policies, in, err);
+	if (r == 0)
+		r = replay_cluster_parse(args->cluster, &in->cluster, err);
+	in->opts.cluster = in->cluster.cluster;
+	if (r == 0)
+		r = check_sets(args, in, err);
+	if (r == 0)
+		r = check_used(args, in, err);
+	if (r == 0 && args->samples)
+		r = load_samples(args->samples, in, err);
+	if (r == 0 && args->apps)
+		r = apps_read(args->apps, &in->apps, &in->opts.n_apps, err);
+	in->opts.apps = in->apps;
+	if (r == 0)
+		r = load_jobs(args, path, &in->list, err);
+	if (r == 0)
+		r = load_speeds(args, path, in, err);
+	if (r == 0)
+		r = drop_jobs(path, in, err);
+	if (r == 0 && args->fabric)
+		r = load_fabric(args, path, in, err);
+	if (r < 0)
+		replay_inputs_fini(in);
+	return r;
+}
+
+void
+replay_inputs_fini(struct replay_inputs *inputs)
+{
+	replay_cluster_fini(&inputs->cluster);
+	replay_speeds_fini(&inputs->speeds);
+	joblist_fini(&inputs->list);
+	replay_fabric_fini(&inputs->fabric);
+	apps_free(inputs->apps, inputs->opts.n_apps);
+	free(inputs->samples);
+}

@@ -1,0 +1,343 @@
+#include "sim/replay/replaying.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/base/clk.h"
+#include "lib/base/err.h"
+#include "lib/base/stats.h"
+#include "policies/params.h"
+#include "policies/places.h"
+#include "sim/apps/work_epochs.h"
+#include "sim/cluster/work_muri.h"
+
+#define MAX_SETS 128
+
+const char *const replaying_semantics_names[] = {
+	[REPLAYING_PLAIN] = "plain",
+	[REPLAYING_TIRESIAS] = "tiresias",
+	[REPLAYING_MURI] = "muri",
+	NULL,
+};
+
+/* What published simulators do otherwise, and their numbers depend on. */
+static const struct habit {
+	enum replaying_semantics semantics;
+	const char *policy; /* NULL: all others. */
+	const char *set, *place;
+} habits[] = {
+	{ REPLAYING_TIRESIAS, "las", "las.quantum_rounding=1", NULL },
+	{ REPLAYING_TIRESIAS, "2d-las", "las2d.quantum_rounding=1", NULL },
+	{ REPLAYING_TIRESIAS, "2d-gittins", "gittins.quantum_rounding=1", NULL },
+	{ REPLAYING_TIRESIAS, "tiresias", "las2d.quantum_rounding=1", NULL },
+	{ REPLAYING_TIRESIAS, "longest-pending", "longest-pending.gaps=1", NULL },
+	{ REPLAYING_MURI, "las", "las.quantum_rounding=2", "count" },
+	{ REPLAYING_MURI, "2d-las", "las2d.quantum_rounding=2", "count" },
+	{ REPLAYING_MURI, "tiresias", "las2d.quantum_rounding=2", "skew" },
+	{ REPLAYING_MURI, "themis-lp", "finish.muri=1", "whole" },
+	{ REPLAYING_MURI, "muri-s", "muri.use_requested_duration=1", NULL },
+	{ REPLAYING_MURI, NULL, NULL, "whole" },
+};
+
+/* ---- Parameters -------------------------------------------------------------------------- */
+
+size_t
+replaying_modules(const struct policy_spec *spec, const char *place,
+		  struct replaying_module *ret_modules)
+{
+	const struct pol_place *other = place ? place_find(place) : NULL;
+	const struct pol_place *placed = other && spec->place ? other : spec->place;
+	const struct replaying_module all[REPLAYING_MODULES] = {
+		{ "admission", spec->admit ? &spec->admit->module : NULL },
+		{ "order", spec->order ? &spec->order->module : NULL },
+		{ "size", spec->size ? &spec->size->module : NULL },
+		{ "grouping", spec->group ? &spec->group->module : NULL },
+		{ "placement", placed ? &placed->module : NULL },
+		{ "planner", spec->planner ? &spec->planner->module : NULL },
+	};
+	size_t n = 0;
+
+	for (size_t i = 0; i < REPLAYING_MODULES; i++)
+		if (all[i].module)
+			ret_modules[n++] = all[i];
+	return n;
+}
+
+bool
+replaying_has_param(const struct policy_spec *spec, const char *place, const char *set)
+{
+	struct replaying_module modules[REPLAYING_MODULES];
+	size_t n = replaying_modules(spec, place, modules);
+
+	for (size_t i = 0; i < n; i++)
+		if (params_have(modules[i].module, set))
+			return true;
+	return false;
+}
+
+/* ---- A run ------------------------------------------------------------------------------- */
+
+static const struct habit *
+find_habit(enum replaying_semantics semantics, const char *policy)
+{
+	for (size_t i = 0; i < sizeof habits / sizeof *habits; i++)
+		if (habits[i].semantics == semantics &&
+		    (!habits[i].policy || strcmp(habits[i].policy, policy) == 0))
+			return &habits[i];
+	return NULL;
+}
+
+static int
+new_policy(const struct policy_spec *spec, const struct replaying_opts *opts,
+	   struct replaying *replaying, struct policy **ret_policy, struct err *err)
+{
+	const struct habit *habit = find_habit(opts->semantics, spec->name);
+	struct policy_opts policy_opts = opts->policy;
+	const char *sets[MAX_SETS + 1];
+	size_t n_sets = 0;
+
+	if (opts->policy.n_sets > MAX_SETS)
+		return err_set(err, NULL, 0, 0, "more than %d parameters", MAX_SETS);
+	if (habit && habit->set)
+		sets[n_sets++] = habit->set;
+	for (size_t i = 0; i < opts->policy.n_sets; i++)
+		if (replaying_has_param(spec, opts->policy.place, opts->policy.sets[i]))
+			sets[n_sets++] = opts->policy.sets[i];
+	policy_opts.sets = sets;
+	policy_opts.n_sets = n_sets;
+	if (opts->apps) /* It is in their work. */
+		policy_opts.restart_s = 0;
+	if (!policy_opts.place && habit && spec->place)
+		policy_opts.place = habit->place;
+	/* A planner places jobs itself. */
+	if (!spec->place)
+		replaying->place = NULL;
+	else
+		replaying->place = policy_opts.place ? policy_opts.place
+						     : spec->place->module.name;
+	return policy_new(spec, &policy_opts, &opts->cluster, ret_policy, err);
+}
+
+static void
+sum_up(const struct joblist *list, const struct replaying_opts *opts,
+       struct replaying *r)
+{
+	double *jcts = xcalloc(list->n + 1, sizeof *jcts), sum = 0, wait = 0, gpu_s = 0;
+	double end_s = 0;
+
+	for (size_t i = 0; i < list->n; i++) {
+		const struct cluster_result *result = &r->results[i];
+		double submit_s = list->jobs[i].submit_s;
+
+		r->n_begun += !isnan(result->first_s);
+		gpu_s += result->attained_s;
+		if (isnan(result->end_s))
+			continue;
+		sum += result->end_s - submit_s;
+		wait += result->first_s - submit_s;
+		end_s = fmax(end_s, result->end_s);
+		jcts[r->n_done++] = result->end_s - submit_s;
+	}
+	stats_sort(jcts, r->n_done);
+	r->mean_s = r->median_s = r->p99_s = r->max_s = r->wait_mean_s = NAN;
+	r->makespan_s = r->gpu_share = NAN;
+	if (r->n_done) {
+		r->mean_s = sum / (double)r->n_done;
+		r->wait_mean_s = wait / (double)r->n_done;
+		r->median_s = stats_quantile(jcts, r->n_done, 0.5);
+		r->p99_s = jcts[(size_t)(0.99 * (double)r->n_done)];
+		r->max_s = jcts[r->n_done - 1];
+		r->makespan_s = end_s;
+	}
+	if (r->n_done < list->n && opts->until_s < INFINITY)
+		end_s = opts->until_s;
+	if (list->n && end_s > list->jobs[0].submit_s)
+		r->gpu_share = gpu_s / ((end_s - list->jobs[0].submit_s) *
+					opts->cluster.n_all_gpus);
+	free(jcts);
+}
+
+static struct replaying_times
+sum_up_times(const struct fabric_times *times)
+{
+	double n = spread_weight(&times->iteration_s);
+
+	return (struct replaying_times){
+		.n = n,
+		.mean_s = spread_mean(&times->iteration_s),
+		.p99_s = spread_quantile(&times->iteration_s, 0.99),
+		.slowdown_mean = spread_mean(&times->slowdown),
+		.slowdown_p99 = spread_quantile(&times->slowdown, 0.99),
+		.ecn_packets = n > 0 ? times->ecn_packets / n : NAN,
+	};
+}
+
+/* Jobs that were measured train in the policy's rounds. */
+static int
+make_epochs(struct joblist *list, const struct policy_spec *spec,
+	    const struct replaying_opts *opts, struct epochs **ret_epochs,
+	    struct err *err)
+{
+	const struct policy_opts *user = &opts->policy;
+	const struct epochs_opts epochs_opts = {
+		.tick_s = isnan(user->round_s) ? spec->round_s : user->round_s,
+		.restart_s = isnan(user->restart_s) ? spec->restart_s : user->restart_s,
+		.adapts = spec->adapts,
+	};
+	struct epochs_job *jobs;
+	size_t bad = 0;
+	int r = 0;
+
+	if (spec->drive != POL_ROUNDS)
+		return err_set(err, NULL, 0, 0,
+			       "measured applications train in rounds, which '%s' does "
+			       "not have",
+			       spec->name);
+	jobs = xcalloc(list->n + 1, sizeof *jobs);
+	for (size_t i = 0; r == 0 && i < list->n; i++) {
+		const char *name = joblist_model(list, list->jobs[i].model);
+
+		jobs[i] = (struct epochs_job){
+			.app = apps_find(opts->apps, opts->n_apps, name),
+			.submit_s = list->jobs[i].submit_s,
+			.n_gpus = list->jobs[i].n_gpus,
+			.batch = list->batches[i],
+		};
+		if (!jobs[i].app)
+			r = err_set(err, NULL, 0, 0,
+				    "job %.60s trains '%.40s', which was not measured",
+				    joblist_id(list, i), name);
+	}
+	if (r == 0 &&
+	    epochs_new(jobs, list->n, &epochs_opts, ret_epochs, list->jobs, &bad) < 0)
+		r = err_set(err, NULL, 0, 0,
+			    "job %.60s was not measured on %u GPUs with a batch of %u",
+			    joblist_id(list, bad), jobs[bad].n_gpus, jobs[bad].batch);
+	free(jobs);
+	return r;
+}
+
+/* Muri's jobs are as long as their iterations. */
+static int
+make_work(struct joblist *list, const struct policy_spec *spec,
+	  const struct replaying_opts *opts, struct work_muri *muri,
+	  struct fabric **ret_fabric, struct epochs **ret_epochs,
+	  struct cluster_work *ret_work, struct err *err)
+{
+	*ret_work = (struct cluster_work){ 0 };
+	if (opts->apps) {
+		int r = make_epochs(list, spec, opts, ret_epochs, err);
+
+		if (r == 0)
+			*ret_work = epochs_work(*ret_epochs);
+		return r;
+	}
+	if (opts->topo) {
+		int r = fabric_new(&opts->cluster, opts->topo, opts->zoo->models,
+				   opts->model_of, list->n, &opts->fabric, ret_fabric,
+				   err);
+
+		for (size_t i = 0; i < list->n; i++)
+			list->jobs[i].skew =
+				model_catalog_skew(opts->zoo, opts->model_of[i]);
+		if (r == 0)
+			*ret_work = fabric_work(*ret_fabric);
+		return r;
+	}
+	if (opts->speeds)
+		*ret_work = replay_speeds_work(opts->speeds);
+	if (opts->semantics != REPLAYING_MURI)
+		return 0;
+	for (size_t i = 0; i < list->n; i++)
+		if (!(list->jobs[i].iterations > 0) || !(list->jobs[i].iteration_s > 0))
+			return err_set(err, NULL, 0, 0,
+				       "job %.60s has no iterations and time of an "
+				       "iteration, which Muri's semantics need",
+				       joblist_id(list, i));
+	work_muri_init(muri, list->jobs, list->n, joblist_model, list);
+	*ret_work = work_muri_work(muri);
+	return 0;
+}
+
+/* Why cluster_run() cannot take a job. */
+static void
+tell_bad(const struct joblist *list, size_t bad, const struct cluster_job *job,
+	 const struct policy *policy, int r, struct err *err)
+{
+	const char *id = joblist_id(list, bad);
+	double round_s = policy_round_s(policy);
+
+	if (r == -ERANGE)
+		err_set(err, NULL, 0, 0,
+			"job %.60s takes %g s, which are %.3g rounds of %g s; at most "
+			"%g are replayed: leave it out ('antiphase trace filter "
+			"--max-duration'), or set --until or --round",
+			id, job->duration_s, job->duration_s / round_s, round_s,
+			CLUSTER_MAX_ROUNDS);
+	else if (r == -EINVAL)
+		err_set(err, NULL, 0, 0, "job %.60s has %u GPUs, the cluster %u", id,
+			job->n_gpus, policy_most_gpus(policy));
+}
+
+int
+replaying_run(const struct joblist *list, const struct policy_spec *spec,
+	      const struct replaying_opts *opts, struct replaying *ret_replaying,
+	      struct err *err)
+{
+	struct joblist mine = *list;
+	struct work_muri muri = { 0 };
+	struct fabric *fabric = NULL;
+	struct epochs *epochs = NULL;
+	struct cluster_work work;
+	struct cluster_opts cluster_opts = {
+		.cluster = &opts->cluster,
+		.work = &work,
+		.until_s = opts->until_s,
+		.check = opts->check,
+		.ctx = opts->ctx,
+		.go_on = opts->go_on,
+	};
+	struct policy *policy = NULL;
+	int64_t start_ns = clk_monotonic_ns();
+	size_t bad = 0;
+	int r;
+
+	*ret_replaying = (struct replaying){ .spec = spec };
+	mine.jobs = xcalloc(list->n + 1, sizeof *mine.jobs);
+	memcpy(mine.jobs, list->jobs, list->n * sizeof *mine.jobs);
+	ret_replaying->results = xcalloc(list->n + 1, sizeof *ret_replaying->results);
+	r = new_policy(spec, opts, ret_replaying, &policy, err);
+	if (r == 0)
+		r = make_work(&mine, spec, opts, &muri, &fabric, &epochs, &work, err);
+	if (r == 0) {
+		r = cluster_run(mine.jobs, mine.n, policy, &cluster_opts,
+				ret_replaying->results, &ret_replaying->counts, &bad);
+		if (r < 0)
+			tell_bad(list, bad, &mine.jobs[bad], policy, r, err);
+	}
+	if (r == 0)
+		sum_up(list, opts, ret_replaying);
+	if (fabric) {
+		ret_replaying->has_fabric = true;
+		ret_replaying->fabric = fabric_counts(fabric);
+		ret_replaying->times = sum_up_times(fabric_times(fabric));
+	}
+	ret_replaying->wall_s = (double)(clk_monotonic_ns() - start_ns) / 1e9;
+	policy_free(policy);
+	fabric_free(fabric);
+	epochs_free(epochs);
+	work_muri_fini(&muri);
+	free(mine.jobs);
+	if (r < 0)
+		replaying_fini(ret_replaying);
+	return r;
+}
+
+void
+replaying_fini(struct replaying *replaying)
+{
+	free(replaying->results);
+	replaying->results = NULL;
+}

@@ -1,0 +1,270 @@
+#include "sim/report/perfetto.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/jsonw.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/vec.h"
+#include "topology/topo.h"
+
+/* Process 1 has the jobs, process 2 + l link number l. */
+#define JOBS_PROCESS  1
+#define LINKS_PROCESS 2
+
+/* Room kept for the end of the file, and for the two counts of each slice. */
+#define TAIL_BYTES  4096
+#define COUNT_BYTES 96
+
+/* A job begins (+1) or ends (-1) to send over a link. */
+struct edge {
+	uint32_t link;
+	int32_t change;
+	int64_t at_ns;
+};
+
+struct trace {
+	FILE *out;
+	const struct scenario *scenario;
+	const struct sim_plan *plan;
+	const struct topo *topo;
+	bool *is_shown; /* A link. */
+	uint64_t n_bytes, max_bytes;
+	uint64_t n_left_out;
+	double cut_ns;          /* When the first was left out. */
+	VEC(struct edge) edges; /* Told at their end, so not in order of time. */
+	bool has_events;
+};
+
+/*
+ * Starts an event.  All strings that follow are names, which have neither quotes
+ * nor backslashes (topo.h, workload_ini.c).
+ */
+static void
+begin_event(struct trace *t)
+{
+	t->n_bytes += (uint64_t)fprintf(t->out, t->has_events ? ",\n" : "\n");
+	t->has_events = true;
+}
+
+static void
+name_process(struct trace *t, uint32_t process, const char *name)
+{
+	begin_event(t);
+	t->n_bytes += (uint64_t)fprintf(
+		t->out,
+		"{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%" PRIu32
+		",\"args\":{\"name\":\"%s\"}}",
+		process, name);
+}
+
+static void
+name_thread(struct trace *t, uint32_t process, size_t thread, const char *name)
+{
+	begin_event(t);
+	t->n_bytes += (uint64_t)fprintf(
+		t->out,
+		"{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%" PRIu32
+		",\"tid\":%zu,\"args\":{\"name\":\"%s\"}}",
+		process, thread, name);
+}
+
+static const char *
+job_name(const struct trace *t, size_t job)
+{
+	return t->scenario->workload.jobs[job].name;
+}
+
+static void
+choose_links(struct trace *t, bool all_links)
+{
+	uint32_t n = topo_n_links(t->topo);
+	uint32_t *n_jobs = xcalloc((size_t)n + 1, sizeof *n_jobs);
+
+	t->is_shown = xcalloc((size_t)n + 1, sizeof *t->is_shown);
+	for (size_t j = 0; j < t->plan->n; j++) {
+		const struct footprint *footprint = &t->plan->jobs[j].laid.footprint;
+
+		for (size_t i = 0; i < footprint->n; i++)
+			n_jobs[footprint->entries[i].link]++;
+	}
+	for (uint32_t l = 0; l < n; l++)
+		t->is_shown[l] = n_jobs[l] >= (all_links ? 1 : 2);
+	free(n_jobs);
+}
+
+static void
+name_all(struct trace *t)
+{
+	struct strbuf name = STRBUF_EMPTY;
+
+	name_process(t, JOBS_PROCESS, "jobs");
+	for (size_t j = 0; j < t->plan->n; j++)
+		if (t->plan->jobs[j].is_placed)
+			name_thread(t, JOBS_PROCESS, j + 1, job_name(t, j));
+	for (uint32_t l = 0; l < topo_n_links(t->topo); l++) {
+		if (!t->is_shown[l])
+			continue;
+		strbuf_clear(&name);
+		topo_link_name(t->topo, l, &name);
+		name_process(t, LINKS_PROCESS + l, name.text);
+	}
+	for (size_t j = 0; j < t->plan->n; j++) {
+		const struct footprint *footprint = &t->plan->jobs[j].laid.footprint;
+
+		for (size_t i = 0; i < footprint->n; i++)
+			if (t->is_shown[footprint->entries[i].link])
+				name_thread(t,
+					    LINKS_PROCESS + footprint->entries[i].link,
+					    j + 1, job_name(t, j));
+	}
+	strbuf_free(&name);
+}
+
+struct trace *
+trace_new(FILE *out, const struct scenario *scenario, const struct sim_plan *plan,
+	  const struct topo *topo, bool all_links, uint64_t max_bytes)
+{
+	struct trace *t = xcalloc(1, sizeof *t);
+
+	t->out = out;
+	t->scenario = scenario;
+	t->plan = plan;
+	t->topo = topo;
+	t->max_bytes = max_bytes > TAIL_BYTES ? max_bytes - TAIL_BYTES : 0;
+	choose_links(t, all_links);
+	t->n_bytes += (uint64_t)fprintf(out, "{\"traceEvents\": [");
+	name_all(t);
+	return t;
+}
+
+/* True if another slice has room. */
+static bool
+has_room(struct trace *t, double start_ns)
+{
+	if (t->n_bytes < t->max_bytes)
+		return true;
+	if (!t->n_left_out++)
+		t->cut_ns = start_ns;
+	return false;
+}
+
+/* Both ends are rounded, so that what follows on a track does not overlap. */
+static void
+put_slice(struct trace *t, uint32_t process, uint32_t job, const char *what,
+	  double start_ns, double end_ns, const char *argument, double value)
+{
+	int64_t start = llround(start_ns), length = llround(end_ns) - start;
+
+	begin_event(t);
+	t->n_bytes += (uint64_t)fprintf(
+		t->out,
+		"{\"ph\":\"X\",\"name\":\"%s\",\"pid\":%" PRIu32 ",\"tid\":%" PRIu32
+		",\"ts\":%" PRId64 ".%03d,\"dur\":%" PRId64
+		".%03d,\"args\":{\"%s\":%.6g}}",
+		what, process, job + 1, start / 1000, (int)(start % 1000),
+		length / 1000, (int)(length % 1000), argument, value);
+}
+
+void
+trace_iteration(struct trace *t, uint32_t job, uint64_t iteration, double start_ns,
+		double end_ns)
+{
+	if (has_room(t, start_ns))
+		put_slice(t, JOBS_PROCESS, job, "iteration", start_ns, end_ns,
+			  "iteration", (double)iteration);
+}
+
+void
+trace_flows(struct trace *t, uint32_t job, uint32_t segment, double start_ns,
+	    double end_ns)
+{
+	const struct footprint *footprint = &t->plan->jobs[job].laid.footprint;
+	double bytes = t->scenario->workload.jobs[job].segments[segment].nic_bytes;
+	double length_ns = end_ns - start_ns;
+
+	for (size_t i = 0; i < footprint->n; i++) {
+		const struct footprint_entry *entry = &footprint->entries[i];
+		double gbps = length_ns > 0 ? entry->factor * bytes * 8 / length_ns : 0;
+
+		if (!t->is_shown[entry->link] || !has_room(t, start_ns))
+			continue;
+		put_slice(t, LINKS_PROCESS + entry->link, job, job_name(t, job),
+			  start_ns, end_ns, "mean_gbps", gbps);
+		vec_push(&t->edges,
+			 ((struct edge){ entry->link, 1, llround(start_ns) }));
+		vec_push(&t->edges,
+			 ((struct edge){ entry->link, -1, llround(end_ns) }));
+		t->n_bytes += 2 * COUNT_BYTES;
+	}
+}
+
+static int
+compare_edges(const void *a, const void *b)
+{
+	const struct edge *ea = a, *eb = b;
+
+	if (ea->link != eb->link)
+		return ea->link < eb->link ? -1 : 1;
+	if (ea->at_ns != eb->at_ns)
+		return ea->at_ns < eb->at_ns ? -1 : 1;
+	return (ea->change > eb->change) - (ea->change < eb->change);
+}
+
+/* A counter a link: how many jobs send over it. */
+static void
+put_counters(struct trace *t)
+{
+	int32_t n_jobs = 0;
+
+	if (t->edges.n)
+		qsort(t->edges.items, t->edges.n, sizeof *t->edges.items,
+		      compare_edges);
+	for (size_t i = 0; i < t->edges.n; i++) {
+		const struct edge *edge = &t->edges.items[i], *next = edge + 1;
+
+		n_jobs += edge->change;
+		if (i + 1 < t->edges.n && next->link == edge->link &&
+		    next->at_ns == edge->at_ns)
+			continue;
+		begin_event(t);
+		fprintf(t->out,
+			"{\"ph\":\"C\",\"name\":\"jobs sending\",\"pid\":%" PRIu32
+			",\"ts\":%" PRId64 ".%03d,\"args\":{\"jobs\":%" PRId32 "}}",
+			LINKS_PROCESS + edge->link, edge->at_ns / 1000,
+			(int)(edge->at_ns % 1000), n_jobs);
+	}
+}
+
+uint64_t
+trace_finish(struct trace *t, const char *version, const char *command, uint64_t seed)
+{
+	uint64_t n_left_out = t->n_left_out;
+	struct jsonw w;
+
+	put_counters(t);
+	if (n_left_out) {
+		begin_event(t);
+		fprintf(t->out,
+			"{\"ph\":\"i\",\"name\":\"cut here: %" PRIu64
+			" slices left out\",\"s\":\"g\",\"pid\":%d,\"tid\":0,"
+			"\"ts\":%.3f}",
+			n_left_out, JOBS_PROCESS, t->cut_ns / 1e3);
+	}
+	fprintf(t->out, "\n],\n\"displayTimeUnit\": \"ms\",\n\"otherData\": ");
+	jsonw_init(&w, t->out);
+	jsonw_flat_object(&w, NULL);
+	jsonw_str(&w, "version", version);
+	jsonw_str(&w, "command", command);
+	jsonw_int(&w, "seed", (int64_t)seed);
+	jsonw_int(&w, "slices_left_out", (int64_t)n_left_out);
+	jsonw_end(&w);
+	jsonw_finish(&w);
+	fprintf(t->out, "}\n");
+	vec_free(&t->edges);
+	free(t->is_shown);
+	free(t);
+	return n_left_out;
+}

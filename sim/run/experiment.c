@@ -1,0 +1,523 @@
+#include "sim/run/experiment.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/rng.h"
+#include "lib/base/stats.h"
+#include "lib/base/vec.h"
+#include "scheduler/core/control/steered.h"
+#include "sim/run/isolated.h"
+#include "sim/run/steering.h"
+#include "topology/topo.h"
+
+/* Iterations between two looks at whether to go on. */
+#define LOOK_EVERY 256
+
+/* Keeps the draws of phases apart from the engine's draws of jitter. */
+#define PHASE_SALT UINT64_C(0x7068617365)
+
+struct track {
+	uint64_t n_target; /* Iterations to wait for; 0: none. */
+	bool is_placed;
+	bool is_pending; /* Has not done them. */
+	bool has_started;
+	double begin_ns; /* Of its first iteration, or the end of its last one. */
+	VEC(double) start_ns;
+	VEC(double) duration_ns;
+};
+
+struct runner {
+	const struct experiment_opts *opts;
+	struct engine *engine;
+	struct steered *steered; /* NULL: nobody is. */
+	struct track *tracks;
+	size_t n_jobs;
+	uint64_t max_counted;      /* Of each job, warm-up included. */
+	uint64_t n_wanted, n_done; /* Iterations, of all jobs. */
+	uint64_t n_seen;           /* Iterations, wanted or not. */
+	size_t n_pending;
+	const struct sim_plan *plan;
+	int64_t ticked_ns; /* The last tick. */
+	bool was_interrupted;
+};
+
+/* ---- What the engine tells ---------------------------------------------------------- */
+
+static double
+progress_frac(const struct runner *r)
+{
+	double frac = 0;
+
+	if (r->n_wanted)
+		frac = (double)r->n_done / (double)r->n_wanted;
+	if (r->opts->duration_ns != ENGINE_NEVER)
+		frac = fmax(frac,
+			    engine_now_ns(r->engine) / (double)r->opts->duration_ns);
+	return frac;
+}
+
+/*
+ * An iteration counts from the end of the one before, so that waits which the
+ * pacing ordered between the two are part of it.
+ */
+static void
+on_iteration(void *ctx, uint32_t job, uint64_t iteration, double start_ns,
+	     double end_ns)
+{
+	struct runner *r = ctx;
+	struct track *track = &r->tracks[job];
+	double begin_ns = track->has_started ? track->begin_ns : start_ns;
+
+	track->has_started = true;
+	track->begin_ns = end_ns;
+	if (iteration >= r->opts->warmup_iterations && iteration < r->max_counted) {
+		vec_push(&track->start_ns, begin_ns);
+		vec_push(&track->duration_ns, end_ns - begin_ns);
+	}
+	if (r->opts->on_iteration && track->is_placed)
+		r->opts->on_iteration(r->opts->ctx, job, iteration, start_ns, end_ns);
+	if (iteration < track->n_target)
+		r->n_done++;
+	if (track->is_pending && iteration + 1 == track->n_target) {
+		track->is_pending = false;
+		if (--r->n_pending == 0)
+			engine_stop(r->engine);
+	}
+	if (++r->n_seen % LOOK_EVERY == 0 && r->opts->go_on &&
+	    !r->opts->go_on(r->opts->ctx, progress_frac(r))) {
+		r->was_interrupted = true;
+		engine_stop(r->engine);
+	}
+}
+
+static void
+on_flows(void *ctx, uint32_t job, uint32_t segment, double start_ns, double end_ns)
+{
+	struct runner *r = ctx;
+
+	if (r->steered)
+		steered_on_flows(r->steered, job, segment, start_ns, end_ns);
+	if (r->opts->on_flows)
+		r->opts->on_flows(r->opts->ctx, job, segment, start_ns, end_ns);
+}
+
+static double
+wait_ns(void *ctx, uint32_t job, uint64_t iteration, uint32_t segment, double now_ns)
+{
+	struct runner *r = ctx;
+
+	return steered_wait_ns(r->steered, job, iteration, segment, now_ns);
+}
+
+/* All segments of a job that send have the same flows: see routed_job_add(). */
+static void
+on_sent(void *ctx, uint32_t job, uint32_t flow, double start_ns, double end_ns,
+	double rate_bps, double ecn_packets)
+{
+	struct runner *r = ctx;
+	uint32_t n_flows = (uint32_t)r->plan->jobs[job].laid.flows.n;
+
+	r->opts->on_sent(r->opts->ctx, job, flow % n_flows, start_ns, end_ns, rate_bps,
+			 ecn_packets);
+}
+
+/* ---- Setting up --------------------------------------------------------------------- */
+
+/* When the job would start if nobody shifted it. */
+static int64_t
+start_ns_of(const struct experiment_opts *opts, const struct work_job *job, size_t j)
+{
+	struct rng rng;
+	int64_t period_ns = job->profile.period_us * 1000;
+
+	if (!opts->random_phases)
+		return job->arrival_ns;
+	rng_init_stream(&rng, opts->seed ^ PHASE_SALT, j);
+	return job->arrival_ns + (int64_t)(rng_uniform(&rng) * (double)period_ns);
+}
+
+/* How much longer the job waits for its phase in the common grid. */
+static int64_t
+delay_ns_of(const struct sim_plan_job *planned, const struct work_job *job,
+	    int64_t start_ns)
+{
+	int64_t period_ns = job->profile.period_us * 1000;
+	int64_t delay_ns;
+
+	if (!planned->is_aligned)
+		return planned->shift_ns;
+	/* A shift is relative to the arrival. */
+	delay_ns = (job->arrival_ns + planned->shift_ns - start_ns) % period_ns;
+	return delay_ns < 0 ? delay_ns + period_ns : delay_ns;
+}
+
+int
+experiment_add_nothing(struct engine *engine)
+{
+	const struct engine_segment segment = { .compute_ns = 1 };
+	const struct engine_job nothing = {
+		.segments = &segment,
+		.n_segments = 1,
+		.stop_ns = ENGINE_NEVER,
+		.max_iterations = 1,
+	};
+	uint32_t id;
+
+	return engine_add_job(engine, &nothing, &id);
+}
+
+/*
+ * Adds all jobs in the order of the workload, so that the engine's numbers, and
+ * with them the draws of jitter, are ours.
+ */
+static int
+add_jobs(struct runner *r, const struct scenario *scenario, const struct sim_plan *plan)
+{
+	int error = 0;
+
+	for (size_t j = 0; j < plan->n && error == 0; j++) {
+		const struct sim_plan_job *planned = &plan->jobs[j];
+		const struct work_job *work = &scenario->workload.jobs[j];
+		struct work_job job = *work; /* Borrows. */
+		uint32_t id;
+
+		if (!planned->is_placed) {
+			error = experiment_add_nothing(r->engine);
+			continue;
+		}
+		job.arrival_ns = start_ns_of(r->opts, &job, j);
+		error = routed_job_add(&job, &planned->laid, r->engine,
+				       delay_ns_of(planned, work, job.arrival_ns),
+				       planned->pacing, &id);
+	}
+	return error;
+}
+
+static struct engine *
+make_engine(const struct topo *topo, const struct experiment_opts *opts,
+	    struct runner *runner)
+{
+	uint32_t n = topo_n_links(topo);
+	double *capacity_bps = xcalloc((size_t)n + 1, sizeof *capacity_bps);
+	bool *unmarked = xcalloc((size_t)n + 1, sizeof *unmarked);
+	struct engine_config config = {
+		.capacity_bps = capacity_bps,
+		.unmarked = unmarked,
+		.n_links = n,
+		.seed = opts->seed,
+		.measure_links = true,
+		.mtu_bytes = opts->mtu_bytes,
+		.observer = { .ctx = runner, .on_iteration = on_iteration },
+	};
+	struct engine *engine;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct topo_link *link = topo_link(topo, i);
+
+		capacity_bps[i] = link->capacity_bps;
+		unmarked[i] = topo_node(topo, link->from)->kind == TOPO_HOST;
+	}
+	if (opts->on_flows || runner->steered)
+		config.observer.on_flows = on_flows;
+	if (runner->steered)
+		config.observer.wait_ns = wait_ns;
+	if (opts->on_sent)
+		config.observer.on_sent = on_sent;
+	engine = engine_new(&config);
+	free(capacity_bps);
+	free(unmarked);
+	return engine;
+}
+
+static void
+set_targets(struct runner *r, const struct workload *workload,
+	    const struct sim_plan *plan)
+{
+	uint64_t all = r->opts->iterations;
+
+	for (size_t j = 0; j < plan->n; j++) {
+		uint64_t own = workload->jobs[j].max_iterations;
+
+		if (!plan->jobs[j].is_placed)
+			continue;
+		r->tracks[j].is_placed = true;
+		r->tracks[j].n_target = all && (!own || all < own) ? all : own;
+		if (!all)
+			continue;
+		r->tracks[j].is_pending = true;
+		r->n_pending++;
+		r->n_wanted += r->tracks[j].n_target;
+	}
+}
+
+/* ---- Running ------------------------------------------------------------------------ */
+
+/* Jobs that have left by now cannot be waited for.  Returns when the next leaves. */
+static int64_t
+release_stopped(struct runner *r, const struct workload *workload)
+{
+	int64_t next_ns = ENGINE_NEVER;
+
+	for (size_t j = 0; j < r->n_jobs; j++) {
+		int64_t stop_ns = workload->jobs[j].stop_ns;
+
+		if (!r->tracks[j].is_pending)
+			continue;
+		if ((double)stop_ns <= engine_now_ns(r->engine)) {
+			r->tracks[j].is_pending = false;
+			r->n_pending--;
+		} else if (stop_ns < next_ns) {
+			next_ns = stop_ns;
+		}
+	}
+	return next_ns;
+}
+
+static void
+tick(struct runner *r, int64_t now_ns)
+{
+	r->ticked_ns = now_ns;
+	if (!r->opts->on_tick(r->opts->ctx, now_ns))
+		r->was_interrupted = true;
+}
+
+/*
+ * As engine_run(), tick by tick.  Ends also when nothing is left to happen, which
+ * leaves the engine's time behind.
+ */
+static void
+run_until(struct runner *r, int64_t until_ns)
+{
+	int64_t tick_ns = r->opts->tick_ns;
+
+	if (!tick_ns) {
+		engine_run(r->engine, until_ns);
+		return;
+	}
+	while (!r->was_interrupted) {
+		int64_t next_ns = r->ticked_ns + tick_ns;
+
+		if (next_ns > until_ns)
+			next_ns = until_ns;
+		engine_run(r->engine, next_ns);
+		if (engine_now_ns(r->engine) < (double)next_ns ||
+		    (r->opts->iterations && !r->n_pending))
+			return;
+		if (next_ns == r->ticked_ns + tick_ns)
+			tick(r, next_ns);
+		if (next_ns == until_ns)
+			return;
+	}
+}
+
+static void
+run(struct runner *r, const struct workload *workload)
+{
+	int64_t duration_ns = r->opts->duration_ns;
+
+	for (;;) {
+		int64_t until_ns = release_stopped(r, workload);
+
+		if ((r->opts->iterations && !r->n_pending) || r->was_interrupted)
+			break;
+		if (until_ns > duration_ns)
+			until_ns = duration_ns;
+		run_until(r, until_ns);
+		/* All have left, or the time is over. */
+		if (until_ns == duration_ns)
+			break;
+	}
+	if (r->opts->tick_ns && engine_now_ns(r->engine) > (double)r->ticked_ns)
+		tick(r, (int64_t)ceil(engine_now_ns(r->engine)));
+}
+
+/* ---- Results ------------------------------------------------------------------------ */
+
+static void
+fill_job(struct runner *r, size_t j, const struct work_job *work,
+	 struct experiment_job *job)
+{
+	struct track *track = &r->tracks[j];
+	struct engine_job_stats stats;
+	double *sorted, now_ns = engine_now_ns(r->engine);
+	size_t n = track->duration_ns.n;
+
+	job->is_placed = true;
+	job->n = n;
+	job->n_skipped = r->opts->warmup_iterations;
+	job->iteration_ns = track->duration_ns.items;
+	job->start_ns = track->start_ns.items;
+	track->duration_ns.items = NULL;
+	track->start_ns.items = NULL;
+	sorted = n ? xmemdup(job->iteration_ns, n, sizeof *sorted) : NULL;
+	if (n) {
+		stats_sort(sorted, n);
+		job->mean_ns = stats_mean(job->iteration_ns, n);
+		job->p50_ns = stats_quantile(sorted, n, 0.5);
+		job->p90_ns = stats_quantile(sorted, n, 0.9);
+		job->p99_ns = stats_quantile(sorted, n, 0.99);
+	}
+	free(sorted);
+	engine_job_stats(r->engine, (uint32_t)j, &stats);
+	job->completion_ns = -1;
+	if (stats.end_ns >= 0 && work->max_iterations &&
+	    stats.n_iterations >= work->max_iterations)
+		job->completion_ns = stats.end_ns - (double)work->arrival_ns;
+	job->active_ns =
+		(stats.end_ns >= 0 ? stats.end_ns : now_ns) - (double)work->arrival_ns;
+	job->n_corrections = stats.n_corrections;
+	if (job->active_ns > 0)
+		job->corrections_per_min =
+			(double)stats.n_corrections * 60e9 / job->active_ns;
+	job->packets = stats.packets;
+	job->ecn_packets = stats.ecn_packets;
+	if (stats.n_iterations)
+		job->ecn_per_iteration = stats.ecn_packets / (double)stats.n_iterations;
+}
+
+static void
+fill_links(const struct runner *r, const struct sim_plan *plan, const struct topo *topo,
+	   struct experiment *experiment)
+{
+	uint32_t n = topo_n_links(topo);
+	uint32_t *n_jobs = xcalloc((size_t)n + 1, sizeof *n_jobs);
+	size_t n_used = 0;
+
+	for (size_t j = 0; j < plan->n; j++)
+		for (size_t i = 0; i < plan->jobs[j].laid.footprint.n; i++)
+			n_used += n_jobs[plan->jobs[j]
+						 .laid.footprint.entries[i]
+						 .link]++ == 0;
+	experiment->links = xcalloc(n_used + 1, sizeof *experiment->links);
+	for (uint32_t l = 0; l < n; l++) {
+		struct experiment_link *link = &experiment->links[experiment->n_links];
+
+		if (!n_jobs[l])
+			continue;
+		link->link = l;
+		link->n_jobs = n_jobs[l];
+		engine_link_stats(r->engine, l, &link->stats);
+		experiment->n_links++;
+	}
+	free(n_jobs);
+}
+
+static void
+runner_fini(struct runner *r)
+{
+	for (size_t j = 0; j < r->n_jobs; j++) {
+		vec_free(&r->tracks[j].start_ns);
+		vec_free(&r->tracks[j].duration_ns);
+	}
+	free(r->tracks);
+	engine_free(r->engine);
+	steered_free(r->steered);
+}
+
+int
+experiment_run(const struct scenario *scenario, const struct sim_plan *plan,
+	       const struct topo *topo, const struct experiment_opts *opts,
+	       struct experiment *ret_experiment)
+{
+	struct runner r = { .opts = opts, .n_jobs = plan->n, .plan = plan };
+	struct experiment experiment = { .n_jobs = plan->n };
+	int error;
+
+	r.max_counted = opts->iterations ? opts->iterations : EXPERIMENT_MAX_ITERATIONS;
+	r.tracks = xcalloc(plan->n + 1, sizeof *r.tracks);
+	set_targets(&r, &scenario->workload, plan);
+	r.steered = steering_make(&scenario->workload, plan, topo, opts->seed);
+	r.engine = make_engine(topo, opts, &r);
+	error = add_jobs(&r, scenario, plan);
+	if (error < 0)
+		goto out;
+	run(&r, &scenario->workload);
+	experiment.simulated_ns = engine_now_ns(r.engine);
+	experiment.was_interrupted = r.was_interrupted;
+	experiment.jobs = xcalloc(plan->n + 1, sizeof *experiment.jobs);
+	for (size_t j = 0; j < plan->n; j++)
+		if (plan->jobs[j].is_placed)
+			fill_job(&r, j, &scenario->workload.jobs[j],
+				 &experiment.jobs[j]);
+	fill_links(&r, plan, topo, &experiment);
+	error = isolated_fill(scenario, plan, topo, opts, &experiment);
+	if (error < 0)
+		experiment_fini(&experiment);
+	else
+		*ret_experiment = experiment;
+out:
+	runner_fini(&r);
+	return error;
+}
+
+void
+experiment_fini(struct experiment *experiment)
+{
+	for (size_t j = 0; experiment->jobs && j < experiment->n_jobs; j++) {
+		free(experiment->jobs[j].iteration_ns);
+		free(experiment->jobs[j].start_ns);
+	}
+	free(experiment->jobs);
+	free(experiment->links);
+	*experiment = (struct experiment){ 0 };
+}
+
+void
+experiment_opts_init(struct experiment_opts *opts, const struct scenario *scenario,
+		     int policy)
+{
+	enum scenario_phases phases = scenario->sim.phases;
+
+	*opts = (struct experiment_opts){
+		.seed = scenario->sim.seed,
+		.iterations = scenario->sim.iterations,
+		.warmup_iterations = scenario->sim.warmup_iterations,
+		.duration_ns = scenario->sim.duration_ns,
+		.random_phases =
+			phases == SCENARIO_PHASES_RANDOM ||
+			(phases == SCENARIO_PHASES_UNSET && policy != SIM_POLICY_NONE),
+		.mtu_bytes = scenario->sim.mtu_bytes,
+	};
+}
+
+void
+experiment_summarize(const struct experiment *experiment,
+		     const struct workload *workload,
+		     struct experiment_summary *ret_summary)
+{
+	struct experiment_summary s = { 0 };
+	double weight = 0, packets = 0, ecn_packets = 0, n;
+
+	for (size_t j = 0; j < experiment->n_jobs; j++) {
+		const struct experiment_job *job = &experiment->jobs[j];
+
+		weight += workload->jobs[j].weight;
+		if (!job->n)
+			continue;
+		s.n_jobs++;
+		s.iteration_mean_ns += job->mean_ns;
+		s.iteration_p90_ns += job->p90_ns;
+		s.iteration_p99_ns += job->p99_ns;
+		s.slowdown_mean += job->slowdown;
+		s.slowdown_worst = fmax(s.slowdown_worst, job->slowdown);
+		s.goodput += workload->jobs[j].weight / job->slowdown;
+		s.ecn_per_iteration += job->ecn_per_iteration;
+		s.corrections_per_min += job->corrections_per_min;
+		packets += job->packets;
+		ecn_packets += job->ecn_packets;
+	}
+	n = s.n_jobs ? (double)s.n_jobs : 1;
+	s.iteration_mean_ns /= n;
+	s.iteration_p90_ns /= n;
+	s.iteration_p99_ns /= n;
+	s.slowdown_mean /= n;
+	s.ecn_per_iteration /= n;
+	s.corrections_per_min /= n;
+	s.goodput = weight > 0 ? s.goodput / weight : 0;
+	s.ecn_frac = packets > 0 ? ecn_packets / packets : 0;
+	*ret_summary = s;
+}

@@ -1,0 +1,24 @@
+/*
+ * isolated.h - what each job's iterations would have taken without the others.
+ *
+ * One engine runs all jobs, each on a private copy of the links that it uses:
+ * they have the same numbers as in the experiment, and so the same draws of
+ * jitter, but nothing in common.
+ */
+#ifndef SIM_RUN_ISOLATED_H
+#define SIM_RUN_ISOLATED_H
+
+#include "sim/run/experiment.h"
+
+/*
+ * Fills isolated_ns and slowdown of each job of 'experiment' that has iterations.
+ * Returns 0 or -EINVAL as experiment_run().
+ */
+int isolated_fill(const struct scenario *scenario, const struct sim_plan *plan,
+		  const struct topo *topo, const struct experiment_opts *opts,
+		  struct experiment *experiment);
+
+/* Adds a job that leaves at once, to keep the numbers of the others. */
+int experiment_add_nothing(struct engine *engine);
+
+#endif

@@ -1,0 +1,157 @@
+#include "sim/run/plan.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/clk.h"
+#include "lib/base/err.h"
+
+const char *const sim_policy_names[N_SIM_POLICIES + 1] = {
+	"none", "fair", "cassini", "antiphase", NULL,
+};
+
+void
+sim_plan_fini(struct sim_plan *plan)
+{
+	for (size_t i = 0; i < plan->n; i++) {
+		routed_job_fini(&plan->jobs[i].laid);
+		free(plan->jobs[i].hosts);
+	}
+	free(plan->jobs);
+	*plan = (struct sim_plan){ 0 };
+}
+
+static int
+place(const struct scenario *scenario, size_t job, const uint32_t *hosts,
+      const struct topo *topo, struct routes *routes, struct sim_plan_job *planned,
+      struct err *err)
+{
+	const struct work_job *work = &scenario->workload.jobs[job];
+
+	if (routed_job_make(work, hosts, topo, routes, &planned->laid) < 0)
+		return err_set(err, scenario->file, scenario->details[job].line, 0,
+			       "job '%s': there is no path between two of its hosts",
+			       work->name);
+	planned->is_placed = true;
+	planned->hosts = xmemdup(hosts, work->n_hosts_wanted, sizeof *hosts);
+	return 0;
+}
+
+static enum engine_pacing
+engine_pacing_of(enum scenario_pacing pacing)
+{
+	switch (pacing) {
+	case SCENARIO_PACE_REALIGN:
+		return ENGINE_PACE_REALIGN;
+	case SCENARIO_PACE_GATE:
+		return ENGINE_PACE_GATE;
+	case SCENARIO_PACE_STEER:
+		return ENGINE_PACE_STEER;
+	default:
+		return ENGINE_PACE_FREE;
+	}
+}
+
+/* ---- As the scenario says ------------------------------------------------------- */
+
+static int
+plan_none(const struct scenario *scenario, const struct topo *topo,
+	  struct routes *routes, enum scenario_pacing pacing, struct sim_plan *plan,
+	  struct err *err)
+{
+	for (size_t j = 0; j < plan->n; j++) {
+		const struct work_job *job = &scenario->workload.jobs[j];
+		struct sim_plan_job *planned = &plan->jobs[j];
+
+		if (!job->hosts)
+			return err_set(
+				err, scenario->file, scenario->details[j].line, 0,
+				"job '%s' waits for a place; give it 'hosts', or "
+				"choose a policy with --policy",
+				job->name);
+		if (place(scenario, j, job->hosts, topo, routes, planned, err) < 0)
+			return -EINVAL;
+		if (pacing == SCENARIO_PACE_NONE)
+			continue;
+		planned->shift_ns = job->shift_ns;
+		planned->pacing = engine_pacing_of(pacing);
+	}
+	return 0;
+}
+
+/* ---- As a policy advises -------------------------------------------------------- */
+
+/*
+ * The pacing asked for goes to the jobs that are given a phase.  The others have
+ * no grid to keep; they stay at a gate only if gates are what is asked for.  Steering
+ * needs no phase: it is for all.
+ */
+static enum engine_pacing
+overridden(const struct advice *advice, enum scenario_pacing pacing)
+{
+	if (pacing == SCENARIO_PACE_UNSET)
+		return advice->pacing;
+	if (advice->is_phased || pacing == SCENARIO_PACE_STEER)
+		return engine_pacing_of(pacing);
+	return pacing == SCENARIO_PACE_GATE ? advice->pacing : ENGINE_PACE_FREE;
+}
+
+static int
+plan_advised(const struct scenario *scenario, struct topo *topo, struct routes *routes,
+	     enum advise_policy policy, enum scenario_pacing pacing,
+	     struct sim_plan *plan, struct err *err)
+{
+	const struct advise_opts opts = {
+		.policy = policy,
+		.seed = scenario->sim.seed,
+	};
+	struct advice_set *set;
+	int error = 0;
+
+	if (advise(&scenario->workload, topo, routes, &opts, &set) < 0)
+		return err_set(err, scenario->file, 0, 0,
+			       "there is no path between two hosts of a job");
+	for (size_t i = 0; i < set->n && error == 0; i++) {
+		const struct advice *advice = &set->items[i];
+		struct sim_plan_job *planned = &plan->jobs[advice->job];
+
+		if (!advice->hosts)
+			continue;
+		error = place(scenario, advice->job, advice->hosts, topo, routes,
+			      planned, err);
+		if (pacing == SCENARIO_PACE_NONE)
+			continue;
+		planned->shift_ns = advice->shift_us * 1000;
+		planned->is_aligned = advice->is_phased;
+		planned->pacing = overridden(advice, pacing);
+	}
+	advice_set_free(set);
+	return error;
+}
+
+int
+sim_plan_make(const struct scenario *scenario, struct topo *topo, struct routes *routes,
+	      int policy, enum scenario_pacing pacing, struct sim_plan *ret_plan,
+	      struct err *err)
+{
+	struct sim_plan plan = { .n = scenario->workload.n };
+	int64_t start_ns = clk_cpu_ns();
+	int error;
+
+	plan.jobs = xcalloc(plan.n, sizeof *plan.jobs);
+	if (policy == SIM_POLICY_NONE)
+		error = plan_none(scenario, topo, routes,
+				  pacing ? pacing : scenario->sim.pacing, &plan, err);
+	else
+		error = plan_advised(scenario, topo, routes,
+				     (enum advise_policy)(policy - 1), pacing, &plan,
+				     err);
+	plan.solve_ns = clk_cpu_ns() - start_ns;
+	if (error < 0) {
+		sim_plan_fini(&plan);
+		return error;
+	}
+	*ret_plan = plan;
+	return 0;
+}

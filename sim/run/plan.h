@@ -1,0 +1,52 @@
+/*
+ * plan.h - where the jobs of an experiment run, and how they are paced: what
+ * a scenario says itself, or what a policy advises.
+ */
+#ifndef SIM_RUN_PLAN_H
+#define SIM_RUN_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "scheduler/core/advise/advise.h"
+#include "scheduler/core/workload/workload_ini.h"
+
+struct err;
+
+/* "none", then the names of advise.h; NULL-terminated. */
+#define N_SIM_POLICIES (N_ADVISE_POLICIES + 1)
+extern const char *const sim_policy_names[N_SIM_POLICIES + 1];
+
+enum {
+	SIM_POLICY_NONE
+}; /* Number i + 1 is advise.h's i. */
+
+struct sim_plan_job {
+	bool is_placed;
+	struct routed_job laid; /* Owned.  Zeroed if not placed. */
+	uint32_t *hosts;        /* Owned. */
+	int64_t shift_ns;
+	enum engine_pacing pacing;
+	bool is_aligned; /* It starts on its grid: see experiment.h. */
+};
+
+struct sim_plan {
+	struct sim_plan_job *jobs; /* Owned.  One a job of the workload. */
+	size_t n;
+	int64_t solve_ns; /* CPU time that the policy took. */
+};
+
+/*
+ * Makes the plan of policy number 'policy' of sim_policy_names for a bound
+ * scenario.  'pacing' overrides what scenario or policy say, unless it is
+ * UNSET.  A job for which a policy finds no place is left out; one without
+ * hosts under "none" is an error.  Returns 0 or a negative errno with 'err'
+ * filled.  Release with sim_plan_fini().
+ */
+int sim_plan_make(const struct scenario *scenario, struct topo *topo,
+		  struct routes *routes, int policy, enum scenario_pacing pacing,
+		  struct sim_plan *ret_plan, struct err *err);
+void sim_plan_fini(struct sim_plan *plan); /* Accepts a zeroed one. */
+
+#endif

@@ -1,0 +1,70 @@
+/*
+ * setup.h - what 'run' and 'compare' have in common: the options that both take,
+ * a scenario on its fabric, and one experiment with it.
+ */
+#ifndef SIM_RUN_SETUP_H
+#define SIM_RUN_SETUP_H
+
+#include <stdbool.h>
+
+#include "lib/base/cli.h"
+#include "lib/base/progress.h"
+#include "scheduler/core/workload/workload_ini.h"
+#include "sim/run/experiment.h"
+
+struct err;
+
+/* What is asked for on the command line of either. */
+struct setup_args {
+	const char *fabric; /* File; NULL: as the scenario says. */
+	const char *csv;
+	const char *progress; /* One of progress_words; NULL: auto. */
+	struct cli_list sets; /* "SECTION.KEY=VALUE": see scenario_parse_set(). */
+	int64_t iterations;   /* 0: as the scenario says. */
+	double duration_s;    /* Only if 'has_duration'. */
+	bool has_duration, json;
+};
+
+/* clang-format off */
+/* Rows of a verb's table of options that fill 'args'. */
+#define SETUP_OPTS(args, json_help, csv_help)                                   \
+	{ "iterations", 'n', CLI_INT, &(args)->iterations, "N",                 \
+	  "iterations of each job to measure",                                  \
+	  1, EXPERIMENT_MAX_ITERATIONS, NULL, NULL },                           \
+	{ "duration", 0, CLI_NUM, &(args)->duration_s, "SECONDS",               \
+	  "simulate so long instead",                                           \
+	  1e-6, 1e8, NULL, &(args)->has_duration },                             \
+	{ "fabric", 'f', CLI_STR, &(args)->fabric, "FILE",                      \
+	  "the fabric, instead of the scenario's", 0, 0, NULL, NULL },          \
+	{ "set", 0, CLI_LIST, &(args)->sets, "SECTION.KEY=VALUE",               \
+	  "instead of what the scenario says; several times",                   \
+	  0, 0, NULL, NULL },                                                   \
+	{ "json", 'j', CLI_FLAG, &(args)->json, NULL, json_help,                \
+	  0, 0, NULL, NULL },                                                   \
+	{ "csv", 0, CLI_STR, &(args)->csv, "PATH", csv_help,                    \
+	  0, 0, NULL, NULL },                                                   \
+	PROGRESS_OPT(&(args)->progress)
+
+/* clang-format on */
+
+struct setup {
+	struct scenario *scenario;
+	struct topo *topo;
+	struct routes *routes;
+};
+
+/*
+ * Reads the scenario 'path', makes or reads its fabric, and lets 'args' go before
+ * what the scenario says.  Returns 0 or a negative errno with 'err' filled.
+ * Release with setup_fini().
+ */
+int setup_load(const char *path, const struct setup_args *args, struct setup *ret_setup,
+	       struct err *err);
+void setup_fini(struct setup *setup); /* Accepts a zeroed one. */
+
+/* As experiment_run(), but fills 'err'. */
+int setup_run(const struct setup *setup, const struct sim_plan *plan,
+	      const struct experiment_opts *opts, struct experiment *ret_experiment,
+	      struct err *err);
+
+#endif

@@ -1,0 +1,98 @@
+#include "sim/run/steering.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "lib/base/alloc.h"
+#include "scheduler/core/control/phase_constraints.h"
+#include "scheduler/core/control/steered.h"
+
+/*
+ * The segment whose flows are the profile's onset: alone, they start nearest to it.  A
+ * segment alone takes as long as what it computes or sends, whichever ends later.
+ */
+static uint32_t
+onset_segment(const struct work_job *job)
+{
+	double onset_ns = 1e3 * (double)phase_constraints_onset_us(&job->profile),
+	       at_ns = 0;
+	double best_off_ns = INFINITY, period_ns = 1e3 * (double)job->profile.period_us;
+	double line_bps = profile_peak_bps(&job->profile);
+	uint32_t best = 0;
+
+	for (size_t i = 0; i < job->n_segments; i++) {
+		const struct work_segment *s = &job->segments[i];
+		double rate_bps =
+			s->cap_bps > 0 ? fmin(s->cap_bps, line_bps) : line_bps;
+		double send_ns = 0, off_ns;
+
+		if (s->nic_bytes > 0) {
+			off_ns = fabs(at_ns + (double)s->send_offset_ns - onset_ns);
+			off_ns = fmin(off_ns, period_ns - off_ns);
+			if (off_ns < best_off_ns) {
+				best_off_ns = off_ns;
+				best = (uint32_t)i;
+			}
+			send_ns = (double)s->send_offset_ns +
+				  s->nic_bytes * 8e9 / rate_bps;
+		}
+		at_ns += fmax((double)s->compute_ns, send_ns);
+	}
+	return best;
+}
+
+static void
+add_edges(const struct workload *workload, const struct sim_plan *plan,
+	  const struct topo *topo, struct steered *steered)
+{
+	const struct routed_job **laid = xcalloc(plan->n + 1, sizeof *laid);
+	int64_t *shift_us = xcalloc(plan->n + 1, sizeof *shift_us);
+	uint32_t *jobs = xcalloc(plan->n + 1, sizeof *jobs);
+	struct work_problem problem;
+	struct phase_constraints edges;
+	size_t n = 0;
+
+	for (size_t j = 0; j < plan->n; j++) {
+		const struct sim_plan_job *planned = &plan->jobs[j];
+
+		if (!planned->is_placed || planned->pacing != ENGINE_PACE_STEER)
+			continue;
+		laid[j] = &planned->laid;
+		shift_us[j] = planned->shift_ns / 1000;
+		jobs[n++] = (uint32_t)j;
+	}
+	work_problem_make(workload, laid, topo, &problem);
+	phase_constraints_make(&problem.problem, shift_us, NULL, &edges);
+	for (size_t i = 0; i < n; i++) {
+		const struct work_job *job = &workload->jobs[jobs[i]];
+		const struct steer_job what = { .mode = edges.modes[jobs[i]],
+						.profile = &job->profile,
+						.weight = job->weight };
+
+		steered_add(steered, jobs[i], onset_segment(job), &what);
+	}
+	steer_set_constraints(steered_steer(steered), jobs, n, edges.items, edges.n);
+	phase_constraints_fini(&edges);
+	work_problem_fini(&problem);
+	free(laid);
+	free(shift_us);
+	free(jobs);
+}
+
+struct steered *
+steering_make(const struct workload *workload, const struct sim_plan *plan,
+	      const struct topo *topo, uint64_t seed)
+{
+	const struct steered_opts opts = { .seed = seed };
+	struct steered *steered;
+	bool is_wanted = false;
+
+	for (size_t j = 0; j < plan->n; j++)
+		is_wanted |= plan->jobs[j].is_placed &&
+			     plan->jobs[j].pacing == ENGINE_PACE_STEER;
+	if (!is_wanted)
+		return NULL;
+	steered = steered_new(&opts);
+	add_edges(workload, plan, topo, steered);
+	return steered;
+}

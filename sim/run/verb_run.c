@@ -1,0 +1,357 @@
+/*
+ * verb_run.c - 'antiphase sim run': one scenario under one policy.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/err.h"
+#include "lib/base/words.h"
+#include "sim/report/perfetto.h"
+#include "sim/report/report.h"
+#include "sim/run/setup.h"
+#include "sim/telemetry/publish.h"
+#include "sim/verbs.h"
+#include "sim/watch.h"
+
+struct run_args {
+	struct setup_args common;
+	const char *policy, *pacing, *trace;
+	struct publish_opts publish;
+	int64_t seed;
+	bool has_seed, all_links, trace_all_links;
+};
+
+/* What the experiment's callbacks share. */
+struct hooks {
+	struct watch watch;
+	struct trace *trace;     /* NULL: none. */
+	struct publish *publish; /* NULL: none. */
+};
+
+static bool
+go_on(void *ctx, double frac)
+{
+	struct hooks *hooks = ctx;
+
+	return watch_go_on(&hooks->watch, frac);
+}
+
+static void
+on_iteration(void *ctx, uint32_t job, uint64_t iteration, double start_ns,
+	     double end_ns)
+{
+	struct hooks *hooks = ctx;
+
+	trace_iteration(hooks->trace, job, iteration, start_ns, end_ns);
+}
+
+static void
+on_flows(void *ctx, uint32_t job, uint32_t segment, double start_ns, double end_ns)
+{
+	struct hooks *hooks = ctx;
+
+	if (hooks->trace)
+		trace_flows(hooks->trace, job, segment, start_ns, end_ns);
+	if (hooks->publish)
+		emit_flows(publish_emit(hooks->publish), job, segment, start_ns,
+			   end_ns);
+}
+
+static void
+on_sent(void *ctx, uint32_t job, uint32_t flow, double start_ns, double end_ns,
+	double rate_bps, double ecn_packets)
+{
+	struct hooks *hooks = ctx;
+
+	emit_sent(publish_emit(hooks->publish), job, flow, start_ns, end_ns, rate_bps,
+		  ecn_packets);
+}
+
+static bool
+on_tick(void *ctx, int64_t now_ns)
+{
+	struct hooks *hooks = ctx;
+
+	return publish_tick(hooks->publish, now_ns);
+}
+
+static int
+open_publish(const struct run_args *args, const struct setup *setup,
+	     const struct sim_plan *plan, struct experiment_opts *opts,
+	     struct hooks *hooks, struct err *err)
+{
+	struct publish_opts publish = args->publish;
+	int error;
+
+	publish.emit.seed = opts->seed;
+	publish.emit.mtu_bytes = opts->mtu_bytes;
+	publish.is_interrupted = watch_is_interrupted;
+	error = publish_open(setup->topo, setup->scenario, plan, &publish,
+			     &hooks->publish, err);
+	opts->tick_ns = PUBLISH_WINDOW_NS;
+	opts->on_sent = on_sent;
+	opts->on_tick = on_tick;
+	if (publish.emit.with_marks)
+		opts->on_flows = on_flows;
+	return error;
+}
+
+/* Returns 'error', or what came of writing the trace. */
+static int
+end_trace(const struct run_args *args, struct hooks *hooks, FILE *out,
+	  const char *command, uint64_t seed, int error, struct err *err)
+{
+	if (trace_finish(hooks->trace, cli_version(), command, seed))
+		fprintf(stderr,
+			"antiphase-sim: %s: cut at 200 MB; a shorter run, or one without "
+			"--trace-all-links, fits\n",
+			args->trace);
+	if (fclose(out) != 0 && error == 0)
+		error = err_set_errno(err, args->trace, errno, "cannot write");
+	return error;
+}
+
+/* Runs the experiment, with a trace and telemetry if asked for. */
+static int
+simulate(const struct run_args *args, const struct setup *setup,
+	 const struct sim_plan *plan, const char *command,
+	 struct experiment *ret_experiment, struct err *err)
+{
+	struct hooks hooks = { 0 };
+	struct experiment_opts opts;
+	FILE *out = NULL;
+	int error = 0, closing_error;
+
+	experiment_opts_init(&opts, setup->scenario,
+			     words_index(args->policy, sim_policy_names));
+	opts.ctx = &hooks;
+	opts.go_on = go_on;
+	if (args->publish.target)
+		error = open_publish(args, setup, plan, &opts, &hooks, err);
+	if (error < 0)
+		return error;
+	if (args->trace) {
+		out = fopen(args->trace, "w");
+		if (!out) {
+			error = err_set_errno(err, args->trace, errno, "cannot write");
+			goto out;
+		}
+		hooks.trace = trace_new(out, setup->scenario, plan, setup->topo,
+					args->trace_all_links, TRACE_MAX_BYTES);
+		opts.on_iteration = on_iteration;
+		opts.on_flows = on_flows;
+	}
+	watch_init(&hooks.watch, 1, args->common.progress);
+	error = setup_run(setup, plan, &opts, ret_experiment, err);
+	watch_end(&hooks.watch, error == 0);
+	if (out)
+		error = end_trace(args, &hooks, out, command, opts.seed, error, err);
+out:
+	closing_error = publish_close(hooks.publish, error < 0 ? NULL : err);
+	return error < 0 ? error : closing_error;
+}
+
+static int
+report(const struct run_args *args, const struct setup *setup,
+       const struct sim_plan *plan, const struct experiment *experiment,
+       const char *command, struct err *err)
+{
+	const struct run_report report = {
+		.scenario = setup->scenario,
+		.plan = plan,
+		.topo = setup->topo,
+		.experiment = experiment,
+		.policy = args->policy,
+		.seed = setup->scenario->sim.seed,
+		.all_links = args->all_links,
+	};
+	char seed[24];
+	const struct provenance provenance = {
+		.version = cli_version(),
+		.command = command,
+		.scenario = setup->scenario->file,
+		.seeds = seed,
+	};
+
+	snprintf(seed, sizeof seed, "%llu", (unsigned long long)report.seed);
+	if (args->common.csv &&
+	    run_report_csv(&report, args->common.csv, &provenance, err) < 0)
+		return -EINVAL;
+	if (args->publish.target && !strcmp(args->publish.target, "-"))
+		return 0; /* Standard output is the recording. */
+	if (args->common.json)
+		run_report_json(&report, stdout);
+	else if (!args->common.csv || strcmp(args->common.csv, "-"))
+		run_report_table(&report, stdout);
+	return 0;
+}
+
+/* As cli_fail(), but says what it is if it is about the bus. */
+static int
+fail(const struct run_args *args, int error, const struct err *err)
+{
+	int status = cli_fail(error, err);
+
+	if (!args->publish.target || !publish_is_bus(args->publish.target))
+		return status;
+	if (error == -EINTR)
+		return CLI_INTERRUPTED;
+	if (error == -EACCES)
+		return CLI_DENIED;
+	return error == -EADDRINUSE || error == -EADDRNOTAVAIL ? CLI_UNREACHABLE
+							       : status;
+}
+
+static int
+run_scenario(const struct run_args *args, const char *path, const char *command)
+{
+	enum scenario_pacing pacing = SCENARIO_PACE_UNSET;
+	struct setup setup = { 0 };
+	struct sim_plan plan = { 0 };
+	struct experiment experiment = { 0 };
+	struct err err = { 0 };
+	int error;
+
+	if (args->pacing)
+		pacing = (enum scenario_pacing)(
+			1 + words_index(args->pacing, scenario_pacing_names));
+	error = setup_load(path, &args->common, &setup, &err);
+	if (error < 0)
+		return cli_fail(error, &err);
+	if (args->has_seed)
+		setup.scenario->sim.seed = (uint64_t)args->seed;
+	error = sim_plan_make(setup.scenario, setup.topo, setup.routes,
+			      words_index(args->policy, sim_policy_names), pacing,
+			      &plan, &err);
+	watch_catch_interrupts();
+	if (error == 0)
+		error = simulate(args, &setup, &plan, command, &experiment, &err);
+	if (error == 0)
+		error = report(args, &setup, &plan, &experiment, command, &err);
+	error = error < 0 ? fail(args, error, &err) : CLI_OK;
+	if (error == CLI_OK && experiment.was_interrupted) {
+		fprintf(stderr, "antiphase-sim: interrupted; these are the iterations "
+				"that were done\n");
+		error = CLI_INTERRUPTED;
+	}
+	experiment_fini(&experiment);
+	sim_plan_fini(&plan);
+	setup_fini(&setup);
+	return error;
+}
+
+static int
+run_run(int argc, char **argv)
+{
+	struct run_args args = { .policy = "none" };
+	const struct cli_opt opts[] = {
+		{ .name = "policy",
+		  .letter = 'p',
+		  .type = CLI_WORDS,
+		  .ret_value = &args.policy,
+		  .argument = "NAME",
+		  .help = "who places and shifts the jobs: none (the scenario), fair, "
+			  "cassini, antiphase",
+		  .words = sim_policy_names },
+		{ .name = "pacing",
+		  .type = CLI_WORDS,
+		  .ret_value = &args.pacing,
+		  .argument = "NAME",
+		  .help = "how jobs keep to their shifts: none, once, realign, gate, steer",
+		  .words = scenario_pacing_names },
+		{ .name = "seed",
+		  .letter = 's',
+		  .type = CLI_INT,
+		  .ret_value = &args.seed,
+		  .argument = "N",
+		  .help = "seed of jitter and phases, instead of the scenario's",
+		  .min = 0,
+		  .max = 1e15,
+		  .ret_given = &args.has_seed },
+		SETUP_OPTS(&args.common, "machine-readable: antiphase.sim-run/1",
+			   "also write CSV: a file of the jobs, or a folder of all"),
+		{ .name = "trace",
+		  .letter = 't',
+		  .type = CLI_STR,
+		  .ret_value = &args.trace,
+		  .argument = "FILE",
+		  .help = "also write a trace for Perfetto" },
+		{ .name = "trace-all-links",
+		  .type = CLI_FLAG,
+		  .ret_value = &args.trace_all_links,
+		  .help = "in the trace, also links that one job has for itself" },
+		{ .name = "all-links",
+		  .letter = 'a',
+		  .type = CLI_FLAG,
+		  .ret_value = &args.all_links,
+		  .help = "in the table, too" },
+		{ .name = "publish",
+		  .type = CLI_STR,
+		  .ret_value = &args.publish.target,
+		  .argument = "TARGET",
+		  .help = "also send telemetry as collectors would: to an endpoint "
+			  "such as tcp://127.0.0.1:7461, or into a file" },
+		{ .name = "publish-switches",
+		  .type = CLI_FLAG,
+		  .ret_value = &args.publish.emit.with_switches,
+		  .help = "telemetry of the switches' ports, too" },
+		{ .name = "publish-marks",
+		  .type = CLI_FLAG,
+		  .ret_value = &args.publish.emit.with_marks,
+		  .help = "and when each collective began and ended" },
+		{ .name = "pace",
+		  .type = CLI_NUM,
+		  .ret_value = &args.publish.pace,
+		  .argument = "X",
+		  .help = "simulated seconds in a real one; 0: as many as can be",
+		  .min = 0,
+		  .max = 1e9,
+		  .ret_given = &args.publish.has_pace },
+		{ .name = "epoch",
+		  .type = CLI_NUM,
+		  .ret_value = &args.publish.epoch_s,
+		  .argument = "SECONDS",
+		  .help = "since 1970, when the simulated clock begins",
+		  .min = 0,
+		  .max = PUBLISH_MAX_S,
+		  .ret_given = &args.publish.has_epoch },
+		{ .name = "wait",
+		  .type = CLI_FLAG,
+		  .ret_value = &args.publish.must_wait,
+		  .help = "begin when somebody subscribes" },
+		{ .name = "connect",
+		  .type = CLI_FLAG,
+		  .ret_value = &args.publish.is_connected,
+		  .help = "connect to the endpoint, a proxy's, instead of binding it" },
+		{ .name = "keys",
+		  .type = CLI_STR,
+		  .ret_value = &args.publish.keys,
+		  .argument = "DIR",
+		  .help = "CURVE keys for the bus, see antiphase-keys(1)" },
+		CLI_OPTS_END,
+	};
+	char *command = report_command(argc, argv); /* Parsing moves arguments. */
+	int first = cli_parse(&verb_run, opts, argc, argv), status;
+
+	if (first < 0)
+		status = cli_status(first);
+	else if (argc - first != 1)
+		status = cli_usage_error(&verb_run, "expected one scenario file");
+	else
+		status = run_scenario(&args, argv[first], command);
+	free(command);
+	return status == CLI_OK ? cli_finish(CLI_OK) : status;
+}
+
+const struct cli_verb verb_run = {
+	.name = "run",
+	.summary = "run a scenario: iteration times of jobs, contention of links",
+	.usage = "[options] SCENARIO",
+	.examples = "  antiphase sim run two-jobs.ini\n"
+		    "  antiphase sim run demo.ini --policy antiphase --json\n"
+		    "  antiphase sim run demo.ini --policy fair --trace fair.json\n"
+		    "  antiphase sim run two-jobs.ini --duration 20 "
+		    "--publish two-jobs.tele\n",
+	.run = run_run,
+};

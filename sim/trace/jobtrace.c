@@ -1,0 +1,380 @@
+/*
+ * jobtrace.c - the face: which format it is, and what becomes of rows that are not jobs.
+ */
+#include "sim/trace/jobtrace.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/err.h"
+#include "sim/trace/columns.h"
+#include "sim/trace/philly_json.h"
+
+#define MAX_FAULTS 10
+/* After so many rows, more than one malformed in so many is another format. */
+#define MIN_ROWS 100
+#define FAULT_IN 10
+
+const char *const jobtrace_format_names[] = {
+	[JOBTRACE_AUTO] = "auto",
+	[JOBTRACE_ANTIPHASE] = "antiphase",
+	[JOBTRACE_PHILLY_JSON] = "philly-json",
+	[JOBTRACE_PHILLY_CSV] = "philly-csv",
+	[JOBTRACE_HELIOS] = "helios",
+	[JOBTRACE_PAI_2020] = "pai-2020",
+	[JOBTRACE_PAI_2023] = "pai-2023",
+	[JOBTRACE_ACME] = "acme",
+	[JOBTRACE_GAVEL] = "gavel",
+	[JOBTRACE_SHOCKWAVE] = "shockwave",
+	[JOBTRACE_MURI] = "muri",
+	[JOBTRACE_TIRESIAS] = "tiresias",
+	[JOBTRACE_POLLUX] = "pollux",
+	[JOBTRACE_SYNERGY] = "synergy",
+	[JOBTRACE_N_FORMATS] = NULL,
+};
+
+struct jobtrace {
+	char *path; /* Owned. */
+	struct lines *lines;
+	enum jobtrace_format format;
+	const struct columns *columns; /* NULL: JSON. */
+	const struct column *of[COLUMNS_MAX];
+	int n_fields;
+	char *first; /* A line that was read to find the format; NULL: none. */
+	size_t n_first;
+	/* Seen from amid quotes at the end of any line until then, their end is wrong. */
+	uint64_t wrong_until;
+	const char *wrong; /* Why. */
+	struct philly_json json;
+	struct jobtrace_counts counts;
+	char *faults[MAX_FAULTS]; /* Owned. */
+	char number[24];          /* An id, for traces that have none. */
+};
+
+void
+jobtrace_clear(struct jobtrace_job *ret_job)
+{
+	*ret_job = (struct jobtrace_job){
+		.id = "",
+		.user = "",
+		.vc = "",
+		.model = "",
+		.gpu_type = "",
+		.mode = "",
+		.submit_s = NAN,
+		.start_s = NAN,
+		.end_s = NAN,
+		.duration_s = NAN,
+		.expected_s = NAN,
+		.iterations = NAN,
+		.iteration_s = NAN,
+		.stage_s = { NAN, NAN, NAN },
+	};
+}
+
+/* Blank lines and remarks are no rows. */
+static int
+next_line(struct jobtrace *trace, char **ret_line, size_t *ret_n, struct err *err)
+{
+	int r;
+
+	do {
+		r = lines_next(trace->lines, ret_line, ret_n, err);
+	} while (r > 0 &&
+		 (!(*ret_line)[strspn(*ret_line, " \t")] || **ret_line == '#'));
+	return r;
+}
+
+/*
+ * The whole row that begins with the line read last, of which 'skip' bytes are not of it.
+ * Quotes may go over a line's end; if they have no end, or no right one, only the
+ * line is left, and no row behind it is lost: '*ret_why' says what is wrong, NULL if nothing.
+ *
+ * Each of the lines that were passed over then is a row, whose quotes, if they go on behind
+ * it, meet the same end: it is not looked for again, so that a file takes a time in
+ * proportion to its length.
+ */
+static int
+complete_row(struct jobtrace *trace, size_t skip, char separator, char **line,
+	     const char **ret_why, struct err *err)
+{
+	enum columns_place place =
+		columns_scan(COLUMNS_AT_BEGIN, *line + skip, separator);
+	uint64_t number = lines_number(trace->lines);
+	size_t n = strlen(*line), n_joined = 0;
+	int r;
+
+	*ret_why = NULL;
+	if (place == COLUMNS_IN_QUOTES && number <= trace->wrong_until) {
+		*ret_why = trace->wrong;
+		return 0;
+	}
+	while (place == COLUMNS_IN_QUOTES) {
+		size_t n_before = n;
+
+		r = lines_join(trace->lines, line, &n, err);
+		if (r < 0)
+			return r;
+		if (r == 0)
+			break;
+		n_joined++;
+		place = columns_scan(place, *line + n_before, separator);
+	}
+	if (place == COLUMNS_IN_QUOTES)
+		*ret_why = "a quote that is not closed, or not within 1 MiB";
+	else if (place == COLUMNS_BROKEN)
+		*ret_why = "a quote that is not closed where its field ends";
+	if (*ret_why)
+		lines_back(trace->lines, line, &n);
+	if (*ret_why && n_joined) {
+		trace->wrong = *ret_why;
+		trace->wrong_until = number + n_joined - (place == COLUMNS_BROKEN);
+	}
+	return 0;
+}
+
+static_assert(LINES_MAX_BYTES == 1u << 20, "as complete_row() says");
+
+static int
+no_format(const struct jobtrace *trace, enum jobtrace_format format, struct err *err)
+{
+	unsigned line = (unsigned)lines_number(trace->lines);
+
+	return format == JOBTRACE_AUTO
+		       ? err_set(err, trace->path, line, 0,
+				 "the first row is of no trace that is known; see "
+				 "antiphase-trace(1) for those, and name one with "
+				 "--format")
+		       : err_set(err, trace->path, line, 0,
+				 "the first row is not one of a trace of format %s",
+				 jobtrace_format_names[format]);
+}
+
+static int
+find_format(struct jobtrace *trace, enum jobtrace_format format, struct err *err)
+{
+	char *line, *copy, *fields[COLUMNS_MAX], separator;
+	size_t n, n_mark;
+	const char *why;
+	int r = next_line(trace, &line, &n, err);
+
+	if (r < 0)
+		return r;
+	if (r == 0)
+		return err_set(err, trace->path, 0, 0, "has no rows");
+	n_mark = strncmp(line, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+	if ((line[n_mark] == '[' || line[n_mark] == '{') &&
+	    (format == JOBTRACE_AUTO || format == JOBTRACE_PHILLY_JSON)) {
+		trace->format = JOBTRACE_PHILLY_JSON;
+		trace->first = line + n_mark;
+		trace->n_first = n - n_mark;
+		return 0;
+	}
+	separator = strchr(line, '\t') ? '\t' : ',';
+	r = complete_row(trace, n_mark, separator, &line, &why, err);
+	if (r < 0)
+		return r;
+	line += n_mark;
+	copy = xstrdup(line);
+	trace->n_fields = columns_split(copy, separator, fields);
+	if (trace->n_fields > 0)
+		trace->columns = columns_find(format, fields, trace->n_fields,
+					      separator, trace->of);
+	free(copy);
+	if (!trace->columns)
+		return no_format(trace, format, err);
+	trace->format = trace->columns->format;
+	if (!trace->columns->has_header) {
+		trace->first = line;
+		trace->n_first = strlen(line);
+	}
+	return 0;
+}
+
+int
+jobtrace_open(const char *path, enum jobtrace_format format,
+	      struct jobtrace **ret_trace, struct err *err)
+{
+	struct jobtrace *trace = xcalloc(1, sizeof *trace);
+	int r;
+
+	trace->path = xstrdup(path);
+	r = lines_open(path, &trace->lines, err);
+	if (r == 0)
+		r = find_format(trace, format, err);
+	if (r < 0) {
+		jobtrace_close(trace);
+		return r;
+	}
+	*ret_trace = trace;
+	return 0;
+}
+
+void
+jobtrace_close(struct jobtrace *trace)
+{
+	if (!trace)
+		return;
+	for (size_t i = 0; i < MAX_FAULTS; i++)
+		free(trace->faults[i]);
+	philly_json_fini(&trace->json);
+	lines_close(trace->lines);
+	free(trace->path);
+	free(trace);
+}
+
+enum jobtrace_format
+jobtrace_format(const struct jobtrace *trace)
+{
+	return trace->format;
+}
+
+/* Counts a row that is malformed; -EINVAL if they are too many. */
+static int
+note_fault(struct jobtrace *trace, uint64_t line, int field, const char *why,
+	   struct err *err)
+{
+	uint64_t n = trace->counts.malformed++;
+	const struct column *column = field >= 0 ? trace->of[field] : NULL;
+
+	if (n < MAX_FAULTS)
+		trace->faults[n] = xasprintf(
+			"%s:%llu: %s%s%s", trace->path, (unsigned long long)line,
+			column ? column->name : "", column ? ": " : "", why);
+	if (trace->counts.rows < MIN_ROWS ||
+	    trace->counts.malformed * FAULT_IN <= trace->counts.rows)
+		return 0;
+	return err_set(
+		err, trace->path, (unsigned)line, 0,
+		"%llu of the first %llu rows are malformed (the last one: %s); is "
+		"this a trace of format %s?",
+		(unsigned long long)trace->counts.malformed,
+		(unsigned long long)trace->counts.rows, why,
+		jobtrace_format_names[trace->format]);
+}
+
+/* At the end: 0, or -EINVAL if no row was one of the format. */
+static int
+check_rows(const struct jobtrace *trace, struct err *err)
+{
+	if (!trace->counts.rows || trace->counts.malformed < trace->counts.rows)
+		return 0;
+	return err_set(err, NULL, 0, 0, "%s; is this a trace of format %s?",
+		       trace->faults[0], jobtrace_format_names[trace->format]);
+}
+
+/* True if it is a job to be told. */
+static bool
+is_wanted(struct jobtrace *trace, struct jobtrace_job *job)
+{
+	if (!job->n_gpus) {
+		trace->counts.no_gpus++;
+		return false;
+	}
+	/* It is known how long it takes, or else what it is. */
+	if (isnan(job->submit_s) ||
+	    (isnan(job->duration_s) && isnan(job->iterations) && !*job->model)) {
+		trace->counts.not_run++;
+		return false;
+	}
+	if (!*job->id) {
+		snprintf(trace->number, sizeof trace->number, "%llu",
+			 (unsigned long long)trace->counts.jobs);
+		job->id = trace->number;
+	}
+	trace->counts.jobs++;
+	return true;
+}
+
+/* 1 with a job, 0 for a row that is none, -errno. */
+static int
+take_row(struct jobtrace *trace, char *line, struct jobtrace_job *ret_job,
+	 struct err *err)
+{
+	uint64_t number = lines_number(trace->lines);
+	char *fields[COLUMNS_MAX];
+	char separator = trace->columns->separator;
+	const char *why;
+	bool is_rounded = false;
+	int field = -1, n = 0, r;
+
+	r = complete_row(trace, 0, separator, &line, &why, err);
+	if (r < 0)
+		return r;
+	trace->counts.rows++;
+	if (!why)
+		n = columns_split(line, separator, fields);
+	if (!why && n != trace->n_fields)
+		why = n < 0 ? "more than 64 fields"
+			    : "another number of fields than the first row has";
+	if (!why)
+		why = columns_read(trace->of, fields, n, ret_job, &field, &is_rounded);
+	if (why)
+		return note_fault(trace, number, field, why, err);
+	ret_job->line = number;
+	if (!is_wanted(trace, ret_job))
+		return 0;
+	trace->counts.rounded += is_rounded;
+	return 1;
+}
+
+static int
+take_object(struct jobtrace *trace, char *line, size_t n, struct jobtrace_job *ret_job,
+	    bool *ret_is_over, struct err *err)
+{
+	int r = philly_json_next(&trace->json, trace->lines, line, n, ret_job, err);
+
+	*ret_is_over = r == 0;
+	trace->counts.rows += r > 0 || r == -EAGAIN;
+	if (r == -EAGAIN) {
+		struct err why = *err;
+
+		return note_fault(trace, why.line, -1, why.text, err);
+	}
+	if (r < 0 && !*err->file)
+		snprintf(err->file, sizeof err->file, "%s", trace->path);
+	return r > 0 ? is_wanted(trace, ret_job) : r;
+}
+
+int
+jobtrace_next(struct jobtrace *trace, struct jobtrace_job *ret_job, struct err *err)
+{
+	struct err unused;
+	int r;
+
+	err = err ? err : &unused;
+	do {
+		char *line = trace->first;
+		size_t n = trace->n_first;
+		bool is_over = false;
+
+		trace->first = NULL;
+		if (trace->format == JOBTRACE_PHILLY_JSON) {
+			r = take_object(trace, line, n, ret_job, &is_over, err);
+		} else {
+			r = line ? 1 : next_line(trace, &line, &n, err);
+			is_over = r == 0;
+			if (r > 0)
+				r = take_row(trace, line, ret_job, err);
+		}
+		if (is_over)
+			return check_rows(trace, err);
+	} while (r == 0);
+	return r;
+}
+
+struct jobtrace_counts
+jobtrace_counts(const struct jobtrace *trace)
+{
+	return trace->counts;
+}
+
+const char *
+jobtrace_fault(const struct jobtrace *trace, size_t i)
+{
+	return i < MAX_FAULTS ? trace->faults[i] : NULL;
+}

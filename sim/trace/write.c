@@ -1,0 +1,69 @@
+/*
+ * write.c - our own CSV.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "lib/base/table.h"
+#include "sim/trace/jobtrace.h"
+
+void
+jobtrace_write_header(FILE *out)
+{
+	fputs("job_id,submit_s,num_gpus,duration_s,user,vc,model,gpu_type,mode,start_s,"
+	      "end_s,expected_s,iterations,iteration_s,load_s,gpu_s,network_s,num_nodes,"
+	      "batch,priority,status\n",
+	      out);
+}
+
+/* Which reads back as the same. */
+static void
+put_number(FILE *out, double value)
+{
+	char text[32];
+
+	putc(',', out);
+	if (isnan(value))
+		return;
+	snprintf(text, sizeof text, "%.15g", value);
+	if (strtod(text, NULL) != value)
+		snprintf(text, sizeof text, "%.17g", value);
+	fputs(text, out);
+}
+
+static void
+put_text(FILE *out, const char *text)
+{
+	putc(',', out);
+	table_put_csv(text, out);
+}
+
+void
+jobtrace_write(FILE *out, const struct jobtrace_job *job)
+{
+	static const char *const statuses[] = {
+		[JOBTRACE_UNKNOWN] = "",
+		[JOBTRACE_COMPLETED] = "completed",
+		[JOBTRACE_CANCELLED] = "cancelled",
+		[JOBTRACE_FAILED] = "failed",
+	};
+
+	table_put_csv(job->id, out);
+	put_number(out, job->submit_s);
+	fprintf(out, ",%u", job->n_gpus);
+	put_number(out, job->duration_s);
+	put_text(out, job->user);
+	put_text(out, job->vc);
+	put_text(out, job->model);
+	put_text(out, job->gpu_type);
+	put_text(out, job->mode);
+	put_number(out, job->start_s);
+	put_number(out, job->end_s);
+	put_number(out, job->expected_s);
+	put_number(out, job->iterations);
+	put_number(out, job->iteration_s);
+	for (int i = 0; i < JOBTRACE_N_STAGES; i++)
+		put_number(out, job->stage_s[i]);
+	fprintf(out, ",%u,%u,%d,%s\n", job->n_nodes, job->batch, job->priority,
+		statuses[job->status]);
+}

@@ -1,0 +1,476 @@
+/*
+ * What antiphase-scheduler knows of jobs by their pacers alone, without its loop, and
+ * before their traffic has been looked at even once.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/clk.h"
+#include "lib/daemon/settings.h"
+#include "scheduler/daemon/daemon.h"
+#include "scheduler/daemon/jobs.h"
+#include "scheduler/daemon/outcomes.h"
+#include "scheduler/daemon/pace.h"
+#include "scheduler/live/contention.h"
+#include "scheduler/live/job_profiler.h"
+#include "scheduler/live/live.h"
+#include "tests/unit/frames.h"
+#include "tests/unit/test.h"
+#include "topology/gen_table.h"
+#include "topology/route.h"
+#include "topology/topo.h"
+
+#define T0        INT64_C(8000000)
+#define MS        INT64_C(1000000)
+#define FULL      6250000u /* Bytes a millisecond at 50 Gb/s. */
+#define SEND_MS   80       /* Of a job alone. */
+#define MAX_HOSTS 4
+
+/* A job of two hosts, and its pacer. */
+struct run {
+	const char *name;
+	int hosts[2];
+	uint32_t pid;
+	uint32_t bytes_per_ms;
+	int64_t compute_ms, comm_ms;
+	int64_t begin_ms[64]; /* Of its iterations. */
+	uint64_t n;           /* So many have been told of. */
+	uint64_t n_odd; /* Of the first ones, only a third of their sending is told. */
+};
+
+struct lab {
+	struct daemon d;
+	struct run runs[2];
+	size_t n_runs;
+	int64_t now_ms; /* Up to then it is told. */
+	uint64_t sequence, pace_sequence;
+};
+
+static void
+lab_open(struct lab *lab)
+{
+	struct daemon *d = &lab->d;
+
+	*lab = (struct lab){ .now_ms = T0 };
+	d->settings = settings_new(&settings_scheduler);
+	d->now.live = live_new(NULL);
+	d->now.online = job_profiler_new();
+	d->jobs = jobs_new();
+	d->outcomes = outcomes_new();
+	pace_open(d);
+	assert_int_equal(gen_text("leaf-spine --leaves 2 --hosts-per-leaf 2 --spines 1 "
+				  "--gbps 50 --uplink-gbps 50",
+				  &d->fabric.topo, NULL),
+			 0);
+	d->fabric.routes = routes_new(d->fabric.topo, 0);
+	jobs_set_fabric(d);
+	lab->runs[0] =
+		(struct run){ "4711", { 0, 2 }, 71, FULL, 120, SEND_MS, { 0 }, 0, 0 };
+	lab->runs[1] =
+		(struct run){ "4712", { 1, 3 }, 72, FULL, 120, SEND_MS, { 0 }, 0, 0 };
+	lab->n_runs = 1;
+}
+
+static void
+lab_close(struct lab *lab)
+{
+	struct daemon *d = &lab->d;
+
+	contention_fini(&d->now.found);
+	pace_close(d);
+	jobs_free(d->jobs);
+	outcomes_free(d->outcomes);
+	job_profiler_free(d->now.online);
+	live_free(d->now.live);
+	routes_free(d->fabric.routes);
+	topo_unref(d->fabric.topo);
+	settings_free(d->settings);
+}
+
+/* Rank 0 begins an iteration; 'comm_ms' are of the one before. */
+static void
+tell_row(struct lab *lab, const char *job, int host, uint32_t pid, uint64_t number,
+	 int64_t begin_ms, int64_t comm_ms, bool is_over)
+{
+	struct tele_frame frame = { 0 };
+	char name[16];
+	uint32_t id;
+
+	snprintf(name, sizeof name, "h%d", host);
+	frames_begin(&frame, TELE_PACE, name, begin_ms, begin_ms, 0,
+		     lab->pace_sequence++);
+	id = tele_add_job(&frame, job);
+	vec_push(&frame.iterations,
+		 ((struct tele_iteration){ .job = id,
+					   .pid = pid,
+					   .is_over = is_over,
+					   .number = number,
+					   .enter_ns = begin_ms * MS,
+					   .begin_ns = begin_ms * MS,
+					   .comm_ns = comm_ms * MS }));
+	live_frame(lab->d.now.live, &frame);
+	tele_fini(&frame);
+}
+
+static uint32_t
+bytes_of(const void *ctx, int64_t ms)
+{
+	const struct run *run = ctx;
+	uint64_t k = run->n;
+
+	while (k && run->begin_ms[k - 1] > ms)
+		k--;
+	return k && ms - run->begin_ms[k - 1] < run->comm_ms ? run->bytes_per_ms : 0;
+}
+
+/* What each host sent in the last 100 ms. */
+static void
+tell_traffic(struct lab *lab)
+{
+	struct tele_frame frame = { 0 };
+
+	for (size_t r = 0; r < lab->n_runs; r++) {
+		for (int h = 0; h < 2; h++) {
+			char name[16];
+
+			snprintf(name, sizeof name, "h%d", lab->runs[r].hosts[h]);
+			frames_begin(&frame, TELE_RAW, name, lab->now_ms - 100,
+				     lab->now_ms, 0, lab->sequence);
+			for (int d = TELE_TX; d <= TELE_RX; d++)
+				frames_add(&frame, "p0", 50e9, lab->runs[r].name,
+					   (enum tele_direction)d, bytes_of,
+					   &lab->runs[r]);
+			live_frame(lab->d.now.live, &frame);
+		}
+	}
+	lab->sequence++;
+	lab->d.now.newest_at_ns = clk_monotonic_ns();
+	tele_fini(&frame);
+}
+
+static void
+look_at_links(struct lab *lab)
+{
+	const struct contention_opts opts = { .topo = lab->d.fabric.topo,
+					      .routes = lab->d.fabric.routes,
+					      .window_ms = 10000 };
+
+	jobs_stop_taking(&lab->d);
+	contention_fini(&lab->d.now.found);
+	contention_find(lab->d.now.live, &opts, &lab->d.now.found);
+}
+
+/* What it costs is no matter here: time is that of the lab. */
+static void
+pass(struct lab *lab)
+{
+	lab->d.jobs->told_cost_ns = 0;
+	do {
+		lab->d.jobs->rest_until_ns = 0;
+		jobs_go_on(&lab->d);
+	} while (lab->d.jobs->taking.running || lab->d.jobs->next_view);
+}
+
+/* The daemon's passes, ten a second. */
+static void
+lab_run(struct lab *lab, int64_t n_ms)
+{
+	for (int64_t to_ms = lab->now_ms + n_ms; lab->now_ms < to_ms;) {
+		lab->now_ms += 100;
+		for (size_t r = 0; r < lab->n_runs; r++) {
+			struct run *run = &lab->runs[r];
+			int64_t next_ms = run->n ? run->begin_ms[run->n - 1] +
+							   run->comm_ms +
+							   run->compute_ms
+						 : lab->now_ms - 50;
+
+			if (next_ms >= lab->now_ms)
+				continue;
+			assert_true(run->n < 64);
+			run->begin_ms[run->n] = next_ms;
+			tell_row(lab, run->name, run->hosts[0], run->pid, run->n,
+				 next_ms,
+				 !run->n                ? 0
+				 : run->n <= run->n_odd ? run->comm_ms / 3
+							: run->comm_ms,
+				 false);
+			run->n++;
+		}
+		tell_traffic(lab);
+		if (lab->now_ms % 1000 == 0)
+			look_at_links(lab);
+		pass(lab);
+	}
+}
+
+static const struct job *
+known(const struct lab *lab, const char *name)
+{
+	const struct job *job = jobs_find(&lab->d, name);
+
+	return job && job->number != UINT32_MAX ? job : NULL;
+}
+
+static void
+a_job_is_known_after_four_iterations(void **state)
+{
+	struct steer_state followed;
+	const struct job *job;
+	struct lab lab;
+
+	(void)state;
+	lab_open(&lab);
+	lab_run(&lab, 800);
+	assert_int_equal(lab.runs[0].n, 4); /* Of which three are over. */
+	assert_null(known(&lab, "4711"));
+	lab_run(&lab, 400);
+	job = known(&lab, "4711");
+	assert_non_null(job);
+	assert_int_equal(job->refusal, JOBS_ADVISED);
+	assert_int_equal(job->profile.period_us, 200000);
+	assert_int_equal(job->profile.phases[0].duration_us, 80000);
+	assert_near(job->profile.bytes_per_iteration, 80.0 * FULL, FULL);
+	assert_int_equal(job->n_hosts, 2);
+	assert_true(job->is_by_pacer && job->is_shiftable);
+	assert_non_null(strstr(job->doc, "\"source\": \"pacer\""));
+	assert_non_null(strstr(job->doc, "\"iterations\": 4"));
+	/* Its next onset is foretold already. */
+	pace_state(&lab.d, job, &followed);
+	assert_true(followed.is_tracked);
+	assert_int_equal(followed.period_us, 200000);
+	assert_int_equal(followed.last_begin_ns,
+			 lab.runs[0].begin_ms[lab.runs[0].n - 1] * MS);
+	/* It stays, though nothing has been found in its traffic. */
+	jobs_update(&lab.d);
+	assert_non_null(known(&lab, "4711"));
+	lab_close(&lab);
+}
+
+/* Its first two are not of the kind that can be told from pacers, nor then the mean. */
+static void
+a_job_whose_first_iterations_are_odd_is_known_soon_after(void **state)
+{
+	struct lab lab;
+
+	(void)state;
+	lab_open(&lab);
+	lab.runs[0].n_odd = 2;
+	lab_run(&lab, 1200);
+	assert_int_equal(lab.runs[0].n, 6); /* Of which five are over. */
+	assert_null(known(&lab, "4711"));
+	lab_run(&lab, 400);
+	assert_int_equal(lab.runs[0].n, 8);
+	assert_non_null(known(&lab, "4711"));
+	lab_close(&lab);
+}
+
+/* Both send at once from their first iteration on, at half the rate for twice as long. */
+static void
+jobs_that_contend_from_the_begin_are_known_as_they_are_alone(void **state)
+{
+	struct lab lab;
+
+	(void)state;
+	lab_open(&lab);
+	lab.n_runs = 2;
+	for (size_t r = 0; r < 2; r++) {
+		lab.runs[r].bytes_per_ms = FULL / 2;
+		lab.runs[r].comm_ms = 2 * SEND_MS;
+	}
+	lab_run(&lab, 2000);
+	for (size_t r = 0; r < 2; r++) {
+		const struct job *job = known(&lab, lab.runs[r].name);
+
+		assert_non_null(job);
+		assert_in_range(job->profile.period_us, 198000, 202000);
+		assert_near(job->profile.bytes_per_iteration, 80.0 * FULL, FULL);
+		assert_true(job->profile.n_iterations <= 6);
+		assert_non_null(strstr(job->doc, "spine0"));
+	}
+	lab_close(&lab);
+}
+
+static void
+another_compute_time_is_taken_up_at_once(void **state)
+{
+	const struct job *job;
+	struct lab lab;
+	uint32_t number;
+
+	(void)state;
+	lab_open(&lab);
+	lab_run(&lab, 3000);
+	job = known(&lab, "4711");
+	assert_non_null(job);
+	number = job->number;
+	lab.runs[0].compute_ms = 220;
+	lab_run(&lab, 5 * 300 + 500);
+	job = known(&lab, "4711");
+	assert_non_null(job);
+	assert_int_equal(job->number, number);
+	assert_int_equal(job->profile.period_us, 300000);
+	assert_int_equal(job->profile.n_iterations, 5);
+	assert_false(job->has_changed);
+	lab_close(&lab);
+}
+
+/* Rank 0 is 40 ms in collectives, while 80 are sent; or 190, of which 80 are sending. */
+static void
+spread_collectives_are_left_to_the_traffic(void **state)
+{
+	static const int64_t said_ms[] = { 40, 190 };
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct lab lab;
+
+		lab_open(&lab);
+		for (int k = 0; k < 12; k++) {
+			lab.runs[0].begin_ms[k] = T0 + 200 * k;
+			lab.runs[0].n++;
+		}
+		for (int k = 0; k < 24; k++) {
+			lab.now_ms += 100;
+			tell_traffic(&lab);
+			if (k % 2 == 0)
+				tell_row(&lab, "4711", 0, 71, (uint64_t)k / 2,
+					 lab.now_ms - 100, said_ms[i], false);
+			pass(&lab);
+		}
+		assert_non_null(jobs_find(&lab.d, "4711"));
+		assert_null(known(&lab, "4711"));
+		lab_close(&lab);
+	}
+}
+
+static void
+the_first_of_two_rank_0s_has_the_job(void **state)
+{
+	const struct job *job;
+	struct lab lab;
+
+	(void)state;
+	lab_open(&lab);
+	lab_run(&lab, 400);
+	for (int k = 0; k < 12; k++) {
+		tell_row(&lab, "4711", 2, 99, 1000 + (uint64_t)k,
+			 lab.now_ms + k % 2 * 30, 10, false);
+		lab_run(&lab, 100);
+	}
+	job = known(&lab, "4711");
+	assert_non_null(job);
+	assert_int_equal(job->profile.period_us, 200000);
+	assert_int_equal(job->pacer.pid, 71);
+	assert_int_equal(pace_counts(&lab.d).others, 12);
+	/* That the other one is over says nothing of the first, */
+	tell_row(&lab, "4711", 2, 99, 0, 0, 0, true);
+	assert_true(job->paced_ns != 0);
+	assert_int_equal(job->pacer.pid, 71);
+	/* but when that is, the job is the other's. */
+	tell_row(&lab, "4711", 0, 71, 0, 0, 0, true);
+	assert_int_equal(job->paced_ns, 0);
+	tell_row(&lab, "4711", 2, 99, 2000, lab.now_ms, 10, false);
+	assert_int_equal(job->pacer.pid, 99);
+	assert_string_equal(job->pacer.host, "h2");
+	assert_int_equal(job->paced.n, 0);
+	lab_close(&lab);
+}
+
+static void
+a_node_that_nobody_tells_of_is_taken_from_the_scheduler(void **state)
+{
+	static uint32_t first;
+	struct sched_job known_job = { .id = (char *)"4711",
+				       .local_id = (char *)"4711",
+				       .name = (char *)"train",
+				       .user = (char *)"ann",
+				       .partition = (char *)"p",
+				       .state = SCHED_RUNNING,
+				       .n_nodes = 3,
+				       .nodes = (char *)"h[0,2-3]",
+				       .comment = (char *)"" };
+	struct sched_snapshot snapshot = {
+		.at_us = 1, .jobs = &known_job, .by_local_id = &first, .n_jobs = 1
+	};
+	struct lab lab;
+
+	(void)state;
+	for (int is_heard = 0; is_heard < 2; is_heard++) {
+		lab_open(&lab);
+		lab.d.deeds.snapshot = snapshot;
+		lab.n_runs = is_heard ? 2 : 1; /* h3 is of the other job. */
+		lab_run(&lab, 100);
+		jobs_update(&lab.d);
+		lab_run(&lab, 1500);
+		assert_non_null(known(&lab, "4711"));
+		assert_int_equal(known(&lab, "4711")->n_hosts, is_heard ? 2 : 3);
+		lab.d.deeds.snapshot = (struct sched_snapshot){ .at_us = 0 };
+		lab_close(&lab);
+	}
+}
+
+/* Iterations are told, but not what was sent: it waits for that, and not for ever. */
+static void
+nothing_is_known_before_hosts_have_told_of_the_traffic(void **state)
+{
+	struct lab lab;
+
+	(void)state;
+	lab_open(&lab);
+	for (uint64_t k = 0; k < 8; k++)
+		tell_row(&lab, "4711", 0, 71, k, T0 + 200 * (int64_t)k, 80, false);
+	for (int i = 0; i < 5; i++)
+		pass(&lab);
+	assert_null(known(&lab, "4711"));
+	assert_int_equal(jobs_find(&lab.d, "4711")->is_told, true);
+	assert_int_equal(lab.d.jobs->n_told, 1);
+	lab_close(&lab);
+}
+
+/* Jobs that come and go, and hostile reports: what waits to be looked at has an end. */
+static void
+what_is_told_of_jobs_that_are_gone_is_dropped(void **state)
+{
+	struct lab lab;
+
+	(void)state;
+	lab_open(&lab);
+	for (int i = 0; i < 300; i++) {
+		char name[16];
+
+		snprintf(name, sizeof name, "job%d", i);
+		for (uint64_t k = 0; k < 7; k++)
+			tell_row(&lab, name, 0, 71, k, T0 + 200 * (int64_t)k, 80,
+				 false);
+		tell_row(&lab, name, 0, 71, 0, 0, 0, true);
+		jobs_update(&lab.d);
+		pass(&lab);
+		assert_true(lab.d.jobs->items.n <= 2);
+		assert_true(lab.d.jobs->n_told <= 2);
+	}
+	assert_int_equal(jobs_counts(&lab.d).n_jobs, 0);
+	lab_close(&lab);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_job_is_known_after_four_iterations),
+		cmocka_unit_test(
+			a_job_whose_first_iterations_are_odd_is_known_soon_after),
+		cmocka_unit_test(
+			jobs_that_contend_from_the_begin_are_known_as_they_are_alone),
+		cmocka_unit_test(another_compute_time_is_taken_up_at_once),
+		cmocka_unit_test(spread_collectives_are_left_to_the_traffic),
+		cmocka_unit_test(the_first_of_two_rank_0s_has_the_job),
+		cmocka_unit_test(
+			a_node_that_nobody_tells_of_is_taken_from_the_scheduler),
+		cmocka_unit_test(
+			nothing_is_known_before_hosts_have_told_of_the_traffic),
+		cmocka_unit_test(what_is_told_of_jobs_that_are_gone_is_dropped),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
