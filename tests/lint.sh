@@ -1,7 +1,8 @@
 #!/bin/sh
 # lint.sh "C FILES" "SHELL FILES" - format, include direction, the warnings of both
 # compilers, cppcheck and shellcheck.  CC, CLANG and FLAGS are in the environment.
-# One line a check; what a check found follows its line, and the exit status is 1.
+# B is the build directory, for the
+# symbols of its objects.  One line a check; what a check found follows its line, and the exit status is 1.
 # shellcheck disable=SC2086,SC2317  # lists are split on purpose; 'check' runs functions
 set -u
 c_files=$1
@@ -9,6 +10,7 @@ sh_files=$2
 CC=${CC:-gcc}
 CLANG=${CLANG:-clang-14}
 FLAGS=${FLAGS:?the flags of the compiler}
+B=${B:?the build directory}
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 failed=0
@@ -71,6 +73,7 @@ cpp_check() {
 
 check "clang-format" clang-format --dry-run -Werror $c_files
 check "layers" sh tests/layers.sh
+check "circles" python3 tests/circles.py "$B"
 check "$CC" compile "$CC"
 check "$CLANG" compile "$CLANG"
 check "headers" headers
