@@ -1,3 +1,4 @@
+#include "cli/topology_io.h"
 #include "cli/screen.h"
 
 #include <errno.h>

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/topology_io.h"
 #include "cli/topology_service.h"
 #include "cli/topology_verbs.h"
 #include "lib/base/clk.h"

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 
+#include "cli/topology_io.h"
 #include "cli/topology_service.h"
 #include "cli/topology_verbs.h"
 #include "lib/base/hostlist.h"

@@ -10,6 +10,7 @@
 #include "cli/topology_service.h"
 #include "cli/topology_verbs.h"
 #include "lib/base/clk.h"
+#include "lib/base/err.h"
 #include "lib/base/file.h"
 #include "lib/base/jsonw.h"
 #include "lib/wire/bus.h"
