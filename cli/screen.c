@@ -1,4 +1,3 @@
-#include "cli/topology_io.h"
 #include "cli/screen.h"
 
 #include <errno.h>
@@ -8,6 +7,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "cli/topology_io.h"
 #include "cli/topology_service.h"
 #include "cli/topology_verbs.h"
 #include "lib/base/clk.h"
