@@ -4,9 +4,10 @@
 PACKAGES_BUILD := gcc libc6-dev libcjson-dev libinih-dev libkissfft-dev liblzma-dev \
                   uthash-dev clang-14 bpftool libbpf-dev libzmq3-dev libnl-3-dev \
                   libnl-route-3-dev libpcap-dev libmicrohttpd-dev libncurses-dev \
-                  libsqlite3-dev libarchive-dev libqhull-dev zlib1g-dev libyaml-dev
+                  libsqlite3-dev libarchive-dev libqhull-dev zlib1g-dev libyaml-dev \
+                  libcurl4-openssl-dev
 PACKAGES_FIGURES := gnuplot-nox
-PACKAGES_TEST  := libcmocka-dev python3 scdoc prometheus xz-utils man-db $(PACKAGES_FIGURES)
+PACKAGES_TEST  := libcmocka-dev python3 scdoc prometheus xz-utils man-db openssl $(PACKAGES_FIGURES)
 PACKAGES_NET   := iproute2 procps curl ethtool iperf3 openmpi-bin libopenmpi-dev mpich libmpich-dev \
                   gfortran lldpd libcap2-bin \
                   slurmctld slurmd slurm-client slurm-wlm-basic-plugins libslurm-dev munge
@@ -35,7 +36,7 @@ SAN_CFLAGS   = $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit
 ALL_CFLAGS   = $(BASE_CFLAGS) $(CFLAGS) -MMD -MP $(SAN_CFLAGS)
 ALL_LDFLAGS  = $(LDFLAGS) $(if $(SAN),-fsanitize=$(SAN))
 LIBS        := -Wl,--as-needed -lcjson -linih -lkissfft-float -llzma -lzmq -lbpf -lnl-route-3 \
-               -lnl-3 -lpcap -lmicrohttpd -lncursesw -ltinfo -lsqlite3 -larchive -lz -lqhull_r -lyaml -lm
+               -lnl-3 -lpcap -lmicrohttpd -lncursesw -ltinfo -lsqlite3 -larchive -lz -lqhull_r -lyaml -lcurl -lm
 ifneq ($(V),1)
 Q   := @
 say = @printf '  %-8s %s\n' $(1) $(2)

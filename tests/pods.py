@@ -12,6 +12,7 @@ import select
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -51,8 +52,15 @@ class Api(http.server.ThreadingHTTPServer):
     """Pods, two a page, and how it behaves."""
     daemon_threads = True
 
-    def __init__(self):
+    def __init__(self, certificate=None, token=None):
         super().__init__(("127.0.0.1", 0), Handler)
+        self.token = token
+        self.n_connected = 0
+        self.n_unauthorized = 0
+        if certificate:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certificate + ".crt", certificate + ".key")
+            self.socket = context.wrap_socket(self.socket, True, do_handshake_on_connect=False)
         self.lock = threading.Lock()
         self.pods = {}
         self.patches = []
@@ -68,12 +76,32 @@ class Api(http.server.ThreadingHTTPServer):
                 "annotations": {"antiphase.io/reads-shift": "true"}}
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
+    def process_request(self, request, client_address):
+        self.n_connected += 1
+        super().process_request(request, client_address)
+
+    def handle_error(self, request, client_address):
+        pass  # A client that does not like the certificate goes.
+
     def said(self, namespace, name):
         with self.lock:
             return self.pods[namespace, name]["annotations"].get(SHIFT)
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def parse_request(self):
+        if not super().parse_request():
+            return False
+        token = self.server.token
+        if token and self.headers["Authorization"] != "Bearer " + token:
+            self.server.n_unauthorized += 1
+            self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            self.reply(401, {"kind": "Status", "message": "Unauthorized"})
+            return False
+        return True
+
     def log_message(self, *args):
         pass
 
@@ -224,6 +252,56 @@ def check_again(folder, api):
     verdict(daemon.end() == 0, "nor is the end kept waiting for it", daemon.said())
 
 
+def make_certificate(name, host):
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
+                    "-nodes", "-keyout", name + ".key", "-out", name + ".crt", "-days", "2",
+                    "-subj", "/CN=test", "-addext", "subjectAltName=" + host],
+                   check=True, capture_output=True)
+
+
+def write_token(folder, token):
+    with open(folder + "/token.new", "w") as out:
+        out.write(token + "\n")
+    os.rename(folder + "/token.new", folder + "/token")
+
+
+def check_tls(folder):
+    """The API server itself, without 'kubectl proxy'."""
+    make_certificate(folder + "/api", "IP:127.0.0.1")
+    make_certificate(folder + "/other", "IP:127.0.0.1")
+    write_token(folder, "first")
+    api = Api(folder + "/api", "first")
+    address = "https://127.0.0.1:%d" % api.server_port
+    files = ["--kubernetes-token-file", folder + "/token", "--kubernetes-ca-file"]
+    daemon = Daemon(folder, address, *files, folder + "/api.crt")
+    verdict(wait_for(60, lambda: api.said("ml", "a-0") and api.said("ml", "b-0")),
+            "over TLS with a token pods are told", daemon.said())
+    verdict(api.n_unauthorized == 0, "the token is sent", str(api.n_unauthorized))
+    verdict(api.n_connected == 1, "all over one connection", str(api.n_connected))
+    api.token = "second"
+    verdict(wait_for(15, lambda: "status 401: Unauthorized" in daemon.said()),
+            "an old token is refused", daemon.said())
+    write_token(folder, "second")
+    n = len(api.lists)
+    verdict(wait_for(15, lambda: len(api.lists) > n), "a new one is read", daemon.said())
+    os.unlink(folder + "/token")
+    verdict(wait_for(30, lambda: "/token: cannot open" in daemon.said()), "without the file the log says so",
+            daemon.said())
+    write_token(folder, "second")
+    verdict(daemon.end() == 0 and api.said("ml", "a-0") is None, "at the end it is taken back over TLS",
+            str(api.pods))
+    make_certificate(folder + "/elsewhere", "IP:127.0.0.2")
+    elsewhere = Api(folder + "/elsewhere", "second")
+    for server, ca, what in ((api, "/other.crt", "of another CA"), (elsewhere, "/elsewhere.crt", "of another host")):
+        n, n_connected = len(server.lists), server.n_connected
+        daemon = Daemon(folder, "https://127.0.0.1:%d" % server.server_port, *files, folder + ca)
+        verdict(wait_for(15, lambda: "certificate" in daemon.said().split("API at")[-1]),
+                "a certificate %s is refused" % what, daemon.said())
+        verdict(server.n_connected > n_connected and len(server.lists) == n, "before anything is asked",
+                str(server.lists[n:]))
+        daemon.end()
+
+
 def check_nobody(folder):
     daemon = Daemon(folder, "127.0.0.1:%d" % free_port())
     verdict(wait_for(15, lambda: "pods are not told their shifts" in daemon.said().split("API at")[-1]),
@@ -242,6 +320,7 @@ def main():
         api = Api()
         check_life(folder, api)
         check_again(folder, api)
+        check_tls(folder)
         check_nobody(folder)
     finally:
         for process in RUNNING:

@@ -1,5 +1,5 @@
 /*
- * http_ask.h - one question to an HTTP server of ours on this host, for command lines.
+ * http_ask.h - one question to an HTTP server of ours, for command lines.
  *
  * It waits, but no longer than it is told to; whatever it gets is bounded.
  */
@@ -7,7 +7,6 @@
 #define LIB_DAEMON_HTTP_ASK_H
 
 #include <stdint.h>
-#include <sys/socket.h>
 
 struct err;
 struct strbuf;
@@ -21,10 +20,5 @@ struct strbuf;
  */
 int http_ask(const char *address, const char *path, int64_t timeout_ns,
 	     struct strbuf *body, struct err *err);
-
-/* "127.0.0.1:7470" or "[::1]:7470" as an address; its size, or 0 for what is none. */
-socklen_t http_ask_address(const char *text, struct sockaddr_storage *ret_address);
-/* The status of a whole reply and where its body begins, or -EPROTO. */
-int http_ask_status(const struct strbuf *reply, const char **ret_body);
 
 #endif

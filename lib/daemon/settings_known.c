@@ -196,7 +196,17 @@ static const struct setting scheduler[] = {
 	  "while this file is there, all is undone and nothing is done",
 	  .kind = SETTING_PATH },
 	{ "scheduler", "kubernetes_api", "kubernetes-api", "ADDRESS", "none",
-	  "where 'kubectl proxy' is on this host, to tell pods their shifts, or 'none'",
+	  "Kubernetes' API server, or 'kubectl proxy' on this host, to tell pods their "
+	  "shifts, or 'none'",
+	  .kind = SETTING_PATH },
+	{ "scheduler", "kubernetes_ca_file", "kubernetes-ca-file", "FILE",
+	  "/var/run/secrets/kubernetes.io/serviceaccount/ca.crt",
+	  "CAs that the API server's certificate is checked against; 'none': the "
+	  "system's",
+	  .kind = SETTING_PATH },
+	{ "scheduler", "kubernetes_token_file", "kubernetes-token-file", "FILE",
+	  "/var/run/secrets/kubernetes.io/serviceaccount/token",
+	  "the bearer token for the API server; 'none': none is sent",
 	  .kind = SETTING_PATH },
 	{ "scheduler", "kubernetes_pods", "kubernetes-pods", "SELECTOR",
 	  "antiphase.io/job",

@@ -22,9 +22,10 @@
 #define MAX_LIST    ((size_t)16 << 20)
 
 struct pods {
-	struct tell *tell;      /* Owned. */
-	struct http_call *call; /* Under way, or NULL. */
-	bool is_listing;        /* That is what it does. */
+	struct tell *tell;          /* Owned. */
+	struct http_client *client; /* Owned. */
+	struct http_call *call;     /* Under way, or NULL. */
+	bool is_listing;            /* That is what it does. */
 	struct pod_report_round round;
 	bool is_patching;
 	size_t next;             /* Of the round's patches. */
@@ -124,6 +125,15 @@ end_round(struct daemon *d, const char *why)
 	pods->is_over = pods->is_last;
 }
 
+/* A file of the settings, or NULL. */
+static const char *
+file_of(const struct daemon *d, const char *key)
+{
+	const char *file = daemon_text(d, key);
+
+	return settings_is_none(file) ? NULL : file;
+}
+
 static int
 call(struct daemon *d, const struct http_call_opts *what,
      void (*done)(void *ctx, int status, const char *body, size_t n))
@@ -133,6 +143,9 @@ call(struct daemon *d, const struct http_call_opts *what,
 	int r;
 
 	opts.address = daemon_text(d, "kubernetes_api");
+	opts.client = d->pods->client;
+	opts.ca_file = file_of(d, "kubernetes_ca_file");
+	opts.token_file = file_of(d, "kubernetes_token_file");
 	opts.timeout_ns = PODS_TIMEOUT_NS;
 	opts.max_bytes = MAX_LIST;
 	r = http_call(d->loop, &opts, done, d, &d->pods->call, &err);
@@ -338,6 +351,7 @@ pods_open(struct daemon *d, struct err *err)
 		return r;
 	d->pods = xcalloc(1, sizeof *d->pods);
 	d->pods->tell = pod_report_new();
+	d->pods->client = http_client_new(d->loop);
 	d->pods->opened_ns = clk_monotonic_ns();
 	return 0;
 }
@@ -350,6 +364,7 @@ pods_close(struct daemon *d)
 	if (!pods)
 		return;
 	http_call_cancel(pods->call);
+	http_client_free(pods->client);
 	pod_report_round_fini(&pods->round);
 	pod_report_free(pods->tell);
 	free(pods->why);

@@ -3,9 +3,9 @@
  * Kubernetes: listed every PODS_LIST_NS, patched one after another where something is to
  * change, and at our end taken back.
  *
- * Only where 'kubernetes_api' in [scheduler] names a server on this host ('kubectl
- * proxy', which has the account, the certificates and TLS).  Without an answer nothing is
- * done, and nothing waits for one.
+ * Only where 'kubernetes_api' in [scheduler] names the API server (https://...; with
+ * 'kubernetes_ca_file' and 'kubernetes_token_file') or 'kubectl proxy' on this host.
+ * Without an answer nothing is done, and nothing waits for one.
  */
 #ifndef SCHEDULER_DAEMON_PODS_H
 #define SCHEDULER_DAEMON_PODS_H
