@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/verbs.h"
+#include "collector/config.h"
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
 #include "lib/base/file.h"
@@ -12,10 +13,17 @@
 #include "lib/base/table.h"
 #include "lib/base/vec.h"
 #include "lib/daemon/settings.h"
+#include "scheduler/daemon/settings.h"
+#include "topology/settings.h"
 
 #define MAX_FILE_BYTES (1 << 20)
 
 static const struct cli_verb verb_config_show, verb_config_check;
+
+/* The tables of all daemons that share the file. */
+static const struct settings_table *const tables[] = { &settings_collector,
+						       &settings_topology,
+						       &settings_scheduler, NULL };
 
 /* ---- show ------------------------------------------------------------------------- */
 
@@ -61,9 +69,9 @@ is_named_wanted(const struct settings_named *at, char *const *words, int n)
 static bool
 is_kind_of_section(const char *word)
 {
-	for (size_t t = 0; settings_tables[t]; t++)
-		for (size_t k = 0; k < settings_tables[t]->n_named; k++) {
-			const char *section = settings_tables[t]->named[k].section;
+	for (size_t t = 0; tables[t]; t++)
+		for (size_t k = 0; k < tables[t]->n_named; k++) {
+			const char *section = tables[t]->named[k].section;
 			size_t length = strlen(section);
 
 			if (strncmp(word, section, length) == 0 &&
@@ -83,16 +91,15 @@ check_words(char *const *words, int n, struct err *err)
 	for (int i = 0; i < n && rc == 0; i++) {
 		bool is_known = is_kind_of_section(words[i]);
 
-		for (size_t t = 0; settings_tables[t]; t++)
-			for (size_t k = 0; k < settings_tables[t]->n; k++)
-				is_known |= is_wanted(&settings_tables[t]->items[k],
-						      &words[i], 1);
+		for (size_t t = 0; tables[t]; t++)
+			for (size_t k = 0; k < tables[t]->n; k++)
+				is_known |=
+					is_wanted(&tables[t]->items[k], &words[i], 1);
 		if (is_known)
 			continue;
-		for (size_t t = 0; settings_tables[t]; t++)
-			for (size_t k = 0; k < settings_tables[t]->n; k++)
-				vec_push(&sections,
-					 settings_tables[t]->items[k].section);
+		for (size_t t = 0; tables[t]; t++)
+			for (size_t k = 0; k < tables[t]->n; k++)
+				vec_push(&sections, tables[t]->items[k].section);
 		vec_push(&sections, NULL);
 		rc = err_set(err, NULL, 0, 0,
 			     "there is no section and no SECTION.KEY '%s'", words[i]);
@@ -208,8 +215,8 @@ load_all(const char *file, struct settings **ret_all, struct err *err)
 {
 	int rc = 0;
 
-	for (size_t t = 0; settings_tables[t] && rc == 0; t++) {
-		ret_all[t] = settings_new(settings_tables[t]);
+	for (size_t t = 0; tables[t] && rc == 0; t++) {
+		ret_all[t] = settings_new(tables[t]);
 		rc = settings_load(ret_all[t], file, err);
 	}
 	return rc;
@@ -257,7 +264,7 @@ run_show(int argc, char **argv)
 		CLI_OPTS_END,
 	};
 	int first = cli_parse(&verb_config_show, opts, argc, argv), rc;
-	struct settings *all[16] = { NULL };
+	struct settings *all[sizeof tables / sizeof *tables] = { NULL };
 	struct err err = { 0 };
 
 	if (first < 0)
@@ -317,7 +324,8 @@ check_files(char *const *files, int n, struct telling *telling, struct err *err)
 
 		if (rc < 0)
 			return rc;
-		n_faults += settings_check(files[i], text, length, tell, telling);
+		n_faults +=
+			settings_check(tables, files[i], text, length, tell, telling);
 		free(text);
 	}
 	return (int)n_faults;

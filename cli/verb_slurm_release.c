@@ -12,6 +12,7 @@
 #include "lib/base/err.h"
 #include "lib/base/jsonw.h"
 #include "lib/daemon/settings.h"
+#include "scheduler/daemon/settings.h"
 #include "scheduler/slurm/slurm_release.h"
 
 static const char *const kind_names[] = {

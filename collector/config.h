@@ -1,6 +1,9 @@
 /*
- * config.h - the settings of the collector (lib/daemon/settings.h) as members, for those
- * who go by them.
+ * config.h - the settings of antiphase-collector, read into a struct
+ *
+ * config.c has the table of them: section, key, option, default and bounds of each.  A
+ * new setting is also added to antiphase.conf and to the manual pages; test_settings
+ * compares them.
  */
 #ifndef COLLECTOR_CONFIG_H
 #define COLLECTOR_CONFIG_H
@@ -11,6 +14,9 @@
 
 struct err;
 struct settings;
+struct settings_table;
+
+extern const struct settings_table settings_collector;
 
 /* Sources; bits of config.sources. */
 enum config_source {

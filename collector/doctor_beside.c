@@ -112,10 +112,26 @@ look_at_health(struct doctor *doctor, const char *address, const struct strbuf *
 	json_doc_free(doc);
 }
 
+/* The one setting of antiphase-scheduler that the doctor needs. */
+static const struct setting scheduler_http = {
+	.section = "scheduler",
+	.key = "http",
+	.fallback = "127.0.0.1:7470",
+	.kind = SETTING_PATH,
+};
+
+static const struct settings_table scheduler_view = {
+	.daemon = "antiphase-scheduler",
+	.section = "scheduler",
+	.items = &scheduler_http,
+	.n = 1,
+	.is_partial = true,
+};
+
 static void
 look_at_scheduler(struct doctor *doctor)
 {
-	struct settings *settings = settings_new(&settings_scheduler);
+	struct settings *settings = settings_new(&scheduler_view);
 	struct strbuf body = STRBUF_EMPTY;
 	struct err err = { .line = 0 };
 	const char *address;

@@ -12,6 +12,7 @@
 #include "lib/daemon/settings_opts.h"
 #include "scheduler/daemon/daemon.h"
 #include "scheduler/daemon/guard.h"
+#include "scheduler/daemon/settings.h"
 
 static const struct cli_verb verb_daemon;
 

@@ -32,6 +32,7 @@
 #include "topology/read.h"
 #include "topology/seen.h"
 #include "topology/service.h"
+#include "topology/settings.h"
 #include "topology/topo.h"
 
 #define SECOND_NS      ((int64_t)1000000000)

@@ -1,10 +1,10 @@
 /*
- * settings.h - the settings of daemons: what there is, what each may be, and who set it.
+ * settings.h - settings of daemons: their tables, their values and the origin of each
  *
- * Each daemon has a table (settings_known.c), in which every setting has its section,
- * key, option, default and bounds.  The file of all of them, the environment, the
- * options, the help, 'antiphase config' and the manual go by these tables, so that they
- * cannot differ.  In this order, the later winning:
+ * Each daemon has a table of its own, in which every setting has its section, key,
+ * option, default and bounds.  The file, the environment, the options, the help,
+ * 'antiphase config' and the manual all follow the table, so they cannot disagree.  A
+ * setting takes its value from the last of these that has it:
  *
  *	the default
  *	/etc/antiphase/antiphase.conf, or another FILE
@@ -12,7 +12,9 @@
  *	the environment: ANTIPHASE_SECTION_KEY
  *	options
  *
- * A daemon reads the sections of its own table and passes over those of the others.
+ * All daemons share the file.  Each reads the sections of its own table and skips the
+ * others, except those that look like a misspelling of its own.  'antiphase config
+ * check' knows all tables and reports every fault.
  */
 #ifndef LIB_DAEMON_SETTINGS_H
 #define LIB_DAEMON_SETTINGS_H
@@ -65,12 +67,8 @@ struct settings_table {
 	 */
 	const struct setting *named;
 	size_t n_named;
+	bool is_partial; /* Other keys of its sections are skipped: a reader's view. */
 };
-
-extern const struct settings_table settings_collector, settings_topology,
-	settings_scheduler;
-/* All that there are; NULL-terminated. */
-extern const struct settings_table *const settings_tables[];
 
 /* ---- Values ----------------------------------------------------------------------- */
 
@@ -137,9 +135,11 @@ int settings_parse(struct settings *settings, const char *file, const char *text
 int settings_load(struct settings *settings, const char *file, struct err *err);
 
 /*
- * Reads INI text against all tables and tells every fault.  Returns how many there are.
+ * Checks INI text against the NULL-terminated 'tables' and reports every fault.  Returns
+ * the number of faults.
  */
-size_t settings_check(const char *file, const char *text, size_t length,
+size_t settings_check(const struct settings_table *const *tables, const char *file,
+		      const char *text, size_t length,
 		      void (*fault)(void *ctx, const struct err *err), void *ctx);
 
 /*

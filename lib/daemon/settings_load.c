@@ -108,44 +108,61 @@ table_of(const struct settings_table *const *tables, const char *section)
 	return NULL;
 }
 
-/* Sections may be shared: whether the key is of another daemon than 'table' is of. */
-static bool
-is_of_another(const struct settings_table *table, const char *section, const char *key)
+struct names {
+	VEC(const char *) list;
+};
+
+static void
+add_sections(const struct settings_table *table, struct names *names)
 {
-	for (size_t i = 0; settings_tables[i]; i++)
-		if (settings_tables[i] != table &&
-		    settings_index(settings_tables[i], section, key) <
-			    settings_tables[i]->n)
-			return settings_index(table, section, key) == table->n;
-	return false;
+	vec_push(&names->list, table->section);
+	for (size_t i = 0; i < table->n; i++)
+		vec_push(&names->list, table->items[i].section);
+	for (size_t i = 0; i < table->n_named; i++)
+		vec_push(&names->list, table->named[i].section);
+}
+
+static void
+add_keys(const struct settings_table *table, const char *section, struct names *names)
+{
+	for (size_t i = 0; i < table->n; i++)
+		if (strcmp(table->items[i].section, section) == 0)
+			vec_push(&names->list, table->items[i].key);
+	for (size_t i = 0; i < table->n_named; i++)
+		if (settings_is_named(table, section))
+			vec_push(&names->list, table->named[i].key);
+}
+
+/* The section that has the key, or NULL. */
+static const char *
+home_of(const struct settings_table *table, const char *key)
+{
+	const char *home = NULL;
+
+	for (size_t i = 0; i < table->n; i++)
+		if (strcmp(table->items[i].key, key) == 0)
+			home = table->items[i].section;
+	return home;
 }
 
 int
 settings_unknown(const struct settings_table *const *tables, const char *section,
 		 const char *key, struct err *err)
 {
-	VEC(const char *) words = VEC_EMPTY;
+	struct names names = { VEC_EMPTY };
 	const char *home = NULL;
 
 	if (key && !table_of(tables, section))
 		key = NULL;
 	for (; *tables; tables++) {
-		if (!key)
-			vec_push(&words, (*tables)->section);
-		for (size_t i = 0; i < (*tables)->n; i++) {
-			const struct setting *item = &(*tables)->items[i];
-
-			if (key && strcmp(item->key, key) == 0)
-				home = item->section;
-			if (!key || strcmp(item->section, section) == 0)
-				vec_push(&words, key ? item->key : item->section);
-		}
-		for (size_t i = 0; i < (*tables)->n_named; i++)
-			if (!key || settings_is_named(*tables, section))
-				vec_push(&words, key ? (*tables)->named[i].key
-						     : (*tables)->named[i].section);
+		if (key)
+			add_keys(*tables, section, &names);
+		else
+			add_sections(*tables, &names);
+		if (key && home_of(*tables, key))
+			home = home_of(*tables, key);
 	}
-	vec_push(&words, NULL);
+	vec_push(&names.list, NULL);
 	if (key)
 		err_set(err, NULL, 0, 0, "unknown key '%s' in [%s]", key, section);
 	else
@@ -153,8 +170,8 @@ settings_unknown(const struct settings_table *const *tables, const char *section
 	if (home)
 		err_append(err, "; it belongs to [%s]", home);
 	else
-		err_suggest(err, key ? key : section, words.items);
-	vec_free(&words);
+		err_suggest(err, key ? key : section, names.list.items);
+	vec_free(&names.list);
 	return -EINVAL;
 }
 
@@ -175,38 +192,53 @@ struct reading {
 };
 
 static int
-no_section(const struct cfg_entry *entry, struct err *err)
+no_section(const struct cfg_entry *entry, const struct settings_table *table,
+	   struct err *err)
 {
 	return err_set(err, NULL, 0, 0,
 		       "'%s' is in no section; expected a line such as [%s] before it",
-		       entry->key, settings_tables[0]->section);
+		       entry->key, table->section);
+}
+
+/*
+ * A section that the table lacks belongs to another daemon, unless it looks like a
+ * misspelling of a section of the table: then the unknown section is an error.
+ */
+static int
+check_foreign(const struct settings_table *table, const char *section, struct err *err)
+{
+	const struct settings_table *const one[] = { table, NULL };
+	struct names names = { VEC_EMPTY };
+	int rc = 0;
+
+	add_sections(table, &names);
+	vec_push(&names.list, NULL);
+	if (err_did_you_mean(section, names.list.items))
+		rc = settings_unknown(one, section, NULL, err);
+	vec_free(&names.list);
+	return rc;
 }
 
 static int
 on_entry(void *ctx, const struct cfg_entry *entry, struct err *err)
 {
 	const struct reading *reading = ctx;
-	const struct settings_table *mine = settings_table(reading->settings);
-	const struct settings_table *table;
-	int rc = 0;
+	const struct settings_table *table = settings_table(reading->settings);
+	const char *section = entry->section;
+	int rc;
 
-	if (entry->key && !*entry->section) {
-		rc = no_section(entry, err);
-	} else {
-		table = settings_has_section(mine, entry->section)
-				? mine
-				: table_of(settings_tables, entry->section);
-		if (!table)
-			rc = settings_unknown(settings_tables, entry->section, NULL,
-					      err);
-		else if (!entry->key)
-			rc = settings_check_name(table, entry->section, err);
-		else if (table == mine &&
-			 !is_of_another(mine, entry->section, entry->key))
-			return settings_set(reading->settings, entry->section,
-					    entry->key, entry->value, reading->file,
-					    entry->line, err);
-	}
+	if (entry->key && !*section)
+		rc = no_section(entry, table, err);
+	else if (!settings_has_section(table, section))
+		rc = check_foreign(table, section, err);
+	else if (!entry->key)
+		rc = settings_check_name(table, section, err);
+	else if (table->is_partial &&
+		 settings_index(table, section, entry->key) == table->n)
+		rc = 0;
+	else
+		return settings_set(reading->settings, section, entry->key,
+				    entry->value, reading->file, entry->line, err);
 	if (rc < 0)
 		settings_place(err, reading->file, entry->line);
 	return rc;
@@ -317,16 +349,18 @@ struct checking {
 	void (*fault)(void *ctx, const struct err *err);
 	void *ctx;
 	size_t n_faults;
-	VEC(struct settings *) scratch; /* Owned; in the order of settings_tables. */
+	const struct settings_table *const *tables;
+	VEC(struct settings *) scratch; /* Owned; in the order of 'tables'. */
 };
 
 static int
-check_heading(const char *section, struct err *err)
+check_heading(const struct settings_table *const *tables, const char *section,
+	      struct err *err)
 {
-	const struct settings_table *table = table_of(settings_tables, section);
+	const struct settings_table *table = table_of(tables, section);
 
 	return table ? settings_check_name(table, section, err)
-		     : settings_unknown(settings_tables, section, NULL, err);
+		     : settings_unknown(tables, section, NULL, err);
 }
 
 static int
@@ -334,18 +368,17 @@ check_entry(void *ctx, const struct cfg_entry *entry, struct err *unused)
 {
 	struct checking *c = ctx;
 	struct err err = { 0 };
-	int heading = check_heading(entry->section, &err), rc = 0;
+	int heading = check_heading(c->tables, entry->section, &err), rc = 0;
 
 	(void)unused;
 	if (entry->key && !*entry->section)
-		rc = no_section(entry, &err);
+		rc = no_section(entry, c->tables[0], &err);
 	else if (!entry->key)
 		rc = heading;
-	/* Keys below a wrong heading are not told one by one: the heading was. */
+	/* A wrong heading is one fault; the keys below it are not checked. */
 	for (size_t i = 0; entry->key && heading == 0 && rc == 0 && i < c->scratch.n;
 	     i++)
-		if (settings_has_section(settings_tables[i], entry->section) &&
-		    !is_of_another(settings_tables[i], entry->section, entry->key))
+		if (settings_has_section(c->tables[i], entry->section))
 			rc = settings_set(c->scratch.items[i], entry->section,
 					  entry->key, entry->value, c->file,
 					  entry->line, &err);
@@ -358,14 +391,15 @@ check_entry(void *ctx, const struct cfg_entry *entry, struct err *unused)
 }
 
 size_t
-settings_check(const char *file, const char *text, size_t length,
+settings_check(const struct settings_table *const *tables, const char *file,
+	       const char *text, size_t length,
 	       void (*fault)(void *ctx, const struct err *err), void *ctx)
 {
-	struct checking checking = { file, fault, ctx, 0, VEC_EMPTY };
+	struct checking checking = { file, fault, ctx, 0, tables, VEC_EMPTY };
 	struct err err = { 0 };
 
-	for (size_t i = 0; settings_tables[i]; i++)
-		vec_push(&checking.scratch, settings_new(settings_tables[i]));
+	for (size_t i = 0; tables[i]; i++)
+		vec_push(&checking.scratch, settings_new(tables[i]));
 	if (cfg_parse(file, text, length, check_entry, &checking, &err) < 0) {
 		fault(ctx, &err);
 		checking.n_faults++;

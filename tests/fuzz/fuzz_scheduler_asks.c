@@ -11,6 +11,7 @@
 #include "scheduler/daemon/api.h"
 #include "scheduler/daemon/daemon.h"
 #include "scheduler/daemon/jobs.h"
+#include "scheduler/daemon/settings.h"
 #include "tests/fuzz/fuzz.h"
 #include "topology/gen.h"
 

@@ -13,6 +13,7 @@
 #include "scheduler/daemon/jobs.h"
 #include "scheduler/daemon/outcomes.h"
 #include "scheduler/daemon/pace.h"
+#include "scheduler/daemon/settings.h"
 #include "scheduler/live/job_profiler.h"
 #include "scheduler/live/live.h"
 #include "scheduler/store/store.h"

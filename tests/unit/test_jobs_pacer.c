@@ -12,6 +12,7 @@
 #include "scheduler/daemon/jobs.h"
 #include "scheduler/daemon/outcomes.h"
 #include "scheduler/daemon/pace.h"
+#include "scheduler/daemon/settings.h"
 #include "scheduler/live/contention.h"
 #include "scheduler/live/job_profiler.h"
 #include "scheduler/live/live.h"

@@ -5,13 +5,20 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collector/config.h"
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
 #include "lib/base/file.h"
 #include "lib/base/strbuf.h"
 #include "lib/daemon/settings.h"
 #include "lib/daemon/settings_opts.h"
+#include "scheduler/daemon/settings.h"
 #include "tests/unit/test.h"
+#include "topology/settings.h"
+
+static const struct settings_table *const tables[] = { &settings_collector,
+						       &settings_topology,
+						       &settings_scheduler, NULL };
 
 static char *
 read_text(const char *path)
@@ -48,17 +55,17 @@ the_shipped_file_has_every_key_with_its_default(void **state)
 	struct err err = { 0 };
 
 	(void)state;
-	for (size_t t = 0; settings_tables[t]; t++) {
-		struct settings *read = settings_new(settings_tables[t]);
-		struct settings *defaults = settings_new(settings_tables[t]);
+	for (size_t t = 0; tables[t]; t++) {
+		struct settings *read = settings_new(tables[t]);
+		struct settings *defaults = settings_new(tables[t]);
 
 		if (settings_parse(read, "a.conf", text, strlen(text), &err) < 0)
 			fail_msg("line %u: %s", err.line, err.text);
-		for (size_t i = 0; i < settings_tables[t]->n; i++) {
+		for (size_t i = 0; i < tables[t]->n; i++) {
 			if (strcmp(settings_origin(read, i), "a.conf") != 0)
 				fail_msg("[%s] %s is not in the shipped file",
-					 settings_tables[t]->items[i].section,
-					 settings_tables[t]->items[i].key);
+					 tables[t]->items[i].section,
+					 tables[t]->items[i].key);
 			assert_string_equal(settings_value(read, i),
 					    settings_value(defaults, i));
 		}
@@ -74,8 +81,8 @@ the_manual_has_every_option_and_key(void **state)
 	char *keys = read_text("docs/man/antiphase.conf.5.scd");
 
 	(void)state;
-	for (size_t t = 0; settings_tables[t]; t++) {
-		const struct settings_table *table = settings_tables[t];
+	for (size_t t = 0; tables[t]; t++) {
+		const struct settings_table *table = tables[t];
 		char *path = xasprintf("docs/man/%s.8.scd", table->daemon);
 		char *options = table->n ? read_text(path) : xstrdup("");
 
@@ -110,8 +117,8 @@ static void
 no_two_settings_go_by_one_name(void **state)
 {
 	(void)state;
-	for (size_t t = 0; settings_tables[t]; t++) {
-		const struct settings_table *a = settings_tables[t];
+	for (size_t t = 0; tables[t]; t++) {
+		const struct settings_table *a = tables[t];
 
 		for (size_t i = 0; i < a->n; i++) {
 			for (size_t k = 0; k < i; k++) {
@@ -125,12 +132,51 @@ no_two_settings_go_by_one_name(void **state)
 			}
 			/* A section is of one daemon. */
 			for (size_t u = 0; u < t; u++)
-				for (size_t k = 0; k < settings_tables[u]->n; k++)
+				for (size_t k = 0; k < tables[u]->n; k++)
 					assert_string_not_equal(
 						a->items[i].section,
-						settings_tables[u]->items[k].section);
+						tables[u]->items[k].section);
 		}
 	}
+}
+
+static void
+a_daemon_skips_sections_of_others_but_refuses_misspelled_ones(void **state)
+{
+	static const struct setting item = {
+		.section = "scheduler",
+		.key = "http",
+		.fallback = "default",
+		.kind = SETTING_PATH,
+	};
+	static const struct settings_table view = {
+		.section = "scheduler", .items = &item, .n = 1, .is_partial = true
+	};
+	static const char text[] = "[web]\nport = 1\n[scheduler]\nmode = advise\n"
+				   "http = here\n";
+	struct settings *s = settings_new(&settings_collector);
+	struct settings *part = settings_new(&view);
+	char *all = shipped();
+	struct err err = { 0 };
+
+	(void)state;
+	assert_int_equal(settings_parse(s, "a.conf", text, strlen(text), &err), 0);
+	assert_int_equal(settings_parse(s, "a.conf", "[bsu]\n", 6, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "did you mean 'bus'?"));
+	/* A part of a table skips the other keys of its section. */
+	assert_int_equal(settings_parse(part, "a.conf", text, strlen(text), &err), 0);
+	assert_string_equal(settings_text(part, "scheduler", "http"), "here");
+	/* No daemon takes a section of another for a misspelling of its own. */
+	for (size_t t = 0; tables[t]; t++) {
+		struct settings *own = settings_new(tables[t]);
+
+		assert_int_equal(settings_parse(own, "a.conf", all, strlen(all), &err),
+				 0);
+		settings_free(own);
+	}
+	settings_free(part);
+	settings_free(s);
+	free(all);
 }
 
 static void
@@ -190,7 +236,7 @@ sections_with_a_name_have_values_of_their_own(void **state)
 		if (!strstr(err.text, faults[i].why))
 			fail_msg("'%s' has no word of '%s'", err.text, faults[i].why);
 		/* Each is told once. */
-		assert_int_equal(settings_check("a.conf", faults[i].text,
+		assert_int_equal(settings_check(tables, "a.conf", faults[i].text,
 						strlen(faults[i].text), ignore_fault,
 						NULL),
 				 1);
@@ -276,8 +322,9 @@ a_check_tells_every_fault_of_every_daemon(void **state)
 	char *all = shipped();
 
 	(void)state;
-	assert_int_equal(settings_check("a.conf", text, sizeof text - 1, note, &faults),
-			 6);
+	assert_int_equal(
+		settings_check(tables, "a.conf", text, sizeof text - 1, note, &faults),
+		6);
 	for (size_t i = 0; i < 6; i++) {
 		assert_string_equal(faults.items[i].file, "a.conf");
 		assert_int_equal(faults.items[i].line, want[i].line);
@@ -285,7 +332,8 @@ a_check_tells_every_fault_of_every_daemon(void **state)
 			fail_msg("'%s' does not say '%s'", faults.items[i].text,
 				 want[i].part);
 	}
-	assert_int_equal(settings_check("b.conf", all, strlen(all), note, &faults), 0);
+	assert_int_equal(
+		settings_check(tables, "b.conf", all, strlen(all), note, &faults), 0);
 	free(all);
 }
 
@@ -369,6 +417,8 @@ main(void)
 		cmocka_unit_test(the_shipped_file_has_every_key_with_its_default),
 		cmocka_unit_test(the_manual_has_every_option_and_key),
 		cmocka_unit_test(no_two_settings_go_by_one_name),
+		cmocka_unit_test(
+			a_daemon_skips_sections_of_others_but_refuses_misspelled_ones),
 		cmocka_unit_test(sections_with_a_name_have_values_of_their_own),
 		cmocka_unit_test(options_are_made_of_the_table_and_turn_flags_round),
 		cmocka_unit_test(a_check_tells_every_fault_of_every_daemon),
