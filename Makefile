@@ -28,7 +28,10 @@ B       ?= build/$(subst $(comma),-,$(or $(SAN),release))
 WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
            -Wpointer-arith -Wconversion -Wno-sign-conversion -Wvla -Wundef
 CFLAGS  ?= -O2 -g
-VERSION := 0.1.0
+# Of the tag; where there is no repository or no tag, the newest in the changelog.
+VERSION := $(patsubst v%,%,$(or $(if $(wildcard .git),$(shell \
+           git describe --tags --match 'v[0-9]*' 2>/dev/null)),$(shell \
+           sed -n 's/^\#\# \[\([0-9.]*\)\].*/\1/p;T;q' CHANGELOG.md)))
 REVISION = $(shell git describe --always --dirty --exclude="*" 2>/dev/null || echo unknown)
 BASE_CFLAGS  = -std=gnu17 -D_GNU_SOURCE $(WARN) -I. -Ibuild -isystem /usr/include/libnl3 \
                -ffp-contract=off
@@ -235,9 +238,11 @@ install: all man ## install into DESTDIR
 	for page in $(MANPAGES); do \
 		install -m 644 $$page $(DESTDIR)$(mandir)/man$${page##*.}; done
 	install -m 644 cli/completion.bash $(DESTDIR)$(bashcompdir)/antiphase
-	install -m 644 README.md LICENSE docs/*.md docs/openapi.json $(DESTDIR)$(docdir)
-	install -d $(DESTDIR)$(docdir)/dashboards
-	install -m 644 docs/dashboards/* $(DESTDIR)$(docdir)/dashboards
+	install -m 644 README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE $(DESTDIR)$(docdir)
+	install -d $(DESTDIR)$(docdir)/docs/dashboards $(DESTDIR)$(docdir)/docs/policies
+	install -m 644 docs/*.md docs/openapi.json $(DESTDIR)$(docdir)/docs
+	install -m 644 docs/dashboards/* $(DESTDIR)$(docdir)/docs/dashboards
+	install -m 644 docs/policies/*.md $(DESTDIR)$(docdir)/docs/policies
 	install -m 644 $(wildcard examples/*.*) $(DESTDIR)$(docdir)/examples
 	install -d $(DESTDIR)$(docdir)/examples/models
 	install -m 644 examples/models/*.json $(DESTDIR)$(docdir)/examples/models

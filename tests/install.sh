@@ -35,6 +35,12 @@ for page in docs/man/*.scd; do
 	verdict $? "man page $name"
 done
 
+# As in the repository, so that links between pages hold.
+for page in README.md docs/README.md docs/policies/README.md docs/dashboards/alerts.yml; do
+	cmp -s "$page" "$here/share/doc/antiphase/$page"
+	verdict $? "page $page"
+done
+
 # The daemons, their unit, their settings: as they are, they can be used.
 for program in antiphase-collector antiphase-topology antiphase-scheduler; do
 	"$here/sbin/$program" --version >"$tmp/log" 2>&1
