@@ -1,10 +1,12 @@
 #!/bin/sh
-# readme.sh BUILD [README] - writes the output of the demo and of the screens into
-# README.md, between their marks; to be run from the root of the tree after what they
-# print has changed.  'make golden-accept' runs it, too, and a test says when it is due.
+# readme.sh BUILD [FOLDER] - writes the output of commands into README.md and the pages
+# that show it, between their marks ("<!-- NAME: written by examples/readme.sh -->"); to be
+# run from the root of the tree after that output has changed.  FOLDER holds copies of the
+# pages.  'make golden-accept' runs it, too, and tests/links.sh says when it is due.
 set -eu
 B=${1:?the build directory}
-readme=${2:-README.md}
+folder=${2:-.}
+pages='README.md docs/simulator.md docs/slurm.md docs/telemetry.md'
 LC_ALL=C.UTF-8
 export LC_ALL
 tmp=$(mktemp)
@@ -18,6 +20,14 @@ sh examples/demo.sh "$B" 2>/dev/null | awk '
 	$0 == "" { blank = 1; next }
 	{ if (blank) print ""; blank = 0; print }' >"$tmp.demo"
 
+# Of that, the eight lines of README.md: the jobs and what the advice gives them.
+awk '
+	/^\$ / && !done { print; next }
+	/^JOB / { on = 1 }
+	/^\*/ || $0 == "" { on = 0 }
+	/^Goodput/ { print; done = 1 }
+	on && !done' "$tmp.demo" | sed '/^\$ antiphase sim/d; /^\$/s/ --svg-[^ ]* [^ ]*//g' >"$tmp.advice"
+
 PATH=$(cd "$B" && pwd):$PATH
 (
 	cd examples
@@ -30,16 +40,21 @@ PATH=$(cd "$B" && pwd):$PATH
 	done
 ) >"$tmp.screens"
 
-awk -v prefix="$tmp" '
-	/^<!-- end of (demo|screens)/ { skip = 0 }
-	!skip { print }
-	/^<!-- (demo|screens):/ {
-		skip = 1
-		name = $2
-		sub(/:$/, "", name)
-		print "```"
-		while ((getline line < (prefix "." name)) > 0)
-			print line
-		print "```"
-	}' "$readme" >"$tmp.md"
-cat "$tmp.md" >"$readme"
+echo "\$ antiphase explain examples/advised.json 4711" >"$tmp.explain"
+antiphase explain examples/advised.json 4711 >>"$tmp.explain"
+
+for page in $pages; do
+	awk -v prefix="$tmp" '
+		/^<!-- end of [a-z]+ -->/ { skip = 0 }
+		!skip { print }
+		/^<!-- [a-z]+: written by/ {
+			skip = 1
+			name = $2
+			sub(/:$/, "", name)
+			print "```"
+			while ((getline line < (prefix "." name)) > 0)
+				print line
+			print "```"
+		}' "$folder/$page" >"$tmp.page"
+	cat "$tmp.page" >"$folder/$page"
+done

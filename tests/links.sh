@@ -1,29 +1,50 @@
 #!/bin/sh
-# links.sh - what the Markdown files name is there: relative links, and paths in
-# backticks that begin with one of our folders; 'make' targets and verbs that the
-# README names exist; and what it shows of the demo is what the demo prints.
+# links.sh - what the Markdown files name is there: relative links with their headings,
+# and paths in backticks that begin with one of our folders; 'make' targets and verbs that
+# they name exist; README.md is short; and the output that pages show is what the commands
+# print.
 set -u
 B=${B:?the build directory}
 case $B in /*) bin=$B ;; *) bin=$PWD/$B ;; esac
 
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-cp README.md "$tmp/README.md"
-if sh examples/readme.sh "$B" "$tmp/README.md" && diff -u README.md "$tmp/README.md" >&2
+mkdir "$tmp/docs"
+cp README.md "$tmp"
+cp docs/*.md "$tmp/docs"
+if sh examples/readme.sh "$B" "$tmp" && diff -u README.md "$tmp/README.md" >&2 &&
+	(for page in docs/*.md; do diff -u "$page" "$tmp/$page" >&2 || exit 1; done)
 then
-	echo "PASS links: the demo in README.md"
+	echo "PASS links: the output that pages show"
 else
-	echo "FAIL links: the demo prints something else; examples/readme.sh rewrites it"
+	echo "FAIL links: a command prints something else; examples/readme.sh rewrites the pages"
 fi
 
-for file in README.md docs/*.md docs/policies/*.md */README.md */*/README.md; do
+if [ "$(wc -w <README.md)" -le 700 ]; then
+	echo "PASS links: README.md has at most 700 words"
+else
+	echo "FAIL links: README.md has $(wc -w <README.md) words, at most 700"
+fi
+
+# The anchors of a page's headings, as forges make them.
+anchors() {
+	sed -n 's/^##* //p' "$1" | tr '[:upper:]' '[:lower:]' |
+		sed 's/[^a-z0-9_ -]//g; s/ /-/g'
+}
+
+for file in ./*.md docs/*.md docs/policies/*.md */README.md */*/README.md; do
 	[ -f "$file" ] || continue
 	bad=$(
-		grep -oE '\]\([^)#: ]+' "$file" | cut -c3- | while IFS= read -r to; do
+		grep -oE '\]\([^)#: ]+' "$file" | cut -c3- | grep -vxE 'https?' | while IFS= read -r to; do
 			[ -e "$(dirname "$file")/$to" ] || echo "$to"
 		done
+		grep -oE '\]\([^): ]*#[^) ]+' "$file" | cut -c3- | while IFS= read -r to; do
+			page=${to%%#*}
+			[ -n "$page" ] && page=$(dirname "$file")/$page || page=$file
+			anchors "$page" | grep -qxF "${to#*#}" || echo "$to"
+		done
 		# shellcheck disable=SC2016  # backticks of Markdown
-		grep -oE '`(lib|topology|sim|scheduler|tests|docs|examples)/[a-z0-9_./-]*`' \
+		grep -oE '`(bpf|cli|collector|docs|engine|examples|lib|pacer|policies|scheduler|sim|tests|topology)/[a-z0-9_./-]*`' \
 			"$file" | tr -d '`' | while IFS= read -r to; do
 			[ -e "$to" ] || [ -e "$(dirname "$file")/$to" ] || echo "$to"
 		done
@@ -37,7 +58,7 @@ for file in README.md docs/*.md docs/policies/*.md */README.md */*/README.md; do
 done
 
 # shellcheck disable=SC2016  # backticks of Markdown
-grep -ohE '(`|^ +)make [a-z-]+' README.md docs/*.md | grep -oE '[a-z-]+$' | sort -u |
+grep -ohE '(`|^ +)make [a-z-]+' ./*.md docs/*.md | grep -oE '[a-z-]+$' | sort -u |
 	while IFS= read -r target; do
 		if grep -q "^$target:" Makefile; then
 			echo "PASS links: make $target"
@@ -47,7 +68,7 @@ grep -ohE '(`|^ +)make [a-z-]+' README.md docs/*.md | grep -oE '[a-z-]+$' | sort
 	done
 
 # shellcheck disable=SC2016
-grep -ohE '(`|\$ |^ +)antiphase [a-z]+' README.md docs/*.md ./*/README.md ./*/*/README.md |
+grep -ohE '(`|\$ |^ +)antiphase [a-z]+' ./*.md docs/*.md ./*/README.md ./*/*/README.md |
 	grep -oE '[a-z]+$' | sort -u | while IFS= read -r verb; do
 		if "$bin/antiphase" "$verb" --help >/dev/null 2>&1; then
 			echo "PASS links: antiphase $verb"
