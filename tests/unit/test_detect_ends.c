@@ -113,25 +113,58 @@ nothing_in_particular_is_survived(void **state)
 static void
 the_middle_is_near_the_median_and_heeds_no_outlier(void **state)
 {
-	double one = 3, x[101], two_kinds[100];
+	double one = 3, x[101], two_kinds[100], se, se_of_few;
 
 	(void)state;
-	assert_near(times_middle(&one, 1, 1), 3, 0);
+	assert_near(times_middle(&one, 1, 1, &se), 3, 0);
+	assert_near(se, 0, 0);
 	for (int k = 0; k < 101; k++)
 		x[k] = k == 100 ? 1e9 : k;
-	assert_near(times_middle(x, 101, 101), 50, 0.5);
+	assert_near(times_middle(x, 101, 101, &se), 50, 0.5);
 	/* Where 60 of 100 are held up, they are what the middle tells of. */
 	for (int k = 0; k < 100; k++)
 		two_kinds[k] = k < 40 ? 300 : 360;
-	assert_true(times_middle(two_kinds, 100, 100) > 355);
-	assert_true(times_middle(two_kinds, 100, 10) <
-		    times_middle(two_kinds, 100, 100));
+	assert_true(times_middle(two_kinds, 100, 100, &se) > 355);
+	assert_true(times_middle(two_kinds, 100, 10, &se_of_few) <
+		    times_middle(two_kinds, 100, 100, &se));
+	assert_true(se_of_few > 2 * se);
+}
+
+static void
+the_standard_error_is_that_of_the_median(void **state)
+{
+	const double wanted = sqrt(M_PI / 2 / 25); /* For much of a normal sample. */
+	double mean_se = 0, squares = 0;
+	struct rng rng;
+
+	(void)state;
+	rng_init(&rng, 7);
+	for (int trial = 0; trial < 1000; trial++) {
+		double x[25], middle, se;
+
+		for (int k = 0; k < 25; k++)
+			x[k] = 100 + rng_normal(&rng);
+		stats_sort(x, 25);
+		middle = times_middle(x, 25, 25, &se);
+		mean_se += se / 1000;
+		squares += pow(middle - 100, 2) / 1000;
+	}
+	/* As the middle is sharper than the median, it errs on the safe side. */
+	assert_near(mean_se / wanted, 1, 0.05);
+	assert_true(sqrt(squares) < mean_se && sqrt(squares) > 0.8 * mean_se);
 }
 
 /* ---- Two jobs on one link -------------------------------------------------------- */
 
 struct job {
 	double megabytes, compute_ms, jitter_frac;
+};
+
+static const struct job loads[4][2] = {
+	{ { 12, 200, 0.05 }, { 8, 150, 0.05 } },
+	{ { 16, 180, 0.05 }, { 6, 120, 0.05 } },
+	{ { 10, 100, 0.08 }, { 10, 140, 0.08 } },
+	{ { 5, 120, 0.12 }, { 3, 80, 0.12 } },
 };
 
 /* A job as it runs, and what it leaves behind. */
@@ -216,12 +249,6 @@ off(struct runner *r)
 static void
 contending_jobs_are_within_2_per_cent_of_their_own_median(void **state)
 {
-	static const struct job loads[][2] = {
-		{ { 12, 200, 0.05 }, { 8, 150, 0.05 } },
-		{ { 16, 180, 0.05 }, { 6, 120, 0.05 } },
-		{ { 10, 100, 0.08 }, { 10, 140, 0.08 } },
-		{ { 5, 120, 0.12 }, { 3, 80, 0.12 } },
-	};
 	struct runner *runners = xcalloc(2, sizeof *runners);
 	double worst = 0, widest = 0;
 
@@ -250,6 +277,66 @@ contending_jobs_are_within_2_per_cent_of_their_own_median(void **state)
 	free(runners);
 }
 
+/* The 4 s of 'set' from 'from_s' on. */
+static void
+cut(const struct series_set *set, size_t from_s, struct series_set *ret_part)
+{
+	series_init(ret_part, set->n_series, 4000);
+	for (size_t s = 0; s < set->n_series; s++) {
+		ret_part->ids[s] = set->ids[s];
+		memcpy(series_row(ret_part, s), series_row(set, s) + from_s * 1000,
+		       4000 * sizeof(float));
+	}
+}
+
+/*
+ * Some ten iterations, of two kinds, often do not tell the median within 2 %.  Without
+ * a look at how sharp it is, one in four that claimed 0.5 or more was off.
+ */
+static void
+windows_that_do_not_tell_the_median_claim_little_confidence(void **state)
+{
+	struct runner *runners = xcalloc(2, sizeof *runners);
+	unsigned n = 0, n_sure = 0, n_sure_and_off = 0;
+
+	(void)state;
+	for (size_t load = 0; load < 4; load++) {
+		for (size_t j = 0; j < 2; j++)
+			runners[j].job = &loads[load][j];
+		run_jobs(runners, 60, 11 + load);
+		for (size_t i = 0; i < 2 * 57; i++) {
+			struct runner *r = &runners[i % 2];
+			struct detection found = { 0 };
+			struct series_set part;
+			double own_ms;
+
+			stats_sort(r->times_ms, r->n_times);
+			own_ms = stats_quantile(r->times_ms, r->n_times, 0.5);
+			cut(&r->set, i / 2, &part);
+			n++;
+			if (detect_profile(&part, NULL, "job", &found, NULL) == 0 &&
+			    found.profile.confidence >= 0.5) {
+				double off =
+					(double)found.profile.period_us / 1e3 / own_ms -
+					1;
+
+				n_sure++;
+				/* Held up each second time, it repeats after two. */
+				n_sure_and_off += fabs(off) > 0.02 && off < 0.5;
+			}
+			detection_fini(&found);
+			series_fini(&part);
+		}
+		for (size_t j = 0; j < 2; j++)
+			series_fini(&runners[j].set);
+	}
+	print_message("of %u windows %u claim 0.5 or more, of these %u are off\n", n,
+		      n_sure, n_sure_and_off);
+	assert_true(n_sure > n / 4);
+	assert_true(n_sure_and_off < n_sure / 7);
+	free(runners);
+}
+
 int
 main(void)
 {
@@ -259,8 +346,11 @@ main(void)
 		cmocka_unit_test(traffic_without_pauses_has_no_clear_ends),
 		cmocka_unit_test(nothing_in_particular_is_survived),
 		cmocka_unit_test(the_middle_is_near_the_median_and_heeds_no_outlier),
+		cmocka_unit_test(the_standard_error_is_that_of_the_median),
 		cmocka_unit_test(
 			contending_jobs_are_within_2_per_cent_of_their_own_median),
+		cmocka_unit_test(
+			windows_that_do_not_tell_the_median_claim_little_confidence),
 	};
 
 	return cmocka_run_group_tests_name("detect_ends", tests, NULL, NULL);

@@ -31,7 +31,13 @@
 #define MAX_DISAGREEMENT  0.1 /* Between the estimate and the iterations. */
 #define MIN_CONTRAST      0.1 /* Standard deviation over the mean of an iteration. */
 
-/* See choose_period(). */
+/*
+ * The detector's bar: the period is to be this near the job's own median
+ * (tests/unit/test_detect_capture.c).
+ */
+#define PERIOD_BAR 0.02
+
+/* See try_candidate(). */
 #define RESIDUAL_FLOOR 0.1
 #define FAR_LESS       0.5
 
@@ -374,12 +380,26 @@ detector_begin(struct detector *detector, const struct series_set *set,
 	detector->stage = SPECTRUM;
 }
 
+/*
+ * The autocorrelation says that the traffic repeats, and not after how long: of few
+ * iterations that differ, it may be high and their median anywhere among them.  So it is
+ * at most the probability that the period is within the bar, by its standard error.
+ */
+static double
+confidence(const struct search *s)
+{
+	double se = s->times.period_se_ms / s->times.period_ms;
+	double within = se > 0 ? erf(PERIOD_BAR / se / M_SQRT2) : 1;
+
+	return fmin(s->period.confidence, within);
+}
+
 static void
 finish(struct search *s)
 {
 	s->found.profile.job = s->job;
 	s->job = NULL;
-	s->found.profile.confidence = round(s->period.confidence * 1e4) / 1e4;
+	s->found.profile.confidence = round(confidence(s) * 1e4) / 1e4;
 	s->found.explained = s->alignment.explained;
 }
 

@@ -22,6 +22,11 @@ struct err;
 /* Fewer iterations than this say nothing about the next one. */
 #define DETECT_MIN_ITERATIONS 3
 
+/*
+ * The profile's confidence is the autocorrelation at the period, but at most the
+ * probability that the period is within 2 % of the job's median iteration time, by the
+ * period's standard error (times.h): few iterations that differ much do not tell it.
+ */
 struct detection {
 	struct profile profile; /* Owned. */
 	double mean_us;         /* Mean iteration time; the period is a median. */

@@ -33,7 +33,7 @@ struct profile {
 	int64_t period_us;          /* At least 1. */
 	int64_t jitter_us;          /* Standard deviation of the iteration time. */
 	int64_t n_iterations;       /* Seen in the capture; 0 if not from one. */
-	double confidence;          /* Autocorrelation at the period, 0 to 1. */
+	double confidence;          /* 0 to 1: see detect.h. */
 	double bytes_per_iteration; /* Of one interface in one direction. */
 	size_t n_phases;
 	struct profile_phase *phases; /* Owned.  In time order, disjoint. */

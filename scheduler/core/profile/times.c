@@ -36,19 +36,23 @@ times_bytes(const struct alignment *alignment, const float *x, size_t n)
 }
 
 double
-times_middle(const double *sorted, size_t n, size_t n_free)
+times_middle(const double *sorted, size_t n, size_t n_free, double *ret_se)
 {
 	/* Of the beta distribution with (n_free + 1) / 2 twice. */
 	double sd = 0.5 / sqrt((double)n_free + 2), sum = 0, weights = 0;
+	double median = sorted[n / 2], squares = 0;
 
 	for (size_t k = 0; k < n; k++) {
 		double off = (((double)k + 0.5) / (double)n - 0.5) / sd;
 		double weight = exp(-0.5 * off * off);
 
-		sum += weight * sorted[k];
+		sum += weight * (sorted[k] - median);
+		squares += weight * pow(sorted[k] - median, 2);
 		weights += weight;
 	}
-	return sum / weights;
+	sum /= weights;
+	*ret_se = sqrt(fmax(squares / weights - sum * sum, 0));
+	return median + sum;
 }
 
 /* The times from end to end in each series whose ends are clear; their number. */
@@ -104,21 +108,27 @@ times_measure(const struct series_set *set, const struct alignment *alignment,
 	      struct times *ret_times)
 {
 	size_t n_onsets = alignment->n_onsets, n;
+	double middle_ms, se_ms;
 	double *times =
 		xcalloc(set->n_series * set->n_buckets + 2 * n_onsets, sizeof *times);
 
 	n = by_onsets(alignment, 1, times);
 	ret_times->mean_ms = stats_mean(times, n);
 	ret_times->sd_ms = stats_sd(times, n);
-	ret_times->onset_ms = middle_half(alignment, times);
-	n = by_ends(set, alignment, times);
 	stats_sort(times, n);
+	times_middle(times, n, n, &ret_times->period_se_ms);
+	ret_times->onset_ms = middle_half(alignment, times);
 	ret_times->period_ms = ret_times->onset_ms;
+	n = by_ends(set, alignment, times);
 	if (n > 0) {
-		double middle_ms = times_middle(times, n, n_onsets - 1);
-
-		if (fabs(middle_ms / ret_times->onset_ms - 1) <= MAX_OFF)
+		stats_sort(times, n);
+		middle_ms = times_middle(times, n, n_onsets - 1, &se_ms);
+		if (fabs(middle_ms / ret_times->onset_ms - 1) <= MAX_OFF) {
 			ret_times->period_ms = middle_ms;
+			/* Two times or one do not say how much they vary. */
+			if (n > 2)
+				ret_times->period_se_ms = se_ms;
+		}
 	}
 	free(times);
 }

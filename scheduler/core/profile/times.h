@@ -22,10 +22,11 @@ struct alignment;
 struct series_set;
 
 struct times {
-	double period_ms; /* Near the median. */
-	double onset_ms;  /* The same by onsets alone. */
-	double mean_ms;   /* From onset to onset, */
-	double sd_ms;     /* and how much these vary. */
+	double period_ms;    /* Near the median. */
+	double period_se_ms; /* Its standard error. */
+	double onset_ms;     /* The period by onsets alone. */
+	double mean_ms;      /* From onset to onset, */
+	double sd_ms;        /* and how much these vary. */
 };
 
 /* The alignment has at least 2 onsets.  O(series * buckets). */
@@ -41,8 +42,10 @@ double times_bytes(const struct alignment *alignment, const float *x, size_t n);
 
 /*
  * The weighted mean of sorted x[n], n at least 1, that is near the median; 'n_free' of
- * them are independent: the more, the fewer in the middle count.
+ * them are independent: the more, the fewer in the middle count.  '*ret_se' is its
+ * standard error by Maritz and Jarrett, "A note on estimating the variance of the sample
+ * median" (1978): the standard deviation of x with the same weights.
  */
-double times_middle(const double *sorted, size_t n, size_t n_free);
+double times_middle(const double *sorted, size_t n, size_t n_free, double *ret_se);
 
 #endif
