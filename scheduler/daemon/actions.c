@@ -142,7 +142,7 @@ actions_decide(struct daemon *d)
 		.host = deeds->snapshot.at_us ? &deeds->snapshot : NULL,
 		.advice = jobs_advice,
 		.ctx = d,
-		.pin_wait_us = daemon_integer(d, "pin_wait_s") * 1000000,
+		.pin_wait_us = d->config.pin_wait_us,
 	};
 	struct decide_actions actions;
 
@@ -209,31 +209,12 @@ on_snapshot(void *ctx, const struct sched_snapshot *snapshot, const char *why)
 		actions_decide(d);
 }
 
-/* Of the sections [partition NAME], and then of the list, which has the last word. */
-static char *
-partition_modes(const struct daemon *d)
-{
-	struct strbuf list = STRBUF_EMPTY;
-
-	for (size_t i = 0; i < settings_n_named(d->settings); i++) {
-		struct settings_named at = settings_named(d->settings, i);
-
-		if (strcmp(at.setting->section, "partition") == 0 &&
-		    strcmp(at.setting->key, "mode") == 0)
-			strbuf_printf(&list, "%s=%s,", at.name, at.value);
-	}
-	strbuf_puts(&list, daemon_text(d, "partition_modes"));
-	return strbuf_steal(&list);
-}
-
 int
 actions_take_modes(struct daemon *d, struct err *err)
 {
 	struct modes modes;
-	char *list = partition_modes(d);
-	int rc = modes_parse(daemon_text(d, "mode"), list, &modes, err);
+	int rc = modes_parse(d->config.mode, d->config.partition_modes, &modes, err);
 
-	free(list);
 	if (rc < 0)
 		return rc;
 	modes.is_stopped = d->deeds.modes.is_stopped;
@@ -246,14 +227,14 @@ actions_take_modes(struct daemon *d, struct err *err)
 int
 actions_open(struct daemon *d, struct err *err)
 {
-	const char *bindir = daemon_text(d, "slurm_bindir");
+	const char *bindir = d->config.slurm_bindir;
 	const struct slurm_opts opts = { .bindir = *bindir ? bindir : NULL,
-					 .poll_ms = daemon_integer(d, "poll_ms") };
+					 .poll_ms = d->config.poll_ms };
 	const struct sched_observer observer = { d, on_snapshot, on_done };
 	int rc = actions_take_modes(d, err);
 
 	d->deeds.started_us = clk_wall_us();
-	if (rc < 0 || strcmp(daemon_text(d, "scheduler"), "slurm") != 0)
+	if (rc < 0 || strcmp(d->config.scheduler, "slurm") != 0)
 		return rc;
 	return slurm_open(d->loop, &opts, &observer, &d->deeds.host, err);
 }
@@ -264,7 +245,7 @@ actions_guard(struct daemon *d)
 	struct actions *deeds = &d->deeds;
 	char *socket = control_path(d);
 	const struct guard_opts opts = { .socket = socket,
-					 .bindir = daemon_text(d, "slurm_bindir") };
+					 .bindir = d->config.slurm_bindir };
 	bool has_pins = modes_any(&deeds->modes, MODE_ENFORCE);
 
 	for (size_t i = 0; i < deeds->changes.items.n; i++)

@@ -11,7 +11,6 @@
 #include "lib/base/rng.h"
 #include "lib/base/strtab.h"
 #include "lib/daemon/metrics.h"
-#include "lib/daemon/settings.h"
 #include "scheduler/k8s/extender.h"
 #include "scheduler/live/live.h"
 
@@ -310,12 +309,12 @@ check_token_file(const char *path)
 static int
 take_token(struct daemon *d, struct err *err)
 {
-	const char *path = daemon_text(d, "token_file");
+	const char *path = d->config.token_file;
 	char *text;
 	size_t n;
 	int r;
 
-	if (!*path)
+	if (!path)
 		return 0;
 	r = file_read(path, MAX_TOKEN_BYTES, &text, &n, err);
 	if (r < 0)
@@ -348,10 +347,10 @@ api_open(struct daemon *d, struct err *err)
 		  .write_piece = figures_write_piece,
 		  .ctx = d },
 	};
-	const char *address = daemon_text(d, "http");
+	const char *address = d->config.http;
 	int r;
 
-	if (settings_is_none(address))
+	if (!address)
 		return 0;
 	r = http_open(d->loop, address, pages, sizeof pages / sizeof *pages, &d->http,
 		      err);

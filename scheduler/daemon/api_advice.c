@@ -104,7 +104,7 @@ void
 api_config(void *daemon, const struct http_request *request, struct http_reply *reply)
 {
 	struct daemon *d = daemon;
-	const struct settings_table *table = settings_table(d->settings);
+	const struct settings_table *table = settings_table(d->config.settings);
 	struct api_text text;
 
 	(void)request;
@@ -114,8 +114,8 @@ api_config(void *daemon, const struct http_request *request, struct http_reply *
 		jsonw_flat_object(&text.w, NULL);
 		jsonw_str(&text.w, "section", table->items[i].section);
 		jsonw_str(&text.w, "key", table->items[i].key);
-		jsonw_str(&text.w, "value", settings_value(d->settings, i));
-		jsonw_str(&text.w, "origin", settings_origin(d->settings, i));
+		jsonw_str(&text.w, "value", settings_value(d->config.settings, i));
+		jsonw_str(&text.w, "origin", settings_origin(d->config.settings, i));
 		jsonw_end(&text.w);
 	}
 	jsonw_end(&text.w);
@@ -195,7 +195,7 @@ static int
 read_candidates(const struct daemon *d, const char *list, struct question *question,
 		struct err *err)
 {
-	struct allowing a = { .topo = d->fabric.topo };
+	struct allowing a = { .topo = fabric_source_topo(d->fabric) };
 	const char *why = "";
 	int r;
 
@@ -218,7 +218,7 @@ read_profile(const struct daemon *d, const struct json_doc *doc,
 	int64_t period_us = 0, comm_us = 0;
 	double gbps = 0;
 	size_t n_hosts;
-	const uint32_t *hosts = topo_hosts(d->fabric.topo, &n_hosts);
+	const uint32_t *hosts = topo_hosts(fabric_source_topo(d->fabric), &n_hosts);
 	int r;
 
 	r = json_get_int(doc, object, "period_us", 1, PROFILE_MAX_PERIOD_US, &period_us,
@@ -231,7 +231,8 @@ read_profile(const struct daemon *d, const struct json_doc *doc,
 		return r;
 	profile_of_burst(period_us, comm_us,
 			 gbps > 0 ? gbps * 1e9
-				  : topo_line_bps(d->fabric.topo, hosts, n_hosts > 0),
+				  : topo_line_bps(fabric_source_topo(d->fabric), hosts,
+						  n_hosts > 0),
 			 ret_profile);
 	return 0;
 }
@@ -285,7 +286,7 @@ api_ask_advice(void *daemon, const struct http_request *request,
 	struct err err = { .line = 0 };
 	int r;
 
-	if (!d->fabric.topo) {
+	if (!fabric_source_topo(d->fabric)) {
 		http_reply_error(reply, 409, "no_fabric", "", "no fabric is known");
 		return;
 	}

@@ -42,7 +42,7 @@ api_health(void *daemon, const struct http_request *request, struct http_reply *
 	/* Nothing is advised without all of these. */
 	jsonw_bool(
 		w, "is_ok",
-		census.n_fresh > 0 && d->fabric.topo &&
+		census.n_fresh > 0 && fabric_source_topo(d->fabric) &&
 			(!d->deeds.host || (d->deeds.snapshot.at_us && !d->deeds.why)));
 	jsonw_str(w, "bus", feed_name(d->now.feed));
 	if (has_frames)
@@ -53,8 +53,8 @@ api_health(void *daemon, const struct http_request *request, struct http_reply *
 		jsonw_null(w, "data_age_us");
 	jsonw_int(w, "hosts", census.n_hosts);
 	jsonw_int(w, "silent_hosts", census.n_hosts - census.n_fresh);
-	jsonw_bool(w, "has_fabric", d->fabric.topo != NULL);
-	jsonw_str(w, "fabric_error", d->fabric.why);
+	jsonw_bool(w, "has_fabric", fabric_source_topo(d->fabric) != NULL);
+	jsonw_str(w, "fabric_error", fabric_source_error(d->fabric));
 	jsonw_str(w, "host", d->deeds.host ? sched_kind(d->deeds.host) : NULL);
 	jsonw_str(w, "host_error", d->deeds.why);
 	jsonw_bool(w, "is_stopped", d->deeds.modes.is_stopped);
@@ -74,22 +74,25 @@ api_topology(void *daemon, const struct http_request *request, struct http_reply
 	FILE *out;
 
 	(void)request;
-	if (!d->fabric.topo) {
+	if (!fabric_source_topo(d->fabric)) {
 		http_reply_error(reply, 404, "no_fabric",
 				 "start antiphase-topology, or set topology in "
 				 "[scheduler]",
-				 "no fabric is known%s%s", d->fabric.why ? ": " : "",
-				 d->fabric.why ? d->fabric.why : "");
+				 "no fabric is known%s%s",
+				 fabric_source_error(d->fabric) ? ": " : "",
+				 fabric_source_error(d->fabric)
+					 ? fabric_source_error(d->fabric)
+					 : "");
 		return;
 	}
 	out = open_memstream(&text, &length);
 	BUG_ON(!out);
-	topo_json_write(d->fabric.topo, out);
+	topo_json_write(fabric_source_topo(d->fabric), out);
 	fclose(out);
 	strbuf_free(&reply->body);
 	reply->body = (struct strbuf){ text, length, length + 1 };
 	snprintf(reply->etag, sizeof reply->etag, "\"%" PRIx64 "\"",
-		 (uint64_t)d->fabric.since_us);
+		 (uint64_t)fabric_source_since_us(d->fabric));
 }
 
 /* ---- Links ---------------------------------------------------------------------------- */

@@ -20,7 +20,7 @@ profile_of(const struct daemon *d, const struct extender_job *job,
 {
 	const struct job *known;
 
-	if (k8s_declared(d->fabric.topo, job, ret_profile) == 0)
+	if (k8s_declared(fabric_source_topo(d->fabric), job, ret_profile) == 0)
 		return 0;
 	known = jobs_find_k8s(d, job->name);
 	if (!known || known->profile.period_us <= 0)
@@ -38,14 +38,15 @@ rank(void *ctx, const struct extender_job *job, const char *const *offered,
 	int64_t began_ns = clk_monotonic_ns();
 	int r;
 
-	if (!d->fabric.topo || !d->jobs->advisor || profile_of(d, job, &profile) < 0) {
+	if (!fabric_source_topo(d->fabric) || !d->jobs->advisor ||
+	    profile_of(d, job, &profile) < 0) {
 		err_set(err, NULL, 0, 0, "%s",
-			d->fabric.topo ? "no period is known of it"
-				       : "no fabric is known");
+			fabric_source_topo(d->fabric) ? "no period is known of it"
+						      : "no fabric is known");
 		return -ENODATA;
 	}
-	r = k8s_rank(d->jobs->advisor, d->fabric.topo, job, &profile, offered,
-		     n_offered, ret_choice, err);
+	r = k8s_rank(d->jobs->advisor, fabric_source_topo(d->fabric), job, &profile,
+		     offered, n_offered, ret_choice, err);
 	profile_fini(&profile);
 	d->jobs->so_far.n_ranked++;
 	d->jobs->so_far.rank_s += (double)(clk_monotonic_ns() - began_ns) / 1e9;

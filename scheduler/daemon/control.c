@@ -41,7 +41,7 @@ run_ping(void *ctx, size_t n, char **args, struct strbuf *reply, struct err *err
 	(void)err;
 	strbuf_printf(reply, "ok\n%s\n%u hosts, %u jobs, %s\n", cli_version(),
 		      live_n_hosts(d->now.live), live_n_known_jobs(d->now.live),
-		      d->fabric.topo ? "fabric known" : "no fabric");
+		      fabric_source_topo(d->fabric) ? "fabric known" : "no fabric");
 	return 0;
 }
 
@@ -111,7 +111,7 @@ static const struct ctl_verb verbs[] = {
 char *
 control_path(const struct daemon *d)
 {
-	return xasprintf("%s/scheduler.sock", daemon_text(d, "runtime_dir"));
+	return xasprintf("%s/scheduler.sock", d->config.runtime_dir);
 }
 
 int
@@ -120,9 +120,9 @@ control_open(struct daemon *d, struct err *err)
 	char *path = control_path(d);
 	int rc;
 
-	if (mkdir(daemon_text(d, "runtime_dir"), 0755) < 0 && errno != EEXIST) {
+	if (mkdir(d->config.runtime_dir, 0755) < 0 && errno != EEXIST) {
 		free(path);
-		return err_set_errno(err, daemon_text(d, "runtime_dir"), errno,
+		return err_set_errno(err, d->config.runtime_dir, errno,
 				     "cannot make it (--runtime-dir DIR says where "
 				     "else)");
 	}

@@ -31,18 +31,6 @@
 #define END_NS      (5 * DAEMON_SECOND_NS)
 #define END_TICK_NS (DAEMON_SECOND_NS / 10)
 
-const char *
-daemon_text(const struct daemon *d, const char *key)
-{
-	return settings_text(d->settings, "scheduler", key);
-}
-
-int64_t
-daemon_integer(const struct daemon *d, const char *key)
-{
-	return settings_integer(d->settings, "scheduler", key);
-}
-
 /*
  * A pass of the loop that has taken so long, of the processor's time, ends before what can
  * as well be done in the next one; but nothing is put off for longer than that.
@@ -59,7 +47,7 @@ is_switched_off(const struct daemon *d)
 {
 	struct stat status;
 
-	return stat(daemon_text(d, "kill_switch"), &status) == 0;
+	return stat(d->config.kill_switch, &status) == 0;
 }
 
 static void
@@ -70,7 +58,7 @@ look_at_switch(struct daemon *d)
 	if (is_off == d->deeds.modes.is_stopped)
 		return;
 	d->deeds.modes.is_stopped = is_off;
-	log_warn("scheduler", "%s %s: %s", daemon_text(d, "kill_switch"),
+	log_warn("scheduler", "%s %s: %s", d->config.kill_switch,
 		 is_off ? "is there" : "is gone",
 		 is_off ? "what was done is undone, and nothing more is done"
 			: "modes are as they were set");
@@ -81,7 +69,7 @@ tell_status(struct daemon *d)
 {
 	notify_status("%u hosts, %u jobs, %s%s", live_n_hosts(d->now.live),
 		      live_n_known_jobs(d->now.live),
-		      d->fabric.topo ? "fabric known" : "no fabric",
+		      fabric_source_topo(d->fabric) ? "fabric known" : "no fabric",
 		      d->deeds.modes.is_stopped ? ", kill switch is on" : "");
 }
 
@@ -89,7 +77,7 @@ static void
 fabric_turn(struct daemon *d)
 {
 	look_at_switch(d);
-	fabric_tick(d);
+	fabric_source_tick(d->fabric);
 }
 
 static void
@@ -226,26 +214,45 @@ on_hangup(void *ctx, int number)
 
 	(void)number;
 	notify_send("RELOADING=1");
-	if (settings_reload(d->settings, d->config_file, "scheduler") >= 0) {
-		log_set_level_word(daemon_text(d, "log"));
+	if (settings_reload(d->config.settings, d->config_file, "scheduler") >= 0) {
+		scheduler_config_follow(&d->config);
+		log_set_level_word(d->config.log);
 		if (actions_take_modes(d, &err) < 0)
 			log_err("scheduler", "%s; the modes stay as they were",
 				err.text);
 	}
-	fabric_reload(d);
+	fabric_source_reload(d->fabric);
 	notify_send("READY=1");
 }
 
 /* ---- Start and end --------------------------------------------------------------------- */
 
+/* What was found refers to the fabric before. */
+static void
+on_fabric(void *ctx)
+{
+	struct daemon *d = ctx;
+
+	telemetry_stop_scan(d);
+	history_give_up(d);
+	contention_fini(&d->now.found);
+	refresh_restart(d);
+	jobs_set_fabric(d);
+}
+
 static int
 open_all(struct daemon *d, struct err *err)
 {
-	const char *keys = daemon_text(d, "keys"), *announce;
 	int r = 0;
 
-	if (*keys)
-		r = bus_keys_load(keys, &d->keys, err);
+	if (d->config.keys)
+		r = bus_keys_load(d->config.keys, &d->keys, err);
+	d->fabric =
+		fabric_source_new(&(struct fabric_source_opts){ .loop = d->loop,
+								.config = &d->config,
+								.keys = d->keys,
+								.on_change = on_fabric,
+								.ctx = d });
 	if (r == 0)
 		r = telemetry_open(d, err);
 	if (r == 0)
@@ -257,10 +264,9 @@ open_all(struct daemon *d, struct err *err)
 	if (r == 0)
 		pace_open(d);
 	if (r == 0)
-		r = fabric_open(d, err);
-	announce = daemon_text(d, "announce");
-	if (r == 0 && !settings_is_none(announce)) {
-		r = rpc_announcer_open(announce, d->keys, &d->announcer, err);
+		r = fabric_source_open(d->fabric, err);
+	if (r == 0 && d->config.announce) {
+		r = rpc_announcer_open(d->config.announce, d->keys, &d->announcer, err);
 		if (r == 0)
 			rpc_announcer_join(d->announcer, d->loop);
 	}
@@ -312,23 +318,24 @@ daemon_close(struct daemon *d)
 	outcomes_free(d->outcomes);
 	refresh_free(d->rounds);
 	history_free(d->history);
-	fabric_close(d);
+	fabric_source_free(d->fabric);
 	persist_close(d);
 	telemetry_close(d);
 	rpc_announcer_close(d->announcer);
 	bus_keys_free(d->keys);
 	loop_free(d->loop);
-	settings_free(d->settings);
+	scheduler_config_fini(&d->config);
 }
 
 int
 daemon_run(struct settings *settings, const char *config_file)
 {
-	struct daemon d = { .settings = settings, .config_file = config_file };
+	struct daemon d = { .config_file = config_file };
 	struct err err = { .line = 0 };
 	int r;
 
-	log_set_level_word(daemon_text(&d, "log"));
+	scheduler_config_init(&d.config, settings);
+	log_set_level_word(d.config.log);
 	d.loop = loop_new();
 	d.started_us = clk_wall_us();
 	d.rounds = refresh_new();
@@ -349,8 +356,9 @@ daemon_run(struct settings *settings, const char *config_file)
 			.begin_ns = clk_monotonic_ns() + DAEMON_SECOND_NS,
 		};
 		loop_every(d.loop, DAEMON_SECOND_NS / 100, on_hundredth, &d);
-		log_info("scheduler", "listening to %s; API at http://%s",
-			 daemon_text(&d, "bus"), daemon_text(&d, "http"));
+		log_info("scheduler", "listening to %s; API at %s%s", d.config.bus,
+			 d.config.http ? "http://" : "",
+			 d.config.http ? d.config.http : "none");
 		notify_send("READY=1");
 		r = loop_run(d.loop);
 		if (r < 0)

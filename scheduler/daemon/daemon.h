@@ -34,7 +34,9 @@
 #include "lib/base/log.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/vec.h"
+#include "scheduler/daemon/config.h"
 #include "scheduler/daemon/decide.h"
+#include "scheduler/daemon/fabric_source.h"
 #include "scheduler/daemon/modes.h"
 #include "scheduler/daemon/tick_schedule.h"
 #include "scheduler/live/contention.h"
@@ -125,19 +127,6 @@ struct telemetry {
 	struct log_limit said, damage_said, memory_said, store_said;
 };
 
-struct fabric {
-	struct topo *topo;     /* Owned reference; NULL: not known (yet). */
-	struct routes *routes; /* Owned. */
-	bool is_service;
-	int64_t since_us;              /* When it was taken up, wall clock. */
-	char *why;                     /* Owned.  Why there is none, or no newer. */
-	struct rpc_question *question; /* Owned. */
-	struct rpc_listener *listener; /* Owned. */
-	bool is_out_of_date;           /* A change was announced. */
-	int64_t asked_ns;
-	struct log_limit said;
-};
-
 /* An action that was asked for. */
 struct pending_action {
 	uint64_t ticket;
@@ -179,7 +168,7 @@ struct api_told {
 };
 
 struct daemon {
-	struct settings *settings;
+	struct scheduler_config config;
 	const char *config_file; /* Borrowed; NULL: the default one. */
 	struct loop *loop;
 	struct tick_schedule turns; /* Of what is done once a second, */
@@ -188,7 +177,7 @@ struct daemon {
 	struct bus_keys *keys; /* NULL: none. */
 	struct telemetry now;
 	struct refresh *rounds;
-	struct fabric fabric;
+	struct fabric_source *fabric;
 	struct actions deeds;
 	struct jobs *jobs;
 	struct pace *pace;
@@ -208,10 +197,6 @@ struct daemon {
 	int64_t ending_ns; /* When we were told to end; 0: not yet. */
 	int status;
 };
-
-/* A setting of [scheduler]. */
-const char *daemon_text(const struct daemon *d, const char *key);
-int64_t daemon_integer(const struct daemon *d, const char *key);
 
 /* Runs with the settings, which are taken; returns the exit status. */
 int daemon_run(struct settings *settings, const char *config_file);
@@ -244,14 +229,6 @@ void refresh_free(struct refresh *rounds); /* Accepts NULL. */
 void refresh_step(struct daemon *d);
 /* The fabric is another one: what was begun is given up, and begun again. */
 void refresh_restart(struct daemon *d);
-
-/* ---- fabric.c ---------------------------------------------------------------------- */
-
-int fabric_open(struct daemon *d, struct err *err);
-void fabric_close(struct daemon *d);
-void fabric_tick(struct daemon *d);
-/* A file is read anew; a service is asked. */
-void fabric_reload(struct daemon *d);
 
 /* ---- deeds.c ----------------------------------------------------------------------- */
 

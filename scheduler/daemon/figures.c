@@ -78,7 +78,7 @@ write_of_link(const struct daemon *d, struct metrics *m, uint32_t link, double v
 {
 	struct strbuf name = STRBUF_EMPTY;
 
-	topo_link_name(d->fabric.topo, link, &name);
+	topo_link_name(fabric_source_topo(d->fabric), link, &name);
 	metrics_sample(m, value, "link", name.text, NULL);
 	strbuf_free(&name);
 }
@@ -144,7 +144,7 @@ struct met {
 struct figures_met {
 	struct met *items; /* Owned. */
 	uint32_t n;
-	int64_t fabric_since_us; /* Of which they are. */
+	int64_t fabric_source_since_us; /* Of which they are. */
 };
 
 static void
@@ -164,7 +164,7 @@ take_met(const struct job *job, const struct advisor_link *link, struct met *met
 static void
 find_met(struct daemon *d)
 {
-	uint32_t n = topo_n_links(d->fabric.topo);
+	uint32_t n = topo_n_links(fabric_source_topo(d->fabric));
 	struct met *met = xcalloc(n + 1, sizeof *met);
 
 	for (size_t i = 0; i < d->jobs->items.n; i++) {
@@ -180,7 +180,7 @@ find_met(struct daemon *d)
 	}
 	figures_close(d);
 	d->met = xcalloc(1, sizeof *d->met);
-	*d->met = (struct figures_met){ met, n, d->fabric.since_us };
+	*d->met = (struct figures_met){ met, n, fabric_source_since_us(d->fabric) };
 }
 
 void
@@ -196,7 +196,8 @@ figures_close(struct daemon *d)
 static const struct met *
 next_met(const struct daemon *d, size_t *at)
 {
-	if (!d->fabric.topo || !d->met || d->met->fabric_since_us != d->fabric.since_us)
+	if (!fabric_source_topo(d->fabric) || !d->met ||
+	    d->met->fabric_source_since_us != fabric_source_since_us(d->fabric))
 		return NULL;
 	while (*at < d->met->n)
 		if (d->met->items[(*at)++].is_known)
@@ -209,7 +210,7 @@ write_excess(struct daemon *d, struct metrics *m, size_t *at)
 {
 	const struct met *met;
 
-	if (!d->fabric.topo || !d->jobs->advisor)
+	if (!fabric_source_topo(d->fabric) || !d->jobs->advisor)
 		return false;
 	if (*at == 0)
 		find_met(d);
@@ -223,7 +224,8 @@ write_excess(struct daemon *d, struct metrics *m, size_t *at)
 		if (!met)
 			return false;
 		capacity_bps =
-			topo_link(d->fabric.topo, (uint32_t)*at - 1)->capacity_bps;
+			topo_link(fabric_source_topo(d->fabric), (uint32_t)*at - 1)
+				->capacity_bps;
 		if (capacity_bps > 0)
 			write_of_link(d, m, (uint32_t)*at - 1,
 				      met->excess_bps / capacity_bps);
@@ -236,7 +238,7 @@ write_scores(struct daemon *d, struct metrics *m, size_t *at)
 {
 	const struct met *met;
 
-	if (!d->fabric.topo || !d->jobs->advisor)
+	if (!fabric_source_topo(d->fabric) || !d->jobs->advisor)
 		return false;
 	begin(m, *at, "antiphase_link_compatibility_score", METRICS_GAUGE,
 	      "1: its jobs interleave perfectly; by their profiles and shifts "

@@ -168,7 +168,7 @@ jobs_set_fabric(struct daemon *d)
 {
 	const struct advisor_opts opts = {
 		.seed = 1,
-		.ecmp_seed = (uint64_t)daemon_integer(d, "ecmp_seed"),
+		.ecmp_seed = d->config.ecmp_seed,
 	};
 
 	jobs_stop_taking(d);
@@ -180,7 +180,7 @@ jobs_set_fabric(struct daemon *d)
 	free(d->jobs->is_heard);
 	d->jobs->is_silent = d->jobs->is_heard = NULL;
 	advisor_free(d->jobs->advisor);
-	d->jobs->advisor = advisor_new(d->fabric.topo, &opts);
+	d->jobs->advisor = advisor_new(fabric_source_topo(d->fabric), &opts);
 	d->jobs->nodes_at_us = 0;
 	persist_restore(d);
 }
@@ -208,8 +208,8 @@ jobs_mark_silent(struct daemon *d)
 	free(jobs->is_heard);
 	jobs->is_silent = jobs->is_heard = NULL;
 	jobs->n_silent = 0;
-	if (d->fabric.topo) {
-		size_t n = topo_n_nodes(d->fabric.topo) + 1;
+	if (fabric_source_topo(d->fabric)) {
+		size_t n = topo_n_nodes(fabric_source_topo(d->fabric)) + 1;
 
 		jobs->is_silent = xcalloc(n, sizeof(bool));
 		jobs->is_heard = xcalloc(n, sizeof(bool));
@@ -219,8 +219,8 @@ jobs_mark_silent(struct daemon *d)
 		uint32_t node = TOPO_NONE;
 
 		jobs->n_silent += is_silent;
-		if (d->fabric.topo)
-			node = topo_find_node(d->fabric.topo,
+		if (fabric_source_topo(d->fabric))
+			node = topo_find_node(fabric_source_topo(d->fabric),
 					      live_host(d->now.live, i)->name);
 		if (node == TOPO_NONE)
 			continue;

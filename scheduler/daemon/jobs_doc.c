@@ -75,7 +75,7 @@ put_view(const struct daemon *d, const struct advisor_view *view, struct jsonw *
 	jsonw_rounded(w, "gain_high", view->gain_high, 4);
 	jsonw_array(w, "links");
 	for (size_t i = 0; i < view->n_links; i++)
-		put_link(d->fabric.topo, &view->links[i], w);
+		put_link(fabric_source_topo(d->fabric), &view->links[i], w);
 	jsonw_end(w);
 }
 
@@ -93,7 +93,8 @@ jobs_put_ranking(const struct daemon *d, const struct advisor_ranking *ranking,
 		const struct advisor_place *place = &ranking->items[i];
 
 		strbuf_clear(&nodes);
-		fold_hosts(d->fabric.topo, place->hosts, n_hosts, &nodes);
+		fold_hosts(fabric_source_topo(d->fabric), place->hosts, n_hosts,
+			   &nodes);
 		jsonw_object(w, NULL);
 		jsonw_str(w, "nodes", nodes.text);
 		jsonw_rounded(w, "loss", place->loss, 6);
@@ -173,7 +174,8 @@ make_record(const struct daemon *d, const struct job *job,
 	char *record;
 
 	if (view->n_links)
-		topo_link_name(d->fabric.topo, view->links[0].link, &link);
+		topo_link_name(fabric_source_topo(d->fabric), view->links[0].link,
+			       &link);
 	record = xasprintf(
 		"antiphase:v1;shift_us=%lld;period_us=%lld;link=%s;"
 		"score=%.2f;mode=%s",
@@ -204,7 +206,7 @@ take_ranking(struct daemon *d, struct job *job, const struct advisor_ranking *ra
 		return;
 	}
 	best = &ranking->items[0];
-	fold_hosts(d->fabric.topo, best->hosts, job->n_hosts, &nodes);
+	fold_hosts(fabric_source_topo(d->fabric), best->hosts, job->n_hosts, &nodes);
 	job->nodes = strbuf_steal(&nodes);
 	job->reason = best->reason;
 	job->answer = DECIDE_AT;
@@ -263,7 +265,7 @@ jobs_write_doc(struct daemon *d, struct job *job, const struct advisor_view *vie
 	forget_answer(job);
 	job->at_us = clk_wall_us();
 	job->is_outcome_new = false;
-	job->valid_until_us = job->at_us + daemon_integer(d, "valid_s") * 1000000;
+	job->valid_until_us = job->at_us + d->config.valid_us;
 	job->answer = DECIDE_REFUSED;
 	if (ranking) {
 		take_ranking(d, job, ranking);

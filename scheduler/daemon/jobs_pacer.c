@@ -57,7 +57,7 @@ static int
 add_unheard(void *ctx, const char *name)
 {
 	struct nodes *nodes = ctx;
-	const struct topo *topo = nodes->d->fabric.topo;
+	const struct topo *topo = fabric_source_topo(nodes->d->fabric);
 	uint32_t node = topo_find_node(topo, name);
 
 	if (node != TOPO_NONE && topo_node(topo, node)->kind == TOPO_HOST &&
@@ -109,13 +109,14 @@ static int
 find_path(const struct daemon *d, const struct running *running, uint32_t id,
 	  const struct work_job *new, double bytes, struct pacer_profile_path *ret_path)
 {
-	const struct topo *topo = d->fabric.topo;
+	const struct topo *topo = fabric_source_topo(d->fabric);
 	struct pacer_profile_path path = {
 		.line_bps = topo_line_bps(topo, new->hosts, new->n_hosts_wanted),
 	};
 	struct running_others others;
 	struct routed_job laid;
-	int r = routed_job_make(new, new->hosts, topo, d->fabric.routes, &laid);
+	int r = routed_job_make(new, new->hosts, topo, fabric_source_routes(d->fabric),
+				&laid);
 
 	if (r < 0)
 		return r;
@@ -188,8 +189,7 @@ take_profile(const struct daemon *d, const struct running *running,
 		r = find_path(d, running, id, new, sent.bytes, &path);
 	if (r < 0)
 		return r;
-	if (!pacer_profile_make(&job->paced,
-				(size_t)daemon_integer(d, "pacer_min_iterations"),
+	if (!pacer_profile_make(&job->paced, (size_t)d->config.pacer_min_iterations,
 				&sent, &path, &new->profile))
 		r = -ENODATA;
 	log_profile(job, &sent, &path, r == 0 ? &new->profile : NULL);
@@ -209,7 +209,7 @@ jobs_paced_work(const struct daemon *d, const struct running *running,
 	int r;
 
 	if (id >= TELE_OTHER || !jobs_is_paced(job) ||
-	    job->paced.n < daemon_integer(d, "pacer_min_iterations"))
+	    job->paced.n < d->config.pacer_min_iterations)
 		return -ENODATA;
 	running_ring(running, id, &new);
 	complete_hosts(d, job, &new);
@@ -292,11 +292,11 @@ jobs_take_told(struct daemon *d, int64_t until_ns)
 	bool has_taken = false, is_over = false;
 
 	if (!taking->running) {
-		if (!jobs->n_told || !jobs->advisor || !d->fabric.topo ||
+		if (!jobs->n_told || !jobs->advisor || !fabric_source_topo(d->fabric) ||
 		    began_ns - jobs->told_ns < SHARE * jobs->told_cost_ns)
 			return false;
-		taking->running =
-			running_begin(d->now.live, d->fabric.topo, &d->now.found);
+		taking->running = running_begin(
+			d->now.live, fabric_source_topo(d->fabric), &d->now.found);
 		taking->n_left = MAX_AT_ONCE;
 	}
 	do {

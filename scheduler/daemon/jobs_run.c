@@ -18,10 +18,9 @@ static enum jobs_refusal
 judge(const struct daemon *d, const struct status *picture,
       const struct work_job *running, const struct profiled_job *seen)
 {
-	if (status_estimate_age_ns(picture, seen) >
-	    daemon_integer(d, "max_age_s") * DAEMON_SECOND_NS)
+	if (status_estimate_age_ns(picture, seen) > d->config.max_age_us * 1000)
 		return JOBS_STALE;
-	if (running->profile.n_iterations < daemon_integer(d, "min_iterations"))
+	if (running->profile.n_iterations < d->config.min_iterations)
 		return JOBS_THIN;
 	if (jobs_has_silent(d->jobs, running->hosts, running->n_hosts_wanted))
 		return JOBS_SILENT;
@@ -102,8 +101,8 @@ jobs_mark_running(struct daemon *d)
 		struct job *job = d->jobs->items.items[i];
 
 		if (job && job->is_restored)
-			job->is_here |= clk_wall_us() - job->restored_us <
-					daemon_integer(d, "max_age_s") * 1000000;
+			job->is_here |=
+				clk_wall_us() - job->restored_us < d->config.max_age_us;
 	}
 }
 
@@ -125,7 +124,7 @@ void
 jobs_look_again(struct daemon *d)
 {
 	const struct status picture = telemetry_status(d);
-	int64_t most_ns = daemon_integer(d, "max_age_s") * DAEMON_SECOND_NS;
+	int64_t most_ns = d->config.max_age_us * 1000;
 
 	for (size_t i = 0; i < d->jobs->items.n; i++) {
 		struct job *job = d->jobs->items.items[i];

@@ -73,10 +73,11 @@ profile_of_declared(const struct daemon *d, const struct declared *declared,
 		    struct profile *ret_profile)
 {
 	size_t n;
-	const uint32_t *hosts = topo_hosts(d->fabric.topo, &n);
+	const uint32_t *hosts = topo_hosts(fabric_source_topo(d->fabric), &n);
 
 	profile_of_burst(declared->iter_us, declared->comm_us,
-			 topo_line_bps(d->fabric.topo, hosts, n > 0), ret_profile);
+			 topo_line_bps(fabric_source_topo(d->fabric), hosts, n > 0),
+			 ret_profile);
 }
 
 static void
@@ -137,7 +138,8 @@ jobs_take_waiting(struct daemon *d)
 		job->is_here = true;
 		if (!d->jobs->advisor) {
 			jobs_refuse(d, job,
-				    d->fabric.topo ? JOBS_NO_ADVISOR : JOBS_NO_FABRIC);
+				    fabric_source_topo(d->fabric) ? JOBS_NO_ADVISOR
+								  : JOBS_NO_FABRIC);
 			continue;
 		}
 		if (job->is_ranked && job->valid_until_us > clk_wall_us())
@@ -174,14 +176,16 @@ jobs_take_nodes(struct daemon *d)
 	d->jobs->nodes_at_us = host->at_us;
 	for (size_t i = 0; i < host->n_nodes; i++) {
 		const struct sched_node *node = &host->nodes[i];
-		uint32_t id = topo_find_node(d->fabric.topo, node->name);
+		uint32_t id = topo_find_node(fabric_source_topo(d->fabric), node->name);
 
-		if (id == TOPO_NONE || topo_node(d->fabric.topo, id)->kind != TOPO_HOST)
+		if (id == TOPO_NONE ||
+		    topo_node(fabric_source_topo(d->fabric), id)->kind != TOPO_HOST)
 			continue;
-		advisor_set_free(d->jobs->advisor, id,
-				 node->state == SCHED_NODE_FREE
-					 ? topo_node(d->fabric.topo, id)->n_slots
-					 : 0);
+		advisor_set_free(
+			d->jobs->advisor, id,
+			node->state == SCHED_NODE_FREE
+				? topo_node(fabric_source_topo(d->fabric), id)->n_slots
+				: 0);
 	}
 }
 
@@ -199,8 +203,9 @@ jobs_rank(struct daemon *d, const char *name, uint32_t n_nodes,
 	if (!d->jobs->advisor) {
 		free(asked);
 		err_set(err, NULL, 0, 0, "%s",
-			jobs_refusal_texts[d->fabric.topo ? JOBS_NO_ADVISOR
-							  : JOBS_NO_FABRIC]);
+			jobs_refusal_texts[fabric_source_topo(d->fabric)
+						   ? JOBS_NO_ADVISOR
+						   : JOBS_NO_FABRIC]);
 		return -ENODATA;
 	}
 	jobs_make_work(asked, n_nodes, profile, &new);

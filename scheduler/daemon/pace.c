@@ -126,7 +126,7 @@ static void
 take_paced(struct daemon *d, struct job *job, const struct steer_report *report)
 {
 	enum pacer_profile_event event = pacer_profile_add(&job->paced, report);
-	uint32_t n_min = (uint32_t)daemon_integer(d, "pacer_min_iterations");
+	uint32_t n_min = (uint32_t)d->config.pacer_min_iterations;
 	bool is_known = job->number != UINT32_MAX;
 
 	job->has_changed |= event == PACER_PROFILE_CHANGED;

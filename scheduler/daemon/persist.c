@@ -13,7 +13,6 @@
 #include "lib/base/hostlist.h"
 #include "lib/base/json.h"
 #include "lib/base/jsonw.h"
-#include "lib/daemon/settings.h"
 #include "scheduler/core/profile/profile_json.h"
 #include "scheduler/daemon/daemon.h"
 #include "scheduler/daemon/jobs.h"
@@ -184,7 +183,8 @@ persist_keep_profile(struct daemon *d, const struct job *job)
 	document = profile_json_text(&list, &n);
 	names = xcalloc(job->n_hosts + 1, sizeof *names);
 	for (uint32_t i = 0; i < job->n_hosts; i++)
-		names[i] = topo_node(d->fabric.topo, job->hosts[i])->name;
+		names[i] =
+			topo_node(fabric_source_topo(d->fabric), job->hosts[i])->name;
 	strbuf_puts(&text, "{\"hosts\":\"");
 	hostlist_fold(names, job->n_hosts, &text);
 	strbuf_printf(&text, "\"%s%s}", document_key, document);
@@ -253,7 +253,7 @@ bool
 persist_earlier(struct daemon *d, const struct sched_job *job,
 		struct profile *ret_profile, int64_t *ret_at_us)
 {
-	int64_t max_age_us = daemon_integer(d, "earlier_max_age_s") * 1000000;
+	int64_t max_age_us = d->config.earlier_max_age_us;
 	struct seeking seeking = { .n_nodes = job->n_nodes,
 				   .oldest_us = clk_wall_us() - max_age_us,
 				   .profile = ret_profile };
@@ -281,7 +281,7 @@ static int
 add_host(void *ctx, const char *name)
 {
 	struct restoring *restoring = ctx;
-	uint32_t node = topo_find_node(restoring->d->fabric.topo, name);
+	uint32_t node = topo_find_node(fabric_source_topo(restoring->d->fabric), name);
 
 	if (node == TOPO_NONE)
 		return -ENOENT;
@@ -309,8 +309,7 @@ on_profile(void *ctx, const char *key, int64_t at_us, const char *json)
 	struct err err;
 
 	/* Those of earlier runs are of no job that is there. */
-	if (strchr(key, '/') ||
-	    clk_wall_us() - at_us > daemon_integer(d, "max_age_s") * 1000000 ||
+	if (strchr(key, '/') || clk_wall_us() - at_us > d->config.max_age_us ||
 	    !begin || json_parse("store", json, strlen(json), &doc, &err) < 0)
 		return true;
 	begin += sizeof document_key - 1;
@@ -361,10 +360,10 @@ persist_tick(struct daemon *d)
 int
 persist_open(struct daemon *d, struct err *err)
 {
-	const char *path = daemon_text(d, "store");
+	const char *path = d->config.store;
 	int rc;
 
-	if (settings_is_none(path))
+	if (!path)
 		return 0;
 	rc = store_open(path, NULL, &d->store, err);
 	if (rc < 0) {

@@ -10,7 +10,6 @@
 #include "lib/base/json.h"
 #include "lib/base/strbuf.h"
 #include "lib/daemon/http_call.h"
-#include "lib/daemon/settings.h"
 #include "scheduler/daemon/jobs.h"
 #include "scheduler/k8s/pod_report.h"
 
@@ -125,15 +124,6 @@ end_round(struct daemon *d, const char *why)
 	pods->is_over = pods->is_last;
 }
 
-/* A file of the settings, or NULL. */
-static const char *
-file_of(const struct daemon *d, const char *key)
-{
-	const char *file = daemon_text(d, key);
-
-	return settings_is_none(file) ? NULL : file;
-}
-
 static int
 call(struct daemon *d, const struct http_call_opts *what,
      void (*done)(void *ctx, int status, const char *body, size_t n))
@@ -142,10 +132,10 @@ call(struct daemon *d, const struct http_call_opts *what,
 	struct err err = { .line = 0 };
 	int r;
 
-	opts.address = daemon_text(d, "kubernetes_api");
+	opts.address = d->config.kubernetes_api;
 	opts.client = d->pods->client;
-	opts.ca_file = file_of(d, "kubernetes_ca_file");
-	opts.token_file = file_of(d, "kubernetes_token_file");
+	opts.ca_file = d->config.kubernetes_ca_file;
+	opts.token_file = d->config.kubernetes_token_file;
 	opts.timeout_ns = PODS_TIMEOUT_NS;
 	opts.max_bytes = MAX_LIST;
 	r = http_call(d->loop, &opts, done, d, &d->pods->call, &err);
@@ -312,7 +302,7 @@ list(struct daemon *d)
 		      "/api/v1/pods?limit=%d&fieldSelector=status.phase%%3DRunning"
 		      "&labelSelector=",
 		      LIST_LIMIT);
-	add_encoded(&path, daemon_text(d, "kubernetes_pods"));
+	add_encoded(&path, d->config.kubernetes_pods);
 	if (pods->round.next) {
 		strbuf_puts(&path, "&continue=");
 		add_encoded(&path, pods->round.next);
@@ -341,10 +331,10 @@ list_last(struct daemon *d)
 int
 pods_open(struct daemon *d, struct err *err)
 {
-	const char *address = daemon_text(d, "kubernetes_api");
+	const char *address = d->config.kubernetes_api;
 	int r;
 
-	if (settings_is_none(address))
+	if (!address)
 		return 0;
 	r = http_call_check(address, err);
 	if (r < 0)

@@ -98,12 +98,12 @@ look_on(struct daemon *d)
 {
 	struct refresh *rounds = d->rounds;
 	const struct contention_opts opts = {
-		.topo = d->fabric.topo,
-		.routes = d->fabric.routes,
+		.topo = fabric_source_topo(d->fabric),
+		.routes = fabric_source_routes(d->fabric),
 		.window_ms = JOB_PROFILER_MAX_WINDOW_MS,
 	};
 
-	if (!d->fabric.topo)
+	if (!fabric_source_topo(d->fabric))
 		return true;
 	if (rounds->running)
 		return running_step(rounds->running);
@@ -112,8 +112,8 @@ look_on(struct daemon *d)
 	else if (contention_step(rounds->looking)) {
 		contention_end(rounds->looking, &rounds->found);
 		rounds->looking = NULL;
-		rounds->running =
-			running_begin(d->now.live, d->fabric.topo, &rounds->found);
+		rounds->running = running_begin(
+			d->now.live, fabric_source_topo(d->fabric), &rounds->found);
 	}
 	return false;
 }

@@ -122,10 +122,9 @@ on_frames(void *ctx)
 int
 telemetry_open(struct daemon *d, struct err *err)
 {
-	char *list = xstrdup(daemon_text(d, "bus")), *rest = NULL;
-	const char *keys = daemon_text(d, "keys");
+	char *list = xstrdup(d->config.bus), *rest = NULL;
 	const struct live_opts opts = {
-		.max_bytes = (size_t)daemon_integer(d, "memory_mb") << 20,
+		.max_bytes = (size_t)d->config.memory_mb << 20,
 	};
 	VEC(const char *) sources = VEC_EMPTY;
 	int r;
@@ -133,7 +132,7 @@ telemetry_open(struct daemon *d, struct err *err)
 	for (char *word = strtok_r(list, ", ", &rest); word;
 	     word = strtok_r(NULL, ", ", &rest))
 		vec_push(&sources, word);
-	r = feed_open(sources.items, sources.n, *keys ? keys : NULL, &d->now.feed, err);
+	r = feed_open(sources.items, sources.n, d->config.keys, &d->now.feed, err);
 	vec_free(&sources);
 	free(list);
 	if (r < 0)
@@ -143,15 +142,14 @@ telemetry_open(struct daemon *d, struct err *err)
 			"bus = %s: the daemon listens to a bus, such as "
 			"tcp://127.0.0.1:7461, and not to a file (antiphase replay "
 			"publishes one)",
-			daemon_text(d, "bus"));
+			d->config.bus);
 		return -EINVAL;
 	}
 	d->now.live = live_new(&opts);
 	d->now.online = job_profiler_new();
 	d->now.since = since_new();
-	if (daemon_integer(d, "link_jobs"))
-		d->now.carried =
-			link_counters_new((uint32_t)daemon_integer(d, "link_jobs"));
+	if (d->config.link_jobs)
+		d->now.carried = link_counters_new(d->config.link_jobs);
 	d->now.clock_names = strtab_new();
 	d->now.newest_ns = LIVE_NEVER;
 	d->now.newest_at_ns = clk_monotonic_ns();
@@ -221,7 +219,7 @@ tell_refused(struct daemon *d)
 	log_limited(&now->memory_said, clk_monotonic_ns(), LOG_LEVEL_WARN, "bus",
 		    "there is no memory for all that frames tell: some hosts, jobs or "
 		    "raw series are not looked at; memory_mb = %lld is the most",
-		    (long long)daemon_integer(d, "memory_mb"));
+		    (long long)d->config.memory_mb);
 }
 
 static uint64_t
@@ -268,9 +266,9 @@ telemetry_scan(struct daemon *d)
 	struct telemetry *now = &d->now;
 	int64_t began_ns = clk_monotonic_ns();
 	const struct contention_opts opts = {
-		.topo = d->fabric.topo,
-		.routes = d->fabric.routes,
-		.window_ms = (uint32_t)daemon_integer(d, "window_ms"),
+		.topo = fabric_source_topo(d->fabric),
+		.routes = fabric_source_routes(d->fabric),
+		.window_ms = (uint32_t)d->config.window_ms,
 		.history_ms = history_ms(now->online),
 	};
 
@@ -462,7 +460,7 @@ telemetry_status(const struct daemon *d)
 	return (struct status){
 		.live = now->live,
 		.online = now->online,
-		.has_fabric = d->fabric.topo != NULL,
+		.has_fabric = fabric_source_topo(d->fabric) != NULL,
 		.idle_ns = clk_monotonic_ns() - now->newest_at_ns,
 		/* Frames are always listened for: who says nothing is silent. */
 		.heard_idle_ns = clk_monotonic_ns() - now->newest_at_ns,

@@ -25,13 +25,17 @@ the_daemon(void)
 						       .n_slots = 1,
 						       .host_bps = 50e9,
 						       .uplink_bps = 50e9 };
+	struct topo *topo;
 
 	if (d.jobs)
 		return &d;
 	log_set_level(LOG_LEVEL_ERR);
-	d.settings = settings_new(&settings_scheduler);
+	scheduler_config_init(&d.config, settings_new(&settings_scheduler));
 	d.jobs = jobs_new();
-	BUG_ON(gen_leaf_spine(&options, &d.fabric.topo, NULL) < 0);
+	BUG_ON(gen_leaf_spine(&options, &topo, NULL) < 0);
+	d.fabric =
+		fabric_source_new(&(struct fabric_source_opts){ .config = &d.config });
+	fabric_source_replace(d.fabric, topo);
 	jobs_set_fabric(&d);
 	return &d;
 }

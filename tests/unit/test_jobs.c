@@ -33,13 +33,14 @@ struct fixture {
 static void
 fixture_init(struct fixture *f)
 {
+	struct topo *topo;
 	struct err err;
 
 	*f = (struct fixture){ .d = { .status = 0 } };
 	snprintf(f->folder, sizeof f->folder, "/tmp/ap-jobs-XXXXXX");
 	assert_non_null(mkdtemp(f->folder));
 	snprintf(f->file, sizeof f->file, "%s/db", f->folder);
-	f->d.settings = settings_new(&settings_scheduler);
+	scheduler_config_init(&f->d.config, settings_new(&settings_scheduler));
 	assert_int_equal(store_open(f->file, NULL, &f->d.store, &err), 0);
 	f->d.now.live = live_new(NULL);
 	f->d.now.online = job_profiler_new();
@@ -48,9 +49,11 @@ fixture_init(struct fixture *f)
 	pace_open(&f->d);
 	assert_int_equal(gen_text("leaf-spine --leaves 2 --hosts-per-leaf 2 --spines 1 "
 				  "--gbps 50",
-				  &f->d.fabric.topo, NULL),
+				  &topo, NULL),
 			 0);
-	f->d.fabric.routes = routes_new(f->d.fabric.topo, 0);
+	f->d.fabric = fabric_source_new(
+		&(struct fabric_source_opts){ .config = &f->d.config });
+	fabric_source_replace(f->d.fabric, topo);
 	f->job = (struct sched_job){ .id = (char *)"4711",
 				     .local_id = (char *)"4711",
 				     .name = (char *)"train",
@@ -73,9 +76,8 @@ fixture_fini(struct fixture *f)
 	store_close(f->d.store);
 	job_profiler_free(f->d.now.online);
 	live_free(f->d.now.live);
-	routes_free(f->d.fabric.routes);
-	topo_unref(f->d.fabric.topo);
-	settings_free(f->d.settings);
+	fabric_source_free(f->d.fabric);
+	scheduler_config_fini(&f->d.config);
 	assert_int_equal(system(more), 0);
 	free(more);
 }
@@ -97,8 +99,8 @@ static void
 run(struct fixture *f)
 {
 	struct profile_phase phase = { 0, 20000, 50e9 };
-	uint32_t hosts[2] = { topo_find_node(f->d.fabric.topo, "h0"),
-			      topo_find_node(f->d.fabric.topo, "h2") };
+	uint32_t hosts[2] = { topo_find_node(fabric_source_topo(f->d.fabric), "h0"),
+			      topo_find_node(fabric_source_topo(f->d.fabric), "h2") };
 	struct job job = { .name = (char *)"4711",
 			   .profile = { .job = (char *)"4711",
 					.period_us = 45000,

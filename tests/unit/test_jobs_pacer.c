@@ -52,9 +52,10 @@ static void
 lab_open(struct lab *lab)
 {
 	struct daemon *d = &lab->d;
+	struct topo *topo;
 
 	*lab = (struct lab){ .now_ms = T0 };
-	d->settings = settings_new(&settings_scheduler);
+	scheduler_config_init(&d->config, settings_new(&settings_scheduler));
 	d->now.live = live_new(NULL);
 	d->now.online = job_profiler_new();
 	d->jobs = jobs_new();
@@ -62,9 +63,11 @@ lab_open(struct lab *lab)
 	pace_open(d);
 	assert_int_equal(gen_text("leaf-spine --leaves 2 --hosts-per-leaf 2 --spines 1 "
 				  "--gbps 50 --uplink-gbps 50",
-				  &d->fabric.topo, NULL),
+				  &topo, NULL),
 			 0);
-	d->fabric.routes = routes_new(d->fabric.topo, 0);
+	d->fabric =
+		fabric_source_new(&(struct fabric_source_opts){ .config = &d->config });
+	fabric_source_replace(d->fabric, topo);
 	jobs_set_fabric(d);
 	lab->runs[0] =
 		(struct run){ "4711", { 0, 2 }, 71, FULL, 120, SEND_MS, { 0 }, 0, 0 };
@@ -84,9 +87,8 @@ lab_close(struct lab *lab)
 	outcomes_free(d->outcomes);
 	job_profiler_free(d->now.online);
 	live_free(d->now.live);
-	routes_free(d->fabric.routes);
-	topo_unref(d->fabric.topo);
-	settings_free(d->settings);
+	fabric_source_free(d->fabric);
+	scheduler_config_fini(&d->config);
 }
 
 /* Rank 0 begins an iteration; 'comm_ms' are of the one before. */
@@ -153,8 +155,9 @@ tell_traffic(struct lab *lab)
 static void
 look_at_links(struct lab *lab)
 {
-	const struct contention_opts opts = { .topo = lab->d.fabric.topo,
-					      .routes = lab->d.fabric.routes,
+	const struct contention_opts opts = { .topo = fabric_source_topo(lab->d.fabric),
+					      .routes = fabric_source_routes(
+						      lab->d.fabric),
 					      .window_ms = 10000 };
 
 	jobs_stop_taking(&lab->d);
