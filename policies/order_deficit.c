@@ -15,6 +15,7 @@
 
 #include "policies/order_list.h"
 #include "policies/orders.h"
+#include "policies/share_types.h"
 #include "policies/shares.h"
 
 #define N_COMMON     4   /* Parameters that all have; a rule's own come behind. */

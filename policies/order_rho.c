@@ -21,7 +21,7 @@
 #include "policies/math/auction.h"
 #include "policies/order_list.h"
 #include "policies/orders.h"
-#include "policies/shares.h"
+#include "policies/share_types.h"
 
 #define ROWS    2    /* Of a bid: without its GPUs, and with them. */
 #define LEAST_S 1e-6 /* Nothing takes no time. */

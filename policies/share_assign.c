@@ -14,6 +14,7 @@
 
 #include "lib/base/vec.h"
 #include "policies/math/assign.h"
+#include "policies/share_types.h"
 #include "policies/shares.h"
 
 #define NEVER     1e15 /* Seconds: on GPUs that it cannot have. */

@@ -23,39 +23,6 @@ fini(void *state)
 	share_types_fini(&s->types);
 }
 
-static bool
-has_room(const struct pol_cluster *cluster, uint32_t type, uint32_t n_gpus)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < cluster->n_nodes && n < n_gpus; i++)
-		n += cluster->type_of[i] == type ? cluster->n_gpus[i] : 0;
-	return n >= n_gpus;
-}
-
-double
-share_speed(const struct pol_view *view, const struct pol_job *job, uint32_t type)
-{
-	double speed = 1;
-
-	if (view->speed.speed)
-		speed = view->speed.speed(view->speed.ctx, job, job->n_gpus, 1, type,
-					  NULL, 0);
-	if (view->cluster->n_types == 1)
-		return speed > 0 ? speed : 1;
-	return speed > 0 && has_room(view->cluster, type, job->n_gpus) ? speed : 0;
-}
-
-double
-share_speed_most(const struct pol_view *view, const struct pol_job *job)
-{
-	double most = 0;
-
-	for (uint32_t type = 0; type < view->cluster->n_types; type++)
-		most = fmax(most, share_speed(view, job, type));
-	return most > 0 ? most : 1;
-}
-
 static void
 read_gpus(struct state *s, const struct pol_view *view, const uint32_t *ids, uint32_t n)
 {

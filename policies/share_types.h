@@ -35,4 +35,13 @@ void share_types_end(const struct share_types *s, int r, uint32_t n,
 /* The same time for each, of each type as many as there are of it. */
 void share_types_equal(const struct share_types *s, double *ret_shares);
 
+/*
+ * For rules: seconds of its work that a job does in one, on what it asked for; 0: that
+ * type is not for it, or has not as many.
+ */
+double share_speed(const struct pol_view *view, const struct pol_job *job,
+		   uint32_t type);
+/* On the type on which it is fastest; above 0: 1 where no type is for it alone. */
+double share_speed_most(const struct pol_view *view, const struct pol_job *job);
+
 #endif

@@ -34,13 +34,4 @@ extern const struct share_rule share_finish_time;
 /* share_assign.c: on which type each is next, by the best assignment (AlloX). */
 extern const struct share_rule share_assigned;
 
-/*
- * For rules: seconds of its work that a job does in one, on what it asked for; 0: that
- * type is not for it, or has not as many.
- */
-double share_speed(const struct pol_view *view, const struct pol_job *job,
-		   uint32_t type);
-/* On the type on which it is fastest; above 0: 1 where no type is for it alone. */
-double share_speed_most(const struct pol_view *view, const struct pol_job *job);
-
 #endif

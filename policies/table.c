@@ -1,6 +1,8 @@
 /*
  * table.c - the schedulers of the literature: a row each.
  */
+#include <string.h>
+
 #include "policies/admits.h"
 #include "policies/orders.h"
 #include "policies/places.h"
@@ -322,3 +324,17 @@ const struct policy_spec policy_table[] = {
 	},
 	{ 0 },
 };
+
+const struct pol_place *const place_all[] = {
+	&place_count, &place_whole, &place_best_fit, &place_spread, &place_random,
+	&place_skew,  NULL
+};
+
+const struct pol_place *
+place_find(const char *name)
+{
+	for (const struct pol_place *const *place = place_all; *place; place++)
+		if (strcmp((*place)->module.name, name) == 0)
+			return *place;
+	return NULL;
+}

@@ -348,8 +348,8 @@ see(struct fabric *fabric, uint32_t id, const struct steady_seen *seen)
 	now->ecn_packets = seen->ecn_packets;
 }
 
-static void
-worked(void *ctx, const struct pol_job *job, double dt_s)
+void
+fabric_worked(void *ctx, const struct pol_job *job, double dt_s)
 {
 	struct fabric *fabric = ctx;
 	const struct placed *placed = &fabric->placed[job->id];
@@ -381,8 +381,8 @@ note_speeds(struct fabric *fabric, const uint32_t *at, void *ctx)
 	}
 }
 
-static void
-rates(void *ctx, const struct pol_view *view, double *speeds_of_jobs)
+void
+fabric_rates(void *ctx, const struct pol_view *view, double *speeds_of_jobs)
 {
 	struct fabric *fabric = ctx;
 	size_t at = 0;
@@ -458,20 +458,6 @@ fabric_free(struct fabric *fabric)
 	free(fabric->first);
 	routes_free(fabric->routes);
 	free(fabric);
-}
-
-struct cluster_work
-fabric_work(struct fabric *fabric)
-{
-	const bool chooses = fabric->opts.augment != FABRIC_NONE &&
-			     fabric->opts.augment != FABRIC_DEDICATED;
-
-	return (struct cluster_work){
-		.ctx = fabric,
-		.rates = rates,
-		.worked = fabric->opts.measure ? worked : NULL,
-		.augment = { .ctx = fabric, .choose = chooses ? fabric_choose : NULL },
-	};
 }
 
 struct fabric_counts

@@ -150,9 +150,8 @@ merit(const struct fabric *fabric, const struct judgement *judgement)
 	return judgement->n_links ? judgement->score / (double)judgement->n_links : 1;
 }
 
-uint32_t
-fabric_choose(void *ctx, const struct pol_view *view, const struct pol_plan *plans,
-	      uint32_t n)
+static uint32_t
+choose(void *ctx, const struct pol_view *view, const struct pol_plan *plans, uint32_t n)
 {
 	struct fabric *fabric = ctx;
 	bool is_antiphase = fabric->opts.augment == FABRIC_ANTIPHASE;
@@ -184,4 +183,18 @@ fabric_choose(void *ctx, const struct pol_view *view, const struct pol_plan *pla
 		}
 	}
 	return chosen;
+}
+
+struct cluster_work
+fabric_work(struct fabric *fabric)
+{
+	const bool chooses = fabric->opts.augment != FABRIC_NONE &&
+			     fabric->opts.augment != FABRIC_DEDICATED;
+
+	return (struct cluster_work){
+		.ctx = fabric,
+		.rates = fabric_rates,
+		.worked = fabric->opts.measure ? fabric_worked : NULL,
+		.augment = { .ctx = fabric, .choose = chooses ? choose : NULL },
+	};
 }

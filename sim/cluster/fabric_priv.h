@@ -95,7 +95,8 @@ void fabric_components(struct fabric *fabric,
  */
 double fabric_overlap(struct fabric *fabric);
 
-uint32_t fabric_choose(void *ctx, const struct pol_view *view,
-		       const struct pol_plan *plans, uint32_t n);
+/* What struct cluster_work asks of a fabric. */
+void fabric_rates(void *fabric, const struct pol_view *view, double *speeds);
+void fabric_worked(void *fabric, const struct pol_job *job, double dt_s);
 
 #endif

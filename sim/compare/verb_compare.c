@@ -10,12 +10,11 @@
 #include "lib/base/err.h"
 #include "lib/base/vec.h"
 #include "lib/base/words.h"
-#include "sim/compare/comparison.h"
+#include "sim/compare/comparison_report.h"
 #include "sim/compare/seeds.h"
-#include "sim/report/report.h"
+#include "sim/report/watch.h"
 #include "sim/run/setup.h"
 #include "sim/verbs.h"
-#include "sim/watch.h"
 
 #define MAX_POLICIES 8
 #define MAX_SEEDS    10000

@@ -205,7 +205,6 @@ replay_speeds_find(const struct speeds *table, const struct replay_cluster *clus
 			continue;
 		}
 		list->jobs[n] = *job;
-		list->batches[n] = list->batches[i];
 		list->id_at[n++] = list->id_at[i];
 	}
 	list->n = n;

@@ -6,7 +6,7 @@
 #define SIM_REPLAY_REPLAY_CLUSTER_H
 
 #include "sim/cluster/cluster.h"
-#include "sim/replay/joblist.h"
+#include "sim/jobs/joblist.h"
 #include "sim/replay/speeds.h"
 
 #define REPLAY_MOST_TYPES 16

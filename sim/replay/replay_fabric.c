@@ -49,16 +49,16 @@ replay_fabric_load(const char *fabric, const char *models, uint32_t min_gpus,
 	int r = load_topo(fabric, &loaded.topo, err);
 
 	if (r == 0)
-		r = model_catalog_load(models, &loaded.zoo, err);
+		r = model_catalog_load(models, &loaded.catalog, err);
 	if (r < 0) {
 		replay_fabric_fini(&loaded);
 		return r;
 	}
-	loaded.model_of = model_catalog_models_of(&loaded.zoo, list, min_gpus, seed,
-						  &loaded.n_drawn);
+	loaded.model_of = joblist_find_models(list, &loaded.catalog, min_gpus, seed,
+					      &loaded.n_drawn);
 	*ret_fabric = loaded;
 	opts->topo = loaded.topo;
-	opts->zoo = &ret_fabric->zoo;
+	opts->catalog = &ret_fabric->catalog;
 	opts->model_of = loaded.model_of;
 	opts->fabric.seed = seed;
 	return 0;
@@ -68,7 +68,7 @@ void
 replay_fabric_fini(struct replay_fabric *fabric)
 {
 	topo_unref(fabric->topo);
-	model_catalog_fini(&fabric->zoo);
+	model_catalog_fini(&fabric->catalog);
 	free(fabric->model_of);
 	*fabric = (struct replay_fabric){ 0 };
 }

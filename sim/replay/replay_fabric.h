@@ -9,7 +9,7 @@
 
 struct replay_fabric {
 	struct topo *topo;
-	struct model_catalog zoo;
+	struct model_catalog catalog;
 	uint32_t *model_of;
 	uint64_t n_drawn; /* Jobs whose model the trace does not tell. */
 };

@@ -10,7 +10,7 @@
 #include "lib/base/err.h"
 #include "lib/base/stats.h"
 #include "lib/base/words.h"
-#include "sim/replay/recipe.h"
+#include "sim/jobs/recipe.h"
 #include "sim/trace/lines.h"
 
 /* ---- Policies ---------------------------------------------------------------------------- */

@@ -203,7 +203,7 @@ make_epochs(struct joblist *list, const struct policy_spec *spec,
 			.app = apps_find(opts->apps, opts->n_apps, name),
 			.submit_s = list->jobs[i].submit_s,
 			.n_gpus = list->jobs[i].n_gpus,
-			.batch = list->batches[i],
+			.batch = list->jobs[i].batch,
 		};
 		if (!jobs[i].app)
 			r = err_set(err, NULL, 0, 0,
@@ -235,13 +235,13 @@ make_work(struct joblist *list, const struct policy_spec *spec,
 		return r;
 	}
 	if (opts->topo) {
-		int r = fabric_new(&opts->cluster, opts->topo, opts->zoo->models,
+		int r = fabric_new(&opts->cluster, opts->topo, opts->catalog->models,
 				   opts->model_of, list->n, &opts->fabric, ret_fabric,
 				   err);
 
 		for (size_t i = 0; i < list->n; i++)
 			list->jobs[i].skew =
-				model_catalog_skew(opts->zoo, opts->model_of[i]);
+				model_catalog_skew(opts->catalog, opts->model_of[i]);
 		if (r == 0)
 			*ret_work = fabric_work(*ret_fabric);
 		return r;

@@ -6,8 +6,8 @@
 
 #include "sim/apps/app.h"
 #include "sim/cluster/fabric.h"
-#include "sim/replay/joblist.h"
-#include "sim/replay/model_catalog.h"
+#include "sim/jobs/joblist.h"
+#include "sim/jobs/model_catalog.h"
 #include "sim/replay/replay_cluster.h"
 
 struct err;
@@ -28,9 +28,9 @@ struct replaying_opts {
 	struct policy_opts policy; /* What the user set goes before the semantics. */
 	double until_s;
 	const struct replay_speeds *speeds; /* By type of GPUs; NULL: all are alike. */
-	/* NULL: rates are fixed.  Else jobs have models of the zoo, by 'model_of'. */
+	/* NULL: rates are fixed.  Else jobs have models of the catalog, by 'model_of'. */
 	struct topo *topo;
-	const struct model_catalog *zoo;
+	const struct model_catalog *catalog;
 	const uint32_t *model_of;
 	struct fabric_opts fabric;
 	/* NULL: jobs take as long as the trace says.  Else they are these applications. */

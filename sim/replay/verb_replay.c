@@ -10,8 +10,8 @@
 #include "lib/base/err.h"
 #include "sim/replay/replay_inputs.h"
 #include "sim/replay/replay_report.h"
+#include "sim/report/watch.h"
 #include "sim/verbs.h"
-#include "sim/watch.h"
 
 /* ---- Running ------------------------------------------------------------------------------ */
 

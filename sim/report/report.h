@@ -1,15 +1,13 @@
 /*
- * report.h - the results of a run and of a comparison, as tables for people,
- * JSON, and CSV.
+ * report.h - CSV files of results, with their provenance.
+ *
+ * Each verb writes its own tables and JSON; this is what their CSV files have in common.
  */
 #ifndef SIM_REPORT_REPORT_H
 #define SIM_REPORT_REPORT_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include <stddef.h>
 #include <stdio.h>
-
-#include "sim/run/experiment.h"
 
 struct err;
 
@@ -38,45 +36,5 @@ int report_csv(const char *path, const struct provenance *provenance,
 
 /* The command as it was given: "antiphase-sim VERB ...".  Free with free(). */
 char *report_command(int argc, char **argv);
-
-/* ---- One run --------------------------------------------------------------------- */
-
-struct run_report {
-	const struct scenario *scenario;
-	const struct sim_plan *plan;
-	const struct topo *topo;
-	const struct experiment *experiment;
-	const char *policy;
-	uint64_t seed;
-	bool all_links; /* In the table: also those that one job has for itself. */
-};
-
-void run_report_table(const struct run_report *report, FILE *out);
-void run_report_json(const struct run_report *report, FILE *out);
-
-/* jobs.csv, links.csv and iterations.csv; see report_csv(). */
-int run_report_csv(const struct run_report *report, const char *path,
-		   const struct provenance *provenance, struct err *err);
-
-/* ---- A comparison ---------------------------------------------------------------- */
-
-struct comparison;
-
-struct comparison_report {
-	const struct scenario *scenario;
-	const struct comparison *comparison;
-	const char *const *policies; /* Names. */
-	size_t n_policies;
-	const uint64_t *seeds;
-	bool was_interrupted;
-	bool utf8; /* In the table. */
-};
-
-void comparison_report_table(const struct comparison_report *report, FILE *out);
-void comparison_report_json(const struct comparison_report *report, FILE *out);
-
-/* policies.csv and jobs.csv, a row a run; see report_csv(). */
-int comparison_report_csv(const struct comparison_report *report, const char *path,
-			  const struct provenance *provenance, struct err *err);
 
 #endif

@@ -155,21 +155,6 @@ delay_ns_of(const struct sim_plan_job *planned, const struct work_job *job,
 	return delay_ns < 0 ? delay_ns + period_ns : delay_ns;
 }
 
-int
-experiment_add_nothing(struct engine *engine)
-{
-	const struct engine_segment segment = { .compute_ns = 1 };
-	const struct engine_job nothing = {
-		.segments = &segment,
-		.n_segments = 1,
-		.stop_ns = ENGINE_NEVER,
-		.max_iterations = 1,
-	};
-	uint32_t id;
-
-	return engine_add_job(engine, &nothing, &id);
-}
-
 /*
  * Adds all jobs in the order of the workload, so that the engine's numbers, and
  * with them the draws of jitter, are ours.
@@ -186,7 +171,7 @@ add_jobs(struct runner *r, const struct scenario *scenario, const struct sim_pla
 		uint32_t id;
 
 		if (!planned->is_placed) {
-			error = experiment_add_nothing(r->engine);
+			error = isolated_add_placeholder(r->engine);
 			continue;
 		}
 		job.arrival_ns = start_ns_of(r->opts, &job, j);

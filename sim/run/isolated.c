@@ -25,6 +25,21 @@ on_iteration(void *ctx, uint32_t job, uint64_t iteration, double start_ns,
 		alone->sum_ns[job] += end_ns - start_ns;
 }
 
+int
+isolated_add_placeholder(struct engine *engine)
+{
+	const struct engine_segment segment = { .compute_ns = 1 };
+	const struct engine_job nothing = {
+		.segments = &segment,
+		.n_segments = 1,
+		.stop_ns = ENGINE_NEVER,
+		.max_iterations = 1,
+	};
+	uint32_t id;
+
+	return engine_add_job(engine, &nothing, &id);
+}
+
 static int
 add_job(struct isolated *alone, const struct work_job *work,
 	const struct sim_plan_job *planned, size_t j, struct engine *engine)
@@ -100,7 +115,7 @@ isolated_fill(const struct scenario *scenario, const struct sim_plan *plan,
 			error = add_job(&alone, &scenario->workload.jobs[j],
 					&plan->jobs[j], j, engine);
 		} else {
-			error = experiment_add_nothing(engine);
+			error = isolated_add_placeholder(engine);
 		}
 	}
 	if (error == 0)

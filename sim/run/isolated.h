@@ -19,6 +19,6 @@ int isolated_fill(const struct scenario *scenario, const struct sim_plan *plan,
 		  struct experiment *experiment);
 
 /* Adds a job that leaves at once, to keep the numbers of the others. */
-int experiment_add_nothing(struct engine *engine);
+int isolated_add_placeholder(struct engine *engine);
 
 #endif

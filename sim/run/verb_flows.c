@@ -8,9 +8,9 @@
 #include "lib/base/err.h"
 #include "lib/base/file.h"
 #include "lib/base/vec.h"
+#include "sim/report/watch.h"
 #include "sim/run/scn.h"
 #include "sim/verbs.h"
-#include "sim/watch.h"
 
 #define MAX_FILE_BYTES ((size_t)1 << 30)
 /* End times kept, at 8 bytes each. */

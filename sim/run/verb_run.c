@@ -7,12 +7,12 @@
 
 #include "lib/base/err.h"
 #include "lib/base/words.h"
-#include "sim/report/perfetto.h"
-#include "sim/report/report.h"
+#include "sim/report/watch.h"
+#include "sim/run/perfetto.h"
+#include "sim/run/run_report.h"
 #include "sim/run/setup.h"
 #include "sim/telemetry/publish.h"
 #include "sim/verbs.h"
-#include "sim/watch.h"
 
 struct run_args {
 	struct setup_args common;
@@ -25,7 +25,7 @@ struct run_args {
 /* What the experiment's callbacks share. */
 struct hooks {
 	struct watch watch;
-	struct trace *trace;     /* NULL: none. */
+	struct perfetto *trace;  /* NULL: none. */
 	struct publish *publish; /* NULL: none. */
 };
 
@@ -43,7 +43,7 @@ on_iteration(void *ctx, uint32_t job, uint64_t iteration, double start_ns,
 {
 	struct hooks *hooks = ctx;
 
-	trace_iteration(hooks->trace, job, iteration, start_ns, end_ns);
+	perfetto_iteration(hooks->trace, job, iteration, start_ns, end_ns);
 }
 
 static void
@@ -52,7 +52,7 @@ on_flows(void *ctx, uint32_t job, uint32_t segment, double start_ns, double end_
 	struct hooks *hooks = ctx;
 
 	if (hooks->trace)
-		trace_flows(hooks->trace, job, segment, start_ns, end_ns);
+		perfetto_flows(hooks->trace, job, segment, start_ns, end_ns);
 	if (hooks->publish)
 		emit_flows(publish_emit(hooks->publish), job, segment, start_ns,
 			   end_ns);
@@ -102,7 +102,7 @@ static int
 end_trace(const struct run_args *args, struct hooks *hooks, FILE *out,
 	  const char *command, uint64_t seed, int error, struct err *err)
 {
-	if (trace_finish(hooks->trace, cli_version(), command, seed))
+	if (perfetto_finish(hooks->trace, cli_version(), command, seed))
 		fprintf(stderr,
 			"antiphase-sim: %s: cut at 200 MB; a shorter run, or one without "
 			"--trace-all-links, fits\n",
@@ -137,8 +137,8 @@ simulate(const struct run_args *args, const struct setup *setup,
 			error = err_set_errno(err, args->trace, errno, "cannot write");
 			goto out;
 		}
-		hooks.trace = trace_new(out, setup->scenario, plan, setup->topo,
-					args->trace_all_links, TRACE_MAX_BYTES);
+		hooks.trace = perfetto_new(out, setup->scenario, plan, setup->topo,
+					   args->trace_all_links, PERFETTO_MAX_BYTES);
 		opts.on_iteration = on_iteration;
 		opts.on_flows = on_flows;
 	}

@@ -55,27 +55,6 @@ struct jobtrace {
 	char number[24];          /* An id, for traces that have none. */
 };
 
-void
-jobtrace_clear(struct jobtrace_job *ret_job)
-{
-	*ret_job = (struct jobtrace_job){
-		.id = "",
-		.user = "",
-		.vc = "",
-		.model = "",
-		.gpu_type = "",
-		.mode = "",
-		.submit_s = NAN,
-		.start_s = NAN,
-		.end_s = NAN,
-		.duration_s = NAN,
-		.expected_s = NAN,
-		.iterations = NAN,
-		.iteration_s = NAN,
-		.stage_s = { NAN, NAN, NAN },
-	};
-}
-
 /* Blank lines and remarks are no rows. */
 static int
 next_line(struct jobtrace *trace, char **ret_line, size_t *ret_n, struct err *err)

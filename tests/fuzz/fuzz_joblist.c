@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "lib/base/err.h"
-#include "sim/replay/joblist.h"
+#include "sim/jobs/joblist.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/memory_file.h"
 

@@ -1,6 +1,6 @@
 /* test_comparison.c - intervals by hand, pairs, and policies that are the same. */
 #include "sim/compare/comparison.h"
-#include "sim/report/report.h"
+#include "sim/compare/comparison_report.h"
 #include "tests/unit/experiment_fixture.h"
 
 /* An experiment of one job whose iterations all take 'ms'. */

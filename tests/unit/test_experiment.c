@@ -3,7 +3,7 @@
  * test_experiment_forms.c.
  */
 #include "lib/base/rng.h"
-#include "sim/report/report.h"
+#include "sim/run/run_report.h"
 #include "tests/unit/experiment_fixture.h"
 
 /* ---- What counts ------------------------------------------------------------------------ */

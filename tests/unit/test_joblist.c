@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "lib/base/err.h"
-#include "sim/replay/joblist.h"
+#include "sim/jobs/joblist.h"
 #include "tests/unit/memory_file.h"
 #include "tests/unit/test.h"
 

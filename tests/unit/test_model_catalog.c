@@ -8,13 +8,14 @@
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
 #include "lib/base/rng.h"
-#include "sim/replay/model_catalog.h"
+#include "sim/jobs/joblist.h"
+#include "sim/jobs/model_catalog.h"
 #include "tests/unit/memory_file.h"
 #include "tests/unit/test.h"
 
 #define TRACE "job_id,submit_s,num_gpus,duration_s,model\n"
 
-static char folder[] = "/tmp/test-zoo-XXXXXX";
+	static char folder[] = "/tmp/test-catalog-XXXXXX";
 
 static void
 put_text(const char *name, const char *text)
@@ -53,11 +54,11 @@ drop(const char *name)
 }
 
 static void
-load(struct model_catalog *zoo)
+load(struct model_catalog *catalog)
 {
 	struct err err = { 0 };
 
-	if (model_catalog_load(folder, zoo, &err) < 0)
+	if (model_catalog_load(folder, catalog, &err) < 0)
 		fail_msg("%s: %s", err.file, err.text);
 }
 
@@ -93,52 +94,52 @@ teardown(void **state)
 static void
 models_are_in_the_order_of_their_files(void **state)
 {
-	struct model_catalog zoo;
+	struct model_catalog catalog;
 
 	(void)state;
-	load(&zoo);
-	assert_int_equal(zoo.n, 3);
-	assert_string_equal(zoo.models[0].name, "vgg16");
-	assert_string_equal(zoo.models[1].name, "Bert");
-	assert_string_equal(zoo.models[2].name, "gpt2");
-	model_catalog_fini(&zoo);
+	load(&catalog);
+	assert_int_equal(catalog.n, 3);
+	assert_string_equal(catalog.models[0].name, "vgg16");
+	assert_string_equal(catalog.models[1].name, "Bert");
+	assert_string_equal(catalog.models[2].name, "gpt2");
+	model_catalog_fini(&catalog);
 }
 
 static void
 the_largest_tensor_is_told_as_a_share(void **state)
 {
-	struct model_catalog zoo;
+	struct model_catalog catalog;
 
 	(void)state;
-	load(&zoo);
-	zoo.models[1].parameters = 400;
-	zoo.models[1].largest_tensor = 100;
-	zoo.models[2].parameters = 0;
-	assert_near(model_catalog_skew(&zoo, 1), 0.25, 0);
-	assert_near(model_catalog_skew(&zoo, 0), 0, 0);
-	assert_near(model_catalog_skew(&zoo, 2), 0, 0);
-	assert_near(model_catalog_skew(&zoo, POL_NONE), 0, 0);
-	model_catalog_fini(&zoo);
+	load(&catalog);
+	catalog.models[1].parameters = 400;
+	catalog.models[1].largest_tensor = 100;
+	catalog.models[2].parameters = 0;
+	assert_near(model_catalog_skew(&catalog, 1), 0.25, 0);
+	assert_near(model_catalog_skew(&catalog, 0), 0, 0);
+	assert_near(model_catalog_skew(&catalog, 2), 0, 0);
+	assert_near(model_catalog_skew(&catalog, POL_NONE), 0, 0);
+	model_catalog_fini(&catalog);
 }
 
 static void
 one_bad_model_and_an_empty_folder_are_refused(void **state)
 {
-	char none[] = "/tmp/test-zoo-none-XXXXXX";
+	char none[] = "/tmp/test-catalog-none-XXXXXX";
 	struct err err = { 0 };
-	struct model_catalog zoo = { 0 };
+	struct model_catalog catalog = { 0 };
 
 	(void)state;
 	put_text("zzz.json", "{\"schema\":\"antiphase.model/1\"}");
-	assert_true(model_catalog_load(folder, &zoo, &err) < 0);
+	assert_true(model_catalog_load(folder, &catalog, &err) < 0);
 	assert_non_null(strstr(err.file, "zzz.json"));
-	assert_null(zoo.models);
+	assert_null(catalog.models);
 	drop("zzz.json");
 	assert_non_null(mkdtemp(none));
-	assert_true(model_catalog_load(none, &zoo, &err) < 0);
+	assert_true(model_catalog_load(none, &catalog, &err) < 0);
 	assert_non_null(strstr(err.text, "has 0 models"));
 	rmdir(none);
-	assert_true(model_catalog_load(none, &zoo, &err) < 0);
+	assert_true(model_catalog_load(none, &catalog, &err) < 0);
 	assert_non_null(strstr(err.text, "cannot read the folder"));
 }
 
@@ -152,17 +153,17 @@ a_job_trains_what_its_trace_names_or_what_is_drawn_for_its_place(void **state)
 					 "5,4,1,1,\n";
 	static struct memory_file file;
 	struct joblist list;
-	struct model_catalog zoo;
+	struct model_catalog catalog;
 	uint64_t n_drawn;
 
 	(void)state;
-	load(&zoo);
+	load(&catalog);
 	assert_int_equal(joblist_load(memory_file_set(&file, text, strlen(text)),
 				      JOBTRACE_AUTO, NULL, &list, NULL),
 			 0);
 	for (uint64_t seed = 1; seed <= 20; seed++) {
 		uint32_t *models =
-			model_catalog_models_of(&zoo, &list, 1, seed, &n_drawn);
+			joblist_find_models(&list, &catalog, 1, seed, &n_drawn);
 
 		assert_int_equal(n_drawn, 3);
 		assert_int_equal(models[0], 1);
@@ -179,7 +180,7 @@ a_job_trains_what_its_trace_names_or_what_is_drawn_for_its_place(void **state)
 		free(models);
 	}
 	joblist_fini(&list);
-	model_catalog_fini(&zoo);
+	model_catalog_fini(&catalog);
 }
 
 static void
@@ -191,23 +192,23 @@ small_jobs_may_have_none(void **state)
 					 "4,3,3,1,\n";
 	static struct memory_file file;
 	struct joblist list;
-	struct model_catalog zoo;
+	struct model_catalog catalog;
 	uint64_t n_drawn;
 	uint32_t *models;
 
 	(void)state;
-	load(&zoo);
+	load(&catalog);
 	assert_int_equal(joblist_load(memory_file_set(&file, text, strlen(text)),
 				      JOBTRACE_AUTO, NULL, &list, NULL),
 			 0);
-	models = model_catalog_models_of(&zoo, &list, 2, 1, &n_drawn);
+	models = joblist_find_models(&list, &catalog, 2, 1, &n_drawn);
 	assert_int_equal(models[0], POL_NONE);
 	assert_int_equal(models[1], 1);
 	assert_true(models[2] < 3 && models[3] < 3);
 	assert_int_equal(n_drawn, 2);
 	free(models);
 	joblist_fini(&list);
-	model_catalog_fini(&zoo);
+	model_catalog_fini(&catalog);
 }
 
 int

@@ -2,7 +2,7 @@
 #include <inttypes.h>
 
 #include "lib/base/json.h"
-#include "sim/report/perfetto.h"
+#include "sim/run/perfetto.h"
 #include "tests/unit/experiment_fixture.h"
 
 #define MAX_TRACKS 256
@@ -11,13 +11,13 @@ static void
 on_iteration(void *ctx, uint32_t job, uint64_t iteration, double start_ns,
 	     double end_ns)
 {
-	trace_iteration(ctx, job, iteration, start_ns, end_ns);
+	perfetto_iteration(ctx, job, iteration, start_ns, end_ns);
 }
 
 static void
 on_flows(void *ctx, uint32_t job, uint32_t segment, double start_ns, double end_ns)
 {
-	trace_flows(ctx, job, segment, start_ns, end_ns);
+	perfetto_flows(ctx, job, segment, start_ns, end_ns);
 }
 
 /* The trace of three jobs that contend with jitter. */
@@ -38,11 +38,12 @@ make_trace(bool all_links, uint64_t max_bytes, size_t *ret_length,
 	struct experiment x;
 
 	experiment_opts_init(&opts, lab.scenario, SIM_POLICY_NONE);
-	opts.ctx = trace_new(out, lab.scenario, &plan, lab.topo, all_links, max_bytes);
+	opts.ctx =
+		perfetto_new(out, lab.scenario, &plan, lab.topo, all_links, max_bytes);
 	opts.on_iteration = on_iteration;
 	opts.on_flows = on_flows;
 	assert_int_equal(experiment_run(lab.scenario, &plan, lab.topo, &opts, &x), 0);
-	*ret_left_out = trace_finish(opts.ctx, "antiphase-sim 0", "run \"x\"", 1);
+	*ret_left_out = perfetto_finish(opts.ctx, "antiphase-sim 0", "run \"x\"", 1);
 	fclose(out);
 	experiment_fini(&x);
 	sim_plan_fini(&plan);
@@ -116,7 +117,7 @@ slices_never_overlap_on_a_track(void **state)
 	struct track tracks[MAX_TRACKS];
 	size_t length, n_tracks;
 	uint64_t n_left_out;
-	char *text = make_trace(false, TRACE_MAX_BYTES, &length, &n_left_out);
+	char *text = make_trace(false, PERFETTO_MAX_BYTES, &length, &n_left_out);
 
 	(void)state;
 	assert_true(check_trace(text, length, tracks, &n_tracks) > 3 * 50 * 3);
@@ -134,7 +135,7 @@ all_links_are_in_the_trace_if_asked_for(void **state)
 	struct track tracks[MAX_TRACKS];
 	size_t length, n_tracks;
 	uint64_t n_left_out;
-	char *text = make_trace(true, TRACE_MAX_BYTES, &length, &n_left_out);
+	char *text = make_trace(true, PERFETTO_MAX_BYTES, &length, &n_left_out);
 
 	(void)state;
 	check_trace(text, length, tracks, &n_tracks);
@@ -149,7 +150,7 @@ a_trace_that_is_cut_is_whole_json_with_a_note(void **state)
 	struct track tracks[MAX_TRACKS];
 	size_t length, n_tracks, n_whole;
 	uint64_t n_left_out;
-	char *text = make_trace(false, TRACE_MAX_BYTES, &length, &n_left_out);
+	char *text = make_trace(false, PERFETTO_MAX_BYTES, &length, &n_left_out);
 
 	(void)state;
 	n_whole = check_trace(text, length, tracks, &n_tracks);
@@ -168,7 +169,7 @@ the_counter_of_a_link_is_the_number_of_its_slices(void **state)
 {
 	size_t length, n = 0;
 	uint64_t n_left_out;
-	char *text = make_trace(false, TRACE_MAX_BYTES, &length, &n_left_out);
+	char *text = make_trace(false, PERFETTO_MAX_BYTES, &length, &n_left_out);
 	int64_t process = 0, last = 0, value = 0, most = 0;
 	const struct json *events;
 	struct json_doc *doc;

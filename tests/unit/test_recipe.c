@@ -9,8 +9,8 @@
 #include "lib/base/err.h"
 #include "lib/base/file.h"
 #include "sim/cluster/spread.h"
-#include "sim/replay/joblist.h"
-#include "sim/replay/recipe.h"
+#include "sim/jobs/joblist.h"
+#include "sim/jobs/recipe.h"
 #include "tests/unit/test.h"
 
 #define COMMON                                                                 \

@@ -279,31 +279,31 @@ digests_of_a_hundred_thousand_cells_differ(void **state)
 	sweep_fini(&sweep);
 }
 
-/* A zoo of models, say: by --models=zoo as by 'inputs'. */
+/* A catalog of models, say: by --models=catalog as by 'inputs'. */
 static void
 a_digest_is_of_the_files_of_a_folder_that_is_named(void **state)
 {
 	static const char *const texts[] = {
-		"[sweep]\ncommand = run x.ini --models zoo\n",
-		"[sweep]\ncommand = run x.ini\n[axes]\nmodels = zoo\n",
-		"[sweep]\ncommand = run x.ini\ninputs = zoo\n",
+		"[sweep]\ncommand = run x.ini --models catalog\n",
+		"[sweep]\ncommand = run x.ini\n[axes]\nmodels = catalog\n",
+		"[sweep]\ncommand = run x.ini\ninputs = catalog\n",
 	};
 	char dir[] = "/tmp/antiphase-sweep-XXXXXX";
-	char *zoo, *a, *b;
+	char *catalog, *a, *b;
 
 	(void)state;
 	assert_non_null(mkdtemp(dir));
-	zoo = xasprintf("%s/zoo", dir);
-	a = xasprintf("%s/a.json", zoo);
-	b = xasprintf("%s/b.json", zoo);
-	assert_int_equal(mkdir(zoo, 0777), 0);
+	catalog = xasprintf("%s/catalog", dir);
+	a = xasprintf("%s/a.json", catalog);
+	b = xasprintf("%s/b.json", catalog);
+	assert_int_equal(mkdir(catalog, 0777), 0);
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
 		uint64_t empty = digest_of(dir, texts[i], 0, "v"), one, other, named;
 
-		put_file(zoo, "a.json", "1");
+		put_file(catalog, "a.json", "1");
 		one = digest_of(dir, texts[i], 0, "v");
 		assert_true(one == digest_of(dir, texts[i], 0, "v"));
-		put_file(zoo, "a.json", "2");
+		put_file(catalog, "a.json", "2");
 		other = digest_of(dir, texts[i], 0, "v");
 		assert_int_equal(rename(a, b), 0);
 		named = digest_of(dir, texts[i], 0, "v");
@@ -311,9 +311,9 @@ a_digest_is_of_the_files_of_a_folder_that_is_named(void **state)
 		assert_int_equal(unlink(b), 0);
 		assert_true(empty == digest_of(dir, texts[i], 0, "v"));
 	}
-	assert_int_equal(rmdir(zoo), 0);
+	assert_int_equal(rmdir(catalog), 0);
 	assert_int_equal(rmdir(dir), 0);
-	free(zoo);
+	free(catalog);
 	free(a);
 	free(b);
 }

@@ -8,8 +8,8 @@
 #include "lib/base/rng.h"
 #include "lib/base/stats.h"
 #include "lib/base/vec.h"
+#include "sim/jobs/trace_counters.h"
 #include "sim/trace/jobtrace.h"
-#include "sim/trace/trace_counters.h"
 #include "tests/unit/test.h"
 
 static struct jobtrace_job

@@ -1,13 +1,13 @@
 /*
- * report_compare.c - policies side by side.
+ * comparison_report.c - policies side by side.
  */
+#include "sim/compare/comparison_report.h"
+
 #include <math.h>
 
 #include "lib/base/jsonw.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/table.h"
-#include "sim/compare/comparison.h"
-#include "sim/report/report.h"
 
 static const struct {
 	const char *label;  /* For people. */

@@ -1,4 +1,4 @@
-#include "sim/replay/recipe.h"
+#include "sim/jobs/recipe.h"
 
 #include <errno.h>
 #include <math.h>
@@ -13,7 +13,7 @@
 #include "lib/base/units.h"
 #include "lib/base/vec.h"
 #include "lib/base/words.h"
-#include "sim/replay/model_catalog.h"
+#include "sim/jobs/model_catalog.h"
 #include "topology/gen.h"
 #include "topology/topo.h"
 
@@ -62,8 +62,8 @@ struct recipe {
 	struct range gpus, workers, iterations, count;
 	double nic_bps, load, burst;
 	int64_t burst_at_ns;
-	struct model_catalog zoo;
-	VEC(uint32_t) kinds;     /* Of the zoo. */
+	struct model_catalog catalog;
+	VEC(uint32_t) kinds;     /* Of the catalog. */
 	VEC(double) iteration_s; /* By kind, then by workers from the fewest. */
 	VEC(char) ids;           /* N_ID each; of the jobs made last. */
 };
@@ -214,27 +214,27 @@ check_keys(const struct recipe *recipe, struct err *err)
 }
 
 static int
-load_zoo(struct recipe *recipe, struct err *err)
+load_models(struct recipe *recipe, struct err *err)
 {
 	const char *slash = strrchr(recipe->file, '/');
 	int n = slash && *recipe->models != '/' ? (int)(slash + 1 - recipe->file) : 0;
 	char *folder = xasprintf("%.*s%s", n, recipe->file, recipe->models);
 	char *rest = NULL;
-	int r = model_catalog_load(folder, &recipe->zoo, err);
+	int r = model_catalog_load(folder, &recipe->catalog, err);
 
 	free(folder);
 	if (r < 0)
 		return r;
-	for (uint32_t i = 0; !recipe->names && i < recipe->zoo.n; i++)
+	for (uint32_t i = 0; !recipe->names && i < recipe->catalog.n; i++)
 		vec_push(&recipe->kinds, i);
 	for (char *name = recipe->names ? strtok_r(recipe->names, " \t", &rest) : NULL;
 	     name; name = strtok_r(NULL, " \t", &rest)) {
 		uint32_t i = 0;
 
-		while (i < recipe->zoo.n &&
-		       !work_model_is(&recipe->zoo.models[i], name))
+		while (i < recipe->catalog.n &&
+		       !work_model_is(&recipe->catalog.models[i], name))
 			i++;
-		if (i == recipe->zoo.n)
+		if (i == recipe->catalog.n)
 			return err_set(err, recipe->file, 0, 0,
 				       "there is no model '%.60s' in %s", name,
 				       recipe->models);
@@ -286,7 +286,7 @@ time_iterations(struct recipe *recipe, struct err *err)
 	hosts = topo_hosts(topo, &n_hosts);
 	for (size_t k = 0; r == 0 && k < recipe->kinds.n; k++) {
 		const struct work_model *model =
-			&recipe->zoo.models[recipe->kinds.items[k]];
+			&recipe->catalog.models[recipe->kinds.items[k]];
 
 		for (size_t n = recipe->workers.from; r == 0 && n <= recipe->workers.to;
 		     n++) {
@@ -317,7 +317,7 @@ recipe_load(const char *path, struct recipe **ret_recipe, struct err *err)
 	if (r == 0)
 		r = check_keys(recipe, err);
 	if (r == 0)
-		r = load_zoo(recipe, err);
+		r = load_models(recipe, err);
 	if (r == 0)
 		r = time_iterations(recipe, err);
 	if (r == 0)
@@ -332,7 +332,7 @@ recipe_free(struct recipe *recipe)
 {
 	if (!recipe)
 		return;
-	model_catalog_fini(&recipe->zoo);
+	model_catalog_fini(&recipe->catalog);
 	vec_free(&recipe->kinds);
 	vec_free(&recipe->iteration_s);
 	vec_free(&recipe->ids);
@@ -387,7 +387,7 @@ draw_job(const struct recipe *recipe, uint64_t seed, size_t i, uint64_t max,
 	kind = (size_t)rng_below(rng, recipe->kinds.n);
 	n_workers = draw(rng, &recipe->workers);
 	n_workers = n_workers > max ? max : n_workers;
-	model = &recipe->zoo.models[recipe->kinds.items[kind]];
+	model = &recipe->catalog.models[recipe->kinds.items[kind]];
 	job.model = model->name;
 	job.batch = (uint32_t)model->batch;
 	job.n_gpus = job.n_nodes = (uint32_t)n_workers;

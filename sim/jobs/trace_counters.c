@@ -1,4 +1,4 @@
-#include "sim/trace/trace_counters.h"
+#include "sim/jobs/trace_counters.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -6,7 +6,7 @@
 #include "lib/base/stats.h"
 #include "lib/base/strtab.h"
 #include "lib/base/vec.h"
-#include "sim/replay/joblist.h"
+#include "sim/jobs/joblist.h"
 
 struct size {
 	uint64_t n;

@@ -2,8 +2,8 @@
  * watch.h - what somebody who waits for a simulation sees and can do: progress on
  * stderr, and Ctrl-C.
  */
-#ifndef SIM_WATCH_H
-#define SIM_WATCH_H
+#ifndef SIM_REPORT_WATCH_H
+#define SIM_REPORT_WATCH_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,13 +4,13 @@
  * Read as a stream: 8 bytes a job are kept until the end, and as many again while they are
  * sorted (tally.h).
  */
-#ifndef SIM_TRACE_TRACE_INFO_H
-#define SIM_TRACE_TRACE_INFO_H
+#ifndef SIM_JOBS_TRACE_INFO_H
+#define SIM_JOBS_TRACE_INFO_H
 
 #include <stdio.h>
 
+#include "sim/jobs/trace_counters.h"
 #include "sim/trace/jobtrace.h"
-#include "sim/trace/trace_counters.h"
 
 struct err;
 

@@ -1,4 +1,4 @@
-#include "sim/trace/trace_info.h"
+#include "sim/jobs/trace_info.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -6,7 +6,7 @@
 
 #include "lib/base/jsonw.h"
 #include "lib/base/table.h"
-#include "sim/replay/joblist.h"
+#include "sim/jobs/joblist.h"
 
 int
 jobs_info_read(const char *path, enum jobtrace_format format,

@@ -1,7 +1,7 @@
 /*
- * report_run.c - one run: the jobs, then the links that were contended most.
+ * run_report.c - one run: the jobs, then the links that were contended most.
  */
-#include "sim/report/report_run.h"
+#include "sim/run/run_report.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /*
- * report_run_csv.c - one run as CSV, and what its other reports share.
+ * run_report_csv.c - one run as CSV, and what its other reports share.
  */
 #include <stdlib.h>
 
@@ -7,7 +7,7 @@
 #include "lib/base/hostlist.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/table.h"
-#include "sim/report/report_run.h"
+#include "sim/run/run_report.h"
 #include "topology/topo.h"
 
 const char *

@@ -1,11 +1,12 @@
-#include "sim/replay/joblist.h"
+#include "sim/jobs/joblist.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "lib/base/err.h"
-#include "sim/replay/recipe.h"
+#include "lib/base/rng.h"
+#include "sim/jobs/recipe.h"
 
 /* Seconds since 1970 from here on: a time of day, of 2001 or later. */
 #define TIME_OF_DAY_S 1e9
@@ -15,7 +16,6 @@ struct loader {
 	struct joblist *list;
 	VEC(struct cluster_job) jobs;
 	VEC(uint32_t) id_at;
-	VEC(uint32_t) batches;
 };
 
 void
@@ -87,7 +87,6 @@ add(struct loader *l, const struct jobtrace_job *in)
 			 .stage_s = { in->stage_s[0], in->stage_s[1], in->stage_s[2] },
 		 }));
 	vec_push(&l->id_at, (uint32_t)list->ids.n);
-	vec_push(&l->batches, in->batch);
 	vec_reserve(&list->ids, n_id);
 	memcpy(list->ids.items + list->ids.n, in->id, n_id);
 	list->ids.n += n_id;
@@ -120,12 +119,10 @@ sort(struct loader *l)
 	list->n = n;
 	list->jobs = xcalloc(n + 1, sizeof *list->jobs);
 	list->id_at = xcalloc(n + 1, sizeof *list->id_at);
-	list->batches = xcalloc(n + 1, sizeof *list->batches);
 	for (size_t i = 0; i < n; i++) {
 		list->jobs[i] = l->jobs.items[order[i]];
 		list->jobs[i].submit_s -= list->origin_s;
 		list->id_at[i] = l->id_at.items[order[i]];
-		list->batches[i] = l->batches.items[order[i]];
 	}
 	free(order);
 }
@@ -191,7 +188,6 @@ joblist_load(const char *path, enum jobtrace_format format,
 		sort(&l);
 	vec_free(&l.jobs);
 	vec_free(&l.id_at);
-	vec_free(&l.batches);
 	jobtrace_close(trace);
 	if (r < 0)
 		joblist_fini(ret_list);
@@ -218,7 +214,6 @@ joblist_make(const char *path, uint64_t seed, struct joblist *ret_list, struct e
 	sort(&l);
 	vec_free(&l.jobs);
 	vec_free(&l.id_at);
-	vec_free(&l.batches);
 	free(jobs);
 	recipe_free(recipe);
 	return 0;
@@ -229,7 +224,6 @@ joblist_fini(struct joblist *list)
 {
 	free(list->jobs);
 	free(list->id_at);
-	free(list->batches);
 	vec_free(&list->ids);
 	strtab_free(list->users);
 	strtab_free(list->vcs);
@@ -262,7 +256,6 @@ joblist_drop_above(struct joblist *list, uint32_t n_gpus)
 		if (list->jobs[i].n_gpus > n_gpus)
 			continue;
 		list->jobs[n] = list->jobs[i];
-		list->batches[n] = list->batches[i];
 		list->id_at[n++] = list->id_at[i];
 	}
 	list->n = n;
@@ -309,4 +302,28 @@ joblist_tell(const struct joblist *list, const char *path)
 			   list->keeps_unknown
 				   ? "jobs of which no duration is known"
 				   : "jobs of which no duration is known, left out");
+}
+
+uint32_t *
+joblist_find_models(const struct joblist *list, const struct model_catalog *catalog,
+		    uint32_t min_gpus, uint64_t seed, uint64_t *ret_n_drawn)
+{
+	uint32_t *models = xcalloc(list->n + 1, sizeof *models);
+
+	*ret_n_drawn = 0;
+	for (size_t i = 0; i < list->n; i++) {
+		struct rng rng;
+
+		models[i] = POL_NONE;
+		if (list->jobs[i].n_gpus < min_gpus)
+			continue;
+		models[i] = model_catalog_find(
+			catalog, joblist_model(list, list->jobs[i].model));
+		if (models[i] != POL_NONE)
+			continue;
+		rng_init_stream(&rng, seed, i);
+		models[i] = (uint32_t)rng_below(&rng, catalog->n);
+		++*ret_n_drawn;
+	}
+	return models;
 }

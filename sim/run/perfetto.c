@@ -1,4 +1,4 @@
-#include "sim/report/perfetto.h"
+#include "sim/run/perfetto.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -25,7 +25,7 @@ struct edge {
 	int64_t at_ns;
 };
 
-struct trace {
+struct perfetto {
 	FILE *out;
 	const struct scenario *scenario;
 	const struct sim_plan *plan;
@@ -43,14 +43,14 @@ struct trace {
  * nor backslashes (topo.h, workload_ini.c).
  */
 static void
-begin_event(struct trace *t)
+begin_event(struct perfetto *t)
 {
 	t->n_bytes += (uint64_t)fprintf(t->out, t->has_events ? ",\n" : "\n");
 	t->has_events = true;
 }
 
 static void
-name_process(struct trace *t, uint32_t process, const char *name)
+name_process(struct perfetto *t, uint32_t process, const char *name)
 {
 	begin_event(t);
 	t->n_bytes += (uint64_t)fprintf(
@@ -61,7 +61,7 @@ name_process(struct trace *t, uint32_t process, const char *name)
 }
 
 static void
-name_thread(struct trace *t, uint32_t process, size_t thread, const char *name)
+name_thread(struct perfetto *t, uint32_t process, size_t thread, const char *name)
 {
 	begin_event(t);
 	t->n_bytes += (uint64_t)fprintf(
@@ -72,13 +72,13 @@ name_thread(struct trace *t, uint32_t process, size_t thread, const char *name)
 }
 
 static const char *
-job_name(const struct trace *t, size_t job)
+job_name(const struct perfetto *t, size_t job)
 {
 	return t->scenario->workload.jobs[job].name;
 }
 
 static void
-choose_links(struct trace *t, bool all_links)
+choose_links(struct perfetto *t, bool all_links)
 {
 	uint32_t n = topo_n_links(t->topo);
 	uint32_t *n_jobs = xcalloc((size_t)n + 1, sizeof *n_jobs);
@@ -96,7 +96,7 @@ choose_links(struct trace *t, bool all_links)
 }
 
 static void
-name_all(struct trace *t)
+name_all(struct perfetto *t)
 {
 	struct strbuf name = STRBUF_EMPTY;
 
@@ -123,11 +123,11 @@ name_all(struct trace *t)
 	strbuf_free(&name);
 }
 
-struct trace *
-trace_new(FILE *out, const struct scenario *scenario, const struct sim_plan *plan,
-	  const struct topo *topo, bool all_links, uint64_t max_bytes)
+struct perfetto *
+perfetto_new(FILE *out, const struct scenario *scenario, const struct sim_plan *plan,
+	     const struct topo *topo, bool all_links, uint64_t max_bytes)
 {
-	struct trace *t = xcalloc(1, sizeof *t);
+	struct perfetto *t = xcalloc(1, sizeof *t);
 
 	t->out = out;
 	t->scenario = scenario;
@@ -142,7 +142,7 @@ trace_new(FILE *out, const struct scenario *scenario, const struct sim_plan *pla
 
 /* True if another slice has room. */
 static bool
-has_room(struct trace *t, double start_ns)
+has_room(struct perfetto *t, double start_ns)
 {
 	if (t->n_bytes < t->max_bytes)
 		return true;
@@ -153,7 +153,7 @@ has_room(struct trace *t, double start_ns)
 
 /* Both ends are rounded, so that what follows on a track does not overlap. */
 static void
-put_slice(struct trace *t, uint32_t process, uint32_t job, const char *what,
+put_slice(struct perfetto *t, uint32_t process, uint32_t job, const char *what,
 	  double start_ns, double end_ns, const char *argument, double value)
 {
 	int64_t start = llround(start_ns), length = llround(end_ns) - start;
@@ -169,8 +169,8 @@ put_slice(struct trace *t, uint32_t process, uint32_t job, const char *what,
 }
 
 void
-trace_iteration(struct trace *t, uint32_t job, uint64_t iteration, double start_ns,
-		double end_ns)
+perfetto_iteration(struct perfetto *t, uint32_t job, uint64_t iteration,
+		   double start_ns, double end_ns)
 {
 	if (has_room(t, start_ns))
 		put_slice(t, JOBS_PROCESS, job, "iteration", start_ns, end_ns,
@@ -178,8 +178,8 @@ trace_iteration(struct trace *t, uint32_t job, uint64_t iteration, double start_
 }
 
 void
-trace_flows(struct trace *t, uint32_t job, uint32_t segment, double start_ns,
-	    double end_ns)
+perfetto_flows(struct perfetto *t, uint32_t job, uint32_t segment, double start_ns,
+	       double end_ns)
 {
 	const struct footprint *footprint = &t->plan->jobs[job].laid.footprint;
 	double bytes = t->scenario->workload.jobs[job].segments[segment].nic_bytes;
@@ -215,7 +215,7 @@ compare_edges(const void *a, const void *b)
 
 /* A counter a link: how many jobs send over it. */
 static void
-put_counters(struct trace *t)
+put_counters(struct perfetto *t)
 {
 	int32_t n_jobs = 0;
 
@@ -239,7 +239,8 @@ put_counters(struct trace *t)
 }
 
 uint64_t
-trace_finish(struct trace *t, const char *version, const char *command, uint64_t seed)
+perfetto_finish(struct perfetto *t, const char *version, const char *command,
+		uint64_t seed)
 {
 	uint64_t n_left_out = t->n_left_out;
 	struct jsonw w;

@@ -5,7 +5,7 @@
  *	arrivals = poisson       ; snapshot, burst
  *	gpus = 24                ; of the cluster that 'load' and 'burst' are shares of
  *	nic = 50 Gb/s            ; of a server with one GPU
- *	models = ../models       ; a folder (zoo.h); begins where the recipe is
+ *	models = ../models       ; a folder (catalog.h); begins where the recipe is
  *	names = vgg16 bert       ; of those; default: all
  *	workers = 1..12
  *	iterations = 200..1000
@@ -26,8 +26,8 @@
  *
  * The same recipe and seed make the same jobs.
  */
-#ifndef SIM_REPLAY_RECIPE_H
-#define SIM_REPLAY_RECIPE_H
+#ifndef SIM_JOBS_RECIPE_H
+#define SIM_JOBS_RECIPE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "sim/watch.h"
+#include "sim/report/watch.h"
 
 #include <signal.h>
 

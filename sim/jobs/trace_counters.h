@@ -4,8 +4,8 @@
  * Of a job only its duration is kept, 8 bytes, since medians are exact; of users, virtual
  * clusters and models each name once.  Pure; no I/O.
  */
-#ifndef SIM_TRACE_TRACE_COUNTERS_H
-#define SIM_TRACE_TRACE_COUNTERS_H
+#ifndef SIM_JOBS_TRACE_COUNTERS_H
+#define SIM_JOBS_TRACE_COUNTERS_H
 
 #include <stdint.h>
 

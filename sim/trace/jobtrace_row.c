@@ -1,11 +1,32 @@
 /*
- * write.c - our own CSV.
+ * jobtrace_row.c - a job without any known field, and our own CSV.
  */
 #include <math.h>
 #include <stdlib.h>
 
 #include "lib/base/table.h"
 #include "sim/trace/jobtrace.h"
+
+void
+jobtrace_clear(struct jobtrace_job *ret_job)
+{
+	*ret_job = (struct jobtrace_job){
+		.id = "",
+		.user = "",
+		.vc = "",
+		.model = "",
+		.gpu_type = "",
+		.mode = "",
+		.submit_s = NAN,
+		.start_s = NAN,
+		.end_s = NAN,
+		.duration_s = NAN,
+		.expected_s = NAN,
+		.iterations = NAN,
+		.iteration_s = NAN,
+		.stage_s = { NAN, NAN, NAN },
+	};
+}
 
 void
 jobtrace_write_header(FILE *out)

@@ -6,12 +6,13 @@
  * stay as they are.  A job whose duration is not told takes its iterations; one without
  * those, too, is left out.  About 200 bytes a job.
  */
-#ifndef SIM_REPLAY_JOBLIST_H
-#define SIM_REPLAY_JOBLIST_H
+#ifndef SIM_JOBS_JOBLIST_H
+#define SIM_JOBS_JOBLIST_H
 
 #include "lib/base/strtab.h"
 #include "lib/base/vec.h"
 #include "sim/cluster/cluster.h"
+#include "sim/jobs/model_catalog.h"
 #include "sim/trace/jobtrace.h"
 
 struct err;
@@ -31,7 +32,6 @@ struct joblist {
 	size_t n;
 	struct cluster_job *jobs; /* Owned. */
 	uint32_t *id_at;          /* Of each job: where in 'ids' its id begins. */
-	uint32_t *batches;        /* Of each job; 0: not told. */
 	VEC(char) ids;            /* Each ends with a zero. */
 	struct strtab *users, *vcs, *models;
 	double origin_s; /* What is 0 here, on the trace's clock. */
@@ -60,6 +60,15 @@ int joblist_load(const char *path, enum jobtrace_format format,
 int joblist_make(const char *path, uint64_t seed, struct joblist *ret_list,
 		 struct err *err);
 void joblist_fini(struct joblist *list); /* Accepts a zeroed one. */
+
+/*
+ * Returns each job's model in 'catalog', by number; free with free().  A job whose trace
+ * names no model of the catalog gets a random one, by its position and the seed; these
+ * are counted in '*ret_n_drawn'.  A job with fewer than 'min_gpus' GPUs gets POL_NONE.
+ */
+uint32_t *joblist_find_models(const struct joblist *list,
+			      const struct model_catalog *catalog, uint32_t min_gpus,
+			      uint64_t seed, uint64_t *ret_n_drawn);
 
 const char *joblist_id(const struct joblist *list, size_t i);
 const char *joblist_model(const void *list, uint32_t number); /* "" for none. */

@@ -9,10 +9,10 @@
 #include "lib/base/err.h"
 #include "lib/base/newfile.h"
 #include "lib/base/words.h"
-#include "sim/replay/joblist.h"
-#include "sim/replay/recipe.h"
+#include "sim/jobs/joblist.h"
+#include "sim/jobs/recipe.h"
+#include "sim/jobs/trace_info.h"
 #include "sim/trace/columns.h"
-#include "sim/trace/trace_info.h"
 #include "sim/verbs.h"
 
 extern const struct cli_verb verb_trace_info, verb_trace_convert, verb_trace_filter,
