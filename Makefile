@@ -1,4 +1,4 @@
-# One Makefile, no recursion into folders.  'make help' lists what there is to do.
+# One Makefile, without recursion.  'make help' lists the targets.
 
 # ---- What has to be installed: the one list (Debian 12 package names) --------
 PACKAGES_BUILD := gcc libc6-dev libcjson-dev libinih-dev libkissfft-dev liblzma-dev \
@@ -28,7 +28,7 @@ B       ?= build/$(subst $(comma),-,$(or $(SAN),release))
 WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
            -Wpointer-arith -Wconversion -Wno-sign-conversion -Wvla -Wundef
 CFLAGS  ?= -O2 -g
-# Of the tag; where there is no repository or no tag, the newest in the changelog.
+# From the tag; without a repository or a tag, the newest version of the changelog.
 VERSION := $(patsubst v%,%,$(or $(if $(wildcard .git),$(shell \
            git describe --tags --match 'v[0-9]*' 2>/dev/null)),$(shell \
            sed -n 's/^\#\# \[\([0-9.]*\)\].*/\1/p;T;q' CHANGELOG.md)))
@@ -68,19 +68,19 @@ ARCHIVE_SRCS := $(lib_SRCS) $(topology_SRCS) $(collector_SRCS) $(engine_SRCS) \
 	$(scheduler_SRCS) $(policies_SRCS)
 SKELETONS    := $(bpf_SRCS:bpf/%.bpf.c=build/bpf/%.skel.h)
 ARCHIVE      := $(B)/libantiphase.a
-# Daemons: those whose main file is there.
+# Daemons whose main file exists.
 DAEMONS      := $(if $(wildcard collector/collector.c),$(B)/antiphase-collector) \
                 $(if $(wildcard collector/marks.c),$(B)/antiphase-marks) \
                 $(if $(wildcard topology/topology.c),$(B)/antiphase-topology) \
                 $(if $(wildcard scheduler/scheduler.c),$(B)/antiphase-scheduler)
 PROGRAMS     := $(B)/antiphase $(B)/antiphase-sim $(DAEMONS)
-# Loaded by NCCL into jobs: the fewest sources that do.
+# Loaded by NCCL into jobs: as few sources as possible.
 PLUGIN       := $(B)/libantiphase-nccl-profiler.so
 PLUGIN_SRCS  := collector/nccl/profiler.c lib/wire/mark.c lib/base/alloc.c lib/base/clk.c
-# Loaded into jobs, to shift them: nothing but libc, and the fewest sources that do.
+# Loaded into jobs, to shift them: only libc, and as few sources as possible.
 PACER        := $(if $(wildcard pacer/*.c),$(B)/libantiphase-pacer.so)
 PACER_LIBS   := -ldl -lm
-# Loaded by Slurm, where its headers are; for the release that they are of.
+# Loaded by Slurm; built where its headers are, for their release.
 SPANK        := $(if $(wildcard /usr/include/slurm/spank.h),$(B)/spank_antiphase.so)
 TESTS        := $(patsubst %.c,$(B)/%,$(wildcard tests/unit/test_*.c))
 BENCHES      := $(patsubst %.c,$(B)/%,$(wildcard tests/bench/bench_*.c))
@@ -88,9 +88,9 @@ FUZZERS      := $(patsubst %.c,build/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 REPLAYS      := $(patsubst tests/fuzz/fuzz_%.c,$(B)/tests/fuzz/replay_%,$(wildcard tests/fuzz/fuzz_*.c))
 UNITS        := $(wildcard */*.service.in)
 MANPAGES     := $(patsubst docs/man/%.scd,$(B)/man/%,$(wildcard docs/man/*.scd))
-# Needs the headers of MPI, which only 'test-net' installs: compiled by nothing else.
+# Needs the headers of MPI, which only 'test-net' installs.
 MPI_FILES    := $(wildcard tests/net/arl*.c tests/net/collectives.c)
-# By each MPI that is there, whichever "mpicc" means.
+# With each installed MPI, whichever "mpicc" is.
 MPI_KINDS    := openmpi mpich
 MPI_TESTS    := $(foreach kind,$(MPI_KINDS),$(addprefix $(B)/tests/net/,collectives.$(kind) \
                 collectives-f90.$(kind) collectives-f08.$(kind)))
@@ -114,26 +114,26 @@ demo: ## from a real capture to advice and its gain, in under 30 s
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)sh examples/demo.sh $(B)
 
-test: ## every test (SAN=address,undefined for sanitizers)
+test: ## run all tests (SAN=address,undefined for sanitizers)
 	@sh tests/deps.sh $(PACKAGES_BUILD) $(PACKAGES_TEST)
 	$(Q)$(MAKE) --no-print-directory check
 
-check: $(PROGRAMS) $(PLUGIN) $(PACER) $(TESTS) $(REPLAYS) $(MANPAGES) ## as 'test', with what is installed
+check: $(PROGRAMS) $(PLUGIN) $(PACER) $(TESTS) $(REPLAYS) $(MANPAGES) ## as 'test', without installing packages
 	$(Q)B=$(B) sh tests/run $(TESTS)
 
-test-golden: ## scheduling policies against published numbers, of ../shared/data
+test-golden: ## compare scheduling policies with published numbers (../shared/data)
 	@sh tests/deps.sh $(PACKAGES_BUILD) $(PACKAGES_TEST)
 	$(Q)$(MAKE) --no-print-directory $(B)/antiphase-sim $(addprefix $(B)/tests/unit/test_,shockwave gavel)
 	$(Q)B=$(B) python3 tests/golden_policies/run.py $(CASES)
 
-# Without gnuplot there are no figures; that is no failure.
-repro-cassini: ## the CASSINI paper's experiment, and larger (REPRO=24|all|smoke, OUT=folder)
+# Without gnuplot there are no figures, which is not a failure.
+repro-cassini: ## the CASSINI paper's experiment, and larger clusters (REPRO=24|all|smoke, OUT=folder)
 	@sh tests/deps.sh $(PACKAGES_BUILD)
 	-@sh tests/deps.sh $(PACKAGES_FIGURES)
 	$(Q)$(MAKE) --no-print-directory $(B)/antiphase-sim
 	$(Q)sh examples/studies/cassini.sh $(B) $(or $(OUT),$(B)/repro-cassini) $(or $(REPRO),all)
 
-test-net: ## real traffic between network namespaces (root)
+test-net: ## test with real traffic between network namespaces (root)
 	@sh tests/deps.sh $(PACKAGES_BUILD) $(PACKAGES_TEST) $(PACKAGES_NET)
 	$(Q)$(MAKE) --no-print-directory all $(B)/tests/net/arl $(B)/tests/net/bpf_probe \
 		$(B)/tests/net/bpf_inject $(B)/tests/net/slurm_probe \
@@ -144,7 +144,7 @@ kube: ## build kube-apiserver and kube-scheduler for 'test-net' (10 min, 3 GiB, 
 	@sh tests/deps.sh $(PACKAGES_KUBE)
 	$(Q)sh tests/kube_build.sh build/kube
 
-test-killed: ## antiphase-scheduler over a real Slurm, killed 1,000 times (root, slow)
+test-killed: ## kill antiphase-scheduler 1,000 times over a real Slurm (root, slow)
 	@sh tests/deps.sh $(PACKAGES_BUILD) $(PACKAGES_TEST) $(PACKAGES_NET)
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)B=$(B) KILLS=$(or $(KILLS),1000) LIMIT_S=3600 bash tests/net/run scheduler_killed
@@ -154,7 +154,7 @@ demo-live: ## real MPI jobs under Slurm, without and with antiphase (root, 28 mi
 	$(Q)$(MAKE) --no-print-directory all $(SPANK) $(B)/tests/net/arl
 	$(Q)B=$(B) bash tests/net/demo_live.sh $(DEMO_OPTIONS)
 
-test-torch: ## PyTorch DDP over gloo between network namespaces (root, slow)
+test-torch: ## test with PyTorch DDP over gloo (root, slow)
 	@sh tests/deps.sh $(PACKAGES_BUILD) $(PACKAGES_TEST) $(PACKAGES_NET) $(PACKAGES_TORCH)
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)B=$(B) bash tests/net/run --torch
@@ -174,7 +174,7 @@ bench-pacer: ## measure what the pacer costs a collective
 	$(Q)$(MAKE) --no-print-directory $(B)/tests/bench/bench_pacer
 	$(Q)$(B)/tests/bench/bench_pacer
 
-bench-pacer-live: ## the same MPI job with and without the pacer, in pairs (root, 3 min; PAIRS)
+bench-pacer-live: ## measure an MPI job with and without the pacer, in pairs (root, 3 min; PAIRS)
 	@sh tests/deps.sh $(PACKAGES_BUILD) $(PACKAGES_NET)
 	$(Q)$(MAKE) --no-print-directory all $(B)/tests/net/arl
 	$(Q)B=$(B) bash tests/net/bench_pacer.sh
@@ -185,7 +185,7 @@ bench-scheduler: ## measure antiphase-scheduler with 10,000 jobs on 20,000 links
 	$(Q)B=$(B) python3 tests/bench/scheduler_size.py
 	$(Q)B=$(B) python3 tests/bench/scheduler_live.py
 
-bench: ## measure: solver, fabric, simulator against SimGrid
+bench: ## measure solver, fabric, and simulator against SimGrid
 	@sh tests/deps.sh $(PACKAGES_BUILD) $(PACKAGES_BENCH)
 	$(Q)$(MAKE) --no-print-directory bench-run
 
@@ -198,10 +198,10 @@ fuzz: ## build the libFuzzer targets
 	@sh tests/deps.sh $(PACKAGES_BUILD) $(PACKAGES_FUZZ)
 	$(Q)$(MAKE) --no-print-directory $(FUZZERS)
 
-fuzz-smoke: fuzz ## run each fuzz target over its seeds, each time alike; or for FUZZ_SECONDS
+fuzz-smoke: fuzz ## run each fuzz target over its seeds, reproducibly; or for FUZZ_SECONDS
 	$(Q)FUZZ_SECONDS=$(FUZZ_SECONDS) sh tests/fuzz/smoke.sh $(FUZZERS)
 
-golden-accept: $(PROGRAMS) ## rewrite the expected output of golden tests and README
+golden-accept: $(PROGRAMS) ## rewrite the expected output of golden tests, and the output in pages
 	$(Q)B=$(B) sh tests/golden/run.sh --accept
 	$(Q)sh examples/readme.sh $(B)
 
@@ -256,7 +256,7 @@ $(B)/%.o: %.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -c $< -o $@
 
-# Rewritten only when it is another one, so that --version tells the truth.
+# Rewritten only if it changed, so that --version is right.
 $(B)/revision: FORCE
 	$(Q)mkdir -p $(@D) && echo $(REVISION) >$@.new
 	$(Q)if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
