@@ -1,7 +1,7 @@
 # One Makefile, without recursion.  'make help' lists the targets.
 
 # ---- What has to be installed: the one list (Debian 12 package names) --------
-PACKAGES_BUILD := gcc libc6-dev libcjson-dev libinih-dev libkissfft-dev liblzma-dev \
+PACKAGES_BUILD := gcc libc6-dev libcjson-dev libinih-dev libkissfft-dev \
                   uthash-dev clang-14 bpftool libbpf-dev libzmq3-dev libnl-3-dev \
                   libnl-route-3-dev libpcap-dev libmicrohttpd-dev libncurses-dev \
                   libsqlite3-dev libarchive-dev libqhull-dev zlib1g-dev libyaml-dev \
@@ -38,7 +38,7 @@ BASE_CFLAGS  = -std=gnu17 -D_GNU_SOURCE $(WARN) -I. -Ibuild -isystem /usr/includ
 SAN_CFLAGS   = $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 ALL_CFLAGS   = $(BASE_CFLAGS) $(CFLAGS) -MMD -MP $(SAN_CFLAGS)
 ALL_LDFLAGS  = $(LDFLAGS) $(if $(SAN),-fsanitize=$(SAN))
-LIBS        := -Wl,--as-needed -lcjson -linih -lkissfft-float -llzma -lzmq -lbpf -lnl-route-3 \
+LIBS        := -Wl,--as-needed -lcjson -linih -lkissfft-float -lzmq -lbpf -lnl-route-3 \
                -lnl-3 -lpcap -lmicrohttpd -lncursesw -ltinfo -lsqlite3 -larchive -lz -lqhull_r -lyaml -lcurl -lm
 ifneq ($(V),1)
 Q   := @

@@ -1,7 +1,7 @@
 /*
  * capfile.h - packets with their times, out of a capture file or a device.
  *
- * What there is of libpcap; the files may be packed by xz.
+ * What there is of libpcap; the files may be packed (instream.h).
  */
 #ifndef COLLECTOR_CAPFILE_H
 #define COLLECTOR_CAPFILE_H

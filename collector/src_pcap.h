@@ -2,7 +2,7 @@
  * src_pcap.h - packets, from capture files or live, as bins.
  *
  * For ports mirrored by a switch, and for hosts that allow CAP_NET_RAW but no BPF.
- * Files are pcap or pcapng, packed by xz or not.  What is in a packet is told by
+ * Files are pcap or pcapng, packed or not (instream.h).  What is in a packet is told by
  * packet.h; bytes are those on the wire, also of packets kept in part.
  *
  * Whose direction.  With 'local' addresses there is one interface, and packets from

@@ -1,14 +1,13 @@
 /*
  * file.h - whole files in memory, with a limit.
  *
- * Files compressed by xz are decompressed as they are read (liblzma), within
- * the same limit.  "-" is standard input, or output.
+ * Packed files are unpacked as they are read (instream.h), within the same limit.  "-" is
+ * standard input, or output.
  */
 #ifndef LIB_BASE_FILE_H
 #define LIB_BASE_FILE_H
 
 #include <stddef.h>
-#include <stdint.h>
 
 struct err;
 
@@ -20,10 +19,6 @@ struct err;
  */
 int file_read(const char *path, size_t max_bytes, char **ret_text, size_t *ret_length,
 	      struct err *err);
-
-/* file_read() of xz data already in memory; the decompression alone. */
-int file_unxz(const char *path, const uint8_t *bytes, size_t length, size_t max_bytes,
-	      char **ret_text, size_t *ret_length, struct err *err);
 
 /*
  * Writes 'length' bytes to 'path', so that a reader sees the old file or the whole new

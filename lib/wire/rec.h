@@ -31,7 +31,7 @@ int rec_write(struct rec_writer *writer, const uint8_t *bytes, size_t n,
 	      struct err *err);
 int rec_writer_close(struct rec_writer *writer, struct err *err); /* Accepts NULL. */
 
-/* "-" is stdin.  Recordings packed by xz are unpacked as they are read. */
+/* "-" is stdin.  Packed recordings are unpacked as they are read (instream.h). */
 int rec_reader_open(const char *file, struct rec_reader **ret_reader, struct err *err);
 /*
  * Reads the next frame; waits for it if the file is a pipe.  'ret_bytes' (may be

@@ -1,28 +1,18 @@
 #include "sim/trace/lines.h"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-#include <zlib.h>
 
 #include "lib/base/err.h"
+#include "lib/base/instream.h"
 #include "lib/base/vec.h"
 
 #define BLOCK (1u << 16)
 
 struct lines {
-	char *path; /* Owned, as the user named it. */
-	/* What is not gzip it tells as it is.  Libarchive does not check its sums. */
-	gzFile gz;
-	char *block; /* Owned.  Of that, BLOCK bytes. */
-	/* Why no more of it can be read; NULL: it can.  Libarchive may forget it. */
-	const char *broken;
-	struct archive *archive;
+	char *path;          /* Owned, as the user named it. */
+	struct instream *in; /* Owned. */
 	VEC(char)
 	held; /* From 'from' on what was told last, from 'at' on what was not. */
 	size_t from, at;
@@ -34,150 +24,18 @@ struct lines {
 	uint64_t number, n_joined; /* Of its first line; how many more it has. */
 };
 
-/* Where the member's name begins, if that file is not there but the one before is. */
-static const char *
-member_of(const char *path)
-{
-	const char *colon = strrchr(path, ':');
-
-	return access(path, F_OK) == 0 || !colon || !colon[1] ? NULL : colon + 1;
-}
-
-static int
-archive_failed(struct lines *lines, struct err *err)
-{
-	const char *why = archive_error_string(lines->archive);
-
-	if (lines->broken)
-		why = lines->broken;
-	/* What liblzma says of a file that is cut off. */
-	if (why && strstr(why, "No progress is possible"))
-		why = "it is cut off";
-	return err_set(err, lines->path, 0, 0, "cannot be unpacked: %.200s",
-		       why ? why : "damaged");
-}
-
-/* Libarchive's: the next bytes of the file, by way of 'gz'. */
-static la_ssize_t
-read_block(struct archive *archive, void *ctx, const void **ret_block)
-{
-	struct lines *lines = ctx;
-	int n = gzread(lines->gz, lines->block, BLOCK), kind;
-	const char *why = gzerror(lines->gz, &kind);
-
-	*ret_block = lines->block;
-	if (n > 0 || (n == 0 && kind == Z_OK))
-		return n;
-	/* "<fd:3>: incorrect data check". */
-	why = strstr(why, ": ") ? strstr(why, ": ") + 2 : why;
-	lines->broken = kind == Z_BUF_ERROR ? "it is cut off" : why;
-	archive_set_error(archive, EIO, "%s", lines->broken);
-	return -1;
-}
-
-static int
-find_member(struct lines *lines, const char *member, struct err *err)
-{
-	struct archive_entry *entry;
-	int r;
-
-	while ((r = archive_read_next_header(lines->archive, &entry)) == ARCHIVE_OK) {
-		const char *name = archive_entry_pathname(entry);
-
-		if (!member || (name && strcmp(name, member) == 0))
-			return 0;
-	}
-	if (r != ARCHIVE_EOF || lines->broken)
-		return archive_failed(lines, err);
-	lines->is_over = true;
-	return member ? err_set(err, lines->path, 0, 0, "has no member '%.200s'",
-				member)
-		      : 0; /* An empty file. */
-}
-
-/* Packed again and again, a small file is as large as one likes. */
-static int
-check_filters(struct lines *lines, struct err *err)
-{
-	int n = !gzdirect(lines->gz);
-
-	for (int i = 0; i < archive_filter_count(lines->archive); i++)
-		n += archive_filter_code(lines->archive, i) != ARCHIVE_FILTER_NONE;
-	return n > 1 ? err_set(err, lines->path, 0, 0,
-			       "is packed %d times, expected once at most", n)
-		     : 0;
-}
-
-/* A file of many is not one of lines. */
-static int
-check_format(struct lines *lines, const char *member, struct err *err)
-{
-	int format = archive_format(lines->archive) & ARCHIVE_FORMAT_BASE_MASK;
-
-	return !member && format == ARCHIVE_FORMAT_TAR
-		       ? err_set(err, lines->path, 0, 0,
-				 "is an archive; name a member as in '%.200s:MEMBER' "
-				 "('tar -tf' lists them)",
-				 lines->path)
-		       : 0;
-}
-
-static int
-open_file(struct lines *lines, struct err *err)
-{
-	bool is_stdin = strcmp(lines->path, "-") == 0;
-	int fd = is_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
-			  : open(lines->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	struct stat st;
-
-	if (fd < 0)
-		return err_set_errno(err, lines->path, errno, "cannot be read");
-	if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
-		close(fd);
-		return err_set_errno(err, lines->path, EISDIR, "cannot be read");
-	}
-	lines->gz = gzdopen(fd, "r");
-	BUG_ON(!lines->gz);
-	gzbuffer(lines->gz, BLOCK);
-	lines->block = xcalloc(BLOCK, 1);
-	return archive_read_open(lines->archive, lines, NULL, read_block, NULL) ==
-			       ARCHIVE_OK
-		       ? 0
-		       : archive_failed(lines, err);
-}
-
 int
 lines_open(const char *path, struct lines **ret_lines, struct err *err)
 {
-	const char *member = member_of(path);
-	struct lines *lines = xcalloc(1, sizeof *lines);
-	int r;
+	struct instream *in;
+	struct lines *lines;
+	int r = instream_open_member(path, &in, err);
 
-	lines->path = member ? xasprintf("%.*s", (int)(member - path - 1), path)
-			     : xstrdup(path);
-	lines->archive = archive_read_new();
-	BUG_ON(!lines->archive);
-	/* Not all that libarchive knows: for some it runs programs. */
-	archive_read_support_filter_gzip(lines->archive);
-	archive_read_support_filter_xz(lines->archive);
-	archive_read_support_filter_zstd(lines->archive);
-	archive_read_support_filter_bzip2(lines->archive);
-	archive_read_support_format_tar(lines->archive);
-	if (!member) {
-		archive_read_support_format_raw(lines->archive);
-		archive_read_support_format_empty(lines->archive);
-	}
-	r = open_file(lines, err);
-	if (r == 0)
-		r = find_member(lines, member, err);
-	if (r == 0)
-		r = check_filters(lines, err);
-	if (r == 0)
-		r = check_format(lines, member, err);
-	if (r < 0) {
-		lines_close(lines);
+	if (r < 0)
 		return r;
-	}
+	lines = xcalloc(1, sizeof *lines);
+	lines->path = xstrdup(path);
+	lines->in = in;
 	*ret_lines = lines;
 	return 0;
 }
@@ -187,10 +45,7 @@ lines_close(struct lines *lines)
 {
 	if (!lines)
 		return;
-	archive_read_free(lines->archive);
-	if (lines->gz)
-		gzclose_r(lines->gz);
-	free(lines->block);
+	instream_close(lines->in);
 	vec_free(&lines->held);
 	free(lines->path);
 	free(lines);
@@ -208,7 +63,7 @@ too_long(const struct lines *lines, struct err *err)
 static int
 read_more(struct lines *lines, struct err *err)
 {
-	la_ssize_t n;
+	ssize_t n;
 
 	if (lines->from)
 		memmove(lines->held.items, lines->held.items + lines->from,
@@ -219,9 +74,10 @@ read_more(struct lines *lines, struct err *err)
 	if (lines->held.n > LINES_MAX_BYTES)
 		return too_long(lines, err);
 	vec_reserve(&lines->held, BLOCK + 1);
-	n = archive_read_data(lines->archive, lines->held.items + lines->held.n, BLOCK);
-	if (n < 0 || lines->broken)
-		return archive_failed(lines, err);
+	n = instream_read(lines->in, (uint8_t *)lines->held.items + lines->held.n,
+			  BLOCK, err);
+	if (n < 0)
+		return (int)n;
 	/* Data that is over is not asked for again. */
 	lines->is_over = n == 0;
 	lines->held.n += (size_t)n;

@@ -1,10 +1,5 @@
 /*
- * lines.h - a text file line by line, whatever it is packed in (libarchive).
- *
- * gzip, xz, zstd, bzip2 are unpacked as they are read, once: what is packed again inside is
- * refused, so that there is a bound to what a small file can be.  "ARCHIVE:MEMBER" reads a
- * member of a tar archive.  The check sums of all four are looked at: a file that was damaged or
- * cut off is an error, where the damage is met, and no other text.
+ * lines.h - a text file line by line, packed or a member of an archive (instream.h).
  */
 #ifndef SIM_TRACE_LINES_H
 #define SIM_TRACE_LINES_H
@@ -17,14 +12,14 @@ struct lines;
 
 #define LINES_MAX_BYTES (1u << 20) /* Of one, or of some joined. */
 
-/* "-" is standard input.  0 or -errno with 'err' filled. */
+/* As instream_open_member(). */
 int lines_open(const char *path, struct lines **ret_lines, struct err *err);
 void lines_close(struct lines *lines); /* Accepts NULL. */
 
 /*
  * 1 with the next line, terminated, without its end, the caller's to change until the
  * next one is read; 0 at the end; -errno with 'err' filled: -EMSGSIZE for a line that is
- * too long, -EINVAL for a NUL in it or what cannot be unpacked.
+ * too long, -EINVAL for a NUL in it, or that of instream_read().
  */
 int lines_next(struct lines *lines, char **ret_line, size_t *ret_n, struct err *err);
 

@@ -6,12 +6,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <lzma.h>
-
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
 #include "lib/base/file.h"
 #include "lib/base/rng.h"
+#include "tests/unit/packed.h"
 #include "tests/unit/temp_file.h"
 #include "tests/unit/test.h"
 
@@ -25,18 +24,16 @@ put_file(const void *bytes, size_t length)
 	assert_int_equal(fclose(out), 0);
 }
 
-/* xz data that expands to 'length' bytes 'c'. */
+/* Data packed by ARCHIVE_FILTER_... that expands to 'length' bytes 'c'. */
 static uint8_t *
-packed(char c, size_t length, size_t *ret_size)
+packed(int filter, char c, size_t length, size_t *ret_size)
 {
-	size_t capacity = lzma_stream_buffer_bound(length);
+	size_t capacity = length + 1024;
 	uint8_t *plain = xcalloc(length, 1), *bytes = xcalloc(capacity, 1);
 
 	memset(plain, c, length);
-	*ret_size = 0;
-	assert_int_equal(lzma_easy_buffer_encode(6, LZMA_CHECK_CRC64, NULL, plain,
-						 length, bytes, ret_size, capacity),
-			 LZMA_OK);
+	*ret_size =
+		packed_bytes(filter, 1, (char *)plain, length, (char *)bytes, capacity);
 	free(plain);
 	return bytes;
 }
@@ -136,63 +133,70 @@ missing_files_and_folders_are_named(void **state)
 	assert_non_null(strstr(err.text, "Is a directory"));
 }
 
+static const int filters[] = { ARCHIVE_FILTER_XZ, ARCHIVE_FILTER_GZIP,
+			       ARCHIVE_FILTER_ZSTD, ARCHIVE_FILTER_BZIP2 };
+
 static void
-xz_files_are_decompressed(void **state)
+packed_files_are_unpacked(void **state)
 {
-	size_t size, length;
-	uint8_t *bytes = packed('x', 300000, &size);
-	uint8_t *twice = xcalloc(size, 2);
-	char *text;
-
 	(void)state;
-	put_file(bytes, size);
-	assert_int_equal(file_read(temp_path, 300000, &text, &length, NULL), 0);
-	assert_int_equal(length, 300000);
-	assert_int_equal(strspn(text, "x"), 300000);
-	free(text);
+	for (size_t i = 0; i < sizeof filters / sizeof *filters; i++) {
+		size_t size, length;
+		uint8_t *bytes = packed(filters[i], 'x', 300000, &size);
+		uint8_t *twice = xcalloc(size, 2);
+		char *text;
 
-	/* Two streams in one file, as cat makes them. */
-	memcpy(twice, bytes, size);
-	memcpy(twice + size, bytes, size);
-	put_file(twice, 2 * size);
-	assert_int_equal(file_read(temp_path, 600000, &text, &length, NULL), 0);
-	assert_int_equal(length, 600000);
-	free(text);
-	free(twice);
-	free(bytes);
+		put_file(bytes, size);
+		assert_int_equal(file_read(temp_path, 300000, &text, &length, NULL), 0);
+		assert_int_equal(length, 300000);
+		assert_int_equal(strspn(text, "x"), 300000);
+		free(text);
+
+		/* Two streams in one file, as cat makes them. */
+		memcpy(twice, bytes, size);
+		memcpy(twice + size, bytes, size);
+		put_file(twice, 2 * size);
+		assert_int_equal(file_read(temp_path, 600000, &text, &length, NULL), 0);
+		assert_int_equal(length, 600000);
+		free(text);
+		free(twice);
+		free(bytes);
+	}
 }
 
 static void
-an_xz_bomb_stops_at_the_limit(void **state)
+a_bomb_stops_at_the_limit(void **state)
 {
-	size_t size;
-	uint8_t *bytes = packed('\0', 50000000, &size);
-
 	(void)state;
-	assert_true(size < 20000);
-	put_file(bytes, size);
-	assert_unread(1000000, -EFBIG, "larger than 1 MB");
-	assert_unread(49999999, -EFBIG, "larger than");
-	free(bytes);
+	for (size_t i = 0; i < sizeof filters / sizeof *filters; i++) {
+		size_t size;
+		uint8_t *bytes = packed(filters[i], '\0', 50000000, &size);
+
+		assert_true(size < 100000);
+		put_file(bytes, size);
+		assert_unread(1000000, -EFBIG, "larger than 1 MB");
+		assert_unread(49999999, -EFBIG, "larger than");
+		free(bytes);
+	}
 }
 
 static void
-damaged_xz_files_are_refused(void **state)
+files_that_are_damaged_or_cut_off_are_refused(void **state)
 {
 	size_t size, length;
-	uint8_t *bytes = packed('x', 5000, &size);
+	uint8_t *bytes = packed(ARCHIVE_FILTER_XZ, 'x', 5000, &size);
 	char *text;
 
 	(void)state;
 	for (size_t cut = 6; cut < size; cut++) {
 		put_file(bytes, cut);
-		assert_unread(100000, -EINVAL, "damaged xz data");
+		assert_unread(100000, -EINVAL, "cannot be unpacked: it is cut off");
 	}
 	/* Every byte of the format is covered by a magic or a checksum. */
 	for (size_t i = 6; i < size; i++) {
 		bytes[i] ^= 0x10;
 		put_file(bytes, size);
-		assert_unread(100000, -EINVAL, "damaged xz data");
+		assert_unread(100000, -EINVAL, "cannot be unpacked: ");
 		bytes[i] ^= 0x10;
 	}
 	/* Without the magic it is just a file. */
@@ -202,6 +206,17 @@ damaged_xz_files_are_refused(void **state)
 	assert_int_equal(length, size);
 	free(text);
 	free(bytes);
+	for (size_t i = 1; i < sizeof filters / sizeof *filters; i++) {
+		bytes = packed(filters[i], 'x', 5000, &size);
+		for (size_t cut = 20; cut < size; cut++) {
+			put_file(bytes, cut);
+			assert_unread(100000, -EINVAL, "it is cut off");
+		}
+		bytes[size / 2] ^= 0x10;
+		put_file(bytes, size);
+		assert_unread(100000, -EINVAL, "cannot be unpacked: ");
+		free(bytes);
+	}
 }
 
 static void
@@ -324,9 +339,9 @@ main(void)
 		in_folder(the_limit_is_exact),
 		in_folder(an_endless_file_ends_at_the_limit),
 		in_folder(missing_files_and_folders_are_named),
-		in_folder(xz_files_are_decompressed),
-		in_folder(an_xz_bomb_stops_at_the_limit),
-		in_folder(damaged_xz_files_are_refused),
+		in_folder(packed_files_are_unpacked),
+		in_folder(a_bomb_stops_at_the_limit),
+		in_folder(files_that_are_damaged_or_cut_off_are_refused),
 		in_folder(writing_replaces_the_whole_file_and_leaves_nothing_beside_it),
 		in_folder(a_file_that_cannot_be_written_stays_as_it_was),
 		in_folder(a_byte_order_mark_is_no_part_of_the_text),

@@ -1,43 +1,22 @@
 /*
  * test_jobtrace_packed.c - traces that are compressed or in an archive, whole and damaged.
  */
-#include <archive.h>
-#include <archive_entry.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include <archive.h>
+#include <archive_entry.h>
 
 #include "lib/base/err.h"
 #include "sim/trace/jobtrace.h"
 #include "tests/unit/jobtraces.h"
 #include "tests/unit/memory_file.h"
+#include "tests/unit/packed.h"
 #include "tests/unit/test.h"
 
 /* What is being read. */
 static struct memory_file file;
-
-/* Packs a text so many times; returns how many bytes that are. */
-static size_t
-pack(int filter, int n_times, const char *text, size_t n_text, char *bytes,
-     size_t capacity)
-{
-	struct archive *out = archive_write_new();
-	struct archive_entry *entry = archive_entry_new();
-	size_t n = 0;
-
-	for (int i = 0; i < n_times; i++)
-		assert_int_equal(archive_write_add_filter(out, filter), ARCHIVE_OK);
-	archive_write_set_format_raw(out);
-	archive_write_set_bytes_in_last_block(out, 1);
-	assert_int_equal(archive_write_open_memory(out, bytes, capacity, &n),
-			 ARCHIVE_OK);
-	archive_entry_set_filetype(entry, AE_IFREG);
-	archive_write_header(out, entry);
-	assert_int_equal(archive_write_data(out, text, n_text), n_text);
-	archive_entry_free(entry);
-	archive_write_free(out);
-	return n;
-}
 
 static void
 archives_and_compressed_files_are_read(void **state)
@@ -96,8 +75,8 @@ what_is_packed_twice_or_by_a_program_is_refused(void **state)
 
 	(void)state;
 	for (int n_times = 1; n_times <= 2; n_times++) {
-		size_t n = pack(ARCHIVE_FILTER_GZIP, n_times, text, sizeof text - 1,
-				bytes, sizeof bytes);
+		size_t n = packed_bytes(ARCHIVE_FILTER_GZIP, n_times, text,
+					sizeof text - 1, bytes, sizeof bytes);
 
 		memory_file_set(&file, bytes, n);
 		if (n_times == 1) {
@@ -131,7 +110,7 @@ packed_files_that_are_damaged_or_cut_off_are_errors(void **state)
 	for (int i = 0; i < 100; i++)
 		n_text += (size_t)snprintf(text + n_text, sizeof text - n_text,
 					   "%d,%d,%d,1\n", i, i * i, 7 * i + 1);
-	n = pack(ARCHIVE_FILTER_GZIP, 1, text, n_text, bytes, sizeof bytes);
+	n = packed_bytes(ARCHIVE_FILTER_GZIP, 1, text, n_text, bytes, sizeof bytes);
 
 	/* Each byte of the rows, the sum and the length in turn. */
 	for (size_t i = 64; i < n; i++) {
@@ -191,8 +170,8 @@ packed_files_have_rows_of_many_lines(void **state)
 	memset(at, '\n', n_lines);
 	at = stpcpy(at + n_lines, end);
 	for (size_t i = 0; i < sizeof filters / sizeof *filters; i++) {
-		size_t n = pack(filters[i], 1, text, (size_t)(at - text), bytes,
-				sizeof bytes);
+		size_t n = packed_bytes(filters[i], 1, text, (size_t)(at - text), bytes,
+					sizeof bytes);
 		struct jobtrace *trace = jobtraces_open(&file, bytes, n);
 
 		assert_int_equal(jobtraces_next(trace)->line, 2);

@@ -1,21 +1,24 @@
-/* Any bytes as an xz file: what decompresses is terminated and within the limit. */
+/* Any bytes as a packed file: what is unpacked is terminated and within the limit. */
 #include <stdlib.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
 #include "lib/base/file.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/unit/memory_file.h"
 
 #define MAX_BYTES 100000
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	static struct memory_file file;
 	struct err err = { 0 };
 	size_t length = 0;
 	char *text = NULL;
 
-	if (file_unxz("fuzz", data, size, MAX_BYTES, &text, &length, &err) == 0) {
+	if (file_read(memory_file_set(&file, data, size), MAX_BYTES, &text, &length,
+		      &err) == 0) {
 		BUG_ON(!text || length > MAX_BYTES || text[length]);
 		free(text);
 	} else {

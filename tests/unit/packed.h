@@ -1,0 +1,33 @@
+/* packed.h - bytes packed by libarchive, for tests of what unpacks them. */
+#ifndef TESTS_UNIT_PACKED_H
+#define TESTS_UNIT_PACKED_H
+
+#include <archive.h>
+#include <archive_entry.h>
+
+#include "tests/unit/test.h"
+
+/* Packs bytes 'n_times' by ARCHIVE_FILTER_...; returns how many bytes that are. */
+static inline size_t
+packed_bytes(int filter, int n_times, const char *plain, size_t n_plain, char *bytes,
+	     size_t capacity)
+{
+	struct archive *out = archive_write_new();
+	struct archive_entry *entry = archive_entry_new();
+	size_t n = 0;
+
+	for (int i = 0; i < n_times; i++)
+		assert_int_equal(archive_write_add_filter(out, filter), ARCHIVE_OK);
+	archive_write_set_format_raw(out);
+	archive_write_set_bytes_in_last_block(out, 1);
+	assert_int_equal(archive_write_open_memory(out, bytes, capacity, &n),
+			 ARCHIVE_OK);
+	archive_entry_set_filetype(entry, AE_IFREG);
+	archive_write_header(out, entry);
+	assert_int_equal(archive_write_data(out, plain, n_plain), n_plain);
+	archive_entry_free(entry);
+	archive_write_free(out);
+	return n;
+}
+
+#endif
