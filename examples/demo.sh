@@ -1,7 +1,7 @@
 #!/bin/sh
-# demo.sh BUILD - from a real capture to advice, and what the advice buys: the
-# main job of antiphase in one go.  BUILD is the folder with the programs; all
-# that the demo writes goes to build/demo.  Every figure is computed in the run.
+# demo.sh BUILD - from a real capture to advice and its gain: the main use of
+# antiphase in one run.  BUILD is the folder with the programs; the demo writes
+# to build/demo only.  Every figure is computed in the run.
 set -eu
 B=${1:?the build directory}
 case $B in /*) ;; *) B=$PWD/$B ;; esac
@@ -22,7 +22,7 @@ run() {
 	"$@"
 }
 
-say "1. What a job sends: a capture of a real MPI program, 1 ms byte counts of 4 hosts"
+say "1. The profile of a job: a capture of a real MPI program, 1 ms byte counts of 4 hosts"
 run antiphase profile mpi-4rank-16MB.csv.xz
 antiphase profile mpi-4rank-16MB.csv.xz --json >captured.json
 
@@ -31,14 +31,14 @@ run antiphase topology generate leaf-spine --leaves 6 --hosts-per-leaf 4 --gbps 
 	--oversubscription 2:1 -o fabric.json
 run antiphase topology show fabric.json
 
-say "3. Where the jobs should go and when they should talk (demo.ini: some run, some wait)"
+say "3. Advice: where the jobs should run, and how far to shift them (demo.ini: some run, some wait)"
 run antiphase advise --fabric fabric.json --jobs demo.ini \
 	--svg-before circle-before.svg --svg-after circle-after.svg
 
 say "4. Why"
 run antiphase explain --fabric fabric.json --jobs demo.ini gpt2
 
-say "5. What it buys: fair sharing, CASSINI and antiphase, over ten seeds"
+say "5. The gain: fair sharing, CASSINI and antiphase, over ten seeds"
 run antiphase sim compare demo.ini --policies fair,cassini,antiphase:once,antiphase --seeds 1..10
 
-say "The worst link's circle before and after: $out/circle-before.svg, $out/circle-after.svg"
+say "The circle of the worst link, before and after: $out/circle-before.svg, $out/circle-after.svg"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # cassini.sh BUILD OUT [24|all|smoke] - the experiment of the CASSINI paper (NSDI 2024):
-# sweeps, tables of ratios, and figures, in the folder OUT.  What is there already is not
-# run again.  Each file begins, each figure ends with the version, the command and the seeds.
+# sweeps, tables of ratios, and figures, in the folder OUT.  Finished runs are not repeated.
+# Each file begins, and each figure ends, with the version, the command and the seeds.
 set -eu
 sim=$1/antiphase-sim
 out=$2
@@ -9,7 +9,7 @@ which=${3:-all}
 here=$(dirname "$0")
 mkdir -p "$out"
 
-# What is compared, and what the paper says of it: its best cases.
+# The comparisons, and the best cases of the paper.
 PAPER='CASSINI (NSDI 2024): up to=1.6,2.5,-,-,1.6,2.5,33'
 
 ratios() {
@@ -24,7 +24,7 @@ ratios() {
 		--beside "$PAPER"
 }
 
-# Of the sets of jobs that met: how many CASSINI gave no shifts for a loop.
+# Of the sets of jobs that shared links: for how many CASSINI gave no shifts because of a loop.
 loops() {
 	"$sim" ratios "$1" -b augment=none \
 		-m policies.fabric.n_solved -m policies.fabric.n_loops \
