@@ -94,7 +94,7 @@ load_fabric(struct screen *screen, const char *fabric, int64_t ecmp_seed)
 	struct err err;
 	int error = 0;
 
-	if (fabric && topology_is_endpoint(fabric)) {
+	if (fabric && topology_is_service(fabric)) {
 		error = topology_ask_plan(fabric, &screen->topo, &err);
 		if (error < 0)
 			return topology_fail(error, &err);

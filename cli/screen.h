@@ -42,7 +42,7 @@ struct screen_opts {
 	  "a bus (tcp://.., ipc://..), a recording or '-'; may be repeated "    \
 	  "(default: $ANTIPHASE_BUS, or the local bus)", 0, 0, NULL, NULL },    \
 	{ "fabric", 'f', CLI_STR, &(o)->fabric, "FILE",                         \
-	  "the fabric, or the tcp:// of its service, to know links beyond the " \
+	  "the fabric, or the http:// of its service, to know links beyond the " \
 	  "hosts' own (default with a bus: the local service)",                \
 	  0, 0, NULL, NULL },                                                   \
 	{ "window", 'w', CLI_STR, &(o)->window, "TIME",                         \

@@ -12,6 +12,7 @@
 #include "lib/base/file.h"
 #include "lib/base/json.h"
 #include "lib/base/jsonw.h"
+#include "lib/base/strbuf.h"
 #include "topology/diff.h"
 #include "topology/diff_write.h"
 #include "topology/seen.h"
@@ -48,21 +49,18 @@ read_seen(const char *operand, struct seen *seen, struct err *err)
 
 /* What the service's nodes reported: its reply holds the members of antiphase.seen/1. */
 static int
-ask_seen(const char *endpoint, struct seen *seen, struct err *err)
+ask_seen(const char *service, struct seen *seen, struct err *err)
 {
-	struct json_doc *doc;
-	char *reply;
-	size_t n;
-	int r = topology_ask(endpoint, "{\"op\":\"seen\"}", &reply, &n, err);
+	struct json_doc *doc = NULL;
+	struct strbuf reply = STRBUF_EMPTY;
+	int r = topology_ask(service, "seen", NULL, &reply, err);
 
-	if (r < 0)
-		return r;
-	r = json_parse(endpoint, reply, n, &doc, err);
-	if (r == 0) {
+	if (r == 0)
+		r = json_parse(service, reply.text, reply.length, &doc, err);
+	if (r == 0)
 		r = seen_json_read_nodes(doc, clk_wall_us(), seen, err);
-		json_doc_free(doc);
-	}
-	free(reply);
+	json_doc_free(doc);
+	strbuf_free(&reply);
 	return r;
 }
 
@@ -109,15 +107,13 @@ run_diff(int argc, char **argv)
 	int64_t max_age_s = 0;
 	bool json = false, has_age = false;
 	const struct cli_opt opts[] = {
-		{ "from", 'f', CLI_STR, &from, "ENDPOINT",
+		{ "from", 'f', CLI_STR, &from, "SERVICE",
 		  "ask this antiphase-topology what nodes see, and for the plan if none "
 		  "is given",
 		  0, 0, NULL, NULL },
 		{ "max-age", 0, CLI_INT, &max_age_s, "SECONDS",
 		  "leave out older reports (300 with --from, else any)", 0, 1000000,
 		  NULL, &has_age },
-		{ "keys", 'k', CLI_STR, &topology_keys, "DIR",
-		  "of our key and the service's ($ANTIPHASE_KEYS)", 0, 0, NULL, NULL },
 		{ "json", 'j', CLI_FLAG, &json, NULL, "machine-readable", 0, 0, NULL,
 		  NULL },
 		CLI_OPTS_END,
@@ -133,7 +129,7 @@ run_diff(int argc, char **argv)
 	if (!from && argc - first < 2)
 		return cli_usage_error(&verb_topology_diff,
 				       "expected a PLAN and files of what was SEEN, or "
-				       "--from ENDPOINT");
+				       "--from SERVICE");
 	if (from && !has_age)
 		max_age_s = DEFAULT_AGE_S;
 	seen = seen_new();
@@ -155,6 +151,6 @@ const struct cli_verb verb_topology_diff = {
 	.usage = "[options] [PLAN] [[NODE=]SEEN...]",
 	.examples = "  antiphase topology diff fabric.json seen.json\n"
 		    "  antiphase topology diff fabric.json gpu0=lldp-gpu0.json\n"
-		    "  antiphase topology diff --from tcp://127.0.0.1:7462\n",
+		    "  antiphase topology diff --from http://127.0.0.1:7462\n",
 	.run = run_diff,
 };

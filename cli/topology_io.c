@@ -20,7 +20,7 @@ topology_load(const char *path, const struct topo_read_opts *opts,
 	size_t length;
 	int r;
 
-	if (topology_is_endpoint(path))
+	if (topology_is_service(path))
 		return topology_ask_plan(path, ret_topo, err);
 	r = file_read(path, TOPO_MAX_FILE_BYTES, &text, &length, err);
 	if (r < 0)

@@ -14,7 +14,7 @@ struct table;
 
 /*
  * Reads the fabric file at 'path', in any format, or asks the antiphase-topology at
- * the endpoint 'path' ("tcp://127.0.0.1:7462").  'opts' may be NULL.  Returns 0
+ * the service 'path' ("http://127.0.0.1:7462").  'opts' may be NULL.  Returns 0
  * and a new reference, or the negative errno for topology_fail().
  */
 int topology_load(const char *path, const struct topo_read_opts *opts,

@@ -7,21 +7,23 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/bus_opts.h"
 #include "cli/topology_service.h"
 #include "cli/topology_verbs.h"
 #include "lib/base/clk.h"
 #include "lib/base/err.h"
 #include "lib/base/file.h"
 #include "lib/base/jsonw.h"
+#include "lib/base/strbuf.h"
 #include "lib/wire/bus.h"
-#include "lib/wire/rpc.h"
 #include "topology/in_lldp.h"
 #include "topology/links_netlink.h"
 #include "topology/lldp_run.h"
 #include "topology/seen.h"
 #include "topology/seen_json.h"
 
-#define LLDP_TIMEOUT_NS ((int64_t)5 * 1000000000)
+#define SECOND_NS       INT64_C(1000000000)
+#define LLDP_TIMEOUT_NS (5 * SECOND_NS)
 
 /* ---- report ------------------------------------------------------------------------- */
 
@@ -85,7 +87,6 @@ write_report(const struct seen_node *node, bool as_document)
 	} else {
 		jsonw_init(&w, out);
 		jsonw_object(&w, NULL);
-		jsonw_str(&w, "op", "seen");
 	}
 	seen_json_node(node, &w);
 	jsonw_end(&w);
@@ -102,17 +103,15 @@ static int
 send_report(const struct report *rp, const struct seen_node *node)
 {
 	struct err err = { 0 };
-	char *text = write_report(node, rp->print), *reply;
-	size_t n;
+	struct strbuf reply = STRBUF_EMPTY;
+	char *text = write_report(node, rp->print);
 	int r = 0;
 
-	if (rp->print) {
+	if (rp->print)
 		fputs(text, stdout);
-	} else {
-		r = topology_ask(rp->to, text, &reply, &n, &err);
-		if (r == 0)
-			free(reply);
-	}
+	else
+		r = topology_ask(rp->to, "seen", text, &reply, &err);
+	strbuf_free(&reply);
 	free(text);
 	return r < 0 ? topology_fail(r, &err) : CLI_OK;
 }
@@ -149,7 +148,7 @@ run_report(int argc, char **argv)
 	struct report rp = { .to = TOPOLOGY_SERVICE, .program = "lldpcli" };
 	char host[256] = "";
 	const struct cli_opt opts[] = {
-		{ "to", 't', CLI_STR, &rp.to, "ENDPOINT",
+		{ "to", 't', CLI_STR, &rp.to, "SERVICE",
 		  "of antiphase-topology (" TOPOLOGY_SERVICE ")", 0, 0, NULL, NULL },
 		{ "print", 0, CLI_FLAG, &rp.print, NULL,
 		  "to stdout instead, for 'topology diff'", 0, 0, NULL, NULL },
@@ -163,8 +162,6 @@ run_report(int argc, char **argv)
 		  "neighbours only, no state and speed of ports", 0, 0, NULL, NULL },
 		{ "lldp-socket", 0, CLI_STR, &rp.socket, "PATH",
 		  "lldpd's socket, if not its usual one", 0, 0, NULL, NULL },
-		{ "keys", 'k', CLI_STR, &topology_keys, "DIR",
-		  "of our key and the service's ($ANTIPHASE_KEYS)", 0, 0, NULL, NULL },
 		{ "lldpcli", 0, CLI_STR, &rp.program, "PROGRAM",
 		  "run this to ask lldpd (lldpcli)", 0, 0, NULL, NULL },
 		CLI_OPTS_END,
@@ -188,7 +185,7 @@ const struct cli_verb verb_topology_report = {
 	.name = "topology report",
 	.summary = "tell antiphase-topology what this host sees",
 	.usage = "[options]",
-	.examples = "  antiphase topology report --to tcp://127.0.0.1:7462\n"
+	.examples = "  antiphase topology report --to http://127.0.0.1:7462\n"
 		    "  antiphase topology report --print > seen.json\n"
 		    "  antiphase topology report --node gpu0 --lldp lldp-gpu0.json\n",
 	.run = run_report,
@@ -197,27 +194,29 @@ const struct cli_verb verb_topology_report = {
 /* ---- watch -------------------------------------------------------------------------- */
 
 static int
-watch(struct rpc_listener *listener, int64_t count, int64_t timeout_s)
+watch(struct bus_sub *changes, int64_t count, int64_t timeout_s)
 {
-	int64_t until_ns = clk_monotonic_ns() + timeout_s * 1000000000;
+	int64_t until_ns = clk_monotonic_ns() + timeout_s * SECOND_NS;
 
-	for (int64_t i = 0; count == 0 || i < count; i++) {
-		int64_t left_ns = until_ns - clk_monotonic_ns();
-		char *text;
-		int r = rpc_listen(listener,
-				   timeout_s == 0 ? -1
-				   : left_ns > 0  ? left_ns
-						  : 0,
-				   &text);
+	for (int64_t i = 0; count == 0 || i < count;) {
+		int64_t left_ns = timeout_s ? until_ns - clk_monotonic_ns() : SECOND_NS;
+		const char *topic;
+		const uint8_t *text;
+		size_t n;
+		int r = bus_sub_message(changes, &topic, &text, &n);
 
-		if (r == -EINTR)
-			return CLI_INTERRUPTED;
-		if (r <= 0)
+		if (r == 1) {
+			i++;
+			if (fwrite(text, 1, n, stdout) != n || fflush(stdout) != 0)
+				return CLI_NO;
+			continue;
+		}
+		if (r == 0 && timeout_s && left_ns <= 0)
 			return i ? CLI_OK : CLI_NO;
-		fputs(text, stdout);
-		free(text);
-		if (fflush(stdout) != 0)
-			return CLI_NO;
+		if (r == 0)
+			r = bus_sub_wait(changes, left_ns);
+		if (r < 0)
+			return r == -EINTR ? CLI_INTERRUPTED : CLI_NO;
 	}
 	return CLI_OK;
 }
@@ -225,7 +224,7 @@ watch(struct rpc_listener *listener, int64_t count, int64_t timeout_s)
 static int
 run_watch(int argc, char **argv)
 {
-	const char *from = TOPOLOGY_CHANGES;
+	const char *from = TOPOLOGY_CHANGES, *directory = getenv("ANTIPHASE_KEYS");
 	int64_t count = 0, timeout_s = 0;
 	const struct cli_opt opts[] = {
 		{ "from", 'f', CLI_STR, &from, "ENDPOINT",
@@ -233,14 +232,14 @@ run_watch(int argc, char **argv)
 		  NULL, NULL },
 		{ "count", 'c', CLI_INT, &count, "N", "end after so many (never)", 1,
 		  1000000000, NULL, NULL },
-		{ "keys", 'k', CLI_STR, &topology_keys, "DIR",
+		{ "keys", 'k', CLI_STR, &directory, "DIR",
 		  "of our key and the service's ($ANTIPHASE_KEYS)", 0, 0, NULL, NULL },
 		{ "timeout", 0, CLI_INT, &timeout_s, "SECONDS",
 		  "end after so long (never); exit 1 if nothing came", 1, 1000000, NULL,
 		  NULL },
 		CLI_OPTS_END,
 	};
-	struct rpc_listener *listener;
+	struct bus_sub *changes = NULL;
 	struct bus_keys *keys = NULL;
 	struct err err = { 0 };
 	int first = cli_parse(&verb_topology_watch, opts, argc, argv);
@@ -250,14 +249,14 @@ run_watch(int argc, char **argv)
 		return cli_status(first);
 	if (first != argc)
 		return cli_usage_error(&verb_topology_watch, "expected no operands");
-	r = topology_load_keys(&keys, &err);
+	r = bus_opts_keys(directory && *directory ? directory : NULL, &keys, &err);
 	if (r == 0)
-		r = rpc_listener_open(from, keys, "t/", &listener, &err);
+		r = bus_sub_open(&from, 1, false, keys, &changes, &err);
+	if (r == 0)
+		r = bus_sub_want_topic(changes, "t/", true);
 	bus_keys_free(keys);
-	if (r < 0)
-		return cli_fail(r, &err);
-	r = watch(listener, count, timeout_s);
-	rpc_listener_close(listener);
+	r = r < 0 ? cli_fail(r, &err) : watch(changes, count, timeout_s);
+	bus_sub_close(changes);
 	return r;
 }
 

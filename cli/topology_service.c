@@ -4,75 +4,71 @@
 #include "cli/topology_service.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
+#include <stdio.h>
 
 #include "lib/base/cli.h"
 #include "lib/base/err.h"
-#include "lib/wire/bus.h"
-#include "lib/wire/rpc.h"
+#include "lib/base/strbuf.h"
+#include "lib/daemon/ask.h"
+#include "lib/daemon/http_call.h"
 #include "topology/reply.h"
 
 #define TIMEOUT_NS ((int64_t)5 * 1000000000)
 
-const char *topology_keys;
-
-int
-topology_load_keys(struct bus_keys **ret_keys, struct err *err)
-{
-	const char *directory =
-		topology_keys ? topology_keys : getenv("ANTIPHASE_KEYS");
-
-	*ret_keys = NULL;
-	return directory && *directory ? bus_keys_load(directory, ret_keys, err) : 0;
-}
-
 bool
-topology_is_endpoint(const char *path)
+topology_is_service(const char *path)
 {
-	return strncmp(path, "tcp://", 6) == 0 || strncmp(path, "ipc://", 6) == 0;
+	return ask_address(path) != NULL;
 }
 
 int
-topology_ask(const char *endpoint, const char *request, char **ret_reply, size_t *ret_n,
-	     struct err *err)
+topology_ask(const char *service, const char *op, const char *body,
+	     struct strbuf *reply, struct err *err)
 {
-	struct bus_keys *keys;
-	char *reply;
-	size_t n;
-	int r = topology_load_keys(&keys, err);
+	char path[64];
+	const struct http_call_opts opts = {
+		.address = ask_address(service),
+		.method = body ? "POST" : "GET",
+		.path = path,
+		.type = body ? "application/json" : NULL,
+		.body = body,
+		.timeout_ns = TIMEOUT_NS,
+		.max_bytes = TOPO_MAX_REPLY_BYTES,
+	};
+	int r;
 
-	if (r < 0)
-		return r;
-	r = rpc_call(endpoint, keys, request, TIMEOUT_NS, &reply, &n, err);
-	bus_keys_free(keys);
-	if (r == -EACCES)
+	if (!opts.address)
+		return err_set(
+			err, NULL, 0, 0,
+			"'%s' is no service: expected 'http://127.0.0.1:7462' or "
+			"'unix:/PATH'",
+			service);
+	snprintf(path, sizeof path, "/api/v1/%s", op);
+	r = ask_once(&opts, reply, err);
+	if (r == -EACCES || r == -EINVAL)
 		return r;
 	if (r < 0) {
-		err_append(err, "; is antiphase-topology running there?");
+		err_set(err, NULL, 0, 0,
+			"no service answers at %s%s; is antiphase-topology running "
+			"there?",
+			service, r == -ETIMEDOUT ? " in time" : "");
 		return -ECONNREFUSED;
 	}
-	r = topo_reply_check(endpoint, reply, n, err);
-	if (r < 0) {
-		free(reply);
-		return r;
-	}
-	*ret_reply = reply;
-	*ret_n = n;
-	return 0;
+	if (r == 200)
+		return topo_reply_check(service, reply->text, reply->length, err);
+	ask_error(service, r, reply->text, reply->length, err);
+	return -EINVAL;
 }
 
 int
-topology_ask_plan(const char *endpoint, struct topo **ret_topo, struct err *err)
+topology_ask_plan(const char *service, struct topo **ret_topo, struct err *err)
 {
-	char *reply;
-	size_t n;
-	int r = topology_ask(endpoint, "{\"op\":\"snapshot\"}", &reply, &n, err);
+	struct strbuf reply = STRBUF_EMPTY;
+	int r = topology_ask(service, "snapshot", NULL, &reply, err);
 
-	if (r < 0)
-		return r;
-	r = topo_reply_plan(endpoint, reply, n, ret_topo, err);
-	free(reply);
+	if (r == 0)
+		r = topo_reply_plan(service, reply.text, reply.length, ret_topo, err);
+	strbuf_free(&reply);
 	return r;
 }
 

@@ -4,12 +4,12 @@
 #include <string.h>
 
 #include "cli/verbs.h"
-#include "lib/daemon/ctl.h"
+#include "lib/daemon/control.h"
 
 static int
 run_ctl(int argc, char **argv)
 {
-	const char *runtime_dir = "/run/antiphase", *words[CTL_MAX_WORDS + 1];
+	const char *runtime_dir = "/run/antiphase", *words[CONTROL_MAX_WORDS + 1];
 	const struct cli_opt opts[] = {
 		{ "runtime-dir", 0, CLI_STR, &runtime_dir, "DIR",
 		  "where its socket is (default: /run/antiphase)", 0, 0, NULL, NULL },
@@ -19,14 +19,14 @@ run_ctl(int argc, char **argv)
 
 	if (first < 0)
 		return cli_status(first);
-	if (n < 2 || n - 1 > CTL_MAX_WORDS || strchr(argv[first], '/'))
+	if (n < 2 || n - 1 > CONTROL_MAX_WORDS || strchr(argv[first], '/'))
 		return cli_usage_error(&verb_ctl,
 				       "expected a daemon, such as collector, and a "
 				       "request, such as 'log dbg'");
 	for (int i = 1; i < n; i++)
 		words[i - 1] = argv[first + i];
 	words[n - 1] = NULL;
-	return ctl_ask_print(runtime_dir, argv[first], words);
+	return control_ask_print(runtime_dir, argv[first], words);
 }
 
 const struct cli_verb verb_ctl = {

@@ -14,7 +14,7 @@
 #include "lib/base/jsonw.h"
 #include "lib/base/table.h"
 #include "lib/base/vec.h"
-#include "lib/daemon/ctl.h"
+#include "lib/daemon/control.h"
 
 #define ASK_NS     INT64_C(5000000000)
 #define MAX_LABELS 4
@@ -206,14 +206,14 @@ run_stats(int argc, char **argv)
 		return cli_usage_error(&verb_stats,
 				       "expected at most one part of a name");
 	path = xasprintf("%s/collector.sock", runtime_dir);
-	rc = ctl_ask(path, words, ASK_NS, &reply, &err);
+	rc = control_ask(path, words, ASK_NS, &reply, &err);
 	if (rc < 0)
 		err_print(&err, stderr);
 	else if (reply.length)
 		print_figures(reply.text, argv[first], is_json);
 	strbuf_free(&reply);
 	free(path);
-	return ctl_exit_status(rc);
+	return control_exit_status(rc);
 }
 
 const struct cli_verb verb_stats = {

@@ -14,7 +14,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cli.h"
 #include "lib/base/err.h"
-#include "lib/daemon/ctl.h"
+#include "lib/daemon/control.h"
 #include "lib/daemon/settings_opts.h"
 
 /* ---- run ------------------------------------------------------------------------------- */
@@ -83,16 +83,16 @@ run_job(int argc, char **argv)
 	if (first < 0)
 		return cli_status(first);
 	if (what && strcmp(what, "add") == 0 && n == 2 && cgroup)
-		return ctl_ask_print(runtime_dir, "collector",
+		return control_ask_print(runtime_dir, "collector",
 				     (const char *const[]){ "job", "add",
 							    argv[first + 1], cgroup,
 							    NULL });
 	if (what && strcmp(what, "remove") == 0 && n == 2 && !cgroup)
-		return ctl_ask_print(runtime_dir, "collector",
+		return control_ask_print(runtime_dir, "collector",
 				     (const char *const[]){ "job", "remove",
 							    argv[first + 1], NULL });
 	if (what && strcmp(what, "list") == 0 && n == 1 && !cgroup)
-		return ctl_ask_print(runtime_dir, "collector",
+		return control_ask_print(runtime_dir, "collector",
 				     (const char *const[]){ "job", "list",
 							    is_json ? "json" : NULL,
 							    NULL });

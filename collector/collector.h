@@ -18,7 +18,7 @@ struct bus_keys;
 struct bus_pub;
 struct cgroups;
 struct collector;
-struct ctl;
+struct control;
 struct err;
 struct feeds;
 struct http;
@@ -28,7 +28,6 @@ struct marks_in;
 struct pacer_in;
 struct peaks;
 struct rec_writer;
-struct rpc_listener;
 struct registry;
 struct tele_buffer;
 struct tele_frame;
@@ -52,9 +51,9 @@ struct collector {
 	struct bus_pub *bus;       /* NULL: not published. */
 	struct rec_writer *output; /* NULL: not recorded. */
 	struct marks_in *marks;
-	struct pacer_in *pacers;       /* NULL: none are listened to. */
-	struct rpc_listener *listener; /* For orders; NULL: there are none. */
-	struct ctl *ctl;
+	struct pacer_in *pacers; /* NULL: none are listened to. */
+	struct bus_sub *orders;  /* NULL: there are none. */
+	struct control *control;
 	struct http *http;
 	struct peaks *peaks;
 	struct topjobs *top;

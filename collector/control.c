@@ -1,13 +1,14 @@
 /*
- * control.c - what the running collector can be asked: lib/daemon/ctl.h's requests.
+ * control.c - the commands of the running collector (lib/daemon/control.h).
  *
  *	stats				all figures, as /metrics has them
  *	job add NAME CGROUP		a control group is that job from now on
  *	job remove NAME
  *	job list [json]
- *	log LEVEL			how much to say, until the next start
  *	ping
  */
+#include "lib/daemon/control.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,6 @@
 #include "lib/base/err.h"
 #include "lib/base/log.h"
 #include "lib/base/words.h"
-#include "lib/daemon/ctl.h"
 
 static int
 run_stats(void *ctx, size_t n, char **args, struct strbuf *reply, struct err *err)
@@ -101,21 +101,20 @@ run_job_list(void *ctx, size_t n, char **args, struct strbuf *reply, struct err 
 	return 0;
 }
 
-static const struct ctl_verb verbs[] = {
-	{ "stats", 0, 0, false, run_stats },
-	{ "ping", 0, 0, false, run_ping },
-	{ "job add", 2, 2, true, run_job_add },
-	{ "job remove", 1, 1, true, run_job_remove },
-	{ "job list", 0, 1, false, run_job_list },
-	{ "log", 1, 1, true, ctl_run_log },
-	{ NULL, 0, 0, false, NULL },
+static const struct control_command commands[] = {
+	{ "stats", "", 0, 0, false, run_stats },
+	{ "ping", "", 0, 0, false, run_ping },
+	{ "job add", "NAME CGROUP", 2, 2, true, run_job_add },
+	{ "job remove", "NAME", 1, 1, true, run_job_remove },
+	{ "job list", "[json]", 0, 1, false, run_job_list },
+	{ NULL, NULL, 0, 0, false, NULL },
 };
 
 int
 collector_open_control(struct collector *c, struct err *err)
 {
 	char *path = collector_path(&c->config, "collector.sock");
-	int rc = ctl_open(c->loop, path, 0660, verbs, c, &c->ctl, err);
+	int rc = control_open(c->loop, path, commands, c, &c->control, err);
 
 	free(path);
 	return rc;

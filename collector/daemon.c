@@ -31,7 +31,6 @@
 #include "lib/base/rng.h"
 #include "lib/base/words.h"
 #include "lib/daemon/caps.h"
-#include "lib/daemon/ctl.h"
 #include "lib/daemon/http.h"
 #include "lib/daemon/loop.h"
 #include "lib/daemon/metrics.h"

@@ -20,7 +20,7 @@
 #include "collector/src_bpf_probe.h"
 #include "lib/base/err.h"
 #include "lib/base/strbuf.h"
-#include "lib/daemon/ctl.h"
+#include "lib/daemon/control.h"
 #include "lib/daemon/settings.h"
 #include "lib/wire/bus.h"
 
@@ -286,7 +286,7 @@ is_running(struct doctor *doctor)
 	char *path = xasprintf("%s/collector.sock", doctor->config->runtime_dir);
 	struct strbuf reply = STRBUF_EMPTY;
 	struct err err = { 0 };
-	int rc = ctl_ask(path, words, ASK_NS, &reply, &err);
+	int rc = control_ask(path, words, ASK_NS, &reply, &err);
 
 	if (rc == 0)
 		doctor_say(doctor, FINDING_OK, "collector", NULL, "one runs (%s)",

@@ -15,7 +15,7 @@
 #include "lib/base/err.h"
 #include "lib/daemon/loop.h"
 #include "lib/daemon/settings.h"
-#include "lib/wire/rpc.h"
+#include "lib/wire/bus.h"
 
 /* The job of the control group at 'path' in the tree. */
 static bool
@@ -81,9 +81,8 @@ collector_inputs_second(struct collector *c, int64_t now_ns,
 /* ---- Down ---------------------------------------------------------------------------- */
 
 static void
-on_orders(void *ctx, const char *text, size_t n)
+take_orders(struct collector *c, const char *text, size_t n)
 {
-	struct collector *c = ctx;
 	struct orders orders = { 0 };
 	struct err err = { 0 };
 
@@ -101,6 +100,18 @@ on_orders(void *ctx, const char *text, size_t n)
 	orders_fini(&orders);
 }
 
+static void
+on_orders(void *ctx)
+{
+	struct collector *c = ctx;
+	const char *topic;
+	const uint8_t *bytes;
+	size_t n;
+
+	while (bus_sub_message(c->orders, &topic, &bytes, &n) == 1)
+		take_orders(c, (const char *)bytes, n);
+}
+
 /* Whether anybody announces there shows only when he does. */
 static int
 open_orders(struct collector *c, struct err *err)
@@ -111,9 +122,11 @@ open_orders(struct collector *c, struct err *err)
 	if (settings_is_none(c->config.orders))
 		return 0;
 	snprintf(topic, sizeof topic, "pace/%s/", c->host);
-	rc = rpc_listener_open(c->config.orders, c->keys, topic, &c->listener, err);
+	rc = bus_sub_open(&c->config.orders, 1, false, c->keys, &c->orders, err);
 	if (rc == 0)
-		rpc_listener_join(c->listener, c->loop, on_orders, c);
+		rc = bus_sub_want_topic(c->orders, topic, true);
+	if (rc == 0)
+		bus_sub_join(c->orders, c->loop, on_orders, c);
 	return rc;
 }
 
@@ -166,7 +179,7 @@ collector_open_inputs(struct collector *c, struct err *err)
 void
 collector_close_inputs(struct collector *c)
 {
-	rpc_listener_close(c->listener);
+	bus_sub_close(c->orders);
 	pacer_in_close(c->pacers);
 	marks_in_close(c->marks);
 }

@@ -25,7 +25,7 @@
 #include "lib/base/log.h"
 #include "lib/base/rng.h"
 #include "lib/daemon/caps.h"
-#include "lib/daemon/ctl.h"
+#include "lib/daemon/control.h"
 #include "lib/daemon/http.h"
 #include "lib/daemon/loop.h"
 #include "lib/daemon/metrics.h"
@@ -263,7 +263,7 @@ collector_close(struct collector *c)
 	struct err err = { 0 };
 
 	http_close(c->http);
-	ctl_close(c->ctl);
+	control_close(c->control);
 	collector_close_inputs(c);
 	feeds_close(c->feeds);
 	if (c->output && rec_writer_close(c->output, &err) < 0) {

@@ -18,7 +18,6 @@
 #include "lib/base/strtab.h"
 #include "lib/base/table.h"
 #include "lib/base/vec.h"
-#include "lib/daemon/ctl_words.h"
 
 #define MAX_FILE_BYTES (64 << 20)
 
@@ -49,12 +48,49 @@ is_there(const struct registry *registry, const char *path)
 	return so;
 }
 
-/* ---- The file ------------------------------------------------------------------------ */
+/* ---- The file: a line a job, "NAME CGROUP", percent-encoded -------------------------- */
+
+static void
+add_word(struct strbuf *out, const char *word, char end)
+{
+	for (; *word; word++) {
+		unsigned char byte = (unsigned char)*word;
+
+		if (byte <= ' ' || byte == '%' || byte == 0x7f)
+			strbuf_printf(out, "%%%02x", byte);
+		else
+			strbuf_putc(out, *word);
+	}
+	strbuf_putc(out, end);
+}
 
 static void
 add_line(struct strbuf *out, const char *name, const char *path)
 {
-	ctl_words_join(out, (const char *const[]){ name, path, NULL });
+	add_word(out, name, ' ');
+	add_word(out, path, '\n');
+}
+
+/* In place; false for what is not encoded so, or empty. */
+static bool
+decode_word(char *word)
+{
+	char *to = word;
+
+	for (const char *from = word; *from; from++) {
+		unsigned byte = (unsigned char)*from;
+		int n = 0;
+
+		if (*from == '%') {
+			if (sscanf(from + 1, "%2x%n", &byte, &n) != 1 || n != 2 ||
+			    !byte)
+				return false;
+			from += 2;
+		}
+		*to++ = (char)byte;
+	}
+	*to = '\0';
+	return to > word;
 }
 
 static int
@@ -98,19 +134,20 @@ append(const struct registry *registry, const char *name, const char *path,
 static bool
 take_line(struct registry *registry, char *line)
 {
-	char *words[2];
-	size_t n = 0;
+	char *path = strchr(line, ' ');
 	struct err err = { 0 };
 
-	if (ctl_words_split(line, words, 2, &n, &err) < 0 || n != 2) {
+	if (path)
+		*path++ = '\0';
+	if (!path || strchr(path, ' ') || !decode_word(line) || !decode_word(path)) {
 		log_warn("collector", "%s: a line that names no job and control group",
 			 registry->file);
 		return false;
 	}
-	if (cgroups_register(registry->cgroups, words[0], words[1], &err) == 0)
+	if (cgroups_register(registry->cgroups, line, path, &err) == 0)
 		return true;
-	log_info("collector", "job %s of an earlier run is forgotten: %s: %s", words[0],
-		 words[1], err.text);
+	log_info("collector", "job %s of an earlier run is forgotten: %s: %s", line,
+		 path, err.text);
 	return false;
 }
 

@@ -9,23 +9,6 @@
 #include "lib/base/json.h"
 #include "topology/read.h"
 
-/* An error reply: its message, and its hint. */
-static int
-read_error(const struct json_doc *doc, const char *from, struct err *err)
-{
-	const struct json *error = json_find(json_root(doc), "error");
-	const char *message, *hint;
-
-	if (!error)
-		return 0;
-	if (json_get_str(doc, error, "message", &message, err) < 0)
-		return -EINVAL;
-	err_set(err, from, 0, 0, "%s", message);
-	if (json_get_str(doc, error, "hint", &hint, NULL) == 0)
-		err_append(err, " (%s)", hint);
-	return -EINVAL;
-}
-
 int
 topo_reply_check(const char *from, const char *reply, size_t n, struct err *err)
 {
@@ -34,8 +17,6 @@ topo_reply_check(const char *from, const char *reply, size_t n, struct err *err)
 
 	if (r == 0)
 		r = json_check_schema(doc, "antiphase.topology_reply", 1, err);
-	if (r == 0)
-		r = read_error(doc, from, err);
 	json_doc_free(doc);
 	return r;
 }

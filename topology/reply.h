@@ -1,6 +1,6 @@
 /*
- * reply.h - what antiphase-topology answers, taken apart.  Pure; the texts come from
- * another process and are hostile until checked.
+ * reply.h - replies of antiphase-topology: checked, and the plan in one.  Pure; the texts
+ * come from another process and are hostile until checked.
  */
 #ifndef TOPOLOGY_REPLY_H
 #define TOPOLOGY_REPLY_H
@@ -10,13 +10,16 @@
 struct err;
 struct topo;
 
+/* More than any reply has. */
+#define TOPO_MAX_REPLY_BYTES ((size_t)256 << 20)
+
 /*
- * Checks that a reply (terminated) is one, and no error.  'from' is where it came from,
- * for messages.  0, or -EINVAL with 'err' filled: the service's own words, if it has any.
+ * Checks that a reply (terminated) of status 200 is one.  'from' is where it came from, for
+ * messages.  0, or -EINVAL with 'err' filled.
  */
 int topo_reply_check(const char *from, const char *reply, size_t n, struct err *err);
 
-/* The plan in the reply to "snapshot", as a new reference; 0 or as above. */
+/* The plan in the reply of /api/v1/snapshot, as a new reference; 0 or as above. */
 int topo_reply_plan(const char *from, const char *reply, size_t n,
 		    struct topo **ret_topo, struct err *err);
 

@@ -2,16 +2,16 @@
  * service.h - what antiphase-topology knows and answers, without any I/O.
  *
  * It has the plan (a snapshot, replaced as a whole) and what nodes reported; it
- * answers requests, which are JSON texts, and tells what changes.  Sockets, clocks,
- * files and lldpd are topology.c's.  Requests are hostile until checked.
+ * answers requests and tells what changes.  Sockets, clocks, files and lldpd are
+ * topology.c's.  Requests are hostile until checked.
  *
- *	{"op":"health"}
- *	{"op":"snapshot"}
- *	{"op":"lookup","hosts":"h[0-3]","collective":"ring"}
- *	{"op":"lookup","node":"h0","interface":"eth0"}
- *	{"op":"diff"}
- *	{"op":"seen"}                    all that nodes reported
- *	{"op":"seen","node":"h0",...}    a report (seen_json.h)
+ *	GET  /api/v1/health
+ *	GET  /api/v1/snapshot
+ *	POST /api/v1/lookup   {"hosts":"h[0-3]","collective":"ring"}
+ *	POST /api/v1/lookup   {"node":"h0","interface":"eth0"}
+ *	GET  /api/v1/diff
+ *	GET  /api/v1/seen     all that nodes reported
+ *	POST /api/v1/seen     {"node":"h0",...}: a report (seen_json.h)
  *
  * docs/json.md has the replies, antiphase.topology_reply/1, and the announcements,
  * antiphase.topology_change/1.
@@ -69,9 +69,12 @@ void service_set_lldp(struct service *service, enum service_lldp state);
  */
 void service_tick(struct service *service, int64_t now_us);
 
-/* Answers one request of 'n' bytes, which is terminated.  Always fills 'reply'. */
-void service_answer(struct service *service, const char *request, size_t n,
-		    int64_t now_us, struct strbuf *reply);
+/*
+ * Answers one request: the last part of its path, "lookup", and its body of 'n' bytes,
+ * which is terminated; NULL for GET.  Always fills 'reply'; returns the HTTP status.
+ */
+unsigned service_answer(struct service *service, const char *op, const char *body,
+			size_t n, int64_t now_us, struct strbuf *reply);
 
 /* Writes its metric families; docs/topology-service.md lists them. */
 void service_metrics(struct service *service, int64_t now_us, struct metrics *m);

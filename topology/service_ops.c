@@ -33,9 +33,10 @@ static const char *const lldp_names[] = { "off", "ok", "failed" };
 
 struct request {
 	struct service *s;
-	const struct json_doc *doc;
+	const struct json_doc *doc; /* Of the body, an object; NULL: there is none. */
 	const struct json *root;
 	enum service_op op;
+	unsigned status;
 	const char *code; /* Of the error; static. */
 	const char *hint; /* Likewise; may be NULL. */
 	struct err err;
@@ -94,10 +95,11 @@ write_error(const struct request *rq, struct strbuf *reply)
 	close_reply(out, &bytes, &length, reply);
 }
 
-/* Sets the code of an error whose message is in 'err' already; returns -EINVAL. */
+/* Sets what an error is whose message is in 'err' already; returns -EINVAL. */
 static int
-refuse(struct request *rq, const char *code, const char *hint)
+refuse(struct request *rq, unsigned status, const char *code, const char *hint)
 {
+	rq->status = status;
 	rq->code = code;
 	rq->hint = hint;
 	return -EINVAL;
@@ -109,7 +111,7 @@ need_plan(struct request *rq)
 	if (rq->s->plan)
 		return 0;
 	err_set(&rq->err, NULL, 0, 0, "there is no plan");
-	return refuse(rq, "no_plan", "start it with one: antiphase-topology FILE");
+	return refuse(rq, 503, "no_plan", "start it with one: antiphase-topology FILE");
 }
 
 /* ---- health ------------------------------------------------------------------------ */
@@ -180,11 +182,11 @@ take_host(void *ctx, const char *name)
 
 	if (number == TOPO_NONE) {
 		err_set(&hosts->rq->err, NULL, 0, 0, "the plan has no host '%s'", name);
-		return refuse(hosts->rq, "unknown_host", NULL);
+		return refuse(hosts->rq, 404, "unknown_host", NULL);
 	}
 	if (hosts->is_taken[number]) {
 		err_set(&hosts->rq->err, NULL, 0, 0, "host '%s' is named twice", name);
-		return refuse(hosts->rq, "bad_request", NULL);
+		return refuse(hosts->rq, 400, "bad_request", NULL);
 	}
 	hosts->is_taken[number] = true;
 	vec_push(&hosts->list, node);
@@ -205,7 +207,7 @@ read_hosts(struct request *rq, struct hosts *hosts)
 	if (json_get_str(rq->doc, rq->root, "hosts", &text, NULL) == 0) {
 		r = hostlist_expand(text, (size_t)topo_n_hosts(plan) + 1, take_host,
 				    hosts, &why);
-		if (r < 0 && !rq->code)
+		if (r < 0 && !*rq->err.text)
 			err_set(&rq->err, NULL, 0, 0, "'hosts' is '%s': %s", text,
 				why ? why : "more names than there are hosts");
 		return r;
@@ -292,13 +294,15 @@ answer_load(struct request *rq, struct strbuf *reply)
 	kind = words_index(word, collective_names);
 	if (kind < 0) {
 		err_set(&rq->err, NULL, 0, 0, "'collective' is '%s'", word);
-		refuse(rq, "bad_request", "ring, tree, all-to-all or hierarchical");
+		refuse(rq, 400, "bad_request",
+		       "ring, tree, all-to-all or hierarchical");
 		goto out;
 	}
 	if (count_flows(plan, (enum collective)kind, &hosts) > MAX_FLOWS) {
 		err_set(&rq->err, NULL, 0, 0, "%s over %zu hosts is more than %d flows",
 			word, hosts.list.n, MAX_FLOWS);
-		refuse(rq, "too_large", "'antiphase topology links-of' has no limit");
+		refuse(rq, 413, "too_large",
+		       "'antiphase topology links-of' has no limit");
 		goto out;
 	}
 	if (collective_make(plan, (enum collective)kind, hosts.list.items, hosts.list.n,
@@ -310,7 +314,7 @@ answer_load(struct request *rq, struct strbuf *reply)
 	if (footprint_make(routes, &flows, (uint16_t)port, &load, pair) < 0) {
 		err_set(&rq->err, NULL, 0, 0, "there is no up-down path from %s to %s",
 			topo_node(plan, pair[0])->name, topo_node(plan, pair[1])->name);
-		refuse(rq, "unreachable", "'antiphase topology check' tells more");
+		refuse(rq, 422, "unreachable", "'antiphase topology check' tells more");
 		goto out;
 	}
 	write_load(rq, word, &load, &flows, reply);
@@ -349,7 +353,7 @@ answer_interface(struct request *rq, struct strbuf *reply)
 		return -EINVAL;
 	if (seen_plan_node(rq->s->plan, node) == TOPO_NONE) {
 		err_set(&rq->err, NULL, 0, 0, "the plan has no node '%s'", node);
-		return refuse(rq, "unknown_host", NULL);
+		return refuse(rq, 404, "unknown_host", NULL);
 	}
 	at = topo_attach_find(rq->s->plan, rq->s->seen, node, interface);
 	out = open_reply(&bytes, &length);
@@ -368,12 +372,12 @@ answer_lookup(struct request *rq, struct strbuf *reply)
 {
 	if (need_plan(rq) < 0)
 		return -EINVAL;
-	if (json_find(rq->root, "hosts"))
+	if (rq->doc && json_find(rq->root, "hosts"))
 		return answer_load(rq, reply);
-	if (json_find(rq->root, "node"))
+	if (rq->doc && json_find(rq->root, "node"))
 		return answer_interface(rq, reply);
 	err_set(&rq->err, NULL, 0, 0, "a lookup of nothing");
-	return refuse(rq, "bad_request",
+	return refuse(rq, 400, "bad_request",
 		      "\"hosts\" and \"collective\", or \"node\" and \"interface\"");
 }
 
@@ -412,7 +416,7 @@ take_report(struct request *rq)
 	if (r == 0 && service_report(rq->s, &report, rq->s->now_us) < 0) {
 		err_set(&rq->err, NULL, 0, 0, "more than %d nodes, or too many ports",
 			SEEN_MAX_NODES);
-		r = refuse(rq, "too_large", NULL);
+		r = refuse(rq, 413, "too_large", NULL);
 	}
 	seen_node_fini(&report);
 	return r;
@@ -421,7 +425,7 @@ take_report(struct request *rq)
 static int
 answer_seen(struct request *rq, struct strbuf *reply)
 {
-	bool is_report = json_find(rq->root, "node") != NULL;
+	bool is_report = rq->doc != NULL;
 	char *bytes;
 	size_t length;
 	FILE *out;
@@ -443,19 +447,14 @@ answer_seen(struct request *rq, struct strbuf *reply)
 /* ---- All of them --------------------------------------------------------------------- */
 
 static int
-answer(struct request *rq, struct strbuf *reply)
+answer(struct request *rq, const char *word, struct strbuf *reply)
 {
-	const char *word;
-	int op;
+	int op = words_index(word, service_op_names);
 
-	if (json_as_object(rq->doc, rq->root, &rq->err) < 0 ||
-	    json_get_str(rq->doc, rq->root, "op", &word, &rq->err) < 0)
-		return -EINVAL;
-	op = words_index(word, service_op_names);
 	if (op < 0) {
 		err_set(&rq->err, NULL, 0, 0, "there is no op '%s'", word);
 		err_suggest(&rq->err, word, service_op_names);
-		return refuse(rq, "unknown_op",
+		return refuse(rq, 404, "unknown_op",
 			      "health, snapshot, lookup, diff or seen");
 	}
 	rq->op = (enum service_op)op;
@@ -477,25 +476,28 @@ answer(struct request *rq, struct strbuf *reply)
 	BUG("op %d", op);
 }
 
-void
-service_answer(struct service *s, const char *text, size_t n, int64_t now_us,
-	       struct strbuf *reply)
+unsigned
+service_answer(struct service *s, const char *op, const char *body, size_t n,
+	       int64_t now_us, struct strbuf *reply)
 {
-	struct request rq = { .s = s };
+	struct request rq = { .s = s, .status = 400, .code = "bad_request" };
 	struct json_doc *doc = NULL;
-	int r = json_parse("request", text, n, &doc, &rq.err);
+	int r = 0;
 
 	s->now_us = now_us;
-	if (r == 0) {
+	if (body)
+		r = json_parse("request", body, n, &doc, &rq.err);
+	if (doc) {
 		rq.doc = doc;
 		rq.root = json_root(doc);
-		r = answer(&rq, reply);
+		r = json_as_object(doc, rq.root, &rq.err);
 	}
+	if (r == 0)
+		r = answer(&rq, op, reply);
 	if (r < 0) {
 		s->n_errors++;
-		if (!rq.code)
-			rq.code = "bad_request";
 		write_error(&rq, reply);
 	}
 	json_doc_free(doc);
+	return r < 0 ? rq.status : 200;
 }

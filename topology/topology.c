@@ -25,7 +25,6 @@
 #include "lib/daemon/settings.h"
 #include "lib/daemon/settings_opts.h"
 #include "lib/wire/bus.h"
-#include "lib/wire/rpc.h"
 #include "topology/in_lldp.h"
 #include "topology/links_netlink.h"
 #include "topology/lldp_run.h"
@@ -46,10 +45,10 @@ struct daemon {
 	struct loop_item *due; /* on_due(): */
 	int64_t due_s;         /* so often. */
 	struct service *service;
-	struct bus_keys *keys; /* NULL: none. */
-	struct rpc_server *server;
-	struct rpc_announcer *announcer;
-	struct http *http;
+	struct bus_keys *keys;     /* NULL: none. */
+	struct bus_pub *announcer; /* NULL: none. */
+	struct http *api;
+	struct http *metrics; /* NULL: none. */
 	struct links *links;
 	struct lldp_run *lldp;
 	char host[TOPO_MAX_NAME + 1];
@@ -224,12 +223,24 @@ on_hangup(void *ctx, int signal)
 /* ---- Others ------------------------------------------------------------------------ */
 
 static void
-on_request(void *ctx, const char *request, size_t n, struct strbuf *reply)
+on_request(void *ctx, const struct http_request *request, struct http_reply *reply)
 {
 	struct daemon *d = ctx;
+	bool is_post = strcmp(request->method, "POST") == 0;
 
-	service_answer(d->service, request, n, clk_wall_us(), reply);
+	reply->status = service_answer(d->service, strrchr(request->path, '/') + 1,
+				       is_post ? request->body : NULL, request->n_body,
+				       clk_wall_us(), &reply->body);
 }
+
+static const struct http_route routes[] = {
+	{ "GET", "/api/v1/health", false, 0, on_request },
+	{ "GET", "/api/v1/snapshot", false, 0, on_request },
+	{ "POST", "/api/v1/lookup", false, HTTP_MAX_BODY, on_request },
+	{ "GET", "/api/v1/diff", false, 0, on_request },
+	{ "GET", "/api/v1/seen", false, 0, on_request },
+	{ "POST", "/api/v1/seen", false, HTTP_MAX_BODY, on_request },
+};
 
 static void
 on_change(void *ctx, const char *topic, const char *text)
@@ -237,7 +248,7 @@ on_change(void *ctx, const char *topic, const char *text)
 	struct daemon *d = ctx;
 
 	if (d->announcer)
-		rpc_announce(d->announcer, topic, text);
+		bus_pub_text(d->announcer, topic, text);
 }
 
 static void
@@ -288,18 +299,17 @@ open_sockets(struct daemon *d, struct err *err)
 	if (*text(d, "keys"))
 		r = bus_keys_load(text(d, "keys"), &d->keys, err);
 	if (r == 0)
-		r = rpc_server_open(text(d, "listen"), d->keys, on_request, d,
-				    &d->server, err);
+		r = http_open(d->loop, text(d, "listen"), NULL, 0, &d->api, err);
+	if (r == 0)
+		http_add_routes(d->api, routes, sizeof routes / sizeof *routes, d);
 	if (r == 0 && !settings_is_none(publish))
-		r = rpc_announcer_open(publish, d->keys, &d->announcer, err);
+		r = bus_pub_open_room(publish, true, d->keys, BUS_ROOM_TOPICS,
+				      &d->announcer, err);
 	if (r == 0 && !settings_is_none(metrics))
-		r = http_open(d->loop, metrics, pages, 2, &d->http, err);
-	if (r < 0)
-		return r;
-	rpc_server_join(d->server, d->loop);
-	if (d->announcer)
-		rpc_announcer_join(d->announcer, d->loop);
-	return 0;
+		r = http_open(d->loop, metrics, pages, 2, &d->metrics, err);
+	if (r == 0 && d->announcer)
+		bus_pub_join(d->announcer, d->loop);
+	return r;
 }
 
 static void
@@ -376,9 +386,9 @@ daemon_fini(struct daemon *d)
 {
 	lldp_run_free(d->lldp);
 	links_close(d->links);
-	http_close(d->http);
-	rpc_server_close(d->server);
-	rpc_announcer_close(d->announcer);
+	http_close(d->metrics);
+	http_close(d->api);
+	bus_pub_close(d->announcer);
 	bus_keys_free(d->keys);
 	service_free(d->service);
 	loop_free(d->loop);
@@ -448,9 +458,9 @@ static const struct cli_verb verb_daemon = {
 	.summary = "which links the fabric has, and what is seen of them",
 	.usage = "[options] [PLAN]",
 	.examples = "  antiphase-topology /etc/antiphase/topology.json\n"
-		    "  antiphase-topology --listen ipc:///run/antiphase/topology.rpc "
+		    "  antiphase-topology --listen /run/antiphase/topology.sock "
 		    "lab.json\n"
-		    "  antiphase topology diff --from tcp://127.0.0.1:7462\n",
+		    "  antiphase topology diff --from http://127.0.0.1:7462\n",
 	.run = run_daemon,
 };
 

@@ -3,9 +3,7 @@
  */
 #include "lib/daemon/http.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/in.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -26,102 +24,10 @@
 #define SPARE_CONNECTIONS    16
 #define MAX_CONNECTION_BYTES 32768
 #define IDLE_S               5
-#define BACKLOG              64
 
 /* How often in a row the library may ask to go on at once, and for how long. */
 #define MAX_ROUNDS 64
 #define ROUNDS_NS  INT64_C(3000000)
-
-/* ---- Addresses ----------------------------------------------------------------- */
-
-struct address {
-	union {
-		struct sockaddr any;
-		struct sockaddr_in v4;
-		struct sockaddr_in6 v6;
-	};
-
-	socklen_t length;
-};
-
-/* "HOST:PORT" in numbers; "[HOST]:PORT" for version 6. */
-static int
-parse_address(const char *text, struct address *a, struct err *err)
-{
-	const char *colon = strrchr(text, ':');
-	size_t n = colon ? (size_t)(colon - text) : 0;
-	char host[INET6_ADDRSTRLEN + 1], *end;
-	unsigned long port;
-	bool is_v6 = n > 2 && text[0] == '[' && text[n - 1] == ']';
-
-	if (!colon || n >= sizeof host || colon[1] < '0' || colon[1] > '9')
-		goto bad;
-	port = strtoul(colon + 1, &end, 10);
-	if (*end || port > 65535)
-		goto bad;
-	memcpy(host, text + is_v6, n - 2 * is_v6);
-	host[n - 2 * is_v6] = '\0';
-	memset(a, 0, sizeof *a);
-	if (is_v6) {
-		a->v6.sin6_family = AF_INET6;
-		a->v6.sin6_port = htons((uint16_t)port);
-		a->length = sizeof a->v6;
-		if (inet_pton(AF_INET6, host, &a->v6.sin6_addr) == 1)
-			return 0;
-	} else {
-		a->v4.sin_family = AF_INET;
-		a->v4.sin_port = htons((uint16_t)port);
-		a->length = sizeof a->v4;
-		if (inet_pton(AF_INET, host, &a->v4.sin_addr) == 1)
-			return 0;
-	}
-bad:
-	return err_set(err, NULL, 0, 0,
-		       "'%s' is no address to listen at; expected one such as "
-		       "127.0.0.1:9471 or [::1]:9471",
-		       text);
-}
-
-static bool
-is_loopback(const struct address *a)
-{
-	if (a->any.sa_family == AF_INET6)
-		return IN6_IS_ADDR_LOOPBACK(&a->v6.sin6_addr);
-	return ntohl(a->v4.sin_addr.s_addr) >> 24 == 127;
-}
-
-static int
-listen_at(const char *text, int *ret_fd, unsigned *ret_port, struct err *err)
-{
-	struct address a;
-	int one = 1, fd, rc = parse_address(text, &a, err);
-
-	if (rc < 0)
-		return rc;
-	if (!is_loopback(&a)) {
-		err_set(err, NULL, 0, 0,
-			"%s is beyond loopback, where anybody could read the figures; "
-			"listen at 127.0.0.1 and let a proxy that knows its users "
-			"pass them on",
-			text);
-		return -EACCES;
-	}
-	fd = socket(a.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return err_set_errno(err, text, errno, "cannot make a socket");
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-	if (bind(fd, &a.any, a.length) < 0 || listen(fd, BACKLOG) < 0 ||
-	    getsockname(fd, &a.any, &a.length) < 0) {
-		rc = err_set_errno(err, text, errno, "cannot listen");
-		if (rc == -EADDRINUSE)
-			err_append(err, "; 'ss -ltnp' says who has it");
-		close(fd);
-		return rc;
-	}
-	*ret_fd = fd;
-	*ret_port = ntohs(a.any.sa_family == AF_INET6 ? a.v6.sin6_port : a.v4.sin_port);
-	return 0;
-}
 
 /* ---- Connections ----------------------------------------------------------------- */
 
@@ -139,12 +45,19 @@ http_refused(struct http *http, const char *fmt, ...)
 		    text);
 }
 
-void
-http_set_doing(struct MHD_Connection *connection, enum http_doing doing)
+struct http_connection *
+http_connection_of(struct MHD_Connection *connection)
 {
 	const union MHD_ConnectionInfo *info =
 		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-	struct http_connection *c = info ? info->socket_context : NULL;
+
+	return info ? info->socket_context : NULL;
+}
+
+void
+http_set_doing(struct MHD_Connection *connection, enum http_doing doing)
+{
+	struct http_connection *c = http_connection_of(connection);
 
 	if (!c)
 		return;
@@ -196,6 +109,18 @@ cut_slow(struct http *http)
 	}
 }
 
+/* As the kernel knows it. */
+static uid_t
+uid_of_peer(const struct http *http, int fd)
+{
+	struct ucred peer = { .uid = (uid_t)-1 };
+	socklen_t length = sizeof peer;
+
+	if (http->path)
+		getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length);
+	return peer.uid;
+}
+
 static void
 on_connection(void *cls, struct MHD_Connection *connection, void **socket_context,
 	      enum MHD_ConnectionNotificationCode code)
@@ -210,6 +135,7 @@ on_connection(void *cls, struct MHD_Connection *connection, void **socket_contex
 		c->fd = MHD_get_connection_info(connection,
 						MHD_CONNECTION_INFO_CONNECTION_FD)
 				->connect_fd;
+		c->uid = uid_of_peer(http, c->fd);
 		c->since_ns = clk_monotonic_ns();
 		vec_push(&http->connections, c);
 		*socket_context = c;
@@ -285,16 +211,14 @@ http_open(struct loop *loop, const char *address, const struct http_page *pages,
 	  size_t n, struct http **ret_http, struct err *err)
 {
 	const union MHD_DaemonInfo *info;
-	struct http *http;
-	unsigned port = 0;
-	int fd = -1, rc;
+	struct http *http = xcalloc(1, sizeof *http);
+	int fd = http_listen_at(address, http, err);
 
-	rc = listen_at(address, &fd, &port, err);
-	if (rc < 0)
-		return rc;
-	http = xcalloc(1, sizeof *http);
+	if (fd < 0) {
+		free(http);
+		return fd;
+	}
 	http->loop = loop;
-	http->port = port;
 	http->pages = xmemdup(pages, n, sizeof *pages);
 	http->n_pages = n;
 	http->request_ns = HTTP_REQUEST_NS;
@@ -341,6 +265,7 @@ http_close(struct http *http)
 		http_streams_end(http);
 		MHD_stop_daemon(http->daemon);
 	}
+	http_listen_end(http);
 	close(http->kick);
 	http_streams_free(http);
 	vec_free(&http->connections);

@@ -4,7 +4,8 @@
  * Two ways to say what is served: pages, fixed paths whose text a callback writes at
  * once; and routes, which also take a query, a body, and a token where they change
  * something, and streams of server-sent events.  Everything is answered from memory, at
- * once (but for pages in pieces), on the one thread.  Without a front proxy it may only be bound to loopback.
+ * once (but for pages in pieces), on the one thread.  It listens on loopback or at a Unix
+ * socket only: what is beyond comes through a proxy that knows its users.
  *
  * Who connects is hostile: connections, their memory, the length of a request and
  * the time it may take are bounded; what is refused is logged, but not every time.
@@ -15,6 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "lib/base/strbuf.h"
 
@@ -45,15 +47,22 @@ struct http_page {
 	bool (*write_piece)(void *ctx, struct http_place *place, struct strbuf *out);
 };
 
+/* A Unix socket lets in the daemon's user and group. */
+#define HTTP_SOCKET_MODE 0660
+
 /*
- * Serves 'n' pages (copied) on "127.0.0.1:9471" or "[::1]:9471".  Returns 0, -EACCES
- * for an address beyond loopback, or -errno, with 'err' filled.
+ * Serves 'n' pages (copied) on "127.0.0.1:9471", "[::1]:9471" or at the Unix socket
+ * "/run/x.sock" (any name with a slash), which is made with HTTP_SOCKET_MODE.  A socket left there by a daemon that
+ * is no more is replaced; one that answers is -EADDRINUSE.  Returns 0, -EACCES for an
+ * address beyond loopback, or -errno, with 'err' filled.
  */
 int http_open(struct loop *loop, const char *address, const struct http_page *pages,
 	      size_t n, struct http **ret_http, struct err *err);
-void http_close(struct http *http); /* Accepts NULL. */
+void http_close(struct http *http); /* Removes the Unix socket.  Accepts NULL. */
 /* The port: the one that the kernel chose if port 0 was asked for. */
 unsigned http_port(const struct http *http);
+/* False only if surely nothing listens at the Unix socket 'path'.  Never waits. */
+bool http_socket_is_answered(const char *path);
 
 /* ---- Routes ------------------------------------------------------------------------- */
 
@@ -78,6 +87,7 @@ struct http_request {
 	const char *rest;   /* What '*' of the route's path stands for; "" without. */
 	const char *body;   /* Terminated; "" without one. */
 	size_t n_body;
+	uid_t uid;         /* Over a Unix socket: of the peer; else (uid_t)-1. */
 	const void *query; /* For http_query(). */
 };
 

@@ -20,7 +20,7 @@ struct http_call;
 struct http_client;
 struct loop;
 
-#define HTTP_CALL_MAX_REQUEST ((size_t)64 << 10)
+#define HTTP_CALL_MAX_REQUEST ((size_t)9 << 20)
 #define HTTP_CALL_MAX_TOKEN   ((size_t)16 << 10)
 
 struct http_call_opts {

@@ -1,14 +1,16 @@
 /*
- * http_priv.h - between http.c (connections), http_route.c (requests) and http_stream.c
- * (server-sent events).
+ * http_priv.h - between http.c (connections), http_listen.c (addresses), http_route.c
+ * (requests) and http_stream.c (server-sent events).
  */
 #ifndef LIB_DAEMON_HTTP_PRIV_H
 #define LIB_DAEMON_HTTP_PRIV_H
 
 #include <stdint.h>
+#include <sys/types.h>
 
 #include <microhttpd.h>
 
+#include "lib/base/alloc.h"
 #include "lib/base/log.h"
 #include "lib/base/vec.h"
 #include "lib/daemon/http.h"
@@ -22,6 +24,7 @@ enum http_doing {
 /* Owned by the list; freed when libmicrohttpd says that the connection is closed. */
 struct http_connection {
 	int fd;
+	uid_t uid; /* Of the peer, over a Unix socket; (uid_t)-1 over TCP. */
 	enum http_doing doing;
 	int64_t since_ns;
 	bool is_cut;
@@ -58,8 +61,10 @@ struct http {
 	bool is_resumed; /* A connection was, since the library ran. */
 	struct http_page *pages; /* Owned. */
 	size_t n_pages;
-	unsigned port;
-	char *token; /* Owned.  NULL: none. */
+	unsigned port; /* 0: a Unix socket. */
+	char *path;    /* Owned.  Of it; NULL: a port. */
+	ino_t inode;   /* Of it. */
+	char *token;   /* Owned.  NULL: none. */
 	VEC(struct http_known_route) routes;
 	VEC(struct http_stream *) streams;         /* Owned. */
 	VEC(struct http_connection *) connections; /* Owned. */
@@ -69,9 +74,15 @@ struct http {
 	struct log_limit said;
 };
 
+/* http_listen.c: a socket that listens, or -errno with 'err' filled. */
+int http_listen_at(const char *address, struct http *http, struct err *err);
+void http_listen_end(struct http *http); /* Removes the path. */
+
 /* Counts and, now and then, says that something was refused. */
 void http_refused(struct http *http, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+/* NULL once the library has closed it. */
+struct http_connection *http_connection_of(struct MHD_Connection *connection);
 void http_set_doing(struct MHD_Connection *connection, enum http_doing doing);
 
 /* Has the library run soon, as it shows nobody that a connection is resumed. */

@@ -8,6 +8,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/clk.h"
+#include "lib/base/err.h"
 #include "lib/base/jsonw.h"
 #include "lib/daemon/http_priv.h"
 #include "lib/daemon/loop.h"
@@ -102,6 +103,20 @@ check_token(struct http *http, struct MHD_Connection *connection,
 				 "this changes something and needs the token");
 }
 
+/*
+ * Of a page in a browser on this host, which could POST to loopback unseen: browsers name
+ * the page's origin, other clients do not.
+ */
+static void
+refuse_browser(struct MHD_Connection *connection, struct http_reply *early)
+{
+	if (MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
+					MHD_HTTP_HEADER_ORIGIN))
+		http_reply_error(early, MHD_HTTP_FORBIDDEN, "cross_site",
+				 "ask with a program such as curl",
+				 "pages in a browser may not POST here");
+}
+
 /* ---- What it is for -------------------------------------------------------------- */
 
 /* Whether the route is for 'path'; '*ret_rest' is then what '*' stands for. */
@@ -170,12 +185,26 @@ list_methods(const struct http *http, const char *path, struct strbuf *out)
 	}
 }
 
+/* " (did you mean '/api/v1/diff'?)", or nothing. */
+static void
+suggest_path(const struct http *http, const char *path, struct err *err)
+{
+	VEC(const char *) paths = VEC_EMPTY;
+
+	for (size_t i = 0; i < http->routes.n; i++)
+		vec_push(&paths, http->routes.items[i].route.path);
+	vec_push(&paths, NULL);
+	err_suggest(err, path, paths.items);
+	vec_free(&paths);
+}
+
 /* Plain text where there are but pages. */
 static void
 refuse_path(struct http *http, const char *method, const char *path,
 	    struct http_reply *early)
 {
 	struct strbuf methods = STRBUF_EMPTY;
+	struct err near = { .text = "" };
 
 	list_methods(http, path, &methods);
 	if (http->routes.n && methods.length) {
@@ -183,9 +212,10 @@ refuse_path(struct http *http, const char *method, const char *path,
 				 "method_not_allowed", "", "%s takes %s, not %.16s",
 				 path, methods.text, method);
 	} else if (http->routes.n) {
+		suggest_path(http, path, &near);
 		http_reply_error(early, MHD_HTTP_NOT_FOUND, "not_found",
 				 "docs/api.md lists what there is",
-				 "there is no %.200s here", path);
+				 "there is no %.200s here%s", path, near.text);
 	} else if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0) {
 		early->status = MHD_HTTP_METHOD_NOT_ALLOWED;
 		early->content_type = "text/plain; charset=utf-8";
@@ -256,6 +286,8 @@ look(struct http *http, struct MHD_Connection *connection, const char *path,
 	}
 	if (request->route->route.needs_token)
 		check_token(http, connection, early);
+	else if (!is_get)
+		refuse_browser(connection, early);
 	if (!early->status && n > request->route->route.max_body)
 		refuse_length(early, request->route->route.max_body);
 	if (!early->status && n && http->body_bytes + n > HTTP_MAX_BODIES)
@@ -409,6 +441,14 @@ send_pieces(struct http *http, struct MHD_Connection *connection, const char *pa
 
 /* ---- Which answer ------------------------------------------------------------------ */
 
+static uid_t
+uid_of(struct MHD_Connection *connection)
+{
+	const struct http_connection *c = http_connection_of(connection);
+
+	return c ? c->uid : (uid_t)-1;
+}
+
 static enum MHD_Result
 answer(struct http *http, struct MHD_Connection *connection, const char *path,
        const char *method, struct request *request)
@@ -426,6 +466,7 @@ answer(struct http *http, struct MHD_Connection *connection, const char *path,
 			.rest = request->rest,
 			.body = request->body.text,
 			.n_body = request->body.length,
+			.uid = uid_of(connection),
 			.query = connection,
 		};
 

@@ -38,6 +38,7 @@ struct tele_frame;
 /* Frames that wait for a slow subscriber, each, before more are dropped. */
 #define BUS_ROOM_HOST    64    /* A collector: about half a minute. */
 #define BUS_ROOM_CLUSTER 20000 /* Many hosts in one publisher. */
+#define BUS_ROOM_TOPICS  10000 /* Announcements. */
 
 /*
  * Binds (or connects, to a proxy) to 'endpoint'.  'keys' is copied, or NULL.
@@ -61,8 +62,8 @@ int bus_pub_frame(struct bus_pub *pub, const struct tele_frame *frame);
 /* The same for a frame that is encoded already. */
 int bus_pub_bytes(struct bus_pub *pub, uint8_t kind, const char *host,
 		  const uint8_t *bytes, size_t n);
-/* Publishes anything under a topic such as "t/". */
-int bus_pub_topic(struct bus_pub *pub, const char *topic, const void *bytes, size_t n);
+/* Publishes a text under a topic such as "t/plan"; a slow subscriber misses it. */
+void bus_pub_text(struct bus_pub *pub, const char *topic, const char *text);
 /* True if somebody wants this kind of frame of this host.  Handles subscriptions. */
 bool bus_pub_is_wanted(struct bus_pub *pub, uint8_t kind, const char *host);
 /* True if anybody subscribes to anything. */

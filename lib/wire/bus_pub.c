@@ -268,11 +268,11 @@ publish(struct bus_pub *pub, const char *topic, size_t topic_n, const void *byte
 	return 0;
 }
 
-int
-bus_pub_topic(struct bus_pub *pub, const char *topic, const void *bytes, size_t n)
+void
+bus_pub_text(struct bus_pub *pub, const char *topic, const char *text)
 {
 	bus_pub_serve(pub);
-	return publish(pub, topic, strlen(topic), bytes, n);
+	(void)publish(pub, topic, strlen(topic), text, strlen(text));
 }
 
 int

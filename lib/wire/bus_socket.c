@@ -131,9 +131,9 @@ bus_socket_init(struct bus_socket *s, struct bus_context *context, int type,
 }
 
 /* Keys: who is bound is the server, in CURVE's words, and asks the gate. */
-int
-bus_socket_secure(void *zmq, const struct bus_keys *keys, const char *endpoint,
-		  bool is_bound, struct err *err)
+static int
+secure(void *zmq, const struct bus_keys *keys, const char *endpoint, bool is_bound,
+       struct err *err)
 {
 	if (!keys) {
 		if (!is_bound || bus_endpoint_is_local(endpoint))
@@ -168,8 +168,7 @@ bus_socket_attach(struct bus_socket *s, const char *endpoint, bool is_bound,
 	int error = check_endpoint(endpoint, err);
 
 	if (!error)
-		error = bus_socket_secure(s->zmq, s->context->keys, endpoint, is_bound,
-					  err);
+		error = secure(s->zmq, s->context->keys, endpoint, is_bound, err);
 	if (error < 0)
 		return error;
 	set_int(s->zmq, ZMQ_IPV6, strchr(endpoint, '[') != NULL);

@@ -1,6 +1,6 @@
 /*
  * bus_socket.h - a ZeroMQ socket as all of the bus has it: options, keys, who is let
- * in (ZAP, RFC 27), and what becomes of its connections.  For lib/wire/bus*.c and rpc.c.
+ * in (ZAP, RFC 27), and what becomes of its connections.  For lib/wire/bus*.c.
  */
 #ifndef LIB_WIRE_BUS_SOCKET_H
 #define LIB_WIRE_BUS_SOCKET_H
@@ -55,12 +55,9 @@ void bus_context_fini(struct bus_context *context); /* After its sockets. */
 int bus_socket_init(struct bus_socket *s, struct bus_context *context, int type,
 		    unsigned room, struct err *err);
 /*
- * Gives a socket of ZeroMQ its part in CURVE before it is bound or connected: 'keys'
- * may be NULL.  Returns 0; -EACCES for an endpoint beyond this host that is to be bound
- * without keys; -EINVAL without the server's key.
+ * Binds or connects.  Returns 0; -EACCES for an endpoint beyond this host that is to be
+ * bound without keys; -EINVAL without the server's key; or another -errno.
  */
-int bus_socket_secure(void *zmq, const struct bus_keys *keys, const char *endpoint,
-		      bool is_bound, struct err *err);
 int bus_socket_attach(struct bus_socket *s, const char *endpoint, bool is_bound,
 		      struct err *err);
 void bus_socket_fini(struct bus_socket *s); /* Accepts a zeroed one. */

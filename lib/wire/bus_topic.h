@@ -7,7 +7,7 @@
 #include "lib/base/alloc.h"
 #include "lib/wire/tele.h"
 
-#define BUS_MAX_TOPIC (TELE_MAX_NAME + 4)
+#define BUS_MAX_TOPIC (TELE_MAX_NAME + 8) /* "pace/HOST/" is the longest. */
 
 /* Without a host: the prefix that all of the kind have.  Returns the length. */
 static inline size_t

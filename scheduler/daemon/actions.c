@@ -243,7 +243,7 @@ void
 actions_guard(struct daemon *d)
 {
 	struct actions *deeds = &d->deeds;
-	char *socket = control_path(d);
+	char *socket = daemon_socket_path(d);
 	const struct guard_opts opts = { .socket = socket,
 					 .bindir = d->config.slurm_bindir };
 	bool has_pins = modes_any(&deeds->modes, MODE_ENFORCE);

@@ -1,13 +1,14 @@
 /*
- * control.c - what the running daemon can be asked on this host (lib/daemon/ctl.h):
+ * control.c - the commands of the running daemon (lib/daemon/control.h):
  *
  *	stats				all figures, as /metrics has them
  *	ping
  *	modes				what may be done, by partition
  *	mode MODE [PARTITION]		until the next start
  *	poke				look at the cluster's scheduler now
- *	log LEVEL
  */
+#include "lib/daemon/control.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,6 @@
 #include "lib/base/cli.h"
 #include "lib/base/err.h"
 #include "lib/base/words.h"
-#include "lib/daemon/ctl.h"
 #include "scheduler/daemon/daemon.h"
 #include "scheduler/live/live.h"
 
@@ -101,23 +101,25 @@ run_poke(void *ctx, size_t n, char **args, struct strbuf *reply, struct err *err
 	return 0;
 }
 
-static const struct ctl_verb verbs[] = {
-	{ "stats", 0, 0, false, run_stats }, { "ping", 0, 0, false, run_ping },
-	{ "modes", 0, 0, false, run_modes }, { "mode", 1, 2, true, run_mode },
-	{ "poke", 0, 0, true, run_poke },    { "log", 1, 1, true, ctl_run_log },
-	{ NULL, 0, 0, false, NULL },
+static const struct control_command commands[] = {
+	{ "stats", "", 0, 0, false, run_stats },
+	{ "ping", "", 0, 0, false, run_ping },
+	{ "modes", "", 0, 0, false, run_modes },
+	{ "mode", "MODE [PARTITION]", 1, 2, true, run_mode },
+	{ "poke", "", 0, 0, true, run_poke },
+	{ NULL, NULL, 0, 0, false, NULL },
 };
 
 char *
-control_path(const struct daemon *d)
+daemon_socket_path(const struct daemon *d)
 {
 	return xasprintf("%s/scheduler.sock", d->config.runtime_dir);
 }
 
 int
-control_open(struct daemon *d, struct err *err)
+daemon_open_control(struct daemon *d, struct err *err)
 {
-	char *path = control_path(d);
+	char *path = daemon_socket_path(d);
 	int rc;
 
 	if (mkdir(d->config.runtime_dir, 0755) < 0 && errno != EEXIST) {
@@ -126,8 +128,7 @@ control_open(struct daemon *d, struct err *err)
 				     "cannot make it (--runtime-dir DIR says where "
 				     "else)");
 	}
-	rc = ctl_open(d->loop, path, 0660, verbs, d, &d->ctl, err);
-
+	rc = control_open(d->loop, path, commands, d, &d->control, err);
 	free(path);
 	return rc;
 }

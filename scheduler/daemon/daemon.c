@@ -15,12 +15,11 @@
 #include "lib/base/cli.h"
 #include "lib/base/clk.h"
 #include "lib/base/err.h"
-#include "lib/daemon/ctl.h"
+#include "lib/daemon/control.h"
 #include "lib/daemon/loop.h"
 #include "lib/daemon/notify.h"
 #include "lib/daemon/settings.h"
 #include "lib/wire/bus.h"
-#include "lib/wire/rpc.h"
 #include "scheduler/daemon/outcomes.h"
 #include "scheduler/daemon/pace.h"
 #include "scheduler/daemon/pods.h"
@@ -266,15 +265,16 @@ open_all(struct daemon *d, struct err *err)
 	if (r == 0)
 		r = fabric_source_open(d->fabric, err);
 	if (r == 0 && d->config.announce) {
-		r = rpc_announcer_open(d->config.announce, d->keys, &d->announcer, err);
+		r = bus_pub_open_room(d->config.announce, true, d->keys,
+				      BUS_ROOM_TOPICS, &d->announcer, err);
 		if (r == 0)
-			rpc_announcer_join(d->announcer, d->loop);
+			bus_pub_join(d->announcer, d->loop);
 	}
 	if (r == 0)
 		r = api_open(d, err);
 	if (r == 0) {
 		actions_guard(d);
-		r = control_open(d, err);
+		r = daemon_open_control(d, err);
 	}
 	return r;
 }
@@ -308,7 +308,7 @@ status_of(int error)
 static void
 daemon_close(struct daemon *d)
 {
-	ctl_close(d->ctl);
+	control_close(d->control);
 	api_close(d);
 	figures_close(d);
 	pace_close(d);
@@ -321,7 +321,7 @@ daemon_close(struct daemon *d)
 	fabric_source_free(d->fabric);
 	persist_close(d);
 	telemetry_close(d);
-	rpc_announcer_close(d->announcer);
+	bus_pub_close(d->announcer);
 	bus_keys_free(d->keys);
 	loop_free(d->loop);
 	scheduler_config_fini(&d->config);

@@ -45,8 +45,10 @@
 
 struct advisor;
 struct bus_keys;
+struct bus_pub;
+struct bus_sub;
+struct control;
 struct link_counters;
-struct ctl;
 struct err;
 struct extender;
 struct feed;
@@ -54,6 +56,7 @@ struct figures_met;
 struct guard;
 struct history;
 struct http;
+struct http_call;
 struct http_place;
 struct jobs;
 struct live;
@@ -66,9 +69,6 @@ struct pods;
 struct profile;
 struct refresh;
 struct routes;
-struct rpc_announcer;
-struct rpc_listener;
-struct rpc_question;
 struct running;
 struct settings;
 struct since;
@@ -185,12 +185,12 @@ struct daemon {
 	struct outcomes *outcomes;
 	struct store *store; /* NULL: none. */
 	struct history *history;
-	struct rpc_announcer *announcer; /* NULL: none. */
+	struct bus_pub *announcer; /* NULL: none. */
 	struct extender *extender;
 	struct http *http; /* NULL: none. */
 	struct api_told told;
 	struct figures_met *met; /* Owned, by figures.c. */
-	struct ctl *ctl;
+	struct control *control;
 	int64_t rounds_ns; /* When rounds.c had its last turn. */
 	bool is_restored;  /* What was known before a restart has been told. */
 	int64_t started_us;
@@ -236,7 +236,7 @@ int actions_open(struct daemon *d, struct err *err);
 void actions_close(struct daemon *d);
 /*
  * From now on pins are looked after, if there may be any, of us or of an earlier run: all
- * else is open, and control_open() is next (guard.h).
+ * else is open, and daemon_open_control() is next (guard.h).
  */
 void actions_guard(struct daemon *d);
 void actions_tick(struct daemon *d);
@@ -338,8 +338,8 @@ void figures_write_all(void *daemon, struct strbuf *out);
 bool figures_write_piece(void *daemon, struct http_place *place, struct strbuf *out);
 bool figures_write_open(void *daemon, struct http_place *place, struct strbuf *out);
 void figures_close(struct daemon *d);
-int control_open(struct daemon *d, struct err *err);
+int daemon_open_control(struct daemon *d, struct err *err);
 /* The path of the control socket; the caller's to free. */
-char *control_path(const struct daemon *d);
+char *daemon_socket_path(const struct daemon *d);
 
 #endif

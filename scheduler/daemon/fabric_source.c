@@ -8,7 +8,9 @@
 #include "lib/base/err.h"
 #include "lib/base/file.h"
 #include "lib/base/log.h"
-#include "lib/wire/rpc.h"
+#include "lib/daemon/ask.h"
+#include "lib/daemon/http_call.h"
+#include "lib/wire/bus.h"
 #include "scheduler/daemon/config.h"
 #include "topology/read.h"
 #include "topology/reply.h"
@@ -25,11 +27,11 @@ struct fabric_source {
 	struct topo *topo;     /* Owned reference; NULL: not known (yet). */
 	struct routes *routes; /* Owned. */
 	bool is_service;
-	int64_t since_us;              /* When it was taken up, wall clock. */
-	char *error;                   /* Owned.  Why there is none, or no newer. */
-	struct rpc_question *question; /* Owned. */
-	struct rpc_listener *listener; /* Owned. */
-	bool is_out_of_date;           /* A change was announced. */
+	int64_t since_us;        /* When it was taken up, wall clock. */
+	char *error;             /* Owned.  Why there is none, or no newer. */
+	struct http_call *call;  /* Owned. */
+	struct bus_sub *changes; /* Owned. */
+	bool is_out_of_date;     /* A change was announced. */
 	int64_t asked_ns;
 	struct log_limit error_limit;
 };
@@ -48,8 +50,8 @@ fabric_source_free(struct fabric_source *fabric)
 {
 	if (!fabric)
 		return;
-	rpc_forget(fabric->question);
-	rpc_listener_close(fabric->listener);
+	http_call_cancel(fabric->call);
+	bus_sub_close(fabric->changes);
 	routes_free(fabric->routes);
 	topo_unref(fabric->topo);
 	free(fabric->error);
@@ -132,43 +134,55 @@ read_file(struct fabric_source *fabric, struct err *err)
 /* ---- The service -------------------------------------------------------------------- */
 
 static void
-on_plan(void *ctx, const char *reply, size_t n, const struct err *why)
+on_plan(void *ctx, int status, const char *reply, size_t n)
 {
 	struct fabric_source *fabric = ctx;
-	struct topo *topo;
-	struct err err;
+	const char *service = fabric->opts.config->topology;
+	struct topo *topo = NULL;
+	struct err err = { .line = 0 };
 
-	fabric->question = NULL;
-	if (!reply)
-		note_error(fabric, why);
-	else if (topo_reply_plan(fabric->opts.config->topology, reply, n, &topo, &err) <
-		 0)
-		note_error(fabric, &err);
+	fabric->call = NULL;
+	if (status < 0)
+		err_set(&err, NULL, 0, 0, "%s", reply);
+	else if (status != 200)
+		ask_error(service, status, reply, n, &err);
 	else
+		(void)topo_reply_plan(service, reply, n, &topo, &err);
+	if (topo)
 		fabric_source_replace(fabric, topo);
+	else
+		note_error(fabric, &err);
 }
 
 static void
 ask(struct fabric_source *fabric)
 {
-	struct err err;
+	const struct http_call_opts opts = {
+		.address = ask_address(fabric->opts.config->topology),
+		.method = "GET",
+		.path = "/api/v1/snapshot",
+		.timeout_ns = ASK_TIMEOUT_NS,
+		.max_bytes = TOPO_MAX_REPLY_BYTES,
+	};
+	struct err err = { .line = 0 };
 
 	fabric->is_out_of_date = false;
 	fabric->asked_ns = clk_monotonic_ns();
-	if (rpc_ask(fabric->opts.loop, fabric->opts.config->topology, fabric->opts.keys,
-		    "{\"op\":\"snapshot\"}", ASK_TIMEOUT_NS, on_plan, fabric,
-		    &fabric->question, &err) < 0)
+	if (http_call(fabric->opts.loop, &opts, on_plan, fabric, &fabric->call, &err) <
+	    0)
 		note_error(fabric, &err);
 }
 
 static void
-on_change(void *ctx, const char *text, size_t n)
+on_change(void *ctx)
 {
 	struct fabric_source *fabric = ctx;
+	const char *topic;
+	const uint8_t *text;
+	size_t n;
 
-	(void)text;
-	(void)n;
-	fabric->is_out_of_date = true;
+	while (bus_sub_message(fabric->changes, &topic, &text, &n) == 1)
+		fabric->is_out_of_date = true;
 }
 
 int
@@ -180,17 +194,20 @@ fabric_source_open(struct fabric_source *fabric, struct err *err)
 
 	if (!source)
 		return 0;
-	fabric->is_service =
-		strncmp(source, "tcp://", 6) == 0 || strncmp(source, "ipc://", 6) == 0;
+	fabric->is_service = ask_address(source) != NULL;
 	if (!fabric->is_service)
 		return read_file(fabric, err);
+	r = http_call_check(ask_address(source), err);
+	if (r < 0)
+		return r;
 	if (changes) {
-		r = rpc_listener_open(changes, fabric->opts.keys, "t/plan",
-				      &fabric->listener, err);
+		r = bus_sub_open(&changes, 1, false, fabric->opts.keys,
+				 &fabric->changes, err);
+		if (r == 0)
+			r = bus_sub_want_topic(fabric->changes, "t/plan", true);
 		if (r < 0)
 			return r;
-		rpc_listener_join(fabric->listener, fabric->opts.loop, on_change,
-				  fabric);
+		bus_sub_join(fabric->changes, fabric->opts.loop, on_change, fabric);
 	}
 	ask(fabric);
 	return 0;
@@ -212,7 +229,7 @@ fabric_source_tick(struct fabric_source *fabric)
 {
 	int64_t age_ns = clk_monotonic_ns() - fabric->asked_ns;
 
-	if (!fabric->is_service || fabric->question)
+	if (!fabric->is_service || fabric->call)
 		return;
 	if (fabric->is_out_of_date || (fabric->error && age_ns >= RETRY_NS) ||
 	    age_ns >= REFRESH_NS)

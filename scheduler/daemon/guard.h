@@ -33,7 +33,7 @@ struct loop;
 /* Texts are borrowed until guard_new() returns. */
 struct guard_opts {
 	const char *program; /* NULL: this very program, whatever became of its file. */
-	const char *socket;  /* Where a daemon answers (ctl.h). */
+	const char *socket;  /* Where a daemon answers (control.h). */
 	const char *bindir;  /* Of Slurm's commands; "": by $PATH. */
 	int64_t again_ns;    /* Least time between two starts; 0: 10 s. */
 };

@@ -11,7 +11,7 @@
 #include "lib/base/cli.h"
 #include "lib/base/err.h"
 #include "lib/base/log.h"
-#include "lib/daemon/ctl.h"
+#include "lib/daemon/http.h"
 #include "scheduler/daemon/guard.h"
 #include "scheduler/slurm/slurm_release.h"
 
@@ -43,7 +43,7 @@ wait_for_end(void)
 static bool
 is_answered(void *ctx)
 {
-	return ctl_is_answered(ctx);
+	return http_socket_is_answered(ctx);
 }
 
 static int
@@ -94,7 +94,7 @@ guard_main(int argc, char **argv)
 	signal(SIGHUP, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
 	prctl(PR_SET_NAME, GUARD_NAME);
-	if (wait_for_end() || ctl_is_answered(argv[1]))
+	if (wait_for_end() || http_socket_is_answered(argv[1]))
 		return CLI_OK;
 	log_warn("guard",
 		 "antiphase-scheduler has gone without a word that all is undone: "

@@ -11,7 +11,7 @@
 #include "lib/base/clk.h"
 #include "lib/base/hostlist.h"
 #include "lib/base/jsonw.h"
-#include "lib/wire/rpc.h"
+#include "lib/wire/bus.h"
 #include "scheduler/daemon/daemon.h"
 #include "scheduler/daemon/jobs.h"
 #include "scheduler/daemon/outcomes.h"
@@ -297,7 +297,7 @@ jobs_write_doc(struct daemon *d, struct job *job, const struct advisor_view *vie
 	text[strcspn(text, "\n")] = '\0';
 	job->doc = text;
 	if (d->announcer)
-		rpc_announce(d->announcer, topic, text);
+		bus_pub_text(d->announcer, topic, text);
 	if (d->store && job->refusal == JOBS_ADVISED)
 		store_put(d->store, STORE_ADVICE, job->name, job->at_us, text);
 	free(topic);

@@ -8,7 +8,7 @@
 #include "lib/base/clk.h"
 #include "lib/base/jsonw.h"
 #include "lib/base/log.h"
-#include "lib/wire/rpc.h"
+#include "lib/wire/bus.h"
 #include "scheduler/daemon/daemon.h"
 #include "scheduler/daemon/jobs.h"
 #include "scheduler/daemon/outcomes.h"
@@ -89,7 +89,7 @@ send_order(struct daemon *d, const struct steer_order *order)
 	jsonw_finish(&w);
 	fclose(out);
 	snprintf(topic, sizeof topic, "pace/%s/", job->pacer.host);
-	rpc_announce(d->announcer, topic, text);
+	bus_pub_text(d->announcer, topic, text);
 	free(text);
 	d->pace->counts.orders[order->why]++;
 	log_order(job, order);

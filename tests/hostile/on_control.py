@@ -50,7 +50,9 @@ def attack_control(daemon, path):
                 s = connect(path)
                 s.settimeout(1)
                 held.append(s)
-                s.sendall(noise(100) if i % 3 else b"x" * 200000)
+                s.sendall([b"x" * 200000, noise(100),
+                           b"POST /control HTTP/1.0\r\nContent-Length: 100\r\n\r\n" +
+                           noise(100)][i % 3])
             except OSError:
                 pass
             if i % 2 and held:

@@ -2,12 +2,11 @@
 import os
 import shutil
 import signal
-import struct
 import threading
 import time
 
 from common import Scheduler, noise, under, verdict, wait_for
-from zmtp import Publisher, listen, zmq_frame, zmq_meet, zmq_read
+from zmtp import Publisher, listen
 
 
 class Liar(threading.Thread):
@@ -29,29 +28,26 @@ class Liar(threading.Thread):
                 self.n_asked += 1
                 peer.sendall(noise(100000))
                 return
-            zmq_meet(peer, "ROUTER")
-            while True:
-                envelope = []
-                while True:
-                    flags, body = zmq_read(peer)
-                    if flags & 4:
-                        continue
-                    envelope.append(body)
-                    if not flags & 1:
-                        break
-                self.n_asked += 1
-                if self.lie is None:
-                    continue
-                if self.lie == "huge":
-                    # It says 8 GB, and begins to send.
-                    peer.sendall(b"".join(zmq_frame(b, more=True) for b in envelope[:-1]) +
-                                 b"\x02" + struct.pack(">Q", 8 << 30))
-                    for _ in range(100):
-                        peer.sendall(bytes(1 << 20))
+            question = b""
+            while b"\r\n\r\n" not in question:
+                more = peer.recv(4096)
+                if not more:
                     return
-                peer.sendall(b"".join(zmq_frame(b, more=True) for b in envelope[:-1]) +
-                             zmq_frame(self.lie))
-        except (OSError, struct.error):
+                question += more
+            self.n_asked += 1
+            if self.lie is None:
+                peer.recv(1)  # Until it is given up.
+            elif self.lie == "huge":
+                # It says 8 GB, and begins to send.
+                peer.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % (8 << 30))
+                for _ in range(400):
+                    peer.sendall(bytes(1 << 20))
+            elif self.lie == "refusal":
+                peer.sendall(b"HTTP/1.1 503 No\r\n\r\n" + noise(200))
+            else:
+                peer.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" %
+                             len(self.lie) + self.lie)
+        except OSError:
             pass
         finally:
             peer.close()
@@ -63,7 +59,7 @@ def attack_topology(folder):
     liar = Liar(folder + "/liar")
     announced = Publisher(folder + "/changes")
     daemon = Scheduler(folder + "/t", "--bus", "ipc://%s/t/bus" % folder, "--announce",
-                       "none", "--topology", "ipc://%s/liar" % folder,
+                       "none", "--topology", "unix:%s/liar" % folder,
                        "--topology-changes", "ipc://%s/changes" % folder)
     good = b'{"schema":"antiphase.topology/1","switches":[],"hosts":[],"cables":[]}'
     lies = [b"", b"{", noise(5000), b"[" * 1000000, b'{"ok":true}', b'{"plan":null}',
@@ -71,7 +67,7 @@ def attack_topology(folder):
             b'{"ok":true,"plan":' + good + b"}", b"null", b'{"plan":' * 500,
             b'{"schema":"antiphase.topology/1","switches":[' +
             b",".join(b'{"name":"s%d","tier":1}' % i for i in range(20000)) + b"]}",
-            "noise", "huge", None]
+            "noise", "refusal", "huge", None]
 
     def lie():
         for text in lies:

@@ -150,6 +150,7 @@ check "and the job can be removed" lab_ctl c job remove mine
 # More than there is room for are named over the socket, one request each.
 many=$(lab_job many)
 python3 - "$many" "$LAB_DIR/c.run/collector.sock" <<'PYTHON' >"$LAB_DIR/many.log" 2>&1
+import json
 import os
 import socket
 import sys
@@ -162,12 +163,14 @@ for i in range(10000):
     s = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     s.settimeout(5)
     s.connect(path)
-    s.sendall(("job add j%d %s\n" % (i, group)).encode())
+    body = json.dumps(["j%d" % i, group])
+    s.sendall(("POST /control/job/add HTTP/1.0\r\nContent-Length: %d\r\n\r\n%s" %
+               (len(body), body)).encode())
     answer = b""
     while chunk := s.recv(4096):
         answer += chunk
     s.close()
-    word = answer.split()[0].decode() if answer else "nothing"
+    word = answer.split()[1].decode() if answer else "nothing"
     counts[word] = counts.get(word, 0) + 1
     if i == 9999:
         print(answer.decode())

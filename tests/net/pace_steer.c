@@ -20,7 +20,6 @@
 #include "lib/base/strbuf.h"
 #include "lib/daemon/loop.h"
 #include "lib/wire/bus.h"
-#include "lib/wire/rpc.h"
 #include "lib/wire/tele.h"
 
 #define MAX_ORDERS 64
@@ -28,7 +27,7 @@
 struct steer {
 	struct loop *loop;
 	struct bus_sub *sub;
-	struct rpc_announcer *announcer;
+	struct bus_pub *announcer;
 	struct tele_frame frame;
 	char topic[TELE_MAX_NAME + 8];
 	size_t n_orders;
@@ -47,7 +46,7 @@ order(struct steer *s, const struct tele_iteration *row, size_t i)
 		      "\"expires_us\":%lld,\"max_us\":3600000000}]}",
 		      tele_job_name(&s->frame, row->job), row->pid, i + 1,
 		      s->delays_ms[i] * 1000, (long long)clk_wall_us() + 10000000);
-	rpc_announce(s->announcer, s->topic, text.text);
+	bus_pub_text(s->announcer, s->topic, text.text);
 	strbuf_free(&text);
 }
 
@@ -106,15 +105,15 @@ main(int argc, char **argv)
 	if (bus_sub_open((const char *const *)&argv[1], 1, false, NULL, &s.sub, &err) <
 		    0 ||
 	    bus_sub_want(s.sub, TELE_PACE, NULL, true) < 0 ||
-	    rpc_announcer_open(argv[2], NULL, &s.announcer, &err) < 0) {
+	    bus_pub_open(argv[2], true, NULL, &s.announcer, &err) < 0) {
 		err_print(&err, stderr);
 		return 1;
 	}
 	bus_sub_join(s.sub, s.loop, on_frames, &s);
-	rpc_announcer_join(s.announcer, s.loop);
+	bus_pub_join(s.announcer, s.loop);
 	loop_signal(s.loop, SIGTERM, on_end, &s);
 	loop_run(s.loop);
-	rpc_announcer_close(s.announcer);
+	bus_pub_close(s.announcer);
 	bus_sub_close(s.sub);
 	tele_fini(&s.frame);
 	loop_free(s.loop);

@@ -9,7 +9,7 @@ lab_need root netns veth bridge lldpd
 lab_star 3 none
 chmod 711 "$LAB_DIR" # lldpd gives up being root, and then talks to its own socket.
 plan=$LAB_DIR/plan.json
-rpc=ipc://$LAB_DIR/rpc
+service=unix:$LAB_DIR/topology.sock
 lab_plan >"$plan"
 
 # lldpd of a node, under the node's name and with a socket of its own, which sends each
@@ -24,7 +24,7 @@ start_lldpd() {
 report() {
 	local host
 	for host in h0 h1 h2; do
-		lab_in "$host" antiphase topology report --to "$rpc" --node "$host" \
+		lab_in "$host" antiphase topology report --to "$service" --node "$host" \
 			--lldp-socket "$LAB_DIR/lldp-$host" || return
 	done
 }
@@ -34,7 +34,7 @@ diff_says() {
 	local status=$1
 	shift
 	report
-	antiphase topology diff --from "$rpc" >"$LAB_DIR/diff.txt" 2>&1
+	antiphase topology diff --from "$service" >"$LAB_DIR/diff.txt" 2>&1
 	[ $? = "$status" ] && grep -q -- "$*" "$LAB_DIR/diff.txt"
 }
 
@@ -54,19 +54,19 @@ metrics() {
 
 start_lldpd leaf0 'swp*'
 for host in h0 h1 h2; do start_lldpd "$host" e0; done
-lab_spawn topology lab_in leaf0 antiphase-topology --listen "$rpc" \
+lab_spawn topology lab_in leaf0 antiphase-topology --listen "$LAB_DIR/topology.sock" \
 	--publish "ipc://$LAB_DIR/pub" --host leaf0 --lldp-socket "$LAB_DIR/lldp-leaf0" \
 	--every 1 "$plan"
-lab_wait_for 5 "antiphase-topology" antiphase topology show "$rpc"
+lab_wait_for 5 "antiphase-topology" antiphase topology show "$service"
 
 # ---- As planned -------------------------------------------------------------------------
 expect_diff "what is cabled as planned has no differences" 0 "3 of 3 cables compared"
-antiphase topology import "$rpc" >"$LAB_DIR/asked.json"
+antiphase topology import "$service" >"$LAB_DIR/asked.json"
 antiphase topology import "$plan" >"$LAB_DIR/read.json"
 check "the service's plan is what the file has" cmp "$LAB_DIR/asked.json" \
 	"$LAB_DIR/read.json"
 check "a flow is routed by the service's plan" \
-	sh -c "antiphase topology path '$rpc' h0 h2 | grep -q 'leaf0:swp2>h2:e0'"
+	sh -c "antiphase topology path '$service' h0 h2 | grep -q 'leaf0:swp2>h2:e0'"
 
 # ---- A link down ------------------------------------------------------------------------
 lab_spawn watch antiphase topology watch --from "ipc://$LAB_DIR/pub" --timeout 20
@@ -138,13 +138,13 @@ fi
 expect_diff "and what the hosts see still serves" 1 "^1 speed; 3 of 3"
 printf '#!/bin/sh\nsleep 61 & wait\n' >"$LAB_DIR/stuck"
 chmod +x "$LAB_DIR/stuck"
-lab_in h0 antiphase topology report --to "$rpc" --node h0 --lldpcli "$LAB_DIR/stuck" \
+lab_in h0 antiphase topology report --to "$service" --node h0 --lldpcli "$LAB_DIR/stuck" \
 	2>"$LAB_DIR/stuck.log"
 check "lldpcli that hangs is given up" grep -q "did not end within 5 s" "$LAB_DIR/stuck.log"
 check "and killed with its children" sh -c "! pgrep -f '^sleep 61$'"
 printf '#!/bin/sh\nexec yes\n' >"$LAB_DIR/endless"
 chmod +x "$LAB_DIR/endless"
-lab_in h0 antiphase topology report --to "$rpc" --node h0 --lldpcli "$LAB_DIR/endless" \
+lab_in h0 antiphase topology report --to "$service" --node h0 --lldpcli "$LAB_DIR/endless" \
 	2>"$LAB_DIR/endless.log"
 check "lldpcli that prints without end is stopped" grep -q "more than 4 MiB" \
 	"$LAB_DIR/endless.log"
@@ -152,7 +152,7 @@ kill -TERM "${LAB_PID[topology]}"
 wait "${LAB_PID[topology]}"
 status=$?
 check "SIGTERM ends it well" [ $status = 0 ]
-antiphase topology show "$rpc" 2>"$LAB_DIR/gone.log"
+antiphase topology show "$service" 2>"$LAB_DIR/gone.log"
 status=$?
 check "nobody there is exit status 3" [ $status = 3 ]
 lab_end

@@ -34,29 +34,47 @@ http_peer_put_much(struct strbuf *out)
 		strbuf_puts(out, "0123456789");
 }
 
-/* Ours, with these pages and routes; either may be none. */
+/* Ours at an address, with these pages and routes; either may be none. */
+static inline struct http_peer
+http_peer_ours_at(const char *address, const struct http_page *pages, size_t n_pages,
+		  const struct http_route *routes, size_t n_routes)
+{
+	struct http_peer peer;
+	unsigned port;
+	int ends[2];
+
+	assert_int_equal(pipe(ends), 0);
+	peer.pid = fork();
+	if (peer.pid == 0) {
+		struct loop *loop = loop_new();
+		struct http *http;
+
+		alarm(HTTP_PEER_LIFE_S);
+		if (http_open(loop, address, pages, n_pages, &http, NULL) < 0)
+			_exit(1);
+		if (n_routes)
+			http_add_routes(http, routes, n_routes, NULL);
+		port = http_port(http);
+		if (write(ends[1], &port, sizeof port) != sizeof port)
+			_exit(1);
+		loop_run(loop);
+		_exit(0);
+	}
+	close(ends[1]);
+	assert_int_equal(read(ends[0], &port, sizeof port), sizeof port);
+	close(ends[0]);
+	if (*address == '/')
+		snprintf(peer.address, sizeof peer.address, "%s", address);
+	else
+		snprintf(peer.address, sizeof peer.address, "127.0.0.1:%u", port);
+	return peer;
+}
+
 static inline struct http_peer
 http_peer_ours(const struct http_page *pages, size_t n_pages,
 	       const struct http_route *routes, size_t n_routes)
 {
-	struct loop *loop = loop_new();
-	struct http_peer peer;
-	struct http *http;
-
-	assert_int_equal(http_open(loop, "127.0.0.1:0", pages, n_pages, &http, NULL),
-			 0);
-	if (n_routes)
-		http_add_routes(http, routes, n_routes, NULL);
-	snprintf(peer.address, sizeof peer.address, "127.0.0.1:%u", http_port(http));
-	peer.pid = fork();
-	if (peer.pid == 0) {
-		alarm(HTTP_PEER_LIFE_S);
-		loop_run(loop);
-		_exit(0);
-	}
-	http_close(http);
-	loop_free(loop);
-	return peer;
+	return http_peer_ours_at("127.0.0.1:0", pages, n_pages, routes, n_routes);
 }
 
 /* Takes one connection at 'fd', says 'reply', and then keeps silent or goes. */

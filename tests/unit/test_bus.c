@@ -60,6 +60,8 @@ without_keys_nothing_is_bound_beyond_this_host(void **state)
 	assert_int_equal(bus_pub_open("nonsense", true, NULL, &pub, &err), -EINVAL);
 	assert_int_equal(bus_pub_open("tcp://127.0.0.1:x", true, NULL, &pub, &err),
 			 -EINVAL);
+	assert_true(bus_pub_open("ipc:///nowhere/at/all", true, NULL, &pub, &err) < 0);
+	assert_non_null(strstr(err.text, "/nowhere/at/all"));
 }
 
 static void
@@ -519,6 +521,101 @@ a_bound_subscriber_takes_nine_hundred_connections(void **state)
 	tele_buffer_fini(&bytes);
 }
 
+/* ---- Announcements ------------------------------------------------------------------ */
+
+static void
+announcements_reach_who_listens_to_their_topic(void **state)
+{
+	struct bus_pub *pub = open_pub(ANY_PORT, NULL);
+	struct bus_sub *sub = open_sub(bus_pub_endpoint(pub), NULL);
+	const char *topic;
+	const uint8_t *text;
+	size_t n;
+	int r = 0;
+
+	(void)state;
+	assert_int_equal(bus_sub_want_topic(sub, "t/", true), 0);
+	/* The subscription takes a moment to get there. */
+	until(r == 1, {
+		bus_pub_text(pub, "u/other", "wrong\n");
+		bus_pub_text(pub, "t/link_down", "right\n");
+		r = bus_sub_wait(sub, 10 * MS);
+		if (r == 1)
+			r = bus_sub_message(sub, &topic, &text, &n);
+	});
+	assert_string_equal(topic, "t/link_down");
+	assert_int_equal(n, 6);
+	assert_memory_equal(text, "right\n", n);
+	bus_sub_close(sub);
+	bus_pub_close(pub);
+}
+
+/* As long as a topic of a host can be. */
+#define HOST_63 "n12345678901234567890123456789012345678901234567890123456789012"
+#define PACE_63 "pace/" HOST_63 "/"
+
+struct hearing {
+	struct loop *loop;
+	struct bus_pub *pub;
+	struct bus_sub *sub;
+	unsigned n_said, n_heard;
+};
+
+static void
+hear(void *ctx)
+{
+	struct hearing *h = ctx;
+	const char *topic;
+	const uint8_t *text;
+	size_t n;
+
+	while (bus_sub_message(h->sub, &topic, &text, &n) == 1) {
+		assert_string_equal(topic, PACE_63);
+		assert_int_equal(n, 4);
+		assert_memory_equal(text, "mine", n);
+		if (++h->n_heard == 3)
+			loop_stop(h->loop, 7);
+	}
+}
+
+/* A listener misses what was said before it was connected: so it is said again. */
+static void
+say(void *ctx, int64_t now_ns, int64_t missed)
+{
+	struct hearing *h = ctx;
+
+	(void)now_ns;
+	(void)missed;
+	bus_pub_text(h->pub, "pace/n2/", "not mine");
+	bus_pub_text(h->pub, PACE_63, "mine");
+	if (++h->n_said > 500)
+		loop_stop(h->loop, 1);
+}
+
+static void
+a_listener_in_a_loop_hears_its_topic_and_no_other(void **state)
+{
+	struct hearing h = { .loop = loop_new() };
+	char endpoint[64];
+
+	(void)state;
+	assert_int_equal(strlen(HOST_63), TELE_MAX_NAME);
+	snprintf(endpoint, sizeof endpoint, "ipc:///tmp/antiphase-bus-%d",
+		 (int)getpid());
+	/* Who announces may come later. */
+	h.sub = open_sub(endpoint, NULL);
+	assert_int_equal(bus_sub_want_topic(h.sub, PACE_63, true), 0);
+	bus_sub_join(h.sub, h.loop, hear, &h);
+	h.pub = open_pub(endpoint, NULL);
+	bus_pub_join(h.pub, h.loop);
+	loop_every(h.loop, 10 * MS, say, &h);
+	assert_int_equal(loop_run(h.loop), 7);
+	bus_sub_close(h.sub);
+	bus_pub_close(h.pub);
+	loop_free(h.loop);
+	unlink(endpoint + sizeof "ipc://" - 1);
+}
+
 int
 main(void)
 {
@@ -536,6 +633,8 @@ main(void)
 		cmocka_unit_test(a_proxy_passes_frames_on_and_subscriptions_back),
 		cmocka_unit_test(a_bound_subscriber_takes_publishers_that_connect),
 		cmocka_unit_test(a_bound_subscriber_takes_nine_hundred_connections),
+		cmocka_unit_test(announcements_reach_who_listens_to_their_topic),
+		cmocka_unit_test(a_listener_in_a_loop_hears_its_topic_and_no_other),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,9 +31,25 @@ what_is_not_there_is_an_error_in_json(void **state)
 
 	(void)state;
 	expect(&s, "GET /nothing", "", NULL, 404, "\"code\": \"not_found\"");
+	expect(&s, "GET /taged", "", NULL, 404, "(did you mean '/tagged'?)");
 	expect(&s, "DELETE /echo/1", "", NULL, 405, "Allow: GET, HEAD, POST\r\n");
 	expect(&s, "POST /tagged", "", "", 405, "\"code\": \"method_not_allowed\"");
 	expect(&s, "POST /events", "", "", 405, "Allow: GET, HEAD\r\n");
+	stop_quietly(&s);
+}
+
+static void
+a_page_in_a_browser_may_not_post(void **state)
+{
+	struct server s = start("the-token-of-this-test");
+
+	(void)state;
+	expect(&s, "POST /echo/1", "Origin: http://x\r\n", "a", 403, "\"cross_site\"");
+	expect(&s, "GET /echo/1", "Origin: http://x\r\n", NULL, 200, "GET [1]");
+	/* A page that has the token is one of its user's. */
+	expect(&s, "POST /change",
+	       "Origin: http://x\r\nAuthorization: Bearer the-token-of-this-test\r\n",
+	       "a", 200, "POST");
 	stop_quietly(&s);
 }
 
@@ -264,6 +280,7 @@ main(void)
 		cmocka_unit_test(
 			a_route_gets_what_follows_its_path_its_query_and_its_body),
 		cmocka_unit_test(what_is_not_there_is_an_error_in_json),
+		cmocka_unit_test(a_page_in_a_browser_may_not_post),
 		cmocka_unit_test(an_answer_that_is_known_is_not_sent_again),
 		cmocka_unit_test(requests_in_a_row_are_all_answered),
 		cmocka_unit_test(without_a_token_nothing_is_changed),

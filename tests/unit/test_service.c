@@ -58,16 +58,23 @@ make_service(void)
 	return s;
 }
 
-/* The reply to a request, which has to be a document of our schema. */
+static unsigned status; /* Of the last reply. */
+
+/* The reply to "OP" or "OP BODY", which has to be a document of our schema. */
 static const char *
 ask(struct service *s, const char *request, int64_t now_us)
 {
 	static struct strbuf reply = STRBUF_EMPTY;
+	size_t n_op = strcspn(request, " ");
+	const char *body = request[n_op] ? request + n_op + 1 : NULL;
+	char op[16];
 	struct json_doc *doc;
 	struct err err;
 
+	snprintf(op, sizeof op, "%.*s", (int)n_op, request);
 	strbuf_clear(&reply);
-	service_answer(s, request, strlen(request), now_us, &reply);
+	status = service_answer(s, op, body, body ? strlen(body) : 0, now_us, &reply);
+	assert_int_equal(status == 200, strstr(reply.text, "\"error\"") == NULL);
 	if (json_parse("reply", reply.text, reply.length, &doc, &err) < 0 ||
 	    json_check_schema(doc, "antiphase.topology_reply", 1, &err) < 0)
 		fail_msg("%s: %s", err.text, reply.text);
@@ -87,27 +94,24 @@ a_bad_request_is_told_what_is_wrong(void **state)
 	struct service *s = make_service();
 
 	(void)state;
-	assert_has(ask(s, "", 0), "\"bad_request\"");
-	assert_has(ask(s, "[]", 0), "\"bad_request\"");
-	assert_has(ask(s, "{}", 0), "\"bad_request\"");
-	assert_has(ask(s, "{\"op\":7}", 0), "\"bad_request\"");
-	assert_has(ask(s, "{\"op\":\"dif\"}", 0), "did you mean 'diff'?");
-	assert_has(ask(s, "{\"op\":\"lookup\"}", 0), "\"bad_request\"");
-	assert_has(ask(s, "{\"op\":\"lookup\",\"hosts\":\"h[0-9]\"}", 0),
+	assert_has(ask(s, "lookup ", 0), "\"bad_request\"");
+	assert_int_equal(status, 400);
+	assert_has(ask(s, "lookup []", 0), "\"bad_request\"");
+	assert_has(ask(s, "lookup", 0), "\"bad_request\"");
+	assert_has(ask(s, "seen ", 0), "\"bad_request\"");
+	assert_has(ask(s, "dif", 0), "did you mean 'diff'?");
+	assert_int_equal(status, 404);
+	assert_has(ask(s, "lookup {}", 0), "\"bad_request\"");
+	assert_has(ask(s, "lookup {\"hosts\":\"h[0-9]\"}", 0),
 		   "the plan has no host 'h4'");
-	assert_has(ask(s, "{\"op\":\"lookup\",\"hosts\":\"h[0-4]\"}", 0),
+	assert_has(ask(s, "lookup {\"hosts\":\"h[0-4]\"}", 0),
 		   "the plan has no host 'h4'");
-	assert_has(ask(s, "{\"op\":\"lookup\",\"hosts\":[\"h0\",\"h0\"]}", 0),
-		   "named twice");
-	assert_has(
-		ask(s,
-		    "{\"op\":\"lookup\",\"hosts\":\"h[0-1]\",\"collective\":\"star\"}",
-		    0),
-		"'collective' is 'star'");
-	assert_has(ask(s, "{\"op\":\"lookup\",\"node\":\"x\",\"interface\":\"e0\"}", 0),
+	assert_has(ask(s, "lookup {\"hosts\":[\"h0\",\"h0\"]}", 0), "named twice");
+	assert_has(ask(s, "lookup {\"hosts\":\"h[0-1]\",\"collective\":\"star\"}", 0),
+		   "'collective' is 'star'");
+	assert_has(ask(s, "lookup {\"node\":\"x\",\"interface\":\"e0\"}", 0),
 		   "\"unknown_host\"");
-	assert_has(ask(s, "{\"op\":\"seen\",\"node\":\"h0\"}", 0),
-		   "a report of nothing");
+	assert_has(ask(s, "seen {\"node\":\"h0\"}", 0), "a report of nothing");
 	service_free(s);
 }
 
@@ -118,10 +122,11 @@ without_a_plan_there_is_health_only(void **state)
 	struct service *s = service_new(&opts);
 
 	(void)state;
-	assert_has(ask(s, "{\"op\":\"health\"}", 0), "\"plan\": null");
-	assert_has(ask(s, "{\"op\":\"snapshot\"}", 0), "\"no_plan\"");
-	assert_has(ask(s, "{\"op\":\"diff\"}", 0), "\"no_plan\"");
-	assert_has(ask(s, "{\"op\":\"lookup\",\"hosts\":\"h0\"}", 0), "\"no_plan\"");
+	assert_has(ask(s, "health", 0), "\"plan\": null");
+	assert_has(ask(s, "snapshot", 0), "\"no_plan\"");
+	assert_int_equal(status, 503);
+	assert_has(ask(s, "diff", 0), "\"no_plan\"");
+	assert_has(ask(s, "lookup {\"hosts\":\"h0\"}", 0), "\"no_plan\"");
 	service_free(s);
 }
 
@@ -129,14 +134,14 @@ static void
 a_job_is_looked_up_with_the_factors_of_its_links(void **state)
 {
 	struct service *s = make_service();
-	const char *reply = ask(s, "{\"op\":\"lookup\",\"hosts\":[\"h0\",\"h1\"]}", 0);
+	const char *reply = ask(s, "lookup {\"hosts\":[\"h0\",\"h1\"]}", 0);
 
 	(void)state;
 	assert_has(reply, "\"collective\": \"ring\"");
 	assert_has(reply, "\"link\": \"h0:p0>leaf0:p0\", \"gbps\": 100, \"factor\": 1, "
 			  "\"flows\": 1");
 	assert_null(strstr(reply, "spine"));
-	assert_has(ask(s, "{\"op\":\"lookup\",\"hosts\":\"h[0,2]\"}", 0), "spine");
+	assert_has(ask(s, "lookup {\"hosts\":\"h[0,2]\"}", 0), "spine");
 	service_free(s);
 }
 
@@ -146,12 +151,9 @@ an_interface_is_looked_up_in_both_directions(void **state)
 	struct service *s = make_service();
 
 	(void)state;
-	assert_has(
-		ask(s, "{\"op\":\"lookup\",\"node\":\"h0\",\"interface\":\"e0\"}", 0),
-		"\"tx\": \"h0:p0>leaf0:p0\"");
-	assert_has(ask(s,
-		       "{\"op\":\"lookup\",\"node\":\"spine0\",\"interface\":\"e0\"}",
-		       0),
+	assert_has(ask(s, "lookup {\"node\":\"h0\",\"interface\":\"e0\"}", 0),
+		   "\"tx\": \"h0:p0>leaf0:p0\"");
+	assert_has(ask(s, "lookup {\"node\":\"spine0\",\"interface\":\"e0\"}", 0),
 		   "\"tx\": null");
 	service_free(s);
 }
@@ -165,7 +167,7 @@ report(struct service *s, const char *state, const char *peer, const char *peer_
 
 	strbuf_printf(
 		&request,
-		"{\"op\":\"seen\",\"node\":\"h0\",\"links\":true,"
+		"seen {\"node\":\"h0\",\"links\":true,"
 		"\"neighbours\":true,\"ports\":[{\"port\":\"p0\",\"state\":\"%s\","
 		"\"gbps\":100,\"neighbours\":[",
 		state);
@@ -208,9 +210,9 @@ differences_are_announced_as_they_come_and_go(void **state)
 	report(s, "up", "leaf0", "p0", 2000000);
 	service_tick(s, 3000000);
 	assert_string_equal(told.text, "");
-	assert_has(ask(s, "{\"op\":\"diff\"}", 3000000), "\"same\": true");
+	assert_has(ask(s, "diff", 3000000), "\"same\": true");
 	report(s, "up", "leaf1", "p7", 4000000);
-	assert_has(ask(s, "{\"op\":\"diff\"}", 4000000), "\"kind\": \"moved\"");
+	assert_has(ask(s, "diff", 4000000), "\"kind\": \"moved\"");
 	strbuf_clear(&told);
 	service_tick(s, 5000000);
 	assert_has(told.text, "t/difference ");
@@ -222,7 +224,7 @@ differences_are_announced_as_they_come_and_go(void **state)
 	service_tick(s, 8000000);
 	assert_has(told.text, "\"new\": false");
 	/* Nothing is said for so long that nothing is known any more. */
-	assert_has(ask(s, "{\"op\":\"diff\"}", 100000000), "\"same\": null");
+	assert_has(ask(s, "diff", 100000000), "\"same\": null");
 	strbuf_free(&told);
 	service_free(s);
 }
@@ -238,7 +240,7 @@ a_new_plan_is_one_change_with_what_is_different(void **state)
 	assert_has(told.text, "t/plan ");
 	assert_has(told.text, "\"nodes_added\": 2");
 	assert_has(told.text, "\"nodes_removed\": 0");
-	assert_has(ask(s, "{\"op\":\"snapshot\"}", 0), "\"h5\"");
+	assert_has(ask(s, "snapshot", 0), "\"h5\"");
 	topo_unref(plan);
 	strbuf_free(&told);
 	service_free(s);

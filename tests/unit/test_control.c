@@ -1,4 +1,4 @@
-/* Asking a daemon over its socket: the daemon's loop here, who asks in a child. */
+/* test_control.c - asking a daemon over its socket: its loop here, the client in a child. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,8 +12,8 @@
 
 #include "lib/base/cli.h"
 #include "lib/base/err.h"
-#include "lib/daemon/ctl.h"
-#include "lib/daemon/ctl_words.h"
+#include "lib/daemon/control.h"
+#include "lib/daemon/http.h"
 #include "lib/daemon/loop.h"
 #include "tests/unit/capture.h"
 #include "tests/unit/test.h"
@@ -52,10 +52,12 @@ run_fail(void *ctx, size_t n, char **args, struct strbuf *reply, struct err *err
 	return -ENOENT;
 }
 
-static const struct ctl_verb verbs[] = {
-	{ "echo", 0, 12, false, run_echo },  { "much", 1, 1, false, run_much },
-	{ "job add", 1, 2, true, run_echo }, { "job list", 0, 0, false, run_fail },
-	{ NULL, 0, 0, false, NULL },
+static const struct control_command commands[] = {
+	{ "echo", "[WORD...]", 0, 12, false, run_echo },
+	{ "much", "N", 1, 1, false, run_much },
+	{ "job add", "NAME [CGROUP]", 1, 2, true, run_echo },
+	{ "job list", "", 0, 0, false, run_fail },
+	{ NULL, NULL, 0, 0, false, NULL },
 };
 
 struct daemon_end {
@@ -77,11 +79,12 @@ with_daemon(int (*work)(void))
 {
 	struct daemon_end end = { .loop = loop_new() };
 	struct err err = { 0 };
-	struct ctl *ctl;
+	struct control *control;
 	int ends[2], status;
 	pid_t child;
 
-	assert_int_equal(ctl_open(end.loop, path, 0600, verbs, NULL, &ctl, &err), 0);
+	assert_int_equal(control_open(end.loop, path, commands, NULL, &control, &err),
+			 0);
 	assert_int_equal(pipe(ends), 0);
 	child = fork();
 	assert_true(child >= 0);
@@ -96,7 +99,7 @@ with_daemon(int (*work)(void))
 	assert_int_equal(loop_run(end.loop), 0);
 	assert_int_equal(waitpid(child, &status, 0), child);
 	close(ends[0]);
-	ctl_close(ctl);
+	control_close(control);
 	loop_free(end.loop);
 	assert_int_equal(access(path, F_OK), -1);
 	assert_true(WIFEXITED(status));
@@ -111,7 +114,7 @@ is_answered(const char *const *words, const char *expected)
 {
 	struct strbuf reply = STRBUF_EMPTY;
 	struct err err = { 0 };
-	bool same = ctl_ask(path, words, 10 * SECOND, &reply, &err) == 0 &&
+	bool same = control_ask(path, words, 10 * SECOND, &reply, &err) == 0 &&
 		    strcmp(reply.text, expected) == 0;
 
 	if (!same)
@@ -126,7 +129,7 @@ is_refused(const char *const *words, int error, const char *part)
 {
 	struct strbuf reply = STRBUF_EMPTY;
 	struct err err = { 0 };
-	int rc = ctl_ask(path, words, 10 * SECOND, &reply, &err);
+	int rc = control_ask(path, words, 10 * SECOND, &reply, &err);
 	bool so = rc == error && !reply.length && strstr(err.text, part);
 
 	if (!so)
@@ -158,11 +161,12 @@ ask_several(void)
 	    !is_refused(WORDS("much", "8388609"), -EFBIG, "longer than"))
 		return 2;
 	/* Far more than a socket takes at once. */
-	if (ctl_ask(path, WORDS("much", "8388608"), 10 * SECOND, &reply, &err) < 0 ||
+	if (control_ask(path, WORDS("much", "8388608"), 10 * SECOND, &reply, &err) <
+		    0 ||
 	    reply.length != 8388608)
 		return 3;
 	strbuf_free(&reply);
-	return lstat(path, &info) == 0 && (info.st_mode & 0777) == 0600 ? 0 : 4;
+	return lstat(path, &info) == 0 && (info.st_mode & 0777) == 0660 ? 0 : 4;
 }
 
 static void
@@ -180,10 +184,10 @@ is_printed(const char *const *words, int status, const char *out, const char *pa
 	char *printed, *talk, daemon[32];
 	bool is_so;
 
-	snprintf(daemon, sizeof daemon, "ap-ctl-%d", (int)getppid());
+	snprintf(daemon, sizeof daemon, "ap-control-%d", (int)getppid());
 	capture_begin(&for_out, STDOUT_FILENO);
 	capture_begin(&for_talk, STDERR_FILENO);
-	is_so = ctl_ask_print("/tmp", daemon, words) == status;
+	is_so = control_ask_print("/tmp", daemon, words) == status;
 	talk = capture_end(&for_talk);
 	printed = capture_end(&for_out);
 	is_so &= strcmp(printed, out) == 0 && strstr(talk, part) && !*talk == !*part;
@@ -201,7 +205,8 @@ ask_for_a_command_line(void)
 	    !is_printed(WORDS("job", "list"), CLI_NO, "", "there is no job 'x'\n") ||
 	    !is_printed(WORDS("much"), CLI_USAGE, "", "takes 1 word"))
 		return 1;
-	return ctl_ask_print("/nowhere", "none", WORDS("x")) == CLI_UNREACHABLE ? 0 : 2;
+	return control_ask_print("/nowhere", "none", WORDS("x")) == CLI_UNREACHABLE ? 0
+										    : 2;
 }
 
 static void
@@ -221,40 +226,85 @@ connect_to_it(void)
 	return connect(fd, (struct sockaddr *)&a, sizeof a) < 0 ? -1 : fd;
 }
 
-/* What comes back for raw bytes; true if it begins with 'start'. */
+/* What comes back for a request; true if it has the status and the text in it. */
 static bool
-is_raw_answer(const char *bytes, size_t n, const char *start)
+is_raw_answer(const char *method, const char *target, const char *body,
+	      const char *status, const char *part)
 {
-	char text[256];
+	struct strbuf request = STRBUF_EMPTY, answer = STRBUF_EMPTY;
+	char chunk[4096];
 	int fd = connect_to_it();
-	ssize_t got;
+	bool is_so;
+	ssize_t n;
 
-	if (send(fd, bytes, n, MSG_NOSIGNAL) < 0 && errno != EPIPE)
+	strbuf_printf(&request, "%s %s HTTP/1.0\r\nContent-Length: %zu\r\n\r\n%s",
+		      method, target, strlen(body), body);
+	if (send(fd, request.text, request.length, MSG_NOSIGNAL) < 0 && errno != EPIPE)
 		return false;
-	got = recv(fd, text, sizeof text - 1, 0);
-	text[got > 0 ? got : 0] = '\0';
+	while ((n = recv(fd, chunk, sizeof chunk, 0)) > 0)
+		strbuf_add(&answer, chunk, (size_t)n);
 	close(fd);
-	if (strncmp(text, start, strlen(start)) == 0)
-		return true;
-	fprintf(stderr, "'%s'\n", text);
-	return false;
+	is_so = strlen(answer.text) > 12 &&
+		strncmp(answer.text + 9, status, strlen(status)) == 0 &&
+		strstr(answer.text, part);
+	if (!is_so)
+		fprintf(stderr, "%s %s: '%s'\n", method, target, answer.text);
+	strbuf_free(&request);
+	strbuf_free(&answer);
+	return is_so;
+}
+
+static int
+ask_by_hand(void)
+{
+	if (!is_raw_answer("GET", "/control/echo/a/b", "", "200", "<a><b>") ||
+	    !is_raw_answer("POST", "/control/echo/a%20b", "[\"c/d\"]", "200",
+			   "<a b><c/d>") ||
+	    !is_raw_answer("POST", "/control", "[\"echo\",\"x\"]", "200", "<x>") ||
+	    !is_raw_answer("POST", "/control/job/add/n", "", "200", "<n>"))
+		return 1;
+	if (!is_raw_answer("GET", "/control/commands", "", "200",
+			   "{\"name\": \"job add\", \"arguments\": "
+			   "\"NAME [CGROUP]\", \"is_change\": true}") ||
+	    !is_raw_answer("GET", "/control/commands", "", "200",
+			   "\"antiphase.control_commands/1\"") ||
+	    !is_raw_answer("POST", "/control/log/warn", "", "200", "log level: warn"))
+		return 2;
+	/* What changes something is not done by looking. */
+	if (!is_raw_answer("GET", "/control/job/add/n", "", "400", "POST it") ||
+	    !is_raw_answer("GET", "/control/log/dbg", "", "400", "POST it"))
+		return 3;
+	return 0;
+}
+
+static void
+a_request_by_hand_has_its_words_in_the_path_and_in_the_body(void **state)
+{
+	(void)state;
+	assert_int_equal(with_daemon(ask_by_hand), 0);
 }
 
 static int
 ask_badly(void)
 {
-	static char endless[2 * CTL_MAX_REQUEST];
-	char busy[] = "echo 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17\n";
-	char nul[] = "echo a\0b\n";
+	static char endless[2 * CONTROL_MAX_BODY];
 
-	memset(endless, 'e', sizeof endless);
-	if (!is_raw_answer(busy, strlen(busy), "error 22 more than 16 words") ||
-	    !is_raw_answer("\n", 1, "error 22 an empty request") ||
-	    !is_raw_answer("   \n", 4, "error 22 an empty request") ||
-	    !is_raw_answer("echo %4\n", 8, "error 22 word 2 is not encoded well") ||
-	    !is_raw_answer("echo %00\n", 9, "error 22 word 2 is not encoded well") ||
-	    !is_raw_answer(nul, sizeof nul - 1, "ok\n<a>") ||
-	    !is_raw_answer(endless, sizeof endless, "error "))
+	memset(endless, 'e', sizeof endless - 1);
+	if (!is_raw_answer("POST", "/control/echo",
+			   "[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17]", "400", "") ||
+	    !is_raw_answer("GET",
+			   "/control/echo/1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16", "",
+			   "400", "more than 16 words") ||
+	    !is_raw_answer("POST", "/control", "", "400", "an empty request") ||
+	    !is_raw_answer("POST", "/control", "[]", "400", "an empty request") ||
+	    !is_raw_answer("POST", "/control/echo", "{", "400", "bad_request") ||
+	    !is_raw_answer("POST", "/control/echo", "{\"a\":1}", "400",
+			   "array of arguments") ||
+	    !is_raw_answer("POST", "/control/echo", "[\"a\\u0000b\"]", "400", "") ||
+	    !is_raw_answer("POST", "/control", endless, "413", "longer than 16384") ||
+	    !is_raw_answer("GET", "/control", "", "405", "POST") ||
+	    !is_raw_answer("GET", "/", "", "404", "not_found") ||
+	    !is_raw_answer("PUT", "/control/echo", "", "405", "GET"))
 		return 1;
 	/* It lives on. */
 	return is_answered(WORDS("echo", "still"), "<still>") ? 0 : 2;
@@ -271,32 +321,21 @@ static int
 crowd_in(void)
 {
 	/* Those who say nothing, or never read, take all the places. */
-	for (int i = 0; i < CTL_MAX_CONNECTIONS; i++) {
+	for (int i = 0; i < HTTP_MAX_CONNECTIONS + 8; i++) {
+		static const char much[] = "GET /control/much/8000000 HTTP/1.0\r\n\r\n";
 		int fd = connect_to_it();
 
-		if (fd < 0 || (i & 1 && send(fd, "much 8000000\n", 13, 0) < 0))
+		if (fd < 0 || (i % 8 == 0 && send(fd, much, sizeof much - 1, 0) < 0))
 			return 1;
+		/* For the daemon to take it in. */
+		usleep(2000);
 	}
-	usleep(100000);
-	if (!is_refused(WORDS("echo", "x"), -EBUSY, "too many ask"))
-		return 2;
-	/* And are let go. */
-	for (int i = 0; i < 80; i++) {
-		struct strbuf reply = STRBUF_EMPTY;
-		struct err err = { 0 };
-		int rc;
-
-		usleep(100000);
-		rc = ctl_ask(path, WORDS("echo", "x"), SECOND, &reply, &err);
-		strbuf_free(&reply);
-		if (rc == 0)
-			return 0;
-	}
-	return 3;
+	/* The slowest of them makes room. */
+	return is_answered(WORDS("echo", "x"), "<x>") ? 0 : 2;
 }
 
 static void
-the_silent_are_let_go_after_a_while(void **state)
+the_silent_lock_nobody_out(void **state)
 {
 	(void)state;
 	assert_int_equal(with_daemon(crowd_in), 0);
@@ -332,59 +371,59 @@ nobody_there_is_told_from_a_daemon_that_is_silent(void **state)
 	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
 
 	(void)state;
-	assert_int_equal(ctl_ask(path, WORDS("x"), SECOND, &reply, &err),
+	assert_int_equal(control_ask(path, WORDS("x"), SECOND, &reply, &err),
 			 -ECONNREFUSED);
 	assert_non_null(strstr(err.text, "no daemon answers there"));
 	strcpy(a.sun_path, path);
 	assert_int_equal(bind(fd, (struct sockaddr *)&a, sizeof a), 0);
-	assert_int_equal(ctl_ask(path, WORDS("x"), SECOND, &reply, &err),
+	assert_int_equal(control_ask(path, WORDS("x"), SECOND, &reply, &err),
 			 -ECONNREFUSED);
 	assert_int_equal(listen(fd, 4), 0);
-	assert_int_equal(ctl_ask(path, WORDS("x"), SECOND / 20, &reply, &err),
+	assert_int_equal(control_ask(path, WORDS("x"), SECOND / 20, &reply, &err),
 			 -ETIMEDOUT);
 	close(fd);
 	unlink(path);
-	assert_int_equal(ctl_exit_status(-ECONNREFUSED), CLI_UNREACHABLE);
-	assert_int_equal(ctl_exit_status(-ENOENT), CLI_NO);
-	assert_int_equal(ctl_exit_status(-EPERM), CLI_DENIED);
+	assert_int_equal(control_exit_status(-ECONNREFUSED), CLI_UNREACHABLE);
+	assert_int_equal(control_exit_status(-ENOENT), CLI_NO);
+	assert_int_equal(control_exit_status(-EPERM), CLI_DENIED);
 }
 
 static void
 a_socket_left_behind_is_replaced_and_one_in_use_is_not(void **state)
 {
 	struct loop *loop = loop_new();
-	struct ctl *first, *second;
+	struct control *first, *second;
 	struct err err = { 0 };
 	char longest[200], aside[80];
 	FILE *file;
 
 	(void)state;
 	snprintf(aside, sizeof aside, "%s-aside", path);
-	assert_int_equal(ctl_open(loop, path, 0600, verbs, NULL, &first, &err), 0);
-	assert_int_equal(ctl_open(loop, path, 0600, verbs, NULL, &second, &err),
+	assert_int_equal(control_open(loop, path, commands, NULL, &first, &err), 0);
+	assert_int_equal(control_open(loop, path, commands, NULL, &second, &err),
 			 -EADDRINUSE);
 	assert_non_null(strstr(err.text, "another daemon"));
 	assert_int_equal(access(path, F_OK), 0);
 	/* As after SIGKILL: the name is there, nobody listens. */
 	assert_int_equal(rename(path, aside), 0);
-	ctl_close(first);
+	control_close(first);
 	assert_int_equal(rename(aside, path), 0);
-	assert_int_equal(ctl_open(loop, path, 0660, verbs, NULL, &second, &err), 0);
-	ctl_close(second);
+	assert_int_equal(control_open(loop, path, commands, NULL, &second, &err), 0);
+	control_close(second);
 	assert_int_equal(access(path, F_OK), -1);
 
 	file = fopen(path, "w");
 	fclose(file);
-	assert_int_equal(ctl_open(loop, path, 0600, verbs, NULL, &second, &err),
+	assert_int_equal(control_open(loop, path, commands, NULL, &second, &err),
 			 -EEXIST);
 	unlink(path);
 	memset(longest, 'a', sizeof longest);
 	longest[0] = '/';
 	longest[sizeof longest - 1] = '\0';
-	assert_int_equal(ctl_open(loop, longest, 0600, verbs, NULL, &second, &err),
+	assert_int_equal(control_open(loop, longest, commands, NULL, &second, &err),
 			 -EINVAL);
 	assert_int_equal(
-		ctl_open(loop, "/no/such/dir/s", 0600, verbs, NULL, &second, &err),
+		control_open(loop, "/no/such/dir/s", commands, NULL, &second, &err),
 		-ENOENT);
 	loop_free(loop);
 }
@@ -395,8 +434,10 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(words_go_there_and_a_document_comes_back),
 		cmocka_unit_test(a_command_line_prints_the_answer_or_what_is_wrong),
+		cmocka_unit_test(
+			a_request_by_hand_has_its_words_in_the_path_and_in_the_body),
 		cmocka_unit_test(what_is_no_request_is_refused),
-		cmocka_unit_test(the_silent_are_let_go_after_a_while),
+		cmocka_unit_test(the_silent_lock_nobody_out),
 		cmocka_unit_test(changes_are_for_root_and_the_daemons_user),
 		cmocka_unit_test(nobody_there_is_told_from_a_daemon_that_is_silent),
 		cmocka_unit_test(
@@ -404,6 +445,6 @@ main(void)
 	};
 
 	signal(SIGPIPE, SIG_IGN);
-	snprintf(path, sizeof path, "/tmp/ap-ctl-%d.sock", (int)getpid());
-	return cmocka_run_group_tests_name("ctl", tests, NULL, NULL);
+	snprintf(path, sizeof path, "/tmp/ap-control-%d.sock", (int)getpid());
+	return cmocka_run_group_tests_name("control", tests, NULL, NULL);
 }
