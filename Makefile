@@ -335,8 +335,8 @@ $(B)/antiphase-scheduler: $(B)/scheduler/scheduler.o $(ARCHIVE)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $^ -o $@ $(ALL_LDFLAGS) $(LIBS)
 
-# What sim/ has besides its main program, and pacer/ besides its hooks, may be tested, too.
-SIM_TESTABLE := $(filter-out sim/sim.c,$(sim_SRCS)) $(pacer_TESTABLE)
+# What sim/ has besides its main program, pacer/ besides its hooks and cli/ besides its verbs may be tested, too.
+SIM_TESTABLE := $(filter-out sim/sim.c,$(sim_SRCS)) $(pacer_TESTABLE) $(cli_TESTABLE)
 $(B)/tests/unit/%: $(B)/tests/unit/%.o $(SIM_TESTABLE:%.c=$(B)/%.o) $(ARCHIVE)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $^ -o $@ $(ALL_LDFLAGS) -lcmocka $(LIBS)

@@ -41,7 +41,7 @@ print_job(const struct advice_doc_job *job, const char *label, FILE *out,
 	if (r < 0)
 		return r;
 	if (job->n_hosts == 0) {
-		fprintf(out, "# %s waits: %s\n", job->name, reason_name(job->reason));
+		fprintf(out, "# %s waits: %s\n", job->name, job->reason);
 	} else {
 		fputs("kubectl annotate --overwrite pods", out);
 		if (names.namespace)
@@ -49,8 +49,7 @@ print_job(const struct advice_doc_job *job, const char *label, FILE *out,
 		fprintf(out, " --selector %s=%s antiphase.io/shift-us=%lld", label,
 			names.name, (long long)job->shift_us);
 		fprintf(out, " antiphase.io/slack-us=%lld", (long long)job->slack_us);
-		fprintf(out, " antiphase.io/pacing=%s\n",
-			advice_pacing_names[job->pacing]);
+		fprintf(out, " antiphase.io/pacing=%s\n", job->pacing);
 	}
 	free(names.namespace);
 	return 0;

@@ -17,6 +17,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/base/table.h"
 #include "lib/base/utf8.h"
+#include "scheduler/core/advise/advice_doc.h"
 
 #define REFRESH_S 2
 #define MAX_TOLD  3 /* Jobs of which standard error says why there is nothing. */
@@ -30,23 +31,22 @@ struct args {
 /* ---- The table ----------------------------------------------------------------------- */
 
 static void
-add_where(const struct advised_job *job, struct table *t)
+add_where(const struct advice_doc_job *job, struct table *t)
 {
-	if (job->is_advised && job->places.n)
-		table_cell(t, "%s *", job->places.items[0].nodes);
+	if (job->is_advised && job->n_places)
+		table_cell(t, "%s *", job->places[0].nodes);
 	else if (job->n_hosts == 0)
 		table_cell(t, "-");
 	else
-		table_cell(t, "%lld host%s", (long long)job->n_hosts,
-			   job->n_hosts == 1 ? "" : "s");
+		table_cell(t, "%zu host%s", job->n_hosts, job->n_hosts == 1 ? "" : "s");
 }
 
 static void
-add_row(const struct advised *advised, const struct advised_job *job, struct table *t)
+add_row(const struct advice_doc *doc, const struct advice_doc_job *job, struct table *t)
 {
-	int64_t left_us = job->valid_until_us - advised->now_us;
+	int64_t left_us = job->valid_until_us - doc->at_us;
 
-	table_cell(t, "%s", job->job);
+	table_cell(t, "%s", job->name);
 	table_cell(t, "%s", job->is_waiting ? "waits" : "runs");
 	add_where(job, t);
 	if (job->is_advised && job->pacing)
@@ -73,17 +73,17 @@ add_row(const struct advised *advised, const struct advised_job *job, struct tab
 }
 
 static size_t
-count_advised(const struct advised *advised)
+count_advised(const struct advice_doc *doc)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < advised->jobs.n; i++)
-		n += advised->jobs.items[i].is_advised;
+	for (size_t i = 0; i < doc->n_jobs; i++)
+		n += doc->jobs[i].is_advised;
 	return n;
 }
 
 static void
-print_table(const struct args *args, const struct advised *advised)
+print_table(const struct args *args, const struct advice_doc *doc)
 {
 	static const size_t missed_least[] = { 8, 4, 7, 1 };
 	size_t n_places = 0;
@@ -93,22 +93,22 @@ print_table(const struct args *args, const struct advised *advised)
 	table_init(&t,
 		   (const char *const[]){ "JOB", "STATE", "WHERE", "%SHIFT", "PACING",
 					  "REASON", "%GAIN", "%AGE", "%VALID", NULL });
-	for (size_t i = 0; i < advised->jobs.n; i++) {
-		const struct advised_job *job = &advised->jobs.items[i];
+	for (size_t i = 0; i < doc->n_jobs; i++) {
+		const struct advice_doc_job *job = &doc->jobs[i];
 
-		add_row(advised, job, &t);
-		n_places += job->is_advised && job->places.n;
+		add_row(doc, job, &t);
+		n_places += job->is_advised && job->n_places;
 	}
 	if (screen_columns() < SCREEN_FULL_COLUMNS)
 		table_fit(&t, screen_columns(), missed_least,
 			  sizeof missed_least / sizeof *missed_least);
-	if (advised->jobs.n)
+	if (doc->n_jobs)
 		table_print(&t, stdout);
 	table_fini(&t);
 	if (n_places)
 		puts("* the best place for a job that waits");
 	printf("%zu of %zu jobs advised; 'antiphase explain JOB' says why.\n",
-	       count_advised(advised), advised->jobs.n);
+	       count_advised(doc), doc->n_jobs);
 	if (!args->file)
 		ask_api_footing(args->address, &footing);
 	fputs(footing.text, stdout);
@@ -117,9 +117,8 @@ print_table(const struct args *args, const struct advised *advised)
 
 /* The daemon's own document; on one line if asked for. */
 static void
-print_json(const struct args *args, const struct advised *advised)
+print_json(const struct args *args, const struct strbuf *body)
 {
-	const struct strbuf *body = &advised->body;
 	size_t length = body->length;
 
 	while (length && body->text[length - 1] == '\n')
@@ -134,18 +133,18 @@ print_json(const struct args *args, const struct advised *advised)
 
 /* CLI_THIN, and why, if nothing can be said of what was asked for. */
 static int
-status_of(const struct advised *advised)
+status_of(const struct advice_doc *doc)
 {
-	size_t n = advised->jobs.n;
+	size_t n = doc->n_jobs;
 	struct strbuf why = STRBUF_EMPTY;
 
-	if (count_advised(advised))
+	if (count_advised(doc))
 		return CLI_OK;
 	if (n == 0)
 		strbuf_puts(&why, "antiphase-scheduler knows of no job");
 	for (size_t i = 0; i < n && i < MAX_TOLD; i++)
-		strbuf_printf(&why, "%s%s: %s", i ? "; " : "",
-			      advised->jobs.items[i].job, advised->jobs.items[i].text);
+		strbuf_printf(&why, "%s%s: %s", i ? "; " : "", doc->jobs[i].name,
+			      doc->jobs[i].text);
 	if (n > MAX_TOLD)
 		strbuf_printf(&why, "; and %zu more", n - MAX_TOLD);
 	/* A job's name is its user's, and is not to steer the terminal. */
@@ -158,27 +157,30 @@ status_of(const struct advised *advised)
 static int
 show(const struct args *args, bool is_first)
 {
-	struct advised advised;
+	struct advice_doc doc;
+	struct strbuf body;
 	struct err err = { .line = 0 };
-	int status = args->file ? advised_read(args->file, args->job, &advised, &err)
-				: advised_ask(args->address, args->job, &advised, &err);
+	int status = args->file
+			     ? advised_read(args->file, args->job, &doc, &body, &err)
+			     : advised_ask(args->address, args->job, &doc, &body, &err);
 
 	if (status != CLI_OK) {
 		err_print(&err, stderr);
 	} else if (args->json) {
-		print_json(args, &advised);
-		status = args->is_watched ? CLI_OK : status_of(&advised);
+		print_json(args, &body);
+		status = args->is_watched ? CLI_OK : status_of(&doc);
 	} else {
 		if (args->is_watched && isatty(STDOUT_FILENO))
 			fputs("\033[H\033[J", stdout);
 		else if (!is_first)
 			putchar('\n');
-		print_table(args, &advised);
+		print_table(args, &doc);
 		fflush(stdout);
-		status = args->is_watched ? CLI_OK : status_of(&advised);
+		status = args->is_watched ? CLI_OK : status_of(&doc);
 	}
 	fflush(stdout);
-	advised_fini(&advised);
+	advice_doc_fini(&doc);
+	strbuf_free(&body);
 	return status;
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/advice_svg.h"
 #include "cli/advise_k8s.h"
 #include "cli/question.h"
 #include "cli/verbs.h"
@@ -16,7 +17,6 @@
 #include "lib/base/strbuf.h"
 #include "lib/base/table.h"
 #include "scheduler/core/advise/advice_doc.h"
-#include "scheduler/core/advise/advice_svg.h"
 #include "scheduler/core/workload/workload_ini.h"
 #include "topology/topo.h"
 
@@ -55,20 +55,20 @@ add_job(struct table *t, const struct advice_doc_job *job)
 		table_cell(t, "(waits)");
 		for (int i = 0; i < 5; i++)
 			table_cell(t, "-");
-		table_cell(t, "%s", reason_name(job->reason));
+		table_cell(t, "%s", job->reason);
 		return;
 	}
-	hostlist_fold((const char *const *)job->hosts, job->n_hosts, &hosts);
+	hostlist_fold(job->hosts, job->n_hosts, &hosts);
 	table_cell(t, "%s%s", hosts.text, job->placed_by_us ? " *" : "");
 	table_cell(t, "%.3f", (double)job->shift_us / 1e3);
 	if (job->slack_us > 0)
 		table_cell(t, "%.3f", (double)job->slack_us / 1e3);
 	else
 		table_cell(t, "-");
-	table_cell(t, "%s", advice_pacing_names[job->pacing]);
+	table_cell(t, "%s", job->pacing);
 	table_cell(t, "%.3f>%.3f", job->score_before, job->score_after);
 	add_gain(t, job);
-	table_cell(t, "%s", reason_name(job->reason));
+	table_cell(t, "%s", job->reason);
 	strbuf_free(&hosts);
 }
 
@@ -133,16 +133,16 @@ print_text(const struct advice_doc *doc, bool all_links, FILE *out)
 	fputc('\n', out);
 	print_links(doc, all_links, out);
 	fprintf(out,
-		"\nGoodput %.1f %% without advice, %.1f %% with it (policy %s; %u runs of "
-		"%u iterations)\n",
-		100 * doc->goodput_before, 100 * doc->goodput_after,
-		advise_policy_names[doc->policy], doc->n_runs, doc->n_iterations);
+		"\nGoodput %.1f %% without advice, %.1f %% with it (policy %s; %zu runs of "
+		"%zu iterations)\n",
+		100 * doc->goodput_before, 100 * doc->goodput_after, doc->policy,
+		doc->n_runs, doc->n_iterations);
 }
 
-/* ---- Pictures --------------------------------------------------------------------------- */
+/* ---- Drawings --------------------------------------------------------------------------- */
 
-/* A picture of one link under a set. */
-struct status {
+/* One link under a set of advice. */
+struct drawing {
 	const char *path; /* NULL: not asked for. */
 	const struct advice_set *set;
 	bool at_shifts;
@@ -150,21 +150,21 @@ struct status {
 };
 
 static int
-write_svg(const struct status *picture, const struct loaded *loaded, uint32_t link,
+write_svg(const struct drawing *drawing, const struct loaded *loaded, uint32_t link,
 	  struct err *err)
 {
 	char *text;
 	int error;
 
-	if (!picture->path)
+	if (!drawing->path)
 		return 0;
-	text = advice_link_svg(picture->set, &loaded->scenario->workload, loaded->topo,
-			       loaded->routes, link, picture->at_shifts,
-			       picture->subtitle);
+	text = advice_link_svg(drawing->set, &loaded->scenario->workload, loaded->topo,
+			       loaded->routes, link, drawing->at_shifts,
+			       drawing->subtitle);
 	if (!text)
-		return err_set(err, picture->path, 0, 0,
+		return err_set(err, drawing->path, 0, 0,
 			       "the jobs cannot be laid on the fabric");
-	error = file_write(picture->path, text, strlen(text), err);
+	error = file_write(drawing->path, text, strlen(text), err);
 	free(text);
 	return error;
 }
@@ -177,10 +177,10 @@ static int
 write_svgs(const struct args *args, const struct answer *answer, struct err *err)
 {
 	const struct loaded *loaded = &answer->loaded;
-	struct status before = { args->svg_before, answer->set, false,
-				 "before: all start together" };
-	struct status after = { args->svg_after, answer->set, true,
-				"after: as advised" };
+	struct drawing before = { args->svg_before, answer->set, false,
+				  "before: all start together" };
+	struct drawing after = { args->svg_after, answer->set, true,
+				 "after: as advised" };
 	struct advise_opts fair_opts = answer->opts;
 	struct advice_set *fair = NULL;
 	uint32_t link = advice_worst_link(answer->set);
@@ -199,7 +199,7 @@ write_svgs(const struct args *args, const struct answer *answer, struct err *err
 	if (link == TOPO_NONE)
 		fprintf(stderr,
 			"antiphase advise: no link is contended, so there is no "
-			"picture\n");
+			"drawing\n");
 	else
 		error = write_svg(&before, loaded, link, err);
 	if (link != TOPO_NONE && error == 0)
@@ -220,7 +220,7 @@ print_doc(const struct args *args, const struct advice_doc *doc, struct err *err
 	int error = 0;
 
 	if (args->json || args->output) {
-		text = advice_doc_text(doc, &length);
+		text = advice_json_text(doc, &length);
 		if (args->output)
 			error = file_write(args->output, text, length, err);
 		if (args->json && error == 0)

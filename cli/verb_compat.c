@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/circle_svg.h"
 #include "cli/compat_print.h"
 #include "cli/verbs.h"
 #include "lib/base/alloc.h"
@@ -13,7 +14,6 @@
 #include "lib/base/file.h"
 #include "lib/base/vec.h"
 #include "scheduler/core/advise/compat.h"
-#include "scheduler/core/cassini/circle_svg.h"
 #include "scheduler/core/profile/profile_json.h"
 
 /* More jobs than any link carries; the solvers take seconds for this many. */

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/advice_prose.h"
 #include "cli/advised.h"
 #include "cli/ask_api.h"
 #include "cli/question.h"
@@ -15,6 +16,7 @@
 #include "lib/base/file.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/vec.h"
+#include "lib/daemon/http_ask.h"
 #include "scheduler/core/advise/advice_doc.h"
 #include "scheduler/core/workload/workload_ini.h"
 
@@ -50,7 +52,7 @@ read_doc(const char *path, struct advice_doc *ret_doc, struct err *err)
 
 	if (error < 0)
 		return error;
-	error = advice_doc_parse(path, text, length, ret_doc, err);
+	error = advice_json_parse(path, text, length, ret_doc, err);
 	free(text);
 	return error;
 }
@@ -82,18 +84,18 @@ explain(const struct args *args, const struct advice_doc *doc, struct strbuf *ou
 	const struct advice_doc_link *link;
 
 	if (!args->subject) {
-		explain_all(doc, out);
+		advice_prose_all(doc, out);
 		return 0;
 	}
 	job = advice_doc_find_job(doc, args->subject);
 	if (job) {
-		explain_job(doc, job, out);
+		advice_prose_job(doc, job, out);
 		return 0;
 	}
 	link = advice_doc_find_link(doc, args->subject);
 	if (!link)
 		return fail_unknown(args, doc, err);
-	explain_link(doc, link, out);
+	advice_prose_link(doc, link, out);
 	return 0;
 }
 
@@ -101,23 +103,41 @@ explain(const struct args *args, const struct advice_doc *doc, struct strbuf *ou
 static int
 explain_advised(const struct args *args, struct strbuf *out)
 {
-	struct advised advised;
+	struct advice_doc doc;
+	struct strbuf body;
 	struct err err = { .line = 0 };
 	bool has_advice = false;
 	int status =
-		args->file ? advised_read(args->file, args->subject, &advised, &err)
-			   : advised_ask(args->address, args->subject, &advised, &err);
+		args->file
+			? advised_read(args->file, args->subject, &doc, &body, &err)
+			: advised_ask(args->address, args->subject, &doc, &body, &err);
 
 	if (status != CLI_OK)
 		err_print(&err, stderr);
-	for (size_t i = 0; status == CLI_OK && i < advised.jobs.n; i++) {
+	for (size_t i = 0; status == CLI_OK && i < doc.n_jobs; i++) {
 		if (i)
 			strbuf_putc(out, '\n');
-		advised_explain(&advised, &advised.jobs.items[i], out);
-		has_advice |= advised.jobs.items[i].is_advised;
+		advice_prose_job(&doc, &doc.jobs[i], out);
+		has_advice |= doc.jobs[i].is_advised;
 	}
-	advised_fini(&advised);
+	advice_doc_fini(&doc);
+	strbuf_free(&body);
 	return status == CLI_OK && !has_advice ? CLI_THIN : status;
+}
+
+/* Whether the file is an answer of antiphase-scheduler; what cannot be read is not. */
+static bool
+is_live_file(const char *file)
+{
+	char *text;
+	size_t length;
+	bool is_live;
+
+	if (file_read(file, HTTP_ASK_MAX_BYTES, &text, &length, NULL) < 0)
+		return false;
+	is_live = advice_json_is_live(text);
+	free(text);
+	return is_live;
 }
 
 /* A file is there, or looks like one; what is not is the name of a job. */
@@ -149,8 +169,7 @@ take_operands(struct args *args, int argc, char **argv, int first)
 		args->file = argv[first++];
 	if (first < argc)
 		args->subject = argv[first];
-	args->is_advised =
-		!is_asked && (args->file ? advised_is_file(args->file) : true);
+	args->is_advised = !is_asked && (args->file ? is_live_file(args->file) : true);
 	return is_asked ? question_check(&args->question, &verb_explain) : CLI_OK;
 }
 

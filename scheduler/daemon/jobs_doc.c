@@ -12,6 +12,7 @@
 #include "lib/base/hostlist.h"
 #include "lib/base/jsonw.h"
 #include "lib/wire/bus.h"
+#include "scheduler/core/advise/advice_doc.h"
 #include "scheduler/daemon/daemon.h"
 #include "scheduler/daemon/jobs.h"
 #include "scheduler/daemon/outcomes.h"
@@ -43,71 +44,78 @@ fold_hosts(const struct topo *topo, const uint32_t *hosts, size_t n, struct strb
 	free(names);
 }
 
+/* What is advised on a running job. */
 static void
-put_link(const struct topo *topo, const struct advisor_link *link, struct jsonw *w)
+take_view(const struct daemon *d, const struct advisor_view *view,
+	  struct advice_doc *doc, struct advice_doc_job *out)
 {
-	struct strbuf name = STRBUF_EMPTY;
+	out->pacing = pacing_names[view->mode];
+	out->shift_us = view->shift_us;
+	out->slack_us = view->slack_us;
+	out->locked_us = view->locked_us;
+	out->score_before = view->score_before;
+	out->score_after = view->score_after;
+	out->slowdown_before = view->slowdown_before;
+	out->slowdown_after = view->slowdown_after;
+	out->gain_low = view->gain_low;
+	out->gain_high = view->gain_high;
+	out->links = xcalloc(view->n_links + 1, sizeof *out->links);
+	out->n_links = view->n_links;
+	for (size_t i = 0; i < view->n_links; i++) {
+		const struct advisor_link *link = &view->links[i];
 
-	topo_link_name(topo, link->link, &name);
-	jsonw_object(w, NULL);
-	jsonw_str(w, "link", name.text);
-	jsonw_int(w, "jobs", link->n_jobs);
-	jsonw_rounded(w, "score_before", link->score_before, 4);
-	jsonw_rounded(w, "score_after", link->score_after, 4);
-	jsonw_rounded(w, "excess_before_bps", link->excess_before_bps, 0);
-	jsonw_rounded(w, "excess_after_bps", link->excess_after_bps, 0);
-	jsonw_end(w);
-	strbuf_free(&name);
+		out->links[i] = (struct advice_doc_link){
+			.name = advice_doc_link_name(doc, fabric_source_topo(d->fabric),
+						     link->link),
+			.n_jobs = link->n_jobs,
+			.score_before = link->score_before,
+			.score_after = link->score_after,
+			.excess_before_gbps = link->excess_before_bps / 1e9,
+			.excess_after_gbps = link->excess_after_bps / 1e9,
+		};
+	}
 }
 
+/* What is advised on a waiting job. */
 static void
-put_view(const struct daemon *d, const struct advisor_view *view, struct jsonw *w)
+take_places(const struct daemon *d, const struct advisor_ranking *ranking,
+	    uint32_t n_hosts, struct advice_doc *doc, struct advice_doc_job *out)
 {
-	jsonw_str(w, "pacing", pacing_names[view->mode]);
-	jsonw_int(w, "shift_us", view->shift_us);
-	jsonw_int(w, "slack_us", view->slack_us);
-	jsonw_int(w, "locked_us", view->locked_us);
-	jsonw_rounded(w, "score_before", view->score_before, 4);
-	jsonw_rounded(w, "score_after", view->score_after, 4);
-	jsonw_rounded(w, "slowdown_before", view->slowdown_before, 4);
-	jsonw_rounded(w, "slowdown_after", view->slowdown_after, 4);
-	jsonw_rounded(w, "gain_low", view->gain_low, 4);
-	jsonw_rounded(w, "gain_high", view->gain_high, 4);
-	jsonw_array(w, "links");
-	for (size_t i = 0; i < view->n_links; i++)
-		put_link(fabric_source_topo(d->fabric), &view->links[i], w);
-	jsonw_end(w);
+	out->is_ranked = true;
+	out->packed_loss = ranking->packed_loss;
+	out->gain_low = ranking->gain_low;
+	out->gain_high = ranking->gain_high;
+	out->places = xcalloc(ranking->n + 1, sizeof *out->places);
+	out->n_places = ranking->n;
+	for (size_t i = 0; i < ranking->n; i++) {
+		const struct advisor_place *place = &ranking->items[i];
+		struct strbuf nodes = STRBUF_EMPTY;
+
+		fold_hosts(fabric_source_topo(d->fabric), place->hosts, n_hosts,
+			   &nodes);
+		out->places[i] = (struct advice_doc_place){
+			.nodes = advice_doc_text(doc, nodes.text),
+			.loss = place->loss,
+			.slowdown = place->slowdown,
+			.slowdown_others = place->slowdown_others,
+			.score = place->score,
+			.n_contended = place->n_contended,
+			.n_leaves = place->n_leaves,
+			.reason = reason_name(place->reason),
+		};
+		strbuf_free(&nodes);
+	}
 }
 
 void
 jobs_put_ranking(const struct daemon *d, const struct advisor_ranking *ranking,
 		 uint32_t n_hosts, struct jsonw *w)
 {
-	struct strbuf nodes = STRBUF_EMPTY;
+	struct advice_doc doc = advice_doc_of_one();
 
-	jsonw_rounded(w, "packed_loss", ranking->packed_loss, 6);
-	jsonw_rounded(w, "gain_low", ranking->gain_low, 4);
-	jsonw_rounded(w, "gain_high", ranking->gain_high, 4);
-	jsonw_array(w, "places");
-	for (size_t i = 0; i < ranking->n; i++) {
-		const struct advisor_place *place = &ranking->items[i];
-
-		strbuf_clear(&nodes);
-		fold_hosts(fabric_source_topo(d->fabric), place->hosts, n_hosts,
-			   &nodes);
-		jsonw_object(w, NULL);
-		jsonw_str(w, "nodes", nodes.text);
-		jsonw_rounded(w, "loss", place->loss, 6);
-		jsonw_rounded(w, "slowdown", place->slowdown, 4);
-		jsonw_rounded(w, "slowdown_others", place->slowdown_others, 4);
-		jsonw_rounded(w, "score", place->score, 4);
-		jsonw_int(w, "contended_links", place->n_contended);
-		jsonw_int(w, "leaves", place->n_leaves);
-		jsonw_str(w, "reason", reason_name(place->reason));
-		jsonw_end(w);
-	}
-	jsonw_end(w);
-	strbuf_free(&nodes);
+	take_places(d, ranking, n_hosts, &doc, &doc.jobs[0]);
+	advice_json_put_ranking(&doc.jobs[0], w);
+	advice_doc_fini(&doc);
 }
 
 /* What the advice stands on. */
@@ -143,26 +151,21 @@ ground_of(const struct daemon *d, const struct job *job,
 }
 
 static void
-put_evidence(const struct daemon *d, const struct job *job, struct jsonw *w)
+take_evidence(const struct daemon *d, const struct job *job, struct advice_doc_job *out)
 {
 	uint32_t id = live_find_job(d->now.live, job->name);
 	const struct profiled_job *seen =
 		id < TELE_OTHER ? job_profiler_find(d->now.online, id) : NULL;
 	const struct ground ground = ground_of(d, job, seen);
 
-	jsonw_object(w, "evidence");
-	jsonw_str(w, "source", ground.source);
-	jsonw_int(w, "period_us", job->profile.period_us);
-	jsonw_int(w, "iterations", ground.n_iterations);
-	jsonw_rounded(w, "confidence", ground.confidence, 3);
-	if (ground.age_us < 0)
-		jsonw_null(w, "age_us");
-	else
-		jsonw_int(w, "age_us", ground.age_us);
-	jsonw_int(w, "hosts", job->n_hosts);
-	jsonw_int(w, "silent_hosts", d->jobs->n_silent);
-	jsonw_str(w, "why", seen ? seen->why : NULL);
-	jsonw_end(w);
+	out->source = ground.source;
+	out->period_us = job->profile.period_us;
+	out->n_iterations = (size_t)ground.n_iterations;
+	out->confidence = ground.confidence;
+	out->age_us = ground.age_us;
+	out->n_hosts = job->n_hosts;
+	out->n_silent = d->jobs->n_silent;
+	out->why = seen ? seen->why : NULL;
 }
 
 /* "antiphase:v1;shift_us=..;period_us=..;link=..;score=..;mode=..". */
@@ -215,18 +218,17 @@ take_ranking(struct daemon *d, struct job *job, const struct advisor_ranking *ra
 }
 
 static void
-put_answer(const struct job *job, struct jsonw *w)
+take_answer(const struct job *job, struct advice_doc_job *out)
 {
-	bool is_advised = job->refusal == JOBS_ADVISED;
-
-	jsonw_bool(w, "is_advised", is_advised);
-	jsonw_str(w, "reason",
-		  is_advised ? reason_name(job->reason)
-			     : jobs_refusal_names[job->refusal]);
-	jsonw_str(w, "text",
-		  is_advised ? reason_text(job->reason)
-			     : jobs_refusal_texts[job->refusal]);
-	jsonw_str(w, "remedy", is_advised ? reason_remedy(job->reason) : "");
+	out->name = job->name;
+	out->at_us = job->at_us;
+	out->valid_until_us = job->valid_until_us;
+	out->is_advised = job->refusal == JOBS_ADVISED;
+	out->reason = out->is_advised ? reason_name(job->reason)
+				      : jobs_refusal_names[job->refusal];
+	out->text = out->is_advised ? reason_text(job->reason)
+				    : jobs_refusal_texts[job->refusal];
+	out->remedy = out->is_advised ? reason_remedy(job->reason) : "";
 }
 
 /* An advice that says the same again is not another one. */
@@ -259,6 +261,7 @@ jobs_write_doc(struct daemon *d, struct job *job, const struct advisor_view *vie
 	char *topic = xasprintf("advice/%s", job->name), *text = NULL;
 	size_t length;
 	FILE *out = open_memstream(&text, &length);
+	struct advice_doc doc = advice_doc_of_one();
 	struct jsonw w;
 
 	BUG_ON(!out);
@@ -277,22 +280,19 @@ jobs_write_doc(struct daemon *d, struct job *job, const struct advisor_view *vie
 		job->record = skipped_record(job);
 	}
 	count_given(d, job, ranking ? JOBS_PLACE : JOBS_SHIFT);
-	jsonw_init(&w, out);
-	jsonw_flat_object(&w, NULL);
-	jsonw_str(&w, "schema", "antiphase.job_advice/1");
-	jsonw_str(&w, "job", job->name);
-	jsonw_int(&w, "at_us", job->at_us);
-	jsonw_int(&w, "valid_until_us", job->valid_until_us);
-	jsonw_bool(&w, "is_waiting", ranking != NULL);
-	put_answer(job, &w);
-	put_evidence(d, job, &w);
-	outcomes_put(d, job->name, &w);
+	take_answer(job, &doc.jobs[0]);
+	doc.jobs[0].is_waiting = ranking != NULL;
+	take_evidence(d, job, &doc.jobs[0]);
 	if (view)
-		put_view(d, view, &w);
+		take_view(d, view, &doc, &doc.jobs[0]);
 	if (ranking)
-		jobs_put_ranking(d, ranking, job->n_hosts, &w);
+		take_places(d, ranking, job->n_hosts, &doc, &doc.jobs[0]);
+	jsonw_line(&w, out, "antiphase.job_advice/1");
+	advice_json_put_job(&doc.jobs[0], &w);
+	outcomes_put(d, job->name, &w);
 	jsonw_end(&w);
 	jsonw_finish(&w);
+	advice_doc_fini(&doc);
 	fclose(out);
 	text[strcspn(text, "\n")] = '\0';
 	job->doc = text;

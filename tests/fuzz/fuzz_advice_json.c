@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/advice_prose.h"
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
 #include "lib/base/strbuf.h"
@@ -16,16 +17,16 @@ use(const struct advice_doc *doc)
 	struct advice_doc again;
 	struct err err;
 	size_t length, length_again;
-	char *text = advice_doc_text(doc, &length), *text_again;
+	char *text = advice_json_text(doc, &length), *text_again;
 
-	explain_all(doc, &prose);
+	advice_prose_all(doc, &prose);
 	for (size_t j = 0; j < doc->n_jobs && j < 16; j++)
-		explain_job(doc, &doc->jobs[j], &prose);
+		advice_prose_job(doc, &doc->jobs[j], &prose);
 	for (size_t i = 0; i < doc->n_links && i < 16; i++)
-		explain_link(doc, &doc->links[i], &prose);
+		advice_prose_link(doc, &doc->links[i], &prose);
 	strbuf_free(&prose);
-	BUG_ON(advice_doc_parse("again", text, length, &again, &err) < 0);
-	text_again = advice_doc_text(&again, &length_again);
+	BUG_ON(advice_json_parse("again", text, length, &again, &err) < 0);
+	text_again = advice_json_text(&again, &length_again);
 	BUG_ON(length != length_again || memcmp(text, text_again, length) != 0);
 	advice_doc_fini(&again);
 	free(text);
@@ -39,7 +40,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct advice_doc doc;
 	struct err err;
 
-	if (advice_doc_parse("fuzz", text, size, &doc, &err) == 0) {
+	if (advice_json_parse("fuzz", text, size, &doc, &err) == 0) {
 		use(&doc);
 		advice_doc_fini(&doc);
 	}

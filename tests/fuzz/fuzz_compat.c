@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/circle_svg.h"
 #include "lib/base/alloc.h"
 #include "scheduler/core/advise/compat.h"
-#include "scheduler/core/cassini/circle_svg.h"
 #include "scheduler/core/profile/profile.h"
 #include "tests/fuzz/fuzz.h"
 

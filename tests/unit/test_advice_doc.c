@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/advice_prose.h"
 #include "lib/base/err.h"
 #include "lib/base/strbuf.h"
 #include "scheduler/core/advise/advice_doc.h"
@@ -38,12 +39,12 @@ reads_back_what_it_writes(void **state)
 		char *text, *text_again;
 
 		make_doc((enum advise_policy)policy, &doc);
-		text = advice_doc_text(&doc, &length);
+		text = advice_json_text(&doc, &length);
 		assert_int_equal(strlen(text), length);
-		assert_int_equal(advice_doc_parse("a", text, length, &again, &err), 0);
-		text_again = advice_doc_text(&again, &length_again);
+		assert_int_equal(advice_json_parse("a", text, length, &again, &err), 0);
+		text_again = advice_json_text(&again, &length_again);
 		assert_string_equal(text, text_again);
-		assert_int_equal(again.policy, policy);
+		assert_string_equal(again.policy, advise_policy_names[policy]);
 		assert_int_equal(again.n_jobs, 4);
 		assert_string_equal(again.jobs[1].hosts[1], "h4");
 		free(text);
@@ -86,7 +87,7 @@ assert_refused(const char *from, const char *to, const char *want)
 	char *text, *at;
 
 	make_doc(ADVISE_ANTIPHASE, &doc);
-	text = advice_doc_text(&doc, &length);
+	text = advice_json_text(&doc, &length);
 	advice_doc_fini(&doc);
 	at = strstr(text, from);
 	if (!at)
@@ -94,7 +95,8 @@ assert_refused(const char *from, const char *to, const char *want)
 	strbuf_add(&bad, text, (size_t)(at - text));
 	strbuf_puts(&bad, to);
 	strbuf_puts(&bad, at + strlen(from));
-	assert_true(advice_doc_parse("bad.json", bad.text, bad.length, &doc, &err) < 0);
+	assert_true(advice_json_parse("bad.json", bad.text, bad.length, &doc, &err) <
+		    0);
 	if (!strstr(err.text, want))
 		fail_msg("'%s' -> '%s': \"%s\" does not say '%s'", from, to, err.text,
 			 want);
@@ -163,7 +165,7 @@ every_job_and_link_is_explained_in_five_parts(void **state)
 		for (size_t j = 0; j < doc.n_jobs; j++) {
 			struct strbuf out = STRBUF_EMPTY;
 
-			explain_job(&doc, &doc.jobs[j], &out);
+			advice_prose_job(&doc, &doc.jobs[j], &out);
 			assert_five_parts(out.text);
 			assert_non_null(strstr(out.text, doc.jobs[j].name));
 			strbuf_free(&out);
@@ -172,7 +174,7 @@ every_job_and_link_is_explained_in_five_parts(void **state)
 		for (size_t i = 0; i < doc.n_links; i++) {
 			struct strbuf out = STRBUF_EMPTY;
 
-			explain_link(&doc, &doc.links[i], &out);
+			advice_prose_link(&doc, &doc.links[i], &out);
 			assert_five_parts(out.text);
 			assert_non_null(strstr(out.text, doc.links[i].name));
 			strbuf_free(&out);
@@ -192,12 +194,12 @@ the_shift_and_its_slack_are_told(void **state)
 	make_doc(ADVISE_ANTIPHASE, &doc);
 	job = doc.jobs[0].shift_us ? &doc.jobs[0] : &doc.jobs[1];
 	assert_int_equal(job->shift_us, 50000);
-	explain_job(&doc, job, &out);
+	advice_prose_job(&doc, job, &out);
 	assert_non_null(strstr(out.text, "Delay its start by 50.000 ms"));
 	assert_non_null(strstr(out.text, "10.000 ms either way"));
-	assert_non_null(strstr(out.text, "turns"));
+	assert_non_null(strstr(out.text, "Gate it"));
 	strbuf_clear(&out);
-	explain_all(&doc, &out);
+	advice_prose_all(&doc, &out);
 	assert_non_null(strstr(out.text, "4 jobs"));
 	assert_non_null(strstr(out.text, "There are not enough free slots."));
 	strbuf_free(&out);

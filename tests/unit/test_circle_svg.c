@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scheduler/core/cassini/circle_svg.h"
+#include "cli/circle_svg.h"
 #include "scheduler/core/profile/profile.h"
 #include "tests/unit/test.h"
 

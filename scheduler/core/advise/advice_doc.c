@@ -5,26 +5,42 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/strbuf.h"
+#include "lib/base/strtab.h"
 #include "lib/base/vec.h"
 #include "scheduler/core/workload/workload.h"
 #include "topology/topo.h"
 
-const char *const advice_pacing_names[] = { "free", "realign", "gate", NULL };
+/* By enum engine_pacing. */
+static const char *const pacing_names[] = {
+	[ENGINE_PACE_FREE] = "free",
+	[ENGINE_PACE_REALIGN] = "realign",
+	[ENGINE_PACE_GATE] = "gate",
+};
 
-static char *
-link_name(const struct topo *topo, uint32_t link)
+const char *
+advice_doc_text(struct advice_doc *doc, const char *text)
+{
+	return text ? strtab_name(doc->texts, strtab_intern(doc->texts, text)) : NULL;
+}
+
+const char *
+advice_doc_link_name(struct advice_doc *doc, const struct topo *topo, uint32_t link)
 {
 	struct strbuf name = STRBUF_EMPTY;
+	const char *text;
 
 	topo_link_name(topo, link, &name);
-	return strbuf_steal(&name);
+	text = advice_doc_text(doc, name.text);
+	strbuf_free(&name);
+	return text;
 }
 
 static struct advice_doc_link
-link_from(const struct advice_link *link, const struct topo *topo)
+link_from(struct advice_doc *doc, const struct advice_link *link,
+	  const struct topo *topo)
 {
 	return (struct advice_doc_link){
-		.name = link_name(topo, link->link),
+		.name = advice_doc_link_name(doc, topo, link->link),
 		.capacity_gbps = topo_link(topo, link->link)->capacity_bps / 1e9,
 		.score_before = link->score_before,
 		.score_after = link->score_after,
@@ -35,34 +51,39 @@ link_from(const struct advice_link *link, const struct topo *topo)
 }
 
 static void
-job_from(const struct advice *advice, const struct work_job *job,
-	 const struct topo *topo, struct advice_doc_job *ret_job)
+job_from(struct advice_doc *doc, const struct advice *advice,
+	 const struct work_job *job, const struct topo *topo,
+	 struct advice_doc_job *ret_job)
 {
 	struct advice_doc_job out = {
-		.name = xstrdup(job->name),
+		.name = advice_doc_text(doc, job->name),
+		.reason = reason_name(advice->reason),
+		.text = reason_text(advice->reason),
+		.remedy = reason_remedy(advice->reason),
 		.hosts = xcalloc((size_t)advice->n_hosts + 1, sizeof(char *)),
 		.n_hosts = advice->n_hosts,
 		.placed_by_us = advice->placed_by_us,
 		.period_us = job->profile.period_us,
 		.jitter_us = job->profile.jitter_us,
+		.pacing = pacing_names[advice->pacing],
 		.shift_us = advice->shift_us,
 		.slack_us = advice->slack_us,
-		.pacing = advice->pacing,
 		.score_before = advice->score_before,
 		.score_after = advice->score_after,
 		.slowdown_before = advice->slowdown_before,
 		.slowdown_after = advice->slowdown_after,
+		.has_gain = true,
 		.gain_low = advice->gain_low,
 		.gain_high = advice->gain_high,
-		.reason = advice->reason,
 		.links = xcalloc(advice->n_links + 1, sizeof(struct advice_doc_link)),
 		.n_links = advice->n_links,
 	};
 
 	for (uint32_t i = 0; i < advice->n_hosts; i++)
-		out.hosts[i] = xstrdup(topo_node(topo, advice->hosts[i])->name);
+		out.hosts[i] =
+			advice_doc_text(doc, topo_node(topo, advice->hosts[i])->name);
 	for (size_t i = 0; i < advice->n_links; i++)
-		out.links[i] = link_from(&advice->links[i], topo);
+		out.links[i] = link_from(doc, &advice->links[i], topo);
 	*ret_job = out;
 }
 
@@ -109,13 +130,14 @@ links_from(const struct advice_set *set, const struct workload *workload,
 		const struct mention *m = &mentions.items[i];
 
 		if (i == 0 || m->link->link != mentions.items[i - 1].link->link) {
-			vec_push(&links, link_from(m->link, topo));
+			vec_push(&links, link_from(doc, m->link, topo));
 			last = &links.items[links.n - 1];
 			last->jobs =
 				xcalloc((size_t)m->link->n_jobs + 1, sizeof(char *));
 			last->n_jobs = 0;
 		}
-		last->jobs[last->n_jobs++] = xstrdup(workload->jobs[m->job].name);
+		last->jobs[last->n_jobs++] =
+			advice_doc_text(doc, workload->jobs[m->job].name);
 	}
 	vec_free(&mentions);
 	doc->links = links.items;
@@ -128,8 +150,8 @@ advice_doc_from(const struct advice_set *set, const struct workload *workload,
 		struct advice_doc *ret_doc)
 {
 	struct advice_doc doc = {
-		.policy = opts->policy,
-		.seed = opts->seed,
+		.policy = advise_policy_names[opts->policy],
+		.seed = (int64_t)opts->seed,
 		.n_runs = set->n_runs,
 		.n_iterations = set->n_iterations,
 		.goodput_before = set->goodput_before,
@@ -137,40 +159,47 @@ advice_doc_from(const struct advice_set *set, const struct workload *workload,
 		.has_loop = set->has_loop,
 		.jobs = xcalloc(set->n + 1, sizeof(struct advice_doc_job)),
 		.n_jobs = set->n,
+		.texts = strtab_new(),
 	};
 
 	for (size_t j = 0; j < set->n; j++)
-		job_from(&set->items[j], &workload->jobs[j], topo, &doc.jobs[j]);
+		job_from(&doc, &set->items[j], &workload->jobs[j], topo, &doc.jobs[j]);
 	links_from(set, workload, topo, &doc);
 	*ret_doc = doc;
 }
 
-static void
-links_free(struct advice_doc_link *links, size_t n)
+struct advice_doc
+advice_doc_of_one(void)
 {
-	for (size_t i = 0; i < n; i++) {
-		free(links[i].name);
-		for (size_t k = 0; links[i].jobs && k < links[i].n_jobs; k++)
-			free(links[i].jobs[k]);
-		free(links[i].jobs);
+	return (struct advice_doc){
+		.is_live = true,
+		.jobs = xcalloc(1, sizeof(struct advice_doc_job)),
+		.n_jobs = 1,
+		.texts = strtab_new(),
+	};
+}
+
+void
+advice_doc_cut(struct advice_doc *doc, size_t n_kept)
+{
+	while (doc->n_jobs > n_kept) {
+		struct advice_doc_job *job = &doc->jobs[--doc->n_jobs];
+
+		free(job->hosts);
+		free(job->links);
+		free(job->places);
 	}
-	free(links);
 }
 
 void
 advice_doc_fini(struct advice_doc *doc)
 {
-	for (size_t j = 0; j < doc->n_jobs; j++) {
-		struct advice_doc_job *job = &doc->jobs[j];
-
-		free(job->name);
-		for (size_t i = 0; i < job->n_hosts; i++)
-			free(job->hosts[i]);
-		free(job->hosts);
-		links_free(job->links, job->n_links);
-	}
+	advice_doc_cut(doc, 0);
 	free(doc->jobs);
-	links_free(doc->links, doc->n_links);
+	for (size_t i = 0; i < doc->n_links; i++)
+		free(doc->links[i].jobs);
+	free(doc->links);
+	strtab_free(doc->texts);
 	*doc = (struct advice_doc){ 0 };
 }
 

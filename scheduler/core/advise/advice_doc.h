@@ -1,9 +1,17 @@
 /*
- * advice_doc.h - an advice as a document: with names instead of ids, so that it
- * can be kept in a file and explained without the fabric it was made for.
+ * advice_doc.h - advice documents: advice with names instead of ids.
  *
- * The file format is antiphase.advice/1; docs/json.md says what each key means.
- * Functions of text alone: who reads or writes the file is not said here.
+ * A document can be kept in a file, sent over HTTP and explained without the fabric that
+ * it was made for.  One struct holds both kinds of advice:
+ *
+ *	antiphase.advice/1       computed by 'antiphase advise' for the jobs of a file
+ *	antiphase.job_advices/1  what antiphase-scheduler advises on its jobs now
+ *	antiphase.job_advice/1   the same, of one job
+ *
+ * docs/json.md defines each key.  advice_json.c is the only reader and writer of these
+ * schemas; prose, tables and drawings are made in cli/.
+ *
+ * All texts are borrowed from the document's own table of texts.
  */
 #ifndef SCHEDULER_CORE_ADVISE_ADVICE_DOC_H
 #define SCHEDULER_CORE_ADVISE_ADVICE_DOC_H
@@ -16,70 +24,112 @@
 #include "scheduler/core/advise/reason.h"
 
 struct err;
-struct strbuf;
+struct jsonw;
+struct strtab;
 struct topo;
 struct workload;
 
-/* A file of more bytes than this cannot be an advice file. */
+/* A longer file is no advice file. */
 #define ADVICE_MAX_BYTES (64u << 20)
 
-/* One link in the evidence of one job, or of the whole. */
+/* A contended link: as evidence of one job, or of the whole document. */
 struct advice_doc_link {
-	char *name; /* Owned.  As on the cable. */
-	double capacity_gbps;
+	const char *name;     /* "leaf0:p4>spine0:p0". */
+	double capacity_gbps; /* 0: not known. */
 	double score_before, score_after;
 	double excess_before_gbps, excess_after_gbps;
-	char **jobs;   /* Owned.  Only of the whole's links. */
-	size_t n_jobs; /* Jobs on it. */
+	const char **jobs; /* Owned.  NULL in the evidence of a job. */
+	size_t n_jobs;     /* Jobs on the link. */
+};
+
+/* A place of a waiting job. */
+struct advice_doc_place {
+	const char *nodes; /* A hostlist. */
+	double loss;       /* Of goodput, all jobs. */
+	double slowdown, slowdown_others, score;
+	size_t n_contended, n_leaves;
+	const char *reason;
+};
+
+/* What the job's iterations show since a shift was advised. */
+struct advice_doc_outcome {
+	const char *verdict;         /* "as_advised", ...; NULL: none is known. */
+	size_t n_before, n_after;    /* Iterations. */
+	int64_t before_us, after_us; /* Their mean. */
+	bool has_gain;
+	double gain, gain_error;
 };
 
 struct advice_doc_job {
-	char *name;     /* Owned. */
-	char **hosts;   /* Owned. */
-	size_t n_hosts; /* 0: it waits. */
-	bool placed_by_us;
-	int64_t period_us, jitter_us;
+	const char *name;
+	const char *reason, *text, *remedy; /* reason.h, or why there is no advice. */
+	size_t n_hosts;                     /* That it has, or waits for. */
+	int64_t period_us;
+	const char *pacing; /* "free", "realign", "shift", "gate"; NULL: none. */
 	int64_t shift_us, slack_us;
-	enum engine_pacing pacing;
 	double score_before, score_after;
 	double slowdown_before, slowdown_after; /* 0: not placed. */
+	bool has_gain;
 	double gain_low, gain_high;
-	enum reason reason;
 	struct advice_doc_link *links; /* Owned.  Worst first. */
 	size_t n_links;
+
+	/* Of antiphase.advice/1 only. */
+	const char **hosts; /* Owned.  Of 'n_hosts', which is 0 if it has to wait. */
+	bool placed_by_us;
+	int64_t jitter_us;
+
+	/* Of antiphase.job_advice/1 only. */
+	int64_t at_us, valid_until_us; /* Wall clock. */
+	bool is_advised, is_waiting;
+	const char *source, *why; /* Of the period; 'why' there is no newer, or NULL. */
+	size_t n_iterations;
+	double confidence;
+	int64_t age_us; /* Of the profile; -1: there is none. */
+	size_t n_silent;
+	int64_t locked_us; /* The period to hold; 0: none. */
+	struct advice_doc_outcome outcome;
+	bool is_ranked; /* 'places' and 'packed_loss' are known. */
+	double packed_loss;
+	struct advice_doc_place *places; /* Owned.  Best first. */
+	size_t n_places;
 };
 
 struct advice_doc {
-	enum advise_policy policy;
-	uint64_t seed;
-	uint32_t n_runs, n_iterations; /* Of the prediction. */
-	double goodput_before, goodput_after;
-	bool has_loop;
+	bool is_live; /* antiphase.job_advice*: by antiphase-scheduler. */
 	struct advice_doc_job *jobs; /* Owned. */
 	size_t n_jobs;
-	struct advice_doc_link
-		*links; /* Owned.  Contended where the jobs are; worst first. */
-	size_t n_links;
-};
+	struct strtab *texts; /* Owned. */
 
-/* Names of pacings: "free", "realign", "gate"; NULL-terminated. */
-extern const char *const advice_pacing_names[];
+	/* Of antiphase.advice/1 only. */
+	const char *policy;
+	int64_t seed;
+	size_t n_runs, n_iterations; /* Of the prediction. */
+	double goodput_before, goodput_after;
+	bool has_loop;
+	struct advice_doc_link
+		*links; /* Owned.  Contended with the advice, worst first. */
+	size_t n_links;
+
+	/* Of antiphase.job_advices/1 only. */
+	int64_t at_us; /* Of the answer. */
+};
 
 /* Makes the document of a set.  Release with advice_doc_fini(). */
 void advice_doc_from(const struct advice_set *set, const struct workload *workload,
 		     const struct topo *topo, const struct advise_opts *opts,
 		     struct advice_doc *ret_doc);
+/* An empty antiphase.job_advice/1.  Release with advice_doc_fini(). */
+struct advice_doc advice_doc_of_one(void);
 void advice_doc_fini(struct advice_doc *doc); /* Accepts a zeroed one. */
+/* Drops all jobs but the first 'n_kept'. */
+void advice_doc_cut(struct advice_doc *doc, size_t n_kept);
 
-/* The new text of an advice file; free with free(). */
-char *advice_doc_text(const struct advice_doc *doc, size_t *ret_length);
-
-/*
- * Reads the terminated 'text' of an advice file; 'file' is its name for
- * messages.  Returns 0, or -EINVAL with 'err' filled and '*ret_doc' left alone.
- */
-int advice_doc_parse(const char *file, const char *text, size_t length,
-		     struct advice_doc *ret_doc, struct err *err);
+/* The copy of a text that lives as long as the document; NULL for NULL. */
+const char *advice_doc_text(struct advice_doc *doc, const char *text);
+/* The name of a link of the fabric, which lives as long as the document. */
+const char *advice_doc_link_name(struct advice_doc *doc, const struct topo *topo,
+				 uint32_t link);
 
 /* By name, or NULL.  O(jobs), O(links). */
 const struct advice_doc_job *advice_doc_find_job(const struct advice_doc *doc,
@@ -87,17 +137,29 @@ const struct advice_doc_job *advice_doc_find_job(const struct advice_doc *doc,
 const struct advice_doc_link *advice_doc_find_link(const struct advice_doc *doc,
 						   const char *name);
 
-/*
- * Appends prose: what we saw, what we conclude, what we advise, what it should
- * give, what would change our mind.
- */
-void explain_job(const struct advice_doc *doc, const struct advice_doc_job *job,
-		 struct strbuf *out);
-void explain_link(const struct advice_doc *doc, const struct advice_doc_link *link,
-		  struct strbuf *out);
-void explain_all(const struct advice_doc *doc, struct strbuf *out);
+/* ---- JSON: advice_json.c ------------------------------------------------------------- */
 
-/* Appends 'text' as a paragraph under a heading, broken between words. */
-void explain_part(struct strbuf *out, const char *heading, const struct strbuf *text);
+/* The new text of antiphase.advice/1; free with free(). */
+char *advice_json_text(const struct advice_doc *doc, size_t *ret_length);
+
+/*
+ * Writes the keys of antiphase.job_advice/1 into the open object 'w', all but "schema"
+ * and "outcome".
+ */
+void advice_json_put_job(const struct advice_doc_job *job, struct jsonw *w);
+/* The keys of antiphase.ranking/1: places, and what they are expected to give. */
+void advice_json_put_ranking(const struct advice_doc_job *job, struct jsonw *w);
+
+/*
+ * Reads the terminated 'text' of an antiphase.advice/1; 'file' is its name for messages.
+ * Returns 0, or -EINVAL with 'err' filled and '*ret_doc' left alone.
+ */
+int advice_json_parse(const char *file, const char *text, size_t length,
+		      struct advice_doc *ret_doc, struct err *err);
+/* The same of an antiphase.job_advices/1 or antiphase.job_advice/1. */
+int advice_json_parse_live(const char *file, const char *text, size_t length,
+			   struct advice_doc *ret_doc, struct err *err);
+/* Whether the text begins as one that advice_json_parse_live() reads. */
+bool advice_json_is_live(const char *text);
 
 #endif

@@ -1,6 +1,10 @@
 /*
- * advice_json.c - antiphase.advice/1, written, and read value by value.
+ * advice_json.c - the JSON of advice documents, written and read by the same tables.
  * Declared in advice_doc.h.
+ *
+ * A table lists the keys of an object with their member, unit and range.  An object of a
+ * file (antiphase.advice/1) has all keys of its table and no other; one of the daemon
+ * may have other keys, as the daemon may be newer than its reader.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,396 +20,742 @@
 #include "scheduler/core/advise/advice_doc.h"
 #include "scheduler/core/profile/profile.h"
 
-#define MAX_JOBS     100000
-#define MAX_SLOWDOWN 1e9
+#define MAX_JOBS       100000
+#define MAX_RUNS       1000000
+#define MAX_ITERATIONS 1000000000
+#define MAX_SLOWDOWN   1e9
+#define MAX_BPS        1e15
+#define MAX_GBPS       1e15
+#define MAX_EXACT      9007199254740991.0 /* 2^53 - 1: doubles hold it exactly. */
+#define MIN_SCORE      (-1e9)
+/* The daemon writes the schema first: it begins within so many characters. */
+#define SCHEMA_WITHIN 100
 
-/* Decimals of figures that are predicted. */
-#define SCORE_DECIMALS 6
+/* ---- Tables --------------------------------------------------------------------------- */
 
-/* ---- Writing --------------------------------------------------------------------------- */
+enum field_kind {
+	FIELD_BOOL,
+	FIELD_FLAG, /* bool; false if there is no such key. */
+	FIELD_INT,  /* int64_t. */
+	FIELD_SIZE, /* size_t. */
+	FIELD_NUM,
+	FIELD_NAME, /* A text that name.h allows. */
+	FIELD_TEXT, /* Any text. */
+};
+
+/* Decimals of numbers that are written in full. */
+#define EXACT (-1)
+
+struct field {
+	const char *key;
+	enum field_kind kind;
+	int decimals;
+	double min, max; /* Of the JSON. */
+	double scale;    /* JSON / member. */
+	size_t offset;
+};
+
+/* clang-format off: a row a key. */
+#define ROW(type, kind, member, key, decimals, min, max, scale) \
+	{                                                       \
+		key, FIELD_##kind, decimals, min, max, scale,   \
+			offsetof(struct type, member)           \
+	}
+/* Rows of a link, a place, a job and a document; the key is the member's name. */
+#define LINK(member, min, max, decimals) \
+	ROW(advice_doc_link, NUM, member, #member, decimals, min, max, 1)
+#define PLACE(member, min, max, decimals) \
+	ROW(advice_doc_place, NUM, member, #member, decimals, min, max, 1)
+#define JOB(kind, member, min, max, decimals) \
+	ROW(advice_doc_job, kind, member, #member, decimals, min, max, 1)
+#define DOC(kind, member, min, max, decimals) \
+	ROW(advice_doc, kind, member, #member, decimals, min, max, 1)
+#define TEXT(type, member, key) ROW(type, TEXT, member, key, EXACT, 0, 0, 1)
+#define SIZE(type, member, key) ROW(type, SIZE, member, key, EXACT, 0, MAX_EXACT, 1)
+#define N(table)                (sizeof(table) / sizeof *(table))
+
+/* Decimals of predicted figures: of a file, of the daemon. */
+#define FINE   6
+#define COARSE 4
+
+#define MAX_US PROFILE_MAX_PERIOD_US
+
+static const struct field file_link_fields[] = {
+	ROW(advice_doc_link, NAME, name, "link", EXACT, 0, 0, 1),
+	LINK(capacity_gbps, 1e-9, PROFILE_MAX_BPS / 1e9, EXACT),
+	LINK(score_before, MIN_SCORE, 1, FINE),
+	LINK(score_after, MIN_SCORE, 1, FINE),
+	LINK(excess_before_gbps, 0, MAX_GBPS, FINE),
+	LINK(excess_after_gbps, 0, MAX_GBPS, FINE),
+};
+
+static const struct field live_link_fields[] = {
+	TEXT(advice_doc_link, name, "link"),
+	SIZE(advice_doc_link, n_jobs, "jobs"),
+	LINK(score_before, MIN_SCORE, 1, COARSE),
+	LINK(score_after, MIN_SCORE, 1, COARSE),
+	ROW(advice_doc_link, NUM, excess_before_gbps, "excess_before_bps", 0, 0,
+	    MAX_EXACT, 1e9),
+	ROW(advice_doc_link, NUM, excess_after_gbps, "excess_after_bps", 0, 0,
+	    MAX_EXACT, 1e9),
+};
+
+static const struct field place_fields[] = {
+	TEXT(advice_doc_place, nodes, "nodes"),
+	PLACE(loss, -MAX_EXACT, MAX_EXACT, FINE),
+	PLACE(slowdown, 0, MAX_EXACT, COARSE),
+	PLACE(slowdown_others, 0, MAX_EXACT, COARSE),
+	PLACE(score, MIN_SCORE, 1, COARSE),
+	SIZE(advice_doc_place, n_contended, "contended_links"),
+	SIZE(advice_doc_place, n_leaves, "leaves"),
+	TEXT(advice_doc_place, reason, "reason"),
+};
+
+/* Between "hosts" and "reason". */
+static const struct field file_job_fields[] = {
+	JOB(BOOL, placed_by_us, 0, 0, EXACT),
+	JOB(INT, period_us, 1, MAX_US, EXACT),
+	JOB(INT, jitter_us, 0, MAX_US, EXACT),
+	JOB(INT, shift_us, 0, MAX_US, EXACT),
+	JOB(INT, slack_us, 0, MAX_US, EXACT),
+	JOB(TEXT, pacing, 0, 0, EXACT),
+	JOB(NUM, score_before, MIN_SCORE, 1, FINE),
+	JOB(NUM, score_after, MIN_SCORE, 1, FINE),
+	JOB(NUM, slowdown_before, 0, MAX_SLOWDOWN, FINE),
+	JOB(NUM, slowdown_after, 0, MAX_SLOWDOWN, FINE),
+	JOB(NUM, gain_low, -MAX_SLOWDOWN, 1, FINE),
+	JOB(NUM, gain_high, -MAX_SLOWDOWN, 1, FINE),
+};
+
+static const struct field live_job_fields[] = {
+	TEXT(advice_doc_job, name, "job"),
+	JOB(INT, at_us, 0, MAX_EXACT, EXACT),
+	JOB(INT, valid_until_us, 0, MAX_EXACT, EXACT),
+	JOB(FLAG, is_waiting, 0, 0, EXACT),
+	JOB(FLAG, is_advised, 0, 0, EXACT),
+	JOB(TEXT, reason, 0, 0, EXACT),
+	JOB(TEXT, text, 0, 0, EXACT),
+	JOB(TEXT, remedy, 0, 0, EXACT),
+};
+
+static const struct field evidence_fields[] = {
+	JOB(TEXT, source, 0, 0, EXACT),
+	JOB(INT, period_us, 0, MAX_EXACT, EXACT),
+	SIZE(advice_doc_job, n_iterations, "iterations"),
+	JOB(NUM, confidence, -1, 1, 3),
+	SIZE(advice_doc_job, n_hosts, "hosts"),
+	SIZE(advice_doc_job, n_silent, "silent_hosts"),
+};
+
+/* Of a running job on which there is advice; followed by gain_fields. */
+static const struct field shift_fields[] = {
+	JOB(TEXT, pacing, 0, 0, EXACT),
+	JOB(INT, shift_us, 0, MAX_EXACT, EXACT),
+	JOB(INT, slack_us, 0, MAX_EXACT, EXACT),
+	JOB(INT, locked_us, 0, MAX_EXACT, EXACT),
+	JOB(NUM, score_before, MIN_SCORE, 1, COARSE),
+	JOB(NUM, score_after, MIN_SCORE, 1, COARSE),
+	JOB(NUM, slowdown_before, 0, MAX_SLOWDOWN, COARSE),
+	JOB(NUM, slowdown_after, 0, MAX_SLOWDOWN, COARSE),
+};
+
+/* Of a waiting job on which there is advice; followed by gain_fields. */
+static const struct field packed_fields[] = {
+	JOB(NUM, packed_loss, -MAX_EXACT, MAX_EXACT, FINE),
+};
+
+static const struct field gain_fields[] = {
+	JOB(NUM, gain_low, -MAX_SLOWDOWN, 1, COARSE),
+	JOB(NUM, gain_high, -MAX_SLOWDOWN, 1, COARSE),
+};
+
+static const struct field file_fields[] = {
+	DOC(TEXT, policy, 0, 0, EXACT),
+	DOC(INT, seed, 0, MAX_EXACT, EXACT),
+	DOC(SIZE, n_runs, 1, MAX_RUNS, EXACT),
+	DOC(SIZE, n_iterations, 1, MAX_ITERATIONS, EXACT),
+	DOC(NUM, goodput_before, 0, 1e9, FINE),
+	DOC(NUM, goodput_after, 0, 1e9, FINE),
+	DOC(BOOL, has_loop, 0, 0, EXACT),
+};
+
+/* clang-format on */
+
+/* ---- Writing -------------------------------------------------------------------------- */
 
 static void
-put_link(struct jsonw *w, const struct advice_doc_link *link)
+put_fields(struct jsonw *w, const void *object, const struct field *fields, size_t n)
 {
-	jsonw_flat_object(w, NULL);
-	jsonw_str(w, "link", link->name);
-	jsonw_num(w, "capacity_gbps", link->capacity_gbps);
-	jsonw_rounded(w, "score_before", link->score_before, SCORE_DECIMALS);
-	jsonw_rounded(w, "score_after", link->score_after, SCORE_DECIMALS);
-	jsonw_rounded(w, "excess_before_gbps", link->excess_before_gbps,
-		      SCORE_DECIMALS);
-	jsonw_rounded(w, "excess_after_gbps", link->excess_after_gbps, SCORE_DECIMALS);
-	if (link->jobs) {
-		jsonw_flat_array(w, "jobs");
-		for (size_t i = 0; i < link->n_jobs; i++)
-			jsonw_str(w, NULL, link->jobs[i]);
+	for (const struct field *f = fields; f < fields + n; f++) {
+		const void *member = (const char *)object + f->offset;
+
+		if (f->kind == FIELD_BOOL || f->kind == FIELD_FLAG)
+			jsonw_bool(w, f->key, *(const bool *)member);
+		else if (f->kind == FIELD_INT)
+			jsonw_int(w, f->key, *(const int64_t *)member);
+		else if (f->kind == FIELD_SIZE)
+			jsonw_int(w, f->key, (int64_t) * (const size_t *)member);
+		else if (f->kind == FIELD_NUM && f->decimals == EXACT)
+			jsonw_num(w, f->key, *(const double *)member);
+		else if (f->kind == FIELD_NUM)
+			jsonw_rounded(w, f->key, *(const double *)member * f->scale,
+				      f->decimals);
+		else
+			jsonw_str(w, f->key, *(const char *const *)member);
+	}
+}
+
+static void
+put_names(struct jsonw *w, const char *key, const char *const *names, size_t n)
+{
+	jsonw_flat_array(w, key);
+	for (size_t i = 0; i < n; i++)
+		jsonw_str(w, NULL, names[i]);
+	jsonw_end(w);
+}
+
+static void
+put_file_links(struct jsonw *w, const struct advice_doc_link *links, size_t n)
+{
+	jsonw_array(w, "links");
+	for (size_t i = 0; i < n; i++) {
+		jsonw_flat_object(w, NULL);
+		put_fields(w, &links[i], file_link_fields, N(file_link_fields));
+		if (links[i].jobs)
+			put_names(w, "jobs", links[i].jobs, links[i].n_jobs);
+		else
+			jsonw_int(w, "n_jobs", (int64_t)links[i].n_jobs);
 		jsonw_end(w);
-	} else {
-		jsonw_int(w, "n_jobs", (int64_t)link->n_jobs);
 	}
 	jsonw_end(w);
 }
 
 static void
-put_links(struct jsonw *w, const struct advice_doc_link *links, size_t n)
-{
-	jsonw_array(w, "links");
-	for (size_t i = 0; i < n; i++)
-		put_link(w, &links[i]);
-	jsonw_end(w);
-}
-
-static void
-put_job(struct jsonw *w, const struct advice_doc_job *job)
+put_file_job(struct jsonw *w, const struct advice_doc_job *job)
 {
 	jsonw_object(w, NULL);
 	jsonw_str(w, "job", job->name);
-	jsonw_flat_array(w, "hosts");
-	for (size_t i = 0; i < job->n_hosts; i++)
-		jsonw_str(w, NULL, job->hosts[i]);
-	jsonw_end(w);
-	jsonw_bool(w, "placed_by_us", job->placed_by_us);
-	jsonw_int(w, "period_us", job->period_us);
-	jsonw_int(w, "jitter_us", job->jitter_us);
-	jsonw_int(w, "shift_us", job->shift_us);
-	jsonw_int(w, "slack_us", job->slack_us);
-	jsonw_str(w, "pacing", advice_pacing_names[job->pacing]);
-	jsonw_rounded(w, "score_before", job->score_before, SCORE_DECIMALS);
-	jsonw_rounded(w, "score_after", job->score_after, SCORE_DECIMALS);
-	jsonw_rounded(w, "slowdown_before", job->slowdown_before, SCORE_DECIMALS);
-	jsonw_rounded(w, "slowdown_after", job->slowdown_after, SCORE_DECIMALS);
-	jsonw_rounded(w, "gain_low", job->gain_low, SCORE_DECIMALS);
-	jsonw_rounded(w, "gain_high", job->gain_high, SCORE_DECIMALS);
-	jsonw_str(w, "reason", reason_name(job->reason));
-	jsonw_str(w, "text", reason_text(job->reason));
-	jsonw_str(w, "remedy", reason_remedy(job->reason));
-	put_links(w, job->links, job->n_links);
+	put_names(w, "hosts", job->hosts, job->n_hosts);
+	put_fields(w, job, file_job_fields, N(file_job_fields));
+	jsonw_str(w, "reason", job->reason);
+	jsonw_str(w, "text", job->text);
+	jsonw_str(w, "remedy", job->remedy);
+	put_file_links(w, job->links, job->n_links);
 	jsonw_end(w);
 }
 
 char *
-advice_doc_text(const struct advice_doc *doc, size_t *ret_length)
+advice_json_text(const struct advice_doc *doc, size_t *ret_length)
 {
 	char *text = NULL;
-	size_t length = 0;
-	FILE *out = open_memstream(&text, &length);
+	FILE *out = open_memstream(&text, ret_length);
 	struct jsonw w;
 
-	BUG_ON(!out);
+	BUG_ON(!out || doc->is_live);
 	jsonw_document(&w, out, "antiphase.advice/1");
-	jsonw_str(&w, "policy", advise_policy_names[doc->policy]);
-	jsonw_int(&w, "seed", (int64_t)doc->seed);
-	jsonw_int(&w, "n_runs", doc->n_runs);
-	jsonw_int(&w, "n_iterations", doc->n_iterations);
-	jsonw_rounded(&w, "goodput_before", doc->goodput_before, SCORE_DECIMALS);
-	jsonw_rounded(&w, "goodput_after", doc->goodput_after, SCORE_DECIMALS);
-	jsonw_bool(&w, "has_loop", doc->has_loop);
+	put_fields(&w, doc, file_fields, N(file_fields));
 	jsonw_array(&w, "jobs");
 	for (size_t j = 0; j < doc->n_jobs; j++)
-		put_job(&w, &doc->jobs[j]);
+		put_file_job(&w, &doc->jobs[j]);
 	jsonw_end(&w);
-	put_links(&w, doc->links, doc->n_links);
+	put_file_links(&w, doc->links, doc->n_links);
 	jsonw_end(&w);
 	jsonw_finish(&w);
 	BUG_ON(fclose(out) != 0);
-	*ret_length = length;
 	return text;
 }
 
-/* ---- Reading ---------------------------------------------------------------------------- */
+void
+advice_json_put_job(const struct advice_doc_job *job, struct jsonw *w)
+{
+	put_fields(w, job, live_job_fields, N(live_job_fields));
+	jsonw_object(w, "evidence");
+	put_fields(w, job, evidence_fields, N(evidence_fields));
+	if (job->age_us < 0)
+		jsonw_null(w, "age_us");
+	else
+		jsonw_int(w, "age_us", job->age_us);
+	jsonw_str(w, "why", job->why);
+	jsonw_end(w);
+	if (job->pacing) {
+		put_fields(w, job, shift_fields, N(shift_fields));
+		put_fields(w, job, gain_fields, N(gain_fields));
+		jsonw_array(w, "links");
+		for (size_t i = 0; i < job->n_links; i++) {
+			jsonw_object(w, NULL);
+			put_fields(w, &job->links[i], live_link_fields,
+				   N(live_link_fields));
+			jsonw_end(w);
+		}
+		jsonw_end(w);
+	}
+	if (job->is_ranked)
+		advice_json_put_ranking(job, w);
+}
 
-static const char *const file_keys[] = { "schema",
-					 "policy",
-					 "seed",
-					 "n_runs",
-					 "n_iterations",
-					 "goodput_before",
-					 "goodput_after",
-					 "has_loop",
-					 "jobs",
-					 "links",
-					 NULL };
-static const char *const job_keys[] = {
-	"job",         "hosts",           "placed_by_us",
-	"period_us",   "jitter_us",       "shift_us",
-	"slack_us",    "pacing",          "score_before",
-	"score_after", "slowdown_before", "slowdown_after",
-	"gain_low",    "gain_high",       "reason",
-	"text",        "remedy",          "links",
-	NULL
-};
-static const char *const link_keys[] = { "link",
-					 "capacity_gbps",
-					 "score_before",
-					 "score_after",
-					 "excess_before_gbps",
-					 "excess_after_gbps",
-					 "jobs",
-					 "n_jobs",
-					 NULL };
+void
+advice_json_put_ranking(const struct advice_doc_job *job, struct jsonw *w)
+{
+	put_fields(w, job, packed_fields, N(packed_fields));
+	put_fields(w, job, gain_fields, N(gain_fields));
+	jsonw_array(w, "places");
+	for (size_t i = 0; i < job->n_places; i++) {
+		jsonw_object(w, NULL);
+		put_fields(w, &job->places[i], place_fields, N(place_fields));
+		jsonw_end(w);
+	}
+	jsonw_end(w);
+}
+
+/* ---- Reading --------------------------------------------------------------------------- */
 
 /* One document being read. */
 struct reader {
-	const struct json_doc *doc;
+	const struct json_doc *json;
+	struct advice_doc *doc;
 	struct err *err;
 };
-
-static int
-get_int(const struct reader *r, const struct json *object, const char *key, int64_t min,
-	int64_t max, int64_t *ret_value)
-{
-	return json_get_int(r->doc, object, key, min, max, ret_value, r->err);
-}
-
-static int
-get_num(const struct reader *r, const struct json *object, const char *key, double min,
-	double max, double *ret_value)
-{
-	return json_get_num(r->doc, object, key, min, max, ret_value, r->err);
-}
 
 static int
 check_name(const struct reader *r, const struct json *value, const char *text)
 {
 	const char *fault = name_fault(text);
 
-	return fault ? json_fail(r->doc, value, r->err, "expected %s", fault) : 0;
+	return fault ? json_fail(r->json, value, r->err, "expected %s", fault) : 0;
 }
 
 static int
-get_name(const struct reader *r, const struct json *object, const char *key,
-	 char **ret_name)
+read_text(const struct reader *r, const struct json *object, const struct field *f,
+	  const char **ret_text)
 {
 	const char *text;
+	int error = json_get_str(r->json, object, f->key, &text, r->err);
 
-	if (json_get_str(r->doc, object, key, &text, r->err) < 0 ||
-	    check_name(r, json_find(object, key), text) < 0)
-		return -EINVAL;
-	*ret_name = xstrdup(text);
-	return 0;
+	if (error == 0 && f->kind == FIELD_NAME)
+		error = check_name(r, json_find(object, f->key), text);
+	if (error == 0)
+		*ret_text = advice_doc_text(r->doc, text);
+	return error;
 }
 
-/* The number of a word in a NULL-terminated list. */
 static int
-get_word(const struct reader *r, const struct json *object, const char *key,
-	 const char *const *words, int *ret_number)
+read_number(const struct reader *r, const struct json *object, const struct field *f,
+	    void *member)
+{
+	double number = 0;
+	int error;
+
+	if (f->kind == FIELD_NUM) {
+		error = json_get_num(r->json, object, f->key, f->min, f->max, &number,
+				     r->err);
+		if (error == 0)
+			*(double *)member = number / f->scale;
+	} else {
+		int64_t integer = 0;
+
+		error = json_get_int(r->json, object, f->key, (int64_t)f->min,
+				     (int64_t)f->max, &integer, r->err);
+		if (error == 0 && f->kind == FIELD_SIZE)
+			*(size_t *)member = (size_t)integer;
+		else if (error == 0)
+			*(int64_t *)member = integer;
+	}
+	return error;
+}
+
+static int
+read_fields(const struct reader *r, const struct json *object,
+	    const struct field *fields, size_t n, void *ret_object)
+{
+	int error = 0;
+
+	for (const struct field *f = fields; error == 0 && f < fields + n; f++) {
+		void *member = (char *)ret_object + f->offset;
+
+		if (f->kind == FIELD_NAME || f->kind == FIELD_TEXT)
+			error = read_text(r, object, f, member);
+		else if (f->kind != FIELD_BOOL && f->kind != FIELD_FLAG)
+			error = read_number(r, object, f, member);
+		else if (f->kind == FIELD_FLAG || json_find(object, f->key))
+			error = json_opt_bool(r->json, object, f->key, member, r->err);
+		else
+			error = json_fail(r->json, object, r->err,
+					  "the key '%s' is missing", f->key);
+	}
+	return error;
+}
+
+/* The same if the first of the keys is there. */
+static int
+read_optional(const struct reader *r, const struct json *object,
+	      const struct field *fields, size_t n, void *ret_object)
+{
+	return json_find(object, fields[0].key)
+		       ? read_fields(r, object, fields, n, ret_object)
+		       : 0;
+}
+
+/* An object of a file: has no keys but those of the table and 'others'. */
+static int
+check_keys(const struct reader *r, const struct json *object,
+	   const struct field *fields, size_t n, const char *const *others)
+{
+	const char *keys[32];
+	size_t n_keys = 0;
+
+	for (size_t i = 0; i < n; i++)
+		keys[n_keys++] = fields[i].key;
+	while (*others)
+		keys[n_keys++] = *others++;
+	BUG_ON(n_keys >= N(keys));
+	keys[n_keys] = NULL;
+	return json_check_keys(r->json, object, keys, r->err);
+}
+
+/* Checks that the text of 'key' is one of a NULL-terminated list; its index. */
+static int
+read_word(const struct reader *r, const struct json *object, const char *key,
+	  const char *const *words, size_t *ret_index)
 {
 	const char *text;
 	int error;
 
-	if (json_get_str(r->doc, object, key, &text, r->err) < 0)
+	if (json_get_str(r->json, object, key, &text, r->err) < 0)
 		return -EINVAL;
-	for (int i = 0; words[i]; i++) {
-		if (strcmp(words[i], text) == 0) {
-			*ret_number = i;
+	for (*ret_index = 0; words[*ret_index]; (*ret_index)++)
+		if (strcmp(words[*ret_index], text) == 0)
 			return 0;
-		}
-	}
-	error = json_fail(r->doc, json_find(object, key), r->err, "unknown %s '%s'",
+	error = json_fail(r->json, json_find(object, key), r->err, "unknown %s '%s'",
 			  key, text);
 	err_suggest(r->err, text, words);
 	return error;
 }
 
+/* The array of names at 'key'. */
 static int
-get_bool(const struct reader *r, const struct json *object, const char *key,
-	 bool *ret_value)
-{
-	if (!json_find(object, key))
-		return json_fail(r->doc, object, r->err, "the key '%s' is missing",
-				 key);
-	return json_opt_bool(r->doc, object, key, ret_value, r->err);
-}
-
-/* Strings of an array, each a name; at most 'n' of them are there. */
-static int
-get_names(const struct reader *r, const struct json *object, const char *key,
-	  char ***ret_names, size_t *ret_n)
+read_names(const struct reader *r, const struct json *object, const char *key,
+	   const char ***ret_names, size_t *ret_n)
 {
 	const struct json *array;
-	char **names;
-	size_t n, n_read = 0;
+	size_t n;
 
-	if (json_get_array(r->doc, object, key, &array, &n, r->err) < 0)
+	if (json_get_array(r->json, object, key, &array, &n, r->err) < 0)
 		return -EINVAL;
-	names = xcalloc(n + 1, sizeof *names);
-	*ret_names = names;
+	*ret_names = xcalloc(n + 1, sizeof **ret_names);
+	*ret_n = 0;
 	for (const struct json *v = json_first(array); v; v = json_next(v)) {
 		const char *text;
 
-		if (json_as_str(r->doc, v, &text, r->err) < 0 ||
+		if (json_as_str(r->json, v, &text, r->err) < 0 ||
 		    check_name(r, v, text) < 0)
 			return -EINVAL;
-		names[n_read++] = xstrdup(text);
-		*ret_n = n_read;
+		(*ret_names)[(*ret_n)++] = advice_doc_text(r->doc, text);
 	}
 	return 0;
 }
 
-static int
-read_link(const struct reader *r, const struct json *object, bool has_jobs,
-	  struct advice_doc_link *link)
-{
-	int64_t n_jobs = 0;
+/* How an element of an array is read. */
+typedef int read_item_fn(const struct reader *r, const struct json *object, void *item);
 
-	if (json_as_object(r->doc, object, r->err) < 0 ||
-	    json_check_keys(r->doc, object, link_keys, r->err) < 0 ||
-	    get_name(r, object, "link", &link->name) < 0 ||
-	    get_num(r, object, "capacity_gbps", 1e-9, PROFILE_MAX_BPS / 1e9,
-		    &link->capacity_gbps) < 0 ||
-	    get_num(r, object, "score_before", -1e9, 1, &link->score_before) < 0 ||
-	    get_num(r, object, "score_after", -1e9, 1, &link->score_after) < 0 ||
-	    get_num(r, object, "excess_before_gbps", 0, 1e15,
-		    &link->excess_before_gbps) < 0 ||
-	    get_num(r, object, "excess_after_gbps", 0, 1e15, &link->excess_after_gbps) <
-		    0)
-		return -EINVAL;
-	if (has_jobs)
-		return get_names(r, object, "jobs", &link->jobs, &link->n_jobs);
-	if (get_int(r, object, "n_jobs", 1, MAX_JOBS, &n_jobs) < 0)
-		return -EINVAL;
-	link->n_jobs = (size_t)n_jobs;
-	return 0;
+/*
+ * Reads the objects of the array 'key', of 'size' bytes each, into '*ret_items', which
+ * the document owns also after a failure.
+ */
+static int
+read_array(const struct reader *r, const struct json *object, const char *key,
+	   bool is_optional, size_t size, read_item_fn *read, void *ret_items,
+	   size_t *ret_n)
+{
+	const struct json *array = NULL;
+	char *items;
+	size_t n = 0;
+	int error = is_optional
+			    ? json_opt_array(r->json, object, key, &array, &n, r->err)
+			    : json_get_array(r->json, object, key, &array, &n, r->err);
+
+	if (error < 0 || !array)
+		return error;
+	if (n > MAX_JOBS)
+		return json_fail(r->json, array, r->err,
+				 "%zu %s, at most %d are allowed", n, key, MAX_JOBS);
+	items = xcalloc(n + 1, size);
+	memcpy(ret_items, &items, sizeof items);
+	for (const struct json *v = json_first(array); v && error == 0;
+	     v = json_next(v)) {
+		error = json_as_object(r->json, v, r->err);
+		if (error == 0)
+			error = read(r, v, items + *ret_n * size);
+		(*ret_n)++;
+	}
+	return error;
 }
 
 static int
-read_links(const struct reader *r, const struct json *object, bool has_jobs,
-	   struct advice_doc_link **ret_links, size_t *ret_n)
+read_file_link(const struct reader *r, const struct json *object, bool has_names,
+	       struct advice_doc_link *link)
 {
-	const struct json *array;
-	size_t n;
+	static const char *const others[] = { "jobs", "n_jobs", NULL };
+	static const struct field n_jobs[] = {
+		ROW(advice_doc_link, SIZE, n_jobs, "n_jobs", EXACT, 1, MAX_JOBS, 1),
+	};
 
-	if (json_get_array(r->doc, object, "links", &array, &n, r->err) < 0)
+	if (check_keys(r, object, file_link_fields, N(file_link_fields), others) < 0 ||
+	    read_fields(r, object, file_link_fields, N(file_link_fields), link) < 0)
 		return -EINVAL;
-	*ret_links = xcalloc(n + 1, sizeof **ret_links);
-	for (const struct json *v = json_first(array); v; v = json_next(v))
-		if (read_link(r, v, has_jobs, &(*ret_links)[(*ret_n)++]) < 0)
-			return -EINVAL;
-	return 0;
+	return has_names ? read_names(r, object, "jobs", &link->jobs, &link->n_jobs)
+			 : read_fields(r, object, n_jobs, N(n_jobs), link);
 }
 
 static int
-read_reason(const struct reader *r, const struct json *object, enum reason *ret_reason)
+read_link_of_job(const struct reader *r, const struct json *object, void *item)
+{
+	return read_file_link(r, object, false, item);
+}
+
+static int
+read_link_of_all(const struct reader *r, const struct json *object, void *item)
+{
+	return read_file_link(r, object, true, item);
+}
+
+/* The file's own text and remedy are not used: those of this program are. */
+static int
+read_reason(const struct reader *r, const struct json *object,
+	    struct advice_doc_job *job)
 {
 	const char *names[N_REASONS + 1] = { NULL };
 	const char *unused;
-	int number = 0;
+	size_t reason;
 
 	for (int i = 0; i < N_REASONS; i++)
 		names[i] = reason_name((enum reason)i);
-	if (get_word(r, object, "reason", names, &number) < 0 ||
-	    json_opt_str(r->doc, object, "text", &unused, r->err) < 0 ||
-	    json_opt_str(r->doc, object, "remedy", &unused, r->err) < 0)
+	if (read_word(r, object, "reason", names, &reason) < 0 ||
+	    json_opt_str(r->json, object, "text", &unused, r->err) < 0 ||
+	    json_opt_str(r->json, object, "remedy", &unused, r->err) < 0)
 		return -EINVAL;
-	*ret_reason = (enum reason)number;
+	job->reason = names[reason];
+	job->text = reason_text((enum reason)reason);
+	job->remedy = reason_remedy((enum reason)reason);
 	return 0;
 }
 
 static int
-read_job(const struct reader *r, const struct json *object, struct advice_doc_job *job)
+read_file_job(const struct reader *r, const struct json *object, void *item)
 {
-	int pacing = 0;
+	static const char *const others[] = { "job",    "hosts", "reason", "text",
+					      "remedy", "links", NULL };
+	static const char *const pacings[] = { "free", "realign", "gate", NULL };
+	static const struct field name[] = {
+		ROW(advice_doc_job, NAME, name, "job", EXACT, 0, 0, 1),
+	};
+	struct advice_doc_job *job = item;
+	size_t unused;
 
-	if (json_as_object(r->doc, object, r->err) < 0 ||
-	    json_check_keys(r->doc, object, job_keys, r->err) < 0 ||
-	    get_name(r, object, "job", &job->name) < 0 ||
-	    get_names(r, object, "hosts", &job->hosts, &job->n_hosts) < 0 ||
-	    get_bool(r, object, "placed_by_us", &job->placed_by_us) < 0 ||
-	    get_int(r, object, "period_us", 1, PROFILE_MAX_PERIOD_US, &job->period_us) <
-		    0 ||
-	    get_int(r, object, "jitter_us", 0, PROFILE_MAX_PERIOD_US, &job->jitter_us) <
-		    0 ||
-	    get_int(r, object, "shift_us", 0, PROFILE_MAX_PERIOD_US, &job->shift_us) <
-		    0 ||
-	    get_int(r, object, "slack_us", 0, PROFILE_MAX_PERIOD_US, &job->slack_us) <
-		    0 ||
-	    get_word(r, object, "pacing", advice_pacing_names, &pacing) < 0 ||
-	    get_num(r, object, "score_before", -1e9, 1, &job->score_before) < 0 ||
-	    get_num(r, object, "score_after", -1e9, 1, &job->score_after) < 0 ||
-	    get_num(r, object, "slowdown_before", 0, MAX_SLOWDOWN,
-		    &job->slowdown_before) < 0 ||
-	    get_num(r, object, "slowdown_after", 0, MAX_SLOWDOWN,
-		    &job->slowdown_after) < 0 ||
-	    get_num(r, object, "gain_low", -MAX_SLOWDOWN, 1, &job->gain_low) < 0 ||
-	    get_num(r, object, "gain_high", -MAX_SLOWDOWN, 1, &job->gain_high) < 0 ||
-	    read_reason(r, object, &job->reason) < 0 ||
-	    read_links(r, object, false, &job->links, &job->n_links) < 0)
+	job->has_gain = true;
+	if (check_keys(r, object, file_job_fields, N(file_job_fields), others) < 0 ||
+	    read_fields(r, object, name, N(name), job) < 0 ||
+	    read_names(r, object, "hosts", &job->hosts, &job->n_hosts) < 0 ||
+	    read_fields(r, object, file_job_fields, N(file_job_fields), job) < 0 ||
+	    read_word(r, object, "pacing", pacings, &unused) < 0 ||
+	    read_reason(r, object, job) < 0)
 		return -EINVAL;
-	job->pacing = (enum engine_pacing)pacing;
-	return 0;
+	return read_array(r, object, "links", false, sizeof *job->links,
+			  read_link_of_job, &job->links, &job->n_links);
 }
 
+/* A job has one advice. */
 static int
-read_jobs(const struct reader *r, struct advice_doc *doc)
+check_jobs_differ(const struct reader *r)
 {
-	const struct json *array;
-	struct strtab *names;
+	struct strtab *names = strtab_new();
+	const struct json *array, *v;
 	size_t n;
-	int error = 0;
+	int error =
+		json_get_array(r->json, json_root(r->json), "jobs", &array, &n, r->err);
 
-	if (json_get_array(r->doc, json_root(r->doc), "jobs", &array, &n, r->err) < 0)
-		return -EINVAL;
-	if (n > MAX_JOBS)
-		return json_fail(r->doc, array, r->err,
-				 "%zu jobs, at most %d are allowed", n, MAX_JOBS);
-	doc->jobs = xcalloc(n + 1, sizeof *doc->jobs);
-	names = strtab_new();
-	for (const struct json *v = json_first(array); v && error == 0;
-	     v = json_next(v)) {
-		struct advice_doc_job *job = &doc->jobs[doc->n_jobs++];
-
-		error = read_job(r, v, job);
-		if (error == 0 && strtab_intern(names, job->name) != doc->n_jobs - 1)
-			error = json_fail(r->doc, json_find(v, "job"), r->err,
-					  "a second advice for job '%s'", job->name);
-	}
+	v = json_first(array);
+	for (size_t j = 0; error == 0 && j < r->doc->n_jobs; j++, v = json_next(v))
+		if (strtab_intern(names, r->doc->jobs[j].name) != j)
+			error = json_fail(r->json, json_find(v, "job"), r->err,
+					  "a second advice for job '%s'",
+					  r->doc->jobs[j].name);
 	strtab_free(names);
 	return error;
 }
 
 static int
-read_document(const struct reader *r, struct advice_doc *doc)
+read_file(const struct reader *r)
 {
-	const struct json *root = json_root(r->doc);
-	int64_t seed = 0, n_runs = 0, n_iterations = 0;
-	int policy = 0;
+	static const char *const others[] = { "schema", "jobs", "links", NULL };
+	const struct json *root = json_root(r->json);
+	struct advice_doc *doc = r->doc;
+	size_t unused;
 
-	if (json_check_schema(r->doc, "antiphase.advice", 1, r->err) < 0 ||
-	    json_check_keys(r->doc, root, file_keys, r->err) < 0 ||
-	    get_word(r, root, "policy", advise_policy_names, &policy) < 0 ||
-	    get_int(r, root, "seed", 0, INT64_C(1) << 53, &seed) < 0 ||
-	    get_int(r, root, "n_runs", 1, 1000000, &n_runs) < 0 ||
-	    get_int(r, root, "n_iterations", 1, 1000000000, &n_iterations) < 0 ||
-	    get_num(r, root, "goodput_before", 0, 1e9, &doc->goodput_before) < 0 ||
-	    get_num(r, root, "goodput_after", 0, 1e9, &doc->goodput_after) < 0 ||
-	    get_bool(r, root, "has_loop", &doc->has_loop) < 0 ||
-	    read_jobs(r, doc) < 0 ||
-	    read_links(r, root, true, &doc->links, &doc->n_links) < 0)
+	if (json_check_schema(r->json, "antiphase.advice", 1, r->err) < 0 ||
+	    check_keys(r, root, file_fields, N(file_fields), others) < 0 ||
+	    read_word(r, root, "policy", advise_policy_names, &unused) < 0 ||
+	    read_fields(r, root, file_fields, N(file_fields), doc) < 0 ||
+	    read_array(r, root, "jobs", false, sizeof *doc->jobs, read_file_job,
+		       &doc->jobs, &doc->n_jobs) < 0 ||
+	    check_jobs_differ(r) < 0)
 		return -EINVAL;
-	doc->policy = (enum advise_policy)policy;
-	doc->seed = (uint64_t)seed;
-	doc->n_runs = (uint32_t)n_runs;
-	doc->n_iterations = (uint32_t)n_iterations;
+	return read_array(r, root, "links", false, sizeof *doc->links, read_link_of_all,
+			  &doc->links, &doc->n_links);
+}
+
+/* ---- Reading what the daemon says ------------------------------------------------------ */
+
+static int
+read_live_link(const struct reader *r, const struct json *object, void *item)
+{
+	return read_fields(r, object, live_link_fields, N(live_link_fields), item);
+}
+
+static int
+read_place(const struct reader *r, const struct json *object, void *item)
+{
+	return read_fields(r, object, place_fields, N(place_fields), item);
+}
+
+static int
+read_evidence(const struct reader *r, const struct json *object,
+	      struct advice_doc_job *job)
+{
+	const struct json *at = json_find(object, "evidence");
+	const char *why = NULL;
+
+	if (!at)
+		return json_fail(r->json, object, r->err, "there is no 'evidence'");
+	if (json_as_object(r->json, at, r->err) < 0 ||
+	    read_fields(r, at, evidence_fields, N(evidence_fields), job) < 0)
+		return -EINVAL;
+	/* Either may be null. */
+	job->age_us = -1;
+	json_opt_int(r->json, at, "age_us", 0, (int64_t)MAX_EXACT, &job->age_us, NULL);
+	json_opt_str(r->json, at, "why", &why, NULL);
+	job->why = advice_doc_text(r->doc, why);
 	return 0;
 }
 
-int
-advice_doc_parse(const char *file, const char *text, size_t length,
-		 struct advice_doc *ret_doc, struct err *err)
+/* Figures that are null stay 0; what is no outcome of a shift is none. */
+static void
+read_outcome(const struct reader *r, const struct json *object,
+	     struct advice_doc_outcome *outcome)
 {
-	struct advice_doc doc = { 0 };
-	struct json_doc *json;
-	struct reader reader = { .err = err };
-	int error;
+	static const char *const path[] = { "outcome", "shift" };
+	const struct json *at = object, *before, *after;
+	const char *verdict;
+	int64_t n_before = 0, n_after = 0;
 
-	if (json_parse(file, text, length, &json, err) < 0)
+	for (size_t i = 0; i < N(path); i++) {
+		at = json_find(at, path[i]);
+		if (!at || json_as_object(r->json, at, NULL) < 0)
+			return;
+	}
+	before = json_find(at, "before");
+	after = json_find(at, "after");
+	if (!before || !after || json_as_object(r->json, before, NULL) < 0 ||
+	    json_as_object(r->json, after, NULL) < 0 ||
+	    json_get_str(r->json, at, "verdict", &verdict, NULL) < 0)
+		return;
+	outcome->verdict = advice_doc_text(r->doc, verdict);
+	json_opt_int(r->json, before, "iterations", 0, (int64_t)MAX_EXACT, &n_before,
+		     NULL);
+	json_opt_int(r->json, after, "iterations", 0, (int64_t)MAX_EXACT, &n_after,
+		     NULL);
+	outcome->n_before = (size_t)n_before;
+	outcome->n_after = (size_t)n_after;
+	json_opt_int(r->json, before, "mean_us", 0, (int64_t)MAX_EXACT,
+		     &outcome->before_us, NULL);
+	json_opt_int(r->json, after, "mean_us", 0, (int64_t)MAX_EXACT,
+		     &outcome->after_us, NULL);
+	outcome->has_gain = json_get_num(r->json, at, "gain", -MAX_EXACT, 1,
+					 &outcome->gain, NULL) == 0 &&
+			    json_get_num(r->json, at, "gain_error", 0, MAX_EXACT,
+					 &outcome->gain_error, NULL) == 0;
+}
+
+static int
+read_live_job(const struct reader *r, const struct json *object, void *item)
+{
+	struct advice_doc_job *job = item;
+
+	if (read_fields(r, object, live_job_fields, N(live_job_fields), job) < 0 ||
+	    read_evidence(r, object, job) < 0 ||
+	    read_optional(r, object, shift_fields, N(shift_fields), job) < 0 ||
+	    read_optional(r, object, packed_fields, N(packed_fields), job) < 0 ||
+	    read_optional(r, object, gain_fields, N(gain_fields), job) < 0 ||
+	    read_array(r, object, "links", true, sizeof *job->links, read_live_link,
+		       &job->links, &job->n_links) < 0 ||
+	    read_array(r, object, "places", true, sizeof *job->places, read_place,
+		       &job->places, &job->n_places) < 0)
 		return -EINVAL;
-	reader.doc = json;
-	error = read_document(&reader, &doc);
+	job->has_gain = json_find(object, "gain_low") && json_find(object, "gain_high");
+	job->is_ranked = json_find(object, "places");
+	read_outcome(r, object, &job->outcome);
+	if (job->at_us > r->doc->at_us)
+		r->doc->at_us = job->at_us;
+	return 0;
+}
+
+static int
+read_live(const struct reader *r)
+{
+	const struct json *root = json_root(r->json);
+	struct advice_doc *doc = r->doc;
+
+	doc->is_live = true;
+	if (json_check_schema(r->json, "antiphase.job_advice", 1, NULL) == 0) {
+		strtab_free(doc->texts);
+		*doc = advice_doc_of_one();
+		return read_live_job(r, root, &doc->jobs[0]);
+	}
+	if (json_check_schema(r->json, "antiphase.job_advices", 1, r->err) < 0 ||
+	    json_get_int(r->json, root, "at_us", 0, (int64_t)MAX_EXACT, &doc->at_us,
+			 r->err) < 0)
+		return -EINVAL;
+	return read_array(r, root, "advice", false, sizeof *doc->jobs, read_live_job,
+			  &doc->jobs, &doc->n_jobs);
+}
+
+bool
+advice_json_is_live(const char *text)
+{
+	const char *at = strstr(text, "\"antiphase.job_advice");
+
+	return at && at - text < SCHEMA_WITHIN;
+}
+
+static int
+parse(const char *file, const char *text, size_t length,
+      int (*read)(const struct reader *r), struct advice_doc *ret_doc, struct err *err)
+{
+	struct advice_doc doc = { .texts = strtab_new() };
+	struct json_doc *json = NULL;
+	struct reader reader = { .doc = &doc, .err = err };
+	int error = json_parse(file, text, length, &json, err);
+
+	reader.json = json;
+	if (error == 0)
+		error = read(&reader);
 	if (error < 0)
 		advice_doc_fini(&doc);
 	else
 		*ret_doc = doc;
 	json_doc_free(json);
 	return error;
+}
+
+int
+advice_json_parse(const char *file, const char *text, size_t length,
+		  struct advice_doc *ret_doc, struct err *err)
+{
+	return parse(file, text, length, read_file, ret_doc, err);
+}
+
+int
+advice_json_parse_live(const char *file, const char *text, size_t length,
+		       struct advice_doc *ret_doc, struct err *err)
+{
+	return parse(file, text, length, read_live, ret_doc, err);
 }

@@ -84,8 +84,8 @@ static const struct reason_words words[N_REASONS] = {
 	},
 	[REASON_NOT_PACED] = {
 		"not-paced",
-		"A shift could keep its bursts apart from the others', but nobody can delay it: "
-		"it runs without a pacer.",
+		"A shift could keep its bursts apart from the others', but the job runs without a "
+		"pacer, so nothing can delay it.",
 		"Start it with the pacer (antiphase-pacer(7)).",
 	},
 };

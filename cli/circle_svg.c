@@ -1,4 +1,4 @@
-#include "scheduler/core/cassini/circle_svg.h"
+#include "cli/circle_svg.h"
 
 #include <math.h>
 #include <stdarg.h>

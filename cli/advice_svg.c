@@ -1,12 +1,12 @@
-#include "scheduler/core/advise/advice_svg.h"
+#include "cli/advice_svg.h"
 
 #include <stdlib.h>
 
+#include "cli/circle_svg.h"
 #include "lib/base/alloc.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/vec.h"
 #include "scheduler/core/advise/advise.h"
-#include "scheduler/core/cassini/circle_svg.h"
 #include "scheduler/core/solve/joint.h"
 #include "scheduler/core/workload/workload.h"
 #include "topology/topo.h"

@@ -14,8 +14,8 @@
  *
  * Pure: the picture is text.
  */
-#ifndef SCHEDULER_CORE_CASSINI_CIRCLE_SVG_H
-#define SCHEDULER_CORE_CASSINI_CIRCLE_SVG_H
+#ifndef CLI_CIRCLE_SVG_H
+#define CLI_CIRCLE_SVG_H
 
 #include <stddef.h>
 #include <stdint.h>

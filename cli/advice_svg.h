@@ -1,8 +1,8 @@
 /*
  * advice_svg.h - the circle of one link under an advice.
  */
-#ifndef SCHEDULER_CORE_ADVISE_ADVICE_SVG_H
-#define SCHEDULER_CORE_ADVISE_ADVICE_SVG_H
+#ifndef CLI_ADVICE_SVG_H
+#define CLI_ADVICE_SVG_H
 
 #include <stdbool.h>
 #include <stdint.h>
