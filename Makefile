@@ -70,13 +70,13 @@ SKELETONS    := $(bpf_SRCS:bpf/%.bpf.c=build/bpf/%.skel.h)
 ARCHIVE      := $(B)/libantiphase.a
 # Daemons whose main file exists.
 DAEMONS      := $(if $(wildcard collector/collector.c),$(B)/antiphase-collector) \
-                $(if $(wildcard collector/marks.c),$(B)/antiphase-marks) \
+                $(if $(wildcard collector/coll_events/coll_events.c),$(B)/antiphase-events) \
                 $(if $(wildcard topology/topology.c),$(B)/antiphase-topology) \
                 $(if $(wildcard scheduler/scheduler.c),$(B)/antiphase-scheduler)
 PROGRAMS     := $(B)/antiphase $(B)/antiphase-sim $(DAEMONS)
 # Loaded by NCCL into jobs: as few sources as possible.
 PLUGIN       := $(B)/libantiphase-nccl-profiler.so
-PLUGIN_SRCS  := collector/nccl/profiler.c lib/wire/mark.c lib/base/alloc.c lib/base/clk.c
+PLUGIN_SRCS  := collector/nccl/profiler.c lib/wire/coll_event.c lib/base/alloc.c lib/base/clk.c
 # Loaded into jobs, to shift them: only libc, and as few sources as possible.
 PACER        := $(if $(wildcard pacer/*.c),$(B)/libantiphase-pacer.so)
 PACER_LIBS   := -ldl -lm
@@ -304,7 +304,7 @@ $(B)/antiphase-collector: $(B)/collector/collector.o $(ARCHIVE)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $^ -o $@ $(ALL_LDFLAGS) $(LIBS)
 
-$(B)/antiphase-marks: $(B)/collector/marks.o $(ARCHIVE)
+$(B)/antiphase-events: $(B)/collector/coll_events/coll_events.o $(ARCHIVE)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $^ -o $@ $(ALL_LDFLAGS) $(LIBS)
 

@@ -29,15 +29,15 @@
 
 #define FLOW_VERSION 1
 
-#define FLOW_MAX_LINKS   64   /* Interfaces; a power of two. */
-#define FLOW_MAX_JOBS    1024 /* Jobs of this host, job 0 among them; a power of two. */
-#define FLOW_MAX_SLOTS   4096 /* Pairs of both. */
-#define FLOW_MAX_CGROUPS 32768 /* Control groups that can be known. */
-#define FLOW_LINK_CELLS  1024  /* Of the table of interfaces; a power of two. */
-#define FLOW_LINK_PROBES 4
-#define FLOW_ASK_CELLS   1024 /* Of the table of unknown control groups, as well. */
-#define FLOW_MIN_BUCKETS 256
-#define FLOW_MAX_BUCKETS 4096
+#define FLOW_MAX_LINKS     64   /* Interfaces; a power of two. */
+#define FLOW_MAX_JOBS      1024 /* Jobs of this host, job 0 among them; a power of two. */
+#define FLOW_MAX_SLOTS     4096  /* Pairs of both. */
+#define FLOW_MAX_CGROUPS   32768 /* Control groups that can be known. */
+#define FLOW_LINK_CELLS    1024  /* Of the table of interfaces; a power of two. */
+#define FLOW_LINK_PROBES   4
+#define FLOW_REQUEST_CELLS 1024 /* Of the table of unknown control groups, as well. */
+#define FLOW_MIN_BUCKETS   256
+#define FLOW_MAX_BUCKETS   4096
 
 /* The rings of a link, then those of a slot. */
 enum flow_ring {
@@ -97,18 +97,19 @@ _Static_assert(sizeof(struct flow_label) == 16, "as both sides know it");
  * 32 bits of a hash of its addresses, the time and generation it is good
  * for, and the job.  The cell is chosen by other bits of the hash.
  */
-#define FLOW_MEMORY_CELLS 4096
-#define FLOW_MEMORY_SHIFT 7 /* Good for up to 128 ms. */
+#define FLOW_SCRATCH_CELLS 4096
+#define FLOW_SCRATCH_SHIFT 7 /* Good for up to 128 ms. */
 
-#define FLOW_MEMORY_WORD(key, ms, generation, job)              \
-	(((__u64)(__u32)(key) << 32) |                          \
-	 ((__u64)(((ms) >> FLOW_MEMORY_SHIFT) & 0xfff) << 20) | \
+#define FLOW_SCRATCH_WORD(key, ms, generation, job)              \
+	(((__u64)(__u32)(key) << 32) |                           \
+	 ((__u64)(((ms) >> FLOW_SCRATCH_SHIFT) & 0xfff) << 20) | \
 	 ((__u64)((generation)&0x3ff) << 10) | (job))
-#define FLOW_MEMORY_JOB(word) ((__u32)(word)&0x3ff)
+#define FLOW_SCRATCH_JOB(word) ((__u32)(word)&0x3ff)
 
 _Static_assert(FLOW_MAX_JOBS <= 1024, "a job's number has ten bits there");
 
 /* Where a control group waits for user space to say whose it is. */
-#define FLOW_ASK_HASH(cgroup_id) ((__u32)(((cgroup_id)*0x9e3779b97f4a7c15ull) >> 54))
+#define FLOW_REQUEST_HASH(cgroup_id) \
+	((__u32)(((cgroup_id)*0x9e3779b97f4a7c15ull) >> 54))
 
 #endif

@@ -50,11 +50,11 @@ is_our_net(struct net_device *dev)
 {
 	struct net *net = dev->nd_net.net;
 
-	if (our_net)
-		return our_net == (__u64)net;
+	if (target_netns)
+		return target_netns == (__u64)net;
 	if (net->ns.inum != netns_inum)
 		return false;
-	our_net = (__u64)net;
+	target_netns = (__u64)net;
 	return true;
 }
 

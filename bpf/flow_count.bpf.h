@@ -52,8 +52,8 @@ find_slot(__u32 link, __u32 job)
 
 	if (slot)
 		return slot;
-	if (!wanted[link % FLOW_MAX_LINKS][job % FLOW_MAX_JOBS])
-		wanted[link % FLOW_MAX_LINKS][job % FLOW_MAX_JOBS] = 1;
+	if (!slot_demand[link % FLOW_MAX_LINKS][job % FLOW_MAX_JOBS])
+		slot_demand[link % FLOW_MAX_LINKS][job % FLOW_MAX_JOBS] = 1;
 	return slot_of[link % FLOW_MAX_LINKS][0];
 }
 

@@ -55,8 +55,9 @@ look_up_job(__u64 cgroup_id, __u32 *ret_generation)
 		return *job;
 	if (cgroup_id) {
 		was = __sync_val_compare_and_swap(
-			&asked[FLOW_ASK_HASH(cgroup_id) % FLOW_ASK_CELLS], 0,
-			cgroup_id);
+			&slot_requests[FLOW_REQUEST_HASH(cgroup_id) %
+				       FLOW_REQUEST_CELLS],
+			0, cgroup_id);
 		if (was && was != cgroup_id)
 			*ret_generation = now - 1;
 	}

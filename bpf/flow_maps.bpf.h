@@ -30,14 +30,14 @@ __u16 slot_of[FLOW_MAX_LINKS][FLOW_MAX_JOBS];
 __u32 generation = 1;
 
 /* Written here, taken by user space. */
-__u64 asked[FLOW_ASK_CELLS];
-__u8 wanted[FLOW_MAX_LINKS][FLOW_MAX_JOBS];
+__u64 slot_requests[FLOW_REQUEST_CELLS];
+__u8 slot_demand[FLOW_MAX_LINKS][FLOW_MAX_JOBS];
 
 /* The namespace's address, once a device of it was seen; it stays as long as we do. */
-__u64 our_net;
+__u64 target_netns;
 
-/* FLOW_MEMORY_WORD() each. */
-__u64 memory[FLOW_MEMORY_CELLS];
+/* FLOW_SCRATCH_WORD() each. */
+__u64 scratch[FLOW_SCRATCH_CELLS];
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

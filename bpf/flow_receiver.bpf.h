@@ -112,11 +112,11 @@ receiver_job(struct __sk_buff *skb, const struct parse_packet *p, __u64 now_ms)
 	if (p->l4 == PARSE_OTHER_L4 || !read_tuple(skb, p, &tuple))
 		return sender_job(skb);
 	hash = hash_of(&tuple, p);
-	cell = &memory[hash % FLOW_MEMORY_CELLS];
+	cell = &scratch[hash % FLOW_SCRATCH_CELLS];
 	was = *(volatile __u64 *)cell;
-	is = FLOW_MEMORY_WORD(hash >> 32, now_ms, generation, 0);
-	if (was - FLOW_MEMORY_JOB(was) == is && !(p->tcp_flags & TCP_FLAGS_CHANGE))
-		return FLOW_MEMORY_JOB(was);
+	is = FLOW_SCRATCH_WORD(hash >> 32, now_ms, generation, 0);
+	if (was - FLOW_SCRATCH_JOB(was) == is && !(p->tcp_flags & TCP_FLAGS_CHANGE))
+		return FLOW_SCRATCH_JOB(was);
 	if (!look_up_receiver(skb, p, &tuple, &job))
 		job = sender_job(skb);
 	job %= FLOW_MAX_JOBS;

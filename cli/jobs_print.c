@@ -62,7 +62,7 @@ add_row(const struct screen *screen, const struct profiled_job *job, struct tabl
 		   !job->has_estimate    ? "no period"
 		   : job->has_alarm      ? "CHANGED"
 		   : job->why            ? "stale"
-		   : job->harmonic_of_us ? "by marks"
+		   : job->harmonic_of_us ? "by events"
 					 : "");
 }
 
@@ -134,7 +134,7 @@ tell_profile(const struct screen *screen, const struct profiled_job *job,
 	if (job->harmonic_of_us)
 		strbuf_printf(out,
 			      "  The traffic repeats after %.1f ms; the program's own "
-			      "marks say that this is a part.\n",
+			      "events say that this is a part.\n",
 			      (double)job->harmonic_of_us / 1e3);
 	for (size_t c = 0; c < SKETCH_COLUMNS; c++) {
 		size_t from = c * d->n_fold / SKETCH_COLUMNS;

@@ -60,7 +60,7 @@ recorder_open(struct recorder *r, const struct args *args, struct err *err)
 	bus_sub_want(r->sub, TELE_SUMMARY, NULL, true);
 	if (!args->is_summaries) {
 		bus_sub_want(r->sub, TELE_RAW, NULL, true);
-		bus_sub_want(r->sub, TELE_MARKS, NULL, true);
+		bus_sub_want(r->sub, TELE_EVENTS, NULL, true);
 		bus_sub_want(r->sub, TELE_PACE, NULL, true);
 	}
 	progress_init(&r->progress, stderr, progress_form_of(args->progress, stderr),
@@ -283,7 +283,7 @@ run_record(int argc, char **argv)
 		{ "frames", 'n', CLI_INT, &args.max_frames, "N",
 		  "end after N frames, if it did not before", 1, 1e15, NULL, NULL },
 		{ "summaries", 0, CLI_FLAG, &args.is_summaries, NULL,
-		  "only summaries: no raw series, no marks", 0, 0, NULL, NULL },
+		  "only summaries: no raw series, no events", 0, 0, NULL, NULL },
 		{ "output", 'o', CLI_STR, &args.file, "FILE",
 		  "write there instead of to standard output", 0, 0, NULL, NULL },
 		{ "json", 'j', CLI_FLAG, &args.json, NULL,

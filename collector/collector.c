@@ -2,15 +2,14 @@
  * collector.c - 'antiphase-collector': counts what the interfaces of this host carry,
  * millisecond by millisecond, and says it in frames; and asks a running one.
  */
-#include "collector/collector.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "collector/collector_verbs.h"
-#include "collector/import.h"
-#include "collector/src_bpf.h"
+#include "collector/daemon/daemon.h"
+#include "collector/import/import.h"
+#include "collector/sources/bpf/src_bpf.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cli.h"
 #include "lib/base/err.h"

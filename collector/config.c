@@ -1,5 +1,6 @@
 #include "collector/config.h"
 
+#include "lib/base/alloc.h"
 #include "lib/base/log.h"
 #include "lib/daemon/settings.h"
 
@@ -175,4 +176,10 @@ config_load(struct config *config, const char *file, struct err *err)
 
 	config_follow(config);
 	return rc;
+}
+
+char *
+config_runtime_path(const struct config *config, const char *name)
+{
+	return xasprintf("%s/%s", config->runtime_dir, name);
 }

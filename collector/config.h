@@ -74,4 +74,7 @@ int config_load(struct config *config, const char *file, struct err *err);
 /* The members from config->settings, after these have changed otherwise. */
 void config_follow(struct config *config);
 
+/* A path in the runtime directory; free with free(). */
+char *config_runtime_path(const struct config *config, const char *name);
+
 #endif

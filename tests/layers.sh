@@ -8,6 +8,9 @@ lib/daemon: lib/daemon lib/base
 lib/wire: lib bpf/events.h
 topology: topology lib
 collector: collector lib bpf
+collector/series: collector/series collector/sources/source.h lib
+collector/jobs: collector/jobs lib
+collector/sources: collector/sources collector/series collector/jobs collector/config.h lib bpf
 collector/nccl: collector/nccl lib
 engine: engine topology lib/base
 policies: policies lib/base

@@ -4,7 +4,7 @@
  *
  * NCCL stops the event of a collective when it is enqueued; when it runs is known
  * from its children: the kernels of its channels, which begin when the stream gets to
- * them, and the network transfers of its channels.  So a mark begins with the first
+ * them, and the network transfers of its channels.  So an event begins with the first
  * kernel (or the first transfer, if there is none) and ends with the last child; it
  * is a launch if there were no children.
  *
@@ -24,7 +24,7 @@
 
 #include "collector/nccl/abi.h"
 #include "lib/base/clk.h"
-#include "lib/wire/mark.h"
+#include "lib/wire/coll_event.h"
 #include "lib/wire/tele.h"
 
 /* Collectives of a communicator under way; more are dropped and counted. */
@@ -65,7 +65,7 @@ struct coll {
 /* Of one communicator. */
 struct profiler {
 	pthread_mutex_t lock;
-	struct mark_sender sender;
+	struct coll_event_sender sender;
 	struct coll colls[N_COLLS];
 	uint64_t n_colls; /* So far. */
 	uint64_t n_lost;  /* Collectives for which there was no room. */
@@ -78,8 +78,8 @@ static void
 tell(struct coll *c)
 {
 	struct profiler *p = c->profiler;
-	struct mark mark = {
-		.source = TELE_MARK_NCCL,
+	struct coll_event event = {
+		.source = TELE_EVENT_NCCL,
 		.is_launch = !c->n_children,
 		.begin_ns = c->start_ns,
 		.end_ns = c->enqueued_ns,
@@ -88,11 +88,11 @@ tell(struct coll *c)
 	};
 
 	if (c->n_children) {
-		mark.begin_ns =
+		event.begin_ns =
 			c->first_kernel_ns ? c->first_kernel_ns : c->first_op_ns;
-		mark.end_ns = c->last_ns;
+		event.end_ns = c->last_ns;
 	}
-	(void)mark_send(&p->sender, &mark);
+	(void)coll_event_send(&p->sender, &event);
 	c->is_used = false;
 }
 
@@ -193,7 +193,7 @@ start_child(void *parent, void **ret_handle, enum kind kind, uint8_t channel)
 	struct coll *c = coll_of(parent);
 
 	pthread_mutex_lock(&c->profiler->lock);
-	/* A straggler of one that is told already is not worth a second mark. */
+	/* A straggler of one that is told already is not worth a second event. */
 	if (c->is_used) {
 		bool is_kernel = kind == KIND_KERNEL;
 		int64_t *first_ns = is_kernel ? &c->first_kernel_ns : &c->first_op_ns;
@@ -363,7 +363,7 @@ init(void **ret_context, int *ret_mask, bool has_kernels)
 		for (uint8_t kind = 0; kind < N_KINDS; kind++)
 			p->colls[i].handles[kind].kind = kind;
 	}
-	if (mark_sender_init(&p->sender, NULL) < 0)
+	if (coll_event_sender_init(&p->sender, NULL) < 0)
 		return 0;
 	*ret_mask = NCCL_EVENT_COLL | NCCL_EVENT_PROXY_OP;
 	p->has_kernels = has_kernels && (!kernels || strcmp(kernels, "0"));
@@ -430,7 +430,7 @@ finalize(void *context)
 			tell(c);
 	}
 	pthread_mutex_unlock(&p->lock);
-	mark_sender_fini(&p->sender);
+	coll_event_sender_fini(&p->sender);
 	pthread_mutex_destroy(&p->lock);
 	free(p);
 	return 0;

@@ -1,7 +1,7 @@
 /*
  * bus.h - frames over ZeroMQ: one publisher a host, any number of subscribers.
  *
- * Topics are "s/HOST/", "r/HOST/" and "m/HOST/" for summaries, raw series and marks;
+ * Topics are "s/HOST/", "r/HOST/" and "m/HOST/" for summaries, raw series and events;
  * "t/" is for changes of the topology (JSON).  A publisher learns who subscribes
  * (XPUB), so that raw series are only made when somebody wants them.
  *

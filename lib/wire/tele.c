@@ -23,8 +23,8 @@ tele_clear(struct tele_frame *frame)
 	empty.series.capacity = frame->series.capacity;
 	empty.bins.items = frame->bins.items;
 	empty.bins.capacity = frame->bins.capacity;
-	empty.marks.items = frame->marks.items;
-	empty.marks.capacity = frame->marks.capacity;
+	empty.events.items = frame->events.items;
+	empty.events.capacity = frame->events.capacity;
 	empty.iterations.items = frame->iterations.items;
 	empty.iterations.capacity = frame->iterations.capacity;
 	*frame = empty;
@@ -38,7 +38,7 @@ tele_fini(struct tele_frame *frame)
 	vec_free(&frame->traffic);
 	vec_free(&frame->series);
 	vec_free(&frame->bins);
-	vec_free(&frame->marks);
+	vec_free(&frame->events);
 	vec_free(&frame->iterations);
 	*frame = (struct tele_frame){ 0 };
 }

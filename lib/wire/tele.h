@@ -11,7 +11,7 @@
  *
  * Kinds.  A *summary* once a second says how much, an order of magnitude cheaper
  * than a *raw* frame, which has the even 1 ms series themselves and is only sent
- * to somebody who asked.  A *mark* frame has the begin and end of collectives, as
+ * to somebody who asked.  A *event* frame has the begin and end of collectives, as
  * the program itself sees them, and a *pace* frame the iterations of jobs that have a
  * pacer (pacer/): it is sent within milliseconds, as somebody may steer by it.
  *
@@ -47,7 +47,7 @@ struct err;
 #define TELE_MAX_SERIES     65536     /* Of one frame. */
 #define TELE_MAX_BINS       60000     /* Of one series: a minute. */
 #define TELE_MAX_FRAME_BINS (1 << 22) /* Of one frame, all series together. */
-#define TELE_MAX_MARKS      65536
+#define TELE_MAX_EVENTS     65536
 #define TELE_MAX_ITERATIONS 65536
 #define TELE_MAX_BYTES      (64 << 20) /* Of an encoded frame. */
 /* Of a stamp or offset, either sign: the sum of two is still a number. */
@@ -56,7 +56,7 @@ struct err;
 enum tele_kind {
 	TELE_SUMMARY = 1,
 	TELE_RAW = 2,
-	TELE_MARKS = 3,
+	TELE_EVENTS = 3,
 	TELE_PACE = 4, /* From version 1.1 on. */
 };
 
@@ -124,19 +124,19 @@ struct tele_series {
 };
 
 /* One collective, as the program saw it. */
-struct tele_mark {
+struct tele_event {
 	uint32_t job;   /* Index in this frame or TELE_OTHER. */
-	uint8_t source; /* enum tele_mark_source. */
+	uint8_t source; /* enum tele_event_source. */
 	bool is_launch; /* It was only enqueued then, as with ncclAllReduce. */
 	uint32_t pid;   /* On the host, to tell ranks apart. */
 	int64_t begin_ns, end_ns; /* From 0; equal if only the begin is known. */
 	uint64_t bytes;           /* Of the message; 0: unknown. */
 };
 
-enum tele_mark_source {
-	TELE_MARK_MPI,
-	TELE_MARK_GLOO,
-	TELE_MARK_NCCL,
+enum tele_event_source {
+	TELE_EVENT_MPI,
+	TELE_EVENT_GLOO,
+	TELE_EVENT_NCCL,
 };
 
 /* An iteration that begins in a job, and what the one before did: see lib/wire/pace.h. */
@@ -175,7 +175,7 @@ struct tele_frame {
 	VEC(struct tele_traffic) traffic; /* Summaries. */
 	VEC(struct tele_series) series;   /* Raw frames. */
 	VEC(uint32_t) bins;               /* Bytes each, or TELE_GAP. */
-	VEC(struct tele_mark) marks;
+	VEC(struct tele_event) events;
 	VEC(struct tele_iteration) iterations;
 };
 

@@ -240,29 +240,29 @@ take_series(struct unpack *in, struct tele_frame *frame)
 }
 
 static void
-take_marks(struct unpack *in, struct tele_frame *frame)
+take_events(struct unpack *in, struct tele_frame *frame)
 {
-	size_t n = take_count(in, TELE_MAX_MARKS, TELE_MIN_MARK_BYTES);
+	size_t n = take_count(in, TELE_MAX_EVENTS, TELE_MIN_EVENT_BYTES);
 
-	vec_reserve(&frame->marks, n);
+	vec_reserve(&frame->events, n);
 	for (size_t i = 0; i < n && !in->is_bad; i++) {
-		struct tele_mark *mark = &frame->marks.items[i];
+		struct tele_event *event = &frame->events.items[i];
 		uint8_t flags;
 		uint64_t duration_ns;
 
-		mark->job = take_job(in, frame);
+		event->job = take_job(in, frame);
 		flags = unpack_u8(in);
-		mark->source = flags & (TELE_LAUNCH_BIT - 1);
-		mark->is_launch = flags & TELE_LAUNCH_BIT;
-		if (mark->source > TELE_MARK_NCCL)
+		event->source = flags & (TELE_LAUNCH_BIT - 1);
+		event->is_launch = flags & TELE_LAUNCH_BIT;
+		if (event->source > TELE_EVENT_NCCL)
 			unpack_fail(in);
-		mark->pid = (uint32_t)unpack_varint_max(in, UINT32_MAX);
-		mark->begin_ns = (int64_t)unpack_varint_max(in, TELE_MAX_NS);
-		duration_ns =
-			unpack_varint_max(in, (uint64_t)(TELE_MAX_NS - mark->begin_ns));
-		mark->end_ns = mark->begin_ns + (int64_t)duration_ns;
-		mark->bytes = unpack_varint(in);
-		frame->marks.n = i + 1;
+		event->pid = (uint32_t)unpack_varint_max(in, UINT32_MAX);
+		event->begin_ns = (int64_t)unpack_varint_max(in, TELE_MAX_NS);
+		duration_ns = unpack_varint_max(
+			in, (uint64_t)(TELE_MAX_NS - event->begin_ns));
+		event->end_ns = event->begin_ns + (int64_t)duration_ns;
+		event->bytes = unpack_varint(in);
+		frame->events.n = i + 1;
 	}
 }
 
@@ -310,7 +310,7 @@ static const struct section {
 	[TELE_SECTION_JOBS] = { "jobs", take_jobs },
 	[TELE_SECTION_TRAFFIC] = { "traffic", take_traffic },
 	[TELE_SECTION_SERIES] = { "series", take_series },
-	[TELE_SECTION_MARKS] = { "marks", take_marks },
+	[TELE_SECTION_EVENTS] = { "events", take_events },
 	[TELE_SECTION_ITERATIONS] = { "iterations", take_iterations },
 };
 

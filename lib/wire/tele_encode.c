@@ -242,24 +242,24 @@ put_series(struct tele_buffer *out, const struct tele_frame *frame)
 }
 
 static void
-put_marks(struct tele_buffer *out, const struct tele_frame *frame)
+put_events(struct tele_buffer *out, const struct tele_frame *frame)
 {
-	size_t begin = begin_section(out, TELE_SECTION_MARKS);
+	size_t begin = begin_section(out, TELE_SECTION_EVENTS);
 
-	BUG_ON(frame->marks.n > TELE_MAX_MARKS);
-	put_varint(out, frame->marks.n);
-	for (size_t i = 0; i < frame->marks.n; i++) {
-		const struct tele_mark *mark = &frame->marks.items[i];
+	BUG_ON(frame->events.n > TELE_MAX_EVENTS);
+	put_varint(out, frame->events.n);
+	for (size_t i = 0; i < frame->events.n; i++) {
+		const struct tele_event *event = &frame->events.items[i];
 
-		BUG_ON(mark->source > TELE_MARK_NCCL || mark->begin_ns < 0 ||
-		       mark->end_ns < mark->begin_ns || mark->end_ns > TELE_MAX_NS);
-		put_job(out, frame, mark->job);
-		put_u8(out, (uint8_t)(mark->source |
-				      (mark->is_launch ? TELE_LAUNCH_BIT : 0)));
-		put_varint(out, mark->pid);
-		put_varint(out, (uint64_t)mark->begin_ns);
-		put_varint(out, (uint64_t)(mark->end_ns - mark->begin_ns));
-		put_varint(out, mark->bytes);
+		BUG_ON(event->source > TELE_EVENT_NCCL || event->begin_ns < 0 ||
+		       event->end_ns < event->begin_ns || event->end_ns > TELE_MAX_NS);
+		put_job(out, frame, event->job);
+		put_u8(out, (uint8_t)(event->source |
+				      (event->is_launch ? TELE_LAUNCH_BIT : 0)));
+		put_varint(out, event->pid);
+		put_varint(out, (uint64_t)event->begin_ns);
+		put_varint(out, (uint64_t)(event->end_ns - event->begin_ns));
+		put_varint(out, event->bytes);
 	}
 	end_section(out, begin);
 }
@@ -324,8 +324,8 @@ tele_encode(const struct tele_frame *frame, struct tele_buffer *out)
 		put_traffic(out, frame);
 	if (frame->series.n)
 		put_series(out, frame);
-	if (frame->marks.n)
-		put_marks(out, frame);
+	if (frame->events.n)
+		put_events(out, frame);
 	if (frame->iterations.n)
 		put_iterations(out, frame);
 

@@ -24,7 +24,7 @@ enum tele_section {
 	TELE_SECTION_JOBS = 3,
 	TELE_SECTION_TRAFFIC = 4,
 	TELE_SECTION_SERIES = 5,
-	TELE_SECTION_MARKS = 6,
+	TELE_SECTION_EVENTS = 6,
 	TELE_SECTION_ITERATIONS = 7,
 };
 
@@ -35,7 +35,7 @@ enum tele_section {
 #define TELE_MIN_JOB_BYTES       2
 #define TELE_MIN_TRAFFIC_BYTES   13
 #define TELE_MIN_SERIES_BYTES    5
-#define TELE_MIN_MARK_BYTES      6
+#define TELE_MIN_EVENT_BYTES     6
 #define TELE_MIN_ITERATION_BYTES 14
 
 /* The byte that says direction and measure, and that of an interface. */
@@ -43,7 +43,7 @@ enum tele_section {
 #define TELE_MEASURE_SHIFT 1
 #define TELE_UP_BIT        0x01
 #define TELE_RDMA_BIT      0x02
-/* That of a mark: its source below this bit. */
+/* That of an event: its source below this bit. */
 #define TELE_LAUNCH_BIT 0x80
 /* The second of the two bytes of an iteration. */
 #define TELE_CLAIMED_BIT   0x01

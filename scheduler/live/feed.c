@@ -72,7 +72,7 @@ static int
 open_buses(struct feed *feed, const char *const *endpoints, size_t n, const char *keys,
 	   struct err *err)
 {
-	static const uint8_t kinds[] = { TELE_SUMMARY, TELE_RAW, TELE_MARKS,
+	static const uint8_t kinds[] = { TELE_SUMMARY, TELE_RAW, TELE_EVENTS,
 					 TELE_PACE };
 	int error = 0;
 

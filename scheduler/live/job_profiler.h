@@ -14,7 +14,7 @@
  *	gaps     a bin that nobody knows is filled with the mean of its series'
  *	         known bins, which is neutral to an autocorrelation; a series with
  *	         more than a fifth of gaps is left out; if none is left, no estimate
- *	marks    where the program's own marks are there, the time from one iteration
+ *	events    where the program's own events are there, the time from one iteration
  *	         to the next is known: a sequence of collectives, each with its
  *	         bytes, that repeats.  If that takes k >= 2 times what the traffic
  *	         shows, k periods of the traffic are one iteration, and harmonic_of
@@ -63,7 +63,7 @@ struct profiled_job {
 	uint32_t window_ms;         /* Its length. */
 	struct detection detection; /* Owned.  The profile, named after the job. */
 	int64_t harmonic_of_us;     /* What the traffic alone says; 0: the period. */
-	bool has_marks;             /* The period was compared with marks. */
+	bool has_events;            /* The period was compared with events. */
 	uint32_t n_series, n_left_out;        /* Pooled; of the job, but not pooled. */
 	double gap_frac;                      /* Of the pooled bins. */
 	int64_t trend_us[JOB_PROFILER_TREND]; /* Periods, oldest first. */
@@ -111,7 +111,7 @@ const struct profiled_job *job_profiler_find(const struct job_profiler *online,
 					     uint32_t job);
 
 /*
- * The job's time from iteration to iteration by its marks, microseconds; 0 if there
+ * The job's time from iteration to iteration by its events, microseconds; 0 if there
  * are none or they do not repeat.  For tests, too.
  */
 int64_t job_profiler_event_period_us(const struct live *live, uint32_t job,

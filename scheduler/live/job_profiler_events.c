@@ -31,7 +31,7 @@ struct sequence {
 };
 
 static bool
-is_same_process(const struct live_mark *x, const struct live_mark *y)
+is_same_process(const struct live_event *x, const struct live_event *y)
 {
 	return x->host == y->host && x->pid == y->pid;
 }
@@ -39,7 +39,7 @@ is_same_process(const struct live_mark *x, const struct live_mark *y)
 static int
 compare_processes(const void *a, const void *b)
 {
-	const struct live_mark *x = a, *y = b;
+	const struct live_event *x = a, *y = b;
 
 	if (x->host != y->host)
 		return x->host < y->host ? -1 : 1;
@@ -48,17 +48,17 @@ compare_processes(const void *a, const void *b)
 	return (x->begin_ns > y->begin_ns) - (x->begin_ns < y->begin_ns);
 }
 
-/* The marks of the process that told most since 'from_ns', in order of time. */
+/* The events of the process that told most since 'from_ns', in order of time. */
 static void
-pick_process(const struct live_mark *marks, size_t n, int64_t from_ns,
+pick_process(const struct live_event *events, size_t n, int64_t from_ns,
 	     struct sequence *out)
 {
-	struct live_mark *sorted = xcalloc(n + 1, sizeof *sorted);
+	struct live_event *sorted = xcalloc(n + 1, sizeof *sorted);
 	size_t n_recent = 0;
 
 	for (size_t i = 0; i < n; i++)
-		if (marks[i].begin_ns >= from_ns)
-			sorted[n_recent++] = marks[i];
+		if (events[i].begin_ns >= from_ns)
+			sorted[n_recent++] = events[i];
 	qsort(sorted, n_recent, sizeof *sorted, compare_processes);
 	for (size_t first = 0, end; first < n_recent; first = end) {
 		for (end = first + 1; end < n_recent; end++)
@@ -96,11 +96,11 @@ job_profiler_event_period_us(const struct live *live, uint32_t job, int64_t from
 {
 	struct sequence one = { .of = VEC_EMPTY };
 	size_t n;
-	const struct live_mark *marks = live_marks(live, job, &n);
+	const struct live_event *events = live_events(live, job, &n);
 	int64_t period_us = 0;
 	double *times_us;
 
-	pick_process(marks, n, from_ns, &one);
+	pick_process(events, n, from_ns, &one);
 	n = one.of.n;
 	times_us = xcalloc(n + 1, sizeof *times_us);
 	for (size_t k = 1; k <= MAX_SEQUENCE && (MIN_REPEATS + 1) * k <= n; k++) {

@@ -43,7 +43,7 @@ live_free(struct live *live)
 	for (size_t i = 0; i < live->interfaces.n; i++)
 		vec_free(&live->interfaces.items[i].covered);
 	for (size_t i = 0; i < live->jobs.n; i++)
-		vec_free(&live->jobs.items[i].marks);
+		vec_free(&live->jobs.items[i].events);
 	vec_free(&live->series);
 	vec_free(&live->interfaces);
 	vec_free(&live->jobs);
@@ -205,8 +205,8 @@ live_intern_job(struct live *live, const char *name)
 		return UINT32_MAX;
 	id = strtab_intern(live->job_names, name);
 	if (id == live->jobs.n)
-		vec_push(&live->jobs, ((struct job){ .marks = VEC_EMPTY }));
-	live->jobs.items[id] = (struct job){ .is_known = true, .marks = VEC_EMPTY };
+		vec_push(&live->jobs, ((struct job){ .events = VEC_EMPTY }));
+	live->jobs.items[id] = (struct job){ .is_known = true, .events = VEC_EMPTY };
 	live->n_known_jobs++;
 	return id;
 }

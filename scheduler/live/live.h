@@ -21,7 +21,7 @@
  * anything else that no frame told is a gap (TELE_GAP), never zero.
  *
  * Memory is bounded: beyond 'max_bytes' new hosts, interfaces and series are
- * refused and counted.  Rings of bins and marks, which take most of it, leave an eighth
+ * refused and counted.  Rings of bins and events, which take most of it, leave an eighth
  * to the others, so that summaries of all are still known where raw series of some are
  * not kept.  Rings that are wholly out of date are given back first.  What has not been
  * heard of for long is forgotten by live_forget().
@@ -48,9 +48,9 @@ struct live;
 #define LIVE_FORGET_JOB_NS  INT64_C(300000000000)
 #define LIVE_FORGET_HOST_NS INT64_C(86400000000000)
 /* Of one job; older ones are dropped. */
-#define LIVE_MAX_MARKS 4096
+#define LIVE_MAX_EVENTS 4096
 
-/* Of max_bytes: one in so many is left to what is not rings or marks. */
+/* Of max_bytes: one in so many is left to what is not rings or events. */
 #define LIVE_ITEMS_SHARE 8
 
 struct live_opts {
@@ -96,7 +96,7 @@ struct live_series {
 };
 
 /* One collective, on wall clock time. */
-struct live_mark {
+struct live_event {
 	uint32_t host, pid;
 	bool is_launch;
 	int64_t begin_ns;
@@ -210,9 +210,9 @@ double live_mean_bytes_per_ms(const struct live *live, uint32_t series);
 void live_bins(const struct live *live, uint32_t series, int64_t from_ms, size_t n,
 	       uint32_t *ret_bins);
 
-/* The marks of a job in the order of arrival; '*ret_n' of them.  Borrowed. */
-const struct live_mark *live_marks(const struct live *live, uint32_t job,
-				   size_t *ret_n);
+/* The events of a job in the order of arrival; '*ret_n' of them.  Borrowed. */
+const struct live_event *live_events(const struct live *live, uint32_t job,
+				     size_t *ret_n);
 
 const struct live_counts *live_counts(const struct live *live);
 /* Of what is kept, as it is held against max_bytes. */

@@ -55,8 +55,8 @@ drop_job(struct live *live, uint32_t id)
 	struct job *job = &live->jobs.items[id];
 
 	if (job->has_room)
-		live->bytes -= LIVE_MAX_MARKS * sizeof *job->marks.items;
-	vec_free(&job->marks);
+		live->bytes -= LIVE_MAX_EVENTS * sizeof *job->events.items;
+	vec_free(&job->events);
 	*job = (struct job){ .is_known = false };
 	strtab_remove(live->job_names, id);
 	live->bytes -= LIVE_ITEM_BYTES;

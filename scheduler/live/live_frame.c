@@ -314,10 +314,10 @@ take_summary(struct live *live, uint32_t id, const struct tele_frame *frame)
 }
 
 static void
-take_marks(struct live *live, uint32_t host, const struct tele_frame *frame)
+take_events(struct live *live, uint32_t host, const struct tele_frame *frame)
 {
-	for (size_t i = 0; i < frame->marks.n; i++) {
-		const struct tele_mark *told = &frame->marks.items[i];
+	for (size_t i = 0; i < frame->events.n; i++) {
+		const struct tele_event *told = &frame->events.items[i];
 		uint32_t id = told->job >= TELE_OTHER ? UINT32_MAX
 						      : live->job_of.items[told->job];
 		struct job *job;
@@ -328,18 +328,18 @@ take_marks(struct live *live, uint32_t host, const struct tele_frame *frame)
 		job = &live->jobs.items[id];
 		if (!job->has_room &&
 		    !live_may_take_much(live,
-					LIVE_MAX_MARKS * sizeof *job->marks.items))
+					LIVE_MAX_EVENTS * sizeof *job->events.items))
 			continue;
 		job->has_room = true;
-		if (job->marks.n >= LIVE_MAX_MARKS) { /* The older half goes. */
-			job->marks.n = LIVE_MAX_MARKS / 2;
-			memmove(job->marks.items, job->marks.items + job->marks.n,
-				job->marks.n * sizeof *job->marks.items);
+		if (job->events.n >= LIVE_MAX_EVENTS) { /* The older half goes. */
+			job->events.n = LIVE_MAX_EVENTS / 2;
+			memmove(job->events.items, job->events.items + job->events.n,
+				job->events.n * sizeof *job->events.items);
 		}
-		vec_push(&job->marks,
-			 ((struct live_mark){ host, told->pid, told->is_launch,
-					      told->begin_ns + frame->wall_offset_ns,
-					      told->bytes }));
+		vec_push(&job->events,
+			 ((struct live_event){ host, told->pid, told->is_launch,
+					       told->begin_ns + frame->wall_offset_ns,
+					       told->bytes }));
 	}
 }
 
@@ -411,8 +411,8 @@ live_frame(struct live *live, const struct tele_frame *frame)
 		take_raw(live, host, frame);
 	else if (frame->kind == TELE_SUMMARY)
 		take_summary(live, host, frame);
-	else if (frame->kind == TELE_MARKS)
-		take_marks(live, host, frame);
+	else if (frame->kind == TELE_EVENTS)
+		take_events(live, host, frame);
 	else
 		hand_on_iterations(live, host, frame);
 }

@@ -61,7 +61,7 @@ struct series {
 struct job {
 	bool is_known;    /* Else its number is free. */
 	int64_t heard_ns; /* 'now' when a frame last named it. */
-	VEC(struct live_mark) marks;
+	VEC(struct live_event) events;
 	bool has_room; /* Their memory is reckoned. */
 };
 
@@ -111,7 +111,7 @@ struct series *live_series_of(const struct live *live, uint64_t key);
 
 /* Reserves memory for something new; false, and counted, if there is none. */
 bool live_may_take(struct live *live, size_t bytes);
-/* The same of rings and marks, which leave one in LIVE_ITEMS_SHARE for hosts and jobs. */
+/* The same of rings and events, which leave one in LIVE_ITEMS_SHARE for hosts and jobs. */
 bool live_may_take_much(struct live *live, size_t bytes);
 
 /* Makes the ring of a series, if it has none, to end at 'end_ms'; false: no memory. */

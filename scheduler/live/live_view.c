@@ -272,11 +272,11 @@ live_mean_bytes_per_ms(const struct live *live, uint32_t series)
 		       : 0;
 }
 
-const struct live_mark *
-live_marks(const struct live *live, uint32_t job, size_t *ret_n)
+const struct live_event *
+live_events(const struct live *live, uint32_t job, size_t *ret_n)
 {
-	*ret_n = live->jobs.items[job].marks.n;
-	return live->jobs.items[job].marks.items;
+	*ret_n = live->jobs.items[job].events.n;
+	return live->jobs.items[job].events.items;
 }
 
 size_t

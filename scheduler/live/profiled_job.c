@@ -6,7 +6,7 @@
 
 #include "lib/base/alloc.h"
 
-#define MAX_MISMATCH 0.1 /* Of marks and a multiple of the traffic's period. */
+#define MAX_MISMATCH 0.1 /* Of events and a multiple of the traffic's period. */
 #define MAX_HARMONIC 64
 
 void
@@ -55,15 +55,15 @@ profiled_job_use_events(const struct live *live, struct profiled_job *job,
 			struct detection *d, int64_t from_ns)
 {
 	double jitter_us = 0, ratio;
-	int64_t marked_us =
+	int64_t event_us =
 		job_profiler_event_period_us(live, job->job, from_ns, &jitter_us);
 	int64_t k;
 
 	job->harmonic_of_us = 0;
-	job->has_marks = marked_us > 0;
-	if (!marked_us)
+	job->has_events = event_us > 0;
+	if (!event_us)
 		return;
-	ratio = (double)marked_us / (double)d->profile.period_us;
+	ratio = (double)event_us / (double)d->profile.period_us;
 	k = llround(ratio);
 	if (k < 2 || k > MAX_HARMONIC || fabs(ratio / (double)k - 1) > MAX_MISMATCH ||
 	    d->profile.n_phases * (size_t)k > PROFILE_MAX_PHASES ||

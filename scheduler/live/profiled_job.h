@@ -1,6 +1,6 @@
 /*
  * profiled_job.h - what becomes of a job as something is found in a window of its traffic, or
- * nothing is: for online.c, whose header says what marks, alarms and trends are.
+ * nothing is: for online.c, whose header says what events, alarms and trends are.
  */
 #ifndef SCHEDULER_LIVE_PROFILED_JOB_H
 #define SCHEDULER_LIVE_PROFILED_JOB_H
@@ -13,7 +13,7 @@ void profiled_job_free(struct profiled_job *job); /* Accepts NULL. */
 void profiled_job_refuse(struct profiled_job *job, char *why);
 
 /*
- * Lets the program's own marks since 'from_ns' overrule what a part of an iteration looks
+ * Lets the program's own events since 'from_ns' overrule what a part of an iteration looks
  * like: makes several iterations of what was found one.
  */
 void profiled_job_use_events(const struct live *live, struct profiled_job *job,

@@ -92,7 +92,7 @@ open_publish(const struct run_args *args, const struct setup *setup,
 	opts->tick_ns = PUBLISH_WINDOW_NS;
 	opts->on_sent = on_sent;
 	opts->on_tick = on_tick;
-	if (publish.emit.with_marks)
+	if (publish.emit.with_events)
 		opts->on_flows = on_flows;
 	return error;
 }
@@ -296,9 +296,9 @@ run_run(int argc, char **argv)
 		  .type = CLI_FLAG,
 		  .ret_value = &args.publish.emit.with_switches,
 		  .help = "telemetry of the switches' ports, too" },
-		{ .name = "publish-marks",
+		{ .name = "publish-events",
 		  .type = CLI_FLAG,
-		  .ret_value = &args.publish.emit.with_marks,
+		  .ret_value = &args.publish.emit.with_events,
 		  .help = "and when each collective began and ended" },
 		{ .name = "pace",
 		  .type = CLI_NUM,

@@ -181,7 +181,7 @@ emit_free(struct emit *emit)
 		free(emit->stream_at[j]);
 	for (size_t i = 0; i < emit->n_streams; i++)
 		vec_free(&emit->streams[i].pieces);
-	vec_free(&emit->marks);
+	vec_free(&emit->events);
 	free(emit->stream_at);
 	free(emit->streams);
 	free(emit->links);
@@ -222,8 +222,8 @@ void
 emit_flows(struct emit *emit, uint32_t job, uint32_t segment, double start_ns,
 	   double end_ns)
 {
-	if (emit->opts.with_marks)
-		vec_push(&emit->marks,
+	if (emit->opts.with_events)
+		vec_push(&emit->events,
 			 ((struct collective_seen){ job, start_ns, end_ns,
 						    emit->scenario->workload.jobs[job]
 							    .segments[segment]
@@ -337,10 +337,10 @@ forget_window(struct emit *emit)
 		stream->pieces.n = n;
 		stream->carry_bytes = stream->next_carry_bytes;
 	}
-	for (size_t i = 0; i < emit->marks.n; i++)
-		if (emit->marks.items[i].end_ns > until_ns)
-			emit->marks.items[n_kept++] = emit->marks.items[i];
-	emit->marks.n = n_kept;
+	for (size_t i = 0; i < emit->events.n; i++)
+		if (emit->events.items[i].end_ns > until_ns)
+			emit->events.items[n_kept++] = emit->events.items[i];
+	emit->events.n = n_kept;
 }
 
 void

@@ -36,7 +36,7 @@ struct emit_opts {
 	uint64_t seed;
 	double mtu_bytes;   /* 0: the engine's default. */
 	bool with_switches; /* They send too. */
-	bool with_marks;    /* Keep the begin and end of collectives. */
+	bool with_events;   /* Keep the begin and end of collectives. */
 };
 
 /* Borrows all but the options. */
@@ -72,7 +72,7 @@ const char *emit_sender(const struct emit *emit, size_t sender);
 /*
  * Makes '*frame' the sender's frame of 'kind' for the last window, and counts it in
  * the sequence; so ask only for what is sent.  Returns false, and counts nothing,
- * if there is nothing to say: marks of a window without any.
+ * if there is nothing to say: events of a window without any.
  */
 bool emit_frame(struct emit *emit, size_t sender, enum tele_kind kind,
 		struct tele_frame *frame);

@@ -7,7 +7,7 @@
 #include "sim/telemetry/emit_internal.h"
 #include "topology/topo.h"
 
-/* Marks want a process: that of job j is this and j. */
+/* Events want a process: that of job j is this and j. */
 #define FIRST_PID 1000
 
 size_t
@@ -191,19 +191,20 @@ runs_here(const struct emit *emit, uint32_t job, uint32_t node)
 
 /* Collectives that ended in the window. */
 static void
-add_marks(const struct emit *emit, const struct sender *sender,
-	  struct tele_frame *frame)
+add_events(const struct emit *emit, const struct sender *sender,
+	   struct tele_frame *frame)
 {
 	/* More than a frame has room for are lost, as a collector's would be. */
-	for (size_t i = 0; i < emit->marks.n && frame->marks.n < TELE_MAX_MARKS; i++) {
-		const struct collective_seen *seen = &emit->marks.items[i];
+	for (size_t i = 0; i < emit->events.n && frame->events.n < TELE_MAX_EVENTS;
+	     i++) {
+		const struct collective_seen *seen = &emit->events.items[i];
 
 		if (!runs_here(emit, seen->job, sender->node))
 			continue;
-		vec_push(&frame->marks,
-			 ((struct tele_mark){
+		vec_push(&frame->events,
+			 ((struct tele_event){
 				 .job = tele_add_job(frame, job_name(emit, seen->job)),
-				 .source = TELE_MARK_MPI,
+				 .source = TELE_EVENT_MPI,
 				 .pid = FIRST_PID + seen->job,
 				 .begin_ns = llround(seen->start_ns),
 				 .end_ns = llround(seen->end_ns),
@@ -232,8 +233,8 @@ emit_frame(struct emit *emit, size_t number, enum tele_kind kind,
 	else if (kind == TELE_RAW)
 		add_all_series(emit, sender, frame);
 	else
-		add_marks(emit, sender, frame);
-	if (kind == TELE_MARKS && !frame->marks.n)
+		add_events(emit, sender, frame);
+	if (kind == TELE_EVENTS && !frame->events.n)
 		return false;
 	frame->sequence = sender->sequence[kind]++;
 	return true;

@@ -55,7 +55,7 @@ struct sender {
 	uint32_t first, n; /* In emit.ends. */
 	uint8_t boot_id[16];
 	uint64_t start_id;
-	uint64_t sequence[TELE_MARKS + 1];
+	uint64_t sequence[TELE_EVENTS + 1];
 };
 
 struct collective_seen {
@@ -75,7 +75,7 @@ struct emit {
 	struct stream *streams;    /* Owned.  By link, then job. */
 	size_t n_streams;
 	uint32_t **stream_at; /* Owned.  By job, and place in laid.path_links. */
-	VEC(struct collective_seen) marks;
+	VEC(struct collective_seen) events;
 	int64_t wall_offset_ns;
 	int64_t from_ms, to_ms; /* The window. */
 	size_t n_bins;

@@ -58,7 +58,7 @@ static bool
 is_anybody_there(struct publish *p)
 {
 	for (size_t i = 0; i < emit_n_senders(p->emit); i++)
-		for (int kind = TELE_SUMMARY; kind <= TELE_MARKS; kind++)
+		for (int kind = TELE_SUMMARY; kind <= TELE_EVENTS; kind++)
 			if (bus_pub_is_wanted(p->pub, (uint8_t)kind,
 					      emit_sender(p->emit, i)))
 				return true;
@@ -155,7 +155,7 @@ publish_tick(struct publish *p, int64_t now_ns)
 	    !sleep_until(p, p->begin_ns + (int64_t)((double)now_ns / p->pace)))
 		return false;
 	for (size_t i = 0; i < n && !p->error; i++)
-		for (int kind = TELE_SUMMARY; kind <= TELE_MARKS && !p->error; kind++)
+		for (int kind = TELE_SUMMARY; kind <= TELE_EVENTS && !p->error; kind++)
 			p->error = send_frame(p, i, (enum tele_kind)kind);
 	return !p->error;
 }

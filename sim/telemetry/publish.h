@@ -3,7 +3,7 @@
  * bus, or into a recording.
  *
  * Every second of simulated time, each sender of emit.h says its summary, then its
- * raw series, then its marks.  On the bus raw series and marks are only made for
+ * raw series, then its events.  On the bus raw series and events are only made for
  * those who subscribed; in a recording they always are.  On the bus simulated time
  * goes by as real time does, unless told otherwise.
  */

@@ -1,7 +1,7 @@
 /* CPU time of the binner: a bin from a counter, a bin from bins, a second's frames. */
 #include <stdio.h>
 
-#include "collector/binner.h"
+#include "collector/series/binner.h"
 #include "lib/base/clk.h"
 #include "lib/base/vec.h"
 #include "lib/wire/tele.h"

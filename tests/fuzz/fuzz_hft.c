@@ -1,7 +1,7 @@
 /* Any text as a file of high-frequency telemetry: read, or refused with a reason. */
 #include <stdlib.h>
 
-#include "collector/hft.h"
+#include "collector/import/hft.h"
 #include "lib/base/err.h"
 #include "tests/fuzz/fuzz.h"
 

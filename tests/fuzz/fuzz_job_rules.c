@@ -1,8 +1,8 @@
 /* Any text as a rule for jobs: taken, or refused with a reason. */
 #include <stdlib.h>
 
-#include "collector/job_rules.h"
-#include "collector/packet.h"
+#include "collector/sources/packets/job_rules.h"
+#include "collector/sources/packets/packet.h"
 #include "lib/base/err.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -75,10 +75,10 @@ take_frame(struct input *in, struct tele_frame *frame)
 						   .enter_ns = take(in, 8),
 						   .begin_ns = take(in, 8) }));
 	if (job != TELE_LINK)
-		vec_push(&frame->marks,
-			 ((struct tele_mark){ .job = job,
-					      .pid = (uint32_t)take(in, 1),
-					      .begin_ns = take(in, 8) }));
+		vec_push(&frame->events,
+			 ((struct tele_event){ .job = job,
+					       .pid = (uint32_t)take(in, 1),
+					       .begin_ns = take(in, 8) }));
 }
 
 /* Whatever the frame said, these are times on the wall clock, of a job that is known. */

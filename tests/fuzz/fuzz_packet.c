@@ -1,6 +1,6 @@
 /* Any bytes as a packet, of each kind of link; then what rules make of it. */
-#include "collector/job_rules.h"
-#include "collector/packet.h"
+#include "collector/sources/packets/job_rules.h"
+#include "collector/sources/packets/packet.h"
 #include "tests/fuzz/fuzz.h"
 
 int

@@ -1,7 +1,7 @@
 /* Any bytes as a reply of NETLINK_RDMA; what is handed on is within its bounds. */
 #include <string.h>
 
-#include "collector/rdma_nl.h"
+#include "collector/sources/rdma/rdma_nl.h"
 #include "tests/fuzz/fuzz.h"
 
 static void

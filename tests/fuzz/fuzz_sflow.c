@@ -1,5 +1,5 @@
 /* Any bytes as an sFlow datagram; what is handed on is within its bounds. */
-#include "collector/sflow.h"
+#include "collector/sources/packets/sflow.h"
 #include "tests/fuzz/fuzz.h"
 
 static void

@@ -17,8 +17,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collector/cgroups.h"
-#include "collector/src_bpf.h"
+#include "collector/jobs/cgroups.h"
+#include "collector/sources/bpf/src_bpf.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clk.h"
 #include "lib/base/err.h"

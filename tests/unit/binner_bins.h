@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "collector/binner.h"
+#include "collector/series/binner.h"
 #include "lib/base/vec.h"
 #include "lib/wire/tele.h"
 #include "tests/unit/test.h"

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/binner.h"
-#include "collector/source.h"
+#include "collector/series/binner.h"
+#include "collector/sources/source.h"
 #include "lib/base/strtab.h"
 #include "lib/base/vec.h"
 #include "lib/wire/tele.h"

@@ -70,10 +70,10 @@ random_traffic(struct rng *rng, struct tele_frame *frame)
 }
 
 static inline void
-random_mark(struct rng *rng, struct tele_frame *frame)
+random_event(struct rng *rng, struct tele_frame *frame)
 {
 	int64_t begin_ns = (int64_t)(rng_next(rng) >> 3);
-	struct tele_mark mark = {
+	struct tele_event event = {
 		.job = random_job(rng, frame),
 		.source = (uint8_t)rng_below(rng, 3),
 		.is_launch = rng_next(rng) & 1,
@@ -83,7 +83,7 @@ random_mark(struct rng *rng, struct tele_frame *frame)
 		.bytes = random_magnitude(rng),
 	};
 
-	vec_push(&frame->marks, mark);
+	vec_push(&frame->events, event);
 }
 
 static inline void
@@ -162,7 +162,7 @@ random_frame(struct rng *rng, struct tele_frame *frame)
 	for (size_t i = rng_below(rng, 5); i && frame->interfaces.n; i--)
 		random_series(rng, frame);
 	for (size_t i = rng_below(rng, 5); i; i--)
-		random_mark(rng, frame);
+		random_event(rng, frame);
 	for (size_t i = rng_below(rng, 5); i; i--)
 		random_iteration(rng, frame);
 }
@@ -203,7 +203,7 @@ assert_same_series(const struct tele_frame *a, const struct tele_frame *b, size_
 }
 
 static inline void
-assert_same_mark(const struct tele_mark *a, const struct tele_mark *b)
+assert_same_event(const struct tele_event *a, const struct tele_event *b)
 {
 	assert_int_equal(a->job, b->job);
 	assert_int_equal(a->source, b->source);
@@ -275,9 +275,9 @@ assert_same_frame(const struct tele_frame *a, const struct tele_frame *b)
 	assert_int_equal(a->series.n, b->series.n);
 	for (size_t i = 0; i < a->series.n; i++)
 		assert_same_series(a, b, i);
-	assert_int_equal(a->marks.n, b->marks.n);
-	for (size_t i = 0; i < a->marks.n; i++)
-		assert_same_mark(&a->marks.items[i], &b->marks.items[i]);
+	assert_int_equal(a->events.n, b->events.n);
+	for (size_t i = 0; i < a->events.n; i++)
+		assert_same_event(&a->events.items[i], &b->events.items[i]);
 	assert_int_equal(a->iterations.n, b->iterations.n);
 	for (size_t i = 0; i < a->iterations.n; i++)
 		assert_same_iteration(&a->iterations.items[i], &b->iterations.items[i]);

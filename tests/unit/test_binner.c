@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/binner.h"
+#include "collector/series/binner.h"
 #include "lib/wire/tele.h"
 #include "tests/unit/binner_bins.h"
 #include "tests/unit/test.h"

@@ -3,7 +3,7 @@
  */
 #include <stdlib.h>
 
-#include "collector/binner.h"
+#include "collector/series/binner.h"
 #include "lib/base/rng.h"
 #include "lib/wire/tele.h"
 #include "tests/unit/binner_bins.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collector/boot.h"
+#include "collector/series/boot.h"
 #include "lib/base/err.h"
 #include "lib/base/file.h"
 #include "tests/unit/test.h"

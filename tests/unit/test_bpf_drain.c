@@ -2,7 +2,7 @@
  * counted twice, and land in their millisecond. */
 #include <string.h>
 
-#include "collector/src_bpf_drain.h"
+#include "collector/sources/bpf/src_bpf_drain.h"
 #include "lib/base/alloc.h"
 #include "lib/base/rng.h"
 #include "tests/unit/test.h"

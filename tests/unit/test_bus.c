@@ -98,7 +98,7 @@ a_publisher_knows_what_is_wanted(void **state)
 	/* n1 is not n10, and raw series are not summaries. */
 	assert_false(bus_pub_is_wanted(pub, TELE_RAW, "n10"));
 	assert_false(bus_pub_is_wanted(pub, TELE_RAW, "n"));
-	assert_false(bus_pub_is_wanted(pub, TELE_MARKS, "n1"));
+	assert_false(bus_pub_is_wanted(pub, TELE_EVENTS, "n1"));
 	/* One of two goes: n1 is still wanted, n2 is not. */
 	bus_sub_close(two);
 	until(!bus_pub_is_wanted(pub, TELE_RAW, "n2"), bus_pub_wait(pub, 10 * MS));

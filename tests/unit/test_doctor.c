@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "collector/config.h"
-#include "collector/doctor.h"
+#include "collector/doctor/doctor.h"
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
 #include "lib/base/json.h"
@@ -78,13 +78,13 @@ lockdown_of_confidentiality_keeps_ebpf_from_working(void **state)
 			   &err);
 		doctor_init(&doctor, &config);
 		doctor.sysroot = root;
-		doctor_look_at_lockdown(&doctor);
+		doctor_check_lockdown(&doctor);
 		put("/sys/kernel/security/lockdown",
 		    "none [integrity] confidentiality\n");
-		doctor_look_at_lockdown(&doctor);
+		doctor_check_lockdown(&doctor);
 		put("/sys/kernel/security/lockdown",
 		    "none integrity [confidentiality]\n");
-		doctor_look_at_lockdown(&doctor);
+		doctor_check_lockdown(&doctor);
 		assert_int_equal(doctor.findings.n, 3);
 		assert_int_equal(doctor.findings.items[1].state, FINDING_OK);
 		/* Asked for by name, it is not a matter of less any more. */
@@ -107,13 +107,13 @@ cgroups_are_found_wherever_they_are_mounted(void **state)
 	config_init(&config);
 	doctor_init(&doctor, &config);
 	doctor.sysroot = root;
-	doctor_look_at_cgroups(&doctor);
+	doctor_check_cgroups(&doctor);
 	put("/proc/self/mountinfo",
 	    "36 35 0:30 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n");
-	doctor_look_at_cgroups(&doctor);
+	doctor_check_cgroups(&doctor);
 	put("/proc/self/mountinfo",
 	    "36 35 0:30 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n");
-	doctor_look_at_cgroups(&doctor);
+	doctor_check_cgroups(&doctor);
 	assert_int_equal(state_of(&doctor, "cgroups", "could not be looked at"),
 			 FINDING_WARN);
 	assert_int_equal(state_of(&doctor, "cgroups", "is not mounted"), FINDING_WARN);
@@ -142,7 +142,7 @@ an_interface_that_carries_rdma_is_told_from_one_that_does_not(void **state)
 	config_init(&config);
 	doctor_init(&doctor, &config);
 	doctor.sysroot = root;
-	doctor_look_at_interfaces(&doctor);
+	doctor_check_interfaces(&doctor);
 	assert_int_equal(state_of(&doctor, "interface", "eth0: ixgbe, up, 25 Gb/s"),
 			 FINDING_OK);
 	assert_int_equal(
@@ -157,7 +157,7 @@ an_interface_that_carries_rdma_is_told_from_one_that_does_not(void **state)
 	config_set(&config, "source", "interface", "lo, eth7,sw*", NULL, 0, &err);
 	doctor_init(&doctor, &config);
 	doctor.sysroot = root;
-	doctor_look_at_interfaces(&doctor);
+	doctor_check_interfaces(&doctor);
 	assert_int_equal(state_of(&doctor, "interface", "lo: no hardware"), FINDING_OK);
 	assert_int_equal(state_of(&doctor, "interface", "eth7: is not there"),
 			 FINDING_WARN);
@@ -177,7 +177,7 @@ without_interfaces_it_says_so(void **state)
 	config_init(&config);
 	doctor_init(&doctor, &config);
 	doctor.sysroot = "/no/such/root";
-	doctor_look_at_interfaces(&doctor);
+	doctor_check_interfaces(&doctor);
 	assert_int_equal(state_of(&doctor, "interface", "there is none"), FINDING_WARN);
 	doctor_fini(&doctor);
 	config_fini(&config);
@@ -198,8 +198,8 @@ text_and_json_have_the_same_findings(void **state)
 	(void)state;
 	config_init(&config);
 	doctor_init(&doctor, &config);
-	doctor_say(&doctor, FINDING_OK, "one", NULL, "all %s", "well");
-	doctor_say(&doctor, FINDING_FAIL, "two", "mend it", "a \"quoted\" fault");
+	doctor_add(&doctor, FINDING_OK, "one", NULL, "all %s", "well");
+	doctor_add(&doctor, FINDING_FAIL, "two", "mend it", "a \"quoted\" fault");
 	out = open_memstream(&text, &length);
 	doctor_print(&doctor, out);
 	fclose(out);
@@ -243,7 +243,7 @@ what_belongs_to_a_scheduler_is_told_and_missed_only_in_part(void **state)
 		doctor_init(&doctor, &config);
 		doctor.config_file = file;
 		setenv("PATH", dir, 1);
-		doctor_look_beside(&doctor);
+		doctor_check_scheduler(&doctor);
 		setenv("PATH", path, 1);
 		if (i)
 			assert_int_equal(

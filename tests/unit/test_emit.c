@@ -49,7 +49,7 @@ on_tick(void *ctx, int64_t now_ns)
 
 	emit_window(heard->emit, now_ns);
 	for (size_t i = 0; i < emit_n_senders(heard->emit); i++)
-		for (int kind = TELE_SUMMARY; kind <= TELE_MARKS; kind++)
+		for (int kind = TELE_SUMMARY; kind <= TELE_EVENTS; kind++)
 			if (emit_frame(heard->emit, i, (enum tele_kind)kind,
 				       &heard->frame)) {
 				tele_encode(&heard->frame, &heard->bytes);
@@ -224,8 +224,8 @@ a_job_sends_its_bytes_in_each_iteration(void **state)
 static void
 the_same_seed_says_the_same_bytes(void **state)
 {
-	const struct emit_opts opts = { .seed = 7, .with_marks = true },
-			       others = { .seed = 8, .with_marks = true };
+	const struct emit_opts opts = { .seed = 7, .with_events = true },
+			       others = { .seed = 8, .with_events = true };
 	struct heard a, b, c;
 
 	(void)state;
@@ -295,13 +295,13 @@ switches_know_loads_but_not_whose(void **state)
 }
 
 static void
-marks_are_the_collectives_of_the_hosts_jobs(void **state)
+events_are_the_collectives_of_the_hosts_jobs(void **state)
 {
 	static const char text[] =
 		"[sim]\niterations = 10\nwarmup_iterations = 0\n" LAB_JOB(
 			"A", "a0,b0", "100", "50", "")
 			LAB_JOB("B", "a1,a2", "300", "50", "");
-	const struct emit_opts opts = { .seed = 1, .with_marks = true };
+	const struct emit_opts opts = { .seed = 1, .with_events = true };
 	struct heard heard;
 	size_t n = 0;
 
@@ -310,19 +310,19 @@ marks_are_the_collectives_of_the_hosts_jobs(void **state)
 	for (size_t i = 0; i < heard.ends.n; i++) {
 		const struct tele_frame *frame = frame_of(&heard, i);
 
-		if (frame->kind != TELE_MARKS || strcmp(frame->host, "b0"))
+		if (frame->kind != TELE_EVENTS || strcmp(frame->host, "b0"))
 			continue;
-		assert_true(frame->marks.n > 0);
-		for (size_t k = 0; k < frame->marks.n; k++) {
-			const struct tele_mark *mark = &frame->marks.items[k];
+		assert_true(frame->events.n > 0);
+		for (size_t k = 0; k < frame->events.n; k++) {
+			const struct tele_event *event = &frame->events.items[k];
 
 			if (n < 10) /* Until B is done, A goes on. */
-				assert_int_equal(mark->begin_ns,
+				assert_int_equal(event->begin_ns,
 						 (100 + 108 * (int64_t)n) * 1000000);
 			n++;
-			assert_string_equal(tele_job_name(frame, mark->job), "A");
-			assert_near((double)(mark->end_ns - mark->begin_ns), 8e6, 1);
-			assert_int_equal(mark->bytes, 50000000);
+			assert_string_equal(tele_job_name(frame, event->job), "A");
+			assert_near((double)(event->end_ns - event->begin_ns), 8e6, 1);
+			assert_int_equal(event->bytes, 50000000);
 		}
 	}
 	assert_true(n >= 10);
@@ -405,7 +405,7 @@ main(void)
 		cmocka_unit_test(the_same_seed_says_the_same_bytes),
 		cmocka_unit_test(sequences_count_from_zero_for_each_host_and_kind),
 		cmocka_unit_test(switches_know_loads_but_not_whose),
-		cmocka_unit_test(marks_are_the_collectives_of_the_hosts_jobs),
+		cmocka_unit_test(events_are_the_collectives_of_the_hosts_jobs),
 		cmocka_unit_test(the_period_seen_in_frames_is_the_simulated_one),
 	};
 

@@ -1,8 +1,8 @@
 /* Files written after the example in Cumulus Linux's manual; none was recorded. */
 #include <errno.h>
 
-#include "collector/hft.h"
-#include "collector/source.h"
+#include "collector/import/hft.h"
+#include "collector/sources/source.h"
 #include "lib/base/err.h"
 #include "tests/unit/sink.h"
 #include "tests/unit/test.h"

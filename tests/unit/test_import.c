@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collector/import.h"
+#include "collector/import/import.h"
 #include "lib/base/err.h"
 #include "lib/wire/rec.h"
 #include "lib/wire/tele.h"

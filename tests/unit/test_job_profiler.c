@@ -227,33 +227,33 @@ what_does_not_repeat_gets_no_profile_but_a_reason(void **state)
 	live_free(live);
 }
 
-/* ---- Marks ------------------------------------------------------------------------- */
+/* ---- Events ------------------------------------------------------------------------- */
 
-/* One mark each 'every_ms' from T0 on, its sizes in turn from 'bytes'. */
+/* One event each 'every_ms' from T0 on, its sizes in turn from 'bytes'. */
 static void
-feed_marks(struct live *live, int n, int64_t every_ms, const uint64_t *bytes,
-	   int n_bytes)
+feed_events(struct live *live, int n, int64_t every_ms, const uint64_t *bytes,
+	    int n_bytes)
 {
 	struct tele_frame frame = { 0 };
 
-	frames_begin(&frame, TELE_MARKS, "h0", T0, T0 + n * every_ms, 0, 0);
+	frames_begin(&frame, TELE_EVENTS, "h0", T0, T0 + n * every_ms, 0, 0);
 	for (int i = 0; i < n; i++) {
 		int64_t at_ns = (T0 + i * every_ms) * 1000000;
 
-		vec_push(&frame.marks,
-			 ((struct tele_mark){ .job = tele_add_job(&frame, "a"),
-					      .source = TELE_MARK_MPI,
-					      .pid = 7,
-					      .begin_ns = at_ns,
-					      .end_ns = at_ns + 1000000,
-					      .bytes = bytes[i % n_bytes] }));
+		vec_push(&frame.events,
+			 ((struct tele_event){ .job = tele_add_job(&frame, "a"),
+					       .source = TELE_EVENT_MPI,
+					       .pid = 7,
+					       .begin_ns = at_ns,
+					       .end_ns = at_ns + 1000000,
+					       .bytes = bytes[i % n_bytes] }));
 	}
 	live_frame(live, &frame);
 	tele_fini(&frame);
 }
 
 static void
-marks_tell_an_iteration_from_its_parts(void **state)
+events_tell_an_iteration_from_its_parts(void **state)
 {
 	static const struct program part = { 125, 60, T0, FRAMES_GBPS };
 	static const uint64_t sizes[] = { 4000000, 4000000, 4000000, 1000000 };
@@ -264,7 +264,7 @@ marks_tell_an_iteration_from_its_parts(void **state)
 	(void)state;
 	for (int s = 0; s < 30; s++)
 		feed_second(live, s, "a", program, &part);
-	feed_marks(live, 240, 125, sizes, 4);
+	feed_events(live, 240, 125, sizes, 4);
 	assert_int_equal(job_profiler_event_period_us(live, 0, 0, NULL), 500000);
 	job_profiler_now(online, live);
 	job = job_profiler_find(online, 0);
@@ -278,7 +278,7 @@ marks_tell_an_iteration_from_its_parts(void **state)
 }
 
 static void
-marks_that_agree_change_nothing(void **state)
+events_that_agree_change_nothing(void **state)
 {
 	static const struct program p = { 250, 100, T0, FRAMES_GBPS };
 	static const uint64_t size = 1000000;
@@ -288,9 +288,9 @@ marks_that_agree_change_nothing(void **state)
 	(void)state;
 	for (int s = 0; s < 30; s++)
 		feed_second(live, s, "a", program, &p);
-	feed_marks(live, 120, 250, &size, 1);
+	feed_events(live, 120, 250, &size, 1);
 	job_profiler_now(online, live);
-	assert_true(job_profiler_find(online, 0)->has_marks);
+	assert_true(job_profiler_find(online, 0)->has_events);
 	assert_int_equal(job_profiler_find(online, 0)->harmonic_of_us, 0);
 	assert_near((double)job_profiler_find(online, 0)->detection.profile.period_us,
 		    2.5e5, 2.5e5 * 0.02);
@@ -425,8 +425,8 @@ main(void)
 		cmocka_unit_test(changed_bytes_raise_the_alarm),
 		cmocka_unit_test(few_gaps_change_little_and_many_are_refused),
 		cmocka_unit_test(what_does_not_repeat_gets_no_profile_but_a_reason),
-		cmocka_unit_test(marks_tell_an_iteration_from_its_parts),
-		cmocka_unit_test(marks_that_agree_change_nothing),
+		cmocka_unit_test(events_tell_an_iteration_from_its_parts),
+		cmocka_unit_test(events_that_agree_change_nothing),
 		cmocka_unit_test(a_real_program_is_found_to_two_percent),
 		cmocka_unit_test(a_second_real_program_is_found_to_two_percent),
 	};

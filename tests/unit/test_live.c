@@ -374,24 +374,25 @@ more_holes_than_are_kept_are_gaps_and_not_zero(void **state)
 }
 
 static void
-marks_take_memory_that_is_reckoned(void **state)
+events_take_memory_that_is_reckoned(void **state)
 {
-	const struct live_opts opts = { .max_bytes = LIVE_MAX_MARKS *
-						     sizeof(struct live_mark) * 3 / 2 };
+	const struct live_opts opts = {
+		.max_bytes = LIVE_MAX_EVENTS * sizeof(struct live_event) * 3 / 2
+	};
 	struct live *live = live_new(&opts);
 	struct tele_frame frame = { 0 };
 	size_t n_first, n_second;
 
 	(void)state;
-	frames_begin(&frame, TELE_MARKS, "h0", T0, T0, 0, 0);
+	frames_begin(&frame, TELE_EVENTS, "h0", T0, T0, 0, 0);
 	tele_add_job(&frame, "a");
 	tele_add_job(&frame, "b");
 	for (uint32_t i = 0; i < 10; i++)
-		vec_push(&frame.marks, ((struct tele_mark){ .job = i % 2 }));
+		vec_push(&frame.events, ((struct tele_event){ .job = i % 2 }));
 	live_frame(live, &frame);
 	tele_fini(&frame);
-	live_marks(live, live_find_job(live, "a"), &n_first);
-	live_marks(live, live_find_job(live, "b"), &n_second);
+	live_events(live, live_find_job(live, "a"), &n_first);
+	live_events(live, live_find_job(live, "b"), &n_second);
 	assert_int_equal(n_first, 5);
 	assert_int_equal(n_second, 0);
 	assert_int_equal(live_counts(live)->refused, 5);
@@ -462,7 +463,7 @@ churn_bytes(const void *ctx, int64_t ms)
 	return (uint32_t)(ms % 7);
 }
 
-/* A second of a job, as raw frames and a mark, on hosts that come and go with it. */
+/* A second of a job, as raw frames and an event, on hosts that come and go with it. */
 static void
 churn(struct live *live, int k, int64_t ms)
 {
@@ -475,9 +476,9 @@ churn(struct live *live, int k, int64_t ms)
 	frames_begin(&frame, TELE_RAW, host, ms, ms + 100, 0, (uint64_t)k);
 	frames_add(&frame, "e0", 1e9, job, TELE_TX, churn_bytes, NULL);
 	live_frame(live, &frame);
-	frames_begin(&frame, TELE_MARKS, host, ms, ms + 100, 0, (uint64_t)k);
-	vec_push(&frame.marks, ((struct tele_mark){ .job = tele_add_job(&frame, job),
-						    .begin_ns = ms * 1000000 }));
+	frames_begin(&frame, TELE_EVENTS, host, ms, ms + 100, 0, (uint64_t)k);
+	vec_push(&frame.events, ((struct tele_event){ .job = tele_add_job(&frame, job),
+						      .begin_ns = ms * 1000000 }));
 	live_frame(live, &frame);
 	tele_fini(&frame);
 }
@@ -562,7 +563,7 @@ main(void)
 		cmocka_unit_test(one_clock_that_is_far_ahead_makes_nobody_silent),
 		cmocka_unit_test(after_a_pause_of_all_time_goes_on),
 		cmocka_unit_test(more_holes_than_are_kept_are_gaps_and_not_zero),
-		cmocka_unit_test(marks_take_memory_that_is_reckoned),
+		cmocka_unit_test(events_take_memory_that_is_reckoned),
 		cmocka_unit_test(iterations_are_handed_on_once_on_wall_clock_time),
 		cmocka_unit_test(names_that_come_and_go_leave_nothing_behind),
 	};

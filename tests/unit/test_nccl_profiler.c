@@ -13,7 +13,7 @@
 
 #include "collector/nccl/abi.h"
 #include "lib/base/clk.h"
-#include "lib/wire/mark.h"
+#include "lib/wire/coll_event.h"
 #include "lib/wire/tele.h"
 #include "tests/unit/test.h"
 
@@ -48,8 +48,8 @@ open_bench(void **state)
 
 	strcpy(bench->directory, "/tmp/antiphase-nccl.XXXXXX");
 	assert_non_null(mkdtemp(bench->directory));
-	snprintf(bench->path, sizeof bench->path, "%s/marks.sock", bench->directory);
-	setenv(MARK_PATH_ENV, bench->path, 1);
+	snprintf(bench->path, sizeof bench->path, "%s/events.sock", bench->directory);
+	setenv(COLL_EVENT_PATH_ENV, bench->path, 1);
 	strcpy(at.sun_path, bench->path);
 	bench->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0);
 	assert_int_equal(bind(bench->fd, (struct sockaddr *)&at, sizeof at), 0);
@@ -75,16 +75,16 @@ close_bench(void **state)
 	return 0;
 }
 
-/* The next mark that came; false if none did. */
+/* The next collective event; false if there is none. */
 static bool
-receive(const struct bench *bench, struct mark *ret_mark)
+receive(const struct bench *bench, struct coll_event *ret_sent)
 {
-	uint8_t bytes[MARK_BYTES + 1];
+	uint8_t bytes[COLL_EVENT_BYTES + 1];
 	ssize_t n = recv(bench->fd, bytes, sizeof bytes, 0);
 
 	if (n < 0)
 		return false;
-	assert_int_equal(mark_decode(bytes, (size_t)n, ret_mark), 0);
+	assert_int_equal(coll_event_decode(bytes, (size_t)n, ret_sent), 0);
 	return true;
 }
 
@@ -137,7 +137,7 @@ stop(struct bench *bench, void *handle)
 	assert_int_equal(bench->v4->stop_event(handle), 0);
 }
 
-/* Time that a mark can tell apart. */
+/* Time that a collective can tell apart. */
 static int64_t
 pass_time(void)
 {
@@ -146,12 +146,12 @@ pass_time(void)
 }
 
 static void
-a_mark_lasts_from_the_first_kernel_to_the_last_child(void **state)
+a_collective_lasts_from_the_first_kernel_to_the_last_child(void **state)
 {
 	struct bench *bench = *state;
 	int64_t before_ns, running_ns, ended_ns, last_ns;
 	void *coll, *ops[2], *kernels[2];
-	struct mark mark;
+	struct coll_event sent;
 
 	assert_int_equal(begin(bench, 2),
 			 NCCL_EVENT_COLL | NCCL_EVENT_PROXY_OP | NCCL_EVENT_KERNEL_CH);
@@ -168,26 +168,26 @@ a_mark_lasts_from_the_first_kernel_to_the_last_child(void **state)
 	stop(bench, ops[0]);
 	stop(bench, kernels[0]);
 	stop(bench, kernels[1]);
-	assert_false(receive(bench, &mark));
+	assert_false(receive(bench, &sent));
 	ended_ns = pass_time();
 	stop(bench, ops[1]);
 	last_ns = clk_monotonic_ns();
-	assert_true(receive(bench, &mark));
-	assert_int_equal(mark.source, TELE_MARK_NCCL);
-	assert_false(mark.is_launch);
-	assert_int_equal(mark.bytes, 4000);
-	assert_int_equal(mark.pid, 0);
-	assert_in_range(mark.begin_ns, before_ns, running_ns);
-	assert_in_range(mark.end_ns, ended_ns, last_ns);
+	assert_true(receive(bench, &sent));
+	assert_int_equal(sent.source, TELE_EVENT_NCCL);
+	assert_false(sent.is_launch);
+	assert_int_equal(sent.bytes, 4000);
+	assert_int_equal(sent.pid, 0);
+	assert_in_range(sent.begin_ns, before_ns, running_ns);
+	assert_in_range(sent.end_ns, ended_ns, last_ns);
 	bench->v4->finalize(bench->context);
-	assert_false(receive(bench, &mark));
+	assert_false(receive(bench, &sent));
 }
 
 static void
 collectives_that_overlap_are_told_apart_and_in_order(void **state)
 {
 	struct bench *bench = *state;
-	struct mark mark;
+	struct coll_event sent;
 	void *a, *b, *a_op, *b_op, *a_kernel, *b_kernel;
 
 	begin(bench, 4);
@@ -201,35 +201,35 @@ collectives_that_overlap_are_told_apart_and_in_order(void **state)
 	a_kernel = start_child(bench, a, NCCL_EVENT_KERNEL_CH, 0);
 	stop(bench, a_kernel);
 	stop(bench, a_op);
-	assert_false(receive(bench, &mark));
+	assert_false(receive(bench, &sent));
 	/* ...until the next one runs. */
 	b_kernel = start_child(bench, b, NCCL_EVENT_KERNEL_CH, 0);
-	assert_true(receive(bench, &mark));
-	assert_int_equal(mark.bytes, 40);
+	assert_true(receive(bench, &sent));
+	assert_int_equal(sent.bytes, 40);
 	stop(bench, b_op);
 	stop(bench, b_kernel);
-	assert_true(receive(bench, &mark));
-	assert_int_equal(mark.bytes, 80);
+	assert_true(receive(bench, &sent));
+	assert_int_equal(sent.bytes, 80);
 	bench->v4->finalize(bench->context);
-	assert_false(receive(bench, &mark));
+	assert_false(receive(bench, &sent));
 }
 
 static void
 without_children_it_is_a_launch_told_at_the_end(void **state)
 {
 	struct bench *bench = *state;
-	struct mark mark;
+	struct coll_event sent;
 	int64_t before_ns = clk_monotonic_ns();
 
 	begin(bench, 2);
 	stop(bench, start_coll(bench, 5, 1));
-	assert_false(receive(bench, &mark));
+	assert_false(receive(bench, &sent));
 	bench->v4->finalize(bench->context);
-	assert_true(receive(bench, &mark));
-	assert_true(mark.is_launch);
-	assert_int_equal(mark.bytes, 20);
-	assert_in_range(mark.begin_ns, before_ns, clk_monotonic_ns());
-	assert_true(mark.end_ns >= mark.begin_ns);
+	assert_true(receive(bench, &sent));
+	assert_true(sent.is_launch);
+	assert_int_equal(sent.bytes, 20);
+	assert_in_range(sent.begin_ns, before_ns, clk_monotonic_ns());
+	assert_true(sent.end_ns >= sent.begin_ns);
 }
 
 static void
@@ -251,7 +251,7 @@ strangers_orphans_and_other_events_are_let_be(void **state)
 	struct bench *bench = *state;
 	struct nccl_event_v4 event = { .type = NCCL_EVENT_PROXY_OP };
 	void *handle = (void *)1;
-	struct mark mark;
+	struct coll_event sent;
 
 	begin(bench, 2);
 	/* Of another process (PXN): its parent is an address there. */
@@ -268,7 +268,7 @@ strangers_orphans_and_other_events_are_let_be(void **state)
 	stop(bench, NULL);
 	assert_int_equal(bench->v4->record_event_state(NULL, 0, NULL), 0);
 	bench->v4->finalize(bench->context);
-	assert_false(receive(bench, &mark));
+	assert_false(receive(bench, &sent));
 }
 
 static void
@@ -276,7 +276,7 @@ more_at_once_than_there_is_room_for_are_counted(void **state)
 {
 	struct bench *bench = *state;
 	void *colls[300], *kernel;
-	struct mark mark;
+	struct coll_event sent;
 	size_t n = 0;
 
 	begin(bench, 2);
@@ -289,9 +289,9 @@ more_at_once_than_there_is_room_for_are_counted(void **state)
 		stop(bench, colls[i]);
 		kernel = start_child(bench, colls[i], NCCL_EVENT_KERNEL_CH, 0);
 		stop(bench, kernel);
-		assert_true(receive(bench, &mark));
-		assert_int_equal(mark.bytes, 4 * (i + 1));
-		assert_int_equal(mark.lost, 44);
+		assert_true(receive(bench, &sent));
+		assert_int_equal(sent.bytes, 4 * (i + 1));
+		assert_int_equal(sent.lost, 44);
 		n++;
 	}
 	assert_int_equal(n, 256);
@@ -323,11 +323,11 @@ no_collector_makes_no_difference_to_the_job(void **state)
 static void
 assert_bytes(const struct bench *bench, uint64_t bytes)
 {
-	struct mark mark;
+	struct coll_event sent;
 
-	assert_true(receive(bench, &mark));
-	assert_int_equal(mark.bytes, bytes);
-	assert_true(mark.is_launch);
+	assert_true(receive(bench, &sent));
+	assert_int_equal(sent.bytes, bytes);
+	assert_true(sent.is_launch);
 }
 
 /* One collective each, by the tables of versions 1 to 3. */
@@ -400,7 +400,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WITH_BENCH(a_mark_lasts_from_the_first_kernel_to_the_last_child),
+		WITH_BENCH(a_collective_lasts_from_the_first_kernel_to_the_last_child),
 		WITH_BENCH(collectives_that_overlap_are_told_apart_and_in_order),
 		WITH_BENCH(without_children_it_is_a_launch_told_at_the_end),
 		WITH_BENCH(what_stays_in_a_node_is_not_asked_for),

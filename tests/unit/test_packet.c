@@ -1,7 +1,7 @@
 #include <errno.h>
 
-#include "collector/job_rules.h"
-#include "collector/packet.h"
+#include "collector/sources/packets/job_rules.h"
+#include "collector/sources/packets/packet.h"
 #include "lib/base/err.h"
 #include "tests/unit/packets.h"
 #include "tests/unit/test.h"

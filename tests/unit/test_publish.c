@@ -97,7 +97,7 @@ the_bus_and_a_recording_carry_the_same_frames(void **state)
 	const char *endpoint = place->endpoint;
 	struct publish_opts opts = {
 		.target = place->file,
-		.emit = { .seed = 7, .with_marks = true, .with_switches = true },
+		.emit = { .seed = 7, .with_events = true, .with_switches = true },
 	};
 	struct bus_sub *sub;
 	struct rec_reader *reader;
@@ -108,7 +108,7 @@ the_bus_and_a_recording_carry_the_same_frames(void **state)
 
 	assert_int_equal(publish(&opts, &err), 0);
 	assert_int_equal(bus_sub_open(&endpoint, 1, false, NULL, &sub, &err), 0);
-	for (int kind = TELE_SUMMARY; kind <= TELE_MARKS; kind++)
+	for (int kind = TELE_SUMMARY; kind <= TELE_EVENTS; kind++)
 		assert_int_equal(bus_sub_want(sub, (uint8_t)kind, NULL, true), 0);
 	opts.target = endpoint;
 	opts.must_wait = opts.has_pace = opts.has_epoch =
@@ -122,7 +122,7 @@ the_bus_and_a_recording_carry_the_same_frames(void **state)
 		assert_memory_equal(heard_bytes, read_bytes, read_n);
 		n++;
 	}
-	/* 10 senders, 4 windows, 2 kinds; marks of 4 hosts. */
+	/* 10 senders, 4 windows, 2 kinds; events of 4 hosts. */
 	assert_int_equal(n, 10 * 4 * 2 + 4 * 4);
 	assert_int_equal(bus_sub_frame(sub, &heard, &heard_bytes, &heard_n), 0);
 	assert_int_equal(bus_sub_counts(sub)->gaps, 0);
@@ -141,13 +141,13 @@ series_are_only_made_for_those_who_want_them(void **state)
 		.target = endpoint,
 		.must_wait = true,
 		.has_pace = true,
-		.emit = { .seed = 7, .with_marks = true },
+		.emit = { .seed = 7, .with_events = true },
 	};
 	struct bus_sub *sub;
 	struct tele_frame frame = { 0 };
 	struct err err = { 0 };
 	const uint8_t *bytes;
-	size_t size, n[TELE_MARKS + 1] = { 0 };
+	size_t size, n[TELE_EVENTS + 1] = { 0 };
 
 	assert_int_equal(bus_sub_open(&endpoint, 1, false, NULL, &sub, &err), 0);
 	assert_int_equal(bus_sub_want(sub, TELE_SUMMARY, NULL, true), 0);
@@ -161,7 +161,7 @@ series_are_only_made_for_those_who_want_them(void **state)
 		}
 	assert_int_equal(n[TELE_SUMMARY], 8 * 4);
 	assert_int_equal(n[TELE_RAW], 4);
-	assert_int_equal(n[TELE_MARKS], 0);
+	assert_int_equal(n[TELE_EVENTS], 0);
 	bus_sub_close(sub);
 	tele_fini(&frame);
 }

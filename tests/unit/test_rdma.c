@@ -1,8 +1,8 @@
 /* Units, pace and netlink messages of RDMA devices, by replies after the format. */
 #include <errno.h>
 
-#include "collector/rdma_nl.h"
-#include "collector/rdma_units.h"
+#include "collector/sources/rdma/rdma_nl.h"
+#include "collector/sources/rdma/rdma_units.h"
 #include "tests/unit/rdma_reply.h"
 #include "tests/unit/test.h"
 

@@ -69,7 +69,7 @@ one_restart_is_counted_once_though_all_kinds_show_it(void **state)
 	(void)state;
 	note(book, "n1", TELE_SUMMARY, 1, 50, NULL);
 	note(book, "n1", TELE_RAW, 1, 200, NULL);
-	note(book, "n1", TELE_MARKS, 2, 0, NULL);
+	note(book, "n1", TELE_EVENTS, 2, 0, NULL);
 	assert_int_equal(note(book, "n1", TELE_RAW, 2, 0, NULL), SEQ_RESTART);
 	assert_int_equal(note(book, "n1", TELE_SUMMARY, 2, 0, NULL), SEQ_RESTART);
 	assert_int_equal(seq_counts(book)->restarts, 1);

@@ -3,8 +3,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "collector/sflow.h"
-#include "collector/src_sflow.h"
+#include "collector/sources/packets/sflow.h"
+#include "collector/sources/packets/src_sflow.h"
 #include "lib/base/err.h"
 #include "tests/unit/packets.h"
 #include "tests/unit/sflow_datagram.h"

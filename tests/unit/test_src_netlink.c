@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "collector/src_netlink.h"
+#include "collector/sources/src_netlink.h"
 #include "lib/base/clk.h"
 #include "lib/base/err.h"
 #include "tests/unit/sink.h"

@@ -1,7 +1,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "collector/src_pcap.h"
+#include "collector/sources/packets/src_pcap.h"
 #include "lib/base/err.h"
 #include "lib/base/stats.h"
 #include "scheduler/core/profile/detect.h"

@@ -3,8 +3,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collector/rdma_nl.h"
-#include "collector/src_rdma.h"
+#include "collector/sources/rdma/rdma_nl.h"
+#include "collector/sources/rdma/src_rdma.h"
 #include "lib/base/clk.h"
 #include "lib/base/err.h"
 #include "tests/unit/rdma_reply.h"

@@ -1,7 +1,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "collector/src_replay.h"
+#include "collector/sources/src_replay.h"
 #include "lib/base/err.h"
 #include "lib/wire/rec.h"
 #include "tests/unit/sink.h"

@@ -1,0 +1,457 @@
+/*
+ * events.c - antiphase-events: when MPI, gloo and NCCL begin and end their all-reduces,
+ * seen from outside by uprobes, and told to the collector of this host.
+ *
+ * A program of its own since uprobes want CAP_SYS_ADMIN, which the collector does
+ * not; it gives up all capabilities once the probes are in place.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <bpf/libbpf.h>
+
+#include "bpf/coll_events.skel.h"
+#include "collector/coll_events/event_pairs.h"
+#include "collector/sources/bpf/libbpf_log.h"
+#include "lib/base/cli.h"
+#include "lib/base/err.h"
+#include "lib/base/log.h"
+#include "lib/daemon/caps.h"
+#include "lib/daemon/loop.h"
+#include "lib/daemon/notify.h"
+#include "lib/wire/coll_event.h"
+#include "lib/wire/tele.h"
+
+_Static_assert(COLL_MPI == TELE_EVENT_MPI && COLL_GLOO == TELE_EVENT_GLOO &&
+		       COLL_NCCL == TELE_EVENT_NCCL,
+	       "the BPF side numbers its functions as frames do");
+
+/* How long the collector may let us wait for room in its queue. */
+#define PATIENCE_MS 100
+/* How often what was lost is looked at. */
+#define LOOK_NS INT64_C(10000000000)
+
+/* Where libraries lie that are named without a folder. */
+static const char *const folders[] = {
+	"/usr/lib/x86_64-linux-gnu",
+	"/usr/lib/aarch64-linux-gnu",
+	"/usr/lib64",
+	"/usr/lib",
+	"/usr/local/lib",
+	"/usr/lib64/openmpi/lib",
+	"/usr/local/cuda/lib64",
+	"/opt/openmpi/lib",
+};
+
+static const struct function {
+	const char *library, *symbol;
+} functions[] = {
+	[COLL_MPI] = { "libmpi.so.40", "MPI_Allreduce" },
+	/* gloo::allreduce(gloo::AllreduceOptions const&) */
+	[COLL_GLOO] = { "libgloo.so.0", "_ZN4gloo9allreduceERKNS_16AllreduceOptionsE" },
+	[COLL_NCCL] = { "libnccl.so.2", "ncclAllReduce" },
+};
+
+#define N_FUNCTIONS (sizeof functions / sizeof functions[0])
+
+struct args {
+	const char *libraries[N_FUNCTIONS]; /* NULL: not asked for. */
+	const char *symbol, *socket, *user;
+	bool is_verbose;
+};
+
+struct watcher {
+	struct coll_events_bpf *skel;
+	struct bpf_link *links[2 * N_FUNCTIONS];
+	size_t n_links;
+	struct ring_buffer *ring;
+	struct event_pairs *pair;
+	struct coll_event_sender sender;
+	struct loop *loop;
+	uint64_t told_lost;
+	bool is_silent; /* The last event did not get through. */
+};
+
+/* ---- Finding libraries ---------------------------------------------------------- */
+
+/* The path of a library that exists, in 'path'; or false. */
+static bool
+find_library(const char *name, char path[PATH_MAX])
+{
+	if (strchr(name, '/')) {
+		snprintf(path, PATH_MAX, "%s", name);
+		return access(path, R_OK) == 0;
+	}
+	for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
+		snprintf(path, PATH_MAX, "%s/%s", folders[i], name);
+		if (access(path, R_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Only Open MPI defines this; of others the layout of datatypes is not known. */
+static bool
+is_open_mpi(const char *path)
+{
+	static const char name[] = "ompi_mpi_float";
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	void *bytes = MAP_FAILED;
+	bool is = false;
+
+	if (fd < 0)
+		return false;
+	if (fstat(fd, &st) == 0 && st.st_size > 0)
+		bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	close(fd);
+	if (bytes != MAP_FAILED) {
+		is = memmem(bytes, (size_t)st.st_size, name, sizeof name) != NULL;
+		munmap(bytes, (size_t)st.st_size);
+	}
+	return is;
+}
+
+/* ---- Attaching ------------------------------------------------------------------ */
+
+static int
+refuse(int error, const char *path, const char *symbol, struct err *err)
+{
+	if (error == ENOENT)
+		err_set(err, path, 0, 0, "has no function '%s'", symbol);
+	else if (error == EPERM || error == EACCES)
+		err_set(err, path, 0, 0,
+			"the kernel refuses uprobes: they need CAP_SYS_ADMIN and "
+			"CAP_BPF (start as root)");
+	else if (access("/sys/bus/event_source/devices/uprobe/type", F_OK) < 0)
+		err_set(err, path, 0, 0,
+			"this kernel has no uprobes (CONFIG_UPROBE_EVENTS)");
+	else
+		err_set_errno(err, path, error, "cannot attach a uprobe");
+	return -error;
+}
+
+static int
+attach_one(struct watcher *m, struct bpf_program *program, const char *path,
+	   const char *symbol, bool is_return, struct err *err)
+{
+	struct bpf_uprobe_opts opts = {
+		.sz = sizeof opts,
+		.retprobe = is_return,
+		.func_name = symbol,
+	};
+	struct bpf_link *link =
+		bpf_program__attach_uprobe_opts(program, -1, path, 0, &opts);
+
+	if (!link)
+		return refuse(errno, path, symbol, err);
+	m->links[m->n_links++] = link;
+	return 0;
+}
+
+static int
+attach(struct watcher *m, size_t source, const char *path, const char *symbol,
+       struct err *err)
+{
+	struct bpf_program *const programs[][2] = {
+		[COLL_MPI] = { m->skel->progs.mpi_enter, m->skel->progs.mpi_exit },
+		[COLL_GLOO] = { m->skel->progs.gloo_enter, m->skel->progs.gloo_exit },
+		[COLL_NCCL] = { m->skel->progs.nccl_enter, m->skel->progs.nccl_exit },
+	};
+	int error = attach_one(m, programs[source][0], path, symbol, false, err);
+
+	if (error == 0)
+		error = attach_one(m, programs[source][1], path, symbol, true, err);
+	if (error == 0)
+		log_info("events", "%s: watching %s", path, symbol);
+	return error;
+}
+
+static int
+attach_all(struct watcher *m, const struct args *args, struct err *err)
+{
+	char path[PATH_MAX];
+
+	for (size_t i = 0; i < N_FUNCTIONS; i++) {
+		const char *name = args->libraries[i];
+		int error;
+
+		if (!name)
+			continue;
+		if (!find_library(name, path))
+			return err_set(err, name, 0, 0,
+				       "there is no such library; give its path");
+		error = attach(m, i, path,
+			       args->symbol ? args->symbol : functions[i].symbol, err);
+		if (error < 0)
+			return error;
+	}
+	return 0;
+}
+
+static int
+load(struct watcher *m, const struct args *args, struct err *err)
+{
+	char path[PATH_MAX];
+	int error;
+
+	libbpf_log_init();
+	m->skel = coll_events_bpf__open();
+	if (!m->skel)
+		return err_set_errno(err, NULL, errno, "cannot open the BPF programs");
+	m->skel->rodata->is_open_mpi = args->libraries[COLL_MPI] &&
+				       find_library(args->libraries[COLL_MPI], path) &&
+				       is_open_mpi(path);
+	error = coll_events_bpf__load(m->skel);
+	if (error == -EPERM || error == -EACCES)
+		err_set(err, NULL, 0, 0,
+			"the kernel refuses the BPF programs: they need CAP_BPF and "
+			"CAP_PERFMON (start as root)");
+	else if (error < 0)
+		err_set_errno(err, NULL, -error, "cannot load the BPF programs");
+	return error;
+}
+
+/* ---- Telling -------------------------------------------------------------------- */
+
+/* The collector's queue is short: waits a little for room. */
+static int
+send_patiently(struct coll_event_sender *sender, const struct coll_event *event)
+{
+	int error = coll_event_send(sender, event);
+
+	for (int waited_ms = 0; error == -EAGAIN && waited_ms < PATIENCE_MS;
+	     waited_ms++) {
+		sender->lost--; /* It is not, yet. */
+		(void)poll(NULL, 0, 1);
+		error = coll_event_send(sender, event);
+	}
+	return error;
+}
+
+static int
+on_event(void *ctx, void *data, size_t size)
+{
+	struct watcher *m = ctx;
+	struct coll_event event;
+	int error;
+
+	if (size < sizeof(struct coll_record) ||
+	    !event_pairs_add(m->pair, data, &event))
+		return 0;
+	event.lost = m->skel->bss->coll_lost;
+	error = send_patiently(&m->sender, &event);
+	if (error < 0 && !m->is_silent)
+		log_warn("events", "%s: %s; is the collector there, with events on?",
+			 m->sender.path, strerror(-error));
+	m->is_silent = error < 0;
+	return 0;
+}
+
+static void
+on_ring(void *ctx)
+{
+	struct watcher *m = ctx;
+
+	ring_buffer__consume(m->ring);
+}
+
+static void
+on_look(void *ctx, int64_t now_ns, int64_t missed)
+{
+	struct watcher *m = ctx;
+	uint64_t lost = m->skel->bss->coll_lost + m->sender.lost +
+			event_pairs_unpaired(m->pair);
+
+	(void)now_ns;
+	(void)missed;
+	if (lost > m->told_lost)
+		log_warn(
+			"events",
+			"%llu events lost so far: %llu records found the ring full, "
+			"%llu were not taken by the collector, %llu without counterpart",
+			(unsigned long long)lost,
+			(unsigned long long)m->skel->bss->coll_lost,
+			(unsigned long long)m->sender.lost,
+			(unsigned long long)event_pairs_unpaired(m->pair));
+	m->told_lost = lost;
+	notify_status("%llu events sent, %llu lost", (unsigned long long)m->sender.sent,
+		      (unsigned long long)lost);
+	notify_send("WATCHDOG=1");
+}
+
+static void
+on_stop(void *ctx, int signal_number)
+{
+	struct watcher *m = ctx;
+
+	(void)signal_number;
+	loop_stop(m->loop, CLI_OK);
+}
+
+/* ---- Running -------------------------------------------------------------------- */
+
+static int
+open_watcher(struct watcher *m, const struct args *args, struct err *err)
+{
+	int error = coll_event_sender_init(&m->sender, args->socket);
+
+	if (error < 0)
+		return err_set_errno(err, args->socket, -error, "cannot send there");
+	m->pair = event_pairs_new();
+	error = load(m, args, err);
+	if (error == 0)
+		error = attach_all(m, args, err);
+	if (error < 0)
+		return error;
+	m->ring = ring_buffer__new(bpf_map__fd(m->skel->maps.coll_ring), on_event, m,
+				   NULL);
+	if (!m->ring)
+		return err_set_errno(err, NULL, errno, "cannot read the ring");
+	return caps_drop(args->user, 0, err);
+}
+
+static void
+close_watcher(struct watcher *m)
+{
+	ring_buffer__free(m->ring);
+	for (size_t i = 0; i < m->n_links; i++)
+		bpf_link__destroy(m->links[i]);
+	coll_events_bpf__destroy(m->skel);
+	event_pairs_free(m->pair);
+	coll_event_sender_fini(&m->sender);
+}
+
+static int
+serve(struct watcher *m)
+{
+	int status;
+
+	m->loop = loop_new();
+	loop_fd(m->loop, ring_buffer__epoll_fd(m->ring), on_ring, m);
+	loop_every(m->loop, LOOK_NS, on_look, m);
+	loop_signal(m->loop, SIGINT, on_stop, m);
+	loop_signal(m->loop, SIGTERM, on_stop, m);
+	notify_send("READY=1");
+	status = loop_run(m->loop);
+	notify_send("STOPPING=1");
+	loop_free(m->loop);
+	return status;
+}
+
+static int
+fail(int error, const struct err *err)
+{
+	err_print(err, stderr);
+	return error == -EPERM || error == -EACCES || error == -ENOSYS ||
+			       error == -EOPNOTSUPP
+		       ? CLI_DENIED
+		       : CLI_USAGE;
+}
+
+static int
+run_events(const struct args *args)
+{
+	struct watcher m = { .sender = { .fd = -1 } };
+	struct err err = { 0 };
+	int error, status;
+
+	log_set_level(args->is_verbose ? LOG_LEVEL_DBG : LOG_LEVEL_INFO);
+	error = open_watcher(&m, args, &err);
+	status = error < 0 ? fail(error, &err) : serve(&m);
+	close_watcher(&m);
+	return status;
+}
+
+static const struct cli_verb verb_events;
+
+static int
+run(int argc, char **argv)
+{
+	struct args args = { 0 };
+	const char **libraries = args.libraries;
+	size_t n_asked = 0;
+	const struct cli_opt opts[] = {
+		{ .name = "mpi",
+		  .type = CLI_STR,
+		  .ret_value = &libraries[COLL_MPI],
+		  .argument = "LIB",
+		  .help = "watch MPI_Allreduce of this library (default: libmpi.so.40)" },
+		{ .name = "gloo",
+		  .type = CLI_STR,
+		  .ret_value = &libraries[COLL_GLOO],
+		  .argument = "LIB",
+		  .help = "watch gloo::allreduce: libgloo.so.0, or PyTorch's "
+			  "libtorch_cpu.so" },
+		{ .name = "nccl",
+		  .type = CLI_STR,
+		  .ret_value = &libraries[COLL_NCCL],
+		  .argument = "LIB",
+		  .help = "watch ncclAllReduce, which only enqueues: libnccl.so.2" },
+		{ .name = "symbol",
+		  .type = CLI_STR,
+		  .ret_value = &args.symbol,
+		  .argument = "NAME",
+		  .help = "another function, with the same arguments, of the one library "
+			  "given" },
+		{ .name = "socket",
+		  .type = CLI_STR,
+		  .ret_value = &args.socket,
+		  .argument = "PATH",
+		  .help = "the collector's socket (default: $ANTIPHASE_EVENTS, or "
+			  "/run/antiphase/events.sock)" },
+		{ .name = "user",
+		  .type = CLI_STR,
+		  .ret_value = &args.user,
+		  .argument = "NAME",
+		  .help = "run as that user, the collector's, once all is in place" },
+		{ .name = "verbose",
+		  .letter = 'v',
+		  .type = CLI_FLAG,
+		  .ret_value = &args.is_verbose,
+		  .help = "say what is done" },
+		CLI_OPTS_END,
+	};
+	int first = cli_parse(&verb_events, opts, argc, argv);
+
+	if (first < 0)
+		return cli_status(first);
+	if (first != argc)
+		return cli_usage_error(&verb_events, "'%s' is not understood",
+				       argv[first]);
+	for (size_t i = 0; i < N_FUNCTIONS; i++)
+		n_asked += libraries[i] != NULL;
+	if (!n_asked)
+		libraries[COLL_MPI] = functions[COLL_MPI].library;
+	if (args.symbol && n_asked != 1)
+		return cli_usage_error(
+			&verb_events,
+			"--symbol goes with one of --mpi, --gloo, --nccl");
+	return run_events(&args);
+}
+
+static const struct cli_verb verb_events = {
+	.name = "",
+	.summary = "tell the collector when collectives begin and end",
+	.usage = "[options]",
+	.examples = "  antiphase-events\n"
+		    "  antiphase-events --gloo libgloo.so.0\n"
+		    "  antiphase-events --nccl /opt/nccl/lib/libnccl.so.2\n",
+	.run = run,
+};
+
+int
+main(int argc, char **argv)
+{
+	cli_set_libbpf(libbpf_version_string());
+	return cli_main_single("antiphase-events", &verb_events, argc, argv);
+}

@@ -1,0 +1,34 @@
+/*
+ * event_pairs.h - entries and returns of collectives, put together to events.
+ *
+ * A thread's return belongs to its last entry into a function of the same kind; so
+ * of collectives within each other the inner one is told.  What has no counterpart,
+ * because a record was lost or a thread ended amid a collective, is counted.
+ *
+ * Pure.  A table of fixed size: where it is full, the oldest entry goes.  O(1).
+ */
+#ifndef COLLECTOR_COLL_EVENTS_EVENT_PAIRS_H
+#define COLLECTOR_COLL_EVENTS_EVENT_PAIRS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bpf/coll_events.h"
+#include "lib/wire/coll_event.h"
+
+struct event_pairs;
+
+struct event_pairs *event_pairs_new(void);
+void event_pairs_free(struct event_pairs *pair); /* Accepts NULL. */
+
+/*
+ * Takes a record; returns true, with the event, if it ends a collective.  The event is
+ * of the process that the record names; its 'lost' is 0.
+ */
+bool event_pairs_add(struct event_pairs *pair, const struct coll_record *record,
+		     struct coll_event *ret_event);
+
+/* Entries and returns without a counterpart so far. */
+uint64_t event_pairs_unpaired(const struct event_pairs *pair);
+
+#endif

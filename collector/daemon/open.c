@@ -1,0 +1,278 @@
+/*
+ * open.c - what the collector opens, in this order: what only root may, then, as the
+ * user that it is to be and with the capabilities that it goes on needing, the rest; and
+ * closing all of it, which leaves nothing behind.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "collector/daemon/daemon.h"
+#include "collector/jobs/cgroups.h"
+#include "collector/jobs/job_registry.h"
+#include "collector/series/binner.h"
+#include "collector/series/ingest.h"
+#include "collector/series/peak_rates.h"
+#include "collector/series/saved_totals.h"
+#include "collector/series/top_jobs.h"
+#include "collector/sources/sources.h"
+#include "lib/base/alloc.h"
+#include "lib/base/cli.h"
+#include "lib/base/clk.h"
+#include "lib/base/err.h"
+#include "lib/base/log.h"
+#include "lib/base/rng.h"
+#include "lib/daemon/caps.h"
+#include "lib/daemon/control.h"
+#include "lib/daemon/http.h"
+#include "lib/daemon/loop.h"
+#include "lib/daemon/metrics.h"
+#include "lib/daemon/settings.h"
+#include "lib/wire/bus.h"
+#include "lib/wire/rec.h"
+
+/* ---- As root -------------------------------------------------------------------------------- */
+
+static int
+no_runtime_dir(const struct config *config, int error, struct err *err)
+{
+	err_set_errno(err, config->runtime_dir, error,
+		      "cannot make the runtime directory");
+	if (error == EACCES || error == EPERM || error == EROFS)
+		err_append(err, "; start as root, or by systemd, or name another by "
+				"--runtime-dir");
+	return -error;
+}
+
+/* The runtime directory, which belongs to the user that we shall be. */
+static int
+make_runtime_dir(const struct config *config, struct err *err)
+{
+	unsigned uid, gid;
+	int rc;
+
+	if (mkdir(config->runtime_dir, 0755) < 0 && errno != EEXIST)
+		return no_runtime_dir(config, errno, err);
+	if (!*config->user)
+		return 0;
+	rc = caps_find_user(config->user, &uid, &gid, err);
+	if (rc == 0 && geteuid() != uid && chown(config->runtime_dir, uid, gid) < 0)
+		return err_set_errno(err, config->runtime_dir, errno,
+				     "cannot give it to the user");
+	return rc;
+}
+
+static int
+open_totals(struct collector *c, struct err *err)
+{
+	char *path = config_runtime_path(&c->config, "totals");
+	const struct saved_totals_row *rows;
+	size_t n;
+	int rc = saved_totals_open(path, c->boot_id, &c->saved_totals, err);
+
+	if (rc == 0) {
+		if (saved_totals_complaint(c->saved_totals))
+			log_info("collector", "%s: totals start anew: %s", path,
+				 saved_totals_complaint(c->saved_totals));
+		rows = saved_totals_found(c->saved_totals, &n);
+		ingest_resume(c->ingest, rows, n);
+	}
+	free(path);
+	return rc;
+}
+
+/* Without cgroup v2 there are no jobs, and all else works. */
+static void
+open_jobs(struct collector *c)
+{
+	struct err why = { 0 };
+	const char *root = *c->config.cgroup_root ? c->config.cgroup_root : NULL;
+	const char *services = *c->config.services ? c->config.services : NULL;
+
+	if (cgroups_open(root, services, &c->cgroups, &why) < 0)
+		log_warn("collector", "no jobs: %s%s%s", why.file,
+			 *why.file ? ": " : "", why.text);
+}
+
+/*
+ * The jobs that were added by hand.  As the user that we are by now: the file is
+ * replaced by name in a directory of his, where root would follow what he puts there.
+ */
+static int
+open_registry(struct collector *c, struct err *err)
+{
+	char *path;
+	int rc;
+
+	if (!c->cgroups)
+		return 0;
+	path = config_runtime_path(&c->config, "jobs");
+	rc = job_registry_open(path, c->cgroups, &c->registry, err);
+	free(path);
+	return rc;
+}
+
+/* What only root may read or write. */
+static int
+open_files(struct collector *c, struct err *err)
+{
+	int rc = 0;
+
+	if (*c->config.keys)
+		rc = bus_keys_load(c->config.keys, &c->keys, err);
+	if (rc == 0 && *c->config.output)
+		rc = rec_writer_open(c->config.output, &c->output, err);
+	return rc;
+}
+
+/* It has threads, and these the capabilities that we have by now. */
+static int
+open_bus(struct collector *c, struct err *err)
+{
+	int rc;
+
+	if (settings_is_none(c->config.endpoint))
+		return 0;
+	rc = bus_pub_open(c->config.endpoint, !c->config.is_connect, c->keys, &c->bus,
+			  err);
+	if (rc == 0)
+		bus_pub_join(c->bus, c->loop);
+	return rc;
+}
+
+static uint64_t
+draw_start_id(const struct collector *c)
+{
+	uint64_t id = rng_mix((uint64_t)clk_wall_us() ^ (uint64_t)getpid() << 40 ^
+			      (uint64_t)clk_monotonic_ns());
+
+	(void)c;
+	return id ? id : 1;
+}
+
+static void
+make_publisher(struct collector *c)
+{
+	bool is_file = sources_is_offline(c->sources);
+	struct publish_options options = {
+		.host = c->host,
+		.start_id = draw_start_id(c),
+		/* A capture at the host's own cable is as good as the host's word. */
+		.flags = is_file && !*c->config.pcap_local ? TELE_IMPORTED : 0,
+		.is_file = is_file,
+		.raw_ms = c->config.raw_ms,
+		.is_wanted = collector_is_wanted,
+		.send = collector_send,
+		.ctx = c,
+	};
+
+	memcpy(options.boot_id, c->boot_id, sizeof options.boot_id);
+	c->publisher = publisher_new(&options, c->binner, c->ingest);
+	c->peak_rates = peak_rates_new((unsigned)c->config.window_s);
+	c->top = top_jobs_new((size_t)c->config.top_jobs);
+}
+
+static int
+open_sources(struct collector *c, struct err *err)
+{
+	struct sources_options options = {
+		.config = &c->config,
+		.loop = c->loop,
+		.ingest = c->ingest,
+		.cgroups = c->cgroups,
+		.polled = collector_polled,
+		.ctx = c,
+	};
+
+	return sources_open(&options, &c->sources, err);
+}
+
+/* As the user that we are from now on. */
+static int
+open_sockets(struct collector *c, struct err *err)
+{
+	const struct http_page pages[] = {
+		{ "/metrics", METRICS_OPEN_TYPE, collector_write_openmetrics, c,
+		  METRICS_OPEN_NAME, NULL },
+		{ "/metrics", METRICS_TEXT_TYPE, collector_write_metrics, c, NULL,
+		  NULL },
+		{ "/healthz", "text/plain; charset=utf-8", collector_write_health, c,
+		  NULL, NULL },
+	};
+	int rc = open_bus(c, err);
+
+	if (rc == 0)
+		rc = collector_open_control(c, err);
+	if (rc == 0)
+		rc = collector_open_inputs(c, err);
+	if (rc == 0 && !settings_is_none(c->config.metrics))
+		rc = http_open(c->loop, c->config.metrics, pages, 3, &c->http, err);
+	return rc;
+}
+
+static int
+drop(const struct collector *c, struct err *err)
+{
+	const char *user = *c->config.user ? c->config.user : NULL;
+	int rc = caps_drop(user, sources_caps(c->sources), err);
+	char text[512];
+
+	if (rc == 0)
+		log_info("collector", "user %u, capabilities: %s", (unsigned)geteuid(),
+			 caps_text(caps_effective(), text, sizeof text));
+	return rc;
+}
+
+int
+collector_open(struct collector *c, struct err *err)
+{
+	int rc = make_runtime_dir(&c->config, err);
+
+	if (rc == 0)
+		rc = boot_read_id(NULL, c->boot_id, err);
+	if (rc == 0)
+		rc = open_totals(c, err);
+	if (rc < 0)
+		return rc;
+	open_jobs(c);
+	rc = open_sources(c, err);
+	if (rc < 0)
+		return rc;
+	make_publisher(c);
+	rc = open_files(c, err);
+	if (rc == 0)
+		rc = drop(c, err);
+	if (rc == 0)
+		rc = open_registry(c, err);
+	if (rc == 0)
+		rc = open_sockets(c, err);
+	return rc;
+}
+
+void
+collector_close(struct collector *c)
+{
+	struct err err = { 0 };
+
+	http_close(c->http);
+	control_close(c->control);
+	collector_close_inputs(c);
+	sources_close(c->sources);
+	if (c->output && rec_writer_close(c->output, &err) < 0) {
+		log_err("collector", "%s: %s", err.file, err.text);
+		c->status = CLI_NO;
+	}
+	bus_pub_close(c->bus);
+	bus_keys_free(c->keys);
+	publisher_free(c->publisher);
+	peak_rates_free(c->peak_rates);
+	top_jobs_free(c->top);
+	job_registry_close(c->registry);
+	cgroups_close(c->cgroups);
+	saved_totals_close(c->saved_totals);
+	ingest_free(c->ingest);
+	binner_free(c->binner);
+	loop_free(c->loop);
+}

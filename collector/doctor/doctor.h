@@ -1,0 +1,66 @@
+/*
+ * doctor.h - findings about what this host supports, each with a remedy
+ *
+ * A finding is OK, WARN (the collector misses something, or measures it less exactly) or
+ * FAIL (the collector cannot do what its settings ask for).  The checks run as any user;
+ * a check that lacks permission says so.
+ */
+#ifndef COLLECTOR_DOCTOR_DOCTOR_H
+#define COLLECTOR_DOCTOR_DOCTOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "lib/base/vec.h"
+
+struct config;
+
+enum finding_state {
+	FINDING_OK,
+	FINDING_WARN,
+	FINDING_FAIL,
+};
+
+struct finding {
+	enum finding_state state;
+	const char *topic; /* Static: "kernel". */
+	char *text;        /* Owned. */
+	char *remedy;      /* Owned; NULL: none needed. */
+};
+
+struct doctor {
+	const struct config *config; /* Borrowed. */
+	const char *config_file;     /* Borrowed; NULL: SETTINGS_FILE. */
+	const char *sysroot;         /* Before /proc and /sys; "": none.  For tests. */
+	VEC(struct finding) findings;
+};
+
+void doctor_init(struct doctor *doctor, const struct config *config);
+void doctor_fini(struct doctor *doctor);
+
+/* 'remedy' may be NULL. */
+void doctor_add(struct doctor *doctor, enum finding_state state, const char *topic,
+		const char *remedy, const char *fmt, ...)
+	__attribute__((format(printf, 5, 6)));
+
+/* doctor_kernel.c */
+void doctor_check_kernel(struct doctor *doctor);
+void doctor_check_lockdown(struct doctor *doctor);
+void doctor_check_cgroups(struct doctor *doctor);
+void doctor_check_clock(struct doctor *doctor);
+/* doctor_net.c */
+void doctor_check_interfaces(struct doctor *doctor);
+void doctor_check_bus(struct doctor *doctor);
+/* doctor_scheduler.c */
+void doctor_check_scheduler(struct doctor *doctor);
+
+enum finding_state doctor_worst(const struct doctor *doctor);
+void doctor_print(const struct doctor *doctor, FILE *out);
+void doctor_print_json(const struct doctor *doctor, FILE *out);
+
+/* The first line of a file below the sysroot; NULL.  Free with free(). */
+char *doctor_line(const struct doctor *doctor, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,211 @@
+/*
+ * doctor_beside.c - what there is of a scheduler on this host: Slurm's commands, whether
+ * antiphase-scheduler answers and what it lacks, the library for jobs and its socket.
+ *
+ * Most hosts have none of it and need none: what is not there is told, not complained of.
+ */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "collector/config.h"
+#include "collector/doctor/doctor.h"
+#include "lib/base/alloc.h"
+#include "lib/base/err.h"
+#include "lib/base/json.h"
+#include "lib/base/strbuf.h"
+#include "lib/daemon/http_ask.h"
+#include "lib/daemon/settings.h"
+
+#define ASK_NS INT64_C(1000000000)
+#define PACER  "libantiphase-pacer.so"
+
+/* "/usr/bin/squeue", to be freed; NULL: it is not on the path. */
+static char *
+find_command(const char *name)
+{
+	const char *path = getenv("PATH");
+	char *list = xstrdup(path ? path : "/usr/bin:/bin"), *rest = NULL,
+	     *found = NULL;
+
+	for (char *dir = strtok_r(list, ":", &rest); dir && !found;
+	     dir = strtok_r(NULL, ":", &rest)) {
+		char *file = xasprintf("%s/%s", dir, name);
+
+		if (access(file, X_OK) == 0)
+			found = file;
+		else
+			free(file);
+	}
+	free(list);
+	return found;
+}
+
+static void
+look_at_slurm(struct doctor *doctor)
+{
+	static const char *const commands[] = { "squeue", "sinfo", "scontrol" };
+	struct strbuf missing = STRBUF_EMPTY;
+	char *first = NULL;
+
+	for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+		char *file = find_command(commands[i]);
+
+		if (!file)
+			strbuf_printf(&missing, "%s%s", missing.length ? ", " : "",
+				      commands[i]);
+		else if (!first)
+			first = file;
+		else
+			free(file);
+	}
+	if (!first)
+		doctor_add(doctor, FINDING_OK, "slurm", NULL,
+			   "none on this host's path");
+	else if (missing.length)
+		doctor_add(doctor, FINDING_WARN, "slurm",
+			   "[scheduler] slurm_bindir names the directory that has all",
+			   "%s is there, but not %s", first, missing.text);
+	else
+		doctor_add(doctor, FINDING_OK, "slurm", NULL,
+			   "%s; 'antiphase slurm status' looks closer", first);
+	strbuf_free(&missing);
+	free(first);
+}
+
+/* Of antiphase.health/1: what advice lacks to stand on. */
+static void
+look_at_health(struct doctor *doctor, const char *address, const struct strbuf *body)
+{
+	struct json_doc *doc = NULL;
+	bool is_ok = false, is_stopped = false;
+	const char *fabric_error = NULL, *host_error = NULL;
+
+	if (json_parse(address, body->text, body->length, &doc, NULL) < 0 ||
+	    json_check_schema(doc, "antiphase.health", 1, NULL) < 0) {
+		doctor_add(doctor, FINDING_WARN, "scheduler",
+			   "'ss -ltnp' says who is there",
+			   "%s answers, but not as antiphase-scheduler does", address);
+		json_doc_free(doc);
+		return;
+	}
+	/* What is null stays as it is. */
+	json_opt_bool(doc, json_root(doc), "is_ok", &is_ok, NULL);
+	json_opt_bool(doc, json_root(doc), "is_stopped", &is_stopped, NULL);
+	json_opt_str(doc, json_root(doc), "fabric_error", &fabric_error, NULL);
+	json_opt_str(doc, json_root(doc), "host_error", &host_error, NULL);
+	if (is_ok)
+		doctor_add(doctor, FINDING_OK, "scheduler", NULL,
+			   "antiphase-scheduler answers at %s%s", address,
+			   is_stopped ? "; its kill switch is on" : "");
+	else
+		doctor_add(doctor, FINDING_WARN, "scheduler",
+			   "'antiphase advice' and its log say what; collectors, "
+			   "antiphase-topology and Slurm have to be reached",
+			   "antiphase-scheduler answers at %s, and lacks what advice "
+			   "stands on%s%s%s%s",
+			   address, fabric_error ? "; fabric: " : "",
+			   fabric_error ? fabric_error : "",
+			   host_error ? "; Slurm: " : "", host_error ? host_error : "");
+	json_doc_free(doc);
+}
+
+/* The one setting of antiphase-scheduler that the doctor needs. */
+static const struct setting scheduler_http = {
+	.section = "scheduler",
+	.key = "http",
+	.fallback = "127.0.0.1:7470",
+	.kind = SETTING_PATH,
+};
+
+static const struct settings_table scheduler_view = {
+	.daemon = "antiphase-scheduler",
+	.section = "scheduler",
+	.items = &scheduler_http,
+	.n = 1,
+	.is_partial = true,
+};
+
+static void
+look_at_scheduler(struct doctor *doctor)
+{
+	struct settings *settings = settings_new(&scheduler_view);
+	struct strbuf body = STRBUF_EMPTY;
+	struct err err = { .line = 0 };
+	const char *address;
+
+	/* A fault in the file is told once already, by who reads the collector's. */
+	settings_load(settings, doctor->config_file, NULL);
+	address = settings_text(settings, "scheduler", "http");
+	if (settings_is_none(address))
+		doctor_add(doctor, FINDING_OK, "scheduler", NULL,
+			   "its API is switched off here ([scheduler] http)");
+	else if (http_ask(address, "/api/v1/health", ASK_NS, &body, &err) < 0)
+		doctor_add(doctor, FINDING_OK, "scheduler", NULL,
+			   "no antiphase-scheduler on this host (%s); one host of a "
+			   "cluster needs it",
+			   err.text);
+	else
+		look_at_health(doctor, address, &body);
+	strbuf_free(&body);
+	settings_free(settings);
+}
+
+/* Beside this program, where it was built, or in ../lib, where both are installed. */
+static char *
+find_library(void)
+{
+	char exe[PATH_MAX], *slash, *file;
+	ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
+
+	exe[n > 0 ? n : 0] = '\0';
+	slash = strrchr(exe, '/');
+	if (!slash)
+		return NULL;
+	*slash = '\0';
+	for (int i = 0; i < 2; i++) {
+		file = i ? xasprintf("%s/../lib/" PACER, exe)
+			 : xasprintf("%s/" PACER, exe);
+		if (access(file, R_OK) == 0)
+			return file;
+		free(file);
+	}
+	return NULL;
+}
+
+static void
+look_at_pacer(struct doctor *doctor)
+{
+	const struct config *config = doctor->config;
+	char *library = find_library(), *path;
+	struct stat status;
+
+	if (library)
+		doctor_add(doctor, FINDING_OK, "pacer", NULL, "%s is there", library);
+	else
+		doctor_add(doctor, FINDING_WARN, "pacer",
+			   "'make install' installs it on hosts that jobs run on; "
+			   "without it jobs run as ever, and none is shifted",
+			   PACER " is not beside this program");
+	free(library);
+	if (settings_is_none(config->pacer_socket))
+		return;
+	path = *config->pacer_socket ? xstrdup(config->pacer_socket)
+				     : xasprintf("%s/pacer.sock", config->runtime_dir);
+	if (stat(path, &status) == 0 && S_ISSOCK(status.st_mode))
+		doctor_add(doctor, FINDING_OK, "pacer", NULL, "jobs reach %s%s", path,
+			   settings_is_none(config->orders)
+				   ? "; no orders are heard ([pacer] orders = none)"
+				   : "");
+	free(path);
+}
+
+void
+doctor_check_scheduler(struct doctor *doctor)
+{
+	look_at_slurm(doctor);
+	look_at_scheduler(doctor);
+	look_at_pacer(doctor);
+}

@@ -1,0 +1,73 @@
+/*
+ * hft.h - Cumulus Linux's high-frequency telemetry, from its JSON files.
+ *
+ * A switch with a Spectrum-4 or later takes the octets of its ports every 100 us to
+ * 12.75 ms and writes them to /var/run/cumulus/hft (Cumulus Linux 5.10 on, "ASIC
+ * Monitoring"):
+ *
+ *	{ "hostname": "leaf01",
+ *	  "0": { "sample_index": 1,
+ *	         "metadata": { "sec": 1715957858, "nsec": 714503118 },
+ *	         "port_data": { "swp1": { "if_out_octets": 0, "if_in_octets": 0,
+ *	                                  "tc_data": { ... } } } },
+ *	  "1": ... }
+ *
+ * The manual leaves open whether octets are counted since the last sample or ever
+ * since: octets that go down at any time are the former; HFT_AUTO looks.  The manual's
+ * example lacks the comma after the host's name: such files are read, too.  The
+ * occupancy of queues is in a unit that the manual does not tell, and not read.
+ * Pure but for hft_read().
+ */
+#ifndef COLLECTOR_IMPORT_HFT_H
+#define COLLECTOR_IMPORT_HFT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/vec.h"
+#include "lib/wire/tele.h"
+
+struct err;
+struct source;
+
+#define HFT_MAX_BYTES ((size_t)256 << 20)
+
+enum hft_counts {
+	HFT_AUTO,
+	HFT_CUMULATIVE,
+	HFT_INTERVAL, /* Since the sample before. */
+};
+
+struct hft_sample {
+	int64_t time_ns; /* Wall clock. */
+	uint32_t port;   /* Index in 'ports'. */
+	bool has_out, has_in;
+	uint64_t out_bytes, in_bytes; /* Counted up, whatever the file has. */
+};
+
+struct hft_port {
+	char name[TELE_MAX_NAME + 1];
+};
+
+struct hft {
+	char host[TELE_MAX_NAME + 1]; /* "": the file does not tell. */
+	VEC(struct hft_port) ports;
+	VEC(struct hft_sample) samples; /* By time. */
+	enum hft_counts counts;         /* What the file's were taken for. */
+};
+
+/*
+ * Parses the terminated 'text', which may be changed.  0, or -EINVAL with 'err'
+ * filled.  Release with hft_fini().
+ */
+int hft_parse(const char *file, char *text, size_t length, enum hft_counts counts,
+	      struct hft *ret_hft, struct err *err);
+int hft_read(const char *file, enum hft_counts counts, struct hft *ret_hft,
+	     struct err *err);
+void hft_fini(struct hft *hft);
+
+/* The samples as readings of counters, 500 ms of them a poll.  Takes '*hft'. */
+void src_hft_open(struct hft *hft, double capacity_bps, struct source **ret_source);
+
+#endif

@@ -1,0 +1,68 @@
+/*
+ * event_socket.h - the collector's end of the events: a Unix datagram socket on which
+ * antiphase-events and the NCCL plugins of jobs say when collectives began and ended.
+ *
+ * Anybody on the host may send; so nothing is believed that the kernel does not
+ * vouch for.  An event is of the process that sent it (SO_PASSCRED), whatever it
+ * says, unless the sender is root or runs as the collector does: that is
+ * antiphase-events, which speaks for the processes that it watches.  Whose job the
+ * process is follows from its cgroup (/proc/PID/cgroup, the line of the unified
+ * hierarchy), by a callback; a process that is gone by then counts as other.
+ *
+ * Events wait in a queue of at most EVENT_SOCKET_MAX for the next frame; more are dropped
+ * and counted.
+ *
+ *	event_socket_open(path, NULL, job_of_cgroup, collector, &events, &err);
+ *	loop_fd(loop, event_socket_fd(events), on_events, ...);  calls event_socket_read()
+ *	each second:
+ *		if (event_socket_fill(events, &frame))  adds jobs and events
+ *			publish
+ */
+#ifndef COLLECTOR_JOBS_EVENT_SOCKET_H
+#define COLLECTOR_JOBS_EVENT_SOCKET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collector/jobs/process_job.h"
+#include "lib/wire/tele.h"
+
+struct err;
+struct event_socket;
+
+#define EVENT_SOCKET_MAX TELE_MAX_EVENTS
+
+/*
+ * Binds 'path', which everybody may write to; a socket that was left there by a
+ * collector that is no more is replaced, anything else is not.  'sysroot' goes
+ * before /proc; NULL: nothing.  Returns 0, -EADDRINUSE if another collector listens
+ * there, or -errno, with 'err' filled.
+ */
+int event_socket_open(const char *path, const char *sysroot, process_job_fn *job_of,
+		      void *ctx, struct event_socket **ret_events, struct err *err);
+/* Removes the socket, too.  Accepts NULL. */
+void event_socket_close(struct event_socket *events);
+
+int event_socket_fd(const struct event_socket *events);
+
+/* Reads what has come, but not for ever: call again while readable. */
+void event_socket_read(struct event_socket *events);
+
+/*
+ * Moves what waits into 'frame': its jobs and events, in order of arrival.  The rest
+ * of the frame is the caller's.  Returns false if there was nothing.
+ */
+bool event_socket_fill(struct event_socket *events, struct tele_frame *frame);
+
+struct event_socket_counts {
+	uint64_t events;      /* Taken. */
+	uint64_t refused;     /* Datagrams that were no events. */
+	uint64_t dropped;     /* Events for which the queue was full. */
+	uint64_t lost;        /* Events that senders say they could not send. */
+	uint64_t unknown_job; /* Events of no known job. */
+};
+const struct event_socket_counts *
+event_socket_counts(const struct event_socket *events);
+
+#endif

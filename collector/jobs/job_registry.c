@@ -1,0 +1,321 @@
+#include "collector/jobs/job_registry.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "collector/jobs/cgroups.h"
+#include "lib/base/alloc.h"
+#include "lib/base/clk.h"
+#include "lib/base/err.h"
+#include "lib/base/file.h"
+#include "lib/base/jsonw.h"
+#include "lib/base/log.h"
+#include "lib/base/strtab.h"
+#include "lib/base/table.h"
+#include "lib/base/vec.h"
+
+#define MAX_FILE_BYTES (64 << 20)
+
+struct job_registry {
+	struct cgroups *cgroups; /* Borrowed. */
+	char *file;              /* Owned. */
+	struct strtab *paths;    /* Numbers as in 'is_gone'. */
+	VEC(bool) is_gone;
+	size_t n_gone;
+};
+
+/* The directory of a path in the tree; free with free(). */
+static char *
+directory_of(const struct job_registry *registry, const char *path)
+{
+	return xasprintf("%s%s%s", cgroups_root(registry->cgroups),
+			 *path == '/' ? "" : "/", path);
+}
+
+static bool
+is_there(const struct job_registry *registry, const char *path)
+{
+	char *directory = directory_of(registry, path);
+	struct stat info;
+	bool so = stat(directory, &info) == 0 && S_ISDIR(info.st_mode);
+
+	free(directory);
+	return so;
+}
+
+/* ---- The file: a line a job, "NAME CGROUP", percent-encoded -------------------------- */
+
+static void
+add_word(struct strbuf *out, const char *word, char end)
+{
+	for (; *word; word++) {
+		unsigned char byte = (unsigned char)*word;
+
+		if (byte <= ' ' || byte == '%' || byte == 0x7f)
+			strbuf_printf(out, "%%%02x", byte);
+		else
+			strbuf_putc(out, *word);
+	}
+	strbuf_putc(out, end);
+}
+
+static void
+add_line(struct strbuf *out, const char *name, const char *path)
+{
+	add_word(out, name, ' ');
+	add_word(out, path, '\n');
+}
+
+/* In place; false for what is not encoded so, or empty. */
+static bool
+decode_word(char *word)
+{
+	char *to = word;
+
+	for (const char *from = word; *from; from++) {
+		unsigned byte = (unsigned char)*from;
+		int n = 0;
+
+		if (*from == '%') {
+			if (sscanf(from + 1, "%2x%n", &byte, &n) != 1 || n != 2 ||
+			    !byte)
+				return false;
+			from += 2;
+		}
+		*to++ = (char)byte;
+	}
+	*to = '\0';
+	return to > word;
+}
+
+static int
+write_all(const struct job_registry *registry, struct err *err)
+{
+	struct strbuf out = STRBUF_EMPTY;
+	int rc;
+
+	for (size_t i = 0; i < cgroups_n_registered(registry->cgroups); i++) {
+		struct cgroups_registration one =
+			cgroups_registered(registry->cgroups, i);
+
+		add_line(&out, one.name, one.path);
+	}
+	rc = file_write(registry->file, out.text, out.length, err);
+	strbuf_free(&out);
+	return rc;
+}
+
+/* One line at the end: a file of thousands is not written anew for each. */
+static int
+append(const struct job_registry *registry, const char *name, const char *path,
+       struct err *err)
+{
+	struct strbuf line = STRBUF_EMPTY;
+	int fd = open(registry->file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
+	int rc = 0;
+
+	if (fd < 0)
+		return err_set_errno(err, registry->file, errno, "cannot open");
+	add_line(&line, name, path);
+	if (write(fd, line.text, line.length) != (ssize_t)line.length)
+		rc = err_set_errno(err, registry->file, errno ? errno : EIO,
+				   "cannot write");
+	close(fd);
+	strbuf_free(&line);
+	return rc;
+}
+
+/* Registers what a line says; false if it says nothing that can be used. */
+static bool
+take_line(struct job_registry *registry, char *line)
+{
+	char *path = strchr(line, ' ');
+	struct err err = { 0 };
+
+	if (path)
+		*path++ = '\0';
+	if (!path || strchr(path, ' ') || !decode_word(line) || !decode_word(path)) {
+		log_warn("collector", "%s: a line that names no job and control group",
+			 registry->file);
+		return false;
+	}
+	if (cgroups_register(registry->cgroups, line, path, &err) == 0)
+		return true;
+	log_info("collector", "job %s of an earlier run is forgotten: %s: %s", line,
+		 path, err.text);
+	return false;
+}
+
+static int
+read_all(struct job_registry *registry, struct err *err)
+{
+	char *text, *rest;
+	size_t length, n_bad = 0;
+	int rc = file_read(registry->file, MAX_FILE_BYTES, &text, &length, err);
+
+	if (rc == -ENOENT)
+		return 0;
+	if (rc < 0)
+		return rc;
+	rest = text;
+	for (char *end; (end = strchr(rest, '\n')); rest = end + 1) {
+		*end = '\0';
+		n_bad += !take_line(registry, rest);
+	}
+	/* What a write that was cut off left behind is no line. */
+	n_bad += *rest != '\0';
+	free(text);
+	return n_bad ? write_all(registry, err) : 0;
+}
+
+int
+job_registry_open(const char *file, struct cgroups *cgroups,
+		  struct job_registry **ret_registry, struct err *err)
+{
+	struct job_registry *registry = xcalloc(1, sizeof *registry);
+	int rc;
+
+	registry->cgroups = cgroups;
+	registry->file = xstrdup(file);
+	registry->paths = strtab_new();
+	rc = read_all(registry, err);
+	if (rc < 0) {
+		job_registry_close(registry);
+		return rc;
+	}
+	*ret_registry = registry;
+	return 0;
+}
+
+void
+job_registry_close(struct job_registry *registry)
+{
+	if (!registry)
+		return;
+	strtab_free(registry->paths);
+	vec_free(&registry->is_gone);
+	free(registry->file);
+	free(registry);
+}
+
+/* ---- Changes ------------------------------------------------------------------------- */
+
+int
+job_registry_add(struct job_registry *registry, const char *name, const char *path,
+		 struct err *err)
+{
+	size_t n = cgroups_n_registered(registry->cgroups);
+	int rc = cgroups_register(registry->cgroups, name, path, err);
+
+	if (rc < 0 || cgroups_n_registered(registry->cgroups) == n)
+		return rc;
+	return append(registry, name, cgroups_registered(registry->cgroups, n).path,
+		      err);
+}
+
+int
+job_registry_remove(struct job_registry *registry, const char *name, size_t *ret_n,
+		    struct err *err)
+{
+	*ret_n = cgroups_unregister(registry->cgroups, name);
+	if (!*ret_n) {
+		err_set(err, NULL, 0, 0, "there is no job '%s' that was added by hand",
+			name);
+		return -ENOENT;
+	}
+	return write_all(registry, err);
+}
+
+void
+job_registry_check(struct job_registry *registry,
+		   void (*gone)(void *ctx, const char *name, const char *path),
+		   void *ctx)
+{
+	registry->n_gone = 0;
+	for (size_t i = 0; i < cgroups_n_registered(registry->cgroups); i++) {
+		struct cgroups_registration one =
+			cgroups_registered(registry->cgroups, i);
+		uint32_t number = strtab_intern(registry->paths, one.path);
+		bool is_gone = !is_there(registry, one.path);
+
+		if (number == registry->is_gone.n)
+			vec_push(&registry->is_gone, false);
+		if (is_gone && !registry->is_gone.items[number] && gone)
+			gone(ctx, one.name, one.path);
+		registry->is_gone.items[number] = is_gone;
+		registry->n_gone += is_gone;
+	}
+}
+
+size_t
+job_registry_n_gone(const struct job_registry *registry)
+{
+	return registry->n_gone;
+}
+
+/* ---- The list ------------------------------------------------------------------------ */
+
+static void
+write_json(const struct job_registry *registry, FILE *out)
+{
+	struct jsonw w;
+
+	jsonw_document(&w, out, "antiphase.collector.jobs/1");
+	jsonw_int(&w, "at_us", clk_wall_us());
+	jsonw_array(&w, "jobs");
+	for (size_t i = 0; i < cgroups_n_registered(registry->cgroups); i++) {
+		struct cgroups_registration one =
+			cgroups_registered(registry->cgroups, i);
+
+		jsonw_flat_object(&w, NULL);
+		jsonw_str(&w, "job", one.name);
+		jsonw_str(&w, "cgroup", one.path);
+		jsonw_bool(&w, "is_there", is_there(registry, one.path));
+		jsonw_end(&w);
+	}
+	jsonw_end(&w);
+	jsonw_end(&w);
+	jsonw_finish(&w);
+}
+
+static void
+write_table(const struct job_registry *registry, FILE *out)
+{
+	struct table t;
+
+	table_init(&t, (const char *const[]){ "JOB", "CGROUP", "STATE", NULL });
+	for (size_t i = 0; i < cgroups_n_registered(registry->cgroups); i++) {
+		struct cgroups_registration one =
+			cgroups_registered(registry->cgroups, i);
+
+		table_cell(&t, "%s", one.name);
+		table_cell(&t, "%s", one.path);
+		table_cell(&t, "%s", is_there(registry, one.path) ? "there" : "gone");
+	}
+	table_print(&t, out);
+	table_fini(&t);
+}
+
+void
+job_registry_write(const struct job_registry *registry, bool is_json,
+		   struct strbuf *out)
+{
+	char *text = NULL;
+	size_t length = 0;
+	FILE *stream = open_memstream(&text, &length);
+
+	if (!stream)
+		return;
+	if (is_json)
+		write_json(registry, stream);
+	else
+		write_table(registry, stream);
+	fclose(stream);
+	strbuf_add(out, text, length);
+	free(text);
+}

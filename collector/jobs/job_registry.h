@@ -1,0 +1,45 @@
+/*
+ * registry.h - the jobs that were named by hand, kept over a restart.
+ *
+ * Which control group is which job is cgroups.h's business; here is the file that
+ * remembers what it was told ('antiphase-collector job add'), one line for each, so that
+ * a collector that starts again knows the jobs that its predecessor knew.
+ */
+#ifndef COLLECTOR_JOBS_JOB_REGISTRY_H
+#define COLLECTOR_JOBS_JOB_REGISTRY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/strbuf.h"
+
+struct cgroups;
+struct err;
+struct job_registry;
+
+/*
+ * Registers what 'file' has with 'cgroups' (borrowed); control groups that are no more
+ * are left out and counted.  A file that is not there is an empty one.
+ */
+int job_registry_open(const char *file, struct cgroups *cgroups,
+		      struct job_registry **ret_registry, struct err *err);
+void job_registry_close(struct job_registry *registry); /* Accepts NULL. */
+
+/* As cgroups_register() and cgroups_unregister(), and remembered. */
+int job_registry_add(struct job_registry *registry, const char *name, const char *path,
+		     struct err *err);
+int job_registry_remove(struct job_registry *registry, const char *name, size_t *ret_n,
+			struct err *err);
+
+/* Looks which control groups are no more; calls back for each that was there before. */
+void job_registry_check(struct job_registry *registry,
+			void (*gone)(void *ctx, const char *name, const char *path),
+			void *ctx);
+size_t job_registry_n_gone(const struct job_registry *registry);
+
+/* {"schema":"antiphase.collector.jobs/1","jobs":[...]}, or lines for people. */
+void job_registry_write(const struct job_registry *registry, bool is_json,
+			struct strbuf *out);
+
+#endif

@@ -1,0 +1,20 @@
+/*
+ * local_socket.h - sockets of the runtime directory that everybody on the host may write
+ * to, whatever network namespace he is in.
+ */
+#ifndef COLLECTOR_JOBS_LOCAL_SOCKET_H
+#define COLLECTOR_JOBS_LOCAL_SOCKET_H
+
+#define LOCAL_SOCKET_MAX_PATH 108 /* With its terminator; of the kernel. */
+
+struct err;
+
+/*
+ * Binds a Unix socket of 'type' (SOCK_DGRAM, SOCK_SEQPACKET) to 'path', mode 0666, that
+ * does not block; it is not listening yet.  One that was left there by a collector that
+ * is no more is replaced, anything else is not.  Returns 0, -EADDRINUSE if another
+ * collector listens there, or -errno, with 'err' filled.
+ */
+int local_socket_bind(const char *path, int type, int *ret_fd, struct err *err);
+
+#endif

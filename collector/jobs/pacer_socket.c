@@ -1,0 +1,474 @@
+#include "collector/jobs/pacer_socket.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "collector/jobs/local_socket.h"
+#include "lib/base/alloc.h"
+#include "lib/base/err.h"
+#include "lib/base/log.h"
+#include "lib/base/vec.h"
+
+/* Done in one pacer_socket_read(): events looked at, and packets taken of each. */
+#define MAX_EVENTS  64
+#define MAX_ACCEPT  64
+#define MAX_PACKETS 16
+#define BACKLOG     128
+#define SECOND_NS   INT64_C(1000000000)
+/* A process of no job is looked up again after so long: it may be put into one. */
+#define LOOK_AGAIN_NS SECOND_NS
+/* Of so many that were here last it is known what they had lost. */
+#define N_GONE 64
+
+struct peer {
+	int fd;
+	uint32_t pid; /* As the kernel names it here. */
+	uid_t uid;
+	int64_t since_ns, second_ns, looked_ns;
+	uint32_t n_packets; /* In the second that began at 'second_ns'. */
+	bool has_said_hello, has_told, has_job, is_claimed;
+	struct pace_hello hello;
+	char job[TELE_MAX_NAME + 1];
+	struct pace_iteration last; /* Zeroed: none yet. */
+};
+
+struct pacer_socket {
+	int fd, epoll_fd;
+	int spare_fd; /* Let go when there is no other, to refuse somebody. */
+	char path[LOCAL_SOCKET_MAX_PATH];
+	char *sysroot; /* Owned. */
+	struct pacer_socket_options options;
+	VEC(struct peer *) peers;  /* Owned. */
+	struct tele_frame waiting; /* Its jobs and iterations. */
+
+	/* Who comes again tells what it lost since its start, and that was counted. */
+	struct gone {
+		uint32_t pid, lost;
+	} gone[N_GONE];
+
+	uint32_t n_gone; /* The last is at (n_gone - 1) % N_GONE. */
+	struct pacer_socket_counts counts;
+	struct log_limit said;
+};
+
+/* ---- The socket ------------------------------------------------------------------- */
+
+static int
+watch(const struct pacer_socket *p, int fd, void *what)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data.ptr = what };
+
+	return epoll_ctl(p->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
+}
+
+int
+pacer_socket_open(const char *path, const struct pacer_socket_options *options,
+		  struct pacer_socket **ret_pacers, struct err *err)
+{
+	struct pacer_socket *p;
+	int fd = -1, error = local_socket_bind(path, SOCK_SEQPACKET, &fd, err);
+
+	if (error < 0)
+		return error;
+	p = xcalloc(1, sizeof *p);
+	p->fd = fd;
+	strcpy(p->path, path);
+	p->options = *options;
+	p->sysroot = xstrdup(options->sysroot ? options->sysroot : "");
+	p->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	p->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	if (p->epoll_fd < 0 || p->spare_fd < 0)
+		error = -errno;
+	if (error == 0 && listen(fd, BACKLOG) < 0)
+		error = -errno;
+	if (error == 0)
+		error = watch(p, fd, NULL);
+	if (error < 0) {
+		err_set_errno(err, path, -error, "cannot listen");
+		pacer_socket_close(p);
+		return error;
+	}
+	*ret_pacers = p;
+	return 0;
+}
+
+void
+pacer_socket_close(struct pacer_socket *p)
+{
+	if (!p)
+		return;
+	for (size_t i = 0; i < p->peers.n; i++) {
+		close(p->peers.items[i]->fd);
+		free(p->peers.items[i]);
+	}
+	vec_free(&p->peers);
+	unlink(p->path);
+	close(p->fd);
+	if (p->epoll_fd >= 0)
+		close(p->epoll_fd);
+	if (p->spare_fd >= 0)
+		close(p->spare_fd);
+	free(p->sysroot);
+	tele_fini(&p->waiting);
+	free(p);
+}
+
+int
+pacer_socket_fd(const struct pacer_socket *p)
+{
+	return p->epoll_fd;
+}
+
+const struct pacer_socket_counts *
+pacer_socket_counts(const struct pacer_socket *p)
+{
+	return &p->counts;
+}
+
+size_t
+pacer_socket_n(const struct pacer_socket *p)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->peers.n; i++)
+		n += p->peers.items[i]->has_said_hello;
+	return n;
+}
+
+/* ---- Whose is it? ------------------------------------------------------------------ */
+
+static void
+find_job(struct pacer_socket *p, struct peer *peer, int64_t now_ns)
+{
+	char name[TELE_MAX_NAME + 1];
+
+	peer->looked_ns = now_ns;
+	if (process_job_name(p->sysroot, peer->pid, p->options.job_of, p->options.ctx,
+			     name)) {
+		strcpy(peer->job, name);
+		peer->has_job = true;
+		peer->is_claimed = false;
+	} else if (p->options.is_claim_believed && peer->hello.job[0]) {
+		tele_set_name(peer->job, peer->hello.job);
+		peer->has_job = peer->is_claimed = true;
+	}
+}
+
+/* ---- Rows -------------------------------------------------------------------------- */
+
+static void
+add_row(struct pacer_socket *p, const struct peer *peer, bool is_over)
+{
+	const struct pace_iteration *it = &peer->last;
+	uint32_t job = TELE_OTHER;
+
+	if (p->waiting.iterations.n >= TELE_MAX_ITERATIONS) {
+		p->counts.dropped++;
+		return;
+	}
+	/* Connections come and go, each with a job of its own: a frame may be full of them. */
+	if (peer->has_job && p->waiting.jobs.n < TELE_MAX_JOBS)
+		job = tele_add_job(&p->waiting, peer->job);
+	vec_push(&p->waiting.iterations,
+		 ((struct tele_iteration){
+			 .job = job,
+			 .source = peer->hello.source,
+			 .is_claimed = peer->is_claimed,
+			 .is_observing = peer->hello.is_observing,
+			 .is_over = is_over,
+			 .pid = peer->pid,
+			 .rank = peer->hello.rank,
+			 .number = it->number,
+			 .enter_ns = it->enter_ns,
+			 .begin_ns = it->begin_ns,
+			 .comm_ns = it->comm_ns,
+			 .bytes = it->bytes,
+			 .n_collectives = it->n_collectives,
+			 .gap_us = it->gap_us,
+			 .order = it->order,
+			 .lost = it->lost,
+		 }));
+}
+
+bool
+pacer_socket_fill(struct pacer_socket *p, struct tele_frame *frame)
+{
+	bool is_any = p->waiting.iterations.n > 0;
+
+	for (size_t i = 0; i < p->waiting.iterations.n; i++) {
+		struct tele_iteration row = p->waiting.iterations.items[i];
+
+		if (row.job != TELE_OTHER)
+			row.job = tele_add_job(frame,
+					       p->waiting.jobs.items[row.job].name);
+		vec_push(&frame->iterations, row);
+	}
+	tele_clear(&p->waiting);
+	return is_any;
+}
+
+/* ---- Connections ------------------------------------------------------------------- */
+
+static void
+remember(struct pacer_socket *p, const struct peer *peer)
+{
+	p->gone[p->n_gone++ % N_GONE] = (struct gone){ peer->pid, peer->last.lost };
+}
+
+/* 0 if it was not here lately; a number that is another process's now is forgotten. */
+static uint32_t
+lost_before(struct pacer_socket *p, uint32_t pid, uint32_t lost)
+{
+	for (uint32_t i = 1; i <= N_GONE; i++) {
+		struct gone *gone = &p->gone[(p->n_gone - i) % N_GONE];
+
+		if (gone->pid == pid)
+			return gone->lost <= lost ? gone->lost : 0;
+	}
+	return 0;
+}
+
+/* Ends a connection; 'why' NULL: it ended by itself. */
+static void
+let_go(struct pacer_socket *p, struct peer *peer, const char *why, int64_t now_ns)
+{
+	if (why) {
+		p->counts.refused++;
+		log_limited(&p->said, now_ns, LOG_LEVEL_WARN, "pacer",
+			    "process %u of user %u is let go: %s", peer->pid,
+			    (unsigned)peer->uid, why);
+	}
+	if (peer->has_said_hello) {
+		add_row(p, peer, true);
+		if (peer->has_told)
+			remember(p, peer);
+	}
+	for (size_t i = 0; i < p->peers.n; i++) {
+		if (p->peers.items[i] != peer)
+			continue;
+		p->peers.items[i] = p->peers.items[--p->peers.n];
+		break;
+	}
+	close(peer->fd); /* Is thereby not watched any more. */
+	free(peer);
+}
+
+static const char *
+why_not(const struct pacer_socket *p, uid_t uid)
+{
+	size_t n = 0;
+
+	if (p->peers.n >= PACER_SOCKET_CONNECTIONS)
+		return "there are too many connections";
+	for (size_t i = 0; i < p->peers.n; i++)
+		n += p->peers.items[i]->uid == uid;
+	if (n >= PACER_SOCKET_OF_USER && uid != 0 && uid != geteuid())
+		return "its user has too many connections";
+	return NULL;
+}
+
+static void
+accept_one(struct pacer_socket *p, int fd, int64_t now_ns)
+{
+	struct ucred from = { 0 };
+	socklen_t size = sizeof from;
+	struct peer *peer;
+	const char *why;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &from, &size) < 0) {
+		close(fd);
+		p->counts.refused++;
+		return;
+	}
+	p->counts.connections++;
+	peer = xcalloc(1, sizeof *peer);
+	peer->fd = fd;
+	peer->pid = (uint32_t)from.pid;
+	peer->uid = from.uid;
+	peer->since_ns = peer->second_ns = now_ns;
+	why = why_not(p, from.uid);
+	if (!why && watch(p, fd, peer) < 0)
+		why = "it cannot be watched";
+	if (why)
+		let_go(p, peer, why, now_ns);
+	else
+		vec_push(&p->peers, peer);
+}
+
+/* There is no descriptor left: who is next is refused, or he would be there for ever. */
+static bool
+refuse_one(struct pacer_socket *p, int64_t now_ns)
+{
+	int fd;
+
+	log_limited(&p->said, now_ns, LOG_LEVEL_WARN, "pacer",
+		    "no descriptor is left for another pacer; raise LimitNOFILE");
+	p->counts.refused++;
+	close(p->spare_fd);
+	fd = accept(p->fd, NULL, NULL);
+	if (fd >= 0)
+		close(fd);
+	p->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	return fd >= 0;
+}
+
+static void
+accept_all(struct pacer_socket *p, int64_t now_ns)
+{
+	for (int i = 0; i < MAX_ACCEPT; i++) {
+		int fd = accept4(p->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+		if (fd >= 0) {
+			accept_one(p, fd, now_ns);
+			continue;
+		}
+		if (errno == ECONNABORTED || errno == EINTR)
+			continue;
+		if ((errno != EMFILE && errno != ENFILE) || !refuse_one(p, now_ns))
+			return;
+	}
+}
+
+/* ---- Packets ----------------------------------------------------------------------- */
+
+/* Returns why the connection has to end, or NULL. */
+static const char *
+take(struct pacer_socket *p, struct peer *peer, const uint8_t *bytes, size_t n,
+     int64_t now_ns)
+{
+	struct pace_packet packet;
+	int error = pace_decode(bytes, n, &packet);
+	uint32_t lost;
+
+	if (error == -EPROTONOSUPPORT)
+		return "its pacer is of another version";
+	if (error < 0)
+		return "it sends what is no packet of a pacer";
+	if (packet.kind == PACE_HELLO && !peer->has_said_hello) {
+		peer->hello = packet.hello;
+		peer->has_said_hello = true;
+		find_job(p, peer, now_ns);
+		return NULL;
+	}
+	if (packet.kind != PACE_ITERATION || !peer->has_said_hello)
+		return "it sends packets out of turn";
+	if (!peer->has_job && now_ns - peer->looked_ns >= LOOK_AGAIN_NS)
+		find_job(p, peer, now_ns);
+	p->counts.iterations++;
+	p->counts.unknown_job += !peer->has_job;
+	lost = peer->has_told ? peer->last.lost
+			      : lost_before(p, peer->pid, packet.iteration.lost);
+	if (packet.iteration.lost > lost)
+		p->counts.lost += packet.iteration.lost - lost;
+	peer->last = packet.iteration;
+	peer->has_told = true;
+	add_row(p, peer, false);
+	return NULL;
+}
+
+static bool
+is_too_much(struct peer *peer, int64_t now_ns)
+{
+	if (now_ns - peer->second_ns >= SECOND_NS) {
+		peer->second_ns = now_ns;
+		peer->n_packets = 0;
+	}
+	return ++peer->n_packets > PACER_SOCKET_PACKETS;
+}
+
+static void
+read_peer(struct pacer_socket *p, struct peer *peer, int64_t now_ns)
+{
+	for (int i = 0; i < MAX_PACKETS; i++) {
+		uint8_t bytes[PACE_MAX_BYTES];
+		ssize_t n =
+			recv(peer->fd, bytes, sizeof bytes, MSG_DONTWAIT | MSG_TRUNC);
+		const char *why = NULL;
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+			return;
+		/* No packet is empty: it has gone. */
+		if (n <= 0) {
+			let_go(p, peer, NULL, now_ns);
+			return;
+		}
+		if (is_too_much(peer, now_ns)) {
+			p->counts.dropped++;
+			/* What it sends for fun is not worth its reading. */
+			if (peer->n_packets > 4 * PACER_SOCKET_PACKETS)
+				why = "it sends too many packets";
+		} else if (n > (ssize_t)sizeof bytes) {
+			why = "it sends what is no packet of a pacer";
+		} else {
+			why = take(p, peer, bytes, (size_t)n, now_ns);
+		}
+		if (why) {
+			let_go(p, peer, why, now_ns);
+			return;
+		}
+	}
+}
+
+void
+pacer_socket_read(struct pacer_socket *p, int64_t now_ns)
+{
+	struct epoll_event events[MAX_EVENTS];
+	int n = epoll_wait(p->epoll_fd, events, MAX_EVENTS, 0);
+
+	for (int i = 0; i < n; i++) {
+		if (events[i].data.ptr)
+			read_peer(p, events[i].data.ptr, now_ns);
+	}
+	/* Last, as a new one may be where one that has gone was. */
+	for (int i = 0; i < n; i++) {
+		if (!events[i].data.ptr)
+			accept_all(p, now_ns);
+	}
+}
+
+void
+pacer_socket_tick(struct pacer_socket *p, int64_t now_ns)
+{
+	for (size_t i = p->peers.n; i-- > 0;) {
+		struct peer *peer = p->peers.items[i];
+
+		if (!peer->has_said_hello &&
+		    now_ns - peer->since_ns > PACER_SOCKET_HELLO_NS)
+			let_go(p, peer, "it does not say who it is", now_ns);
+	}
+}
+
+/* ---- Orders ------------------------------------------------------------------------ */
+
+int
+pacer_socket_order(struct pacer_socket *p, const char *job, uint32_t pid,
+		   const struct pace_order *order)
+{
+	const struct pace_packet packet = { .kind = PACE_ORDER, .order = *order };
+	uint8_t bytes[PACE_MAX_BYTES];
+	size_t n = pace_encode(&packet, bytes);
+
+	for (size_t i = 0; i < p->peers.n; i++) {
+		const struct peer *peer = p->peers.items[i];
+
+		if (peer->pid != pid || !peer->has_job || strcmp(peer->job, job) != 0)
+			continue;
+		if (send(peer->fd, bytes, n, MSG_DONTWAIT | MSG_NOSIGNAL) ==
+		    (ssize_t)n) {
+			p->counts.orders++;
+			return 0;
+		}
+		p->counts.unsent++;
+		return -errno;
+	}
+	p->counts.strays++;
+	return -ESRCH;
+}

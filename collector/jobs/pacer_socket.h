@@ -1,0 +1,91 @@
+/*
+ * pacer_socket.h - the collector's end of the pacers: a Unix socket (SOCK_SEQPACKET) on which
+ * rank 0 of each job on this host tells its iterations, and takes orders.
+ *
+ * Anybody on the host may connect.  Whose iterations they are follows from the peer's
+ * process, as the kernel names it (SO_PEERCRED), and the job of its control group; what
+ * the pacer calls itself only counts, and is marked as claimed, where there is no such
+ * job and the caller believes claims.  A packet that is none, or comes out of order,
+ * ends its connection; one connection takes PACER_SOCKET_PACKETS a second and no more.
+ * Nobody is waited for: an order that a pacer has no room for is lost and counted.
+ *
+ * When a connection ends, however it does, a last row says so (is_over).
+ *
+ *	pacer_socket_open(path, &options, &pacers, &err);
+ *	loop_fd(loop, pacer_socket_fd(pacers), on_pacers, ...);
+ *		pacer_socket_read(pacers, now_ns);
+ *		if (pacer_socket_fill(pacers, &frame))  adds jobs and iterations
+ *			publish
+ *	each second: pacer_socket_tick(pacers, now_ns);
+ */
+#ifndef COLLECTOR_JOBS_PACER_SOCKET_H
+#define COLLECTOR_JOBS_PACER_SOCKET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collector/jobs/process_job.h"
+#include "lib/wire/pace.h"
+#include "lib/wire/tele.h"
+
+struct err;
+struct pacer_socket;
+
+#define PACER_SOCKET_CONNECTIONS 1024
+#define PACER_SOCKET_OF_USER     256 /* Of one user, but for root and us. */
+#define PACER_SOCKET_PACKETS     500 /* A second, of one connection. */
+/* One that has not said HELLO by then is let go. */
+#define PACER_SOCKET_HELLO_NS INT64_C(5000000000)
+
+struct pacer_socket_options {
+	const char *sysroot; /* In front of /proc; NULL: nothing. */
+	bool is_claim_believed;
+	process_job_fn *job_of;
+	void *ctx;
+};
+
+/* As local_socket_bind(). */
+int pacer_socket_open(const char *path, const struct pacer_socket_options *options,
+		      struct pacer_socket **ret_pacers, struct err *err);
+/* Removes the socket, too.  Accepts NULL. */
+void pacer_socket_close(struct pacer_socket *pacers);
+
+/* Readable when there is something to read on any connection. */
+int pacer_socket_fd(const struct pacer_socket *pacers);
+/* Accepts and reads what there is, but not for ever: call again while readable. */
+void pacer_socket_read(struct pacer_socket *pacers, int64_t now_ns);
+/* Lets go of who does not say who he is. */
+void pacer_socket_tick(struct pacer_socket *pacers, int64_t now_ns);
+
+/*
+ * Moves the rows that wait into 'frame', a cleared one, in order of arrival, with their
+ * jobs: those that a frame has no room for are of no job.  Returns false if there were
+ * none.
+ */
+bool pacer_socket_fill(struct pacer_socket *pacers, struct tele_frame *frame);
+
+/*
+ * Passes an order on to the pacer of that job and process.  Returns 0; -ESRCH if there is
+ * none; -EAGAIN if it has no room, or -errno.
+ */
+int pacer_socket_order(struct pacer_socket *pacers, const char *job, uint32_t pid,
+		       const struct pace_order *order);
+
+struct pacer_socket_counts {
+	uint64_t connections; /* That were accepted. */
+	uint64_t refused;     /* Connections ended or not taken, as too many or bad. */
+	uint64_t iterations;  /* Taken. */
+	uint64_t unknown_job; /* Of these, of no known job. */
+	uint64_t dropped;     /* Packets over the limit, or beyond room in a frame. */
+	uint64_t lost;        /* That pacers say they could not send. */
+	uint64_t orders;      /* Passed on. */
+	uint64_t strays;      /* Orders for no pacer here. */
+	uint64_t unsent;      /* Orders that their pacer had no room for. */
+};
+const struct pacer_socket_counts *
+pacer_socket_counts(const struct pacer_socket *pacers);
+/* Connections that have said HELLO. */
+size_t pacer_socket_n(const struct pacer_socket *pacers);
+
+#endif

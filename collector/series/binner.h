@@ -1,0 +1,110 @@
+/*
+ * binner.h - even 1 ms series out of whatever a source can say.
+ *
+ * One binner keeps one series for each key (interface, job, direction, measure)
+ * that it was given, as a ring of the last BINNER_BINS bins, and what is needed for
+ * summaries: totals that never go back, the largest bin of the window, gaps.
+ *
+ * From cumulative counters: the difference of two readings is spread evenly over
+ * the time between them, whole bytes only, the remainders carried on, so that the
+ * bins of an interval add up to the difference exactly.  A counter that went back
+ * has wrapped if its width makes that plausible (the difference modulo 2^bits
+ * fits in the interval at twice the capacity, or is below a quarter of the range
+ * for an unknown capacity), and was reset otherwise: then what it shows now is
+ * counted, and the interval is marked as a gap.  So is an interval in which a
+ * 32-bit counter can have gone round unseen; its difference is still counted.
+ * Readings at or before the last one are dropped and counted.
+ *
+ * From bins: added where they belong; those too late for the ring are in the totals
+ * and counted.
+ *
+ * A bin is a gap, not zero, until the source has said that it is complete (of
+ * counters: until a reading at or after its end); an interval without a reading for
+ * longer than BINNER_MAX_SPREAD_NS is a gap.  A bin of which only a part was
+ * watched, at the first reading, is a gap as well.  Totals count all that was seen,
+ * also in gaps.
+ *
+ * Memory is bounded: BINNER_MAX_SERIES keys, BINNER_MAX_CHUNKS KB of bins.
+ * Pure: no clock, no I/O.  O(1) for each bin and reading, O(1) to find a key.
+ */
+#ifndef COLLECTOR_SERIES_BINNER_H
+#define COLLECTOR_SERIES_BINNER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collector/series/ring.h"
+#include "collector/sources/source.h"
+
+struct binner;
+
+#define BINNER_BINS          RING_BINS /* What may be asked for at once: 4096. */
+#define BINNER_MAX_SPREAD_NS INT64_C(2000000000)
+#define BINNER_MAX_SERIES    65536
+#define BINNER_MAX_CHUNKS    24576
+/* Summaries without traffic after which a job's series is left out of them. */
+#define BINNER_FORGET 60
+
+struct binner *binner_new(void);
+void binner_free(struct binner *binner); /* Accepts NULL. */
+
+/* For wrap and reset; 0: unknown.  Interfaces below TELE_MAX_INTERFACES. */
+void binner_set_capacity(struct binner *binner, uint32_t interface,
+			 double capacity_bps);
+
+/*
+ * What source_sink says, in the same words.  -E2BIG if there are too many keys
+ * (forgotten ones make room), -EINVAL for an interface that is out of range.
+ */
+int binner_counter(struct binner *binner, const struct source_key *key, int64_t time_ns,
+		   uint64_t bytes, unsigned bits, const struct source_extra *extra);
+int binner_bins(struct binner *binner, const struct source_key *key, int64_t first_ms,
+		const uint32_t *bytes, size_t n, const struct source_extra *extra);
+void binner_complete(struct binner *binner, uint32_t interface, int64_t until_ms);
+void binner_gone(struct binner *binner, uint32_t interface);
+
+/* The job's number may be used for another one: its series and totals end. */
+void binner_job_gone(struct binner *binner, uint32_t job);
+
+/* Adds to the totals of a key what was counted before a restart. */
+int binner_resume(struct binner *binner, const struct source_key *key, uint64_t bytes,
+		  const struct source_extra *extra);
+
+/*
+ * Fills the rows of a summary (frame->traffic) for the window of whole bins
+ * [from_ms, to_ms), or the series of a raw frame; at most BINNER_BINS bins.
+ * Interfaces and jobs are the caller's numbers, rows in the order in which keys
+ * were first seen, those of whole interfaces first.  Summaries are to be asked for
+ * in order of time; each takes with it the largest backlog and number of flows.
+ *
+ * Jobs that had no traffic for BINNER_FORGET summaries are left out of these; jobs
+ * with nothing in the ring are left out of raw frames.  Their totals go on if they
+ * come back, unless the table of keys was full in the meantime.
+ */
+void binner_summary(struct binner *binner, int64_t from_ms, int64_t to_ms,
+		    struct tele_frame *frame);
+void binner_raw(struct binner *binner, int64_t from_ms, int64_t to_ms,
+		struct tele_frame *frame);
+
+/*
+ * The totals of series 'i' of binner_n_series(), for keeping over a restart;
+ * false if there is none at that place.
+ */
+size_t binner_n_series(const struct binner *binner);
+bool binner_total(const struct binner *binner, size_t i, struct source_key *ret_key,
+		  uint64_t *ret_bytes, struct source_extra *ret_extra);
+
+struct binner_counts {
+	uint64_t wraps, resets;
+	uint64_t backward;     /* Readings dropped as not newer than the last. */
+	uint64_t late_bins;    /* Too old for the ring. */
+	uint64_t gap_bins;     /* In the summaries so far. */
+	uint64_t refused_keys; /* Calls for keys there was no room for. */
+	uint64_t evicted_keys; /* Forgotten series that made room. */
+	uint64_t starved_bins; /* Gaps for want of memory. */
+	uint64_t unsent;       /* Rows or series beyond what a frame may hold. */
+};
+const struct binner_counts *binner_counts(const struct binner *binner);
+
+#endif

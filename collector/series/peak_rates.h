@@ -1,0 +1,28 @@
+/*
+ * peaks.h - the fullest millisecond of each interface within a window: what a rate over
+ * a scrape interval does not show.  The window is of time, not since the last who asked,
+ * so that several may ask.  Pure.
+ */
+#ifndef COLLECTOR_SERIES_PEAK_RATES_H
+#define COLLECTOR_SERIES_PEAK_RATES_H
+
+#include <stdint.h>
+
+#include "lib/wire/tele.h"
+
+struct peak_rates;
+
+/* 'n_windows': summaries that are looked back on. */
+struct peak_rates *peak_rates_new(unsigned n_windows);
+void peak_rates_free(struct peak_rates *peaks); /* Accepts NULL. */
+
+/* Takes the rows of whole interfaces of a summary: TELE_WIRE. */
+void peak_rates_update(struct peak_rates *peaks, const struct tele_frame *summary);
+
+/* Bytes of the fullest millisecond, 0 if there was none. */
+uint32_t peak_rates_bytes(const struct peak_rates *peaks, const char *interface,
+			  enum tele_direction direction);
+/* The largest backlog of the queue in front of it. */
+uint32_t peak_rates_queue_bytes(const struct peak_rates *peaks, const char *interface);
+
+#endif

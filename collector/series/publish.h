@@ -1,0 +1,82 @@
+/*
+ * publish.h - frames out of the binner: a summary for each second, always; the 1 ms
+ * series while somebody wants them; events as they come.
+ *
+ * Where they go is a callback's business (bus.h, rec.h, or a test), and when, the
+ * caller's: nothing here asks a clock.  Windows are of whole bins and without a gap between
+ * them; a caller that comes late gets several, one that comes later than the binner
+ * remembers begins anew, and the loss shows as a jump of time in the frames.
+ */
+#ifndef COLLECTOR_SERIES_PUBLISH_H
+#define COLLECTOR_SERIES_PUBLISH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/wire/tele.h"
+
+struct binner;
+struct ingest;
+struct publisher;
+struct wall;
+
+#define PUBLISH_SUMMARY_MS 1000
+
+struct publish_options {
+	const char *host; /* Borrowed. */
+	uint8_t boot_id[16];
+	uint64_t start_id;
+	uint32_t flags; /* TELE_IMPORTED, for what others than the host recorded. */
+	bool is_file;   /* All of the first window counts, however it begins. */
+	int64_t raw_ms;
+	/* True if frames of this kind are wanted now. */
+	bool (*is_wanted)(void *ctx, uint8_t kind);
+	/* Takes an encoded frame; borrowed. */
+	void (*send)(void *ctx, const struct tele_frame *frame,
+		     const struct tele_buffer *bytes);
+	void *ctx;
+};
+
+/* 'binner' and 'ingest' are borrowed. */
+struct publisher *publisher_new(const struct publish_options *options,
+				struct binner *binner, struct ingest *ingest);
+void publisher_free(struct publisher *publisher); /* Accepts NULL. */
+/* For the raw frames from now on. */
+void publisher_set_raw_ms(struct publisher *publisher, int64_t raw_ms);
+
+/* What is true of the whole host; goes into the frames from now on. */
+struct publish_state {
+	int64_t wall_offset_ns;
+	int64_t clock_error_ns;
+	uint64_t lost_records;
+	uint64_t unplaced_jobs;
+	bool is_stepped; /* Since the last call; each kind of frame says it once. */
+};
+
+/* Publishes all whole windows that end at or before 'until_ms'. */
+void publisher_run(struct publisher *publisher, int64_t until_ms,
+		   const struct publish_state *state);
+/* The same for what is less than a window, at the end. */
+void publisher_flush(struct publisher *publisher, int64_t until_ms,
+		     const struct publish_state *state);
+
+/*
+ * Sends a frame of 'kind' (TELE_EVENTS, TELE_PACE), into which 'fill' puts jobs and rows;
+ * it returns false if there are none, and nothing is sent then.
+ */
+void publisher_rows(struct publisher *publisher, enum tele_kind kind, int64_t now_ns,
+		    const struct publish_state *state,
+		    bool (*fill)(void *ctx, struct tele_frame *frame), void *ctx);
+
+/* The last summary, or an empty frame; borrowed until the next run. */
+const struct tele_frame *publisher_last(const struct publisher *publisher);
+
+struct publish_counts {
+	uint64_t frames[TELE_LAST_KIND + 1]; /* By kind. */
+	uint64_t bytes[TELE_LAST_KIND + 1];
+	uint64_t skipped_ms;   /* That nobody will see, as we came too late. */
+	uint64_t unnamed_rows; /* Of jobs beyond TELE_MAX_JOBS in one frame. */
+};
+const struct publish_counts *publisher_counts(const struct publisher *publisher);
+
+#endif

@@ -1,0 +1,59 @@
+/*
+ * totals.h - what was counted since the boot, kept over the end of the process.
+ *
+ * A file of a runtime directory that the next boot empties, mapped into memory, so
+ * that what is written is there for the next process however this one ends.  It has two halves;
+ * the one that is not valid is written, then declared valid with its checksum, so
+ * that there is a whole one at any moment.  What was written on another boot, by
+ * another version, or is damaged in both halves, is not read: totals start anew.
+ *
+ * The file is locked while it is open: there is one collector a runtime directory.
+ */
+#ifndef COLLECTOR_SERIES_SAVED_TOTALS_H
+#define COLLECTOR_SERIES_SAVED_TOTALS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/wire/tele.h"
+
+struct err;
+struct saved_totals;
+
+#define SAVED_TOTALS_MAX 16384 /* Rows; further ones are counted, not kept. */
+
+enum saved_totals_whose {
+	SAVED_TOTALS_LINK,
+	SAVED_TOTALS_OTHER,
+	SAVED_TOTALS_JOB,
+};
+
+struct saved_totals_row {
+	char interface[TELE_MAX_NAME + 1];
+	char job[TELE_MAX_NAME + 1]; /* Of SAVED_TOTALS_JOB. */
+	uint8_t whose;               /* enum saved_totals_whose. */
+	uint8_t direction, measure;  /* enum tele_direction, tele_measure. */
+	uint8_t unused[5];           /* Zero. */
+	uint64_t bytes, packets, ce, retransmits;
+};
+
+/*
+ * Opens or makes the file.  Returns 0; -EBUSY if another process has it; or -errno;
+ * with 'err' filled.
+ */
+int saved_totals_open(const char *file, const uint8_t boot_id[16],
+		      struct saved_totals **ret_totals, struct err *err);
+void saved_totals_close(struct saved_totals *totals); /* Accepts NULL. */
+
+/* The rows that an earlier process of this boot left; borrowed. */
+const struct saved_totals_row *saved_totals_found(const struct saved_totals *totals,
+						  size_t *ret_n);
+/* Why there are none, for people; NULL if nothing is amiss. */
+const char *saved_totals_complaint(const struct saved_totals *totals);
+
+/* Writes all rows anew: begin, add each, commit.  add returns -ENOSPC when it is full. */
+void saved_totals_begin(struct saved_totals *totals);
+int saved_totals_add(struct saved_totals *totals, const struct saved_totals_row *row);
+void saved_totals_commit(struct saved_totals *totals);
+
+#endif

@@ -1,0 +1,100 @@
+/*
+ * src_bpf.h - counts by eBPF programs: every link and every job, at 1 ms.
+ *
+ * Loads the programs of bpf/flow.bpf.c, puts them on the interfaces that are asked
+ * for, and drains their rings without a system call.  Interfaces that go are let go,
+ * and taken up again when one of that name comes back; this is looked at once a
+ * second.  Needs CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON, and keeps needing them.
+ *
+ * Emits, for each link, TELE_WIRE in both directions as bins, and TELE_OFFERED; with
+ * jobs, for each job seen on a link TELE_WIRE in both directions, and for TELE_OTHER
+ * what belongs to none.  Without jobs TELE_OFFERED is a running count, without bins.
+ * Flows are those of about a second; packets, marks and retransmits those since the
+ * last drain.
+ *
+ * Wire bytes go missing where the kernel does not run a tracing program; what its
+ * queues say they have sent is compared with what was seen once a second, and the
+ * difference spread over that second (and given to TELE_OTHER).
+ *
+ *	struct src_bpf_options options = { .interfaces = names, .n_interfaces = 2 };
+ *
+ *	rc = src_bpf_open(&options, &source, &err);
+ */
+#ifndef COLLECTOR_SOURCES_BPF_SRC_BPF_H
+#define COLLECTOR_SOURCES_BPF_SRC_BPF_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collector/sources/bpf/src_bpf_attach.h"
+#include "collector/sources/source.h"
+
+struct cgroups;
+struct err;
+
+enum src_bpf_mode {
+	SRC_BPF_LINK_ONLY, /* Cheaper. */
+	SRC_BPF_JOBS,
+};
+
+#define SRC_BPF_DEFAULT_SLOTS       256
+#define SRC_BPF_DEFAULT_INTERVAL_NS INT64_C(100000000)
+
+struct src_bpf_options {
+	/* Names or shell patterns ("eth*"); none: everything with hardware behind. */
+	const char *const *interfaces;
+	size_t n_interfaces;
+	enum src_bpf_mode mode;
+	enum bpf_attach_kind attach;
+	uint32_t n_slots;    /* Pairs of interface and job; 0: the default. */
+	int64_t interval_ns; /* Between drains; 0: the default. */
+	/* Borrowed.  Whose a control group is; NULL: everything is other. */
+	struct cgroups *cgroups;
+};
+
+/*
+ * Returns 0 and a source, to be closed by its class.  -EPERM, -EOPNOTSUPP if this
+ * kernel cannot do it, or another -errno, with a remedy in 'err'.  That no interface
+ * is there yet is no error.
+ */
+int src_bpf_open(const struct src_bpf_options *options, struct source **ret_source,
+		 struct err *err);
+
+/* Looks for interfaces that came or went, now instead of within a second. */
+void src_bpf_rescan(struct source *source, const struct source_sink *sink);
+
+/* The version of libbpf, "v1.1". */
+const char *src_bpf_library(void);
+
+/* Has the kernel time the programs, until the source is closed.  Costs 60 ns a run. */
+int src_bpf_enable_timing(struct source *source, struct err *err);
+
+enum src_bpf_program {
+	SRC_BPF_RX,
+	SRC_BPF_TX,
+	SRC_BPF_OFFER,
+	SRC_BPF_N_PROGRAMS,
+};
+
+/* All since the source was opened. */
+struct src_bpf_stats {
+	uint32_t n_links, n_jobs;
+	uint32_t n_slots, n_slots_used;
+	uint64_t lost_buckets;  /* Overwritten before they were read. */
+	uint64_t unseen_bytes;  /* Sent without the program being run; spread. */
+	uint64_t unplaced_jobs; /* Counted as other since a table was full. */
+	uint64_t unplaced_cgroups;
+	uint64_t drains;
+	int64_t last_interval_ns, longest_interval_ns; /* Achieved. */
+	uint64_t mapped_bytes;                         /* Of the rings. */
+
+	struct {
+		const char *name;
+		uint64_t run_count, run_time_ns; /* 0 unless timing is enabled. */
+		uint64_t missed_runs; /* The kernel did not run it within itself. */
+	} programs[SRC_BPF_N_PROGRAMS];
+};
+
+void src_bpf_stats(struct source *source, struct src_bpf_stats *ret_stats);
+
+#endif

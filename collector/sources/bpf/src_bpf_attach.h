@@ -1,0 +1,44 @@
+/*
+ * src_bpf_attach.h - the two tc programs onto one interface, and off again.
+ *
+ * By TCX where the kernel has it (Linux 6.6): the kernel takes such a program off
+ * when the process that put it on is gone, however it went.  By a clsact qdisc else:
+ * its filters stay when the process is killed, so they have a handle, a priority and
+ * a name of our own, and what an earlier run left is taken off before anything else.
+ */
+#ifndef COLLECTOR_SOURCES_BPF_SRC_BPF_ATTACH_H
+#define COLLECTOR_SOURCES_BPF_SRC_BPF_ATTACH_H
+
+#include <stdbool.h>
+
+struct err;
+
+enum bpf_attach_kind {
+	BPF_ATTACH_AUTO, /* TCX, or clsact if there is none. */
+	BPF_ATTACH_TCX,
+	BPF_ATTACH_CLSACT,
+};
+
+struct bpf_attachment {
+	enum bpf_attach_kind kind; /* Which it became. */
+	int ifindex;
+	int ingress_fd, egress_fd; /* Owned.  TCX links; -1 else. */
+	bool owns_qdisc;           /* The clsact qdisc was not there before. */
+};
+
+/*
+ * Puts the programs on.  Returns 0, or -errno with a remedy in 'err': -ENODEV if the
+ * interface is gone, -EBUSY if another collector of ours has filters there.
+ */
+int bpf_attach(struct bpf_attachment *ret_attachment, int ifindex, const char *name,
+	       int ingress_prog_fd, int egress_prog_fd, enum bpf_attach_kind kind,
+	       struct err *err);
+void bpf_detach(struct bpf_attachment *attachment);
+
+/*
+ * Takes off what a killed run left on the interface: its filters, and the clsact
+ * qdisc if nothing else is in it.  Returns how many filters that were.
+ */
+int bpf_attach_clean(int ifindex);
+
+#endif

@@ -1,0 +1,61 @@
+/*
+ * src_bpf_drain.h - out of the rings that BPF programs write, and nothing twice.
+ *
+ * Works on the two mapped arrays of bpf/events.h, whoever filled them: pure.  For each
+ * CPU of a ring it is remembered what was taken out of the last DRAIN_SEEN_MS buckets,
+ * since a CPU that was halted between its look at the clock and its store writes late;
+ * what was added is then taken out on its own.
+ *
+ * A CPU writes its bucket before its total.  So when all that was taken out is less
+ * than what the total was one drain ago, buckets have been overwritten before they
+ * were read: the difference is spread over the milliseconds that were missed, and
+ * these are counted as lost.  Totals are thus always exact.
+ */
+#ifndef COLLECTOR_SOURCES_BPF_SRC_BPF_DRAIN_H
+#define COLLECTOR_SOURCES_BPF_SRC_BPF_DRAIN_H
+
+#include <stdint.h>
+
+#include "bpf/events.h"
+#include "collector/sources/source.h"
+
+struct drain;
+
+#define DRAIN_SEEN_MS  32
+#define DRAIN_MAX_CPUS 65536
+
+/* What one ring had since the last drain. */
+struct drain_out {
+	int64_t first_ms;      /* Of 'bytes'. */
+	uint32_t n;            /* 0: nothing new. */
+	const uint32_t *bytes; /* Borrowed until the next call. */
+	struct source_extra extra;
+	uint64_t lost_ms; /* Buckets that were overwritten; a sum over CPUs. */
+};
+
+/*
+ * Borrows both arrays: 'n_rings' rings of 'n_cpus' times 2^'bucket_shift' buckets, and
+ * as many totals.  What the totals say now is where counting begins.
+ */
+struct drain *drain_new(const __u64 *buckets, const struct flow_totals *totals,
+			uint32_t n_rings, uint32_t n_cpus, unsigned bucket_shift);
+void drain_free(struct drain *drain); /* Accepts NULL. */
+
+/*
+ * Numbers of CPUs that a list such as "0-3,8-11" goes up to, 12 here: there may be holes
+ * between, and a CPU writes at the place of its number.  0 for what is no list.
+ */
+uint32_t drain_cpu_numbers(const char *possible);
+
+/* Forgets what the ring had until now. */
+void drain_skip(struct drain *drain, uint32_t ring, int64_t now_ms);
+
+/* What is new in the ring; 'now_ms' never goes back.  O(CPUs with news x ms). */
+void drain_ring(struct drain *drain, uint32_t ring, int64_t now_ms,
+		struct drain_out *ret_out);
+
+/* Sum over all CPUs since the ring was made. */
+void drain_totals(const struct drain *drain, uint32_t ring,
+		  struct flow_totals *ret_totals);
+
+#endif

@@ -1,0 +1,31 @@
+/*
+ * src_bpf_probe.h - what this kernel lets us do with eBPF, by trying it.
+ *
+ * A program of two instructions is loaded and put on the loopback interface for a
+ * moment, where it lets everything pass.  Nothing stays.
+ */
+#ifndef COLLECTOR_SOURCES_BPF_SRC_BPF_PROBE_H
+#define COLLECTOR_SOURCES_BPF_SRC_BPF_PROBE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* 0: works; a negative errno: what it was refused with. */
+struct bpf_probe {
+	int tc;         /* Loading a tc program. */
+	int tcx;        /* Attaching it by TCX. */
+	int tp_btf;     /* A program on a tracepoint, by BTF. */
+	int sk_storage; /* Storage with sockets: the cache of jobs. */
+	int helpers;    /* What the programs call. */
+};
+
+void src_bpf_probe(struct bpf_probe *ret_probe);
+
+/*
+ * TCX programs of others on an interface: their number, or -errno.  'names' gets what
+ * they are called, as far as the kernel tells.
+ */
+int src_bpf_others(int ifindex, bool is_ingress, char *names, size_t size);
+
+#endif

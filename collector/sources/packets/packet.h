@@ -1,0 +1,70 @@
+/*
+ * packet.h - what the first bytes of a packet say: ends, ports, marks, sequence.
+ *
+ * Ethernet with VLAN tags (802.1Q, QinQ), Linux cooked captures (SLL, SLL2) and
+ * bare IP; IPv4 and IPv6 with its extension headers; TCP, UDP and RoCEv2.  One
+ * level of ERSPAN (a switch's remote mirror) or VXLAN is looked through.  Bytes
+ * kept in part are enough, as long as they have the headers.  Pure.
+ */
+#ifndef COLLECTOR_SOURCES_PACKETS_PACKET_H
+#define COLLECTOR_SOURCES_PACKETS_PACKET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum packet_link {
+	PACKET_ETHERNET,
+	PACKET_SLL,
+	PACKET_SLL2,
+	PACKET_IP,
+};
+
+/* IPv4 addresses are mapped into IPv6: ::ffff:a.b.c.d. */
+struct packet_address {
+	uint8_t bytes[16];
+};
+
+enum packet_way {
+	PACKET_WAY_UNKNOWN,
+	PACKET_WAY_IN, /* Cooked captures only. */
+	PACKET_WAY_OUT,
+};
+
+struct packet {
+	/*
+	 * On the wire from the Ethernet header on: an ERSPAN wrapping is taken off,
+	 * a VXLAN one belongs to the link's load; what a cooked capture has in place
+	 * of Ethernet counts as 14.
+	 */
+	uint32_t wire_bytes;
+	uint8_t way; /* enum packet_way. */
+	bool is_ip, is_tcp, has_ports, is_roce, is_ce;
+	uint8_t protocol; /* Of IP. */
+	struct packet_address source, destination;
+	uint16_t source_port, destination_port;
+	uint32_t sequence, payload_bytes; /* TCP: of its data. */
+	uint32_t queue_pair;              /* RoCE: the destination's. */
+	const uint8_t *udp;               /* UDP: its data, as far as kept; borrowed. */
+	size_t udp_n;
+};
+
+/*
+ * Fills '*ret' from the 'n' bytes that were kept of a packet of 'length' bytes.
+ * False if it is cut before it says whether it is IP.
+ */
+bool packet_parse(enum packet_link link, const uint8_t *bytes, size_t n,
+		  uint32_t length, struct packet *ret);
+
+/* "10.0.0.1", "fd00::1", with "/24" if 'ret_bits' is not NULL.  0 or -EINVAL. */
+int packet_parse_address(const char *text, struct packet_address *ret_address,
+			 unsigned *ret_bits);
+/* Writes it as text; 'size' of at least PACKET_ADDRESS_TEXT. */
+void packet_address_text(const struct packet_address *address, char *ret, size_t size);
+#define PACKET_ADDRESS_TEXT 46
+
+/* Whether the first 'bits' of 128 agree. */
+bool packet_address_in(const struct packet_address *address,
+		       const struct packet_address *network, unsigned bits);
+
+#endif

@@ -1,0 +1,61 @@
+/*
+ * src_pcap.h - packets, from capture files or live, as bins.
+ *
+ * For ports mirrored by a switch, and for hosts that allow CAP_NET_RAW but no BPF.
+ * Files are pcap or pcapng, packed or not (instream.h).  What is in a packet is told by
+ * packet.h; bytes are those on the wire, also of packets kept in part.
+ *
+ * Whose direction.  With 'local' addresses there is one interface, and packets from
+ * one of them are TX, packets to one of them RX.  Without, each address that sends
+ * or receives is an interface of its own, named by it: so a capture at one switch
+ * port shows both ends.
+ *
+ * Retransmits are TCP segments with data that do not advance the sequence of their
+ * direction of the flow.
+ */
+#ifndef COLLECTOR_SOURCES_PACKETS_SRC_PCAP_H
+#define COLLECTOR_SOURCES_PACKETS_SRC_PCAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct err;
+struct source;
+
+/*
+ * Which job a packet belongs to: the first rule that matches, in either direction.
+ * As text "JOB=ADDRESS[,ADDRESS][:PORT[-PORT]]", for example "41=10.0.0.1,10.0.0.2"
+ * or "42=10.0.0.0/24:5000-5999" or "43=:4791".
+ */
+
+struct pcap_options {
+	const char *file; /* "-": stdin; NULL: live from 'device'. */
+	const char *device;
+	const char *interface; /* Its name in frames; NULL: the device's or file's. */
+	const char *filter;    /* In pcap-filter(7)'s language; NULL: all packets. */
+	const char *const *local; /* Addresses, or networks with a /LENGTH. */
+	size_t n_local;
+	const char *const *jobs; /* Rules as above. */
+	size_t n_jobs;
+	double capacity_bps; /* Of the interfaces; 0: unknown. */
+	/* Live only; 0: as the headers of packet.h need, and 16 MiB. */
+	int snaplen_bytes, buffer_bytes;
+};
+
+/* Borrows the options until it returns. */
+int src_pcap_open(const struct pcap_options *options, struct source **ret_source,
+		  struct err *err);
+
+struct pcap_status {
+	uint64_t n_packets, n_bytes; /* All that matched the filter. */
+	uint64_t n_unknown;          /* Packets that are not IP. */
+	uint64_t n_dropped;          /* Live: by the kernel or the interface. */
+	uint64_t n_roce;             /* RoCEv2 (UDP 4791). */
+	uint64_t n_retransmits;
+	int64_t first_ns, last_ns; /* Of the packets, as in the file. */
+};
+
+void src_pcap_status(const struct source *source, struct pcap_status *ret_status);
+
+#endif

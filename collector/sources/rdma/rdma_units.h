@@ -1,0 +1,57 @@
+/*
+ * rdma_units.h - what a port counter of an RDMA device counts in.
+ *
+ * port_xmit_data and port_rcv_data are "octets divided by 4" (InfiniBand
+ * Architecture Specification 16.1.3.5, PortCounters), and the drivers of the Linux
+ * kernel keep to it: mlx5_ib and mlx4_ib shift the adapter's bytes right by two,
+ * bnxt_re and ocrdma divide by 4, hfi1 and qib count words.  A driver outside of
+ * the kernel may not (netdata's issue 14747 tells of one): for such there is an
+ * override.  Also here: when to believe a value.  Pure.
+ */
+#ifndef COLLECTOR_SOURCES_RDMA_RDMA_UNITS_H
+#define COLLECTOR_SOURCES_RDMA_RDMA_UNITS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Of a driver that the table does not have: the specification's. */
+#define RDMA_UNIT_BYTES 4
+
+/*
+ * Bytes per count of the driver's data counters.  'override' as text
+ * "DRIVER=BYTES[,DRIVER=BYTES]" comes first; NULL: none.
+ */
+unsigned rdma_unit_bytes(const char *driver, const char *override);
+
+/* False if 'override' is not of that form, or bytes are not 1 to 64. */
+bool rdma_override_is_valid(const char *override);
+
+/* One counter of a port, as it was last read. */
+struct rdma_counter {
+	uint64_t last;
+	bool is_wide; /* Once seen above 32 bits: it does not end there. */
+};
+
+/*
+ * Takes a reading.  False if it says nothing: a counter of 32 bits stays at its
+ * largest value when it gets there.
+ */
+bool rdma_counter_take(struct rdma_counter *counter, uint64_t value);
+
+/*
+ * The text of a port's rate, "100 Gb/sec (4X EDR)", in bits per second; 0 if it is
+ * not that.
+ */
+double rdma_parse_rate_bps(const char *text);
+
+/* How often to read: doubled after slow reads, halved after many quick ones. */
+struct rdma_pace {
+	int64_t interval_ns, least_ns, most_ns, slow_ns;
+	unsigned n_quick;
+};
+
+#define RDMA_QUICK_READS 256
+
+void rdma_pace_note(struct rdma_pace *pace, int64_t read_ns);
+
+#endif

@@ -1,0 +1,90 @@
+/*
+ * source.h - where counts come from: every source is one of these.
+ *
+ * A source is opened, polled from the collector's loop, and closed.  In poll() it
+ * emits what it has seen since the last one, in one of two forms, whichever it has:
+ *
+ *	counter   a cumulative count with the time at which it was read (netlink,
+ *		  RDMA): the binner takes differences and spreads them
+ *	bins      bytes of numbered 1 ms bins (eBPF, captures, recordings)
+ *
+ * Sources keep no series and do no arithmetic on them: that is binner.h.  All
+ * times are nanoseconds of CLOCK_MONOTONIC.
+ */
+#ifndef COLLECTOR_SOURCES_SOURCE_H
+#define COLLECTOR_SOURCES_SOURCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/wire/tele.h"
+
+struct err;
+
+/* What a count is of. */
+struct source_key {
+	uint32_t interface; /* As returned by sink.interface(). */
+	uint32_t job;       /* As returned by sink.job(), TELE_LINK or TELE_OTHER. */
+	uint8_t direction;  /* enum tele_direction. */
+	uint8_t measure;    /* enum tele_measure. */
+};
+
+/* The other counts that go with bytes; cumulative or of the bins given. */
+struct source_extra {
+	uint64_t packets, ce, retransmits;
+	uint32_t flows;       /* Estimate over the time since the last; 0: unknown. */
+	uint32_t queue_bytes; /* Backlog, the largest seen since the last. */
+};
+
+/* What a source talks to; filled by the collector, or by a test. */
+struct source_sink {
+	void *ctx;
+	/* Names an interface or changes what is known of it; returns its number. */
+	uint32_t (*interface)(void *ctx, const struct tele_interface *interface);
+	/* Names a job; returns its number. */
+	uint32_t (*job)(void *ctx, const char *name);
+	/*
+	 * A cumulative count, read at 'time_ns'.  'bits' is the width at which the
+	 * counter wraps (32 or 64).  'extra' may be NULL.
+	 */
+	void (*counter)(void *ctx, const struct source_key *key, int64_t time_ns,
+			uint64_t bytes, unsigned bits,
+			const struct source_extra *extra);
+	/*
+	 * Bytes of the bins 'first_ms' to 'first_ms' + 'n' - 1 (TELE_GAP: unknown).
+	 * Bins may come again and then add up (several CPUs, late packets).
+	 */
+	void (*bins)(void *ctx, const struct source_key *key, int64_t first_ms,
+		     const uint32_t *bytes, size_t n, const struct source_extra *extra);
+	/* Everything up to this time has been emitted for these interfaces. */
+	void (*complete)(void *ctx, uint32_t interface, int64_t until_ms);
+	/* The interface is gone: its series end. */
+	void (*gone)(void *ctx, uint32_t interface);
+	/* 'n' packets, samples or records could not be accounted for. */
+	void (*lost)(void *ctx, uint64_t n);
+};
+
+struct source;
+
+struct source_class {
+	const char *name;    /* "bpf", "netlink", "rdma", "pcap", "replay". */
+	const char *summary; /* One line. */
+	/* Emits what there is.  0, -ENODATA at the end of a file, or -errno. */
+	int (*poll)(struct source *source, int64_t now_ns,
+		    const struct source_sink *sink, struct err *err);
+	/* How often it wants to be polled; 0: as fast as it can be (files). */
+	int64_t (*interval_ns)(const struct source *source);
+	/* Bytes of its file that were read, packed as they are; NULL: all, once it is open. */
+	uint64_t (*at)(const struct source *source);
+	/* A descriptor that is readable when there is something, or -1; NULL: none. */
+	int (*fd)(const struct source *source);
+	void (*close)(struct source *source);
+};
+
+/* First member of every source's own struct. */
+struct source {
+	const struct source_class *class;
+};
+
+#endif

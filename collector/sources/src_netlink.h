@@ -1,0 +1,32 @@
+/*
+ * src_netlink.h - interface counters as the kernel's stack keeps them.
+ *
+ * Reads the 64-bit counters of each interface (RTM_GETSTATS), each reading stamped
+ * on its own, and the backlog of its root queue (RTM_GETQDISC) as queue_bytes of
+ * TX.  Watches links come, go, change name, state and speed.  Sees everything that
+ * the kernel's stack sends, no jobs; RDMA passes it by: src_rdma.h.  Needs no
+ * privilege.
+ */
+#ifndef COLLECTOR_SOURCES_SRC_NETLINK_H
+#define COLLECTOR_SOURCES_SRC_NETLINK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct err;
+struct source;
+
+struct netlink_options {
+	const char *const *names; /* Borrowed until open returns. */
+	size_t n_names;           /* 0: every interface but loopback. */
+	int64_t interval_ns;      /* Between readings; 0: 10 ms. */
+};
+
+/*
+ * Opens the source in the caller's network namespace.  Names of interfaces that
+ * are not there (yet) are waited for, with a warning.  Close by its class.
+ */
+int src_netlink_open(const struct netlink_options *options, struct source **ret_source,
+		     struct err *err);
+
+#endif

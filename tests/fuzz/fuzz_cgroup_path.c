@@ -1,0 +1,39 @@
+/* Paths of control groups, and /proc/self/mountinfo, which containers can shape. */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/jobs/cgroup_path.h"
+#include "lib/base/alloc.h"
+#include "tests/fuzz/fuzz.h"
+
+static void
+check_name(const char *path, const char *services)
+{
+	char name[TELE_MAX_NAME + 1];
+
+	if (!cgroup_job_name(path, services, name))
+		return;
+	BUG_ON(!*name || strlen(name) > TELE_MAX_NAME);
+	for (const char *c = name; *c; c++)
+		BUG_ON(!isprint((unsigned char)*c) || *c == '/');
+	/* Nothing is a job's only because of what stands behind it. */
+	BUG_ON(!strchr(path, name[0] == 'p' && name[3] == '-' ? 'p' : name[0]));
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char *text = xcalloc(size + 1, 1), mount[64];
+
+	if (size)
+		memcpy(text, data, size);
+	check_name(text, NULL);
+	check_name(text, "*.service,a*.scope,,x");
+	if (cgroup_find_mount(text, size, mount, sizeof mount)) {
+		BUG_ON(!*mount || strlen(mount) >= sizeof mount);
+		BUG_ON(!memmem(text, size, "cgroup2", 7));
+	}
+	free(text);
+	return 0;
+}

@@ -1,0 +1,46 @@
+#!/bin/bash
+# events_live.sh - a real Open MPI job whose iteration is four bursts of nearly the same
+# size: the traffic repeats after each, the program's own events say what an iteration is.
+# From the uprobes through the collector and a recording to 'antiphase jobs'.
+# shellcheck source=tests/net/lab.sh
+. "$(dirname "$0")/lab.sh"
+lab_begin
+lab_need root netns veth bridge tbf cgroup2 btf openmpi uprobe
+job=system.slice/slurmstepd.scope/job_4711/step_0
+
+lab_star 2 1gbit
+lab_job $job >/dev/null
+for host in h0 h1; do
+	lab_collector $host $host --source bpf --interface e0 --output "$LAB_DIR/$host.tele"
+done
+lab_spawn watcher antiphase-events --socket "$LAB_DIR/h0.run/events.sock"
+lab_wait_for 10 "antiphase-events" grep -q watching "$LAB_DIR/watcher.log"
+
+# Three bursts of 4 MB and one of 3.8 MB, 32 ms each at 1 Gb/s, after 45 ms each.
+check "Open MPI runs" \
+	lab_mpi $job "$LAB_DIR/truth" h0,h1 60 16 180 0.02 4:0.95
+sleep 1.5
+lab_stop watcher
+for host in h0 h1; do
+	lab_stop $host
+done
+
+antiphase jobs --from "$LAB_DIR/h0.tele" --from "$LAB_DIR/h1.tele" --json \
+	>"$LAB_DIR/jobs.json" 2>"$LAB_DIR/jobs.log"
+read -r period harmonic marked <<<"$(python3 -c 'import json, sys
+job = next(j for j in json.load(sys.stdin)["jobs"] if j["job"] == "4711")
+print(job["period_us"], job["harmonic_of_us"], job["has_marks"])' <"$LAB_DIR/jobs.json")"
+# The median of its iterations, and what the middle half of them span, in %.
+read -r own spread <<<"$(awk -v OFMT=%.0f 'NR % 4 == 1 { if (n++) print ($2 - before) * 1e6; before = $2 }' \
+	"$LAB_DIR/truth" | sort -n | awk '{ v[NR] = $1 } END {
+		m = v[int((NR + 1) / 2)]
+		printf "%d %.0f\n", m, 100 * (v[int(3 * NR / 4)] - v[int(NR / 4) + 1]) / m }')"
+check "events of the job have come" test "$marked" = True
+# With two paces there is no such thing as its period: that is the machine, not ours.
+if [ "$spread" -gt 8 ]; then
+	skip "the period" "half of the job's own iterations differ by $spread % on this machine"
+	lab_end
+fi
+near "the period is the iteration's, us" "$period" "$own" 2
+near "the traffic alone repeats four times as often, us" "$harmonic" "$((own / 4))" 4
+lab_end

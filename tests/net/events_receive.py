@@ -1,0 +1,16 @@
+#!/usr/bin/env python3
+"""events_receive.py SOCKET FILE - a line for each event that comes: pid source launch
+begin_s end_s bytes lost.  Its own reading of the datagram of lib/wire/coll_event.h."""
+import socket
+import struct
+import sys
+
+receiver = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+receiver.bind(sys.argv[1])
+with open(sys.argv[2], "w", buffering=1) as out:
+    while True:
+        datagram = receiver.recv(100)
+        magic, version, source, flags, pid, zero, begin_ns, end_ns, size, lost = struct.unpack(
+            "<4sHBBIIqqQQ", datagram)
+        assert (magic, version, zero) == (b"apmk", 1, 0), datagram
+        out.write(f"{pid} {source} {flags} {begin_ns / 1e9:.6f} {end_ns / 1e9:.6f} {size} {lost}\n")
