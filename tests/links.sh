@@ -26,6 +26,17 @@ else
 	echo "FAIL links: README.md has $(wc -w <README.md) words, at most 700"
 fi
 
+# Each page says first for whom it is.
+bad=$(for page in docs/*.md docs/policies/*.md; do
+	sed -n '3p' "$page" | grep -q '^For ' || echo "$page"
+done)
+if [ -z "$bad" ]; then
+	echo "PASS links: pages say for whom they are"
+else
+	echo "FAIL links: pages say for whom they are"
+	printf '%s does not begin with "For ..." in its third line\n' "$bad" >&2
+fi
+
 # The anchors of a page's headings, as forges make them.
 anchors() {
 	sed -n 's/^##* //p' "$1" | tr '[:upper:]' '[:lower:]' |
