@@ -31,7 +31,7 @@ int
 ask_api(const char *address, const char *path, const char *what, struct strbuf *body,
 	int *ret_http, struct err *err)
 {
-	*ret_http = http_ask(address, path, ASK_NS, body, err);
+	*ret_http = http_ask_get(address, path, ASK_NS, body, err);
 	if (*ret_http == -EINVAL)
 		return CLI_USAGE;
 	if (*ret_http < 0) {
@@ -58,7 +58,7 @@ get_doc(const char *address, const char *path, struct strbuf *body)
 {
 	struct json_doc *doc = NULL;
 
-	if (http_ask(address, path, ASK_NS, body, NULL) != 200 ||
+	if (http_ask_get(address, path, ASK_NS, body, NULL) != 200 ||
 	    json_parse(address, body->text, body->length, &doc, NULL) < 0)
 		return NULL;
 	if (json_as_object(doc, json_root(doc), NULL) < 0) {

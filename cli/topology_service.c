@@ -5,11 +5,12 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "lib/base/cli.h"
 #include "lib/base/err.h"
 #include "lib/base/strbuf.h"
-#include "lib/daemon/ask.h"
+#include "lib/daemon/http_ask.h"
 #include "lib/daemon/http_call.h"
 #include "topology/reply.h"
 
@@ -18,7 +19,7 @@
 bool
 topology_is_service(const char *path)
 {
-	return ask_address(path) != NULL;
+	return http_ask_address(path) != NULL;
 }
 
 int
@@ -27,24 +28,25 @@ topology_ask(const char *service, const char *op, const char *body,
 {
 	char path[64];
 	const struct http_call_opts opts = {
-		.address = ask_address(service),
+		.address = http_ask_address(service),
 		.method = body ? "POST" : "GET",
 		.path = path,
 		.type = body ? "application/json" : NULL,
 		.body = body,
 		.timeout_ns = TIMEOUT_NS,
+		.ca_file = getenv("ANTIPHASE_CA_FILE"),
+		.token_file = getenv("ANTIPHASE_TOKEN_FILE"),
 		.max_bytes = TOPO_MAX_REPLY_BYTES,
 	};
 	int r;
 
 	if (!opts.address)
-		return err_set(
-			err, NULL, 0, 0,
-			"'%s' is no service: expected 'http://127.0.0.1:7462' or "
-			"'unix:/PATH'",
-			service);
+		return err_set(err, NULL, 0, 0,
+			       "'%s' is no service: expected 'http://127.0.0.1:7462', "
+			       "'unix:/PATH' or 'https://HOST'",
+			       service);
 	snprintf(path, sizeof path, "/api/v1/%s", op);
-	r = ask_once(&opts, reply, err);
+	r = http_ask(&opts, reply, err);
 	if (r == -EACCES || r == -EINVAL)
 		return r;
 	if (r < 0) {
@@ -56,7 +58,7 @@ topology_ask(const char *service, const char *op, const char *body,
 	}
 	if (r == 200)
 		return topo_reply_check(service, reply->text, reply->length, err);
-	ask_error(service, r, reply->text, reply->length, err);
+	http_ask_error(service, r, reply->text, reply->length, err);
 	return -EINVAL;
 }
 

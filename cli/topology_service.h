@@ -14,7 +14,7 @@ struct topo;
 #define TOPOLOGY_SERVICE "http://127.0.0.1:7462"
 #define TOPOLOGY_CHANGES "tcp://127.0.0.1:7463"
 
-/* True if a FILE operand is the address of a service instead: http://, unix:/PATH. */
+/* True if a FILE operand is the address of a service instead: http://, https://, unix:/PATH. */
 bool topology_is_service(const char *path);
 
 /*

@@ -405,7 +405,7 @@ look_at_daemon(struct report *report, const char *address)
 {
 	struct strbuf body = STRBUF_EMPTY;
 	struct err err = { .line = 0 };
-	int r = http_ask(address, "/api/v1/health", SECOND_NS, &body, &err);
+	int r = http_ask_get(address, "/api/v1/health", SECOND_NS, &body, &err);
 
 	if (r == 200)
 		say(report, STATE_OK, "daemon", NULL,

@@ -142,7 +142,7 @@ look_at_scheduler(struct doctor *doctor)
 	if (settings_is_none(address))
 		doctor_add(doctor, FINDING_OK, "scheduler", NULL,
 			   "its API is switched off here ([scheduler] http)");
-	else if (http_ask(address, "/api/v1/health", ASK_NS, &body, &err) < 0)
+	else if (http_ask_get(address, "/api/v1/health", ASK_NS, &body, &err) < 0)
 		doctor_add(doctor, FINDING_OK, "scheduler", NULL,
 			   "no antiphase-scheduler on this host (%s); one host of a "
 			   "cluster needs it",

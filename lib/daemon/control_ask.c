@@ -11,8 +11,8 @@
 #include "lib/base/cli.h"
 #include "lib/base/err.h"
 #include "lib/base/jsonw.h"
-#include "lib/daemon/ask.h"
 #include "lib/daemon/control.h"
+#include "lib/daemon/http_ask.h"
 #include "lib/daemon/http_call.h"
 
 #define PATIENCE_NS INT64_C(5000000000)
@@ -123,7 +123,7 @@ control_ask(const char *path, const char *const *words, int64_t timeout_ns,
 		.timeout_ns = timeout_ns,
 		.max_bytes = CONTROL_MAX_REPLY + 65536,
 	};
-	int status = ask_once(&opts, &body, err), r;
+	int status = http_ask(&opts, &body, err), r;
 
 	free(arguments);
 	free(address);
@@ -131,7 +131,7 @@ control_ask(const char *path, const char *const *words, int64_t timeout_ns,
 	if (r == 0)
 		strbuf_add(reply, body.text, body.length);
 	else if (status > 0)
-		ask_error(NULL, status, body.text, body.length, err);
+		http_ask_error(NULL, status, body.text, body.length, err);
 	strbuf_free(&body);
 	return r;
 }

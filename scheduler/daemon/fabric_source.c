@@ -8,7 +8,7 @@
 #include "lib/base/err.h"
 #include "lib/base/file.h"
 #include "lib/base/log.h"
-#include "lib/daemon/ask.h"
+#include "lib/daemon/http_ask.h"
 #include "lib/daemon/http_call.h"
 #include "lib/wire/bus.h"
 #include "scheduler/daemon/config.h"
@@ -145,7 +145,7 @@ on_plan(void *ctx, int status, const char *reply, size_t n)
 	if (status < 0)
 		err_set(&err, NULL, 0, 0, "%s", reply);
 	else if (status != 200)
-		ask_error(service, status, reply, n, &err);
+		http_ask_error(service, status, reply, n, &err);
 	else
 		(void)topo_reply_plan(service, reply, n, &topo, &err);
 	if (topo)
@@ -158,7 +158,7 @@ static void
 ask(struct fabric_source *fabric)
 {
 	const struct http_call_opts opts = {
-		.address = ask_address(fabric->opts.config->topology),
+		.address = http_ask_address(fabric->opts.config->topology),
 		.method = "GET",
 		.path = "/api/v1/snapshot",
 		.timeout_ns = ASK_TIMEOUT_NS,
@@ -194,10 +194,10 @@ fabric_source_open(struct fabric_source *fabric, struct err *err)
 
 	if (!source)
 		return 0;
-	fabric->is_service = ask_address(source) != NULL;
+	fabric->is_service = http_ask_address(source) != NULL;
 	if (!fabric->is_service)
 		return read_file(fabric, err);
-	r = http_call_check(ask_address(source), err);
+	r = http_call_check(http_ask_address(source), err);
 	if (r < 0)
 		return r;
 	if (changes) {
