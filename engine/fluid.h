@@ -240,7 +240,7 @@ void fluid_solve(struct fluid *fl, double now_ns);
 
 /* ------ Between the files of the fluid ------ */
 
-/* fluid.c: an active flow on the lists of its live links. */
+/* fluid_links.c: an active flow on the lists of its live links. */
 void fluid_enter_links(struct fluid *fl, uint32_t flow);
 void fluid_leave_links(struct fluid *fl, uint32_t flow);
 /* Empties those lists. */

@@ -78,17 +78,6 @@ next_mark(struct fluid *fl)
 }
 
 void
-fluid_solve(struct fluid *fl, double now_ns)
-{
-	fl->changed.n = 0;
-	fl->set.n = 0;
-	if (fl->touched.n || fl->started.n)
-		fluid_solve_touched(fl, now_ns);
-	if (fl->touched_parts.n)
-		fluid_solve_parts(fl, now_ns);
-}
-
-void
 fluid_solve_touched(struct fluid *fl, double now_ns)
 {
 	fl->set.n = 0;

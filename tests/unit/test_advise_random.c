@@ -174,7 +174,7 @@ random_text(uint64_t seed, const char *prefix, enum advise_policy policy)
 	random_workload(&f, &rng, prefix);
 	assert_int_equal(advise(&f.workload, f.topo, f.routes, &opts, &set), 0);
 	advice_doc_from(set, &f.workload, f.topo, &opts, &doc);
-	text = advice_doc_text(&doc, &length);
+	text = advice_json_text(&doc, &length);
 	advice_doc_fini(&doc);
 	advice_set_free(set);
 	fixture_fini(&f);

@@ -58,20 +58,6 @@ is_shift_worthless(const struct place *place, const struct advise_ctx *ctx,
 	return true;
 }
 
-static int64_t
-mod(int64_t x, int64_t period)
-{
-	int64_t rest = x % period;
-
-	return rest < 0 ? rest + period : rest;
-}
-
-int64_t
-advise_delay_us(const struct work_job *job, int64_t phase_us)
-{
-	return mod(phase_us - job->arrival_ns / 1000, job->profile.period_us);
-}
-
 /*
  * All shifts of a component may be moved together; of all ways to do so that
  * leave one job undelayed, takes the one with the least weighted delay.
@@ -105,8 +91,9 @@ least_delay(const struct component *component, const struct advise_ctx *ctx,
 	}
 	for (size_t i = 0; i < component->n_jobs; i++)
 		if (is_movable[i])
-			phase_us[i] = mod(phase_us[i] + best_us,
-					  jobs[component->jobs[i]].profile.period_us);
+			phase_us[i] = advise_modulo(
+				phase_us[i] + best_us,
+				jobs[component->jobs[i]].profile.period_us);
 }
 
 /* Nobody can delay it, though a shift could do something. */

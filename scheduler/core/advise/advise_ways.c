@@ -41,6 +41,20 @@ static const double thetas[] = { HUGE_VAL, 1.2, 0.9, 0.6 };
 
 #define N_THETAS (sizeof thetas / sizeof *thetas)
 
+int64_t
+advise_modulo(int64_t x, int64_t period)
+{
+	int64_t rest = x % period;
+
+	return rest < 0 ? rest + period : rest;
+}
+
+int64_t
+advise_delay_us(const struct work_job *job, int64_t phase_us)
+{
+	return advise_modulo(phase_us - job->arrival_ns / 1000, job->profile.period_us);
+}
+
 bool
 way_is_phased(const struct decision *d, const struct way *way, size_t i)
 {

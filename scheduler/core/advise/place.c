@@ -53,13 +53,6 @@ place_free(struct place *place)
 	free(place);
 }
 
-bool
-place_has_room(const struct place *place, uint32_t job, uint32_t host)
-{
-	return place->free_slots[host] >=
-	       (int64_t)place->workload->jobs[job].slots_per_host;
-}
-
 /* ---- What a link costs its jobs ---------------------------------------------- */
 
 /*

@@ -12,6 +12,13 @@
 #include "scheduler/core/advise/place_internal.h"
 #include "topology/topo.h"
 
+bool
+place_has_room(const struct place *place, uint32_t job, uint32_t host)
+{
+	return place->free_slots[host] >=
+	       (int64_t)place->workload->jobs[job].slots_per_host;
+}
+
 /* ---- Groups ----------------------------------------------------------------------- */
 
 /* Joins what links among nodes of at most 'tier' connect; smaller ids are roots. */

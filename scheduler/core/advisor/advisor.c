@@ -71,22 +71,6 @@ advisor_free(struct advisor *advisor)
 	free(advisor);
 }
 
-struct advise_ctx
-advisor_ctx(const struct advisor *advisor)
-{
-	return (struct advise_ctx){
-		.workload = &advisor->workload,
-		.topo = advisor->topo,
-		.routes = advisor->routes,
-		.opts = { .policy = ADVISE_ANTIPHASE,
-			  .seed = advisor->opts.seed,
-			  .max_slowdown = advisor->opts.max_slowdown,
-			  .n_iterations = advisor->opts.n_iterations },
-		.n_seeds = 1,
-		.n_iterations = 1,
-	};
-}
-
 /* ---- What is touched ----------------------------------------------------------------- */
 
 static void
@@ -366,44 +350,6 @@ advisor_step(struct advisor *advisor, size_t n_max)
 		advisor->first_touched = 0;
 	}
 	return advisor->touched.n - advisor->first_touched;
-}
-
-static bool
-is_same_view(const struct advisor_view *a, const struct advisor_view *b)
-{
-	return a->is_solved && a->shift_us == b->shift_us &&
-	       a->slack_us == b->slack_us && a->locked_us == b->locked_us &&
-	       a->mode == b->mode && a->reason == b->reason &&
-	       a->score_before == b->score_before && a->score_after == b->score_after &&
-	       a->slowdown_before == b->slowdown_before &&
-	       a->slowdown_after == b->slowdown_after && a->n_links == b->n_links &&
-	       a->n_edges == b->n_edges &&
-	       (a->n_links == 0 ||
-		memcmp(a->links, b->links, a->n_links * sizeof *a->links) == 0) &&
-	       (a->n_edges == 0 ||
-		memcmp(a->edges, b->edges, a->n_edges * sizeof *a->edges) == 0);
-}
-
-void
-advisor_store_view(struct advisor *advisor, uint32_t job,
-		   const struct advisor_view *view)
-{
-	struct advisor_job *known = advisor->jobs.items[job];
-	bool is_same = is_same_view(&known->view, view);
-
-	free(known->links);
-	free(known->edges);
-	known->links = (struct advisor_link *)view->links;
-	known->edges = (struct steer_edge *)view->edges;
-	if (is_same) {
-		uint64_t revision = known->view.revision;
-
-		known->view = *view;
-		known->view.revision = revision;
-		return;
-	}
-	known->view = *view;
-	known->view.revision = ++advisor->revision;
 }
 
 bool

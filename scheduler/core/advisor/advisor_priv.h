@@ -1,8 +1,8 @@
 /*
  * advisor_priv.h - what the advisor's files share.
  *
- *	advisor.c        jobs, what they touch, views
- *	advisor_solve.c  one component solved anew, with the means of advise.h
+ *	advisor.c        jobs, and what they touch
+ *	advisor_solve.c  one component solved again with advise.h, and its views
  *	advisor_rank.c   places of a waiting job
  */
 #ifndef SCHEDULER_CORE_ADVISOR_ADVISOR_PRIV_H
@@ -53,9 +53,5 @@ struct advise_ctx advisor_ctx(const struct advisor *advisor);
 
 /* Solves what hangs together with 'job', which is put, and stores the views of it. */
 void advisor_solve(struct advisor *advisor, uint32_t job);
-
-/* Takes 'links' and 'edges'; raises the revision if anything is another. */
-void advisor_store_view(struct advisor *advisor, uint32_t job,
-			const struct advisor_view *view);
 
 #endif

@@ -23,6 +23,62 @@
 #define ITERATIONS   15
 #define RESTARTS     1
 
+struct advise_ctx
+advisor_ctx(const struct advisor *advisor)
+{
+	return (struct advise_ctx){
+		.workload = &advisor->workload,
+		.topo = advisor->topo,
+		.routes = advisor->routes,
+		.opts = { .policy = ADVISE_ANTIPHASE,
+			  .seed = advisor->opts.seed,
+			  .max_slowdown = advisor->opts.max_slowdown,
+			  .n_iterations = advisor->opts.n_iterations },
+		.n_seeds = 1,
+		.n_iterations = 1,
+	};
+}
+
+/* ---- Views ------------------------------------------------------------------------------ */
+
+static bool
+is_same_view(const struct advisor_view *a, const struct advisor_view *b)
+{
+	return a->is_solved && a->shift_us == b->shift_us &&
+	       a->slack_us == b->slack_us && a->locked_us == b->locked_us &&
+	       a->mode == b->mode && a->reason == b->reason &&
+	       a->score_before == b->score_before && a->score_after == b->score_after &&
+	       a->slowdown_before == b->slowdown_before &&
+	       a->slowdown_after == b->slowdown_after && a->n_links == b->n_links &&
+	       a->n_edges == b->n_edges &&
+	       (a->n_links == 0 ||
+		memcmp(a->links, b->links, a->n_links * sizeof *a->links) == 0) &&
+	       (a->n_edges == 0 ||
+		memcmp(a->edges, b->edges, a->n_edges * sizeof *a->edges) == 0);
+}
+
+/* Takes 'links' and 'edges'; raises the revision if anything is another. */
+static void
+store_view(struct advisor *advisor, uint32_t job, const struct advisor_view *view)
+{
+	struct advisor_job *known = advisor->jobs.items[job];
+	bool is_same = is_same_view(&known->view, view);
+
+	free(known->links);
+	free(known->edges);
+	known->links = (struct advisor_link *)view->links;
+	known->edges = (struct steer_edge *)view->edges;
+	if (is_same) {
+		uint64_t revision = known->view.revision;
+
+		known->view = *view;
+		known->view.revision = revision;
+		return;
+	}
+	known->view = *view;
+	known->view.revision = ++advisor->revision;
+}
+
 /* ---- Locked periods -------------------------------------------------------------------- */
 
 static int64_t
@@ -239,7 +295,7 @@ store_views(struct advisor *advisor, const struct component *component,
 		view.links = links_of(advice);
 		view.edges = edges_of(edges, component, i, &view.n_edges);
 		job->is_touched = false;
-		advisor_store_view(advisor, component->jobs[i], &view);
+		store_view(advisor, component->jobs[i], &view);
 	}
 }
 
@@ -264,7 +320,7 @@ store_alone(struct advisor *advisor, uint32_t job)
 		if (n > 1)
 			view.reason = REASON_FITS;
 	}
-	advisor_store_view(advisor, job, &view);
+	store_view(advisor, job, &view);
 }
 
 /* ---- Solving ---------------------------------------------------------------------------- */

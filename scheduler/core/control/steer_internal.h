@@ -101,6 +101,8 @@ struct steer {
 	int64_t now_ns;           /* Of the report in hand. */
 };
 
+/* Position of the job in 'nodes', or where it belongs. */
+size_t node_position(const struct steer *s, uint32_t job);
 struct node *node_find(const struct steer *s, uint32_t job);
 
 void group_init(struct node *node); /* Of one. */

@@ -3,6 +3,8 @@
  */
 #include <ctype.h>
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,6 +30,18 @@ const char *const scenario_phases_names[N_SCENARIO_PHASES] = {
 	"random",
 	NULL,
 };
+
+int
+scenario_fail(struct scenario_reader *r, const char *fmt, ...)
+{
+	char text[512];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof text, fmt, args);
+	va_end(args);
+	return err_set(r->err, r->scenario->file, r->line, 0, "%s", text);
+}
 
 /* ---- Values -------------------------------------------------------------------- */
 

@@ -24,18 +24,6 @@
 /* 'count' makes much of little, so what all jobs take is limited, too. */
 #define MAX_JOB_BYTES ((size_t)256 << 20)
 
-int
-scenario_fail(struct scenario_reader *r, const char *fmt, ...)
-{
-	char text[512];
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(text, sizeof text, fmt, args);
-	va_end(args);
-	return err_set(r->err, r->scenario->file, r->line, 0, "%s", text);
-}
-
 static void
 draft_fini(struct scenario_draft *draft)
 {

@@ -1,0 +1,64 @@
+/*
+ * fluid_links.c - which active flows are on which live link.
+ */
+#include "engine/fluid.h"
+
+static inline void
+touch(struct fluid *fl, uint32_t l, struct fluid_link *link)
+{
+	if (link->is_touched)
+		return;
+	link->is_touched = true;
+	vec_push(&fl->touched, l);
+}
+
+void
+fluid_enter_links(struct fluid *fl, uint32_t f)
+{
+	const struct fluid_flow *flow = &fl->flows[f];
+	double need_bps = fl->specs[f].need_bps;
+
+	for (uint32_t h = flow->first_hop, end = h + flow->n_hops; h < end; h++) {
+		struct fluid_hop *hop = &fl->hops.items[h];
+		struct fluid_link *link = &fl->links[hop->link];
+
+		hop->place = link->n_members++;
+		fl->members.items[link->first + hop->place] =
+			(struct fluid_member){ f, h };
+		link->capsum_bps += need_bps;
+		touch(fl, hop->link, link);
+	}
+}
+
+void
+fluid_leave_links(struct fluid *fl, uint32_t f)
+{
+	const struct fluid_flow *flow = &fl->flows[f];
+	double need_bps = fl->specs[f].need_bps;
+
+	for (uint32_t h = flow->first_hop, end = h + flow->n_hops; h < end; h++) {
+		const struct fluid_hop *hop = &fl->hops.items[h];
+		struct fluid_link *link = &fl->links[hop->link];
+		struct fluid_member *members = &fl->members.items[link->first];
+
+		members[hop->place] = members[--link->n_members];
+		fl->hops.items[members[hop->place].hop].place = hop->place;
+		/* Exact for whole numbers; for others the drift ends here. */
+		link->capsum_bps = link->n_members ? link->capsum_bps - need_bps : 0;
+		touch(fl, hop->link, link);
+	}
+}
+
+void
+fluid_clear_links(struct fluid *fl, uint32_t f)
+{
+	const struct fluid_flow *flow = &fl->flows[f];
+
+	for (uint32_t h = flow->first_hop, end = h + flow->n_hops; h < end; h++) {
+		struct fluid_link *link = &fl->links[fl->hops.items[h].link];
+
+		link->n_members = 0;
+		link->capsum_bps = 0;
+		fl->slot_of_link[fl->hops.items[h].link] = FLUID_COLD;
+	}
+}
