@@ -1,9 +1,10 @@
 /*
- * bus.h - frames over ZeroMQ: one publisher a host, any number of subscribers.
+ * bus.h - frames and announcements over ZeroMQ.
  *
- * Topics are "s/HOST/", "r/HOST/" and "m/HOST/" for summaries, raw series and events;
- * "t/" is for changes of the topology (JSON).  A publisher learns who subscribes
- * (XPUB), so that raw series are only made when somebody wants them.
+ * Topics are "s/HOST/", "r/HOST/" and "m/HOST/" for summaries, raw series and events.
+ * Announcements are texts (JSON): "t/KIND" for changes of the topology, "pace/HOST/" for
+ * orders, "advice/JOB" for advice.  A publisher knows what is subscribed to (XPUB), so
+ * that raw series are made on demand only.
  *
  * Either side may bind and the other connect.  A socket without keys may only be
  * bound to loopback or ipc.  With keys (CURVE, RFC 26) both sides prove who they are:
