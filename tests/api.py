@@ -10,6 +10,7 @@ import http.client
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import socket
@@ -293,14 +294,26 @@ def check_figures(daemon):
     missing = [line.split()[2] for line in text.decode().splitlines()
                if line.startswith("# TYPE antiphase_") and "build_info" not in line and "`%s`" % line.split()[2] not in manual]
     verdict(not missing, "every figure is in docs/api.md", repr(missing))
+    labels, faulty = {}, []
+    for line in text.decode().splitlines():
+        name, _, rest = line.partition("{")
+        name = name.split()[0]
+        if line.startswith("#"):
+            continue
+        names = re.sub(r'"(?:[^"\\]|\\.)*"', "", rest.rpartition("}")[0])
+        if labels.setdefault(name, names) != names or not re.match(
+                "antiphase_scheduler_|antiphase_build_info$|process_", name):
+            faulty.append(line)
+    verdict(labels and not faulty,
+            "every name has the prefix of the program, and one set of labels", repr(faulty))
     of_jobs = [line for line in text.decode().splitlines()
-               if line.startswith("antiphase_link_job_transmit_bytes_total{link=\"" + LINK)]
+               if line.startswith("antiphase_scheduler_link_job_transmit_bytes_total{link=\"" + LINK)]
     verdict(len(of_jobs) >= 2 and all(float(line.split()[-1]) > 0 for line in of_jobs),
             "bytes of jobs on links are counted", repr(of_jobs))
     stats = subprocess.run([os.path.join(BUILD, "antiphase"), "ctl", "--runtime-dir",
                             daemon.folder, "scheduler", "stats"], capture_output=True,
                            check=False)
-    verdict(b"antiphase_link_utilization_ratio" in stats.stdout,
+    verdict(b"antiphase_scheduler_link_utilization_ratio" in stats.stdout,
             "antiphase ctl scheduler stats", stats.stderr.decode())
 
 

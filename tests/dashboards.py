@@ -62,14 +62,14 @@ def check_dashboard(path, names, histograms):
 
 # What each alert is about, a value that is bad and one that is not, and its labels.
 CASES = [
-    ("AntiphaseLinkContended", ['antiphase_link_over_ratio{link="a>b"}'], "0.2+0x40",
+    ("AntiphaseLinkContended", ['antiphase_scheduler_link_over_ratio{link="a>b"}'], "0.2+0x40",
      "0.01+0x40"),
-    ("AntiphaseTelemetryStale", ['antiphase_telemetry_age_seconds{host="h1"}'],
+    ("AntiphaseTelemetryStale", ['antiphase_scheduler_telemetry_age_seconds{host="h1"}'],
      "60+15x40", "1+0x40"),
-    ("AntiphaseShiftDrift", ['antiphase_job_shift_error_seconds{job="7"}'], "0.05+0x40",
+    ("AntiphaseShiftDrift", ['antiphase_scheduler_job_shift_error_seconds{job="7"}'], "0.05+0x40",
      "0.01+0x40"),
     ("AntiphaseEventsLost", ["antiphase_collector_lost_total"], "0+1x40", "7+0x40"),
-    ("AntiphaseEventsLost", ['antiphase_telemetry_gaps_total{host="h1"}'], "0+1x40",
+    ("AntiphaseEventsLost", ['antiphase_scheduler_telemetry_gaps_total{host="h1"}'], "0+1x40",
      "7+0x40"),
 ]
 
@@ -77,7 +77,7 @@ CASES = [
 def run_rules(folder, alert, series, values):
     """How many of the alert fire after ten minutes of such values."""
     rows = [(name, values) for name in series]
-    rows.append(('antiphase_job_period_seconds{job="7"}', "0.2+0x40"))
+    rows.append(('antiphase_scheduler_job_period_seconds{job="7"}', "0.2+0x40"))
     text = "rule_files: [%s]\nevaluation_interval: 15s\ntests:\n" % json.dumps(RULES)
     text += "  - interval: 15s\n    input_series:\n"
     for name, value in rows:

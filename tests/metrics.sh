@@ -75,12 +75,24 @@ comm -13 "$tmp/documented" "$tmp/printed" >"$tmp/log"
 [ ! -s "$tmp/log" ] && [ -s "$tmp/printed" ]
 verdict $? "every figure is in docs/metrics.md"
 case $sources in
-*bpf*) never='antiphase_clock_error_seconds' ;;
-*) never='antiphase_clock_error_seconds|_bpf_|_map_full_|_lost_buckets_' ;;
+*bpf*) never='antiphase_collector_clock_error_seconds' ;;
+*) never='antiphase_collector_clock_error_seconds|_bpf_|_map_full_|_lost_buckets_' ;;
 esac
 comm -23 "$tmp/documented" "$tmp/printed" | grep -vE "$never" >"$tmp/log"
 [ ! -s "$tmp/log" ]
 verdict $? "every figure of docs/metrics.md is printed"
+
+# Of one name: every sample has the same labels.  Prints names that break a rule.
+awk '/^#/ { next }
+	{ name = $0; sub(/[{ ].*/, "", name); labels = ""
+	  if (match($0, /\{.*\}/)) labels = substr($0, RSTART, RLENGTH)
+	  gsub(/"([^"\\]|\\.)*"/, "", labels)
+	  if (name in seen && seen[name] != labels) print name ": " seen[name] " and " labels
+	  seen[name] = labels
+	  if (name !~ /^(antiphase_collector_|antiphase_build_info$|process_)/) print name }
+' "$tmp/stats" >"$tmp/log"
+[ ! -s "$tmp/log" ]
+verdict $? "every name has the prefix of the program, and one set of labels"
 
 nsenter_own=
 [ -z "$own" ] || nsenter_own="nsenter --net=/proc/$pid/ns/net"

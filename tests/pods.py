@@ -214,7 +214,7 @@ def check_life(folder, api):
     verdict(len(api.patches) == n, "what is told is not told again", str(api.patches[n:]))
     verdict('antiphase.io/shift-us=' in daemon.ask("/api/v1/changes"), "it is in the log of changes",
             daemon.ask("/api/v1/changes"))
-    verdict("\nantiphase_pods_told 3\n" in daemon.ask("/metrics"), "it is counted", daemon.ask("/metrics"))
+    verdict("\nantiphase_scheduler_pods_annotated 3\n" in daemon.ask("/metrics"), "it is counted", daemon.ask("/metrics"))
     with api.lock:
         api.pods["ml", "a-1"]["annotations"][SHIFT] = "7"
     status = daemon.end()

@@ -32,7 +32,7 @@ links(const struct service *s, struct metrics *m)
 	metrics_sample(m, n, NULL);
 	if (!n || n > MAX_LISTED_LINKS)
 		return;
-	metrics_family(m, "antiphase_link_capacity_bytes_per_second", METRICS_GAUGE,
+	metrics_family(m, "antiphase_topology_link_capacity_bytes_per_second", METRICS_GAUGE,
 		       "Capacity of a directed link, as planned; left out for plans of "
 		       "more than 20000 links.");
 	for (uint32_t i = 0; i < n; i++) {

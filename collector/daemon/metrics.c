@@ -1,6 +1,6 @@
 /*
- * figures.c - what the collector says of itself and of what it sees, for Prometheus.
- * docs/metrics.md lists all of it; a test compares the two.
+ * metrics.c - the metrics of the collector for Prometheus.  docs/metrics.md lists them;
+ * tests/metrics.sh compares the two.
  */
 #include "lib/daemon/metrics.h"
 
@@ -61,20 +61,20 @@ write_totals(const struct tele_frame *frame, struct metrics *m)
 		enum total which;
 		uint8_t direction;
 	} families[] = {
-		{ "antiphase_interface_transmit_bytes_total",
+		{ "antiphase_collector_interface_transmit_bytes_total",
 		  "Wire bytes sent, with headers, once for each segment.", TOTAL_BYTES,
 		  TELE_TX },
-		{ "antiphase_interface_receive_bytes_total",
+		{ "antiphase_collector_interface_receive_bytes_total",
 		  "Wire bytes received, with headers, once for each segment.",
 		  TOTAL_BYTES, TELE_RX },
-		{ "antiphase_interface_transmit_packets_total", "Packets sent.",
-		  TOTAL_PACKETS, TELE_TX },
-		{ "antiphase_interface_receive_packets_total", "Packets received.",
-		  TOTAL_PACKETS, TELE_RX },
-		{ "antiphase_interface_receive_ce_packets_total",
-		  "Packets received with the mark of congestion (ECN CE).", TOTAL_CE,
+		{ "antiphase_collector_interface_transmit_packets_total",
+		  "Packets sent.", TOTAL_PACKETS, TELE_TX },
+		{ "antiphase_collector_interface_receive_packets_total",
+		  "Packets received.", TOTAL_PACKETS, TELE_RX },
+		{ "antiphase_collector_interface_receive_ce_packets_total",
+		  "Packets received with the congestion mark (ECN CE).", TOTAL_CE,
 		  TELE_RX },
-		{ "antiphase_interface_transmit_retransmits_total",
+		{ "antiphase_collector_interface_transmit_retransmits_total",
 		  "TCP segments sent again.", TOTAL_RETRANSMITS, TELE_TX },
 	};
 
@@ -98,8 +98,8 @@ static void
 write_states(const struct collector *c, const struct tele_frame *frame,
 	     struct metrics *m)
 {
-	metrics_family(m, "antiphase_interface_up", METRICS_GAUGE,
-		       "1 if the interface is there and up.");
+	metrics_family(m, "antiphase_collector_interface_up", METRICS_GAUGE,
+		       "1 if the interface exists and is up.");
 	for (uint32_t i = 0; i < ingest_n_interfaces(c->ingest); i++) {
 		const struct ingest_interface *interface =
 			ingest_interface(c->ingest, i);
@@ -107,9 +107,8 @@ write_states(const struct collector *c, const struct tele_frame *frame,
 		metrics_sample(m, interface->is_present && interface->info.is_up,
 			       "interface", interface->info.name, NULL);
 	}
-	metrics_family(m, "antiphase_interface_capacity_bytes_per_second",
-		       METRICS_GAUGE,
-		       "Speed of the interface; absent if it is not known.");
+	metrics_family(m, "antiphase_collector_interface_capacity_bytes_per_second",
+		       METRICS_GAUGE, "Speed of the interface; absent if unknown.");
 	for (size_t i = 0; i < frame->interfaces.n; i++) {
 		const struct tele_interface *interface = &frame->interfaces.items[i];
 
@@ -127,14 +126,14 @@ write_peaks(const struct collector *c, const struct tele_frame *frame,
 
 	for (uint8_t d = TELE_TX; d <= TELE_RX; d++) {
 		snprintf(help, sizeof help,
-			 "Rate of the fullest millisecond of the last %lld s, %s.",
+			 "Rate of the busiest millisecond of the last %lld s, %s.",
 			 (long long)c->config.window_s,
 			 d == TELE_TX ? "sent" : "received");
 		metrics_family(
 			m,
 			d == TELE_TX
-				? "antiphase_interface_transmit_peak_bytes_per_second"
-				: "antiphase_interface_receive_peak_bytes_per_second",
+				? "antiphase_collector_interface_transmit_peak_bytes_per_second"
+				: "antiphase_collector_interface_receive_peak_bytes_per_second",
 			METRICS_GAUGE, help);
 		for (size_t i = 0; i < frame->interfaces.n; i++) {
 			const char *name = frame->interfaces.items[i].name;
@@ -148,7 +147,8 @@ write_peaks(const struct collector *c, const struct tele_frame *frame,
 		 "Largest backlog of the host's queue in front of the interface in the "
 		 "last %lld s.",
 		 (long long)c->config.window_s);
-	metrics_family(m, "antiphase_interface_queue_peak_bytes", METRICS_GAUGE, help);
+	metrics_family(m, "antiphase_collector_interface_queue_peak_bytes",
+		       METRICS_GAUGE, help);
 	for (size_t i = 0; i < frame->interfaces.n; i++) {
 		const char *name = frame->interfaces.items[i].name;
 
@@ -161,13 +161,13 @@ static void
 write_jobs(const struct collector *c, struct metrics *m)
 {
 	static const char *const names[] = {
-		[TELE_TX] = "antiphase_job_transmit_bytes_total",
-		[TELE_RX] = "antiphase_job_receive_bytes_total",
+		[TELE_TX] = "antiphase_collector_job_transmit_bytes_total",
+		[TELE_RX] = "antiphase_collector_job_receive_bytes_total",
 	};
 	static const char *const helps[] = {
-		[TELE_TX] = "Wire bytes that a job sent; \"other\": all without series "
-			    "of their own.",
-		[TELE_RX] = "Wire bytes that a job received; \"other\": all without "
+		[TELE_TX] = "Wire bytes sent by a job; \"other\": all jobs without "
+			    "series of their own.",
+		[TELE_RX] = "Wire bytes received by a job; \"other\": all jobs without "
 			    "series of their own.",
 	};
 	size_t n;
@@ -186,10 +186,10 @@ write_jobs(const struct collector *c, struct metrics *m)
 		      "Jobs with traffic in the last summaries.");
 	metrics_gauge(m, "antiphase_collector_jobs_registered",
 		      c->cgroups ? (double)cgroups_n_registered(c->cgroups) : 0,
-		      "Control groups that were made jobs by hand.");
+		      "Control groups registered as jobs by hand.");
 	metrics_gauge(m, "antiphase_collector_jobs_gone",
 		      c->registry ? (double)job_registry_n_gone(c->registry) : 0,
-		      "Of those, control groups that are no more.");
+		      "Registered control groups that no longer exist.");
 }
 
 /* ---- The collector itself ------------------------------------------------------------- */
@@ -197,35 +197,36 @@ write_jobs(const struct collector *c, struct metrics *m)
 static void
 write_sources(const struct collector *c, struct metrics *m)
 {
-#define EACH_FEED(value)                                                       \
+#define EACH_SOURCE(value)                                                     \
 	for (size_t i = 0; i < sources_n(c->sources); i++) {                   \
 		const struct source_status *f = sources_status(c->sources, i); \
                                                                                \
 		metrics_sample(m, (double)(value), "source", f->name, NULL);   \
 	}
 	metrics_family(m, "antiphase_collector_polls_total", METRICS_COUNTER,
-		       "Times that a source was asked for its counts.");
-	EACH_FEED(f->polls)
+		       "Readings of a source.");
+	EACH_SOURCE(f->polls)
 	metrics_family(m, "antiphase_collector_poll_errors_total", METRICS_COUNTER,
-		       "Times that a source failed.");
-	EACH_FEED(f->errors)
-	metrics_family(m, "antiphase_collector_polls_missed_total", METRICS_COUNTER,
-		       "Turns of its interval that a source was not asked in.");
-	EACH_FEED(f->missed)
+		       "Failed readings of a source.");
+	EACH_SOURCE(f->errors)
+	metrics_family(
+		m, "antiphase_collector_polls_missed_total", METRICS_COUNTER,
+		"Readings of a source that were skipped because the collector was late.");
+	EACH_SOURCE(f->missed)
 	metrics_family(m, "antiphase_collector_poll_seconds_total", METRICS_COUNTER,
-		       "Wall time spent in asking a source.");
-	EACH_FEED((double)f->busy_ns * 1e-9)
+		       "Wall time spent reading a source.");
+	EACH_SOURCE((double)f->busy_ns * 1e-9)
 	metrics_family(m, "antiphase_collector_interval_seconds", METRICS_GAUGE,
-		       "Interval at which a source was asked, on average since the "
-		       "start.");
-	EACH_FEED(f->polls > 1 ? (double)f->sum_ns * 1e-9 / (double)(f->polls - 1) : 0)
+		       "Mean interval between readings of a source since the start.");
+	EACH_SOURCE(f->polls > 1 ? (double)f->sum_ns * 1e-9 / (double)(f->polls - 1)
+				 : 0)
 	metrics_family(m, "antiphase_collector_interval_longest_seconds", METRICS_GAUGE,
-		       "The longest interval since the start.");
-	EACH_FEED((double)f->longest_ns * 1e-9)
-#undef EACH_FEED
+		       "Longest interval between readings since the start.");
+	EACH_SOURCE((double)f->longest_ns * 1e-9)
+#undef EACH_SOURCE
 }
 
-/* What each packet costs: only the kernel can say. */
+/* The cost per packet; only the kernel measures it. */
 static void
 write_bpf(const struct collector *c, struct metrics *m)
 {
@@ -235,9 +236,9 @@ write_bpf(const struct collector *c, struct metrics *m)
 	if (!source)
 		return;
 	src_bpf_stats(source, &stats);
-	metrics_family(m, "antiphase_collector_bpf_runs_total", METRICS_COUNTER,
-		       "Runs of an eBPF program, one for each packet; 0 unless timing "
-		       "is on.");
+	metrics_family(
+		m, "antiphase_collector_bpf_runs_total", METRICS_COUNTER,
+		"Runs of an eBPF program, one per packet; 0 unless timing is on.");
 	for (int i = 0; i < SRC_BPF_N_PROGRAMS; i++) {
 		if (stats.programs[i].name)
 			metrics_sample_u64(m, stats.programs[i].run_count, "program",
@@ -251,20 +252,20 @@ write_bpf(const struct collector *c, struct metrics *m)
 				       "program", stats.programs[i].name, NULL);
 	}
 	metrics_gauge(m, "antiphase_collector_bpf_links", stats.n_links,
-		      "Interfaces with eBPF programs on them.");
+		      "Interfaces with eBPF programs attached.");
 	metrics_gauge(m, "antiphase_collector_bpf_map_bytes",
 		      (double)stats.mapped_bytes,
 		      "Memory of the rings that the programs write to.");
 	metrics_gauge(m, "antiphase_collector_bpf_slots", stats.n_slots,
-		      "Pairs of job and interface that can be counted apart.");
+		      "Pairs of job and interface that can be counted separately.");
 	metrics_gauge(m, "antiphase_collector_bpf_slots_used", stats.n_slots_used,
-		      "Those in use.");
+		      "Pairs of job and interface in use.");
 	metrics_counter(
 		m, "antiphase_collector_map_full_total",
 		stats.unplaced_jobs + stats.unplaced_cgroups,
-		"Jobs and control groups counted as other, as a table was full.");
+		"Jobs and control groups counted as \"other\" because a table was full.");
 	metrics_counter(m, "antiphase_collector_lost_buckets_total", stats.lost_buckets,
-			"Milliseconds that were overwritten before they were read.");
+			"Milliseconds overwritten before they were read.");
 }
 
 static void
@@ -273,35 +274,32 @@ write_losses(const struct collector *c, struct metrics *m)
 	const struct ingest_counts *ingest = ingest_counts(c->ingest);
 	const struct binner_counts *binner = binner_counts(c->binner);
 
-	metrics_counter(
-		m, "antiphase_collector_lost_total", ingest->lost,
-		"Packets, samples or records that a source could not account for.");
+	metrics_counter(m, "antiphase_collector_lost_total", ingest->lost,
+			"Packets, samples or records that a source lost.");
 	metrics_counter(m, "antiphase_collector_gap_bins_total", binner->gap_bins,
-			"Milliseconds of summaries about which nothing is known.");
+			"Milliseconds of summaries without data.");
 	metrics_counter(m, "antiphase_collector_late_bins_total", binner->late_bins,
-			"Milliseconds that came too late for their series.");
+			"Milliseconds that arrived too late for their series.");
 	metrics_counter(m, "antiphase_collector_wraps_total", binner->wraps,
-			"Counters of interfaces that wrapped.");
+			"Wraps of interface counters.");
 	metrics_counter(m, "antiphase_collector_resets_total", binner->resets,
-			"Counters of interfaces that began anew.");
+			"Resets of interface counters.");
 	metrics_counter(m, "antiphase_collector_refused_total",
 			ingest->refused_counts + ingest->refused_interfaces +
 				binner->unsent,
-			"Counts that there was no room for.");
-	metrics_counter(
-		m, "antiphase_collector_doubled_total", ingest->doubled,
-		"Counts that were dropped, as another source counts the interface.");
-	metrics_counter(
-		m, "antiphase_collector_skipped_seconds_total",
-		publisher_counts(c->publisher)->skipped_ms / 1000,
-		"Seconds that were never published, as there was no time for them.");
+			"Counts dropped because a table was full.");
+	metrics_counter(m, "antiphase_collector_doubled_total", ingest->doubled,
+			"Counts dropped because another source counts the interface.");
+	metrics_counter(m, "antiphase_collector_skipped_seconds_total",
+			publisher_counts(c->publisher)->skipped_ms / 1000,
+			"Seconds never published because the collector was late.");
 	metrics_counter(m, "antiphase_collector_unsaved_series_total",
 			c->unsaved_totals,
-			"Series whose totals will not go on after a restart.");
+			"Series whose totals will not continue after a restart.");
 	metrics_counter(m, "antiphase_collector_interfaces_gone_total", ingest->gone,
-			"Interfaces that went.");
+			"Interfaces that disappeared.");
 	metrics_counter(m, "antiphase_collector_cgroups_gone_total", c->gone_cgroups,
-			"Control groups of jobs made by hand that went.");
+			"Registered control groups that disappeared.");
 }
 
 static void
@@ -310,16 +308,16 @@ write_frames(const struct collector *c, struct metrics *m)
 	const struct publish_counts *counts = publisher_counts(c->publisher);
 
 	metrics_family(m, "antiphase_collector_frames_total", METRICS_COUNTER,
-		       "Frames that were made.");
+		       "Frames made.");
 	for (int k = TELE_SUMMARY; k <= TELE_LAST_KIND; k++)
 		metrics_sample_u64(m, counts->frames[k], "kind", kind_words[k], NULL);
 	metrics_family(m, "antiphase_collector_frame_bytes_total", METRICS_COUNTER,
-		       "Bytes of the frames that were made.");
+		       "Bytes of the frames made.");
 	for (int k = TELE_SUMMARY; k <= TELE_LAST_KIND; k++)
 		metrics_sample_u64(m, counts->bytes[k], "kind", kind_words[k], NULL);
 	metrics_counter(m, "antiphase_collector_connections_refused_total",
 			c->bus ? bus_pub_counts(c->bus)->refused : 0,
-			"Subscribers with a wrong key, or none.");
+			"Subscribers refused because of a wrong or missing key.");
 }
 
 static void
@@ -330,12 +328,12 @@ write_events(const struct collector *c, struct metrics *m)
 		c->events ? event_socket_counts(c->events) : &none;
 
 	metrics_counter(m, "antiphase_collector_collective_events_total",
-			counts->events, "Events of collectives that came.");
+			counts->events, "Collective events received.");
 	metrics_counter(m, "antiphase_collector_collective_events_lost_total",
 			counts->dropped + counts->lost,
-			"Events that were dropped here, or by those who sent them.");
+			"Collective events dropped here or by their senders.");
 	metrics_counter(m, "antiphase_collector_collective_events_refused_total",
-			counts->refused, "Datagrams that were no events.");
+			counts->refused, "Datagrams that were not collective events.");
 }
 
 static void
@@ -347,37 +345,38 @@ write_pacers(const struct collector *c, struct metrics *m)
 
 	metrics_gauge(m, "antiphase_collector_pacers",
 		      c->pacers ? (double)pacer_socket_n(c->pacers) : 0,
-		      "Pacers of jobs that are connected.");
+		      "Connected pacers.");
 	metrics_counter(m, "antiphase_collector_pacers_refused_total", counts->refused,
-			"Connections of pacers that were refused or ended from here.");
+			"Connections of pacers refused or closed by the collector.");
 	metrics_counter(m, "antiphase_collector_iterations_total", counts->iterations,
-			"Iterations that pacers told.");
+			"Iterations reported by pacers.");
 	metrics_counter(m, "antiphase_collector_iterations_unknown_job_total",
-			counts->unknown_job, "Of these, iterations of no known job.");
+			counts->unknown_job, "Reported iterations of unknown jobs.");
 	metrics_counter(
 		m, "antiphase_collector_iterations_lost_total",
 		counts->lost + counts->dropped,
-		"Iterations that pacers could not send, or that were too many.");
+		"Iterations that pacers could not send, or that exceeded the limit.");
 	metrics_counter(m, "antiphase_collector_orders_total", counts->orders,
-			"Orders that were passed on to pacers.");
+			"Orders passed on to pacers.");
 	metrics_counter(m, "antiphase_collector_orders_lost_total",
 			counts->strays + counts->unsent,
-			"Orders for pacers that are not here or do not read.");
+			"Orders for pacers that are not connected or do not read.");
 	metrics_counter(m, "antiphase_collector_orders_refused_total",
-			c->refused_orders, "Messages that were no orders.");
+			c->refused_orders, "Messages that were not orders.");
 }
 
 static void
 write_clock(const struct collector *c, struct metrics *m)
 {
-	metrics_counter(m, "antiphase_clock_steps_total", c->wall.steps,
-			"Times that the wall clock was stepped.");
-	metrics_gauge(m, "antiphase_clock_synchronized", c->clock_error_ns >= 0,
-		      "1 if the kernel says that the wall clock is synchronized.");
+	metrics_counter(m, "antiphase_collector_clock_steps_total", c->wall.steps,
+			"Steps of the wall clock.");
+	metrics_gauge(m, "antiphase_collector_clock_synchronized",
+		      c->clock_error_ns >= 0,
+		      "1 if the kernel reports the wall clock as synchronized.");
 	if (c->clock_error_ns >= 0)
-		metrics_gauge(m, "antiphase_clock_error_seconds",
+		metrics_gauge(m, "antiphase_collector_clock_error_seconds",
 			      (double)c->clock_error_ns * 1e-9,
-			      "Bound on the wall clock's error, as the kernel has it.");
+			      "The kernel's bound on the wall clock's error.");
 }
 
 static void

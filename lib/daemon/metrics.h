@@ -6,9 +6,9 @@
  * Escaping, and which number formats are allowed, are handled here; names and
  * units are the caller's (docs/metrics.md lists ours).  Pure.
  *
- *	metrics_family(&m, "antiphase_link_transmit_bytes_total", METRICS_COUNTER,
- *		       "Wire bytes sent over a directed link.");
- *	metrics_sample(&m, 17.0, "link", name, NULL);
+ *	metrics_family(&m, "antiphase_collector_interface_up", METRICS_GAUGE,
+ *		       "1 if the interface exists and is up.");
+ *	metrics_sample(&m, 1, "interface", name, NULL);
  */
 #ifndef LIB_DAEMON_METRICS_H
 #define LIB_DAEMON_METRICS_H

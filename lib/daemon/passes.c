@@ -1,5 +1,7 @@
 #include "lib/daemon/passes.h"
 
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "lib/daemon/metrics.h"
@@ -105,42 +107,50 @@ passes_end(struct passes *passes, struct passes_time now)
 	passes->at = NULL;
 }
 
-/* ---- Saying it ---------------------------------------------------------------------- */
+/* ---- As metrics --------------------------------------------------------------------- */
+
+/* The longest turn of each part. */
+static void
+write_parts(const struct passes *passes, bool is_cpu, struct metrics *m)
+{
+	for (size_t i = 0; i < passes->n_parts; i++) {
+		const struct passes_part *part = &passes->parts[i];
+		struct passes_time most = most_of(part->most, part->last_most);
+
+		metrics_sample(m, (double)(is_cpu ? most.cpu_ns : most.wall_ns) / 1e9,
+			       "part", part->name, NULL);
+	}
+}
 
 void
-passes_write(const struct passes *passes, struct metrics *m)
+passes_write(const struct passes *passes, const char *prefix, struct metrics *m)
 {
 	struct passes_time most = most_of(passes->all.most, passes->all.last_most);
+	char name[96];
 
-	metrics_family(m, "antiphase_loop_pass_seconds", METRICS_HISTOGRAM,
-		       "Passes of the program's loop: whoever comes meanwhile waits "
-		       "for the end of one.");
+#define NAME(rest) (snprintf(name, sizeof name, "%s_loop_" rest, prefix), name)
+	metrics_family(m, NAME("pass_seconds"), METRICS_HISTOGRAM,
+		       "Passes of the program's loop; a request waits for the end of "
+		       "the current pass.");
 	metrics_histogram(m, passes_bounds_s, passes->counts, PASSES_N_BOUNDS,
 			  (double)passes->all.sum.wall_ns / 1e9, NULL, NULL);
-	metrics_gauge(m, "antiphase_loop_longest_pass_seconds",
-		      (double)most.wall_ns / 1e9,
-		      "The longest one of this minute and the one before.");
-	metrics_gauge(m, "antiphase_loop_longest_pass_cpu_seconds",
-		      (double)most.cpu_ns / 1e9, "The same by the processor's time.");
-	metrics_family(m, "antiphase_loop_part_cpu_seconds_total", METRICS_COUNTER,
-		       "Processor's time of a part of the program.");
+	metrics_gauge(m, NAME("longest_pass_seconds"), (double)most.wall_ns / 1e9,
+		      "The longest pass of this minute and the one before.");
+	metrics_gauge(m, NAME("longest_pass_cpu_seconds"), (double)most.cpu_ns / 1e9,
+		      "The longest pass of this minute and the one before, in CPU "
+		      "time.");
+	metrics_family(m, NAME("part_cpu_seconds_total"), METRICS_COUNTER,
+		       "CPU time of a part of the program.");
 	for (size_t i = 0; i < passes->n_parts; i++)
 		metrics_sample(m, (double)passes->parts[i].sum.cpu_ns / 1e9, "part",
 			       passes->parts[i].name, NULL);
-	metrics_family(m, "antiphase_loop_longest_part_seconds", METRICS_GAUGE,
+	metrics_family(m, NAME("longest_part_seconds"), METRICS_GAUGE,
 		       "The longest turn of a part in this minute and the one before.");
-	for (size_t i = 0; i < passes->n_parts; i++) {
-		const struct passes_part *part = &passes->parts[i];
-
-		most = most_of(part->most, part->last_most);
-		metrics_sample(m, (double)most.wall_ns / 1e9, "part", part->name, NULL);
-	}
-	metrics_family(m, "antiphase_loop_longest_part_cpu_seconds", METRICS_GAUGE,
-		       "The same by the processor's time.");
-	for (size_t i = 0; i < passes->n_parts; i++) {
-		const struct passes_part *part = &passes->parts[i];
-
-		most = most_of(part->most, part->last_most);
-		metrics_sample(m, (double)most.cpu_ns / 1e9, "part", part->name, NULL);
-	}
+	write_parts(passes, false, m);
+	metrics_family(m, NAME("longest_part_cpu_seconds"), METRICS_GAUGE,
+		       "The longest turn of a part in this minute and the one before, "
+		       "in CPU time.");
+	write_parts(passes, true, m);
+#undef NAME
+	m->family = NULL;
 }

@@ -50,7 +50,7 @@ void passes_begin(struct passes *passes, struct passes_time now);
 void passes_part(struct passes *passes, const char *name, struct passes_time now);
 void passes_end(struct passes *passes, struct passes_time now);
 
-/* antiphase_loop_*: docs/api.md lists them. */
-void passes_write(const struct passes *passes, struct metrics *m);
+/* Metrics "PREFIX_loop_*"; docs/api.md lists them. */
+void passes_write(const struct passes *passes, const char *prefix, struct metrics *m);
 
 #endif

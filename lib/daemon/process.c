@@ -1,6 +1,6 @@
 /*
- * process.c - what a process of ours says of itself: version, CPU, memory, files.
- * The names are those that every Prometheus client uses.
+ * process.c - metrics of the process: version, CPU, memory, files.  The names are those
+ * that every Prometheus client uses.
  */
 #include <dirent.h>
 #include <stdio.h>
@@ -24,13 +24,9 @@ build_info(struct metrics *m, const char *version)
 		snprintf(revision, sizeof revision, "unknown");
 	}
 	metrics_family(m, "antiphase_build_info", METRICS_GAUGE,
-		       "Always 1; the labels say which program of which version.");
-	if (*cli_libbpf())
-		metrics_sample(m, 1, "program", program, "version", number, "revision",
-			       revision, "libbpf", cli_libbpf(), NULL);
-	else
-		metrics_sample(m, 1, "program", program, "version", number, "revision",
-			       revision, NULL);
+		       "Always 1; labels have program and version.");
+	metrics_sample(m, 1, "program", program, "version", number, "revision",
+		       revision, "libbpf", cli_libbpf(), NULL);
 }
 
 static void

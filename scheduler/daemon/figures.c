@@ -90,17 +90,18 @@ write_links(const struct daemon *d, struct metrics *m, enum link_figure which,
 	static const struct {
 		const char *name, *help;
 	} families[N_LINK_FIGURES] = {
-		[LINK_CAPACITY] = { "antiphase_link_capacity_bytes_per_second",
+		[LINK_CAPACITY] = { "antiphase_scheduler_link_capacity_bytes_per_second",
 				    "What a directed link can carry." },
-		[LINK_UTILIZATION] = { "antiphase_link_utilization_ratio",
+		[LINK_UTILIZATION] = { "antiphase_scheduler_link_utilization_ratio",
 				       "Of the capacity, over the last second." },
-		[LINK_PEAK] = { "antiphase_link_peak_utilization_ratio",
+		[LINK_PEAK] = { "antiphase_scheduler_link_peak_utilization_ratio",
 				"Of the capacity, in the busiest millisecond of the "
 				"window." },
-		[LINK_OVER] = { "antiphase_link_over_ratio",
+		[LINK_OVER] = { "antiphase_scheduler_link_over_ratio",
 				"Share of the window in which it is full with two jobs "
 				"or more." },
-		[LINK_JOBS] = { "antiphase_link_jobs", "Jobs active in the window." },
+		[LINK_JOBS] = { "antiphase_scheduler_link_jobs",
+				"Jobs active in the window." },
 	};
 
 	size_t n = telemetry_n_numbers(d);
@@ -127,7 +128,8 @@ write_carried(struct daemon *d, struct metrics *m, size_t *at)
 {
 	if (!d->now.carried)
 		return false;
-	begin(m, *at, "antiphase_link_job_transmit_bytes_total", METRICS_COUNTER,
+	begin(m, *at, "antiphase_scheduler_link_job_transmit_bytes_total",
+	      METRICS_COUNTER,
 	      "What a job put on a link; \"other\": all without a place among "
 	      "the link_jobs that carry most.");
 	return link_counters_some(d->now.carried, at, LINKS_A_PIECE, write_carried_one,
@@ -214,7 +216,7 @@ write_excess(struct daemon *d, struct metrics *m, size_t *at)
 		return false;
 	if (*at == 0)
 		find_met(d);
-	begin(m, *at, "antiphase_link_excess_ratio", METRICS_GAUGE,
+	begin(m, *at, "antiphase_scheduler_link_excess_ratio", METRICS_GAUGE,
 	      "What its jobs ask of it beyond its capacity, by their profiles "
 	      "and shifts as they are now: mean, of the capacity.");
 	for (int i = 0; i < SAMPLES_A_PIECE; i++) {
@@ -240,7 +242,7 @@ write_scores(struct daemon *d, struct metrics *m, size_t *at)
 
 	if (!fabric_source_topo(d->fabric) || !d->jobs->advisor)
 		return false;
-	begin(m, *at, "antiphase_link_compatibility_score", METRICS_GAUGE,
+	begin(m, *at, "antiphase_scheduler_link_compatibility_score", METRICS_GAUGE,
 	      "1: its jobs interleave perfectly; by their profiles and shifts "
 	      "as they are now.");
 	for (int i = 0; i < SAMPLES_A_PIECE; i++) {
@@ -298,14 +300,14 @@ write_jobs(const struct daemon *d, struct metrics *m, enum job_figure which, siz
 	static const struct {
 		const char *name, *help;
 	} families[N_JOB_FIGURES] = {
-		[JOB_PERIOD] = { "antiphase_job_period_seconds",
+		[JOB_PERIOD] = { "antiphase_scheduler_job_period_seconds",
 				 "Time from iteration to iteration, as its traffic "
 				 "shows." },
-		[JOB_DUTY] = { "antiphase_job_communication_ratio",
+		[JOB_DUTY] = { "antiphase_scheduler_job_communication_ratio",
 			       "Share of the iteration in which it sends." },
-		[JOB_SHIFT] = { "antiphase_job_shift_seconds",
+		[JOB_SHIFT] = { "antiphase_scheduler_job_shift_seconds",
 				"What it is advised to be later by." },
-		[JOB_ERROR] = { "antiphase_job_shift_error_seconds",
+		[JOB_ERROR] = { "antiphase_scheduler_job_shift_error_seconds",
 				"How far it is outside of what was advised." },
 	};
 
@@ -330,7 +332,7 @@ write_iterations(struct daemon *d, struct metrics *m, size_t *at)
 	const struct outcome *outcome;
 	const char *job;
 
-	begin(m, *at, "antiphase_job_iteration_seconds", METRICS_HISTOGRAM,
+	begin(m, *at, "antiphase_scheduler_job_iteration_seconds", METRICS_HISTOGRAM,
 	      "Iterations, as the job's pacer tells them.");
 	for (int i = 0; i < JOBS_A_PIECE; i++) {
 		outcome = outcomes_paced(d, at, &job);
@@ -351,11 +353,11 @@ write_pods(const struct daemon *d, struct metrics *m)
 
 	if (!pods_counts(d, &pods))
 		return;
-	metrics_gauge(m, "antiphase_pods_told", (double)pods.n_told,
+	metrics_gauge(m, "antiphase_scheduler_pods_annotated", (double)pods.n_told,
 		      "Pods of Kubernetes that bear a shift of ours.");
-	metrics_counter(m, "antiphase_pods_changed_total", pods.n_changed,
+	metrics_counter(m, "antiphase_scheduler_pods_changed_total", pods.n_changed,
 			"Changes of pods' annotations.");
-	metrics_counter(m, "antiphase_pods_failed_total", pods.n_failed,
+	metrics_counter(m, "antiphase_scheduler_pods_failed_total", pods.n_failed,
 			"Such changes that the API server refused.");
 }
 
@@ -374,16 +376,16 @@ write_deeds(struct daemon *d, struct metrics *m, size_t *at)
 		else if (job)
 			by_refusal[job->refusal]++;
 	}
-	metrics_family(m, "antiphase_jobs_advised", METRICS_GAUGE,
+	metrics_family(m, "antiphase_scheduler_jobs_advised", METRICS_GAUGE,
 		       "Jobs with an advice, by its reason.");
 	for (int i = 0; i < N_REASONS; i++)
 		metrics_sample(m, by_reason[i], "reason", reason_name((enum reason)i),
 			       NULL);
-	metrics_family(m, "antiphase_jobs_refused", METRICS_GAUGE,
+	metrics_family(m, "antiphase_scheduler_jobs_refused", METRICS_GAUGE,
 		       "Jobs that nothing is advised for, by the reason.");
 	for (int i = 1; i < JOBS_N_REFUSALS; i++)
 		metrics_sample(m, by_refusal[i], "reason", jobs_refusal_names[i], NULL);
-	metrics_family(m, "antiphase_advice_total", METRICS_COUNTER,
+	metrics_family(m, "antiphase_scheduler_advice_total", METRICS_COUNTER,
 		       "Advices given, by what they are about and their reason; one "
 		       "that says the same again is not counted.");
 	for (int kind = 0; kind < JOBS_N_KINDS; kind++)
@@ -391,26 +393,28 @@ write_deeds(struct daemon *d, struct metrics *m, size_t *at)
 			metrics_sample_u64(m, d->jobs->so_far.n_given[kind][i], "kind",
 					   jobs_kind_names[kind], "reason",
 					   reason_name((enum reason)i), NULL);
-	metrics_counter(m, "antiphase_advice_followed_total", outcomes_n_followed(d),
+	metrics_counter(m, "antiphase_scheduler_advice_followed_total",
+			outcomes_n_followed(d),
 			"Advices that were found to be followed.");
-	metrics_family(m, "antiphase_deeds_total", METRICS_COUNTER,
+	metrics_family(m, "antiphase_scheduler_actions_total", METRICS_COUNTER,
 		       "Changes asked of the cluster's scheduler, by the reason.");
 	for (int i = 0; i < DECIDE_N_WHYS; i++)
 		metrics_sample_u64(m, d->deeds.n_asked[i], "reason",
 				   decide_why_names[i], NULL);
-	metrics_counter(m, "antiphase_deeds_failed_total", d->deeds.n_failed,
+	metrics_counter(m, "antiphase_scheduler_actions_failed_total",
+			d->deeds.n_failed,
 			"Changes that the cluster's scheduler refused.");
 	write_pods(d, m);
-	metrics_family(m, "antiphase_orders_total", METRICS_COUNTER,
+	metrics_family(m, "antiphase_scheduler_orders_total", METRICS_COUNTER,
 		       "Orders announced for pacers, by the reason.");
 	for (int i = 0; i < STEER_N_WHYS; i++)
 		metrics_sample_u64(m, pace.orders[i], "reason", steer_why_names[i],
 				   NULL);
-	metrics_counter(m, "antiphase_iterations_total", pace.reports,
+	metrics_counter(m, "antiphase_scheduler_iterations_total", pace.reports,
 			"Iterations that pacers told of.");
-	metrics_counter(m, "antiphase_iterations_ignored_total", pace.others,
+	metrics_counter(m, "antiphase_scheduler_iterations_ignored_total", pace.others,
 			"Those of another rank 0 than the one that has the job.");
-	metrics_gauge(m, "antiphase_stopped", d->deeds.modes.is_stopped,
+	metrics_gauge(m, "antiphase_scheduler_stopped", d->deeds.modes.is_stopped,
 		      "1 while the kill switch is on.");
 	return false;
 }
@@ -423,7 +427,7 @@ write_host_ages(struct daemon *d, struct metrics *m, size_t *at)
 	const struct status picture = telemetry_status(d);
 	uint32_t n = live_n_hosts(d->now.live);
 
-	begin(m, *at, "antiphase_telemetry_age_seconds", METRICS_GAUGE,
+	begin(m, *at, "antiphase_scheduler_telemetry_age_seconds", METRICS_GAUGE,
 	      "Since a host was last heard.");
 	for (int i = 0; i < SAMPLES_A_PIECE && *at < n; i++) {
 		uint32_t host = (uint32_t)(*at)++;
@@ -439,7 +443,7 @@ write_host_gaps(struct daemon *d, struct metrics *m, size_t *at)
 {
 	uint32_t n = live_n_hosts(d->now.live);
 
-	begin(m, *at, "antiphase_telemetry_gaps_total", METRICS_COUNTER,
+	begin(m, *at, "antiphase_scheduler_telemetry_gaps_total", METRICS_COUNTER,
 	      "Frames missing from a host's sequences.");
 	for (int i = 0; i < SAMPLES_A_PIECE && *at < n; i++) {
 		const struct live_host *host =
@@ -456,7 +460,7 @@ write_host_clocks(struct daemon *d, struct metrics *m, size_t *at)
 	uint32_t n = live_n_hosts(d->now.live);
 	int64_t offset_ns;
 
-	begin(m, *at, "antiphase_clock_offset_seconds", METRICS_GAUGE,
+	begin(m, *at, "antiphase_scheduler_clock_offset_seconds", METRICS_GAUGE,
 	      "A host's clock less ours, by its frame that came soonest in "
 	      "the last minutes: less by what that was under way.");
 	for (int i = 0; i < SAMPLES_A_PIECE && *at < n; i++) {
@@ -475,49 +479,53 @@ write_self(struct daemon *d, struct metrics *m, size_t *at)
 	struct feed_counts feed = feed_counts(d->now.feed);
 
 	(void)at;
-	metrics_counter(m, "antiphase_frames_total", feed.frames, "Frames received.");
-	metrics_counter(m, "antiphase_frames_damaged_total",
+	metrics_counter(m, "antiphase_scheduler_frames_total", feed.frames,
+			"Frames received.");
+	metrics_counter(m, "antiphase_scheduler_frames_damaged_total",
 			feed.damaged + feed.foreign,
 			"Messages that were no frame, or of another version.");
-	metrics_gauge(m, "antiphase_telemetry_bytes", (double)live_bytes(d->now.live),
+	metrics_gauge(m, "antiphase_scheduler_telemetry_bytes",
+		      (double)live_bytes(d->now.live),
 		      "Memory for what frames told; memory_mb at most.");
-	metrics_counter(m, "antiphase_telemetry_refused_total",
+	metrics_counter(m, "antiphase_scheduler_telemetry_refused_total",
 			live_counts(d->now.live)->refused,
 			"Times that frames told of a host, job or series that there "
 			"was no memory for.");
-	metrics_counter(m, "antiphase_rankings_total", jobs.n_ranked,
+	metrics_counter(m, "antiphase_scheduler_rankings_total", jobs.n_ranked,
 			"Places of waiting jobs that were ranked.");
-	metrics_family(m, "antiphase_ranking_seconds_total", METRICS_COUNTER,
+	metrics_family(m, "antiphase_scheduler_ranking_seconds_total", METRICS_COUNTER,
 		       "What ranking took.");
 	metrics_sample(m, jobs.rank_s, NULL);
-	metrics_family(m, "antiphase_solve_seconds_total", METRICS_COUNTER,
+	metrics_family(m, "antiphase_scheduler_solve_seconds_total", METRICS_COUNTER,
 		       "Time spent on advice for running jobs.");
 	metrics_sample(m, jobs.solve_s, NULL);
-	metrics_family(m, "antiphase_solve_duration_seconds", METRICS_HISTOGRAM,
+	metrics_family(m, "antiphase_scheduler_solve_duration_seconds",
+		       METRICS_HISTOGRAM,
 		       "Rounds in which advice for running jobs was solved anew.");
 	metrics_histogram(m, jobs_solve_bounds_s, d->jobs->so_far.solves,
 			  JOBS_N_SOLVE_BOUNDS, d->jobs->so_far.solves_s, NULL, NULL);
-	metrics_gauge(m, "antiphase_link_look_seconds",
+	metrics_gauge(m, "antiphase_scheduler_link_scan_seconds",
 		      (double)d->now.last_cost_ns / 1e9,
 		      "What the last look at all links took.");
 	if (d->store) {
-		metrics_gauge(m, "antiphase_store_bytes", (double)store_bytes(d->store),
-			      "Of history, in use.");
-		metrics_gauge(m, "antiphase_store_links_left_out",
+		metrics_gauge(m, "antiphase_scheduler_store_bytes",
+			      (double)store_bytes(d->store), "Of history, in use.");
+		metrics_gauge(m, "antiphase_scheduler_store_links_dropped",
 			      history_n_left_out(d),
 			      "Links of the last second that history had no room for.");
 	}
 	if (d->http) {
 		struct http_counts http = http_counts(d->http);
 
-		metrics_counter(m, "antiphase_http_requests_total", http.requests,
-				"Requests over HTTP.");
-		metrics_counter(m, "antiphase_http_refused_total", http.refused,
+		metrics_counter(m, "antiphase_scheduler_http_requests_total",
+				http.requests, "Requests over HTTP.");
+		metrics_counter(m, "antiphase_scheduler_http_refused_total",
+				http.refused,
 				"Requests that were no good, and connections cut.");
-		metrics_gauge(m, "antiphase_http_listeners", http.listeners,
+		metrics_gauge(m, "antiphase_scheduler_http_listeners", http.listeners,
 			      "Those that hear events.");
 	}
-	passes_write(loop_passes(d->loop), m);
+	passes_write(loop_passes(d->loop), "antiphase_scheduler", m);
 	return false;
 }
 

@@ -73,12 +73,12 @@ def figure(text, name):
 
 def parts(text, name):
     return {part: float(value) for part, value in re.findall(
-        "^antiphase_loop_" + name + '{part="(.*)"} (.*)$', text, re.M)}
+        "^antiphase_scheduler_loop_" + name + '{part="(.*)"} (.*)$', text, re.M)}
 
 
 def tell_passes(text):
     """Passes of the daemon's loop, the longest of its last minute or two."""
-    longest = {name: 1e3 * figure(text, "antiphase_loop_longest_pass%s_seconds" % name)
+    longest = {name: 1e3 * figure(text, "antiphase_scheduler_loop_longest_pass%s_seconds" % name)
                for name in ("", "_cpu")}
     print("  the longest pass took %.1f ms, of the processor %.1f ms; by part, of the "
           "processor:" % (longest[""], longest["_cpu"]))
@@ -148,12 +148,12 @@ def measure(daemon):
     tell_whys(daemon)
     text = figures(daemon)
     lost = sum(int(n) for n in re.findall(
-        r"^antiphase_telemetry_gaps_total{.*} (\d+)$", text, re.M))
+        r"^antiphase_scheduler_telemetry_gaps_total{.*} (\d+)$", text, re.M))
     print("  frames %d, lost %d, kept in %.0f MiB, no room for %d; a look at all links took "
-          "%.0f ms" % (figure(text, "antiphase_frames_total"), lost,
-                       figure(text, "antiphase_telemetry_bytes") / 2**20,
-                       figure(text, "antiphase_telemetry_refused_total"),
-                       1e3 * figure(text, "antiphase_link_look_seconds")))
+          "%.0f ms" % (figure(text, "antiphase_scheduler_frames_total"), lost,
+                       figure(text, "antiphase_scheduler_telemetry_bytes") / 2**20,
+                       figure(text, "antiphase_scheduler_telemetry_refused_total"),
+                       1e3 * figure(text, "antiphase_scheduler_link_scan_seconds")))
 
 
 def main():

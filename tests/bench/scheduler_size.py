@@ -153,7 +153,7 @@ def say(what, ms):
 
 
 def refusals(text):
-    found = re.findall(r'^antiphase_jobs_refused{reason="(.*)"} (\d+)$', text, re.M)
+    found = re.findall(r'^antiphase_scheduler_jobs_refused{reason="(.*)"} (\d+)$', text, re.M)
     return ", ".join("%s %s" % (n, reason) for reason, n in found if n != "0") or "none"
 
 

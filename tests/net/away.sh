@@ -8,7 +8,7 @@
 lab_begin
 lab_need root netns veth tbf cgroup2 btf iperf3
 away_s=${AWAY_S:-60}
-total='^antiphase_interface_transmit_bytes_total\{.*interface="e0"'
+total='^antiphase_collector_interface_transmit_bytes_total\{.*interface="e0"'
 
 resident_kib() {
 	awk '/^VmRSS/ { print $2 }' "/proc/${LAB_PID[c]}/status"

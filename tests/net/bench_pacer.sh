@@ -43,6 +43,6 @@ for ((pair = 0; pair < PAIRS; pair++)); do
 		run with "$pair" && run without "$pair"
 	fi || exit 1
 done
-orders=$(live_ask /metrics | awk '/^antiphase_orders_total/ { n += $2 } END { print n + 0 }')
+orders=$(live_ask /metrics | awk '/^antiphase_scheduler_orders_total/ { n += $2 } END { print n + 0 }')
 python3 "$LAB_ROOT/tests/net/bench_pacer.py" "$LAB_DIR/out" "$PAIRS" "$orders" || LAB_FAILED=1
 lab_end

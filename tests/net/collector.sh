@@ -9,7 +9,7 @@
 lab_begin
 lab_need root netns veth bridge cgroup2 btf
 chmod o+rx "$LAB_DIR" # It will be nobody who opens sockets there.
-total='^antiphase_interface_transmit_bytes_total\{.*interface="e0"'
+total='^antiphase_collector_interface_transmit_bytes_total\{.*interface="e0"'
 
 collector() {
 	lab_collector c h0 --source bpf --interface e0 --metrics 127.0.0.1:9471 \
@@ -109,7 +109,7 @@ check "no control groups" other_says "no jobs: /no/such/tree: "
 before=$(lab_metric h0 "$total")
 ip -n "$LAB-h0" link del e0
 lab_wait_for 5 "word that e0 is gone" says "interface e0 is gone"
-check "a gone interface is down" metric_is '^antiphase_interface_up\{.*"e0"' = 0
+check "a gone interface is down" metric_is '^antiphase_collector_interface_up\{.*"e0"' = 0
 lab_cable h0 e0 leaf0 swp9 none
 ip -n "$LAB-leaf0" link set swp9 master br0
 ip -n "$LAB-h0" addr add "$(lab_addr h0)/24" dev e0
@@ -140,7 +140,7 @@ for i in range(1000):
 wait "${LAB_PID[sender]}"
 sleep 1.5
 near "its bytes are its own" \
-	"$(lab_metric h0 '^antiphase_job_transmit_bytes_total\{.*job="mine"')" 1000000 0.5
+	"$(lab_metric h0 '^antiphase_collector_job_transmit_bytes_total\{.*job="mine"')" 1000000 0.5
 lab_job_gone mine
 lab_wait_for 5 "word that the control group is gone" says "mine of job mine is gone"
 check "which is counted" metric_is '^antiphase_collector_jobs_gone' = 1

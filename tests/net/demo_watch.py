@@ -61,7 +61,7 @@ class Metrics:
             self.http.close()
             return None
         return sum(int(float(line.split()[-1])) for line in lines
-                   if line.startswith("antiphase_orders_total"))
+                   if line.startswith("antiphase_scheduler_orders_total"))
 
 
 def main():

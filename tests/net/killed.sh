@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lab.sh"
 lab_begin
 lab_need root netns veth bridge tbf cgroup2 btf iperf3 ethtool
-total='^antiphase_interface_transmit_bytes_total\{.*interface="e0"'
+total='^antiphase_collector_interface_transmit_bytes_total\{.*interface="e0"'
 job=system.slice/slurmstepd.scope/job_7
 
 collector() {

@@ -14,7 +14,7 @@ lab_mtu_size h1 e0
 # whole second.
 counted() {
 	sleep 2.5
-	lab_metric h0 "^antiphase_interface_$1_bytes_total.*e0"
+	lab_metric h0 "^antiphase_collector_interface_$1_bytes_total.*e0"
 }
 
 # stream [OPTION] - two seconds of TCP from h0 to h1, or back (-R).
@@ -51,7 +51,7 @@ lab_in h0 ip addr add "$(lab_addr h0)/24" dev e0
 lab_mtu_size h0 e0
 after=$(counted transmit)
 check "the totals of an interface that came back do not fall" [ "$after" -ge "$before" ]
-check "the interface is back" [ "$(lab_metric h0 '^antiphase_interface_up.*e0')" != none ]
+check "the interface is back" [ "$(lab_metric h0 '^antiphase_collector_interface_up.*e0')" != none ]
 lab_stop nl
 
 # Packets themselves, without eBPF.

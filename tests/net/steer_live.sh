@@ -29,7 +29,7 @@ n_done() {
 	wc -l <"$LIVE_OUT/truth.$1"
 }
 n_orders() {
-	live_ask /metrics | awk '/^antiphase_orders_total/ { n += $2 } END { print n + 0 }'
+	live_ask /metrics | awk '/^antiphase_scheduler_orders_total/ { n += $2 } END { print n + 0 }'
 }
 has_orders() {
 	[ "$(n_orders)" -ge "$1" ]

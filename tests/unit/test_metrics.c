@@ -91,21 +91,22 @@ a_histogram_is_cumulated_and_ends_at_infinity(void **state)
 
 	(void)state;
 	metrics_init(&m, &out);
-	metrics_family(&m, "antiphase_solve_duration_seconds", METRICS_HISTOGRAM, "H.");
+	metrics_family(&m, "antiphase_scheduler_solve_duration_seconds",
+		       METRICS_HISTOGRAM, "H.");
 	strbuf_clear(&out);
 	metrics_histogram(&m, bounds, counts, 2, 7.5, NULL, NULL);
 	metrics_histogram(&m, bounds, counts, 1, 7.5, "job", "a");
 	assert_string_equal(
 		out.text,
-		"antiphase_solve_duration_seconds_bucket{le=\"0.25\"} 2\n"
-		"antiphase_solve_duration_seconds_bucket{le=\"1\"} 5\n"
-		"antiphase_solve_duration_seconds_bucket{le=\"+Inf\"} 9\n"
-		"antiphase_solve_duration_seconds_sum 7.5\n"
-		"antiphase_solve_duration_seconds_count 9\n"
-		"antiphase_solve_duration_seconds_bucket{job=\"a\",le=\"0.25\"} 2\n"
-		"antiphase_solve_duration_seconds_bucket{job=\"a\",le=\"+Inf\"} 5\n"
-		"antiphase_solve_duration_seconds_sum{job=\"a\"} 7.5\n"
-		"antiphase_solve_duration_seconds_count{job=\"a\"} 5\n");
+		"antiphase_scheduler_solve_duration_seconds_bucket{le=\"0.25\"} 2\n"
+		"antiphase_scheduler_solve_duration_seconds_bucket{le=\"1\"} 5\n"
+		"antiphase_scheduler_solve_duration_seconds_bucket{le=\"+Inf\"} 9\n"
+		"antiphase_scheduler_solve_duration_seconds_sum 7.5\n"
+		"antiphase_scheduler_solve_duration_seconds_count 9\n"
+		"antiphase_scheduler_solve_duration_seconds_bucket{job=\"a\",le=\"0.25\"} 2\n"
+		"antiphase_scheduler_solve_duration_seconds_bucket{job=\"a\",le=\"+Inf\"} 5\n"
+		"antiphase_scheduler_solve_duration_seconds_sum{job=\"a\"} 7.5\n"
+		"antiphase_scheduler_solve_duration_seconds_count{job=\"a\"} 5\n");
 	strbuf_free(&out);
 }
 
@@ -137,7 +138,7 @@ a_process_says_its_version_cpu_and_memory(void **state)
 	metrics_process(&m, "antiphase-x 1.2.3 (abc def)");
 	assert_non_null(strstr(
 		out.text, "antiphase_build_info{program=\"antiphase-x\",version=\"1."
-			  "2.3\",revision=\"abc def\"} 1\n"));
+			  "2.3\",revision=\"abc def\",libbpf=\"\"} 1\n"));
 	strbuf_clear(&out);
 	cli_set_libbpf("v1.1");
 	metrics_process(&m, "antiphase-x 1.2.3 (abc def)");

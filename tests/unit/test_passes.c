@@ -108,7 +108,7 @@ names_beyond_the_bound_are_one(void **state)
 }
 
 static void
-they_are_figures(void **state)
+they_are_metrics_with_the_prefix_of_the_program(void **state)
 {
 	struct passes passes = { .n_parts = 0 };
 	struct strbuf out = STRBUF_EMPTY;
@@ -117,15 +117,16 @@ they_are_figures(void **state)
 	(void)state;
 	pass(&passes, 1);
 	metrics_init(&m, &out);
-	passes_write(&passes, &m);
-	assert_non_null(strstr(out.text, "\nantiphase_loop_pass_seconds_count 1\n"));
+	passes_write(&passes, "antiphase_test", &m);
 	assert_non_null(
-		strstr(out.text, "\nantiphase_loop_longest_pass_seconds 0.04\n"));
+		strstr(out.text, "\nantiphase_test_loop_pass_seconds_count 1\n"));
 	assert_non_null(
-		strstr(out.text, "\nantiphase_loop_longest_pass_cpu_seconds 0.021\n"));
-	assert_non_null(
-		strstr(out.text,
-		       "\nantiphase_loop_longest_part_seconds{part=\"look\"} 0.007\n"));
+		strstr(out.text, "\nantiphase_test_loop_longest_pass_seconds 0.04\n"));
+	assert_non_null(strstr(
+		out.text, "\nantiphase_test_loop_longest_pass_cpu_seconds 0.021\n"));
+	assert_non_null(strstr(
+		out.text,
+		"\nantiphase_test_loop_longest_part_seconds{part=\"look\"} 0.007\n"));
 	strbuf_free(&out);
 }
 
@@ -137,7 +138,7 @@ main(void)
 		cmocka_unit_test(what_is_said_between_passes_is_of_none),
 		cmocka_unit_test(the_longest_is_of_this_minute_and_the_one_before),
 		cmocka_unit_test(names_beyond_the_bound_are_one),
-		cmocka_unit_test(they_are_figures),
+		cmocka_unit_test(they_are_metrics_with_the_prefix_of_the_program),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -257,7 +257,7 @@ metrics_have_each_link_and_each_kind_of_difference(void **state)
 	report(s, "up", "leaf1", "p7", 2000000);
 	metrics_init(&m, &out);
 	service_metrics(s, 11000000, &m);
-	assert_has(out.text, "antiphase_link_capacity_bytes_per_second{"
+	assert_has(out.text, "antiphase_topology_link_capacity_bytes_per_second{"
 			     "link=\"h0:p0>leaf0:p0\",tier=\"1\"} 12500000000\n");
 	assert_has(out.text, "tier=\"2\"");
 	assert_has(out.text, "antiphase_topology_differences{kind=\"moved\"} 1\n");
