@@ -19,9 +19,6 @@
 #include "topology/in_slurm_priv.h"
 #include "topology/topo.h"
 
-const char *const slurm_key_names[] = { "SwitchName", "Switches", "Nodes",
-					"LinkSpeed",  "Level",    NULL };
-
 /* ---- Lines to switches ----------------------------------------------------------- */
 
 /* Skips a backslash and the end of line behind it, if that is what comes next. */

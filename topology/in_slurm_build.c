@@ -14,6 +14,9 @@
 #include "topology/in_slurm_priv.h"
 #include "topology/topo.h"
 
+const char *const slurm_key_names[] = { "SwitchName", "Switches", "Nodes",
+					"LinkSpeed",  "Level",    NULL };
+
 /* ---- Names to edges ---------------------------------------------------------------- */
 
 /* Where the names of one line go. */

@@ -45,16 +45,6 @@ binner_ring(struct series *s)
 }
 
 void
-binner_drop_ring(struct binner *binner, struct series *s)
-{
-	if (!s->ring)
-		return;
-	ring_fini(s->ring, &binner->pool);
-	free(s->ring);
-	s->ring = NULL;
-}
-
-void
 binner_take_levels(struct series *s, const struct source_extra *extra)
 {
 	if (extra->flows > s->total.flows)

@@ -2,6 +2,7 @@
  * binner_keys.c - series by their keys: a table with open addressing, which grows, and
  * gives up forgotten jobs where it may not.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "collector/series/binner_priv.h"
@@ -47,6 +48,16 @@ binner_rebuild(struct binner *binner, size_t n_slots)
 		if (binner->series.items[i].is_used)
 			binner->table[find_slot(binner, &binner->series.items[i].key)] =
 				i;
+}
+
+void
+binner_drop_ring(struct binner *binner, struct series *s)
+{
+	if (!s->ring)
+		return;
+	ring_fini(s->ring, &binner->pool);
+	free(s->ring);
+	s->ring = NULL;
 }
 
 void

@@ -1,6 +1,6 @@
 /*
- * settings_priv.h - settings.h between its files: settings.c has the values,
- * settings_load.c what is read.
+ * settings_priv.h - shared by settings_table.c (tables), settings.c (values) and
+ * settings_load.c (files and environment)
  */
 #ifndef LIB_DAEMON_SETTINGS_PRIV_H
 #define LIB_DAEMON_SETTINGS_PRIV_H
@@ -12,17 +12,27 @@ size_t settings_index(const struct settings_table *table, const char *section,
 		      const char *key);
 bool settings_has_section(const struct settings_table *table, const char *section);
 
-/* Whether the table's sections of that name may be many: "partition train". */
+/* Whether the section has a name of its own: "partition train". */
 bool settings_is_named(const struct settings_table *table, const char *section);
 /* "train" of "partition train"; "" without one. */
 const char *settings_name_of(const char *section);
-/* 0, or -EINVAL: [partition train] needs a name that is one.  True of other sections. */
+/* 0, or -EINVAL if the name in [partition NAME] is missing or invalid. */
 int settings_check_name(const struct settings_table *table, const char *section,
 			struct err *err);
 /* NULL: there is none. */
 const struct setting *settings_named_key(const struct settings_table *table,
 					 const char *section, const char *key);
 void settings_drop_named(struct settings *settings);
+
+/* The table that has the section, or NULL. */
+const struct settings_table *
+settings_table_of(const struct settings_table *const *tables, const char *section);
+/*
+ * A section that the table lacks belongs to another daemon: 0.  If it looks like a
+ * misspelling of a section of the table: -EINVAL with 'err' filled.
+ */
+int settings_check_foreign(const struct settings_table *table, const char *section,
+			   struct err *err);
 
 /*
  * Fills 'err' about a section (if 'key' is NULL or the section is not there) or a key
