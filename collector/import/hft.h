@@ -1,8 +1,8 @@
 /*
- * hft.h - Cumulus Linux's high-frequency telemetry, from its JSON files.
+ * hft.h - a reader of the high-frequency telemetry of Cumulus Linux
  *
- * A switch with a Spectrum-4 or later takes the octets of its ports every 100 us to
- * 12.75 ms and writes them to /var/run/cumulus/hft (Cumulus Linux 5.10 on, "ASIC
+ * A switch with a Spectrum-4 or later samples the octets of its ports every 100 us to 12.75
+ * ms and writes them to /var/run/cumulus/hft (Cumulus Linux 5.10 and later, "ASIC
  * Monitoring"):
  *
  *	{ "hostname": "leaf01",
@@ -12,11 +12,10 @@
  *	                                  "tc_data": { ... } } } },
  *	  "1": ... }
  *
- * The manual leaves open whether octets are counted since the last sample or ever
- * since: octets that go down at any time are the former; HFT_AUTO looks.  The manual's
- * example lacks the comma after the host's name: such files are read, too.  The
- * occupancy of queues is in a unit that the manual does not tell, and not read.
- * Pure but for hft_read().
+ * The manual does not say whether octets are counted since the last sample or cumulatively.
+ * Octets that decrease at any time are the former; HFT_AUTO decides so.  The manual's
+ * example lacks the comma after the host's name; such files are accepted.  The occupancy of
+ * queues is skipped, because its unit is not documented.  Pure, except hft_read().
  */
 #ifndef COLLECTOR_IMPORT_HFT_H
 #define COLLECTOR_IMPORT_HFT_H

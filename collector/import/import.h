@@ -1,5 +1,6 @@
 /*
- * import.h - 'antiphase-collector import': what others recorded, as frames in a file.
+ * import.h - 'antiphase-collector import': captures, sFlow and switch telemetry as a
+ * recording
  */
 #ifndef COLLECTOR_IMPORT_IMPORT_H
 #define COLLECTOR_IMPORT_IMPORT_H

@@ -1,16 +1,16 @@
 /*
- * cgroup.h - what the path of a control group says about whose it is.
+ * cgroup_path.h - the job that the path of a control group names
  *
- * Batch systems and container managers name the control groups that they make:
+ * Batch systems and container managers name the control groups that they create:
  *
  *	/system.slice/slurmstepd.scope/job_4711/step_0/user/task_0	Slurm, "4711"
  *	/slurm/uid_1000/job_4711/step_batch				Slurm, "4711"
  *	/kubepods/burstable/pod6e1a.../3f0c...				Kubernetes,
  *	/kubepods.slice/kubepods-burstable.slice/			"pod-6e1a..."
  *		kubepods-burstable-pod6e1a....slice/cri-containerd-3f0c....scope
- *	/system.slice/train.service					systemd, when asked
+ *	/system.slice/train.service					systemd, if configured
  *
- * What matches none of these is nobody's: nothing is guessed.  Pure.
+ * A path that matches none of these belongs to no job.  Pure.
  */
 #ifndef COLLECTOR_JOBS_CGROUP_PATH_H
 #define COLLECTOR_JOBS_CGROUP_PATH_H

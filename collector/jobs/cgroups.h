@@ -1,11 +1,11 @@
 /*
- * cgroups.h - the control groups of this host, and whose each is.
+ * cgroups.h - the control groups of this host and their jobs
  *
- * A control group is known by the kernel under its id, which is the inode of its
- * directory.  The tree is walked (bounded in number and depth) to find ids; names
- * come from registrations, the longest path first, then from cgroup.h.
+ * The kernel identifies a control group by its id, the inode of its directory.  A walk of
+ * the tree (bounded in number and depth) finds the ids; job names come from registrations,
+ * the longest path first, then from cgroup_path.h.
  *
- * No clock: how often to walk is for the caller to say.
+ * No clock: the caller decides how often to walk.
  */
 #ifndef COLLECTOR_JOBS_CGROUPS_H
 #define COLLECTOR_JOBS_CGROUPS_H

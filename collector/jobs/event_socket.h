@@ -1,16 +1,16 @@
 /*
- * event_socket.h - the collector's end of the events: a Unix datagram socket on which
- * antiphase-events and the NCCL plugins of jobs say when collectives began and ended.
+ * event_socket.h - the collector's socket for collective events
  *
- * Anybody on the host may send; so nothing is believed that the kernel does not
- * vouch for.  An event is of the process that sent it (SO_PASSCRED), whatever it
- * says, unless the sender is root or runs as the collector does: that is
- * antiphase-events, which speaks for the processes that it watches.  Whose job the
- * process is follows from its cgroup (/proc/PID/cgroup, the line of the unified
- * hierarchy), by a callback; a process that is gone by then counts as other.
+ * antiphase-events and the NCCL plug-ins of jobs send the begin and end of collectives as
+ * Unix datagrams.  Any process on the host may send, so only what the kernel vouches for
+ * counts: an event belongs to the process that sent it (SO_PASSCRED), whatever it claims,
+ * unless the sender is root or has the collector's user id.  Such a sender is
+ * antiphase-events, which reports for the processes that it watches.  The job follows from
+ * the process's cgroup (/proc/PID/cgroup, the line of the unified hierarchy) by a callback;
+ * a process that has ended by then counts as other.
  *
- * Events wait in a queue of at most EVENT_SOCKET_MAX for the next frame; more are dropped
- * and counted.
+ * Up to EVENT_SOCKET_MAX events wait for the next frame; further ones are dropped and
+ * counted.
  *
  *	event_socket_open(path, NULL, job_of_cgroup, collector, &events, &err);
  *	loop_fd(loop, event_socket_fd(events), on_events, ...);  calls event_socket_read()

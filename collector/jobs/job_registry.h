@@ -1,9 +1,9 @@
 /*
- * registry.h - the jobs that were named by hand, kept over a restart.
+ * job_registry.h - jobs registered by hand, kept over a restart
  *
- * Which control group is which job is cgroups.h's business; here is the file that
- * remembers what it was told ('antiphase-collector job add'), one line for each, so that
- * a collector that starts again knows the jobs that its predecessor knew.
+ * cgroups.h maps control groups to jobs; this file stores the registrations
+ * ('antiphase-collector job add'), one line each, so that a restarted collector knows the
+ * same jobs.
  */
 #ifndef COLLECTOR_JOBS_JOB_REGISTRY_H
 #define COLLECTOR_JOBS_JOB_REGISTRY_H

@@ -1,6 +1,6 @@
 /*
- * local_socket.h - sockets of the runtime directory that everybody on the host may write
- * to, whatever network namespace he is in.
+ * local_socket.h - sockets in the runtime directory that every process of the host may
+ * write to, from any network namespace
  */
 #ifndef COLLECTOR_JOBS_LOCAL_SOCKET_H
 #define COLLECTOR_JOBS_LOCAL_SOCKET_H

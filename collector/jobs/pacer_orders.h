@@ -1,12 +1,11 @@
 /*
- * orders.h - orders for pacers, as the scheduler announces them: JSON to orders on the
- * clock of this host.
+ * pacer_orders.h - orders for pacers: the scheduler's JSON, in the clock of this host
  *
  *	{"schema":"antiphase.orders/1","orders":[{"job":"4711","pid":123,"number":7,
  *	  "delay_us":0,"not_before_us":0,"expires_us":1763650000000000,"max_us":250000}]}
  *
- * Times are wall clock, microseconds since 1970; 'not_before_us' 0 is none.  A message is
- * taken in whole or not at all.  Pure.
+ * Times are wall clock, microseconds since 1970; 'not_before_us' 0 means none.  A message is
+ * accepted as a whole or not at all.  Pure.
  */
 #ifndef COLLECTOR_JOBS_PACER_ORDERS_H
 #define COLLECTOR_JOBS_PACER_ORDERS_H

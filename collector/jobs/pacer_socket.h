@@ -1,15 +1,15 @@
 /*
- * pacer_socket.h - the collector's end of the pacers: a Unix socket (SOCK_SEQPACKET) on which
- * rank 0 of each job on this host tells its iterations, and takes orders.
+ * pacer_socket.h - the collector's socket for pacers (SOCK_SEQPACKET)
  *
- * Anybody on the host may connect.  Whose iterations they are follows from the peer's
- * process, as the kernel names it (SO_PEERCRED), and the job of its control group; what
- * the pacer calls itself only counts, and is marked as claimed, where there is no such
- * job and the caller believes claims.  A packet that is none, or comes out of order,
- * ends its connection; one connection takes PACER_SOCKET_PACKETS a second and no more.
- * Nobody is waited for: an order that a pacer has no room for is lost and counted.
+ * Rank 0 of each job on this host reports its iterations here and receives orders.  Any
+ * process may connect.  The job follows from the peer's process, as the kernel reports it
+ * (SO_PEERCRED), and its control group.  A name that the pacer claims is used, and flagged
+ * as claimed, only if that group belongs to no job and the caller accepts claims.  An
+ * invalid packet, or one out of order, ends its connection; a connection may send
+ * PACER_SOCKET_PACKETS a second.  Nothing waits: an order that a pacer has no room for is
+ * lost and counted.
  *
- * When a connection ends, however it does, a last row says so (is_over).
+ * When a connection ends, a last row reports it (is_over).
  *
  *	pacer_socket_open(path, &options, &pacers, &err);
  *	loop_fd(loop, pacer_socket_fd(pacers), on_pacers, ...);

@@ -1,6 +1,5 @@
 /*
- * process_job.h - whose a process is: its control group, as the kernel has it, and the
- * job of that.  Nothing that the process says counts.
+ * process_job.h - the job of a process, from the control group that the kernel reports
  */
 #ifndef COLLECTOR_JOBS_PROCESS_JOB_H
 #define COLLECTOR_JOBS_PROCESS_JOB_H

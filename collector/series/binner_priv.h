@@ -1,7 +1,6 @@
 /*
- * binner_priv.h - the binner between its files: binner_keys.c finds series by their
- * keys and makes room for them, binner_counter.c makes bins of counters, binner_frame.c
- * reads the bins into frames; binner.c does the rest.
+ * binner_priv.h - shared by binner_keys.c (look-up and eviction of series),
+ * binner_counter.c (bins from counters), binner_frame.c (bins to frames) and binner.c
  */
 #ifndef COLLECTOR_SERIES_BINNER_PRIV_H
 #define COLLECTOR_SERIES_BINNER_PRIV_H

@@ -1,11 +1,10 @@
 /*
- * boot.h - which boot of the host this is, and how its wall clock stands.
+ * boot.h - the boot id of the host and the offset of its wall clock
  *
- * Series are numbered by CLOCK_MONOTONIC, which nobody steps; hosts are compared by
- * their wall clocks, which somebody may.  Slewing moves both alike on Linux, so that
- * the difference of the two changes by steps alone (settimeofday, a leap second, a
- * guest that was moved).  The arithmetic is apart from the clocks, so that a test
- * can step one that is not real.
+ * Series are numbered by CLOCK_MONOTONIC, which is never stepped; hosts are compared by
+ * their wall clocks, which can be.  On Linux slewing changes both clocks alike, so the
+ * difference of the two changes only by steps (settimeofday, a leap second, a migrated
+ * guest).  The arithmetic does not read the clocks, so that tests can step them.
  */
 #ifndef COLLECTOR_SERIES_BOOT_H
 #define COLLECTOR_SERIES_BOOT_H

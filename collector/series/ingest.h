@@ -1,13 +1,13 @@
 /*
- * ingest.h - between the sources and the binner: names to numbers, and whose word counts.
+ * ingest.h - the sink of the sources: names to numbers, one owner per interface
  *
- * Several sources may see one interface (eBPF and netlink both know eth0).  It
- * belongs to the first that names it; what the others count on it is dropped, and
- * counted, as the same bytes would be there twice.  It is free again when its source
- * says that it is gone.
+ * Several sources may see one interface: eBPF and netlink both count eth0.  The first
+ * source that names an interface owns it; counts from other sources are dropped and
+ * counted, because they are the same bytes.  The interface is free again when its owner
+ * reports it as gone.
  *
- * The ingest also keeps totals over a restart: what totals.h found is added to a series
- * once its interface and job are seen again, and until then handed on as it was.
+ * Ingest also carries totals over a restart: totals from saved_totals.h are added to a
+ * series when its interface and job appear again, and saved unchanged until then.
  */
 #ifndef COLLECTOR_SERIES_INGEST_H
 #define COLLECTOR_SERIES_INGEST_H

@@ -1,7 +1,8 @@
 /*
- * peaks.h - the fullest millisecond of each interface within a window: what a rate over
- * a scrape interval does not show.  The window is of time, not since the last who asked,
- * so that several may ask.  Pure.
+ * peak_rates.h - the busiest millisecond of each interface within a time window
+ *
+ * A rate over a scrape interval hides bursts.  The window is a time span, not the time
+ * since the last scrape, so that several servers can scrape.  Pure.
  */
 #ifndef COLLECTOR_SERIES_PEAK_RATES_H
 #define COLLECTOR_SERIES_PEAK_RATES_H

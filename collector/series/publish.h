@@ -1,11 +1,11 @@
 /*
- * publish.h - frames out of the binner: a summary for each second, always; the 1 ms
- * series while somebody wants them; events as they come.
+ * publish.h - frames from the binner: a summary each second, 1 ms series while a
+ * subscriber asks for them, collective events and iterations as they arrive
  *
- * Where they go is a callback's business (bus.h, rec.h, or a test), and when, the
- * caller's: nothing here asks a clock.  Windows are of whole bins and without a gap between
- * them; a caller that comes late gets several, one that comes later than the binner
- * remembers begins anew, and the loss shows as a jump of time in the frames.
+ * The caller decides when to publish, and callbacks decide where frames go (bus.h, rec.h, a
+ * test); this module reads no clock.  Windows are whole bins without gaps between them.  A
+ * late caller gets several windows at once; after a delay beyond the binner's memory
+ * windows start anew, and frames show the loss as a jump in time.
  */
 #ifndef COLLECTOR_SERIES_PUBLISH_H
 #define COLLECTOR_SERIES_PUBLISH_H

@@ -1,13 +1,12 @@
 /*
- * ring.h - the last few seconds of a series, in 1 ms bins.
+ * ring.h - the last seconds of a series, in 1 ms bins
  *
- * A ring holds chunks of RING_CHUNK_BINS bins; a stretch without traffic has no
- * chunk and costs nothing, nor does one that is all unknown.  The chunks of all
- * rings come from one pool of bounded size: when it is used up, further bins are
- * unknown (TELE_GAP) and counted, never wrong.
+ * A ring holds chunks of RING_CHUNK_BINS bins.  A stretch without traffic, or wholly
+ * unknown, has no chunk and uses no memory.  The chunks of all rings come from one pool of
+ * bounded size; when the pool is exhausted, further bins become unknown (TELE_GAP) and are
+ * counted, so that no bin is ever wrong.
  *
- * A bin is added to as often as there is something to add; unknown stays unknown.
- * Pure.
+ * Values are added to a bin any number of times; an unknown bin stays unknown.  Pure.
  */
 #ifndef COLLECTOR_SERIES_RING_H
 #define COLLECTOR_SERIES_RING_H

@@ -1,13 +1,13 @@
 /*
- * totals.h - what was counted since the boot, kept over the end of the process.
+ * saved_totals.h - totals since the boot, kept in a file over restarts
  *
- * A file of a runtime directory that the next boot empties, mapped into memory, so
- * that what is written is there for the next process however this one ends.  It has two halves;
- * the one that is not valid is written, then declared valid with its checksum, so
- * that there is a whole one at any moment.  What was written on another boot, by
- * another version, or is damaged in both halves, is not read: totals start anew.
+ * The file is in the runtime directory, which the next boot empties, and is mapped into
+ * memory, so that the next process finds the totals however this one ends.  It has two
+ * halves: the invalid half is written, then declared valid by its checksum, so that one
+ * half is valid at any time.  Totals of another boot or version, or with both halves
+ * damaged, are discarded.
  *
- * The file is locked while it is open: there is one collector a runtime directory.
+ * The file is locked while it is open: one collector per runtime directory.
  */
 #ifndef COLLECTOR_SERIES_SAVED_TOTALS_H
 #define COLLECTOR_SERIES_SAVED_TOTALS_H

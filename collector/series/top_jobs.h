@@ -1,13 +1,11 @@
 /*
- * top_jobs.h - the few jobs that get metrics of their own, so that Prometheus is not
- * given a series for each job that ever ran.
+ * top_jobs.h - the jobs that have metrics of their own
  *
- * At most so many jobs at a time, those that send and receive most: a job that comes
- * gets a place while there is one; later, when its rate (averaged over about ten
- * summaries) is half again that of the least, it takes that one's place.  All other
- * jobs are counted together as "other", with the traffic of no job at all, by what
- * each of them added while it had no place: so that counter never goes back.
- * Pure.
+ * Bounds the number of Prometheus series.  A new job gets a place while one is free.
+ * Later it replaces the job with the lowest rate (averaged over about ten summaries) if its
+ * own rate is at least 1.5 times as high.  All other jobs, and traffic of no job, are
+ * counted as "other", by what each adds while it has no place, so that this counter never
+ * decreases.  Pure.
  */
 #ifndef COLLECTOR_SERIES_TOP_JOBS_H
 #define COLLECTOR_SERIES_TOP_JOBS_H

@@ -1,15 +1,15 @@
 /*
- * source.h - where counts come from: every source is one of these.
+ * source.h - the interface of sources of counts
  *
- * A source is opened, polled from the collector's loop, and closed.  In poll() it
- * emits what it has seen since the last one, in one of two forms, whichever it has:
+ * A source is opened, polled from the collector's loop, and closed.  poll() emits what is
+ * new since the last poll, in one of two forms:
  *
- *	counter   a cumulative count with the time at which it was read (netlink,
- *		  RDMA): the binner takes differences and spreads them
+ *	counter   a cumulative count with the time of its reading (netlink, RDMA); the
+ *		  binner spreads the differences
  *	bins      bytes of numbered 1 ms bins (eBPF, captures, recordings)
  *
- * Sources keep no series and do no arithmetic on them: that is binner.h.  All
- * times are nanoseconds of CLOCK_MONOTONIC.
+ * Sources keep no series and do no arithmetic on them; the binner (series/binner.h) does.
+ * All times are nanoseconds of CLOCK_MONOTONIC.
  */
 #ifndef COLLECTOR_SOURCES_SOURCE_H
 #define COLLECTOR_SOURCES_SOURCE_H

@@ -1,9 +1,9 @@
 /*
- * src_replay.h - a recording, back into the sink it once came out of.
+ * src_replay.h - a recording as a source
  *
- * Raw frames become bins; their packets and the other counts come from the
- * summaries between them.  Of a recording that has no raw frames the summaries'
- * totals become counters, one reading a window.
+ * Raw frames become bins; packets and the other counts come from the summaries between
+ * them.  If the recording has no raw frames, the summaries' totals become counters, one
+ * reading per window.
  */
 #ifndef COLLECTOR_SOURCES_SRC_REPLAY_H
 #define COLLECTOR_SOURCES_SRC_REPLAY_H

@@ -1,8 +1,7 @@
 /*
- * libbpf_log.h - what libbpf says, in our log.
+ * libbpf_log.h - messages of libbpf in the log of the program
  *
- * It is of use only to who looks into it: its warnings are there at dbg, of module "bpf",
- * what is less not at all.
+ * Warnings of libbpf are logged at level dbg, module "bpf"; other messages are dropped.
  */
 #ifndef COLLECTOR_SOURCES_BPF_LIBBPF_LOG_H
 #define COLLECTOR_SOURCES_BPF_LIBBPF_LOG_H

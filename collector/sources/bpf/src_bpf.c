@@ -108,7 +108,7 @@ close_bpf(struct source *source)
 	if (bpf->buckets)
 		munmap(bpf->buckets, bpf->buckets_bytes);
 	if (bpf->totals)
-		munmap(bpf->totals, bpf->saved_totals_bytes);
+		munmap(bpf->totals, bpf->totals_bytes);
 	drain_free(bpf->drain);
 	flow_bpf__destroy(bpf->skel);
 	for (size_t i = 0; i < bpf->n_patterns; i++)
@@ -235,13 +235,11 @@ load_programs(struct src_bpf *bpf)
 	if (rc < 0)
 		return rc;
 	bpf->buckets_bytes = whole_pages((size_t)n_buckets * sizeof(__u64));
-	bpf->saved_totals_bytes =
-		whole_pages((size_t)n_places * sizeof(struct flow_totals));
-	bpf->stats.mapped_bytes = bpf->buckets_bytes + bpf->saved_totals_bytes;
+	bpf->totals_bytes = whole_pages((size_t)n_places * sizeof(struct flow_totals));
+	bpf->stats.mapped_bytes = bpf->buckets_bytes + bpf->totals_bytes;
 	rc = map_array(bpf->skel->maps.buckets, bpf->buckets_bytes, &bpf->buckets);
 	if (rc == 0)
-		rc = map_array(bpf->skel->maps.totals, bpf->saved_totals_bytes,
-			       &bpf->totals);
+		rc = map_array(bpf->skel->maps.totals, bpf->totals_bytes, &bpf->totals);
 	return rc;
 }
 

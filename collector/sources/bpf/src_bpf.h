@@ -1,20 +1,19 @@
 /*
- * src_bpf.h - counts by eBPF programs: every link and every job, at 1 ms.
+ * src_bpf.h - counts of every link and job at 1 ms, by eBPF programs
  *
- * Loads the programs of bpf/flow.bpf.c, puts them on the interfaces that are asked
- * for, and drains their rings without a system call.  Interfaces that go are let go,
- * and taken up again when one of that name comes back; this is looked at once a
- * second.  Needs CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON, and keeps needing them.
+ * Loads the programs of bpf/flow.bpf.c, attaches them to the configured interfaces, and
+ * drains their rings without system calls.  Once a second it releases interfaces that have
+ * disappeared and attaches to those that have come back.  Needs CAP_BPF, CAP_NET_ADMIN and
+ * CAP_PERFMON as long as it is open.
  *
- * Emits, for each link, TELE_WIRE in both directions as bins, and TELE_OFFERED; with
- * jobs, for each job seen on a link TELE_WIRE in both directions, and for TELE_OTHER
- * what belongs to none.  Without jobs TELE_OFFERED is a running count, without bins.
- * Flows are those of about a second; packets, marks and retransmits those since the
- * last drain.
+ * Emits for each link TELE_WIRE bins of both directions, and TELE_OFFERED; with jobs, also
+ * TELE_WIRE of both directions for each job on a link, and TELE_OTHER for the rest.
+ * Without jobs TELE_OFFERED is a running count without bins.  Flows are those of about one
+ * second; packets, ECN marks and retransmits those since the last drain.
  *
- * Wire bytes go missing where the kernel does not run a tracing program; what its
- * queues say they have sent is compared with what was seen once a second, and the
- * difference spread over that second (and given to TELE_OTHER).
+ * Wire bytes are missing where the kernel does not run a tracing program.  Once a second
+ * the counts are compared with those of the kernel's queues, and the difference is spread
+ * over that second and given to TELE_OTHER.
  *
  *	struct src_bpf_options options = { .interfaces = names, .n_interfaces = 2 };
  *

@@ -1,10 +1,10 @@
 /*
- * src_bpf_attach.h - the two tc programs onto one interface, and off again.
+ * src_bpf_attach.h - attaching the two tc programs to an interface
  *
- * By TCX where the kernel has it (Linux 6.6): the kernel takes such a program off
- * when the process that put it on is gone, however it went.  By a clsact qdisc else:
- * its filters stay when the process is killed, so they have a handle, a priority and
- * a name of our own, and what an earlier run left is taken off before anything else.
+ * Through TCX where the kernel has it (Linux 6.6): the kernel detaches such a program when
+ * its process ends, for any reason.  Otherwise through a clsact qdisc: its filters survive
+ * a killed process, so they have a handle, a priority and a name of our own, and leftovers
+ * of an earlier run are removed first.
  */
 #ifndef COLLECTOR_SOURCES_BPF_SRC_BPF_ATTACH_H
 #define COLLECTOR_SOURCES_BPF_SRC_BPF_ATTACH_H

@@ -1,8 +1,6 @@
 /*
- * src_bpf_private.h - what the parts of the BPF source share.
- *
- * src_bpf.c loads and polls, src_bpf_links.c has the interfaces, src_bpf_jobs.c the
- * jobs and their slots.  Nobody else includes this.
+ * src_bpf_private.h - shared by src_bpf.c (load, poll), src_bpf_links.c (interfaces) and
+ * src_bpf_jobs.c (jobs and their slots)
  */
 #ifndef COLLECTOR_SOURCES_BPF_SRC_BPF_PRIVATE_H
 #define COLLECTOR_SOURCES_BPF_SRC_BPF_PRIVATE_H
@@ -55,7 +53,7 @@ struct src_bpf {
 	uint32_t n_cpus, max_links, n_slots, n_rings;
 	unsigned bucket_shift;
 	void *buckets, *totals; /* Mapped. */
-	size_t buckets_bytes, saved_totals_bytes;
+	size_t buckets_bytes, totals_bytes;
 	struct drain *drain;          /* Owned. */
 	struct bpf_link_state *links; /* Owned.  max_links. */
 	struct bpf_job_state *jobs;   /* Owned. */

@@ -1,8 +1,8 @@
 /*
- * src_bpf_probe.h - what this kernel lets us do with eBPF, by trying it.
+ * src_bpf_probe.h - a test of what this kernel supports of eBPF
  *
- * A program of two instructions is loaded and put on the loopback interface for a
- * moment, where it lets everything pass.  Nothing stays.
+ * Loads a program of two instructions and attaches it to the loopback interface for a
+ * moment, where it passes every packet.  Leaves nothing behind.
  */
 #ifndef COLLECTOR_SOURCES_BPF_SRC_BPF_PROBE_H
 #define COLLECTOR_SOURCES_BPF_SRC_BPF_PROBE_H

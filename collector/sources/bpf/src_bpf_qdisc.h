@@ -1,9 +1,9 @@
 /*
- * src_bpf_qdisc.h - what the kernel's queues say they have sent.
+ * src_bpf_qdisc.h - bytes sent, by the counters of the kernel's queues
  *
- * A packet that the tracing program was not run for is in no bucket.  Kernels leave
- * such programs out within themselves, and some in tasks that are not to be traced.
- * The queue in front of the device has counted it all the same.
+ * The buckets lack packets for which the kernel did not run the tracing program: it skips
+ * such programs when they would nest, and in tasks that must not be traced.  The queue in
+ * front of the device counts these packets too.
  */
 #ifndef COLLECTOR_SOURCES_BPF_SRC_BPF_QDISC_H
 #define COLLECTOR_SOURCES_BPF_SRC_BPF_QDISC_H

@@ -1,7 +1,7 @@
 /*
- * capfile.h - packets with their times, out of a capture file or a device.
+ * capfile.h - packets with their times, from a capture file or a device
  *
- * What there is of libpcap; the files may be packed (instream.h).
+ * Wraps libpcap; files may be compressed (instream.h).
  */
 #ifndef COLLECTOR_SOURCES_PACKETS_CAPFILE_H
 #define COLLECTOR_SOURCES_PACKETS_CAPFILE_H

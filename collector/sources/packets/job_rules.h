@@ -1,13 +1,13 @@
 /*
- * job_rules.h - which job a packet belongs to, by its addresses and ports.
+ * job_rules.h - the job of a packet, by addresses and ports
  *
- * For where no cgroup tells: captures and samples.  Rules as text,
+ * For captures and samples, where no cgroup is known.  A rule is
  *
  *	JOB=[ADDRESS[/BITS][,ADDRESS[/BITS]]][:PORT[-PORT]]
  *
- * such as "41=10.0.0.1,10.0.0.2" (between the two), "42=10.0.0.0/24:5000-5999" (to or
- * from one of these, by one of those ports), "43=:4791", "44=[fd00::/64]:80".  The
- * first that matches counts; in which direction the packet goes does not matter.
+ * such as "41=10.0.0.1,10.0.0.2" (between the two), "42=10.0.0.0/24:5000-5999" (to or from
+ * one of these, by one of these ports), "43=:4791", "44=[fd00::/64]:80".  The first rule
+ * that matches counts; the direction of the packet does not matter.
  */
 #ifndef COLLECTOR_SOURCES_PACKETS_JOB_RULES_H
 #define COLLECTOR_SOURCES_PACKETS_JOB_RULES_H

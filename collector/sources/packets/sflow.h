@@ -1,9 +1,9 @@
 /*
- * sflow.h - sFlow version 5 datagrams, as switches send them.
+ * sflow.h - a decoder of sFlow version 5 datagrams
  *
- * Counter samples (the generic interface counters) and flow samples (headers of
- * sampled packets), both also in their expanded form; other records are passed
- * over.  After the specification, sflow.org/sflow_version_5.txt.  Pure.
+ * Counter samples (the generic interface counters) and flow samples (headers of sampled
+ * packets), each also in its expanded form; other records are skipped.  Source:
+ * sflow.org/sflow_version_5.txt.  Pure.
  */
 #ifndef COLLECTOR_SOURCES_PACKETS_SFLOW_H
 #define COLLECTOR_SOURCES_PACKETS_SFLOW_H

@@ -1,12 +1,11 @@
 /*
- * src_sflow.h - sFlow v5 datagrams, heard or captured: switches' counters, samples.
+ * src_sflow.h - counters and samples of switches, by sFlow v5, live or captured
  *
- * Each agent's interfaces are interfaces named "AGENT/IFINDEX"; their counters
- * (if_counters) become readings, stamped when they came.  Sampled packets, times
- * their sampling rate, become bins of jobs if rules name some: right on average only.
- * A switch sends counters every 20 to 30 s, so series of whole interfaces have gaps
- * (binner.h spreads nothing over more than 2 s) unless it was told to send them
- * more often; totals are right.  What comes out is to be flagged TELE_IMPORTED.
+ * Each agent's interfaces are named "AGENT/IFINDEX"; their counters (if_counters) become
+ * readings with the time of arrival.  Sampled packets, times the sampling rate, become bins
+ * of jobs if rules name jobs: correct only on average.  Switches send counters every 20 to
+ * 30 s by default, so series of whole interfaces have gaps (the binner spreads nothing over
+ * more than 2 s); totals are correct.  Frames from this source are flagged TELE_IMPORTED.
  */
 #ifndef COLLECTOR_SOURCES_PACKETS_SRC_SFLOW_H
 #define COLLECTOR_SOURCES_PACKETS_SRC_SFLOW_H

@@ -1,12 +1,11 @@
 /*
- * rdma_units.h - what a port counter of an RDMA device counts in.
+ * rdma_units.h - units and plausibility of an RDMA device's port counters
  *
- * port_xmit_data and port_rcv_data are "octets divided by 4" (InfiniBand
- * Architecture Specification 16.1.3.5, PortCounters), and the drivers of the Linux
- * kernel keep to it: mlx5_ib and mlx4_ib shift the adapter's bytes right by two,
- * bnxt_re and ocrdma divide by 4, hfi1 and qib count words.  A driver outside of
- * the kernel may not (netdata's issue 14747 tells of one): for such there is an
- * override.  Also here: when to believe a value.  Pure.
+ * port_xmit_data and port_rcv_data are "octets divided by 4" (InfiniBand Architecture
+ * Specification 16.1.3.5, PortCounters), and the drivers of the Linux kernel follow it:
+ * mlx5_ib and mlx4_ib shift the adapter's bytes right by two, bnxt_re and ocrdma divide by
+ * 4, hfi1 and qib count words.  A driver outside of the kernel may differ (netdata issue
+ * 14747 reports one); an override covers these.  Pure.
  */
 #ifndef COLLECTOR_SOURCES_RDMA_RDMA_UNITS_H
 #define COLLECTOR_SOURCES_RDMA_RDMA_UNITS_H

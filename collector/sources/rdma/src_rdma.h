@@ -1,23 +1,21 @@
 /*
- * src_rdma.h - bytes that an RDMA device sends and receives past the kernel's stack.
+ * src_rdma.h - bytes that RDMA devices send and receive past the kernel's stack
  *
- * Bytes come from /sys/class/infiniband/DEV/ports/N/counters/port_{xmit,rcv}_data,
- * which ask the device each time; never from hw_counters/, which are cached.  The
- * unit of those files depends on the driver: rdma_units.h.  Marked packets and
- * those out of sequence come over NETLINK_RDMA (rdma_nl.h), when the kernel has it.
- * Interfaces are named "mlx5_0/1".
+ * Bytes come from /sys/class/infiniband/DEV/ports/N/counters/port_{xmit,rcv}_data, which
+ * query the device on each read; never from hw_counters/, which are cached.  Their unit
+ * depends on the driver (rdma_units.h).  ECN-marked and out-of-sequence packets come over
+ * NETLINK_RDMA (rdma_nl.h), if the kernel has it.  Interfaces are named "mlx5_0/1".
  *
- * A read may be a command to the device's firmware.  When one takes longer than
- * RDMA_SLOW_NS the interval is doubled, up to RDMA_MAX_INTERVAL_NS, and halved
- * again after a while of quick ones.
+ * A read may be a command to the device's firmware.  If one takes longer than RDMA_SLOW_NS
+ * the interval is doubled, up to RDMA_MAX_INTERVAL_NS, and halved again after
+ * RDMA_QUICK_READS quick ones.
  *
- * Jobs: where the kernel counts bytes by process (optional counters rdma_tx_bytes
- * and rdma_rx_bytes, bound by 'rdma statistic qp set link DEV/PORT auto pid on
- * optional-counters on', kernel 6.15), they are added up by the job of the process.
+ * Jobs: if the kernel counts bytes by process (optional counters rdma_tx_bytes and
+ * rdma_rx_bytes, bound by 'rdma statistic qp set link DEV/PORT auto pid on
+ * optional-counters on', kernel 6.15), they are summed by the job of the process.
  *
- * CE of RX are the marked packets that came (np_ecn_marked_roce_packets),
- * retransmits of TX the events that make a sender repeat (packet_seq_err,
- * local_ack_timeout_err, rnr_nak_retry_err).
+ * CE of RX is np_ecn_marked_roce_packets; retransmits of TX are the events that make a
+ * sender repeat (packet_seq_err, local_ack_timeout_err, rnr_nak_retry_err).
  */
 #ifndef COLLECTOR_SOURCES_RDMA_SRC_RDMA_H
 #define COLLECTOR_SOURCES_RDMA_SRC_RDMA_H

@@ -1,7 +1,6 @@
 /*
- * src_rdma_priv.h - the source of src_rdma.h between its files: src_rdma_ports.c finds
- * ports and their files in sysfs, src_rdma_ask.c asks the kernel over netlink,
- * src_rdma.c reads the counters at their pace.
+ * src_rdma_priv.h - shared by src_rdma.c (polling), src_rdma_ports.c (ports in sysfs) and
+ * src_rdma_query.c (netlink)
  */
 #ifndef COLLECTOR_SOURCES_RDMA_SRC_RDMA_PRIV_H
 #define COLLECTOR_SOURCES_RDMA_SRC_RDMA_PRIV_H
