@@ -50,7 +50,7 @@ run_run(int argc, char **argv)
 
 const struct cli_verb verb_collector_run = {
 	.name = "run",
-	.summary = "count and publish until told to end (the verb may be left out)",
+	.summary = "count and publish until stopped (the default verb)",
 	.usage = "[options]",
 	.examples = "  antiphase-collector run\n"
 		    "  antiphase-collector run --source netlink --interface eth0,eth1\n"
@@ -83,18 +83,19 @@ run_job(int argc, char **argv)
 		return cli_status(first);
 	if (what && strcmp(what, "add") == 0 && n == 2 && cgroup)
 		return control_ask_print(runtime_dir, "collector",
-				     (const char *const[]){ "job", "add",
-							    argv[first + 1], cgroup,
-							    NULL });
+					 (const char *const[]){ "job", "add",
+								argv[first + 1], cgroup,
+								NULL });
 	if (what && strcmp(what, "remove") == 0 && n == 2 && !cgroup)
 		return control_ask_print(runtime_dir, "collector",
-				     (const char *const[]){ "job", "remove",
-							    argv[first + 1], NULL });
+					 (const char *const[]){ "job", "remove",
+								argv[first + 1],
+								NULL });
 	if (what && strcmp(what, "list") == 0 && n == 1 && !cgroup)
 		return control_ask_print(runtime_dir, "collector",
-				     (const char *const[]){ "job", "list",
-							    is_json ? "json" : NULL,
-							    NULL });
+					 (const char *const[]){ "job", "list",
+								is_json ? "json" : NULL,
+								NULL });
 	return cli_usage_error(&verb_collector_job,
 			       "expected 'add NAME --cgroup PATH', "
 			       "'remove NAME' or 'list'");
@@ -102,7 +103,7 @@ run_job(int argc, char **argv)
 
 const struct cli_verb verb_collector_job = {
 	.name = "job",
-	.summary = "tell a running collector which control group is which job",
+	.summary = "register control groups as jobs with a running collector",
 	.usage = "add NAME --cgroup PATH | remove NAME | list [--json]",
 	.examples =
 		"  antiphase-collector job add 4711 --cgroup /system.slice/train.service\n"
@@ -125,7 +126,8 @@ static const struct cli_verb *const verbs[] = {
 
 static const struct cli_program program = {
 	.name = "antiphase-collector",
-	.summary = "what the interfaces of this host carry, millisecond by millisecond",
+	.summary =
+		"count the traffic of this host's interfaces and jobs, millisecond by millisecond",
 	.verbs = verbs,
 };
 

@@ -189,7 +189,7 @@ attach_all(struct watcher *m, const struct args *args, struct err *err)
 			continue;
 		if (!find_library(name, path))
 			return err_set(err, name, 0, 0,
-				       "there is no such library; give its path");
+				       "library not found; give its path");
 		error = attach(m, i, path,
 			       args->symbol ? args->symbol : functions[i].symbol, err);
 		if (error < 0)
@@ -251,8 +251,8 @@ on_event(void *ctx, void *data, size_t size)
 	event.lost = m->skel->bss->coll_lost;
 	error = send_patiently(&m->sender, &event);
 	if (error < 0 && !m->is_silent)
-		log_warn("events", "%s: %s; is the collector there, with events on?",
-			 m->sender.path, strerror(-error));
+		log_warn("events", "%s: %s; is the collector running?", m->sender.path,
+			 strerror(-error));
 	m->is_silent = error < 0;
 	return 0;
 }
@@ -275,14 +275,13 @@ on_look(void *ctx, int64_t now_ns, int64_t missed)
 	(void)now_ns;
 	(void)missed;
 	if (lost > m->told_lost)
-		log_warn(
-			"events",
-			"%llu events lost so far: %llu records found the ring full, "
-			"%llu were not taken by the collector, %llu without counterpart",
-			(unsigned long long)lost,
-			(unsigned long long)m->skel->bss->coll_lost,
-			(unsigned long long)m->sender.lost,
-			(unsigned long long)event_pairs_unpaired(m->pair));
+		log_warn("events",
+			 "%llu events lost so far: %llu records found the ring full, "
+			 "%llu did not reach the collector, %llu without counterpart",
+			 (unsigned long long)lost,
+			 (unsigned long long)m->skel->bss->coll_lost,
+			 (unsigned long long)m->sender.lost,
+			 (unsigned long long)event_pairs_unpaired(m->pair));
 	m->told_lost = lost;
 	notify_status("%llu events sent, %llu lost", (unsigned long long)m->sender.sent,
 		      (unsigned long long)lost);
@@ -306,7 +305,8 @@ open_watcher(struct watcher *m, const struct args *args, struct err *err)
 	int error = coll_event_sender_init(&m->sender, args->socket);
 
 	if (error < 0)
-		return err_set_errno(err, args->socket, -error, "cannot send there");
+		return err_set_errno(err, args->socket, -error,
+				     "cannot send to this path");
 	m->pair = event_pairs_new();
 	error = load(m, args, err);
 	if (error == 0)
@@ -426,7 +426,7 @@ run(int argc, char **argv)
 	if (first < 0)
 		return cli_status(first);
 	if (first != argc)
-		return cli_usage_error(&verb_events, "'%s' is not understood",
+		return cli_usage_error(&verb_events, "unexpected operand '%s'",
 				       argv[first]);
 	for (size_t i = 0; i < N_FUNCTIONS; i++)
 		n_asked += libraries[i] != NULL;

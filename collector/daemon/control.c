@@ -46,8 +46,7 @@ need_registry(const struct collector *c, struct err *err)
 {
 	if (c->registry)
 		return 0;
-	err_set(err, NULL, 0, 0,
-		"there are no jobs on this host: cgroup v2 is not mounted");
+	err_set(err, NULL, 0, 0, "no jobs on this host: cgroup v2 is not mounted");
 	return -EOPNOTSUPP;
 }
 

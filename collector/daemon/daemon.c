@@ -59,8 +59,8 @@ save_totals(struct collector *c, int64_t now_ns)
 	n = ingest_save(c->ingest, c->saved_totals);
 	if (n && !c->unsaved_totals)
 		log_warn("collector",
-			 "the totals of %zu series will not go on after a restart: "
-			 "there are more than %d",
+			 "the totals of %zu series will not continue after a restart: "
+			 "the limit is %d",
 			 n, SAVED_TOTALS_MAX);
 	c->unsaved_totals = n;
 }
@@ -81,14 +81,14 @@ on_cgroup_gone(void *ctx, const char *name, const char *path)
 	struct collector *c = ctx;
 
 	c->gone_cgroups++;
-	/* Thousands may go at once. */
+	/* Limits the log: thousands may disappear at once. */
 	if (c->gone_cgroups <= 10)
 		log_info("collector", "control group %s of job %s is gone", path, name);
 }
 
-/* Says once that a table of the eBPF programs is full, as jobs go uncounted then. */
+/* Warns once that a table of the eBPF programs is full: new jobs count as other. */
 static void
-look_at_tables(struct collector *c)
+check_tables(struct collector *c)
 {
 	struct source *source = sources_source(c->sources, "bpf");
 	struct src_bpf_stats stats = { 0 };
@@ -99,11 +99,10 @@ look_at_tables(struct collector *c)
 	src_bpf_stats(source, &stats);
 	unplaced = stats.unplaced_jobs + stats.unplaced_cgroups;
 	if (unplaced && !c->unplaced_jobs)
-		log_warn(
-			"collector",
-			"tables are full (%u of %u slots are used): jobs that come now "
-			"are counted as other",
-			stats.n_slots_used, stats.n_slots);
+		log_warn("collector",
+			 "tables are full (%u of %u slots used): new jobs are "
+			 "counted as other",
+			 stats.n_slots_used, stats.n_slots);
 	c->unplaced_jobs = unplaced;
 }
 
@@ -115,7 +114,7 @@ on_second(void *ctx, int64_t now_ns, int64_t missed)
 
 	(void)missed;
 	c->clock_error_ns = boot_clock_error_ns();
-	look_at_tables(c);
+	check_tables(c);
 	if (c->registry)
 		job_registry_check(c->registry, on_cgroup_gone, c);
 	collector_inputs_second(c, now_ns, &state);
@@ -131,7 +130,7 @@ on_end_signal(void *ctx, int signal)
 	collector_stop(ctx, signal == SIGINT ? CLI_INTERRUPTED : CLI_OK);
 }
 
-/* Takes up the settings that settings_reload() has changed. */
+/* Applies the settings that settings_reload() has changed. */
 static void
 take_up(struct collector *c)
 {

@@ -1,6 +1,7 @@
 /*
- * inputs.c - what jobs and the scheduler say to the collector: events and iterations up,
- * orders down.  Iterations go on at once, as somebody steers by them; events each second.
+ * inputs.c - inputs of jobs and the scheduler: collective events and iterations of jobs
+ * go into frames, orders go to pacers.  Iterations are published at once, because the
+ * scheduler steers by them; events each second.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,7 +90,7 @@ take_orders(struct collector *c, const char *text, size_t n)
 	if (orders_parse(&orders, text, n, c->wall.offset_ns, &err) < 0) {
 		c->refused_orders++;
 		log_limited(&c->orders_log_limit, clk_monotonic_ns(), LOG_LEVEL_WARN,
-			    "pacer", "orders from %s are refused: %s", c->config.orders,
+			    "pacer", "orders from %s refused: %s", c->config.orders,
 			    err.text);
 	}
 	for (size_t i = 0; i < orders.rows.n; i++) {
@@ -112,7 +113,7 @@ on_orders(void *ctx)
 		take_orders(c, (const char *)bytes, n);
 }
 
-/* Whether anybody announces there shows only when he does. */
+/* Connecting succeeds even if no scheduler announces there. */
 static int
 open_orders(struct collector *c, struct err *err)
 {

@@ -1,7 +1,6 @@
 /*
- * open.c - what the collector opens, in this order: what only root may, then, as the
- * user that it is to be and with the capabilities that it goes on needing, the rest; and
- * closing all of it, which leaves nothing behind.
+ * open.c - opening and closing of the collector's parts: first those that need root, then,
+ * as the configured user and with the remaining capabilities, the rest.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -41,12 +40,12 @@ no_runtime_dir(const struct config *config, int error, struct err *err)
 	err_set_errno(err, config->runtime_dir, error,
 		      "cannot make the runtime directory");
 	if (error == EACCES || error == EPERM || error == EROFS)
-		err_append(err, "; start as root, or by systemd, or name another by "
+		err_append(err, "; start as root or by systemd, or choose another by "
 				"--runtime-dir");
 	return -error;
 }
 
-/* The runtime directory, which belongs to the user that we shall be. */
+/* Makes the runtime directory and gives it to the configured user. */
 static int
 make_runtime_dir(const struct config *config, struct err *err)
 {
@@ -74,7 +73,7 @@ open_totals(struct collector *c, struct err *err)
 
 	if (rc == 0) {
 		if (saved_totals_complaint(c->saved_totals))
-			log_info("collector", "%s: totals start anew: %s", path,
+			log_info("collector", "%s: totals start at zero: %s", path,
 				 saved_totals_complaint(c->saved_totals));
 		rows = saved_totals_found(c->saved_totals, &n);
 		ingest_resume(c->ingest, rows, n);
@@ -83,7 +82,7 @@ open_totals(struct collector *c, struct err *err)
 	return rc;
 }
 
-/* Without cgroup v2 there are no jobs, and all else works. */
+/* Without cgroup v2 the collector runs, but tells no jobs apart. */
 static void
 open_jobs(struct collector *c)
 {
@@ -97,8 +96,8 @@ open_jobs(struct collector *c)
 }
 
 /*
- * The jobs that were added by hand.  As the user that we are by now: the file is
- * replaced by name in a directory of his, where root would follow what he puts there.
+ * The jobs added by hand.  Called after the change of user: the file is replaced by name
+ * in a directory of that user, where root could be led through symbolic links.
  */
 static int
 open_registry(struct collector *c, struct err *err)
@@ -114,7 +113,7 @@ open_registry(struct collector *c, struct err *err)
 	return rc;
 }
 
-/* What only root may read or write. */
+/* Files that only root may read or write. */
 static int
 open_files(struct collector *c, struct err *err)
 {
@@ -127,7 +126,7 @@ open_files(struct collector *c, struct err *err)
 	return rc;
 }
 
-/* It has threads, and these the capabilities that we have by now. */
+/* After the drop of capabilities, because its threads inherit them. */
 static int
 open_bus(struct collector *c, struct err *err)
 {
@@ -159,7 +158,7 @@ make_publisher(struct collector *c)
 	struct publish_options options = {
 		.host = c->host,
 		.start_id = draw_start_id(c),
-		/* A capture at the host's own cable is as good as the host's word. */
+		/* A capture at this host's own interface counts as local. */
 		.flags = is_file && !*c->config.pcap_local ? TELE_IMPORTED : 0,
 		.is_file = is_file,
 		.raw_ms = c->config.raw_ms,
@@ -189,7 +188,7 @@ open_sources(struct collector *c, struct err *err)
 	return sources_open(&options, &c->sources, err);
 }
 
-/* As the user that we are from now on. */
+/* After the change of user. */
 static int
 open_sockets(struct collector *c, struct err *err)
 {

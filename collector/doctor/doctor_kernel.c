@@ -66,12 +66,12 @@ look_at_bpf(struct doctor *doctor)
 	if (is_denied(probe.tc) &&
 	    (caps_effective() & CAPS_TELEMETRY) != CAPS_TELEMETRY) {
 		doctor_add(doctor, FINDING_WARN, "ebpf", as_root,
-			   "could not be looked at: this user may not load programs");
+			   "not checked: this user may not load programs");
 		return;
 	}
 	say_feature(
 		doctor, "ebpf", probe.tc, state, "tc programs can be loaded",
-		"only netlink's counts, no jobs",
+		"interfaces are counted by netlink, jobs are not",
 		"allow bpf() to the collector: seccomp, LSM and lockdown may refuse "
 		"it");
 	if (probe.tc < 0)
@@ -79,7 +79,7 @@ look_at_bpf(struct doctor *doctor)
 	say_feature(
 		doctor, "tcx", probe.tcx, FINDING_WARN,
 		"programs are attached by TCX, and leave with their process",
-		"clsact is used instead, whose filters stay after a SIGKILL until the "
+		"clsact is used instead; its filters stay after a SIGKILL until the "
 		"next start",
 		"Linux 6.6 or later has TCX");
 	say_feature(doctor, "tp_btf", probe.tp_btf, FINDING_WARN,
@@ -91,7 +91,8 @@ look_at_bpf(struct doctor *doctor)
 		    "Linux 5.7 or later with CONFIG_BPF_SYSCALL");
 	say_feature(doctor, "helpers", probe.helpers, state,
 		    "all functions that our programs call are there",
-		    "only netlink's counts, no jobs", "Linux 5.10 or later");
+		    "interfaces are counted by netlink, jobs are not",
+		    "Linux 5.10 or later");
 }
 
 static void
@@ -107,7 +108,7 @@ look_at_rights(struct doctor *doctor)
 		doctor_add(doctor,
 			   is_bpf_asked_for(doctor) ? FINDING_FAIL : FINDING_WARN,
 			   "capabilities",
-			   "run as root, or under systemd, whose unit gives them",
+			   "run as root, or by the systemd unit, which grants them",
 			   "user %u lacks %s, which eBPF needs", (unsigned)geteuid(),
 			   caps_text(missing, text, sizeof text));
 }
@@ -122,7 +123,7 @@ doctor_check_kernel(struct doctor *doctor)
 			   names.sysname, names.release, names.machine);
 	if (access("/sys/kernel/btf/vmlinux", R_OK) == 0)
 		doctor_add(doctor, FINDING_OK, "btf", NULL,
-			   "the kernel describes its types");
+			   "the kernel has type information");
 	else
 		doctor_add(
 			doctor, without_bpf(doctor), "btf",
@@ -136,9 +137,10 @@ doctor_check_kernel(struct doctor *doctor)
 		doctor_add(doctor, FINDING_OK, "uprobes", NULL,
 			   "antiphase-events can watch MPI and gloo");
 	else
-		doctor_add(doctor, FINDING_WARN, "uprobes",
-			   "a kernel with CONFIG_UPROBE_EVENTS, if you want events",
-			   "no events of collectives from outside of programs");
+		doctor_add(
+			doctor, FINDING_WARN, "uprobes",
+			"use a kernel with CONFIG_UPROBE_EVENTS if you want collective events",
+			"antiphase-events cannot watch programs");
 }
 
 /* "none [integrity] confidentiality". */
@@ -148,14 +150,13 @@ doctor_check_lockdown(struct doctor *doctor)
 	char *line = doctor_line(doctor, "/sys/kernel/security/lockdown");
 
 	if (!line)
-		doctor_add(
-			doctor, FINDING_OK, "lockdown", NULL,
-			"could not be looked at (securityfs is not mounted, or is not "
-			"for this user); that programs load says enough");
+		doctor_add(doctor, FINDING_OK, "lockdown", NULL,
+			   "not checked (securityfs is not mounted, or not readable); "
+			   "the check of eBPF covers it");
 	else if (strstr(line, "[confidentiality]"))
 		doctor_add(doctor, without_bpf(doctor), "lockdown",
 			   "boot with lockdown=integrity or less",
-			   "confidentiality: eBPF may not read what it needs");
+			   "confidentiality: eBPF may not read kernel memory");
 	else
 		doctor_add(doctor, FINDING_OK, "lockdown", NULL, "%s", line);
 	free(line);
@@ -174,7 +175,7 @@ doctor_check_cgroups(struct doctor *doctor)
 	free(path);
 	if (rc < 0) {
 		doctor_add(doctor, FINDING_WARN, "cgroups", "mount /proc",
-			   "mounts could not be looked at: %s", strerror(-rc));
+			   "mounts not checked: %s", strerror(-rc));
 		return;
 	}
 	if (cgroup_find_mount(text, length, mount, sizeof mount))
@@ -200,11 +201,11 @@ doctor_check_clock(struct doctor *doctor)
 
 	if (error_ns < 0)
 		doctor_add(doctor, FINDING_WARN, "clock", remedy,
-			   "the kernel does not say that the wall clock is "
+			   "the kernel does not report the wall clock as "
 			   "synchronized: hosts cannot be compared in time");
 	else if (error_ns > CLOCK_BOUND_NS)
 		doctor_add(doctor, FINDING_WARN, "clock", remedy,
-			   "synchronized, but within %.1f ms only",
+			   "synchronized, but only within %.1f ms",
 			   (double)error_ns * 1e-6);
 	else
 		doctor_add(doctor, FINDING_OK, "clock", NULL,

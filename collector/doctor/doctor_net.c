@@ -110,16 +110,15 @@ look_at_programs(struct doctor *doctor, const char *name, int ifindex)
 		int n = src_bpf_others(ifindex, i, names, sizeof names);
 
 		if (n > 0)
-			doctor_add(doctor, FINDING_WARN, "programs",
-				   "what they drop or redirect before ours is not "
-				   "counted; 'bpftool net' says whose they are",
-				   "%s: %d other TCX program%s on %s (%s)", name, n,
-				   n == 1 ? "" : "s", side, names);
+			doctor_add(
+				doctor, FINDING_WARN, "programs",
+				"packets that they drop or redirect before ours are not "
+				"counted; run 'bpftool net' to identify them",
+				"%s: %d other TCX program%s on %s (%s)", name, n,
+				n == 1 ? "" : "s", side, names);
 		else if (n == -EPERM)
-			doctor_add(doctor, FINDING_WARN, "programs",
-				   "look again as root",
-				   "%s: other programs on %s could not be looked at",
-				   name, side);
+			doctor_add(doctor, FINDING_WARN, "programs", "run as root",
+				   "%s: other programs on %s not checked", name, side);
 		else if (n == 0)
 			doctor_add(doctor, FINDING_OK, "programs", NULL,
 				   "%s: no other TCX programs on %s", name, side);
@@ -133,8 +132,8 @@ look_at_queues(struct doctor *doctor, const char *name, int ifindex)
 	int rc = read_queues(&queues);
 
 	if (rc < 0) {
-		doctor_add(doctor, FINDING_WARN, "queue", NULL,
-			   "%s: could not be looked at: %s", name, strerror(-rc));
+		doctor_add(doctor, FINDING_WARN, "queue", NULL, "%s: not checked: %s",
+			   name, strerror(-rc));
 		return;
 	}
 	doctor_add(doctor, FINDING_OK, "queue", NULL, "%s: %s", name,
@@ -142,9 +141,9 @@ look_at_queues(struct doctor *doctor, const char *name, int ifindex)
 	if (queues.is_clsact)
 		doctor_add(
 			doctor, FINDING_WARN, "programs",
-			"'tc filter show dev NAME ingress' and 'egress' say whose they "
-			"are; TCX programs run before them",
-			"%s: has a clsact or ingress queue, and maybe filters of others",
+			"run 'tc filter show dev NAME ingress' and 'egress' to identify "
+			"them; TCX programs run before them",
+			"%s: has a clsact or ingress queue, possibly with other filters",
 			name);
 }
 
@@ -197,7 +196,7 @@ look_at_interface(struct doctor *doctor, const char *name)
 			rate);
 	else
 		doctor_add(doctor, FINDING_OK, "interface", NULL,
-			   "%s: %s, %s, %s; all it carries passes the kernel", name,
+			   "%s: %s, %s, %s; all its traffic passes the kernel", name,
 			   *driver ? driver : "no hardware",
 			   state ? state : "state unknown", rate);
 	if (ifindex) {
@@ -226,14 +225,16 @@ look_at_each(struct doctor *doctor)
 
 		n_seen++;
 		if (strpbrk(word, "*?["))
-			doctor_add(doctor, FINDING_OK, "interface", NULL,
-				   "%s: a pattern, not looked at one by one", word);
+			doctor_add(
+				doctor, FINDING_OK, "interface", NULL,
+				"%s: a pattern; its interfaces are not checked one by one",
+				word);
 		else if (exists(doctor, entry))
 			look_at_interface(doctor, word);
 		else
 			doctor_add(doctor, FINDING_WARN, "interface",
-				   "'ip link' lists those that are there",
-				   "%s: is not there (yet)", word);
+				   "run 'ip link' to list interfaces",
+				   "%s: does not exist (yet)", word);
 		free(entry);
 	}
 	n = n_seen ? 0 : scandir(path, &found, NULL, alphasort);
@@ -263,7 +264,7 @@ doctor_check_interfaces(struct doctor *doctor)
 	if (!look_at_each(doctor))
 		doctor_add(doctor, FINDING_WARN, "interface",
 			   "name those to count: [source] interface = ...",
-			   "there is none with hardware behind it");
+			   "this host has no physical interface");
 	n = scandir(path, &found, NULL, alphasort);
 	for (int i = 0; i < n; i++) {
 		if (found[i]->d_name[0] != '.')
@@ -289,13 +290,12 @@ is_running(struct doctor *doctor)
 	int rc = control_ask(path, words, ASK_NS, &reply, &err);
 
 	if (rc == 0)
-		doctor_add(doctor, FINDING_OK, "collector", NULL, "one runs (%s)",
-			   path);
+		doctor_add(doctor, FINDING_OK, "collector", NULL, "running (%s)", path);
 	else if (rc == -EACCES || rc == -EPERM)
-		doctor_add(doctor, FINDING_WARN, "collector", "look again as root",
-			   "whether one runs could not be looked at: %s", path);
+		doctor_add(doctor, FINDING_WARN, "collector", "run as root",
+			   "not checked: %s", path);
 	else
-		doctor_add(doctor, FINDING_OK, "collector", NULL, "none runs (%s)",
+		doctor_add(doctor, FINDING_OK, "collector", NULL, "not running (%s)",
 			   path);
 	strbuf_free(&reply);
 	free(path);
@@ -313,16 +313,14 @@ look_at_port(struct doctor *doctor, const char *what, const char *address)
 
 	if (!colon || port <= 0 || port > 65535 ||
 	    (size_t)(colon - address) >= sizeof host) {
-		doctor_add(doctor, FINDING_OK, what, NULL, "%s: not looked at",
-			   address);
+		doctor_add(doctor, FINDING_OK, what, NULL, "%s: not checked", address);
 		return;
 	}
 	snprintf(host, sizeof host, "%.*s", (int)(colon - address), address);
 	a.sin_port = htons((uint16_t)port);
 	if (inet_pton(AF_INET, strcmp(host, "*") == 0 ? "0.0.0.0" : host,
 		      &a.sin_addr) != 1) {
-		doctor_add(doctor, FINDING_OK, what, NULL, "%s: not looked at",
-			   address);
+		doctor_add(doctor, FINDING_OK, what, NULL, "%s: not checked", address);
 		return;
 	}
 	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -334,7 +332,7 @@ look_at_port(struct doctor *doctor, const char *what, const char *address)
 	else
 		doctor_add(
 			doctor, FINDING_FAIL, what,
-			"'ss -ltnp' says who has it; or choose another in the settings",
+			"run 'ss -ltnp' to see which program uses it, or choose another in the settings",
 			"%s: %s", address, strerror(errno));
 	close(fd);
 }
@@ -352,7 +350,7 @@ look_at_keys(struct doctor *doctor)
 			   doctor->config->keys);
 	else
 		doctor_add(doctor, FINDING_FAIL, "keys",
-			   "'antiphase keys new' makes a pair", "%s: %s",
+			   "run 'antiphase keys new' to make a pair", "%s: %s",
 			   doctor->config->keys, err.text);
 	bus_keys_free(keys);
 }

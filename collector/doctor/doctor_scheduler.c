@@ -63,14 +63,14 @@ look_at_slurm(struct doctor *doctor)
 	}
 	if (!first)
 		doctor_add(doctor, FINDING_OK, "slurm", NULL,
-			   "none on this host's path");
+			   "no Slurm commands on this host's path");
 	else if (missing.length)
 		doctor_add(doctor, FINDING_WARN, "slurm",
-			   "[scheduler] slurm_bindir names the directory that has all",
-			   "%s is there, but not %s", first, missing.text);
+			   "set [scheduler] slurm_bindir to the directory that has all",
+			   "found %s, but not %s", first, missing.text);
 	else
 		doctor_add(doctor, FINDING_OK, "slurm", NULL,
-			   "%s; 'antiphase slurm status' looks closer", first);
+			   "%s; run 'antiphase slurm status' for details", first);
 	strbuf_free(&missing);
 	free(first);
 }
@@ -86,7 +86,7 @@ look_at_health(struct doctor *doctor, const char *address, const struct strbuf *
 	if (json_parse(address, body->text, body->length, &doc, NULL) < 0 ||
 	    json_check_schema(doc, "antiphase.health", 1, NULL) < 0) {
 		doctor_add(doctor, FINDING_WARN, "scheduler",
-			   "'ss -ltnp' says who is there",
+			   "run 'ss -ltnp' to see which program listens there",
 			   "%s answers, but not as antiphase-scheduler does", address);
 		json_doc_free(doc);
 		return;
@@ -101,14 +101,15 @@ look_at_health(struct doctor *doctor, const char *address, const struct strbuf *
 			   "antiphase-scheduler answers at %s%s", address,
 			   is_stopped ? "; its kill switch is on" : "");
 	else
-		doctor_add(doctor, FINDING_WARN, "scheduler",
-			   "'antiphase advice' and its log say what; collectors, "
-			   "antiphase-topology and Slurm have to be reached",
-			   "antiphase-scheduler answers at %s, and lacks what advice "
-			   "stands on%s%s%s%s",
-			   address, fabric_error ? "; fabric: " : "",
-			   fabric_error ? fabric_error : "",
-			   host_error ? "; Slurm: " : "", host_error ? host_error : "");
+		doctor_add(
+			doctor, FINDING_WARN, "scheduler",
+			"see 'antiphase advice' and its log; it must reach collectors, "
+			"antiphase-topology and Slurm",
+			"antiphase-scheduler answers at %s, but lacks inputs for "
+			"advice%s%s%s%s",
+			address, fabric_error ? "; fabric: " : "",
+			fabric_error ? fabric_error : "", host_error ? "; Slurm: " : "",
+			host_error ? host_error : "");
 	json_doc_free(doc);
 }
 
@@ -141,7 +142,7 @@ look_at_scheduler(struct doctor *doctor)
 	address = settings_text(settings, "scheduler", "http");
 	if (settings_is_none(address))
 		doctor_add(doctor, FINDING_OK, "scheduler", NULL,
-			   "its API is switched off here ([scheduler] http)");
+			   "its API is off on this host ([scheduler] http)");
 	else if (http_ask_get(address, "/api/v1/health", ASK_NS, &body, &err) < 0)
 		doctor_add(doctor, FINDING_OK, "scheduler", NULL,
 			   "no antiphase-scheduler on this host (%s); one host of a "
@@ -183,11 +184,11 @@ look_at_pacer(struct doctor *doctor)
 	struct stat status;
 
 	if (library)
-		doctor_add(doctor, FINDING_OK, "pacer", NULL, "%s is there", library);
+		doctor_add(doctor, FINDING_OK, "pacer", NULL, "found %s", library);
 	else
 		doctor_add(doctor, FINDING_WARN, "pacer",
-			   "'make install' installs it on hosts that jobs run on; "
-			   "without it jobs run as ever, and none is shifted",
+			   "run 'make install' on hosts that run jobs; without "
+			   "the library jobs run, but are not shifted",
 			   PACER " is not beside this program");
 	free(library);
 	if (settings_is_none(config->pacer_socket))
@@ -195,9 +196,10 @@ look_at_pacer(struct doctor *doctor)
 	path = *config->pacer_socket ? xstrdup(config->pacer_socket)
 				     : xasprintf("%s/pacer.sock", config->runtime_dir);
 	if (stat(path, &status) == 0 && S_ISSOCK(status.st_mode))
-		doctor_add(doctor, FINDING_OK, "pacer", NULL, "jobs reach %s%s", path,
+		doctor_add(doctor, FINDING_OK, "pacer", NULL, "jobs connect to %s%s",
+			   path,
 			   settings_is_none(config->orders)
-				   ? "; no orders are heard ([pacer] orders = none)"
+				   ? "; orders are off ([pacer] orders = none)"
 				   : "");
 	free(path);
 }

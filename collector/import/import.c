@@ -390,7 +390,7 @@ check_options(const struct import *import)
 	for (size_t i = 0; i < sizeof options / sizeof *options; i++)
 		if (options[i].value && !strstr(options[i].kinds, import->kind))
 			return cli_usage_error(
-				&verb_import, "--%s is for %s, not for %s",
+				&verb_import, "--%s applies to %s, not to %s",
 				options[i].name, options[i].kinds, import->kind);
 	return CLI_OK;
 }
@@ -407,7 +407,7 @@ check(const struct import *import, int n_files)
 	if (n_files == 0)
 		return cli_usage_error(&verb_import, "no file to import");
 	if (!import->output)
-		return cli_usage_error(&verb_import, "say where to: --output FILE");
+		return cli_usage_error(&verb_import, "name the output: --output FILE");
 	if (n_files > 1 && (import->host || import->interface))
 		return cli_usage_error(
 			&verb_import,

@@ -73,7 +73,7 @@ cgroups_open(const char *root, const char *services, struct cgroups **ret_cgroup
 	}
 	if (stat(root, &info) < 0)
 		return err_set_errno(err, root, errno,
-				     "cannot look at the control groups");
+				     "cannot read the control groups");
 	cgroups = xcalloc(1, sizeof *cgroups);
 	cgroups->root = xstrdup(root);
 	cgroups->paths = strtab_new();
@@ -233,7 +233,7 @@ cgroups_register(struct cgroups *cgroups, const char *name, const char *path,
 
 		if (!strcmp(one->name, name))
 			goto out;
-		err_set(err, path, 0, 0, "it is job '%s' already", one->name);
+		err_set(err, path, 0, 0, "already registered as job '%s'", one->name);
 		rc = -EEXIST;
 	}
 	if (rc == 0 && cgroups->registrations.n >= CGROUPS_MAX_REGISTERED) {

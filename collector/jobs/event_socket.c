@@ -59,7 +59,8 @@ bind_socket(const char *path, int *ret_fd, struct err *err)
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof bytes) < 0)
 		(void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
 	if (setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes) < 0) {
-		error = err_set_errno(err, path, errno, "cannot know who sends");
+		error = err_set_errno(err, path, errno,
+				      "cannot identify senders (SO_PASSCRED)");
 		unlink(path);
 		close(fd);
 		return error;

@@ -140,14 +140,14 @@ take_line(struct job_registry *registry, char *line)
 	if (path)
 		*path++ = '\0';
 	if (!path || strchr(path, ' ') || !decode_word(line) || !decode_word(path)) {
-		log_warn("collector", "%s: a line that names no job and control group",
+		log_warn("collector", "%s: a line without a job and a control group",
 			 registry->file);
 		return false;
 	}
 	if (cgroups_register(registry->cgroups, line, path, &err) == 0)
 		return true;
-	log_info("collector", "job %s of an earlier run is forgotten: %s: %s", line,
-		 path, err.text);
+	log_info("collector", "job %s of an earlier run is dropped: %s: %s", line, path,
+		 err.text);
 	return false;
 }
 
@@ -224,8 +224,7 @@ job_registry_remove(struct job_registry *registry, const char *name, size_t *ret
 {
 	*ret_n = cgroups_unregister(registry->cgroups, name);
 	if (!*ret_n) {
-		err_set(err, NULL, 0, 0, "there is no job '%s' that was added by hand",
-			name);
+		err_set(err, NULL, 0, 0, "no job '%s' was added by hand", name);
 		return -ENOENT;
 	}
 	return write_all(registry, err);

@@ -55,7 +55,8 @@ local_socket_bind(const char *path, int type, int *ret_fd, struct err *err)
 		return error;
 	}
 	if (chmod(path, 0666) < 0) {
-		error = err_set_errno(err, path, errno, "cannot let everybody write");
+		error = err_set_errno(err, path, errno,
+				      "cannot make it writable for all");
 		unlink(path);
 		close(fd);
 		return error;

@@ -241,7 +241,7 @@ let_go(struct pacer_socket *p, struct peer *peer, const char *why, int64_t now_n
 	if (why) {
 		p->counts.refused++;
 		log_limited(&p->said, now_ns, LOG_LEVEL_WARN, "pacer",
-			    "process %u of user %u is let go: %s", peer->pid,
+			    "process %u of user %u is disconnected: %s", peer->pid,
 			    (unsigned)peer->uid, why);
 	}
 	if (peer->has_said_hello) {
@@ -308,7 +308,7 @@ refuse_one(struct pacer_socket *p, int64_t now_ns)
 	int fd;
 
 	log_limited(&p->said, now_ns, LOG_LEVEL_WARN, "pacer",
-		    "no descriptor is left for another pacer; raise LimitNOFILE");
+		    "out of file descriptors for pacers; raise LimitNOFILE");
 	p->counts.refused++;
 	close(p->spare_fd);
 	fd = accept(p->fd, NULL, NULL);
@@ -442,7 +442,7 @@ pacer_socket_tick(struct pacer_socket *p, int64_t now_ns)
 
 		if (!peer->has_said_hello &&
 		    now_ns - peer->since_ns > PACER_SOCKET_HELLO_NS)
-			let_go(p, peer, "it does not say who it is", now_ns);
+			let_go(p, peer, "it sent no HELLO", now_ns);
 	}
 }
 

@@ -181,7 +181,7 @@ add_interface(struct ingest *ingest, const struct tele_interface *info, uint8_t 
 		if (!ingest->counts.refused_interfaces++)
 			log_warn("collector",
 				 "interface %s and further ones are not counted: %d is "
-				 "the most; name those to count (interface = ...)",
+				 "the limit; name those to count (interface = ...)",
 				 info->name, TELE_MAX_INTERFACES);
 		return NONE;
 	}
@@ -302,7 +302,8 @@ on_gone(void *ctx, uint32_t interface)
 	end->ingest->interfaces.items[interface].is_present = false;
 	end->ingest->counts.gone++;
 	binner_gone(end->ingest->binner, interface);
-	log_warn("collector", "interface %s is gone; its totals go on when it is back",
+	log_warn("collector",
+		 "interface %s is gone; its totals continue when it comes back",
 		 end->ingest->interfaces.items[interface].info.name);
 }
 

@@ -236,8 +236,10 @@ begin_at(struct publisher *p, int64_t at_ms, int64_t until_ms, int64_t length_ms
 	if (until_ms - at_ms <= BINNER_BINS)
 		return at_ms;
 	p->counts.skipped_ms += (uint64_t)(start_ms - at_ms);
-	log_warn("collector", "%lld ms of series are lost: there was no time for them",
-		 (long long)(start_ms - at_ms));
+	log_warn(
+		"collector",
+		"%lld ms of series are lost: the collector was too late to publish them",
+		(long long)(start_ms - at_ms));
 	return start_ms;
 }
 

@@ -144,11 +144,11 @@ saved_totals_open(const char *file, const uint8_t boot_id[16],
 			return err_set_errno(err, file, rc, "cannot lock");
 		err_set(err, file, 0, 0,
 			"another collector runs in this runtime directory; "
-			"--runtime-dir names one of its own");
+			"give this one its own by --runtime-dir");
 		return -EBUSY;
 	}
 	if (fstat(fd, &info) < 0 || !S_ISREG(info.st_mode))
-		rc = err_set(err, file, 0, 0, "is no plain file");
+		rc = err_set(err, file, 0, 0, "is not a regular file");
 	else if (ftruncate(fd, sizeof(struct image)) < 0)
 		rc = err_set_errno(err, file, errno, "cannot make room");
 	/* A page that the file system has no room for would end us at a write. */

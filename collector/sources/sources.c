@@ -212,9 +212,8 @@ open_replay(struct sources *sources, struct source **ret_source, struct err *err
 	};
 
 	if (!*options.file)
-		return err_set(
-			err, NULL, 0, 0,
-			"the source replay needs a recording; name it by --replay");
+		return err_set(err, NULL, 0, 0,
+			       "the source replay needs a recording (--replay)");
 	return src_replay_open(&options, ret_source, err);
 }
 
@@ -244,7 +243,7 @@ open_kind(struct sources *sources, enum config_source which, struct err *err)
 			add_poller(sources, source);
 		return rc;
 	}
-	err_set(err, NULL, 0, 0, "this source was not built in");
+	err_set(err, NULL, 0, 0, "this build does not have the source");
 	return -EOPNOTSUPP;
 }
 
@@ -258,7 +257,7 @@ open_best(struct sources *sources, struct err *err)
 	if (rc < 0) {
 		log_warn("collector",
 			 "no eBPF: %s; counting interfaces by netlink instead, no jobs "
-			 "('antiphase doctor' says more)",
+			 "(run 'antiphase doctor')",
 			 why.text);
 		rc = open_kind(sources, CONFIG_NETLINK, err);
 	}
@@ -289,8 +288,7 @@ sources_open(const struct sources_options *options, struct sources **ret_sources
 	}
 	if (rc == 0 && sources->is_offline && sources->n > 1)
 		rc = err_set(err, NULL, 0, 0,
-			     "a capture is of another time: it cannot be mixed with "
-			     "other sources");
+			     "a capture file cannot be combined with other sources");
 	if (rc < 0) {
 		sources_close(sources);
 		return rc;
@@ -339,7 +337,7 @@ report_error(struct poller *poller, int64_t now_ns, const struct err *err)
 		return;
 	}
 	if (poller->unlogged)
-		log_warn("collector", "source %s: %s (and %llu times more before)",
+		log_warn("collector", "source %s: %s (repeated %llu times)",
 			 poller->status.name, err->text,
 			 (unsigned long long)poller->unlogged);
 	else

@@ -520,7 +520,7 @@ warn_missing(const struct netlink_source *s)
 
 		if (!w->ifindex)
 			log_warn("netlink",
-				 "interface %s is not there; waiting for it%s%s%s",
+				 "interface %s does not exist; waiting for it%s%s%s",
 				 w->name, meant ? " (did you mean '" : "",
 				 meant ? meant : "", meant ? "'?)" : "");
 	}
@@ -547,8 +547,8 @@ src_netlink_open(const struct netlink_options *options, struct source **ret_sour
 
 		if (length == 0 || length >= sizeof w.name) {
 			err_set(err, NULL, 0, 0,
-				"'%s' is no name of an interface: 1 to 15 characters "
-				"were expected",
+				"'%s' is not an interface name: expected 1 to 15 "
+				"characters",
 				options->names[i]);
 			error = -EINVAL;
 			goto fail;
@@ -561,7 +561,7 @@ src_netlink_open(const struct netlink_options *options, struct source **ret_sour
 	if (error == 0)
 		error = list_links(s);
 	if (error < 0) {
-		err_set_errno(err, NULL, error, "cannot ask the kernel for links");
+		err_set_errno(err, NULL, error, "cannot query the kernel for links");
 		goto fail;
 	}
 	warn_missing(s);

@@ -210,8 +210,7 @@ next_frame(struct replay_source *s, struct err *err)
 			if (s->is_host_named)
 				continue;
 			return err_set(err, s->file, 0, 0,
-				       "has frames of %s and of %s: say which host is "
-				       "to be replayed",
+				       "has frames of %s and of %s: choose one host",
 				       s->host, s->frame.host);
 		}
 		s->has_frame =

@@ -95,7 +95,7 @@ other_says() {
 }
 other --endpoint none --interface 'e1,bond*'
 check "an interface that is not there" \
-	other_says "interface e1 is not there; waiting for it (did you mean 'e0'?)"
+	other_says "interface e1 does not exist; waiting for it (did you mean 'e0'?)"
 check "and a pattern that none has" other_says 'interface bond\* is not there'
 other --endpoint none
 check "no interface at all" other_says "nothing is counted: .* --interface names others"

@@ -114,7 +114,7 @@ cgroups_are_found_wherever_they_are_mounted(void **state)
 	put("/proc/self/mountinfo",
 	    "36 35 0:30 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n");
 	doctor_check_cgroups(&doctor);
-	assert_int_equal(state_of(&doctor, "cgroups", "could not be looked at"),
+	assert_int_equal(state_of(&doctor, "cgroups", "mounts not checked"),
 			 FINDING_WARN);
 	assert_int_equal(state_of(&doctor, "cgroups", "is not mounted"), FINDING_WARN);
 	assert_int_equal(state_of(&doctor, "cgroups", "at /sys/fs/cgroup/unified"),
@@ -159,7 +159,7 @@ an_interface_that_carries_rdma_is_told_from_one_that_does_not(void **state)
 	doctor.sysroot = root;
 	doctor_check_interfaces(&doctor);
 	assert_int_equal(state_of(&doctor, "interface", "lo: no hardware"), FINDING_OK);
-	assert_int_equal(state_of(&doctor, "interface", "eth7: is not there"),
+	assert_int_equal(state_of(&doctor, "interface", "eth7: does not exist"),
 			 FINDING_WARN);
 	assert_int_equal(state_of(&doctor, "interface", "sw*: a pattern"), FINDING_OK);
 	assert_int_equal(state_of(&doctor, "interface", "eth0"), -1);
@@ -178,7 +178,8 @@ without_interfaces_it_says_so(void **state)
 	doctor_init(&doctor, &config);
 	doctor.sysroot = "/no/such/root";
 	doctor_check_interfaces(&doctor);
-	assert_int_equal(state_of(&doctor, "interface", "there is none"), FINDING_WARN);
+	assert_int_equal(state_of(&doctor, "interface", "no physical interface"),
+			 FINDING_WARN);
 	doctor_fini(&doctor);
 	config_fini(&config);
 }
@@ -250,8 +251,9 @@ what_belongs_to_a_scheduler_is_told_and_missed_only_in_part(void **state)
 				state_of(&doctor, "slurm", "not sinfo, scontrol"),
 				FINDING_WARN);
 		else
-			assert_int_equal(state_of(&doctor, "slurm", "none on"),
-					 FINDING_OK);
+			assert_int_equal(
+				state_of(&doctor, "slurm", "no Slurm commands"),
+				FINDING_OK);
 		assert_int_equal(state_of(&doctor, "scheduler", "127.0.0.1:1"),
 				 FINDING_OK);
 		assert_true(state_of(&doctor, "pacer", "libantiphase-pacer.so") >= 0);

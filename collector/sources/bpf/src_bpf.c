@@ -246,12 +246,12 @@ load_programs(struct src_bpf *bpf)
 static int
 say_why(struct err *err, int rc)
 {
-	err_set_errno(err, NULL, rc, "the BPF programs cannot be loaded");
+	err_set_errno(err, NULL, rc, "cannot load the BPF programs");
 	if (rc == -EPERM || rc == -EACCES)
-		err_append(err, " (CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON are needed)");
+		err_append(err, " (requires CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON)");
 	else if (rc == -EINVAL || rc == -ENOENT || rc == -ESRCH)
 		err_append(err,
-			   " (Linux 5.15 with BTF is needed; see 'antiphase doctor')");
+			   " (requires Linux 5.15 with BTF; run 'antiphase doctor')");
 	return rc;
 }
 
@@ -294,14 +294,14 @@ clean_all(struct src_bpf *bpf)
 
 	bpf->claim_fd = claim_filters();
 	if (bpf->claim_fd < 0) {
-		log_info("bpf", "another collector is here, with filters of clsact");
+		log_info("bpf", "another collector on this host has clsact filters");
 		return;
 	}
 	list = if_nameindex();
 
 	for (struct if_nameindex *one = list; one && one->if_index; one++)
 		if (bpf_attach_clean((int)one->if_index) > 0)
-			log_info("bpf", "%s: took off what a killed run left there",
+			log_info("bpf", "%s: removed filters of a killed run",
 				 one->if_name);
 	if (list)
 		if_freenameindex(list);
@@ -335,7 +335,7 @@ src_bpf_open(const struct src_bpf_options *options, struct source **ret_source,
 	if (n_cpus < 1)
 		return say_why(err, n_cpus);
 	if (options->n_slots > FLOW_MAX_SLOTS)
-		return err_set(err, NULL, 0, 0, "%u slots are too many: at most %u",
+		return err_set(err, NULL, 0, 0, "%u slots exceed the limit of %u",
 			       options->n_slots, FLOW_MAX_SLOTS);
 	bpf = xcalloc(1, sizeof *bpf);
 	bpf->source.class = &bpf_class;

@@ -244,7 +244,7 @@ bpf_attach(struct bpf_attachment *ret_attachment, int ifindex, const char *name,
 	if (kind == BPF_ATTACH_CLSACT || (kind == BPF_ATTACH_AUTO && rc == -EINVAL))
 		rc = attach_clsact(&a, ingress_prog_fd, egress_prog_fd);
 	if (rc < 0) {
-		err_set_errno(err, name, rc, "programs cannot be attached");
+		err_set_errno(err, name, rc, "cannot attach programs");
 		err_append(err, "%s", remedy(rc));
 		return rc;
 	}

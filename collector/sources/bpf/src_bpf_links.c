@@ -179,7 +179,7 @@ take_up(struct src_bpf *bpf, const char *name, int ifindex, int64_t now_ms)
 	link->offered_bytes = offered.bytes;
 	rc = bpf_jobs_link_came(bpf, at, now_ms);
 	if (rc < 0) {
-		log_warn("bpf", "%s: no slot is free for its traffic", name);
+		log_warn("bpf", "%s: no free slot for its traffic", name);
 	} else if (!put_cell(bpf, (uint32_t)ifindex, at)) {
 		log_warn("bpf", "%s: the table of interfaces is full", name);
 		rc = -E2BIG;
@@ -268,15 +268,15 @@ bpf_links_warn(const struct src_bpf *bpf)
 
 		if (!is_matched(bpf->patterns[i], names.items))
 			log_warn("bpf",
-				 "interface %s is not there; waiting for it%s%s%s",
+				 "interface %s does not exist; waiting for it%s%s%s",
 				 bpf->patterns[i], meant ? " (did you mean '" : "",
 				 meant ? meant : "", meant ? "'?)" : "");
 	}
 	if (!bpf->n_patterns && !bpf->stats.n_links)
 		log_warn(
 			"bpf",
-			"nothing is counted: no interface has a device, and so a cable; "
-			"--interface names others, such as veth0 or 'bond*'");
+			"nothing is counted: this host has no physical interface; name "
+			"others by --interface, such as veth0 or 'bond*'");
 	vec_free(&names);
 	if (list)
 		if_freenameindex(list);

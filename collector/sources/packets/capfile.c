@@ -70,9 +70,7 @@ open_stream(struct capfile *file, const char *path, struct err *err)
 	if (!file->pcap) {
 		fclose(stdio);
 		return err_set(err, path, 0, 0,
-			       "%s: a capture as tcpdump writes it was expected "
-			       "(pcap or pcapng)",
-			       text);
+			       "%s: expected a capture file (pcap or pcapng)", text);
 	}
 	file->stream = stream;
 	return 0;
@@ -131,7 +129,7 @@ set_link(struct capfile *file, struct err *err)
 		return 0;
 	default:
 		return err_set(err, file->name, 0, 0,
-			       "packets of link type %s are not understood: expected "
+			       "link type %s is not supported: expected "
 			       "EN10MB, LINUX_SLL, LINUX_SLL2 or RAW",
 			       name ? name : "unknown");
 	}

@@ -499,7 +499,7 @@ set_local(struct pcap_source *s, const struct pcap_options *options, struct err 
 		if (packet_parse_address(options->local[i], &network.address,
 					 &network.bits) < 0)
 			return err_set(err, NULL, 0, 0,
-				       "'%s' is no address: expected one such as "
+				       "'%s' is not an address: expected one such as "
 				       "10.0.0.1, 10.0.0.0/24 or fd00::1",
 				       options->local[i]);
 		vec_push(&s->local, network);

@@ -370,10 +370,11 @@ listen_at(struct sflow_source *s, const char *address, uint16_t port, struct err
 		at.v6.sin6_port = htons(port);
 		size = sizeof at.v6;
 	} else {
-		return err_set(err, NULL, 0, 0,
-			       "'%s' is no address to listen at: expected one such as "
-			       "127.0.0.1 or ::1",
-			       address);
+		return err_set(
+			err, NULL, 0, 0,
+			"'%s' is not an address to listen at: expected one such as "
+			"127.0.0.1 or ::1",
+			address);
 	}
 	s->fd = socket(at.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (s->fd < 0 || bind(s->fd, &at.any, size) < 0)

@@ -77,7 +77,8 @@ rdma_open_netlink(struct rdma_source *s)
 		return;
 	s->netlink_fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_RDMA);
 	if (s->netlink_fd < 0) {
-		log_info("rdma", "the kernel has no NETLINK_RDMA: no marks, no jobs");
+		log_info("rdma",
+			 "the kernel has no NETLINK_RDMA: no ECN marks, no jobs");
 		return;
 	}
 	setsockopt(s->netlink_fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
