@@ -1,14 +1,14 @@
-/* admit_load.c - as many as the load allows (Blox, EuroSys 2024). */
+/* admit_load.c - admission while the load is below a limit (Blox, EuroSys 2024). */
 #include "policies/admits.h"
 
 struct state {
-	double most;       /* GPUs that may be wanted. */
-	uint64_t n_wanted; /* By those inside. */
-	uint32_t last;     /* The last one let in; they come in order. */
+	double max_wanted; /* GPUs that admitted jobs may request. */
+	uint64_t n_wanted; /* GPUs that they request. */
+	uint32_t last;     /* The last job admitted; they come in order. */
 };
 
 static const struct pol_param params[] = {
-	{ "load.max", "GPUs wanted over GPUs there are", 1.2, 0, 1e9, false },
+	{ "load.max", "requested GPUs over GPUs of the cluster", 1.2, 0, 1e9, false },
 	{ 0 },
 };
 
@@ -19,7 +19,7 @@ init(void *state, const double *values, const struct pol_cluster *cluster,
 	struct state *s = state;
 
 	(void)rng;
-	s->most = values[0] * cluster->n_all_gpus;
+	s->max_wanted = values[0] * cluster->n_all_gpus;
 	s->last = POL_NONE;
 }
 
@@ -40,9 +40,9 @@ admit(void *state, const struct pol_view *view, const struct pol_job *job)
 	struct state *s = state;
 
 	(void)view;
-	/* Nobody passes one that was not let in: jobs are numbered as they came. */
+	/* In order: ids are numbered by arrival. */
 	if (job->id != s->last + 1 ||
-	    (s->n_wanted && (double)(s->n_wanted + job->n_gpus) > s->most))
+	    (s->n_wanted && (double)(s->n_wanted + job->n_gpus) > s->max_wanted))
 		return false;
 	s->last = job->id;
 	s->n_wanted += job->n_gpus;
@@ -51,8 +51,8 @@ admit(void *state, const struct pol_view *view, const struct pol_job *job)
 
 const struct pol_admit admit_load = {
 	.module = { .name = "load",
-		    .text = "as they came, while not much more GPUs are wanted than there "
-			    "are",
+		    .text = "by arrival, while the admitted jobs request less than "
+			    "load.max times the GPUs",
 		    .params = params,
 		    .state_size = sizeof(struct state),
 		    .init = init,

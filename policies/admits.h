@@ -1,5 +1,5 @@
 /*
- * admits.h - what lets jobs in.
+ * admits.h - the admission mechanisms.
  */
 #ifndef POLICIES_ADMITS_H
 #define POLICIES_ADMITS_H
@@ -7,8 +7,9 @@
 #include "policies/mechanism.h"
 
 /*
- * admit_load.c: as they came, while those inside want no more than so many times the GPUs
- * there are.  Whoever wants more than that by itself is let in when nobody is inside.
+ * admit_load.c: admits jobs in order of arrival while the admitted jobs request at most
+ * load.max times the GPUs of the cluster.  A job that alone requests more is admitted when
+ * no other job is.
  */
 extern const struct pol_admit admit_load;
 

@@ -1,6 +1,4 @@
-/*
- * augment.c - plans as good as the first.
- */
+/* augment.c - variants of a plan. */
 #include "policies/augment.h"
 
 #include <string.h>
@@ -26,7 +24,7 @@ augment_room_fini(struct augment_room *room)
 	room->place = NULL;
 }
 
-/* ---- Who moves ------------------------------------------------------------------------- */
+/* ---- Movers ------------------------------------------------------------------------- */
 
 static bool
 is_there(const struct pol_view *view, const struct pol_plan *plan,
@@ -68,17 +66,17 @@ look(struct augment_room *room, const struct pol_view *view,
 		const struct pol_grant *grant = &plan->grants.items[i];
 
 		room->leader.items[grant->job] = i;
-		if (grant->n_hosts || is_there(view, plan, grant))
+		if (grant->n_owners || is_there(view, plan, grant))
 			room->stays.items[grant->group] = room->number;
 	}
-	/* Where a guest is, its hosts are. */
-	for (size_t i = 0; i < plan->hosts.n; i++) {
-		const struct pol_host *host = &plan->hosts.items[i];
+	/* The owners of an opportunistic job stay with it. */
+	for (size_t i = 0; i < plan->owners.n; i++) {
+		const struct pol_owner *owner = &plan->owners.items[i];
 		const struct pol_grant *grant =
-			&plan->grants.items[room->leader.items[host->job]];
+			&plan->grants.items[room->leader.items[owner->job]];
 
 		room->stays.items[grant->group] = room->number;
-		room->room.items[host->node] += host->n_gpus;
+		room->room.items[owner->node] += owner->n_gpus;
 	}
 	for (uint32_t i = 0; i < plan->grants.n; i++) {
 		const struct pol_grant *grant = &plan->grants.items[i];
@@ -94,7 +92,7 @@ look(struct augment_room *room, const struct pol_view *view,
 	}
 }
 
-/* Whether it could make a difference to the network. */
+/* Whether moving could change the network load. */
 static bool
 is_worth_it(const struct augment_room *room, const struct pol_plan *plan)
 {
@@ -131,7 +129,7 @@ is_new(const struct pol_plan *plans, uint32_t n)
 	return true;
 }
 
-/* All as in the first plan, but for where the movers are. */
+/* Copies the first plan, without the movers' pieces. */
 static void
 copy(const struct augment_room *room, const struct pol_plan *base,
      struct pol_plan *plan)
@@ -140,8 +138,8 @@ copy(const struct augment_room *room, const struct pol_plan *base,
 
 	pol_plan_clear(plan);
 	plan->score = base->score;
-	for (size_t i = 0; i < base->hosts.n; i++)
-		vec_push(&plan->hosts, base->hosts.items[i]);
+	for (size_t i = 0; i < base->owners.n; i++)
+		vec_push(&plan->owners, base->owners.items[i]);
 	for (uint32_t i = 0; i < base->grants.n; i++) {
 		struct pol_grant grant = base->grants.items[i];
 		bool moves = next < room->movers.n && room->movers.items[next] == i;
@@ -156,7 +154,7 @@ copy(const struct augment_room *room, const struct pol_plan *base,
 	}
 }
 
-/* Those that share GPUs are where the first of them is. */
+/* The jobs of a group are where its first job is. */
 static void
 follow(const struct augment_room *room, struct pol_plan *plan)
 {
@@ -170,7 +168,7 @@ follow(const struct augment_room *room, struct pol_plan *plan)
 	}
 }
 
-/* CPUs that some have more of than others may not be there where they would be moved. */
+/* Where shares of CPUs differ, they may be missing at the new place. */
 static bool
 has_cpus(const struct pol_plan *plan, const struct pol_view *view)
 {

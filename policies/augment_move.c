@@ -1,6 +1,5 @@
 /*
- * augment_move.c - the movers of a plan on other nodes: each on nodes like its own, or all
- * anywhere.
+ * augment_move.c - moving the jobs of a plan: each to nodes like its own, or all anywhere.
  */
 #include "policies/augment_move.h"
 
@@ -294,12 +293,9 @@ augment_move_close(struct augment_room *room, const struct pol_view *view,
 	while (room->scratch.n) {
 		uint32_t g = take_largest(room, plan), first = (uint32_t)plan->pieces.n;
 		struct pol_grant *grant = &plan->grants.items[g];
-		const struct pol_want want = { .job = grant->job,
-					       .n_gpus = grant->n_gpus,
-					       .type = POL_NONE,
-					       .group = grant->job,
-					       .share = 1 };
+		struct pol_want want = place_want(&view->jobs[grant->job]);
 
+		want.n_gpus = grant->n_gpus;
 		if (!place_best_fit.place(room->place, &as_drawn, &want, &free, plan))
 			return false;
 		for (size_t i = first; i < plan->pieces.n; i++)

@@ -1,3 +1,4 @@
+/* gittins.c - the empirical distribution of job sizes, and indices. */
 #include "policies/gittins.h"
 
 #include <math.h>
@@ -8,7 +9,7 @@ gittins_fini(struct gittins *g)
 {
 	vec_free(&g->sorted);
 	vec_free(&g->sums);
-	vec_free(&g->learnt);
+	vec_free(&g->learned);
 }
 
 static void
@@ -47,26 +48,26 @@ find(const struct gittins *g, double value, bool or_equal)
 }
 
 void
-gittins_learn(struct gittins *g, double took)
+gittins_learn(struct gittins *g, double size)
 {
 	size_t at, changed;
 
-	if (g->is_given || !(took >= 0))
+	if (g->is_given || !(size >= 0))
 		return;
-	at = changed = find(g, took, false);
-	vec_push(&g->sorted, took);
+	at = changed = find(g, size, false);
+	vec_push(&g->sorted, size);
 	memmove(g->sorted.items + at + 1, g->sorted.items + at,
 		(g->sorted.n - 1 - at) * sizeof *g->sorted.items);
-	g->sorted.items[at] = took;
-	if (g->learnt.n < GITTINS_MAX_LEARNT) {
-		vec_push(&g->learnt, took);
+	g->sorted.items[at] = size;
+	if (g->learned.n < GITTINS_MAX_LEARNED) {
+		vec_push(&g->learned, size);
 	} else {
-		at = find(g, g->learnt.items[g->oldest], true);
+		at = find(g, g->learned.items[g->oldest], true);
 		g->sorted.n--;
 		memmove(g->sorted.items + at, g->sorted.items + at + 1,
 			(g->sorted.n - at) * sizeof *g->sorted.items);
-		g->learnt.items[g->oldest] = took;
-		g->oldest = (g->oldest + 1) % GITTINS_MAX_LEARNT;
+		g->learned.items[g->oldest] = size;
+		g->oldest = (g->oldest + 1) % GITTINS_MAX_LEARNED;
 		changed = at < changed ? at : changed;
 	}
 	sum_up(g, changed);

@@ -1,3 +1,4 @@
+/* goodput.c - the model of goodput and its fit. */
 #include "policies/goodput.h"
 
 #include <math.h>

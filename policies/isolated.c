@@ -1,27 +1,28 @@
+/* isolated.c - isolated times, updated as the number of jobs changes. */
 #include "policies/isolated.h"
 
 #include <math.h>
 
-#define LEAST_S 1e-6 /* Nothing takes no time. */
+#define LEAST_S 1e-6 /* Times are not 0. */
 
 void
-isolated_fini(struct isolated *alone)
+isolated_fini(struct isolated *isolated)
 {
-	vec_free(&alone->jobs);
+	vec_free(&isolated->jobs);
 }
 
 double
-isolated_s(struct isolated *alone, const struct pol_view *view,
+isolated_s(struct isolated *isolated, const struct pol_view *view,
 	   const struct pol_job *job, double speed, uint32_t n)
 {
 	double part = (double)view->cluster->n_all_gpus / n;
-	double share = fmin(1, (alone->is_whole ? ceil(part) : part) / job->n_gpus);
+	double share = fmin(1, (isolated->is_whole ? ceil(part) : part) / job->n_gpus);
 	double left_s = fmax(0, job->remaining_s / speed);
 	struct isolated_job *it;
 
-	while (alone->jobs.n <= job->id)
-		vec_push(&alone->jobs, ((struct isolated_job){ 0 }));
-	it = &alone->jobs.items[job->id];
+	while (isolated->jobs.n <= job->id)
+		vec_push(&isolated->jobs, ((struct isolated_job){ 0 }));
+	it = &isolated->jobs.items[job->id];
 	if (it->share > 0)
 		it->past_s += (it->left_s - left_s) / it->share;
 	it->left_s = left_s;

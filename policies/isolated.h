@@ -1,9 +1,9 @@
 /*
- * isolated.h - how long jobs would take on a cluster of their own, as large as their part of
- * this one: 1/n of its GPUs, while n are there.  What finish-time fairness compares with.
+ * isolated.h - the time jobs would take on an isolated share of the cluster: 1/n of its
+ * GPUs, while there are n jobs.  Finish-time fairness compares with it (Themis, NSDI 2020).
  *
- * Kept up as n changes: what a job did since it was looked at last would have taken
- * longer by the share it would have had then.
+ * Updated as n changes: what a job did since the last update is charged at the share of
+ * that time.
  */
 #ifndef POLICIES_ISOLATED_H
 #define POLICIES_ISOLATED_H
@@ -12,20 +12,20 @@
 #include "policies/view.h"
 
 struct isolated_job {
-	double past_s; /* What it did would have taken that long. */
-	double left_s; /* When it was looked at last, and its share alone. */
-	double share;
+	double past_s; /* Time that its past work would have taken. */
+	double left_s; /* Remaining time at the last update. */
+	double share;  /* Of what it asked for, at the last update; 0: none yet. */
 };
 
 struct isolated {
-	bool is_whole; /* The part of the cluster is whole GPUs, rounded up. */
-	VEC(struct isolated_job) jobs; /* By id; share 0: not looked at yet. */
+	bool is_whole; /* The share of the cluster is rounded up to whole GPUs. */
+	VEC(struct isolated_job) jobs; /* By id. */
 };
 
-void isolated_fini(struct isolated *alone);
+void isolated_fini(struct isolated *isolated);
 
-/* In all, from its submission; above 0.  'n': how many jobs there are. */
-double isolated_s(struct isolated *alone, const struct pol_view *view,
+/* Updates a job and returns its whole isolated time; above 0.  'n': number of jobs. */
+double isolated_s(struct isolated *isolated, const struct pol_view *view,
 		  const struct pol_job *job, double speed, uint32_t n);
 
 #endif

@@ -1,12 +1,13 @@
+/* lease.c - when leases end. */
 #include "policies/lease.h"
 
 #include <math.h>
 
 #include "policies/view.h"
 
-#define NEAR_S 1e-6 /* What a clock rounds is forgiven. */
+#define NEAR_S 1e-6 /* Tolerance for rounding. */
 
-/* Whole ones that it has had of its place. */
+/* Whole leases since the job got its place. */
 static double
 count(const struct pol_job *job, double now_s, double lease_s)
 {

@@ -1,8 +1,8 @@
 /*
- * lease.h - how long a job keeps its GPUs, where it has them on lease.
+ * lease.h - leases: how long a job keeps its GPUs.
  *
- * A lease begins with a job's place, and the next one when it ends and the job goes on
- * there.  Times are sums: what ends 1 us from now has ended.
+ * A lease begins when a job gets its place.  When it ends and the job stays, the next one
+ * begins.  Times are sums of doubles: a lease that ends within 1 us has ended.
  */
 #ifndef POLICIES_LEASE_H
 #define POLICIES_LEASE_H
@@ -11,9 +11,9 @@
 
 struct pol_job;
 
-/* Whether it has GPUs whose lease has not ended; false just when one ends. */
+/* True if the job has GPUs and its lease has not ended. */
 bool lease_holds(const struct pol_job *job, double now_s, double lease_s);
-/* When the one that it has ends; INFINITY if it has no GPUs. */
+/* When the current lease ends; INFINITY if the job has no GPUs. */
 double lease_end_s(const struct pol_job *job, double now_s, double lease_s);
 
 #endif

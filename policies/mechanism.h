@@ -1,19 +1,19 @@
 /*
- * mechanism.h - the slots that policies are composed of; each mechanism is a file.
+ * mechanism.h - the slots that policies are composed of.
  *
  *	admit   which submitted jobs are considered at all
- *	order   in which order those are served, and whether one that does not fit is
- *	        waited for (strict) or passed over (skip)
- *	size    how many GPUs, or which share of the time, each is to have
- *	group   who shares GPUs with whom
+ *	order   the order of service, and what happens when a job does not fit: the jobs
+ *	        behind it wait too (strict), or are tried (skip)
+ *	size    how many GPUs each job gets
  *	place   on which GPUs
- *	plan    several of these at once, instead of order to place
+ *	plan    several of these at once, instead of order, size and place
  *	keep    what running jobs keep when there is a new plan
  *
- * A mechanism has a state of its own, zeroed when it begins, and never looks at another
- * one's.  It is told what happens (on_event), and says when it wants to be asked even if
- * nothing does (wakeup_s).  Pure; deterministic: ties go by what the header of the
- * mechanism says, then by submission, then by id; randomness is from the stream handed in.
+ * Each mechanism is a file.  It has its own state, which starts zeroed, and never reads the
+ * state of another mechanism.  It is told of events (on_event) and may ask to be called at
+ * a time without an event (wakeup_s).  Mechanisms are pure and deterministic: ties go by the
+ * rule in the mechanism's comment, then by submission, then by id; randomness comes from
+ * the stream that init receives.
  */
 #ifndef POLICIES_MECHANISM_H
 #define POLICIES_MECHANISM_H
@@ -24,28 +24,39 @@
 struct rng;
 
 enum pol_event {
-	POL_ARRIVED, /* A job was submitted; all but 'admit' hear of it once it is let in. */
+	POL_ARRIVED, /* Submitted.  Mechanisms other than 'admit' hear it on admission. */
 	POL_STARTED,
 	POL_STOPPED, /* Preempted. */
-	POL_DONE,    /* It is not in the view any more. */
-	POL_CHANGED, /* What it has to do, or how fast it does that, is not as it was. */
+	POL_DONE,    /* The view no longer has the job. */
+	POL_CHANGED, /* Its remaining work or its speed has changed. */
 	POL_N_EVENTS,
 };
 
-/* A number that may be set: "las.limit1_gpu_s". */
+/* A parameter that the user may set: "las.limit0". */
 struct pol_param {
-	const char *name, *text; /* text: one line, with its unit and its source. */
+	const char *name, *text; /* text: one line, with the unit and the source. */
 	double value, min, max;  /* value: the default. */
-	bool is_whole;           /* A count, or one of several ways: no fractions. */
+	bool is_whole;           /* No fractions: a count or a choice. */
 };
+
+/* A whole number and a switch, as a struct pol_param. */
+#define POL_WHOLE(name, text, value, min, max)    \
+	{                                         \
+		name, text, value, min, max, true \
+	}
+#define POL_SWITCH(name, text, value)         \
+	{                                     \
+		name, text, value, 0, 1, true \
+	}
 
 /* What every mechanism begins with. */
 struct pol_module {
-	const char *name;               /* As in the table of policies: "2d-las". */
-	const char *text;               /* One line. */
-	const struct pol_param *params; /* Ends with one without a name; or NULL. */
+	const char *name; /* "2d-las"; unique within its slot. */
+	const char *text; /* One line. */
+	const struct pol_param
+		*params; /* Ends with an entry without a name; or NULL. */
 	size_t state_size;
-	/* Any may be NULL.  'params': values in the order of the above. */
+	/* Any may be NULL.  'params': values, in the order of the table above. */
 	void (*init)(void *state, const double *params,
 		     const struct pol_cluster *cluster, struct rng *rng);
 	void (*fini)(void *state);
@@ -53,73 +64,65 @@ struct pol_module {
 			 const struct pol_job *job);
 	double (*wakeup_s)(void *state, const struct pol_view *view); /* INFINITY. */
 	/*
-	 * Whether values, each in its range, contradict one another: a static text that
-	 * says what to set; NULL: they do not.
+	 * Checks values, each of which is in its range, against one another.  Returns a
+	 * static text that says what to set, or NULL if they are consistent.
 	 */
 	const char *(*why_not)(const double *params);
-	/* After init: the GPU seconds that jobs took elsewhere, ascending. */
+	/* Called after init with the GPU seconds of jobs that ran elsewhere, ascending. */
 	void (*samples)(void *state, const double *sorted, size_t n);
-	/* After init, where jobs have GPUs on lease (lease.h): how long one is. */
+	/* Called after init where jobs hold leases (lease.h), with the length of one. */
 	void (*leases)(void *state, double lease_s);
 };
 
 struct pol_admit {
 	struct pol_module module;
-	/* Whether a submitted job is let in now; once in it stays. */
+	/* Whether a submitted job is admitted now.  An admitted job stays admitted. */
 	bool (*admit)(void *state, const struct pol_view *view,
 		      const struct pol_job *job);
 };
 
 enum pol_fit {
-	POL_STRICT, /* Nobody passes one that does not fit. */
-	POL_SKIP,   /* Whoever fits, runs. */
+	POL_STRICT, /* A job that does not fit ends the walk. */
+	POL_SKIP,   /* A job that does not fit is skipped. */
 };
 
 struct pol_order {
 	struct pol_module module;
 	enum pol_fit fit;
 	/*
-	 * Writes the ids of all jobs that it was told of into the order of service;
-	 * returns how many.  One that is not written is not served this time.
+	 * Writes the ids of the jobs to serve, in the order of service; returns how many.
+	 * A job that is left out is not served this time.
 	 */
 	uint32_t (*order)(void *state, const struct pol_view *view, uint32_t *ret_ids);
 	/*
-	 * Where types of GPUs differ: writes the type of each of what 'order' wrote last,
-	 * which then has a job once for each type that it may have; it runs on the first
-	 * that has room.  Only with POL_KEEP_CHOSEN.  NULL: each is there once, for any.
+	 * For clusters with several types of GPUs: writes the type of each entry that
+	 * 'order' wrote last.  A job is then listed once for each type that it may use and
+	 * runs on the first that has room.  Only with POL_KEEP_CHOSEN.  NULL: each job is
+	 * listed once, for any type.
 	 */
 	void (*types)(void *state, uint32_t *ret_types);
-	/* Is told what came of it (queues whose running jobs keep their place); or NULL. */
+	/* Is told the plan that was taken up; or NULL. */
 	void (*served)(void *state, const struct pol_view *view,
 		       const struct pol_plan *plan);
 };
 
-/* What is asked for a job, before it has a place. */
+/* What a job is to get, before it has a place. */
 struct pol_want {
 	uint32_t job, n_gpus, type; /* type POL_NONE: any. */
-	uint32_t group;             /* As in a grant. */
-	uint32_t n_held; /* What it has now: most wait, and are not looked at. */
-	double share;
+	uint32_t n_held; /* GPUs that it has now; a copy, since most jobs have none. */
 };
 
 struct pol_size {
 	struct pol_module module;
 	/*
-	 * For jobs in the order of service; n_gpus 0: none for now.  May put them into
-	 * another order: that in which they are placed.
+	 * Sets n_gpus of jobs in the order of service; 0: none for now.  May reorder the
+	 * array: jobs are placed in its order.
 	 */
 	void (*size)(void *state, const struct pol_view *view, struct pol_want *wants,
 		     uint32_t n);
 };
 
-struct pol_group {
-	struct pol_module module;
-	/* Sets 'group' of wants, in the order of service. */
-	void (*group)(void *state, const struct pol_view *view, struct pol_want *wants,
-		      uint32_t n);
-};
-
-/* GPUs that are free, as a plan grows.  See place.h for what all placements share. */
+/* GPUs that are free while a plan grows; see places.h. */
 struct pol_free {
 	uint32_t *n_free; /* [n_nodes] */
 	uint32_t n_all;
@@ -128,14 +131,14 @@ struct pol_free {
 struct pol_place {
 	struct pol_module module;
 	/*
-	 * Takes 'want' from 'free' and appends its pieces, ascending by node; returns how
-	 * many, or 0 if it does not fit there, and then takes nothing.
+	 * Takes 'want' from 'free' and appends its pieces, ascending by node.  Returns how
+	 * many pieces, or 0 if the job does not fit; then nothing is taken.
 	 */
 	uint32_t (*place)(void *state, const struct pol_view *view,
 			  const struct pol_want *want, struct pol_free *free,
 			  struct pol_plan *plan);
-	bool scatters; /* Any GPUs are as good to it as any others. */
-	/* Where that is so: whether they are not for this job; NULL: for none. */
+	bool scatters; /* Any GPUs are as good as any others. */
+	/* With 'scatters': whether this job's GPUs matter after all; NULL: never. */
 	bool (*is_bound)(const void *state, const struct pol_job *job);
 };
 
@@ -145,24 +148,23 @@ struct pol_planner {
 	 * Makes up to 'n_max' plans of about the same score, best first; returns how many,
 	 * at least one.
 	 */
-	uint32_t (*plan)(void *state, const struct pol_view *view, const uint32_t *ids,
-			 uint32_t n, struct pol_plan *plans, uint32_t n_max);
+	uint32_t (*plan)(void *state, const struct pol_view *view,
+			 struct pol_plan *plans, uint32_t n_max);
 	/*
-	 * By node: its part.  Nodes of different parts are not as good as each other,
-	 * however alike they look (augment.h).  Borrowed, and always the same; NULL: all
-	 * are of one.
+	 * By node, its part: nodes of different parts are never interchangeable
+	 * (augment.h).  Borrowed, and always the same; NULL: there are no parts.
 	 */
 	const uint32_t *(*parts)(const void *state);
 };
 
-/* What running jobs keep. */
+/* What running jobs keep when there is a new plan. */
 enum pol_keep {
-	POL_KEEP_NOTHING, /* The cluster is emptied, and served in order anew. */
-	POL_KEEP_PLACE,   /* Who goes on does so where it is, if it can. */
-	POL_KEEP_ALL,     /* Who runs, runs on: no preemption. */
+	POL_KEEP_NOTHING, /* The cluster is emptied and filled anew, in order. */
+	POL_KEEP_PLACE,   /* A job that goes on stays where it is, if possible. */
+	POL_KEEP_ALL,     /* Running jobs go on: no preemption. */
 	/*
-	 * Who runs is chosen first, by number alone; then the largest are placed first,
-	 * of equals those that can have the place they had.
+	 * Jobs are chosen first, by number of GPUs alone.  Then they are placed, largest
+	 * first; among equals, jobs that can keep their place go first.
 	 */
 	POL_KEEP_CHOSEN,
 };

@@ -1,14 +1,14 @@
 /*
- * order_deficit.c - rounds out of shares of the time (Gavel).
+ * order_deficit.c - rounds that realize shares of time (Gavel, OSDI 2020).
  *
- * On each type of GPUs, who has had least of its share there goes first: by x / (its part
- * of all time that was given), then by what it was owed when shares were found last, then
- * by x.  Shares are found anew when jobs have come, gone or changed, yet not within
- * 'reset_s' of the last time; what was given and owed is counted from then.  One that came
- * since then has no share, and has what others leave, or waits ('wait', as Gavel's
- * simulator has it).  Each begins with 'credit_s', so that nobody has had nothing.
+ * On each type of GPUs, jobs are sorted by x over (their part of all time given there), then
+ * by the time owed to them when shares were computed last, then by x, where x is the job's
+ * share; largest first.  Shares are recomputed after jobs came, left or changed, but not
+ * within recompute_s of the last time; time given and owed counts from then.  A job that came
+ * since has no share: it gets what others leave, or waits (hold_new_jobs, as in Gavel's
+ * simulator).  Each job begins with initial_credit_s, so that no job has had no time at all.
  *
- * Types are served one after the other, the reference first.
+ * Types are served one after another, the reference type first.
  */
 #include <float.h>
 #include <math.h>
@@ -18,8 +18,8 @@
 #include "policies/share_types.h"
 #include "policies/shares.h"
 
-#define N_COMMON     4   /* Parameters that all have; a rule's own come behind. */
-#define NEVER_SERVED 1e9 /* Priority for each share, of who has had no time at all. */
+#define N_COMMON     4   /* Parameters of all rules; a rule's own follow. */
+#define NEVER_SERVED 1e9 /* Priority over share of a job that has had no time. */
 
 struct part {
 	double given_s, owed_s, share; /* share NAN: none was found yet. */
@@ -92,7 +92,7 @@ look(struct state *s, const struct pol_job *job)
 	struct job *it = &s->jobs.items[job->id];
 	double given_s = job->executed_s - it->executed_s, n = given_s / s->grain_s;
 
-	/* What the clock cannot tell is left over from sums, and would decide ties. */
+	/* Rounding of sums below the clock's resolution would decide ties. */
 	if (n < 1 / DBL_EPSILON)
 		given_s = nearbyint(n) * s->grain_s;
 	it->executed_s = job->executed_s;
@@ -124,7 +124,7 @@ on_event(void *state, const struct pol_view *view, enum pol_event event,
 		event == POL_ARRIVED || event == POL_DONE || event == POL_CHANGED;
 }
 
-/* Settles what was owed until now. */
+/* Adds the time owed until now. */
 static void
 settle(struct state *s, struct part *it, double since_s, double *all_s)
 {
@@ -193,7 +193,7 @@ key_of(const struct state *s, const struct part *it, uint32_t type, enum key key
 	return isnan(it->share) ? 0 : it->share;
 }
 
-/* Who is served on a type, as they came: not those that cannot run there. */
+/* Jobs that can run on a type, by arrival. */
 static uint32_t
 list_type(const struct state *s, const struct pol_view *view, uint32_t type,
 	  uint32_t *ret_ids)
@@ -233,7 +233,7 @@ order(void *state, const struct pol_view *view, uint32_t *ret_ids)
 
 	for (size_t i = 0; i < s->list.ids.n; i++)
 		look(s, &view->jobs[s->list.ids.items[i]]);
-	/* At the time 0 nothing has been found yet, as far as Gavel is concerned. */
+	/* As in Gavel, shares computed at time 0 do not count. */
 	if (s->is_stale &&
 	    (!(s->found_s > 0) || view->now_s - s->found_s >= s->reset_s))
 		reset(s, view);
@@ -259,7 +259,7 @@ types(void *state, uint32_t *ret_types)
 		ret_types[i] = s->types.items[i];
 }
 
-/* Who runs on what. */
+/* Notes the type that each job runs on. */
 static void
 served(void *state, const struct pol_view *view, const struct pol_plan *plan)
 {
@@ -274,46 +274,36 @@ served(void *state, const struct pol_view *view, const struct pol_plan *plan)
 	}
 }
 
-#define COMMON                                                                    \
-	{ "deficit.reset_s",                                                      \
-	  "between two times that shares are found, s (Gavel)",                   \
-	  1000,                                                                   \
-	  0,                                                                      \
-	  1e9,                                                                    \
-	  false },                                                                \
-		{ "deficit.credit_s",                                             \
-		  "what each begins with, s: half a round (Gavel)",               \
-		  180,                                                            \
-		  0,                                                              \
-		  1e9,                                                            \
-		  false },                                                        \
-		{ "deficit.wait",                                                 \
-		  "1: new jobs wait until shares are found (Gavel's simulator)",  \
-		  0,                                                              \
-		  0,                                                              \
-		  1,                                                              \
-		  true },                                                         \
-	{                                                                         \
-		"deficit.remember",                                               \
-			"1: time counts since a job came, not since shares were " \
-			"found (Muri's simulator)",                               \
-			0, 0, 1, true                                             \
-	}
+/* clang-format off */
+#define COMMON                                                                          \
+	{ "deficit.recompute_s",                                                        \
+	  "least time between two computations of shares, s (Gavel)",                   \
+	  1000, 0, 1e9, false },                                                        \
+	{ "deficit.initial_credit_s",                                                   \
+	  "time with which each job begins, s: half a round (Gavel)",                   \
+	  180, 0, 1e9, false },                                                         \
+	POL_SWITCH("deficit.hold_new_jobs",                                             \
+		   "1: new jobs wait until shares are computed (Gavel's simulator)", 0), \
+	POL_SWITCH("deficit.since_arrival",                                             \
+		   "1: time counts from a job's arrival, not from the last computation " \
+		   "(Muri's simulator)", 0)
+/* clang-format on */
 
 static const struct pol_param common[] = { COMMON, { 0 } };
 static const struct pol_param finish_time[] = {
 	COMMON,
-	{ "finish.muri",
-	  "1: time alone is in iterations, on whole GPUs, and what is left over stays so "
-	  "(Muri's simulator)",
-	  0, 0, 1, true },
+	POL_SWITCH(
+		"finish-time.muri_semantics",
+		"1: isolated time in iterations, on whole GPUs; remaining time is not "
+		"shared out (Muri's simulator)",
+		0),
 	{ 0 },
 };
 static const struct pol_param assigned[] = {
 	COMMON,
-	{ "assign.oldest",
-	  "part of those that wait that is assigned, the oldest (AlloX)", 1, 0, 1,
-	  false },
+	{ "assigned.oldest_frac",
+	  "fraction of the waiting jobs, oldest first, that is assigned (AlloX)", 1, 0,
+	  1, false },
 	{ 0 },
 };
 
@@ -339,15 +329,14 @@ static const struct pol_param assigned[] = {
 		.served = served,                                                    \
 	}
 
-ORDER("equal-shares", "least served of an equal share of the time", common,
-      share_equal);
-ORDER("max-min-shares", "least served of an equal share of the GPUs", common,
+ORDER("equal-shares", "furthest below an equal share of time", common, share_equal);
+ORDER("max-min-shares", "furthest below an equal share of the GPUs", common,
       share_max_min);
-ORDER("finish-time-shares", "least served of a share that delays all alike",
+ORDER("finish-time-shares", "furthest below the share with equal finish-time fairness",
       finish_time, share_finish_time);
-ORDER("makespan-shares", "least served of a share by which all end together", common,
+ORDER("makespan-shares", "furthest below the share with the least makespan", common,
       share_makespan);
-ORDER("throughput-shares", "least served of a share that gets most done", common,
-      share_throughput);
-ORDER("assigned-shares", "who is first on its GPU by the best assignment", assigned,
+ORDER("throughput-shares", "furthest below the share with the largest throughput",
+      common, share_throughput);
+ORDER("assigned-shares", "first on its GPU by the optimal assignment", assigned,
       share_assigned);

@@ -1,6 +1,4 @@
-/*
- * order_key.c - orders by one key of each job.
- */
+/* order_key.c - orders by one key of each job. */
 #include <math.h>
 
 #include "policies/order_list.h"
@@ -8,7 +6,7 @@
 
 struct state {
 	struct order_list list; /* First: order_list_on_event(). */
-	bool has_gaps;          /* Longest pending: of Tiresias's simulator. */
+	bool has_gaps;          /* Longest pending: as in Tiresias's simulator. */
 };
 
 static void
@@ -63,7 +61,7 @@ remaining_gpu_time(const struct pol_job *job, const struct pol_view *view)
 	return job->remaining_s * job->n_gpus;
 }
 
-/* Those that wait longest first; who runs has waited so long until it started. */
+/* Longest waiting time first; a running job's ends at its start. */
 static double
 pending(const struct pol_job *job, const struct pol_view *view)
 {
@@ -100,9 +98,8 @@ init_pending(void *state, const double *params, const struct pol_cluster *cluste
 }
 
 /*
- * Of those that wait, whoever comes behind one that starts is not looked at this time, and
- * the first that does not fit ends it: what Tiresias's simulator does, which takes jobs
- * out of the list that it walks.
+ * Skips each waiting job behind one that starts, and ends at the first that does not fit.
+ * Tiresias's simulator does so, since it removes jobs from the list that it walks.
  */
 static uint32_t
 leave_gaps(const struct pol_view *view, uint32_t *ids, uint32_t n)
@@ -149,12 +146,14 @@ order_by_pending(void *state, const struct pol_view *view, uint32_t *ret_ids)
 	}
 
 const struct pol_order order_fifo = {
-	.module = MODULE("fifo", "as they came; nobody passes one that does not fit"),
+	.module = MODULE("fifo",
+			 "by arrival; a job that does not fit blocks those behind it"),
 	.fit = POL_STRICT,
 	.order = as_they_came,
 };
 const struct pol_order order_fifo_backfill = {
-	.module = MODULE("fifo-backfill", "as they came; whoever fits, runs"),
+	.module = MODULE("fifo-backfill",
+			 "by arrival; a job that does not fit is skipped"),
 	.fit = POL_SKIP,
 	.order = as_they_came,
 };
@@ -174,14 +173,14 @@ const struct pol_order order_srsf = {
 	.order = order_by_remaining_gpu_time,
 };
 static const struct pol_param pending_params[] = {
-	{ "longest-pending.gaps",
-	  "1: who is behind one that starts is passed over, as by Tiresias's simulator",
-	  0, 0, 1, true },
+	{ "longest-pending.skip_behind_started",
+	  "1: the job behind one that starts is skipped (Tiresias's simulator)", 0, 0,
+	  1, true },
 	{ 0 },
 };
 const struct pol_order order_longest_pending = {
 	.module = { .name = "longest-pending",
-		    .text = "longest waiting first",
+		    .text = "longest waiting time first",
 		    .params = pending_params,
 		    .state_size = sizeof(struct state),
 		    .init = init_pending,

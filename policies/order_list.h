@@ -1,6 +1,5 @@
 /*
- * order_list.h - the jobs that an order has been told of, in the order in which they came,
- * and sorting them by keys.
+ * order_list.h - the jobs of an order, in order of arrival, and sorting by keys.
  */
 #ifndef POLICIES_ORDER_LIST_H
 #define POLICIES_ORDER_LIST_H
@@ -17,22 +16,22 @@ struct order_list {
 void order_list_fini(struct order_list *list);
 /* POL_ARRIVED appends, POL_DONE takes out; others do nothing. */
 void order_list_event(struct order_list *list, enum pol_event event, uint32_t id);
-/* That, as a module's on_event: 'state' begins with its list. */
+/* The same as a module's on_event; 'state' begins with its list. */
 void order_list_on_event(void *state, const struct pol_view *view, enum pol_event event,
 			 const struct pol_job *job);
 
-/* Room for a key of each id of the view; those that were there stay. */
+/* Returns the keys, by id, with room for each id of the view; keeps their values. */
 double *order_list_keys(struct order_list *list, const struct pol_view *view);
-/* Sorts the list itself by its keys, so that ties are next time as they are now. */
+/* Sorts the list by its keys.  Later ties keep this order. */
 void order_list_sort(struct order_list *list);
-/* Sorts 'n' of its ids by its keys, elsewhere. */
+/* Sorts 'n' ids elsewhere by the list's keys. */
 void order_list_sort_ids(struct order_list *list, uint32_t *ids, uint32_t n);
-/* Copies the list; returns how many. */
+/* Copies the list; returns its length. */
 uint32_t order_list_tell(const struct order_list *list, uint32_t *ret_ids);
 
 /*
- * Sorts ids by keys[id], ascending, and otherwise leaves them as they are.  O(n log n);
- * O(n) for few runs.  'scratch' has room for n.
+ * Sorts ids by keys[id], ascending; stable.  O(n log n), O(n) for few runs.  'scratch' has
+ * room for n.
  */
 void order_sort(uint32_t *ids, uint32_t n, const double *keys, uint32_t *scratch);
 

@@ -1,7 +1,7 @@
 /*
  * order_predicted.c - least predicted GPU time first (QSSF of Helios, SC 2021).
  *
- * A prediction (predicted.h) is made when a job comes, and stays.
+ * A prediction (predicted.h) is made when a job arrives, and kept.
  */
 #include "policies/order_list.h"
 #include "policies/orders.h"
@@ -69,8 +69,8 @@ order(void *state, const struct pol_view *view, uint32_t *ret_ids)
 
 const struct pol_order order_predicted = {
 	.module = { .name = "predicted",
-		    .text = "least predicted GPU time first; nobody passes one that does "
-			    "not fit",
+		    .text = "least predicted GPU time first; a job that does not fit "
+			    "blocks those behind it",
 		    .params = params,
 		    .state_size = sizeof(struct state),
 		    .init = init,

@@ -1,11 +1,12 @@
 /*
- * order_queues.c - discretised least attained service (Tiresias, NSDI 2019, 3.2): three
- * queues; a job starts in the first and is moved to the tail of the next when what it has
- * attained reaches the limit of its queue.  In a queue, those that run keep their place
- * before those that do not; or, by Gittins index, those go first that are likely to end soon.
+ * order_queues.c - discretized least attained service (Tiresias, NSDI 2019, section 3.2).
  *
- * Who starves may be promoted: a job of a later queue that has waited so many times what it
- * has been run goes to the tail of the first queue, and both begin anew from 0.
+ * Three queues: a job starts in the first, and moves to the tail of the next when its attained
+ * service reaches the limit of its queue.  Within a queue, running jobs keep their place before
+ * waiting ones; or jobs are sorted by Gittins index, the likeliest to end soon first.
+ *
+ * Starving jobs may be promoted: a job of a later queue that has waited 'promote' times as long
+ * as it ran goes to the tail of the first queue, and both times restart from 0.
  */
 #include <math.h>
 #include <string.h>
@@ -15,7 +16,7 @@
 #include "policies/orders.h"
 
 #define N_QUEUES 3
-/* What is so near its limit has attained it: the time until then is lost in rounding. */
+/* Service this near its limit has attained it: the rest is lost in rounding. */
 #define NEAR (1 - 1e-9)
 
 enum {
@@ -28,17 +29,17 @@ enum {
 	N_PARAMS,
 };
 
-/* How the time of the next demotion is rounded: as published simulators do. */
+/* How the time of the next demotion is rounded, as in published simulators. */
 enum wake {
 	WAKE_EXACT,
-	WAKE_FLOOR, /* Tiresias: what is left of wall time, by GPUs, rounded down. */
-	WAKE_CEIL,  /* Muri: the limit by GPUs, rounded up, less wall time. */
+	WAKE_FLOOR, /* Tiresias: remaining wall time over GPUs, rounded down. */
+	WAKE_CEIL,  /* Muri: the limit over GPUs, rounded up, less wall time. */
 };
 
-/* What became of a job since it came, or was last promoted. */
+/* A job since it arrived, or was last promoted. */
 struct life {
 	uint8_t queue;
-	double ran_before_s; /* Of executed_s: what does not count any more. */
+	double ran_before_s; /* The part of executed_s that no longer counts. */
 	double waited_s;     /* After it first ran, until it last began to run. */
 	double waits_from_s; /* INFINITY: it runs, or has not run. */
 };
@@ -50,7 +51,7 @@ struct state {
 	double limits[N_QUEUES - 1];
 	enum wake wake;
 	bool runs_first; /* In a queue. */
-	double promote;  /* Waiting for so many times what it ran; 0: nobody is. */
+	double promote;  /* Waiting time over running time; 0: no promotion. */
 	bool by_gpu_time;
 	/* By Gittins index in each queue: */
 	bool by_rank;
@@ -138,7 +139,7 @@ on_event(void *state, const struct pol_view *view, enum pol_event event,
 		gittins_learn(&s->gittins, job->duration_s * job->n_gpus);
 }
 
-/* Since it came, or was promoted. */
+/* Running time since it arrived, or was promoted. */
 static double
 ran_s(const struct state *s, const struct pol_job *job)
 {
@@ -152,8 +153,8 @@ attained(const struct state *s, const struct pol_job *job)
 }
 
 /*
- * When it will have waited for as long as it may; INFINITY: it may for ever.  The same
- * number for as long as it waits: what it wakes up for is then, to the last digit.
+ * When a waiting job is promoted; INFINITY: never.  The same number for as long as it waits,
+ * so that the wakeup is exact.
  */
 static double
 starves_s(const struct state *s, const struct pol_job *job)
@@ -178,7 +179,7 @@ move(struct state *s, uint32_t id, uint8_t queue)
 	life->queue = queue;
 }
 
-/* In the order in which they came; one queue at a time, or back to the first. */
+/* By arrival; one queue at a time, or back to the first. */
 static void
 move_all(struct state *s, const struct pol_view *view)
 {
@@ -197,7 +198,7 @@ move_all(struct state *s, const struct pol_view *view)
 	}
 }
 
-/* Highest index first; among equals who came first. */
+/* Highest index first; ties by arrival. */
 static void
 sort_by_rank(struct state *s, const struct pol_view *view, struct order_list *list)
 {
@@ -232,7 +233,7 @@ order(void *state, const struct pol_view *view, uint32_t *ret_ids)
 	return n;
 }
 
-/* Those that run go before those that do not, and are otherwise as they were. */
+/* Moves running jobs before waiting ones; stable. */
 static void
 served(void *state, const struct pol_view *view, const struct pol_plan *plan)
 {
@@ -260,7 +261,7 @@ served(void *state, const struct pol_view *view, const struct pol_plan *plan)
 	}
 }
 
-/* As published simulators round it, who know whole seconds: none may be left, then. */
+/* As rounded by simulators in whole seconds; may be 0. */
 static double
 rounded_left_s(const struct state *s, const struct pol_job *job, double limit, double n)
 {
@@ -276,7 +277,7 @@ rounded_left_s(const struct state *s, const struct pol_job *job, double limit, d
 	return 0;
 }
 
-/* In how long the job has attained its limit, as it is now. */
+/* Time until the job attains its limit. */
 static double
 left_s(const struct state *s, const struct pol_job *job, double limit)
 {
@@ -299,7 +300,7 @@ wakeup_s(void *state, const struct pol_view *view)
 
 		if (!job->n_pieces && !(s->promote > 0))
 			continue;
-		/* Who is due already is moved when there is a decision. */
+		/* A job that is already due is moved at the next decision. */
 		due_s = starves_s(s, job);
 		if (due_s > view->now_s)
 			next_s = fmin(next_s, due_s);
@@ -312,58 +313,48 @@ wakeup_s(void *state, const struct pol_view *view)
 	return next_s;
 }
 
+/* clang-format off */
 #define QUEUE_PARAMS(prefix, unit)                                                      \
 	[LIMIT_0] = { prefix ".limit0",                                                 \
-		      "of the first queue, " unit " (Tiresias's code)",                 \
-		      3250,                                                             \
-		      0,                                                                \
-		      1e12,                                                             \
-		      false },                                                          \
-	[LIMIT_1] = { prefix ".limit1", "of the second, " unit, 7200, 0, 1e12, false }, \
-	[WAKE] = { prefix ".quantum_rounding",                                          \
-		   "next demotion: 0 exact, 1 as Tiresias's simulator rounds it, 2 "    \
-		   "as Muri's",                                                         \
-		   0,                                                                   \
-		   0,                                                                   \
-		   2,                                                                   \
-		   true },                                                              \
-	[FRONT] = { prefix ".prefer_running",                                           \
-		    "1: in a queue, those that run go before those that wait; 0: as "   \
-		    "they came",                                                        \
-		    1,                                                                  \
-		    0,                                                                  \
-		    1,                                                                  \
-		    true },                                                             \
+		      "limit of the first queue, " unit " (Tiresias's code)",           \
+		      3250, 0, 1e12, false },                                           \
+	[LIMIT_1] = { prefix ".limit1", "limit of the second queue, " unit,             \
+		      7200, 0, 1e12, false },                                           \
+	[WAKE] = POL_WHOLE(prefix ".quantum_rounding",                                  \
+			   "time of the next demotion: 0: exact; 1, 2: rounded as in "  \
+			   "Tiresias's, in Muri's simulator", 0, 0, 2),                 \
+	[FRONT] = POL_SWITCH(prefix ".prefer_running",                                  \
+			     "1: in a queue, running jobs go before waiting ones; 0: "  \
+			     "by arrival", 1),                                          \
 	[PROMOTE] = { prefix ".promote",                                                \
-		      "a job that has waited so many times what it ran goes back to "   \
-		      "the first queue; 0: nobody does",                                \
-		      0,                                                                \
-		      0,                                                                \
-		      1e9,                                                              \
-		      false }
+		      "waiting time over running time at which a job returns to the "   \
+		      "first queue; 0: never", 0, 0, 1e9, false }
 
-/* Each order has these first. */
+/* clang-format on */
+
+/* The parameters that all orders have come first. */
 static const char *
 why_not(const double *params)
 {
-	/* Jobs are not stopped and promoted over and over in no time. */
 	if (params[PROMOTE] > 0 && params[PROMOTE] * params[LIMIT_0] < 1)
-		return "promotion (.promote) times the limit of the first queue (.limit0) is "
-		       "below 1 s: jobs would change places without end; raise one of them";
+		return "promotion (.promote) times the limit of the first queue "
+		       "(.limit0) is below 1 s: jobs would be preempted without end; "
+		       "raise one of them";
 	if (params[LIMIT_1] < params[LIMIT_0])
-		return "the limit of the second queue (.limit1) is below that of the first "
+		return "the limit of the second queue (.limit1) is below that of the "
+		       "first "
 		       "(.limit0); set both";
 	return NULL;
 }
 
 static const struct pol_param params_time[] = { QUEUE_PARAMS("las", "s"), { 0 } };
-static const struct pol_param params_gpu_time[] = { QUEUE_PARAMS("las2d", "GPU s"),
+static const struct pol_param params_gpu_time[] = { QUEUE_PARAMS("2d-las", "GPU s"),
 						    { 0 } };
 static const struct pol_param params_rank[] = {
-	QUEUE_PARAMS("gittins", "GPU s"),
-	[DELTA] = { "gittins.delta",
-		    "what a job may have more, GPU s (Tiresias's code)", 3250, 1, 1e12,
-		    false },
+	QUEUE_PARAMS("2d-gittins", "GPU s"),
+	[DELTA] = { "2d-gittins.delta",
+		    "service quantum of the index, GPU s (Tiresias's code)", 3250, 1,
+		    1e12, false },
 	{ 0 },
 };
 

@@ -1,3 +1,4 @@
+/* params.c - values of parameters. */
 #include "policies/params.h"
 
 #include <math.h>

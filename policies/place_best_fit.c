@@ -1,7 +1,8 @@
 /*
- * place_best_fit.c - as close together as there is room: the node that is left with the
- * least; else the rack with the fewest nodes, of equals the one with the least room; else
- * the nodes with the most room, wherever they are.
+ * place_best_fit.c - as close together as there is room.
+ *
+ * The node that is left with the fewest free GPUs; else the rack with the fewest nodes, among
+ * equals the one with the least room; else the nodes with most room, anywhere.
  */
 #include <string.h>
 
@@ -17,9 +18,9 @@ struct state {
 };
 
 static const struct pol_param params[] = {
-	{ "best-fit.waits",
-	  "1: a job waits until it has as few nodes as the empty cluster would give it; "
-	  "0: it takes more",
+	{ "best-fit.wait_consolidated",
+	  "1: a job waits until it gets as few nodes as in the empty cluster; 0: it "
+	  "takes more",
 	  0, 0, 1, true },
 	{ 0 },
 };
@@ -189,8 +190,8 @@ place(void *state, const struct pol_view *view, const struct pol_want *want,
 
 const struct pol_place place_best_fit = {
 	.module = { .name = "best-fit",
-		    .text = "one node, the fullest that has room; else one rack; else the "
-			    "roomiest nodes",
+		    .text = "the fullest node with room; else one rack; else the "
+			    "nodes with most room",
 		    .params = params,
 		    .state_size = sizeof(struct state),
 		    .init = init,

@@ -1,3 +1,4 @@
+/* place_count.c - any free GPUs, by node number. */
 #include "policies/places.h"
 
 static uint32_t
@@ -22,7 +23,7 @@ place(void *state, const struct pol_view *view, const struct pol_want *want,
 }
 
 const struct pol_place place_count = {
-	.module = { .name = "count", .text = "any free GPUs, in the order of nodes" },
+	.module = { .name = "count", .text = "any free GPUs, by node number" },
 	.place = place,
 	.scatters = true,
 };

@@ -1,6 +1,4 @@
-/*
- * place_random.c - GPUs of nodes that are drawn, one node after another.
- */
+/* place_random.c - GPUs of random nodes, one node after another. */
 #include "lib/base/rng.h"
 #include "policies/places.h"
 
@@ -66,7 +64,7 @@ place(void *state, const struct pol_view *view, const struct pol_want *want,
 
 const struct pol_place place_random = {
 	.module = { .name = "random",
-		    .text = "nodes that are drawn",
+		    .text = "random nodes",
 		    .state_size = sizeof(struct state),
 		    .init = init,
 		    .fini = fini },

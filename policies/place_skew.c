@@ -1,7 +1,9 @@
 /*
- * place_skew.c - jobs of skewed models are close together, others anywhere (Tiresias, NSDI
- * 2019, 3.3): where one tensor has most of a model's parameters, its message is what waits
- * for the network; many small ones find their way between those of others.
+ * place_skew.c - jobs of skewed models close together, others anywhere (Tiresias, NSDI 2019,
+ * section 3.3).
+ *
+ * Where one tensor has most of a model's parameters, its message waits for the network; many
+ * small messages fit between those of other jobs.
  */
 #include <stdlib.h>
 
@@ -19,13 +21,13 @@ struct state {
 };
 
 static const struct pol_param params[] = {
-	[LIMIT] = { "skew.limit",
-		    "a job is skewed if the largest tensor of its model has a larger share "
-		    "of the parameters (Tiresias's PACKLIMIT)",
+	[LIMIT] = { "skew.min_share",
+		    "a job is skewed if its model's largest tensor has more than this "
+		    "share of the parameters (Tiresias's PACKLIMIT)",
 		    0.5, 0, 1, false },
-	[WAITS] = { "skew.waits",
-		    "1: a skewed job waits until it has as few nodes as the empty cluster "
-		    "would give it; 0: it takes more",
+	[WAITS] = { "skew.wait_consolidated",
+		    "1: a skewed job waits until it gets as few nodes as in the empty "
+		    "cluster; 0: it takes more",
 		    1, 0, 1, true },
 	{ 0 },
 };
@@ -70,8 +72,8 @@ place(void *state, const struct pol_view *view, const struct pol_want *want,
 
 const struct pol_place place_skew = {
 	.module = { .name = "skew",
-		    .text = "jobs of skewed models on as few nodes as can be, others as by "
-			    "count",
+		    .text = "jobs of skewed models on as few nodes as possible, "
+			    "others as by count",
 		    .params = params,
 		    .state_size = sizeof(struct state),
 		    .init = init,

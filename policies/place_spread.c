@@ -1,6 +1,7 @@
 /*
- * place_spread.c - the node with most free GPUs, again and again: load is spread, and a job
- * has few nodes as long as there are empty ones.
+ * place_spread.c - the node with most free GPUs, repeatedly.
+ *
+ * This spreads load; a job has few nodes while there are empty ones.
  */
 #include "policies/places.h"
 

@@ -1,6 +1,7 @@
+/* place_whole.c - one node if possible; else whole nodes, and the rest on one more. */
 #include "policies/places.h"
 
-/* The first node with so many free, other than those of the last 'n' pieces; or none. */
+/* The first node with that many free GPUs, or POL_NONE. */
 static uint32_t
 find_room(const struct pol_view *view, const struct pol_free *free, uint32_t n_gpus)
 {
@@ -8,17 +9,6 @@ find_room(const struct pol_view *view, const struct pol_free *free, uint32_t n_g
 		if (free->n_free[i] >= n_gpus)
 			return i;
 	return POL_NONE;
-}
-
-static void
-give_back(struct pol_free *free, struct pol_plan *plan, uint32_t n_pieces)
-{
-	for (; n_pieces; n_pieces--) {
-		const struct pol_piece *piece = &plan->pieces.items[--plan->pieces.n];
-
-		free->n_free[piece->node] += piece->n_gpus;
-		free->n_all += piece->n_gpus;
-	}
 }
 
 static uint32_t
@@ -45,7 +35,8 @@ place(void *state, const struct pol_view *view, const struct pol_want *want,
 	}
 	node = left && n_pieces ? find_room(view, free, left) : POL_NONE;
 	if (left && node == POL_NONE) {
-		give_back(free, plan, n_pieces);
+		plan->pieces.n -= n_pieces;
+		place_give_back(free, plan->pieces.items + plan->pieces.n, n_pieces);
 		return 0;
 	}
 	if (left) {
@@ -58,7 +49,7 @@ place(void *state, const struct pol_view *view, const struct pol_want *want,
 
 const struct pol_place place_whole = {
 	.module = { .name = "whole",
-		    .text = "the first node with room; else whole empty nodes, and the "
-			    "rest on one more" },
+		    .text = "the first node with room; else whole empty nodes, and "
+			    "the rest on one more node" },
 	.place = place,
 };

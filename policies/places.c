@@ -1,3 +1,4 @@
+/* places.c - taking and freeing GPUs, for all placements. */
 #include "policies/places.h"
 
 struct pol_free
@@ -14,6 +15,26 @@ place_take(struct pol_free *free, struct pol_plan *plan, uint32_t node, uint32_t
 	vec_push(&plan->pieces, ((struct pol_piece){ node, n_gpus }));
 	free->n_free[node] -= n_gpus;
 	free->n_all -= n_gpus;
+}
+
+uint32_t
+place_keep(const struct pol_job *job, struct pol_free *free, struct pol_plan *plan)
+{
+	for (uint32_t i = 0; i < job->n_pieces; i++)
+		if (free->n_free[job->pieces[i].node] < job->pieces[i].n_gpus)
+			return 0;
+	for (uint32_t i = 0; i < job->n_pieces; i++)
+		place_take(free, plan, job->pieces[i].node, job->pieces[i].n_gpus);
+	return job->n_pieces;
+}
+
+void
+place_give_back(struct pol_free *free, const struct pol_piece *pieces, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		free->n_free[pieces[i].node] += pieces[i].n_gpus;
+		free->n_all += pieces[i].n_gpus;
+	}
 }
 
 void

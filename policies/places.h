@@ -1,40 +1,59 @@
 /*
- * places.h - the placements that there are.
+ * places.h - the placements, and what they share.
  */
 #ifndef POLICIES_PLACES_H
 #define POLICIES_PLACES_H
 
 #include "policies/mechanism.h"
 
-/* place_count.c: any free GPUs, by number of the node; only their number counts. */
+/* place_count.c: any free GPUs, by node number; only their number matters. */
 extern const struct pol_place place_count;
 /*
- * place_whole.c: the first node with room; who is larger than a node has whole empty
- * nodes, and the rest on the first other one with room ("yarn").
+ * place_whole.c: the first node with room; a job larger than a node gets whole empty
+ * nodes, and the rest on the first other node with room ("yarn").
  */
 extern const struct pol_place place_whole;
 /*
- * place_best_fit.c: the node that is left with the least; else one rack, with the fewest
- * nodes; else the roomiest nodes.  May wait for as few nodes as can be.
+ * place_best_fit.c: the node that is left with the fewest free GPUs; else one rack, with
+ * the fewest nodes; else the nodes with most room.  May wait for fewer nodes.
  */
 extern const struct pol_place place_best_fit;
-/* place_spread.c: the node with most free GPUs, again and again. */
+/* place_spread.c: the node with most free GPUs, repeatedly. */
 extern const struct pol_place place_spread;
-/* place_random.c: nodes that are drawn. */
+/* place_random.c: random nodes. */
 extern const struct pol_place place_random;
-/* place_skew.c: best fit for jobs whose model is mostly one tensor; count for others. */
+/* place_skew.c: best fit for jobs of skewed models; count for others. */
 extern const struct pol_place place_skew;
 
-/* By its name, or NULL; all of them, ended by NULL. */
+/* table.c: a placement by its name, or NULL; all of them, ended by NULL. */
 const struct pol_place *place_find(const char *name);
 extern const struct pol_place *const place_all[];
 
-/* All GPUs are free; ret_n_free, [n_nodes], is what it counts by: borrowed. */
+/* All GPUs are free; borrows 'ret_n_free', [n_nodes]. */
 struct pol_free place_empty(const struct pol_cluster *cluster, uint32_t *ret_n_free);
+
+/* What a job asked for, on GPUs of any type. */
+static inline struct pol_want
+place_want(const struct pol_job *job)
+{
+	return (struct pol_want){ .job = job->id,
+				  .n_gpus = job->n_gpus,
+				  .type = POL_NONE,
+				  .n_held = job->n_held_gpus };
+}
+
+/*
+ * Takes the pieces that a job holds, if all of them are free.  Returns how many; 0: it
+ * holds none, or some are not free, and nothing is taken.
+ */
+uint32_t place_keep(const struct pol_job *job, struct pol_free *free,
+		    struct pol_plan *plan);
+/* Frees pieces that were taken. */
+void place_give_back(struct pol_free *free, const struct pol_piece *pieces, uint32_t n);
 /* For placements: takes GPUs of a node as the next piece. */
 void place_take(struct pol_free *free, struct pol_plan *plan, uint32_t node,
 		uint32_t n_gpus);
-/* Few pieces, that were taken in another order, into that of their nodes. */
+/* Sorts a few pieces by node. */
 void place_sort(struct pol_piece *pieces, uint32_t n);
 
 #endif

@@ -1,3 +1,4 @@
+/* plan.c - plans, and the check that a plan is possible. */
 #include "policies/plan.h"
 
 #include <math.h>
@@ -6,7 +7,7 @@
 void
 pol_plan_clear(struct pol_plan *plan)
 {
-	plan->grants.n = plan->pieces.n = plan->hosts.n = 0;
+	plan->grants.n = plan->pieces.n = plan->owners.n = 0;
 	plan->score = 0;
 }
 
@@ -15,7 +16,20 @@ pol_plan_fini(struct pol_plan *plan)
 {
 	vec_free(&plan->grants);
 	vec_free(&plan->pieces);
-	vec_free(&plan->hosts);
+	vec_free(&plan->owners);
+}
+
+void
+pol_plan_grant(struct pol_plan *plan, uint32_t job, uint32_t n_gpus, uint32_t group,
+	       size_t first_piece)
+{
+	vec_push(&plan->grants,
+		 ((struct pol_grant){
+			 .job = job,
+			 .n_gpus = n_gpus,
+			 .group = group,
+			 .first_piece = (uint32_t)first_piece,
+			 .n_pieces = (uint32_t)(plan->pieces.n - first_piece) }));
 }
 
 const struct pol_grant *
@@ -37,7 +51,7 @@ struct check {
 	const struct pol_grant **of_job; /* By id. */
 	uint32_t *n_given;               /* By node. */
 	double *cpus_given;              /* By node, in even shares of a GPU. */
-	uint32_t *n_shared; /* By piece: of its GPUs, between a host and a guest. */
+	uint32_t *n_shared; /* By piece: GPUs that an opportunistic job shares. */
 };
 
 static bool
@@ -79,15 +93,13 @@ check_grant(const struct check *c, const struct pol_grant *grant)
 	const struct pol_job *job;
 
 	if (grant->job >= c->view->n_ids)
-		return "a job that there is not";
+		return "a job that does not exist";
 	job = &c->view->jobs[grant->job];
 	if (c->of_job[grant->job])
 		return "a job that is granted twice";
 	c->of_job[grant->job] = grant;
-	if (!(grant->share > 0 && grant->share <= 1))
-		return "a share that is none";
 	if (!(grant->cpus >= 0 && grant->cpus < INFINITY))
-		return "a share of CPUs that is none";
+		return "a share of CPUs that is not valid";
 	if (!grant->n_gpus ||
 	    (job->max_gpus <= job->n_gpus && grant->n_gpus != job->n_gpus))
 		return "another number of GPUs than was asked for";
@@ -106,7 +118,7 @@ check_group(const struct check *c, const struct pol_grant *grant)
 						      : "a group on different GPUs";
 }
 
-/* So many GPUs of a job's on a node are shared; false if it has no more of them. */
+/* Marks 'n' GPUs of a job on a node as shared; false if it has fewer. */
 static bool
 share(const struct check *c, const struct pol_grant *grant, uint32_t node, uint32_t n)
 {
@@ -124,28 +136,28 @@ share(const struct check *c, const struct pol_grant *grant, uint32_t node, uint3
 }
 
 static const char *
-check_hosts(const struct check *c, const struct pol_grant *guest)
+check_owners(const struct check *c, const struct pol_grant *job)
 {
-	if (guest->first_host > c->plan->hosts.n ||
-	    guest->n_hosts > c->plan->hosts.n - guest->first_host)
-		return "a guest without its hosts";
-	for (uint32_t i = 0; i < guest->n_hosts; i++) {
-		const struct pol_host *host =
-			&c->plan->hosts.items[guest->first_host + i];
+	if (job->first_owner > c->plan->owners.n ||
+	    job->n_owners > c->plan->owners.n - job->first_owner)
+		return "an opportunistic job without its owners";
+	for (uint32_t i = 0; i < job->n_owners; i++) {
+		const struct pol_owner *owner =
+			&c->plan->owners.items[job->first_owner + i];
 		const struct pol_grant *grant =
-			host->job < c->view->n_ids ? c->of_job[host->job] : NULL;
+			owner->job < c->view->n_ids ? c->of_job[owner->job] : NULL;
 
-		if (!grant || grant->n_hosts || grant->group != grant->job ||
-		    guest->group != guest->job)
-			return "a host that cannot be one";
-		if (!host->n_gpus || !share(c, grant, host->node, host->n_gpus) ||
-		    !share(c, guest, host->node, host->n_gpus))
-			return "a guest where its host is not";
+		if (!grant || grant->n_owners || grant->group != grant->job ||
+		    job->group != job->job)
+			return "an owner that cannot be one";
+		if (!owner->n_gpus || !share(c, grant, owner->node, owner->n_gpus) ||
+		    !share(c, job, owner->node, owner->n_gpus))
+			return "an opportunistic job where its owner is not";
 	}
 	return NULL;
 }
 
-/* What a group has is given once, and what a guest shares is its host's. */
+/* A group's GPUs count once; shared ones count for the owner. */
 static const char *
 check_given(const struct check *c, const struct pol_grant *grant)
 {
@@ -156,13 +168,13 @@ check_given(const struct check *c, const struct pol_grant *grant)
 		const struct pol_piece *piece = &c->plan->pieces.items[k];
 
 		c->n_given[piece->node] +=
-			piece->n_gpus - (grant->n_hosts ? c->n_shared[k] : 0);
+			piece->n_gpus - (grant->n_owners ? c->n_shared[k] : 0);
 		if (c->n_given[piece->node] > cluster->n_gpus[piece->node])
 			return "a GPU given twice";
-		/* Guests live on their hosts' CPUs, too. */
+		/* Opportunistic jobs use their owners' CPUs, too. */
 		c->cpus_given[piece->node] +=
 			(grant->cpus > 0 ? grant->cpus : 1) *
-			(piece->n_gpus - (grant->n_hosts ? c->n_shared[k] : 0));
+			(piece->n_gpus - (grant->n_owners ? c->n_shared[k] : 0));
 		if (c->cpus_given[piece->node] > cluster->n_gpus[piece->node] + NEAR)
 			return "CPUs given twice";
 	}
@@ -188,7 +200,7 @@ pol_plan_why_not(const struct pol_plan *plan, const struct pol_view *view)
 	for (size_t i = 0; !why && i < plan->grants.n; i++)
 		why = check_group(&c, &plan->grants.items[i]);
 	for (size_t i = 0; !why && i < plan->grants.n; i++)
-		why = check_hosts(&c, &plan->grants.items[i]);
+		why = check_owners(&c, &plan->grants.items[i]);
 	for (size_t i = 0; !why && i < plan->grants.n; i++)
 		why = check_given(&c, &plan->grants.items[i]);
 	for (uint32_t i = 0; !why && i < view->n_jobs; i++)

@@ -1,16 +1,16 @@
 /*
- * plan_goodput.c - as many GPUs for each, and where, as make all learn best (Pollux, OSDI
- * 2021, 4).
+ * plan_goodput.c - numbers of GPUs, and places, with the largest fair mean of goodputs (Pollux,
+ * OSDI 2021, section 4).
  *
- * A job's speedup is its goodput on k GPUs over that on an equal part of the cluster; one
- * that moves loses the part of its life that starts have cost it.  A plan is worth the mean
- * of these to the power p: the smaller p, the fairer.  Plans are looked for by a genetic
- * search (math/genetic.h), which begins where the last one ended.
+ * A job's speedup is its goodput on k GPUs over that on an equal share of the cluster; a job
+ * that moves loses the fraction of its lifetime that restarts have cost.  The value of a plan
+ * is the power mean of these, with exponent p: the smaller p, the fairer.  A genetic search
+ * (math/genetic.h) looks for plans; it begins where the last one ended.
  *
- * A job whose goodput is not known yet has one GPU; one that never tells it is as fast as it
- * has GPUs, up to what it asked for, and if it is not elastic, has those or none.  Then how
- * many have nothing is nearly all that counts; each for more, the longer it has waited: else
- * small ones would go before large ones for ever.
+ * A job whose goodput is still unknown gets one GPU.  A job that never reports is as fast as
+ * it has GPUs, up to what it asked for; if it is not elastic it gets that or nothing.  Then
+ * the number of jobs without GPUs dominates the value.  The weight of such a job grows with
+ * its waiting time: otherwise small jobs would go before large ones for ever.
  */
 #include <math.h>
 #include <string.h>
@@ -20,8 +20,8 @@
 #include "policies/math/genetic.h"
 #include "policies/planners.h"
 
-#define LITTLE    1e-3 /* Of a speedup: who has nothing is not worth nothing. */
-#define N_SPREADS 2    /* A fitted goodput knows one node, and more. */
+#define LITTLE    1e-3 /* Added to speedups: a job without GPUs has a finite value. */
+#define N_SPREADS 2    /* A fitted goodput knows one node, or more. */
 #define FEWEST    10   /* Generations. */
 #define NOWHERE   UINT32_MAX
 
@@ -42,14 +42,14 @@ enum {
 	N_PARAMS,
 };
 
-/* A job that the search may give something. */
+/* A job in the search. */
 struct row {
 	uint32_t job;
 	bool is_known;
 	struct goodput goodput; /* If it is known. */
-	double base;            /* Its speed on its part of the cluster. */
+	double base;            /* Its speed on an equal share of the cluster. */
 	double factor;          /* Of its speedup, if it moves. */
-	double weight;          /* Of what it is worth. */
+	double weight;          /* Of its value. */
 	/* In 'worths': by whether it moves, by nodes, by GPUs. */
 	size_t first;
 	uint32_t n_by_nodes, n_by_gpus;
@@ -59,15 +59,15 @@ struct state {
 	double params[N_PARAMS];
 	struct rng *rng;
 	struct genetic *genetic;
-	bool has_happened;    /* Something, since it planned last. */
-	double waited;        /* How long all wait, in steps of patience. */
+	bool has_happened;    /* An event since the last plan. */
+	double waited;        /* Sum of steps_waited(). */
 	VEC(uint32_t) row_of; /* By job, of the last time; NOWHERE. */
 	VEC(uint32_t) last;   /* Jobs of the rows then. */
 	VEC(uint32_t) from;   /* Of rows. */
 	VEC(struct row) rows; /* In the order in which nodes serve them. */
 	VEC(struct genetic_row) limits;
 	VEC(uint16_t) now;
-	VEC(double) worths; /* NAN: not asked for yet. */
+	VEC(double) worths; /* NAN: not computed yet. */
 	const struct pol_view *view;
 };
 
@@ -109,7 +109,7 @@ on_event(void *state, const struct pol_view *view, enum pol_event event,
 	s->has_happened |= event != POL_STARTED && event != POL_STOPPED;
 }
 
-/* ---- What a place is worth ---------------------------------------------------------------- */
+/* ---- Values of places ---------------------------------------------------------------- */
 
 /* In the job's own unit. */
 static double
@@ -225,7 +225,7 @@ make_room(struct state *s, struct row *row, const struct genetic_row *limits)
 		vec_push(&s->worths, NAN);
 }
 
-/* How often the time that it has waited is twice as long as before. */
+/* How often its waiting time has doubled. */
 static double
 steps_waited(const struct state *s, const struct pol_job *job)
 {
@@ -274,7 +274,7 @@ write_now(struct state *s, const struct pol_job *job)
 	s->now.n += n;
 }
 
-/* Of those that wait, only the first so many. */
+/* Drops waiting jobs beyond the first max_waiting. */
 static void
 leave_out(struct state *s)
 {
@@ -290,7 +290,7 @@ leave_out(struct state *s)
 	s->rows.n = n;
 }
 
-/* Returns whether what they are worth may be otherwise: who learns, or waits. */
+/* Returns whether values may have changed: a job reports, or waits longer. */
 static bool
 fill_rows(struct state *s, const uint32_t *ids, uint32_t n)
 {
@@ -325,7 +325,7 @@ fill_rows(struct state *s, const uint32_t *ids, uint32_t n)
 
 /* ---- The plan ----------------------------------------------------------------------------- */
 
-/* What the last population says of jobs that are still there. */
+/* Keeps the rows of the last population whose jobs are still there. */
 static void
 carry(struct state *s)
 {
@@ -355,14 +355,7 @@ grant(struct pol_plan *plan, uint32_t job, size_t first)
 	for (size_t i = first; i < plan->pieces.n; i++)
 		n_gpus += plan->pieces.items[i].n_gpus;
 	if (n_gpus)
-		vec_push(&plan->grants,
-			 ((struct pol_grant){
-				 .job = job,
-				 .n_gpus = n_gpus,
-				 .group = job,
-				 .first_piece = (uint32_t)first,
-				 .n_pieces = (uint32_t)(plan->pieces.n - first),
-				 .share = 1 }));
+		pol_plan_grant(plan, job, n_gpus, job, first);
 }
 
 static void
@@ -383,7 +376,7 @@ write_plan(const struct state *s, const uint16_t *cells, double score,
 	plan->score = score;
 }
 
-/* Fewer of large plans, each of which takes longer. */
+/* Fewer generations of large plans, which take longer. */
 static uint32_t
 n_generations(const struct state *s, const struct genetic_opts *opts)
 {
@@ -403,7 +396,7 @@ sum_of(const uint16_t *cells, uint32_t n)
 	return sum;
 }
 
-/* The same jobs on as many GPUs; those that stay where they are, stay. */
+/* The same jobs on as many GPUs, and jobs that stay do so in both. */
 static bool
 is_alike(const struct state *s, const uint16_t *best, const uint16_t *other)
 {
@@ -420,7 +413,7 @@ is_alike(const struct state *s, const uint16_t *best, const uint16_t *other)
 	return true;
 }
 
-/* The best one, and those that are as good; how many. */
+/* Writes the best plan and the equally good ones; returns how many. */
 static uint32_t
 write_best(const struct state *s, struct pol_plan *plans, uint32_t n_max)
 {
@@ -445,7 +438,7 @@ write_best(const struct state *s, struct pol_plan *plans, uint32_t n_max)
 	return n;
 }
 
-/* All stay where they are. */
+/* The plan in which all jobs stay. */
 static void
 write_same(struct state *s, struct pol_plan *ret_plan)
 {
@@ -460,13 +453,12 @@ write_same(struct state *s, struct pol_plan *ret_plan)
 }
 
 static uint32_t
-plan(void *state, const struct pol_view *view, const uint32_t *ids, uint32_t n,
-     struct pol_plan *plans, uint32_t n_max)
+plan(void *state, const struct pol_view *view, struct pol_plan *plans, uint32_t n_max)
 {
 	struct state *s = state;
 	struct genetic_problem problem = {
 		.n_columns = view->cluster->n_nodes,
-		.alone = s->params[AVOID] > 0,
+		.exclusive = s->params[AVOID] > 0,
 		.ctx = s,
 		.worth = worth,
 	};
@@ -477,8 +469,8 @@ plan(void *state, const struct pol_view *view, const uint32_t *ids, uint32_t n,
 	};
 
 	s->view = view;
-	/* Else nothing changes by itself. */
-	if (!fill_rows(s, ids, n) && !s->has_happened) {
+	/* Without a change, the plan stays. */
+	if (!fill_rows(s, view->ids, view->n_jobs) && !s->has_happened) {
 		write_same(s, plans);
 		return 1;
 	}
@@ -494,43 +486,47 @@ plan(void *state, const struct pol_view *view, const uint32_t *ids, uint32_t n,
 }
 
 static const struct pol_param params[] = {
-	[POWER] = { "goodput.power", "p of the mean of speedups; the less, the fairer",
+	[POWER] = { "goodput.power", "p of the power mean of speedups; lower is fairer",
 		    -1, -16, 1, false },
-	[PLANS] = { "goodput.plans", "plans of a generation", 100, 2, 10000, true },
-	[GENERATIONS] = { "goodput.generations", "of a search, at most", 100, 1, 100000,
-			  true },
-	[IDLE] = { "goodput.idle",
-		   "generations without a better plan, which end a search", 100, 1,
+	[PLANS] = { "goodput.population", "plans in a generation", 100, 2, 10000,
+		    true },
+	[GENERATIONS] = { "goodput.max_generations", "most generations of a search",
+			  100, 1, 100000, true },
+	[IDLE] = { "goodput.stale_generations",
+		   "generations without a better plan that end a search", 100, 1,
 		   100000, true },
-	[ELEMENTS] = { "goodput.elements",
-		       "jobs x nodes x plans that a search looks at, about; large ones "
-		       "have fewer generations, 10 at least",
+	[ELEMENTS] = { "goodput.max_work",
+		       "approximate limit of jobs x nodes x plans of a search; large "
+		       "searches get fewer generations, at least 10",
 		       1e7, 0, 1e15, false },
-	[WAITING] = { "goodput.waiting",
-		      "of jobs that wait, so many are thought of; who had least first",
+	[WAITING] = { "goodput.max_waiting",
+		      "most waiting jobs that a search considers, least attained first",
 		      64, 1, 1e6, true },
 	[PATIENCE_S] = { "goodput.patience_s",
-			 "a job that tells nothing counts twice as much each time "
-			 "that its waiting has doubled, from this on, s",
+			 "the weight of a job without reports doubles each time its "
+			 "waiting time doubles from this, s",
 			 600, 1e-3, 1e12, false },
-	[EXPLORE] = { "goodput.explore",
-		      "times as many GPUs as it has measured a job may have", 2, 1, 1e6,
-		      false },
-	[MAX_GPUS] = { "goodput.max_gpus", "of an elastic job", 64, 1, 65535, true },
-	[MAX_NODES] = { "goodput.max_nodes", "of an elastic job", 16, 1, 65535, true },
-	[DELAY_S] = { "goodput.delay_s", "what a restart is taken to cost, s", 30, 0,
+	[EXPLORE] = { "goodput.growth",
+		      "most GPUs of a job, as a multiple of what it has measured", 2, 1,
 		      1e6, false },
-	[AVOID] = { "goodput.avoid",
-		    "1: of jobs on several nodes no two share one; 0: they may", 1, 0,
-		    1, true },
-	[NEAR] = { "goodput.tolerance", "plans within that of the best are as good",
-		   0.01, 0, 1, false },
+	[MAX_GPUS] = { "goodput.max_gpus", "most GPUs of an elastic job", 64, 1, 65535,
+		       true },
+	[MAX_NODES] = { "goodput.max_nodes", "most nodes of an elastic job", 16, 1,
+			65535, true },
+	[DELAY_S] = { "goodput.restart_s", "assumed cost of a restart, s", 30, 0, 1e6,
+		      false },
+	[AVOID] = { "goodput.no_shared_nodes",
+		    "1: two jobs on several nodes never share a node; 0: they may", 1,
+		    0, 1, true },
+	[NEAR] = { "goodput.tolerance",
+		   "relative score difference up to which plans are equally good", 0.01,
+		   0, 1, false },
 	{ 0 },
 };
 
 const struct pol_planner planner_goodput = {
 	.module = { .name = "goodput",
-		    .text = "sizes and places by the mean of what all gain, searched for",
+		    .text = "numbers of GPUs and places by the fair mean of goodputs",
 		    .params = params,
 		    .state_size = sizeof(struct state),
 		    .init = init,

@@ -18,7 +18,6 @@ enum slot {
 	ADMIT,
 	ORDER,
 	SIZE,
-	GROUP,
 	PLACE,
 	PLANNER,
 	N_SLOTS,
@@ -41,7 +40,6 @@ struct policy {
 	VEC(uint32_t) n_free;       /* Of each of those, by node. */
 	VEC(uint32_t) n_left;       /* Of each of those, while it is chosen. */
 	VEC(bool) is_chosen;        /* By id, where jobs may have several types. */
-	bool has_happened;          /* Something, since it decided last. */
 	double decided_s;
 };
 
@@ -122,7 +120,6 @@ policy_new(const struct policy_spec *spec, const struct policy_opts *opts,
 			[ADMIT] = spec->admit ? &spec->admit->module : NULL,
 			[ORDER] = spec->order ? &spec->order->module : NULL,
 			[SIZE] = spec->size ? &spec->size->module : NULL,
-			[GROUP] = spec->group ? &spec->group->module : NULL,
 			[PLANNER] = spec->planner ? &spec->planner->module : NULL,
 		},
 		.decided_s = -INFINITY,
@@ -191,7 +188,7 @@ has_types(const struct policy *policy)
 }
 
 uint32_t
-policy_most_gpus(const struct policy *policy)
+policy_max_gpus(const struct policy *policy)
 {
 	const struct pol_cluster *cluster = policy->cluster;
 	uint32_t most = 0;
@@ -247,7 +244,6 @@ policy_event(struct policy *policy, const struct pol_view *view, enum pol_event 
 		vec_push(&policy->outside, job->id);
 	else
 		tell(policy, view, event, job, ORDER, PLANNER);
-	policy->has_happened |= event == POL_ARRIVED || event == POL_DONE;
 }
 
 /* When the next lease ends. */
@@ -342,12 +338,7 @@ want(struct policy *policy, const struct pol_view *view, uint32_t n)
 	for (uint32_t i = 0; i < n; i++) {
 		const struct pol_job *job = &view->jobs[policy->ids.items[i]];
 
-		vec_push(&policy->wants, ((struct pol_want){ .job = job->id,
-							     .n_gpus = job->n_gpus,
-							     .type = POL_NONE,
-							     .group = job->id,
-							     .n_held = job->n_held_gpus,
-							     .share = 1 }));
+		vec_push(&policy->wants, place_want(job));
 	}
 	if (has_types(policy)) {
 		vec_reserve(&policy->types, n + 1);
@@ -357,40 +348,6 @@ want(struct policy *policy, const struct pol_view *view, uint32_t n)
 	}
 	if (spec->size)
 		spec->size->size(policy->states[SIZE], view, policy->wants.items, n);
-	if (spec->group)
-		spec->group->group(policy->states[GROUP], view, policy->wants.items, n);
-}
-
-static void
-grant(struct pol_plan *plan, const struct pol_want *want, uint32_t first, uint32_t n)
-{
-	vec_push(&plan->grants, ((struct pol_grant){ .job = want->job,
-						     .n_gpus = want->n_gpus,
-						     .group = want->group,
-						     .first_piece = first,
-						     .n_pieces = n,
-						     .share = want->share }));
-}
-
-static bool
-keep_held(const struct pol_view *view, const struct pol_want *want,
-	  struct pol_free *free, struct pol_plan *plan)
-{
-	const struct pol_job *job = &view->jobs[want->job];
-	uint32_t first = (uint32_t)plan->pieces.n;
-
-	for (uint32_t i = 0; i < job->n_pieces; i++)
-		if (free->n_free[job->pieces[i].node] < job->pieces[i].n_gpus)
-			return false;
-	for (uint32_t i = 0; i < job->n_pieces; i++) {
-		const struct pol_piece *piece = &job->pieces[i];
-
-		vec_push(&plan->pieces, *piece);
-		free->n_free[piece->node] -= piece->n_gpus;
-		free->n_all -= piece->n_gpus;
-	}
-	grant(plan, want, first, job->n_pieces);
-	return true;
 }
 
 /* It has what it had; false if it had not that, or that is not free any more. */
@@ -398,19 +355,12 @@ static inline bool
 keep(const struct pol_view *view, const struct pol_want *want, struct pol_free *free,
      struct pol_plan *plan)
 {
-	return want->n_held && want->n_held == want->n_gpus &&
-	       keep_held(view, want, free, plan);
-}
+	size_t first = plan->pieces.n;
 
-/* On the GPUs of the first of its group, if that has any. */
-static bool
-join(const struct pol_want *want, struct pol_plan *plan)
-{
-	const struct pol_grant *first = pol_plan_find(plan, want->group);
-
-	if (!first || first->n_gpus != want->n_gpus)
+	if (!want->n_held || want->n_held != want->n_gpus ||
+	    !place_keep(&view->jobs[want->job], free, plan))
 		return false;
-	grant(plan, want, first->first_piece, first->n_pieces);
+	pol_plan_grant(plan, want->job, want->n_gpus, want->job, first);
 	return true;
 }
 
@@ -418,16 +368,13 @@ static bool
 place(struct policy *policy, const struct pol_view *view, const struct pol_want *want,
       struct pol_free *free, struct pol_plan *plan)
 {
-	uint32_t first = (uint32_t)plan->pieces.n, n;
+	size_t first = plan->pieces.n;
 
-	if (want->group != want->job)
-		return join(want, plan);
-	if (want->n_gpus > free->n_all)
+	if (want->n_gpus > free->n_all ||
+	    !policy->place->place(policy->states[PLACE], view, want, free, plan))
 		return false;
-	n = policy->place->place(policy->states[PLACE], view, want, free, plan);
-	if (n)
-		grant(plan, want, first, n);
-	return n > 0;
+	pol_plan_grant(plan, want->job, want->n_gpus, want->job, first);
+	return true;
 }
 
 /* Whether it has been chosen already, for another type. */
@@ -463,8 +410,6 @@ choose(struct policy *policy)
 			&policy->n_left
 				 .items[free_for(policy, want) - policy->frees.items];
 
-		if (want->group != want->job)
-			continue;
 		if (is_over || want->n_gpus > *n_left || is_chosen(policy, want)) {
 			is_over |= policy->spec->order->fit == POL_STRICT;
 			want->n_gpus = 0;
@@ -501,17 +446,14 @@ serve_chosen(struct policy *policy, const struct pol_view *view, struct pol_plan
 	for (uint32_t size = next_size(policy, UINT32_MAX); size;
 	     size = next_size(policy, size)) {
 		for (size_t i = 0; i < n; i++)
-			if (wants[i].n_gpus == size && wants[i].group == wants[i].job &&
+			if (wants[i].n_gpus == size &&
 			    keep(view, &wants[i], free_for(policy, &wants[i]), plan))
 				wants[i].n_gpus = 0;
 		for (size_t i = 0; i < n; i++)
-			if (wants[i].n_gpus == size && wants[i].group == wants[i].job)
+			if (wants[i].n_gpus == size)
 				place(policy, view, &wants[i],
 				      free_for(policy, &wants[i]), plan);
 	}
-	for (size_t i = 0; i < n; i++)
-		if (wants[i].n_gpus && wants[i].group != wants[i].job)
-			join(&wants[i], plan);
 }
 
 /* Serves in order, into what is free. */
@@ -542,7 +484,7 @@ serve(struct policy *policy, const struct pol_view *view, struct pol_plan *plan)
 			if (wants[i].n_gpus && keep(view, &wants[i], free, plan))
 				wants[i].n_gpus = 0;
 	}
-	for (size_t i = 0; i < n && (free->n_all || spec->group); i++) {
+	for (size_t i = 0; i < n && free->n_all; i++) {
 		if (!wants[i].n_gpus)
 			continue;
 		if (!place(policy, view, &wants[i], free, plan) &&
@@ -561,8 +503,7 @@ plan(struct policy *policy, const struct pol_view *view, struct pol_plan *plans,
 
 	vec_reserve(&policy->ids, (size_t)view->n_jobs * policy->cluster->n_types + 1);
 	if (spec->planner)
-		return spec->planner->plan(policy->states[PLANNER], view, view->ids,
-					   view->n_jobs, plans, n_max);
+		return spec->planner->plan(policy->states[PLANNER], view, plans, n_max);
 	n = spec->order->order(policy->states[ORDER], view, policy->ids.items);
 	want(policy, view, n);
 	free_all(policy);
@@ -583,7 +524,6 @@ policy_decide(struct policy *policy, const struct pol_view *view,
 	uint32_t n;
 
 	admit(policy, view);
-	policy->has_happened = false;
 	policy->decided_s = view->now_s;
 	for (uint32_t i = 0; i < n_max; i++)
 		pol_plan_clear(&plans[i]);

@@ -1,23 +1,23 @@
 /*
- * policy.h - the schedulers of the literature, each a row in one table of mechanisms.
+ * policy.h - scheduling policies of the literature: rows of one table of mechanisms.
  *
- * A policy decides when something has happened: at once (a job came or went, a mechanism
- * wakes up), or at the next round, or when leases end.  Then
+ * A policy decides at an event (arrival, end, wakeup), at the next round, or when leases
+ * end.  Then
  *
- *	admit -> (plan | order -> size -> group -> fit and place) -> augment
+ *	admit -> (plan | order -> size -> fit and place) -> augment
  *
- * and the answer is a plan (plan.h).  Fitting serves jobs in order: each is placed into
- * what is left, and one that does not fit ends the walk (POL_STRICT) or is passed over
- * (POL_SKIP).  What is kept of running jobs is the policy's (enum pol_keep).
+ * and the result is a plan (plan.h).  Jobs are served in order: each is placed into the
+ * remaining GPUs; one that does not fit ends the walk (POL_STRICT) or is skipped
+ * (POL_SKIP).  enum pol_keep says what running jobs keep.
  *
- * CASSINI and antiphase are augmentations: they choose among candidates that the policy
- * holds equally good, which policy_decide() gives them (augment.h).
+ * CASSINI and antiphase are augmentations: they choose among the equally good plans that
+ * policy_decide() returns (augment.h).
  *
- * The table with sources and parameters: 'antiphase sim policies', docs/policies/.  A new
- * scheduler is a row in table.c, and a file for each mechanism that is not there yet.
+ * 'antiphase sim policies' prints the table with sources and parameters; docs/policies/ has a
+ * page for each.  docs/howto-policy.md shows how to add one.
  *
- * Pure: no I/O, no clock; deterministic for a seed.  After Blox (EuroSys 2024), whose
- * decomposition into slots this follows.
+ * Pure: no I/O, no clock; deterministic for a seed.  The decomposition into slots follows
+ * Blox (EuroSys 2024).
  */
 #ifndef POLICIES_POLICY_H
 #define POLICIES_POLICY_H
@@ -28,76 +28,74 @@ struct err;
 struct policy;
 
 enum pol_drive {
-	POL_EVENTS, /* Whenever something happens. */
-	POL_ROUNDS, /* Every round_s, if anything is there. */
-	POL_LEASES, /* A job keeps its GPUs for lease_s; when leases end, or GPUs are free. */
+	POL_EVENTS, /* At each event. */
+	POL_ROUNDS, /* Every round_s, while there are jobs. */
+	POL_LEASES, /* When leases of round_s end, or GPUs are free. */
 };
 
-/* A row. */
+/* A row of the table. */
 struct policy_spec {
 	const char *name;   /* "tiresias". */
-	const char *text;   /* One line: what it does. */
-	const char *source; /* Paper, and where the rule was read. */
+	const char *text;   /* One line: its rule. */
+	const char *source; /* The paper, and the code that was followed. */
 	enum pol_drive drive;
 	enum pol_keep keep;
-	double round_s;   /* Or lease_s. */
-	double restart_s; /* What a start after a stop costs. */
-	bool adapts;      /* Jobs choose their batches, and report (view.h). */
-	const struct pol_admit *admit; /* NULL: everybody. */
-	const struct pol_order *order; /* NULL where there is a planner. */
-	const struct pol_size *size;   /* NULL: what was asked for. */
-	const struct pol_group *group; /* NULL: nobody shares. */
+	double round_s;   /* Or the length of a lease. */
+	double restart_s; /* The cost of a start after a stop. */
+	bool adapts;      /* Jobs choose their batch sizes, and report (view.h). */
+	const struct pol_admit *admit; /* NULL: every job. */
+	const struct pol_order *order; /* NULL with a planner. */
+	const struct pol_size *size;   /* NULL: what the job asked for. */
 	const struct pol_place *place;
 	const struct pol_planner *planner; /* NULL: the steps above. */
-	/* Values that differ from the mechanisms' defaults; ends with one without a name. */
+	/* Values other than the mechanisms' defaults; ends with an entry without a name. */
 	const struct pol_param *params;
 };
 
-/* Ends with one without a name. */
+/* Ends with an entry without a name. */
 extern const struct policy_spec policy_table[];
-const struct policy_spec *
-policy_find(const char *name); /* NULL; see err.h for guesses. */
+const struct policy_spec *policy_find(const char *name); /* Or NULL. */
 
-/* A parameter that the user sets: "name=value", as the table of parameters has it. */
+/* What the user sets; sets: "NAME=VALUE", of the mechanisms' parameters. */
 struct policy_opts {
 	uint64_t seed;
 	const char *const *sets;
 	size_t n_sets;
 	double round_s, restart_s; /* NAN: the spec's. */
-	/* Name of another placement; NULL: the spec's.  Planners have none: not for them. */
+	/* Another placement; NULL: the spec's.  Ignored with a planner. */
 	const char *place;
-	const double *samples; /* GPU seconds that jobs took elsewhere, ascending. */
-	size_t n_samples;      /* 0: not known. */
+	const double *samples; /* GPU seconds of jobs that ran elsewhere, ascending. */
+	size_t n_samples;
 };
 
-/* Returns 0, or -EINVAL with 'err' filled: no such parameter, or out of its range. */
+/* Returns 0, or -EINVAL with 'err' filled: unknown parameter, or out of range. */
 int policy_new(const struct policy_spec *spec, const struct policy_opts *opts,
 	       const struct pol_cluster *cluster, struct policy **ret_policy,
 	       struct err *err);
 void policy_free(struct policy *policy); /* Accepts NULL. */
 double policy_restart_s(const struct policy *policy);
-/* Of a round, or of a lease, at whose ends it decides again; INFINITY: it has neither. */
+/* The length of a round or a lease; INFINITY: it has neither. */
 double policy_round_s(const struct policy *policy);
-/* GPUs that a job can have at most: those of one type, where the policy knows types. */
-uint32_t policy_most_gpus(const struct policy *policy);
+/* The most GPUs a job can get: those of one type, if the policy knows types. */
+uint32_t policy_max_gpus(const struct policy *policy);
 
-/* Events are told after the view has them, in the order in which they happened. */
+/* The view already shows the event; events come in order of time. */
 void policy_event(struct policy *policy, const struct pol_view *view,
 		  enum pol_event event, const struct pol_job *job);
 
-/* When it wants to decide next, if nothing happens before: INFINITY, never. */
+/* The next time to decide if there is no event before; or INFINITY. */
 double policy_wakeup_s(struct policy *policy, const struct pol_view *view);
-/* Whether it decides now, after what has been told: rounds and leases wait. */
+/* Whether it decides now; policies with rounds wait for the next one. */
 bool policy_is_due(const struct policy *policy, const struct pol_view *view);
 
 /*
- * Decides: up to 'n_max' plans that it holds equally good, its own first.  Plans are
- * cleared, and keep their memory.  Returns how many, at least one.
+ * Decides: fills up to 'n_max' equally good plans, the policy's own first.  Plans are cleared
+ * and keep their memory.  Returns how many, at least one.
  */
 uint32_t policy_decide(struct policy *policy, const struct pol_view *view,
 		       struct pol_plan *plans, uint32_t n_max);
 
-/* Which plan was taken up: what mechanisms with queues want to know. */
+/* Tells which plan was taken up; some orders need it. */
 void policy_taken(struct policy *policy, const struct pol_view *view,
 		  const struct pol_plan *plan);
 

@@ -1,3 +1,4 @@
+/* predicted.c - means of durations by user and size. */
 #include "policies/predicted.h"
 
 #include <math.h>

@@ -1,7 +1,9 @@
 /*
- * predicted.h - how long a job will take, as far as that can be known when it comes: what
- * its trace foretells, or the mean of the jobs that are done of its user and number of
- * GPUs, else of its user, else of all; 0 for as long as none is.  Or what an oracle knows.
+ * predicted.h - predicted durations of jobs, known when they arrive.
+ *
+ * The trace's prediction if there is one; else the mean duration of ended jobs of the same
+ * user and number of GPUs, else of the same user, else of all; 0 while no job has ended.
+ * An oracle uses the actual duration.
  */
 #ifndef POLICIES_PREDICTED_H
 #define POLICIES_PREDICTED_H
@@ -9,12 +11,13 @@
 #include "lib/base/vec.h"
 #include "policies/view.h"
 
-/* A parameter that mechanisms which predict have; its value is 'by_oracle'. */
+/* The parameter that sets 'by_oracle', for mechanisms that predict. */
 #define PREDICTED_PARAM                                                               \
 	{                                                                             \
-		"predicted.by",                                                       \
-			"0: the trace's prediction, or a mean; 1: an oracle's", 0, 0, \
-			1, true                                                       \
+		"predicted.oracle",                                                   \
+			"0: the trace's prediction, or a mean of ended jobs; 1: the " \
+			"actual duration",                                            \
+			0, 0, 1, true                                                 \
 	}
 
 struct predicted_mean {

@@ -1,14 +1,14 @@
 /*
- * share_assign.c - who is next on which GPU, by assignment (AlloX, EuroSys 2020).
+ * share_assign.c - the next job of each GPU, by optimal assignment (AlloX, EuroSys 2020).
  *
  * Free GPUs are machines.  A job that is the k-th from the end on its machine makes k jobs
- * wait or run for its time there: k times that time is its cost, and the assignment of the
- * least cost in all has the least mean completion time, were no other jobs to come.  The
- * first job of each machine has that type of GPUs from then on, all of the time; the
- * others have nothing until shares are found anew.
+ * wait or run during its time there: its cost is k times that time.  The assignment of least
+ * total cost has the least mean completion time if no other jobs arrive.  The first job of
+ * each machine gets that type of GPUs from then on, all of the time; the others get nothing
+ * until shares are recomputed.
  *
- * As in Gavel's simulator, a job of g GPUs counts as one machine and has 1/g of the time;
- * and as only all of the time settles who has it, such a job is assigned again each time.
+ * As in Gavel's simulator, a job of g GPUs counts as one machine and gets 1/g of the time;
+ * since only a full share is final, such a job is assigned again each time.
  */
 #include <math.h>
 
@@ -58,7 +58,7 @@ had_of(const struct state *s, const struct pol_view *view, uint32_t id)
 	return s->had.items + (size_t)id * view->cluster->n_types;
 }
 
-/* The type that a job has all of the time, or POL_NONE. */
+/* The type that a job has all the time, or POL_NONE. */
 static uint32_t
 settled_on(const struct state *s, const struct pol_view *view, uint32_t id)
 {
@@ -70,7 +70,7 @@ settled_on(const struct state *s, const struct pol_view *view, uint32_t id)
 	return POL_NONE;
 }
 
-/* What is not settled are the machines, by type. */
+/* GPUs that no job has all the time are the machines, by type. */
 static void
 find_machines(struct state *s, const struct pol_view *view, const uint32_t *ids,
 	      uint32_t n)
@@ -136,9 +136,9 @@ find_times(struct state *s, const struct pol_view *view, const uint32_t *ids)
 }
 
 /*
- * Nobody is further from the end than there are jobs for, times by how much types differ:
- * elsewhere would be a place that is better for it.  How long a job has waited is the same
- * wherever it goes; it is in the costs as it is in Gavel's, for what they are rounded to.
+ * A job's level is at most the number of jobs per machine times the ratio between types:
+ * beyond that another place is better for it.  A job's waiting time is the same everywhere;
+ * it is in the costs, as in Gavel, since costs are rounded.
  */
 static void
 assign(struct state *s, const struct pol_view *view, const uint32_t *ids, double differ)

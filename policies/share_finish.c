@@ -1,11 +1,12 @@
+/* share_finish.c - equal finish-time fairness (Themis, NSDI 2020; Gavel, OSDI 2020). */
 #include "policies/isolated.h"
 #include "policies/math/shares.h"
 #include "policies/share_types.h"
 #include "policies/shares.h"
 
 struct state {
-	bool is_muri; /* As finish.muri says. */
-	struct isolated alone;
+	bool is_muri; /* As finish-time.muri_semantics says. */
+	struct isolated isolated;
 	VEC(double) gpus;
 	VEC(double) elapsed_s;
 	VEC(double) left_s;
@@ -18,7 +19,7 @@ init(void *state, const double *params)
 {
 	struct state *s = state;
 
-	s->is_muri = s->alone.is_whole = params[0] > 0;
+	s->is_muri = s->isolated.is_whole = params[0] > 0;
 }
 
 static void
@@ -26,7 +27,7 @@ fini(void *state)
 {
 	struct state *s = state;
 
-	isolated_fini(&s->alone);
+	isolated_fini(&s->isolated);
 	vec_free(&s->gpus);
 	vec_free(&s->elapsed_s);
 	vec_free(&s->left_s);
@@ -48,7 +49,7 @@ shares_of_types(struct state *s, const struct pol_view *view, const uint32_t *id
 
 		vec_push(&s->elapsed_s, view->now_s - job->submit_s);
 		vec_push(&s->left_s, job->remaining_s > 0 ? job->remaining_s : 0);
-		vec_push(&s->isolated_s, isolated_s(&s->alone, view, job,
+		vec_push(&s->isolated_s, isolated_s(&s->isolated, view, job,
 						    share_types_mean(&s->types, i), n));
 	}
 	r = shares_types_finish_time(&s->types.in, s->elapsed_s.items, s->left_s.items,
@@ -78,7 +79,7 @@ shares(void *state, const struct pol_view *view, const uint32_t *ids, uint32_t n
 			 job->remaining_s > 0 ? job->remaining_s / speed : 0);
 		if (s->is_muri && job->iteration_s > 0)
 			speed = job->iteration_s;
-		vec_push(&s->isolated_s, isolated_s(&s->alone, view, job, speed, n));
+		vec_push(&s->isolated_s, isolated_s(&s->isolated, view, job, speed, n));
 	}
 	shares_finish_time(s->gpus.items, s->elapsed_s.items, s->left_s.items,
 			   s->isolated_s.items, n, capacity, ret_shares);

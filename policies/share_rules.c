@@ -1,3 +1,4 @@
+/* share_rules.c - shares of GPUs, of time, of work (Gavel, OSDI 2020). */
 #include <math.h>
 
 #include "lib/base/vec.h"
@@ -5,7 +6,7 @@
 #include "policies/share_types.h"
 #include "policies/shares.h"
 
-#define LEAST_S 1e-6 /* Nothing takes no time. */
+#define LEAST_S 1e-6 /* Times are not 0. */
 
 struct state {
 	VEC(double) gpus;
@@ -46,7 +47,7 @@ equal(void *state, const struct pol_view *view, const uint32_t *ids, uint32_t n,
 	share_types_end(&s->types, 0, n, ret_shares);
 }
 
-/* Values are over what each would have of a part of all types: Gavel's. */
+/* Values are relative to an equal part of all types, as in Gavel. */
 static void
 max_min_types(struct state *s, const struct pol_view *view, const uint32_t *ids,
 	      uint32_t n, double *ret_shares)
@@ -82,7 +83,7 @@ max_min(void *state, const struct pol_view *view, const uint32_t *ids, uint32_t 
 	shares_spread(s->gpus.items, n, capacity, ret_shares);
 }
 
-/* All end together: the least part of what is left that is done in a second. */
+/* Maximizes the least fraction of remaining work done in a second. */
 static void
 makespan_types(struct state *s, const struct pol_view *view, const uint32_t *ids,
 	       uint32_t n, double *ret_shares)

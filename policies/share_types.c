@@ -1,3 +1,4 @@
+/* share_types.c - numbers of a linear program, from a view. */
 #include "policies/share_types.h"
 
 #include <math.h>
@@ -49,7 +50,7 @@ share_types_read(struct share_types *s, const struct pol_view *view,
 {
 	const struct pol_cluster *cluster = view->cluster;
 
-	n = n < SHARE_TYPES_MOST_JOBS ? n : SHARE_TYPES_MOST_JOBS;
+	n = n < SHARE_TYPES_MAX_JOBS ? n : SHARE_TYPES_MAX_JOBS;
 	s->gpus.n = s->capacity.n = s->values.n = 0;
 	for (uint32_t type = 0; type < cluster->n_types; type++)
 		vec_push(&s->capacity, 0);

@@ -1,11 +1,11 @@
 /*
- * size_marginal.c - the next GPU goes to whom it is worth most.
+ * size_marginal.c - each GPU goes to the job with the largest marginal gain.
  *
- * By remaining time (Optimus, EuroSys 2018, 4.1): T(k) - T(k + 1), with T(k) what is left
- * by the speed on k GPUs.  By loss (SLAQ, SoCC 2017): with x the part of its work that a job
- * has done, the loss is taken to be l(x) = 1 / (1 + c x), as first-order methods converge;
- * worth is l(x + d(k)) - l(x + d(k + 1)), d(k) the part that is done until the next round.
- * All losses fall from 1, so that they compare.  GPUs are thought of as packed on few nodes.
+ * By remaining time (Optimus, EuroSys 2018, section 4.1): T(k) - T(k + 1), where T(k) is the
+ * remaining time on k GPUs.  By loss (SLAQ, SoCC 2017): with x the fraction of work done, the
+ * loss is l(x) = 1 / (1 + c x), as first-order methods converge; the gain is
+ * l(x + d(k)) - l(x + d(k + 1)), where d(k) is the work done until the next round.  All losses
+ * begin at 1, so they compare.  GPUs are assumed to be packed on few nodes.
  */
 #include <math.h>
 
@@ -174,23 +174,24 @@ by_loss(void *state, const struct pol_view *view, struct pol_want *wants, uint32
 
 static const struct pol_param loss_params[] = {
 	[STEEPNESS] = { "slaq.steepness",
-			"c of the loss 1 / (1 + c x), x the part of its work done", 9,
-			0, 1e6, false },
-	[EPOCH_S] = { "slaq.epoch", "over how long the fall of the loss is foretold, s",
-		      60, 1e-3, 1e6, false },
+			"c of the loss 1 / (1 + c x), with x the fraction of work done",
+			9, 0, 1e6, false },
+	[EPOCH_S] = { "slaq.horizon_s",
+		      "horizon over which the loss is extrapolated, s", 60, 1e-3, 1e6,
+		      false },
 	{ 0 },
 };
 
 const struct pol_size size_time = {
 	.module = { .name = "marginal-time",
-		    .text = "the next GPU to whom it saves most time",
+		    .text = "each GPU to the job whose remaining time it reduces most",
 		    .state_size = sizeof(struct state),
 		    .fini = fini },
 	.size = by_time,
 };
 const struct pol_size size_loss = {
 	.module = { .name = "marginal-loss",
-		    .text = "the next GPU to whom it takes off most loss",
+		    .text = "each GPU to the job whose loss it reduces most",
 		    .params = loss_params,
 		    .state_size = sizeof(struct state),
 		    .init = init,

@@ -1,7 +1,7 @@
 /*
- * sizes.h - the ways of sizing that there are.
+ * sizes.h - the sizing mechanisms.
  *
- * Elastic jobs (max_gpus above n_gpus) have any number of GPUs up to max_gpus, others
+ * Elastic jobs (max_gpus above n_gpus) get any number of GPUs up to max_gpus; others get
  * n_gpus or none.
  */
 #ifndef POLICIES_SIZES_H
@@ -10,10 +10,11 @@
 #include "policies/mechanism.h"
 
 /*
- * size_marginal.c: one GPU each, in the order of service; then the next one goes to whom
- * it is worth most, until it is worth nothing to anybody.  Places go to the smallest first.
+ * size_marginal.c: one GPU for each elastic job, in the order of service; then each further
+ * GPU goes to the job with the largest marginal gain, while there is a gain.  The smallest
+ * jobs are placed first.
  */
-extern const struct pol_size size_time; /* By remaining time (Optimus). */
-extern const struct pol_size size_loss; /* By the loss of the training (SLAQ). */
+extern const struct pol_size size_time; /* Gain in remaining time (Optimus). */
+extern const struct pol_size size_loss; /* Gain in training loss (SLAQ). */
 
 #endif

@@ -1,3 +1,4 @@
+/* stages.c - cycles of interleaved stages. */
 #include "policies/stages.h"
 
 #include <math.h>
@@ -99,7 +100,7 @@ stages_cycle_s(const struct pol_job *const *jobs, uint32_t n)
 	double cycle_s;
 
 	if (n == 1)
-		return STAGES_ALONE * jobs[0]->iteration_s;
+		return STAGES_ISOLATED * jobs[0]->iteration_s;
 	for (uint32_t i = 0; i < n; i++)
 		order[i] = jobs[i];
 	cycle_s = best_order_s(order, 0, n);
@@ -118,7 +119,7 @@ stages_loading(const struct pol_job *job)
 
 /* Loading takes the longer, the fewer CPUs there are. */
 static double
-alone_speed(const struct pol_job *job)
+single_speed(const struct pol_job *job)
 {
 	double loading = stages_loading(job);
 
@@ -138,48 +139,49 @@ count_gaps(double stage_s, double gap_s, double *ret_rest_s)
 }
 
 double
-stages_guest_turns(const struct pol_job *guest, const struct pol_job *host)
+stages_owner_turns(const struct pol_job *job, const struct pol_job *owner)
 {
-	const double *host_s = host->stage_s;
-	double gpu_s = guest->stage_s[GPU], network_s = guest->stage_s[NETWORK];
-	/* While the host does not load, is not on the GPU, is not on the network. */
-	double no_load_s = host_s[GPU] + host_s[NETWORK];
-	double no_gpu_s = host_s[LOAD] + host_s[NETWORK];
-	double no_network_s = host_s[LOAD] + host_s[GPU];
+	const double *owner_s = owner->stage_s;
+	double gpu_s = job->stage_s[GPU], network_s = job->stage_s[NETWORK];
+	/* While the owner does not load, is not on the GPU, is not on the network. */
+	double no_load_s = owner_s[GPU] + owner_s[NETWORK];
+	double no_gpu_s = owner_s[LOAD] + owner_s[NETWORK];
+	double no_network_s = owner_s[LOAD] + owner_s[GPU];
 	double turns, rest_s;
 
 	if (!(no_load_s > 0) || !(no_gpu_s > 0) || !(no_network_s > 0))
 		return INFINITY;
-	turns = count_gaps(guest->stage_s[LOAD], no_load_s, &rest_s);
+	turns = count_gaps(job->stage_s[LOAD], no_load_s, &rest_s);
 	if (rest_s > 0) {
 		turns++;
-		gpu_s -= fmin(gpu_s, fmin(host_s[NETWORK], no_load_s - rest_s));
+		gpu_s -= fmin(gpu_s, fmin(owner_s[NETWORK], no_load_s - rest_s));
 	}
 	turns += count_gaps(gpu_s, no_gpu_s, &rest_s);
 	if (rest_s > 0) {
 		turns++;
-		if (rest_s < host_s[LOAD])
+		if (rest_s < owner_s[LOAD])
 			network_s -= fmin(network_s, no_network_s - rest_s);
 	}
 	turns += count_gaps(network_s, no_network_s, &rest_s);
-	return turns + (rest_s > host_s[LOAD]);
+	return turns + (rest_s > owner_s[LOAD]);
 }
 
 static double
-guest_speed(const struct pol_job *guest, const struct pol_job *const *hosts, uint32_t n)
+opportunistic_speed(const struct pol_job *job, const struct pol_job *const *owners,
+		    uint32_t n)
 {
-	double iteration_s = guest->iteration_s;
+	double iteration_s = job->iteration_s;
 
 	for (uint32_t i = 0; i < n; i++) {
 		double turns = INFINITY;
 
-		if (stages_are_known(guest) && stages_are_known(hosts[i]))
-			turns = stages_guest_turns(guest, hosts[i]);
+		if (stages_are_known(job) && stages_are_known(owners[i]))
+			turns = stages_owner_turns(job, owners[i]);
 		if (!(turns < INFINITY))
 			return 0.5;
-		iteration_s = fmax(iteration_s, turns * hosts[i]->iteration_s);
+		iteration_s = fmax(iteration_s, turns * owners[i]->iteration_s);
 	}
-	return guest->iteration_s / iteration_s;
+	return job->iteration_s / iteration_s;
 }
 
 double
@@ -194,14 +196,14 @@ stages_speed(void *ctx, const struct pol_job *job, uint32_t n_gpus, uint32_t n_n
 	(void)n_nodes;
 	(void)type;
 	if (!n_mates)
-		return alone_speed(job);
-	if (job->is_guest)
-		return guest_speed(job, mates, n_mates);
+		return single_speed(job);
+	if (job->is_opportunistic)
+		return opportunistic_speed(job, mates, n_mates);
 	for (uint32_t i = 0; is_known && i < n_mates; i++) {
 		jobs[i + 1] = mates[i];
 		is_known = stages_are_known(mates[i]);
 	}
 	if (!is_known)
 		return 1.0 / (n_mates + 1);
-	return STAGES_ALONE * job->iteration_s / stages_cycle_s(jobs, n_mates + 1);
+	return STAGES_ISOLATED * job->iteration_s / stages_cycle_s(jobs, n_mates + 1);
 }

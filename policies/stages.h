@@ -1,11 +1,11 @@
 /*
- * stages.h - jobs that take turns on the same GPUs: while one computes, another one loads
- * its data, and a third one is on the network (Muri, SIGCOMM 2022).
+ * stages.h - speeds of jobs that share GPUs: while one computes, another loads its data,
+ * and a third is on the network (Muri, SIGCOMM 2022).
  *
- * In a cycle each has one iteration.  Its stages - loading, GPU, network - follow one
- * another, and a stage begins when the job before has left it; the order of jobs is the
- * best there is.  What sharing costs beyond that is Muri's, as measured: factors of 1.33,
- * 1.5 and 1.37 for two, three and four jobs, where one alone has 1.015.
+ * In a cycle each job does one iteration.  Its stages (loading, GPU, network) follow one
+ * another, and a stage begins when the job before has left it; the best order of jobs is
+ * taken.  Beyond that, sharing costs factors that Muri measured: 1.33, 1.5 and 1.37 for two,
+ * three and four jobs; a single job has 1.015.
  */
 #ifndef POLICIES_STAGES_H
 #define POLICIES_STAGES_H
@@ -14,39 +14,38 @@
 
 #define STAGES_MAX_JOBS 4
 #define STAGES_N        3 /* Loading, GPU, network. */
-/* Of an iteration, alone: over what its trace says. */
-#define STAGES_ALONE 1.015
+/* An isolated job's iteration time over that of its trace. */
+#define STAGES_ISOLATED 1.015
 
-/* Whether what they take is known. */
+/* Whether the stage times of a job are known. */
 bool stages_are_known(const struct pol_job *job);
 
 /*
- * Seconds of a cycle of up to STAGES_MAX_JOBS jobs whose stages are known; of one,
- * STAGES_ALONE of its iterations.
+ * Seconds of a cycle of up to STAGES_MAX_JOBS jobs with known stages; for one job,
+ * STAGES_ISOLATED times its iteration.
  */
 double stages_cycle_s(const struct pol_job *const *jobs, uint32_t n);
 
 /*
- * How long a job loads over what else an iteration takes, as it does beside loading the
- * next one's data; 1 if that is not known.  So many even shares of CPUs would make both as
- * long.
+ * Loading time over the rest of an iteration; 1 if unknown.  Data are loaded while the
+ * iteration before computes: with this many even shares of CPUs both take equally long.
  */
 double stages_loading(const struct pol_job *job);
 
 /*
- * How many of its iterations a host has done by the time its guest has done one: a stage of
- * the guest goes on while the host is in another one, and what is left over of a gap may
- * be begun on by the guest's next stage.  As Muri's simulator has AntMan's; INFINITY where
- * the host leaves no gap.
+ * Iterations that an owner does while an opportunistic job on its GPUs does one.  A stage of
+ * the opportunistic job runs while the owner is in another stage; its next stage may begin
+ * in what is left of a gap.  As Muri's simulator models AntMan; INFINITY if the owner leaves
+ * no gap.
  */
-double stages_guest_turns(const struct pol_job *guest, const struct pol_job *host);
+double stages_owner_turns(const struct pol_job *job, const struct pol_job *owner);
 
 /*
- * A struct pol_speed: 1 alone, more or less where a job has other than its even share of
- * CPUs and loading is longer than the rest; with mates, what is left of it in a cycle of them all, or
- * an equal share of the time where stages are not known, or are too many.  A guest has as
- * many iterations as the slowest of its hosts leaves it; half its speed where that is not
- * known, or none.
+ * A struct pol_speed.  1 for an isolated job; more or less if it has other than its even
+ * share of CPUs and loading takes longer than the rest.  With mates, its part of their
+ * common cycle, or an equal share of time if stages are unknown or there are too many jobs.
+ * An opportunistic job does as many iterations as its slowest owner leaves it; half its
+ * speed if that is unknown or none.
  */
 double stages_speed(void *ctx, const struct pol_job *job, uint32_t n_gpus,
 		    uint32_t n_nodes, uint32_t type, const struct pol_job *const *mates,

@@ -1,6 +1,4 @@
-/*
- * table.c - the schedulers of the literature: a row each.
- */
+/* table.c - the policies, a row each; and the placements. */
 #include <string.h>
 
 #include "policies/admits.h"
@@ -12,28 +10,28 @@
 
 /* Two queues, in each as they came; the limit is 16 GPU hours. */
 static const struct pol_param tiresias_rounds[] = {
-	{ .name = "las2d.limit0", .value = 57600 },
-	{ .name = "las2d.limit1", .value = 1e12 },
-	{ .name = "las2d.prefer_running", .value = 0 },
+	{ .name = "2d-las.limit0", .value = 57600 },
+	{ .name = "2d-las.limit1", .value = 1e12 },
+	{ .name = "2d-las.prefer_running", .value = 0 },
 	{ 0 },
 };
 
 static const struct pol_param half_a_minute[] = {
-	{ .name = "deficit.credit_s", .value = 30 },
+	{ .name = "deficit.initial_credit_s", .value = 30 },
 	{ 0 },
 };
 
 static const struct pol_param at_once[] = {
-	{ .name = "deficit.reset_s", .value = 0 },
-	{ .name = "deficit.credit_s", .value = 0 },
-	{ .name = "deficit.remember", .value = 1 },
+	{ .name = "deficit.recompute_s", .value = 0 },
+	{ .name = "deficit.initial_credit_s", .value = 0 },
+	{ .name = "deficit.since_arrival", .value = 1 },
 	{ 0 },
 };
 
 const struct policy_spec policy_table[] = {
 	{
 		.name = "fifo",
-		.text = "as they came; nobody passes one that does not fit",
+		.text = "by arrival; a job that does not fit blocks those behind it",
 		.source = "Tiresias's simulator (\"fifo\")",
 		.keep = POL_KEEP_ALL,
 		.order = &order_fifo,
@@ -41,7 +39,7 @@ const struct policy_spec policy_table[] = {
 	},
 	{
 		.name = "fifo-backfill",
-		.text = "as they came; whoever fits, runs",
+		.text = "by arrival; a job that does not fit is skipped",
 		.source = "Tiresias's simulator (\"fjf\")",
 		.keep = POL_KEEP_ALL,
 		.order = &order_fifo_backfill,
@@ -56,7 +54,7 @@ const struct policy_spec policy_table[] = {
 	},
 	{
 		.name = "longest-pending",
-		.text = "longest waiting first",
+		.text = "longest waiting time first",
 		.source = "Tiresias's simulator (\"lpjf\")",
 		.keep = POL_KEEP_ALL,
 		.order = &order_longest_pending,
@@ -93,53 +91,55 @@ const struct policy_spec policy_table[] = {
 	{
 		.name = "2d-gittins",
 		.text = "in three queues by GPU time, highest Gittins index first",
-		.source =
-			"Tiresias (NSDI 2019) 3.2, its simulator's \"dlas-gpu-gittins\"",
+		.source = "Tiresias (NSDI 2019) 3.2, its simulator's "
+			  "\"dlas-gpu-gittins\"",
 		.order = &order_gittins_2d,
 		.place = &place_count,
 	},
 	{
 		.name = "tiresias",
-		.text = "least attained GPU time first, in three queues; jobs of skewed "
-			"models on as few nodes as can be",
+		.text = "least attained GPU time first, in three queues; jobs of "
+			"skewed models on as few nodes as possible",
 		.source = "Tiresias (NSDI 2019) 3.2 and 3.3",
 		.order = &order_las_2d,
 		.place = &place_skew,
 	},
 	{
 		.name = "muri-s",
-		.text = "least remaining GPU time first; jobs whose stages fit take turns "
-			"on the same GPUs",
+		.text = "least remaining GPU time first; jobs whose stages interleave "
+			"well share GPUs",
 		.source = "Muri (SIGCOMM 2022), its simulator's "
 			  "\"multi-resource-blossom-same-gpu\"",
-		.planner = &planner_interleave_srsf,
+		.planner = &planner_muri_srsf,
 	},
 	{
 		.name = "muri-l",
-		.text = "least attained GPU time first; jobs whose stages fit take turns "
-			"on the same GPUs",
+		.text = "least attained GPU time first; jobs whose stages interleave "
+			"well share GPUs",
 		.source = "Muri (SIGCOMM 2022), its simulator's "
 			  "\"multi-resource-blossom-same-gpu-unaware\"",
-		.planner = &planner_interleave_las,
+		.planner = &planner_muri_las,
 	},
 	{
 		.name = "qssf",
-		.text = "least predicted GPU time first, on as few nodes as can be; nobody "
-			"is stopped or passed",
+		.text = "least predicted GPU time first, on as few nodes as possible; "
+			"no preemption, no backfilling",
 		.source = "Helios (SC 2021), as the simulator of Lucid has it",
 		.keep = POL_KEEP_ALL,
 		.order = &order_predicted,
 		.place = &place_best_fit,
 		.params =
 			(const struct pol_param[]){
-				{ .name = "best-fit.waits", .value = 1 }, { 0 } },
+				{ .name = "best-fit.wait_consolidated", .value = 1 },
+				{ 0 } },
 	},
 	{
 		.name = "blox",
-		.text = "as they came, let in while there is not too much load, in rounds",
-		.source =
-			"Blox (EuroSys 2024), its code: FIFO with admission by load and "
-			"its consolidated placement",
+		.text = "by arrival, in rounds; jobs are admitted while the load is "
+			"below a limit",
+		.source = "Blox (EuroSys 2024), its code: FIFO with admission by load "
+			  "and "
+			  "its consolidated placement",
 		.drive = POL_ROUNDS,
 		.keep = POL_KEEP_ALL,
 		.round_s = 300,
@@ -149,7 +149,7 @@ const struct policy_spec policy_table[] = {
 	},
 	{
 		.name = "gandiva-fair",
-		.text = "the same time for each, whatever its size, in rounds",
+		.text = "equal time for each job, whatever its size, in rounds",
 		.source =
 			"Gandiva-Fair (EuroSys 2020), as Shockwave's simulator has it",
 		.drive = POL_ROUNDS,
@@ -161,29 +161,29 @@ const struct policy_spec policy_table[] = {
 	},
 	{
 		.name = "themis",
-		.text = "leases; who is worst off against a cluster of its own is served "
-			"first",
+		.text = "leases; the job with the largest finish-time fairness rho is "
+			"served first",
 		.source = "Themis (NSDI 2020): its auction, with honest bids",
 		.drive = POL_LEASES,
 		.keep = POL_KEEP_CHOSEN,
 		.round_s = 1200,
-		.order = &order_rho,
+		.order = &order_themis,
 		.place = &place_best_fit,
 	},
 	{
 		.name = "random",
-		.text = "served as by themis, on nodes that are drawn",
+		.text = "order of themis, on random nodes",
 		.source =
 			"CASSINI (NSDI 2024), its random placement; the order is ours",
 		.drive = POL_LEASES,
 		.keep = POL_KEEP_CHOSEN,
 		.round_s = 1200,
-		.order = &order_rho,
+		.order = &order_themis,
 		.place = &place_random,
 	},
 	{
 		.name = "gavel-max-min",
-		.text = "the same GPU time for each, in rounds",
+		.text = "equal GPU time for each job, in rounds",
 		.source = "Gavel (OSDI 2020), its max_min_fairness (LAS)",
 		.drive = POL_ROUNDS,
 		.keep = POL_KEEP_CHOSEN,
@@ -193,7 +193,7 @@ const struct policy_spec policy_table[] = {
 	},
 	{
 		.name = "gavel-ftf",
-		.text = "the same delay for each against a cluster of its own, in rounds",
+		.text = "equal finish-time fairness rho for each job, in rounds",
 		.source = "Themis (NSDI 2020), as Gavel's finish_time_fairness has it",
 		.drive = POL_ROUNDS,
 		.keep = POL_KEEP_CHOSEN,
@@ -203,7 +203,7 @@ const struct policy_spec policy_table[] = {
 	},
 	{
 		.name = "themis-lp",
-		.text = "the same delay for each against a cluster of its own, at each event",
+		.text = "equal finish-time fairness rho for each job, at each event",
 		.source = "Themis (NSDI 2020), as Muri's simulator has it",
 		.keep = POL_KEEP_CHOSEN,
 		.order = &order_share_finish_time,
@@ -212,7 +212,7 @@ const struct policy_spec policy_table[] = {
 	},
 	{
 		.name = "gavel-makespan",
-		.text = "all are done as early as can be, in rounds",
+		.text = "least makespan, in rounds",
 		.source = "Gavel (OSDI 2020), its min_total_duration",
 		.drive = POL_ROUNDS,
 		.keep = POL_KEEP_CHOSEN,
@@ -222,7 +222,7 @@ const struct policy_spec policy_table[] = {
 	},
 	{
 		.name = "gavel-throughput",
-		.text = "most work is done, in rounds",
+		.text = "largest total throughput, in rounds",
 		.source = "Gavel (OSDI 2020), its max_sum_throughput",
 		.drive = POL_ROUNDS,
 		.keep = POL_KEEP_CHOSEN,
@@ -244,7 +244,7 @@ const struct policy_spec policy_table[] = {
 	},
 	{
 		.name = "optimus",
-		.text = "GPUs go where they take most off the remaining time",
+		.text = "each GPU goes to the job whose remaining time it reduces most",
 		.source = "Optimus (EuroSys 2018), as in Pollux's simulator",
 		.drive = POL_ROUNDS,
 		.keep = POL_KEEP_PLACE,
@@ -256,7 +256,7 @@ const struct policy_spec policy_table[] = {
 	},
 	{
 		.name = "slaq",
-		.text = "GPUs go where they take most off the loss",
+		.text = "each GPU goes to the job whose training loss it reduces most",
 		.source = "SLAQ (SoCC 2017)",
 		.drive = POL_ROUNDS,
 		.keep = POL_KEEP_PLACE,
@@ -268,8 +268,8 @@ const struct policy_spec policy_table[] = {
 	},
 	{
 		.name = "allox",
-		.text = "jobs to GPUs by the assignment of the least completion times, "
-			"in rounds",
+		.text = "assignment of jobs to GPU types with the least mean "
+			"completion time, in rounds",
 		.source = "AlloX (EuroSys 2020), as Gavel's simulator has it",
 		.drive = POL_ROUNDS,
 		.keep = POL_KEEP_CHOSEN,
@@ -279,40 +279,41 @@ const struct policy_spec policy_table[] = {
 	},
 	{
 		.name = "gandiva",
-		.text = "time slices, least served first; pairs that pay share GPUs",
+		.text = "time slices, least served first; pairs share GPUs where that "
+			"raises throughput",
 		.source = "Gandiva (OSDI 2018), packing as Gavel's simulator has it",
 		.drive = POL_ROUNDS,
 		.keep = POL_KEEP_PLACE,
 		.round_s = 60,
-		.planner = &planner_pack,
+		.planner = &planner_gandiva,
 	},
 	{
 		.name = "antman",
-		.text = "guaranteed jobs as they came; others are guests on what those "
-			"leave of their GPUs",
+		.text = "guaranteed jobs by arrival; opportunistic jobs use what "
+			"these leave of their GPUs",
 		.source = "AntMan (OSDI 2020), as Muri's simulator has it (\"antman\")",
 		.keep = POL_KEEP_ALL,
-		.planner = &planner_guests,
+		.planner = &planner_antman,
 	},
 	{
 		.name = "lucid",
-		.text = "jobs are looked at apart; then least predicted GPU time first, "
-			"in pairs that hardly feel each other",
+		.text = "jobs are profiled on nodes set apart; then least predicted "
+			"GPU time first, in pairs with little interference",
 		.source = "Lucid (ASPLOS 2023), the code of its simulator",
 		.keep = POL_KEEP_PLACE,
-		.planner = &planner_profile,
+		.planner = &planner_lucid,
 	},
 	{
 		.name = "synergy",
-		.text = "as they came, in rounds, with as many CPUs as they can use",
+		.text = "by arrival, in rounds, with as many CPUs as jobs can use",
 		.source = "Synergy (OSDI 2022), the code of its simulator: TUNE",
 		.drive = POL_ROUNDS,
 		.round_s = 300,
-		.planner = &planner_tune,
+		.planner = &planner_synergy,
 	},
 	{
 		.name = "pollux",
-		.text = "as many GPUs for each as make all learn best, at a fair mean, by a "
+		.text = "numbers of GPUs with the largest fair mean of goodput, by a "
 			"genetic search",
 		.source = "Pollux (OSDI 2021), its simulator",
 		.drive = POL_ROUNDS,

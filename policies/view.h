@@ -1,10 +1,8 @@
 /*
- * view.h - what a scheduling policy sees: a cluster, the jobs in it, and how fast each
- * would be on what.
+ * view.h - what a scheduling policy sees: a cluster, its jobs, and their speeds.
  *
- * The same for simulated jobs (sim/cluster) at both levels.  Borrowed and read-only for as
- * long as a call takes.  Times are seconds on the clock of the trace, in double: what is
- * exact in a trace stays exact.
+ * Borrowed and read-only during a call.  Times are seconds on the clock of the trace, as
+ * doubles: what is exact in a trace stays exact.
  */
 #ifndef POLICIES_VIEW_H
 #define POLICIES_VIEW_H
@@ -24,47 +22,45 @@ struct pol_cluster {
 	uint32_t n_all_gpus;     /* Their sum. */
 };
 
-/* So many GPUs of one node.  A job's pieces are in ascending order of nodes. */
+/* Some GPUs of one node.  A job's pieces ascend by node. */
 struct pol_piece {
 	uint32_t node, n_gpus;
 };
 
 struct pol_job {
-	uint32_t id; /* In order of the trace: what ties go by in the end. */
+	uint32_t id; /* In order of the trace: the last tie-breaker. */
 	/* As it was submitted. */
 	double submit_s;
 	uint32_t n_gpus, max_gpus; /* max_gpus above n_gpus: it is elastic. */
 	uint32_t user, vc, model;  /* Numbers of names; POL_NONE: unknown. */
-	int32_t priority;          /* Higher goes first, where that counts. */
-	double duration_s;         /* Alone, as it asked: what an oracle knows. */
-	double predicted_s;        /* What a user or a model foretold; NAN: nothing. */
-	double iteration_s;        /* Of its iterations, alone; NAN: not known. */
-	double stage_s[3];         /* Of that loading, GPU and network; or NAN. */
-	double skew; /* Share of its model's parameters in one tensor; 0: not known. */
-	/* What became of it. */
-	/* Wall time on GPUs, without restart_s: restarts that its work charges itself count. */
+	int32_t priority;          /* Higher goes first, where a policy uses it. */
+	double duration_s;         /* Isolated, on what it asked for: an oracle. */
+	double predicted_s;        /* By a user or a model; NAN: unknown. */
+	double iteration_s;        /* Isolated; NAN: unknown. */
+	double stage_s[3];         /* Its loading, GPU and network time; or NAN. */
+	double skew; /* Largest tensor's share of the parameters; 0: unknown. */
+	/* Its state. */
+	/* Wall time on GPUs, without restart_s; restarts charged by its work count. */
 	double executed_s;
 	double attained_s;  /* GPU seconds. */
-	double remaining_s; /* Of duration_s; what an oracle knows. */
-	double first_s;     /* First started; NAN: not yet. */
-	double since_s;     /* In its present state, and place, since. */
+	double remaining_s; /* Of duration_s: an oracle. */
+	double first_s;     /* First start; NAN: not yet. */
+	double since_s;     /* Begin of its present state and place. */
 	uint32_t n_starts, n_preempted;
-	/* Where it runs now; n_pieces 0: it waits. */
+	/* Where it runs; n_pieces 0: it waits. */
 	const struct pol_piece *pieces;
 	uint32_t n_pieces, n_held_gpus;
-	uint32_t group; /* The first job of those it shares GPUs with; itself: alone. */
-	bool is_guest;  /* It has but what its mates leave of some of its GPUs. */
-	double cpus;    /* For each GPU, in even shares of its node's; 0: one. */
+	uint32_t group; /* The first job on its GPUs; itself if it shares none. */
+	bool is_opportunistic; /* It uses what other jobs leave of their GPUs. */
+	double cpus;           /* For each GPU, in even shares of its node's; 0: one. */
 };
 
 struct pol_view;
 
 /*
- * How fast jobs are; see perf.h for those there are.  'speed' is seconds of 'duration_s'
- * that pass in a second on 'n_gpus' GPUs of 'type' spread over 'n_nodes' nodes, alone and
- * with nobody in the way on the network; 0: it cannot run there.  'mates' are the jobs
- * that would be on the same GPUs; of a guest, those whose GPUs they are and who feel
- * nothing of it.
+ * Speeds.  'speed' returns the seconds of 'duration_s' that pass in one second on 'n_gpus'
+ * GPUs of 'type' on 'n_nodes' nodes, without contention on the network; 0: the job cannot
+ * run there.  'mates' are the jobs on the same GPUs; for an opportunistic job, its owners.
  */
 struct pol_speed {
 	void *ctx;
@@ -76,9 +72,9 @@ struct pol_speed {
 struct goodput;
 
 /*
- * What jobs that choose their batch tell of themselves: 'goodput' fills how fast one learns,
- * as fitted to what it has measured so far, and returns the most GPUs that it has measured;
- * 0: none yet, and nothing is filled.  POL_NONE: it never tells.
+ * What jobs that choose their batch size report: 'goodput' fills the job's model, fitted to
+ * its measurements, and returns the largest number of GPUs it has measured; 0: none yet, and
+ * nothing is filled; POL_NONE: the job never reports.
  */
 struct pol_report {
 	void *ctx;
@@ -89,12 +85,12 @@ struct pol_report {
 struct pol_view {
 	double now_s;
 	const struct pol_cluster *cluster;
-	const uint32_t *ids; /* Of jobs that are submitted and not done, ascending. */
+	const uint32_t *ids; /* Jobs that are submitted and not done, ascending. */
 	uint32_t n_jobs;
-	const struct pol_job *jobs; /* By id; only those in 'ids' mean anything. */
-	uint32_t n_ids;             /* One more than the largest id there will be. */
+	const struct pol_job *jobs; /* By id; only those in 'ids' are valid. */
+	uint32_t n_ids;             /* One more than the largest id of the run. */
 	struct pol_speed speed;
-	struct pol_report report; /* NULL: nobody tells. */
+	struct pol_report report; /* NULL: no job reports. */
 };
 
 #endif

@@ -8,7 +8,7 @@
  * drawn, exchange their rows from one on; rows go back to what they are now, elements become
  * zero, elements grow into what is free.  Then what may not be is mended:
  *
- *	alone     of rows on several columns only the first has any of a column
+ *	exclusive of rows on several columns, only the first has any of a column
  *	most      of a row, and on how many columns; what is too much goes anywhere
  *	capacity  of a column; rows are served in order
  *	least     a row with less is filled up, on few columns, or has nothing
@@ -37,7 +37,7 @@ struct genetic_problem {
 	const struct genetic_row *rows;
 	const uint32_t *capacities; /* [n_columns] Up to 65535 count. */
 	const uint16_t *now; /* [n_rows][n_columns] It must be one that may be. */
-	bool alone;
+	bool exclusive;
 	void *ctx;
 	double (*worth)(void *ctx, uint32_t row, uint32_t n_units, uint32_t n_columns,
 			bool is_now);

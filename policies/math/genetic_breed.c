@@ -155,7 +155,7 @@ keep_alone(const struct search *s, struct plan *plan)
 
 	for (uint32_t c = 0; c < g->n_columns; c++)
 		g->owner[c] = NOBODY;
-	for (uint32_t i = 0; s->p->alone && i < g->n_holders; i++) {
+	for (uint32_t i = 0; s->p->exclusive && i < g->n_holders; i++) {
 		uint32_t row = g->holders[i];
 		uint16_t *cells = genetic_row_of(g, plan, row);
 		bool has_lost = false;
@@ -324,7 +324,7 @@ fill_row(const struct search *s, struct plan *plan, uint32_t row)
 		if (s->g->left[column] < (int64_t)more)
 			more = (uint32_t)s->g->left[column];
 		give(s, plan, row, column, more);
-		if (s->p->alone)
+		if (s->p->exclusive)
 			s->g->owner[column] = row;
 	}
 	if (plan->n_units[row] < least)

@@ -17,9 +17,9 @@ struct run {
 	double works_s; /* From then on: starting takes its time. */
 	double end_s;   /* As things are; INFINITY: it does not run. */
 	VEC(struct pol_piece) pieces;
-	uint64_t mark;                /* Of the last plan that has it. */
-	uint32_t next_mate;           /* A ring of those on the same GPUs. */
-	uint32_t first_host, n_hosts; /* Of the last plan. */
+	uint64_t mark;                  /* Of the last plan that has it. */
+	uint32_t next_mate;             /* A ring of those on the same GPUs. */
+	uint32_t first_owner, n_owners; /* Of the last plan. */
 };
 
 struct loop {
@@ -64,7 +64,7 @@ stop(struct loop *l, uint32_t id)
 	job->pieces = NULL;
 	job->n_pieces = job->n_held_gpus = 0;
 	job->group = id;
-	job->is_guest = false;
+	job->is_opportunistic = false;
 	job->since_s = l->view.now_s;
 }
 
@@ -273,10 +273,10 @@ take(struct loop *l)
 		bool ran = job->n_pieces > 0;
 
 		job->group = grant->group;
-		job->is_guest = grant->n_hosts > 0;
+		job->is_opportunistic = grant->n_owners > 0;
 		job->cpus = grant->cpus;
-		l->runs[grant->job].first_host = grant->first_host;
-		l->runs[grant->job].n_hosts = grant->n_hosts;
+		l->runs[grant->job].first_owner = grant->first_owner;
+		l->runs[grant->job].n_owners = grant->n_owners;
 		if (is_as_it_was(l, grant))
 			continue;
 		l->counts->n_migrations += ran;
@@ -310,8 +310,8 @@ link_mates(struct loop *l)
 static void
 add_hosts(struct loop *l, const struct run *run)
 {
-	for (uint32_t i = 0; i < run->n_hosts; i++) {
-		uint32_t id = l->plan->hosts.items[run->first_host + i].job;
+	for (uint32_t i = 0; i < run->n_owners; i++) {
+		uint32_t id = l->plan->owners.items[run->first_owner + i].job;
 		bool is_new = l->jobs[id].n_pieces > 0;
 
 		for (size_t k = 0; is_new && k < l->mates.n; k++)
@@ -330,7 +330,7 @@ speed_of(struct loop *l, const struct pol_job *job)
 	uint32_t last = 0;
 
 	l->mates.n = 0;
-	if (job->is_guest)
+	if (job->is_opportunistic)
 		add_hosts(l, &l->runs[job->id]);
 	/* The first of them may be done already. */
 	for (uint32_t id = l->runs[job->id].next_mate; id != job->id;
@@ -470,7 +470,7 @@ check_job(const struct policy *policy, const struct cluster_job *job, double unt
 {
 	double most_s = CLUSTER_MAX_ROUNDS * policy_round_s(policy);
 
-	if (job->n_gpus > policy_most_gpus(policy) || !job->n_gpus)
+	if (job->n_gpus > policy_max_gpus(policy) || !job->n_gpus)
 		return -EINVAL;
 	return fmin(job->duration_s, until_s - job->submit_s) > most_s ? -ERANGE : 0;
 }

@@ -67,7 +67,7 @@ speed(void *ctx, const struct pol_job *job, uint32_t n_gpus, uint32_t n_nodes,
 	struct work_muri *muri = ctx;
 
 	muri->lost_s[job->id] = muri->overhead_s[job->id];
-	for (uint32_t i = 0; !job->is_guest && i < n_mates; i++)
+	for (uint32_t i = 0; !job->is_opportunistic && i < n_mates; i++)
 		muri->lost_s[job->id] += muri->overhead_s[mates[i]->id];
 	return stages_speed(NULL, job, n_gpus, n_nodes, type, mates, n_mates);
 }

@@ -29,14 +29,15 @@ static const struct habit {
 	const char *set, *place;
 } habits[] = {
 	{ REPLAYING_TIRESIAS, "las", "las.quantum_rounding=1", NULL },
-	{ REPLAYING_TIRESIAS, "2d-las", "las2d.quantum_rounding=1", NULL },
-	{ REPLAYING_TIRESIAS, "2d-gittins", "gittins.quantum_rounding=1", NULL },
-	{ REPLAYING_TIRESIAS, "tiresias", "las2d.quantum_rounding=1", NULL },
-	{ REPLAYING_TIRESIAS, "longest-pending", "longest-pending.gaps=1", NULL },
+	{ REPLAYING_TIRESIAS, "2d-las", "2d-las.quantum_rounding=1", NULL },
+	{ REPLAYING_TIRESIAS, "2d-gittins", "2d-gittins.quantum_rounding=1", NULL },
+	{ REPLAYING_TIRESIAS, "tiresias", "2d-las.quantum_rounding=1", NULL },
+	{ REPLAYING_TIRESIAS, "longest-pending",
+	  "longest-pending.skip_behind_started=1", NULL },
 	{ REPLAYING_MURI, "las", "las.quantum_rounding=2", "count" },
-	{ REPLAYING_MURI, "2d-las", "las2d.quantum_rounding=2", "count" },
-	{ REPLAYING_MURI, "tiresias", "las2d.quantum_rounding=2", "skew" },
-	{ REPLAYING_MURI, "themis-lp", "finish.muri=1", "whole" },
+	{ REPLAYING_MURI, "2d-las", "2d-las.quantum_rounding=2", "count" },
+	{ REPLAYING_MURI, "tiresias", "2d-las.quantum_rounding=2", "skew" },
+	{ REPLAYING_MURI, "themis-lp", "finish-time.muri_semantics=1", "whole" },
 	{ REPLAYING_MURI, "muri-s", "muri.use_requested_duration=1", NULL },
 	{ REPLAYING_MURI, NULL, NULL, "whole" },
 };
@@ -53,7 +54,6 @@ replaying_modules(const struct policy_spec *spec, const char *place,
 		{ "admission", spec->admit ? &spec->admit->module : NULL },
 		{ "order", spec->order ? &spec->order->module : NULL },
 		{ "size", spec->size ? &spec->size->module : NULL },
-		{ "grouping", spec->group ? &spec->group->module : NULL },
 		{ "placement", placed ? &placed->module : NULL },
 		{ "planner", spec->planner ? &spec->planner->module : NULL },
 	};
@@ -278,7 +278,7 @@ tell_bad(const struct joblist *list, size_t bad, const struct cluster_job *job,
 			CLUSTER_MAX_ROUNDS);
 	else if (r == -EINVAL)
 		err_set(err, NULL, 0, 0, "job %.60s has %u GPUs, the cluster %u", id,
-			job->n_gpus, policy_most_gpus(policy));
+			job->n_gpus, policy_max_gpus(policy));
 }
 
 int

@@ -64,7 +64,7 @@ struct replaying {
 	double wall_s;     /* Ours. */
 };
 
-#define REPLAYING_MODULES 6
+#define REPLAYING_MODULES 5
 
 /* A mechanism, and what it is in a policy: "order". */
 struct replaying_module {

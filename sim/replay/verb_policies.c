@@ -1,5 +1,5 @@
 /*
- * verb_policies.c - 'antiphase sim policies': the table of schedulers, and their parameters.
+ * verb_policies.c - 'antiphase sim policies': policies and their parameters.
  */
 #include <math.h>
 #include <stdio.h>
@@ -24,17 +24,17 @@ static const char *const keeps[] = {
 	[POL_KEEP_CHOSEN] = "chosen",
 };
 
-/* What becomes of jobs behind one that does not fit. */
+/* What happens when a job does not fit. */
 static const char *const fits[] = {
 	[POL_STRICT] = "strict",
 	[POL_SKIP] = "skip",
 };
 static const char *const fit_texts[] = {
-	[POL_STRICT] = "nobody passes one that does not fit",
-	[POL_SKIP] = "whoever fits, runs",
+	[POL_STRICT] = "a job that does not fit blocks those behind it",
+	[POL_SKIP] = "a job that does not fit is skipped",
 };
 
-/* A policy's own value of a parameter, or that of its mechanism. */
+/* The policy's value of a parameter, else the mechanism's default. */
 static double
 default_of(const struct policy_spec *spec, const struct pol_param *param)
 {
@@ -195,7 +195,7 @@ run_policies(int argc, char **argv)
 	if (first < 0)
 		return cli_status(first);
 	if (argc - first > 1)
-		return cli_usage_error(&verb_sim_policies, "expected one name or none");
+		return cli_usage_error(&verb_sim_policies, "expected at most one name");
 	if (argc - first == 1) {
 		only = policy_find(argv[first]);
 		if (!only)
@@ -214,7 +214,7 @@ run_policies(int argc, char **argv)
 
 const struct cli_verb verb_sim_policies = {
 	.name = "policies",
-	.summary = "the scheduling policies that there are, and their parameters",
+	.summary = "list scheduling policies and their parameters",
 	.usage = "[options] [NAME]",
 	.examples = "  antiphase sim policies\n"
 		    "  antiphase sim policies 2d-las\n",

@@ -310,6 +310,6 @@ const struct cli_verb verb_sim_replay = {
 		"  antiphase sim replay philly.csv.gz --cluster 48x8 --policy 2d-las\n"
 		"  antiphase sim replay jobs.csv --cluster 8x8 --policy fifo,srtf --json\n"
 		"  antiphase sim replay jobs.csv -c 8x8 -p 2d-las --set "
-		"las2d.limit0=3600\n",
+		"2d-las.limit0=3600\n",
 	.run = run_replay,
 };

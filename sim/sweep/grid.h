@@ -39,7 +39,7 @@ struct sweep_words {
 };
 
 struct sweep_axis {
-	char *name; /* Owned.  "policy", "set.las2d.limit0", "operand". */
+	char *name; /* Owned.  "policy", "set.2d-las.limit0", "operand". */
 	struct sweep_words values;
 };
 

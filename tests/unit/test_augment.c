@@ -110,7 +110,6 @@ check_alike(const struct watcher *w, const struct pol_plan *base,
 		assert_int_equal(a->job, b->job);
 		assert_int_equal(a->n_gpus, b->n_gpus);
 		assert_int_equal(a->group, b->group);
-		assert_near(a->share, b->share, 0);
 		stays |= w->binds && job->skew > 0.5;
 		if (stays && (b->n_pieces != a->n_pieces ||
 			      memcmp(pieces_of(plan, b), pieces_of(base, a),

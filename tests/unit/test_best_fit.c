@@ -152,7 +152,7 @@ users_are_expected_to_do_what_they_did(void **state)
 	foretold[3].predicted_s = 1;
 	cluster_lab_run(&cluster, "qssf", NULL, foretold, 5, results);
 	assert_true(results[3].first_s < results[4].first_s);
-	cluster_lab_run(&cluster, "qssf", "predicted.by=1", foretold, 5, results);
+	cluster_lab_run(&cluster, "qssf", "predicted.oracle=1", foretold, 5, results);
 	assert_true(results[4].first_s < results[3].first_s);
 }
 

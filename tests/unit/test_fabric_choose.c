@@ -30,8 +30,7 @@ make_plan(const struct pol_job *jobs, struct pol_piece (*pieces)[2],
 							     .n_gpus = 4,
 							     .group = i,
 							     .first_piece = 2 * i,
-							     .n_pieces = 2,
-							     .share = 1 }));
+							     .n_pieces = 2 }));
 		vec_push(&plan->pieces, of[0]);
 		vec_push(&plan->pieces, of[1]);
 	}
@@ -115,8 +114,7 @@ static void plan_company(struct pol_piece (*pieces)[2], struct pol_plan *plan)
 					      .n_gpus = 2 * pieces[i][0].n_gpus,
 					      .group = i,
 					      .first_piece = 2 * i,
-					      .n_pieces = 2,
-					      .share = 1 }));
+					      .n_pieces = 2 }));
 		vec_push(&plan->pieces, pieces[i][0]);
 		vec_push(&plan->pieces, pieces[i][1]);
 	}

@@ -164,8 +164,7 @@ plan_grant(struct pol_plan *plan, uint32_t job, uint32_t node, uint32_t other)
 				      .n_gpus = 2,
 				      .group = job,
 				      .first_piece = (uint32_t)plan->pieces.n,
-				      .n_pieces = 2,
-				      .share = 1 }));
+				      .n_pieces = 2 }));
 	vec_push(&plan->pieces, ((struct pol_piece){ node, 1 }));
 	vec_push(&plan->pieces, ((struct pol_piece){ other, 1 }));
 }

@@ -342,8 +342,9 @@ begin_round(struct lab *lab)
 static double
 mean_s(uint32_t seed, double mean_gap_s)
 {
-	static const char *const sets[] = { "deficit.credit_s=180", "deficit.wait=1",
-					    "deficit.reset_s=1920" };
+	static const char *const sets[] = { "deficit.initial_credit_s=180",
+					    "deficit.hold_new_jobs=1",
+					    "deficit.recompute_s=1920" };
 	const struct policy_opts opts = {
 		.sets = sets, .n_sets = 3, .round_s = NAN, .restart_s = NAN, .seed = 1
 	};

@@ -60,7 +60,7 @@ lab_init(struct lab *lab, uint64_t seed, uint32_t n_rows, uint32_t n_columns)
 		.rows = lab->rows,
 		.capacities = lab->capacities,
 		.now = lab->now,
-		.alone = rng_below(&lab->rng, 2),
+		.exclusive = rng_below(&lab->rng, 2),
 		.ctx = lab,
 		.worth = worth,
 	};
@@ -107,7 +107,8 @@ columns_may_be(const struct lab *lab, const uint16_t *cells)
 			sum += n;
 			n_spread += n && n_columns > 1;
 		}
-		if (sum > lab->capacities[c] || (lab->problem.alone && n_spread > 1))
+		if (sum > lab->capacities[c] ||
+		    (lab->problem.exclusive && n_spread > 1))
 			return false;
 	}
 	return true;

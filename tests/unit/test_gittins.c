@@ -71,24 +71,24 @@ static void
 what_is_learnt_are_the_last_jobs(void **state)
 {
 	struct gittins learnt = { 0 }, given = { 0 };
-	double last[GITTINS_MAX_LEARNT];
+	double last[GITTINS_MAX_LEARNED];
 	struct rng rng;
 
 	(void)state;
 	rng_init(&rng, 4);
 	assert_true(gittins_rank(&learnt, 5, 10, false) == 0);
-	for (size_t i = 0; i < 3 * GITTINS_MAX_LEARNT + 7; i++) {
+	for (size_t i = 0; i < 3 * GITTINS_MAX_LEARNED + 7; i++) {
 		double took = (double)rng_below(&rng, 500);
 
-		last[i % GITTINS_MAX_LEARNT] = took;
+		last[i % GITTINS_MAX_LEARNED] = took;
 		gittins_learn(&learnt, took);
 	}
 	gittins_learn(&learnt, NAN);
-	stats_sort(last, GITTINS_MAX_LEARNT);
-	gittins_give(&given, last, GITTINS_MAX_LEARNT);
+	stats_sort(last, GITTINS_MAX_LEARNED);
+	gittins_give(&given, last, GITTINS_MAX_LEARNED);
 	gittins_learn(&given, 7); /* It knows all there is. */
-	assert_int_equal(learnt.sorted.n, GITTINS_MAX_LEARNT);
-	for (size_t i = 0; i < GITTINS_MAX_LEARNT; i++) {
+	assert_int_equal(learnt.sorted.n, GITTINS_MAX_LEARNED);
+	for (size_t i = 0; i < GITTINS_MAX_LEARNED; i++) {
 		assert_true(learnt.sorted.items[i] == given.sorted.items[i]);
 		assert_true(learnt.sums.items[i] == given.sums.items[i]);
 	}

@@ -175,12 +175,12 @@ check_gpus(struct watch *w, const struct pol_view *view)
 
 	for (uint32_t i = 0; i < view->n_jobs; i++) {
 		const struct pol_job *job = &view->jobs[view->ids[i]];
-		uint32_t *n_used = job->is_guest ? n_guests : n_owned;
+		uint32_t *n_used = job->is_opportunistic ? n_guests : n_owned;
 
 		if (!job->n_pieces)
 			continue;
 		check_gang(w, view, job);
-		w->n_guests += job->is_guest;
+		w->n_guests += job->is_opportunistic;
 		w->n_resized += job->n_held_gpus != job->n_gpus;
 		if (!is_first(view, job)) {
 			const struct pol_job *first = &view->jobs[job->group];
@@ -424,8 +424,8 @@ run(struct watch *w, uint64_t seed)
 					   .ctx = w,
 					   .on_plan = after_plan };
 	/* A short search is one, too. */
-	static const char *const short_search[] = { "goodput.generations=5" };
-	static const char *const moves[] = { "pack.moves=2" };
+	static const char *const short_search[] = { "goodput.max_generations=5" };
+	static const char *const moves[] = { "gandiva.max_moves=2" };
 	bool packs =
 		w->spec->planner && strcmp(w->spec->planner->module.name, "pack") == 0;
 	const char *const *more = packs ? moves : short_search;
@@ -488,11 +488,12 @@ they_hold_where_jobs_are_promoted(void **state)
 	} tries[] = {
 		{ "las", { "las.limit0=60", "las.limit1=300", "las.promote=0.3" } },
 		{ "2d-las",
-		  { "las2d.limit0=200", "las2d.limit1=900", "las2d.promote=1" } },
+		  { "2d-las.limit0=200", "2d-las.limit1=900", "2d-las.promote=1" } },
 		{ "2d-gittins",
-		  { "gittins.limit0=200", "gittins.limit1=900", "gittins.promote=2" } },
+		  { "2d-gittins.limit0=200", "2d-gittins.limit1=900",
+		    "2d-gittins.promote=2" } },
 		{ "tiresias-rounds",
-		  { "las2d.limit0=200", "las2d.limit1=900", "las2d.promote=1" } },
+		  { "2d-las.limit0=200", "2d-las.limit1=900", "2d-las.promote=1" } },
 	};
 
 	(void)state;

@@ -165,7 +165,7 @@ what_is_between_nodes_counts(void **state)
 static void
 jobs_on_several_nodes_are_kept_apart(void **state)
 {
-	static const char *const may[] = { "goodput.avoid=0" };
+	static const char *const may[] = { "goodput.no_shared_nodes=0" };
 	const struct policy_opts opts = {
 		.seed = 1, .round_s = NAN, .restart_s = NAN, .sets = may, .n_sets = 1
 	};

@@ -83,7 +83,7 @@ srtf_stops_longer_ones_and_keeps_the_order_of_equals(void **state)
 static void
 jobs_are_demoted_when_they_have_attained_their_limit(void **state)
 {
-	static const char *const sets[] = { "las2d.limit0=100", "las2d.limit1=1000" };
+	static const char *const sets[] = { "2d-las.limit0=100", "2d-las.limit1=1000" };
 	const struct policy_opts opts = {
 		.sets = sets, .n_sets = 2, .round_s = NAN, .restart_s = NAN
 	};
@@ -210,7 +210,8 @@ static void
 gandiva_moves_gangs_to_fewer_nodes(void **state)
 {
 	for (int moves = 0; moves < 2; moves++) {
-		const char *const sets[] = { moves ? "pack.moves=1" : "pack.moves=0" };
+		const char *const sets[] = { moves ? "gandiva.max_moves=1"
+						   : "gandiva.max_moves=0" };
 		const struct policy_opts opts = {
 			.sets = sets, .n_sets = 1, .round_s = NAN, .restart_s = NAN
 		};
@@ -300,8 +301,8 @@ rounds_follow_one_another_however_long_they_are(void **state)
 static void
 time_goes_on_where_the_clock_is_too_coarse(void **state)
 {
-	static const char *const sets[] = { "las2d.limit0=100",
-					    "las2d.quantum_rounding=1" };
+	static const char *const sets[] = { "2d-las.limit0=100",
+					    "2d-las.quantum_rounding=1" };
 	const struct policy_opts opts = {
 		.sets = sets, .n_sets = 2, .round_s = NAN, .restart_s = NAN
 	};

@@ -112,13 +112,14 @@ parameters_that_are_wrong_are_refused_with_what_to_do(void **state)
 	static const struct {
 		const char *set, *says;
 	} cases[] = {
-		{ "las2d.limit0", "expected NAME=VALUE" },
-		{ "las2d.limit0=x", "has no number" },
-		{ "las2d.limit0=nan", "has no number" },
-		{ "las2d.limit0=-1", "expected 0 to" },
-		{ "las2d.limit9=1", "no parameter 'las2d.limit9'" },
-		{ "las2d.quantum_rounding=0.5", "expected a whole number from 0 to 2" },
-		{ "las2d.limit0=7201", "(.limit1) is below that of the first" },
+		{ "2d-las.limit0", "expected NAME=VALUE" },
+		{ "2d-las.limit0=x", "has no number" },
+		{ "2d-las.limit0=nan", "has no number" },
+		{ "2d-las.limit0=-1", "expected 0 to" },
+		{ "2d-las.limit9=1", "no parameter '2d-las.limit9'" },
+		{ "2d-las.quantum_rounding=0.5",
+		  "expected a whole number from 0 to 2" },
+		{ "2d-las.limit0=7201", "(.limit1) is below that of the first" },
 	};
 
 	(void)state;

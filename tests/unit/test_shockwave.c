@@ -537,8 +537,8 @@ steps_a_second(void *ctx, const struct pol_job *job, uint32_t n_gpus, uint32_t n
 static struct outcome
 replay(const struct published *want)
 {
-	const char *const sets[] = { "deficit.credit_s=60", "deficit.wait=1",
-				     want->set };
+	const char *const sets[] = { "deficit.initial_credit_s=60",
+				     "deficit.hold_new_jobs=1", want->set };
 	const struct policy_opts opts = { .sets = sets,
 					  .n_sets = want->set ? 3 : 2,
 					  .round_s = NAN,
@@ -598,10 +598,10 @@ static const struct published published[] = {
 	{ "gavel-throughput", 9654.699760876134, 31909.030927449847, 0.01, 0.03, NULL,
 	  true },
 	{ "allox", 9926.30656827876, 32488.621148396294, 0.005, 0.005,
-	  "assign.oldest=0.2", false },
+	  "assigned.oldest_frac=0.2", false },
 	/* The same simulator run anew, of which the mean is known: another SciPy's ties. */
-	{ "allox", 9972.915, 32488.621148396294, 1e-7, 0.005, "assign.oldest=0.2",
-	  false },
+	{ "allox", 9972.915, 32488.621148396294, 1e-7, 0.005,
+	  "assigned.oldest_frac=0.2", false },
 };
 
 static void

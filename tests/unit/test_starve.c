@@ -153,8 +153,8 @@ static const struct row {
 static void
 it_is_as_in_the_simulator_of_tiresias(void **state)
 {
-	static const char *const sets[] = { "las2d.quantum_rounding=1",
-					    "las2d.promote=2" };
+	static const char *const sets[] = { "2d-las.quantum_rounding=1",
+					    "2d-las.promote=2" };
 	struct cluster_job jobs[N_ROWS];
 	struct seen plain = { 0 }, seen = { 0 };
 
@@ -191,16 +191,18 @@ there_is_no_end_to_no_loop(void **state)
 		  { "las.limit0=3.3", "las.limit1=1e3", "las.promote=0.31" },
 		  100 },
 		{ "2d-las",
-		  { "las2d.limit0=10.1", "las2d.limit1=11", "las2d.promote=0.1" },
+		  { "2d-las.limit0=10.1", "2d-las.limit1=11", "2d-las.promote=0.1" },
 		  100 },
 		{ "2d-las",
-		  { "las2d.limit0=7", "las2d.quantum_rounding=2", "las2d.promote=0.7" },
+		  { "2d-las.limit0=7", "2d-las.quantum_rounding=2",
+		    "2d-las.promote=0.7" },
 		  100 },
 		{ "2d-gittins",
-		  { "gittins.limit0=9", "gittins.limit1=9", "gittins.promote=0.3" },
+		  { "2d-gittins.limit0=9", "2d-gittins.limit1=9",
+		    "2d-gittins.promote=0.3" },
 		  100 },
 		{ "tiresias-rounds",
-		  { "las2d.limit0=600", "las2d.limit1=900", "las2d.promote=0.5" },
+		  { "2d-las.limit0=600", "2d-las.limit1=900", "2d-las.promote=0.5" },
 		  3000 },
 	};
 	struct cluster_job jobs[MAX_JOBS];
@@ -230,10 +232,12 @@ there_is_no_end_to_no_loop(void **state)
 static void
 what_would_not_end_is_refused(void **state)
 {
-	static const char *const none[] = { "las2d.limit0=0", "las2d.promote=4" };
-	static const char *const little[] = { "las2d.limit0=10", "las2d.promote=0.09" };
-	static const char *const negative[] = { "las2d.promote=-1", "las2d.limit0=9" };
-	static const char *const fine[] = { "las2d.limit0=0", "las2d.promote=0" };
+	static const char *const none[] = { "2d-las.limit0=0", "2d-las.promote=4" };
+	static const char *const little[] = { "2d-las.limit0=10",
+					      "2d-las.promote=0.09" };
+	static const char *const negative[] = { "2d-las.promote=-1",
+						"2d-las.limit0=9" };
+	static const char *const fine[] = { "2d-las.limit0=0", "2d-las.promote=0" };
 	static const char *const *const tries[] = { none, little, negative, fine };
 	struct policy_opts opts = { .n_sets = 2, .round_s = NAN, .restart_s = NAN };
 
@@ -247,7 +251,7 @@ what_would_not_end_is_refused(void **state)
 		r = policy_new(policy_find("2d-las"), &opts, &two, &policy, &err);
 		assert_int_equal(r, i < 3 ? -EINVAL : 0);
 		if (i < 2)
-			assert_non_null(strstr(err.text, "would change places"));
+			assert_non_null(strstr(err.text, "would be preempted"));
 		if (i == 2)
 			assert_non_null(strstr(err.text, "expected 0 to"));
 		policy_free(policy);

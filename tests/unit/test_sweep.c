@@ -23,7 +23,7 @@
 	"seeds = 3,1\n"                      \
 	"[axes]\n"                           \
 	"policy = none fair\n"               \
-	"set.las2d.limit0 = 1 \"a b\" 3\n"   \
+	"set.2d-las.limit0 = 1 \"a b\" 3\n"  \
 	"operand = y.ini\n"                  \
 	"[slurm]\npartition = long\nexclusive =\n"
 
@@ -71,16 +71,17 @@ the_seed_runs_fastest_then_the_last_axis(void **state)
 	assert_string_equal(sweep.dir, "dir/");
 	assert_string_equal(sweep.out, "x.sweep");
 	assert_command(&sweep, 0,
-		       "run|x.ini|--policy=none|--set=las2d.limit0=1|--seed=3|--json|"
+		       "run|x.ini|--policy=none|--set=2d-las.limit0=1|--seed=3|--json|"
 		       "y.ini|");
 	assert_command(&sweep, 1,
-		       "run|x.ini|--policy=none|--set=las2d.limit0=1|--seed=1|--json|"
+		       "run|x.ini|--policy=none|--set=2d-las.limit0=1|--seed=1|--json|"
 		       "y.ini|");
-	assert_command(&sweep, 2,
-		       "run|x.ini|--policy=none|--set=las2d.limit0=a b|--seed=3|--json|"
-		       "y.ini|");
+	assert_command(
+		&sweep, 2,
+		"run|x.ini|--policy=none|--set=2d-las.limit0=a b|--seed=3|--json|"
+		"y.ini|");
 	assert_command(&sweep, 11,
-		       "run|x.ini|--policy=fair|--set=las2d.limit0=3|--seed=1|--json|"
+		       "run|x.ini|--policy=fair|--set=2d-las.limit0=3|--seed=1|--json|"
 		       "y.ini|");
 	assert_string_equal(sweep.sbatch.items[0], "partition=long");
 	assert_string_equal(sweep.sbatch.items[1], "exclusive");

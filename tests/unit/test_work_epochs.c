@@ -90,7 +90,7 @@ static double
 run(struct lab *lab, const char *name)
 {
 	/* Short searches: what they find is not looked at here. */
-	static const char *const sets[] = { "goodput.generations=15" };
+	static const char *const sets[] = { "goodput.max_generations=15" };
 	const struct policy_spec *spec = policy_find(name);
 	const struct policy_opts policy_opts = {
 		.seed = 1, .round_s = NAN, .sets = sets, .n_sets = spec->adapts

@@ -1,10 +1,10 @@
 /*
- * plan_tune.c - jobs have as many CPUs as they can use, as long as no GPU is idle for it
+ * plan_synergy.c - as many CPUs as jobs can use, as long as no GPU idles for lack of CPUs
  * (Synergy, OSDI 2022).
  *
- * In each round jobs are placed in order, into the empty cluster.  One whose CPUs are not
- * to be had where its GPUs are gives up those beyond an even share; and if that is not
- * enough, so do others there.
+ * In each round jobs are placed in order, into the empty cluster.  A job whose CPUs are not
+ * available where its GPUs are gives up those beyond an even share; if that is not enough,
+ * other jobs on that node do.
  */
 #include <math.h>
 
@@ -39,14 +39,14 @@ struct state {
 
 static const struct pol_param params[] = {
 	[ORDER] = { "synergy.order",
-		    "0: as they came; 1: least remaining time first; 2: "
-		    "least attained GPU time first",
+		    "0: by arrival; 1: least remaining time first; 2: least attained "
+		    "GPU time first",
 		    0, 0, 2, true },
-	[EVEN] = { "synergy.cpus",
+	[EVEN] = { "synergy.cpus_per_gpu",
 		   "CPUs of a node for each of its GPUs (Synergy's code)", 3, 1, 1024,
 		   true },
 	[MOST] = { "synergy.max_cpus_per_gpu",
-		   "CPUs for a GPU that a job may have (Synergy's profiles)", 12, 1,
+		   "most CPUs per GPU that a job may get (Synergy's profiles)", 12, 1,
 		   1024, true },
 	[N_PARAMS] = { 0 },
 };
@@ -107,7 +107,7 @@ sort_list(struct state *s, const struct pol_view *view)
 
 /* ---- CPUs -------------------------------------------------------------------------------- */
 
-/* For each GPU, as many as make loading no longer than the rest of an iteration. */
+/* CPUs per GPU that make loading no longer than the rest of an iteration. */
 static uint32_t
 wanted(const struct state *s, const struct pol_job *job)
 {
@@ -116,7 +116,7 @@ wanted(const struct state *s, const struct pol_job *job)
 	return (uint32_t)fmin(fmax(cpus, 1), s->most);
 }
 
-/* The node that is left with the fewest GPUs, of those with so many CPUs. */
+/* The node that is left with the fewest GPUs, of those with n_cpus CPUs. */
 static uint32_t
 find_node(const struct state *s, const struct pol_cluster *cluster, uint32_t n_gpus,
 	  uint32_t n_cpus)
@@ -130,7 +130,7 @@ find_node(const struct state *s, const struct pol_cluster *cluster, uint32_t n_g
 	return best;
 }
 
-/* Another one gives up what is beyond an even share, wherever it is. */
+/* Another job gives up its CPUs beyond an even share, on all its nodes. */
 static void
 cut(struct state *s, const struct pol_plan *plan, const struct pol_grant *grant)
 {
@@ -145,7 +145,7 @@ cut(struct state *s, const struct pol_plan *plan, const struct pol_grant *grant)
 	s->cpus.items[grant->job] = s->even;
 }
 
-/* Others on a node are cut, the last one first, until it has so many CPUs. */
+/* Cuts the jobs of a node, last one first, until n_cpus CPUs are free. */
 static void
 make_room(struct state *s, const struct pol_plan *plan, uint32_t node, uint32_t n_cpus)
 {
@@ -175,7 +175,7 @@ take(struct state *s, struct pol_plan *plan, const struct pol_job *job, uint32_t
 	place_take(&s->free, plan, node, n_gpus);
 }
 
-/* On one node, with as many CPUs as it can have there; false: no node has the GPUs. */
+/* On one node, with as many CPUs as possible; false: no node has the GPUs. */
 static bool
 place_on_node(struct state *s, const struct pol_view *view, const struct pol_job *job,
 	      struct pol_plan *plan)
@@ -206,7 +206,7 @@ find_roomiest(const struct state *s, const struct pol_cluster *cluster)
 	return best;
 }
 
-/* On the nodes with the most GPUs, with an even share of their CPUs at most. */
+/* On the nodes with most GPUs, with at most an even share of their CPUs. */
 static void
 place_on_nodes(struct state *s, const struct pol_view *view, const struct pol_job *job,
 	       struct pol_plan *plan)
@@ -224,15 +224,7 @@ place_on_nodes(struct state *s, const struct pol_view *view, const struct pol_jo
 		take(s, plan, job, node, n);
 		left -= n;
 	}
-	for (size_t i = first + 1; i < plan->pieces.n; i++)
-		for (size_t k = i; k > first && plan->pieces.items[k].node <
-							plan->pieces.items[k - 1].node;
-		     k--) {
-			struct pol_piece piece = plan->pieces.items[k];
-
-			plan->pieces.items[k] = plan->pieces.items[k - 1];
-			plan->pieces.items[k - 1] = piece;
-		}
+	place_sort(plan->pieces.items + first, (uint32_t)(plan->pieces.n - first));
 }
 
 static void
@@ -246,24 +238,15 @@ serve(struct state *s, const struct pol_view *view, const struct pol_job *job,
 	s->cpus.items[job->id] = wanted(s, job);
 	if (!place_on_node(s, view, job, plan))
 		place_on_nodes(s, view, job, plan);
-	vec_push(&plan->grants,
-		 ((struct pol_grant){ .job = job->id,
-				      .n_gpus = job->n_gpus,
-				      .group = job->id,
-				      .first_piece = first,
-				      .n_pieces = (uint32_t)plan->pieces.n - first,
-				      .share = 1 }));
+	pol_plan_grant(plan, job->id, job->n_gpus, job->id, first);
 }
 
 static uint32_t
-plan(void *state, const struct pol_view *view, const uint32_t *ids, uint32_t n,
-     struct pol_plan *plans, uint32_t n_max)
+plan(void *state, const struct pol_view *view, struct pol_plan *plans, uint32_t n_max)
 {
 	struct state *s = state;
 	struct pol_plan *plan = &plans[0];
 
-	(void)ids;
-	(void)n;
 	(void)n_max;
 	sort_list(s, view);
 	vec_reserve(&s->n_free, view->cluster->n_nodes);
@@ -279,10 +262,10 @@ plan(void *state, const struct pol_view *view, const uint32_t *ids, uint32_t n,
 	return 1;
 }
 
-const struct pol_planner planner_tune = {
-	.module = { .name = "tune",
-		    .text = "as many CPUs as a job can use, as long as no GPU is idle for "
-			    "it",
+const struct pol_planner planner_synergy = {
+	.module = { .name = "synergy",
+		    .text = "as many CPUs as a job can use, as long as no GPU idles "
+			    "for lack of CPUs",
 		    .params = params,
 		    .state_size = sizeof(struct state),
 		    .init = init,

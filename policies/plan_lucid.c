@@ -1,8 +1,8 @@
 /*
- * plan_profile.c - jobs are looked at for a while on a few nodes set apart, then the least
- * predicted GPU time goes first, in pairs that hardly feel each other (Lucid, ASPLOS 2023).
+ * plan_lucid.c - profiling on nodes set apart, then least predicted GPU time first, in pairs
+ * with little interference (Lucid, ASPLOS 2023).
  *
- * Nobody is stopped but once, when it has been looked at.
+ * A job is stopped only once, when its profiling ends.
  */
 #include <math.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 
 #define HOUR_S    3600.0
 #define WINDOW_S  600.0
-#define MAX_SCORE 2 /* That a pair may have together. */
+#define MAX_SCORE 2 /* Sum of a pair's scores. */
 
 enum {
 	BY,
@@ -30,9 +30,9 @@ enum {
 };
 
 enum phase {
-	NEW,   /* Waits to be looked at. */
-	TRIED, /* Runs apart. */
-	KNOWN, /* Waits. */
+	NEW,      /* Waits to be profiled. */
+	PROFILED, /* Is being profiled. */
+	KNOWN,    /* Waits for the main part. */
 	RUNNING
 };
 
@@ -40,7 +40,7 @@ enum score {
 	SCORE_TINY,
 	SCORE_MEDIUM,
 	SCORE_JUMBO,
-	SCORE_UNKNOWN, /* Shares with nobody. */
+	SCORE_UNKNOWN, /* Never shares. */
 };
 
 struct it {
@@ -51,16 +51,16 @@ struct it {
 	bool has_joined; /* Its mate was there before. */
 };
 
-/* Nodes that jobs may be placed on, and how. */
+/* A set of nodes, and a placement on it. */
 struct part {
-	struct pol_cluster cluster; /* The others have no GPUs. */
+	struct pol_cluster cluster; /* Other nodes have no GPUs. */
 	uint32_t *n_gpus;           /* Owned. */
 	void *place;                /* State of the placement; owned. */
 };
 
 struct state {
 	struct order_list list;
-	VEC(uint32_t) running; /* Those in the main part, as they began. */
+	VEC(uint32_t) running; /* Jobs in the main part, by start. */
 	VEC(struct it) its;    /* By id. */
 	VEC(double) came_s;    /* Of the last hour, from first_came on. */
 	size_t first_came;
@@ -75,21 +75,26 @@ struct state {
 static const struct pol_param params[] = {
 	[BY] = PREDICTED_PARAM,
 	[NODES] = { "lucid.profiling_nodes",
-		    "set apart for looking at jobs, at most half of them (Lucid's code)",
+		    "nodes set apart for profiling, at most half of all (Lucid's code)",
 		    2, 0, 65536, true },
-	[TIME] = { "lucid.time", "s that a job is looked at (Lucid's code: 200 or 80)",
-		   200, 0, 1e9, false },
-	[LIMIT] = { "lucid.gpus", "jobs with more are not looked at (Lucid's code)", 8,
-		    0, 1e6, true },
-	[SHARED] = { "lucid.shared_gpus", "jobs with more never share (Lucid's code)",
-		     8, 0, 1e6, true },
-	[TINY] = { "lucid.tiny", "share of an iteration on the GPU: up to it, tiny",
-		   0.3, 0, 1, false },
-	[JUMBO] = { "lucid.jumbo", "share of an iteration on the GPU: above it, jumbo",
-		    0.7, 0, 1, false },
-	[RATE] = { "lucid.rate",
-		   "jobs in 10 minutes: with fewer, nobody shares (Lucid's code)", 2, 0,
-		   1e9, false },
+	[TIME] = { "lucid.profiling_s",
+		   "profiling time of a job, s (Lucid's code: 200 or 80)", 200, 0, 1e9,
+		   false },
+	[LIMIT] = { "lucid.max_profiled_gpus",
+		    "jobs with more GPUs are not profiled (Lucid's code)", 8, 0, 1e6,
+		    true },
+	[SHARED] = { "lucid.max_shared_gpus",
+		     "jobs with more GPUs never share (Lucid's code)", 8, 0, 1e6,
+		     true },
+	[TINY] = { "lucid.tiny_share",
+		   "GPU share of an iteration up to which a job is tiny", 0.3, 0, 1,
+		   false },
+	[JUMBO] = { "lucid.jumbo_share",
+		    "GPU share of an iteration above which a job is jumbo", 0.7, 0, 1,
+		    false },
+	[RATE] = { "lucid.sharing_rate",
+		   "arrivals in 10 minutes up to which no jobs share (Lucid's code)", 2,
+		   0, 1e9, false },
 	[N_PARAMS] = { 0 },
 };
 
@@ -97,7 +102,7 @@ static const char *
 why_not(const double *values)
 {
 	return values[JUMBO] < values[TINY]
-		       ? "lucid.jumbo is below lucid.tiny; set both"
+		       ? "lucid.jumbo_share is below lucid.tiny_share; set both"
 		       : NULL;
 }
 
@@ -230,7 +235,7 @@ on_event(void *state, const struct pol_view *view, enum pol_event event,
 	order_list_event(&s->list, event, job->id);
 }
 
-/* When the next one has been looked at. */
+/* When the next profiling ends. */
 static double
 wakeup_s(void *state, const struct pol_view *view)
 {
@@ -240,13 +245,13 @@ wakeup_s(void *state, const struct pol_view *view)
 	for (size_t i = 0; i < s->list.ids.n; i++) {
 		const struct pol_job *job = &view->jobs[s->list.ids.items[i]];
 
-		if (s->its.items[job->id].phase == TRIED && job->n_pieces)
+		if (s->its.items[job->id].phase == PROFILED && job->n_pieces)
 			next_s = fmin(next_s, job->since_s + s->time_s);
 	}
 	return next_s;
 }
 
-/* Few jobs come: those of the last hour stand for those that are foretold. */
+/* Whether jobs arrive often: the last hour's arrivals stand for a forecast. */
 static bool
 is_busy(struct state *s, const struct pol_view *view)
 {
@@ -258,19 +263,7 @@ is_busy(struct state *s, const struct pol_view *view)
 
 /* ---- Placing ------------------------------------------------------------------------------ */
 
-static void
-grant(struct pol_plan *plan, const struct pol_job *job, uint32_t group, uint32_t first,
-      uint32_t n)
-{
-	vec_push(&plan->grants, ((struct pol_grant){ .job = job->id,
-						     .n_gpus = job->n_gpus,
-						     .group = group,
-						     .first_piece = first,
-						     .n_pieces = n,
-						     .share = 1 }));
-}
-
-/* Those that run go on; those that have been looked at wait again. */
+/* Running jobs go on; jobs whose profiling ended wait again. */
 static void
 keep(struct state *s, const struct pol_view *view, struct pol_plan *plan)
 {
@@ -281,9 +274,9 @@ keep(struct state *s, const struct pol_view *view, struct pol_plan *plan)
 		struct it *it = &s->its.items[job->id];
 		uint32_t first = (uint32_t)plan->pieces.n;
 
-		if (it->phase == TRIED && view->now_s >= job->since_s + s->time_s)
+		if (it->phase == PROFILED && view->now_s >= job->since_s + s->time_s)
 			it->phase = KNOWN;
-		if (it->phase != TRIED && it->phase != RUNNING)
+		if (it->phase != PROFILED && it->phase != RUNNING)
 			continue;
 		for (uint32_t k = 0; k < job->n_pieces; k++) {
 			vec_push(&plan->pieces, job->pieces[k]);
@@ -291,8 +284,8 @@ keep(struct state *s, const struct pol_view *view, struct pol_plan *plan)
 				s->n_free.items[job->pieces[k].node] -=
 					job->pieces[k].n_gpus;
 		}
-		grant(plan, job, it->has_joined ? it->mate : job->id, first,
-		      job->n_pieces);
+		pol_plan_grant(plan, job->id, job->n_gpus,
+			       it->has_joined ? it->mate : job->id, first);
 	}
 }
 
@@ -300,11 +293,7 @@ static bool
 place(struct state *s, const struct pol_view *view, const struct part *part,
       const struct pol_job *job, struct pol_plan *plan)
 {
-	const struct pol_want want = { .job = job->id,
-				       .n_gpus = job->n_gpus,
-				       .type = POL_NONE,
-				       .group = job->id,
-				       .share = 1 };
+	const struct pol_want want = place_want(job);
 	struct pol_view seen = *view;
 	struct pol_free free = { 0 };
 	uint32_t first = (uint32_t)plan->pieces.n, n;
@@ -321,11 +310,11 @@ place(struct state *s, const struct pol_view *view, const struct part *part,
 		s->n_free.items[plan->pieces.items[first + i].node] -=
 			plan->pieces.items[first + i].n_gpus;
 	if (n)
-		grant(plan, job, job->id, first, n);
+		pol_plan_grant(plan, job->id, job->n_gpus, job->id, first);
 	return n > 0;
 }
 
-/* ---- Who goes first ------------------------------------------------------------------------ */
+/* ---- Order of service ------------------------------------------------------------------------ */
 
 static void
 list_waiting(struct state *s, const struct pol_view *view, enum phase phase)
@@ -344,7 +333,7 @@ list_waiting(struct state *s, const struct pol_view *view, enum phase phase)
 	order_list_sort_ids(&s->list, s->waiting.items, (uint32_t)s->waiting.n);
 }
 
-/* Those with the fewest GPUs first; nobody passes one that does not fit. */
+/* Fewest GPUs first; a job that does not fit blocks those behind it. */
 static void
 serve_new(struct state *s, const struct pol_view *view, struct pol_plan *plan)
 {
@@ -354,11 +343,11 @@ serve_new(struct state *s, const struct pol_view *view, struct pol_plan *plan)
 
 		if (!place(s, view, &s->apart, &view->jobs[id], plan))
 			return;
-		s->its.items[id].phase = TRIED;
+		s->its.items[id].phase = PROFILED;
 	}
 }
 
-/* The first that runs alone, and is none too large for it. */
+/* The first job without a mate that the job may join. */
 static uint32_t
 find_mate(const struct state *s, const struct pol_view *view, const struct pol_job *job)
 {
@@ -381,15 +370,16 @@ find_mate(const struct state *s, const struct pol_view *view, const struct pol_j
 static void
 join(struct state *s, const struct pol_job *job, uint32_t mate, struct pol_plan *plan)
 {
-	const struct pol_grant *first = pol_plan_find(plan, mate);
+	struct pol_grant grant = *pol_plan_find(plan, mate);
 
 	s->its.items[mate].mate = job->id;
 	s->its.items[job->id].mate = mate;
 	s->its.items[job->id].has_joined = true;
-	grant(plan, job, mate, first->first_piece, first->n_pieces);
+	grant.job = job->id;
+	vec_push(&plan->grants, grant);
 }
 
-/* While nobody shares, nobody passes one that does not fit either. */
+/* While jobs do not share, one that does not fit blocks those behind it. */
 static void
 serve_known(struct state *s, const struct pol_view *view, struct pol_plan *plan)
 {
@@ -414,13 +404,10 @@ serve_known(struct state *s, const struct pol_view *view, struct pol_plan *plan)
 }
 
 static uint32_t
-plan(void *state, const struct pol_view *view, const uint32_t *ids, uint32_t n,
-     struct pol_plan *plans, uint32_t n_max)
+plan(void *state, const struct pol_view *view, struct pol_plan *plans, uint32_t n_max)
 {
 	struct state *s = state;
 
-	(void)ids;
-	(void)n;
 	(void)n_max;
 	keep(s, view, &plans[0]);
 	serve_new(s, view, &plans[0]);
@@ -428,7 +415,7 @@ plan(void *state, const struct pol_view *view, const uint32_t *ids, uint32_t n,
 	return 1;
 }
 
-/* Who went to the others would keep jobs from being looked at. */
+/* A job moved to the profiling nodes would block profiling. */
 static const uint32_t *
 parts(const void *state)
 {
@@ -437,10 +424,10 @@ parts(const void *state)
 	return s->parts.items;
 }
 
-const struct pol_planner planner_profile = {
-	.module = { .name = "profile",
-		    .text = "jobs are looked at apart; then the least predicted GPU time "
-			    "first, in pairs that hardly feel each other",
+const struct pol_planner planner_lucid = {
+	.module = { .name = "lucid",
+		    .text = "profiling on nodes set apart; then least predicted GPU "
+			    "time first, in pairs with little interference",
 		    .params = params,
 		    .state_size = sizeof(struct state),
 		    .init = init,

@@ -1,43 +1,43 @@
 /*
- * plan_guests.c - guaranteed jobs have GPUs for themselves, as they came; others are guests
- * on what they leave (AntMan, OSDI 2020).
+ * plan_antman.c - guaranteed jobs with GPUs of their own, and opportunistic jobs on the
+ * capacity these leave (AntMan, OSDI 2020).
  *
- * A guaranteed job that does not fit yet holds back what it can: GPUs of one node, or whole
- * nodes where it wants several.  A guest is let in on the GPUs with the least load that
- * have no other guest, wherever they are.  Nobody who runs is stopped or moved.
+ * A guaranteed job that does not fit yet reserves GPUs as they become free: of one node, or
+ * whole nodes if it needs several.  An opportunistic job is admitted on the GPUs with the
+ * lowest load that have no other one, on any node.  Running jobs are never stopped or moved.
  */
 #include "policies/order_list.h"
 #include "policies/places.h"
 #include "policies/planners.h"
 
 /*
- * The load that jobs are held to make of a GPU.  Sums are kept as they come: in which
- * order guests find GPUs of "the same" load rests on their last digits in the published
- * simulator, and so its numbers do.
+ * The load that a job is assumed to put on a GPU.  Sums are not rounded: in the published
+ * simulator, the order of GPUs of "equal" load, and so its numbers, depend on their last
+ * digits.
  */
-#define LOAD_GUARANTEED 0.1
-#define LOAD_STARTED    0.01 /* Of it, once it runs. */
-#define LOAD_GUEST      0.9
-#define LOAD_LIMIT      0.8 /* Below, there is room for a guest. */
+#define LOAD_GUARANTEED    0.1
+#define LOAD_STARTED       0.01 /* Of it, once it runs. */
+#define LOAD_OPPORTUNISTIC 0.9
+#define LOAD_LIMIT         0.8 /* Below it, an opportunistic job fits. */
 
 struct gpu {
 	uint32_t node;
-	uint32_t owner, guest; /* POL_NONE: nobody. */
+	uint32_t owner, opportunist; /* Jobs, or POL_NONE. */
 };
 
 struct state {
 	struct order_list list;
-	uint32_t guest_priority;
+	uint32_t opportunistic_priority;
 	uint32_t node_gpus, n_nodes; /* Of the largest node. */
 	bool is_even;                /* All nodes have as many GPUs. */
 	VEC(struct gpu) gpus;        /* Node by node. */
 	VEC(double) loads;           /* [gpus] */
 	VEC(uint32_t) first_gpu;     /* By node. */
-	VEC(uint32_t) n_free;        /* By node: GPUs that nobody owns. */
+	VEC(uint32_t) n_free;        /* By node: GPUs without an owner. */
 	uint32_t n_all_free;
-	VEC(uint32_t) holder;   /* By node: who waits for more of it; POL_NONE. */
-	VEC(uint32_t) n_lacked; /* By id: GPUs it waits for; 0: it runs. */
-	VEC(uint32_t) node_of;  /* By id: of which it holds some back; POL_NONE. */
+	VEC(uint32_t) holder;   /* By node: the job that reserves it, or POL_NONE. */
+	VEC(uint32_t) n_lacked; /* By id: GPUs it still waits for; 0: it runs. */
+	VEC(uint32_t) node_of;  /* By id: the node it reserves, or POL_NONE. */
 	VEC(uint32_t) found, scratch;   /* GPUs, sorted by load. */
 	VEC(uint32_t) slots, next_slot; /* GPUs job by job; by id. */
 	struct pol_plan tried;
@@ -45,7 +45,7 @@ struct state {
 
 static const struct pol_param params[] = {
 	{ "antman.opportunistic_priority",
-	  "that jobs have which are guests (in Muri's traces)", 1, -1e6, 1e6, true },
+	  "priority of opportunistic jobs (in Muri's traces)", 1, -1e6, 1e6, true },
 	{ 0 },
 };
 
@@ -56,7 +56,7 @@ init(void *state, const double *values, const struct pol_cluster *cluster,
 	struct state *s = state;
 
 	(void)rng;
-	s->guest_priority = (uint32_t)(int32_t)values[0];
+	s->opportunistic_priority = (uint32_t)(int32_t)values[0];
 	s->n_nodes = cluster->n_nodes;
 	s->is_even = true;
 	s->n_all_free = cluster->n_all_gpus;
@@ -105,9 +105,9 @@ leave(struct state *s, uint32_t id)
 			s->loads.items[i] -= LOAD_GUARANTEED;
 			s->n_free.items[gpu->node]++;
 			s->n_all_free++;
-		} else if (gpu->guest == id) {
-			gpu->guest = POL_NONE;
-			s->loads.items[i] -= LOAD_GUEST;
+		} else if (gpu->opportunist == id) {
+			gpu->opportunist = POL_NONE;
+			s->loads.items[i] -= LOAD_OPPORTUNISTIC;
 		}
 	}
 }
@@ -131,14 +131,14 @@ on_event(void *state, const struct pol_view *view, enum pol_event event,
 }
 
 static bool
-is_guest(const struct state *s, const struct pol_job *job)
+is_opportunistic(const struct state *s, const struct pol_job *job)
 {
-	return (uint32_t)job->priority == s->guest_priority;
+	return (uint32_t)job->priority == s->opportunistic_priority;
 }
 
 /* ---- Guaranteed jobs -------------------------------------------------------------------- */
 
-/* What it waited for is there. */
+/* A job that has all its GPUs begins. */
 static void
 begin(struct state *s, uint32_t id)
 {
@@ -149,7 +149,7 @@ begin(struct state *s, uint32_t id)
 		s->holder.items[s->node_of.items[id]] = POL_NONE;
 }
 
-/* The first 'n' that nobody owns. */
+/* The first 'n' GPUs without an owner. */
 static void
 take(struct state *s, uint32_t id, uint32_t node, uint32_t n)
 {
@@ -167,7 +167,7 @@ take(struct state *s, uint32_t id, uint32_t node, uint32_t n)
 		begin(s, id);
 }
 
-/* The first node with room; or else that on which most can be held back. */
+/* The first node with room; else the one where most GPUs can be reserved. */
 static uint32_t
 find_node(const struct state *s, const struct pol_cluster *cluster, uint32_t n_gpus)
 {
@@ -177,7 +177,7 @@ find_node(const struct state *s, const struct pol_cluster *cluster, uint32_t n_g
 		if (s->n_free.items[i] >= n_gpus)
 			return i;
 	for (uint32_t i = 0; i < s->n_nodes; i++) {
-		/* One node is held back for one job: two could wait for each other. */
+		/* A node is reserved for one job: two could wait for each other. */
 		if (s->holder.items[i] != POL_NONE || cluster->n_gpus[i] < n_gpus ||
 		    s->n_free.items[i] <= n_best)
 			continue;
@@ -213,16 +213,12 @@ serve_on_nodes(struct state *s, const struct pol_job *job)
 			take(s, job->id, i, s->node_gpus);
 }
 
-/* All at once: jobs that held back parts could wait for each other. */
+/* All at once: jobs that reserved parts could wait for each other. */
 static void
 serve_at_once(struct state *s, const struct pol_view *view, const struct pol_job *job)
 {
 	struct pol_free room = { .n_all = s->n_all_free };
-	const struct pol_want want = { .job = job->id,
-				       .n_gpus = job->n_gpus,
-				       .type = POL_NONE,
-				       .group = job->id,
-				       .share = 1 };
+	const struct pol_want want = place_want(job);
 
 	s->scratch.n = 0;
 	for (uint32_t i = 0; i < s->n_nodes; i++)
@@ -248,9 +244,9 @@ serve(struct state *s, const struct pol_view *view, const struct pol_job *job)
 		serve_at_once(s, view, job);
 }
 
-/* ---- Guests -------------------------------------------------------------------------------- */
+/* ---- Opportunistic jobs -------------------------------------------------------------------------------- */
 
-/* GPUs that have room for one. */
+/* GPUs on which an opportunistic job fits. */
 static void
 find_open(struct state *s)
 {
@@ -268,8 +264,8 @@ let_in(struct state *s, const struct pol_job *job)
 	order_sort(s->found.items, (uint32_t)s->found.n, s->loads.items,
 		   s->scratch.items);
 	for (uint32_t i = 0; i < job->n_gpus; i++) {
-		s->gpus.items[s->found.items[i]].guest = job->id;
-		s->loads.items[s->found.items[i]] += LOAD_GUEST;
+		s->gpus.items[s->found.items[i]].opportunist = job->id;
+		s->loads.items[s->found.items[i]] += LOAD_OPPORTUNISTIC;
 	}
 	s->n_lacked.items[job->id] = 0;
 	find_open(s);
@@ -277,7 +273,7 @@ let_in(struct state *s, const struct pol_job *job)
 
 /* ---- The plan ---------------------------------------------------------------------------- */
 
-/* GPUs of those that run, in 'slots', job by job and in order; what next_slot ends at. */
+/* Lists the GPUs of running jobs in 'slots', job by job; next_slot is each job's end. */
 static void
 list_gpus(struct state *s, const struct pol_view *view)
 {
@@ -296,24 +292,24 @@ list_gpus(struct state *s, const struct pol_view *view)
 
 		if (gpu->owner != POL_NONE && !s->n_lacked.items[gpu->owner])
 			s->slots.items[s->next_slot.items[gpu->owner]++] = i;
-		if (gpu->guest != POL_NONE)
-			s->slots.items[s->next_slot.items[gpu->guest]++] = i;
+		if (gpu->opportunist != POL_NONE)
+			s->slots.items[s->next_slot.items[gpu->opportunist]++] = i;
 	}
 }
 
 static void
-add_host(struct pol_plan *plan, struct pol_grant *grant, uint32_t job, uint32_t node)
+add_owner(struct pol_plan *plan, struct pol_grant *grant, uint32_t job, uint32_t node)
 {
-	struct pol_host *hosts = plan->hosts.items + grant->first_host;
+	struct pol_owner *owners = plan->owners.items + grant->first_owner;
 
-	for (uint32_t i = 0; i < grant->n_hosts; i++) {
-		if (hosts[i].job == job && hosts[i].node == node) {
-			hosts[i].n_gpus++;
+	for (uint32_t i = 0; i < grant->n_owners; i++) {
+		if (owners[i].job == job && owners[i].node == node) {
+			owners[i].n_gpus++;
 			return;
 		}
 	}
-	vec_push(&plan->hosts, ((struct pol_host){ job, node, 1 }));
-	grant->n_hosts++;
+	vec_push(&plan->owners, ((struct pol_owner){ job, node, 1 }));
+	grant->n_owners++;
 }
 
 static void
@@ -325,8 +321,7 @@ grant(const struct state *s, const struct pol_job *job, struct pol_plan *plan)
 				   .n_gpus = job->n_gpus,
 				   .group = job->id,
 				   .first_piece = (uint32_t)plan->pieces.n,
-				   .first_host = (uint32_t)plan->hosts.n,
-				   .share = 1 };
+				   .first_owner = (uint32_t)plan->owners.n };
 
 	for (uint32_t i = 0; i < job->n_gpus; i++) {
 		const struct gpu *gpu = &s->gpus.items[slots[i]];
@@ -335,53 +330,51 @@ grant(const struct state *s, const struct pol_job *job, struct pol_plan *plan)
 			plan->pieces.items[plan->pieces.n - 1].n_gpus++;
 		else
 			vec_push(&plan->pieces, ((struct pol_piece){ gpu->node, 1 }));
-		if (gpu->guest == job->id && gpu->owner != POL_NONE &&
+		if (gpu->opportunist == job->id && gpu->owner != POL_NONE &&
 		    !s->n_lacked.items[gpu->owner])
-			add_host(plan, &grant, gpu->owner, gpu->node);
+			add_owner(plan, &grant, gpu->owner, gpu->node);
 	}
 	grant.n_pieces = (uint32_t)plan->pieces.n - grant.first_piece;
 	vec_push(&plan->grants, grant);
 }
 
 static uint32_t
-plan(void *state, const struct pol_view *view, const uint32_t *ids, uint32_t n,
-     struct pol_plan *plans, uint32_t n_max)
+plan(void *state, const struct pol_view *view, struct pol_plan *plans, uint32_t n_max)
 {
 	struct state *s = state;
 
-	(void)ids;
-	(void)n;
 	(void)n_max;
 	for (size_t i = 0; i < s->list.ids.n; i++) {
 		const struct pol_job *job = &view->jobs[s->list.ids.items[i]];
 
-		if (s->n_lacked.items[job->id] && !is_guest(s, job))
+		if (s->n_lacked.items[job->id] && !is_opportunistic(s, job))
 			serve(s, view, job);
 	}
 	find_open(s);
 	for (size_t i = 0; i < s->list.ids.n; i++) {
 		const struct pol_job *job = &view->jobs[s->list.ids.items[i]];
 
-		if (s->n_lacked.items[job->id] && is_guest(s, job) &&
+		if (s->n_lacked.items[job->id] && is_opportunistic(s, job) &&
 		    job->n_gpus <= s->found.n)
 			let_in(s, job);
 	}
 	list_gpus(s, view);
-	for (int guests = 0; guests < 2; guests++) {
+	for (int pass = 0; pass < 2; pass++) {
 		for (size_t i = 0; i < s->list.ids.n; i++) {
 			const struct pol_job *job = &view->jobs[s->list.ids.items[i]];
 
-			if (!s->n_lacked.items[job->id] && is_guest(s, job) == guests)
+			if (!s->n_lacked.items[job->id] &&
+			    is_opportunistic(s, job) == pass)
 				grant(s, job, &plans[0]);
 		}
 	}
 	return 1;
 }
 
-const struct pol_planner planner_guests = {
-	.module = { .name = "guests",
-		    .text = "guaranteed jobs as they came, holding back what they wait "
-			    "for; guests on what those leave",
+const struct pol_planner planner_antman = {
+	.module = { .name = "antman",
+		    .text = "guaranteed jobs by arrival, reserving GPUs as they "
+			    "become free; opportunistic jobs on what these leave",
 		    .params = params,
 		    .state_size = sizeof(struct state),
 		    .init = init,

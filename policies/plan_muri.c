@@ -1,11 +1,11 @@
 /*
- * plan_interleave.c - jobs that take turns on the same GPUs (Muri, SIGCOMM 2022).
+ * plan_muri.c - jobs that interleave their stages on the same GPUs (Muri, SIGCOMM 2022).
  *
- * From the order of service up to four times as many jobs as there is room for are taken.
- * While they ask for more than there is, jobs - then pairs of them - of as many GPUs are
- * matched in pairs, so that the sum of the shares of the time in which stages are busy is
- * largest.  Groups that would be slower than one after another are dissolved.  What is
- * left is served in order, the largest placed first.
+ * Takes up to four times as many jobs from the order of service as there is room for.  While
+ * they request more GPUs than there are, jobs of equal size, then pairs of them, are matched
+ * in pairs, so that the sum of the utilizations of stages is largest.  Groups that would be
+ * slower than one job after another are dissolved.  The groups are served in order, and the
+ * largest are placed first.
  */
 #include <math.h>
 #include <string.h>
@@ -56,11 +56,12 @@ enum {
 };
 
 static const struct pol_param params[] = {
-	[MAX_JOBS] = { "muri.max_jobs", "on the same GPUs (Muri's code)", 4, 1,
+	[MAX_JOBS] = { "muri.max_jobs",
+		       "most jobs that share the same GPUs (Muri's code)", 4, 1,
 		       STAGES_MAX_JOBS, true },
 	[ASKED] = { "muri.use_requested_duration",
-		    "1: a job that has not begun has left what was predicted (Muri's "
-		    "simulator)",
+		    "1: a job that has not begun is sorted by its predicted duration "
+		    "(Muri's simulator)",
 		    0, 0, 1, true },
 	[N_PARAMS] = { 0 },
 };
@@ -121,16 +122,12 @@ empty(struct state *s, const struct pol_view *view)
 static uint32_t
 place(struct state *s, const struct pol_view *view, uint32_t id, struct pol_plan *plan)
 {
-	const struct pol_want want = { .job = id,
-				       .n_gpus = view->jobs[id].n_gpus,
-				       .type = POL_NONE,
-				       .group = id,
-				       .share = 1 };
+	const struct pol_want want = place_want(&view->jobs[id]);
 
 	return place_whole.place(NULL, view, &want, &s->free, plan);
 }
 
-/* ---- Who is considered -------------------------------------------------------------------- */
+/* ---- Candidates -------------------------------------------------------------------- */
 
 static struct bucket *
 bucket_of(struct state *s, uint32_t n_gpus)
@@ -166,7 +163,7 @@ sort_list(struct state *s, const struct pol_view *view)
 	order_list_sort(&s->list);
 }
 
-/* Each that has room brings the next of its size with it.  Returns what they all want. */
+/* Each job that fits also chooses the next of its size.  Returns the GPUs of all. */
 static uint64_t
 choose(struct state *s, const struct pol_view *view)
 {
@@ -204,7 +201,7 @@ choose(struct state *s, const struct pol_view *view)
 	return n_wanted;
 }
 
-/* ---- Who shares with whom ------------------------------------------------------------------ */
+/* ---- Groups ------------------------------------------------------------------ */
 
 static double
 cycle_s(const struct pol_view *view, const struct group *group)
@@ -248,8 +245,8 @@ sum_stages_s(const struct pol_view *view, const struct group *a, const struct gr
 }
 
 /*
- * The share of the time in which the stages of both would be busy.  Both ways, as they
- * differ in rounding, by which the published simulator chooses among equals.
+ * The utilization of stages by both groups.  Computed both ways, since they differ in
+ * rounding, which breaks ties in the published simulator.
  */
 static void
 weigh(struct state *s, const struct pol_view *view, const struct bucket *bucket,
@@ -270,7 +267,7 @@ weigh(struct state *s, const struct pol_view *view, const struct bucket *bucket,
 	*vu = sum_stages_s(view, b, a) / slots_s;
 }
 
-/* Pairs of groups of a bucket, as long as more is wanted than there is. */
+/* Pairs the groups of a bucket while the request exceeds the cluster. */
 static void
 pair(struct state *s, const struct pol_view *view, struct bucket *bucket,
      uint64_t *n_wanted)
@@ -288,7 +285,7 @@ pair(struct state *s, const struct pol_view *view, struct bucket *bucket,
 			weigh(s, view, bucket, v, u);
 	}
 	matching_find(n, s->weights.items, mates);
-	/* Where the later one of a pair is; both, if there is room for them. */
+	/* A pair takes the later one's position; both stay if there is room. */
 	s->sorted.n = 0;
 	for (uint32_t u = 0; u < n; u++) {
 		if (mates[u] != MATCHING_NONE && mates[u] > u)
@@ -315,7 +312,7 @@ is_worth_it(const struct pol_view *view, const struct group *group)
 	double sum_s = 0;
 
 	for (uint32_t i = 0; i < group->n; i++)
-		sum_s += STAGES_ALONE * view->jobs[group->ids[i]].iteration_s;
+		sum_s += STAGES_ISOLATED * view->jobs[group->ids[i]].iteration_s;
 	return group->n == 1 || cycle_s(view, group) <= sum_s;
 }
 
@@ -384,30 +381,22 @@ static void
 grant(struct state *s, const struct pol_view *view, const struct group *group,
       uint32_t id, struct pol_plan *plan)
 {
-	uint32_t first = (uint32_t)plan->pieces.n, n = place(s, view, id, plan);
+	size_t first = plan->pieces.n;
 
-	if (!n)
+	if (!place(s, view, id, plan))
 		return;
 	for (uint32_t k = 0; k < group->n; k++) {
-		vec_push(&plan->grants, ((struct pol_grant){ .job = group->ids[k],
-							     .n_gpus = group->n_gpus,
-							     .group = id,
-							     .first_piece = first,
-							     .n_pieces = n,
-							     .share = 1 }));
+		pol_plan_grant(plan, group->ids[k], group->n_gpus, id, first);
 		s->group_of.items[group->ids[k]] = NONE;
 	}
 }
 
 static uint32_t
-plan(void *state, const struct pol_view *view, const uint32_t *ids, uint32_t n,
-     struct pol_plan *plans, uint32_t n_max)
+plan(void *state, const struct pol_view *view, struct pol_plan *plans, uint32_t n_max)
 {
 	struct state *s = state;
 	uint64_t n_wanted;
 
-	(void)ids;
-	(void)n;
 	(void)n_max;
 	sort_list(s, view);
 	n_wanted = choose(s, view);
@@ -417,7 +406,7 @@ plan(void *state, const struct pol_view *view, const uint32_t *ids, uint32_t n,
 			pair(s, view, &s->buckets.items[i], &n_wanted);
 	collect(s, view);
 	serve(s, view);
-	/* The largest first; of equals, as they are served, now and in the next order. */
+	/* Largest first; ties in the order of service, now and in the next order. */
 	for (size_t i = 0; i < s->list.ids.n; i++)
 		s->list.keys.items[s->list.ids.items[i]] =
 			-(double)view->jobs[s->list.ids.items[i]].n_gpus;
@@ -445,9 +434,11 @@ plan(void *state, const struct pol_view *view, const uint32_t *ids, uint32_t n,
 		.plan = plan,                                   \
 	}
 
-const struct pol_planner planner_interleave_srsf = PLANNER(
-	"interleave-srsf",
-	"least remaining GPU time first; jobs whose stages fit share GPUs", init_srsf);
-const struct pol_planner planner_interleave_las = PLANNER(
-	"interleave-las",
-	"least attained GPU time first; jobs whose stages fit share GPUs", init_las);
+const struct pol_planner planner_muri_srsf = PLANNER(
+	"muri-srsf",
+	"least remaining GPU time first; jobs whose stages interleave well share GPUs",
+	init_srsf);
+const struct pol_planner planner_muri_las = PLANNER(
+	"muri-las",
+	"least attained GPU time first; jobs whose stages interleave well share GPUs",
+	init_las);

@@ -1,5 +1,5 @@
 /*
- * test_interleave.c - jobs that take turns on the same GPUs: how long a cycle is, and a
+ * test_plan_muri.c - jobs that take turns on the same GPUs: how long a cycle is, and a
  * cluster whose jobs do so.
  */
 #include <math.h>

@@ -1,16 +1,15 @@
 /*
- * order_rho.c - who is worst off bids first (Themis's auction).
+ * order_themis.c - largest finish-time fairness first (the auction of Themis, NSDI 2020).
  *
- * At each end of leases, jobs are sorted by rho, the largest first: what they would take in
- * all if they had their GPUs from now on, over what they would take on a cluster of their
- * own.  The worst 1 - f of them have the first choice; what they leave is for the others,
- * drawn at random.
+ * When leases end, jobs are sorted by rho, largest first: the time they would take in all if
+ * they had their GPUs from now on, over their isolated time (isolated.h).  The first 1 - f of
+ * them choose first; the others follow in random order.
  *
- * With partial allocation ('themis.partial') those of the worst that have no lease bid for
- * what nobody has on lease (math/auction.h): 1 / rho if they have their GPUs now, or after
- * one more lease without them.  The share c of a gang that won is the chance to have it: as
- * much in the mean, and no gang is broken.  Then come the others, at random, and last those
- * who bid and have nothing, so that no GPU is left that somebody could use.
+ * With themis.partial_allocation, those of the first without a lease bid for the GPUs that are
+ * not on lease (math/auction.h): 1 / rho if they get their GPUs now, or after one more lease.
+ * A winning gang gets its GPUs with probability c, its share: the mean is as in the auction,
+ * and no gang is split.  Then come the others in random order, and last the losers, so that
+ * no GPU is left idle that a job could use.
  */
 #include <math.h>
 #include <string.h>
@@ -24,14 +23,14 @@
 #include "policies/share_types.h"
 
 #define ROWS    2    /* Of a bid: without its GPUs, and with them. */
-#define LEAST_S 1e-6 /* Nothing takes no time. */
+#define LEAST_S 1e-6 /* Times are not 0. */
 
 struct state {
 	struct order_list list; /* First: order_list_on_event(). */
 	struct rng *rng;
 	double fairness, lease_s; /* lease_s 0: there are none. */
 	bool is_partial;
-	struct isolated alone;
+	struct isolated isolated;
 	VEC(struct auction_row) rows; /* [bidders x ROWS] */
 	VEC(struct auction_bid) bids;
 	VEC(struct auction_prize) prizes;
@@ -64,14 +63,14 @@ fini(void *state)
 	struct state *s = state;
 
 	order_list_fini(&s->list);
-	isolated_fini(&s->alone);
+	isolated_fini(&s->isolated);
 	vec_free(&s->rows);
 	vec_free(&s->bids);
 	vec_free(&s->prizes);
 	vec_free(&s->losers);
 }
 
-/* What it takes in all, if it has its GPUs from 'wait_s' from now on. */
+/* Its time in all, if it gets its GPUs in 'wait_s'. */
 static double
 shared_s(const struct pol_view *view, const struct pol_job *job, double wait_s)
 {
@@ -84,12 +83,12 @@ static double
 rho(struct state *s, const struct pol_view *view, const struct pol_job *job, uint32_t n)
 {
 	return shared_s(view, job, 0) /
-	       isolated_s(&s->alone, view, job, share_speed_most(view, job), n);
+	       isolated_s(&s->isolated, view, job, share_speed_most(view, job), n);
 }
 
 /* ---- The auction -------------------------------------------------------------------------- */
 
-/* 1 / rho, but for what it would take alone: that is the same in all rows of a bid. */
+/* 1 / rho times the isolated time, which is the same in all rows of a bid. */
 static struct auction_row
 row(const struct pol_view *view, const struct pol_job *job, uint32_t n_gpus,
     double wait_s)
@@ -126,7 +125,7 @@ bid(struct state *s, const struct pol_view *view, const uint32_t *ids, uint32_t 
 					   s->rows.items + (size_t)i * ROWS, ROWS }));
 }
 
-/* Moves those to the end who have a lease; returns how many are left to bid. */
+/* Moves jobs with a lease to the end; returns the number of bidders. */
 static uint32_t
 part_leased(struct state *s, const struct pol_view *view, uint32_t *ids, uint32_t n)
 {
@@ -145,8 +144,8 @@ part_leased(struct state *s, const struct pol_view *view, uint32_t *ids, uint32_
 }
 
 /*
- * Puts the 'n_first' worst off in the order in which they are served: those who win first,
- * those who do not behind the 'n_others' that come after them.
+ * Orders the 'n_first' jobs with the largest rho: winners first, losers behind the
+ * 'n_others' that follow.
  */
 static void
 auction(struct state *s, const struct pol_view *view, uint32_t *ids, uint32_t n_first,
@@ -190,19 +189,19 @@ order(void *state, const struct pol_view *view, uint32_t *ret_ids)
 
 static const struct pol_param params[] = {
 	{ "themis.fairness",
-	  "share of jobs that have only what others leave (Themis: f)", 0.8, 0, 1,
+	  "f: fraction of jobs that get only what the others leave (Themis)", 0.8, 0, 1,
 	  false },
-	{ "themis.partial",
-	  "1: partial allocation, who wins has its GPUs by the chance c (Themis); 0: the "
-	  "worst off have the first choice",
+	{ "themis.partial_allocation",
+	  "1: partial allocation: a winner gets its GPUs with probability c (Themis); "
+	  "0: the jobs with the largest rho choose first",
 	  0, 0, 1, true },
 	{ 0 },
 };
 
-const struct pol_order order_rho = {
-	.module = { .name = "rho",
-		    .text = "worst off against a cluster of one's own first, the rest at "
-			    "random",
+const struct pol_order order_themis = {
+	.module = { .name = "themis",
+		    .text = "largest finish-time fairness rho first, the rest in "
+			    "random order",
 		    .params = params,
 		    .state_size = sizeof(struct state),
 		    .init = init,

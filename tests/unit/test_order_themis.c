@@ -1,5 +1,5 @@
 /*
- * test_order_rho.c - who is worst off bids first, and pays by a chance of having nothing.
+ * test_order_themis.c - who is worst off bids first, and pays by a chance of having nothing.
  */
 #include "lib/base/rng.h"
 #include "tests/unit/policy_lab.h"
@@ -9,7 +9,7 @@
 static void
 begin(struct policy_lab *lab, const char *fairness, bool is_partial, uint64_t seed)
 {
-	const char *const sets[] = { fairness, "themis.partial=1" };
+	const char *const sets[] = { fairness, "themis.partial_allocation=1" };
 	const struct policy_opts opts = { .seed = seed,
 					  .sets = sets,
 					  .n_sets = is_partial ? 2 : 1,

@@ -1,11 +1,10 @@
 /*
- * plan_pack.c - time slices, and pairs of jobs on the same GPUs (Gandiva, OSDI 2018).
+ * plan_gandiva.c - time slices, and pairs of jobs on the same GPUs (Gandiva, OSDI 2018).
  *
- * While jobs want more GPUs than there are, two random ones of as many GPUs are tried as
- * a pair, which goes on for as long as both together do more than one of them alone.  In
- * each round those that ran least so far are served first, where they were if that is
- * free, and whoever fits.  Then some of those that run on several nodes move to fewer, if
- * what is left free lets them.
+ * While jobs request more GPUs than there are, two random jobs of equal size are tried as a
+ * pair; the pair lasts while both together do more work than one of them alone.  In each round
+ * the jobs that ran least are served first, where they were if that is free; a job that does
+ * not fit is skipped.  Then some jobs on several nodes migrate to fewer, if there is room.
  */
 #include <math.h>
 
@@ -17,11 +16,11 @@
 struct state {
 	struct order_list list;
 	struct rng *rng;
-	void *place;              /* State of the placement; owned. */
-	VEC(uint32_t) mate;       /* By id; POL_NONE: alone. */
-	VEC(uint8_t) is_served;   /* By id. */
-	VEC(uint32_t) ids, alone; /* In the order of service; at random. */
-	VEC(uint32_t) n_free;     /* By node. */
+	void *place;                /* State of the placement; owned. */
+	VEC(uint32_t) mate;         /* By id; POL_NONE: none. */
+	VEC(uint8_t) is_served;     /* By id. */
+	VEC(uint32_t) ids, singles; /* In the order of service; at random. */
+	VEC(uint32_t) n_free;       /* By node. */
 	struct pol_free free;
 	double most_moves; /* In a round. */
 	struct pol_plan tried;
@@ -51,7 +50,7 @@ fini(void *state)
 	vec_free(&s->mate);
 	vec_free(&s->is_served);
 	vec_free(&s->ids);
-	vec_free(&s->alone);
+	vec_free(&s->singles);
 	vec_free(&s->n_free);
 	pol_plan_fini(&s->tried);
 }
@@ -96,13 +95,13 @@ is_worth_it(const struct pol_view *view, uint32_t a, uint32_t b)
 	return speed(view, one, other) + speed(view, other, one) > 1;
 }
 
-/* GPUs wanted, those of pairs once; pairs that do not pay are parted. */
+/* Returns the requested GPUs, a pair's once; dissolves pairs that no longer pay. */
 static uint64_t
 look_at_pairs(struct state *s, const struct pol_view *view)
 {
 	uint64_t n_wanted = 0;
 
-	s->alone.n = 0;
+	s->singles.n = 0;
 	for (size_t i = 0; i < s->list.ids.n; i++) {
 		uint32_t id = s->list.ids.items[i], mate = s->mate.items[id];
 
@@ -115,27 +114,27 @@ look_at_pairs(struct state *s, const struct pol_view *view)
 		if (mate == POL_NONE || id < mate)
 			n_wanted += view->jobs[id].n_gpus;
 		if (mate == POL_NONE)
-			vec_push(&s->alone, id);
+			vec_push(&s->singles, id);
 	}
 	return n_wanted;
 }
 
-/* At random; each is tried with one other. */
+/* In random order; each job is tried with one other. */
 static void
 pair(struct state *s, const struct pol_view *view, uint64_t n_wanted)
 {
-	uint32_t *ids = s->alone.items;
+	uint32_t *ids = s->singles.items;
 
-	rng_shuffle(s->rng, ids, s->alone.n);
-	for (size_t i = 0; i < s->alone.n && n_wanted > view->cluster->n_all_gpus;
+	rng_shuffle(s->rng, ids, s->singles.n);
+	for (size_t i = 0; i < s->singles.n && n_wanted > view->cluster->n_all_gpus;
 	     i++) {
 		size_t k = i + 1;
 
-		while (k < s->alone.n &&
+		while (k < s->singles.n &&
 		       (s->mate.items[ids[k]] != POL_NONE ||
 			view->jobs[ids[k]].n_gpus != view->jobs[ids[i]].n_gpus))
 			k++;
-		if (k == s->alone.n || s->mate.items[ids[i]] != POL_NONE ||
+		if (k == s->singles.n || s->mate.items[ids[i]] != POL_NONE ||
 		    !is_worth_it(view, ids[i], ids[k]))
 			continue;
 		s->mate.items[ids[i]] = ids[k];
@@ -146,31 +145,15 @@ pair(struct state *s, const struct pol_view *view, uint64_t n_wanted)
 
 /* ---- Serving ----------------------------------------------------------------------------- */
 
-static bool
-can_stay(const struct state *s, const struct pol_job *job)
-{
-	for (uint32_t i = 0; i < job->n_pieces; i++)
-		if (s->free.n_free[job->pieces[i].node] < job->pieces[i].n_gpus)
-			return false;
-	return job->n_pieces > 0;
-}
-
 /* Returns how many pieces it has; 0: it does not fit. */
 static uint32_t
 place(struct state *s, const struct pol_view *view, const struct pol_job *job,
       struct pol_plan *plan)
 {
-	const struct pol_want want = { .job = job->id,
-				       .n_gpus = job->n_gpus,
-				       .type = POL_NONE,
-				       .group = job->id,
-				       .share = 1 };
+	const struct pol_want want = place_want(job);
+	uint32_t n = place_keep(job, &s->free, plan);
 
-	if (!can_stay(s, job))
-		return place_best_fit.place(s->place, view, &want, &s->free, plan);
-	for (uint32_t i = 0; i < job->n_pieces; i++)
-		place_take(&s->free, plan, job->pieces[i].node, job->pieces[i].n_gpus);
-	return job->n_pieces;
+	return n ? n : place_best_fit.place(s->place, view, &want, &s->free, plan);
 }
 
 static void
@@ -181,26 +164,12 @@ serve(struct state *s, const struct pol_view *view, uint32_t id, struct pol_plan
 	uint32_t first = (uint32_t)plan->pieces.n, n = place(s, view, job, plan);
 
 	for (uint32_t i = 0; n && i < 2 && members[i] != POL_NONE; i++) {
-		vec_push(&plan->grants, ((struct pol_grant){ .job = members[i],
-							     .n_gpus = job->n_gpus,
-							     .group = id,
-							     .first_piece = first,
-							     .n_pieces = n,
-							     .share = 1 }));
+		pol_plan_grant(plan, members[i], job->n_gpus, id, first);
 		s->is_served.items[members[i]] = 1;
 	}
 }
 
 /* ---- Moving ------------------------------------------------------------------------------ */
-
-static void
-give_back(struct pol_free *free, const struct pol_piece *pieces, uint32_t n)
-{
-	for (uint32_t i = 0; i < n; i++) {
-		free->n_free[pieces[i].node] += pieces[i].n_gpus;
-		free->n_all += pieces[i].n_gpus;
-	}
-}
 
 static void
 take_again(struct pol_free *free, const struct pol_piece *pieces, uint32_t n)
@@ -211,23 +180,20 @@ take_again(struct pol_free *free, const struct pol_piece *pieces, uint32_t n)
 	}
 }
 
-/* To fewer nodes, with those on the same GPUs; false if there is no such place. */
+/* Moves a job and its mate to fewer nodes; false if there is no such place. */
 static bool
 move(struct state *s, const struct pol_view *view, struct pol_plan *plan, size_t at)
 {
 	const struct pol_grant *grant = &plan->grants.items[at];
-	const struct pol_want want = { .job = grant->job,
-				       .n_gpus = grant->n_gpus,
-				       .type = POL_NONE,
-				       .group = grant->job,
-				       .share = 1 };
+	const struct pol_want want = place_want(&view->jobs[grant->job]);
 	uint32_t group = grant->group, first = (uint32_t)plan->pieces.n, n;
 
 	pol_plan_clear(&s->tried);
-	give_back(&s->free, plan->pieces.items + grant->first_piece, grant->n_pieces);
+	place_give_back(&s->free, plan->pieces.items + grant->first_piece,
+			grant->n_pieces);
 	n = place_best_fit.place(s->place, view, &want, &s->free, &s->tried);
 	if (!n || n >= grant->n_pieces) {
-		give_back(&s->free, s->tried.pieces.items, n);
+		place_give_back(&s->free, s->tried.pieces.items, n);
 		take_again(&s->free, plan->pieces.items + grant->first_piece,
 			   grant->n_pieces);
 		return false;
@@ -241,7 +207,7 @@ move(struct state *s, const struct pol_view *view, struct pol_plan *plan, size_t
 	return true;
 }
 
-/* In the order of service; pairs are beside each other there, the first of them first. */
+/* In the order of service, where the jobs of a pair are adjacent. */
 static void
 move_some(struct state *s, const struct pol_view *view, struct pol_plan *plan)
 {
@@ -273,13 +239,10 @@ sort_by_time(struct state *s, const struct pol_view *view)
 }
 
 static uint32_t
-plan(void *state, const struct pol_view *view, const uint32_t *ids, uint32_t n,
-     struct pol_plan *plans, uint32_t n_max)
+plan(void *state, const struct pol_view *view, struct pol_plan *plans, uint32_t n_max)
 {
 	struct state *s = state;
 
-	(void)ids;
-	(void)n;
 	(void)n_max;
 	pair(s, view, look_at_pairs(s, view));
 	sort_by_time(s, view);
@@ -293,13 +256,15 @@ plan(void *state, const struct pol_view *view, const uint32_t *ids, uint32_t n,
 }
 
 static const struct pol_param params[] = {
-	{ "pack.moves", "gangs that a round may move to fewer nodes", 0, 0, 1e6, true },
+	{ "gandiva.max_moves", "jobs that a round may migrate to fewer nodes", 0, 0,
+	  1e6, true },
 	{ 0 },
 };
 
-const struct pol_planner planner_pack = {
-	.module = { .name = "pack",
-		    .text = "those that ran least first; pairs that fit share GPUs",
+const struct pol_planner planner_gandiva = {
+	.module = { .name = "gandiva",
+		    .text = "least executed first; pairs share GPUs where that raises "
+			    "throughput",
 		    .params = params,
 		    .state_size = sizeof(struct state),
 		    .init = init,

@@ -1,5 +1,5 @@
 /*
- * test_guests.c - guaranteed jobs, and guests on what they leave (AntMan).
+ * test_plan_antman.c - guaranteed jobs, and guests on what they leave (AntMan).
  */
 #include <math.h>
 #include <string.h>
@@ -35,11 +35,12 @@ static void
 put_hosts(struct strbuf *text, const struct pol_plan *plan,
 	  const struct pol_grant *grant)
 {
-	for (uint32_t k = 0; k < grant->n_hosts; k++) {
-		const struct pol_host *host = &plan->hosts.items[grant->first_host + k];
+	for (uint32_t k = 0; k < grant->n_owners; k++) {
+		const struct pol_owner *owner =
+			&plan->owners.items[grant->first_owner + k];
 
-		strbuf_printf(text, "%s %c %u:%u", k ? "" : " of", 'a' + (int)host->job,
-			      host->node, host->n_gpus);
+		strbuf_printf(text, "%s %c %u:%u", k ? "" : " of",
+			      'a' + (int)owner->job, owner->node, owner->n_gpus);
 	}
 }
 
@@ -163,38 +164,38 @@ a_plan_with_guests_is_checked(void **state)
 	submit(&lab, 4, 0);
 	submit(&lab, 2, GUEST);
 	assert_string_equal(decide(&lab), "b 0:4, a 0:2 1:4 of b 0:2, c 0:2 of b 0:2");
-	plan->grants.items[2].n_hosts = 0;
+	plan->grants.items[2].n_owners = 0;
 	assert_string_equal(pol_plan_why_not(plan, &lab.view), "a GPU given twice");
-	plan->grants.items[2].n_hosts = 2;
+	plan->grants.items[2].n_owners = 2;
 	assert_string_equal(pol_plan_why_not(plan, &lab.view),
-			    "a guest without its hosts");
-	plan->grants.items[2].n_hosts = 1;
-	plan->hosts.items[1].n_gpus = 3;
+			    "an opportunistic job without its owners");
+	plan->grants.items[2].n_owners = 1;
+	plan->owners.items[1].n_gpus = 3;
 	assert_string_equal(pol_plan_why_not(plan, &lab.view),
-			    "a guest where its host is not");
-	plan->hosts.items[0].n_gpus = 3;
-	plan->hosts.items[1].n_gpus = 2;
+			    "an opportunistic job where its owner is not");
+	plan->owners.items[0].n_gpus = 3;
+	plan->owners.items[1].n_gpus = 2;
 	assert_string_equal(pol_plan_why_not(plan, &lab.view),
-			    "a guest where its host is not");
-	plan->hosts.items[0].n_gpus = 2;
-	plan->hosts.items[1].node = 1;
+			    "an opportunistic job where its owner is not");
+	plan->owners.items[0].n_gpus = 2;
+	plan->owners.items[1].node = 1;
 	assert_string_equal(pol_plan_why_not(plan, &lab.view),
-			    "a guest where its host is not");
-	plan->hosts.items[1].node = 0;
-	plan->hosts.items[1].job = 0;
+			    "an opportunistic job where its owner is not");
+	plan->owners.items[1].node = 0;
+	plan->owners.items[1].job = 0;
 	assert_string_equal(pol_plan_why_not(plan, &lab.view),
-			    "a host that cannot be one");
-	plan->hosts.items[1].job = 3;
+			    "an owner that cannot be one");
+	plan->owners.items[1].job = 3;
 	assert_string_equal(pol_plan_why_not(plan, &lab.view),
-			    "a host that cannot be one");
-	plan->hosts.items[1].job = 1;
+			    "an owner that cannot be one");
+	plan->owners.items[1].job = 1;
 	assert_null(pol_plan_why_not(plan, &lab.view));
 	lab_fini(&lab);
 }
 
 /* ---- How fast ---------------------------------------------------------------------------- */
 
-static const struct pol_job host = { .iteration_s = 6, .stage_s = { 3, 2, 1 } };
+static const struct pol_job owner = { .iteration_s = 6, .stage_s = { 3, 2, 1 } };
 
 static void
 a_guest_has_the_gaps_of_its_host(void **state)
@@ -207,7 +208,7 @@ a_guest_has_the_gaps_of_its_host(void **state)
 		{ { 4, 3, 2 }, 3 },
 		/* On the network in two gaps of 5. */
 		{ { 0, 0, 10 }, 2 },
-		/* What is left fits into the time in which the host loads. */
+		/* What is left fits into the time in which the owner loads. */
 		{ { 0, 0, 12 }, 2 },
 		{ { 0, 0, 14 }, 3 },
 		/* On the GPU in a gap of 4 and all but 1 of another: no time is left. */
@@ -219,10 +220,11 @@ a_guest_has_the_gaps_of_its_host(void **state)
 		struct pol_job guest = { .iteration_s = 1 };
 
 		memcpy(guest.stage_s, cases[i].stage_s, sizeof guest.stage_s);
-		assert_near(stages_guest_turns(&guest, &host), cases[i].turns, 0);
+		assert_near(stages_owner_turns(&guest, &owner), cases[i].turns, 0);
 	}
-	assert_true(isinf(stages_guest_turns(
-		&host, &(struct pol_job){ .iteration_s = 1, .stage_s = { 0, 1, 0 } })));
+	assert_true(isinf(stages_owner_turns(
+		&owner,
+		&(struct pol_job){ .iteration_s = 1, .stage_s = { 0, 1, 0 } })));
 }
 
 static struct cluster_job
@@ -257,7 +259,7 @@ a_guest_is_slower_while_its_host_is_there_and_the_host_is_not(void **state)
 	jobs[0].iteration_s = 9;
 	memcpy(jobs[0].stage_s, (double[]){ 4, 3, 2 }, sizeof jobs[0].stage_s);
 	jobs[1].iteration_s = 6;
-	memcpy(jobs[1].stage_s, host.stage_s, sizeof jobs[1].stage_s);
+	memcpy(jobs[1].stage_s, owner.stage_s, sizeof jobs[1].stage_s);
 	run(&cluster, jobs, 3, results);
 	assert_near(results[1].end_s, 60, 1e-9);
 	assert_near(results[0].first_s, 0, 0);

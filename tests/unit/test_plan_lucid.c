@@ -1,5 +1,5 @@
 /*
- * test_profile_planner.c - jobs that are looked at apart, and share when they hardly feel it
+ * test_plan_lucid.c - jobs that are looked at apart, and share when they hardly feel it
  * (Lucid).
  */
 #include <math.h>
@@ -108,7 +108,7 @@ jobs_are_looked_at_apart_first(void **state)
 static void
 jobs_that_are_too_large_are_not_looked_at(void **state)
 {
-	static const char *const sets[] = { "lucid.gpus=2" };
+	static const char *const sets[] = { "lucid.max_profiled_gpus=2" };
 	struct policy_lab lab;
 
 	(void)state;
@@ -146,7 +146,8 @@ least_predicted_gpu_time_goes_first_and_nobody_passes(void **state)
 static void
 pairs_are_of_jobs_that_hardly_feel_each_other(void **state)
 {
-	static const char *const sets[] = { "lucid.profiling_nodes=0", "lucid.rate=0" };
+	static const char *const sets[] = { "lucid.profiling_nodes=0",
+					    "lucid.sharing_rate=0" };
 	struct policy_lab lab;
 
 	(void)state;

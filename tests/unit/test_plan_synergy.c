@@ -1,5 +1,5 @@
 /*
- * test_tune.c - jobs with as many CPUs as they can use (Synergy).
+ * test_plan_synergy.c - jobs with as many CPUs as they can use (Synergy).
  */
 #include <math.h>
 
@@ -123,7 +123,7 @@ cpus_given_twice_are_found(void **state)
 			    "CPUs given twice");
 	lab.plans[0].grants.items[0].cpus = NAN;
 	assert_string_equal(pol_plan_why_not(&lab.plans[0], &lab.view),
-			    "a share of CPUs that is none");
+			    "a share of CPUs that is not valid");
 	lab_fini(&lab);
 }
 
