@@ -6,7 +6,7 @@
  *	{
  *		bool json = false;
  *		const struct cli_opt opts[] = {
- *			{ "json", 'j', CLI_FLAG, &json, NULL, "machine-readable" },
+ *			CLI_OPT("json", 'j', CLI_FLAG, &json, NULL, "machine-readable"),
  *			CLI_OPTS_END,
  *		};
  *		int first = cli_parse(&verb_show, opts, argc, argv);
@@ -75,6 +75,13 @@ struct cli_opt {
 	const char *const *words;
 	bool *ret_given; /* May be NULL. */
 };
+
+/* A row of a table of options; further fields follow as ".min = 1, .max = 9". */
+#define CLI_OPT(name_, letter_, type_, value_, argument_, help_, ...)                 \
+	{                                                                             \
+		.name = name_, .letter = letter_, .type = type_, .ret_value = value_, \
+		.argument = argument_, .help = help_, __VA_ARGS__                     \
+	}
 
 #define CLI_OPTS_END                                                  \
 	{                                                             \

@@ -249,22 +249,14 @@ run_compare(int argc, char **argv)
 		.seeds = "1..10",
 	};
 	const struct cli_opt opts[] = {
-		{ .name = "policies",
-		  .letter = 'p',
-		  .type = CLI_STR,
-		  .ret_value = &args.policies,
-		  .argument = "LIST",
-		  .help = "of none, fair, cassini, antiphase; the first is the reference; "
-			  "NAME:PACING for another pacing" },
-		{ .name = "seeds",
-		  .letter = 's',
-		  .type = CLI_STR,
-		  .ret_value = &args.seeds,
-		  .argument = "LIST",
-		  .help = "such as 1..10 or 1,2,5" },
+		CLI_OPT("policies", 'p', CLI_STR, &args.policies, "LIST",
+			"policies: none, fair, cassini, antiphase; the first is the "
+			"reference; NAME:PACING sets another pacing"),
+		CLI_OPT("seeds", 's', CLI_STR, &args.seeds, "LIST",
+			"seeds, such as 1..10 or 1,2,5"),
 		SETUP_OPTS(
 			&args.common, "machine-readable: antiphase.sim-compare/1",
-			"also write a row a run: a file of the policies, or a folder of all"),
+			"also write CSV, a row per run: one file, or all into a folder"),
 		CLI_OPTS_END,
 	};
 	char *command = report_command(argc, argv); /* Parsing moves arguments. */
@@ -282,7 +274,7 @@ run_compare(int argc, char **argv)
 
 const struct cli_verb verb_compare = {
 	.name = "compare",
-	.summary = "policies side by side: means with confidence intervals",
+	.summary = "compare policies: means with confidence intervals",
 	.usage = "[options] SCENARIO",
 	.examples =
 		"  antiphase sim compare demo.ini\n"

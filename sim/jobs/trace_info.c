@@ -9,10 +9,10 @@
 #include "sim/jobs/joblist.h"
 
 int
-jobs_info_read(const char *path, enum jobtrace_format format,
-	       struct jobs_info *ret_info, struct err *err)
+trace_info_read(const char *path, enum jobtrace_format format,
+		struct trace_info *ret_info, struct err *err)
 {
-	struct jobs_info info = { 0 };
+	struct trace_info info = { 0 };
 	struct jobtrace_job job;
 	struct jobtrace *trace;
 	struct trace_counters *tally;
@@ -94,7 +94,7 @@ put_sizes(const struct trace_counters_sums *sums, FILE *out)
 }
 
 void
-jobs_info_text(const struct jobs_info *info, const char *path, FILE *out)
+trace_info_text(const struct trace_info *info, const char *path, FILE *out)
 {
 	const struct trace_counters_sums *sums = &info->sums;
 	double origin_s = joblist_origin_s(sums->first_s), load = load_gpus(sums);
@@ -150,7 +150,7 @@ put_json_sizes(struct jsonw *w, const struct trace_counters_sums *sums)
 }
 
 void
-jobs_info_json(const struct jobs_info *info, const char *path, FILE *out)
+trace_info_json(const struct trace_info *info, const char *path, FILE *out)
 {
 	const struct jobtrace_counts *counts = &info->counts;
 	const struct trace_counters_sums *sums = &info->sums;

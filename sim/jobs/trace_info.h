@@ -14,7 +14,7 @@
 
 struct err;
 
-struct jobs_info {
+struct trace_info {
 	enum jobtrace_format format;
 	struct jobtrace_counts counts;
 	struct trace_counters_sums sums;
@@ -24,10 +24,10 @@ struct jobs_info {
  * Reads a trace to its end, and tells on stderr what was left out and what was malformed.
  * 0 or -errno with 'err' filled.
  */
-int jobs_info_read(const char *path, enum jobtrace_format format,
-		   struct jobs_info *ret_info, struct err *err);
+int trace_info_read(const char *path, enum jobtrace_format format,
+		    struct trace_info *ret_info, struct err *err);
 
-void jobs_info_text(const struct jobs_info *info, const char *path, FILE *out);
-void jobs_info_json(const struct jobs_info *info, const char *path, FILE *out);
+void trace_info_text(const struct trace_info *info, const char *path, FILE *out);
+void trace_info_json(const struct trace_info *info, const char *path, FILE *out);
 
 #endif

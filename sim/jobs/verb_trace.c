@@ -1,5 +1,5 @@
 /*
- * verb_trace.c - 'antiphase trace': what is in traces of jobs, and parts of them.
+ * verb_trace.c - 'antiphase trace': summarize, convert, filter and generate job traces.
  */
 #include <errno.h>
 #include <math.h>
@@ -25,13 +25,13 @@ format_of(const char *name)
 }
 
 /* clang-format off */
-#define FORMAT_OPT(format)                                                      \
-	{ .name = "format", .type = CLI_WORDS, .ret_value = (format),          \
-	  .argument = "NAME", .help = "of the trace; auto: by its first row",  \
-	  .words = jobtrace_format_names }
-#define OUT_OPT(out)                                                            \
-	{ .name = "output", .letter = 'o', .type = CLI_STR, .ret_value = (out), \
-	  .argument = "FILE", .help = "instead of standard output" }
+#define FORMAT_OPT(format)                                                              \
+	CLI_OPT("format", 0, CLI_WORDS, format, "NAME",                                 \
+		"format of the trace; auto: detect it from the first row",              \
+		.words = jobtrace_format_names)
+#define OUT_OPT(out)                                                                    \
+	CLI_OPT("output", 'o', CLI_STR, out, "FILE",                                    \
+		"output file; default: standard output")
 
 /* clang-format on */
 
@@ -44,15 +44,12 @@ run_info(int argc, char **argv)
 	bool json = false;
 	const struct cli_opt opts[] = {
 		FORMAT_OPT(&format),
-		{ .name = "json",
-		  .letter = 'j',
-		  .type = CLI_FLAG,
-		  .ret_value = &json,
-		  .help = "machine-readable: antiphase.trace-info/1" },
+		CLI_OPT("json", 'j', CLI_FLAG, &json, NULL,
+			"machine-readable: antiphase.trace-info/1"),
 		CLI_OPTS_END,
 	};
 	int first = cli_parse(&verb_trace_info, opts, argc, argv);
-	struct jobs_info info;
+	struct trace_info info;
 	struct err err = { 0 };
 	int r;
 
@@ -60,19 +57,19 @@ run_info(int argc, char **argv)
 		return cli_status(first);
 	if (argc - first != 1)
 		return cli_usage_error(&verb_trace_info, "expected one trace");
-	r = jobs_info_read(argv[first], format_of(format), &info, &err);
+	r = trace_info_read(argv[first], format_of(format), &info, &err);
 	if (r < 0)
 		return cli_fail(r, &err);
 	if (json)
-		jobs_info_json(&info, argv[first], stdout);
+		trace_info_json(&info, argv[first], stdout);
 	else
-		jobs_info_text(&info, argv[first], stdout);
+		trace_info_text(&info, argv[first], stdout);
 	return cli_finish(CLI_OK);
 }
 
 /* ---- Convert and filter -------------------------------------------------------------------- */
 
-/* What is written, and out of what. */
+/* What to write. */
 struct source {
 	const char *path;
 	enum jobtrace_format format;
@@ -99,7 +96,7 @@ write_recipe(const struct source *source, FILE *out, struct err *err)
 	return 0;
 }
 
-/* Row by row, of files of any length. */
+/* Row by row: files of any length. */
 static int
 write_jobs(const struct source *source, FILE *out, uint64_t *ret_n, struct err *err)
 {
@@ -125,7 +122,7 @@ write_jobs(const struct source *source, FILE *out, uint64_t *ret_n, struct err *
 	return r < 0 ? r : 0;
 }
 
-/* What it is written to may be what it is read from. */
+/* The output may be the input file. */
 static int
 write_to(const struct source *source, const char *out_path)
 {
@@ -145,8 +142,8 @@ write_to(const struct source *source, const char *out_path)
 	if (n || !source->filter || !source->filter->n_head)
 		return cli_finish(CLI_OK);
 	fprintf(stderr,
-		"antiphase-sim: %s: no job passes; 'antiphase trace info' says what "
-		"jobs there are\n",
+		"antiphase-sim: %s: no job matches; see "
+		"'antiphase trace info'\n",
 		source->path);
 	return cli_finish(CLI_NO);
 }
@@ -194,58 +191,22 @@ run_filter(int argc, char **argv)
 	int64_t min_gpus = 0, max_gpus = UINT32_MAX, head = INT64_MAX;
 	struct joblist_filter filter;
 	const struct cli_opt opts[] = {
-		{ .name = "min-gpus",
-		  .type = CLI_INT,
-		  .ret_value = &min_gpus,
-		  .argument = "N",
-		  .help = "jobs with so many GPUs or more",
-		  .min = 0,
-		  .max = UINT32_MAX },
-		{ .name = "max-gpus",
-		  .type = CLI_INT,
-		  .ret_value = &max_gpus,
-		  .argument = "N",
-		  .help = "or fewer",
-		  .min = 1,
-		  .max = UINT32_MAX },
-		{ .name = "min-duration",
-		  .type = CLI_NUM,
-		  .ret_value = &filter.min_duration_s,
-		  .argument = "SECONDS",
-		  .help = "that run so long or longer",
-		  .min = 0,
-		  .max = 1e12 },
-		{ .name = "max-duration",
-		  .type = CLI_NUM,
-		  .ret_value = &filter.max_duration_s,
-		  .argument = "SECONDS",
-		  .help = "or shorter",
-		  .min = 0,
-		  .max = 1e12 },
-		{ .name = "from",
-		  .type = CLI_STR,
-		  .ret_value = &from,
-		  .argument = "TIME",
-		  .help = "submitted then or later: YYYY-MM-DD, that and HH:MM:SS, or "
-			  "seconds on the clock of the trace" },
-		{ .name = "to",
-		  .type = CLI_STR,
-		  .ret_value = &to,
-		  .argument = "TIME",
-		  .help = "submitted before" },
-		{ .name = "vc",
-		  .type = CLI_STR,
-		  .ret_value = &filter.vc,
-		  .argument = "NAME",
-		  .help = "of that virtual cluster" },
-		{ .name = "head",
-		  .letter = 'n',
-		  .type = CLI_INT,
-		  .ret_value = &head,
-		  .argument = "N",
-		  .help = "the first N that pass",
-		  .min = 0,
-		  .max = 1e15 },
+		CLI_OPT("min-gpus", 0, CLI_INT, &min_gpus, "N",
+			"jobs with at least N GPUs", .min = 0, .max = UINT32_MAX),
+		CLI_OPT("max-gpus", 0, CLI_INT, &max_gpus, "N",
+			"jobs with at most N GPUs", .min = 1, .max = UINT32_MAX),
+		CLI_OPT("min-duration", 0, CLI_NUM, &filter.min_duration_s, "SECONDS",
+			"jobs of at least this duration", .min = 0, .max = 1e12),
+		CLI_OPT("max-duration", 0, CLI_NUM, &filter.max_duration_s, "SECONDS",
+			"jobs of at most this duration", .min = 0, .max = 1e12),
+		CLI_OPT("from", 0, CLI_STR, &from, "TIME",
+			"jobs submitted at or after TIME: YYYY-MM-DD, YYYY-MM-DD "
+			"HH:MM:SS, or seconds on the clock of the trace"),
+		CLI_OPT("to", 0, CLI_STR, &to, "TIME", "jobs submitted before TIME"),
+		CLI_OPT("vc", 0, CLI_STR, &filter.vc, "NAME",
+			"jobs of a virtual cluster"),
+		CLI_OPT("head", 'n', CLI_INT, &head, "N", "at most the first N of them",
+			.min = 0, .max = 1e15),
 		FORMAT_OPT(&format),
 		OUT_OPT(&out),
 		CLI_OPTS_END,
@@ -265,8 +226,8 @@ run_filter(int argc, char **argv)
 	if (min_gpus > max_gpus || filter.min_duration_s > filter.max_duration_s ||
 	    filter.from_s >= filter.to_s)
 		return cli_usage_error(&verb_trace_filter,
-				       "no job can be between those: what is from has "
-				       "to be below what is to");
+				       "no job can match: each lower bound must be "
+				       "below its upper bound");
 	filter.min_gpus = (uint32_t)min_gpus;
 	filter.max_gpus = (uint32_t)max_gpus;
 	filter.n_head = (uint64_t)head;
@@ -280,14 +241,8 @@ run_make(int argc, char **argv)
 	const char *out = NULL;
 	int64_t seed = 1;
 	const struct cli_opt opts[] = {
-		{ .name = "seed",
-		  .letter = 's',
-		  .type = CLI_INT,
-		  .ret_value = &seed,
-		  .argument = "N",
-		  .help = "of what is drawn",
-		  .min = 0,
-		  .max = 1e15 },
+		CLI_OPT("seed", 's', CLI_INT, &seed, "N", "seed of the generator",
+			.min = 0, .max = 1e15),
 		OUT_OPT(&out),
 		CLI_OPTS_END,
 	};
@@ -303,21 +258,21 @@ run_make(int argc, char **argv)
 
 const struct cli_verb verb_trace_info = {
 	.name = "trace info",
-	.summary = "what is in a trace: jobs, sizes, span, load",
+	.summary = "summarize a trace: jobs, sizes, span, load",
 	.usage = "[options] TRACE",
 	.examples = "  antiphase trace info jobs.csv\n",
 	.run = run_info,
 };
 const struct cli_verb verb_trace_convert = {
 	.name = "trace convert",
-	.summary = "a trace of any known format as CSV",
+	.summary = "convert a trace of any known format to CSV",
 	.usage = "[options] TRACE",
 	.examples = "  antiphase trace convert philly.csv.gz -o jobs.csv\n",
 	.run = run_convert,
 };
 const struct cli_verb verb_trace_filter = {
 	.name = "trace filter",
-	.summary = "some jobs of a trace, as CSV",
+	.summary = "select jobs of a trace, as CSV",
 	.usage = "[options] TRACE",
 	.examples = "  antiphase trace filter jobs.csv --min-gpus 4 --head 100\n",
 	.run = run_filter,
@@ -325,7 +280,7 @@ const struct cli_verb verb_trace_filter = {
 
 const struct cli_verb verb_trace_make = {
 	.name = "trace make",
-	.summary = "jobs drawn by a recipe, as CSV",
+	.summary = "generate jobs from a recipe, as CSV",
 	.usage = "[options] RECIPE.ini",
 	.examples = "  antiphase trace make studies/poisson-24.ini --seed 7\n",
 	.run = run_make,

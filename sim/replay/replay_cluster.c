@@ -128,8 +128,8 @@ replay_cluster_parse(const char *text, struct replay_cluster *ret_cluster,
 	replay_cluster_fini(ret_cluster);
 	return err_set(err, NULL, 0, 0,
 		       "the cluster is '%.40s', expected NODESxGPUS, "
-		       "NODESxGPUS/NODES_OF_A_RACK or such with types of GPUs, as 8x8, "
-		       "64x8/16 or 2x4:v100,2x4:k80",
+		       "NODESxGPUS/NODES_PER_RACK or parts with types of GPUs, such "
+		       "as 8x8, 64x8/16 or 2x4:v100,2x4:k80",
 		       text);
 }
 

@@ -33,8 +33,7 @@ find_named(char *names, const struct policy_spec **ret_specs, size_t *ret_n,
 
 		if (!spec) {
 			err_set(err, NULL, 0, 0,
-				"there is no policy '%.40s'; 'antiphase sim policies' "
-				"lists them",
+				"there is no policy '%.40s'; 'antiphase sim policies' lists them",
 				name);
 			err_suggest(err, name, known);
 			return -EINVAL;
@@ -44,7 +43,7 @@ find_named(char *names, const struct policy_spec **ret_specs, size_t *ret_n,
 				       REPLAY_MAX_POLICIES);
 		ret_specs[(*ret_n)++] = spec;
 	}
-	return *ret_n ? 0 : err_set(err, NULL, 0, 0, "no policy is named");
+	return *ret_n ? 0 : err_set(err, NULL, 0, 0, "--policy names no policy");
 }
 
 static int
@@ -72,8 +71,8 @@ check_sets(const struct replay_args *args, const struct replay_inputs *inputs,
 		if (!is_known)
 			return err_set(
 				err, NULL, 0, 0,
-				"no policy of --policy has the parameter '%.*s'; 'antiphase "
-				"sim policies %s' lists those there are",
+				"no policy of --policy has the parameter '%.*s'; see "
+				"'antiphase sim policies %s'",
 				(int)strcspn(set, "="), set, inputs->specs[0]->name);
 	}
 	return 0;
@@ -110,18 +109,18 @@ check_used(const struct replay_args *args, const struct replay_inputs *inputs,
 	}
 	if (!has_place)
 		return err_set(err, NULL, 0, 0,
-			       "--place is nothing for %s, whose planner places jobs "
-			       "itself; leave it out",
+			       "--place does not apply to %s, whose planner places "
+			       "jobs; leave it out",
 			       first);
 	if (!has_rounds)
 		return err_set(
 			err, NULL, 0, 0,
-			"--round is nothing for %s, which has neither rounds nor "
+			"--round does not apply to %s, which has neither rounds nor "
 			"leases; leave it out",
 			first);
 	if (!has_samples)
 		return err_set(err, NULL, 0, 0,
-			       "--samples is nothing for %s; it is for 2d-gittins",
+			       "--samples does not apply to %s, only to 2d-gittins",
 			       first);
 	return 0;
 }
@@ -174,9 +173,9 @@ load_speeds(const struct replay_args *args, const char *path,
 	int r = 0;
 
 	if (!args->throughputs != !strtab_n(inputs->cluster.types))
-		return err_set(err, NULL, 0, 0,
-			       "types of GPUs in --cluster and --throughputs need "
-			       "each other");
+		return err_set(
+			err, NULL, 0, 0,
+			"--throughputs and types of GPUs in --cluster go together");
 	if (!args->throughputs)
 		return 0;
 	r = speeds_load(args->throughputs, &table, err);

@@ -182,11 +182,8 @@ run_policies(int argc, char **argv)
 {
 	bool json = false;
 	const struct cli_opt opts[] = {
-		{ .name = "json",
-		  .letter = 'j',
-		  .type = CLI_FLAG,
-		  .ret_value = &json,
-		  .help = "machine-readable: antiphase.sim-policies/1" },
+		CLI_OPT("json", 'j', CLI_FLAG, &json, NULL,
+			"machine-readable: antiphase.sim-policies/1"),
 		CLI_OPTS_END,
 	};
 	int first = cli_parse(&verb_sim_policies, opts, argc, argv);

@@ -32,12 +32,12 @@ struct setup_args {
 	  "iterations of each job to measure",                                  \
 	  1, EXPERIMENT_MAX_ITERATIONS, NULL, NULL },                           \
 	{ "duration", 0, CLI_NUM, &(args)->duration_s, "SECONDS",               \
-	  "simulate so long instead",                                           \
+	  "simulated time, instead of --iterations",                                           \
 	  1e-6, 1e8, NULL, &(args)->has_duration },                             \
 	{ "fabric", 'f', CLI_STR, &(args)->fabric, "FILE",                      \
-	  "the fabric, instead of the scenario's", 0, 0, NULL, NULL },          \
+	  "fabric to use instead of the scenario's", 0, 0, NULL, NULL },          \
 	{ "set", 0, CLI_LIST, &(args)->sets, "SECTION.KEY=VALUE",               \
-	  "instead of what the scenario says; several times",                   \
+	  "override a key of the scenario; may be repeated",                   \
 	  0, 0, NULL, NULL },                                                   \
 	{ "json", 'j', CLI_FLAG, &(args)->json, NULL, json_help,                \
 	  0, 0, NULL, NULL },                                                   \

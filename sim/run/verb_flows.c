@@ -97,22 +97,11 @@ run_flows(int argc, char **argv)
 	int64_t max_iterations = 0, max_lines = INT64_MAX;
 	const char *progress = NULL;
 	const struct cli_opt opts[] = {
-		{ .name = "iterations",
-		  .letter = 'n',
-		  .type = CLI_INT,
-		  .ret_value = &max_iterations,
-		  .argument = "N",
-		  .help = "stop each job after N iterations",
-		  .min = 1,
-		  .max = 1e15 },
-		{ .name = "limit-output",
-		  .letter = 'l',
-		  .type = CLI_INT,
-		  .ret_value = &max_lines,
-		  .argument = "N",
-		  .help = "print the first N iterations of each job",
-		  .min = 0,
-		  .max = 1e15 },
+		CLI_OPT("iterations", 'n', CLI_INT, &max_iterations, "N",
+			"stop each job after N iterations", .min = 1, .max = 1e15),
+		CLI_OPT("limit-output", 'l', CLI_INT, &max_lines, "N",
+			"print the first N iterations of each job", .min = 0,
+			.max = 1e15),
 		PROGRESS_OPT(&progress),
 		CLI_OPTS_END,
 	};
@@ -148,7 +137,7 @@ run_flows(int argc, char **argv)
 
 const struct cli_verb verb_flows = {
 	.name = "flows",
-	.summary = "run a neutral flow scenario; print job,iter,end_time_s",
+	.summary = "run a scenario of flows; print job,iter,end_time_s",
 	.usage = "[options] FILE.scn",
 	.examples =
 		"  antiphase sim flows cluster.scn\n"
