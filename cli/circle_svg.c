@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/sort.h"
 #include "lib/base/svg.h"
 #include "lib/base/vec.h"
 #include "scheduler/core/profile/profile.h"
@@ -183,8 +184,7 @@ find_sum(const struct circle_svg *picture, const struct window *window,
 		}
 		vec_free(&of_job.list);
 	}
-	if (edges.n > 0)
-		qsort(edges.items, edges.n, sizeof *edges.items, compare_edges);
+	sort_items(edges.items, edges.n, compare_edges);
 
 	memset(ret_slices, 0, sizeof *ret_slices);
 	for (size_t i = 0; i < edges.n; i++) {

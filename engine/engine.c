@@ -6,6 +6,7 @@
 
 #include "engine/internal.h"
 #include "lib/base/alloc.h"
+#include "lib/base/sort.h"
 
 struct engine *
 engine_new(const struct engine_config *config)
@@ -130,14 +131,6 @@ rebuild(struct engine *e)
 
 /* ------ The loop ------ */
 
-static int
-compare_ids(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 static uint64_t
 advance_job(struct engine *e, uint32_t id)
 {
@@ -166,7 +159,7 @@ handle_due(struct engine *e, double limit_ns)
 		vec_push(&e->batch, q->heap[0].id);
 		evq_set(q, q->heap[0].id, INFINITY);
 	}
-	qsort(e->batch.items, e->batch.n, sizeof *e->batch.items, compare_ids);
+	sort_items(e->batch.items, e->batch.n, sort_by_u32);
 	for (size_t i = 0; i < e->batch.n; i++)
 		n_events += advance_job(e, e->batch.items[i]);
 	return n_events;

@@ -1,6 +1,8 @@
 /* places.c - taking and freeing GPUs, for all placements. */
 #include "policies/places.h"
 
+#include "lib/base/sort.h"
+
 struct pol_free
 place_empty(const struct pol_cluster *cluster, uint32_t *ret_n_free)
 {
@@ -37,14 +39,16 @@ place_give_back(struct pol_free *free, const struct pol_piece *pieces, uint32_t 
 	}
 }
 
+static int
+by_node(const void *a, const void *b)
+{
+	const struct pol_piece *x = a, *y = b;
+
+	return (x->node > y->node) - (x->node < y->node);
+}
+
 void
 place_sort(struct pol_piece *pieces, uint32_t n)
 {
-	for (uint32_t i = 1; i < n; i++)
-		for (uint32_t k = i; k && pieces[k].node < pieces[k - 1].node; k--) {
-			struct pol_piece piece = pieces[k];
-
-			pieces[k] = pieces[k - 1];
-			pieces[k - 1] = piece;
-		}
+	sort_items(pieces, n, by_node);
 }

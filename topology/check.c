@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/sort.h"
 #include "lib/base/strbuf.h"
 #include "topology/check_priv.h"
 #include "topology/route.h"
@@ -131,14 +132,6 @@ check_links(const struct topo *topo, struct topo_faults *faults)
 
 /* ---- Uplinks ------------------------------------------------------------------- */
 
-static int
-compare_numbers(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 /* The number that occurs most, the largest such; sorts them.  0 of none. */
 static double
 most_frequent(double *numbers, size_t n)
@@ -146,8 +139,7 @@ most_frequent(double *numbers, size_t n)
 	double best = 0;
 	size_t n_best = 0, n_same = 0;
 
-	if (n > 1)
-		qsort(numbers, n, sizeof *numbers, compare_numbers);
+	sort_items(numbers, n, sort_by_double);
 	for (size_t i = 0; i < n; i++) {
 		n_same = i > 0 && !(numbers[i] > numbers[i - 1]) ? n_same + 1 : 1;
 		if (n_same >= n_best) {

@@ -1,6 +1,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "lib/base/sort.h"
 #include "lib/base/vec.h"
 #include "topology/check.h"
 #include "topology/check_priv.h"
@@ -17,14 +18,6 @@ struct pair {
 struct pairs {
 	VEC(struct pair) list; /* By lower, then upper. */
 };
-
-static int
-compare_numbers(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return x < y ? -1 : x > y;
-}
 
 static int
 compare_by_upper(const void *a, const void *b)
@@ -49,8 +42,7 @@ add_pairs_of(struct pairs *pairs, const struct topo *topo, uint32_t node)
 		if (topo_node(topo, to)->tier > topo_node(topo, node)->tier)
 			above[n++] = to;
 	}
-	if (n > 1)
-		qsort(above, n, sizeof *above, compare_numbers);
+	sort_items(above, n, sort_by_u32);
 	for (size_t i = 0; i < n; i++) {
 		if (i == 0 || above[i] > above[i - 1])
 			vec_push(&pairs->list,
@@ -73,8 +65,7 @@ judge(struct pair **group, size_t n, bool is_above)
 
 	for (size_t i = 0; i < n; i++)
 		sorted[i] = group[i]->n_cables;
-	if (n > 1)
-		qsort(sorted, n, sizeof *sorted, compare_numbers);
+	sort_items(sorted, n, sort_by_u32);
 	for (size_t i = 0, first = 0; i < n; i++) {
 		if (sorted[i] > sorted[first])
 			first = i;
@@ -86,7 +77,7 @@ judge(struct pair **group, size_t n, bool is_above)
 		n_with_most += n_same[i] == most;
 	for (size_t i = 0; i < n; i++) {
 		const uint32_t *at = bsearch(&group[i]->n_cables, sorted, n,
-					     sizeof *sorted, compare_numbers);
+					     sizeof *sorted, sort_by_u32);
 		bool is_odd, is_usual;
 
 		while (at > sorted && at[-1] == *at)
@@ -132,8 +123,7 @@ topo_check_parallel(const struct topo *topo, struct topo_faults *faults)
 	for (size_t i = 0; i < pairs.list.n; i++)
 		order[i] = &pairs.list.items[i];
 	judge_all(order, pairs.list.n, false);
-	if (pairs.list.n > 1)
-		qsort(order, pairs.list.n, sizeof(struct pair *), compare_by_upper);
+	sort_items(order, pairs.list.n, compare_by_upper);
 	judge_all(order, pairs.list.n, true);
 	for (size_t i = 0; i < pairs.list.n; i++) {
 		const struct pair *p = &pairs.list.items[i];

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/sort.h"
 #include "lib/base/vec.h"
 #include "topology/route.h"
 #include "topology/topo.h"
@@ -273,8 +274,7 @@ footprint_make(struct routes *routes, const struct collective_flows *flows,
 			e->n_flows++;
 		}
 	}
-	if (entries.n > 1)
-		qsort(entries.items, entries.n, sizeof *entries.items, compare_links);
+	sort_items(entries.items, entries.n, compare_links);
 	ret_footprint->entries = entries.items;
 	ret_footprint->n = entries.n;
 out:

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/sort.h"
 #include "topology/diff_priv.h"
 
 /* Planned capacities are sometimes those after the encoding: 97 of 100 Gb/s. */
@@ -190,10 +191,8 @@ match_renamed(struct differ *d)
 		    d->ends.items[e->b].plan_node != TOPO_NONE)
 			vec_push(&edges, make_loose(d, e->a, e->b, i));
 	}
-	if (cables.n)
-		qsort(cables.items, cables.n, sizeof *cables.items, compare_loose);
-	if (edges.n)
-		qsort(edges.items, edges.n, sizeof *edges.items, compare_loose);
+	sort_items(cables.items, cables.n, compare_loose);
+	sort_items(edges.items, edges.n, compare_loose);
 	for (size_t i = 0; i < edges.n; i++) {
 		while (j < cables.n && cables.items[j].pair < edges.items[i].pair)
 			j++;

@@ -24,6 +24,7 @@
 #include <string.h>
 
 #include "lib/base/err.h"
+#include "lib/base/sort.h"
 #include "lib/base/strtab.h"
 #include "lib/base/vec.h"
 #include "topology/ibnet.h"
@@ -437,8 +438,7 @@ build(struct reader *rd, struct topo **ret_topo)
 	struct topo_builder *b = topo_builder_new("ibnetdiscover");
 	int r;
 
-	if (rd->ends.n > 1)
-		qsort(sorted, rd->ends.n, sizeof *sorted, compare_ends);
+	sort_items(sorted, rd->ends.n, compare_ends);
 	r = check_ends(rd, sorted);
 	if (r == 0) {
 		ibnet_find_tiers(rd->nodes.items, rd->nodes.n, rd->ends.items,

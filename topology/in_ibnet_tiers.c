@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/sort.h"
 #include "topology/ibnet.h"
 #include "topology/topo.h"
 
@@ -97,8 +98,7 @@ demote_spines(struct graph *g)
 		if (n_beyond > 0)
 			candidates[n++] = (struct candidate){ i, n_beyond };
 	}
-	if (n > 1)
-		qsort(candidates, n, sizeof *candidates, compare_candidates);
+	sort_items(candidates, n, compare_candidates);
 	for (size_t i = 0; i < n; i++) {
 		/* Some of its neighbours may be no leaves any more. */
 		if (count_beyond(g, candidates[i].node) > 0)

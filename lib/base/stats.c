@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "lib/base/sort.h"
+
 #define MAX_PIVOTS 64 /* That are tried. */
 
 /* Quantile 0.975 of Student's t for 1 to 30 degrees of freedom. */
@@ -38,19 +40,10 @@ stats_sd(const double *x, size_t n)
 	return sqrt(sum / (double)(n - 1));
 }
 
-static int
-compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 void
 stats_sort(double *x, size_t n)
 {
-	if (n)
-		qsort(x, n, sizeof *x, compare);
+	sort_items(x, n, sort_by_double);
 }
 
 double

@@ -12,6 +12,7 @@
 
 #include "lib/base/err.h"
 #include "lib/base/log.h"
+#include "lib/base/sort.h"
 #include "lib/wire/bus.h"
 #include "lib/wire/tele.h"
 
@@ -250,9 +251,7 @@ read_allowed(struct bus_keys *keys, struct err *err)
 	}
 	closedir(dir);
 	free(folder);
-	if (keys->allowed.n)
-		qsort(keys->allowed.items, keys->allowed.n,
-		      sizeof keys->allowed.items[0], by_name);
+	sort_items(keys->allowed.items, keys->allowed.n, by_name);
 	return 0;
 }
 

@@ -12,6 +12,7 @@
 #include "lib/base/err.h"
 #include "lib/base/hostlist.h"
 #include "lib/base/json.h"
+#include "lib/base/sort.h"
 #include "lib/base/words.h"
 #include "lib/daemon/settings.h"
 #include "scheduler/core/profile/profile_json.h"
@@ -66,8 +67,7 @@ api_advices(void *daemon, const struct http_request *request, struct http_reply 
 		    (!page.after || strcmp(job->name, page.after) > 0))
 			vec_push(&jobs, job);
 	}
-	if (jobs.n)
-		qsort(jobs.items, jobs.n, sizeof *jobs.items, compare_jobs);
+	sort_items(jobs.items, jobs.n, compare_jobs);
 	n_told = http_query(request, "limit") && jobs.n > page.limit ? page.limit
 								     : jobs.n;
 	strbuf_printf(&reply->body,

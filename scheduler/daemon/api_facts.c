@@ -10,6 +10,7 @@
 #include "lib/base/cli.h"
 #include "lib/base/clk.h"
 #include "lib/base/err.h"
+#include "lib/base/sort.h"
 #include "scheduler/daemon/api.h"
 #include "scheduler/daemon/jobs.h"
 #include "scheduler/daemon/pace.h"
@@ -146,8 +147,8 @@ api_links(void *daemon, const struct http_request *request, struct http_reply *r
 	for (size_t i = 0; i < found->n_links; i++)
 		if (!page.after || strcmp(found->links[i].name, page.after) > 0)
 			vec_push(&links, &found->links[i]);
-	if (page.after && links.n)
-		qsort(links.items, links.n, sizeof *links.items, compare_links);
+	if (page.after)
+		sort_items(links.items, links.n, compare_links);
 	write_links(d, links.items, links.n, &page, reply);
 	vec_free(&links);
 }

@@ -5,6 +5,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/hostlist.h"
+#include "lib/base/sort.h"
 #include "lib/base/strtab.h"
 #include "scheduler/daemon/decide_priv.h"
 
@@ -387,8 +388,7 @@ look_at_waiting(struct round *round)
 	for (size_t i = 0; i < host->n_jobs; i++)
 		if (host->jobs[i].state == SCHED_WAITING && host->jobs[i].is_gated)
 			vec_push(&gated, ((struct ordered){ &host->jobs[i] }));
-	if (gated.n)
-		qsort(gated.items, gated.n, sizeof *gated.items, compare_waiting);
+	sort_items(gated.items, gated.n, compare_waiting);
 	for (size_t i = 0; i < gated.n; i++)
 		look_at_gated(round, gated.items[i].job);
 	vec_free(&gated);

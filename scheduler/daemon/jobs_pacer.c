@@ -13,6 +13,7 @@
 #include "lib/base/clk.h"
 #include "lib/base/hostlist.h"
 #include "lib/base/log.h"
+#include "lib/base/sort.h"
 #include "scheduler/daemon/daemon.h"
 #include "scheduler/daemon/jobs_priv.h"
 #include "scheduler/live/iteration_volume.h"
@@ -66,14 +67,6 @@ add_unheard(void *ctx, const char *name)
 	return 0;
 }
 
-static int
-compare_nodes(const void *a, const void *b)
-{
-	const uint32_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
 /* Nodes that the cluster's scheduler gave it, and that nobody tells us of. */
 static void
 complete_hosts(const struct daemon *d, const struct job *job, struct work_job *new)
@@ -92,9 +85,7 @@ complete_hosts(const struct daemon *d, const struct job *job, struct work_job *n
 		vec_free(&nodes.items);
 		return;
 	}
-	if (nodes.items.n)
-		qsort(nodes.items.items, nodes.items.n, sizeof(uint32_t),
-		      compare_nodes);
+	sort_items(nodes.items.items, nodes.items.n, sort_by_u32);
 	for (size_t i = 0; i < nodes.items.n; i++)
 		if (n == 0 || nodes.items.items[n - 1] != nodes.items.items[i])
 			nodes.items.items[n++] = nodes.items.items[i];

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "lib/base/clk.h"
+#include "lib/base/sort.h"
 #include "lib/daemon/loop.h"
 #include "scheduler/daemon/daemon.h"
 #include "scheduler/daemon/jobs_priv.h"
@@ -104,8 +105,7 @@ take_edges(struct daemon *d, struct member *touched, size_t n_touched)
 			vec_push(&members,
 				 ((struct member){ job->component, job->number }));
 	}
-	if (members.n)
-		qsort(members.items, members.n, sizeof *members.items, compare_members);
+	sort_items(members.items, members.n, compare_members);
 	for (size_t i = 0; i < members.n;) {
 		uint32_t component = members.items[i].component;
 

@@ -6,6 +6,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/hostlist.h"
+#include "lib/base/sort.h"
 #include "lib/base/stats.h"
 #include "lib/base/vec.h"
 
@@ -133,12 +134,6 @@ add_name(void *ctx, const char *name)
 	return 0;
 }
 
-static int
-compare_names(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 static bool
 expand(const char *list, struct names *ret_names)
 {
@@ -148,8 +143,7 @@ expand(const char *list, struct names *ret_names)
 	if (hostlist_expand(list, MAX_NODES, add_name, ret_names, &why) < 0 ||
 	    !ret_names->items.n)
 		return false;
-	qsort(ret_names->items.items, ret_names->items.n,
-	      sizeof *ret_names->items.items, compare_names);
+	sort_items(ret_names->items.items, ret_names->items.n, sort_by_text);
 	return true;
 }
 

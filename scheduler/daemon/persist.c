@@ -13,6 +13,7 @@
 #include "lib/base/hostlist.h"
 #include "lib/base/json.h"
 #include "lib/base/jsonw.h"
+#include "lib/base/sort.h"
 #include "scheduler/core/profile/profile_json.h"
 #include "scheduler/daemon/daemon.h"
 #include "scheduler/daemon/jobs.h"
@@ -289,14 +290,6 @@ add_host(void *ctx, const char *name)
 	return 0;
 }
 
-static int
-compare_nodes(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 static bool
 on_profile(void *ctx, const char *key, int64_t at_us, const char *json)
 {
@@ -318,8 +311,7 @@ on_profile(void *ctx, const char *key, int64_t at_us, const char *json)
 	    hostlist_expand(hosts, TOPO_MAX_NODES, add_host, &restoring, &why) >= 0 &&
 	    profile_json_parse("store", document, strlen(document), &list, &err) == 0 &&
 	    list.n == 1 && restoring.hosts.n > 1) {
-		qsort(restoring.hosts.items, restoring.hosts.n,
-		      sizeof *restoring.hosts.items, compare_nodes);
+		sort_items(restoring.hosts.items, restoring.hosts.n, sort_by_u32);
 		jobs_restore(d, key, &list.items[0], restoring.hosts.items,
 			     (uint32_t)restoring.hosts.n, at_us);
 	}

@@ -9,6 +9,7 @@
 #include "lib/base/err.h"
 #include "lib/base/json.h"
 #include "lib/base/jsonw.h"
+#include "lib/base/sort.h"
 #include "lib/base/strtab.h"
 #include "scheduler/k8s/group.h"
 #include "topology/k8s.h"
@@ -311,9 +312,7 @@ compare_patches(const void *a, const void *b)
 void
 pod_report_round_sort(struct pod_report_round *round)
 {
-	if (round->patches.n)
-		qsort(round->patches.items, round->patches.n,
-		      sizeof *round->patches.items, compare_patches);
+	sort_items(round->patches.items, round->patches.n, compare_patches);
 }
 
 bool

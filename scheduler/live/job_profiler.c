@@ -8,6 +8,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
+#include "lib/base/sort.h"
 #include "lib/base/sorter.h"
 #include "lib/base/vec.h"
 #include "scheduler/live/by_job.h"
@@ -382,9 +383,7 @@ find_waiting(struct job_profiler *online, const struct live *live)
 			profiled_job_refuse(
 				job, xstrdup("no traffic was seen in raw series"));
 	}
-	if (online->waiting.n)
-		qsort(online->waiting.items, online->waiting.n,
-		      sizeof *online->waiting.items, compare_waiting);
+	sort_items(online->waiting.items, online->waiting.n, compare_waiting);
 }
 
 /* A step of what a round begins with. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/sort.h"
 #include "scheduler/live/by_job.h"
 #include "scheduler/live/live.h"
 #include "topology/attach.h"
@@ -195,14 +196,6 @@ add_measured(struct traffic_map_finder *f)
 
 /* ---- Jobs on the fabric --------------------------------------------------------- */
 
-static int
-compare_ids(const void *a, const void *b)
-{
-	const uint32_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
 /* Node of a live host that is a host of the fabric, or TOPO_NONE. */
 static uint32_t
 node_of(const struct topo *topo, const char *name)
@@ -293,8 +286,7 @@ traffic_map_job_hosts(const struct live *live, const struct topo *topo,
 			vec_push(&nodes, node);
 	}
 	free(of);
-	if (nodes.n)
-		qsort(nodes.items, nodes.n, sizeof *nodes.items, compare_ids);
+	sort_items(nodes.items, nodes.n, sort_by_u32);
 	for (size_t i = 0; i < nodes.n; i++)
 		if (n == 0 || nodes.items[n - 1] != nodes.items[i])
 			nodes.items[n++] = nodes.items[i];
@@ -401,8 +393,7 @@ traffic_map_thin(const struct live *live, struct traffic_map_part *parts,
 {
 	size_t n = 0;
 
-	if (n_parts)
-		qsort(parts, n_parts, sizeof *parts, compare_parts);
+	sort_items(parts, n_parts, compare_parts);
 	for (size_t i = 0; i < n_parts; i++) {
 		struct traffic_map_part *last = n ? &parts[n - 1] : NULL;
 		bool is_same = last && last->job == parts[i].job;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "lib/base/err.h"
+#include "lib/base/sort.h"
 #include "policies/stages.h"
 
 /* What the loop knows of a job beyond what policies see. */
@@ -232,23 +233,13 @@ start(struct loop *l, const struct pol_grant *grant)
 	job->n_starts++;
 }
 
-static int
-compare_ids(const void *pa, const void *pb)
-{
-	const uint32_t *a = pa, *b = pb;
-
-	return (*a > *b) - (*a < *b);
-}
-
 static void
 list_running(struct loop *l)
 {
 	l->running.n = 0;
 	for (size_t i = 0; i < l->plan->grants.n; i++)
 		vec_push(&l->running, l->plan->grants.items[i].job);
-	if (l->running.n)
-		qsort(l->running.items, l->running.n, sizeof *l->running.items,
-		      compare_ids);
+	sort_items(l->running.items, l->running.n, sort_by_u32);
 }
 
 static void

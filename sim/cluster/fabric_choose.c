@@ -24,6 +24,7 @@
  */
 #include <math.h>
 
+#include "lib/base/sort.h"
 #include "policies/augment.h"
 #include "sim/cluster/fabric_priv.h"
 
@@ -86,9 +87,7 @@ look(struct fabric *fabric, const struct pol_view *view, const struct pol_plan *
 		if (placed)
 			vec_push(&fabric->there, placed);
 	}
-	if (fabric->there.n)
-		qsort(fabric->there.items, fabric->there.n, sizeof *fabric->there.items,
-		      compare_placed);
+	sort_items(fabric->there.items, fabric->there.n, compare_placed);
 }
 
 static void

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/base/err.h"
+#include "lib/base/sort.h"
 #include "lib/base/vec.h"
 
 /* "7" or "1..10" at '*text', which is moved on. */
@@ -29,20 +30,12 @@ read_range(const char **text, uint64_t *ret_first, uint64_t *ret_last)
 }
 
 static int
-by_value(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
-static int
 check_once(const struct seeds *seeds, const char *what, struct err *err)
 {
 	uint64_t *sorted = xmemdup(seeds->items, seeds->n, sizeof *sorted);
 	int r = 0;
 
-	qsort(sorted, seeds->n, sizeof *sorted, by_value);
+	sort_items(sorted, seeds->n, sort_by_u64);
 	for (size_t i = 1; i < seeds->n && r == 0; i++)
 		if (sorted[i] == sorted[i - 1])
 			r = err_set(err, NULL, 0, 0, "%s %llu is there twice", what,

@@ -6,6 +6,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/jsonw.h"
+#include "lib/base/sort.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/vec.h"
 #include "topology/topo.h"
@@ -219,9 +220,7 @@ put_counters(struct perfetto *t)
 {
 	int32_t n_jobs = 0;
 
-	if (t->edges.n)
-		qsort(t->edges.items, t->edges.n, sizeof *t->edges.items,
-		      compare_edges);
+	sort_items(t->edges.items, t->edges.n, compare_edges);
 	for (size_t i = 0; i < t->edges.n; i++) {
 		const struct edge *edge = &t->edges.items[i], *next = edge + 1;
 

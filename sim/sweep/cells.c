@@ -13,6 +13,7 @@
 #include "lib/base/file.h"
 #include "lib/base/json.h"
 #include "lib/base/jsonw.h"
+#include "lib/base/sort.h"
 #include "sim/report/report.h"
 #include "sim/sweep/grid.h"
 
@@ -57,14 +58,6 @@ cells_state(const struct study *study, size_t cell)
 	return is_there(study, cell, "failed") ? CELLS_FAILED : CELLS_MISSING;
 }
 
-static int
-compare_digests(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 size_t
 cells_strangers(const struct study *study)
 {
@@ -74,14 +67,13 @@ cells_strangers(const struct study *study)
 	DIR *folder = opendir(path);
 
 	memcpy(sorted, study->digests, n_cells * sizeof *sorted);
-	qsort(sorted, n_cells, sizeof *sorted, compare_digests);
+	sort_items(sorted, n_cells, sort_by_u64);
 	for (struct dirent *d; folder && (d = readdir(folder));) {
 		char *end;
 
 		digest = strtoull(d->d_name, &end, 16);
 		n += end == d->d_name + 16 && !strcmp(end, ".json") &&
-		     !bsearch(&digest, sorted, n_cells, sizeof *sorted,
-			      compare_digests);
+		     !bsearch(&digest, sorted, n_cells, sizeof *sorted, sort_by_u64);
 	}
 	if (folder)
 		closedir(folder);

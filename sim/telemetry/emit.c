@@ -6,6 +6,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/rng.h"
+#include "lib/base/sort.h"
 #include "sim/telemetry/emit_internal.h"
 #include "topology/topo.h"
 
@@ -46,8 +47,7 @@ make_streams(struct emit *emit)
 				 ((struct place){ e->link, (uint32_t)j, e->n_flows }));
 		}
 	}
-	if (places.n)
-		qsort(places.items, places.n, sizeof *places.items, compare_places);
+	sort_items(places.items, places.n, compare_places);
 	emit->n_streams = places.n;
 	emit->streams = xcalloc(places.n + 1, sizeof *emit->streams);
 	for (size_t i = 0; i < places.n; i++) {

@@ -13,6 +13,7 @@
 
 #include "collector/sources/rdma/src_rdma_priv.h"
 #include "lib/base/log.h"
+#include "lib/base/sort.h"
 
 #define MAX_PORTS 256
 
@@ -236,7 +237,7 @@ rdma_scan(struct rdma_source *s)
 		if (!s->ports.items[i].was_seen)
 			rdma_lose_port(s, &s->ports.items[i]);
 	/* Directories have no order; numbers are to be the same each time. */
-	if (n_before == 0 && s->ports.n > 1)
-		qsort(s->ports.items, s->ports.n, sizeof *s->ports.items, by_port_name);
+	if (n_before == 0)
+		sort_items(s->ports.items, s->ports.n, by_port_name);
 	return 0;
 }

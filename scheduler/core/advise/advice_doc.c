@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/sort.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/strtab.h"
 #include "lib/base/vec.h"
@@ -123,9 +124,7 @@ links_from(const struct advice_set *set, const struct workload *workload,
 			vec_push(&mentions,
 				 ((struct mention){ &advice->links[i], (uint32_t)j }));
 	}
-	if (mentions.n)
-		qsort(mentions.items, mentions.n, sizeof *mentions.items,
-		      compare_mentions);
+	sort_items(mentions.items, mentions.n, compare_mentions);
 	for (size_t i = 0; i < mentions.n; i++) {
 		const struct mention *m = &mentions.items[i];
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/sort.h"
 #include "lib/base/vec.h"
 #include "scheduler/core/advise/advise_internal.h"
 #include "scheduler/core/workload/workload.h"
@@ -59,8 +60,7 @@ contended_links(const struct plan *where, const struct plan *plan,
 					 .excess_after_bps = after_bps,
 				 }));
 	}
-	if (links.n)
-		qsort(links.items, links.n, sizeof *links.items, compare_links);
+	sort_items(links.items, links.n, compare_links);
 	advice->links = links.items;
 	advice->n_links = links.n;
 }

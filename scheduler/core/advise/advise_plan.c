@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/sort.h"
 #include "lib/base/vec.h"
 #include "scheduler/core/advise/advise_internal.h"
 #include "scheduler/core/workload/workload.h"
@@ -28,14 +29,6 @@ components_fini(struct components *components)
 		component_fini(&components->items[i]);
 	free(components->items);
 	*components = (struct components){ 0 };
-}
-
-static int
-compare_ids(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return (x > y) - (x < y);
 }
 
 static bool
@@ -86,9 +79,8 @@ walk(const struct place *place, const struct advise_ctx *ctx, uint32_t job,
 			}
 		}
 	}
-	qsort(jobs.items, jobs.n, sizeof(uint32_t), compare_ids);
-	if (links.n)
-		qsort(links.items, links.n, sizeof(uint32_t), compare_ids);
+	sort_items(jobs.items, jobs.n, sort_by_u32);
+	sort_items(links.items, links.n, sort_by_u32);
 	free(is_seen_link);
 	*ret_component = (struct component){ jobs.items, jobs.n, links.items, links.n };
 }

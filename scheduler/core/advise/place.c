@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/sort.h"
 #include "scheduler/core/advise/place_internal.h"
 #include "scheduler/core/solve/pair.h"
 #include "topology/topo.h"
@@ -215,14 +216,6 @@ unload_link(struct place *place, uint32_t link, uint32_t job)
 	vec_free(&old.loads);
 }
 
-static int
-compare_ids(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 int
 place_put(struct place *place, uint32_t job, const uint32_t *hosts)
 {
@@ -236,7 +229,7 @@ place_put(struct place *place, uint32_t job, const uint32_t *hosts)
 		return r;
 	pj->is_put = true;
 	pj->hosts = xmemdup(hosts, wj->n_hosts_wanted, sizeof *hosts);
-	qsort(pj->hosts, wj->n_hosts_wanted, sizeof *hosts, compare_ids);
+	sort_items(pj->hosts, wj->n_hosts_wanted, sort_by_u32);
 	for (uint32_t i = 0; i < wj->n_hosts_wanted; i++) {
 		place->free_slots[hosts[i]] -= wj->slots_per_host;
 		place->n_guests[hosts[i]]++;

@@ -8,6 +8,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/rng.h"
+#include "lib/base/sort.h"
 #include "lib/base/unionfind.h"
 #include "scheduler/core/advise/place_internal.h"
 #include "topology/topo.h"
@@ -111,8 +112,7 @@ place_groups_init(struct place *place)
 	}
 	for (size_t i = 0; i < n_hosts; i++)
 		keyed[i] = (struct keyed){ hosts[i], place->n_levels, roots, n_nodes };
-	if (n_hosts)
-		qsort(keyed, n_hosts, sizeof *keyed, compare_keyed);
+	sort_items(keyed, n_hosts, compare_keyed);
 	place->order = xcalloc(n_hosts + 1, sizeof *place->order);
 	for (size_t i = 0; i < n_hosts; i++)
 		place->order[i] = keyed[i].host;
@@ -274,14 +274,6 @@ pack_into(struct packing *packing, uint32_t level, uint32_t group, uint32_t need
 }
 
 static int
-compare_ids(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return (x > y) - (x < y);
-}
-
-static int
 pack(const struct place *place, uint32_t job, struct rng *rng, uint32_t *ret_hosts)
 {
 	uint32_t need = place->workload->jobs[job].n_hosts_wanted;
@@ -303,7 +295,7 @@ pack(const struct place *place, uint32_t job, struct rng *rng, uint32_t *ret_hos
 	}
 	packing_fini(&packing);
 	if (r == 0)
-		qsort(ret_hosts, need, sizeof *ret_hosts, compare_ids);
+		sort_items(ret_hosts, need, sort_by_u32);
 	return r;
 }
 

@@ -9,6 +9,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/rng.h"
+#include "lib/base/sort.h"
 #include "scheduler/core/advise/place_internal.h"
 #include "topology/collective.h"
 #include "topology/topo.h"
@@ -61,14 +62,6 @@ search_fini(struct search *search)
 	vec_free(&search->pool);
 }
 
-static int
-compare_ids(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 static uint32_t
 count_leaves(struct search *search, const uint32_t *hosts)
 {
@@ -76,7 +69,7 @@ count_leaves(struct search *search, const uint32_t *hosts)
 
 	for (uint32_t i = 0; i < search->n_hosts; i++)
 		search->by_leaf[i] = search->place->leaf_group[hosts[i]];
-	qsort(search->by_leaf, search->n_hosts, sizeof(uint32_t), compare_ids);
+	sort_items(search->by_leaf, search->n_hosts, sort_by_u32);
 	for (uint32_t i = 0; i < search->n_hosts; i++)
 		n += i == 0 || search->by_leaf[i] != search->by_leaf[i - 1];
 	return n;
@@ -169,7 +162,7 @@ place_rate(const struct place *place, uint32_t job, const uint32_t *hosts,
 	*ret_candidate = (struct place_candidate){ .loss = HUGE_VAL };
 	(void)rate(&search, hosts, ret_candidate);
 	ret_candidate->hosts = xmemdup(hosts, search.n_hosts, sizeof *hosts);
-	qsort(ret_candidate->hosts, search.n_hosts, sizeof *hosts, compare_ids);
+	sort_items(ret_candidate->hosts, search.n_hosts, sort_by_u32);
 	search_fini(&search);
 }
 
@@ -316,7 +309,7 @@ descend(struct search *search, const struct place_candidate *from, size_t n_trie
 						   : move_block(search, next.hosts);
 		if (!moved)
 			continue;
-		qsort(next.hosts, search->n_hosts, sizeof(uint32_t), compare_ids);
+		sort_items(next.hosts, search->n_hosts, sort_by_u32);
 		if (rate(search, next.hosts, &next) < 0)
 			continue;
 		keep(search, &next);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/sort.h"
 #include "lib/base/vec.h"
 #include "scheduler/core/profile/profile.h"
 #include "scheduler/core/solve/joint.h"
@@ -114,9 +115,7 @@ find_meetings(const struct joint_problem *problem, meeting_vec *meetings)
 			}
 		}
 	}
-	if (meetings->n)
-		qsort(meetings->items, meetings->n, sizeof *meetings->items,
-		      compare_meetings);
+	sort_items(meetings->items, meetings->n, compare_meetings);
 }
 
 /* A pair over all links where it meets. */

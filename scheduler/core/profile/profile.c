@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/sort.h"
 
 #define UNKNOWN_BPS 1e9
 
@@ -113,9 +114,8 @@ profile_normalize(struct profile *profile, const char **ret_why)
 
 	for (size_t i = 0; !why && i < profile->n_phases; i++)
 		why = phase_fault(&profile->phases[i], profile->period_us);
-	if (!why && profile->n_phases > 1)
-		qsort(profile->phases, profile->n_phases, sizeof *profile->phases,
-		      compare_starts);
+	if (!why)
+		sort_items(profile->phases, profile->n_phases, compare_starts);
 	for (size_t i = 1; !why && i < profile->n_phases; i++) {
 		const struct profile_phase *before = &profile->phases[i - 1];
 

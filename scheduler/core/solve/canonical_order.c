@@ -5,6 +5,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/rng.h"
+#include "lib/base/sort.h"
 #include "scheduler/core/profile/profile.h"
 #include "scheduler/core/solve/joint.h"
 
@@ -90,8 +91,7 @@ canonical_order(const struct joint_problem *problem, const bool *movable,
 		refine(problem, hash, sum);
 	for (uint32_t j = 0; j < n; j++)
 		ranked[j] = (struct ranked){ hash[j], j };
-	if (n > 1)
-		qsort(ranked, n, sizeof *ranked, compare_ranked);
+	sort_items(ranked, n, compare_ranked);
 	for (size_t j = 0; j < n; j++) {
 		ret_order[j] = ranked[j].job;
 		ret_hash[j] = ranked[j].hash;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/sort.h"
 #include "scheduler/core/solve/step.h"
 
 struct share {
@@ -20,23 +21,6 @@ compare_shares(const void *a_, const void *b_)
 	if (a->level != b->level)
 		return a->level < b->level ? -1 : 1;
 	return a->share < b->share ? -1 : a->share > b->share;
-}
-
-static void
-sort_shares(struct share *shares, size_t n)
-{
-	if (n > 16) {
-		qsort(shares, n, sizeof *shares, compare_shares);
-		return;
-	}
-	for (size_t i = 1; i < n; i++) {
-		struct share x = shares[i];
-		size_t k = i;
-
-		for (; k > 0 && compare_shares(&shares[k - 1], &x) > 0; k--)
-			shares[k] = shares[k - 1];
-		shares[k] = x;
-	}
 }
 
 /* Halves the levels by merging neighbours; the mean stays. */
@@ -108,44 +92,10 @@ levels_of_step(const struct step *step, struct levels *ret_levels)
 		shares[i].share =
 			(double)(end_us - step->from_us[i]) / (double)step->period_us;
 	}
-	sort_shares(shares, step->n);
+	sort_items(shares, step->n, compare_shares);
 	levels_make(shares, step->n, ret_levels);
 	if (shares != few)
 		free(shares);
-}
-
-/* Merges two runs that are in order. */
-static void
-merge_runs(const struct share *a, size_t n_a, const struct share *b, size_t n_b,
-	   struct share *ret)
-{
-	const struct share *end_a = a + n_a, *end_b = b + n_b;
-
-	while (a < end_a && b < end_b)
-		*ret++ = compare_shares(a, b) <= 0 ? *a++ : *b++;
-	while (a < end_a)
-		*ret++ = *a++;
-	while (b < end_b)
-		*ret++ = *b++;
-}
-
-/* Sorts runs of 'length' that are in order; returns where they are then: one of the two. */
-static struct share *
-sort_runs(struct share *shares, struct share *scratch, size_t n, size_t length)
-{
-	for (; length < n; length *= 2) {
-		struct share *other = shares;
-
-		for (size_t i = 0; i < n; i += 2 * length) {
-			size_t n_a = n - i < length ? n - i : length;
-			size_t n_b = n - i - n_a < length ? n - i - n_a : length;
-
-			merge_runs(shares + i, n_a, shares + i + n_a, n_b, scratch + i);
-		}
-		shares = scratch;
-		scratch = other;
-	}
-	return shares;
 }
 
 /* What sums of a few levels and many are, in order: each of the few makes a run. */
@@ -154,7 +104,7 @@ levels_add(struct levels *levels, const struct levels *other)
 {
 	const struct levels *few = levels->n < other->n ? levels : other;
 	const struct levels *many = few == other ? levels : other;
-	struct share *shares = xcalloc(2 * few->n * many->n, sizeof *shares);
+	struct share *shares = xcalloc(few->n * many->n, sizeof *shares);
 	size_t n = 0, length = many->n;
 
 	for (size_t k = 0; k < few->n; k++) {
@@ -164,7 +114,8 @@ levels_add(struct levels *levels, const struct levels *other)
 		}
 	}
 	levels_fini(levels);
-	levels_make(sort_runs(shares, shares + n, n, length), n, levels);
+	sort_items(shares, n, compare_shares);
+	levels_make(shares, n, levels);
 	free(shares);
 }
 

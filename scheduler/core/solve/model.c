@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "lib/base/sort.h"
 #include "scheduler/core/profile/profile.h"
 #include "scheduler/core/solve/model_link.h"
 #include "scheduler/core/solve/overlap.h"
@@ -81,17 +82,12 @@ make_steps(const struct joint_problem *problem, const struct joint_link *link,
 	return n;
 }
 
-static void
-sort_by_job(struct model_load *loads, uint32_t n)
+static int
+by_job(const void *a, const void *b)
 {
-	for (uint32_t i = 1; i < n; i++) {
-		struct model_load x = loads[i];
-		uint32_t k = i;
+	const struct model_load *x = a, *y = b;
 
-		for (; k > 0 && loads[k - 1].job > x.job; k--)
-			loads[k] = loads[k - 1];
-		loads[k] = x;
-	}
+	return (x->job > y->job) - (x->job < y->job);
 }
 
 static const struct group_limits search_limits = {
@@ -139,7 +135,7 @@ add_link(const struct joint_problem *problem, uint32_t l, const uint32_t *number
 	link->n_constant = in->n_loads - link->n_loads;
 	for (uint32_t i = 0; i < link->n_loads; i++)
 		loads[i].job = number_of[loads[i].job];
-	sort_by_job(loads, link->n_loads);
+	sort_items(loads, link->n_loads, by_job);
 	link->n_groups = model_group_loads(loads, link->n_loads, link->capacity,
 					   &search_limits, grouping, groups);
 	for (uint32_t g = 0; g < link->n_groups; g++)

@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "lib/base/sort.h"
+
 void
 group_room_fini(struct group_room *room)
 {
@@ -67,9 +69,7 @@ list_pairs(const struct model_load *loads, uint32_t n, double min_gain,
 				vec_push(&room->pairs, pair);
 		}
 	}
-	if (room->pairs.n > 1)
-		qsort(room->pairs.items, room->pairs.n, sizeof *room->pairs.items,
-		      compare_pairs);
+	sort_items(room->pairs.items, room->pairs.n, compare_pairs);
 }
 
 /*

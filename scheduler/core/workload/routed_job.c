@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/sort.h"
 #include "lib/base/vec.h"
 #include "scheduler/core/workload/workload.h"
 #include "topology/route.h"
@@ -209,8 +210,7 @@ work_problem_make(const struct workload *workload, const struct routed_job *cons
 				 ((struct place){ e->link, (uint32_t)j, e->factor }));
 		}
 	}
-	if (places.n)
-		qsort(places.items, places.n, sizeof *places.items, compare_places);
+	sort_items(places.items, places.n, compare_places);
 	problem.links = xcalloc(places.n / 2 + 1, sizeof *problem.links);
 	problem.loads = xcalloc(places.n + 1, sizeof *problem.loads);
 	for (size_t first = 0, end; first < places.n; first = end) {
