@@ -189,7 +189,7 @@ bench: ## measure solver, fabric, and simulator against SimGrid
 	@sh tests/deps.sh $(PACKAGES_BUILD) $(PACKAGES_BENCH)
 	$(Q)$(MAKE) --no-print-directory bench-run
 
-lint: ## format, layers, circles, warnings of both compilers, cppcheck, shellcheck
+lint: ## format, layers, externs, circles, warnings of both compilers, cppcheck, shellcheck
 	@sh tests/deps.sh $(PACKAGES_BUILD) $(PACKAGES_TEST) $(PACKAGES_LINT)
 	$(Q)$(MAKE) --no-print-directory all build/bpf/inject.skel.h
 	$(Q)B=$(B) CC=gcc CLANG=$(CLANG) FLAGS='$(BASE_CFLAGS)' sh tests/lint.sh '$(C_FILES)' '$(SH_FILES)'

@@ -16,6 +16,8 @@
 #include "lib/daemon/control.h"
 #include "lib/daemon/settings_opts.h"
 
+static const struct cli_verb verb_collector_run, verb_collector_job;
+
 /* ---- run ------------------------------------------------------------------------------- */
 
 static int
@@ -48,7 +50,7 @@ run_run(int argc, char **argv)
 	return status;
 }
 
-const struct cli_verb verb_collector_run = {
+static const struct cli_verb verb_collector_run = {
 	.name = "run",
 	.summary = "count and publish until stopped (the default verb)",
 	.usage = "[options]",
@@ -101,7 +103,7 @@ run_job(int argc, char **argv)
 			       "'remove NAME' or 'list'");
 }
 
-const struct cli_verb verb_collector_job = {
+static const struct cli_verb verb_collector_job = {
 	.name = "job",
 	.summary = "register control groups as jobs with a running collector",
 	.usage = "add NAME --cgroup PATH | remove NAME | list [--json]",

@@ -6,8 +6,6 @@
 
 #include "lib/base/cli.h"
 
-extern const struct cli_verb verb_collector_run;
-extern const struct cli_verb verb_collector_job;
 extern const struct cli_verb verb_collector_doctor;
 
 #endif

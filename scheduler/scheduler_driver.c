@@ -41,46 +41,6 @@ sched_snapshot_fini(struct sched_snapshot *snapshot)
 	*snapshot = (struct sched_snapshot){ .jobs = NULL };
 }
 
-static void
-copy_job(const struct sched_job *job, struct sched_job *copy)
-{
-	*copy = *job;
-	copy->id = xstrdup(job->id);
-	copy->local_id = xstrdup(job->local_id);
-	copy->name = xstrdup(job->name);
-	copy->user = xstrdup(job->user);
-	copy->partition = xstrdup(job->partition);
-	copy->nodes = xstrdup(job->nodes);
-	copy->required = xstrdup(job->required);
-	copy->excluded = xstrdup(job->excluded);
-	copy->preferred = xstrdup(job->preferred);
-	copy->reason = xstrdup(job->reason);
-	copy->comment = xstrdup(job->comment);
-	copy->record = xstrdup(job->record);
-}
-
-void
-sched_snapshot_copy(const struct sched_snapshot *snapshot,
-		    struct sched_snapshot *ret_copy)
-{
-	*ret_copy = *snapshot;
-	ret_copy->jobs = xcalloc(snapshot->n_jobs + 1, sizeof *ret_copy->jobs);
-	ret_copy->nodes = xcalloc(snapshot->n_nodes + 1, sizeof *ret_copy->nodes);
-	ret_copy->by_local_id =
-		xcalloc(snapshot->n_jobs + 1, sizeof *ret_copy->by_local_id);
-	if (snapshot->n_jobs)
-		memcpy(ret_copy->by_local_id, snapshot->by_local_id,
-		       snapshot->n_jobs * sizeof *ret_copy->by_local_id);
-	for (size_t i = 0; i < snapshot->n_jobs; i++)
-		copy_job(&snapshot->jobs[i], &ret_copy->jobs[i]);
-	for (size_t i = 0; i < snapshot->n_nodes; i++) {
-		ret_copy->nodes[i] = snapshot->nodes[i];
-		ret_copy->nodes[i].name = xstrdup(snapshot->nodes[i].name);
-		ret_copy->nodes[i].partitions = xstrdup(snapshot->nodes[i].partitions);
-		ret_copy->nodes[i].features = xstrdup(snapshot->nodes[i].features);
-	}
-}
-
 static int
 compare_id(const void *key, const void *item)
 {

@@ -80,9 +80,6 @@ struct sched_snapshot {
 
 void sched_job_fini(struct sched_job *job);
 void sched_snapshot_fini(struct sched_snapshot *snapshot); /* Accepts a zeroed one. */
-/* A snapshot that outlives the driver's. */
-void sched_snapshot_copy(const struct sched_snapshot *snapshot,
-			 struct sched_snapshot *ret_copy);
 /* By id or name, or NULL.  O(log n). */
 const struct sched_job *sched_find_job(const struct sched_snapshot *snapshot,
 				       const char *id);

@@ -73,6 +73,7 @@ cpp_check() {
 
 check "clang-format" clang-format --dry-run -Werror $c_files
 check "layers" sh tests/layers.sh
+check "externs" sh tests/externs.sh
 check "circles" python3 tests/circles.py "$B"
 check "$CC" compile "$CC"
 check "$CLANG" compile "$CLANG"

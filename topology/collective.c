@@ -33,7 +33,11 @@ compare_by_leaf(const void *a, const void *b, void *ctx)
 	return x < y ? -1 : x > y;
 }
 
-void
+/*
+ * Orders the 'n' host node ids at 'hosts' by leaf, then id, in place; hosts
+ * without a leaf come last.
+ */
+static void
 collective_order(const struct topo *topo, uint32_t *hosts, size_t n)
 {
 	if (n > 1)

@@ -69,12 +69,6 @@ struct collective_flows {
 };
 
 /*
- * Orders the 'n' host node ids at 'hosts' by leaf, then id, in place; hosts
- * without a leaf come last.
- */
-void collective_order(const struct topo *topo, uint32_t *hosts, size_t n);
-
-/*
  * Makes the flows of one all-reduce of 'message_bytes' over 'hosts' (any
  * order, no host twice).  One host gives no flows.  Release with
  * collective_flows_fini().  Returns 0, -EINVAL for what is no host, a host

@@ -35,13 +35,6 @@ struct route_hop {
 	uint32_t link, to; /* 'to' is a switch number. */
 };
 
-struct route_pin {
-	uint32_t source, destination;
-	uint16_t port;
-	size_t n;
-	uint32_t *links; /* Owned. */
-};
-
 struct routes {
 	struct topo *topo; /* One reference. */
 	uint64_t seed;
@@ -55,7 +48,6 @@ struct routes {
 	uint32_t *in_first;         /* Owned.  n_hosts + 1. */
 	uint32_t *in_links;         /* Owned.  Into host i: [first[i], first[i + 1]). */
 	struct route_table *tables; /* Owned.  By switch number; made on demand. */
-	VEC(struct route_pin) pins;
 };
 
 /* Numbers the switches, and sorts them by tier (counting sort). */
@@ -156,9 +148,6 @@ routes_free(struct routes *r)
 		return;
 	for (uint32_t i = 0; i < r->n_switches; i++)
 		free(r->tables[i].down);
-	for (size_t i = 0; i < r->pins.n; i++)
-		free(r->pins.items[i].links);
-	vec_free(&r->pins);
 	free(r->tables);
 	free(r->in_links);
 	free(r->in_first);
@@ -350,19 +339,6 @@ choose_hop(const struct routes *r, const struct route_table *t, uint32_t v,
 	}
 }
 
-static const struct route_pin *
-find_pin(const struct routes *r, uint32_t source, uint32_t destination, uint16_t port)
-{
-	for (size_t i = 0; i < r->pins.n; i++) {
-		const struct route_pin *pin = &r->pins.items[i];
-
-		if (pin->source == source && pin->destination == destination &&
-		    pin->port == port)
-			return pin;
-	}
-	return NULL;
-}
-
 int
 routes_path(struct routes *r, uint32_t source, uint32_t destination, uint16_t port,
 	    uint32_t *ret_links, size_t *ret_n)
@@ -370,7 +346,6 @@ routes_path(struct routes *r, uint32_t source, uint32_t destination, uint16_t po
 	uint32_t from = topo_host_number(r->topo, source);
 	uint32_t to = topo_host_number(r->topo, destination);
 	uint64_t hash = rng_mix(r->seed ^ ((uint64_t)from << 32 | to));
-	const struct route_pin *pin;
 	const struct route_table *t;
 	bool is_up = true;
 	unsigned hops;
@@ -381,12 +356,6 @@ routes_path(struct routes *r, uint32_t source, uint32_t destination, uint16_t po
 		return -EINVAL;
 	if (source == destination) {
 		*ret_n = 0;
-		return 0;
-	}
-	pin = find_pin(r, source, destination, port);
-	if (pin) {
-		memcpy(ret_links, pin->links, pin->n * sizeof *pin->links);
-		*ret_n = pin->n;
 		return 0;
 	}
 	hops = hops_between(r, source, destination, &n);
@@ -405,37 +374,6 @@ routes_path(struct routes *r, uint32_t source, uint32_t destination, uint16_t po
 
 		ret_links[i] = hop->link;
 		v = hop->to;
-	}
-	return 0;
-}
-
-int
-routes_pin(struct routes *r, uint32_t source, uint32_t destination, uint16_t port,
-	   const uint32_t *links, size_t n)
-{
-	struct route_pin *old;
-	struct route_pin pin = { source, destination, port, n, NULL };
-	uint32_t at = source;
-
-	if (topo_host_number(r->topo, source) == TOPO_NONE ||
-	    topo_host_number(r->topo, destination) == TOPO_NONE ||
-	    source == destination || n < 1 || n > ROUTE_MAX_HOPS)
-		return -EINVAL;
-	for (size_t i = 0; i < n; i++) {
-		if (links[i] >= topo_n_links(r->topo) ||
-		    topo_link(r->topo, links[i])->from != at)
-			return -EINVAL;
-		at = topo_link(r->topo, links[i])->to;
-	}
-	if (at != destination)
-		return -EINVAL;
-	pin.links = xmemdup(links, n, sizeof *links);
-	old = (struct route_pin *)find_pin(r, source, destination, port);
-	if (old) {
-		free(old->links);
-		*old = pin;
-	} else {
-		vec_push(&r->pins, pin);
 	}
 	return 0;
 }

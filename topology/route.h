@@ -44,15 +44,6 @@ void routes_free(struct routes *routes); /* Accepts NULL. */
 uint32_t routes_n_links(const struct routes *routes);
 
 /*
- * Gives the flow from host 'source' to host 'destination' (node ids) with
- * source port 'port' an explicit path of 'n' links, instead of ECMP.  It need
- * not be short, nor go up and down; a second pin replaces the first.  Returns
- * 0 or -EINVAL if that is no path between them.
- */
-int routes_pin(struct routes *routes, uint32_t source, uint32_t destination,
-	       uint16_t port, const uint32_t *links, size_t n);
-
-/*
  * Writes the path to 'ret_links' (room for ROUTE_MAX_HOPS) and its length to
  * '*ret_n'; 0 links if source and destination are the same host.  Returns 0,
  * -EHOSTUNREACH if there is no up-down path, or -EINVAL if either is no host.

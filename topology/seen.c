@@ -9,8 +9,6 @@
 #include "lib/base/strtab.h"
 
 const char *const seen_state_names[] = { "unknown", "up", "down", NULL };
-const char *const seen_change_names[] = { "link_down", "link_up", "speed", "neighbour",
-					  NULL };
 
 struct seen {
 	struct strtab *names; /* Owned.  Number of a name: index of the node. */

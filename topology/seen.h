@@ -89,9 +89,6 @@ enum seen_change_kind {
 	N_SEEN_CHANGES,
 };
 
-/* "link_down", "link_up", "speed", "neighbour"; stable in JSON. */
-extern const char *const seen_change_names[N_SEEN_CHANGES + 1];
-
 /* Borrowed by the callback. */
 struct seen_change {
 	enum seen_change_kind kind;

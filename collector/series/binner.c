@@ -132,23 +132,6 @@ binner_gone(struct binner *binner, uint32_t number)
 }
 
 void
-binner_job_gone(struct binner *binner, uint32_t job)
-{
-	bool any = false;
-
-	for (uint32_t i = 0; i < binner->series.n; i++) {
-		const struct series *s = &binner->series.items[i];
-
-		if (!s->is_used || s->key.job != job || binner_is_whole(s))
-			continue;
-		binner_vacate(binner, i);
-		any = true;
-	}
-	if (any)
-		binner_rebuild(binner, binner->n_slots);
-}
-
-void
 binner_set_capacity(struct binner *binner, uint32_t number, double capacity_bps)
 {
 	struct interface *interface = binner_interface(binner, number);

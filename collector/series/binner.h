@@ -62,9 +62,6 @@ int binner_bins(struct binner *binner, const struct source_key *key, int64_t fir
 void binner_complete(struct binner *binner, uint32_t interface, int64_t until_ms);
 void binner_gone(struct binner *binner, uint32_t interface);
 
-/* The job's number may be used for another one: its series and totals end. */
-void binner_job_gone(struct binner *binner, uint32_t job);
-
 /* Adds to the totals of a key what was counted before a restart. */
 int binner_resume(struct binner *binner, const struct source_key *key, uint64_t bytes,
 		  const struct source_extra *extra);

@@ -60,7 +60,8 @@ binner_drop_ring(struct binner *binner, struct series *s)
 	s->ring = NULL;
 }
 
-void
+/* Forgets a series; binner_rebuild() is to follow. */
+static void
 binner_vacate(struct binner *binner, uint32_t index)
 {
 	struct series *s = &binner->series.items[index];

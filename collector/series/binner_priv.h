@@ -59,8 +59,6 @@ struct binner {
 struct interface *binner_interface(struct binner *binner, uint32_t interface);
 /* Returns the series of the key, made if need be, or NULL if there is no room. */
 struct series *binner_series(struct binner *binner, const struct source_key *key);
-/* Forgets a series; binner_rebuild() is to follow. */
-void binner_vacate(struct binner *binner, uint32_t index);
 /* Fills a table of 'n_slots' with the series in use. */
 void binner_rebuild(struct binner *binner, size_t n_slots);
 

@@ -488,10 +488,3 @@ sources_status(const struct sources *sources, size_t i)
 {
 	return &sources->pollers[i].status;
 }
-
-void
-sources_forget_longest(struct sources *sources)
-{
-	for (size_t i = 0; i < sources->n; i++)
-		sources->pollers[i].status.longest_ns = 0;
-}

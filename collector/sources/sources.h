@@ -61,7 +61,5 @@ struct source_status {
 
 size_t sources_n(const struct sources *sources);
 const struct source_status *sources_status(const struct sources *sources, size_t i);
-/* Forgets 'longest_ns' so far. */
-void sources_forget_longest(struct sources *sources);
 
 #endif

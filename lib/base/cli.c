@@ -279,17 +279,6 @@ cli_fail(int error, const struct err *err)
 /* ---- The terminal --------------------------------------------------------------- */
 
 bool
-cli_colour(FILE *out)
-{
-	const char *no_color = getenv("NO_COLOR");
-	const char *term = getenv("TERM");
-
-	if (no_color && *no_color)
-		return false;
-	return isatty(fileno(out)) && term && strcmp(term, "dumb") != 0;
-}
-
-bool
 cli_utf8(void)
 {
 	return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;

@@ -160,9 +160,6 @@ int cli_usage_error(const struct cli_verb *verb, const char *fmt, ...)
 /* Prints 'err' on stderr and returns CLI_USAGE, or CLI_THIN for -ENODATA. */
 int cli_fail(int error, const struct err *err);
 
-/* True if colour is wanted on 'out': a terminal, NO_COLOR unset, TERM not dumb. */
-bool cli_colour(FILE *out);
-
 /* True if the locale's characters are UTF-8. */
 bool cli_utf8(void);
 

@@ -8,8 +8,8 @@
 
 #define OTHER "other"
 
-const double passes_bounds_s[PASSES_N_BOUNDS] = { 0.001, 0.002, 0.005, 0.01,
-						  0.02,  0.05,  0.1,   0.5 };
+static const double passes_bounds_s[PASSES_N_BOUNDS] = { 0.001, 0.002, 0.005, 0.01,
+							 0.02,  0.05,  0.1,   0.5 };
 
 static struct passes_time
 since(struct passes_time began, struct passes_time now)

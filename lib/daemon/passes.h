@@ -19,8 +19,6 @@
 #define PASSES_MAX_PARTS 48 /* Further names are counted as the last. */
 #define PASSES_SPAN_NS   INT64_C(60000000000)
 
-extern const double passes_bounds_s[PASSES_N_BOUNDS];
-
 /* By the two clocks. */
 struct passes_time {
 	int64_t wall_ns, cpu_ns;

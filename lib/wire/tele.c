@@ -5,9 +5,6 @@
 
 #include "lib/base/utf8.h"
 
-/* Preamble and start of frame 8, frame check sequence 4, gap between packets 12. */
-#define LINE_BYTES_A_PACKET 24
-
 void
 tele_clear(struct tele_frame *frame)
 {
@@ -167,10 +164,4 @@ tele_job_name(const struct tele_frame *frame, uint32_t job)
 		return "(other)";
 	BUG_ON(job >= frame->jobs.n);
 	return frame->jobs.items[job].name;
-}
-
-uint64_t
-tele_line_bytes(uint64_t wire_bytes, uint64_t packets)
-{
-	return wire_bytes + packets * LINE_BYTES_A_PACKET;
 }

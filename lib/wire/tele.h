@@ -22,7 +22,7 @@
  *
  * Bytes are wire bytes: with all headers from the Ethernet header on, once for
  * each segment the interface makes of a large one; without preamble, gap and
- * FCS (24 bytes a packet, see tele_line_bytes()).
+ * FCS, which are 24 bytes a packet on the line.
  *
  * Sequence numbers count from 0 for each kind, host and boot of the *sender*
  * ('start_id'), so that what was lost on the way can be counted.
@@ -232,8 +232,5 @@ int tele_decode(const uint8_t *bytes, size_t n, struct tele_frame *frame,
 #define TELE_HEADER_BYTES 16
 /* The length of the frame that begins with these bytes, or 0 if none does. */
 size_t tele_frame_bytes(const uint8_t header[TELE_HEADER_BYTES]);
-
-/* Bytes on the line for these wire bytes: preamble, gap and FCS added. */
-uint64_t tele_line_bytes(uint64_t wire_bytes, uint64_t packets);
 
 #endif

@@ -114,7 +114,8 @@ may_take(struct live *live, size_t bytes, size_t max_bytes)
 	return true;
 }
 
-bool
+/* Reserves memory for something new; false, and counted, if there is none. */
+static bool
 live_may_take(struct live *live, size_t bytes)
 {
 	return may_take(live, bytes, live->max_bytes);

@@ -109,9 +109,8 @@ struct series *live_intern_series(struct live *live, uint32_t told_interface,
 /* The series of live_series_key(), or NULL. */
 struct series *live_series_of(const struct live *live, uint64_t key);
 
-/* Reserves memory for something new; false, and counted, if there is none. */
-bool live_may_take(struct live *live, size_t bytes);
-/* The same of rings and events, which leave one in LIVE_ITEMS_SHARE for hosts and jobs. */
+/* Reserves memory for rings and events, which leave one in LIVE_ITEMS_SHARE for hosts and
+ * jobs; false, and counted, if there is none. */
 bool live_may_take_much(struct live *live, size_t bytes);
 
 /* Makes the ring of a series, if it has none, to end at 'end_ms'; false: no memory. */

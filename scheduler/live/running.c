@@ -109,7 +109,7 @@ running_step(struct running *running)
 	return running->stage == STAGE_DONE;
 }
 
-struct running *
+static struct running *
 running_new(const struct live *live, const struct topo *topo,
 	    const struct contention *found)
 {

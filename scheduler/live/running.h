@@ -42,10 +42,8 @@ void running_workload(const struct live *live, const struct job_profiler *online
  */
 struct running;
 
-struct running *running_new(const struct live *live, const struct topo *topo,
-			    const struct contention *found);
 /*
- * The same in steps of a few milliseconds: true when it may be asked.  What was found has
+ * In steps of a few milliseconds: true when it may be asked.  What was found has
  * to stay from the begin on, as it is; frames may come.
  */
 struct running *running_begin(const struct live *live, const struct topo *topo,

@@ -27,7 +27,8 @@ status_is_silent(const struct status *picture, uint32_t host)
 	return status_host_age_ns(picture, host) > LIVE_SILENT_NS;
 }
 
-int64_t
+/* Wall clock microseconds for "at_us": the newest frame's; 0: none. */
+static int64_t
 status_at_us(const struct status *picture)
 {
 	int64_t now_ns = live_now_ns(picture->live);

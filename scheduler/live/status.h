@@ -43,8 +43,6 @@ int64_t status_age_ns(const struct status *picture, int64_t to_ms);
 /* Nanoseconds since the host was last heard. */
 int64_t status_host_age_ns(const struct status *picture, uint32_t host);
 bool status_is_silent(const struct status *picture, uint32_t host);
-/* Wall clock microseconds for "at_us": the newest frame's; 0: none. */
-int64_t status_at_us(const struct status *picture);
 /* Nanoseconds since the window of the estimate ended. */
 int64_t status_estimate_age_ns(const struct status *picture,
 			       const struct profiled_job *job);

@@ -93,16 +93,6 @@ traffic_map_traffic_step(struct traffic_map_traffic *traffic)
 	return false;
 }
 
-struct traffic_map_traffic *
-traffic_map_traffic_new(const struct live *live)
-{
-	struct traffic_map_traffic *traffic = traffic_map_traffic_begin(live);
-
-	while (!traffic_map_traffic_step(traffic))
-		continue;
-	return traffic;
-}
-
 void
 traffic_map_traffic_free(struct traffic_map_traffic *traffic)
 {

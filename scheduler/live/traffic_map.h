@@ -54,8 +54,7 @@ size_t traffic_map_thin(const struct live *live, struct traffic_map_part *parts,
 /* What the series carried, to ask for the hosts of many jobs. */
 struct traffic_map_traffic;
 
-struct traffic_map_traffic *traffic_map_traffic_new(const struct live *live);
-/* The same in steps, as traffic_map_step(): true when all is there. */
+/* In steps, as traffic_map_step(): true when all is there. */
 struct traffic_map_traffic *traffic_map_traffic_begin(const struct live *live);
 bool traffic_map_traffic_step(struct traffic_map_traffic *traffic);
 void traffic_map_traffic_free(struct traffic_map_traffic *traffic); /* Accepts NULL. */
@@ -72,10 +71,8 @@ uint32_t *traffic_map_job_hosts(const struct live *live, const struct topo *topo
 const uint32_t *traffic_map_job_series(const struct traffic_map_traffic *traffic,
 				       uint32_t job, size_t *ret_n);
 
-/* The source port assumed for the first flow of each job; new array [jobs]. */
-uint16_t *traffic_map_first_ports(const struct live *live);
-
-/* The same in steps, as traffic_map_step(). */
+/* The source port assumed for the first flow of each job; new array [jobs].  In steps, as
+ * traffic_map_step(). */
 struct traffic_map_ports;
 
 struct traffic_map_ports *traffic_map_ports_begin(const struct live *live);

@@ -71,13 +71,3 @@ traffic_map_ports_end(struct traffic_map_ports *f)
 	free(f);
 	return ports;
 }
-
-uint16_t *
-traffic_map_first_ports(const struct live *live)
-{
-	struct traffic_map_ports *f = traffic_map_ports_begin(live);
-
-	while (!traffic_map_ports_step(f))
-		continue;
-	return traffic_map_ports_end(f);
-}

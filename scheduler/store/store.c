@@ -135,7 +135,8 @@ remedy_of(int rc)
 	}
 }
 
-int
+/* Notes a failure of the database, for the next commit; returns -errno. */
+static int
 store_fail(struct store *store)
 {
 	int rc = errno_of(sqlite3_extended_errcode(store->db));

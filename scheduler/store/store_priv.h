@@ -75,9 +75,7 @@ sqlite3_stmt *store_statement(struct store *store, enum store_sql which);
 void store_begin(struct store *store);
 /* Runs a statement to its end for what it does.  0 or -errno, then noted. */
 int store_run(struct store *store, sqlite3_stmt *statement);
-/* Notes a failure of the database, for the next commit; returns -errno. */
-int store_fail(struct store *store);
-/* The same, told at once. */
+/* Notes a failure of the database, told at once; returns -errno. */
 int store_fail_now(struct store *store, struct err *err);
 
 /* The number of a name in the file, which is added; 0 after a failure. */

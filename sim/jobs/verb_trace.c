@@ -15,7 +15,7 @@
 #include "sim/trace/columns.h"
 #include "sim/verbs.h"
 
-extern const struct cli_verb verb_trace_info, verb_trace_convert, verb_trace_filter,
+static const struct cli_verb verb_trace_info, verb_trace_convert, verb_trace_filter,
 	verb_trace_make;
 
 static enum jobtrace_format
@@ -256,21 +256,21 @@ run_make(int argc, char **argv)
 			out);
 }
 
-const struct cli_verb verb_trace_info = {
+static const struct cli_verb verb_trace_info = {
 	.name = "trace info",
 	.summary = "summarize a trace: jobs, sizes, span, load",
 	.usage = "[options] TRACE",
 	.examples = "  antiphase trace info jobs.csv\n",
 	.run = run_info,
 };
-const struct cli_verb verb_trace_convert = {
+static const struct cli_verb verb_trace_convert = {
 	.name = "trace convert",
 	.summary = "convert a trace of any known format to CSV",
 	.usage = "[options] TRACE",
 	.examples = "  antiphase trace convert philly.csv.gz -o jobs.csv\n",
 	.run = run_convert,
 };
-const struct cli_verb verb_trace_filter = {
+static const struct cli_verb verb_trace_filter = {
 	.name = "trace filter",
 	.summary = "select jobs of a trace, as CSV",
 	.usage = "[options] TRACE",
@@ -278,7 +278,7 @@ const struct cli_verb verb_trace_filter = {
 	.run = run_filter,
 };
 
-const struct cli_verb verb_trace_make = {
+static const struct cli_verb verb_trace_make = {
 	.name = "trace make",
 	.summary = "generate jobs from a recipe, as CSV",
 	.usage = "[options] RECIPE.ini",

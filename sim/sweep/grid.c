@@ -33,7 +33,7 @@ static const char *const taken_of_sbatch[] = { "array",    "output", "error",
 
 /* ---- Words ------------------------------------------------------------------------------ */
 
-bool
+static bool
 sweep_split(const char *text, struct sweep_words *words)
 {
 	for (;;) {

@@ -65,8 +65,6 @@ int sweep_parse(const char *file, const char *text, size_t length,
 		struct sweep *ret_sweep, struct err *err);
 void sweep_fini(struct sweep *sweep); /* Accepts a zeroed one. */
 
-/* Appends the words of 'text', blanks between them; "a b" is one.  False: no end of it. */
-bool sweep_split(const char *text, struct sweep_words *words);
 void sweep_words_fini(struct sweep_words *words);
 
 /* An option of sbatch: "NAME" or "NAME=VALUE", none that we need ourselves. */

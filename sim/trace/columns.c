@@ -209,7 +209,7 @@ static const struct column shockwave[] = {
 };
 
 /* The more columns a format needs, the sooner it is looked for. */
-const struct columns columns_table[] = {
+static const struct columns columns_table[] = {
 	{ JOBTRACE_MURI, ',', true, muri },
 	{ JOBTRACE_TIRESIAS, ',', true, tiresias },
 	{ JOBTRACE_PAI_2020, ',', true, pai_2020 },

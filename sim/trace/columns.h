@@ -40,9 +40,6 @@ struct columns {
 	const struct column *columns;
 };
 
-/* The formats that are columns; ends with one without columns. */
-extern const struct columns columns_table[];
-
 /* Where in a row a text of it ends. */
 enum columns_place {
 	COLUMNS_AT_BEGIN, /* Of a field. */

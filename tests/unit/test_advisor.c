@@ -336,39 +336,6 @@ what_the_host_scheduler_says_is_free_counts(void **state)
 	fixture_fini(&f);
 }
 
-static void
-jobs_are_laid_anew_on_another_fabric(void **state)
-{
-	struct gen_leaf_spine options = { .n_leaves = 2,
-					  .hosts_per_leaf = 4,
-					  .n_spines = 1,
-					  .host_bps = 50e9,
-					  .uplink_bps = 200e9 };
-	struct topo *wide;
-	struct advisor *advisor;
-	struct fixture f;
-	uint32_t one, two;
-
-	(void)state;
-	lab(&f);
-	advisor = advisor_new(f.topo, NULL);
-	ON(fixture_job(&f, "one", 2, 100000, 0.3, 50e9), 0, 4);
-	one = lab_put(advisor, &f, true);
-	ON(fixture_job(&f, "two", 2, 100000, 0.3, 50e9), 1, 5);
-	two = lab_put(advisor, &f, true);
-	lab_solve(advisor);
-	assert_true(view_of(advisor, one).mode != STEER_FREE);
-	assert_int_equal(gen_leaf_spine(&options, &wide, NULL), 0);
-	advisor_set_topo(advisor, wide);
-	topo_unref(wide);
-	assert_false(view_of(advisor, one).is_solved);
-	lab_solve(advisor);
-	assert_int_equal(view_of(advisor, one).reason, REASON_FITS);
-	assert_int_equal(view_of(advisor, two).mode, STEER_FREE);
-	advisor_free(advisor);
-	fixture_fini(&f);
-}
-
 /* Kubernetes offers nodes for one question; another is not answered by them. */
 static void
 nodes_that_are_offered_are_free_for_that_question_alone(void **state)
@@ -418,7 +385,6 @@ main(void)
 		cmocka_unit_test(what_cannot_be_is_refused),
 		cmocka_unit_test(a_waiting_job_is_kept_from_links_that_are_full),
 		cmocka_unit_test(what_the_host_scheduler_says_is_free_counts),
-		cmocka_unit_test(jobs_are_laid_anew_on_another_fabric),
 		cmocka_unit_test(
 			nodes_that_are_offered_are_free_for_that_question_alone),
 	};

@@ -431,33 +431,6 @@ too_many_keys_are_refused_until_silent_ones_make_room(void **state)
 }
 
 static void
-a_job_that_is_gone_leaves_the_others_alone(void **state)
-{
-	struct binner *binner = binner_new();
-	const uint32_t one = 1;
-
-	(void)state;
-	for (uint32_t job = 0; job < 500; job++)
-		binner_bins(binner, &(struct source_key){ 0, job, TELE_RX, TELE_WIRE },
-			    0, &one, 1, NULL);
-	for (uint32_t job = 0; job < 500; job += 2)
-		binner_job_gone(binner, job);
-	for (uint32_t job = 0; job < 500; job++)
-		binner_bins(binner, &(struct source_key){ 0, job, TELE_RX, TELE_WIRE },
-			    0, &one, 1, NULL);
-	assert_int_equal(binner_n_series(binner), 500);
-	for (size_t i = 0; i < binner_n_series(binner); i++) {
-		struct source_extra extra;
-		struct source_key key;
-		uint64_t bytes;
-
-		assert_true(binner_total(binner, i, &key, &bytes, &extra));
-		assert_int_equal(bytes, key.job % 2 ? 2 : 1);
-	}
-	binner_free(binner);
-}
-
-static void
 an_interface_beyond_what_a_frame_holds_is_refused(void **state)
 {
 	struct binner *binner = binner_new();
@@ -504,7 +477,6 @@ main(void)
 		cmocka_unit_test(
 			silent_jobs_are_left_out_and_come_back_with_their_totals),
 		cmocka_unit_test(too_many_keys_are_refused_until_silent_ones_make_room),
-		cmocka_unit_test(a_job_that_is_gone_leaves_the_others_alone),
 		cmocka_unit_test(an_interface_beyond_what_a_frame_holds_is_refused),
 	};
 

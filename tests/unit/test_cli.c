@@ -412,18 +412,6 @@ a_full_disk_is_no_success(void **state)
 }
 
 static void
-colour_needs_a_terminal_and_consent(void **state)
-{
-	FILE *file = tmpfile();
-
-	(void)state;
-	setenv("TERM", "xterm", 1);
-	unsetenv("NO_COLOR");
-	assert_false(cli_colour(file));
-	fclose(file);
-}
-
-static void
 help_fits_80_columns(void **state)
 {
 	(void)state;
@@ -469,7 +457,6 @@ main(void)
 		cmocka_unit_test(the_verbs_status_is_the_programs),
 		cmocka_unit_test(failures_have_their_status),
 		cmocka_unit_test(a_full_disk_is_no_success),
-		cmocka_unit_test(colour_needs_a_terminal_and_consent),
 	};
 
 	return cmocka_run_group_tests_name("cli", tests, NULL, NULL);

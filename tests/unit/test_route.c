@@ -406,65 +406,19 @@ consecutive_ports_use_one_rail_after_the_other(void **state)
 }
 
 static void
-a_pin_overrides_ecmp_for_its_flow_alone(void **state)
-{
-	const struct gen_leaf_spine o = { .n_leaves = 2,
-					  .hosts_per_leaf = 1,
-					  .n_spines = 8 };
-	struct routes *routes;
-	struct topo *topo;
-	uint32_t pin[4], links[ROUTE_MAX_HOPS];
-	size_t n;
-
-	(void)state;
-	assert_int_equal(gen_leaf_spine(&o, &topo, NULL), 0);
-	routes = routes_new(topo, 0);
-	for (uint32_t spine = 0; spine < 8; spine++) {
-		char up[40], down[40];
-
-		snprintf(up, sizeof up, "leaf0:p%u>spine%u:p0", spine + 1, spine);
-		snprintf(down, sizeof down, "spine%u:p1>leaf1:p%u", spine, spine + 1);
-		pin[0] = topo_find_link(topo, "h0:p0>leaf0:p0");
-		pin[1] = topo_find_link(topo, up);
-		pin[2] = topo_find_link(topo, down);
-		pin[3] = topo_find_link(topo, "leaf1:p0>h1:p0");
-		assert_int_equal(routes_pin(routes, 0, 1, 5, pin, 4), 0);
-		assert_int_equal(routes_path(routes, 0, 1, 5, links, &n), 0);
-		assert_int_equal(n, 4);
-		assert_memory_equal(links, pin, sizeof pin);
-	}
-	routes_path(routes, 0, 1, 6, pin, &n);
-	routes_free(routes);
-	routes = routes_new(topo, 0);
-	routes_path(routes, 0, 1, 6, links, &n);
-	assert_memory_equal(links, pin, sizeof pin);
-	routes_free(routes);
-	topo_unref(topo);
-}
-
-static void
-a_pin_that_is_no_path_is_refused(void **state)
+paths_are_between_hosts_only(void **state)
 {
 	const struct gen_leaf_spine o = { .n_leaves = 2, .hosts_per_leaf = 2 };
 	struct topo *topo;
 	struct routes *routes;
-	uint32_t links[ROUTE_MAX_HOPS], good[2];
+	uint32_t links[ROUTE_MAX_HOPS];
 	size_t n;
 
 	(void)state;
 	assert_int_equal(gen_leaf_spine(&o, &topo, NULL), 0);
 	routes = routes_new(topo, 0);
-	assert_int_equal(routes_path(routes, 0, 1, 0, good, &n), 0);
+	assert_int_equal(routes_path(routes, 0, 1, 0, links, &n), 0);
 	assert_int_equal(n, 2);
-	assert_int_equal(routes_pin(routes, 0, 1, 0, good, 0), -EINVAL);
-	assert_int_equal(routes_pin(routes, 0, 1, 0, good, 1), -EINVAL);
-	assert_int_equal(routes_pin(routes, 1, 0, 0, good, 2), -EINVAL);
-	assert_int_equal(routes_pin(routes, 0, 2, 0, good, 2), -EINVAL);
-	assert_int_equal(routes_pin(routes, 0, 0, 0, good, 2), -EINVAL);
-	assert_int_equal(routes_pin(routes, 0, 99, 0, good, 2), -EINVAL);
-	links[0] = good[0];
-	links[1] = 4000000000u;
-	assert_int_equal(routes_pin(routes, 0, 1, 0, links, 2), -EINVAL);
 	assert_int_equal(routes_path(routes, 0, 4, 0, links, &n), -EINVAL);
 	assert_int_equal(routes_path(routes, 99, 0, 0, links, &n), -EINVAL);
 	routes_free(routes);
@@ -484,8 +438,7 @@ main(void)
 		cmocka_unit_test(every_switch_of_a_fat_tree_chooses_by_the_stated_hash),
 		cmocka_unit_test(ports_spread_evenly_and_repeat_exactly),
 		cmocka_unit_test(consecutive_ports_use_one_rail_after_the_other),
-		cmocka_unit_test(a_pin_overrides_ecmp_for_its_flow_alone),
-		cmocka_unit_test(a_pin_that_is_no_path_is_refused),
+		cmocka_unit_test(paths_are_between_hosts_only),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

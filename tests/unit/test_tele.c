@@ -411,14 +411,6 @@ an_interface_or_job_is_added_once(void **state)
 	tele_fini(&frame);
 }
 
-static void
-line_bytes_count_preamble_check_and_gap(void **state)
-{
-	(void)state;
-	/* A full 1514-byte frame takes 1538 bytes of a line. */
-	assert_int_equal(tele_line_bytes(1514, 1), 1538);
-}
-
 /* The bytes of the document's table: lines "0000  a7 41 ...  | what". */
 static size_t
 documented_bytes(uint8_t *bytes, size_t max)
@@ -480,7 +472,6 @@ main(void)
 			a_count_beyond_the_bytes_that_are_left_allocates_nothing),
 		cmocka_unit_test(names_are_made_printable),
 		cmocka_unit_test(an_interface_or_job_is_added_once),
-		cmocka_unit_test(line_bytes_count_preamble_check_and_gap),
 		cmocka_unit_test(the_documented_example_is_what_is_sent),
 	};
 

@@ -183,7 +183,8 @@ a_copy_shares_nothing(void **state)
 	one.jobs[0].segments[0].compute_ns = 5000;
 	assert_int_equal(work_job_profile_from_segments(&one.jobs[0], LINE_BPS, NULL),
 			 0);
-	workload_copy(&one, &two);
+	two = (struct workload){ .n = 1, .jobs = xcalloc(1, sizeof *two.jobs) };
+	work_job_copy(&one.jobs[0], &two.jobs[0]);
 	workload_fini(&one);
 	assert_string_equal(two.jobs[0].name, "x");
 	assert_int_equal(two.jobs[0].hosts[1], 9);

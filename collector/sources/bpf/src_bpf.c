@@ -75,12 +75,6 @@ poll_bpf(struct source *source, int64_t now_ns, const struct source_sink *sink,
 	return 0;
 }
 
-void
-src_bpf_rescan(struct source *source, const struct source_sink *sink)
-{
-	bpf_links_scan(bpf_of(source), sink, clk_monotonic_ns() / 1000000);
-}
-
 static int64_t
 interval_of(const struct source *source)
 {

@@ -59,9 +59,6 @@ struct src_bpf_options {
 int src_bpf_open(const struct src_bpf_options *options, struct source **ret_source,
 		 struct err *err);
 
-/* Looks for interfaces that came or went, now instead of within a second. */
-void src_bpf_rescan(struct source *source, const struct source_sink *sink);
-
 /* The version of libbpf, "v1.1". */
 const char *src_bpf_library(void);
 

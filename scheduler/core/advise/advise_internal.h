@@ -85,13 +85,10 @@ struct plan {
 int plan_init(struct plan *plan, const struct advise_ctx *ctx);
 void plan_fini(struct plan *plan); /* Accepts a zeroed one. */
 
-void components_make(const struct place *place, const struct advise_ctx *ctx,
-		     enum component_tie tie, struct components *ret_components);
 /* The component of one job, at most 'n_max' jobs of it, nearest first. */
 void component_around(const struct place *place, const struct advise_ctx *ctx,
 		      uint32_t job, size_t n_max, struct component *ret_component);
 void component_fini(struct component *component);
-void components_fini(struct components *components);
 
 /* A joint problem of one component; jobs are numbered as in component->jobs. */
 struct component_problem {
@@ -152,10 +149,6 @@ int64_t advise_modulo(int64_t x, int64_t period);
 
 /* Delay of a job's start after its arrival that gives it the phase. */
 int64_t advise_delay_us(const struct work_job *job, int64_t phase_us);
-
-/* Whether no shift of 'job' against any peer can gain anything to speak of. */
-bool is_shift_worthless(const struct place *place, const struct advise_ctx *ctx,
-			uint32_t job);
 
 /* ---- advise_cassini.c ---- */
 

@@ -22,7 +22,7 @@ component_fini(struct component *component)
 	*component = (struct component){ 0 };
 }
 
-void
+static void
 components_fini(struct components *components)
 {
 	for (size_t i = 0; i < components->n; i++)
@@ -95,7 +95,7 @@ component_around(const struct place *place, const struct advise_ctx *ctx, uint32
 	free(is_seen);
 }
 
-void
+static void
 components_make(const struct place *place, const struct advise_ctx *ctx,
 		enum component_tie tie, struct components *ret_components)
 {

@@ -28,7 +28,7 @@
 
 /* ---- What a shift could do --------------------------------------------------- */
 
-bool
+static bool
 is_shift_worthless(const struct place *place, const struct advise_ctx *ctx,
 		   uint32_t job)
 {

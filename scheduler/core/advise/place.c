@@ -82,7 +82,7 @@ shift_bound_bps(const struct place *place, const struct place_load *a,
 		&(struct pair_job){ &jobs[b->job].profile, b->factor });
 }
 
-double
+static double
 place_link_now(const struct place *place, uint32_t link)
 {
 	const struct place_link *l = &place->links[link];

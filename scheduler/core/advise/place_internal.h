@@ -56,8 +56,7 @@ void place_groups_fini(struct place *place);
 /* Whether one more worker of 'job' fits on 'host'. */
 bool place_has_room(const struct place *place, uint32_t job, uint32_t host);
 
-/* e_l of a link, see place.h: of what is on it, and with 'job' on it as well. */
-double place_link_now(const struct place *place, uint32_t link);
+/* e_l of a link, see place.h, with 'job' on it as well. */
 double place_link_with(const struct place *place, uint32_t link, uint32_t job,
 		       double factor, bool *ret_exceedable);
 

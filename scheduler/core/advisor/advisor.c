@@ -284,45 +284,6 @@ advisor_set_free(struct advisor *advisor, uint32_t host, int64_t n_slots)
 	return was;
 }
 
-/* Where the job's hosts are in another fabric; false if one is not. */
-static bool
-move_hosts(struct work_job *job, const struct topo *from, const struct topo *to)
-{
-	for (uint32_t i = 0; i < job->n_hosts_wanted; i++) {
-		const char *name = topo_node(from, job->hosts[i])->name;
-		uint32_t node = topo_find_node(to, name);
-
-		if (node == TOPO_NONE || topo_node(to, node)->kind != TOPO_HOST)
-			return false;
-		job->hosts[i] = node;
-	}
-	return true;
-}
-
-void
-advisor_set_topo(struct advisor *advisor, struct topo *topo)
-{
-	struct topo *old = topo_ref(advisor->topo);
-
-	end_fabric(advisor);
-	begin_fabric(advisor, topo);
-	for (uint32_t j = 0; j < advisor->jobs.n; j++) {
-		struct work_job *job = &advisor->workload.jobs[j];
-
-		forget_view(advisor->jobs.items[j]);
-		if (!job->hosts)
-			continue;
-		if (!move_hosts(job, old, topo) ||
-		    place_put(advisor->place, j, job->hosts) < 0) {
-			free(job->hosts);
-			job->hosts = NULL;
-			continue;
-		}
-		touch(advisor, j);
-	}
-	topo_unref(old);
-}
-
 /* ---- Solving and views ------------------------------------------------------------------- */
 
 size_t

@@ -62,12 +62,6 @@ uint32_t advisor_find(const struct advisor *advisor,
  */
 int64_t advisor_set_free(struct advisor *advisor, uint32_t host, int64_t n_slots);
 
-/*
- * Another fabric: everything is laid anew, and free slots are to be said again.  Jobs
- * whose hosts are gone lose them.
- */
-void advisor_set_topo(struct advisor *advisor, struct topo *topo);
-
 /* Solves up to 'n_max' touched components; returns how many are left. */
 size_t advisor_step(struct advisor *advisor, size_t n_max);
 

@@ -28,7 +28,7 @@ struct grid {
 	double *score; /* Owned. */
 };
 
-double
+static double
 period_smoothed_acf(const double *prefix_sums, size_t n, double lag)
 {
 	size_t from = (size_t)ceil(lag * (1 - SMOOTH_FRAC));

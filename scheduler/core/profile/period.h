@@ -36,10 +36,4 @@ struct period {
  */
 size_t period_candidates(const struct spectrum *spectrum, struct period *ret_periods);
 
-/*
- * Mean of the autocorrelation over lags within 3 % of 'lag', since the jitter of
- * a sum of iterations grows with their number.  For tests, too.
- */
-double period_smoothed_acf(const double *prefix_sums, size_t n, double lag);
-
 #endif

@@ -233,7 +233,8 @@ profile_json_parse(const char *file, const char *text, size_t length,
 	return error;
 }
 
-void
+/* Writes one profile as an object, for documents that contain profiles. */
+static void
 profile_json_put(struct jsonw *w, const char *key, const struct profile *profile)
 {
 	jsonw_object(w, key);

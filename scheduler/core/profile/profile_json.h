@@ -50,7 +50,4 @@ int profile_json_parse(const char *file, const char *text, size_t length,
 /* Returns the new text of a profile file; free with free(). */
 char *profile_json_text(const struct profile_list *list, size_t *ret_length);
 
-/* Writes one profile as an object, for documents that contain profiles. */
-void profile_json_put(struct jsonw *w, const char *key, const struct profile *profile);
-
 #endif

@@ -25,7 +25,8 @@ const char *const scenario_pacing_names[N_SCENARIO_PACINGS] = {
 	"none", "once", "realign", "gate", "steer", NULL,
 };
 
-const char *const scenario_phases_names[N_SCENARIO_PHASES] = {
+/* "aligned", "random"; likewise. */
+static const char *const scenario_phases_names[N_SCENARIO_PHASES] = {
 	"aligned",
 	"random",
 	NULL,

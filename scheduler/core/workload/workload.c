@@ -44,18 +44,6 @@ work_job_copy(const struct work_job *job, struct work_job *ret_copy)
 	*ret_copy = copy;
 }
 
-void
-workload_copy(const struct workload *workload, struct workload *ret_copy)
-{
-	struct workload copy = { .n = workload->n };
-
-	if (copy.n)
-		copy.jobs = xcalloc(copy.n, sizeof *copy.jobs);
-	for (size_t i = 0; i < copy.n; i++)
-		work_job_copy(&workload->jobs[i], &copy.jobs[i]);
-	*ret_copy = copy;
-}
-
 /* ---- Segments to profile ------------------------------------------------------ */
 
 static double

@@ -64,8 +64,7 @@ struct workload {
 };
 
 void workload_fini(struct workload *workload); /* Accepts a zeroed one. */
-void workload_copy(const struct workload *workload, struct workload *ret_copy);
-void work_job_fini(struct work_job *job); /* Accepts a zeroed one. */
+void work_job_fini(struct work_job *job);      /* Accepts a zeroed one. */
 void work_job_copy(const struct work_job *job, struct work_job *ret_copy);
 
 /*

@@ -54,9 +54,6 @@ enum scenario_phases {
 	N_SCENARIO_PHASES,
 };
 
-/* "aligned", "random"; likewise. */
-extern const char *const scenario_phases_names[N_SCENARIO_PHASES];
-
 struct scenario_sim {
 	uint64_t iterations;        /* Of each job, to measure; 0: not limited. */
 	uint64_t warmup_iterations; /* Of these, not counted. */
