@@ -63,7 +63,7 @@ read_row(const char *path, unsigned line, char *const *fields, int n_fields,
 		if (!isfinite(value) || !end || *end || end == fields[at[i]] ||
 		    value < 0)
 			return err_set(err, path, line, 0,
-				       "'%s' is not a number, 0 or more", names[i]);
+				       "'%s' is not a number of at least 0", names[i]);
 		vec_push(&table->values, value);
 	}
 	if (++table->n_rows > MAX_ROWS)
@@ -159,7 +159,7 @@ take_places(const char *path, const struct table *table, struct app *app,
 		    row[SYNC] > row[STEP] ||
 		    (!is_new && !(row[LOCAL] > app->local[i - 1])))
 			r = err_set(err, path, (unsigned)i + 2, 0,
-				    "not a placement whose batches ascend");
+				    "expected a placement with ascending batches");
 		if (is_new)
 			vec_push(&places, place);
 		places.items[places.n - 1].n++;

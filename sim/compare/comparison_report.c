@@ -27,10 +27,10 @@ static const struct {
 	[METRIC_SLOWDOWN_WORST] = { "slowdown, worst job", "slowdown_worst", 1, 3, 1,
 				    6 },
 	[METRIC_GOODPUT] = { "goodput", "goodput", 1, 3, 1, 6 },
-	[METRIC_ECN_PER_ITERATION] = { "ECN marks an iteration*",
+	[METRIC_ECN_PER_ITERATION] = { "ECN marks per iteration*",
 				       "ecn_packets_per_iteration_estimated", 1, 0, 1,
 				       3 },
-	[METRIC_CORRECTIONS_PER_MIN] = { "corrections a minute, each job",
+	[METRIC_CORRECTIONS_PER_MIN] = { "corrections per minute and job",
 					 "corrections_per_minute", 1, 2, 1, 3 },
 };
 

@@ -38,7 +38,7 @@ check_once(const struct seeds *seeds, const char *what, struct err *err)
 	sort_items(sorted, seeds->n, sort_by_u64);
 	for (size_t i = 1; i < seeds->n && r == 0; i++)
 		if (sorted[i] == sorted[i - 1])
-			r = err_set(err, NULL, 0, 0, "%s %llu is there twice", what,
+			r = err_set(err, NULL, 0, 0, "%s %llu is listed twice", what,
 				    (unsigned long long)sorted[i]);
 	free(sorted);
 	return r;

@@ -55,7 +55,8 @@ read_policy(struct compare *c, char *word, struct err *err)
 		pacing = words_index(colon + 1, scenario_pacing_names) + 1;
 		if (!pacing) {
 			err_set(err, NULL, 0, 0,
-				"there is no pacing '%s'; expected none, once, realign, "
+				"there is no pacing '%s'; expected none, once, "
+				"realign, "
 				"gate or steer",
 				colon + 1);
 			err_suggest(err, colon + 1, scenario_pacing_names);
@@ -65,7 +66,8 @@ read_policy(struct compare *c, char *word, struct err *err)
 	policy = words_index(word, sim_policy_names);
 	if (policy < 0) {
 		err_set(err, NULL, 0, 0,
-			"there is no policy '%s'; expected none, fair, cassini or antiphase",
+			"there is no policy '%s'; expected none, fair, cassini or "
+			"antiphase",
 			word);
 		err_suggest(err, word, sim_policy_names);
 		return -EINVAL;
@@ -89,7 +91,7 @@ read_policies(struct compare *c, const char *text, struct err *err)
 		text += length + (text[length] == ',');
 	}
 	if (error == 0 && !c->n_policies)
-		return err_set(err, NULL, 0, 0, "--policies names none");
+		return err_set(err, NULL, 0, 0, "--policies names no policy");
 	return error;
 }
 
@@ -107,8 +109,8 @@ tell_plan(const struct compare *c, size_t p)
 	for (size_t j = 0; j < plan->n; j++)
 		if (!plan->jobs[j].is_placed)
 			fprintf(stderr,
-				"antiphase-sim: %s: no place for job '%s'; only goodput "
-				"counts it\n",
+				"antiphase-sim: %s: no place for job '%s'; only the "
+				"goodput includes it\n",
 				c->names[p], c->setup.scenario->workload.jobs[j].name);
 }
 
@@ -254,9 +256,9 @@ run_compare(int argc, char **argv)
 			"reference; NAME:PACING sets another pacing"),
 		CLI_OPT("seeds", 's', CLI_STR, &args.seeds, "LIST",
 			"seeds, such as 1..10 or 1,2,5"),
-		SETUP_OPTS(
-			&args.common, "machine-readable: antiphase.sim-compare/1",
-			"also write CSV, a row per run: one file, or all into a folder"),
+		SETUP_OPTS(&args.common, "machine-readable: antiphase.sim-compare/1",
+			   "also write CSV, a row per run: one file, or all into a "
+			   "folder"),
 		CLI_OPTS_END,
 	};
 	char *command = report_command(argc, argv); /* Parsing moves arguments. */
@@ -278,7 +280,8 @@ const struct cli_verb verb_compare = {
 	.usage = "[options] SCENARIO",
 	.examples =
 		"  antiphase sim compare demo.ini\n"
-		"  antiphase sim compare demo.ini --policies fair,antiphase --seeds 1..5\n"
+		"  antiphase sim compare demo.ini --policies fair,antiphase --seeds "
+		"1..5\n"
 		"  antiphase sim compare demo.ini --json\n",
 	.run = run_compare,
 };

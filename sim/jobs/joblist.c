@@ -276,7 +276,7 @@ tell_left_out(const char *path, const struct jobtrace_counts *counts)
 	joblist_tell_count(path, counts->no_gpus, "jobs without GPUs, left out");
 	joblist_tell_count(path, counts->not_run, "jobs that never ran, left out");
 	joblist_tell_count(path, counts->rounded,
-			   "jobs with a fraction of a GPU, given a whole one");
+			   "jobs with a fraction of a GPU, rounded up to one");
 }
 
 void
@@ -299,9 +299,8 @@ joblist_tell(const struct joblist *list, const char *path)
 			fprintf(stderr, "  %s\n", list->faults[i]);
 	tell_left_out(path, &list->counts);
 	joblist_tell_count(path, list->n_no_duration,
-			   list->keeps_unknown
-				   ? "jobs of which no duration is known"
-				   : "jobs of which no duration is known, left out");
+			   list->keeps_unknown ? "jobs of unknown duration"
+					       : "jobs of unknown duration, left out");
 }
 
 uint32_t *

@@ -108,7 +108,7 @@ take_value(struct recipe *recipe, enum key key, const char *value)
 		return read_range(value, 10 * RECIPE_MAX_JOBS, &recipe->gpus) &&
 				       recipe->gpus.from == recipe->gpus.to
 			       ? NULL
-			       : "how many GPUs the cluster has";
+			       : "the cluster's number of GPUs";
 	case COUNT:
 		return read_range(value, RECIPE_MAX_JOBS, &recipe->count) &&
 				       recipe->count.from == recipe->count.to
@@ -162,7 +162,7 @@ take_entry(void *ctx, const struct cfg_entry *entry, struct err *err)
 
 	if (strcmp(entry->section, "jobs") != 0)
 		return err_set(err, recipe->file, entry->line, 0,
-			       "expected [jobs] and nothing else");
+			       "expected only the section [jobs]");
 	if (!entry->key)
 		return 0;
 	key = words_index(entry->key, keys);
@@ -173,7 +173,7 @@ take_entry(void *ctx, const struct cfg_entry *entry, struct err *err)
 		return -EINVAL;
 	}
 	if (recipe->has[key])
-		return err_set(err, recipe->file, entry->line, 0, "'%s' is there twice",
+		return err_set(err, recipe->file, entry->line, 0, "'%s' is set twice",
 			       entry->key);
 	recipe->has[key] = true;
 	wanted = take_value(recipe, (enum key)key, entry->value);
@@ -199,15 +199,14 @@ check_keys(const struct recipe *recipe, struct err *err)
 				       keys[needed[i]]);
 	if (recipe->has[COUNT] != is_poisson)
 		return err_set(err, recipe->file, 0, 0,
-			       "'count' is of 'arrivals = poisson', which needs it");
+			       "'count' goes with 'arrivals = poisson'");
 	if (recipe->has[BURST_SHARE] != is_burst || recipe->has[BURST_AT] != is_burst)
-		return err_set(
-			err, recipe->file, 0, 0,
-			"'burst' and 'burst_at' are of 'arrivals = burst', which "
-			"needs both");
+		return err_set(err, recipe->file, 0, 0,
+			       "'burst' and 'burst_at' go with 'arrivals = burst'");
 	if (recipe->workers.to > recipe->gpus.from)
 		return err_set(err, recipe->file, 0, 0,
-			       "jobs have up to %llu workers, the cluster %llu GPUs",
+			       "jobs have up to %llu workers, but the cluster has "
+			       "%llu GPUs",
 			       (unsigned long long)recipe->workers.to,
 			       (unsigned long long)recipe->gpus.from);
 	return 0;

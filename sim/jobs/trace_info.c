@@ -29,7 +29,7 @@ trace_info_read(const char *path, enum jobtrace_format format,
 		info.counts = jobtrace_counts(trace);
 		joblist_tell_counts(trace, path);
 		joblist_tell_count(path, info.sums.n - info.sums.n_known,
-				   "jobs of which no duration is known");
+				   "jobs of unknown duration");
 		*ret_info = info;
 	}
 	trace_counters_free(tally);
@@ -118,12 +118,12 @@ trace_info_text(const struct trace_info *info, const char *path, FILE *out)
 			"s\n",
 			sums->mean_s, sums->median_s, sums->p99_s, sums->max_s);
 	if (!isnan(load) && sums->n_known == sums->n)
-		fprintf(out, "load: %.1f GPUs, if all ran when they were submitted\n",
+		fprintf(out, "load: %.1f GPUs, if each job ran when it was submitted\n",
 			load);
 	else if (!isnan(load))
 		fprintf(out,
-			"load: %.1f GPUs, if all of which a duration is known (%" PRIu64
-			" of %" PRIu64 ") ran when they were submitted\n",
+			"load: %.1f GPUs, if each job of known duration (%" PRIu64
+			" of %" PRIu64 ") ran when it was submitted\n",
 			load, sums->n_known, sums->n);
 	fputc('\n', out);
 	put_sizes(sums, out);

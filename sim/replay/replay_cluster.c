@@ -192,7 +192,7 @@ replay_speeds_find(const struct speeds *table, const struct replay_cluster *clus
 		types[t] = speeds_type(table, strtab_name(cluster->types, t));
 		if (types[t] == SPEEDS_NONE)
 			return err_set(err, NULL, 0, 0,
-				       "the throughputs have no type of GPUs '%s'",
+				       "--throughputs has no type of GPUs '%s'",
 				       strtab_name(cluster->types, t));
 	}
 	ret_speeds->items = xcalloc(list->n * n_types + 1, sizeof(double));

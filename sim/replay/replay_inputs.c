@@ -33,7 +33,8 @@ find_named(char *names, const struct policy_spec **ret_specs, size_t *ret_n,
 
 		if (!spec) {
 			err_set(err, NULL, 0, 0,
-				"there is no policy '%.40s'; 'antiphase sim policies' lists them",
+				"there is no policy '%.40s'; 'antiphase sim policies' "
+				"lists them",
 				name);
 			err_suggest(err, name, known);
 			return -EINVAL;
@@ -186,8 +187,8 @@ load_speeds(const struct replay_args *args, const char *path,
 	inputs->opts.speeds = inputs->speeds.items ? &inputs->speeds : NULL;
 	if (r == 0 && inputs->speeds.n_dropped)
 		fprintf(stderr,
-			"antiphase-sim: %s: jobs that were not measured on all types of "
-			"the cluster's GPUs, left out: %zu\n",
+			"antiphase-sim: %s: jobs not measured on all GPU types of the "
+			"cluster, left out: %zu\n",
 			path, inputs->speeds.n_dropped);
 	return r;
 }
@@ -220,8 +221,8 @@ drop_jobs(const char *path, struct replay_inputs *inputs, struct err *err)
 	inputs->n_too_large = joblist_drop_above(&inputs->list, most);
 	if (inputs->n_too_large)
 		fprintf(stderr,
-			"antiphase-sim: %s: jobs that want more than the cluster's "
-			"%u GPUs%s, left out: %zu\n",
+			"antiphase-sim: %s: jobs with more than the cluster's %u "
+			"GPUs%s, left out: %zu\n",
 			path, most,
 			inputs->cluster.cluster.n_types > 1 ? " of one type" : "",
 			inputs->n_too_large);
@@ -229,7 +230,7 @@ drop_jobs(const char *path, struct replay_inputs *inputs, struct err *err)
 		return 0;
 	return err_set(err, path, 0, 0, "has no jobs to replay%s",
 		       inputs->list.n_no_duration
-			       ? "; --throughputs or --apps may tell how long they take"
+			       ? "; --throughputs or --apps may supply their durations"
 			       : "");
 }
 
@@ -243,8 +244,8 @@ load_fabric(const struct replay_args *args, const char *path,
 
 	if (r == 0 && inputs->fabric.n_drawn)
 		fprintf(stderr,
-			"antiphase-sim: %s: jobs whose model is drawn, as the trace "
-			"names none of those in %s: %llu of %zu\n",
+			"antiphase-sim: %s: jobs with a random model, since the trace "
+			"names none in %s: %llu of %zu\n",
 			path, args->models, (unsigned long long)inputs->fabric.n_drawn,
 			inputs->list.n);
 	return r;

@@ -192,8 +192,7 @@ make_epochs(struct joblist *list, const struct policy_spec *spec,
 
 	if (spec->drive != POL_ROUNDS)
 		return err_set(err, NULL, 0, 0,
-			       "measured applications train in rounds, which '%s' does "
-			       "not have",
+			       "--apps needs a policy with rounds, and '%s' has none",
 			       spec->name);
 	jobs = xcalloc(list->n + 1, sizeof *jobs);
 	for (size_t i = 0; r == 0 && i < list->n; i++) {
@@ -253,8 +252,8 @@ make_work(struct joblist *list, const struct policy_spec *spec,
 	for (size_t i = 0; i < list->n; i++)
 		if (!(list->jobs[i].iterations > 0) || !(list->jobs[i].iteration_s > 0))
 			return err_set(err, NULL, 0, 0,
-				       "job %.60s has no iterations and time of an "
-				       "iteration, which Muri's semantics need",
+				       "job %.60s lacks iterations or iteration_s, "
+				       "which --semantics muri needs",
 				       joblist_id(list, i));
 	work_muri_init(muri, list->jobs, list->n, joblist_model, list);
 	*ret_work = work_muri_work(muri);
@@ -277,8 +276,10 @@ tell_bad(const struct joblist *list, size_t bad, const struct cluster_job *job,
 			id, job->duration_s, job->duration_s / round_s, round_s,
 			CLUSTER_MAX_ROUNDS);
 	else if (r == -EINVAL)
-		err_set(err, NULL, 0, 0, "job %.60s has %u GPUs, the cluster %u", id,
-			job->n_gpus, policy_max_gpus(policy));
+		err_set(err, NULL, 0, 0,
+			"job %.60s needs %u GPUs, the cluster has "
+			"%u",
+			id, job->n_gpus, policy_max_gpus(policy));
 }
 
 int

@@ -58,7 +58,7 @@ add_type(struct speeds *speeds, const struct json_doc *doc, const struct json *t
 	uint32_t t;
 
 	if (json_kind(type) != JSON_OBJECT || !json_key(type))
-		return json_fail(doc, type, err, "expected models of a type of GPUs");
+		return json_fail(doc, type, err, "expected the models of a GPU type");
 	t = strtab_intern(speeds->types, json_key(type));
 	if (t >= MAX_TYPES)
 		return json_fail(doc, type, err, "more than %d types", MAX_TYPES);
@@ -74,7 +74,7 @@ add_type(struct speeds *speeds, const struct json_doc *doc, const struct json *t
 			continue;
 		steps_s = json_number(alone);
 		if (!(steps_s >= 0 && steps_s <= MOST_STEPS))
-			return json_fail(doc, alone, err, "expected steps a second");
+			return json_fail(doc, alone, err, "expected steps per second");
 		key = strtab_intern(speeds->keys, json_key(it));
 		while (speeds->steps_s[t].n <= key)
 			vec_push(&speeds->steps_s[t], 0);
@@ -97,7 +97,7 @@ speeds_load(const char *path, struct speeds **ret_speeds, struct err *err)
 	if (r == 0)
 		r = json_parse(path, text.items, text.n - 1, &doc, err);
 	if (r == 0 && json_kind(json_root(doc)) != JSON_OBJECT)
-		r = json_fail(doc, json_root(doc), err, "expected types of GPUs");
+		r = json_fail(doc, json_root(doc), err, "expected GPU types");
 	if (r == 0)
 		type = json_first(json_root(doc));
 	for (; r == 0 && type; type = json_next(type))

@@ -46,8 +46,8 @@ tell_unfinished(const char *path, const struct replay_inputs *inputs,
 
 	if (replaying->n_done < n && !(inputs->opts.until_s < INFINITY))
 		fprintf(stderr,
-			"antiphase-sim: %s: jobs that %s never served in full: %zu\n",
-			path, replaying->spec->name, n - (size_t)replaying->n_done);
+			"antiphase-sim: %s: jobs that %s did not complete: %zu\n", path,
+			replaying->spec->name, n - (size_t)replaying->n_done);
 }
 
 static int
@@ -126,7 +126,8 @@ contradiction(const struct replay_args *args)
 		return "--apps excludes --fabric, --throughputs and --semantics";
 	if (!args->fabric && (strcmp(args->augment, "none") || args->jitter > 0 ||
 			      args->measure || args->model_gpus || args->iterations))
-		return "--augment, --jitter, --measure, --model-gpus and --iterations need "
+		return "--augment, --jitter, --measure, --model-gpus and --iterations "
+		       "need "
 		       "--fabric";
 	return NULL;
 }
@@ -148,15 +149,18 @@ run_replay(int argc, char **argv)
 			"the cluster: 8x8; 64x8/16 with 16 nodes per rack; "
 			"2x4:v100,2x4:k80 with two types of GPUs"),
 		CLI_OPT("throughputs", 0, CLI_STR, &args.throughputs, "FILE",
-			"table of steps per second, by model and GPU type, in Gavel's format"),
+			"table of steps per second, by model and GPU type, in Gavel's "
+			"format"),
 		CLI_OPT("place", 0, CLI_STR, &args.place, "NAME",
 			"placement to use instead of the policy's"),
 		CLI_OPT("set", 0, CLI_LIST, &args.sets, "NAME=VALUE",
-			"set a parameter of the policies that have it; may be repeated"),
+			"set a parameter of the policies that have it; may be "
+			"repeated"),
 		CLI_OPT("samples", 0, CLI_STR, &args.samples, "FILE",
 			"GPU seconds of past jobs, one per line, for 2d-gittins"),
 		CLI_OPT("semantics", 0, CLI_WORDS, &args.semantics, "NAME",
-			"emulate the semantics of a published simulator; plain: of none",
+			"emulate the semantics of a published simulator; plain: of "
+			"none",
 			.words = replaying_semantics_names),
 		CLI_OPT("fabric", 'f', CLI_STR, &args.fabric, "FILE",
 			"simulate communication on this fabric; also \"leaf-spine "
@@ -182,7 +186,8 @@ run_replay(int argc, char **argv)
 			"standard deviation of compute times, as a fraction", .min = 0,
 			.max = WORK_MAX_JITTER),
 		CLI_OPT("measure", 0, CLI_FLAG, &args.measure, NULL,
-			"add iteration times on the fabric and ECN marks to the JSON output"),
+			"add iteration times on the fabric and ECN marks to the JSON "
+			"output"),
 		CLI_OPT("until", 0, CLI_NUM, &args.until_s, "SECONDS",
 			"end of the simulation, on the clock of the trace", .min = 0,
 			.max = 1e12),
@@ -227,7 +232,8 @@ const struct cli_verb verb_sim_replay = {
 	.usage = "[options] TRACE|RECIPE.ini",
 	.examples =
 		"  antiphase sim replay philly.csv.gz --cluster 48x8 --policy 2d-las\n"
-		"  antiphase sim replay jobs.csv --cluster 8x8 --policy fifo,srtf --json\n"
+		"  antiphase sim replay jobs.csv --cluster 8x8 --policy fifo,srtf "
+		"--json\n"
 		"  antiphase sim replay jobs.csv -c 8x8 -p 2d-las --set "
 		"2d-las.limit0=3600\n",
 	.run = run_replay,

@@ -67,8 +67,8 @@ plan_none(const struct scenario *scenario, const struct topo *topo,
 		if (!job->hosts)
 			return err_set(
 				err, scenario->file, scenario->details[j].line, 0,
-				"job '%s' waits for a place; give it 'hosts', or "
-				"choose a policy with --policy",
+				"job '%s' has no hosts; set 'hosts', or choose a "
+				"policy with --policy",
 				job->name);
 		if (place(scenario, j, job->hosts, topo, routes, planned, err) < 0)
 			return -EINVAL;

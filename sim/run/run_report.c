@@ -94,7 +94,7 @@ put_plans(const struct run_report *r, FILE *out)
 			table_cell(&t, "-");
 			table_cell(&t, "-");
 			table_cell(&t, "-");
-			table_cell(&t, "no place for it");
+			table_cell(&t, "no place");
 			continue;
 		}
 		run_report_hosts(r, j, &hosts);
@@ -174,7 +174,8 @@ put_links(const struct run_report *r, FILE *out)
 	}
 	if (n_shown < x->n_links)
 		fprintf(out,
-			"%zu of %zu links that carried traffic shown (%zu with two jobs or "
+			"%zu of %zu links that carried traffic shown (%zu with two "
+			"jobs or "
 			"more); --all-links for the rest.\n",
 			n_shown, x->n_links, n);
 	strbuf_free(&name);
@@ -197,9 +198,9 @@ run_report_table(const struct run_report *r, FILE *out)
 		fprintf(out, "Mean slowdown %.3f, worst %.3f, goodput %.3f.\n",
 			s.slowdown_mean, s.slowdown_worst, s.goodput);
 	else
-		fputs("No iteration was ended that counts.\n", out);
-	fputs("* Marks an iteration, or on a link in all; estimated from the flows on full "
-	      "links,\n  not simulated packet by packet.\n",
+		fputs("No iteration ended after the warm-up.\n", out);
+	fputs("* Marks per iteration, or in all on a link; estimated from the flows "
+	      "on full\n  links, not simulated packet by packet.\n",
 	      out);
 }
 

@@ -49,7 +49,7 @@ expect_end_of_line(struct reader *r)
 		return 0; /* The last line may lack its newline. */
 	if (*r->at != '\n')
 		return err_set(r->err, r->file, r->line, column(r),
-			       "more on the line than expected");
+			       "unexpected text at the end of the line");
 	r->at++;
 	r->line++;
 	r->line_start = r->at;
@@ -64,7 +64,7 @@ expect_word(struct reader *r, const char *word, const char *shape)
 
 	if (r->at == r->end)
 		return err_set(r->err, r->file, r->line, 0,
-			       "the file ends here, but a line '%s' is missing", shape);
+			       "the file ends here; a line '%s' is missing", shape);
 	if ((size_t)(r->end - r->at) < length || memcmp(r->at, word, length) != 0 ||
 	    (r->at + length < r->end && !memchr(" \r\n", r->at[length], 3)))
 		return err_set(r->err, r->file, r->line, 1, "expected a line '%s'",
@@ -148,8 +148,8 @@ expect_id(struct reader *r, const char *what, uint32_t want)
 		return error;
 	if (id != want)
 		return err_set(r->err, r->file, r->line, at_column,
-			       "%s is %lld, but they must count from 0: expected %u",
-			       what, (long long)id, want);
+			       "%s is %lld, expected %u: ids count from 0", what,
+			       (long long)id, want);
 	return 0;
 }
 
@@ -380,7 +380,7 @@ scn_new_engine(const struct scn *scn, uint64_t max_iterations,
 		segment.flows = flows.items;
 		segment.n_flows = (uint32_t)flows.n;
 		if (engine_add_job(engine, &job, &id))
-			BUG("a scenario that was checked is refused");
+			BUG("a valid scenario is refused");
 	}
 	vec_free(&flows);
 	return engine;

@@ -103,14 +103,14 @@ emit_check(const struct emit *emit, uint32_t window_ms, struct err *err)
 		if (n_ports[TELE_TX] > TELE_MAX_INTERFACES ||
 		    n_ports[TELE_RX] > TELE_MAX_INTERFACES)
 			return err_set(err, NULL, 0, 0,
-				       "%s has more ports than the %d that a frame of "
-				       "telemetry has room for",
+				       "%s has more ports than fit into a telemetry "
+				       "frame (%d)",
 				       name, TELE_MAX_INTERFACES);
 		if (n_series > max_series)
 			return err_set(
 				err, NULL, 0, 0,
-				"%s has %zu series of jobs on its ports; a frame "
-				"of telemetry has room for %u",
+				"%s has %zu series of jobs on its ports; a telemetry "
+				"frame has room for %u",
 				name, n_series, max_series);
 	}
 	return 0;

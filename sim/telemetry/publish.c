@@ -111,7 +111,7 @@ publish_open(const struct topo *topo, const struct scenario *scenario,
 	}
 	if (p->pub && opts->must_wait && !await_subscriber(p)) {
 		publish_close(p, NULL);
-		return err_set_errno(err, opts->target, EINTR, "nobody subscribed");
+		return err_set_errno(err, opts->target, EINTR, "no subscriber");
 	}
 	p->begin_ns = clk_monotonic_ns();
 	if (opts->has_epoch)

@@ -547,14 +547,14 @@ columns_read(const struct column *const *of, char *const *fields, int n,
 	if (ret_job->duration_s < 0)
 		return "it ends before it starts";
 	if (ret_job->duration_s > COLUMNS_MAX_SECONDS)
-		return "it ends too long after it starts";
+		return "its duration is too large";
 	if (ret_job->iterations < 0 || ret_job->iteration_s < 0)
-		return "fewer iterations than none";
+		return "a negative number of iterations";
 	for (int i = 0; i < JOBTRACE_N_STAGES; i++)
 		if (ret_job->stage_s[i] < 0)
-			return "a stage that takes less than no time";
+			return "a negative stage time";
 	if (n_gpus > JOBTRACE_MAX_GPUS)
-		return "more GPUs than a cluster has";
+		return "too many GPUs";
 	*ret_rounded = n_gpus > 0 && n_gpus < ceil(n_gpus);
 	ret_job->n_gpus = (uint32_t)ceil(n_gpus);
 	return NULL;

@@ -104,9 +104,9 @@ complete_row(struct jobtrace *trace, size_t skip, char separator, char **line,
 		place = columns_scan(place, *line + n_before, separator);
 	}
 	if (place == COLUMNS_IN_QUOTES)
-		*ret_why = "a quote that is not closed, or not within 1 MiB";
+		*ret_why = "a quote that is not closed within 1 MiB";
 	else if (place == COLUMNS_BROKEN)
-		*ret_why = "a quote that is not closed where its field ends";
+		*ret_why = "a quote that is not closed at the end of its field";
 	if (*ret_why)
 		lines_back(trace->lines, line, &n);
 	if (*ret_why && n_joined) {
@@ -125,11 +125,10 @@ no_format(const struct jobtrace *trace, enum jobtrace_format format, struct err 
 
 	return format == JOBTRACE_AUTO
 		       ? err_set(err, trace->path, line, 0,
-				 "the first row is of no trace that is known; see "
-				 "antiphase-trace(1) for those, and name one with "
-				 "--format")
+				 "the first row is of no known format; see "
+				 "antiphase-trace(1), and name a format with --format")
 		       : err_set(err, trace->path, line, 0,
-				 "the first row is not one of a trace of format %s",
+				 "the first row is not of format %s",
 				 jobtrace_format_names[format]);
 }
 
@@ -289,7 +288,7 @@ take_row(struct jobtrace *trace, char *line, struct jobtrace_job *ret_job,
 		n = columns_split(line, separator, fields);
 	if (!why && n != trace->n_fields)
 		why = n < 0 ? "more than 64 fields"
-			    : "another number of fields than the first row has";
+			    : "a different number of fields than in the first row";
 	if (!why)
 		why = columns_read(trace->of, fields, n, ret_job, &field, &is_rounded);
 	if (why)

@@ -61,10 +61,10 @@ check_end(const struct philly_json *reader, const struct lines *lines, bool is_i
 {
 	if (is_in_job)
 		return err_set(err, NULL, (unsigned)reader->first_line, 0,
-			       "the job that begins here has no end");
+			       "the job that begins here is not closed");
 	if (reader->list == PHILLY_JSON_IN_LIST)
 		return err_set(err, NULL, (unsigned)lines_number(lines), 0,
-			       "the list of jobs has no end: the file is cut off");
+			       "the list of jobs is not closed: the file is truncated");
 	return 0;
 }
 
@@ -85,7 +85,7 @@ collect(struct philly_json *reader, struct lines *lines, struct err *err)
 				return err_set(err, NULL, (unsigned)lines_number(lines),
 					       0,
 					       "expected a job, '{ ... }', or the end "
-					       "of the list of them");
+					       "of the list");
 			if (!scan.depth && c == '{')
 				reader->first_line = lines_number(lines);
 			if (scan.depth || c == '{')
@@ -121,7 +121,7 @@ get_time(const struct json_doc *doc, const struct json *object, const char *key,
 	if (!value || json_as_str(doc, value, &text, NULL) < 0 ||
 	    columns_time(text, ret_s))
 		return 0;
-	return json_fail(doc, value, err, "'%.40s' is no time", text);
+	return json_fail(doc, value, err, "'%.40s' is not a time", text);
 }
 
 /* GPUs of an attempt, over its machines. */
@@ -143,7 +143,7 @@ count_gpus(const struct json_doc *doc, const struct json *attempt,
 			n_gpus += (uint32_t)n_here;
 	}
 	if (r == 0 && n_gpus > JOBTRACE_MAX_GPUS)
-		return json_fail(doc, attempt, err, "more GPUs than a cluster has");
+		return json_fail(doc, attempt, err, "too many GPUs");
 	if (r == 0 && n_gpus > job->n_gpus) {
 		job->n_gpus = n_gpus;
 		job->n_nodes = (uint32_t)n;

@@ -241,11 +241,11 @@ malformed_rows_are_told_with_their_line_and_left_out(void **state)
 		const char *row, *says;
 	} cases[] = {
 		{ "j,1,x,4", "duration_s: expected a number" },
-		{ "j,1,2", "another number of fields" },
-		{ "j,1,2,3,4", "another number of fields" },
+		{ "j,1,2", "a different number of fields" },
+		{ "j,1,2,3,4", "a different number of fields" },
 		{ "j,1,-2,3", "it ends before it starts" },
 		{ "j,1,2,-3", "num_gpus: expected a number of GPUs" },
-		{ "j,1,2,1e9", "more GPUs than a cluster has" },
+		{ "j,1,2,1e9", "too many GPUs" },
 		{ "j,1e300,2,1", "submit_s: expected a number" },
 		{ "\"j,1,2,1", "a quote that is not closed" },
 		{ "j,1,2,1x", "num_gpus: expected a number of GPUs" },
@@ -376,7 +376,7 @@ what_is_no_trace_is_refused(void **state)
 	} cases[] = {
 		{ "", 0, "has no rows" },
 		{ "\n\n# nothing\n", 12, "has no rows" },
-		{ "a,b,c\n", 6, "of no trace that is known" },
+		{ "a,b,c\n", 6, "of no known format" },
 		{ "a\0b\n", 4, "a zero byte" },
 	};
 
@@ -409,8 +409,8 @@ json_that_is_no_list_of_jobs_is_refused(void **state)
 		{ "[" JOB ",\n" JOB "]\n", 2, NULL },
 		{ JOB "\n" JOB "\n", 2, NULL },
 		{ "[]", 0, NULL },
-		{ "[" JOB ",\n" JOB ",\n", 2, "the file is cut off" },
-		{ "[" JOB ",\n{\"jobid\":", 1, "begins here has no end" },
+		{ "[" JOB ",\n" JOB ",\n", 2, "the file is truncated" },
+		{ "[" JOB ",\n{\"jobid\":", 1, "begins here is not closed" },
 		{ "[[[[", 0, "expected a job" },
 		{ "[1,2,3]", 0, "expected a job" },
 		{ "[" JOB "]" JOB, 1, "expected a job" },

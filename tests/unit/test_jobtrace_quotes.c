@@ -102,7 +102,7 @@ a_row_of_lines_that_is_malformed_is_one(void **state)
 	assert_non_null(
 		strstr(jobtrace_fault(trace, 1), ":6: submit_s: expected a number"));
 	assert_non_null(
-		strstr(jobtrace_fault(trace, 2), ":9: another number of fields"));
+		strstr(jobtrace_fault(trace, 2), ":9: a different number of fields"));
 	jobtrace_close(trace);
 }
 
@@ -110,7 +110,7 @@ static void
 a_quote_without_an_end_takes_its_line_alone(void **state)
 {
 	static const char unclosed[] = "a quote that is not closed",
-			  behind[] = "not closed where its field ends";
+			  behind[] = "not closed at the end of its field";
 
 	static const struct {
 		const char *row;
@@ -175,7 +175,7 @@ rows_end_within_a_mebibyte(void **state)
 			assert_int_equal(jobtrace_next(trace, &job, &err), -EINVAL);
 			assert_int_equal(jobtrace_counts(trace).rows, 100);
 			assert_non_null(strstr(jobtrace_fault(trace, 0),
-					       ":2: a quote that is not closed, or not "
+					       ":2: a quote that is not closed "
 					       "within 1 MiB"));
 			assert_non_null(strstr(jobtrace_fault(trace, 1), ":3: "));
 		}

@@ -61,7 +61,7 @@ durations_that_are_counted_are_not_longer_than_those_that_are_told(void **state)
 	(void)state;
 	expect_fault("job_id,submit_s,num_gpus,start_s,end_s\n"
 		     "a,0,1,0,1e12\nb,0,1,-1e12,1e12\nc,0,1,-5e11,5e11\n",
-		     ":3: it ends too long after it starts");
+		     ":3: its duration is too large");
 #define JOB(id, attempts) \
 	"{\"jobid\":\"" id "\",\"submitted_time\":\"0\",\"attempts\":[" attempts "]}\n"
 #define ATTEMPT                                                \
@@ -79,7 +79,7 @@ no_stage_takes_less_than_no_time(void **state)
 	(void)state;
 	expect_fault("job_id,submit_s,num_gpus,duration_s,load_s,gpu_s,network_s\n"
 		     "a,0,1,5,0,1,2\nb,0,1,5,1,1,-2\nc,0,1,5,,,\n",
-		     ":3: a stage that takes less than no time");
+		     ":3: a negative stage time");
 }
 
 int

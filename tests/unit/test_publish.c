@@ -228,7 +228,7 @@ what_no_frame_has_room_for_is_refused_first(void **state)
 	check_star(TELE_MAX_INTERFACES, true, NULL);
 	check_star(TELE_MAX_INTERFACES + 1, false, NULL);
 	check_star(TELE_MAX_INTERFACES + 1, true,
-		   "centre has more ports than the 1024");
+		   "centre has more ports than fit into a telemetry frame (1024)");
 }
 
 int

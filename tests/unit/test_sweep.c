@@ -120,7 +120,7 @@ what_is_no_grid_is_refused_with_its_line(void **state)
 		{ "[sweep]\ncommand = run x\ncommand = run y\n", 3, "twice" },
 		{ "[sweep]\nseeds = 1..\n", 2, "expected seeds" },
 		{ "[sweep]\nseeds = 2..1\n", 2, "expected seeds" },
-		{ "[sweep]\nseeds = 1..3,2\n", 2, "seed 2 is there twice" },
+		{ "[sweep]\nseeds = 1..3,2\n", 2, "seed 2 is listed twice" },
 		{ "[sweep]\nseeds = 1..999999999999999\n", 2, "more than 100000" },
 		{ "[sweep]\nseeds = 99999999999999999999\n", 2, "expected seeds" },
 		{ "[sweep]\nlimit = 5\n", 2, "a time" },
