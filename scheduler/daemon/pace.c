@@ -161,15 +161,15 @@ log_state(const struct job *job, const struct steer_state *before,
 
 	if (before->is_tracked == now->is_tracked && a->takes_turns == b->takes_turns &&
 	    a->n_share == b->n_share && a->n_turns == b->n_turns &&
-	    a->foretold_share == b->foretold_share &&
-	    a->foretold_turns == b->foretold_turns)
+	    a->predicted_share == b->predicted_share &&
+	    a->predicted_turns == b->predicted_turns)
 		return;
 	log_dbg("pace",
 		"job %s: %s; %.1f ms, of which %.1f ms sending; foretold to cost it and its "
 		"like: sharing %.4f, turns %.4f; seen: sharing %.4f (%u), turns %.4f (%u)",
 		job->name, b->takes_turns ? "takes turns" : "shares",
 		(double)now->period_us / 1e3, (double)now->burst_us / 1e3,
-		b->foretold_share, b->foretold_turns, b->share, b->n_share, b->turns,
+		b->predicted_share, b->predicted_turns, b->share, b->n_share, b->turns,
 		b->n_turns);
 }
 
@@ -248,7 +248,7 @@ pace_take(struct daemon *d, struct job *job, const struct advisor_view *view)
 void
 pace_take_edges(struct daemon *d, const uint32_t *numbers, size_t n)
 {
-	VEC(struct steer_edge) edges = VEC_EMPTY;
+	VEC(struct steer_constraint) edges = VEC_EMPTY;
 
 	for (size_t i = 0; i < n; i++) {
 		struct advisor_view view;

@@ -9,7 +9,7 @@
 #include "lib/base/rng.h"
 #include "lib/base/stats.h"
 #include "lib/base/vec.h"
-#include "scheduler/core/control/steered.h"
+#include "scheduler/core/control/steer_sim.h"
 #include "sim/run/isolated.h"
 #include "sim/run/steering.h"
 #include "topology/topo.h"
@@ -33,7 +33,7 @@ struct track {
 struct runner {
 	const struct experiment_opts *opts;
 	struct engine *engine;
-	struct steered *steered; /* NULL: nobody is. */
+	struct steer_sim *steered; /* NULL: nobody is. */
 	struct track *tracks;
 	size_t n_jobs;
 	uint64_t max_counted;      /* Of each job, warm-up included. */
@@ -100,7 +100,7 @@ on_flows(void *ctx, uint32_t job, uint32_t segment, double start_ns, double end_
 	struct runner *r = ctx;
 
 	if (r->steered)
-		steered_on_flows(r->steered, job, segment, start_ns, end_ns);
+		steer_sim_on_flows(r->steered, job, segment, start_ns, end_ns);
 	if (r->opts->on_flows)
 		r->opts->on_flows(r->opts->ctx, job, segment, start_ns, end_ns);
 }
@@ -110,7 +110,7 @@ wait_ns(void *ctx, uint32_t job, uint64_t iteration, uint32_t segment, double no
 {
 	struct runner *r = ctx;
 
-	return steered_wait_ns(r->steered, job, iteration, segment, now_ns);
+	return steer_sim_wait_ns(r->steered, job, iteration, segment, now_ns);
 }
 
 /* All segments of a job that send have the same flows: see routed_job_add(). */
@@ -400,7 +400,7 @@ runner_fini(struct runner *r)
 	}
 	free(r->tracks);
 	engine_free(r->engine);
-	steered_free(r->steered);
+	steer_sim_free(r->steered);
 }
 
 int

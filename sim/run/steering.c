@@ -5,7 +5,7 @@
 
 #include "lib/base/alloc.h"
 #include "scheduler/core/control/phase_constraints.h"
-#include "scheduler/core/control/steered.h"
+#include "scheduler/core/control/steer_sim.h"
 
 /*
  * The segment whose flows are the profile's onset: alone, they start nearest to it.  A
@@ -43,7 +43,7 @@ onset_segment(const struct work_job *job)
 
 static void
 add_edges(const struct workload *workload, const struct sim_plan *plan,
-	  const struct topo *topo, struct steered *steered)
+	  const struct topo *topo, struct steer_sim *steered)
 {
 	const struct routed_job **laid = xcalloc(plan->n + 1, sizeof *laid);
 	int64_t *shift_us = xcalloc(plan->n + 1, sizeof *shift_us);
@@ -69,9 +69,9 @@ add_edges(const struct workload *workload, const struct sim_plan *plan,
 						.profile = &job->profile,
 						.weight = job->weight };
 
-		steered_add(steered, jobs[i], onset_segment(job), &what);
+		steer_sim_add(steered, jobs[i], onset_segment(job), &what);
 	}
-	steer_set_constraints(steered_steer(steered), jobs, n, edges.items, edges.n);
+	steer_set_constraints(steer_sim_steer(steered), jobs, n, edges.items, edges.n);
 	phase_constraints_fini(&edges);
 	work_problem_fini(&problem);
 	free(laid);
@@ -79,12 +79,12 @@ add_edges(const struct workload *workload, const struct sim_plan *plan,
 	free(jobs);
 }
 
-struct steered *
+struct steer_sim *
 steering_make(const struct workload *workload, const struct sim_plan *plan,
 	      const struct topo *topo, uint64_t seed)
 {
-	const struct steered_opts opts = { .seed = seed };
-	struct steered *steered;
+	const struct steer_sim_opts opts = { .seed = seed };
+	struct steer_sim *steered;
 	bool is_wanted = false;
 
 	for (size_t j = 0; j < plan->n; j++)
@@ -92,7 +92,7 @@ steering_make(const struct workload *workload, const struct sim_plan *plan,
 			     plan->jobs[j].pacing == ENGINE_PACE_STEER;
 	if (!is_wanted)
 		return NULL;
-	steered = steered_new(&opts);
+	steered = steer_sim_new(&opts);
 	add_edges(workload, plan, topo, steered);
 	return steered;
 }

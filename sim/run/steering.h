@@ -7,15 +7,15 @@
 
 #include "sim/run/plan.h"
 
-struct steered;
+struct steer_sim;
 
 /*
  * Makes the loop for those jobs of the plan that are to be steered; the engine numbers
  * jobs as the workload does.  Returns NULL if there are none.  Release with
- * steered_free().
+ * steer_sim_free().
  */
-struct steered *steering_make(const struct workload *workload,
-			      const struct sim_plan *plan, const struct topo *topo,
-			      uint64_t seed);
+struct steer_sim *steering_make(const struct workload *workload,
+				const struct sim_plan *plan, const struct topo *topo,
+				uint64_t seed);
 
 #endif

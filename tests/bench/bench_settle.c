@@ -89,7 +89,7 @@ play(struct settle *s, bool is_steered, struct outcome *ret_o)
 		struct steer_state state;
 		double slowdown, settled_s = judge(s, j, from_s, &slowdown);
 
-		steer_state(steered_steer(s->lab.steered), j, &state);
+		steer_state(steer_sim_steer(s->lab.steered), j, &state);
 		if (state.first_shift_ns)
 			first_ns = fmin(first_ns, (double)state.first_shift_ns);
 		o.slowdown += slowdown / SETTLE_N_JOBS;

@@ -26,7 +26,7 @@ take(const uint8_t **data, size_t *size, size_t n)
 static void
 set_up(struct steer *steer, const uint8_t **data, size_t *size)
 {
-	struct steer_edge edges[N_JOBS];
+	struct steer_constraint edges[N_JOBS];
 	uint32_t jobs[N_JOBS];
 
 	for (uint32_t j = 0; j < N_JOBS; j++) {
@@ -38,7 +38,7 @@ set_up(struct steer *steer, const uint8_t **data, size_t *size)
 
 		jobs[j] = j;
 		steer_set_job(steer, j, &what);
-		edges[j] = (struct steer_edge){
+		edges[j] = (struct steer_constraint){
 			.a = (uint32_t)take(data, size, 1) % (N_JOBS + 1),
 			.b = (uint32_t)take(data, size, 1) % N_JOBS,
 			.modulus_us = (int64_t)take(data, size, 3),

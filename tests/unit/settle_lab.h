@@ -166,8 +166,8 @@ settle_take_up(struct settle *s, uint32_t j)
 	if (s->is_known[j])
 		profile_fini(&l->profiles[j]);
 	l->profiles[j] = new;
-	if (steer_set_job(steered_steer(l->steered), j, &what))
-		steer_remember(steered_steer(l->steered), j, s->paced[j].reports,
+	if (steer_set_job(steer_sim_steer(l->steered), j, &what))
+		steer_remember(steer_sim_steer(l->steered), j, s->paced[j].reports,
 			       s->paced[j].n_reports);
 	s->is_known[j] = true;
 	return true;
@@ -177,7 +177,7 @@ settle_take_up(struct settle *s, uint32_t j)
 static void
 settle_set_edges(struct settle *s)
 {
-	struct steer_edge edges[SETTLE_N_JOBS * SETTLE_N_JOBS];
+	struct steer_constraint edges[SETTLE_N_JOBS * SETTLE_N_JOBS];
 	uint32_t jobs[SETTLE_N_JOBS], n_jobs = 0;
 	size_t n = 0;
 
@@ -195,7 +195,7 @@ settle_set_edges(struct settle *s)
 				continue;
 			longer_us = pa->period_us > pb->period_us ? pa->period_us
 								  : pb->period_us;
-			edges[n++] = (struct steer_edge){
+			edges[n++] = (struct steer_constraint){
 				.a = a,
 				.b = b,
 				.modulus_us = longer_us,
@@ -205,7 +205,7 @@ settle_set_edges(struct settle *s)
 			};
 		}
 	}
-	steer_set_constraints(steered_steer(s->lab.steered), jobs, n_jobs, edges, n);
+	steer_set_constraints(steer_sim_steer(s->lab.steered), jobs, n_jobs, edges, n);
 }
 
 static void
@@ -283,7 +283,7 @@ settle_add(struct settle *s, uint32_t j)
 	job.job.arrival_ns = (int64_t)(s->begin_s[j] * SECOND);
 	job.job.pacing = ENGINE_PACE_STEER;
 	lab_add(&s->lab.lab, &job);
-	steered_add(s->lab.steered, j, 0, NULL);
+	steer_sim_add(s->lab.steered, j, 0, NULL);
 }
 
 static void
@@ -294,7 +294,7 @@ settle_run(struct settle *s, bool is_steered)
 
 	s->opts.is_steered = is_steered;
 	l->opts = &s->opts;
-	l->steered = steered_new(&s->opts.steered);
+	l->steered = steer_sim_new(&s->opts.steered);
 	config = lab_config(&l->lab, ONE_LINK, 1);
 	config.seed = s->opts.seed;
 	config.observer = (struct engine_observer){

@@ -7,7 +7,7 @@
 #define TESTS_UNIT_STEER_LAB_H
 
 #include "lib/base/rng.h"
-#include "scheduler/core/control/steered.h"
+#include "scheduler/core/control/steer_sim.h"
 #include "scheduler/core/profile/profile.h"
 #include "tests/unit/sim_lab.h"
 
@@ -37,13 +37,13 @@ struct steer_lab_opts {
 	 */
 	double late_weight;
 	uint64_t seed;
-	struct steered_opts steered;
+	struct steer_sim_opts steered;
 };
 
 struct steer_lab {
 	struct lab lab;
 	const struct steer_lab_opts *opts;
-	struct steered *steered;
+	struct steer_sim *steered;
 	bool has_computed_more[STEER_LAB_MAX_JOBS], is_sending[STEER_LAB_MAX_JOBS];
 	struct profile profiles[STEER_LAB_MAX_JOBS];
 	struct profile_phase phases[STEER_LAB_MAX_JOBS];
@@ -63,9 +63,9 @@ steer_lab_wait(void *ctx, uint32_t job, uint64_t iteration, uint32_t segment,
 		l->has_computed_more[job] = true;
 		return spec->more_ms * MS;
 	}
-	wait_ns = l->opts->is_steered
-			  ? steered_wait_ns(l->steered, job, iteration, segment, now_ns)
-			  : 0;
+	wait_ns = l->opts->is_steered ? steer_sim_wait_ns(l->steered, job, iteration,
+							  segment, now_ns)
+				      : 0;
 	if (wait_ns <= 0)
 		l->has_computed_more[job] = false;
 	return wait_ns;
@@ -78,7 +78,7 @@ steer_lab_on_flows(void *ctx, uint32_t job, uint32_t segment, double start_ns,
 	struct steer_lab *l = ctx;
 
 	l->is_sending[job] = false;
-	steered_on_flows(l->steered, job, segment, start_ns, end_ns);
+	steer_sim_on_flows(l->steered, job, segment, start_ns, end_ns);
 }
 
 static double
@@ -145,14 +145,14 @@ steer_lab_add(struct steer_lab *l, uint32_t j)
 	job.job.shift_ns = (int64_t)(rng_uniform(&rng) * period_ms * MS);
 	job.job.pacing = ENGINE_PACE_STEER;
 	lab_add(&l->lab, &job);
-	steered_add(l->steered, j, 0, &what);
+	steer_sim_add(l->steered, j, 0, &what);
 }
 
 /* Pairs may not overlap: back to back is as near as they may come. */
 static inline void
 steer_lab_set_edges(struct steer_lab *l)
 {
-	struct steer_edge edges[STEER_LAB_MAX_JOBS * STEER_LAB_MAX_JOBS];
+	struct steer_constraint edges[STEER_LAB_MAX_JOBS * STEER_LAB_MAX_JOBS];
 	uint32_t jobs[STEER_LAB_MAX_JOBS];
 	size_t n = 0;
 
@@ -166,7 +166,7 @@ steer_lab_set_edges(struct steer_lab *l)
 			if (l->opts->locked_ms > 0)
 				longer_us = (int64_t)(l->opts->locked_ms * 1e3);
 
-			edges[n++] = (struct steer_edge){
+			edges[n++] = (struct steer_constraint){
 				.a = a,
 				.b = b,
 				.modulus_us = longer_us,
@@ -176,7 +176,7 @@ steer_lab_set_edges(struct steer_lab *l)
 			};
 		}
 	}
-	steer_set_constraints(steered_steer(l->steered), jobs, l->opts->n_jobs, edges,
+	steer_set_constraints(steer_sim_steer(l->steered), jobs, l->opts->n_jobs, edges,
 			      n);
 }
 
@@ -189,7 +189,7 @@ steer_lab_tell(struct steer_lab *l, enum steer_mode mode, double at_s)
 		struct steer_job what = steer_lab_describe(l, j, 1, 1);
 
 		what.mode = mode;
-		steer_set_job(steered_steer(l->steered), j, &what);
+		steer_set_job(steer_sim_steer(l->steered), j, &what);
 	}
 	steer_lab_set_edges(l);
 }
@@ -201,7 +201,7 @@ steer_lab_run(struct steer_lab *l, const struct steer_lab_opts *opts)
 
 	memset(l, 0, sizeof *l);
 	l->opts = opts;
-	l->steered = steered_new(&opts->steered);
+	l->steered = steer_sim_new(&opts->steered);
 	config = lab_config(&l->lab, ONE_LINK, 1);
 	config.seed = opts->seed;
 	config.observer = (struct engine_observer){
@@ -227,7 +227,7 @@ steer_lab_run(struct steer_lab *l, const struct steer_lab_opts *opts)
 static inline void
 steer_lab_close(struct steer_lab *l)
 {
-	steered_free(l->steered);
+	steer_sim_free(l->steered);
 	lab_close(&l->lab);
 }
 

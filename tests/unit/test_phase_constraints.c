@@ -167,7 +167,7 @@ windows_are_as_wide_as_the_excess_allows(void **state)
 		shift_us[1] = best.shift_us;
 		phase_constraints_make(&b.problem, shift_us, NULL, &edges);
 		for (size_t i = 0; i < edges.n; i++) {
-			const struct steer_edge *e = &edges.items[i];
+			const struct steer_constraint *e = &edges.items[i];
 			int64_t onset_us = phase_constraints_onset_us(jobs[1].profile) -
 					   phase_constraints_onset_us(jobs[0].profile);
 			double limit = best.min_excess_bps / 50e9 +

@@ -12,7 +12,7 @@
 
 struct instance {
 	struct phase_correction_job jobs[MAX_JOBS];
-	struct phase_correction_edge edges[MAX_JOBS * MAX_JOBS];
+	struct phase_correction_constraint edges[MAX_JOBS * MAX_JOBS];
 	size_t n_jobs, n_edges;
 };
 
@@ -27,7 +27,7 @@ draw(struct rng *rng, size_t n_more, struct instance *in)
 		in->jobs[j].is_fixed = rng_below(rng, 6) == 0;
 	}
 	for (size_t i = 0; i + 1 < in->n_jobs + n_more; i++) {
-		struct phase_correction_edge *e = &in->edges[in->n_edges++];
+		struct phase_correction_constraint *e = &in->edges[in->n_edges++];
 
 		e->b = (uint32_t)(i + 1 < in->n_jobs ? i + 1
 						     : rng_below(rng, in->n_jobs));
@@ -144,7 +144,7 @@ nothing_is_moved_within_the_windows(void **state)
 	const struct phase_correction_job jobs[2] = {
 		{ .phase_ns = 1e6, .weight = 1 }, { .phase_ns = 1.5e6, .weight = 1 }
 	};
-	const struct phase_correction_edge edge = { 0, 1, 1e6, 0.3e6, 0.7e6 };
+	const struct phase_correction_constraint edge = { 0, 1, 1e6, 0.3e6, 0.7e6 };
 	double delay_ns[2] = { 9, 9 };
 
 	(void)state;
@@ -164,7 +164,7 @@ it_is_the_cheaper_of_two_that_waits(void **state)
 	 */
 	struct phase_correction_job jobs[2] = { { .phase_ns = 0, .weight = 1 },
 						{ .phase_ns = 0.6e6, .weight = 1 } };
-	const struct phase_correction_edge edge = { 0, 1, 1e6, 0.5e6, 0.5e6 };
+	const struct phase_correction_constraint edge = { 0, 1, 1e6, 0.5e6, 0.5e6 };
 	double delay_ns[2];
 
 	(void)state;
@@ -186,7 +186,8 @@ many_jobs_are_answered_for_whether_they_fit_or_not(void **state)
 		N = 64
 	};
 	struct phase_correction_job *jobs = calloc(N, sizeof *jobs);
-	struct phase_correction_edge *edges = calloc((size_t)N * N, sizeof *edges);
+	struct phase_correction_constraint *edges =
+		calloc((size_t)N * N, sizeof *edges);
 	double *delay_ns = calloc(N, sizeof *delay_ns);
 	struct rng rng;
 
@@ -201,7 +202,7 @@ many_jobs_are_answered_for_whether_they_fit_or_not(void **state)
 				.phase_ns = rng_uniform(&rng) * 1e6, .weight = 1
 			};
 			for (uint32_t b = a + 1; b < N; b++)
-				edges[n++] = (struct phase_correction_edge){
+				edges[n++] = (struct phase_correction_constraint){
 					a, b, 1e6, burst_ns, 1e6 - burst_ns
 				};
 		}

@@ -1,5 +1,5 @@
 /* Whether taking turns pays, and what locked periods cost. */
-#include "scheduler/core/control/lock.h"
+#include "scheduler/core/control/period_lock.h"
 #include "scheduler/core/control/rollout.h"
 #include "tests/unit/test.h"
 
@@ -7,7 +7,7 @@
 
 /* n jobs of 'compute' and 'send' milliseconds with 2 % noise, all on one link. */
 static void
-choose(const double (*jobs)[2], size_t n, struct rollout *ret_regime,
+choose(const double (*jobs)[2], size_t n, struct rollout *ret_rollout,
        double *ret_slowdown, double *ret_free)
 {
 	const struct rollout share = { .patience = INFINITY };
@@ -21,8 +21,8 @@ choose(const double (*jobs)[2], size_t n, struct rollout *ret_regime,
 		for (size_t j = 0; j < n; j++)
 			overload[i * n + j] = i != j;
 	}
-	rollout_choose(players, n, overload, ret_regime);
-	rollout_play(players, n, overload, ret_regime, ret_slowdown);
+	rollout_choose(players, n, overload, ret_rollout);
+	rollout_play(players, n, overload, ret_rollout, ret_slowdown);
 	rollout_play(players, n, overload, &share, ret_free);
 }
 
@@ -30,13 +30,13 @@ static void
 equal_jobs_take_turns(void **state)
 {
 	static const double jobs[3][2] = { { 180, 70 }, { 180, 70 }, { 180, 70 } };
-	struct rollout regime;
+	struct rollout rollout;
 	double slowdown[3], free[3];
 
 	(void)state;
-	choose(jobs, 3, &regime, slowdown, free);
+	choose(jobs, 3, &rollout, slowdown, free);
 	for (size_t i = 0; i < 3; i++) {
-		assert_true(regime.takes_turns[i * 3 + (i + 1) % 3]);
+		assert_true(rollout.takes_turns[i * 3 + (i + 1) % 3]);
 		assert_true(slowdown[i] < 1.01);
 		assert_true(free[i] > 1.04);
 	}
@@ -47,15 +47,15 @@ nearly_equal_jobs_and_harmonic_ones_take_turns(void **state)
 {
 	static const double near[2][2] = { { 180, 70 }, { 186, 71 } };
 	static const double harmonic[2][2] = { { 60, 40 }, { 140, 60 } };
-	struct rollout regime;
+	struct rollout rollout;
 	double slowdown[2], free[2];
 
 	(void)state;
-	choose(near, 2, &regime, slowdown, free);
-	assert_true(regime.takes_turns[1] && regime.takes_turns[2]);
+	choose(near, 2, &rollout, slowdown, free);
+	assert_true(rollout.takes_turns[1] && rollout.takes_turns[2]);
 	assert_true(slowdown[0] + slowdown[1] < free[0] + free[1] - 0.06);
-	choose(harmonic, 2, &regime, slowdown, free);
-	assert_true(regime.takes_turns[1]);
+	choose(harmonic, 2, &rollout, slowdown, free);
+	assert_true(rollout.takes_turns[1]);
 	assert_true(slowdown[0] + slowdown[1] < 2.04);
 }
 
@@ -63,12 +63,12 @@ static void
 jobs_that_would_always_be_in_the_way_share(void **state)
 {
 	static const double jobs[2][2] = { { 180, 70 }, { 225, 85 } };
-	struct rollout regime;
+	struct rollout rollout;
 	double slowdown[2], free[2];
 
 	(void)state;
-	choose(jobs, 2, &regime, slowdown, free);
-	assert_false(regime.takes_turns[1]);
+	choose(jobs, 2, &rollout, slowdown, free);
+	assert_false(rollout.takes_turns[1]);
 	/* As by chance: a share d_a d_b. */
 	assert_near(free[0], 1 + 70 / 250.0 * 85 / 310.0, 0.02);
 	assert_near(free[1], 1 + 70 / 250.0 * 85 / 310.0, 0.02);
@@ -86,10 +86,10 @@ nobody_is_made_much_worse_off(void **state)
 
 	(void)state;
 	for (size_t m = 0; m < sizeof mixes / sizeof *mixes; m++) {
-		struct rollout regime;
+		struct rollout rollout;
 		double slowdown[3], free[3];
 
-		choose(mixes[m], 3, &regime, slowdown, free);
+		choose(mixes[m], 3, &rollout, slowdown, free);
 		for (size_t i = 0; i < 3; i++)
 			assert_true(slowdown[i] <= free[i] + 0.0501);
 	}
@@ -101,13 +101,13 @@ what_meets_nobody_is_not_slowed(void **state)
 	const struct rollout_job jobs[2] = { { 50 * MS, 0, 30 * MS },
 					     { 70 * MS, 0, 40 * MS } };
 	const double overload[4] = { 0 };
-	struct rollout regime;
+	struct rollout rollout;
 	double slowdown[2];
 
 	(void)state;
-	rollout_choose(jobs, 2, overload, &regime);
-	assert_false(regime.takes_turns[1]);
-	rollout_play(jobs, 2, overload, &regime, slowdown);
+	rollout_choose(jobs, 2, overload, &rollout);
+	assert_false(rollout.takes_turns[1]);
+	rollout_play(jobs, 2, overload, &rollout, slowdown);
 	assert_near(slowdown[0], 1, 1e-6);
 	assert_near(slowdown[1], 1, 1e-6);
 }
@@ -123,12 +123,12 @@ locks_are_multiples_of_one_base(void **state)
 	double cost;
 
 	(void)state;
-	cost = lock_find(periods, busy, 3, locked);
+	cost = period_lock_find(periods, busy, 3, locked);
 	assert_int_equal(locked[0], 258000);
 	assert_int_equal(locked[1], 258000);
 	assert_int_equal(locked[2], 516000);
 	assert_near(cost, (8 / 250.0 + 0 + 11 / 505.0) / 3, 1e-6);
-	assert_true(cost < lock_contention(periods, busy, 3));
+	assert_true(cost < period_lock_contention(periods, busy, 3));
 }
 
 /* Measured periods miss each other by a little, and windows need a gcd. */
@@ -140,7 +140,7 @@ locks_of_periods_that_are_nearly_multiples_are_multiples(void **state)
 	int64_t locked[3];
 
 	(void)state;
-	assert_true(lock_find(periods, busy, 3, locked) < 1e-4);
+	assert_true(period_lock_find(periods, busy, 3, locked) < 1e-4);
 	assert_int_equal(locked[0], 250010);
 	assert_int_equal(locked[1], 250010);
 	assert_int_equal(locked[2], 500020);
@@ -155,12 +155,12 @@ what_does_not_fit_costs_more_than_contention(void **state)
 	int64_t locked[2] = { 1, 2 };
 
 	(void)state;
-	assert_true(lock_find(periods, busy, 2, locked) >
-		    lock_contention(periods, busy, 2));
+	assert_true(period_lock_find(periods, busy, 2, locked) >
+		    period_lock_contention(periods, busy, 2));
 	assert_true(locked[0] >= periods[0] && locked[1] >= periods[1]);
 	/* A multiple of ten is no small ratio: only by stretching the short one. */
-	assert_true(lock_find(far, busy, 2, locked) > 0.5);
-	assert_near(lock_contention(periods, busy, 2), 0.4 * 50 / 137.0, 1e-9);
+	assert_true(period_lock_find(far, busy, 2, locked) > 0.5);
+	assert_near(period_lock_contention(periods, busy, 2), 0.4 * 50 / 137.0, 1e-9);
 }
 
 int

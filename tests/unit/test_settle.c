@@ -16,7 +16,7 @@ first_order_s(enum settle_kind kind, enum settle_marks marks, uint64_t seed)
 	for (uint32_t j = 0; j < SETTLE_N_JOBS; j++) {
 		struct steer_state state;
 
-		steer_state(steered_steer(s.lab.steered), j, &state);
+		steer_state(steer_sim_steer(s.lab.steered), j, &state);
 		if (state.first_shift_ns)
 			first_ns = fmin(first_ns, (double)state.first_shift_ns);
 	}

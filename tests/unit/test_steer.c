@@ -107,7 +107,7 @@ windows_are_kept_as_well_as_turns(void **state)
 		steer_lab_run(&l, &opts);
 		assert_true(steer_lab_mean_slowdown(&l, 10, 60) <= 1.01);
 		for (uint32_t j = 0; j < 3; j++) {
-			steer_state(steered_steer(l.steered), j, &steered);
+			steer_state(steer_sim_steer(l.steered), j, &steered);
 			assert_true(steered.is_tracked);
 			assert_near((double)steered.period_us, 250e3, 4e3);
 			assert_int_equal(steered.n_orders[STEER_WHY_TURN], 0);
@@ -129,7 +129,7 @@ slowdown_from_first_order(const struct steer_lab_opts *opts, double seconds)
 
 	steer_lab_run(&l, opts);
 	for (uint32_t j = 0; j < opts->n_jobs; j++) {
-		steer_state(steered_steer(l.steered), j, &steered);
+		steer_state(steer_sim_steer(l.steered), j, &steered);
 		if (steered.first_shift_ns && steered.first_shift_ns < first_ns)
 			first_ns = steered.first_shift_ns;
 	}
@@ -286,7 +286,7 @@ a_change_of_compute_time_is_settled_within_half_a_minute(void **state)
 		assert_true(steer_lab_mean_slowdown(&l, 10, 60) <= 1.01);
 		after += steer_lab_mean_slowdown(&l, 90, 150) / 6;
 		assert_true(steer_lab_mean_slowdown(&l, 180, 240) <= 1.01);
-		steer_state(steered_steer(l.steered), 0, &steered);
+		steer_state(steer_sim_steer(l.steered), 0, &steered);
 		assert_false(steered.has_changed); /* It is as planned again. */
 		assert_near((double)steered.period_us, 250e3, 4e3);
 		steer_lab_close(&l);
@@ -295,7 +295,7 @@ a_change_of_compute_time_is_settled_within_half_a_minute(void **state)
 		jobs[0].more_until_s = 0;
 		steer_lab_run(&l, &opts);
 		always += steer_lab_mean_slowdown(&l, 90, 240) / 6;
-		steer_state(steered_steer(l.steered), 0, &steered);
+		steer_state(steer_sim_steer(l.steered), 0, &steered);
 		assert_true(steered.has_changed);
 		steer_lab_close(&l);
 		opts.is_steered = false;

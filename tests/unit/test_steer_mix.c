@@ -154,7 +154,7 @@ what_was_seen_while_watching_counts(void **state)
 
 			steer_lab_run(&l, &opts);
 			for (uint32_t j = 0; j < 3; j++) {
-				steer_state(steered_steer(l.steered), j, &steered);
+				steer_state(steer_sim_steer(l.steered), j, &steered);
 				n_orders[is_watched] +=
 					steered.n_orders[STEER_WHY_TURN];
 			}

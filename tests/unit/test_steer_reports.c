@@ -34,13 +34,13 @@ struct hand {
 static void
 set_edges(struct steer *steer, size_t n_times)
 {
-	const struct steer_edge edge = { .a = 0,
-					 .b = 1,
-					 .modulus_us = PERIOD_NS / 1000,
-					 .lo_us = BURST_US,
-					 .hi_us = PERIOD_NS / 1000 - BURST_US };
+	const struct steer_constraint edge = { .a = 0,
+					       .b = 1,
+					       .modulus_us = PERIOD_NS / 1000,
+					       .lo_us = BURST_US,
+					       .hi_us = PERIOD_NS / 1000 - BURST_US };
 	const uint32_t jobs[2] = { 0, 1 };
-	const struct steer_edge twice[2] = { edge, edge };
+	const struct steer_constraint twice[2] = { edge, edge };
 
 	steer_set_constraints(steer, jobs, 2, twice, n_times);
 }
@@ -259,7 +259,7 @@ a_job_that_is_left_alone_holds_up_no_turns(void **state)
 				   .phases = &phase };
 	const uint32_t jobs[3] = { 0, 1, 2 };
 	struct steer *steer = steer_new(NULL);
-	struct steer_edge edges[2];
+	struct steer_constraint edges[2];
 	size_t n_orders = 0;
 
 	(void)state;
@@ -270,11 +270,12 @@ a_job_that_is_left_alone_holds_up_no_turns(void **state)
 		steer_set_job(steer, j, &what);
 	}
 	for (uint32_t e = 0; e < 2; e++)
-		edges[e] = (struct steer_edge){ .a = e,
-						.b = e + 1,
-						.modulus_us = PERIOD_NS / 1000,
-						.lo_us = BURST_US,
-						.hi_us = PERIOD_NS / 1000 - BURST_US };
+		edges[e] = (struct steer_constraint){ .a = e,
+						      .b = e + 1,
+						      .modulus_us = PERIOD_NS / 1000,
+						      .lo_us = BURST_US,
+						      .hi_us = PERIOD_NS / 1000 -
+							       BURST_US };
 	steer_set_constraints(steer, jobs, 3, edges, 2);
 	for (uint64_t i = 0; i < 90; i++) {
 		int64_t now_ns = T0_NS + (int64_t)(i / 3) * PERIOD_NS +
@@ -458,11 +459,12 @@ jobs_come_and_go_by_the_hundred(void **state)
 						     .enter_ns = now_ns,
 						     .begin_ns = now_ns,
 						     .comm_ns = BURST_US * 1000 };
-		const struct steer_edge edge = { .a = j,
-						 .b = j + 1,
-						 .modulus_us = PERIOD_NS / 1000,
-						 .lo_us = BURST_US,
-						 .hi_us = PERIOD_NS / 1000 - BURST_US };
+		const struct steer_constraint edge = { .a = j,
+						       .b = j + 1,
+						       .modulus_us = PERIOD_NS / 1000,
+						       .lo_us = BURST_US,
+						       .hi_us = PERIOD_NS / 1000 -
+								BURST_US };
 		struct steer_order orders[8];
 
 		/* With an end that is not listed, which may not even be there. */

@@ -85,7 +85,7 @@ struct advisor_view {
 	enum reason reason;
 	const struct advisor_link *links; /* Contended ones, worst first. */
 	size_t n_links;
-	const struct steer_edge
+	const struct steer_constraint
 		*edges; /* Those that it is an end of; jobs by number. */
 	size_t n_edges;
 };

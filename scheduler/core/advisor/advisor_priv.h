@@ -23,11 +23,11 @@ struct advisor_job {
 	char *name; /* Owned; NULL: a number that is free. */
 	uint32_t number;
 	bool is_shiftable;
-	bool is_touched;            /* Not solved since. */
-	bool is_queued;             /* Also one that was solved with another. */
-	struct advisor_view view;   /* Its arrays are these: */
-	struct advisor_link *links; /* owned, */
-	struct steer_edge *edges;   /* and owned. */
+	bool is_touched;                /* Not solved since. */
+	bool is_queued;                 /* Also one that was solved with another. */
+	struct advisor_view view;       /* Its arrays are these: */
+	struct advisor_link *links;     /* owned, */
+	struct steer_constraint *edges; /* and owned. */
 	UT_hash_handle hh;
 };
 

@@ -12,7 +12,7 @@
 #include "lib/base/alloc.h"
 #include "scheduler/core/advise/advise.h"
 #include "scheduler/core/advisor/advisor_priv.h"
-#include "scheduler/core/control/lock.h"
+#include "scheduler/core/control/period_lock.h"
 #include "scheduler/core/control/phase_constraints.h"
 #include "topology/topo.h"
 
@@ -67,7 +67,7 @@ store_view(struct advisor *advisor, uint32_t job, const struct advisor_view *vie
 	free(known->links);
 	free(known->edges);
 	known->links = (struct advisor_link *)view->links;
-	known->edges = (struct steer_edge *)view->edges;
+	known->edges = (struct steer_constraint *)view->edges;
 	if (is_same) {
 		uint64_t revision = known->view.revision;
 
@@ -112,8 +112,8 @@ locked_periods(const struct workload *workload)
 		sends_us[i] = busy_us(profile);
 	}
 	if (has_windows)
-		is_cheaper = lock_find(period_us, sends_us, n, locked_us) <
-			     lock_contention(period_us, sends_us, n);
+		is_cheaper = period_lock_find(period_us, sends_us, n, locked_us) <
+			     period_lock_contention(period_us, sends_us, n);
 	free(period_us);
 	free(sends_us);
 	if (is_cheaper)
@@ -228,14 +228,14 @@ links_of(const struct advice *advice)
 }
 
 /* The edges that have number 'i' of the component at one end, by the jobs' own numbers. */
-static struct steer_edge *
+static struct steer_constraint *
 edges_of(const struct phase_constraints *edges, const struct component *component,
 	 uint32_t i, size_t *ret_n)
 {
-	VEC(struct steer_edge) mine = VEC_EMPTY;
+	VEC(struct steer_constraint) mine = VEC_EMPTY;
 
 	for (size_t k = 0; k < edges->n; k++) {
-		struct steer_edge edge = edges->items[k];
+		struct steer_constraint edge = edges->items[k];
 
 		if (edge.a != i && edge.b != i)
 			continue;

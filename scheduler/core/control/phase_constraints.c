@@ -6,23 +6,19 @@
 #include "lib/base/alloc.h"
 #include "lib/base/sort.h"
 #include "lib/base/vec.h"
+#include "scheduler/core/control/control_constants.h"
 #include "scheduler/core/profile/profile.h"
 #include "scheduler/core/solve/joint.h"
 #include "scheduler/core/solve/pair.h"
 #include "scheduler/core/solve/step.h"
 
-#define MAX_IDLE_FRAC   0.1  /* Of a burst. */
-#define MIN_WINDOW_FRAC 0.02 /* Of the modulus: narrower cannot be kept. */
-#define FITS_REL_TOL    1e-9
-#define N_STEPS         64 /* In which the end of a window is looked for. */
-
 /* One pair on one link. */
-struct meeting {
+struct contact {
 	uint32_t a, b;
 	double factor_a, factor_b, capacity_bps;
 };
 
-typedef VEC(struct meeting) meeting_vec;
+typedef VEC(struct contact) contact_vec;
 
 /* ------ One profile ------ */
 
@@ -71,16 +67,17 @@ phase_constraints_burst_us(const struct profile *p)
 		length_us += p->period_us;
 	for (size_t i = 0; i < p->n_phases; i++)
 		busy_us += p->phases[i].duration_us;
-	return (double)busy_us >= (1 - MAX_IDLE_FRAC) * (double)length_us ? length_us
-									  : 0;
+	return (double)busy_us >= (1 - CONSTRAINT_MAX_IDLE_FRAC) * (double)length_us
+		       ? length_us
+		       : 0;
 }
 
 /* ------ Pairs ------ */
 
 static int
-compare_meetings(const void *x, const void *y)
+compare_contacts(const void *x, const void *y)
 {
-	const struct meeting *m = x, *n = y;
+	const struct contact *m = x, *n = y;
 
 	if (m->a != n->a)
 		return m->a < n->a ? -1 : 1;
@@ -92,7 +89,7 @@ compare_meetings(const void *x, const void *y)
 
 /* Pairs of jobs that exceed a link together, by pair. */
 static void
-find_meetings(const struct joint_problem *problem, meeting_vec *meetings)
+find_contacts(const struct joint_problem *problem, contact_vec *contacts)
 {
 	for (size_t l = 0; l < problem->n_links; l++) {
 		const struct joint_link *link = &problem->links[l];
@@ -105,22 +102,22 @@ find_meetings(const struct joint_problem *problem, meeting_vec *meetings)
 				const struct joint_load *b = &loads[is_turned ? i : k];
 				const struct profile *pa = problem->profiles[a->job];
 				const struct profile *pb = problem->profiles[b->job];
-				struct meeting m = { a->job, b->job, a->factor,
+				struct contact m = { a->job, b->job, a->factor,
 						     b->factor, link->capacity_bps };
 
 				if (a->factor * profile_peak_bps(pa) +
 					    b->factor * profile_peak_bps(pb) >
-				    link->capacity_bps * (1 + FITS_REL_TOL))
-					vec_push(meetings, m);
+				    link->capacity_bps * (1 + CONSTRAINT_FITS_REL_TOL))
+					vec_push(contacts, m);
 			}
 		}
 	}
-	sort_items(meetings->items, meetings->n, compare_meetings);
+	sort_items(contacts->items, contacts->n, compare_contacts);
 }
 
-/* A pair over all links where it meets. */
+/* A pair, over all links that it shares. */
 struct pair {
-	const struct meeting *meetings;
+	const struct contact *contacts;
 	size_t n;
 	struct profile a, b; /* Borrowing; with the period that is kept. */
 };
@@ -132,7 +129,7 @@ excess_frac(const struct pair *p, int64_t shift_us)
 	double worst = 0;
 
 	for (size_t i = 0; i < p->n; i++) {
-		const struct meeting *m = &p->meetings[i];
+		const struct contact *m = &p->contacts[i];
 		const struct pair_job a = { &p->a, m->factor_a };
 		const struct pair_job b = { &p->b, m->factor_b };
 
@@ -148,7 +145,7 @@ excess_frac(const struct pair *p, int64_t shift_us)
 static int64_t
 reach_us(const struct pair *p, int64_t shift_us, int sign, double limit, int64_t g_us)
 {
-	int64_t good_us = 0, bad_us = g_us, step_us = g_us / N_STEPS + 1;
+	int64_t good_us = 0, bad_us = g_us, step_us = g_us / CONSTRAINT_STEPS + 1;
 
 	for (int64_t at_us = step_us; at_us < g_us; at_us += step_us) {
 		if (excess_frac(p, shift_us + sign * at_us) > limit) {
@@ -170,7 +167,8 @@ reach_us(const struct pair *p, int64_t shift_us, int sign, double limit, int64_t
 
 /* False if there is no window to keep, or the window is all there is. */
 static bool
-make_window(const struct pair *p, int64_t shift_us, struct steer_edge *ret_edge)
+make_window(const struct pair *p, int64_t shift_us,
+	    struct steer_constraint *ret_constraint)
 {
 	int64_t g_us = period_gcd(p->a.period_us, p->b.period_us);
 	double limit = excess_frac(p, shift_us) + PHASE_CONSTRAINTS_TOLERANCE;
@@ -180,14 +178,14 @@ make_window(const struct pair *p, int64_t shift_us, struct steer_edge *ret_edge)
 			phase_constraints_onset_us(&p->a);
 
 	if (before_us + after_us >= g_us - 1 ||
-	    (double)(before_us + after_us) < MIN_WINDOW_FRAC * (double)g_us)
+	    (double)(before_us + after_us) < CONSTRAINT_MIN_WINDOW_FRAC * (double)g_us)
 		return false;
 	lo_us %= g_us;
 	if (lo_us < 0)
 		lo_us += g_us;
-	ret_edge->modulus_us = g_us;
-	ret_edge->lo_us = lo_us;
-	ret_edge->hi_us = lo_us + before_us + after_us;
+	ret_constraint->modulus_us = g_us;
+	ret_constraint->lo_us = lo_us;
+	ret_constraint->hi_us = lo_us + before_us + after_us;
 	return true;
 }
 
@@ -195,7 +193,7 @@ make_window(const struct pair *p, int64_t shift_us, struct steer_edge *ret_edge)
  * Back to back, and how wide it is between: as wide as the longer period, or the gcd.
  */
 static bool
-make_bursts(const struct pair *p, struct steer_edge *ret_edge)
+make_bursts(const struct pair *p, struct steer_constraint *ret_constraint)
 {
 	int64_t a_us = phase_constraints_burst_us(&p->a),
 		b_us = phase_constraints_burst_us(&p->b);
@@ -205,11 +203,11 @@ make_bursts(const struct pair *p, struct steer_edge *ret_edge)
 
 	if (!a_us || !b_us)
 		return false;
-	ret_edge->modulus_us = a_us + b_us <= g_us ? g_us : longer_us;
-	if (ret_edge->modulus_us < a_us + b_us)
-		ret_edge->modulus_us = a_us + b_us;
-	ret_edge->lo_us = a_us;
-	ret_edge->hi_us = ret_edge->modulus_us - b_us;
+	ret_constraint->modulus_us = a_us + b_us <= g_us ? g_us : longer_us;
+	if (ret_constraint->modulus_us < a_us + b_us)
+		ret_constraint->modulus_us = a_us + b_us;
+	ret_constraint->lo_us = a_us;
+	ret_constraint->hi_us = ret_constraint->modulus_us - b_us;
 	return true;
 }
 
@@ -224,45 +222,46 @@ kept_period_us(const struct profile *profile, const int64_t *locked_us, uint32_t
 }
 
 static void
-make_edge(const struct joint_problem *problem, const struct meeting *meetings, size_t n,
-	  const int64_t *shift_us, const int64_t *locked_us,
-	  struct phase_constraints *edges)
+make_constraint(const struct joint_problem *problem, const struct contact *contacts,
+		size_t n, const int64_t *shift_us, const int64_t *locked_us,
+		struct phase_constraints *constraints)
 {
-	uint32_t a = meetings->a, b = meetings->b;
-	struct pair p = { .meetings = meetings,
+	uint32_t a = contacts->a, b = contacts->b;
+	struct pair p = { .contacts = contacts,
 			  .n = n,
 			  .a = *problem->profiles[a],
 			  .b = *problem->profiles[b] };
-	struct steer_edge edge = { .a = a, .b = b };
+	struct steer_constraint made = { .a = a, .b = b };
 	int64_t relative_us = shift_us ? shift_us[b] - shift_us[a] : 0;
 	double worst = 0;
 
 	p.a.period_us = kept_period_us(&p.a, locked_us, a);
 	p.b.period_us = kept_period_us(&p.b, locked_us, b);
 	for (size_t i = 0; i < n; i++)
-		worst = fmax(worst, (meetings[i].factor_a * profile_peak_bps(&p.a) +
-				     meetings[i].factor_b * profile_peak_bps(&p.b)) /
-						    meetings[i].capacity_bps -
+		worst = fmax(worst, (contacts[i].factor_a * profile_peak_bps(&p.a) +
+				     contacts[i].factor_b * profile_peak_bps(&p.b)) /
+						    contacts[i].capacity_bps -
 					    1);
-	edge.cost = fmin(1, worst); /* How much of a second is lost to the two. */
-	if (!make_bursts(&p, &edge)) {
-		if (!make_window(&p, relative_us, &edge))
+	made.cost = fmin(1, worst); /* How much of a second is lost to the two. */
+	if (!make_bursts(&p, &made)) {
+		if (!make_window(&p, relative_us, &made))
 			return;
 		for (int end = 0; end < 2; end++)
-			edges->modes[end ? b : a] = STEER_SHIFT;
+			constraints->modes[end ? b : a] = STEER_SHIFT;
 	} else {
 		for (int end = 0; end < 2; end++)
-			if (edges->modes[end ? b : a] == STEER_FREE)
-				edges->modes[end ? b : a] = STEER_GATE;
+			if (constraints->modes[end ? b : a] == STEER_FREE)
+				constraints->modes[end ? b : a] = STEER_GATE;
 	}
-	edges->items = xreallocarray(edges->items, edges->n + 1, sizeof *edges->items);
-	edges->items[edges->n++] = edge;
+	constraints->items = xreallocarray(constraints->items, constraints->n + 1,
+					   sizeof *constraints->items);
+	constraints->items[constraints->n++] = made;
 }
 
-/* True if the edge is a window that comes again and again, for bursts, too. */
+/* True if the constraint is a window that comes again and again, for bursts, too. */
 static bool
 is_window(const struct joint_problem *problem, const int64_t *locked_us,
-	  const struct steer_edge *e)
+	  const struct steer_constraint *e)
 {
 	int64_t a_us = kept_period_us(problem->profiles[e->a], locked_us, e->a);
 	int64_t b_us = kept_period_us(problem->profiles[e->b], locked_us, e->b);
@@ -271,21 +270,21 @@ is_window(const struct joint_problem *problem, const int64_t *locked_us,
 }
 
 /*
- * Those who meet a job that can only be kept in phase are kept in phase as well, and
- * those whom they meet, as far as windows go: one plan for all of them.
+ * Jobs that share a window with a job that can only be kept in phase are kept in phase as
+ * well, and so on along windows: one plan for all of them.
  */
 static void
 spread_shift(const struct joint_problem *problem, const int64_t *locked_us,
-	     struct phase_constraints *edges)
+	     struct phase_constraints *constraints)
 {
 	bool has_changed = true;
 
 	while (has_changed) {
 		has_changed = false;
-		for (size_t i = 0; i < edges->n; i++) {
-			const struct steer_edge *e = &edges->items[i];
-			enum steer_mode *a = &edges->modes[e->a];
-			enum steer_mode *b = &edges->modes[e->b];
+		for (size_t i = 0; i < constraints->n; i++) {
+			const struct steer_constraint *e = &constraints->items[i];
+			enum steer_mode *a = &constraints->modes[e->a];
+			enum steer_mode *b = &constraints->modes[e->b];
 
 			if (*a == *b || !is_window(problem, locked_us, e))
 				continue;
@@ -297,29 +296,30 @@ spread_shift(const struct joint_problem *problem, const int64_t *locked_us,
 
 void
 phase_constraints_make(const struct joint_problem *problem, const int64_t *shift_us,
-		       const int64_t *locked_us, struct phase_constraints *ret_edges)
+		       const int64_t *locked_us,
+		       struct phase_constraints *ret_constraints)
 {
-	meeting_vec meetings = VEC_EMPTY;
-	struct phase_constraints edges = { .n_jobs = problem->n_jobs };
+	contact_vec contacts = VEC_EMPTY;
+	struct phase_constraints constraints = { .n_jobs = problem->n_jobs };
 
-	edges.modes = xcalloc(problem->n_jobs + 1, sizeof *edges.modes);
-	find_meetings(problem, &meetings);
-	for (size_t i = 0, n; i < meetings.n; i += n) {
-		const struct meeting *m = &meetings.items[i];
+	constraints.modes = xcalloc(problem->n_jobs + 1, sizeof *constraints.modes);
+	find_contacts(problem, &contacts);
+	for (size_t i = 0, n; i < contacts.n; i += n) {
+		const struct contact *m = &contacts.items[i];
 
-		for (n = 1; i + n < meetings.n && m[n].a == m->a && m[n].b == m->b;)
+		for (n = 1; i + n < contacts.n && m[n].a == m->a && m[n].b == m->b;)
 			n++;
-		make_edge(problem, m, n, shift_us, locked_us, &edges);
+		make_constraint(problem, m, n, shift_us, locked_us, &constraints);
 	}
-	spread_shift(problem, locked_us, &edges);
-	vec_free(&meetings);
-	*ret_edges = edges;
+	spread_shift(problem, locked_us, &constraints);
+	vec_free(&contacts);
+	*ret_constraints = constraints;
 }
 
 void
-phase_constraints_fini(struct phase_constraints *edges)
+phase_constraints_fini(struct phase_constraints *constraints)
 {
-	free(edges->items);
-	free(edges->modes);
-	*edges = (struct phase_constraints){ 0 };
+	free(constraints->items);
+	free(constraints->modes);
+	*constraints = (struct phase_constraints){ 0 };
 }

@@ -6,20 +6,19 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
-
-#define TOLERANCE_NS 1.0 /* Rounding. */
+#include "scheduler/core/control/control_constants.h"
 
 struct problem {
 	const struct phase_correction_job *jobs;
 	size_t n_jobs;
-	const struct phase_correction_edge *edges;
-	size_t n_edges;
+	const struct phase_correction_constraint *constraints;
+	size_t n_constraints;
 	double margin_frac;
-	double *relative_ns; /* Owned.  An edge: phi_b - phi_a, at wrap 0. */
+	double *relative_ns; /* Owned.  An constraint: phi_b - phi_a, at wrap 0. */
 	int *wraps;          /* Owned. */
 	double *delay_ns;    /* Owned.  Scratch: so far, */
 	double cost;         /* what they cost, */
-	int32_t *because_of; /* and the edge that asks for each, or -1.  Owned. */
+	int32_t *because_of; /* and the constraint that asks for each, or -1.  Owned. */
 	uint32_t *seen_in;   /* Scratch.  Owned. */
 	size_t n_left;       /* Edges that may still be looked at. */
 	bool is_circle;      /* Why it failed: because_of has a circle, through ... */
@@ -29,7 +28,7 @@ struct problem {
 /* The phase of b against a in [lo, lo + modulus). */
 static double
 relative_ns(const struct phase_correction_job *jobs,
-	    const struct phase_correction_edge *e)
+	    const struct phase_correction_constraint *e)
 {
 	double r = fmod(jobs[e->b].phase_ns - jobs[e->a].phase_ns - e->lo_ns,
 			e->modulus_ns);
@@ -39,7 +38,7 @@ relative_ns(const struct phase_correction_job *jobs,
 
 double
 phase_correction_error_ns(const struct phase_correction_job *jobs,
-			  const struct phase_correction_edge *e)
+			  const struct phase_correction_constraint *e)
 {
 	double r = relative_ns(jobs, e), late_ns = r - e->hi_ns;
 	double early_ns = e->lo_ns + e->modulus_ns - r;
@@ -50,21 +49,22 @@ phase_correction_error_ns(const struct phase_correction_job *jobs,
 }
 
 static bool
-raise(struct problem *p, size_t edge, uint32_t to, double at_least_ns)
+raise(struct problem *p, size_t constraint, uint32_t to, double at_least_ns)
 {
-	if (p->delay_ns[to] >= at_least_ns - TOLERANCE_NS / 16)
+	if (p->delay_ns[to] >= at_least_ns - CORRECTION_TOLERANCE_NS / 16)
 		return false;
 	p->cost += p->jobs[to].weight * (at_least_ns - p->delay_ns[to]);
 	p->delay_ns[to] = at_least_ns;
-	p->because_of[to] = (int32_t)edge;
+	p->because_of[to] = (int32_t)constraint;
 	return true;
 }
 
-/* The job at the other end of the edge that asks for the delay of 'job'. */
+/* The job at the other end of the constraint that asks for the delay of 'job'. */
 static uint32_t
 asked_by(const struct problem *p, uint32_t job)
 {
-	const struct phase_correction_edge *e = &p->edges[p->because_of[job]];
+	const struct phase_correction_constraint *e =
+		&p->constraints[p->because_of[job]];
 
 	return e->a == job ? e->b : e->a;
 }
@@ -94,7 +94,7 @@ static bool
 is_within_reach(const struct problem *p)
 {
 	for (size_t j = 0; j < p->n_jobs; j++)
-		if (p->jobs[j].is_fixed && p->delay_ns[j] > TOLERANCE_NS)
+		if (p->jobs[j].is_fixed && p->delay_ns[j] > CORRECTION_TOLERANCE_NS)
 			return false;
 	return true;
 }
@@ -113,12 +113,13 @@ solve_wraps(struct problem *p, double limit)
 	p->cost = 0;
 	p->is_circle = false;
 	for (size_t round = 0; has_moved; round++) {
-		if (round > p->n_jobs || p->n_left < p->n_edges)
+		if (round > p->n_jobs || p->n_left < p->n_constraints)
 			return INFINITY;
-		p->n_left -= p->n_edges;
+		p->n_left -= p->n_constraints;
 		has_moved = false;
-		for (size_t i = 0; i < p->n_edges; i++) {
-			const struct phase_correction_edge *e = &p->edges[i];
+		for (size_t i = 0; i < p->n_constraints; i++) {
+			const struct phase_correction_constraint *e =
+				&p->constraints[i];
 			double margin_ns = p->margin_frac * (e->hi_ns - e->lo_ns) / 2;
 			double r = p->relative_ns[i] + p->wraps[i] * e->modulus_ns;
 
@@ -140,19 +141,19 @@ solve_wraps(struct problem *p, double limit)
 static double
 search_all(struct problem *p, double *best_delay_ns)
 {
-	int *first = xmemdup(p->wraps, p->n_edges, sizeof *first);
+	int *first = xmemdup(p->wraps, p->n_constraints, sizeof *first);
 	size_t n_all = 1;
 	double best = INFINITY;
 
-	for (size_t i = 0; i < p->n_edges; i++)
+	for (size_t i = 0; i < p->n_constraints; i++)
 		n_all *= 3;
 	for (size_t c = 0; c < n_all; c++) {
 		size_t rest = c;
 		double cost;
 
-		for (size_t i = 0; i < p->n_edges; i++, rest /= 3)
+		for (size_t i = 0; i < p->n_constraints; i++, rest /= 3)
 			p->wraps[i] = first[i] + (int)((rest + 1) % 3) - 1;
-		cost = solve_wraps(p, best - TOLERANCE_NS);
+		cost = solve_wraps(p, best - CORRECTION_TOLERANCE_NS);
 		if (cost < INFINITY) {
 			best = cost;
 			memcpy(best_delay_ns, p->delay_ns,
@@ -163,15 +164,15 @@ search_all(struct problem *p, double *best_delay_ns)
 	return best;
 }
 
-/* Tries the next copy of an edge's window, to either side; true if it is better. */
+/* Tries the next copy of a constraint's window, to either side; true if it is better. */
 static bool
-try_edge(struct problem *p, size_t i, double *best, double *best_delay_ns)
+try_constraint(struct problem *p, size_t i, double *best, double *best_delay_ns)
 {
 	for (int step = -1; step <= 1; step += 2) {
 		double cost;
 
 		p->wraps[i] += step;
-		cost = solve_wraps(p, *best - TOLERANCE_NS);
+		cost = solve_wraps(p, *best - CORRECTION_TOLERANCE_NS);
 		if (cost < INFINITY) {
 			*best = cost;
 			memcpy(best_delay_ns, p->delay_ns,
@@ -183,7 +184,7 @@ try_edge(struct problem *p, size_t i, double *best, double *best_delay_ns)
 	return false;
 }
 
-/* A circle that asks for too much: one of its edges has to give way, and no other. */
+/* A circle that asks for too much: one of its constraints has to give way, and no other. */
 static bool
 break_circle(struct problem *p, double *best, double *best_delay_ns)
 {
@@ -196,12 +197,12 @@ break_circle(struct problem *p, double *best, double *best_delay_ns)
 		at = asked_by(p, at);
 	} while (at != p->on_circle && n < p->n_jobs);
 	for (size_t i = 0; i < n && !is_broken; i++)
-		is_broken = try_edge(p, circle[i], best, best_delay_ns);
+		is_broken = try_constraint(p, circle[i], best, best_delay_ns);
 	free(circle);
 	return is_broken;
 }
 
-/* One edge at a time, as long as it helps. */
+/* One constraint at a time, as long as it helps. */
 static double
 search_one_by_one(struct problem *p, double *best_delay_ns)
 {
@@ -211,27 +212,27 @@ search_one_by_one(struct problem *p, double *best_delay_ns)
 	memcpy(best_delay_ns, p->delay_ns, p->n_jobs * sizeof *best_delay_ns);
 	if (p->is_circle && !break_circle(p, &best, best_delay_ns))
 		return INFINITY;
-	for (int pass = 0; pass < 4 && is_better; pass++) {
+	for (int pass = 0; pass < CORRECTION_PASSES && is_better; pass++) {
 		is_better = false;
-		for (size_t i = 0; i < p->n_edges; i++)
-			is_better |= try_edge(p, i, &best, best_delay_ns);
+		for (size_t i = 0; i < p->n_constraints; i++)
+			is_better |= try_constraint(p, i, &best, best_delay_ns);
 	}
 	return best;
 }
 
 int
 phase_correction_solve(const struct phase_correction_job *jobs, size_t n_jobs,
-		       const struct phase_correction_edge *edges, size_t n_edges,
-		       double margin_frac, double *ret_delay_ns)
+		       const struct phase_correction_constraint *constraints,
+		       size_t n_constraints, double margin_frac, double *ret_delay_ns)
 {
 	struct problem p = {
 		.jobs = jobs,
 		.n_jobs = n_jobs,
-		.edges = edges,
-		.n_edges = n_edges,
+		.constraints = constraints,
+		.n_constraints = n_constraints,
 		.margin_frac = margin_frac,
-		.relative_ns = xcalloc(n_edges + 1, sizeof(double)),
-		.wraps = xcalloc(n_edges + 1, sizeof(int)),
+		.relative_ns = xcalloc(n_constraints + 1, sizeof(double)),
+		.wraps = xcalloc(n_constraints + 1, sizeof(int)),
 		.delay_ns = xcalloc(n_jobs + 1, sizeof(double)),
 		.because_of = xcalloc(n_jobs + 1, sizeof(int32_t)),
 		.seen_in = xcalloc(n_jobs + 1, sizeof(uint32_t)),
@@ -239,8 +240,8 @@ phase_correction_solve(const struct phase_correction_job *jobs, size_t n_jobs,
 	};
 	double *best_delay_ns = xcalloc(n_jobs + 1, sizeof *best_delay_ns), cost;
 
-	for (size_t i = 0; i < n_edges; i++) {
-		const struct phase_correction_edge *e = &edges[i];
+	for (size_t i = 0; i < n_constraints; i++) {
+		const struct phase_correction_constraint *e = &constraints[i];
 		double late_ns;
 
 		p.relative_ns[i] = relative_ns(jobs, e);
@@ -252,7 +253,7 @@ phase_correction_solve(const struct phase_correction_job *jobs, size_t n_jobs,
 				    (e->lo_ns + e->modulus_ns - p.relative_ns[i]))
 			p.wraps[i] = -1;
 	}
-	cost = n_edges <= PHASE_CORRECTION_MAX_EXACT
+	cost = n_constraints <= PHASE_CORRECTION_MAX_EXACT
 		       ? search_all(&p, best_delay_ns)
 		       : search_one_by_one(&p, best_delay_ns);
 	if (cost < INFINITY)

@@ -1,8 +1,7 @@
 /*
- * phase_correction.h - the cheapest delays that bring the jobs of a component back into their
- * windows.
+ * phase_correction.h - the cheapest delays that bring jobs back into their windows.
  *
- * For job j let phi_j be its phase and x_j >= 0 its delay.  For each edge e = (a, b)
+ * For job j let phi_j be its phase and x_j >= 0 its delay.  For each constraint e = (a, b)
  *
  *	lo_e <= (phi_b + x_b) - (phi_a + x_a) + k_e g_e <= hi_e,	k_e an integer.
  *
@@ -12,13 +11,13 @@
  * is the longest path from a source that is 0 everywhere, and costs least whatever a
  * second of each job's delay costs (weights >= 0).  So Bellman-Ford gives not just a
  * feasible answer but the optimum, and no linear program is needed: O(V E).  Delays that
- * ask for each other in a circle of edges ask for too much, which shows soon.
+ * require each other in a circle grow without bound, which is detected early.
  *
- * The wraps are what makes it hard.  They start at the copy of each window that is
- * nearest in cost; all combinations of the neighbouring copies are tried for
- * up to PHASE_CORRECTION_MAX_EXACT edges, and beyond that one edge at a time as long as that
- * makes it cheaper; of a circle that asks for too much, only its own.  An answer looks
- * at edges PHASE_CORRECTION_MAX_VISITS times at most, about 1 ms: what is found by then counts.
+ * The wraps are the hard part.  They start at the copy of each window that is nearest in
+ * cost.  Up to PHASE_CORRECTION_MAX_EXACT constraints all combinations of neighboring
+ * copies are tried, beyond that one constraint at a time as long as it gets cheaper; of a
+ * circle that asks for too much, only its own.  An answer visits at most
+ * PHASE_CORRECTION_MAX_VISITS constraints, about 1 ms: the best by then counts.  Pure.
  */
 #ifndef SCHEDULER_CORE_CONTROL_PHASE_CORRECTION_H
 #define SCHEDULER_CORE_CONTROL_PHASE_CORRECTION_H
@@ -36,24 +35,23 @@ struct phase_correction_job {
 	bool is_fixed; /* Cannot be delayed. */
 };
 
-struct phase_correction_edge {
+struct phase_correction_constraint {
 	uint32_t a, b;
 	double modulus_ns, lo_ns, hi_ns; /* lo <= hi, hi - lo < modulus. */
 };
 
 /*
- * The delays that bring all edges at least 'margin_frac' (0 to 1) of half their width
- * into their windows; a fixed job is not delayed.  Returns 0, or -ERANGE if no delays
- * do.
+ * Finds the delays that bring all constraints at least 'margin_frac' (0 to 1) of half
+ * their width into their windows; a fixed job is not delayed.  Returns 0, or -ERANGE if
+ * there are no such delays.
  */
 int phase_correction_solve(const struct phase_correction_job *jobs, size_t n_jobs,
-			   const struct phase_correction_edge *edges, size_t n_edges,
-			   double margin_frac, double *ret_delay_ns);
+			   const struct phase_correction_constraint *constraints,
+			   size_t n_constraints, double margin_frac,
+			   double *ret_delay_ns);
 
-/*
- * How far outside of its window the edge is: 0 within, negative before it, else after.
- */
+/* How far the constraint is outside of its window: 0 within, negative before, else after. */
 double phase_correction_error_ns(const struct phase_correction_job *jobs,
-				 const struct phase_correction_edge *edge);
+				 const struct phase_correction_constraint *constraint);
 
 #endif

@@ -4,15 +4,9 @@
 #include <string.h>
 
 #include "lib/base/rng.h"
+#include "scheduler/core/control/control_constants.h"
 
-#define N_DRAWS      6
-#define N_ITERATIONS 40 /* Of the longest one; the first quarter does not count. */
-#define MAX_EVENTS   4000
-#define MIN_GAIN     0.002 /* Of the mean slowdown: less is not worth an order. */
-#define PART_GAIN    0.02  /* Where some share: their ends are foretold less well. */
-#define MAX_HARM     0.05  /* To any one job, */
-#define MAX_WORST    0.03  /* and to the worst one. */
-#define SEED         UINT64_C(0x74757273)
+#define SEED UINT64_C(0x74757273)
 
 enum state {
 	COMPUTING,
@@ -32,7 +26,7 @@ struct play {
 	const struct rollout_job *jobs;
 	size_t n;
 	const double *overload;
-	const struct rollout *regime;
+	const struct rollout *rollout;
 	double warm_up_ns, now_ns;
 	struct rng rng;
 	struct player players[ROLLOUT_MAX_JOBS];
@@ -58,14 +52,14 @@ rate(const struct play *p, size_t i)
 static bool
 may_send(const struct play *p, size_t i)
 {
-	double most_ns = p->regime->patience * p->jobs[i].send_ns;
+	double most_ns = p->rollout->patience * p->jobs[i].send_ns;
 	double waited_ns = p->now_ns - p->players[i].due_ns;
 
 	for (size_t j = 0; j < p->n; j++) {
 		const struct player *other = &p->players[j];
 
 		if (j != i && other->state == SENDING &&
-		    p->regime->takes_turns[i * p->n + j] &&
+		    p->rollout->takes_turns[i * p->n + j] &&
 		    waited_ns + other->left_ns / rate(p, j) <= most_ns)
 			return false;
 	}
@@ -91,7 +85,7 @@ let_go(struct play *p)
 	}
 }
 
-/* To the next time at which somebody is done with computing or with sending. */
+/* To the next time at which a job is done with computing or with sending. */
 static void
 step(struct play *p)
 {
@@ -139,35 +133,36 @@ isolated_ns(const struct rollout_job *job)
 
 void
 rollout_play(const struct rollout_job *jobs, size_t n, const double *overload,
-	     const struct rollout *regime, double *ret_slowdown)
+	     const struct rollout *rollout, double *ret_slowdown)
 {
 	struct play p = {
-		.jobs = jobs, .n = n, .overload = overload, .regime = regime
+		.jobs = jobs, .n = n, .overload = overload, .rollout = rollout
 	};
 	double until_ns = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		ret_slowdown[i] = 0;
-		until_ns = fmax(until_ns, N_ITERATIONS * isolated_ns(&jobs[i]));
+		until_ns = fmax(until_ns, ROLLOUT_ITERATIONS * isolated_ns(&jobs[i]));
 	}
 	p.warm_up_ns = until_ns / 4;
 	rng_init(&p.rng, SEED);
-	for (int draw = 0; draw < N_DRAWS; draw++) {
+	for (int draw = 0; draw < ROLLOUT_DRAWS; draw++) {
 		p.now_ns = 0;
 		memset(p.players, 0, sizeof p.players);
 		for (size_t i = 0; i < n; i++)
 			p.players[i].due_ns =
 				rng_uniform(&p.rng) * isolated_ns(&jobs[i]);
-		for (int k = 0; k < MAX_EVENTS && p.now_ns < until_ns; k++)
+		for (int k = 0; k < ROLLOUT_MAX_EVENTS && p.now_ns < until_ns; k++)
 			step(&p);
 		for (size_t i = 0; i < n; i++) {
 			const struct player *player = &p.players[i];
 
 			ret_slowdown[i] +=
-				player->n_done ? (player->last_ns - player->first_ns) /
-							 player->n_done /
-							 isolated_ns(&jobs[i]) / N_DRAWS
-					       : 1.0 / N_DRAWS;
+				player->n_done
+					? (player->last_ns - player->first_ns) /
+						  player->n_done /
+						  isolated_ns(&jobs[i]) / ROLLOUT_DRAWS
+					: 1.0 / ROLLOUT_DRAWS;
 		}
 	}
 }
@@ -179,16 +174,16 @@ judge(const double *slowdown, const double *free, size_t n)
 	double sum = 0, worst = 0, worst_free = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		if (free && slowdown[i] > free[i] + MAX_HARM)
+		if (free && slowdown[i] > free[i] + ROLLOUT_MAX_HARM)
 			return INFINITY;
 		worst = fmax(worst, slowdown[i]);
 		worst_free = free ? fmax(worst_free, free[i]) : INFINITY;
 		sum += slowdown[i];
 	}
-	return worst > worst_free + MAX_WORST ? INFINITY : sum / (double)n;
+	return worst > worst_free + ROLLOUT_MAX_WORST ? INFINITY : sum / (double)n;
 }
 
-/* Would the two, if there were nobody else? */
+/* True if the two would gain, were there no other job. */
 static bool
 pays_as_a_pair(const struct rollout_job *a, const struct rollout_job *b,
 	       double overload)
@@ -203,26 +198,27 @@ pays_as_a_pair(const struct rollout_job *a, const struct rollout_job *b,
 
 	rollout_play(jobs, 2, both, &share, free);
 	rollout_play(jobs, 2, both, &turns, slowdown);
-	return judge(slowdown, free, 2) < judge(free, NULL, 2) - MIN_GAIN;
+	return judge(slowdown, free, 2) < judge(free, NULL, 2) - ROLLOUT_MIN_GAIN;
 }
 
 static void
-all_pairs(const double *overload, size_t n, double patience, struct rollout *ret_regime)
+all_pairs(const double *overload, size_t n, double patience,
+	  struct rollout *ret_rollout)
 {
-	*ret_regime = (struct rollout){ .patience = patience };
+	*ret_rollout = (struct rollout){ .patience = patience };
 	for (size_t i = 0; i < n * n; i++)
-		ret_regime->takes_turns[i] = overload[i] > 0;
+		ret_rollout->takes_turns[i] = overload[i] > 0;
 }
 
 static void
 paying_pairs(const struct rollout_job *jobs, size_t n, const double *overload,
-	     struct rollout *ret_regime)
+	     struct rollout *ret_rollout)
 {
-	*ret_regime = (struct rollout){ .patience = INFINITY };
+	*ret_rollout = (struct rollout){ .patience = INFINITY };
 	for (size_t i = 0; i < n; i++)
 		for (size_t j = i + 1; j < n; j++)
-			ret_regime->takes_turns[i * n + j] =
-				ret_regime->takes_turns[j * n + i] =
+			ret_rollout->takes_turns[i * n + j] =
+				ret_rollout->takes_turns[j * n + i] =
 					overload[i * n + j] > 0 &&
 					pays_as_a_pair(&jobs[i], &jobs[j],
 						       overload[i * n + j]);
@@ -230,15 +226,16 @@ paying_pairs(const struct rollout_job *jobs, size_t n, const double *overload,
 
 void
 rollout_choose(const struct rollout_job *jobs, size_t n, const double *overload,
-	       struct rollout *ret_regime)
+	       struct rollout *ret_rollout)
 {
-	static const double gains[] = { MIN_GAIN, PART_GAIN, PART_GAIN };
+	static const double gains[] = { ROLLOUT_MIN_GAIN, ROLLOUT_PART_GAIN,
+					ROLLOUT_PART_GAIN };
 	struct rollout candidates[3];
 	double slowdown[ROLLOUT_MAX_JOBS] = { 0 }, free[ROLLOUT_MAX_JOBS] = { 0 }, best;
 	bool is_chosen = false;
 
-	*ret_regime = (struct rollout){ .patience = INFINITY };
-	rollout_play(jobs, n, overload, ret_regime, free);
+	*ret_rollout = (struct rollout){ .patience = INFINITY };
+	rollout_play(jobs, n, overload, ret_rollout, free);
 	best = judge(free, NULL, n);
 	all_pairs(overload, n, INFINITY, &candidates[0]);
 	all_pairs(overload, n, 1, &candidates[1]);
@@ -250,12 +247,12 @@ rollout_choose(const struct rollout_job *jobs, size_t n, const double *overload,
 		mean = judge(slowdown, free, n);
 		if (mean < best - gains[c]) {
 			best = mean;
-			*ret_regime = candidates[c];
-			memcpy(ret_regime->slowdown, slowdown, sizeof slowdown);
+			*ret_rollout = candidates[c];
+			memcpy(ret_rollout->slowdown, slowdown, sizeof slowdown);
 			is_chosen = true;
 		}
 	}
-	memcpy(ret_regime->free_slowdown, free, sizeof free);
+	memcpy(ret_rollout->free_slowdown, free, sizeof free);
 	if (!is_chosen)
-		memcpy(ret_regime->slowdown, free, sizeof free);
+		memcpy(ret_rollout->slowdown, free, sizeof free);
 }

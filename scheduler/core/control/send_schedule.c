@@ -31,7 +31,7 @@ earliest_ns(const struct slot *slots, size_t n_slots, const double *hold_ns, siz
 	return start_ns;
 }
 
-/* Who is last to be out of j's way among those that begin before it. */
+/* The last job to be done among those that begin before j and share a link with it. */
 static void
 find_after(const struct slot *slots, size_t n_slots, const double *hold_ns, size_t n,
 	   size_t j, double start_ns, size_t *ret_after, double *ret_clear_ns)

@@ -5,17 +5,10 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
+#include "scheduler/core/control/control_constants.h"
 #include "scheduler/core/control/phase_correction.h"
 #include "scheduler/core/control/steer_internal.h"
 #include "scheduler/core/profile/profile.h"
-
-#define DEFAULT_LATENCY_NS     20000000
-#define DEFAULT_MAX_PER_MINUTE 60
-#define MAX_TOKENS             5   /* Corrections in a row. */
-#define LOST_PERIODS           1.2 /* Without a report: one was lost. */
-#define SETTLED_ITERATIONS     8   /* Within all windows. */
-#define CHANGED_FRAC           0.1
-#define MAX_STRETCH_FRAC       0.25 /* Of a burst that tells how long it is alone. */
 
 const char *const steer_why_names[] = { "drift", "start", "period", "turn" };
 
@@ -27,9 +20,9 @@ steer_new(const struct steer_opts *opts)
 	if (opts)
 		s->opts = *opts;
 	if (s->opts.latency_ns <= 0)
-		s->opts.latency_ns = DEFAULT_LATENCY_NS;
+		s->opts.latency_ns = STEER_LATENCY_NS;
 	if (!(s->opts.max_per_minute > 0))
-		s->opts.max_per_minute = DEFAULT_MAX_PER_MINUTE;
+		s->opts.max_per_minute = STEER_MAX_PER_MINUTE;
 	if (!(s->opts.max_delay_frac > 0))
 		s->opts.max_delay_frac = 1;
 	return s;
@@ -38,7 +31,7 @@ steer_new(const struct steer_opts *opts)
 static void
 node_free(struct node *node)
 {
-	vec_free(&node->bonds);
+	vec_free(&node->peers);
 	free(node);
 }
 
@@ -62,7 +55,7 @@ add(struct steer *s, uint32_t job)
 	struct node *node = xcalloc(1, sizeof *node);
 
 	node->job = job;
-	node->tokens = MAX_TOKENS;
+	node->tokens = STEER_MAX_TOKENS;
 	group_init(node);
 	vec_push(&s->nodes, node);
 	memmove(&s->nodes.items[i + 1], &s->nodes.items[i],
@@ -86,13 +79,13 @@ steer_set_job(struct steer *s, uint32_t job, const struct steer_job *what)
 	}
 	if (is_new) {
 		node = add(s, job);
-		track_init(&node->track, period_ns, comm_ns, sd_ns);
+		onset_tracker_init(&node->onsets, period_ns, comm_ns, sd_ns);
 	} else {
-		track_refine(&node->track, node->planned_comm_ns, comm_ns);
+		onset_tracker_refine(&node->onsets, node->planned_comm_ns, comm_ns);
 	}
 	if (node->mode != what->mode || node->planned_period_ns != period_ns)
 		node->is_fresh = true;
-	/* What sharing has cost it so far is known when turns begin, not the reverse. */
+	/* The cost of sharing stays known when turns begin, not the other way round. */
 	if (node->mode == STEER_GATE && what->mode != STEER_GATE)
 		group_forget(node);
 	node->mode = what->mode;
@@ -120,107 +113,109 @@ steer_remove_job(struct steer *s, uint32_t job)
 
 /* ------ Reports ------ */
 
-/* How long that burst took; as long as alone, if that is not told yet. */
+/* How long that burst took; as long as in isolation if not reported yet. */
 static double
-length_ns(const struct bond *bond, size_t k)
+length_ns(const struct peer *peer, size_t k)
 {
-	double comm_ns = bond->other->comms_ns[k];
+	double comm_ns = peer->other->comms_ns[k];
 
-	return comm_ns > 0 ? fmax(comm_ns, bond->held_ns) : bond->held_ns;
+	return comm_ns > 0 ? fmax(comm_ns, peer->held_ns) : peer->held_ns;
 }
 
 /*
- * Who sent in the iteration that has ended as this one did.  A burst that is not told to
- * be over may have been stretched itself, up to twice its length, say.
+ * Whether others sent at the same time in the iteration that has ended.  A burst whose end
+ * is not reported yet may be stretched to twice its length.
  */
-static enum track_company
-company(const struct node *node, const struct steer_report *r)
+static enum onset_contention
+contention_of(const struct node *node, const struct steer_report *r)
 {
-	double begin_ns = (double)node->track.begin_ns;
+	double begin_ns = (double)node->onsets.begin_ns;
 	double end_ns = begin_ns + (double)r->comm_ns;
-	enum track_company met = TRACK_ALONE;
+	enum onset_contention met = ONSET_ISOLATED;
 
-	/* Others may be there that are not known yet. */
-	if (!node->bonds.n)
-		return TRACK_UNKNOWN;
-	for (size_t i = 0; i < node->bonds.n; i++) {
-		const struct bond *bond = &node->bonds.items[i];
-		const struct node *other = bond->other;
+	/* Jobs that are not known yet may be there. */
+	if (!node->peers.n)
+		return ONSET_UNKNOWN;
+	for (size_t i = 0; i < node->peers.n; i++) {
+		const struct peer *peer = &node->peers.items[i];
+		const struct node *other = peer->other;
 
 		/* One of its reports must have been lost. */
-		if (other->track.has_begun &&
-		    begin_ns > (double)other->track.begin_ns +
-				       LOST_PERIODS * other->track.period_ns)
-			met = TRACK_PERHAPS;
+		if (other->onsets.has_begun &&
+		    begin_ns > (double)other->onsets.begin_ns +
+				       STEER_LOST_PERIODS * other->onsets.period_ns)
+			met = ONSET_MAYBE_CONTENDED;
 		for (size_t k = 0; k < other->n_begins && k < STEER_N_BEGINS; k++) {
 			double from_ns = (double)other->begins_ns[k];
 
 			if (from_ns >= end_ns)
 				continue;
-			if (from_ns + length_ns(bond, k) > begin_ns)
-				return TRACK_MET;
-			if (from_ns + 2 * bond->held_ns > begin_ns)
-				met = TRACK_PERHAPS;
+			if (from_ns + length_ns(peer, k) > begin_ns)
+				return ONSET_CONTENDED;
+			if (from_ns + 2 * peer->held_ns > begin_ns)
+				met = ONSET_MAYBE_CONTENDED;
 		}
 	}
 	return met;
 }
 
 /*
- * How long the collectives that have ended would have taken alone: two that send at
- * once for x ms, at half the rate each, are x/2 later.  0: others sent for too long, or it
- * is not known who there is.
+ * How long the collectives that have ended would have taken in isolation: two that send at
+ * once for x ms, at half the rate each, end x/2 later.  0: others sent for too long, or
+ * its peers are not known.
  */
 static double
 isolated_ns(const struct node *node, const struct steer_report *r)
 {
-	double begin_ns = (double)node->track.begin_ns;
+	double begin_ns = (double)node->onsets.begin_ns;
 	double comm_ns = (double)r->comm_ns, stretch_ns = 0;
 
-	for (size_t i = 0; i < node->bonds.n; i++) {
-		const struct bond *bond = &node->bonds.items[i];
-		const struct node *other = bond->other;
+	for (size_t i = 0; i < node->peers.n; i++) {
+		const struct peer *peer = &node->peers.items[i];
+		const struct node *other = peer->other;
 
 		for (size_t k = 0; k < other->n_begins && k < STEER_N_BEGINS; k++) {
 			double from_ns = (double)other->begins_ns[k];
 			double length_ns = other->comms_ns[k] > 0
 						   ? other->comms_ns[k]
-						   : other->track.comm_ns;
+						   : other->onsets.comm_ns;
 			double both_ns = fmin(begin_ns + comm_ns, from_ns + length_ns) -
 					 fmax(begin_ns, from_ns);
 
-			stretch_ns += fmax(0, both_ns) * bond->overload /
-				      (1 + bond->overload);
+			stretch_ns += fmax(0, both_ns) * peer->overload /
+				      (1 + peer->overload);
 		}
 	}
-	if (!node->bonds.n || stretch_ns >= MAX_STRETCH_FRAC * comm_ns)
+	if (!node->peers.n || stretch_ns >= STEER_MAX_STRETCH_FRAC * comm_ns)
 		return 0;
 	return comm_ns - stretch_ns;
 }
 
-/* How far this begin is from where the edges want it, as things are now. */
+/* How far this begin is from what the constraints ask for now. */
 static void
 judge(const struct steer *s, struct node *node)
 {
 	double worst_ns = 0;
 
-	for (size_t i = 0; i < node->bonds.n; i++) {
-		const struct bond *bond = &node->bonds.items[i];
-		const struct node *other = bond->other;
+	for (size_t i = 0; i < node->peers.n; i++) {
+		const struct peer *peer = &node->peers.items[i];
+		const struct node *other = peer->other;
 
-		if (!other->track.has_begun || !node_is_live(s, other))
+		if (!other->onsets.has_begun || !node_is_live(s, other))
 			continue;
-		worst_ns = fmax(worst_ns,
-				(double)(other->track.begin_ns - node->track.begin_ns) +
-					bond->held_ns);
+		worst_ns = fmax(worst_ns, (double)(other->onsets.begin_ns -
+						   node->onsets.begin_ns) +
+						  peer->held_ns);
 	}
 	node->error_ns = worst_ns;
-	node->n_within = worst_ns > 2 * node->track.sd_ns ? 0 : node->n_within + 1;
-	if (node->n_within == SETTLED_ITERATIONS && !node->settled_ns)
+	node->n_within = worst_ns > STEER_SETTLED_SDS * node->onsets.sd_ns
+				 ? 0
+				 : node->n_within + 1;
+	if (node->n_within == STEER_SETTLED_ITERATIONS && !node->settled_ns)
 		node->settled_ns = s->now_ns;
 }
 
-/* Another regime, for the job and for those it meets. */
+/* The regime has changed, for the job and its group. */
 static void
 begin_anew(struct node *node)
 {
@@ -229,7 +224,7 @@ begin_anew(struct node *node)
 	group_forget(node);
 }
 
-/* Its clock was set back: what was noted by it as yet to come is not. */
+/* Its clock was set back: what was noted as yet to come is dropped. */
 static void
 turn_back(struct node *node)
 {
@@ -258,37 +253,37 @@ steer_report(struct steer *s, uint32_t job, const struct steer_report *report,
 {
 	struct node *node = node_find(s, job);
 	struct orders orders = { .items = ret_orders, .max = max };
-	enum track_company met;
-	enum track_event event;
+	enum onset_contention met;
+	enum onset_event event;
 	int64_t before_ns;
 	double comm_ns;
 
 	if (!node)
 		return 0;
-	before_ns = node->track.begin_ns;
-	met = company(node, report);
+	before_ns = node->onsets.begin_ns;
+	met = contention_of(node, report);
 	comm_ns = isolated_ns(node, report);
-	event = track_report(&node->track, report, met);
-	if (event == TRACK_REFUSED)
+	event = onset_tracker_report(&node->onsets, report, met);
+	if (event == ONSET_REFUSED)
 		return 0;
-	if (event != TRACK_SYNCED && node->n_begins) {
+	if (event != ONSET_SYNCED && node->n_begins) {
 		note_comm(node, report);
-		if (met != TRACK_ALONE && comm_ns > 0)
-			track_learn_alone(&node->track, comm_ns);
+		if (met != ONSET_ISOLATED && comm_ns > 0)
+			onset_tracker_learn_isolated(&node->onsets, comm_ns);
 	}
 	if (report->begin_ns < before_ns)
 		turn_back(node);
-	if (event == TRACK_CHANGED)
+	if (event == ONSET_CHANGED)
 		begin_anew(node);
 	note_begin(node, report);
 	s->now_ns = report->begin_ns;
 	/* An order may be for the begin after this one. */
-	if ((double)report->begin_ns > node->pending_ns - node->track.period_ns / 2)
+	if ((double)report->begin_ns > node->pending_ns - node->onsets.period_ns / 2)
 		node->has_pending = false;
-	if (event != TRACK_SYNCED) {
+	if (event != ONSET_SYNCED) {
 		node->delayed_ns +=
 			(int64_t)fmin((double)(report->begin_ns - report->enter_ns),
-				      node->track.period_ns);
+				      node->onsets.period_ns);
 		group_take(s, node, report, before_ns);
 	}
 	judge(s, node);
@@ -308,12 +303,12 @@ steer_remember(struct steer *s, uint32_t job, const struct steer_report *reports
 	struct node *node = node_find(s, job);
 
 	for (size_t i = 0; node && i < n_reports; i++) {
-		enum track_event event =
-			track_report(&node->track, &reports[i], TRACK_MET);
+		enum onset_event event = onset_tracker_report(
+			&node->onsets, &reports[i], ONSET_CONTENDED);
 
-		if (event == TRACK_REFUSED)
+		if (event == ONSET_REFUSED)
 			continue;
-		if (event != TRACK_SYNCED && node->n_begins)
+		if (event != ONSET_SYNCED && node->n_begins)
 			note_comm(node, &reports[i]);
 		note_begin(node, &reports[i]);
 	}
@@ -323,18 +318,19 @@ void
 steer_state(const struct steer *s, uint32_t job, struct steer_state *ret_state)
 {
 	const struct node *node = node_find(s, job);
-	const struct track *t;
+	const struct onset_tracker *t;
 
 	*ret_state = (struct steer_state){ 0 };
-	if (!node || !track_is_known(&node->track))
+	if (!node || !onset_tracker_is_known(&node->onsets))
 		return;
-	t = &node->track;
+	t = &node->onsets;
 	ret_state->is_tracked = true;
-	ret_state->is_settled = node->n_within >= SETTLED_ITERATIONS;
+	ret_state->is_settled = node->n_within >= STEER_SETTLED_ITERATIONS;
 	ret_state->has_changed =
 		node->planned_period_ns > 0 &&
 		fabs(t->period_ns - node->planned_period_ns) >
-			fmax(CHANGED_FRAC * node->planned_period_ns, 3 * t->sd_ns);
+			fmax(STEER_CHANGED_FRAC * node->planned_period_ns,
+			     STEER_CHANGED_SDS * t->sd_ns);
 	ret_state->n_iterations = t->n_reports;
 	ret_state->period_us = (int64_t)llround(t->period_ns / 1e3);
 	ret_state->jitter_us = (int64_t)llround(t->sd_ns / 1e3);

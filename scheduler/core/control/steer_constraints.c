@@ -1,30 +1,26 @@
 /*
- * steer_constraints.c - the edges between jobs, and which of them hang together.
+ * steer_constraints.c - the constraints between jobs, and the groups that they connect.
  */
 #include <math.h>
 #include <string.h>
 
+#include "scheduler/core/control/control_constants.h"
 #include "scheduler/core/control/steer_internal.h"
-
-/*
- * An edge that differs by less, of its modulus or in cost, is the same one, refined.
- */
-#define SAME_FRAC 0.1
 
 typedef VEC(struct node *) node_vec;
 
 static bool
-is_sound_edge(const struct steer_edge *e)
+is_sound(const struct steer_constraint *e)
 {
 	return e->a != e->b && e->modulus_us > 0 && e->lo_us >= 0 &&
 	       e->lo_us < e->modulus_us && e->hi_us >= e->lo_us &&
 	       e->hi_us - e->lo_us < e->modulus_us;
 }
 
-static struct bond
-bond_of(const struct steer_edge *e, struct node *b)
+static struct peer
+peer_of(const struct steer_constraint *e, struct node *b)
 {
-	struct bond bond = {
+	struct peer peer = {
 		.other = b,
 		.is_a = true,
 		.modulus_ns = 1e3 * (double)e->modulus_us,
@@ -33,59 +29,61 @@ bond_of(const struct steer_edge *e, struct node *b)
 		.overload = e->cost > 0 ? fmin(e->cost, 1) : 1,
 	};
 
-	bond.hold_ns = bond.lo_ns;
-	bond.held_ns = fmax(0, bond.modulus_ns - bond.hi_ns);
-	return bond;
+	peer.hold_ns = peer.lo_ns;
+	peer.held_ns = fmax(0, peer.modulus_ns - peer.hi_ns);
+	return peer;
 }
 
-/* The same, as the other end sees it. */
-static struct bond
-bond_turned(struct bond bond, struct node *a)
+/* The same, as the other job sees it. */
+static struct peer
+peer_mirrored(struct peer peer, struct node *a)
 {
-	double hold_ns = bond.hold_ns;
+	double hold_ns = peer.hold_ns;
 
-	bond.other = a;
-	bond.is_a = false;
-	bond.hold_ns = bond.held_ns;
-	bond.held_ns = hold_ns;
-	return bond;
+	peer.other = a;
+	peer.is_a = false;
+	peer.hold_ns = peer.held_ns;
+	peer.held_ns = hold_ns;
+	return peer;
 }
 
-static struct bond *
-find_bond(struct node *node, const struct node *other)
+static struct peer *
+find_peer(struct node *node, const struct node *other)
 {
-	for (size_t i = 0; i < node->bonds.n; i++)
-		if (node->bonds.items[i].other == other)
-			return &node->bonds.items[i];
+	for (size_t i = 0; i < node->peers.n; i++)
+		if (node->peers.items[i].other == other)
+			return &node->peers.items[i];
 	return NULL;
 }
 
 static bool
-is_near(const struct bond *x, const struct bond *y)
+is_near(const struct peer *x, const struct peer *y)
 {
-	double most_ns = SAME_FRAC * x->modulus_ns;
+	double most_ns = STEER_SAME_FRAC * x->modulus_ns;
 
 	return x->is_a == y->is_a && fabs(x->modulus_ns - y->modulus_ns) <= most_ns &&
 	       fabs(x->lo_ns - y->lo_ns) <= most_ns &&
 	       fabs(x->hi_ns - y->hi_ns) <= most_ns &&
-	       fabs(x->overload - y->overload) <= SAME_FRAC;
+	       fabs(x->overload - y->overload) <= STEER_SAME_FRAC;
 }
 
-/* Told before, as the view of its other end. */
+/* Given before, perhaps with a and b exchanged. */
 static bool
-is_repeated(const struct steer_edge *edges, size_t i)
+is_repeated(const struct steer_constraint *constraints, size_t i)
 {
 	for (size_t k = 0; k < i; k++)
-		if ((edges[k].a == edges[i].a && edges[k].b == edges[i].b) ||
-		    (edges[k].a == edges[i].b && edges[k].b == edges[i].a))
+		if ((constraints[k].a == constraints[i].a &&
+		     constraints[k].b == constraints[i].b) ||
+		    (constraints[k].a == constraints[i].b &&
+		     constraints[k].b == constraints[i].a))
 			return true;
 	return false;
 }
 
-/* True if the jobs' edges are these already, or nearly. */
+/* True if the jobs' constraints are these already, or nearly. */
 static bool
-has_edges(struct steer *s, const uint32_t *jobs, size_t n_jobs,
-	  const struct steer_edge *edges, size_t n_edges)
+has_constraints(struct steer *s, const uint32_t *jobs, size_t n_jobs,
+		const struct steer_constraint *constraints, size_t n_constraints)
 {
 	bool are_there = true;
 	size_t n_ends = 0, n_there = 0;
@@ -96,19 +94,20 @@ has_edges(struct steer *s, const uint32_t *jobs, size_t n_jobs,
 		if (!node || node->mark)
 			continue;
 		node->mark = 1;
-		n_there += node->bonds.n;
+		n_there += node->peers.n;
 	}
-	for (size_t i = 0; i < n_edges && are_there; i++) {
-		struct node *a = node_find(s, edges[i].a);
-		struct node *b = node_find(s, edges[i].b);
-		struct bond bond;
-		const struct bond *old;
+	for (size_t i = 0; i < n_constraints && are_there; i++) {
+		struct node *a = node_find(s, constraints[i].a);
+		struct node *b = node_find(s, constraints[i].b);
+		struct peer peer;
+		const struct peer *old;
 
-		if (!a || !b || !is_sound_edge(&edges[i]) || is_repeated(edges, i))
+		if (!a || !b || !is_sound(&constraints[i]) ||
+		    is_repeated(constraints, i))
 			continue;
-		bond = bond_of(&edges[i], b);
-		old = find_bond(a, b);
-		are_there = old && is_near(old, &bond);
+		peer = peer_of(&constraints[i], b);
+		old = find_peer(a, b);
+		are_there = old && is_near(old, &peer);
 		n_ends += a->mark + b->mark;
 	}
 	for (size_t i = 0; i < n_jobs; i++) {
@@ -121,34 +120,34 @@ has_edges(struct steer *s, const uint32_t *jobs, size_t n_jobs,
 }
 
 static void
-put_bond(struct node *node, struct bond bond)
+put_peer(struct node *node, struct peer peer)
 {
-	struct bond *old = find_bond(node, bond.other);
+	struct peer *old = find_peer(node, peer.other);
 
 	if (!old) {
-		vec_push(&node->bonds, bond);
+		vec_push(&node->peers, peer);
 		return;
 	}
-	if (old->hold_ns != bond.hold_ns || old->held_ns != bond.held_ns ||
-	    old->overload != bond.overload)
+	if (old->hold_ns != peer.hold_ns || old->held_ns != peer.held_ns ||
+	    old->overload != peer.overload)
 		node->chosen_period_ns = 0; /* To be chosen again. */
 	node->leader->group.unfit_until_ns = 0;
-	bond.wants_turns = old->wants_turns;
-	*old = bond;
+	peer.wants_turns = old->wants_turns;
+	*old = peer;
 }
 
 static void
-put_edge(struct node *a, struct node *b, const struct steer_edge *e)
+put_constraint(struct node *a, struct node *b, const struct steer_constraint *e)
 {
-	struct bond bond = bond_of(e, b);
+	struct peer peer = peer_of(e, b);
 
-	put_bond(a, bond);
-	put_bond(b, bond_turned(bond, a));
+	put_peer(a, peer);
+	put_peer(b, peer_mirrored(peer, a));
 }
 
 /* ------ Groups ------ */
 
-/* All that hang together with the job, as a list, the nearest first. */
+/* Lists all jobs that are connected to the first, the nearest first. */
 static void
 list_all(struct node *first)
 {
@@ -157,8 +156,8 @@ list_all(struct node *first)
 	first->next = NULL;
 	first->mark = 1;
 	for (struct node *n = first; n; n = n->next) {
-		for (size_t i = 0; i < n->bonds.n; i++) {
-			struct node *other = n->bonds.items[i].other;
+		for (size_t i = 0; i < n->peers.n; i++) {
+			struct node *other = n->peers.items[i].other;
 
 			if (other->mark)
 				continue;
@@ -169,7 +168,7 @@ list_all(struct node *first)
 	}
 }
 
-/* Makes groups of them; these have learned nothing. */
+/* Makes groups of them, with no measured costs. */
 static void
 regroup(struct node *first)
 {
@@ -192,19 +191,19 @@ regroup(struct node *first)
 	}
 }
 
-/* Takes all edges of the job away; each that had one stands alone for now. */
+/* Removes all constraints of the job. */
 static void
-clear_bonds(struct node *node)
+clear_peers(struct node *node)
 {
-	for (size_t i = 0; i < node->bonds.n; i++) {
-		struct node *other = node->bonds.items[i].other;
-		const struct bond *back = find_bond(other, node);
+	for (size_t i = 0; i < node->peers.n; i++) {
+		struct node *other = node->peers.items[i].other;
+		const struct peer *back = find_peer(other, node);
 
 		if (back)
-			other->bonds.items[back - other->bonds.items] =
-				other->bonds.items[--other->bonds.n];
+			other->peers.items[back - other->peers.items] =
+				other->peers.items[--other->peers.n];
 	}
-	node->bonds.n = 0;
+	node->peers.n = 0;
 }
 
 static void
@@ -217,21 +216,21 @@ touch(struct node *node, node_vec *touched)
 
 void
 steer_set_constraints(struct steer *s, const uint32_t *jobs, size_t n_jobs,
-		      const struct steer_edge *edges, size_t n_edges)
+		      const struct steer_constraint *constraints, size_t n_constraints)
 {
 	node_vec touched = VEC_EMPTY;
-	bool are_same = has_edges(s, jobs, n_jobs, edges, n_edges);
+	bool are_same = has_constraints(s, jobs, n_jobs, constraints, n_constraints);
 
 	for (size_t i = 0; i < n_jobs && !are_same; i++) {
 		struct node *node = node_find(s, jobs[i]);
 
 		if (!node)
 			continue;
-		/* Who is in a group with it may no longer be. */
+		/* Its group may fall apart. */
 		for (struct node *n = node->leader; n; n = n->next)
 			touch(n, &touched);
-		for (size_t k = 0; k < node->bonds.n; k++)
-			touch(node->bonds.items[k].other, &touched);
+		for (size_t k = 0; k < node->peers.n; k++)
+			touch(node->peers.items[k].other, &touched);
 	}
 	for (size_t i = 0; i < touched.n; i++)
 		touched.items[i]->mark = 0;
@@ -239,15 +238,16 @@ steer_set_constraints(struct steer *s, const uint32_t *jobs, size_t n_jobs,
 		struct node *node = node_find(s, jobs[i]);
 
 		if (node)
-			clear_bonds(node);
+			clear_peers(node);
 	}
-	for (size_t i = 0; i < n_edges; i++) {
-		struct node *a = node_find(s, edges[i].a);
-		struct node *b = node_find(s, edges[i].b);
+	for (size_t i = 0; i < n_constraints; i++) {
+		struct node *a = node_find(s, constraints[i].a);
+		struct node *b = node_find(s, constraints[i].b);
 
-		if (!a || !b || !is_sound_edge(&edges[i]) || is_repeated(edges, i))
+		if (!a || !b || !is_sound(&constraints[i]) ||
+		    is_repeated(constraints, i))
 			continue;
-		put_edge(a, b, &edges[i]);
+		put_constraint(a, b, &constraints[i]);
 		if (!are_same) {
 			vec_push(&touched, a);
 			vec_push(&touched, b);

@@ -1,11 +1,14 @@
 /*
- * steer_internal.h - what the files of the control loop share; nobody else includes it.
+ * steer_internal.h - what the files of the control loop share; for these files only.
  *
- * steer.c        jobs, reports; what is known of them.
- * steer_edges.c  edges, and the groups that they make.
- * steer_group.c  what sharing and turns have cost a group.
- * steer_shift.c  orders that keep jobs in their windows.
- * steer_send_schedule.c   orders that have them take turns.
+ *	steer.c                the API: jobs, reports, state
+ *	steer_shift.c          orders that keep jobs in their windows
+ *	steer_send_schedule.c  orders that have jobs take turns
+ *	steer_constraints.c    constraints, and the groups that they make
+ *	steer_group.c          what sharing and turns have cost a group
+ *	steer_node.c           one job: found, predicted, ordered
+ *
+ * Each needs only those below it.
  */
 #ifndef SCHEDULER_CORE_CONTROL_STEER_INTERNAL_H
 #define SCHEDULER_CORE_CONTROL_STEER_INTERNAL_H
@@ -15,9 +18,9 @@
 #include <stdint.h>
 
 #include "lib/base/vec.h"
-#include "scheduler/core/control/learn.h"
+#include "scheduler/core/control/onset_tracker.h"
+#include "scheduler/core/control/regret.h"
 #include "scheduler/core/control/steer.h"
-#include "scheduler/core/control/track.h"
 
 #define STEER_N_BEGINS      8  /* Begins of a job that are remembered. */
 #define STEER_MAX_COMPONENT 64 /* Jobs that are corrected together. */
@@ -25,28 +28,28 @@
 
 struct node;
 
-/* One end's view of an edge. */
-struct bond {
+/* A constraint as one of its two jobs sees it. */
+struct peer {
 	struct node *other;
-	bool is_a;                       /* The edge's a is this end. */
+	bool is_a;                       /* The constraint's a is this job. */
 	double modulus_ns, lo_ns, hi_ns; /* As given: of b against a. */
-	double hold_ns;   /* After this end begins, so long the other may not. */
-	double held_ns;   /* And the other way round. */
-	double overload;  /* 0 to 1: see regime.h. */
-	bool wants_turns; /* As regime.h says; and what becomes of it, learn.h. */
+	double hold_ns;   /* After this job begins, the other may not for so long. */
+	double held_ns;   /* The same the other way round. */
+	double overload;  /* 0 to 1: see rollout.h. */
+	bool wants_turns; /* As rollout.h predicts; regret.h decides. */
 };
 
 /*
- * Jobs that meet, and those that these meet, and so on, up to STEER_MAX_GROUP: they
- * take turns together, or all share.  Kept by one of them, the leader.
+ * Jobs that are connected by constraints, up to STEER_MAX_GROUP: they take turns together,
+ * or all share.  The leader, one of them, has the group.
  */
 struct group {
-	struct learn learn;
+	struct regret choice;
 	size_t n_live;    /* Jobs that it is about. */
 	int64_t block_ns; /* When this block began; 0: not yet. */
 	double length_ns; /* That it has. */
-	bool is_passing;  /* The block does not count: they have just changed over. */
-	/* No delays lead into their windows: not looked for again until then. */
+	bool is_passing;  /* The block does not count: the choice has just changed. */
+	/* No delays lead into all windows: not looked for again until then. */
 	int64_t unfit_until_ns, unfit_ns;
 };
 
@@ -55,15 +58,15 @@ struct node {
 	enum steer_mode mode;
 	double locked_ns, weight;
 	double planned_period_ns, planned_comm_ns; /* By its profile; 0: none. */
-	double patience_ns;      /* It does not wait longer for a turn. */
-	double chosen_period_ns; /* With which turns were chosen; 0: not yet. */
-	int64_t chosen_ns;       /* When; choosing takes its time. */
-	size_t chosen_n_live;    /* Of those that it meets, then. */
-	struct track track;
+	double patience_ns;                        /* The longest wait for a turn. */
+	double chosen_period_ns; /* When turns were chosen; 0: not yet. */
+	int64_t chosen_ns;       /* When that was. */
+	size_t chosen_n_live;    /* Live peers then. */
+	struct onset_tracker onsets;
 	int64_t begins_ns[STEER_N_BEGINS]; /* The last ones, by number, */
 	double comms_ns[STEER_N_BEGINS]; /* and their collectives; 0: not yet known. */
 	size_t n_begins;
-	VEC(struct bond) bonds;
+	VEC(struct peer) peers;
 
 	uint32_t n_sent;     /* Number of the last order, */
 	uint32_t n_received; /* and of the last one that its pacer says it has. */
@@ -73,8 +76,8 @@ struct node {
 	int64_t tokens_ns;   /* As of then. */
 	struct node *leader, *next; /* Of its group, and the next one in it. */
 	struct group group;         /* The leader's. */
-	double foretold_share;      /* What others cost it, over its period, if all */
-	double foretold_turns;      /* share, and if they take turns. */
+	double predicted_share;     /* What others cost it, over its period, if all */
+	double predicted_turns;     /* share, and if they take turns. */
 	/*
 	 * What an iteration has cost it in this block: waits and collectives, or all of
 	 * it where these are not told.  Over the period as it was when the group began
@@ -86,7 +89,7 @@ struct node {
 	int64_t delayed_ns, first_shift_ns, settled_ns;
 	uint32_t n_within; /* Iterations running without a conflict. */
 	double error_ns;
-	bool is_fresh; /* Has not been shifted since its plan came. */
+	bool is_fresh; /* Not shifted since its plan came. */
 	uint32_t mark; /* Scratch: number in a component. */
 };
 
@@ -106,31 +109,32 @@ size_t node_position(const struct steer *s, uint32_t job);
 struct node *node_find(const struct steer *s, uint32_t job);
 
 void group_init(struct node *node); /* Of one. */
-/* Jobs or edges are others now: what was learned of turns is no longer so. */
+/* Forgets the costs of turns: jobs or constraints have changed. */
 void group_forget(struct node *node);
-/* The job has begun again; it did before at 'before_ns'. */
+/* Takes the begin of an iteration; that before was at 'before_ns'. */
 void group_take(const struct steer *s, struct node *node, const struct steer_report *r,
 		int64_t before_ns);
-/* What is foretold of its jobs is another thing now. */
-void group_foretell(const struct steer *s, struct node *node);
+/* Takes the predictions of its jobs, which have changed. */
+void group_predict(const struct steer *s, struct node *node);
 bool group_takes_turns(const struct node *node);
 struct steer_learned group_learned(const struct node *node);
 
 /*
- * True if the job's next begin can be foretold; false for one that has fallen silent.
+ * True if the job's next begin can be predicted; false for a silent job.
  */
 bool node_is_live(const struct steer *s, const struct node *node);
 
 /*
- * When its burst under way would have begun to end when it will, had it nobody beside
- * it, and when the next one will begin; orders included.
+ * The begin of the burst under way, later by what contention stretches it, and the begin
+ * of the next one, orders included.
  */
 void node_expect(const struct steer *s, const struct node *node, double *ret_begin_ns,
 		 double *ret_next_ns);
 double node_next_ns(const struct steer *s, const struct node *node);
 
 /*
- * Orders the job not to begin before 'not_before_ns', which it was to do at 'next_ns'.
+ * Orders the job not to begin before 'not_before_ns'; without the order it would begin at
+ * 'next_ns'.
  */
 void node_order(struct steer *s, struct node *node, double next_ns,
 		double not_before_ns, enum steer_why why, struct orders *orders);

@@ -4,13 +4,8 @@
  */
 #include <math.h>
 
+#include "scheduler/core/control/control_constants.h"
 #include "scheduler/core/control/steer_internal.h"
-
-#define SILENT_PERIODS 4 /* Without a report: the job is not steered by. */
-#define LATE_SDS       4 /* A report later than that is taken for lost. */
-
-/* An order's longest wait is this many standard deviations beyond what it asks for. */
-#define ORDER_ROOM_SDS 4
 
 /* Position of the job in 'nodes', or where it belongs. */
 size_t
@@ -41,40 +36,40 @@ node_find(const struct steer *s, uint32_t job)
 bool
 node_is_live(const struct steer *s, const struct node *node)
 {
-	return track_is_known(&node->track) &&
-	       (double)(s->now_ns - node->track.begin_ns) <
-		       SILENT_PERIODS * node->track.period_ns;
+	return onset_tracker_is_known(&node->onsets) &&
+	       (double)(s->now_ns - node->onsets.begin_ns) <
+		       STEER_SILENT_PERIODS * node->onsets.period_ns;
 }
 
-/* Of those that are kept in phase it is the locked one. */
+/* Of a job that is kept in phase, the locked one. */
 static double
 expected_period_ns(const struct node *node)
 {
-	double period_ns = node->track.period_ns;
+	double period_ns = node->onsets.period_ns;
 
 	return node->mode == STEER_SHIFT ? fmax(period_ns, node->locked_ns) : period_ns;
 }
 
 /*
- * How much longer the burst under way takes than alone: for each other, as long as the
- * two would send at once.  Exact for two at full rate; beyond that, near enough.
+ * How much longer the burst under way takes than in isolation: for each peer, as long as
+ * the two would send at once.  Exact for two jobs at full rate, else an approximation.
  */
 static double
 expected_stretch_ns(const struct node *node)
 {
-	double begin_ns = (double)node->track.begin_ns, stretch_ns = 0;
+	double begin_ns = (double)node->onsets.begin_ns, stretch_ns = 0;
 
-	for (size_t i = 0; i < node->bonds.n; i++) {
-		const struct bond *bond = &node->bonds.items[i];
-		const struct node *other = bond->other;
+	for (size_t i = 0; i < node->peers.n; i++) {
+		const struct peer *peer = &node->peers.items[i];
+		const struct node *other = peer->other;
 
-		/* Also one that has begun again since. */
+		/* Also a peer that has begun again since. */
 		for (size_t k = 0; k < other->n_begins && k < STEER_N_BEGINS; k++) {
 			double other_ns = (double)other->begins_ns[k];
-			double until_ns = fmin(begin_ns + bond->hold_ns,
-					       other_ns + bond->held_ns);
+			double until_ns = fmin(begin_ns + peer->hold_ns,
+					       other_ns + peer->held_ns);
 
-			stretch_ns += bond->overload *
+			stretch_ns += peer->overload *
 				      fmax(0, until_ns - fmax(begin_ns, other_ns));
 		}
 	}
@@ -85,15 +80,15 @@ void
 node_expect(const struct steer *s, const struct node *node, double *ret_begin_ns,
 	    double *ret_next_ns)
 {
-	const struct track *t = &node->track;
+	const struct onset_tracker *t = &node->onsets;
 	double begin_ns = (double)t->begin_ns + expected_stretch_ns(node);
 	double period_ns = expected_period_ns(node);
 	double next_ns = begin_ns + period_ns;
-	double patience_ns = LATE_SDS * t->sd_ns;
+	double patience_ns = STEER_LATE_SDS * t->sd_ns;
 
 	if (node->has_pending)
 		next_ns = fmax(next_ns, node->pending_ns);
-	/* So late that its report must have been lost: it went on as expected. */
+	/* So late that a report was lost: the job went on as expected. */
 	while (next_ns + patience_ns < (double)s->now_ns) {
 		begin_ns = next_ns;
 		next_ns += period_ns;
@@ -112,7 +107,8 @@ node_next_ns(const struct steer *s, const struct node *node)
 }
 
 /*
- * Another than that of the last order its pacer has, which may be of somebody before us.
+ * A number other than that of the pacer's last order, which may be from a daemon before
+ * this one.
  */
 static uint32_t
 next_number(struct node *node)
@@ -127,7 +123,7 @@ void
 node_order(struct steer *s, struct node *node, double next_ns, double not_before_ns,
 	   enum steer_why why, struct orders *orders)
 {
-	double period_ns = node->track.period_ns;
+	double period_ns = node->onsets.period_ns;
 	double most_ns = s->opts.max_delay_frac * period_ns;
 	struct steer_order *order;
 
@@ -139,9 +135,9 @@ node_order(struct steer *s, struct node *node, double next_ns, double not_before
 		.number = next_number(node),
 		.not_before_ns = (int64_t)not_before_ns,
 		.expires_ns = (int64_t)(not_before_ns + 1),
-		.max_ns = (int64_t)fmin(most_ns,
-					fmax(not_before_ns - next_ns, 0) +
-						ORDER_ROOM_SDS * node->track.sd_ns),
+		.max_ns = (int64_t)fmin(most_ns, fmax(not_before_ns - next_ns, 0) +
+							 STEER_ORDER_ROOM_SDS *
+								 node->onsets.sd_ns),
 		.why = why,
 	};
 	node->has_pending = true;

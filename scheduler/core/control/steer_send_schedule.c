@@ -1,19 +1,12 @@
 /*
- * steer_send_schedule.c - orders that have jobs take turns: see turn.h.
+ * steer_send_schedule.c - orders that have jobs take turns: see send_schedule.h.
  */
 #include <math.h>
 
+#include "scheduler/core/control/control_constants.h"
 #include "scheduler/core/control/rollout.h"
 #include "scheduler/core/control/send_schedule.h"
 #include "scheduler/core/control/steer_internal.h"
-
-/* An order is sent for a turn that may be taken too early, by so much of its noise. */
-#define GUARD_SDS 2
-
-#define MAX_HOLD_FRAC 1.5 /* Of what the profile says. */
-
-#define CHOOSE_AGAIN_FRAC 0.02                /* Another period, by so much, */
-#define CHOOSE_EVERY_NS   INT64_C(1000000000) /* but not sooner than that. */
 
 struct table {
 	struct node *nodes[SEND_SCHEDULE_MAX_JOBS];
@@ -34,61 +27,61 @@ table_add(const struct steer *s, struct table *t, struct node *node)
 	job->limit_ns = 0;
 	if (node->mode == STEER_GATE)
 		job->limit_ns = fmin(node->patience_ns,
-				     s->opts.max_delay_frac * node->track.period_ns);
+				     s->opts.max_delay_frac * node->onsets.period_ns);
 	t->nodes[t->n++] = node;
 	node->mark = (uint32_t)t->n;
 }
 
 /*
- * How long others are to wait after its begin: what the profile says, or what its
- * collectives have taken alone if that is more, as ranks wait for each other.
+ * How long others wait after its begin: what the profile says, or what its collectives
+ * have taken in isolation if that is more, as ranks wait for each other.
  */
 static double
-hold_ns_of(const struct node *node, const struct bond *bond)
+hold_ns_of(const struct node *node, const struct peer *peer)
 {
-	return fmax(bond->hold_ns,
-		    fmin(node->track.comm_ns, MAX_HOLD_FRAC * bond->hold_ns));
+	return fmax(peer->hold_ns,
+		    fmin(node->onsets.comm_ns, TURN_MAX_HOLD_FRAC * peer->hold_ns));
 }
 
-/* They want to, and all that they learn it with do. */
+/* Both groups take turns, and the pair wants to. */
 static bool
-takes_turns(const struct node *node, const struct bond *bond)
+takes_turns(const struct node *node, const struct peer *peer)
 {
-	return bond->wants_turns && group_takes_turns(node) &&
-	       group_takes_turns(bond->other);
+	return peer->wants_turns && group_takes_turns(node) &&
+	       group_takes_turns(peer->other);
 }
 
-/* The job and those that it meets. */
+/* The job and its peers. */
 static void
 fill(const struct steer *s, struct table *t, struct node *node)
 {
 	table_add(s, t, node);
-	for (size_t i = 0; i < node->bonds.n; i++)
-		table_add(s, t, node->bonds.items[i].other);
+	for (size_t i = 0; i < node->peers.n; i++)
+		table_add(s, t, node->peers.items[i].other);
 	for (size_t i = 0; i < t->n; i++) {
 		const struct node *n = t->nodes[i];
 
-		for (size_t k = 0; k < n->bonds.n; k++) {
-			const struct bond *bond = &n->bonds.items[k];
+		for (size_t k = 0; k < n->peers.n; k++) {
+			const struct peer *peer = &n->peers.items[k];
 			double *hold_ns;
 
-			if (!bond->other->mark || !takes_turns(n, bond))
+			if (!peer->other->mark || !takes_turns(n, peer))
 				continue;
-			hold_ns = &t->hold_ns[i * t->n + bond->other->mark - 1];
-			*hold_ns = fmax(*hold_ns, hold_ns_of(n, bond));
+			hold_ns = &t->hold_ns[i * t->n + peer->other->mark - 1];
+			*hold_ns = fmax(*hold_ns, hold_ns_of(n, peer));
 		}
 	}
 	for (size_t i = 0; i < t->n; i++)
 		t->nodes[i]->mark = 0;
 }
 
-/* ------ With whom ------ */
+/* ------ Which pairs ------ */
 
 /* What the loop knows of the job by now. */
 static struct rollout_job
-regime_job_of(const struct node *node, double send_ns)
+rollout_job_of(const struct node *node, double send_ns)
 {
-	const struct track *t = &node->track;
+	const struct onset_tracker *t = &node->onsets;
 
 	send_ns = fmin(send_ns, t->period_ns);
 	return (struct rollout_job){ .compute_ns = t->period_ns - send_ns,
@@ -99,44 +92,44 @@ regime_job_of(const struct node *node, double send_ns)
 static void
 set_turns(struct node *node, const struct node *other, bool wants_turns)
 {
-	for (size_t i = 0; i < node->bonds.n; i++)
-		if (node->bonds.items[i].other == other)
-			node->bonds.items[i].wants_turns = wants_turns;
+	for (size_t i = 0; i < node->peers.n; i++)
+		if (node->peers.items[i].other == other)
+			node->peers.items[i].wants_turns = wants_turns;
 }
 
-/* Of those that it meets. */
+/* Of its peers. */
 static size_t
 count_live(const struct steer *s, const struct node *node)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < node->bonds.n; i++)
-		n += node_is_live(s, node->bonds.items[i].other);
+	for (size_t i = 0; i < node->peers.n; i++)
+		n += node_is_live(s, node->peers.items[i].other);
 	return n;
 }
 
-/* What was chosen for 'nodes', as far as it is about the one at 'i'. */
+/* Takes what was chosen for 'nodes', as far as it concerns the one at 'i'. */
 static void
 apply(const struct steer *s, struct node **nodes, size_t n,
-      const struct rollout *regime, size_t i, double send_ns)
+      const struct rollout *rollout, size_t i, double send_ns)
 {
 	struct node *node = nodes[i];
 
-	node->foretold_share = regime->free_slowdown[i] - 1;
-	node->foretold_turns = regime->slowdown[i] - 1;
-	node->patience_ns = regime->patience * send_ns;
+	node->predicted_share = rollout->free_slowdown[i] - 1;
+	node->predicted_turns = rollout->slowdown[i] - 1;
+	node->patience_ns = rollout->patience * send_ns;
 	node->chosen_n_live = n - 1;
-	node->chosen_period_ns = node->track.period_ns;
+	node->chosen_period_ns = node->onsets.period_ns;
 	node->chosen_ns = s->now_ns;
 	for (size_t j = 0; j < n; j++) {
-		set_turns(node, nodes[j], regime->takes_turns[i * n + j]);
-		set_turns(nodes[j], node, regime->takes_turns[i * n + j]);
+		set_turns(node, nodes[j], rollout->takes_turns[i * n + j]);
+		set_turns(nodes[j], node, rollout->takes_turns[i * n + j]);
 	}
 }
 
 /*
  * Chooses for the first of 'nodes' with each of the others; and for those of them that
- * meet nobody else, so that all go by the same plan.
+ * have no other peers, so that all follow the same plan.
  */
 static void
 choose_among(const struct steer *s, struct node **nodes, size_t n)
@@ -144,37 +137,37 @@ choose_among(const struct steer *s, struct node **nodes, size_t n)
 	struct rollout_job jobs[ROLLOUT_MAX_JOBS] = { 0 };
 	double overload[ROLLOUT_MAX_JOBS * ROLLOUT_MAX_JOBS] = { 0 };
 	double send_ns[ROLLOUT_MAX_JOBS] = { 0 };
-	struct rollout regime;
+	struct rollout rollout;
 
 	for (size_t i = 0; i < n; i++) {
-		for (size_t k = 0; k < nodes[i]->bonds.n; k++) {
-			const struct bond *bond = &nodes[i]->bonds.items[k];
+		for (size_t k = 0; k < nodes[i]->peers.n; k++) {
+			const struct peer *peer = &nodes[i]->peers.items[k];
 
 			for (size_t j = 0; j < n; j++) {
-				if (nodes[j] != bond->other)
+				if (nodes[j] != peer->other)
 					continue;
-				overload[i * n + j] = bond->overload;
-				send_ns[i] = fmax(send_ns[i], bond->hold_ns);
+				overload[i * n + j] = peer->overload;
+				send_ns[i] = fmax(send_ns[i], peer->hold_ns);
 			}
 		}
 	}
 	for (size_t i = 0; i < n; i++)
-		jobs[i] = regime_job_of(nodes[i], send_ns[i]);
-	rollout_choose(jobs, n, overload, &regime);
+		jobs[i] = rollout_job_of(nodes[i], send_ns[i]);
+	rollout_choose(jobs, n, overload, &rollout);
 	for (size_t i = 0; i < n; i++)
 		if (i == 0 || count_live(s, nodes[i]) == n - 1)
-			apply(s, nodes, n, &regime, i, send_ns[i]);
+			apply(s, nodes, n, &rollout, i, send_ns[i]);
 }
 
-/* All at once if they are few, else pair by pair. */
+/* All at once if there are few, else pair by pair. */
 static void
 choose(const struct steer *s, struct node *node, size_t n_live)
 {
 	struct node *nodes[ROLLOUT_MAX_JOBS] = { node };
 	size_t n = 1;
 
-	for (size_t i = 0; i < node->bonds.n; i++) {
-		struct node *other = node->bonds.items[i].other;
+	for (size_t i = 0; i < node->peers.n; i++) {
+		struct node *other = node->peers.items[i].other;
 
 		if (!node_is_live(s, other))
 			continue;
@@ -187,25 +180,25 @@ choose(const struct steer *s, struct node *node, size_t n_live)
 	if (n > 1)
 		choose_among(s, nodes, n);
 	node->chosen_n_live = n_live;
-	node->chosen_period_ns = node->track.period_ns;
+	node->chosen_period_ns = node->onsets.period_ns;
 	node->chosen_ns = s->now_ns;
-	group_foretell(s, node);
+	group_predict(s, node);
 }
 
-/* Another one than that with which turns were chosen, and not just noise. */
+/* True if the period has changed since turns were chosen, beyond noise. */
 static bool
 is_other_period(const struct node *node)
 {
-	double off_ns = fabs(node->track.period_ns - node->chosen_period_ns);
+	double off_ns = fabs(node->onsets.period_ns - node->chosen_period_ns);
 
 	return node->chosen_period_ns <= 0 ||
-	       off_ns > fmax(CHOOSE_AGAIN_FRAC * node->chosen_period_ns,
-			     node->track.sd_ns);
+	       off_ns > fmax(TURN_CHANGED_FRAC * node->chosen_period_ns,
+			     node->onsets.sd_ns);
 }
 
 /*
- * Another period is not news for a while; that jobs have come, or nothing is chosen, is,
- * and is looked at as soon as that is not a hundredth of the time.
+ * How often turns may be chosen.  A changed period waits; jobs that come, or no choice yet,
+ * wait only as long as choosing stays below a hundredth of the time.
  */
 static int64_t
 choose_every_ns(const struct node *node, size_t n_live)
@@ -213,11 +206,11 @@ choose_every_ns(const struct node *node, size_t n_live)
 	double frac = fmin(1, (double)(n_live + 1) / ROLLOUT_MAX_JOBS);
 
 	if (n_live == node->chosen_n_live && node->chosen_period_ns > 0)
-		return CHOOSE_EVERY_NS;
-	return (int64_t)(frac * frac * frac * CHOOSE_EVERY_NS);
+		return TURN_EVERY_NS;
+	return (int64_t)(frac * frac * frac * TURN_EVERY_NS);
 }
 
-/* The choice stands until a period is another one, or others are there. */
+/* The choice holds until the period or the live peers change. */
 static void
 choose_if_due(const struct steer *s, struct node *node)
 {
@@ -232,7 +225,7 @@ choose_if_due(const struct steer *s, struct node *node)
 
 /* ------ When ------ */
 
-/* Does whom it follows report before it would be too late to tell? */
+/* True if the job that it follows reports in time for a later order. */
 static bool
 can_wait(const struct steer *s, const struct table *t, size_t j, size_t after,
 	 double clear_ns, double guard_ns)
@@ -241,7 +234,7 @@ can_wait(const struct steer *s, const struct table *t, size_t j, size_t after,
 	double hold_ns = t->hold_ns[after * t->n + j];
 
 	if (clear_ns <= first->begin_ns + hold_ns + 1)
-		return false; /* It has: that is what we know it from. */
+		return false; /* It has reported: the plan rests on that. */
 	return clear_ns - hold_ns + (double)s->opts.latency_ns <
 	       t->jobs[j].next_ns - guard_ns;
 }
@@ -253,7 +246,7 @@ steer_send_schedule(struct steer *s, struct node *node, struct orders *orders)
 	double start_ns[SEND_SCHEDULE_MAX_JOBS], clear_ns[SEND_SCHEDULE_MAX_JOBS];
 	size_t after[SEND_SCHEDULE_MAX_JOBS];
 
-	if (!node->bonds.n)
+	if (!node->peers.n)
 		return;
 	choose_if_due(s, node);
 	if (!group_takes_turns(node))
@@ -263,7 +256,7 @@ steer_send_schedule(struct steer *s, struct node *node, struct orders *orders)
 	for (size_t j = 0; j < t.n; j++) {
 		struct node *n = t.nodes[j];
 		double next_ns = t.jobs[j].next_ns;
-		double guard_ns = GUARD_SDS * n->track.sd_ns;
+		double guard_ns = TURN_GUARD_SDS * n->onsets.sd_ns;
 
 		if (n->mode != STEER_GATE || n->has_pending || after[j] == t.n ||
 		    clear_ns[j] <= next_ns - guard_ns ||

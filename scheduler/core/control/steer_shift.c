@@ -1,29 +1,18 @@
 /*
- * steer_shift.c - orders that keep jobs in their windows: see correct.h.
+ * steer_shift.c - orders that keep jobs in their windows: see phase_correction.h.
  */
 #include <math.h>
 #include <stdlib.h>
 
 #include "lib/base/alloc.h"
+#include "scheduler/core/control/control_constants.h"
 #include "scheduler/core/control/phase_correction.h"
 #include "scheduler/core/control/steer_internal.h"
-
-/* Of the largest margin that there is room for. */
-#define MARGIN_FRAC   0.5
-#define MARGIN_ROUNDS 6
-#define MAX_TOKENS    5
-
-/* What has no solution is looked at again after so long, then twice as long, ... */
-#define FIRST_UNFIT_NS   INT64_C(1000000000)
-#define LONGEST_UNFIT_NS INT64_C(60000000000)
-
-/* A lock that asks for less, in standard deviations, is left to corrections. */
-#define MIN_LOCK_SDS 0.5
 
 struct component {
 	VEC(struct node *) nodes;
 	VEC(struct phase_correction_job) jobs;
-	VEC(struct phase_correction_edge) edges;
+	VEC(struct phase_correction_constraint) constraints;
 };
 
 static void
@@ -34,9 +23,9 @@ gather(const struct steer *s, struct component *c, struct node *first)
 	for (size_t i = 0; i < c->nodes.n; i++) {
 		struct node *n = c->nodes.items[i];
 
-		for (size_t k = 0; k < n->bonds.n; k++) {
-			struct bond *bond = &n->bonds.items[k];
-			struct node *other = bond->other;
+		for (size_t k = 0; k < n->peers.n; k++) {
+			struct peer *peer = &n->peers.items[k];
+			struct node *other = peer->other;
 
 			if (!other->mark && c->nodes.n < STEER_MAX_COMPONENT &&
 			    node_is_live(s, other)) {
@@ -52,52 +41,54 @@ gather(const struct steer *s, struct component *c, struct node *first)
 						    .is_fixed = n->mode == STEER_FREE };
 
 		vec_push(&c->jobs, job);
-		for (size_t k = 0; k < n->bonds.n; k++) {
-			const struct bond *bond = &n->bonds.items[k];
-			struct phase_correction_edge edge = {
+		for (size_t k = 0; k < n->peers.n; k++) {
+			const struct peer *peer = &n->peers.items[k];
+			struct phase_correction_constraint constraint = {
 				.a = (uint32_t)i,
-				.b = bond->other->mark - 1,
-				.modulus_ns = bond->modulus_ns,
-				.lo_ns = bond->lo_ns,
-				.hi_ns = bond->hi_ns,
+				.b = peer->other->mark - 1,
+				.modulus_ns = peer->modulus_ns,
+				.lo_ns = peer->lo_ns,
+				.hi_ns = peer->hi_ns,
 			};
 
-			if (bond->is_a && bond->other->mark)
-				vec_push(&c->edges, edge);
+			if (peer->is_a && peer->other->mark)
+				vec_push(&c->constraints, constraint);
 		}
 	}
 	for (size_t i = 0; i < c->nodes.n; i++)
 		c->nodes.items[i]->mark = 0;
 }
 
-/* Into the windows by as much as there is room for, and delays that lead there. */
+/* The delays that lead well into all windows.  Returns 0 or -1. */
 static int
 solve(const struct component *c, double *ret_delay_ns)
 {
 	double low = 0, high = 1;
 
-	if (phase_correction_solve(c->jobs.items, c->jobs.n, c->edges.items, c->edges.n,
-				   0, ret_delay_ns) < 0)
+	if (phase_correction_solve(c->jobs.items, c->jobs.n, c->constraints.items,
+				   c->constraints.n, 0, ret_delay_ns) < 0)
 		return -1;
-	for (int i = 0; i < MARGIN_ROUNDS; i++) {
+	for (int i = 0; i < SHIFT_MARGIN_ROUNDS; i++) {
 		double middle = (low + high) / 2;
 
-		if (phase_correction_solve(c->jobs.items, c->jobs.n, c->edges.items,
-					   c->edges.n, middle, ret_delay_ns) == 0)
+		if (phase_correction_solve(c->jobs.items, c->jobs.n,
+					   c->constraints.items, c->constraints.n,
+					   middle, ret_delay_ns) == 0)
 			low = middle;
 		else
 			high = middle;
 	}
-	return phase_correction_solve(c->jobs.items, c->jobs.n, c->edges.items,
-				      c->edges.n, low * MARGIN_FRAC, ret_delay_ns);
+	return phase_correction_solve(c->jobs.items, c->jobs.n, c->constraints.items,
+				      c->constraints.n, low * SHIFT_MARGIN_FRAC,
+				      ret_delay_ns);
 }
 
-/* True if it was found lately that there is no solution; not by a clock set back. */
+/* True if there was no solution lately; a clock that was set back does not count. */
 static bool
 is_unfit(const struct steer *s, const struct group *g)
 {
 	return s->now_ns < g->unfit_until_ns &&
-	       g->unfit_until_ns - s->now_ns <= LONGEST_UNFIT_NS;
+	       g->unfit_until_ns - s->now_ns <= SHIFT_LONGEST_UNFIT_NS;
 }
 
 static void
@@ -106,29 +97,30 @@ note_fit(const struct steer *s, struct group *g, bool is_fit)
 	if (is_fit)
 		g->unfit_ns = 0;
 	else
-		g->unfit_ns = g->unfit_ns ? 2 * g->unfit_ns : FIRST_UNFIT_NS;
-	if (g->unfit_ns > LONGEST_UNFIT_NS)
-		g->unfit_ns = LONGEST_UNFIT_NS;
+		g->unfit_ns = g->unfit_ns ? 2 * g->unfit_ns : SHIFT_FIRST_UNFIT_NS;
+	if (g->unfit_ns > SHIFT_LONGEST_UNFIT_NS)
+		g->unfit_ns = SHIFT_LONGEST_UNFIT_NS;
 	g->unfit_until_ns = s->now_ns + g->unfit_ns;
 }
 
 static bool
 is_allowed(const struct steer *s, struct node *n)
 {
-	/* A clock that was set back takes none away. */
+	/* A clock that was set back takes no tokens away. */
 	double minutes = fmax(0, (double)(s->now_ns - n->tokens_ns) / 60e9);
 
-	n->tokens = fmin(MAX_TOKENS, n->tokens + minutes * s->opts.max_per_minute);
+	n->tokens =
+		fmin(STEER_MAX_TOKENS, n->tokens + minutes * s->opts.max_per_minute);
 	n->tokens_ns = s->now_ns;
 	return n->tokens >= 1;
 }
 
-/* True if one of the job's own edges is left at the next begins. */
+/* True if one of the job's own constraints breaks at the next begins. */
 static bool
 is_leaving(const struct component *c)
 {
-	for (size_t i = 0; i < c->edges.n; i++) {
-		const struct phase_correction_edge *e = &c->edges.items[i];
+	for (size_t i = 0; i < c->constraints.n; i++) {
+		const struct phase_correction_constraint *e = &c->constraints.items[i];
 
 		if ((e->a == 0 || e->b == 0) &&
 		    fabs(phase_correction_error_ns(c->jobs.items, e)) > 0)
@@ -143,28 +135,28 @@ is_leaving(const struct component *c)
  * own mean, E max(d, Z) = d Phi(d) + phi(d); its slope is Phi(d).
  */
 static double
-lock_point_ns(const struct track *t, double locked_ns)
+lock_point_ns(const struct onset_tracker *t, double locked_ns)
 {
 	double wanted = (locked_ns - t->period_ns) / t->sd_ns, d = wanted;
 
-	for (int i = 0; i < 4; i++) {
+	for (int i = 0; i < SHIFT_LOCK_ROUNDS; i++) {
 		double below = 0.5 * erfc(-d / M_SQRT2);
 		double density = exp(-d * d / 2) / sqrt(2 * M_PI);
 
-		d -= (d * below + density - wanted) / fmax(below, 0.05);
+		d -= (d * below + density - wanted) / fmax(below, SHIFT_LOCK_SLOPE);
 	}
 	return t->period_ns + d * t->sd_ns;
 }
 
-/* A job that is quicker than it is to be waits a little each time. */
+/* A job that is quicker than its lock waits a little each time. */
 static void
 keep_period(struct steer *s, struct node *n, struct orders *orders)
 {
-	const struct track *t = &n->track;
+	const struct onset_tracker *t = &n->onsets;
 	double begin_ns = (double)t->begin_ns;
 
 	if (n->has_pending || t->sd_ns <= 0 ||
-	    n->locked_ns < t->period_ns + MIN_LOCK_SDS * t->sd_ns)
+	    n->locked_ns < t->period_ns + SHIFT_MIN_LOCK_SDS * t->sd_ns)
 		return;
 	node_order(s, n, begin_ns + t->period_ns,
 		   begin_ns + lock_point_ns(t, n->locked_ns), STEER_WHY_PERIOD, orders);
@@ -178,7 +170,7 @@ steer_shift(struct steer *s, struct node *node, struct orders *orders)
 	double *delay_ns = NULL;
 	bool is_fit;
 
-	if (!node->bonds.n || is_unfit(s, g)) {
+	if (!node->peers.n || is_unfit(s, g)) {
 		keep_period(s, node, orders);
 		return;
 	}
@@ -196,10 +188,10 @@ steer_shift(struct steer *s, struct node *node, struct orders *orders)
 
 		if (delay_ns[j] <= 1 || n->has_pending || !is_allowed(s, n))
 			continue;
-		/* Too late for this one: the one after it. */
-		if (next_ns - 2 * n->track.sd_ns <
+		/* Too late for this begin: the one after it. */
+		if (next_ns - SHIFT_GUARD_SDS * n->onsets.sd_ns <
 		    (double)(s->now_ns + s->opts.latency_ns))
-			next_ns += n->track.period_ns;
+			next_ns += n->onsets.period_ns;
 		n->tokens--;
 		node_order(s, n, next_ns, next_ns + delay_ns[j],
 			   n->is_fresh ? STEER_WHY_START : STEER_WHY_DRIFT, orders);
@@ -209,5 +201,5 @@ out:
 	free(delay_ns);
 	vec_free(&c.nodes);
 	vec_free(&c.jobs);
-	vec_free(&c.edges);
+	vec_free(&c.constraints);
 }

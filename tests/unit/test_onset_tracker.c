@@ -3,15 +3,15 @@
  * reports.
  */
 #include "lib/base/rng.h"
+#include "scheduler/core/control/onset_tracker.h"
 #include "scheduler/core/control/steer.h"
-#include "scheduler/core/control/track.h"
 #include "tests/unit/test.h"
 
 #define MS 1000000.0
 
 /* A job that reports, alone unless said otherwise. */
 struct source {
-	struct track track;
+	struct onset_tracker onsets;
 	struct rng rng;
 	uint64_t number;
 	double now_ns, comm_ms;
@@ -22,14 +22,15 @@ source_init(struct source *s, double profile_ms)
 {
 	*s = (struct source){ .now_ns = 5000 * MS, .comm_ms = 70 };
 	rng_init(&s->rng, 7);
-	track_init(&s->track, profile_ms * MS, profile_ms > 0 ? 70 * MS : 0, 0);
+	onset_tracker_init(&s->onsets, profile_ms * MS, profile_ms > 0 ? 70 * MS : 0,
+			   0);
 }
 
 /*
  * An iteration that takes 'free_ms', its collectives 'stretch_ms' longer, and then
  * waits for 'delay_ms' on our order.
  */
-static enum track_event
+static enum onset_event
 iterate(struct source *s, double free_ms, double stretch_ms, double delay_ms)
 {
 	struct steer_report r = { .number = s->number++ };
@@ -39,7 +40,8 @@ iterate(struct source *s, double free_ms, double stretch_ms, double delay_ms)
 	s->now_ns += delay_ms * MS;
 	r.begin_ns = (int64_t)s->now_ns;
 	r.comm_ns = (int64_t)((s->comm_ms + stretch_ms) * MS);
-	return track_report(&s->track, &r, stretch_ms > 0 ? TRACK_MET : TRACK_ALONE);
+	return onset_tracker_report(&s->onsets, &r,
+				    stretch_ms > 0 ? ONSET_CONTENDED : ONSET_ISOLATED);
 }
 
 static double
@@ -57,10 +59,10 @@ the_period_is_without_delays_and_without_contention(void **state)
 	source_init(&s, 250);
 	for (int i = 0; i < 200; i++)
 		iterate(&s, 250 + noise_ms(&s), i % 3 ? 40 : 0, i % 2 ? 25 : 0);
-	assert_near(s.track.period_ns, 250 * MS, 2.5 * MS);
-	assert_near(s.track.comm_ns, 70 * MS, 0.1 * MS);
-	assert_near(s.track.sd_ns, 3.6 * MS, 1.8 * MS);
-	assert_true(track_is_known(&s.track));
+	assert_near(s.onsets.period_ns, 250 * MS, 2.5 * MS);
+	assert_near(s.onsets.comm_ns, 70 * MS, 0.1 * MS);
+	assert_near(s.onsets.sd_ns, 3.6 * MS, 1.8 * MS);
+	assert_true(onset_tracker_is_known(&s.onsets));
 }
 
 /* All its first iterations were contended alike: they were taken for what it is alone. */
@@ -71,24 +73,24 @@ a_better_profile_corrects_period_and_collectives(void **state)
 
 	(void)state;
 	source_init(&s, 300);
-	s.track.comm_ns = 120 * MS;
+	s.onsets.comm_ns = 120 * MS;
 	for (int i = 0; i < 10; i++)
 		iterate(&s, 250 + noise_ms(&s), 50, 0);
-	assert_near(s.track.period_ns, 300 * MS, 5 * MS);
-	track_refine(&s.track, 120 * MS, 0); /* That is none; */
-	assert_near(s.track.comm_ns, 120 * MS, 1);
-	track_refine(&s.track, 120 * MS, 110 * MS); /* and this no news. */
-	assert_near(s.track.comm_ns, 120 * MS, 1);
-	track_refine(&s.track, 120 * MS, 70 * MS);
-	assert_near(s.track.comm_ns, 70 * MS, 1);
-	assert_near(s.track.period_ns, 250 * MS, 5 * MS);
+	assert_near(s.onsets.period_ns, 300 * MS, 5 * MS);
+	onset_tracker_refine(&s.onsets, 120 * MS, 0); /* That is none; */
+	assert_near(s.onsets.comm_ns, 120 * MS, 1);
+	onset_tracker_refine(&s.onsets, 120 * MS, 110 * MS); /* and this no news. */
+	assert_near(s.onsets.comm_ns, 120 * MS, 1);
+	onset_tracker_refine(&s.onsets, 120 * MS, 70 * MS);
+	assert_near(s.onsets.comm_ns, 70 * MS, 1);
+	assert_near(s.onsets.period_ns, 250 * MS, 5 * MS);
 	for (int i = 0; i < 20; i++)
 		assert_int_equal(iterate(&s, 250 + noise_ms(&s), i % 2 ? 50 : 0, 0),
-				 TRACK_NORMAL);
-	assert_near(s.track.period_ns, 250 * MS, 4 * MS);
+				 ONSET_NORMAL);
+	assert_near(s.onsets.period_ns, 250 * MS, 4 * MS);
 	/* By now it has been seen alone often enough. */
-	track_refine(&s.track, 70 * MS, 120 * MS);
-	assert_near(s.track.comm_ns, 70 * MS, 1 * MS);
+	onset_tracker_refine(&s.onsets, 70 * MS, 120 * MS);
+	assert_near(s.onsets.comm_ns, 70 * MS, 1 * MS);
 }
 
 static void
@@ -98,11 +100,11 @@ a_period_is_found_without_a_profile(void **state)
 
 	(void)state;
 	source_init(&s, 0);
-	assert_false(track_is_known(&s.track));
+	assert_false(onset_tracker_is_known(&s.onsets));
 	for (int i = 0; i < 20; i++)
 		iterate(&s, 180 + noise_ms(&s), 0, 0);
-	assert_true(track_is_known(&s.track));
-	assert_near(s.track.period_ns, 180 * MS, 3 * MS);
+	assert_true(onset_tracker_is_known(&s.onsets));
+	assert_near(s.onsets.period_ns, 180 * MS, 3 * MS);
 }
 
 static void
@@ -115,15 +117,15 @@ a_job_that_computes_longer_is_seen_within_a_few_iterations(void **state)
 	source_init(&s, 250);
 	for (int i = 0; i < 50; i++)
 		assert_int_not_equal(iterate(&s, 250 + noise_ms(&s), 0, 0),
-				     TRACK_CHANGED);
-	while (iterate(&s, 304 + noise_ms(&s), 0, 0) != TRACK_CHANGED)
+				     ONSET_CHANGED);
+	while (iterate(&s, 304 + noise_ms(&s), 0, 0) != ONSET_CHANGED)
 		n_until++;
-	assert_true(n_until < TRACK_N_ODD);
-	assert_near(s.track.period_ns, 304 * MS, 6 * MS);
-	for (n_until = 0; iterate(&s, 250 + noise_ms(&s), 0, 0) != TRACK_CHANGED;)
+	assert_true(n_until < ONSET_N_ODD);
+	assert_near(s.onsets.period_ns, 304 * MS, 6 * MS);
+	for (n_until = 0; iterate(&s, 250 + noise_ms(&s), 0, 0) != ONSET_CHANGED;)
 		n_until++;
-	assert_true(n_until < TRACK_N_ODD);
-	assert_near(s.track.period_ns, 250 * MS, 6 * MS);
+	assert_true(n_until < ONSET_N_ODD);
+	assert_near(s.onsets.period_ns, 250 * MS, 6 * MS);
 }
 
 static void
@@ -138,9 +140,9 @@ checkpoints_move_the_phase_and_not_the_period(void **state)
 		double more_ms = is_checkpoint ? 4000 : 0;
 
 		assert_int_not_equal(iterate(&s, 250 + more_ms + noise_ms(&s), 0, 0),
-				     TRACK_CHANGED);
-		assert_near(s.track.period_ns, 250 * MS, 6 * MS);
-		assert_int_equal(s.track.begin_ns, (int64_t)s.now_ns);
+				     ONSET_CHANGED);
+		assert_near(s.onsets.period_ns, 250 * MS, 6 * MS);
+		assert_int_equal(s.onsets.begin_ns, (int64_t)s.now_ns);
 	}
 }
 
@@ -155,7 +157,7 @@ a_small_bias_is_told_from_noise(void **state)
 		iterate(&s, 250 + noise_ms(&s), 0, 0);
 	for (int i = 0; i < 25; i++)
 		iterate(&s, 256 + noise_ms(&s), 0, 0);
-	assert_near(s.track.period_ns, 256 * MS, 3 * MS);
+	assert_near(s.onsets.period_ns, 256 * MS, 3 * MS);
 }
 
 static void
@@ -166,13 +168,13 @@ lost_reports_are_left_out(void **state)
 	(void)state;
 	source_init(&s, 250);
 	for (int i = 0; i < 200; i++) {
-		struct track before = s.track;
+		struct onset_tracker before = s.onsets;
 
 		iterate(&s, 250 + noise_ms(&s), 0, 0);
 		if (i % 7 == 6)
-			s.track = before; /* This one did not arrive. */
+			s.onsets = before; /* This one did not arrive. */
 	}
-	assert_near(s.track.period_ns, 250 * MS, 3 * MS);
+	assert_near(s.onsets.period_ns, 250 * MS, 3 * MS);
 }
 
 static void
@@ -181,32 +183,36 @@ reports_that_cannot_be_are_refused_until_they_go_on(void **state)
 	struct source s;
 	struct steer_report far = { .number = 1000, .enter_ns = INT64_MAX / 8 };
 	struct steer_report odd = { .number = 5, .enter_ns = 100, .begin_ns = 50 };
-	struct track before;
+	struct onset_tracker before;
 
 	(void)state;
 	far.begin_ns = far.enter_ns;
 	source_init(&s, 250);
 	for (int i = 0; i < 20; i++)
 		iterate(&s, 250 + noise_ms(&s), 0, 0);
-	before = s.track;
-	assert_int_equal(track_report(&s.track, &odd, TRACK_ALONE), TRACK_REFUSED);
-	assert_memory_equal(&before, &s.track, sizeof before);
+	before = s.onsets;
+	assert_int_equal(onset_tracker_report(&s.onsets, &odd, ONSET_ISOLATED),
+			 ONSET_REFUSED);
+	assert_memory_equal(&before, &s.onsets, sizeof before);
 	/* One from the future is doubted, a second one believed: the job may have slept. */
-	assert_int_equal(track_report(&s.track, &far, TRACK_ALONE), TRACK_REFUSED);
-	assert_int_equal(iterate(&s, 250, 0, 0), TRACK_NORMAL);
-	assert_int_equal(track_report(&s.track, &far, TRACK_ALONE), TRACK_REFUSED);
-	assert_int_equal(track_report(&s.track, &far, TRACK_ALONE), TRACK_SYNCED);
+	assert_int_equal(onset_tracker_report(&s.onsets, &far, ONSET_ISOLATED),
+			 ONSET_REFUSED);
+	assert_int_equal(iterate(&s, 250, 0, 0), ONSET_NORMAL);
+	assert_int_equal(onset_tracker_report(&s.onsets, &far, ONSET_ISOLATED),
+			 ONSET_REFUSED);
+	assert_int_equal(onset_tracker_report(&s.onsets, &far, ONSET_ISOLATED),
+			 ONSET_SYNCED);
 	/* And so are two of the present, after it. */
-	assert_int_equal(iterate(&s, 250, 0, 0), TRACK_REFUSED);
-	assert_int_equal(iterate(&s, 250, 0, 0), TRACK_SYNCED);
+	assert_int_equal(iterate(&s, 250, 0, 0), ONSET_REFUSED);
+	assert_int_equal(iterate(&s, 250, 0, 0), ONSET_SYNCED);
 	for (int i = 0; i < 5; i++)
 		iterate(&s, 250 + noise_ms(&s), 0, 0);
-	assert_near(s.track.period_ns, 250 * MS, 4 * MS);
+	assert_near(s.onsets.period_ns, 250 * MS, 4 * MS);
 	/* A job that starts anew counts from 0 again. */
 	s.number = 0;
-	assert_int_equal(iterate(&s, 250, 0, 0), TRACK_REFUSED);
-	assert_int_equal(iterate(&s, 250, 0, 0), TRACK_SYNCED);
-	assert_int_equal(iterate(&s, 250, 0, 0), TRACK_NORMAL);
+	assert_int_equal(iterate(&s, 250, 0, 0), ONSET_REFUSED);
+	assert_int_equal(iterate(&s, 250, 0, 0), ONSET_SYNCED);
+	assert_int_equal(iterate(&s, 250, 0, 0), ONSET_NORMAL);
 }
 
 int

@@ -1,4 +1,4 @@
-#include "scheduler/core/control/steered.h"
+#include "scheduler/core/control/steer_sim.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -6,9 +6,9 @@
 #include "lib/base/alloc.h"
 #include "lib/base/rng.h"
 #include "lib/base/vec.h"
+#include "scheduler/core/control/control_constants.h"
 
-#define DEFAULT_LATENCY_NS 20000000
-#define MAX_ORDERS         64
+#define MAX_ORDERS 64
 
 struct flight {
 	struct steer_order order;
@@ -29,29 +29,29 @@ struct pacer {
 	VEC(struct flight) flights;
 };
 
-struct steered {
-	struct steered_opts opts;
+struct steer_sim {
+	struct steer_sim_opts opts;
 	struct steer *steer;
 	struct rng rng;
 	VEC(struct pacer) pacers; /* By engine number. */
 };
 
-struct steered *
-steered_new(const struct steered_opts *opts)
+struct steer_sim *
+steer_sim_new(const struct steer_sim_opts *opts)
 {
-	struct steered *s = xcalloc(1, sizeof *s);
+	struct steer_sim *s = xcalloc(1, sizeof *s);
 
 	if (opts)
 		s->opts = *opts;
 	if (s->opts.latency_ns <= 0)
-		s->opts.latency_ns = DEFAULT_LATENCY_NS;
+		s->opts.latency_ns = STEER_LATENCY_NS;
 	s->steer = steer_new(&s->opts.steer);
 	rng_init_stream(&s->rng, s->opts.seed, 0x73746565);
 	return s;
 }
 
 void
-steered_free(struct steered *s)
+steer_sim_free(struct steer_sim *s)
 {
 	if (!s)
 		return;
@@ -63,14 +63,14 @@ steered_free(struct steered *s)
 }
 
 struct steer *
-steered_steer(struct steered *s)
+steer_sim_steer(struct steer_sim *s)
 {
 	return s->steer;
 }
 
 void
-steered_add(struct steered *s, uint32_t job, uint32_t onset_segment,
-	    const struct steer_job *what)
+steer_sim_add(struct steer_sim *s, uint32_t job, uint32_t onset_segment,
+	      const struct steer_job *what)
 {
 	while (s->pacers.n <= job)
 		vec_push(&s->pacers, (struct pacer){ 0 });
@@ -122,13 +122,13 @@ order_wait_ns(struct pacer *p, double now_ns)
 }
 
 static bool
-happens(struct steered *s, double frac)
+happens(struct steer_sim *s, double frac)
 {
 	return frac > 0 && rng_uniform(&s->rng) < frac;
 }
 
 static double
-mark_off_ns(struct steered *s)
+mark_off_ns(struct steer_sim *s)
 {
 	double off_ns = 0;
 
@@ -140,7 +140,7 @@ mark_off_ns(struct steered *s)
 
 /* As a pacer sees them that is not always there at once. */
 static void
-blur(struct steered *s, struct pacer *p, struct steer_report *r)
+blur(struct steer_sim *s, struct pacer *p, struct steer_report *r)
 {
 	double late_ns = s->opts.late_end_sd_ns > 0
 				 ? s->opts.late_end_sd_ns * fabs(rng_normal(&s->rng))
@@ -159,7 +159,7 @@ blur(struct steered *s, struct pacer *p, struct steer_report *r)
 }
 
 static struct steer_report
-garbage(struct steered *s)
+garbage(struct steer_sim *s)
 {
 	return (struct steer_report){
 		.number = rng_next(&s->rng) >> rng_below(&s->rng, 64),
@@ -171,7 +171,7 @@ garbage(struct steered *s)
 }
 
 static void
-report(struct steered *s, uint32_t job, double now_ns)
+report(struct steer_sim *s, uint32_t job, double now_ns)
 {
 	struct pacer *p = &s->pacers.items[job];
 	struct steer_order orders[MAX_ORDERS];
@@ -208,10 +208,10 @@ report(struct steered *s, uint32_t job, double now_ns)
 }
 
 double
-steered_wait_ns(void *ctx, uint32_t job, uint64_t iteration, uint32_t segment,
-		double now_ns)
+steer_sim_wait_ns(void *ctx, uint32_t job, uint64_t iteration, uint32_t segment,
+		  double now_ns)
 {
-	struct steered *s = ctx;
+	struct steer_sim *s = ctx;
 	struct pacer *p;
 	double wait_ns;
 
@@ -236,10 +236,10 @@ steered_wait_ns(void *ctx, uint32_t job, uint64_t iteration, uint32_t segment,
 }
 
 void
-steered_on_flows(void *ctx, uint32_t job, uint32_t segment, double start_ns,
-		 double end_ns)
+steer_sim_on_flows(void *ctx, uint32_t job, uint32_t segment, double start_ns,
+		   double end_ns)
 {
-	struct steered *s = ctx;
+	struct steer_sim *s = ctx;
 
 	(void)segment;
 	if (job < s->pacers.n)

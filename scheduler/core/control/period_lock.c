@@ -1,17 +1,17 @@
-#include "scheduler/core/control/lock.h"
+#include "scheduler/core/control/period_lock.h"
 
 #include <math.h>
 
-/* A multiple that misses by so little is one: periods are measured. */
-#define REL_TOL 1e-4
+#include "scheduler/core/control/control_constants.h"
 
 /* The multiple of 'base_us' that the period fits into; 0: more than we lock to. */
 static int64_t
 multiple(int64_t period_us, int64_t base_us)
 {
-	double p = ceil((double)period_us / (double)base_us * (1 - REL_TOL));
+	double p =
+		ceil((double)period_us / (double)base_us * (1 - PERIOD_LOCK_REL_TOL));
 
-	return p <= LOCK_MAX_MULTIPLE ? (int64_t)fmax(p, 1) : 0;
+	return p <= PERIOD_LOCK_MAX_MULTIPLE ? (int64_t)fmax(p, 1) : 0;
 }
 
 static double
@@ -46,7 +46,7 @@ least_base_us(const int64_t *busy_us, size_t n)
 	return n > 1 ? first_us + second_us : first_us;
 }
 
-/* Whom the base misses by a little is given room as well: nobody runs ahead of his lock. */
+/* A job that the base misses by a little gets room as well: none outruns its lock. */
 static void
 lock_to(const int64_t *period_us, size_t n, int64_t base_us, int64_t *ret_locked_us)
 {
@@ -64,15 +64,15 @@ lock_to(const int64_t *period_us, size_t n, int64_t base_us, int64_t *ret_locked
 }
 
 double
-lock_find(const int64_t *period_us, const int64_t *busy_us, size_t n,
-	  int64_t *ret_locked_us)
+period_lock_find(const int64_t *period_us, const int64_t *busy_us, size_t n,
+		 int64_t *ret_locked_us)
 {
 	int64_t least_us = least_base_us(busy_us, n), best_us = 0;
 	double best = INFINITY;
 
 	/* At the cheapest base some period is a multiple of it, or it just has room. */
 	for (size_t i = 0; i <= n; i++) {
-		for (int64_t p = 1; p <= (i < n ? LOCK_MAX_MULTIPLE : 1); p++) {
+		for (int64_t p = 1; p <= (i < n ? PERIOD_LOCK_MAX_MULTIPLE : 1); p++) {
 			int64_t base_us = i < n ? (period_us[i] + p - 1) / p : least_us;
 			double cost;
 
@@ -91,7 +91,7 @@ lock_find(const int64_t *period_us, const int64_t *busy_us, size_t n,
 }
 
 double
-lock_contention(const int64_t *period_us, const int64_t *busy_us, size_t n)
+period_lock_contention(const int64_t *period_us, const int64_t *busy_us, size_t n)
 {
 	double sum = 0, squares = 0;
 

@@ -3,49 +3,49 @@
  * what is foretold, be it right or wrong.
  */
 #include "lib/base/rng.h"
-#include "scheduler/core/control/learn.h"
+#include "scheduler/core/control/regret.h"
 #include "tests/unit/test.h"
 
 #define BLOCK_NOISE 0.04
 
 struct world {
-	double share, turns;                   /* What they cost. */
-	double foretold_share, foretold_turns; /* What they are said to. */
+	double share, turns;                     /* What they cost. */
+	double predicted_share, predicted_turns; /* What they are said to. */
 };
 
 struct outcome {
 	double regret_sharing; /* Sum over iterations of what sharing would not cost, */
 	double regret_best;    /* or the better of the two would not. */
 	uint32_t n_turning, n_changes, n_last; /* Blocks; of the last quarter. */
-	double worst_span; /* The first, of any LEARN_REST_BLOCKS. */
+	double worst_span; /* The first, of any REGRET_REST_BLOCKS. */
 };
 
 static struct outcome
 live(const struct world *w, uint32_t n_blocks, uint64_t seed)
 {
 	struct outcome o = { 0 };
-	double spans[LEARN_REST_BLOCKS] = { 0 }, span = 0;
-	struct learn l;
+	double spans[REGRET_REST_BLOCKS] = { 0 }, span = 0;
+	struct regret l;
 	struct rng rng;
 
 	rng_init(&rng, seed);
-	learn_init(&l);
-	learn_foretell(&l, w->foretold_share, w->foretold_turns);
+	regret_init(&l);
+	regret_predict(&l, w->predicted_share, w->predicted_turns);
 	for (uint32_t i = 0; i < n_blocks; i++) {
 		bool was_turning = l.is_turning;
 		double truth = was_turning ? w->turns : w->share;
-		double more = LEARN_BLOCK_PERIODS * (truth - w->share);
+		double more = REGRET_BLOCK_PERIODS * (truth - w->share);
 
-		span += more - spans[i % LEARN_REST_BLOCKS];
-		spans[i % LEARN_REST_BLOCKS] = more;
+		span += more - spans[i % REGRET_REST_BLOCKS];
+		spans[i % REGRET_REST_BLOCKS] = more;
 		o.worst_span = fmax(o.worst_span, span);
 		o.regret_sharing += more;
 		o.regret_best +=
-			LEARN_BLOCK_PERIODS * (truth - fmin(w->share, w->turns));
+			REGRET_BLOCK_PERIODS * (truth - fmin(w->share, w->turns));
 		o.n_turning += was_turning;
 		o.n_last += was_turning && i >= n_blocks * 3 / 4;
-		learn_take(&l, truth + BLOCK_NOISE * rng_normal(&rng));
-		learn_foretell(&l, w->foretold_share, w->foretold_turns);
+		regret_take(&l, truth + BLOCK_NOISE * rng_normal(&rng));
+		regret_predict(&l, w->predicted_share, w->predicted_turns);
 		o.n_changes += l.is_turning != was_turning;
 	}
 	return o;
@@ -94,7 +94,7 @@ turns_that_cost_more_than_foretold_do_little_harm(void **state)
 			sum += o.regret_sharing / 20;
 			last += o.n_last / 20.0;
 			/* What a block costs when it is seen is beyond the sum. */
-			assert_true(o.worst_span <= 2 * LEARN_MAX_REGRET + 2);
+			assert_true(o.worst_span <= 2 * REGRET_MAX_REGRET + 2);
 		}
 		/* Of 3200 iterations. */
 		assert_true(sum <= 3200 * 0.003);
@@ -126,20 +126,20 @@ static void
 bad_luck_at_first_is_not_for_ever(void **state)
 {
 	const struct world w = { 0.12, 0.06, 0.18, 0.06 };
-	struct learn l;
+	struct regret l;
 	uint32_t n_turning = 0;
 
 	(void)state;
-	learn_init(&l);
-	learn_foretell(&l, w.foretold_share, w.foretold_turns);
+	regret_init(&l);
+	regret_predict(&l, w.predicted_share, w.predicted_turns);
 	assert_true(l.is_turning);
 	while (l.is_turning)
-		learn_take(&l, 0.15);
-	for (int i = 0; i < 5 * LEARN_REST_BLOCKS; i++) {
+		regret_take(&l, 0.15);
+	for (int i = 0; i < 5 * REGRET_REST_BLOCKS; i++) {
 		n_turning += l.is_turning;
-		learn_take(&l, l.is_turning ? w.turns : w.share);
+		regret_take(&l, l.is_turning ? w.turns : w.share);
 	}
-	assert_true(n_turning > 2 * LEARN_REST_BLOCKS);
+	assert_true(n_turning > 2 * REGRET_REST_BLOCKS);
 }
 
 static void
@@ -155,13 +155,13 @@ what_is_the_same_is_not_changed_over_and_over(void **state)
 static void
 turns_that_can_no_longer_be_taken_are_not(void **state)
 {
-	struct learn l;
+	struct regret l;
 
 	(void)state;
-	learn_init(&l);
-	learn_foretell(&l, 0.18, 0.003);
+	regret_init(&l);
+	regret_predict(&l, 0.18, 0.003);
 	assert_true(l.is_turning);
-	learn_foretell(&l, 0.18, INFINITY);
+	regret_predict(&l, 0.18, INFINITY);
 	assert_false(l.is_turning);
 }
 

@@ -1,0 +1,92 @@
+/*
+ * onset_tracker.h - the onsets of one job's iterations, and when the next one comes.
+ *
+ * The tracked figure is the free iteration time: from where the pacer let the job go to
+ * where it comes to its first collective again, less what contention has stretched its
+ * collectives by.  So neither our own delays nor our failures look like another period.
+ *
+ *	sample = enter(k+1) - begin(k) - stretch(k),
+ *	stretch(k) = comm(k) - its usual length, if others sent at the same time.
+ *
+ * The usual length is that of iterations without contention, as the caller knows, or what
+ * it would have been; where that is not known, any difference from it counts as stretch.
+ *
+ * A sample is one of three things.  Noise and small bias: the mean follows, quicker while
+ * a CUSUM of the residuals raises an alarm.  Odd, once or twice: a checkpoint or the like;
+ * it gives a phase and no period.  Odd ONSET_N_ODD times running to the same side: the
+ * regime has changed, and the period is that of these samples from then on.
+ *
+ * Lost reports only leave samples out.  Impossible reports are refused; if they go on, the
+ * next one is believed, as from a job that began again.  Pure, O(1) a report.
+ */
+#ifndef SCHEDULER_CORE_CONTROL_TRACK_H
+#define SCHEDULER_CORE_CONTROL_TRACK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct steer_report;
+
+#define ONSET_N_ODD   3 /* Odd samples running that change the regime. */
+#define ONSET_N_KNOWN 4 /* Samples from which on the period is relied on. */
+
+enum onset_event {
+	ONSET_REFUSED, /* Impossible: nothing has changed. */
+	ONSET_SYNCED,  /* The first report, or after a gap: a phase, no sample. */
+	ONSET_NORMAL,
+	ONSET_ODD,     /* Once or twice so far. */
+	ONSET_CHANGED, /* The regime has changed. */
+};
+
+struct onset_tracker {
+	bool has_begun;
+	uint64_t number;
+	int64_t begin_ns;   /* Of the last iteration. */
+	double period_ns;   /* Free; 0: not known. */
+	double sd_ns;       /* Of one sample. */
+	double comm_ns;     /* Usual time in collectives; 0: not known. */
+	uint32_t n_comm;    /* Iterations that it was learned from. */
+	double stretch_ns;  /* Of the collectives of the last sample. */
+	double ahead_ns;    /* Stretch that is expected of the iteration under way. */
+	uint64_t n_samples; /* Since the regime began. */
+	uint64_t n_reports;
+	double cusum_up, cusum_down, cusum_sum_ns[2];
+	uint32_t n_cusum[2];
+	uint32_t n_odd, n_refused;
+	double odd_sum_ns;
+};
+
+/* 'period_ns', 'comm_ns' and 'sd_ns' as a profile has them; 0: not known. */
+void onset_tracker_init(struct onset_tracker *track, double period_ns, double comm_ns,
+			double sd_ns);
+
+/* Whether jobs that it shares a link with sent at the same time in the last iteration. */
+enum onset_contention {
+	ONSET_ISOLATED,
+	ONSET_MAYBE_CONTENDED, /* So near that they may have. */
+	ONSET_CONTENDED,
+	ONSET_UNKNOWN, /* The jobs that it shares links with are not known. */
+};
+
+enum onset_event onset_tracker_report(struct onset_tracker *track,
+				      const struct steer_report *report,
+				      enum onset_contention company);
+
+/*
+ * Takes how long the collectives of the last iteration would have taken in isolation, as
+ * estimated from an iteration in which others sent for a while.
+ */
+void onset_tracker_learn_isolated(struct onset_tracker *track, double comm_ns);
+
+/*
+ * Takes the time in collectives of a better profile; 'before_ns' is that of the profile
+ * before.  If the two differ, the new one replaces the tracked value unless enough
+ * iterations were seen, and the period changes by as much, as its computing stays.
+ */
+void onset_tracker_refine(struct onset_tracker *track, double before_ns,
+			  double comm_ns);
+
+/* True if the next onset can be predicted. */
+bool onset_tracker_is_known(const struct onset_tracker *track);
+
+#endif
