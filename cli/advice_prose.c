@@ -9,6 +9,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/base/utf8.h"
 #include "scheduler/core/advise/advice_doc.h"
+#include "scheduler/core/advise/advise_constants.h"
 
 #define WRAP_COLUMNS 78
 #define INDENT       4
@@ -17,10 +18,6 @@
 #define NO_GAIN 0.005
 /* A rise of the goodput below this is not worth a sentence. */
 #define NO_GOODPUT 5e-4
-/* An excess below this share of a link's capacity counts as none. */
-#define NO_EXCESS 0.01
-/* Shifts help if they leave less than this share of the excess. */
-#define HELPED 0.9
 
 #define MAX_PLACES 3 /* That are named. */
 
@@ -502,9 +499,9 @@ put_shifts(const struct advice_doc *doc, const struct advice_doc_link *link,
 static const char *
 conclusion_on(const struct advice_doc_link *link, bool is_gated)
 {
-	if (link->excess_after_gbps <= NO_EXCESS * link->capacity_gbps)
+	if (link->excess_after_gbps <= ADVISE_NO_EXCESS_FRAC * link->capacity_gbps)
 		return "The bursts fit side by side.";
-	if (link->excess_after_gbps < HELPED * link->excess_before_gbps)
+	if (link->excess_after_gbps < ADVISE_REDUCED_FRAC * link->excess_before_gbps)
 		return "Shifts remove a part of the excess; the bursts do not all fit "
 		       "side by side.";
 	return is_gated ? "No shift keeps the bursts apart, but turns do."

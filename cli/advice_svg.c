@@ -43,13 +43,13 @@ static int
 add_if_on(struct on_link *on, const struct work_job *job, const struct advice *advice,
 	  struct topo *topo, struct routes *routes, uint32_t link, bool at_shifts)
 {
-	struct routed_job laid;
-	int r = routed_job_make(job, advice->hosts, topo, routes, &laid);
+	struct routed_job routed;
+	int r = routed_job_make(job, advice->hosts, topo, routes, &routed);
 
 	if (r < 0)
 		return r;
-	for (size_t i = 0; i < laid.footprint.n; i++) {
-		const struct footprint_entry *e = &laid.footprint.entries[i];
+	for (size_t i = 0; i < routed.footprint.n; i++) {
+		const struct footprint_entry *e = &routed.footprint.entries[i];
 		int64_t shift_us =
 			(at_shifts ? advice->shift_us : 0) + job->arrival_ns / 1000;
 
@@ -62,7 +62,7 @@ add_if_on(struct on_link *on, const struct work_job *job, const struct advice *a
 		vec_push(&on->profiles, &job->profile);
 		vec_push(&on->shifts_us, shift_us % job->profile.period_us);
 	}
-	routed_job_fini(&laid);
+	routed_job_fini(&routed);
 	return 0;
 }
 

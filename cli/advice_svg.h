@@ -18,7 +18,7 @@ uint32_t advice_worst_link(const struct advice_set *set);
 /*
  * Draws the jobs that the set puts on 'link': at its shifts, or, if not
  * 'at_shifts', as if all started with their arrival.  Returns the new text of
- * an SVG document; free with free(); or NULL if a job cannot be laid.
+ * an SVG document; free with free(); or NULL if a job cannot be routed.
  */
 char *advice_link_svg(const struct advice_set *set, const struct workload *workload,
 		      struct topo *topo, struct routes *routes, uint32_t link,

@@ -256,8 +256,8 @@ pace_take_edges(struct daemon *d, const uint32_t *numbers, size_t n)
 		if (!advisor_view(d->jobs->advisor, numbers[i], &view))
 			continue;
 		/* Each is told at both its ends, of which one may not be listed. */
-		for (size_t k = 0; k < view.n_edges; k++)
-			vec_push(&edges, view.edges[k]);
+		for (size_t k = 0; k < view.n_constraints; k++)
+			vec_push(&edges, view.constraints[k]);
 	}
 	steer_set_constraints(d->pace->steer, numbers, n, edges.items, edges.n);
 	vec_free(&edges);

@@ -53,7 +53,7 @@ make_topo(void)
 static void
 check_job(const struct work_job *job, const struct topo *topo, struct routes *routes)
 {
-	struct routed_job laid;
+	struct routed_job routed;
 
 	BUG_ON(!job->name || !*job->name || !job->n_segments || !job->segments);
 	BUG_ON(!job->n_hosts_wanted || !job->slots_per_host || !(job->weight > 0));
@@ -62,9 +62,9 @@ check_job(const struct work_job *job, const struct topo *topo, struct routes *ro
 	BUG_ON(strcmp(job->profile.job, job->name) != 0);
 	if (!job->hosts)
 		return;
-	BUG_ON(routed_job_make(job, job->hosts, topo, routes, &laid) < 0);
-	BUG_ON(laid.flows.n == 0 && job->n_hosts_wanted > 1);
-	routed_job_fini(&laid);
+	BUG_ON(routed_job_make(job, job->hosts, topo, routes, &routed) < 0);
+	BUG_ON(routed.flows.n == 0 && job->n_hosts_wanted > 1);
+	routed_job_fini(&routed);
 }
 
 /* With values that go before the file's: refused with a reason, or as they say. */

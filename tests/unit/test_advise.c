@@ -46,7 +46,7 @@ a_job_by_itself_is_alone(void **state)
 	ON(fixture_job(&f, "a", 2, 100000, 0.4, 50e9), 0, 1);
 	ON(fixture_job(&f, "b", 2, 100000, 0.4, 50e9), 2, 3);
 	set = ask(&f, ADVISE_ANTIPHASE);
-	assert_reason(set, 0, REASON_ALONE);
+	assert_reason(set, 0, REASON_ISOLATED);
 	assert_int_equal(set->items[0].shift_us, 0);
 	assert_near(set->items[0].score_before, 1, 0);
 	assert_near(set->goodput_before, 1, 0);

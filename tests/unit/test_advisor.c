@@ -39,9 +39,9 @@ two_jobs_that_collide_are_set_apart(void **state)
 	one = lab_put(advisor, &f, true);
 	lab_solve(advisor);
 	a = view_of(advisor, one);
-	assert_int_equal(a.reason, REASON_ALONE);
+	assert_int_equal(a.reason, REASON_ISOLATED);
 	assert_int_equal(a.mode, STEER_FREE);
-	assert_int_equal(a.n_edges, 0);
+	assert_int_equal(a.n_constraints, 0);
 
 	ON(fixture_job(&f, "two", 2, 100000, 0.3, 50e9), 1, 5);
 	two = lab_put(advisor, &f, true);
@@ -55,16 +55,16 @@ two_jobs_that_collide_are_set_apart(void **state)
 	assert_true(a.slowdown_before > 1.02);
 	assert_true(a.slowdown_after < a.slowdown_before);
 	assert_true(a.score_after > a.score_before);
-	assert_int_equal(a.n_edges, 1);
-	assert_int_equal(b.n_edges, 1);
-	assert_int_equal(a.edges[0].a + a.edges[0].b, one + two);
-	assert_true(a.edges[0].modulus_us > 0);
+	assert_int_equal(a.n_constraints, 1);
+	assert_int_equal(b.n_constraints, 1);
+	assert_int_equal(a.constraints[0].a + a.constraints[0].b, one + two);
+	assert_true(a.constraints[0].modulus_us > 0);
 	assert_true(a.n_links > 0);
 	/* When one leaves, the other is alone again. */
 	advisor_remove(advisor, "one");
 	lab_solve(advisor);
-	assert_int_equal(view_of(advisor, two).reason, REASON_ALONE);
-	assert_int_equal(view_of(advisor, two).n_edges, 0);
+	assert_int_equal(view_of(advisor, two).reason, REASON_ISOLATED);
+	assert_int_equal(view_of(advisor, two).n_constraints, 0);
 	assert_false(advisor_view(advisor, one, &a));
 	assert_int_equal(advisor_find(advisor, "one"), UINT32_MAX);
 	advisor_free(advisor);
@@ -170,8 +170,8 @@ jobs_of_several_bursts_are_given_one_period(void **state)
 	lab_solve(advisor);
 	a = view_of(advisor, one);
 	b = view_of(advisor, two);
-	assert_int_equal(a.n_edges, 1);
-	assert_int_equal(a.edges[0].modulus_us, 101000);
+	assert_int_equal(a.n_constraints, 1);
+	assert_int_equal(a.constraints[0].modulus_us, 101000);
 	assert_true(a.locked_us == 101000 && b.locked_us == 101000);
 	advisor_free(advisor);
 	fixture_fini(&f);

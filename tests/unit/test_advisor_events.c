@@ -40,17 +40,21 @@ check_edges(const struct advisor *advisor, uint32_t n)
 
 		if (!advisor_view(advisor, j, &view))
 			continue;
-		for (size_t i = 0; i < view.n_edges; i++) {
-			uint32_t other = view.edges[i].a == j ? view.edges[i].b
-							      : view.edges[i].a;
+		for (size_t i = 0; i < view.n_constraints; i++) {
+			uint32_t other = view.constraints[i].a == j
+						 ? view.constraints[i].b
+						 : view.constraints[i].a;
 			struct advisor_view theirs;
 			bool is_known = false;
 
-			assert_true(view.edges[i].a == j || view.edges[i].b == j);
+			assert_true(view.constraints[i].a == j ||
+				    view.constraints[i].b == j);
 			assert_true(advisor_view(advisor, other, &theirs));
-			for (size_t k = 0; k < theirs.n_edges; k++)
-				is_known |= theirs.edges[k].a == view.edges[i].a &&
-					    theirs.edges[k].b == view.edges[i].b;
+			for (size_t k = 0; k < theirs.n_constraints; k++)
+				is_known |= theirs.constraints[k].a ==
+						    view.constraints[i].a &&
+					    theirs.constraints[k].b ==
+						    view.constraints[i].b;
 			assert_true(is_known);
 		}
 	}

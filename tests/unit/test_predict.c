@@ -5,7 +5,7 @@
 #include "tests/unit/jobs_fixture.h"
 #include "tests/unit/test.h"
 
-/* Two jobs across the one uplink of two leaves, laid. */
+/* Two jobs across the one uplink of two leaves, routed. */
 struct pair {
 	struct fixture f;
 	struct place *place;
@@ -25,7 +25,7 @@ pair_init(struct pair *p, int64_t period_a_us, double duty_a, int64_t period_b_u
 				 0);
 		p->jobs[j] = (struct predict_job){
 			.job = &p->f.workload.jobs[j],
-			.laid = place_laid(p->place, j),
+			.routed = place_routed_job(p->place, j),
 		};
 	}
 }
@@ -92,7 +92,7 @@ one_seed_more_changes_nothing_of_those_before(void **state)
 	(void)state;
 	pair_init(&p, 100000, 0.4, 103000, 0.4);
 	p.f.workload.jobs[0].jitter_frac = 0.02;
-	p.jobs[0].is_left_to_chance = p.jobs[1].is_left_to_chance = true;
+	p.jobs[0].has_random_phase = p.jobs[1].has_random_phase = true;
 	predict_pair(&p, 2, 30, &few);
 	predict_pair(&p, 5, 30, &many);
 	for (int j = 0; j < 2; j++)
@@ -188,7 +188,7 @@ a_job_that_takes_no_time_is_not_slowed(void **state)
 	assert_int_equal(place_put(place, 0, f.workload.jobs[0].hosts), 0);
 	/* One host sends nothing, and the job does nothing else. */
 	job.job = &f.workload.jobs[0];
-	job.laid = place_laid(place, 0);
+	job.routed = place_routed_job(place, 0);
 	predict(&job, 1, f.topo, &opts, &prediction);
 	assert_near(prediction.slowdown[0], 1, 0);
 	assert_near(prediction.slowdown[1], 1, 0);

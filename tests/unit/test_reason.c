@@ -37,7 +37,7 @@ what_needs_help_says_what_would_help(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof troubles / sizeof *troubles; i++)
 		assert_true(strlen(reason_remedy(troubles[i])) > 10);
-	assert_string_equal(reason_remedy(REASON_ALONE), "");
+	assert_string_equal(reason_remedy(REASON_ISOLATED), "");
 	assert_string_equal(reason_remedy(REASON_INTERLEAVED), "");
 }
 

@@ -243,7 +243,7 @@ static void
 a_laid_ring_has_a_path_for_each_flow_and_one_byte_an_interface(void **state)
 {
 	struct work_job job = { .n_hosts_wanted = 3, .collective = COLLECTIVE_RING };
-	struct routed_job laid;
+	struct routed_job routed;
 	struct fabric f;
 
 	(void)state;
@@ -251,26 +251,26 @@ a_laid_ring_has_a_path_for_each_flow_and_one_byte_an_interface(void **state)
 	assert_int_equal(
 		routed_job_make(&job,
 				(uint32_t[]){ f.hosts[2], f.hosts[0], f.hosts[1] },
-				f.topo, f.routes, &laid),
+				f.topo, f.routes, &routed),
 		0);
-	assert_int_equal(laid.flows.n, 3);
+	assert_int_equal(routed.flows.n, 3);
 	for (size_t i = 0; i < 3; i++) {
-		const uint32_t *path = laid.path_links + laid.path_first[i];
-		size_t n = laid.path_first[i + 1] - laid.path_first[i];
+		const uint32_t *path = routed.path_links + routed.path_first[i];
+		size_t n = routed.path_first[i + 1] - routed.path_first[i];
 
-		assert_near(laid.flows.flows[i].bytes, 1, 1e-12);
+		assert_near(routed.flows.flows[i].bytes, 1, 1e-12);
 		assert_true(n == 2 || n == 4);
 		assert_int_equal(topo_link(f.topo, path[0])->from,
-				 laid.flows.flows[i].source);
+				 routed.flows.flows[i].source);
 		assert_int_equal(topo_link(f.topo, path[n - 1])->to,
-				 laid.flows.flows[i].destination);
+				 routed.flows.flows[i].destination);
 	}
 	/* One flow into the other rack, one out of it. */
-	for (size_t i = 0; i < laid.footprint.n; i++)
-		assert_near(laid.footprint.entries[i].factor, 1, 1e-12);
-	assert_int_equal(laid.footprint.n, 3 * 2 + 4);
-	routed_job_fini(&laid);
-	routed_job_fini(&laid);
+	for (size_t i = 0; i < routed.footprint.n; i++)
+		assert_near(routed.footprint.entries[i].factor, 1, 1e-12);
+	assert_int_equal(routed.footprint.n, 3 * 2 + 4);
+	routed_job_fini(&routed);
+	routed_job_fini(&routed);
 	fabric_fini(&f);
 }
 
@@ -283,19 +283,19 @@ a_job_on_one_host_has_no_flows(void **state)
 				.segments = segments,
 				.n_segments = 1,
 				.stop_ns = ENGINE_NEVER };
-	struct routed_job laid;
+	struct routed_job routed;
 	struct fabric f;
 	uint32_t id;
 
 	(void)state;
 	fabric_make(&f);
-	assert_int_equal(routed_job_make(&job, f.hosts, f.topo, f.routes, &laid), 0);
-	assert_int_equal(laid.flows.n, 0);
-	assert_int_equal(laid.footprint.n, 0);
+	assert_int_equal(routed_job_make(&job, f.hosts, f.topo, f.routes, &routed), 0);
+	assert_int_equal(routed.flows.n, 0);
+	assert_int_equal(routed.footprint.n, 0);
 	/* Nothing but traffic that takes no time: an endless loop, refused. */
-	assert_int_equal(routed_job_add(&job, &laid, NULL, 0, ENGINE_PACE_FREE, &id),
+	assert_int_equal(routed_job_add(&job, &routed, NULL, 0, ENGINE_PACE_FREE, &id),
 			 -EINVAL);
-	routed_job_fini(&laid);
+	routed_job_fini(&routed);
 	fabric_fini(&f);
 }
 
@@ -308,8 +308,8 @@ only_links_with_two_jobs_enter_the_joint_problem(void **state)
 		{ .n_hosts_wanted = 2 },
 	};
 	const struct workload workload = { jobs, 3 };
-	struct routed_job laid[2];
-	const struct routed_job *of_job[3] = { &laid[0], NULL, &laid[1] };
+	struct routed_job routed[2];
+	const struct routed_job *of_job[3] = { &routed[0], NULL, &routed[1] };
 	struct work_problem problem;
 	struct fabric f;
 
@@ -317,11 +317,11 @@ only_links_with_two_jobs_enter_the_joint_problem(void **state)
 	fabric_make(&f);
 	assert_int_equal(routed_job_make(&jobs[0],
 					 (uint32_t[]){ f.hosts[0], f.hosts[2] }, f.topo,
-					 f.routes, &laid[0]),
+					 f.routes, &routed[0]),
 			 0);
 	assert_int_equal(routed_job_make(&jobs[2],
 					 (uint32_t[]){ f.hosts[1], f.hosts[3] }, f.topo,
-					 f.routes, &laid[1]),
+					 f.routes, &routed[1]),
 			 0);
 	work_problem_make(&workload, of_job, f.topo, &problem);
 	/* l0>s0, s0>l1, and back. */
@@ -340,8 +340,8 @@ only_links_with_two_jobs_enter_the_joint_problem(void **state)
 	}
 	assert_true(problem.profiles[2] == &jobs[2].profile);
 	work_problem_fini(&problem);
-	routed_job_fini(&laid[0]);
-	routed_job_fini(&laid[1]);
+	routed_job_fini(&routed[0]);
+	routed_job_fini(&routed[1]);
 	fabric_fini(&f);
 }
 

@@ -5,27 +5,9 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
+#include "scheduler/core/advise/advise_constants.h"
 #include "scheduler/core/advise/advise_internal.h"
 #include "scheduler/core/workload/workload.h"
-
-#define DEFAULT_EFFORT_FLOWS 8e6
-
-/* Predictions of every component: one a way to act on it, and one before. */
-#define KEEP_PREDICTIONS 12
-
-#define KEEP_SEEDS     12 /* Runs of each, if the budget allows. */
-#define KEEP_MIN_SEEDS 2
-
-/*
- * What is kept is predicted over so many times the iterations: a shift that
- * nothing corrects may take long to decay.
- */
-#define KEEP_LONGER 4
-
-#define DEFAULT_MAX_SLOWDOWN 1.5
-#define DEFAULT_CANDIDATES   20
-#define DEFAULT_ITERATIONS   50
-#define DEFAULT_RESTARTS     8
 
 const char *const advise_policy_names[N_ADVISE_POLICIES + 1] = { "fair", "cassini",
 								 "antiphase", NULL };
@@ -52,8 +34,8 @@ cost_of(const struct plan *plan, const struct advise_ctx *ctx, uint32_t n_iterat
 static void
 set_effort(struct advise_ctx *ctx, const struct plan *before)
 {
-	double per_run = ctx->opts.effort_flows / KEEP_PREDICTIONS / KEEP_MIN_SEEDS;
-	double n_iterations = (double)KEEP_LONGER * ctx->opts.n_iterations;
+	double per_run = ctx->opts.effort_flows / ADVISE_PREDICTIONS / ADVISE_MIN_SEEDS;
+	double n_iterations = (double)ADVISE_LONGER * ctx->opts.n_iterations;
 	double cost = cost_of(before, ctx, (uint32_t)n_iterations);
 
 	if (cost > per_run)
@@ -61,9 +43,9 @@ set_effort(struct advise_ctx *ctx, const struct plan *before)
 				    fmin(20, ctx->opts.n_iterations));
 	ctx->n_iterations = (uint32_t)n_iterations;
 	cost = cost_of(before, ctx, ctx->n_iterations);
-	ctx->n_seeds = KEEP_MIN_SEEDS;
-	while (ctx->n_seeds < KEEP_SEEDS &&
-	       cost * (ctx->n_seeds + 1) * KEEP_PREDICTIONS <= ctx->opts.effort_flows)
+	ctx->n_seeds = ADVISE_MIN_SEEDS;
+	while (ctx->n_seeds < ADVISE_SEEDS &&
+	       cost * (ctx->n_seeds + 1) * ADVISE_PREDICTIONS <= ctx->opts.effort_flows)
 		ctx->n_seeds++;
 }
 
@@ -127,7 +109,7 @@ is_better_plan(const struct plan *a, const struct plan *b, const struct advise_c
 
 	if (n_contended_jobs(a) < n_contended_jobs(b))
 		return plan_goodput(a, ctx) >= goodput;
-	return plan_goodput(a, ctx) > goodput * (1 + WORTH_FRAC);
+	return plan_goodput(a, ctx) > goodput * (1 + ADVISE_WORTH_FRAC);
 }
 
 static size_t
@@ -236,15 +218,15 @@ advise(const struct workload *workload, struct topo *topo, struct routes *routes
 	int r;
 
 	if (!(ctx.opts.max_slowdown > 0))
-		ctx.opts.max_slowdown = DEFAULT_MAX_SLOWDOWN;
+		ctx.opts.max_slowdown = ADVISE_MAX_SLOWDOWN;
 	if (ctx.opts.n_candidates == 0)
-		ctx.opts.n_candidates = DEFAULT_CANDIDATES;
+		ctx.opts.n_candidates = ADVISE_CANDIDATES;
 	if (ctx.opts.n_iterations == 0)
-		ctx.opts.n_iterations = DEFAULT_ITERATIONS;
+		ctx.opts.n_iterations = ADVISE_ITERATIONS;
 	if (ctx.opts.n_restarts == 0)
-		ctx.opts.n_restarts = DEFAULT_RESTARTS;
+		ctx.opts.n_restarts = ADVISE_RESTARTS;
 	if (!(ctx.opts.effort_flows > 0))
-		ctx.opts.effort_flows = DEFAULT_EFFORT_FLOWS;
+		ctx.opts.effort_flows = ADVISE_EFFORT_FLOWS;
 	r = plan_before(&before, &ctx);
 	if (r < 0)
 		goto out;

@@ -1,12 +1,12 @@
 /*
- * advise.h - where each job should go, and by how much to shift it in time.
+ * advise.h - advice on a workload: where each job goes, and its shift in time.
  *
- * Three policies share one question, so that they can be compared:
+ * Three policies answer the same question, so that they can be compared:
  *
- *	fair       what happens without us: packed placement, no shifts
+ *	fair       the baseline: packed placement, no shifts
  *	cassini    CASSINI (NSDI 2024), see cassini.h and advise_cassini.c
- *	antiphase  placement by predicted goodput (place.h), joint exact shifts
- *	           (joint.h), and no shift that does not pay for itself
+ *	antiphase  placement by predicted goodput (place.h), joint exact shifts (joint.h),
+ *	           and no shift that costs more than it saves
  *
  * Pure: workload and fabric in, advice out; deterministic for a seed.
  */
@@ -37,19 +37,19 @@ extern const char *const advise_policy_names[N_ADVISE_POLICIES + 1];
 struct advise_opts {
 	enum advise_policy policy;
 	uint64_t seed;
-	double max_slowdown;   /* Cap on any one job; 0: 1.5. */
-	uint32_t n_candidates; /* Placements to predict in full; 0: 20. */
-	uint32_t n_iterations; /* To predict over; 0: 50. */
-	unsigned n_restarts;   /* Of the joint solver; 0: 8. */
-	/* Flows that all predictions which are kept may start; 0: 8 million. */
+	double max_slowdown;   /* Cap on any one job; 0: default. */
+	uint32_t n_candidates; /* Placements to predict; 0: default. */
+	uint32_t n_iterations; /* To predict over; 0: default. */
+	unsigned n_restarts;   /* Of the joint solver; 0: default. */
+	/* Flows that all predictions together may start; 0: default. */
 	double effort_flows;
-	/* One a job, borrowed; NULL: none.  Jobs that nobody can delay. */
+	/* By job, borrowed; NULL: none.  Jobs that cannot be delayed. */
 	const bool *is_fixed;
-	/* One a job, borrowed; NULL: none.  Shifts to begin with: those there are. */
+	/* By job, borrowed; NULL: none.  The present shifts, to begin with. */
 	const int64_t *start_us;
 };
 
-/* One link that an advice rests on. */
+/* Evidence: one contended link. */
 struct advice_link {
 	uint32_t link; /* Topology link. */
 	uint32_t n_jobs;
@@ -64,10 +64,10 @@ struct advice {
 	bool placed_by_us; /* It was waiting. */
 	int64_t shift_us;  /* 0 if none is advised. */
 	int64_t slack_us;
-	bool is_phased; /* It is given a phase, be the shift 0; else any will do. */
+	bool is_phased; /* It gets a phase, even if the shift is 0. */
 	enum engine_pacing pacing;
 	double score_before, score_after;       /* Of its worst link. */
-	double slowdown_before, slowdown_after; /* Predicted, against the job alone. */
+	double slowdown_before, slowdown_after; /* Predicted, over isolated. */
 	double gain_low, gain_high;             /* Relative iteration-time saving. */
 	enum reason reason;
 	struct advice_link *links; /* Owned.  Contended links, worst first. */
@@ -85,9 +85,9 @@ struct advice_set {
 };
 
 /*
- * Advises on 'workload'.  Takes nothing.  Returns 0 and a set to be freed with
- * advice_set_free(), or -EHOSTUNREACH.  A job that fits nowhere gets hosts
- * NULL and a reason.
+ * Advises on 'workload', which stays the caller's.  Returns 0 and a set to be freed with
+ * advice_set_free(), or -EHOSTUNREACH.  A job that fits nowhere has hosts NULL and a
+ * reason.
  */
 int advise(const struct workload *workload, struct topo *topo, struct routes *routes,
 	   const struct advise_opts *opts, struct advice_set **ret_set);

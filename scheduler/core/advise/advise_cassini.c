@@ -21,16 +21,11 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/rng.h"
+#include "scheduler/core/advise/advise_constants.h"
 #include "scheduler/core/advise/advise_internal.h"
 #include "scheduler/core/cassini/cassini.h"
 #include "scheduler/core/workload/workload.h"
 #include "topology/topo.h"
-
-/* How late an iteration may be before the paper's agent corrects it. */
-#define DEADBAND_FRAC 0.05
-
-/* How often the host scheduler is asked for another placement. */
-#define MAX_DRAWS 40
 
 /* ---- Placement ------------------------------------------------------------------------ */
 
@@ -42,15 +37,15 @@ static bool
 problem_with(struct plan *plan, const struct advise_ctx *ctx, uint32_t job,
 	     const uint32_t *hosts, struct work_problem *ret_problem)
 {
-	const struct routed_job **laid;
+	const struct routed_job **routed;
 
 	if (place_put(plan->place, job, hosts) < 0)
 		return false;
-	laid = xcalloc(ctx->workload->n + 1, sizeof *laid);
+	routed = xcalloc(ctx->workload->n + 1, sizeof *routed);
 	for (uint32_t j = 0; j < ctx->workload->n; j++)
-		laid[j] = place_laid(plan->place, j);
-	work_problem_make(ctx->workload, laid, ctx->topo, ret_problem);
-	free(laid);
+		routed[j] = place_routed_job(plan->place, j);
+	work_problem_make(ctx->workload, routed, ctx->topo, ret_problem);
+	free(routed);
 	place_remove(plan->place, job);
 	return true;
 }
@@ -100,7 +95,8 @@ cassini_one(struct plan *plan, const struct advise_ctx *ctx, uint32_t job)
 	struct rng rng;
 
 	rng_init_stream(&rng, ctx->opts.seed, job);
-	for (size_t i = 0; i < MAX_DRAWS && offers.n < CASSINI_MAX_CANDIDATES; i++)
+	for (size_t i = 0; i < PLACE_MAX_DRAWS && offers.n < CASSINI_MAX_CANDIDATES;
+	     i++)
 		if (offer(&offers, plan, ctx, job, i, &rng) == -ENOSPC)
 			break;
 	for (size_t i = 0; i < offers.n; i++)
@@ -154,13 +150,13 @@ enum agent {
 static bool
 can_keep_grid(const struct plan *plan, const struct advise_ctx *ctx, uint32_t job)
 {
-	const struct routed_job *laid = place_laid(plan->place, job);
+	const struct routed_job *routed = place_routed_job(plan->place, job);
 
-	for (size_t i = 0; i < laid->footprint.n; i++) {
-		uint32_t link = laid->footprint.entries[i].link;
+	for (size_t i = 0; i < routed->footprint.n; i++) {
+		uint32_t link = routed->footprint.entries[i].link;
 
 		if (plan->excess_bps[link] >
-		    DEADBAND_FRAC * topo_link(ctx->topo, link)->capacity_bps)
+		    ADVISE_DEADBAND_FRAC * topo_link(ctx->topo, link)->capacity_bps)
 			return false;
 	}
 	return true;
@@ -193,7 +189,7 @@ choose_agent(struct plan *plan, const struct advise_ctx *ctx, const struct compo
 
 		set_agent(plan, ctx, c, (enum agent)agent);
 		goodput = goodput_of(plan, ctx, c);
-		if (goodput > best_goodput * (1 + WORTH_FRAC)) {
+		if (goodput > best_goodput * (1 + ADVISE_WORTH_FRAC)) {
 			best = (enum agent)agent;
 			best_goodput = goodput;
 		}

@@ -1,6 +1,6 @@
 /*
- * advise_decision.h - one component while its shifts and pacing are decided;
- * what advise_shift.c and advise_ways.c share.
+ * advise_decision.h - the decision on shifts and pacing of one component, between
+ * advise_shift.c and advise_variants.c.
  */
 #ifndef SCHEDULER_CORE_ADVISE_ADVISE_DECISION_H
 #define SCHEDULER_CORE_ADVISE_ADVISE_DECISION_H
@@ -11,9 +11,9 @@
 #include "lib/base/vec.h"
 #include "scheduler/core/advise/advise_internal.h"
 
-/* A way to act on a component, and what it is predicted to give. */
-struct way {
-	bool is_shifted;            /* Its movable jobs, that is. */
+/* One variant of advice for the component, with its prediction. */
+struct variant {
+	bool is_shifted;            /* The movable jobs are. */
 	enum engine_pacing *pacing; /* Owned.  Of its jobs. */
 	struct prediction prediction;
 	double goodput;  /* Sum of weight / slowdown. */
@@ -29,20 +29,22 @@ struct decision {
 	bool has_movable;
 	int64_t *phase_us, *slack_us; /* Owned.  Of its jobs. */
 	double *excess_bps;           /* Owned.  Of its links, at those phases. */
-	VEC(struct way) ways; /* By how little they ask; the first asks nothing. */
+	VEC(struct variant)
+	variants; /* The least intrusive first; the first is: nothing. */
 };
 
-/* Whether job number i of the component starts at its phase in this way. */
-bool way_is_phased(const struct decision *d, const struct way *way, size_t i);
+/* True if job i of the component starts at its phase in this variant. */
+bool variant_is_phased(const struct decision *d, const struct variant *variant,
+		       size_t i);
 
 /*
- * Predicts all ways worth trying: nothing, the shifts alone, turns at a gate
- * for as many jobs as a load threshold lets in, and the grid.
+ * Predicts all variants worth trying: nothing, shifts only, a gate for as many jobs as a
+ * load threshold lets in, and the grid.
  */
-void ways_predict(struct decision *d);
-void ways_fini(struct decision *d);
+void variants_predict(struct decision *d);
+void variants_fini(struct decision *d);
 
-/* The index of the best way that harms nobody and pays. */
-size_t ways_choose(const struct decision *d);
+/* The index of the best variant that harms no job and pays. */
+size_t variants_choose(const struct decision *d);
 
 #endif

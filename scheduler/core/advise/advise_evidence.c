@@ -1,10 +1,9 @@
 /*
- * advise_evidence.c - from plans to the advice that is handed out: links, scores,
- * expected gain, reason.
+ * advise_evidence.c - from plans to advice: links, scores, expected gain, reason.
  *
- * A link's score is 1 - E / C, as in CASSINI's Table 1.  'Before' is the mean
- * over all phases, since nobody controls them without us (chance.h); 'after'
- * is at the plan's phases.
+ * A link's score is 1 - E / C, as in CASSINI's Table 1.  'Before' is the mean over all
+ * phases, as they are random without advice (random_phase.h); 'after' is at the plan's
+ * phases.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -12,11 +11,10 @@
 #include "lib/base/alloc.h"
 #include "lib/base/sort.h"
 #include "lib/base/vec.h"
+#include "scheduler/core/advise/advise_constants.h"
 #include "scheduler/core/advise/advise_internal.h"
 #include "scheduler/core/workload/workload.h"
 #include "topology/topo.h"
-
-#define NONE_FRAC 0.01 /* Excess under this share of the capacity is none. */
 
 /* ---- Links ----------------------------------------------------------------------------- */
 
@@ -38,11 +36,11 @@ static void
 contended_links(const struct plan *where, const struct plan *plan,
 		const struct advise_ctx *ctx, uint32_t job, struct advice *advice)
 {
-	const struct routed_job *laid = place_laid(where->place, job);
+	const struct routed_job *routed = place_routed_job(where->place, job);
 	VEC(struct advice_link) links = VEC_EMPTY;
 
-	for (size_t i = 0; laid && i < laid->footprint.n; i++) {
-		uint32_t link = laid->footprint.entries[i].link;
+	for (size_t i = 0; routed && i < routed->footprint.n; i++) {
+		uint32_t link = routed->footprint.entries[i].link;
 		double capacity_bps = topo_link(ctx->topo, link)->capacity_bps;
 		double before_bps = place_excess_bps(where->place, link);
 		double after_bps = plan->excess_bps[link];
@@ -65,18 +63,18 @@ contended_links(const struct plan *where, const struct plan *plan,
 	advice->n_links = links.n;
 }
 
-/* The worst score of the links that a job has in a plan, at its phases or by chance. */
+/* The worst score of the links that a job has in a plan, at its phases or at random ones. */
 static double
 worst_score(const struct plan *plan, const struct advise_ctx *ctx, uint32_t job,
-	    bool is_by_chance)
+	    bool is_random)
 {
-	const struct routed_job *laid = place_laid(plan->place, job);
+	const struct routed_job *routed = place_routed_job(plan->place, job);
 	double worst = 1;
 
-	for (size_t i = 0; laid && i < laid->footprint.n; i++) {
-		uint32_t link = laid->footprint.entries[i].link;
-		double excess_bps = is_by_chance ? place_excess_bps(plan->place, link)
-						 : plan->excess_bps[link];
+	for (size_t i = 0; routed && i < routed->footprint.n; i++) {
+		uint32_t link = routed->footprint.entries[i].link;
+		double excess_bps = is_random ? place_excess_bps(plan->place, link)
+					      : plan->excess_bps[link];
 
 		if (!place_is_exceedable(plan->place, link))
 			continue;
@@ -89,12 +87,12 @@ worst_score(const struct plan *plan, const struct advise_ctx *ctx, uint32_t job,
 static bool
 shares_any_link(const struct plan *plan, uint32_t job)
 {
-	const struct routed_job *laid = place_laid(plan->place, job);
+	const struct routed_job *routed = place_routed_job(plan->place, job);
 
-	for (size_t i = 0; laid && i < laid->footprint.n; i++) {
+	for (size_t i = 0; routed && i < routed->footprint.n; i++) {
 		size_t n;
 
-		(void)place_loads(plan->place, laid->footprint.entries[i].link, &n);
+		(void)place_loads(plan->place, routed->footprint.entries[i].link, &n);
 		if (n > 1)
 			return true;
 	}
@@ -109,9 +107,10 @@ reason_of_shift(const struct advice *advice)
 {
 	if (advice->shift_us == 0)
 		return REASON_REFERENCE;
-	if (advice->score_after >= 1 - NONE_FRAC)
+	if (advice->score_after >= 1 - ADVISE_NO_EXCESS_FRAC)
 		return REASON_INTERLEAVED;
-	return 1 - advice->score_after < 0.9 * (1 - advice->score_before)
+	return 1 - advice->score_after <
+			       ADVISE_REDUCED_FRAC * (1 - advice->score_before)
 		       ? REASON_REDUCED
 		       : REASON_NO_ROOM;
 }
@@ -131,7 +130,7 @@ reason_of(const struct plan *before, const struct plan *plan,
 		free(packed.links);
 		if (advice->placed_by_us && was_contended)
 			return REASON_PLACED_APART;
-		return shares_any_link(plan, job) ? REASON_FITS : REASON_ALONE;
+		return shares_any_link(plan, job) ? REASON_FITS : REASON_ISOLATED;
 	}
 	if (plan->why[job] != N_REASONS)
 		return plan->why[job];

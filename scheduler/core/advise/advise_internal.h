@@ -5,9 +5,9 @@
  *	advise_plan.c      plans: a placement with its components and prediction
  *	advise_place.c     where waiting jobs go
  *	advise_shift.c     shifts and pacing of one component, by prediction
- *	advise_ways.c      what each way to act on them is predicted to give
+ *	advise_ways.c      what each variant to act on them is predicted to give
  *	advise_cassini.c   CASSINI's placement and shifts
- *	advise_evidence.c  from plans to the advice that is handed out
+ *	advise_evidence.c  from plans to advice
  */
 #ifndef SCHEDULER_CORE_ADVISE_ADVISE_INTERNAL_H
 #define SCHEDULER_CORE_ADVISE_ADVISE_INTERNAL_H
@@ -23,12 +23,6 @@
 
 struct work_job;
 
-/* Goodput that more intrusive advice has to gain over less intrusive advice. */
-#define WORTH_FRAC 1e-3
-
-/* What a job may lose by rounding and chance before it counts as harmed. */
-#define HARM_FRAC 0.01
-
 struct plan;
 
 /* One question, with what all answers to it share. */
@@ -39,13 +33,13 @@ struct advise_ctx {
 	struct advise_opts opts;         /* Defaults filled in. */
 	uint32_t n_seeds;                /* Runs of every prediction that is kept. */
 	uint32_t n_iterations;           /* Of those. */
-	const struct plan *reference; /* Nobody is to be harmed against it, or NULL. */
+	const struct plan
+		*reference; /* No job is to be worse off than in it; or NULL. */
 };
 
 /*
- * Jobs that links which can be exceeded tie together, directly or through
- * others, and those links.  A job whose own flows can exceed a link is one by
- * itself.
+ * Jobs connected by links that they can exceed, directly or through others, and those
+ * links.  A job whose own flows can exceed a link is a component by itself.
  */
 struct component {
 	uint32_t *jobs; /* Owned.  Ascending. */
@@ -65,12 +59,12 @@ struct components {
 	size_t n;
 };
 
-/* What is to be done, and what it will give. */
+/* Places, phases and pacing, with their prediction. */
 struct plan {
 	struct place *place; /* Owned. */
 	int64_t *phase_us;   /* Owned.  A job: its start on the workload's clock. */
 	int64_t *slack_us;   /* Owned.  A job: half width of its phase's optimum. */
-	bool *is_phased;     /* Owned.  A job: else its phase is left to chance. */
+	bool *is_phased;     /* Owned.  A job: else its phase is random. */
 	enum engine_pacing *pacing; /* Owned.  A job. */
 	double *slowdown;           /* Owned.  Job j in run s: [j * n_seeds + s]. */
 	double *excess_bps;         /* Owned.  A link, at those phases. */
@@ -103,7 +97,7 @@ void component_problem_make(const struct component *component,
 			    struct component_problem *ret_problem);
 void component_problem_fini(struct component_problem *problem);
 
-/* Jobs of a component as predict() wants them, all left to chance and free. */
+/* Jobs of a component as predict() wants them, all with random phases and free. */
 struct predict_job *component_predict_jobs(const struct component *component,
 					   const struct place *place,
 					   const struct advise_ctx *ctx);
@@ -118,7 +112,7 @@ void plan_predict(struct plan *plan, const struct advise_ctx *ctx);
 void plan_predict_component(struct plan *plan, const struct advise_ctx *ctx,
 			    const struct component *component);
 
-/* How much a job may be slowed down that is slowed down by 'before' without us. */
+/* The largest slowdown of a job that has slowdown 'before' in the baseline. */
 double plan_limit(const struct advise_ctx *ctx, double before);
 /* Mean slowdown of a job, 0 if it is not placed. */
 double plan_slowdown(const struct plan *plan, const struct advise_ctx *ctx,

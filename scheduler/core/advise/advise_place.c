@@ -6,24 +6,10 @@
 #include <stdlib.h>
 
 #include "lib/base/alloc.h"
+#include "scheduler/core/advise/advise_constants.h"
 #include "scheduler/core/advise/advise_internal.h"
 #include "scheduler/core/workload/workload.h"
 #include "topology/topo.h"
-
-/* What the second stage may cost in all, in flows that the engine starts. */
-#define JUDGE_BUDGET 3e6
-
-/* Neighbours, nearest first, that one candidate is judged with. */
-#define JUDGE_MAX_JOBS 24
-
-/* Runs of each candidate. */
-#define JUDGE_SEEDS 2
-
-/* What a job beyond the cap takes off a candidate, over its weight. */
-#define BEYOND_CAP 100
-
-/* Moves of the local search for one job, in flows laid. */
-#define SEARCH_FLOWS 20000
 
 /* ---- Order --------------------------------------------------------------------------- */
 
@@ -118,8 +104,8 @@ goodput_gained(const struct judge *judge, const struct component *component,
 
 		sum += weight / slowdown;
 		if (slowdown > fmax(judge->ctx->opts.max_slowdown,
-				    judge->slowdown[j] * (1 + HARM_FRAC)))
-			sum -= BEYOND_CAP * weight;
+				    judge->slowdown[j] * (1 + ADVISE_HARM_FRAC)))
+			sum -= PLACE_BEYOND_CAP * weight;
 		if (j != job)
 			sum -= weight / judge->slowdown[j];
 	}
@@ -139,7 +125,7 @@ apply_shifts(const struct component *component, const struct judge *judge,
 	BUG_ON(!result);
 	for (size_t i = 0; i < component->n_jobs; i++) {
 		jobs[i].shift_us = result->shift_us[i];
-		jobs[i].is_left_to_chance = false;
+		jobs[i].has_random_phase = false;
 		jobs[i].pacing = ENGINE_PACE_GATE;
 	}
 	joint_result_free(result);
@@ -152,15 +138,16 @@ judge_here(const struct judge *judge, uint32_t job, struct component *ret_compon
 	   struct prediction *ret_prediction, double *ret_cost)
 {
 	const struct advise_ctx *ctx = judge->ctx;
-	struct predict_opts opts = { ctx->opts.seed, JUDGE_SEEDS,
+	struct predict_opts opts = { ctx->opts.seed, PLACE_JUDGE_SEEDS,
 				     ctx->opts.n_iterations };
 	struct predict_job *jobs;
 	struct prediction shifted;
 	double gained, gained_shifted;
 
-	component_around(judge->plan->place, ctx, job, JUDGE_MAX_JOBS, ret_component);
+	component_around(judge->plan->place, ctx, job, PLACE_JUDGE_MAX_JOBS,
+			 ret_component);
 	jobs = component_predict_jobs(ret_component, judge->plan->place, ctx);
-	*ret_cost = 2 * JUDGE_SEEDS *
+	*ret_cost = 2 * PLACE_JUDGE_SEEDS *
 		    predict_cost(jobs, ret_component->n_jobs, opts.n_iterations);
 	predict(jobs, ret_component->n_jobs, ctx->topo, &opts, ret_prediction);
 	gained = goodput_gained(judge, ret_component, ret_prediction, job);
@@ -237,7 +224,7 @@ predicted_one(struct judge *judge, uint32_t job)
 	const struct advise_ctx *ctx = judge->ctx;
 	uint32_t n_hosts = ctx->workload->jobs[job].n_hosts_wanted;
 	struct place_candidates candidates;
-	size_t n_tries = SEARCH_FLOWS / n_hosts;
+	size_t n_tries = PLACE_SEARCH_FLOWS / n_hosts;
 
 	if (n_tries > 400)
 		n_tries = 400;
@@ -261,7 +248,7 @@ predict_in_order(struct plan *plan, const struct advise_ctx *ctx, const uint32_t
 		.plan = plan,
 		.ctx = ctx,
 		.slowdown = xcalloc(ctx->workload->n + 1, sizeof(double)),
-		.budget = JUDGE_BUDGET / (double)(n ? n : 1),
+		.budget = PLACE_JUDGE_FLOWS / (double)(n ? n : 1),
 	};
 
 	for (size_t j = 0; j < ctx->workload->n; j++)

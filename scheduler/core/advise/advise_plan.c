@@ -8,6 +8,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/sort.h"
 #include "lib/base/vec.h"
+#include "scheduler/core/advise/advise_constants.h"
 #include "scheduler/core/advise/advise_internal.h"
 #include "scheduler/core/workload/workload.h"
 #include "topology/topo.h"
@@ -59,10 +60,11 @@ walk(const struct place *place, const struct advise_ctx *ctx, uint32_t job,
 	is_seen[job] = true;
 	vec_push(&jobs, job);
 	for (size_t next = 0; next < jobs.n; next++) {
-		const struct routed_job *laid = place_laid(place, jobs.items[next]);
+		const struct routed_job *routed =
+			place_routed_job(place, jobs.items[next]);
 
-		for (size_t i = 0; i < laid->footprint.n; i++) {
-			uint32_t link = laid->footprint.entries[i].link;
+		for (size_t i = 0; i < routed->footprint.n; i++) {
+			uint32_t link = routed->footprint.entries[i].link;
 			const struct place_load *loads;
 			size_t n;
 
@@ -105,7 +107,7 @@ components_make(const struct place *place, const struct advise_ctx *ctx,
 	for (uint32_t j = 0; j < ctx->workload->n; j++) {
 		struct component component;
 
-		if (is_seen[j] || !place_laid(place, j))
+		if (is_seen[j] || !place_routed_job(place, j))
 			continue;
 		walk(place, ctx, j, tie, SIZE_MAX, is_seen, &component);
 		if (component.n_links)
@@ -186,8 +188,8 @@ component_predict_jobs(const struct component *component, const struct place *pl
 	for (size_t i = 0; i < component->n_jobs; i++)
 		jobs[i] = (struct predict_job){
 			.job = &ctx->workload->jobs[component->jobs[i]],
-			.laid = place_laid(place, component->jobs[i]),
-			.is_left_to_chance = true,
+			.routed = place_routed_job(place, component->jobs[i]),
+			.has_random_phase = true,
 			.pacing = ENGINE_PACE_FREE,
 		};
 	return jobs;
@@ -266,7 +268,7 @@ plan_predict_component(struct plan *plan, const struct advise_ctx *ctx,
 
 	for (size_t k = 0; k < c->n_jobs; k++) {
 		jobs[k].shift_us = plan->phase_us[c->jobs[k]];
-		jobs[k].is_left_to_chance = !plan->is_phased[c->jobs[k]];
+		jobs[k].has_random_phase = !plan->is_phased[c->jobs[k]];
 		jobs[k].pacing = plan->pacing[c->jobs[k]];
 	}
 	predict(jobs, c->n_jobs, ctx->topo, &opts, &prediction);
@@ -288,7 +290,7 @@ plan_predict(struct plan *plan, const struct advise_ctx *ctx)
 double
 plan_limit(const struct advise_ctx *ctx, double before)
 {
-	return fmax(ctx->opts.max_slowdown, before * (1 + HARM_FRAC));
+	return fmax(ctx->opts.max_slowdown, before * (1 + ADVISE_HARM_FRAC));
 }
 
 double
@@ -296,7 +298,7 @@ plan_slowdown(const struct plan *plan, const struct advise_ctx *ctx, uint32_t jo
 {
 	double sum = 0;
 
-	if (!place_laid(plan->place, job))
+	if (!place_routed_job(plan->place, job))
 		return 0;
 	for (uint32_t s = 0; s < ctx->n_seeds; s++)
 		sum += plan->slowdown[(size_t)job * ctx->n_seeds + s];

@@ -1,42 +1,36 @@
 /*
- * advise_shift.c - shifts and pacing of a component.
+ * advise_shift.c - shifts and pacing of a component, chosen by prediction.
  *
- * The joint solver says which shifts leave the least excess.  Whether that is
- * worth anything is for the engine to say: jitter makes a shift that nothing
- * corrects decay, a rigid grid makes late jobs wait for their next slot, and
- * turns at a gate can convoy where many links are loaded (interleaving, on
- * actuation).  So the ways to act on the shifts are predicted
- * (advise_ways.c), and the best is taken that harms nobody beyond the cap and pays
- * for its own delay.
+ * The joint solver finds the shifts with the least excess.  Whether these pay is for the
+ * engine to say: a shift without corrections decays with jitter, a rigid grid makes late
+ * jobs wait for their next slot, and a gate can make convoys where many links are loaded.
+ * So the variants of advice are predicted (advise_variants.c), and the best is taken that
+ * pays for its own delay and harms no job beyond the cap.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/alloc.h"
+#include "scheduler/core/advise/advise_constants.h"
 #include "scheduler/core/advise/advise_decision.h"
 #include "scheduler/core/advise/random_phase.h"
 #include "scheduler/core/solve/pair.h"
 #include "scheduler/core/workload/workload.h"
 #include "topology/topo.h"
 
-/* A shift whose bound is under this share of a link's capacity is worthless. */
-#define WORTHLESS_FRAC 0.01
-
-/* Excess under this share of the capacity is as good as none. */
-#define NONE_FRAC 0.01
-
 /* ---- What a shift could do --------------------------------------------------- */
 
+/* True if no shift of the job against any peer can gain enough. */
 static bool
 is_shift_worthless(const struct place *place, const struct advise_ctx *ctx,
 		   uint32_t job)
 {
-	const struct routed_job *laid = place_laid(place, job);
+	const struct routed_job *routed = place_routed_job(place, job);
 	const struct work_job *jobs = ctx->workload->jobs;
 
-	for (size_t i = 0; i < laid->footprint.n; i++) {
-		const struct footprint_entry *e = &laid->footprint.entries[i];
+	for (size_t i = 0; i < routed->footprint.n; i++) {
+		const struct footprint_entry *e = &routed->footprint.entries[i];
 		double capacity_bps = topo_link(ctx->topo, e->link)->capacity_bps;
 		const struct place_load *loads;
 		size_t n;
@@ -51,7 +45,7 @@ is_shift_worthless(const struct place *place, const struct advise_ctx *ctx,
 				    &(struct pair_job){ &jobs[job].profile, e->factor },
 				    &(struct pair_job){ &jobs[loads[k].job].profile,
 							loads[k].factor }) >
-			    WORTHLESS_FRAC * capacity_bps)
+			    ADVISE_WORTHLESS_FRAC * capacity_bps)
 				return false;
 		}
 	}
@@ -59,7 +53,7 @@ is_shift_worthless(const struct place *place, const struct advise_ctx *ctx,
 }
 
 /*
- * All shifts of a component may be moved together; of all ways to do so that
+ * All shifts of a component may be moved together; of all variants to do so that
  * leave one job undelayed, takes the one with the least weighted delay.
  */
 static void
@@ -175,19 +169,21 @@ worst_excess_frac(const struct decision *d, uint32_t job, bool is_after)
 
 /* Why a job of a component that is not shifted is left as it is. */
 static enum reason
-reason_unshifted(const struct decision *d, const struct way *chosen, size_t i)
+reason_unshifted(const struct decision *d, const struct variant *chosen, size_t i)
 {
 	uint32_t job = d->component->jobs[i];
 
 	if (!d->is_movable[i])
 		return is_unpaced(d, i) ? REASON_NOT_PACED : REASON_PERIODS_UNRELATED;
-	for (size_t w = 1; w < d->ways.n; w++)
-		if (d->ways.items[w].harmed == job && d->ways.items[w].pays &&
-		    d->ways.items[w].goodput > chosen->goodput * (1 + WORTH_FRAC))
+	for (size_t w = 1; w < d->variants.n; w++)
+		if (d->variants.items[w].harmed == job && d->variants.items[w].pays &&
+		    d->variants.items[w].goodput >
+			    chosen->goodput * (1 + ADVISE_WORTH_FRAC))
 			return REASON_CAP;
 	if (chosen->pacing[i] == ENGINE_PACE_GATE)
 		return REASON_TAKES_TURNS;
-	if (worst_excess_frac(d, job, true) > 0.5 * worst_excess_frac(d, job, false))
+	if (worst_excess_frac(d, job, true) >
+	    ADVISE_HALVED_FRAC * worst_excess_frac(d, job, false))
 		return REASON_NO_ROOM;
 	return REASON_DOES_NOT_PAY;
 }
@@ -204,15 +200,15 @@ reason_shifted(const struct decision *d, size_t i)
 		return is_unpaced(d, i) ? REASON_REFERENCE : REASON_PERIODS_UNRELATED;
 	if (advise_delay_us(wj, d->phase_us[i]) == 0)
 		return REASON_REFERENCE;
-	if (after <= NONE_FRAC)
+	if (after <= ADVISE_NO_EXCESS_FRAC)
 		return REASON_INTERLEAVED;
-	return after < 0.9 * before ? REASON_REDUCED : REASON_NO_ROOM;
+	return after < ADVISE_REDUCED_FRAC * before ? REASON_REDUCED : REASON_NO_ROOM;
 }
 
 /* ---- Deciding ------------------------------------------------------------------------- */
 
 static void
-carry_out(struct decision *d, const struct way *way)
+carry_out(struct decision *d, const struct variant *variant)
 {
 	const struct component *c = d->component;
 	struct plan *plan = d->plan;
@@ -220,19 +216,19 @@ carry_out(struct decision *d, const struct way *way)
 
 	for (size_t i = 0; i < c->n_jobs; i++) {
 		uint32_t job = c->jobs[i];
-		bool is_phased = way_is_phased(d, way, i);
+		bool is_phased = variant_is_phased(d, variant, i);
 
 		plan->is_phased[job] = is_phased;
 		plan->phase_us[job] = is_phased ? d->phase_us[i] : 0;
 		plan->slack_us[job] = is_phased ? d->slack_us[i] : 0;
-		plan->pacing[job] = way->pacing[i];
-		plan->why[job] = way->is_shifted ? reason_shifted(d, i)
-						 : reason_unshifted(d, way, i);
+		plan->pacing[job] = variant->pacing[i];
+		plan->why[job] = variant->is_shifted ? reason_shifted(d, i)
+						     : reason_unshifted(d, variant, i);
 		memcpy(&plan->slowdown[job * n_seeds],
-		       &way->prediction.slowdown[i * n_seeds],
+		       &variant->prediction.slowdown[i * n_seeds],
 		       n_seeds * sizeof(double));
 	}
-	for (size_t i = 0; i < c->n_links && way->is_shifted; i++)
+	for (size_t i = 0; i < c->n_links && variant->is_shifted; i++)
 		plan->excess_bps[c->links[i]] = d->excess_bps[i];
 }
 
@@ -259,9 +255,9 @@ decide(struct plan *plan, const struct advise_ctx *ctx, const struct component *
 		d.excess_bps[i] = place_excess_bps(plan->place, c->links[i]);
 	if (d.has_movable)
 		solve_shifts(&d);
-	ways_predict(&d);
-	carry_out(&d, &d.ways.items[ways_choose(&d)]);
-	ways_fini(&d);
+	variants_predict(&d);
+	carry_out(&d, &d.variants.items[variants_choose(&d)]);
+	variants_fini(&d);
 	free(d.is_movable);
 	free(d.phase_us);
 	free(d.slack_us);

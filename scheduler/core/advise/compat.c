@@ -7,15 +7,13 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
+#include "scheduler/core/advise/advise_constants.h"
 #include "scheduler/core/advise/random_phase.h"
 #include "scheduler/core/cassini/cassini.h"
 #include "scheduler/core/cassini/circle.h"
 #include "scheduler/core/profile/profile.h"
 #include "scheduler/core/solve/joint.h"
 #include "scheduler/core/solve/step.h"
-
-/* Excess below this share of the capacity is none. */
-#define NEARLY_NONE 1e-3
 
 const char *const compat_solver_names[N_COMPAT_SOLVERS + 1] = { "exact", "cassini",
 								NULL };
@@ -152,7 +150,7 @@ reason_for(const struct compat *compat, const struct compat_job *jobs,
 		peaks_bps += profile_peak_bps(jobs[j].profile) * jobs[j].factor;
 	if (peaks_bps <= capacity_bps)
 		return REASON_FITS;
-	if (1 - compat->score <= NEARLY_NONE)
+	if (1 - compat->score <= ADVISE_NEARLY_NONE_FRAC)
 		return REASON_INTERLEAVED;
 	if (compat->bound_frac < COMPAT_WORTHLESS_FRAC &&
 	    are_uneven(jobs, compat->n_jobs, capacity_bps))

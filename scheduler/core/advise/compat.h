@@ -1,17 +1,17 @@
 /*
- * compat.h - would these jobs get along on one link?
+ * compat.h - compatibility of jobs on one link.
  *
- * The question of 'antiphase compat': given the profiles of some jobs and the
- * capacity of a link that all of them cross, how well do they fit as they are,
- * by how much should each be shifted, and is shifting worth anything at all?
+ * Answers 'antiphase compat': given the profiles of some jobs and the capacity of a link
+ * that all of them cross, how well they fit as they are, by how much to shift each, and
+ * whether shifts are worth anything.
  *
  *	score_before   all jobs start together, as their profiles have it
- *	score_chance   nobody aligns them: the mean over all shifts (chance.h)
+ *	score_chance   random phases: the mean over all shifts (random_phase.h)
  *	score          at the shifts found
  *
  * each as 1 - (mean excess) / C, exactly, whichever solver found the shifts.
  *
- * No shifts whatever can beat chance by more than
+ * No shifts can beat random phases by more than
  *
  *	bound = sum over j > 1 of (g_j / 4) min(V_j, V_1 + .. + V_(j-1)),
  *	V_j = TV_j / T_j,   g_j = gcd(T_j, lcm(T_1 .. T_(j-1)))
@@ -19,7 +19,7 @@
  * in bits per second, TV being the total variation of a job's demand over one
  * iteration.  For two jobs this is the g/4 bound.  For more it is that bound
  * applied to one job after the other: with jobs 1 to j-1 in place and those
- * after j left to chance, the mean excess as a function of job j's shift has
+ * after j at random phases, the mean excess as a function of job j's shift has
  * the period g_j and a slope of at most V_j (or of the sum of the others, as
  * shifting j is shifting all those), so it stays within g_j / 4 times that of
  * its mean.  Any order of the jobs would do; the one with the largest V comes
@@ -35,12 +35,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "scheduler/core/advise/advise_constants.h"
 #include "scheduler/core/advise/reason.h"
 
 struct profile;
 
-/* A bound below this share of the capacity means: shifting is not worth it. */
-#define COMPAT_WORTHLESS_FRAC 0.01
+/* With a bound below this share of the capacity, shifts are worthless. */
+#define COMPAT_WORTHLESS_FRAC ADVISE_WORTHLESS_FRAC
 
 enum compat_solver {
 	COMPAT_EXACT,   /* joint.h */
@@ -75,7 +76,7 @@ struct compat {
  * REASON_INTERLEAVED       at these shifts (nearly) nothing is in excess
  * REASON_PERIODS_UNRELATED the bound is below COMPAT_WORTHLESS_FRAC, and would
  *                          not be if the periods were equal
- * REASON_REDUCED           better than chance by at least that
+ * REASON_REDUCED           better than random phases by at least that
  * REASON_NO_ROOM           not so
  *
  * Release with compat_fini().  Returns 0, or -EINVAL for a capacity or factor

@@ -4,12 +4,10 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/sort.h"
+#include "scheduler/core/advise/advise_constants.h"
 #include "scheduler/core/advise/place_internal.h"
 #include "scheduler/core/solve/pair.h"
 #include "topology/topo.h"
-
-/* The part of the mean excess that is counted although a shift may remove it. */
-#define RESIDUE_FRAC 0.1
 
 struct place *
 place_new(struct topo *topo, struct routes *routes, const struct workload *workload)
@@ -40,11 +38,11 @@ place_free(struct place *place)
 		return;
 	for (uint32_t l = 0; l < topo_n_links(place->topo); l++) {
 		vec_free(&place->links[l].loads);
-		random_phase_fini(&place->links[l].chance);
+		random_phase_fini(&place->links[l].phases);
 	}
 	for (size_t j = 0; j < place->n_jobs; j++) {
 		free(place->jobs[j].hosts);
-		routed_job_fini(&place->jobs[j].laid);
+		routed_job_fini(&place->jobs[j].routed);
 	}
 	place_groups_fini(place);
 	free(place->free_slots);
@@ -68,7 +66,7 @@ link_cost(double load_bps, double mu_bps, double gain_bps, double capacity_bps)
 		least_bps = mu_bps - gain_bps;
 	if (least_bps < 0)
 		least_bps = 0;
-	return (least_bps + RESIDUE_FRAC * mu_bps) / capacity_bps;
+	return (least_bps + PLACE_RESIDUE_FRAC * mu_bps) / capacity_bps;
 }
 
 static double
@@ -99,8 +97,8 @@ place_link_now(const struct place *place, uint32_t link)
 						    &l->loads.items[k]);
 		gain_bps += best_bps;
 	}
-	return link_cost(l->mean_bps, random_phase_excess_bps(&l->chance), gain_bps,
-			 l->chance.capacity_bps);
+	return link_cost(l->mean_bps, random_phase_excess_bps(&l->phases), gain_bps,
+			 l->phases.capacity_bps);
 }
 
 double
@@ -127,7 +125,7 @@ place_link_with(const struct place *place, uint32_t link, uint32_t job, double f
 		return link_cost(factor * new->mean_bps, mu_bps, 0, capacity_bps);
 	}
 	*ret_exceedable = true;
-	mu_bps = random_phase_excess_with_bps(&l->chance, profile, factor);
+	mu_bps = random_phase_excess_with_bps(&l->phases, profile, factor);
 	for (size_t i = 0; i < l->loads.n; i++)
 		gain_bps += shift_bound_bps(place, &load, &l->loads.items[i]);
 	return link_cost(l->mean_bps + factor * new->mean_bps, mu_bps, gain_bps,
@@ -161,8 +159,9 @@ refresh_worst(struct place *place, uint32_t job)
 	struct place_job *pj = &place->jobs[job];
 
 	pj->worst = 0;
-	for (size_t i = 0; i < pj->laid.footprint.n; i++) {
-		double cost = place_link_now(place, pj->laid.footprint.entries[i].link);
+	for (size_t i = 0; i < pj->routed.footprint.n; i++) {
+		double cost =
+			place_link_now(place, pj->routed.footprint.entries[i].link);
 
 		if (cost > pj->worst)
 			pj->worst = cost;
@@ -193,10 +192,10 @@ load_link(struct place *place, uint32_t link, uint32_t job, double factor)
 	struct place_link *l = &place->links[link];
 
 	if (l->loads.n == 0)
-		random_phase_init(&l->chance,
+		random_phase_init(&l->phases,
 				  topo_link(place->topo, link)->capacity_bps);
 	vec_push(&l->loads, ((struct place_load){ job, factor }));
-	random_phase_add(&l->chance, &place->workload->jobs[job].profile, factor);
+	random_phase_add(&l->phases, &place->workload->jobs[job].profile, factor);
 	l->mean_bps += factor * place->jobs[job].mean_bps;
 	l->peak_bps += factor * place->jobs[job].peak_bps;
 }
@@ -207,7 +206,7 @@ unload_link(struct place *place, uint32_t link, uint32_t job)
 {
 	struct place_link old = place->links[link];
 
-	random_phase_fini(&old.chance);
+	random_phase_fini(&old.phases);
 	place->links[link] = (struct place_link){ 0 };
 	for (size_t i = 0; i < old.loads.n; i++)
 		if (old.loads.items[i].job != job)
@@ -224,7 +223,7 @@ place_put(struct place *place, uint32_t job, const uint32_t *hosts)
 	int r;
 
 	BUG_ON(pj->is_put);
-	r = routed_job_make(wj, hosts, place->topo, place->routes, &pj->laid);
+	r = routed_job_make(wj, hosts, place->topo, place->routes, &pj->routed);
 	if (r < 0)
 		return r;
 	pj->is_put = true;
@@ -234,10 +233,10 @@ place_put(struct place *place, uint32_t job, const uint32_t *hosts)
 		place->free_slots[hosts[i]] -= wj->slots_per_host;
 		place->n_guests[hosts[i]]++;
 	}
-	for (size_t i = 0; i < pj->laid.footprint.n; i++)
-		load_link(place, pj->laid.footprint.entries[i].link, job,
-			  pj->laid.footprint.entries[i].factor);
-	refresh_neighbours(place, &pj->laid.footprint);
+	for (size_t i = 0; i < pj->routed.footprint.n; i++)
+		load_link(place, pj->routed.footprint.entries[i].link, job,
+			  pj->routed.footprint.entries[i].factor);
+	refresh_neighbours(place, &pj->routed.footprint);
 	return 0;
 }
 
@@ -252,10 +251,10 @@ place_remove(struct place *place, uint32_t job)
 		place->free_slots[pj->hosts[i]] += wj->slots_per_host;
 		place->n_guests[pj->hosts[i]]--;
 	}
-	for (size_t i = 0; i < pj->laid.footprint.n; i++)
-		unload_link(place, pj->laid.footprint.entries[i].link, job);
-	refresh_neighbours(place, &pj->laid.footprint);
-	routed_job_fini(&pj->laid);
+	for (size_t i = 0; i < pj->routed.footprint.n; i++)
+		unload_link(place, pj->routed.footprint.entries[i].link, job);
+	refresh_neighbours(place, &pj->routed.footprint);
+	routed_job_fini(&pj->routed);
 	free(pj->hosts);
 	pj->hosts = NULL;
 	pj->worst = 0;
@@ -283,9 +282,9 @@ place_hosts(const struct place *place, uint32_t job)
 }
 
 const struct routed_job *
-place_laid(const struct place *place, uint32_t job)
+place_routed_job(const struct place *place, uint32_t job)
 {
-	return place->jobs[job].is_put ? &place->jobs[job].laid : NULL;
+	return place->jobs[job].is_put ? &place->jobs[job].routed : NULL;
 }
 
 const struct place_load *
@@ -300,7 +299,7 @@ place_is_exceedable(const struct place *place, uint32_t link)
 {
 	const struct place_link *l = &place->links[link];
 
-	return l->loads.n > 0 && l->peak_bps > PLACE_FULL_FRAC * l->chance.capacity_bps;
+	return l->loads.n > 0 && l->peak_bps > PLACE_FULL_FRAC * l->phases.capacity_bps;
 }
 
 double
@@ -308,5 +307,5 @@ place_excess_bps(const struct place *place, uint32_t link)
 {
 	const struct place_link *l = &place->links[link];
 
-	return l->loads.n > 0 ? random_phase_excess_bps(&l->chance) : 0;
+	return l->loads.n > 0 ? random_phase_excess_bps(&l->phases) : 0;
 }

@@ -1,24 +1,23 @@
 /*
- * place.h - who is where, what each link carries, and where a job could go.
+ * place.h - jobs on hosts, loads on links, and places for another job.
  *
- * A 'struct place' is a fabric with some jobs of a workload put on it: free
- * slots a host, loads a link.  It packs a waiting job as a scheduler without
- * us would (place_pack), and searches for places that lose less
- * (place_search).  The search ranks by a cheap bound; predict.h then judges
- * the best few in full (interleaving, "rank in two stages").
+ * A 'struct place' is a fabric with some jobs of a workload on it: free slots by host,
+ * loads by link.  It packs a waiting job as a scheduler without network knowledge would
+ * (place_pack), and searches for places that lose less (place_search).  The search ranks
+ * by a cheap bound; predict.h then judges the best few.
  *
- * The bound of a link l with the jobs J on it, phases left to chance having
- * the mean excess mu (chance.h) and G the most that shifting the new job
- * against each of the others can gain:
+ * The bound of a link l, with mu the mean excess of the jobs on it at random phases
+ * (random_phase.h) and G the most that shifting the new job against each of the others can
+ * gain:
  *
- *	e_l = max(0, load - 1, (mu - G) / C) + 0.1 mu / C
+ *	e_l = max(0, load - 1, (mu - G) / C) + PLACE_RESIDUE_FRAC mu / C
  *
- * (shifts work out only so well, hence the last term), and a job is slowed by
- * its worst link: slowdown_j ~ 1 + max over its links of e_l.  The loss of a
- * candidate is what it takes off the goodput, the sum of weight / slowdown.
+ * (the last term because shifts never remove all), and a job is slowed by its worst link:
+ * slowdown_j ~ 1 + max over its links of e_l.  The loss of a candidate is what it takes
+ * off the goodput, the sum of weight / slowdown.
  *
- * Groups for packing are what hangs together without the higher tiers: the
- * hosts of a leaf, of a pod, and so on; no naming of levels is assumed.
+ * Groups for packing are the hosts that stay connected without the higher tiers: those of
+ * a leaf, of a pod, and so on; no names of tiers are assumed.
  */
 #ifndef SCHEDULER_CORE_ADVISE_PLACE_H
 #define SCHEDULER_CORE_ADVISE_PLACE_H
@@ -50,30 +49,27 @@ void place_free(struct place *place); /* Accepts NULL. */
 
 /*
  * Puts 'job' on the hosts (copied; n_hosts_wanted of them).  Slots may be
- * overdrawn: what is placed already is taken as it is.  Returns 0 or
+ * overdrawn, as jobs that run already are taken as they are.  Returns 0 or
  * -EHOSTUNREACH.  A job already put is a BUG.
  */
 int place_put(struct place *place, uint32_t job, const uint32_t *hosts);
 void place_remove(struct place *place, uint32_t job);
 
-/*
- * The workload's entry of 'job', which may be beyond those there were, is another one
- * now.  Not while the job is put.
- */
+/* Takes the workload's changed or new entry of 'job', which is not put. */
 void place_renew(struct place *place, uint32_t job);
 
-/* Free slots of a host, less those overdrawn; and as somebody else knows better. */
+/* Free slots of a host, negative if overdrawn; and set, as the scheduler says. */
 int64_t place_free_slots(const struct place *place, uint32_t host);
 void place_set_free_slots(struct place *place, uint32_t host, int64_t n_slots);
 
 /* NULL if it is not put; borrowed until place_remove(). */
 const uint32_t *place_hosts(const struct place *place, uint32_t job);
-const struct routed_job *place_laid(const struct place *place, uint32_t job);
+const struct routed_job *place_routed_job(const struct place *place, uint32_t job);
 
 /* The jobs on a link, in no order that means anything; borrowed. */
 const struct place_load *place_loads(const struct place *place, uint32_t link,
 				     size_t *ret_n);
-/* Whether all peaks on a link together exceed it. */
+/* True if all peaks on a link together exceed it. */
 bool place_is_exceedable(const struct place *place, uint32_t link);
 /* Mean excess of a link over its jobs' phases, bits per second. */
 double place_excess_bps(const struct place *place, uint32_t link);
@@ -86,8 +82,8 @@ double place_excess_bps(const struct place *place, uint32_t link);
 int place_pack(const struct place *place, uint32_t job, uint32_t *ret_hosts);
 
 /*
- * As place_pack(), but among groups that will do any may be taken: the equally
- * good candidates of a scheduler that knows no links.
+ * As place_pack(), but takes any of the groups that fit: the equivalent candidates of a
+ * scheduler without network knowledge.
  */
 int place_pack_varied(const struct place *place, uint32_t job, struct rng *rng,
 		      uint32_t *ret_hosts);

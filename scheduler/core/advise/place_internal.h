@@ -1,4 +1,6 @@
-/* place_internal.h - what place.c, place_pack.c and place_search.c share. */
+/*
+ * place_internal.h - what place.c, place_pack.c and place_search.c share.
+ */
 #ifndef SCHEDULER_CORE_ADVISE_PLACE_INTERNAL_H
 #define SCHEDULER_CORE_ADVISE_PLACE_INTERNAL_H
 
@@ -13,15 +15,15 @@
 /* What the jobs put so far do to one link. */
 struct place_link {
 	VEC(struct place_load) loads;
-	struct random_phase chance; /* Zeroed while no job is on the link. */
+	struct random_phase phases; /* Zeroed while no job is on the link. */
 	double mean_bps, peak_bps;
 };
 
-/* What is asked of a job's profile again and again. */
+/* What is used of a job's profile often. */
 struct place_job {
 	bool is_put;
 	uint32_t *hosts; /* Owned.  Ascending; NULL unless put. */
-	struct routed_job laid;
+	struct routed_job routed;
 	double mean_bps, peak_bps;
 	double worst; /* Largest e_l of its links; see place.h. */
 };
@@ -53,10 +55,10 @@ struct place {
 void place_groups_init(struct place *place);
 void place_groups_fini(struct place *place);
 
-/* Whether one more worker of 'job' fits on 'host'. */
+/* True if one more worker of 'job' fits on 'host'. */
 bool place_has_room(const struct place *place, uint32_t job, uint32_t host);
 
-/* e_l of a link, see place.h, with 'job' on it as well. */
+/* e_l of a link (place.h) with 'job' on it as well. */
 double place_link_with(const struct place *place, uint32_t link, uint32_t job,
 		       double factor, bool *ret_exceedable);
 

@@ -10,13 +10,10 @@
 #include "lib/base/alloc.h"
 #include "lib/base/rng.h"
 #include "lib/base/sort.h"
+#include "scheduler/core/advise/advise_constants.h"
 #include "scheduler/core/advise/place_internal.h"
 #include "topology/collective.h"
 #include "topology/topo.h"
-
-#define N_STARTS     6  /* Varied packings that the search begins with. */
-#define N_TRIES_HOST 16 /* Random hosts looked at for one move. */
-#define LOSS_TIE     1e-9
 
 /* ---- Rating ------------------------------------------------------------------------ */
 
@@ -170,7 +167,7 @@ place_rate(const struct place *place, uint32_t job, const uint32_t *hosts,
 static int
 compare_rating(const struct place_candidate *a, const struct place_candidate *b)
 {
-	double tie = LOSS_TIE * (1 + fabs(a->loss));
+	double tie = PLACE_LOSS_TIE * (1 + fabs(a->loss));
 
 	if (fabs(a->loss - b->loss) > tie)
 		return a->loss < b->loss ? -1 : 1;
@@ -256,7 +253,7 @@ move_worker(struct search *search, uint32_t *hosts)
 		hosts[who] = to;
 		return true;
 	}
-	for (int try = 0; try < N_TRIES_HOST; try++) {
+	for (int try = 0; try < PLACE_TRIES_HOST; try++) {
 		to = search->place
 			     ->order[rng_below(&search->rng, search->place->n_hosts)];
 		if (place_has_room(search->place, search->job, to) &&
@@ -355,8 +352,9 @@ place_search(const struct place *place, uint32_t job, uint64_t seed, size_t n_tr
 	search.n_max = n_max ? n_max : 1;
 	r = add_packing(&search, false);
 	/* Nothing is better than packed and in nobody's way. */
-	if (r == 0 && search.pool.items[0].loss > LOSS_TIE && search.n_hosts > 1) {
-		for (int i = 0; i < N_STARTS; i++)
+	if (r == 0 && search.pool.items[0].loss > PLACE_LOSS_TIE &&
+	    search.n_hosts > 1) {
+		for (int i = 0; i < PLACE_STARTS; i++)
 			(void)add_packing(&search, true);
 		for (int half = 0; half < 2; half++) {
 			struct place_candidate best = search.pool.items[0];
@@ -365,7 +363,7 @@ place_search(const struct place *place, uint32_t job, uint64_t seed, size_t n_tr
 				xmemdup(best.hosts, search.n_hosts, sizeof(uint32_t));
 			descend(&search, &best, n_tries / 2);
 			free(best.hosts);
-			if (search.pool.items[0].loss <= LOSS_TIE)
+			if (search.pool.items[0].loss <= PLACE_LOSS_TIE)
 				break;
 		}
 	}

@@ -6,20 +6,9 @@
 #include "lib/base/alloc.h"
 #include "lib/base/rng.h"
 #include "lib/base/vec.h"
+#include "scheduler/core/advise/advise_constants.h"
 #include "scheduler/core/workload/workload.h"
 #include "topology/topo.h"
-
-/*
- * The first part of a run is left out of the mean: phases left to chance need
- * a few iterations to settle into what contention makes of them.
- */
-#define WARM_UP_FRAC 0.25
-
-/* Short periods beside a long one may take this many times the iterations. */
-#define MAX_SPREAD 4.0
-
-/* A job with the longest period finishes at least about so many iterations. */
-#define MIN_ITERATIONS 4.0
 
 /* What the observer keeps of one job. */
 struct seen {
@@ -54,8 +43,8 @@ on_iteration(void *ctx, uint32_t job, uint64_t iteration, double start_ns,
 
 /* The links of the jobs under dense numbers, so that the engine stays small. */
 struct dense {
-	struct routed_job *laid; /* Shallow copies with own path_links; one a job. */
-	double *capacity_bps;    /* Owned.  Of each dense link. */
+	struct routed_job *routed; /* Shallow copies with own path_links; one a job. */
+	double *capacity_bps;      /* Owned.  Of each dense link. */
 	uint32_t n_links;
 };
 
@@ -66,22 +55,23 @@ dense_init(struct dense *dense, const struct predict_job *jobs, size_t n,
 	uint32_t *number = xcalloc(topo_n_links(topo) + 1, sizeof *number);
 	VEC(double) capacities = VEC_EMPTY;
 
-	dense->laid = xcalloc(n + 1, sizeof *dense->laid);
+	dense->routed = xcalloc(n + 1, sizeof *dense->routed);
 	for (size_t j = 0; j < n; j++) {
-		const struct routed_job *laid = jobs[j].laid;
-		size_t n_hops = laid->flows.n ? laid->path_first[laid->flows.n] : 0;
+		const struct routed_job *routed = jobs[j].routed;
+		size_t n_hops =
+			routed->flows.n ? routed->path_first[routed->flows.n] : 0;
 
-		dense->laid[j] = *laid;
-		dense->laid[j].path_links = xcalloc(n_hops + 1, sizeof(uint32_t));
+		dense->routed[j] = *routed;
+		dense->routed[j].path_links = xcalloc(n_hops + 1, sizeof(uint32_t));
 		for (size_t i = 0; i < n_hops; i++) {
-			uint32_t link = laid->path_links[i];
+			uint32_t link = routed->path_links[i];
 
 			if (number[link] == 0) {
 				vec_push(&capacities,
 					 topo_link(topo, link)->capacity_bps);
 				number[link] = (uint32_t)capacities.n;
 			}
-			dense->laid[j].path_links[i] = number[link] - 1;
+			dense->routed[j].path_links[i] = number[link] - 1;
 		}
 	}
 	free(number);
@@ -93,14 +83,14 @@ static void
 dense_fini(struct dense *dense, size_t n)
 {
 	for (size_t j = 0; j < n; j++)
-		free(dense->laid[j].path_links);
-	free(dense->laid);
+		free(dense->routed[j].path_links);
+	free(dense->routed);
 	free(dense->capacity_bps);
 }
 
 /*
  * How long to run: 'n_iterations' of the longest period, but not so long that
- * the short ones take more than their share, see MAX_SPREAD.
+ * the short ones take more than their share, see PREDICT_MAX_SPREAD.
  */
 static double
 horizon_ns(const struct predict_job *jobs, size_t n, uint32_t n_iterations)
@@ -116,9 +106,10 @@ horizon_ns(const struct predict_job *jobs, size_t n, uint32_t n_iterations)
 	}
 	if (!(per_us > 0))
 		return 0;
-	limit_us = MAX_SPREAD * (double)n_iterations * (double)n / per_us;
+	limit_us = PREDICT_MAX_SPREAD * (double)n_iterations * (double)n / per_us;
 	horizon_us = fmin((double)n_iterations * longest_us, limit_us);
-	return 1e3 * fmax(horizon_us, fmin(MIN_ITERATIONS * longest_us, 64 * limit_us));
+	return 1e3 * fmax(horizon_us,
+			  fmin(PREDICT_MIN_ITERATIONS * longest_us, 64 * limit_us));
 }
 
 double
@@ -130,7 +121,7 @@ predict_cost(const struct predict_job *jobs, size_t n, uint32_t n_iterations)
 		double n_runs = end_ns / (1e3 * (double)jobs[j].job->profile.period_us);
 
 		cost += n_runs *
-			(double)(1 + jobs[j].laid->flows.n *
+			(double)(1 + jobs[j].routed->flows.n *
 					     (jobs[j].job->profile.n_phases + 1));
 	}
 	return cost;
@@ -159,7 +150,7 @@ takes_time(const struct predict_job *job)
 	for (size_t i = 0; i < job->job->n_segments; i++) {
 		const struct work_segment *s = &job->job->segments[i];
 
-		if (s->compute_ns > 0 || (s->nic_bytes > 0 && job->laid->flows.n))
+		if (s->compute_ns > 0 || (s->nic_bytes > 0 && job->routed->flows.n))
 			return true;
 	}
 	return false;
@@ -188,7 +179,7 @@ run_once(const struct predict_job *jobs, size_t n, const struct dense *dense,
 		struct rng rng;
 
 		rng_init_stream(&rng, seed, j);
-		if (jobs[j].is_left_to_chance)
+		if (jobs[j].has_random_phase)
 			shift_ns = (int64_t)rng_below(
 				&rng, (uint64_t)job.profile.period_us * 1000);
 		latest_ns = fmax(latest_ns, (double)shift_ns);
@@ -197,12 +188,12 @@ run_once(const struct predict_job *jobs, size_t n, const struct dense *dense,
 		job.max_iterations = 0;
 		ids[j] = UINT32_MAX;
 		if (takes_time(&jobs[j]) &&
-		    routed_job_add(&job, &dense->laid[j], engine, shift_ns,
+		    routed_job_add(&job, &dense->routed[j], engine, shift_ns,
 				   jobs[j].pacing, &ids[j]) < 0)
 			ids[j] = UINT32_MAX;
 	}
 	end_ns += latest_ns;
-	watch.warm_up_ns = latest_ns + WARM_UP_FRAC * (end_ns - latest_ns);
+	watch.warm_up_ns = latest_ns + PREDICT_WARM_UP_FRAC * (end_ns - latest_ns);
 	engine_run(engine, (int64_t)end_ns);
 	for (size_t j = 0; j < n; j++)
 		slowdown[j * stride] =

@@ -1,16 +1,14 @@
 /*
- * predict.h - how long the iterations of some jobs will take together.
+ * predict.h - predicted slowdowns of jobs that run together.
  *
- * Runs the engine on a few laid jobs, a bounded number of iterations and once a
- * seed, and answers each job's slowdown: its mean iteration time over the period
- * of its profile.  Contention stretches bursts, which moves the phases, which
- * changes the contention: no formula on the circle knows that, so this is
- * what placements and shifts are judged by (interleaving, "predict slowdown, not
- * excess").
+ * Runs the engine on a few routed jobs, a bounded number of iterations for each seed, and
+ * returns each job's slowdown: its mean iteration time over the period of its profile.
+ * Contention stretches bursts, which moves the phases, which changes the contention: no
+ * formula on the circle has that, so placements and shifts are judged by this.
  *
- * A job whose phase nobody controls starts at a random point of its period,
- * another one for each seed; the same seeds draw the same phases and the same
- * jitter whatever is predicted, so that two plans can be compared pair by pair.
+ * A job whose phase is not controlled starts at a random point of its period, another one
+ * for each seed; the same seeds draw the same phases and the same jitter for every
+ * prediction, so that two plans can be compared pair by pair.
  *
  * Pure and deterministic.
  */
@@ -28,10 +26,10 @@ struct topo;
 struct work_job;
 
 struct predict_job {
-	const struct work_job *job;    /* Borrowed. */
-	const struct routed_job *laid; /* Borrowed. */
-	int64_t shift_us;              /* Of its start, if not left to chance. */
-	bool is_left_to_chance;        /* Its phase, that is. */
+	const struct work_job *job;      /* Borrowed. */
+	const struct routed_job *routed; /* Borrowed. */
+	int64_t shift_us;                /* Of its start, unless random. */
+	bool has_random_phase;           /* Drawn anew for each seed. */
 	enum engine_pacing pacing;
 };
 

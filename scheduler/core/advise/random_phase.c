@@ -13,20 +13,20 @@ struct atom {
 };
 
 void
-random_phase_init(struct random_phase *chance, double capacity_bps)
+random_phase_init(struct random_phase *phases, double capacity_bps)
 {
-	*chance = (struct random_phase){ .capacity_bps = capacity_bps, .n = 1 };
-	chance->at_bps = xcalloc(1, sizeof *chance->at_bps);
-	chance->prob = xcalloc(1, sizeof *chance->prob);
-	chance->prob[0] = 1;
+	*phases = (struct random_phase){ .capacity_bps = capacity_bps, .n = 1 };
+	phases->at_bps = xcalloc(1, sizeof *phases->at_bps);
+	phases->prob = xcalloc(1, sizeof *phases->prob);
+	phases->prob[0] = 1;
 }
 
 void
-random_phase_fini(struct random_phase *chance)
+random_phase_fini(struct random_phase *phases)
 {
-	free(chance->at_bps);
-	free(chance->prob);
-	*chance = (struct random_phase){ 0 };
+	free(phases->at_bps);
+	free(phases->prob);
+	*phases = (struct random_phase){ 0 };
 }
 
 /* The demand of one job at a random moment; at most phases + 1 atoms. */
@@ -74,15 +74,15 @@ merge_equal(struct atom *atoms, size_t n)
 
 /* Moves sorted atoms below 'capacity_bps' to the grid, the mean kept. */
 static void
-to_grid(struct random_phase *chance, const struct atom *atoms, size_t n)
+to_grid(struct random_phase *phases, const struct atom *atoms, size_t n)
 {
-	double step_bps = chance->capacity_bps / RANDOM_PHASE_BINS;
+	double step_bps = phases->capacity_bps / RANDOM_PHASE_BINS;
 
-	chance->n = RANDOM_PHASE_BINS + 1;
-	chance->at_bps = xcalloc(chance->n, sizeof *chance->at_bps);
-	chance->prob = xcalloc(chance->n, sizeof *chance->prob);
-	for (size_t i = 0; i < chance->n; i++)
-		chance->at_bps[i] = (double)i * step_bps;
+	phases->n = RANDOM_PHASE_BINS + 1;
+	phases->at_bps = xcalloc(phases->n, sizeof *phases->at_bps);
+	phases->prob = xcalloc(phases->n, sizeof *phases->prob);
+	for (size_t i = 0; i < phases->n; i++)
+		phases->at_bps[i] = (double)i * step_bps;
 	for (size_t i = 0; i < n; i++) {
 		double place = atoms[i].at_bps / step_bps;
 		size_t low = (size_t)place;
@@ -91,84 +91,84 @@ to_grid(struct random_phase *chance, const struct atom *atoms, size_t n)
 		if (low >= RANDOM_PHASE_BINS)
 			low = RANDOM_PHASE_BINS - 1;
 		rest = place - (double)low;
-		chance->prob[low] += (1 - rest) * atoms[i].prob;
-		chance->prob[low + 1] += rest * atoms[i].prob;
+		phases->prob[low] += (1 - rest) * atoms[i].prob;
+		phases->prob[low + 1] += rest * atoms[i].prob;
 	}
 	/* What came to lie on the capacity itself is no longer below it. */
-	chance->n--;
-	chance->over_prob += chance->prob[RANDOM_PHASE_BINS];
-	chance->over_mass += chance->prob[RANDOM_PHASE_BINS] * chance->capacity_bps;
+	phases->n--;
+	phases->over_prob += phases->prob[RANDOM_PHASE_BINS];
+	phases->over_mass += phases->prob[RANDOM_PHASE_BINS] * phases->capacity_bps;
 }
 
 void
-random_phase_add(struct random_phase *chance, const struct profile *profile,
+random_phase_add(struct random_phase *phases, const struct profile *profile,
 		 double factor)
 {
 	struct atom job[PROFILE_MAX_PHASES + 1];
 	size_t n_job = profile_atoms(profile, factor, job);
-	struct atom *sums = xcalloc(chance->n * n_job, sizeof *sums);
+	struct atom *sums = xcalloc(phases->n * n_job, sizeof *sums);
 	double mean_bps = factor * profile_mean_bps(profile);
 	size_t n = 0;
 
-	chance->over_mass += chance->over_prob * mean_bps;
-	for (size_t i = 0; i < chance->n; i++) {
+	phases->over_mass += phases->over_prob * mean_bps;
+	for (size_t i = 0; i < phases->n; i++) {
 		for (size_t k = 0; k < n_job; k++) {
-			double at_bps = chance->at_bps[i] + job[k].at_bps;
-			double prob = chance->prob[i] * job[k].prob;
+			double at_bps = phases->at_bps[i] + job[k].at_bps;
+			double prob = phases->prob[i] * job[k].prob;
 
 			if (!(prob > 0))
 				continue;
-			if (at_bps < chance->capacity_bps) {
+			if (at_bps < phases->capacity_bps) {
 				sums[n++] = (struct atom){ at_bps, prob };
 				continue;
 			}
-			chance->over_prob += prob;
-			chance->over_mass += prob * at_bps;
+			phases->over_prob += prob;
+			phases->over_mass += prob * at_bps;
 		}
 	}
 	n = merge_equal(sums, n);
-	free(chance->at_bps);
-	free(chance->prob);
+	free(phases->at_bps);
+	free(phases->prob);
 	if (n > RANDOM_PHASE_EXACT) {
-		to_grid(chance, sums, n);
+		to_grid(phases, sums, n);
 	} else {
-		chance->n = n;
-		chance->at_bps = xcalloc(n + 1, sizeof *chance->at_bps);
-		chance->prob = xcalloc(n + 1, sizeof *chance->prob);
+		phases->n = n;
+		phases->at_bps = xcalloc(n + 1, sizeof *phases->at_bps);
+		phases->prob = xcalloc(n + 1, sizeof *phases->prob);
 		for (size_t i = 0; i < n; i++) {
-			chance->at_bps[i] = sums[i].at_bps;
-			chance->prob[i] = sums[i].prob;
+			phases->at_bps[i] = sums[i].at_bps;
+			phases->prob[i] = sums[i].prob;
 		}
 	}
 	free(sums);
 }
 
 double
-random_phase_excess_bps(const struct random_phase *chance)
+random_phase_excess_bps(const struct random_phase *phases)
 {
 	double excess_bps =
-		chance->over_mass - chance->over_prob * chance->capacity_bps;
+		phases->over_mass - phases->over_prob * phases->capacity_bps;
 
 	return excess_bps > 0 ? excess_bps : 0;
 }
 
 double
-random_phase_excess_with_bps(const struct random_phase *chance,
+random_phase_excess_with_bps(const struct random_phase *phases,
 			     const struct profile *profile, double factor)
 {
 	struct atom job[PROFILE_MAX_PHASES + 1];
 	size_t n_job = profile_atoms(profile, factor, job);
-	double excess_bps = chance->over_mass -
-			    chance->over_prob * chance->capacity_bps +
-			    chance->over_prob * factor * profile_mean_bps(profile);
+	double excess_bps = phases->over_mass -
+			    phases->over_prob * phases->capacity_bps +
+			    phases->over_prob * factor * profile_mean_bps(profile);
 
-	for (size_t i = 0; i < chance->n; i++) {
+	for (size_t i = 0; i < phases->n; i++) {
 		for (size_t k = 0; k < n_job; k++) {
-			double over_bps = chance->at_bps[i] + job[k].at_bps -
-					  chance->capacity_bps;
+			double over_bps = phases->at_bps[i] + job[k].at_bps -
+					  phases->capacity_bps;
 
 			if (over_bps > 0)
-				excess_bps += chance->prob[i] * job[k].prob * over_bps;
+				excess_bps += phases->prob[i] * job[k].prob * over_bps;
 		}
 	}
 	return excess_bps > 0 ? excess_bps : 0;

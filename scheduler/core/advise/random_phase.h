@@ -1,5 +1,5 @@
 /*
- * random_phase.h - what a link suffers if the phases of its jobs are left to chance.
+ * random_phase.h - mean excess of a link whose jobs have random phases.
  *
  * If every job's phase is independent and uniform, the demands D_j(t) at one
  * moment are independent random variables, each the profile's rates weighted
@@ -8,8 +8,8 @@
  *
  *	mu = E[max(0, sum_j D_j - C)]
  *
- * is the mean, over all shifts, of the link's mean excess (interleaving: the
- * "mu" of the pair formula, for any number of jobs).  Where the periods have
+ * is the mean, over all shifts, of the link's mean excess (the mu of the
+ * pair formula in pair.h, for any number of jobs).  Where the periods have
  * no useful common measure it is also the excess at every shift.
  *
  * What a shift can gain over mu for a pair of periods T1 and T2 is at most
@@ -46,18 +46,18 @@ struct random_phase {
 };
 
 /* Starts with no job: all probability at 0.  Release with random_phase_fini(). */
-void random_phase_init(struct random_phase *chance, double capacity_bps);
-void random_phase_fini(struct random_phase *chance); /* Accepts a zeroed one. */
+void random_phase_init(struct random_phase *phases, double capacity_bps);
+void random_phase_fini(struct random_phase *phases); /* Accepts a zeroed one. */
 
 /* Adds a job that puts 'factor' times its profile on the link. */
-void random_phase_add(struct random_phase *chance, const struct profile *profile,
+void random_phase_add(struct random_phase *phases, const struct profile *profile,
 		      double factor);
 
 /* Expected excess over the capacity, bits per second. */
-double random_phase_excess_bps(const struct random_phase *chance);
+double random_phase_excess_bps(const struct random_phase *phases);
 
 /* The same after random_phase_add() of one more job, which is not done. */
-double random_phase_excess_with_bps(const struct random_phase *chance,
+double random_phase_excess_with_bps(const struct random_phase *phases,
 				    const struct profile *profile, double factor);
 
 #endif

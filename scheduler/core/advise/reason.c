@@ -8,8 +8,8 @@ struct reason_words {
 };
 
 static const struct reason_words words[N_REASONS] = {
-	[REASON_ALONE] = {
-		"alone",
+	[REASON_ISOLATED] = {
+		"isolated",
 		"It shares no link with another job.",
 		"",
 	},
@@ -72,8 +72,7 @@ static const struct reason_words words[N_REASONS] = {
 	},
 	[REASON_TAKES_TURNS] = {
 		"takes-turns",
-		"No shift would last, but sending in turns, held by a gate, shortens the "
-		"iterations.",
+		"No shift would last, but taking turns at a gate shortens the iterations.",
 		"",
 	},
 	[REASON_FAIR_SHARING] = {

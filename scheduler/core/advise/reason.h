@@ -1,28 +1,28 @@
 /*
- * reason.h - why an advice is what it is, as a closed list.
+ * reason.h - reasons of advice, as a closed list.
  *
- * Every advice has exactly one reason; each has a name that is stable in JSON,
- * a sentence, and what would help instead (empty if nothing is needed).
+ * Every advice has exactly one reason.  It has a name that is stable in JSON and metrics, a
+ * sentence, and a remedy (empty if nothing is needed).
  */
 #ifndef SCHEDULER_CORE_ADVISE_REASON_H
 #define SCHEDULER_CORE_ADVISE_REASON_H
 
 enum reason {
-	REASON_ALONE,             /* Shares no link that its peers could fill. */
+	REASON_ISOLATED,          /* Shares no link that its peers could fill. */
 	REASON_FITS,              /* Shares links, but their sum never exceeds them. */
 	REASON_INTERLEAVED,       /* The shift removes (nearly) all excess. */
 	REASON_REDUCED,           /* The shift removes a part of the excess. */
 	REASON_REFERENCE,         /* Others are shifted against this one. */
 	REASON_PERIODS_UNRELATED, /* No shift can help: the g/4 bound. */
 	REASON_NO_ROOM,           /* The bursts do not fit side by side. */
-	REASON_DOES_NOT_PAY,      /* The gain is less than the shift's own delay. */
+	REASON_DOES_NOT_PAY,      /* The shift costs more than it saves. */
 	REASON_LOOP_GIVEN_UP,     /* CASSINI only: a loop in its affinity graph. */
 	REASON_PLACED_APART,      /* Placed so that it shares no contended link. */
 	REASON_NO_HOSTS,          /* Not enough free slots. */
 	REASON_CAP,               /* Would slow a job down beyond the cap. */
-	REASON_TAKES_TURNS,       /* No shift helps or lasts, but a send gate does. */
+	REASON_TAKES_TURNS,       /* No shift helps or lasts, but a gate does. */
 	REASON_FAIR_SHARING,      /* The policy leaves contended links alone. */
-	REASON_NOT_PACED,         /* A shift could help, but nobody can delay it. */
+	REASON_NOT_PACED,         /* A shift could help, but the job has no pacer. */
 	N_REASONS,
 };
 

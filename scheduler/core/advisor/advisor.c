@@ -50,7 +50,7 @@ static void
 job_free(struct advisor_job *job)
 {
 	free(job->links);
-	free(job->edges);
+	free(job->constraints);
 	free(job->name);
 	free(job);
 }
@@ -87,11 +87,11 @@ touch(struct advisor *advisor, uint32_t job)
 static void
 touch_around(struct advisor *advisor, uint32_t job)
 {
-	const struct routed_job *laid = place_laid(advisor->place, job);
+	const struct routed_job *routed = place_routed_job(advisor->place, job);
 
 	touch(advisor, job);
-	for (size_t i = 0; laid && i < laid->footprint.n; i++) {
-		uint32_t link = laid->footprint.entries[i].link;
+	for (size_t i = 0; routed && i < routed->footprint.n; i++) {
+		uint32_t link = routed->footprint.entries[i].link;
 		const struct place_load *loads;
 		size_t n;
 
@@ -175,9 +175,9 @@ static void
 forget_view(struct advisor_job *job)
 {
 	free(job->links);
-	free(job->edges);
+	free(job->constraints);
 	job->links = NULL;
-	job->edges = NULL;
+	job->constraints = NULL;
 	job->view = (struct advisor_view){ .revision = job->view.revision };
 }
 
@@ -185,7 +185,7 @@ forget_view(struct advisor_job *job)
 static int
 check_hosts(const struct advisor *advisor, const struct work_job *job)
 {
-	struct routed_job laid = { 0 };
+	struct routed_job routed = { 0 };
 	int rc;
 
 	for (uint32_t i = 0; job->hosts && i < job->n_hosts_wanted; i++)
@@ -194,9 +194,9 @@ check_hosts(const struct advisor *advisor, const struct work_job *job)
 			return -EINVAL;
 	if (!job->hosts)
 		return 0;
-	rc = routed_job_make(job, job->hosts, advisor->topo, advisor->routes, &laid);
+	rc = routed_job_make(job, job->hosts, advisor->topo, advisor->routes, &routed);
 	if (rc == 0)
-		routed_job_fini(&laid);
+		routed_job_fini(&routed);
 	return rc;
 }
 
@@ -232,7 +232,7 @@ advisor_put(struct advisor *advisor, const struct work_job *job, bool is_shiftab
 	rc = check_hosts(advisor, job);
 	if (rc < 0)
 		return rc;
-	if (known && place_laid(advisor->place, number)) {
+	if (known && place_routed_job(advisor->place, number)) {
 		touch_around(advisor, number);
 		place_remove(advisor->place, number);
 	}
@@ -259,7 +259,7 @@ advisor_remove(struct advisor *advisor, const char *name)
 	if (number == UINT32_MAX)
 		return;
 	job = advisor->jobs.items[number];
-	if (place_laid(advisor->place, number)) {
+	if (place_routed_job(advisor->place, number)) {
 		touch_around(advisor, number);
 		place_remove(advisor->place, number);
 	}
@@ -297,7 +297,7 @@ advisor_step(struct advisor *advisor, size_t n_max)
 		if (!advisor->jobs.items[job]->is_touched)
 			continue;
 		advisor->jobs.items[job]->is_touched = false;
-		if (!place_laid(advisor->place, job))
+		if (!place_routed_job(advisor->place, job))
 			continue;
 		advisor_solve(advisor, job);
 		n_max--;

@@ -1,18 +1,17 @@
 /*
- * advisor.h - advice that is kept up to date: jobs come, go and change one at a time,
- * and only what an event touches is computed again.
+ * advisor.h - advice that is kept up to date while jobs come, go and change.
  *
- * advise.h answers one question about a whole workload.  This keeps the same answer
- * over time: who is where, what each link carries (advise/place.h), the components of
- * jobs that contend, and for each job its shift, pacing, conflict edges for the control
- * loop (control/steer.h), scores, reason and evidence.  A change marks the components
- * that it touches; advisor_step() solves those anew, warm from the last shifts, a
- * bounded number at a time.  A waiting job is ranked against the links as they are.
+ * advise.h answers one question about a whole workload.  The advisor keeps the same answer
+ * over time: where each job is, what each link carries (advise/place.h), the components of
+ * jobs that contend, and for each job its shift, pacing, constraints for the control loop
+ * (control/steer.h), scores, reason and evidence.  A change marks the components that it
+ * touches; advisor_step() solves those again from the last shifts, a bounded number at a
+ * time.  A waiting job is ranked against the links as they are.
  *
- * Whether a job is to be steered at all is for the prediction of advise.h to say, as it
- * sees the whole component; in which mode, for the shape of its bursts (control/edges.h).
- * Jobs that can only be kept in phase are given locked periods (control/lock.h) where that
- * costs less than contention; turns lock by themselves.
+ * The prediction of advise.h decides whether a job is steered at all, as it sees the whole
+ * component; the shape of its bursts decides the mode (control/phase_constraints.h).  Jobs
+ * that can only be kept in phase get locked periods (control/period_lock.h) where that
+ * costs less than contention; turns need no lock.
  *
  * Pure and deterministic: the same sequence of calls gives the same advice.  10,000
  * jobs on 20,000 links: an arrival is ranked in under 50 ms; cost is in proportion to
@@ -35,9 +34,9 @@ struct work_job;
 struct advisor_opts {
 	uint64_t seed;
 	uint64_t ecmp_seed;
-	double max_slowdown;   /* Cap on any one job; 0: 1.5. */
-	uint32_t n_candidates; /* Placements to rank; 0: 20. */
-	uint32_t n_iterations; /* To predict over; 0: 50. */
+	double max_slowdown;   /* Cap on any one job; 0: default. */
+	uint32_t n_candidates; /* Placements to rank; 0: default. */
+	uint32_t n_iterations; /* To predict over; 0: default. */
 };
 
 /* Takes a reference to the fabric. */
@@ -46,7 +45,7 @@ void advisor_free(struct advisor *advisor); /* Accepts NULL. */
 
 /*
  * Adds a job or changes it: hosts NULL for one that waits.  Copied; its name is its key.
- * 'is_shiftable': somebody could delay it (a pacer is there).  Returns 0 and its number
+ * 'is_shiftable': it can be delayed, as it has a pacer.  Returns 0 and its number
  * (kept until it is removed), -EHOSTUNREACH, or -EINVAL for hosts twice or not of the
  * fabric.  A job without phases is known to take up hosts, but nothing is advised for it.
  */
@@ -57,8 +56,8 @@ uint32_t advisor_find(const struct advisor *advisor,
 		      const char *name); /* UINT32_MAX. */
 
 /*
- * Slots that the host scheduler has free on a host; overrides what jobs leave.  -1: what
- * they leave.  Returns what it was.
+ * Sets the free slots of a host, as the scheduler says; -1: what jobs leave.  Returns what
+ * it was.
  */
 int64_t advisor_set_free(struct advisor *advisor, uint32_t host, int64_t n_slots);
 
@@ -80,14 +79,13 @@ struct advisor_view {
 	int64_t shift_us, slack_us, locked_us;
 	enum steer_mode mode;
 	double score_before, score_after;
-	double slowdown_before, slowdown_after; /* Predicted, against the job alone. */
+	double slowdown_before, slowdown_after; /* Predicted, over isolated. */
 	double gain_low, gain_high;             /* Of its iteration time, relative. */
 	enum reason reason;
 	const struct advisor_link *links; /* Contended ones, worst first. */
 	size_t n_links;
-	const struct steer_constraint
-		*edges; /* Those that it is an end of; jobs by number. */
-	size_t n_edges;
+	const struct steer_constraint *constraints; /* Of this job; jobs by number. */
+	size_t n_constraints;
 };
 
 bool advisor_view(const struct advisor *advisor, uint32_t job,
@@ -98,7 +96,7 @@ struct advisor_place {
 	double loss;     /* Of goodput, by the bound of place.h. */
 	double slowdown; /* Predicted of the job itself there; 0: not predicted. */
 	double slowdown_others; /* Of the worst of those it joins; likewise. */
-	double score;           /* Of its worst link there, phases left to chance. */
+	double score;           /* Of its worst link there, at random phases. */
 	uint32_t n_contended, n_leaves;
 	enum reason reason;
 };
@@ -106,7 +104,7 @@ struct advisor_place {
 struct advisor_ranking {
 	struct advisor_place *items; /* Owned.  Best first, all different. */
 	size_t n;
-	double packed_loss; /* Of where a scheduler without us would put it; NAN: nowhere. */
+	double packed_loss;         /* Of the packed place; NAN: there is none. */
 	double gain_low, gain_high; /* Of the best over that, in its iteration time. */
 };
 

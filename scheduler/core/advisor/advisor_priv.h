@@ -18,16 +18,16 @@
 
 struct routes;
 
-/* What there is of a job besides its entry in the workload, which has its number. */
+/* A job, beside its entry of the same number in the workload. */
 struct advisor_job {
 	char *name; /* Owned; NULL: a number that is free. */
 	uint32_t number;
 	bool is_shiftable;
-	bool is_touched;                /* Not solved since. */
-	bool is_queued;                 /* Also one that was solved with another. */
-	struct advisor_view view;       /* Its arrays are these: */
-	struct advisor_link *links;     /* owned, */
-	struct steer_constraint *edges; /* and owned. */
+	bool is_touched;            /* Not solved since. */
+	bool is_queued;             /* Also one that was solved with another. */
+	struct advisor_view view;   /* Its arrays are these: */
+	struct advisor_link *links; /* owned, */
+	struct steer_constraint *constraints; /* and owned. */
 	UT_hash_handle hh;
 };
 
@@ -42,8 +42,7 @@ struct advisor {
 	VEC(uint32_t) free_numbers;
 	VEC(uint32_t) touched; /* A queue, from 'first_touched' on. */
 	size_t first_touched;
-	int64_t *
-		given_slots; /* Owned.  A node: as the host scheduler says; -1: nothing. */
+	int64_t *given_slots; /* Owned.  By node: as the scheduler says; -1: nothing. */
 	uint64_t revision;
 	uint32_t n_components;
 };
@@ -51,7 +50,7 @@ struct advisor {
 /* For the functions of advise_internal.h. */
 struct advise_ctx advisor_ctx(const struct advisor *advisor);
 
-/* Solves what hangs together with 'job', which is put, and stores the views of it. */
+/* Solves the component of 'job', which is put, and stores its views. */
 void advisor_solve(struct advisor *advisor, uint32_t job);
 
 #endif

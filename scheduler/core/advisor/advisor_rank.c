@@ -7,13 +7,14 @@
 #include <stdlib.h>
 
 #include "lib/base/alloc.h"
+#include "scheduler/core/advise/advise_constants.h"
 #include "scheduler/core/advise/predict.h"
 #include "scheduler/core/advisor/advisor_priv.h"
 #include "topology/topo.h"
 
 #define DEFAULT_CANDIDATES 20
 
-/* Moves of the search, in flows laid: what 10,000 jobs leave time for. */
+/* Moves of the search, in routed flows: what 10,000 jobs leave time for. */
 #define SEARCH_FLOWS 4000
 #define MIN_TRIES    10
 #define MAX_TRIES    200
@@ -80,11 +81,11 @@ struct forecast {
 static double
 score_here(const struct advisor *advisor, uint32_t job)
 {
-	const struct routed_job *laid = place_laid(advisor->place, job);
+	const struct routed_job *routed = place_routed_job(advisor->place, job);
 	double worst = 1;
 
-	for (size_t i = 0; i < laid->footprint.n; i++) {
-		uint32_t link = laid->footprint.entries[i].link;
+	for (size_t i = 0; i < routed->footprint.n; i++) {
+		uint32_t link = routed->footprint.entries[i].link;
 
 		if (place_is_exceedable(advisor->place, link))
 			worst = fmin(worst,
@@ -189,9 +190,9 @@ static enum reason
 reason_of(const struct advisor_place *item, bool packed_is_contended)
 {
 	if (item->n_contended == 0)
-		return packed_is_contended ? REASON_PLACED_APART : REASON_ALONE;
+		return packed_is_contended ? REASON_PLACED_APART : REASON_ISOLATED;
 	/* What excess is left, all phases left to chance. */
-	return item->score > 0.99 ? REASON_FITS : REASON_NO_ROOM;
+	return item->score > 1 - ADVISE_NO_EXCESS_FRAC ? REASON_FITS : REASON_NO_ROOM;
 }
 
 static void
@@ -295,7 +296,7 @@ advisor_rank(const struct advisor *advisor, uint32_t job, const bool *allowed,
 	int rc;
 
 	if (job >= advisor->jobs.n || !advisor->jobs.items[job]->name ||
-	    place_laid(advisor->place, job))
+	    place_routed_job(advisor->place, job))
 		return -ENOENT;
 	were = set_free_slots(advisor, allowed);
 	rc = rank_places(advisor, job, ret_ranking);

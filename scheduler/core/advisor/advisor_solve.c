@@ -1,10 +1,9 @@
 /*
- * advisor_solve.c - one component, by the means of advise.h: its jobs are made a
- * workload of their own, and asked about as if they were all there is.
+ * advisor_solve.c - one component, solved with advise.h as a workload of its own.
  *
- * A component of more than MAX_JOBS jobs is cut: the nearest of the touched job are taken,
- * and only it and those are given another view whose neighbours are all among them; the
- * others keep theirs until it is their turn.
+ * A component of more than MAX_JOBS jobs is cut: the jobs nearest to the touched one are
+ * taken, and only the touched job and those whose neighbors are all taken get another view;
+ * the others keep theirs until it is their turn.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +17,7 @@
 
 #define MAX_JOBS 16
 
-/* What predictions may cost, in flows: a tenth of what one who asks by hand is given. */
+/* What predictions may cost, in flows; far below ADVISE_EFFORT_FLOWS. */
 #define EFFORT_FLOWS 1e5
 #define ITERATIONS   15
 #define RESTARTS     1
@@ -50,11 +49,12 @@ is_same_view(const struct advisor_view *a, const struct advisor_view *b)
 	       a->score_before == b->score_before && a->score_after == b->score_after &&
 	       a->slowdown_before == b->slowdown_before &&
 	       a->slowdown_after == b->slowdown_after && a->n_links == b->n_links &&
-	       a->n_edges == b->n_edges &&
+	       a->n_constraints == b->n_constraints &&
 	       (a->n_links == 0 ||
 		memcmp(a->links, b->links, a->n_links * sizeof *a->links) == 0) &&
-	       (a->n_edges == 0 ||
-		memcmp(a->edges, b->edges, a->n_edges * sizeof *a->edges) == 0);
+	       (a->n_constraints == 0 ||
+		memcmp(a->constraints, b->constraints,
+		       a->n_constraints * sizeof *a->constraints) == 0);
 }
 
 /* Takes 'links' and 'edges'; raises the revision if anything is another. */
@@ -65,9 +65,9 @@ store_view(struct advisor *advisor, uint32_t job, const struct advisor_view *vie
 	bool is_same = is_same_view(&known->view, view);
 
 	free(known->links);
-	free(known->edges);
+	free(known->constraints);
 	known->links = (struct advisor_link *)view->links;
-	known->edges = (struct steer_constraint *)view->edges;
+	known->constraints = (struct steer_constraint *)view->constraints;
 	if (is_same) {
 		uint64_t revision = known->view.revision;
 
@@ -146,11 +146,11 @@ static bool
 has_all_neighbours(const struct advisor *advisor, const struct component *component,
 		   const uint32_t *number, uint32_t job)
 {
-	const struct routed_job *laid = place_laid(advisor->place, job);
+	const struct routed_job *routed = place_routed_job(advisor->place, job);
 
 	(void)component;
-	for (size_t i = 0; i < laid->footprint.n; i++) {
-		uint32_t link = laid->footprint.entries[i].link;
+	for (size_t i = 0; i < routed->footprint.n; i++) {
+		uint32_t link = routed->footprint.entries[i].link;
 		const struct place_load *loads;
 		size_t n;
 
@@ -293,7 +293,7 @@ store_views(struct advisor *advisor, const struct component *component,
 					       (double)alone->profile.period_us;
 		}
 		view.links = links_of(advice);
-		view.edges = edges_of(edges, component, i, &view.n_edges);
+		view.constraints = edges_of(edges, component, i, &view.n_constraints);
 		job->is_touched = false;
 		store_view(advisor, component->jobs[i], &view);
 	}
@@ -303,7 +303,7 @@ store_views(struct advisor *advisor, const struct component *component,
 static void
 store_alone(struct advisor *advisor, uint32_t job)
 {
-	const struct routed_job *laid = place_laid(advisor->place, job);
+	const struct routed_job *routed = place_routed_job(advisor->place, job);
 	struct advisor_view view = { .is_solved = true,
 				     .component = ++advisor->n_components,
 				     .mode = STEER_FREE,
@@ -311,12 +311,13 @@ store_alone(struct advisor *advisor, uint32_t job)
 				     .score_after = 1,
 				     .slowdown_before = 1,
 				     .slowdown_after = 1,
-				     .reason = REASON_ALONE };
+				     .reason = REASON_ISOLATED };
 
-	for (size_t i = 0; i < laid->footprint.n; i++) {
+	for (size_t i = 0; i < routed->footprint.n; i++) {
 		size_t n;
 
-		(void)place_loads(advisor->place, laid->footprint.entries[i].link, &n);
+		(void)place_loads(advisor->place, routed->footprint.entries[i].link,
+				  &n);
 		if (n > 1)
 			view.reason = REASON_FITS;
 	}
@@ -352,7 +353,7 @@ advisor_solve(struct advisor *advisor, uint32_t job)
 	ctx.opts.effort_flows = EFFORT_FLOWS;
 	if (ctx.opts.n_iterations == 0)
 		ctx.opts.n_iterations = ITERATIONS;
-	/* Each was laid on this fabric before. */
+	/* Each was routed on this fabric before. */
 	BUG_ON(advise(&q.workload, advisor->topo, advisor->routes, &ctx.opts, &set) <
 	       0);
 	shift_us = xcalloc(component.n_jobs + 1, sizeof *shift_us);

@@ -26,63 +26,63 @@ scale_to_one_byte(struct collective_flows *flows)
 
 /* Flow number i has source port first_port + i, as in footprint_make(). */
 static int
-find_paths(const struct work_job *job, struct routes *routes, struct routed_job *laid)
+find_paths(const struct work_job *job, struct routes *routes, struct routed_job *routed)
 {
 	uint32_t path[ROUTE_MAX_HOPS];
 	VEC(uint32_t) links = VEC_EMPTY;
 	size_t n;
 	int r = 0;
 
-	laid->path_first = xcalloc(laid->flows.n + 1, sizeof *laid->path_first);
-	for (size_t i = 0; i < laid->flows.n && r == 0; i++) {
-		const struct collective_flow *flow = &laid->flows.flows[i];
+	routed->path_first = xcalloc(routed->flows.n + 1, sizeof *routed->path_first);
+	for (size_t i = 0; i < routed->flows.n && r == 0; i++) {
+		const struct collective_flow *flow = &routed->flows.flows[i];
 
 		r = routes_path(routes, flow->source, flow->destination,
 				(uint16_t)(job->first_port + i), path, &n);
 		for (size_t k = 0; r == 0 && k < n; k++)
 			vec_push(&links, path[k]);
-		laid->path_first[i + 1] = links.n;
+		routed->path_first[i + 1] = links.n;
 	}
-	laid->path_links = links.items;
+	routed->path_links = links.items;
 	return r;
 }
 
 int
 routed_job_make(const struct work_job *job, const uint32_t *hosts,
 		const struct topo *topo, struct routes *routes,
-		struct routed_job *ret_laid)
+		struct routed_job *ret_routed)
 {
-	struct routed_job laid = { 0 };
+	struct routed_job routed = { 0 };
 	int r;
 
 	r = collective_make(topo, job->collective, hosts, job->n_hosts_wanted, 1,
-			    &laid.flows);
+			    &routed.flows);
 	if (r < 0)
 		return r;
-	if (laid.flows.n)
-		scale_to_one_byte(&laid.flows);
-	r = find_paths(job, routes, &laid);
+	if (routed.flows.n)
+		scale_to_one_byte(&routed.flows);
+	r = find_paths(job, routes, &routed);
 	if (r == 0)
-		r = footprint_make(routes, &laid.flows, job->first_port,
-				   &laid.footprint, NULL);
+		r = footprint_make(routes, &routed.flows, job->first_port,
+				   &routed.footprint, NULL);
 	if (r < 0) {
-		routed_job_fini(&laid);
+		routed_job_fini(&routed);
 		return r;
 	}
-	*ret_laid = laid;
+	*ret_routed = routed;
 	return 0;
 }
 
 void
-routed_job_fini(struct routed_job *laid)
+routed_job_fini(struct routed_job *routed)
 {
-	if (!laid)
+	if (!routed)
 		return;
-	collective_flows_fini(&laid->flows);
-	footprint_fini(&laid->footprint);
-	free(laid->path_links);
-	free(laid->path_first);
-	*laid = (struct routed_job){ 0 };
+	collective_flows_fini(&routed->flows);
+	footprint_fini(&routed->footprint);
+	free(routed->path_links);
+	free(routed->path_first);
+	*routed = (struct routed_job){ 0 };
 }
 
 /*
@@ -90,16 +90,16 @@ routed_job_fini(struct routed_job *laid)
  * the share f of that interface's cap, so that all of them end together.
  */
 static void
-lay_segment(const struct work_segment *segment, const struct routed_job *laid,
+lay_segment(const struct work_segment *segment, const struct routed_job *routed,
 	    struct engine_flow *flows)
 {
-	for (size_t i = 0; i < laid->flows.n; i++) {
-		double share = laid->flows.flows[i].bytes;
+	for (size_t i = 0; i < routed->flows.n; i++) {
+		double share = routed->flows.flows[i].bytes;
 
 		flows[i] = (struct engine_flow){
-			.links = laid->path_links + laid->path_first[i],
-			.n_links = (uint32_t)(laid->path_first[i + 1] -
-					      laid->path_first[i]),
+			.links = routed->path_links + routed->path_first[i],
+			.n_links = (uint32_t)(routed->path_first[i + 1] -
+					      routed->path_first[i]),
 			.bytes = share * segment->nic_bytes,
 			.cap_bps = share * segment->cap_bps,
 			.weight = 1,
@@ -108,14 +108,14 @@ lay_segment(const struct work_segment *segment, const struct routed_job *laid,
 }
 
 int
-routed_job_add(const struct work_job *job, const struct routed_job *laid,
+routed_job_add(const struct work_job *job, const struct routed_job *routed,
 	       struct engine *engine, int64_t shift_ns, enum engine_pacing pacing,
 	       uint32_t *ret_id)
 {
 	struct engine_segment *segments =
 		xcalloc(job->n_segments + 1, sizeof *segments);
 	struct engine_flow *flows =
-		xcalloc(job->n_segments * laid->flows.n + 1, sizeof *flows);
+		xcalloc(job->n_segments * routed->flows.n + 1, sizeof *flows);
 	size_t n_flows = 0;
 	bool takes_time = false;
 	int r = -EINVAL;
@@ -124,12 +124,12 @@ routed_job_add(const struct work_job *job, const struct routed_job *laid,
 		const struct work_segment *s = &job->segments[i];
 
 		segments[i].compute_ns = s->compute_ns;
-		if (s->nic_bytes > 0 && laid->flows.n) {
-			lay_segment(s, laid, flows + n_flows);
+		if (s->nic_bytes > 0 && routed->flows.n) {
+			lay_segment(s, routed, flows + n_flows);
 			segments[i].flows_offset_ns = s->send_offset_ns;
 			segments[i].flows = flows + n_flows;
-			segments[i].n_flows = (uint32_t)laid->flows.n;
-			n_flows += laid->flows.n;
+			segments[i].n_flows = (uint32_t)routed->flows.n;
+			n_flows += routed->flows.n;
 		}
 		takes_time |= segments[i].compute_ns > 0 || segments[i].n_flows > 0;
 	}
@@ -192,8 +192,9 @@ put_link(struct work_problem *problem, const struct place *places, size_t n,
 }
 
 void
-work_problem_make(const struct workload *workload, const struct routed_job *const *laid,
-		  const struct topo *topo, struct work_problem *ret_problem)
+work_problem_make(const struct workload *workload,
+		  const struct routed_job *const *routed, const struct topo *topo,
+		  struct work_problem *ret_problem)
 {
 	struct work_problem problem = { 0 };
 	VEC(struct place) places = VEC_EMPTY;
@@ -202,9 +203,9 @@ work_problem_make(const struct workload *workload, const struct routed_job *cons
 	problem.profiles = xcalloc(workload->n + 1, sizeof(struct profile *));
 	for (size_t j = 0; j < workload->n; j++) {
 		problem.profiles[j] = &workload->jobs[j].profile;
-		for (size_t i = 0; laid[j] && i < laid[j]->footprint.n; i++) {
+		for (size_t i = 0; routed[j] && i < routed[j]->footprint.n; i++) {
 			const struct footprint_entry *e =
-				&laid[j]->footprint.entries[i];
+				&routed[j]->footprint.entries[i];
 
 			vec_push(&places,
 				 ((struct place){ e->link, (uint32_t)j, e->factor }));

@@ -1,6 +1,6 @@
 /*
  * workload.c - jobs: segments to profiles and back.  Laying them on links is
- * laid.c.
+ * routed.c.
  */
 #include "scheduler/core/workload/workload.h"
 

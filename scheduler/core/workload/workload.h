@@ -1,13 +1,13 @@
 /*
- * workload.h - a set of jobs on a fabric: what each sends, and from where.
+ * workload.h - jobs on a fabric: what each sends, and from which hosts.
  *
  * A job is a list of segments, as the engine knows them, but with a collective
  * in place of flows: segment traffic is what the busiest interface of the job
  * sends, and topology/collective.h turns that into flows once the job has
  * hosts.  A job without hosts is waiting to be placed.
  *
- * From segments follows the job's profile (alone, nothing in the way), and
- * from a profile follow segments: each phase sends its bytes capped at its
+ * From segments follows the job's isolated profile, and from a profile follow
+ * segments: each phase sends its bytes capped at its
  * rate, the gaps compute.  Both are always there.
  *
  * Pure.  The reader for jobs and scenario files is workload_ini.h.
@@ -90,22 +90,22 @@ struct routed_job {
 };
 
 /*
- * Lays 'job' on 'hosts' (job->n_hosts_wanted of them).  Returns 0,
+ * Routes 'job' on 'hosts' (job->n_hosts_wanted of them).  Returns 0,
  * -EHOSTUNREACH, or -EINVAL for a host twice.  Release with routed_job_fini().
  * On one host there are no flows: what a job sends stays within the host and
  * takes no time.
  */
 int routed_job_make(const struct work_job *job, const uint32_t *hosts,
 		    const struct topo *topo, struct routes *routes,
-		    struct routed_job *ret_laid);
-void routed_job_fini(struct routed_job *laid);
+		    struct routed_job *ret_routed);
+void routed_job_fini(struct routed_job *routed);
 
 /*
- * Adds a laid job to an engine with the given shift and pacing; grid_ns is its
+ * Adds a routed job to an engine with the given shift and pacing; grid_ns is its
  * profile's period.  Returns as engine_add_job(), and -EINVAL for a job whose
  * iteration would take no time.
  */
-int routed_job_add(const struct work_job *job, const struct routed_job *laid,
+int routed_job_add(const struct work_job *job, const struct routed_job *routed,
 		   struct engine *engine, int64_t shift_ns, enum engine_pacing pacing,
 		   uint32_t *ret_id);
 
@@ -118,11 +118,11 @@ struct work_problem {
 };
 
 /*
- * The links that carry at least two jobs.  laid[j] may be NULL for a job that
+ * The links that carry at least two jobs.  routed[j] may be NULL for a job that
  * is not placed.  Borrows the workload's profiles.
  */
 void work_problem_make(const struct workload *workload,
-		       const struct routed_job *const *laid, const struct topo *topo,
+		       const struct routed_job *const *routed, const struct topo *topo,
 		       struct work_problem *ret_problem);
 void work_problem_fini(struct work_problem *problem);
 

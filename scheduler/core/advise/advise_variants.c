@@ -1,17 +1,16 @@
 /*
- * advise_ways.c - the ways to act on a component, and their prediction.
+ * advise_variants.c - variants of advice for a component, and their prediction.
  *
- * A send gate lets jobs take turns.  It does wonders where turns are short, and
- * makes convoys where a job that waits for many links holds up others
- * (interleaving, on actuation: "baton only below a load threshold").  So it
- * is tried for subsets: with theta the threshold, the largest found in which
- * each job and those it has to wait for,
+ * A send gate lets jobs take turns.  It helps most where turns are short, and makes
+ * convoys where a job that waits for many links holds up others.  So it is tried for
+ * subsets: with theta a threshold, the largest found in which for each job and those that
+ * it has to wait for,
  *
- *	duty_j + sum over gated i that meet j of duty_i <= theta,
+ *	duty_j + sum of duty_i over gated i that share a link with j <= theta,
  *
- * and from the best of them on those are let out who lose by it.  A gate alone
- * finds an order by itself, but pays for it in waiting whenever jitter upsets
- * it; with shifts it seldom has to act, so of equals that is preferred.
+ * and from the best of them jobs that lose by it are let out.  A gate by itself finds an
+ * order, but pays for it in waiting whenever jitter upsets it; with shifts it seldom has
+ * to act, so of equal variants that is preferred.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -19,25 +18,12 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/stats.h"
+#include "scheduler/core/advise/advise_constants.h"
 #include "scheduler/core/advise/advise_decision.h"
 #include "scheduler/core/workload/workload.h"
 #include "topology/topo.h"
 
-/* Iterations that an advice is for, where the workload does not end a job. */
-#define HORIZON_ITERATIONS 1000
-
-/*
- * Components of so many jobs are glanced at first: one run of so many
- * iterations, which may look so much worse than doing nothing.
- */
-#define GLANCE_JOBS       8
-#define GLANCE_ITERATIONS 30
-#define GLANCE_FRAC       0.03
-
-/* Rounds of letting losers out of the gate. */
-#define N_REPAIRS 3
-
-static const double thetas[] = { HUGE_VAL, 1.2, 0.9, 0.6 };
+static const double thetas[] = { ADVISE_GATE_LOADS };
 
 #define N_THETAS (sizeof thetas / sizeof *thetas)
 
@@ -56,33 +42,33 @@ advise_delay_us(const struct work_job *job, int64_t phase_us)
 }
 
 bool
-way_is_phased(const struct decision *d, const struct way *way, size_t i)
+variant_is_phased(const struct decision *d, const struct variant *variant, size_t i)
 {
-	return way->is_shifted && d->is_movable[i];
+	return variant->is_shifted && d->is_movable[i];
 }
 
 /* ---- Prediction --------------------------------------------------------------------- */
 
 static void
-predict_way(const struct decision *d, uint32_t n_seeds, uint32_t n_iterations,
-	    struct way *way)
+predict_variant(const struct decision *d, uint32_t n_seeds, uint32_t n_iterations,
+		struct variant *variant)
 {
 	const struct component *c = d->component;
 	struct predict_opts opts = { d->ctx->opts.seed, n_seeds, n_iterations };
 	struct predict_job *jobs = component_predict_jobs(c, d->plan->place, d->ctx);
 
 	for (size_t i = 0; i < c->n_jobs; i++) {
-		bool is_phased = way_is_phased(d, way, i);
+		bool is_phased = variant_is_phased(d, variant, i);
 
 		jobs[i].shift_us = is_phased ? d->phase_us[i] : 0;
-		jobs[i].is_left_to_chance = !is_phased;
-		jobs[i].pacing = way->pacing[i];
+		jobs[i].has_random_phase = !is_phased;
+		jobs[i].pacing = variant->pacing[i];
 	}
-	predict(jobs, c->n_jobs, d->ctx->topo, &opts, &way->prediction);
-	way->goodput = 0;
+	predict(jobs, c->n_jobs, d->ctx->topo, &opts, &variant->prediction);
+	variant->goodput = 0;
 	for (size_t i = 0; i < c->n_jobs; i++)
-		way->goodput +=
-			jobs[i].job->weight / prediction_mean(&way->prediction, i);
+		variant->goodput +=
+			jobs[i].job->weight / prediction_mean(&variant->prediction, i);
 	free(jobs);
 }
 
@@ -90,7 +76,7 @@ predict_way(const struct decision *d, uint32_t n_seeds, uint32_t n_iterations,
 static double
 iterations_left(const struct work_job *job)
 {
-	double n = HORIZON_ITERATIONS;
+	double n = ADVISE_HORIZON_ITERATIONS;
 
 	if (job->max_iterations)
 		n = (double)job->max_iterations;
@@ -101,65 +87,67 @@ iterations_left(const struct work_job *job)
 }
 
 /*
- * Do no harm: what a way saves over the jobs' lives has to be more than the
- * delays by which it begins, and nobody may go beyond the cap who was not
- * there before.
+ * Do no harm: what a variant saves over the jobs' lives has to be more than its initial
+ * delays, and no job may exceed the cap that did not exceed it before.
  */
 static void
-weigh_way(const struct decision *d, struct way *way)
+weigh_variant(const struct decision *d, struct variant *variant)
 {
 	const struct component *c = d->component;
-	const struct prediction *base = &d->ways.items[0].prediction;
+	const struct prediction *base = &d->variants.items[0].prediction;
 	double saved_us = 0, delayed_us = 0;
 
-	way->harmed = TOPO_NONE;
+	variant->harmed = TOPO_NONE;
 	for (size_t i = 0; i < c->n_jobs; i++) {
 		const struct work_job *job = &d->ctx->workload->jobs[c->jobs[i]];
 		double before = prediction_mean(base, i);
-		double after = prediction_mean(&way->prediction, i);
+		double after = prediction_mean(&variant->prediction, i);
 
 		saved_us += job->weight * (before - after) *
 			    (double)job->profile.period_us * iterations_left(job);
-		if (way_is_phased(d, way, i))
+		if (variant_is_phased(d, variant, i))
 			delayed_us += job->weight *
 				      (double)advise_delay_us(job, d->phase_us[i]);
 		if (d->ctx->reference)
 			before = plan_slowdown(d->ctx->reference, d->ctx, c->jobs[i]);
 		if (after > plan_limit(d->ctx, before))
-			way->harmed = c->jobs[i];
+			variant->harmed = c->jobs[i];
 	}
-	way->pays = saved_us > delayed_us;
+	variant->pays = saved_us > delayed_us;
 }
 
 /*
- * A glance at a way in one short run.  A convoy shows at once, and is also what
- * takes the engine longest.
+ * Looks at a variant in one short run.  A convoy shows at once, and is also what takes the
+ * engine longest.
  */
 static bool
 is_promising(const struct decision *d, bool is_shifted, enum engine_pacing *pacing)
 {
-	struct way way = { .is_shifted = is_shifted, .pacing = pacing };
+	struct variant variant = { .is_shifted = is_shifted, .pacing = pacing };
 	uint32_t n = d->ctx->n_iterations;
 
-	if (d->component->n_jobs < GLANCE_JOBS)
+	if (d->component->n_jobs < ADVISE_GLANCE_JOBS)
 		return true;
-	predict_way(d, 1, n < GLANCE_ITERATIONS ? n : GLANCE_ITERATIONS, &way);
-	prediction_fini(&way.prediction);
-	return way.goodput > d->ways.items[0].goodput * (1 - GLANCE_FRAC);
+	predict_variant(d, 1,
+			n < ADVISE_GLANCE_ITERATIONS ? n : ADVISE_GLANCE_ITERATIONS,
+			&variant);
+	prediction_fini(&variant.prediction);
+	return variant.goodput >
+	       d->variants.items[0].goodput * (1 - ADVISE_GLANCE_FRAC);
 }
 
-/* Predicts and adds a way; takes 'pacing'. */
-static struct way *
-add_way(struct decision *d, bool is_shifted, enum engine_pacing *pacing)
+/* Predicts and adds a variant; takes 'pacing'. */
+static struct variant *
+add_variant(struct decision *d, bool is_shifted, enum engine_pacing *pacing)
 {
-	struct way way = { .is_shifted = is_shifted,
-			   .pacing = pacing,
-			   .harmed = TOPO_NONE };
+	struct variant variant = { .is_shifted = is_shifted,
+				   .pacing = pacing,
+				   .harmed = TOPO_NONE };
 
-	predict_way(d, d->ctx->n_seeds, d->ctx->n_iterations, &way);
-	vec_push(&d->ways, way);
-	weigh_way(d, &d->ways.items[d->ways.n - 1]);
-	return &d->ways.items[d->ways.n - 1];
+	predict_variant(d, d->ctx->n_seeds, d->ctx->n_iterations, &variant);
+	vec_push(&d->variants, variant);
+	weigh_variant(d, &d->variants.items[d->variants.n - 1]);
+	return &d->variants.items[d->variants.n - 1];
 }
 
 static enum engine_pacing *
@@ -172,11 +160,11 @@ all_paced(const struct decision *d, enum engine_pacing pacing)
 	return all;
 }
 
-/* ---- Who waits for whom ---------------------------------------------------------- */
+/* ---- Which jobs wait for which ---------------------------------------------------------- */
 
 /* Jobs that could have to wait for each other at the gate. */
-struct meetings {
-	size_t *first;    /* Owned.  Job i meets others[first[i] .. first[i + 1]). */
+struct contacts {
+	size_t *first; /* Owned.  Those of job i: others[first[i] .. first[i + 1]). */
 	uint32_t *others; /* Owned.  Numbers in the component. */
 	double *duty;     /* Owned.  Share of its period that a job sends. */
 };
@@ -191,9 +179,9 @@ duty_of(const struct profile *profile)
 	return on_us / (double)profile->period_us;
 }
 
-/* Lists once each whom the jobs meet on links that the two can exceed. */
+/* Lists for each job, once each, the jobs with which it can exceed a link. */
 static void
-meetings_init(struct meetings *m, const struct decision *d)
+contacts_init(struct contacts *m, const struct decision *d)
 {
 	const struct component *c = d->component;
 	const struct work_job *jobs = d->ctx->workload->jobs;
@@ -206,12 +194,14 @@ meetings_init(struct meetings *m, const struct decision *d)
 	for (size_t i = 0; i < c->n_jobs; i++)
 		number[c->jobs[i]] = (uint32_t)i + 1;
 	for (size_t i = 0; i < c->n_jobs; i++) {
-		const struct routed_job *laid = place_laid(d->plan->place, c->jobs[i]);
+		const struct routed_job *routed =
+			place_routed_job(d->plan->place, c->jobs[i]);
 		double peak_bps = profile_peak_bps(&jobs[c->jobs[i]].profile);
 
 		m->duty[i] = duty_of(&jobs[c->jobs[i]].profile);
-		for (size_t e = 0; e < laid->footprint.n; e++) {
-			const struct footprint_entry *at = &laid->footprint.entries[e];
+		for (size_t e = 0; e < routed->footprint.n; e++) {
+			const struct footprint_entry *at =
+				&routed->footprint.entries[e];
 			double capacity_bps =
 				topo_link(d->ctx->topo, at->link)->capacity_bps;
 			const struct place_load *loads;
@@ -242,7 +232,7 @@ meetings_init(struct meetings *m, const struct decision *d)
 }
 
 static void
-meetings_fini(struct meetings *m)
+contacts_fini(struct contacts *m)
 {
 	free(m->first);
 	free(m->others);
@@ -250,12 +240,12 @@ meetings_fini(struct meetings *m)
 }
 
 /*
- * Gates all jobs and lets out the one with the heaviest company until all are
- * within 'theta'; a gated job that meets no other gated one waits for nobody
- * and may stay.  Returns the number gated.  O(n^2 + meetings).
+ * Gates all jobs, then lets out the one with the largest load until all are within
+ * 'theta'; a gated job that shares no link with another gated one never waits and may
+ * stay.  Returns the number gated.  O(n^2 + contacts).
  */
 static size_t
-gate_below(const struct meetings *m, size_t n, double theta, enum engine_pacing *pacing)
+gate_below(const struct contacts *m, size_t n, double theta, enum engine_pacing *pacing)
 {
 	double *load = xcalloc(n + 1, sizeof *load);
 	size_t n_gated = n;
@@ -284,23 +274,24 @@ gate_below(const struct meetings *m, size_t n, double theta, enum engine_pacing 
 	return n_gated;
 }
 
-/* ---- The ways ------------------------------------------------------------------------ */
+/* ---- Variants ------------------------------------------------------------------------ */
 
-/* From the way number 'from' on, lets those out of the gate who lose by it. */
+/* From variant 'from' on, lets jobs out of the gate that lose by it. */
 static void
 repair(struct decision *d, size_t from)
 {
 	size_t n = d->component->n_jobs;
 
-	for (int round = 0; round < N_REPAIRS; round++) {
-		const struct prediction *base = &d->ways.items[0].prediction;
-		const struct way *way = &d->ways.items[from];
-		enum engine_pacing *pacing = xmemdup(way->pacing, n, sizeof *pacing);
+	for (int round = 0; round < ADVISE_REPAIRS; round++) {
+		const struct prediction *base = &d->variants.items[0].prediction;
+		const struct variant *variant = &d->variants.items[from];
+		enum engine_pacing *pacing =
+			xmemdup(variant->pacing, n, sizeof *pacing);
 		size_t n_out = 0, n_gated = 0;
 
 		for (size_t i = 0; i < n; i++) {
 			if (pacing[i] == ENGINE_PACE_GATE &&
-			    prediction_mean(&way->prediction, i) >
+			    prediction_mean(&variant->prediction, i) >
 				    prediction_mean(base, i)) {
 				pacing[i] = ENGINE_PACE_FREE;
 				n_out++;
@@ -311,16 +302,16 @@ repair(struct decision *d, size_t from)
 			free(pacing);
 			return;
 		}
-		add_way(d, way->is_shifted, pacing);
-		if (d->ways.items[d->ways.n - 1].goodput <=
-			    d->ways.items[from].goodput &&
-		    d->ways.items[d->ways.n - 1].harmed != TOPO_NONE)
+		add_variant(d, variant->is_shifted, pacing);
+		if (d->variants.items[d->variants.n - 1].goodput <=
+			    d->variants.items[from].goodput &&
+		    d->variants.items[d->variants.n - 1].harmed != TOPO_NONE)
 			return;
-		from = d->ways.n - 1;
+		from = d->variants.n - 1;
 	}
 }
 
-/* Jobs that nobody can delay take no turns.  Returns how many are let out. */
+/* Jobs that cannot be delayed are not gated.  Returns how many are let out. */
 static size_t
 let_fixed_out(const struct decision *d, enum engine_pacing *pacing)
 {
@@ -337,7 +328,7 @@ let_fixed_out(const struct decision *d, enum engine_pacing *pacing)
 
 /* Tries the gate at each threshold, and repairs the best. */
 static void
-add_gates(struct decision *d, const struct meetings *m, bool is_shifted)
+add_gates(struct decision *d, const struct contacts *m, bool is_shifted)
 {
 	size_t n = d->component->n_jobs, n_last = SIZE_MAX, best = 0;
 
@@ -355,26 +346,26 @@ add_gates(struct decision *d, const struct meetings *m, bool is_shifted)
 			free(pacing);
 			continue;
 		}
-		add_way(d, is_shifted, pacing);
-		if (best == 0 ||
-		    d->ways.items[d->ways.n - 1].goodput > d->ways.items[best].goodput)
-			best = d->ways.n - 1;
+		add_variant(d, is_shifted, pacing);
+		if (best == 0 || d->variants.items[d->variants.n - 1].goodput >
+					 d->variants.items[best].goodput)
+			best = d->variants.n - 1;
 	}
 	if (best > 0)
 		repair(d, best);
 }
 
 void
-ways_predict(struct decision *d)
+variants_predict(struct decision *d)
 {
-	struct meetings m;
+	struct contacts m;
 
-	add_way(d, false, all_paced(d, ENGINE_PACE_FREE));
+	add_variant(d, false, all_paced(d, ENGINE_PACE_FREE));
 	if (d->component->n_jobs < 2)
 		return;
-	meetings_init(&m, d);
+	contacts_init(&m, d);
 	if (d->has_movable) {
-		add_way(d, true, all_paced(d, ENGINE_PACE_FREE));
+		add_variant(d, true, all_paced(d, ENGINE_PACE_FREE));
 		add_gates(d, &m, true);
 	}
 	add_gates(d, &m, false);
@@ -384,28 +375,28 @@ ways_predict(struct decision *d)
 		for (size_t i = 0; i < d->component->n_jobs; i++)
 			if (!d->is_movable[i])
 				pacing[i] = ENGINE_PACE_FREE;
-		add_way(d, true, pacing);
+		add_variant(d, true, pacing);
 	}
-	meetings_fini(&m);
+	contacts_fini(&m);
 }
 
 void
-ways_fini(struct decision *d)
+variants_fini(struct decision *d)
 {
-	for (size_t i = 0; i < d->ways.n; i++) {
-		free(d->ways.items[i].pacing);
-		prediction_fini(&d->ways.items[i].prediction);
+	for (size_t i = 0; i < d->variants.n; i++) {
+		free(d->variants.items[i].pacing);
+		prediction_fini(&d->variants.items[i].prediction);
 	}
-	vec_free(&d->ways);
+	vec_free(&d->variants);
 }
 
 /*
- * Whether way 'a' gives more than way 'b' by what is worth it, and by more than
- * two standard errors of the difference over the runs: both saw the same phases
+ * True if variant 'a' gives enough more than variant 'b', and by more than
+ * ADVISE_SURE_SES standard errors of the difference over the runs: both saw the same phases
  * and jitter.
  */
 static bool
-is_better(const struct decision *d, const struct way *a, const struct way *b)
+is_better(const struct decision *d, const struct variant *a, const struct variant *b)
 {
 	size_t n_seeds = d->ctx->n_seeds;
 	double *difference = xcalloc(n_seeds, sizeof *difference);
@@ -422,27 +413,29 @@ is_better(const struct decision *d, const struct way *a, const struct way *b)
 	mean = stats_mean(difference, n_seeds);
 	error = stats_sd(difference, n_seeds) / sqrt((double)n_seeds);
 	free(difference);
-	return a->goodput > b->goodput * (1 + WORTH_FRAC) && mean > 2 * error;
+	return a->goodput > b->goodput * (1 + ADVISE_WORTH_FRAC) &&
+	       mean > ADVISE_SURE_SES * error;
 }
 
 size_t
-ways_choose(const struct decision *d)
+variants_choose(const struct decision *d)
 {
 	size_t best = 0;
 
-	/* Other places may harm somebody all by themselves, and a way heal that. */
-	for (size_t i = 1; d->ways.items[0].harmed != TOPO_NONE && i < d->ways.n; i++) {
-		const struct way *way = &d->ways.items[i];
+	/* Other places may harm a job by themselves, and a variant may undo that. */
+	for (size_t i = 1;
+	     d->variants.items[0].harmed != TOPO_NONE && i < d->variants.n; i++) {
+		const struct variant *variant = &d->variants.items[i];
 
-		if (way->harmed == TOPO_NONE &&
-		    (best == 0 || way->goodput > d->ways.items[best].goodput))
+		if (variant->harmed == TOPO_NONE &&
+		    (best == 0 || variant->goodput > d->variants.items[best].goodput))
 			best = i;
 	}
-	for (size_t i = 1; i < d->ways.n; i++) {
-		const struct way *way = &d->ways.items[i];
+	for (size_t i = 1; i < d->variants.n; i++) {
+		const struct variant *variant = &d->variants.items[i];
 
-		if (way->harmed == TOPO_NONE && way->pays &&
-		    is_better(d, way, &d->ways.items[best]))
+		if (variant->harmed == TOPO_NONE && variant->pays &&
+		    is_better(d, variant, &d->variants.items[best]))
 			best = i;
 	}
 	return best;
