@@ -1,6 +1,5 @@
-/*
- * actions.c - what is to be done at the cluster's scheduler (decide.h), done, and noted.
- */
+#include "scheduler/daemon/actions.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,50 +7,80 @@
 #include "lib/base/alloc.h"
 #include "lib/base/clk.h"
 #include "lib/base/err.h"
+#include "lib/base/log.h"
 #include "lib/base/strbuf.h"
 #include "lib/daemon/loop.h"
-#include "lib/daemon/settings.h"
-#include "scheduler/daemon/daemon.h"
+#include "scheduler/daemon/config.h"
 #include "scheduler/daemon/guard.h"
-#include "scheduler/slurm/slurm.h"
+#include "scheduler/daemon/persist.h"
 
 static const char *const kind_names[] = {
 	[SCHED_PLACE] = "place", [SCHED_PREFER] = "prefer", [SCHED_LET_GO] = "let_go",
 	[SCHED_UNPIN] = "unpin", [SCHED_RECORD] = "record",
 };
 
-/* ---- Doing -------------------------------------------------------------------------- */
+/* An action that was asked for. */
+struct pending_action {
+	uint64_t ticket;
+	struct decide_action action; /* Owned. */
+};
+
+struct actions {
+	struct actions_opts opts;
+	struct sched_driver *driver;    /* Owned; NULL: no scheduler is asked. */
+	struct guard *guard;            /* Owned; NULL, too. */
+	struct sched_snapshot snapshot; /* The driver's own; at_us 0: none. */
+	char *error;                    /* Owned.  Why there is no newer one. */
+	struct modes modes;
+	struct decide_changes changes;
+	VEC(struct pending_action) pending;
+	size_t n_checked; /* Partitions with a mode of their own that were looked up. */
+	int64_t started_us; /* Wall clock. */
+	bool has_decided;   /* With a snapshot. */
+	bool is_ending;
+	bool is_undone; /* Then: all of it. */
+	struct actions_counts counts;
+	struct log_limit error_limit;
+};
+
+/* ---- Asking -------------------------------------------------------------------------- */
 
 static void
-say(struct daemon *d, const struct decide_action *action, const char *what,
-    const char *why)
+log_action(struct actions *actions, const struct decide_action *action,
+	   const char *state, const char *error)
 {
 	/* Records of running jobs are many, and harmless. */
-	bool is_quiet = action->kind == SCHED_RECORD && !why;
+	bool is_quiet = action->kind == SCHED_RECORD && !error;
 
 	if (!is_quiet)
-		log_at(why ? LOG_LEVEL_WARN : LOG_LEVEL_INFO, "deeds",
+		log_at(error ? LOG_LEVEL_WARN : LOG_LEVEL_INFO, "actions",
 		       "job %s: %s %s%s%s (%s)%s%s", action->job,
-		       kind_names[action->kind], what, action->nodes ? " at " : "",
+		       kind_names[action->kind], state, action->nodes ? " at " : "",
 		       action->nodes ? action->nodes : "",
-		       decide_why_texts[action->why], why ? ": " : "", why ? why : "");
-	persist_log(d, action, what, why);
+		       decide_why_texts[action->why], error ? ": " : "",
+		       error ? error : "");
+	persist_log(actions->opts.store, action, state, error);
 }
 
 static void
-finish(struct daemon *d, struct decide_action *action, int rc, const char *why)
+keep_change(struct actions *actions, const char *job)
 {
-	struct actions *deeds = &d->deeds;
+	persist_keep_change(actions->opts.store, job,
+			    decide_find(&actions->changes, job));
+}
 
-	/* That there is nothing to do is as good as done. */
+static void
+finish(struct actions *actions, struct decide_action *action, int rc, const char *why)
+{
+	/* There was nothing to do: that counts as done. */
 	if (rc == -EALREADY)
 		rc = 0;
-	/* Its user, or its start, was faster. */
+	/* -ESTALE: its user, or its start, was faster. */
 	if (rc < 0 && rc != -ESTALE)
-		deeds->n_failed++;
-	decide_done(&deeds->changes, action, rc, clk_wall_us());
-	say(d, action, rc < 0 ? "failed" : "done", rc < 0 ? why : NULL);
-	persist_keep_change(d, action->job);
+		actions->counts.n_failed++;
+	decide_done(&actions->changes, action, rc, clk_wall_us());
+	log_action(actions, action, rc < 0 ? "failed" : "done", rc < 0 ? why : NULL);
+	keep_change(actions, action->job);
 }
 
 static void
@@ -65,120 +94,116 @@ action_fini(struct decide_action *action)
 static void
 on_done(void *ctx, uint64_t ticket, int rc, const char *why)
 {
-	struct daemon *d = ctx;
-	struct actions *deeds = &d->deeds;
+	struct actions *actions = ctx;
 
-	for (size_t i = 0; i < deeds->under_way.n; i++) {
-		struct pending_action deed = deeds->under_way.items[i];
+	for (size_t i = 0; i < actions->pending.n; i++) {
+		struct pending_action pending = actions->pending.items[i];
 
-		if (deed.ticket != ticket)
+		if (pending.ticket != ticket)
 			continue;
-		deeds->under_way.items[i] =
-			deeds->under_way.items[--deeds->under_way.n];
-		finish(d, &deed.action, rc, why);
-		action_fini(&deed.action);
+		actions->pending.items[i] =
+			actions->pending.items[--actions->pending.n];
+		finish(actions, &pending.action, rc, why);
+		action_fini(&pending.action);
 		return;
 	}
 }
 
 static void
-note(struct daemon *d, const struct decide_action *action)
+note(struct actions *actions, const struct decide_action *action)
 {
-	const struct sched_job *job = sched_find_job(&d->deeds.snapshot, action->job);
+	const struct sched_job *job = sched_find_job(&actions->snapshot, action->job);
 
-	decide_note(&d->deeds.changes, action, job ? job->record : "", clk_wall_us());
-	persist_keep_change(d, action->job);
+	decide_note(&actions->changes, action, job ? job->record : "", clk_wall_us());
+	keep_change(actions, action->job);
 }
 
 /* Takes the action. */
 static void
-ask(struct daemon *d, struct decide_action *action)
+ask(struct actions *actions, struct decide_action *action)
 {
-	struct actions *deeds = &d->deeds;
 	const struct sched_action wanted = { action->kind, action->job, action->nodes,
 					     action->record };
 	struct err err = { .line = 0 };
-	bool is_new = !decide_find(&deeds->changes, action->job);
+	bool is_new = !decide_find(&actions->changes, action->job);
 	uint64_t ticket = 0;
 	int rc;
 
 	if (action->kind == SCHED_PLACE || action->kind == SCHED_PREFER)
-		guard_start(deeds->guard);
+		guard_start(actions->guard);
 	/* Kept before it is begun, so that a restart finds it whatever happens. */
 	if (is_new)
-		note(d, action);
-	rc = sched_act(deeds->host, &wanted, &ticket, &err);
+		note(actions, action);
+	rc = sched_act(actions->driver, &wanted, &ticket, &err);
 	if (rc == -EBUSY || rc == -EAGAIN) {
 		/* The next round asks again. */
 		if (is_new) {
-			decide_remove(&deeds->changes, action->job);
-			persist_keep_change(d, action->job);
+			decide_remove(&actions->changes, action->job);
+			keep_change(actions, action->job);
 		}
 		action_fini(action);
 		return;
 	}
-	deeds->n_asked[action->why]++;
+	actions->counts.n_asked[action->why]++;
 	if (!is_new)
-		note(d, action);
+		note(actions, action);
 	if (rc < 0) {
-		finish(d, action, rc, err.text);
+		finish(actions, action, rc, err.text);
 		action_fini(action);
 		return;
 	}
-	vec_push(&deeds->under_way,
-		 ((struct pending_action){ ticket, *action, clk_wall_us() }));
+	vec_push(&actions->pending, ((struct pending_action){ ticket, *action }));
 }
 
 void
-actions_decide(struct daemon *d)
+actions_decide(struct actions *actions)
 {
-	struct actions *deeds = &d->deeds;
 	const struct decide_view view = {
 		.now_us = clk_wall_us(),
-		.started_us = deeds->started_us,
-		.is_first = !deeds->has_decided,
-		.is_ending = deeds->is_ending,
-		.modes = &deeds->modes,
-		.host = deeds->snapshot.at_us ? &deeds->snapshot : NULL,
-		.advice = jobs_advice,
-		.ctx = d,
-		.pin_wait_us = d->config.pin_wait_us,
+		.started_us = actions->started_us,
+		.is_first = !actions->has_decided,
+		.is_ending = actions->is_ending,
+		.modes = &actions->modes,
+		.host = actions->snapshot.at_us ? &actions->snapshot : NULL,
+		.advice = actions->opts.advice,
+		.ctx = actions->opts.ctx,
+		.pin_wait_us = actions->opts.config->pin_wait_us,
 	};
-	struct decide_actions actions;
+	struct decide_actions decided;
 
-	if (!deeds->host)
+	if (!actions->driver)
 		return;
-	deeds->has_decided |= view.host != NULL;
-	decide(&view, &deeds->changes, &actions);
-	for (size_t i = 0; i < actions.forgotten.n; i++)
-		persist_keep_change(d, actions.forgotten.items[i]);
-	for (size_t i = 0; i < actions.adopted.n; i++) {
-		log_warn("deeds",
-			 "job %s bears a pin of ours that nothing was known of; it is "
-			 "looked after",
-			 actions.adopted.items[i]);
-		persist_keep_change(d, actions.adopted.items[i]);
+	actions->has_decided |= view.host != NULL;
+	decide(&view, &actions->changes, &decided);
+	for (size_t i = 0; i < decided.forgotten.n; i++)
+		keep_change(actions, decided.forgotten.items[i]);
+	for (size_t i = 0; i < decided.adopted.n; i++) {
+		log_warn("actions",
+			 "job %s has a pin of antiphase that the store does not have; "
+			 "it is undone as any other",
+			 decided.adopted.items[i]);
+		keep_change(actions, decided.adopted.items[i]);
 	}
-	for (size_t i = 0; i < actions.items.n; i++)
-		ask(d, &actions.items.items[i]);
+	for (size_t i = 0; i < decided.items.n; i++)
+		ask(actions, &decided.items.items[i]);
 	/* They were taken one by one. */
-	actions.items.n = 0;
-	decide_actions_fini(&actions);
+	decided.items.n = 0;
+	decide_actions_fini(&decided);
 }
 
-/* ---- Looking ------------------------------------------------------------------------ */
+/* ---- Snapshots ------------------------------------------------------------------------ */
 
-/* A misspelt partition would be left in the usual mode, and nobody would notice. */
+/* A misspelled partition would be left in the usual mode without a word. */
 static void
-check_partitions(struct actions *deeds)
+check_partitions(struct actions *actions)
 {
 	struct strbuf unknown = STRBUF_EMPTY;
 
-	if (deeds->n_checked == deeds->modes.others.n || !deeds->snapshot.n_nodes)
+	if (actions->n_checked == actions->modes.others.n || !actions->snapshot.n_nodes)
 		return;
-	deeds->n_checked = deeds->modes.others.n;
-	if (modes_add_unknown(&deeds->modes, &deeds->snapshot, &unknown))
-		log_warn("deeds",
+	actions->n_checked = actions->modes.others.n;
+	if (modes_add_unknown(&actions->modes, &actions->snapshot, &unknown))
+		log_warn("actions",
 			 "a mode is set for what is no partition of Slurm, and has no "
 			 "effect: %s",
 			 unknown.text);
@@ -188,113 +213,194 @@ check_partitions(struct actions *deeds)
 static void
 on_snapshot(void *ctx, const struct sched_snapshot *snapshot, const char *why)
 {
-	struct daemon *d = ctx;
-	struct actions *deeds = &d->deeds;
+	struct actions *actions = ctx;
 
-	loop_part(d->loop, "snapshot");
-	free(deeds->why);
-	deeds->why = snapshot ? NULL : xstrdup(why ? why : "no answer");
+	loop_part(actions->opts.loop, "snapshot");
+	free(actions->error);
+	actions->error = snapshot ? NULL : xstrdup(why ? why : "no answer");
 	if (!snapshot) {
-		log_limited(&deeds->said, clk_monotonic_ns(), LOG_LEVEL_WARN, "deeds",
-			    "the cluster's scheduler does not answer: %s", deeds->why);
+		log_limited(&actions->error_limit, clk_monotonic_ns(), LOG_LEVEL_WARN,
+			    "actions", "the cluster's scheduler does not answer: %s",
+			    actions->error);
 		return;
 	}
-	deeds->snapshot = *snapshot;
-	check_partitions(deeds);
-	/* One part after another, as others would wait for all of it. */
-	d->is_hurried = true;
-	d->next_hurried = 0;
+	actions->snapshot = *snapshot;
+	check_partitions(actions);
+	actions->opts.on_snapshot(actions->opts.ctx);
 	/* There is not much time to undo what was done. */
-	if (d->ending_ns)
-		actions_decide(d);
+	if (actions->is_ending)
+		actions_decide(actions);
 }
 
-int
-actions_take_modes(struct daemon *d, struct err *err)
+const struct sched_snapshot *
+actions_snapshot(const struct actions *actions)
 {
+	return &actions->snapshot;
+}
+
+const char *
+actions_error(const struct actions *actions)
+{
+	return actions->error;
+}
+
+/* ---- Modes -------------------------------------------------------------------------- */
+
+int
+actions_read_modes(struct actions *actions, struct err *err)
+{
+	const struct scheduler_config *config = actions->opts.config;
 	struct modes modes;
-	int rc = modes_parse(d->config.mode, d->config.partition_modes, &modes, err);
+	int rc = modes_parse(config->mode, config->partition_modes, &modes, err);
 
 	if (rc < 0)
 		return rc;
-	modes.is_stopped = d->deeds.modes.is_stopped;
-	modes_fini(&d->deeds.modes);
-	d->deeds.modes = modes;
-	d->deeds.n_checked = 0;
+	modes.is_stopped = actions->modes.is_stopped;
+	modes_fini(&actions->modes);
+	actions->modes = modes;
+	actions->n_checked = 0;
 	return 0;
 }
 
+bool
+actions_set_stopped(struct actions *actions, bool is_stopped)
+{
+	bool has_changed = actions->modes.is_stopped != is_stopped;
+
+	actions->modes.is_stopped = is_stopped;
+	return has_changed;
+}
+
 int
-actions_open(struct daemon *d, struct err *err)
+actions_set_mode(struct actions *actions, const char *partition, enum mode mode)
 {
-	const char *bindir = d->config.slurm_bindir;
-	const struct slurm_opts opts = { .bindir = *bindir ? bindir : NULL,
-					 .poll_ms = d->config.poll_ms };
-	const struct sched_observer observer = { d, on_snapshot, on_done };
-	int rc = actions_take_modes(d, err);
+	int rc = modes_change(&actions->modes, partition, mode);
 
-	d->deeds.started_us = clk_wall_us();
-	if (rc < 0 || strcmp(d->config.scheduler, "slurm") != 0)
-		return rc;
-	return slurm_open(d->loop, &opts, &observer, &d->deeds.host, err);
+	if (rc == 0)
+		actions_decide(actions);
+	return rc;
 }
 
-void
-actions_guard(struct daemon *d)
+const struct modes *
+actions_modes(const struct actions *actions)
 {
-	struct actions *deeds = &d->deeds;
-	char *socket = daemon_socket_path(d);
-	const struct guard_opts opts = { .socket = socket,
-					 .bindir = d->config.slurm_bindir };
-	bool has_pins = modes_any(&deeds->modes, MODE_ENFORCE);
-
-	for (size_t i = 0; i < deeds->changes.items.n; i++)
-		has_pins |= deeds->changes.items.items[i].kind == DECIDE_PIN;
-	if (deeds->host)
-		deeds->guard = guard_new(d->loop, &opts);
-	if (deeds->host && has_pins)
-		guard_start(deeds->guard);
-	free(socket);
+	return &actions->modes;
 }
 
-void
-actions_tick(struct daemon *d)
+/* ---- Changes ------------------------------------------------------------------------- */
+
+const struct decide_changes *
+actions_changes(const struct actions *actions)
 {
-	/* Time alone may call for deeds: a gate that ends, an advice that is too old. */
-	actions_decide(d);
+	return &actions->changes;
 }
 
 bool
-actions_end(struct daemon *d)
+actions_undo(struct actions *actions, const char *job)
 {
-	struct actions *deeds = &d->deeds;
+	struct decide_change *change = decide_find(&actions->changes, job);
 
-	if (!deeds->host)
-		return true;
-	deeds->is_ending = true;
-	actions_decide(d);
-	if (deeds->under_way.n)
+	if (!change || change->kind == DECIDE_OVER)
 		return false;
-	for (size_t i = 0; i < deeds->changes.items.n; i++)
-		if (deeds->changes.items.items[i].kind != DECIDE_OVER)
+	change->is_unwanted = true;
+	actions_decide(actions);
+	return true;
+}
+
+struct actions_counts
+actions_counts(const struct actions *actions)
+{
+	return actions->counts;
+}
+
+/* ---- Life ---------------------------------------------------------------------------- */
+
+int
+actions_open(const struct actions_opts *opts, struct actions **ret_actions,
+	     struct err *err)
+{
+	struct actions *actions = xcalloc(1, sizeof *actions);
+	int rc;
+
+	actions->opts = *opts;
+	actions->started_us = clk_wall_us();
+	rc = actions_read_modes(actions, err);
+	if (rc == 0)
+		rc = persist_read_changes(opts->store, &actions->changes, err);
+	if (rc < 0) {
+		actions_close(actions);
+		return rc;
+	}
+	if (actions->changes.items.n)
+		log_info("actions", "%zu changes of the last run are looked after",
+			 actions->changes.items.n);
+	*ret_actions = actions;
+	return 0;
+}
+
+struct sched_observer
+actions_observer(struct actions *actions)
+{
+	return (struct sched_observer){ actions, on_snapshot, on_done };
+}
+
+void
+actions_take_driver(struct actions *actions, struct sched_driver *driver)
+{
+	actions->driver = driver;
+}
+
+struct sched_driver *
+actions_driver(const struct actions *actions)
+{
+	return actions->driver;
+}
+
+void
+actions_guard(struct actions *actions, const char *socket)
+{
+	const struct guard_opts opts = { .socket = socket,
+					 .bindir = actions->opts.config->slurm_bindir };
+	bool has_pins = modes_any(&actions->modes, MODE_ENFORCE);
+
+	if (!actions->driver)
+		return;
+	for (size_t i = 0; i < actions->changes.items.n; i++)
+		has_pins |= actions->changes.items.items[i].kind == DECIDE_PIN;
+	actions->guard = guard_new(actions->opts.loop, &opts);
+	if (has_pins)
+		guard_start(actions->guard);
+}
+
+bool
+actions_end(struct actions *actions)
+{
+	if (!actions->driver)
+		return true;
+	actions->is_ending = true;
+	actions_decide(actions);
+	if (actions->pending.n)
+		return false;
+	for (size_t i = 0; i < actions->changes.items.n; i++)
+		if (actions->changes.items.items[i].kind != DECIDE_OVER)
 			return false;
-	/* Of what an earlier run left nothing is known without a look. */
-	deeds->is_undone = deeds->has_decided;
+	/* What an earlier run left is not known without a snapshot. */
+	actions->is_undone = actions->has_decided;
 	return true;
 }
 
 void
-actions_close(struct daemon *d)
+actions_close(struct actions *actions)
 {
-	struct actions *deeds = &d->deeds;
-
-	sched_close(deeds->host);
-	guard_free(deeds->guard, deeds->is_undone);
-	for (size_t i = 0; i < deeds->under_way.n; i++)
-		action_fini(&deeds->under_way.items[i].action);
-	vec_free(&deeds->under_way);
-	decide_changes_fini(&deeds->changes);
-	deeds->snapshot = (struct sched_snapshot){ .at_us = 0 };
-	modes_fini(&deeds->modes);
-	free(deeds->why);
+	if (!actions)
+		return;
+	sched_close(actions->driver);
+	guard_free(actions->guard, actions->is_undone);
+	for (size_t i = 0; i < actions->pending.n; i++)
+		action_fini(&actions->pending.items[i].action);
+	vec_free(&actions->pending);
+	decide_changes_fini(&actions->changes);
+	modes_fini(&actions->modes);
+	free(actions->error);
+	free(actions);
 }

@@ -12,11 +12,15 @@
 #include "lib/base/err.h"
 #include "lib/base/hostlist.h"
 #include "lib/base/json.h"
+#include "lib/base/log.h"
 #include "lib/base/sort.h"
 #include "lib/base/words.h"
 #include "lib/daemon/settings.h"
 #include "scheduler/core/profile/profile_json.h"
-#include "scheduler/daemon/api.h"
+#include "scheduler/daemon/actions.h"
+#include "scheduler/daemon/api_priv.h"
+#include "scheduler/daemon/config.h"
+#include "scheduler/daemon/fabric_source.h"
 #include "scheduler/daemon/jobs.h"
 #include "topology/topo.h"
 
@@ -51,17 +55,17 @@ put_text(const char *text, struct strbuf *out)
  * of them, unless a page is asked for.
  */
 void
-api_advices(void *daemon, const struct http_request *request, struct http_reply *reply)
+api_advices(void *ctx, const struct http_request *request, struct http_reply *reply)
 {
-	struct daemon *d = daemon;
+	struct api *api = ctx;
 	VEC(const struct job *) jobs = VEC_EMPTY;
 	struct api_page page;
 	size_t n_told;
 
 	if (!api_page_read(request, reply, &page))
 		return;
-	for (size_t i = 0; i < d->jobs->items.n; i++) {
-		const struct job *job = d->jobs->items.items[i];
+	for (size_t i = 0; i < jobs_n_places(api->opts.jobs); i++) {
+		const struct job *job = jobs_at(api->opts.jobs, i);
 
 		if (job && job->doc &&
 		    (!page.after || strcmp(job->name, page.after) > 0))
@@ -88,9 +92,10 @@ api_advices(void *daemon, const struct http_request *request, struct http_reply 
 }
 
 void
-api_advice(void *daemon, const struct http_request *request, struct http_reply *reply)
+api_advice(void *ctx, const struct http_request *request, struct http_reply *reply)
 {
-	const struct job *job = jobs_find(daemon, request->rest);
+	const struct api *api = ctx;
+	const struct job *job = jobs_find(api->opts.jobs, request->rest);
 
 	if (!job || !job->doc)
 		http_reply_error(reply, 404, "unknown_job",
@@ -101,10 +106,11 @@ api_advice(void *daemon, const struct http_request *request, struct http_reply *
 }
 
 void
-api_config(void *daemon, const struct http_request *request, struct http_reply *reply)
+api_config(void *ctx, const struct http_request *request, struct http_reply *reply)
 {
-	struct daemon *d = daemon;
-	const struct settings_table *table = settings_table(d->config.settings);
+	struct api *api = ctx;
+	const struct settings_table *table = settings_table(api->opts.config->settings);
+	const struct modes *modes = actions_modes(api->opts.actions);
 	struct api_text text;
 
 	(void)request;
@@ -114,16 +120,18 @@ api_config(void *daemon, const struct http_request *request, struct http_reply *
 		jsonw_flat_object(&text.w, NULL);
 		jsonw_str(&text.w, "section", table->items[i].section);
 		jsonw_str(&text.w, "key", table->items[i].key);
-		jsonw_str(&text.w, "value", settings_value(d->config.settings, i));
-		jsonw_str(&text.w, "origin", settings_origin(d->config.settings, i));
+		jsonw_str(&text.w, "value",
+			  settings_value(api->opts.config->settings, i));
+		jsonw_str(&text.w, "origin",
+			  settings_origin(api->opts.config->settings, i));
 		jsonw_end(&text.w);
 	}
 	jsonw_end(&text.w);
-	jsonw_bool(&text.w, "is_stopped", d->deeds.modes.is_stopped);
-	jsonw_str(&text.w, "mode", mode_names[d->deeds.modes.usual]);
+	jsonw_bool(&text.w, "is_stopped", modes->is_stopped);
+	jsonw_str(&text.w, "mode", mode_names[modes->usual]);
 	jsonw_array(&text.w, "partitions");
-	for (size_t i = 0; i < d->deeds.modes.others.n; i++) {
-		const struct mode_of_partition *other = &d->deeds.modes.others.items[i];
+	for (size_t i = 0; i < modes->others.n; i++) {
+		const struct mode_of_partition *other = &modes->others.items[i];
 
 		jsonw_flat_object(&text.w, NULL);
 		jsonw_str(&text.w, "partition", other->partition);
@@ -192,10 +200,10 @@ allow(void *ctx, const char *name)
 }
 
 static int
-read_candidates(const struct daemon *d, const char *list, struct question *question,
+read_candidates(const struct api *api, const char *list, struct question *question,
 		struct err *err)
 {
-	struct allowing a = { .topo = fabric_source_topo(d->fabric) };
+	struct allowing a = { .topo = fabric_source_topo(api->opts.fabric) };
 	const char *why = "";
 	int r;
 
@@ -212,13 +220,14 @@ read_candidates(const struct daemon *d, const char *list, struct question *quest
 
 /* {"period_us":..,"comm_us":..,"rate_gbps":..?}: one burst an iteration. */
 static int
-read_profile(const struct daemon *d, const struct json_doc *doc,
+read_profile(const struct api *api, const struct json_doc *doc,
 	     const struct json *object, struct profile *ret_profile, struct err *err)
 {
 	int64_t period_us = 0, comm_us = 0;
 	double gbps = 0;
 	size_t n_hosts;
-	const uint32_t *hosts = topo_hosts(fabric_source_topo(d->fabric), &n_hosts);
+	const uint32_t *hosts =
+		topo_hosts(fabric_source_topo(api->opts.fabric), &n_hosts);
 	int r;
 
 	r = json_get_int(doc, object, "period_us", 1, PROFILE_MAX_PERIOD_US, &period_us,
@@ -231,14 +240,14 @@ read_profile(const struct daemon *d, const struct json_doc *doc,
 		return r;
 	profile_of_burst(period_us, comm_us,
 			 gbps > 0 ? gbps * 1e9
-				  : topo_line_bps(fabric_source_topo(d->fabric), hosts,
-						  n_hosts > 0),
+				  : topo_line_bps(fabric_source_topo(api->opts.fabric),
+						  hosts, n_hosts > 0),
 			 ret_profile);
 	return 0;
 }
 
 static int
-read_question(const struct daemon *d, const struct json_doc *doc,
+read_question(const struct api *api, const struct json_doc *doc,
 	      struct question *question, struct err *err)
 {
 	static const char *const keys[] = { "job", "n_nodes", "candidates", "profile",
@@ -256,13 +265,13 @@ read_question(const struct daemon *d, const struct json_doc *doc,
 	if (r == 0)
 		r = json_opt_str(doc, root, "candidates", &candidates, err);
 	if (r == 0 && candidates)
-		r = read_candidates(d, candidates, question, err);
+		r = read_candidates(api, candidates, question, err);
 	if (r < 0)
 		return r;
 	profile = json_find(root, "profile");
 	if (profile)
-		return read_profile(d, doc, profile, &question->profile, err);
-	known = jobs_find(d, question->job);
+		return read_profile(api, doc, profile, &question->profile, err);
+	known = jobs_find(api->opts.jobs, question->job);
 	if (!known || !known->profile.period_us) {
 		err_set(err, NULL, 0, 0,
 			"no period is known of job '%s'; say "
@@ -275,10 +284,9 @@ read_question(const struct daemon *d, const struct json_doc *doc,
 }
 
 void
-api_ask_advice(void *daemon, const struct http_request *request,
-	       struct http_reply *reply)
+api_ask_advice(void *ctx, const struct http_request *request, struct http_reply *reply)
 {
-	struct daemon *d = daemon;
+	struct api *api = ctx;
 	struct question question = { .n_nodes = 0 };
 	struct advisor_ranking ranking = { 0 };
 	struct json_doc *doc = NULL;
@@ -286,19 +294,19 @@ api_ask_advice(void *daemon, const struct http_request *request,
 	struct err err = { .line = 0 };
 	int r;
 
-	if (!fabric_source_topo(d->fabric)) {
+	if (!fabric_source_topo(api->opts.fabric)) {
 		http_reply_error(reply, 409, "no_fabric", "", "no fabric is known");
 		return;
 	}
 	r = parse_body(request, &doc, &err);
 	if (r == 0)
-		r = read_question(d, doc, &question, &err);
+		r = read_question(api, doc, &question, &err);
 	if (r == -EINVAL) {
 		refuse_body(reply, &err);
 		goto out;
 	}
 	if (r == 0)
-		r = jobs_rank(d, question.job, (uint32_t)question.n_nodes,
+		r = jobs_rank(api->opts.jobs, question.job, (uint32_t)question.n_nodes,
 			      &question.profile, question.allowed, &ranking, &err);
 	if (r < 0) {
 		http_reply_error(reply, 409,
@@ -311,7 +319,7 @@ api_ask_advice(void *daemon, const struct http_request *request,
 	api_begin(&text, "antiphase.ranking/1");
 	jsonw_str(&text.w, "job", question.job);
 	jsonw_int(&text.w, "at_us", clk_wall_us());
-	jobs_put_ranking(d, &ranking, (uint32_t)question.n_nodes, &text.w);
+	jobs_put_ranking(api->opts.jobs, &ranking, (uint32_t)question.n_nodes, &text.w);
 	api_end(&text, reply);
 	advisor_ranking_fini(&ranking);
 out:
@@ -323,10 +331,10 @@ out:
 /* ---- Changing ------------------------------------------------------------------------- */
 
 void
-api_modes(void *daemon, const struct http_request *request, struct http_reply *reply)
+api_modes(void *ctx, const struct http_request *request, struct http_reply *reply)
 {
 	static const char *const keys[] = { "partition", "mode", NULL };
-	struct daemon *d = daemon;
+	struct api *api = ctx;
 	struct json_doc *doc = NULL;
 	const char *partition = "", *mode = "";
 	struct err err = { .line = 0 };
@@ -345,30 +353,30 @@ api_modes(void *daemon, const struct http_request *request, struct http_reply *r
 			    "mode is observe, advise or enforce, not '%s'", mode);
 		err_suggest(&err, mode, mode_names);
 	}
-	if (r == 0 && modes_change(&d->deeds.modes, partition, (enum mode)number) < 0)
+	if (r == 0 &&
+	    actions_set_mode(api->opts.actions, partition, (enum mode)number) < 0)
 		r = err_set(&err, NULL, 0, 0, "'%s' is no name of a partition",
 			    partition);
 	if (r < 0) {
 		refuse_body(reply, &err);
 	} else {
-		log_warn("scheduler", "mode of %s%s is %s now, as the API was asked",
+		log_warn("scheduler", "mode of %s%s is now %s, as requested by the API",
 			 *partition ? "partition " : "all others", partition, mode);
-		actions_decide(d);
-		api_config(d, request, reply);
+		api_config(api, request, reply);
 	}
 	json_doc_free(doc);
 }
 
 void
-api_poke(void *daemon, const struct http_request *request, struct http_reply *reply)
+api_poke(void *ctx, const struct http_request *request, struct http_reply *reply)
 {
-	struct daemon *d = daemon;
+	struct api *api = ctx;
 	struct api_text text;
 
 	(void)request;
-	if (d->deeds.host)
-		sched_poll(d->deeds.host);
+	if (actions_driver(api->opts.actions))
+		sched_poll(actions_driver(api->opts.actions));
 	api_begin(&text, "antiphase.poke/1");
-	jsonw_bool(&text.w, "is_looking", d->deeds.host != NULL);
+	jsonw_bool(&text.w, "is_looking", actions_driver(api->opts.actions) != NULL);
 	api_end(&text, reply);
 }

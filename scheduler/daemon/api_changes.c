@@ -9,7 +9,10 @@
 #include "lib/base/clk.h"
 #include "lib/base/err.h"
 #include "lib/base/log.h"
-#include "scheduler/daemon/api.h"
+#include "scheduler/daemon/actions.h"
+#include "scheduler/daemon/api_priv.h"
+#include "scheduler/daemon/config.h"
+#include "scheduler/daemon/fabric_source.h"
 #include "scheduler/store/store.h"
 
 #define MAX_LOG 1000 /* Lines of one answer. */
@@ -73,10 +76,10 @@ put_log(const struct gathering *log, struct http_reply *reply)
 }
 
 static void
-write_changes(struct daemon *d, const char *job, const struct gathering *log,
+write_changes(struct api *api, const char *job, const struct gathering *log,
 	      struct http_reply *reply)
 {
-	const struct decide_changes *changes = &d->deeds.changes;
+	const struct decide_changes *changes = actions_changes(api->opts.actions);
 	struct api_text text;
 
 	api_begin(&text, "antiphase.changes/1");
@@ -90,7 +93,7 @@ write_changes(struct daemon *d, const char *job, const struct gathering *log,
 			put_change(change, &text.w);
 	}
 	jsonw_end(&text.w);
-	jsonw_bool(&text.w, "has_log", d->store != NULL);
+	jsonw_bool(&text.w, "has_log", api->opts.store != NULL);
 	if (log->is_more)
 		jsonw_int(&text.w, "next_before", log->last_id);
 	else
@@ -100,9 +103,9 @@ write_changes(struct daemon *d, const char *job, const struct gathering *log,
 }
 
 void
-api_changes(void *daemon, const struct http_request *request, struct http_reply *reply)
+api_changes(void *ctx, const struct http_request *request, struct http_reply *reply)
 {
-	struct daemon *d = daemon;
+	struct api *api = ctx;
 	const char *job = http_query(request, "job");
 	struct gathering log = { .text = STRBUF_EMPTY };
 	struct store_page page = { .before_id = 0 };
@@ -123,25 +126,33 @@ api_changes(void *daemon, const struct http_request *request, struct http_reply 
 		job = NULL;
 	page.key = job;
 	page.n_max = (size_t)log.n_max + 1;
-	if (d->store &&
-	    store_read_history(d->store, STORE_LOG, &page, add_line, &log, &err) < 0)
+	if (api->opts.store && store_read_history(api->opts.store, STORE_LOG, &page,
+						  add_line, &log, &err) < 0)
 		http_reply_error(reply, 500, "store", "", "%s", err.text);
 	else
-		write_changes(d, job, &log, reply);
+		write_changes(api, job, &log, reply);
 	strbuf_free(&log.text);
 }
 
 /* ---- Undoing -------------------------------------------------------------------------- */
 
+static bool
+is_standing(const struct decide_changes *changes, const char *job)
+{
+	for (size_t i = 0; i < changes->items.n; i++)
+		if (strcmp(changes->items.items[i].job, job) == 0)
+			return changes->items.items[i].kind != DECIDE_OVER;
+	return false;
+}
+
 /* POST /api/v1/jobs/ID/unpin */
 void
-api_job_deed(void *daemon, const struct http_request *request, struct http_reply *reply)
+api_job_action(void *ctx, const struct http_request *request, struct http_reply *reply)
 {
 	static const char unpin[] = "/unpin";
-	struct daemon *d = daemon;
+	struct api *api = ctx;
 	size_t n = strlen(request->rest), n_unpin = sizeof unpin - 1;
 	const struct gathering nothing = { .text = STRBUF_EMPTY };
-	struct decide_change *change;
 	char *job;
 
 	if (n <= n_unpin || strcmp(request->rest + n - n_unpin, unpin) != 0) {
@@ -151,17 +162,16 @@ api_job_deed(void *daemon, const struct http_request *request, struct http_reply
 		return;
 	}
 	job = xstrndup(request->rest, n - n_unpin);
-	change = decide_find(&d->deeds.changes, job);
-	if (!change || change->kind == DECIDE_OVER) {
+	if (!is_standing(actions_changes(api->opts.actions), job)) {
 		http_reply_error(reply, 404, "not_ours",
-				 "GET /api/v1/changes lists what is",
-				 "nothing of job '%s' was changed by us", job);
+				 "GET /api/v1/changes lists all changes",
+				 "antiphase has not changed job '%s'", job);
 	} else {
-		change->is_unwanted = true;
-		write_changes(d, job, &nothing, reply);
-		log_warn("scheduler", "job %s is to be unpinned, as the API was asked",
+		write_changes(api, job, &nothing, reply);
+		log_warn("scheduler",
+			 "job %s is about to be unpinned, as requested by the API",
 			 job);
-		actions_decide(d);
+		actions_undo(api->opts.actions, job);
 	}
 	free(job);
 }

@@ -11,9 +11,12 @@
 #include "lib/base/clk.h"
 #include "lib/base/err.h"
 #include "lib/base/sort.h"
-#include "scheduler/daemon/api.h"
+#include "scheduler/daemon/actions.h"
+#include "scheduler/daemon/api_priv.h"
+#include "scheduler/daemon/config.h"
+#include "scheduler/daemon/fabric_source.h"
 #include "scheduler/daemon/jobs.h"
-#include "scheduler/daemon/pace.h"
+#include "scheduler/daemon/telemetry.h"
 #include "scheduler/live/feed.h"
 #include "scheduler/live/job_profiler.h"
 #include "scheduler/live/live.h"
@@ -24,42 +27,46 @@
 /* ---- Health --------------------------------------------------------------------------- */
 
 void
-api_health(void *daemon, const struct http_request *request, struct http_reply *reply)
+api_health(void *ctx, const struct http_request *request, struct http_reply *reply)
 {
-	struct daemon *d = daemon;
-	const struct status picture = telemetry_status(d);
+	struct api *api = ctx;
+	const struct status status = telemetry_status(api->opts.telemetry);
 	struct status_census census;
-	struct jobs_counts counts = jobs_counts(d);
+	struct jobs_counts counts = jobs_counts(api->opts.jobs);
 	struct api_text text;
 	struct jsonw *w = &text.w;
-	bool has_frames = live_now_ns(d->now.live) != LIVE_NEVER;
+	bool has_frames = live_now_ns(api->live) != LIVE_NEVER;
 
 	(void)request;
-	status_census(&picture, &census);
+	status_census(&status, &census);
 	api_begin(&text, "antiphase.health/1");
 	jsonw_str(w, "version", cli_version());
 	jsonw_int(w, "at_us", clk_wall_us());
-	jsonw_int(w, "started_us", d->started_us);
+	jsonw_int(w, "started_us", api->opts.started_us);
 	/* Nothing is advised without all of these. */
-	jsonw_bool(
-		w, "is_ok",
-		census.n_fresh > 0 && fabric_source_topo(d->fabric) &&
-			(!d->deeds.host || (d->deeds.snapshot.at_us && !d->deeds.why)));
-	jsonw_str(w, "bus", feed_name(d->now.feed));
+	jsonw_bool(w, "is_ok",
+		   census.n_fresh > 0 && fabric_source_topo(api->opts.fabric) &&
+			   (!actions_driver(api->opts.actions) ||
+			    (actions_snapshot(api->opts.actions)->at_us &&
+			     !actions_error(api->opts.actions))));
+	jsonw_str(w, "bus", feed_name(telemetry_feed(api->opts.telemetry)));
 	if (has_frames)
 		jsonw_int(w, "data_age_us",
-			  status_age_ns(&picture, live_now_ns(d->now.live) / 1000000) /
+			  status_age_ns(&status, live_now_ns(api->live) / 1000000) /
 				  1000);
 	else
 		jsonw_null(w, "data_age_us");
 	jsonw_int(w, "hosts", census.n_hosts);
 	jsonw_int(w, "silent_hosts", census.n_hosts - census.n_fresh);
-	jsonw_bool(w, "has_fabric", fabric_source_topo(d->fabric) != NULL);
-	jsonw_str(w, "fabric_error", fabric_source_error(d->fabric));
-	jsonw_str(w, "host", d->deeds.host ? sched_kind(d->deeds.host) : NULL);
-	jsonw_str(w, "host_error", d->deeds.why);
-	jsonw_bool(w, "is_stopped", d->deeds.modes.is_stopped);
-	jsonw_bool(w, "has_store", d->store != NULL);
+	jsonw_bool(w, "has_fabric", fabric_source_topo(api->opts.fabric) != NULL);
+	jsonw_str(w, "fabric_error", fabric_source_error(api->opts.fabric));
+	jsonw_str(w, "host",
+		  actions_driver(api->opts.actions)
+			  ? sched_kind(actions_driver(api->opts.actions))
+			  : NULL);
+	jsonw_str(w, "host_error", actions_error(api->opts.actions));
+	jsonw_bool(w, "is_stopped", actions_modes(api->opts.actions)->is_stopped);
+	jsonw_bool(w, "has_store", api->opts.store != NULL);
 	jsonw_int(w, "jobs", counts.n_jobs);
 	jsonw_int(w, "advised_jobs", counts.n_advised);
 	jsonw_int(w, "waiting_jobs", counts.n_waiting);
@@ -67,33 +74,33 @@ api_health(void *daemon, const struct http_request *request, struct http_reply *
 }
 
 void
-api_topology(void *daemon, const struct http_request *request, struct http_reply *reply)
+api_topology(void *ctx, const struct http_request *request, struct http_reply *reply)
 {
-	struct daemon *d = daemon;
+	struct api *api = ctx;
 	char *text = NULL;
 	size_t length;
 	FILE *out;
 
 	(void)request;
-	if (!fabric_source_topo(d->fabric)) {
+	if (!fabric_source_topo(api->opts.fabric)) {
 		http_reply_error(reply, 404, "no_fabric",
 				 "start antiphase-topology, or set topology in "
 				 "[scheduler]",
 				 "no fabric is known%s%s",
-				 fabric_source_error(d->fabric) ? ": " : "",
-				 fabric_source_error(d->fabric)
-					 ? fabric_source_error(d->fabric)
+				 fabric_source_error(api->opts.fabric) ? ": " : "",
+				 fabric_source_error(api->opts.fabric)
+					 ? fabric_source_error(api->opts.fabric)
 					 : "");
 		return;
 	}
 	out = open_memstream(&text, &length);
 	BUG_ON(!out);
-	topo_json_write(fabric_source_topo(d->fabric), out);
+	topo_json_write(fabric_source_topo(api->opts.fabric), out);
 	fclose(out);
 	strbuf_free(&reply->body);
 	reply->body = (struct strbuf){ text, length, length + 1 };
 	snprintf(reply->etag, sizeof reply->etag, "\"%" PRIx64 "\"",
-		 (uint64_t)fabric_source_since_us(d->fabric));
+		 (uint64_t)fabric_source_since_us(api->opts.fabric));
 }
 
 /* ---- Links ---------------------------------------------------------------------------- */
@@ -110,17 +117,17 @@ find_link(const struct contention *found, const char *name, size_t length)
 
 /* One link, or a page of 'n' that there are: without 'after' it cannot go on. */
 static void
-write_links(struct daemon *d, const struct contention_link *const *links, size_t n,
+write_links(struct api *api, const struct contention_link *const *links, size_t n,
 	    const struct api_page *page, struct http_reply *reply)
 {
-	const struct status picture = api_picture(d);
-	const struct contention *found = &d->now.found;
+	const struct status status = api_status(api);
+	const struct contention *found = telemetry_links(api->opts.telemetry);
 	size_t n_told = n < page->limit ? n : page->limit;
 	struct api_text text;
 
 	api_begin(&text, "antiphase.links/1");
-	status_json_footer(&picture, found->from_ms, found->to_ms, &text.w);
-	status_json_links(&picture, links, n_told, &text.w);
+	status_json_footer(&status, found->from_ms, found->to_ms, &text.w);
+	status_json_links(&status, links, n_told, &text.w);
 	api_page_end(n, n_told, page->after && n_told ? links[n_told - 1]->name : NULL,
 		     &text.w);
 	api_end(&text, reply);
@@ -135,10 +142,10 @@ compare_links(const void *a, const void *b)
 }
 
 void
-api_links(void *daemon, const struct http_request *request, struct http_reply *reply)
+api_links(void *ctx, const struct http_request *request, struct http_reply *reply)
 {
-	struct daemon *d = daemon;
-	const struct contention *found = &d->now.found;
+	struct api *api = ctx;
+	const struct contention *found = telemetry_links(api->opts.telemetry);
 	VEC(const struct contention_link *) links = VEC_EMPTY;
 	struct api_page page;
 
@@ -149,13 +156,13 @@ api_links(void *daemon, const struct http_request *request, struct http_reply *r
 			vec_push(&links, &found->links[i]);
 	if (page.after)
 		sort_items(links.items, links.n, compare_links);
-	write_links(d, links.items, links.n, &page, reply);
+	write_links(api, links.items, links.n, &page, reply);
 	vec_free(&links);
 }
 
 /* What each job puts on a link in the course of its iteration, and their sum. */
 static void
-write_circle(struct daemon *d, const struct contention_link *link,
+write_circle(struct api *api, const struct contention_link *link,
 	     struct http_reply *reply)
 {
 	struct api_text text;
@@ -170,12 +177,13 @@ write_circle(struct daemon *d, const struct contention_link *link,
 	jsonw_array(w, "jobs");
 	for (size_t i = 0; i < link->n_jobs; i++) {
 		const struct profiled_job *seen =
-			job_profiler_find(d->now.online, link->jobs[i].job);
-		const char *name = live_job_name(d->now.live, link->jobs[i].job);
-		const struct job *job = jobs_find(d, name);
+			job_profiler_find(api->profiler, link->jobs[i].job);
+		const char *name = live_job_name(api->live, link->jobs[i].job);
+		const struct job *job = jobs_find(api->opts.jobs, name);
 		struct advisor_view view = { .shift_us = 0 };
-		bool has_view = job && job->number != UINT32_MAX &&
-				advisor_view(d->jobs->advisor, job->number, &view);
+		bool has_view =
+			job && job->number != UINT32_MAX &&
+			advisor_view(jobs_advisor(api->opts.jobs), job->number, &view);
 		const struct profile *p;
 
 		if (!seen || !seen->has_estimate)
@@ -210,15 +218,16 @@ write_circle(struct daemon *d, const struct contention_link *link,
 }
 
 void
-api_link(void *daemon, const struct http_request *request, struct http_reply *reply)
+api_link(void *ctx, const struct http_request *request, struct http_reply *reply)
 {
 	static const char circle[] = "/circle";
-	struct daemon *d = daemon;
+	struct api *api = ctx;
 	size_t n = strlen(request->rest), n_circle = sizeof circle - 1;
 	bool is_circle =
 		n > n_circle && strcmp(request->rest + n - n_circle, circle) == 0;
 	const struct contention_link *link =
-		find_link(&d->now.found, request->rest, is_circle ? n - n_circle : n);
+		find_link(telemetry_links(api->opts.telemetry), request->rest,
+			  is_circle ? n - n_circle : n);
 
 	if (!link)
 		http_reply_error(reply, 404, "unknown_link",
@@ -227,27 +236,27 @@ api_link(void *daemon, const struct http_request *request, struct http_reply *re
 				 "nothing is known of a link '%.*s'",
 				 (int)(is_circle ? n - n_circle : n), request->rest);
 	else if (is_circle)
-		write_circle(d, link, reply);
+		write_circle(api, link, reply);
 	else
-		write_links(d, &link, 1, &(struct api_page){ .limit = 1 }, reply);
+		write_links(api, &link, 1, &(struct api_page){ .limit = 1 }, reply);
 }
 
 /* ---- Jobs ----------------------------------------------------------------------------- */
 
 static void
-write_jobs(struct daemon *d, const struct profiled_job *const *jobs, size_t n,
+write_jobs(struct api *api, const struct profiled_job *const *jobs, size_t n,
 	   size_t limit, struct http_reply *reply)
 {
-	const struct status picture = api_picture(d);
-	const struct contention *found = &d->now.found;
+	const struct status status = api_status(api);
+	const struct contention *found = telemetry_links(api->opts.telemetry);
 	size_t n_told = n < limit ? n : limit;
 	struct api_text text;
 
 	api_begin(&text, "antiphase.jobs/1");
-	status_json_footer(&picture, found->from_ms, found->to_ms, &text.w);
-	status_json_jobs(&picture, found, jobs, n_told, &text.w);
+	status_json_footer(&status, found->from_ms, found->to_ms, &text.w);
+	status_json_jobs(&status, found, jobs, n_told, &text.w);
 	api_page_end(n, n_told,
-		     n_told ? live_job_name(d->now.live, jobs[n_told - 1]->job) : NULL,
+		     n_told ? live_job_name(api->live, jobs[n_told - 1]->job) : NULL,
 		     &text.w);
 	api_end(&text, reply);
 }
@@ -262,35 +271,35 @@ is_after(const char *name, const char *after)
 }
 
 void
-api_jobs(void *daemon, const struct http_request *request, struct http_reply *reply)
+api_jobs(void *ctx, const struct http_request *request, struct http_reply *reply)
 {
-	struct daemon *d = daemon;
+	struct api *api = ctx;
 	size_t n, first = 0;
-	const struct profiled_job *const *jobs = job_profiler_jobs(d->now.online, &n);
+	const struct profiled_job *const *jobs = job_profiler_jobs(api->profiler, &n);
 	struct api_page page;
 
 	if (!api_page_read(request, reply, &page))
 		return;
 	while (page.after && first < n &&
-	       !is_after(live_job_name(d->now.live, jobs[first]->job), page.after))
+	       !is_after(live_job_name(api->live, jobs[first]->job), page.after))
 		first++;
-	write_jobs(d, jobs + first, n - first, page.limit, reply);
+	write_jobs(api, jobs + first, n - first, page.limit, reply);
 }
 
 void
-api_job(void *daemon, const struct http_request *request, struct http_reply *reply)
+api_job(void *ctx, const struct http_request *request, struct http_reply *reply)
 {
-	struct daemon *d = daemon;
-	uint32_t id = live_find_job(d->now.live, request->rest);
+	struct api *api = ctx;
+	uint32_t id = live_find_job(api->live, request->rest);
 	const struct profiled_job *job =
-		id < TELE_OTHER ? job_profiler_find(d->now.online, id) : NULL;
+		id < TELE_OTHER ? job_profiler_find(api->profiler, id) : NULL;
 
 	if (!job)
 		http_reply_error(reply, 404, "unknown_job",
 				 "GET /api/v1/jobs lists those that have traffic",
 				 "no job '%s' has traffic", request->rest);
 	else
-		write_jobs(d, &job, 1, 1, reply);
+		write_jobs(api, &job, 1, 1, reply);
 }
 
 /* ---- History -------------------------------------------------------------------------- */
@@ -319,9 +328,9 @@ put_sample(void *ctx, enum store_grain grain, const struct store_sample *sample)
 }
 
 void
-api_series(void *daemon, const struct http_request *request, struct http_reply *reply)
+api_series(void *ctx, const struct http_request *request, struct http_reply *reply)
 {
-	struct daemon *d = daemon;
+	struct api *api = ctx;
 	const char *link = http_query(request, "link"), *by = http_query(request, "by");
 	int64_t now_us = clk_wall_us(), from_us, to_us, step_us;
 	struct series_writer writer = { 0 };
@@ -329,7 +338,7 @@ api_series(void *daemon, const struct http_request *request, struct http_reply *
 	struct err err;
 	int r;
 
-	if (!d->store) {
+	if (!api->opts.store) {
 		http_reply_error(reply, 404, "no_store", "set store in [scheduler]",
 				 "no history is kept");
 		return;
@@ -350,8 +359,9 @@ api_series(void *daemon, const struct http_request *request, struct http_reply *
 	jsonw_int(&text.w, "to_us", to_us);
 	jsonw_array(&text.w, "samples");
 	writer.w = &text.w;
-	r = store_read_samples(d->store, link, by && strcmp(by, "job") == 0 ? NULL : "",
-			       from_us, to_us, step_us, put_sample, &writer, &err);
+	r = store_read_samples(api->opts.store, link,
+			       by && strcmp(by, "job") == 0 ? NULL : "", from_us, to_us,
+			       step_us, put_sample, &writer, &err);
 	jsonw_end(&text.w);
 	api_end(&text, reply);
 	if (r < 0)

@@ -7,7 +7,10 @@
 #include "lib/base/clk.h"
 #include "lib/base/err.h"
 #include "scheduler/core/profile/profile.h"
-#include "scheduler/daemon/api.h"
+#include "scheduler/daemon/actions.h"
+#include "scheduler/daemon/api_priv.h"
+#include "scheduler/daemon/config.h"
+#include "scheduler/daemon/fabric_source.h"
 #include "scheduler/daemon/jobs.h"
 #include "scheduler/daemon/k8s.h"
 #include "scheduler/k8s/extender.h"
@@ -15,14 +18,14 @@
 
 /* What annotations declare, or what was seen of a job of that name. */
 static int
-profile_of(const struct daemon *d, const struct extender_job *job,
+profile_of(const struct api *api, const struct extender_job *job,
 	   struct profile *ret_profile)
 {
 	const struct job *known;
 
-	if (k8s_declared(fabric_source_topo(d->fabric), job, ret_profile) == 0)
+	if (k8s_declared(fabric_source_topo(api->opts.fabric), job, ret_profile) == 0)
 		return 0;
-	known = jobs_find_k8s(d, job->name);
+	known = jobs_find_k8s(api->opts.jobs, job->name);
 	if (!known || known->profile.period_us <= 0)
 		return -ENODATA;
 	profile_copy(&known->profile, ret_profile);
@@ -33,32 +36,32 @@ static int
 rank(void *ctx, const struct extender_job *job, const char *const *offered,
      size_t n_offered, struct extender_choice *ret_choice, struct err *err)
 {
-	struct daemon *d = ctx;
+	struct api *api = ctx;
 	struct profile profile = { 0 };
 	int64_t began_ns = clk_monotonic_ns();
 	int r;
 
-	if (!fabric_source_topo(d->fabric) || !d->jobs->advisor ||
-	    profile_of(d, job, &profile) < 0) {
+	if (!fabric_source_topo(api->opts.fabric) || !jobs_advisor(api->opts.jobs) ||
+	    profile_of(api, job, &profile) < 0) {
 		err_set(err, NULL, 0, 0, "%s",
-			fabric_source_topo(d->fabric) ? "no period is known of it"
-						      : "no fabric is known");
+			fabric_source_topo(api->opts.fabric)
+				? "no period is known of it"
+				: "no fabric is known");
 		return -ENODATA;
 	}
-	r = k8s_rank(d->jobs->advisor, fabric_source_topo(d->fabric), job, &profile,
-		     offered, n_offered, ret_choice, err);
+	r = k8s_rank(jobs_advisor(api->opts.jobs), fabric_source_topo(api->opts.fabric),
+		     job, &profile, offered, n_offered, ret_choice, err);
 	profile_fini(&profile);
-	d->jobs->so_far.n_ranked++;
-	d->jobs->so_far.rank_s += (double)(clk_monotonic_ns() - began_ns) / 1e9;
+	jobs_count_ranking(api->opts.jobs, clk_monotonic_ns() - began_ns);
 	return r;
 }
 
 static enum extender_power
 power(void *ctx, const char *namespace)
 {
-	const struct daemon *d = ctx;
+	const struct api *api = ctx;
 
-	switch (modes_now(&d->deeds.modes, namespace)) {
+	switch (modes_now(actions_modes(api->opts.actions), namespace)) {
 	case MODE_ENFORCE:
 		return EXTENDER_FILTERS;
 	case MODE_ADVISE:
@@ -70,10 +73,10 @@ power(void *ctx, const char *namespace)
 }
 
 void
-api_k8s_open(struct daemon *d)
+api_k8s_open(struct api *api)
 {
 	const struct extender_opts opts = { .power = power };
 
-	d->extender = extender_new(&opts, rank, d);
-	k8s_serve(d->http, d->extender);
+	api->extender = extender_new(&opts, rank, api);
+	k8s_serve(api->http, api->extender);
 }

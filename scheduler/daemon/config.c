@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/alloc.h"
 #include "lib/base/strbuf.h"
 #include "lib/daemon/settings.h"
 
@@ -55,10 +56,12 @@ void
 scheduler_config_follow(struct scheduler_config *config)
 {
 	free(config->partition_modes);
+	free(config->socket);
 	*config = (struct scheduler_config){
 		.settings = config->settings,
 		.log = text(config, "log"),
 		.runtime_dir = text(config, "runtime_dir"),
+		.socket = xasprintf("%s/scheduler.sock", text(config, "runtime_dir")),
 		.bus = text(config, "bus"),
 		.keys = optional(config, "keys"),
 		.window_ms = integer(config, "window_ms"),
@@ -102,5 +105,6 @@ scheduler_config_fini(struct scheduler_config *config)
 {
 	settings_free(config->settings);
 	free(config->partition_modes);
+	free(config->socket);
 	*config = (struct scheduler_config){ .settings = NULL };
 }

@@ -16,6 +16,7 @@ struct scheduler_config {
 	struct settings *settings; /* Owned. */
 	const char *log;           /* "err", "warn", "info", "dbg". */
 	const char *runtime_dir;
+	char *socket; /* Owned.  For commands, in the runtime directory. */
 	/* Telemetry. */
 	const char *bus;  /* Endpoints by comma. */
 	const char *keys; /* NULL: no keys, loopback only. */
@@ -39,7 +40,7 @@ struct scheduler_config {
 	const char *kill_switch;
 	int64_t pin_wait_us;
 	/* Kubernetes. */
-	const char *kubernetes_api;  /* NULL: none. */
+	const char *kubernetes_api; /* NULL: none. */
 	const char *kubernetes_ca_file, *kubernetes_token_file;
 	const char *kubernetes_pods; /* Label selector. */
 	/* Advice. */

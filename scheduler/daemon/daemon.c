@@ -11,35 +11,43 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "lib/base/alloc.h"
 #include "lib/base/cli.h"
 #include "lib/base/clk.h"
 #include "lib/base/err.h"
-#include "lib/daemon/control.h"
 #include "lib/daemon/loop.h"
 #include "lib/daemon/notify.h"
 #include "lib/daemon/settings.h"
-#include "lib/wire/bus.h"
+#include "scheduler/daemon/actions.h"
+#include "scheduler/daemon/api.h"
+#include "scheduler/daemon/daemon_priv.h"
+#include "scheduler/daemon/fabric_source.h"
+#include "scheduler/daemon/jobs.h"
 #include "scheduler/daemon/outcomes.h"
 #include "scheduler/daemon/pace.h"
 #include "scheduler/daemon/pods.h"
+#include "scheduler/daemon/refresh.h"
+#include "scheduler/daemon/telemetry.h"
 #include "scheduler/live/live.h"
-#include "topology/topo.h"
+#include "scheduler/store/store.h"
 
+#define SECOND_NS INT64_C(1000000000)
 /* What was done at the cluster's scheduler is undone within so long, or by guard.h. */
-#define END_NS      (5 * DAEMON_SECOND_NS)
-#define END_TICK_NS (DAEMON_SECOND_NS / 10)
-
+#define END_NS      (5 * SECOND_NS)
+#define END_TICK_NS (SECOND_NS / 10)
+/* The loop's pace: its work is done in passes, this often. */
+#define PASS_EVERY_NS (SECOND_NS / 100)
 /*
- * A pass of the loop that has taken so long, of the processor's time, ends before what can
- * as well be done in the next one; but nothing is put off for longer than that.
+ * A pass that has taken so long, of the processor's time, ends before what can as well be
+ * done in the next one; but nothing is put off for longer than that.
  */
-#define PASS_NS    (DAEMON_SECOND_NS / 100)
-#define PUT_OFF_NS (DAEMON_SECOND_NS / 20)
-/* Where a pass has taken so long, no further turn begins in it. */
-#define TURNS_NS (DAEMON_SECOND_NS / 500)
+#define PASS_NS    (SECOND_NS / 100)
+#define PUT_OFF_NS (SECOND_NS / 20)
+/* Where a pass has taken so long, no further part begins in it. */
+#define PARTS_NS (SECOND_NS / 500)
+/* Rows of the store that a second may delete. */
+#define TIDY_ROWS 2000
 
-/* ---- Ticks --------------------------------------------------------------------------- */
+/* ---- Each second --------------------------------------------------------------------- */
 
 static bool
 is_switched_off(const struct daemon *d)
@@ -50,66 +58,138 @@ is_switched_off(const struct daemon *d)
 }
 
 static void
-look_at_switch(struct daemon *d)
+check_switch(struct daemon *d)
 {
 	bool is_off = is_switched_off(d);
 
-	if (is_off == d->deeds.modes.is_stopped)
-		return;
-	d->deeds.modes.is_stopped = is_off;
-	log_warn("scheduler", "%s %s: %s", d->config.kill_switch,
-		 is_off ? "is there" : "is gone",
-		 is_off ? "what was done is undone, and nothing more is done"
-			: "modes are as they were set");
+	if (actions_set_stopped(d->actions, is_off))
+		log_warn("scheduler", "%s %s: %s", d->config.kill_switch,
+			 is_off ? "is there" : "is gone",
+			 is_off ? "what was done is undone, and nothing more is done"
+				: "modes are as they were set");
 }
 
 static void
-tell_status(struct daemon *d)
+tick_fabric(struct daemon *d)
 {
-	notify_status("%u hosts, %u jobs, %s%s", live_n_hosts(d->now.live),
-		      live_n_known_jobs(d->now.live),
-		      fabric_source_topo(d->fabric) ? "fabric known" : "no fabric",
-		      d->deeds.modes.is_stopped ? ", kill switch is on" : "");
-}
-
-static void
-fabric_turn(struct daemon *d)
-{
-	look_at_switch(d);
+	check_switch(d);
 	fabric_source_tick(d->fabric);
 }
 
 static void
-waiting_turn(struct daemon *d)
+tick_scan(struct daemon *d)
 {
-	jobs_take_nodes(d);
-	jobs_take_waiting(d);
+	if (telemetry_begin_scan(d->telemetry))
+		refresh_step(d->refresh);
+}
+
+static void
+tick_silent(struct daemon *d)
+{
+	jobs_mark_silent(d->jobs);
+}
+
+static void
+tick_running(struct daemon *d)
+{
+	jobs_mark_running(d->jobs);
+}
+
+static void
+tick_ages(struct daemon *d)
+{
+	jobs_check_ages(d->jobs);
+}
+
+static void
+tick_waiting(struct daemon *d)
+{
+	jobs_take_nodes(d->jobs);
+	jobs_take_waiting(d->jobs);
+}
+
+static void
+tick_advice(struct daemon *d)
+{
+	jobs_solve(d->jobs);
+}
+
+static void
+tick_gone(struct daemon *d)
+{
+	jobs_drop_gone(d->jobs);
+}
+
+static void
+tick_outcomes(struct daemon *d)
+{
+	outcomes_tick(d->outcomes);
+}
+
+/* Time alone may call for an action: a gate that ends, an advice that is too old. */
+static void
+tick_actions(struct daemon *d)
+{
+	actions_decide(d->actions);
+}
+
+static void
+tick_pods(struct daemon *d)
+{
+	pods_tick(d->pods);
+}
+
+static void
+tick_store(struct daemon *d)
+{
+	struct err err;
+
+	if (d->store && store_tidy(d->store, clk_wall_us(), TIDY_ROWS, &err) < 0)
+		log_limited(&d->store_limit, clk_monotonic_ns(), LOG_LEVEL_ERR, "store",
+			    "%s; the last second is lost", err.text);
+}
+
+static void
+tick_events(struct daemon *d)
+{
+	api_tick(d->api);
+}
+
+static void
+tick_status(struct daemon *d)
+{
+	const struct live *live = telemetry_live(d->telemetry);
+
+	notify_status(
+		"%u hosts, %u jobs, %s%s", live_n_hosts(live), live_n_known_jobs(live),
+		fabric_source_topo(d->fabric) ? "fabric known" : "no fabric",
+		actions_modes(d->actions)->is_stopped ? ", kill switch is on" : "");
 }
 
 /*
- * What is done once a second; not in one go, as others would wait for all of it.  Parts
- * that a new look at the cluster's scheduler calls for are done soon after it, too.
+ * The work of each second, in parts that are spread over it, as all of it in one go would
+ * take too long.  Parts that a new snapshot calls for are done soon after it, too.
  */
 static const struct {
 	const char *name;
 	void (*tick)(struct daemon *d);
-	bool is_of_look;
+	bool is_of_snapshot;
 } parts[] = {
 	/* clang-format off */
-	{ "fabric", fabric_turn, false },
-	{ "look", telemetry_scan, false },
-	{ "silent", jobs_mark_silent, true },
-	{ "running", jobs_mark_running, true },
-	{ "ages", jobs_look_again, true },
-	{ "waiting", waiting_turn, true },
-	{ "advice", jobs_solve, true },
-	{ "gone", jobs_drop_gone, true },
-	{ "outcomes", outcomes_tick, false },
-	{ "deeds", actions_tick, true },
-	{ "pods", pods_tick, false },
-	{ "store", persist_tick, false },
-	{ "events", api_tick, false },
-	{ "status", tell_status, false },
+	{ "fabric", tick_fabric, false },
+	{ "scan", tick_scan, false },
+	{ "silent", tick_silent, true },
+	{ "running", tick_running, true },
+	{ "ages", tick_ages, true },
+	{ "waiting", tick_waiting, true },
+	{ "advice", tick_advice, true },
+	{ "gone", tick_gone, true },
+	{ "outcomes", tick_outcomes, false },
+	{ "actions", tick_actions, true },
+	{ "pods", tick_pods, false },
+	{ "store", tick_store, false },
+	{ "events", tick_events, false },
+	{ "status", tick_status, false },
 	/* clang-format on */
 };
 
@@ -119,7 +199,7 @@ static const struct {
 static bool
 next_hurried(struct daemon *d, size_t *ret_part)
 {
-	while (d->next_hurried < N_PARTS && !parts[d->next_hurried].is_of_look)
+	while (d->next_hurried < N_PARTS && !parts[d->next_hurried].is_of_snapshot)
 		d->next_hurried++;
 	d->is_hurried &= d->next_hurried < N_PARTS;
 	if (d->is_hurried)
@@ -127,47 +207,47 @@ next_hurried(struct daemon *d, size_t *ret_part)
 	return d->is_hurried;
 }
 
-/* Those whose turn it is, one after another, as long as there is time in this pass. */
+/* Parts that are due, as long as there is time in this pass. */
 static void
-take_turns(struct daemon *d, int64_t now_ns)
+do_parts(struct daemon *d, int64_t now_ns)
 {
 	size_t part;
 
 	do {
-		if (!tick_schedule_next(&d->turns, now_ns, &part) &&
+		if (!tick_schedule_next(&d->schedule, now_ns, &part) &&
 		    !(d->is_hurried && next_hurried(d, &part)))
 			return;
 		loop_part(d->loop, parts[part].name);
 		parts[part].tick(d);
-	} while (loop_pass_cpu_ns(d->loop) < TURNS_NS);
+	} while (loop_pass_cpu_ns(d->loop) < PARTS_NS);
 }
 
 static void
-on_hundredth(void *ctx, int64_t now_ns, int64_t missed)
+on_pass(void *ctx, int64_t now_ns, int64_t missed)
 {
 	struct daemon *d = ctx;
-	bool is_late = now_ns - d->rounds_ns >= PUT_OFF_NS;
+	bool is_late = now_ns - d->refreshed_ns >= PUT_OFF_NS;
 
 	(void)missed;
 	if (loop_pass_cpu_ns(d->loop) >= PASS_NS && !is_late)
 		return;
-	take_turns(d, now_ns);
-	jobs_go_on(d);
+	do_parts(d, now_ns);
+	jobs_step(d->jobs);
 	if (loop_pass_cpu_ns(d->loop) >= PASS_NS && !is_late)
 		return;
-	refresh_step(d);
-	d->rounds_ns = now_ns;
+	refresh_step(d->refresh);
+	d->refreshed_ns = now_ns;
 }
 
 /* ---- Signals ------------------------------------------------------------------------- */
 
-/* Both are begun at once. */
+/* Undoes everything; both are begun at once.  True: it is done. */
 static bool
-end_deeds(struct daemon *d)
+undo_all(struct daemon *d)
 {
-	bool is_over = actions_end(d);
+	bool is_over = actions_end(d->actions);
 
-	return pods_end(d) && is_over;
+	return pods_end(d->pods) && is_over;
 }
 
 static void
@@ -176,13 +256,13 @@ on_ending(void *ctx, int64_t now_ns, int64_t missed)
 	struct daemon *d = ctx;
 
 	(void)missed;
-	if (end_deeds(d)) {
+	if (undo_all(d)) {
 		loop_stop(d->loop, d->status);
 	} else if (now_ns - d->ending_ns > END_NS) {
-		log_warn("scheduler",
-			 "not all that was done at the cluster's scheduler could be "
-			 "undone in time; pins are for the guardian, and the rest is "
-			 "found again at the next start");
+		log_warn(
+			"scheduler",
+			"not all changes at the cluster's scheduler could be undone in "
+			"time; the guardian undoes pins, and the next start the rest");
 		loop_stop(d->loop, d->status);
 	}
 }
@@ -199,7 +279,8 @@ on_end_signal(void *ctx, int number)
 	}
 	notify_send("STOPPING=1");
 	d->ending_ns = clk_monotonic_ns();
-	if (end_deeds(d))
+	pace_end(d->pace);
+	if (undo_all(d))
 		loop_stop(d->loop, d->status);
 	else
 		loop_every(d->loop, END_TICK_NS, on_ending, d);
@@ -216,7 +297,7 @@ on_hangup(void *ctx, int number)
 	if (settings_reload(d->config.settings, d->config_file, "scheduler") >= 0) {
 		scheduler_config_follow(&d->config);
 		log_set_level_word(d->config.log);
-		if (actions_take_modes(d, &err) < 0)
+		if (actions_read_modes(d->actions, &err) < 0)
 			log_err("scheduler", "%s; the modes stay as they were",
 				err.text);
 	}
@@ -225,59 +306,6 @@ on_hangup(void *ctx, int number)
 }
 
 /* ---- Start and end --------------------------------------------------------------------- */
-
-/* What was found refers to the fabric before. */
-static void
-on_fabric(void *ctx)
-{
-	struct daemon *d = ctx;
-
-	telemetry_stop_scan(d);
-	history_give_up(d);
-	contention_fini(&d->now.found);
-	refresh_restart(d);
-	jobs_set_fabric(d);
-}
-
-static int
-open_all(struct daemon *d, struct err *err)
-{
-	int r = 0;
-
-	if (d->config.keys)
-		r = bus_keys_load(d->config.keys, &d->keys, err);
-	d->fabric =
-		fabric_source_new(&(struct fabric_source_opts){ .loop = d->loop,
-								.config = &d->config,
-								.keys = d->keys,
-								.on_change = on_fabric,
-								.ctx = d });
-	if (r == 0)
-		r = telemetry_open(d, err);
-	if (r == 0)
-		r = persist_open(d, err);
-	if (r == 0)
-		r = actions_open(d, err);
-	if (r == 0)
-		r = pods_open(d, err);
-	if (r == 0)
-		pace_open(d);
-	if (r == 0)
-		r = fabric_source_open(d->fabric, err);
-	if (r == 0 && d->config.announce) {
-		r = bus_pub_open_room(d->config.announce, true, d->keys,
-				      BUS_ROOM_TOPICS, &d->announcer, err);
-		if (r == 0)
-			bus_pub_join(d->announcer, d->loop);
-	}
-	if (r == 0)
-		r = api_open(d, err);
-	if (r == 0) {
-		actions_guard(d);
-		r = daemon_open_control(d, err);
-	}
-	return r;
-}
 
 static void
 catch_signals(struct daemon *d)
@@ -306,25 +334,13 @@ status_of(int error)
 }
 
 static void
-daemon_close(struct daemon *d)
+log_start(const struct daemon *d)
 {
-	control_close(d->control);
-	api_close(d);
-	figures_close(d);
-	pace_close(d);
-	pods_close(d);
-	actions_close(d);
-	jobs_free(d->jobs);
-	outcomes_free(d->outcomes);
-	refresh_free(d->rounds);
-	history_free(d->history);
-	fabric_source_free(d->fabric);
-	persist_close(d);
-	telemetry_close(d);
-	bus_pub_close(d->announcer);
-	bus_keys_free(d->keys);
-	loop_free(d->loop);
-	scheduler_config_fini(&d->config);
+	if (d->config.http)
+		log_info("scheduler", "listening to %s; API at http://%s",
+			 d->config.bus, d->config.http);
+	else
+		log_info("scheduler", "listening to %s; no API", d->config.bus);
 }
 
 int
@@ -337,33 +353,28 @@ daemon_run(struct settings *settings, const char *config_file)
 	scheduler_config_init(&d.config, settings);
 	log_set_level_word(d.config.log);
 	d.loop = loop_new();
-	d.started_us = clk_wall_us();
-	d.rounds = refresh_new();
-	d.history = history_new();
-	d.jobs = jobs_new();
-	d.outcomes = outcomes_new();
-	r = open_all(&d, &err);
+	r = daemon_open_modules(&d, &err);
 	if (r < 0) {
 		err_print(&err, stderr);
 		r = status_of(r);
 	} else {
 		catch_signals(&d);
-		d.deeds.modes.is_stopped = is_switched_off(&d);
-		d.turns = (struct tick_schedule){
+		actions_set_stopped(d.actions, is_switched_off(&d));
+		d.schedule = (struct tick_schedule){
 			.n = N_PARTS,
-			.step_ns = DAEMON_SECOND_NS / (int64_t)N_PARTS,
-			.period_ns = DAEMON_SECOND_NS,
-			.begin_ns = clk_monotonic_ns() + DAEMON_SECOND_NS,
+			.step_ns = SECOND_NS / (int64_t)N_PARTS,
+			.period_ns = SECOND_NS,
+			.begin_ns = clk_monotonic_ns() + SECOND_NS,
 		};
-		loop_every(d.loop, DAEMON_SECOND_NS / 100, on_hundredth, &d);
-		log_info("scheduler", "listening to %s; API at %s%s", d.config.bus,
-			 d.config.http ? "http://" : "",
-			 d.config.http ? d.config.http : "none");
+		loop_every(d.loop, PASS_EVERY_NS, on_pass, &d);
+		log_start(&d);
 		notify_send("READY=1");
 		r = loop_run(d.loop);
 		if (r < 0)
 			r = CLI_BUG;
 	}
-	daemon_close(&d);
+	daemon_close_modules(&d);
+	loop_free(d.loop);
+	scheduler_config_fini(&d.config);
 	return r;
 }

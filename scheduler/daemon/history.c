@@ -1,22 +1,15 @@
-/*
- * history.c - the traffic of each link, second by second, into the store.
- *
- * A row costs what three do, and where there are very many links all of them would cost
- * more than there is time.  So not more than HISTORY_ROWS are written of a second: of
- * the links that were contended most when five minutes began, and then of those that
- * others have left room for; so that what a link carried in five minutes is all there,
- * or nothing.
- */
+#include "scheduler/daemon/history.h"
+
 #include <stdlib.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/strtab.h"
-#include "scheduler/daemon/daemon.h"
+#include "scheduler/live/contention.h"
 #include "scheduler/live/live.h"
 #include "scheduler/store/store.h"
 
 #define SPAN_S 300
-/* Written between two looks at the clock. */
+/* Links of one step. */
 #define LINKS_A_STEP 16
 
 struct history {
@@ -58,13 +51,13 @@ has_place(struct history *history, const struct contention_link *link)
 }
 
 static void
-add_link(struct daemon *d, const struct contention_link *link)
+add_link(struct history *history, struct store *store, const struct contention *found,
+	 const struct live *live, const struct contention_link *link)
 {
-	struct history *history = d->history;
 	struct store_sample sample = {
 		.link = link->name,
 		.job = "",
-		.at_us = d->now.found.to_ms * 1000 - 1,
+		.at_us = found->to_ms * 1000 - 1,
 		.bytes = link->now_bps > 0 ? (uint64_t)(link->now_bps / 8) : 0,
 		.peak_bps = link->peak_bps > 0 ? (uint64_t)link->peak_bps : 0,
 		.over_ms = link->known_ms ? link->over_ms * 1000u / link->known_ms : 0,
@@ -76,23 +69,23 @@ add_link(struct daemon *d, const struct contention_link *link)
 		history->n_left_out_now++;
 		return;
 	}
-	store_add_sample(d->store, &sample);
+	store_add_sample(store, &sample);
 	history->n_rows++;
 	for (size_t k = 0; k < link->n_jobs; k++) {
 		const struct contention_job *job = &link->jobs[k];
 
 		if (job->now_bps <= 0)
 			continue;
-		sample.job = live_job_name(d->now.live, job->job);
+		sample.job = live_job_name(live, job->job);
 		sample.bytes = (uint64_t)(job->now_bps / 8);
 		sample.peak_bps = job->peak_bps > 0 ? (uint64_t)job->peak_bps : 0;
 		sample.over_ms = 0;
-		store_add_sample(d->store, &sample);
+		store_add_sample(store, &sample);
 		history->n_rows++;
 	}
 }
 
-/* A new five minutes: who has a place is drawn anew. */
+/* In a new span the places are free again. */
 static void
 begin_span(struct history *history, int64_t second)
 {
@@ -104,15 +97,13 @@ begin_span(struct history *history, int64_t second)
 }
 
 bool
-history_go_on(struct daemon *d)
+history_step(struct history *history, struct store *store,
+	     const struct contention *found, const struct live *live)
 {
-	struct history *history = d->history;
-	const struct contention *found = &d->now.found;
 	int64_t second = found->to_ms / 1000;
 
-	/* A picture that is as old as the last one adds nothing. */
-	if (!d->store || !found->has_raw || found->to_ms <= 0 ||
-	    second == history->done_s)
+	/* A scan of the same second adds nothing. */
+	if (!store || !found->has_raw || found->to_ms <= 0 || second == history->done_s)
 		return false;
 	if (history->next == 0) {
 		begin_span(history, second);
@@ -120,7 +111,7 @@ history_go_on(struct daemon *d)
 		history->n_left_out_now = 0;
 	}
 	for (int i = 0; i < LINKS_A_STEP && history->next < found->n_links; i++)
-		add_link(d, &found->links[history->next++]);
+		add_link(history, store, found, live, &found->links[history->next++]);
 	if (history->next >= found->n_links) {
 		history->done_s = second;
 		history->next = 0;
@@ -130,13 +121,13 @@ history_go_on(struct daemon *d)
 }
 
 void
-history_give_up(struct daemon *d)
+history_restart(struct history *history)
 {
-	d->history->next = 0;
+	history->next = 0;
 }
 
 uint32_t
-history_n_left_out(const struct daemon *d)
+history_n_left_out(const struct history *history)
 {
-	return d->history->n_left_out;
+	return history->n_left_out;
 }

@@ -1,13 +1,18 @@
+#include "scheduler/daemon/jobs.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/clk.h"
+#include "lib/base/err.h"
 #include "lib/base/strtab.h"
-#include "scheduler/daemon/daemon.h"
+#include "scheduler/daemon/config.h"
+#include "scheduler/daemon/fabric_source.h"
 #include "scheduler/daemon/jobs_priv.h"
-#include "scheduler/daemon/pace.h"
+#include "scheduler/daemon/persist.h"
+#include "scheduler/daemon/telemetry.h"
 #include "scheduler/live/live.h"
 #include "scheduler/live/running.h"
 #include "topology/topo.h"
@@ -16,46 +21,23 @@
 #define SAME_PERIOD 0.01
 #define SAME_BYTES  0.05
 /* A profile that stays the same is written down again after so long. */
-#define KEEP_NS (30 * DAEMON_SECOND_NS)
+#define KEEP_NS (30 * JOBS_SECOND_NS)
 
+/* A pacer that has been quiet for longer is gone. */
+#define PACER_NS (60 * JOBS_SECOND_NS)
 /* A pod that heeds its annotations is listed far more often. */
-#define READER_NS (60 * DAEMON_SECOND_NS)
-
-const char *const jobs_refusal_names[] = {
-	[JOBS_ADVISED] = "advised",
-	[JOBS_NO_FABRIC] = "no_fabric",
-	[JOBS_NO_PERIOD] = "no_period",
-	[JOBS_THIN] = "thin",
-	[JOBS_STALE] = "stale",
-	[JOBS_SILENT] = "silent_hosts",
-	[JOBS_NOT_PLACED] = "not_placed",
-	[JOBS_UNSOLVED] = "unsolved",
-	[JOBS_NO_ADVISOR] = "no_advisor",
-	[JOBS_NO_SPACE] = "no_space",
-	NULL,
-};
-
-const char *const jobs_refusal_texts[] = {
-	[JOBS_ADVISED] = "there is an advice",
-	[JOBS_NO_FABRIC] = "no fabric is known",
-	[JOBS_NO_PERIOD] = "no period is known of it",
-	[JOBS_THIN] = "too few iterations of it were seen",
-	[JOBS_STALE] = "what is known of it is too old",
-	[JOBS_SILENT] = "some of its hosts are silent",
-	[JOBS_NOT_PLACED] = "its hosts are not all of the fabric",
-	[JOBS_UNSOLVED] = "it is being looked at",
-	[JOBS_NO_ADVISOR] = "this build has no advisor",
-	[JOBS_NO_SPACE] = "there is no room for it",
-	NULL,
-};
+#define READER_NS (60 * JOBS_SECOND_NS)
 
 /* ---- The list ------------------------------------------------------------------------ */
 
 struct jobs *
-jobs_new(void)
+jobs_new(const struct jobs_opts *opts)
 {
 	struct jobs *jobs = xcalloc(1, sizeof *jobs);
 
+	jobs->opts = *opts;
+	jobs->live = telemetry_live(opts->telemetry);
+	jobs->profiler = telemetry_profiler(opts->telemetry);
 	jobs->names = strtab_new();
 	return jobs;
 }
@@ -91,26 +73,25 @@ jobs_free(struct jobs *jobs)
 }
 
 struct job *
-jobs_find(const struct daemon *d, const char *name)
+jobs_find(const struct jobs *jobs, const char *name)
 {
-	uint32_t id = strtab_find(d->jobs->names, name);
+	uint32_t id = strtab_find(jobs->names, name);
 
-	return id == STRTAB_NONE ? NULL : d->jobs->items.items[id];
+	return id == STRTAB_NONE ? NULL : jobs->items.items[id];
 }
 
 struct job *
-jobs_find_k8s(const struct daemon *d, const char *name)
+jobs_find_k8s(const struct jobs *jobs, const char *name)
 {
 	const char *slash = strchr(name, '/');
-	struct job *job = jobs_find(d, name);
+	struct job *job = jobs_find(jobs, name);
 
-	return job || !slash ? job : jobs_find(d, slash + 1);
+	return job || !slash ? job : jobs_find(jobs, slash + 1);
 }
 
 struct job *
-jobs_of_number(const struct daemon *d, uint32_t number)
+jobs_of_number(const struct jobs *jobs, uint32_t number)
 {
-	const struct jobs *jobs = d->jobs;
 
 	return number < jobs->by_number.n ? jobs->by_number.items[number] : NULL;
 }
@@ -146,13 +127,13 @@ jobs_make(struct jobs *jobs, const char *name)
 }
 
 static void
-take_away(struct daemon *d, struct job *job)
+take_away(struct jobs *jobs, struct job *job)
 {
 	if (job->number == UINT32_MAX)
 		return;
-	pace_remove(d, job->number);
-	advisor_remove(d->jobs->advisor, job->name);
-	d->jobs->by_number.items[job->number] = NULL;
+	jobs->opts.on_remove(jobs->opts.ctx, job->number);
+	advisor_remove(jobs->advisor, job->name);
+	jobs->by_number.items[job->number] = NULL;
 	job->number = UINT32_MAX;
 	profile_fini(&job->profile);
 	free(job->hosts);
@@ -164,64 +145,74 @@ take_away(struct daemon *d, struct job *job)
 }
 
 void
-jobs_set_fabric(struct daemon *d)
+jobs_stop_taking(struct jobs *jobs)
 {
-	const struct advisor_opts opts = {
-		.seed = 1,
-		.ecmp_seed = d->config.ecmp_seed,
-	};
+	running_free(jobs->taking.running);
+	jobs->taking = (struct jobs_taking){ .running = NULL };
+}
 
-	jobs_stop_taking(d);
-	d->jobs->next_view = 0;
-	for (size_t i = 0; i < d->jobs->items.n; i++)
-		if (d->jobs->items.items[i])
-			take_away(d, d->jobs->items.items[i]);
-	free(d->jobs->is_silent);
-	free(d->jobs->is_heard);
-	d->jobs->is_silent = d->jobs->is_heard = NULL;
-	advisor_free(d->jobs->advisor);
-	d->jobs->advisor = advisor_new(fabric_source_topo(d->fabric), &opts);
-	d->jobs->nodes_at_us = 0;
-	persist_restore(d);
+size_t
+jobs_n_places(const struct jobs *jobs)
+{
+	return jobs->items.n;
+}
+
+struct job *
+jobs_at(const struct jobs *jobs, size_t place)
+{
+	return jobs->items.items[place];
+}
+
+struct advisor *
+jobs_advisor(const struct jobs *jobs)
+{
+	return jobs->advisor;
+}
+
+bool
+jobs_view(const struct jobs *jobs, const struct job *job, struct advisor_view *ret_view)
+{
+	return job->number != UINT32_MAX && !job->is_waiting &&
+	       advisor_view(jobs->advisor, job->number, ret_view) &&
+	       ret_view->is_solved;
 }
 
 /* ---- Refusing ------------------------------------------------------------------------ */
 
 void
-jobs_refuse(struct daemon *d, struct job *job, enum jobs_refusal why)
+jobs_refuse(struct jobs *jobs, struct job *job, enum jobs_refusal why)
 {
-	take_away(d, job);
+	take_away(jobs, job);
 	if (job->doc && job->refusal == why)
 		return;
 	job->refusal = why;
-	jobs_write_doc(d, job, NULL, NULL);
+	jobs_write_doc(jobs, job, NULL, NULL);
 }
 
 /* Once, and not for each job. */
 void
-jobs_mark_silent(struct daemon *d)
+jobs_mark_silent(struct jobs *jobs)
 {
-	const struct status picture = telemetry_status(d);
-	struct jobs *jobs = d->jobs;
+	const struct status picture = telemetry_status(jobs->opts.telemetry);
 
 	free(jobs->is_silent);
 	free(jobs->is_heard);
 	jobs->is_silent = jobs->is_heard = NULL;
 	jobs->n_silent = 0;
-	if (fabric_source_topo(d->fabric)) {
-		size_t n = topo_n_nodes(fabric_source_topo(d->fabric)) + 1;
+	if (fabric_source_topo(jobs->opts.fabric)) {
+		size_t n = topo_n_nodes(fabric_source_topo(jobs->opts.fabric)) + 1;
 
 		jobs->is_silent = xcalloc(n, sizeof(bool));
 		jobs->is_heard = xcalloc(n, sizeof(bool));
 	}
-	for (uint32_t i = 0; i < live_n_hosts(d->now.live); i++) {
+	for (uint32_t i = 0; i < live_n_hosts(jobs->live); i++) {
 		bool is_silent = status_is_silent(&picture, i);
 		uint32_t node = TOPO_NONE;
 
 		jobs->n_silent += is_silent;
-		if (fabric_source_topo(d->fabric))
-			node = topo_find_node(fabric_source_topo(d->fabric),
-					      live_host(d->now.live, i)->name);
+		if (fabric_source_topo(jobs->opts.fabric))
+			node = topo_find_node(fabric_source_topo(jobs->opts.fabric),
+					      live_host(jobs->live, i)->name);
 		if (node == TOPO_NONE)
 			continue;
 		jobs->is_heard[node] = true;
@@ -239,6 +230,12 @@ jobs_has_silent(const struct jobs *jobs, const uint32_t *hosts, uint32_t n)
 }
 
 /* ---- Taking them up --------------------------------------------------------------------- */
+
+bool
+jobs_is_paced(const struct job *job)
+{
+	return job->paced_ns && clk_monotonic_ns() - job->paced_ns < PACER_NS;
+}
 
 static bool
 is_near(double a, double b, double frac)
@@ -285,14 +282,17 @@ is_same(struct job *job, const struct work_job *new, bool is_shiftable,
 }
 
 static void
-keep(struct daemon *d, struct job *job)
+keep(struct jobs *jobs, struct job *job)
 {
 	job->kept_ns = clk_monotonic_ns();
-	persist_keep_profile(d, job);
+	if (!job->is_waiting && !job->is_restored)
+		persist_keep_profile(jobs->opts.store,
+				     fabric_source_topo(jobs->opts.fabric), job,
+				     sched_find_local(jobs->opts.snapshot, job->name));
 }
 
 void
-jobs_put(struct daemon *d, struct job *job, const struct work_job *new,
+jobs_put(struct jobs *jobs, struct job *job, const struct work_job *new,
 	 bool is_by_pacer)
 {
 	bool is_shiftable =
@@ -306,18 +306,17 @@ jobs_put(struct daemon *d, struct job *job, const struct work_job *new,
 		}
 		/* That it still is so is known to a restart. */
 		if (clk_monotonic_ns() - job->kept_ns >= KEEP_NS)
-			keep(d, job);
+			keep(jobs, job);
 		return;
 	}
 	if (job->number != UINT32_MAX && job->is_waiting == !!new->hosts)
-		take_away(d, job);
+		take_away(jobs, job);
 	/* One that is known keeps its number, and what is tracked of it. */
-	if (advisor_put(d->jobs->advisor, new, is_shiftable, &job->number) < 0) {
-		jobs_refuse(d, job, JOBS_NOT_PLACED);
+	if (advisor_put(jobs->advisor, new, is_shiftable, &job->number) < 0) {
+		jobs_refuse(jobs, job, JOBS_NOT_PLACED);
 		return;
 	}
-	note_number(d->jobs, job);
-	d->jobs->so_far.n_changed++;
+	note_number(jobs, job);
 	job->n_different = 0;
 	job->is_by_pacer = is_by_pacer;
 	job->has_changed = false;
@@ -332,23 +331,40 @@ jobs_put(struct daemon *d, struct job *job, const struct work_job *new,
 	job->is_waiting = !new->hosts;
 	job->is_ranked = false;
 	job->revision = 0;
-	keep(d, job);
+	keep(jobs, job);
+}
+
+/* ---- Work for the advisor --------------------------------------------------------------- */
+
+void
+jobs_make_work(const char *name, uint32_t n_nodes, const struct profile *profile,
+	       struct work_job *ret_job)
+{
+	*ret_job = (struct work_job){
+		.name = xstrdup(name),
+		.collective = COLLECTIVE_RING,
+		.n_hosts_wanted = n_nodes,
+		.slots_per_host = 1,
+		.stop_ns = ENGINE_NEVER,
+		.weight = n_nodes,
+	};
+	profile_copy(profile, &ret_job->profile);
+	work_job_segments_from_profile(ret_job);
 }
 
 /* ---- Keeping up ------------------------------------------------------------------------ */
 
 /* Their places on the list are for those that come. */
 void
-jobs_drop_gone(struct daemon *d)
+jobs_drop_gone(struct jobs *jobs)
 {
-	struct jobs *jobs = d->jobs;
 
 	for (uint32_t i = 0; i < jobs->items.n; i++) {
 		struct job *job = jobs->items.items[i];
 
 		if (!job || job->is_here)
 			continue;
-		take_away(d, job);
+		take_away(jobs, job);
 		jobs->n_told -= job->is_told;
 		job_free(job);
 		jobs->items.items[i] = NULL;
@@ -356,44 +372,78 @@ jobs_drop_gone(struct daemon *d)
 	}
 }
 
-void
-jobs_restore(struct daemon *d, const char *name, const struct profile *profile,
-	     const uint32_t *hosts, uint32_t n_hosts, int64_t at_us)
+/* ---- Another fabric -------------------------------------------------------------------- */
+
+/*
+ * A running job of the last run: it is advised on until its traffic shows it anew, or its
+ * profile is too old.
+ */
+static void
+restore_job(void *ctx, const char *name, const struct profile *profile,
+	    const uint32_t *hosts, uint32_t n_hosts, int64_t at_us)
 {
+	struct jobs *jobs = ctx;
 	struct work_job new;
 	struct job *job;
 
-	if (!d->jobs->advisor || jobs_find(d, name))
+	if (!jobs->advisor || jobs_find(jobs, name))
 		return;
-	job = jobs_make(d->jobs, name);
+	job = jobs_make(jobs, name);
 	jobs_make_work(name, n_hosts, profile, &new);
 	new.hosts = xmemdup(hosts, n_hosts, sizeof *hosts);
 	job->is_here = job->is_restored = true;
 	job->restored_us = at_us;
-	jobs_put(d, job, &new, false);
+	jobs_put(jobs, job, &new, false);
 	job->is_restored = job->number != UINT32_MAX;
 	work_job_fini(&new);
 }
 
-void
-jobs_update(struct daemon *d)
+/* Once, when the fabric is known. */
+static void
+restore(struct jobs *jobs)
 {
-	jobs_mark_silent(d);
-	jobs_mark_running(d);
-	jobs_look_again(d);
-	jobs_take_nodes(d);
-	jobs_take_waiting(d);
-	jobs_solve(d);
-	jobs_drop_gone(d);
+	struct err err;
+
+	if (jobs->is_restored)
+		return;
+	jobs->is_restored = true;
+	if (persist_read_profiles(
+		    jobs->opts.store, fabric_source_topo(jobs->opts.fabric),
+		    jobs->opts.config->max_age_us, restore_job, jobs, &err) < 0)
+		log_err("store", "%s", err.text);
 }
 
 void
-jobs_advice(void *daemon, const struct sched_job *waiting,
+jobs_set_fabric(struct jobs *jobs)
+{
+	const struct advisor_opts opts = {
+		.seed = 1,
+		.ecmp_seed = jobs->opts.config->ecmp_seed,
+	};
+
+	jobs_stop_taking(jobs);
+	jobs->next_view = 0;
+	for (size_t i = 0; i < jobs->items.n; i++)
+		if (jobs->items.items[i])
+			take_away(jobs, jobs->items.items[i]);
+	free(jobs->is_silent);
+	free(jobs->is_heard);
+	jobs->is_silent = jobs->is_heard = NULL;
+	advisor_free(jobs->advisor);
+	jobs->advisor = advisor_new(fabric_source_topo(jobs->opts.fabric), &opts);
+	jobs->nodes_at_us = 0;
+	restore(jobs);
+}
+
+/* ---- What is known ---------------------------------------------------------------- */
+
+void
+jobs_advice(const struct jobs *jobs, const struct sched_job *waiting,
 	    struct decide_advice *ret_advice)
 {
 	bool is_waiting = waiting->state == SCHED_WAITING;
 	const struct job *job =
-		jobs_find(daemon, is_waiting ? waiting->id : waiting->local_id);
+		jobs_find(jobs, is_waiting ? waiting->id : waiting->local_id);
 
 	*ret_advice = (struct decide_advice){ .answer = DECIDE_NO_ANSWER };
 	if (!job || !job->doc)
@@ -405,17 +455,12 @@ jobs_advice(void *daemon, const struct sched_job *waiting,
 }
 
 struct jobs_counts
-jobs_counts(const struct daemon *d)
+jobs_counts(const struct jobs *jobs)
 {
-	struct jobs_counts counts = {
-		.n_solved = d->jobs->so_far.n_solved,
-		.n_ranked = d->jobs->so_far.n_ranked,
-		.solve_s = d->jobs->so_far.solve_s,
-		.rank_s = d->jobs->so_far.rank_s,
-	};
+	struct jobs_counts counts = { .n_jobs = 0 };
 
-	for (size_t i = 0; i < d->jobs->items.n; i++) {
-		const struct job *job = d->jobs->items.items[i];
+	for (size_t i = 0; i < jobs->items.n; i++) {
+		const struct job *job = jobs->items.items[i];
 
 		if (!job)
 			continue;
@@ -425,4 +470,17 @@ jobs_counts(const struct daemon *d)
 		counts.n_refused += job->refusal != JOBS_ADVISED;
 	}
 	return counts;
+}
+
+const struct jobs_totals *
+jobs_totals(const struct jobs *jobs)
+{
+	return &jobs->totals;
+}
+
+void
+jobs_count_ranking(struct jobs *jobs, int64_t took_ns)
+{
+	jobs->totals.n_ranked++;
+	jobs->totals.rank_s += (double)took_ns / 1e9;
 }

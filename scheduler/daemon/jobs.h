@@ -1,12 +1,19 @@
 /*
- * jobs.h - what is known of each job, and what is advised for it.
+ * jobs.h - the jobs: what is known of each, and what is advised for it.
  *
  * A job is known by its name, which is the id of the cluster's scheduler and what the
- * hosts call it, too.  Its profile is that of its traffic (online.h), or what its user
- * declared, or that of an earlier run of the same user, name and number of nodes:  --comment='antiphase: iter_us=255000 comm_us=102000'.
+ * hosts call it, too.  Its profile is that of its pacer (pacer_profile.h) or its traffic
+ * (job_profiler.h); a job that waits has the one that its user declared,
  *
- * Nothing is advised on what is too thin (few iterations), too old, or told by hosts
- * that have fallen silent: the advice then says so, and nothing else.
+ *	--comment='antiphase: iter_us=255000 comm_us=102000',
+ *
+ * or that of an earlier run of the same user, name and number of nodes.
+ *
+ * There is no advice on a profile that is too thin (few iterations) or too old, or whose
+ * hosts have fallen silent: then the answer is a refusal, with its reason.
+ *
+ * What else follows from an advice (orders for pacers, outcomes, announcements) is done by
+ * callbacks, so that this module needs none of those.
  */
 #ifndef SCHEDULER_DAEMON_JOBS_H
 #define SCHEDULER_DAEMON_JOBS_H
@@ -15,18 +22,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/base/strbuf.h"
-#include "lib/base/vec.h"
 #include "lib/wire/tele.h"
 #include "scheduler/core/advisor/advisor.h"
 #include "scheduler/core/workload/workload.h"
 #include "scheduler/daemon/decide.h"
 #include "scheduler/daemon/pacer_profile.h"
 
-struct daemon;
 struct err;
+struct fabric_source;
+struct job;
+struct jobs;
 struct jsonw;
-struct strtab;
+struct loop;
+struct profiled_job;
+struct running;
+struct scheduler_config;
+struct store;
+struct telemetry;
 
 /* Why there is no advice, as a closed list. */
 enum jobs_refusal {
@@ -109,76 +121,108 @@ extern const char *const jobs_kind_names[]; /* "place", "shift". */
 #define JOBS_N_SOLVE_BOUNDS 8
 extern const double jobs_solve_bounds_s[JOBS_N_SOLVE_BOUNDS];
 
-struct jobs {
-	struct advisor *advisor; /* Owned; NULL without a fabric. */
-	struct strtab *names;    /* Owned. */
-	bool *is_silent;         /* Owned.  By node of the fabric; */
-	bool *is_heard;          /* likewise: ever. */
-	uint32_t n_silent;       /* Of all hosts. */
-	VEC(struct job *) items; /* Owned; by number in 'names'; NULL: a free one. */
-	VEC(struct job *) by_number; /* At the advisor; NULL: of none. */
-	size_t n_told, next_told; /* Jobs whose pacer said something new: how many, */
-	int64_t told_ns;          /* when they were looked at last, */
-	int64_t told_cost_ns;     /* and how long that took. */
+struct jobs_opts {
+	struct loop *loop; /* Borrowed, as all here. */
+	const struct scheduler_config *config;
+	const struct fabric_source *fabric;
+	struct telemetry *telemetry;
+	struct store *store;                   /* NULL: none. */
+	const struct sched_snapshot *snapshot; /* at_us 0 while there is none. */
 
-	struct jobs_taking {             /* Them being looked at, in pieces: */
-		struct running *running; /* owned; NULL: they are not. */
-		bool is_ready;
-		size_t n_looked, n_left;
-		int64_t cost_ns;
-	} taking;
-
-	size_t n_unsolved;     /* Touched components that wait, or so. */
-	size_t next_view;      /* Whose advice is taken up next; 0: all have been, */
-	int64_t viewed_ns;     /* then. */
-	size_t n_touched;      /* That were new, since then, */
-	double took_s;         /* and what solving took. */
-	bool has_unranked;     /* Waiting jobs, for which there was no time. */
-	int64_t rest_until_ns; /* Then jobs_go_on() has its turn again. */
-	int64_t nodes_at_us;   /* The look whose free nodes the advisor has. */
-
-	struct jobs_counts_so_far {
-		uint64_t n_solved, n_ranked, n_changed;
-		double solve_s, rank_s;
-		uint64_t solves[JOBS_N_SOLVE_BOUNDS + 1]; /* By what they took. */
-		double solves_s;
-		uint64_t n_given[JOBS_N_KINDS]
-				[N_REASONS]; /* Advices, as they change. */
-	} so_far;
+	/* Whether orders are sent to the job's pacer. */
+	bool (*is_steered)(void *ctx, const struct job *job);
+	/* There is a new advice for a running job; then for all jobs solved with it. */
+	void (*on_view)(void *ctx, struct job *job, const struct advisor_view *view);
+	void (*on_component)(void *ctx, const uint32_t *numbers, size_t n);
+	/* The advisor does not have the job any more. */
+	void (*on_remove)(void *ctx, uint32_t number);
+	/* A place is advised for a job that waits: job->nodes. */
+	void (*on_place)(void *ctx, const struct job *job, double slowdown);
+	/* Writes the member "outcome" of an advice. */
+	void (*put_outcome)(void *ctx, const char *job, struct jsonw *w);
+	/* Publishes an advice. */
+	void (*announce)(void *ctx, const char *topic, const char *text);
+	void *ctx;
 };
 
-/* By name, or NULL; and by number at the advisor.  Both O(1). */
-struct job *jobs_find(const struct daemon *d, const char *name);
-/* The same by "NAMESPACE/NAME" of Kubernetes, or else by NAME alone. */
-struct job *jobs_find_k8s(const struct daemon *d, const char *name);
-struct job *jobs_of_number(const struct daemon *d, uint32_t number);
+struct jobs *jobs_new(const struct jobs_opts *opts);
+void jobs_free(struct jobs *jobs); /* Accepts NULL. */
 
+/* ---- Keeping up: once a second, and after a new snapshot, in this order --------------- */
+
+/* Which hosts of the fabric are heard, or silent. */
+void jobs_mark_silent(struct jobs *jobs);
+/* Which jobs are there still. */
+void jobs_mark_running(struct jobs *jobs);
+/* Refuses advice where hosts have fallen silent or profiles have grown too old. */
+void jobs_check_ages(struct jobs *jobs);
+/* Nodes that are free, and jobs that wait, by the snapshot. */
+void jobs_take_nodes(struct jobs *jobs);
+void jobs_take_waiting(struct jobs *jobs);
+/* Advice, as far as there is time; jobs_step() does the rest. */
+void jobs_solve(struct jobs *jobs);
+/* Drops the jobs that are not there any more. */
+void jobs_drop_gone(struct jobs *jobs);
+
+/* Goes on with what there was no time for: as often as the loop can. */
+void jobs_step(struct jobs *jobs);
+/* What is known now of a job that runs; 'running' NULL: there is no fabric. */
+void jobs_take_running(struct jobs *jobs, const struct running *running,
+		       const struct profiled_job *seen);
+/* Its pacer has told enough to know the job by, or that it has changed. */
+void jobs_note_told(struct jobs *jobs, struct job *job);
+/* Lets go of telemetry_links() and of live's numbers; begins again later. */
+void jobs_stop_taking(struct jobs *jobs);
+/* The fabric is another one. */
+void jobs_set_fabric(struct jobs *jobs);
+
+/* ---- What is known ------------------------------------------------------------------- */
+
+/* By name, or NULL; and by number at the advisor.  Both O(1). */
+struct job *jobs_find(const struct jobs *jobs, const char *name);
+/* By "NAMESPACE/NAME" of Kubernetes, or else by NAME alone. */
+struct job *jobs_find_k8s(const struct jobs *jobs, const char *name);
+struct job *jobs_of_number(const struct jobs *jobs, uint32_t number);
 /* By name, made if it is new. */
 struct job *jobs_make(struct jobs *jobs, const char *name);
-/* What is being made of what pacers told stands on what changes now: it begins again. */
-void jobs_stop_taking(struct daemon *d);
-/* Its pacer has told enough to know it by, or that it is another one. */
-void jobs_note_told(struct daemon *d, struct job *job);
+/* All jobs: jobs_at() of 0 to below jobs_n_places(); NULL: a free place. */
+size_t jobs_n_places(const struct jobs *jobs);
+struct job *jobs_at(const struct jobs *jobs, size_t place);
+/* NULL without a fabric. */
+struct advisor *jobs_advisor(const struct jobs *jobs);
+/* What is advised for a running job; false: nothing, or it is not solved yet. */
+bool jobs_view(const struct jobs *jobs, const struct job *job,
+	       struct advisor_view *ret_view);
+/* For decide.h. */
+void jobs_advice(const struct jobs *jobs, const struct sched_job *job,
+		 struct decide_advice *ret_advice);
+
+/* How many there are now. */
+struct jobs_counts {
+	uint32_t n_jobs, n_advised, n_refused, n_waiting;
+};
+struct jobs_counts jobs_counts(const struct jobs *jobs);
+
+/* What was done so far. */
+struct jobs_totals {
+	uint64_t n_ranked;
+	double solve_s, rank_s;
+	uint64_t solves[JOBS_N_SOLVE_BOUNDS + 1];  /* By what they took, */
+	double solves_s;                           /* in all. */
+	uint64_t n_given[JOBS_N_KINDS][N_REASONS]; /* Advices, as they change. */
+};
+const struct jobs_totals *jobs_totals(const struct jobs *jobs);
 
 /*
  * Ranks places of a job that waits, asked for by 'name'; it is not remembered.  'allowed'
  * as in advisor.h, or NULL.  0, or -errno with 'err' filled.
  */
-int jobs_rank(struct daemon *d, const char *name, uint32_t n_nodes,
+int jobs_rank(struct jobs *jobs, const char *name, uint32_t n_nodes,
 	      const struct profile *profile, const bool *allowed,
 	      struct advisor_ranking *ret_ranking, struct err *err);
-
-/*
- * A running job of before a restart: its profile is 'at_us' old, wall clock.  It is
- * advised on until its traffic shows it anew, or its profile is too old.
- */
-void jobs_restore(struct daemon *d, const char *name, const struct profile *profile,
-		  const uint32_t *hosts, uint32_t n_hosts, int64_t at_us);
-
-/* jobs_doc.c: antiphase.job_advice/1, on one line; and the record for users. */
-void jobs_write_doc(struct daemon *d, struct job *job, const struct advisor_view *view,
-		    const struct advisor_ranking *ranking);
-void jobs_put_ranking(const struct daemon *d, const struct advisor_ranking *ranking,
+/* A ranking was made with jobs_advisor(). */
+void jobs_count_ranking(struct jobs *jobs, int64_t took_ns);
+void jobs_put_ranking(const struct jobs *jobs, const struct advisor_ranking *ranking,
 		      uint32_t n_hosts, struct jsonw *w);
 
 #endif

@@ -11,15 +11,43 @@
 #include "lib/base/clk.h"
 #include "lib/base/hostlist.h"
 #include "lib/base/jsonw.h"
-#include "lib/wire/bus.h"
 #include "scheduler/core/advise/advice_doc.h"
-#include "scheduler/daemon/daemon.h"
-#include "scheduler/daemon/jobs.h"
-#include "scheduler/daemon/outcomes.h"
+#include "scheduler/daemon/config.h"
+#include "scheduler/daemon/fabric_source.h"
+#include "scheduler/daemon/jobs_priv.h"
+#include "scheduler/daemon/telemetry.h"
 #include "scheduler/live/job_profiler.h"
 #include "scheduler/live/live.h"
 #include "scheduler/store/store.h"
 #include "topology/topo.h"
+
+const char *const jobs_refusal_names[] = {
+	[JOBS_ADVISED] = "advised",
+	[JOBS_NO_FABRIC] = "no_fabric",
+	[JOBS_NO_PERIOD] = "no_period",
+	[JOBS_THIN] = "thin",
+	[JOBS_STALE] = "stale",
+	[JOBS_SILENT] = "silent_hosts",
+	[JOBS_NOT_PLACED] = "not_placed",
+	[JOBS_UNSOLVED] = "unsolved",
+	[JOBS_NO_ADVISOR] = "no_advisor",
+	[JOBS_NO_SPACE] = "no_space",
+	NULL,
+};
+
+const char *const jobs_refusal_texts[] = {
+	[JOBS_ADVISED] = "there is an advice",
+	[JOBS_NO_FABRIC] = "no fabric is known",
+	[JOBS_NO_PERIOD] = "no period is known of it",
+	[JOBS_THIN] = "too few iterations of it were seen",
+	[JOBS_STALE] = "what is known of it is too old",
+	[JOBS_SILENT] = "some of its hosts are silent",
+	[JOBS_NOT_PLACED] = "its hosts are not all of the fabric",
+	[JOBS_UNSOLVED] = "it is being looked at",
+	[JOBS_NO_ADVISOR] = "this build has no advisor",
+	[JOBS_NO_SPACE] = "there is no room for it",
+	NULL,
+};
 
 const char *const jobs_kind_names[] = {
 	[JOBS_PLACE] = "place",
@@ -46,7 +74,7 @@ fold_hosts(const struct topo *topo, const uint32_t *hosts, size_t n, struct strb
 
 /* What is advised on a running job. */
 static void
-take_view(const struct daemon *d, const struct advisor_view *view,
+take_view(const struct jobs *jobs, const struct advisor_view *view,
 	  struct advice_doc *doc, struct advice_doc_job *out)
 {
 	out->pacing = pacing_names[view->mode];
@@ -65,8 +93,8 @@ take_view(const struct daemon *d, const struct advisor_view *view,
 		const struct advisor_link *link = &view->links[i];
 
 		out->links[i] = (struct advice_doc_link){
-			.name = advice_doc_link_name(doc, fabric_source_topo(d->fabric),
-						     link->link),
+			.name = advice_doc_link_name(
+				doc, fabric_source_topo(jobs->opts.fabric), link->link),
 			.n_jobs = link->n_jobs,
 			.score_before = link->score_before,
 			.score_after = link->score_after,
@@ -78,7 +106,7 @@ take_view(const struct daemon *d, const struct advisor_view *view,
 
 /* What is advised on a waiting job. */
 static void
-take_places(const struct daemon *d, const struct advisor_ranking *ranking,
+take_places(const struct jobs *jobs, const struct advisor_ranking *ranking,
 	    uint32_t n_hosts, struct advice_doc *doc, struct advice_doc_job *out)
 {
 	out->is_ranked = true;
@@ -91,7 +119,7 @@ take_places(const struct daemon *d, const struct advisor_ranking *ranking,
 		const struct advisor_place *place = &ranking->items[i];
 		struct strbuf nodes = STRBUF_EMPTY;
 
-		fold_hosts(fabric_source_topo(d->fabric), place->hosts, n_hosts,
+		fold_hosts(fabric_source_topo(jobs->opts.fabric), place->hosts, n_hosts,
 			   &nodes);
 		out->places[i] = (struct advice_doc_place){
 			.nodes = advice_doc_text(doc, nodes.text),
@@ -108,12 +136,12 @@ take_places(const struct daemon *d, const struct advisor_ranking *ranking,
 }
 
 void
-jobs_put_ranking(const struct daemon *d, const struct advisor_ranking *ranking,
+jobs_put_ranking(const struct jobs *jobs, const struct advisor_ranking *ranking,
 		 uint32_t n_hosts, struct jsonw *w)
 {
 	struct advice_doc doc = advice_doc_of_one();
 
-	take_places(d, ranking, n_hosts, &doc, &doc.jobs[0]);
+	take_places(jobs, ranking, n_hosts, &doc, &doc.jobs[0]);
 	advice_json_put_ranking(&doc.jobs[0], w);
 	advice_doc_fini(&doc);
 }
@@ -126,10 +154,10 @@ struct ground {
 };
 
 static struct ground
-ground_of(const struct daemon *d, const struct job *job,
+ground_of(const struct jobs *jobs, const struct job *job,
 	  const struct profiled_job *seen)
 {
-	const struct status picture = telemetry_status(d);
+	const struct status picture = telemetry_status(jobs->opts.telemetry);
 	const struct profile *profile = &job->profile;
 
 	if (job->is_by_pacer)
@@ -151,12 +179,13 @@ ground_of(const struct daemon *d, const struct job *job,
 }
 
 static void
-take_evidence(const struct daemon *d, const struct job *job, struct advice_doc_job *out)
+take_evidence(const struct jobs *jobs, const struct job *job,
+	      struct advice_doc_job *out)
 {
-	uint32_t id = live_find_job(d->now.live, job->name);
+	uint32_t id = live_find_job(jobs->live, job->name);
 	const struct profiled_job *seen =
-		id < TELE_OTHER ? job_profiler_find(d->now.online, id) : NULL;
-	const struct ground ground = ground_of(d, job, seen);
+		id < TELE_OTHER ? job_profiler_find(jobs->profiler, id) : NULL;
+	const struct ground ground = ground_of(jobs, job, seen);
 
 	out->source = ground.source;
 	out->period_us = job->profile.period_us;
@@ -164,21 +193,21 @@ take_evidence(const struct daemon *d, const struct job *job, struct advice_doc_j
 	out->confidence = ground.confidence;
 	out->age_us = ground.age_us;
 	out->n_hosts = job->n_hosts;
-	out->n_silent = d->jobs->n_silent;
+	out->n_silent = jobs->n_silent;
 	out->why = seen ? seen->why : NULL;
 }
 
 /* "antiphase:v1;shift_us=..;period_us=..;link=..;score=..;mode=..". */
 static char *
-make_record(const struct daemon *d, const struct job *job,
+make_record(const struct jobs *jobs, const struct job *job,
 	    const struct advisor_view *view)
 {
 	struct strbuf link = STRBUF_EMPTY;
 	char *record;
 
 	if (view->n_links)
-		topo_link_name(fabric_source_topo(d->fabric), view->links[0].link,
-			       &link);
+		topo_link_name(fabric_source_topo(jobs->opts.fabric),
+			       view->links[0].link, &link);
 	record = xasprintf(
 		"antiphase:v1;shift_us=%lld;period_us=%lld;link=%s;"
 		"score=%.2f;mode=%s",
@@ -198,7 +227,7 @@ skipped_record(const struct job *job)
 
 /* What decide.h is told, from what was ranked. */
 static void
-take_ranking(struct daemon *d, struct job *job, const struct advisor_ranking *ranking)
+take_ranking(struct jobs *jobs, struct job *job, const struct advisor_ranking *ranking)
 {
 	struct strbuf nodes = STRBUF_EMPTY;
 	const struct advisor_place *best;
@@ -209,12 +238,13 @@ take_ranking(struct daemon *d, struct job *job, const struct advisor_ranking *ra
 		return;
 	}
 	best = &ranking->items[0];
-	fold_hosts(fabric_source_topo(d->fabric), best->hosts, job->n_hosts, &nodes);
+	fold_hosts(fabric_source_topo(jobs->opts.fabric), best->hosts, job->n_hosts,
+		   &nodes);
 	job->nodes = strbuf_steal(&nodes);
 	job->reason = best->reason;
 	job->answer = DECIDE_AT;
 	job->record = xasprintf("antiphase:v1;placed;score=%.2f", best->score);
-	outcomes_place(d, job, best->slowdown);
+	jobs->opts.on_place(jobs->opts.ctx, job, best->slowdown);
 }
 
 static void
@@ -233,7 +263,7 @@ take_answer(const struct job *job, struct advice_doc_job *out)
 
 /* An advice that says the same again is not another one. */
 static void
-count_given(struct daemon *d, struct job *job, enum jobs_kind kind)
+count_given(struct jobs *jobs, struct job *job, enum jobs_kind kind)
 {
 	unsigned mark = 1 + (unsigned)kind * N_REASONS + (unsigned)job->reason;
 
@@ -241,7 +271,7 @@ count_given(struct daemon *d, struct job *job, enum jobs_kind kind)
 		job->counted = 0;
 	} else if (job->counted != mark) {
 		job->counted = mark;
-		d->jobs->so_far.n_given[kind][job->reason]++;
+		jobs->totals.n_given[kind][job->reason]++;
 	}
 }
 
@@ -255,7 +285,7 @@ forget_answer(struct job *job)
 }
 
 void
-jobs_write_doc(struct daemon *d, struct job *job, const struct advisor_view *view,
+jobs_write_doc(struct jobs *jobs, struct job *job, const struct advisor_view *view,
 	       const struct advisor_ranking *ranking)
 {
 	char *topic = xasprintf("advice/%s", job->name), *text = NULL;
@@ -268,37 +298,36 @@ jobs_write_doc(struct daemon *d, struct job *job, const struct advisor_view *vie
 	forget_answer(job);
 	job->at_us = clk_wall_us();
 	job->is_outcome_new = false;
-	job->valid_until_us = job->at_us + d->config.valid_us;
+	job->valid_until_us = job->at_us + jobs->opts.config->valid_us;
 	job->answer = DECIDE_REFUSED;
 	if (ranking) {
-		take_ranking(d, job, ranking);
+		take_ranking(jobs, job, ranking);
 	} else if (view) {
 		job->reason = view->reason;
 		job->answer = DECIDE_ANYWHERE;
-		job->record = make_record(d, job, view);
+		job->record = make_record(jobs, job, view);
 	} else {
 		job->record = skipped_record(job);
 	}
-	count_given(d, job, ranking ? JOBS_PLACE : JOBS_SHIFT);
+	count_given(jobs, job, ranking ? JOBS_PLACE : JOBS_SHIFT);
 	take_answer(job, &doc.jobs[0]);
 	doc.jobs[0].is_waiting = ranking != NULL;
-	take_evidence(d, job, &doc.jobs[0]);
+	take_evidence(jobs, job, &doc.jobs[0]);
 	if (view)
-		take_view(d, view, &doc, &doc.jobs[0]);
+		take_view(jobs, view, &doc, &doc.jobs[0]);
 	if (ranking)
-		take_places(d, ranking, job->n_hosts, &doc, &doc.jobs[0]);
+		take_places(jobs, ranking, job->n_hosts, &doc, &doc.jobs[0]);
 	jsonw_line(&w, out, "antiphase.job_advice/1");
 	advice_json_put_job(&doc.jobs[0], &w);
-	outcomes_put(d, job->name, &w);
+	jobs->opts.put_outcome(jobs->opts.ctx, job->name, &w);
 	jsonw_end(&w);
 	jsonw_finish(&w);
 	advice_doc_fini(&doc);
 	fclose(out);
 	text[strcspn(text, "\n")] = '\0';
 	job->doc = text;
-	if (d->announcer)
-		bus_pub_text(d->announcer, topic, text);
-	if (d->store && job->refusal == JOBS_ADVISED)
-		store_put(d->store, STORE_ADVICE, job->name, job->at_us, text);
+	jobs->opts.announce(jobs->opts.ctx, topic, text);
+	if (jobs->opts.store && job->refusal == JOBS_ADVISED)
+		store_put(jobs->opts.store, STORE_ADVICE, job->name, job->at_us, text);
 	free(topic);
 }

@@ -14,42 +14,36 @@
 #include "lib/base/hostlist.h"
 #include "lib/base/log.h"
 #include "lib/base/sort.h"
-#include "scheduler/daemon/daemon.h"
+#include "scheduler/daemon/config.h"
+#include "scheduler/daemon/fabric_source.h"
 #include "scheduler/daemon/jobs_priv.h"
+#include "scheduler/daemon/telemetry.h"
 #include "scheduler/live/iteration_volume.h"
 #include "scheduler/live/live.h"
 #include "scheduler/live/running.h"
 #include "topology/topo.h"
 
-/* A pacer that has been quiet for longer is gone. */
-#define PACER_NS (60 * DAEMON_SECOND_NS)
 /* Hosts tell of traffic a little later than pacers of iterations, but not so much. */
-#define WAIT_NS (3 * DAEMON_SECOND_NS)
+#define WAIT_NS (3 * JOBS_SECOND_NS)
 /* Of one pass, and the share of the time that passes may take. */
 #define MAX_AT_ONCE 64
 #define SHARE       10
 #define MAX_NODES   100000
 
-bool
-jobs_is_paced(const struct job *job)
-{
-	return job->paced_ns && clk_monotonic_ns() - job->paced_ns < PACER_NS;
-}
-
 void
-jobs_note_told(struct daemon *d, struct job *job)
+jobs_note_told(struct jobs *jobs, struct job *job)
 {
 	if (job->is_told)
 		return;
 	job->is_told = true;
 	job->told_ns = clk_monotonic_ns();
-	d->jobs->n_told++;
+	jobs->n_told++;
 }
 
 /* ---- Where it is --------------------------------------------------------------------- */
 
 struct nodes {
-	const struct daemon *d;
+	const struct jobs *jobs;
 	VEC(uint32_t) items;
 };
 
@@ -58,26 +52,27 @@ static int
 add_unheard(void *ctx, const char *name)
 {
 	struct nodes *nodes = ctx;
-	const struct topo *topo = fabric_source_topo(nodes->d->fabric);
+	const struct topo *topo = fabric_source_topo(nodes->jobs->opts.fabric);
 	uint32_t node = topo_find_node(topo, name);
 
 	if (node != TOPO_NONE && topo_node(topo, node)->kind == TOPO_HOST &&
-	    !nodes->d->jobs->is_heard[node])
+	    !nodes->jobs->is_heard[node])
 		vec_push(&nodes->items, node);
 	return 0;
 }
 
 /* Nodes that the cluster's scheduler gave it, and that nobody tells us of. */
 static void
-complete_hosts(const struct daemon *d, const struct job *job, struct work_job *new)
+complete_hosts(const struct jobs *jobs, const struct job *job, struct work_job *new)
 {
-	const struct sched_job *known = sched_find_local(&d->deeds.snapshot, job->name);
-	struct nodes nodes = { .d = d };
+	const struct sched_job *known =
+		sched_find_local(jobs->opts.snapshot, job->name);
+	struct nodes nodes = { .jobs = jobs };
 	const char *why;
 	size_t n = 0;
 
 	if (!known || !*known->nodes || known->n_nodes <= new->n_hosts_wanted ||
-	    !d->jobs->is_heard)
+	    !jobs->is_heard)
 		return;
 	for (uint32_t i = 0; i < new->n_hosts_wanted; i++)
 		vec_push(&nodes.items, new->hosts[i]);
@@ -97,17 +92,17 @@ complete_hosts(const struct daemon *d, const struct job *job, struct work_job *n
 
 /* What its bytes take on the slowest link of its path, and what others cost it there. */
 static int
-find_path(const struct daemon *d, const struct running *running, uint32_t id,
+find_path(const struct jobs *jobs, const struct running *running, uint32_t id,
 	  const struct work_job *new, double bytes, struct pacer_profile_path *ret_path)
 {
-	const struct topo *topo = fabric_source_topo(d->fabric);
+	const struct topo *topo = fabric_source_topo(jobs->opts.fabric);
 	struct pacer_profile_path path = {
 		.line_bps = topo_line_bps(topo, new->hosts, new->n_hosts_wanted),
 	};
 	struct running_others others;
 	struct routed_job laid;
-	int r = routed_job_make(new, new->hosts, topo, fabric_source_routes(d->fabric),
-				&laid);
+	int r = routed_job_make(new, new->hosts, topo,
+				fabric_source_routes(jobs->opts.fabric), &laid);
 
 	if (r < 0)
 		return r;
@@ -163,7 +158,7 @@ log_profile(const struct job *job, const struct iteration_volume *sent,
 
 /* Puts the profile into 'new', which is a ring. */
 static int
-take_profile(const struct daemon *d, const struct running *running,
+take_profile(const struct jobs *jobs, const struct running *running,
 	     const struct job *job, uint32_t id, struct work_job *new)
 {
 	struct iteration_volume_sample iterations[PACER_PROFILE_N_KEPT];
@@ -172,16 +167,16 @@ take_profile(const struct daemon *d, const struct running *running,
 	struct pacer_profile_path path;
 	struct iteration_volume sent;
 	int r = iteration_volume_measure(
-		d->now.live, series, n_series,
-		host_of_pacer(d->now.live, series, n_series, job), iterations, n,
-		&sent);
+		jobs->live, series, n_series,
+		host_of_pacer(jobs->live, series, n_series, job), iterations, n, &sent);
 
 	if (r == 0)
-		r = find_path(d, running, id, new, sent.bytes, &path);
+		r = find_path(jobs, running, id, new, sent.bytes, &path);
 	if (r < 0)
 		return r;
-	if (!pacer_profile_make(&job->paced, (size_t)d->config.pacer_min_iterations,
-				&sent, &path, &new->profile))
+	if (!pacer_profile_make(&job->paced,
+				(size_t)jobs->opts.config->pacer_min_iterations, &sent,
+				&path, &new->profile))
 		r = -ENODATA;
 	log_profile(job, &sent, &path, r == 0 ? &new->profile : NULL);
 	if (r < 0)
@@ -192,19 +187,20 @@ take_profile(const struct daemon *d, const struct running *running,
 }
 
 int
-jobs_paced_work(const struct daemon *d, const struct running *running,
+jobs_paced_work(const struct jobs *jobs, const struct running *running,
 		const struct job *job, struct work_job *ret_job)
 {
-	uint32_t id = live_find_job(d->now.live, job->name);
+	uint32_t id = live_find_job(jobs->live, job->name);
 	struct work_job new;
 	int r;
 
 	if (id >= TELE_OTHER || !jobs_is_paced(job) ||
-	    job->paced.n < d->config.pacer_min_iterations)
+	    job->paced.n < jobs->opts.config->pacer_min_iterations)
 		return -ENODATA;
 	running_ring(running, id, &new);
-	complete_hosts(d, job, &new);
-	r = new.n_hosts_wanted < 2 ? -EAGAIN : take_profile(d, running, job, id, &new);
+	complete_hosts(jobs, job, &new);
+	r = new.n_hosts_wanted < 2 ? -EAGAIN
+				   : take_profile(jobs, running, job, id, &new);
 	if (r == 0)
 		*ret_job = new;
 	else
@@ -216,10 +212,10 @@ jobs_paced_work(const struct daemon *d, const struct running *running,
 
 /* True: it is done with, and not to be looked at again until its pacer says more. */
 static bool
-take_told(struct daemon *d, const struct running *running, struct job *job)
+take_told(struct jobs *jobs, const struct running *running, struct job *job)
 {
 	struct work_job new;
-	int r = jobs_paced_work(d, running, job, &new);
+	int r = jobs_paced_work(jobs, running, job, &new);
 
 	if (r < 0) {
 		bool is_over =
@@ -230,21 +226,14 @@ take_told(struct daemon *d, const struct running *running, struct job *job)
 				job->name, job->paced.n, strerror(-r));
 		return is_over;
 	}
-	if (jobs_has_silent(d->jobs, new.hosts, new.n_hosts_wanted)) {
-		jobs_refuse(d, job, JOBS_SILENT);
+	if (jobs_has_silent(jobs, new.hosts, new.n_hosts_wanted)) {
+		jobs_refuse(jobs, job, JOBS_SILENT);
 	} else {
-		jobs_put(d, job, &new, true);
+		jobs_put(jobs, job, &new, true);
 		job->is_restored = false;
 	}
 	work_job_fini(&new);
 	return true;
-}
-
-void
-jobs_stop_taking(struct daemon *d)
-{
-	running_free(d->jobs->taking.running);
-	d->jobs->taking = (struct jobs_taking){ .running = NULL };
 }
 
 /*
@@ -252,9 +241,8 @@ jobs_stop_taking(struct daemon *d)
  * have their turn, beginning behind who had the last one.
  */
 static bool
-take_next(struct daemon *d)
+take_next(struct jobs *jobs)
 {
-	struct jobs *jobs = d->jobs;
 	struct jobs_taking *taking = &jobs->taking;
 
 	while (taking->n_left && taking->n_looked++ < jobs->items.n) {
@@ -265,7 +253,7 @@ take_next(struct daemon *d)
 		if (!job || !job->is_told)
 			continue;
 		taking->n_left--;
-		if (take_told(d, taking->running, job)) {
+		if (take_told(jobs, taking->running, job)) {
 			job->is_told = false;
 			jobs->n_told--;
 		}
@@ -275,25 +263,26 @@ take_next(struct daemon *d)
 }
 
 bool
-jobs_take_told(struct daemon *d, int64_t until_ns)
+jobs_take_told(struct jobs *jobs, int64_t until_ns)
 {
-	struct jobs *jobs = d->jobs;
 	struct jobs_taking *taking = &jobs->taking;
 	int64_t began_ns = clk_monotonic_ns();
 	bool has_taken = false, is_over = false;
 
 	if (!taking->running) {
-		if (!jobs->n_told || !jobs->advisor || !fabric_source_topo(d->fabric) ||
+		if (!jobs->n_told || !jobs->advisor ||
+		    !fabric_source_topo(jobs->opts.fabric) ||
 		    began_ns - jobs->told_ns < SHARE * jobs->told_cost_ns)
 			return false;
-		taking->running = running_begin(
-			d->now.live, fabric_source_topo(d->fabric), &d->now.found);
+		taking->running =
+			running_begin(jobs->live, fabric_source_topo(jobs->opts.fabric),
+				      telemetry_links(jobs->opts.telemetry));
 		taking->n_left = MAX_AT_ONCE;
 	}
 	do {
 		if (!taking->is_ready)
 			taking->is_ready = running_step(taking->running);
-		else if (take_next(d))
+		else if (take_next(jobs))
 			has_taken = true;
 		else
 			is_over = true;
@@ -302,7 +291,7 @@ jobs_take_told(struct daemon *d, int64_t until_ns)
 	if (is_over) {
 		jobs->told_ns = clk_monotonic_ns();
 		jobs->told_cost_ns = taking->cost_ns;
-		jobs_stop_taking(d);
+		jobs_stop_taking(jobs);
 	}
 	return has_taken;
 }

@@ -7,19 +7,17 @@
 #include "lib/base/clk.h"
 #include "lib/base/sort.h"
 #include "lib/daemon/loop.h"
-#include "scheduler/daemon/daemon.h"
 #include "scheduler/daemon/jobs_priv.h"
-#include "scheduler/daemon/pace.h"
 
 /*
  * What goes on between two updates is done for so long at once, and then others have
  * their turn, for so many times as long: one that asks waits for no longer than that and
  * the longest component.
  */
-#define SLICE_NS (DAEMON_SECOND_NS / 250)
+#define SLICE_NS (JOBS_SECOND_NS / 250)
 #define REST     4
 /* While components are solved, what is advised is taken up so often. */
-#define VIEWS_NS (DAEMON_SECOND_NS / 10)
+#define VIEWS_NS (JOBS_SECOND_NS / 10)
 /* Jobs without anything new that are passed between two looks at the clock. */
 #define VIEWS_A_STEP 128
 
@@ -28,22 +26,22 @@ const double jobs_solve_bounds_s[JOBS_N_SOLVE_BOUNDS] = { 0.0001, 0.0003, 0.001,
 
 /* Takes up what is advised of a job, if it is new; true if so. */
 static bool
-take_view(struct daemon *d, struct job *job)
+take_view(struct jobs *jobs, struct job *job)
 {
 	struct advisor_view view;
 
-	if (job->number == UINT32_MAX || job->is_waiting ||
-	    !advisor_view(d->jobs->advisor, job->number, &view) || !view.is_solved)
+	if (!jobs_view(jobs, job, &view))
 		return false;
 	if (view.revision == job->revision && job->doc &&
 	    job->refusal == JOBS_ADVISED && clk_wall_us() < job->valid_until_us &&
-	    !job->is_outcome_new && job->is_steered == pace_is_steered(d, job))
+	    !job->is_outcome_new &&
+	    job->is_steered == jobs->opts.is_steered(jobs->opts.ctx, job))
 		return false;
 	job->revision = view.revision;
 	job->component = view.component;
 	job->refusal = JOBS_ADVISED;
-	jobs_write_doc(d, job, &view, NULL);
-	pace_take(d, job, &view);
+	jobs_write_doc(jobs, job, &view, NULL);
+	jobs->opts.on_view(jobs->opts.ctx, job, &view);
 	return true;
 }
 
@@ -54,8 +52,8 @@ count_solve(struct jobs *jobs, double took_s)
 
 	while (i < JOBS_N_SOLVE_BOUNDS && took_s > jobs_solve_bounds_s[i])
 		i++;
-	jobs->so_far.solves[i]++;
-	jobs->so_far.solves_s += took_s;
+	jobs->totals.solves[i]++;
+	jobs->totals.solves_s += took_s;
 }
 
 /* A job, and those that were solved with it. */
@@ -91,14 +89,14 @@ is_touched(const struct member *touched, size_t n, uint32_t component)
 
 /* The edges of all jobs whose component has one that was taken up: 'touched'. */
 static void
-take_edges(struct daemon *d, struct member *touched, size_t n_touched)
+take_components(struct jobs *jobs, struct member *touched, size_t n_touched)
 {
 	VEC(struct member) members = VEC_EMPTY;
 	VEC(uint32_t) numbers = VEC_EMPTY;
 
 	qsort(touched, n_touched, sizeof *touched, compare_members);
-	for (size_t i = 0; i < d->jobs->items.n; i++) {
-		const struct job *job = d->jobs->items.items[i];
+	for (size_t i = 0; i < jobs->items.n; i++) {
+		const struct job *job = jobs->items.items[i];
 
 		if (job && job->number != UINT32_MAX && !job->is_waiting &&
 		    job->revision && is_touched(touched, n_touched, job->component))
@@ -112,40 +110,38 @@ take_edges(struct daemon *d, struct member *touched, size_t n_touched)
 		numbers.n = 0;
 		for (; i < members.n && members.items[i].component == component; i++)
 			vec_push(&numbers, members.items[i].number);
-		pace_take_edges(d, numbers.items, numbers.n);
+		jobs->opts.on_component(jobs->opts.ctx, numbers.items, numbers.n);
 	}
 	vec_free(&members);
 	vec_free(&numbers);
 }
 
 static void
-solve_some(struct daemon *d, int64_t until_ns)
+solve_some(struct jobs *jobs, int64_t until_ns)
 {
 	int64_t began_ns = clk_monotonic_ns();
 	double took_s;
 
 	do {
-		d->jobs->n_unsolved = advisor_step(d->jobs->advisor, 1);
-		d->jobs->so_far.n_solved++;
-	} while (d->jobs->n_unsolved && clk_monotonic_ns() < until_ns);
+		jobs->n_unsolved = advisor_step(jobs->advisor, 1);
+	} while (jobs->n_unsolved && clk_monotonic_ns() < until_ns);
 	took_s = (double)(clk_monotonic_ns() - began_ns) / 1e9;
-	d->jobs->so_far.solve_s += took_s;
-	d->jobs->took_s += took_s;
+	jobs->totals.solve_s += took_s;
+	jobs->took_s += took_s;
 }
 
 /* Takes up what is advised now, of as many as there is time for. */
 static void
-take_views(struct daemon *d, int64_t until_ns)
+take_views(struct jobs *jobs, int64_t until_ns)
 {
-	struct jobs *jobs = d->jobs;
 	VEC(struct member) touched = VEC_EMPTY;
 	size_t i = jobs->next_view;
 	bool is_time = true;
 
-	loop_part(d->loop, "views");
+	loop_part(jobs->opts.loop, "views");
 	for (; i < jobs->items.n && is_time; i++) {
 		struct job *job = jobs->items.items[i];
-		bool is_new = job && take_view(d, job);
+		bool is_new = job && take_view(jobs, job);
 
 		if (is_new)
 			vec_push(&touched,
@@ -156,7 +152,7 @@ take_views(struct daemon *d, int64_t until_ns)
 	jobs->next_view = i < jobs->items.n ? i : 0;
 	jobs->n_touched += touched.n;
 	if (touched.n)
-		take_edges(d, touched.items, touched.n);
+		take_components(jobs, touched.items, touched.n);
 	vec_free(&touched);
 	if (jobs->next_view)
 		return;
@@ -168,37 +164,35 @@ take_views(struct daemon *d, int64_t until_ns)
 }
 
 void
-jobs_solve(struct daemon *d)
+jobs_solve(struct jobs *jobs)
 {
-	struct jobs *jobs = d->jobs;
 	int64_t until_ns = clk_monotonic_ns() + SLICE_NS;
 
 	if (!jobs->advisor)
 		return;
 	if (!jobs->next_view) {
-		solve_some(d, until_ns);
+		solve_some(jobs, until_ns);
 		if (jobs->n_unsolved && clk_monotonic_ns() - jobs->viewed_ns < VIEWS_NS)
 			return;
 	}
-	take_views(d, until_ns);
+	take_views(jobs, until_ns);
 }
 
 void
-jobs_go_on(struct daemon *d)
+jobs_step(struct jobs *jobs)
 {
-	struct jobs *jobs = d->jobs;
 	int64_t began_ns = clk_monotonic_ns();
 	bool is_new;
 
 	if (began_ns < jobs->rest_until_ns)
 		return;
-	loop_part(d->loop, "told");
-	is_new = jobs_take_told(d, began_ns + SLICE_NS);
-	loop_part(d->loop, jobs->has_unranked ? "waiting" : "advice");
+	loop_part(jobs->opts.loop, "told");
+	is_new = jobs_take_told(jobs, began_ns + SLICE_NS);
+	loop_part(jobs->opts.loop, jobs->has_unranked ? "waiting" : "advice");
 	if (jobs->has_unranked)
-		jobs_take_waiting(d);
+		jobs_take_waiting(jobs);
 	else if (is_new || jobs->n_unsolved || jobs->next_view)
-		jobs_solve(d);
+		jobs_solve(jobs);
 	jobs->rest_until_ns =
 		clk_monotonic_ns() + REST * (clk_monotonic_ns() - began_ns);
 }

@@ -9,15 +9,17 @@
 #include "lib/base/alloc.h"
 #include "lib/base/clk.h"
 #include "lib/base/err.h"
-#include "scheduler/daemon/daemon.h"
+#include "scheduler/daemon/config.h"
+#include "scheduler/daemon/fabric_source.h"
 #include "scheduler/daemon/jobs_priv.h"
+#include "scheduler/daemon/persist.h"
 #include "topology/topo.h"
 
 /* Of one update, so that many that come at once do not keep the others waiting. */
 #define MAX_RANKED 8
-#define RANK_NS    (DAEMON_SECOND_NS / 200)
+#define RANK_NS    (JOBS_SECOND_NS / 200)
 /* Between two looks for an earlier run of a job, in the store. */
-#define SEEK_NS (60 * DAEMON_SECOND_NS)
+#define SEEK_NS (60 * JOBS_SECOND_NS)
 
 static bool
 take_number(const char *comment, const char *key, int64_t *ret_value)
@@ -51,95 +53,88 @@ jobs_declared(const char *comment, struct declared *ret_declared)
 	return true;
 }
 
-void
-jobs_make_work(const char *name, uint32_t n_nodes, const struct profile *profile,
-	       struct work_job *ret_job)
-{
-	*ret_job = (struct work_job){
-		.name = xstrdup(name),
-		.collective = COLLECTIVE_RING,
-		.n_hosts_wanted = n_nodes,
-		.slots_per_host = 1,
-		.stop_ns = ENGINE_NEVER,
-		.weight = n_nodes,
-	};
-	profile_copy(profile, &ret_job->profile);
-	work_job_segments_from_profile(ret_job);
-}
-
 /* As fast as the first host's interfaces: one is like the other, mostly. */
 static void
-profile_of_declared(const struct daemon *d, const struct declared *declared,
+profile_of_declared(const struct jobs *jobs, const struct declared *declared,
 		    struct profile *ret_profile)
 {
 	size_t n;
-	const uint32_t *hosts = topo_hosts(fabric_source_topo(d->fabric), &n);
+	const uint32_t *hosts = topo_hosts(fabric_source_topo(jobs->opts.fabric), &n);
 
-	profile_of_burst(declared->iter_us, declared->comm_us,
-			 topo_line_bps(fabric_source_topo(d->fabric), hosts, n > 0),
-			 ret_profile);
+	profile_of_burst(
+		declared->iter_us, declared->comm_us,
+		topo_line_bps(fabric_source_topo(jobs->opts.fabric), hosts, n > 0),
+		ret_profile);
 }
 
 static void
-rank(struct daemon *d, struct job *job)
+rank(struct jobs *jobs, struct job *job)
 {
 	struct advisor_ranking ranking = { 0 };
 	int64_t began_ns = clk_monotonic_ns();
-	int rc = advisor_rank(d->jobs->advisor, job->number, NULL, &ranking);
+	int rc = advisor_rank(jobs->advisor, job->number, NULL, &ranking);
 
-	d->jobs->so_far.n_ranked++;
-	d->jobs->so_far.rank_s += (double)(clk_monotonic_ns() - began_ns) / 1e9;
+	jobs_count_ranking(jobs, clk_monotonic_ns() - began_ns);
 	job->is_ranked = true;
 	job->refusal = rc == 0 && ranking.n ? JOBS_ADVISED : JOBS_NO_SPACE;
-	jobs_write_doc(d, job, NULL, &ranking);
+	jobs_write_doc(jobs, job, NULL, &ranking);
 	advisor_ranking_fini(&ranking);
 }
 
 /* What its user says of a waiting job, or else what its last run was like. */
 static bool
-find_profile(struct daemon *d, struct job *job, const struct sched_job *waiting,
+find_profile(struct jobs *jobs, struct job *job, const struct sched_job *waiting,
 	     struct profile *ret_profile)
 {
 	int64_t now_ns = clk_monotonic_ns();
 	struct declared declared;
+	struct err err;
+	int r;
 
 	job->earlier_us = 0;
 	if (jobs_declared(waiting->comment, &declared)) {
-		profile_of_declared(d, &declared, ret_profile);
+		profile_of_declared(jobs, &declared, ret_profile);
 		return true;
 	}
 	if (job->sought_ns && now_ns - job->sought_ns < SEEK_NS)
 		return false;
-	if (persist_earlier(d, waiting, ret_profile, &job->earlier_us)) {
+	r = persist_find_earlier(jobs->opts.store, waiting,
+				 jobs->opts.config->earlier_max_age_us, ret_profile,
+				 &job->earlier_us, &err);
+	if (r > 0) {
 		job->sought_ns = 0;
 		return true;
 	}
+	if (r < 0)
+		log_limited(&jobs->store_limit, now_ns, LOG_LEVEL_ERR, "store", "%s",
+			    err.text);
 	job->sought_ns = now_ns;
 	return false;
 }
 
 void
-jobs_take_waiting(struct daemon *d)
+jobs_take_waiting(struct jobs *jobs)
 {
-	const struct sched_snapshot *host = &d->deeds.snapshot;
+	const struct sched_snapshot *snapshot = jobs->opts.snapshot;
 	int64_t began_ns = clk_monotonic_ns();
 	size_t n_ranked = 0, n_sought = 0;
 
-	d->jobs->has_unranked = false;
-	for (size_t i = 0; i < host->n_jobs; i++) {
-		const struct sched_job *waiting = &host->jobs[i];
+	jobs->has_unranked = false;
+	for (size_t i = 0; i < snapshot->n_jobs; i++) {
+		const struct sched_job *waiting = &snapshot->jobs[i];
 		struct profile profile;
 		struct work_job new;
 		struct job *job;
 
 		if (waiting->state != SCHED_WAITING || waiting->n_nodes < 2)
 			continue;
-		job = jobs_make(d->jobs, waiting->id);
+		job = jobs_make(jobs, waiting->id);
 		job->is_here = true;
-		if (!d->jobs->advisor) {
-			jobs_refuse(d, job,
-				    fabric_source_topo(d->fabric) ? JOBS_NO_ADVISOR
-								  : JOBS_NO_FABRIC);
+		if (!jobs->advisor) {
+			jobs_refuse(jobs, job,
+				    fabric_source_topo(jobs->opts.fabric)
+					    ? JOBS_NO_ADVISOR
+					    : JOBS_NO_FABRIC);
 			continue;
 		}
 		if (job->is_ranked && job->valid_until_us > clk_wall_us())
@@ -147,19 +142,19 @@ jobs_take_waiting(struct daemon *d)
 		/* Those of this round are enough: the next one is soon. */
 		if (n_ranked >= MAX_RANKED ||
 		    (n_sought && clk_monotonic_ns() - began_ns > RANK_NS)) {
-			d->jobs->has_unranked = true;
+			jobs->has_unranked = true;
 			continue;
 		}
 		n_sought++;
-		if (!find_profile(d, job, waiting, &profile)) {
-			jobs_refuse(d, job, JOBS_NO_PERIOD);
+		if (!find_profile(jobs, job, waiting, &profile)) {
+			jobs_refuse(jobs, job, JOBS_NO_PERIOD);
 			continue;
 		}
 		n_ranked++;
 		jobs_make_work(waiting->id, waiting->n_nodes, &profile, &new);
-		jobs_put(d, job, &new, false);
+		jobs_put(jobs, job, &new, false);
 		if (job->number != UINT32_MAX)
-			rank(d, job);
+			rank(jobs, job);
 		work_job_fini(&new);
 		profile_fini(&profile);
 	}
@@ -167,30 +162,33 @@ jobs_take_waiting(struct daemon *d)
 
 /* What the cluster's scheduler has free overrides what running jobs leave. */
 void
-jobs_take_nodes(struct daemon *d)
+jobs_take_nodes(struct jobs *jobs)
 {
-	const struct sched_snapshot *host = &d->deeds.snapshot;
+	const struct sched_snapshot *snapshot = jobs->opts.snapshot;
 
-	if (!d->jobs->advisor || d->jobs->nodes_at_us == host->at_us)
+	if (!jobs->advisor || jobs->nodes_at_us == snapshot->at_us)
 		return;
-	d->jobs->nodes_at_us = host->at_us;
-	for (size_t i = 0; i < host->n_nodes; i++) {
-		const struct sched_node *node = &host->nodes[i];
-		uint32_t id = topo_find_node(fabric_source_topo(d->fabric), node->name);
+	jobs->nodes_at_us = snapshot->at_us;
+	for (size_t i = 0; i < snapshot->n_nodes; i++) {
+		const struct sched_node *node = &snapshot->nodes[i];
+		uint32_t id = topo_find_node(fabric_source_topo(jobs->opts.fabric),
+					     node->name);
 
 		if (id == TOPO_NONE ||
-		    topo_node(fabric_source_topo(d->fabric), id)->kind != TOPO_HOST)
+		    topo_node(fabric_source_topo(jobs->opts.fabric), id)->kind !=
+			    TOPO_HOST)
 			continue;
 		advisor_set_free(
-			d->jobs->advisor, id,
+			jobs->advisor, id,
 			node->state == SCHED_NODE_FREE
-				? topo_node(fabric_source_topo(d->fabric), id)->n_slots
+				? topo_node(fabric_source_topo(jobs->opts.fabric), id)
+					  ->n_slots
 				: 0);
 	}
 }
 
 int
-jobs_rank(struct daemon *d, const char *name, uint32_t n_nodes,
+jobs_rank(struct jobs *jobs, const char *name, uint32_t n_nodes,
 	  const struct profile *profile, const bool *allowed,
 	  struct advisor_ranking *ret_ranking, struct err *err)
 {
@@ -200,19 +198,19 @@ jobs_rank(struct daemon *d, const char *name, uint32_t n_nodes,
 	uint32_t number;
 	int rc;
 
-	if (!d->jobs->advisor) {
+	if (!jobs->advisor) {
 		free(asked);
 		err_set(err, NULL, 0, 0, "%s",
-			jobs_refusal_texts[fabric_source_topo(d->fabric)
+			jobs_refusal_texts[fabric_source_topo(jobs->opts.fabric)
 						   ? JOBS_NO_ADVISOR
 						   : JOBS_NO_FABRIC]);
 		return -ENODATA;
 	}
 	jobs_make_work(asked, n_nodes, profile, &new);
-	rc = advisor_put(d->jobs->advisor, &new, false, &number);
+	rc = advisor_put(jobs->advisor, &new, false, &number);
 	if (rc == 0) {
-		rc = advisor_rank(d->jobs->advisor, number, allowed, ret_ranking);
-		advisor_remove(d->jobs->advisor, asked);
+		rc = advisor_rank(jobs->advisor, number, allowed, ret_ranking);
+		advisor_remove(jobs->advisor, asked);
 	}
 	if (rc < 0)
 		err_set(err, NULL, 0, 0, "%s",
@@ -220,7 +218,6 @@ jobs_rank(struct daemon *d, const char *name, uint32_t n_nodes,
 				      : "no place of the fabric can be ranked for it");
 	work_job_fini(&new);
 	free(asked);
-	d->jobs->so_far.n_ranked++;
-	d->jobs->so_far.rank_s += (double)(clk_monotonic_ns() - began_ns) / 1e9;
+	jobs_count_ranking(jobs, clk_monotonic_ns() - began_ns);
 	return rc;
 }

@@ -10,9 +10,10 @@
 #include "lib/base/json.h"
 #include "lib/base/jsonw.h"
 #include "lib/base/strtab.h"
-#include "scheduler/daemon/daemon.h"
+#include "lib/base/vec.h"
 #include "scheduler/daemon/jobs.h"
 #include "scheduler/daemon/pace.h"
+#include "scheduler/daemon/telemetry.h"
 #include "scheduler/live/job_profiler.h"
 #include "scheduler/live/live.h"
 #include "scheduler/store/store.h"
@@ -20,10 +21,10 @@
 /* A job's shift is looked at once in so many seconds, each second a part of all. */
 #define EVERY_S 10
 /* Of a job that nothing is known of any more. */
-#define FORGET_NS (60 * DAEMON_SECOND_NS)
+#define FORGET_NS (60 * INT64_C(1000000000))
 /* After a restart: what is older is of no job that is there; so long one waits for it. */
 #define MAX_AGE_US  INT64_C(86400000000)
-#define RESTORED_NS (120 * DAEMON_SECOND_NS)
+#define RESTORED_NS (120 * INT64_C(1000000000))
 
 struct entry {
 	struct outcome outcome;
@@ -33,17 +34,23 @@ struct entry {
 };
 
 struct outcomes {
-	struct strtab *names;     /* Owned. */
+	struct outcomes_opts opts;
+	const struct live *live;             /* Of the telemetry, */
+	const struct job_profiler *profiler; /* as this. */
+	struct strtab *names;                /* Owned. */
 	VEC(struct entry *) jobs; /* Owned; by number in 'names'; NULL: a free one. */
 	uint64_t n_followed;
 	unsigned turn;
 };
 
 struct outcomes *
-outcomes_new(void)
+outcomes_new(const struct outcomes_opts *opts)
 {
 	struct outcomes *outcomes = xcalloc(1, sizeof *outcomes);
 
+	outcomes->opts = *opts;
+	outcomes->live = telemetry_live(opts->telemetry);
+	outcomes->profiler = telemetry_profiler(opts->telemetry);
 	outcomes->names = strtab_new();
 	return outcomes;
 }
@@ -111,7 +118,8 @@ put_known(struct jsonw *w, const char *key, double value)
 }
 
 static void
-put_place(const struct daemon *d, const struct outcome *outcome, struct jsonw *w)
+put_place(const struct outcomes *outcomes, const struct outcome *outcome,
+	  struct jsonw *w)
 {
 	bool is_there = outcome->place_followed == OUTCOME_FOLLOWED;
 
@@ -121,7 +129,8 @@ put_place(const struct daemon *d, const struct outcome *outcome, struct jsonw *w
 	put_followed(w, outcome->place_followed);
 	put_known(w, "slowdown_advised", outcome->place_slowdown);
 	put_known(w, "slowdown",
-		  is_there ? outcome_slowdown(outcome, live_now_ns(d->now.live)) : 0);
+		  is_there ? outcome_slowdown(outcome, live_now_ns(outcomes->live))
+			   : 0);
 	jsonw_end(w);
 }
 
@@ -162,9 +171,9 @@ put_shift(const struct outcome *outcome, struct jsonw *w)
 }
 
 void
-outcomes_put(const struct daemon *d, const char *job, struct jsonw *w)
+outcomes_put(const struct outcomes *outcomes, const char *job, struct jsonw *w)
 {
-	const struct entry *entry = find(d->outcomes, job);
+	const struct entry *entry = find(outcomes, job);
 
 	if (!entry || (!entry->outcome.has_place && !entry->outcome.has_shift)) {
 		jsonw_null(w, "outcome");
@@ -172,7 +181,7 @@ outcomes_put(const struct daemon *d, const char *job, struct jsonw *w)
 	}
 	jsonw_object(w, "outcome");
 	if (entry->outcome.has_place)
-		put_place(d, &entry->outcome, w);
+		put_place(outcomes, &entry->outcome, w);
 	else
 		jsonw_null(w, "place");
 	if (entry->outcome.has_shift)
@@ -183,16 +192,16 @@ outcomes_put(const struct daemon *d, const char *job, struct jsonw *w)
 }
 
 static void
-keep(struct daemon *d, const char *job)
+keep(struct outcomes *outcomes, const char *job)
 {
-	const struct entry *entry = find(d->outcomes, job);
+	const struct entry *entry = find(outcomes, job);
 	int64_t now_us = clk_wall_us();
 	char *text = NULL;
 	size_t length;
 	struct jsonw w;
 	FILE *out;
 
-	if (!d->store)
+	if (!outcomes->opts.store)
 		return;
 	out = open_memstream(&text, &length);
 	BUG_ON(!out);
@@ -201,35 +210,36 @@ keep(struct daemon *d, const char *job)
 	jsonw_str(&w, "schema", "antiphase.outcome/1");
 	jsonw_str(&w, "job", job);
 	jsonw_int(&w, "at_us", now_us);
-	outcomes_put(d, job, &w);
+	outcomes_put(outcomes, job, &w);
 	if (entry)
 		outcome_state_write(&entry->outcome, &w);
 	jsonw_end(&w);
 	jsonw_finish(&w);
 	fclose(out);
 	text[strcspn(text, "\n")] = '\0';
-	store_put(d->store, STORE_OUTCOME, job, now_us, text);
+	store_put(outcomes->opts.store, STORE_OUTCOME, job, now_us, text);
 	free(text);
 }
 
 /* ---- Hearing of it -------------------------------------------------------------------- */
 
 void
-outcomes_begin(struct daemon *d, const char *job, uint64_t number, int64_t begin_ns)
+outcomes_begin(struct outcomes *outcomes, const char *job, uint64_t number,
+	       int64_t begin_ns)
 {
-	outcome_begin(&make(d->outcomes, job)->outcome, number, begin_ns);
+	outcome_begin(&make(outcomes, job)->outcome, number, begin_ns);
 }
 
 void
-outcomes_place(struct daemon *d, const struct job *job, double slowdown)
+outcomes_place(struct outcomes *outcomes, const struct job *job, double slowdown)
 {
-	struct outcome *outcome = &make(d->outcomes, job->name)->outcome;
+	struct outcome *outcome = &make(outcomes, job->name)->outcome;
 
 	if (outcome->has_place && strcmp(outcome->nodes, job->nodes) == 0)
 		return;
 	outcome_place(outcome, job->nodes, job->at_us, slowdown,
 		      job->profile.period_us);
-	keep(d, job->name);
+	keep(outcomes, job->name);
 }
 
 /* ---- Over a restart ------------------------------------------------------------------- */
@@ -237,7 +247,7 @@ outcomes_place(struct daemon *d, const struct job *job, double slowdown)
 static bool
 on_kept(void *ctx, const char *key, int64_t at_us, const char *json)
 {
-	struct daemon *d = ctx;
+	struct outcomes *outcomes = ctx;
 	struct json_doc *doc;
 	const struct json *state;
 	struct outcome outcome;
@@ -249,7 +259,7 @@ on_kept(void *ctx, const char *key, int64_t at_us, const char *json)
 		return true;
 	state = json_find(json_root(doc), "state");
 	if (state && outcome_state_read(doc, state, &outcome) == 0) {
-		entry = make(d->outcomes, key);
+		entry = make(outcomes, key);
 		outcome_fini(&entry->outcome);
 		entry->outcome = outcome;
 		entry->restored_ns = clk_monotonic_ns();
@@ -259,32 +269,37 @@ on_kept(void *ctx, const char *key, int64_t at_us, const char *json)
 }
 
 int
-outcomes_restore(struct daemon *d, struct err *err)
+outcomes_restore(struct outcomes *outcomes, struct err *err)
 {
-	return store_read(d->store, STORE_OUTCOME, NULL, SCHED_MAX_JOBS, on_kept, d,
-			  err);
+	int r;
+
+	if (!outcomes->opts.store)
+		return 0;
+	r = store_read(outcomes->opts.store, STORE_OUTCOME, NULL, SCHED_MAX_JOBS,
+		       on_kept, outcomes, err);
+	return r < 0 ? r : 0;
 }
 
 /* It is another one, which its advice is to say, too. */
 static void
-note(struct daemon *d, const char *name)
+note(struct outcomes *outcomes, const char *name)
 {
-	struct job *job = jobs_find(d, name);
+	struct job *job = jobs_find(outcomes->opts.jobs, name);
 
 	if (job)
 		job->is_outcome_new = true;
-	keep(d, name);
+	keep(outcomes, name);
 }
 
 /* Jobs that the cluster's scheduler has started: where they were advised to be? */
 static void
-look_at_places(struct daemon *d)
+look_at_places(struct outcomes *outcomes)
 {
-	const struct sched_snapshot *host = &d->deeds.snapshot;
+	const struct sched_snapshot *snapshot = outcomes->opts.snapshot;
 
-	for (size_t i = 0; i < host->n_jobs; i++) {
-		const struct sched_job *job = &host->jobs[i];
-		struct entry *entry = find(d->outcomes, job->id), *here;
+	for (size_t i = 0; i < snapshot->n_jobs; i++) {
+		const struct sched_job *job = &snapshot->jobs[i];
+		struct entry *entry = find(outcomes, job->id), *here;
 
 		if (!entry)
 			continue;
@@ -294,7 +309,7 @@ look_at_places(struct daemon *d)
 		    entry->outcome.place_followed != OUTCOME_NOT_KNOWN)
 			continue;
 		/* One of an array has another name when it runs. */
-		here = make(d->outcomes, job->local_id);
+		here = make(outcomes, job->local_id);
 		if (here != entry) {
 			outcome_place(&here->outcome, entry->outcome.nodes,
 				      entry->outcome.place_at_us,
@@ -304,24 +319,22 @@ look_at_places(struct daemon *d)
 		}
 		if (!outcome_runs_on(&here->outcome, job->nodes))
 			continue;
-		d->outcomes->n_followed +=
+		outcomes->n_followed +=
 			here->outcome.place_followed == OUTCOME_FOLLOWED;
-		note(d, job->local_id);
+		note(outcomes, job->local_id);
 	}
 }
 
 static struct outcome_steered
-steered_now(const struct daemon *d, const struct job *job)
+steered_now(const struct outcomes *outcomes, const struct job *job)
 {
 	struct outcome_steered steered = { .is_steered = job->is_steered };
 	struct advisor_view view;
 	struct steer_state state;
 
-	if (job->refusal != JOBS_ADVISED || job->is_waiting ||
-	    job->number == UINT32_MAX ||
-	    !advisor_view(d->jobs->advisor, job->number, &view) || !view.is_solved)
+	if (job->refusal != JOBS_ADVISED || !jobs_view(outcomes->opts.jobs, job, &view))
 		return steered;
-	pace_state(d, job, &state);
+	pace_state(outcomes->opts.pace, job, &state);
 	steered.is_advised = view.mode != STEER_FREE;
 	steered.begun_ns = state.first_shift_ns ? state.first_shift_ns
 			   : state.is_settled   ? state.settled_ns
@@ -332,18 +345,18 @@ steered_now(const struct daemon *d, const struct job *job)
 }
 
 static void
-look_at_shift(struct daemon *d, const struct job *job)
+look_at_shift(struct outcomes *outcomes, const struct job *job)
 {
-	const struct outcome_steered steered = steered_now(d, job);
-	uint32_t id = live_find_job(d->now.live, job->name);
+	const struct outcome_steered steered = steered_now(outcomes, job);
+	uint32_t id = live_find_job(outcomes->live, job->name);
 	const struct profiled_job *seen =
-		id < TELE_OTHER ? job_profiler_find(d->now.online, id) : NULL;
-	struct entry *entry = find(d->outcomes, job->name);
+		id < TELE_OTHER ? job_profiler_find(outcomes->profiler, id) : NULL;
+	struct entry *entry = find(outcomes, job->name);
 	uint64_t n_followed;
 
 	if (!entry && !steered.is_advised)
 		return;
-	entry = make(d->outcomes, job->name);
+	entry = make(outcomes, job->name);
 	/* After a restart its advice is not there at once; that is not its end. */
 	if (entry->restored_ns && !steered.is_advised &&
 	    clk_monotonic_ns() - entry->restored_ns < RESTORED_NS)
@@ -355,17 +368,16 @@ look_at_shift(struct daemon *d, const struct job *job)
 				 seen->detection.profile.period_us);
 	}
 	n_followed = entry->outcome.n_followed;
-	if (live_now_ns(d->now.live) != LIVE_NEVER &&
-	    outcome_step(&entry->outcome, live_now_ns(d->now.live), &steered))
-		note(d, job->name);
-	d->outcomes->n_followed += entry->outcome.n_followed - n_followed;
+	if (live_now_ns(outcomes->live) != LIVE_NEVER &&
+	    outcome_step(&entry->outcome, live_now_ns(outcomes->live), &steered))
+		note(outcomes, job->name);
+	outcomes->n_followed += entry->outcome.n_followed - n_followed;
 }
 
 /* The last word on it is kept. */
 static void
-forget_gone(struct daemon *d)
+forget_gone(struct outcomes *outcomes)
 {
-	struct outcomes *outcomes = d->outcomes;
 	int64_t now_ns = clk_monotonic_ns();
 
 	for (uint32_t i = outcomes->turn; i < outcomes->jobs.n; i += EVERY_S) {
@@ -374,10 +386,10 @@ forget_gone(struct daemon *d)
 		if (!entry || now_ns - entry->wanted_ns < FORGET_NS)
 			continue;
 		if (entry->outcome.has_place || entry->outcome.has_shift) {
-			keep(d, strtab_name(outcomes->names, i));
+			keep(outcomes, strtab_name(outcomes->names, i));
 			/* The history of it stays. */
-			if (d->store)
-				store_delete(d->store, STORE_OUTCOME,
+			if (outcomes->opts.store)
+				store_delete(outcomes->opts.store, STORE_OUTCOME,
 					     strtab_name(outcomes->names, i));
 		}
 		entry_free(entry);
@@ -387,28 +399,27 @@ forget_gone(struct daemon *d)
 }
 
 void
-outcomes_tick(struct daemon *d)
+outcomes_tick(struct outcomes *outcomes)
 {
-	struct outcomes *outcomes = d->outcomes;
+	const struct jobs *jobs = outcomes->opts.jobs;
 
 	outcomes->turn = (outcomes->turn + 1) % EVERY_S;
-	look_at_places(d);
-	for (size_t i = outcomes->turn; i < d->jobs->items.n; i += EVERY_S)
-		if (d->jobs->items.items[i])
-			look_at_shift(d, d->jobs->items.items[i]);
-	forget_gone(d);
+	look_at_places(outcomes);
+	for (size_t i = outcomes->turn; i < jobs_n_places(jobs); i += EVERY_S)
+		if (jobs_at(jobs, i))
+			look_at_shift(outcomes, jobs_at(jobs, i));
+	forget_gone(outcomes);
 }
 
 uint64_t
-outcomes_n_followed(const struct daemon *d)
+outcomes_n_followed(const struct outcomes *outcomes)
 {
-	return d->outcomes->n_followed;
+	return outcomes->n_followed;
 }
 
 const struct outcome *
-outcomes_paced(const struct daemon *d, size_t *i, const char **ret_job)
+outcomes_paced(const struct outcomes *outcomes, size_t *i, const char **ret_job)
 {
-	const struct outcomes *outcomes = d->outcomes;
 
 	for (; *i < outcomes->jobs.n; (*i)++) {
 		const struct entry *entry = outcomes->jobs.items[*i];

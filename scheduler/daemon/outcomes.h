@@ -1,10 +1,10 @@
 /*
  * outcomes.h - the outcomes (outcome.h) of all jobs: fed with what pacers and traffic
- * tell, told with each advice, and kept in the store whenever one is another than it was.
+ * show, part of each advice, and kept in the store whenever one changes.
  *
- * A job's outlives what jobs.h knows of it, as a job that was placed is not heard of
- * before it runs; it is forgotten a minute after the job, and its history stays in the
- * store.  Over a restart all of it is kept but the iterations.
+ * The outcome of a job outlives what jobs.h knows of the job, as a job that was placed is
+ * not known again before it runs; it is forgotten a minute after the job, and its history
+ * stays in the store.  Over a restart all of it is kept but the iterations.
  */
 #ifndef SCHEDULER_DAEMON_OUTCOMES_H
 #define SCHEDULER_DAEMON_OUTCOMES_H
@@ -13,31 +13,43 @@
 
 #include "scheduler/daemon/outcome.h"
 
-struct daemon;
 struct err;
 struct job;
+struct jobs;
 struct jsonw;
 struct outcomes;
+struct pace;
+struct sched_snapshot;
+struct store;
+struct telemetry;
 
-struct outcomes *outcomes_new(void);
+struct outcomes_opts {
+	const struct telemetry *telemetry; /* Borrowed, as all here. */
+	struct jobs *jobs;
+	const struct pace *pace;
+	const struct sched_snapshot *snapshot; /* at_us 0 while there is none. */
+	struct store *store;                   /* NULL: none. */
+};
+
+struct outcomes *outcomes_new(const struct outcomes_opts *opts);
 void outcomes_free(struct outcomes *outcomes); /* Accepts NULL. */
+/* Those of the last run, from the store: 0, or -errno with 'err' filled. */
+int outcomes_restore(struct outcomes *outcomes, struct err *err);
 
-/* Those of before a restart, from the store: 0, or -errno with 'err' filled. */
-int outcomes_restore(struct daemon *d, struct err *err);
 /* A pacer's iteration begins; wall clock nanoseconds. */
-void outcomes_begin(struct daemon *d, const char *job, uint64_t number,
+void outcomes_begin(struct outcomes *outcomes, const char *job, uint64_t number,
 		    int64_t begin_ns);
 /* A place is advised for a job that waits: the best one of its ranking. */
-void outcomes_place(struct daemon *d, const struct job *job, double slowdown);
+void outcomes_place(struct outcomes *outcomes, const struct job *job, double slowdown);
 /* Once a second. */
-void outcomes_tick(struct daemon *d);
-/* Times that an advice was found to be followed. */
-uint64_t outcomes_n_followed(const struct daemon *d);
-/* "outcome": of this job, or null. */
-void outcomes_put(const struct daemon *d, const char *job, struct jsonw *w);
+void outcomes_tick(struct outcomes *outcomes);
 
-/* By name and number, for /metrics; NULL at the end.  Where it has no pacer: left out. */
-const struct outcome *outcomes_paced(const struct daemon *d, size_t *i,
+/* Times that an advice was found to be followed. */
+uint64_t outcomes_n_followed(const struct outcomes *outcomes);
+/* "outcome": of this job, or null. */
+void outcomes_put(const struct outcomes *outcomes, const char *job, struct jsonw *w);
+/* Of jobs with a pacer, one after another from '*i' (0 at first) on; NULL at the end. */
+const struct outcome *outcomes_paced(const struct outcomes *outcomes, size_t *i,
 				     const char **ret_job);
 
 #endif

@@ -8,33 +8,38 @@
 #include "lib/base/clk.h"
 #include "lib/base/jsonw.h"
 #include "lib/base/log.h"
-#include "lib/wire/bus.h"
-#include "scheduler/daemon/daemon.h"
+#include "lib/base/vec.h"
+#include "scheduler/daemon/config.h"
 #include "scheduler/daemon/jobs.h"
-#include "scheduler/daemon/outcomes.h"
+#include "scheduler/daemon/modes.h"
+#include "scheduler/daemon/telemetry.h"
 #include "scheduler/live/live.h"
 
 #define MAX_ORDERS 256 /* That follow from one report. */
 /* A pacer of which nothing was heard for so long gets no orders. */
-#define FORGET_NS (30 * DAEMON_SECOND_NS)
+#define FORGET_NS (30 * INT64_C(1000000000))
 
 static const char *const verdicts[] = { [STEER_FREE] = "left alone",
 					[STEER_SHIFT] = "shifted",
 					[STEER_GATE] = "given turns" };
 
 struct pace {
+	struct pace_opts opts;
+	const struct live *live; /* Of the telemetry. */
+	bool is_ending;
 	struct steer *steer; /* Owned. */
 	struct pace_counts counts;
 };
 
 bool
-pace_is_steered(const struct daemon *d, const struct job *job)
+pace_is_steered(const struct pace *pace, const struct job *job)
 {
-	const struct sched_job *known = sched_find_local(&d->deeds.snapshot, job->name);
+	const struct sched_job *known =
+		sched_find_local(pace->opts.snapshot, job->name);
 
 	return !job->is_observing && job->paced_ns && job->is_shiftable &&
-	       !d->ending_ns &&
-	       modes_now(&d->deeds.modes, known ? known->partition : "") ==
+	       !pace->is_ending &&
+	       modes_now(pace->opts.modes, known ? known->partition : "") ==
 		       MODE_ENFORCE;
 }
 
@@ -65,16 +70,16 @@ log_order(const struct job *job, const struct steer_order *order)
 }
 
 static void
-send_order(struct daemon *d, const struct steer_order *order)
+send_order(struct pace *pace, const struct steer_order *order)
 {
-	const struct job *job = jobs_of_number(d, order->job);
+	const struct job *job = jobs_of_number(pace->opts.jobs, order->job);
 	char topic[TELE_MAX_NAME + 8], *text = NULL;
 	size_t length;
 	struct jsonw w;
 	FILE *out;
 
 	/* A pacer whose pid its collector cannot see is not to be reached. */
-	if (!job || !job->pacer.pid || !d->announcer || !pace_is_steered(d, job) ||
+	if (!job || !job->pacer.pid || !pace_is_steered(pace, job) ||
 	    clk_monotonic_ns() - job->paced_ns > FORGET_NS)
 		return;
 	out = open_memstream(&text, &length);
@@ -89,9 +94,9 @@ send_order(struct daemon *d, const struct steer_order *order)
 	jsonw_finish(&w);
 	fclose(out);
 	snprintf(topic, sizeof topic, "pace/%s/", job->pacer.host);
-	bus_pub_text(d->announcer, topic, text);
+	pace->opts.announce(pace->opts.ctx, topic, text);
 	free(text);
-	d->pace->counts.orders[order->why]++;
+	pace->counts.orders[order->why]++;
 	log_order(job, order);
 }
 
@@ -102,9 +107,9 @@ send_order(struct daemon *d, const struct steer_order *order)
  * heard has it until it is over or silent, and the others are not listened to.
  */
 static bool
-is_its_pacer(struct daemon *d, struct job *job, const struct live_iteration *told)
+is_its_pacer(struct pace *pace, struct job *job, const struct live_iteration *told)
 {
-	const char *host = live_host(d->now.live, told->host)->name;
+	const char *host = live_host(pace->live, told->host)->name;
 	int64_t now_ns = clk_monotonic_ns();
 	bool is_known = job->paced_ns && job->pacer.pid == told->pid &&
 			strcmp(job->pacer.host, host) == 0;
@@ -123,10 +128,10 @@ is_its_pacer(struct daemon *d, struct job *job, const struct live_iteration *tol
 
 /* What it is like alone; jobs_paced.c hears of it when there is enough, or a change. */
 static void
-take_paced(struct daemon *d, struct job *job, const struct steer_report *report)
+take_paced(struct pace *pace, struct job *job, const struct steer_report *report)
 {
 	enum pacer_profile_event event = pacer_profile_add(&job->paced, report);
-	uint32_t n_min = (uint32_t)d->config.pacer_min_iterations;
+	uint32_t n_min = (uint32_t)pace->opts.config->pacer_min_iterations;
 	bool is_known = job->number != UINT32_MAX;
 
 	job->has_changed |= event == PACER_PROFILE_CHANGED;
@@ -138,7 +143,7 @@ take_paced(struct daemon *d, struct job *job, const struct steer_report *report)
 	    (event == PACER_PROFILE_WHOLE && job->paced.n >= n_min &&
 	     (!is_known || job->paced.n % n_min == 0) &&
 	     job->paced.n <= PACER_PROFILE_N_KEPT))
-		jobs_note_told(d, job);
+		jobs_note_told(pace->opts.jobs, job);
 }
 
 /* For whoever asks later why it was, or was not, told to wait: seconds of wall clock. */
@@ -174,27 +179,26 @@ log_state(const struct job *job, const struct steer_state *before,
 }
 
 static void
-steer(struct daemon *d, const struct job *job, const struct steer_report *report)
+steer(struct pace *pace, const struct job *job, const struct steer_report *report)
 {
 	struct steer_order orders[MAX_ORDERS];
 	struct steer_state before, now;
 	size_t n;
 
-	pace_state(d, job, &before);
-	n = steer_report(d->pace->steer, job->number, report, orders, MAX_ORDERS);
-	pace_state(d, job, &now);
+	pace_state(pace, job, &before);
+	n = steer_report(pace->steer, job->number, report, orders, MAX_ORDERS);
+	pace_state(pace, job, &now);
 	log_state(job, &before, &now);
 	for (size_t i = 0; i < n; i++)
-		send_order(d, &orders[i]);
+		send_order(pace, &orders[i]);
 }
 
 static void
 on_iteration(void *ctx, const struct live_iteration *told)
 {
-	struct daemon *d = ctx;
-	struct pace *pace = d->pace;
-	const char *name = live_job_name(d->now.live, told->job);
-	struct job *job = jobs_find(d, name);
+	struct pace *pace = ctx;
+	const char *name = live_job_name(pace->live, told->job);
+	struct job *job = jobs_find(pace->opts.jobs, name);
 	const struct steer_report report = {
 		.number = told->number,
 		.enter_ns = told->enter_ns,
@@ -205,10 +209,10 @@ on_iteration(void *ctx, const struct live_iteration *told)
 
 	pace->counts.reports++;
 	if (!job && !told->is_over)
-		job = jobs_make(d->jobs, name);
+		job = jobs_make(pace->opts.jobs, name);
 	if (!job)
 		return;
-	if (!is_its_pacer(d, job, told)) {
+	if (!is_its_pacer(pace, job, told)) {
 		pace->counts.others++;
 		return;
 	}
@@ -217,88 +221,98 @@ on_iteration(void *ctx, const struct live_iteration *told)
 		return;
 	}
 	log_report(job, &report);
-	take_paced(d, job, &report);
-	outcomes_begin(d, job->name, told->number, told->begin_ns);
+	take_paced(pace, job, &report);
+	pace->opts.on_iteration(pace->opts.ctx, job->name, told->number,
+				told->begin_ns);
 	if (job->number != UINT32_MAX)
-		steer(d, job, &report);
+		steer(pace, job, &report);
 }
 
 /* ---- What is advised -------------------------------------------------------------------- */
 
 void
-pace_take(struct daemon *d, struct job *job, const struct advisor_view *view)
+pace_take(struct pace *pace, struct job *job, const struct advisor_view *view)
 {
 	struct steer_job what = { .mode = STEER_FREE,
 				  .profile = &job->profile,
 				  .locked_us = view->locked_us,
 				  .weight = job->n_hosts };
 
-	job->is_steered = pace_is_steered(d, job);
+	job->is_steered = pace_is_steered(pace, job);
 	if (job->is_steered)
 		what.mode = view->mode;
 	log_dbg("pace", "job %s: to be %s: %s; %.3f times alone as it is, then %.3f",
 		job->name, verdicts[what.mode], reason_name(view->reason),
 		view->slowdown_before, view->slowdown_after);
 	/* What was told before it was steered need not be waited for again. */
-	if (steer_set_job(d->pace->steer, job->number, &what))
-		steer_remember(d->pace->steer, job->number, job->paced.reports,
+	if (steer_set_job(pace->steer, job->number, &what))
+		steer_remember(pace->steer, job->number, job->paced.reports,
 			       job->paced.n_reports);
 }
 
 void
-pace_take_edges(struct daemon *d, const uint32_t *numbers, size_t n)
+pace_take_component(struct pace *pace, const uint32_t *numbers, size_t n)
 {
 	VEC(struct steer_constraint) edges = VEC_EMPTY;
 
 	for (size_t i = 0; i < n; i++) {
 		struct advisor_view view;
 
-		if (!advisor_view(d->jobs->advisor, numbers[i], &view))
+		if (!advisor_view(jobs_advisor(pace->opts.jobs), numbers[i], &view))
 			continue;
 		/* Each is told at both its ends, of which one may not be listed. */
 		for (size_t k = 0; k < view.n_constraints; k++)
 			vec_push(&edges, view.constraints[k]);
 	}
-	steer_set_constraints(d->pace->steer, numbers, n, edges.items, edges.n);
+	steer_set_constraints(pace->steer, numbers, n, edges.items, edges.n);
 	vec_free(&edges);
 }
 
 void
-pace_remove(struct daemon *d, uint32_t number)
+pace_remove(struct pace *pace, uint32_t number)
 {
-	if (d->pace)
-		steer_remove_job(d->pace->steer, number);
+	steer_remove_job(pace->steer, number);
 }
 
 struct pace_counts
-pace_counts(const struct daemon *d)
+pace_counts(const struct pace *pace)
 {
-	return d->pace->counts;
+	return pace->counts;
 }
 
 void
-pace_state(const struct daemon *d, const struct job *job, struct steer_state *ret_state)
+pace_state(const struct pace *pace, const struct job *job,
+	   struct steer_state *ret_state)
 {
 	*ret_state = (struct steer_state){ 0 };
 	if (job && job->number != UINT32_MAX)
-		steer_state(d->pace->steer, job->number, ret_state);
+		steer_state(pace->steer, job->number, ret_state);
 }
 
 void
-pace_open(struct daemon *d)
+pace_end(struct pace *pace)
 {
-	d->pace = xcalloc(1, sizeof *d->pace);
-	d->pace->steer = steer_new(NULL);
-	live_on_iteration(d->now.live, on_iteration, d);
+	pace->is_ending = true;
+}
+
+struct pace *
+pace_new(const struct pace_opts *opts)
+{
+	struct pace *pace = xcalloc(1, sizeof *pace);
+
+	pace->opts = *opts;
+	pace->live = telemetry_live(opts->telemetry);
+	pace->steer = steer_new(NULL);
+	live_on_iteration(telemetry_live(opts->telemetry), on_iteration, pace);
+	return pace;
 }
 
 void
-pace_close(struct daemon *d)
+pace_free(struct pace *pace)
 {
-	if (!d->pace)
+	if (!pace)
 		return;
-	live_on_iteration(d->now.live, NULL, NULL);
-	steer_free(d->pace->steer);
-	free(d->pace);
-	d->pace = NULL;
+	live_on_iteration(telemetry_live(pace->opts.telemetry), NULL, NULL);
+	steer_free(pace->steer);
+	free(pace);
 }

@@ -1,7 +1,5 @@
-/*
- * persist.c - what antiphase-scheduler remembers (store.h) but for history.c: profiles to go on with after a restart, and what was changed at the cluster's
- * scheduler and has to be found again.
- */
+#include "scheduler/daemon/persist.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,16 +11,15 @@
 #include "lib/base/hostlist.h"
 #include "lib/base/json.h"
 #include "lib/base/jsonw.h"
+#include "lib/base/log.h"
 #include "lib/base/sort.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/vec.h"
 #include "scheduler/core/profile/profile_json.h"
-#include "scheduler/daemon/daemon.h"
+#include "scheduler/daemon/decide.h"
 #include "scheduler/daemon/jobs.h"
-#include "scheduler/daemon/outcomes.h"
-#include "scheduler/live/live.h"
 #include "scheduler/store/store.h"
 #include "topology/topo.h"
-
-#define TIDY_ROWS 2000
 
 static const char *const kind_names[] = {
 	[DECIDE_PIN] = "pin",
@@ -34,16 +31,16 @@ static const char *const kind_names[] = {
 /* ---- Changes ---------------------------------------------------------------------- */
 
 void
-persist_keep_change(struct daemon *d, const char *job)
+persist_keep_change(struct store *store, const char *job,
+		    const struct decide_change *change)
 {
-	const struct decide_change *change = decide_find(&d->deeds.changes, job);
 	struct err err;
 	struct jsonw w;
 	char *text = NULL;
 	size_t n;
 	FILE *out;
 
-	if (!d->store)
+	if (!store)
 		return;
 	if (change) {
 		out = open_memstream(&text, &n);
@@ -59,13 +56,13 @@ persist_keep_change(struct daemon *d, const char *job)
 		jsonw_end(&w);
 		jsonw_finish(&w);
 		fclose(out);
-		store_put(d->store, STORE_CHANGE, job, clk_wall_us(), text);
+		store_put(store, STORE_CHANGE, job, clk_wall_us(), text);
 		free(text);
 	} else {
-		store_delete(d->store, STORE_CHANGE, job);
+		store_delete(store, STORE_CHANGE, job);
 	}
-	/* A change of somebody else's state is not left to the next second. */
-	if (store_commit(d->store, &err) < 0)
+	/* It is on disk before the cluster's scheduler is asked. */
+	if (store_commit(store, &err) < 0)
 		log_err("store", "%s", err.text);
 }
 
@@ -83,7 +80,6 @@ take_text(const struct json_doc *doc, const char *key, char **text)
 static bool
 on_change(void *ctx, const char *key, int64_t at_us, const char *json)
 {
-	struct daemon *d = ctx;
 	struct decide_change *change;
 	struct json_doc *doc;
 	struct err err;
@@ -92,7 +88,7 @@ on_change(void *ctx, const char *key, int64_t at_us, const char *json)
 	(void)at_us;
 	if (json_parse("store", json, strlen(json), &doc, &err) < 0)
 		return true;
-	change = decide_add(&d->deeds.changes, key);
+	change = decide_add(ctx, key);
 	change->kind = DECIDE_OVER;
 	if (json_get_str(doc, json_root(doc), "kind", &kind, NULL) == 0)
 		change->kind = strcmp(kind, "pin") == 0        ? DECIDE_PIN
@@ -109,9 +105,22 @@ on_change(void *ctx, const char *key, int64_t at_us, const char *json)
 	return true;
 }
 
+int
+persist_read_changes(struct store *store, struct decide_changes *changes,
+		     struct err *err)
+{
+	int r;
+
+	if (!store)
+		return 0;
+	r = store_read(store, STORE_CHANGE, NULL, SCHED_MAX_JOBS, on_change, changes,
+		       err);
+	return r < 0 ? r : 0;
+}
+
 void
-persist_log(struct daemon *d, const struct decide_action *action, const char *what,
-	    const char *why)
+persist_log(struct store *store, const struct decide_action *action, const char *state,
+	    const char *error)
 {
 	static const char *const kinds[] = {
 		[SCHED_PLACE] = "place",   [SCHED_PREFER] = "prefer",
@@ -124,7 +133,7 @@ persist_log(struct daemon *d, const struct decide_action *action, const char *wh
 	size_t n;
 	FILE *out;
 
-	if (!d->store)
+	if (!store)
 		return;
 	out = open_memstream(&text, &n);
 	BUG_ON(!out);
@@ -133,17 +142,17 @@ persist_log(struct daemon *d, const struct decide_action *action, const char *wh
 	jsonw_int(&w, "at_us", now_us);
 	jsonw_str(&w, "job", action->job);
 	jsonw_str(&w, "action", kinds[action->kind]);
-	jsonw_str(&w, "state", what);
+	jsonw_str(&w, "state", state);
 	jsonw_str(&w, "reason", decide_why_names[action->why]);
 	jsonw_str(&w, "text", decide_why_texts[action->why]);
 	jsonw_str(&w, "nodes", action->nodes);
 	jsonw_str(&w, "record", action->record);
-	jsonw_str(&w, "error", why);
+	jsonw_str(&w, "error", error);
 	jsonw_end(&w);
 	jsonw_finish(&w);
 	fclose(out);
 	text[strcspn(text, "\n")] = '\0';
-	store_put(d->store, STORE_LOG, action->job, now_us, text);
+	store_put(store, STORE_LOG, action->job, now_us, text);
 	free(text);
 }
 
@@ -163,9 +172,10 @@ key_of_runs(const struct sched_job *job)
 }
 
 void
-persist_keep_profile(struct daemon *d, const struct job *job)
+persist_keep_profile(struct store *store, const struct topo *topo,
+		     const struct job *job, const struct sched_job *known)
 {
-	char *runs = key_of_runs(sched_find_local(&d->deeds.snapshot, job->name));
+	char *runs = key_of_runs(known);
 	struct strbuf text = STRBUF_EMPTY;
 	struct profile_list list = { .n = 0 };
 	struct profile profile;
@@ -173,7 +183,7 @@ persist_keep_profile(struct daemon *d, const struct job *job)
 	char *document;
 	size_t n;
 
-	if (!d->store || job->is_waiting || job->is_restored) {
+	if (!store || job->is_waiting || job->is_restored) {
 		free(runs);
 		return;
 	}
@@ -184,14 +194,13 @@ persist_keep_profile(struct daemon *d, const struct job *job)
 	document = profile_json_text(&list, &n);
 	names = xcalloc(job->n_hosts + 1, sizeof *names);
 	for (uint32_t i = 0; i < job->n_hosts; i++)
-		names[i] =
-			topo_node(fabric_source_topo(d->fabric), job->hosts[i])->name;
+		names[i] = topo_node(topo, job->hosts[i])->name;
 	strbuf_puts(&text, "{\"hosts\":\"");
 	hostlist_fold(names, job->n_hosts, &text);
 	strbuf_printf(&text, "\"%s%s}", document_key, document);
-	store_put(d->store, STORE_PROFILE, job->name, clk_wall_us(), text.text);
+	store_put(store, STORE_PROFILE, job->name, clk_wall_us(), text.text);
 	if (runs)
-		store_put(d->store, STORE_PROFILE, runs, clk_wall_us(), text.text);
+		store_put(store, STORE_PROFILE, runs, clk_wall_us(), text.text);
 	free(runs);
 	strbuf_free(&text);
 	free(names);
@@ -201,7 +210,7 @@ persist_keep_profile(struct daemon *d, const struct job *job)
 
 /* ---- Of earlier runs ---------------------------------------------------------------- */
 
-struct seeking {
+struct search {
 	uint32_t n_nodes, n_named;
 	int64_t oldest_us, at_us;
 	struct profile *profile;
@@ -211,10 +220,10 @@ struct seeking {
 static int
 count_name(void *ctx, const char *name)
 {
-	struct seeking *seeking = ctx;
+	struct search *search = ctx;
 
 	(void)name;
-	seeking->n_named++;
+	search->n_named++;
 	return 0;
 }
 
@@ -222,7 +231,7 @@ count_name(void *ctx, const char *name)
 static bool
 on_earlier(void *ctx, const char *key, int64_t at_us, const char *json)
 {
-	struct seeking *seeking = ctx;
+	struct search *search = ctx;
 	struct profile_list list = { .n = 0 };
 	struct json_doc *doc = NULL;
 	const char *begin = strstr(json, document_key), *hosts, *why;
@@ -230,19 +239,19 @@ on_earlier(void *ctx, const char *key, int64_t at_us, const char *json)
 	struct err err;
 
 	(void)key;
-	if (at_us < seeking->oldest_us || !begin ||
+	if (at_us < search->oldest_us || !begin ||
 	    json_parse("store", json, strlen(json), &doc, &err) < 0)
 		return true;
 	begin += sizeof document_key - 1;
 	document = xstrndup(begin, strlen(begin) - 1);
 	if (json_get_str(doc, json_root(doc), "hosts", &hosts, &err) == 0 &&
-	    hostlist_expand(hosts, TOPO_MAX_NODES, count_name, seeking, &why) >= 0 &&
-	    seeking->n_named == seeking->n_nodes &&
+	    hostlist_expand(hosts, TOPO_MAX_NODES, count_name, search, &why) >= 0 &&
+	    search->n_named == search->n_nodes &&
 	    profile_json_parse("store", document, strlen(document), &list, &err) == 0 &&
 	    list.n == 1) {
-		profile_copy(&list.items[0], seeking->profile);
-		seeking->at_us = at_us;
-		seeking->is_found = true;
+		profile_copy(&list.items[0], search->profile);
+		search->at_us = at_us;
+		search->is_found = true;
 	}
 	profile_list_fini(&list);
 	free(document);
@@ -250,133 +259,112 @@ on_earlier(void *ctx, const char *key, int64_t at_us, const char *json)
 	return true;
 }
 
-bool
-persist_earlier(struct daemon *d, const struct sched_job *job,
-		struct profile *ret_profile, int64_t *ret_at_us)
+int
+persist_find_earlier(struct store *store, const struct sched_job *job,
+		     int64_t max_age_us, struct profile *ret_profile,
+		     int64_t *ret_at_us, struct err *err)
 {
-	int64_t max_age_us = d->config.earlier_max_age_us;
-	struct seeking seeking = { .n_nodes = job->n_nodes,
-				   .oldest_us = clk_wall_us() - max_age_us,
-				   .profile = ret_profile };
+	struct search search = { .n_nodes = job->n_nodes,
+				 .oldest_us = clk_wall_us() - max_age_us,
+				 .profile = ret_profile };
 	char *runs = key_of_runs(job);
-	struct err err;
+	int r = 0;
 
-	if (d->store && runs && max_age_us &&
-	    store_read(d->store, STORE_PROFILE, runs, 1, on_earlier, &seeking, &err) <
-		    0)
-		log_limited(&d->now.store_said, clk_monotonic_ns(), LOG_LEVEL_ERR,
-			    "store", "%s", err.text);
+	if (store && runs && max_age_us)
+		r = store_read(store, STORE_PROFILE, runs, 1, on_earlier, &search, err);
 	free(runs);
-	*ret_at_us = seeking.at_us;
-	return seeking.is_found;
+	*ret_at_us = search.at_us;
+	return r < 0 ? r : search.is_found;
 }
 
 /* ---- After a restart ------------------------------------------------------------------ */
 
-struct restoring {
-	struct daemon *d;
-	VEC(uint32_t) hosts;
+struct restored {
+	const struct topo *topo;
+	int64_t oldest_us;
+	VEC(uint32_t) hosts; /* Of the one being read. */
+	persist_profile_fn *each;
+	void *ctx;
 };
 
 static int
 add_host(void *ctx, const char *name)
 {
-	struct restoring *restoring = ctx;
-	uint32_t node = topo_find_node(fabric_source_topo(restoring->d->fabric), name);
+	struct restored *restored = ctx;
+	uint32_t node = topo_find_node(restored->topo, name);
 
 	if (node == TOPO_NONE)
 		return -ENOENT;
-	vec_push(&restoring->hosts, node);
+	vec_push(&restored->hosts, node);
 	return 0;
 }
 
 static bool
 on_profile(void *ctx, const char *key, int64_t at_us, const char *json)
 {
-	struct restoring restoring = { .d = ctx };
-	struct daemon *d = ctx;
+	struct restored *restored = ctx;
 	struct profile_list list = { .n = 0 };
 	struct json_doc *doc = NULL;
 	const char *begin = strstr(json, document_key), *hosts, *why;
 	char *document = NULL;
 	struct err err;
 
-	/* Those of earlier runs are of no job that is there. */
-	if (strchr(key, '/') || clk_wall_us() - at_us > d->config.max_age_us ||
-	    !begin || json_parse("store", json, strlen(json), &doc, &err) < 0)
+	/* "USER/NAME" is not the name of a job that runs. */
+	if (strchr(key, '/') || at_us < restored->oldest_us || !begin ||
+	    json_parse("store", json, strlen(json), &doc, &err) < 0)
 		return true;
 	begin += sizeof document_key - 1;
 	document = xstrndup(begin, strlen(begin) - 1);
+	restored->hosts.n = 0;
 	if (json_get_str(doc, json_root(doc), "hosts", &hosts, &err) == 0 &&
-	    hostlist_expand(hosts, TOPO_MAX_NODES, add_host, &restoring, &why) >= 0 &&
+	    hostlist_expand(hosts, TOPO_MAX_NODES, add_host, restored, &why) >= 0 &&
 	    profile_json_parse("store", document, strlen(document), &list, &err) == 0 &&
-	    list.n == 1 && restoring.hosts.n > 1) {
-		sort_items(restoring.hosts.items, restoring.hosts.n, sort_by_u32);
-		jobs_restore(d, key, &list.items[0], restoring.hosts.items,
-			     (uint32_t)restoring.hosts.n, at_us);
+	    list.n == 1 && restored->hosts.n > 1) {
+		sort_items(restored->hosts.items, restored->hosts.n, sort_by_u32);
+		restored->each(restored->ctx, key, &list.items[0],
+			       restored->hosts.items, (uint32_t)restored->hosts.n,
+			       at_us);
 	}
 	profile_list_fini(&list);
-	vec_free(&restoring.hosts);
 	free(document);
 	json_doc_free(doc);
 	return true;
 }
 
-void
-persist_restore(struct daemon *d)
+int
+persist_read_profiles(struct store *store, const struct topo *topo, int64_t max_age_us,
+		      persist_profile_fn *each, void *ctx, struct err *err)
 {
-	struct err err;
+	struct restored restored = { .topo = topo,
+				     .oldest_us = clk_wall_us() - max_age_us,
+				     .each = each,
+				     .ctx = ctx };
+	int r;
 
-	if (!d->store || d->is_restored)
-		return;
-	d->is_restored = true;
-	if (store_read(d->store, STORE_PROFILE, NULL, SCHED_MAX_JOBS, on_profile, d,
-		       &err) < 0)
-		log_err("store", "%s", err.text);
+	if (!store)
+		return 0;
+	r = store_read(store, STORE_PROFILE, NULL, SCHED_MAX_JOBS, on_profile,
+		       &restored, err);
+	vec_free(&restored.hosts);
+	return r < 0 ? r : 0;
 }
 
-/* ---- Each second ------------------------------------------------------------------ */
-
-void
-persist_tick(struct daemon *d)
-{
-	struct err err;
-
-	if (!d->store)
-		return;
-	if (store_tidy(d->store, clk_wall_us(), TIDY_ROWS, &err) < 0)
-		log_limited(&d->now.store_said, clk_monotonic_ns(), LOG_LEVEL_ERR,
-			    "store", "%s; the last second is lost", err.text);
-}
+/* ---- Opening ------------------------------------------------------------------------ */
 
 int
-persist_open(struct daemon *d, struct err *err)
+persist_open(const char *path, struct store **ret_store, struct err *err)
 {
-	const char *path = d->config.store;
-	int rc;
+	int r;
 
+	*ret_store = NULL;
 	if (!path)
 		return 0;
-	rc = store_open(path, NULL, &d->store, err);
-	if (rc < 0) {
+	r = store_open(path, NULL, ret_store, err);
+	if (r < 0) {
 		err_append(err, "; --store FILE says where else, --store off without");
-		return rc;
+		return r;
 	}
-	if (store_begun_anew(d->store))
-		log_warn("store", "%s: %s", path, store_begun_anew(d->store));
-	rc = store_read(d->store, STORE_CHANGE, NULL, SCHED_MAX_JOBS, on_change, d,
-			err);
-	if (rc == 0 && d->deeds.changes.items.n)
-		log_info("store", "%zu changes of before are looked after",
-			 d->deeds.changes.items.n);
-	if (rc >= 0)
-		rc = outcomes_restore(d, err);
-	return rc < 0 ? rc : 0;
-}
-
-void
-persist_close(struct daemon *d)
-{
-	store_close(d->store);
-	d->store = NULL;
+	if (store_begun_anew(*ret_store))
+		log_warn("store", "%s: %s", path, store_begun_anew(*ret_store));
+	return 0;
 }

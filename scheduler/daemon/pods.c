@@ -8,9 +8,13 @@
 #include "lib/base/clk.h"
 #include "lib/base/err.h"
 #include "lib/base/json.h"
+#include "lib/base/log.h"
 #include "lib/base/strbuf.h"
 #include "lib/daemon/http_call.h"
+#include "scheduler/daemon/config.h"
 #include "scheduler/daemon/jobs.h"
+#include "scheduler/daemon/modes.h"
+#include "scheduler/daemon/persist.h"
 #include "scheduler/k8s/pod_report.h"
 
 /* What is needed of a pod is its metadata, and these are sent without the rest. */
@@ -21,6 +25,7 @@
 #define MAX_LIST    ((size_t)16 << 20)
 
 struct pods {
+	struct pods_opts opts;
 	struct tell *tell;          /* Owned. */
 	struct http_client *client; /* Owned. */
 	struct http_call *call;     /* Under way, or NULL. */
@@ -39,18 +44,18 @@ struct pods {
 	struct log_limit said;
 };
 
-static void list(struct daemon *d);
-static void list_last(struct daemon *d);
-static void patch(struct daemon *d);
+static void list(struct pods *pods);
+static void list_last(struct pods *pods);
+static void patch(struct pods *pods);
 
 /* ---- What is told -------------------------------------------------------------------- */
 
 static bool
 may_tell(void *ctx, const char *namespace)
 {
-	const struct daemon *d = ctx;
+	const struct pods *pods = ctx;
 
-	return modes_now(&d->deeds.modes, namespace) != MODE_OBSERVE;
+	return modes_now(pods->opts.modes, namespace) != MODE_OBSERVE;
 }
 
 static bool
@@ -61,14 +66,13 @@ advice_of(void *ctx, const char *name, struct pod_report_advice *ret_advice)
 		[STEER_SHIFT] = "realign",
 		[STEER_GATE] = "gate",
 	};
-	const struct daemon *d = ctx;
-	const struct job *job = jobs_find_k8s(d, name);
+	const struct pods *pods = ctx;
+	const struct job *job = jobs_find_k8s(pods->opts.jobs, name);
 	struct advisor_view view;
 
 	/* Who cannot be shifted is told nothing. */
-	if (!job || job->number == UINT32_MAX || job->is_waiting ||
-	    !job->is_shiftable || job->refusal != JOBS_ADVISED ||
-	    !advisor_view(d->jobs->advisor, job->number, &view) || !view.is_solved)
+	if (!job || !job->is_shiftable || job->refusal != JOBS_ADVISED ||
+	    !jobs_view(pods->opts.jobs, job, &view))
 		return false;
 	*ret_advice = (struct pod_report_advice){ .shift_us = view.shift_us,
 						  .slack_us = view.slack_us,
@@ -79,7 +83,8 @@ advice_of(void *ctx, const char *name, struct pod_report_advice *ret_advice)
 static void
 on_reader(void *ctx, const char *name)
 {
-	struct job *job = jobs_find_k8s(ctx, name);
+	const struct pods *pods = ctx;
+	struct job *job = jobs_find_k8s(pods->opts.jobs, name);
 
 	if (job)
 		job->reader_ns = clk_monotonic_ns();
@@ -112,9 +117,8 @@ words_of(int status, const char *body, size_t n)
 }
 
 static void
-end_round(struct daemon *d, const char *why)
+end_round(struct pods *pods, const char *why)
 {
-	struct pods *pods = d->pods;
 
 	if (why)
 		log_limited(&pods->said, clk_monotonic_ns(), LOG_LEVEL_WARN, "pods",
@@ -125,22 +129,22 @@ end_round(struct daemon *d, const char *why)
 }
 
 static int
-call(struct daemon *d, const struct http_call_opts *what,
+call(struct pods *pods, const struct http_call_opts *what,
      void (*done)(void *ctx, int status, const char *body, size_t n))
 {
 	struct http_call_opts opts = *what;
 	struct err err = { .line = 0 };
 	int r;
 
-	opts.address = d->config.kubernetes_api;
-	opts.client = d->pods->client;
-	opts.ca_file = d->config.kubernetes_ca_file;
-	opts.token_file = d->config.kubernetes_token_file;
+	opts.address = pods->opts.config->kubernetes_api;
+	opts.client = pods->client;
+	opts.ca_file = pods->opts.config->kubernetes_ca_file;
+	opts.token_file = pods->opts.config->kubernetes_token_file;
 	opts.timeout_ns = PODS_TIMEOUT_NS;
 	opts.max_bytes = MAX_LIST;
-	r = http_call(d->loop, &opts, done, d, &d->pods->call, &err);
+	r = http_call(pods->opts.loop, &opts, done, pods, &pods->call, &err);
 	if (r < 0)
-		end_round(d, err.text);
+		end_round(pods, err.text);
 	return r;
 }
 
@@ -148,14 +152,14 @@ call(struct daemon *d, const struct http_call_opts *what,
 
 /* All pods of a job have been told, or as many as would be. */
 static void
-log_job(struct daemon *d, const struct pod_report_patch *at)
+log_job(struct pods *pods, const struct pod_report_patch *at)
 {
 	static const enum decide_why whys[] = {
 		[POD_REPORT_ADVISED] = DECIDE_TOLD,
 		[POD_REPORT_STOPPED] = DECIDE_STOPPED,
 		[POD_REPORT_NO_ADVICE] = DECIDE_EXPIRED,
 	};
-	struct pods *pods = d->pods;
+
 	char *record = at->why == POD_REPORT_ADVISED
 			       ? xasprintf("antiphase.io/shift-us=%lld of %zu pods",
 					   (long long)at->shift_us, pods->n_done)
@@ -169,13 +173,13 @@ log_job(struct daemon *d, const struct pod_report_patch *at)
 	if (pods->n_done) {
 		log_info("pods", "job %s: %s (%s)", at->job, record,
 			 decide_why_texts[action.why]);
-		persist_log(d, &action, "done", NULL);
+		persist_log(pods->opts.store, &action, "done", NULL);
 	}
 	if (pods->n_failed) {
 		log_limited(&pods->said, clk_monotonic_ns(), LOG_LEVEL_WARN, "pods",
 			    "job %s: %zu pods could not be told: %s", at->job,
 			    pods->n_failed, pods->why);
-		persist_log(d, &action, "failed", pods->why);
+		persist_log(pods->opts.store, &action, "failed", pods->why);
 	}
 	pods->n_done = pods->n_failed = 0;
 	free(pods->why);
@@ -186,8 +190,7 @@ log_job(struct daemon *d, const struct pod_report_patch *at)
 static void
 on_patched(void *ctx, int status, const char *body, size_t n)
 {
-	struct daemon *d = ctx;
-	struct pods *pods = d->pods;
+	struct pods *pods = ctx;
 	const struct pod_report_patch *at = &pods->round.patches.items[pods->next++];
 	bool is_last = pods->next == pods->round.patches.n ||
 		       !pod_report_is_same_group(at, at + 1);
@@ -204,24 +207,23 @@ on_patched(void *ctx, int status, const char *body, size_t n)
 		pods->why = words_of(status, body, n);
 	}
 	if (is_last || status < 0 || pods->is_ending != pods->is_last)
-		log_job(d, at);
+		log_job(pods, at);
 	if (status < 0)
-		end_round(d, body);
+		end_round(pods, body);
 	else if (pods->is_ending && !pods->is_last)
-		list_last(d);
+		list_last(pods);
 	else
-		patch(d);
+		patch(pods);
 }
 
 /* The next one, if there is one and it is time. */
 static void
-patch(struct daemon *d)
+patch(struct pods *pods)
 {
-	struct pods *pods = d->pods;
 	const struct pod_report_patch *next;
 
 	if (pods->next == pods->round.patches.n) {
-		end_round(d, NULL);
+		end_round(pods, NULL);
 		return;
 	}
 	if (pods->n_left == 0 && !pods->is_last)
@@ -229,7 +231,7 @@ patch(struct daemon *d)
 	if (pods->n_left)
 		pods->n_left--;
 	next = &pods->round.patches.items[pods->next];
-	call(d,
+	call(pods,
 	     &(struct http_call_opts){ .method = "PATCH",
 				       .path = next->path,
 				       .accept = ACCEPT_ONE,
@@ -255,8 +257,7 @@ add_encoded(struct strbuf *out, const char *text)
 static void
 on_listed(void *ctx, int status, const char *body, size_t n)
 {
-	struct daemon *d = ctx;
-	struct pods *pods = d->pods;
+	struct pods *pods = ctx;
 	const struct pod_report_view view = {
 		.now_us = clk_wall_us(),
 		.is_ending = pods->is_last,
@@ -264,7 +265,7 @@ on_listed(void *ctx, int status, const char *body, size_t n)
 		.may_tell = may_tell,
 		.advice = advice_of,
 		.reads = on_reader,
-		.ctx = d,
+		.ctx = pods,
 	};
 	struct err err = { .line = 0 };
 	char *why;
@@ -273,43 +274,42 @@ on_listed(void *ctx, int status, const char *body, size_t n)
 	pods->is_listing = false;
 	if (status != 200) {
 		why = words_of(status, body, n);
-		end_round(d, why);
+		end_round(pods, why);
 		free(why);
 		return;
 	}
 	if (pod_report_read(pods->tell, body, n, &view, &pods->round, &err) < 0) {
-		end_round(d, err.text);
+		end_round(pods, err.text);
 		return;
 	}
 	if (pods->round.next) {
-		list(d);
+		list(pods);
 		return;
 	}
 	pods->counts.n_told = pods->round.n_told;
 	pod_report_round_sort(&pods->round);
 	pods->is_patching = true;
 	pods->next = 0;
-	patch(d);
+	patch(pods);
 }
 
 static void
-list(struct daemon *d)
+list(struct pods *pods)
 {
-	struct pods *pods = d->pods;
 	struct strbuf path = STRBUF_EMPTY;
 
 	strbuf_printf(&path,
 		      "/api/v1/pods?limit=%d&fieldSelector=status.phase%%3DRunning"
 		      "&labelSelector=",
 		      LIST_LIMIT);
-	add_encoded(&path, d->config.kubernetes_pods);
+	add_encoded(&path, pods->opts.config->kubernetes_pods);
 	if (pods->round.next) {
 		strbuf_puts(&path, "&continue=");
 		add_encoded(&path, pods->round.next);
 	}
 	pods->listed_ns = clk_monotonic_ns();
 	pods->is_listing = true;
-	if (call(d,
+	if (call(pods,
 		 &(struct http_call_opts){
 			 .method = "GET", .path = path.text, .accept = ACCEPT_LIST },
 		 on_listed) < 0)
@@ -319,38 +319,40 @@ list(struct daemon *d)
 
 /* Of what is advised nothing more is told: the round that takes all back. */
 static void
-list_last(struct daemon *d)
+list_last(struct pods *pods)
 {
-	end_round(d, NULL);
-	d->pods->is_last = true;
-	list(d);
+	end_round(pods, NULL);
+	pods->is_last = true;
+	list(pods);
 }
 
 /* ---- Life ---------------------------------------------------------------------------- */
 
 int
-pods_open(struct daemon *d, struct err *err)
+pods_open(const struct pods_opts *opts, struct pods **ret_pods, struct err *err)
 {
-	const char *address = d->config.kubernetes_api;
+	const char *address = opts->config->kubernetes_api;
+	struct pods *pods;
 	int r;
 
+	*ret_pods = NULL;
 	if (!address)
 		return 0;
 	r = http_call_check(address, err);
 	if (r < 0)
 		return r;
-	d->pods = xcalloc(1, sizeof *d->pods);
-	d->pods->tell = pod_report_new();
-	d->pods->client = http_client_new(d->loop);
-	d->pods->opened_ns = clk_monotonic_ns();
+	pods = xcalloc(1, sizeof *pods);
+	pods->opts = *opts;
+	pods->tell = pod_report_new();
+	pods->client = http_client_new(opts->loop);
+	pods->opened_ns = clk_monotonic_ns();
+	*ret_pods = pods;
 	return 0;
 }
 
 void
-pods_close(struct daemon *d)
+pods_close(struct pods *pods)
 {
-	struct pods *pods = d->pods;
-
 	if (!pods)
 		return;
 	http_call_cancel(pods->call);
@@ -359,13 +361,11 @@ pods_close(struct daemon *d)
 	pod_report_free(pods->tell);
 	free(pods->why);
 	free(pods);
-	d->pods = NULL;
 }
 
 void
-pods_tick(struct daemon *d)
+pods_tick(struct pods *pods)
 {
-	struct pods *pods = d->pods;
 
 	if (!pods || pods->is_ending)
 		return;
@@ -373,16 +373,15 @@ pods_tick(struct daemon *d)
 	if (pods->call)
 		return;
 	if (pods->is_patching)
-		patch(d);
+		patch(pods);
 	else if (!pods->listed_ns ||
 		 clk_monotonic_ns() - pods->listed_ns >= PODS_LIST_NS)
-		list(d);
+		list(pods);
 }
 
 bool
-pods_end(struct daemon *d)
+pods_end(struct pods *pods)
 {
-	struct pods *pods = d->pods;
 
 	if (!pods)
 		return true;
@@ -394,14 +393,14 @@ pods_end(struct daemon *d)
 		return false;
 	http_call_cancel(pods->call);
 	pods->call = NULL;
-	list_last(d);
+	list_last(pods);
 	return pods->is_over;
 }
 
 bool
-pods_counts(const struct daemon *d, struct pods_counts *ret_counts)
+pods_counts(const struct pods *pods, struct pods_counts *ret_counts)
 {
-	if (d->pods)
-		*ret_counts = d->pods->counts;
-	return d->pods != NULL;
+	if (pods)
+		*ret_counts = pods->counts;
+	return pods != NULL;
 }

@@ -1,230 +1,203 @@
 /*
- * refresh.c - the dear part of what is done every few seconds, in pieces: whoever asks in
- * between waits for one of them.
+ * refresh.c - the stages of a round:
  *
- *	estimate  the profiles of all jobs that raw series tell of, one job after another
- *	look      who was on which link in the time that profiles are of
- *	take      what is known of each job now, handed on to jobs.c
+ *	estimate  the profiles of all jobs with raw series, one job after another
+ *	find      which jobs shared which links in the time that profiles are of
+ *	hand on   what is known of each job now
  *	drop      what was found is released
- *
- * and beside that the looks at links that people and programs see, and their history.  All of it together
- * takes a third of the time at most, so that frames do not wait.
  */
+#include "scheduler/daemon/refresh.h"
+
 #include <stdlib.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/clk.h"
-#include "lib/base/strbuf.h"
 #include "lib/daemon/loop.h"
-#include "scheduler/daemon/daemon.h"
-#include "scheduler/daemon/jobs.h"
+#include "scheduler/daemon/fabric_source.h"
+#include "scheduler/daemon/telemetry.h"
 #include "scheduler/live/job_profiler.h"
 #include "scheduler/live/live.h"
 #include "scheduler/live/running.h"
 
-#define SLICE_NS (DAEMON_SECOND_NS / 200) /* Of the processor's time. */
+#define SECOND_NS INT64_C(1000000000)
+#define SLICE_NS  (SECOND_NS / 200) /* Of the processor's time. */
 /* After a slice: so many times what it took, it rests. */
 #define REST 2
-/* Those that have not had their turn after so long have it in the next round. */
-#define ESTIMATE_NS (3 * DAEMON_SECOND_NS)
-/* Between two looks for what nothing was heard of for long. */
-#define FORGET_NS (30 * DAEMON_SECOND_NS)
-/* Jobs that are handed on between two looks at the clock. */
+/* Jobs that are not estimated after so long are left to the next round. */
+#define ESTIMATE_NS (3 * SECOND_NS)
+/* Between two times that hosts and jobs which are gone are forgotten. */
+#define FORGET_NS (30 * SECOND_NS)
+/* Jobs that one step hands on. */
 #define JOBS_A_STEP 16
-/* Links that are released between two such looks. */
+/* Links that one step releases. */
 #define LINKS_A_STEP 1024
 
 enum stage {
 	IDLE,
 	ESTIMATE,
-	LOOK,
-	TAKE,
+	FIND,
+	HAND_ON,
 	DROP,
 };
 
 static const char *const stage_names[] = {
-	[IDLE] = "forget", [ESTIMATE] = "estimate", [LOOK] = "footing",
-	[TAKE] = "take",   [DROP] = "take",
+	[IDLE] = "forget",  [ESTIMATE] = "estimate", [FIND] = "find",
+	[HAND_ON] = "jobs", [DROP] = "jobs",
 };
 
 struct refresh {
+	struct refresh_opts opts;
 	enum stage stage;
-	bool is_wanted;                    /* Without new estimates, too. */
-	struct contention_finder *looking; /* Owned. */
-	struct contention found;           /* Owned. */
-	struct running *running;           /* Owned.  Of 'found'. */
+	bool is_wanted;                   /* Without new estimates, too. */
+	struct contention_finder *finder; /* Owned. */
+	struct contention found;          /* Owned. */
+	struct running *running;          /* Owned.  Of 'found'. */
 	size_t next_job;
 	int64_t began_ns;
 	int64_t rest_until_ns, forgot_ns;
 };
 
 struct refresh *
-refresh_new(void)
+refresh_new(const struct refresh_opts *opts)
 {
-	return xcalloc(1, sizeof(struct refresh));
+	struct refresh *refresh = xcalloc(1, sizeof *refresh);
+
+	refresh->opts = *opts;
+	return refresh;
 }
 
 static void
-give_up(struct refresh *rounds)
+end_round(struct refresh *refresh)
 {
-	contention_end(rounds->looking, NULL);
-	rounds->looking = NULL;
-	running_free(rounds->running);
-	rounds->running = NULL;
-	contention_fini(&rounds->found);
-	rounds->stage = IDLE;
+	contention_end(refresh->finder, NULL);
+	refresh->finder = NULL;
+	running_free(refresh->running);
+	refresh->running = NULL;
+	contention_fini(&refresh->found);
+	refresh->stage = IDLE;
 }
 
 void
-refresh_free(struct refresh *rounds)
+refresh_free(struct refresh *refresh)
 {
-	if (!rounds)
+	if (!refresh)
 		return;
-	give_up(rounds);
-	free(rounds);
+	end_round(refresh);
+	free(refresh);
 }
 
 void
-refresh_restart(struct daemon *d)
+refresh_restart(struct refresh *refresh)
 {
-	give_up(d->rounds);
-	d->rounds->is_wanted = true;
+	end_round(refresh);
+	refresh->is_wanted = true;
 }
 
 /* ---- One step of a stage; true: it is over ------------------------------------------ */
 
 static bool
-look_on(struct daemon *d)
+step_find(struct refresh *refresh)
 {
-	struct refresh *rounds = d->rounds;
+	struct live *live = telemetry_live(refresh->opts.telemetry);
+	struct topo *topo = fabric_source_topo(refresh->opts.fabric);
 	const struct contention_opts opts = {
-		.topo = fabric_source_topo(d->fabric),
-		.routes = fabric_source_routes(d->fabric),
+		.topo = topo,
+		.routes = fabric_source_routes(refresh->opts.fabric),
 		.window_ms = JOB_PROFILER_MAX_WINDOW_MS,
 	};
 
-	if (!fabric_source_topo(d->fabric))
+	if (!topo)
 		return true;
-	if (rounds->running)
-		return running_step(rounds->running);
-	if (!rounds->looking)
-		rounds->looking = contention_begin(d->now.live, &opts);
-	else if (contention_step(rounds->looking)) {
-		contention_end(rounds->looking, &rounds->found);
-		rounds->looking = NULL;
-		rounds->running = running_begin(
-			d->now.live, fabric_source_topo(d->fabric), &rounds->found);
+	if (refresh->running)
+		return running_step(refresh->running);
+	if (!refresh->finder)
+		refresh->finder = contention_begin(live, &opts);
+	else if (contention_step(refresh->finder)) {
+		contention_end(refresh->finder, &refresh->found);
+		refresh->finder = NULL;
+		refresh->running = running_begin(live, topo, &refresh->found);
 	}
 	return false;
 }
 
 static bool
-take_on(struct daemon *d)
+step_hand_on(struct refresh *refresh)
 {
-	struct refresh *rounds = d->rounds;
 	size_t n;
-	const struct profiled_job *const *jobs = job_profiler_jobs(d->now.online, &n);
+	const struct profiled_job *const *jobs =
+		job_profiler_jobs(telemetry_profiler(refresh->opts.telemetry), &n);
 
-	for (int i = 0; i < JOBS_A_STEP && rounds->next_job < n; i++)
-		jobs_take_running(d, rounds->running, jobs[rounds->next_job++]);
-	return rounds->next_job >= n;
+	for (int i = 0; i < JOBS_A_STEP && refresh->next_job < n; i++)
+		refresh->opts.on_job(refresh->opts.ctx, refresh->running,
+				     jobs[refresh->next_job++]);
+	return refresh->next_job >= n;
 }
 
-static bool
-is_held(const void *online, uint32_t job)
-{
-	return job_profiler_find(online, job) != NULL;
-}
-
-/* Numbers change by it: not while anything is being looked at. */
 static void
-forget(struct daemon *d)
+forget(struct refresh *refresh)
 {
 	int64_t now_ns = clk_monotonic_ns();
 
-	if (d->now.stage != TELEMETRY_IDLE || now_ns - d->rounds->forgot_ns < FORGET_NS)
+	if (telemetry_is_scanning(refresh->opts.telemetry) ||
+	    now_ns - refresh->forgot_ns < FORGET_NS)
 		return;
-	d->rounds->forgot_ns = now_ns;
-	/* A round that ran out of time may have some of them in hand. */
-	job_profiler_stop(d->now.online);
-	jobs_stop_taking(d);
-	live_forget(d->now.live, is_held, d->now.online);
-	telemetry_forget(d);
+	refresh->forgot_ns = now_ns;
+	refresh->opts.on_forget(refresh->opts.ctx);
+	telemetry_forget_gone(refresh->opts.telemetry);
 }
 
 /* False: there is nothing to do. */
 static bool
-step(struct daemon *d)
+step(struct refresh *refresh)
 {
-	struct refresh *rounds = d->rounds;
+	struct job_profiler *profiler = telemetry_profiler(refresh->opts.telemetry);
+	struct live *live = telemetry_live(refresh->opts.telemetry);
 
-	loop_part(d->loop, stage_names[rounds->stage]);
-	switch (rounds->stage) {
+	loop_part(refresh->opts.loop, stage_names[refresh->stage]);
+	switch (refresh->stage) {
 	case IDLE:
-		forget(d);
-		if (!job_profiler_begin(d->now.online, d->now.live) &&
-		    !rounds->is_wanted)
+		forget(refresh);
+		if (!job_profiler_begin(profiler, live) && !refresh->is_wanted)
 			return false;
-		rounds->is_wanted = false;
-		rounds->began_ns = clk_monotonic_ns();
-		rounds->stage = ESTIMATE;
+		refresh->is_wanted = false;
+		refresh->began_ns = clk_monotonic_ns();
+		refresh->stage = ESTIMATE;
 		break;
 	case ESTIMATE:
-		if (!job_profiler_next(d->now.online, d->now.live) ||
-		    clk_monotonic_ns() - rounds->began_ns > ESTIMATE_NS)
-			rounds->stage = LOOK;
+		if (!job_profiler_next(profiler, live) ||
+		    clk_monotonic_ns() - refresh->began_ns > ESTIMATE_NS)
+			refresh->stage = FIND;
 		break;
-	case LOOK:
-		rounds->next_job = 0;
-		if (look_on(d))
-			rounds->stage = TAKE;
+	case FIND:
+		refresh->next_job = 0;
+		if (step_find(refresh))
+			refresh->stage = HAND_ON;
 		break;
-	case TAKE:
-		if (take_on(d))
-			rounds->stage = DROP;
+	case HAND_ON:
+		if (step_hand_on(refresh))
+			refresh->stage = DROP;
 		break;
 	case DROP:
-		if (contention_drop(&rounds->found, LINKS_A_STEP))
-			give_up(rounds);
+		if (contention_drop(&refresh->found, LINKS_A_STEP))
+			end_round(refresh);
 		break;
 	}
 	return true;
 }
 
-/* A step of what is done beside the round; false: there is nothing to do. */
-static bool
-side_step(struct daemon *d)
-{
-	static const struct {
-		const char *name;
-		bool (*go_on)(struct daemon *d);
-	} sides[] = {
-		{ "history", history_go_on },
-		{ "events", api_go_on },
-		{ "look", telemetry_scan_step },
-	};
-
-	for (size_t i = 0; i < sizeof sides / sizeof *sides; i++) {
-		loop_part(d->loop, sides[i].name);
-		if (sides[i].go_on(d))
-			return true;
-	}
-	return false;
-}
-
 void
-refresh_step(struct daemon *d)
+refresh_step(struct refresh *refresh)
 {
 	int64_t began_ns = clk_monotonic_ns(), cpu_ns = clk_thread_cpu_ns();
 	bool is_busy = true;
 
-	if (began_ns < d->rounds->rest_until_ns)
+	if (began_ns < refresh->rest_until_ns)
 		return;
 	/* Where the processor is short, a slice is no less work. */
 	while (is_busy && clk_thread_cpu_ns() - cpu_ns < SLICE_NS) {
-		is_busy = side_step(d);
-		is_busy |= step(d);
+		is_busy = refresh->opts.side_step(refresh->opts.ctx);
+		is_busy |= step(refresh);
 	}
-	d->rounds->rest_until_ns =
+	refresh->rest_until_ns =
 		clk_monotonic_ns() + REST * (clk_monotonic_ns() - began_ns);
 }

@@ -1,6 +1,5 @@
-/*
- * telemetry.c - frames from the bus, what they add up to, and who is on which link.
- */
+#include "scheduler/daemon/telemetry.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,51 +7,113 @@
 #include "lib/base/alloc.h"
 #include "lib/base/clk.h"
 #include "lib/base/err.h"
+#include "lib/base/log.h"
 #include "lib/base/strtab.h"
+#include "lib/base/vec.h"
 #include "lib/daemon/loop.h"
-#include "scheduler/daemon/daemon.h"
-#include "scheduler/daemon/jobs.h"
+#include "scheduler/daemon/config.h"
+#include "scheduler/daemon/fabric_source.h"
 #include "scheduler/daemon/link_counters.h"
 #include "scheduler/live/feed.h"
 #include "scheduler/live/job_profiler.h"
 #include "scheduler/live/live.h"
 
+#define SECOND_NS INT64_C(1000000000)
 /* Frames are taken for so long in a row, before others in the loop have their turn. */
-#define TAKE_NS      (DAEMON_SECOND_NS / 200)
-#define TAKE_AT_ONCE 8 /* Between two looks at the clock. */
-/* Of looks at links, from the end of one to the begin of the next: so much longer. */
-#define LOOK_REST      2
-#define LINKS_A_STEP   1024 /* After it, where it is done with each. */
+#define TAKE_NS      (SECOND_NS / 200)
+#define TAKE_AT_ONCE 8 /* Between two readings of the clock. */
+/* From the end of a scan to the begin of the next: so many times what it took. */
+#define SCAN_REST      2
+#define LINKS_A_STEP   1024
 #define MAX_HISTORY_MS 5000
-/* Clocks of hosts are told by the last one or two such spans. */
-/* Between two looks; after a longer pause it is not known what was carried. */
-#define MAX_CARRIED_MS 10000
+/* After a longer pause between two scans it is not known what links carried. */
+#define MAX_COUNTED_MS 10000
 #define MAX_CLOCKS     100000
-#define CLOCK_NS       (60 * DAEMON_SECOND_NS)
+/* The offset of a host's clock is that of the last one or two such spans. */
+#define CLOCK_NS (60 * SECOND_NS)
 /* Links that were not there for so long, or twice that, are forgotten. */
-#define FORGET_NS (3600 * DAEMON_SECOND_NS)
+#define FORGET_NS (3600 * SECOND_NS)
 
-/* The frame that came soonest tells most of the clock. */
+/* The clock of a host against ours: the most that a frame of it was ahead when it came. */
+struct host_clock {
+	int64_t most_ns, last_most_ns; /* In this span, and in the one before. */
+	int64_t since_ns;              /* Of this span; 0: the number is free. */
+};
+
+enum scan_stage {
+	SCAN_IDLE,
+	SCAN_FIND,
+	SCAN_SINCE, /* Since when links are contended. */
+	SCAN_SORT,
+	SCAN_COUNT,   /* What jobs put on links. */
+	SCAN_REPLACE, /* It becomes the last one. */
+	SCAN_DROP,    /* The one before is released. */
+};
+
+typedef VEC(uint32_t) places_vec;
+
+struct scan {
+	enum scan_stage stage;
+	struct contention_finder *finder; /* Owned. */
+	struct contention_sorter *sorter; /* Owned. */
+	struct contention found;          /* Owned. */
+	struct contention dropped;        /* Owned.  Of the scan before. */
+	places_vec places;                /* Of links in 'found', by number; from 1. */
+	size_t next;                      /* Link that the stage is at. */
+	int64_t counted_ms;               /* Span that counters are of; 0: not. */
+	int64_t begun_ns, cost_ns;
+};
+
+struct telemetry {
+	struct telemetry_opts opts;
+	struct feed *feed;             /* Owned. */
+	struct live *live;             /* Owned. */
+	struct job_profiler *profiler; /* Owned. */
+	int64_t newest_ns;             /* Frame time when it last moved on, */
+	int64_t newest_at_ns;          /* and our time then. */
+
+	struct scan scan;
+	struct contention links;        /* Owned.  Of the last scan, */
+	places_vec places;              /* and as in struct scan. */
+	int64_t scanned_ns;             /* When it ended, */
+	int64_t scan_took_ns;           /* what it took in all, */
+	int64_t scan_cost_ns;           /* and what of that was work. */
+	struct since *since;            /* Owned. */
+	struct link_counters *counters; /* Owned; NULL: not wanted. */
+	int64_t counted_to_ms;          /* Frame time. */
+	int64_t forgot_links_ns;
+
+	struct strtab *clock_names;    /* Owned.  Hosts, */
+	VEC(struct host_clock) clocks; /* and by number there, their clocks. */
+	uint32_t n_clocks;
+
+	uint64_t n_damaged, n_refused; /* As logged last. */
+	struct log_limit bus_limit, damaged_limit, refused_limit;
+};
+
+/* ---- Frames -------------------------------------------------------------------------- */
+
+/* The frame that came soonest says most of the clock. */
 static void
-note_clock(struct telemetry *now, const struct tele_frame *frame)
+note_clock(struct telemetry *t, const struct tele_frame *frame)
 {
 	int64_t ahead_ns =
 		frame->time_ns + frame->wall_offset_ns - clk_wall_us() * 1000;
 	int64_t now_ns = clk_monotonic_ns();
-	struct telemetry_clock *clock;
+	struct host_clock *clock;
 	uint32_t id;
 
-	/* Anybody may call itself anything. */
-	if (now->n_clocks >= MAX_CLOCKS &&
-	    strtab_find(now->clock_names, frame->host) == STRTAB_NONE)
+	/* A frame may claim to be of any host. */
+	if (t->n_clocks >= MAX_CLOCKS &&
+	    strtab_find(t->clock_names, frame->host) == STRTAB_NONE)
 		return;
-	id = strtab_intern(now->clock_names, frame->host);
-	if (id == now->clocks.n)
-		vec_push(&now->clocks, ((struct telemetry_clock){ .since_ns = 0 }));
-	clock = &now->clocks.items[id];
+	id = strtab_intern(t->clock_names, frame->host);
+	if (id == t->clocks.n)
+		vec_push(&t->clocks, ((struct host_clock){ .since_ns = 0 }));
+	clock = &t->clocks.items[id];
 	if (!clock->since_ns) {
-		*clock = (struct telemetry_clock){ ahead_ns, ahead_ns, now_ns };
-		now->n_clocks++;
+		*clock = (struct host_clock){ ahead_ns, ahead_ns, now_ns };
+		t->n_clocks++;
 	}
 	if (now_ns - clock->since_ns >= CLOCK_NS) {
 		clock->last_most_ns = clock->most_ns;
@@ -67,36 +128,42 @@ note_clock(struct telemetry *now, const struct tele_frame *frame)
 }
 
 bool
-telemetry_clock_offset_ns(const struct daemon *d, const char *host, int64_t *ret_ns)
+telemetry_clock_offset_ns(const struct telemetry *t, const char *host, int64_t *ret_ns)
 {
-	uint32_t id = strtab_find(d->now.clock_names, host);
-	const struct telemetry_clock *clock;
+	uint32_t id = strtab_find(t->clock_names, host);
+	const struct host_clock *clock;
 
 	if (id == STRTAB_NONE)
 		return false;
-	clock = &d->now.clocks.items[id];
+	clock = &t->clocks.items[id];
 	*ret_ns = clock->most_ns > clock->last_most_ns ? clock->most_ns
 						       : clock->last_most_ns;
 	return clk_monotonic_ns() - clock->since_ns < 2 * CLOCK_NS;
 }
 
-/* As feed_next(): what the last one of some frames said. */
+void
+telemetry_take_frame(struct telemetry *t, const struct tele_frame *frame)
+{
+	live_frame(t->live, frame);
+	note_clock(t, frame);
+	if (live_now_ns(t->live) != t->newest_ns) {
+		t->newest_ns = live_now_ns(t->live);
+		t->newest_at_ns = clk_monotonic_ns();
+	}
+}
+
+/* As feed_next(): the result for the last one of some frames. */
 static int
-take_some(struct telemetry *now, struct err *err)
+take_some(struct telemetry *t, struct err *err)
 {
 	const struct tele_frame *frame;
 	int r = 0;
 
 	for (int i = 0; i < TAKE_AT_ONCE; i++) {
-		r = feed_next(now->feed, 0, &frame, err);
+		r = feed_next(t->feed, 0, &frame, err);
 		if (r <= 0)
 			break;
-		live_frame(now->live, frame);
-		note_clock(now, frame);
-		if (live_now_ns(now->live) != now->newest_ns) {
-			now->newest_ns = live_now_ns(now->live);
-			now->newest_at_ns = clk_monotonic_ns();
-		}
+		telemetry_take_frame(t, frame);
 	}
 	return r;
 }
@@ -104,80 +171,139 @@ take_some(struct telemetry *now, struct err *err)
 static void
 on_frames(void *ctx)
 {
-	struct daemon *d = ctx;
-	struct telemetry *now = &d->now;
+	struct telemetry *t = ctx;
 	int64_t began_ns = clk_monotonic_ns();
 	struct err err;
 	int r;
 
-	loop_part(d->loop, "frames");
+	loop_part(t->opts.loop, "frames");
 	do
-		r = take_some(now, &err);
+		r = take_some(t, &err);
 	while (r > 0 && clk_monotonic_ns() - began_ns < TAKE_NS);
 	if (r < 0 && r != -EINTR && r != -ENODATA)
-		log_limited(&now->said, clk_monotonic_ns(), LOG_LEVEL_WARN, "bus", "%s",
-			    err.text);
+		log_limited(&t->bus_limit, clk_monotonic_ns(), LOG_LEVEL_WARN, "bus",
+			    "%s", err.text);
+}
+
+static void
+log_damaged(struct telemetry *t)
+{
+	struct feed_counts counts = feed_counts(t->feed);
+	uint64_t n = counts.damaged + counts.foreign;
+
+	if (n == t->n_damaged)
+		return;
+	log_limited(&t->damaged_limit, clk_monotonic_ns(), LOG_LEVEL_WARN, "bus",
+		    "%llu messages were no frames of ours: damaged, or of another "
+		    "version",
+		    (unsigned long long)(n - t->n_damaged));
+	t->n_damaged = n;
+}
+
+/* Jobs of hosts without room for their raw frames have no profile by traffic. */
+static void
+log_refused(struct telemetry *t)
+{
+	uint64_t n = live_counts(t->live)->refused;
+
+	if (n == t->n_refused)
+		return;
+	t->n_refused = n;
+	log_limited(&t->refused_limit, clk_monotonic_ns(), LOG_LEVEL_WARN, "bus",
+		    "some hosts, jobs or raw series are ignored: memory_mb = %lld is "
+		    "too little",
+		    (long long)t->opts.config->memory_mb);
+}
+
+/* ---- Life ---------------------------------------------------------------------------- */
+
+struct telemetry *
+telemetry_new(const struct telemetry_opts *opts)
+{
+	struct telemetry *t = xcalloc(1, sizeof *t);
+	const struct live_opts live_opts = {
+		.max_bytes = (size_t)opts->config->memory_mb << 20,
+	};
+
+	t->opts = *opts;
+	t->live = live_new(&live_opts);
+	t->profiler = job_profiler_new();
+	t->since = since_new();
+	if (opts->config->link_jobs)
+		t->counters = link_counters_new(opts->config->link_jobs);
+	t->clock_names = strtab_new();
+	t->newest_ns = LIVE_NEVER;
+	t->newest_at_ns = clk_monotonic_ns();
+	return t;
 }
 
 int
-telemetry_open(struct daemon *d, struct err *err)
+telemetry_open(struct telemetry *t, struct err *err)
 {
-	char *list = xstrdup(d->config.bus), *rest = NULL;
-	const struct live_opts opts = {
-		.max_bytes = (size_t)d->config.memory_mb << 20,
-	};
+	const struct scheduler_config *config = t->opts.config;
+	char *list = xstrdup(config->bus), *rest = NULL;
 	VEC(const char *) sources = VEC_EMPTY;
 	int r;
 
 	for (char *word = strtok_r(list, ", ", &rest); word;
 	     word = strtok_r(NULL, ", ", &rest))
 		vec_push(&sources, word);
-	r = feed_open(sources.items, sources.n, d->config.keys, &d->now.feed, err);
+	r = feed_open(sources.items, sources.n, config->keys, &t->feed, err);
 	vec_free(&sources);
 	free(list);
 	if (r < 0)
 		return r;
-	if (!feed_is_live(d->now.feed)) {
+	if (!feed_is_live(t->feed)) {
 		err_set(err, NULL, 0, 0,
 			"bus = %s: the daemon listens to a bus, such as "
 			"tcp://127.0.0.1:7461, and not to a file (antiphase replay "
 			"publishes one)",
-			d->config.bus);
+			config->bus);
 		return -EINVAL;
 	}
-	d->now.live = live_new(&opts);
-	d->now.online = job_profiler_new();
-	d->now.since = since_new();
-	if (d->config.link_jobs)
-		d->now.carried = link_counters_new(d->config.link_jobs);
-	d->now.clock_names = strtab_new();
-	d->now.newest_ns = LIVE_NEVER;
-	d->now.newest_at_ns = clk_monotonic_ns();
-	feed_join(d->now.feed, d->loop, on_frames, d);
+	feed_join(t->feed, t->opts.loop, on_frames, t);
 	return 0;
 }
 
-void
-telemetry_close(struct daemon *d)
+static void
+stop_scan(struct telemetry *t)
 {
-	feed_close(d->now.feed);
-	telemetry_stop_scan(d);
-	contention_fini(&d->now.found);
-	vec_free(&d->now.places);
-	since_free(d->now.since);
-	link_counters_free(d->now.carried);
-	strtab_free(d->now.clock_names);
-	vec_free(&d->now.clocks);
-	job_profiler_free(d->now.online);
-	live_free(d->now.live);
+	struct scan *scan = &t->scan;
+
+	contention_end(scan->finder, NULL);
+	contention_sort_end(scan->sorter);
+	contention_fini(&scan->found);
+	contention_fini(&scan->dropped);
+	vec_free(&scan->places);
+	*scan = (struct scan){ .stage = SCAN_IDLE };
 }
+
+void
+telemetry_free(struct telemetry *t)
+{
+	if (!t)
+		return;
+	feed_close(t->feed);
+	stop_scan(t);
+	contention_fini(&t->links);
+	vec_free(&t->places);
+	since_free(t->since);
+	link_counters_free(t->counters);
+	strtab_free(t->clock_names);
+	vec_free(&t->clocks);
+	job_profiler_free(t->profiler);
+	live_free(t->live);
+	free(t);
+}
+
+/* ---- Scans --------------------------------------------------------------------------- */
 
 /* Two iterations of the slowest job. */
 static uint32_t
-history_ms(const struct job_profiler *online)
+history_ms(const struct job_profiler *profiler)
 {
 	size_t n;
-	const struct profiled_job *const *jobs = job_profiler_jobs(online, &n);
+	const struct profiled_job *const *jobs = job_profiler_jobs(profiler, &n);
 	int64_t slowest_us = 0;
 
 	for (size_t i = 0; i < n; i++)
@@ -190,36 +316,66 @@ history_ms(const struct job_profiler *online)
 						 : (uint32_t)(slowest_us / 500 + 1);
 }
 
-/* What is no frame is dropped, and said, but not each. */
-static void
-tell_damage(struct telemetry *now)
+bool
+telemetry_begin_scan(struct telemetry *t)
 {
-	struct feed_counts counts = feed_counts(now->feed);
-	uint64_t n = counts.damaged + counts.foreign;
+	int64_t now_ns = clk_monotonic_ns();
+	const struct contention_opts opts = {
+		.topo = fabric_source_topo(t->opts.fabric),
+		.routes = fabric_source_routes(t->opts.fabric),
+		.window_ms = (uint32_t)t->opts.config->window_ms,
+		.history_ms = history_ms(t->profiler),
+	};
 
-	if (n == now->n_not_frames)
-		return;
-	log_limited(&now->damage_said, clk_monotonic_ns(), LOG_LEVEL_WARN, "bus",
-		    "%llu messages were no frames of ours: damaged, or of another "
-		    "version",
-		    (unsigned long long)(n - now->n_not_frames));
-	now->n_not_frames = n;
+	if (t->feed)
+		log_damaged(t);
+	log_refused(t);
+	if (t->scan.stage != SCAN_IDLE ||
+	    now_ns - t->scanned_ns < SCAN_REST * t->scan_took_ns)
+		return false;
+	t->scan.finder = contention_begin(t->live, &opts);
+	t->scan.stage = SCAN_FIND;
+	t->scan.begun_ns = now_ns;
+	t->scan.cost_ns = 0;
+	return true;
 }
 
-/* Jobs of hosts without room for their raw frames have no profile by traffic. */
-static void
-tell_refused(struct daemon *d)
+/* The next links of a stage, up to '*ret_to'; true: these are the last ones. */
+static bool
+next_links(struct scan *scan, size_t *ret_from, size_t *ret_to)
 {
-	struct telemetry *now = &d->now;
-	uint64_t n = live_counts(now->live)->refused;
+	size_t left = scan->found.n_links - scan->next;
 
-	if (n == now->n_refused)
-		return;
-	now->n_refused = n;
-	log_limited(&now->memory_said, clk_monotonic_ns(), LOG_LEVEL_WARN, "bus",
-		    "there is no memory for all that frames tell: some hosts, jobs or "
-		    "raw series are not looked at; memory_mb = %lld is the most",
-		    (long long)d->config.memory_mb);
+	*ret_from = scan->next;
+	scan->next += left < LINKS_A_STEP ? left : LINKS_A_STEP;
+	*ret_to = scan->next;
+	return left <= LINKS_A_STEP;
+}
+
+static bool
+step_sort(struct scan *scan)
+{
+	if (!scan->sorter)
+		scan->sorter =
+			contention_sort_begin(&scan->found, CONTENTION_BY_CONTENTION);
+	if (!contention_sort_step(scan->sorter))
+		return false;
+	contention_sort_end(scan->sorter);
+	scan->sorter = NULL;
+	return true;
+}
+
+/* The span since links were counted last; 0: it is not known, and they are not counted. */
+static int64_t
+span_to_count(struct telemetry *t)
+{
+	const struct contention *found = &t->scan.found;
+	int64_t span_ms = found->to_ms - t->counted_to_ms;
+
+	if (!t->counters || !found->has_raw || span_ms <= 0)
+		return 0;
+	t->counted_to_ms = found->to_ms;
+	return span_ms > MAX_COUNTED_MS ? 0 : span_ms;
 }
 
 static uint64_t
@@ -228,241 +384,245 @@ bytes_in(double bps, int64_t span_ms)
 	return bps > 0 ? (uint64_t)(bps / 8000 * (double)span_ms) : 0;
 }
 
-/* Of one link, what each job put on it since the last look, by its last second. */
+/* What each job put on a link since the last scan, by the rates of the last second. */
 static void
-count_carried(struct telemetry *now, const struct contention_link *link)
+count_link(struct telemetry *t, const struct contention_link *link)
 {
+	int64_t span_ms = t->scan.counted_ms;
 	VEC(struct link_counters_job) jobs = VEC_EMPTY;
 
 	for (size_t k = 0; k < link->n_jobs; k++) {
 		const struct contention_job *job = &link->jobs[k];
 
-		vec_push(&jobs, ((struct link_counters_job){
-					live_job_name(now->live, job->job),
-					bytes_in(job->now_bps, now->carried_span_ms),
-					job->mean_bps }));
+		vec_push(&jobs,
+			 ((struct link_counters_job){ live_job_name(t->live, job->job),
+						      bytes_in(job->now_bps, span_ms),
+						      job->mean_bps }));
 	}
-	link_counters_add(now->carried, link->name, jobs.items, jobs.n,
-			  bytes_in(link->other_bps, now->carried_span_ms));
+	link_counters_add(t->counters, link->name, jobs.items, jobs.n,
+			  bytes_in(link->other_bps, span_ms));
 	vec_free(&jobs);
 }
 
-/* How long ago it was counted last; 0: that is not known, and nothing is. */
-static int64_t
-begin_count(struct telemetry *now)
-{
-	const struct contention *coming = &now->coming;
-	int64_t span_ms = coming->to_ms - now->carried_ms;
-
-	if (!now->carried || !coming->has_raw || span_ms <= 0)
-		return 0;
-	now->carried_ms = coming->to_ms;
-	return span_ms > MAX_CARRIED_MS ? 0 : span_ms;
-}
-
-void
-telemetry_scan(struct daemon *d)
-{
-	struct telemetry *now = &d->now;
-	int64_t began_ns = clk_monotonic_ns();
-	const struct contention_opts opts = {
-		.topo = fabric_source_topo(d->fabric),
-		.routes = fabric_source_routes(d->fabric),
-		.window_ms = (uint32_t)d->config.window_ms,
-		.history_ms = history_ms(now->online),
-	};
-
-	tell_damage(now);
-	tell_refused(d);
-	if (now->stage != TELEMETRY_IDLE ||
-	    began_ns - now->looked_ns < LOOK_REST * now->look_took_ns)
-		return;
-	now->looking = contention_begin(now->live, &opts);
-	now->stage = TELEMETRY_FIND;
-	now->look_began_ns = began_ns;
-	now->look_cost_ns = 0;
-	refresh_step(d);
-}
-
 static void
-note_place(struct telemetry *now, size_t at)
+note_place(struct scan *scan, size_t at)
 {
-	size_t number = now->coming.links[at].number;
+	size_t number = scan->found.links[at].number;
 
-	while (now->coming_places.n <= number)
-		vec_push(&now->coming_places, 0);
-	now->coming_places.items[number] = (uint32_t)at + 1;
+	while (scan->places.n <= number)
+		vec_push(&scan->places, 0);
+	scan->places.items[number] = (uint32_t)at + 1;
 }
 
-size_t
-telemetry_n_numbers(const struct daemon *d)
-{
-	return d->now.places.n;
-}
-
-const struct contention_link *
-telemetry_link(const struct daemon *d, size_t number)
-{
-	uint32_t place = d->now.places.items[number];
-
-	/* Of another fabric there are none yet. */
-	return place && place <= d->now.found.n_links ? &d->now.found.links[place - 1]
-						      : NULL;
-}
-
-/* The next links of a stage, up to '*ret_to'; true: these are the last ones. */
 static bool
-next_links(struct telemetry *now, size_t *ret_from, size_t *ret_to)
+step_count(struct telemetry *t)
 {
-	size_t left = now->coming.n_links - now->next;
-
-	*ret_from = now->next;
-	now->next += left < LINKS_A_STEP ? left : LINKS_A_STEP;
-	*ret_to = now->next;
-	return left <= LINKS_A_STEP;
-}
-
-/* Those who are at work on what is shown, history and listeners, have been before us. */
-static void
-show(struct daemon *d)
-{
-	struct telemetry *now = &d->now;
-
-	history_give_up(d);
-	jobs_stop_taking(d);
-	now->gone = now->found;
-	now->found = now->coming;
-	now->coming = (struct contention){ .n_links = 0 };
-	vec_free(&now->places);
-	now->places.items = now->coming_places.items;
-	now->places.n = now->coming_places.n;
-	now->places.capacity = now->coming_places.capacity;
-	now->coming_places.items = NULL;
-	now->coming_places.n = now->coming_places.capacity = 0;
-	now->looked_ns = clk_monotonic_ns();
-	now->look_took_ns = now->looked_ns - now->look_began_ns;
-	now->last_cost_ns = now->look_cost_ns;
-}
-
-static void
-step(struct daemon *d)
-{
-	struct telemetry *now = &d->now;
 	size_t from, to;
-	bool is_over = true;
+	bool is_over = next_links(&t->scan, &from, &to);
 
-	switch (now->stage) {
-	case TELEMETRY_IDLE:
-		return;
-	case TELEMETRY_FIND:
-		is_over = contention_step(now->looking);
-		if (!is_over)
-			break;
-		contention_end(now->looking, &now->coming);
-		now->looking = NULL;
-		break;
-	case TELEMETRY_REMEMBER:
-		is_over = next_links(now, &from, &to);
-		since_remember_some(now->since, &now->coming, from, to);
-		break;
-	case TELEMETRY_SORT:
-		if (!now->sorting)
-			now->sorting = contention_sort_begin(&now->coming,
-							     CONTENTION_BY_CONTENTION);
-		is_over = contention_sort_step(now->sorting);
-		if (!is_over)
-			break;
-		contention_sort_end(now->sorting);
-		now->sorting = NULL;
-		now->carried_span_ms = begin_count(now);
-		break;
-	case TELEMETRY_COUNT:
-		is_over = next_links(now, &from, &to);
-		for (size_t i = from; i < to; i++) {
-			note_place(now, i);
-			if (now->carried_span_ms)
-				count_carried(now, &now->coming.links[i]);
-		}
-		break;
-	case TELEMETRY_SHOW:
-		show(d);
-		break;
-	case TELEMETRY_DROP:
-		is_over = contention_drop(&now->gone, LINKS_A_STEP);
-		break;
+	for (size_t i = from; i < to; i++) {
+		note_place(&t->scan, i);
+		if (t->scan.counted_ms)
+			count_link(t, &t->scan.found.links[i]);
 	}
-	if (!is_over)
-		return;
-	now->next = 0;
-	now->stage = now->stage == TELEMETRY_DROP
-			     ? TELEMETRY_IDLE
-			     : (enum telemetry_stage)(now->stage + 1);
+	return is_over;
+}
+
+static void
+replace_links(struct telemetry *t)
+{
+	struct scan *scan = &t->scan;
+
+	if (t->opts.on_replace)
+		t->opts.on_replace(t->opts.ctx);
+	scan->dropped = t->links;
+	t->links = scan->found;
+	scan->found = (struct contention){ .n_links = 0 };
+	vec_free(&t->places);
+	t->places = scan->places;
+	scan->places = (places_vec)VEC_EMPTY;
+	t->scanned_ns = clk_monotonic_ns();
+	t->scan_took_ns = t->scanned_ns - scan->begun_ns;
+	t->scan_cost_ns = scan->cost_ns;
+}
+
+/* True: the stage is over. */
+static bool
+step(struct telemetry *t)
+{
+	struct scan *scan = &t->scan;
+	size_t from, to;
+	bool is_over;
+
+	switch (scan->stage) {
+	case SCAN_FIND:
+		if (!contention_step(scan->finder))
+			return false;
+		contention_end(scan->finder, &scan->found);
+		scan->finder = NULL;
+		return true;
+	case SCAN_SINCE:
+		is_over = next_links(scan, &from, &to);
+		since_remember_some(t->since, &scan->found, from, to);
+		return is_over;
+	case SCAN_SORT:
+		if (!step_sort(scan))
+			return false;
+		scan->counted_ms = span_to_count(t);
+		return true;
+	case SCAN_COUNT:
+		return step_count(t);
+	case SCAN_REPLACE:
+		replace_links(t);
+		return true;
+	case SCAN_DROP:
+		return contention_drop(&scan->dropped, LINKS_A_STEP);
+	default:
+		return true;
+	}
 }
 
 bool
-telemetry_scan_step(struct daemon *d)
+telemetry_step_scan(struct telemetry *t)
 {
+	struct scan *scan = &t->scan;
 	int64_t began_ns = clk_monotonic_ns();
 
-	if (d->now.stage == TELEMETRY_IDLE)
+	if (scan->stage == SCAN_IDLE)
 		return false;
-	step(d);
-	d->now.look_cost_ns += clk_monotonic_ns() - began_ns;
+	if (step(t)) {
+		scan->next = 0;
+		scan->stage = scan->stage == SCAN_DROP
+				      ? SCAN_IDLE
+				      : (enum scan_stage)(scan->stage + 1);
+	}
+	scan->cost_ns += clk_monotonic_ns() - began_ns;
 	return true;
 }
 
-void
-telemetry_stop_scan(struct daemon *d)
+bool
+telemetry_is_scanning(const struct telemetry *t)
 {
-	struct telemetry *now = &d->now;
-
-	contention_end(now->looking, NULL);
-	now->looking = NULL;
-	contention_sort_end(now->sorting);
-	now->sorting = NULL;
-	contention_fini(&now->coming);
-	contention_fini(&now->gone);
-	vec_free(&now->coming_places);
-	now->stage = TELEMETRY_IDLE;
-	now->looked_ns = 0;
+	return t->scan.stage != SCAN_IDLE;
 }
 
-/* Clocks of hosts that say nothing are not told; links are, as long as frames come. */
 void
-telemetry_forget(struct daemon *d)
+telemetry_forget_links(struct telemetry *t)
 {
-	struct telemetry *now = &d->now;
-	int64_t now_ns = clk_monotonic_ns();
+	stop_scan(t);
+	contention_fini(&t->links);
+	t->scanned_ns = 0;
+}
 
-	for (uint32_t i = 0; i < now->clocks.n; i++) {
-		struct telemetry_clock *clock = &now->clocks.items[i];
+/* ---- Forgetting ---------------------------------------------------------------------- */
+
+static bool
+has_profile(const void *profiler, uint32_t job)
+{
+	return job_profiler_find(profiler, job) != NULL;
+}
+
+static void
+forget_clocks(struct telemetry *t, int64_t now_ns)
+{
+	for (uint32_t i = 0; i < t->clocks.n; i++) {
+		struct host_clock *clock = &t->clocks.items[i];
 
 		if (!clock->since_ns || now_ns - clock->since_ns < 4 * CLOCK_NS)
 			continue;
-		*clock = (struct telemetry_clock){ .since_ns = 0 };
-		now->n_clocks--;
-		strtab_remove(now->clock_names, i);
+		*clock = (struct host_clock){ .since_ns = 0 };
+		t->n_clocks--;
+		strtab_remove(t->clock_names, i);
 	}
-	if (now_ns - now->forgot_ns < FORGET_NS)
-		return;
-	now->forgot_ns = now_ns;
-	since_forget(now->since);
-	if (now->carried)
-		link_counters_forget(now->carried);
-	api_forget(d);
 }
 
-struct status
-telemetry_status(const struct daemon *d)
+void
+telemetry_forget_gone(struct telemetry *t)
 {
-	const struct telemetry *now = &d->now;
+	int64_t now_ns = clk_monotonic_ns();
 
+	/* A round that ran out of time may have some of them in hand. */
+	job_profiler_stop(t->profiler);
+	live_forget(t->live, has_profile, t->profiler);
+	forget_clocks(t, now_ns);
+	if (now_ns - t->forgot_links_ns < FORGET_NS)
+		return;
+	t->forgot_links_ns = now_ns;
+	since_forget(t->since);
+	if (t->counters)
+		link_counters_forget(t->counters);
+}
+
+/* ---- What is known ------------------------------------------------------------------- */
+
+struct status
+telemetry_status(const struct telemetry *t)
+{
+	int64_t idle_ns = clk_monotonic_ns() - t->newest_at_ns;
+
+	/* The daemon listens all the time: a host that is not heard is silent. */
 	return (struct status){
-		.live = now->live,
-		.online = now->online,
-		.has_fabric = fabric_source_topo(d->fabric) != NULL,
-		.idle_ns = clk_monotonic_ns() - now->newest_at_ns,
-		/* Frames are always listened for: who says nothing is silent. */
-		.heard_idle_ns = clk_monotonic_ns() - now->newest_at_ns,
+		.live = t->live,
+		.online = t->profiler,
+		.has_fabric = fabric_source_topo(t->opts.fabric) != NULL,
+		.idle_ns = idle_ns,
+		.heard_idle_ns = idle_ns,
 	};
+}
+
+struct live *
+telemetry_live(const struct telemetry *t)
+{
+	return t->live;
+}
+
+struct job_profiler *
+telemetry_profiler(const struct telemetry *t)
+{
+	return t->profiler;
+}
+
+const struct feed *
+telemetry_feed(const struct telemetry *t)
+{
+	return t->feed;
+}
+
+const struct contention *
+telemetry_links(const struct telemetry *t)
+{
+	return &t->links;
+}
+
+int64_t
+telemetry_scanned_ns(const struct telemetry *t)
+{
+	return t->scanned_ns;
+}
+
+int64_t
+telemetry_scan_cost_ns(const struct telemetry *t)
+{
+	return t->scan_cost_ns;
+}
+
+size_t
+telemetry_n_numbers(const struct telemetry *t)
+{
+	return t->places.n;
+}
+
+const struct contention_link *
+telemetry_link(const struct telemetry *t, size_t number)
+{
+	uint32_t place = t->places.items[number];
+
+	/* Of another fabric there are none yet. */
+	return place && place <= t->links.n_links ? &t->links.links[place - 1] : NULL;
+}
+
+const struct link_counters *
+telemetry_counters(const struct telemetry *t)
+{
+	return t->counters;
 }

@@ -7,37 +7,32 @@
 
 #include "lib/base/err.h"
 #include "lib/base/log.h"
-#include "lib/daemon/settings.h"
-#include "scheduler/daemon/api.h"
-#include "scheduler/daemon/daemon.h"
-#include "scheduler/daemon/jobs.h"
-#include "scheduler/daemon/settings.h"
+#include "scheduler/daemon/actions.h"
+#include "scheduler/daemon/api_priv.h"
 #include "tests/fuzz/fuzz.h"
-#include "topology/gen.h"
+#include "tests/unit/daemon_parts.h"
 
-static struct daemon *
-the_daemon(void)
+static struct api *
+the_api(void)
 {
-	static struct daemon d;
-	static const struct gen_leaf_spine options = { .n_leaves = 2,
-						       .hosts_per_leaf = 2,
-						       .n_spines = 1,
-						       .n_slots = 1,
-						       .host_bps = 50e9,
-						       .uplink_bps = 50e9 };
-	struct topo *topo;
+	static struct daemon_parts parts;
+	static struct api api;
+	const struct actions_opts opts = { .config = &parts.config };
 
-	if (d.jobs)
-		return &d;
+	if (parts.jobs)
+		return &api;
 	log_set_level(LOG_LEVEL_ERR);
-	scheduler_config_init(&d.config, settings_new(&settings_scheduler));
-	d.jobs = jobs_new();
-	BUG_ON(gen_leaf_spine(&options, &topo, NULL) < 0);
-	d.fabric =
-		fabric_source_new(&(struct fabric_source_opts){ .config = &d.config });
-	fabric_source_replace(d.fabric, topo);
-	jobs_set_fabric(&d);
-	return &d;
+	parts_open(&parts, "leaf-spine --leaves 2 --hosts-per-leaf 2 --spines 1 "
+			   "--gbps 50 --uplink-gbps 50");
+	jobs_set_fabric(parts.jobs);
+	api = (struct api){ .opts = { .config = &parts.config,
+				      .fabric = parts.fabric,
+				      .telemetry = parts.telemetry,
+				      .jobs = parts.jobs },
+			    .live = telemetry_live(parts.telemetry),
+			    .profiler = telemetry_profiler(parts.telemetry) };
+	BUG_ON(actions_open(&opts, &api.opts.actions, NULL) < 0);
+	return &api;
 }
 
 static void
@@ -49,7 +44,7 @@ post(void (*answer)(void *, const struct http_request *, struct http_reply *),
 	};
 	struct http_reply reply = { .status = 200 };
 
-	answer(the_daemon(), &request, &reply);
+	answer(the_api(), &request, &reply);
 	BUG_ON(reply.body.length == 0);
 	strbuf_free(&reply.body);
 }
@@ -62,7 +57,7 @@ unpin(const char *text)
 	};
 	struct http_reply reply = { .status = 200 };
 
-	api_job_deed(the_daemon(), &request, &reply);
+	api_job_action(the_api(), &request, &reply);
 	strbuf_free(&reply.body);
 }
 

@@ -8,24 +8,16 @@
 #include "lib/base/clk.h"
 #include "lib/base/err.h"
 #include "lib/base/json.h"
-#include "lib/daemon/settings.h"
-#include "scheduler/daemon/daemon.h"
-#include "scheduler/daemon/jobs.h"
-#include "scheduler/daemon/outcomes.h"
-#include "scheduler/daemon/pace.h"
-#include "scheduler/daemon/settings.h"
-#include "scheduler/live/job_profiler.h"
-#include "scheduler/live/live.h"
+#include "scheduler/daemon/persist.h"
 #include "scheduler/store/store.h"
+#include "tests/unit/daemon_parts.h"
 #include "tests/unit/test.h"
-#include "topology/gen_table.h"
-#include "topology/route.h"
 #include "topology/topo.h"
 
 #define HOUR_US INT64_C(3600000000)
 
 struct fixture {
-	struct daemon d;
+	struct daemon_parts d;
 	char folder[64], file[96];
 	struct sched_job job;
 };
@@ -33,27 +25,15 @@ struct fixture {
 static void
 fixture_init(struct fixture *f)
 {
-	struct topo *topo;
 	struct err err;
 
-	*f = (struct fixture){ .d = { .status = 0 } };
+	*f = (struct fixture){ .d = { .store = NULL } };
 	snprintf(f->folder, sizeof f->folder, "/tmp/ap-jobs-XXXXXX");
 	assert_non_null(mkdtemp(f->folder));
 	snprintf(f->file, sizeof f->file, "%s/db", f->folder);
-	scheduler_config_init(&f->d.config, settings_new(&settings_scheduler));
 	assert_int_equal(store_open(f->file, NULL, &f->d.store, &err), 0);
-	f->d.now.live = live_new(NULL);
-	f->d.now.online = job_profiler_new();
-	f->d.jobs = jobs_new();
-	f->d.outcomes = outcomes_new();
-	pace_open(&f->d);
-	assert_int_equal(gen_text("leaf-spine --leaves 2 --hosts-per-leaf 2 --spines 1 "
-				  "--gbps 50",
-				  &topo, NULL),
-			 0);
-	f->d.fabric = fabric_source_new(
-		&(struct fabric_source_opts){ .config = &f->d.config });
-	fabric_source_replace(f->d.fabric, topo);
+	parts_open(&f->d, "leaf-spine --leaves 2 --hosts-per-leaf 2 --spines 1 "
+			  "--gbps 50");
 	f->job = (struct sched_job){ .id = (char *)"4711",
 				     .local_id = (char *)"4711",
 				     .name = (char *)"train",
@@ -69,15 +49,8 @@ fixture_fini(struct fixture *f)
 {
 	char *more = xasprintf("rm -rf %s", f->folder);
 
-	f->d.deeds.snapshot = (struct sched_snapshot){ .at_us = 0 };
-	pace_close(&f->d);
-	jobs_free(f->d.jobs);
-	outcomes_free(f->d.outcomes);
+	parts_close(&f->d);
 	store_close(f->d.store);
-	job_profiler_free(f->d.now.online);
-	live_free(f->d.now.live);
-	fabric_source_free(f->d.fabric);
-	scheduler_config_fini(&f->d.config);
 	assert_int_equal(system(more), 0);
 	free(more);
 }
@@ -88,10 +61,10 @@ look(struct fixture *f)
 {
 	static uint32_t first;
 
-	f->d.deeds.snapshot = (struct sched_snapshot){ .at_us = clk_wall_us(),
-						       .jobs = &f->job,
-						       .by_local_id = &first,
-						       .n_jobs = 1 };
+	f->d.snapshot = (struct sched_snapshot){ .at_us = clk_wall_us(),
+						 .jobs = &f->job,
+						 .by_local_id = &first,
+						 .n_jobs = 1 };
 }
 
 /* It has run: its profile is remembered. */
@@ -115,7 +88,8 @@ run(struct fixture *f)
 	f->job.state = SCHED_RUNNING;
 	f->job.nodes = (char *)"h[0,2]";
 	look(f);
-	persist_keep_profile(&f->d, &job);
+	persist_keep_profile(f->d.store, fabric_source_topo(f->d.fabric), &job,
+			     &f->job);
 	f->job.state = SCHED_WAITING;
 	f->job.nodes = (char *)"";
 	f->job.id = f->job.local_id = (char *)"4712";
@@ -154,7 +128,7 @@ struct said {
 static void
 read_doc(const struct fixture *f, const char *name, struct said *said)
 {
-	const struct job *job = jobs_find(&f->d, name);
+	const struct job *job = jobs_find(f->d.jobs, name);
 	const struct json *evidence;
 	const char *source = "", *reason = "";
 	struct json_doc *doc;
@@ -214,8 +188,8 @@ a_waiting_job_is_taken_as_its_last_run_was(void **state)
 		f.job.user = (char *)c->user;
 		f.job.comment = (char *)c->comment;
 		f.job.n_nodes = c->n_nodes;
-		jobs_set_fabric(&f.d);
-		jobs_update(&f.d);
+		jobs_set_fabric(f.d.jobs);
+		parts_update_jobs(&f.d);
 		read_doc(&f, "4712", &said);
 		if (strcmp(said.source, c->source) != 0 ||
 		    said.is_advised != (strcmp(c->source, "none") != 0))
@@ -238,11 +212,11 @@ earlier_runs_are_no_jobs_after_a_restart(void **state)
 	(void)state;
 	fixture_init(&f);
 	run(&f);
-	f.d.deeds.snapshot.n_jobs = 0;
-	jobs_set_fabric(&f.d);
+	f.d.snapshot.n_jobs = 0;
+	jobs_set_fabric(f.d.jobs);
 	/* The job itself is gone on with; the run that is remembered is none. */
-	assert_non_null(jobs_find(&f.d, "4711"));
-	assert_null(jobs_find(&f.d, "ann/train"));
+	assert_non_null(jobs_find(f.d.jobs, "4711"));
+	assert_null(jobs_find(f.d.jobs, "ann/train"));
 	fixture_fini(&f);
 }
 
@@ -255,7 +229,7 @@ places_of_jobs_that_are_gone_are_used_again(void **state)
 	(void)state;
 	fixture_init(&f);
 	f.job.comment = (char *)"antiphase: iter_us=255000 comm_us=102000";
-	jobs_set_fabric(&f.d);
+	jobs_set_fabric(f.d.jobs);
 	for (int i = 0; i < 200; i++) {
 		char name[16];
 		const struct job *job;
@@ -263,21 +237,21 @@ places_of_jobs_that_are_gone_are_used_again(void **state)
 		snprintf(name, sizeof name, "%d", 5000 + i);
 		f.job.id = f.job.local_id = name;
 		look(&f);
-		jobs_update(&f.d);
-		job = jobs_find(&f.d, name);
+		parts_update_jobs(&f.d);
+		job = jobs_find(f.d.jobs, name);
 		assert_non_null(job);
 		assert_true(job->number < 2);
-		assert_ptr_equal(jobs_of_number(&f.d, job->number), job);
+		assert_ptr_equal(jobs_of_number(f.d.jobs, job->number), job);
 		assert_true(f.d.jobs->items.n <= 2);
 		assert_true(f.d.jobs->by_number.n <= 2);
 		snprintf(name, sizeof name, "%d", 5000 + i - 1);
-		assert_null(jobs_find(&f.d, name));
+		assert_null(jobs_find(f.d.jobs, name));
 	}
-	f.d.deeds.snapshot.n_jobs = 0;
-	jobs_update(&f.d);
-	assert_int_equal(jobs_counts(&f.d).n_jobs, 0);
-	assert_null(jobs_of_number(&f.d, 0));
-	assert_null(jobs_of_number(&f.d, UINT32_MAX));
+	f.d.snapshot.n_jobs = 0;
+	parts_update_jobs(&f.d);
+	assert_int_equal(jobs_counts(f.d.jobs).n_jobs, 0);
+	assert_null(jobs_of_number(f.d.jobs, 0));
+	assert_null(jobs_of_number(f.d.jobs, UINT32_MAX));
 	fixture_fini(&f);
 }
 
@@ -285,7 +259,7 @@ static const struct json *
 outcome_of(const struct fixture *f, const char *name, const char *part,
 	   struct json_doc **ret_doc)
 {
-	const struct job *job = jobs_find(&f->d, name);
+	const struct job *job = jobs_find(f->d.jobs, name);
 	const struct json *outcome;
 
 	assert_non_null(job);
@@ -311,32 +285,32 @@ where_a_placed_job_runs_is_kept(void **state)
 
 		fixture_init(&f);
 		run(&f);
-		jobs_set_fabric(&f.d);
-		jobs_update(&f.d);
-		outcomes_tick(&f.d);
+		jobs_set_fabric(f.d.jobs);
+		parts_update_jobs(&f.d);
+		outcomes_tick(f.d.outcomes);
 		place = outcome_of(&f, "4712", "place", &doc);
 		assert_non_null(place);
 		assert_int_equal(json_opt_str(doc, place, "nodes", &nodes, NULL), 0);
-		assert_string_equal(nodes, jobs_find(&f.d, "4712")->nodes);
-		assert_int_equal(
-			f.d.jobs->so_far
-				.n_given[JOBS_PLACE][jobs_find(&f.d, "4712")->reason],
-			1);
+		assert_string_equal(nodes, jobs_find(f.d.jobs, "4712")->nodes);
+		assert_int_equal(jobs_totals(f.d.jobs)
+					 ->n_given[JOBS_PLACE]
+						  [jobs_find(f.d.jobs, "4712")->reason],
+				 1);
 		json_doc_free(doc);
-		nodes = jobs_find(&f.d, "4712")->nodes;
+		nodes = jobs_find(f.d.jobs, "4712")->nodes;
 		f.job.nodes = xstrdup(is_elsewhere ? "h9,h[7-8]" : nodes);
 		f.job.state = SCHED_RUNNING;
 		look(&f);
-		outcomes_tick(&f.d);
-		assert_int_equal(outcomes_n_followed(&f.d), !is_elsewhere);
+		outcomes_tick(f.d.outcomes);
+		assert_int_equal(outcomes_n_followed(f.d.outcomes), !is_elsewhere);
 		assert_true(store_read(f.d.store, STORE_OUTCOME, "4712", 1, take_text,
 				       &kept, NULL) >= 0);
 		assert_non_null(kept);
 		assert_non_null(strstr(kept, is_elsewhere ? "\"followed\": false"
 							  : "\"followed\": true"));
 		/* Told once. */
-		outcomes_tick(&f.d);
-		assert_int_equal(outcomes_n_followed(&f.d), !is_elsewhere);
+		outcomes_tick(f.d.outcomes);
+		assert_int_equal(outcomes_n_followed(f.d.outcomes), !is_elsewhere);
 		free(kept);
 		free(f.job.nodes);
 		fixture_fini(&f);

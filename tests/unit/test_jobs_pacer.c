@@ -7,20 +7,10 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/clk.h"
-#include "lib/daemon/settings.h"
-#include "scheduler/daemon/daemon.h"
-#include "scheduler/daemon/jobs.h"
-#include "scheduler/daemon/outcomes.h"
-#include "scheduler/daemon/pace.h"
-#include "scheduler/daemon/settings.h"
-#include "scheduler/live/contention.h"
-#include "scheduler/live/job_profiler.h"
 #include "scheduler/live/live.h"
+#include "tests/unit/daemon_parts.h"
 #include "tests/unit/frames.h"
 #include "tests/unit/test.h"
-#include "topology/gen_table.h"
-#include "topology/route.h"
-#include "topology/topo.h"
 
 #define T0        INT64_C(8000000)
 #define MS        INT64_C(1000000)
@@ -41,7 +31,7 @@ struct run {
 };
 
 struct lab {
-	struct daemon d;
+	struct daemon_parts d;
 	struct run runs[2];
 	size_t n_runs;
 	int64_t now_ms; /* Up to then it is told. */
@@ -51,24 +41,12 @@ struct lab {
 static void
 lab_open(struct lab *lab)
 {
-	struct daemon *d = &lab->d;
-	struct topo *topo;
+	struct daemon_parts *d = &lab->d;
 
 	*lab = (struct lab){ .now_ms = T0 };
-	scheduler_config_init(&d->config, settings_new(&settings_scheduler));
-	d->now.live = live_new(NULL);
-	d->now.online = job_profiler_new();
-	d->jobs = jobs_new();
-	d->outcomes = outcomes_new();
-	pace_open(d);
-	assert_int_equal(gen_text("leaf-spine --leaves 2 --hosts-per-leaf 2 --spines 1 "
-				  "--gbps 50 --uplink-gbps 50",
-				  &topo, NULL),
-			 0);
-	d->fabric =
-		fabric_source_new(&(struct fabric_source_opts){ .config = &d->config });
-	fabric_source_replace(d->fabric, topo);
-	jobs_set_fabric(d);
+	parts_open(d, "leaf-spine --leaves 2 --hosts-per-leaf 2 --spines 1 "
+		      "--gbps 50 --uplink-gbps 50");
+	jobs_set_fabric(d->jobs);
 	lab->runs[0] =
 		(struct run){ "4711", { 0, 2 }, 71, FULL, 120, SEND_MS, { 0 }, 0, 0 };
 	lab->runs[1] =
@@ -79,16 +57,7 @@ lab_open(struct lab *lab)
 static void
 lab_close(struct lab *lab)
 {
-	struct daemon *d = &lab->d;
-
-	contention_fini(&d->now.found);
-	pace_close(d);
-	jobs_free(d->jobs);
-	outcomes_free(d->outcomes);
-	job_profiler_free(d->now.online);
-	live_free(d->now.live);
-	fabric_source_free(d->fabric);
-	scheduler_config_fini(&d->config);
+	parts_close(&lab->d);
 }
 
 /* Rank 0 begins an iteration; 'comm_ms' are of the one before. */
@@ -112,7 +81,7 @@ tell_row(struct lab *lab, const char *job, int host, uint32_t pid, uint64_t numb
 					   .enter_ns = begin_ms * MS,
 					   .begin_ns = begin_ms * MS,
 					   .comm_ns = comm_ms * MS }));
-	live_frame(lab->d.now.live, &frame);
+	telemetry_take_frame(lab->d.telemetry, &frame);
 	tele_fini(&frame);
 }
 
@@ -144,25 +113,21 @@ tell_traffic(struct lab *lab)
 				frames_add(&frame, "p0", 50e9, lab->runs[r].name,
 					   (enum tele_direction)d, bytes_of,
 					   &lab->runs[r]);
-			live_frame(lab->d.now.live, &frame);
+			telemetry_take_frame(lab->d.telemetry, &frame);
 		}
 	}
 	lab->sequence++;
-	lab->d.now.newest_at_ns = clk_monotonic_ns();
 	tele_fini(&frame);
 }
 
 static void
-look_at_links(struct lab *lab)
+scan_links(struct lab *lab)
 {
-	const struct contention_opts opts = { .topo = fabric_source_topo(lab->d.fabric),
-					      .routes = fabric_source_routes(
-						      lab->d.fabric),
-					      .window_ms = 10000 };
-
-	jobs_stop_taking(&lab->d);
-	contention_fini(&lab->d.now.found);
-	contention_find(lab->d.now.live, &opts, &lab->d.now.found);
+	jobs_stop_taking(lab->d.jobs);
+	telemetry_forget_links(lab->d.telemetry);
+	assert_true(telemetry_begin_scan(lab->d.telemetry));
+	while (telemetry_step_scan(lab->d.telemetry))
+		continue;
 }
 
 /* What it costs is no matter here: time is that of the lab. */
@@ -172,7 +137,7 @@ pass(struct lab *lab)
 	lab->d.jobs->told_cost_ns = 0;
 	do {
 		lab->d.jobs->rest_until_ns = 0;
-		jobs_go_on(&lab->d);
+		jobs_step(lab->d.jobs);
 	} while (lab->d.jobs->taking.running || lab->d.jobs->next_view);
 }
 
@@ -203,7 +168,7 @@ lab_run(struct lab *lab, int64_t n_ms)
 		}
 		tell_traffic(lab);
 		if (lab->now_ms % 1000 == 0)
-			look_at_links(lab);
+			scan_links(lab);
 		pass(lab);
 	}
 }
@@ -211,7 +176,7 @@ lab_run(struct lab *lab, int64_t n_ms)
 static const struct job *
 known(const struct lab *lab, const char *name)
 {
-	const struct job *job = jobs_find(&lab->d, name);
+	const struct job *job = jobs_find(lab->d.jobs, name);
 
 	return job && job->number != UINT32_MAX ? job : NULL;
 }
@@ -240,13 +205,13 @@ a_job_is_known_after_four_iterations(void **state)
 	assert_non_null(strstr(job->doc, "\"source\": \"pacer\""));
 	assert_non_null(strstr(job->doc, "\"iterations\": 4"));
 	/* Its next onset is foretold already. */
-	pace_state(&lab.d, job, &followed);
+	pace_state(lab.d.pace, job, &followed);
 	assert_true(followed.is_tracked);
 	assert_int_equal(followed.period_us, 200000);
 	assert_int_equal(followed.last_begin_ns,
 			 lab.runs[0].begin_ms[lab.runs[0].n - 1] * MS);
 	/* It stays, though nothing has been found in its traffic. */
-	jobs_update(&lab.d);
+	parts_update_jobs(&lab.d);
 	assert_non_null(known(&lab, "4711"));
 	lab_close(&lab);
 }
@@ -342,7 +307,7 @@ spread_collectives_are_left_to_the_traffic(void **state)
 					 lab.now_ms - 100, said_ms[i], false);
 			pass(&lab);
 		}
-		assert_non_null(jobs_find(&lab.d, "4711"));
+		assert_non_null(jobs_find(lab.d.jobs, "4711"));
 		assert_null(known(&lab, "4711"));
 		lab_close(&lab);
 	}
@@ -366,7 +331,7 @@ the_first_of_two_rank_0s_has_the_job(void **state)
 	assert_non_null(job);
 	assert_int_equal(job->profile.period_us, 200000);
 	assert_int_equal(job->pacer.pid, 71);
-	assert_int_equal(pace_counts(&lab.d).others, 12);
+	assert_int_equal(pace_counts(lab.d.pace).others, 12);
 	/* That the other one is over says nothing of the first, */
 	tell_row(&lab, "4711", 2, 99, 0, 0, 0, true);
 	assert_true(job->paced_ns != 0);
@@ -402,14 +367,14 @@ a_node_that_nobody_tells_of_is_taken_from_the_scheduler(void **state)
 	(void)state;
 	for (int is_heard = 0; is_heard < 2; is_heard++) {
 		lab_open(&lab);
-		lab.d.deeds.snapshot = snapshot;
+		lab.d.snapshot = snapshot;
 		lab.n_runs = is_heard ? 2 : 1; /* h3 is of the other job. */
 		lab_run(&lab, 100);
-		jobs_update(&lab.d);
+		parts_update_jobs(&lab.d);
 		lab_run(&lab, 1500);
 		assert_non_null(known(&lab, "4711"));
 		assert_int_equal(known(&lab, "4711")->n_hosts, is_heard ? 2 : 3);
-		lab.d.deeds.snapshot = (struct sched_snapshot){ .at_us = 0 };
+		lab.d.snapshot = (struct sched_snapshot){ .at_us = 0 };
 		lab_close(&lab);
 	}
 }
@@ -427,7 +392,7 @@ nothing_is_known_before_hosts_have_told_of_the_traffic(void **state)
 	for (int i = 0; i < 5; i++)
 		pass(&lab);
 	assert_null(known(&lab, "4711"));
-	assert_int_equal(jobs_find(&lab.d, "4711")->is_told, true);
+	assert_int_equal(jobs_find(lab.d.jobs, "4711")->is_told, true);
 	assert_int_equal(lab.d.jobs->n_told, 1);
 	lab_close(&lab);
 }
@@ -448,12 +413,12 @@ what_is_told_of_jobs_that_are_gone_is_dropped(void **state)
 			tell_row(&lab, name, 0, 71, k, T0 + 200 * (int64_t)k, 80,
 				 false);
 		tell_row(&lab, name, 0, 71, 0, 0, 0, true);
-		jobs_update(&lab.d);
+		parts_update_jobs(&lab.d);
 		pass(&lab);
 		assert_true(lab.d.jobs->items.n <= 2);
 		assert_true(lab.d.jobs->n_told <= 2);
 	}
-	assert_int_equal(jobs_counts(&lab.d).n_jobs, 0);
+	assert_int_equal(jobs_counts(lab.d.jobs).n_jobs, 0);
 	lab_close(&lab);
 }
 

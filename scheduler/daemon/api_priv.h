@@ -1,0 +1,117 @@
+/*
+ * api_priv.h - what the files of api.h share:
+ *
+ *	api_text.c     documents, numbers and pages
+ *	api_facts.c    what is seen: health, fabric, links, jobs, history
+ *	api_advice.c   what is advised, and modes
+ *	api_changes.c  what was changed at the cluster's scheduler, and undoing it
+ *	api_events.c   what listeners are sent
+ *	api_k8s.c      kube-scheduler's extender
+ *	api.c          routes, token, life
+ *
+ * Each uses those above it.
+ */
+#ifndef SCHEDULER_DAEMON_API_PRIV_H
+#define SCHEDULER_DAEMON_API_PRIV_H
+
+#include <stdio.h>
+
+#include "lib/base/jsonw.h"
+#include "lib/daemon/http.h"
+#include "scheduler/daemon/api.h"
+#include "scheduler/live/status.h"
+
+struct api_events;
+struct extender;
+struct job_profiler;
+struct live;
+
+struct api {
+	struct api_opts opts;
+	const struct live *live;             /* Of the telemetry, */
+	const struct job_profiler *profiler; /* as this. */
+	struct http *http;                   /* Owned. */
+	struct extender *extender;           /* Owned. */
+	struct api_events *events;           /* Owned. */
+};
+
+/* ---- api_text.c ---------------------------------------------------------------------- */
+
+/* Begins a document in memory, and makes it the body of a reply. */
+struct api_text {
+	struct jsonw w;
+	FILE *out;
+	char *text;
+	size_t length;
+};
+
+void api_begin(struct api_text *text, const char *schema);
+/* On one line. */
+void api_begin_line(struct api_text *text, const char *schema);
+/* Ends the document's root, too. */
+void api_end(struct api_text *text, struct http_reply *reply);
+void api_end_line(struct api_text *text, struct strbuf *out);
+
+/* A parameter of the query: a number of 0 or more, 'fallback' without; false if not. */
+bool api_number(const struct http_request *request, const char *name, int64_t fallback,
+		int64_t *ret_value);
+
+/* Of a list, in one answer: the next request waits for no longer than for that. */
+#define API_MAX_PAGE  250
+#define API_MAX_HOSTS 250
+
+/* ?limit=N&after=NAME of a list; 'after' NULL: not asked for by name. */
+struct api_page {
+	size_t limit;
+	const char *after;
+};
+
+/* Reads them; false: answered by 400. */
+bool api_page_read(const struct http_request *request, struct http_reply *reply,
+		   struct api_page *ret_page);
+/* "left_out" and "next_after": of 'n' items that are left 'n_told' are told. */
+void api_page_end(size_t n, size_t n_told, const char *last, struct jsonw *w);
+/* telemetry_status(), with not too many hosts. */
+struct status api_status(const struct api *api);
+
+/* ---- Handlers (http.h): 'api' is a struct api ---------------------------------------- */
+
+void api_health(void *api, const struct http_request *request,
+		struct http_reply *reply);
+void api_topology(void *api, const struct http_request *request,
+		  struct http_reply *reply);
+void api_links(void *api, const struct http_request *request, struct http_reply *reply);
+void api_link(void *api, const struct http_request *request, struct http_reply *reply);
+void api_jobs(void *api, const struct http_request *request, struct http_reply *reply);
+void api_job(void *api, const struct http_request *request, struct http_reply *reply);
+void api_series(void *api, const struct http_request *request,
+		struct http_reply *reply);
+
+void api_advices(void *api, const struct http_request *request,
+		 struct http_reply *reply);
+void api_advice(void *api, const struct http_request *request,
+		struct http_reply *reply);
+void api_ask_advice(void *api, const struct http_request *request,
+		    struct http_reply *reply);
+void api_config(void *api, const struct http_request *request,
+		struct http_reply *reply);
+void api_modes(void *api, const struct http_request *request, struct http_reply *reply);
+void api_poke(void *api, const struct http_request *request, struct http_reply *reply);
+
+void api_changes(void *api, const struct http_request *request,
+		 struct http_reply *reply);
+void api_job_action(void *api, const struct http_request *request,
+		    struct http_reply *reply);
+
+/* ---- api_events.c -------------------------------------------------------------------- */
+
+struct api_events *api_events_new(struct api *api);
+void api_events_free(struct api_events *events); /* Accepts NULL. */
+void api_events_tick(struct api_events *events);
+bool api_events_step(struct api_events *events);
+
+/* ---- api_k8s.c: its routes are those of k8s.h ----------------------------------------- */
+
+void api_k8s_open(struct api *api);
+
+#endif

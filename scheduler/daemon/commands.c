@@ -1,0 +1,153 @@
+#include "scheduler/daemon/commands.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cli.h"
+#include "lib/base/err.h"
+#include "lib/base/log.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/words.h"
+#include "lib/daemon/control.h"
+#include "scheduler/daemon/actions.h"
+#include "scheduler/daemon/config.h"
+#include "scheduler/daemon/fabric_source.h"
+#include "scheduler/daemon/metrics.h"
+#include "scheduler/daemon/telemetry.h"
+#include "scheduler/live/live.h"
+
+struct commands {
+	struct commands_opts opts;
+	struct control *control; /* Owned. */
+};
+
+static int
+run_stats(void *ctx, size_t n, char **args, struct strbuf *reply, struct err *err)
+{
+	const struct commands *commands = ctx;
+
+	(void)n;
+	(void)args;
+	(void)err;
+	scheduler_metrics_write(commands->opts.metrics, reply);
+	return 0;
+}
+
+static int
+run_ping(void *ctx, size_t n, char **args, struct strbuf *reply, struct err *err)
+{
+	const struct commands *commands = ctx;
+	const struct live *live = telemetry_live(commands->opts.telemetry);
+
+	(void)n;
+	(void)args;
+	(void)err;
+	strbuf_printf(reply, "ok\n%s\n%u hosts, %u jobs, %s\n", cli_version(),
+		      live_n_hosts(live), live_n_known_jobs(live),
+		      fabric_source_topo(commands->opts.fabric) ? "fabric known"
+								: "no fabric");
+	return 0;
+}
+
+static int
+run_modes(void *ctx, size_t n, char **args, struct strbuf *reply, struct err *err)
+{
+	const struct commands *commands = ctx;
+	const struct modes *modes = actions_modes(commands->opts.actions);
+
+	(void)n;
+	(void)args;
+	(void)err;
+	strbuf_printf(reply, "%s\n", mode_names[modes->usual]);
+	for (size_t i = 0; i < modes->others.n; i++)
+		strbuf_printf(reply, "%s of partition %s\n",
+			      mode_names[modes->others.items[i].mode],
+			      modes->others.items[i].partition);
+	if (modes->is_stopped)
+		strbuf_puts(reply, "the kill switch is on: observe everywhere\n");
+	return 0;
+}
+
+static int
+run_mode(void *ctx, size_t n, char **args, struct strbuf *reply, struct err *err)
+{
+	const struct commands *commands = ctx;
+	int mode = words_index(args[0], mode_names);
+	const char *partition = n > 1 ? args[1] : "";
+
+	if (mode < 0) {
+		err_set(err, NULL, 0, 0,
+			"the mode is observe, advise or enforce, not '%s'", args[0]);
+		err_suggest(err, args[0], mode_names);
+		return -EINVAL;
+	}
+	if (actions_set_mode(commands->opts.actions, partition, (enum mode)mode) < 0)
+		return err_set(err, NULL, 0, 0, "'%s' is no name of a partition",
+			       partition);
+	log_warn("scheduler", "mode of %s%s is now %s, as requested by a command",
+		 *partition ? "partition " : "all others", partition, args[0]);
+	return run_modes(ctx, 0, NULL, reply, err);
+}
+
+static int
+run_poke(void *ctx, size_t n, char **args, struct strbuf *reply, struct err *err)
+{
+	const struct commands *commands = ctx;
+	struct sched_driver *driver = actions_driver(commands->opts.actions);
+
+	(void)n;
+	(void)args;
+	if (!driver) {
+		err_set(err, NULL, 0, 0,
+			"there is no scheduler to ask: scheduler = none in "
+			"[scheduler]");
+		return -EOPNOTSUPP;
+	}
+	sched_poll(driver);
+	strbuf_puts(reply, "looking\n");
+	return 0;
+}
+
+static const struct control_command table[] = {
+	{ "stats", "", 0, 0, false, run_stats },
+	{ "ping", "", 0, 0, false, run_ping },
+	{ "modes", "", 0, 0, false, run_modes },
+	{ "mode", "MODE [PARTITION]", 1, 2, true, run_mode },
+	{ "poke", "", 0, 0, true, run_poke },
+	{ NULL, NULL, 0, 0, false, NULL },
+};
+
+int
+commands_open(const struct commands_opts *opts, struct commands **ret_commands,
+	      struct err *err)
+{
+	const char *folder = opts->config->runtime_dir;
+	struct commands *commands;
+	int rc;
+
+	if (mkdir(folder, 0755) < 0 && errno != EEXIST)
+		return err_set_errno(err, folder, errno,
+				     "cannot make it (--runtime-dir DIR says where "
+				     "else)");
+	commands = xcalloc(1, sizeof *commands);
+	commands->opts = *opts;
+	rc = control_open(opts->loop, opts->config->socket, table, commands,
+			  &commands->control, err);
+	if (rc < 0)
+		free(commands);
+	else
+		*ret_commands = commands;
+	return rc;
+}
+
+void
+commands_close(struct commands *commands)
+{
+	if (!commands)
+		return;
+	control_close(commands->control);
+	free(commands);
+}

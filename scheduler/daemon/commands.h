@@ -1,0 +1,37 @@
+/*
+ * commands.h - the commands of the running daemon, at its Unix socket (lib/daemon/control.h):
+ *
+ *	stats				all metrics
+ *	ping
+ *	modes				what may be done, by partition
+ *	mode MODE [PARTITION]		until the next start
+ *	poke				asks the cluster's scheduler for a new snapshot
+ */
+#ifndef SCHEDULER_DAEMON_COMMANDS_H
+#define SCHEDULER_DAEMON_COMMANDS_H
+
+struct actions;
+struct commands;
+struct err;
+struct fabric_source;
+struct loop;
+struct scheduler_config;
+struct scheduler_metrics;
+struct telemetry;
+
+/* All borrowed. */
+struct commands_opts {
+	struct loop *loop;
+	const struct scheduler_config *config;
+	const struct telemetry *telemetry;
+	const struct fabric_source *fabric;
+	struct actions *actions;
+	struct scheduler_metrics *metrics;
+};
+
+/* Serves at config->socket, in the runtime directory, which is made. */
+int commands_open(const struct commands_opts *opts, struct commands **ret_commands,
+		  struct err *err);
+void commands_close(struct commands *commands); /* Accepts NULL. */
+
+#endif

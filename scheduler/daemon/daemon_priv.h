@@ -1,0 +1,69 @@
+/* daemon_priv.h - the modules of the daemon, together: daemon.c and daemon_open.c alone. */
+#ifndef SCHEDULER_DAEMON_DAEMON_PRIV_H
+#define SCHEDULER_DAEMON_DAEMON_PRIV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/log.h"
+#include "scheduler/daemon/config.h"
+#include "scheduler/daemon/tick_schedule.h"
+
+struct actions;
+struct api;
+struct bus_keys;
+struct bus_pub;
+struct commands;
+struct err;
+struct fabric_source;
+struct history;
+struct jobs;
+struct loop;
+struct outcomes;
+struct pace;
+struct pods;
+struct refresh;
+struct scheduler_metrics;
+struct store;
+struct telemetry;
+
+/* All owned, unless said otherwise. */
+struct daemon {
+	struct scheduler_config config;
+	const char *config_file; /* Borrowed; NULL: the default one. */
+	struct loop *loop;
+	struct bus_keys *keys; /* NULL: none. */
+	struct store *store;   /* NULL: none, as the next ones. */
+	struct bus_pub *announcer;
+	struct fabric_source *fabric;
+	struct telemetry *telemetry;
+	struct refresh *refresh;
+	struct history *history;
+	struct actions *actions;
+	struct jobs *jobs;
+	struct pace *pace;
+	struct outcomes *outcomes;
+	struct pods *pods; /* NULL: there is no API server to ask. */
+	struct scheduler_metrics *metrics;
+	struct api *api; /* NULL: none. */
+	struct commands *commands;
+
+	struct tick_schedule schedule; /* Of the parts of each second, */
+	bool is_hurried;     /* and of those that a new snapshot calls for at once: */
+	size_t next_hurried; /* it is at this part. */
+	int64_t refreshed_ns;
+	int64_t ending_ns; /* When we were told to end; 0: not yet. */
+	struct log_limit store_limit;
+	int status;
+};
+
+/*
+ * Makes and opens all modules, from config and loop on, and connects their callbacks: 0,
+ * or -errno with 'err' filled.
+ */
+int daemon_open_modules(struct daemon *d, struct err *err);
+/* Accepts what was not opened, or not all of it. */
+void daemon_close_modules(struct daemon *d);
+
+#endif

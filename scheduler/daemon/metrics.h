@@ -1,0 +1,57 @@
+/*
+ * metrics.h - the metrics of antiphase-scheduler, for Prometheus: docs/metrics.md lists
+ * all of them, and a test compares the two.
+ *
+ * They are written in pieces of a few milliseconds, so that the loop waits for one piece
+ * and not for all of them.  What there is many of (links, jobs, hosts) is numbered, and a
+ * number keeps its meaning meanwhile: no sample is written twice.
+ */
+#ifndef SCHEDULER_DAEMON_METRICS_H
+#define SCHEDULER_DAEMON_METRICS_H
+
+#include <stdbool.h>
+
+struct actions;
+struct fabric_source;
+struct history;
+struct http;
+struct http_place;
+struct jobs;
+struct loop;
+struct outcomes;
+struct pace;
+struct pods;
+struct scheduler_metrics;
+struct store;
+struct strbuf;
+struct telemetry;
+
+/* What they are of; all borrowed. */
+struct scheduler_metrics_opts {
+	struct loop *loop;
+	const struct fabric_source *fabric;
+	const struct telemetry *telemetry;
+	const struct jobs *jobs;
+	const struct actions *actions;
+	const struct pods *pods; /* NULL: none. */
+	const struct pace *pace;
+	const struct outcomes *outcomes;
+	const struct store *store; /* NULL: none. */
+	const struct history *history;
+};
+
+struct scheduler_metrics *
+scheduler_metrics_new(const struct scheduler_metrics_opts *opts);
+void scheduler_metrics_free(struct scheduler_metrics *metrics); /* Accepts NULL. */
+/* The server has metrics, too: borrowed. */
+void scheduler_metrics_add_http(struct scheduler_metrics *metrics, struct http *http);
+
+/* All of them. */
+void scheduler_metrics_write(struct scheduler_metrics *metrics, struct strbuf *out);
+/* The same in pieces (http.h), as Prometheus's text and as OpenMetrics. */
+bool scheduler_metrics_write_text(void *metrics, struct http_place *place,
+				  struct strbuf *out);
+bool scheduler_metrics_write_open(void *metrics, struct http_place *place,
+				  struct strbuf *out);
+
+#endif

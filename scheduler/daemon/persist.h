@@ -1,0 +1,68 @@
+/*
+ * persist.h - changes, actions and profiles in the store (store.h), for the next start.
+ *
+ * A restart goes on with them: a change at the cluster's scheduler is found again and can
+ * be undone; a running job is advised on with its last profile until its traffic shows a
+ * new one; a waiting job is taken to be as its last run was.
+ *
+ * 'store' may be NULL everywhere: then nothing is kept and nothing is found.
+ */
+#ifndef SCHEDULER_DAEMON_PERSIST_H
+#define SCHEDULER_DAEMON_PERSIST_H
+
+#include <stdint.h>
+
+struct decide_action;
+struct decide_change;
+struct decide_changes;
+struct err;
+struct job;
+struct profile;
+struct sched_job;
+struct store;
+struct topo;
+
+/* Opens the file; NULL: no store.  0, or -errno with 'err' filled. */
+int persist_open(const char *path, struct store **ret_store, struct err *err);
+
+/* ---- Changes ------------------------------------------------------------------------ */
+
+/* Keeps the change of a job, or with 'change' NULL forgets it; written at once. */
+void persist_keep_change(struct store *store, const char *job,
+			 const struct decide_change *change);
+/* Adds the changes of the last run: 0, or -errno with 'err' filled. */
+int persist_read_changes(struct store *store, struct decide_changes *changes,
+			 struct err *err);
+/* A line of the log of actions; 'state' is "asked", "done" or "failed". */
+void persist_log(struct store *store, const struct decide_action *action,
+		 const char *state, const char *error);
+
+/* ---- Profiles ------------------------------------------------------------------------- */
+
+/*
+ * Keeps the profile of a job that runs on 'job->hosts' of 'topo': by its name, and by
+ * user and name of 'known' (the job at the cluster's scheduler, or NULL).
+ */
+void persist_keep_profile(struct store *store, const struct topo *topo,
+			  const struct job *job, const struct sched_job *known);
+/*
+ * The profile of the last run of a job of the same user, name and number of nodes, and
+ * when it was found: 1; 0 if there is none, or it is older than 'max_age_us'; or -errno
+ * with 'err' filled.  The profile is released by the caller.
+ */
+int persist_find_earlier(struct store *store, const struct sched_job *job,
+			 int64_t max_age_us, struct profile *ret_profile,
+			 int64_t *ret_at_us, struct err *err);
+
+typedef void persist_profile_fn(void *ctx, const char *job,
+				const struct profile *profile, const uint32_t *hosts,
+				uint32_t n_hosts, int64_t at_us);
+/*
+ * Calls 'each' for the jobs of the last run with a profile not older than 'max_age_us'
+ * whose hosts are all in 'topo'; hosts in order.  0, or -errno with 'err' filled.
+ */
+int persist_read_profiles(struct store *store, const struct topo *topo,
+			  int64_t max_age_us, persist_profile_fn *each, void *ctx,
+			  struct err *err);
+
+#endif

@@ -1,0 +1,82 @@
+/*
+ * telemetry.h - frames from the bus, what they add up to, and the links as last scanned.
+ *
+ * Frames are taken as they come.  A scan finds which jobs share which links now
+ * (contention.h); with many links it takes longer than anything else may wait, so it is
+ * made in steps of a few milliseconds, and its result replaces that of the scan before in
+ * one go.  Scans rest between each other for twice as long as they took.
+ */
+#ifndef SCHEDULER_DAEMON_TELEMETRY_H
+#define SCHEDULER_DAEMON_TELEMETRY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "scheduler/live/contention.h"
+#include "scheduler/live/status.h"
+
+struct err;
+struct fabric_source;
+struct feed;
+struct job_profiler;
+struct link_counters;
+struct live;
+struct loop;
+struct scheduler_config;
+struct tele_frame;
+struct telemetry;
+
+struct telemetry_opts {
+	struct loop *loop; /* Borrowed, as all here. */
+	const struct scheduler_config *config;
+	const struct fabric_source *fabric;
+	/* telemetry_links() are about to be replaced: what refers to them has to end. */
+	void (*on_replace)(void *ctx);
+	void *ctx;
+};
+
+/* Without a bus yet. */
+struct telemetry *telemetry_new(const struct telemetry_opts *opts);
+void telemetry_free(struct telemetry *telemetry); /* Accepts NULL. */
+/* Listens to the bus of the settings: 0, or -errno with 'err' filled. */
+int telemetry_open(struct telemetry *telemetry, struct err *err);
+/* Takes up a frame, as from the bus. */
+void telemetry_take_frame(struct telemetry *telemetry, const struct tele_frame *frame);
+
+/* Once a second: begins a scan if it is time for one; true if so. */
+bool telemetry_begin_scan(struct telemetry *telemetry);
+/* A part of it; false: there is none to do. */
+bool telemetry_step_scan(struct telemetry *telemetry);
+bool telemetry_is_scanning(const struct telemetry *telemetry);
+/* The fabric is another one: gives up the scan, and what the last one found. */
+void telemetry_forget_links(struct telemetry *telemetry);
+/*
+ * Forgets hosts, jobs and links that have been gone for long.  Numbers change by it: not
+ * while anything is being scanned.
+ */
+void telemetry_forget_gone(struct telemetry *telemetry);
+
+/* ---- What is known ------------------------------------------------------------------- */
+
+/* For status.h; valid until the next frame. */
+struct status telemetry_status(const struct telemetry *telemetry);
+struct live *telemetry_live(const struct telemetry *telemetry);
+struct job_profiler *telemetry_profiler(const struct telemetry *telemetry);
+const struct feed *telemetry_feed(const struct telemetry *telemetry);
+/* Of the last scan: links, most contended first; and when it ended (0: there is none). */
+const struct contention *telemetry_links(const struct telemetry *telemetry);
+int64_t telemetry_scanned_ns(const struct telemetry *telemetry);
+/* The work of that scan. */
+int64_t telemetry_scan_cost_ns(const struct telemetry *telemetry);
+/* The same links by number (contention.h), below telemetry_n_numbers(), or NULL. */
+const struct contention_link *telemetry_link(const struct telemetry *telemetry,
+					     size_t number);
+size_t telemetry_n_numbers(const struct telemetry *telemetry);
+/* NULL: no jobs have counters of their own. */
+const struct link_counters *telemetry_counters(const struct telemetry *telemetry);
+/* How far a host's clock is ahead of ours, at least; false if it sent nothing lately. */
+bool telemetry_clock_offset_ns(const struct telemetry *telemetry, const char *host,
+			       int64_t *ret_ns);
+
+#endif
