@@ -251,9 +251,7 @@ run_watch(int argc, char **argv)
 		return cli_usage_error(&verb_topology_watch, "expected no operands");
 	r = bus_opts_keys(directory && *directory ? directory : NULL, &keys, &err);
 	if (r == 0)
-		r = bus_sub_open(&from, 1, false, keys, &changes, &err);
-	if (r == 0)
-		r = bus_sub_want_topic(changes, "t/", true);
+		r = bus_sub_open_texts(from, keys, "t/", &changes, &err);
 	bus_keys_free(keys);
 	r = r < 0 ? cli_fail(r, &err) : watch(changes, count, timeout_s);
 	bus_sub_close(changes);

@@ -123,9 +123,7 @@ open_orders(struct collector *c, struct err *err)
 	if (settings_is_none(c->config.orders))
 		return 0;
 	snprintf(topic, sizeof topic, "pace/%s/", c->host);
-	rc = bus_sub_open(&c->config.orders, 1, false, c->keys, &c->orders, err);
-	if (rc == 0)
-		rc = bus_sub_want_topic(c->orders, topic, true);
+	rc = bus_sub_open_texts(c->config.orders, c->keys, topic, &c->orders, err);
 	if (rc == 0)
 		bus_sub_join(c->orders, c->loop, on_orders, c);
 	return rc;

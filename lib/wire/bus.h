@@ -105,12 +105,15 @@ struct bus_counts {
 int bus_sub_open(const char *const *endpoints, size_t n, bool is_bound,
 		 const struct bus_keys *keys, struct bus_sub **ret_sub,
 		 struct err *err);
+/* For texts of at most BUS_MAX_TEXT bytes, under topics that begin with 'prefix'. */
+int bus_sub_open_texts(const char *endpoint, const struct bus_keys *keys,
+		       const char *prefix, struct bus_sub **ret_sub, struct err *err);
 void bus_sub_close(struct bus_sub *sub); /* Accepts NULL. */
+
+#define BUS_MAX_TEXT (8 << 20)
 
 /* Asks for the frames of a kind: of one host, or of all (NULL). */
 int bus_sub_want(struct bus_sub *sub, uint8_t kind, const char *host, bool is_wanted);
-/* For other topics, such as "t/". */
-int bus_sub_want_topic(struct bus_sub *sub, const char *prefix, bool is_wanted);
 
 /*
  * Takes the next frame if one is there: 1, or 0 if none is, or -errno.  What is no

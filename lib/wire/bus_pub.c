@@ -15,7 +15,7 @@
 
 /* Subscriptions beyond these are not kept apart: then everything is wanted. */
 #define MAX_PREFIXES     16384
-#define MAX_PREFIX_BYTES 128
+#define MAX_PREFIX_BYTES BUS_MAX_SUBSCRIPTION
 
 /* What a lossless publisher waits at its end, to get rid of what is left. */
 #define LOSSLESS_LINGER_MS 5000

@@ -12,6 +12,7 @@
 #include "lib/base/log.h"
 #include "lib/daemon/loop.h"
 #include "lib/wire/bus.h"
+#include "lib/wire/bus_topic.h"
 #include "lib/wire/tele.h"
 
 #define ZAP_DOMAIN "antiphase"
@@ -107,7 +108,11 @@ int
 bus_socket_init(struct bus_socket *s, struct bus_context *context, int type,
 		unsigned room, struct err *err)
 {
-	int64_t max_bytes = type == ZMQ_XPUB ? 4096 : TELE_MAX_BYTES;
+	/* ZeroMQ spends 30 bytes on each byte of a subscription.  With keys, frames of the
+	 * handshake are longer, and peers are known. */
+	int64_t max_bytes = type != ZMQ_XPUB ? TELE_MAX_BYTES
+			    : context->keys  ? 4096
+					     : BUS_MAX_SUBSCRIPTION + 16;
 
 	*s = (struct bus_socket){ .context = context };
 	s->zmq = zmq_socket(context->zmq, type);

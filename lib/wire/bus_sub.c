@@ -27,9 +27,21 @@ struct bus_sub {
 	struct bus_watch watch;
 };
 
-int
-bus_sub_open(const char *const *endpoints, size_t n, bool is_bound,
-	     const struct bus_keys *keys, struct bus_sub **ret_sub, struct err *err)
+static int
+want_topic(struct bus_sub *sub, const char *prefix, bool is_wanted)
+{
+	int option = is_wanted ? ZMQ_SUBSCRIBE : ZMQ_UNSUBSCRIBE;
+
+	if (zmq_setsockopt(sub->socket.zmq, option, prefix, strlen(prefix)) < 0)
+		return -zmq_errno();
+	return 0;
+}
+
+/* 'max_bytes' of a message; 0: as for frames. */
+static int
+open_sub(const char *const *endpoints, size_t n, bool is_bound,
+	 const struct bus_keys *keys, int64_t max_bytes, struct bus_sub **ret_sub,
+	 struct err *err)
 {
 	struct bus_sub *sub = xcalloc(1, sizeof *sub);
 	int error;
@@ -41,6 +53,9 @@ bus_sub_open(const char *const *endpoints, size_t n, bool is_bound,
 	if (!error)
 		error = bus_socket_init(&sub->socket, &sub->context, ZMQ_SUB, ROOM,
 					err);
+	if (!error && max_bytes)
+		zmq_setsockopt(sub->socket.zmq, ZMQ_MAXMSGSIZE, &max_bytes,
+			       sizeof max_bytes);
 	for (size_t i = 0; i < n && !error; i++)
 		error = bus_socket_attach(&sub->socket, endpoints[i], is_bound, err);
 	if (error < 0)
@@ -48,6 +63,22 @@ bus_sub_open(const char *const *endpoints, size_t n, bool is_bound,
 	else
 		*ret_sub = sub;
 	return error;
+}
+
+int
+bus_sub_open(const char *const *endpoints, size_t n, bool is_bound,
+	     const struct bus_keys *keys, struct bus_sub **ret_sub, struct err *err)
+{
+	return open_sub(endpoints, n, is_bound, keys, 0, ret_sub, err);
+}
+
+int
+bus_sub_open_texts(const char *endpoint, const struct bus_keys *keys,
+		   const char *prefix, struct bus_sub **ret_sub, struct err *err)
+{
+	int r = open_sub(&endpoint, 1, false, keys, BUS_MAX_TEXT, ret_sub, err);
+
+	return r < 0 ? r : want_topic(*ret_sub, prefix, true);
 }
 
 void
@@ -95,22 +126,12 @@ bus_sub_counts(struct bus_sub *sub)
 /* ---- Subscriptions --------------------------------------------------------------------- */
 
 int
-bus_sub_want_topic(struct bus_sub *sub, const char *prefix, bool is_wanted)
-{
-	int option = is_wanted ? ZMQ_SUBSCRIBE : ZMQ_UNSUBSCRIBE;
-
-	if (zmq_setsockopt(sub->socket.zmq, option, prefix, strlen(prefix)) < 0)
-		return -zmq_errno();
-	return 0;
-}
-
-int
 bus_sub_want(struct bus_sub *sub, uint8_t kind, const char *host, bool is_wanted)
 {
 	char topic[BUS_MAX_TOPIC];
 
 	bus_topic(topic, kind, host);
-	return bus_sub_want_topic(sub, topic, is_wanted);
+	return want_topic(sub, topic, is_wanted);
 }
 
 /* ---- Messages --------------------------------------------------------------------------- */

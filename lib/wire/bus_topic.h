@@ -9,6 +9,9 @@
 
 #define BUS_MAX_TOPIC (TELE_MAX_NAME + 8) /* "pace/HOST/" is the longest. */
 
+/* Bytes of a subscription; a longer one matches no topic. */
+#define BUS_MAX_SUBSCRIPTION 128
+
 /* Without a host: the prefix that all of the kind have.  Returns the length. */
 static inline size_t
 bus_topic(char ret_topic[BUS_MAX_TOPIC], uint8_t kind, const char *host)

@@ -201,10 +201,8 @@ fabric_source_open(struct fabric_source *fabric, struct err *err)
 	if (r < 0)
 		return r;
 	if (changes) {
-		r = bus_sub_open(&changes, 1, false, fabric->opts.keys,
-				 &fabric->changes, err);
-		if (r == 0)
-			r = bus_sub_want_topic(fabric->changes, "t/plan", true);
+		r = bus_sub_open_texts(changes, fabric->opts.keys, "t/plan",
+				       &fabric->changes, err);
 		if (r < 0)
 			return r;
 		bus_sub_join(fabric->changes, fabric->opts.loop, on_change, fabric);

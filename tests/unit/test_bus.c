@@ -527,14 +527,15 @@ static void
 announcements_reach_who_listens_to_their_topic(void **state)
 {
 	struct bus_pub *pub = open_pub(ANY_PORT, NULL);
-	struct bus_sub *sub = open_sub(bus_pub_endpoint(pub), NULL);
+	struct bus_sub *sub;
 	const char *topic;
 	const uint8_t *text;
 	size_t n;
 	int r = 0;
 
 	(void)state;
-	assert_int_equal(bus_sub_want_topic(sub, "t/", true), 0);
+	assert_int_equal(
+		bus_sub_open_texts(bus_pub_endpoint(pub), NULL, "t/", &sub, NULL), 0);
 	/* The subscription takes a moment to get there. */
 	until(r == 1, {
 		bus_pub_text(pub, "u/other", "wrong\n");
@@ -548,6 +549,32 @@ announcements_reach_who_listens_to_their_topic(void **state)
 	assert_memory_equal(text, "right\n", n);
 	bus_sub_close(sub);
 	bus_pub_close(pub);
+}
+
+static void
+a_text_that_is_too_long_is_not_taken(void **state)
+{
+	struct bus_pub *pub = open_pub(ANY_PORT, NULL);
+	char *much = malloc(BUS_MAX_TEXT + 2);
+	const char *topic;
+	const uint8_t *text;
+	struct bus_sub *sub;
+	size_t n;
+
+	(void)state;
+	memset(much, 'x', BUS_MAX_TEXT + 1);
+	much[BUS_MAX_TEXT + 1] = '\0';
+	assert_int_equal(
+		bus_sub_open_texts(bus_pub_endpoint(pub), NULL, "t/", &sub, NULL), 0);
+	until(bus_pub_is_heard(pub), bus_sub_wait(sub, 10 * MS));
+	bus_pub_text(pub, "t/much", much);
+	for (int i = 0; i < 20; i++) {
+		bus_sub_wait(sub, 10 * MS);
+		assert_int_equal(bus_sub_message(sub, &topic, &text, &n), 0);
+	}
+	bus_sub_close(sub);
+	bus_pub_close(pub);
+	free(much);
 }
 
 /* As long as a topic of a host can be. */
@@ -603,8 +630,7 @@ a_listener_in_a_loop_hears_its_topic_and_no_other(void **state)
 	snprintf(endpoint, sizeof endpoint, "ipc:///tmp/antiphase-bus-%d",
 		 (int)getpid());
 	/* Who announces may come later. */
-	h.sub = open_sub(endpoint, NULL);
-	assert_int_equal(bus_sub_want_topic(h.sub, PACE_63, true), 0);
+	assert_int_equal(bus_sub_open_texts(endpoint, NULL, PACE_63, &h.sub, NULL), 0);
 	bus_sub_join(h.sub, h.loop, hear, &h);
 	h.pub = open_pub(endpoint, NULL);
 	bus_pub_join(h.pub, h.loop);
@@ -634,6 +660,7 @@ main(void)
 		cmocka_unit_test(a_bound_subscriber_takes_publishers_that_connect),
 		cmocka_unit_test(a_bound_subscriber_takes_nine_hundred_connections),
 		cmocka_unit_test(announcements_reach_who_listens_to_their_topic),
+		cmocka_unit_test(a_text_that_is_too_long_is_not_taken),
 		cmocka_unit_test(a_listener_in_a_loop_hears_its_topic_and_no_other),
 	};
 
