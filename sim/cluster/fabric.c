@@ -26,9 +26,9 @@ static void
 take_away(struct placed *placed)
 {
 	work_job_fini(&placed->job);
-	routed_job_fini(&placed->laid);
-	spread_fini(&placed->alone.times_ns);
-	spread_fini(&placed->now.times_ns);
+	routed_job_fini(&placed->routed);
+	histogram_fini(&placed->isolated.times_ns);
+	histogram_fini(&placed->now.times_ns);
 	window_past_fini(&placed->past);
 	*placed = (struct placed){ 0 };
 }
@@ -99,15 +99,15 @@ put(struct fabric *fabric, uint32_t id, const struct pol_piece *pieces,
 	collective_flows_fini(&flows);
 	if (r == 0)
 		r = routed_job_make(&placed->job, placed->job.hosts, fabric->topo,
-				    fabric->routes, &placed->laid);
+				    fabric->routes, &placed->routed);
 	if (r < 0)
 		return r;
 	placed->peak_bps = peak_bps(&placed->job, line_bps);
-	return steady_run(
-		&(struct dense_job){ .job = &placed->job, .laid = &placed->laid }, 1,
-		fabric->topo, fabric->opts.seed, fabric_limits(fabric, 1),
-		&placed->isolated_ns, NULL,
-		fabric->opts.measure ? &placed->alone : NULL, &steady);
+	return steady_run(&(struct link_subset_job){ .job = &placed->job,
+						     .routed = &placed->routed },
+			  1, fabric->topo, fabric->opts.seed, fabric_limits(fabric, 1),
+			  &placed->isolated_ns, NULL,
+			  fabric->opts.measure ? &placed->isolated : NULL, &steady);
 }
 
 /* Whether it is looked at there: those on one host meet nobody. */
@@ -236,9 +236,9 @@ join(struct fabric *fabric)
 		const struct placed *placed = fabric->there.items[i];
 
 		vec_push(&fabric->parents, i);
-		for (size_t e = 0; e < placed->laid.footprint.n; e++) {
+		for (size_t e = 0; e < placed->routed.footprint.n; e++) {
 			const struct footprint_entry *entry =
-				&placed->laid.footprint.entries[e];
+				&placed->routed.footprint.entries[e];
 
 			if (!(fabric->sum_bps[entry->link] > 0))
 				vec_push(&fabric->links, entry->link);
@@ -248,8 +248,8 @@ join(struct fabric *fabric)
 	for (uint32_t i = 0; i < fabric->there.n; i++) {
 		const struct placed *placed = fabric->there.items[i];
 
-		for (size_t e = 0; e < placed->laid.footprint.n; e++) {
-			uint32_t link = placed->laid.footprint.entries[e].link;
+		for (size_t e = 0; e < placed->routed.footprint.n; e++) {
+			uint32_t link = placed->routed.footprint.entries[e].link;
 
 			if (fabric->sum_bps[link] <=
 			    topo_link(fabric->topo, link)->capacity_bps * (1 + 1e-9))
@@ -286,7 +286,7 @@ fabric_overlap(struct fabric *fabric)
 	fabric->links.n = 0;
 	for (size_t i = 0; i < fabric->there.n; i++) {
 		const struct placed *placed = fabric->there.items[i];
-		const struct footprint *footprint = &placed->laid.footprint;
+		const struct footprint *footprint = &placed->routed.footprint;
 
 		for (size_t e = 0; e < footprint->n; e++) {
 			fabric->sum_bps[footprint->entries[e].link] +=
@@ -296,7 +296,7 @@ fabric_overlap(struct fabric *fabric)
 	}
 	for (size_t i = 0; i < fabric->there.n; i++) {
 		const struct placed *placed = fabric->there.items[i];
-		const struct footprint *footprint = &placed->laid.footprint;
+		const struct footprint *footprint = &placed->routed.footprint;
 		double share = mean_bps(placed) / placed->peak_bps;
 
 		for (size_t e = 0; e < footprint->n; e++) {
@@ -343,8 +343,8 @@ see(struct fabric *fabric, uint32_t id, const struct steady_seen *seen)
 {
 	struct steady_seen *now = &fabric->placed[id].now;
 
-	spread_fini(&now->times_ns);
-	spread_copy(&seen->times_ns, &now->times_ns);
+	histogram_fini(&now->times_ns);
+	histogram_copy(&seen->times_ns, &now->times_ns);
 	now->ecn_packets = seen->ecn_packets;
 }
 
@@ -353,14 +353,14 @@ fabric_worked(void *ctx, const struct pol_job *job, double dt_s)
 {
 	struct fabric *fabric = ctx;
 	const struct placed *placed = &fabric->placed[job->id];
-	double mean_s = spread_mean(&placed->now.times_ns) / 1e9, n;
+	double mean_s = histogram_mean(&placed->now.times_ns) / 1e9, n;
 
 	if (!placed->is_there || !(mean_s > 0))
 		return;
 	n = dt_s / mean_s;
-	spread_add_all(&fabric->times.iteration_s, &placed->now.times_ns, 1e-9, n);
-	spread_add_all(&fabric->times.slowdown, &placed->now.times_ns,
-		       1 / placed->isolated_ns, n);
+	histogram_add_all(&fabric->times.iteration_s, &placed->now.times_ns, 1e-9, n);
+	histogram_add_all(&fabric->times.slowdown, &placed->now.times_ns,
+			  1 / placed->isolated_ns, n);
 	fabric->times.ecn_packets += n * placed->now.ecn_packets;
 }
 
@@ -389,7 +389,8 @@ fabric_rates(void *ctx, const struct pol_view *view, double *speeds_of_jobs)
 
 	look(fabric, view);
 	for (size_t i = 0; fabric->opts.measure && i < fabric->there.n; i++)
-		see(fabric, fabric->there.items[i]->id, &fabric->there.items[i]->alone);
+		see(fabric, fabric->there.items[i]->id,
+		    &fabric->there.items[i]->isolated);
 	fabric->speeds.n = 0;
 	for (size_t i = 0; i < fabric->there.n; i++)
 		vec_push(&fabric->speeds, 1);
@@ -451,8 +452,8 @@ fabric_free(struct fabric *fabric)
 	vec_free(&fabric->links);
 	vec_free(&fabric->key);
 	vec_free(&fabric->members);
-	spread_fini(&fabric->times.iteration_s);
-	spread_fini(&fabric->times.slowdown);
+	histogram_fini(&fabric->times.iteration_s);
+	histogram_fini(&fabric->times.slowdown);
 	free(fabric->placed);
 	free(fabric->sum_bps);
 	free(fabric->first);

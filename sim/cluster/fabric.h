@@ -39,7 +39,7 @@
 
 #include "scheduler/core/workload/model.h"
 #include "sim/cluster/cluster.h"
-#include "sim/cluster/spread.h"
+#include "sim/cluster/histogram.h"
 
 struct err;
 struct fabric;
@@ -97,9 +97,9 @@ struct fabric_counts {
 
 /* Of all iterations of all jobs whose model is known; those on one host, too. */
 struct fabric_times {
-	struct spread iteration_s;
-	struct spread slowdown; /* Over an iteration of the job alone where it is. */
-	double ecn_packets;     /* Marked, by estimate (engine/ecn.h). */
+	struct histogram iteration_s;
+	struct histogram slowdown; /* Over an iteration of the job alone where it is. */
+	double ecn_packets;        /* Marked, by estimate (engine/ecn.h). */
 };
 
 /*

@@ -25,9 +25,9 @@ struct placed {
 	double phase; /* Of an iteration; where it is left to chance. */
 	double isolated_ns, peak_bps;
 	struct work_job job;
-	struct routed_job laid;
-	struct steady_seen alone, now; /* If that is measured. */
-	struct window_past past;       /* Where many meet. */
+	struct routed_job routed;
+	struct steady_seen isolated, now; /* If that is measured. */
+	struct window_past past;          /* Where many meet. */
 };
 
 struct fabric {

@@ -113,7 +113,8 @@ is_window(const struct fabric *fabric, const int64_t *shift_us)
 
 /* They go on from where they are. */
 static int
-run_window(struct fabric *fabric, const struct dense_job *jobs, struct outcome *outcome)
+run_window(struct fabric *fabric, const struct link_subset_job *jobs,
+	   struct outcome *outcome)
 {
 	size_t n = fabric->members.n;
 	struct window_past **pasts = xcalloc(n, sizeof *pasts);
@@ -140,7 +141,8 @@ run_window(struct fabric *fabric, const struct dense_job *jobs, struct outcome *
 }
 
 static int
-run_steady(struct fabric *fabric, const struct dense_job *jobs, struct outcome *outcome)
+run_steady(struct fabric *fabric, const struct link_subset_job *jobs,
+	   struct outcome *outcome)
 {
 	size_t n = fabric->members.n;
 	struct steady steady;
@@ -162,7 +164,7 @@ run_component(struct fabric *fabric, const int64_t *shift_us, enum engine_pacing
 	      struct outcome *outcome)
 {
 	size_t n = fabric->members.n;
-	struct dense_job *jobs = xcalloc(n + 1, sizeof *jobs);
+	struct link_subset_job *jobs = xcalloc(n + 1, sizeof *jobs);
 	const struct placed *first = slowest_member(fabric);
 	bool goes_on = is_window(fabric, shift_us);
 	int r;
@@ -170,9 +172,9 @@ run_component(struct fabric *fabric, const int64_t *shift_us, enum engine_pacing
 	for (size_t i = 0; i < n; i++) {
 		const struct placed *placed = fabric->members.items[i];
 
-		jobs[i] = (struct dense_job){
+		jobs[i] = (struct link_subset_job){
 			.job = &placed->job,
-			.laid = &placed->laid,
+			.routed = &placed->routed,
 			.pacing = shift_us ? pacing : ENGINE_PACE_FREE,
 		};
 		if (shift_us)
@@ -195,7 +197,7 @@ find_shifts(struct fabric *fabric, struct fabric_known *known)
 	size_t n = fabric->members.n;
 	struct workload workload = { .jobs = xcalloc(n + 1, sizeof *workload.jobs),
 				     .n = n };
-	const struct routed_job **laid = xcalloc(n + 1, sizeof *laid);
+	const struct routed_job **routed = xcalloc(n + 1, sizeof *routed);
 	struct work_problem problem;
 	struct joint_result *result;
 
@@ -203,9 +205,9 @@ find_shifts(struct fabric *fabric, struct fabric_known *known)
 		const struct placed *placed = fabric->members.items[i];
 
 		workload.jobs[i] = placed->job; /* Borrows. */
-		laid[i] = &placed->laid;
+		routed[i] = &placed->routed;
 	}
-	work_problem_make(&workload, laid, fabric->topo, &problem);
+	work_problem_make(&workload, routed, fabric->topo, &problem);
 	if (fabric->opts.augment == FABRIC_CASSINI ||
 	    fabric->opts.augment == FABRIC_CASSINI_ONCE)
 		result = cassini_solve_scored(
@@ -219,7 +221,7 @@ find_shifts(struct fabric *fabric, struct fabric_known *known)
 							   .n_restarts = 2 });
 	work_problem_fini(&problem);
 	free(workload.jobs);
-	free(laid);
+	free(routed);
 	return result;
 }
 
@@ -227,7 +229,7 @@ static void
 free_seen(struct steady_seen *seen, size_t n)
 {
 	for (size_t i = 0; seen && i < n; i++)
-		spread_fini(&seen[i].times_ns);
+		histogram_fini(&seen[i].times_ns);
 	free(seen);
 }
 

@@ -249,13 +249,13 @@ tell(const struct run *run, bool is_exact, double length_ns, double *ret_iterati
 			.ecn_packets = marks_of(run, seen, is_exact, warm_ns),
 		};
 		for (size_t i = from; i < seen->iterations.n; i++)
-			spread_add(&ret_seen[j].times_ns,
-				   seen->iterations.items[i].took_ns, 1);
+			histogram_add(&ret_seen[j].times_ns,
+				      seen->iterations.items[i].took_ns, 1);
 	}
 }
 
 int
-steady_run(const struct dense_job *jobs, size_t n, const struct topo *topo,
+steady_run(const struct link_subset_job *jobs, size_t n, const struct topo *topo,
 	   uint64_t seed, struct steady_limits limits, double *ret_iteration_ns,
 	   double *ret_rms_ns, struct steady_seen *ret_seen, struct steady *ret_steady)
 {
@@ -269,7 +269,7 @@ steady_run(const struct dense_job *jobs, size_t n, const struct topo *topo,
 	};
 	bool may_repeat = true;
 	double length_ns = 0;
-	int r = dense_engine(jobs, n, topo, &config, &run.engine);
+	int r = link_subset_engine(jobs, n, topo, &config, &run.engine);
 
 	*ret_steady = (struct steady){ 0 };
 	if (r < 0)

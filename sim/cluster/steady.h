@@ -12,8 +12,8 @@
 #ifndef SIM_CLUSTER_STEADY_H
 #define SIM_CLUSTER_STEADY_H
 
-#include "sim/cluster/dense.h"
-#include "sim/cluster/spread.h"
+#include "sim/cluster/histogram.h"
+#include "sim/cluster/link_subset.h"
 
 struct steady {
 	bool is_exact;
@@ -23,8 +23,8 @@ struct steady {
 
 /* Of a job; costs time. */
 struct steady_seen {
-	struct spread times_ns; /* Owned.  Of its iterations. */
-	double ecn_packets;     /* An iteration, by estimate (ecn.h). */
+	struct histogram times_ns; /* Owned.  Of its iterations. */
+	double ecn_packets;        /* An iteration, by estimate (ecn.h). */
 };
 
 /*
@@ -41,7 +41,7 @@ struct steady_limits {
  * squares, which is the more above it, the less equal they are.  0, or -EINVAL as
  * engine_add_job().
  */
-int steady_run(const struct dense_job *jobs, size_t n, const struct topo *topo,
+int steady_run(const struct link_subset_job *jobs, size_t n, const struct topo *topo,
 	       uint64_t seed, struct steady_limits limits, double *ret_iteration_ns,
 	       double *ret_rms_ns, struct steady_seen *ret_seen,
 	       struct steady *ret_steady);

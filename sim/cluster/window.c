@@ -13,7 +13,7 @@ struct view {
 	uint32_t n_ended;
 	double began, done; /* Iterations: how far it was, and what it got done. */
 	double sum_ns, sum_ns2;
-	struct spread times_ns; /* If that is wanted. */
+	struct histogram times_ns; /* If that is wanted. */
 };
 
 struct run {
@@ -53,7 +53,7 @@ on_iteration(void *ctx, uint32_t job, uint64_t iteration, double start_ns,
 	view->sum_ns += took_ns;
 	view->sum_ns2 += took_ns * took_ns;
 	if (run->is_measured)
-		spread_add(&view->times_ns, took_ns, 1);
+		histogram_add(&view->times_ns, took_ns, 1);
 	view->n_ended++;
 	run->n_all++;
 	if (is_enough(run, end_ns))
@@ -65,7 +65,7 @@ on_iteration(void *ctx, uint32_t job, uint64_t iteration, double start_ns,
  * lest they begin together.
  */
 static int
-begin(struct run *run, const struct dense_job *jobs, const double *phases,
+begin(struct run *run, const struct link_subset_job *jobs, const double *phases,
       struct window_past *const *pasts)
 {
 	size_t n_new = 0;
@@ -140,7 +140,7 @@ see(const struct run *run, uint32_t j, double iteration_ns, struct steady_seen *
 	struct engine_job_stats stats;
 
 	if (!view->n_ended)
-		spread_add(&view->times_ns, iteration_ns, 1);
+		histogram_add(&view->times_ns, iteration_ns, 1);
 	engine_job_stats(run->engine, j, &stats);
 	*ret = (struct steady_seen){
 		.times_ns = view->times_ns,
@@ -149,7 +149,7 @@ see(const struct run *run, uint32_t j, double iteration_ns, struct steady_seen *
 }
 
 int
-window_run(const struct dense_job *jobs, size_t n, const struct topo *topo,
+window_run(const struct link_subset_job *jobs, size_t n, const struct topo *topo,
 	   uint64_t seed, const double *phases, struct window_past *const *pasts,
 	   double *ret_iteration_ns, double *ret_rms_ns, struct steady_seen *ret_seen,
 	   struct window *ret_window)
@@ -161,7 +161,7 @@ window_run(const struct dense_job *jobs, size_t n, const struct topo *topo,
 		.observer = { .ctx = &run, .on_iteration = on_iteration }
 	};
 	double error2 = 0;
-	int r = dense_engine(jobs, n, topo, &config, &run.engine);
+	int r = link_subset_engine(jobs, n, topo, &config, &run.engine);
 
 	if (r < 0)
 		return r;

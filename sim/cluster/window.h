@@ -17,7 +17,7 @@
 #ifndef SIM_CLUSTER_WINDOW_H
 #define SIM_CLUSTER_WINDOW_H
 
-#include "sim/cluster/dense.h"
+#include "sim/cluster/link_subset.h"
 #include "sim/cluster/steady.h"
 
 #define WINDOW_ITERATIONS 2 /* Ended in a window, a job in the mean. */
@@ -50,7 +50,7 @@ struct window {
  * those of steady_run(), but for a job of which no iteration has ended: one of its mean is what
  * is seen of it.  0, or -EINVAL as engine_add_job() or for a past of another job.
  */
-int window_run(const struct dense_job *jobs, size_t n, const struct topo *topo,
+int window_run(const struct link_subset_job *jobs, size_t n, const struct topo *topo,
 	       uint64_t seed, const double *phases, struct window_past *const *pasts,
 	       double *ret_iteration_ns, double *ret_rms_ns,
 	       struct steady_seen *ret_seen, struct window *ret_window);

@@ -161,14 +161,14 @@ replay_cluster_fini(struct replay_cluster *cluster)
 
 /* False if it was not measured on some type, or nobody knows how long it is. */
 static bool
-find_job(const struct speeds *table, const uint32_t *types, uint32_t n_types,
+find_job(const struct throughputs *table, const uint32_t *types, uint32_t n_types,
 	 const char *model, struct cluster_job *job, double *ret_speeds)
 {
-	uint32_t key = speeds_key(table, model, job->batch, job->n_gpus);
-	double first = speeds_of(table, types[0], key);
+	uint32_t key = throughputs_key(table, model, job->batch, job->n_gpus);
+	double first = throughputs_of(table, types[0], key);
 
 	for (uint32_t t = 0; t < n_types; t++) {
-		double steps_s = speeds_of(table, types[t], key);
+		double steps_s = throughputs_of(table, types[t], key);
 
 		if (!(steps_s > 0) || !(first > 0))
 			return false;
@@ -180,17 +180,17 @@ find_job(const struct speeds *table, const uint32_t *types, uint32_t n_types,
 }
 
 int
-replay_speeds_find(const struct speeds *table, const struct replay_cluster *cluster,
-		   struct joblist *list, struct replay_speeds *ret_speeds,
-		   struct err *err)
+replay_speeds_find(const struct throughputs *table,
+		   const struct replay_cluster *cluster, struct joblist *list,
+		   struct replay_speeds *ret_speeds, struct err *err)
 {
 	uint32_t n_types = strtab_n(cluster->types), types[REPLAY_MOST_TYPES];
 	size_t n = 0;
 
 	*ret_speeds = (struct replay_speeds){ .n_types = n_types };
 	for (uint32_t t = 0; t < n_types; t++) {
-		types[t] = speeds_type(table, strtab_name(cluster->types, t));
-		if (types[t] == SPEEDS_NONE)
+		types[t] = throughputs_type(table, strtab_name(cluster->types, t));
+		if (types[t] == THROUGHPUTS_NONE)
 			return err_set(err, NULL, 0, 0,
 				       "--throughputs has no type of GPUs '%s'",
 				       strtab_name(cluster->types, t));

@@ -7,7 +7,7 @@
 
 #include "sim/cluster/cluster.h"
 #include "sim/jobs/joblist.h"
-#include "sim/replay/speeds.h"
+#include "sim/replay/throughputs.h"
 
 #define REPLAY_MOST_TYPES 16
 
@@ -40,9 +40,9 @@ struct replay_speeds {
  * measured, or have neither, are taken out of the list.  -EINVAL with 'err' filled if
  * the table lacks a type.
  */
-int replay_speeds_find(const struct speeds *table, const struct replay_cluster *cluster,
-		       struct joblist *list, struct replay_speeds *ret_speeds,
-		       struct err *err);
+int replay_speeds_find(const struct throughputs *table,
+		       const struct replay_cluster *cluster, struct joblist *list,
+		       struct replay_speeds *ret_speeds, struct err *err);
 void replay_speeds_fini(struct replay_speeds *speeds); /* Accepts a zeroed one. */
 
 /* What a replay works with; borrows 'speeds'. */

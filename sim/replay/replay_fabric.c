@@ -41,9 +41,8 @@ load_topo(const char *fabric, struct topo **ret_topo, struct err *err)
 
 int
 replay_fabric_load(const char *fabric, const char *models, uint32_t min_gpus,
-		   uint64_t seed, const struct joblist *list,
-		   struct replaying_opts *opts, struct replay_fabric *ret_fabric,
-		   struct err *err)
+		   uint64_t seed, const struct joblist *list, struct replay_opts *opts,
+		   struct replay_fabric *ret_fabric, struct err *err)
 {
 	struct replay_fabric loaded = { 0 };
 	int r = load_topo(fabric, &loaded.topo, err);

@@ -5,7 +5,7 @@
 #ifndef SIM_REPLAY_REPLAY_FABRIC_H
 #define SIM_REPLAY_REPLAY_FABRIC_H
 
-#include "sim/replay/replaying.h"
+#include "sim/replay/replay.h"
 
 struct replay_fabric {
 	struct topo *topo;
@@ -19,7 +19,7 @@ struct replay_fabric {
  */
 int replay_fabric_load(const char *fabric, const char *models, uint32_t min_gpus,
 		       uint64_t seed, const struct joblist *list,
-		       struct replaying_opts *opts, struct replay_fabric *ret_fabric,
+		       struct replay_opts *opts, struct replay_fabric *ret_fabric,
 		       struct err *err);
 void replay_fabric_fini(struct replay_fabric *fabric); /* Accepts a zeroed one. */
 

@@ -68,7 +68,7 @@ check_sets(const struct replay_args *args, const struct replay_inputs *inputs,
 
 		for (size_t p = 0; p < inputs->n_specs; p++)
 			is_known |=
-				replaying_has_param(inputs->specs[p], args->place, set);
+				replay_has_param(inputs->specs[p], args->place, set);
 		if (!is_known)
 			return err_set(
 				err, NULL, 0, 0,
@@ -83,8 +83,8 @@ check_sets(const struct replay_args *args, const struct replay_inputs *inputs,
 static bool
 takes_samples(const struct policy_spec *spec)
 {
-	struct replaying_module modules[REPLAYING_MODULES];
-	size_t n = replaying_modules(spec, NULL, modules);
+	struct replay_module modules[REPLAY_MODULES];
+	size_t n = replay_modules(spec, NULL, modules);
 
 	for (size_t i = 0; i < n; i++)
 		if (modules[i].module->samples)
@@ -170,7 +170,7 @@ static int
 load_speeds(const struct replay_args *args, const char *path,
 	    struct replay_inputs *inputs, struct err *err)
 {
-	struct speeds *table = NULL;
+	struct throughputs *table = NULL;
 	int r = 0;
 
 	if (!args->throughputs != !strtab_n(inputs->cluster.types))
@@ -179,11 +179,11 @@ load_speeds(const struct replay_args *args, const char *path,
 			"--throughputs and types of GPUs in --cluster go together");
 	if (!args->throughputs)
 		return 0;
-	r = speeds_load(args->throughputs, &table, err);
+	r = throughputs_load(args->throughputs, &table, err);
 	if (r == 0)
 		r = replay_speeds_find(table, &inputs->cluster, &inputs->list,
 				       &inputs->speeds, err);
-	speeds_free(table);
+	throughputs_free(table);
 	inputs->opts.speeds = inputs->speeds.items ? &inputs->speeds : NULL;
 	if (r == 0 && inputs->speeds.n_dropped)
 		fprintf(stderr,
@@ -253,12 +253,12 @@ load_fabric(const struct replay_args *args, const char *path,
 
 /* ---- All of it --------------------------------------------------------------------------- */
 
-static struct replaying_opts
+static struct replay_opts
 opts_of(const struct replay_args *args)
 {
-	return (struct replaying_opts){
-		.semantics = (enum replaying_semantics)words_index(
-			args->semantics, replaying_semantics_names),
+	return (struct replay_opts){
+		.semantics = (enum replay_semantics)words_index(args->semantics,
+								replay_semantics_names),
 		.policy = { .seed = (uint64_t)args->seed,
 			    .sets = args->sets.items,
 			    .n_sets = args->sets.n,

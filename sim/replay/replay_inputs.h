@@ -6,8 +6,8 @@
 #define SIM_REPLAY_REPLAY_INPUTS_H
 
 #include "lib/base/cli.h"
+#include "sim/replay/replay.h"
 #include "sim/replay/replay_fabric.h"
-#include "sim/replay/replaying.h"
 
 struct err;
 
@@ -29,7 +29,7 @@ struct replay_inputs {
 	size_t n_specs;
 	struct joblist list; /* Those that can be run. */
 	size_t n_too_large; /* Jobs that want more than the cluster's GPUs: left out. */
-	struct replaying_opts opts;
+	struct replay_opts opts;
 	/* Owned; zeroed if there are none. */
 	struct replay_cluster cluster;
 	struct replay_speeds speeds;

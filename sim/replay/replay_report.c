@@ -26,7 +26,7 @@ replay_report_table(const struct replay_report *report, FILE *out)
 
 	table_init(&t, headings);
 	for (size_t i = 0; i < report->n; i++) {
-		const struct replaying *r = &report->replayings[i];
+		const struct replay *r = &report->replays[i];
 
 		table_cell(&t, "%s", r->spec->name);
 		table_cell(&t, "%s", r->place ? r->place : "-");
@@ -65,7 +65,7 @@ put_fabric(const struct fabric_counts *counts, uint64_t n_others, struct jsonw *
 }
 
 static void
-put_times(const struct replaying_times *times, struct jsonw *w)
+put_times(const struct replay_times *times, struct jsonw *w)
 {
 	jsonw_object(w, "iterations");
 	jsonw_num(w, "n", times->n);
@@ -78,7 +78,7 @@ put_times(const struct replaying_times *times, struct jsonw *w)
 }
 
 static void
-put_policy(const struct replaying *r, bool has_times, struct jsonw *w)
+put_policy(const struct replay *r, bool has_times, struct jsonw *w)
 {
 	jsonw_object(w, NULL);
 	jsonw_str(w, "policy", r->spec->name);
@@ -126,7 +126,7 @@ replay_report_json(const struct replay_report *report, FILE *out)
 	jsonw_end(&w);
 	jsonw_array(&w, "policies");
 	for (size_t i = 0; i < report->n; i++)
-		put_policy(&report->replayings[i], report->has_times, &w);
+		put_policy(&report->replays[i], report->has_times, &w);
 	jsonw_end(&w);
 	jsonw_end(&w);
 	jsonw_finish(&w);
@@ -151,10 +151,9 @@ put_jobs(const void *ctx, FILE *out)
 		     "starts,preempted\n");
 	for (size_t p = 0; p < report->n; p++) {
 		for (size_t i = 0; i < list->n; i++) {
-			const struct cluster_result *r =
-				&report->replayings[p].results[i];
+			const struct cluster_result *r = &report->replays[p].results[i];
 
-			fprintf(out, "%s,", report->replayings[p].spec->name);
+			fprintf(out, "%s,", report->replays[p].spec->name);
 			table_put_csv(joblist_id(list, i), out);
 			fprintf(out, ",%u", list->jobs[i].n_gpus);
 			put_number(out, list->jobs[i].submit_s);

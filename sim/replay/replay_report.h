@@ -4,7 +4,7 @@
 #ifndef SIM_REPLAY_REPLAY_REPORT_H
 #define SIM_REPLAY_REPLAY_REPORT_H
 
-#include "sim/replay/replaying.h"
+#include "sim/replay/replay.h"
 #include "sim/report/report.h"
 
 struct replay_report {
@@ -12,7 +12,7 @@ struct replay_report {
 	const struct joblist *list;
 	size_t n_too_large, n;
 	bool has_times; /* Of iterations. */
-	const struct replaying *replayings;
+	const struct replay *replays;
 };
 
 void replay_report_table(const struct replay_report *report, FILE *out);

@@ -9,7 +9,7 @@
 #include "lib/base/jsonw.h"
 #include "lib/base/table.h"
 #include "policies/places.h"
-#include "sim/replay/replaying.h"
+#include "sim/replay/replay.h"
 #include "sim/verbs.h"
 
 static const char *const drives[] = {
@@ -73,8 +73,8 @@ put_params(const struct policy_spec *spec, FILE *out)
 {
 	static const char *const headings[] = { "PARAMETER", "%DEFAULT", "%MIN",
 						"%MAX",      "WHAT",     NULL };
-	struct replaying_module modules[REPLAYING_MODULES];
-	size_t n = replaying_modules(spec, NULL, modules);
+	struct replay_module modules[REPLAY_MODULES];
+	size_t n = replay_modules(spec, NULL, modules);
 	struct table t;
 
 	table_init(&t, headings);
@@ -97,8 +97,8 @@ put_params(const struct policy_spec *spec, FILE *out)
 static void
 put_policy(const struct policy_spec *spec, FILE *out)
 {
-	struct replaying_module modules[REPLAYING_MODULES];
-	size_t n = replaying_modules(spec, NULL, modules);
+	struct replay_module modules[REPLAY_MODULES];
+	size_t n = replay_modules(spec, NULL, modules);
 
 	fprintf(out, "%s: %s\n", spec->name, spec->text);
 	fprintf(out, "  %-10s %s\n", "source", spec->source);
@@ -121,7 +121,7 @@ put_policy(const struct policy_spec *spec, FILE *out)
 /* ---- For programs --------------------------------------------------------------------------- */
 
 static void
-put_json_module(const struct policy_spec *spec, const struct replaying_module *module,
+put_json_module(const struct policy_spec *spec, const struct replay_module *module,
 		struct jsonw *w)
 {
 	jsonw_object(w, NULL);
@@ -151,8 +151,8 @@ put_json(const struct policy_spec *only, FILE *out)
 	jsonw_document(&w, out, "antiphase.sim-policies/1");
 	jsonw_array(&w, "policies");
 	for (const struct policy_spec *spec = policy_table; spec->name; spec++) {
-		struct replaying_module modules[REPLAYING_MODULES];
-		size_t n = replaying_modules(spec, NULL, modules);
+		struct replay_module modules[REPLAY_MODULES];
+		size_t n = replay_modules(spec, NULL, modules);
 
 		if (only && spec != only)
 			continue;

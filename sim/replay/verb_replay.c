@@ -17,9 +17,9 @@
 
 static int
 replay_all(const struct replay_inputs *inputs, const char *progress,
-	   struct replaying *ret_replayings, size_t *ret_n, struct err *err)
+	   struct replay *ret_replayings, size_t *ret_n, struct err *err)
 {
-	struct replaying_opts opts = inputs->opts;
+	struct replay_opts opts = inputs->opts;
 	size_t n = inputs->n_specs;
 	struct watch watch;
 	int r = 0;
@@ -29,8 +29,8 @@ replay_all(const struct replay_inputs *inputs, const char *progress,
 	opts.ctx = &watch;
 	opts.go_on = watch_go_on;
 	for (watch.i = 0; r == 0 && watch.i < n; watch.i++) {
-		r = replaying_run(&inputs->list, inputs->specs[watch.i], &opts,
-				  &ret_replayings[watch.i], err);
+		r = replay_run(&inputs->list, inputs->specs[watch.i], &opts,
+			       &ret_replayings[watch.i], err);
 		*ret_n += r == 0;
 	}
 	watch_end(&watch, r == 0);
@@ -40,14 +40,14 @@ replay_all(const struct replay_inputs *inputs, const char *progress,
 /* No place that the policy gives fits them, or it never serves them. */
 static void
 tell_unfinished(const char *path, const struct replay_inputs *inputs,
-		const struct replaying *replaying)
+		const struct replay *replay)
 {
 	size_t n = inputs->list.n;
 
-	if (replaying->n_done < n && !(inputs->opts.until_s < INFINITY))
+	if (replay->n_done < n && !(inputs->opts.until_s < INFINITY))
 		fprintf(stderr,
 			"antiphase-sim: %s: jobs that %s did not complete: %zu\n", path,
-			replaying->spec->name, n - (size_t)replaying->n_done);
+			replay->spec->name, n - (size_t)replay->n_done);
 }
 
 static int
@@ -79,27 +79,27 @@ report_all(const struct replay_args *args, const struct replay_report *report,
 static int
 replay(const struct replay_args *args, const char *path, const char *command)
 {
-	struct replaying replayings[REPLAY_MAX_POLICIES] = { 0 };
+	struct replay replays[REPLAY_MAX_POLICIES] = { 0 };
 	struct replay_inputs inputs;
 	struct replay_report report = { .path = path,
 					.cluster = args->cluster,
 					.semantics = args->semantics,
 					.list = &inputs.list,
 					.has_times = args->measure,
-					.replayings = replayings };
+					.replays = replays };
 	struct err err = { 0 };
 	int r = replay_inputs_read(args, path, &inputs, &err);
 
 	if (r < 0)
 		return cli_fail(r, &err);
 	report.n_too_large = inputs.n_too_large;
-	r = replay_all(&inputs, args->progress, replayings, &report.n, &err);
+	r = replay_all(&inputs, args->progress, replays, &report.n, &err);
 	for (size_t i = 0; r == 0 && i < report.n; i++)
-		tell_unfinished(path, &inputs, &replayings[i]);
+		tell_unfinished(path, &inputs, &replays[i]);
 	if (r == 0)
 		r = report_all(args, &report, command, &err);
 	for (size_t i = 0; i < report.n; i++)
-		replaying_fini(&replayings[i]);
+		replay_fini(&replays[i]);
 	replay_inputs_fini(&inputs);
 	if (r == -ECANCELED) {
 		fprintf(stderr, "antiphase-sim: interrupted\n");
@@ -161,7 +161,7 @@ run_replay(int argc, char **argv)
 		CLI_OPT("semantics", 0, CLI_WORDS, &args.semantics, "NAME",
 			"emulate the semantics of a published simulator; plain: of "
 			"none",
-			.words = replaying_semantics_names),
+			.words = replay_semantics_names),
 		CLI_OPT("fabric", 'f', CLI_STR, &args.fabric, "FILE",
 			"simulate communication on this fabric; also \"leaf-spine "
 			"--leaves 6 ...\" as for 'topology generate'"),

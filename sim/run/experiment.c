@@ -119,7 +119,7 @@ on_sent(void *ctx, uint32_t job, uint32_t flow, double start_ns, double end_ns,
 	double rate_bps, double ecn_packets)
 {
 	struct runner *r = ctx;
-	uint32_t n_flows = (uint32_t)r->plan->jobs[job].laid.flows.n;
+	uint32_t n_flows = (uint32_t)r->plan->jobs[job].routed.flows.n;
 
 	r->opts->on_sent(r->opts->ctx, job, flow % n_flows, start_ns, end_ns, rate_bps,
 			 ecn_packets);
@@ -175,7 +175,7 @@ add_jobs(struct runner *r, const struct scenario *scenario, const struct sim_pla
 			continue;
 		}
 		job.arrival_ns = start_ns_of(r->opts, &job, j);
-		error = routed_job_add(&job, &planned->laid, r->engine,
+		error = routed_job_add(&job, &planned->routed, r->engine,
 				       delay_ns_of(planned, work, job.arrival_ns),
 				       planned->pacing, &id);
 	}
@@ -373,9 +373,9 @@ fill_links(const struct runner *r, const struct sim_plan *plan, const struct top
 	size_t n_used = 0;
 
 	for (size_t j = 0; j < plan->n; j++)
-		for (size_t i = 0; i < plan->jobs[j].laid.footprint.n; i++)
+		for (size_t i = 0; i < plan->jobs[j].routed.footprint.n; i++)
 			n_used += n_jobs[plan->jobs[j]
-						 .laid.footprint.entries[i]
+						 .routed.footprint.entries[i]
 						 .link]++ == 0;
 	experiment->links = xcalloc(n_used + 1, sizeof *experiment->links);
 	for (uint32_t l = 0; l < n; l++) {

@@ -18,11 +18,11 @@ static void
 on_iteration(void *ctx, uint32_t job, uint64_t iteration, double start_ns,
 	     double end_ns)
 {
-	struct isolated *alone = ctx;
+	struct isolated *isolated = ctx;
 
-	if (iteration >= alone->opts->warmup_iterations &&
-	    iteration < alone->n_target[job])
-		alone->sum_ns[job] += end_ns - start_ns;
+	if (iteration >= isolated->opts->warmup_iterations &&
+	    iteration < isolated->n_target[job])
+		isolated->sum_ns[job] += end_ns - start_ns;
 }
 
 int
@@ -41,50 +41,50 @@ isolated_add_placeholder(struct engine *engine)
 }
 
 static int
-add_job(struct isolated *alone, const struct work_job *work,
+add_job(struct isolated *isolated, const struct work_job *work,
 	const struct sim_plan_job *planned, size_t j, struct engine *engine)
 {
-	struct routed_job laid = planned->laid; /* Borrows. */
-	const struct footprint *footprint = &laid.footprint;
-	size_t n_links = laid.flows.n ? laid.path_first[laid.flows.n] : 0;
+	struct routed_job routed = planned->routed; /* Borrows. */
+	const struct footprint *footprint = &routed.footprint;
+	size_t n_links = routed.flows.n ? routed.path_first[routed.flows.n] : 0;
 	uint32_t *links = xcalloc(n_links + 1, sizeof *links), id;
 	struct work_job job = *work;
 	int error;
 
 	for (size_t i = 0; i < n_links; i++)
-		links[i] = alone->base[j] +
-			   (uint32_t)(footprint_find(footprint, laid.path_links[i]) -
+		links[i] = isolated->base[j] +
+			   (uint32_t)(footprint_find(footprint, routed.path_links[i]) -
 				      footprint->entries);
-	laid.path_links = links;
+	routed.path_links = links;
 	job.arrival_ns = 0;
 	job.stop_ns = ENGINE_NEVER;
-	job.max_iterations = alone->n_target[j];
-	error = routed_job_add(&job, &laid, engine, 0, ENGINE_PACE_FREE, &id);
+	job.max_iterations = isolated->n_target[j];
+	error = routed_job_add(&job, &routed, engine, 0, ENGINE_PACE_FREE, &id);
 	free(links);
 	return error;
 }
 
 static struct engine *
-make_engine(struct isolated *alone, const struct sim_plan *plan,
+make_engine(struct isolated *isolated, const struct sim_plan *plan,
 	    const struct topo *topo)
 {
 	struct engine_config config = {
-		.seed = alone->opts->seed,
-		.observer = { .ctx = alone, .on_iteration = on_iteration },
+		.seed = isolated->opts->seed,
+		.observer = { .ctx = isolated, .on_iteration = on_iteration },
 	};
 	double *capacity_bps;
 	struct engine *engine;
 
 	for (size_t j = 0; j < plan->n; j++) {
-		alone->base[j] = config.n_links;
-		config.n_links += (uint32_t)plan->jobs[j].laid.footprint.n;
+		isolated->base[j] = config.n_links;
+		config.n_links += (uint32_t)plan->jobs[j].routed.footprint.n;
 	}
 	capacity_bps = xcalloc((size_t)config.n_links + 1, sizeof *capacity_bps);
 	for (size_t j = 0; j < plan->n; j++) {
-		const struct footprint *footprint = &plan->jobs[j].laid.footprint;
+		const struct footprint *footprint = &plan->jobs[j].routed.footprint;
 
 		for (size_t i = 0; i < footprint->n; i++)
-			capacity_bps[alone->base[j] + i] =
+			capacity_bps[isolated->base[j] + i] =
 				topo_link(topo, footprint->entries[i].link)
 					->capacity_bps;
 	}
@@ -99,20 +99,20 @@ isolated_fill(const struct scenario *scenario, const struct sim_plan *plan,
 	      const struct topo *topo, const struct experiment_opts *opts,
 	      struct experiment *experiment)
 {
-	struct isolated alone = { .opts = opts };
+	struct isolated isolated = { .opts = opts };
 	struct engine *engine;
 	int error = 0;
 
-	alone.sum_ns = xcalloc(plan->n + 1, sizeof *alone.sum_ns);
-	alone.n_target = xcalloc(plan->n + 1, sizeof *alone.n_target);
-	alone.base = xcalloc(plan->n + 1, sizeof *alone.base);
-	engine = make_engine(&alone, plan, topo);
+	isolated.sum_ns = xcalloc(plan->n + 1, sizeof *isolated.sum_ns);
+	isolated.n_target = xcalloc(plan->n + 1, sizeof *isolated.n_target);
+	isolated.base = xcalloc(plan->n + 1, sizeof *isolated.base);
+	engine = make_engine(&isolated, plan, topo);
 	for (size_t j = 0; j < plan->n && error == 0; j++) {
 		size_t n = experiment->jobs[j].n;
 
 		if (n) {
-			alone.n_target[j] = opts->warmup_iterations + n;
-			error = add_job(&alone, &scenario->workload.jobs[j],
+			isolated.n_target[j] = opts->warmup_iterations + n;
+			error = add_job(&isolated, &scenario->workload.jobs[j],
 					&plan->jobs[j], j, engine);
 		} else {
 			error = isolated_add_placeholder(engine);
@@ -125,13 +125,13 @@ isolated_fill(const struct scenario *scenario, const struct sim_plan *plan,
 
 		if (!job->n)
 			continue;
-		job->isolated_ns = alone.sum_ns[j] / (double)job->n;
+		job->isolated_ns = isolated.sum_ns[j] / (double)job->n;
 		job->slowdown =
 			job->isolated_ns > 0 ? job->mean_ns / job->isolated_ns : 1;
 	}
 	engine_free(engine);
-	free(alone.sum_ns);
-	free(alone.n_target);
-	free(alone.base);
+	free(isolated.sum_ns);
+	free(isolated.n_target);
+	free(isolated.base);
 	return error;
 }

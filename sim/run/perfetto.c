@@ -86,7 +86,7 @@ choose_links(struct perfetto *t, bool all_links)
 
 	t->is_shown = xcalloc((size_t)n + 1, sizeof *t->is_shown);
 	for (size_t j = 0; j < t->plan->n; j++) {
-		const struct footprint *footprint = &t->plan->jobs[j].laid.footprint;
+		const struct footprint *footprint = &t->plan->jobs[j].routed.footprint;
 
 		for (size_t i = 0; i < footprint->n; i++)
 			n_jobs[footprint->entries[i].link]++;
@@ -113,7 +113,7 @@ name_all(struct perfetto *t)
 		name_process(t, LINKS_PROCESS + l, name.text);
 	}
 	for (size_t j = 0; j < t->plan->n; j++) {
-		const struct footprint *footprint = &t->plan->jobs[j].laid.footprint;
+		const struct footprint *footprint = &t->plan->jobs[j].routed.footprint;
 
 		for (size_t i = 0; i < footprint->n; i++)
 			if (t->is_shown[footprint->entries[i].link])
@@ -182,7 +182,7 @@ void
 perfetto_flows(struct perfetto *t, uint32_t job, uint32_t segment, double start_ns,
 	       double end_ns)
 {
-	const struct footprint *footprint = &t->plan->jobs[job].laid.footprint;
+	const struct footprint *footprint = &t->plan->jobs[job].routed.footprint;
 	double bytes = t->scenario->workload.jobs[job].segments[segment].nic_bytes;
 	double length_ns = end_ns - start_ns;
 

@@ -15,7 +15,7 @@ void
 sim_plan_fini(struct sim_plan *plan)
 {
 	for (size_t i = 0; i < plan->n; i++) {
-		routed_job_fini(&plan->jobs[i].laid);
+		routed_job_fini(&plan->jobs[i].routed);
 		free(plan->jobs[i].hosts);
 	}
 	free(plan->jobs);
@@ -29,7 +29,7 @@ place(const struct scenario *scenario, size_t job, const uint32_t *hosts,
 {
 	const struct work_job *work = &scenario->workload.jobs[job];
 
-	if (routed_job_make(work, hosts, topo, routes, &planned->laid) < 0)
+	if (routed_job_make(work, hosts, topo, routes, &planned->routed) < 0)
 		return err_set(err, scenario->file, scenario->details[job].line, 0,
 			       "job '%s': there is no path between two of its hosts",
 			       work->name);

@@ -24,8 +24,8 @@ enum {
 
 struct sim_plan_job {
 	bool is_placed;
-	struct routed_job laid; /* Owned.  Zeroed if not placed. */
-	uint32_t *hosts;        /* Owned. */
+	struct routed_job routed; /* Owned.  Zeroed if not placed. */
+	uint32_t *hosts;          /* Owned. */
 	int64_t shift_ns;
 	enum engine_pacing pacing;
 	bool is_aligned; /* It starts on its grid: see experiment.h. */

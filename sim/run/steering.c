@@ -45,7 +45,7 @@ static void
 add_edges(const struct workload *workload, const struct sim_plan *plan,
 	  const struct topo *topo, struct steer_sim *steered)
 {
-	const struct routed_job **laid = xcalloc(plan->n + 1, sizeof *laid);
+	const struct routed_job **routed = xcalloc(plan->n + 1, sizeof *routed);
 	int64_t *shift_us = xcalloc(plan->n + 1, sizeof *shift_us);
 	uint32_t *jobs = xcalloc(plan->n + 1, sizeof *jobs);
 	struct work_problem problem;
@@ -57,11 +57,11 @@ add_edges(const struct workload *workload, const struct sim_plan *plan,
 
 		if (!planned->is_placed || planned->pacing != ENGINE_PACE_STEER)
 			continue;
-		laid[j] = &planned->laid;
+		routed[j] = &planned->routed;
 		shift_us[j] = planned->shift_ns / 1000;
 		jobs[n++] = (uint32_t)j;
 	}
-	work_problem_make(workload, laid, topo, &problem);
+	work_problem_make(workload, routed, topo, &problem);
 	phase_constraints_make(&problem.problem, shift_us, NULL, &edges);
 	for (size_t i = 0; i < n; i++) {
 		const struct work_job *job = &workload->jobs[jobs[i]];
@@ -74,7 +74,7 @@ add_edges(const struct workload *workload, const struct sim_plan *plan,
 	steer_set_constraints(steer_sim_steer(steered), jobs, n, edges.items, edges.n);
 	phase_constraints_fini(&edges);
 	work_problem_fini(&problem);
-	free(laid);
+	free(routed);
 	free(shift_us);
 	free(jobs);
 }

@@ -9,7 +9,7 @@
 #include "lib/base/file.h"
 #include "lib/base/vec.h"
 #include "sim/report/watch.h"
-#include "sim/run/scn.h"
+#include "sim/run/flow_scenario.h"
 #include "sim/verbs.h"
 
 #define MAX_FILE_BYTES ((size_t)1 << 30)
@@ -43,7 +43,7 @@ on_iteration(void *ctx, uint32_t job, uint64_t iteration, double start_ns,
 
 /* Runs 'scn' and prints what there is, also after an interrupt. */
 static int
-simulate(const struct scn *scn, uint64_t max_iterations, uint64_t max_lines,
+simulate(const struct flow_scenario *scn, uint64_t max_iterations, uint64_t max_lines,
 	 const char *progress)
 {
 	struct recorder rec = { .max_lines = max_lines };
@@ -56,7 +56,7 @@ simulate(const struct scn *scn, uint64_t max_iterations, uint64_t max_lines,
 			max_iterations && max_iterations < n ? max_iterations : n;
 	}
 	rec.ends_ns = xcalloc(scn->n_jobs + 1, sizeof *rec.ends_ns);
-	rec.engine = scn_new_engine(scn, max_iterations, &observer);
+	rec.engine = flow_scenario_new_engine(scn, max_iterations, &observer);
 	watch_init(&rec.watch, 1, progress);
 	watch_catch_interrupts();
 	engine_run(rec.engine, ENGINE_NEVER);
@@ -78,7 +78,7 @@ simulate(const struct scn *scn, uint64_t max_iterations, uint64_t max_lines,
 
 /* True if the end times of so many iterations can be kept. */
 static bool
-fits(const struct scn *scn, uint64_t max_iterations, uint64_t max_lines)
+fits(const struct flow_scenario *scn, uint64_t max_iterations, uint64_t max_lines)
 {
 	uint64_t sum = 0;
 
@@ -107,7 +107,7 @@ run_flows(int argc, char **argv)
 	};
 	int first = cli_parse(&verb_flows, opts, argc, argv);
 	struct err err;
-	struct scn *scn;
+	struct flow_scenario *scn;
 	char *text;
 	size_t length;
 	int status;
@@ -119,7 +119,7 @@ run_flows(int argc, char **argv)
 	status = file_read(argv[first], MAX_FILE_BYTES, &text, &length, &err);
 	if (status)
 		return cli_fail(status, &err);
-	status = scn_parse(argv[first], text, length, &scn, &err);
+	status = flow_scenario_parse(argv[first], text, length, &scn, &err);
 	free(text);
 	if (status)
 		return cli_fail(status, &err);
@@ -131,7 +131,7 @@ run_flows(int argc, char **argv)
 					 "more than %llu end times to print: give a "
 					 "smaller --iterations or --limit-output",
 					 (unsigned long long)MAX_LINES);
-	scn_free(scn);
+	flow_scenario_free(scn);
 	return status;
 }
 

@@ -38,7 +38,8 @@ make_streams(struct emit *emit)
 	VEC(struct place) places = VEC_EMPTY;
 
 	for (size_t j = 0; j < emit->plan->n; j++) {
-		const struct footprint *footprint = &emit->plan->jobs[j].laid.footprint;
+		const struct footprint *footprint =
+			&emit->plan->jobs[j].routed.footprint;
 
 		for (size_t i = 0; i < footprint->n; i++) {
 			const struct footprint_entry *e = &footprint->entries[i];
@@ -81,13 +82,13 @@ index_paths(struct emit *emit)
 {
 	emit->stream_at = xcalloc(emit->plan->n + 1, sizeof *emit->stream_at);
 	for (size_t j = 0; j < emit->plan->n; j++) {
-		const struct routed_job *laid = &emit->plan->jobs[j].laid;
-		size_t n = laid->path_first ? laid->path_first[laid->flows.n] : 0;
+		const struct routed_job *routed = &emit->plan->jobs[j].routed;
+		size_t n = routed->path_first ? routed->path_first[routed->flows.n] : 0;
 
 		emit->stream_at[j] = xcalloc(n + 1, sizeof *emit->stream_at[j]);
 		for (size_t k = 0; k < n; k++)
 			emit->stream_at[j][k] =
-				find_stream(emit, laid->path_links[k], (uint32_t)j);
+				find_stream(emit, routed->path_links[k], (uint32_t)j);
 	}
 }
 
@@ -205,8 +206,8 @@ void
 emit_sent(struct emit *emit, uint32_t job, uint32_t flow, double start_ns,
 	  double end_ns, double rate_bps, double ecn_packets)
 {
-	const struct routed_job *laid = &emit->plan->jobs[job].laid;
-	size_t first = laid->path_first[flow], end = laid->path_first[flow + 1];
+	const struct routed_job *routed = &emit->plan->jobs[job].routed;
+	size_t first = routed->path_first[flow], end = routed->path_first[flow + 1];
 
 	for (size_t k = first; k < end; k++) {
 		struct stream *stream = &emit->streams[emit->stream_at[job][k]];

@@ -74,7 +74,7 @@ struct emit {
 	struct loaded_link *links; /* Owned.  By link of the topology. */
 	struct stream *streams;    /* Owned.  By link, then job. */
 	size_t n_streams;
-	uint32_t **stream_at; /* Owned.  By job, and place in laid.path_links. */
+	uint32_t **stream_at; /* Owned.  By job, and place in routed.path_links. */
 	VEC(struct collective_seen) events;
 	int64_t wall_offset_ns;
 	int64_t from_ms, to_ms; /* The window. */

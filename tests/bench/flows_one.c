@@ -14,7 +14,7 @@
 #include "lib/base/clk.h"
 #include "lib/base/err.h"
 #include "lib/base/file.h"
-#include "sim/run/scn.h"
+#include "sim/run/flow_scenario.h"
 
 static void
 on_iteration(void *ctx, uint32_t job, uint64_t iteration, double start_ns,
@@ -35,7 +35,7 @@ main(int argc, char **argv)
 					    .on_iteration = on_iteration };
 	struct engine *engine;
 	struct rusage usage;
-	struct scn *scn;
+	struct flow_scenario *scn;
 	struct err err;
 	size_t length;
 	uint64_t n_events;
@@ -47,13 +47,13 @@ main(int argc, char **argv)
 		return 2;
 	}
 	if (file_read(argv[1], (size_t)1 << 30, &text, &length, &err) ||
-	    scn_parse(argv[1], text, length, &scn, &err)) {
+	    flow_scenario_parse(argv[1], text, length, &scn, &err)) {
 		err_print(&err, stderr);
 		return 2;
 	}
 	free(text);
-	engine = scn_new_engine(scn, strtoull(argv[2], NULL, 10), &observer);
-	scn_free(scn);
+	engine = flow_scenario_new_engine(scn, strtoull(argv[2], NULL, 10), &observer);
+	flow_scenario_free(scn);
 	before_ns = clk_cpu_ns();
 	n_events = engine_run(engine, ENGINE_NEVER);
 	before_ns = clk_cpu_ns() - before_ns;

@@ -1,5 +1,5 @@
 /*
- * make_scn NAME - writes a flow scenario (sim/run/scn.h) of the benchmark: n16-rand,
+ * make_scn NAME - writes a flow scenario (sim/run/flow_scenario.h) of the benchmark: n16-rand,
  * n128-mix10, n128-rand, n1024-mix10, n1024-rand or n48-shared.
  *
  * A leaf-spine fabric, 2:1 oversubscribed, host links of 50 Gb/s, hosts numbered

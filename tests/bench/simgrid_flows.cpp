@@ -1,6 +1,6 @@
 /*
  * simgrid_flows FILE.scn ITERATIONS [ENDS.csv] [--cfg=...] - runs a flow scenario
- * (sim/run/scn.h) in SimGrid through its s4u interface and prints
+ * (sim/run/flow_scenario.h) in SimGrid through its s4u interface and prints
  *
  *	flows cpu_s peak_rss_kb
  *

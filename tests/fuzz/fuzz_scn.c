@@ -4,7 +4,7 @@
 #include "engine/engine.h"
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
-#include "sim/run/scn.h"
+#include "sim/run/flow_scenario.h"
 #include "tests/fuzz/fuzz.h"
 
 #define MAX_ITERATIONS 200 /* Of all jobs together. */
@@ -36,15 +36,15 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct engine_observer observer = { .ctx = &seen,
 					    .on_iteration = on_iteration };
 	struct err err = { 0 };
-	struct scn *scn;
+	struct flow_scenario *scn;
 
-	if (scn_parse("fuzz", (const char *)data, size, &scn, &err) < 0) {
+	if (flow_scenario_parse("fuzz", (const char *)data, size, &scn, &err) < 0) {
 		BUG_ON(!err.line || !err.text[0]);
 		return 0;
 	}
-	seen.engine = scn_new_engine(scn, 20, &observer);
+	seen.engine = flow_scenario_new_engine(scn, 20, &observer);
 	engine_run(seen.engine, ENGINE_NEVER);
 	engine_free(seen.engine);
-	scn_free(scn);
+	flow_scenario_free(scn);
 	return 0;
 }

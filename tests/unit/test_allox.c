@@ -23,7 +23,7 @@ static const struct pol_cluster cluster = { .n_nodes = N_TYPES,
 					    .type_of = types,
 					    .n_all_gpus = N_TYPES };
 
-struct speeds {
+struct throughputs {
 	double of[N_JOBS][N_TYPES];
 };
 
@@ -35,7 +35,7 @@ speed(void *ctx, const struct pol_job *job, uint32_t n_gpus, uint32_t n_nodes,
 	(void)n_nodes;
 	(void)mates;
 	(void)n_mates;
-	return ((const struct speeds *)ctx)->of[job->id][type];
+	return ((const struct throughputs *)ctx)->of[job->id][type];
 }
 
 /*
@@ -43,7 +43,7 @@ speed(void *ctx, const struct pol_job *job, uint32_t n_gpus, uint32_t n_nodes,
  * shortest goes first - where firsts[machine] is a job, that one, or it does not count.
  */
 static double
-best(const struct cluster_job *jobs, const struct speeds *speeds,
+best(const struct cluster_job *jobs, const struct throughputs *speeds,
      const uint32_t *firsts, uint32_t *machine_of, uint32_t i)
 {
 	double least = INFINITY, sum = 0;
@@ -96,7 +96,7 @@ the_first_on_each_machine_are_those_of_the_best_schedule(void **state)
 	rng_init(&rng, 31);
 	for (int round = 0; round < 100; round++) {
 		struct cluster_job jobs[N_JOBS];
-		struct speeds speeds;
+		struct throughputs speeds;
 		uint32_t firsts[N_TYPES] = { POL_NONE, POL_NONE, POL_NONE };
 		const struct cluster_work work = { .speed = { .ctx = &speeds,
 							      .speed = speed } };

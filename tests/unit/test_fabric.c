@@ -151,8 +151,8 @@ struct pair {
 	struct topo *topo;
 	struct routes *routes;
 	struct work_job jobs[2];
-	struct routed_job laid[2];
-	struct dense_job steady[2];
+	struct routed_job routed[2];
+	struct link_subset_job steady[2];
 };
 
 static void
@@ -168,11 +168,11 @@ open_pair(struct pair *pair, const uint32_t *model_of, int64_t shift_ns)
 						     &pair->jobs[i]),
 				 0);
 		assert_int_equal(routed_job_make(&pair->jobs[i], hosts, pair->topo,
-						 pair->routes, &pair->laid[i]),
+						 pair->routes, &pair->routed[i]),
 				 0);
-		pair->steady[i] = (struct dense_job){ .job = &pair->jobs[i],
-						      .laid = &pair->laid[i],
-						      .shift_ns = i * shift_ns };
+		pair->steady[i] = (struct link_subset_job){ .job = &pair->jobs[i],
+							    .routed = &pair->routed[i],
+							    .shift_ns = i * shift_ns };
 	}
 }
 
@@ -180,7 +180,7 @@ static void
 close_pair(struct pair *pair)
 {
 	for (int i = 0; i < 2; i++) {
-		routed_job_fini(&pair->laid[i]);
+		routed_job_fini(&pair->routed[i]);
 		work_job_fini(&pair->jobs[i]);
 	}
 	routes_free(pair->routes);
@@ -248,7 +248,7 @@ run_long(const struct pair *pair, double ret_ns[2])
 		uint32_t id;
 
 		job.stop_ns = ENGINE_NEVER;
-		assert_int_equal(routed_job_add(&job, &pair->laid[i], engine,
+		assert_int_equal(routed_job_add(&job, &pair->routed[i], engine,
 						pair->steady[i].shift_ns,
 						pair->steady[i].pacing, &id),
 				 0);
@@ -320,8 +320,8 @@ what_is_seen_of_iterations_is_what_they_take(void **state)
 		for (int i = 0; i < 2; i++) {
 			assert_near(found_ns[i], expected_ns, 1);
 			assert_near(rms_ns[i], expected_ns, 1);
-			assert_near(spread_mean(&seen[i].times_ns), expected_ns, 1);
-			assert_near(spread_quantile(&seen[i].times_ns, 0.99),
+			assert_near(histogram_mean(&seen[i].times_ns), expected_ns, 1);
+			assert_near(histogram_quantile(&seen[i].times_ns, 0.99),
 				    expected_ns, 1);
 			/* 31,250 packets of 4,000 bytes; two flows: 9.2 % a link. */
 			if (apart)
@@ -329,7 +329,7 @@ what_is_seen_of_iterations_is_what_they_take(void **state)
 			else
 				assert_true(seen[i].ecn_packets >= 0.092 * 31250 - 1 &&
 					    seen[i].ecn_packets <= 31250);
-			spread_fini(&seen[i].times_ns);
+			histogram_fini(&seen[i].times_ns);
 		}
 		close_pair(&pair);
 	}
@@ -372,9 +372,11 @@ iterations_are_counted_as_jobs_work(void **state)
 			work.worked(work.ctx, &jobs[i], 5);
 		times = fabric_times(fabric);
 		/* 50 ms alone. */
-		assert_near(spread_weight(&times->iteration_s), 200 * speeds[0], 1e-3);
-		assert_near(spread_mean(&times->iteration_s), 0.05 / speeds[0], 1e-8);
-		assert_near(spread_mean(&times->slowdown), 1 / speeds[0], 1e-6);
+		assert_near(histogram_weight(&times->iteration_s), 200 * speeds[0],
+			    1e-3);
+		assert_near(histogram_mean(&times->iteration_s), 0.05 / speeds[0],
+			    1e-8);
+		assert_near(histogram_mean(&times->slowdown), 1 / speeds[0], 1e-6);
 		if (augments[a] == FABRIC_DEDICATED)
 			assert_true(speeds[0] == 1 && times->ecn_packets < 1e-6);
 		else
@@ -414,15 +416,15 @@ a_convoy_at_gates_has_the_better_mean_and_the_worse_squares(void **state)
 			double square = 0;
 
 			for (size_t b = 0; b < seen[i].times_ns.bins.n; b++) {
-				const struct spread_bin *bin =
+				const struct histogram_bin *bin =
 					&seen[i].times_ns.bins.items[b];
 
 				square += bin->sum * bin->sum / bin->weight;
 			}
-			square /= spread_weight(&seen[i].times_ns);
+			square /= histogram_weight(&seen[i].times_ns);
 			assert_near(rms_ns[gated][i] / sqrt(square), 1, 0.02);
 			assert_true(rms_ns[gated][i] >= mean_ns[gated][i]);
-			spread_fini(&seen[i].times_ns);
+			histogram_fini(&seen[i].times_ns);
 		}
 		close_pair(&pair);
 	}

@@ -13,7 +13,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
 #include "policies/policy.h"
-#include "sim/replay/speeds.h"
+#include "sim/replay/throughputs.h"
 #include "tests/unit/test.h"
 
 #define ARCHIVE SHARED_DATA "/traces/gavel/gavel_msr_seed0_physical_throughputs.tar.xz"
@@ -164,11 +164,11 @@ struct lab {
 static void
 read_kinds(struct lab *lab)
 {
-	struct speeds *speeds;
+	struct throughputs *speeds;
 	struct err err = { 0 };
 	size_t n = 0;
 
-	assert_int_equal(speeds_load(SPEEDS, &speeds, &err), 0);
+	assert_int_equal(throughputs_load(SPEEDS, &speeds, &err), 0);
 	for (size_t m = 0; m < sizeof models / sizeof *models + 2; m++) {
 		bool has_batches = m < sizeof models / sizeof *models;
 
@@ -181,14 +181,14 @@ read_kinds(struct lab *lab)
 			if (has_batches && !batch)
 				continue;
 			for (int t = 0; t < N_TYPES; t++)
-				lab->kinds[n][t] = speeds_of(
-					speeds, speeds_type(speeds, type_names[t]),
-					speeds_key(speeds, name, batch, 1));
+				lab->kinds[n][t] = throughputs_of(
+					speeds, throughputs_type(speeds, type_names[t]),
+					throughputs_key(speeds, name, batch, 1));
 			assert_true(lab->kinds[n++][0] > 0);
 		}
 	}
 	assert_int_equal(n, N_KINDS);
-	speeds_free(speeds);
+	throughputs_free(speeds);
 }
 
 static double

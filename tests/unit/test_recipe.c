@@ -8,7 +8,7 @@
 
 #include "lib/base/err.h"
 #include "lib/base/file.h"
-#include "sim/cluster/spread.h"
+#include "sim/cluster/histogram.h"
 #include "sim/jobs/joblist.h"
 #include "sim/jobs/recipe.h"
 #include "tests/unit/test.h"
@@ -277,32 +277,33 @@ a_list_is_made_of_a_recipe(void **state)
 static void
 a_spread_knows_means_and_quantiles(void **state)
 {
-	struct spread spread = { 0 }, copy, scaled = { 0 };
+	struct histogram spread = { 0 }, copy, scaled = { 0 };
 
 	(void)state;
-	assert_true(isnan(spread_mean(&spread)));
-	assert_true(isnan(spread_quantile(&spread, 0.5)));
+	assert_true(isnan(histogram_mean(&spread)));
+	assert_true(isnan(histogram_quantile(&spread, 0.5)));
 	for (int i = 1000; i >= 1; i--)
-		spread_add(&spread, i, 1);
-	spread_add(&spread, 0, 1);
-	spread_add(&spread, NAN, 1);
-	assert_near(spread_weight(&spread), 1000, 1e-9);
-	assert_near(spread_mean(&spread), 500.5, 1e-9);
+		histogram_add(&spread, i, 1);
+	histogram_add(&spread, 0, 1);
+	histogram_add(&spread, NAN, 1);
+	assert_near(histogram_weight(&spread), 1000, 1e-9);
+	assert_near(histogram_mean(&spread), 500.5, 1e-9);
 	for (int p = 1; p <= 99; p++)
-		assert_near(spread_quantile(&spread, p / 100.0) / (10.0 * p), 1, 0.006);
-	spread_copy(&spread, &copy);
-	spread_add_all(&scaled, &copy, 2, 10);
-	assert_near(spread_weight(&scaled), 10, 1e-9);
-	assert_near(spread_mean(&scaled), 1001, 1e-6);
-	spread_fini(&copy);
-	spread_fini(&scaled);
-	spread_fini(&spread);
+		assert_near(histogram_quantile(&spread, p / 100.0) / (10.0 * p), 1,
+			    0.006);
+	histogram_copy(&spread, &copy);
+	histogram_add_all(&scaled, &copy, 2, 10);
+	assert_near(histogram_weight(&scaled), 10, 1e-9);
+	assert_near(histogram_mean(&scaled), 1001, 1e-6);
+	histogram_fini(&copy);
+	histogram_fini(&scaled);
+	histogram_fini(&spread);
 	/* Few values are exact. */
-	spread_add(&spread, 0.3, 98);
-	spread_add(&spread, 0.7, 2);
-	assert_near(spread_quantile(&spread, 0.98), 0.3, 1e-12);
-	assert_near(spread_quantile(&spread, 0.99), 0.7, 1e-12);
-	spread_fini(&spread);
+	histogram_add(&spread, 0.3, 98);
+	histogram_add(&spread, 0.7, 2);
+	assert_near(histogram_quantile(&spread, 0.98), 0.3, 1e-12);
+	assert_near(histogram_quantile(&spread, 0.99), 0.7, 1e-12);
+	histogram_fini(&spread);
 }
 
 int

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "lib/base/err.h"
-#include "sim/replay/replaying.h"
+#include "sim/replay/replay.h"
 #include "tests/unit/test.h"
 
 #define ARCHIVE SHARED_DATA "/traces/muri/muri_traces.tar.xz"
@@ -18,13 +18,13 @@
 static double
 mean_s(const char *trace, const char *policy)
 {
-	struct replaying_opts opts = {
-		.semantics = REPLAYING_MURI,
+	struct replay_opts opts = {
+		.semantics = REPLAY_MURI,
 		.policy = { .seed = 1, .round_s = NAN, .restart_s = NAN },
 		.until_s = INFINITY
 	};
 	struct replay_cluster cluster;
-	struct replaying replaying;
+	struct replay replay;
 	struct joblist list;
 	struct err err = { 0 };
 	double mean;
@@ -32,12 +32,12 @@ mean_s(const char *trace, const char *policy)
 	assert_int_equal(replay_cluster_parse("8x8", &cluster, &err), 0);
 	opts.cluster = cluster.cluster;
 	assert_int_equal(joblist_load(trace, JOBTRACE_MURI, NULL, &list, &err), 0);
-	assert_int_equal(
-		replaying_run(&list, policy_find(policy), &opts, &replaying, &err), 0);
-	assert_int_equal(replaying.n_done, list.n);
-	mean = replaying.mean_s;
+	assert_int_equal(replay_run(&list, policy_find(policy), &opts, &replay, &err),
+			 0);
+	assert_int_equal(replay.n_done, list.n);
+	mean = replay.mean_s;
 	print_message("%s: %s %.2f s\n", trace, policy, mean);
-	replaying_fini(&replaying);
+	replay_fini(&replay);
 	joblist_fini(&list);
 	replay_cluster_fini(&cluster);
 	return mean;

@@ -16,8 +16,8 @@ struct crowd {
 	struct topo *topo;
 	struct routes *routes;
 	struct work_job jobs[N_JOBS];
-	struct routed_job laid[N_JOBS];
-	struct dense_job dense[N_JOBS];
+	struct routed_job routed[N_JOBS];
+	struct link_subset_job dense[N_JOBS];
 	struct window_past pasts[N_JOBS], *past_of[N_JOBS];
 	double phases[N_JOBS], iteration_ns[N_JOBS], rms_ns[N_JOBS];
 };
@@ -54,10 +54,11 @@ open_crowd(struct crowd *crowd, double jitter_frac)
 				 0);
 		crowd->jobs[j].jitter_frac = jitter_frac;
 		assert_int_equal(routed_job_make(&crowd->jobs[j], own, crowd->topo,
-						 crowd->routes, &crowd->laid[j]),
+						 crowd->routes, &crowd->routed[j]),
 				 0);
-		crowd->dense[j] = (struct dense_job){ .job = &crowd->jobs[j],
-						      .laid = &crowd->laid[j] };
+		crowd->dense[j] =
+			(struct link_subset_job){ .job = &crowd->jobs[j],
+						  .routed = &crowd->routed[j] };
 		crowd->past_of[j] = &crowd->pasts[j];
 		crowd->phases[j] = fmod(0.618 * j, 1);
 	}
@@ -68,7 +69,7 @@ close_crowd(struct crowd *crowd)
 {
 	for (uint32_t j = 0; j < N_JOBS; j++) {
 		window_past_fini(&crowd->pasts[j]);
-		routed_job_fini(&crowd->laid[j]);
+		routed_job_fini(&crowd->routed[j]);
 		work_job_fini(&crowd->jobs[j]);
 	}
 	routes_free(crowd->routes);
@@ -263,11 +264,11 @@ what_is_seen_of_a_job_is_what_ended(void **state)
 					    &window),
 				 0);
 		for (uint32_t j = 0; j < N_JOBS; j++) {
-			n += w * spread_weight(&seen[j].times_ns);
+			n += w * histogram_weight(&seen[j].times_ns);
 			ecn_packets += seen[j].ecn_packets;
-			assert_true(spread_mean(&seen[j].times_ns) >=
+			assert_true(histogram_mean(&seen[j].times_ns) >=
 				    0.999 * (double)period_ns(j));
-			spread_fini(&seen[j].times_ns);
+			histogram_fini(&seen[j].times_ns);
 		}
 	}
 	/* All that ended, and one of each job of which none has. */

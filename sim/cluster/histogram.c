@@ -1,4 +1,4 @@
-#include "sim/cluster/spread.h"
+#include "sim/cluster/histogram.h"
 
 #include <math.h>
 #include <string.h>
@@ -6,15 +6,15 @@
 #define BIN_WIDTH 0.005
 
 void
-spread_fini(struct spread *spread)
+histogram_fini(struct histogram *spread)
 {
 	vec_free(&spread->bins);
 }
 
 void
-spread_copy(const struct spread *spread, struct spread *ret_copy)
+histogram_copy(const struct histogram *spread, struct histogram *ret_copy)
 {
-	*ret_copy = (struct spread){ 0 };
+	*ret_copy = (struct histogram){ 0 };
 	vec_reserve(&ret_copy->bins, spread->bins.n + 1);
 	for (size_t i = 0; i < spread->bins.n; i++)
 		vec_push(&ret_copy->bins, spread->bins.items[i]);
@@ -22,7 +22,7 @@ spread_copy(const struct spread *spread, struct spread *ret_copy)
 
 /* Where the bin is, or would be. */
 static size_t
-find(const struct spread *spread, int32_t number)
+find(const struct histogram *spread, int32_t number)
 {
 	size_t from = 0, to = spread->bins.n;
 
@@ -38,7 +38,7 @@ find(const struct spread *spread, int32_t number)
 }
 
 void
-spread_add(struct spread *spread, double value, double weight)
+histogram_add(struct histogram *spread, double value, double weight)
 {
 	int32_t number;
 	size_t at;
@@ -48,31 +48,31 @@ spread_add(struct spread *spread, double value, double weight)
 	number = (int32_t)floor(log(value) / log1p(BIN_WIDTH));
 	at = find(spread, number);
 	if (at == spread->bins.n || spread->bins.items[at].number != number) {
-		vec_push(&spread->bins, ((struct spread_bin){ 0 }));
+		vec_push(&spread->bins, ((struct histogram_bin){ 0 }));
 		memmove(spread->bins.items + at + 1, spread->bins.items + at,
 			(spread->bins.n - 1 - at) * sizeof *spread->bins.items);
-		spread->bins.items[at] = (struct spread_bin){ .number = number };
+		spread->bins.items[at] = (struct histogram_bin){ .number = number };
 	}
 	spread->bins.items[at].weight += weight;
 	spread->bins.items[at].sum += weight * value;
 }
 
 void
-spread_add_all(struct spread *spread, const struct spread *from, double scale,
-	       double weight)
+histogram_add_all(struct histogram *spread, const struct histogram *from, double scale,
+		  double weight)
 {
-	double all = spread_weight(from);
+	double all = histogram_weight(from);
 
 	for (size_t i = 0; i < from->bins.n; i++) {
-		const struct spread_bin *bin = &from->bins.items[i];
+		const struct histogram_bin *bin = &from->bins.items[i];
 
-		spread_add(spread, scale * bin->sum / bin->weight,
-			   weight * bin->weight / all);
+		histogram_add(spread, scale * bin->sum / bin->weight,
+			      weight * bin->weight / all);
 	}
 }
 
 double
-spread_weight(const struct spread *spread)
+histogram_weight(const struct histogram *spread)
 {
 	double sum = 0;
 
@@ -82,9 +82,9 @@ spread_weight(const struct spread *spread)
 }
 
 double
-spread_mean(const struct spread *spread)
+histogram_mean(const struct histogram *spread)
 {
-	double sum = 0, weight = spread_weight(spread);
+	double sum = 0, weight = histogram_weight(spread);
 
 	for (size_t i = 0; i < spread->bins.n; i++)
 		sum += spread->bins.items[i].sum;
@@ -92,12 +92,12 @@ spread_mean(const struct spread *spread)
 }
 
 double
-spread_quantile(const struct spread *spread, double share)
+histogram_quantile(const struct histogram *spread, double share)
 {
-	double wanted = share * spread_weight(spread) * (1 - 1e-12), sum = 0;
+	double wanted = share * histogram_weight(spread) * (1 - 1e-12), sum = 0;
 
 	for (size_t i = 0; i < spread->bins.n; i++) {
-		const struct spread_bin *bin = &spread->bins.items[i];
+		const struct histogram_bin *bin = &spread->bins.items[i];
 
 		sum += bin->weight;
 		if (sum >= wanted)

@@ -1,5 +1,5 @@
-/* scn.c - reads 'fabscn 1'; the input is hostile until checked. */
-#include "sim/run/scn.h"
+/* flow_scenario.c - reads 'fabscn 1'; the input is hostile until checked. */
+#include "sim/run/flow_scenario.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -29,8 +29,8 @@ struct reader {
 	struct err *err;
 };
 
-static int read_links(struct reader *r, struct scn *scn);
-static int read_jobs(struct reader *r, struct scn *scn);
+static int read_links(struct reader *r, struct flow_scenario *scenario);
+static int read_jobs(struct reader *r, struct flow_scenario *scenario);
 
 static unsigned
 column(const struct reader *r)
@@ -181,7 +181,7 @@ read_count_line(struct reader *r, const char *word, const char *shape, size_t mi
 }
 
 static int
-read_all(struct reader *r, struct scn *scn)
+read_all(struct reader *r, struct flow_scenario *scenario)
 {
 	int64_t value;
 	int error;
@@ -193,8 +193,8 @@ read_all(struct reader *r, struct scn *scn)
 	    (error = expect_number(r, "hosts", 1, UINT32_MAX / 8, &value)) ||
 	    (error = expect_end_of_line(r)))
 		return error;
-	scn->n_hosts = (uint32_t)value;
-	if ((error = read_links(r, scn)) || (error = read_jobs(r, scn)))
+	scenario->n_hosts = (uint32_t)value;
+	if ((error = read_links(r, scenario)) || (error = read_jobs(r, scenario)))
 		return error;
 	if (r->at != r->end)
 		return err_set(r->err, r->file, r->line, 1,
@@ -203,8 +203,8 @@ read_all(struct reader *r, struct scn *scn)
 }
 
 int
-scn_parse(const char *file, const char *text, size_t length, struct scn **ret_scn,
-	  struct err *err)
+flow_scenario_parse(const char *file, const char *text, size_t length,
+		    struct flow_scenario **ret_scenario, struct err *err)
 {
 	struct reader r = { .file = file,
 			    .at = text,
@@ -212,39 +212,40 @@ scn_parse(const char *file, const char *text, size_t length, struct scn **ret_sc
 			    .line_start = text,
 			    .line = 1,
 			    .err = err };
-	struct scn *scn = xcalloc(1, sizeof *scn);
-	int error = read_all(&r, scn);
+	struct flow_scenario *scenario = xcalloc(1, sizeof *scenario);
+	int error = read_all(&r, scenario);
 
 	if (error) {
-		scn_free(scn);
+		flow_scenario_free(scenario);
 		return error;
 	}
-	*ret_scn = scn;
+	*ret_scenario = scenario;
 	return 0;
 }
 
 void
-scn_free(struct scn *scn)
+flow_scenario_free(struct flow_scenario *scenario)
 {
-	if (!scn)
+	if (!scenario)
 		return;
-	free(scn->capacity_bps);
-	free(scn->jobs);
-	free(scn->flows);
-	free(scn->paths);
-	free(scn);
+	free(scenario->capacity_bps);
+	free(scenario->jobs);
+	free(scenario->flows);
+	free(scenario->paths);
+	free(scenario);
 }
 
 static int
-read_links(struct reader *r, struct scn *scn)
+read_links(struct reader *r, struct flow_scenario *scenario)
 {
-	int error =
-		read_count_line(r, "links", "links M", MIN_LINK_LINE, &scn->n_links);
+	int error = read_count_line(r, "links", "links M", MIN_LINK_LINE,
+				    &scenario->n_links);
 
 	if (error)
 		return error;
-	scn->capacity_bps = xcalloc(scn->n_links + 1, sizeof *scn->capacity_bps);
-	for (uint32_t l = 0; l < scn->n_links; l++) {
+	scenario->capacity_bps =
+		xcalloc(scenario->n_links + 1, sizeof *scenario->capacity_bps);
+	for (uint32_t l = 0; l < scenario->n_links; l++) {
 		int64_t bytes_per_s;
 
 		if ((error = expect_word(r, "L", "L id bytes_per_s name")) ||
@@ -253,19 +254,20 @@ read_links(struct reader *r, struct scn *scn)
 					   &bytes_per_s)) ||
 		    (error = expect_name(r)) || (error = expect_end_of_line(r)))
 			return error;
-		scn->capacity_bps[l] = (double)bytes_per_s * 8;
+		scenario->capacity_bps[l] = (double)bytes_per_s * 8;
 	}
 	return 0;
 }
 
-/* What grows while flows are read; ends in struct scn. */
+/* What grows while flows are read; ends in struct flow_scenario. */
 struct flow_store {
-	VEC(struct scn_flow) flows;
+	VEC(struct flow_scenario_flow) flows;
 	VEC(uint32_t) paths;
 };
 
 static int
-read_flow(struct reader *r, const struct scn *scn, struct flow_store *store)
+read_flow(struct reader *r, const struct flow_scenario *scenario,
+	  struct flow_store *store)
 {
 	int64_t src, dst, bytes, link;
 	uint32_t n_links = 0;
@@ -273,8 +275,8 @@ read_flow(struct reader *r, const struct scn *scn, struct flow_store *store)
 	int error;
 
 	if ((error = expect_word(r, "F", "F src dst bytes k link_1 ... link_k")) ||
-	    (error = expect_number(r, "src", 0, scn->n_hosts - 1, &src)) ||
-	    (error = expect_number(r, "dst", 0, scn->n_hosts - 1, &dst)) ||
+	    (error = expect_number(r, "src", 0, scenario->n_hosts - 1, &src)) ||
+	    (error = expect_number(r, "dst", 0, scenario->n_hosts - 1, &dst)) ||
 	    (error = expect_number(r, "bytes", 0, MAX_BYTES, &bytes)))
 		return error;
 	at_column = column(r) + 1;
@@ -284,13 +286,14 @@ read_flow(struct reader *r, const struct scn *scn, struct flow_store *store)
 		return err_set(r->err, r->file, r->line, at_column,
 			       "number of links is more than %d", MAX_PATH_LINKS);
 	vec_push(&store->flows,
-		 ((struct scn_flow){ .src = (uint32_t)src,
-				     .dst = (uint32_t)dst,
-				     .bytes = bytes,
-				     .first_link = (uint32_t)store->paths.n,
-				     .n_links = n_links }));
+		 ((struct flow_scenario_flow){ .src = (uint32_t)src,
+					       .dst = (uint32_t)dst,
+					       .bytes = bytes,
+					       .first_link = (uint32_t)store->paths.n,
+					       .n_links = n_links }));
 	for (uint32_t i = 0; i < n_links; i++) {
-		error = expect_number(r, "link", 0, (int64_t)scn->n_links - 1, &link);
+		error = expect_number(r, "link", 0, (int64_t)scenario->n_links - 1,
+				      &link);
 		if (error)
 			return error;
 		vec_push(&store->paths, (uint32_t)link);
@@ -299,8 +302,8 @@ read_flow(struct reader *r, const struct scn *scn, struct flow_store *store)
 }
 
 static int
-read_job(struct reader *r, const struct scn *scn, uint32_t id, struct scn_job *job,
-	 struct flow_store *store)
+read_job(struct reader *r, const struct flow_scenario *scenario, uint32_t id,
+	 struct flow_scenario_job *job, struct flow_store *store)
 {
 	int64_t n_iterations;
 	int error;
@@ -317,45 +320,46 @@ read_job(struct reader *r, const struct scn *scn, uint32_t id, struct scn_job *j
 	job->n_iterations = (uint64_t)n_iterations;
 	job->first_flow = (uint32_t)store->flows.n;
 	for (uint32_t f = 0; f < job->n_flows; f++)
-		if ((error = read_flow(r, scn, store)))
+		if ((error = read_flow(r, scenario, store)))
 			return error;
 	return 0;
 }
 
 static int
-read_jobs(struct reader *r, struct scn *scn)
+read_jobs(struct reader *r, struct flow_scenario *scenario)
 {
 	struct flow_store store = { VEC_EMPTY, VEC_EMPTY };
-	int error = read_count_line(r, "jobs", "jobs K", MIN_JOB_LINE, &scn->n_jobs);
+	int error =
+		read_count_line(r, "jobs", "jobs K", MIN_JOB_LINE, &scenario->n_jobs);
 
 	if (error)
 		return error;
-	scn->jobs = xcalloc(scn->n_jobs + 1, sizeof *scn->jobs);
-	for (uint32_t j = 0; j < scn->n_jobs && !error; j++)
-		error = read_job(r, scn, j, &scn->jobs[j], &store);
-	scn->flows = store.flows.items;
-	scn->n_flows = (uint32_t)store.flows.n;
-	scn->paths = store.paths.items;
-	scn->n_path_links = (uint32_t)store.paths.n;
+	scenario->jobs = xcalloc(scenario->n_jobs + 1, sizeof *scenario->jobs);
+	for (uint32_t j = 0; j < scenario->n_jobs && !error; j++)
+		error = read_job(r, scenario, j, &scenario->jobs[j], &store);
+	scenario->flows = store.flows.items;
+	scenario->n_flows = (uint32_t)store.flows.n;
+	scenario->paths = store.paths.items;
+	scenario->n_path_links = (uint32_t)store.paths.n;
 	return error;
 }
 
 /* ------ Into the engine ------ */
 
 struct engine *
-scn_new_engine(const struct scn *scn, uint64_t max_iterations,
-	       const struct engine_observer *observer)
+flow_scenario_new_engine(const struct flow_scenario *scenario, uint64_t max_iterations,
+			 const struct engine_observer *observer)
 {
-	struct engine_config config = { .capacity_bps = scn->capacity_bps,
-					.n_links = scn->n_links };
+	struct engine_config config = { .capacity_bps = scenario->capacity_bps,
+					.n_links = scenario->n_links };
 	struct engine *engine;
 	VEC(struct engine_flow) flows = VEC_EMPTY;
 
 	if (observer)
 		config.observer = *observer;
 	engine = engine_new(&config);
-	for (uint32_t j = 0; j < scn->n_jobs; j++) {
-		const struct scn_job *spec = &scn->jobs[j];
+	for (uint32_t j = 0; j < scenario->n_jobs; j++) {
+		const struct flow_scenario_job *spec = &scenario->jobs[j];
 		struct engine_segment segment = { .compute_ns = spec->compute_ns,
 						  .flows_offset_ns = spec->compute_ns };
 		struct engine_job job = { .segments = &segment,
@@ -369,13 +373,15 @@ scn_new_engine(const struct scn *scn, uint64_t max_iterations,
 			job.max_iterations = max_iterations;
 		flows.n = 0;
 		for (uint32_t i = 0; i < spec->n_flows; i++) {
-			const struct scn_flow *flow = &scn->flows[spec->first_flow + i];
+			const struct flow_scenario_flow *flow =
+				&scenario->flows[spec->first_flow + i];
 
-			vec_push(&flows, ((struct engine_flow){
-						 .links = scn->paths + flow->first_link,
-						 .n_links = flow->n_links,
-						 .bytes = (double)flow->bytes,
-						 .weight = 1 }));
+			vec_push(&flows,
+				 ((struct engine_flow){ .links = scenario->paths +
+								 flow->first_link,
+							.n_links = flow->n_links,
+							.bytes = (double)flow->bytes,
+							.weight = 1 }));
 		}
 		segment.flows = flows.items;
 		segment.n_flows = (uint32_t)flows.n;

@@ -1,8 +1,8 @@
 /*
- * replaying.h - one policy over the jobs of a trace, and what came of it.
+ * replay.h - one policy over the jobs of a trace, and what came of it.
  */
-#ifndef SIM_REPLAY_REPLAYING_H
-#define SIM_REPLAY_REPLAYING_H
+#ifndef SIM_REPLAY_REPLAY_H
+#define SIM_REPLAY_REPLAY_H
 
 #include "sim/apps/app.h"
 #include "sim/cluster/fabric.h"
@@ -12,19 +12,18 @@
 
 struct err;
 
-/* Whose simulator's habits are followed; see antiphase-sim(1). */
-enum replaying_semantics {
-	REPLAYING_PLAIN,
-	REPLAYING_TIRESIAS,
-	REPLAYING_MURI,
+/* Whose simulator's emulations are followed; see antiphase-sim(1). */
+enum replay_semantics {
+	REPLAY_PLAIN,
+	REPLAY_TIRESIAS,
+	REPLAY_MURI,
 };
 
-extern const char
-	*const replaying_semantics_names[]; /* "plain", ...; ends with NULL. */
+extern const char *const replay_semantics_names[]; /* "plain", ...; ends with NULL. */
 
-struct replaying_opts {
+struct replay_opts {
 	struct pol_cluster cluster;
-	enum replaying_semantics semantics;
+	enum replay_semantics semantics;
 	struct policy_opts policy; /* What the user set goes before the semantics. */
 	double until_s;
 	const struct replay_speeds *speeds; /* By type of GPUs; NULL: all are alike. */
@@ -42,20 +41,20 @@ struct replaying_opts {
 };
 
 /* Of all iterations; NAN for none. */
-struct replaying_times {
+struct replay_times {
 	double n, mean_s, p99_s;
 	double slowdown_mean, slowdown_p99; /* Over those of each job alone. */
 	double ecn_packets;                 /* An iteration, by estimate. */
 };
 
-struct replaying {
+struct replay {
 	const struct policy_spec *spec;
 	const char *place;
 	struct cluster_result *results; /* Of each job of the list; owned. */
 	struct cluster_counts counts;
 	bool has_fabric;
 	struct fabric_counts fabric;
-	struct replaying_times times; /* If opts.fabric.measure. */
+	struct replay_times times; /* If opts.fabric.measure. */
 	uint64_t n_done, n_begun;
 	/* Of those that are done; NAN for none.  p99: the sorted one at int(0.99 n). */
 	double mean_s, median_s, p99_s, max_s, wait_mean_s;
@@ -64,25 +63,25 @@ struct replaying {
 	double wall_s;     /* Ours. */
 };
 
-#define REPLAYING_MODULES 5
+#define REPLAY_MODULES 5
 
 /* A mechanism, and what it is in a policy: "order". */
-struct replaying_module {
+struct replay_module {
 	const char *slot;
 	const struct pol_module *module;
 };
 
 /* Of a policy, with another placement if 'place' names one; how many there are. */
-size_t replaying_modules(const struct policy_spec *spec, const char *place,
-			 struct replaying_module *ret_modules);
+size_t replay_modules(const struct policy_spec *spec, const char *place,
+		      struct replay_module *ret_modules);
 /* Whether it has the parameter of "NAME=VALUE". */
-bool replaying_has_param(const struct policy_spec *spec, const char *place,
-			 const char *set);
+bool replay_has_param(const struct policy_spec *spec, const char *place,
+		      const char *set);
 
 /* Parameters that it does not have are not for it.  0, or -errno with 'err' filled: -ECANCELED if go_on said so. */
-int replaying_run(const struct joblist *list, const struct policy_spec *spec,
-		  const struct replaying_opts *opts, struct replaying *ret_replaying,
-		  struct err *err);
-void replaying_fini(struct replaying *replaying);
+int replay_run(const struct joblist *list, const struct policy_spec *spec,
+	       const struct replay_opts *opts, struct replay *ret_replaying,
+	       struct err *err);
+void replay_fini(struct replay *replay);
 
 #endif

@@ -1,4 +1,4 @@
-#include "sim/cluster/dense.h"
+#include "sim/cluster/link_subset.h"
 
 #include <stdlib.h>
 
@@ -16,16 +16,17 @@ struct links {
 };
 
 static void
-number_links(const struct dense_job *jobs, size_t n, const struct topo *topo,
+number_links(const struct link_subset_job *jobs, size_t n, const struct topo *topo,
 	     struct links *links)
 {
 	links->numbers = xcalloc(topo_n_links(topo) + 1, sizeof *links->numbers);
 	for (size_t j = 0; j < n; j++) {
-		const struct routed_job *laid = jobs[j].laid;
-		size_t n_hops = laid->flows.n ? laid->path_first[laid->flows.n] : 0;
+		const struct routed_job *routed = jobs[j].routed;
+		size_t n_hops =
+			routed->flows.n ? routed->path_first[routed->flows.n] : 0;
 
 		for (size_t i = 0; i < n_hops; i++) {
-			uint32_t link = laid->path_links[i];
+			uint32_t link = routed->path_links[i];
 
 			if (links->numbers[link])
 				continue;
@@ -45,27 +46,28 @@ number_links(const struct dense_job *jobs, size_t n, const struct topo *topo,
 }
 
 static int
-add_job(const struct dense_job *spec, struct links *links, struct engine *engine)
+add_job(const struct link_subset_job *spec, struct links *links, struct engine *engine)
 {
-	struct routed_job laid = *spec->laid;
+	struct routed_job routed = *spec->routed;
 	struct work_job job = *spec->job;
-	size_t n_hops = laid.flows.n ? laid.path_first[laid.flows.n] : 0;
+	size_t n_hops = routed.flows.n ? routed.path_first[routed.flows.n] : 0;
 	uint32_t id;
 
 	links->path.n = 0;
 	vec_reserve(&links->path, n_hops + 1);
 	for (size_t i = 0; i < n_hops; i++)
-		vec_push(&links->path, links->numbers[laid.path_links[i]] - 1);
-	laid.path_links = links->path.items;
+		vec_push(&links->path, links->numbers[routed.path_links[i]] - 1);
+	routed.path_links = links->path.items;
 	job.arrival_ns = 0;
 	job.stop_ns = ENGINE_NEVER;
 	job.max_iterations = 0;
-	return routed_job_add(&job, &laid, engine, spec->shift_ns, spec->pacing, &id);
+	return routed_job_add(&job, &routed, engine, spec->shift_ns, spec->pacing, &id);
 }
 
 int
-dense_engine(const struct dense_job *jobs, size_t n, const struct topo *topo,
-	     const struct engine_config *config, struct engine **ret_engine)
+link_subset_engine(const struct link_subset_job *jobs, size_t n,
+		   const struct topo *topo, const struct engine_config *config,
+		   struct engine **ret_engine)
 {
 	struct links links = { 0 };
 	struct engine_config own = *config;

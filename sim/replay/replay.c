@@ -1,4 +1,4 @@
-#include "sim/replay/replaying.h"
+#include "sim/replay/replay.h"
 
 #include <errno.h>
 #include <math.h>
@@ -15,42 +15,42 @@
 
 #define MAX_SETS 128
 
-const char *const replaying_semantics_names[] = {
-	[REPLAYING_PLAIN] = "plain",
-	[REPLAYING_TIRESIAS] = "tiresias",
-	[REPLAYING_MURI] = "muri",
+const char *const replay_semantics_names[] = {
+	[REPLAY_PLAIN] = "plain",
+	[REPLAY_TIRESIAS] = "tiresias",
+	[REPLAY_MURI] = "muri",
 	NULL,
 };
 
 /* What published simulators do otherwise, and their numbers depend on. */
-static const struct habit {
-	enum replaying_semantics semantics;
+static const struct emulation {
+	enum replay_semantics semantics;
 	const char *policy; /* NULL: all others. */
 	const char *set, *place;
-} habits[] = {
-	{ REPLAYING_TIRESIAS, "las", "las.quantum_rounding=1", NULL },
-	{ REPLAYING_TIRESIAS, "2d-las", "2d-las.quantum_rounding=1", NULL },
-	{ REPLAYING_TIRESIAS, "2d-gittins", "2d-gittins.quantum_rounding=1", NULL },
-	{ REPLAYING_TIRESIAS, "tiresias", "2d-las.quantum_rounding=1", NULL },
-	{ REPLAYING_TIRESIAS, "longest-pending",
-	  "longest-pending.skip_behind_started=1", NULL },
-	{ REPLAYING_MURI, "las", "las.quantum_rounding=2", "count" },
-	{ REPLAYING_MURI, "2d-las", "2d-las.quantum_rounding=2", "count" },
-	{ REPLAYING_MURI, "tiresias", "2d-las.quantum_rounding=2", "skew" },
-	{ REPLAYING_MURI, "themis-lp", "finish-time.muri_semantics=1", "whole" },
-	{ REPLAYING_MURI, "muri-s", "muri.use_requested_duration=1", NULL },
-	{ REPLAYING_MURI, NULL, NULL, "whole" },
+} emulations[] = {
+	{ REPLAY_TIRESIAS, "las", "las.quantum_rounding=1", NULL },
+	{ REPLAY_TIRESIAS, "2d-las", "2d-las.quantum_rounding=1", NULL },
+	{ REPLAY_TIRESIAS, "2d-gittins", "2d-gittins.quantum_rounding=1", NULL },
+	{ REPLAY_TIRESIAS, "tiresias", "2d-las.quantum_rounding=1", NULL },
+	{ REPLAY_TIRESIAS, "longest-pending", "longest-pending.skip_behind_started=1",
+	  NULL },
+	{ REPLAY_MURI, "las", "las.quantum_rounding=2", "count" },
+	{ REPLAY_MURI, "2d-las", "2d-las.quantum_rounding=2", "count" },
+	{ REPLAY_MURI, "tiresias", "2d-las.quantum_rounding=2", "skew" },
+	{ REPLAY_MURI, "themis-lp", "finish-time.muri_semantics=1", "whole" },
+	{ REPLAY_MURI, "muri-s", "muri.use_requested_duration=1", NULL },
+	{ REPLAY_MURI, NULL, NULL, "whole" },
 };
 
 /* ---- Parameters -------------------------------------------------------------------------- */
 
 size_t
-replaying_modules(const struct policy_spec *spec, const char *place,
-		  struct replaying_module *ret_modules)
+replay_modules(const struct policy_spec *spec, const char *place,
+	       struct replay_module *ret_modules)
 {
 	const struct pol_place *other = place ? place_find(place) : NULL;
 	const struct pol_place *placed = other && spec->place ? other : spec->place;
-	const struct replaying_module all[REPLAYING_MODULES] = {
+	const struct replay_module all[REPLAY_MODULES] = {
 		{ "admission", spec->admit ? &spec->admit->module : NULL },
 		{ "order", spec->order ? &spec->order->module : NULL },
 		{ "size", spec->size ? &spec->size->module : NULL },
@@ -59,17 +59,17 @@ replaying_modules(const struct policy_spec *spec, const char *place,
 	};
 	size_t n = 0;
 
-	for (size_t i = 0; i < REPLAYING_MODULES; i++)
+	for (size_t i = 0; i < REPLAY_MODULES; i++)
 		if (all[i].module)
 			ret_modules[n++] = all[i];
 	return n;
 }
 
 bool
-replaying_has_param(const struct policy_spec *spec, const char *place, const char *set)
+replay_has_param(const struct policy_spec *spec, const char *place, const char *set)
 {
-	struct replaying_module modules[REPLAYING_MODULES];
-	size_t n = replaying_modules(spec, place, modules);
+	struct replay_module modules[REPLAY_MODULES];
+	size_t n = replay_modules(spec, place, modules);
 
 	for (size_t i = 0; i < n; i++)
 		if (params_have(modules[i].module, set))
@@ -79,50 +79,50 @@ replaying_has_param(const struct policy_spec *spec, const char *place, const cha
 
 /* ---- A run ------------------------------------------------------------------------------- */
 
-static const struct habit *
-find_habit(enum replaying_semantics semantics, const char *policy)
+static const struct emulation *
+find_emulation(enum replay_semantics semantics, const char *policy)
 {
-	for (size_t i = 0; i < sizeof habits / sizeof *habits; i++)
-		if (habits[i].semantics == semantics &&
-		    (!habits[i].policy || strcmp(habits[i].policy, policy) == 0))
-			return &habits[i];
+	for (size_t i = 0; i < sizeof emulations / sizeof *emulations; i++)
+		if (emulations[i].semantics == semantics &&
+		    (!emulations[i].policy ||
+		     strcmp(emulations[i].policy, policy) == 0))
+			return &emulations[i];
 	return NULL;
 }
 
 static int
-new_policy(const struct policy_spec *spec, const struct replaying_opts *opts,
-	   struct replaying *replaying, struct policy **ret_policy, struct err *err)
+new_policy(const struct policy_spec *spec, const struct replay_opts *opts,
+	   struct replay *replay, struct policy **ret_policy, struct err *err)
 {
-	const struct habit *habit = find_habit(opts->semantics, spec->name);
+	const struct emulation *emulation = find_emulation(opts->semantics, spec->name);
 	struct policy_opts policy_opts = opts->policy;
 	const char *sets[MAX_SETS + 1];
 	size_t n_sets = 0;
 
 	if (opts->policy.n_sets > MAX_SETS)
 		return err_set(err, NULL, 0, 0, "more than %d parameters", MAX_SETS);
-	if (habit && habit->set)
-		sets[n_sets++] = habit->set;
+	if (emulation && emulation->set)
+		sets[n_sets++] = emulation->set;
 	for (size_t i = 0; i < opts->policy.n_sets; i++)
-		if (replaying_has_param(spec, opts->policy.place, opts->policy.sets[i]))
+		if (replay_has_param(spec, opts->policy.place, opts->policy.sets[i]))
 			sets[n_sets++] = opts->policy.sets[i];
 	policy_opts.sets = sets;
 	policy_opts.n_sets = n_sets;
 	if (opts->apps) /* It is in their work. */
 		policy_opts.restart_s = 0;
-	if (!policy_opts.place && habit && spec->place)
-		policy_opts.place = habit->place;
+	if (!policy_opts.place && emulation && spec->place)
+		policy_opts.place = emulation->place;
 	/* A planner places jobs itself. */
 	if (!spec->place)
-		replaying->place = NULL;
+		replay->place = NULL;
 	else
-		replaying->place = policy_opts.place ? policy_opts.place
-						     : spec->place->module.name;
+		replay->place = policy_opts.place ? policy_opts.place
+						  : spec->place->module.name;
 	return policy_new(spec, &policy_opts, &opts->cluster, ret_policy, err);
 }
 
 static void
-sum_up(const struct joblist *list, const struct replaying_opts *opts,
-       struct replaying *r)
+sum_up(const struct joblist *list, const struct replay_opts *opts, struct replay *r)
 {
 	double *jcts = xcalloc(list->n + 1, sizeof *jcts), sum = 0, wait = 0, gpu_s = 0;
 	double end_s = 0;
@@ -159,17 +159,17 @@ sum_up(const struct joblist *list, const struct replaying_opts *opts,
 	free(jcts);
 }
 
-static struct replaying_times
+static struct replay_times
 sum_up_times(const struct fabric_times *times)
 {
-	double n = spread_weight(&times->iteration_s);
+	double n = histogram_weight(&times->iteration_s);
 
-	return (struct replaying_times){
+	return (struct replay_times){
 		.n = n,
-		.mean_s = spread_mean(&times->iteration_s),
-		.p99_s = spread_quantile(&times->iteration_s, 0.99),
-		.slowdown_mean = spread_mean(&times->slowdown),
-		.slowdown_p99 = spread_quantile(&times->slowdown, 0.99),
+		.mean_s = histogram_mean(&times->iteration_s),
+		.p99_s = histogram_quantile(&times->iteration_s, 0.99),
+		.slowdown_mean = histogram_mean(&times->slowdown),
+		.slowdown_p99 = histogram_quantile(&times->slowdown, 0.99),
 		.ecn_packets = n > 0 ? times->ecn_packets / n : NAN,
 	};
 }
@@ -177,8 +177,7 @@ sum_up_times(const struct fabric_times *times)
 /* Jobs that were measured train in the policy's rounds. */
 static int
 make_epochs(struct joblist *list, const struct policy_spec *spec,
-	    const struct replaying_opts *opts, struct epochs **ret_epochs,
-	    struct err *err)
+	    const struct replay_opts *opts, struct epochs **ret_epochs, struct err *err)
 {
 	const struct policy_opts *user = &opts->policy;
 	const struct epochs_opts epochs_opts = {
@@ -221,7 +220,7 @@ make_epochs(struct joblist *list, const struct policy_spec *spec,
 /* Muri's jobs are as long as their iterations. */
 static int
 make_work(struct joblist *list, const struct policy_spec *spec,
-	  const struct replaying_opts *opts, struct work_muri *muri,
+	  const struct replay_opts *opts, struct work_muri *muri,
 	  struct fabric **ret_fabric, struct epochs **ret_epochs,
 	  struct cluster_work *ret_work, struct err *err)
 {
@@ -247,7 +246,7 @@ make_work(struct joblist *list, const struct policy_spec *spec,
 	}
 	if (opts->speeds)
 		*ret_work = replay_speeds_work(opts->speeds);
-	if (opts->semantics != REPLAYING_MURI)
+	if (opts->semantics != REPLAY_MURI)
 		return 0;
 	for (size_t i = 0; i < list->n; i++)
 		if (!(list->jobs[i].iterations > 0) || !(list->jobs[i].iteration_s > 0))
@@ -283,9 +282,9 @@ tell_bad(const struct joblist *list, size_t bad, const struct cluster_job *job,
 }
 
 int
-replaying_run(const struct joblist *list, const struct policy_spec *spec,
-	      const struct replaying_opts *opts, struct replaying *ret_replaying,
-	      struct err *err)
+replay_run(const struct joblist *list, const struct policy_spec *spec,
+	   const struct replay_opts *opts, struct replay *ret_replaying,
+	   struct err *err)
 {
 	struct joblist mine = *list;
 	struct work_muri muri = { 0 };
@@ -305,7 +304,7 @@ replaying_run(const struct joblist *list, const struct policy_spec *spec,
 	size_t bad = 0;
 	int r;
 
-	*ret_replaying = (struct replaying){ .spec = spec };
+	*ret_replaying = (struct replay){ .spec = spec };
 	mine.jobs = xcalloc(list->n + 1, sizeof *mine.jobs);
 	memcpy(mine.jobs, list->jobs, list->n * sizeof *mine.jobs);
 	ret_replaying->results = xcalloc(list->n + 1, sizeof *ret_replaying->results);
@@ -332,13 +331,13 @@ replaying_run(const struct joblist *list, const struct policy_spec *spec,
 	work_muri_fini(&muri);
 	free(mine.jobs);
 	if (r < 0)
-		replaying_fini(ret_replaying);
+		replay_fini(ret_replaying);
 	return r;
 }
 
 void
-replaying_fini(struct replaying *replaying)
+replay_fini(struct replay *replay)
 {
-	free(replaying->results);
-	replaying->results = NULL;
+	free(replay->results);
+	replay->results = NULL;
 }

@@ -1,5 +1,5 @@
 /*
- * test_speeds.c - tables of throughputs by type of GPUs.
+ * test_throughputs.c - tables of throughputs by type of GPUs.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -8,11 +8,11 @@
 #include <unistd.h>
 
 #include "lib/base/err.h"
-#include "sim/replay/speeds.h"
+#include "sim/replay/throughputs.h"
 #include "tests/unit/test.h"
 
 static int
-load(const char *text, struct speeds **ret_speeds, struct err *err)
+load(const char *text, struct throughputs **ret_speeds, struct err *err)
 {
 	char path[] = "/tmp/antiphase-speeds-XXXXXX";
 	int fd = mkstemp(path), r;
@@ -24,7 +24,7 @@ load(const char *text, struct speeds **ret_speeds, struct err *err)
 	assert_int_equal(fwrite(text, 1, strlen(text), file), strlen(text));
 	assert_int_equal(fclose(file), 0);
 	*err = (struct err){ 0 };
-	r = speeds_load(path, ret_speeds, err);
+	r = throughputs_load(path, ret_speeds, err);
 	unlink(path);
 	return r;
 }
@@ -32,7 +32,7 @@ load(const char *text, struct speeds **ret_speeds, struct err *err)
 static void
 models_are_found_by_name_batch_and_gpus(void **state)
 {
-	struct speeds *speeds;
+	struct throughputs *speeds;
 	struct err err;
 	uint32_t v100, k80;
 
@@ -44,16 +44,20 @@ models_are_found_by_name_batch_and_gpus(void **state)
 		     " \"k80\": {\"('LM (batch size 5)', 2)\": {\"null\": 3}}}\n",
 		     &speeds, &err),
 		0);
-	v100 = speeds_type(speeds, "v100");
-	k80 = speeds_type(speeds, "k80");
-	assert_near(speeds_of(speeds, v100, speeds_key(speeds, "LM", 5, 2)), 41.5, 0);
-	assert_near(speeds_of(speeds, k80, speeds_key(speeds, "LM", 5, 2)), 3, 0);
-	assert_near(speeds_of(speeds, v100, speeds_key(speeds, "A3C", 0, 1)), 7, 0);
-	assert_near(speeds_of(speeds, k80, speeds_key(speeds, "A3C", 0, 1)), 0, 0);
-	assert_int_equal(speeds_key(speeds, "LM", 10, 2), SPEEDS_NONE);
-	assert_int_equal(speeds_type(speeds, "p100"), SPEEDS_NONE);
-	assert_near(speeds_of(speeds, SPEEDS_NONE, SPEEDS_NONE), 0, 0);
-	speeds_free(speeds);
+	v100 = throughputs_type(speeds, "v100");
+	k80 = throughputs_type(speeds, "k80");
+	assert_near(throughputs_of(speeds, v100, throughputs_key(speeds, "LM", 5, 2)),
+		    41.5, 0);
+	assert_near(throughputs_of(speeds, k80, throughputs_key(speeds, "LM", 5, 2)), 3,
+		    0);
+	assert_near(throughputs_of(speeds, v100, throughputs_key(speeds, "A3C", 0, 1)),
+		    7, 0);
+	assert_near(throughputs_of(speeds, k80, throughputs_key(speeds, "A3C", 0, 1)),
+		    0, 0);
+	assert_int_equal(throughputs_key(speeds, "LM", 10, 2), THROUGHPUTS_NONE);
+	assert_int_equal(throughputs_type(speeds, "p100"), THROUGHPUTS_NONE);
+	assert_near(throughputs_of(speeds, THROUGHPUTS_NONE, THROUGHPUTS_NONE), 0, 0);
+	throughputs_free(speeds);
 }
 
 static void
@@ -74,7 +78,7 @@ what_is_no_table_is_refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-		struct speeds *speeds = NULL;
+		struct throughputs *speeds = NULL;
 		struct err err;
 
 		if (load(texts[i], &speeds, &err) != -EINVAL)

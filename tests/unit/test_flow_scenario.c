@@ -8,7 +8,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
 #include "lib/base/file.h"
-#include "sim/run/scn.h"
+#include "sim/run/flow_scenario.h"
 #include "tests/unit/test.h"
 
 #define GOOD                                                                       \
@@ -20,11 +20,11 @@
 static void
 a_scenario_is_read_as_written(void **state)
 {
-	struct scn *scn;
+	struct flow_scenario *scn;
 	struct err err;
 
 	(void)state;
-	assert_int_equal(scn_parse("x", GOOD, strlen(GOOD), &scn, &err), 0);
+	assert_int_equal(flow_scenario_parse("x", GOOD, strlen(GOOD), &scn, &err), 0);
 	assert_int_equal(scn->n_hosts, 3);
 	assert_int_equal(scn->n_links, 2);
 	assert_near(scn->capacity_bps[1], 50e9, 0);
@@ -38,13 +38,15 @@ a_scenario_is_read_as_written(void **state)
 	assert_int_equal(scn->flows[0].n_links, 2);
 	assert_int_equal(scn->paths[scn->flows[0].first_link + 1], 1);
 	assert_int_equal(scn->flows[1].n_links, 0);
-	scn_free(scn);
+	flow_scenario_free(scn);
 	/* Without the last newline, and with carriage returns. */
-	assert_int_equal(scn_parse("x", GOOD, strlen(GOOD) - 1, &scn, &err), 0);
-	scn_free(scn);
-	assert_int_equal(scn_parse("x", WITH_RETURNS, strlen(WITH_RETURNS), &scn, &err),
+	assert_int_equal(flow_scenario_parse("x", GOOD, strlen(GOOD) - 1, &scn, &err),
 			 0);
-	scn_free(scn);
+	flow_scenario_free(scn);
+	assert_int_equal(flow_scenario_parse("x", WITH_RETURNS, strlen(WITH_RETURNS),
+					     &scn, &err),
+			 0);
+	flow_scenario_free(scn);
 }
 
 struct bad {
@@ -87,11 +89,12 @@ what_is_wrong_is_said_with_its_line(void **state)
 		/* A copy of the exact size, so that a sanitizer sees any overrun. */
 		size_t length = strlen(BAD[i].text);
 		char *text = xmemdup(BAD[i].text, length ? length : 1, 1);
-		struct scn *scn = NULL;
+		struct flow_scenario *scn = NULL;
 		struct err err;
 
-		assert_int_equal(scn_parse("bad.scn", text, length, &scn, &err),
-				 -EINVAL);
+		assert_int_equal(
+			flow_scenario_parse("bad.scn", text, length, &scn, &err),
+			-EINVAL);
 		assert_null(scn);
 		assert_string_equal(err.file, "bad.scn");
 		if (err.line != BAD[i].line || !strstr(err.text, BAD[i].says))
@@ -129,11 +132,11 @@ keep_end(void *ctx, uint32_t job, uint64_t iteration, double start_ns, double en
 	ends->sum_ns += end_ns - start_ns;
 }
 
-static struct scn *
+static struct flow_scenario *
 load(const char *name)
 {
 	char *path = xasprintf(SHARED_DATA "/sim/%s.scn", name), *text;
-	struct scn *scn;
+	struct flow_scenario *scn;
 	struct err err;
 	size_t length;
 
@@ -141,7 +144,7 @@ load(const char *name)
 		free(path);
 		return NULL;
 	}
-	assert_int_equal(scn_parse(path, text, length, &scn, &err), 0);
+	assert_int_equal(flow_scenario_parse(path, text, length, &scn, &err), 0);
 	free(text);
 	free(path);
 	return scn;
@@ -177,7 +180,7 @@ end_times_are_those_of_simgrid(void **state)
 		struct ends ends = { 0 };
 		struct engine_observer observer = { .ctx = &ends,
 						    .on_iteration = keep_end };
-		struct scn *scn = load(GOLDEN[i].name);
+		struct flow_scenario *scn = load(GOLDEN[i].name);
 		struct engine *engine;
 		double error_s;
 
@@ -188,14 +191,15 @@ end_times_are_those_of_simgrid(void **state)
 		}
 		ends.n_jobs = scn->n_jobs;
 		ends.first20_ns = xcalloc(scn->n_jobs, sizeof *ends.first20_ns);
-		engine = scn_new_engine(scn, GOLDEN[i].n_iterations, &observer);
+		engine = flow_scenario_new_engine(scn, GOLDEN[i].n_iterations,
+						  &observer);
 		engine_run(engine, ENGINE_NEVER);
 		error_s = largest_error_s(GOLDEN[i].name, &ends);
 		print_message("%s: largest error %.1e s\n", GOLDEN[i].name, error_s);
 		assert_true(error_s < 1e-6);
 		engine_free(engine);
 		free(ends.first20_ns);
-		scn_free(scn);
+		flow_scenario_free(scn);
 	}
 }
 

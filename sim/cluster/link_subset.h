@@ -1,14 +1,14 @@
 /*
- * dense.h - an engine of some jobs that knows no other links than theirs, so that it is small.
+ * link_subset.h - an engine of some jobs that knows no other links than theirs, so that it is small.
  */
-#ifndef SIM_CLUSTER_DENSE_H
-#define SIM_CLUSTER_DENSE_H
+#ifndef SIM_CLUSTER_LINK_SUBSET_H
+#define SIM_CLUSTER_LINK_SUBSET_H
 
 #include "scheduler/core/workload/workload.h"
 
-struct dense_job {
+struct link_subset_job {
 	const struct work_job *job; /* Borrowed, as the next. */
-	const struct routed_job *laid;
+	const struct routed_job *routed;
 	int64_t shift_ns;
 	enum engine_pacing pacing;
 };
@@ -18,7 +18,8 @@ struct dense_job {
  * all but what tells of links; hosts' own interfaces mark nothing.  0 and an engine for
  * engine_free(), or -EINVAL as engine_add_job().
  */
-int dense_engine(const struct dense_job *jobs, size_t n, const struct topo *topo,
-		 const struct engine_config *config, struct engine **ret_engine);
+int link_subset_engine(const struct link_subset_job *jobs, size_t n,
+		       const struct topo *topo, const struct engine_config *config,
+		       struct engine **ret_engine);
 
 #endif

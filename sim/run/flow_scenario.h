@@ -1,5 +1,5 @@
 /*
- * scn.h - the neutral flow scenario, 'fabscn 1': links, and jobs that send flows
+ * flow_scenario.h - the neutral flow scenario, 'fabscn 1': links, and jobs that send flows
  * over explicit paths, so that any simulator can run the same thing.
  *
  *	fabscn 1
@@ -14,8 +14,8 @@
  * then 'iters' times computes and sends all its flows at once; the iteration
  * ends with the last flow.
  */
-#ifndef SIM_RUN_SCN_H
-#define SIM_RUN_SCN_H
+#ifndef SIM_RUN_FLOW_SCENARIO_H
+#define SIM_RUN_FLOW_SCENARIO_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -24,24 +24,24 @@ struct engine;
 struct engine_observer;
 struct err;
 
-struct scn_flow {
+struct flow_scenario_flow {
 	uint32_t src, dst; /* Hosts. */
 	int64_t bytes;
-	uint32_t first_link, n_links; /* In scn.paths. */
+	uint32_t first_link, n_links; /* In scenario.paths. */
 };
 
-struct scn_job {
+struct flow_scenario_job {
 	uint64_t n_iterations;
 	int64_t shift_ns, compute_ns;
-	uint32_t first_flow, n_flows; /* In scn.flows. */
+	uint32_t first_flow, n_flows; /* In scenario.flows. */
 };
 
-struct scn {
+struct flow_scenario {
 	uint32_t n_hosts, n_links, n_jobs, n_flows, n_path_links;
-	double *capacity_bps;   /* Owned, by link. */
-	struct scn_job *jobs;   /* Owned. */
-	struct scn_flow *flows; /* Owned, in order of their jobs. */
-	uint32_t *paths;        /* Owned. */
+	double *capacity_bps;             /* Owned, by link. */
+	struct flow_scenario_job *jobs;   /* Owned. */
+	struct flow_scenario_flow *flows; /* Owned, in order of their jobs. */
+	uint32_t *paths;                  /* Owned. */
 };
 
 /*
@@ -49,17 +49,18 @@ struct scn {
  * larger than a small multiple of 'length', whatever the text says.  Returns 0
  * and a new scenario, or -EINVAL with 'err' filled.
  */
-int scn_parse(const char *file, const char *text, size_t length, struct scn **ret_scn,
-	      struct err *err);
+int flow_scenario_parse(const char *file, const char *text, size_t length,
+			struct flow_scenario **ret_scenario, struct err *err);
 
-void scn_free(struct scn *scn);
+void flow_scenario_free(struct flow_scenario *scenario);
 
 /*
  * Returns a new engine with the scenario's links and jobs, in their order, each
  * job with at most 'max_iterations' iterations (0: as many as it says).
  * Borrows nothing.
  */
-struct engine *scn_new_engine(const struct scn *scn, uint64_t max_iterations,
-			      const struct engine_observer *observer);
+struct engine *flow_scenario_new_engine(const struct flow_scenario *scenario,
+					uint64_t max_iterations,
+					const struct engine_observer *observer);
 
 #endif

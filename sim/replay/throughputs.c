@@ -1,4 +1,4 @@
-#include "sim/replay/speeds.h"
+#include "sim/replay/throughputs.h"
 
 #include <errno.h>
 #include <math.h>
@@ -15,7 +15,7 @@
 #define MAX_TYPES  64
 #define MOST_STEPS 1e9 /* A second. */
 
-struct speeds {
+struct throughputs {
 	struct strtab *types, *keys;
 	/* [MAX_TYPES] Steps a second by key; short where the last are not measured. */
 	VEC(double) steps_s[MAX_TYPES];
@@ -52,8 +52,8 @@ read_text(const char *path, text_vec *ret_text, struct err *err)
 }
 
 static int
-add_type(struct speeds *speeds, const struct json_doc *doc, const struct json *type,
-	 struct err *err)
+add_type(struct throughputs *speeds, const struct json_doc *doc,
+	 const struct json *type, struct err *err)
 {
 	uint32_t t;
 
@@ -63,18 +63,19 @@ add_type(struct speeds *speeds, const struct json_doc *doc, const struct json *t
 	if (t >= MAX_TYPES)
 		return json_fail(doc, type, err, "more than %d types", MAX_TYPES);
 	for (const struct json *it = json_first(type); it; it = json_next(it)) {
-		const struct json *alone = json_find(it, "null");
+		const struct json *isolated = json_find(it, "null");
 		double steps_s;
 		uint32_t key;
 
 		if (json_kind(it) != JSON_OBJECT || !json_key(it))
 			return json_fail(doc, it, err,
 					 "expected a model's throughputs");
-		if (!alone)
+		if (!isolated)
 			continue;
-		steps_s = json_number(alone);
+		steps_s = json_number(isolated);
 		if (!(steps_s >= 0 && steps_s <= MOST_STEPS))
-			return json_fail(doc, alone, err, "expected steps per second");
+			return json_fail(doc, isolated, err,
+					 "expected steps per second");
 		key = strtab_intern(speeds->keys, json_key(it));
 		while (speeds->steps_s[t].n <= key)
 			vec_push(&speeds->steps_s[t], 0);
@@ -84,9 +85,9 @@ add_type(struct speeds *speeds, const struct json_doc *doc, const struct json *t
 }
 
 int
-speeds_load(const char *path, struct speeds **ret_speeds, struct err *err)
+throughputs_load(const char *path, struct throughputs **ret_speeds, struct err *err)
 {
-	struct speeds *speeds = xcalloc(1, sizeof *speeds);
+	struct throughputs *speeds = xcalloc(1, sizeof *speeds);
 	text_vec text = VEC_EMPTY;
 	struct json_doc *doc = NULL;
 	const struct json *type = NULL;
@@ -105,7 +106,7 @@ speeds_load(const char *path, struct speeds **ret_speeds, struct err *err)
 	json_doc_free(doc);
 	vec_free(&text);
 	if (r < 0) {
-		speeds_free(speeds);
+		throughputs_free(speeds);
 		return r;
 	}
 	*ret_speeds = speeds;
@@ -113,7 +114,7 @@ speeds_load(const char *path, struct speeds **ret_speeds, struct err *err)
 }
 
 void
-speeds_free(struct speeds *speeds)
+throughputs_free(struct throughputs *speeds)
 {
 	if (!speeds)
 		return;
@@ -127,14 +128,14 @@ speeds_free(struct speeds *speeds)
 /* ---- Looking up ---------------------------------------------------------------------------- */
 
 uint32_t
-speeds_type(const struct speeds *speeds, const char *name)
+throughputs_type(const struct throughputs *speeds, const char *name)
 {
 	return strtab_find(speeds->types, name);
 }
 
 uint32_t
-speeds_key(const struct speeds *speeds, const char *model, uint32_t batch,
-	   uint32_t n_gpus)
+throughputs_key(const struct throughputs *speeds, const char *model, uint32_t batch,
+		uint32_t n_gpus)
 {
 	char key[256];
 	int n;
@@ -144,11 +145,11 @@ speeds_key(const struct speeds *speeds, const char *model, uint32_t batch,
 			     batch, n_gpus);
 	else
 		n = snprintf(key, sizeof key, "('%s', %u)", model, n_gpus);
-	return n < (int)sizeof key ? strtab_find(speeds->keys, key) : SPEEDS_NONE;
+	return n < (int)sizeof key ? strtab_find(speeds->keys, key) : THROUGHPUTS_NONE;
 }
 
 double
-speeds_of(const struct speeds *speeds, uint32_t type, uint32_t key)
+throughputs_of(const struct throughputs *speeds, uint32_t type, uint32_t key)
 {
 	if (type >= strtab_n(speeds->types) || key >= speeds->steps_s[type].n)
 		return 0;
