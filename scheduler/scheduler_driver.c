@@ -1,12 +1,39 @@
-/*
- * scheduler_driver.c - what all drivers have in common: snapshots.
- */
 #include "scheduler/scheduler_driver.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/alloc.h"
+
+/* ---- Drivers -------------------------------------------------------------------------- */
+
+const char *
+sched_kind(const struct sched_driver *driver)
+{
+	return driver ? driver->ops->kind : NULL;
+}
+
+void
+sched_close(struct sched_driver *driver)
+{
+	if (driver)
+		driver->ops->close(driver);
+}
+
+void
+sched_poll(struct sched_driver *driver)
+{
+	driver->ops->poll(driver);
+}
+
+int
+sched_act(struct sched_driver *driver, const struct sched_action *action,
+	  uint64_t *ret_ticket, struct err *err)
+{
+	return driver->ops->act(driver, action, ret_ticket, err);
+}
+
+/* ---- Snapshots ------------------------------------------------------------------------ */
 
 void
 sched_job_fini(struct sched_job *job)

@@ -1,11 +1,11 @@
 /*
- * scheduler_driver.h - the cluster's own scheduler, as antiphase sees it: which jobs wait and run
- * where, which nodes are free, and the few things that we may ask of it.
+ * scheduler_driver.h - the driver of the cluster's scheduler: which jobs wait and run where,
+ * which nodes are free, and the few changes that antiphase may ask for.
  *
- * There is one driver for each kind (slurm.h).  A driver never blocks: what it starts
- * is finished from the loop.  It never changes anything but by sched_act(), and each
- * change has one that undoes it.  Without an answer from the scheduler there is no
- * snapshot, and whoever asks must do without.
+ * Each kind of scheduler has a driver (slurm.h) behind this interface.  A driver never
+ * blocks: what it starts is finished from the loop.  It never changes anything but by
+ * sched_act(), and each change has one that undoes it.  Without an answer from the
+ * scheduler there is no snapshot.
  */
 #ifndef SCHEDULER_SCHEDULER_DRIVER_H
 #define SCHEDULER_SCHEDULER_DRIVER_H
@@ -68,7 +68,7 @@ struct sched_node {
 	uint32_t n_slots; /* In all (CPUs or GPUs as configured); 0: unknown. */
 };
 
-/* All that one look gave; sorted by id and name. */
+/* The answers to one set of questions, sorted by id and name. */
 struct sched_snapshot {
 	int64_t at_us; /* Wall clock. */
 	struct sched_job *jobs;
@@ -117,14 +117,26 @@ struct sched_observer {
 	void (*done)(void *ctx, uint64_t ticket, int rc, const char *why);
 };
 
-/* "slurm", or NULL. */
-const char *sched_kind(const struct sched_driver *host);
-void sched_close(struct sched_driver *host); /* Accepts NULL.  What runs is given up. */
+/* What a driver does; its own struct begins with a struct sched_driver. */
+struct sched_driver_ops {
+	const char *kind;
+	void (*poll)(struct sched_driver *driver);
+	int (*act)(struct sched_driver *driver, const struct sched_action *action,
+		   uint64_t *ret_ticket, struct err *err);
+	void (*close)(struct sched_driver *driver);
+};
 
-/*
- * Looks now, as after a poke; else it looks by itself every 'poll_ms' of its options.
- */
-void sched_poll(struct sched_driver *host);
+struct sched_driver {
+	const struct sched_driver_ops *ops;
+};
+
+/* "slurm"; of NULL: NULL. */
+const char *sched_kind(const struct sched_driver *driver);
+void
+sched_close(struct sched_driver *driver); /* Accepts NULL.  What runs is given up. */
+
+/* Asks for a snapshot now; else the driver does so by itself, every 'poll_ms'. */
+void sched_poll(struct sched_driver *driver);
 
 /*
  * Asks for a change, of a job of the last snapshot.  Changes are made one after
@@ -141,12 +153,7 @@ void sched_poll(struct sched_driver *host);
  * does not any more, or if its user has asked for nodes meanwhile, nothing is changed,
  * and observer.done() is told -EALREADY (LET_GO) or -ESTALE (PLACE, PREFER).
  */
-int sched_act(struct sched_driver *host, const struct sched_action *action,
+int sched_act(struct sched_driver *driver, const struct sched_action *action,
 	      uint64_t *ret_ticket, struct err *err);
-
-/* The fabric as the scheduler has it, as text that topology/read.h reads; async. */
-int sched_topology(struct sched_driver *host,
-		   void (*done)(void *ctx, const char *text, const char *why),
-		   void *ctx);
 
 #endif

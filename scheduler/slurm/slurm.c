@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/clk.h"
@@ -28,91 +27,12 @@
 /* What a look printed is read in steps, so that others have their turn in between. */
 #define READ_EVERY_NS MS
 
-#define MAX_WORDS 16
-
-extern char **environ;
-
-/* ---- Commands -------------------------------------------------------------------- */
-
-int
-slurm_run(struct sched_driver *host, const char *program, const char *const *words,
-	  const char *variable,
-	  void (*done)(void *ctx, const struct child_result *result), void *ctx,
-	  struct child **ret_child, struct err *err)
-{
-	const char *argv[MAX_WORDS + 2];
-	char *path = host->bindir ? xasprintf("%s/%s", host->bindir, program)
-				  : xstrdup(program);
-	const struct child_opts opts = { .argv = argv,
-					 .envp = host->env.items,
-					 .timeout_ns = host->timeout_ns,
-					 .max_bytes = SLURM_MAX_BYTES,
-					 .done = done,
-					 .ctx = ctx };
-	size_t n = 0;
-	int r;
-
-	argv[n++] = path;
-	while (*words) {
-		BUG_ON(n > MAX_WORDS);
-		argv[n++] = *words++;
-	}
-	argv[n] = NULL;
-	/* The place of the variable is the last one before the end. */
-	host->env.items[host->env.n - 2] = variable ? variable : "ANTIPHASE=1";
-	r = child_start(host->loop, &opts, ret_child, err);
-	if (r < 0)
-		*ret_child = NULL;
-	free(path);
-	return r;
-}
-
-/*
- * Our environment without what would change the form of what Slurm prints, and with
- * what makes times readable whatever the zone is.
- */
-static void
-make_env(struct sched_driver *host)
-{
-	static const char *const unwanted[] = {
-		"SQUEUE_", "SINFO_",          "SCONTROL_", "SLURM_TIME_FORMAT=",
-		"TZ=",     "SLURM_CLUSTERS=", "LC_",       "LANG=",
-		NULL,
-	};
-	static const char *const ours[] = { "TZ=UTC", "SLURM_TIME_FORMAT=standard",
-					    "LC_ALL=C", NULL };
-
-	for (char **at = environ; *at; at++) {
-		bool is_wanted = true;
-
-		for (size_t i = 0; unwanted[i]; i++)
-			is_wanted &=
-				strncmp(*at, unwanted[i], strlen(unwanted[i])) != 0;
-		if (is_wanted)
-			vec_push(&host->env, xstrdup(*at));
-	}
-	for (size_t i = 0; ours[i]; i++)
-		vec_push(&host->env, xstrdup(ours[i]));
-	vec_push(&host->env, NULL); /* For slurm_run(). */
-	vec_push(&host->env, NULL);
-}
-
-/* ---- Looks ----------------------------------------------------------------------- */
-
-void
-slurm_draw_mark(char mark[SLURM_MARK_SIZE])
-{
-	uint64_t random;
-
-	if (getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random)
-		BUG("the kernel gives no random numbers: %s", strerror(errno));
-	snprintf(mark, SLURM_MARK_SIZE, "~q%016llx~", (unsigned long long)random);
-}
+/* ---- Snapshots ------------------------------------------------------------------- */
 
 static bool
-is_looking(const struct sched_driver *host)
+is_looking(const struct slurm *slurm)
 {
-	return host->look.n_open > 0 || host->on_read;
+	return slurm->look.n_open > 0 || slurm->on_read;
 }
 
 static void
@@ -162,94 +82,94 @@ read_some(struct slurm_look *look)
 	}
 }
 
-static void look_soon(struct sched_driver *host);
+static void look_soon(struct slurm *slurm);
 
 static void
-look_again(struct sched_driver *host)
+look_again(struct slurm *slurm)
 {
-	if (!host->is_wanted)
+	if (!slurm->is_wanted)
 		return;
-	host->is_wanted = false;
-	look_soon(host);
+	slurm->is_wanted = false;
+	look_soon(slurm);
 }
 
 static void
-take_look(struct sched_driver *host)
+take_look(struct slurm *slurm)
 {
-	struct slurm_look *look = &host->look;
+	struct slurm_look *look = &slurm->look;
 
 	slurm_nodes_take(&look->nodes, &look->snapshot);
-	sched_snapshot_fini(&host->snapshot);
-	slurm_nodes_fini(&host->nodes);
-	host->snapshot = look->snapshot;
-	host->nodes = look->nodes;
+	sched_snapshot_fini(&slurm->snapshot);
+	slurm_nodes_fini(&slurm->nodes);
+	slurm->snapshot = look->snapshot;
+	slurm->nodes = look->nodes;
 	look->snapshot = (struct sched_snapshot){ .n_jobs = 0 };
 	look->nodes = (struct slurm_nodes){ .n = 0 };
-	slurm_act_clean(host);
+	slurm_act_clean(slurm);
 	forget_look(look);
-	host->observer.snapshot(host->observer.ctx, &host->snapshot, NULL);
+	slurm->observer.snapshot(slurm->observer.ctx, &slurm->snapshot, NULL);
 }
 
 static void
-fail_look(struct sched_driver *host)
+fail_look(struct slurm *slurm)
 {
-	struct err why = host->look.why;
+	struct err why = slurm->look.why;
 
-	forget_look(&host->look);
-	host->observer.snapshot(host->observer.ctx, NULL, why.text);
+	forget_look(&slurm->look);
+	slurm->observer.snapshot(slurm->observer.ctx, NULL, why.text);
 }
 
 static void
 on_read(void *ctx, int64_t now_ns, int64_t missed)
 {
-	struct sched_driver *host = ctx;
-	struct slurm_look *look = &host->look;
+	struct slurm *slurm = ctx;
+	struct slurm_look *look = &slurm->look;
 	int r;
 
 	(void)now_ns;
 	(void)missed;
-	loop_part(host->loop, "host");
+	loop_part(slurm->loop, "slurm");
 	r = read_some(look);
 	if (r > 0)
 		return;
 	if (r == 0 && look->reading++ < READ_OVER)
 		return;
-	loop_remove(host->loop, host->on_read);
-	host->on_read = NULL;
+	loop_remove(slurm->loop, slurm->on_read);
+	slurm->on_read = NULL;
 	if (r < 0)
-		fail_look(host);
+		fail_look(slurm);
 	else
-		take_look(host);
-	look_again(host);
+		take_look(slurm);
+	look_again(slurm);
 }
 
 /* All commands of the look have ended. */
 static void
-finish_look(struct sched_driver *host)
+finish_look(struct slurm *slurm)
 {
-	struct slurm_look *look = &host->look;
+	struct slurm_look *look = &slurm->look;
 
 	if (look->why.text[0]) {
-		fail_look(host);
-		look_again(host);
+		fail_look(slurm);
+		look_again(slurm);
 		return;
 	}
 	look->snapshot.at_us = look->at_us;
 	look->reading = READ_JOBS;
-	host->on_read = loop_every(host->loop, READ_EVERY_NS, on_read, host);
+	slurm->on_read = loop_every(slurm->loop, READ_EVERY_NS, on_read, slurm);
 }
 
 static void
 query_done(struct slurm_query *query, const struct err *why)
 {
-	struct sched_driver *host = query->host;
-	struct slurm_look *look = &host->look;
+	struct slurm *slurm = query->slurm;
+	struct slurm_look *look = &slurm->look;
 
 	query->child = NULL;
 	if (why && !look->why.text[0])
 		look->why = *why;
 	if (--look->n_open == 0)
-		finish_look(host);
+		finish_look(slurm);
 }
 
 static void
@@ -268,7 +188,7 @@ on_query(void *ctx, const struct child_result *result)
  * all.
  */
 static void
-start_query(struct sched_driver *host, enum slurm_query_kind kind)
+start_query(struct slurm *slurm, enum slurm_query_kind kind)
 {
 	static const char *const jobs[] = { "-h", "-a", "-r", NULL };
 	static const char *const excluded[] = {
@@ -277,14 +197,14 @@ start_query(struct sched_driver *host, enum slurm_query_kind kind)
 	static const char *const nodes[] = { "-h", "-a", "-N", "-o", SLURM_NODES_FORMAT,
 					     NULL };
 	static const char *const *const words[] = { jobs, excluded, nodes };
-	struct slurm_query *query = &host->look.queries[kind];
+	struct slurm_query *query = &slurm->look.queries[kind];
 	struct strbuf variable = STRBUF_EMPTY;
 	struct err err = { .line = 0 };
 
-	*query = (struct slurm_query){ .host = host, .text = STRBUF_EMPTY };
+	*query = (struct slurm_query){ .slurm = slurm, .text = STRBUF_EMPTY };
 	if (kind == QUERY_JOBS)
-		slurm_jobs_format(host->look.mark, &variable);
-	if (slurm_run(host, kind == QUERY_NODES ? "sinfo" : "squeue", words[kind],
+		slurm_jobs_format(slurm->look.mark, &variable);
+	if (slurm_run(slurm, kind == QUERY_NODES ? "sinfo" : "squeue", words[kind],
 		      variable.length ? variable.text : NULL, on_query, query,
 		      &query->child, &err) < 0)
 		query_done(query, &err);
@@ -292,79 +212,81 @@ start_query(struct sched_driver *host, enum slurm_query_kind kind)
 }
 
 static void
-start_look(struct sched_driver *host)
+start_look(struct slurm *slurm)
 {
-	struct slurm_look *look = &host->look;
+	struct slurm_look *look = &slurm->look;
 
 	*look = (struct slurm_look){ .n_open = N_QUERIES,
 				     .started_ns = clk_monotonic_ns(),
 				     .at_us = clk_wall_us() };
 	slurm_draw_mark(look->mark);
 	for (int i = 0; i < N_QUERIES; i++)
-		start_query(host, (enum slurm_query_kind)i);
+		start_query(slurm, (enum slurm_query_kind)i);
 }
 
 /* One that does not even end when it is killed: Slurm's files are on a dead server. */
 static void
-tell_if_stuck(struct sched_driver *host, int64_t now_ns)
+tell_if_stuck(struct slurm *slurm, int64_t now_ns)
 {
-	struct slurm_look *look = &host->look;
+	struct slurm_look *look = &slurm->look;
 
-	if (look->is_told || now_ns < look->started_ns + host->timeout_ns + 2000 * MS)
+	if (look->is_told || now_ns < look->started_ns + slurm->timeout_ns + 2000 * MS)
 		return;
 	look->is_told = true;
-	host->observer.snapshot(host->observer.ctx, NULL,
-				"Slurm's commands hang, and cannot be killed: is the "
-				"file system of slurm.conf there?");
+	slurm->observer.snapshot(slurm->observer.ctx, NULL,
+				 "Slurm's commands hang, and cannot be killed: is the "
+				 "file system of slurm.conf there?");
 }
 
 static void
 on_poll(void *ctx, int64_t now_ns, int64_t missed)
 {
-	struct sched_driver *host = ctx;
+	struct slurm *slurm = ctx;
 
 	(void)missed;
-	slurm_act_pump(host);
-	if (host->look.n_open > 0)
-		tell_if_stuck(host, now_ns);
-	else if (!host->on_read)
-		start_look(host);
+	slurm_act_pump(slurm);
+	if (slurm->look.n_open > 0)
+		tell_if_stuck(slurm, now_ns);
+	else if (!slurm->on_read)
+		start_look(slurm);
 }
 
 static void
 on_soon(void *ctx, int64_t now_ns, int64_t missed)
 {
-	struct sched_driver *host = ctx;
+	struct slurm *slurm = ctx;
 
 	(void)now_ns;
 	(void)missed;
-	loop_remove(host->loop, host->on_soon);
-	host->on_soon = NULL;
-	if (is_looking(host))
-		host->is_wanted = true;
+	loop_remove(slurm->loop, slurm->on_soon);
+	slurm->on_soon = NULL;
+	if (is_looking(slurm))
+		slurm->is_wanted = true;
 	else
-		start_look(host);
+		start_look(slurm);
 }
 
 /* As soon as the pause between looks allows. */
 static void
-look_soon(struct sched_driver *host)
+look_soon(struct slurm *slurm)
 {
-	int64_t pause_ns = host->look.started_ns + LEAST_PAUSE_NS - clk_monotonic_ns();
+	int64_t pause_ns = slurm->look.started_ns + LEAST_PAUSE_NS - clk_monotonic_ns();
 
-	if (host->on_soon)
+	if (slurm->on_soon)
 		return;
-	host->on_soon =
-		loop_every(host->loop, pause_ns > MS ? pause_ns : MS, on_soon, host);
+	slurm->on_soon =
+		loop_every(slurm->loop, pause_ns > MS ? pause_ns : MS, on_soon, slurm);
 }
 
-void
-sched_poll(struct sched_driver *host)
+static void
+poll_now(struct sched_driver *driver)
 {
-	if (is_looking(host))
-		host->is_wanted = true;
+	struct slurm *slurm = (struct slurm *)driver;
+
+	if (is_looking(slurm))
+		slurm->is_wanted = true;
 	else
-		look_soon(host);
+		look_soon(slurm);
 }
 
 /* ---- Switches -------------------------------------------------------------------- */
@@ -372,132 +294,141 @@ sched_poll(struct sched_driver *host)
 static void
 on_topology(void *ctx, const struct child_result *result)
 {
-	struct sched_driver *host = ctx;
+	struct slurm *slurm = ctx;
 	struct strbuf conf = STRBUF_EMPTY;
 	struct err why = { .line = 0 };
 	bool is_ok = false;
 
-	host->topology_child = NULL;
+	slurm->topology_child = NULL;
 	if (result->why)
 		why = *result->why;
 	else
 		is_ok = slurm_topology_conf(result->text, result->n, &conf, &why) == 0;
-	host->topology_done(host->topology_ctx, is_ok ? conf.text : NULL,
-			    is_ok ? NULL : why.text);
+	slurm->topology_done(slurm->topology_ctx, is_ok ? conf.text : NULL,
+			     is_ok ? NULL : why.text);
 	strbuf_free(&conf);
 }
 
 int
-sched_topology(struct sched_driver *host,
+slurm_topology(struct sched_driver *driver,
 	       void (*done)(void *ctx, const char *text, const char *why), void *ctx)
 {
+	struct slurm *slurm = (struct slurm *)driver;
 	static const char *const words[] = { "show", "topology", NULL };
 
-	if (host->topology_child)
+	if (slurm->topology_child)
 		return -EBUSY;
-	host->topology_done = done;
-	host->topology_ctx = ctx;
-	return slurm_run(host, "scontrol", words, NULL, on_topology, host,
-			 &host->topology_child, NULL);
+	slurm->topology_done = done;
+	slurm->topology_ctx = ctx;
+	return slurm_run(slurm, "scontrol", words, NULL, on_topology, slurm,
+			 &slurm->topology_child, NULL);
 }
 
 /* ---- Beginning and end ----------------------------------------------------------- */
 
-const char *
-sched_kind(const struct sched_driver *host)
-{
-	return host ? "slurm" : NULL;
-}
-
 static void
 on_version(void *ctx, const struct child_result *result)
 {
-	struct sched_driver *host = ctx;
+	struct slurm *slurm = ctx;
 
-	host->version = result->why ? 0 : slurm_version(result->text);
+	slurm->version = result->why ? 0 : slurm_version(result->text);
 }
 
 /* Whether Slurm's commands are there, and which; they do not ask slurmctld for that. */
 static int
-find_version(struct sched_driver *host, struct err *err)
+find_version(struct slurm *slurm, struct err *err)
 {
-	char *path = xasprintf("%s%sscontrol", host->bindir ? host->bindir : "",
-			       host->bindir ? "/" : "");
+	char *path = xasprintf("%s%sscontrol", slurm->bindir ? slurm->bindir : "",
+			       slurm->bindir ? "/" : "");
 	const char *argv[] = { path, "-V", NULL };
 	const struct child_opts opts = { .argv = argv,
-					 .envp = host->env.items,
+					 .envp = slurm->env.items,
 					 .timeout_ns = 2000 * MS,
 					 .max_bytes = 4096,
 					 .done = on_version,
-					 .ctx = host };
+					 .ctx = slurm };
 	int r;
 
-	host->env.items[host->env.n - 2] = NULL;
+	slurm->env.items[slurm->env.n - 2] = NULL;
 	r = child_run(&opts, err);
 	free(path);
 	if (r < 0) {
-		err_append(err, host->bindir ? "; is slurm_bindir right?"
-					     : "; say where by slurm_bindir");
+		err_append(err, slurm->bindir ? "; is slurm_bindir right?"
+					      : "; say where by slurm_bindir");
 		return r;
 	}
-	if (host->version && host->version < 2205)
+	if (slurm->version && slurm->version < 2205)
 		log_warn("slurm", "Slurm %u.%02u is older than what was tested (22.05)",
-			 host->version / 100, host->version % 100);
+			 slurm->version / 100, slurm->version % 100);
 	return 0;
 }
 
+static void
+close_driver(struct sched_driver *driver)
+{
+	struct slurm *slurm = (struct slurm *)driver;
+
+	if (slurm->on_poll)
+		loop_remove(slurm->loop, slurm->on_poll);
+	if (slurm->on_soon)
+		loop_remove(slurm->loop, slurm->on_soon);
+	if (slurm->on_read)
+		loop_remove(slurm->loop, slurm->on_read);
+	for (int i = 0; i < N_QUERIES; i++)
+		child_free(slurm->look.queries[i].child);
+	forget_look(&slurm->look);
+	child_free(slurm->topology_child);
+	slurm_act_close(slurm);
+	sched_snapshot_fini(&slurm->snapshot);
+	slurm_nodes_fini(&slurm->nodes);
+	for (size_t i = 0; i + 2 < slurm->env.n; i++)
+		free((char *)slurm->env.items[i]);
+	vec_free(&slurm->env);
+	free(slurm->bindir);
+	free(slurm);
+}
+
+static const struct sched_driver_ops ops = {
+	.kind = "slurm",
+	.poll = poll_now,
+	.act = slurm_act,
+	.close = close_driver,
+};
+
 int
 slurm_open(struct loop *loop, const struct slurm_opts *opts,
-	   const struct sched_observer *observer, struct sched_driver **ret_host,
+	   const struct sched_observer *observer, struct sched_driver **ret_driver,
 	   struct err *err)
 {
-	struct sched_driver *host = xcalloc(1, sizeof *host);
+	struct slurm *slurm = xcalloc(1, sizeof *slurm);
 	int r;
 
-	host->loop = loop;
-	host->observer = *observer;
-	host->bindir = opts->bindir ? xstrdup(opts->bindir) : NULL;
-	host->poll_ns = (opts->poll_ms ? opts->poll_ms : 1000) * MS;
-	host->timeout_ns = (opts->timeout_ms ? opts->timeout_ms : 5000) * MS;
-	make_env(host);
-	r = find_version(host, err);
+	slurm->base.ops = &ops;
+	slurm->loop = loop;
+	slurm->observer = *observer;
+	slurm->bindir = opts->bindir ? xstrdup(opts->bindir) : NULL;
+	slurm->poll_ns = (opts->poll_ms ? opts->poll_ms : 1000) * MS;
+	slurm->timeout_ns = (opts->timeout_ms ? opts->timeout_ms : 5000) * MS;
+	slurm_make_env(slurm);
+	r = find_version(slurm, err);
 	if (r < 0) {
-		sched_close(host);
+		close_driver(&slurm->base);
 		return r;
 	}
-	host->on_poll = loop_every(loop, host->poll_ns, on_poll, host);
-	sched_poll(host);
-	*ret_host = host;
+	slurm->on_poll = loop_every(loop, slurm->poll_ns, on_poll, slurm);
+	poll_now(&slurm->base);
+	*ret_driver = &slurm->base;
 	return 0;
 }
 
 unsigned
-slurm_host_version(const struct sched_driver *host)
+slurm_driver_version(const struct sched_driver *driver)
 {
-	return host->version;
+	return ((const struct slurm *)driver)->version;
 }
 
-void
-sched_close(struct sched_driver *host)
+bool
+slurm_is_changing(const struct sched_driver *driver)
 {
-	if (!host)
-		return;
-	if (host->on_poll)
-		loop_remove(host->loop, host->on_poll);
-	if (host->on_soon)
-		loop_remove(host->loop, host->on_soon);
-	if (host->on_read)
-		loop_remove(host->loop, host->on_read);
-	for (int i = 0; i < N_QUERIES; i++)
-		child_free(host->look.queries[i].child);
-	forget_look(&host->look);
-	child_free(host->topology_child);
-	slurm_act_close(host);
-	sched_snapshot_fini(&host->snapshot);
-	slurm_nodes_fini(&host->nodes);
-	for (size_t i = 0; i + 2 < host->env.n; i++)
-		free((char *)host->env.items[i]);
-	vec_free(&host->env);
-	free(host->bindir);
-	free(host);
+	return ((const struct slurm *)driver)->ops.n > 0;
 }

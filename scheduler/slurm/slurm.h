@@ -20,12 +20,21 @@ struct slurm_opts {
  * Opens the driver in 'loop'.  0, or -errno with 'err' filled: no squeue, for example.
  */
 int slurm_open(struct loop *loop, const struct slurm_opts *opts,
-	       const struct sched_observer *observer, struct sched_driver **ret_host,
+	       const struct sched_observer *observer, struct sched_driver **ret_driver,
 	       struct err *err);
 
+/* Of drivers that slurm_open() has made only: */
+
+/* The version of Slurm: 2205 for 22.05.8; 0 if it is not known. */
+unsigned slurm_driver_version(const struct sched_driver *driver);
+/* Whether a change is under way, or features of nodes are being taken away. */
+bool slurm_is_changing(const struct sched_driver *driver);
 /*
- * Its version: 2205 for 22.05.8; 0 if it is not known.  Of slurm_open()'s hosts only.
+ * Asks for the fabric as Slurm has it, as text that topology/read.h reads; 0, or -errno.
+ * 'done' is called from the loop; 'text' NULL: 'why' says why.
  */
-unsigned slurm_host_version(const struct sched_driver *host);
+int slurm_topology(struct sched_driver *driver,
+		   void (*done)(void *ctx, const char *text, const char *why),
+		   void *ctx);
 
 #endif

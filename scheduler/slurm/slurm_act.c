@@ -108,27 +108,27 @@ free_op(struct slurm_op *op)
 	free(op);
 }
 
-static bool start_command(struct sched_driver *host, struct slurm_op *op,
-			  struct err *err);
+static bool start_command(struct slurm *slurm, struct slurm_op *op, struct err *err);
 
 int
-sched_act(struct sched_driver *host, const struct sched_action *action,
+slurm_act(struct sched_driver *driver, const struct sched_action *action,
 	  uint64_t *ret_ticket, struct err *err)
 {
+	struct slurm *slurm = (struct slurm *)driver;
 	const struct sched_job *job = NULL;
 	struct slurm_op *op;
-	int r = slurm_act_check(host, action, &job, err);
+	int r = slurm_act_check(slurm, action, &job, err);
 
 	if (r < 0)
 		return r;
-	if (host->ops.n >= SLURM_MAX_ACTIONS) {
+	if (slurm->ops.n >= SLURM_MAX_ACTIONS) {
 		err_set(err, NULL, 0, 0, "%zu changes wait for Slurm already",
-			host->ops.n);
+			slurm->ops.n);
 		return -EBUSY;
 	}
 	op = xcalloc(1, sizeof *op);
 	op->kind = action->kind;
-	op->ticket = ++host->last_ticket;
+	op->ticket = ++slurm->last_ticket;
 	op->job = xstrdup(action->job);
 	op->nodes = action->nodes ? xstrdup(action->nodes) : NULL;
 	op->record = new_record(job, action);
@@ -137,11 +137,11 @@ sched_act(struct sched_driver *host, const struct sched_action *action,
 			  action->kind == SCHED_LET_GO);
 	op->was_placed = slurm_record_has(job->record, SLURM_PINNED);
 	op->was_preferred = slurm_record_has(job->record, SLURM_PREFERRED);
-	vec_push(&host->ops, op);
+	vec_push(&slurm->ops, op);
 	*ret_ticket = op->ticket;
 	/* One that cannot be started is told of from the loop. */
-	if (host->ops.n == 1)
-		start_command(host, op, NULL);
+	if (slurm->ops.n == 1)
+		start_command(slurm, op, NULL);
 	return 0;
 }
 
@@ -168,14 +168,14 @@ next_command(const struct slurm_op *op)
 static void on_command(void *ctx, const struct child_result *result);
 
 static int
-ask_nodes(struct sched_driver *host, const struct slurm_op *op, struct err *err)
+ask_nodes(struct slurm *slurm, const struct slurm_op *op, struct err *err)
 {
 	const char *const words[] = {
 		"-h", "-a", "-N", "-n", op->nodes, "-o", SLURM_NODES_FORMAT, NULL
 	};
 
-	return slurm_run(host, "sinfo", words, NULL, on_command, host, &host->op_child,
-			 err);
+	return slurm_run(slurm, "sinfo", words, NULL, on_command, slurm,
+			 &slurm->op_child, err);
 }
 
 #define MAX_UPDATE 6
@@ -232,16 +232,16 @@ node_update(const struct slurm_change *change, struct update *update)
 
 /* The next command of the first change; false if it could not be started. */
 static bool
-start_command(struct sched_driver *host, struct slurm_op *op, struct err *err)
+start_command(struct slurm *slurm, struct slurm_op *op, struct err *err)
 {
 	struct update update = { .n = 0 };
 	int r;
 
 	switch (next_command(op)) {
 	case ASK_JOB:
-		return slurm_act_ask_job(host, op, on_command, host, err) == 0;
+		return slurm_act_ask_job(slurm, op, on_command, slurm, err) == 0;
 	case ASK_NODES:
-		return ask_nodes(host, op, err) == 0;
+		return ask_nodes(slurm, op, err) == 0;
 	case CHANGE_NODES:
 		node_update(&op->changes.items[op->n_changed], &update);
 		break;
@@ -249,18 +249,18 @@ start_command(struct sched_driver *host, struct slurm_op *op, struct err *err)
 		job_update(op, &update);
 		break;
 	}
-	r = slurm_run(host, "scontrol", update.words, NULL, on_command, host,
-		      &host->op_child, err);
+	r = slurm_run(slurm, "scontrol", update.words, NULL, on_command, slurm,
+		      &slurm->op_child, err);
 	update_fini(&update);
 	return r == 0;
 }
 
 /* Our own view of the job, until the next look. */
 static void
-update_view(struct sched_driver *host, const struct slurm_op *op)
+update_view(struct slurm *slurm, const struct slurm_op *op)
 {
 	struct sched_job *job =
-		(struct sched_job *)sched_find_job(&host->snapshot, op->job);
+		(struct sched_job *)sched_find_job(&slurm->snapshot, op->job);
 	bool undoes = op->kind == SCHED_PREFER || op->kind == SCHED_UNPIN;
 
 	if (!job)
@@ -281,14 +281,14 @@ update_view(struct sched_driver *host, const struct slurm_op *op)
 
 /* Ends the first change, tells, and looks again. */
 static void
-finish_op(struct sched_driver *host, int rc, const char *why)
+finish_op(struct slurm *slurm, int rc, const char *why)
 {
-	struct slurm_op *op = host->ops.items[0];
+	struct slurm_op *op = slurm->ops.items[0];
 
-	host->op_ended_ns = clk_monotonic_ns();
-	host->ops.n--;
-	memmove(host->ops.items, host->ops.items + 1,
-		host->ops.n * sizeof *host->ops.items);
+	slurm->op_ended_ns = clk_monotonic_ns();
+	slurm->ops.n--;
+	memmove(slurm->ops.items, slurm->ops.items + 1,
+		slurm->ops.n * sizeof *slurm->ops.items);
 	if (op->is_cleaning) {
 		if (rc < 0)
 			log_warn("slurm", "features of nodes stay for now: %s", why);
@@ -300,9 +300,9 @@ finish_op(struct sched_driver *host, int rc, const char *why)
 			log_warn("slurm", "job %s: cannot %s: %s", op->job,
 				 kind_names[op->kind], why);
 		else
-			update_view(host, op);
-		sched_poll(host);
-		host->observer.done(host->observer.ctx, op->ticket, rc, why);
+			update_view(slurm, op);
+		sched_poll(&slurm->base);
+		slurm->observer.done(slurm->observer.ctx, op->ticket, rc, why);
 	}
 	free_op(op);
 }
@@ -412,13 +412,13 @@ take_answer(struct slurm_op *op, const struct child_result *result, bool *ret_is
 static void
 on_command(void *ctx, const struct child_result *result)
 {
-	struct sched_driver *host = ctx;
-	struct slurm_op *op = host->ops.items[0];
+	struct slurm *slurm = ctx;
+	struct slurm_op *op = slurm->ops.items[0];
 	struct err err = { .line = 0 };
 	bool is_over = false;
 	int rc;
 
-	host->op_child = NULL;
+	slurm->op_child = NULL;
 	if (result->why) {
 		rc = read_refusal(op, result);
 		err = *result->why;
@@ -426,22 +426,22 @@ on_command(void *ctx, const struct child_result *result)
 		rc = take_answer(op, result, &is_over, &err);
 	}
 	if (rc == 0 && !is_over) {
-		if (start_command(host, op, &err))
+		if (start_command(slurm, op, &err))
 			return;
 		rc = -EIO;
 	}
-	finish_op(host, rc, rc < 0 ? err.text : NULL);
-	slurm_act_pump(host);
+	finish_op(slurm, rc, rc < 0 ? err.text : NULL);
+	slurm_act_pump(slurm);
 }
 
 void
-slurm_act_pump(struct sched_driver *host)
+slurm_act_pump(struct slurm *slurm)
 {
-	while (!host->op_child && host->ops.n > 0) {
+	while (!slurm->op_child && slurm->ops.n > 0) {
 		struct err err = { .line = 0 };
 
-		if (!start_command(host, host->ops.items[0], &err))
-			finish_op(host, -EIO, err.text);
+		if (!start_command(slurm, slurm->ops.items[0], &err))
+			finish_op(slurm, -EIO, err.text);
 	}
 }
 
@@ -449,10 +449,10 @@ slurm_act_pump(struct sched_driver *host)
 
 /* A feature of ours that no job waits for any more. */
 static bool
-is_stale(const struct sched_driver *host, const char *feature)
+is_stale(const struct slurm *slurm, const char *feature)
 {
 	const char *id = slurm_feature_job(feature);
-	const struct sched_job *job = id ? sched_find_job(&host->snapshot, id) : NULL;
+	const struct sched_job *job = id ? sched_find_job(&slurm->snapshot, id) : NULL;
 
 	return id && (!job || job->state != SCHED_WAITING ||
 		      !slurm_record_has(job->record, SLURM_PREFERRED));
@@ -460,7 +460,7 @@ is_stale(const struct sched_driver *host, const char *feature)
 
 /* Appends the list without what is stale; returns whether there was any. */
 static bool
-clean_list(const struct sched_driver *host, const char *list, struct strbuf *out)
+clean_list(const struct slurm *slurm, const char *list, struct strbuf *out)
 {
 	char *rest = xstrdup(list);
 	bool is_changed = false;
@@ -469,7 +469,7 @@ clean_list(const struct sched_driver *host, const char *list, struct strbuf *out
 		size_t n = strcspn(list, ",");
 		char *feature = xstrndup(list, n);
 
-		if (is_stale(host, feature)) {
+		if (is_stale(slurm, feature)) {
 			struct strbuf less = STRBUF_EMPTY;
 
 			slurm_features_without(rest, feature, &less);
@@ -486,24 +486,24 @@ clean_list(const struct sched_driver *host, const char *list, struct strbuf *out
 }
 
 void
-slurm_act_clean(struct sched_driver *host)
+slurm_act_clean(struct slurm *slurm)
 {
 	struct strbuf available = STRBUF_EMPTY, active = STRBUF_EMPTY;
 	struct slurm_op *op;
 
 	/* What is being changed, or was just now, is younger than the look. */
-	if (host->ops.n > 0 || host->look.started_ns <= host->op_ended_ns)
+	if (slurm->ops.n > 0 || slurm->look.started_ns <= slurm->op_ended_ns)
 		return;
 	op = xcalloc(1, sizeof *op);
 	op->is_cleaning = true;
-	for (size_t i = 0; i < host->nodes.n; i++) {
-		const struct slurm_features *had = &host->nodes.features[i];
+	for (size_t i = 0; i < slurm->nodes.n; i++) {
+		const struct slurm_features *had = &slurm->nodes.features[i];
 		bool is_changed;
 
 		strbuf_clear(&available);
 		strbuf_clear(&active);
-		is_changed = clean_list(host, had->available, &available);
-		is_changed |= clean_list(host, had->active, &active);
+		is_changed = clean_list(slurm, had->available, &available);
+		is_changed |= clean_list(slurm, had->active, &active);
 		if (is_changed)
 			add_change(op, had->node, available.text, active.text);
 	}
@@ -513,15 +513,15 @@ slurm_act_clean(struct sched_driver *host)
 		free_op(op);
 		return;
 	}
-	vec_push(&host->ops, op);
-	slurm_act_pump(host);
+	vec_push(&slurm->ops, op);
+	slurm_act_pump(slurm);
 }
 
 void
-slurm_act_close(struct sched_driver *host)
+slurm_act_close(struct slurm *slurm)
 {
-	child_free(host->op_child);
-	for (size_t i = 0; i < host->ops.n; i++)
-		free_op(host->ops.items[i]);
-	vec_free(&host->ops);
+	child_free(slurm->op_child);
+	for (size_t i = 0; i < slurm->ops.n; i++)
+		free_op(slurm->ops.items[i]);
+	vec_free(&slurm->ops);
 }

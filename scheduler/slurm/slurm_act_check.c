@@ -36,10 +36,10 @@ check_node(void *ctx, const char *name)
 }
 
 static int
-check_nodes(struct sched_driver *host, const struct sched_job *job, const char *nodes,
+check_nodes(struct slurm *slurm, const struct sched_job *job, const char *nodes,
 	    struct err *err)
 {
-	struct node_check check = { .snapshot = &host->snapshot };
+	struct node_check check = { .snapshot = &slurm->snapshot };
 	const char *why = "it names too many nodes";
 	int r;
 
@@ -110,7 +110,7 @@ check_job(const struct sched_job *job, enum sched_action_kind kind, struct err *
 }
 
 int
-slurm_act_check(struct sched_driver *host, const struct sched_action *action,
+slurm_act_check(struct slurm *slurm, const struct sched_action *action,
 		const struct sched_job **ret_job, struct err *err)
 {
 	const struct sched_job *job;
@@ -122,11 +122,11 @@ slurm_act_check(struct sched_driver *host, const struct sched_action *action,
 			       "'%.40s' is not a job of Slurm that can "
 			       "be changed: expected \"4711\" or \"4711_2\"",
 			       action->job);
-	if (!host->snapshot.at_us) {
+	if (!slurm->snapshot.at_us) {
 		err_set(err, NULL, 0, 0, "Slurm has not answered yet");
 		return -EAGAIN;
 	}
-	job = sched_find_job(&host->snapshot, action->job);
+	job = sched_find_job(&slurm->snapshot, action->job);
 	if (!job) {
 		err_set(err, NULL, 0, 0, "Slurm has no job %s now", action->job);
 		return -ENOENT;
@@ -135,7 +135,7 @@ slurm_act_check(struct sched_driver *host, const struct sched_action *action,
 	if (r == 0)
 		r = check_record(action->record, err);
 	if (r == 0 && (action->kind == SCHED_PLACE || action->kind == SCHED_PREFER))
-		r = check_nodes(host, job, action->nodes, err);
+		r = check_nodes(slurm, job, action->nodes, err);
 	if (r == 0 && action->kind == SCHED_LET_GO && !job->is_gated &&
 	    !action->record) {
 		err_set(err, NULL, 0, 0, "job %s is not held back", job->id);
@@ -148,7 +148,7 @@ slurm_act_check(struct sched_driver *host, const struct sched_action *action,
 /* ---- Once more, of one that the gate held back ------------------------------------ */
 
 int
-slurm_act_ask_job(struct sched_driver *host, struct slurm_op *op,
+slurm_act_ask_job(struct slurm *slurm, struct slurm_op *op,
 		  void (*done)(void *ctx, const struct child_result *result), void *ctx,
 		  struct err *err)
 {
@@ -159,8 +159,8 @@ slurm_act_ask_job(struct sched_driver *host, struct slurm_op *op,
 	slurm_draw_mark(op->mark);
 	op->asked_us = clk_wall_us();
 	slurm_jobs_format(op->mark, &variable);
-	r = slurm_run(host, "squeue", words, variable.text, done, ctx, &host->op_child,
-		      err);
+	r = slurm_run(slurm, "squeue", words, variable.text, done, ctx,
+		      &slurm->op_child, err);
 	strbuf_free(&variable);
 	return r;
 }

@@ -1,4 +1,13 @@
-/* slurm_priv.h - what the parts of the driver for Slurm share: slurm*.c alone. */
+/*
+ * slurm_priv.h - the state of the driver for Slurm, shared by its files:
+ *
+ *	slurm_run.c        Slurm's commands, run
+ *	slurm_act_check.c  which changes are sent at all
+ *	slurm_act.c        changes
+ *	slurm.c            snapshots; beginning and end
+ *
+ * Each uses those above it.
+ */
 #ifndef SCHEDULER_SLURM_SLURM_PRIV_H
 #define SCHEDULER_SLURM_SLURM_PRIV_H
 
@@ -28,7 +37,7 @@ enum slurm_query_kind {
 };
 
 struct slurm_query {
-	struct sched_driver *host;
+	struct slurm *slurm;
 	struct child *child; /* NULL: ended. */
 	struct strbuf text;
 };
@@ -76,7 +85,8 @@ struct slurm_op {
 	size_t n_changed;
 };
 
-struct sched_driver {
+struct slurm {
+	struct sched_driver base;
 	struct loop *loop;
 	struct sched_observer observer;
 	char *bindir;          /* Owned; NULL: by $PATH. */
@@ -100,23 +110,32 @@ struct sched_driver {
 	void *topology_ctx;
 };
 
-/* A letter and 16 hexadecimal digits that nobody can guess. */
+/* ---- slurm_run.c --------------------------------------------------------------------- */
+
+/*
+ * Our environment without what would change the form of what Slurm prints, and with what
+ * makes times readable whatever the zone is.
+ */
+void slurm_make_env(struct slurm *slurm);
+/* A letter and 16 hexadecimal digits that cannot be guessed. */
 void slurm_draw_mark(char mark[SLURM_MARK_SIZE]);
 
 /*
  * Starts 'squeue' or another of Slurm's commands; 'words' (NULL-terminated) go behind
  * its name, 'variable' (may be NULL) into its environment.  As child_start() otherwise.
  */
-int slurm_run(struct sched_driver *host, const char *program, const char *const *words,
+int slurm_run(struct slurm *slurm, const char *program, const char *const *words,
 	      const char *variable,
 	      void (*done)(void *ctx, const struct child_result *result), void *ctx,
 	      struct child **ret_child, struct err *err);
 
+/* ---- slurm_act_check.c --------------------------------------------------------------- */
+
 /* Whether a change can be, by what is known of the job: 0 and the job, or as sched_act(). */
-int slurm_act_check(struct sched_driver *host, const struct sched_action *action,
+int slurm_act_check(struct slurm *slurm, const struct sched_action *action,
 		    const struct sched_job **ret_job, struct err *err);
 /* Asks for the job alone, by 'squeue'; as slurm_run(). */
-int slurm_act_ask_job(struct sched_driver *host, struct slurm_op *op,
+int slurm_act_ask_job(struct slurm *slurm, struct slurm_op *op,
 		      void (*done)(void *ctx, const struct child_result *result),
 		      void *ctx, struct err *err);
 /*
@@ -124,10 +143,15 @@ int slurm_act_ask_job(struct sched_driver *host, struct slurm_op *op,
  * -EALREADY (LET_GO) or -ESTALE if not, -ENOENT if the job is gone, or -EINVAL.
  */
 int slurm_act_recheck(struct slurm_op *op, const char *text, size_t n, struct err *err);
+/* ---- slurm_act.c ---------------------------------------------------------------------- */
+
+/* As sched_act(). */
+int slurm_act(struct sched_driver *driver, const struct sched_action *action,
+	      uint64_t *ret_ticket, struct err *err);
 /* Goes on with the changes that wait.  From the loop: the observer may be called. */
-void slurm_act_pump(struct sched_driver *host);
+void slurm_act_pump(struct slurm *slurm);
 /* After a look: takes features away that are of no more use. */
-void slurm_act_clean(struct sched_driver *host);
-void slurm_act_close(struct sched_driver *host);
+void slurm_act_clean(struct slurm *slurm);
+void slurm_act_close(struct slurm *slurm);
 
 #endif

@@ -8,7 +8,8 @@
 #include "lib/base/clk.h"
 #include "lib/base/err.h"
 #include "lib/daemon/loop.h"
-#include "scheduler/slurm/slurm_priv.h"
+#include "scheduler/slurm/slurm.h"
+#include "scheduler/slurm/slurm_text.h"
 
 #define MS ((int64_t)1000000)
 
@@ -21,7 +22,7 @@
 struct release {
 	const struct slurm_release_opts *opts;
 	struct loop *loop;
-	struct sched_driver *host;
+	struct sched_driver *driver;
 	struct slurm_releases *releases;
 	size_t n_under_way;
 	int64_t done_us;         /* When the last action was; a look must be younger. */
@@ -96,7 +97,7 @@ ask(struct release *r, const struct sched_job *job, enum sched_action_kind kind)
 		item->n_asked = MAX_ASKED;
 		return true;
 	}
-	rc = sched_act(r->host, &action, &item->ticket, &err);
+	rc = sched_act(r->driver, &action, &item->ticket, &err);
 	if (rc == -EBUSY)
 		return false;
 	item->n_asked++;
@@ -136,7 +137,8 @@ on_snapshot(void *ctx, const struct sched_snapshot *snapshot, const char *why)
 		if (is_ours(r, &snapshot->jobs[i], &kind))
 			is_all = ask(r, &snapshot->jobs[i], kind);
 	/* Features of nodes that are of no more use are being taken away, too. */
-	if (!r->n_under_way && !r->host->ops.n && snapshot->at_us >= r->until_us)
+	if (!r->n_under_way && !slurm_is_changing(r->driver) &&
+	    snapshot->at_us >= r->until_us)
 		loop_stop(r->loop, 0);
 }
 
@@ -181,7 +183,7 @@ slurm_release(const struct slurm_release_opts *opts,
 	r.until_us = opts->is_dry ? 0 : clk_wall_us() + LAST_WORDS_US;
 	slurm.poll_ms = slurm.poll_ms ? slurm.poll_ms : LOOK_MS;
 	r.loop = loop_new();
-	rc = slurm_open(r.loop, &slurm, &observer, &r.host, err);
+	rc = slurm_open(r.loop, &slurm, &observer, &r.driver, err);
 	if (rc == 0) {
 		loop_every(r.loop, limit_ms(opts) * MS, on_limit, &r);
 		rc = loop_run(r.loop);
@@ -199,7 +201,7 @@ slurm_release(const struct slurm_release_opts *opts,
 		if (ret_releases->items.items[i].is_under_way)
 			note(&ret_releases->items.items[i], -ETIMEDOUT,
 			     "there was no answer in time");
-	sched_close(r.host);
+	sched_close(r.driver);
 	loop_free(r.loop);
 	free(r.why);
 	return rc;

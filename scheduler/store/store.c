@@ -212,6 +212,14 @@ store_begin(struct store *store)
 
 /* ---- The file ------------------------------------------------------------------------- */
 
+void
+store_forget_names(struct store *store)
+{
+	strtab_free(store->names);
+	store->names = NULL;
+	vec_free(&store->known);
+}
+
 static void
 close_file(struct store *store)
 {

@@ -6,14 +6,6 @@
 /* How exactly the file knows when a name was last used. */
 #define SEEN_US INT64_C(86400000000)
 
-void
-store_forget_names(struct store *store)
-{
-	strtab_free(store->names);
-	store->names = NULL;
-	vec_free(&store->known);
-}
-
 int64_t
 store_find_name(struct store *store, const char *name)
 {

@@ -78,10 +78,12 @@ int store_run(struct store *store, sqlite3_stmt *statement);
 /* Notes a failure of the database, told at once; returns -errno. */
 int store_fail_now(struct store *store, struct err *err);
 
+/* Forgets the numbers of names. */
+void store_forget_names(struct store *store);
+
 /* The number of a name in the file, which is added; 0 after a failure. */
 int64_t store_name(struct store *store, const char *name, int64_t at_us);
 /* The number, or 0 if there is none. */
 int64_t store_find_name(struct store *store, const char *name);
-void store_forget_names(struct store *store);
 
 #endif

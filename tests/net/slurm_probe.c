@@ -32,7 +32,7 @@ static const char *const node_states[] = { "free", "mixed", "taken", "down" };
 
 struct probe {
 	struct loop *loop;
-	struct sched_driver *host;
+	struct sched_driver *driver;
 	int argc;
 	char **argv;
 	int action; /* -1: none. */
@@ -87,7 +87,7 @@ print_look(const struct probe *p, const struct sched_snapshot *snapshot)
 	jsonw_init(&w, stdout);
 	jsonw_object(&w, NULL);
 	jsonw_int(&w, "at_us", snapshot->at_us);
-	jsonw_int(&w, "version", slurm_host_version(p->host));
+	jsonw_int(&w, "version", slurm_driver_version(p->driver));
 	jsonw_array(&w, "jobs");
 	for (size_t i = 0; i < snapshot->n_jobs; i++)
 		put_job(&w, &snapshot->jobs[i]);
@@ -115,7 +115,7 @@ act(struct probe *p)
 	struct err err = { .line = 0 };
 
 	p->is_asked = true;
-	if (sched_act(p->host, &action, &ticket, &err) < 0) {
+	if (sched_act(p->driver, &action, &ticket, &err) < 0) {
 		printf("refused: %s\n", err.text);
 		loop_stop(p->loop, 2);
 	}
@@ -204,7 +204,7 @@ main(int argc, char **argv)
 	if (argc < 2)
 		return 2;
 	p.loop = loop_new();
-	if (slurm_open(p.loop, &opts, &observer, &p.host, &err) < 0) {
+	if (slurm_open(p.loop, &opts, &observer, &p.driver, &err) < 0) {
 		err_print(&err, stderr);
 		return 3;
 	}
@@ -212,14 +212,14 @@ main(int argc, char **argv)
 	if (p.action >= 0 && argc < 3)
 		return 2;
 	if (strcmp(argv[1], "topology") == 0)
-		sched_topology(p.host, on_topology, &p);
+		slurm_topology(p.driver, on_topology, &p);
 	if (strcmp(argv[1], "watch") == 0 && argc > 2) {
 		p.last_tick_ns = clk_monotonic_ns();
 		p.until_ns = p.last_tick_ns + atol(argv[2]) * 1000 * (int64_t)MS;
 		loop_every(p.loop, 10 * MS, on_tick, &p);
 	}
 	status = loop_run(p.loop);
-	sched_close(p.host);
+	sched_close(p.driver);
 	loop_free(p.loop);
 	return status;
 }

@@ -54,7 +54,7 @@
 struct lab {
 	char dir[64];
 	struct loop *loop;
-	struct sched_driver *host;
+	struct sched_driver *driver;
 	size_t n_jobs, n_looks, n_none, n_done;
 	size_t looks_wanted, done_wanted; /* Then the loop ends. */
 	int rc;
@@ -133,7 +133,8 @@ open_lab(struct lab *lab, int64_t poll_ms, int64_t timeout_ms)
 	put(lab, "scontrol", SCONTROL_LOGS);
 	put(lab, "jobs", JOBS);
 	put(lab, "nodes", NODES);
-	assert_int_equal(slurm_open(lab->loop, &opts, &observer, &lab->host, &err), 0);
+	assert_int_equal(slurm_open(lab->loop, &opts, &observer, &lab->driver, &err),
+			 0);
 	loop_every(lab->loop, 5 * MS, on_tick, lab);
 	loop_every(lab->loop, 10000 * MS, on_limit, lab);
 }
@@ -157,7 +158,7 @@ run_until_done(struct lab *lab, size_t n)
 static void
 close_lab(struct lab *lab)
 {
-	sched_close(lab->host);
+	sched_close(lab->driver);
 	loop_free(lab->loop);
 	scripts_remove(lab->dir);
 }
@@ -169,7 +170,7 @@ act(struct lab *lab, enum sched_action_kind kind, const char *job, const char *n
 	const struct sched_action action = { kind, job, nodes, record };
 	struct err err = { .line = 0 };
 	uint64_t ticket;
-	int r = sched_act(lab->host, &action, &ticket, &err);
+	int r = sched_act(lab->driver, &action, &ticket, &err);
 
 	if (r < 0)
 		assert_true(err.text[0]);
@@ -203,8 +204,8 @@ a_look_is_taken_at_once_and_then_at_each_poll(void **state)
 
 	(void)state;
 	open_lab(&lab, 50, 0);
-	assert_string_equal(sched_kind(lab.host), "slurm");
-	assert_int_equal(slurm_host_version(lab.host), 2411);
+	assert_string_equal(sched_kind(lab.driver), "slurm");
+	assert_int_equal(slurm_driver_version(lab.driver), 2411);
 	assert_int_equal(act(&lab, SCHED_PLACE, "11", "n1", NULL), -EAGAIN);
 	run_until_looks(&lab, 3);
 	assert_int_equal(lab.n_none, 0);
@@ -516,10 +517,10 @@ pokes_do_not_add_up(void **state)
 	(void)state;
 	open_lab(&lab, 100000, 0);
 	for (int i = 0; i < 1000; i++)
-		sched_poll(lab.host);
+		sched_poll(lab.driver);
 	run_until_looks(&lab, 1);
 	for (int i = 0; i < 1000; i++)
-		sched_poll(lab.host);
+		sched_poll(lab.driver);
 	run_until_looks(&lab, 2);
 	loop_every(lab.loop, 400 * MS, on_limit, &lab);
 	assert_int_equal(loop_run(lab.loop), -1);
@@ -533,11 +534,11 @@ without_slurm_there_is_no_driver(void **state)
 	const struct sched_observer observer = { NULL, on_snapshot, on_done };
 	const struct slurm_opts opts = { .bindir = "/nowhere" };
 	struct loop *loop = loop_new();
-	struct sched_driver *host;
+	struct sched_driver *driver;
 	struct err err;
 
 	(void)state;
-	assert_int_equal(slurm_open(loop, &opts, &observer, &host, &err), -ENOENT);
+	assert_int_equal(slurm_open(loop, &opts, &observer, &driver, &err), -ENOENT);
 	assert_non_null(strstr(err.text, "/nowhere/scontrol"));
 	assert_null(sched_kind(NULL));
 	sched_close(NULL);
