@@ -249,10 +249,10 @@ refuse(struct http_reply *reply, int error, const char *why)
 		unsigned status;
 		const char *code;
 	} known[] = {
-		{ EINVAL, 400, "bad_request" },       { EPERM, 403, "not_allowed" },
-		{ ENOENT, 404, "not_found" },         { EEXIST, 409, "exists" },
-		{ EFBIG, 413, "too_large" },          { EBUSY, 503, "busy" },
-		{ EOPNOTSUPP, 501, "not_supported" },
+		{ EINVAL, 400, "bad_request" }, { EPERM, 403, "not_allowed" },
+		{ ENOENT, 404, "not_found" },   { EEXIST, 409, "exists" },
+		{ EFBIG, 413, "too_large" },    { E2BIG, 507, "full" },
+		{ EBUSY, 503, "busy" },         { EOPNOTSUPP, 501, "not_supported" },
 	};
 
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++) {

@@ -12,8 +12,8 @@
  * The words of the path and then those of the body are the command and its arguments,
  * however they are divided: "POST /control/log/dbg", or "POST /control" with
  * ["log", "dbg"].  The answer is a document, text or JSON, with status 200; or an error
- * as http_reply_error() writes it, with 400 (usage), 403 (permission), 404, 409, 413, 501
- * or 500.
+ * as http_reply_error() writes it, with 400 (usage), 403 (permission), 404, 409, 413, 501,
+ * 507 (no room) or 500.
  *
  * The mode of the socket (HTTP_SOCKET_MODE) limits who can connect.  A command that changes
  * something is for root and the daemon's own user only: the kernel names the user

@@ -103,6 +103,8 @@ errno_of(int status)
 		return -EOPNOTSUPP;
 	case 503:
 		return -EBUSY;
+	case 507:
+		return -E2BIG;
 	default:
 		return -EIO;
 	}

@@ -52,11 +52,23 @@ run_fail(void *ctx, size_t n, char **args, struct strbuf *reply, struct err *err
 	return -ENOENT;
 }
 
+/* Fails with that errno. */
+static int
+run_errno(void *ctx, size_t n, char **args, struct strbuf *reply, struct err *err)
+{
+	(void)ctx;
+	(void)n;
+	(void)reply;
+	err_set(err, NULL, 0, 0, "as told");
+	return -atoi(args[0]);
+}
+
 static const struct control_command commands[] = {
 	{ "echo", "[WORD...]", 0, 12, false, run_echo },
 	{ "much", "N", 1, 1, false, run_much },
 	{ "job add", "NAME [CGROUP]", 1, 2, true, run_echo },
 	{ "job list", "", 0, 0, false, run_fail },
+	{ "errno", "N", 1, 1, false, run_errno },
 	{ NULL, NULL, 0, 0, false, NULL },
 };
 
@@ -167,6 +179,30 @@ ask_several(void)
 		return 3;
 	strbuf_free(&reply);
 	return lstat(path, &info) == 0 && (info.st_mode & 0777) == 0660 ? 0 : 4;
+}
+
+/* Errors come back as they are, but for those without a status of their own. */
+static int
+fail_in_all_ways(void)
+{
+	static const int errors[] = { EINVAL, EPERM, ENOENT, EEXIST,    EFBIG,
+				      E2BIG,  EBUSY, EIO,    EOPNOTSUPP };
+
+	for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
+		char number[16];
+
+		snprintf(number, sizeof number, "%d", errors[i]);
+		if (!is_refused(WORDS("errno", number), -errors[i], "as told"))
+			return 1;
+	}
+	return is_refused(WORDS("errno", "5555"), -EIO, "as told") ? 0 : 2;
+}
+
+static void
+errors_come_back_as_they_are(void **state)
+{
+	(void)state;
+	assert_int_equal(with_daemon(fail_in_all_ways), 0);
 }
 
 static void
@@ -433,6 +469,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(words_go_there_and_a_document_comes_back),
+		cmocka_unit_test(errors_come_back_as_they_are),
 		cmocka_unit_test(a_command_line_prints_the_answer_or_what_is_wrong),
 		cmocka_unit_test(
 			a_request_by_hand_has_its_words_in_the_path_and_in_the_body),
