@@ -1,5 +1,5 @@
 /*
- * events.bpf.c - uprobes on the entry and return of collectives.
+ * coll_events.bpf.c - uprobes on the entry and return of collectives.
  *
  * Programs of one pair may be attached to several functions.  What the arguments
  * say of the message's size is read where the C ABI gives it:

@@ -1,5 +1,5 @@
 /*
- * events.h - what the uprobes on collectives tell, as both sides see it.
+ * coll_events.h - records of the uprobes on collectives, shared by kernel and user space
  */
 #ifndef BPF_COLL_EVENTS_H
 #define BPF_COLL_EVENTS_H

@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * events.h - what the BPF programs and user space both see.
+ * events.h - the data shared by the counting BPF programs and user space
  *
- * Nothing is sent packet by packet.  Each CPU has, for each *ring*, a ring of 1 ms
- * buckets of bytes and one record of running totals; user space maps both and reads
- * them when it likes, without a system call.  A CPU writes only what is its own, so
- * there is no lock.
+ * No packet is sent to user space.  Each CPU has, for each *ring*, a ring of 1 ms buckets of
+ * bytes and one record of running totals; user space maps both and reads them at any time,
+ * without a system call.  A CPU writes only its own memory, so there is no lock.
  *
- * A bucket is one 64 bit word, number of the millisecond above, bytes below, and is
- * written in one store: a reader sees the old one or the new one.  The one that is
- * being filled stands beside the totals, so that a packet touches one cache line; it
- * goes into the ring when the next begins.  A millisecond number that is not the one looked for means that there was no traffic then, or
- * that the ring has gone round.  To tell these apart a program writes the bucket
- * first and the totals after it: a reader that has added up all buckets from the
- * beginning and has less than the total, read before them, has missed the
- * difference.  So a late reader loses resolution but never bytes.
+ * A bucket is one 64-bit word, the number of the millisecond above, bytes below, written in
+ * one store: a reader sees the old word or the new one.  The bucket being filled is beside
+ * the totals, so that a packet touches one cache line; it goes into the ring when the next
+ * begins.  A bucket with another millisecond number than expected means that there was no
+ * traffic then, or that the ring has wrapped.  To tell these apart a program writes the
+ * bucket first and the totals after it: a reader whose sum of all buckets since the start is
+ * less than the total, read before them, has missed the difference.  So a late reader loses
+ * resolution but never bytes.
  *
- * Rings are numbered: FLOW_LINK_RINGS for each link, then FLOW_SLOT_RINGS for each
- * slot.  A *link* is an interface, numbered by user space; a *job* a number that user
- * space gave to one or more control groups; a *slot* the pair of both, allotted by
- * user space when both have been seen together.  Slots are counted from 1; each link
- * has one for job 0, which is everything that belongs to no known job.
+ * Rings are numbered: FLOW_LINK_RINGS for each link, then FLOW_SLOT_RINGS for each slot.  A
+ * *link* is an interface, numbered by user space; a *job* is a number that user space gave
+ * to one or more control groups; a *slot* is a pair of both, allocated by user space when
+ * both have been seen together.  Slots are counted from 1; each link has one for job 0,
+ * which is everything that belongs to no known job.
  */
 #ifndef BPF_EVENTS_H
 #define BPF_EVENTS_H
@@ -93,7 +92,7 @@ struct flow_label {
 _Static_assert(sizeof(struct flow_label) == 16, "as both sides know it");
 
 /*
- * Whose a flow that comes in is, remembered for a short while: a word that has in it
+ * The job of a received flow, cached for a short time: a word with
  * 32 bits of a hash of its addresses, the time and generation it is good
  * for, and the job.  The cell is chosen by other bits of the hash.
  */
@@ -108,7 +107,7 @@ _Static_assert(sizeof(struct flow_label) == 16, "as both sides know it");
 
 _Static_assert(FLOW_MAX_JOBS <= 1024, "a job's number has ten bits there");
 
-/* Where a control group waits for user space to say whose it is. */
+/* The cell where an unknown control group waits for user space to give it a job. */
 #define FLOW_REQUEST_HASH(cgroup_id) \
 	((__u32)(((cgroup_id)*0x9e3779b97f4a7c15ull) >> 54))
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/*
- * flow_headers.bpf.h - the headers of a packet at tc, and what they tell of segments of
- * TCP: whether they were sent before.
- */
+/* flow_headers.bpf.h - packet headers at tc, and detection of TCP retransmits */
 #ifndef BPF_FLOW_HEADERS_BPF_H
 #define BPF_FLOW_HEADERS_BPF_H
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * flow_job.bpf.h - the job of a socket: that of its control group, which is kept with
- * the socket.
+ * flow_job.bpf.h - the job of a socket: that of its control group, cached with the socket
  *
- * A label is good for one generation of the table of jobs; after that it is looked up
- * again, from the control group's id, which never changes for a socket.
+ * A label is valid for one generation of the table of jobs; after that it is looked up again
+ * by the control group's id, which never changes for a socket.
  */
 #ifndef BPF_FLOW_JOB_BPF_H
 #define BPF_FLOW_JOB_BPF_H

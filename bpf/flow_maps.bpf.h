@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * flow_maps.bpf.h - what the programs of flow.bpf.c share with user space and with each other:
- * what is set before they are loaded, variables and maps.
+ * flow_maps.bpf.h - constants, variables and maps that the programs of flow.bpf.c share with
+ * user space and with each other
  */
 #ifndef BPF_FLOW_MAPS_BPF_H
 #define BPF_FLOW_MAPS_BPF_H

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * flow_receiver.bpf.h - the job of a packet that came in.
+ * flow_receiver.bpf.h - the job of a received packet
  *
- * It is that of the socket that the packet is for, found by its addresses; and if there
- * is none in this namespace, that of the one that sent it, which is still known when a
- * pod's packet comes out of the host's end of its cable.  What was found is remembered
- * for a while: a look-up is dearer than the rest.
+ * It is the job of the socket that the packet is for, found by its addresses.  If there is
+ * none in this namespace, it is the job of the sending socket, which is still known when a
+ * pod's packet comes out of the host's end of its virtual cable.  Results are cached for a
+ * short time, because a look-up costs more than the rest.
  */
 #ifndef BPF_FLOW_RECEIVER_BPF_H
 #define BPF_FLOW_RECEIVER_BPF_H
@@ -53,7 +53,7 @@ mix(__u64 x)
 	return x ^ x >> 32;
 }
 
-/* Seeded, so that nobody who sends packets can choose two that fall together. */
+/* Seeded, so that senders cannot choose flows that collide. */
 static __always_inline __u64
 hash_of(const struct bpf_sock_tuple *tuple, const struct parse_packet *p)
 {

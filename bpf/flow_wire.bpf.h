@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * flow_wire.bpf.h - what a large packet is on the wire: segments, each with headers of
- * its own.
+ * flow_wire.bpf.h - the bytes of a large packet on the wire: segments with headers of their
+ * own
  */
 #ifndef BPF_FLOW_WIRE_BPF_H
 #define BPF_FLOW_WIRE_BPF_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * kernel.h - the few members of the kernel's structs that are read here.
+ * kernel.h - the members of kernel structs that the programs read
  *
- * Offsets are filled in when a program is loaded (CO-RE), from the running kernel's
- * own type information, so that these need neither be complete nor in order.
+ * CO-RE fills in the offsets at load time from the running kernel's type information, so
+ * these structs need not be complete nor in order.
  */
 #ifndef BPF_KERNEL_H
 #define BPF_KERNEL_H

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * parse.h - the headers of a packet, as far as the counting programs need them.
+ * parse.h - a parser of packet headers for the counting programs
  *
- * Ethernet, up to two VLAN tags, IPv4 with options, IPv6 with extension headers, TCP
- * and UDP.  Plain C that the verifier accepts as well: every read is checked against
- * the end, every loop has a bound.  Nothing is copied but ports and sequence number.
+ * Ethernet, up to two VLAN tags, IPv4 with options, IPv6 with extension headers, TCP and
+ * UDP.  Plain C that the verifier accepts: every read is checked against the end, every loop
+ * has a bound.  Copies only ports and the sequence number.
  *
- * A packet that ends within its headers gives PARSE_SHORT.  In a BPF program that
- * may only mean that the rest lies elsewhere and has to be pulled in.
+ * A packet that ends within its headers gives PARSE_SHORT.  In a BPF program this may mean
+ * that the rest is in another page and must be pulled in.
  */
 #ifndef BPF_PARSE_H
 #define BPF_PARSE_H

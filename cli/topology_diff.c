@@ -15,15 +15,15 @@
 #include "lib/base/strbuf.h"
 #include "topology/diff.h"
 #include "topology/diff_write.h"
-#include "topology/seen.h"
-#include "topology/seen_json.h"
+#include "topology/observed.h"
+#include "topology/observed_json.h"
 
 #define MAX_SEEN_BYTES ((size_t)256 << 20)
 #define DEFAULT_AGE_S  300
 
 /* Reads "FILE" or "NODE=FILE" into 'seen'. */
 static int
-read_seen(const char *operand, struct seen *seen, struct err *err)
+read_seen(const char *operand, struct observed *seen, struct err *err)
 {
 	const char *equals = strchr(operand, '='), *path = operand;
 	char node[TOPO_MAX_NAME + 1] = "";
@@ -42,14 +42,14 @@ read_seen(const char *operand, struct seen *seen, struct err *err)
 	r = file_read(path, MAX_SEEN_BYTES, &text, &n, err);
 	if (r < 0)
 		return r;
-	r = seen_json_read(path, text, n, node, clk_wall_us(), seen, err);
+	r = observed_json_read(path, text, n, node, clk_wall_us(), seen, err);
 	free(text);
 	return r;
 }
 
 /* What the service's nodes reported: its reply holds the members of antiphase.seen/1. */
 static int
-ask_seen(const char *service, struct seen *seen, struct err *err)
+ask_seen(const char *service, struct observed *seen, struct err *err)
 {
 	struct json_doc *doc = NULL;
 	struct strbuf reply = STRBUF_EMPTY;
@@ -58,7 +58,7 @@ ask_seen(const char *service, struct seen *seen, struct err *err)
 	if (r == 0)
 		r = json_parse(service, reply.text, reply.length, &doc, err);
 	if (r == 0)
-		r = seen_json_read_nodes(doc, clk_wall_us(), seen, err);
+		r = observed_json_read_nodes(doc, clk_wall_us(), seen, err);
 	json_doc_free(doc);
 	strbuf_free(&reply);
 	return r;
@@ -80,7 +80,8 @@ print(const struct diff *diff, const struct topo *plan, bool json)
 }
 
 static int
-compare(const struct topo *plan, const struct seen *seen, int64_t max_age_s, bool json)
+compare(const struct topo *plan, const struct observed *seen, int64_t max_age_s,
+	bool json)
 {
 	const struct diff_opts opts = { clk_wall_us(), max_age_s * 1000000 };
 	struct diff diff;
@@ -120,7 +121,7 @@ run_diff(int argc, char **argv)
 	};
 	int first = cli_parse(&verb_topology_diff, opts, argc, argv);
 	struct topo *plan = NULL;
-	struct seen *seen;
+	struct observed *seen;
 	struct err err = { 0 };
 	int r;
 
@@ -132,7 +133,7 @@ run_diff(int argc, char **argv)
 				       "--from SERVICE");
 	if (from && !has_age)
 		max_age_s = DEFAULT_AGE_S;
-	seen = seen_new();
+	seen = observed_new();
 	r = first < argc ? topology_load(argv[first], NULL, &plan, &err)
 			 : topology_ask_plan(from, &plan, &err);
 	if (r == 0 && from)
@@ -140,7 +141,7 @@ run_diff(int argc, char **argv)
 	for (int i = first + 1; r == 0 && i < argc; i++)
 		r = read_seen(argv[i], seen, &err);
 	r = r < 0 ? topology_fail(r, &err) : compare(plan, seen, max_age_s, json);
-	seen_free(seen);
+	observed_free(seen);
 	topo_unref(plan);
 	return r;
 }

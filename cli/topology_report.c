@@ -19,8 +19,8 @@
 #include "topology/in_lldp.h"
 #include "topology/links_netlink.h"
 #include "topology/lldp_run.h"
-#include "topology/seen.h"
-#include "topology/seen_json.h"
+#include "topology/observed.h"
+#include "topology/observed_json.h"
 
 #define SECOND_NS       INT64_C(1000000000)
 #define LLDP_TIMEOUT_NS (5 * SECOND_NS)
@@ -34,7 +34,7 @@ struct report {
 
 /* The neighbours: of a file, or as lldpcli tells them. */
 static int
-add_neighbours(const struct report *rp, struct seen_node *node, struct err *err)
+add_neighbours(const struct report *rp, struct observed_node *node, struct err *err)
 {
 	const struct lldp_run_opts opts = { .program = rp->program,
 					    .socket = rp->socket,
@@ -55,7 +55,7 @@ add_neighbours(const struct report *rp, struct seen_node *node, struct err *err)
 }
 
 static int
-add_links(struct seen_node *node, struct err *err)
+add_links(struct observed_node *node, struct err *err)
 {
 	struct links *links;
 	int r = links_open(&links, err);
@@ -71,7 +71,7 @@ add_links(struct seen_node *node, struct err *err)
 
 /* As a document to keep, or as a request, which is a new string. */
 static char *
-write_report(const struct seen_node *node, bool as_document)
+write_report(const struct observed_node *node, bool as_document)
 {
 	struct jsonw w;
 	char *text;
@@ -88,7 +88,7 @@ write_report(const struct seen_node *node, bool as_document)
 		jsonw_init(&w, out);
 		jsonw_object(&w, NULL);
 	}
-	seen_json_node(node, &w);
+	observed_json_node(node, &w);
 	jsonw_end(&w);
 	if (as_document) {
 		jsonw_end(&w);
@@ -100,7 +100,7 @@ write_report(const struct seen_node *node, bool as_document)
 }
 
 static int
-send_report(const struct report *rp, const struct seen_node *node)
+send_report(const struct report *rp, const struct observed_node *node)
 {
 	struct err err = { 0 };
 	struct strbuf reply = STRBUF_EMPTY;
@@ -120,11 +120,11 @@ send_report(const struct report *rp, const struct seen_node *node)
 static int
 make_report(const struct report *rp)
 {
-	struct seen_node node;
+	struct observed_node node;
 	struct err err = { 0 };
 	int r = 0, status;
 
-	seen_node_init(&node, rp->node);
+	observed_node_init(&node, rp->node);
 	if (!rp->no_links)
 		r = add_links(&node, &err);
 	if (r == 0) {
@@ -138,7 +138,7 @@ make_report(const struct report *rp)
 	node.heard_us = clk_wall_us();
 	node.neighbours_us = node.has_neighbours ? node.heard_us : 0;
 	status = r < 0 ? cli_fail(r, &err) : send_report(rp, &node);
-	seen_node_fini(&node);
+	observed_node_fini(&node);
 	return status;
 }
 

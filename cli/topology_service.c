@@ -12,7 +12,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/daemon/http_ask.h"
 #include "lib/daemon/http_call.h"
-#include "topology/reply.h"
+#include "topology/service_reply.h"
 
 #define TIMEOUT_NS ((int64_t)5 * 1000000000)
 

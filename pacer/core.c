@@ -154,7 +154,7 @@ core_begun(struct core *core, int64_t now_ns, struct pace_iteration *ret_report)
 {
 	struct core_counts *counts = &core->counts;
 
-	/* Who did not wait begins when he came. */
+	/* Without a wait it begins when it was entered. */
 	core->begin_ns =
 		core->until_ns && now_ns > core->enter_ns ? now_ns : core->enter_ns;
 	if (core->until_ns) {

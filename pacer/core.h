@@ -1,9 +1,8 @@
 /*
- * core.h - what a pacer knows of its job and does about it: iterations, what they
- * cost, orders, and how long to wait.
+ * core.h - the pacer's decisions: iterations, their cost, orders, and how long to wait
  *
- * The caller says when collectives begin and end, hands in orders, and waits as long as
- * it is told, ahead of the first collective of an iteration:
+ * The caller reports the begin and end of collectives, hands in orders, and waits before
+ * the first collective of an iteration as long as core.h says:
  *
  *	if (core_enter(&core, now_ns, bytes, what)) {
  *		core_order(&core, &order);              those that have come
@@ -13,11 +12,10 @@
  *	... the collective ...
  *	core_exit(&core, begin_ns, now_ns);
  *
- * A wait is never longer than the job's own period, as learned, nor than the order
- * allows; there is none before the iteration of number CORE_FIRST, none while the gap is a
- * guess or the period not known, and an order is used once: at the next iteration, or
- * never if that begins after the order's end.  The last order that came is the one that
- * counts.
+ * A wait is never longer than the job's own period, as learned, nor than the order allows.
+ * There is no wait before iteration CORE_FIRST, nor while the gap is a guess or the period
+ * is unknown.  An order is used once: at the next iteration, or never if that begins after
+ * the order's end.  A newer order replaces an older one.
  *
  * Pure: no clock, no I/O, no allocation.
  */
@@ -32,7 +30,7 @@
 
 /* Iterations of a start are others than those that follow. */
 #define CORE_FIRST   3
-#define CORE_PERIODS 9 /* Whose median is the period. */
+#define CORE_PERIODS 9 /* The period is their median. */
 
 struct core_options {
 	int64_t gap_ns;    /* 0: learn it. */

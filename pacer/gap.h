@@ -1,27 +1,27 @@
 /*
- * gap.h - where an iteration begins, learned from the time between collectives.
+ * gap.h - detection of where an iteration begins, from the time between collectives
  *
- * A training job computes, all-reduces, and begins again; between the last collective
- * of an iteration and the first of the next there is more time than within it.  How
- * much more is learned: the gaps seen lately are sorted, and parted where one is half
- * again as long as the one below it, as high up as the gaps above
+ * A training job computes, all-reduces, and begins again; the gap between the last
+ * collective of an iteration and the first of the next is longer than the gaps within it.
+ * How much longer is learned: recent gaps are sorted, and split where one is 1.5 times as
+ * long as the one below it, at the highest such place at which the gaps above
  *
  *	- take a fair share of all the time between collectives,
- *	- are so many that they are no accident, and
+ *	- are too many to be an accident, and
  *	- come after the same number of collectives, nearly each time.
  *
- * So buckets of one backward pass are one iteration, steps without collectives (gradient
- * accumulation) only make it longer, and neither a checkpoint now and then nor a stall
- * is taken for a boundary.  Where all gaps are alike but the messages are not, the
- * messages repeat after so many collectives (autocorrelation), and these are counted.
- * Where both are alike every collective is an iteration: nothing tells them apart.
+ * So the buckets of one backward pass are one iteration, steps without collectives
+ * (gradient accumulation) only make it longer, and an occasional checkpoint or stall is not
+ * taken for a boundary.  If all gaps are alike but the messages differ, the messages repeat
+ * after a number of collectives (autocorrelation), and these are counted.  If both are
+ * alike, every collective is an iteration: nothing distinguishes them.
  *
- * Until that is learned a guess is made, half of the longest gap of late and 5 ms at
- * least; 'is_learned' says which it is.  Gaps below GAP_MIN_NS begin no iteration, so a
- * solver that reduces all the time has none.
+ * Until then the boundary is a guess, half of the longest recent gap but at least 5 ms;
+ * 'is_learned' tells the two apart.  Gaps below GAP_MIN_NS begin no iteration, so a solver
+ * that reduces all the time has none.
  *
- * Pure, no allocation.  O(1) a collective, and O(n log n) of at most GAP_EVENTS now and
- * then: 0.1 us a collective, on average.
+ * Pure, no allocation.  O(1) per collective, and O(n log n) of at most GAP_EVENTS from time
+ * to time: 0.1 us per collective on average.
  */
 #ifndef PACER_GAP_H
 #define PACER_GAP_H

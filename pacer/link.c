@@ -111,7 +111,7 @@ link_open(struct link *link, int64_t now_ns)
 	}
 	link->n_connected++;
 	link->n_bad_now = 0;
-	/* Whom we cannot greet would not know whose the rest is. */
+	/* Without the HELLO the collector could not attribute the rest. */
 	if (!send_packet(link, &hello))
 		link_close(link);
 	if (link->fd >= 0)

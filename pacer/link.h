@@ -1,16 +1,16 @@
 /*
- * link.h - the socket from a pacer to the collector of its host, on which nobody waits.
+ * link.h - the socket from a pacer to the collector of its host; never blocks
  *
- * It is connected without waiting, and if that fails or the collector goes, again when
- * an iteration begins: LINK_RETRY_NS after the last attempt at the earliest, and twice as
- * long after each that is in vain.  So a collector is found again within as much time as
- * it was away, and LINK_MAX_RETRY_NS at most.  What cannot be sent at once is lost and
- * counted; the next packet that gets through says how many there were.
- * Of what comes, what is no order is counted and dropped; after LINK_MAX_BAD of it the
- * connection is closed as if the collector had gone.
+ * It connects without waiting.  If that fails, or the connection ends, it retries when an
+ * iteration begins: at the earliest LINK_RETRY_NS after the last attempt, and after twice
+ * the time for each failure.  So a collector is found again within as much time as it was
+ * away, and LINK_MAX_RETRY_NS at most.  A packet that cannot be sent at once is lost and
+ * counted; the next packet that gets through reports the count.  Received packets that are
+ * not orders are counted and dropped; after LINK_MAX_BAD of them the connection is closed
+ * as if the collector had gone.
  *
- * A program may close descriptors that it does not know and be given their numbers
- * again: before it is used, the descriptor is looked at whether it still is our socket.
+ * A program may close descriptors that it does not know, and reuse their numbers: before
+ * each use, the descriptor is checked to still be our socket.
  *
  * No allocation, no output.
  */
@@ -44,7 +44,7 @@ struct link {
 	uint32_t n_bad_now; /* Of this connection. */
 };
 
-/* A path that is too long is one where nobody listens. */
+/* A path that is too long behaves like one without a listener. */
 void link_init(struct link *link, const char *path, const struct pace_hello *hello);
 /* Also in a child of fork(), where it stays the parent's. */
 void link_close(struct link *link);

@@ -1,11 +1,11 @@
 /*
- * mpi.h - what the hooks of MPI for C (mpi.c) and for Fortran (mpi_fortran.c) share: the
- * functions behind ours, sizes, and which collective is the outer one.
+ * mpi.h - shared by the MPI hooks for C (mpi.c) and Fortran (mpi_fortran.c): the real
+ * functions, sizes, and which collective is the outer one
  *
- * Nothing here includes MPI's own header, as one library has to do for all of them: a
+ * One library serves all MPI implementations, so nothing here includes an MPI header: a
  * handle is a pointer in Open MPI and an int in MPICH, and either is passed on in the
- * register, or the slot of 8 bytes, that it came in.  So this holds for x86-64 and
- * 64-bit ARM under Linux.
+ * register, or the slot of 8 bytes, that it came in.  This holds for x86-64 and 64-bit ARM
+ * under Linux.
  */
 #ifndef PACER_MPI_H
 #define PACER_MPI_H
@@ -20,7 +20,7 @@ extern __thread int mpi_depth __attribute__((tls_model("initial-exec")));
 
 /*
  * The function that is "P" and 'name', or if there is none the one of 'name' behind ours;
- * the program could not have been started without either.  'from': who calls.
+ * the program could not have been started without either.  'from': the caller.
  */
 void *mpi_find(const char *name, const void *from);
 

@@ -10,7 +10,7 @@ _Static_assert(sizeof(void *) == 8, "handles pass through registers of 8 bytes")
 
 __thread int mpi_depth __attribute__((tls_model("initial-exec")));
 
-/* Who called the first of them: by whom MPI's library is found. */
+/* The caller of the first of them, from which MPI's library is found. */
 static const void *first_caller;
 
 /* NULL: there is none of either name. */

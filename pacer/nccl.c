@@ -64,7 +64,7 @@ take_slot(void)
 
 struct stream {
 	void *stream;
-	const void *from; /* Who called. */
+	const void *from; /* The caller. */
 };
 
 /* As run_enter_later() wants it: false if nothing is waited. */

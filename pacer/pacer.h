@@ -1,26 +1,26 @@
 /*
- * pacer.h - for programs that say themselves where their iterations begin: five
- * functions of libantiphase-pacer.so.
+ * pacer.h - for programs that report their iterations themselves: five functions of
+ * libantiphase-pacer.so
  *
  *	antiphase_open(NULL, rank, n_ranks);
  *	for (...) {
  *		compute();
- *		antiphase_iteration();            waits, if it was asked to
+ *		antiphase_iteration();            waits, if an order says so
  *		antiphase_enter(n_bytes);
  *		all_reduce();
  *		antiphase_exit();
  *	}
  *	antiphase_close();
  *
- * Programs that use MPI or NCCL need none of it: LD_PRELOAD=libantiphase-pacer.so does.
- * One that calls antiphase_open() is not watched in these any more.
+ * Programs that use MPI or NCCL need none of it: LD_PRELOAD=libantiphase-pacer.so is enough.
+ * After antiphase_open() the pacer no longer watches the MPI and NCCL calls of the program.
  *
- * There is one pacer a process.  It speaks for rank 0; in all other ranks these do
- * nothing, so call them in each.  Nothing here fails: without a collector, or with one
- * that does not answer, the program runs on as if these were not there.  Any thread may
- * call; calls of one thread while another is in one are passed over.
+ * There is one pacer per process.  It acts in rank 0; in all other ranks these functions do
+ * nothing, so call them in each.  No function fails: without a collector, or with one that
+ * does not answer, the program runs as if these calls were not there.  Any thread may call;
+ * calls of one thread during a call of another are ignored.
  *
- * The environment has the last word: see antiphase-pacer(7).
+ * The environment takes precedence: see antiphase-pacer(7).
  */
 #ifndef PACER_PACER_H
 #define PACER_PACER_H

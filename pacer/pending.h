@@ -1,8 +1,9 @@
 /*
- * pending.h - nonblocking collectives that were begun and not waited for yet, of all
- * threads: while there are any, the time in MPI_Wait is theirs.
+ * pending.h - nonblocking collectives in flight, of all threads: while there are any, the
+ * time in MPI_Wait is theirs
  *
- * Those that MPI_Test finds done are never taken, so there is a limit: PENDING_MAX.
+ * A collective that completes by MPI_Test is never removed, so there is a limit:
+ * PENDING_MAX.
  */
 #ifndef PACER_PENDING_H
 #define PACER_PENDING_H

@@ -24,7 +24,7 @@ static uint32_t epoch; /* Counts starts. */
 static bool is_verbose;
 static const char *why_off = "";
 
-/* Nobody waits for anybody: who does not get it goes on without. */
+/* No thread waits: one that does not get the lock continues without the pacer. */
 static bool
 try_lock(void)
 {
@@ -131,7 +131,7 @@ in_child(void)
 	__atomic_store_n(&run_state, RUN_OFF, __ATOMIC_RELEASE);
 	link_close(&link_up);
 	is_verbose = false;
-	unlock(); /* Whoever was in here is not in the child. */
+	unlock(); /* A thread that held it does not exist in the child. */
 }
 
 /* fork() tells us, but not each way to a child does. */
@@ -317,7 +317,7 @@ at_boundary(int64_t now_ns, run_later_fn *later, void *ctx)
 	return at_ns;
 }
 
-/* As run_is_on(), but asked by who has the lock. */
+/* As run_is_on(), for a caller that holds the lock. */
 static bool
 is_mine(enum pace_source source)
 {

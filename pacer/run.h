@@ -1,16 +1,15 @@
 /*
- * run.h - the one pacer of a process, as its hooks see it (mpi.c, nccl.c, api.c).
+ * run.h - the one pacer of a process, as its hooks use it (mpi.c, nccl.c, api.c)
  *
- * It comes to be with the first collective: nothing is done in programs that make none.
- * Only in rank 0 is it ever on.  A hook asks run_is_on(), and if so
+ * It starts with the first collective: programs without collectives are not affected.  It
+ * is on only in rank 0.  A hook checks run_is_on(), and if true
  *
  *	struct run_call call = run_enter(PACE_MPI, bytes, what);   may wait
  *	result = real function
  *	run_exit(&call);
  *
- * A collective that another thread makes meanwhile is passed over rather than waited
- * for.  In a child of fork() it is off, and its connection stays the parent's.  The
- * program's errno is left as it is.
+ * A collective that another thread makes meanwhile is ignored.  In a child of fork() the
+ * pacer is off, and its connection stays the parent's.  The program's errno is preserved.
  */
 #ifndef PACER_RUN_H
 #define PACER_RUN_H
@@ -43,7 +42,8 @@ extern uint8_t run_source;
 bool run_start(enum pace_source source);
 
 /*
- * What MPI began NCCL takes over: who uses both reduces by NCCL, and the rest is talk.
+ * NCCL takes over from MPI: a program that uses both reduces by NCCL, and uses MPI only
+ * for setup.
  * True if it did.
  */
 bool run_switch(void);

@@ -1,6 +1,6 @@
 /*
- * wait.h - the pacer's clock, and waiting until a time on it to a few microseconds:
- * asleep, but for the last of it.
+ * wait.h - the pacer's clock, and waiting until a time on it to within microseconds: it
+ * sleeps, and spins for the last of it
  */
 #ifndef PACER_WAIT_H
 #define PACER_WAIT_H

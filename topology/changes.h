@@ -1,6 +1,4 @@
-/*
- * changes.h - what is different between two plans, by name.
- */
+/* changes.h - the differences between two plans, by name */
 #ifndef TOPOLOGY_CHANGES_H
 #define TOPOLOGY_CHANGES_H
 

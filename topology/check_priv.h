@@ -1,6 +1,4 @@
-/*
- * check_priv.h - the longer parts of topo_check().  For check.c.
- */
+/* check_priv.h - the longer checks of topo_check(); for check*.c */
 #ifndef TOPOLOGY_CHECK_PRIV_H
 #define TOPOLOGY_CHECK_PRIV_H
 

@@ -1,9 +1,8 @@
 /*
- * collective.h - the flows of a collective operation, and the links they load.
+ * collective.h - the flows of a collective operation, and the links they load
  *
- * A job runs on W hosts and all-reduces a message of S bytes a host (the
- * traffic between the GPUs of one host does not touch the fabric).  What each
- * kind sends, by the textbook formulas:
+ * A job runs on W hosts and all-reduces a message of S bytes per host (traffic between the
+ * GPUs of one host does not touch the fabric).  Each kind sends, by the textbook formulas:
  *
  *	ring          W flows, host i to host i+1 mod W, of 2 (W-1)/W S each
  *	              (reduce-scatter, then all-gather: Patarasuk and Yuan 2009)
@@ -11,23 +10,22 @@
  *	              (broadcast): 2 (W-1) flows of S.  Subtrees are runs of the
  *	              order below, so that few edges leave a rack
  *	all-to-all    W (W-1) flows of S/W, every host to every other
- *	hierarchical  a ring in each leaf (all-reduce), one leader a leaf (its
+ *	hierarchical  a ring in each leaf (all-reduce), one leader per leaf (its
  *	              first host) in a ring over the leaves, then a broadcast chain
  *	              from the leader in each leaf: m flows of 2 (m-1)/m S within a
  *	              leaf of m hosts, L flows of 2 (L-1)/L S between the L leaders,
- *	              and m-1 flows of S along each chain.  Of one leaf: the ring
+ *	              and m-1 flows of S along each chain.  With one leaf: the ring
  *
- * In all: ring 2 (W-1) S; tree 2 (W-1) S; all-to-all (W-1) S; hierarchical, with
- * L > 1, 3 (W-L) S + 2 (L-1) S.  Flows that happen one after another, as the
- * reduce and the broadcast, are both counted: this is what a host moves in one
- * operation, not a rate.
+ * Totals: ring 2 (W-1) S; tree 2 (W-1) S; all-to-all (W-1) S; hierarchical, with L > 1,
+ * 3 (W-L) S + 2 (L-1) S.  Flows that follow each other in time, such as reduce and
+ * broadcast, are both counted: this is what a host moves in one operation, not a rate.
  *
- * Hosts are ordered by leaf and then by id, so that a ring has one flow out of,
- * and one into, each rack.
+ * Hosts are ordered by leaf and then by id, so that a ring has one flow out of, and one
+ * into, each rack.
  *
- * Where every host of the job has R > 1 interfaces, each of these flows is cut
- * into R equal ones that follow each other in the list: with consecutive source
- * ports, one goes over each rail (see route.h).
+ * If every host of the job has R > 1 interfaces, each of these flows is split into R equal
+ * ones that follow each other in the list: with consecutive source ports, one goes over
+ * each rail (see route.h).
  */
 #ifndef TOPOLOGY_COLLECTIVE_H
 #define TOPOLOGY_COLLECTIVE_H

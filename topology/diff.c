@@ -115,7 +115,7 @@ find_named(struct differ *d)
 		const struct end *end = &d->ends.items[i];
 
 		if (end->cable != TOPO_NONE &&
-		    (end->edge != TOPO_NONE || end->state != SEEN_STATE_UNKNOWN ||
+		    (end->edge != TOPO_NONE || end->state != OBSERVED_STATE_UNKNOWN ||
 		     !is_number(end->port)))
 			d->is_named[end->plan_node] = true;
 	}
@@ -287,7 +287,7 @@ find_moved(struct differ *d, uint32_t edge)
 static bool
 is_down(const struct differ *d, uint32_t end)
 {
-	return d->ends.items[end].state == SEEN_STATE_DOWN;
+	return d->ends.items[end].state == OBSERVED_STATE_DOWN;
 }
 
 /* True if the node at that end told its neighbours. */
@@ -389,7 +389,7 @@ find_down(struct differ *d, uint32_t cable)
 }
 
 void
-diff_make(const struct topo *plan, const struct seen *seen,
+diff_make(const struct topo *plan, const struct observed *seen,
 	  const struct diff_opts *opts, struct diff *ret_diff)
 {
 	struct differ d;

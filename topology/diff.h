@@ -1,23 +1,22 @@
 /*
- * diff.h - the plan against what the nodes see.
+ * diff.h - comparison of the plan with what the nodes report
  *
  * Every difference is one finding, however many nodes noticed it:
  *
- *	swapped  two cables crossed: a-b and c-d are planned, a-d and c-b are there
- *	moved    a cable that begins where it should and ends elsewhere
- *	missing  planned, a node at one of its ends reports, and nothing is there
- *	extra    there, between two nodes of the plan, at ports without a planned cable
- *	speed    as planned, but it runs at another speed (by more than 5 %: encodings)
- *	down     planned, and the port at one end says that it has no link
+ *	swapped  two cables crossed: a-b and c-d are planned, a-d and c-b are found
+ *	moved    a cable that begins as planned and ends elsewhere
+ *	missing  planned; a node at one of its ends reports, and nothing is there
+ *	extra    between two nodes of the plan, at ports without a planned cable
+ *	speed    as planned, but at another speed (by more than 5 %: encodings)
+ *	down     planned, and the port at one end reports no link
  *
- * What nobody reports of is not judged: a cable between two silent nodes is counted
- * as unseen, not missing.  Cables to nodes that the plan does not know, from
- * ports that it does not know (a management network), are outside it, not extra.
+ * A cable that no node reports on is not judged: between two silent nodes it is counted as
+ * unseen, not missing.  Cables to nodes or ports that the plan does not have (a management
+ * network) are ignored, not extra.
  *
- * Plans from Slurm number their ports (p0, p1, ...), since the file names none.  At a
- * node of such a plan of which no port name has ever matched, a cable to the right
- * neighbour is the right cable whatever its port is called; such are counted as
- * renamed.
+ * Plans from Slurm number their ports (p0, p1, ...), because the file names none.  At a
+ * node of such a plan where no port name has ever matched, a cable to the right neighbor is
+ * the right cable whatever its port is called; these are counted as renamed.
  */
 #ifndef TOPOLOGY_DIFF_H
 #define TOPOLOGY_DIFF_H
@@ -28,7 +27,7 @@
 #include "lib/base/vec.h"
 #include "topology/topo.h"
 
-struct seen;
+struct observed;
 
 enum diff_kind {
 	DIFF_SWAPPED,
@@ -80,7 +79,7 @@ struct diff_opts {
 };
 
 /* Compares.  Release with diff_fini().  O(n log n) in cables planned and seen. */
-void diff_make(const struct topo *plan, const struct seen *seen,
+void diff_make(const struct topo *plan, const struct observed *seen,
 	       const struct diff_opts *opts, struct diff *ret_diff);
 void diff_fini(struct diff *diff);
 

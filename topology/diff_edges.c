@@ -32,7 +32,7 @@ end_of(struct differ *d, const char *node, uint32_t plan_node, const char *port)
 	struct end end = { .plan_node = plan_node,
 			   .cable = TOPO_NONE,
 			   .edge = TOPO_NONE,
-			   .state = SEEN_STATE_UNKNOWN };
+			   .state = OBSERVED_STATE_UNKNOWN };
 	char name[2 * TOPO_MAX_NAME + 2];
 	uint32_t id;
 
@@ -80,10 +80,10 @@ is_planned_port(const struct differ *d, uint32_t node, const char *port)
  * that it reported itself, or the description of what is an address.
  */
 static const char *
-peer_port_name(const struct differ *d, const struct seen *seen, uint32_t plan_node,
-	       const struct seen_neighbour *peer)
+peer_port_name(const struct differ *d, const struct observed *seen, uint32_t plan_node,
+	       const struct observed_neighbour *peer)
 {
-	const struct seen_node *own = seen_find(seen, peer->node);
+	const struct observed_node *own = observed_find(seen, peer->node);
 
 	if (!peer->alias[0])
 		return peer->port;
@@ -95,11 +95,11 @@ peer_port_name(const struct differ *d, const struct seen *seen, uint32_t plan_no
 		if (is_planned_port(d, plan_node, peer->alias))
 			return peer->alias;
 		if (!own)
-			own = seen_find(seen, topo_node(d->plan, plan_node)->name);
+			own = observed_find(seen, topo_node(d->plan, plan_node)->name);
 	}
-	if (own && seen_node_find_port(own, peer->port))
+	if (own && observed_node_find_port(own, peer->port))
 		return peer->port;
-	if (own && seen_node_find_port(own, peer->alias))
+	if (own && observed_node_find_port(own, peer->alias))
 		return peer->alias;
 	return strchr(peer->port, ':') ? peer->alias : peer->port;
 }
@@ -122,14 +122,14 @@ add_edge(struct differ *d, uint32_t a, uint32_t b, double bps)
  * passes LLDP on: the planned one counts, else the first that the plan knows.
  */
 static void
-add_port(struct differ *d, const struct seen *seen, uint32_t end,
-	 const struct seen_port *port)
+add_port(struct differ *d, const struct observed *seen, uint32_t end,
+	 const struct observed_port *port)
 {
 	uint32_t first = TOPO_NONE, known = TOPO_NONE, planned = TOPO_NONE, to;
 	double bps[3] = { 0 };
 
 	for (size_t i = 0; i < port->neighbours.n; i++) {
-		const struct seen_neighbour *peer = &port->neighbours.items[i];
+		const struct observed_neighbour *peer = &port->neighbours.items[i];
 		uint32_t node = seen_plan_node(d->plan, peer->node);
 		uint32_t there = end_of(d, peer->node, node,
 					peer_port_name(d, seen, node, peer));
@@ -154,8 +154,8 @@ add_port(struct differ *d, const struct seen *seen, uint32_t end,
 }
 
 static void
-add_node(struct differ *d, const struct seen *seen, const struct seen_node *node,
-	 bool use_neighbours)
+add_node(struct differ *d, const struct observed *seen,
+	 const struct observed_node *node, bool use_neighbours)
 {
 	uint32_t plan_node = seen_plan_node(d->plan, node->name);
 
@@ -167,7 +167,7 @@ add_node(struct differ *d, const struct seen *seen, const struct seen_node *node
 			d->is_heard[plan_node] = true;
 	}
 	for (size_t i = 0; i < node->ports.n; i++) {
-		const struct seen_port *port = &node->ports.items[i];
+		const struct observed_port *port = &node->ports.items[i];
 		uint32_t end = end_of(d, node->name, plan_node, port->name);
 
 		d->ends.items[end].state = port->state;
@@ -240,7 +240,7 @@ is_old(const struct diff_opts *opts, int64_t at_us)
 }
 
 void
-differ_init(struct differ *d, const struct topo *plan, const struct seen *seen,
+differ_init(struct differ *d, const struct topo *plan, const struct observed *seen,
 	    const struct diff_opts *opts, struct diff *diff)
 {
 	*d = (struct differ){ .plan = plan, .diff = diff };
@@ -248,8 +248,8 @@ differ_init(struct differ *d, const struct topo *plan, const struct seen *seen,
 	d->is_heard = xcalloc((size_t)topo_n_nodes(plan) + 1, sizeof *d->is_heard);
 	d->is_named = xcalloc((size_t)topo_n_nodes(plan) + 1, sizeof *d->is_named);
 	add_plan(d);
-	for (size_t i = 0; i < seen_n_nodes(seen); i++) {
-		const struct seen_node *node = seen_node(seen, i);
+	for (size_t i = 0; i < observed_n_nodes(seen); i++) {
+		const struct observed_node *node = observed_node(seen, i);
 
 		if (is_old(opts, node->heard_us))
 			diff->n_old++;

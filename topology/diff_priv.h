@@ -1,6 +1,5 @@
 /*
- * diff_priv.h - both sides of a comparison as cables between numbered ends.  For
- * diff*.c.
+ * diff_priv.h - both sides of a comparison, as cables between numbered ends; for diff*.c
  */
 #ifndef TOPOLOGY_DIFF_PRIV_H
 #define TOPOLOGY_DIFF_PRIV_H
@@ -9,7 +8,7 @@
 #include <stdint.h>
 
 #include "lib/base/vec.h"
-#include "topology/seen.h"
+#include "topology/observed.h"
 #include "topology/topo.h"
 
 struct diff;
@@ -22,7 +21,7 @@ struct end {
 	uint32_t plan_node; /* TOPO_NONE: not in the plan. */
 	uint32_t cable;     /* Planned there, or TOPO_NONE. */
 	uint32_t edge;      /* Seen there, or TOPO_NONE. */
-	enum seen_state state;
+	enum observed_state state;
 	double bps; /* 0: not known. */
 };
 
@@ -54,7 +53,7 @@ struct differ {
 };
 
 /* Fills in both sides, and in 'diff' what reports were there. */
-void differ_init(struct differ *d, const struct topo *plan, const struct seen *seen,
+void differ_init(struct differ *d, const struct topo *plan, const struct observed *seen,
 		 const struct diff_opts *opts, struct diff *diff);
 void differ_fini(struct differ *d);
 

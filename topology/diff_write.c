@@ -70,7 +70,7 @@ print_summary(const struct diff *diff, FILE *out)
 	fprintf(out, "; %u of %u cable%s compared", diff->n_compared, diff->n_cables,
 		plural(diff->n_cables));
 	if (n_unseen)
-		fprintf(out, ", %u where nobody reports", n_unseen);
+		fprintf(out, ", %u without reports", n_unseen);
 	if (diff->n_renamed)
 		fprintf(out, ", %u at ports that the plan does not name",
 			diff->n_renamed);

@@ -1,6 +1,4 @@
-/*
- * diff_write.h - the differences between plan and seen, for people and for machines.
- */
+/* diff_write.h - the differences between plan and reports, as text and as JSON */
 #ifndef TOPOLOGY_DIFF_WRITE_H
 #define TOPOLOGY_DIFF_WRITE_H
 

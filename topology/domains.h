@@ -1,12 +1,12 @@
 /*
- * domains.h - the fabric as nested domains: which hosts are together under which tier.
+ * domains.h - the fabric as nested domains: the hosts under each switch, tier by tier
  *
- * A domain of tier t is what its switches join with all that is below: in a leaf-spine a
- * leaf with its hosts, and all of that under all spines together.  So domains nest, also
- * where switches do not hang on a single one above, as schedulers want their trees of
- * HyperNodes or labels.  A tier where a host has no switch has no domain of it.
+ * A domain of tier t is a set of switches of that tier with everything below them: in a
+ * leaf-spine a leaf with its hosts, and all leaves under all spines together.  Domains nest
+ * even where a switch has several switches above it, as schedulers want for trees of
+ * HyperNodes or labels.  A host without a switch in a tier has no domain of that tier.
  *
- * Pure; memory linear in nodes, time in links and tiers.
+ * Pure; memory is linear in nodes, time in links and tiers.
  */
 #ifndef TOPOLOGY_DOMAINS_H
 #define TOPOLOGY_DOMAINS_H

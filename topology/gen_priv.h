@@ -1,6 +1,4 @@
-/*
- * gen_priv.h - what the generators share.  Included by gen*.c only.
- */
+/* gen_priv.h - shared by gen*.c */
 #ifndef TOPOLOGY_GEN_PRIV_H
 #define TOPOLOGY_GEN_PRIV_H
 

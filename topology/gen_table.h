@@ -1,6 +1,6 @@
 /*
- * gen_table.h - the generators by name, with their options as a table, so that a
- * command line, its help and a line of a scenario file are the same thing:
+ * gen_table.h - the generators by name, with a table of their options, shared by the command
+ * line, its help and scenario files:
  *
  *	leaf-spine --leaves 6 --hosts-per-leaf 4 --gbps 50 --oversubscription 2
  */

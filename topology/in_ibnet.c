@@ -27,7 +27,7 @@
 #include "lib/base/sort.h"
 #include "lib/base/strtab.h"
 #include "lib/base/vec.h"
-#include "topology/ibnet.h"
+#include "topology/in_ibnet_priv.h"
 #include "topology/read.h"
 #include "topology/topo.h"
 

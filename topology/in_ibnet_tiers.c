@@ -3,7 +3,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/sort.h"
-#include "topology/ibnet.h"
+#include "topology/in_ibnet_priv.h"
 #include "topology/topo.h"
 
 /* The cables between switches, from both ends. */

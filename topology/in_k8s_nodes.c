@@ -1,6 +1,5 @@
 /*
- * in_k8s_nodes.c - the reader of Nodes of Kubernetes, who say in labels what switches they
- * hang on.
+ * in_k8s_nodes.c - the reader of Kubernetes Nodes, whose labels name their switches.
  *
  * Cloud providers and topograph have each their own keys, and topograph changed its own
  * twice: the lists below are tried, closest switch first.  A switch is known by its name,
@@ -185,8 +184,8 @@ k8s_node_label(const struct k8s_nodes *nodes, const struct k8s_node *node,
 
 struct label_switch {
 	uint32_t tier;       /* From 0, the closest. */
-	uint32_t parent;     /* Or STRTAB_NONE, if nobody said one yet. */
-	uint32_t node;       /* Who named it, or its parent, first. */
+	uint32_t parent;     /* Or STRTAB_NONE, if none is known yet. */
+	uint32_t node;       /* The first Node that named it, or its parent. */
 	struct strbuf below; /* What hangs on it, with commas. */
 };
 

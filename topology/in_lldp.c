@@ -17,11 +17,11 @@
 
 #include "lib/base/err.h"
 #include "lib/base/json.h"
-#include "topology/seen.h"
+#include "topology/observed.h"
 
 struct reader {
 	const struct json_doc *doc;
-	struct seen_node *report;
+	struct observed_node *report;
 	struct err *err;
 };
 
@@ -68,7 +68,7 @@ read_interface(struct reader *rd, const struct json *item)
 {
 	const struct json *chassis, *port;
 	const char *name, *node, *id, *descr, *mau;
-	struct seen_port *at;
+	struct observed_port *at;
 
 	if (json_as_object(rd->doc, item, rd->err) < 0 ||
 	    json_get_str(rd->doc, item, "name", &name, rd->err) < 0)
@@ -90,12 +90,12 @@ read_interface(struct reader *rd, const struct json *item)
 	id = value_of(rd, port, "id");
 	descr = value_of(rd, port, "descr");
 	mau = value_of(rd, first_of(rd, port, "auto-negotiation"), "current");
-	at = seen_node_port(rd->report, name);
+	at = observed_node_port(rd->report, name);
 	if (!at)
 		return json_fail(rd->doc, item, rd->err, "more than %d interfaces",
-				 SEEN_MAX_PORTS);
+				 OBSERVED_MAX_PORTS);
 	/* More neighbours than a port keeps: a hub.  The first ones say so. */
-	(void)seen_port_add(at, node, id, descr, mau ? lldp_mau_bps(mau) : 0);
+	(void)observed_port_add(at, node, id, descr, mau ? lldp_mau_bps(mau) : 0);
 	return 0;
 }
 
@@ -122,7 +122,7 @@ read_interfaces(struct reader *rd, const struct json *lldp)
 
 int
 lldp_read_value(const struct json_doc *doc, const struct json *value,
-		struct seen_node *report, struct err *err)
+		struct observed_node *report, struct err *err)
 {
 	struct reader rd = { .doc = doc, .report = report, .err = err };
 	const struct json *list;
@@ -146,8 +146,8 @@ lldp_read_value(const struct json_doc *doc, const struct json *value,
 }
 
 int
-lldp_read(const char *file, const char *text, size_t length, struct seen_node *report,
-	  struct err *err)
+lldp_read(const char *file, const char *text, size_t length,
+	  struct observed_node *report, struct err *err)
 {
 	struct json_doc *doc;
 	int r = json_parse(file, text, length, &doc, err);

@@ -1,9 +1,9 @@
 /*
- * in_lldp.h - the neighbours that lldpd knows, from the text of
- * 'lldpcli -f json0 show neighbors details'.
+ * in_lldp.h - a reader of lldpd's neighbors, as 'lldpcli -f json0 show neighbors details'
+ * prints them
  *
- * Of lldpcli's formats, json0 alone has the same shape for none, one and many
- * neighbours: everything is an array.  Who the text is from it does not say.
+ * Of lldpcli's formats only json0 has the same shape for none, one and many neighbors:
+ * everything is an array.  The text does not name the host that it is from.
  */
 #ifndef TOPOLOGY_IN_LLDP_H
 #define TOPOLOGY_IN_LLDP_H
@@ -13,7 +13,7 @@
 struct err;
 struct json;
 struct json_doc;
-struct seen_node;
+struct observed_node;
 
 #define LLDP_MAX_BYTES ((size_t)4 << 20) /* A thousand ports, all details. */
 
@@ -22,11 +22,11 @@ struct seen_node;
  * 'has_neighbours'.  Returns 0 or -EINVAL with 'err' filled.
  */
 int lldp_read(const char *file, const char *text, size_t length,
-	      struct seen_node *report, struct err *err);
+	      struct observed_node *report, struct err *err);
 
 /* The same of a value within a document: an object with the array "lldp". */
 int lldp_read_value(const struct json_doc *doc, const struct json *value,
-		    struct seen_node *report, struct err *err);
+		    struct observed_node *report, struct err *err);
 
 /* Bits per second of "10GbaseT - ..." or "1000BaseTFD - ..."; 0 if it tells none. */
 double lldp_mau_bps(const char *mau);

@@ -1,6 +1,6 @@
 /*
- * in_slurm_build.c - a fabric of the switches of a topology.conf: names are expanded,
- * tiers follow from who is whose child, and cables are laid from the leaves up.
+ * in_slurm_build.c - builds a fabric from the switches of a topology.conf: expands names,
+ * derives tiers from parents and children, and adds cables from the leaves up.
  */
 #include <errno.h>
 #include <math.h>

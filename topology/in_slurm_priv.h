@@ -1,6 +1,6 @@
 /*
- * in_slurm_priv.h - topology.conf between its files: in_slurm.c reads lines into
- * switches, in_slurm_build.c makes a fabric of them.
+ * in_slurm_priv.h - shared by in_slurm.c, which reads the lines of topology.conf, and
+ * in_slurm_build.c, which builds a fabric from its switches
  */
 #ifndef TOPOLOGY_IN_SLURM_PRIV_H
 #define TOPOLOGY_IN_SLURM_PRIV_H
@@ -29,7 +29,7 @@ struct slurm_switch {
 	unsigned lines[N_SLURM_KEYS]; /* Of each value. */
 	uint32_t tier;                /* 0: not known yet. */
 	uint32_t n_open;              /* Children whose tier is not known yet. */
-	uint32_t last_parent;         /* Whose line named it last, plus one. */
+	uint32_t last_parent;         /* The last parent that named it, plus one. */
 	uint32_t n_parents;
 	double down_bps; /* Of the cables to what hangs on it. */
 	uint32_t node;   /* In the builder. */

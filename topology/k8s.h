@@ -1,16 +1,16 @@
 /*
- * k8s.h - the fabric as Kubernetes knows it: labels of Nodes, and Volcano's HyperNodes.
+ * k8s.h - the fabric in Kubernetes: labels of Nodes, and Volcano's HyperNodes
  *
- * Both are trees that say who is near whom, and nothing of ports or speeds: capacities
- * are those of topo_read_opts, as for every plain tree.  What a label says is the name of
- * a switch; keys are given closest switch first, as a list with commas, in which a last
- * "*" stands for 0, 1, 2 and so on:
+ * Both are trees of proximity without ports or speeds: capacities are those of
+ * topo_read_opts, as for every plain tree.  The value of a label names a switch; keys are
+ * given from the closest switch up, as a list with commas, in which a last "*" stands for
+ * 0, 1, 2 and so on:
  *
  *	fabric.topograph.run/tier-*
  *	network.topology.nvidia.com/leaf,network.topology.nvidia.com/spine
  *
- * Labels of domains of NVLink (accelerator, gpu.clique) are not for here: these are no
- * cables of the network.
+ * Labels of NVLink domains (accelerator, gpu.clique) do not apply: these are not cables of
+ * the network.
  */
 #ifndef TOPOLOGY_K8S_H
 #define TOPOLOGY_K8S_H

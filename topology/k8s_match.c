@@ -1,5 +1,5 @@
 /*
- * k8s_match.c - who is meant by a selector of HyperNodes.
+ * k8s_match.c - the nodes that a selector of HyperNodes matches.
  *
  * Volcano takes a regular expression of Go (RE2), which has to have a match anywhere in the
  * name.  POSIX has others; those that both read alike are what follows, and all else is

@@ -23,7 +23,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
-#include "topology/seen.h"
+#include "topology/observed.h"
 
 /* Operational states of RFC 2863 as the kernel numbers them. */
 enum oper_state {
@@ -155,26 +155,27 @@ is_port(struct rtnl_link *link)
 	return !type || strcmp(type, "veth") == 0;
 }
 
-static enum seen_state
+static enum observed_state
 state_of(struct rtnl_link *link)
 {
 	switch (rtnl_link_get_operstate(link)) {
 	case OPER_UP:
-		return SEEN_STATE_UP;
+		return OBSERVED_STATE_UP;
 	case OPER_UNKNOWN: /* Drivers that do not say, if they have carrier. */
 		if (!(rtnl_link_get_flags(link) & IFF_UP))
-			return SEEN_STATE_DOWN;
-		return rtnl_link_get_carrier(link) ? SEEN_STATE_UP : SEEN_STATE_DOWN;
+			return OBSERVED_STATE_DOWN;
+		return rtnl_link_get_carrier(link) ? OBSERVED_STATE_UP
+						   : OBSERVED_STATE_DOWN;
 	case OPER_DORMANT:
 	case OPER_TESTING:
-		return SEEN_STATE_UNKNOWN;
+		return OBSERVED_STATE_UNKNOWN;
 	default:
-		return SEEN_STATE_DOWN;
+		return OBSERVED_STATE_DOWN;
 	}
 }
 
 int
-links_report(struct links *links, struct seen_node *report)
+links_report(struct links *links, struct observed_node *report)
 {
 	struct nl_cache *cache;
 	int r = rtnl_link_alloc_cache(links->dump, AF_UNSPEC, &cache);
@@ -185,15 +186,15 @@ links_report(struct links *links, struct seen_node *report)
 	     o = nl_cache_get_next(o)) {
 		struct rtnl_link *link = (struct rtnl_link *)o;
 		const char *name = rtnl_link_get_name(link);
-		struct seen_port *port;
+		struct observed_port *port;
 
 		if (!name || !is_port(link))
 			continue;
-		port = seen_node_port(report, name);
+		port = observed_node_port(report, name);
 		if (!port)
 			break;
 		port->state = state_of(link);
-		if (port->state == SEEN_STATE_UP)
+		if (port->state == OBSERVED_STATE_UP)
 			port->bps = speed_bps(links, name);
 	}
 	nl_cache_free(cache);

@@ -1,9 +1,9 @@
 /*
- * lldp_run.h - runs lldpcli now and then, and hands on what it prints.
+ * lldp_run.h - periodic runs of lldpcli, and what it prints
  *
- * lldpcli is a program that may be missing, hang or print without end: it runs as a
- * child of its own process group, its output is read in the loop up to LLDP_MAX_BYTES, and it
- * is killed when its time is up.  One runs at a time.
+ * lldpcli may be missing, hang, or print without end: it runs as a child in its own process
+ * group, the loop reads its output up to LLDP_MAX_BYTES, and it is killed when its time is
+ * up.  One runs at a time.
  */
 #ifndef TOPOLOGY_LLDP_RUN_H
 #define TOPOLOGY_LLDP_RUN_H

@@ -1,12 +1,11 @@
 /*
- * read.h - fabrics from files: our own JSON, Slurm's topology.conf, the text of
- * ibnetdiscover, what topograph writes, what Kubernetes knows (k8s.h).
+ * read.h - readers of fabrics: our own JSON, Slurm's topology.conf, the text of
+ * ibnetdiscover, files of topograph, objects of Kubernetes (k8s.h)
  *
- * All readers are pure functions of a name for messages and the terminated text,
- * which is hostile until checked.  They number hosts first, then switches, each
- * in the order of the file, so that writing JSON and reading it back gives the
- * same ids.  They return 0 with a new snapshot, or -EINVAL or -E2BIG with 'err'
- * filled.
+ * All readers are pure functions of a name for messages and the terminated text, which is
+ * untrusted until checked.  They number hosts first, then switches, each in the order of
+ * the file, so that writing JSON and reading it back gives the same ids.  They return 0
+ * with a new snapshot, or -EINVAL or -E2BIG with 'err' filled.
  */
 #ifndef TOPOLOGY_READ_H
 #define TOPOLOGY_READ_H
@@ -105,7 +104,7 @@ int topo_topograph_read(const char *file, const char *text, size_t length,
 			struct err *err);
 
 /*
- * 'kubectl get nodes -o json': who hangs on which switch is in labels, closest first
+ * 'kubectl get nodes -o json': labels name the switches of a Node, closest first
  * (k8s.h); a Node's slots are its GPUs.  Nodes without such labels are left out and
  * told.  As topo_slurm_read() otherwise.
  */

@@ -1,10 +1,10 @@
 /*
- * read_priv.h - what readers of plain trees share.
+ * read_priv.h - shared by the readers of plain trees
  *
- *	in_slurm.c        a topology.conf, which all of them become
+ *	in_slurm.c        a topology.conf; the other forms are converted to it
  *	in_topograph.c    topology.yaml, models and graphs
  *	in_k8s_nodes.c    Nodes and their labels
- *	in_hypernodes.c   HyperNodes; who is meant by their selectors: k8s_match.c
+ *	in_hypernodes.c   HyperNodes; k8s_match.c matches their selectors
  */
 #ifndef TOPOLOGY_READ_PRIV_H
 #define TOPOLOGY_READ_PRIV_H
@@ -80,7 +80,7 @@ int k8s_match_labels(const struct json_doc *doc, const struct json *selector,
 		     void (*found)(void *ctx, uint32_t number), void *ctx,
 		     struct err *err);
 
-/* Tells a note, if somebody wants to know. */
+/* Passes a note on, if the caller takes notes. */
 void topo_note(const struct topo_read_opts *opts, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 

@@ -12,9 +12,9 @@
 #include "lib/base/jsonw.h"
 #include "lib/base/log.h"
 #include "lib/base/strtab.h"
-#include "topology/attach.h"
 #include "topology/changes.h"
 #include "topology/diff_write.h"
+#include "topology/interface_links.h"
 #include "topology/service_priv.h"
 
 /* Differences of two plans, or of plan and seen, that are logged by name. */
@@ -33,7 +33,7 @@ service_new(const struct service_opts *opts)
 	struct service *s = xcalloc(1, sizeof *s);
 
 	s->opts = *opts;
-	s->seen = seen_new();
+	s->seen = observed_new();
 	s->found = strtab_new();
 	return s;
 }
@@ -45,7 +45,7 @@ service_free(struct service *s)
 		return;
 	topo_unref(s->plan);
 	free(s->plan_file);
-	seen_free(s->seen);
+	observed_free(s->seen);
 	diff_fini(&s->diff);
 	strtab_free(s->found);
 	free(s);
@@ -119,7 +119,7 @@ write_link(struct service *s, struct jsonw *w, uint32_t link)
 }
 
 static void
-write_peer(struct jsonw *w, const char *key, const struct seen_neighbour *peer)
+write_peer(struct jsonw *w, const char *key, const struct observed_neighbour *peer)
 {
 	if (!peer) {
 		jsonw_null(w, key);
@@ -133,17 +133,17 @@ write_peer(struct jsonw *w, const char *key, const struct seen_neighbour *peer)
 }
 
 static void
-on_seen_change(void *ctx, const struct seen_change *change)
+on_seen_change(void *ctx, const struct observed_change *change)
 {
 	struct service *s = ctx;
 	int kind = (int)change->kind;
-	struct topo_attach at = { TOPO_NONE, TOPO_NONE };
+	struct topo_interface_links at = { TOPO_NONE, TOPO_NONE };
 	struct text text;
 
 	log_info("topo", "%s:%s: %s", change->node, change->port,
 		 service_change_names[kind]);
 	if (s->plan)
-		at = topo_attach_find(s->plan, NULL, change->node, change->port);
+		at = topo_interface_links(s->plan, NULL, change->node, change->port);
 	begin_change(s, &text, kind);
 	jsonw_str(&text.w, "node", change->node);
 	jsonw_str(&text.w, "port", change->port);
@@ -151,11 +151,11 @@ on_seen_change(void *ctx, const struct seen_change *change)
 	write_link(s, &text.w, at.tx);
 	write_link(s, &text.w, at.rx);
 	jsonw_end(&text.w);
-	if (change->kind == SEEN_SPEED) {
+	if (change->kind == OBSERVED_SPEED) {
 		jsonw_num(&text.w, "before_gbps", change->before_bps / 1e9);
 		jsonw_num(&text.w, "after_gbps", change->after_bps / 1e9);
 	}
-	if (change->kind == SEEN_NEIGHBOUR) {
+	if (change->kind == OBSERVED_NEIGHBOUR) {
 		write_peer(&text.w, "before", change->before);
 		write_peer(&text.w, "after", change->after);
 	}
@@ -166,7 +166,7 @@ on_seen_change(void *ctx, const struct seen_change *change)
 static bool
 was_old(const struct service *s, const char *name)
 {
-	const struct seen_node *node = seen_find(s->seen, name);
+	const struct observed_node *node = observed_find(s->seen, name);
 	int64_t oldest_us;
 
 	if (!node || !s->opts.max_age_us)
@@ -178,14 +178,14 @@ was_old(const struct service *s, const char *name)
 }
 
 int
-service_report(struct service *s, struct seen_node *report, int64_t now_us)
+service_report(struct service *s, struct observed_node *report, int64_t now_us)
 {
 	s->now_us = now_us;
 	report->heard_us = now_us;
 	report->neighbours_us = report->has_neighbours ? now_us : 0;
-	/* Who was silent for too long counts again, whatever he says. */
+	/* Any report ends the silence of a node. */
 	s->is_dirty |= was_old(s, report->name);
-	return seen_update(s->seen, report, on_seen_change, s);
+	return observed_update(s->seen, report, on_seen_change, s);
 }
 
 /* ---- The plan --------------------------------------------------------------------- */
@@ -249,13 +249,14 @@ service_compare(struct service *s)
 {
 	const struct diff_opts opts = { s->now_us, s->opts.max_age_us };
 
-	if (!s->plan || (!s->is_dirty && s->generation == seen_generation(s->seen) &&
-			 s->now_us - s->diff_us < COMPARE_EVERY_US))
+	if (!s->plan ||
+	    (!s->is_dirty && s->generation == observed_generation(s->seen) &&
+	     s->now_us - s->diff_us < COMPARE_EVERY_US))
 		return;
 	diff_fini(&s->diff);
 	diff_make(s->plan, s->seen, &opts, &s->diff);
 	s->is_dirty = false;
-	s->generation = seen_generation(s->seen);
+	s->generation = observed_generation(s->seen);
 	s->is_untold = true;
 	s->diff_us = s->now_us;
 }

@@ -1,17 +1,17 @@
 /*
- * service.h - what antiphase-topology knows and answers, without any I/O.
+ * service.h - the state and the answers of antiphase-topology, without I/O
  *
- * It has the plan (a snapshot, replaced as a whole) and what nodes reported; it
- * answers requests and tells what changes.  Sockets, clocks, files and lldpd are
- * topology.c's.  Requests are hostile until checked.
+ * It has the plan (a snapshot, replaced as a whole) and the reports of nodes; it answers
+ * requests and announces changes.  topology.c has the sockets, clocks, files and lldpd.
+ * Requests are untrusted until checked.
  *
  *	GET  /api/v1/health
  *	GET  /api/v1/snapshot
  *	POST /api/v1/lookup   {"hosts":"h[0-3]","collective":"ring"}
  *	POST /api/v1/lookup   {"node":"h0","interface":"eth0"}
  *	GET  /api/v1/diff
- *	GET  /api/v1/seen     all that nodes reported
- *	POST /api/v1/seen     {"node":"h0",...}: a report (seen_json.h)
+ *	GET  /api/v1/seen     all reports of nodes
+ *	POST /api/v1/seen     {"node":"h0",...}: a report (observed_json.h)
  *
  * docs/json.md has the replies, antiphase.topology_reply/1, and the announcements,
  * antiphase.topology_change/1.
@@ -25,7 +25,7 @@
 #include "lib/base/strbuf.h"
 
 struct metrics;
-struct seen_node;
+struct observed_node;
 struct service;
 struct topo;
 
@@ -55,8 +55,9 @@ void service_set_plan(struct service *service, struct topo *plan, const char *fi
 /* The plan; NULL if there is none.  Borrowed. */
 struct topo *service_plan(const struct service *service);
 
-/* Takes over a report of this or another node; see seen_update(). */
-int service_report(struct service *service, struct seen_node *report, int64_t now_us);
+/* Takes over a report of this or another node; see observed_update(). */
+int service_report(struct service *service, struct observed_node *report,
+		   int64_t now_us);
 
 /* From now on, as service_opts has it. */
 void service_set_max_age(struct service *service, int64_t max_age_us);

@@ -1,5 +1,5 @@
 /*
- * service_metrics.c - the service's figures for Prometheus.
+ * service_metrics.c - the metrics of antiphase-topology for Prometheus.
  */
 #include <stdio.h>
 
@@ -32,7 +32,8 @@ links(const struct service *s, struct metrics *m)
 	metrics_sample(m, n, NULL);
 	if (!n || n > MAX_LISTED_LINKS)
 		return;
-	metrics_family(m, "antiphase_topology_link_capacity_bytes_per_second", METRICS_GAUGE,
+	metrics_family(m, "antiphase_topology_link_capacity_bytes_per_second",
+		       METRICS_GAUGE,
 		       "Capacity of a directed link, as planned; left out for plans of "
 		       "more than 20000 links.");
 	for (uint32_t i = 0; i < n; i++) {
@@ -63,12 +64,12 @@ plan(const struct service *s, struct metrics *m)
 		       "Time since the plan was read.");
 	metrics_sample(m, (double)(s->now_us - s->plan_us) / 1e6, NULL);
 	metrics_family(m, "antiphase_topology_differences", METRICS_GAUGE,
-		       "Differences between the plan and what nodes see.");
+		       "Differences between the plan and the reports of nodes.");
 	for (int i = 0; i < N_DIFFS; i++)
 		metrics_sample(m, s->diff.n_of_kind[i], "kind", diff_kind_names[i],
 			       NULL);
 	metrics_family(m, "antiphase_topology_cables", METRICS_GAUGE,
-		       "Cables of the plan, by whether somebody reports of them.");
+		       "Cables of the plan, with and without a report.");
 	metrics_sample(m, s->diff.n_compared, "state", "compared", NULL);
 	metrics_sample(m, s->diff.n_cables - s->diff.n_compared, "state", "unseen",
 		       NULL);
@@ -77,23 +78,24 @@ plan(const struct service *s, struct metrics *m)
 static void
 reports(const struct service *s, struct metrics *m)
 {
-	size_t n_nodes = seen_n_nodes(s->seen), n_neighbours = 0, n_old = 0;
+	size_t n_nodes = observed_n_nodes(s->seen), n_neighbours = 0, n_old = 0;
 
 	for (size_t i = 0; i < n_nodes; i++) {
-		const struct seen_node *node = seen_node(s->seen, i);
+		const struct observed_node *node = observed_node(s->seen, i);
 
 		n_neighbours += node->has_neighbours;
 		n_old += s->opts.max_age_us &&
 			 s->now_us - node->heard_us > s->opts.max_age_us;
 	}
-	metrics_family(m, "antiphase_topology_nodes_reporting", METRICS_GAUGE,
-		       "Nodes that ever reported, and of these, those that told their "
-		       "neighbours, and those whose last report is too old.");
+	metrics_family(
+		m, "antiphase_topology_nodes_reporting", METRICS_GAUGE,
+		"Nodes that ever reported; of these, with neighbors; with a last "
+		"report that is too old.");
 	metrics_sample(m, (double)n_nodes, "state", "ever", NULL);
 	metrics_sample(m, (double)n_neighbours, "state", "neighbours", NULL);
 	metrics_sample(m, (double)n_old, "state", "old", NULL);
 	metrics_family(m, "antiphase_topology_lldp_up", METRICS_GAUGE,
-		       "Whether this host's lldpd answered when last asked.");
+		       "1 if this host's lldpd answered the last query.");
 	metrics_sample(m, s->lldp == SERVICE_LLDP_OK, NULL);
 }
 
@@ -101,12 +103,12 @@ static void
 work(const struct service *s, struct metrics *m)
 {
 	metrics_family(m, "antiphase_topology_requests_total", METRICS_COUNTER,
-		       "Requests by what they asked for.");
+		       "Requests, by operation.");
 	for (int i = 0; i < N_SERVICE_OPS; i++)
 		metrics_sample_u64(m, s->n_requests[i], "op", service_op_names[i],
 				   NULL);
 	metrics_family(m, "antiphase_topology_request_errors_total", METRICS_COUNTER,
-		       "Requests that were answered with an error.");
+		       "Requests answered with an error.");
 	metrics_sample_u64(m, s->n_errors, NULL);
 	metrics_family(m, "antiphase_topology_changes_total", METRICS_COUNTER,
 		       "Changes announced, by kind.");

@@ -13,11 +13,11 @@
 #include "lib/base/strtab.h"
 #include "lib/base/vec.h"
 #include "lib/base/words.h"
-#include "topology/attach.h"
 #include "topology/collective.h"
 #include "topology/diff_write.h"
+#include "topology/interface_links.h"
+#include "topology/observed_json.h"
 #include "topology/route.h"
-#include "topology/seen_json.h"
 #include "topology/service_priv.h"
 #include "topology/write.h"
 
@@ -95,7 +95,7 @@ write_error(const struct request *rq, struct strbuf *reply)
 	close_reply(out, &bytes, &length, reply);
 }
 
-/* Sets what an error is whose message is in 'err' already; returns -EINVAL. */
+/* Sets the kind of an error whose message is in 'err'; returns -EINVAL. */
 static int
 refuse(struct request *rq, unsigned status, const char *code, const char *hint)
 {
@@ -124,8 +124,8 @@ answer_health(struct request *rq, struct strbuf *reply)
 	size_t length, n_heard = 0;
 	FILE *out = open_reply(&bytes, &length);
 
-	for (size_t i = 0; i < seen_n_nodes(s->seen); i++)
-		n_heard += seen_node(s->seen, i)->has_neighbours;
+	for (size_t i = 0; i < observed_n_nodes(s->seen); i++)
+		n_heard += observed_node(s->seen, i)->has_neighbours;
 	service_compare(s);
 	begin(rq, out);
 	jsonw_int(&rq->w, "at_us", s->now_us);
@@ -134,7 +134,7 @@ answer_health(struct request *rq, struct strbuf *reply)
 	jsonw_int(&rq->w, "plan_read_us", s->plan_us);
 	jsonw_int(&rq->w, "nodes", s->plan ? topo_n_nodes(s->plan) : 0);
 	jsonw_int(&rq->w, "links", s->plan ? topo_n_links(s->plan) : 0);
-	jsonw_int(&rq->w, "nodes_reporting", (int64_t)seen_n_nodes(s->seen));
+	jsonw_int(&rq->w, "nodes_reporting", (int64_t)observed_n_nodes(s->seen));
 	jsonw_int(&rq->w, "nodes_heard", (int64_t)n_heard);
 	jsonw_str(&rq->w, "lldp", lldp_names[s->lldp]);
 	jsonw_int(&rq->w, "differences", (int64_t)s->diff.findings.n);
@@ -342,7 +342,7 @@ write_link(struct request *rq, const char *key, uint32_t link)
 static int
 answer_interface(struct request *rq, struct strbuf *reply)
 {
-	struct topo_attach at;
+	struct topo_interface_links at;
 	const char *node, *interface;
 	char *bytes;
 	size_t length;
@@ -355,7 +355,7 @@ answer_interface(struct request *rq, struct strbuf *reply)
 		err_set(&rq->err, NULL, 0, 0, "the plan has no node '%s'", node);
 		return refuse(rq, 404, "unknown_host", NULL);
 	}
-	at = topo_attach_find(rq->s->plan, rq->s->seen, node, interface);
+	at = topo_interface_links(rq->s->plan, rq->s->seen, node, interface);
 	out = open_reply(&bytes, &length);
 	begin(rq, out);
 	jsonw_str(&rq->w, "node", node);
@@ -404,8 +404,8 @@ answer_diff(struct request *rq, struct strbuf *reply)
 static int
 take_report(struct request *rq)
 {
-	struct seen_node report;
-	int r = seen_json_read_node(rq->doc, rq->root, &report, &rq->err);
+	struct observed_node report;
+	int r = observed_json_read_node(rq->doc, rq->root, &report, &rq->err);
 
 	if (r == 0 && !report.has_links && !report.has_neighbours) {
 		err_set(&rq->err, NULL, 0, 0,
@@ -415,10 +415,10 @@ take_report(struct request *rq)
 	}
 	if (r == 0 && service_report(rq->s, &report, rq->s->now_us) < 0) {
 		err_set(&rq->err, NULL, 0, 0, "more than %d nodes, or too many ports",
-			SEEN_MAX_NODES);
+			OBSERVED_MAX_NODES);
 		r = refuse(rq, 413, "too_large", NULL);
 	}
-	seen_node_fini(&report);
+	observed_node_fini(&report);
 	return r;
 }
 
@@ -436,9 +436,9 @@ answer_seen(struct request *rq, struct strbuf *reply)
 	begin(rq, out);
 	if (is_report)
 		jsonw_int(&rq->w, "nodes_reporting",
-			  (int64_t)seen_n_nodes(rq->s->seen));
+			  (int64_t)observed_n_nodes(rq->s->seen));
 	else
-		seen_json_members(rq->s->seen, rq->s->now_us, &rq->w);
+		observed_json_members(rq->s->seen, rq->s->now_us, &rq->w);
 	end(rq);
 	close_reply(out, &bytes, &length, reply);
 	return 0;

@@ -1,13 +1,11 @@
-/*
- * service_priv.h - the service's state.  For service*.c.
- */
+/* service_priv.h - the service's state; for service*.c */
 #ifndef TOPOLOGY_SERVICE_PRIV_H
 #define TOPOLOGY_SERVICE_PRIV_H
 
 #include <stdbool.h>
 
 #include "topology/diff.h"
-#include "topology/seen.h"
+#include "topology/observed.h"
 #include "topology/service.h"
 
 enum service_op {
@@ -21,9 +19,9 @@ enum service_op {
 
 extern const char *const service_op_names[N_SERVICE_OPS + 1];
 
-/* Kinds of announcements: those of seen.h, and two more. */
+/* Kinds of announcements: those of observed.h, and two more. */
 enum {
-	SERVICE_CHANGE_PLAN = N_SEEN_CHANGES,
+	SERVICE_CHANGE_PLAN = N_OBSERVED_CHANGES,
 	SERVICE_CHANGE_DIFFERENCE,
 	N_SERVICE_CHANGES,
 };
@@ -32,10 +30,10 @@ extern const char *const service_change_names[N_SERVICE_CHANGES + 1];
 
 struct service {
 	struct service_opts opts;
-	struct topo *plan; /* NULL: none. */
-	char *plan_file;   /* Owned. */
-	int64_t plan_us;   /* When it was read. */
-	struct seen *seen; /* Owned. */
+	struct topo *plan;     /* NULL: none. */
+	char *plan_file;       /* Owned. */
+	int64_t plan_us;       /* When it was read. */
+	struct observed *seen; /* Owned. */
 	enum service_lldp lldp;
 	uint64_t generation; /* Of 'seen', when 'diff' was made. */
 	bool is_dirty;       /* Something changed since 'diff' was made. */

@@ -1,5 +1,5 @@
 /*
- * topology.c - antiphase-topology: which links the fabric has, and what is seen of them.
+ * topology.c - antiphase-topology: serves the plan of the fabric and what nodes report.
  *
  * Reads the plan, listens to this host's lldpd and to the kernel's links, takes the
  * reports of other hosts, answers requests and announces changes.  What all that means is
@@ -28,8 +28,8 @@
 #include "topology/in_lldp.h"
 #include "topology/links_netlink.h"
 #include "topology/lldp_run.h"
+#include "topology/observed.h"
 #include "topology/read.h"
-#include "topology/seen.h"
 #include "topology/service.h"
 #include "topology/settings.h"
 #include "topology/topo.h"
@@ -104,17 +104,17 @@ static void
 on_lldp(void *ctx, const char *said, size_t n, const struct err *why)
 {
 	struct daemon *d = ctx;
-	struct seen_node report;
+	struct observed_node report;
 	struct err err = { .line = 0 };
 	bool is_ok;
 
-	seen_node_init(&report, d->host);
+	observed_node_init(&report, d->host);
 	if (!said)
 		err = *why;
 	is_ok = said && lldp_read(text(d, "lldpcli"), said, n, &report, &err) == 0;
 	if (is_ok)
 		service_report(d->service, &report, clk_wall_us());
-	seen_node_fini(&report);
+	observed_node_fini(&report);
 	if (is_ok && (!d->lldp_worked || !d->lldp_was_asked))
 		log_info("lldp", "lldpd answers");
 	if (!is_ok && (d->lldp_worked || !d->lldp_was_asked))
@@ -128,14 +128,14 @@ on_lldp(void *ctx, const char *said, size_t n, const struct err *why)
 static void
 report_links(struct daemon *d)
 {
-	struct seen_node report;
+	struct observed_node report;
 
 	if (!d->links)
 		return;
-	seen_node_init(&report, d->host);
+	observed_node_init(&report, d->host);
 	if (links_report(d->links, &report) == 0)
 		service_report(d->service, &report, clk_wall_us());
-	seen_node_fini(&report);
+	observed_node_fini(&report);
 }
 
 static void
@@ -447,7 +447,7 @@ run_daemon(int argc, char **argv)
 	}
 	if (gethostname(host, sizeof host - 1) < 0 || !*host)
 		strcpy(host, "localhost");
-	seen_copy_name(d.host, *text(&d, "host") ? text(&d, "host") : host);
+	observed_copy_name(d.host, *text(&d, "host") ? text(&d, "host") : host);
 	status = serve(&d);
 	daemon_fini(&d);
 	return status;

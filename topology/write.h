@@ -1,6 +1,4 @@
-/*
- * write.h - fabrics as text, as a stream.
- */
+/* write.h - writers of fabrics as text, to a stream */
 #ifndef TOPOLOGY_WRITE_H
 #define TOPOLOGY_WRITE_H
 

@@ -137,7 +137,7 @@ look_at_scheduler(struct doctor *doctor)
 	struct err err = { .line = 0 };
 	const char *address;
 
-	/* A fault in the file is told once already, by who reads the collector's. */
+	/* The check of the collector's settings reports faults of the file. */
 	settings_load(settings, doctor->config_file, NULL);
 	address = settings_text(settings, "scheduler", "http");
 	if (settings_is_none(address))

@@ -232,7 +232,7 @@ step_lane(struct lane *lane)
 	return lane->import->error;
 }
 
-/* What became of it, for the person who waits. */
+/* Summary for the user. */
 static void
 report(const struct lane *lane)
 {

@@ -24,7 +24,7 @@
 
 /*
  * Stores the job's name in 'name' and returns true, or returns false if the path is
- * nobody's.  'services': shell patterns by comma of systemd's units that are jobs
+ * that of no job.  'services': shell patterns by comma of systemd's units that are jobs
  * ("train-*.service,*.scope"); NULL: none are.  Of several, the innermost.
  */
 bool cgroup_job_name(const char *path, const char *services,

@@ -25,7 +25,7 @@
 struct group {
 	uint64_t id;
 	char *path; /* Owned.  From the root of the tree, "" for itself. */
-	char *name; /* Owned.  "": nobody's. */
+	char *name; /* Owned.  "": no job. */
 	uint64_t walk;
 	UT_hash_handle hh;
 };

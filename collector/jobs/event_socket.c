@@ -114,7 +114,7 @@ event_socket_counts(const struct event_socket *m)
 	return &m->counts;
 }
 
-/* ---- Whose is it? --------------------------------------------------------------- */
+/* ---- Job of a sender ------------------------------------------------------------ */
 
 /* The job's index in 'waiting', or TELE_OTHER. */
 static uint32_t

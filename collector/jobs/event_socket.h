@@ -34,8 +34,8 @@ struct event_socket;
 #define EVENT_SOCKET_MAX TELE_MAX_EVENTS
 
 /*
- * Binds 'path', which everybody may write to; a socket that was left there by a
- * collector that is no more is replaced, anything else is not.  'sysroot' goes
+ * Binds 'path', writable for all users.  A socket left by a collector that has ended is
+ * replaced, anything else is not.  'sysroot' goes
  * before /proc; NULL: nothing.  Returns 0, -EADDRINUSE if another collector listens
  * there, or -errno, with 'err' filled.
  */

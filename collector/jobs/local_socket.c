@@ -9,7 +9,7 @@
 
 #include "lib/base/err.h"
 
-/* Takes away a socket on which nobody listens. */
+/* Removes a socket without a listener. */
 static int
 clear_path(const struct sockaddr_un *at, int type, struct err *err)
 {
@@ -25,7 +25,7 @@ clear_path(const struct sockaddr_un *at, int type, struct err *err)
 		return err_set_errno(err, at->sun_path, errno, "socket");
 	error = connect(fd, (const struct sockaddr *)at, sizeof *at) < 0 ? errno : 0;
 	close(fd);
-	/* Too busy to accept, or of another type: somebody is there. */
+	/* Too busy to accept, or of another type: the socket is in use. */
 	if (!error || error == EAGAIN || error == EPROTOTYPE)
 		return err_set_errno(err, at->sun_path, EADDRINUSE,
 				     "another collector listens here");

@@ -11,8 +11,8 @@ struct err;
 
 /*
  * Binds a Unix socket of 'type' (SOCK_DGRAM, SOCK_SEQPACKET) to 'path', mode 0666, that
- * does not block; it is not listening yet.  One that was left there by a collector that
- * is no more is replaced, anything else is not.  Returns 0, -EADDRINUSE if another
+ * does not block and does not listen yet.  A socket left by a collector that has ended is
+ * replaced, anything else is not.  Returns 0, -EADDRINUSE if another
  * collector listens there, or -errno, with 'err' filled.
  */
 int local_socket_bind(const char *path, int type, int *ret_fd, struct err *err);

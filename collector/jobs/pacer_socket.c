@@ -40,14 +40,14 @@ struct peer {
 
 struct pacer_socket {
 	int fd, epoll_fd;
-	int spare_fd; /* Let go when there is no other, to refuse somebody. */
+	int spare_fd; /* Closed when descriptors run out, to refuse a connection. */
 	char path[LOCAL_SOCKET_MAX_PATH];
 	char *sysroot; /* Owned. */
 	struct pacer_socket_options options;
 	VEC(struct peer *) peers;  /* Owned. */
 	struct tele_frame waiting; /* Its jobs and iterations. */
 
-	/* Who comes again tells what it lost since its start, and that was counted. */
+	/* A pacer that reconnects reports its losses since its start; this part was counted. */
 	struct gone {
 		uint32_t pid, lost;
 	} gone[N_GONE];
@@ -141,7 +141,7 @@ pacer_socket_n(const struct pacer_socket *p)
 	return n;
 }
 
-/* ---- Whose is it? ------------------------------------------------------------------ */
+/* ---- Job of a pacer ----------------------------------------------------------------- */
 
 static void
 find_job(struct pacer_socket *p, struct peer *peer, int64_t now_ns)
@@ -301,7 +301,7 @@ accept_one(struct pacer_socket *p, int fd, int64_t now_ns)
 		vec_push(&p->peers, peer);
 }
 
-/* There is no descriptor left: who is next is refused, or he would be there for ever. */
+/* Out of descriptors: the next connection is refused, or it would stay pending. */
 static bool
 refuse_one(struct pacer_socket *p, int64_t now_ns)
 {

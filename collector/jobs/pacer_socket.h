@@ -35,7 +35,7 @@ struct pacer_socket;
 #define PACER_SOCKET_CONNECTIONS 1024
 #define PACER_SOCKET_OF_USER     256 /* Of one user, but for root and us. */
 #define PACER_SOCKET_PACKETS     500 /* A second, of one connection. */
-/* One that has not said HELLO by then is let go. */
+/* A connection without HELLO by then is closed. */
 #define PACER_SOCKET_HELLO_NS INT64_C(5000000000)
 
 struct pacer_socket_options {
@@ -55,7 +55,7 @@ void pacer_socket_close(struct pacer_socket *pacers);
 int pacer_socket_fd(const struct pacer_socket *pacers);
 /* Accepts and reads what there is, but not for ever: call again while readable. */
 void pacer_socket_read(struct pacer_socket *pacers, int64_t now_ns);
-/* Lets go of who does not say who he is. */
+/* Closes connections that sent no HELLO in time. */
 void pacer_socket_tick(struct pacer_socket *pacers, int64_t now_ns);
 
 /*

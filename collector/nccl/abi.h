@@ -24,7 +24,7 @@
 
 /* Parent: the handle of the collective (or NULL). */
 struct nccl_proxy_op {
-	int32_t pid; /* Who began it: perhaps another process (PXN). */
+	int32_t pid; /* The initiator, perhaps another process (PXN). */
 	uint8_t channel;
 };
 

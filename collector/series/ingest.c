@@ -209,7 +209,7 @@ on_interface(void *ctx, const struct tele_interface *said)
 		return add_interface(ingest, &info, end->number);
 	i = &ingest->interfaces.items[number];
 	if (i->is_present && i->source != end->number)
-		return number; /* It is another's, who knows better. */
+		return number; /* Another source owns it. */
 	is_other = i->info.is_up != info.is_up ||
 		   i->info.capacity_bps != info.capacity_bps;
 	if (i->info.capacity_bps != info.capacity_bps)

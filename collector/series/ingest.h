@@ -28,7 +28,7 @@ struct saved_totals_row;
 struct ingest_interface {
 	struct tele_interface info;
 	bool is_present;
-	uint8_t source;      /* Whose it is, or was last. */
+	uint8_t source;      /* Its owner, or its last one. */
 	int64_t complete_ms; /* Everything before it has been emitted; 0: nothing yet. */
 };
 

@@ -74,7 +74,7 @@ const struct tele_frame *publisher_last(const struct publisher *publisher);
 struct publish_counts {
 	uint64_t frames[TELE_LAST_KIND + 1]; /* By kind. */
 	uint64_t bytes[TELE_LAST_KIND + 1];
-	uint64_t skipped_ms;   /* That nobody will see, as we came too late. */
+	uint64_t skipped_ms;   /* Never published, because the caller was late. */
 	uint64_t unnamed_rows; /* Of jobs beyond TELE_MAX_JOBS in one frame. */
 };
 const struct publish_counts *publisher_counts(const struct publisher *publisher);

@@ -9,7 +9,7 @@
 
 #define NO_CHUNK INT64_MIN
 
-/* Stands for a chunk all of whose bins are unknown; what it holds is not looked at. */
+/* A chunk with all bins unknown; its contents are never read. */
 static uint32_t all_gap[1];
 
 /* Of the chunk that has bin 'ms': its number, rounded down for negative ones, too. */

@@ -99,7 +99,8 @@ listen_at_port(const char *text, struct http *http, struct err *err)
 	    getsockname(fd, &a.any, &a.length) < 0) {
 		rc = err_set_errno(err, text, errno, "cannot listen");
 		if (rc == -EADDRINUSE)
-			err_append(err, "; 'ss -ltnp' says who has it");
+			err_append(err,
+				   "; run 'ss -ltnp' to see which program uses it");
 		close(fd);
 		return rc;
 	}

@@ -1,20 +1,19 @@
 /*
- * bus.h - frames and announcements over ZeroMQ.
+ * bus.h - frames and announcements over ZeroMQ
  *
- * Topics are "s/HOST/", "r/HOST/" and "m/HOST/" for summaries, raw series and events.
- * Announcements are texts (JSON): "t/KIND" for changes of the topology, "pace/HOST/" for
- * orders, "advice/JOB" for advice.  A publisher knows what is subscribed to (XPUB), so
- * that raw series are made on demand only.
+ * Topics are "s/HOST/", "r/HOST/" and "m/HOST/" for summaries, raw series and collective
+ * events.  Announcements are texts (JSON): "t/KIND" for changes of the topology,
+ * "pace/HOST/" for orders, "advice/JOB" for advice.  A publisher sees the subscriptions
+ * (XPUB), so that raw series are made only on demand.
  *
- * Either side may bind and the other connect.  A socket without keys may only be
- * bound to loopback or ipc.  With keys (CURVE, RFC 26) both sides prove who they are:
- * the side that is bound lets in the public keys of its allow list and no others
- * (read anew as it changes); the side that connects knows the other's public key,
- * 'server.pub'.
+ * Either side may bind and the other connect.  A socket without keys may be bound only to
+ * loopback or ipc.  With keys (CURVE, RFC 26) both sides are authenticated: the bound side
+ * accepts the public keys of its allow list and no others (it rereads the list when it
+ * changes); the connecting side knows the other's public key, 'server.pub'.
  *
- * Nothing here blocks but bus_pub_wait() and bus_sub_wait() (for programs without a
- * loop of their own); daemons join a loop (lib/daemon/loop.h).  At the high-water mark
- * a publisher drops, and the subscriber sees a gap in the sequence (seq.h).
+ * Only bus_pub_wait() and bus_sub_wait() block (for programs without a loop of their own);
+ * daemons join a loop (lib/daemon/loop.h).  At the high-water mark a publisher drops
+ * frames, and the subscriber sees a gap in the sequence (seq.h).
  */
 #ifndef LIB_WIRE_BUS_H
 #define LIB_WIRE_BUS_H
@@ -65,9 +64,9 @@ int bus_pub_bytes(struct bus_pub *pub, uint8_t kind, const char *host,
 		  const uint8_t *bytes, size_t n);
 /* Publishes a text under a topic such as "t/plan"; a slow subscriber misses it. */
 void bus_pub_text(struct bus_pub *pub, const char *topic, const char *text);
-/* True if somebody wants this kind of frame of this host.  Handles subscriptions. */
+/* True if a subscriber wants this kind of frame of this host.  Handles subscriptions. */
 bool bus_pub_is_wanted(struct bus_pub *pub, uint8_t kind, const char *host);
-/* True if anybody subscribes to anything. */
+/* True if there is any subscription. */
 bool bus_pub_is_heard(struct bus_pub *pub);
 
 /* Handles subscriptions and connections now. */
@@ -81,7 +80,7 @@ int bus_pub_wait(struct bus_pub *pub, int64_t timeout_ns);
 const char *bus_pub_endpoint(const struct bus_pub *pub);
 
 struct bus_pub_counts {
-	uint64_t frames, bytes; /* Handed to ZeroMQ, whoever wanted them. */
+	uint64_t frames, bytes; /* Handed to ZeroMQ, with or without subscribers. */
 	uint64_t refused;       /* Connections that had a wrong key, or none. */
 };
 const struct bus_pub_counts *bus_pub_counts(struct bus_pub *pub);

@@ -1,5 +1,5 @@
 /*
- * The gate: who is bound asks it whether a public key may come in (ZAP, RFC 27).
+ * The gate: decides for a bound socket whether a public key is allowed (ZAP, RFC 27).
  *
  * ZeroMQ's own thread asks, through a socket of this context, and waits for the answer
  * with the one connection only; so it may be given by the loop, between other things.

@@ -27,7 +27,7 @@ static int
 read_key(const char *path, bool is_secret, char ret_z85[BUS_Z85_CHARS + 1],
 	 struct err *err)
 {
-	/* Not to wait for who would write into a pipe of this name. */
+	/* O_NONBLOCK: the name may be that of a pipe without a writer. */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	char text[BUS_Z85_CHARS + 3];
 	struct stat status;
@@ -37,8 +37,9 @@ read_key(const char *path, bool is_secret, char ret_z85[BUS_Z85_CHARS + 1],
 	if (fd < 0) {
 		error = err_set_errno(err, path, errno, "cannot open");
 		if (error == -EACCES)
-			err_append(err, "; keys belong to the user who uses them: "
-					"'chown' the directory and what is in it");
+			err_append(err,
+				   "; keys must belong to the user that uses them: "
+				   "'chown' the directory and what is in it");
 		return error;
 	}
 	if (is_secret && (fstat(fd, &status) < 0 || (status.st_mode & 077))) {
@@ -211,7 +212,7 @@ by_name(const void *a, const void *b)
 }
 
 /*
- * Reads 'allow/'.  A file that holds no key lets nobody in and is named in the log:
+ * Reads 'allow/'.  A file without a key allows no one and is named in the log:
  * one bad file must not lock out all others.
  */
 static int

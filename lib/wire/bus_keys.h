@@ -1,5 +1,5 @@
 /*
- * bus_keys.h - what is in a directory of keys; for lib/wire/bus*.c and those who show it.
+ * bus_keys.h - a directory of CURVE keys; for lib/wire/bus*.c and programs that list keys
  */
 #ifndef LIB_WIRE_BUS_KEYS_H
 #define LIB_WIRE_BUS_KEYS_H

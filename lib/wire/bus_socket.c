@@ -135,7 +135,7 @@ bus_socket_init(struct bus_socket *s, struct bus_context *context, int type,
 	return 0;
 }
 
-/* Keys: who is bound is the server, in CURVE's words, and asks the gate. */
+/* Keys: the bound side is the CURVE server and asks the gate. */
 static int
 secure(void *zmq, const struct bus_keys *keys, const char *endpoint, bool is_bound,
        struct err *err)
@@ -183,7 +183,8 @@ bus_socket_attach(struct bus_socket *s, const char *endpoint, bool is_bound,
 		err_set(err, NULL, 0, 0, "cannot %s to '%s': %s",
 			is_bound ? "bind" : "connect", endpoint, zmq_strerror(-error));
 		if (error == -EADDRINUSE)
-			err_append(err, "; 'ss -ltnp' says who has it");
+			err_append(err,
+				   "; run 'ss -ltnp' to see which program uses it");
 		if (error == -EADDRNOTAVAIL)
 			err_append(err,
 				   "; no interface of this host has it, or not yet");
@@ -260,7 +261,7 @@ note_down(struct bus_socket *s, const char *name)
 }
 
 /*
- * Who was refused is not connected to again by ZeroMQ.  But he may be allowed later:
+ * ZeroMQ does not reconnect after a refusal.  But the key may be allowed later:
  * we do it, after a second, two, four, and so on up to half a minute.
  */
 static void

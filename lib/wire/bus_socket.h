@@ -1,6 +1,6 @@
 /*
- * bus_socket.h - a ZeroMQ socket as all of the bus has it: options, keys, who is let
- * in (ZAP, RFC 27), and what becomes of its connections.  For lib/wire/bus*.c.
+ * bus_socket.h - a ZeroMQ socket with the bus's options, keys, access control (ZAP, RFC 27)
+ * and connection events; for lib/wire/bus*.c
  */
 #ifndef LIB_WIRE_BUS_SOCKET_H
 #define LIB_WIRE_BUS_SOCKET_H
@@ -21,7 +21,7 @@ struct loop_item;
 struct bus_context {
 	void *zmq;
 	struct bus_keys *keys; /* Owned; NULL: no security. */
-	void *gate;            /* Answers who may come in; NULL without keys. */
+	void *gate;            /* Checks clients; NULL without keys. */
 	int64_t keys_read_ns;
 	uint64_t turned_away;
 };
@@ -63,7 +63,7 @@ int bus_socket_attach(struct bus_socket *s, const char *endpoint, bool is_bound,
 void bus_socket_fini(struct bus_socket *s); /* Accepts a zeroed one. */
 
 /*
- * Lets in who may, notes what became of connections, and tries refused ones again.
+ * Serves the gate, notes connection events, and retries refused connections.
  * Never waits; to be called when there is something, and about once a second.
  */
 void bus_context_serve(struct bus_context *context);
@@ -101,7 +101,7 @@ struct bus_watch {
 
 /*
  * Joins a loop, once: serve(ctx), which has bus_context_serve() and bus_socket_serve()
- * called, is called when somebody is at the gate, and each BUS_SERVE_NS.
+ * called, is called when a client waits at the gate, and each BUS_SERVE_NS.
  */
 void bus_watch_join(struct bus_watch *watch, struct loop *loop,
 		    struct bus_context *context, void (*serve)(void *ctx), void *ctx);

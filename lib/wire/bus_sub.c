@@ -198,7 +198,7 @@ bus_sub_message(struct bus_sub *sub, const char **ret_topic, const uint8_t **ret
 	}
 }
 
-/* A frame comes under the topic of its own kind and host, or somebody is lying. */
+/* The topic must match the kind and host of the frame; otherwise it is forged. */
 static bool
 is_under_its_topic(const struct bus_sub *sub, const struct tele_frame *frame)
 {

@@ -1,17 +1,15 @@
 /*
- * event.h - one collective, from whoever saw it to the collector of its host: a small
- * datagram on a Unix socket.
+ * coll_event.h - one collective, as a small datagram to the collector of the host
  *
- * Senders are antiphase-events, which sees MPI and gloo from outside, and the NCCL
- * profiler plugin, which runs inside a job.  So this is as little as possible: no
- * allocation, no waiting, no output, nothing of ours but these two files.  What
- * cannot be sent (no collector, its queue full: net.unix.max_dgram_qlen, by default
- * 10 datagrams) is dropped and counted, and the next datagram that gets through says
- * how many there were.
+ * Senders are antiphase-events, which watches MPI and gloo from outside, and the NCCL
+ * profiler plug-in, which runs inside a job and so must stay minimal: no allocation, no
+ * waiting, no output, and of our code only these two files.  An event that cannot be sent
+ * (no collector, or its queue is full: net.unix.max_dgram_qlen, by default 10 datagrams) is
+ * dropped and counted, and the next datagram that gets through reports the count.
  *
- * All fields are little endian, at the offsets in event.c.  Whose collective it was
- * is known from the sender's credentials, unless the sender is one that may speak
- * for others: see collector/jobs/event_socket.h.
+ * All fields are little endian, at the offsets in coll_event.c.  The job follows from the
+ * sender's credentials, unless the sender may report for other processes: see
+ * collector/jobs/event_socket.h.
  */
 #ifndef LIB_WIRE_COLL_EVENT_H
 #define LIB_WIRE_COLL_EVENT_H

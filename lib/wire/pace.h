@@ -1,17 +1,16 @@
 /*
- * pace.h - what a job's pacer and the collector of its host say to each other: small
- * packets over a local SOCK_SEQPACKET socket.
+ * pace.h - packets between a job's pacer and the collector of its host
  *
- * The pacer (pacer/) lives inside a job, in rank 0 alone.  It says once who it is, and
- * then one packet an iteration: when it began, and what the one before did.  The other
- * way come orders: wait so long, or not before that time, ahead of the next iteration.
- * An order is applied once and at most one period long; one that is out of date is not
- * applied at all.  Nobody ever waits for an answer, so a job runs on whatever happens to
- * the collector.
+ * They go over a local SOCK_SEQPACKET socket.  The pacer (pacer/) runs inside a job, in
+ * rank 0 alone.  It identifies itself once, then sends one packet per iteration: when it
+ * began, and what the previous one did.  Orders go the other way: wait for a time, or until
+ * a time, before the next iteration.  An order is applied once and delays by at most one
+ * period; an expired order is ignored.  Neither side waits for an answer, so a job runs on
+ * whatever happens to the collector.
  *
- * As little as possible, as it is linked into jobs: no allocation, no waiting, no
- * output, and nothing of ours but these two files.  All fields are little endian, at the
- * offsets in pace.c.  Times are CLOCK_MONOTONIC of the host, nanoseconds.
+ * Minimal, because it is linked into jobs: no allocation, no waiting, no output, and of our
+ * code only these two files.  All fields are little endian, at the offsets in pace.c.
+ * Times are CLOCK_MONOTONIC of the host, in nanoseconds.
  */
 #ifndef LIB_WIRE_PACE_H
 #define LIB_WIRE_PACE_H

@@ -1,7 +1,6 @@
 /*
- * pack.h - numbers to bytes and back, for frames: little-endian of a fixed width,
- * and varints (LEB128: seven bits a byte, the lowest first, the top bit set on all
- * bytes but the last).
+ * pack.h - numbers to bytes and back: little endian of a fixed width, and varints (LEB128:
+ * seven bits per byte, the lowest first, the top bit set on all bytes but the last)
  */
 #ifndef LIB_WIRE_PACK_H
 #define LIB_WIRE_PACK_H

@@ -1,10 +1,9 @@
 /*
- * rec.h - frames in a file: one after another, after a line of text.
+ * rec.h - recordings: frames in a file, one after another, after a line of text
  *
- * A recording that was cut off (kill -9, full disk) is read up to the last whole
- * frame, and says so.  A damaged stretch is skipped to the next frame that is
- * whole, and counted.  A descriptor will do as well as a file: both ends only
- * read or write forwards.
+ * A truncated recording (kill -9, full disk) is read up to the last whole frame, and the
+ * reader reports it.  A damaged stretch is skipped to the next whole frame, and counted.
+ * Descriptors work as well as files: both ends only read or write forwards.
  */
 #ifndef LIB_WIRE_REC_H
 #define LIB_WIRE_REC_H

@@ -85,7 +85,7 @@ last_of(struct sender *sender, const struct tele_frame *frame)
 	return two;
 }
 
-/* Notes whose frame it is; true if of neither of the last two starts, but of a third. */
+/* Notes the start that a frame is of; true if it is neither of the last two. */
 static bool
 is_another_start(struct sender *sender, uint64_t start_id)
 {

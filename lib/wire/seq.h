@@ -1,8 +1,8 @@
 /*
- * seq.h - what is missing from the senders' sequences.
+ * seq.h - frames missing from the sequences of senders
  *
- * One book for each receiver, be it of a bus or of a file: it knows the last frame
- * of each host and kind.  Pure.
+ * Each receiver, of a bus or of a file, keeps one book with the last frame of each host and
+ * kind.  Pure.
  */
 #ifndef LIB_WIRE_SEQ_H
 #define LIB_WIRE_SEQ_H
@@ -12,7 +12,7 @@
 struct seq_book;
 struct tele_frame;
 
-#define SEQ_MAX_SENDERS 262144 /* Of whom a book is kept; others are not counted. */
+#define SEQ_MAX_SENDERS 262144 /* Further senders are not counted. */
 
 enum seq_verdict {
 	SEQ_FIRST,   /* Of this sender: nothing is known of what was before. */

@@ -1,31 +1,31 @@
 /*
- * tele.h - the telemetry frame: what one host saw, in one message.
+ * tele.h - the telemetry frame: what one host measured, in one message
  *
- * A collector, the simulator and an importer all say what they know in frames;
- * a frame goes over ZeroMQ (bus.h), into a file (rec.h) or through memory, and
- * is the same bytes each time.  docs/wire-format.md draws the layout; this
- * header is the meaning.  Pure: bytes in, struct out, and back.
+ * Collectors, the simulator and importers report in frames; a frame goes over ZeroMQ
+ * (bus.h), into a file (rec.h) or through memory, with the same bytes each time.
+ * docs/wire-format.md draws the layout; this header defines the meaning.  Pure: bytes in,
+ * struct out, and back.
  *
- * A frame describes interfaces, by name, and the jobs seen on them.  What the
- * cables lead to is not known here: topology/ puts interfaces on links.
+ * A frame describes interfaces, by name, and the jobs seen on them.  Frames do not say
+ * where cables lead: topology/ maps interfaces to links.
  *
- * Kinds.  A *summary* once a second says how much, an order of magnitude cheaper
- * than a *raw* frame, which has the even 1 ms series themselves and is only sent
- * to somebody who asked.  A *event* frame has the begin and end of collectives, as
- * the program itself sees them, and a *pace* frame the iterations of jobs that have a
- * pacer (pacer/): it is sent within milliseconds, as somebody may steer by it.
+ * Kinds.  A *summary*, once a second, has totals, and is an order of magnitude smaller than
+ * a *raw* frame, which has the even 1 ms series and is sent only to subscribers.  An *event*
+ * frame has the begin and end of collectives, as the program itself sees them.  A *pace*
+ * frame has the iterations of jobs with a pacer (pacer/) and is sent within milliseconds,
+ * because the scheduler steers by it.
  *
- * Time.  All stamps are nanoseconds of the host's CLOCK_MONOTONIC; bin number b
- * covers [b, b + 1) ms of it.  'wall_offset_ns' added to a stamp gives wall clock
- * time (since 1970, UTC), by which hosts are compared; it moves when the wall
- * clock is stepped, the series do not.
+ * Time.  All stamps are nanoseconds of the host's CLOCK_MONOTONIC; bin number b covers
+ * [b, b + 1) ms of it.  'wall_offset_ns' plus a stamp is wall clock time (since 1970, UTC),
+ * by which hosts are compared; it changes when the wall clock is stepped, the series do
+ * not.
  *
- * Bytes are wire bytes: with all headers from the Ethernet header on, once for
- * each segment the interface makes of a large one; without preamble, gap and
- * FCS, which are 24 bytes a packet on the line.
+ * Bytes are wire bytes: all headers from the Ethernet header on, once for each segment that
+ * the interface makes of a large one; without preamble, gap and FCS, which are 24 bytes per
+ * packet on the line.
  *
- * Sequence numbers count from 0 for each kind, host and boot of the *sender*
- * ('start_id'), so that what was lost on the way can be counted.
+ * Sequence numbers count from 0 for each kind, host and boot of the *sender* ('start_id'),
+ * so that receivers can count lost frames.
  */
 #ifndef LIB_WIRE_TELE_H
 #define LIB_WIRE_TELE_H
@@ -146,7 +146,8 @@ struct tele_iteration {
 	bool is_claimed;   /* The job is what the process says of itself. */
 	bool is_observing; /* It takes no orders. */
 	bool is_over; /* The last of its process: all but job, pid, rank are old. */
-	uint32_t pid; /* On the host: with the job it says whose orders are whose. */
+	uint32_t
+		pid; /* On the host: with the job it identifies the receiver of orders. */
 	uint32_t rank;
 	uint64_t number;
 	int64_t enter_ns, begin_ns; /* From 0, in this order. */

@@ -1,8 +1,8 @@
 /*
- * Bytes to a frame.  They may come from anybody: each number is checked before it
- * is used, a count also against the bytes that are left, so that what is allocated
- * is bounded by the limits of tele.h and in proportion to what was sent (but for
- * runs of bins, of which a frame has TELE_MAX_FRAME_BINS at most).
+ * Decodes bytes to a frame.  The bytes are untrusted: each number is checked before it is
+ * used, a count also against the bytes that are left, so that allocations are bounded by
+ * the limits of tele.h and in proportion to the input (except runs of bins, of which a
+ * frame has at most TELE_MAX_FRAME_BINS).
  */
 #include <errno.h>
 #include <math.h>

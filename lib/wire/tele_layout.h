@@ -1,6 +1,6 @@
 /*
- * tele_layout.h - where things are in an encoded frame; docs/wire-format.md draws it.
- * For the encoder, the decoder and their tests.
+ * tele_layout.h - the layout of an encoded frame, as docs/wire-format.md draws it; for the
+ * encoder, the decoder and their tests
  */
 #ifndef LIB_WIRE_TELE_LAYOUT_H
 #define LIB_WIRE_TELE_LAYOUT_H

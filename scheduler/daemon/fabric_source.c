@@ -13,8 +13,8 @@
 #include "lib/wire/bus.h"
 #include "scheduler/daemon/config.h"
 #include "topology/read.h"
-#include "topology/reply.h"
 #include "topology/route.h"
+#include "topology/service_reply.h"
 #include "topology/topo.h"
 
 #define SECOND_NS      INT64_C(1000000000)

@@ -1,5 +1,5 @@
 /*
- * traffic_map.c - interfaces to links by topology/attach.h, jobs to links by the flows
+ * traffic_map.c - interfaces to links by topology/interface_links.h, jobs to links by the flows
  * of a ring.
  */
 #include "scheduler/live/traffic_map.h"
@@ -11,8 +11,8 @@
 #include "lib/base/sort.h"
 #include "scheduler/live/by_job.h"
 #include "scheduler/live/live.h"
-#include "topology/attach.h"
 #include "topology/collective.h"
+#include "topology/interface_links.h"
 #include "topology/route.h"
 #include "topology/topo.h"
 
@@ -136,14 +136,14 @@ static void
 attach(struct traffic_map_finder *f, uint32_t i)
 {
 	const struct live_interface *it = live_interface(f->live, i);
-	struct topo_attach at;
+	struct topo_interface_links at;
 
 	f->tx[i] = 2 * i;
 	f->rx[i] = 2 * i + 1;
 	if (!f->topo)
 		return;
-	at = topo_attach_find(f->topo, NULL, live_host(f->live, it->host)->name,
-			      it->name);
+	at = topo_interface_links(f->topo, NULL, live_host(f->live, it->host)->name,
+				  it->name);
 	f->tx[i] = at.tx;
 	f->rx[i] = at.rx;
 	if (at.tx != TOPO_NONE &&

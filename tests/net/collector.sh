@@ -94,11 +94,11 @@ other_says() {
 	grep -q "$1" "$LAB_DIR/other.log"
 }
 other --endpoint none --interface 'e1,bond*'
-check "an interface that is not there" \
+check "an interface that does not exist" \
 	other_says "interface e1 does not exist; waiting for it (did you mean 'e0'?)"
-check "and a pattern that none has" other_says 'interface bond\* is not there'
+check "and a pattern that none has" other_says 'interface bond\* does not exist'
 other --endpoint none
-check "no interface at all" other_says "nothing is counted: .* --interface names others"
+check "no interface at all" other_says "nothing is counted: .* name others by --interface"
 other --endpoint tcp://127.0.0.1:9471 --interface e0
 check "a port that is taken" test $status = 3
 check "and who may have it" other_says "in use; 'ss -ltnp' says"

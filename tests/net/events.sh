@@ -102,7 +102,7 @@ refused() {
 }
 refused "a missing function" 2 "libstub.so: has no function 'no_such'" \
 	antiphase-events --nccl "$LAB_DIR/libstub.so" --symbol no_such
-refused "a missing library" 2 "/no/such/lib.so: there is no such library" \
+refused "a missing library" 2 "/no/such/lib.so: library not found" \
 	antiphase-events --mpi /no/such/lib.so
 refused "a symbol of two" 2 "goes with one of" \
 	antiphase-events --mpi x --nccl y --symbol z

@@ -74,7 +74,8 @@ a_port_in_use_is_told(void **state)
 	assert_int_equal(bus_pub_open(bus_pub_endpoint(pub), true, NULL, &second, &err),
 			 -EADDRINUSE);
 	assert_non_null(strstr(err.text, bus_pub_endpoint(pub)));
-	assert_non_null(strstr(err.text, "'ss -ltnp' says who has it"));
+	assert_non_null(
+		strstr(err.text, "run 'ss -ltnp' to see which program uses it"));
 	bus_pub_close(pub);
 }
 

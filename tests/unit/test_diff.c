@@ -7,7 +7,7 @@
 #include "tests/unit/test.h"
 #include "topology/diff.h"
 #include "topology/gen.h"
-#include "topology/seen.h"
+#include "topology/observed.h"
 #include "topology/topo.h"
 
 /* The cables that are really there: a list that a test changes at will. */
@@ -80,31 +80,31 @@ tear_down(void **state)
 
 static void
 report_end(const struct truth *truth, size_t i, const struct diff_end *mine,
-	   const struct diff_end *peer, struct seen_node *report)
+	   const struct diff_end *peer, struct observed_node *report)
 {
-	struct seen_port *port = seen_node_port(report, mine->port);
+	struct observed_port *port = observed_node_port(report, mine->port);
 
-	port->state = truth->is_down[i] ? SEEN_STATE_DOWN : SEEN_STATE_UP;
+	port->state = truth->is_down[i] ? OBSERVED_STATE_DOWN : OBSERVED_STATE_UP;
 	port->bps = truth->is_down[i] ? 0 : truth->cables[i].bps;
 	if (truth->is_down[i])
 		return;
 	/* Every other port goes by an address, with its name as the description. */
 	if (i % 2)
-		assert_int_equal(seen_port_add(port, peer->node, "02:00:00:00:00:01",
-					       peer->port, 0),
+		assert_int_equal(observed_port_add(port, peer->node,
+						   "02:00:00:00:00:01", peer->port, 0),
 				 0);
 	else
-		assert_int_equal(seen_port_add(port, peer->node, peer->port, NULL, 0),
-				 0);
+		assert_int_equal(
+			observed_port_add(port, peer->node, peer->port, NULL, 0), 0);
 }
 
 /* Lets one node report what is true. */
 static void
-report(const struct truth *truth, const char *node, struct seen *seen)
+report(const struct truth *truth, const char *node, struct observed *seen)
 {
-	struct seen_node r;
+	struct observed_node r;
 
-	seen_node_init(&r, node);
+	observed_node_init(&r, node);
 	r.has_links = r.has_neighbours = true;
 	r.heard_us = 1000000;
 	for (size_t i = 0; i < truth->n; i++) {
@@ -115,8 +115,8 @@ report(const struct truth *truth, const char *node, struct seen *seen)
 		if (strcmp(c->b.node, node) == 0)
 			report_end(truth, i, &c->b, &c->a, &r);
 	}
-	assert_int_equal(seen_update(seen, &r, NULL, NULL), 0);
-	seen_node_fini(&r);
+	assert_int_equal(observed_update(seen, &r, NULL, NULL), 0);
+	observed_node_fini(&r);
 }
 
 /* Compares when the nodes of this kind (or all: -1) have reported. */
@@ -124,7 +124,7 @@ static void
 compare(struct fixture *f, int kind)
 {
 	const struct diff_opts opts = { .now_us = 1000000 };
-	struct seen *seen = seen_new();
+	struct observed *seen = observed_new();
 
 	for (uint32_t i = 0; i < topo_n_nodes(f->plan); i++) {
 		const struct topo_node *node = topo_node(f->plan, i);
@@ -134,7 +134,7 @@ compare(struct fixture *f, int kind)
 	}
 	diff_fini(&f->diff);
 	diff_make(f->plan, seen, &opts, &f->diff);
-	seen_free(seen);
+	observed_free(seen);
 }
 
 static void
@@ -277,7 +277,7 @@ an_old_report_is_not_used(void **state)
 {
 	struct fixture *f = *state;
 	const struct diff_opts opts = { .now_us = 100000000, .max_age_us = 60000000 };
-	struct seen *seen = seen_new();
+	struct observed *seen = observed_new();
 
 	f->truth.n = 0;
 	report(&f->truth, "h0", seen);
@@ -285,7 +285,7 @@ an_old_report_is_not_used(void **state)
 	assert_int_equal(f->diff.findings.n, 0);
 	assert_int_equal(f->diff.n_compared, 0);
 	assert_int_equal(f->diff.n_old, 1);
-	seen_free(seen);
+	observed_free(seen);
 }
 
 /* Random faults at cables that have none yet; what was done is what has to be found. */
@@ -357,25 +357,25 @@ every_fault_made_is_found_once_and_nothing_else(void **state)
 static void
 reports_take_bounded_room(void **state)
 {
-	struct seen *seen = seen_new();
+	struct observed *seen = observed_new();
 
 	(void)state;
-	for (int i = 0; i <= SEEN_MAX_ITEMS / (SEEN_MAX_PORTS / 2); i++) {
-		struct seen_node report;
+	for (int i = 0; i <= OBSERVED_MAX_ITEMS / (OBSERVED_MAX_PORTS / 2); i++) {
+		struct observed_node report;
 
-		seen_node_init(&report, "n0");
+		observed_node_init(&report, "n0");
 		report.has_links = report.has_neighbours = true;
-		for (int port = 0; port < SEEN_MAX_PORTS / 4; port++) {
+		for (int port = 0; port < OBSERVED_MAX_PORTS / 4; port++) {
 			char name[16];
 
 			snprintf(name, sizeof name, "p%04d", port);
-			seen_port_add(seen_node_port(&report, name), "n1", name, NULL,
-				      0);
+			observed_port_add(observed_node_port(&report, name), "n1", name,
+					  NULL, 0);
 		}
-		assert_int_equal(seen_update(seen, &report, NULL, NULL), 0);
-		seen_node_fini(&report);
+		assert_int_equal(observed_update(seen, &report, NULL, NULL), 0);
+		observed_node_fini(&report);
 	}
-	seen_free(seen);
+	observed_free(seen);
 }
 
 int

@@ -263,7 +263,8 @@ only_loopback_may_be_listened_at(void **state)
 	snprintf(address, sizeof address, "127.1.2.3:%u", http_port(http));
 	assert_int_equal(http_open(loop, address, NULL, 0, &second, &err), -EADDRINUSE);
 	assert_non_null(strstr(err.file, address));
-	assert_non_null(strstr(err.text, "'ss -ltnp' says who has it"));
+	assert_non_null(
+		strstr(err.text, "run 'ss -ltnp' to see which program uses it"));
 	http_close(http);
 	http_close(NULL);
 	loop_free(loop);

@@ -11,8 +11,8 @@
 #include "tests/unit/test.h"
 #include "topology/gen.h"
 #include "topology/in_lldp.h"
-#include "topology/seen.h"
-#include "topology/seen_json.h"
+#include "topology/observed.h"
+#include "topology/observed_json.h"
 #include "topology/service.h"
 #include "topology/topo.h"
 
@@ -311,15 +311,15 @@ lldp_tells_name_port_and_speed(void **state)
 	static const char text[] = "{\"lldp\":[{\"interface\":[" NEIGHBOUR(
 		"e1", ",\"name\":[{\"value\":\"leaf0\"}]", "swp1",
 		"to h0") "," NEIGHBOUR("e0", "", "swp2", "swp2") "]}]}";
-	struct seen_node node;
-	const struct seen_port *port;
+	struct observed_node node;
+	const struct observed_port *port;
 
 	(void)state;
-	seen_node_init(&node, "h0");
+	observed_node_init(&node, "h0");
 	assert_int_equal(lldp_read("x", text, sizeof text - 1, &node, NULL), 0);
 	assert_true(node.has_neighbours);
 	assert_int_equal(node.ports.n, 2);
-	port = seen_node_find_port(&node, "e1");
+	port = observed_node_find_port(&node, "e1");
 	assert_int_equal(port->neighbours.n, 1);
 	assert_string_equal(port->neighbours.items[0].node, "leaf0");
 	assert_string_equal(port->neighbours.items[0].port, "swp1");
@@ -327,38 +327,38 @@ lldp_tells_name_port_and_speed(void **state)
 	assert_string_equal(port->neighbours.items[0].alias, "to?h0");
 	assert_near(port->neighbours.items[0].bps, 1e10, 1);
 	/* Who has no name goes by the id of its chassis. */
-	port = seen_node_find_port(&node, "e0");
+	port = observed_node_find_port(&node, "e0");
 	assert_string_equal(port->neighbours.items[0].node, "02:00:00:00:00:09");
-	seen_node_fini(&node);
+	observed_node_fini(&node);
 }
 
 static void
 no_neighbours_are_told_too(void **state)
 {
 	static const char text[] = "{\n  \"lldp\": [\n    {\n      \n    }\n  ]\n}\n";
-	struct seen_node node;
+	struct observed_node node;
 
 	(void)state;
-	seen_node_init(&node, "h0");
+	observed_node_init(&node, "h0");
 	assert_int_equal(lldp_read("x", text, sizeof text - 1, &node, NULL), 0);
 	assert_true(node.has_neighbours);
 	assert_int_equal(node.ports.n, 0);
-	seen_node_fini(&node);
+	observed_node_fini(&node);
 }
 
 static void
 the_other_json_of_lldpcli_is_named(void **state)
 {
 	static const char text[] = "{\"lldp\":{\"interface\":{\"e0\":{}}}}";
-	struct seen_node node;
+	struct observed_node node;
 	struct err err;
 
 	(void)state;
-	seen_node_init(&node, "h0");
+	observed_node_init(&node, "h0");
 	assert_int_equal(lldp_read("x", text, sizeof text - 1, &node, &err), -EINVAL);
 	assert_has(err.text, "json0");
 	assert_false(node.has_neighbours);
-	seen_node_fini(&node);
+	observed_node_fini(&node);
 }
 
 static void
@@ -381,66 +381,70 @@ reports_written_are_read_back(void **state)
 		"7,\"links\":true,\"neighbours\":true,\"ports\":[{\"port\":\"e0\",\"state\":"
 		"\"down\"},{\"port\":\"e1\",\"state\":\"up\",\"gbps\":40,\"neighbours\":[{"
 		"\"node\":\"leaf0\",\"port\":\"p1\"}]}]}]}";
-	struct seen *seen = seen_new();
-	const struct seen_node *node;
+	struct observed *seen = observed_new();
+	const struct observed_node *node;
 	struct err err;
 
 	(void)state;
 	assert_int_equal(
-		seen_json_read("x", text, sizeof text - 1, NULL, 9, seen, &err), 0);
-	node = seen_find(seen, "h0");
+		observed_json_read("x", text, sizeof text - 1, NULL, 9, seen, &err), 0);
+	node = observed_find(seen, "h0");
 	assert_non_null(node);
 	assert_int_equal(node->heard_us, 7);
 	assert_int_equal(node->ports.n, 2);
-	assert_int_equal(seen_node_find_port(node, "e0")->state, SEEN_STATE_DOWN);
-	assert_near(seen_node_find_port(node, "e1")->bps, 4e10, 1);
+	assert_int_equal(observed_node_find_port(node, "e0")->state,
+			 OBSERVED_STATE_DOWN);
+	assert_near(observed_node_find_port(node, "e1")->bps, 4e10, 1);
 	/* lldpcli's own text needs to be told of whom it is. */
-	assert_int_equal(seen_json_read("x", "{\"lldp\":[]}", 11, NULL, 9, seen, &err),
-			 -EINVAL);
+	assert_int_equal(
+		observed_json_read("x", "{\"lldp\":[]}", 11, NULL, 9, seen, &err),
+		-EINVAL);
 	assert_has(err.text, "NODE=FILE");
-	assert_int_equal(seen_json_read("x", "{\"lldp\":[]}", 11, "h1", 9, seen, &err),
-			 0);
-	assert_int_equal(seen_find(seen, "h1")->neighbours_us, 9);
-	seen_free(seen);
+	assert_int_equal(
+		observed_json_read("x", "{\"lldp\":[]}", 11, "h1", 9, seen, &err), 0);
+	assert_int_equal(observed_find(seen, "h1")->neighbours_us, 9);
+	observed_free(seen);
 }
 
 static void
 what_a_report_does_not_say_stays(void **state)
 {
-	struct seen *seen = seen_new();
-	struct seen_node node;
+	struct observed *seen = observed_new();
+	struct observed_node node;
 	uint64_t generation;
 
 	(void)state;
-	seen_node_init(&node, "h0");
+	observed_node_init(&node, "h0");
 	node.has_neighbours = true;
-	seen_port_add(seen_node_port(&node, "e0"), "leaf0", "p1", NULL, 0);
-	assert_int_equal(seen_update(seen, &node, NULL, NULL), 0);
+	observed_port_add(observed_node_port(&node, "e0"), "leaf0", "p1", NULL, 0);
+	assert_int_equal(observed_update(seen, &node, NULL, NULL), 0);
 	node.has_links = true;
-	seen_copy_name(node.name, "h0");
-	seen_node_port(&node, "e0")->state = SEEN_STATE_UP;
-	assert_int_equal(seen_update(seen, &node, NULL, NULL), 0);
-	seen_node_fini(&node);
-	assert_true(seen_find(seen, "h0")->has_neighbours);
-	assert_int_equal(seen_find(seen, "h0")->ports.items[0].neighbours.n, 1);
-	assert_int_equal(seen_find(seen, "h0")->ports.items[0].state, SEEN_STATE_UP);
+	observed_copy_name(node.name, "h0");
+	observed_node_port(&node, "e0")->state = OBSERVED_STATE_UP;
+	assert_int_equal(observed_update(seen, &node, NULL, NULL), 0);
+	observed_node_fini(&node);
+	assert_true(observed_find(seen, "h0")->has_neighbours);
+	assert_int_equal(observed_find(seen, "h0")->ports.items[0].neighbours.n, 1);
+	assert_int_equal(observed_find(seen, "h0")->ports.items[0].state,
+			 OBSERVED_STATE_UP);
 	/* To say the same again is nothing new. */
-	generation = seen_generation(seen);
-	seen_node_init(&node, "h0");
+	generation = observed_generation(seen);
+	observed_node_init(&node, "h0");
 	node.has_links = true;
-	seen_node_port(&node, "e0")->state = SEEN_STATE_UP;
-	assert_int_equal(seen_update(seen, &node, NULL, NULL), 0);
-	seen_node_fini(&node);
-	assert_int_equal(seen_generation(seen), generation);
+	observed_node_port(&node, "e0")->state = OBSERVED_STATE_UP;
+	assert_int_equal(observed_update(seen, &node, NULL, NULL), 0);
+	observed_node_fini(&node);
+	assert_int_equal(observed_generation(seen), generation);
 	/* But what it does say replaces all of it. */
-	seen_node_init(&node, "h0");
+	observed_node_init(&node, "h0");
 	node.has_neighbours = true;
-	assert_int_equal(seen_update(seen, &node, NULL, NULL), 0);
-	assert_true(seen_generation(seen) > generation);
-	assert_int_equal(seen_find(seen, "h0")->ports.items[0].neighbours.n, 0);
-	assert_int_equal(seen_find(seen, "h0")->ports.items[0].state, SEEN_STATE_UP);
-	seen_node_fini(&node);
-	seen_free(seen);
+	assert_int_equal(observed_update(seen, &node, NULL, NULL), 0);
+	assert_true(observed_generation(seen) > generation);
+	assert_int_equal(observed_find(seen, "h0")->ports.items[0].neighbours.n, 0);
+	assert_int_equal(observed_find(seen, "h0")->ports.items[0].state,
+			 OBSERVED_STATE_UP);
+	observed_node_fini(&node);
+	observed_free(seen);
 }
 
 int

@@ -259,8 +259,8 @@ copy_patterns(struct src_bpf *bpf, const struct src_bpf_options *options)
 }
 
 /*
- * Filters of clsact do not tell whether who made them still runs, so he has a name in
- * this network namespace that goes with him.  Returns a descriptor that holds the name,
+ * Filters of clsact do not show whether their maker still runs, so a collector holds an
+ * abstract socket name in this network namespace.  Returns a descriptor that holds it,
  * or -1 if another has it.
  */
 static int

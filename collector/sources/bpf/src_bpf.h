@@ -47,7 +47,7 @@ struct src_bpf_options {
 	enum bpf_attach_kind attach;
 	uint32_t n_slots;    /* Pairs of interface and job; 0: the default. */
 	int64_t interval_ns; /* Between drains; 0: the default. */
-	/* Borrowed.  Whose a control group is; NULL: everything is other. */
+	/* Borrowed.  Jobs of control groups; NULL: everything is other. */
 	struct cgroups *cgroups;
 };
 

@@ -1,5 +1,5 @@
 /*
- * Jobs: which control groups are whose, and which pairs of interface and job have
+ * Jobs: the job of each control group, and which pairs of interface and job have
  * rings of their own.
  *
  *	control group's id --(map in the kernel)--> number of the job
@@ -330,7 +330,7 @@ add_known(struct bpf_job_state *state, uint64_t id)
 	return known;
 }
 
-/* Says in the kernel whose it is. */
+/* Stores the job of the control group in the kernel. */
 static void
 settle(struct src_bpf *bpf, struct known *known, const char *name, int64_t now_ms)
 {
@@ -431,7 +431,7 @@ look_at_all(struct src_bpf *bpf, int64_t now_ms)
 	cgroups_each_job(bpf->cgroups, expect, &visit);
 }
 
-/* Walks through the tree when it is time, or sooner when somebody asks. */
+/* Walks the tree when it is time, or sooner if a program requested an id. */
 static void
 scan_groups(struct src_bpf *bpf, bool is_asked, int64_t now_ms)
 {

@@ -1,9 +1,6 @@
-/*
- * ibnet.h - what ibnetdiscover's nodes are called and which tier they are.  For
- * in_ibnet.c.
- */
-#ifndef TOPOLOGY_IBNET_H
-#define TOPOLOGY_IBNET_H
+/* in_ibnet_priv.h - names and tiers of ibnetdiscover's nodes; for in_ibnet*.c */
+#ifndef TOPOLOGY_IN_IBNET_PRIV_H
+#define TOPOLOGY_IN_IBNET_PRIV_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,8 +2,8 @@
 
 #include "lib/base/strbuf.h"
 #include "tests/unit/test.h"
-#include "topology/attach.h"
-#include "topology/seen.h"
+#include "topology/interface_links.h"
+#include "topology/observed.h"
 #include "topology/topo.h"
 
 /*
@@ -46,10 +46,11 @@ make_plan(void)
 }
 
 static void
-assert_attached(const struct topo *topo, const struct seen *seen, const char *node,
+assert_attached(const struct topo *topo, const struct observed *seen, const char *node,
 		const char *interface, const char *tx, const char *rx)
 {
-	struct topo_attach at = topo_attach_find(topo, seen, node, interface);
+	struct topo_interface_links at =
+		topo_interface_links(topo, seen, node, interface);
 
 	if (!tx) {
 		assert_int_equal(at.tx, TOPO_NONE);
@@ -64,25 +65,25 @@ assert_attached(const struct topo *topo, const struct seen *seen, const char *no
 
 /* One node's one port has one neighbour. */
 static void
-say(struct seen *seen, const char *node, const char *port, const char *peer,
+say(struct observed *seen, const char *node, const char *port, const char *peer,
     const char *peer_port, const char *alias)
 {
-	struct seen_node report;
+	struct observed_node report;
 
-	seen_node_init(&report, node);
+	observed_node_init(&report, node);
 	report.has_neighbours = true;
-	assert_int_equal(
-		seen_port_add(seen_node_port(&report, port), peer, peer_port, alias, 0),
-		0);
-	assert_int_equal(seen_update(seen, &report, NULL, NULL), 0);
-	seen_node_fini(&report);
+	assert_int_equal(observed_port_add(observed_node_port(&report, port), peer,
+					   peer_port, alias, 0),
+			 0);
+	assert_int_equal(observed_update(seen, &report, NULL, NULL), 0);
+	observed_node_fini(&report);
 }
 
 static void
 a_port_of_that_name_comes_first(void **state)
 {
 	struct topo *topo = make_plan();
-	struct seen *seen = seen_new();
+	struct observed *seen = observed_new();
 
 	(void)state;
 	assert_attached(topo, NULL, "h1", "e1", "h1:e1>leaf1:swp2", "leaf1:swp2>h1:e1");
@@ -91,7 +92,7 @@ a_port_of_that_name_comes_first(void **state)
 	/* Even where LLDP has it elsewhere: that is a fault, which diff finds. */
 	say(seen, "h1", "e1", "leaf0", "swp2", NULL);
 	assert_attached(topo, seen, "h1", "e1", "h1:e1>leaf1:swp2", "leaf1:swp2>h1:e1");
-	seen_free(seen);
+	observed_free(seen);
 	topo_unref(topo);
 }
 
@@ -116,7 +117,7 @@ static void
 what_lldp_has_elsewhere_is_not_at_the_only_cable(void **state)
 {
 	struct topo *topo = make_plan();
-	struct seen *seen = seen_new();
+	struct observed *seen = observed_new();
 
 	(void)state;
 	say(seen, "h0", "eno1", "office-switch", "1/7", NULL);
@@ -127,7 +128,7 @@ what_lldp_has_elsewhere_is_not_at_the_only_cable(void **state)
 	assert_attached(topo, seen, "h0", "eth0", "h0:p0>leaf0:swp1",
 			"leaf0:swp1>h0:p0");
 	assert_attached(topo, seen, "h0", "eth7", NULL, NULL);
-	seen_free(seen);
+	observed_free(seen);
 	topo_unref(topo);
 }
 
@@ -160,7 +161,7 @@ static void
 the_neighbours_port_tells_which_cable(void **state)
 {
 	struct topo *topo = make_plan();
-	struct seen *seen = seen_new();
+	struct observed *seen = observed_new();
 
 	(void)state;
 	say(seen, "h2", "eth1", "leaf0.lab", "02:42:ac:11:00:02", "swp4");
@@ -172,7 +173,7 @@ the_neighbours_port_tells_which_cable(void **state)
 	/* Two to leaf0, and the port is neither's. */
 	say(seen, "h2", "eth3", "leaf0", "swp44", NULL);
 	assert_attached(topo, seen, "h2", "eth3", NULL, NULL);
-	seen_free(seen);
+	observed_free(seen);
 	topo_unref(topo);
 }
 
@@ -180,7 +181,7 @@ static void
 what_only_the_other_end_saw_serves_too(void **state)
 {
 	struct topo *topo = make_plan();
-	struct seen *seen = seen_new();
+	struct observed *seen = observed_new();
 
 	(void)state;
 	say(seen, "leaf0", "swp3", "h2", "mac", "eth0");
@@ -190,7 +191,7 @@ what_only_the_other_end_saw_serves_too(void **state)
 	say(seen, "h2", "eth2", "leaf1", "Ethernet12", NULL);
 	assert_attached(topo, seen, "leaf1", "Ethernet12", "leaf1:p7>h2:p2",
 			"h2:p2>leaf1:p7");
-	seen_free(seen);
+	observed_free(seen);
 	topo_unref(topo);
 }
 

@@ -1,4 +1,4 @@
-#include "topology/reply.h"
+#include "topology/service_reply.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /*
- * reply.h - replies of antiphase-topology: checked, and the plan in one.  Pure; the texts
- * come from another process and are hostile until checked.
+ * service_reply.h - replies of antiphase-topology: validation, and the plan in one.  Pure;
+ * the texts come from another process and are untrusted until checked.
  */
-#ifndef TOPOLOGY_REPLY_H
-#define TOPOLOGY_REPLY_H
+#ifndef TOPOLOGY_SERVICE_REPLY_H
+#define TOPOLOGY_SERVICE_REPLY_H
 
 #include <stddef.h>
 

@@ -1,19 +1,19 @@
 /*
- * attach.c - from a node's interface to the links of its cable.
+ * interface_links.c - from a node's interface to the links of its cable.
  */
-#include "topology/attach.h"
+#include "topology/interface_links.h"
 
 #include <stdbool.h>
 #include <string.h>
 
-#include "topology/seen.h"
+#include "topology/observed.h"
 #include "topology/topo.h"
 
 /* Both directions of the cable of a link, as seen from where the link begins. */
-static struct topo_attach
+static struct topo_interface_links
 both_ways(const struct topo *topo, uint32_t link)
 {
-	return (struct topo_attach){ link, topo_link(topo, link)->reverse };
+	return (struct topo_interface_links){ link, topo_link(topo, link)->reverse };
 }
 
 /* The link out of 'node' at the port of that name, or TOPO_NONE. */
@@ -32,7 +32,7 @@ find_port(const struct topo *topo, uint32_t node, const char *port, size_t lengt
 	return TOPO_NONE;
 }
 
-/* The one port that goes by the device's name, for "mlx5_0/1": see attach.h. */
+/* The one port that goes by the device's name, for "mlx5_0/1": see interface_links.h. */
 static uint32_t
 find_device(const struct topo *topo, uint32_t node, const char *interface)
 {
@@ -80,10 +80,11 @@ find_cable(const struct topo *topo, uint32_t node, uint32_t peer, const char *po
 
 /* The link of a port by the neighbours that it saw. */
 static uint32_t
-find_by_neighbours(const struct topo *topo, uint32_t node, const struct seen_port *port)
+find_by_neighbours(const struct topo *topo, uint32_t node,
+		   const struct observed_port *port)
 {
 	for (size_t i = 0; i < port->neighbours.n; i++) {
-		const struct seen_neighbour *peer = &port->neighbours.items[i];
+		const struct observed_neighbour *peer = &port->neighbours.items[i];
 		uint32_t to = seen_plan_node(topo, peer->node), link = TOPO_NONE;
 
 		if (to != TOPO_NONE)
@@ -95,38 +96,38 @@ find_by_neighbours(const struct topo *topo, uint32_t node, const struct seen_por
 }
 
 /* What the node itself reported, under either of its names; NULL. */
-static const struct seen_node *
-find_report(const struct topo *topo, const struct seen *seen, uint32_t node,
+static const struct observed_node *
+find_report(const struct topo *topo, const struct observed *seen, uint32_t node,
 	    const char *name)
 {
-	const struct seen_node *own = seen ? seen_find(seen, name) : NULL;
+	const struct observed_node *own = seen ? observed_find(seen, name) : NULL;
 
-	return own || !seen ? own : seen_find(seen, topo_node(topo, node)->name);
+	return own || !seen ? own : observed_find(seen, topo_node(topo, node)->name);
 }
 
 static bool
-is_called(const struct seen_neighbour *peer, const char *interface)
+is_called(const struct observed_neighbour *peer, const char *interface)
 {
 	return strcmp(peer->port, interface) == 0 ||
 	       strcmp(peer->alias, interface) == 0;
 }
 
-/* By what others saw: somebody's port has this interface for a neighbour. */
+/* By reports of others: a port of theirs has this interface as its neighbor. */
 static uint32_t
-find_by_others(const struct topo *topo, const struct seen *seen, uint32_t node,
+find_by_others(const struct topo *topo, const struct observed *seen, uint32_t node,
 	       const char *interface)
 {
-	for (size_t i = 0; i < seen_n_nodes(seen); i++) {
-		const struct seen_node *other = seen_node(seen, i);
+	for (size_t i = 0; i < observed_n_nodes(seen); i++) {
+		const struct observed_node *other = observed_node(seen, i);
 		uint32_t from = seen_plan_node(topo, other->name);
 
 		if (from == TOPO_NONE || from == node)
 			continue;
 		for (size_t j = 0; j < other->ports.n; j++) {
-			const struct seen_port *port = &other->ports.items[j];
+			const struct observed_port *port = &other->ports.items[j];
 
 			for (size_t k = 0; k < port->neighbours.n; k++) {
-				const struct seen_neighbour *peer =
+				const struct observed_neighbour *peer =
 					&port->neighbours.items[k];
 				uint32_t link;
 
@@ -147,10 +148,11 @@ find_by_others(const struct topo *topo, const struct seen *seen, uint32_t node,
  * interface there.
  */
 static uint32_t
-find_only_cable(const struct topo *topo, const struct seen_node *own, uint32_t node,
+find_only_cable(const struct topo *topo, const struct observed_node *own, uint32_t node,
 		const char *interface)
 {
-	const struct seen_port *port = own ? seen_node_find_port(own, interface) : NULL;
+	const struct observed_port *port =
+		own ? observed_node_find_port(own, interface) : NULL;
 	size_t n;
 	const uint32_t *links = topo_links_out(topo, node, &n);
 
@@ -164,19 +166,19 @@ find_only_cable(const struct topo *topo, const struct seen_node *own, uint32_t n
 	return links[0];
 }
 
-struct topo_attach
-topo_attach_find(const struct topo *topo, const struct seen *seen, const char *name,
-		 const char *interface)
+struct topo_interface_links
+topo_interface_links(const struct topo *topo, const struct observed *seen,
+		     const char *name, const char *interface)
 {
-	const struct topo_attach none = { TOPO_NONE, TOPO_NONE };
+	const struct topo_interface_links none = { TOPO_NONE, TOPO_NONE };
 	uint32_t node = seen_plan_node(topo, name), link;
-	const struct seen_node *own;
-	const struct seen_port *port;
+	const struct observed_node *own;
+	const struct observed_port *port;
 
 	if (node == TOPO_NONE || !interface[0] || strcmp(interface, "lo") == 0)
 		return none;
 	own = find_report(topo, seen, node, name);
-	port = own ? seen_node_find_port(own, interface) : NULL;
+	port = own ? observed_node_find_port(own, interface) : NULL;
 	link = find_port(topo, node, interface, strlen(interface));
 	if (link == TOPO_NONE)
 		link = find_device(topo, node, interface);

@@ -1,18 +1,18 @@
 /*
- * seen.c - reports of nodes gathered, and what changed between them.
+ * observed.c - reports of nodes gathered, and what changed between them.
  */
-#include "topology/seen.h"
+#include "topology/observed.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "lib/base/strtab.h"
 
-const char *const seen_state_names[] = { "unknown", "up", "down", NULL };
+const char *const observed_state_names[] = { "unknown", "up", "down", NULL };
 
-struct seen {
+struct observed {
 	struct strtab *names; /* Owned.  Number of a name: index of the node. */
-	VEC(struct seen_node) nodes;
+	VEC(struct observed_node) nodes;
 	size_t n_items; /* Their ports and neighbours. */
 	uint64_t generation;
 };
@@ -20,7 +20,7 @@ struct seen {
 /* ---- One report ------------------------------------------------------------------ */
 
 void
-seen_copy_name(char to[TOPO_MAX_NAME + 1], const char *from)
+observed_copy_name(char to[TOPO_MAX_NAME + 1], const char *from)
 {
 	size_t n = strnlen(from, TOPO_MAX_NAME);
 
@@ -30,14 +30,14 @@ seen_copy_name(char to[TOPO_MAX_NAME + 1], const char *from)
 }
 
 void
-seen_node_init(struct seen_node *node, const char *name)
+observed_node_init(struct observed_node *node, const char *name)
 {
-	*node = (struct seen_node){ .heard_us = 0 };
-	seen_copy_name(node->name, name);
+	*node = (struct observed_node){ .heard_us = 0 };
+	observed_copy_name(node->name, name);
 }
 
 void
-seen_node_fini(struct seen_node *node)
+observed_node_fini(struct observed_node *node)
 {
 	for (size_t i = 0; i < node->ports.n; i++)
 		vec_free(&node->ports.items[i].neighbours);
@@ -46,7 +46,7 @@ seen_node_fini(struct seen_node *node)
 
 /* Index of the first port whose name is not less than 'name'. */
 static size_t
-port_index(const struct seen_node *node, const char *name)
+port_index(const struct observed_node *node, const char *name)
 {
 	size_t low = 0, high = node->ports.n;
 
@@ -61,17 +61,17 @@ port_index(const struct seen_node *node, const char *name)
 	return low;
 }
 
-struct seen_port *
-seen_node_port(struct seen_node *node, const char *name)
+struct observed_port *
+observed_node_port(struct observed_node *node, const char *name)
 {
-	struct seen_port port = { .state = SEEN_STATE_UNKNOWN };
+	struct observed_port port = { .state = OBSERVED_STATE_UNKNOWN };
 	size_t i;
 
-	seen_copy_name(port.name, name);
+	observed_copy_name(port.name, name);
 	i = port_index(node, port.name);
 	if (i < node->ports.n && strcmp(node->ports.items[i].name, port.name) == 0)
 		return &node->ports.items[i];
-	if (node->ports.n == SEEN_MAX_PORTS)
+	if (node->ports.n == OBSERVED_MAX_PORTS)
 		return NULL;
 	vec_push(&node->ports, port);
 	memmove(node->ports.items + i + 1, node->ports.items + i,
@@ -80,8 +80,8 @@ seen_node_port(struct seen_node *node, const char *name)
 	return &node->ports.items[i];
 }
 
-const struct seen_port *
-seen_node_find_port(const struct seen_node *node, const char *name)
+const struct observed_port *
+observed_node_find_port(const struct observed_node *node, const char *name)
 {
 	size_t i = port_index(node, name);
 
@@ -91,7 +91,8 @@ seen_node_find_port(const struct seen_node *node, const char *name)
 }
 
 static int
-compare_neighbours(const struct seen_neighbour *a, const struct seen_neighbour *b)
+compare_neighbours(const struct observed_neighbour *a,
+		   const struct observed_neighbour *b)
 {
 	int order = strcmp(a->node, b->node);
 
@@ -101,17 +102,17 @@ compare_neighbours(const struct seen_neighbour *a, const struct seen_neighbour *
 }
 
 int
-seen_port_add(struct seen_port *port, const char *node, const char *peer_port,
-	      const char *alias, double bps)
+observed_port_add(struct observed_port *port, const char *node, const char *peer_port,
+		  const char *alias, double bps)
 {
-	struct seen_neighbour new = { .bps = bps };
+	struct observed_neighbour new = { .bps = bps };
 	size_t i = 0;
 
-	seen_copy_name(new.node, node);
+	observed_copy_name(new.node, node);
 	if (peer_port)
-		seen_copy_name(new.port, peer_port);
+		observed_copy_name(new.port, peer_port);
 	if (alias)
-		seen_copy_name(new.alias, alias);
+		observed_copy_name(new.alias, alias);
 	for (; i < port->neighbours.n; i++) {
 		int order = compare_neighbours(&port->neighbours.items[i], &new);
 
@@ -120,7 +121,7 @@ seen_port_add(struct seen_port *port, const char *node, const char *peer_port,
 		if (order > 0)
 			break;
 	}
-	if (port->neighbours.n == SEEN_MAX_NEIGHBOURS)
+	if (port->neighbours.n == OBSERVED_MAX_NEIGHBOURS)
 		return -E2BIG;
 	if (!port->neighbours.capacity) {
 		/* Most have one for good: no room for more yet. */
@@ -136,35 +137,35 @@ seen_port_add(struct seen_port *port, const char *node, const char *peer_port,
 
 /* ---- All of them ------------------------------------------------------------------ */
 
-struct seen *
-seen_new(void)
+struct observed *
+observed_new(void)
 {
-	struct seen *seen = xcalloc(1, sizeof *seen);
+	struct observed *seen = xcalloc(1, sizeof *seen);
 
 	seen->names = strtab_new();
 	return seen;
 }
 
 void
-seen_free(struct seen *seen)
+observed_free(struct observed *seen)
 {
 	if (!seen)
 		return;
 	for (size_t i = 0; i < seen->nodes.n; i++)
-		seen_node_fini(&seen->nodes.items[i]);
+		observed_node_fini(&seen->nodes.items[i]);
 	vec_free(&seen->nodes);
 	strtab_free(seen->names);
 	free(seen);
 }
 
 struct update {
-	const struct seen_node *report;
-	void (*changed)(void *ctx, const struct seen_change *change);
+	const struct observed_node *report;
+	void (*changed)(void *ctx, const struct observed_change *change);
 	void *ctx;
 };
 
 static void
-tell(const struct update *u, const struct seen_change *change)
+tell(const struct update *u, const struct observed_change *change)
 {
 	if (u->changed)
 		u->changed(u->ctx, change);
@@ -172,24 +173,24 @@ tell(const struct update *u, const struct seen_change *change)
 
 /* 'before' may be NULL for a port that is new; 'after' for one that is gone. */
 static void
-tell_links(const struct update *u, const struct seen_port *before,
-	   const struct seen_port *after)
+tell_links(const struct update *u, const struct observed_port *before,
+	   const struct observed_port *after)
 {
-	struct seen_change change = { .node = u->report->name,
-				      .port = (after ? after : before)->name };
-	bool was_up = before && before->state == SEEN_STATE_UP;
-	bool was_down = !before || before->state == SEEN_STATE_DOWN;
+	struct observed_change change = { .node = u->report->name,
+					  .port = (after ? after : before)->name };
+	bool was_up = before && before->state == OBSERVED_STATE_UP;
+	bool was_down = !before || before->state == OBSERVED_STATE_DOWN;
 
-	if (was_up && (!after || after->state == SEEN_STATE_DOWN)) {
-		change.kind = SEEN_LINK_DOWN;
+	if (was_up && (!after || after->state == OBSERVED_STATE_DOWN)) {
+		change.kind = OBSERVED_LINK_DOWN;
 		tell(u, &change);
-	} else if (was_down && after && after->state == SEEN_STATE_UP) {
-		change.kind = SEEN_LINK_UP;
+	} else if (was_down && after && after->state == OBSERVED_STATE_UP) {
+		change.kind = OBSERVED_LINK_UP;
 		tell(u, &change);
 	}
 	if (before && after && before->bps > 0 && after->bps > 0 &&
 	    (before->bps < after->bps || before->bps > after->bps)) {
-		change.kind = SEEN_SPEED;
+		change.kind = OBSERVED_SPEED;
 		change.before_bps = before->bps;
 		change.after_bps = after->bps;
 		tell(u, &change);
@@ -197,13 +198,13 @@ tell_links(const struct update *u, const struct seen_port *before,
 }
 
 static void
-tell_neighbours(const struct update *u, const struct seen_port *before,
-		const struct seen_port *after)
+tell_neighbours(const struct update *u, const struct observed_port *before,
+		const struct observed_port *after)
 {
 	size_t n_before = before ? before->neighbours.n : 0;
 	size_t n_after = after ? after->neighbours.n : 0;
-	struct seen_change change = {
-		.kind = SEEN_NEIGHBOUR,
+	struct observed_change change = {
+		.kind = OBSERVED_NEIGHBOUR,
 		.node = u->report->name,
 		.port = (after ? after : before)->name,
 		.before = n_before ? before->neighbours.items : NULL,
@@ -220,15 +221,15 @@ tell_neighbours(const struct update *u, const struct seen_port *before,
 
 /* Tells every change from 'old' to the report, port by port in their order. */
 static void
-tell_changes(const struct update *u, const struct seen_node *old)
+tell_changes(const struct update *u, const struct observed_node *old)
 {
-	const struct seen_node *new = u->report;
+	const struct observed_node *new = u->report;
 	size_t i = 0, j = 0;
 
 	while (i < old->ports.n || j < new->ports.n) {
-		const struct seen_port *before =
+		const struct observed_port *before =
 			i < old->ports.n ? &old->ports.items[i] : NULL;
-		const struct seen_port *after =
+		const struct observed_port *after =
 			j < new->ports.n ? &new->ports.items[j] : NULL;
 		int order = !before  ? 1
 			    : !after ? -1
@@ -249,18 +250,18 @@ tell_changes(const struct update *u, const struct seen_node *old)
 
 /* Gives the report what the node said before and the report says nothing of. */
 static void
-keep_the_rest(struct seen_node *report, const struct seen_node *old)
+keep_the_rest(struct observed_node *report, const struct observed_node *old)
 {
 	if (report->has_links && report->has_neighbours)
 		return;
 	for (size_t i = 0; i < old->ports.n; i++) {
-		const struct seen_port *from = &old->ports.items[i];
-		struct seen_port *to;
-		bool has_links = from->state != SEEN_STATE_UNKNOWN || from->bps > 0;
+		const struct observed_port *from = &old->ports.items[i];
+		struct observed_port *to;
+		bool has_links = from->state != OBSERVED_STATE_UNKNOWN || from->bps > 0;
 
 		if (report->has_links ? !from->neighbours.n : !has_links)
 			continue;
-		to = seen_node_port(report, from->name);
+		to = observed_node_port(report, from->name);
 		if (!to)
 			continue;
 		if (!report->has_links) {
@@ -281,14 +282,14 @@ keep_the_rest(struct seen_node *report, const struct seen_node *old)
 }
 
 static bool
-is_same_port(const struct seen_port *a, const struct seen_port *b)
+is_same_port(const struct observed_port *a, const struct observed_port *b)
 {
 	if (strcmp(a->name, b->name) != 0 || a->state != b->state || a->bps < b->bps ||
 	    a->bps > b->bps || a->neighbours.n != b->neighbours.n)
 		return false;
 	for (size_t i = 0; i < a->neighbours.n; i++) {
-		const struct seen_neighbour *x = &a->neighbours.items[i];
-		const struct seen_neighbour *y = &b->neighbours.items[i];
+		const struct observed_neighbour *x = &a->neighbours.items[i];
+		const struct observed_neighbour *y = &b->neighbours.items[i];
 
 		if (compare_neighbours(x, y) != 0 || x->bps < y->bps || x->bps > y->bps)
 			return false;
@@ -298,7 +299,7 @@ is_same_port(const struct seen_port *a, const struct seen_port *b)
 
 /* But for when it was said. */
 static bool
-is_same(const struct seen_node *a, const struct seen_node *b)
+is_same(const struct observed_node *a, const struct observed_node *b)
 {
 	if (a->has_links != b->has_links || a->has_neighbours != b->has_neighbours ||
 	    a->ports.n != b->ports.n)
@@ -311,7 +312,7 @@ is_same(const struct seen_node *a, const struct seen_node *b)
 }
 
 static size_t
-count_items(const struct seen_node *node)
+count_items(const struct observed_node *node)
 {
 	size_t n = node->ports.n;
 
@@ -321,22 +322,23 @@ count_items(const struct seen_node *node)
 }
 
 int
-seen_update(struct seen *seen, struct seen_node *report,
-	    void (*changed)(void *ctx, const struct seen_change *change), void *ctx)
+observed_update(struct observed *seen, struct observed_node *report,
+		void (*changed)(void *ctx, const struct observed_change *change),
+		void *ctx)
 {
 	struct update u = { .report = report, .changed = changed, .ctx = ctx };
-	struct seen_node *old;
+	struct observed_node *old;
 	uint32_t id;
 
 	if (!report->name[0])
 		return -EINVAL;
 	if (report->has_neighbours && !report->neighbours_us)
 		report->neighbours_us = report->heard_us;
-	if (seen->n_items + count_items(report) > SEEN_MAX_ITEMS)
+	if (seen->n_items + count_items(report) > OBSERVED_MAX_ITEMS)
 		return -E2BIG;
 	id = strtab_find(seen->names, report->name);
 	if (id == STRTAB_NONE) {
-		if (seen->nodes.n == SEEN_MAX_NODES)
+		if (seen->nodes.n == OBSERVED_MAX_NODES)
 			return -E2BIG;
 		strtab_intern(seen->names, report->name);
 		seen->n_items += count_items(report);
@@ -349,34 +351,34 @@ seen_update(struct seen *seen, struct seen_node *report,
 		seen->generation += !is_same(old, report);
 		seen->n_items += count_items(report);
 		seen->n_items -= count_items(old);
-		seen_node_fini(old);
+		observed_node_fini(old);
 		*old = *report;
 	}
-	seen_node_init(report, "");
+	observed_node_init(report, "");
 	return 0;
 }
 
 uint64_t
-seen_generation(const struct seen *seen)
+observed_generation(const struct observed *seen)
 {
 	return seen->generation;
 }
 
 size_t
-seen_n_nodes(const struct seen *seen)
+observed_n_nodes(const struct observed *seen)
 {
 	return seen->nodes.n;
 }
 
-const struct seen_node *
-seen_node(const struct seen *seen, size_t i)
+const struct observed_node *
+observed_node(const struct observed *seen, size_t i)
 {
 	BUG_ON(i >= seen->nodes.n);
 	return &seen->nodes.items[i];
 }
 
-const struct seen_node *
-seen_find(const struct seen *seen, const char *name)
+const struct observed_node *
+observed_find(const struct observed *seen, const char *name)
 {
 	uint32_t id = strtab_find(seen->names, name);
 

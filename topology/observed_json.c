@@ -1,7 +1,7 @@
 /*
- * seen_json.c - reports of nodes, written and read.
+ * observed_json.c - reports of nodes, written and read.
  */
-#include "topology/seen_json.h"
+#include "topology/observed_json.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -12,7 +12,7 @@
 #include "lib/base/jsonw.h"
 #include "lib/base/words.h"
 #include "topology/in_lldp.h"
-#include "topology/seen.h"
+#include "topology/observed.h"
 
 #define MAX_GBPS (TOPO_MAX_BPS / 1e9)
 #define MAX_US   9e15
@@ -20,16 +20,16 @@
 /* ---- Writing ---------------------------------------------------------------------- */
 
 static void
-write_port(const struct seen_port *port, struct jsonw *w)
+write_port(const struct observed_port *port, struct jsonw *w)
 {
 	jsonw_flat_object(w, NULL);
 	jsonw_str(w, "port", port->name);
-	jsonw_str(w, "state", seen_state_names[port->state]);
+	jsonw_str(w, "state", observed_state_names[port->state]);
 	if (port->bps > 0)
 		jsonw_num(w, "gbps", port->bps / 1e9);
 	jsonw_array(w, "neighbours");
 	for (size_t i = 0; i < port->neighbours.n; i++) {
-		const struct seen_neighbour *peer = &port->neighbours.items[i];
+		const struct observed_neighbour *peer = &port->neighbours.items[i];
 
 		jsonw_object(w, NULL);
 		jsonw_str(w, "node", peer->node);
@@ -44,7 +44,7 @@ write_port(const struct seen_port *port, struct jsonw *w)
 }
 
 void
-seen_json_node(const struct seen_node *node, struct jsonw *w)
+observed_json_node(const struct observed_node *node, struct jsonw *w)
 {
 	jsonw_str(w, "node", node->name);
 	jsonw_int(w, "heard_us", node->heard_us);
@@ -59,13 +59,13 @@ seen_json_node(const struct seen_node *node, struct jsonw *w)
 }
 
 void
-seen_json_members(const struct seen *seen, int64_t at_us, struct jsonw *w)
+observed_json_members(const struct observed *seen, int64_t at_us, struct jsonw *w)
 {
 	jsonw_int(w, "at_us", at_us);
 	jsonw_array(w, "nodes");
-	for (size_t i = 0; i < seen_n_nodes(seen); i++) {
+	for (size_t i = 0; i < observed_n_nodes(seen); i++) {
 		jsonw_object(w, NULL);
-		seen_json_node(seen_node(seen, i), w);
+		observed_json_node(observed_node(seen, i), w);
 		jsonw_end(w);
 	}
 	jsonw_end(w);
@@ -75,7 +75,7 @@ seen_json_members(const struct seen *seen, int64_t at_us, struct jsonw *w)
 
 static int
 read_neighbour(const struct json_doc *doc, const struct json *value,
-	       struct seen_port *port, struct err *err)
+	       struct observed_port *port, struct err *err)
 {
 	static const char *const keys[] = { "node", "port", "alias", "gbps", NULL };
 	const char *node, *peer_port = "", *alias = "";
@@ -90,19 +90,19 @@ read_neighbour(const struct json_doc *doc, const struct json *value,
 		return -EINVAL;
 	if (!*node)
 		return json_fail(doc, value, err, "'node' is empty");
-	(void)seen_port_add(port, node, peer_port, alias, gbps * 1e9);
+	(void)observed_port_add(port, node, peer_port, alias, gbps * 1e9);
 	return 0;
 }
 
 static int
 read_port(const struct json_doc *doc, const struct json *value,
-	  struct seen_node *report, struct err *err)
+	  struct observed_node *report, struct err *err)
 {
 	static const char *const keys[] = { "port", "state", "gbps", "neighbours",
 					    NULL };
 	const struct json *neighbours = NULL;
 	const char *name, *state = "unknown";
-	struct seen_port *port;
+	struct observed_port *port;
 	double gbps = 0;
 	size_t n;
 	int index, r = 0;
@@ -114,17 +114,17 @@ read_port(const struct json_doc *doc, const struct json *value,
 	    json_opt_num(doc, value, "gbps", 0, MAX_GBPS, &gbps, err) < 0 ||
 	    json_opt_array(doc, value, "neighbours", &neighbours, &n, err) < 0)
 		return -EINVAL;
-	index = words_index(state, seen_state_names);
+	index = words_index(state, observed_state_names);
 	if (index < 0)
 		return json_fail(doc, json_find(value, "state"), err,
 				 "'state' is '%s', expected up, down or unknown",
 				 state);
-	port = *name ? seen_node_port(report, name) : NULL;
+	port = *name ? observed_node_port(report, name) : NULL;
 	if (!port)
 		return json_fail(doc, value, err,
 				 "a port without a name, or more than %d",
-				 SEEN_MAX_PORTS);
-	port->state = (enum seen_state)index;
+				 OBSERVED_MAX_PORTS);
+	port->state = (enum observed_state)index;
 	port->bps = gbps * 1e9;
 	for (const struct json *item = neighbours ? json_first(neighbours) : NULL;
 	     r == 0 && item; item = json_next(item))
@@ -133,8 +133,8 @@ read_port(const struct json_doc *doc, const struct json *value,
 }
 
 int
-seen_json_read_node(const struct json_doc *doc, const struct json *value,
-		    struct seen_node *report, struct err *err)
+observed_json_read_node(const struct json_doc *doc, const struct json *value,
+			struct observed_node *report, struct err *err)
 {
 	const struct json *ports = NULL, *lldp;
 	const char *name;
@@ -143,7 +143,7 @@ seen_json_read_node(const struct json_doc *doc, const struct json *value,
 	size_t n;
 	int r = 0;
 
-	seen_node_init(report, "");
+	observed_node_init(report, "");
 	if (json_as_object(doc, value, err) < 0 ||
 	    json_get_str(doc, value, "node", &name, err) < 0 ||
 	    json_opt_int(doc, value, "heard_us", 0, (int64_t)MAX_US, &heard_us, err) <
@@ -156,7 +156,7 @@ seen_json_read_node(const struct json_doc *doc, const struct json *value,
 		return -EINVAL;
 	if (!*name)
 		return json_fail(doc, value, err, "'node' is empty");
-	seen_copy_name(report->name, name);
+	observed_copy_name(report->name, name);
 	report->heard_us = heard_us;
 	report->neighbours_us = has_neighbours ? neighbours_us : 0;
 	report->has_links = has_links;
@@ -171,8 +171,8 @@ seen_json_read_node(const struct json_doc *doc, const struct json *value,
 }
 
 int
-seen_json_read_nodes(const struct json_doc *doc, int64_t now_us, struct seen *seen,
-		     struct err *err)
+observed_json_read_nodes(const struct json_doc *doc, int64_t now_us,
+			 struct observed *seen, struct err *err)
 {
 	const struct json *nodes;
 	size_t n;
@@ -182,24 +182,24 @@ seen_json_read_nodes(const struct json_doc *doc, int64_t now_us, struct seen *se
 		return -EINVAL;
 	for (const struct json *item = json_first(nodes); r == 0 && item;
 	     item = json_next(item)) {
-		struct seen_node report;
+		struct observed_node report;
 
-		r = seen_json_read_node(doc, item, &report, err);
+		r = observed_json_read_node(doc, item, &report, err);
 		if (r == 0 && !report.heard_us)
 			report.heard_us = now_us;
-		if (r == 0 && seen_update(seen, &report, NULL, NULL) < 0)
+		if (r == 0 && observed_update(seen, &report, NULL, NULL) < 0)
 			r = json_fail(doc, item, err, "more than %d nodes",
-				      SEEN_MAX_NODES);
-		seen_node_fini(&report);
+				      OBSERVED_MAX_NODES);
+		observed_node_fini(&report);
 	}
 	return r;
 }
 
 int
-seen_json_read(const char *file, const char *text, size_t length, const char *node,
-	       int64_t now_us, struct seen *seen, struct err *err)
+observed_json_read(const char *file, const char *text, size_t length, const char *node,
+		   int64_t now_us, struct observed *seen, struct err *err)
 {
-	struct seen_node report;
+	struct observed_node report;
 	struct json_doc *doc;
 	int r = json_parse(file, text, length, &doc, err);
 
@@ -208,19 +208,19 @@ seen_json_read(const char *file, const char *text, size_t length, const char *no
 	if (!json_find(json_root(doc), "lldp") || json_find(json_root(doc), "schema")) {
 		r = json_check_schema(doc, "antiphase.seen", 1, err);
 		if (r == 0)
-			r = seen_json_read_nodes(doc, now_us, seen, err);
+			r = observed_json_read_nodes(doc, now_us, seen, err);
 	} else if (!node || !*node) {
 		r = err_set(err, file, 0, 0,
 			    "is lldpcli's text, which does not say of which node; name "
 			    "it as NODE=FILE");
 	} else {
-		seen_node_init(&report, node);
+		observed_node_init(&report, node);
 		report.heard_us = now_us;
 		r = lldp_read_value(doc, json_root(doc), &report, err);
-		if (r == 0 && seen_update(seen, &report, NULL, NULL) < 0)
+		if (r == 0 && observed_update(seen, &report, NULL, NULL) < 0)
 			r = err_set(err, file, 0, 0, "more than %d nodes",
-				    SEEN_MAX_NODES);
-		seen_node_fini(&report);
+				    OBSERVED_MAX_NODES);
+		observed_node_fini(&report);
 	}
 	json_doc_free(doc);
 	return r;

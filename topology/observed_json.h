@@ -1,15 +1,14 @@
 /*
- * seen_json.h - what nodes reported, as JSON.
+ * observed_json.h - reports of nodes as JSON
  *
  *	{"schema":"antiphase.seen/1","at_us":...,"nodes":[{"node":"h0","heard_us":...,
  *	  "neighbours_us":...,"links":true,"neighbours":true,"ports":[{"port":"e0","state":"up","gbps":100,
  *	  "neighbours":[{"node":"leaf0","port":"swp1","alias":"","gbps":100}]}]}]}
  *
- * One element of "nodes" is also what a node reports to the service.  See
- * docs/json.md.
+ * A node's report to the service is one element of "nodes".  See docs/json.md.
  */
-#ifndef TOPOLOGY_SEEN_JSON_H
-#define TOPOLOGY_SEEN_JSON_H
+#ifndef TOPOLOGY_OBSERVED_JSON_H
+#define TOPOLOGY_OBSERVED_JSON_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -18,31 +17,32 @@ struct err;
 struct json;
 struct json_doc;
 struct jsonw;
-struct seen;
-struct seen_node;
+struct observed;
+struct observed_node;
 
 /* Writes the members "at_us" and "nodes" into the object that is open. */
-void seen_json_members(const struct seen *seen, int64_t at_us, struct jsonw *w);
+void observed_json_members(const struct observed *seen, int64_t at_us, struct jsonw *w);
 /* Writes the members of one element of "nodes", likewise. */
-void seen_json_node(const struct seen_node *node, struct jsonw *w);
+void observed_json_node(const struct observed_node *node, struct jsonw *w);
 
 /*
  * Reads one element of "nodes".  With "lldp", the text of lldpcli as json0, that is
  * read for the neighbours.  'report' is to be released in any case.  0 or -EINVAL.
  */
-int seen_json_read_node(const struct json_doc *doc, const struct json *value,
-			struct seen_node *report, struct err *err);
+int observed_json_read_node(const struct json_doc *doc, const struct json *value,
+			    struct observed_node *report, struct err *err);
 
 /* Adds all elements of "nodes" of the document to 'seen'.  0 or -EINVAL. */
-int seen_json_read_nodes(const struct json_doc *doc, int64_t now_us, struct seen *seen,
-			 struct err *err);
+int observed_json_read_nodes(const struct json_doc *doc, int64_t now_us,
+			     struct observed *seen, struct err *err);
 
 /*
  * Adds what a file says to 'seen': one of the above, or the text of lldpcli (json0),
  * which is then of the node 'node' (NULL: an error).  'now_us' is when such
  * was heard.  Returns 0 or a negative errno.
  */
-int seen_json_read(const char *file, const char *text, size_t length, const char *node,
-		   int64_t now_us, struct seen *seen, struct err *err);
+int observed_json_read(const char *file, const char *text, size_t length,
+		       const char *node, int64_t now_us, struct observed *seen,
+		       struct err *err);
 
 #endif
