@@ -30,7 +30,7 @@ advice_worst_link(const struct advice_set *set)
 	return worst;
 }
 
-/* The jobs on one link, as the picture and the solver want them. */
+/* The jobs on one link, as the drawing and the solver take them. */
 struct on_link {
 	VEC(struct circle_svg_job) jobs;
 	VEC(const struct profile *) profiles;

@@ -24,8 +24,8 @@ fail_unknown(const struct advice_doc *doc, const char *job, struct err *err)
 	VEC(const char *) names = VEC_EMPTY;
 	size_t length = strlen(job), n_alike = 0;
 
-	err_set(err, NULL, 0, 0, "no job '%.64s' among the %zu that are advised on",
-		job, doc->n_jobs);
+	err_set(err, NULL, 0, 0, "no job '%.64s' among the %zu that have advice", job,
+		doc->n_jobs);
 	for (size_t i = 0; i < doc->n_jobs; i++) {
 		const char *name = doc->jobs[i].name;
 
@@ -42,7 +42,7 @@ fail_unknown(const struct advice_doc *doc, const char *job, struct err *err)
 	vec_free(&names);
 }
 
-/* Keeps the job of that name, or the only one whose name begins so. */
+/* Keeps the job of that name, or the only job whose name begins so. */
 static int
 keep_only(struct advice_doc *doc, const char *job, struct err *err)
 {
@@ -112,7 +112,7 @@ advised_ask(const char *address, const char *job, struct advice_doc *ret_doc,
 	*ret_body = (struct strbuf)STRBUF_EMPTY;
 	status = get(address, job, ret_body, &http, err);
 	if (status == CLI_OK && job && http == 404) {
-		/* Perhaps it is a prefix: the one job that has it is asked for. */
+		/* It may be a prefix: ask for the one job that has it. */
 		char *name;
 
 		status = get(address, NULL, ret_body, &http, err);
@@ -128,7 +128,7 @@ advised_ask(const char *address, const char *job, struct advice_doc *ret_doc,
 	}
 	if (status == CLI_OK && http == 404) {
 		err_set(err, NULL, 0, 0,
-			"%s has no advice to ask for: is this antiphase-scheduler?",
+			"%s has no advice; check that it is antiphase-scheduler",
 			address);
 		return CLI_UNREACHABLE;
 	}

@@ -36,23 +36,27 @@ ask_api(const char *address, const char *path, const char *what, struct strbuf *
 		return CLI_USAGE;
 	if (*ret_http < 0) {
 		err_append(err,
-			   ": antiphase-scheduler does not answer there; is it running "
-			   "(systemctl status antiphase-scheduler), and is this its "
-			   "'http' (--http)?");
+			   ": antiphase-scheduler does not answer; check that it runs "
+			   "(systemctl status antiphase-scheduler) and that --http is "
+			   "its 'http' setting");
 		return CLI_UNREACHABLE;
 	}
 	if (*ret_http == 200 || *ret_http == 404)
 		return CLI_OK;
 	err_set(err, NULL, 0, 0,
-		"%s answered %d to the question for %s: is this antiphase-scheduler, "
-		"and as new as this program?",
+		"%s answered with status %d to the request for %s; check "
+		"that it is antiphase-scheduler, of the same release as "
+		"this program",
 		address, *ret_http, what);
 	return CLI_UNREACHABLE;
 }
 
-/* ---- What it stands on --------------------------------------------------------------- */
+/*
+ * ---- State of the data
+ * ---------------------------------------------------------------
+ */
 
-/* Parses the answer of 'path'; NULL if there is none.  'body' holds its text. */
+/* Requests 'path' and parses the answer; NULL without one.  'body' holds its text. */
 static struct json_doc *
 get_doc(const char *address, const char *path, struct strbuf *body)
 {
@@ -76,7 +80,7 @@ add_health(const struct json_doc *doc, struct strbuf *out)
 	int64_t age_us = -1, n_hosts = 0, n_silent = 0;
 	bool has_fabric = true;
 
-	/* What is null stays as it is. */
+	/* A null member leaves the variable unchanged. */
 	json_opt_int(doc, root, "data_age_us", 0, MAX_VALUE, &age_us, NULL);
 	json_opt_int(doc, root, "hosts", 0, MAX_VALUE, &n_hosts, NULL);
 	json_opt_int(doc, root, "silent_hosts", 0, MAX_VALUE, &n_silent, NULL);
@@ -85,7 +89,7 @@ add_health(const struct json_doc *doc, struct strbuf *out)
 	json_opt_str(doc, root, "host", &host, NULL);
 	json_opt_str(doc, root, "host_error", &host_error, NULL);
 	if (age_us < 0 || n_hosts == 0)
-		strbuf_puts(out, "No collector was heard yet");
+		strbuf_puts(out, "No telemetry from a collector yet");
 	else
 		strbuf_printf(out, "Data %.1f s old, %lld/%lld hosts",
 			      (double)age_us / 1e6, (long long)(n_hosts - n_silent),
@@ -120,7 +124,8 @@ add_modes(const struct json_doc *doc, struct strbuf *out)
 			strbuf_printf(out, ", %s %s", partition, mode);
 	}
 	strbuf_puts(out,
-		    is_stopped ? "; the kill switch is on: nothing is done.\n" : ".\n");
+		    is_stopped ? "; the kill switch is on: antiphase takes no action.\n"
+			       : ".\n");
 }
 
 void
@@ -139,6 +144,6 @@ ask_api_footing(const char *address, struct strbuf *out)
 		add_modes(doc, out);
 	json_doc_free(doc);
 	strbuf_free(&body);
-	/* Names come from outside: nothing in them may steer a terminal. */
+	/* Names come from outside: remove what would control a terminal. */
 	utf8_disarm(out->text + from, '\n');
 }

@@ -18,7 +18,7 @@ on_signal(int number)
 void
 bus_opts_catch_signals(void)
 {
-	/* A second one ends the program, whatever it does. */
+	/* A second signal ends the program at once. */
 	struct sigaction action = { .sa_handler = on_signal,
 				    .sa_flags = (int)SA_RESETHAND };
 

@@ -1,6 +1,6 @@
 /*
- * bus_opts.h - what the verbs that use the bus have in common: keys from a directory,
- * exit statuses, the one SIGINT.
+ * bus_opts.h - shared parts of the verbs that use the bus: keys from a directory, exit
+ * statuses, handling of SIGINT.
  */
 #ifndef CLI_BUS_OPTS_H
 #define CLI_BUS_OPTS_H
@@ -10,15 +10,18 @@
 struct bus_keys;
 struct err;
 
-/* Loads the keys of 'directory'; none for NULL.  Returns 0 or -errno with 'err'. */
+/*
+ * Loads the keys of 'directory'; NULL: no keys.  Returns 0 or -errno with 'err'
+ * filled.
+ */
 int bus_opts_keys(const char *directory, struct bus_keys **ret_keys, struct err *err);
 
-/* As cli_fail(), with CLI_DENIED for what keys or permissions do not allow. */
+/* As cli_fail(), but CLI_DENIED if keys or permissions forbid the access. */
 int bus_opts_fail(int error, const struct err *err);
 
-/* From now on SIGINT and SIGTERM end what is under way, and are remembered. */
+/* From now on SIGINT and SIGTERM end the current operation and are recorded. */
 void bus_opts_catch_signals(void);
-/* The signal that came, or 0. */
+/* The recorded signal, or 0. */
 int bus_opts_signal(void);
 
 #endif

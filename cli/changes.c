@@ -13,7 +13,7 @@
 #include "lib/base/json.h"
 #include "lib/daemon/http_ask.h"
 
-#define PAGE      1000 /* Lines that the daemon gives at once. */
+#define PAGE      1000 /* Log lines in one answer of the daemon. */
 #define MAX_VALUE 9000000000000000
 
 /* ---- Reading ------------------------------------------------------------------------- */
@@ -68,7 +68,7 @@ is_job(const struct changes_filter *filter, const char *job)
 	return !filter->job || strcmp(filter->job, job) == 0;
 }
 
-/* Of several answers, that of the first stands. */
+/* Of several answers, the first counts. */
 static int
 take_standing(const struct json_doc *doc, const struct changes_filter *filter,
 	      struct changes *changes, struct err *err)
@@ -114,7 +114,7 @@ take_lines(const struct json_doc *doc, const struct changes_filter *filter,
 	return 0;
 }
 
-/* The newest answer; 'ret_next' is where the log goes on, 0: it does not. */
+/* The newest answer; 'ret_next' is where the log continues, 0 at its end. */
 static int
 parse(const char *name, const struct changes_filter *filter, struct changes *changes,
       int64_t *ret_next, struct err *err)
@@ -166,7 +166,7 @@ ask_page(const char *address, const struct changes_filter *filter, int64_t since
 	strbuf_free(&path);
 	if (status == CLI_OK && http == 404) {
 		err_set(err, NULL, 0, 0,
-			"%s has no changes to ask for: is this antiphase-scheduler?",
+			"%s has no list of changes; check that it is antiphase-scheduler",
 			address);
 		return CLI_UNREACHABLE;
 	}
@@ -182,7 +182,7 @@ changes_ask(const char *address, const struct changes_filter *filter,
 	*ret_changes = (struct changes){ .has_log = true };
 	if (filter->last_us && filter->last_us < now_us)
 		ret_changes->since_us = now_us - filter->last_us;
-	/* Not more answers than full ones, whoever gives them. */
+	/* At most as many requests as full answers would take. */
 	for (size_t asked = 0; asked < filter->n_max; asked += PAGE) {
 		struct changes_answer answer = { .body = STRBUF_EMPTY };
 		int status = ask_page(address, filter, ret_changes->since_us, next,

@@ -1,9 +1,10 @@
 /*
- * changes.h - what antiphase-scheduler changed at the cluster's scheduler, and the log of
- * what it asked for: its own answer, asked over HTTP or read from a file that one was
- * saved to.
+ * changes.h - what antiphase-scheduler changed at the cluster's scheduler, and the log
+ * of its requests: its own answer, asked over HTTP or read from a saved file.
  *
- * The answer comes from outside: it is bounded, checked, and what it lacks is an error.
+ *
+ * The answer comes from outside: it is bounded and checked, and a missing member is an
+ * error.
  */
 #ifndef CLI_CHANGES_H
 #define CLI_CHANGES_H
@@ -20,7 +21,7 @@ struct json_doc;
 
 #define CHANGES_MAX_LINES 100000
 
-/* Texts are borrowed from the answers; of both, NULL where there is none. */
+/* Texts are borrowed from the answers; NULL if absent. */
 struct changes_standing {
 	const char *job, *kind, *nodes, *record;
 	int64_t at_us;
@@ -33,7 +34,7 @@ struct changes_line {
 	const char *nodes, *record, *error;
 };
 
-/* One answer as it came; the log is asked for in several. */
+/* One answer as received; the log takes several. */
 struct changes_answer {
 	struct strbuf body;
 	struct json_doc *doc; /* Owned. */
@@ -42,27 +43,29 @@ struct changes_answer {
 struct changes {
 	VEC(struct changes_answer) answers;
 	int64_t at_us, since_us;
-	bool has_log; /* It keeps one. */
-	bool is_more; /* There are older lines, which were not asked for. */
+	bool has_log; /* The daemon keeps a log. */
+	bool is_more; /* Older lines exist that were not requested. */
 	VEC(struct changes_standing) standing;
 	VEC(struct changes_line) lines; /* Newest first. */
 };
 
 struct changes_filter {
-	const char *job; /* NULL: of all. */
-	int64_t last_us; /* Lines of the last so long; 0: all.  Of a file: from its own
-			  * moment on. */
-	size_t n_max;    /* So many, at most CHANGES_MAX_LINES. */
+	const char *job; /* NULL: all jobs. */
+	int64_t last_us; /*
+	int64_t last_us;  * Lines of this last time; 0: all.  In a file: counted back
+	int64_t last_us;  * from its own time.
+	int64_t last_us;  */
+	size_t n_max;    /* Number of lines, at most CHANGES_MAX_LINES. */
 };
 
 /*
- * Asks 'address'.  Returns CLI_OK, or with 'err' filled CLI_UNREACHABLE (nobody there, or
- * no answer of ours) or CLI_USAGE (no such address).  'ret_changes' needs changes_fini()
- * either way.
+ * Asks 'address'.  Returns CLI_OK; or, with 'err' filled, CLI_UNREACHABLE (no answer,
+ * or not from antiphase-scheduler) or CLI_USAGE (no valid address).  'ret_changes'
+ * needs changes_fini() either way.
  */
 int changes_ask(const char *address, const struct changes_filter *filter,
 		struct changes *ret_changes, struct err *err);
-/* The same from a file; CLI_USAGE for all that is wrong. */
+/* The same from a file; CLI_USAGE for every failure. */
 int changes_read(const char *file, const struct changes_filter *filter,
 		 struct changes *ret_changes, struct err *err);
 void changes_fini(struct changes *changes);

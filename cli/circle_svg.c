@@ -26,8 +26,8 @@
 #define LEGEND_STEP 40.0
 #define SUM_SHARE   0.42 /* Of the rings' width is the sum's. */
 #define MAX_SLICES  4000 /* Sectors of all jobs together. */
-#define MAX_LONGEST 24   /* Longest iterations in a drawn common period. */
-/* Characters left of a name too long for the legend, at its start and its end. */
+#define MAX_LONGEST 24   /* Iterations of the longest job in a drawn common period. */
+/* Characters kept at the start and end of a name too long for the legend. */
 #define NAME_HEAD 14
 #define NAME_TAIL 7
 
@@ -45,7 +45,7 @@ static const char *const colours[CIRCLE_SVG_MAX_RINGS] = {
 
 /* ---- Time ------------------------------------------------------------------- */
 
-/* A rate that holds from one share of the turn to another. */
+/* A rate that holds for a part of the turn. */
 struct slice {
 	double from, to; /* In [0, 1], from < to. */
 	double rate_bps;
@@ -81,7 +81,7 @@ count_slices(const struct circle_svg *picture, int64_t period_us)
 	return n;
 }
 
-/* The common period of all jobs, or 0 if it cannot be drawn. */
+/* The common period of all jobs; 0 if too long to be drawn. */
 static int64_t
 find_common(const struct circle_svg *picture, int64_t limit_us)
 {
@@ -116,7 +116,7 @@ find_window(const struct circle_svg *picture)
 	return (struct window){ drawn_us > 0 ? drawn_us : shortest_us, false };
 }
 
-/* Adds [from, to) microseconds, the part of it that the window shows. */
+/* Adds the part of [from, to) microseconds that lies in the window. */
 static void
 add_slice(struct slices *slices, int64_t from_us, int64_t to_us, double rate_bps,
 	  const struct window *window)
@@ -190,7 +190,7 @@ find_sum(const struct circle_svg *picture, const struct window *window,
 	for (size_t i = 0; i < edges.n; i++) {
 		const struct edge *edge = &edges.items[i];
 
-		/* What is left of sums that should be 0 is not drawn. */
+		/* Rounding residue of sums that should be 0 is not drawn. */
 		if (edge->at > at && rate_bps > picture->capacity_bps * 1e-9)
 			vec_push(&ret_slices->list,
 				 ((struct slice){ at, edge->at, rate_bps }));
@@ -220,7 +220,7 @@ put_text(struct svg *svg, double x, double y, const char *style, const char *fmt
 	strbuf_free(&text);
 }
 
-/* Milliseconds with as many digits as there is room for: "255", "62.5", "0.125". */
+/* Milliseconds with as many digits as fit: "255", "62.5", "0.125". */
 static const char *
 in_ms(int64_t us, char buffer[32])
 {
@@ -244,7 +244,7 @@ bytes_of(const char *text, size_t n)
 	return length;
 }
 
-/* A name with its middle cut out if the legend has no room for all of it. */
+/* A name, with its middle cut out if it is too long for the legend. */
 static char *
 short_name(const char *name)
 {
@@ -265,8 +265,8 @@ put_heading(struct svg *svg, const struct circle_svg *picture)
 		 "%s%s%s", picture->title, picture->subtitle != NULL ? ", " : "",
 		 picture->subtitle != NULL ? picture->subtitle : "");
 	put_text(svg, 24, 58, "font-size=\"13\" fill=\"" PALE "\"",
-		 "A turn is time, a ring is a job, thickness is its rate; "
-		 "the outer ring is their sum.");
+		 "The angle is time, a ring is a job, its thickness is the "
+		 "rate; the outer ring is their sum.");
 }
 
 static void
@@ -351,7 +351,7 @@ plan_rings(const struct circle_svg *picture, const struct slices *sum)
 		if (j < rings.n)
 			peak_bps = fmax(peak_bps, job_bps);
 	}
-	/* Mostly what does not depend on the shifts: before and after compare. */
+	/* Mostly independent of the shifts, so that before and after compare. */
 	top_bps = fmin(peaks_bps, picture->capacity_bps * 2);
 	top_bps = fmax(top_bps, picture->capacity_bps * 1.1);
 	for (size_t i = 0; i < sum->list.n; i++)
@@ -365,7 +365,7 @@ plan_rings(const struct circle_svg *picture, const struct slices *sum)
 	return rings;
 }
 
-/* A sector; one too thin to be seen is left out. */
+/* A sector; invisibly thin ones are omitted. */
 static void
 put_sector(struct svg *svg, double r_inner, double r_outer, const struct slice *slice,
 	   const char *style)
@@ -457,16 +457,16 @@ put_note(struct svg *svg, double y, const struct window *window)
 	char ms[32];
 
 	in_ms(window->period_us, ms);
-	put_text(svg, LEGEND_X, y, style, "A thin line: an iteration starts.");
+	put_text(svg, LEGEND_X, y, style, "Thin line: an iteration starts.");
 	if (window->is_whole) {
 		put_text(svg, LEGEND_X, y + 18, style,
-			 "A turn: the common period, %s ms.", ms);
+			 "One turn: the common period, %s ms.", ms);
 		return;
 	}
-	put_text(svg, LEGEND_X, y + 18, style, "A turn: the first %s ms.", ms);
+	put_text(svg, LEGEND_X, y + 18, style, "One turn: the first %s ms.", ms);
 	put_text(svg, LEGEND_X, y + 34, style,
 		 "The common period is too long to draw;");
-	put_text(svg, LEGEND_X, y + 50, style, "every turn looks different.");
+	put_text(svg, LEGEND_X, y + 50, style, "each turn differs.");
 }
 
 static void
@@ -481,7 +481,7 @@ put_legend(struct svg *svg, const struct circle_svg *picture, const struct rings
 		put_legend_job(svg, &picture->jobs[j], j, y);
 	if (picture->n_jobs > rings->n) {
 		put_text(svg, LEGEND_X + 22, y, "font-size=\"12\" fill=\"" INK "\"",
-			 "and %zu more, in the sum only", picture->n_jobs - rings->n);
+			 "and %zu more, only in the sum", picture->n_jobs - rings->n);
 		y += LEGEND_STEP * 0.75;
 	}
 	svg_rect(svg, LEGEND_X, y - 11, 14, 14, "fill=\"" SUM "\"");

@@ -1,18 +1,20 @@
 /*
- * circle_svg.h - a picture of one link: time as an angle, one ring a job.
+ * circle_svg.h - a drawing of one link: time as an angle, one ring per job.
  *
- * Angle is time over the common period of the jobs, clockwise from twelve
- * o'clock.  Each job has a ring whose thickness is its rate; the outermost
- * ring is their sum, with the capacity as a dashed circle and what is above
- * it in another colour and hatched, so that colour is never the only sign.
- * Colours are those of Okabe and Ito (2008), told apart by colour-blind eyes.
  *
- * Unlike circle.h this draws the profiles themselves, not 72 samples.  If the
- * common period is too long to be drawn, the picture says so and shows the
- * time from 0 to the length of the longest iteration that can be: one turn of
- * many that all differ.
+ * The angle is time over the jobs' common period, clockwise from twelve o'clock.  Each
+ * job has a ring, and its thickness is the job's rate.  The outermost ring is their
+ * sum, with the capacity as a dashed circle and the excess in another color and
+ * hatched, so that color is never the only sign.  The colors are those of Okabe and
+ * Ito (2008), which color-blind readers can tell apart.
  *
- * Pure: the picture is text.
+ *
+ * Unlike circle.h this draws the profiles themselves, not 72 samples.  If the common
+ * period is too long to be drawn, the drawing says so and shows the longest iteration
+ * that can be drawn: one turn of many that all differ.
+ *
+ *
+ * Pure: the drawing is text.
  */
 #ifndef CLI_CIRCLE_SVG_H
 #define CLI_CIRCLE_SVG_H
@@ -38,10 +40,10 @@ struct circle_svg {
 	size_t n_jobs;                     /* At least 1. */
 };
 
-/* At most so many jobs have rings of their own; all are in the sum. */
+/* Maximum number of jobs with a ring of their own; all are in the sum. */
 #define CIRCLE_SVG_MAX_RINGS 8
 
-/* Returns the new text of an SVG document; free with free(). */
+/* Returns a new SVG document; free with free(). */
 char *circle_svg(const struct circle_svg *picture);
 
 #endif

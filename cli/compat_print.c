@@ -70,7 +70,7 @@ print_jobs(const struct compat_answer *answer)
 		if (isnan(compat->grid_score))
 			table_cell(&t, "%.3f", (double)compat->slack_us[j] / 1e3);
 		else
-			table_cell(&t, "-"); /* CASSINI knows none. */
+			table_cell(&t, "-"); /* CASSINI has none. */
 	}
 	table_print(&t, stdout);
 	table_fini(&t);
@@ -94,14 +94,14 @@ print_scores(const struct compat_answer *answer)
 					      NULL });
 	add_score_row(&t, "none: all start together", compat->score_before,
 		      compat->excess_before_bps);
-	add_score_row(&t, "left to chance, on average", compat->score_chance,
+	add_score_row(&t, "random phases, on average", compat->score_chance,
 		      compat->excess_chance_bps);
 	add_score_row(&t, "as above", compat->score, compat->excess_bps);
 	table_print(&t, stdout);
 	table_fini(&t);
 }
 
-/* Half the room that the job with the least has. */
+/* Half the slack of the job with the least. */
 static int64_t
 least_slack_us(const struct compat_answer *answer)
 {
@@ -136,7 +136,7 @@ print_wrapped(const char *text)
 	putchar('\n');
 }
 
-/* Names the jobs whose own shift cannot matter, unless that goes for all. */
+/* Names the jobs whose own shift has no effect, unless that holds for all. */
 static void
 add_worthless_jobs(struct strbuf *text, const struct compat_answer *answer)
 {
@@ -148,7 +148,7 @@ add_worthless_jobs(struct strbuf *text, const struct compat_answer *answer)
 			continue;
 		strbuf_printf(
 			text, "%s%s",
-			n++ == 0 ? " Shifting is provably worthless (g/4 bound) for "
+			n++ == 0 ? " Shifting provably has no effect (g/4 bound) for "
 				 : ", ",
 			answer->jobs[j].profile->job);
 	}
@@ -156,7 +156,7 @@ add_worthless_jobs(struct strbuf *text, const struct compat_answer *answer)
 		strbuf_puts(text, ".");
 }
 
-/* What it means, in words. */
+/* The meaning of the numbers, in sentences. */
 static void
 print_verdict(const struct compat_answer *answer)
 {
@@ -166,35 +166,39 @@ print_verdict(const struct compat_answer *answer)
 
 	switch (compat->reason) {
 	case REASON_FITS:
-		strbuf_puts(&text, "No shift is needed: even all peaks together do not "
-				   "exceed the link.");
+		strbuf_puts(&text,
+			    "No shift is needed: even the sum of all peaks does not "
+			    "exceed the link.");
 		break;
 	case REASON_INTERLEAVED:
-		strbuf_puts(&text, "At these shifts the bursts fit side by side.");
+		strbuf_puts(&text,
+			    "With these shifts the bursts do not overlap beyond the "
+			    "link's capacity.");
 		if (slack_us > 0)
-			strbuf_printf(&text,
-				      " Any one job may be early or late by %.3f ms "
-				      "before that is lost.",
-				      (double)slack_us / 1e3);
+			strbuf_printf(
+				&text,
+				" Any one job may be %.3f ms early or late before that is lost.",
+				(double)slack_us / 1e3);
 		break;
 	case REASON_PERIODS_UNRELATED:
 		strbuf_printf(
 			&text,
-			"Shifting is provably worthless here: the iteration times "
-			"have so small a common measure that no shifts can better "
-			"the score by more than %.4f over chance (g/4 bound).",
+			"Shifting provably has no effect here: the greatest common "
+			"divisor of the iteration times is so small that no shifts "
+			"improve the score by more than %.4f over random phases "
+			"(g/4 bound).",
 			compat->bound_frac);
 		break;
 	case REASON_REDUCED:
 		strbuf_puts(&text,
-			    "At these shifts the bursts do not all fit side by side, "
-			    "but a part of the excess is gone.");
+			    "With these shifts the bursts do not all fit, but a part "
+			    "of the excess is gone.");
 		add_worthless_jobs(&text, answer);
 		break;
 	default:
 		strbuf_puts(&text,
-			    "At these shifts the bursts do not fit side by side; they "
-			    "do little better than chance.");
+			    "With these shifts the bursts do not fit; they do little "
+			    "better than random phases.");
 		add_worthless_jobs(&text, answer);
 		break;
 	}
@@ -202,11 +206,10 @@ print_verdict(const struct compat_answer *answer)
 		strbuf_printf(&text, " CASSINI's own score, of 72 samples, is %.4f.",
 			      compat->grid_score);
 	if (compat->is_degenerate)
-		strbuf_puts(
-			&text,
-			" Its circle degenerates here: the common period holds more "
-			"than 72 iterations of every job, so that there is no angle "
-			"to turn any of them by.");
+		strbuf_puts(&text,
+			    " Its circle degenerates here: the common period holds "
+			    "more than 72 iterations of every job, so no job has an "
+			    "angle to turn by.");
 	print_wrapped(text.text);
 	if (reason_remedy(compat->reason)[0] != '\0') {
 		strbuf_clear(&text);

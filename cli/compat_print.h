@@ -1,5 +1,5 @@
 /*
- * compat_print.h - what 'antiphase compat' says, for people and for programs.
+ * compat_print.h - output of 'antiphase compat', for people and for programs.
  */
 #ifndef CLI_COMPAT_PRINT_H
 #define CLI_COMPAT_PRINT_H
@@ -14,10 +14,10 @@ struct compat_answer {
 	const struct compat *compat;   /* Borrowed. */
 };
 
-/* Prints the shape antiphase.compat/1 on stdout. */
+/* Prints the JSON document antiphase.compat/1 on stdout. */
 void compat_print_json(const struct compat_answer *answer);
 
-/* Prints tables and what they mean on stdout, within 80 columns. */
+/* Prints tables and their meaning on stdout, within 80 columns. */
 void compat_print_text(const struct compat_answer *answer);
 
 #endif

@@ -118,8 +118,8 @@ tell_profile(const struct screen *screen, const struct profiled_job *job,
 	double highest = 0;
 
 	strbuf_printf(out,
-		      "  period %.1f ms, jitter %.1f ms, duty %.0f %%, %.2f MB an "
-		      "iteration and direction\n",
+		      "  period %.1f ms, jitter %.1f ms, duty %.0f %%, %.2f MB "
+		      "per iteration and direction\n",
 		      (double)p->period_us / 1e3, (double)p->jitter_us / 1e3,
 		      100 * status_duty(p), p->bytes_per_iteration / 1e6);
 	strbuf_printf(out,
@@ -129,12 +129,12 @@ tell_profile(const struct screen *screen, const struct profiled_job *job,
 		      (double)status_estimate_age_ns(&picture, job) / 1e9,
 		      job->n_series, job->n_left_out, p->confidence);
 	if (job->gap_frac > 0)
-		strbuf_printf(out, "  %.1f %% of it was not known\n",
+		strbuf_printf(out, "  %.1f %% of the time is unknown\n",
 			      100 * job->gap_frac);
 	if (job->harmonic_of_us)
 		strbuf_printf(out,
-			      "  The traffic repeats after %.1f ms; the program's own "
-			      "events say that this is a part.\n",
+			      "  The traffic repeats every %.1f ms; the program's own "
+			      "events show that this is a part of the iteration.\n",
 			      (double)job->harmonic_of_us / 1e3);
 	for (size_t c = 0; c < SKETCH_COLUMNS; c++) {
 		size_t from = c * d->n_fold / SKETCH_COLUMNS;
@@ -151,7 +151,7 @@ tell_profile(const struct screen *screen, const struct profiled_job *job,
 	rate_add(out, highest);
 	strbuf_puts(out, "\n");
 	for (size_t i = 0; i < p->n_phases; i++) {
-		strbuf_printf(out, "  phase %zu: from %.1f ms for %.1f ms at ", i + 1,
+		strbuf_printf(out, "  phase %zu: at %.1f ms, for %.1f ms, at ", i + 1,
 			      (double)p->phases[i].start_us / 1e3,
 			      (double)p->phases[i].duration_us / 1e3);
 		rate_add(out, p->phases[i].rate_bps);
@@ -164,7 +164,7 @@ tell_trend(const struct screen *screen, const struct profiled_job *job,
 	   struct strbuf *out)
 {
 	if (job->n_trend > 1) {
-		strbuf_puts(out, "  periods so far, ms:");
+		strbuf_puts(out, "  recent periods, ms:");
 		for (uint32_t i = 0; i < job->n_trend; i++)
 			strbuf_printf(out, " %.1f", (double)job->trend_us[i] / 1e3);
 		strbuf_puts(out, "\n");
@@ -172,8 +172,7 @@ tell_trend(const struct screen *screen, const struct profiled_job *job,
 	if (job->has_alarm)
 		strbuf_printf(
 			out,
-			"  CHANGED %.0f s ago: before, it took %.1f ms and %.2f "
-			"MB an iteration\n",
+			"  CHANGED %.0f s ago: before, %.1f ms and %.2f MB per iteration\n",
 			(double)screen_age_ns(screen, job->alarm_ns / 1000000) / 1e9,
 			(double)job->period_before_us / 1e3, job->bytes_before / 1e6);
 }

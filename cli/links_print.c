@@ -25,14 +25,14 @@ links_is_notable(const struct contention_link *link)
 	return link->over_ms > 0 || contention_peak_frac(link) > NOTABLE_PEAK;
 }
 
-/* What a history is drawn against: the capacity, or the peak. */
+/* Scale of a history: the capacity, or the peak. */
 static double
 full_bps(const struct contention_link *link)
 {
 	return link->capacity_bps > 0 ? link->capacity_bps : link->peak_bps;
 }
 
-/* Of a figure that is 0 where it is not known. */
+/* Of a value that is 0 if unknown. */
 static double
 unless_zero(double bps)
 {
@@ -98,12 +98,12 @@ characters(const char *s)
 }
 
 /*
- * What a narrow terminal has no room for, in this order: what cannot be guessed from
- * the rest stays.
+ * Columns that a narrow terminal omits, in this order: those that follow from the rest
+ * go first.
  */
 static const size_t missed_least[] = { 7, 5, 1, 6, 2 };
 
-/* Draws the table; returns how wide it came out. */
+/* Draws the table; returns its width. */
 static size_t
 draw(const struct screen *screen, const struct contention_link *const *links, size_t n,
      unsigned spark_columns, unsigned columns, char ***ret_lines)
@@ -147,7 +147,7 @@ links_table(const struct screen *screen, const struct contention_link *const *li
 	for (size_t i = 0; i <= n; i++)
 		free(lines[i]);
 	free(lines);
-	/* The history makes room first. */
+	/* The history shrinks first. */
 	spark_columns = width - columns + MIN_SPARK_COLUMNS <= spark_columns
 				? spark_columns - (unsigned)(width - columns)
 				: 0;
@@ -164,30 +164,28 @@ basis_text(const struct contention_link *link)
 	case CONTENTION_MEASURED:
 		return "measured";
 	case CONTENTION_COMPUTED:
-		return "computed from what the jobs' hosts sent";
+		return "computed from what the jobs' hosts send";
 	default:
-		return link->now_bps < 0 ? "nothing is known of it now"
-					 : "from summaries: what overlaps is unknown";
+		return link->now_bps < 0 ? "no current data"
+					 : "from summaries: overlap is unknown";
 	}
 }
 
-/* What is seldom there and never good. */
+/* Rare values that indicate trouble. */
 static void
 tell_counts(const struct contention_link *link, struct strbuf *out)
 {
 	if (link->queue_bytes)
-		strbuf_printf(
-			out,
-			"  queue of the host in the last second: at most %.2f MB\n",
-			link->queue_bytes / 1e6);
+		strbuf_printf(out, "  host queue in the last second: at most %.2f MB\n",
+			      link->queue_bytes / 1e6);
 	if (link->total_retransmits)
 		strbuf_printf(
 			out,
-			"  TCP segments sent again: %llu since the collector began\n",
+			"  TCP retransmissions: %llu since the collector started\n",
 			(unsigned long long)link->total_retransmits);
 	if (link->total_ce)
 		strbuf_printf(out,
-			      "  packets marked CE: %llu since the collector began\n",
+			      "  packets marked CE: %llu since the collector started\n",
 			      (unsigned long long)link->total_ce);
 }
 
@@ -210,7 +208,8 @@ tell_total(const struct screen *screen, const struct contention_link *link,
 		rate_add(out, link->other_bps);
 	}
 	if (over >= 0)
-		strbuf_printf(out, "; full with 2 jobs or more %.1f %% of the time",
+		strbuf_printf(out,
+			      "; full with at least 2 active jobs %.1f %% of the time",
 			      100.0 * link->over_ms / link->known_ms);
 	strbuf_puts(out, "\n");
 	tell_counts(link, out);
@@ -275,7 +274,7 @@ tell_no_period(const struct screen *screen, uint32_t job, struct strbuf *out)
 {
 	const struct profiled_job *online = job_profiler_find(screen->online, job);
 
-	strbuf_printf(out, "    the period of %s is not known",
+	strbuf_printf(out, "    the period of %s is unknown",
 		      live_job_name(screen->live, job));
 	if (online && online->why)
 		strbuf_printf(out, ": %s", online->why);

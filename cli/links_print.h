@@ -1,5 +1,5 @@
 /*
- * links_print.h - links and who is on them, for people and for programs.
+ * links_print.h - links and the jobs on them, for people and for programs.
  */
 #ifndef CLI_LINKS_PRINT_H
 #define CLI_LINKS_PRINT_H
@@ -16,15 +16,14 @@ struct strbuf;
 bool links_is_notable(const struct contention_link *link);
 
 /*
- * The lines of a table of the links links[0 .. n), its heading first, within
- * 'columns' if names allow it.  '*ret_lines' of n + 1 lines, each to be freed, in a
- * new array.
+ * The lines of a table of links[0 .. n), heading first, within 'columns' if names
+ * allow it.  Returns a new array of n + 1 lines, each to be freed.
  */
 char **links_table(const struct screen *screen,
 		   const struct contention_link *const *links, size_t n,
 		   unsigned columns);
 
-/* One link: both what it carries and who is on it. */
+/* One link: the traffic that it carries and the jobs that send it. */
 void links_detail(const struct screen *screen, const struct contention_link *link,
 		  struct strbuf *out);
 

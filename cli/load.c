@@ -84,8 +84,8 @@ take_running(struct loaded *loaded, struct screen *screen, struct err *err)
 	if (workload->n)
 		return 0;
 	err_set(err, NULL, 0, 0,
-		"of no running job both period and hosts are known (antiphase jobs "
-		"says why)");
+		"no running job has both a known period and known hosts "
+		"(see 'antiphase jobs')");
 	return -ENODATA;
 }
 

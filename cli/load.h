@@ -1,5 +1,5 @@
 /*
- * load.h - a fabric and its jobs from the files that a verb is given.
+ * load.h - a fabric and its jobs, read from the files that a verb names.
  */
 #ifndef CLI_LOAD_H
 #define CLI_LOAD_H
@@ -18,17 +18,17 @@ struct loaded {
 };
 
 /*
- * Reads the jobs of 'jobs_path' and the fabric of 'fabric_path', or, if that is
- * NULL, the one that the file of jobs names.  Returns 0, or a negative errno
- * with 'err' filled.  Release with loaded_fini().
+ * Reads the jobs of 'jobs_path' and the fabric of 'fabric_path', or, if that is NULL,
+ * the fabric that the jobs' file names.  Returns 0, or a negative errno with 'err'
+ * filled. Release with loaded_fini().
  */
 int loaded_init(struct loaded *loaded, const char *fabric_path, const char *jobs_path,
 		struct err *err);
 
 /*
- * The jobs that run, as the telemetry of 'from' tells, on the fabric of a file; jobs
- * that are left out are named on stderr.  Returns 0, or a negative errno with 'err'
- * filled; -ECANCELED if what is wrong has been said, and '*ret_status' is the exit
+ * Loads the running jobs from the telemetry sources 'from', on the fabric of a file.
+ * Jobs that are left out are named on stderr.  Returns 0, or a negative errno with
+ * 'err' filled; -ECANCELED if a message was printed and '*ret_status' is the exit
  * status.
  */
 int loaded_init_live(struct loaded *loaded, const struct cli_verb *verb,

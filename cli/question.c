@@ -10,9 +10,9 @@ int
 question_check(const struct question *question, const struct cli_verb *verb)
 {
 	if (question->jobs && question->from.n)
-		return cli_usage_error(verb, "--jobs and --from do not go together");
+		return cli_usage_error(verb, "--jobs and --from exclude each other");
 	if (!question->jobs && !question->from.n)
-		return cli_usage_error(verb, "--jobs FILE or --from SOURCE is needed");
+		return cli_usage_error(verb, "give --jobs FILE or --from SOURCE");
 	return CLI_OK;
 }
 
@@ -41,8 +41,8 @@ question_ask(const struct question *question, const struct cli_verb *verb,
 		       &answer->opts, &answer->set);
 	if (error < 0)
 		err_set(err, question->jobs, 0, 0,
-			"two hosts of a job cannot reach each other on the fabric "
-			"(antiphase topology check says which)");
+			"two hosts of a job cannot reach each other on the fabric; "
+			"run 'antiphase topology check'");
 	return error;
 }
 

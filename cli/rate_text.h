@@ -1,5 +1,5 @@
 /*
- * rate_text.h - rates as on a port: "100G", "61.2G", "850M".
+ * rate_text.h - rates as printed on a port: "100G", "61.2G", "850M".
  */
 #ifndef CLI_RATE_TEXT_H
 #define CLI_RATE_TEXT_H

@@ -43,7 +43,8 @@ run_program(const char *program, const char *typed, int argc, char **argv)
 	}
 	execvp(program, words);
 	fprintf(stderr,
-		"antiphase: cannot run %s: %s; is it installed beside antiphase?\n",
+		"antiphase: cannot run %s: %s; install it in the same "
+		"directory as antiphase\n",
 		program, strerror(errno));
 	free(words);
 	free(directory);

@@ -1,14 +1,15 @@
 /*
- * run_program.h - verbs that are programs of their own.
+ * run_program.h - verbs that run another program.
  */
 #ifndef CLI_RUN_PROGRAM_H
 #define CLI_RUN_PROGRAM_H
 
 /*
- * Becomes 'program' with the 'argc' words of 'argv', where 'typed' is what was typed ahead
- * of them ("antiphase"), by which it speaks of itself in help (cli_typed()): first the one
- * beside this program, so that a build tree works, then one in the directory "../sbin" of
- * it, then the one on the path.  Returns only if there is none, the exit status.
+ * Replaces this process with 'program', with the 'argc' words of 'argv'.  'typed' is
+ * the text typed ahead of them ("antiphase"), which the program shows in its help
+ * (cli_typed()). Looks for the program beside this one (so that a build tree works),
+ * in "../sbin" of that directory, then on $PATH.  Returns only if none is found: the
+ * exit status.
  */
 int run_program(const char *program, const char *typed, int argc, char **argv);
 

@@ -25,12 +25,12 @@
 #define DEFAULT_WINDOW_MS 10000
 #define BUS_WINDOW_MS     3000
 #define MIN_WINDOW_MS     100
-#define MIN_SEEN_MS       500 /* Less is no answer. */
-/* Of a bus, whatever the window: each host has sent something then. */
+#define MIN_SEEN_MS       500 /* Shorter series give no answer. */
+/* Of a bus: by then each host has sent a summary. */
 #define LEAST_HEARD_MS 1000
 /* A bus has a summary of each host once a second. */
 #define SILENCE_NS (3 * NS_PER_S)
-/* Beyond the window: frames come once a second, and from all hosts in turn. */
+/* Beyond the window: frames come once a second, spread over the hosts. */
 #define PATIENCE_NS    (5 * NS_PER_S)
 #define LOOK_NS        (NS_PER_S / 50)
 #define MAX_HISTORY_MS 5000
@@ -85,8 +85,8 @@ set_window(struct screen *screen, const struct screen_opts *opts, bool is_watche
 }
 
 /*
- * The plan of a file or a service.  With a bus and without an option, that of the
- * service on this host, if there is one.
+ * The plan of a file or a service.  With a bus and no option, that of the service on
+ * this host, if one answers.
  */
 static int
 load_fabric(struct screen *screen, const char *fabric, int64_t ecmp_seed)
@@ -157,7 +157,7 @@ screen_close(struct screen *screen)
 
 /* ---- Reading ------------------------------------------------------------------- */
 
-/* Takes in one frame: 1, 0 for none within the time, or as feed_next(). */
+/* Consumes one frame: 1; 0 if none came within the time; or as feed_next(). */
 static int
 take(struct screen *screen, int64_t timeout_ns, struct err *err)
 {
@@ -189,8 +189,9 @@ static int
 unreachable(const struct screen *screen)
 {
 	fprintf(stderr,
-		"antiphase %s: nothing came from %s for %d s; is antiphase-collector "
-		"running there?  (--from SOURCE or $ANTIPHASE_BUS says where else)\n",
+		"antiphase %s: no telemetry from %s within %d s; check "
+		"that antiphase-collector runs there (--from SOURCE or "
+		"$ANTIPHASE_BUS names another source)\n",
 		screen->verb->name, feed_name(screen->feed),
 		(int)(SILENCE_NS / NS_PER_S));
 	return CLI_UNREACHABLE;
@@ -200,8 +201,8 @@ static int
 thin(const struct screen *screen)
 {
 	fprintf(stderr,
-		"antiphase %s: %s: frames: %llu, raw series: %.1f s; too little to "
-		"answer\n",
+		"antiphase %s: %s: too little telemetry: %llu frames, %.1f "
+		"s of raw series\n",
 		screen->verb->name, feed_name(screen->feed),
 		(unsigned long long)feed_counts(screen->feed).frames,
 		live_span_ms(screen->live) / 1e3);
@@ -217,7 +218,7 @@ has_summaries(const struct screen *screen)
 	return false;
 }
 
-/* Reads a bus until 'wanted_ms' of raw series are there. */
+/* Reads a bus until 'wanted_ms' of raw series have arrived. */
 static int
 gather_bus(struct screen *screen, uint32_t wanted_ms)
 {
@@ -230,7 +231,7 @@ gather_bus(struct screen *screen, uint32_t wanted_ms)
 		int64_t now_ns = clk_monotonic_ns();
 		int r;
 
-		/* Not at each frame: it is a look at every host. */
+		/* Not at each frame: the check visits every host. */
 		if (now_ns >= look_ns) {
 			if (live_span_ms(screen->live) >= wanted_ms)
 				return CLI_OK;
@@ -337,9 +338,12 @@ screen_find(struct screen *screen, enum contention_sort sort,
 	contention_sort(ret_found, sort);
 }
 
-/* ---- How fresh it is -------------------------------------------------------------- */
+/*
+ * ---- Age and gaps
+ * ----------------------------------------------------------------------
+ */
 
-/* On a bus, time goes on also when nothing comes, up to 'at_ns' of this process. */
+/* On a bus, time advances even if no frame comes, up to 'at_ns' of this process. */
 static int64_t
 idle_ns(const struct screen *screen, int64_t at_ns)
 {
@@ -354,7 +358,10 @@ screen_picture(const struct screen *screen)
 		.online = screen->online,
 		.has_fabric = screen->topo != NULL,
 		.idle_ns = idle_ns(screen, clk_monotonic_ns()),
-		/* While we reckon nobody is heard, and is not silent for that. */
+		/*
+		 * Frames wait while this process computes: that does not make a host
+		 * silent.
+		 */
 		.heard_idle_ns = idle_ns(screen, screen->read_at_ns),
 	};
 }
@@ -400,7 +407,7 @@ name_silent(const struct screen *screen, struct strbuf *out)
 		strbuf_puts(out, ".\n");
 }
 
-/* What did not get here, if anything. */
+/* Appends what was lost on the way, if anything. */
 static void
 tell_losses(const struct screen *screen, const struct status_census *census,
 	    struct strbuf *out)
@@ -414,12 +421,12 @@ tell_losses(const struct screen *screen, const struct status_census *census,
 	} losses[] = {
 		{ census->gaps, "frames missing" },
 		{ feed.damaged, "damaged" },
-		{ feed.foreign, "of another version" },
+		{ feed.foreign, "of another protocol version" },
 		{ feed.skipped_bytes, "bytes skipped" },
 		{ census->lost, "records lost by senders" },
 		{ census->unplaced, "jobs counted as other" },
-		{ live->refused, "refused for want of memory" },
-		{ live->doubled, "of hosts whose name another one has" },
+		{ live->refused, "refused because memory is full" },
+		{ live->doubled, "from hosts with a duplicate name" },
 	};
 
 	bool any = false;

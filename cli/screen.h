@@ -1,6 +1,6 @@
 /*
- * screen.h - what the verbs that show live telemetry have in common: where frames
- * come from, the state they add up to, how fresh it is.
+ * screen.h - shared parts of the verbs that show live telemetry: the sources of
+ * frames, the state that they add up to, and its age.
  */
 #ifndef CLI_SCREEN_H
 #define CLI_SCREEN_H
@@ -21,14 +21,15 @@ struct since;
 struct strbuf;
 struct topo;
 
-/* What tables are made for where there is no narrower terminal. */
+/* Width of tables, unless the terminal is narrower. */
 #define SCREEN_FULL_COLUMNS 80
 /* As in scenario files. */
 #define SCREEN_ECMP_SEED 1
 
 struct screen_opts {
 	struct cli_list from;
-	const char *fabric; /* A file or a service; NULL: that of this host, if any. */
+	const char *
+		fabric; /* A file or a service; NULL: the service of this host, if one answers. */
 	const char *keys;   /* NULL: none. */
 	const char *window; /* As given; NULL: the default. */
 	double over;        /* Percent; 0: the default. */
@@ -37,25 +38,25 @@ struct screen_opts {
 
 /* clang-format off */
 /* Rows of a verb's table of options that fill 'o'. */
-#define SCREEN_OPTS(o)                                                          \
-	{ "from", 'F', CLI_LIST, &(o)->from, "SOURCE",                          \
-	  "a bus (tcp://.., ipc://..), a recording or '-'; may be repeated "    \
-	  "(default: $ANTIPHASE_BUS, or the local bus)", 0, 0, NULL, NULL },    \
-	{ "fabric", 'f', CLI_STR, &(o)->fabric, "FILE",                         \
-	  "the fabric, or the http:// of its service, to know links beyond the " \
-	  "hosts' own (default with a bus: the local service)",                \
-	  0, 0, NULL, NULL },                                                   \
-	{ "window", 'w', CLI_STR, &(o)->window, "TIME",                         \
-	  "look at so much (default '10 s'; '3 s' of a bus, unless watched)",   \
-	  0, 0, NULL, NULL },                                                   \
-	{ "keys", 0, CLI_STR, &(o)->keys, "DIR",                                \
-	  "keys for a bus on another machine", 0, 0, NULL, NULL },              \
-	{ "ecmp-seed", 0, CLI_INT, &(o)->ecmp_seed, "N",                        \
-	  "of the fabric's choice among equal paths (1)", 1,                    \
-	  9007199254740992.0, NULL, NULL },                                     \
-	{ "over", 0, CLI_NUM, &(o)->over, "PERCENT",                            \
-	  "a link is full from this share of its capacity on (default 90)",     \
-	  1, 100, NULL, NULL }
+#define SCREEN_OPTS(o)                                                                \
+	CLI_OPT("from", 'F', CLI_LIST, &(o)->from, "SOURCE",                          \
+		"a bus (tcp://.., ipc://..), a recording or '-'; repeatable "         \
+		"(default: $ANTIPHASE_BUS, else the local bus)"),                     \
+	CLI_OPT("fabric", 'f', CLI_STR, &(o)->fabric, "FILE",                         \
+		"the fabric: a file, or the http:// address of its service "          \
+		"(default with a bus: the local service; else only hosts' own "       \
+		"links are known)"),                                                  \
+	CLI_OPT("window", 'w', CLI_STR, &(o)->window, "TIME",                         \
+		"length of traffic to show (default: '10 s'; '3 s' of a bus "         \
+		"without --watch)"),                                                  \
+	CLI_OPT("keys", 0, CLI_STR, &(o)->keys, "DIR",                                \
+		"directory of CURVE keys, for a bus on another machine"),             \
+	CLI_OPT("ecmp-seed", 0, CLI_INT, &(o)->ecmp_seed, "N",                        \
+		"seed of the fabric's choice among equal paths (default: 1)",         \
+		.min = 1, .max = 9007199254740992.0),                                 \
+	CLI_OPT("over", 0, CLI_NUM, &(o)->over, "PERCENT",                            \
+		"a link is full above this share of its capacity (default: 90)",      \
+		.min = 1, .max = 100)
 
 /* clang-format on */
 
@@ -67,57 +68,57 @@ struct screen {
 	struct topo *topo;           /* Owned reference; NULL: no fabric. */
 	struct routes *routes;       /* Owned. */
 	struct contention_opts opts;
-	uint32_t wanted_ms;   /* Of a bus, before there is an answer. */
+	uint32_t wanted_ms;   /* Of a bus, before the first answer. */
 	bool is_live;         /* A bus; a recording has an end. */
-	int64_t newest_ns;    /* Frame time when it last moved on, */
+	int64_t newest_ns;    /* Frame time of the newest frame, */
 	int64_t newest_at_ns; /* and this process's time then. */
 	int64_t read_at_ns;   /* The same when the feed was read last. */
 	struct since *since;  /* Owned. */
 };
 
 /*
- * Opens the sources.  Returns CLI_OK, or the exit status after having said what is
- * wrong; 'screen' needs screen_close() either way.  'is_watched': the default window
- * is the long one.
+ * Opens the sources.  Returns CLI_OK, or the exit status after a message; 'screen'
+ * needs screen_close() either way.  'is_watched': the default window is the long one.
  */
 int screen_open(struct screen *screen, const struct cli_verb *verb,
 		const struct screen_opts *opts, bool is_watched);
 void screen_close(struct screen *screen); /* Accepts a zeroed one. */
 
 /*
- * Reads what an answer needs: a recording to its end, a bus for as long as the
- * window, or 'least_ms' if that is more.  Returns CLI_OK, or the exit status after a
- * message: nothing to be heard (CLI_UNREACHABLE), too little (CLI_THIN).
+ * Reads enough for an answer: a recording to its end, a bus for the length of the
+ * window or 'least_ms', whichever is longer.  Returns CLI_OK, or the exit status after
+ * a message: no telemetry (CLI_UNREACHABLE), too little of it (CLI_THIN).
  */
 int screen_gather(struct screen *screen, uint32_t least_ms);
 
 /*
- * Reads on: a bus for 'real_ns', a recording for a second of its time.  Returns
- * CLI_OK; CLI_NO at the end of a recording; CLI_INTERRUPTED; or another exit status
- * after a message.
+ * Continues to read: a bus for 'real_ns', a recording for one second of its time.
+ * Returns CLI_OK; CLI_NO at the end of a recording; CLI_INTERRUPTED; or another exit
+ * status after a message.
  */
 int screen_follow(struct screen *screen, int64_t real_ns);
 
-/* From now on SIGINT and SIGTERM end what the functions above wait for. */
+/* From now on SIGINT and SIGTERM end the waits of the functions above. */
 void screen_catch_signals(void);
 bool screen_is_interrupted(void);
 
 /*
- * Finds who is on which link, sorted; histories are of two iterations of the slowest
- * job.  Contention that was found before and has not ended since is as old as then.  Release with contention_fini().
+ * Finds the jobs on each link, sorted; histories cover two iterations of the slowest
+ * job.  Contention that was found before and has not ended keeps its start time.
+ * Release with contention_fini().
  */
 void screen_find(struct screen *screen, enum contention_sort sort,
 		 struct contention *ret_found);
 
-/* Nanoseconds since the end of what a picture that ends at 'to_ms' shows. */
+/* Age of the data of a display that ends at 'to_ms', in nanoseconds. */
 int64_t screen_age_ns(const struct screen *screen, int64_t to_ms);
 /* As of now. */
 struct status screen_picture(const struct screen *screen);
 
-/* Appends the last lines of a screen: age, hosts, what is missing. */
+/* Appends the footer of a screen: age of the data, hosts, losses. */
 void screen_footer(const struct screen *screen, int64_t from_ms, int64_t to_ms,
 		   struct strbuf *out);
-/* Columns that a line may have: of the terminal, or 80. */
+/* Width of a line: that of the terminal, or 80. */
 unsigned screen_columns(void);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * spark.h - a small history in one line: U+2581 to U+2588 where the locale's
- * characters are UTF-8, ASCII elsewhere.
+ * spark.h - a history as a line of block characters: U+2581 to U+2588 in a UTF-8
+ * locale, ASCII elsewhere.
  */
 #ifndef CLI_SPARK_H
 #define CLI_SPARK_H
@@ -10,9 +10,9 @@
 struct strbuf;
 
 /*
- * Appends 'columns' characters for the n values, of which each stands for the mean
- * of its share of them; 'full' is the highest block.  Less than a sixteenth of it is
- * a blank, a value below 0 is unknown: '?'; 'values' NULL: all of them.
+ * Appends 'columns' characters for the n values; each stands for the mean of its
+ * share. 'full' is the highest block; less than a sixteenth of it is a blank.  A value
+ * below 0 is unknown: '?'; 'values' NULL: all are.
  */
 void spark_add(const float *values, size_t n, double full, size_t columns,
 	       struct strbuf *out);

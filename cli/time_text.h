@@ -1,5 +1,5 @@
 /*
- * time_text.h - moments for people: RFC 3339, to the second, in UTC.
+ * time_text.h - times for people: RFC 3339, to the second, in UTC.
  */
 #ifndef CLI_TIME_TEXT_H
 #define CLI_TIME_TEXT_H
@@ -8,7 +8,7 @@
 
 #define TIME_TEXT_SIZE 40
 
-/* "2026-11-22T07:20:08Z"; "-" for what is no time. */
+/* "2026-11-22T07:20:08Z"; "-" if there is no time. */
 void time_text(int64_t at_us, char text[TIME_TEXT_SIZE]);
 
 #endif

@@ -15,18 +15,20 @@
 #include "scheduler/live/job_profiler.h"
 #include "scheduler/live/live.h"
 
-#define INDENT 2 /* Of what stands in a detail. */
+#define INDENT 2 /* Of the lines of a detail. */
 
 const char *const top_help[] = {
 	"q            quit",
 	"j, Tab       jobs, or links",
-	"c  p  u      links by contention, peak, utilisation",
+	"c  p  u      links by contention, peak, utilization",
 	"a            all links, or those with OVER > 0 or PEAK > 70 %",
-	"/            show only names with this in them; Enter ends, empty shows all",
+	"/            show only names that contain a text; Enter "
+	"ends, empty shows all",
 	"arrows, PgUp, PgDn, Home, End   choose a row",
 	"Enter        the chosen link or job in detail; Esc goes back;",
-	"             PgUp, PgDn, Home, End read on, arrows show the next row's",
-	"?            this text",
+	"             PgUp, PgDn, Home, End scroll, arrows show "
+	"the next row's",
+	"?            this help",
 	NULL,
 };
 
@@ -81,7 +83,7 @@ row_name(const struct top_view *view, const struct screen *screen,
 	return live_job_name(screen->live, jobs->jobs.items[row]->job);
 }
 
-/* Follows the chosen row to its new place, and remembers what is chosen. */
+/* Follows the chosen row to its new position, and remembers its name. */
 static void
 follow(struct top_view *view, const struct screen *screen,
        const struct link_list *links, const struct job_list *jobs)
@@ -109,7 +111,7 @@ top_view_fini(struct top_view *view)
 	view->name = NULL;
 }
 
-/* Divides lines that are longer than 'columns' between words; sketches are left. */
+/* Wraps lines longer than 'columns' between words, except sketches. */
 static void
 wrap(char *text, unsigned columns)
 {

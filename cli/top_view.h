@@ -1,6 +1,6 @@
 /*
- * top_view.h - what 'antiphase top' shows, as lines of text: which table, sorted how,
- * which row is chosen.  Knows nothing of terminals.
+ * top_view.h - the content of 'antiphase top' as lines of text: which table, its
+ * order, the chosen row.  Independent of the terminal.
  */
 #ifndef CLI_TOP_VIEW_H
 #define CLI_TOP_VIEW_H
@@ -30,7 +30,7 @@ struct top_view {
 	bool help;
 	char filter[TOP_MAX_FILTER + 1]; /* Part of a name; empty: all. */
 	size_t chosen;                   /* Row. */
-	/* The name in it when it was last shown: rows change places, the choice stays. */
+	/* Its name when last shown: rows move, the choice stays. */
 	size_t named;
 	char *name; /* Owned. */
 };
@@ -46,15 +46,15 @@ struct top_lines {
 };
 
 /*
- * Makes the lines for 'columns'.  Unless view->chosen was changed since the last time,
- * it goes where the row went that was chosen then.  Release with top_lines_fini().
+ * Makes the lines for 'columns'.  Unless view->chosen changed since the last call, it
+ * follows the row that was chosen then.  Release with top_lines_fini().
  */
 void top_view_lines(struct top_view *view, struct screen *screen, unsigned columns,
 		    struct top_lines *ret_lines);
 void top_lines_fini(struct top_lines *lines);
 void top_view_fini(struct top_view *view);
 
-/* What '?' shows. */
+/* The text of '?'. */
 extern const char *const top_help[];
 
 /* Both tables, for scripts. */

@@ -1,5 +1,5 @@
 /*
- * topology_diff.c - 'antiphase topology diff': the plan against what nodes see.
+ * topology_diff.c - 'antiphase topology diff': compare the plan with what hosts see.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -47,7 +47,7 @@ read_seen(const char *operand, struct observed *seen, struct err *err)
 	return r;
 }
 
-/* What the service's nodes reported: its reply holds the members of antiphase.seen/1. */
+/* The reports of the service's nodes: the reply has the members of antiphase.seen/1. */
 static int
 ask_seen(const char *service, struct observed *seen, struct err *err)
 {
@@ -94,9 +94,8 @@ compare(const struct topo *plan, const struct observed *seen, int64_t max_age_s,
 		status = diff.n_compared ? CLI_OK : CLI_THIN;
 	print(&diff, plan, json);
 	if (status == CLI_THIN)
-		fprintf(stderr,
-			"antiphase: none of the plan's cables was seen by anybody; "
-			"'antiphase topology report' tells of this host's\n");
+		fprintf(stderr, "antiphase: no report covers a cable of the plan; "
+				"'antiphase topology report' reports this host's\n");
 	diff_fini(&diff);
 	return status;
 }
@@ -108,15 +107,13 @@ run_diff(int argc, char **argv)
 	int64_t max_age_s = 0;
 	bool json = false, has_age = false;
 	const struct cli_opt opts[] = {
-		{ "from", 'f', CLI_STR, &from, "SERVICE",
-		  "ask this antiphase-topology what nodes see, and for the plan if none "
-		  "is given",
-		  0, 0, NULL, NULL },
-		{ "max-age", 0, CLI_INT, &max_age_s, "SECONDS",
-		  "leave out older reports (300 with --from, else any)", 0, 1000000,
-		  NULL, &has_age },
-		{ "json", 'j', CLI_FLAG, &json, NULL, "machine-readable", 0, 0, NULL,
-		  NULL },
+		CLI_OPT("from", 'f', CLI_STR, &from, "SERVICE",
+			"ask this antiphase-topology for the reports, and for the "
+			"plan if none is given"),
+		CLI_OPT("max-age", 0, CLI_INT, &max_age_s, "SECONDS",
+			"ignore older reports (default: 300 with --from, else none)",
+			.max = 1000000, .ret_given = &has_age),
+		CLI_OPT("json", 'j', CLI_FLAG, &json, NULL, "print JSON"),
 		CLI_OPTS_END,
 	};
 	int first = cli_parse(&verb_topology_diff, opts, argc, argv);
@@ -128,9 +125,9 @@ run_diff(int argc, char **argv)
 	if (first < 0)
 		return cli_status(first);
 	if (!from && argc - first < 2)
-		return cli_usage_error(&verb_topology_diff,
-				       "expected a PLAN and files of what was SEEN, or "
-				       "--from SERVICE");
+		return cli_usage_error(
+			&verb_topology_diff,
+			"expected a PLAN and SEEN files, or --from SERVICE");
 	if (from && !has_age)
 		max_age_s = DEFAULT_AGE_S;
 	seen = observed_new();
@@ -148,7 +145,7 @@ run_diff(int argc, char **argv)
 
 const struct cli_verb verb_topology_diff = {
 	.name = "topology diff",
-	.summary = "the plan against the cables that nodes see",
+	.summary = "compare the plan with the cables that hosts see",
 	.usage = "[options] [PLAN] [[NODE=]SEEN...]",
 	.examples = "  antiphase topology diff fabric.json seen.json\n"
 		    "  antiphase topology diff fabric.json gpu0=lldp-gpu0.json\n"

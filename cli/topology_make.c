@@ -1,5 +1,5 @@
 /*
- * topology_make.c - 'antiphase topology generate' and 'import': fabrics as our JSON.
+ * topology_make.c - 'antiphase topology generate' and 'import': make fabric files.
  */
 #include <string.h>
 
@@ -12,14 +12,14 @@
 #include "topology/gen_table.h"
 #include "topology/k8s.h"
 
-static const char output_help[] = "write there instead of to standard output";
+static const char output_help[] = "write to FILE instead of standard output";
 
 /* ---- generate ------------------------------------------------------------------- */
 
 static void
 print_kinds(FILE *out)
 {
-	fputs("antiphase topology generate - a fabric from a few numbers\n\n"
+	fputs("antiphase topology generate - generate a fabric from a few numbers\n\n"
 	      "Usage: antiphase topology generate KIND [options]\n\n",
 	      out);
 	for (size_t i = 0; i < GEN_N_KINDS; i++)
@@ -28,7 +28,7 @@ print_kinds(FILE *out)
 	      out);
 }
 
-/* Values of the options as cli.h wants them: one of the two by type. */
+/* Values of the options for cli.h: one of the two, by type. */
 struct option_value {
 	int64_t count;
 	double number;
@@ -47,7 +47,7 @@ type_of(enum gen_type type)
 	}
 }
 
-/* The kind's options for cli_parse(), which stores what is given in 'given'. */
+/* The kind's options for cli_parse(), which stores the values in 'given'. */
 static void
 fill_options(const struct gen_kind *kind, struct option_value *given,
 	     struct cli_opt *ret_opts)
@@ -113,9 +113,8 @@ generate_kind(const struct gen_kind *kind, int argc, char **argv)
 	int first, status;
 
 	fill_options(kind, given, opts);
-	opts[kind->n_options] =
-		(struct cli_opt){ "output",    'o', CLI_STR, &output, "FILE",
-				  output_help, 0,   0,       NULL,    NULL };
+	opts[kind->n_options] = (struct cli_opt)CLI_OPT("output", 'o', CLI_STR, &output,
+							"FILE", output_help);
 	opts[kind->n_options + 1] = (struct cli_opt)CLI_OPTS_END;
 	add_usage(kind, &usage);
 	verb.usage = usage.text;
@@ -153,7 +152,7 @@ run_generate(int argc, char **argv)
 
 const struct cli_verb verb_topology_generate = {
 	.name = "topology generate",
-	.summary = "a fabric from a few numbers",
+	.summary = "generate a fabric from a few numbers",
 	.usage = "KIND [options]",
 	.run = run_generate,
 };
@@ -174,7 +173,7 @@ print_note(void *ctx, const char *note)
 	fprintf(stderr, "antiphase topology import: %s\n", note);
 }
 
-/* Reads FILE, and the Nodes that HyperNodes are matched with, and writes our JSON. */
+/* Reads FILE, and the Nodes that HyperNodes match, and writes our JSON. */
 static int
 import_and_save(struct import_args *args, const char *path, struct err *err)
 {
@@ -212,35 +211,35 @@ run_import(int argc, char **argv)
 {
 	struct import_args args = { 0 };
 	const struct cli_opt opts[] = {
-		{ "from", 0, CLI_WORDS, &args.from, "FORMAT",
-		  "of FILE (default: guessed)", 0, 0, topo_format_names, NULL },
-		{ "gbps", 0, CLI_NUM, &args.gbps, "GBPS",
-		  "of links whose speed is not in FILE (100)", 1e-6, 1e6, NULL, NULL },
-		{ "uplink-gbps", 0, CLI_NUM, &args.uplink_gbps, "GBPS",
-		  "the same, of links between switches of a tree", 1e-6, 1e6, NULL,
-		  NULL },
-		{ "oversubscription", 0, CLI_RATIO, &args.oversubscription, "RATIO",
-		  "instead: capacity down / up of a switch of a tree", 1e-6, 1e6, NULL,
-		  NULL },
-		{ "slots", 0, CLI_INT, &args.n_slots, "N",
-		  "of hosts, where FILE does not say (1)", 1, TOPO_MAX_SLOTS, NULL,
-		  NULL },
-		{ "labels", 0, CLI_STR, &args.k8s.label_keys, "KEYS",
-		  "of Nodes: keys of labels, closest first (default: known ones)", 0, 0,
-		  NULL, NULL },
-		{ "nested", 0, CLI_FLAG, &args.k8s.is_nested, NULL,
-		  "of Nodes: a label's names hold within the switch above", 0, 0, NULL,
-		  NULL },
-		{ "root", 0, CLI_STR, &args.k8s.root, "NAME",
-		  "of Nodes: a switch above all that have none above", 0, 0, NULL,
-		  NULL },
-		{ "gpu-resource", 0, CLI_STR, &args.k8s.gpu_resource, "NAME",
-		  "of Nodes: what slots are (" K8S_GPU_RESOURCE ")", 0, 0, NULL, NULL },
-		{ "nodes", 0, CLI_STR, &args.nodes, "FILE",
-		  "of HyperNodes: the Nodes that labels and patterns match", 0, 0, NULL,
-		  NULL },
-		{ "output", 'o', CLI_STR, &args.output, "FILE", output_help, 0, 0, NULL,
-		  NULL },
+		CLI_OPT("from", 0, CLI_WORDS, &args.from, "FORMAT",
+			"format of FILE (default: guessed)",
+			.words = topo_format_names),
+		CLI_OPT("gbps", 0, CLI_NUM, &args.gbps, "GBPS",
+			"speed of links whose speed is not in FILE (default: 100)",
+			.min = 1e-6, .max = 1e6),
+		CLI_OPT("uplink-gbps", 0, CLI_NUM, &args.uplink_gbps, "GBPS",
+			"the same, for links between switches of a tree", .min = 1e-6,
+			.max = 1e6),
+		CLI_OPT("oversubscription", 0, CLI_RATIO, &args.oversubscription,
+			"RATIO",
+			"instead of --uplink-gbps: capacity down / up of a switch",
+			.min = 1e-6, .max = 1e6),
+		CLI_OPT("slots", 0, CLI_INT, &args.n_slots, "N",
+			"slots of hosts, unless FILE has them (default: 1)", .min = 1,
+			.max = TOPO_MAX_SLOTS),
+		CLI_OPT("labels", 0, CLI_STR, &args.k8s.label_keys, "KEYS",
+			"for Nodes: keys of labels, closest switch first (default: "
+			"known ones)"),
+		CLI_OPT("nested", 0, CLI_FLAG, &args.k8s.is_nested, NULL,
+			"for Nodes: a label's names are unique only within the switch above"),
+		CLI_OPT("root", 0, CLI_STR, &args.k8s.root, "NAME",
+			"for Nodes: a switch above all switches that have none above"),
+		CLI_OPT("gpu-resource", 0, CLI_STR, &args.k8s.gpu_resource, "NAME",
+			"for Nodes: the resource that counts as slots (default: " K8S_GPU_RESOURCE
+			")"),
+		CLI_OPT("nodes", 0, CLI_STR, &args.nodes, "FILE",
+			"for HyperNodes: the Nodes that labels and patterns match"),
+		CLI_OPT("output", 'o', CLI_STR, &args.output, "FILE", output_help),
 		CLI_OPTS_END,
 	};
 	struct err err = { 0 };
@@ -261,7 +260,7 @@ run_import(int argc, char **argv)
 
 const struct cli_verb verb_topology_import = {
 	.name = "topology import",
-	.summary = "our JSON from Slurm, ibnetdiscover, topograph or Kubernetes",
+	.summary = "convert files of Slurm, ibnetdiscover, topograph or Kubernetes",
 	.usage = "[options] FILE",
 	.examples = "  antiphase topology import --gbps 200 /etc/slurm/topology.conf\n"
 		    "  ibnetdiscover | antiphase topology import -o fabric.json -\n"

@@ -1,6 +1,6 @@
 /*
- * topology_path.c - 'antiphase topology path' and 'links-of': which links a flow
- * takes, and which ones a job loads.
+ * topology_path.c - 'antiphase topology path' and 'links-of': the links of a flow, and
+ * the links that a job loads.
  */
 #include <errno.h>
 
@@ -15,7 +15,7 @@
 #include "topology/collective.h"
 #include "topology/route.h"
 
-/* The largest whole number that JSON, as most read it, keeps exactly. */
+/* The largest integer that a double holds exactly. */
 #define MAX_SEED 9007199254740992.0
 
 /* ---- path ------------------------------------------------------------------------- */
@@ -60,7 +60,7 @@ path_text(const struct path *p)
 	       topo_node(p->topo, p->destination)->name, (long long)p->port,
 	       (long long)p->seed);
 	if (!p->n) {
-		puts("within one host, no links");
+		puts("same host, no links");
 		return;
 	}
 	if (p->n_paths > 1)
@@ -101,8 +101,8 @@ show_path(struct path *p, struct topo *topo, char **names, bool json)
 		path_text(p);
 	else
 		fprintf(stderr,
-			"antiphase: there is no up-down path from %s to %s; 'antiphase "
-			"topology check' tells more\n",
+			"antiphase: no up-down path from %s to %s; run 'antiphase "
+			"topology check'\n",
 			names[0], names[1]);
 	return r == 0 ? CLI_OK : CLI_NO;
 }
@@ -113,12 +113,11 @@ run_path(int argc, char **argv)
 	struct path p = { .topo = NULL };
 	bool json = false;
 	const struct cli_opt opts[] = {
-		{ "port", 'p', CLI_INT, &p.port, "N", "source port of the flow (0)", 0,
-		  65535, NULL, NULL },
-		{ "seed", 's', CLI_INT, &p.seed, "N", "of the ECMP hash (0)", 0,
-		  MAX_SEED, NULL, NULL },
-		{ "json", 'j', CLI_FLAG, &json, NULL, "machine-readable", 0, 0, NULL,
-		  NULL },
+		CLI_OPT("port", 'p', CLI_INT, &p.port, "N",
+			"source port of the flow (default: 0)", .max = 65535),
+		CLI_OPT("seed", 's', CLI_INT, &p.seed, "N",
+			"seed of the ECMP hash (default: 0)", .max = MAX_SEED),
+		CLI_OPT("json", 'j', CLI_FLAG, &json, NULL, "print JSON"),
 		CLI_OPTS_END,
 	};
 	struct topo *topo;
@@ -130,7 +129,7 @@ run_path(int argc, char **argv)
 		return cli_status(first);
 	if (argc - first != 3)
 		return cli_usage_error(&verb_topology_path,
-				       "expected a FILE and two hosts");
+				       "expected FILE, SOURCE and DESTINATION");
 	r = topology_load(argv[first], NULL, &topo, &err);
 	if (r < 0)
 		return topology_fail(r, &err);
@@ -141,7 +140,7 @@ run_path(int argc, char **argv)
 
 const struct cli_verb verb_topology_path = {
 	.name = "topology path",
-	.summary = "the links that a flow between two hosts takes",
+	.summary = "show the links of a flow between two hosts",
 	.usage = "[options] FILE SOURCE DESTINATION",
 	.examples = "  antiphase topology path fabric.json h0 h23 --port 4791\n",
 	.run = run_path,
@@ -204,7 +203,7 @@ find_load(struct load *load, struct topo *topo, const char *hosts)
 			   pair);
 	routes_free(routes);
 	if (r < 0)
-		err_set(load->err, NULL, 0, 0, "there is no up-down path from %s to %s",
+		err_set(load->err, NULL, 0, 0, "no up-down path from %s to %s",
 			topo_node(topo, pair[0])->name, topo_node(topo, pair[1])->name);
 	return r;
 }
@@ -243,8 +242,9 @@ load_text(const struct load *load)
 {
 	struct table t;
 
-	printf("%s over %zu hosts: %zu flows on %zu links; an interface moves %.6g times "
-	       "the message\n\n",
+	printf("%s over %zu hosts: %zu flows on %zu links; an interface "
+	       "carries %.6g times the message\n"
+	       "\n",
 	       load->collective, load->hosts.n, load->flows.n, load->footprint.n,
 	       load->flows.nic_bytes);
 	table_init(&t,
@@ -268,16 +268,16 @@ run_links_of(int argc, char **argv)
 	const char *hosts = NULL;
 	bool json = false;
 	const struct cli_opt opts[] = {
-		{ "hosts", 0, CLI_STR, &hosts, "LIST", "of the job, such as 'h[0-3]'",
-		  0, 0, NULL, NULL },
-		{ "collective", 'c', CLI_WORDS, &load.collective, "KIND",
-		  "what they do (ring)", 0, 0, collective_names, NULL },
-		{ "port", 'p', CLI_INT, &load.port, "N",
-		  "source port of the first flow (0)", 0, 65535, NULL, NULL },
-		{ "seed", 's', CLI_INT, &load.seed, "N", "of the ECMP hash (0)", 0,
-		  MAX_SEED, NULL, NULL },
-		{ "json", 'j', CLI_FLAG, &json, NULL, "machine-readable", 0, 0, NULL,
-		  NULL },
+		CLI_OPT("hosts", 0, CLI_STR, &hosts, "LIST",
+			"hosts of the job, such as 'h[0-3]'"),
+		CLI_OPT("collective", 'c', CLI_WORDS, &load.collective, "KIND",
+			"their collective operation (default: ring)",
+			.words = collective_names),
+		CLI_OPT("port", 'p', CLI_INT, &load.port, "N",
+			"source port of the first flow (default: 0)", .max = 65535),
+		CLI_OPT("seed", 's', CLI_INT, &load.seed, "N",
+			"seed of the ECMP hash (default: 0)", .max = MAX_SEED),
+		CLI_OPT("json", 'j', CLI_FLAG, &json, NULL, "print JSON"),
 		CLI_OPTS_END,
 	};
 	struct topo *topo;
@@ -308,7 +308,7 @@ run_links_of(int argc, char **argv)
 
 const struct cli_verb verb_topology_links_of = {
 	.name = "topology links-of",
-	.summary = "the links that a job loads, and how much",
+	.summary = "show the links that a job loads, and by how much",
 	.usage = "[options] --hosts LIST FILE",
 	.examples = "  antiphase topology links-of fabric.json --hosts 'h[0-5]'\n"
 		    "  antiphase topology links-of fabric.json --hosts h0,h4 -c "

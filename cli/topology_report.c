@@ -1,6 +1,6 @@
 /*
- * topology_report.c - 'antiphase topology report': what this host sees, to the
- * service; and 'watch': what changes there.
+ * topology_report.c - 'antiphase topology report': send what this host sees to the
+ * service; 'watch': print the changes that the service announces.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ struct report {
 	bool no_links, print;
 };
 
-/* The neighbours: of a file, or as lldpcli tells them. */
+/* The neighbors: from a file, or from lldpcli. */
 static int
 add_neighbours(const struct report *rp, struct observed_node *node, struct err *err)
 {
@@ -64,12 +64,12 @@ add_links(struct observed_node *node, struct err *err)
 		return r;
 	r = links_report(links, node);
 	if (r < 0)
-		err_set(err, NULL, 0, 0, "the kernel does not list its links");
+		err_set(err, NULL, 0, 0, "cannot list the kernel's links");
 	links_close(links);
 	return r;
 }
 
-/* As a document to keep, or as a request, which is a new string. */
+/* As a document to keep, or as a request: a new string. */
 static char *
 write_report(const struct observed_node *node, bool as_document)
 {
@@ -116,7 +116,7 @@ send_report(const struct report *rp, const struct observed_node *node)
 	return r < 0 ? topology_fail(r, &err) : CLI_OK;
 }
 
-/* Without any neighbours there is still the state of the links to tell. */
+/* Without neighbors, the state of the links is still reported. */
 static int
 make_report(const struct report *rp)
 {
@@ -130,7 +130,7 @@ make_report(const struct report *rp)
 	if (r == 0) {
 		r = add_neighbours(rp, &node, &err);
 		if (r < 0 && !rp->lldp && node.has_links) {
-			fprintf(stderr, "antiphase: %s; only links are told\n",
+			fprintf(stderr, "antiphase: %s; reporting links only\n",
 				err.text);
 			r = 0;
 		}
@@ -148,22 +148,22 @@ run_report(int argc, char **argv)
 	struct report rp = { .to = TOPOLOGY_SERVICE, .program = "lldpcli" };
 	char host[256] = "";
 	const struct cli_opt opts[] = {
-		{ "to", 't', CLI_STR, &rp.to, "SERVICE",
-		  "of antiphase-topology (" TOPOLOGY_SERVICE ")", 0, 0, NULL, NULL },
-		{ "print", 0, CLI_FLAG, &rp.print, NULL,
-		  "to stdout instead, for 'topology diff'", 0, 0, NULL, NULL },
-		{ "node", 'n', CLI_STR, &rp.node, "NAME",
-		  "of whom the report is (this host's name)", 0, 0, NULL, NULL },
-		{ "lldp", 0, CLI_STR, &rp.lldp, "FILE",
-		  "text of 'lldpcli -f json0 show neighbors details'; implies "
-		  "--no-links",
-		  0, 0, NULL, NULL },
-		{ "no-links", 0, CLI_FLAG, &rp.no_links, NULL,
-		  "neighbours only, no state and speed of ports", 0, 0, NULL, NULL },
-		{ "lldp-socket", 0, CLI_STR, &rp.socket, "PATH",
-		  "lldpd's socket, if not its usual one", 0, 0, NULL, NULL },
-		{ "lldpcli", 0, CLI_STR, &rp.program, "PROGRAM",
-		  "run this to ask lldpd (lldpcli)", 0, 0, NULL, NULL },
+		CLI_OPT("to", 't', CLI_STR, &rp.to, "SERVICE",
+			"address of antiphase-topology (default: " TOPOLOGY_SERVICE
+			")"),
+		CLI_OPT("print", 0, CLI_FLAG, &rp.print, NULL,
+			"print the report instead, for 'topology diff'"),
+		CLI_OPT("node", 'n', CLI_STR, &rp.node, "NAME",
+			"host of the report (default: this host's name)"),
+		CLI_OPT("lldp", 0, CLI_STR, &rp.lldp, "FILE",
+			"output of 'lldpcli -f json0 show neighbors details'; "
+			"implies --no-links"),
+		CLI_OPT("no-links", 0, CLI_FLAG, &rp.no_links, NULL,
+			"only neighbors, without state and speed of ports"),
+		CLI_OPT("lldp-socket", 0, CLI_STR, &rp.socket, "PATH",
+			"lldpd's socket (default: lldpd's own default)"),
+		CLI_OPT("lldpcli", 0, CLI_STR, &rp.program, "PROGRAM",
+			"program that queries lldpd (default: lldpcli)"),
 		CLI_OPTS_END,
 	};
 	int first = cli_parse(&verb_topology_report, opts, argc, argv);
@@ -171,7 +171,7 @@ run_report(int argc, char **argv)
 	if (first < 0)
 		return cli_status(first);
 	if (first != argc)
-		return cli_usage_error(&verb_topology_report, "expected no operands");
+		return cli_usage_error(&verb_topology_report, "unexpected operand");
 	if (!rp.node && gethostname(host, sizeof host - 1) == 0)
 		rp.node = host;
 	if (!rp.node || !*rp.node)
@@ -183,7 +183,7 @@ run_report(int argc, char **argv)
 
 const struct cli_verb verb_topology_report = {
 	.name = "topology report",
-	.summary = "tell antiphase-topology what this host sees",
+	.summary = "report this host's cables to antiphase-topology",
 	.usage = "[options]",
 	.examples = "  antiphase topology report --to http://127.0.0.1:7462\n"
 		    "  antiphase topology report --print > seen.json\n"
@@ -227,16 +227,18 @@ run_watch(int argc, char **argv)
 	const char *from = TOPOLOGY_CHANGES, *directory = getenv("ANTIPHASE_KEYS");
 	int64_t count = 0, timeout_s = 0;
 	const struct cli_opt opts[] = {
-		{ "from", 'f', CLI_STR, &from, "ENDPOINT",
-		  "of antiphase-topology's announcements (" TOPOLOGY_CHANGES ")", 0, 0,
-		  NULL, NULL },
-		{ "count", 'c', CLI_INT, &count, "N", "end after so many (never)", 1,
-		  1000000000, NULL, NULL },
-		{ "keys", 'k', CLI_STR, &directory, "DIR",
-		  "of our key and the service's ($ANTIPHASE_KEYS)", 0, 0, NULL, NULL },
-		{ "timeout", 0, CLI_INT, &timeout_s, "SECONDS",
-		  "end after so long (never); exit 1 if nothing came", 1, 1000000, NULL,
-		  NULL },
+		CLI_OPT("from", 'f', CLI_STR, &from, "ENDPOINT",
+			"endpoint of antiphase-topology's announcements (default: " TOPOLOGY_CHANGES
+			")"),
+		CLI_OPT("count", 'c', CLI_INT, &count, "N",
+			"stop after N changes (default: never)", .min = 1,
+			.max = 1000000000),
+		CLI_OPT("keys", 'k', CLI_STR, &directory, "DIR",
+			"directory of CURVE keys (default: $ANTIPHASE_KEYS)"),
+		CLI_OPT("timeout", 0, CLI_INT, &timeout_s, "SECONDS",
+			"stop after this time (default: never); exit status 1 if "
+			"no change came",
+			.min = 1, .max = 1000000),
 		CLI_OPTS_END,
 	};
 	struct bus_sub *changes = NULL;
@@ -248,7 +250,7 @@ run_watch(int argc, char **argv)
 	if (first < 0)
 		return cli_status(first);
 	if (first != argc)
-		return cli_usage_error(&verb_topology_watch, "expected no operands");
+		return cli_usage_error(&verb_topology_watch, "unexpected operand");
 	r = bus_opts_keys(directory && *directory ? directory : NULL, &keys, &err);
 	if (r == 0)
 		r = bus_sub_open_texts(from, keys, "t/", &changes, &err);
@@ -260,7 +262,8 @@ run_watch(int argc, char **argv)
 
 const struct cli_verb verb_topology_watch = {
 	.name = "topology watch",
-	.summary = "changes that antiphase-topology announces, a JSON line each",
+	.summary = "print the changes that antiphase-topology announces, one "
+		   "JSON line each",
 	.usage = "[options]",
 	.examples = "  antiphase topology watch\n"
 		    "  antiphase topology watch --count 1 --timeout 60\n",

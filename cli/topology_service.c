@@ -1,5 +1,5 @@
 /*
- * topology_service.c - questions to antiphase-topology.
+ * topology_service.c - requests to antiphase-topology.
  */
 #include "cli/topology_service.h"
 
@@ -41,18 +41,19 @@ topology_ask(const char *service, const char *op, const char *body,
 	int r;
 
 	if (!opts.address)
-		return err_set(err, NULL, 0, 0,
-			       "'%s' is no service: expected 'http://127.0.0.1:7462', "
-			       "'unix:/PATH' or 'https://HOST'",
-			       service);
+		return err_set(
+			err, NULL, 0, 0,
+			"'%s' is not the address of a service: expected "
+			"'http://127.0.0.1:7462', 'unix:/PATH' or 'https://HOST'",
+			service);
 	snprintf(path, sizeof path, "/api/v1/%s", op);
 	r = http_ask(&opts, reply, err);
 	if (r == -EACCES || r == -EINVAL)
 		return r;
 	if (r < 0) {
 		err_set(err, NULL, 0, 0,
-			"no service answers at %s%s; is antiphase-topology running "
-			"there?",
+			"no service answers at %s%s; check that antiphase-topology "
+			"runs there",
 			service, r == -ETIMEDOUT ? " in time" : "");
 		return -ECONNREFUSED;
 	}

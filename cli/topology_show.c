@@ -1,6 +1,6 @@
 /*
- * topology_show.c - 'antiphase topology show' and 'check': what a fabric is, and
- * what is wrong with it.
+ * topology_show.c - 'antiphase topology show' and 'check': a fabric's content and
+ * faults.
  */
 #include <string.h>
 
@@ -17,7 +17,7 @@
 
 /* ---- What both print ------------------------------------------------------------ */
 
-/* Longer lists of names are cut: they are for the eye, and all in the JSON. */
+/* Longer lists of names are cut; the JSON has all. */
 #define MAX_NAMES_LENGTH 40
 
 struct counts {
@@ -78,7 +78,7 @@ print_tiers(const struct topo *topo)
 	table_init(&t, (const char *const[]){ "%TIER", "%NODES", "%CABLES UP",
 					      "%DOWN Gb/s", "%UP Gb/s",
 					      "%OVERSUBSCRIPTION", "NAMES", NULL });
-	/* The highest on top, as people draw it. */
+	/* The highest tier on top, as in drawings. */
 	while (n-- > 0) {
 		struct strbuf names = STRBUF_EMPTY;
 
@@ -224,18 +224,15 @@ run_show(int argc, char **argv)
 	bool json = false, dot = false, links = false;
 	const char *format = NULL, *keys = NULL;
 	const struct cli_opt opts[] = {
-		{ "links", 'l', CLI_FLAG, &links, NULL, "every link, too", 0, 0, NULL,
-		  NULL },
-		{ "json", 'j', CLI_FLAG, &json, NULL, "machine-readable", 0, 0, NULL,
-		  NULL },
-		{ "dot", 0, CLI_FLAG, &dot, NULL, "for Graphviz: ... | dot -Tsvg", 0, 0,
-		  NULL, NULL },
-		{ "format", 0, CLI_WORDS, &format, "FORMAT",
-		  "for Kubernetes: hypernodes, k8s-nodes or k8s-labels", 0, 0,
-		  show_formats, NULL },
-		{ "labels", 0, CLI_STR, &keys, "KEYS",
-		  "of these labels, closest switch first (" K8S_LABEL_KEYS ")", 0, 0,
-		  NULL, NULL },
+		CLI_OPT("links", 'l', CLI_FLAG, &links, NULL, "also list every link"),
+		CLI_OPT("json", 'j', CLI_FLAG, &json, NULL, "print JSON"),
+		CLI_OPT("dot", 0, CLI_FLAG, &dot, NULL,
+			"print for Graphviz (... | dot -Tsvg)"),
+		CLI_OPT("format", 0, CLI_WORDS, &format, "FORMAT",
+			"print for Kubernetes", .words = show_formats),
+		CLI_OPT("labels", 0, CLI_STR, &keys, "KEYS",
+			"keys of the labels, closest switch first (default: " K8S_LABEL_KEYS
+			")"),
 		CLI_OPTS_END,
 	};
 	struct topo *topo;
@@ -267,8 +264,7 @@ run_show(int argc, char **argv)
 
 const struct cli_verb verb_topology_show = {
 	.name = "topology show",
-	.summary =
-		"its tiers and what they carry; as JSON; as a drawing; for Kubernetes",
+	.summary = "show a fabric as a table, JSON, drawing or Kubernetes objects",
 	.usage = "[options] FILE",
 	.examples =
 		"  antiphase topology show fabric.json\n"
@@ -325,8 +321,7 @@ run_check(int argc, char **argv)
 {
 	bool json = false;
 	const struct cli_opt opts[] = {
-		{ "json", 'j', CLI_FLAG, &json, NULL, "machine-readable", 0, 0, NULL,
-		  NULL },
+		CLI_OPT("json", 'j', CLI_FLAG, &json, NULL, "print JSON"),
 		CLI_OPTS_END,
 	};
 	struct topo_faults faults = { VEC_EMPTY };
@@ -362,7 +357,7 @@ run_check(int argc, char **argv)
 
 const struct cli_verb verb_topology_check = {
 	.name = "topology check",
-	.summary = "hosts cut off, one-way links, uneven uplinks, duplicates",
+	.summary = "find faults: unreachable hosts, one-way links, uneven uplinks",
 	.usage = "[options] FILE",
 	.examples = "  antiphase topology check fabric.json\n",
 	.run = run_check,

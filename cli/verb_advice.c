@@ -1,6 +1,6 @@
 /*
- * verb_advice.c - 'antiphase advice': what antiphase-scheduler advises now, for one job
- * or all.  ('antiphase advise' computes an advice of its own.)
+ * verb_advice.c - 'antiphase advice': the current advice of antiphase-scheduler, for
+ * one job or all.  ('antiphase advise' computes its own advice.)
  */
 #include <errno.h>
 #include <signal.h>
@@ -20,7 +20,7 @@
 #include "scheduler/core/advise/advice_doc.h"
 
 #define REFRESH_S 2
-#define MAX_TOLD  3 /* Jobs of which standard error says why there is nothing. */
+#define MAX_TOLD  3 /* Jobs without advice that standard error explains. */
 
 struct args {
 	const char *address, *file, *job; /* 'file', 'job': NULL if not given. */
@@ -106,8 +106,9 @@ print_table(const struct args *args, const struct advice_doc *doc)
 		table_print(&t, stdout);
 	table_fini(&t);
 	if (n_places)
-		puts("* the best place for a job that waits");
-	printf("%zu of %zu jobs advised; 'antiphase explain JOB' says why.\n",
+		puts("* best placement for a waiting job");
+	printf("%zu of %zu jobs have advice; 'antiphase explain JOB' "
+	       "gives the reasons.\n",
 	       count_advised(doc), doc->n_jobs);
 	if (!args->file)
 		ask_api_footing(args->address, &footing);
@@ -115,7 +116,7 @@ print_table(const struct args *args, const struct advice_doc *doc)
 	strbuf_free(&footing);
 }
 
-/* The daemon's own document; on one line if asked for. */
+/* The daemon's own document, on one line if requested. */
 static void
 print_json(const struct args *args, const struct strbuf *body)
 {
@@ -131,7 +132,7 @@ print_json(const struct args *args, const struct strbuf *body)
 
 /* ---- Running ------------------------------------------------------------------------- */
 
-/* CLI_THIN, and why, if nothing can be said of what was asked for. */
+/* CLI_THIN and a message with the reasons if no requested job has advice. */
 static int
 status_of(const struct advice_doc *doc)
 {
@@ -141,15 +142,15 @@ status_of(const struct advice_doc *doc)
 	if (count_advised(doc))
 		return CLI_OK;
 	if (n == 0)
-		strbuf_puts(&why, "antiphase-scheduler knows of no job");
+		strbuf_puts(&why, "antiphase-scheduler knows no job");
 	for (size_t i = 0; i < n && i < MAX_TOLD; i++)
 		strbuf_printf(&why, "%s%s: %s", i ? "; " : "", doc->jobs[i].name,
 			      doc->jobs[i].text);
 	if (n > MAX_TOLD)
 		strbuf_printf(&why, "; and %zu more", n - MAX_TOLD);
-	/* A job's name is its user's, and is not to steer the terminal. */
+	/* Users choose job names: remove what would control a terminal. */
 	utf8_disarm(why.text, 0);
-	fprintf(stderr, "antiphase advice: nothing is advised: %s\n", why.text);
+	fprintf(stderr, "antiphase advice: no advice: %s\n", why.text);
 	strbuf_free(&why);
 	return CLI_THIN;
 }
@@ -184,7 +185,7 @@ show(const struct args *args, bool is_first)
 	return status;
 }
 
-/* Until SIGINT or SIGTERM, or the daemon is gone. */
+/* Runs until SIGINT, SIGTERM or a failed request. */
 static int
 watch(const struct args *args)
 {
@@ -210,17 +211,15 @@ run_advice(int argc, char **argv)
 {
 	struct args args = { .address = ASK_API_HTTP };
 	const struct cli_opt opts[] = {
-		{ "http", 0, CLI_STR, &args.address, "ADDRESS:PORT",
-		  "where antiphase-scheduler answers (" ASK_API_HTTP ")", 0, 0, NULL,
-		  NULL },
-		{ "from", 'F', CLI_STR, &args.file, "FILE",
-		  "an answer of its API that was saved", 0, 0, NULL, NULL },
-		{ "watch", 'W', CLI_FLAG, &args.is_watched, NULL,
-		  "show it every two seconds", 0, 0, NULL, NULL },
-		{ "json", 'j', CLI_JSON, &args.json, NULL,
-		  "print antiphase.job_advices/1, of one job antiphase.job_advice/1; "
-		  "=lines: on a line",
-		  0, 0, NULL, NULL },
+		CLI_OPT("http", 0, CLI_STR, &args.address, "ADDRESS:PORT",
+			"address of antiphase-scheduler (default: " ASK_API_HTTP ")"),
+		CLI_OPT("from", 'F', CLI_STR, &args.file, "FILE",
+			"a saved answer of its API, instead of asking it"),
+		CLI_OPT("watch", 'W', CLI_FLAG, &args.is_watched, NULL,
+			"refresh every two seconds"),
+		CLI_OPT("json", 'j', CLI_JSON, &args.json, NULL,
+			"print antiphase.job_advices/1 (for one job "
+			"antiphase.job_advice/1); =lines: on one line"),
 		CLI_OPTS_END,
 	};
 	int first = cli_parse(&verb_advice, opts, argc, argv);
@@ -228,20 +227,21 @@ run_advice(int argc, char **argv)
 	if (first < 0)
 		return cli_status(first);
 	if (argc - first > 1)
-		return cli_usage_error(&verb_advice, "expected at most one job");
+		return cli_usage_error(&verb_advice, "expected at most one JOB");
 	args.job = argv[first];
 	if (args.file && args.is_watched)
-		return cli_usage_error(&verb_advice, "--watch asks the daemon, --from "
-						     "a file");
-	if (args.file && args.json && args.job)
 		return cli_usage_error(&verb_advice,
-				       "--json of a file prints all that it has");
+				       "--watch and --from exclude each other");
+	if (args.file && args.json && args.job)
+		return cli_usage_error(
+			&verb_advice,
+			"--json --from FILE prints the whole file; omit the JOB");
 	return cli_finish(args.is_watched ? watch(&args) : show(&args, true));
 }
 
 const struct cli_verb verb_advice = {
 	.name = "advice",
-	.summary = "what antiphase-scheduler advises now: places, shifts, and why",
+	.summary = "show the scheduler's current advice: placements, shifts, reasons",
 	.usage = "[options] [JOB]",
 	.examples = "  antiphase advice\n"
 		    "  antiphase advice 4711 --watch\n"

@@ -1,6 +1,6 @@
 /*
- * verb_advise.c - 'antiphase advise': where jobs should go, and by how much to
- * shift them.
+ * verb_advise.c - 'antiphase advise': placements and shifts, computed from files or
+ * from telemetry.
  */
 #include <errno.h>
 #include <math.h>
@@ -93,7 +93,7 @@ print_links(const struct advice_doc *doc, bool all, FILE *out)
 	size_t n = all || doc->n_links <= FEW_LINKS ? doc->n_links : FEW_LINKS;
 
 	if (doc->n_links == 0) {
-		fprintf(out, "No link is contended where the jobs are.\n");
+		fprintf(out, "No link of the jobs is contended.\n");
 		return;
 	}
 	table_init(&t, (const char *const[]){ "LINK", "%CAP", "%SCORE", "%EXCESS Gb/s",
@@ -116,8 +116,8 @@ print_links(const struct advice_doc *doc, bool all, FILE *out)
 	table_fini(&t);
 	if (n < doc->n_links)
 		fprintf(out,
-			"%zu of %zu contended links, worst first; --links for all\n", n,
-			doc->n_links);
+			"%zu of %zu contended links, worst first; --links shows all\n",
+			n, doc->n_links);
 }
 
 static void
@@ -163,22 +163,22 @@ write_svg(const struct drawing *drawing, const struct loaded *loaded, uint32_t l
 			       drawing->subtitle);
 	if (!text)
 		return err_set(err, drawing->path, 0, 0,
-			       "the jobs cannot be laid on the fabric");
+			       "the jobs cannot be routed on the fabric");
 	error = file_write(drawing->path, text, strlen(text), err);
 	free(text);
 	return error;
 }
 
 /*
- * The worst link where the jobs are, unshifted and shifted.  If none is contended
- * there, the one that would be worst without us: as packed, and as advised.
+ * Draws the worst link of the jobs, without and with shifts.  If no link is contended,
+ * the link that would be worst without advice: as packed, and as advised.
  */
 static int
 write_svgs(const struct args *args, const struct answer *answer, struct err *err)
 {
 	const struct loaded *loaded = &answer->loaded;
 	struct drawing before = { args->svg_before, answer->set, false,
-				  "before: all start together" };
+				  "before: all jobs start together" };
 	struct drawing after = { args->svg_after, answer->set, true,
 				 "after: as advised" };
 	struct advise_opts fair_opts = answer->opts;
@@ -191,15 +191,15 @@ write_svgs(const struct args *args, const struct answer *answer, struct err *err
 		error = advise(&loaded->scenario->workload, loaded->topo,
 			       loaded->routes, &fair_opts, &fair);
 		if (error < 0)
-			return err_set(err, args->question.jobs, 0, 0,
-				       "two hosts of a job cannot reach each other");
+			return err_set(
+				err, args->question.jobs, 0, 0,
+				"two hosts of a job cannot reach each other on the fabric");
 		link = advice_worst_link(fair);
 		before.set = fair;
 	}
 	if (link == TOPO_NONE)
 		fprintf(stderr,
-			"antiphase advise: no link is contended, so there is no "
-			"drawing\n");
+			"antiphase advise: no link is contended, nothing to draw\n");
 	else
 		error = write_svg(&before, loaded, link, err);
 	if (link != TOPO_NONE && error == 0)
@@ -235,7 +235,7 @@ print_doc(const struct args *args, const struct advice_doc *doc, struct err *err
 	return error;
 }
 
-/* Whether there are jobs, all wait, and none can be placed. */
+/* Whether there are jobs and none can be placed. */
 static bool
 is_hopeless(const struct advice_doc *doc)
 {
@@ -269,23 +269,21 @@ run_advise(int argc, char **argv)
 	struct args args = { .question = QUESTION_DEFAULTS };
 	const struct cli_opt opts[] = {
 		QUESTION_OPTS(&args.question),
-		{ "links", 'l', CLI_FLAG, &args.all_links, NULL,
-		  "show all contended links", 0, 0, NULL, NULL },
-		{ "json", 0, CLI_FLAG, &args.json, NULL, "machine-readable", 0, 0, NULL,
-		  NULL },
-		{ "format", 0, CLI_WORDS, &args.format, "FORMAT",
-		  "k8s: lines of kubectl that annotate pods with their shift", 0, 0,
-		  formats, NULL },
-		{ "label", 0, CLI_STR, &args.label, "KEY",
-		  "of pods, with the job's name (" ADVISE_K8S_LABEL ")", 0, 0, NULL,
-		  NULL },
-		{ "output", 'o', CLI_STR, &args.output, "FILE",
-		  "also write the advice to FILE as JSON", 0, 0, NULL, NULL },
-		{ "svg-before", 0, CLI_STR, &args.svg_before, "FILE",
-		  "draw the worst link with all jobs starting together", 0, 0, NULL,
-		  NULL },
-		{ "svg-after", 0, CLI_STR, &args.svg_after, "FILE",
-		  "draw the same link as advised", 0, 0, NULL, NULL },
+		CLI_OPT("links", 'l', CLI_FLAG, &args.all_links, NULL,
+			"show all contended links"),
+		CLI_OPT("json", 0, CLI_FLAG, &args.json, NULL, "print JSON"),
+		CLI_OPT("format", 0, CLI_WORDS, &args.format, "FORMAT",
+			"k8s: kubectl commands that annotate pods with their shift",
+			.words = formats),
+		CLI_OPT("label", 0, CLI_STR, &args.label, "KEY",
+			"label of pods that holds the job's name (default: " ADVISE_K8S_LABEL
+			")"),
+		CLI_OPT("output", 'o', CLI_STR, &args.output, "FILE",
+			"also write the advice to FILE as JSON"),
+		CLI_OPT("svg-before", 0, CLI_STR, &args.svg_before, "FILE",
+			"draw the worst link with all jobs starting together, as SVG"),
+		CLI_OPT("svg-after", 0, CLI_STR, &args.svg_after, "FILE",
+			"draw the same link with the advice, as SVG"),
 		CLI_OPTS_END,
 	};
 	struct answer answer;
@@ -295,10 +293,10 @@ run_advise(int argc, char **argv)
 	if (first < 0)
 		return cli_status(first);
 	if (first < argc)
-		return cli_usage_error(&verb_advise,
-				       "unexpected operand '%s' (jobs are given with "
-				       "--jobs FILE)",
-				       argv[first]);
+		return cli_usage_error(
+			&verb_advise,
+			"unexpected operand '%s'; give jobs with --jobs FILE",
+			argv[first]);
 	if (args.format && args.json)
 		return cli_usage_error(&verb_advise,
 				       "--json and --format exclude each other");
@@ -314,7 +312,7 @@ run_advise(int argc, char **argv)
 
 const struct cli_verb verb_advise = {
 	.name = "advise",
-	.summary = "where jobs should go, and by how much to shift them in time",
+	.summary = "compute placements and shifts for jobs on a fabric",
 	.usage = "[--fabric FABRIC] --jobs JOBS [options]\n"
 		 "       antiphase advise --fabric FABRIC --from SOURCE [options]",
 	.examples =

@@ -1,6 +1,6 @@
 /*
- * verb_changes.c - 'antiphase changes': what antiphase-scheduler changed at the cluster's
- * scheduler and not undid, and the log of all that it asked for.
+ * verb_changes.c - 'antiphase changes': what antiphase-scheduler changed at the
+ * cluster's scheduler and did not undo, and the log of its requests.
  */
 #include <stdio.h>
 #include <unistd.h>
@@ -100,7 +100,7 @@ print_tables(const struct args *args, const struct changes *changes)
 	if (changes->standing.n) {
 		print_standing(changes);
 		if (is_any_under_way(changes))
-			puts("* asked for, and not answered yet");
+			puts("* requested, not yet answered");
 		putchar('\n');
 	}
 	if (changes->lines.n) {
@@ -111,11 +111,11 @@ print_tables(const struct args *args, const struct changes *changes)
 	       changes->standing.n == 1 ? "" : "s",
 	       changes->standing.n == 1 ? "s" : "");
 	if (!changes->has_log)
-		puts("no log is kept: the daemon has no store.");
+		puts("no log: the daemon has no store.");
 	else
 		printf("%zu line%s of the log%s.\n", changes->lines.n,
 		       changes->lines.n == 1 ? "" : "s",
-		       changes->is_more ? ", and there are more (--limit)" : "");
+		       changes->is_more ? "; --limit shows more" : "");
 	if (!args->file)
 		ask_api_footing(args->address, &footing);
 	fputs(footing.text, stdout);
@@ -154,7 +154,7 @@ put_line(const struct changes_line *line, struct jsonw *w)
 	jsonw_end(w);
 }
 
-/* The shape of the daemon's answers, of as many as were asked for. */
+/* The document of the daemon's answers, merged. */
 static void
 print_json(const struct args *args, const struct changes *changes)
 {
@@ -211,20 +211,18 @@ run_changes(int argc, char **argv)
 {
 	struct args args = { .address = ASK_API_HTTP, .n_max = USUAL_LINES };
 	const struct cli_opt opts[] = {
-		{ "http", 0, CLI_STR, &args.address, "ADDRESS:PORT",
-		  "where antiphase-scheduler answers (" ASK_API_HTTP ")", 0, 0, NULL,
-		  NULL },
-		{ "from", 'F', CLI_STR, &args.file, "FILE",
-		  "an answer of its API that was saved", 0, 0, NULL, NULL },
-		{ "job", 0, CLI_STR, &args.job, "JOB", "of this job alone", 0, 0, NULL,
-		  NULL },
-		{ "since", 0, CLI_STR, &args.since, "TIME",
-		  "the log of the last so long ('10 min')", 0, 0, NULL, NULL },
-		{ "limit", 'n', CLI_INT, &args.n_max, "N",
-		  "so many lines of the log, the newest (100)", 1, CHANGES_MAX_LINES,
-		  NULL, NULL },
-		{ "json", 'j', CLI_JSON, &args.json, NULL,
-		  "print antiphase.changes/1; =lines: on a line", 0, 0, NULL, NULL },
+		CLI_OPT("http", 0, CLI_STR, &args.address, "ADDRESS:PORT",
+			"address of antiphase-scheduler (default: " ASK_API_HTTP ")"),
+		CLI_OPT("from", 'F', CLI_STR, &args.file, "FILE",
+			"a saved answer of its API, instead of asking it"),
+		CLI_OPT("job", 0, CLI_STR, &args.job, "JOB", "only this job"),
+		CLI_OPT("since", 0, CLI_STR, &args.since, "TIME",
+			"only the log of this last time ('10 min')"),
+		CLI_OPT("limit", 'n', CLI_INT, &args.n_max, "N",
+			"number of log lines, newest first (default: 100)", .min = 1,
+			.max = CHANGES_MAX_LINES),
+		CLI_OPT("json", 'j', CLI_JSON, &args.json, NULL,
+			"print antiphase.changes/1; =lines: on one line"),
 		CLI_OPTS_END,
 	};
 	int64_t since_ns = 0;
@@ -233,10 +231,10 @@ run_changes(int argc, char **argv)
 	if (first < 0)
 		return cli_status(first);
 	if (argc > first)
-		return cli_usage_error(&verb_changes,
-				       "expected no operand; --job %s shows what was "
-				       "changed of one job",
-				       argv[first]);
+		return cli_usage_error(
+			&verb_changes,
+			"unexpected operand; --job %s shows the changes of one job",
+			argv[first]);
 	if (args.since &&
 	    (units_parse_ns(args.since, &since_ns) < 0 || since_ns < 1000))
 		return cli_usage_error(&verb_changes, "--since is '%s', expected %s",
@@ -246,8 +244,7 @@ run_changes(int argc, char **argv)
 
 const struct cli_verb verb_changes = {
 	.name = "changes",
-	.summary =
-		"what antiphase-scheduler changed at the cluster's scheduler, and why",
+	.summary = "show what antiphase changed at the cluster's scheduler, and why",
 	.usage = "[options]",
 	.examples = "  antiphase changes\n"
 		    "  antiphase changes --job 4711 --since '1 h'\n"

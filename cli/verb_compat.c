@@ -1,5 +1,5 @@
 /*
- * verb_compat.c - 'antiphase compat': would these jobs get along on one link?
+ * verb_compat.c - 'antiphase compat': the compatibility of jobs on one link.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ struct args {
 	const char *svg_before, *svg_after; /* NULL: none. */
 };
 
-/* The jobs asked about: their profiles, under names that differ. */
+/* The operands' profiles, under distinct names. */
 struct jobs {
 	struct profile_list profiles; /* Owned. */
 	VEC(struct compat_job) list;
@@ -83,7 +83,7 @@ take_jobs(struct jobs *jobs, const char *path, const char *wanted,
 		for (size_t i = 0; i < file->n; i++)
 			vec_push(&names, file->items[i].job);
 		vec_push(&names, NULL);
-		error = err_set(err, path, 0, 0, "there is no job '%s' in it", wanted);
+		error = err_set(err, path, 0, 0, "it has no job '%s'", wanted);
 		err_suggest(err, wanted, names.items);
 		vec_free(&names);
 	}
@@ -91,8 +91,8 @@ take_jobs(struct jobs *jobs, const char *path, const char *wanted,
 }
 
 /*
- * The # of an operand PATH#JOB, or NULL if it is a path alone.  Both a path and
- * a job may have a # in their names: what is there decides.
+ * The # of an operand PATH#JOB, or NULL for a path alone.  Paths and job names may
+ * contain a #: existing files decide.
  */
 static const char *
 find_hash(const char *operand)
@@ -139,7 +139,7 @@ out:
 	return error;
 }
 
-/* Fills factors[0 .. n) from "F" or "F1,F2,..."; false if that is not what it is. */
+/* Fills factors[0 .. n) from "F" or "F1,F2,..."; false if malformed. */
 static bool
 parse_factors(const char *text, size_t n, double *factors)
 {
@@ -170,19 +170,18 @@ list_jobs(struct jobs *jobs, const struct args *args)
 
 	if (n < 2)
 		return cli_usage_error(&verb_compat,
-				       "at least two jobs are needed, and there is %s",
+				       "expected at least two jobs, got %s",
 				       n == 0 ? "none" : "only one");
 	if (n > MAX_JOBS)
 		return cli_usage_error(
 			&verb_compat,
-			"%zu jobs are too many (at most %d); choose some "
-			"as FILE#JOB",
+			"%zu jobs are too many (at most %d); select some with FILE#JOB",
 			n, MAX_JOBS);
 	if (!parse_factors(args->factors != NULL ? args->factors : "1", n, factors))
 		return cli_usage_error(
 			&verb_compat,
-			"--factor '%s' is neither one number above 0 nor "
-			"%zu of them with commas, one a job",
+			"--factor is '%s', expected one number above 0, or %zu of "
+			"them, comma-separated",
 			args->factors, n);
 	for (size_t j = 0; j < n; j++)
 		vec_push(&jobs->list,
@@ -239,7 +238,7 @@ answer(const struct args *args, const struct jobs *jobs)
 	error = compat_solve(jobs->list.items, jobs->list.n, args->capacity_gbps * 1e9,
 			     is_cassini ? COMPAT_CASSINI : COMPAT_EXACT,
 			     (uint64_t)args->seed, &compat);
-	BUG_ON(error < 0); /* All that it refuses has been refused. */
+	BUG_ON(error < 0); /* The arguments were checked. */
 
 	if (args->svg_before != NULL)
 		error = write_svg(args->svg_before, args, jobs, NULL,
@@ -270,22 +269,24 @@ run_compat(int argc, char **argv)
 			     .seed = 1,
 			     .min_score = -HUGE_VAL };
 	const struct cli_opt opts[] = {
-		{ "capacity-gbps", 'c', CLI_NUM, &args.capacity_gbps, "GBPS",
-		  "capacity of the link; needed", 1e-6, 1e6, NULL, &args.has_capacity },
-		{ "solver", 's', CLI_WORDS, &args.solver, "NAME",
-		  "who looks for the shifts", 0, 0, compat_solver_names, NULL },
-		{ "factor", 'f', CLI_STR, &args.factors, "F[,F...]",
-		  "multiply the rates: one factor, or one a job", 0, 0, NULL, NULL },
-		{ "min-score", 'm', CLI_NUM, &args.min_score, "SCORE",
-		  "exit with 1 if the score is below", -1e9, 1, NULL, NULL },
-		{ "seed", 0, CLI_INT, &args.seed, "N", "for the search (1)", 0, 1e15,
-		  NULL, NULL },
-		{ "svg-before", 0, CLI_STR, &args.svg_before, "FILE",
-		  "draw the circle without shifts", 0, 0, NULL, NULL },
-		{ "svg-after", 0, CLI_STR, &args.svg_after, "FILE",
-		  "draw the circle with them", 0, 0, NULL, NULL },
-		{ "json", 'j', CLI_FLAG, &args.json, NULL, "machine-readable", 0, 0,
-		  NULL, NULL },
+		CLI_OPT("capacity-gbps", 'c', CLI_NUM, &args.capacity_gbps, "GBPS",
+			"capacity of the link; required", .min = 1e-6, .max = 1e6,
+			.ret_given = &args.has_capacity),
+		CLI_OPT("solver", 's', CLI_WORDS, &args.solver, "NAME",
+			"solver of the shifts (default: exact)",
+			.words = compat_solver_names),
+		CLI_OPT("factor", 'f', CLI_STR, &args.factors, "F[,F...]",
+			"multiply the rates: one factor for all, or one per job"),
+		CLI_OPT("min-score", 'm', CLI_NUM, &args.min_score, "SCORE",
+			"exit with status 1 if the score is lower", .min = -1e9,
+			.max = 1),
+		CLI_OPT("seed", 0, CLI_INT, &args.seed, "N",
+			"seed of the search (default: 1)", .max = 1e15),
+		CLI_OPT("svg-before", 0, CLI_STR, &args.svg_before, "FILE",
+			"draw the link without shifts, as SVG"),
+		CLI_OPT("svg-after", 0, CLI_STR, &args.svg_after, "FILE",
+			"draw the link with the shifts, as SVG"),
+		CLI_OPT("json", 'j', CLI_FLAG, &args.json, NULL, "print JSON"),
 		CLI_OPTS_END,
 	};
 	struct jobs jobs = { 0 };
@@ -295,7 +296,7 @@ run_compat(int argc, char **argv)
 	if (status < 0)
 		return cli_status(status);
 	if (!args.has_capacity)
-		return cli_usage_error(&verb_compat, "--capacity-gbps is needed");
+		return cli_usage_error(&verb_compat, "give --capacity-gbps GBPS");
 
 	for (int i = status; i < argc; i++) {
 		int error = read_operand(&jobs, argv[i], &err);
@@ -314,7 +315,7 @@ run_compat(int argc, char **argv)
 
 const struct cli_verb verb_compat = {
 	.name = "compat",
-	.summary = "say how well jobs fit on one link, and how to shift them",
+	.summary = "compute how well jobs fit on one link, and their best shifts",
 	.usage = "--capacity-gbps GBPS [options] FILE[#JOB]...",
 	.examples =
 		"  antiphase compat --capacity-gbps 50 vgg16.json wideresnet.json\n"

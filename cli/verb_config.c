@@ -1,4 +1,7 @@
-/* verb_config.c - 'antiphase config': what is set, who set it, and what is wrong. */
+/*
+ * verb_config.c - 'antiphase config': values of settings, their origin, and faults in
+ * files.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +30,7 @@ static const struct settings_table *const tables[] = { &settings_collector,
 
 /* ---- show ------------------------------------------------------------------------- */
 
-/* Whether 'word' is the setting's section, "section.key", or nothing was asked for. */
+/* Whether a word is the setting's section or "section.key", or there is no word. */
 static bool
 is_wanted(const struct setting *setting, char *const *words, int n)
 {
@@ -65,7 +68,7 @@ is_named_wanted(const struct settings_named *at, char *const *words, int n)
 	return n == 0;
 }
 
-/* Sections with a name may be asked for whether there is one or not. */
+/* Named sections are valid words even if no file has one. */
 static bool
 is_kind_of_section(const char *word)
 {
@@ -81,7 +84,7 @@ is_kind_of_section(const char *word)
 	return false;
 }
 
-/* 0, or -EINVAL about the first word that names nothing. */
+/* 0, or -EINVAL for the first word that names no setting. */
 static int
 check_words(char *const *words, int n, struct err *err)
 {
@@ -101,8 +104,8 @@ check_words(char *const *words, int n, struct err *err)
 			for (size_t k = 0; k < tables[t]->n; k++)
 				vec_push(&sections, tables[t]->items[k].section);
 		vec_push(&sections, NULL);
-		rc = err_set(err, NULL, 0, 0,
-			     "there is no section and no SECTION.KEY '%s'", words[i]);
+		rc = err_set(err, NULL, 0, 0, "no section and no SECTION.KEY '%s'",
+			     words[i]);
 		err_suggest(err, words[i], sections.items);
 	}
 	vec_free(&sections);
@@ -209,7 +212,7 @@ write_json(const struct settings *settings, char *const *words, int n, struct js
 	write_named_json(settings, words, n, w);
 }
 
-/* What all daemons would read; 0 or -errno. */
+/* Loads the settings of all daemons; 0 or -errno. */
 static int
 load_all(const char *file, struct settings **ret_all, struct err *err)
 {
@@ -254,13 +257,12 @@ run_show(int argc, char **argv)
 	bool is_json = false, with_origin = false;
 	const char *file = NULL;
 	const struct cli_opt opts[] = {
-		{ "config", 'c', CLI_STR, &file, "FILE",
-		  "settings (default: " SETTINGS_FILE ")", 0, 0, NULL, NULL },
-		{ "origin", 'o', CLI_FLAG, &with_origin, NULL,
-		  "say who set each: a file and its line, the environment", 0, 0, NULL,
-		  NULL },
-		{ "json", 'j', CLI_FLAG, &is_json, NULL, "print antiphase.config/1", 0,
-		  0, NULL, NULL },
+		CLI_OPT("config", 'c', CLI_STR, &file, "FILE",
+			"settings file (default: " SETTINGS_FILE ")"),
+		CLI_OPT("origin", 'o', CLI_FLAG, &with_origin, NULL,
+			"show the origin of each: file and line, environment variable"),
+		CLI_OPT("json", 'j', CLI_FLAG, &is_json, NULL,
+			"print antiphase.config/1"),
 		CLI_OPTS_END,
 	};
 	int first = cli_parse(&verb_config_show, opts, argc, argv), rc;
@@ -281,7 +283,7 @@ run_show(int argc, char **argv)
 
 static const struct cli_verb verb_config_show = {
 	.name = "config show",
-	.summary = "what the daemons of this host would have set, and who set it",
+	.summary = "show the settings of this host's daemons, and their origin",
 	.usage = "[options] [SECTION[.KEY]...]",
 	.examples = "  antiphase config show --origin\n"
 		    "  antiphase config show bus collector.log\n",
@@ -290,7 +292,7 @@ static const struct cli_verb verb_config_show = {
 
 /* ---- check ------------------------------------------------------------------------ */
 
-/* Tells faults as lines, or as items of an array. */
+/* Prints faults as lines, or as items of an array. */
 struct telling {
 	struct jsonw *w; /* NULL: lines. */
 };
@@ -311,7 +313,7 @@ tell(void *ctx, const struct err *err)
 	jsonw_end(telling->w);
 }
 
-/* All of the files; the number of faults, or -errno for one that cannot be read. */
+/* Checks all files: the number of faults, or -errno if one cannot be read. */
 static int
 check_files(char *const *files, int n, struct telling *telling, struct err *err)
 {
@@ -336,8 +338,8 @@ run_check(int argc, char **argv)
 {
 	bool is_json = false;
 	const struct cli_opt opts[] = {
-		{ "json", 'j', CLI_FLAG, &is_json, NULL,
-		  "print antiphase.config_check/1", 0, 0, NULL, NULL },
+		CLI_OPT("json", 'j', CLI_FLAG, &is_json, NULL,
+			"print antiphase.config_check/1"),
 		CLI_OPTS_END,
 	};
 	int first = cli_parse(&verb_config_check, opts, argc, argv), n;
@@ -370,7 +372,7 @@ run_check(int argc, char **argv)
 
 static const struct cli_verb verb_config_check = {
 	.name = "config check",
-	.summary = "look for faults in files of settings, starting nothing",
+	.summary = "check settings files, without starting a daemon",
 	.usage = "[options] FILE...",
 	.examples = "  antiphase config check /etc/antiphase/antiphase.conf\n",
 	.run = run_check,
@@ -389,7 +391,7 @@ run_config(int argc, char **argv)
 
 const struct cli_verb verb_config = {
 	.name = "config",
-	.summary = "what the daemons have set, who set it, and what is wrong",
+	.summary = "show and check the settings of the daemons",
 	.usage = "VERB [options] ...",
 	.examples = "  antiphase config show --origin\n"
 		    "  antiphase config check /etc/antiphase/antiphase.conf\n",

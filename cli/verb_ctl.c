@@ -1,5 +1,5 @@
 /*
- * verb_ctl.c - 'antiphase ctl DAEMON REQUEST...': asks a running daemon of this host.
+ * verb_ctl.c - 'antiphase ctl DAEMON REQUEST...': a request to a daemon of this host.
  */
 #include <string.h>
 
@@ -11,8 +11,8 @@ run_ctl(int argc, char **argv)
 {
 	const char *runtime_dir = "/run/antiphase", *words[CONTROL_MAX_WORDS + 1];
 	const struct cli_opt opts[] = {
-		{ "runtime-dir", 0, CLI_STR, &runtime_dir, "DIR",
-		  "where its socket is (default: /run/antiphase)", 0, 0, NULL, NULL },
+		CLI_OPT("runtime-dir", 0, CLI_STR, &runtime_dir, "DIR",
+			"directory of its socket (default: /run/antiphase)"),
 		CLI_OPTS_END,
 	};
 	int first = cli_parse(&verb_ctl, opts, argc, argv), n = argc - first;
@@ -20,9 +20,10 @@ run_ctl(int argc, char **argv)
 	if (first < 0)
 		return cli_status(first);
 	if (n < 2 || n - 1 > CONTROL_MAX_WORDS || strchr(argv[first], '/'))
-		return cli_usage_error(&verb_ctl,
-				       "expected a daemon, such as collector, and a "
-				       "request, such as 'log dbg'");
+		return cli_usage_error(
+			&verb_ctl,
+			"expected a daemon, such as collector, and a request, such "
+			"as 'log dbg'");
 	for (int i = 1; i < n; i++)
 		words[i - 1] = argv[first + i];
 	words[n - 1] = NULL;
@@ -31,7 +32,7 @@ run_ctl(int argc, char **argv)
 
 const struct cli_verb verb_ctl = {
 	.name = "ctl",
-	.summary = "ask a running daemon of this host: log levels, jobs, modes",
+	.summary = "send a request to a daemon of this host: log level, jobs, modes",
 	.usage = "[--runtime-dir DIR] DAEMON REQUEST...",
 	.examples = "  antiphase ctl collector ping\n"
 		    "  antiphase ctl collector log dbg\n"

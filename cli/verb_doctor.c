@@ -1,6 +1,6 @@
 /*
- * verb_doctor.c - 'antiphase doctor' is a verb of antiphase-collector, which has what is
- * needed to look.
+ * verb_doctor.c - 'antiphase doctor' runs antiphase-collector, which can check the
+ * host.
  */
 #include "cli/run_program.h"
 #include "cli/verbs.h"
@@ -13,7 +13,7 @@ run_doctor(int argc, char **argv)
 
 const struct cli_verb verb_doctor = {
 	.name = "doctor",
-	.summary = "what this host supports, what is missing, how to mend it",
+	.summary = "check what this host supports, and how to add what is missing",
 	.usage = "[options]",
 	.run = run_doctor,
 };

@@ -1,6 +1,6 @@
 /*
- * verb_explain.c - 'antiphase explain': an advice in prose, made now, read from a file,
- * or that of the running antiphase-scheduler.
+ * verb_explain.c - 'antiphase explain': advice in prose: computed now, read from a
+ * file, or that of the running antiphase-scheduler.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -22,10 +22,10 @@
 
 struct args {
 	struct question question;
-	const char *file;    /* Of an advice; NULL: make one. */
+	const char *file;    /* File of an advice; NULL: compute one. */
 	const char *subject; /* A job or a link; NULL: all. */
 	const char *address; /* Of antiphase-scheduler. */
-	bool is_advised;     /* It is its advice that is asked for. */
+	bool is_advised;     /* The advice of antiphase-scheduler is requested. */
 };
 
 static int
@@ -57,7 +57,7 @@ read_doc(const char *path, struct advice_doc *ret_doc, struct err *err)
 	return error;
 }
 
-/* Names no job and no link: says which there are that it may have meant. */
+/* The subject is neither job nor link: suggests similar names. */
 static int
 fail_unknown(const struct args *args, const struct advice_doc *doc, struct err *err)
 {
@@ -99,7 +99,10 @@ explain(const struct args *args, const struct advice_doc *doc, struct strbuf *ou
 	return 0;
 }
 
-/* What antiphase-scheduler advises: its answer now, or one in a file.  The status. */
+/*
+ * Explains the advice of antiphase-scheduler, asked or read from a file.  The exit
+ * status.
+ */
 static int
 explain_advised(const struct args *args, struct strbuf *out)
 {
@@ -125,7 +128,7 @@ explain_advised(const struct args *args, struct strbuf *out)
 	return status == CLI_OK && !has_advice ? CLI_THIN : status;
 }
 
-/* Whether the file is an answer of antiphase-scheduler; what cannot be read is not. */
+/* Whether the file is an answer of antiphase-scheduler; an unreadable one is not. */
 static bool
 is_live_file(const char *file)
 {
@@ -140,7 +143,7 @@ is_live_file(const char *file)
 	return is_live;
 }
 
-/* A file is there, or looks like one; what is not is the name of a job. */
+/* Whether the operand is a file or looks like one; otherwise it is a job's name. */
 static bool
 is_file(const char *operand)
 {
@@ -159,9 +162,10 @@ take_operands(struct args *args, int argc, char **argv, int first)
 	int n_max = is_of_file ? 2 : 1;
 
 	if (!is_asked && first == argc)
-		return cli_usage_error(&verb_explain,
-				       "expected a JOB of antiphase-scheduler, --jobs "
-				       "FILE, --from SOURCE, or a file of advice");
+		return cli_usage_error(
+			&verb_explain,
+			"expected a JOB of antiphase-scheduler, --jobs FILE, "
+			"--from SOURCE, or an ADVICE file");
 	if (argc - first > n_max)
 		return cli_usage_error(&verb_explain, "unexpected operand '%s'",
 				       argv[first + n_max]);
@@ -179,9 +183,8 @@ run_explain(int argc, char **argv)
 	struct args args = { .question = QUESTION_DEFAULTS, .address = ASK_API_HTTP };
 	const struct cli_opt opts[] = {
 		QUESTION_OPTS(&args.question),
-		{ "http", 0, CLI_STR, &args.address, "ADDRESS:PORT",
-		  "where antiphase-scheduler answers (" ASK_API_HTTP ")", 0, 0, NULL,
-		  NULL },
+		CLI_OPT("http", 0, CLI_STR, &args.address, "ADDRESS:PORT",
+			"address of antiphase-scheduler (default: " ASK_API_HTTP ")"),
 		CLI_OPTS_END,
 	};
 	struct advice_doc doc = { 0 };
@@ -214,7 +217,7 @@ run_explain(int argc, char **argv)
 
 const struct cli_verb verb_explain = {
 	.name = "explain",
-	.summary = "why an advice is what it is, in prose",
+	.summary = "explain an advice in prose",
 	.usage = "JOB\n"
 		 "       antiphase explain [--fabric FABRIC] --jobs JOBS [JOB|LINK]\n"
 		 "       antiphase explain --fabric FABRIC --from SOURCE [JOB|LINK]\n"

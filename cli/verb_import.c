@@ -1,5 +1,5 @@
 /*
- * verb_import.c - 'antiphase import' is 'antiphase-collector import'.
+ * verb_import.c - 'antiphase import' runs antiphase-collector.
  */
 #include "cli/run_program.h"
 #include "cli/verbs.h"
@@ -12,7 +12,7 @@ run_import(int argc, char **argv)
 
 const struct cli_verb verb_import = {
 	.name = "import",
-	.summary = "captures, sFlow and switch telemetry as recordings",
+	.summary = "convert captures, sFlow and switch telemetry to recordings",
 	.usage = "pcap|sflow|hft [options] FILE... -o OUT",
 	.run = run_import,
 };

@@ -17,10 +17,10 @@
 #include "scheduler/live/job_profiler.h"
 #include "scheduler/live/live.h"
 
-/* What a bus is heard for unless --window says so: two windows of the shortest kind. */
+/* Time to listen to a bus without --window: two windows of the shortest kind. */
 #define BUS_LEAST_MS JOB_PROFILER_MIN_WINDOW_MS
 
-#define MAX_TOLD 3 /* Jobs of which standard error says why there is no period. */
+#define MAX_TOLD 3 /* Jobs without a period that standard error explains. */
 
 struct args {
 	struct screen_opts screen;
@@ -50,7 +50,7 @@ fail_unknown(const struct screen *screen, const char *name)
 	return cli_fail(-EINVAL, &err);
 }
 
-/* By whole name, or by the only one that begins so. */
+/* Selects by full name, or by the only name that begins so. */
 static int
 pick(const struct args *args, const struct screen *screen, struct picked *picked)
 {
@@ -113,7 +113,7 @@ show_text(const struct args *args, const struct screen *screen,
 	strbuf_free(&out);
 }
 
-/* CLI_THIN, and why, if nothing of what was asked for has an estimate. */
+/* CLI_THIN and a message with the reasons if no selected job has an estimate. */
 static int
 status_of(const struct screen *screen, const struct picked *picked)
 {
@@ -126,10 +126,10 @@ status_of(const struct screen *screen, const struct picked *picked)
 	if (n == 0)
 		fputs("no job has traffic", stderr);
 	for (size_t i = 0; i < n && i < MAX_TOLD; i++)
-		fprintf(stderr, "%s%s: %s", i ? "; " : "no period is known yet: ",
+		fprintf(stderr, "%s%s: %s", i ? "; " : "no period known yet: ",
 			live_job_name(screen->live, picked->jobs.items[i]->job),
 			picked->jobs.items[i]->why ? picked->jobs.items[i]->why
-						   : "not looked at yet");
+						   : "not analyzed yet");
 	if (n > MAX_TOLD)
 		fprintf(stderr, "; and %zu more", n - MAX_TOLD);
 	fputc('\n', stderr);
@@ -168,8 +168,8 @@ run_jobs(int argc, char **argv)
 	struct args args = { .job = NULL };
 	const struct cli_opt opts[] = {
 		SCREEN_OPTS(&args.screen),
-		{ "json", 'j', CLI_FLAG, &args.json, NULL, "print antiphase.jobs/1", 0,
-		  0, NULL, NULL },
+		CLI_OPT("json", 'j', CLI_FLAG, &args.json, NULL,
+			"print antiphase.jobs/1"),
 		CLI_OPTS_END,
 	};
 	int first = cli_parse(&verb_jobs, opts, argc, argv);
@@ -177,10 +177,10 @@ run_jobs(int argc, char **argv)
 	if (first < 0)
 		return cli_status(first);
 	if (first < argc)
-		return cli_usage_error(&verb_jobs,
-				       "unexpected operand '%s' ('antiphase job %s' "
-				       "shows one job)",
-				       argv[first], argv[first]);
+		return cli_usage_error(
+			&verb_jobs,
+			"unexpected operand '%s'; 'antiphase job %s' shows one job",
+			argv[first], argv[first]);
 	return run(&verb_jobs, &args);
 }
 
@@ -190,8 +190,8 @@ run_job(int argc, char **argv)
 	struct args args = { .job = NULL };
 	const struct cli_opt opts[] = {
 		SCREEN_OPTS(&args.screen),
-		{ "json", 'j', CLI_FLAG, &args.json, NULL,
-		  "print antiphase.jobs/1 of this job", 0, 0, NULL, NULL },
+		CLI_OPT("json", 'j', CLI_FLAG, &args.json, NULL,
+			"print antiphase.jobs/1 with only this job"),
 		CLI_OPTS_END,
 	};
 	int first = cli_parse(&verb_job, opts, argc, argv);
@@ -199,14 +199,14 @@ run_job(int argc, char **argv)
 	if (first < 0)
 		return cli_status(first);
 	if (argc - first != 1)
-		return cli_usage_error(&verb_job, "expected one job");
+		return cli_usage_error(&verb_job, "expected one JOB");
 	args.job = argv[first];
 	return run(&verb_job, &args);
 }
 
 const struct cli_verb verb_jobs = {
 	.name = "jobs",
-	.summary = "the running jobs: period, jitter, bytes an iteration",
+	.summary = "show running jobs: period, jitter, bytes per iteration",
 	.usage = "[options]",
 	.examples = "  antiphase jobs\n"
 		    "  antiphase jobs --from two-jobs.tele\n",
@@ -215,7 +215,7 @@ const struct cli_verb verb_jobs = {
 
 const struct cli_verb verb_job = {
 	.name = "job",
-	.summary = "one running job: phases, trend, the links it is on",
+	.summary = "show one running job: phases, trend, its links",
 	.usage = "[options] JOB",
 	.examples = "  antiphase job a --from two-jobs.tele --fabric "
 		    "two-jobs-fabric.json\n",

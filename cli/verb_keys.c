@@ -1,4 +1,7 @@
-/* verb_keys.c - 'antiphase keys': who may talk to whom on the bus. */
+/*
+ * verb_keys.c - 'antiphase keys': key pairs for the bus, and the peers that are
+ * allowed.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,22 +21,20 @@ static const struct cli_verb verb_keys_new, verb_keys_allow, verb_keys_server,
 	verb_keys_show;
 
 /*
- * Parses --dir, and --json where it is offered, and checks the number of operands.
- * Returns the index of the first one, or a negative number for cli_status(); or with
- * '*ret_status' set another status to end with.
+ * Parses --dir, and --json if 'ret_json' is given, and checks the number of operands.
+ * Returns the index of the first one, or a negative number for cli_status(); or sets
+ * '*ret_status' to another status to end with.
  */
 static int
 parse(const struct cli_verb *verb, int argc, char **argv, int n_operands,
       const char **ret_directory, bool *ret_json, int *ret_status)
 {
-	const struct cli_opt json = { "json",   'j',  CLI_FLAG,
-				      ret_json, NULL, "machine-readable",
-				      0,        0,    NULL,
-				      NULL };
+	const struct cli_opt json =
+		CLI_OPT("json", 'j', CLI_FLAG, ret_json, NULL, "print JSON");
 	const struct cli_opt end = CLI_OPTS_END;
 	const struct cli_opt opts[] = {
-		{ "dir", 'd', CLI_STR, ret_directory, "DIR",
-		  "the directory of keys (" BUS_DEFAULT_KEYS ")", 0, 0, NULL, NULL },
+		CLI_OPT("dir", 'd', CLI_STR, ret_directory, "DIR",
+			"directory of keys (default: " BUS_DEFAULT_KEYS ")"),
 		ret_json ? json : end,
 		CLI_OPTS_END,
 	};
@@ -70,7 +71,8 @@ run_new(int argc, char **argv)
 		return bus_opts_fail(error, &err);
 	puts(keys->public);
 	fprintf(stderr,
-		"%s/self.key is secret and stays here; give %s/self.pub to the others\n",
+		"%s/self.key is secret and stays on this host; give "
+		"%s/self.pub to the others\n",
 		directory, directory);
 	bus_keys_free(keys);
 	return cli_finish(CLI_OK);
@@ -78,14 +80,14 @@ run_new(int argc, char **argv)
 
 static const struct cli_verb verb_keys_new = {
 	.name = "keys new",
-	.summary = "make a pair of keys, and print the public one",
+	.summary = "create a key pair and print the public key",
 	.usage = "[options]",
 	.run = run_new,
 };
 
 /* ---- allow, server --------------------------------------------------------------------- */
 
-/* A key as it was typed, or in a file of that name, or "-". */
+/* A key as typed, or read from a file of that name or "-". */
 static int
 key_of(const char *operand, char ret_z85[BUS_Z85_CHARS + 1], struct err *err)
 {
@@ -100,8 +102,7 @@ key_of(const char *operand, char ret_z85[BUS_Z85_CHARS + 1], struct err *err)
 	if (strcmp(operand, "-") != 0 && access(operand, F_OK) < 0)
 		return err_set(
 			err, NULL, 0, 0,
-			"'%s' is no public key of %d characters, and no file that "
-			"has one",
+			"'%s' is neither a public key of %d characters nor a file with one",
 			operand, BUS_Z85_CHARS);
 	error = file_read(operand, 4096, &text, &length, err);
 	if (error < 0)
@@ -109,7 +110,7 @@ key_of(const char *operand, char ret_z85[BUS_Z85_CHARS + 1], struct err *err)
 	text[strcspn(text, "\r\n")] = '\0';
 	if (bus_key_check(text) < 0)
 		error = err_set(err, operand, 1, 0,
-				"is no public key: expected a line of %d characters",
+				"not a public key: expected a line of %d characters",
 				BUS_Z85_CHARS);
 	else
 		memcpy(ret_z85, text, BUS_Z85_CHARS + 1);
@@ -136,7 +137,7 @@ run_allow(int argc, char **argv)
 
 static const struct cli_verb verb_keys_allow = {
 	.name = "keys allow",
-	.summary = "let the owner of a public key connect to us",
+	.summary = "allow the owner of a public key to connect to this host",
 	.usage = "[options] NAME KEY|FILE",
 	.run = run_allow,
 };
@@ -160,7 +161,7 @@ run_server(int argc, char **argv)
 
 static const struct cli_verb verb_keys_server = {
 	.name = "keys server",
-	.summary = "set the public key of those whom we connect to",
+	.summary = "set the public key of the servers that this host connects to",
 	.usage = "[options] KEY|FILE",
 	.run = run_server,
 };
@@ -234,7 +235,7 @@ run_show(int argc, char **argv)
 
 static const struct cli_verb verb_keys_show = {
 	.name = "keys show",
-	.summary = "print public keys: ours, and those we know",
+	.summary = "print the public keys of this host and of its peers",
 	.usage = "[options]",
 	.run = run_show,
 };
@@ -253,7 +254,7 @@ run_keys(int argc, char **argv)
 
 const struct cli_verb verb_keys = {
 	.name = "keys",
-	.summary = "say who may talk to whom on the bus",
+	.summary = "manage the keys of the bus",
 	.usage = "VERB [options] ...",
 	.examples = "  antiphase keys new --dir keys\n"
 		    "  antiphase keys allow --dir keys n1 n1.pub\n"

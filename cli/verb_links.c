@@ -1,6 +1,6 @@
 /*
- * verb_links.c - 'antiphase links': every link, the contended ones first; and
- * 'antiphase link': one of them.
+ * verb_links.c - 'antiphase links': all links, contended ones first; 'antiphase link':
+ * one.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -29,10 +29,10 @@ struct args {
 	enum cli_json json;
 };
 
-/* Links picked from what was found. */
+/* Links selected from those found. */
 struct picked {
 	VEC(const struct contention_link *) links; /* Borrowed. */
-	size_t n_of;                               /* Out of so many. */
+	size_t n_of;                               /* Number of links found. */
 };
 
 /* ---- Picking ---------------------------------------------------------------------- */
@@ -76,7 +76,7 @@ is_named(const struct contention_link *link, const char *name, bool is_prefix)
 	       (from == length && strncmp(link->name, name, length) == 0);
 }
 
-/* The reverse of a link is called the same the other way round. */
+/* The reverse link has the same name with its ends exchanged. */
 static bool
 is_same_cable(const struct contention_link *a, const struct contention_link *b)
 {
@@ -99,7 +99,7 @@ pick_named(const struct contention *found, const char *name, bool is_prefix,
 	for (size_t i = 0; i < found->n_links; i++)
 		if (is_named(&found->links[i], name, is_prefix))
 			vec_push(&picked->links, &found->links[i]);
-	/* A whole name picks one direction: the other one belongs to it. */
+	/* A full name selects one direction; the other belongs to it. */
 	for (size_t i = 0; i < found->n_links && picked->links.n == 1; i++)
 		if (is_same_cable(picked->links.items[0], &found->links[i]))
 			vec_push(&picked->links, &found->links[i]);
@@ -118,7 +118,7 @@ fail_unknown(const struct contention *found, const char *name,
 	VEC(const char *) names = VEC_EMPTY;
 	struct err err;
 
-	err_set(&err, NULL, 0, 0, "nothing is known of a link '%s'", name);
+	err_set(&err, NULL, 0, 0, "no link '%s'", name);
 	for (size_t i = 0; i < candidates->links.n && i < 8; i++)
 		err_append(&err, "%s %s", i ? "," : "; it could be",
 			   candidates->links.items[i]->name);
@@ -171,26 +171,27 @@ tell_fabric(const struct screen *screen, const struct contention *found,
 	    struct strbuf *out)
 {
 	if (!screen->topo)
-		strbuf_puts(out, "No fabric is known (--fabric FILE): these are the "
-				 "hosts' own interfaces,\nlinks between switches are "
-				 "not shown.\n");
+		strbuf_puts(out,
+			    "No fabric is known (--fabric FILE): these are hosts' own "
+			    "interfaces; links between\n"
+			    "switches are missing.\n");
 	if (found->n_unattached)
-		strbuf_printf(out,
-			      "%u interfaces are the end of no cable of the "
-			      "fabric.\n",
-			      found->n_unattached);
+		strbuf_printf(
+			out,
+			"%u interfaces are not the end of a cable of the fabric.\n",
+			found->n_unattached);
 	if (found->n_impossible)
 		strbuf_printf(
 			out,
-			"%u links are computed to carry more than they can: "
-			"flows take other paths than\nassumed there.  Counters of "
-			"the switches would tell.\n",
+			"%u links have a computed load above their capacity: flows "
+			"take other paths than\n"
+			"computed.  Counters of the switches would resolve this.\n",
 			found->n_impossible);
 	if (found->n_unplaced)
-		strbuf_printf(out,
-			      "%u jobs have hosts that cannot reach each other "
-			      "on the fabric.\n",
-			      found->n_unplaced);
+		strbuf_printf(
+			out,
+			"%u jobs have hosts that cannot reach each other on the fabric.\n",
+			found->n_unplaced);
 }
 
 static void
@@ -210,9 +211,10 @@ show_table(const struct args *args, const struct screen *screen,
 	if (args->all)
 		strbuf_printf(out, "%zu links.\n", n);
 	else
-		strbuf_printf(
-			out, "%zu of %zu links shown (OVER > 0 or PEAK > 70 %%)%s\n", n,
-			picked->n_of, n < picked->n_of ? "; --all for the rest." : ".");
+		strbuf_printf(out,
+			      "%zu of %zu links shown (OVER > 0 or PEAK > 70 %%)%s\n",
+			      n, picked->n_of,
+			      n < picked->n_of ? "; --all shows the rest." : ".");
 	tell_fabric(screen, found, out);
 	screen_footer(screen, found->from_ms, found->to_ms, out);
 }
@@ -264,7 +266,7 @@ watch(const struct args *args, struct screen *screen)
 	screen_catch_signals();
 	while (status == CLI_OK && !ferror(stdout)) {
 		status = screen_follow(screen, REFRESH_NS);
-		/* At its end the last second of a recording may not be whole. */
+		/* The last second of a recording may be incomplete. */
 		if (status != CLI_OK && status != CLI_NO)
 			break;
 		if (live_span_ms(screen->live) == 0)
@@ -295,20 +297,19 @@ run_links(int argc, char **argv)
 {
 	struct args args = { .sort = "contention" };
 	const struct cli_opt opts[] = {
-		{ "sort", 's', CLI_WORDS, &args.sort, "BY",
-		  "what comes first (default contention)", 0, 0, contention_sort_names,
-		  NULL },
-		{ "tier", 't', CLI_WORDS, &args.tier, "TIER",
-		  "only links of hosts, or those going up or down", 0, 0, tiers, NULL },
-		{ "all", 'a', CLI_FLAG, &args.all, NULL,
-		  "also links without contention and with low peaks", 0, 0, NULL,
-		  NULL },
+		CLI_OPT("sort", 's', CLI_WORDS, &args.sort, "BY",
+			"sort order (default: contention)",
+			.words = contention_sort_names),
+		CLI_OPT("tier", 't', CLI_WORDS, &args.tier, "TIER",
+			"only links of hosts, or only links up or down",
+			.words = tiers),
+		CLI_OPT("all", 'a', CLI_FLAG, &args.all, NULL,
+			"also links without contention or high peaks"),
 		SCREEN_OPTS(&args.screen),
-		{ "watch", 'W', CLI_FLAG, &args.watch, NULL, "show it every second", 0,
-		  0, NULL, NULL },
-		{ "json", 'j', CLI_JSON, &args.json, NULL,
-		  "print antiphase.links/1, all links; =lines: each on a line", 0, 0,
-		  NULL, NULL },
+		CLI_OPT("watch", 'W', CLI_FLAG, &args.watch, NULL,
+			"refresh every second"),
+		CLI_OPT("json", 'j', CLI_JSON, &args.json, NULL,
+			"print antiphase.links/1 with all links; =lines: one link per line"),
 		CLI_OPTS_END,
 	};
 	int first = cli_parse(&verb_links, opts, argc, argv);
@@ -316,10 +317,10 @@ run_links(int argc, char **argv)
 	if (first < 0)
 		return cli_status(first);
 	if (first < argc)
-		return cli_usage_error(&verb_links,
-				       "unexpected operand '%s' ('antiphase link %s' "
-				       "shows one link)",
-				       argv[first], argv[first]);
+		return cli_usage_error(
+			&verb_links,
+			"unexpected operand '%s'; 'antiphase link %s' shows one link",
+			argv[first], argv[first]);
 	return run(&verb_links, &args);
 }
 
@@ -329,11 +330,10 @@ run_link(int argc, char **argv)
 	struct args args = { .sort = "contention" };
 	const struct cli_opt opts[] = {
 		SCREEN_OPTS(&args.screen),
-		{ "watch", 'W', CLI_FLAG, &args.watch, NULL, "show it every second", 0,
-		  0, NULL, NULL },
-		{ "json", 'j', CLI_JSON, &args.json, NULL,
-		  "print antiphase.links/1 of this link; =lines: on a line", 0, 0, NULL,
-		  NULL },
+		CLI_OPT("watch", 'W', CLI_FLAG, &args.watch, NULL,
+			"refresh every second"),
+		CLI_OPT("json", 'j', CLI_JSON, &args.json, NULL,
+			"print antiphase.links/1 with only this link; =lines: on one line"),
 		CLI_OPTS_END,
 	};
 	int first = cli_parse(&verb_link, opts, argc, argv);
@@ -341,15 +341,15 @@ run_link(int argc, char **argv)
 	if (first < 0)
 		return cli_status(first);
 	if (argc - first != 1)
-		return cli_usage_error(&verb_link, "expected one link, such as "
-						   "leaf0:p4");
+		return cli_usage_error(&verb_link,
+				       "expected one LINK, such as leaf0:p4");
 	args.link = argv[first];
 	return run(&verb_link, &args);
 }
 
 const struct cli_verb verb_links = {
 	.name = "links",
-	.summary = "every link: load, peak, and which jobs contend for it",
+	.summary = "show all links: load, peak, contending jobs",
 	.usage = "[options]",
 	.examples =
 		"  antiphase links\n"
@@ -360,7 +360,7 @@ const struct cli_verb verb_links = {
 
 const struct cli_verb verb_link = {
 	.name = "link",
-	.summary = "one link: its jobs, how they overlap, what each loses",
+	.summary = "show one link: its jobs, their overlap, the time each loses",
 	.usage = "[options] LINK",
 	.examples = "  antiphase link leaf0:p2 --from two-jobs.tele --fabric "
 		    "two-jobs-fabric.json\n"

@@ -1,6 +1,5 @@
 /*
- * verb_profile.c - 'antiphase profile': what does one iteration of a job put on
- * the wire?
+ * verb_profile.c - 'antiphase profile': the traffic of one iteration of a job.
  */
 #include <errno.h>
 #include <math.h>
@@ -35,10 +34,10 @@ struct args {
 	const char *output; /* NULL: none. */
 };
 
-/* What was found, in the order of the files and of the jobs in each. */
+/* Results, in the order of the files and of the jobs in each. */
 struct results {
 	VEC(struct detection) found; /* Owned. */
-	VEC(double) seconds;         /* Looked at for each. */
+	VEC(double) seconds;         /* Length of traffic examined for each. */
 	struct strtab *names;        /* Owned.  Jobs of 'found'. */
 	unsigned n_refused;
 };
@@ -73,7 +72,7 @@ add_found(struct results *results, struct detection *detection, double seconds)
 	vec_push(&results->seconds, seconds);
 }
 
-/* Profiles one job; what is refused is said at once and counted. */
+/* Profiles one job; a refusal is printed at once and counted. */
 static int
 profile_job(const struct args *args, const char *path, const struct capture *capture,
 	    uint32_t job, struct results *results, struct err *err)
@@ -130,8 +129,7 @@ profile_capture(const struct args *args, const char *path,
 	if (args->name && end - first > 1)
 		return err_set(
 			err, path, 0, 0,
-			"--name wants one job, this capture has %u; choose one with "
-			"--job",
+			"--name needs one job, this capture has %u; select one with --job",
 			end - first);
 	for (uint32_t job = first; job < end; job++) {
 		int error = profile_job(args, path, capture, job, results, err);
@@ -166,7 +164,7 @@ profile_file(const struct args *args, const char *path, struct results *results,
 
 /* ---- Running jobs ----------------------------------------------------------------- */
 
-/* Adds a job's newest profile; says why there is none, if there is none. */
+/* Adds a job's newest profile, or prints why it has none. */
 static void
 add_running(const struct args *args, const struct screen *screen,
 	    const struct profiled_job *job, struct results *results)
@@ -177,7 +175,7 @@ add_running(const struct args *args, const struct screen *screen,
 	if (!job->has_estimate || job->why) {
 		fprintf(stderr, "antiphase: job '%s': no profile: %s\n",
 			live_job_name(screen->live, job->job),
-			job->why ? job->why : "it was not seen for long enough");
+			job->why ? job->why : "too little of its traffic was seen");
 		results->n_refused++;
 		return;
 	}
@@ -201,7 +199,7 @@ no_such_running(const struct screen *screen, const char *name, size_t n)
 	return cli_fail(-EINVAL, &err);
 }
 
-/* Profiles the jobs that telemetry tells of.  Returns the exit status. */
+/* Profiles the running jobs, from telemetry.  Returns the exit status. */
 static int
 profile_running(const struct args *args, struct results *results)
 {
@@ -218,10 +216,10 @@ profile_running(const struct args *args, struct results *results)
 	if (status == CLI_OK)
 		jobs = job_profiler_jobs(screen.online, &n);
 	if (args->name && !args->job && n > 1)
-		status = cli_usage_error(&verb_profile,
-					 "--name wants one job, there "
-					 "are %zu; choose one with --job",
-					 n);
+		status = cli_usage_error(
+			&verb_profile,
+			"--name needs one job, there are %zu; select one with --job",
+			n);
 	for (size_t i = 0; i < n && status == CLI_OK; i++) {
 		if (args->job &&
 		    strcmp(args->job, live_job_name(screen.live, jobs[i]->job)) != 0)
@@ -232,7 +230,7 @@ profile_running(const struct args *args, struct results *results)
 	if (status == CLI_OK && args->job && !n_found)
 		status = no_such_running(&screen, args->job, n);
 	else if (status == CLI_OK && !n_found)
-		results->n_refused++; /* No traffic of any job is no profile. */
+		results->n_refused++; /* Without traffic of any job there is no profile. */
 	screen_close(&screen);
 	return status;
 }
@@ -282,7 +280,7 @@ sketch_columns(const struct detection *d, double *ret_bps, double *ret_highest_b
 	}
 }
 
-/* The mean iteration, a character for each column, higher for more. */
+/* The mean iteration as a line of characters, higher for more. */
 static void
 print_sketch(const struct detection *d)
 {
@@ -330,7 +328,8 @@ print_people(const struct results *results)
 	for (size_t i = 0; i < results->found.n; i++) {
 		const struct detection *d = &results->found.items[i];
 
-		printf("\nJob %s, the mean of %lld iterations in %.1f s, rates of one "
+		printf("\n"
+		       "Job %s: mean of %lld iterations in %.1f s; rates of one "
 		       "interface in one direction:\n",
 		       d->profile.job, (long long)d->profile.n_iterations,
 		       results->seconds.items[i]);
@@ -359,7 +358,9 @@ profiles_text(const struct results *results, size_t *ret_length)
 	return text;
 }
 
-/* Answers with what was found.  Of nothing there is no file, but an empty array. */
+/*
+ * Prints the results.  Without results no file is written; the JSON is an empty array.
+ */
 static int
 answer(const struct args *args, const struct results *results)
 {
@@ -383,7 +384,7 @@ answer(const struct args *args, const struct results *results)
 	return cli_finish(results->n_refused ? CLI_THIN : CLI_OK);
 }
 
-/* With captures, --from is a time in them; returns CLI_OK, or CLI_USAGE. */
+/* With captures, --from is a time in them.  Returns CLI_OK or CLI_USAGE. */
 static int
 take_from(struct args *args)
 {
@@ -395,11 +396,11 @@ take_from(struct args *args)
 	if (end != args->from.items[args->from.n - 1] && !*end && args->from_s >= 0 &&
 	    args->from_s <= MAX_SECONDS)
 		return CLI_OK;
-	return cli_usage_error(&verb_profile,
-			       "--from is '%s', expected a number from 0 to 1e9: "
-			       "seconds into the captures (without any, a bus or a "
-			       "recording)",
-			       args->from.items[args->from.n - 1]);
+	return cli_usage_error(
+		&verb_profile,
+		"--from is '%s', expected a number from 0 to 1e9: seconds "
+		"into the captures (without captures: a bus or a recording)",
+		args->from.items[args->from.n - 1]);
 }
 
 /* Profiles the captures argv[first ..]. */
@@ -424,23 +425,22 @@ run_profile(int argc, char **argv)
 {
 	struct args args = { .from_s = -1, .for_s = -1 };
 	const struct cli_opt opts[] = {
-		{ "job", 'J', CLI_STR, &args.job, "JOB", "only this job of each file",
-		  0, 0, NULL, NULL },
-		{ "from", 0, CLI_LIST, &args.from, "S|SOURCE",
-		  "begin S seconds after the file's first row; without a FILE, the "
-		  "jobs that run, by a bus or a recording of telemetry",
-		  0, 0, NULL, NULL },
-		{ "for", 0, CLI_NUM, &args.for_s, "S",
-		  "look at S seconds; of a bus, listen so long (10)", 0, MAX_SECONDS,
-		  NULL, NULL },
-		{ "keys", 0, CLI_STR, &args.keys, "DIR",
-		  "keys for a bus on another machine", 0, 0, NULL, NULL },
-		{ "name", 'n', CLI_STR, &args.name, "NAME",
-		  "call the job NAME in the answer", 0, 0, NULL, NULL },
-		{ "json", 'j', CLI_FLAG, &args.json, NULL,
-		  "print the profile file (antiphase.profiles/1)", 0, 0, NULL, NULL },
-		{ "output", 'o', CLI_STR, &args.output, "FILE",
-		  "write the profile file to FILE, too", 0, 0, NULL, NULL },
+		CLI_OPT("job", 'J', CLI_STR, &args.job, "JOB",
+			"only this job of each file"),
+		CLI_OPT("from", 0, CLI_LIST, &args.from, "S|SOURCE",
+			"start S seconds after the file's first row; without FILE: "
+			"profile the running jobs, from a bus or a recording"),
+		CLI_OPT("for", 0, CLI_NUM, &args.for_s, "S",
+			"examine S seconds; with a bus, listen S seconds (default: 10)",
+			.max = MAX_SECONDS),
+		CLI_OPT("keys", 0, CLI_STR, &args.keys, "DIR",
+			"directory of CURVE keys, for a bus on another machine"),
+		CLI_OPT("name", 'n', CLI_STR, &args.name, "NAME",
+			"name of the job in the output"),
+		CLI_OPT("json", 'j', CLI_FLAG, &args.json, NULL,
+			"print the profile file (antiphase.profiles/1)"),
+		CLI_OPT("output", 'o', CLI_STR, &args.output, "FILE",
+			"also write the profile file to FILE"),
 		CLI_OPTS_END,
 	};
 	int first = cli_parse(&verb_profile, opts, argc, argv), status;
@@ -453,9 +453,9 @@ run_profile(int argc, char **argv)
 	if (fault)
 		return cli_usage_error(&verb_profile, "--name: expected %s", fault);
 	if (first == argc && !args.from.n)
-		return cli_usage_error(&verb_profile,
-				       "no capture is named (nor --from SOURCE, for "
-				       "the jobs that run)");
+		return cli_usage_error(
+			&verb_profile,
+			"expected a capture FILE, or --from SOURCE for the running jobs");
 
 	results.names = strtab_new();
 	status = first == argc ? profile_running(&args, &results)
@@ -468,7 +468,7 @@ run_profile(int argc, char **argv)
 
 const struct cli_verb verb_profile = {
 	.name = "profile",
-	.summary = "find a job's iterations in its captured traffic",
+	.summary = "find the iterations of jobs in their traffic",
 	.usage = "[options] FILE...\n"
 		 "       antiphase profile [options] --from SOURCE",
 	.examples =

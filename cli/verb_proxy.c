@@ -29,7 +29,7 @@ run_open_proxy(struct bus_proxy *proxy)
 	loop_signal(loop, SIGINT, stop, loop);
 	loop_signal(loop, SIGTERM, stop, loop);
 	bus_proxy_join(proxy, loop);
-	fprintf(stderr, "passing frames on to %s\n", bus_proxy_endpoint(proxy));
+	fprintf(stderr, "forwarding frames to %s\n", bus_proxy_endpoint(proxy));
 	status = loop_run(loop);
 	counts = bus_proxy_counts(proxy);
 	fprintf(stderr, "passed on %" PRIu64 " messages (%.1f MB)", counts->frames,
@@ -50,15 +50,14 @@ run_proxy(int argc, char **argv)
 	const char *to = DEFAULT_TO, *keys_path = NULL;
 	bool is_from_bound = false;
 	const struct cli_opt opts[] = {
-		{ "from", 'F', CLI_LIST, &from, "ENDPOINT",
-		  "a publisher (" BUS_DEFAULT_ENDPOINT "); may be repeated", 0, 0, NULL,
-		  NULL },
-		{ "bind-from", 0, CLI_FLAG, &is_from_bound, NULL,
-		  "be bound there, for publishers that connect", 0, 0, NULL, NULL },
-		{ "to", 't', CLI_STR, &to, "ENDPOINT",
-		  "be bound there for subscribers (" DEFAULT_TO ")", 0, 0, NULL, NULL },
-		{ "keys", 0, CLI_STR, &keys_path, "DIR", "keys for both sides", 0, 0,
-		  NULL, NULL },
+		CLI_OPT("from", 'F', CLI_LIST, &from, "ENDPOINT",
+			"a publisher (default: " BUS_DEFAULT_ENDPOINT "); repeatable"),
+		CLI_OPT("bind-from", 0, CLI_FLAG, &is_from_bound, NULL,
+			"bind there, for publishers that connect"),
+		CLI_OPT("to", 't', CLI_STR, &to, "ENDPOINT",
+			"bind here for subscribers (default: " DEFAULT_TO ")"),
+		CLI_OPT("keys", 0, CLI_STR, &keys_path, "DIR",
+			"directory of CURVE keys for both sides"),
 		CLI_OPTS_END,
 	};
 	int first = cli_parse(&verb_proxy, opts, argc, argv), error;
@@ -82,7 +81,7 @@ run_proxy(int argc, char **argv)
 
 const struct cli_verb verb_proxy = {
 	.name = "proxy",
-	.summary = "put many publishers behind one endpoint",
+	.summary = "combine many publishers into one endpoint",
 	.usage = "[options]",
 	.examples = "  antiphase proxy --from tcp://n1:7461 --from tcp://n2:7461\n"
 		    "  antiphase proxy --bind-from --from tcp://10.0.0.1:7461 --to "

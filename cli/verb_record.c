@@ -1,4 +1,4 @@
-/* verb_record.c - 'antiphase record': frames of the bus into a file. */
+/* verb_record.c - 'antiphase record': write frames of the bus to a file. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -21,7 +21,7 @@
 
 #define SECOND_NS INT64_C(1000000000)
 #define STEP_NS   (SECOND_NS / 5)
-/* Time for a publisher that is there to be found. */
+/* Time in which a running publisher is found. */
 #define PATIENCE_NS (3 * SECOND_NS)
 
 struct args {
@@ -39,7 +39,7 @@ struct recorder {
 	struct progress progress;
 	int64_t start_ns;
 	uint64_t frames, bytes; /* Written. */
-	bool is_told;           /* That nobody is there. */
+	bool is_told;           /* The absence of a publisher was reported. */
 };
 
 static int
@@ -68,11 +68,11 @@ recorder_open(struct recorder *r, const struct args *args, struct err *err)
 	return rec_writer_open(args->file, &r->writer, err);
 }
 
-/* Says once that nobody answers, before somebody waits for long. */
+/* Reports once that no publisher is connected. */
 static void
 tell_if_alone(struct recorder *r, int64_t now_ns)
 {
-	/* Who was there once may go again: that is told by what is missing. */
+	/* A publisher that was connected may leave: missing frames show that. */
 	if (bus_sub_counts(r->sub)->connections)
 		r->is_told = true;
 	if (r->is_told || now_ns - r->start_ns < PATIENCE_NS)
@@ -80,12 +80,12 @@ tell_if_alone(struct recorder *r, int64_t now_ns)
 	r->is_told = true;
 	progress_clear(&r->progress);
 	fprintf(stderr,
-		"antiphase: no publisher at %s yet; is antiphase-collector running "
-		"there?\n",
+		"antiphase: no publisher at %s yet; check that "
+		"antiphase-collector runs there\n",
 		r->args->bus.items[0]);
 }
 
-/* Writes what is there: 0 or -errno. */
+/* Writes the frames that have arrived: 0 or -errno. */
 static int
 record_some(struct recorder *r, struct tele_frame *frame, struct err *err)
 {
@@ -106,7 +106,10 @@ record_some(struct recorder *r, struct tele_frame *frame, struct err *err)
 	return result < 0 ? err_set_errno(err, NULL, result, "cannot receive") : 0;
 }
 
-/* Of --for and --frames, by that which is nearer to its end; by neither, none is known. */
+/*
+ * Shows the progress of --for or --frames, whichever ends first; with neither, a
+ * count.
+ */
 static void
 show_progress(struct recorder *r, int64_t now_ns)
 {
@@ -196,7 +199,7 @@ print_json(const struct recorder *r, const struct bus_counts *counts, bool inter
 	jsonw_finish(&w);
 }
 
-/* Says why there is nothing; returns 'status'. */
+/* Prints why nothing was recorded; returns 'status'. */
 static int __attribute__((format(printf, 2, 3)))
 nothing(int status, const char *fmt, ...)
 {
@@ -224,18 +227,17 @@ answer(const struct recorder *r)
 	if (r->frames)
 		status = CLI_OK;
 	else if (counts->connections || counts->reconnects)
-		status = nothing(CLI_THIN, "the publisher at %s had nothing to say",
-				 where);
+		status = nothing(CLI_THIN, "the publisher at %s sent no frames", where);
 	else if (counts->refused)
-		status = nothing(
-			CLI_DENIED,
-			"no connection to %s: the keys of the two sides do not fit "
-			"('antiphase keys show')",
-			where);
+		status =
+			nothing(CLI_DENIED,
+				"no connection to %s: the keys of the two sides do not "
+				"match; run 'antiphase keys show' on both",
+				where);
 	else
 		status = nothing(
 			CLI_UNREACHABLE,
-			"nobody is at %s; is antiphase-collector running there?",
+			"no publisher at %s; check that antiphase-collector runs there",
 			where);
 	return cli_finish(interrupted ? CLI_INTERRUPTED : status);
 }
@@ -256,13 +258,14 @@ check_args(struct args *args)
 	if (strcmp(args->file, "-") != 0)
 		return CLI_OK;
 	if (args->json)
-		return cli_usage_error(&verb_record,
-				       "--json and the recording cannot both go to "
-				       "standard output: name a file with -o");
+		return cli_usage_error(
+			&verb_record,
+			"--json and the recording cannot both go to standard "
+			"output; write the recording to a file with -o");
 	if (isatty(STDOUT_FILENO))
-		return cli_usage_error(&verb_record,
-				       "a recording is nothing for a terminal: name a "
-				       "file with -o");
+		return cli_usage_error(
+			&verb_record,
+			"not writing a recording to a terminal; write it to a file with -o");
 	return CLI_OK;
 }
 
@@ -271,23 +274,22 @@ run_record(int argc, char **argv)
 {
 	struct args args = { .file = "-" };
 	const struct cli_opt opts[] = {
-		{ "bus", 'b', CLI_LIST, &args.bus, "ENDPOINT",
-		  "listen there (" BUS_DEFAULT_ENDPOINT "); may be repeated", 0, 0,
-		  NULL, NULL },
-		{ "bind", 0, CLI_FLAG, &args.is_bound, NULL,
-		  "be bound there, for publishers that connect", 0, 0, NULL, NULL },
-		{ "keys", 0, CLI_STR, &args.keys, "DIR", "keys for the bus", 0, 0, NULL,
-		  NULL },
-		{ "for", 0, CLI_STR, &args.for_text, "TIME",
-		  "so long ('30 s'); otherwise until interrupted", 0, 0, NULL, NULL },
-		{ "frames", 'n', CLI_INT, &args.max_frames, "N",
-		  "end after N frames, if it did not before", 1, 1e15, NULL, NULL },
-		{ "summaries", 0, CLI_FLAG, &args.is_summaries, NULL,
-		  "only summaries: no raw series, no events", 0, 0, NULL, NULL },
-		{ "output", 'o', CLI_STR, &args.file, "FILE",
-		  "write there instead of to standard output", 0, 0, NULL, NULL },
-		{ "json", 'j', CLI_FLAG, &args.json, NULL,
-		  "print the counts machine-readable", 0, 0, NULL, NULL },
+		CLI_OPT("bus", 'b', CLI_LIST, &args.bus, "ENDPOINT",
+			"listen here (default: " BUS_DEFAULT_ENDPOINT "); repeatable"),
+		CLI_OPT("bind", 0, CLI_FLAG, &args.is_bound, NULL,
+			"bind there, for publishers that connect"),
+		CLI_OPT("keys", 0, CLI_STR, &args.keys, "DIR",
+			"directory of CURVE keys, for a bus on another machine"),
+		CLI_OPT("for", 0, CLI_STR, &args.for_text, "TIME",
+			"stop after this time ('30 s'; default: when interrupted)"),
+		CLI_OPT("frames", 'n', CLI_INT, &args.max_frames, "N",
+			"stop after N frames", .min = 1, .max = 1e15),
+		CLI_OPT("summaries", 0, CLI_FLAG, &args.is_summaries, NULL,
+			"record only summaries: no raw series, no events"),
+		CLI_OPT("output", 'o', CLI_STR, &args.file, "FILE",
+			"write to FILE instead of standard output"),
+		CLI_OPT("json", 'j', CLI_FLAG, &args.json, NULL,
+			"print the counts as antiphase.record/1"),
 		PROGRESS_OPT(&args.progress),
 		CLI_OPTS_END,
 	};
@@ -320,7 +322,7 @@ run_record(int argc, char **argv)
 
 const struct cli_verb verb_record = {
 	.name = "record",
-	.summary = "write the telemetry of a bus to a file",
+	.summary = "record the telemetry of a bus to a file",
 	.usage = "[options]",
 	.examples =
 		"  antiphase record --for 30s -o lunch.tele\n"

@@ -1,8 +1,9 @@
 /*
- * verb_replay.c - 'antiphase replay': the frames of a file onto the bus.
+ * verb_replay.c - 'antiphase replay': publish the frames of a file on the bus.
  *
- * Frames of one host keep the distances that its monotonic clock gives them, counted
- * from when its first frame was sent; so the clocks of different hosts need not agree.
+ *
+ * Frames of one host keep the distances of that host's monotonic clock, counted from
+ * the sending of its first frame.  So the clocks of different hosts need not agree.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -84,7 +85,7 @@ replay_fini(struct replay *r)
 	vec_free(&r->paces);
 }
 
-/* Waits for somebody who listens; true if somebody does. */
+/* Waits for a subscriber; false if none came in time. */
 static bool
 await_subscriber(struct replay *r)
 {
@@ -97,12 +98,12 @@ await_subscriber(struct replay *r)
 			return false;
 		bus_pub_wait(r->pub, left_ns < STEP_NS / 10 ? left_ns : STEP_NS / 10);
 	}
-	/* Several that start together come one after another. */
+	/* Subscribers that start together connect one after another. */
 	bus_pub_wait(r->pub, STEP_NS);
 	return true;
 }
 
-/* When a frame is to be sent; not before the one that was before it. */
+/* The time to send a frame; never before its predecessor. */
 static int64_t
 due_ns(struct replay *r, const struct tele_frame *frame)
 {
@@ -114,7 +115,7 @@ due_ns(struct replay *r, const struct tele_frame *frame)
 		vec_push(&r->paces,
 			 ((struct pace){ frame->time_ns, r->due_ns, frame->time_ns }));
 	pace = &r->paces.items[host];
-	/* Booted anew, or a gap of an hour in what was recorded: goes on from here. */
+	/* After a reboot, or a gap of an hour in the recording: continue from now. */
 	if (frame->time_ns < pace->last_ns - 10 * SECOND_NS ||
 	    frame->time_ns > pace->last_ns + 3600 * SECOND_NS)
 		*pace = (struct pace){ frame->time_ns, r->due_ns, frame->time_ns };
@@ -204,8 +205,8 @@ replay_file(const struct args *args, const char *path)
 	}
 	if (args->wait_ns && !await_subscriber(&r)) {
 		fprintf(stderr,
-			"antiphase: nobody listens at %s; --wait 0s sends all the "
-			"same\n",
+			"antiphase: no subscriber at %s; use --wait 0s to send "
+			"without one\n",
 			bus_pub_endpoint(r.pub));
 		replay_fini(&r);
 		return CLI_UNREACHABLE;
@@ -224,19 +225,19 @@ run_replay(int argc, char **argv)
 			     .wait_text = "10 s",
 			     .speed = 1 };
 	const struct cli_opt opts[] = {
-		{ "bus", 'b', CLI_STR, &args.bus, "ENDPOINT",
-		  "publish there (" BUS_DEFAULT_ENDPOINT ")", 0, 0, NULL, NULL },
-		{ "connect", 0, CLI_FLAG, &args.is_connecting, NULL,
-		  "connect, to a proxy or receiver that is bound", 0, 0, NULL, NULL },
-		{ "keys", 0, CLI_STR, &args.keys, "DIR", "keys for the bus", 0, 0, NULL,
-		  NULL },
-		{ "speed", 's', CLI_NUM, &args.speed, "X",
-		  "X times as fast as it was recorded", 1e-3, 1e6, NULL, NULL },
-		{ "fast", 0, CLI_FLAG, &args.is_fast, NULL,
-		  "as fast as subscribers take it", 0, 0, NULL, NULL },
-		{ "wait", 'w', CLI_STR, &args.wait_text, "TIME",
-		  "for the first subscriber ('10 s'; '0s': not at all)", 0, 0, NULL,
-		  NULL },
+		CLI_OPT("bus", 'b', CLI_STR, &args.bus, "ENDPOINT",
+			"publish here (default: " BUS_DEFAULT_ENDPOINT ")"),
+		CLI_OPT("connect", 0, CLI_FLAG, &args.is_connecting, NULL,
+			"connect to a bound proxy or receiver, instead of binding"),
+		CLI_OPT("keys", 0, CLI_STR, &args.keys, "DIR",
+			"directory of CURVE keys, for a bus on another machine"),
+		CLI_OPT("speed", 's', CLI_NUM, &args.speed, "X",
+			"X times the recorded speed", .min = 1e-3, .max = 1e6),
+		CLI_OPT("fast", 0, CLI_FLAG, &args.is_fast, NULL,
+			"as fast as subscribers receive"),
+		CLI_OPT("wait", 'w', CLI_STR, &args.wait_text, "TIME",
+			"time to wait for the first subscriber (default: '10 s'; "
+			"'0s': none)"),
 		CLI_OPTS_END,
 	};
 	int first = cli_parse(&verb_replay, opts, argc, argv);
@@ -254,7 +255,7 @@ run_replay(int argc, char **argv)
 
 const struct cli_verb verb_replay = {
 	.name = "replay",
-	.summary = "publish a recording as it was recorded",
+	.summary = "publish a recording on a bus",
 	.usage = "[options] FILE",
 	.examples = "  antiphase replay two-jobs.tele\n"
 		    "  antiphase replay --speed 10 --bus ipc:///tmp/bus two-jobs.tele\n"

@@ -1,5 +1,5 @@
 /*
- * verb_sim.c - 'antiphase sim' is the program antiphase-sim.
+ * verb_sim.c - 'antiphase sim' runs antiphase-sim.
  */
 #include "cli/run_program.h"
 #include "cli/verbs.h"
@@ -12,7 +12,7 @@ run_sim(int argc, char **argv)
 
 const struct cli_verb verb_sim = {
 	.name = "sim",
-	.summary = "simulate jobs on a fabric, and policies over traces of jobs",
+	.summary = "simulate jobs on a fabric, and scheduling policies on job traces",
 	.usage = "VERB [options] FILE",
 	.run = run_sim,
 };

@@ -1,4 +1,7 @@
-/* verb_slurm.c - 'antiphase slurm': what a Slurm needs of ours, and what it has. */
+/*
+ * verb_slurm.c - 'antiphase slurm': what Slurm needs to work with antiphase, and its
+ * state.
+ */
 #include "cli/verb_slurm.h"
 
 #include <errno.h>
@@ -25,15 +28,15 @@
 
 static const struct cli_verb verb_install, verb_status;
 
-/* What options say, and what was found; texts are owned. */
+/* Values of options and what was found; texts are owned. */
 struct found {
 	const char *conf_option, *hooks_option, *library_option;
 	char *conf_path, *conf, *plugstack_path, *plugstack, *gate, *hooks, *library;
 };
 
-/* ---- Looking --------------------------------------------------------------------- */
+/* ---- Finding Slurm --------------------------------------------------------------- */
 
-/* What a command printed; NULL if it did not work, with 'err' filled. */
+/* The output of a command; NULL if it failed, with 'err' filled. */
 struct printed {
 	char *text;
 	struct err *err;
@@ -65,7 +68,7 @@ print_of(const char *const *argv, struct err *err)
 	return printed.text;
 }
 
-/* "SLURM_CONF = /etc/slurm/slurm.conf" of what scontrol tells; NULL without it. */
+/* The file in scontrol's line "SLURM_CONF = /etc/slurm/slurm.conf"; NULL without it. */
 static char *
 conf_of_scontrol(void)
 {
@@ -98,7 +101,7 @@ find_conf(const char *option)
 	return path ? path : xstrdup(DEFAULT_CONF);
 }
 
-/* Where we are installed: lib/antiphase beside the bin/ that this program is in. */
+/* The installed hooks: lib/antiphase beside the bin/ of this program. */
 static char *
 find_hooks(const char *option)
 {
@@ -138,7 +141,8 @@ find_site(struct found *found, struct slurm_site *ret_site)
 	found->conf_path = find_conf(found->conf_option);
 	found->conf = read_text(found->conf_path, &err);
 	if (!found->conf) {
-		err_append(&err, "; where is this cluster's slurm.conf? say by --conf");
+		err_append(&err,
+			   "; give the path of the cluster's slurm.conf with --conf");
 		err_print(&err, stderr);
 		return CLI_UNREACHABLE;
 	}
@@ -197,13 +201,15 @@ print_plan(const struct slurm_plan *plan)
 		n_left += step->state != SLURM_STEP_THERE;
 	}
 	if (n_left)
-		printf("\n%zu steps are left to do; nothing was changed.  Then restart "
-		       "slurmctld (a new JobSubmitPlugins\nneeds that; "
-		       "'scontrol reconfigure' does for the rest), and try "
-		       "'antiphase slurm status'.\n",
+		printf("\n"
+		       "%zu steps are missing; nothing was changed.  Do them, "
+		       "restart slurmctld (a new JobSubmitPlugins\n"
+		       "needs that; otherwise 'scontrol reconfigure' is enough), "
+		       "then run 'antiphase slurm status'.\n",
 		       n_left);
 	else
-		puts("\nNothing is left to do.");
+		puts("\n"
+		     "Nothing is missing.");
 }
 
 static void
@@ -233,22 +239,22 @@ print_plan_json(const struct slurm_site *site, const struct slurm_plan *plan)
 	jsonw_finish(&w);
 }
 
-#define FIND_OPTIONS(found)                                                            \
-	{ "conf",                                                                      \
-	  0,                                                                           \
-	  CLI_STR,                                                                     \
-	  &(found).conf_option,                                                        \
-	  "FILE",                                                                      \
-	  "Slurm's slurm.conf (default: $SLURM_CONF, " DEFAULT_CONF ", or what "       \
-	  "scontrol says)",                                                            \
-	  0,                                                                           \
-	  0,                                                                           \
-	  NULL,                                                                        \
-	  NULL },                                                                      \
-	{                                                                              \
-		"hooks", 0, CLI_STR, &(found).hooks_option, "DIR",                     \
-			"where spank_antiphase.so and job_submit.lua are", 0, 0, NULL, \
-			NULL                                                           \
+#define FIND_OPTIONS(found)                                                         \
+	{ "conf",                                                                   \
+	  0,                                                                        \
+	  CLI_STR,                                                                  \
+	  &(found).conf_option,                                                     \
+	  "FILE",                                                                   \
+	  "Slurm's slurm.conf (default: $SLURM_CONF, " DEFAULT_CONF ", or what "    \
+	  "scontrol says)",                                                         \
+	  0,                                                                        \
+	  0,                                                                        \
+	  NULL,                                                                     \
+	  NULL },                                                                   \
+	{                                                                           \
+		"hooks", 0, CLI_STR, &(found).hooks_option, "DIR",                  \
+			"directory of spank_antiphase.so and job_submit.lua", 0, 0, \
+			NULL, NULL                                                  \
 	}
 
 static int
@@ -257,14 +263,12 @@ run_install(int argc, char **argv)
 	struct found found = { .conf = NULL };
 	bool is_json = false, is_dry = true;
 	const struct cli_opt opts[] = {
-		{ "dry-run", 'n', CLI_FLAG, &is_dry, NULL,
-		  "print what is to be done, and do nothing (always so)", 0, 0, NULL,
-		  NULL },
+		CLI_OPT("dry-run", 'n', CLI_FLAG, &is_dry, NULL,
+			"print the missing steps (the default; nothing is ever changed)"),
 		FIND_OPTIONS(found),
-		{ "library", 0, CLI_STR, &found.library_option, "FILE",
-		  "the pacer, where jobs run (default: beside DIR)", 0, 0, NULL, NULL },
-		{ "json", 'j', CLI_FLAG, &is_json, NULL, "machine-readable", 0, 0, NULL,
-		  NULL },
+		CLI_OPT("library", 0, CLI_STR, &found.library_option, "FILE",
+			"path of the pacer on the hosts of jobs (default: beside DIR)"),
+		CLI_OPT("json", 'j', CLI_FLAG, &is_json, NULL, "print JSON"),
 		CLI_OPTS_END,
 	};
 	int first = cli_parse(&verb_install, opts, argc, argv), status;
@@ -274,8 +278,8 @@ run_install(int argc, char **argv)
 	if (first < 0)
 		return cli_status(first);
 	if (first < argc)
-		return cli_usage_error(&verb_install,
-				       "it takes no operand such as '%s'", argv[first]);
+		return cli_usage_error(&verb_install, "unexpected operand '%s'",
+				       argv[first]);
 	status = find_site(&found, &site);
 	if (status == 0) {
 		slurm_site_plan(&site, &plan);
@@ -292,7 +296,7 @@ run_install(int argc, char **argv)
 
 static const struct cli_verb verb_install = {
 	.name = "slurm install",
-	.summary = "print the lines that Slurm's files need, and where",
+	.summary = "print the lines that Slurm's configuration files need",
 	.usage = "[options]",
 	.examples = "  antiphase slurm install --conf slurm.conf\n"
 		    "  antiphase slurm install --dry-run --json\n",
@@ -329,7 +333,7 @@ say(struct report *report, enum state state, const char *topic, const char *reme
 	vec_push(&report->findings, finding);
 }
 
-/* Slurm's commands, and whether its controller answers.  False without commands. */
+/* Checks Slurm's commands and its controller.  False without commands. */
 static bool
 look_at_slurm(struct report *report)
 {
@@ -340,7 +344,7 @@ look_at_slurm(struct report *report)
 
 	if (!text) {
 		say(report, STATE_FAIL, "slurm",
-		    "install slurm-client where antiphase-scheduler runs",
+		    "install slurm-client on the host of antiphase-scheduler",
 		    xstrdup(err.text));
 		return false;
 	}
@@ -348,20 +352,20 @@ look_at_slurm(struct report *report)
 	say(report,
 	    slurm_version(text) >= 2205 && slurm_version(text) <= 2605 ? STATE_OK
 								       : STATE_WARN,
-	    "slurm", "22.05 to 26.05 are what this was made for", text);
+	    "slurm", "supported releases: 22.05 to 26.05", text);
 	text = print_of(ping, &err);
 	if (text && strstr(text, " UP"))
 		say(report, STATE_OK, "slurmctld", NULL,
 		    xstrndup(text, strcspn(text, "\n")));
 	else
 		say(report, STATE_FAIL, "slurmctld",
-		    "antiphase does without it, and advises nothing",
+		    "antiphase works without it, and gives no advice",
 		    text ? xstrndup(text, strcspn(text, "\n")) : xstrdup(err.text));
 	free(text);
 	return true;
 }
 
-/* What is set up, by the plan of what is not. */
+/* Checks the installation, by the list of missing steps. */
 static void
 look_at_site(struct report *report, const struct slurm_site *site)
 {
@@ -380,7 +384,10 @@ look_at_site(struct report *report, const struct slurm_site *site)
 	slurm_plan_fini(&plan);
 }
 
-/* Whether Slurm loads our plug-in on this host: its option is in the help then. */
+/*
+ * Checks whether Slurm loads the plug-in on this host: then sbatch's help has its
+ * option.
+ */
 static void
 look_at_spank(struct report *report)
 {
@@ -393,8 +400,8 @@ look_at_spank(struct report *report)
 		    xstrdup("sbatch knows --antiphase on this host"));
 	else
 		say(report, STATE_WARN, "spank",
-		    "is spank_antiphase.so in plugstack.conf, and built for this "
-		    "release?",
+		    "check that plugstack.conf has spank_antiphase.so, built "
+		    "for this Slurm release",
 		    xstrdup(text ? "sbatch does not know --antiphase on this host"
 				 : err.text));
 	free(text);
@@ -412,8 +419,8 @@ look_at_daemon(struct report *report, const char *address)
 		    xasprintf("antiphase-scheduler answers at %s", address));
 	else
 		say(report, STATE_FAIL, "daemon",
-		    "systemctl start antiphase-scheduler; until then gates open by "
-		    "themselves",
+		    "run 'systemctl start antiphase-scheduler'; until then "
+		    "gates open by themselves",
 		    r < 0 ? xasprintf("antiphase-scheduler: %s", err.text)
 			  : xasprintf("%s answers with status %d", address, r));
 	strbuf_free(&body);
@@ -456,7 +463,7 @@ print_report_json(const struct report *report)
 	jsonw_finish(&w);
 }
 
-/* The exit status: whether there is a FAIL. */
+/* The exit status: CLI_NO if a check failed. */
 static int
 report_fini(struct report *report)
 {
@@ -479,11 +486,9 @@ run_status(int argc, char **argv)
 	bool is_json = false;
 	const struct cli_opt opts[] = {
 		FIND_OPTIONS(found),
-		{ "http", 0, CLI_STR, &address, "ADDRESS:PORT",
-		  "where antiphase-scheduler answers (" DEFAULT_HTTP ")", 0, 0, NULL,
-		  NULL },
-		{ "json", 'j', CLI_FLAG, &is_json, NULL, "machine-readable", 0, 0, NULL,
-		  NULL },
+		CLI_OPT("http", 0, CLI_STR, &address, "ADDRESS:PORT",
+			"address of antiphase-scheduler (default: " DEFAULT_HTTP ")"),
+		CLI_OPT("json", 'j', CLI_FLAG, &is_json, NULL, "print JSON"),
 		CLI_OPTS_END,
 	};
 	int first = cli_parse(&verb_status, opts, argc, argv), status = 0;
@@ -494,7 +499,7 @@ run_status(int argc, char **argv)
 	if (first < 0)
 		return cli_status(first);
 	if (first < argc)
-		return cli_usage_error(&verb_status, "it takes no operand such as '%s'",
+		return cli_usage_error(&verb_status, "unexpected operand '%s'",
 				       argv[first]);
 	status = find_site(&found, &site);
 	if (status == 0) {
@@ -515,7 +520,7 @@ run_status(int argc, char **argv)
 
 static const struct cli_verb verb_status = {
 	.name = "slurm status",
-	.summary = "what Slurm is there, what of ours it has, whether it is reached",
+	.summary = "check Slurm, its antiphase plug-ins, and antiphase-scheduler",
 	.usage = "[options]",
 	.examples = "  antiphase slurm status\n",
 	.run = run_status,
@@ -532,7 +537,7 @@ run_slurm(int argc, char **argv)
 
 const struct cli_verb verb_slurm = {
 	.name = "slurm",
-	.summary = "what a Slurm needs to work with antiphase, and what it has",
+	.summary = "install, check and clean up the integration with Slurm",
 	.usage = "VERB [options]",
 	.examples = "  antiphase slurm install --conf slurm.conf\n"
 		    "  antiphase slurm status\n"

@@ -1,7 +1,7 @@
 /*
- * verb_slurm_release.c - 'antiphase slurm release': what antiphase did to waiting jobs,
- * taken back without the daemon.  Run by systemd whenever the daemon has ended, however
- * it did, by the hooks that find no daemon, and by hand.
+ * verb_slurm_release.c - 'antiphase slurm release': undo antiphase's changes to
+ * waiting jobs without the daemon.  systemd runs it whenever the daemon has ended, the
+ * hooks run it if they find no daemon, and administrators by hand.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,16 +19,13 @@ static const char *const kind_names[] = {
 	[SCHED_UNPIN] = "unpin", [SCHED_LET_GO] = "let_go"
 };
 
-/* What the settings of the daemon say of its Slurm. */
+/* Slurm settings of the daemon. */
 struct daemon_says {
 	char *bindir; /* Owned; NULL: nothing. */
 	bool is_of_another;
 };
 
-/*
- * Settings with a fault are no reason not to take back: the daemon may have ended for
- * just these.
- */
+/* Faulty settings do not prevent the release: they may be why the daemon ended. */
 static void
 read_settings(const char *file, struct daemon_says *ret_says)
 {
@@ -69,7 +66,7 @@ print(const struct slurm_releases *releases, bool is_dry)
 			printf("    %s\n", item->why);
 	}
 	if (!releases->items.n)
-		puts("no waiting job bears anything of ours");
+		puts("no waiting job has a change made by antiphase");
 }
 
 static void
@@ -133,21 +130,19 @@ run_release(int argc, char **argv)
 	double limit_s = 8;
 	bool is_json = false;
 	const struct cli_opt opts[] = {
-		{ "dry-run", 'n', CLI_FLAG, &how.is_dry, NULL,
-		  "print what would be taken back, and do nothing", 0, 0, NULL, NULL },
-		{ "pins", 0, CLI_FLAG, &how.keeps_gates, NULL,
-		  "pins alone: gates open by themselves", 0, 0, NULL, NULL },
-		{ "config", 'c', CLI_STR, &file, "FILE",
-		  "settings of antiphase-scheduler; nothing is done if its host is not "
-		  "slurm",
-		  0, 0, NULL, NULL },
-		{ "slurm-bindir", 0, CLI_STR, &bindir, "DIR",
-		  "where squeue is (default: as in the settings, or by $PATH)", 0, 0,
-		  NULL, NULL },
-		{ "limit-s", 0, CLI_NUM, &limit_s, "S", "give up after so long (8)",
-		  0.5, 600, NULL, NULL },
-		{ "json", 'j', CLI_FLAG, &is_json, NULL,
-		  "print antiphase.slurm-release/1", 0, 0, NULL, NULL },
+		CLI_OPT("dry-run", 'n', CLI_FLAG, &how.is_dry, NULL,
+			"print what would be undone, and change nothing"),
+		CLI_OPT("pins", 0, CLI_FLAG, &how.keeps_gates, NULL,
+			"only undo pins: gates open by themselves"),
+		CLI_OPT("config", 'c', CLI_STR, &file, "FILE",
+			"settings of antiphase-scheduler; nothing is done unless "
+			"its scheduler is slurm"),
+		CLI_OPT("slurm-bindir", 0, CLI_STR, &bindir, "DIR",
+			"directory of squeue (default: from the settings, else $PATH)"),
+		CLI_OPT("limit-s", 0, CLI_NUM, &limit_s, "S",
+			"time limit in seconds (default: 8)", .min = 0.5, .max = 600),
+		CLI_OPT("json", 'j', CLI_FLAG, &is_json, NULL,
+			"print antiphase.slurm-release/1"),
 		CLI_OPTS_END,
 	};
 	int first = cli_parse(&verb_slurm_release, opts, argc, argv), status;
@@ -155,8 +150,8 @@ run_release(int argc, char **argv)
 	if (first < 0)
 		return cli_status(first);
 	if (first < argc)
-		return cli_usage_error(&verb_slurm_release,
-				       "it takes no operand such as '%s'", argv[first]);
+		return cli_usage_error(&verb_slurm_release, "unexpected operand '%s'",
+				       argv[first]);
 	read_settings(file, &says);
 	how.slurm.bindir = bindir ? bindir : says.bindir;
 	how.limit_ms = (int64_t)(limit_s * 1000);
@@ -166,7 +161,8 @@ run_release(int argc, char **argv)
 		if (is_json)
 			print_json(&none, how.is_dry);
 		else
-			puts("the daemon is beside no Slurm: nothing is to be released");
+			puts("antiphase-scheduler has no Slurm ('scheduler = none'): "
+			     "nothing to release");
 		status = cli_finish(CLI_OK);
 	} else {
 		status = release(&how, is_json);
@@ -177,7 +173,7 @@ run_release(int argc, char **argv)
 
 const struct cli_verb verb_slurm_release = {
 	.name = "slurm release",
-	.summary = "take back what antiphase did to waiting jobs, without the daemon",
+	.summary = "undo antiphase's changes to waiting jobs, without the daemon",
 	.usage = "[options]",
 	.examples = "  antiphase slurm release --dry-run\n"
 		    "  antiphase slurm release --pins\n",

@@ -1,6 +1,6 @@
 /*
- * verb_stats.c - 'antiphase stats': the figures of the running collector, by its control
- * socket.  They are those of /metrics, so that there is one list of them.
+ * verb_stats.c - 'antiphase stats': metrics of the running collector, read over its
+ * control socket.  They are those of /metrics, so that there is one list of them.
  */
 #include <math.h>
 #include <stdint.h>
@@ -26,7 +26,7 @@ struct figure {
 	const char *number;
 };
 
-/* A label's value up to its closing quote, unescaped in place; NULL if it is broken. */
+/* A label's value up to its closing quote, unescaped in place; NULL if malformed. */
 static char *
 take_value(char *at)
 {
@@ -46,7 +46,7 @@ take_value(char *at)
 	return at + 1;
 }
 
-/* 'name{label="value",...} number', taken apart in place. */
+/* Parses 'name{label="value",...} number' in place. */
 static bool
 take_figure(char *line, struct figure *figure)
 {
@@ -119,7 +119,7 @@ figure_of(const struct figure *figures, size_t n, const char *name)
 	return sum;
 }
 
-/* What it costs, in one line: the first thing that is asked of a daemon on every host. */
+/* The collector's cost in one line: the first question about a daemon on every host. */
 static void
 print_cost(const struct figure *figures, size_t n)
 {
@@ -159,7 +159,7 @@ print_text(const struct figure *figures, size_t n, bool is_all)
 	table_fini(&t);
 }
 
-/* Prints the figures whose name has 'part' in it; 'text' is taken apart. */
+/* Prints the metrics whose name contains 'part'; modifies 'text'. */
 static void
 print_figures(char *text, const char *part, bool is_json)
 {
@@ -188,11 +188,9 @@ run_stats(int argc, char **argv)
 	const char *runtime_dir = "/run/antiphase";
 	bool is_json = false;
 	const struct cli_opt opts[] = {
-		{ "json", 'j', CLI_FLAG, &is_json, NULL, "machine-readable", 0, 0, NULL,
-		  NULL },
-		{ "runtime-dir", 0, CLI_STR, &runtime_dir, "DIR",
-		  "of the collector to ask (default: /run/antiphase)", 0, 0, NULL,
-		  NULL },
+		CLI_OPT("json", 'j', CLI_FLAG, &is_json, NULL, "print JSON"),
+		CLI_OPT("runtime-dir", 0, CLI_STR, &runtime_dir, "DIR",
+			"directory of the collector's socket (default: /run/antiphase)"),
 		CLI_OPTS_END,
 	};
 	int first = cli_parse(&verb_stats, opts, argc, argv), rc;
@@ -204,7 +202,7 @@ run_stats(int argc, char **argv)
 		return cli_status(first);
 	if (argc - first > 1)
 		return cli_usage_error(&verb_stats,
-				       "expected at most one part of a name");
+				       "expected at most one PART of a name");
 	path = xasprintf("%s/collector.sock", runtime_dir);
 	rc = control_ask(path, words, ASK_NS, &reply, &err);
 	if (rc < 0)
@@ -218,7 +216,7 @@ run_stats(int argc, char **argv)
 
 const struct cli_verb verb_stats = {
 	.name = "stats",
-	.summary = "the figures of the running collector: its cost, losses, counts",
+	.summary = "show metrics of the running collector: cost, losses, counts",
 	.usage = "[--json] [PART]",
 	.examples = "  antiphase stats\n"
 		    "  antiphase stats lost\n"

@@ -1,6 +1,6 @@
 /*
  * verb_top.c - 'antiphase top': links and jobs on the full screen.  The only file that
- * knows ncurses; what is shown is top_view.h.
+ * uses ncurses; top_view.h makes the content.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,11 +20,11 @@
 #include "lib/base/words.h"
 
 #define REFRESH_NS INT64_C(1000000000)
-#define KEY_NS     INT64_C(100000000) /* How long a key may go unheard. */
+#define KEY_NS     INT64_C(100000000) /* Longest delay of a key press. */
 #define MIN_ROWS   4
 #define MIN_COLS   20
 #define ESCAPE     27
-/* More than any has. */
+/* More than any detail has. */
 #define MAX_DETAIL_LINES 1000000
 
 struct args {
@@ -44,7 +44,10 @@ struct terminal {
 
 /* ---- Drawing --------------------------------------------------------------------- */
 
-/* One line, cut to the width; control characters of names would move the cursor. */
+/*
+ * Prints one line, cut to the width and at control characters, which would move the
+ * cursor.
+ */
 static void
 put_line(int row, const char *text, attr_t attributes)
 {
@@ -73,7 +76,7 @@ draw_help(void)
 		put_line(i + 1, top_help[i], A_NORMAL);
 }
 
-/* The lines that scroll, so that the chosen one is seen. */
+/* Draws the scrolling lines so that the chosen one is visible. */
 static void
 draw_body(struct terminal *t, const struct top_lines *lines, size_t room)
 {
@@ -147,7 +150,7 @@ draw(struct terminal *t, struct screen *screen)
 
 /* ---- Keys ------------------------------------------------------------------------ */
 
-/* Whatever was chosen before. */
+/* Forgets the previous choice. */
 static void
 choose_first(struct terminal *t)
 {
@@ -299,7 +302,7 @@ take_key(struct terminal *t, int key)
 
 /* ---- The loop -------------------------------------------------------------------- */
 
-/* Reads frames, or waits, for a moment. */
+/* Reads frames, or waits, for KEY_NS. */
 static int
 pause_for_frames(struct screen *screen, bool *is_at_end)
 {
@@ -342,7 +345,7 @@ run_terminal(struct terminal *t, struct screen *screen)
 	}
 }
 
-/* Talk on standard error would be drawn over the screen: it is kept until the end. */
+/* Messages on standard error would garble the screen: keep them until the end. */
 static FILE *
 hold_talk(int *ret_stderr)
 {
@@ -384,16 +387,18 @@ show_terminal(const struct args *args, struct screen *screen)
 	int status, stderr_fd;
 
 	if (!isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO))
-		return cli_usage_error(&verb_top, "this is no terminal (--once prints "
-						  "the tables)");
+		return cli_usage_error(
+			&verb_top,
+			"standard input and output are not a terminal; --once "
+			"prints the tables");
 	t.screen = newterm(NULL, stdout, stdin);
 	if (!t.screen) {
 		const char *term = getenv("TERM");
 
-		return cli_usage_error(&verb_top,
-				       "the terminal '%s' is not known (--once prints "
-				       "the tables)",
-				       term ? term : "");
+		return cli_usage_error(
+			&verb_top,
+			"unknown terminal type '%s'; --once prints the tables",
+			term ? term : "");
 	}
 	held = hold_talk(&stderr_fd);
 	screen_catch_signals();
@@ -442,17 +447,16 @@ run_top(int argc, char **argv)
 {
 	struct args args = { .sort = "contention" };
 	const struct cli_opt opts[] = {
-		{ "sort", 's', CLI_WORDS, &args.sort, "BY",
-		  "what comes first (default contention)", 0, 0, contention_sort_names,
-		  NULL },
-		{ "all", 'a', CLI_FLAG, &args.all, NULL,
-		  "also links without contention and with low peaks", 0, 0, NULL,
-		  NULL },
-		{ "once", 0, CLI_FLAG, &args.once, NULL,
-		  "print both tables once, for scripts", 0, 0, NULL, NULL },
+		CLI_OPT("sort", 's', CLI_WORDS, &args.sort, "BY",
+			"sort order (default: contention)",
+			.words = contention_sort_names),
+		CLI_OPT("all", 'a', CLI_FLAG, &args.all, NULL,
+			"also links without contention or high peaks"),
+		CLI_OPT("once", 0, CLI_FLAG, &args.once, NULL,
+			"print both tables once, for scripts"),
 		SCREEN_OPTS(&args.screen),
-		{ "json", 'j', CLI_FLAG, &args.json, NULL,
-		  "print antiphase.top/1 once, all links", 0, 0, NULL, NULL },
+		CLI_OPT("json", 'j', CLI_FLAG, &args.json, NULL,
+			"print antiphase.top/1 once, with all links"),
 		CLI_OPTS_END,
 	};
 	struct screen screen;
@@ -476,7 +480,7 @@ run_top(int argc, char **argv)
 
 const struct cli_verb verb_top = {
 	.name = "top",
-	.summary = "links and jobs on the full screen",
+	.summary = "show links and jobs on the full screen",
 	.usage = "[options]",
 	.examples = "  antiphase top --fabric fabric.json\n"
 		    "  antiphase top --once --from two-jobs.tele\n",

@@ -20,7 +20,7 @@ run_topology(int argc, char **argv)
 
 const struct cli_verb verb_topology = {
 	.name = "topology",
-	.summary = "make, show, check, import and compare fabrics",
+	.summary = "generate, show, check, import and compare fabrics",
 	.usage = "VERB [options] ...",
 	.examples =
 		"  antiphase topology generate leaf-spine --leaves 6 --hosts-per-leaf 4 "

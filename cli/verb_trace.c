@@ -1,5 +1,5 @@
 /*
- * verb_trace.c - 'antiphase trace' is a verb of the program antiphase-sim.
+ * verb_trace.c - 'antiphase trace' runs antiphase-sim.
  */
 #include "cli/run_program.h"
 #include "cli/verbs.h"
@@ -12,7 +12,7 @@ run_trace(int argc, char **argv)
 
 const struct cli_verb verb_trace = {
 	.name = "trace",
-	.summary = "traces of jobs: info, convert, filter, make",
+	.summary = "inspect, convert, filter and generate job traces",
 	.usage = "VERB [options] TRACE",
 	.run = run_trace,
 };

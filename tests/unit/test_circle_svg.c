@@ -129,7 +129,7 @@ a_period_too_long_to_draw_is_said(void **state)
 	scene.profiles[0].period_us = 101000;
 	scene.profiles[1].period_us = 103000;
 	text = circle_svg(&scene.picture);
-	assert_non_null(strstr(text, "A turn: the first 103 ms."));
+	assert_non_null(strstr(text, "One turn: the first 103 ms."));
 	assert_non_null(strstr(text, "too long to draw"));
 	free(text);
 
@@ -138,7 +138,7 @@ a_period_too_long_to_draw_is_said(void **state)
 	scene.profiles[1].period_us = 100000;
 	text = circle_svg(&scene.picture);
 	assert_true(strlen(text) < 2000000);
-	assert_non_null(strstr(text, "A turn: the first 100 ms."));
+	assert_non_null(strstr(text, "One turn: the first 100 ms."));
 	free(text);
 }
 
