@@ -168,7 +168,7 @@ more_jobs_than_rings_are_in_the_sum(void **state)
 	(void)state;
 	scene_init(&scene, 10);
 	text = circle_svg(&scene.picture);
-	assert_non_null(strstr(text, "and 2 more, in the sum only"));
+	assert_non_null(strstr(text, "and 2 more, only in the sum"));
 	free(text);
 }
 
