@@ -109,7 +109,7 @@ read_line(char *line, int size, void *stream)
 		return NULL;
 	}
 	if (memchr(p->next, '\0', length)) {
-		fail(p, "a NUL byte: this is no text");
+		fail(p, "a NUL byte: the file is not text");
 		return NULL;
 	}
 

@@ -3,9 +3,14 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "lib/base/alloc.h"
 #include "lib/base/sort.h"
 
-#define MAX_PIVOTS 64 /* That are tried. */
+#define MAX_PIVOTS 64 /* Tried before sorting. */
+
+/* stats_hodges_lehmann(): more samples than this use pairs within a reach. */
+#define ALL_PAIRS  512
+#define PAIR_REACH 256
 
 /* Quantile 0.975 of Student's t for 1 to 30 degrees of freedom. */
 static const double t_table[] = {
@@ -71,8 +76,8 @@ middle_of(double a, double b, double c)
 }
 
 /*
- * Hoare's selection: what is at 'k' when sorted is at 'k', nothing before it is larger,
- * nothing behind it smaller.  Who is unlucky with the pivots sorts.
+ * Hoare's selection: x[k] becomes what it is in sorted order, with nothing larger before
+ * it and nothing smaller behind it.  After MAX_PIVOTS bad pivots it sorts the rest.
  */
 static void
 select_kth(double *x, size_t n, size_t k)
@@ -125,6 +130,40 @@ stats_median(double *x, size_t n)
 	for (size_t i = k + 2; i < n; i++)
 		pair[1] = fmin(pair[1], x[i]);
 	return stats_quantile(pair, 2, 0.5);
+}
+
+double
+stats_harrell_davis(const double *sorted, size_t n, size_t n_free, double *ret_se)
+{
+	/* Standard deviation of the beta distribution with (n_free + 1) / 2 twice. */
+	double sd = 0.5 / sqrt((double)n_free + 2), sum = 0, weights = 0;
+	double median = sorted[n / 2], squares = 0;
+
+	for (size_t k = 0; k < n; k++) {
+		double off = (((double)k + 0.5) / (double)n - 0.5) / sd;
+		double weight = exp(-0.5 * off * off);
+
+		sum += weight * (sorted[k] - median);
+		squares += weight * pow(sorted[k] - median, 2);
+		weights += weight;
+	}
+	sum /= weights;
+	*ret_se = sqrt(fmax(squares / weights - sum * sum, 0));
+	return median + sum;
+}
+
+double
+stats_hodges_lehmann(const double *x, size_t n)
+{
+	size_t reach = n <= ALL_PAIRS ? n : PAIR_REACH, n_pairs = 0;
+	double *means = xcalloc(n * reach, sizeof *means), middle;
+
+	for (size_t i = 0; i < n; i++)
+		for (size_t j = i; j < n && j - i < reach; j++)
+			means[n_pairs++] = (x[i] + x[j]) / 2;
+	middle = stats_median(means, n_pairs);
+	free(means);
+	return middle;
 }
 
 /*

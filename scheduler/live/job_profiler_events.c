@@ -11,7 +11,6 @@
 #include "lib/base/alloc.h"
 #include "lib/base/stats.h"
 #include "lib/base/vec.h"
-#include "scheduler/core/profile/align.h"
 #include "scheduler/live/job_profiler.h"
 #include "scheduler/live/live.h"
 
@@ -108,7 +107,7 @@ job_profiler_event_period_us(const struct live *live, uint32_t job, int64_t from
 			continue;
 		if (ret_jitter_us)
 			*ret_jitter_us = stats_sd(times_us, n - k);
-		period_us = (int64_t)(align_middle(times_us, n - k) + 0.5);
+		period_us = (int64_t)(stats_hodges_lehmann(times_us, n - k) + 0.5);
 		break;
 	}
 	free(times_us);

@@ -148,7 +148,7 @@ faults_are_named_with_their_place(void **state)
 	check_error("# only this\n", 0, 0, "the file is empty");
 	check_error(HEADER, 0, 0, "no rows");
 	check_error("t_ms,rank,direction,job,bytes,packets\n", 1, 1, "the header is");
-	check_error(HEADER "0,0,egress,1,74,1,0\n" HEADER, 3, 1, "the header again");
+	check_error(HEADER "0,0,egress,1,74,1,0\n" HEADER, 3, 1, "a second header");
 	check_error("# a\n\nt_ms;rank\n", 3, 1, "the header is 't_ms;rank'");
 	check_error("antiphase.recording/1\n\xa7", 1, 1, "a recording of telemetry");
 	check_error(HEADER "1,0,egress,a,1,1\n", 2, 17,

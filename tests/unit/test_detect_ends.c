@@ -1,4 +1,4 @@
-/* Where iterations end, and how long they take when jobs contend. */
+/* Ends of iterations, and their times when jobs contend. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,11 +6,9 @@
 #include "lib/base/alloc.h"
 #include "lib/base/rng.h"
 #include "lib/base/stats.h"
-#include "scheduler/core/profile/align.h"
 #include "scheduler/core/profile/detect.h"
-#include "scheduler/core/profile/ends.h"
+#include "scheduler/core/profile/iteration_ends.h"
 #include "scheduler/core/profile/series.h"
-#include "scheduler/core/profile/times.h"
 #include "tests/unit/test.h"
 
 #define LINE_BYTES_PER_MS 125000.0 /* 1 Gb/s. */
@@ -32,7 +30,7 @@ stalls_and_slow_transfers_are_no_ends(void **state)
 	/* Each carries 4000 bytes: fast, stalled for longer than a quiet, and slow. */
 	static const double wanted[] = { 60, 160.5, 380.25, 540, 640 };
 	float x[700] = { 0 };
-	struct ends ends;
+	struct iteration_ends ends;
 
 	(void)state;
 	burst(x, 20, 60, 100);
@@ -41,46 +39,46 @@ stalls_and_slow_transfers_are_no_ends(void **state)
 	burst(x, 360.5, 380.25, 100);
 	burst(x, 440, 540, 40);
 	burst(x, 600, 640, 100);
-	ends_init(x, 700, 100, 4000, &ends);
+	iteration_ends_init(x, 700, 100, 4000, &ends);
 	/* What follows the last end is as quiet as the rest. */
 	assert_int_equal(ends.n, 5);
 	for (size_t k = 0; k < 5; k++)
 		assert_near(ends.at[k], wanted[k], 1e-3);
 	assert_near(ends.clear, 1, 0);
-	ends_fini(&ends);
+	iteration_ends_fini(&ends);
 }
 
 static void
 the_quiet_that_the_series_begins_with_ends_nothing(void **state)
 {
 	float x[400] = { 0 };
-	struct ends ends;
+	struct iteration_ends ends;
 
 	(void)state;
 	for (int k = 0; k < 4; k++)
 		burst(x, 50 + 100 * k, 90 + 100 * k, 100);
-	ends_init(x, 400, 20, 4000, &ends);
+	iteration_ends_init(x, 400, 20, 4000, &ends);
 	assert_int_equal(ends.n, 3);
 	assert_near(ends.at[0], 90, 0);
 	/* Nor the traffic that its end cuts off. */
 	assert_near(ends.at[2], 290, 0);
-	ends_fini(&ends);
+	iteration_ends_fini(&ends);
 }
 
 static void
 traffic_without_pauses_has_no_clear_ends(void **state)
 {
 	float x[4000];
-	struct ends ends;
+	struct iteration_ends ends;
 	struct rng rng;
 
 	(void)state;
 	rng_init(&rng, 5);
 	for (size_t t = 0; t < 4000; t++)
 		x[t] = (float)(1000 + 100 * rng_uniform(&rng));
-	ends_init(x, 4000, 50, 1050 * 100, &ends);
+	iteration_ends_init(x, 4000, 50, 1050 * 100, &ends);
 	assert_true(ends.clear < 0.5);
-	ends_fini(&ends);
+	iteration_ends_fini(&ends);
 }
 
 static void
@@ -94,17 +92,17 @@ nothing_in_particular_is_survived(void **state)
 	for (int trial = 0; trial < 2000; trial++) {
 		size_t n = 1 + rng_below(&rng, 300);
 		double bytes = trial % 7 ? 500 * rng_uniform(&rng) : 0;
-		struct ends ends;
+		struct iteration_ends ends;
 
 		for (size_t t = 0; t < n; t++)
 			x[t] = trial % 5 ? (float)rng_below(&rng, 30) : 0;
-		ends_init(x, n, rng_below(&rng, n + 1), bytes, &ends);
+		iteration_ends_init(x, n, rng_below(&rng, n + 1), bytes, &ends);
 		assert_true(ends.n <= n && ends.clear >= 0 && ends.clear <= 1);
 		for (size_t k = 1; k < ends.n; k++)
 			assert_true(ends.at[k] <= (double)n + 1);
 		if (bytes == 0)
 			assert_int_equal(ends.n, 0);
-		ends_fini(&ends);
+		iteration_ends_fini(&ends);
 	}
 }
 
@@ -116,17 +114,17 @@ the_middle_is_near_the_median_and_heeds_no_outlier(void **state)
 	double one = 3, x[101], two_kinds[100], se, se_of_few;
 
 	(void)state;
-	assert_near(times_middle(&one, 1, 1, &se), 3, 0);
+	assert_near(stats_harrell_davis(&one, 1, 1, &se), 3, 0);
 	assert_near(se, 0, 0);
 	for (int k = 0; k < 101; k++)
 		x[k] = k == 100 ? 1e9 : k;
-	assert_near(times_middle(x, 101, 101, &se), 50, 0.5);
+	assert_near(stats_harrell_davis(x, 101, 101, &se), 50, 0.5);
 	/* Where 60 of 100 are held up, they are what the middle tells of. */
 	for (int k = 0; k < 100; k++)
 		two_kinds[k] = k < 40 ? 300 : 360;
-	assert_true(times_middle(two_kinds, 100, 100, &se) > 355);
-	assert_true(times_middle(two_kinds, 100, 10, &se_of_few) <
-		    times_middle(two_kinds, 100, 100, &se));
+	assert_true(stats_harrell_davis(two_kinds, 100, 100, &se) > 355);
+	assert_true(stats_harrell_davis(two_kinds, 100, 10, &se_of_few) <
+		    stats_harrell_davis(two_kinds, 100, 100, &se));
 	assert_true(se_of_few > 2 * se);
 }
 
@@ -145,7 +143,7 @@ the_standard_error_is_that_of_the_median(void **state)
 		for (int k = 0; k < 25; k++)
 			x[k] = 100 + rng_normal(&rng);
 		stats_sort(x, 25);
-		middle = times_middle(x, 25, 25, &se);
+		middle = stats_harrell_davis(x, 25, 25, &se);
 		mean_se += se / 1000;
 		squares += pow(middle - 100, 2) / 1000;
 	}

@@ -1,21 +1,19 @@
 /*
- * align.c - where the iterations begin, by dynamic programming.
+ * align.c - onsets by dynamic programming.
  *
- * For a template T[0..P) without its mean, the fit of an iteration that begins
- * at o is
+ * For a template T[0..P) without its mean, the fit of an iteration with onset o is
  *
  *	c(o) = sum_t x[o + t] T[t] / sum_t T[t]^2,
  *
- * 1 where the series repeats the template and 0 where it is constant.  The
- * onsets o_1 < o_2 < ... are those with the largest
+ * 1 where the series repeats the template and 0 where it is constant.  The onsets
+ * o_1 < o_2 < ... maximize
  *
  *	sum_k (min(c(o_k), 1.2) - 0.25) - 0.15 sum_k ((o_k+1 - o_k - P) / (P / 4))^2
  *
- * with distances from 0.65 P to 1.6 P, all of them local maxima of c.  This is
- * the dynamic programme by which beats are
- * tracked in music (Ellis, "Beat Tracking by Dynamic Programming", 2007), with
- * a quadratic penalty.  Unlike a search from onset to onset it does not lose
- * its way at one odd iteration.
+ * with distances from 0.65 P to 1.6 P, all of them local maxima of c.  This is the dynamic
+ * program that tracks beats in music (Ellis, "Beat Tracking by Dynamic Programming", 2007),
+ * with a quadratic penalty.  Unlike a search from onset to onset, it survives one odd
+ * iteration.
  */
 #include "scheduler/core/profile/align.h"
 
@@ -25,22 +23,10 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/stats.h"
+#include "scheduler/core/profile/detect_params.h"
 #include "scheduler/core/profile/series.h"
 
-#define MAX_TEMPLATE   512  /* Cells of a template; longer periods are binned. */
-#define MAX_SEED       96   /* The same while first templates are tried. */
-#define MIN_DISTANCE   0.65 /* Of the period. */
-#define MAX_DISTANCE   1.6
-#define DISTANCE_SCALE 0.25
-#define DISTANCE_COST  0.15
-#define FIT_CAP        1.2
-#define FIT_FLOOR      0.25
-#define END_FIT        0.4 /* See trim_ends(). */
-#define N_SEEDS        8   /* First templates that are tried. */
-#define N_ROUNDS       3
-#define EDGE_REACH     0.35 /* Of the period: see weigh_edge(). */
-
-/* The series in cells of 'width' buckets, and what the rounds work on. */
+/* The series in cells of 'width' buckets, and the state of the rounds. */
 struct work {
 	size_t n;        /* Cells. */
 	size_t width;    /* Buckets in a cell. */
@@ -48,7 +34,7 @@ struct work {
 	size_t period;   /* Length of the template, cells. */
 	size_t lead;     /* Cells of quiet before the template's traffic. */
 	float *template; /* Owned.  [MAX_TEMPLATE * 2]. */
-	float *weight;   /* Owned.  [MAX_TEMPLATE * 2]: what a cell counts. */
+	float *weight;   /* Owned.  [MAX_TEMPLATE * 2]: of each cell in the fit. */
 	float *fit;      /* Owned.  [n]: c(o). */
 	size_t n_peaks;
 	size_t *peaks;   /* Owned.  [n]: where the fit is locally highest. */
@@ -70,7 +56,7 @@ work_init(struct work *w, const float *x, size_t n, double period, double max_ce
 	for (size_t i = 0; i < w->n * w->width; i++)
 		cells[i / w->width] += x[i] / (float)w->width;
 	w->x = xcalloc(w->n, sizeof *w->x);
-	series_smooth(cells, w->n, 3, w->x);
+	series_smooth(cells, w->n, SMOOTHING, w->x);
 	free(cells);
 
 	w->template = xcalloc(2 * MAX_TEMPLATE, sizeof *w->template);
@@ -98,7 +84,7 @@ work_fini(struct work *w)
 	free(w->onsets);
 }
 
-/* Four sums at once, which a compiler can keep in one register. */
+/* Four sums at once, so that the compiler can use vector registers. */
 static float
 dot(const float *a, const float *b, size_t n)
 {
@@ -133,7 +119,7 @@ correlate(struct work *w)
 		energy += (double)kernel[t] * w->template[t];
 		raw += (double)w->weight[t] * w->template[t] * w -> template[t];
 	}
-	if (!(energy > 1e-9 * raw))
+	if (!(energy > ROUNDING * raw))
 		return false;
 
 	for (size_t o = 0; o + w->period <= w->n; o++)
@@ -219,9 +205,9 @@ average(struct work *w)
 static double
 explained(const struct work *w)
 {
-	double sum = 0, squares = 0, outside = 0, residual = 0;
-	size_t n_outside = 0, at = 0;
+	double sum = 0, squares = 0, outside = 0, outside_squares = 0, residual = 0;
 	double leave_out = (double)w->n_onsets / ((double)w->n_onsets - 1);
+	size_t n_outside = 0, at = 0;
 
 	for (size_t k = 0; k <= w->n_onsets; k++) {
 		size_t onset = k < w->n_onsets ? w->onsets[k] : w->n;
@@ -238,23 +224,18 @@ explained(const struct work *w)
 				residual += r * r * leave_out * leave_out;
 			} else {
 				outside += x;
+				outside_squares += x * x;
 				n_outside++;
 			}
 		}
 	}
-	/* What no iteration covers is predicted by its own mean. */
-	at = 0;
-	for (size_t k = 0; n_outside > 0 && k <= w->n_onsets; k++) {
-		size_t onset = k < w->n_onsets ? w->onsets[k] : w->n;
-		size_t covered = k ? w->onsets[k - 1] + w->period : 0;
-
-		for (at = at > covered ? at : covered; at < onset; at++)
-			residual += pow(w->x[at] - outside / (double)n_outside, 2);
-	}
+	/* Cells that no iteration covers are predicted by their own mean. */
+	if (n_outside > 0)
+		residual += outside_squares - outside * outside / (double)n_outside;
 	return 1 - residual / (squares - sum * sum / (double)w->n);
 }
 
-/* The onsets of the template that explains most. */
+/* The onsets of the seed (first template) that explains most. */
 struct seeds {
 	size_t next;
 	double most;
@@ -270,8 +251,8 @@ seeds_init(struct seeds *seeds, const struct work *w)
 }
 
 /*
- * Tries a template, of N_SEEDS from all over the series, in cells as wide as will do to
- * compare them.  Returns false if there is none left.
+ * Tries one of N_SEEDS templates spread over the series, in cells just fine enough to
+ * compare them.  Returns false if none is left.
  */
 static bool
 try_seed(struct work *w, struct seeds *seeds)
@@ -299,7 +280,7 @@ try_seed(struct work *w, struct seeds *seeds)
 	return true;
 }
 
-/* Keeps the best ones' onsets; false if no template comes back. */
+/* Takes the best seed's onsets; false if no seed repeats. */
 static bool
 take_best(struct work *w, const struct seeds *seeds)
 {
@@ -322,37 +303,38 @@ take_over(struct work *fine, const struct work *coarse)
 }
 
 /*
- * Turns the template so that it begins in the middle of its longest quiet: there
- * iterations of different length differ least.
+ * Rotates the template so that it begins in its longest quiet, where iterations of
+ * different length differ least.
  */
 static void
-turn_to_quiet(struct work *w)
+rotate_to_quiet(struct work *w)
 {
 	size_t p = w->period, run = 0, longest = 0, end = 0, start;
-	float low = w->template[0], high = low, turned[2 * MAX_TEMPLATE];
+	float low = w->template[0], high = low, rotated[2 * MAX_TEMPLATE];
 
 	for (size_t t = 0; t < p; t++) {
 		low = fminf(low, w->template[t]);
 		high = fmaxf(high, w->template[t]);
 	}
 	for (size_t t = 0; t < 2 * p; t++) {
-		run = w->template[t % p] <= low + 0.2f * (high - low) ? run + 1 : 0;
+		run = w->template[t % p] <= low + (float)QUIET_LEVEL * (high - low)
+			      ? run + 1
+			      : 0;
 		if (run > longest && run <= p) {
 			longest = run;
 			end = t;
 		}
 	}
-	w->lead = longest * 3 / 4;
+	w->lead = (size_t)(QUIET_LEAD * (double)longest);
 	start = (end + 1 + 2 * p - w->lead) % p;
 	for (size_t t = 0; t < p; t++)
-		turned[t] = w->template[(start + t) % p];
-	memcpy(w->template, turned, p * sizeof *turned);
+		rotated[t] = w->template[(start + t) % p];
+	memcpy(w->template, rotated, p * sizeof *rotated);
 }
 
 /*
- * From now on the template counts most round the edge where its traffic begins,
- * which is what says when an iteration starts: what comes later in it moves by
- * the jitter of what lies between.
+ * From now on the template has most weight around the edge where its traffic begins: the
+ * edge marks the onset, while later parts move by the jitter of the parts before them.
  */
 static void
 weigh_edge(struct work *w)
@@ -365,7 +347,7 @@ weigh_edge(struct work *w)
 				    : (float)fmax(0, 1 - (double)(t - w->lead) / reach);
 }
 
-/* Takes over the middle of the distances as the template's new length. */
+/* Makes the middle of the distances the template's new length. */
 static void
 adapt_period(struct work *w)
 {
@@ -374,35 +356,35 @@ adapt_period(struct work *w)
 
 	for (size_t k = 1; k < w->n_onsets; k++)
 		distances[k - 1] = (double)(w->onsets[k] - w->onsets[k - 1]);
-	p = (size_t)lround(align_middle(distances, w->n_onsets - 1));
+	p = (size_t)lround(stats_hodges_lehmann(distances, w->n_onsets - 1));
 	free(distances);
 	if (p >= 4 && p < 2 * MAX_TEMPLATE)
 		w->period = p;
-	/* An iteration that is cut by the end no longer counts. */
+	/* An iteration that the series' end now cuts no longer counts. */
 	while (w->n_onsets > 0 && w->onsets[w->n_onsets - 1] + w->period > w->n)
 		w->n_onsets--;
 }
 
-/* Where between the cells the fit round 'o' is highest: the top of a parabola. */
+/* Offset from cell 'o' of the highest fit: the top of a parabola through three. */
 static double
 between_cells(const struct work *w, size_t o)
 {
-	double left, here, right, bend;
+	double left, here, right, curvature;
 
 	if (o == 0 || o + 1 + w->period > w->n)
 		return 0;
 	left = w->fit[o - 1];
 	here = w->fit[o];
 	right = w->fit[o + 1];
-	bend = left - 2 * here + right;
-	if (bend >= 0 || here < left || here < right)
+	curvature = left - 2 * here + right;
+	if (curvature >= 0 || here < left || here < right)
 		return 0;
-	return 0.5 * (left - right) / bend;
+	return 0.5 * (left - right) / curvature;
 }
 
 /*
- * Leaves out onsets at either end that fit far worse than the others: there the
- * series cuts an iteration, and what is left of it fits anywhere.
+ * Drops onsets at either end that fit far worse than the others: there the series cuts an
+ * iteration, and a remainder fits anywhere.
  */
 static void
 trim_ends(struct work *w)
@@ -423,12 +405,12 @@ trim_ends(struct work *w)
 	memmove(w->onsets, w->onsets + from, w->n_onsets * sizeof *w->onsets);
 }
 
-/* Aligns and averages in turn; false if the traffic does not come back. */
+/* One round of aligning and averaging; false if the traffic does not repeat. */
 static bool
 refine(struct work *w, int round)
 {
 	if (round == 0)
-		turn_to_quiet(w);
+		rotate_to_quiet(w);
 	else
 		weigh_edge(w);
 	if (!correlate(w))
@@ -526,16 +508,6 @@ aligner_end(struct aligner *aligner, struct alignment *ret_alignment)
 	aligner_free(aligner);
 }
 
-void
-alignment_init(const float *x, size_t n, double period, struct alignment *ret_alignment)
-{
-	struct aligner *aligner = aligner_new(x, n, period);
-
-	while (aligner_step(aligner))
-		continue;
-	aligner_end(aligner, ret_alignment);
-}
-
 double
 align_explained(const float *x, size_t n, double period)
 {
@@ -561,18 +533,4 @@ alignment_fini(struct alignment *alignment)
 {
 	free(alignment->onsets);
 	*alignment = (struct alignment){ 0 };
-}
-
-double
-align_middle(const double *x, size_t n)
-{
-	size_t reach = n <= 512 ? n : 256, n_pairs = 0;
-	double *means = xcalloc(n * reach, sizeof *means), middle;
-
-	for (size_t i = 0; i < n; i++)
-		for (size_t j = i; j < n && j - i < reach; j++)
-			means[n_pairs++] = (x[i] + x[j]) / 2;
-	middle = stats_median(means, n_pairs);
-	free(means);
-	return middle;
 }

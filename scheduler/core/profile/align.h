@@ -1,10 +1,10 @@
 /*
- * align.h - finds where each iteration begins, given about how long one is.
+ * align.h - onset of each iteration, from an estimate of the period.
  *
- * A template of one iteration is laid along the series where it fits best, in
- * distances near the period; it is then made anew as the mean of the
- * iterations so found, and so on.  What comes out is each iteration's start,
- * and with it the jitter, which folding at a fixed period would smear.  Pure.
+ * A template of one iteration is placed along the series where it fits best, at distances
+ * near the period.  The mean of the iterations found becomes the next template, and so on.
+ * The result is each iteration's onset, and so its jitter, which folding at a fixed period
+ * would smear.  Pure.
  */
 #ifndef SCHEDULER_CORE_PROFILE_ALIGN_H
 #define SCHEDULER_CORE_PROFILE_ALIGN_H
@@ -18,21 +18,17 @@ struct alignment {
 			   * lies in the quiet before its iteration's traffic. */
 	double explained; /* Share of the series' variance that the mean iteration
 			   * explains, at most 1: each iteration is predicted
-			   * from the others only, so that chance gives about 0. */
+			   * from the others only, so that noise gives about 0. */
 };
 
-/*
- * Aligns x[n], which repeats about each 'period' buckets.  Fewer than 3 onsets
- * mean that it does not.  O(n * min(period, 512)).  Release with
- * alignment_fini().
- */
-void alignment_init(const float *x, size_t n, double period,
-		    struct alignment *ret_alignment);
 void alignment_fini(struct alignment *alignment); /* Accepts a zeroed one. */
 
 /*
- * The same in steps, for who has other things to do.  'x' is borrowed by aligner_new()
- * alone.  Each step returns whether there are more; aligner_end() frees.
+ * Aligns x[n], which repeats about every 'period' buckets, in steps of bounded work:
+ * aligner_step() until it returns false, then aligner_end(), which frees the aligner.  No
+ * onsets mean that x does not repeat; otherwise there are at least 3.  'x' is borrowed by
+ * aligner_new() alone.  O(n * min(period, 512)).  Release the alignment with
+ * alignment_fini().
  */
 struct aligner;
 struct aligner *aligner_new(const float *x, size_t n, double period);
@@ -41,19 +37,10 @@ bool aligner_step(struct aligner *aligner);
 void aligner_end(struct aligner *aligner, struct alignment *ret_alignment);
 
 /*
- * The share of variance that alignment_init() would about get for 'period', at a
- * fraction of its cost; 0 if the traffic does not come back.  Periods are to be
- * compared by this: a multiple of the true one explains no more, a part of it
- * less.
+ * An estimate of the alignment's 'explained' at a fraction of its cost; 0 if the traffic
+ * does not repeat.  Compares periods: a multiple of the true one explains no more, a
+ * fraction of it less.
  */
 double align_explained(const float *x, size_t n, double period);
-
-/*
- * The Hodges-Lehmann estimate of the middle of x[n]: the median of the means of
- * all pairs.  As robust as a median, and of samples near a normal distribution
- * nearly as sharp as the mean.  n at least 1; of more than 512 values it takes
- * the pairs that are at most 256 apart.
- */
-double align_middle(const double *x, size_t n);
 
 #endif

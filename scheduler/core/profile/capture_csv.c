@@ -1,13 +1,13 @@
 /*
- * capture_csv.c - a hand-written reader, as captures have millions of rows.
+ * capture_csv.c - a hand-written parser, for captures of millions of rows.
  *
- * A cursor walks the text; each field function moves it past the field and the
- * comma behind it.  Nothing is copied but the rows' numbers and the names of
- * jobs.
+ * A cursor walks the text; each take_*() function moves it past a field and the comma
+ * behind it.  Only numbers and job names are copied.
  */
 #include "scheduler/core/profile/capture_csv.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@
 #include "lib/base/strtab.h"
 #include "lib/base/vec.h"
 
-/* The first line of a recording (docs/wire-format.md) begins so. */
+/* The first line of a recording (docs/wire-format.md) begins with this. */
 #define RECORDING   "antiphase.recording/"
 #define HEADER      "t_ms,rank,direction,job,bytes,packets,retransmits"
 #define MAX_TIME_MS (INT64_C(1) << 53)
@@ -70,7 +70,7 @@ fail(const struct cursor *c, const char *field, const char *fmt, ...)
 		       "%s", text);
 }
 
-/* Length of the field at the cursor, for messages at most 40. */
+/* Length of the field at the cursor in messages: at most 40. */
 static int
 shown_length(const struct cursor *c)
 {
@@ -163,7 +163,7 @@ take_job(struct cursor *c, char *ret_name)
 			return fail(c, c->at, "the job's name holds a quote");
 	length = (size_t)(c->at - start);
 	if (length > NAME_MAX_BYTES)
-		length = NAME_MAX_BYTES + 1; /* Is too long still. */
+		length = NAME_MAX_BYTES + 1; /* Still too long. */
 	memcpy(ret_name, start, length);
 	ret_name[length] = '\0';
 	fault = name_fault(ret_name);
@@ -172,7 +172,7 @@ take_job(struct cursor *c, char *ret_name)
 	return take_separator(c, false, "job");
 }
 
-/* Stores the series of a job's interface and direction, which may be new. */
+/* Stores the series of a job's interface and direction; adds it if it is new. */
 static int
 intern_series(struct capture *capture, const struct cursor *c, struct series_id id,
 	      const char *job, uint32_t *ret_series)
@@ -180,7 +180,7 @@ intern_series(struct capture *capture, const struct cursor *c, struct series_id 
 	char name[NAME_MAX_BYTES + 32];
 	uint32_t series;
 
-	/* Files go through their series in turn: try the one after the last. */
+	/* Files go through their series in order: try the one after the last. */
 	if (capture->series.n > 0 && capture->rows.n > 0) {
 		uint32_t guess = capture->rows.items[capture->rows.n - 1].series + 1;
 		const struct series_key *key;
@@ -250,10 +250,11 @@ check_header(const struct cursor *c)
 		return 0;
 	if (c->end - c->at >= (ptrdiff_t)strlen(RECORDING) &&
 	    memcmp(c->at, RECORDING, strlen(RECORDING)) == 0)
-		return fail(c, c->at,
-			    "a recording of telemetry, no capture: --from reads those");
+		return fail(
+			c, c->at,
+			"a recording of telemetry, not a capture; read it with --from");
 	if (nul)
-		return fail(c, nul, "a NUL byte: this is no text");
+		return fail(c, nul, "a NUL byte: the file is not text");
 	return fail(c, c->at, "the header is '%.*s', expected '" HEADER "'",
 		    (int)(c->end - c->at > 80 ? 80 : c->end - c->at), c->at);
 }
@@ -273,8 +274,9 @@ parse_lines(struct capture *capture, struct cursor *c, const char *text_end)
 		if (c->end > c->at && c->end[-1] == '\r')
 			c->end--;
 		if (has_header && is_header(c))
-			return fail(c, c->at,
-				    "the header again; name joined files one by one");
+			return fail(
+				c, c->at,
+				"a second header; name the joined files one by one");
 		if (c->end > c->at && *c->at != '#') {
 			if ((has_header ? parse_row(capture, c) : check_header(c)) < 0)
 				return -EINVAL;
@@ -345,49 +347,42 @@ capture_find_job(const struct capture *capture, const char *name)
 
 /* ---- One job's series ------------------------------------------------------------ */
 
-/* Times in ms, from 'from' to before 'to'. */
+/* Times in ms, [from, to). */
 struct part {
 	int64_t from, to;
 };
 
-/* The part of the file that is asked for, cut to where the job has rows. */
+static void
+extend(struct part *part, int64_t t_ms)
+{
+	part->from = t_ms < part->from ? t_ms : part->from;
+	part->to = t_ms >= part->to ? t_ms + 1 : part->to;
+}
+
+/* Milliseconds, rounded, and limited so that sums do not overflow. */
+static int64_t
+to_ms(double seconds)
+{
+	return (int64_t)(fmin(seconds * 1e3, (double)MAX_TIME_MS) + 0.5);
+}
+
+/* The part of the file that is selected. */
 static struct part
 find_part(const struct capture *capture, uint32_t job, double from_s, double for_s)
 {
-	int64_t file_first = INT64_MAX, file_last = 0, job_first = INT64_MAX,
-		job_last = 0;
-	struct part part;
+	struct part file = { INT64_MAX, 0 }, jobs = { INT64_MAX, 0 }, part;
 
 	for (size_t i = 0; i < capture->rows.n; i++) {
 		const struct row *row = &capture->rows.items[i];
 
-		if (row->t_ms < file_first)
-			file_first = row->t_ms;
-		if (row->t_ms > file_last)
-			file_last = row->t_ms;
-		if (capture->series.items[row->series].job != job)
-			continue;
-		if (row->t_ms < job_first)
-			job_first = row->t_ms;
-		if (row->t_ms > job_last)
-			job_last = row->t_ms;
+		extend(&file, row->t_ms);
+		if (capture->series.items[row->series].job == job)
+			extend(&jobs, row->t_ms);
 	}
-
-	/* Seconds beyond any time there is must not overflow. */
-	if (from_s < 0)
-		part.from = job_first;
-	else if (from_s * 1e3 > (double)MAX_TIME_MS)
-		part.from = file_last + 1;
-	else
-		part.from = file_first + (int64_t)(from_s * 1e3 + 0.5);
-	if (for_s < 0)
-		part.to = job_last + 1;
-	else if (for_s * 1e3 > (double)MAX_TIME_MS)
-		part.to = file_last + 1;
-	else
-		part.to = part.from + (int64_t)(for_s * 1e3 + 0.5);
-	if (part.to > file_last + 1)
-		part.to = file_last + 1;
+	part.from = from_s < 0 ? jobs.from : file.from + to_ms(from_s);
+	part.to = for_s < 0 ? jobs.to : part.from + to_ms(for_s);
+	if (part.to > file.to)
+		part.to = file.to;
 	return part;
 }
 
@@ -402,9 +397,8 @@ compare_ids(const void *a, const void *b)
 }
 
 /*
- * Stores for each series of the file its row in the set, or SIZE_MAX if it is
- * of another job; and the rows' names in 'set', sorted, so that the order of
- * the file's rows changes nothing.
+ * Stores for each series of the file its row in the set, or SIZE_MAX for another job; and
+ * the rows' ids in 'set', sorted, so that the order of the file's rows does not matter.
  */
 static void
 number_series(const struct capture *capture, uint32_t job, const struct series_set *set,

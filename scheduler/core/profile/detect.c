@@ -1,6 +1,3 @@
-/*
- * detect.c - from series to a profile, with a reason for each refusal.
- */
 #include "scheduler/core/profile/detect.h"
 
 #include <errno.h>
@@ -13,37 +10,15 @@
 #include "lib/base/err.h"
 #include "lib/base/stats.h"
 #include "scheduler/core/profile/align.h"
+#include "scheduler/core/profile/detect_params.h"
+#include "scheduler/core/profile/iteration_times.h"
 #include "scheduler/core/profile/period.h"
 #include "scheduler/core/profile/phases.h"
 #include "scheduler/core/profile/spectrum.h"
-#include "scheduler/core/profile/times.h"
-
-/*
- * Below these nothing is answered.  Measured on noise, constant rates, single
- * bursts and random bursts (tests/unit/test_detect.c), and on jobs.
- */
-#define MIN_CONFIDENCE    0.1 /* Autocorrelation at the period. */
-#define MIN_DIP           0.1 /* How far it dips on both sides. */
-#define MIN_EXPLAINED     0.1 /* Share of variance. */
-#define MIN_EXPLAINED_FEW 2   /* The same, over the number of iterations. */
-#define MIN_TOGETHER      0.5 /* Confidence + share explained - jitter / period. */
-#define MAX_JITTER        0.2 /* Standard deviation over the period. */
-#define MAX_DISAGREEMENT  0.1 /* Between the estimate and the iterations. */
-#define MIN_CONTRAST      0.1 /* Standard deviation over the mean of an iteration. */
-
-/*
- * The detector's bar: the period is to be this near the job's own median
- * (tests/unit/test_detect_capture.c).
- */
-#define PERIOD_BAR 0.02
-
-/* See try_candidate(). */
-#define RESIDUAL_FLOOR 0.1
-#define FAR_LESS       0.5
 
 #define BITS_PER_BYTE_MS 8e3 /* 1 byte per ms in bits per second. */
 
-/* What is to be done next. */
+/* What the next step does. */
 enum stage {
 	SPECTRUM,
 	FIND,
@@ -54,28 +29,28 @@ enum stage {
 	OVER,
 };
 
-/* What one detection works on. */
+/* One detection. */
 struct search {
 	const struct series_set *set; /* Borrowed. */
 	const char *source;           /* Borrowed. */
 	char *job;                    /* Owned. */
 	struct err err;
 	float *mean; /* Owned.  [n_buckets]. */
-	double least;
+	double min_autocorrelation;
 	struct period candidates[PERIOD_MAX_CANDIDATES];
 	size_t n_candidates, next_candidate;
-	double chosen; /* What 'period' leaves unexplained; infinite: none is chosen. */
-	struct period period;
-	struct aligner *aligner; /* Owned.  While it is at work. */
+	struct period period;    /* The chosen one. */
+	double residual;         /* What it leaves unexplained; infinite: none yet. */
+	struct aligner *aligner; /* Owned.  NULL but while it works. */
 	struct alignment alignment;
-	struct times times;
+	struct iteration_times times;
 	struct detection found; /* Owned. */
 };
 
 struct detector {
 	struct spectrum_maker *maker; /* Owned. */
 	enum stage stage;
-	int error; /* Why it is over. */
+	int error; /* Of a search that is over. */
 	struct search search;
 };
 
@@ -101,31 +76,32 @@ seconds(const struct search *s)
 	return (double)s->set->n_buckets / 1e3;
 }
 
-/* What a period leaves unexplained, with a floor: no two perfect ones differ. */
+/* The share of variance that a period leaves unexplained, plus a floor. */
 static double
-residual(const struct search *s, const struct period *period)
+residual_of(const struct search *s, const struct period *period)
 {
 	return 1 + RESIDUAL_FLOOR -
 	       align_explained(s->mean, s->set->n_buckets, period->buckets);
 }
 
 /*
- * One candidate after another: the one with the highest score is chosen, unless another
- * one leaves far less of the traffic unexplained: bursts inside an iteration may score
- * higher than the iteration, but then they differ from one another.  (That a multiple of
- * the period explains a little more is natural, as it has more cells.)
+ * Chooses the candidate with the highest score, unless another leaves far less of the
+ * traffic unexplained: bursts inside an iteration may score higher than the iteration, but
+ * then they differ from one another.  A multiple of the period explains slightly more
+ * because it has more cells.
  */
 static void
 try_candidate(struct search *s, const struct period *candidate)
 {
-	double here;
+	double residual;
 
-	if (candidate->confidence < s->least || candidate->dip < MIN_DIP)
+	if (candidate->autocorrelation < s->min_autocorrelation ||
+	    candidate->dip < MIN_DIP)
 		return;
-	here = residual(s, candidate);
-	if (isinf(s->chosen) || here < FAR_LESS * s->chosen) {
+	residual = residual_of(s, candidate);
+	if (isinf(s->residual) || residual < FAR_LESS * s->residual) {
 		s->period = *candidate;
-		s->chosen = here;
+		s->residual = residual;
 	}
 }
 
@@ -135,8 +111,7 @@ find_candidates(struct search *s, struct spectrum_maker *maker)
 	struct spectrum spectrum;
 
 	if (!spectrum_end(maker, &spectrum))
-		return refuse(s,
-			      "the rate is constant, so that no iteration can be seen");
+		return refuse(s, "the rate is constant, so no iteration can be seen");
 	s->n_candidates = period_candidates(&spectrum, s->candidates);
 	spectrum_fini(&spectrum);
 	return 0;
@@ -148,31 +123,32 @@ judge_candidates(struct search *s)
 {
 	const struct period *first = s->candidates;
 
-	if (!isinf(s->chosen))
+	if (!isinf(s->residual))
 		return 0;
 	return refuse(s,
 		      "the traffic does not repeat (best autocorrelation %.2f, "
 		      "%.2f is needed); try a longer part, or one without start-up and "
 		      "pauses (--from, --for)",
-		      s->n_candidates ? fmax(fmin(first->confidence, first->dip), 0)
-				      : 0.0,
-		      s->least);
+		      s->n_candidates
+			      ? fmax(fmin(first->autocorrelation, first->dip), 0)
+			      : 0.0,
+		      s->min_autocorrelation);
 }
 
-/* How long the iterations take. */
+/* Fills in the times of the iterations. */
 static void
 measure(struct search *s)
 {
 	struct detection *found = &s->found;
 
-	times_measure(s->set, &s->alignment, &s->times);
+	iteration_times_measure(s->set, &s->alignment, &s->times);
 	found->mean_us = s->times.mean_ms * 1e3;
 	found->profile.period_us = llround(s->times.period_ms * 1e3);
 	found->profile.jitter_us = llround(s->times.sd_ms * 1e3);
 	found->profile.n_iterations = (int64_t)s->alignment.n_onsets - 1;
 }
 
-/* Whether the iterations that were found are iterations. */
+/* Refuses if the iterations found are too few, too different or too irregular. */
 static int
 judge(struct search *s)
 {
@@ -190,30 +166,30 @@ judge(struct search *s)
 	measure(s);
 	least = fmax(MIN_EXPLAINED, MIN_EXPLAINED_FEW / (double)p->n_iterations);
 	least = fmax(least, MIN_TOGETHER + (double)p->jitter_us / (double)p->period_us -
-				    s->period.confidence);
+				    s->period.autocorrelation);
 	if (s->alignment.explained < least)
 		return refuse(
 			s,
 			"stretches of %.0f ms have little in common (they explain "
-			"%.0f %% of the variance, with %lld of them %.0f %% is "
+			"%.0f %% of the variance; with %lld of them %.0f %% is "
 			"needed)",
 			s->period.buckets, fmax(100 * s->alignment.explained, 0),
 			(long long)p->n_iterations, 100 * least);
 	if (fabs(s->times.onset_ms / s->period.buckets - 1) > MAX_DISAGREEMENT)
 		return refuse(
 			s,
-			"the spectrum says %.0f ms, the iterations found say %.0f ms",
+			"the spectrum has a period of %.0f ms, the iterations found "
+			"one of %.0f ms",
 			s->period.buckets, s->times.onset_ms);
 	if ((double)p->jitter_us > MAX_JITTER * (double)p->period_us)
-		return refuse(
-			s,
-			"what repeats does so after %.0f +- %.0f ms, which is too "
-			"irregular to be an iteration",
-			(double)p->period_us / 1e3, (double)p->jitter_us / 1e3);
+		return refuse(s,
+			      "the traffic repeats after %.0f +- %.0f ms, which is too "
+			      "irregular for an iteration",
+			      (double)p->period_us / 1e3, (double)p->jitter_us / 1e3);
 	return 0;
 }
 
-/* Makes the mean iteration, which begins in the quiet before its traffic. */
+/* Makes the fold (mean iteration), which begins in the quiet before its traffic. */
 static void
 fold(struct search *s)
 {
@@ -241,9 +217,8 @@ fold(struct search *s)
 }
 
 /*
- * The highest rate over 5 ms that any interface received (or, if only senders
- * were seen, sent): what arrives is paced by the wire, what is counted before
- * the sender's queue is not.
+ * The highest rate over LINE_BUCKETS that any interface received (if none received: sent).
+ * Arriving traffic is paced by the wire; traffic counted before the sender's queue is not.
  */
 static double
 line_rate(const struct series_set *set)
@@ -254,7 +229,7 @@ line_rate(const struct series_set *set)
 	for (size_t s = 0; s < set->n_series; s++) {
 		double *high = &highest[set->ids[s].is_ingress];
 
-		series_smooth(series_row(set, s), set->n_buckets, 5, smooth);
+		series_smooth(series_row(set, s), set->n_buckets, LINE_BUCKETS, smooth);
 		for (size_t t = 0; t < set->n_buckets; t++)
 			*high = fmax(*high, smooth[t]);
 	}
@@ -262,26 +237,28 @@ line_rate(const struct series_set *set)
 	return (highest[1] > 0 ? highest[1] : highest[0]) * BITS_PER_BYTE_MS;
 }
 
-/* Turns the fold so that it begins with the first phase. */
+/* Rotates the fold so that it begins with the first phase. */
 static void
-turn_fold(struct detection *found, size_t by)
+rotate_fold(struct detection *found, size_t by)
 {
-	double *turned = xcalloc(found->n_fold, sizeof *turned);
+	double *rotated = xcalloc(found->n_fold, sizeof *rotated);
 
 	for (size_t t = 0; t < found->n_fold; t++)
-		turned[t] = found->fold_bps[(t + by) % found->n_fold];
+		rotated[t] = found->fold_bps[(t + by) % found->n_fold];
 	free(found->fold_bps);
-	found->fold_bps = turned;
+	found->fold_bps = rotated;
 }
 
 /*
- * Standard deviation of the fold over its mean, smoothed over an eighth of it:
- * packets of a constant rate beat with the buckets, which is no iteration.
+ * Standard deviation of the smoothed fold over its mean.  Smoothing removes the beat of a
+ * constant packet rate with the buckets, which is no iteration.
  */
 static double
 contrast(const struct detection *found)
 {
-	size_t n = found->n_fold, half = n / 16 > 5 ? n / 16 : 5;
+	size_t n = found->n_fold, half = n / CONTRAST_PART > CONTRAST_BUCKETS
+						 ? n / CONTRAST_PART
+						 : CONTRAST_BUCKETS;
 	double *smooth = xcalloc(n, sizeof *smooth), ratio;
 
 	for (size_t t = 0; t < n; t++)
@@ -301,18 +278,18 @@ describe(struct search *s)
 	const char *why = NULL;
 
 	p->bytes_per_iteration =
-		round(times_bytes(&s->alignment, s->mean, s->set->n_buckets));
+		round(iteration_times_bytes(&s->alignment, s->mean, s->set->n_buckets));
 	fold(s);
 	ratio = contrast(found);
 	if (!(ratio >= MIN_CONTRAST))
 		return refuse(
 			s,
-			"the rate is all but constant (%.1f %% up and down), so that "
-			"nothing could be interleaved",
+			"the rate is nearly constant (it varies by %.1f %%), so there "
+			"is nothing to interleave",
 			100 * ratio);
 
-	turn_fold(found,
-		  phases_fill(found->fold_bps, found->n_fold, 1000, line_bps, p));
+	rotate_fold(found,
+		    phases_fill(found->fold_bps, found->n_fold, 1000, line_bps, p));
 	if (profile_normalize(p, &why) < 0)
 		BUG("detected profile: %s", why);
 	return 0;
@@ -361,16 +338,17 @@ detector_begin(struct detector *detector, const struct series_set *set,
 	*s = (struct search){ .set = set,
 			      .source = source,
 			      .job = xstrdup(job),
-			      .chosen = INFINITY,
-			      .least = fmax(MIN_CONFIDENCE,
-					    4 / sqrt((double)set->n_buckets)) };
+			      .residual = INFINITY,
+			      .min_autocorrelation =
+				      fmax(MIN_AUTOCORRELATION,
+					   NOISE_SDS / sqrt((double)set->n_buckets)) };
 	detector->error = 0;
 	if ((double)set->n_buckets * PERIOD_MAX_SHARE <= PERIOD_MIN_BUCKETS) {
-		detector->error =
-			refuse(s,
-			       "%.2f s of traffic is too little, at least 10 s or 20 "
-			       "iterations are wanted",
-			       seconds(s));
+		detector->error = refuse(
+			s,
+			"%.2f s of traffic is too short; use at least 10 s or 20 "
+			"iterations",
+			seconds(s));
 		detector->stage = OVER;
 		return;
 	}
@@ -381,9 +359,9 @@ detector_begin(struct detector *detector, const struct series_set *set,
 }
 
 /*
- * The autocorrelation says that the traffic repeats, and not after how long: of few
- * iterations that differ, it may be high and their median anywhere among them.  So it is
- * at most the probability that the period is within the bar, by its standard error.
+ * A high autocorrelation means that the traffic repeats, not that the period is exact: with
+ * few iterations that differ, their median is uncertain.  So the confidence is limited to
+ * the probability that the period is within the bar, by its standard error.
  */
 static double
 confidence(const struct search *s)
@@ -391,7 +369,7 @@ confidence(const struct search *s)
 	double se = s->times.period_se_ms / s->times.period_ms;
 	double within = se > 0 ? erf(PERIOD_BAR / se / M_SQRT2) : 1;
 
-	return fmin(s->period.confidence, within);
+	return fmin(s->period.autocorrelation, within);
 }
 
 static void

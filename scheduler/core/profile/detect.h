@@ -1,11 +1,10 @@
 /*
- * detect.h - finds the profile of a job in its captured traffic, or says why not.
+ * detect.h - profile of a job from its traffic, or the reason why there is none.
  *
- * In steps, each a module of its own: spectrum.h and period.h estimate the
- * period, align.h finds each iteration, ends.h and times.h say how long they take,
- * phases.h splits the mean iteration.
- * This module puts them together and refuses what does not repeat: it never
- * guesses.  Pure.
+ * spectrum.h and period.h estimate the period, align.h finds each iteration,
+ * iteration_ends.h and iteration_times.h measure their times, phases.h splits the mean
+ * iteration.  This module combines them and refuses traffic that does not repeat: it never
+ * guesses.  detect_params.h holds the thresholds.  Pure.
  */
 #ifndef SCHEDULER_CORE_PROFILE_DETECT_H
 #define SCHEDULER_CORE_PROFILE_DETECT_H
@@ -19,13 +18,13 @@
 struct detector;
 struct err;
 
-/* Fewer iterations than this say nothing about the next one. */
+/* Fewer iterations do not predict the next one. */
 #define DETECT_MIN_ITERATIONS 3
 
 /*
- * The profile's confidence is the autocorrelation at the period, but at most the
- * probability that the period is within 2 % of the job's median iteration time, by the
- * period's standard error (times.h): few iterations that differ much do not tell it.
+ * The profile's confidence is the autocorrelation at the period, limited to the probability
+ * that the period is within 2 % of the job's median iteration time, by the period's standard
+ * error (iteration_times.h).  So a few irregular iterations give a low confidence.
  */
 struct detection {
 	struct profile profile; /* Owned. */
@@ -37,20 +36,18 @@ struct detection {
 };
 
 /*
- * Finds the profile of 'job' in 'set'.  'source' names the file in messages.
- * Returns 0, or -ENODATA with what was seen and what would help in 'err' if
- * the traffic does not vary, does not repeat, or not often enough.  Release
- * with detection_fini().
+ * Finds the profile of 'job' in 'set'.  'source' names the file in messages.  Returns 0, or
+ * -ENODATA if the traffic does not vary, does not repeat, or not often enough; 'err' then
+ * has what was found and what may help.  Release with detection_fini().
  */
 int detect_profile(const struct series_set *set, const char *source, const char *job,
 		   struct detection *ret_detection, struct err *err);
 void detection_fini(struct detection *detection); /* Accepts a zeroed one. */
 
 /*
- * The same in steps, each of some milliseconds, for who has other things to do.  A
- * detector keeps its tables from one detection to the next.  'set' and 'source' are
- * borrowed until detector_end(), or until another detection is begun instead.  Each
- * step returns whether there are more.
+ * The same in steps of some milliseconds: detector_begin(), detector_step() until it returns
+ * false, detector_end().  A detector keeps its tables from one detection to the next.  'set'
+ * and 'source' are borrowed until detector_end() or the next detector_begin().
  */
 struct detector *detector_new(void);
 void detector_free(struct detector *detector); /* Accepts NULL. */

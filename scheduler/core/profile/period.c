@@ -1,26 +1,21 @@
 /*
- * period.c - over a grid of lags L that grows by 0.4 % a step:
+ * period.c - the score S over a grid of lags L, each 0.4 % longer than the one before:
  *
  *	R(L) = mean of r over [0.97 L, 1.03 L]
  *	H(L) = sum for h = 1..5 of A(m h / L) / sqrt(h), over its maximum
  *	S(L) = H(L) (R+(L) + 0.5 R+(2 L)),  R+ = max(R, 0)
  *
- * r and A as in spectrum.h.  The candidates are the highest peaks of S, each the
- * centroid of S round it.
+ * with r and A as in spectrum.h.  The candidates are the highest peaks of S, each the
+ * centroid of S around it.
  */
 #include "scheduler/core/profile/period.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "lib/base/alloc.h"
-
-#define GRID_RATIO     1.004
-#define N_HARMONICS    5
-#define SMOOTH_FRAC    0.03 /* Half width of the mean over lags. */
-#define PEAK_NEAR      10   /* Grid points that belong to a peak at least. */
-#define CENTROID_NEAR  8    /* Grid points round the winner. */
-#define CENTROID_FLOOR 0.85
+#include "scheduler/core/profile/detect_params.h"
 
 struct grid {
 	size_t n;
@@ -28,11 +23,15 @@ struct grid {
 	double *score; /* Owned. */
 };
 
+/*
+ * R of 'lag' from the prefix sums of r[n].  It is a mean since the jitter of a sum of
+ * iterations grows with their number.
+ */
 static double
-period_smoothed_acf(const double *prefix_sums, size_t n, double lag)
+smoothed_acf(const double *prefix_sums, size_t n, double lag)
 {
-	size_t from = (size_t)ceil(lag * (1 - SMOOTH_FRAC));
-	size_t to = (size_t)floor(lag * (1 + SMOOTH_FRAC)) + 1;
+	size_t from = (size_t)ceil(lag * (1 - LAG_SMOOTHING));
+	size_t to = (size_t)floor(lag * (1 + LAG_SMOOTHING)) + 1;
 
 	if (to > n)
 		to = n;
@@ -72,25 +71,21 @@ fill_grid(const struct spectrum *spectrum, const double *prefix_sums, struct gri
 	grid->score = xcalloc(grid->n, sizeof *grid->score);
 	for (size_t i = 0; i < grid->n; i++) {
 		double lag = PERIOD_MIN_BUCKETS * pow(GRID_RATIO, (double)i);
-		double twice = fmin(2 * lag, 0.85 * (double)spectrum->n);
+		double twice = fmin(2 * lag, LONGEST_LAG * (double)spectrum->n);
 		double h = harmonic_sum(spectrum, lag);
 
 		grid->lag[i] = lag;
 		grid->score[i] =
-			h *
-			(positive(period_smoothed_acf(prefix_sums, spectrum->n, lag)) +
-			 0.5 * positive(period_smoothed_acf(prefix_sums, spectrum->n,
-							    twice)));
+			h * (positive(smoothed_acf(prefix_sums, spectrum->n, lag)) +
+			     TWICE_WEIGHT * positive(smoothed_acf(prefix_sums,
+								  spectrum->n, twice)));
 		best_harmonics = fmax(best_harmonics, h);
 	}
 	for (size_t i = 0; best_harmonics > 0 && i < grid->n; i++)
 		grid->score[i] /= best_harmonics;
 }
 
-/*
- * The grid point of the highest score of those that are highest within 'NEAR'
- * points and not 'taken'; grid->n if there is none.
- */
+/* The grid point with the highest score that is not 'taken'; grid->n if none. */
 static size_t
 best_peak(const struct grid *grid, const bool *taken)
 {
@@ -103,12 +98,12 @@ best_peak(const struct grid *grid, const bool *taken)
 	return best;
 }
 
-/* Marks the slopes of the peak at 'peak', as far as they fall. */
+/* Marks the peak and its slopes as taken. */
 static void
 take_peak(const struct grid *grid, size_t peak, bool *taken)
 {
-	size_t from = peak > PEAK_NEAR ? peak - PEAK_NEAR : 0;
-	size_t to = peak + PEAK_NEAR < grid->n ? peak + PEAK_NEAR : grid->n - 1;
+	size_t from = peak > PEAK_REACH ? peak - PEAK_REACH : 0;
+	size_t to = peak + PEAK_REACH < grid->n ? peak + PEAK_REACH : grid->n - 1;
 
 	while (from > 0 && grid->score[from - 1] < grid->score[from])
 		from--;
@@ -121,10 +116,10 @@ take_peak(const struct grid *grid, size_t peak, bool *taken)
 static double
 centroid(const struct grid *grid, size_t best)
 {
-	size_t from = best > CENTROID_NEAR ? best - CENTROID_NEAR : 0;
+	size_t from = best > CENTROID_REACH ? best - CENTROID_REACH : 0;
 	double sum = 0, weights = 0;
 
-	for (size_t i = from; i < grid->n && i <= best + CENTROID_NEAR; i++) {
+	for (size_t i = from; i < grid->n && i <= best + CENTROID_REACH; i++) {
 		double weight =
 			positive(grid->score[i] - CENTROID_FLOOR * grid->score[best]);
 
@@ -135,19 +130,20 @@ centroid(const struct grid *grid, size_t best)
 }
 
 /*
- * How far the autocorrelation dips on both sides of 'lag': of a single burst or
- * a drift it only falls, so that there is no dip before any lag.
+ * By how much the autocorrelation is lower on both sides of 'lag'.  That of a single burst
+ * or a drift only falls, so it has no dip before any lag.
  */
 static double
-dip_round(const double *prefix_sums, size_t n, double lag)
+dip_around(const double *prefix_sums, size_t n, double lag)
 {
 	double before = INFINITY, after = INFINITY;
-	double here = period_smoothed_acf(prefix_sums, n, lag);
+	double here = smoothed_acf(prefix_sums, n, lag);
 
-	for (double l = lag * 0.1; l < lag; l += lag * 0.02)
-		before = fmin(before, period_smoothed_acf(prefix_sums, n, fmax(l, 1)));
-	for (double l = lag; l < lag * 1.9 && l < 0.85 * (double)n; l += lag * 0.02)
-		after = fmin(after, period_smoothed_acf(prefix_sums, n, l));
+	for (double l = lag * DIP_FROM; l < lag; l += lag * DIP_STEP)
+		before = fmin(before, smoothed_acf(prefix_sums, n, fmax(l, 1)));
+	for (double l = lag; l < lag * DIP_TO && l < LONGEST_LAG * (double)n;
+	     l += lag * DIP_STEP)
+		after = fmin(after, smoothed_acf(prefix_sums, n, l));
 	return fmin(here - before, here - after);
 }
 
@@ -170,12 +166,12 @@ period_candidates(const struct spectrum *spectrum, struct period *ret_periods)
 	while (n_found < PERIOD_MAX_CANDIDATES &&
 	       (peak = best_peak(&grid, taken)) < grid.n) {
 		double lag = centroid(&grid, peak);
-		double r = period_smoothed_acf(prefix_sums, n, lag);
+		double r = smoothed_acf(prefix_sums, n, lag);
 
 		ret_periods[n_found++] = (struct period){
 			.buckets = lag,
-			.confidence = fmin(positive(r), 1),
-			.dip = dip_round(prefix_sums, n, lag),
+			.autocorrelation = fmin(positive(r), 1),
+			.dip = dip_around(prefix_sums, n, lag),
 			.score = grid.score[peak],
 		};
 		take_peak(&grid, peak, taken);

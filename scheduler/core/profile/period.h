@@ -1,38 +1,36 @@
 /*
- * period.h - a first estimate of a job's period, from its spectrum.
+ * period.h - candidates for a job's period, from its spectrum.
  *
- * Autocorrelation alone takes two iterations for one, the harmonic sum of the
- * spectrum alone takes a burst inside the iteration for the iteration; their
- * product seldom does either, and has the right one among its highest peaks.
- * The estimates are good to some per cent; align.h tells which is right, and
- * makes it exact.  Pure.
+ * Autocorrelation alone takes two iterations for one; the harmonic sum of the spectrum
+ * alone takes a burst inside the iteration for the iteration.  Their product seldom does
+ * either, and has the true period among its highest peaks, within a few per cent.  align.h
+ * chooses among the candidates and makes the period exact.  Pure.
  */
 #ifndef SCHEDULER_CORE_PROFILE_PERIOD_H
 #define SCHEDULER_CORE_PROFILE_PERIOD_H
 
-#include <stdbool.h>
+#include <stddef.h>
 
 #include "scheduler/core/profile/spectrum.h"
 
-/* Shorter periods than this many buckets are not looked for. */
+/* The shortest period that is searched, in buckets. */
 #define PERIOD_MIN_BUCKETS 40
-/* A period longer than this share of the piece cannot be told from chance. */
+/* A period longer than this share of the piece cannot be told from noise. */
 #define PERIOD_MAX_SHARE 0.42
 
 struct period {
-	double buckets;    /* The period. */
-	double confidence; /* Smoothed autocorrelation there, at most 1. */
-	double dip;        /* How far it dips before the period and after it. */
-	double score;      /* Of the product. */
+	double buckets;         /* The period. */
+	double autocorrelation; /* Smoothed, at the period; 0 to 1. */
+	double dip;   /* By how much it is lower before and after the period. */
+	double score; /* S of period.c. */
 };
 
-/* More candidates than this are not worth trying. */
 #define PERIOD_MAX_CANDIDATES 8
 
 /*
- * Stores the likely periods in ret_periods[PERIOD_MAX_CANDIDATES], by falling
- * score, and returns their number: 0 if the piece is too short for the shortest
- * period, or no lag scores at all.
+ * Stores the likely periods in ret_periods[PERIOD_MAX_CANDIDATES], highest score first, and
+ * returns their number: 0 if the piece is too short for the shortest period, or no lag
+ * scores.
  */
 size_t period_candidates(const struct spectrum *spectrum, struct period *ret_periods);
 

@@ -1,5 +1,5 @@
 /*
- * phases.c - the split that minimises, over pieces P and with x_P the mean of x in P,
+ * phases.c - the split that minimizes, over pieces P and with x_P the mean of x in P,
  *
  *	sum over P of sum over t in P of (x[t] - x_P)^2 + penalty * (pieces - 1)
  *
@@ -10,17 +10,11 @@
 #include "scheduler/core/profile/phases.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 
 #include "lib/base/alloc.h"
+#include "scheduler/core/profile/detect_params.h"
 
-#define PENALTY_FRAC 0.02 /* Of the variance, for each piece. */
-#define IDLE_FRAC    0.1  /* Of the highest piece: below that there is no demand. */
-#define LINE_US      5000 /* In less than this any rate can be seen. */
-#define MAX_CELLS    512
-
-/* A cell of the fold belongs to a piece. */
 struct piece {
 	int64_t start_us, end_us;
 	double rate_bps;
@@ -93,7 +87,7 @@ split_fold(const double *fold_bps, size_t n, int64_t step_us, struct piece *ret_
 	size_t ends[PHASES_MAX_PIECES];
 	double *cells, mean = 0, variance = 0;
 
-	/* What is left of a cell at the end joins the last one. */
+	/* The last cell takes the remainder. */
 	cells = xcalloc(n_cells, sizeof *cells);
 	for (size_t c = 0; c < n_cells; c++) {
 		size_t end = c + 1 < n_cells ? (c + 1) * width : n;
@@ -105,7 +99,7 @@ split_fold(const double *fold_bps, size_t n, int64_t step_us, struct piece *ret_
 	for (size_t c = 0; c < n_cells; c++)
 		variance += (cells[c] - mean) * (cells[c] - mean);
 	n_pieces = phases_split(cells, n_cells, PHASES_MAX_PIECES,
-				PENALTY_FRAC * variance, ends);
+				PIECE_PENALTY * variance, ends);
 	free(cells);
 
 	for (size_t k = 0; k < n_pieces; k++) {
@@ -122,7 +116,7 @@ split_fold(const double *fold_bps, size_t n, int64_t step_us, struct piece *ret_
 	return n_pieces;
 }
 
-/* Leaves out idle pieces; returns how many are left. */
+/* Drops idle pieces; returns the number of the others. */
 static size_t
 drop_idle(struct piece *pieces, size_t n)
 {
@@ -132,12 +126,12 @@ drop_idle(struct piece *pieces, size_t n)
 	for (size_t k = 0; k < n; k++)
 		peak_bps = fmax(peak_bps, pieces[k].rate_bps);
 	for (size_t k = 0; k < n; k++)
-		if (pieces[k].rate_bps > IDLE_FRAC * peak_bps)
+		if (pieces[k].rate_bps > IDLE_RATE * peak_bps)
 			pieces[kept++] = pieces[k];
 	return kept;
 }
 
-/* Idle time before piece 'k', round the period. */
+/* Idle time before piece 'k', across the end of the period. */
 static int64_t
 idle_before(const struct piece *pieces, size_t n, size_t k, int64_t period_us)
 {
@@ -147,8 +141,8 @@ idle_before(const struct piece *pieces, size_t n, size_t k, int64_t period_us)
 }
 
 /*
- * Buckets at the sender hold bursts that no wire carries: stretches a piece that is
- * above the line's rate into the idle time behind it.
+ * A sender's buckets hold bursts faster than the wire: stretches a piece above the line rate
+ * into the idle time behind it.
  */
 static void
 stretch(struct piece *pieces, size_t n, size_t k, int64_t period_us, double line_bps)
@@ -159,7 +153,7 @@ stretch(struct piece *pieces, size_t n, size_t k, int64_t period_us, double line
 	int64_t room_us =
 		(k + 1 < n ? pieces[k + 1].start_us : period_us) - piece->end_us;
 
-	if (piece->rate_bps <= line_bps || duration_us < LINE_US)
+	if (piece->rate_bps <= line_bps || duration_us < LINE_BUCKETS * 1e3)
 		return;
 	if (want_us - duration_us < (double)room_us)
 		piece->end_us = piece->start_us + (int64_t)ceil(want_us);
@@ -172,7 +166,7 @@ size_t
 phases_fill(const double *fold_bps, size_t n, int64_t step_us, double line_bps,
 	    struct profile *profile)
 {
-	struct piece pieces[PHASES_MAX_PIECES], turned[PHASES_MAX_PIECES];
+	struct piece pieces[PHASES_MAX_PIECES], rotated[PHASES_MAX_PIECES];
 	int64_t period_us = profile->period_us, origin_us;
 	size_t n_pieces = drop_idle(pieces, split_fold(fold_bps, n, step_us, pieces));
 	size_t first = 0;
@@ -197,14 +191,14 @@ phases_fill(const double *fold_bps, size_t n, int64_t step_us, double line_bps,
 		size_t from = (first + k) % n_pieces;
 		int64_t lap_us = from < first ? period_us : 0;
 
-		turned[k] = pieces[from];
-		turned[k].start_us += lap_us - origin_us;
-		turned[k].end_us += lap_us - origin_us;
+		rotated[k] = pieces[from];
+		rotated[k].start_us += lap_us - origin_us;
+		rotated[k].end_us += lap_us - origin_us;
 	}
 	for (size_t k = 0; k < n_pieces; k++) {
-		stretch(turned, n_pieces, k, period_us, line_bps);
-		bytes += turned[k].rate_bps *
-			 (double)(turned[k].end_us - turned[k].start_us) / 8e6;
+		stretch(rotated, n_pieces, k, period_us, line_bps);
+		bytes += rotated[k].rate_bps *
+			 (double)(rotated[k].end_us - rotated[k].start_us) / 8e6;
 	}
 
 	scale = bytes > 0 ? profile->bytes_per_iteration / bytes : 1;
@@ -212,10 +206,10 @@ phases_fill(const double *fold_bps, size_t n, int64_t step_us, double line_bps,
 	profile->n_phases = n_pieces;
 	for (size_t k = 0; k < n_pieces; k++)
 		profile->phases[k] = (struct profile_phase){
-			.start_us = turned[k].start_us,
-			.duration_us = turned[k].end_us - turned[k].start_us,
+			.start_us = rotated[k].start_us,
+			.duration_us = rotated[k].end_us - rotated[k].start_us,
 			.rate_bps =
-				fmax(round(turned[k].rate_bps * scale / 1e3), 1) * 1e3,
+				fmax(round(rotated[k].rate_bps * scale / 1e3), 1) * 1e3,
 		};
 	return (size_t)(origin_us / step_us);
 }

@@ -1,6 +1,3 @@
-/*
- * profile.c - checks and sums over periodic demand.
- */
 #include "scheduler/core/profile/profile.h"
 
 #include <errno.h>
@@ -48,14 +45,14 @@ profile_of_burst(int64_t period_us, int64_t burst_us, double rate_bps,
 }
 
 static int
-compare_starts(const void *a, const void *b)
+by_start(const void *a, const void *b)
 {
 	const struct profile_phase *pa = a, *pb = b;
 
 	return (pa->start_us > pb->start_us) - (pa->start_us < pb->start_us);
 }
 
-/* Returns what is wrong with one phase, or NULL. */
+/* What is wrong with a phase; NULL: nothing. */
 static const char *
 phase_fault(const struct profile_phase *phase, int64_t period_us)
 {
@@ -72,7 +69,7 @@ phase_fault(const struct profile_phase *phase, int64_t period_us)
 	return NULL;
 }
 
-/* Returns what is wrong with the figures beside the phases, or NULL. */
+/* What is wrong with the other fields; NULL: nothing. */
 static const char *
 figures_fault(const struct profile *profile)
 {
@@ -115,7 +112,7 @@ profile_normalize(struct profile *profile, const char **ret_why)
 	for (size_t i = 0; !why && i < profile->n_phases; i++)
 		why = phase_fault(&profile->phases[i], profile->period_us);
 	if (!why)
-		sort_items(profile->phases, profile->n_phases, compare_starts);
+		sort_items(profile->phases, profile->n_phases, by_start);
 	for (size_t i = 1; !why && i < profile->n_phases; i++) {
 		const struct profile_phase *before = &profile->phases[i - 1];
 

@@ -1,6 +1,3 @@
-/*
- * profile_json.c - antiphase.profiles/1, checked value by value.
- */
 #include "scheduler/core/profile/profile_json.h"
 
 #include <errno.h>
@@ -18,7 +15,7 @@
 
 #define MAX_PROFILES 100000
 
-/* Bytes stated and bytes in the phases may differ by this share. */
+/* Stated bytes and bytes of the phases may differ by this share. */
 #define BYTES_TOLERANCE 0.01
 
 static const char *const file_keys[] = { "schema", "profiles", NULL };
@@ -40,7 +37,7 @@ profile_list_fini(struct profile_list *list)
 void
 profile_list_take(struct profile_list *list, struct profile *profile)
 {
-	/* Room doubles at each power of two, so that appending is O(1). */
+	/* Room doubles at each power of two: appending is O(1). */
 	if ((list->n & (list->n - 1)) == 0)
 		list->items = xreallocarray(list->items, list->n ? 2 * list->n : 1,
 					    sizeof *list->items);
@@ -111,7 +108,7 @@ parse_phases(const struct json_doc *doc, const struct json *object,
 	return 0;
 }
 
-/* Checks a stated 'bytes' against what the phases of 'profile' carry. */
+/* Checks stated bytes against those of the phases. */
 static int
 check_bytes(const struct json_doc *doc, const struct json *object,
 	    const struct profile *profile, struct err *err)
@@ -233,11 +230,10 @@ profile_json_parse(const char *file, const char *text, size_t length,
 	return error;
 }
 
-/* Writes one profile as an object, for documents that contain profiles. */
 static void
-profile_json_put(struct jsonw *w, const char *key, const struct profile *profile)
+put_profile(struct jsonw *w, const struct profile *profile)
 {
-	jsonw_object(w, key);
+	jsonw_object(w, NULL);
 	jsonw_str(w, "job", profile->job);
 	jsonw_int(w, "period_us", profile->period_us);
 	jsonw_int(w, "jitter_us", profile->jitter_us);
@@ -275,7 +271,7 @@ profile_json_text(const struct profile_list *list, size_t *ret_length)
 	jsonw_document(&w, out, "antiphase.profiles/1");
 	jsonw_array(&w, "profiles");
 	for (size_t i = 0; i < list->n; i++)
-		profile_json_put(&w, NULL, &list->items[i]);
+		put_profile(&w, &list->items[i]);
 	jsonw_end(&w);
 	jsonw_end(&w);
 	jsonw_finish(&w);

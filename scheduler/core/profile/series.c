@@ -1,6 +1,3 @@
-/*
- * series.c - buckets, and means of them.
- */
 #include "scheduler/core/profile/series.h"
 
 #include <stdlib.h>
@@ -50,7 +47,7 @@ series_smooth(const float *x, size_t n, size_t width, float *ret_smooth)
 	size_t half = width / 2, from = 0, to = 0;
 	double sum = 0;
 
-	/* [from, to) is the part of [t - half, t + half] that is there. */
+	/* [from, to) is [t - half, t + half] cut to [0, n). */
 	for (size_t t = 0; t < n; t++) {
 		while (to < n && to <= t + half)
 			sum += x[to++];

@@ -1,9 +1,8 @@
 /*
- * series.h - the traffic of one job in evenly spaced buckets of 1 ms.
+ * series.h - traffic of one job in buckets of 1 ms.
  *
- * One series per interface (rank) and direction.  A bucket without traffic is
- * 0.  What the buckets were read from is not known here: capture_csv.h makes
- * them from a file.  Pure.
+ * One series per interface (rank) and direction; a bucket without traffic is 0.
+ * capture_csv.h makes a set from a file, live/job_profiler.h from telemetry.  Pure.
  */
 #ifndef SCHEDULER_CORE_PROFILE_SERIES_H
 #define SCHEDULER_CORE_PROFILE_SERIES_H
@@ -12,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* All the buckets of a set together; 256 MiB. */
+/* Limit of all buckets of a set together; 256 MiB. */
 #define SERIES_MAX_BUCKETS (INT64_C(1) << 26)
 
 struct series_id {
@@ -28,19 +27,19 @@ struct series_set {
 	float *bytes;          /* Owned.  Series s: [s * n_buckets, + n_buckets). */
 };
 
-/* An all-zero set; the caller has checked n_series * n_buckets. */
+/* Makes a set of zeros; n_series * n_buckets is at most SERIES_MAX_BUCKETS. */
 void series_init(struct series_set *set, size_t n_series, size_t n_buckets);
 void series_fini(struct series_set *set); /* Accepts a zeroed one. */
 
 /* The buckets of series 's'; borrowed. */
 float *series_row(const struct series_set *set, size_t s);
 
-/* Stores in ret_mean[n_buckets] the mean over all series, bytes in each bucket. */
+/* Stores the mean over all series in ret_mean[n_buckets]. */
 void series_mean(const struct series_set *set, float *ret_mean);
 
 /*
- * Stores in ret_smooth[n] the running mean of x[n] over 'width' values (odd)
- * round each; shorter at the ends.  O(n).
+ * Stores in ret_smooth[n] the mean of the 'width' (odd) values around each of x[n], of fewer
+ * at the ends.  O(n).
  */
 void series_smooth(const float *x, size_t n, size_t width, float *ret_smooth);
 

@@ -5,10 +5,10 @@
  *	A(k)^2 = |sum_t w[t] x[t] exp(-2 pi i k t / m)|^2 / sum_t (w[t] x[t])^2
  *
  * w is Hann's window.  r comes from the inverse transform of |X|^2 (Wiener and
- * Khinchin), zero-padded to 2 n so that it does not wrap round.  As that is
- * linear, the |X|^2 of all pieces are added up before one inverse transform.  So it
- * is with A, whose grid of frequencies is finer: back to lags in the short transform,
- * and from there, in one long one for all pieces, to
+ * Khinchin), zero-padded to 2 n so that it does not wrap around.  The transform is linear,
+ * so the |X|^2 of all pieces are added up before one inverse transform.  The same holds for
+ * A, whose frequency grid is finer: back to lags in the short transform, and from there, in
+ * one long transform for all pieces, to
  *
  *	A(k)^2 = q(0) + 2 sum_L q(L) cos(2 pi k L / m),  q(L) as r(L) of w x, unscaled.
  */
@@ -21,11 +21,12 @@
 #include <kissfft/kiss_fftr.h>
 
 #include "lib/base/alloc.h"
+#include "scheduler/core/profile/detect_params.h"
 
-/* Of a thousand interfaces, these many pieces tell as much as all of them. */
+/* More pieces than this add no information. */
 #define MAX_PIECES 128
 
-/* The transform is zero-padded to this many times n: a finer grid of frequencies. */
+/* Zero-padding to this many times n makes the frequency grid finer. */
 #define AMPLITUDE_PADDING 8
 
 /* Of AMPLITUDE_PADDING * SPECTRUM_MAX_PIECE. */
@@ -59,7 +60,7 @@ struct spectrum_maker {
 	double *power;          /* Owned.  [fine.length / 2 + 1]: sum of |X|^2. */
 	double *windowed_power; /* Owned.  Likewise, of w x. */
 
-	/* What is made now. */
+	/* The spectrum in the making. */
 	enum stage stage;
 	const struct series_set *set; /* Borrowed. */
 	size_t pieces_each, next_piece, n_used;
@@ -75,7 +76,7 @@ make_cfg(size_t length, bool is_inverse)
 	return cfg;
 }
 
-/* The shortest transform of at least so many, which need not be made yet. */
+/* The shortest transform of at least that length; its tables may not exist yet. */
 static struct transform *
 transform_of(struct spectrum_maker *maker, size_t at_least)
 {
@@ -192,8 +193,7 @@ load_piece(struct spectrum_maker *maker, const float *piece)
 		maker->x[i] = (float)(piece[i] - sum / (double)n);
 		energy += (double)maker->x[i] * maker->x[i];
 	}
-	/* What is left of a constant is rounding. */
-	return energy > 1e-9 * sum * sum / (double)n;
+	return energy > ROUNDING * sum * sum / (double)n;
 }
 
 static void
@@ -330,20 +330,6 @@ spectrum_end(struct spectrum_maker *maker, struct spectrum *ret_spectrum)
 	if (is_there)
 		*ret_spectrum = maker->made;
 	maker->made = (struct spectrum){ 0 };
-	return is_there;
-}
-
-bool
-spectrum_init(const struct series_set *set, struct spectrum *ret_spectrum)
-{
-	struct spectrum_maker *maker = spectrum_maker_new();
-	bool is_there;
-
-	spectrum_begin(maker, set);
-	while (spectrum_step(maker))
-		continue;
-	is_there = spectrum_end(maker, ret_spectrum);
-	spectrum_maker_free(maker);
 	return is_there;
 }
 

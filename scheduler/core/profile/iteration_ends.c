@@ -1,20 +1,13 @@
-/*
- * ends.c - from one quiet to the next, by the bytes between.
- */
-#include "scheduler/core/profile/ends.h"
+#include "scheduler/core/profile/iteration_ends.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/stats.h"
+#include "scheduler/core/profile/detect_params.h"
 
-#define MAX_BYTES_OFF 0.2  /* Of one iteration's. */
-#define QUIET_RATE    0.5  /* Of the mean rate: less is quiet, more is not. */
-#define CLEAR_QUIET   0.25 /* Of the median quiet. */
-
-/* A stretch of quiet; 'from' and 'to' are equal where there is none. */
+/* A stretch of quiet; empty where there is none. */
 struct quiet {
 	size_t from, to;
 };
@@ -50,7 +43,7 @@ pass(const float *x, size_t n, size_t at, double bytes)
 	return at;
 }
 
-/* The quiet round bucket 'at', where the series may begin amid it. */
+/* The quiet around bucket 'at'; the series may begin inside it. */
 static struct quiet
 first_quiet(const float *x, size_t n, size_t at, double bytes, double low)
 {
@@ -71,7 +64,7 @@ next_quiet(const float *x, size_t n, size_t at, double bytes, double low)
 	return deepest_quiet(x, from, to, low);
 }
 
-/* Where in the buckets round 'end' the traffic ends, if it is even until then. */
+/* Where around bucket 'end' the traffic ends, assuming a constant rate until then. */
 static double
 between_buckets(const float *x, size_t n, size_t end)
 {
@@ -82,7 +75,7 @@ between_buckets(const float *x, size_t n, size_t end)
 	return (double)end - 1 + fmin(x[end - 1] / full, 1) + fmin(x[end] / full, 1);
 }
 
-/* The share of 'lengths' that are not far below their median; sorts them. */
+/* The share of 'lengths' not far below their median; sorts them. */
 static double
 share_clear(double *lengths, size_t n)
 {
@@ -95,25 +88,27 @@ share_clear(double *lengths, size_t n)
 }
 
 void
-ends_init(const float *x, size_t n, size_t quiet, double bytes, struct ends *ret_ends)
+iteration_ends_init(const float *x, size_t n, size_t quiet, double bytes,
+		    struct iteration_ends *ret_ends)
 {
 	double *lengths = xcalloc(n + 1, sizeof *lengths), mean = 0, low;
 	struct quiet q;
 
-	*ret_ends = (struct ends){ .at = xcalloc(n + 1, sizeof *ret_ends->at) };
+	*ret_ends =
+		(struct iteration_ends){ .at = xcalloc(n + 1, sizeof *ret_ends->at) };
 	for (size_t t = 0; t < n; t++)
 		mean += x[t] / (double)n;
 	low = QUIET_RATE * mean;
 	q = first_quiet(x, n, quiet, bytes, low);
 	while (bytes > 0 && q.from < n) {
-		/* Of a quiet that the series begins with, it is not known when it did. */
+		/* A quiet at the start of the series may have begun before it. */
 		if (q.from > 0) {
 			lengths[ret_ends->n] = (double)(q.to - q.from);
 			ret_ends->at[ret_ends->n++] = between_buckets(x, n, q.from);
 		}
 		q = next_quiet(x, n, q.to, bytes, low);
 	}
-	/* What the end of the series cuts off may be a mere pause. */
+	/* A quiet that the series' end cuts may be a pause within an iteration. */
 	if (ret_ends->n > 1 &&
 	    lengths[ret_ends->n - 1] < CLEAR_QUIET * lengths[ret_ends->n - 2])
 		ret_ends->n--;
@@ -122,8 +117,8 @@ ends_init(const float *x, size_t n, size_t quiet, double bytes, struct ends *ret
 }
 
 void
-ends_fini(struct ends *ends)
+iteration_ends_fini(struct iteration_ends *ends)
 {
 	free(ends->at);
-	*ends = (struct ends){ 0 };
+	*ends = (struct iteration_ends){ 0 };
 }
