@@ -358,7 +358,7 @@ def check_failures():
             "the others go on", f"{done}")
     write("grid.ini", (GRID % (2000000, "none")).replace("seeds", "limit = 1 ms\nseeds"))
     late = sweep("--cells", "1")
-    verdict(late[0] == 1 and "it did not end within 0.001 s" in late[2],
+    verdict(late[0] == 1 and "the cell did not end within 0.001 s" in late[2],
             "a cell that takes longer than its limit fails", f"{late}")
     write("grid.ini", GRID % (5, "none foul"))
     shutil.rmtree("grid.sweep", ignore_errors=True)

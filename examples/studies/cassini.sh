@@ -21,7 +21,7 @@ ratios() {
 		-m policies.mean_s=COMPLETION \
 		-m policies.p99_s=P99 \
 		-m policies.iterations.ecn_packets="ECN MARKS" \
-		--beside "$PAPER"
+		--reference "$PAPER"
 }
 
 # Of the sets of jobs that shared links: for how many CASSINI gave no shifts because of a loop.

@@ -39,27 +39,27 @@ cells_open(const struct study *study, struct err *err)
 }
 
 static bool
-is_there(const struct study *study, size_t cell, const char *kind)
+exists(const struct study *study, size_t cell, const char *kind)
 {
 	char *path = path_of(study, cell, kind);
 	struct stat st;
-	/* Empty is what a machine that lost its power may leave. */
-	bool is = stat(path, &st) == 0 && st.st_size > 0;
+	/* A power loss may leave an empty file. */
+	bool has_bytes = stat(path, &st) == 0 && st.st_size > 0;
 
 	free(path);
-	return is;
+	return has_bytes;
 }
 
 enum cells_state
 cells_state(const struct study *study, size_t cell)
 {
-	if (is_there(study, cell, "json"))
+	if (exists(study, cell, "json"))
 		return CELLS_DONE;
-	return is_there(study, cell, "failed") ? CELLS_FAILED : CELLS_MISSING;
+	return exists(study, cell, "failed") ? CELLS_FAILED : CELLS_MISSING;
 }
 
 size_t
-cells_strangers(const struct study *study)
+cells_n_unknown(const struct study *study)
 {
 	size_t n_cells = study->sweep->n_cells, n = 0;
 	uint64_t *sorted = xcalloc(n_cells + 1, sizeof *sorted), digest;
@@ -94,17 +94,12 @@ cells_command(const struct study *study, size_t cell)
 	return command;
 }
 
-/* What both kinds of files begin with; the object is left open. */
-static void
-put_head(const struct study *study, size_t cell, struct jsonw *w, FILE *out)
+void
+cells_put_origin(const struct study *study, size_t cell, struct jsonw *w)
 {
 	const struct sweep *sweep = study->sweep;
 	char *command = cells_command(study, cell);
-	char digest[17];
 
-	snprintf(digest, sizeof digest, "%016" PRIx64, study->digests[cell]);
-	jsonw_document(w, out, "antiphase.sim-cell/1");
-	jsonw_str(w, "digest", digest);
 	jsonw_str(w, "version", study->version);
 	jsonw_str(w, "command", command);
 	jsonw_int(w, "seed", (int64_t)sweep_seed(sweep, cell));
@@ -117,6 +112,18 @@ put_head(const struct study *study, size_t cell, struct jsonw *w, FILE *out)
 	}
 	jsonw_end(w);
 	free(command);
+}
+
+/* Begins a file of either kind; the object stays open. */
+static void
+put_head(const struct study *study, size_t cell, struct jsonw *w, FILE *out)
+{
+	char digest[17];
+
+	snprintf(digest, sizeof digest, "%016" PRIx64, study->digests[cell]);
+	jsonw_document(w, out, "antiphase.sim-cell/1");
+	jsonw_str(w, "digest", digest);
+	cells_put_origin(study, cell, w);
 }
 
 static int
@@ -143,7 +150,7 @@ cells_put(const struct study *study, size_t cell, const char *text, size_t n,
 	struct json_doc *doc;
 	struct jsonw w;
 	FILE *out;
-	int r = json_parse("its output", text, n, &doc, err);
+	int r = json_parse("the output", text, n, &doc, err);
 
 	if (r < 0)
 		return r;
@@ -151,7 +158,7 @@ cells_put(const struct study *study, size_t cell, const char *text, size_t n,
 	out = open_memstream(&document, &length);
 	BUG_ON(!out);
 	put_head(study, cell, &w, out);
-	/* As it was printed, to the digit; hence not by 'w'. */
+	/* Copied, not by 'w', to keep every digit. */
 	while (n && strchr(" \r\n\t", text[n - 1]))
 		n--;
 	fprintf(out, ",\n  \"result\": %.*s\n}\n", (int)n, text);
@@ -203,13 +210,13 @@ cells_get(const struct study *study, size_t cell, struct json_doc **ret_doc,
 		r = json_get_str(doc, json_root(doc), "command", &found, err);
 	command = cells_command(study, cell);
 	if (r == 0 && strcmp(found, command))
-		r = err_set(err, path, 0, 0, "is of another command");
+		r = err_set(err, path, 0, 0, "belongs to another command");
 	if (r == 0 && (!json_find(json_root(doc), "result") ||
 		       json_kind(json_find(json_root(doc), "result")) != JSON_OBJECT))
 		r = err_set(err, path, 0, 0, "has no result");
 	if (r < 0 && err && r != -ENOENT) {
 		snprintf(err->file, sizeof err->file, "%s", path);
-		err_append(err, "; remove it, and its cell is run anew");
+		err_append(err, "; remove it to run the cell again");
 	}
 	free(command);
 	free(path);

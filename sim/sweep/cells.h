@@ -1,10 +1,11 @@
 /*
- * cells.h - the results of a sweep's cells: a folder with a file each, named by the
- * cell's digest and written at once or not at all, so that whoever is killed leaves
- * what is done, and any number of processes may write to one folder.
+ * cells.h - results of a sweep's cells, in files.
  *
- *	OUT/cells/DIGEST.json      antiphase.sim-cell/1: what the cell printed, and whence
- *	OUT/cells/DIGEST.failed    why it has none: the command, and what it said last
+ *	OUT/cells/DIGEST.json      antiphase.sim-cell/1: the cell's output and its origin
+ *	OUT/cells/DIGEST.failed    its command and its last error, if it failed
+ *
+ * Each file is written completely or not at all.  So a killed process leaves finished
+ * results, and any number of processes may write to one folder.
  */
 #ifndef SIM_SWEEP_CELLS_H
 #define SIM_SWEEP_CELLS_H
@@ -15,15 +16,16 @@
 
 struct err;
 struct json_doc;
+struct jsonw;
 struct sweep;
 
 #define CELLS_MAX_BYTES (256u << 20)
 
-/* A sweep and where it is kept. */
+/* A sweep and the folder of its results. */
 struct study {
 	const struct sweep *sweep; /* Borrowed. */
 	char *out;                 /* Owned.  The folder. */
-	uint64_t *digests;         /* Owned.  One a cell. */
+	uint64_t *digests;         /* Owned.  [sweep->n_cells]. */
 	const char *version;       /* Borrowed. */
 };
 
@@ -33,28 +35,28 @@ enum cells_state {
 	CELLS_FAILED,
 };
 
-/* Makes the folders if need be. */
+/* Makes the folders if they do not exist. */
 int cells_open(const struct study *study, struct err *err);
 enum cells_state cells_state(const struct study *study, size_t cell);
 
-/* Results in the folder that are of no cell: of another version, grid or input. */
-size_t cells_strangers(const struct study *study);
+/* Number of results of no cell: those of another version, grid or input. */
+size_t cells_n_unknown(const struct study *study);
 
 /* "antiphase-sim run ..."; free with free(). */
 char *cells_command(const struct study *study, size_t cell);
 
-/*
- * Keeps what a cell printed.  Returns 0, -EINVAL for what is no JSON (which is then to be
- * told as a failure), or another negative errno.
- */
+/* Writes version, command, seed and axes of a cell into the open object. */
+void cells_put_origin(const struct study *study, size_t cell, struct jsonw *w);
+
+/* Stores a cell's output.  Returns 0, -EINVAL if it is not JSON, or another -errno. */
 int cells_put(const struct study *study, size_t cell, const char *text, size_t n,
 	      struct err *err);
 int cells_put_failure(const struct study *study, size_t cell, const char *why,
 		      struct err *err);
 
 /*
- * The document of a cell that is done, checked to be its; '*ret_text' holds what the
- * document refers to, free it after json_doc_free().
+ * Reads the document of a finished cell and checks that it belongs to the cell's command.
+ * The document refers to '*ret_text': free it after json_doc_free().
  */
 int cells_get(const struct study *study, size_t cell, struct json_doc **ret_doc,
 	      char **ret_text, struct err *err);

@@ -1,7 +1,8 @@
 /*
- * digest.c - what a cell's result depends on, in 64 bits (FNV-1a, stirred): of a million
- * cells, two are alike by chance once in 37 million sweeps; the command in each file is
- * compared, too.
+ * digest.c - digests of 64 bits (FNV-1a, then rng_mix()).
+ *
+ * Of a million cells, two have the same digest by chance once in 37 million sweeps.  The
+ * command in each result file is compared, too.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -16,16 +17,16 @@
 #include "lib/base/vec.h"
 #include "sim/sweep/grid.h"
 
-/* A file, a folder, or a word that is neither. */
+/* A word that may name a file or a folder. */
 struct input {
-	bool is_there;
+	bool exists;
 	uint64_t digest;
 };
 
-/* Those that were looked at already: as many as there are seeds, and more. */
+/* Cache: all cells of a row name the same files. */
 struct inputs {
 	struct strtab *paths;
-	VEC(struct input) items; /* By the number of the path. */
+	VEC(struct input) items; /* [number in 'paths']. */
 };
 
 static uint64_t
@@ -38,7 +39,7 @@ mix(uint64_t digest, const void *bytes, size_t n)
 	return digest;
 }
 
-/* With its end, so that "ab" "c" is not "a" "bc". */
+/* With its NUL, so that "ab" "c" differs from "a" "bc". */
 static uint64_t
 mix_text(uint64_t digest, const char *text)
 {
@@ -64,7 +65,7 @@ mix_file(const char *path, uint64_t *digest, struct err *err)
 }
 
 static int
-is_shown(const struct dirent *entry)
+is_not_hidden(const struct dirent *entry)
 {
 	return *entry->d_name != '.';
 }
@@ -75,12 +76,12 @@ compare_names(const struct dirent **a, const struct dirent **b)
 	return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-/* The files right in it, by name: what is below is not read by any command. */
+/* Its files by name, without subfolders, which no command reads. */
 static int
 mix_folder(const char *path, uint64_t *digest, struct err *err)
 {
 	struct dirent **entries = NULL;
-	int n = scandir(path, &entries, is_shown, compare_names), r = 0;
+	int n = scandir(path, &entries, is_not_hidden, compare_names), r = 0;
 
 	if (n < 0)
 		return err_set_errno(err, path, errno, "cannot read");
@@ -107,7 +108,7 @@ read_input(const char *path, struct input *ret_input, struct err *err)
 	*ret_input = (struct input){ .digest = UINT64_C(14695981039346656037) };
 	if (stat(path, &st) < 0 || !(S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)))
 		return 0;
-	ret_input->is_there = true;
+	ret_input->exists = true;
 	return S_ISREG(st.st_mode) ? mix_file(path, &ret_input->digest, err)
 				   : mix_folder(path, &ret_input->digest, err);
 }
@@ -129,13 +130,13 @@ find_input(struct inputs *inputs, const char *path, struct input *ret_input,
 	return 0;
 }
 
-/* Mixes in the bytes of the file or the files of the folder that 'word' names, if any. */
+/* Mixes in the bytes of the file, or of the files of the folder, that 'word' names. */
 static int
 mix_input(const struct sweep *sweep, struct inputs *inputs, const char *word,
-	  bool must_be, uint64_t *digest, struct err *err)
+	  bool is_required, uint64_t *digest, struct err *err)
 {
 	const char *value = strncmp(word, "--", 2) ? NULL : strchr(word, '=');
-	/* Of --set=fabric.file=FILE the last. */
+	/* The FILE of --set=fabric.file=FILE. */
 	const char *last =
 		value && !strncmp(word, "--set=", 6) ? strchr(value + 1, '=') : NULL;
 	const char *name = last ? last + 1 : value ? value + 1 : word;
@@ -144,7 +145,7 @@ mix_input(const struct sweep *sweep, struct inputs *inputs, const char *word,
 	size_t lengths[] = { strlen(name), colon ? (size_t)(colon - name) : 0 };
 	struct input input = { 0 };
 
-	for (size_t i = 0; i < 2 && !input.is_there && lengths[i]; i++) {
+	for (size_t i = 0; i < 2 && !input.exists && lengths[i]; i++) {
 		char *path = xasprintf("%s%.*s", *name == '/' ? "" : sweep->dir,
 				       (int)lengths[i], name);
 		int r = find_input(inputs, path, &input, err);
@@ -153,9 +154,9 @@ mix_input(const struct sweep *sweep, struct inputs *inputs, const char *word,
 		if (r < 0)
 			return r;
 	}
-	if (input.is_there)
+	if (input.exists)
 		*digest = mix(*digest, &input.digest, sizeof input.digest);
-	else if (must_be)
+	else if (is_required)
 		return err_set(err, sweep->file, 0, 0,
 			       "there is no file or folder '%s'", word);
 	return 0;

@@ -19,16 +19,18 @@ static const char *const verbs[] = { "run", "compare", "replay", NULL };
 static const char *const sections[] = { "sweep", "axes", "slurm", NULL };
 static const char *const keys[] = { "command", "seeds", "output",
 				    "inputs",  "limit", NULL };
-/* Options of cells that are ours to give, or that would write to one file together. */
-static const char *const taken[] = { "seed",  "seeds",   "json", "csv",
-				     "trace", "publish", "help", NULL };
+/* Options that the sweep sets, or that would make cells write to one file. */
+static const char *const reserved[] = { "seed",  "seeds",   "json", "csv",
+					"trace", "publish", "help", NULL };
 
 static const struct {
 	char letter;
 	const char *name;
-} taken_letters[] = { { 's', "seed" }, { 'j', "json" }, { 'h', "help" }, { 0, NULL } };
+} reserved_letters[] = {
+	{ 's', "seed" }, { 'j', "json" }, { 'h', "help" }, { 0, NULL }
+};
 
-static const char *const taken_of_sbatch[] = { "array",    "output", "error",
+static const char *const reserved_sbatch[] = { "array",    "output", "error",
 					       "parsable", "wrap",   NULL };
 
 /* ---- Words ------------------------------------------------------------------------------ */
@@ -88,10 +90,10 @@ split_value(const struct reader *reader, const struct cfg_entry *entry,
 {
 	if (words->n)
 		return err_set(err, reader->sweep->file, entry->line, 0,
-			       "'%s' is there twice", entry->key);
+			       "'%s' appears twice", entry->key);
 	if (!sweep_split(entry->value, words))
 		return err_set(err, reader->sweep->file, entry->line, 0,
-			       "expected a second '\"'");
+			       "a '\"' is not closed");
 	if (!words->n)
 		return err_set(err, reader->sweep->file, entry->line, 0,
 			       "'%s' has no value", entry->key);
@@ -102,26 +104,26 @@ static int
 check_option(const struct reader *reader, unsigned line, const char *name, size_t n,
 	     struct err *err)
 {
-	/* Also shortened, as getopt_long() has it. */
-	for (size_t i = 0; n && taken[i]; i++)
-		if (!strncmp(name, taken[i], n))
+	/* getopt_long() takes abbreviations, too. */
+	for (size_t i = 0; n && reserved[i]; i++)
+		if (!strncmp(name, reserved[i], n))
 			return err_set(err, reader->sweep->file, line, 0,
-				       "'--%s' is not for cells; seeds are the key "
-				       "'seeds' of [sweep]",
-				       taken[i]);
+				       "cells cannot have '--%s'; set seeds with "
+				       "the key 'seeds' of [sweep]",
+				       reserved[i]);
 	return 0;
 }
 
-/* An option by its letter, if that is the first of the word. */
+/* As check_option(), for the first letter of a word. */
 static int
 check_letter(const struct reader *reader, unsigned line, char letter, struct err *err)
 {
-	for (size_t i = 0; taken_letters[i].name; i++)
-		if (letter == taken_letters[i].letter)
+	for (size_t i = 0; reserved_letters[i].name; i++)
+		if (letter == reserved_letters[i].letter)
 			return err_set(err, reader->sweep->file, line, 0,
-				       "'-%c' (--%s) is not for cells; seeds are the "
-				       "key 'seeds' of [sweep]",
-				       letter, taken_letters[i].name);
+				       "cells cannot have '-%c' (--%s); set seeds "
+				       "with the key 'seeds' of [sweep]",
+				       letter, reserved_letters[i].name);
 	return 0;
 }
 
@@ -133,7 +135,7 @@ take_command(struct reader *reader, const struct cfg_entry *entry, struct err *e
 
 	if (r < 0)
 		return r;
-	/* As it is typed: "sim run x.ini". */
+	/* As typed by users: "sim run x.ini". */
 	if (!strcmp(words->items[0], "sim") && words->n > 1) {
 		free(words->items[0]);
 		memmove(words->items, words->items + 1,
@@ -171,7 +173,7 @@ take_sweep_key(struct reader *reader, const struct cfg_entry *entry, struct err 
 	case 1:
 		if (sweep->seeds.n)
 			return err_set(err, sweep->file, entry->line, 0,
-				       "'seeds' is there twice");
+				       "'seeds' appears twice");
 		return seeds_read(entry->value, "seed", MAX_SEEDS, &sweep->seeds, err) <
 				       0
 			       ? at_line(entry, reader, err)
@@ -214,7 +216,7 @@ take_axis(struct reader *reader, const struct cfg_entry *entry, struct err *err)
 	for (size_t i = 0; i < sweep->axes.n; i++)
 		if (!strcmp(sweep->axes.items[i].name, entry->key))
 			return err_set(err, sweep->file, entry->line, 0,
-				       "'%s' is there twice", entry->key);
+				       "'%s' appears twice", entry->key);
 	if (sweep->axes.n == MAX_AXES)
 		return err_set(err, sweep->file, entry->line, 0, "more than %d axes",
 			       MAX_AXES);
@@ -230,7 +232,7 @@ take_axis(struct reader *reader, const struct cfg_entry *entry, struct err *err)
 		for (size_t k = 0; k < i; k++)
 			if (!strcmp(axis->values.items[i], axis->values.items[k]))
 				return err_set(err, sweep->file, entry->line, 0,
-					       "the value '%s' is there twice",
+					       "the value '%s' appears twice",
 					       axis->values.items[i]);
 	return 0;
 }
@@ -249,11 +251,12 @@ sweep_check_sbatch(const char *text, struct err *err)
 		if ((unsigned char)*s < ' ' || *s == 0x7f)
 			return err_set(err, NULL, 0, 0,
 				       "an option of sbatch is one line of text");
-	for (size_t i = 0; taken_of_sbatch[i]; i++)
-		if (strlen(taken_of_sbatch[i]) == n &&
-		    !strncmp(text, taken_of_sbatch[i], n))
-			return err_set(err, NULL, 0, 0, "sbatch's '--%s' is ours",
-				       taken_of_sbatch[i]);
+	for (size_t i = 0; reserved_sbatch[i]; i++)
+		if (strlen(reserved_sbatch[i]) == n &&
+		    !strncmp(text, reserved_sbatch[i], n))
+			return err_set(err, NULL, 0, 0,
+				       "the sweep sets sbatch's '--%s' itself",
+				       reserved_sbatch[i]);
 	return 0;
 }
 
@@ -288,7 +291,7 @@ count_cells(struct sweep *sweep, struct err *err)
 	size_t n = sweep->seeds.n;
 
 	for (size_t i = 0; i < sweep->axes.n; i++) {
-		n *= sweep->axes.items[i].values.n; /* At most 10^6 times 10^4. */
+		n *= sweep->axes.items[i].values.n; /* At most 10^10. */
 		if (n > SWEEP_MAX_CELLS)
 			break;
 	}

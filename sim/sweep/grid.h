@@ -1,5 +1,5 @@
 /*
- * grid.h - what a sweep is: a command, axes of values for its options, and seeds.
+ * grid.h - a sweep: a command, axes of values for its options, and seeds.
  *
  *	[sweep]
  *	command = run two-jobs.ini --iterations 50
@@ -9,14 +9,14 @@
  *	fabric = one.json two.json
  *
  * An axis "set.NAME" is an option --set=NAME=VALUE: a parameter of policies, or a value in
- * the scenario file.  A cell is a value of each axis, and a seed.  Cells are numbered from 0 here (from 1
- * where people see them), the seed running fastest, then the last axis.
+ * the scenario file.  A cell is one value of each axis and one seed.  Cells are numbered
+ * from 0 here and from 1 in all output; the seed runs fastest, then the last axis.
  *
- * A cell's digest is of all that its result depends on: the program's version, its
- * command with the seed, and the bytes of the files that the command names.  Where it
- * stands in the grid is not part of it, so that a grid that grows keeps its results.
+ * A cell's digest covers all that its result depends on: the program's version, the cell's
+ * command with the seed, and the bytes of the files that the command names.  Its place in
+ * the grid is not included, so that a grid keeps its results when it grows.
  *
- * sweep_parse() is pure; the digests read files.
+ * sweep_parse() is pure; sweep_digests() reads files.
  */
 #ifndef SIM_SWEEP_GRID_H
 #define SIM_SWEEP_GRID_H
@@ -32,7 +32,7 @@ struct err;
 #define SWEEP_MAX_CELLS 1000000
 #define SWEEP_MAX_BYTES (1u << 20) /* Of the file. */
 
-/* Words of a line; a vector as of lib/base/vec.h. */
+/* Words of a line; a vector of lib/base/vec.h. */
 struct sweep_words {
 	char **items; /* Owned. */
 	size_t n, capacity;
@@ -45,11 +45,11 @@ struct sweep_axis {
 
 struct sweep {
 	char *file;                 /* Owned. */
-	char *dir;                  /* Owned.  Where its paths begin. */
-	char *out;                  /* Owned.  Folder of the results, from there. */
+	char *dir;                  /* Owned.  Its paths are relative to this. */
+	char *out;                  /* Owned.  Folder of results, relative to 'dir'. */
 	struct sweep_words command; /* First the verb: "run". */
-	struct sweep_words inputs;  /* More files whose bytes count. */
-	struct sweep_words sbatch;  /* "partition=long". */
+	struct sweep_words inputs;  /* More files for the digests. */
+	struct sweep_words sbatch;  /* Options, such as "partition=long". */
 
 	struct {
 		struct sweep_axis *items; /* Owned. */
@@ -67,7 +67,7 @@ void sweep_fini(struct sweep *sweep); /* Accepts a zeroed one. */
 
 void sweep_words_fini(struct sweep_words *words);
 
-/* An option of sbatch: "NAME" or "NAME=VALUE", none that we need ourselves. */
+/* Checks an option of sbatch: "NAME" or "NAME=VALUE", not one that a sweep sets. */
 int sweep_check_sbatch(const char *text, struct err *err);
 
 const char *sweep_value(const struct sweep *sweep, size_t cell, size_t axis);
@@ -77,7 +77,7 @@ uint64_t sweep_seed(const struct sweep *sweep, size_t cell);
 void sweep_command(const struct sweep *sweep, size_t cell,
 		   struct sweep_words *ret_words);
 
-/* 'n_cells' of them; free with free().  NULL with 'err' filled for an unreadable file. */
+/* Digests of all cells; free with free().  NULL with 'err' filled on a read error. */
 uint64_t *sweep_digests(const struct sweep *sweep, const char *version,
 			struct err *err);
 

@@ -19,7 +19,7 @@
 #include "sim/sweep/cells.h"
 #include "sim/sweep/grid.h"
 
-/* A cell that has no limit has this one. */
+/* The limit of cells without one. */
 #define YEAR_NS (INT64_C(365) * 24 * 3600 * 1000000000)
 
 /* In the environment of cells: the process that runs them. */
@@ -37,7 +37,7 @@ struct slot {
 struct local {
 	const struct study *study;
 	const size_t *cells;
-	size_t n, next; /* Cells, and the first that was not started. */
+	size_t n, next; /* Cells, and the next to start. */
 	struct slot *slots;
 	size_t n_slots, n_running;
 	struct loop *loop;
@@ -53,7 +53,7 @@ local_n_cpus(void)
 {
 	cpu_set_t set;
 
-	/* More CPUs than the set has room for are an error; one is always right. */
+	/* An error means more CPUs than the set has room for; one always works. */
 	return sched_getaffinity(0, sizeof set, &set) == 0 ? (size_t)CPU_COUNT(&set)
 							   : 1;
 }
@@ -66,7 +66,7 @@ local_be_a_cell(void)
 	if (!parent)
 		return;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* It may have ended before that. */
+	/* The sweep may have ended before that. */
 	if (getppid() != atoi(parent))
 		_exit(1);
 	unsetenv(PARENT_KEY);
@@ -82,7 +82,7 @@ stop(struct local *local, int error)
 
 static void start_some(struct local *local);
 
-/* The last line that says something; a short copy. */
+/* Copies the last line that is not empty, cut to fit. */
 static void
 last_line(const char *said, char line[400])
 {
@@ -96,7 +96,7 @@ last_line(const char *said, char line[400])
 }
 
 static int
-keep(struct slot *slot, const struct child_result *result, struct err *why)
+store(struct slot *slot, const struct child_result *result, struct err *why)
 {
 	const struct study *study = slot->local->study;
 	char line[400];
@@ -111,7 +111,7 @@ keep(struct slot *slot, const struct child_result *result, struct err *why)
 	return -EINVAL;
 }
 
-/* By no fault of its own: whoever runs it again may have more luck. */
+/* Ended by a signal from outside: it may succeed another time. */
 static bool
 was_ended(const struct child_result *result)
 {
@@ -126,7 +126,7 @@ was_ended(const struct child_result *result)
 	}
 }
 
-/* How far it has got. */
+/* Shows the progress. */
 static void
 show(struct local *local)
 {
@@ -134,9 +134,8 @@ show(struct local *local)
 		       clk_monotonic_ns());
 }
 
-/* Says so. */
 static void
-tell(struct local *local, size_t cell, const char *what, const char *why)
+report(struct local *local, size_t cell, const char *what, const char *why)
 {
 	char *command = cells_command(local->study, cell);
 
@@ -152,7 +151,7 @@ on_done(void *ctx, const struct child_result *result)
 	struct slot *slot = ctx;
 	struct local *local = slot->local;
 	struct err why = { 0 };
-	int r = keep(slot, result, &why);
+	int r = store(slot, result, &why);
 
 	slot->child = NULL;
 	local->n_running--;
@@ -164,11 +163,11 @@ on_done(void *ctx, const struct child_result *result)
 		return;
 	} else if (was_ended(result)) {
 		local->result->n_ended++;
-		tell(local, slot->cell, "was ended from outside, and is missing",
-		     why.text);
+		report(local, slot->cell, "was ended from outside and is missing",
+		       why.text);
 	} else {
 		local->result->n_failed++;
-		tell(local, slot->cell, "failed", why.text);
+		report(local, slot->cell, "failed", why.text);
 		r = cells_put_failure(local->study, slot->cell, why.text, local->err);
 		if (r < 0) {
 			stop(local, r);
@@ -179,7 +178,7 @@ on_done(void *ctx, const struct child_result *result)
 	start_some(local);
 }
 
-/* In the folder where the paths of the command begin. */
+/* Starts a cell in the folder to which its paths are relative. */
 static int
 start(struct local *local, struct slot *slot, size_t cell)
 {
@@ -199,7 +198,7 @@ start(struct local *local, struct slot *slot, size_t cell)
 		local->loop,
 		&(struct child_opts){
 			.argv = argv,
-			.name = "it",
+			.name = "the cell",
 			.dir = sweep->dir,
 			.timeout_ns = sweep->limit_ns ? sweep->limit_ns : YEAR_NS,
 			.max_bytes = CELLS_MAX_BYTES,
@@ -212,7 +211,7 @@ start(struct local *local, struct slot *slot, size_t cell)
 	return r;
 }
 
-/* Past those that another process has done meanwhile: two may run on one folder. */
+/* Skips cells that another process has finished: two may run on one folder. */
 static void
 skip_done(struct local *local)
 {
@@ -246,7 +245,7 @@ start_some(struct local *local)
 		loop_stop(local->loop, 0);
 }
 
-/* Also before the first cell has ended. */
+/* Shows the progress also before the first cell has ended. */
 static void
 on_second(void *ctx, int64_t now_ns, int64_t missed)
 {

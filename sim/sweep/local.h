@@ -1,8 +1,8 @@
 /*
- * local.h - cells of a sweep on this machine, a bounded number of processes at once.
+ * local.h - cells of a sweep run on this machine.
  *
- * Each is this program with the cell's command, so that what is kept is what anybody
- * gets who types it.
+ * A bounded number of processes runs at once.  Each is this program with the cell's command,
+ * so that the stored result is what the command prints.
  */
 #ifndef SIM_SWEEP_LOCAL_H
 #define SIM_SWEEP_LOCAL_H
@@ -17,28 +17,25 @@ struct study;
 
 struct local_result {
 	size_t n_done, n_failed;
-	size_t n_ended; /* From outside: missing as before. */
+	size_t n_ended; /* From outside; they are still missing. */
 	bool was_interrupted;
 };
 
-/* CPUs that this process may use. */
+/* Number of CPUs that this process may use. */
 size_t local_n_cpus(void);
 
 /*
- * Runs the 'n' cells, but for those that another process has done meanwhile; those that
- * fail are told on stderr and kept as failures.  Ctrl-C or SIGTERM ends those under way,
- * which are then missing as before; likewise cells that are ended from outside, as a
- * batch system ends all processes of a job, or a kernel without memory one.  Returns 0, or a
- * negative errno with 'err' filled if nothing can be run or kept.
+ * Runs the 'n' cells, except those that another process finishes meanwhile.  Failed cells
+ * are reported on stderr and stored as failures.  SIGINT and SIGTERM end running cells,
+ * which stay missing; so do cells ended from outside, for example by a batch system or by
+ * the kernel when memory runs out.  Returns 0, or a negative errno with 'err' filled if
+ * cells cannot be run or stored.
  */
 int local_run(const struct study *study, const size_t *cells, size_t n,
 	      size_t n_at_once, enum progress_form form,
 	      struct local_result *ret_result, struct err *err);
 
-/*
- * For main(): ends this process when the one that runs it as a cell ends, however it
- * does.
- */
+/* For main(): makes this process, if it is a cell, end when its sweep ends. */
 void local_be_a_cell(void);
 
 #endif

@@ -41,7 +41,7 @@ walk_object(const struct walk *walk, const struct json *object, const char *of,
 	}
 }
 
-/* What tells an object from its neighbours: its first string. */
+/* The label of an object in an array: its first string, or its place. */
 static char *
 label(const struct json *object, size_t i)
 {
@@ -106,8 +106,8 @@ struct merge {
 	const struct study *study;
 	FILE *csv;
 	struct jsonw w;
-	size_t cell; /* That is being merged. */
-	char *row;   /* Owned.  What its rows begin with. */
+	size_t cell; /* The current one. */
+	char *row;   /* Owned.  The beginning of its rows. */
 };
 
 static void
@@ -149,31 +149,17 @@ make_row(const struct merge *merge)
 static void
 put_cell(struct merge *merge, const struct json *result)
 {
-	const struct study *study = merge->study;
-	const struct sweep *sweep = study->sweep;
-	char *command = cells_command(study, merge->cell);
 	struct jsonw *w = &merge->w;
 
 	merge->row = make_row(merge);
 	jsonw_object(w, NULL);
 	jsonw_int(w, "cell", (int64_t)merge->cell + 1);
-	jsonw_str(w, "version", study->version);
-	jsonw_str(w, "command", command);
-	jsonw_int(w, "seed", (int64_t)sweep_seed(sweep, merge->cell));
-	jsonw_array(w, "axes");
-	for (size_t i = 0; i < sweep->axes.n; i++) {
-		jsonw_flat_object(w, NULL);
-		jsonw_str(w, "axis", sweep->axes.items[i].name);
-		jsonw_str(w, "value", sweep_value(sweep, merge->cell, i));
-		jsonw_end(w);
-	}
-	jsonw_end(w);
+	cells_put_origin(merge->study, merge->cell, w);
 	jsonw_array(w, "metrics");
 	merge_walk(result, put_number, merge);
 	jsonw_end(w);
 	jsonw_end(w);
 	free(merge->row);
-	free(command);
 }
 
 static void

@@ -13,16 +13,16 @@
 #include "sim/sweep/grid.h"
 
 #define NO_AXIS SIZE_MAX
-/* Lines at the same place are told apart by so much of the way to the next one. */
+/* Lines side by side spread over this share of the distance between two places. */
 #define SPREAD 0.5
 
-/* Values of the seeds at a place of the axis. */
+/* Values of all seeds at a place of the axis. */
 struct point {
 	VEC(double) values;
 };
 
 struct line {
-	struct point *points; /* Owned.  One a value of the axis. */
+	struct point *points; /* Owned.  [n_points]. */
 };
 
 struct figure {
@@ -100,7 +100,7 @@ plot_free(struct plot *plot)
 	free(plot);
 }
 
-/* "VALUE VALUE OF": what tells a line from the others. */
+/* "VALUE VALUE OF" of the other axes; free with free(). */
 static char *
 line_name(const struct plot *plot, size_t cell, const char *of)
 {
@@ -194,11 +194,11 @@ plot_varies(const struct plot *plot, size_t i)
 /* ---- Scripts ---------------------------------------------------------------------------- */
 
 /*
- * In single quotes nothing means anything but they themselves, and what 'special' is: 0 or
- * '%', as marks of an axis are formats.
+ * In single quotes only the quote itself is special, and 'special': '%' in the labels of an
+ * axis, which are formats, or 0.
  */
 static void
-put_quoted_but(struct strbuf *out, const char *text, char special)
+put_quoted_except(struct strbuf *out, const char *text, char special)
 {
 	strbuf_putc(out, '\'');
 	for (; *text; text++) {
@@ -212,18 +212,18 @@ put_quoted_but(struct strbuf *out, const char *text, char special)
 static void
 put_quoted(struct strbuf *out, const char *text)
 {
-	put_quoted_but(out, text, '\0');
+	put_quoted_except(out, text, '\0');
 }
 
 static void
-put_remarks(struct strbuf *out, const char *lines)
+put_comments(struct strbuf *out, const char *lines)
 {
 	while (*lines) {
 		size_t n = strcspn(lines, "\n");
 
 		strbuf_puts(out, "# ");
 		strbuf_add(out, lines, n);
-		/* A backslash at its end would take the next line, too. */
+		/* A backslash at its end would continue the comment. */
 		strbuf_puts(out, n && lines[n - 1] == '\\' ? " .\n" : "\n");
 		lines += n + (lines[n] == '\n');
 	}
@@ -240,7 +240,7 @@ x_of(const struct plot *plot, size_t place)
 	return x;
 }
 
-/* Lines that share a place stand beside each other there. */
+/* Lines that share a place stand side by side. */
 static double
 offset_of(const struct plot *plot, size_t line, size_t n_lines)
 {
@@ -255,14 +255,14 @@ struct place {
 };
 
 static int
-compare_x(const void *a, const void *b)
+by_x(const void *a, const void *b)
 {
 	const struct place *x = a, *y = b;
 
 	return (x->x > y->x) - (x->x < y->x);
 }
 
-/* From left to right, whatever their order in the file. */
+/* The places from left to right. */
 static struct place *
 sorted_places(const struct plot *plot)
 {
@@ -270,7 +270,7 @@ sorted_places(const struct plot *plot)
 
 	for (size_t i = 0; i < plot->n_points; i++)
 		places[i] = (struct place){ .x = x_of(plot, i), .place = i };
-	qsort(places, plot->n_points, sizeof *places, compare_x);
+	qsort(places, plot->n_points, sizeof *places, by_x);
 	return places;
 }
 
@@ -315,7 +315,7 @@ put_axes(const struct plot *plot, size_t i, struct strbuf *out)
 	strbuf_printf(out, "set xrange [-0.5:%zu.5]\nset xtics (", plot->n_points - 1);
 	for (size_t p = 0; axis && p < plot->n_points; p++) {
 		strbuf_puts(out, p ? ", " : "");
-		put_quoted_but(out, axis->values.items[p], '%');
+		put_quoted_except(out, axis->values.items[p], '%');
 		strbuf_printf(out, " %zu", p);
 	}
 	strbuf_puts(out, ")\n");
@@ -326,7 +326,7 @@ plot_script(const struct plot *plot, size_t i, const char *head, struct strbuf *
 {
 	const struct figure *figure = &plot->figures.items[i];
 
-	put_remarks(script, head);
+	put_comments(script, head);
 	strbuf_puts(script, "set encoding utf8\n"
 			    "set terminal svg noenhanced size 800,480\n"
 			    "set key outside right top noenhanced\n"

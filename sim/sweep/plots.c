@@ -22,32 +22,32 @@
 #define TIMEOUT_NS    (INT64_C(60) * 1000000000) /* Of a figure. */
 #define MAX_SVG_BYTES ((size_t)64 << 20)
 
-struct drawing {
+struct plotter {
 	struct plot *plot;
 	size_t cell;
-	const char *head; /* Lines: where figures are from. */
+	const char *head; /* Lines with the origin of the figures. */
 	struct strbuf svg;
 	struct err *err;
 	int error;
 };
 
-/* ---- What is drawn ---------------------------------------------------------------------- */
+/* ---- Input -------------------------------------------------------------------------------- */
 
 static void
 add_number(void *ctx, const char *of, const char *metric, double value)
 {
-	struct drawing *drawing = ctx;
+	struct plotter *plotter = ctx;
 
-	plot_add(drawing->plot, drawing->cell, of, metric, value);
+	plot_add(plotter->plot, plotter->cell, of, metric, value);
 }
 
 static void
 add_cell(void *ctx, size_t cell, const struct json *result)
 {
-	struct drawing *drawing = ctx;
+	struct plotter *plotter = ctx;
 
-	drawing->cell = cell;
-	merge_walk(result, add_number, drawing);
+	plotter->cell = cell;
+	merge_walk(result, add_number, plotter);
 }
 
 static void
@@ -106,36 +106,36 @@ put_lines(struct strbuf *out, const char *lines)
 	}
 }
 
-/* Says where it is from, in the description that gnuplot gives it. */
+/* Adds the origin to the <desc> that gnuplot writes. */
 static void
 on_drawn(void *ctx, const struct child_result *result)
 {
 	static const char description[] = "<desc>";
-	struct drawing *drawing = ctx;
+	struct plotter *plotter = ctx;
 	const char *at = strstr(result->text, description);
 
 	if (result->why) {
-		if (drawing->err)
-			*drawing->err = *result->why;
-		drawing->error = -EINVAL;
+		if (plotter->err)
+			*plotter->err = *result->why;
+		plotter->error = -EINVAL;
 		return;
 	}
 	if (!at) {
-		drawing->error = err_set(drawing->err, NULL, 0, 0,
-					 "gnuplot has written no SVG as we know it");
+		plotter->error = err_set(plotter->err, NULL, 0, 0,
+					 "gnuplot wrote no SVG with a <desc>");
 		return;
 	}
 	at += strlen(description);
-	strbuf_add(&drawing->svg, result->text, (size_t)(at - result->text));
-	put_lines(&drawing->svg, drawing->head);
-	strbuf_add(&drawing->svg, at, result->n - (size_t)(at - result->text));
+	strbuf_add(&plotter->svg, result->text, (size_t)(at - result->text));
+	put_lines(&plotter->svg, plotter->head);
+	strbuf_add(&plotter->svg, at, result->n - (size_t)(at - result->text));
 }
 
 /* -ENOENT if there is no gnuplot. */
 static int
-draw(struct drawing *drawing, const char *folder, size_t i, struct err *err)
+draw(struct plotter *plotter, const char *folder, size_t i, struct err *err)
 {
-	char *name = xstrdup(plot_metric(drawing->plot, i)), *script_path, *svg_path;
+	char *name = xstrdup(plot_metric(plotter->plot, i)), *script_path, *svg_path;
 	struct strbuf script = STRBUF_EMPTY;
 	int r;
 
@@ -144,7 +144,7 @@ draw(struct drawing *drawing, const char *folder, size_t i, struct err *err)
 			*c = '_';
 	script_path = xasprintf("%s/%s.gp", folder, name);
 	svg_path = xasprintf("%s/%s.svg", folder, name);
-	plot_script(drawing->plot, i, drawing->head, &script);
+	plot_script(plotter->plot, i, plotter->head, &script);
 	r = file_write(script_path, script.text, script.length, err);
 	if (r == 0) {
 		const char *const argv[] = { "gnuplot", script_path, NULL };
@@ -152,17 +152,17 @@ draw(struct drawing *drawing, const char *folder, size_t i, struct err *err)
 						 .timeout_ns = TIMEOUT_NS,
 						 .max_bytes = MAX_SVG_BYTES,
 						 .done = on_drawn,
-						 .ctx = drawing };
+						 .ctx = plotter };
 
-		strbuf_clear(&drawing->svg);
-		drawing->err = err;
-		drawing->error = 0;
+		strbuf_clear(&plotter->svg);
+		plotter->err = err;
+		plotter->error = 0;
 		r = child_run(&opts, err);
 	}
 	if (r == 0)
-		r = drawing->error;
+		r = plotter->error;
 	if (r == 0)
-		r = file_write(svg_path, drawing->svg.text, drawing->svg.length, err);
+		r = file_write(svg_path, plotter->svg.text, plotter->svg.length, err);
 	strbuf_free(&script);
 	free(script_path);
 	free(svg_path);
@@ -171,24 +171,24 @@ draw(struct drawing *drawing, const char *folder, size_t i, struct err *err)
 }
 
 static int
-draw_all(struct drawing *drawing, const char *folder, struct err *err)
+draw_all(struct plotter *plotter, const char *folder, struct err *err)
 {
 	size_t n_drawn = 0;
 	int r = 0;
 
-	for (size_t i = 0; i < plot_n(drawing->plot) && r == 0; i++) {
-		size_t n_lines = plot_n_lines(drawing->plot, i);
+	for (size_t i = 0; i < plot_n(plotter->plot) && r == 0; i++) {
+		size_t n_lines = plot_n_lines(plotter->plot, i);
 
-		if (!plot_varies(drawing->plot, i))
+		if (!plot_varies(plotter->plot, i))
 			continue;
 		if (n_lines > PLOT_MAX_LINES) {
 			fprintf(stderr,
-				"antiphase-sim: no figure of %s: its %zu lines are "
-				"more than %d\n",
-				plot_metric(drawing->plot, i), n_lines, PLOT_MAX_LINES);
+				"antiphase-sim: no figure of %s: it has %zu lines, "
+				"at most %d fit\n",
+				plot_metric(plotter->plot, i), n_lines, PLOT_MAX_LINES);
 			continue;
 		}
-		r = draw(drawing, folder, i, err);
+		r = draw(plotter, folder, i, err);
 		n_drawn += r == 0;
 	}
 	if (r == -ENOENT) {
@@ -204,21 +204,21 @@ draw_all(struct drawing *drawing, const char *folder, struct err *err)
 int
 plots_write(const struct study *study, const char *command, struct err *err)
 {
-	struct drawing drawing = { .plot = plot_new(study->sweep),
+	struct plotter plotter = { .plot = plot_new(study->sweep),
 				   .svg = STRBUF_EMPTY };
 	char *folder = xasprintf("%s/figures", study->out), *head;
-	size_t n = merge_each(study, add_cell, &drawing);
+	size_t n = merge_each(study, add_cell, &plotter);
 	int r = 0;
 
 	head = make_head(study, command, n);
-	drawing.head = head;
+	plotter.head = head;
 	if (mkdir(folder, 0777) < 0 && errno != EEXIST)
 		r = err_set_errno(err, folder, errno, "cannot make the folder");
 	if (r == 0)
-		r = draw_all(&drawing, folder, err);
+		r = draw_all(&plotter, folder, err);
 	free(head);
 	free(folder);
-	strbuf_free(&drawing.svg);
-	plot_free(drawing.plot);
+	strbuf_free(&plotter.svg);
+	plot_free(plotter.plot);
 	return r;
 }

@@ -1,8 +1,8 @@
 /*
- * plots.h - the figures of a sweep in files, by gnuplot.
+ * plots.h - figures of a sweep, drawn by gnuplot.
  *
  *	OUT/figures/METRIC.svg
- *	OUT/figures/METRIC.gp    what gnuplot drew it from
+ *	OUT/figures/METRIC.gp    the script
  */
 #ifndef SIM_SWEEP_PLOTS_H
 #define SIM_SWEEP_PLOTS_H
@@ -13,8 +13,8 @@ struct err;
 struct study;
 
 /*
- * Draws what is done; 'command' is what was typed.  Says on stdout how many there are, and
- * on stderr, in one line, if gnuplot is not there, which is no error.
+ * Draws all finished cells and prints the number of figures; 'command', as typed, goes into
+ * each.  Without gnuplot it prints one line to stderr, which is not an error.
  */
 int plots_write(const struct study *study, const char *command, struct err *err);
 

@@ -10,19 +10,19 @@
 #include "lib/base/stats.h"
 #include "lib/base/vec.h"
 
-#define NOTHING 1e-6 /* Of a sum. */
+#define NEARLY_ALL 1e-6 /* Share of a sum that is left without one seed. */
 
 struct cell {
 	const char **values; /* Owned array. */
 	uint64_t seed;
-	double metrics[RATIOS_MAX_METRICS]; /* NAN: it has none. */
+	double metrics[RATIOS_MAX_METRICS]; /* NAN: missing. */
 };
 
 struct reader {
 	const struct json_doc *doc;
 	struct ratios *ratios;
 	const char *const *metrics;
-	bool has[RATIOS_MAX_METRICS]; /* Some cell. */
+	bool has[RATIOS_MAX_METRICS]; /* Found in some cell. */
 	VEC(struct cell) cells;
 };
 
@@ -87,7 +87,7 @@ read_metrics(struct reader *reader, const struct json *of, struct cell *cell,
 				continue;
 			if (!isnan(cell->metrics[m]))
 				return json_fail(reader->doc, v, err,
-						 "'%s' is there twice in one cell",
+						 "'%s' appears twice in one cell",
 						 name);
 			r = json_get_num(reader->doc, v, "value", -INFINITY, INFINITY,
 					 &cell->metrics[m], err);
@@ -161,7 +161,7 @@ make_rows(struct reader *reader)
 		const struct cell *cell = &reader->cells.items[i];
 		size_t k = ratios->n_rows;
 
-		/* Cells of a row follow each other. */
+		/* Cells of a row are usually adjacent. */
 		while (k && !is_same(ratios->rows[k - 1].values, cell->values,
 				     ratios->n_axes))
 			k--;
@@ -171,7 +171,7 @@ make_rows(struct reader *reader)
 	}
 }
 
-/* Puts the values of 'base' into 'values'. */
+/* Replaces the values that 'base' names. */
 static int
 find_base(const struct ratios *ratios, const char *const *base, size_t n_base,
 	  const char **values, struct err *err)
@@ -223,9 +223,9 @@ ratio(const double *base, const double *row, size_t n)
 			    (double)(n - 1) * (sum_base - base[i]) / (sum_row - row[i]);
 	if (n > 1)
 		value.ci95 = stats_ci95(pseudo, n);
-	/* Nearly all of it in one seed: without that there is nothing to divide by. */
+	/* Nearly all in one seed: without it there is nothing to divide by. */
 	for (size_t i = 0; i < n; i++)
-		if (!(sum_row - row[i] > NOTHING * sum_row))
+		if (!(sum_row - row[i] > NEARLY_ALL * sum_row))
 			value.ci95 = NAN;
 	if (!isfinite(value.ci95))
 		value.ci95 = NAN;

@@ -1,11 +1,10 @@
 /*
- * ratios.h - cells of a sweep against others of it, seed by seed.
+ * ratios.h - ratios between cells of a sweep, paired by seed.
  *
- * A row is one value of each axis.  Its base is the row with the same values but those
- * that 'base' says.  The ratio is that of the sums over the seeds that both have, base
- * over row; above 1 the row has less.  Its interval is the jackknife's over seeds, by
- * Student's t: what the draws of a seed have in common cancels out, and a seed whose
- * value is 0 does no harm.
+ * A row is one value of each axis.  Its base is the row with the same values except those
+ * given in 'base'.  The ratio is the sum over common seeds of the base divided by that of
+ * the row; above 1 the row has less.  The 95 % interval is the jackknife over seeds with
+ * Student's t: effects common to a seed cancel out, and a seed with value 0 does no harm.
  */
 #ifndef SIM_SWEEP_RATIOS_H
 #define SIM_SWEEP_RATIOS_H
@@ -21,12 +20,12 @@ struct json_doc;
 
 struct ratios_value {
 	double base, mean;  /* Over the seeds. */
-	double ratio, ci95; /* NAN: not known. */
+	double ratio, ci95; /* NAN: unknown. */
 };
 
 struct ratios_row {
 	const char **values; /* Owned array, by axis; borrowed texts. */
-	size_t n_seeds;      /* That both have. */
+	size_t n_seeds;      /* Common to row and base. */
 	struct ratios_value metrics[RATIOS_MAX_METRICS];
 };
 
@@ -39,9 +38,9 @@ struct ratios {
 };
 
 /*
- * Of the document of a merged sweep (antiphase.sim-sweep/1), which is borrowed.  'base'
- * has "AXIS=VALUE".  Returns 0, or -EINVAL with 'err' filled: no such axis, value or
- * metric, or a metric that is of several things in one cell.
+ * Computes the ratios from a merged sweep (antiphase.sim-sweep/1), which it borrows.  'base'
+ * has items "AXIS=VALUE".  Returns 0, or -EINVAL with 'err' filled: an unknown axis, value
+ * or metric, or a metric that appears several times in one cell.
  */
 int ratios_make(const struct json_doc *doc, const char *const *base, size_t n_base,
 		const char *const *metrics, size_t n_metrics, struct ratios *ret_ratios,

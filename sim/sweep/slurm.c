@@ -14,7 +14,7 @@
 #include "sim/sweep/cells.h"
 #include "sim/sweep/grid.h"
 
-#define MAX_TASKS  1000
+#define MAX_TASKS  1000 /* MaxArraySize of slurm.conf(5) is 1001 by default. */
 #define TIMEOUT_NS (INT64_C(60) * 1000000000)
 
 size_t
@@ -23,7 +23,7 @@ slurm_array_chunk(size_t n_cells)
 	return n_cells ? (n_cells + MAX_TASKS - 1) / MAX_TASKS : 1;
 }
 
-/* Quotes of #SBATCH and of the shell differ; paths that need any are refused. */
+/* #SBATCH and the shell quote differently: refuses paths that need quotes. */
 static int
 check_path(const char *path, struct err *err)
 {
@@ -31,12 +31,12 @@ check_path(const char *path, struct err *err)
 		if ((unsigned char)*s <= ' ' || *s == 0x7f ||
 		    strchr("'\"\\%$`&|;<>()*?[]{}!#~", *s))
 			return err_set(err, path, 0, 0,
-				       "this path cannot stand in a script of Slurm's: "
-				       "it has blanks, quotes or signs of the shell");
+				       "this path cannot be used in a Slurm script: it "
+				       "has blanks, quotes or shell characters");
 	return 0;
 }
 
-/* "1..4,9": the cells 'from' to 'to' of the list. */
+/* Writes the cells [from, to) of the list as "1..4,9". */
 static void
 put_cells(const struct slurm_array *array, size_t from, size_t to,
 	  struct strbuf *script)
@@ -113,7 +113,7 @@ on_answer(void *ctx, const struct child_result *result)
 		answer->text = xstrdup(result->text);
 }
 
-/* What it printed; NULL with 'err' filled.  Free with free(). */
+/* Output of a command; NULL with 'err' filled.  Free with free(). */
 static char *
 ask(const char *const *argv, struct err *err)
 {
@@ -127,7 +127,7 @@ ask(const char *const *argv, struct err *err)
 	return child_run(&opts, err) < 0 ? NULL : answer.text;
 }
 
-/* Whether tasks of the array that was submitted last wait or run. */
+/* Returns -EBUSY if tasks of the last array wait or run. */
 static int
 check_last(const char *path, struct err *err)
 {
@@ -139,15 +139,15 @@ check_last(const char *path, struct err *err)
 	if (file_read(path, 64, &job, &n, &unread) < 0)
 		return 0;
 	job[strspn(job, "0123456789")] = '\0';
-	/* It fails for a job that is long gone. */
+	/* squeue fails for a job that ended long ago. */
 	tasks = *job ? ask((const char *const[]){ "squeue", "-h", "-o", "%i", "-j", job,
 						  NULL },
 			   &unread)
 		     : NULL;
 	if (tasks && tasks[strspn(tasks, " \n")]) {
 		err_set(err, NULL, 0, 0,
-			"job %s is still there, which runs missing cells; wait, or "
-			"'scancel %s'",
+			"job %s is still there and runs missing cells; wait for "
+			"it, or run 'scancel %s'",
 			job, job);
 		r = -EBUSY;
 	}
@@ -176,7 +176,7 @@ slurm_array_submit(const struct study *study, const char *script, struct err *er
 		n = strspn(job, "0123456789");
 		job[n] = '\0';
 		r = n ? file_write(job_path, job, n, err)
-		      : err_set(err, NULL, 0, 0, "sbatch told no job's number");
+		      : err_set(err, NULL, 0, 0, "sbatch printed no job number");
 	}
 	if (r == 0)
 		printf("submitted job %s\n", job);

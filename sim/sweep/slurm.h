@@ -1,6 +1,7 @@
 /*
- * slurm.h - the missing cells of a sweep as a job array of Slurm's: a task is a chunk of
- * cells, and runs 'antiphase-sim sweep FILE --cells LIST' as anybody would.
+ * slurm.h - missing cells of a sweep as a Slurm job array.
+ *
+ * A task is a chunk of cells; it runs 'antiphase-sim sweep FILE --cells LIST'.
  */
 #ifndef SIM_SWEEP_SLURM_H
 #define SIM_SWEEP_SLURM_H
@@ -13,26 +14,26 @@ struct strbuf;
 struct study;
 
 struct slurm_array {
-	const size_t *cells; /* Borrowed.  That are missing; ascending. */
+	const size_t *cells; /* Borrowed.  The missing ones, ascending. */
 	size_t n_cells;
-	size_t chunk;              /* Cells a task. */
+	size_t chunk;              /* Cells per task. */
 	const char *const *sbatch; /* Borrowed.  "partition=long", after the sweep's. */
 	size_t n_sbatch;
-	bool retries_failed;                /* Cells among them have failed before. */
+	bool retries_failed;                /* Some cells have failed before. */
 	const char *exe, *file, *out, *cwd; /* Absolute. */
-	const char *command;                /* What was typed. */
+	const char *command;                /* As typed. */
 };
 
-/* As many cells a task that arrays have at most 1,000 tasks, which Slurm allows. */
+/* Cells per task such that an array has at most 1,000 tasks, Slurm's default limit. */
 size_t slurm_array_chunk(size_t n_cells);
 
-/* The script.  Returns 0, or -EINVAL for a path that cannot stand in one. */
+/* Makes the script.  Returns 0, or -EINVAL for a path that it cannot contain. */
 int slurm_array_script(const struct study *study, const struct slurm_array *array,
 		       struct strbuf *ret_script, struct err *err);
 
 /*
- * Hands the script to sbatch, unless an array of an earlier time is still there: returns
- * -EBUSY then, with 'err' filled.  Prints the job's number.
+ * Submits the script with sbatch and prints the job's number.  Returns -EBUSY with 'err'
+ * filled if an earlier array of the study still waits or runs.
  */
 int slurm_array_submit(const struct study *study, const char *script, struct err *err);
 

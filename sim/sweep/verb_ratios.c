@@ -1,5 +1,5 @@
 /*
- * verb_ratios.c - 'antiphase sim ratios': what a merged sweep says of one choice against another.
+ * verb_ratios.c - 'antiphase sim ratios': ratios of a merged sweep's metrics to a baseline.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -19,11 +19,10 @@
 #include "sim/verbs.h"
 
 struct ratios_args {
-	struct cli_list base, metrics, beside;
+	struct cli_list base, metrics, reference;
 	const char *csv;
 	bool json;
-	/* Of each metric: "NAME=HEADING", cut. */
-	char *texts[RATIOS_MAX_METRICS]; /* Owned. */
+	char *texts[RATIOS_MAX_METRICS]; /* Owned.  "NAME\0HEADING" of each metric. */
 	const char *names[RATIOS_MAX_METRICS], *headings[RATIOS_MAX_METRICS];
 };
 
@@ -45,9 +44,9 @@ put_value(struct table *t, const struct ratios_value *value)
 		table_cell(t, "%.3f +- %.3f", value->ratio, value->ci95);
 }
 
-/* Figures from elsewhere: "TEXT=1.6,2.5,-". */
+/* A row of reference figures: "TEXT=1.6,2.5,-". */
 static void
-put_beside(struct table *t, const char *text, size_t n_axes, size_t n_metrics)
+put_reference(struct table *t, const char *text, size_t n_axes, size_t n_metrics)
 {
 	const char *equals = strchr(text, '='), *rest = equals ? equals + 1 : "";
 
@@ -89,8 +88,8 @@ print_table(const struct ratios *ratios, const struct ratios_args *args, FILE *o
 		for (size_t m = 0; m < ratios->n_metrics; m++)
 			put_value(&t, &row->metrics[m]);
 	}
-	for (size_t i = 0; n_axes && i < args->beside.n; i++)
-		put_beside(&t, args->beside.items[i], n_axes, ratios->n_metrics);
+	for (size_t i = 0; n_axes && i < args->reference.n; i++)
+		put_reference(&t, args->reference.items[i], n_axes, ratios->n_metrics);
 	table_print(&t, out);
 	table_fini(&t);
 	for (size_t m = 0; m < ratios->n_metrics; m++)
@@ -243,7 +242,7 @@ run(struct ratios_args *args, const char *path, const char *command)
 	return r < 0 ? cli_fail(r, &err) : cli_finish(CLI_OK);
 }
 
-/* Of "NAME=HEADING" the metrics' names and headings; without one the name is both. */
+/* Splits each metric "NAME=HEADING"; without a heading, the name is the heading. */
 static int
 run_with_headings(struct ratios_args *args, const char *path, const char *command)
 {
@@ -275,18 +274,18 @@ run_ratios(int argc, char **argv)
 		  .type = CLI_LIST,
 		  .ret_value = &args.base,
 		  .argument = "AXIS=VALUE",
-		  .help = "what rows are compared to; several times" },
+		  .help = "values of the baseline row; repeatable" },
 		{ .name = "metric",
 		  .letter = 'm',
 		  .type = CLI_LIST,
 		  .ret_value = &args.metrics,
 		  .argument = "NAME[=HEADING]",
-		  .help = "as in sweep.csv; several times" },
-		{ .name = "beside",
+		  .help = "metric of sweep.csv; one to eight" },
+		{ .name = "reference",
 		  .type = CLI_LIST,
-		  .ret_value = &args.beside,
+		  .ret_value = &args.reference,
 		  .argument = "TEXT=VALUE,...",
-		  .help = "a last row of the table: figures from elsewhere; several times" },
+		  .help = "add a last row, such as published figures; repeatable" },
 		{ .name = "json",
 		  .letter = 'j',
 		  .type = CLI_FLAG,
@@ -296,7 +295,7 @@ run_ratios(int argc, char **argv)
 		  .type = CLI_STR,
 		  .ret_value = &args.csv,
 		  .argument = "FILE",
-		  .help = "also write a row for each row and metric" },
+		  .help = "also write a CSV line for each row and metric" },
 		CLI_OPTS_END,
 	};
 	char *command = report_command(argc, argv); /* Parsing moves arguments. */
@@ -310,7 +309,7 @@ run_ratios(int argc, char **argv)
 	} else if (!args.base.n || !args.metrics.n ||
 		   args.metrics.n > RATIOS_MAX_METRICS) {
 		status = cli_usage_error(&verb_sim_ratios,
-					 "needs --base, and one to eight of --metric");
+					 "expected --base and one to eight --metric");
 	} else {
 		status = run_with_headings(&args, argv[first], command);
 	}
@@ -320,7 +319,7 @@ run_ratios(int argc, char **argv)
 
 const struct cli_verb verb_sim_ratios = {
 	.name = "ratios",
-	.summary = "one choice of a sweep against another, seed by seed",
+	.summary = "metrics of a sweep against a baseline, seed by seed",
 	.usage = "--base AXIS=VALUE --metric NAME [options] SWEEP.json",
 	.examples = "  antiphase sim ratios sweep.sweep/sweep.json -b policy=none \\\n"
 		    "    -m summary.slowdown_mean=SLOWDOWN\n",

@@ -1,6 +1,6 @@
 /*
- * verb_sweep.c - 'antiphase sim sweep': a grid of scenarios times seeds, here or as a job
- * array of Slurm's.
+ * verb_sweep.c - 'antiphase sim sweep': a grid of runs times seeds, run on this machine or as
+ * a Slurm job array.
  */
 #include <errno.h>
 #include <limits.h>
@@ -44,8 +44,10 @@ load(const char *path, const struct sweep_args *args, struct sweep *sweep,
 	int r;
 
 	if (!strcmp(path, "-"))
-		return err_set(err, NULL, 0, 0,
-			       "a sweep has to be a file: its paths begin where it is");
+		return err_set(
+			err, NULL, 0, 0,
+			"a sweep cannot be read from standard input: its paths are relative "
+			"to its file");
 	r = file_read(path, SWEEP_MAX_BYTES, &text, &n, err);
 	if (r < 0)
 		return r;
@@ -70,7 +72,7 @@ load(const char *path, const struct sweep_args *args, struct sweep *sweep,
 	return study->digests ? 0 : -EINVAL;
 }
 
-/* Those of 'asked' (NULL: all) that have no result. */
+/* The cells of the list 'asked' (NULL: all) that have no result. */
 static int
 find_missing(const struct study *study, const char *asked, bool retry_failed,
 	     struct cells *ret_missing, size_t *ret_n_asked, struct err *err)
@@ -85,8 +87,8 @@ find_missing(const struct study *study, const char *asked, bool retry_failed,
 
 		if (cell >= n) {
 			r = err_set(err, NULL, 0, 0,
-				    "there are cells 1 to %zu, and no cell %llu", n,
-				    (unsigned long long)numbers.items[i]);
+				    "there is no cell %llu; cells are 1 to %zu",
+				    (unsigned long long)numbers.items[i], n);
 			break;
 		}
 		switch (cells_state(study, cell)) {
@@ -120,7 +122,7 @@ list_cells(const struct study *study)
 	}
 }
 
-/* How many of the cells that were asked for have which state; 1 if any is not done. */
+/* Prints how many of the selected cells are in each state; CLI_NO if any is not done. */
 static int
 summarize(const struct study *study, const char *asked)
 {
@@ -134,10 +136,10 @@ summarize(const struct study *study, const char *asked)
 	       n, undone.n - missing.n, missing.n);
 	if (undone.n > missing.n)
 		fprintf(stderr,
-			"antiphase-sim: those that failed are left out; run them again "
+			"antiphase-sim: failed cells are left out; run them again "
 			"with --retry-failed\n");
-	/* A task of an array need not say so, too. */
-	n = asked ? 0 : cells_strangers(study);
+	/* Not in each task of an array. */
+	n = asked ? 0 : cells_n_unknown(study);
 	if (n)
 		fprintf(stderr,
 			"antiphase-sim: %zu results in %s are of another version, grid "
@@ -159,7 +161,7 @@ count_done(const struct study *study)
 	return n;
 }
 
-/* Sets the exit status if results are damaged, which are told as they are read. */
+/* Merges finished cells.  Sets the exit status if results are damaged. */
 static int
 merge(const struct study *study, const struct sweep_args *args, const char *command,
       int *status, struct err *err)
@@ -167,11 +169,11 @@ merge(const struct study *study, const struct sweep_args *args, const char *comm
 	size_t n, n_done = count_done(study);
 	int r;
 
-	/* What was merged before, of another version maybe, is not replaced by nothing. */
+	/* Files merged before, perhaps of another version, are not replaced by empty ones. */
 	if (!n_done) {
 		fprintf(stderr,
 			"antiphase-sim: no cell is done: nothing is merged, and %s is "
-			"as it was\n",
+			"unchanged\n",
 			study->out);
 		return 0;
 	}
@@ -200,7 +202,7 @@ submit(const struct study *study, const struct sweep_args *args,
        const struct cells *missing, const char *command, struct err *err)
 {
 	struct strbuf script = STRBUF_EMPTY;
-	/* What is printed has the folder as it is given, which may not be there yet. */
+	/* A script that is only printed may name a folder that does not exist yet. */
 	char *exe = absolute("/proc/self/exe", err);
 	char *file = absolute(study->sweep->file, err), *cwd = absolute(".", err);
 	char *out = args->dry_run ? xstrdup(study->out) : absolute(study->out, err);
@@ -239,7 +241,7 @@ submit(const struct study *study, const struct sweep_args *args,
 	return r;
 }
 
-/* Runs what is missing and merges when nothing is.  Sets the exit status. */
+/* Runs missing cells, then merges all.  Sets the exit status. */
 static int
 run_here(const struct study *study, const struct sweep_args *args,
 	 const struct cells *missing, const char *command, int *ret_status,
@@ -254,8 +256,8 @@ run_here(const struct study *study, const struct sweep_args *args,
 		return r;
 	*ret_status = summarize(study, args->cells);
 	if (result.was_interrupted) {
-		fprintf(stderr, "antiphase-sim: interrupted; the same command goes on "
-				"from here\n");
+		fprintf(stderr, "antiphase-sim: interrupted; run the same command to "
+				"continue\n");
 		*ret_status = CLI_INTERRUPTED;
 	} else if (!args->cells) {
 		r = merge(study, args, command, ret_status, err);
@@ -279,7 +281,7 @@ sweep(const struct sweep_args *args, const char *path, const char *command)
 	if (r == 0 && !args->list && !args->dry_run)
 		r = cells_open(&study, &err);
 	if (r < 0) {
-		/* Said below. */
+		/* Reported below. */
 	} else if (args->list) {
 		list_cells(&study);
 	} else if (args->dry_run && !missing.n) {
@@ -304,22 +306,22 @@ sweep(const struct sweep_args *args, const char *path, const char *command)
 	return r < 0 ? cli_fail(r, &err) : cli_finish(status);
 }
 
-/* What is wrong with options together, one of which would do nothing; NULL: nothing. */
+/* What is wrong with a combination of options; NULL: nothing. */
 static const char *
 why_not(const struct sweep_args *args)
 {
 	if (args->list + args->merge + args->slurm > 1)
 		return "--list, --merge and --slurm exclude each other";
 	if (args->dry_run && !args->slurm)
-		return "--dry-run is of --slurm";
+		return "--dry-run needs --slurm";
 	if ((args->chunk || args->sbatch.n) && !args->slurm)
-		return "--chunk and --sbatch are of --slurm";
+		return "--chunk and --sbatch need --slurm";
 	if ((args->n_jobs || args->retry_failed) && (args->list || args->merge))
-		return "--jobs and --retry-failed are for cells that are run";
+		return "--jobs and --retry-failed have no effect with --list and --merge";
 	if (args->cells && (args->list || args->merge))
-		return "--cells are those that are run; --list and --merge are of all";
+		return "--cells has no effect with --list and --merge, which take all cells";
 	if (args->plot && (args->list || args->dry_run || args->cells))
-		return "--plot is of what is merged: not with --list, --dry-run or "
+		return "--plot draws merged results: not with --list, --dry-run or "
 		       "--cells";
 	return NULL;
 }
@@ -334,32 +336,32 @@ run_sweep(int argc, char **argv)
 		  .type = CLI_STR,
 		  .ret_value = &args.output,
 		  .argument = "DIR",
-		  .help = "folder of the results, instead of the file's" },
+		  .help = "folder of the results, instead of the one in FILE" },
 		{ .name = "jobs",
 		  .letter = 'J',
 		  .type = CLI_INT,
 		  .ret_value = &args.n_jobs,
 		  .argument = "N",
-		  .help = "cells at once; default: as many as there are CPUs",
+		  .help = "cells to run at once (default: the number of CPUs)",
 		  .min = 1,
 		  .max = 4096 },
 		{ .name = "cells",
 		  .type = CLI_STR,
 		  .ret_value = &args.cells,
 		  .argument = "LIST",
-		  .help = "only these, such as 1..4,9, and do not merge" },
+		  .help = "run only these, such as 1..4,9, and do not merge" },
 		{ .name = "retry-failed",
 		  .type = CLI_FLAG,
 		  .ret_value = &args.retry_failed,
-		  .help = "run those again that failed" },
+		  .help = "also run failed cells again" },
 		{ .name = "merge",
 		  .type = CLI_FLAG,
 		  .ret_value = &args.merge,
-		  .help = "run nothing; write sweep.csv and sweep.json of what is done" },
+		  .help = "run nothing; write sweep.csv and sweep.json of finished cells" },
 		{ .name = "plot",
 		  .type = CLI_FLAG,
 		  .ret_value = &args.plot,
-		  .help = "after that, draw a figure of each number (needs gnuplot)" },
+		  .help = "after merging, draw a figure of each metric (needs gnuplot)" },
 		{ .name = "list",
 		  .type = CLI_FLAG,
 		  .ret_value = &args.list,
@@ -367,23 +369,23 @@ run_sweep(int argc, char **argv)
 		{ .name = "slurm",
 		  .type = CLI_FLAG,
 		  .ret_value = &args.slurm,
-		  .help = "submit what is missing as a job array" },
+		  .help = "submit missing cells as a Slurm job array" },
 		{ .name = "dry-run",
 		  .type = CLI_FLAG,
 		  .ret_value = &args.dry_run,
-		  .help = "with --slurm: print its script instead" },
+		  .help = "with --slurm: print the script, submit nothing" },
 		{ .name = "chunk",
 		  .type = CLI_INT,
 		  .ret_value = &args.chunk,
 		  .argument = "N",
-		  .help = "cells of a task; default: so many that 1,000 tasks do",
+		  .help = "cells per task (default: at most 1,000 tasks)",
 		  .min = 1,
 		  .max = SWEEP_MAX_CELLS },
 		{ .name = "sbatch",
 		  .type = CLI_LIST,
 		  .ret_value = &args.sbatch,
 		  .argument = "OPTION",
-		  .help = "of sbatch, as partition=long or time=2:00:00; several times" },
+		  .help = "option for sbatch, such as time=2:00:00; repeatable" },
 		PROGRESS_OPT(&args.progress),
 		CLI_OPTS_END,
 	};
@@ -404,7 +406,7 @@ run_sweep(int argc, char **argv)
 
 const struct cli_verb verb_sim_sweep = {
 	.name = "sweep",
-	.summary = "a grid of runs times seeds, here or as a job array of Slurm's",
+	.summary = "a grid of runs times seeds, here or as a Slurm job array",
 	.usage = "[options] FILE",
 	.examples = "  antiphase sim sweep sweep.ini\n"
 		    "  antiphase sim sweep sweep.ini --slurm --sbatch time=1:00:00\n"

@@ -116,8 +116,8 @@ what_is_no_grid_is_refused_with_its_line(void **state)
 		{ "[sweep]\ncommand = sim sweep x\n", 2, "not 'sweep'" },
 		{ "[sweep]\ncommand = run x --json\n", 2, "'--json'" },
 		{ "[sweep]\ncommand = run x --csv=/etc/passwd\n", 2, "'--csv'" },
-		{ "[sweep]\ncommand = run \"x\n", 2, "second '\"'" },
-		{ "[sweep]\ncommand = run x\ncommand = run y\n", 3, "twice" },
+		{ "[sweep]\ncommand = run \"x\n", 2, "is not closed" },
+		{ "[sweep]\ncommand = run x\ncommand = run y\n", 3, "appears twice" },
 		{ "[sweep]\nseeds = 1..\n", 2, "expected seeds" },
 		{ "[sweep]\nseeds = 2..1\n", 2, "expected seeds" },
 		{ "[sweep]\nseeds = 1..3,2\n", 2, "seed 2 is listed twice" },
@@ -129,9 +129,9 @@ what_is_no_grid_is_refused_with_its_line(void **state)
 		{ "[axes]\n--policy = a\n", 2, "without dashes" },
 		{ "[axes]\np q = a\n", 2, "without dashes" },
 		{ "[axes]\npolicy =\n", 2, "no value" },
-		{ "[axes]\npolicy = a b a\n", 2, "'a' is there twice" },
-		{ "[axes]\npolicy = a\npolicy = b\n", 3, "twice" },
-		{ "[slurm]\narray = 1-5\n", 2, "is ours" },
+		{ "[axes]\npolicy = a b a\n", 2, "'a' appears twice" },
+		{ "[axes]\npolicy = a\npolicy = b\n", 3, "appears twice" },
+		{ "[slurm]\narray = 1-5\n", 2, "sets sbatch's" },
 		{ "[slurm]\nPart = 5\n", 2, "an option of sbatch" },
 		{ "[sweep]\ncommand = run x\nseeds = 1..1000\n[axes]\n"
 		  "a = 1 2 3 4 5 6 7 8 9 10\nb = 1 2 3 4 5 6 7 8 9 10\n"
