@@ -126,7 +126,7 @@ show_progress(struct recorder *r, int64_t now_ns)
 		progress_count(&r->progress, r->frames, (uint64_t)args->max_frames,
 			       now_ns);
 	else
-		progress_tally(&r->progress, r->frames, "frames", now_ns);
+		progress_open_ended(&r->progress, r->frames, "frames", now_ns);
 }
 
 static int

@@ -295,7 +295,7 @@ show_progress(const struct lane *lanes, size_t n)
 		progress_update(progress, (double)n_read / (double)n_all,
 				clk_monotonic_ns());
 	else
-		progress_tally(progress, n_frames, "frames", clk_monotonic_ns());
+		progress_open_ended(progress, n_frames, "frames", clk_monotonic_ns());
 }
 
 /* Frames of several files are written in the order of their times. */

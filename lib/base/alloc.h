@@ -1,9 +1,8 @@
 /*
- * alloc.h - memory that is there, or the end of the program.
+ * alloc.h - allocation that aborts when memory runs out.
  *
- * A process that runs out of memory stops at once with a message: no caller
- * has an error path for it that nobody ever tested.  Sizes that come from
- * outside are to be range-checked before they get here.
+ * Callers need no error path for it, which would never be tested.  Check the range of
+ * sizes from outside before they get here.
  */
 #ifndef LIB_BASE_ALLOC_H
 #define LIB_BASE_ALLOC_H
@@ -28,7 +27,7 @@ char *xstrndup(const char *s, size_t length);
 /* Returns a new formatted string.  Free with free(). */
 char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Prints where a programming error was noticed, and aborts. */
+/* Reports a programming error with its place, and aborts. */
 #define BUG(...) bug_at(__FILE__, __LINE__, __VA_ARGS__)
 
 /* As BUG, if 'cond' holds. */

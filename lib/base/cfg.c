@@ -9,25 +9,25 @@
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
 
-/* Bytes of the longest line, its end included. */
+/* Bytes of the longest line, including its end. */
 #define MAX_LINE 16384
 
 /* What inih strips from both ends: isspace() of the C locale. */
 #define BLANKS " \t\r\n\v\f"
 
 /*
- * inih does not tell line numbers or headings, and cuts long section names
- * short, so the reader that hands it the lines notes them itself.
+ * inih reports neither line numbers nor headings, and truncates long section names.  So
+ * the function that feeds it lines keeps them.
  */
 struct parser {
 	const char *file;
-	const char *next, *end; /* What has not been handed to inih. */
-	unsigned line;          /* Handed out last. */
+	const char *next, *end; /* The text that inih has not read. */
+	unsigned line;          /* The last one that inih read. */
 	char *section;          /* Owned. */
 	int (*entry)(void *ctx, const struct cfg_entry *entry, struct err *err);
 	void *ctx;
 	struct err *err;
-	int result; /* The first failure; reading ends there. */
+	int result; /* The first failure, which ends reading. */
 };
 
 static int
@@ -68,7 +68,7 @@ take_heading(struct parser *p, const char *s)
 	return p->result;
 }
 
-/* Looks at a line before inih does. */
+/* Checks a line before inih reads it. */
 static int
 check_line(struct parser *p, const char *line)
 {
@@ -88,7 +88,7 @@ check_line(struct parser *p, const char *line)
 	return 0;
 }
 
-/* As fgets() for inih; always one whole line. */
+/* fgets() for inih; always a whole line. */
 static char *
 read_line(char *line, int size, void *stream)
 {
@@ -154,7 +154,7 @@ cfg_parse(const char *file, const char *text, size_t length,
 		p.next += 3; /* The byte order mark of UTF-8. */
 	p.section = xstrdup("");
 
-	/* inih's settings are global; these are the only ones ever used. */
+	/* inih's settings are global; these are the only ones in use. */
 	ini_allow_multiline = false;
 	ini_allow_bom = false; /* Skipped above, once. */
 	ini_stop_on_first_error = true;
@@ -163,7 +163,7 @@ cfg_parse(const char *file, const char *text, size_t length,
 	ini_max_line = MAX_LINE;
 	ini_initial_alloc = MAX_LINE;
 	bad_line = ini_parse_stream(read_line, &p, take_key, &p);
-	/* What check_line() let through has the form that inih wants. */
+	/* inih accepts all that check_line() accepts. */
 	if (!p.result && bad_line)
 		fail(&p, "expected 'key = value' or '[section]'");
 	free(p.section);

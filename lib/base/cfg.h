@@ -1,5 +1,5 @@
 /*
- * cfg.h - INI text, with the line of every key (inih).
+ * cfg.h - INI reader that gives the line of every key (on inih).
  *
  *	[section name]
  *	key = value        ; comment
@@ -15,15 +15,15 @@ struct err;
 
 struct cfg_entry {
 	const char *section; /* "job vgg"; borrowed during the call. */
-	const char *key;     /* NULL: the section's heading itself. */
-	const char *value;   /* NULL with a heading. */
+	const char *key;     /* NULL: the heading of the section. */
+	const char *value;   /* NULL: the heading of the section. */
 	unsigned line;
 };
 
 /*
- * Calls 'entry' for each heading and key.  It returns 0 to go on, or a
- * negative errno, having filled the error itself; that is returned then.
- * Otherwise 0, or -EINVAL for text that is no INI.
+ * Calls 'entry' for each heading and key until it returns a negative errno, with 'err'
+ * filled, which is then the result.  Otherwise returns 0, or -EINVAL for text that is
+ * not INI.
  */
 int cfg_parse(const char *file, const char *text, size_t length,
 	      int (*entry)(void *ctx, const struct cfg_entry *entry, struct err *err),

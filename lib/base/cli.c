@@ -14,7 +14,7 @@
 #include "lib/base/log.h"
 #include "lib/base/vec.h"
 
-/* ---- What was typed ----------------------------------------------------------- */
+/* ---- Typed words ------------------------------------------------------------- */
 
 static const char *typed; /* NULL: the name of the program. */
 
@@ -126,7 +126,7 @@ cli_libbpf(void)
 	return libbpf_version;
 }
 
-/* The first line is for machines, too; the second is for reports of what went wrong. */
+/* Programs parse the first line; the second is for bug reports. */
 static void
 print_version(void)
 {
@@ -190,7 +190,7 @@ cli_finish(int status)
 	if (errno != EPIPE)
 		fprintf(stderr, "%s: cannot write all of the output: %s\n",
 			log_program(), strerror(errno));
-	/* Said once; verbs and main() both finish. */
+	/* Only once: verbs and main() both finish. */
 	__fpurge(stdout);
 	clearerr(stdout);
 	return status ? status : CLI_NO;
@@ -252,7 +252,7 @@ cli_subverbs(const struct cli_verb *verb, const struct cli_verb *const *subverbs
 	return cli_usage_error(verb, "there is no verb '%s'", argv[1]);
 }
 
-/* ---- What is wrong -------------------------------------------------------------- */
+/* ---- Errors --------------------------------------------------------------------- */
 
 int
 cli_usage_error(const struct cli_verb *verb, const char *fmt, ...)

@@ -1,5 +1,5 @@
 /*
- * cli.h - command lines: tables of verbs and options that print their own help.
+ * cli.h - command lines from tables of verbs and options, with help.
  *
  *	static int
  *	run_show(int argc, char **argv)
@@ -16,7 +16,7 @@
  *		...argv[first] is the first operand...
  *	}
  *
- * -h (short) and --help (with examples) are understood everywhere.
+ * Every verb has -h (short help) and --help (with examples).
  */
 #ifndef LIB_BASE_CLI_H
 #define LIB_BASE_CLI_H
@@ -33,8 +33,8 @@ enum cli_exit {
 	CLI_NO = 1,          /* Done; the answer is no. */
 	CLI_USAGE = 2,       /* Wrong usage or bad input file. */
 	CLI_UNREACHABLE = 3, /* Daemon or bus not reachable. */
-	CLI_THIN = 4,        /* Not enough or too old data: we do not guess. */
-	CLI_DENIED = 5,      /* Not permitted, or the kernel cannot. */
+	CLI_THIN = 4,        /* Too little or too old data for an answer. */
+	CLI_DENIED = 5,      /* Not permitted, or not supported by the kernel. */
 	CLI_BUG = 70,        /* Internal error. */
 	CLI_INTERRUPTED = 130,
 };
@@ -46,19 +46,19 @@ enum cli_type {
 	CLI_NUM,   /* double *; within min..max. */
 	CLI_RATIO, /* double *; "1.5" or "3:2"; within min..max. */
 	CLI_WORDS, /* const char **; one of the NULL-terminated 'words'. */
-	CLI_LIST,  /* struct cli_list *; may be given several times. */
-	CLI_JSON,  /* enum cli_json *; "--json", or "--json=lines" of a stream. */
+	CLI_LIST,  /* struct cli_list *; repeatable. */
+	CLI_JSON,  /* enum cli_json *; "--json", or "--json=lines" for a stream. */
 };
 
 enum cli_json {
 	CLI_JSON_NONE,
 	CLI_JSON_DOCUMENT,
-	CLI_JSON_LINES, /* A document a line. */
+	CLI_JSON_LINES, /* One document per line. */
 };
 
 #define CLI_MAX_LIST 64
 
-/* The values of an option that may be given several times, in their order. */
+/* The values of a repeatable option, in order. */
 struct cli_list {
 	const char *items[CLI_MAX_LIST]; /* Borrowed from the command line. */
 	size_t n;
@@ -103,38 +103,34 @@ struct cli_program {
 };
 
 /*
- * Runs the verb named by argv[1]: prints the table for none, -h, --help or
- * "help"; the version for --version; suggests for an unknown one.  Returns
- * the exit status.
+ * Runs the verb named by argv[1] and returns the exit status.  Without a verb, or for
+ * -h, --help and "help", prints the table of verbs; for --version, the version; for an
+ * unknown verb, a suggestion.
  */
 int cli_main(const struct cli_program *program, int argc, char **argv);
 
 /*
- * What was typed ahead of the verb, for help and wrong use: the name of the program; or,
- * where "antiphase" runs "antiphase-x", "antiphase" or "antiphase x", which then is
- * argv[0] of that.
+ * The words typed before the verb, for help and usage errors: the program's name, or,
+ * if "antiphase" runs "antiphase-x" with such an argv[0], "antiphase" or "antiphase x".
  */
 const char *cli_typed(void);
 
-/*
- * The same for a program without verbs, such as a daemon: runs 'verb', whose own name is
- * empty, with all of argv.
- */
+/* For a program without verbs, such as a daemon: runs 'verb', whose name is "". */
 int cli_main_single(const char *name, const struct cli_verb *verb, int argc,
 		    char **argv);
 
-/* "antiphase 0.1.0 (a1b2c3d)": the program that cli_main() runs, its version. */
+/* "antiphase 0.1.0 (a1b2c3d)": the name and version of the running program. */
 const char *cli_version(void);
 
-/* The version of libbpf, of a program that has it: said beside its own.  Borrowed. */
+/* Adds the version of libbpf, for programs that link it.  Borrowed. */
 void cli_set_libbpf(const char *version);
-/* "" if there is none. */
+/* That version, or "". */
 const char *cli_libbpf(void);
 
 /*
  * Parses options anywhere before "--".  Returns the index in argv of the first operand
- * (argc if there is none), or a negative number for cli_status() after having
- * printed help or an error.
+ * (argc if there is none), or, after printing help or an error, a negative number for
+ * cli_status().
  */
 int cli_parse(const struct cli_verb *verb, const struct cli_opt *opts, int argc,
 	      char **argv);
@@ -143,17 +139,17 @@ int cli_parse(const struct cli_verb *verb, const struct cli_opt *opts, int argc,
 int cli_status(int result);
 
 /*
- * The 'run' of a verb that has verbs itself, as "antiphase topology show".  'subverbs'
- * ends with NULL; the name of each has both words, and its argv[0] is the second.  Help
- * is their table with the verb's examples.
+ * The 'run' of a verb with verbs of its own, such as "antiphase topology show".
+ * 'subverbs' ends with NULL; the name of each has both words, and its argv[0] is the
+ * second.  Help is their table with the verb's examples.
  */
 int cli_subverbs(const struct cli_verb *verb, const struct cli_verb *const *subverbs,
 		 int argc, char **argv);
 
-/* What is behind "man" for the page of the verb: "antiphase-topology". */
+/* Prints the verb's manual page: "antiphase-topology". */
 void cli_print_page(const struct cli_verb *verb, FILE *out);
 
-/* Prints "antiphase VERB: ..." and how to get help; returns CLI_USAGE. */
+/* Prints "antiphase VERB: ..." with a pointer to the help; returns CLI_USAGE. */
 int cli_usage_error(const struct cli_verb *verb, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
@@ -164,8 +160,8 @@ int cli_fail(int error, const struct err *err);
 bool cli_utf8(void);
 
 /*
- * Flushes stdout and returns 'status', or 1 with a message if what was written
- * did not all get there (a full disk); quiet for a closed pipe.
+ * Flushes stdout and returns 'status', or CLI_NO with a message if output was lost (a
+ * full disk).  A closed pipe is not an error.
  */
 int cli_finish(int status);
 

@@ -1,5 +1,5 @@
 /*
- * cli_opts.c - the options of a command line, and the help that lists them.
+ * cli_opts.c - options of a command line, and their help.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -92,7 +92,7 @@ print_help(const struct cli_verb *verb, const struct cli_opt *opts)
 
 /* ---- Values ------------------------------------------------------------------ */
 
-/* Whether 'word' is the beginning of several names: says of which. */
+/* Whether 'word' abbreviates several names; lists them if so. */
 static bool
 is_ambiguous(const struct cli_verb *verb, const char *const *names, const char *word)
 {
@@ -111,7 +111,7 @@ is_ambiguous(const struct cli_verb *verb, const char *const *names, const char *
 	return n_matches > 1;
 }
 
-/* An option that getopt_long() did not understand. */
+/* Reports an option that getopt_long() does not know. */
 static int
 unknown_option(const struct cli_verb *verb, const struct cli_opt *opts,
 	       const char *given)
@@ -301,8 +301,8 @@ find_opt(const struct cli_opt *opts, size_t n, int code)
 }
 
 /*
- * True if the 'value' of an option, a word of its own, is one of the long options: it
- * was forgotten then.  Who means it writes "--output=--json".
+ * True if the 'value' of an option, in a word of its own, is a long option: then the
+ * value was probably forgotten.  "--output=--json" is still possible.
  */
 static bool
 is_option(const struct option *longs, const char *word, const char *value)
@@ -324,7 +324,7 @@ cli_parse(const struct cli_verb *verb, const struct cli_opt *opts, int argc,
 	size_t n = make_tables(opts, longs, letters);
 	int code;
 
-	optind = 0; /* Start afresh: there may have been a parse before. */
+	optind = 0; /* Resets getopt_long(). */
 	opterr = 0;
 	for (;;) {
 		int at = optind ? optind : 1;

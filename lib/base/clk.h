@@ -1,5 +1,5 @@
 /*
- * clk.h - the only place that asks the system for the time.
+ * clk.h - clocks of the system; no other module reads them.
  */
 #ifndef LIB_BASE_CLK_H
 #define LIB_BASE_CLK_H
@@ -10,7 +10,7 @@
 int64_t clk_monotonic_ns(void);
 /* CPU time of this process, user and system. */
 int64_t clk_cpu_ns(void);
-/* The same of this thread alone. */
+/* CPU time of this thread. */
 int64_t clk_thread_cpu_ns(void);
 /* Microseconds since 1970, UTC. */
 int64_t clk_wall_us(void);

@@ -7,7 +7,7 @@
 #include "lib/base/log.h"
 #include "lib/base/utf8.h"
 
-/* Longer words are never corrected: they are no slips of the finger. */
+/* Longer words are not corrected. */
 #define MAX_WORD 48
 
 static void
@@ -82,9 +82,9 @@ err_print(const struct err *err, FILE *out)
 }
 
 /*
- * The least number of letters inserted, left out, replaced or swapped with their
- * neighbour that make 'b' of 'a' (optimal string alignment), in three rows; words
- * of at most MAX_WORD characters.
+ * The least number of letters to insert, delete, replace or swap with their neighbor
+ * that turn 'a' into 'b' (optimal string alignment), in three rows.  Words have at most
+ * MAX_WORD characters.
  */
 static size_t
 edit_distance(const char *a, size_t a_length, const char *b, size_t b_length)
@@ -130,7 +130,7 @@ err_did_you_mean(const char *word, const char *const *words)
 		if (other_length > MAX_WORD)
 			continue;
 		distance = edit_distance(word, length, *words, other_length);
-		/* A slip of one letter in a short word counts as well. */
+		/* One wrong letter in a short word is accepted, too. */
 		if (distance < best_distance ||
 		    (!best && length > 1 && distance == 1)) {
 			best = *words;

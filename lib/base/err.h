@@ -1,12 +1,12 @@
 /*
- * err.h - an error that a user can act on: where, what, what was expected.
+ * err.h - an error message with the place in a file.
  *
- * Functions that read what a person wrote take a 'struct err *' beside their
- * negative errno, so that the tool can print one line such as
+ * Functions that read input from users take a 'struct err *' in addition to their
+ * negative errno, so that a tool can print one line such as
  *
  *	jobs.ini:14: unknown key 'shfit_ms' (did you mean 'shift_ms'?)
  *
- * A NULL 'err' is accepted everywhere and means that nobody will read it.
+ * A NULL 'err' is accepted everywhere.
  */
 #ifndef LIB_BASE_ERR_H
 #define LIB_BASE_ERR_H
@@ -23,16 +23,15 @@ struct err {
 };
 
 /*
- * Fills 'err' and returns -EINVAL, so that a reader can end with
- * "return err_set(...)".  'file' may be NULL.  Bytes of the message that are
- * not printable are replaced by '?', since they may come from hostile input.
+ * Fills 'err' and returns -EINVAL, for "return err_set(...)".  'file' may be NULL.
+ * Unprintable bytes of the message become '?', since it may quote hostile input.
  */
 int err_set(struct err *err, const char *file, unsigned line, unsigned column,
 	    const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
 /*
- * As err_set() for a failed system call on 'file', of which an empty name is shown as
- * two quotes; 'error' is an errno, either sign.  Returns it negated.
+ * As err_set() for a failed system call on 'file'; an empty name is shown as two
+ * quotes. 'error' is an errno of either sign.  Returns the negative one.
  */
 int err_set_errno(struct err *err, const char *file, int error, const char *what);
 
@@ -40,20 +39,20 @@ int err_set_errno(struct err *err, const char *file, int error, const char *what
 void err_append(struct err *err, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Prints "FILE:LINE:COLUMN: TEXT" and a newline, leaving out what is unknown. */
+/* Prints "FILE:LINE:COLUMN: TEXT" and a newline, without unknown parts. */
 void err_write(const struct err *err, FILE *out);
 
-/* Prints "PROGRAM: FILE:LINE:COLUMN: TEXT" and a newline, leaving out what is unknown. */
+/* As err_write(), after "PROGRAM: ". */
 void err_print(const struct err *err, FILE *out);
 
 /*
- * Returns the word of the NULL-terminated list 'words' that 'word' was
- * probably meant to be (smallest edit distance, at most a third of its
- * length; two neighbours swapped are one edit), or NULL.
+ * Returns the word of the NULL-terminated list 'words' that 'word' was probably meant
+ * to be, or NULL: the one with the smallest edit distance, at most a third of its
+ * length.  Swapping two neighbors is one edit.
  */
 const char *err_did_you_mean(const char *word, const char *const *words);
 
-/* Appends " (did you mean 'x'?)" if err_did_you_mean() knows an x. */
+/* Appends " (did you mean 'x'?)" if err_did_you_mean() finds an x. */
 void err_suggest(struct err *err, const char *word, const char *const *words);
 
 #endif

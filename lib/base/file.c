@@ -10,7 +10,7 @@
 #include "lib/base/instream.h"
 #include "lib/base/newfile.h"
 
-/* UTF-8's byte order mark, which some editors put in front. */
+/* The UTF-8 byte order mark, which some editors write. */
 static const char utf8_mark[3] = { '\xef', '\xbb', '\xbf' };
 
 static int
@@ -21,7 +21,7 @@ too_large(const char *path, size_t max_bytes, struct err *err)
 	return -EFBIG;
 }
 
-/* All of it, terminated; 'ret_text' is the caller's to free, also after a failure. */
+/* Reads all, NUL-terminated; the caller frees 'ret_text' also after a failure. */
 static int
 read_all(struct instream *in, const char *path, size_t max_bytes, char **ret_text,
 	 size_t *ret_length, struct err *err)

@@ -1,8 +1,8 @@
 /*
- * file.h - whole files in memory, with a limit.
+ * file.h - whole files in memory, with a size limit.
  *
- * Packed files are unpacked as they are read (instream.h), within the same limit.  "-" is
- * standard input, or output.
+ * Compressed files are decompressed (instream.h), within the same limit.  "-" is
+ * standard input or output.
  */
 #ifndef LIB_BASE_FILE_H
 #define LIB_BASE_FILE_H
@@ -12,17 +12,15 @@
 struct err;
 
 /*
- * Reads 'path' into a new terminated buffer, which the caller frees; a byte order
- * mark of UTF-8 in front is no part of the text.  Returns
- * 0, -EFBIG if it holds more than 'max_bytes', -EINVAL if it is damaged, or
- * another negative errno; 'err' then says what to do.
+ * Reads 'path' into a new NUL-terminated buffer, which the caller frees, without a
+ * UTF-8 byte order mark.  Returns 0, or with 'err' filled -EFBIG for more than
+ * 'max_bytes', -EINVAL for a damaged file, or another negative errno.
  */
 int file_read(const char *path, size_t max_bytes, char **ret_text, size_t *ret_length,
 	      struct err *err);
 
 /*
- * Writes 'length' bytes to 'path', so that a reader sees the old file or the whole new
- * one (lib/base/newfile.h).
+ * Writes 'path' atomically (newfile.h): readers see the old file or the whole new one.
  */
 int file_write(const char *path, const char *text, size_t length, struct err *err);
 

@@ -12,22 +12,22 @@
 
 #define MAX_GROUPS 2
 
-/* Digits of the longest number that counts as one. */
+/* Longer runs of digits are not numbers. */
 #define MAX_DIGITS 18
 
 /* "01-16" in "n[01-16,20]". */
 struct range {
 	uint64_t first, last;
-	int width; /* Padded with zeros to so many digits; 0: not padded. */
+	int width; /* Digits, padded with zeros; 0: not padded. */
 };
 
-/* Where expanding has got to. */
+/* State of an expansion. */
 struct expansion {
 	size_t max_names, n_names;
 	int (*name)(void *ctx, const char *name);
 	void *ctx;
 	const char **ret_why;
-	char text[HOSTLIST_MAX_NAME + 1]; /* The name as far as it is built. */
+	char text[HOSTLIST_MAX_NAME + 1]; /* The name so far. */
 };
 
 static int
@@ -43,7 +43,7 @@ is_blank(char c)
 	return c == ' ' || c == '\t';
 }
 
-/* Reads digits at '*text' and moves it behind them. */
+/* Reads digits at '*text' and advances it. */
 static bool
 read_number(const char **text, uint64_t *ret_value, size_t *ret_n_digits)
 {
@@ -64,8 +64,8 @@ read_number(const char **text, uint64_t *ret_value, size_t *ret_n_digits)
 }
 
 /*
- * Reads one range at '*text' and moves it behind.  "08-10" is padded to two
- * digits, "8-10" not at all.
+ * Reads a range at '*text' and advances it.  "08-10" is padded to 2 digits, "8-10" is
+ * not.
  */
 static int
 read_range(struct expansion *x, const char **text, struct range *ret)
@@ -99,7 +99,7 @@ read_range(struct expansion *x, const char **text, struct range *ret)
 static int expand_rest(struct expansion *x, size_t length, const char *rest,
 		       unsigned n_groups);
 
-/* Goes on behind the group for each of its numbers. */
+/* Continues after the group for each of its numbers. */
 static int
 expand_range(struct expansion *x, size_t length, const struct range *range,
 	     const char *rest, unsigned n_groups)
@@ -156,10 +156,7 @@ end_name(struct expansion *x, size_t length)
 	return x->name(x->ctx, x->text);
 }
 
-/*
- * Expands what is left of one name at 'rest', of which 'length' characters
- * stand in 'x->text' already.
- */
+/* Expands the rest of a name, of which 'x->text' has the first 'length' characters. */
 static int
 expand_rest(struct expansion *x, size_t length, const char *rest, unsigned n_groups)
 {
@@ -222,7 +219,7 @@ hostlist_expand(const char *text, size_t max_names,
 	}
 }
 
-/* A name taken apart round its last number: "n" 17 "-ib". */
+/* A name split at its last number: "n" 17 "-ib". */
 struct numbered {
 	size_t prefix_length, n_digits; /* No digits: no number. */
 	uint64_t number;
@@ -262,7 +259,7 @@ is_same_group(const char *a, const struct numbered *a_it, const char *b,
 	       !strcmp(a_it->suffix, b_it->suffix);
 }
 
-/* True if 'digits' is how a range that is padded to 'width' writes 'number'. */
+/* True if a range padded to 'width' writes 'number' as 'digits'. */
 static bool
 is_written_so(const char *digits, size_t n_digits, uint64_t number, int width)
 {
@@ -273,7 +270,7 @@ is_written_so(const char *digits, size_t n_digits, uint64_t number, int width)
 	return (size_t)n == n_digits && !memcmp(text, digits, n_digits);
 }
 
-/* The number of names from the first on that one range stands for. */
+/* The number of leading names that one range covers. */
 static size_t
 range_length(const char *const *names, size_t n)
 {
@@ -294,7 +291,7 @@ range_length(const char *const *names, size_t n)
 	return i;
 }
 
-/* The number of names from the first on that differ only in one number. */
+/* The number of leading names that differ only in one number. */
 static size_t
 group_length(const char *const *names, size_t n)
 {

@@ -1,15 +1,14 @@
 /*
- * instream.h - a file, pipe or descriptor read forwards, unpacked as it is read.
+ * instream.h - a file or pipe read forward and decompressed on the way.
  *
- * libarchive unpacks gzip, xz, zstd and bzip2; it is the only reader of packed files here.
- * It does not compare the checksums of gzip, so zlib inflates that.  All four are checked:
- * a file that is damaged or cut off is an error where the damage is met; up to 64 KiB
- * before it, which libarchive has unpacked and not handed on, are lost with it (of gzip
- * none).  What is packed more than once is refused, so that the size of a small file has a
- * bound; the caller limits how much it takes.  Libarchive allows xz a dictionary of any
- * size, which takes as much memory as was unpacked, at most.
+ * libarchive decompresses xz, zstd and bzip2.  It does not verify the checksums of
+ * gzip, so zlib decompresses that.  A damaged or truncated file is an error where the
+ * damage is; up to 64 KiB before it, which libarchive holds back, are lost (none of
+ * gzip).  Files that are compressed more than once are refused, which bounds the output
+ * of a small file; callers limit what they take.  An xz dictionary takes at most as
+ * much memory as the output so far.
  *
- * What a pipe has is handed on as it comes.
+ * Data from a pipe is passed on as it arrives.
  */
 #ifndef LIB_BASE_INSTREAM_H
 #define LIB_BASE_INSTREAM_H
@@ -22,24 +21,27 @@
 struct err;
 struct instream;
 
-/* "-" is standard input.  Returns 0 or -errno with 'err' filled, as instream_read(). */
+/*
+ * "-" is standard input.  Returns 0, or -errno with 'err' filled, as instream_read().
+ */
 int instream_open(const char *path, struct instream **ret_stream, struct err *err);
 /*
- * The same; "ARCHIVE:MEMBER" is a member of a tar archive, where there is no file of that
- * name, and an archive without a member is refused.  Not for pipes that are slow in coming.
+ * The same, and opens a member of a tar archive for "ARCHIVE:MEMBER", unless a file has
+ * that name.  Refuses an archive without a member.  It waits for the first data of a
+ * pipe.
  */
 int instream_open_member(const char *path, struct instream **ret_stream,
 			 struct err *err);
 
 /*
- * Reads what is there, at least a byte and at most 'n': how many, 0 at the end, or
- * -errno with 'err' filled: -ENODATA for packed data that is cut off, -EINVAL for such
- * that is damaged.
+ * Reads at least one byte and at most 'n'.  Returns their number, 0 at the end, or
+ * -errno with 'err' filled: -ENODATA for truncated compressed data, -EINVAL for damaged
+ * data.
  */
 ssize_t instream_read(struct instream *stream, uint8_t *bytes, size_t n,
 		      struct err *err);
 
-/* Bytes of the file that were read, packed as they are; 0 of what cannot be sought in. */
+/* Position in the (compressed) file; 0 if it is not seekable. */
 uint64_t instream_at(const struct instream *stream);
 
 void instream_close(struct instream *stream); /* Accepts NULL. */

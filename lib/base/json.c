@@ -17,7 +17,7 @@
 /* Deeper documents are refused; ours need six levels. */
 #define MAX_DEPTH 32
 
-/* The largest integer that no other is rounded to in a double, as cJSON keeps it. */
+/* The largest integer to which a double rounds no other. */
 #define MAX_EXACT 9007199254740991.0
 
 static const cJSON *
@@ -48,7 +48,7 @@ json_place_at(const char *text, size_t offset)
 	return place;
 }
 
-/* Length of the number at 'text' as RFC 8259 writes it, or 0: cJSON takes "01". */
+/* Length of the number at 'text' by RFC 8259, or 0: cJSON accepts "01". */
 static size_t
 number_length(const char *text)
 {
@@ -73,13 +73,13 @@ number_length(const char *text)
 			return 0;
 		s += n;
 	}
-	/* What else cJSON would take for a part of it. */
+	/* cJSON would accept these as parts of it. */
 	return strchr("0123456789+-.eE", *s) && *s ? 0 : (size_t)(s - text);
 }
 
 /*
- * Checks the string whose first quote is at 'i': returns the offset of its last
- * one, or of the offence with '*ret_why' set.
+ * Checks the string whose first quote is at 'i'.  Returns the offset of its last quote,
+ * or of the fault with '*ret_why' set.
  */
 static size_t
 prescan_string(const char *text, size_t length, size_t i, const char **ret_why)
@@ -101,9 +101,9 @@ prescan_string(const char *text, size_t length, size_t i, const char **ret_why)
 }
 
 /*
- * Checks what cJSON takes too lightly, before it allocates anything: depth, control
- * characters, numbers, and strings that are not UTF-8 or that a NUL would cut
- * short.  Returns the offset of the offence with '*ret_why' set, or 'length'.
+ * Checks what cJSON does not, before it allocates: depth, control characters, numbers,
+ * and strings that are not UTF-8 or contain NUL.  Returns the offset of the fault with
+ * '*ret_why' set, or 'length'.
  */
 static size_t
 prescan(const char *text, size_t length, const char **ret_why)
@@ -205,9 +205,8 @@ json_root(const struct json_doc *doc)
 /* ---- Places --------------------------------------------------------------- */
 
 /*
- * cJSON does not keep where a value stood.  But values start in the text in the
- * same order in which a walk of the tree meets them, so the n-th value of the
- * walk is the n-th in the text; the text is valid by now.
+ * cJSON does not keep the places of values.  But a walk of the tree visits them in the
+ * order of the (valid) text: the n-th value of the walk is the n-th in the text.
  */
 static bool
 count_until(const cJSON *at, const cJSON *wanted, size_t *count)
@@ -407,7 +406,7 @@ json_check_keys(const struct json_doc *doc, const struct json *object,
 			err_suggest(err, child->string, keys);
 			return -EINVAL;
 		}
-		/* cJSON finds the first of two; a reader might mean the second. */
+		/* cJSON finds the first of two; the author may mean the second. */
 		if (json_find(object, child->string) != from_cjson(child))
 			return json_fail(doc, from_cjson(child), err,
 					 "key '%s' is given twice", child->string);
@@ -439,7 +438,7 @@ json_check_schema(const struct json_doc *doc, const char *name, int version,
 	return 0;
 }
 
-/* The value of 'key', which has to be there. */
+/* The value of a required 'key'. */
 static int
 get_value(const struct json_doc *doc, const struct json *object, const char *key,
 	  const cJSON **ret_value, struct err *err)
@@ -458,7 +457,7 @@ is_absent(const struct json *object, const char *key)
 	return cJSON_IsObject(to_cjson(object)) && !json_find(object, key);
 }
 
-/* The number that 'key' is, which has to be there. */
+/* The number of a required 'key'. */
 static int
 get_number(const struct json_doc *doc, const struct json *object, const char *key,
 	   const cJSON **ret_value, struct err *err)
@@ -498,7 +497,7 @@ json_get_int(const struct json_doc *doc, const struct json *object, const char *
 	if (get_number(doc, object, key, &found, err) < 0)
 		return -EINVAL;
 	value = found->valuedouble;
-	/* Beyond these a double is not exact, neither the value nor a bound. */
+	/* Beyond these a double is not exact. */
 	if (min < -(int64_t)MAX_EXACT)
 		min = -(int64_t)MAX_EXACT;
 	if (max > (int64_t)MAX_EXACT)

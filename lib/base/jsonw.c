@@ -44,7 +44,7 @@ new_line(struct jsonw *w)
 		fputs_unlocked("  ", w->out);
 }
 
-/* Most texts are nothing but these. */
+/* Characters that need no check; most texts have no others. */
 static size_t
 plain_length(const char *s)
 {
@@ -71,8 +71,7 @@ put_string(struct jsonw *w, const char *s)
 		}
 		n = utf8_length(s);
 		if (!n)
-			fputs_unlocked("\\ufffd",
-				       w->out); /* What it was, nobody knows. */
+			fputs_unlocked("\\ufffd", w->out); /* U+FFFD. */
 		else if (c == '"' || c == '\\')
 			fprintf(w->out, "\\%c", c);
 		else if (c == '\n')
@@ -87,7 +86,7 @@ put_string(struct jsonw *w, const char *s)
 	putc_unlocked('"', w->out);
 }
 
-/* The comma, line and key that stand before any value. */
+/* Writes the comma, line break and key before a value. */
 static void
 begin_value(struct jsonw *w, const char *key)
 {

@@ -1,5 +1,5 @@
 /*
- * jsonw.h - JSON out, as a stream: no tree is built.
+ * jsonw.h - JSON writer to a stream.
  *
  *	jsonw_document(&w, stdout, "antiphase.compat/1");
  *	jsonw_array(&w, "jobs");
@@ -8,9 +8,9 @@
  *	jsonw_end(&w);
  *	jsonw_finish(&w);
  *
- * 'key' is NULL inside arrays and for the root.  Misuse is a BUG.  Numbers are
- * written with the fewest digits that read back the same; what is not finite
- * becomes null; bytes of a string that are not UTF-8 become U+FFFD.
+ * 'key' is NULL inside arrays and for the root.  Misuse is a BUG.  Numbers have the
+ * fewest digits that read back the same; numbers that are not finite become null; bytes
+ * that are not UTF-8 become U+FFFD.
  */
 #ifndef LIB_BASE_JSONW_H
 #define LIB_BASE_JSONW_H
@@ -30,14 +30,14 @@ struct jsonw {
 };
 
 void jsonw_init(struct jsonw *w, FILE *out);
-/* As above, and begins the root: an object that names its schema first. */
+/* As jsonw_init(), and begins the root: an object with its schema. */
 void jsonw_document(struct jsonw *w, FILE *out, const char *schema);
-/* The same, all of it on one line. */
+/* The same, on one line. */
 void jsonw_line(struct jsonw *w, FILE *out, const char *schema);
 
 void jsonw_object(struct jsonw *w, const char *key);
 void jsonw_array(struct jsonw *w, const char *key);
-/* As above, written on one line with all inside it. */
+/* The same, on one line. */
 void jsonw_flat_object(struct jsonw *w, const char *key);
 void jsonw_flat_array(struct jsonw *w, const char *key);
 void jsonw_end(struct jsonw *w);
@@ -45,7 +45,7 @@ void jsonw_end(struct jsonw *w);
 void jsonw_str(struct jsonw *w, const char *key, const char *value); /* NULL: null. */
 void jsonw_int(struct jsonw *w, const char *key, int64_t value);
 void jsonw_num(struct jsonw *w, const char *key, double value);
-/* Rounded to 'decimals' first: for figures that are measured, not exact. */
+/* Rounded to 'decimals', for measured figures. */
 void jsonw_rounded(struct jsonw *w, const char *key, double value, int decimals);
 void jsonw_bool(struct jsonw *w, const char *key, bool value);
 void jsonw_null(struct jsonw *w, const char *key);

@@ -8,7 +8,7 @@
 #include "lib/base/utf8.h"
 #include "lib/base/words.h"
 
-/* The globals of the library. */
+/* Global state. */
 static enum log_level max_level = LOG_LEVEL_WARN;
 static const char *program_name = "antiphase";
 
@@ -55,7 +55,7 @@ log_set_level_word(const char *word)
 static void
 say(enum log_level level, const char *module, char *text)
 {
-	/* One line, whatever names from outside hold. */
+	/* Names from outside must not break the line. */
 	utf8_disarm(text, 0);
 	if (getenv("JOURNAL_STREAM"))
 		fprintf(stderr, "<%d>%s: %s\n", levels[level].priority, module, text);

@@ -1,12 +1,12 @@
 /*
- * log.h - talk on stderr: one line, one fact.
+ * log.h - log lines on stderr.
  *
- * The first argument names the module; under systemd (JOURNAL_STREAM set)
- * lines carry "<3>"-style prefixes, otherwise they begin with the program's name.  That
- * and the level are the only global state.
+ * The first argument names the module.  Under systemd (JOURNAL_STREAM set) lines begin
+ * with a priority such as "<3>", otherwise with the program's name.  That name and the
+ * level are the only global state.
  *
- * What anybody outside can cause is said by log_limited(): at once, and from then on not
- * more often than each LOG_LIMIT_NS, with how many lines were left out.
+ * Use log_limited() for events that others can cause: it logs the first at once, then
+ * one line per LOG_LIMIT_NS with the number of lines left out.
  */
 #ifndef LIB_BASE_LOG_H
 #define LIB_BASE_LOG_H
@@ -27,10 +27,10 @@ void log_set_level(enum log_level level); /* Default: warnings. */
 
 /* "err", "warn", "info", "dbg"; NULL-terminated. */
 extern const char *const log_level_words[];
-/* The level of that word; false, and nothing done, if there is none. */
+/* Sets the level by its word; returns false for an unknown word. */
 bool log_set_level_word(const char *word);
 
-/* Who talks, here and in err_print(); borrowed.  Default: "antiphase". */
+/* The program's name, here and in err_print(); borrowed.  Default: "antiphase". */
 void log_set_program(const char *name);
 const char *log_program(void);
 
@@ -42,13 +42,13 @@ const char *log_program(void);
 void log_at(enum log_level level, const char *module, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Zeroed, nothing was said yet.  One for each place, or for several alike. */
+/* Zeroed at the start.  One for each place, or for several similar ones. */
 struct log_limit {
-	int64_t said_ns;
+	int64_t said_ns;     /* Of the last line. */
 	uint64_t n_left_out; /* Since then. */
 };
 
-/* 'now_ns' is any clock that goes on. */
+/* 'now_ns' is of any monotonic clock. */
 void log_limited(struct log_limit *limit, int64_t now_ns, enum log_level level,
 		 const char *module, const char *fmt, ...)
 	__attribute__((format(printf, 5, 6)));

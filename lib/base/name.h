@@ -1,8 +1,8 @@
 /*
- * name.h - names that files and users give to jobs and models: what may be one.
+ * name.h - check of names that files and users give to jobs and models.
  *
- * Pure.  A name stands in lines of text and in tables, so that it has no control
- * characters; its encoding is for who prints it (table.h, jsonw.h).
+ * Names appear in text lines and tables, so they have no control characters.  Printers
+ * (table.h, jsonw.h) handle their encoding.  Pure.
  */
 #ifndef LIB_BASE_NAME_H
 #define LIB_BASE_NAME_H
@@ -10,8 +10,8 @@
 #define NAME_MAX_BYTES 255
 
 /*
- * NULL if 'text' may be a name, of 1 to NAME_MAX_BYTES bytes without control characters
- * (utf8_control()); else what is expected of one, to be put behind "expected": static.
+ * NULL if 'text' is a name: 1 to NAME_MAX_BYTES bytes without control characters
+ * (utf8_control()).  Otherwise a static text to follow the word "expected".
  */
 const char *name_fault(const char *text);
 

@@ -10,10 +10,10 @@
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
 
-/* Of names beside, tried in turn. */
+/* Temporary names that are tried. */
 #define MAX_NAMES 1000
 
-/* In the folder of 'path': nothing of it is left, whenever the process ends. */
+/* A file without a name in the folder of 'path': it vanishes if the process ends. */
 static int
 open_nameless(const char *path)
 {
@@ -21,7 +21,7 @@ open_nameless(const char *path)
 	char *folder;
 	int fd;
 
-	/* It gets its name by way of these. */
+	/* linkat() names it by this path. */
 	if (access("/proc/self/fd", X_OK) < 0)
 		return -1;
 	folder = slash ? xasprintf("%.*s/", (int)(slash - path), path) : xstrdup(".");
@@ -55,7 +55,7 @@ newfile_open(const char *path, struct newfile *ret_file, struct err *err)
 	struct stat status;
 	int fd, error;
 
-	/* A device or a pipe; to replace /dev/null would be a disaster. */
+	/* Never replace a device such as /dev/null. */
 	if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
 		fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
 	} else {
@@ -80,7 +80,7 @@ newfile_open(const char *path, struct newfile *ret_file, struct err *err)
 	return 0;
 }
 
-/* A file without a name is given one beside, to be renamed from. */
+/* Gives a file without a name a temporary one, for rename(). */
 static int
 name(struct newfile *file)
 {
@@ -110,7 +110,7 @@ newfile_finish(struct newfile *file, int error, struct err *err)
 	int r = fflush(file->out) == 0 ? 0 : -errno;
 
 	if (r == 0 && was_bad)
-		r = -EIO; /* What it was is not known any more. */
+		r = -EIO; /* The original errno is lost. */
 	if (error == 0 && r == 0 && file->target) {
 		r = fsync(fileno(file->out)) == 0 ? 0 : -errno;
 		if (r == 0)

@@ -12,9 +12,9 @@
 #define QUIET_NS         INT64_C(1000000000)
 #define INTERVAL_NS      INT64_C(200000000)
 #define JSON_INTERVAL_NS INT64_C(1000000000)
-/* Of lines, where no tenths are known. */
+/* Between lines without a known end. */
 #define TALLY_INTERVAL_NS INT64_C(60000000000)
-/* From there on the time left is told. */
+/* From this fraction on the time left is shown. */
 #define LEFT_FRAC 0.05
 
 const char *const progress_words[] = { "auto", "json", "none", NULL };
@@ -42,7 +42,7 @@ progress_init(struct progress *p, FILE *out, enum progress_form form, const char
 	};
 }
 
-/* Supposing that the rest goes as fast as what is done. */
+/* Assumes that the rest takes as long in proportion. */
 static double
 left_s(double frac, int64_t elapsed_ns)
 {
@@ -95,7 +95,7 @@ put_text(const struct progress *p, double frac, int tenth, int64_t elapsed_ns)
 		put_tally(p, elapsed_ns);
 	else
 		put_share(p, frac, tenth, elapsed_ns);
-	/* To the end of the line: what a longer text left there. */
+	/* Erases the rest of a longer line. */
 	fputs(is_terminal ? "\033[K" : "\n", p->out);
 }
 
@@ -119,7 +119,7 @@ put_json(const struct progress *p, double frac, int64_t elapsed_ns)
 	BUG_ON(!out);
 	jsonw_line(&w, out, "antiphase.progress/1");
 	jsonw_str(&w, "what", p->what);
-	/* Not rounded up: 1 is all.  Never below 1 where the tenth is 10. */
+	/* Not rounded up, since 1 means the end. */
 	jsonw_num(&w, "share", p->unit ? NAN : floor(frac * 1e4 + 1e-5) / 1e4);
 	put_count(&w, "n_done", p->unit || p->n_all, p->n_done);
 	put_count(&w, "n_all", p->n_all > 0, p->n_all);
@@ -129,7 +129,7 @@ put_json(const struct progress *p, double frac, int64_t elapsed_ns)
 	jsonw_end(&w);
 	jsonw_finish(&w);
 	fclose(out);
-	/* In one piece: stderr has no buffer. */
+	/* One write: stderr has no buffer. */
 	fwrite(line, 1, size, p->out);
 	free(line);
 }
@@ -161,7 +161,7 @@ progress_update(struct progress *p, double frac, int64_t now_ns)
 	if (elapsed_ns < QUIET_NS)
 		return;
 	frac = !(frac > 0) ? 0 : frac > 1 ? 1 : frac;
-	/* 0.3 / 0.1 is just below 3; a share that close has got there. */
+	/* 0.3 / 0.1 is just below 3. */
 	tenth = (int)(frac * 10 + 1e-9);
 	if (!is_due(p, tenth, now_ns))
 		return;
@@ -184,7 +184,8 @@ progress_count(struct progress *p, uint64_t n_done, uint64_t n_all, int64_t now_
 }
 
 void
-progress_tally(struct progress *p, uint64_t n_done, const char *unit, int64_t now_ns)
+progress_open_ended(struct progress *p, uint64_t n_done, const char *unit,
+		    int64_t now_ns)
 {
 	p->n_done = n_done;
 	p->unit = unit;

@@ -1,9 +1,8 @@
 /*
- * rng.h - random numbers from a seed: the same seed, the same numbers, on every
- * machine.
+ * rng.h - pseudorandom numbers, the same on every machine for a seed.
  *
  * xoshiro256** by Blackman and Vigna (public domain algorithm), seeded through
- * splitmix64.  Not for secrets.
+ * splitmix64. Not for secrets.
  */
 #ifndef LIB_BASE_RNG_H
 #define LIB_BASE_RNG_H
@@ -21,8 +20,8 @@ uint64_t rng_mix(uint64_t x);
 void rng_init(struct rng *rng, uint64_t seed);
 
 /*
- * Seeds 'ret_child' for an independent stream number 'stream' of the seed
- * 'seed': what one job draws does not depend on what other jobs drew.
+ * Seeds an independent stream number 'stream' of 'seed', so that the numbers of one job
+ * do not depend on other jobs.
  */
 void rng_init_stream(struct rng *ret_child, uint64_t seed, uint64_t stream);
 
@@ -31,7 +30,7 @@ uint64_t rng_next(struct rng *rng);
 /* Uniform in [0, n), without bias; n at least 1. */
 uint64_t rng_below(struct rng *rng, uint64_t n);
 
-/* All orders as likely (Fisher and Yates); draws n - 1 times. */
+/* Shuffles uniformly (Fisher and Yates) with n - 1 draws. */
 void rng_shuffle(struct rng *rng, uint32_t *items, size_t n);
 
 /* Uniform in [0, 1), 53 bits. */

@@ -1,4 +1,4 @@
-/* sorter.c - merge sort from the bottom up: pairs of runs, each twice as long as before. */
+/* sorter.c - bottom-up merge sort: merges pairs of runs, which double in length. */
 #include "lib/base/sorter.h"
 
 #include <stdlib.h>
@@ -9,11 +9,10 @@
 struct sorter {
 	sorter_fn *compare;
 	void *ctx;
-	uint32_t *items, *other; /* Owned.  From, and to. */
+	uint32_t *items, *other; /* Owned.  Source and target. */
 	size_t n, width;         /* Of a run. */
-	size_t end;              /* Of the pair that is being merged, */
-	size_t middle;           /* whose second run begins here. */
-	size_t i, j, out; /* Next of the first, of the second, and where it goes. */
+	size_t middle, end;      /* Of the current pair: second run, end. */
+	size_t i, j, out; /* Next of the first run, of the second, of the output. */
 };
 
 static size_t
@@ -67,7 +66,7 @@ sorter_set(struct sorter *s, const uint32_t *items, size_t n)
 	begin_pair(s, 0);
 }
 
-/* True: the pair is merged. */
+/* Returns true when the pair is merged. */
 static bool
 merge(struct sorter *s, size_t *n_moves)
 {

@@ -1,6 +1,7 @@
 /*
- * sorter.h - a sort that can be interrupted: so many moves at once, and then others have
- * their turn.  What is sorted are numbers, of whatever the caller has.  Stable.
+ * sorter.h - stable incremental sort with bounded work per call.
+ *
+ * It sorts numbers, such as indexes into an array of the caller.
  *
  *	struct sorter *sorter = sorter_new(n, compare_links, links);
  *
@@ -20,14 +21,14 @@ struct sorter;
 
 typedef int sorter_fn(uint32_t a, uint32_t b, void *ctx);
 
-/* Of the numbers 0 to n - 1. */
+/* Sorts the numbers 0 to n - 1. */
 struct sorter *sorter_new(size_t n, sorter_fn *compare, void *ctx);
 void sorter_free(struct sorter *sorter); /* Accepts NULL. */
-/* Before the first step: others than these, as many or fewer. */
+/* Before the first step: sorts these n numbers instead, at most as many. */
 void sorter_set(struct sorter *sorter, const uint32_t *items, size_t n);
-/* True: they are sorted. */
+/* Does at most 'n_moves'; returns true when all is sorted. */
 bool sorter_step(struct sorter *sorter, size_t n_moves);
-/* Borrowed, as many as there are. */
+/* Borrowed. */
 const uint32_t *sorter_items(const struct sorter *sorter, size_t *ret_n);
 
 #endif

@@ -76,8 +76,9 @@ middle_of(double a, double b, double c)
 }
 
 /*
- * Hoare's selection: x[k] becomes what it is in sorted order, with nothing larger before
- * it and nothing smaller behind it.  After MAX_PIVOTS bad pivots it sorts the rest.
+ * Hoare's selection: x[k] becomes what it is in sorted order, with nothing larger
+ * before it and nothing smaller behind it.  After MAX_PIVOTS bad pivots it sorts the
+ * rest.
  */
 static void
 select_kth(double *x, size_t n, size_t k)

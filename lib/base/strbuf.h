@@ -1,8 +1,8 @@
 /*
- * strbuf.h - a string that grows.
+ * strbuf.h - growable string.
  *
- * Invariant: 'text' is always a terminated string, also when empty, so it may
- * be printed without a check.  Embed it and start with STRBUF_EMPTY.
+ * Invariant: 'text' is always NUL-terminated, also when empty.  Embed it and start with
+ * STRBUF_EMPTY.
  */
 #ifndef LIB_BASE_STRBUF_H
 #define LIB_BASE_STRBUF_H

@@ -1,5 +1,5 @@
 /*
- * svg.h - a few shapes as SVG text; coordinates in pixels.
+ * svg.h - simple shapes as SVG text; coordinates in pixels.
  */
 #ifndef LIB_BASE_SVG_H
 #define LIB_BASE_SVG_H
@@ -17,16 +17,16 @@ void svg_rect(struct svg *svg, double x, double y, double w, double h,
 void svg_line(struct svg *svg, double x1, double y1, double x2, double y2,
 	      const char *style);
 /*
- * A sector of a ring round (cx, cy) between two radii, from turn 'from' to
- * turn 'to' (0 at twelve o'clock, clockwise, 1 is a full turn).
+ * A ring sector around (cx, cy) between two radii, from turn 'from' to turn 'to' (0 at
+ * twelve o'clock, clockwise, 1 is a full turn).
  */
 void svg_sector(struct svg *svg, double cx, double cy, double r_inner, double r_outer,
 		double from, double to, const char *style);
 /* 'text' is escaped. */
 void svg_text(struct svg *svg, double x, double y, const char *style, const char *text);
-/* For others: adds text as XML; what XML does not allow becomes '?'. */
+/* Appends text escaped for XML; characters that XML does not allow become '?'. */
 void svg_escape(struct strbuf *text, const char *s);
-/* Ends the picture; returns the text, to be freed with free(). */
+/* Ends the document and returns its text; free with free(). */
 char *svg_finish(struct svg *svg);
 
 #endif

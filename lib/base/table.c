@@ -72,7 +72,7 @@ cell_at(const struct table *t, size_t row, size_t column)
 	return i < t->cells.n ? t->cells.items[i] : "";
 }
 
-/* Characters of UTF-8: all bytes but those that continue one. */
+/* UTF-8 characters: all bytes but continuation bytes. */
 static size_t
 width(const char *s)
 {
@@ -90,7 +90,7 @@ put_blanks(size_t n, FILE *out)
 		putc(' ', out);
 }
 
-/* Names come from files: nothing in them may steer a terminal. */
+/* Names from files must not control the terminal. */
 static void
 put_printable(const char *s, FILE *out)
 {
@@ -105,7 +105,7 @@ put_printable(const char *s, FILE *out)
 static void
 print_row(const struct table *t, size_t row, const size_t *widths, FILE *out)
 {
-	size_t owed = 0; /* Blanks that are due before the next text. */
+	size_t owed = 0; /* Blanks to write before the next text. */
 
 	for (size_t i = 0; i < t->n_columns; i++) {
 		const char *cell = cell_at(t, row, i);
@@ -181,11 +181,11 @@ table_lines(const struct table *t)
 	return lines;
 }
 
-/* RFC 4180: quoted if it holds a comma, a quote or a line end. */
+/* RFC 4180: quoted if it has a comma, a quote or a line end. */
 void
 table_put_csv(const char *s, FILE *out)
 {
-	/* What begins with '#' is a remark to many readers, ours, too. */
+	/* A leading '#' is a comment to many readers, including ours. */
 	if (*s != '#' && !s[strcspn(s, ",\"\r\n")]) {
 		fputs(s, out);
 		return;

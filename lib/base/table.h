@@ -1,5 +1,5 @@
 /*
- * table.h - columns of text for people.
+ * table.h - text tables.
  *
  *	table_init(&t, (const char *const[]){ "LINK", "%GB/S", NULL });
  *	table_cell(&t, "%s", name);
@@ -7,7 +7,7 @@
  *	table_print(&t, stdout);
  *	table_fini(&t);
  *
- * Columns are two spaces apart and as wide as their widest cell (in characters of UTF-8).
+ * Columns are two spaces apart and as wide as their widest cell, in UTF-8 characters.
  */
 #ifndef LIB_BASE_TABLE_H
 #define LIB_BASE_TABLE_H
@@ -34,18 +34,18 @@ void table_init(struct table *t, const char *const *headings);
 void table_cell(struct table *t, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /*
- * Hides columns until lines have at most 'width' characters, or all of 'order' are
- * hidden: those come first that are missed least, by number.
+ * Hides columns in the given 'order' (numbers of columns, least important first) until
+ * lines have at most 'width' characters.
  */
 void table_fit(struct table *t, size_t width, const size_t *order, size_t n);
 void table_print(const struct table *t, FILE *out);
-/* The same, added to a text. */
+/* As table_print(), appended to a text. */
 void table_add(const struct table *t, struct strbuf *out);
-/* The same as lines, a row each below the headings': a new array of new strings. */
+/* The lines, the headings' first: a new array of new strings. */
 char **table_lines(const struct table *t);
-/* The same as comma-separated values, quoted where needed. */
+/* As comma-separated values (RFC 4180). */
 void table_print_csv(const struct table *t, FILE *out);
-/* One value of such, for those who write rows themselves. */
+/* Writes one value of such a row. */
 void table_put_csv(const char *text, FILE *out);
 void table_fini(struct table *t);
 

@@ -1,10 +1,9 @@
 /*
- * unionfind.h - which of the numbers 0 to n-1 belong together: disjoint sets in an
- * array of parents, where each number starts as its own parent.
+ * unionfind.h - disjoint sets of the numbers 0 to n-1.
  *
- * The root of a set is its least number, so that what is made of the sets does not
- * depend on the order of joining.  Paths are halved, without ranks: O(log n) a call,
- * amortised.
+ * The sets are an array of parents, in which each number starts as its own parent.  The
+ * root of a set is its least number, so that results do not depend on the order of
+ * joining.  Path halving without ranks: amortized O(log n) per call.
  */
 #ifndef LIB_BASE_UNIONFIND_H
 #define LIB_BASE_UNIONFIND_H

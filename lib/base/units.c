@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Longer numbers than this are no quantities that a person wrote. */
+/* Longer numbers are refused. */
 #define MAX_NUMBER 64
 
 struct unit {
@@ -47,8 +47,8 @@ skip_digits(const char *s)
 }
 
 /*
- * Reads "12", "1.5", ".5" or "2e3" and returns the end, or NULL: strtod() alone
- * would take signs, hexadecimal, "inf" and "nan" as well.
+ * Reads "12", "1.5", ".5" or "2e3" and returns the end, or NULL: strtod() also accepts
+ * signs, hexadecimal, "inf" and "nan".
  */
 static const char *
 read_number(const char *text, double *ret_value)

@@ -1,5 +1,5 @@
 /*
- * vec.h - a growable array of any type, in place.
+ * vec.h - growable array of any type.
  *
  *	VEC(uint32_t) links = VEC_EMPTY;
  *
@@ -8,8 +8,7 @@
  *		use(links.items[i]);
  *	vec_free(&links);
  *
- * Pushing is amortised O(1).  Pointers into 'items' are valid until the next
- * push.
+ * Pushing is amortized O(1).  A push invalidates pointers into 'items'.
  */
 #ifndef LIB_BASE_VEC_H
 #define LIB_BASE_VEC_H

@@ -1,4 +1,4 @@
-/* words.h - lists of words a person chooses from, such as the names of an enum. */
+/* words.h - lists of words to choose from, such as the names of an enum. */
 #ifndef LIB_BASE_WORDS_H
 #define LIB_BASE_WORDS_H
 
@@ -9,8 +9,8 @@
 int words_index(const char *word, const char *const *words);
 
 /*
- * Whether 'text' has 1 to 'max' letters, digits, '.', '_' and '-': a name of Slurm or
- * Kubernetes, and nothing that could mislead a reader.
+ * Whether 'text' is 1 to 'max' letters, digits, '.', '_' and '-', as in Slurm or
+ * Kubernetes.
  */
 bool words_is_name(const char *text, size_t max);
 

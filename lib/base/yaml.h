@@ -1,15 +1,16 @@
 /*
- * yaml.h - YAML in, as a JSON document.
+ * yaml.h - YAML reader that makes a JSON document.
  *
- * libyaml parses; the getters of json.h read what it found and name line and column.
+ * libyaml parses; the getters of json.h read the document and name line and column.
  * Differences from JSON, and limits against hostile input:
  * - The root is an array of the documents of the text, which "---" separates; empty
  *   documents are left out.
  * - All scalars are strings; one without a value is "".
  * - The place of a value in a mapping is that of its key.
- * - Anchors, aliases, tags, keys that are no scalars, keys given twice and NUL characters
- *   are refused, and so is what is deeper than YAML_MAX_DEPTH or has more values than
- *   YAML_MAX_VALUES.
+ * - Anchors, aliases, tags, keys that are not scalars, duplicate keys, NUL characters,
+ * and
+ *   documents deeper than YAML_MAX_DEPTH or with more than YAML_MAX_VALUES values are
+ *   refused.
  */
 #ifndef LIB_BASE_YAML_H
 #define LIB_BASE_YAML_H

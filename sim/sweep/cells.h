@@ -55,8 +55,8 @@ int cells_put_failure(const struct study *study, size_t cell, const char *why,
 		      struct err *err);
 
 /*
- * Reads the document of a finished cell and checks that it belongs to the cell's command.
- * The document refers to '*ret_text': free it after json_doc_free().
+ * Reads the document of a finished cell and checks that it belongs to the cell's
+ * command. The document refers to '*ret_text': free it after json_doc_free().
  */
 int cells_get(const struct study *study, size_t cell, struct json_doc **ret_doc,
 	      char **ret_text, struct err *err);

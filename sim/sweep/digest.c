@@ -1,8 +1,8 @@
 /*
  * digest.c - digests of 64 bits (FNV-1a, then rng_mix()).
  *
- * Of a million cells, two have the same digest by chance once in 37 million sweeps.  The
- * command in each result file is compared, too.
+ * Of a million cells, two have the same digest by chance once in 37 million sweeps.
+ * The command in each result file is compared, too.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -8,13 +8,14 @@
  *	policy = none antiphase
  *	fabric = one.json two.json
  *
- * An axis "set.NAME" is an option --set=NAME=VALUE: a parameter of policies, or a value in
- * the scenario file.  A cell is one value of each axis and one seed.  Cells are numbered
- * from 0 here and from 1 in all output; the seed runs fastest, then the last axis.
+ * An axis "set.NAME" is an option --set=NAME=VALUE: a parameter of policies, or a value
+ * in the scenario file.  A cell is one value of each axis and one seed.  Cells are
+ * numbered from 0 here and from 1 in all output; the seed runs fastest, then the last
+ * axis.
  *
- * A cell's digest covers all that its result depends on: the program's version, the cell's
- * command with the seed, and the bytes of the files that the command names.  Its place in
- * the grid is not included, so that a grid keeps its results when it grows.
+ * A cell's digest covers all that its result depends on: the program's version, the
+ * cell's command with the seed, and the bytes of the files that the command names.  Its
+ * place in the grid is not included, so that a grid keeps its results when it grows.
  *
  * sweep_parse() is pure; sweep_digests() reads files.
  */

@@ -1,8 +1,8 @@
 /*
  * local.h - cells of a sweep run on this machine.
  *
- * A bounded number of processes runs at once.  Each is this program with the cell's command,
- * so that the stored result is what the command prints.
+ * A bounded number of processes runs at once.  Each is this program with the cell's
+ * command, so that the stored result is what the command prints.
  */
 #ifndef SIM_SWEEP_LOCAL_H
 #define SIM_SWEEP_LOCAL_H
@@ -25,11 +25,11 @@ struct local_result {
 size_t local_n_cpus(void);
 
 /*
- * Runs the 'n' cells, except those that another process finishes meanwhile.  Failed cells
- * are reported on stderr and stored as failures.  SIGINT and SIGTERM end running cells,
- * which stay missing; so do cells ended from outside, for example by a batch system or by
- * the kernel when memory runs out.  Returns 0, or a negative errno with 'err' filled if
- * cells cannot be run or stored.
+ * Runs the 'n' cells, except those that another process finishes meanwhile.  Failed
+ * cells are reported on stderr and stored as failures.  SIGINT and SIGTERM end running
+ * cells, which stay missing; so do cells ended from outside, for example by a batch
+ * system or by the kernel when memory runs out.  Returns 0, or a negative errno with
+ * 'err' filled if cells cannot be run or stored.
  */
 int local_run(const struct study *study, const size_t *cells, size_t n,
 	      size_t n_at_once, enum progress_form form,

@@ -7,9 +7,9 @@
  *	1,none,1,,summary.goodput,0.692308
  *	1,none,1,A,jobs.slowdown,1.444444
  *
- * Results may be any JSON: all numbers are taken, with their path as the metric.  An object
- * in an array is named ("of") by its first string, or else by its place.  "seed" is a column
- * of its own; "wall_s" is left out because it differs from run to run.
+ * Results may be any JSON: all numbers are taken, with their path as the metric.  An
+ * object in an array is named ("of") by its first string, or else by its place.  "seed"
+ * is a column of its own; "wall_s" is left out because it differs from run to run.
  */
 #ifndef SIM_SWEEP_MERGE_H
 #define SIM_SWEEP_MERGE_H
@@ -27,8 +27,8 @@ void merge_walk(const struct json *result,
 		void *ctx);
 
 /*
- * Calls 'each' with the result of every finished cell, in order, and returns their number.
- * Reports damaged results on stderr and skips them.
+ * Calls 'each' with the result of every finished cell, in order, and returns their
+ * number. Reports damaged results on stderr and skips them.
  */
 size_t merge_each(const struct study *study,
 		  void (*each)(void *ctx, size_t cell, const struct json *result),

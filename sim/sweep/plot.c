@@ -194,8 +194,8 @@ plot_varies(const struct plot *plot, size_t i)
 /* ---- Scripts ---------------------------------------------------------------------------- */
 
 /*
- * In single quotes only the quote itself is special, and 'special': '%' in the labels of an
- * axis, which are formats, or 0.
+ * In single quotes only the quote itself is special, and 'special': '%' in the labels
+ * of an axis, which are formats, or 0.
  */
 static void
 put_quoted_except(struct strbuf *out, const char *text, char special)

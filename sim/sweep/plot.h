@@ -2,9 +2,10 @@
  * plot.h - gnuplot scripts for the metrics of a sweep.
  *
  * A figure shows one metric: its mean over the seeds with the 95 % confidence interval
- * (Student's t), against the first axis with at least two values that are all numbers, or
- * else against the values of the last axis side by side.  Each combination of the other axes
- * and of the metric's owner ("of") is a line.  A metric that never varies needs no figure.
+ * (Student's t), against the first axis with at least two values that are all numbers,
+ * or else against the values of the last axis side by side.  Each combination of the
+ * other axes and of the metric's owner ("of") is a line.  A metric that never varies
+ * needs no figure.
  *
  * Pure: plots.h feeds it results and runs gnuplot.
  */
@@ -35,8 +36,8 @@ size_t plot_n_lines(const struct plot *plot, size_t i);
 bool plot_varies(const struct plot *plot, size_t i);
 
 /*
- * Appends the script with which gnuplot writes a figure as SVG to its standard output.  The
- * lines of 'head' become its first comments.
+ * Appends the script with which gnuplot writes a figure as SVG to its standard output.
+ * The lines of 'head' become its first comments.
  */
 void plot_script(const struct plot *plot, size_t i, const char *head,
 		 struct strbuf *script);

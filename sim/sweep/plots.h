@@ -13,8 +13,8 @@ struct err;
 struct study;
 
 /*
- * Draws all finished cells and prints the number of figures; 'command', as typed, goes into
- * each.  Without gnuplot it prints one line to stderr, which is not an error.
+ * Draws all finished cells and prints the number of figures; 'command', as typed, goes
+ * into each.  Without gnuplot it prints one line to stderr, which is not an error.
  */
 int plots_write(const struct study *study, const char *command, struct err *err);
 

@@ -1,10 +1,11 @@
 /*
  * ratios.h - ratios between cells of a sweep, paired by seed.
  *
- * A row is one value of each axis.  Its base is the row with the same values except those
- * given in 'base'.  The ratio is the sum over common seeds of the base divided by that of
- * the row; above 1 the row has less.  The 95 % interval is the jackknife over seeds with
- * Student's t: effects common to a seed cancel out, and a seed with value 0 does no harm.
+ * A row is one value of each axis.  Its base is the row with the same values except
+ * those given in 'base'.  The ratio is the sum over common seeds of the base divided by
+ * that of the row; above 1 the row has less.  The 95 % interval is the jackknife over
+ * seeds with Student's t: effects common to a seed cancel out, and a seed with value 0
+ * does no harm.
  */
 #ifndef SIM_SWEEP_RATIOS_H
 #define SIM_SWEEP_RATIOS_H
@@ -38,9 +39,9 @@ struct ratios {
 };
 
 /*
- * Computes the ratios from a merged sweep (antiphase.sim-sweep/1), which it borrows.  'base'
- * has items "AXIS=VALUE".  Returns 0, or -EINVAL with 'err' filled: an unknown axis, value
- * or metric, or a metric that appears several times in one cell.
+ * Computes the ratios from a merged sweep (antiphase.sim-sweep/1), which it borrows.
+ * 'base' has items "AXIS=VALUE".  Returns 0, or -EINVAL with 'err' filled: an unknown
+ * axis, value or metric, or a metric that appears several times in one cell.
  */
 int ratios_make(const struct json_doc *doc, const char *const *base, size_t n_base,
 		const char *const *metrics, size_t n_metrics, struct ratios *ret_ratios,

@@ -32,8 +32,8 @@ int slurm_array_script(const struct study *study, const struct slurm_array *arra
 		       struct strbuf *ret_script, struct err *err);
 
 /*
- * Submits the script with sbatch and prints the job's number.  Returns -EBUSY with 'err'
- * filled if an earlier array of the study still waits or runs.
+ * Submits the script with sbatch and prints the job's number.  Returns -EBUSY with
+ * 'err' filled if an earlier array of the study still waits or runs.
  */
 int slurm_array_submit(const struct study *study, const char *script, struct err *err);
 

@@ -1,5 +1,6 @@
 /*
- * verb_ratios.c - 'antiphase sim ratios': ratios of a merged sweep's metrics to a baseline.
+ * verb_ratios.c - 'antiphase sim ratios': ratios of a merged sweep's metrics to a
+ * baseline.
  */
 #include <inttypes.h>
 #include <math.h>

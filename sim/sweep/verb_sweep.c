@@ -1,6 +1,6 @@
 /*
- * verb_sweep.c - 'antiphase sim sweep': a grid of runs times seeds, run on this machine or as
- * a Slurm job array.
+ * verb_sweep.c - 'antiphase sim sweep': a grid of runs times seeds, run on this machine
+ * or as a Slurm job array.
  */
 #include <errno.h>
 #include <limits.h>
@@ -122,7 +122,9 @@ list_cells(const struct study *study)
 	}
 }
 
-/* Prints how many of the selected cells are in each state; CLI_NO if any is not done. */
+/*
+ * Prints how many of the selected cells are in each state; CLI_NO if any is not done.
+ */
 static int
 summarize(const struct study *study, const char *asked)
 {
@@ -169,7 +171,10 @@ merge(const struct study *study, const struct sweep_args *args, const char *comm
 	size_t n, n_done = count_done(study);
 	int r;
 
-	/* Files merged before, perhaps of another version, are not replaced by empty ones. */
+	/*
+	 * Files merged before, perhaps of another version, are not replaced by empty
+	 * ones.
+	 */
 	if (!n_done) {
 		fprintf(stderr,
 			"antiphase-sim: no cell is done: nothing is merged, and %s is "

@@ -232,7 +232,8 @@ tallied(enum progress_form form, int64_t duration_ns)
 
 	progress_init(&p, out, form, "recording", start_ns);
 	for (int64_t i = 1; i * step_ns <= duration_ns; i++)
-		progress_tally(&p, (uint64_t)i * 7, "frames", start_ns + i * step_ns);
+		progress_open_ended(&p, (uint64_t)i * 7, "frames",
+				    start_ns + i * step_ns);
 	progress_end(&p, true, start_ns + duration_ns);
 	fclose(out);
 	return text;
@@ -274,8 +275,8 @@ a_slow_rate_has_a_decimal(void **state)
 
 	(void)state;
 	progress_init(&p, out, PROGRESS_TERMINAL, "recording", 0);
-	progress_tally(&p, 0, "frames", 2 * S);
-	progress_tally(&p, 3, "frames", 4 * S);
+	progress_open_ended(&p, 0, "frames", 2 * S);
+	progress_open_ended(&p, 3, "frames", 4 * S);
 	fclose(out);
 	assert_string_equal(text, "\rrecording: 0 frames, 0.0/s\033[K"
 				  "\rrecording: 3 frames, 0.8/s\033[K");

@@ -10,10 +10,10 @@
  *
  *	sum_k (min(c(o_k), 1.2) - 0.25) - 0.15 sum_k ((o_k+1 - o_k - P) / (P / 4))^2
  *
- * with distances from 0.65 P to 1.6 P, all of them local maxima of c.  This is the dynamic
- * program that tracks beats in music (Ellis, "Beat Tracking by Dynamic Programming", 2007),
- * with a quadratic penalty.  Unlike a search from onset to onset, it survives one odd
- * iteration.
+ * with distances from 0.65 P to 1.6 P, all of them local maxima of c.  This is the
+ * dynamic program that tracks beats in music (Ellis, "Beat Tracking by Dynamic
+ * Programming", 2007), with a quadratic penalty.  Unlike a search from onset to onset,
+ * it survives one odd iteration.
  */
 #include "scheduler/core/profile/align.h"
 
@@ -333,8 +333,9 @@ rotate_to_quiet(struct work *w)
 }
 
 /*
- * From now on the template has most weight around the edge where its traffic begins: the
- * edge marks the onset, while later parts move by the jitter of the parts before them.
+ * From now on the template has most weight around the edge where its traffic begins:
+ * the edge marks the onset, while later parts move by the jitter of the parts before
+ * them.
  */
 static void
 weigh_edge(struct work *w)
@@ -383,8 +384,8 @@ between_cells(const struct work *w, size_t o)
 }
 
 /*
- * Drops onsets at either end that fit far worse than the others: there the series cuts an
- * iteration, and a remainder fits anywhere.
+ * Drops onsets at either end that fit far worse than the others: there the series cuts
+ * an iteration, and a remainder fits anywhere.
  */
 static void
 trim_ends(struct work *w)

@@ -397,8 +397,9 @@ compare_ids(const void *a, const void *b)
 }
 
 /*
- * Stores for each series of the file its row in the set, or SIZE_MAX for another job; and
- * the rows' ids in 'set', sorted, so that the order of the file's rows does not matter.
+ * Stores for each series of the file its row in the set, or SIZE_MAX for another job;
+ * and the rows' ids in 'set', sorted, so that the order of the file's rows does not
+ * matter.
  */
 static void
 number_series(const struct capture *capture, uint32_t job, const struct series_set *set,

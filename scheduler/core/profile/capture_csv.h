@@ -4,13 +4,13 @@
  *	t_ms,rank,direction,job,bytes,packets,retransmits
  *	1860557,0,egress,1,74,1,0
  *
- * One row per bucket with traffic, interface (rank) and direction (egress or ingress).  The
- * header must be exactly as above.  Rows may come in any order.  Rows of the same bucket are
- * added up, since collectors with a counter per CPU write several.  A bucket without a row
- * had no traffic.  Empty lines and lines that begin with '#' are skipped.
+ * One row per bucket with traffic, interface (rank) and direction (egress or ingress).
+ * The header must be exactly as above.  Rows may come in any order.  Rows of the same
+ * bucket are added up, since collectors with a counter per CPU write several.  A bucket
+ * without a row had no traffic.  Empty lines and lines that begin with '#' are skipped.
  *
- * One file may hold several jobs: capture_csv_parse() reads it, capture_series() selects a
- * job and a part.
+ * One file may hold several jobs: capture_csv_parse() reads it, capture_series()
+ * selects a job and a part.
  */
 #ifndef SCHEDULER_CORE_PROFILE_CAPTURE_CSV_H
 #define SCHEDULER_CORE_PROFILE_CAPTURE_CSV_H
@@ -31,8 +31,8 @@ struct err;
 #define CAPTURE_MAX_SERIES       100000
 
 /*
- * Parses the NUL-terminated 'text'; 'file' is its name for messages.  Returns 0, or -EINVAL
- * with 'err' filled.  Free with capture_free().
+ * Parses the NUL-terminated 'text'; 'file' is its name for messages.  Returns 0, or
+ * -EINVAL with 'err' filled.  Free with capture_free().
  */
 int capture_csv_parse(const char *file, const char *text, size_t length,
 		      struct capture **ret_capture, struct err *err);
@@ -45,13 +45,13 @@ uint32_t capture_find_job(const struct capture *capture, const char *name);
 #define CAPTURE_NO_JOB UINT32_MAX
 
 /*
- * Makes the series of one job from the part of the file that begins 'from_s' seconds after
- * its earliest row and lasts 'for_s' seconds.  A negative 'from_s' begins at the job's first
- * row, a negative 'for_s' ends at its last.  The set has all series of the job, including
- * those without traffic in that part.
+ * Makes the series of one job from the part of the file that begins 'from_s' seconds
+ * after its earliest row and lasts 'for_s' seconds.  A negative 'from_s' begins at the
+ * job's first row, a negative 'for_s' ends at its last.  The set has all series of the
+ * job, including those without traffic in that part.
  *
- * Returns 0; -ENODATA if the part has no traffic of the job; -EINVAL if it would need more
- * than SERIES_MAX_BUCKETS.  Release with series_fini().
+ * Returns 0; -ENODATA if the part has no traffic of the job; -EINVAL if it would need
+ * more than SERIES_MAX_BUCKETS.  Release with series_fini().
  */
 int capture_series(const struct capture *capture, uint32_t job, double from_s,
 		   double for_s, struct series_set *ret_set, struct err *err);

@@ -86,9 +86,9 @@ residual_of(const struct search *s, const struct period *period)
 
 /*
  * Chooses the candidate with the highest score, unless another leaves far less of the
- * traffic unexplained: bursts inside an iteration may score higher than the iteration, but
- * then they differ from one another.  A multiple of the period explains slightly more
- * because it has more cells.
+ * traffic unexplained: bursts inside an iteration may score higher than the iteration,
+ * but then they differ from one another.  A multiple of the period explains slightly
+ * more because it has more cells.
  */
 static void
 try_candidate(struct search *s, const struct period *candidate)
@@ -217,8 +217,9 @@ fold(struct search *s)
 }
 
 /*
- * The highest rate over LINE_BUCKETS that any interface received (if none received: sent).
- * Arriving traffic is paced by the wire; traffic counted before the sender's queue is not.
+ * The highest rate over LINE_BUCKETS that any interface received (if none received:
+ * sent). Arriving traffic is paced by the wire; traffic counted before the sender's
+ * queue is not.
  */
 static double
 line_rate(const struct series_set *set)
@@ -250,8 +251,8 @@ rotate_fold(struct detection *found, size_t by)
 }
 
 /*
- * Standard deviation of the smoothed fold over its mean.  Smoothing removes the beat of a
- * constant packet rate with the buckets, which is no iteration.
+ * Standard deviation of the smoothed fold over its mean.  Smoothing removes the beat of
+ * a constant packet rate with the buckets, which is no iteration.
  */
 static double
 contrast(const struct detection *found)
@@ -359,9 +360,9 @@ detector_begin(struct detector *detector, const struct series_set *set,
 }
 
 /*
- * A high autocorrelation means that the traffic repeats, not that the period is exact: with
- * few iterations that differ, their median is uncertain.  So the confidence is limited to
- * the probability that the period is within the bar, by its standard error.
+ * A high autocorrelation means that the traffic repeats, not that the period is exact:
+ * with few iterations that differ, their median is uncertain.  So the confidence is
+ * limited to the probability that the period is within the bar, by its standard error.
  */
 static double
 confidence(const struct search *s)

@@ -3,8 +3,8 @@
  *
  * spectrum.h and period.h estimate the period, align.h finds each iteration,
  * iteration_ends.h and iteration_times.h measure their times, phases.h splits the mean
- * iteration.  This module combines them and refuses traffic that does not repeat: it never
- * guesses.  detect_params.h holds the thresholds.  Pure.
+ * iteration.  This module combines them and refuses traffic that does not repeat: it
+ * never guesses.  detect_params.h holds the thresholds.  Pure.
  */
 #ifndef SCHEDULER_CORE_PROFILE_DETECT_H
 #define SCHEDULER_CORE_PROFILE_DETECT_H
@@ -22,9 +22,10 @@ struct err;
 #define DETECT_MIN_ITERATIONS 3
 
 /*
- * The profile's confidence is the autocorrelation at the period, limited to the probability
- * that the period is within 2 % of the job's median iteration time, by the period's standard
- * error (iteration_times.h).  So a few irregular iterations give a low confidence.
+ * The profile's confidence is the autocorrelation at the period, limited to the
+ * probability that the period is within 2 % of the job's median iteration time, by the
+ * period's standard error (iteration_times.h).  So a few irregular iterations give a
+ * low confidence.
  */
 struct detection {
 	struct profile profile; /* Owned. */
@@ -36,18 +37,19 @@ struct detection {
 };
 
 /*
- * Finds the profile of 'job' in 'set'.  'source' names the file in messages.  Returns 0, or
- * -ENODATA if the traffic does not vary, does not repeat, or not often enough; 'err' then
- * has what was found and what may help.  Release with detection_fini().
+ * Finds the profile of 'job' in 'set'.  'source' names the file in messages.  Returns
+ * 0, or -ENODATA if the traffic does not vary, does not repeat, or not often enough;
+ * 'err' then has what was found and what may help.  Release with detection_fini().
  */
 int detect_profile(const struct series_set *set, const char *source, const char *job,
 		   struct detection *ret_detection, struct err *err);
 void detection_fini(struct detection *detection); /* Accepts a zeroed one. */
 
 /*
- * The same in steps of some milliseconds: detector_begin(), detector_step() until it returns
- * false, detector_end().  A detector keeps its tables from one detection to the next.  'set'
- * and 'source' are borrowed until detector_end() or the next detector_begin().
+ * The same in steps of some milliseconds: detector_begin(), detector_step() until it
+ * returns false, detector_end().  A detector keeps its tables from one detection to the
+ * next.  'set' and 'source' are borrowed until detector_end() or the next
+ * detector_begin().
  */
 struct detector *detector_new(void);
 void detector_free(struct detector *detector); /* Accepts NULL. */

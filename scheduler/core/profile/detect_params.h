@@ -1,11 +1,11 @@
 /*
  * detect_params.h - the numbers that steer period detection, and their sources.
  *
- * Unless a source is named, a value was chosen by experiment: on captures of MPI jobs of 2
- * and 4 ranks with known iterations (tests/unit/test_detect_capture.c), on generated
- * traffic (test_detect.c, test_detect_ends.c), and, for what is refused, on noise,
- * constant rates and random bursts (test_detect_refuse.c).  Lengths are in buckets of
- * 1 ms; a "share" is a fraction of the quantity named.
+ * Unless a source is named, a value was chosen by experiment: on captures of MPI jobs
+ * of 2 and 4 ranks with known iterations (tests/unit/test_detect_capture.c), on
+ * generated traffic (test_detect.c, test_detect_ends.c), and, for what is refused, on
+ * noise, constant rates and random bursts (test_detect_refuse.c).  Lengths are in
+ * buckets of 1 ms; a "share" is a fraction of the quantity named.
  */
 #ifndef SCHEDULER_CORE_PROFILE_DETECT_PARAMS_H
 #define SCHEDULER_CORE_PROFILE_DETECT_PARAMS_H

@@ -60,7 +60,9 @@ by_ends(const struct series_set *set, const struct alignment *alignment,
 	return n;
 }
 
-/* The times from onset to onset over 'stride' iterations, per iteration; their number. */
+/*
+ * The times from onset to onset over 'stride' iterations, per iteration; their number.
+ */
 static size_t
 by_onsets(const struct alignment *alignment, size_t stride, double *ret_times)
 {

@@ -1,14 +1,15 @@
 /*
  * iteration_times.h - duration and bytes of aligned iterations.
  *
- * The time of an iteration is measured from end to end of its traffic (iteration_ends.h), in
- * each series separately, because ranks do not end at once.  The period is the median of
- * all these times, estimated by Harrell and Davis: contending jobs often have two kinds of
- * iterations, delayed and not, with few between, and the sample median jumps between them.
+ * The time of an iteration is measured from end to end of its traffic
+ * (iteration_ends.h), in each series separately, because ranks do not end at once.  The
+ * period is the median of all these times, estimated by Harrell and Davis: contending
+ * jobs often have two kinds of iterations, delayed and not, with few between, and the
+ * sample median jumps between them.
  *
- * The period is measured by onsets instead where ends are unclear, as in traffic that hardly
- * pauses, or disagree with onsets: it is then the mean of the middle half of the times over
- * one iteration and over two.  Pure.
+ * The period is measured by onsets instead where ends are unclear, as in traffic that
+ * hardly pauses, or disagree with onsets: it is then the mean of the middle half of the
+ * times over one iteration and over two.  Pure.
  */
 #ifndef SCHEDULER_CORE_PROFILE_ITERATION_TIMES_H
 #define SCHEDULER_CORE_PROFILE_ITERATION_TIMES_H
@@ -32,9 +33,9 @@ void iteration_times_measure(const struct series_set *set,
 			     struct iteration_times *ret_times);
 
 /*
- * Bytes of x[n] from onset to onset: the mean of the middle half.  The outer quarters hold
- * long iterations that were taken for two, which happens to one in fifty of contending
- * jobs.
+ * Bytes of x[n] from onset to onset: the mean of the middle half.  The outer quarters
+ * hold long iterations that were taken for two, which happens to one in fifty of
+ * contending jobs.
  */
 double iteration_times_bytes(const struct alignment *alignment, const float *x,
 			     size_t n);

@@ -130,8 +130,8 @@ centroid(const struct grid *grid, size_t best)
 }
 
 /*
- * By how much the autocorrelation is lower on both sides of 'lag'.  That of a single burst
- * or a drift only falls, so it has no dip before any lag.
+ * By how much the autocorrelation is lower on both sides of 'lag'.  That of a single
+ * burst or a drift only falls, so it has no dip before any lag.
  */
 static double
 dip_around(const double *prefix_sums, size_t n, double lag)

@@ -2,9 +2,9 @@
  * period.h - candidates for a job's period, from its spectrum.
  *
  * Autocorrelation alone takes two iterations for one; the harmonic sum of the spectrum
- * alone takes a burst inside the iteration for the iteration.  Their product seldom does
- * either, and has the true period among its highest peaks, within a few per cent.  align.h
- * chooses among the candidates and makes the period exact.  Pure.
+ * alone takes a burst inside the iteration for the iteration.  Their product seldom
+ * does either, and has the true period among its highest peaks, within a few per cent.
+ * align.h chooses among the candidates and makes the period exact.  Pure.
  */
 #ifndef SCHEDULER_CORE_PROFILE_PERIOD_H
 #define SCHEDULER_CORE_PROFILE_PERIOD_H
@@ -28,9 +28,9 @@ struct period {
 #define PERIOD_MAX_CANDIDATES 8
 
 /*
- * Stores the likely periods in ret_periods[PERIOD_MAX_CANDIDATES], highest score first, and
- * returns their number: 0 if the piece is too short for the shortest period, or no lag
- * scores.
+ * Stores the likely periods in ret_periods[PERIOD_MAX_CANDIDATES], highest score first,
+ * and returns their number: 0 if the piece is too short for the shortest period, or no
+ * lag scores.
  */
 size_t period_candidates(const struct spectrum *spectrum, struct period *ret_periods);
 

@@ -141,8 +141,8 @@ idle_before(const struct piece *pieces, size_t n, size_t k, int64_t period_us)
 }
 
 /*
- * A sender's buckets hold bursts faster than the wire: stretches a piece above the line rate
- * into the idle time behind it.
+ * A sender's buckets hold bursts faster than the wire: stretches a piece above the line
+ * rate into the idle time behind it.
  */
 static void
 stretch(struct piece *pieces, size_t n, size_t k, int64_t period_us, double line_bps)

@@ -1,10 +1,11 @@
 /*
  * profile.h - traffic of one iteration of a training job.
  *
- * A profile repeats every 'period_us'.  Within a period it is a list of phases of constant
- * rate; between phases the demand is zero.  Rates are those of one host interface in one
- * direction: the mean over the job's ranks, with the job alone on the fabric.
- * topology/collective.h has the multiple of that rate that the job puts on each link.
+ * A profile repeats every 'period_us'.  Within a period it is a list of phases of
+ * constant rate; between phases the demand is zero.  Rates are those of one host
+ * interface in one direction: the mean over the job's ranks, with the job alone on the
+ * fabric. topology/collective.h has the multiple of that rate that the job puts on each
+ * link.
  *
  * Pure.  detect.h finds a profile in a capture; profile_json.h reads and writes files.
  */
@@ -44,16 +45,16 @@ void profile_copy(const struct profile *profile, struct profile *ret_copy);
 
 /*
  * Makes the profile of a declared job, which sends one burst at the beginning of each
- * iteration: without a name, with confidence 1 and no jitter.  A 'rate_bps' of 0 is unknown,
- * and taken as 1 Gb/s.  'burst_us' is from 1 to 'period_us', which is at most
+ * iteration: without a name, with confidence 1 and no jitter.  A 'rate_bps' of 0 is
+ * unknown, and taken as 1 Gb/s.  'burst_us' is from 1 to 'period_us', which is at most
  * PROFILE_MAX_PERIOD_US.
  */
 void profile_of_burst(int64_t period_us, int64_t burst_us, double rate_bps,
 		      struct profile *ret_profile);
 
 /*
- * Sorts and checks the phases and fills 'bytes_per_iteration' if it is 0.  Returns 0, or
- * -EINVAL with a static text of the fault in '*ret_why' (which may be NULL).
+ * Sorts and checks the phases and fills 'bytes_per_iteration' if it is 0.  Returns 0,
+ * or -EINVAL with a static text of the fault in '*ret_why' (which may be NULL).
  */
 int profile_normalize(struct profile *profile, const char **ret_why);
 
@@ -64,8 +65,8 @@ double profile_mean_bps(const struct profile *profile);
 double profile_peak_bps(const struct profile *profile);
 
 /*
- * Total variation of the rate over one period, bits per second: the sum of all steps up and
- * down, including the one from the end of the period to its beginning.
+ * Total variation of the rate over one period, bits per second: the sum of all steps up
+ * and down, including the one from the end of the period to its beginning.
  */
 double profile_variation_bps(const struct profile *profile);
 

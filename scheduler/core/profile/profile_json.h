@@ -8,8 +8,9 @@
  *	      "bytes_per_iteration": 25200000,
  *	      "phases": [ { "start_us": 0, "duration_us": 72000, "gbps": 0.8 } ] } ] }
  *
- * "job", "period_us" and "phases" are required, the rest is optional, since people write
- * such files by hand.  docs/json.md describes each key.  Works on text; callers do the I/O.
+ * "job", "period_us" and "phases" are required, the rest is optional, since people
+ * write such files by hand.  docs/json.md describes each key.  Works on text; callers
+ * do the I/O.
  */
 #ifndef SCHEDULER_CORE_PROFILE_PROFILE_JSON_H
 #define SCHEDULER_CORE_PROFILE_PROFILE_JSON_H
@@ -39,8 +40,8 @@ const struct profile *profile_list_find(const struct profile_list *list,
 
 /*
  * Parses the NUL-terminated 'text' of a profile file; 'file' is its name for messages.
- * Phases come out sorted and 'bytes_per_iteration' filled.  Returns 0, or -EINVAL with 'err'
- * filled and '*ret_list' unchanged.
+ * Phases come out sorted and 'bytes_per_iteration' filled.  Returns 0, or -EINVAL with
+ * 'err' filled and '*ret_list' unchanged.
  */
 int profile_json_parse(const char *file, const char *text, size_t length,
 		       struct profile_list *ret_list, struct err *err);

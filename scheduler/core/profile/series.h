@@ -38,8 +38,8 @@ float *series_row(const struct series_set *set, size_t s);
 void series_mean(const struct series_set *set, float *ret_mean);
 
 /*
- * Stores in ret_smooth[n] the mean of the 'width' (odd) values around each of x[n], of fewer
- * at the ends.  O(n).
+ * Stores in ret_smooth[n] the mean of the 'width' (odd) values around each of x[n], of
+ * fewer at the ends.  O(n).
  */
 void series_smooth(const float *x, size_t n, size_t width, float *ret_smooth);
 

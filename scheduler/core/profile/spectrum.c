@@ -5,10 +5,10 @@
  *	A(k)^2 = |sum_t w[t] x[t] exp(-2 pi i k t / m)|^2 / sum_t (w[t] x[t])^2
  *
  * w is Hann's window.  r comes from the inverse transform of |X|^2 (Wiener and
- * Khinchin), zero-padded to 2 n so that it does not wrap around.  The transform is linear,
- * so the |X|^2 of all pieces are added up before one inverse transform.  The same holds for
- * A, whose frequency grid is finer: back to lags in the short transform, and from there, in
- * one long transform for all pieces, to
+ * Khinchin), zero-padded to 2 n so that it does not wrap around.  The transform is
+ * linear, so the |X|^2 of all pieces are added up before one inverse transform.  The
+ * same holds for A, whose frequency grid is finer: back to lags in the short transform,
+ * and from there, in one long transform for all pieces, to
  *
  *	A(k)^2 = q(0) + 2 sum_L q(L) cos(2 pi k L / m),  q(L) as r(L) of w x, unscaled.
  */

@@ -2,7 +2,8 @@
  * spectrum.h - pooled autocorrelation and amplitude spectrum of a job's series.
  *
  * Pooling gives each series the same weight whatever its rate.  What the ranks have in
- * common (the iteration) adds up; what differs (noise) does not.  By FFT (kissfft).  Pure.
+ * common (the iteration) adds up; what differs (noise) does not.  By FFT (kissfft).
+ * Pure.
  */
 #ifndef SCHEDULER_CORE_PROFILE_SPECTRUM_H
 #define SCHEDULER_CORE_PROFILE_SPECTRUM_H
@@ -26,11 +27,11 @@ struct spectrum {
 void spectrum_fini(struct spectrum *spectrum); /* Accepts a zeroed one. */
 
 /*
- * Makes a spectrum in steps of one series or less: spectrum_begin(), spectrum_step() until
- * it returns false, spectrum_end().  A maker keeps its tables from one spectrum to the next.
- * 'set' is borrowed until spectrum_end() or the next spectrum_begin().  spectrum_end()
- * returns false if no series varies; those without variance do not count.  O(series *
- * n log n).  Release the spectrum with spectrum_fini().
+ * Makes a spectrum in steps of one series or less: spectrum_begin(), spectrum_step()
+ * until it returns false, spectrum_end().  A maker keeps its tables from one spectrum
+ * to the next. 'set' is borrowed until spectrum_end() or the next spectrum_begin().
+ * spectrum_end() returns false if no series varies; those without variance do not
+ * count.  O(series * n log n).  Release the spectrum with spectrum_fini().
  */
 struct spectrum_maker *spectrum_maker_new(void);
 void spectrum_maker_free(struct spectrum_maker *maker); /* Accepts NULL. */
