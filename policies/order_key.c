@@ -15,15 +15,6 @@ fini(void *state)
 	order_list_fini(&((struct state *)state)->list);
 }
 
-static uint32_t
-as_they_came(void *state, const struct pol_view *view, uint32_t *ret_ids)
-{
-	const struct state *s = state;
-
-	(void)view;
-	return order_list_tell(&s->list, ret_ids);
-}
-
 /* Sorts the list itself, so that ties stay as they were. */
 static uint32_t
 by_key(struct state *s, const struct pol_view *view, uint32_t *ret_ids,
@@ -38,6 +29,32 @@ by_key(struct state *s, const struct pol_view *view, uint32_t *ret_ids,
 	}
 	order_list_sort(&s->list);
 	return order_list_tell(&s->list, ret_ids);
+}
+
+/* An order by a key without parameters: the least key first. */
+#define KEY_ORDER(order_, name_, text_, fit_, key_)                           \
+	static uint32_t by_##order_(void *state, const struct pol_view *view, \
+				    uint32_t *ret_ids)                        \
+	{                                                                     \
+		return by_key(state, view, ret_ids, key_);                    \
+	}                                                                     \
+	const struct pol_order order_ = {                                     \
+		.module = { .name = name_,                                    \
+			    .text = text_,                                    \
+			    .state_size = sizeof(struct state),               \
+			    .fini = fini,                                     \
+			    .on_event = order_list_on_event },                \
+		.fit = fit_,                                                  \
+		.order = by_##order_,                                         \
+	}
+
+/* ---- Keys ------------------------------------------------------------------------------- */
+
+static double
+arrival(const struct pol_job *job, const struct pol_view *view)
+{
+	(void)view;
+	return job->id;
 }
 
 static double
@@ -61,6 +78,18 @@ remaining_gpu_time(const struct pol_job *job, const struct pol_view *view)
 	return job->remaining_s * job->n_gpus;
 }
 
+KEY_ORDER(order_fifo, "fifo",
+	  "by arrival; a job that does not fit blocks those behind it", POL_STRICT,
+	  arrival);
+KEY_ORDER(order_fifo_backfill, "fifo-backfill",
+	  "by arrival; a job that does not fit is skipped", POL_SKIP, arrival);
+KEY_ORDER(order_smallest, "smallest", "fewest GPUs first", POL_SKIP, gpus);
+KEY_ORDER(order_srtf, "srtf", "least remaining time first", POL_SKIP, remaining);
+KEY_ORDER(order_srsf, "srsf", "least remaining GPU time first", POL_SKIP,
+	  remaining_gpu_time);
+
+/* ---- Longest pending -------------------------------------------------------------------- */
+
 /* Longest waiting time first; a running job's ends at its start. */
 static double
 pending(const struct pol_job *job, const struct pol_view *view)
@@ -68,24 +97,6 @@ pending(const struct pol_job *job, const struct pol_view *view)
 	double until_s = job->n_pieces ? job->since_s : view->now_s;
 
 	return -(until_s - job->submit_s - job->executed_s);
-}
-
-static uint32_t
-order_by_gpus(void *state, const struct pol_view *view, uint32_t *ret_ids)
-{
-	return by_key(state, view, ret_ids, gpus);
-}
-
-static uint32_t
-order_by_remaining(void *state, const struct pol_view *view, uint32_t *ret_ids)
-{
-	return by_key(state, view, ret_ids, remaining);
-}
-
-static uint32_t
-order_by_remaining_gpu_time(void *state, const struct pol_view *view, uint32_t *ret_ids)
-{
-	return by_key(state, view, ret_ids, remaining_gpu_time);
 }
 
 static void
@@ -139,39 +150,6 @@ order_by_pending(void *state, const struct pol_view *view, uint32_t *ret_ids)
 	return ((struct state *)state)->has_gaps ? leave_gaps(view, ret_ids, n) : n;
 }
 
-#define MODULE(name_, text_)                                                      \
-	{                                                                         \
-		.name = name_, .text = text_, .state_size = sizeof(struct state), \
-		.fini = fini, .on_event = order_list_on_event                     \
-	}
-
-const struct pol_order order_fifo = {
-	.module = MODULE("fifo",
-			 "by arrival; a job that does not fit blocks those behind it"),
-	.fit = POL_STRICT,
-	.order = as_they_came,
-};
-const struct pol_order order_fifo_backfill = {
-	.module = MODULE("fifo-backfill",
-			 "by arrival; a job that does not fit is skipped"),
-	.fit = POL_SKIP,
-	.order = as_they_came,
-};
-const struct pol_order order_smallest = {
-	.module = MODULE("smallest", "fewest GPUs first"),
-	.fit = POL_SKIP,
-	.order = order_by_gpus,
-};
-const struct pol_order order_srtf = {
-	.module = MODULE("srtf", "least remaining time first"),
-	.fit = POL_SKIP,
-	.order = order_by_remaining,
-};
-const struct pol_order order_srsf = {
-	.module = MODULE("srsf", "least remaining GPU time first"),
-	.fit = POL_SKIP,
-	.order = order_by_remaining_gpu_time,
-};
 static const struct pol_param pending_params[] = {
 	{ "longest-pending.skip_behind_started",
 	  "1: the job behind one that starts is skipped (Tiresias's simulator)", 0, 0,

@@ -352,9 +352,9 @@ a_waiting_job_needs_a_policy(void **state)
 				       SIM_POLICY_NONE, SCENARIO_PACE_UNSET, &plan,
 				       &err),
 			 -EINVAL);
-	assert_string_equal(err.text,
-			    "job 'w' waits for a place; give it 'hosts', or choose "
-			    "a policy with --policy");
+	assert_string_equal(
+		err.text, "job 'w' has no hosts; set 'hosts', or choose a policy with "
+			  "--policy");
 	plan = lab_plan(&lab, "fair");
 	assert_true(plan.jobs[0].is_placed);
 	sim_plan_fini(&plan);
