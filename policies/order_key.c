@@ -78,6 +78,13 @@ remaining_gpu_time(const struct pol_job *job, const struct pol_view *view)
 	return job->remaining_s * job->n_gpus;
 }
 
+/* Waiting time over running time: with the least key, the ratio is highest. */
+static double
+response_ratio(const struct pol_job *job, const struct pol_view *view)
+{
+	return -(view->now_s - job->submit_s) / job->duration_s;
+}
+
 KEY_ORDER(order_fifo, "fifo",
 	  "by arrival; a job that does not fit blocks those behind it", POL_STRICT,
 	  arrival);
@@ -87,6 +94,8 @@ KEY_ORDER(order_smallest, "smallest", "fewest GPUs first", POL_SKIP, gpus);
 KEY_ORDER(order_srtf, "srtf", "least remaining time first", POL_SKIP, remaining);
 KEY_ORDER(order_srsf, "srsf", "least remaining GPU time first", POL_SKIP,
 	  remaining_gpu_time);
+KEY_ORDER(order_hrrn, "hrrn", "highest response ratio first", POL_STRICT,
+	  response_ratio);
 
 /* ---- Longest pending -------------------------------------------------------------------- */
 

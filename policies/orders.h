@@ -13,6 +13,7 @@ extern const struct pol_order order_fifo_backfill; /* By arrival; skip. */
 extern const struct pol_order order_smallest;      /* Fewest GPUs. */
 extern const struct pol_order order_srtf;          /* Least remaining time. */
 extern const struct pol_order order_srsf;          /* Least remaining GPU time. */
+extern const struct pol_order order_hrrn;          /* Highest response ratio; strict. */
 extern const struct pol_order order_longest_pending;
 
 /*

@@ -61,6 +61,16 @@ const struct policy_spec policy_table[] = {
 		.place = &place_count,
 	},
 	{
+		.name = "hrrn",
+		.text = "highest response ratio first: (waiting + running time) / "
+			"running time",
+		.source = "Brinch Hansen, \"An analysis of response ratio scheduling\" "
+			  "(IFIP 1971)",
+		.keep = POL_KEEP_ALL,
+		.order = &order_hrrn,
+		.place = &place_count,
+	},
+	{
 		.name = "srtf",
 		.text = "least remaining time first, preemptive",
 		.source = "Tiresias's simulator (\"shortest\")",
