@@ -12,7 +12,7 @@
 #include "lib/base/svg.h"
 #include "lib/base/vec.h"
 #include "scheduler/core/profile/profile.h"
-#include "scheduler/core/solve/step.h"
+#include "scheduler/core/solve/step_function.h"
 
 #define WIDTH       900
 #define MIN_HEIGHT  550
@@ -38,7 +38,7 @@
 #define EXCESS "#d55e00" /* Vermilion, kept for this alone. */
 
 /* Okabe and Ito without vermilion, then the same lighter or darker. */
-static const char *const colours[CIRCLE_SVG_MAX_RINGS] = {
+static const char *const colors[CIRCLE_SVG_MAX_RINGS] = {
 	"#0072b2", "#e69f00", "#009e73", "#cc79a7",
 	"#56b4e9", "#000000", "#b8a800", "#5d3a9b",
 };
@@ -270,7 +270,7 @@ put_heading(struct svg *svg, const struct circle_svg *picture)
 }
 
 static void
-put_centre(struct svg *svg, const struct circle_svg *picture)
+put_center(struct svg *svg, const struct circle_svg *picture)
 {
 	double excess_gbps = (1 - picture->score) * picture->capacity_bps / 1e9;
 
@@ -387,7 +387,7 @@ put_job_ring(struct svg *svg, const struct circle_svg_job *job, size_t index,
 
 	svg_sector(svg, CX, CY, r, r + rings->width * 0.86, 0, 1,
 		   "fill=\"" TRACK "\" fill-rule=\"evenodd\"");
-	snprintf(style, sizeof style, "fill=\"%s\"", colours[index]);
+	snprintf(style, sizeof style, "fill=\"%s\"", colors[index]);
 	find_slices(job, window, &slices);
 	for (size_t i = 0; i < slices.list.n; i++)
 		put_sector(svg, r, r + rings->job_scale * slices.list.items[i].rate_bps,
@@ -396,7 +396,7 @@ put_job_ring(struct svg *svg, const struct circle_svg_job *job, size_t index,
 
 	/* Where its first iteration starts. */
 	snprintf(style, sizeof style, "stroke=\"%s\" stroke-width=\"2\"",
-		 colours[index]);
+		 colors[index]);
 	svg_line(svg, CX + r * sin(2 * M_PI * turn), CY - r * cos(2 * M_PI * turn),
 		 CX + (r + rings->width) * sin(2 * M_PI * turn),
 		 CY - (r + rings->width) * cos(2 * M_PI * turn), style);
@@ -437,7 +437,7 @@ put_legend_job(struct svg *svg, const struct circle_svg_job *job, size_t index,
 	char period[32], shift[32], style[64];
 	char *name = short_name(job->name);
 
-	snprintf(style, sizeof style, "fill=\"%s\"", colours[index]);
+	snprintf(style, sizeof style, "fill=\"%s\"", colors[index]);
 	svg_rect(svg, LEGEND_X, y - 11, 14, 14, style);
 	put_text(svg, LEGEND_X + 22, y,
 		 "font-size=\"14\" font-weight=\"bold\" fill=\"" INK "\"", "%s", name);
@@ -528,7 +528,7 @@ circle_svg(const struct circle_svg *picture)
 	for (size_t j = 0; j < rings.n; j++)
 		put_job_ring(&svg, &picture->jobs[j], j, &rings, &window);
 	put_clock(&svg, &window);
-	put_centre(&svg, picture);
+	put_center(&svg, picture);
 	put_legend(&svg, picture, &rings, &window);
 	vec_free(&sum.list);
 	return svg_finish(&svg);

@@ -1,5 +1,5 @@
 /*
- * ecn.h - how many packets a saturated link marks, and how long its queue gets.
+ * ecn.h - ECN marks and queue length of a saturated link.
  *
  * These are estimates, fitted to packet-level runs, not a simulation: N DCTCP
  * flows that fully overlap on one link with marking above K = 150 KB, 50 Gb/s,

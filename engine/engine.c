@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "engine/internal.h"
+#include "engine/engine_internal.h"
 #include "lib/base/alloc.h"
 #include "lib/base/sort.h"
 
@@ -15,7 +15,7 @@ engine_new(const struct engine_config *config)
 
 	fluid_init(&e->fluid, config->capacity_bps, config->n_links,
 		   config->measure_links);
-	evq_init(&e->evq);
+	event_queue_init(&e->queue);
 	gate_init(&e->gate, config->n_links);
 	if (config->measure_links)
 		e->measure = measure_new(config->n_links, config->mtu_bytes,
@@ -36,7 +36,7 @@ engine_free(struct engine *e)
 	vec_free(&e->batch);
 	measure_free(e->measure);
 	gate_fini(&e->gate);
-	evq_fini(&e->evq);
+	event_queue_fini(&e->queue);
 	fluid_fini(&e->fluid);
 	free(e);
 }
@@ -104,8 +104,8 @@ engine_add_job(struct engine *e, const struct engine_job *spec, uint32_t *ret_jo
 	job = job_new(e, id, spec);
 	vec_push(&e->jobs, job);
 	e->fluid.is_stale = true;
-	evq_reserve(&e->evq, id + 1);
-	evq_set(&e->evq, id, min_of(job->start_ns, job->stop_ns));
+	event_queue_reserve(&e->queue, id + 1);
+	event_queue_set(&e->queue, id, min_of(job->start_ns, job->stop_ns));
 	*ret_job = id;
 	return 0;
 }
@@ -139,9 +139,9 @@ advance_job(struct engine *e, uint32_t id)
 	double next_ns = job_advance(e, job, &n_events);
 
 	if (job->state == JOB_LEFT)
-		evq_remove(&e->evq, id);
+		event_queue_remove(&e->queue, id);
 	else
-		evq_set(&e->evq, id, next_ns);
+		event_queue_set(&e->queue, id, next_ns);
 	return n_events;
 }
 
@@ -149,15 +149,15 @@ advance_job(struct engine *e, uint32_t id)
 static uint64_t
 handle_due(struct engine *e, double limit_ns)
 {
-	struct evq *q = &e->evq;
+	struct event_queue *q = &e->queue;
 	uint64_t n_events = 0;
 
-	if (!evq_has_second(q, limit_ns))
+	if (!event_queue_has_second(q, limit_ns))
 		return advance_job(e, q->heap[0].id);
 	e->batch.n = 0;
 	while (q->heap[0].key_ns <= limit_ns) {
 		vec_push(&e->batch, q->heap[0].id);
-		evq_set(q, q->heap[0].id, INFINITY);
+		event_queue_set(q, q->heap[0].id, INFINITY);
 	}
 	sort_items(e->batch.items, e->batch.n, sort_by_u32);
 	for (size_t i = 0; i < e->batch.n; i++)
@@ -175,7 +175,7 @@ settle(struct engine *e)
 	for (size_t i = 0; i < fl->changed.n; i++) {
 		uint32_t f = fl->changed.items[i];
 
-		evq_lower(&e->evq, fl->flows[f].owner, fl->finish_ns[f]);
+		event_queue_lower(&e->queue, fl->flows[f].owner, fl->finish_ns[f]);
 	}
 	if (e->measure)
 		measure_batch(e->measure, e);
@@ -185,7 +185,7 @@ uint64_t
 engine_run(struct engine *e, int64_t until_ns)
 {
 	double until = until_ns == ENGINE_NEVER ? INFINITY : (double)until_ns;
-	struct evq *q = &e->evq;
+	struct event_queue *q = &e->queue;
 	uint64_t n_events = 0;
 
 	e->is_stopping = false;

@@ -1,5 +1,5 @@
 /*
- * engine.h - training jobs on a fabric, as fluid flows.
+ * engine.h - simulation of training jobs on a fabric, as fluid flows.
  *
  * The engine knows links (a capacity each) and jobs.  A job repeats
  * iterations; an iteration is a list of segments; a segment computes, sends

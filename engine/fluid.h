@@ -1,6 +1,5 @@
 /*
- * fluid.h - weighted max-min fair rates on links, kept up to date as flows come
- * and go.
+ * fluid.h - weighted max-min fair rates of flows, updated as flows start and stop.
  *
  * The allocation.  Links l have a capacity C_l, flows f a cap c_f (their own
  * limit, or the slowest link of their path, whichever is less) and a weight

@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/internal.h"
+#include "engine/engine_internal.h"
 #include "lib/base/alloc.h"
 
 #define MAX_OVERTAKEN 4
@@ -158,7 +158,7 @@ gate_release(struct engine *e)
 		}
 		unlist(e, w);
 		admit(e, w);
-		evq_set(&e->evq, w->id, e->now_ns);
+		event_queue_set(&e->queue, w->id, e->now_ns);
 	}
 	while (i < gate->waiters.n) {
 		struct job *w = e->jobs.items[gate->waiters.items[i]];
@@ -169,7 +169,7 @@ gate_release(struct engine *e)
 		}
 		unlist(e, w);
 		admit(e, w);
-		evq_set(&e->evq, w->id, e->now_ns);
+		event_queue_set(&e->queue, w->id, e->now_ns);
 	}
 }
 

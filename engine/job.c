@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 
-#include "engine/internal.h"
+#include "engine/engine_internal.h"
 #include "lib/base/alloc.h"
 
 /* CASSINI: an agent corrects a drift of more than 5 % of the iteration time. */
@@ -394,7 +394,7 @@ job_refresh(struct engine *e, struct job *job)
 		if (job->send_ns > e->now_ns) {
 			job->is_sent = false; /* begin_segment() had looked ahead. */
 			job->private_end_ns = 0;
-			evq_lower(&e->evq, job->id, e->now_ns);
+			event_queue_lower(&e->queue, job->id, e->now_ns);
 			break;
 		}
 		if (end_ns <= e->now_ns)

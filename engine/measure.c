@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "engine/ecn.h"
-#include "engine/internal.h"
+#include "engine/engine_internal.h"
 #include "lib/base/alloc.h"
 
 /* Demand beyond the capacity by less is rounding. */

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "engine/internal.h"
+#include "engine/engine_internal.h"
 #include "lib/base/alloc.h"
 
 void
@@ -154,7 +154,7 @@ engine_job_resume(struct engine *e, uint32_t id, const struct engine_point *from
 		return -EINVAL;
 	if (from->since_ns <= 0) {
 		job->start_ns -= from->since_ns;
-		evq_set(&e->evq, id, min_of(job->start_ns, job->stop_ns));
+		event_queue_set(&e->queue, id, min_of(job->start_ns, job->stop_ns));
 		return 0;
 	}
 	job->from = xcalloc(1, sizeof *job->from);

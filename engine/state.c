@@ -4,7 +4,7 @@
  */
 #include <math.h>
 
-#include "engine/internal.h"
+#include "engine/engine_internal.h"
 
 #define N_OF_JOB 9
 

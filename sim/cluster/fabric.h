@@ -2,7 +2,7 @@
  * fabric.h - how fast the jobs of a cluster are while their messages share a fabric.
  *
  * Node i of the cluster is host i of the fabric.  A job with GPUs on several hosts is its
- * model (scheduler/core/workload/model.h): it computes, and its collective sends over the
+ * model (scheduler/core/workload/work_model.h): it computes, and its collective sends over the
  * hosts that it has; GPUs of one host reach each other without the fabric.
  *
  * After each event jobs that meet on a link which all of them together could fill are a
@@ -37,7 +37,7 @@
 #ifndef SIM_CLUSTER_FABRIC_H
 #define SIM_CLUSTER_FABRIC_H
 
-#include "scheduler/core/workload/model.h"
+#include "scheduler/core/workload/work_model.h"
 #include "sim/cluster/cluster.h"
 #include "sim/cluster/histogram.h"
 

@@ -4,7 +4,7 @@
 #ifndef SIM_JOBS_MODEL_CATALOG_H
 #define SIM_JOBS_MODEL_CATALOG_H
 
-#include "scheduler/core/workload/model.h"
+#include "scheduler/core/workload/work_model.h"
 
 struct err;
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
-#include "engine/internal.h"
+#include "engine/engine_internal.h"
 #include "lib/base/clk.h"
 #include "lib/base/err.h"
 #include "lib/base/file.h"

@@ -5,7 +5,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
-#include "scheduler/core/workload/model.h"
+#include "scheduler/core/workload/work_model.h"
 #include "tests/fuzz/fuzz.h"
 
 static void

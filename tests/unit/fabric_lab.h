@@ -5,7 +5,7 @@
 #define TESTS_UNIT_FABRIC_LAB_H
 
 #include "lib/base/err.h"
-#include "scheduler/core/workload/model.h"
+#include "scheduler/core/workload/work_model.h"
 #include "tests/unit/test.h"
 #include "topology/gen.h"
 #include "topology/topo.h"

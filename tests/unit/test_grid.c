@@ -8,8 +8,8 @@
 
 /* Five jobs of a few pieces with edges at any microsecond. */
 struct pieces {
-	struct step steps[N_JOBS];
-	const struct step *pointers[N_JOBS];
+	struct step_function steps[N_JOBS];
+	const struct step_function *pointers[N_JOBS];
 	int64_t from_us[N_JOBS][6], level[N_JOBS][6];
 };
 
@@ -26,7 +26,8 @@ draw_jobs(struct pieces *p, struct rng *rng, int64_t period_us)
 			p->level[j][i] =
 				i % 2 ? 0 : 100000 + (int64_t)rng_below(rng, 500000);
 		}
-		p->steps[j] = (struct step){ own_us, 6, p->from_us[j], p->level[j] };
+		p->steps[j] =
+			(struct step_function){ own_us, 6, p->from_us[j], p->level[j] };
 		p->pointers[j] = &p->steps[j];
 	}
 }
@@ -130,8 +131,9 @@ slots_have_the_mean_of_the_demand(void **state)
 				double mean = 0;
 
 				for (int64_t t = 0; t < SLOT_US; t++)
-					mean += (double)step_at(&pieces.steps[j],
-								i * SLOT_US + t) /
+					mean += (double)step_function_at(
+							&pieces.steps[j],
+							i * SLOT_US + t) /
 						SLOT_US;
 				assert_near(grid.jobs[j].demand[i], grid.scale * mean,
 					    0.51);
@@ -145,10 +147,10 @@ static void
 jobs_that_repeat_have_fewer_places(void **state)
 {
 	int64_t from_us[2] = { 0, 10 }, level[2] = { 5, 0 };
-	struct step whole = { 1200, 2, from_us, level };
-	struct step half = { 600, 2, from_us, level };
-	struct step third = { 400, 2, from_us, level };
-	const struct step *pointers[] = { &whole, &half, &third };
+	struct step_function whole = { 1200, 2, from_us, level };
+	struct step_function half = { 600, 2, from_us, level };
+	struct step_function third = { 400, 2, from_us, level };
+	const struct step_function *pointers[] = { &whole, &half, &third };
 	struct grid grid;
 
 	(void)state;

@@ -1,7 +1,7 @@
 /* test_link.c - the jobs of one link, against every other way to place them. */
-#include "scheduler/core/solve/coarse.h"
 #include "scheduler/core/solve/joint.h"
 #include "scheduler/core/solve/pair.h"
+#include "scheduler/core/solve/slot_search.h"
 #include "tests/unit/joint_fixture.h"
 #include "tests/unit/test.h"
 
@@ -262,16 +262,16 @@ eight_jobs_come_within_a_hundredth_of_a_long_search(void **state)
 static void
 coarse_costs_are_excesses(void **state)
 {
-	const int64_t slot_us = 100, period_us = COARSE_SLOTS * slot_us;
+	const int64_t slot_us = 100, period_us = SLOT_SEARCH_SLOTS * slot_us;
 	int n_exceeded = 0;
 	struct rng rng;
 
 	(void)state;
 	rng_init(&rng, 5);
 	for (int round = 0; round < 20; round++) {
-		struct coarse_solution solutions[COARSE_SOLUTIONS];
-		const struct step *pointers[6];
-		struct step steps[6];
+		struct slot_solution solutions[SLOT_SEARCH_SOLUTIONS];
+		const struct step_function *pointers[6];
+		struct step_function steps[6];
 		int64_t from_us[6][2], level[6][2], shift_us[6];
 		struct fixture f;
 		size_t n;
@@ -286,14 +286,16 @@ coarse_costs_are_excesses(void **state)
 			level[j][1] = 0;
 			from_us[j][0] = 0;
 			from_us[j][1] = up * slot_us;
-			steps[j] = (struct step){ own, 2, from_us[j], level[j] };
+			steps[j] =
+				(struct step_function){ own, 2, from_us[j], level[j] };
 			pointers[j] = &steps[j];
 			fixture_add_on_off(&f, own, 0, up * slot_us,
 					   (double)level[j][0] * 1e8);
 			fixture_add_load(&f, j, 1);
 		}
-		n = coarse_solve(pointers, 6, period_us, 1000, 100000, &rng, solutions);
-		assert_in_range(n, 1, COARSE_SOLUTIONS);
+		n = slot_search_solve(pointers, 6, period_us, 1000, 100000, &rng,
+				      solutions);
+		assert_in_range(n, 1, SLOT_SEARCH_SOLUTIONS);
 		for (size_t k = 0; k < n; k++) {
 			double excess_bps;
 

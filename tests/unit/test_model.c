@@ -8,7 +8,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
 #include "lib/base/file.h"
-#include "scheduler/core/workload/model.h"
+#include "scheduler/core/workload/work_model.h"
 #include "tests/unit/test.h"
 
 #define FOLDER "examples/models"

@@ -2,7 +2,7 @@
  * advise_cassini.c - CASSINI (NSDI 2024) as a policy: its choice among ten
  * placements, its shifts, its agent.
  *
- * Where the paper leaves a choice open, the reading that favours CASSINI is
+ * Where the paper leaves a choice open, the reading that favors CASSINI is
  * taken, since it is what antiphase is measured against:
  *
  *  - a loop costs only the component that has it its shifts, not the whole

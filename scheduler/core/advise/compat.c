@@ -13,7 +13,7 @@
 #include "scheduler/core/cassini/circle.h"
 #include "scheduler/core/profile/profile.h"
 #include "scheduler/core/solve/joint.h"
-#include "scheduler/core/solve/step.h"
+#include "scheduler/core/solve/step_function.h"
 
 const char *const compat_solver_names[N_COMPAT_SOLVERS + 1] = { "exact", "cassini",
 								NULL };

@@ -170,7 +170,7 @@ refresh_worst(struct place *place, uint32_t job)
 
 /* The jobs on the links of 'job', itself included if it is put. */
 static void
-refresh_neighbours(struct place *place, const struct footprint *footprint)
+refresh_neighbors(struct place *place, const struct footprint *footprint)
 {
 	bool *is_done = xcalloc(place->workload->n + 1, sizeof *is_done);
 
@@ -236,7 +236,7 @@ place_put(struct place *place, uint32_t job, const uint32_t *hosts)
 	for (size_t i = 0; i < pj->routed.footprint.n; i++)
 		load_link(place, pj->routed.footprint.entries[i].link, job,
 			  pj->routed.footprint.entries[i].factor);
-	refresh_neighbours(place, &pj->routed.footprint);
+	refresh_neighbors(place, &pj->routed.footprint);
 	return 0;
 }
 
@@ -253,7 +253,7 @@ place_remove(struct place *place, uint32_t job)
 	}
 	for (size_t i = 0; i < pj->routed.footprint.n; i++)
 		unload_link(place, pj->routed.footprint.entries[i].link, job);
-	refresh_neighbours(place, &pj->routed.footprint);
+	refresh_neighbors(place, &pj->routed.footprint);
 	routed_job_fini(&pj->routed);
 	free(pj->hosts);
 	pj->hosts = NULL;

@@ -21,7 +21,7 @@
  *
  * Sums of at most RANDOM_PHASE_EXACT atoms are exact.  Above that, atoms below the
  * capacity are moved to a grid of RANDOM_PHASE_BINS points, each split over its two
- * neighbours so that the mean stays; all atoms above the capacity are one,
+ * neighbors so that the mean stays; all atoms above the capacity are one,
  * which is exact, as max(0, x - C) is linear there and demands are not
  * negative.
  */

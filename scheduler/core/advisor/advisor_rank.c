@@ -19,7 +19,7 @@
 #define MIN_TRIES    10
 #define MAX_TRIES    200
 
-/* Places that are predicted, the neighbours with which, and how. */
+/* Places that are predicted, the neighbors with which, and how. */
 #define N_PREDICTED        3
 #define PREDICT_MAX_JOBS   12
 #define PREDICT_RUNS       3

@@ -138,13 +138,13 @@ struct question {
 	struct workload workload;
 	bool *is_fixed; /* Owned, as all here; by number in the component. */
 	int64_t *start_us;
-	bool *is_inner;     /* All its neighbours are in the component. */
+	bool *is_inner;     /* All its neighbors are in the component. */
 	int64_t *locked_us; /* NULL: none is. */
 };
 
 static bool
-has_all_neighbours(const struct advisor *advisor, const struct component *component,
-		   const uint32_t *number, uint32_t job)
+has_all_neighbors(const struct advisor *advisor, const struct component *component,
+		  const uint32_t *number, uint32_t job)
 {
 	const struct routed_job *routed = place_routed_job(advisor->place, job);
 
@@ -190,7 +190,7 @@ question_init(struct question *q, const struct advisor *advisor,
 		copy->max_iterations = 0;
 		q->is_fixed[i] = !advisor->jobs.items[job]->is_shiftable;
 		q->start_us[i] = advisor->jobs.items[job]->view.shift_us;
-		q->is_inner[i] = has_all_neighbours(advisor, component, number, job);
+		q->is_inner[i] = has_all_neighbors(advisor, component, number, job);
 	}
 	free(number);
 	q->locked_us = locked_periods(&q->workload);
@@ -344,7 +344,7 @@ advisor_solve(struct advisor *advisor, uint32_t job)
 		return;
 	}
 	question_init(&q, advisor, &component);
-	/* One with more neighbours than are taken is never among all of them. */
+	/* One with more neighbors than are taken is never among all of them. */
 	for (size_t i = 0; i < component.n_jobs; i++)
 		q.is_inner[i] |= component.jobs[i] == job;
 	ctx.opts.is_fixed = q.is_fixed;

@@ -1,5 +1,5 @@
 /*
- * affinity.h - CASSINI's bipartite graph of jobs and links, and its Algorithm 1.
+ * affinity.h - CASSINI's affinity graph of jobs and links, and its Algorithm 1.
  *
  *	U  jobs that share a link with another job
  *	V  links that carry more than one job

@@ -1,5 +1,5 @@
 /*
- * cassini.h - CASSINI (Rajasekaran, Ghobadi, Akella, NSDI 2024), as published.
+ * cassini.h - the CASSINI policy (Rajasekaran, Ghobadi, Akella, NSDI 2024), as published.
  *
  * The baseline: what it finds is what antiphase's own solver (joint.h) and
  * placement (place.h) are measured against, so it is kept strong where the
@@ -44,7 +44,7 @@ struct cassini_opts {
 	 * of ring jobs is one.  The paper does not say how it counts them.
 	 * True: links with the same jobs, the same factors and the same
 	 * capacity, whose circles are thus the same, are one vertex.  This is
-	 * the reading that favours CASSINI; use it for comparisons.
+	 * the reading that favors CASSINI; use it for comparisons.
 	 */
 	bool merge_twins;
 

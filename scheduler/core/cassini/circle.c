@@ -7,7 +7,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/rng.h"
 #include "scheduler/core/profile/profile.h"
-#include "scheduler/core/solve/step.h"
+#include "scheduler/core/solve/step_function.h"
 
 /* Two scores closer than this are the same: sums of 72 terms round. */
 #define SCORE_EPSILON 1e-12

@@ -1,5 +1,5 @@
 /*
- * circle.h - the unified circle of one link, as CASSINI has it (NSDI 2024).
+ * circle.h - CASSINI's unified circle of one link (NSDI 2024).
  *
  * This is the method of the paper, kept faithful so that others can be measured
  * against it; the exact optimum of a link is not found here (see pair.h and
@@ -45,7 +45,7 @@ struct profile;
 #define CIRCLE_N_ANGLES     72 /* |A|: 5 degrees each. */
 #define CIRCLE_TICKS_PER_MS 72
 
-/* What is to be laid on the circle: one job on this link. */
+/* One job on this link, for the circle. */
 struct circle_job {
 	const struct profile *profile; /* Borrowed. */
 	double factor;                 /* Demand on the link / the profile's rate. */

@@ -10,7 +10,7 @@
 #include "scheduler/core/profile/profile.h"
 #include "scheduler/core/solve/joint.h"
 #include "scheduler/core/solve/pair.h"
-#include "scheduler/core/solve/step.h"
+#include "scheduler/core/solve/step_function.h"
 
 /* One pair on one link. */
 struct contact {

@@ -137,7 +137,7 @@ solve_wraps(struct problem *p, double limit)
 	return p->cost;
 }
 
-/* All combinations of neighbouring copies: 3^n. */
+/* All combinations of neighboring copies: 3^n. */
 static double
 search_all(struct problem *p, double *best_delay_ns)
 {

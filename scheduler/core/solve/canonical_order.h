@@ -1,8 +1,7 @@
 /*
- * canonical_order.h - an order of jobs that depends on what they are, not on how they are
- * numbered or called.
+ * canonical_order.h - order of jobs by what they are, not by number or name.
  *
- * Each job gets a hash of its profile; then a few rounds of colour refinement
+ * Each job gets a hash of its profile; then a few rounds of color refinement
  * (Weisfeiler and Leman) mix in the links that it uses and the jobs on them.
  * Jobs that stay alike are ordered by their number: mostly they are
  * interchangeable, then it does not matter.

@@ -8,7 +8,7 @@
 
 /* Whether load 'x' is an edge of the graph. */
 static bool
-is_edge(const struct model *model, size_t x)
+is_edge(const struct joint_model *model, size_t x)
 {
 	return model->groups[model->loads[x].group].n_loads > 1;
 }
@@ -17,7 +17,7 @@ is_edge(const struct model *model, size_t x)
  * Peels.  Vertices are numbered jobs first, then links.
  */
 static void
-find_core(const struct model *model, const bool *is_off,
+find_core(const struct joint_model *model, const bool *is_off,
 	  struct core_decomposition *peeled)
 {
 	size_t n = model->n_jobs + model->n_links, head = 0, tail = 0;
@@ -80,7 +80,7 @@ find_core(const struct model *model, const bool *is_off,
 
 /* The job that stands for a link: any on which its shift matters. */
 static uint32_t
-first_job_of(const struct model *model, uint32_t l)
+first_job_of(const struct joint_model *model, uint32_t l)
 {
 	size_t x = model->links[l].first_load;
 
@@ -91,7 +91,7 @@ first_job_of(const struct model *model, uint32_t l)
 
 /* Numbers the components by their lowest jobs and counts what is in them. */
 static void
-find_components(const struct model *model, const bool *is_off,
+find_components(const struct joint_model *model, const bool *is_off,
 		struct core_decomposition *peeled)
 {
 	uint32_t *parent = xcalloc(model->n_jobs + 1, sizeof *parent);
@@ -130,7 +130,7 @@ find_components(const struct model *model, const bool *is_off,
 }
 
 void
-core_decomposition_make(const struct model *model, const bool *is_off,
+core_decomposition_make(const struct joint_model *model, const bool *is_off,
 			struct core_decomposition *ret_peeled)
 {
 	struct core_decomposition *peeled = ret_peeled;
@@ -190,7 +190,7 @@ core_decomposition_fini(struct core_decomposition *peeled)
 
 uint32_t
 core_component_of_link(const struct core_decomposition *peeled,
-		       const struct model *model, uint32_t l)
+		       const struct joint_model *model, uint32_t l)
 {
 	return peeled->component_of[first_job_of(model, l)];
 }

@@ -1,5 +1,5 @@
 /*
- * core_decomposition.h - the affinity graph, its loops and its trees.
+ * core_decomposition.h - loops and trees of the affinity graph.
  *
  * Vertices are the jobs and links of a model, edges join a job to the links on
  * which its shift matters (CASSINI, NSDI 2024, section 4).  Taking away vertices
@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "scheduler/core/solve/model.h"
+#include "scheduler/core/solve/joint_model.h"
 
 #define CORE_NONE UINT32_MAX
 
@@ -36,12 +36,12 @@ struct core_decomposition {
 };
 
 /* Links for which is_off (NULL: none) is set do not join anything. */
-void core_decomposition_make(const struct model *model, const bool *is_off,
+void core_decomposition_make(const struct joint_model *model, const bool *is_off,
 			     struct core_decomposition *ret_peeled);
 void core_decomposition_fini(struct core_decomposition *peeled);
 
 /* The component of the jobs of link 'l', even if it was off. */
 uint32_t core_component_of_link(const struct core_decomposition *peeled,
-				const struct model *model, uint32_t l);
+				const struct joint_model *model, uint32_t l);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * event.h - changes at integer times, and putting them in order.
+ * event.h - lists of changes at integer times, and their sort.
  *
  * The edges of a step function and the bends of a piecewise-linear function are
  * both lists of (time, change).  They are short (tens to thousands), their

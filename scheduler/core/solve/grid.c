@@ -21,14 +21,14 @@ typedef int32_t wide_sums __attribute__((vector_size(32)));
 
 /* The largest scale at which no sum overflows, whatever is rounded up. */
 static double
-scale_of(const struct step *const *steps, size_t n_jobs, size_t n_slots,
+scale_of(const struct step_function *const *steps, size_t n_jobs, size_t n_slots,
 	 int64_t capacity)
 {
 	double peaks = 0, volume = 0;
 
 	for (size_t j = 0; j < n_jobs; j++) {
-		peaks += (double)step_peak(steps[j]);
-		volume = fmax(volume, step_mean(steps[j]) * (double)n_slots);
+		peaks += (double)step_function_peak(steps[j]);
+		volume = fmax(volume, step_function_mean(steps[j]) * (double)n_slots);
 	}
 	return fmin((double)(MAX_LEVEL - n_jobs) / fmax(peaks, (double)capacity),
 		    (double)(MAX_COST - n_slots) / volume);
@@ -44,7 +44,7 @@ add_piece(double from, double to, double level, size_t n_slots, double *volume)
 }
 
 static void
-fill_job(struct grid_job *job, const struct step *step, size_t n_slots,
+fill_job(struct grid_job *job, const struct step_function *step, size_t n_slots,
 	 int64_t period_us, double scale)
 {
 	double volume[GRID_MAX_SLOTS] = { 0 };
@@ -81,7 +81,7 @@ fill_job(struct grid_job *job, const struct step *step, size_t n_slots,
 }
 
 void
-grid_init(struct grid *grid, const struct step *const *steps, size_t n_jobs,
+grid_init(struct grid *grid, const struct step_function *const *steps, size_t n_jobs,
 	  size_t n_slots, int64_t period_us, int64_t capacity)
 {
 	double scale = scale_of(steps, n_jobs, n_slots, capacity);

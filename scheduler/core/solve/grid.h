@@ -1,5 +1,5 @@
 /*
- * grid.h - one link in time slots: what a job costs at each place, fast.
+ * grid.h - the excess of one link in time slots, for all places of a job at once.
  *
  * The common period of the jobs of a link is cut into slots, a demand is its
  * mean over each slot, as a small whole number, and jobs are late by whole slots.
@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "scheduler/core/solve/step.h"
+#include "scheduler/core/solve/step_function.h"
 
 #define GRID_MAX_SLOTS 2048
 /* The places that one line looks at, and what slots come in multiples of. */
@@ -50,8 +50,8 @@ struct grid {
  * Makes a grid of 'n_slots' (a multiple of GRID_SPAN) on which none of the jobs
  * is yet.  All periods divide 'period_us'.
  */
-void grid_init(struct grid *grid, const struct step *const *steps, size_t n_jobs,
-	       size_t n_slots, int64_t period_us, int64_t capacity);
+void grid_init(struct grid *grid, const struct step_function *const *steps,
+	       size_t n_jobs, size_t n_slots, int64_t period_us, int64_t capacity);
 void grid_fini(struct grid *grid);
 
 /* Puts job j on the link at its slot, or takes it off. */

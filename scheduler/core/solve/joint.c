@@ -5,7 +5,7 @@
 
 #include "scheduler/core/profile/profile.h"
 #include "scheduler/core/solve/canonical_order.h"
-#include "scheduler/core/solve/model.h"
+#include "scheduler/core/solve/joint_model.h"
 #include "scheduler/core/solve/solver.h"
 
 #define DEFAULT_RESTARTS 8
@@ -17,7 +17,7 @@ struct joint_run {
 	uint64_t *hash;                 /* By the model's number. */
 	int64_t *start_us;              /* By the model's number. */
 	const double *start_excess_bps; /* joint_opts */
-	struct model model;
+	struct joint_model model;
 	struct solver solver;
 };
 
@@ -80,7 +80,7 @@ static void
 normalize_shifts(struct solver *solver)
 {
 	struct search *search = &solver->search;
-	const struct model *model = solver->model;
+	const struct joint_model *model = solver->model;
 	const struct core_decomposition *peeled = &solver->peeled;
 
 	for (size_t i = 0; i < peeled->n_components; i++) {
@@ -138,14 +138,14 @@ static void
 excess_at_start(const struct joint_problem *problem, const double *known_bps,
 		const int64_t *start_us, double *ret_excess_bps)
 {
-	struct model_room *room = model_room_new();
+	struct joint_model_room *room = joint_model_room_new();
 
 	for (uint32_t l = 0; l < problem->n_links; l++)
 		ret_excess_bps[l] =
 			known_bps && !isnan(known_bps[l])
 				? known_bps[l]
-				: model_exact_excess(problem, l, start_us, room);
-	model_room_free(room);
+				: joint_model_exact_excess(problem, l, start_us, room);
+	joint_model_room_free(room);
 }
 
 /* Fills 'excess_after_bps': where nothing has moved it is as it was. */
@@ -153,7 +153,7 @@ static void
 excess_of_moved(const struct joint_problem *problem, const int64_t *start_us,
 		struct joint_result *result)
 {
-	struct model_room *room = model_room_new();
+	struct joint_model_room *room = joint_model_room_new();
 
 	for (uint32_t l = 0; l < problem->n_links; l++) {
 		const struct joint_link *link = &problem->links[l];
@@ -165,18 +165,18 @@ excess_of_moved(const struct joint_problem *problem, const int64_t *start_us,
 			has_moved = start_us[j] != result->shift_us[j];
 		}
 		result->excess_after_bps[l] =
-			has_moved
-				? model_exact_excess(problem, l, result->shift_us, room)
-				: result->excess_before_bps[l];
+			has_moved ? joint_model_exact_excess(problem, l,
+							     result->shift_us, room)
+				  : result->excess_before_bps[l];
 	}
-	model_room_free(room);
+	joint_model_room_free(room);
 }
 
 /* The slack of a model's job where it is now. */
 static int64_t
 slack_of(struct solver *solver, uint32_t j)
 {
-	const struct model_job *job = &solver->model->jobs[j];
+	const struct joint_model_job *job = &solver->model->jobs[j];
 	struct search *search = &solver->search;
 
 	if (solver->has_slack && job->is_movable && job->n_uses > 0)
@@ -193,7 +193,7 @@ write_result(struct joint_run *run, struct joint_result *result)
 	const struct joint_problem *problem = run->problem;
 	struct search *search = &run->solver.search;
 	const struct core_decomposition *peeled = &run->solver.peeled;
-	const struct model *model = &run->model;
+	const struct joint_model *model = &run->model;
 	int64_t *start_us = xcalloc(problem->n_jobs + 1, sizeof *start_us);
 
 	for (uint32_t j = 0; j < model->n_jobs; j++) {
@@ -251,7 +251,7 @@ joint_solve(const struct joint_problem *problem, const struct joint_opts *opts)
 			period_mod(opts->start_shifts_us[run.order[j]],
 				   problem->profiles[run.order[j]]->period_us);
 	run.start_excess_bps = opts->start_excess_bps;
-	model_make(problem, run.order, opts->movable, &run.model);
+	joint_model_make(problem, run.order, opts->movable, &run.model);
 	solver_init(solver, &run.model, run.start_us);
 	solver->hash = run.hash;
 	solver->seed = opts->seed;
@@ -263,7 +263,7 @@ joint_solve(const struct joint_problem *problem, const struct joint_opts *opts)
 	result = result_new(problem);
 	write_result(&run, result);
 	solver_fini(solver);
-	model_fini(&run.model);
+	joint_model_fini(&run.model);
 	free(run.order);
 	free(run.hash);
 	free(run.start_us);
@@ -287,9 +287,10 @@ void
 joint_excess(const struct joint_problem *problem, const int64_t *shift_us,
 	     double *ret_excess_bps)
 {
-	struct model_room *room = model_room_new();
+	struct joint_model_room *room = joint_model_room_new();
 
 	for (uint32_t l = 0; l < problem->n_links; l++)
-		ret_excess_bps[l] = model_exact_excess(problem, l, shift_us, room);
-	model_room_free(room);
+		ret_excess_bps[l] =
+			joint_model_exact_excess(problem, l, shift_us, room);
+	joint_model_room_free(room);
 }

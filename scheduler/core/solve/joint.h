@@ -1,5 +1,5 @@
 /*
- * joint.h - one time-shift a job, over all links at once.
+ * joint.h - one time shift for each job, over all links at once.
  *
  * Job j has the periodic demand D_j(t) of its profile.  On link l it puts
  * factor_jl * D_j(t - d_j), where d_j is its time-shift.  With
@@ -76,11 +76,11 @@ struct joint_result {
 
 /*
  * Solves 'problem': see solver.h.  Prunes links that can never be exceeded and
- * pairs of jobs that no shift can help (model.h), merges and absorbs links
+ * pairs of jobs that no shift can help (joint_model.h), merges and absorbs links
  * (absorb.h), peels trees off the affinity graph and stitches exact link optima
  * (peel.h, link.h; CASSINI, Algorithm 1), then descends coordinate by coordinate
  * with an exact line search, and out of local minima, on the loops (search.h,
- * improve.h).  At the end each job is in the middle of its plateau.
+ * ruin_recreate.h).  At the end each job is in the middle of its plateau.
  *
  * Without start shifts the first job of each component has shift 0; with them,
  * each job has the shift that delays it least against its start.  The objective
@@ -102,9 +102,9 @@ void joint_result_free(struct joint_result *result);
 /*
  * Mean excess of each link at the given shifts; 'ret_excess_bps' has room for
  * n_links.  Exact on links with at most two different periods (overlap.h), and
- * where the sum of all but one period's jobs repeats within MODEL_EXACT_PIECES
+ * where the sum of all but one period's jobs repeats within JOINT_MODEL_EXACT_PIECES
  * pieces.  Beyond that, jobs whose periods have so little in common are taken to
- * meet in every relative phase (model.h).
+ * meet in every relative phase (joint_model.h).
  */
 void joint_excess(const struct joint_problem *problem, const int64_t *shift_us,
 		  double *ret_excess_bps);

@@ -2,13 +2,13 @@
 
 #include <math.h>
 
-#include "scheduler/core/solve/coarse.h"
-#include "scheduler/core/solve/improve.h"
+#include "scheduler/core/solve/ruin_recreate.h"
+#include "scheduler/core/solve/slot_search.h"
 
 /* A cost that cannot be told from the lower bound. */
 #define EQUAL_COST SEARCH_MIN_GAIN
 /* The shortest period still has so many slots as a fraction of all. */
-#define COARSE_MAX_PERIODS 4
+#define SLOT_SEARCH_MAX_PERIODS 4
 
 /* What a job of the link puts on it on average. */
 struct volume {
@@ -28,16 +28,17 @@ compare_volumes(const void *a_, const void *b_)
 
 /* Lists the jobs whose shifts matter, largest first, and the lower bound of E. */
 static size_t
-list_jobs(const struct model *model, const struct model_link *link, uint32_t *jobs,
-	  double *ret_bound)
+list_jobs(const struct joint_model *model, const struct joint_model_link *link,
+	  uint32_t *jobs, double *ret_bound)
 {
 	struct volume *volumes = xcalloc(link->n_loads, sizeof *volumes);
 	double sum = 0;
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < link->n_loads; i++) {
-		const struct model_load *load = &model->loads[link->first_load + i];
-		double mean = step_mean(&load->step);
+		const struct joint_model_load *load =
+			&model->loads[link->first_load + i];
+		double mean = step_function_mean(&load->step);
 
 		sum += mean;
 		if (model->groups[load->group].n_loads > 1)
@@ -69,10 +70,10 @@ note_best(struct search *search, uint32_t l, const uint32_t jobs[3], struct best
 		best->shift_us[i] = search->shift_us[jobs[i]];
 }
 
-static const struct step *
-step_of(const struct model *model, uint32_t l, uint32_t j, int64_t *ret_turn_us)
+static const struct step_function *
+step_of(const struct joint_model *model, uint32_t l, uint32_t j, int64_t *ret_turn_us)
 {
-	const struct model_load *load = &model->loads[model->links[l].first_load];
+	const struct joint_model_load *load = &model->loads[model->links[l].first_load];
 
 	while (load->job != j)
 		load++;
@@ -85,8 +86,8 @@ static double
 n_meetings(const struct search *search, uint32_t l, uint32_t first, uint32_t second)
 {
 	int64_t turn_us, unused_us;
-	const struct step *a = step_of(search->model, l, first, &unused_us);
-	const struct step *b = step_of(search->model, l, second, &turn_us);
+	const struct step_function *a = step_of(search->model, l, first, &unused_us);
+	const struct step_function *b = step_of(search->model, l, second, &turn_us);
 
 	return (double)a->n * (double)b->n *
 	       (double)(turn_us / period_gcd(a->period_us, b->period_us));
@@ -98,8 +99,9 @@ try_meetings(struct search *search, uint32_t l, const uint32_t jobs[3], int seco
 	     struct best3 *best)
 {
 	int64_t turn_us, unused_us;
-	const struct step *a = step_of(search->model, l, jobs[0], &unused_us);
-	const struct step *b = step_of(search->model, l, jobs[second], &turn_us);
+	const struct step_function *a = step_of(search->model, l, jobs[0], &unused_us);
+	const struct step_function *b =
+		step_of(search->model, l, jobs[second], &turn_us);
 	int64_t g_us = period_gcd(a->period_us, b->period_us);
 	uint32_t third = jobs[3 - second];
 	struct piecewise_linear_minimum minimum;
@@ -140,14 +142,14 @@ solve_three(struct search *search, uint32_t l, const uint32_t jobs[3], double bo
 static bool
 is_small(const struct search *search, uint32_t l, const uint32_t jobs[3])
 {
-	const struct model *model = search->model;
+	const struct joint_model *model = search->model;
 	double pieces = 0, meetings = n_meetings(search, l, jobs[0], jobs[1]) +
 				      n_meetings(search, l, jobs[0], jobs[2]);
-	const struct model_group *group = NULL;
+	const struct joint_model_group *group = NULL;
 
 	for (int i = 0; i < 3; i++) {
 		int64_t turn_us;
-		const struct step *step = step_of(model, l, jobs[i], &turn_us);
+		const struct step_function *step = step_of(model, l, jobs[i], &turn_us);
 
 		group = &model->groups[model->loads[model->links[l].first_load].group];
 		pieces += (double)step->n *
@@ -158,16 +160,16 @@ is_small(const struct search *search, uint32_t l, const uint32_t jobs[3])
 
 /* Whether the coarse search sees what the exact one does. */
 static bool
-is_coarse(const struct model *model, const struct model_link *link,
+is_coarse(const struct joint_model *model, const struct joint_model_link *link,
 	  const uint32_t *jobs, size_t n)
 {
-	const struct model_group *group = &model->groups[link->first_group];
+	const struct joint_model_group *group = &model->groups[link->first_group];
 
-	if (link->n_groups > 1 || n > COARSE_MAX_JOBS)
+	if (link->n_groups > 1 || n > SLOT_SEARCH_MAX_JOBS)
 		return false;
 	for (size_t i = 0; i < n; i++)
 		if (group->period_us >
-		    COARSE_MAX_PERIODS * model->jobs[jobs[i]].period_us)
+		    SLOT_SEARCH_MAX_PERIODS * model->jobs[jobs[i]].period_us)
 			return false;
 	return true;
 }
@@ -192,26 +194,27 @@ give_shifts(struct search *search, const uint32_t *jobs, size_t n,
 /* A coarse solution with its exact cost. */
 struct candidate {
 	double cost;
-	int64_t shift_us[COARSE_MAX_JOBS];
+	int64_t shift_us[SLOT_SEARCH_MAX_JOBS];
 };
 
 /* Finds coarse solutions, and sorts them by what they really cost. */
 static size_t
 list_candidates(struct search *search, uint32_t l, const uint32_t *jobs, size_t n,
 		size_t effort, struct rng *rng,
-		struct candidate ret_candidates[COARSE_SOLUTIONS])
+		struct candidate ret_candidates[SLOT_SEARCH_SOLUTIONS])
 {
-	const struct model *model = search->model;
-	const struct model_link *link = &model->links[l];
+	const struct joint_model *model = search->model;
+	const struct joint_model_link *link = &model->links[l];
 	int64_t period_us = model->groups[link->first_group].period_us, unused_us;
-	struct coarse_solution solutions[COARSE_SOLUTIONS];
-	const struct step *steps[COARSE_MAX_JOBS];
+	struct slot_solution solutions[SLOT_SEARCH_SOLUTIONS];
+	const struct step_function *steps[SLOT_SEARCH_MAX_JOBS];
 	size_t n_solutions;
 
 	for (size_t i = 0; i < n; i++)
 		steps[i] = step_of(model, l, jobs[i], &unused_us);
-	n_solutions = coarse_solve(steps, n, period_us, link->capacity,
-				   (uint64_t)LINK_COARSE_WORK * effort, rng, solutions);
+	n_solutions =
+		slot_search_solve(steps, n, period_us, link->capacity,
+				  (uint64_t)LINK_SLOT_WORK * effort, rng, solutions);
 	for (size_t k = 0; k < n_solutions; k++) {
 		struct candidate this;
 		size_t at = k;
@@ -219,7 +222,7 @@ list_candidates(struct search *search, uint32_t l, const uint32_t *jobs, size_t 
 		for (size_t i = 0; i < n; i++)
 			this.shift_us[i] =
 				(int64_t)((__int128)period_us * solutions[k].slot[i] /
-					  COARSE_SLOTS);
+					  SLOT_SEARCH_SLOTS);
 		give_shifts(search, jobs, n, this.shift_us);
 		this.cost = search_link_cost(search, l);
 		for (; at > 0 && ret_candidates[at - 1].cost > this.cost; at--)
@@ -232,10 +235,11 @@ list_candidates(struct search *search, uint32_t l, const uint32_t *jobs, size_t 
 /* Descends from the coarse solutions, best first; keeps the best of all. */
 static void
 descend_from_coarse(struct search *search, uint32_t l, const uint32_t *jobs, size_t n,
-		    size_t effort, const struct improve_opts *opts, struct rng *rng)
+		    size_t effort, const struct ruin_recreate_opts *opts,
+		    struct rng *rng)
 {
-	struct candidate candidates[COARSE_SOLUTIONS];
-	int64_t best_us[COARSE_MAX_JOBS];
+	struct candidate candidates[SLOT_SEARCH_SOLUTIONS];
+	int64_t best_us[SLOT_SEARCH_MAX_JOBS];
 	uint64_t first_work = search->work + LINK_DESCENT_WORK;
 	double best = INFINITY;
 	size_t n_candidates;
@@ -265,9 +269,9 @@ descend_from_coarse(struct search *search, uint32_t l, const uint32_t *jobs, siz
 void
 link_solve(struct search *search, uint32_t l, size_t effort, struct rng *rng)
 {
-	const struct model *model = search->model;
-	const struct model_link *link = &model->links[l];
-	struct improve_opts opts = { .accepts_equal = true };
+	const struct joint_model *model = search->model;
+	const struct joint_model_link *link = &model->links[l];
+	struct ruin_recreate_opts opts = { .accepts_equal = true };
 	uint32_t *jobs = xcalloc(link->n_loads, sizeof *jobs);
 	double bound, cost;
 	size_t n = list_jobs(model, link, jobs, &bound);
@@ -279,7 +283,7 @@ link_solve(struct search *search, uint32_t l, size_t effort, struct rng *rng)
 	} else {
 		for (size_t i = 0; i < n; i++)
 			search->is_absent[jobs[i]] = true;
-		improve_insert(search, jobs, n);
+		ruin_recreate_insert(search, jobs, n);
 		for (size_t i = 0; i < n && n > 2; i++)
 			search_push(search, jobs[i]);
 		search_descend(search);
@@ -287,7 +291,7 @@ link_solve(struct search *search, uint32_t l, size_t effort, struct rng *rng)
 	search->max_work = opts.max_work;
 	if (n > 2) {
 		opts.n_rounds = n == 3 ? 4 : 4 * n * effort;
-		cost = improve_links(search, &l, 1, &opts, rng);
+		cost = ruin_recreate_links(search, &l, 1, &opts, rng);
 		if (n == 3 && cost > opts.target && is_small(search, l, jobs))
 			solve_three(search, l, jobs, bound);
 	}

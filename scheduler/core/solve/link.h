@@ -1,5 +1,5 @@
 /*
- * link.h - the best shifts for the jobs of one link by itself.
+ * link.h - the best shifts of the jobs of one link.
  *
  * Two jobs: one exact line search is the optimum.  Three jobs: an optimum lies
  * on a vertex of the arrangement of lines on which an edge of one job meets an
@@ -9,8 +9,8 @@
  * 2: O(n^2) line searches, exact.
  *
  * More jobs, or three with too many meetings: the best of many coarse solutions
- * (coarse.h, if the jobs have one short common period) after an exact descent
- * from each, then rounds of ruin and recreate (improve.h) from there, within a
+ * (slot_search.h, if the jobs have one short common period) after an exact descent
+ * from each, then rounds of ruin and recreate (ruin_recreate.h) from there, within a
  * budget of work.  Ends early at the lower bound max(0, mean demand - C).
  */
 #ifndef SCHEDULER_CORE_SOLVE_LINK_H
@@ -27,8 +27,8 @@
  * What one unit of effort is: pulses of the coarse search (grid.h) and bends of
  * the exact one after it (search.h).  Eight units are about 4 ms.
  */
-#define LINK_COARSE_WORK 250000
-#define LINK_WORK        4000
+#define LINK_SLOT_WORK 250000
+#define LINK_WORK      4000
 /* Bends that the first exact descent may look at in any case. */
 #define LINK_DESCENT_WORK 50000
 

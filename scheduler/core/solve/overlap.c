@@ -3,7 +3,7 @@
 #include <string.h>
 
 static int64_t
-piece_length(const struct step *step, size_t i)
+piece_length(const struct step_function *step, size_t i)
 {
 	if (i + 1 < step->n)
 		return step->from_us[i + 1] - step->from_us[i];
@@ -31,13 +31,14 @@ overlap_rows(struct overlap_room *room, size_t n)
 
 /* row[i] = e(a_i, y) */
 static void
-fill_row(const struct step *a, int64_t y, const struct overlap_cost *cost, int64_t *row)
+fill_row(const struct step_function *a, int64_t y, const struct overlap_cost *cost,
+	 int64_t *row)
 {
 	int64_t below = cost->capacity - y;
 
 	if (cost->rest) {
 		for (size_t i = 0; i < a->n; i++)
-			row[i] = levels_excess(cost->rest, below - a->level[i]);
+			row[i] = demand_levels_excess(cost->rest, below - a->level[i]);
 		return;
 	}
 	for (size_t i = 0; i < a->n; i++)
@@ -45,9 +46,9 @@ fill_row(const struct step *a, int64_t y, const struct overlap_cost *cost, int64
 }
 
 void
-overlap_bends(const struct step *a, const struct step *b, int64_t shift_us,
-	      const struct overlap_cost *cost, struct overlap_room *room,
-	      struct event_list *bends)
+overlap_bends(const struct step_function *a, const struct step_function *b,
+	      int64_t shift_us, const struct overlap_cost *cost,
+	      struct overlap_room *room, struct event_list *bends)
 {
 	int64_t g_us = period_gcd(a->period_us, b->period_us);
 	int64_t *rows = overlap_rows(room, 3 * a->n);
@@ -84,7 +85,7 @@ overlap_bends(const struct step *a, const struct step *b, int64_t shift_us,
 }
 
 wide_int
-overlap_mean(const struct step *a, const struct step *b,
+overlap_mean(const struct step_function *a, const struct step_function *b,
 	     const struct overlap_cost *cost)
 {
 	wide_int sum = 0;
@@ -102,8 +103,9 @@ overlap_mean(const struct step *a, const struct step *b,
 }
 
 double
-overlap_excess(const struct step *a, const struct step *b, int64_t shift_us,
-	       const struct overlap_cost *cost, struct overlap_room *room)
+overlap_excess(const struct step_function *a, const struct step_function *b,
+	       int64_t shift_us, const struct overlap_cost *cost,
+	       struct overlap_room *room)
 {
 	int64_t g_us = period_gcd(a->period_us, b->period_us);
 	wide_int sum = 2 * overlap_mean(a, b, cost);
@@ -121,7 +123,7 @@ overlap_excess(const struct step *a, const struct step *b, int64_t shift_us,
 }
 
 double
-overlap_excess_alone(const struct step *a, const struct overlap_cost *cost)
+overlap_excess_alone(const struct step_function *a, const struct overlap_cost *cost)
 {
 	wide_int sum = 0;
 

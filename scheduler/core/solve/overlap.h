@@ -31,9 +31,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "scheduler/core/solve/demand_levels.h"
 #include "scheduler/core/solve/event.h"
-#include "scheduler/core/solve/levels.h"
-#include "scheduler/core/solve/step.h"
+#include "scheduler/core/solve/step_function.h"
 
 __extension__ typedef __int128 wide_int;
 
@@ -51,19 +51,21 @@ void overlap_room_fini(struct overlap_room *room); /* Accepts a zeroed one. */
  * times in [0, gcd), to 'bends' (as exact levels), without those that are 0.
  * O(Na Nb).
  */
-void overlap_bends(const struct step *a, const struct step *b, int64_t shift_us,
-		   const struct overlap_cost *cost, struct overlap_room *room,
-		   struct event_list *bends);
+void overlap_bends(const struct step_function *a, const struct step_function *b,
+		   int64_t shift_us, const struct overlap_cost *cost,
+		   struct overlap_room *room, struct event_list *bends);
 
 /* sum_{i,k} e(a_i, b_k) len_i len_k, that is Ta Tb mu.  O(Na Nb). */
-wide_int overlap_mean(const struct step *a, const struct step *b,
+wide_int overlap_mean(const struct step_function *a, const struct step_function *b,
 		      const struct overlap_cost *cost);
 
 /* The mean excess E in units if B is later by 'shift_us'.  O(Na Nb). */
-double overlap_excess(const struct step *a, const struct step *b, int64_t shift_us,
-		      const struct overlap_cost *cost, struct overlap_room *room);
+double overlap_excess(const struct step_function *a, const struct step_function *b,
+		      int64_t shift_us, const struct overlap_cost *cost,
+		      struct overlap_room *room);
 
 /* The mean excess of one step function.  O(N). */
-double overlap_excess_alone(const struct step *a, const struct overlap_cost *cost);
+double overlap_excess_alone(const struct step_function *a,
+			    const struct overlap_cost *cost);
 
 #endif

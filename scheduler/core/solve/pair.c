@@ -18,7 +18,7 @@ struct sweep {
 
 /* The steps of both jobs in one allocation. */
 struct pair_steps {
-	struct step a, b;
+	struct step_function a, b;
 	int64_t capacity;
 	double unit_bps;
 	int64_t *memory; /* Owned. */
@@ -29,19 +29,20 @@ pair_steps_make(const struct pair_job *a, const struct pair_job *b, double capac
 		struct pair_steps *ret_steps)
 {
 	struct pair_steps *steps = ret_steps;
-	size_t na = step_max_pieces(a->profile), nb = step_max_pieces(b->profile);
+	size_t na = step_function_max_pieces(a->profile),
+	       nb = step_function_max_pieces(b->profile);
 	double sum_bps = a->factor * profile_peak_bps(a->profile) +
 			 b->factor * profile_peak_bps(b->profile);
 
-	steps->unit_bps = step_unit_bps(fmax(sum_bps, capacity_bps));
+	steps->unit_bps = step_function_unit_bps(fmax(sum_bps, capacity_bps));
 	steps->capacity = llround(capacity_bps / steps->unit_bps);
 	steps->memory = xcalloc(2 * (na + nb), sizeof *steps->memory);
 	steps->a.from_us = steps->memory;
 	steps->a.level = steps->a.from_us + na;
 	steps->b.from_us = steps->a.level + na;
 	steps->b.level = steps->b.from_us + nb;
-	step_from_profile(a->profile, a->factor, steps->unit_bps, &steps->a);
-	step_from_profile(b->profile, b->factor, steps->unit_bps, &steps->b);
+	step_function_from_profile(a->profile, a->factor, steps->unit_bps, &steps->a);
+	step_function_from_profile(b->profile, b->factor, steps->unit_bps, &steps->b);
 }
 
 static void

@@ -1,5 +1,5 @@
 /*
- * pair.h - the best time-shift between two jobs on one link, exactly.
+ * pair.h - exact excess of two jobs on one link, by their time shift.
  *
  * See overlap.h for the formula.  With n1 and n2 phases there are at most
  * 4 n1 n2 bends; they are sorted and swept twice: O(n1 n2 log(n1 n2)) whatever
@@ -29,7 +29,7 @@ struct pair_optimum {
 
 /*
  * Finds the shift of 'b' that minimises the mean excess over 'capacity_bps'.
- * Of several best shifts it is the centre of the widest plateau, of several
+ * Of several best shifts it is the center of the widest plateau, of several
  * widest ones the first; excesses within 2^-40 of the capacity count as equal.
  * Returns 0, or -EINVAL if the capacity or a factor is not positive.
  */

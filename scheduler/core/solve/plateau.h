@@ -1,9 +1,9 @@
 /*
- * plateau.h - where a piecewise-linear function of a turn stays low the longest.
+ * plateau.h - the widest interval in which a piecewise-linear function stays low.
  *
- * Such a function is as low between two of its bends as at the higher one, so the runs of
- * bends at which it is low are all that is looked at.  Inline, as what is low is told by the
- * caller's own numbers, in the innermost loop of the solver.
+ * Between two bends the function is at most as high as at the higher one, so only runs of
+ * low bends are considered.  Inline, as the caller's own numbers define "low", in the
+ * innermost loop of the solver.
  */
 #ifndef SCHEDULER_CORE_SOLVE_PLATEAU_H
 #define SCHEDULER_CORE_SOLVE_PLATEAU_H
@@ -19,8 +19,8 @@ struct plateau {
 
 /*
  * The widest, of equals the first behind the first bend that is not low; if all are low, at
- * 0 and all around.  'bends' are sorted, and before 'turn_us'; is_low() tells of one by its
- * index.  O(bends).
+ * 0 and all around.  'bends' are sorted, and before 'turn_us'; is_low() takes the index of
+ * a bend.  O(bends).
  */
 static inline struct plateau
 plateau_widest(const struct event_list *bends, int64_t turn_us,
@@ -31,7 +31,7 @@ plateau_widest(const struct event_list *bends, int64_t turn_us,
 	int64_t best_us = -1, best_from_us = 0, from_us = 0;
 	bool is_inside = false;
 
-	/* Begins behind one that is not low, so that no run wraps. */
+	/* Begins behind a bend that is not low, so that no run wraps. */
 	while (first < n && is_low(ctx, first))
 		first++;
 	if (first == n)

@@ -3,13 +3,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "scheduler/core/solve/model.h"
+#include "scheduler/core/solve/joint_model.h"
 
 /* Two relative loads that differ by rounding only. */
 #define EQUAL_RATIO 1e-12
 
-static const struct model_load *
-load_of(const struct model *model, const struct model_link *link, uint32_t j)
+static const struct joint_model_load *
+load_of(const struct joint_model *model, const struct joint_model_link *link,
+	uint32_t j)
 {
 	for (uint32_t i = 0; i < link->n_loads; i++)
 		if (model->loads[link->first_load + i].job == j)
@@ -19,7 +20,7 @@ load_of(const struct model *model, const struct model_link *link, uint32_t j)
 
 /* Whether the shift of a job matters on the link of this load. */
 static bool
-matters(const struct model *model, const struct model_load *load)
+matters(const struct joint_model *model, const struct joint_model_load *load)
 {
 	return model->groups[load->group].n_loads > 1;
 }
@@ -29,15 +30,16 @@ matters(const struct model *model, const struct model_load *load)
  * graph what 'a' joins.
  */
 static bool
-covers(const struct model *model, const struct model_link *b,
-       const struct model_link *a)
+covers(const struct joint_model *model, const struct joint_model_link *b,
+       const struct joint_model_link *a)
 {
 	/* Loads that were taken off the capacity cannot be compared any more. */
 	if (a->n_constant > 0 || b->n_constant > 0 || a->n_loads > b->n_loads)
 		return false;
 	for (uint32_t i = 0; i < a->n_loads; i++) {
-		const struct model_load *load_a = &model->loads[a->first_load + i];
-		const struct model_load *load_b = load_of(model, b, load_a->job);
+		const struct joint_model_load *load_a =
+			&model->loads[a->first_load + i];
+		const struct joint_model_load *load_b = load_of(model, b, load_a->job);
 
 		if (!load_b ||
 		    load_a->factor / a->capacity_bps >
@@ -50,14 +52,15 @@ covers(const struct model *model, const struct model_link *b,
 }
 
 /* The job of a link, among those whose shifts matter, with the fewest links. */
-static const struct model_job *
-rarest_job(const struct model *model, const struct model_link *link)
+static const struct joint_model_job *
+rarest_job(const struct joint_model *model, const struct joint_model_link *link)
 {
-	const struct model_job *rarest = NULL;
+	const struct joint_model_job *rarest = NULL;
 
 	for (uint32_t i = 0; i < link->n_loads; i++) {
-		const struct model_load *load = &model->loads[link->first_load + i];
-		const struct model_job *job = &model->jobs[load->job];
+		const struct joint_model_load *load =
+			&model->loads[link->first_load + i];
+		const struct joint_model_job *job = &model->jobs[load->job];
 
 		if (matters(model, load) && (!rarest || job->n_uses < rarest->n_uses))
 			rarest = job;
@@ -66,15 +69,15 @@ rarest_job(const struct model *model, const struct model_link *link)
 }
 
 void
-presolve_links(struct model *model)
+presolve_links(struct joint_model *model)
 {
 	for (uint32_t l = 0; l < model->n_links; l++) {
-		struct model_link *a = &model->links[l];
-		const struct model_job *job = rarest_job(model, a);
+		struct joint_model_link *a = &model->links[l];
+		const struct joint_model_job *job = rarest_job(model, a);
 
 		for (uint32_t i = 0; i < job->n_uses && !a->is_merged; i++) {
 			uint32_t other = model->uses[job->first_use + i].link;
-			struct model_link *b = &model->links[other];
+			struct joint_model_link *b = &model->links[other];
 
 			if (other == l || b->is_merged || !covers(model, b, a))
 				continue;

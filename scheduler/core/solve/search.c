@@ -3,7 +3,8 @@
 #include <string.h>
 
 void
-search_init(struct search *search, const struct model *model, const int64_t *shift_us)
+search_init(struct search *search, const struct joint_model *model,
+	    const int64_t *shift_us)
 {
 	memset(search, 0, sizeof *search);
 	search->model = model;
@@ -15,7 +16,7 @@ search_init(struct search *search, const struct model *model, const int64_t *shi
 	search->is_queued = xcalloc(model->n_jobs + 1, sizeof *search->is_queued);
 	search->cost = xcalloc(model->n_links + 1, sizeof *search->cost);
 	search->seen = xcalloc(model->n_links + 1, sizeof *search->seen);
-	search->room = model_room_new();
+	search->room = joint_model_room_new();
 	for (size_t j = 0; j < model->n_jobs; j++)
 		search->shift_us[j] = period_mod(shift_us[j], model->jobs[j].period_us);
 }
@@ -33,29 +34,30 @@ search_fini(struct search *search)
 	free(search->queue);
 	free(search->is_queued);
 	vec_free(&search->terms);
-	step_room_fini(&search->sum);
-	step_room_fini(&search->rest_sum);
+	step_function_room_fini(&search->sum);
+	step_function_room_fini(&search->rest_sum);
 	overlap_room_fini(&search->overlap);
-	model_room_free(search->room);
+	joint_model_room_free(search->room);
 }
 
 /* Sums the present jobs of a group but 'skip'; NULL if there are none. */
-static const struct step *
-sum_others(struct search *search, const struct model_group *group, uint32_t skip,
-	   int64_t period_us, struct step_room *room)
+static const struct step_function *
+sum_others(struct search *search, const struct joint_model_group *group, uint32_t skip,
+	   int64_t period_us, struct step_function_room *room)
 {
-	const struct model_load *load = &search->model->loads[group->first_load];
+	const struct joint_model_load *load = &search->model->loads[group->first_load];
 
 	search->terms.n = 0;
 	for (uint32_t i = 0; i < group->n_loads; i++, load++) {
-		struct step_term term = { &load->step, search->shift_us[load->job] };
+		struct step_function_term term = { &load->step,
+						   search->shift_us[load->job] };
 
 		if (load->job != skip && !search->is_absent[load->job])
 			vec_push(&search->terms, term);
 	}
 	if (search->terms.n == 0)
 		return NULL;
-	step_sum(search->terms.items, search->terms.n, period_us, room);
+	step_function_sum(search->terms.items, search->terms.n, period_us, room);
 	return &room->step;
 }
 
@@ -64,11 +66,11 @@ sum_others(struct search *search, const struct model_group *group, uint32_t skip
  * '*ret_levels' is to be released by the caller if '*ret_is_new'.
  */
 static bool
-rest_of_link(struct search *search, const struct model_link *link, uint32_t own_group,
-	     struct levels *ret_levels, bool *ret_is_new)
+rest_of_link(struct search *search, const struct joint_model_link *link,
+	     uint32_t own_group, struct demand_levels *ret_levels, bool *ret_is_new)
 {
-	const struct model *model = search->model;
-	struct levels one = { 0 };
+	const struct joint_model *model = search->model;
+	struct demand_levels one = { 0 };
 
 	*ret_is_new = false;
 	*ret_levels = link->alone;
@@ -77,8 +79,8 @@ rest_of_link(struct search *search, const struct model_link *link, uint32_t own_
 	memset(ret_levels, 0, sizeof *ret_levels);
 	for (uint32_t g = link->first_group; g < link->first_group + link->n_groups;
 	     g++) {
-		const struct model_group *group = &model->groups[g];
-		const struct step *sum;
+		const struct joint_model_group *group = &model->groups[g];
+		const struct step_function *sum;
 
 		if (g == own_group || group->n_loads < 2)
 			continue;
@@ -86,17 +88,17 @@ rest_of_link(struct search *search, const struct model_link *link, uint32_t own_
 				 &search->rest_sum);
 		if (!sum)
 			continue;
-		levels_of_step(sum, &one);
+		demand_levels_of_step(sum, &one);
 		if (ret_levels->n > 0) {
-			levels_add(ret_levels, &one);
-			levels_fini(&one);
+			demand_levels_add(ret_levels, &one);
+			demand_levels_fini(&one);
 		} else {
 			*ret_levels = one;
 		}
 		*ret_is_new = true;
 	}
 	if (*ret_is_new && link->alone.n > 0)
-		levels_add(ret_levels, &link->alone);
+		demand_levels_add(ret_levels, &link->alone);
 	else if (link->alone.n > 0)
 		*ret_levels = link->alone;
 	return ret_levels->n > 0;
@@ -104,17 +106,17 @@ rest_of_link(struct search *search, const struct model_link *link, uint32_t own_
 
 /* Adds what one link contributes to the line of a job, over one turn of it. */
 static void
-add_link_bends(struct search *search, const struct model_use *use)
+add_link_bends(struct search *search, const struct joint_model_use *use)
 {
-	const struct model *model = search->model;
-	const struct model_load *load = &model->loads[use->load];
-	const struct model_link *link = &model->links[use->link];
-	const struct model_group *group = &model->groups[load->group];
+	const struct joint_model *model = search->model;
+	const struct joint_model_load *load = &model->loads[use->load];
+	const struct joint_model_link *link = &model->links[use->link];
+	const struct joint_model_group *group = &model->groups[load->group];
 	struct event_list *bends = &search->line.bends;
 	struct overlap_cost cost = { .capacity = link->capacity };
 	int64_t shift_us = search->shift_us[load->job];
-	const struct step *others;
-	struct levels rest;
+	const struct step_function *others;
+	struct demand_levels rest;
 	bool rest_is_new = false;
 	size_t first = bends->n, n;
 	double scale;
@@ -138,7 +140,7 @@ add_link_bends(struct search *search, const struct model_use *use)
 		cost.rest = &rest;
 	overlap_bends(others, &load->step, shift_us, &cost, &search->overlap, bends);
 	if (rest_is_new)
-		levels_fini(&rest);
+		demand_levels_fini(&rest);
 
 	/* Per P, which is others * own / gcd. */
 	scale = link->weight * (double)load->turn_us /
@@ -161,9 +163,9 @@ add_link_bends(struct search *search, const struct model_use *use)
 int64_t
 search_turn_us(const struct search *search, uint32_t j)
 {
-	const struct model *model = search->model;
-	const struct model_job *job = &model->jobs[j];
-	const struct model_use *uses = &model->uses[job->first_use];
+	const struct joint_model *model = search->model;
+	const struct joint_model_job *job = &model->jobs[j];
+	const struct joint_model_use *uses = &model->uses[job->first_use];
 	int64_t turn_us = 1;
 
 	for (uint32_t i = 0; i < job->n_uses; i++)
@@ -176,8 +178,8 @@ search_turn_us(const struct search *search, uint32_t j)
 void
 search_line(struct search *search, uint32_t j)
 {
-	const struct model_job *job = &search->model->jobs[j];
-	const struct model_use *uses = &search->model->uses[job->first_use];
+	const struct joint_model_job *job = &search->model->jobs[j];
+	const struct joint_model_use *uses = &search->model->uses[job->first_use];
 
 	piecewise_linear_reset(&search->line, search_turn_us(search, j));
 	for (uint32_t i = 0; i < job->n_uses; i++)
@@ -221,19 +223,19 @@ search_push(struct search *search, uint32_t j)
 }
 
 void
-search_push_neighbours(struct search *search, uint32_t j)
+search_push_neighbors(struct search *search, uint32_t j)
 {
-	const struct model *model = search->model;
-	const struct model_job *job = &model->jobs[j];
+	const struct joint_model *model = search->model;
+	const struct joint_model_job *job = &model->jobs[j];
 
 	for (uint32_t i = 0; i < job->n_uses; i++) {
-		const struct model_use *use = &model->uses[job->first_use + i];
-		const struct model_link *link = &model->links[use->link];
+		const struct joint_model_use *use = &model->uses[job->first_use + i];
+		const struct joint_model_link *link = &model->links[use->link];
 
 		if (search->is_off[use->link])
 			continue;
 		for (uint32_t k = 0; k < link->n_loads; k++) {
-			const struct model_load *load =
+			const struct joint_model_load *load =
 				&model->loads[link->first_load + k];
 
 			if (load->job != j && model->groups[load->group].n_loads > 1)
@@ -260,15 +262,16 @@ search_descend(struct search *search)
 		if (minimum.gain <= SEARCH_MIN_GAIN + search->line.tolerance)
 			continue;
 		search_move(search, j, minimum.at_us);
-		search_push_neighbours(search, j);
+		search_push_neighbors(search, j);
 	}
 }
 
 double
 search_link_cost(struct search *search, uint32_t l)
 {
-	const struct model_link *link = &search->model->links[l];
+	const struct joint_model_link *link = &search->model->links[l];
 
 	return link->weight / link->unit_bps *
-	       model_link_excess(search->model, l, search->shift_us, search->room);
+	       joint_model_link_excess(search->model, l, search->shift_us,
+				       search->room);
 }

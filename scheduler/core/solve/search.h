@@ -1,11 +1,11 @@
 /*
- * search.h - moving one job at a time to where it is best.
+ * search.h - exact line searches and descent, one job at a time.
  *
  * With the other jobs fixed, the objective F as a function of job j's shift is
  * a sum over j's links of functions as in overlap.h, with A the sum of the
  * others in j's group and B job j.  The line search is exact: it looks at every
  * bend.  Descent takes jobs from a queue until none can gain by moving alone;
- * whoever moves puts its neighbours into the queue again.  It ends, because
+ * a job that moves puts its neighbors into the queue again.  It ends, because
  * each move gains at least SEARCH_MIN_GAIN and F is at least 0.
  *
  * The line of job j repeats with its turn, lcm over its links of gcd(T_j, lcm of
@@ -19,7 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "scheduler/core/solve/model.h"
+#include "scheduler/core/solve/joint_model.h"
 #include "scheduler/core/solve/overlap.h"
 #include "scheduler/core/solve/piecewise_linear.h"
 
@@ -32,33 +32,33 @@ struct search_move {
 };
 
 struct search {
-	const struct model *model;    /* Borrowed. */
-	int64_t *shift_us;            /* Owned.  One a job, in [0, period). */
-	bool *is_off;                 /* Owned.  Links that do not count now. */
-	bool *is_absent;              /* Owned.  Jobs that are not there now. */
-	struct piecewise_linear line; /* Of the last search_line(). */
-	uint64_t work;                /* Bends looked at so far. */
-	uint64_t max_work;            /* A descent stops there; at first, nowhere. */
-	double *cost;                 /* Owned.  A link's, as improve.h last saw it. */
-	uint32_t *seen;               /* Owned.  A link's last 'stamp'. */
+	const struct joint_model *model; /* Borrowed. */
+	int64_t *shift_us;               /* Owned.  One a job, in [0, period). */
+	bool *is_off;                    /* Owned.  Links that are ignored now. */
+	bool *is_absent;                 /* Owned.  Jobs that are taken off now. */
+	struct piecewise_linear line;    /* Of the last search_line(). */
+	uint64_t work;                   /* Bends looked at so far. */
+	uint64_t max_work;               /* A descent stops there; at first, nowhere. */
+	double *cost;   /* Owned.  A link's, as ruin_recreate.h last saw it. */
+	uint32_t *seen; /* Owned.  A link's last 'stamp'. */
 	uint32_t stamp;
 	VEC(struct search_move) journal; /* What was moved since it was emptied. */
 
 	uint32_t *queue; /* Owned.  A ring; each job is in it at most once. */
 	size_t queue_head, queue_length;
 	bool *is_queued; /* Owned. */
-	VEC(struct step_term) terms;
-	struct step_room sum, rest_sum;
+	VEC(struct step_function_term) terms;
+	struct step_function_room sum, rest_sum;
 	struct overlap_room overlap;
-	struct model_room *room;
+	struct joint_model_room *room;
 };
 
 /* Begins at 'shift_us', one a model job. */
-void search_init(struct search *search, const struct model *model,
+void search_init(struct search *search, const struct joint_model *model,
 		 const int64_t *shift_us);
 void search_fini(struct search *search);
 
-/* The turn of job j. */
+/* After how long job j's line repeats. */
 int64_t search_turn_us(const struct search *search, uint32_t j);
 
 /* Makes 'search->line' the objective as a function of job j's further shift. */
@@ -71,7 +71,7 @@ void search_undo(struct search *search);
 
 /* Puts a job, or all that share a group with it, into the queue. */
 void search_push(struct search *search, uint32_t j);
-void search_push_neighbours(struct search *search, uint32_t j);
+void search_push_neighbors(struct search *search, uint32_t j);
 
 /* Moves jobs until the queue is empty, or 'max_work' reached: then empties it. */
 void search_descend(struct search *search);

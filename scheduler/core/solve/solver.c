@@ -2,16 +2,16 @@
 
 #include <string.h>
 
-#include "scheduler/core/solve/improve.h"
 #include "scheduler/core/solve/link.h"
 #include "scheduler/core/solve/presolve.h"
+#include "scheduler/core/solve/ruin_recreate.h"
 
 /* Bends to look at in the rounds on all cores, for each unit of effort. */
 #define CORE_WORK UINT64_C(1200000)
 /* The same if some jobs must stay: an answer is wanted at once. */
 #define PART_WORK UINT64_C(6000)
 /* Passes that move jobs into the middle of their plateaus. */
-#define N_CENTRE_PASSES 6
+#define N_CENTER_PASSES 6
 /* A cost that is none. */
 #define MIN_COST (2 * SEARCH_MIN_GAIN)
 
@@ -22,7 +22,7 @@ struct id_queue {
 };
 
 void
-solver_init(struct solver *solver, struct model *model, const int64_t *start_us)
+solver_init(struct solver *solver, struct joint_model *model, const int64_t *start_us)
 {
 	memset(solver, 0, sizeof *solver);
 	solver->model = model;
@@ -98,7 +98,7 @@ descend_and_improve(struct solver *solver, const struct core_component *c,
 		    const uint32_t *links, size_t n_links, struct rng *rng)
 {
 	struct search *search = &solver->search;
-	struct improve_opts opts = { 0 };
+	struct ruin_recreate_opts opts = { 0 };
 
 	for (uint32_t i = 0; i < c->n_jobs; i++)
 		search_push(search, solver->peeled.job_list[c->first_job + i]);
@@ -106,7 +106,7 @@ descend_and_improve(struct solver *solver, const struct core_component *c,
 	opts.n_rounds = solver->effort * c->n_jobs;
 	opts.max_work = search->work + share_of_work(solver, c);
 	opts.accepts_equal = !solver->is_warm;
-	(void)improve_links(search, links, n_links, &opts, rng);
+	(void)ruin_recreate_links(search, links, n_links, &opts, rng);
 }
 
 /* Solves the core of a component: first inserts its jobs link by link. */
@@ -114,14 +114,14 @@ static void
 solve_core(struct solver *solver, const struct core_component *c, struct rng *rng)
 {
 	struct search *search = &solver->search;
-	const struct model *model = solver->model;
+	const struct joint_model *model = solver->model;
 	const struct core_decomposition *peeled = &solver->peeled;
 	VEC(uint32_t) links = VEC_EMPTY;
 	VEC(uint32_t) jobs = VEC_EMPTY;
 
 	for (uint32_t i = 0; i < c->n_links; i++) {
 		uint32_t l = peeled->link_list[c->first_link + i];
-		const struct model_link *link = &model->links[l];
+		const struct joint_model_link *link = &model->links[l];
 
 		if (!peeled->is_core_link[l])
 			continue;
@@ -136,7 +136,7 @@ solve_core(struct solver *solver, const struct core_component *c, struct rng *rn
 			vec_push(&jobs, j);
 		}
 	}
-	improve_insert(search, jobs.items, jobs.n);
+	ruin_recreate_insert(search, jobs.items, jobs.n);
 	descend_and_improve(solver, c, links.items, links.n, rng);
 	vec_free(&jobs);
 	vec_free(&links);
@@ -148,8 +148,8 @@ stitch_link(struct solver *solver, uint32_t l, uint32_t j, struct rng *rng,
 	    struct id_queue *queue)
 {
 	struct search *search = &solver->search;
-	const struct model *model = solver->model;
-	const struct model_link *link = &model->links[l];
+	const struct joint_model *model = solver->model;
+	const struct joint_model_link *link = &model->links[l];
 	int64_t by_us = search->shift_us[j];
 
 	search->is_off[l] = false;
@@ -157,7 +157,8 @@ stitch_link(struct solver *solver, uint32_t l, uint32_t j, struct rng *rng,
 	search->is_off[l] = true;
 	by_us -= search->shift_us[j];
 	for (uint32_t i = 0; i < link->n_loads; i++) {
-		const struct model_load *load = &model->loads[link->first_load + i];
+		const struct joint_model_load *load =
+			&model->loads[link->first_load + i];
 		uint32_t k = load->job;
 
 		if (model->groups[load->group].n_loads < 2)
@@ -178,7 +179,7 @@ stitch_link(struct solver *solver, uint32_t l, uint32_t j, struct rng *rng,
 static void
 solve_trees(struct solver *solver, const struct core_component *c, struct rng *rng)
 {
-	const struct model *model = solver->model;
+	const struct joint_model *model = solver->model;
 	const struct core_decomposition *peeled = &solver->peeled;
 	struct id_queue queue = VEC_EMPTY;
 
@@ -191,7 +192,7 @@ solve_trees(struct solver *solver, const struct core_component *c, struct rng *r
 		vec_push(&queue, j);
 	}
 	for (size_t head = 0; head < queue.n; head++) {
-		const struct model_job *job = &model->jobs[queue.items[head]];
+		const struct joint_model_job *job = &model->jobs[queue.items[head]];
 
 		for (uint32_t u = 0; u < job->n_uses; u++) {
 			uint32_t l = model->uses[job->first_use + u].link;
@@ -249,7 +250,7 @@ static void
 take_up_again(struct solver *solver)
 {
 	struct search *search = &solver->search;
-	const struct model *model = solver->model;
+	const struct joint_model *model = solver->model;
 	struct core_decomposition *peeled = &solver->peeled;
 	bool *is_wrong = xcalloc(peeled->n_components + 1, sizeof *is_wrong);
 	bool has_wrong = false;
@@ -292,13 +293,13 @@ take_up_again(struct solver *solver)
  * late by as much as possible.  Moving one narrows another's: a few passes.
  */
 static void
-centre_jobs(struct solver *solver)
+center_jobs(struct solver *solver)
 {
 	struct search *search = &solver->search;
-	const struct model *model = solver->model;
+	const struct joint_model *model = solver->model;
 	struct piecewise_linear_minimum minimum;
 
-	for (int pass = 0; pass < N_CENTRE_PASSES; pass++) {
+	for (int pass = 0; pass < N_CENTER_PASSES; pass++) {
 		bool has_moved = false;
 
 		for (uint32_t j = 0; j < model->n_jobs; j++) {
@@ -325,14 +326,14 @@ void
 solver_run(struct solver *solver)
 {
 	struct search *search = &solver->search;
-	struct model *model = solver->model;
+	struct joint_model *model = solver->model;
 	int64_t *spare_us = xcalloc(model->n_jobs + 1, sizeof *spare_us);
 
 	for (size_t j = 0; j < model->n_jobs; j++)
 		solver->is_part |= !model->jobs[j].is_movable;
 	presolve_links(model);
 	for (size_t l = 0; l < model->n_links; l++) {
-		const struct model_link *link = &model->links[l];
+		const struct joint_model_link *link = &model->links[l];
 
 		solver->is_left_out[l] = link->is_merged || link->is_dominated;
 		search->is_off[l] = solver->is_left_out[l];
@@ -344,6 +345,6 @@ solver_run(struct solver *solver)
 	/* From here on, what a link cost counts even if it said nothing new. */
 	for (size_t l = 0; l < model->n_links; l++)
 		search->is_off[l] = model->links[l].is_merged;
-	centre_jobs(solver);
+	center_jobs(solver);
 	free(spare_us);
 }

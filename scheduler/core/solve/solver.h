@@ -1,11 +1,11 @@
 /*
- * solver.h - from a model to shifts: components, trees, cores.
+ * solver.h - shifts from a joint model: components, trees, cores.
  *
  * Links that say nothing new are left out (absorb.h).  Then each component of
  * the affinity graph (peel.h) is solved by itself:
  *
  *  - the links of its core by insertion in order, descent and rounds of ruin and
- *    recreate (search.h, improve.h), within a budget of work that does not
+ *    recreate (search.h, ruin_recreate.h), within a budget of work that does not
  *    depend on the clock;
  *  - the links outside the core one by one (link.h), stitched together.
  *
@@ -16,13 +16,13 @@
 #define SCHEDULER_CORE_SOLVE_SOLVER_H
 
 #include "scheduler/core/solve/core_decomposition.h"
-#include "scheduler/core/solve/model.h"
+#include "scheduler/core/solve/joint_model.h"
 #include "scheduler/core/solve/search.h"
 
 struct solver {
-	struct model *model;     /* Borrowed. */
-	const int64_t *start_us; /* Borrowed.  One a model job. */
-	const uint64_t *hash;    /* Borrowed.  What a model job is, see canon.h. */
+	struct joint_model *model; /* Borrowed. */
+	const int64_t *start_us;   /* Borrowed.  One a model job. */
+	const uint64_t *hash;      /* Borrowed.  What a model job is, see canon.h. */
 	uint64_t seed;
 	size_t effort;        /* joint_opts.n_restarts */
 	bool is_warm;         /* Jobs run: only a gain moves them. */
@@ -37,7 +37,8 @@ struct solver {
 	bool has_slack;    /* It is known from the end of the search. */
 };
 
-void solver_init(struct solver *solver, struct model *model, const int64_t *start_us);
+void solver_init(struct solver *solver, struct joint_model *model,
+		 const int64_t *start_us);
 void solver_fini(struct solver *solver);
 
 /* Finds shifts that cost no more than 'start_us'. */

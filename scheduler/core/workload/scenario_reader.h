@@ -1,7 +1,9 @@
 /*
- * scenario_reader.h - what is known in the middle of reading a scenario.  Only
- * for workload_ini.c, which has the order of things, and scenario_keys.c,
- * which has the values.
+ * scenario_reader.h - the state of reading a scenario, between its reader's files:
+ *
+ *	workload_ini.c   sections, and jobs from them
+ *	scenario_set.c   settings that replace the file's
+ *	scenario_keys.c  the values of keys
  */
 #ifndef SCHEDULER_CORE_WORKLOAD_SCENARIO_READER_H
 #define SCHEDULER_CORE_WORKLOAD_SCENARIO_READER_H

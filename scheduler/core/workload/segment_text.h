@@ -1,5 +1,5 @@
 /*
- * segment_text.h - one segment of a job, as people write it:
+ * segment_text.h - the text form of one segment of a job:
  *
  *	compute 35 ms
  *	send 125 MB at 40 Gb/s

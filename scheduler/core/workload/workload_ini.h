@@ -1,5 +1,5 @@
 /*
- * workload_ini.h - the file of jobs, and of a whole scenario: one INI grammar.
+ * workload_ini.h - the INI grammar of jobs files and scenarios.
  *
  *	[sim]
  *	iterations = 200

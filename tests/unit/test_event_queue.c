@@ -1,5 +1,5 @@
 /* The event queue against a naive twin: an array searched from end to end. */
-#include "engine/evq.h"
+#include "engine/event_queue.h"
 #include "lib/base/rng.h"
 #include "tests/unit/test.h"
 
@@ -7,7 +7,7 @@
 
 /* The heap's order, and that every entry knows its place. */
 static void
-check_heap(const struct evq *q)
+check_heap(const struct event_queue *q)
 {
 	for (uint32_t i = 0; i < q->n; i++) {
 		assert_int_equal(q->place[q->heap[i].id], i);
@@ -22,11 +22,11 @@ the_first_is_always_the_earliest(void **state)
 	double twin_ns[N]; /* NaN: not queued. */
 	uint32_t n_queued = 0;
 	struct rng rng;
-	struct evq q;
+	struct event_queue q;
 
 	(void)state;
 	rng_init(&rng, 5);
-	evq_init(&q);
+	event_queue_init(&q);
 	for (uint32_t i = 0; i < N; i++)
 		twin_ns[i] = NAN;
 	for (uint32_t step = 0; step < 20000; step++) {
@@ -34,21 +34,21 @@ the_first_is_always_the_earliest(void **state)
 		double key_ns = (double)rng_below(&rng, 500), least_ns = INFINITY;
 		bool is_queued = !isnan(twin_ns[id]);
 
-		evq_reserve(&q, id + 1);
+		event_queue_reserve(&q, id + 1);
 		switch (rng_below(&rng, 4)) {
 		case 0:
-			evq_remove(&q, id);
+			event_queue_remove(&q, id);
 			twin_ns[id] = NAN;
 			n_queued -= is_queued;
 			break;
 		case 1:
 			if (!is_queued)
 				break;
-			evq_lower(&q, id, key_ns);
+			event_queue_lower(&q, id, key_ns);
 			twin_ns[id] = fmin(twin_ns[id], key_ns);
 			break;
 		default:
-			evq_set(&q, id, key_ns);
+			event_queue_set(&q, id, key_ns);
 			twin_ns[id] = key_ns;
 			n_queued += !is_queued;
 		}
@@ -59,22 +59,22 @@ the_first_is_always_the_earliest(void **state)
 		if (q.n)
 			assert_near(q.heap[0].key_ns, least_ns, 0);
 	}
-	evq_fini(&q);
+	event_queue_fini(&q);
 }
 
 static void
 a_second_entry_that_is_due_is_noticed(void **state)
 {
-	struct evq q;
+	struct event_queue q;
 
 	(void)state;
-	evq_init(&q);
-	evq_reserve(&q, 10);
+	event_queue_init(&q);
+	event_queue_reserve(&q, 10);
 	for (uint32_t id = 0; id < 10; id++)
-		evq_set(&q, id, 10 * id);
-	assert_false(evq_has_second(&q, 9));
-	assert_true(evq_has_second(&q, 10));
-	evq_fini(&q);
+		event_queue_set(&q, id, 10 * id);
+	assert_false(event_queue_has_second(&q, 9));
+	assert_true(event_queue_has_second(&q, 10));
+	event_queue_fini(&q);
 }
 
 int

@@ -1,5 +1,5 @@
 /*
- * model.h - what trains: a model's iteration, for jobs of which no profile is known.
+ * work_model.h - iterations of known training models, for jobs without a profile.
  *
  *	{ "schema": "antiphase.model/1", "model": "vgg16", "also": ["vgg-16"],
  *	  "text": "image classification", "parameters": 138357544,
@@ -14,8 +14,8 @@
  * the wire at some place; a model is what it wants to, at any.  Each number has a source,
  * or the file is refused: "derived", "assumed" and "not published" are sources.
  */
-#ifndef SCHEDULER_CORE_WORKLOAD_MODEL_H
-#define SCHEDULER_CORE_WORKLOAD_MODEL_H
+#ifndef SCHEDULER_CORE_WORKLOAD_WORK_MODEL_H
+#define SCHEDULER_CORE_WORKLOAD_WORK_MODEL_H
 
 #include "scheduler/core/workload/workload.h"
 

@@ -1,4 +1,4 @@
-#include "scheduler/core/solve/step.h"
+#include "scheduler/core/solve/step_function.h"
 
 #include <math.h>
 #include <string.h>
@@ -54,23 +54,23 @@ period_mod(int64_t t_us, int64_t period_us)
 }
 
 double
-step_unit_bps(double max_bps)
+step_function_unit_bps(double max_bps)
 {
 	int exponent;
 
 	(void)frexp(max_bps, &exponent); /* max_bps < 2^exponent */
-	return ldexp(1, exponent - STEP_LEVEL_BITS);
+	return ldexp(1, exponent - STEP_FUNCTION_LEVEL_BITS);
 }
 
 size_t
-step_max_pieces(const struct profile *profile)
+step_function_max_pieces(const struct profile *profile)
 {
 	return 2 * profile->n_phases + 1;
 }
 
 /* Begins a piece, unless the function stays as it is. */
 static void
-step_append(struct step *step, int64_t from_us, int64_t level)
+step_append(struct step_function *step, int64_t from_us, int64_t level)
 {
 	if (step->n > 0 && step->from_us[step->n - 1] == from_us)
 		step->n--;
@@ -82,7 +82,7 @@ step_append(struct step *step, int64_t from_us, int64_t level)
 
 /* The first piece may only continue the last one; at least one stays. */
 static void
-step_close(struct step *step)
+step_close(struct step_function *step)
 {
 	if (step->n < 2 || step->level[0] != step->level[step->n - 1])
 		return;
@@ -92,8 +92,8 @@ step_close(struct step *step)
 }
 
 void
-step_from_profile(const struct profile *profile, double factor, double unit_bps,
-		  struct step *step)
+step_function_from_profile(const struct profile *profile, double factor,
+			   double unit_bps, struct step_function *step)
 {
 	step->period_us = profile->period_us;
 	step->n = 0;
@@ -112,7 +112,7 @@ step_from_profile(const struct profile *profile, double factor, double unit_bps,
 
 /* The piece that holds at 't_us' in [0, period). */
 static size_t
-step_piece(const struct step *step, int64_t t_us)
+step_piece(const struct step_function *step, int64_t t_us)
 {
 	size_t low = 0, high = step->n;
 
@@ -130,13 +130,13 @@ step_piece(const struct step *step, int64_t t_us)
 }
 
 int64_t
-step_at(const struct step *step, int64_t t_us)
+step_function_at(const struct step_function *step, int64_t t_us)
 {
 	return step->level[step_piece(step, period_mod(t_us, step->period_us))];
 }
 
 int64_t
-step_variation(const struct step *step)
+step_function_variation(const struct step_function *step)
 {
 	int64_t sum = 0, before = step->level[step->n - 1];
 
@@ -148,7 +148,7 @@ step_variation(const struct step *step)
 }
 
 int64_t
-step_peak(const struct step *step)
+step_function_peak(const struct step_function *step)
 {
 	int64_t peak = step->level[0];
 
@@ -159,7 +159,7 @@ step_peak(const struct step *step)
 }
 
 double
-step_mean(const struct step *step)
+step_function_mean(const struct step_function *step)
 {
 	double sum = 0;
 
@@ -174,9 +174,10 @@ step_mean(const struct step *step)
 
 /* Appends the edges of one term over 'period_us'. */
 static void
-add_edges(const struct step_term *term, int64_t period_us, struct event_list *edges)
+add_edges(const struct step_function_term *term, int64_t period_us,
+	  struct event_list *edges)
 {
-	const struct step *step = term->step;
+	const struct step_function *step = term->step;
 	int64_t shift_us = period_mod(term->shift_us, step->period_us);
 	struct event *out;
 
@@ -202,17 +203,17 @@ add_edges(const struct step_term *term, int64_t period_us, struct event_list *ed
 }
 
 void
-step_sum(const struct step_term *terms, size_t n, int64_t period_us,
-	 struct step_room *room)
+step_function_sum(const struct step_function_term *terms, size_t n, int64_t period_us,
+		  struct step_function_room *room)
 {
 	struct event_list *edges = &room->edges;
-	struct step *sum = &room->step;
+	struct step_function *sum = &room->step;
 	int64_t level = 0;
 
 	edges->n = 0;
 	for (size_t i = 0; i < n; i++) {
 		/* The level just before time 0, where the sweep begins. */
-		level += step_at(terms[i].step, -1 - terms[i].shift_us);
+		level += step_function_at(terms[i].step, -1 - terms[i].shift_us);
 		add_edges(&terms[i], period_us, edges);
 	}
 	event_list_sort(edges, period_us);
@@ -234,7 +235,7 @@ step_sum(const struct step_term *terms, size_t n, int64_t period_us,
 }
 
 void
-step_room_fini(struct step_room *room)
+step_function_room_fini(struct step_function_room *room)
 {
 	free(room->step.from_us);
 	free(room->step.level);

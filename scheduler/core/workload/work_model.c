@@ -1,7 +1,7 @@
 /*
- * model.c - antiphase.model/1, checked value by value.
+ * work_model.c - antiphase.model/1, checked value by value.
  */
-#include "scheduler/core/workload/model.h"
+#include "scheduler/core/workload/work_model.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,11 +1,11 @@
-#include "scheduler/core/solve/model_link.h"
+#include "scheduler/core/solve/joint_model_link.h"
 
 #include <math.h>
 
 #include "lib/base/sort.h"
 
 void
-group_room_fini(struct group_room *room)
+joint_model_group_room_fini(struct group_room *room)
 {
 	vec_free(&room->pairs);
 	vec_free(&room->sorted);
@@ -24,7 +24,7 @@ compare_pairs(const void *a_, const void *b_)
 }
 
 static uint32_t
-find_root(const struct model_load *loads, uint32_t i)
+find_root(const struct joint_model_load *loads, uint32_t i)
 {
 	while (loads[i].group != i)
 		i = loads[i].group;
@@ -33,10 +33,12 @@ find_root(const struct model_load *loads, uint32_t i)
 
 /* Pieces of the sum of two groups over their common period, or 0 if too long. */
 static double
-joined_pieces(const struct model_group *a, double a_pieces, const struct model_group *b,
-	      double b_pieces, int64_t *ret_period_us)
+joined_pieces(const struct joint_model_group *a, double a_pieces,
+	      const struct joint_model_group *b, double b_pieces,
+	      int64_t *ret_period_us)
 {
-	*ret_period_us = period_lcm(a->period_us, b->period_us, STEP_MAX_PERIOD_US);
+	*ret_period_us =
+		period_lcm(a->period_us, b->period_us, STEP_FUNCTION_MAX_PERIOD_US);
 	if (*ret_period_us == 0)
 		return 0;
 	return a_pieces * (double)(*ret_period_us / a->period_us) +
@@ -45,17 +47,19 @@ joined_pieces(const struct model_group *a, double a_pieces, const struct model_g
 
 /* The gain bound of two loads in units, see pair.h. */
 static double
-gain_bound(const struct model_load *a, const struct model_load *b)
+gain_bound(const struct joint_model_load *a, const struct joint_model_load *b)
 {
-	double va = (double)step_variation(&a->step) / (double)a->step.period_us;
-	double vb = (double)step_variation(&b->step) / (double)b->step.period_us;
+	double va =
+		(double)step_function_variation(&a->step) / (double)a->step.period_us;
+	double vb =
+		(double)step_function_variation(&b->step) / (double)b->step.period_us;
 
 	return (double)period_gcd(a->step.period_us, b->step.period_us) / 4 *
 	       fmin(va, vb);
 }
 
 static void
-list_pairs(const struct model_load *loads, uint32_t n, double min_gain,
+list_pairs(const struct joint_model_load *loads, uint32_t n, double min_gain,
 	   struct group_room *room)
 {
 	for (uint32_t a = 0; a < n; a++) {
@@ -78,8 +82,9 @@ list_pairs(const struct model_load *loads, uint32_t n, double min_gain,
  * has the period; 'others_us' of a root counts its group's pieces.
  */
 static void
-join_groups(struct model_load *loads, uint32_t n, const struct group_limits *limits,
-	    struct group_room *room, struct model_group *groups)
+join_groups(struct joint_model_load *loads, uint32_t n,
+	    const struct group_limits *limits, struct group_room *room,
+	    struct joint_model_group *groups)
 {
 	uint32_t n_groups = 0;
 
@@ -104,7 +109,8 @@ join_groups(struct model_load *loads, uint32_t n, const struct group_limits *lim
 			loads[low].others_us = (int64_t)pieces;
 			n_groups--;
 		} else if (n == 2) {
-			const struct step *s = &loads[0].step, *t = &loads[1].step;
+			const struct step_function *s = &loads[0].step,
+						   *t = &loads[1].step;
 			int64_t g_us = period_gcd(s->period_us, t->period_us);
 			double longer_us =
 				fmax((double)s->period_us, (double)t->period_us);
@@ -120,8 +126,8 @@ join_groups(struct model_load *loads, uint32_t n, const struct group_limits *lim
 
 /* Common period of the loads of a group but 'skip'. */
 static int64_t
-others_period(const struct model_load *loads, const struct model_group *group,
-	      uint32_t skip)
+others_period(const struct joint_model_load *loads,
+	      const struct joint_model_group *group, uint32_t skip)
 {
 	int64_t period_us = 1;
 
@@ -134,9 +140,9 @@ others_period(const struct model_load *loads, const struct model_group *group,
 }
 
 uint32_t
-model_group_loads(struct model_load *loads, uint32_t n, int64_t capacity,
-		  const struct group_limits *limits, struct group_room *room,
-		  struct model_group *groups)
+joint_model_group_loads(struct joint_model_load *loads, uint32_t n, int64_t capacity,
+			const struct group_limits *limits, struct group_room *room,
+			struct joint_model_group *groups)
 {
 	uint32_t n_groups = 0, n_periods = 0;
 
@@ -163,7 +169,7 @@ model_group_loads(struct model_load *loads, uint32_t n, int64_t capacity,
 	/* Bring the loads of a group together, groups by their lowest member. */
 	room->sorted.n = 0;
 	for (uint32_t root = 0; root < n; root++) {
-		struct model_group group = { 0 };
+		struct joint_model_group group = { 0 };
 
 		if (loads[root].group != root)
 			continue;

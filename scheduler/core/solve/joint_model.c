@@ -1,21 +1,21 @@
-#include "scheduler/core/solve/model.h"
+#include "scheduler/core/solve/joint_model.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "lib/base/sort.h"
 #include "scheduler/core/profile/profile.h"
-#include "scheduler/core/solve/model_link.h"
+#include "scheduler/core/solve/joint_model_link.h"
 #include "scheduler/core/solve/overlap.h"
 
-struct model_room {
-	struct step_room sum, other_sum;
+struct joint_model_room {
+	struct step_function_room sum, other_sum;
 	struct overlap_room overlap;
-	VEC(struct step_term) terms;
+	VEC(struct step_function_term) terms;
 	/* For one link of a problem by itself. */
 	struct group_room grouping;
-	VEC(struct model_load) loads;
-	VEC(struct model_group) groups;
+	VEC(struct joint_model_load) loads;
+	VEC(struct joint_model_group) groups;
 	VEC(int64_t) pieces;
 	VEC(int64_t) shifts;
 };
@@ -41,7 +41,7 @@ link_pieces(const struct joint_problem *problem, const struct joint_link *link)
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < link->n_loads; i++)
-		n += 2 * step_max_pieces(
+		n += 2 * step_function_max_pieces(
 				 problem->profiles[problem->loads[link->first_load + i]
 							   .job]);
 	return n;
@@ -53,7 +53,7 @@ link_pieces(const struct joint_problem *problem, const struct joint_link *link)
  */
 static uint32_t
 make_steps(const struct joint_problem *problem, const struct joint_link *link,
-	   double unit_bps, int64_t *pieces, struct model_load *loads,
+	   double unit_bps, int64_t *pieces, struct joint_model_load *loads,
 	   int64_t *ret_capacity)
 {
 	int64_t capacity = llround(link->capacity_bps / unit_bps);
@@ -62,15 +62,15 @@ make_steps(const struct joint_problem *problem, const struct joint_link *link,
 	for (uint32_t i = 0; i < link->n_loads; i++) {
 		const struct joint_load *in = &problem->loads[link->first_load + i];
 		const struct profile *profile = problem->profiles[in->job];
-		size_t room = step_max_pieces(profile);
-		struct model_load *load = &loads[n];
+		size_t room = step_function_max_pieces(profile);
+		struct joint_model_load *load = &loads[n];
 
 		memset(load, 0, sizeof *load);
 		load->job = in->job;
 		load->factor = in->factor;
 		load->step.from_us = pieces;
 		load->step.level = pieces + room;
-		step_from_profile(profile, in->factor, unit_bps, &load->step);
+		step_function_from_profile(profile, in->factor, unit_bps, &load->step);
 		if (load->step.n < 2) {
 			capacity -= load->step.level[0];
 			continue;
@@ -85,21 +85,21 @@ make_steps(const struct joint_problem *problem, const struct joint_link *link,
 static int
 by_job(const void *a, const void *b)
 {
-	const struct model_load *x = a, *y = b;
+	const struct joint_model_load *x = a, *y = b;
 
 	return (x->job > y->job) - (x->job < y->job);
 }
 
 static const struct group_limits search_limits = {
-	.max_pieces = MODEL_GROUP_PIECES,
-	.min_gain = MODEL_MIN_GAIN,
-	.max_pair_bends = MODEL_PAIR_BENDS,
+	.max_pieces = JOINT_MODEL_GROUP_PIECES,
+	.min_gain = JOINT_MODEL_MIN_GAIN,
+	.max_pair_bends = JOINT_MODEL_PAIR_BENDS,
 	.enough_groups = 1,
 };
 
 /* Two groups are exact whatever their periods are: overlap.h. */
 static const struct group_limits exact_limits = {
-	.max_pieces = MODEL_EXACT_PIECES,
+	.max_pieces = JOINT_MODEL_EXACT_PIECES,
 	.min_gain = 0,
 	.max_pair_bends = 0,
 	.enough_groups = 2,
@@ -109,12 +109,12 @@ static const struct group_limits exact_limits = {
 static void
 add_link(const struct joint_problem *problem, uint32_t l, const uint32_t *number_of,
 	 const bool *movable, int64_t **pieces, struct group_room *grouping,
-	 struct model *model)
+	 struct joint_model *model)
 {
 	const struct joint_link *in = &problem->links[l];
-	struct model_link *link = &model->links[model->n_links];
-	struct model_load *loads = &model->loads[model->n_loads];
-	struct model_group *groups = &model->groups[model->n_groups];
+	struct joint_model_link *link = &model->links[model->n_links];
+	struct joint_model_load *loads = &model->loads[model->n_loads];
+	struct joint_model_group *groups = &model->groups[model->n_groups];
 	double peaks_bps = sum_of_peaks(problem, in);
 	bool has_movable = !movable;
 
@@ -124,7 +124,7 @@ add_link(const struct joint_problem *problem, uint32_t l, const uint32_t *number
 		return;
 	memset(link, 0, sizeof *link);
 	link->link = l;
-	link->unit_bps = step_unit_bps(fmax(peaks_bps, in->capacity_bps));
+	link->unit_bps = step_function_unit_bps(fmax(peaks_bps, in->capacity_bps));
 	link->weight =
 		in->weight / model->max_weight * link->unit_bps / in->capacity_bps;
 	link->n_loads = make_steps(problem, in, link->unit_bps, *pieces, loads,
@@ -136,8 +136,8 @@ add_link(const struct joint_problem *problem, uint32_t l, const uint32_t *number
 	for (uint32_t i = 0; i < link->n_loads; i++)
 		loads[i].job = number_of[loads[i].job];
 	sort_items(loads, link->n_loads, by_job);
-	link->n_groups = model_group_loads(loads, link->n_loads, link->capacity,
-					   &search_limits, grouping, groups);
+	link->n_groups = joint_model_group_loads(loads, link->n_loads, link->capacity,
+						 &search_limits, grouping, groups);
 	for (uint32_t g = 0; g < link->n_groups; g++)
 		link->n_large_groups += groups[g].n_loads > 1;
 	if (link->n_large_groups == 0)
@@ -159,27 +159,28 @@ add_link(const struct joint_problem *problem, uint32_t l, const uint32_t *number
 
 /* Gathers the levels of the jobs that are a group by themselves. */
 static void
-add_levels_alone(struct model *model, struct model_link *link)
+add_levels_alone(struct joint_model *model, struct joint_model_link *link)
 {
 	for (uint32_t g = 0; g < link->n_groups; g++) {
-		const struct model_group *group = &model->groups[link->first_group + g];
-		struct levels levels;
+		const struct joint_model_group *group =
+			&model->groups[link->first_group + g];
+		struct demand_levels levels;
 
 		if (group->n_loads > 1)
 			continue;
-		levels_of_step(&model->loads[group->first_load].step, &levels);
+		demand_levels_of_step(&model->loads[group->first_load].step, &levels);
 		if (link->alone.n == 0) {
 			link->alone = levels;
 			continue;
 		}
-		levels_add(&link->alone, &levels);
-		levels_fini(&levels);
+		demand_levels_add(&link->alone, &levels);
+		demand_levels_fini(&levels);
 	}
 }
 
 /* Lists for each job where it is in a group with others. */
 static void
-add_uses(struct model *model)
+add_uses(struct joint_model *model)
 {
 	uint32_t first = 0;
 
@@ -194,19 +195,19 @@ add_uses(struct model *model)
 	model->n_uses = first;
 	model->uses = xcalloc(first + 1, sizeof *model->uses);
 	for (uint32_t x = 0; x < model->n_loads; x++) {
-		struct model_job *job = &model->jobs[model->loads[x].job];
+		struct joint_model_job *job = &model->jobs[model->loads[x].job];
 
 		if (model->groups[model->loads[x].group].n_loads > 1)
 			model->uses[job->first_use + job->n_uses++] =
-				(struct model_use){ model->loads[x].link, x };
+				(struct joint_model_use){ model->loads[x].link, x };
 	}
 }
 
 void
-model_make(const struct joint_problem *problem, const uint32_t *order,
-	   const bool *movable, struct model *ret_model)
+joint_model_make(const struct joint_problem *problem, const uint32_t *order,
+		 const bool *movable, struct joint_model *ret_model)
 {
-	struct model *model = ret_model;
+	struct joint_model *model = ret_model;
 	uint32_t *number_of = xcalloc(problem->n_jobs + 1, sizeof *number_of);
 	struct group_room grouping = { 0 };
 	size_t n_loads = 1, n_pieces = 1;
@@ -227,7 +228,7 @@ model_make(const struct joint_problem *problem, const uint32_t *order,
 	model->groups = xreallocarray(NULL, n_loads, sizeof *model->groups);
 	model->pieces = xreallocarray(NULL, n_pieces, sizeof *model->pieces);
 	for (uint32_t j = 0; j < problem->n_jobs; j++) {
-		struct model_job *job = &model->jobs[j];
+		struct joint_model_job *job = &model->jobs[j];
 
 		number_of[order[j]] = j;
 		job->job = order[j];
@@ -240,15 +241,15 @@ model_make(const struct joint_problem *problem, const uint32_t *order,
 	for (size_t l = 0; l < model->n_links; l++)
 		add_levels_alone(model, &model->links[l]);
 	add_uses(model);
-	group_room_fini(&grouping);
+	joint_model_group_room_fini(&grouping);
 	free(number_of);
 }
 
 void
-model_fini(struct model *model)
+joint_model_fini(struct joint_model *model)
 {
 	for (size_t l = 0; l < model->n_links; l++)
-		levels_fini(&model->links[l].alone);
+		demand_levels_fini(&model->links[l].alone);
 	free(model->jobs);
 	free(model->links);
 	free(model->loads);
@@ -260,22 +261,22 @@ model_fini(struct model *model)
 
 /* ---- Evaluation --------------------------------------------------------------- */
 
-struct model_room *
-model_room_new(void)
+struct joint_model_room *
+joint_model_room_new(void)
 {
-	return xcalloc(1, sizeof(struct model_room));
+	return xcalloc(1, sizeof(struct joint_model_room));
 }
 
 void
-model_room_free(struct model_room *room)
+joint_model_room_free(struct joint_model_room *room)
 {
 	if (!room)
 		return;
-	step_room_fini(&room->sum);
-	step_room_fini(&room->other_sum);
+	step_function_room_fini(&room->sum);
+	step_function_room_fini(&room->other_sum);
 	overlap_room_fini(&room->overlap);
 	vec_free(&room->terms);
-	group_room_fini(&room->grouping);
+	joint_model_group_room_fini(&room->grouping);
 	vec_free(&room->loads);
 	vec_free(&room->groups);
 	vec_free(&room->pieces);
@@ -284,18 +285,19 @@ model_room_free(struct model_room *room)
 }
 
 /* Sums one group; loads' 'job' indexes 'shift_us'. */
-static const struct step *
-sum_group(const struct model_load *loads, const struct model_group *group,
-	  const int64_t *shift_us, struct model_room *room, struct step_room *sum)
+static const struct step_function *
+sum_group(const struct joint_model_load *loads, const struct joint_model_group *group,
+	  const int64_t *shift_us, struct joint_model_room *room,
+	  struct step_function_room *sum)
 {
 	room->terms.n = 0;
 	for (uint32_t i = 0; i < group->n_loads; i++) {
-		const struct model_load *load = &loads[group->first_load + i];
-		struct step_term term = { &load->step, shift_us[load->job] };
+		const struct joint_model_load *load = &loads[group->first_load + i];
+		struct step_function_term term = { &load->step, shift_us[load->job] };
 
 		vec_push(&room->terms, term);
 	}
-	step_sum(room->terms.items, room->terms.n, group->period_us, sum);
+	step_function_sum(room->terms.items, room->terms.n, group->period_us, sum);
 	return &sum->step;
 }
 
@@ -305,18 +307,19 @@ sum_group(const struct model_load *loads, const struct model_group *group,
  * their levels.
  */
 static double
-groups_excess(const struct model_load *loads, const struct model_group *groups,
-	      uint32_t n_groups, int64_t capacity, const int64_t *shift_us,
-	      struct model_room *room)
+groups_excess(const struct joint_model_load *loads,
+	      const struct joint_model_group *groups, uint32_t n_groups,
+	      int64_t capacity, const int64_t *shift_us, struct joint_model_room *room)
 {
 	struct overlap_cost cost = { .capacity = capacity };
-	struct levels rest = { 0 };
-	const struct step *main_sum, *other;
+	struct demand_levels rest = { 0 };
+	const struct step_function *main_sum, *other;
 	uint32_t largest = 0;
 	double excess;
 
 	if (n_groups == 1 && groups[0].n_loads == 2) {
-		const struct model_load *a = &loads[groups[0].first_load], *b = a + 1;
+		const struct joint_model_load *a = &loads[groups[0].first_load],
+					      *b = a + 1;
 
 		return overlap_excess(&a->step, &b->step,
 				      shift_us[b->job] - shift_us[a->job], &cost,
@@ -328,37 +331,37 @@ groups_excess(const struct model_load *loads, const struct model_group *groups,
 	if (n_groups == 2) {
 		main_sum = sum_group(loads, &groups[0], shift_us, room, &room->sum);
 		other = sum_group(loads, &groups[1], shift_us, room, &room->other_sum);
-		if (main_sum->n * other->n <= 64 * MODEL_EXACT_PIECES)
+		if (main_sum->n * other->n <= 64 * JOINT_MODEL_EXACT_PIECES)
 			return overlap_excess(main_sum, other, 0, &cost,
 					      &room->overlap);
 	}
 	for (uint32_t g = 0; g < n_groups; g++) {
-		struct levels levels;
+		struct demand_levels levels;
 
 		if (g == largest)
 			continue;
 		other = sum_group(loads, &groups[g], shift_us, room, &room->other_sum);
-		levels_of_step(other, &levels);
+		demand_levels_of_step(other, &levels);
 		if (rest.n == 0) {
 			rest = levels;
 			continue;
 		}
-		levels_add(&rest, &levels);
-		levels_fini(&levels);
+		demand_levels_add(&rest, &levels);
+		demand_levels_fini(&levels);
 	}
 	if (rest.n > 0)
 		cost.rest = &rest;
 	main_sum = sum_group(loads, &groups[largest], shift_us, room, &room->sum);
 	excess = overlap_excess_alone(main_sum, &cost);
-	levels_fini(&rest);
+	demand_levels_fini(&rest);
 	return excess;
 }
 
 double
-model_link_excess(const struct model *model, uint32_t l, const int64_t *shift_us,
-		  struct model_room *room)
+joint_model_link_excess(const struct joint_model *model, uint32_t l,
+			const int64_t *shift_us, struct joint_model_room *room)
 {
-	const struct model_link *link = &model->links[l];
+	const struct joint_model_link *link = &model->links[l];
 
 	return link->unit_bps *
 	       groups_excess(model->loads, &model->groups[link->first_group],
@@ -366,8 +369,8 @@ model_link_excess(const struct model *model, uint32_t l, const int64_t *shift_us
 }
 
 double
-model_exact_excess(const struct joint_problem *problem, uint32_t l,
-		   const int64_t *shift_us, struct model_room *room)
+joint_model_exact_excess(const struct joint_problem *problem, uint32_t l,
+			 const int64_t *shift_us, struct joint_model_room *room)
 {
 	const struct joint_link *link = &problem->links[l];
 	double peaks_bps = sum_of_peaks(problem, link), unit_bps;
@@ -376,7 +379,7 @@ model_exact_excess(const struct joint_problem *problem, uint32_t l,
 
 	if (peaks_bps <= link->capacity_bps)
 		return 0;
-	unit_bps = step_unit_bps(peaks_bps);
+	unit_bps = step_function_unit_bps(peaks_bps);
 	room->pieces.n = room->loads.n = room->groups.n = 0;
 	vec_reserve(&room->pieces, link_pieces(problem, link));
 	vec_reserve(&room->loads, link->n_loads);
@@ -391,8 +394,9 @@ model_exact_excess(const struct joint_problem *problem, uint32_t l,
 		return unit_bps *
 		       overlap_excess_alone(&room->loads.items[0].step, &cost);
 	}
-	n_groups = model_group_loads(room->loads.items, n, capacity, &exact_limits,
-				     &room->grouping, room->groups.items);
+	n_groups =
+		joint_model_group_loads(room->loads.items, n, capacity, &exact_limits,
+					&room->grouping, room->groups.items);
 	return unit_bps * groups_excess(room->loads.items, room->groups.items, n_groups,
 					capacity, shift_us, room);
 }

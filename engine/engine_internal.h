@@ -1,23 +1,24 @@
 /*
- * internal.h - what the files of the engine share; nobody else includes it.
+ * engine_internal.h - what the files of the engine share; for these files only.
  *
- * engine.c   the API, and the loop over batches of events.
- * job.c      what a job does next: its segments, its timers, its pacing.
- * gate.c     which gated job may send now.
- * fluid*.c   the rates of its flows.
- * measure.c  what links and jobs saw, if asked for.
- * point.c    where a job is in an iteration, and to go on from there.
- * state.c    all that the future depends on, to see it again.
+ *	engine.c       the API, and the loop over batches of events
+ *	job.c          what a job does next: its segments, its timers, its pacing
+ *	gate.c         which gated job may send now
+ *	fluid*.c       the rates of flows: fluid_solve.c is the max-min solver
+ *	measure.c      statistics of links and jobs, if asked for
+ *	point.c        where a job is in an iteration, to resume from there
+ *	state.c        all that the future depends on, to detect a repetition
+ *	event_queue.c  the next event of each job
  */
-#ifndef ENGINE_INTERNAL_H
-#define ENGINE_INTERNAL_H
+#ifndef ENGINE_ENGINE_INTERNAL_H
+#define ENGINE_ENGINE_INTERNAL_H
 
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "engine/engine.h"
-#include "engine/evq.h"
+#include "engine/event_queue.h"
 #include "engine/fluid.h"
 #include "lib/base/rng.h"
 #include "lib/base/vec.h"
@@ -49,7 +50,7 @@ struct job {
 	bool is_sent;          /* The segment's flows have started. */
 	bool is_gated;         /* Waits for the gate; listed there. */
 	bool is_admitted;      /* Counted at the gate, but has not yet started. */
-	bool is_told;          /* on_flows has been called, or need not be. */
+	bool is_told;          /* on_flows has been called, or is not needed. */
 	bool is_steered;       /* 'wait_ns' has had the segment's flows wait. */
 	double start_ns;       /* Of the iteration. */
 	double compute_end_ns; /* Of the segment. */
@@ -77,7 +78,7 @@ struct job {
 	uint32_t n_overtaken;
 };
 
-/* Who sends through the gate, and who waits. */
+/* The jobs that send through the gate, and those that wait. */
 struct gate {
 	double *sending_bps; /* By link: caps of gated flows.  Owned. */
 	uint32_t *n_sending; /* By link: their number.  Owned. */
@@ -85,12 +86,12 @@ struct gate {
 	double *own_bps;     /* By link, scratch: a job's own caps.  Owned. */
 	uint32_t stamp;
 	VEC(uint32_t) waiters; /* Jobs, by slot. */
-	bool is_changed;       /* A flow left a link since the last look. */
+	bool is_changed;       /* A flow left a link since the last check. */
 };
 
 struct engine {
 	struct fluid fluid;
-	struct evq evq;
+	struct event_queue queue;
 	struct gate gate;
 	struct measure *measure; /* NULL unless asked for. */
 	struct engine_observer observer;
@@ -124,7 +125,7 @@ job_flow_ns(const struct engine *e, const struct job *job, uint32_t i)
 	       fluid_alone_ns(&e->fluid, job->segments[job->segment].first_flow + i);
 }
 
-/* Learns from the fluid which flows are private, at the start or amid a run. */
+/* Takes from the fluid which flows are private; also during a run. */
 void job_refresh(struct engine *e, struct job *job);
 
 /* ------ gate.c ------ */
@@ -141,7 +142,7 @@ void gate_flow_start(struct engine *e, uint32_t flow);
 void gate_flow_end(struct engine *e, uint32_t flow);
 /* A job that waits, or may send but has not begun, leaves. */
 void gate_leave(struct engine *e, struct job *job);
-/* If 'gate.is_changed': lets those go on that may; they are due now. */
+/* If 'gate.is_changed': lets jobs go on that may; they are due now. */
 void gate_release(struct engine *e);
 
 /* ------ measure.c ------ */

@@ -1,25 +1,25 @@
 /*
- * levels.h - how much of its time a demand spends at which level.
+ * demand_levels.h - distribution of a demand over its levels.
  *
- * Demands whose periods have no useful common multiple meet in every relative
+ * Demands whose periods have no useful common multiple take every relative
  * phase, so that only the distribution of their levels counts (exact in the
  * limit gcd -> 0).  Seen from jobs with the demand x, the excess that they
  * suffer on average is then a convex, piecewise-linear function of x:
  *
  *	phi(x) = sum_s p_s max(0, x + s - C)
  */
-#ifndef SCHEDULER_CORE_SOLVE_LEVELS_H
-#define SCHEDULER_CORE_SOLVE_LEVELS_H
+#ifndef SCHEDULER_CORE_SOLVE_DEMAND_LEVELS_H
+#define SCHEDULER_CORE_SOLVE_DEMAND_LEVELS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-struct step;
+struct step_function;
 
 /* More levels than that are merged in pairs that keep the mean. */
-#define LEVELS_MAX 512
+#define DEMAND_LEVELS_MAX 512
 
-struct levels {
+struct demand_levels {
 	size_t n;
 	int64_t *level;    /* Owned, with the memory of the others.  Ascending. */
 	double *share;     /* Of the time; sums to 1. */
@@ -28,23 +28,25 @@ struct levels {
 };
 
 /* Makes '*ret_levels' those of one step function. */
-void levels_of_step(const struct step *step, struct levels *ret_levels);
+void demand_levels_of_step(const struct step_function *step,
+			   struct demand_levels *ret_levels);
 
 /* Replaces '*levels' by those of its sum with independent 'other'. */
-void levels_add(struct levels *levels, const struct levels *other);
+void demand_levels_add(struct demand_levels *levels, const struct demand_levels *other);
 
-void levels_fini(struct levels *levels); /* Accepts a zeroed one. */
+void demand_levels_fini(struct demand_levels *levels); /* Accepts a zeroed one. */
 
-/* What excess a demand costs. */
+/* The excess that a demand causes. */
 struct overlap_cost {
 	int64_t capacity;
-	const struct levels *rest; /* Borrowed.  Independent demand; NULL: none. */
+	const struct demand_levels
+		*rest; /* Borrowed.  Independent demand; NULL: none. */
 };
 
 /* The mean excess if the demand is 'x', in units.  O(log levels). */
 static inline int64_t overlap_cost_at(const struct overlap_cost *cost, int64_t x);
 
-int64_t levels_excess(const struct levels *levels, int64_t room);
+int64_t demand_levels_excess(const struct demand_levels *levels, int64_t room);
 
 static inline int64_t
 overlap_cost_at(const struct overlap_cost *cost, int64_t x)
@@ -52,7 +54,7 @@ overlap_cost_at(const struct overlap_cost *cost, int64_t x)
 	int64_t over = x - cost->capacity;
 
 	if (cost->rest)
-		return levels_excess(cost->rest, -over);
+		return demand_levels_excess(cost->rest, -over);
 	return over > 0 ? over : 0;
 }
 

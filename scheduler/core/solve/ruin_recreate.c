@@ -1,4 +1,4 @@
-#include "scheduler/core/solve/improve.h"
+#include "scheduler/core/solve/ruin_recreate.h"
 
 /* Below this a link's cost is not worth a round. */
 #define MIN_COST (2 * SEARCH_MIN_GAIN)
@@ -25,7 +25,7 @@ move_to_best(struct search *search, uint32_t j)
 }
 
 void
-improve_insert(struct search *search, const uint32_t *jobs, size_t n)
+ruin_recreate_insert(struct search *search, const uint32_t *jobs, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		search->is_absent[jobs[i]] = false;
@@ -48,13 +48,14 @@ static bool
 ruin_and_recreate(struct improve *improve, uint32_t l)
 {
 	struct search *search = improve->search;
-	const struct model *model = search->model;
-	const struct model_link *link = &model->links[l];
+	const struct joint_model *model = search->model;
+	const struct joint_model_link *link = &model->links[l];
 	size_t n = MAX_RUINED - 1 + rng_below(improve->rng, 2);
 
 	improve->jobs.n = 0;
 	for (uint32_t i = 0; i < link->n_loads; i++) {
-		const struct model_load *load = &model->loads[link->first_load + i];
+		const struct joint_model_load *load =
+			&model->loads[link->first_load + i];
 
 		if (model->groups[load->group].n_loads > 1 &&
 		    model->jobs[load->job].is_movable)
@@ -85,7 +86,7 @@ ruin_and_recreate(struct improve *improve, uint32_t l)
 			move_to_best(search, j);
 		}
 		search_push(search, j);
-		search_push_neighbours(search, j);
+		search_push_neighbors(search, j);
 	}
 	return true;
 }
@@ -95,12 +96,12 @@ static void
 list_touched_links(struct improve *improve)
 {
 	struct search *search = improve->search;
-	const struct model *model = search->model;
+	const struct joint_model *model = search->model;
 
 	improve->touched.n = 0;
 	search->stamp++;
 	for (size_t i = 0; i < search->journal.n; i++) {
-		const struct model_job *job =
+		const struct joint_model_job *job =
 			&model->jobs[search->journal.items[i].job];
 
 		for (uint32_t k = 0; k < job->n_uses; k++) {
@@ -141,8 +142,8 @@ settle(struct improve *improve, bool accepts_equal, double *total)
 }
 
 double
-improve_links(struct search *search, const uint32_t *links, size_t n_links,
-	      const struct improve_opts *opts, struct rng *rng)
+ruin_recreate_links(struct search *search, const uint32_t *links, size_t n_links,
+		    const struct ruin_recreate_opts *opts, struct rng *rng)
 {
 	struct improve improve = { .search = search, .rng = rng };
 	double total = 0;

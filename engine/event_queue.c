@@ -1,29 +1,33 @@
-/* evq.c - an indexed 4-ary heap; children of i are 4i+1 to 4i+4. */
-#include "engine/evq.h"
+/*
+ * event_queue.c - an indexed 4-ary heap; the children of i are 4i+1 to 4i+4.
+ */
+#include "engine/event_queue.h"
 
 #include <stdlib.h>
 
 #include "lib/base/alloc.h"
 
-static void sift_up(struct evq *q, uint32_t place, struct evq_entry entry);
-static void sift_down(struct evq *q, uint32_t place, struct evq_entry entry);
+static void sift_up(struct event_queue *q, uint32_t place,
+		    struct event_queue_entry entry);
+static void sift_down(struct event_queue *q, uint32_t place,
+		      struct event_queue_entry entry);
 
 void
-evq_init(struct evq *q)
+event_queue_init(struct event_queue *q)
 {
-	*q = (struct evq){ 0 };
+	*q = (struct event_queue){ 0 };
 }
 
 void
-evq_fini(struct evq *q)
+event_queue_fini(struct event_queue *q)
 {
 	free(q->heap);
 	free(q->place);
-	*q = (struct evq){ 0 };
+	*q = (struct event_queue){ 0 };
 }
 
 void
-evq_reserve(struct evq *q, uint32_t n_ids)
+event_queue_reserve(struct event_queue *q, uint32_t n_ids)
 {
 	uint32_t capacity = q->capacity;
 
@@ -34,17 +38,17 @@ evq_reserve(struct evq *q, uint32_t n_ids)
 	q->heap = xreallocarray(q->heap, capacity, sizeof *q->heap);
 	q->place = xreallocarray(q->place, capacity, sizeof *q->place);
 	for (uint32_t id = q->capacity; id < capacity; id++)
-		q->place[id] = EVQ_ABSENT;
+		q->place[id] = EVENT_QUEUE_ABSENT;
 	q->capacity = capacity;
 }
 
 void
-evq_set(struct evq *q, uint32_t id, double key_ns)
+event_queue_set(struct event_queue *q, uint32_t id, double key_ns)
 {
-	struct evq_entry entry = { key_ns, id };
+	struct event_queue_entry entry = { key_ns, id };
 	uint32_t place = q->place[id];
 
-	if (place == EVQ_ABSENT)
+	if (place == EVENT_QUEUE_ABSENT)
 		sift_up(q, q->n++, entry);
 	else if (key_ns < q->heap[place].key_ns)
 		sift_up(q, place, entry);
@@ -53,14 +57,14 @@ evq_set(struct evq *q, uint32_t id, double key_ns)
 }
 
 void
-evq_remove(struct evq *q, uint32_t id)
+event_queue_remove(struct event_queue *q, uint32_t id)
 {
 	uint32_t place = q->place[id];
-	struct evq_entry last;
+	struct event_queue_entry last;
 
-	if (place == EVQ_ABSENT)
+	if (place == EVENT_QUEUE_ABSENT)
 		return;
-	q->place[id] = EVQ_ABSENT;
+	q->place[id] = EVENT_QUEUE_ABSENT;
 	last = q->heap[--q->n];
 	if (place == q->n)
 		return;
@@ -71,14 +75,14 @@ evq_remove(struct evq *q, uint32_t id)
 }
 
 void
-evq_lower__(struct evq *q, uint32_t place, double key_ns)
+event_queue_lower__(struct event_queue *q, uint32_t place, double key_ns)
 {
-	sift_up(q, place, (struct evq_entry){ key_ns, q->heap[place].id });
+	sift_up(q, place, (struct event_queue_entry){ key_ns, q->heap[place].id });
 }
 
 /* Puts 'entry' at 'place' or above it; the hole at 'place' is free. */
 static void
-sift_up(struct evq *q, uint32_t place, struct evq_entry entry)
+sift_up(struct event_queue *q, uint32_t place, struct event_queue_entry entry)
 {
 	while (place) {
 		uint32_t parent = (place - 1) / 4;
@@ -95,9 +99,9 @@ sift_up(struct evq *q, uint32_t place, struct evq_entry entry)
 
 /* Puts 'entry' at 'place' or below it; the hole at 'place' is free. */
 static void
-sift_down(struct evq *q, uint32_t place, struct evq_entry entry)
+sift_down(struct event_queue *q, uint32_t place, struct event_queue_entry entry)
 {
-	struct evq_entry *heap = q->heap;
+	struct event_queue_entry *heap = q->heap;
 	uint32_t n = q->n;
 
 	for (;;) {

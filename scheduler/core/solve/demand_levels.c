@@ -1,11 +1,11 @@
-#include "scheduler/core/solve/levels.h"
+#include "scheduler/core/solve/demand_levels.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/sort.h"
-#include "scheduler/core/solve/step.h"
+#include "scheduler/core/solve/step_function.h"
 
 struct share {
 	int64_t level;
@@ -23,9 +23,9 @@ compare_shares(const void *a_, const void *b_)
 	return a->share < b->share ? -1 : a->share > b->share;
 }
 
-/* Halves the levels by merging neighbours; the mean stays. */
+/* Halves the levels by merging neighbors; the mean stays. */
 static size_t
-merge_neighbours(struct share *shares, size_t n)
+merge_neighbors(struct share *shares, size_t n)
 {
 	size_t m = 0;
 
@@ -47,9 +47,9 @@ merge_neighbours(struct share *shares, size_t n)
 
 /* Makes levels of shares in order; uses them up. */
 static void
-levels_make(struct share *shares, size_t n, struct levels *ret_levels)
+levels_make(struct share *shares, size_t n, struct demand_levels *ret_levels)
 {
-	struct levels *levels = ret_levels;
+	struct demand_levels *levels = ret_levels;
 	size_t m = 0;
 	double tail = 0, tail_mean = 0;
 
@@ -59,8 +59,8 @@ levels_make(struct share *shares, size_t n, struct levels *ret_levels)
 		else
 			shares[m++] = shares[i];
 	}
-	while (m > LEVELS_MAX)
-		m = merge_neighbours(shares, m);
+	while (m > DEMAND_LEVELS_MAX)
+		m = merge_neighbors(shares, m);
 	levels->n = m;
 	/* One piece of memory: it begins with the levels. */
 	levels->level =
@@ -79,7 +79,8 @@ levels_make(struct share *shares, size_t n, struct levels *ret_levels)
 }
 
 void
-levels_of_step(const struct step *step, struct levels *ret_levels)
+demand_levels_of_step(const struct step_function *step,
+		      struct demand_levels *ret_levels)
 {
 	struct share few[32];
 	struct share *shares = step->n > 32 ? xcalloc(step->n, sizeof *shares) : few;
@@ -100,10 +101,10 @@ levels_of_step(const struct step *step, struct levels *ret_levels)
 
 /* What sums of a few levels and many are, in order: each of the few makes a run. */
 void
-levels_add(struct levels *levels, const struct levels *other)
+demand_levels_add(struct demand_levels *levels, const struct demand_levels *other)
 {
-	const struct levels *few = levels->n < other->n ? levels : other;
-	const struct levels *many = few == other ? levels : other;
+	const struct demand_levels *few = levels->n < other->n ? levels : other;
+	const struct demand_levels *many = few == other ? levels : other;
 	struct share *shares = xcalloc(few->n * many->n, sizeof *shares);
 	size_t n = 0, length = many->n;
 
@@ -113,14 +114,14 @@ levels_add(struct levels *levels, const struct levels *other)
 			shares[n++].share = many->share[i] * few->share[k];
 		}
 	}
-	levels_fini(levels);
+	demand_levels_fini(levels);
 	sort_items(shares, n, compare_shares);
 	levels_make(shares, n, levels);
 	free(shares);
 }
 
 void
-levels_fini(struct levels *levels)
+demand_levels_fini(struct demand_levels *levels)
 {
 	free(levels->level);
 	memset(levels, 0, sizeof *levels);
@@ -128,7 +129,7 @@ levels_fini(struct levels *levels)
 
 /* Mean of max(0, level - room), rounded to a unit. */
 int64_t
-levels_excess(const struct levels *levels, int64_t room)
+demand_levels_excess(const struct demand_levels *levels, int64_t room)
 {
 	size_t low = 0, high = levels->n;
 

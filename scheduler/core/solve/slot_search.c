@@ -1,4 +1,4 @@
-#include "scheduler/core/solve/coarse.h"
+#include "scheduler/core/solve/slot_search.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -21,11 +21,11 @@
 /* The best different solutions so far, best first. */
 struct elite {
 	size_t n, max;
-	struct coarse_solution solutions[N_SEARCHED];
+	struct slot_solution solutions[N_SEARCHED];
 };
 
 /* The search on one grid. */
-struct coarse {
+struct slot_search {
 	struct grid grid;
 	uint16_t line[SEARCH_SLOTS]; /* Of one job, over all its places. */
 	size_t n_places;             /* In 'line'. */
@@ -33,7 +33,7 @@ struct coarse {
 
 /* Fills the line of a job that is there, and returns its best place. */
 static size_t
-make_line(struct coarse *coarse, size_t j)
+make_line(struct slot_search *coarse, size_t j)
 {
 	struct grid *grid = &coarse->grid;
 	size_t best = 0;
@@ -54,7 +54,7 @@ make_line(struct coarse *coarse, size_t j)
 
 /* One of the best few local minima of the last line. */
 static size_t
-some_good_place(const struct coarse *coarse, struct rng *rng)
+some_good_place(const struct slot_search *coarse, struct rng *rng)
 {
 	const uint16_t *line = coarse->line;
 	size_t choice[N_CHOICES + 1], n = 0, n_places = coarse->n_places;
@@ -79,7 +79,7 @@ some_good_place(const struct coarse *coarse, struct rng *rng)
 
 /* Moves jobs one by one until none gains; returns the cost. */
 static int32_t
-descend(struct coarse *coarse, int32_t cost)
+descend(struct slot_search *coarse, int32_t cost)
 {
 	struct grid *grid = &coarse->grid;
 	size_t n_idle = 0;
@@ -124,7 +124,7 @@ descend_nearby(struct grid *grid, int32_t cost)
 
 /* Puts a job on the link, where it costs least; returns what it costs. */
 static int32_t
-insert(struct coarse *coarse, size_t j, struct rng *rng, bool is_drawn)
+insert(struct slot_search *coarse, size_t j, struct rng *rng, bool is_drawn)
 {
 	size_t place;
 
@@ -138,10 +138,10 @@ insert(struct coarse *coarse, size_t j, struct rng *rng, bool is_drawn)
 
 /* Takes some jobs out and puts them back; returns the cost. */
 static int32_t
-ruin_and_recreate(struct coarse *coarse, struct rng *rng)
+ruin_and_recreate(struct slot_search *coarse, struct rng *rng)
 {
 	struct grid *grid = &coarse->grid;
-	size_t n = MAX_RUINED - 1 + rng_below(rng, 2), jobs[COARSE_MAX_JOBS];
+	size_t n = MAX_RUINED - 1 + rng_below(rng, 2), jobs[SLOT_SEARCH_MAX_JOBS];
 	int32_t cost;
 
 	if (n > grid->n_jobs)
@@ -193,7 +193,7 @@ is_same(const struct grid *grid, const uint16_t *slot)
 static void
 keep(struct elite *elite, const struct grid *grid, int32_t cost)
 {
-	struct coarse_solution *at = elite->solutions;
+	struct slot_solution *at = elite->solutions;
 	size_t k;
 
 	if (elite->n == elite->max && cost >= at[elite->n - 1].cost)
@@ -210,11 +210,11 @@ keep(struct elite *elite, const struct grid *grid, int32_t cost)
 
 /* Rounds from one start, until they gain no more. */
 static void
-search_from(struct coarse *coarse, int32_t cost, uint64_t max_work, struct rng *rng,
-	    struct elite *elite)
+search_from(struct slot_search *coarse, int32_t cost, uint64_t max_work,
+	    struct rng *rng, struct elite *elite)
 {
 	struct grid *grid = &coarse->grid;
-	uint16_t slot[COARSE_MAX_JOBS];
+	uint16_t slot[SLOT_SEARCH_MAX_JOBS];
 	size_t n_stale = 0;
 
 	keep(elite, grid, cost);
@@ -240,10 +240,11 @@ search_from(struct coarse *coarse, int32_t cost, uint64_t max_work, struct rng *
 
 /* Rounds from one start after the other: first from jobs inserted in order. */
 static void
-search(struct coarse *coarse, uint64_t max_work, struct rng *rng, struct elite *elite)
+search(struct slot_search *coarse, uint64_t max_work, struct rng *rng,
+       struct elite *elite)
 {
 	struct grid *grid = &coarse->grid;
-	uint16_t slot[COARSE_MAX_JOBS];
+	uint16_t slot[SLOT_SEARCH_MAX_JOBS];
 	int32_t cost = 0;
 
 	for (size_t j = 0; j < grid->n_jobs; j++)
@@ -275,27 +276,28 @@ polish(struct grid *grid, size_t max, size_t factor, struct elite *elite)
 }
 
 size_t
-coarse_solve(const struct step *const *steps, size_t n_jobs, int64_t period_us,
-	     int64_t capacity, uint64_t max_work, struct rng *rng,
-	     struct coarse_solution ret_solutions[COARSE_SOLUTIONS])
+slot_search_solve(const struct step_function *const *steps, size_t n_jobs,
+		  int64_t period_us, int64_t capacity, uint64_t max_work,
+		  struct rng *rng,
+		  struct slot_solution ret_solutions[SLOT_SEARCH_SOLUTIONS])
 {
 	struct elite elite = { .max = N_SEARCHED };
-	struct coarse coarse;
+	struct slot_search coarse;
 	struct grid *grid = &coarse.grid;
 
-	BUG_ON(n_jobs < 1 || n_jobs > COARSE_MAX_JOBS);
+	BUG_ON(n_jobs < 1 || n_jobs > SLOT_SEARCH_MAX_JOBS);
 	grid_init(grid, steps, n_jobs, SEARCH_SLOTS, period_us, capacity);
 	search(&coarse, max_work, rng, &elite);
 	grid_fini(grid);
 	grid_init(grid, steps, n_jobs, POLISH_SLOTS, period_us, capacity);
 	polish(grid, N_POLISHED, POLISH_SLOTS / SEARCH_SLOTS, &elite);
 	grid_fini(grid);
-	grid_init(grid, steps, n_jobs, COARSE_SLOTS, period_us, capacity);
-	polish(grid, COARSE_SOLUTIONS, COARSE_SLOTS / POLISH_SLOTS, &elite);
+	grid_init(grid, steps, n_jobs, SLOT_SEARCH_SLOTS, period_us, capacity);
+	polish(grid, SLOT_SEARCH_SOLUTIONS, SLOT_SEARCH_SLOTS / POLISH_SLOTS, &elite);
 	for (size_t i = 0; i < elite.n; i++) {
 		ret_solutions[i] = elite.solutions[i];
-		ret_solutions[i].excess =
-			(double)elite.solutions[i].cost / (grid->scale * COARSE_SLOTS);
+		ret_solutions[i].excess = (double)elite.solutions[i].cost /
+					  (grid->scale * SLOT_SEARCH_SLOTS);
 	}
 	grid_fini(grid);
 	return elite.n;

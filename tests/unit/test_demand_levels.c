@@ -1,23 +1,23 @@
 /* Levels of sums of independent demands, against all sums one by one. */
 #include "lib/base/rng.h"
-#include "scheduler/core/solve/levels.h"
-#include "scheduler/core/solve/step.h"
+#include "scheduler/core/solve/demand_levels.h"
+#include "scheduler/core/solve/step_function.h"
 #include "tests/unit/test.h"
 
 #define MOST 9 /* Pieces of a step function. */
 
 struct made {
-	struct step step;
+	struct step_function step;
 	int64_t from_us[MOST], level[MOST];
 };
 
 static void
 make(struct made *made, size_t n, struct rng *rng)
 {
-	made->step = (struct step){ .period_us = (int64_t)(10 * n),
-				    .n = n,
-				    .from_us = made->from_us,
-				    .level = made->level };
+	made->step = (struct step_function){ .period_us = (int64_t)(10 * n),
+					     .n = n,
+					     .from_us = made->from_us,
+					     .level = made->level };
 	for (size_t i = 0; i < n; i++) {
 		made->from_us[i] = (int64_t)(10 * i + rng_below(rng, 9));
 		made->level[i] = (int64_t)rng_below(rng, 40); /* Some are equal. */
@@ -61,16 +61,16 @@ a_sum_is_as_all_sums_say(void **state)
 	rng_init(&rng, 11);
 	for (int t = 0; t < 300; t++) {
 		struct made made[3];
-		struct levels sum, one;
+		struct demand_levels sum, one;
 		double all = 0;
 
 		for (size_t j = 0; j < 3; j++)
 			make(&made[j], 1 + rng_below(&rng, MOST), &rng);
-		levels_of_step(&made[0].step, &sum);
+		demand_levels_of_step(&made[0].step, &sum);
 		for (size_t j = 1; j < 3; j++) {
-			levels_of_step(&made[j].step, &one);
-			levels_add(&sum, &one);
-			levels_fini(&one);
+			demand_levels_of_step(&made[j].step, &one);
+			demand_levels_add(&sum, &one);
+			demand_levels_fini(&one);
 		}
 		for (size_t i = 0; i < sum.n; i++) {
 			all += sum.share[i];
@@ -78,16 +78,16 @@ a_sum_is_as_all_sums_say(void **state)
 		}
 		assert_near(all, 1, 1e-12);
 		for (int64_t room = 0; room < 120; room += 7)
-			assert_near((double)levels_excess(&sum, room),
+			assert_near((double)demand_levels_excess(&sum, room),
 				    naive_excess(made, room), 0.5 + 1e-9);
-		levels_fini(&sum);
+		demand_levels_fini(&sum);
 	}
 }
 
 static void
 many_levels_are_merged_and_keep_their_mean(void **state)
 {
-	struct levels sum, one;
+	struct demand_levels sum, one;
 	struct rng rng;
 	double mean = 0;
 
@@ -101,15 +101,15 @@ many_levels_are_merged_and_keep_their_mean(void **state)
 			made.level[i] = made.level[i] * 1000003 + (int64_t)i;
 			mean += share(&made, i) * (double)made.level[i];
 		}
-		levels_of_step(&made.step, j ? &one : &sum);
+		demand_levels_of_step(&made.step, j ? &one : &sum);
 		if (!j)
 			continue;
-		levels_add(&sum, &one);
-		levels_fini(&one);
-		assert_true(sum.n <= LEVELS_MAX);
+		demand_levels_add(&sum, &one);
+		demand_levels_fini(&one);
+		assert_true(sum.n <= DEMAND_LEVELS_MAX);
 	}
 	assert_near(sum.tail_mean[0] / mean, 1, 1e-6);
-	levels_fini(&sum);
+	demand_levels_fini(&sum);
 }
 
 int

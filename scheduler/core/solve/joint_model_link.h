@@ -1,10 +1,10 @@
 /*
- * model_link.h - one link of a model: its steps and its groups.
+ * joint_model_link.h - step functions and groups of one link of a joint model.
  */
-#ifndef SCHEDULER_CORE_SOLVE_MODEL_LINK_H
-#define SCHEDULER_CORE_SOLVE_MODEL_LINK_H
+#ifndef SCHEDULER_CORE_SOLVE_JOINT_MODEL_LINK_H
+#define SCHEDULER_CORE_SOLVE_JOINT_MODEL_LINK_H
 
-#include "scheduler/core/solve/model.h"
+#include "scheduler/core/solve/joint_model.h"
 
 struct group_limits {
 	size_t max_pieces; /* Of a group. */
@@ -22,18 +22,19 @@ struct group_pair {
 /* Memory for grouping, reused from link to link. */
 struct group_room {
 	VEC(struct group_pair) pairs;
-	VEC(struct model_load) sorted;
+	VEC(struct joint_model_load) sorted;
 };
 
-void group_room_fini(struct group_room *room); /* Accepts a zeroed one. */
+void joint_model_group_room_fini(struct group_room *room); /* Accepts a zeroed one. */
 
 /*
  * Sorts the 'n' loads of a link into groups: sets their 'group' (from 0),
  * 'others_us' and 'turn_us', and appends to 'groups', whose first_load counts
  * from 'loads'.  Returns how many groups there are.
  */
-uint32_t model_group_loads(struct model_load *loads, uint32_t n, int64_t capacity,
-			   const struct group_limits *limits, struct group_room *room,
-			   struct model_group *groups);
+uint32_t joint_model_group_loads(struct joint_model_load *loads, uint32_t n,
+				 int64_t capacity, const struct group_limits *limits,
+				 struct group_room *room,
+				 struct joint_model_group *groups);
 
 #endif
