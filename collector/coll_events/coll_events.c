@@ -1,9 +1,9 @@
 /*
- * events.c - antiphase-events: when MPI, gloo and NCCL begin and end their all-reduces,
- * seen from outside by uprobes, and told to the collector of this host.
+ * coll_events.c - antiphase-events: reports the begin and end of all-reduces of MPI, gloo
+ * and NCCL, by uprobes, to the collector of this host.
  *
- * A program of its own since uprobes want CAP_SYS_ADMIN, which the collector does
- * not; it gives up all capabilities once the probes are in place.
+ * A program of its own, because uprobes need CAP_SYS_ADMIN, which the collector does not;
+ * it drops all capabilities once the probes are attached.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,12 +35,12 @@ _Static_assert(COLL_MPI == TELE_EVENT_MPI && COLL_GLOO == TELE_EVENT_GLOO &&
 		       COLL_NCCL == TELE_EVENT_NCCL,
 	       "the BPF side numbers its functions as frames do");
 
-/* How long the collector may let us wait for room in its queue. */
-#define PATIENCE_MS 100
-/* How often what was lost is looked at. */
-#define LOOK_NS INT64_C(10000000000)
+/* Longest wait for room in the collector's queue. */
+#define MAX_WAIT_MS 100
+/* Interval of reports of lost events. */
+#define REPORT_NS INT64_C(10000000000)
 
-/* Where libraries lie that are named without a folder. */
+/* Folders of libraries that are named without one. */
 static const char *const folders[] = {
 	"/usr/lib/x86_64-linux-gnu",
 	"/usr/lib/aarch64-linux-gnu",
@@ -64,7 +64,7 @@ static const struct function {
 #define N_FUNCTIONS (sizeof functions / sizeof functions[0])
 
 struct args {
-	const char *libraries[N_FUNCTIONS]; /* NULL: not asked for. */
+	const char *libraries[N_FUNCTIONS]; /* NULL: not watched. */
 	const char *symbol, *socket, *user;
 	bool is_verbose;
 };
@@ -77,8 +77,8 @@ struct watcher {
 	struct event_pairs *pair;
 	struct coll_event_sender sender;
 	struct loop *loop;
-	uint64_t told_lost;
-	bool is_silent; /* The last event did not get through. */
+	uint64_t reported_lost;
+	bool is_silent; /* The last event did not reach the collector. */
 };
 
 /* ---- Finding libraries ---------------------------------------------------------- */
@@ -99,7 +99,7 @@ find_library(const char *name, char path[PATH_MAX])
 	return false;
 }
 
-/* Only Open MPI defines this; of others the layout of datatypes is not known. */
+/* Only Open MPI defines this symbol; the layout of other MPIs' datatypes is unknown. */
 static bool
 is_open_mpi(const char *path)
 {
@@ -221,17 +221,17 @@ load(struct watcher *m, const struct args *args, struct err *err)
 	return error;
 }
 
-/* ---- Telling -------------------------------------------------------------------- */
+/* ---- Reporting ------------------------------------------------------------------ */
 
-/* The collector's queue is short: waits a little for room. */
+/* Waits a little for room, because the collector's queue is short. */
 static int
-send_patiently(struct coll_event_sender *sender, const struct coll_event *event)
+send_with_retries(struct coll_event_sender *sender, const struct coll_event *event)
 {
 	int error = coll_event_send(sender, event);
 
-	for (int waited_ms = 0; error == -EAGAIN && waited_ms < PATIENCE_MS;
+	for (int waited_ms = 0; error == -EAGAIN && waited_ms < MAX_WAIT_MS;
 	     waited_ms++) {
-		sender->lost--; /* It is not, yet. */
+		sender->lost--; /* Not lost yet. */
 		(void)poll(NULL, 0, 1);
 		error = coll_event_send(sender, event);
 	}
@@ -249,7 +249,7 @@ on_event(void *ctx, void *data, size_t size)
 	    !event_pairs_add(m->pair, data, &event))
 		return 0;
 	event.lost = m->skel->bss->coll_lost;
-	error = send_patiently(&m->sender, &event);
+	error = send_with_retries(&m->sender, &event);
 	if (error < 0 && !m->is_silent)
 		log_warn("events", "%s: %s; is the collector running?", m->sender.path,
 			 strerror(-error));
@@ -266,7 +266,7 @@ on_ring(void *ctx)
 }
 
 static void
-on_look(void *ctx, int64_t now_ns, int64_t missed)
+on_report(void *ctx, int64_t now_ns, int64_t missed)
 {
 	struct watcher *m = ctx;
 	uint64_t lost = m->skel->bss->coll_lost + m->sender.lost +
@@ -274,7 +274,7 @@ on_look(void *ctx, int64_t now_ns, int64_t missed)
 
 	(void)now_ns;
 	(void)missed;
-	if (lost > m->told_lost)
+	if (lost > m->reported_lost)
 		log_warn("events",
 			 "%llu events lost so far: %llu records found the ring full, "
 			 "%llu did not reach the collector, %llu without counterpart",
@@ -282,7 +282,7 @@ on_look(void *ctx, int64_t now_ns, int64_t missed)
 			 (unsigned long long)m->skel->bss->coll_lost,
 			 (unsigned long long)m->sender.lost,
 			 (unsigned long long)event_pairs_unpaired(m->pair));
-	m->told_lost = lost;
+	m->reported_lost = lost;
 	notify_status("%llu events sent, %llu lost", (unsigned long long)m->sender.sent,
 		      (unsigned long long)lost);
 	notify_send("WATCHDOG=1");
@@ -338,7 +338,7 @@ serve(struct watcher *m)
 
 	m->loop = loop_new();
 	loop_fd(m->loop, ring_buffer__epoll_fd(m->ring), on_ring, m);
-	loop_every(m->loop, LOOK_NS, on_look, m);
+	loop_every(m->loop, REPORT_NS, on_report, m);
 	loop_signal(m->loop, SIGINT, on_stop, m);
 	loop_signal(m->loop, SIGTERM, on_stop, m);
 	notify_send("READY=1");
@@ -401,8 +401,8 @@ run(int argc, char **argv)
 		  .type = CLI_STR,
 		  .ret_value = &args.symbol,
 		  .argument = "NAME",
-		  .help = "another function, with the same arguments, of the one library "
-			  "given" },
+		  .help = "another function of the one library given, with the same "
+			  "arguments" },
 		{ .name = "socket",
 		  .type = CLI_STR,
 		  .ret_value = &args.socket,
@@ -413,12 +413,12 @@ run(int argc, char **argv)
 		  .type = CLI_STR,
 		  .ret_value = &args.user,
 		  .argument = "NAME",
-		  .help = "run as that user, the collector's, once all is in place" },
+		  .help = "switch to this user, the collector's, once the probes are attached" },
 		{ .name = "verbose",
 		  .letter = 'v',
 		  .type = CLI_FLAG,
 		  .ret_value = &args.is_verbose,
-		  .help = "say what is done" },
+		  .help = "log what the program does" },
 		CLI_OPTS_END,
 	};
 	int first = cli_parse(&verb_events, opts, argc, argv);
@@ -441,7 +441,7 @@ run(int argc, char **argv)
 
 static const struct cli_verb verb_events = {
 	.name = "",
-	.summary = "tell the collector when collectives begin and end",
+	.summary = "report the begin and end of collectives to the collector",
 	.usage = "[options]",
 	.examples = "  antiphase-events\n"
 		    "  antiphase-events --gloo libgloo.so.0\n"
