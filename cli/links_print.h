@@ -7,7 +7,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct contention;
 struct contention_link;
 struct screen;
 struct strbuf;

@@ -18,7 +18,6 @@
 struct binner;
 struct ingest;
 struct publisher;
-struct wall;
 
 #define PUBLISH_SUMMARY_MS 1000
 

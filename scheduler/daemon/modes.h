@@ -18,7 +18,6 @@
 
 struct err;
 struct sched_snapshot;
-struct jsonw;
 struct strbuf;
 
 enum mode {

@@ -23,7 +23,6 @@ struct live;
 struct job_profiler;
 struct profiled_job;
 struct profile;
-struct strtab;
 
 /* Borrows everything. */
 struct status {

@@ -71,7 +71,6 @@ sweep_words_fini(struct sweep_words *words)
 
 struct reader {
 	struct sweep *sweep;
-	bool has_seeds;
 };
 
 static int

@@ -24,7 +24,6 @@
 #define MAX_RUNS       1000000
 #define MAX_ITERATIONS 1000000000
 #define MAX_SLOWDOWN   1e9
-#define MAX_BPS        1e15
 #define MAX_GBPS       1e15
 #define MAX_EXACT      9007199254740991.0 /* 2^53 - 1: doubles hold it exactly. */
 #define MIN_SCORE      (-1e9)
