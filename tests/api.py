@@ -310,6 +310,10 @@ def check_figures(daemon):
                if line.startswith("antiphase_scheduler_link_job_transmit_bytes_total{link=\"" + LINK)]
     verdict(len(of_jobs) >= 2 and all(float(line.split()[-1]) > 0 for line in of_jobs),
             "bytes of jobs on links are counted", repr(of_jobs))
+    confidence = [float(line.split()[-1]) for line in text.decode().splitlines()
+                  if line.startswith("antiphase_scheduler_job_confidence_ratio{job=")]
+    verdict(len(confidence) >= 2 and all(0.1 < value <= 1 for value in confidence),
+            "the confidence of each job's period is above that of noise", repr(confidence))
     stats = subprocess.run([os.path.join(BUILD, "antiphase"), "ctl", "--runtime-dir",
                             daemon.folder, "scheduler", "stats"], capture_output=True,
                            check=False)

@@ -280,6 +280,7 @@ write_scores(struct scheduler_metrics *own, struct metrics *m, size_t *at)
 enum job_metric {
 	JOB_PERIOD,
 	JOB_DUTY,
+	JOB_CONFIDENCE,
 	JOB_SHIFT,
 	JOB_ERROR,
 	N_JOB_METRICS,
@@ -294,12 +295,14 @@ value_of_job(const struct scheduler_metrics *own, const struct profiled_job *see
 	struct advisor_view view;
 	struct steer_state state;
 
-	if (which == JOB_PERIOD || which == JOB_DUTY) {
+	if (which == JOB_PERIOD || which == JOB_DUTY || which == JOB_CONFIDENCE) {
+		const struct profile *profile = &seen->detection.profile;
+
 		if (!seen->has_estimate)
 			return false;
-		*ret_value = which == JOB_DUTY
-				     ? status_duty(&seen->detection.profile)
-				     : (double)seen->detection.profile.period_us / 1e6;
+		*ret_value = which == JOB_PERIOD ? (double)profile->period_us / 1e6
+			     : which == JOB_DUTY ? status_duty(profile)
+						 : profile->confidence;
 		return true;
 	}
 	if (!job || job->number == UINT32_MAX || job->is_waiting)
@@ -327,6 +330,9 @@ write_jobs(const struct scheduler_metrics *own, struct metrics *m,
 				 "shows." },
 		[JOB_DUTY] = { "antiphase_scheduler_job_communication_ratio",
 			       "Share of the iteration in which it sends." },
+		[JOB_CONFIDENCE] = { "antiphase_scheduler_job_confidence_ratio",
+				     "Confidence of its period, as its traffic shows: 0 "
+				     "is noise, 1 a clock." },
 		[JOB_SHIFT] = { "antiphase_scheduler_job_shift_seconds",
 				"What it is advised to be later by." },
 		[JOB_ERROR] = { "antiphase_scheduler_job_shift_error_seconds",
