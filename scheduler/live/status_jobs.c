@@ -171,7 +171,7 @@ put_job(const struct status *picture, const struct contention *found,
 	jsonw_int(w, "series", job->n_series);
 	jsonw_int(w, "series_left_out", job->n_left_out);
 	put_num(w, "gap_ratio", job->gap_frac, known);
-	jsonw_bool(w, "has_marks", job->has_events);
+	jsonw_bool(w, "has_events", job->has_events);
 	put_int(w, "harmonic_of_us", job->harmonic_of_us, job->harmonic_of_us > 0);
 	jsonw_bool(w, "has_changed", job->has_alarm);
 	put_int(w, "changed_at_us", job->alarm_ns / 1000, job->has_alarm);
