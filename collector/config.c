@@ -6,7 +6,7 @@
 
 static const char *const clsact_words[] = { "auto", "yes", "no", NULL };
 static const char *const source_words[] = { "bpf",    "netlink", "rdma", "pcap",
-					    "replay", "auto",    NULL };
+					    "replay", "text",    "auto", NULL };
 
 /* clang-format off */
 static const struct setting items[] = {
@@ -26,7 +26,7 @@ static const struct setting items[] = {
 	  "interval between reads of the counters; 0: the source's own",
 	  .kind = SETTING_INTEGER, .min = 0, .max = 1000 },
 	{ "source", "source", "source", "LIST", "auto",
-	  "comma-separated: auto, bpf, netlink, rdma, pcap, replay",
+	  "comma-separated: auto, bpf, netlink, rdma, pcap, replay, text",
 	  .kind = SETTING_WORDS, .words = source_words, .alone = CONFIG_REPLAY },
 	{ "source", "interface", "interface", "LIST", "",
 	  "interfaces, comma-separated (default: physical ones)",
@@ -60,6 +60,9 @@ static const struct setting items[] = {
 	  .kind = SETTING_TEXT },
 	{ "source", "replay", "replay", "FILE", "",
 	  "recording for the source replay",
+	  .kind = SETTING_TEXT },
+	{ "source", "text", "text", "FILE", "",
+	  "FIFO or file for the source text; -: standard input",
 	  .kind = SETTING_TEXT },
 	{ "source", "sysroot", "sysroot", "DIR", "/",
 	  "directory that holds /sys and /proc for the source rdma",
@@ -131,6 +134,7 @@ config_follow(struct config *config)
 	config->pcap_jobs = settings_text(s, "source", "pcap_jobs");
 	config->pcap_filter = settings_text(s, "source", "pcap_filter");
 	config->replay_file = settings_text(s, "source", "replay");
+	config->text_file = settings_text(s, "source", "text");
 	config->sysroot = settings_text(s, "source", "sysroot");
 	config->endpoint = settings_text(s, "bus", "endpoint");
 	config->is_connect = settings_is_on(s, "bus", "connect");

@@ -25,8 +25,9 @@ enum config_source {
 	CONFIG_RDMA = 1 << 2,
 	CONFIG_PCAP = 1 << 3,
 	CONFIG_REPLAY = 1 << 4,
+	CONFIG_TEXT = 1 << 5,
 	CONFIG_AUTO =
-		1 << 5, /* BPF if it works, else netlink; RDMA where there is any. */
+		1 << 6, /* BPF if it works, else netlink; RDMA where there is any. */
 };
 
 struct config {
@@ -46,7 +47,7 @@ struct config {
 	const char *services;    /* systemd's units that are jobs, patterns by comma. */
 	const char *cgroup_root; /* "": where cgroup v2 is mounted. */
 	const char *pcap_local, *pcap_jobs, *pcap_filter;
-	const char *pcap_file, *replay_file, *sysroot;
+	const char *pcap_file, *replay_file, *text_file, *sysroot;
 	/* [bus] */
 	const char *endpoint; /* "none": do not publish. */
 	bool is_connect;      /* To a proxy, instead of binding. */

@@ -68,7 +68,7 @@ struct source_sink {
 struct source;
 
 struct source_class {
-	const char *name;    /* "bpf", "netlink", "rdma", "pcap", "replay". */
+	const char *name;    /* "bpf", "netlink", "rdma", "pcap", "replay", "text". */
 	const char *summary; /* One line. */
 	/* Emits what there is.  0, -ENODATA at the end of a file, or -errno. */
 	int (*poll)(struct source *source, int64_t now_ns,

@@ -16,6 +16,7 @@
 #include "collector/sources/source.h"
 #include "collector/sources/src_netlink.h"
 #include "collector/sources/src_replay.h"
+#include "collector/sources/src_text.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clk.h"
 #include "lib/base/err.h"
@@ -217,6 +218,17 @@ open_replay(struct sources *sources, struct source **ret_source, struct err *err
 	return src_replay_open(&options, ret_source, err);
 }
 
+static int
+open_text(struct sources *sources, struct source **ret_source, struct err *err)
+{
+	const char *path = sources->options.config->text_file;
+
+	if (!*path)
+		return err_set(err, NULL, 0, 0,
+			       "the source text needs a FIFO or a file (--text)");
+	return src_text_open(path, ret_source, err);
+}
+
 static const struct {
 	enum config_source source;
 	int (*open)(struct sources *sources, struct source **ret_source,
@@ -224,7 +236,7 @@ static const struct {
 } kinds[] = {
 	{ CONFIG_BPF, open_bpf },       { CONFIG_NETLINK, open_netlink },
 	{ CONFIG_RDMA, open_rdma },     { CONFIG_PCAP, open_pcap },
-	{ CONFIG_REPLAY, open_replay },
+	{ CONFIG_REPLAY, open_replay }, { CONFIG_TEXT, open_text },
 };
 
 #define N_KINDS (sizeof kinds / sizeof kinds[0])
