@@ -29,7 +29,7 @@ antiphase jobs --from "$LAB_DIR/h0.tele" --from "$LAB_DIR/h1.tele" --json \
 	>"$LAB_DIR/jobs.json" 2>"$LAB_DIR/jobs.log"
 read -r period harmonic marked <<<"$(python3 -c 'import json, sys
 job = next(j for j in json.load(sys.stdin)["jobs"] if j["job"] == "4711")
-print(job["period_us"], job["harmonic_of_us"], job["has_marks"])' <"$LAB_DIR/jobs.json")"
+print(job["period_us"], job["harmonic_of_us"], job["has_events"])' <"$LAB_DIR/jobs.json")"
 # The median of its iterations, and what the middle half of them span, in %.
 read -r own spread <<<"$(awk -v OFMT=%.0f 'NR % 4 == 1 { if (n++) print ($2 - before) * 1e6; before = $2 }' \
 	"$LAB_DIR/truth" | sort -n | awk '{ v[NR] = $1 } END {
