@@ -27,13 +27,10 @@ extern const char *const progress_words[];
 enum progress_form progress_form_of(const char *word, FILE *out);
 
 /* An option (cli.h) that fills the word 'ret'. */
-#define PROGRESS_OPT(ret)                                                            \
-	{                                                                            \
-		.name = "progress", .type = CLI_WORDS, .ret_value = (ret),           \
-		.argument = "FORM", .words = progress_words,                         \
-		.help = "progress on standard error: auto, json (a line a second), " \
-			"none",                                                      \
-	}
+#define PROGRESS_OPT(ret)                                            \
+	CLI_OPT("progress", 0, CLI_WORDS, ret, "FORM",               \
+		"progress on standard error; json: a line a second", \
+		.words = progress_words)
 
 struct progress {
 	FILE *out; /* Borrowed. */

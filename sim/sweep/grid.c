@@ -35,8 +35,11 @@ static const char *const reserved_sbatch[] = { "array",    "output", "error",
 
 /* ---- Words ------------------------------------------------------------------------------ */
 
+/*
+ * Appends the words of 'text'; "a b" is one.  Returns false if a quote is not closed.
+ */
 static bool
-sweep_split(const char *text, struct sweep_words *words)
+split_words(const char *text, struct sweep_words *words)
 {
 	for (;;) {
 		size_t n;
@@ -90,7 +93,7 @@ split_value(const struct reader *reader, const struct cfg_entry *entry,
 	if (words->n)
 		return err_set(err, reader->sweep->file, entry->line, 0,
 			       "'%s' appears twice", entry->key);
-	if (!sweep_split(entry->value, words))
+	if (!split_words(entry->value, words))
 		return err_set(err, reader->sweep->file, entry->line, 0,
 			       "a '\"' is not closed");
 	if (!words->n)
