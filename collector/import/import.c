@@ -11,6 +11,7 @@
 #include "collector/series/binner.h"
 #include "collector/series/ingest.h"
 #include "collector/series/publish.h"
+#include "collector/sources/packets/capfile.h"
 #include "collector/sources/packets/src_pcap.h"
 #include "collector/sources/packets/src_sflow.h"
 #include "collector/sources/source.h"
@@ -20,22 +21,16 @@
 #include "lib/base/progress.h"
 #include "lib/base/rng.h"
 #include "lib/base/units.h"
-#include "lib/base/vec.h"
+#include "lib/base/words.h"
 #include "lib/wire/rec.h"
 
-/* More than what one poll of a source takes, so that nothing is before the first. */
+/* Longer than one poll of a source, so that no data precedes the first window. */
 #define FIRST_POLL_MS 501
 #define RAW_MS        1000
 
-/* Words of an option that holds several, by commas or blanks. */
-struct words {
-	char *text;              /* Owned. */
-	VEC(const char *) items; /* In 'text'. */
-};
-
 struct import {
 	const char *kind; /* "pcap", "sflow", "hft". */
-	/* As they were given; NULL: not. */
+	/* Options; NULL: not given. */
 	const char *output, *host, *interface, *filter, *counts, *capacity;
 	const char *addresses, *rules, *progress_form;
 	struct words local, jobs; /* Of the last two. */
@@ -46,7 +41,7 @@ struct import {
 	int error; /* The first of writing. */
 };
 
-/* One file on its way through binner and publisher. */
+/* One file, with its binner and publisher. */
 struct lane {
 	struct import *import;
 	const char *file;
@@ -60,41 +55,7 @@ struct lane {
 	uint64_t n_frames;
 };
 
-static void
-split_words(const char *text, const char *separators, struct words *ret)
-{
-	char *rest = NULL;
-
-	if (!text)
-		return;
-	ret->text = xstrdup(text);
-	for (char *word = strtok_r(ret->text, separators, &rest); word;
-	     word = strtok_r(NULL, separators, &rest))
-		vec_push(&ret->items, word);
-}
-
-static void
-words_fini(struct words *words)
-{
-	vec_free(&words->items);
-	free(words->text);
-}
-
 /* ---- One file ---------------------------------------------------------------------------- */
-
-/* The name of a file without its folder and endings: "captures/p0.pcap.xz" is "p0". */
-static void
-base_name(const char *file, char *ret, size_t size)
-{
-	const char *slash = strrchr(file, '/');
-	const char *base = slash ? slash + 1 : file;
-	size_t length = strcspn(base, ".");
-
-	if (!strcmp(file, "-") || length == 0)
-		snprintf(ret, size, "import");
-	else
-		snprintf(ret, size, "%.*s", (int)length, base);
-}
 
 static int
 open_source(struct lane *lane, char host[TELE_MAX_NAME + 1])
@@ -104,7 +65,7 @@ open_source(struct lane *lane, char host[TELE_MAX_NAME + 1])
 	struct hft hft = { 0 };
 	int error;
 
-	base_name(lane->file, host, TELE_MAX_NAME + 1);
+	capfile_name(lane->file, "import", host);
 	if (!strcmp(import->kind, "pcap"))
 		return src_pcap_open(
 			&(struct pcap_options){
@@ -160,7 +121,7 @@ write_frame(void *ctx, const struct tele_frame *frame, const struct tele_buffer 
 	lane->n_frames++;
 }
 
-/* A boot of its own for each file, the same each time it is imported. */
+/* A boot id for each file, the same at each import. */
 static void
 make_boot_id(const char *file, uint8_t ret[16])
 {
@@ -262,7 +223,7 @@ report(const struct lane *lane)
 
 /* ---- All files ------------------------------------------------------------------------------ */
 
-/* Of a pipe, or of what cannot be opened: 0. */
+/* 0 for a pipe, or for a file that cannot be opened. */
 static uint64_t
 file_bytes(const char *file)
 {
@@ -273,7 +234,7 @@ file_bytes(const char *file)
 	return error == 0 && S_ISREG(stat_.st_mode) ? (uint64_t)stat_.st_size : 0;
 }
 
-/* By the bytes that are read; if one of the files is a pipe by the frames that came. */
+/* By the bytes read; if one of the files is a pipe, by the frames made. */
 static void
 show_progress(const struct lane *lanes, size_t n)
 {
@@ -372,7 +333,7 @@ check_kind(const struct import *import)
 		meant ? "'?)" : "");
 }
 
-/* An option that would do nothing was meant to do something. */
+/* Refuses options that do not apply to the kind. */
 static int
 check_options(const struct import *import)
 {
@@ -438,20 +399,23 @@ import_main(int argc, char **argv)
 		{ "output", 'o', CLI_STR, &import.output, "FILE",
 		  "the recording to write; - is stdout", 0, 0, NULL, NULL },
 		{ "host", 0, CLI_STR, &import.host, "NAME",
-		  "of the switch or host (default: as the file says, or its name)", 0,
-		  0, NULL, NULL },
-		{ "interface", 0, CLI_STR, &import.interface, "NAME",
-		  "pcap: of the port (default: the file's name)", 0, 0, NULL, NULL },
-		{ "local", 0, CLI_STR, &import.addresses, "ADDRESSES",
-		  "pcap: addresses behind the port, by comma; they send", 0, 0, NULL,
+		  "name of the switch or host (default: from the file)", 0, 0, NULL,
 		  NULL },
-		{ "job", 0, CLI_STR, &import.rules, "RULES",
-		  "pcap, sflow: JOB=ADDRESS[,ADDRESS][:PORT[-PORT]], by blanks", 0, 0,
+		{ "interface", 0, CLI_STR, &import.interface, "NAME",
+		  "pcap: name of the port (default: the file's name)", 0, 0, NULL,
+		  NULL },
+		{ "local", 0, CLI_STR, &import.addresses, "ADDRESSES",
+		  "pcap: addresses behind the port, comma-separated; they send", 0, 0,
 		  NULL, NULL },
+		{ "job", 0, CLI_STR, &import.rules, "RULES",
+		  "pcap, sflow: JOB=ADDRESS[,ADDRESS][:PORT[-PORT]], space-separated",
+		  0, 0, NULL, NULL },
 		{ "filter", 0, CLI_STR, &import.filter, "EXPRESSION",
-		  "pcap: only packets that match, as for tcpdump", 0, 0, NULL, NULL },
+		  "pcap: count only packets that match this pcap-filter(7) expression",
+		  0, 0, NULL, NULL },
 		{ "capacity", 0, CLI_STR, &import.capacity, "RATE",
-		  "pcap, hft: of the ports, such as '100 Gb/s'", 0, 0, NULL, NULL },
+		  "pcap, hft: capacity of the ports, such as '100 Gb/s'", 0, 0, NULL,
+		  NULL },
 		{ "counts", 0, CLI_WORDS, &import.counts, "WHAT",
 		  "hft: octets are auto, cumulative or interval", 0, 0, counts, NULL },
 		PROGRESS_OPT(&import.progress_form),
@@ -467,8 +431,8 @@ import_main(int argc, char **argv)
 	status = check(&import, argc - first - 1);
 	if (status != CLI_OK)
 		return status;
-	split_words(import.addresses, ", ", &import.local);
-	split_words(import.rules, " ", &import.jobs);
+	words_split(&import.local, import.addresses, ", ");
+	words_split(&import.jobs, import.rules, " ");
 	status = run(&import, argv + first + 1, argc - first - 1);
 	words_fini(&import.local);
 	words_fini(&import.jobs);

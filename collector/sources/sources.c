@@ -1,14 +1,12 @@
 #include "collector/sources/sources.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "collector/config.h"
 #include "collector/jobs/cgroups.h"
+#include "collector/jobs/process_job.h"
 #include "collector/series/ingest.h"
 #include "collector/sources/bpf/src_bpf.h"
 #include "collector/sources/packets/src_pcap.h"
@@ -21,7 +19,7 @@
 #include "lib/base/clk.h"
 #include "lib/base/err.h"
 #include "lib/base/log.h"
-#include "lib/base/vec.h"
+#include "lib/base/words.h"
 #include "lib/daemon/caps.h"
 #include "lib/daemon/loop.h"
 
@@ -31,11 +29,6 @@
 
 /* A repeated error is logged once in this time. */
 #define QUIET_NS INT64_C(60000000000)
-
-struct words {
-	const char **items;
-	size_t n, capacity;
-};
 
 struct poller {
 	struct sources *sources;
@@ -55,9 +48,7 @@ struct sources {
 	size_t n;
 	uint64_t caps;
 	bool is_offline;
-	/* Names of interfaces: the words of 'list'. */
-	char *list;
-	struct words names;
+	struct words names; /* Of interfaces. */
 };
 
 /* ---- Opening --------------------------------------------------------------------------- */
@@ -79,8 +70,8 @@ open_bpf(struct sources *sources, struct source **ret_source, struct err *err)
 {
 	const struct config *config = sources->options.config;
 	struct src_bpf_options options = {
-		.interfaces = sources->names.items,
-		.n_interfaces = sources->names.n,
+		.interfaces = sources->names.items.items,
+		.n_interfaces = sources->names.items.n,
 		.mode = config->is_link_only ? SRC_BPF_LINK_ONLY : SRC_BPF_JOBS,
 		.attach = BPF_ATTACH_AUTO,
 		.interval_ns = config->interval_ms * 1000000,
@@ -105,41 +96,24 @@ static int
 open_netlink(struct sources *sources, struct source **ret_source, struct err *err)
 {
 	struct netlink_options options = {
-		.names = sources->names.items,
-		.n_names = sources->names.n,
+		.names = sources->names.items.items,
+		.n_names = sources->names.items.n,
 		.interval_ns = sources->options.config->interval_ms * 1000000,
 	};
 
 	return src_netlink_open(&options, ret_source, err);
 }
 
-/* The job of a process: of the control group that /proc says it is in. */
 static bool
-job_of_pid(void *ctx, uint32_t pid, char *ret_name, size_t size)
+job_of_path(void *ctx, const char *path, char ret_name[TELE_MAX_NAME + 1])
 {
-	const struct cgroups *cgroups = ctx;
-	char path[4096], line[4096];
-	const char *name = NULL;
-	struct stat stat_of;
-	FILE *file;
+	return cgroups_job_of_path(ctx, path, ret_name);
+}
 
-	snprintf(path, sizeof path, "/proc/%" PRIu32 "/cgroup", pid);
-	file = fopen(path, "re");
-	while (file && !name && fgets(line, sizeof line, file)) {
-		line[strcspn(line, "\n")] = '\0';
-		if (strncmp(line, "0::", 3) != 0)
-			continue; /* Of cgroup v1. */
-		if ((size_t)snprintf(path, sizeof path, "%s%s", cgroups_root(cgroups),
-				     line + 3) < sizeof path &&
-		    stat(path, &stat_of) == 0)
-			name = cgroups_job(cgroups, stat_of.st_ino);
-	}
-	if (file)
-		fclose(file);
-	if (!name || !*name)
-		return false;
-	snprintf(ret_name, size, "%s", name);
-	return true;
+static bool
+job_of_pid(void *ctx, uint32_t pid, char ret_name[TELE_MAX_NAME + 1])
+{
+	return process_job_name("", pid, job_of_path, ctx, ret_name);
 }
 
 static int
@@ -156,37 +130,27 @@ open_rdma(struct sources *sources, struct source **ret_source, struct err *err)
 	return src_rdma_open(&options, ret_source, err);
 }
 
-/* The words of 'list', which is changed. */
-static void
-split(char *list, const char *blanks, struct words *words)
-{
-	char *rest = NULL;
-
-	for (char *word = strtok_r(list, blanks, &rest); word;
-	     word = strtok_r(NULL, blanks, &rest))
-		vec_push(words, word);
-}
-
 static int
 open_pcap(struct sources *sources, struct source **ret_source, struct err *err)
 {
 	const struct config *config = sources->options.config;
-	char *local = xstrdup(config->pcap_local), *jobs = xstrdup(config->pcap_jobs);
-	struct words locals = VEC_EMPTY, rules = VEC_EMPTY;
+	const char *device =
+		sources->names.items.n ? sources->names.items.items[0] : NULL;
+	struct words local, jobs;
 	struct pcap_options options = {
 		.file = *config->pcap_file ? config->pcap_file : NULL,
-		.device = sources->names.n ? sources->names.items[0] : NULL,
-		.interface = sources->names.n ? sources->names.items[0] : NULL,
+		.device = device,
+		.interface = device,
 		.filter = *config->pcap_filter ? config->pcap_filter : NULL,
 	};
 	int rc;
 
-	split(local, ", ", &locals);
-	split(jobs, " ", &rules);
-	options.local = locals.items;
-	options.n_local = locals.n;
-	options.jobs = rules.items;
-	options.n_jobs = rules.n;
+	words_split(&local, config->pcap_local, ", ");
+	words_split(&jobs, config->pcap_jobs, " ");
+	options.local = local.items.items;
+	options.n_local = local.items.n;
+	options.jobs = jobs.items.items;
+	options.n_jobs = jobs.items.n;
 	if (!options.file && !options.device)
 		rc = err_set(err, NULL, 0, 0,
 			     "the source pcap needs a capture (--pcap) or an interface "
@@ -197,10 +161,8 @@ open_pcap(struct sources *sources, struct source **ret_source, struct err *err)
 		sources->is_offline = true;
 	else if (rc == 0)
 		sources->caps |= CAPS(NET_RAW);
-	vec_free(&locals);
-	vec_free(&rules);
-	free(local);
-	free(jobs);
+	words_fini(&local);
+	words_fini(&jobs);
 	return rc;
 }
 
@@ -287,8 +249,7 @@ sources_open(const struct sources_options *options, struct sources **ret_sources
 	int rc = 0;
 
 	sources->options = *options;
-	sources->list = xstrdup(options->config->interfaces);
-	split(sources->list, ", ", &sources->names);
+	words_split(&sources->names, options->config->interfaces, ", ");
 	if (wanted & CONFIG_AUTO)
 		rc = open_best(sources, err);
 	for (unsigned bit = 1; bit < CONFIG_AUTO && rc == 0; bit <<= 1) {
@@ -323,8 +284,7 @@ sources_close(struct sources *sources)
 			loop_remove(sources->options.loop, poller->ready);
 		poller->source->class->close(poller->source);
 	}
-	vec_free(&sources->names);
-	free(sources->list);
+	words_fini(&sources->names);
 	free(sources);
 }
 

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "lib/base/vec.h"
+
 /* Number of 'word' in the NULL-terminated list 'words', or -1. */
 int words_index(const char *word, const char *const *words);
 
@@ -13,5 +15,15 @@ int words_index(const char *word, const char *const *words);
  * Kubernetes.
  */
 bool words_is_name(const char *text, size_t max);
+
+/* The words of a text that lists several. */
+struct words {
+	char *text;              /* Owned. */
+	VEC(const char *) items; /* In 'text'. */
+};
+
+/* Splits 'text' (NULL: no words) at any of 'separators'; release with words_fini(). */
+void words_split(struct words *words, const char *text, const char *separators);
+void words_fini(struct words *words);
 
 #endif

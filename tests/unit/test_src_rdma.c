@@ -257,12 +257,12 @@ exchange(void *ctx, const uint8_t *request, size_t n, uint8_t *reply, size_t siz
 }
 
 static bool
-job_of_pid(void *ctx, uint32_t pid, char *ret_name, size_t size)
+job_of_pid(void *ctx, uint32_t pid, char ret_name[TELE_MAX_NAME + 1])
 {
 	(void)ctx;
 	if (pid == 101)
 		return false;
-	snprintf(ret_name, size, "%s", "4711");
+	snprintf(ret_name, TELE_MAX_NAME + 1, "%s", "4711");
 	return true;
 }
 

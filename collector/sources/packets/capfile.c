@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <pcap/pcap.h>
 
@@ -269,4 +270,17 @@ capfile_drops(struct capfile *file)
 		file->last_drops = drops;
 	}
 	return file->drops;
+}
+
+void
+capfile_name(const char *path, const char *fallback, char ret_name[TELE_MAX_NAME + 1])
+{
+	const char *slash = strrchr(path, '/');
+	const char *base = slash ? slash + 1 : path;
+	size_t length = strcspn(base, ".");
+
+	if (!strcmp(path, "-") || length == 0)
+		snprintf(ret_name, TELE_MAX_NAME + 1, "%s", fallback);
+	else
+		snprintf(ret_name, TELE_MAX_NAME + 1, "%.*s", (int)length, base);
 }

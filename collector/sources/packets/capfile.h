@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "collector/sources/packets/packet.h"
+#include "lib/wire/tele.h"
 
 struct capfile;
 struct err;
@@ -48,5 +49,12 @@ uint64_t capfile_at(const struct capfile *file);
 /* Packets with times that cannot be, passed over so far; dropped by the kernel. */
 uint64_t capfile_bad(const struct capfile *file);
 uint64_t capfile_drops(struct capfile *file);
+
+/*
+ * The name of a file without its folder and endings: "captures/p0.pcap.xz" is "p0".
+ * Without a name, as for "-", 'fallback'.
+ */
+void capfile_name(const char *path, const char *fallback,
+		  char ret_name[TELE_MAX_NAME + 1]);
 
 #endif

@@ -19,11 +19,11 @@
 #define MS             INT64_C(1000000)
 #define SNAPLEN_BYTES  96
 #define BUFFER_BYTES   (16 << 20)
-#define LIVE_LAG_MS    50 /* The kernel hands over a block at least that often. */
+#define LIVE_LAG_MS    50 /* The kernel hands over a block at least this often. */
 #define PACKETS_A_POLL 20000
 #define LIVE_POLL_NS   (10 * MS)
-#define SPAN_MS        500 /* What one poll of a file takes at most. */
-/* Over a longer pause a file is taken up anew. */
+#define SPAN_MS        500 /* Longest span that one poll of a file reads. */
+/* After a longer pause in a file, time jumps ahead. */
 #define LONGEST_PAUSE_MS 600000
 #define N_FLOWS          65536
 #define N_PENDING        4096
@@ -42,13 +42,13 @@ struct end {
 
 #define N_ENDS (4 * TELE_MAX_INTERFACES)
 
-/* Where the sequence of one direction of a TCP connection has got to. */
+/* The next sequence number of one direction of a TCP connection. */
 struct flow {
 	uint64_t key; /* 0: unused. */
 	uint32_t next;
 };
 
-/* What has come of a key in the bin that is open. */
+/* The counts of a key in its open bin. */
 struct pending {
 	struct source_key key;
 	bool is_used;
@@ -60,7 +60,7 @@ struct pending {
 struct pcap_source {
 	struct source source;
 	struct capfile *file;
-	char *interface; /* Owned. */
+	char interface[TELE_MAX_NAME + 1];
 	bool is_live, is_over;
 	double capacity_bps;
 	VEC(struct network) local;
@@ -74,7 +74,7 @@ struct pcap_source {
 	struct flow *flows;      /* Owned.  [N_FLOWS]; a new one takes its place. */
 	struct pending *pending; /* Owned.  [N_PENDING], likewise. */
 	int64_t clock_ns;        /* Live: wall clock less monotonic. */
-	int64_t first_ms, last_ms, told_ms;
+	int64_t first_ms, last_ms, complete_ms;
 	struct capfile_packet held; /* File: read but not yet counted. */
 	bool has_held;
 	struct pcap_status status;
@@ -147,7 +147,7 @@ announce(struct pcap_source *s, const char *name)
 	snprintf(interface.name, sizeof interface.name, "%s", name);
 	number = s->sink->interface(s->sink->ctx, &interface);
 	vec_push(&s->numbers, number);
-	/* It was watched from the begin, though it was silent: that is no gap. */
+	/* It was silent, but watched from the start: not a gap. */
 	s->sink->complete(s->sink->ctx, number, s->first_ms);
 	for (int direction = TELE_TX; direction <= TELE_RX; direction++)
 		s->sink->bins(s->sink->ctx,
@@ -229,7 +229,7 @@ is_retransmit(struct pcap_source *s, const struct packet *p)
 	flow = &s->flows[key / 2 % N_FLOWS];
 	end = p->sequence + p->payload_bytes;
 	if (flow->key == key && (int32_t)(end - flow->next) <= 0) {
-		/* A keep-alive has one byte of old; it is no repetition. */
+		/* A keep-alive repeats one byte; it is not a retransmit. */
 		return p->payload_bytes > 1;
 	}
 	flow->key = key;
@@ -314,27 +314,28 @@ take(struct pcap_source *s, const struct capfile_packet *taken)
 static void
 complete_to(struct pcap_source *s, int64_t until_ms)
 {
-	if (until_ms <= s->told_ms)
+	if (until_ms <= s->complete_ms)
 		return;
 	flush_all(s);
 	for (size_t i = 0; i < s->numbers.n; i++)
 		s->sink->complete(s->sink->ctx, s->numbers.items[i], until_ms);
-	s->told_ms = until_ms;
+	s->complete_ms = until_ms;
 }
 
 /*
- * Time goes on in steps of SPAN_MS at most, so that the bins of each can be fetched
- * before those of the next come: a packet after a pause waits until it is due.
- * False as long as it has to.
+ * Time advances by at most SPAN_MS per poll, so that the bins of one step are fetched
+ * before those of the next.  A packet after a pause is held until it is due; false until
+ * then.
  */
 static bool
 is_due(struct pcap_source *s)
 {
 	int64_t at_ms = s->held.time_ns / MS - 1;
 
-	if (at_ms <= s->told_ms + SPAN_MS || at_ms > s->told_ms + LONGEST_PAUSE_MS)
+	if (at_ms <= s->complete_ms + SPAN_MS ||
+	    at_ms > s->complete_ms + LONGEST_PAUSE_MS)
 		return true;
-	complete_to(s, s->told_ms + SPAN_MS);
+	complete_to(s, s->complete_ms + SPAN_MS);
 	return false;
 }
 
@@ -351,14 +352,14 @@ hold_next(struct pcap_source *s, struct err *err)
 	}
 	s->has_held = true;
 	if (s->status.n_packets == 0)
-		s->last_ms = s->told_ms = s->held.time_ns / MS;
+		s->last_ms = s->complete_ms = s->held.time_ns / MS;
 	return 0;
 }
 
 static int
 poll_file(struct pcap_source *s, struct err *err)
 {
-	int64_t begin_ms = s->told_ms;
+	int64_t begin_ms = s->complete_ms;
 
 	for (int i = 0; i < PACKETS_A_POLL; i++) {
 		int error = s->has_held ? 0 : hold_next(s, err);
@@ -366,7 +367,7 @@ poll_file(struct pcap_source *s, struct err *err)
 		if (error < 0)
 			return error;
 		if (i == 0 && !begin_ms)
-			begin_ms = s->told_ms;
+			begin_ms = s->complete_ms;
 		if (s->held.time_ns / MS >= begin_ms + SPAN_MS && i > 0)
 			break;
 		if (!is_due(s))
@@ -379,9 +380,9 @@ poll_file(struct pcap_source *s, struct err *err)
 	return 0;
 }
 
-/* Tells of what was dropped since the last time. */
+/* Reports packets dropped since the last call. */
 static void
-tell_drops(struct pcap_source *s)
+report_drops(struct pcap_source *s)
 {
 	uint64_t drops = capfile_drops(s->file) + capfile_bad(s->file);
 
@@ -409,7 +410,7 @@ poll_live(struct pcap_source *s, int64_t now_ns, struct err *err)
 			break;
 		take(s, &packet);
 	}
-	tell_drops(s);
+	report_drops(s);
 	complete_to(s, now_ns / MS - LIVE_LAG_MS);
 	return 0;
 }
@@ -459,7 +460,6 @@ pcap_source_close(struct source *source)
 	free(s->ends);
 	free(s->flows);
 	free(s->pending);
-	free(s->interface);
 	free(s);
 }
 
@@ -537,19 +537,6 @@ find_local(struct pcap_source *s, const char *device)
 	freeifaddrs(all);
 }
 
-/* "captures/mpi-span.pcap.xz" is of the interface "mpi-span". */
-static char *
-name_from_file(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	const char *base = slash ? slash + 1 : path;
-	size_t length = strcspn(base, ".");
-
-	if (!strcmp(path, "-") || length == 0)
-		return xstrdup("capture");
-	return xstrndup(base, length < TELE_MAX_NAME ? length : TELE_MAX_NAME);
-}
-
 int
 src_pcap_open(const struct pcap_options *options, struct source **ret_source,
 	      struct err *err)
@@ -563,9 +550,11 @@ src_pcap_open(const struct pcap_options *options, struct source **ret_source,
 	s->flows = xcalloc(N_FLOWS, sizeof *s->flows);
 	s->pending = xcalloc(N_PENDING, sizeof *s->pending);
 	s->is_live = !options->file;
-	s->interface = options->interface ? xstrdup(options->interface)
-		       : options->file    ? name_from_file(options->file)
-					  : xstrdup(options->device);
+	if (options->file && !options->interface)
+		capfile_name(options->file, "capture", s->interface);
+	else
+		snprintf(s->interface, sizeof s->interface, "%s",
+			 options->interface ? options->interface : options->device);
 	error = job_rules_new(options->jobs, options->n_jobs, &s->rules, err);
 	if (error == 0)
 		error = set_local(s, options, err);

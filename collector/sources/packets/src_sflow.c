@@ -20,7 +20,7 @@
 #define MS               INT64_C(1000000)
 #define POLL_NS          (10 * MS)
 #define LAG_MS           20
-#define SPAN_MS          500 /* What one poll of a capture takes at most. */
+#define SPAN_MS          500 /* Longest span that one poll of a capture reads. */
 #define LONGEST_PAUSE_MS 600000
 #define DATAGRAMS_A_POLL 2000
 #define MAX_DATAGRAM     65536
@@ -48,7 +48,7 @@ struct sflow_source {
 	struct capfile_packet held;
 	VEC(struct agent) agents;
 	VEC(struct port) ports;
-	int64_t now_ns, told_ms;
+	int64_t now_ns, complete_ms;
 	uint8_t *datagram; /* Owned. */
 	struct sflow_status status;
 	const struct source_sink *sink; /* While polling. */
@@ -60,9 +60,9 @@ from_source(const struct source *source)
 	return (struct sflow_source *)source;
 }
 
-/* ---- What datagrams say ---------------------------------------------------------------- */
+/* ---- Datagrams ------------------------------------------------------------------------- */
 
-/* The port's number, made known first; NULL if there are too many. */
+/* The port, announced if new; NULL if there are too many. */
 static struct port *
 get_port(struct sflow_source *s, const struct packet_address *agent, uint32_t index)
 {
@@ -84,7 +84,7 @@ get_port(struct sflow_source *s, const struct packet_address *agent, uint32_t in
 	return &s->ports.items[s->ports.n - 1];
 }
 
-/* Says speed and state again if they are others. */
+/* Announces speed and state again if they changed. */
 static void
 update_port(struct sflow_source *s, struct port *port, const struct sflow_counters *c)
 {
@@ -126,7 +126,7 @@ on_counters(void *ctx, const struct sflow_datagram *datagram,
 	s->sink->counter(s->sink->ctx, &key, s->now_ns, c->in_bytes, 64, &extra);
 }
 
-/* A sample stands for as many packets as the rate says. */
+/* A sample counts as many packets as the sampling rate. */
 static void
 count_sample(struct sflow_source *s, const struct packet_address *agent, uint32_t index,
 	     enum tele_direction direction, const struct sflow_flow *flow, uint32_t job)
@@ -181,7 +181,7 @@ check_sequence(struct sflow_source *s, const struct sflow_datagram *d)
 		return;
 	}
 	gap = d->sequence - agent->sequence - 1;
-	if (gap > 0 && gap < 100000) { /* More: it has begun anew, or is late. */
+	if (gap > 0 && gap < 100000) { /* Larger gaps: a restart, or a late datagram. */
 		s->status.n_lost += gap;
 		s->sink->lost(s->sink->ctx, gap);
 	}
@@ -209,11 +209,11 @@ take(struct sflow_source *s, const uint8_t *bytes, size_t n)
 static void
 complete_to(struct sflow_source *s, int64_t until_ms)
 {
-	if (until_ms <= s->told_ms)
+	if (until_ms <= s->complete_ms)
 		return;
 	for (size_t i = 0; i < s->ports.n; i++)
 		s->sink->complete(s->sink->ctx, s->ports.items[i].number, until_ms);
-	s->told_ms = until_ms;
+	s->complete_ms = until_ms;
 }
 
 static int
@@ -231,15 +231,16 @@ poll_socket(struct sflow_source *s, int64_t now_ns)
 	return 0;
 }
 
-/* As in src_pcap.c: time goes on in small steps, also over a pause. */
+/* As in src_pcap.c: time advances in small steps, also over a pause. */
 static bool
 is_due(struct sflow_source *s)
 {
 	int64_t at_ms = s->held.time_ns / MS;
 
-	if (at_ms <= s->told_ms + SPAN_MS || at_ms > s->told_ms + LONGEST_PAUSE_MS)
+	if (at_ms <= s->complete_ms + SPAN_MS ||
+	    at_ms > s->complete_ms + LONGEST_PAUSE_MS)
 		return true;
-	complete_to(s, s->told_ms + SPAN_MS);
+	complete_to(s, s->complete_ms + SPAN_MS);
 	return false;
 }
 
@@ -261,10 +262,10 @@ poll_capture(struct sflow_source *s, struct err *err)
 			}
 		}
 		s->has_held = true;
-		if (!s->told_ms)
-			s->told_ms = s->held.time_ns / MS;
+		if (!s->complete_ms)
+			s->complete_ms = s->held.time_ns / MS;
 		if (i == 0)
-			begin_ms = s->told_ms;
+			begin_ms = s->complete_ms;
 		if (s->held.time_ns / MS > begin_ms + SPAN_MS && i > 0)
 			break;
 		if (!is_due(s))

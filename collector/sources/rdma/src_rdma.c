@@ -33,7 +33,7 @@ read_events(struct rdma_source *s, struct port *port)
 	for (size_t i = XMIT_PACKETS; i <= RCV_PACKETS; i++)
 		if (port->fds[i] >= 0 && rdma_read_counter(port->fds[i], &value) == 0)
 			rdma_counter_take(&port->counters[i], value);
-	rdma_ask_port(s, port);
+	rdma_query_port(s, port);
 }
 
 static void
@@ -120,7 +120,7 @@ rdma_poll(struct source *source, int64_t now_ns, const struct source_sink *sink,
 	if (now_ns >= s->scan_ns) {
 		s->scan_ns = now_ns + SCAN_NS;
 		rdma_scan(s);
-		rdma_ask_devices(s);
+		rdma_query_devices(s);
 	}
 	with_events = now_ns >= s->events_ns;
 	if (with_events)

@@ -25,6 +25,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "lib/wire/tele.h"
+
 struct err;
 struct source;
 
@@ -41,7 +43,7 @@ struct rdma_options {
 	 * Names the job of a process, for counters bound to processes; returns false
 	 * if it belongs to none.  NULL: no jobs.
 	 */
-	bool (*job_of_pid)(void *ctx, uint32_t pid, char *ret_name, size_t size);
+	bool (*job_of_pid)(void *ctx, uint32_t pid, char ret_name[TELE_MAX_NAME + 1]);
 	/*
 	 * Sends a NETLINK_RDMA request and stores all of the reply; returns its
 	 * length or a negative errno.  NULL: to the kernel, unless there is a

@@ -89,9 +89,9 @@ int rdma_read_counter(int fd, uint64_t *ret_value);
 /* Without NETLINK_RDMA there is nothing to ask: that is logged, and no error. */
 void rdma_open_netlink(struct rdma_source *s);
 /* Notes the ports' 'index'. */
-void rdma_ask_devices(struct rdma_source *s);
+void rdma_query_devices(struct rdma_source *s);
 /* Notes a port's congestion marks and retransmits. */
-void rdma_ask_port(struct rdma_source *s, struct port *port);
+void rdma_query_port(struct rdma_source *s, struct port *port);
 /* Tells the sink the bytes of jobs. */
 void rdma_read_jobs(struct rdma_source *s);
 

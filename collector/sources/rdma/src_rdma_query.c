@@ -1,6 +1,6 @@
 /*
- * src_rdma_ask.c - what the kernel says over NETLINK_RDMA: numbers of devices,
- * congestion of a port, counters bound to processes.
+ * src_rdma_query.c - queries over NETLINK_RDMA: numbers of devices, congestion of a port,
+ * counters bound to processes.
  */
 #include <errno.h>
 #include <linux/netlink.h>
@@ -15,11 +15,11 @@
 
 #define MAX_BOUND 16384 /* Counters of processes. */
 
-/* Sends a request and gathers the whole reply. */
+/* Sends a request and collects the whole reply. */
 static ssize_t
 kernel_exchange(struct rdma_source *s, const uint8_t *request, size_t n)
 {
-	static const struct rdma_nl_handler nobody = { 0 };
+	static const struct rdma_nl_handler ignore = { 0 };
 	size_t have = 0;
 
 	if (send(s->netlink_fd, request, n, 0) < 0)
@@ -32,7 +32,7 @@ kernel_exchange(struct rdma_source *s, const uint8_t *request, size_t n)
 			continue;
 		if (got < 0)
 			return -errno;
-		if (rdma_nl_parse(s->reply + have, (size_t)got, s->sequence, &nobody))
+		if (rdma_nl_parse(s->reply + have, (size_t)got, s->sequence, &ignore))
 			return (ssize_t)have + got;
 		have += (size_t)got;
 		if (have + 32768 > RDMA_REPLY_BYTES)
@@ -86,7 +86,7 @@ rdma_open_netlink(struct rdma_source *s)
 }
 
 void
-rdma_ask_devices(struct rdma_source *s)
+rdma_query_devices(struct rdma_source *s)
 {
 	const struct rdma_nl_handler handler = { .ctx = s, .device = on_device };
 	uint8_t request[RDMA_NL_MAX_REQUEST];
@@ -181,13 +181,13 @@ on_bound_counter(void *ctx, const struct rdma_nl_counter *counter)
 	bound->last = counter->value;
 	key.interface = port->number;
 	if (s->options.job_of_pid &&
-	    s->options.job_of_pid(s->options.ctx, counter->pid, name, sizeof name))
+	    s->options.job_of_pid(s->options.ctx, counter->pid, name))
 		key.job = s->sink->job(s->sink->ctx, name);
 	add_job_bytes(s, &key, step);
 }
 
 void
-rdma_ask_port(struct rdma_source *s, struct port *port)
+rdma_query_port(struct rdma_source *s, struct port *port)
 {
 	const struct rdma_nl_handler handler = { .ctx = port,
 						 .counter = on_port_counter };
