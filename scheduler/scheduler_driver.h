@@ -110,7 +110,7 @@ struct sched_action {
 /* Called from the loop. */
 struct sched_observer {
 	void *ctx;
-	/* A new look; borrowed.  NULL: the scheduler did not answer, 'why' says so. */
+	/* A new snapshot; borrowed.  NULL: the scheduler did not answer, 'why' says so. */
 	void (*snapshot)(void *ctx, const struct sched_snapshot *snapshot,
 			 const char *why);
 	/* An action is done; 'rc' 0 or -errno, 'why' the scheduler's words. */
@@ -149,7 +149,7 @@ void sched_poll(struct sched_driver *driver);
  * under way; -EAGAIN without a snapshot yet.
  *
  * A start time that the user asked for is never changed: only the gate's is.  So a job
- * that the gate holds back is looked at once more, alone, before it is changed: if it
+ * that the gate holds back is asked for once more, alone, before it is changed: if it
  * does not any more, or if its user has asked for nodes meanwhile, nothing is changed,
  * and observer.done() is told -EALREADY (LET_GO) or -ESTALE (PLACE, PREFER).
  */

@@ -164,7 +164,7 @@ actions_decide(struct actions *actions)
 		.is_first = !actions->has_decided,
 		.is_ending = actions->is_ending,
 		.modes = &actions->modes,
-		.host = actions->snapshot.at_us ? &actions->snapshot : NULL,
+		.snapshot = actions->snapshot.at_us ? &actions->snapshot : NULL,
 		.advice = actions->opts.advice,
 		.ctx = actions->opts.ctx,
 		.pin_wait_us = actions->opts.config->pin_wait_us,
@@ -173,7 +173,7 @@ actions_decide(struct actions *actions)
 
 	if (!actions->driver)
 		return;
-	actions->has_decided |= view.host != NULL;
+	actions->has_decided |= view.snapshot != NULL;
 	decide(&view, &actions->changes, &decided);
 	for (size_t i = 0; i < decided.forgotten.n; i++)
 		keep_change(actions, decided.forgotten.items[i]);
@@ -332,7 +332,7 @@ actions_open(const struct actions_opts *opts, struct actions **ret_actions,
 		return rc;
 	}
 	if (actions->changes.items.n)
-		log_info("actions", "%zu changes of the last run are looked after",
+		log_info("actions", "%zu changes of the last run were restored",
 			 actions->changes.items.n);
 	*ret_actions = actions;
 	return 0;

@@ -44,9 +44,8 @@ rank(void *ctx, const struct extender_job *job, const char *const *offered,
 	if (!fabric_source_topo(api->opts.fabric) || !jobs_advisor(api->opts.jobs) ||
 	    profile_of(api, job, &profile) < 0) {
 		err_set(err, NULL, 0, 0, "%s",
-			fabric_source_topo(api->opts.fabric)
-				? "no period is known of it"
-				: "no fabric is known");
+			fabric_source_topo(api->opts.fabric) ? "its period is not known"
+							     : "no fabric is known");
 		return -ENODATA;
 	}
 	r = k8s_rank(jobs_advisor(api->opts.jobs), fabric_source_topo(api->opts.fabric),

@@ -27,15 +27,15 @@ const char *const decide_why_texts[] = {
 	[DECIDE_NO_PLACE] = "no free place is better than another",
 	[DECIDE_ONE_NODE] = "it runs on one node",
 	[DECIDE_USER_PINNED] = "its user has chosen the nodes",
-	[DECIDE_ADVISING] = "its partition is only advised",
-	[DECIDE_STOPPED] = "we are told to undo what we did",
+	[DECIDE_ADVISING] = "the mode of its partition is advise",
+	[DECIDE_STOPPED] = "all changes are being undone",
 	[DECIDE_NODE_DOWN] = "a node of its place is down or gone",
 	[DECIDE_BUSY] = "a node of its place is taken by another job",
 	[DECIDE_EXPIRED] = "the advice is too old",
 	[DECIDE_WAITED] = "it has waited for its place for too long",
 	[DECIDE_LEFT] = "its place was free before a restart",
-	[DECIDE_ASKED] = "somebody asked for it",
-	[DECIDE_TOLD] = "what is advised now",
+	[DECIDE_ASKED] = "as requested over the API",
+	[DECIDE_TOLD] = "its present advice",
 };
 
 /* ---- Nodes ------------------------------------------------------------------------ */
@@ -46,44 +46,44 @@ enum fitness {
 	FIT_NEVER,   /* A node is down or not there; or the list is none. */
 };
 
-struct look_at_nodes {
-	const struct sched_snapshot *host;
+struct node_check {
+	const struct sched_snapshot *snapshot;
 	struct strtab *given; /* Nodes given away in this round; NULL: do not mind. */
 	enum fitness fitness;
 	uint32_t n;
 };
 
 static int
-look_at_node(void *ctx, const char *name)
+check_node(void *ctx, const char *name)
 {
-	struct look_at_nodes *look = ctx;
-	const struct sched_node *node = sched_find_node(look->host, name);
+	struct node_check *check = ctx;
+	const struct sched_node *node = sched_find_node(check->snapshot, name);
 
-	look->n++;
+	check->n++;
 	if (!node || node->state == SCHED_NODE_DOWN)
-		look->fitness = FIT_NEVER;
+		check->fitness = FIT_NEVER;
 	/* Places are advised of nodes that are free as a whole. */
-	else if (look->fitness == FIT &&
+	else if (check->fitness == FIT &&
 		 (node->state != SCHED_NODE_FREE ||
-		  (look->given && strtab_find(look->given, name) != STRTAB_NONE)))
-		look->fitness = FIT_NOT_NOW;
+		  (check->given && strtab_find(check->given, name) != STRTAB_NONE)))
+		check->fitness = FIT_NOT_NOW;
 	return 0;
 }
 
 /* Whether a job could start on all of 'nodes' now, and how many they are. */
 static enum fitness
-fitness_of(const struct sched_snapshot *host, struct strtab *given, const char *nodes,
-	   uint32_t *ret_n)
+fitness_of(const struct sched_snapshot *snapshot, struct strtab *given,
+	   const char *nodes, uint32_t *ret_n)
 {
-	struct look_at_nodes look = { .host = host, .given = given };
+	struct node_check check = { .snapshot = snapshot, .given = given };
 	const char *why;
 
 	*ret_n = 0;
-	if (hostlist_expand(nodes, DECIDE_MAX_PIN, look_at_node, &look, &why) < 0 ||
-	    look.n == 0)
+	if (hostlist_expand(nodes, DECIDE_MAX_PIN, check_node, &check, &why) < 0 ||
+	    check.n == 0)
 		return FIT_NEVER;
-	*ret_n = look.n;
-	return look.fitness;
+	*ret_n = check.n;
+	return check.fitness;
 }
 
 static int
@@ -166,13 +166,14 @@ unpin(struct round *round, const struct decide_change *change, enum decide_why w
 }
 
 /*
- * A clock that was set back must not make a second last for hours; looks are somewhat
+ * A clock that was set back must not make a second last for hours; snapshots are somewhat
  * older than what happened while they were taken.
  */
 static bool
 is_past(int64_t since_us, int64_t now_us, int64_t span_us)
 {
-	return now_us - since_us >= span_us || since_us - now_us > DECIDE_MAX_LOOK_AGE;
+	return now_us - since_us >= span_us ||
+	       since_us - now_us > DECIDE_MAX_SNAPSHOT_AGE;
 }
 
 /* The watchdog: of a waiting job that we pinned. */
@@ -182,12 +183,12 @@ watch_pin(struct round *round, struct decide_change *change,
 {
 	const struct decide_view *view = round->view;
 	uint32_t n;
-	enum fitness fitness = fitness_of(view->host, NULL, change->nodes, &n);
+	enum fitness fitness = fitness_of(view->snapshot, NULL, change->nodes, &n);
 
 	if (fitness != FIT_NOT_NOW)
 		change->busy_since_us = 0;
 	else if (!change->busy_since_us)
-		change->busy_since_us = view->host->at_us;
+		change->busy_since_us = view->snapshot->at_us;
 	if (mode_for(view, job) != MODE_ENFORCE)
 		unpin(round, change, DECIDE_STOPPED);
 	else if (change->is_unwanted)
@@ -196,9 +197,9 @@ watch_pin(struct round *round, struct decide_change *change,
 		unpin(round, change, DECIDE_NODE_DOWN);
 	else if (change->at_us < view->started_us || job->n_restarts)
 		unpin(round, change, DECIDE_LEFT);
-	/* By looks alone: the node may be taken by the job itself, just now. */
+	/* By snapshots alone: the node may be taken by the job itself, just now. */
 	else if (change->busy_since_us &&
-		 is_past(change->busy_since_us, view->host->at_us, DECIDE_BUSY_US))
+		 is_past(change->busy_since_us, view->snapshot->at_us, DECIDE_BUSY_US))
 		unpin(round, change, DECIDE_BUSY);
 	else if (is_past(change->at_us, view->now_us, view->pin_wait_us))
 		unpin(round, change, DECIDE_WAITED);
@@ -208,24 +209,24 @@ watch_pin(struct round *round, struct decide_change *change,
 		keep_for(round, change->nodes);
 }
 
-/* Whether an action is under way, or was until just before this look. */
+/* Whether an action is under way, or was until just before this snapshot. */
 static bool
 is_unsettled(const struct round *round, const struct decide_change *change)
 {
 	return change->is_under_way ||
 	       (change->done_us &&
-		!is_past(change->done_us, round->view->host->at_us, DECIDE_SETTLE_US));
+		!is_past(change->done_us, round->view->snapshot->at_us,
+			 DECIDE_SETTLE_US));
 }
 
 /* What is ours of a job, and still so. */
 static void
-look_after(struct round *round, struct decide_change *change,
-	   const struct sched_job *job)
+watch(struct round *round, struct decide_change *change, const struct sched_job *job)
 {
 	bool is_waiting = job->state == SCHED_WAITING;
 
 	if (is_unsettled(round, change) || change->kind == DECIDE_OVER) {
-		/* The look does not show yet that it has its nodes. */
+		/* The snapshot does not show yet that it has its nodes. */
 		if (change->kind == DECIDE_PIN)
 			keep_for(round, change->nodes);
 		return;
@@ -233,11 +234,11 @@ look_after(struct round *round, struct decide_change *change,
 	if (change->kind == DECIDE_PIN && is_waiting && job->is_pinned &&
 	    *job->required && !is_same_place(job->required, change->nodes)) {
 		change->kind = DECIDE_OVER;
-		change->is_his = true;
+		change->is_users = true;
 	} else if (change->kind == DECIDE_PIN && is_waiting && job->is_pinned) {
 		watch_pin(round, change, job);
 	} else if (change->kind == DECIDE_PIN && is_waiting) {
-		/* Requeued, or somebody took the pin away: it is his. */
+		/* Requeued, or a user took the pin away: it is left alone. */
 		change->kind = DECIDE_OVER;
 	} else if (change->kind == DECIDE_PIN) {
 		/* It started: what is left of ours is the record. */
@@ -250,15 +251,15 @@ look_after(struct round *round, struct decide_change *change,
 }
 
 static void
-look_after_all(struct round *round)
+watch_all(struct round *round)
 {
 	for (size_t i = 0; i < round->changes->items.n;) {
 		struct decide_change *change = &round->changes->items.items[i];
 		const struct sched_job *job =
-			sched_find_job(round->view->host, change->job);
+			sched_find_job(round->view->snapshot, change->job);
 
 		if (job) {
-			look_after(round, change, job);
+			watch(round, change, job);
 			i++;
 		} else if (change->is_under_way) {
 			i++;
@@ -275,14 +276,14 @@ adopt(struct round *round)
 {
 	const struct decide_view *view = round->view;
 
-	for (size_t i = 0; i < view->host->n_jobs; i++) {
-		const struct sched_job *job = &view->host->jobs[i];
+	for (size_t i = 0; i < view->snapshot->n_jobs; i++) {
+		const struct sched_job *job = &view->snapshot->jobs[i];
 		struct decide_change *change;
 
 		if (job->state != SCHED_WAITING || !job->is_pinned)
 			continue;
 		change = decide_find(round->changes, job->id);
-		if (change && (change->kind == DECIDE_PIN || change->is_his ||
+		if (change && (change->kind == DECIDE_PIN || change->is_users ||
 			       is_unsettled(round, change)))
 			continue;
 		change = decide_add(round->changes, job->id);
@@ -304,11 +305,11 @@ place(struct round *round, const struct sched_job *job,
 {
 	uint32_t n;
 	enum fitness fitness =
-		fitness_of(round->view->host, round->given, advice->nodes, &n);
+		fitness_of(round->view->snapshot, round->given, advice->nodes, &n);
 
 	/* What was free is not for long. */
 	if (fitness == FIT &&
-	    is_past(round->view->host->at_us, round->view->now_us, DECIDE_PLACE_US))
+	    is_past(round->view->snapshot->at_us, round->view->now_us, DECIDE_PLACE_US))
 		fitness = FIT_NOT_NOW;
 	if (fitness == FIT && n == job->n_nodes) {
 		act(round, SCHED_PLACE, DECIDE_PLACED, job->id, advice->nodes,
@@ -318,13 +319,13 @@ place(struct round *round, const struct sched_job *job,
 				.valid_until_us = advice->valid_until_us;
 		keep_for(round, advice->nodes);
 	} else if (fitness != FIT_NOT_NOW || n != job->n_nodes || is_urgent) {
-		/* A place that is taken just now may be free at the next look. */
+		/* A place that is taken just now may be free in the next snapshot. */
 		act(round, SCHED_LET_GO, DECIDE_NO_PLACE, job->id, NULL, NULL);
 	}
 }
 
 static void
-look_at_gated(struct round *round, const struct sched_job *job)
+decide_gated(struct round *round, const struct sched_job *job)
 {
 	const struct decide_view *view = round->view;
 	bool is_urgent = job->eligible_us - view->now_us <= DECIDE_MARGIN_US;
@@ -380,24 +381,25 @@ compare_waiting(const void *a, const void *b)
 }
 
 static void
-look_at_waiting(struct round *round)
+decide_waiting(struct round *round)
 {
-	const struct sched_snapshot *host = round->view->host;
+	const struct sched_snapshot *snapshot = round->view->snapshot;
 	VEC(struct ordered) gated = VEC_EMPTY;
 
-	for (size_t i = 0; i < host->n_jobs; i++)
-		if (host->jobs[i].state == SCHED_WAITING && host->jobs[i].is_gated)
-			vec_push(&gated, ((struct ordered){ &host->jobs[i] }));
+	for (size_t i = 0; i < snapshot->n_jobs; i++)
+		if (snapshot->jobs[i].state == SCHED_WAITING &&
+		    snapshot->jobs[i].is_gated)
+			vec_push(&gated, ((struct ordered){ &snapshot->jobs[i] }));
 	sort_items(gated.items, gated.n, compare_waiting);
 	for (size_t i = 0; i < gated.n; i++)
-		look_at_gated(round, gated.items[i].job);
+		decide_gated(round, gated.items[i].job);
 	vec_free(&gated);
 }
 
 /* ---- Jobs that run ---------------------------------------------------------------- */
 
 static void
-look_at_running(struct round *round, const struct sched_job *job)
+decide_running(struct round *round, const struct sched_job *job)
 {
 	const struct decide_view *view = round->view;
 	struct decide_change *change = decide_find(round->changes, job->id);
@@ -410,7 +412,7 @@ look_at_running(struct round *round, const struct sched_job *job)
 		       view->now_us - change->at_us < DECIDE_RECORD_US))
 		return;
 	view->advice(view->ctx, job, &advice);
-	/* That nothing is advised is told to those who wait for it. */
+	/* Users see that nothing is advised, too. */
 	if (advice.answer == DECIDE_REFUSED || !advice.record ||
 	    advice.valid_until_us <= view->now_us ||
 	    strcmp(change ? change->record : "", advice.record) == 0)
@@ -427,19 +429,19 @@ decide(const struct decide_view *view, struct decide_changes *changes,
        struct decide_actions *ret_actions)
 {
 	struct round round = { view, changes, ret_actions, NULL, 0 };
-	const struct sched_snapshot *host = view->host;
+	const struct sched_snapshot *snapshot = view->snapshot;
 
 	*ret_actions = (struct decide_actions){ .items = VEC_EMPTY };
-	if (!host || view->now_us - host->at_us > DECIDE_MAX_LOOK_AGE)
+	if (!snapshot || view->now_us - snapshot->at_us > DECIDE_MAX_SNAPSHOT_AGE)
 		return;
 	round.given = strtab_new();
 	adopt(&round);
-	look_after_all(&round);
+	watch_all(&round);
 	if (!view->is_ending) {
-		look_at_waiting(&round);
-		for (size_t i = 0; i < host->n_jobs; i++)
-			if (host->jobs[i].state == SCHED_RUNNING)
-				look_at_running(&round, &host->jobs[i]);
+		decide_waiting(&round);
+		for (size_t i = 0; i < snapshot->n_jobs; i++)
+			if (snapshot->jobs[i].state == SCHED_RUNNING)
+				decide_running(&round, &snapshot->jobs[i]);
 	}
 	strtab_free(round.given);
 }

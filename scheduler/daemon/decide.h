@@ -1,9 +1,9 @@
 /*
- * decide.h - what is to be done at the cluster's scheduler, now: the heart of
- * antiphase-scheduler's deeds, without any of its hands.
+ * decide.h - decisions: which changes to ask of the cluster's scheduler now.
  *
- * Given what the scheduler has (host.h), what may be done (modes.h), what is advised,
- * and what we did before, it lists the changes to ask for, each with its reason.
+ * Given a snapshot of the scheduler (scheduler_driver.h), what may be done (modes.h), what
+ * is advised, and the changes made before, it lists the actions to ask for (actions.h asks
+ * for them), each with its reason.
  *
  *	observe   nothing; and what we did before is undone
  *	advise    a gated job is let go at once, with our record; running jobs get it, too
@@ -11,11 +11,11 @@
  *
  * A gated job is never kept for nothing: if there is nothing to say, it is let go at
  * once; if there is no answer yet, DECIDE_MARGIN_US before its gate ends.  Each round
- * also looks after the jobs pinned before (the watchdog): a pin that is not right any
- * more is taken back, and that job is left alone from then on.  What somebody else has
- * changed in the meantime is his, and left as it is.
+ * also checks the jobs pinned before (the watchdog): a pin that is not right any more is
+ * taken back, and that job is left alone from then on.  What a user has changed in the
+ * meantime is left as it is.
  *
- * Nothing is decided without a fresh look at the scheduler.  Pure, and deterministic.
+ * Nothing is decided without a fresh snapshot.  Pure, and deterministic.
  * O(jobs log changes + nodes of places).
  */
 #ifndef SCHEDULER_DAEMON_DECIDE_H
@@ -30,15 +30,16 @@
 #include "scheduler/scheduler_driver.h"
 
 #define DECIDE_MARGIN_US INT64_C(2000000)
-#define DECIDE_BUSY_US   INT64_C(3000000)  /* A place is taken by others so long. */
-#define DECIDE_PLACE_US  INT64_C(3000000)  /* Free nodes of an older look are not. */
+#define DECIDE_BUSY_US   INT64_C(3000000) /* A place is taken by others so long. */
+#define DECIDE_PLACE_US \
+	INT64_C(3000000) /* Free nodes of an older snapshot do not count. */
 #define DECIDE_RECORD_US INT64_C(30000000) /* Between two records of a running job. */
-/* A look that ended so soon after a change may not show it yet. */
-#define DECIDE_SETTLE_US    INT64_C(1500000)
-#define DECIDE_MAX_AT_ONCE  32                /* Actions of one round. */
-#define DECIDE_MAX_RECORDS  8                 /* Of these records of running jobs. */
-#define DECIDE_MAX_PIN      100000            /* Nodes of one place. */
-#define DECIDE_MAX_LOOK_AGE INT64_C(30000000) /* An older look is none. */
+/* A snapshot that ended so soon after a change may not show it yet. */
+#define DECIDE_SETTLE_US        INT64_C(1500000)
+#define DECIDE_MAX_AT_ONCE      32     /* Actions of one round. */
+#define DECIDE_MAX_RECORDS      8      /* Of these records of running jobs. */
+#define DECIDE_MAX_PIN          100000 /* Nodes of one place. */
+#define DECIDE_MAX_SNAPSHOT_AGE INT64_C(30000000) /* An older one counts as none. */
 
 enum decide_answer {
 	DECIDE_NO_ANSWER, /* Not yet. */
@@ -60,7 +61,7 @@ enum decide_why {
 	DECIDE_NOTHING_TOLD, /* No advice in time. */
 	DECIDE_THIN,         /* Advice was refused: we do not guess. */
 	DECIDE_NO_PLACE,     /* No place is better, or the place is taken. */
-	DECIDE_ONE_NODE,     /* It meets nobody on the fabric by its place. */
+	DECIDE_ONE_NODE,     /* It shares no link, whatever its place. */
 	DECIDE_USER_PINNED,  /* Its user has chosen. */
 	DECIDE_ADVISING,     /* The mode is advise. */
 	DECIDE_STOPPED,      /* Kill switch, mode, or our own end: undone. */
@@ -69,7 +70,7 @@ enum decide_why {
 	DECIDE_EXPIRED,      /* the advice is too old; */
 	DECIDE_WAITED,       /* it has waited too long; */
 	DECIDE_LEFT,         /* it is of another run: of the daemon, or of the job; */
-	DECIDE_ASKED,        /* somebody asked for it over the API. */
+	DECIDE_ASKED,        /* it was requested over the API. */
 	DECIDE_TOLD,         /* The record of a running job. */
 	DECIDE_N_WHYS,
 };
@@ -94,8 +95,8 @@ struct decide_change {
 	int64_t valid_until_us; /* Of the advice. */
 	int64_t busy_since_us;  /* A node of its place has been taken since; 0: none. */
 	unsigned n_failed;      /* Actions on it that were refused, in a row. */
-	bool is_unwanted;       /* Somebody asked to undo it. */
-	bool is_his;            /* DECIDE_OVER: somebody chose other nodes. */
+	bool is_unwanted;       /* It was requested to undo it. */
+	bool is_users;          /* DECIDE_OVER: a user chose other nodes. */
 	bool is_under_way;      /* An action on the job is not done yet. */
 	int64_t done_us;        /* When the last one was; 0: none. */
 };
@@ -114,10 +115,11 @@ void decide_remove(struct decide_changes *changes, const char *job);
 struct decide_view {
 	int64_t now_us;
 	int64_t started_us; /* This run; pins of another one are taken back. */
-	bool is_first;      /* Of this run's rounds with a look. */
+	bool is_first;      /* Of this run's rounds with a snapshot. */
 	bool is_ending;     /* Everything is to be undone. */
 	const struct modes *modes;
-	const struct sched_snapshot *host; /* NULL: the scheduler does not answer. */
+	const struct sched_snapshot
+		*snapshot; /* NULL: the scheduler does not answer. */
 	/* Fills the advice for a job: waiting or running. */
 	void (*advice)(void *ctx, const struct sched_job *job,
 		       struct decide_advice *ret_advice);
@@ -141,7 +143,7 @@ struct decide_actions {
 };
 
 /*
- * A waiting job that bears a pin of ours is looked after whether it is in 'changes' or
+ * A waiting job that bears a pin of ours is watched whether it is in 'changes' or
  * not: what had pinned it may have been killed at a bad moment, or its store is lost.
  * Then, and after a requeue, the pin is taken back at once: it was meant for nodes that
  * were free at that time.

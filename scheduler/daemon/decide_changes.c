@@ -126,7 +126,7 @@ decide_note(struct decide_changes *changes, const struct decide_action *action,
 		decide_set_text(&change->record, action->record);
 	if (action->kind == SCHED_PLACE) {
 		change->kind = DECIDE_PIN;
-		change->is_his = false;
+		change->is_users = false;
 		decide_set_text(&change->nodes, action->nodes);
 		change->valid_until_us = action->valid_until_us;
 	} else if (change->kind != DECIDE_PIN) {

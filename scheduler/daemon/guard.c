@@ -1,4 +1,4 @@
-/* guard.c - the daemon's side of its guardian: starts it, and looks whether it is there. */
+/* guard.c - the daemon's side of its guardian: starts it, and checks whether it runs. */
 #include "scheduler/daemon/guard.h"
 
 #include <errno.h>

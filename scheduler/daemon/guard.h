@@ -1,22 +1,21 @@
 /*
- * guard.h - a small process that takes back what the daemon pinned, if the daemon goes
- * without having done so.
+ * guard.h - the guardian: a small process that takes pins back if the daemon is killed.
  *
- * Slurm lets a pin stand for ever, and a daemon that is killed takes nothing back.  So one
+ * Slurm keeps a pin for ever, and a daemon that is killed takes nothing back.  So a daemon
  * that may pin has a guardian: a child in a session of its own, at the end of a pipe whose
- * other end only the daemon has.  When the daemon goes, however that is, the kernel ends
- * the pipe.  If nothing came of it, as the word that all is undone, the guardian does what
- * 'antiphase slurm release --pins' does; but as soon as a daemon answers at the control
- * socket it is for that one to look after pins, and the guardian ends.
+ * other end only the daemon has.  When the daemon ends, for whatever reason, the kernel
+ * closes the pipe.  If the daemon has not written before that all is undone, the guardian
+ * does what 'antiphase slurm release --pins' does.  As soon as a daemon answers at the
+ * control socket, that one is responsible for pins, and the guardian ends.
  *
- * Nobody can lose a pin between the two: a daemon has its guardian before it listens at
- * its socket, and listens before it pins.  So whatever is pinned by a new daemon is seen
- * with its socket there; and if it was killed before it took over, its own guardian is
- * there.  Taking back twice is as good as once.
+ * No pin is lost between the two: a daemon starts its guardian before it listens at its
+ * socket, and listens before it pins.  So any pin of a new daemon is made while its socket
+ * answers; and if the new daemon was killed before that, its own guardian runs.  Taking a
+ * pin back twice does no harm.
  *
- * What ends all processes at once takes the guardian along: the loss of power, the end of
- * a container, systemd if it has to kill.  Then it is for what comes after: ExecStopPost=
- * of the unit, Slurm's own hooks, the next start of the daemon.
+ * What ends all processes at once ends the guardian, too: loss of power, the end of a
+ * container, systemd if it has to kill.  Then ExecStopPost= of the unit, Slurm's own hooks
+ * or the next start of the daemon take pins back.
  */
 #ifndef SCHEDULER_DAEMON_GUARD_H
 #define SCHEDULER_DAEMON_GUARD_H

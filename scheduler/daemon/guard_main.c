@@ -1,6 +1,6 @@
 /*
  * guard_main.c - the guardian: waits until the daemon is gone, and takes back what it
- * pinned if nobody else does.  It opens nothing until then.
+ * pinned if no daemon does.  It opens nothing until then.
  */
 #include <errno.h>
 #include <signal.h>

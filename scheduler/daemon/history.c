@@ -16,7 +16,7 @@ struct history {
 	struct strtab *links; /* Owned.  Those that have a place, */
 	int64_t span;         /* in these five minutes. */
 	size_t n_rows;        /* Of this second, so far, */
-	size_t next;          /* up to this link of the look. */
+	size_t next;          /* up to this link of the scan. */
 	int64_t done_s;       /* Frame time, of what is all there. */
 	uint32_t n_left_out, n_left_out_now;
 };

@@ -193,7 +193,7 @@ jobs_refuse(struct jobs *jobs, struct job *job, enum jobs_refusal why)
 void
 jobs_mark_silent(struct jobs *jobs)
 {
-	const struct status picture = telemetry_status(jobs->opts.telemetry);
+	const struct status status = telemetry_status(jobs->opts.telemetry);
 
 	free(jobs->is_silent);
 	free(jobs->is_heard);
@@ -206,7 +206,7 @@ jobs_mark_silent(struct jobs *jobs)
 		jobs->is_heard = xcalloc(n, sizeof(bool));
 	}
 	for (uint32_t i = 0; i < live_n_hosts(jobs->live); i++) {
-		bool is_silent = status_is_silent(&picture, i);
+		bool is_silent = status_is_silent(&status, i);
 		uint32_t node = TOPO_NONE;
 
 		jobs->n_silent += is_silent;
@@ -262,8 +262,8 @@ is_same_profile(const struct profile *a, const struct profile *b)
 }
 
 /*
- * Another profile has to be seen twice in a row: it is solved anew, and those who are
- * steered by it have new windows.  A pacer has seen it often enough itself.
+ * Another profile has to be seen twice in a row: it is solved anew, and jobs
+ * that are steered by it have new windows.  A pacer has seen it often enough itself.
  */
 static bool
 is_same(struct job *job, const struct work_job *new, bool is_shiftable,

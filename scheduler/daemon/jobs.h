@@ -49,7 +49,7 @@ enum jobs_refusal {
 	JOBS_STALE,     /* The profile, or all frames, are too old. */
 	JOBS_SILENT,    /* Hosts of it are not heard any more. */
 	JOBS_NOT_PLACED, /* Its hosts are not of the fabric, or do not reach each other. */
-	JOBS_UNSOLVED, /* It is being looked at. */
+	JOBS_UNSOLVED, /* Its advice is being computed. */
 	JOBS_NO_ADVISOR,
 	JOBS_NO_SPACE, /* No place has room. */
 	JOBS_N_REFUSALS,

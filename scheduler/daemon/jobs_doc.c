@@ -38,14 +38,14 @@ const char *const jobs_refusal_names[] = {
 const char *const jobs_refusal_texts[] = {
 	[JOBS_ADVISED] = "there is an advice",
 	[JOBS_NO_FABRIC] = "no fabric is known",
-	[JOBS_NO_PERIOD] = "no period is known of it",
+	[JOBS_NO_PERIOD] = "its period is not known",
 	[JOBS_THIN] = "too few iterations of it were seen",
-	[JOBS_STALE] = "what is known of it is too old",
+	[JOBS_STALE] = "its profile is too old",
 	[JOBS_SILENT] = "some of its hosts are silent",
-	[JOBS_NOT_PLACED] = "its hosts are not all of the fabric",
-	[JOBS_UNSOLVED] = "it is being looked at",
+	[JOBS_NOT_PLACED] = "some of its hosts are not in the fabric",
+	[JOBS_UNSOLVED] = "its advice is being computed",
 	[JOBS_NO_ADVISOR] = "this build has no advisor",
-	[JOBS_NO_SPACE] = "there is no room for it",
+	[JOBS_NO_SPACE] = "no place has room for it",
 	NULL,
 };
 
@@ -157,7 +157,7 @@ static struct ground
 ground_of(const struct jobs *jobs, const struct job *job,
 	  const struct profiled_job *seen)
 {
-	const struct status picture = telemetry_status(jobs->opts.telemetry);
+	const struct status status = telemetry_status(jobs->opts.telemetry);
 	const struct profile *profile = &job->profile;
 
 	if (job->is_by_pacer)
@@ -169,7 +169,7 @@ ground_of(const struct jobs *jobs, const struct job *job,
 					profile->confidence };
 	if (seen && seen->has_estimate)
 		return (struct ground){ "traffic", seen->detection.profile.n_iterations,
-					status_estimate_age_ns(&picture, seen) / 1000,
+					status_estimate_age_ns(&status, seen) / 1000,
 					seen->detection.profile.confidence };
 	if (job->earlier_us)
 		return (struct ground){ "earlier", profile->n_iterations,

@@ -1,7 +1,7 @@
 /*
  * jobs_pacer.c - jobs that run, as their pacers tell of them: known within a few
  * iterations, and anew when their compute time becomes another one.  pace.c says which of
- * them there is something new of; they are looked at in the next passes of the loop, as
+ * them there is something new of; they are taken up in the next passes of the loop, as
  * far as that is not too dear.
  */
 #include <errno.h>
@@ -61,7 +61,7 @@ add_unheard(void *ctx, const char *name)
 	return 0;
 }
 
-/* Nodes that the cluster's scheduler gave it, and that nobody tells us of. */
+/* Nodes that the cluster's scheduler gave it, and that no host reports. */
 static void
 complete_hosts(const struct jobs *jobs, const struct job *job, struct work_job *new)
 {
@@ -100,24 +100,24 @@ find_path(const struct jobs *jobs, const struct running *running, uint32_t id,
 		.line_bps = topo_line_bps(topo, new->hosts, new->n_hosts_wanted),
 	};
 	struct running_others others;
-	struct routed_job laid;
+	struct routed_job routed;
 	int r = routed_job_make(new, new->hosts, topo,
-				fabric_source_routes(jobs->opts.fabric), &laid);
+				fabric_source_routes(jobs->opts.fabric), &routed);
 
 	if (r < 0)
 		return r;
-	for (size_t i = 0; i < laid.footprint.n; i++) {
-		const struct footprint_entry *entry = &laid.footprint.entries[i];
+	for (size_t i = 0; i < routed.footprint.n; i++) {
+		const struct footprint_entry *entry = &routed.footprint.entries[i];
 
 		path.isolated_us =
 			fmax(path.isolated_us,
 			     8e6 * bytes * entry->factor /
 				     topo_link(topo, entry->link)->capacity_bps);
 	}
-	others = running_others(running, id, &laid.footprint, path.line_bps);
+	others = running_others(running, id, &routed.footprint, path.line_bps);
 	path.held_frac = others.held_frac;
 	path.met_frac = others.met_frac;
-	routed_job_fini(&laid);
+	routed_job_fini(&routed);
 	*ret_path = path;
 	return 0;
 }
@@ -145,7 +145,7 @@ log_profile(const struct job *job, const struct iteration_volume *sent,
 	    const struct pacer_profile_path *path, const struct profile *profile)
 {
 	log_dbg("paced",
-		"job %s: %u iterations, %.0f bytes each (%zu looked at, %.2f of them in "
+		"job %s: %u iterations, %.0f bytes each (%zu measured, %.2f of them in "
 		"collectives, %.2f of that sending): %.1f ms alone, others send in %.2f "
 		"of it and cost it %.3f; "
 		"taken to be %.1f ms of %.1f ms",
@@ -210,7 +210,7 @@ jobs_paced_work(const struct jobs *jobs, const struct running *running,
 
 /* ---- Taking it up ---------------------------------------------------------------------- */
 
-/* True: it is done with, and not to be looked at again until its pacer says more. */
+/* True: it is done with, and not to be taken up again until its pacer reports more. */
 static bool
 take_told(struct jobs *jobs, const struct running *running, struct job *job)
 {
@@ -238,7 +238,7 @@ take_told(struct jobs *jobs, const struct running *running, struct job *job)
 
 /*
  * The next one of which there is something new; false: that was the last for now.  All
- * have their turn, beginning behind who had the last one.
+ * have their turn, beginning behind the job that had the last one.
  */
 static bool
 take_next(struct jobs *jobs)

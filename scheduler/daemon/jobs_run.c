@@ -16,11 +16,10 @@
 
 /* Whether a running job may be advised on, on what its traffic shows. */
 static enum jobs_refusal
-judge(const struct jobs *jobs, const struct status *picture,
+judge(const struct jobs *jobs, const struct status *status,
       const struct work_job *running, const struct profiled_job *seen)
 {
-	if (status_estimate_age_ns(picture, seen) >
-	    jobs->opts.config->max_age_us * 1000)
+	if (status_estimate_age_ns(status, seen) > jobs->opts.config->max_age_us * 1000)
 		return JOBS_STALE;
 	if (running->profile.n_iterations < jobs->opts.config->min_iterations)
 		return JOBS_THIN;
@@ -52,7 +51,7 @@ void
 jobs_take_running(struct jobs *jobs, const struct running *running,
 		  const struct profiled_job *seen)
 {
-	const struct status picture = telemetry_status(jobs->opts.telemetry);
+	const struct status status = telemetry_status(jobs->opts.telemetry);
 	struct job *job = jobs_make(jobs, live_job_name(jobs->live, seen->job));
 	struct strbuf notes = STRBUF_EMPTY;
 	struct work_job new;
@@ -62,7 +61,7 @@ jobs_take_running(struct jobs *jobs, const struct running *running,
 	if (running && jobs->advisor && take_paced(jobs, running, job))
 		return;
 	if (running && jobs->advisor && !running_job(running, seen, &new, &notes)) {
-		why = judge(jobs, &picture, &new, seen);
+		why = judge(jobs, &status, &new, seen);
 		if (why == JOBS_ADVISED)
 			jobs_put(jobs, job, &new, false);
 		else
@@ -110,7 +109,7 @@ jobs_mark_running(struct jobs *jobs)
 
 /* How old that is which its profile stands on. */
 static int64_t
-age_ns(const struct jobs *jobs, const struct status *picture, const struct job *job)
+age_ns(const struct jobs *jobs, const struct status *status, const struct job *job)
 {
 	uint32_t id = live_find_job(jobs->live, job->name);
 	const struct profiled_job *seen =
@@ -118,14 +117,14 @@ age_ns(const struct jobs *jobs, const struct status *picture, const struct job *
 
 	if (job->is_by_pacer && job->paced_ns)
 		return clk_monotonic_ns() - job->paced_ns;
-	return seen ? status_estimate_age_ns(picture, seen) : INT64_MAX;
+	return seen ? status_estimate_age_ns(status, seen) : INT64_MAX;
 }
 
 /* Between estimates, too, hosts fall silent and profiles grow old. */
 void
 jobs_check_ages(struct jobs *jobs)
 {
-	const struct status picture = telemetry_status(jobs->opts.telemetry);
+	const struct status status = telemetry_status(jobs->opts.telemetry);
 	int64_t most_ns = jobs->opts.config->max_age_us * 1000;
 
 	for (size_t i = 0; i < jobs->items.n; i++) {
@@ -134,7 +133,7 @@ jobs_check_ages(struct jobs *jobs)
 		if (!job || job->number == UINT32_MAX || job->is_waiting ||
 		    job->is_restored)
 			continue;
-		if (age_ns(jobs, &picture, job) > most_ns)
+		if (age_ns(jobs, &status, job) > most_ns)
 			jobs_refuse(jobs, job, JOBS_STALE);
 		else if (jobs_has_silent(jobs, job->hosts, job->n_hosts))
 			jobs_refuse(jobs, job, JOBS_SILENT);

@@ -18,7 +18,7 @@
 #define REST     4
 /* While components are solved, what is advised is taken up so often. */
 #define VIEWS_NS (JOBS_SECOND_NS / 10)
-/* Jobs without anything new that are passed between two looks at the clock. */
+/* Jobs without anything new that are passed between two readings of the clock. */
 #define VIEWS_A_STEP 128
 
 const double jobs_solve_bounds_s[JOBS_N_SOLVE_BOUNDS] = { 0.0001, 0.0003, 0.001, 0.003,

@@ -18,7 +18,7 @@
 /* Of one update, so that many that come at once do not keep the others waiting. */
 #define MAX_RANKED 8
 #define RANK_NS    (JOBS_SECOND_NS / 200)
-/* Between two looks for an earlier run of a job, in the store. */
+/* Between two searches for an earlier run of a job, in the store. */
 #define SEEK_NS (60 * JOBS_SECOND_NS)
 
 static bool

@@ -2,9 +2,9 @@
  * link_counters.h - bytes that jobs put on links, as counters of a bounded number: on each
  * link those 'n_jobs' that carry most have one of their own, all others are "other".
  *
- * A job takes another's place when its rate is half again as high; what the other carried
- * goes with its counter, and what a job carries while it has no place is other's.  So a
- * counter never goes back, and nothing is counted twice.  Pure.  O(jobs x n_jobs) a link.
+ * A job takes the place of another one when its rate is half again as high; the counter of
+ * the other ends, and bytes of a job without a place count as "other".  So a counter never
+ * goes back, and nothing is counted twice.  Pure.  O(jobs x n_jobs) a link.
  */
 #ifndef SCHEDULER_DAEMON_LINK_COUNTERS_H
 #define SCHEDULER_DAEMON_LINK_COUNTERS_H
@@ -19,31 +19,31 @@ struct link_counters;
 struct link_counters_job {
 	const char *job; /* Borrowed. */
 	uint64_t bytes;
-	double mean_bps; /* Of some seconds: who is to have a place. */
+	double mean_bps; /* Of some seconds: the highest have a place. */
 };
 
 struct link_counters *link_counters_new(uint32_t n_jobs);
-void link_counters_free(struct link_counters *carried); /* Accepts NULL. */
+void link_counters_free(struct link_counters *counters); /* Accepts NULL. */
 
 /* 'other_bytes' belong to no job. */
-void link_counters_add(struct link_counters *carried, const char *link,
+void link_counters_add(struct link_counters *counters, const char *link,
 		       const struct link_counters_job *jobs, size_t n,
 		       uint64_t other_bytes);
 
 typedef void link_counters_fn(void *ctx, const char *link, const char *job,
 			      uint64_t bytes);
 /* Tells all counters, by link; "other" last, where there is any. */
-void link_counters_each(const struct link_counters *carried, link_counters_fn *each,
+void link_counters_each(const struct link_counters *counters, link_counters_fn *each,
 			void *ctx);
 /* The same of up to 'n_max' links, from '*at' (0 at first) on; false: these were the last. */
-bool link_counters_some(const struct link_counters *carried, size_t *at, size_t n_max,
+bool link_counters_some(const struct link_counters *counters, size_t *at, size_t n_max,
 			link_counters_fn *each, void *ctx);
 
 /*
  * Forgets the links that nothing was added to since the last time that this was asked:
  * those of hosts and fabrics that are no more.  Links that are left: link_counters_n().
  */
-void link_counters_forget(struct link_counters *carried);
-size_t link_counters_n(const struct link_counters *carried);
+void link_counters_forget(struct link_counters *counters);
+size_t link_counters_n(const struct link_counters *counters);
 
 #endif

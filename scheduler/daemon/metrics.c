@@ -454,7 +454,7 @@ write_actions(struct scheduler_metrics *own, struct metrics *m, size_t *at)
 static bool
 write_host_ages(struct scheduler_metrics *own, struct metrics *m, size_t *at)
 {
-	const struct status picture = telemetry_status(own->opts.telemetry);
+	const struct status status = telemetry_status(own->opts.telemetry);
 	uint32_t n = live_n_hosts(own->live);
 
 	begin(m, *at, "antiphase_scheduler_telemetry_age_seconds", METRICS_GAUGE,
@@ -462,7 +462,7 @@ write_host_ages(struct scheduler_metrics *own, struct metrics *m, size_t *at)
 	for (int i = 0; i < SAMPLES_A_PIECE && *at < n; i++) {
 		uint32_t host = (uint32_t)(*at)++;
 
-		metrics_sample(m, (double)status_host_age_ns(&picture, host) / 1e9,
+		metrics_sample(m, (double)status_host_age_ns(&status, host) / 1e9,
 			       "host", live_host(own->live, host)->name, NULL);
 	}
 	return *at < n;

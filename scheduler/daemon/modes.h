@@ -1,7 +1,7 @@
 /*
  * modes.h - what antiphase-scheduler may do, partition by partition.
  *
- *	observe   it looks and says what it sees; nobody's job is touched
+ *	observe   it reports what it sees; no job is touched
  *	advise    it writes its record where users see it
  *	enforce   it places waiting jobs and shifts running ones
  *

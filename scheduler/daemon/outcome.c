@@ -214,8 +214,8 @@ advise(struct outcome *outcome, int64_t now_ns)
 }
 
 static void
-look_whether_followed(struct outcome *outcome, int64_t now_ns,
-		      const struct outcome_steered *steered)
+check_followed(struct outcome *outcome, int64_t now_ns,
+	       const struct outcome_steered *steered)
 {
 	if (outcome->followed == OUTCOME_FOLLOWED)
 		return;
@@ -277,7 +277,7 @@ outcome_step(struct outcome *outcome, int64_t now_ns,
 		outcome->gain_low = steered->gain_low;
 		outcome->gain_high = steered->gain_high;
 	}
-	look_whether_followed(outcome, now_ns, steered);
+	check_followed(outcome, now_ns, steered);
 	if (outcome->followed == OUTCOME_FOLLOWED) {
 		int64_t from_ns = now_ns - OUTCOME_SPAN_NS;
 

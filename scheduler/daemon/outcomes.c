@@ -18,7 +18,7 @@
 #include "scheduler/live/live.h"
 #include "scheduler/store/store.h"
 
-/* A job's shift is looked at once in so many seconds, each second a part of all. */
+/* A job's shift is checked once in so many seconds, each second a part of all. */
 #define EVERY_S 10
 /* Of a job that nothing is known of any more. */
 #define FORGET_NS (60 * INT64_C(1000000000))
@@ -28,7 +28,7 @@
 
 struct entry {
 	struct outcome outcome;
-	int64_t wanted_ns; /* Monotonic: the last time that somebody knew the job. */
+	int64_t wanted_ns; /* Monotonic: the last time that the job was known. */
 	int64_t estimated_ns;
 	int64_t restored_ns; /* Of before a restart, found again then; 0: not, or not more. */
 };
@@ -293,7 +293,7 @@ note(struct outcomes *outcomes, const char *name)
 
 /* Jobs that the cluster's scheduler has started: where they were advised to be? */
 static void
-look_at_places(struct outcomes *outcomes)
+check_places(struct outcomes *outcomes)
 {
 	const struct sched_snapshot *snapshot = outcomes->opts.snapshot;
 
@@ -345,7 +345,7 @@ steered_now(const struct outcomes *outcomes, const struct job *job)
 }
 
 static void
-look_at_shift(struct outcomes *outcomes, const struct job *job)
+check_shift(struct outcomes *outcomes, const struct job *job)
 {
 	const struct outcome_steered steered = steered_now(outcomes, job);
 	uint32_t id = live_find_job(outcomes->live, job->name);
@@ -404,10 +404,10 @@ outcomes_tick(struct outcomes *outcomes)
 	const struct jobs *jobs = outcomes->opts.jobs;
 
 	outcomes->turn = (outcomes->turn + 1) % EVERY_S;
-	look_at_places(outcomes);
+	check_places(outcomes);
 	for (size_t i = outcomes->turn; i < jobs_n_places(jobs); i += EVERY_S)
 		if (jobs_at(jobs, i))
-			look_at_shift(outcomes, jobs_at(jobs, i));
+			check_shift(outcomes, jobs_at(jobs, i));
 	forget_gone(outcomes);
 }
 

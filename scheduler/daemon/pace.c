@@ -146,7 +146,7 @@ take_paced(struct pace *pace, struct job *job, const struct steer_report *report
 		jobs_note_told(pace->opts.jobs, job);
 }
 
-/* For whoever asks later why it was, or was not, told to wait: seconds of wall clock. */
+/* To find out later why it was, or was not, ordered to wait: seconds of wall clock. */
 static void
 log_report(const struct job *job, const struct steer_report *r)
 {

@@ -1,25 +1,25 @@
 /*
- * pacer_profile.h - what a job's iterations are like when nobody is in their way, from what its
- * pacer tells.
+ * pacer_profile.h - a job's iterations without contention, from the reports of its
+ * pacer.
  *
- * Traffic shows how long an iteration takes as things are, and on a contended link that is
- * longer and more irregular than the job is by itself; and it takes long to find in it
- * what repeats.  A pacer tells for each iteration how long the job computed and how long
- * it was in collectives.  The first does not depend on others: its median is taken.  The
- * second is longer where others send as well.  What is sent in it is not (sent.h), and so
- * the burst of the job alone is
+ * Traffic shows how long an iteration takes under contention, which is longer and more
+ * irregular than in isolation, and finding what repeats takes long.  A pacer reports for
+ * each iteration how long the job computed and how long it was in collectives.  The first
+ * does not depend on other jobs: its median is taken.  The second is longer where others
+ * send as well, but the bytes sent in it are the same (iteration_volume.h).  So the burst
+ * of the job in isolation is
  *
  *	the median time in collectives, less the share that others are seen to cost it,
  *	at least what its bytes take on the slowest link of its path,
  *	at most the shortest time in collectives seen, or what its bytes take, if that is
- *	more: marks may be late,
- *	at most what a quarter of the times were below,
+ *	more: collective events may be late,
+ *	at most the first quartile of the times,
  *	and never less than its bytes take on its own interfaces.
  *
  * Where others are seen beside the first few, and these take longer than their bytes, or
  * differ from each other, others may have stretched all of them, and by the same time, if
- * they began together; it is taken to be what its bytes take.  Computing and the burst make an iteration, and a few of them
- * are enough.
+ * they began together; the burst is taken to be what its bytes take.  Computing
+ * and the burst make an iteration, and a few of them are enough.
  *
  * When PACER_PROFILE_N_MIN iterations running are all longer, or all shorter, than those before
  * them can explain, the job has changed: what was before is forgotten.

@@ -109,7 +109,7 @@ words_of(int status, const char *body, size_t n)
 	words = xasprintf("status %d%s%.200s", status, message ? ": " : "",
 			  message ? message : "");
 	json_doc_free(doc);
-	/* It is somebody else's text. */
+	/* It is a text of the server. */
 	for (char *c = words; *c; c++)
 		if (*c < ' ' || *c > '~')
 			*c = '?';

@@ -1,17 +1,17 @@
 #include "scheduler/daemon/tick_schedule.h"
 
 bool
-tick_schedule_next(struct tick_schedule *turns, int64_t now_ns, size_t *ret_part)
+tick_schedule_next(struct tick_schedule *schedule, int64_t now_ns, size_t *ret_part)
 {
-	if (now_ns < turns->begin_ns + (int64_t)turns->next * turns->step_ns)
+	if (now_ns < schedule->begin_ns + (int64_t)schedule->next * schedule->step_ns)
 		return false;
-	*ret_part = turns->next++;
-	if (turns->next == turns->n) {
-		turns->next = 0;
-		turns->begin_ns += turns->period_ns;
-		if (now_ns >= turns->begin_ns + turns->period_ns)
-			turns->begin_ns += (now_ns - turns->begin_ns) /
-					   turns->period_ns * turns->period_ns;
+	*ret_part = schedule->next++;
+	if (schedule->next == schedule->n) {
+		schedule->next = 0;
+		schedule->begin_ns += schedule->period_ns;
+		if (now_ns >= schedule->begin_ns + schedule->period_ns)
+			schedule->begin_ns += (now_ns - schedule->begin_ns) /
+					      schedule->period_ns * schedule->period_ns;
 	}
 	return true;
 }

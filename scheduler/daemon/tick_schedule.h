@@ -1,9 +1,10 @@
 /*
- * tick_schedule.h - what is done once in a while, one part after another instead of all at once.
+ * tick_schedule.h - a schedule of periodic work in parts, one after another instead of all
+ * at once.
  *
- * In each period part i of n has its turn i steps after the beginning, in their order, and
- * never two at one time: a part that is late is not followed by the next one at once, but
- * when it is asked again.  Periods that went by whole are left out.  Pure.
+ * In each period part i of n is due i steps after the beginning.  Parts are due in their
+ * order, one for each call: a part that is late is followed by the next one in the next
+ * call.  Whole periods that passed without a call are left out.  Pure.
  */
 #ifndef SCHEDULER_DAEMON_TICK_SCHEDULE_H
 #define SCHEDULER_DAEMON_TICK_SCHEDULE_H
@@ -16,10 +17,11 @@ struct tick_schedule {
 	size_t n;
 	int64_t step_ns, period_ns; /* n * step_ns <= period_ns. */
 	int64_t begin_ns;           /* Of this period, */
-	size_t next;                /* and whose turn is next in it. */
+	size_t next;                /* and the part that is next in it. */
 };
 
-/* Whose turn it is at 'now_ns'; false: nobody's. */
-bool tick_schedule_next(struct tick_schedule *turns, int64_t now_ns, size_t *ret_part);
+/* The part that is due at 'now_ns'; false: none is. */
+bool tick_schedule_next(struct tick_schedule *schedule, int64_t now_ns,
+			size_t *ret_part);
 
 #endif

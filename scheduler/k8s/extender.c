@@ -204,7 +204,7 @@ give_node(struct job *job, uint32_t pod, const struct extender_ask *ask)
 	return true;
 }
 
-/* Drops what was chosen and nobody has yet, and what was nearly as good. */
+/* Drops what was chosen and no pod has yet, and what was nearly as good. */
 static void
 drop_unused(struct job *job)
 {
@@ -395,7 +395,7 @@ extender_filter(struct extender *extender, const char *body, size_t n, int64_t n
 			jsonw_str(
 				&reply.w, ask.nodes.items[i],
 				"antiphase: the job's pods are to go elsewhere, where "
-				"its traffic is in nobody's way");
+				"its traffic contends with no other job");
 	jsonw_end(&reply.w);
 	jsonw_object(&reply.w, "FailedAndUnresolvableNodes");
 	jsonw_end(&reply.w);

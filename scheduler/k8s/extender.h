@@ -20,7 +20,7 @@
  *	antiphase.io/placement   "required": other nodes are filtered out; else they are
  *	                         only liked less; a job of one pod is not filtered
  *
- * or, if there are none, from what the caller knows of the job.  If nobody knows, or no
+ * or, if there are none, from what the caller knows of the job.  If it is not known, or no
  * place can be ranked, every node passes and scores 0: as if we were not there.
  *
  * Bodies are hostile until checked.  Only nodeCacheCapable is answered; a request with
@@ -73,7 +73,7 @@ void extender_choice_fini(struct extender_choice *choice);
 enum extender_power {
 	EXTENDER_OBSERVES, /* Every node passes, and scores 0. */
 	EXTENDER_SCORES,   /* Every node passes. */
-	EXTENDER_FILTERS,  /* Those who ask for it ("required") have nodes filtered. */
+	EXTENDER_FILTERS, /* For jobs that ask for it ("required") nodes are filtered. */
 };
 
 struct extender_opts {

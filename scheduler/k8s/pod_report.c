@@ -99,7 +99,7 @@ advice_of(struct tell *tell, const struct pod_report_view *view, const char *job
 	bool is_advised = view->advice(view->ctx, job, &advice);
 	struct told *told;
 
-	/* Names are the users': those of jobs that nobody knows are not kept. */
+	/* Names are the users': those of unknown jobs are not kept. */
 	if (!is_advised && strtab_find(tell->names, job) == STRTAB_NONE)
 		return false;
 	told = told_of(tell, job);
@@ -193,8 +193,8 @@ says(const struct pod *pod, const struct pod_report_advice *advice)
 }
 
 static void
-look_at(struct tell *tell, const struct pod_report_view *view, const struct pod *pod,
-	const char *job, struct pod_report_round *round)
+check_pod(struct tell *tell, const struct pod_report_view *view, const struct pod *pod,
+	  const char *job, struct pod_report_round *round)
 {
 	bool is_ours = pod->told && pod->shift && strcmp(pod->told, pod->shift) == 0;
 	bool may = !view->is_ending && view->may_tell(view->ctx, pod->namespace);
@@ -261,7 +261,7 @@ read_item(struct tell *tell, const struct json_doc *doc, const struct json *item
 	round->n_pods++;
 	group = k8s_group_of(k8s_group_labels, K8S_N_GROUP_LABELS, doc, metadata);
 	job = xasprintf("%s/%s", pod.namespace, group ? group : pod.name);
-	look_at(tell, view, &pod, job, round);
+	check_pod(tell, view, &pod, job, round);
 	free(job);
 }
 

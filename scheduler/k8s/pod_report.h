@@ -9,7 +9,7 @@
  *	antiphase.io/pacing	"free", "realign", "gate"
  *	antiphase.io/told	the shift again: whose it is
  *
- * A pod bears ours while 'told' says the same as 'shift-us'; what somebody else wrote, or
+ * A pod bears ours while 'told' says the same as 'shift-us'; what others wrote, or
  * changed, is his and left as it is.  No other record is kept: after a restart the pods
  * themselves say what was done, and it is undone from there.
  *
@@ -74,7 +74,7 @@ struct pod_report_patch {
 struct pod_report_round {
 	VEC(struct pod_report_patch) patches;
 	size_t n_pods, n_told;   /* Seen; of these with an annotation of ours. */
-	size_t n_others, n_left; /* With somebody else's; for the next round. */
+	size_t n_others, n_left; /* With those of others; for the next round. */
 	char *next;              /* The list goes on: its token; NULL: it does not. */
 };
 

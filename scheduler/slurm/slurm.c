@@ -1,9 +1,8 @@
 /*
- * slurm.c - the driver for Slurm: looks at jobs, nodes and switches.
+ * slurm.c - the driver for Slurm: asks for jobs, nodes and switches.
  *
- * A look is three commands at once, bounded in time each, and what they print is read
- * in steps: of 10,000 jobs it is megabytes.  While one hangs no other
- * look is begun, so that a slurmctld that does not answer costs three waiting
+ * A poll is three commands at once, bounded in time each, and what they print is read in
+ * steps: of 10,000 jobs it is megabytes.  While one hangs no other poll is begun, so that a slurmctld that does not answer costs three waiting
  * processes, and the loop nothing.
  */
 #include "scheduler/slurm/slurm.h"
@@ -21,101 +20,101 @@
 
 #define MS ((int64_t)1000000)
 
-/* However often it is poked, looks do not begin closer than this. */
+/* However often it is poked, polls do not begin closer than this. */
 #define LEAST_PAUSE_NS (100 * MS)
 
-/* What a look printed is read in steps, so that others have their turn in between. */
+/* What a poll printed is read in steps of the loop. */
 #define READ_EVERY_NS MS
 
 /* ---- Snapshots ------------------------------------------------------------------- */
 
 static bool
-is_looking(const struct slurm *slurm)
+is_polling(const struct slurm *slurm)
 {
-	return slurm->look.n_open > 0 || slurm->on_read;
+	return slurm->poll.n_open > 0 || slurm->on_read;
 }
 
 static void
-forget_look(struct slurm_look *look)
+forget_poll(struct slurm_poll *poll)
 {
-	slurm_reader_free(look->reader);
-	look->reader = NULL;
-	sched_snapshot_fini(&look->snapshot);
-	slurm_nodes_fini(&look->nodes);
+	slurm_reader_free(poll->reader);
+	poll->reader = NULL;
+	sched_snapshot_fini(&poll->snapshot);
+	slurm_nodes_fini(&poll->nodes);
 	for (int i = 0; i < N_QUERIES; i++)
-		strbuf_free(&look->queries[i].text);
+		strbuf_free(&poll->queries[i].text);
 }
 
 static int
-read_jobs(struct slurm_look *look)
+read_jobs(struct slurm_poll *poll)
 {
-	const struct strbuf *text = &look->queries[QUERY_JOBS].text;
+	const struct strbuf *text = &poll->queries[QUERY_JOBS].text;
 	int r;
 
-	if (!look->reader)
-		look->reader = slurm_reader_new(text->text, text->length, look->mark,
-						look->at_us);
-	r = slurm_reader_step(look->reader, &look->why);
+	if (!poll->reader)
+		poll->reader = slurm_reader_new(text->text, text->length, poll->mark,
+						poll->at_us);
+	r = slurm_reader_step(poll->reader, &poll->why);
 	if (r == 0)
-		slurm_reader_take(look->reader, &look->snapshot);
+		slurm_reader_take(poll->reader, &poll->snapshot);
 	return r;
 }
 
 /* As slurm_reader_step(). */
 static int
-read_some(struct slurm_look *look)
+read_some(struct slurm_poll *poll)
 {
-	const struct strbuf *excluded = &look->queries[QUERY_EXCLUDED].text;
-	const struct strbuf *nodes = &look->queries[QUERY_NODES].text;
+	const struct strbuf *excluded = &poll->queries[QUERY_EXCLUDED].text;
+	const struct strbuf *nodes = &poll->queries[QUERY_NODES].text;
 
-	switch (look->reading) {
+	switch (poll->reading) {
 	case READ_JOBS:
-		return read_jobs(look);
+		return read_jobs(poll);
 	case READ_EXCLUDED:
 		return slurm_read_excluded(excluded->text, excluded->length,
-					   &look->snapshot, &look->why);
+					   &poll->snapshot, &poll->why);
 	case READ_NODES:
-		return slurm_read_nodes(nodes->text, nodes->length, &look->nodes,
-					&look->why);
+		return slurm_read_nodes(nodes->text, nodes->length, &poll->nodes,
+					&poll->why);
 	default:
 		return 0;
 	}
 }
 
-static void look_soon(struct slurm *slurm);
+static void poll_soon(struct slurm *slurm);
 
 static void
-look_again(struct slurm *slurm)
+poll_again(struct slurm *slurm)
 {
 	if (!slurm->is_wanted)
 		return;
 	slurm->is_wanted = false;
-	look_soon(slurm);
+	poll_soon(slurm);
 }
 
 static void
-take_look(struct slurm *slurm)
+take_poll(struct slurm *slurm)
 {
-	struct slurm_look *look = &slurm->look;
+	struct slurm_poll *poll = &slurm->poll;
 
-	slurm_nodes_take(&look->nodes, &look->snapshot);
+	slurm_nodes_take(&poll->nodes, &poll->snapshot);
 	sched_snapshot_fini(&slurm->snapshot);
 	slurm_nodes_fini(&slurm->nodes);
-	slurm->snapshot = look->snapshot;
-	slurm->nodes = look->nodes;
-	look->snapshot = (struct sched_snapshot){ .n_jobs = 0 };
-	look->nodes = (struct slurm_nodes){ .n = 0 };
+	slurm->snapshot = poll->snapshot;
+	slurm->nodes = poll->nodes;
+	poll->snapshot = (struct sched_snapshot){ .n_jobs = 0 };
+	poll->nodes = (struct slurm_nodes){ .n = 0 };
 	slurm_act_clean(slurm);
-	forget_look(look);
+	forget_poll(poll);
 	slurm->observer.snapshot(slurm->observer.ctx, &slurm->snapshot, NULL);
 }
 
 static void
-fail_look(struct slurm *slurm)
+fail_poll(struct slurm *slurm)
 {
-	struct err why = slurm->look.why;
+	struct err why = slurm->poll.why;
 
-	forget_look(&slurm->look);
+	forget_poll(&slurm->poll);
 	slurm->observer.snapshot(slurm->observer.ctx, NULL, why.text);
 }
 
@@ -123,39 +122,39 @@ static void
 on_read(void *ctx, int64_t now_ns, int64_t missed)
 {
 	struct slurm *slurm = ctx;
-	struct slurm_look *look = &slurm->look;
+	struct slurm_poll *poll = &slurm->poll;
 	int r;
 
 	(void)now_ns;
 	(void)missed;
 	loop_part(slurm->loop, "slurm");
-	r = read_some(look);
+	r = read_some(poll);
 	if (r > 0)
 		return;
-	if (r == 0 && look->reading++ < READ_OVER)
+	if (r == 0 && poll->reading++ < READ_OVER)
 		return;
 	loop_remove(slurm->loop, slurm->on_read);
 	slurm->on_read = NULL;
 	if (r < 0)
-		fail_look(slurm);
+		fail_poll(slurm);
 	else
-		take_look(slurm);
-	look_again(slurm);
+		take_poll(slurm);
+	poll_again(slurm);
 }
 
-/* All commands of the look have ended. */
+/* All commands of the poll have ended. */
 static void
-finish_look(struct slurm *slurm)
+finish_poll(struct slurm *slurm)
 {
-	struct slurm_look *look = &slurm->look;
+	struct slurm_poll *poll = &slurm->poll;
 
-	if (look->why.text[0]) {
-		fail_look(slurm);
-		look_again(slurm);
+	if (poll->why.text[0]) {
+		fail_poll(slurm);
+		poll_again(slurm);
 		return;
 	}
-	look->snapshot.at_us = look->at_us;
-	look->reading = READ_JOBS;
+	poll->snapshot.at_us = poll->at_us;
+	poll->reading = READ_JOBS;
 	slurm->on_read = loop_every(slurm->loop, READ_EVERY_NS, on_read, slurm);
 }
 
@@ -163,13 +162,13 @@ static void
 query_done(struct slurm_query *query, const struct err *why)
 {
 	struct slurm *slurm = query->slurm;
-	struct slurm_look *look = &slurm->look;
+	struct slurm_poll *poll = &slurm->poll;
 
 	query->child = NULL;
-	if (why && !look->why.text[0])
-		look->why = *why;
-	if (--look->n_open == 0)
-		finish_look(slurm);
+	if (why && !poll->why.text[0])
+		poll->why = *why;
+	if (--poll->n_open == 0)
+		finish_poll(slurm);
 }
 
 static void
@@ -197,13 +196,13 @@ start_query(struct slurm *slurm, enum slurm_query_kind kind)
 	static const char *const nodes[] = { "-h", "-a", "-N", "-o", SLURM_NODES_FORMAT,
 					     NULL };
 	static const char *const *const words[] = { jobs, excluded, nodes };
-	struct slurm_query *query = &slurm->look.queries[kind];
+	struct slurm_query *query = &slurm->poll.queries[kind];
 	struct strbuf variable = STRBUF_EMPTY;
 	struct err err = { .line = 0 };
 
 	*query = (struct slurm_query){ .slurm = slurm, .text = STRBUF_EMPTY };
 	if (kind == QUERY_JOBS)
-		slurm_jobs_format(slurm->look.mark, &variable);
+		slurm_jobs_format(slurm->poll.mark, &variable);
 	if (slurm_run(slurm, kind == QUERY_NODES ? "sinfo" : "squeue", words[kind],
 		      variable.length ? variable.text : NULL, on_query, query,
 		      &query->child, &err) < 0)
@@ -212,14 +211,14 @@ start_query(struct slurm *slurm, enum slurm_query_kind kind)
 }
 
 static void
-start_look(struct slurm *slurm)
+start_poll(struct slurm *slurm)
 {
-	struct slurm_look *look = &slurm->look;
+	struct slurm_poll *poll = &slurm->poll;
 
-	*look = (struct slurm_look){ .n_open = N_QUERIES,
+	*poll = (struct slurm_poll){ .n_open = N_QUERIES,
 				     .started_ns = clk_monotonic_ns(),
 				     .at_us = clk_wall_us() };
-	slurm_draw_mark(look->mark);
+	slurm_draw_mark(poll->mark);
 	for (int i = 0; i < N_QUERIES; i++)
 		start_query(slurm, (enum slurm_query_kind)i);
 }
@@ -228,11 +227,11 @@ start_look(struct slurm *slurm)
 static void
 tell_if_stuck(struct slurm *slurm, int64_t now_ns)
 {
-	struct slurm_look *look = &slurm->look;
+	struct slurm_poll *poll = &slurm->poll;
 
-	if (look->is_told || now_ns < look->started_ns + slurm->timeout_ns + 2000 * MS)
+	if (poll->is_told || now_ns < poll->started_ns + slurm->timeout_ns + 2000 * MS)
 		return;
-	look->is_told = true;
+	poll->is_told = true;
 	slurm->observer.snapshot(slurm->observer.ctx, NULL,
 				 "Slurm's commands hang, and cannot be killed: is the "
 				 "file system of slurm.conf there?");
@@ -245,10 +244,10 @@ on_poll(void *ctx, int64_t now_ns, int64_t missed)
 
 	(void)missed;
 	slurm_act_pump(slurm);
-	if (slurm->look.n_open > 0)
+	if (slurm->poll.n_open > 0)
 		tell_if_stuck(slurm, now_ns);
 	else if (!slurm->on_read)
-		start_look(slurm);
+		start_poll(slurm);
 }
 
 static void
@@ -260,17 +259,17 @@ on_soon(void *ctx, int64_t now_ns, int64_t missed)
 	(void)missed;
 	loop_remove(slurm->loop, slurm->on_soon);
 	slurm->on_soon = NULL;
-	if (is_looking(slurm))
+	if (is_polling(slurm))
 		slurm->is_wanted = true;
 	else
-		start_look(slurm);
+		start_poll(slurm);
 }
 
-/* As soon as the pause between looks allows. */
+/* As soon as the pause between polls allows. */
 static void
-look_soon(struct slurm *slurm)
+poll_soon(struct slurm *slurm)
 {
-	int64_t pause_ns = slurm->look.started_ns + LEAST_PAUSE_NS - clk_monotonic_ns();
+	int64_t pause_ns = slurm->poll.started_ns + LEAST_PAUSE_NS - clk_monotonic_ns();
 
 	if (slurm->on_soon)
 		return;
@@ -283,10 +282,10 @@ poll_now(struct sched_driver *driver)
 {
 	struct slurm *slurm = (struct slurm *)driver;
 
-	if (is_looking(slurm))
+	if (is_polling(slurm))
 		slurm->is_wanted = true;
 	else
-		look_soon(slurm);
+		poll_soon(slurm);
 }
 
 /* ---- Switches -------------------------------------------------------------------- */
@@ -375,8 +374,8 @@ close_driver(struct sched_driver *driver)
 	if (slurm->on_read)
 		loop_remove(slurm->loop, slurm->on_read);
 	for (int i = 0; i < N_QUERIES; i++)
-		child_free(slurm->look.queries[i].child);
-	forget_look(&slurm->look);
+		child_free(slurm->poll.queries[i].child);
+	forget_poll(&slurm->poll);
 	child_free(slurm->topology_child);
 	slurm_act_close(slurm);
 	sched_snapshot_fini(&slurm->snapshot);

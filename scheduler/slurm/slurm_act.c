@@ -3,8 +3,8 @@
  *
  * Each is one 'scontrol update' of the job, so that Slurm sees all of it or nothing;
  * only PREFER needs the nodes to have a feature first, "AP" and the job's id, which is
- * taken away when the job has started.  A job that the gate holds back is looked at once
- * more before, alone: a start time or nodes that its user gave since the last look are
+ * taken away when the job has started.  A job that the gate holds back is asked for
+ * once more before, alone: a start time or nodes that its user gave since the last poll are
  * not written over.  One command runs at a time, so that changes of a job are made in
  * the order they were asked for.
  *
@@ -149,7 +149,7 @@ slurm_act(struct sched_driver *driver, const struct sched_action *action,
 
 /* In the order they are sent in. */
 enum command {
-	ASK_JOB,      /* One that the gate held back when we looked: does it still? */
+	ASK_JOB,      /* One that the gate held back in the last poll: does it still? */
 	ASK_NODES,    /* PREFER: which features they have now. */
 	CHANGE_NODES, /* One for each of 'changes'. */
 	CHANGE_JOB,
@@ -255,7 +255,7 @@ start_command(struct slurm *slurm, struct slurm_op *op, struct err *err)
 	return r == 0;
 }
 
-/* Our own view of the job, until the next look. */
+/* Our own view of the job, until the next poll. */
 static void
 update_view(struct slurm *slurm, const struct slurm_op *op)
 {
@@ -279,7 +279,7 @@ update_view(struct slurm *slurm, const struct slurm_op *op)
 		job->is_gated = false;
 }
 
-/* Ends the first change, tells, and looks again. */
+/* Ends the first change, reports it, and polls again. */
 static void
 finish_op(struct slurm *slurm, int rc, const char *why)
 {
@@ -491,8 +491,8 @@ slurm_act_clean(struct slurm *slurm)
 	struct strbuf available = STRBUF_EMPTY, active = STRBUF_EMPTY;
 	struct slurm_op *op;
 
-	/* What is being changed, or was just now, is younger than the look. */
-	if (slurm->ops.n > 0 || slurm->look.started_ns <= slurm->op_ended_ns)
+	/* What is being changed, or was just now, is younger than the poll. */
+	if (slurm->ops.n > 0 || slurm->poll.started_ns <= slurm->op_ended_ns)
 		return;
 	op = xcalloc(1, sizeof *op);
 	op->is_cleaning = true;

@@ -1,6 +1,6 @@
 /*
  * slurm_act_check.c - the driver for Slurm: which changes are sent at all, by the last
- * look, and by one at the job alone where we may come too late.
+ * poll, and by one for the job alone where we may come too late.
  */
 #include <ctype.h>
 #include <errno.h>

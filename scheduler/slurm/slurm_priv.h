@@ -28,7 +28,7 @@ struct child;
 struct child_result;
 struct loop_item;
 
-/* What one look asks for. */
+/* What one poll asks for. */
 enum slurm_query_kind {
 	QUERY_JOBS,
 	QUERY_EXCLUDED,
@@ -42,10 +42,10 @@ struct slurm_query {
 	struct strbuf text;
 };
 
-/* A look under way: its commands run at once, and are read when all have ended. */
-struct slurm_look {
+/* A poll under way: its commands run at once, and are read when all have ended. */
+struct slurm_poll {
 	struct slurm_query queries[N_QUERIES];
-	unsigned n_open; /* 0: no look is under way. */
+	unsigned n_open; /* 0: no poll is under way. */
 	bool is_told;    /* That it hangs. */
 	int64_t started_ns, at_us;
 	char mark[SLURM_MARK_SIZE];
@@ -77,9 +77,9 @@ struct slurm_op {
 	char *job, *nodes, *record;     /* Owned; record NULL: as it is. */
 	bool starts_now;                /* The gate is to be opened. */
 	bool was_placed, was_preferred; /* By us: to be undone or replaced. */
-	bool is_job_asked;    /* Of 'starts_now': it was looked at once more. */
+	bool is_job_asked;    /* Of 'starts_now': it was asked for once more. */
 	bool are_nodes_asked; /* PREFER: the features that they have now are known. */
-	char mark[SLURM_MARK_SIZE]; /* Of that look. */
+	char mark[SLURM_MARK_SIZE]; /* Of that answer. */
 	int64_t asked_us;           /* Likewise; wall clock. */
 	VEC(struct slurm_change) changes;
 	size_t n_changed;
@@ -95,8 +95,8 @@ struct slurm {
 	unsigned version;                    /* 2205; 0: not known. */
 	struct loop_item *on_poll, *on_soon; /* 'on_soon' NULL: not wanted. */
 	struct loop_item *on_read;           /* NULL: nothing is being read. */
-	struct slurm_look look;
-	bool is_wanted;                 /* Another look, as soon as this one is done. */
+	struct slurm_poll poll;
+	bool is_wanted;                 /* Another poll, as soon as this one is done. */
 	struct sched_snapshot snapshot; /* The last one; at_us 0: none yet. */
 	struct slurm_nodes nodes;       /* Its features; the rest is in 'snapshot'. */
 
@@ -150,7 +150,7 @@ int slurm_act(struct sched_driver *driver, const struct sched_action *action,
 	      uint64_t *ret_ticket, struct err *err);
 /* Goes on with the changes that wait.  From the loop: the observer may be called. */
 void slurm_act_pump(struct slurm *slurm);
-/* After a look: takes features away that are of no more use. */
+/* After a poll: takes features away that are of no more use. */
 void slurm_act_clean(struct slurm *slurm);
 void slurm_act_close(struct slurm *slurm);
 

@@ -25,8 +25,8 @@ struct release {
 	struct sched_driver *driver;
 	struct slurm_releases *releases;
 	size_t n_under_way;
-	int64_t done_us;         /* When the last action was; a look must be younger. */
-	int64_t until_us;        /* Looks go on until then. */
+	int64_t done_us;  /* When the last action was; a snapshot must be younger. */
+	int64_t until_us; /* Looks go on until then. */
 	int64_t silent_until_ns; /* Nobody waits longer for an answer; pushed on by each. */
 	bool is_answered;
 	char *why; /* Owned.  Slurm did not answer. */
@@ -188,7 +188,7 @@ slurm_release(const struct slurm_release_opts *opts,
 		loop_every(r.loop, limit_ms(opts) * MS, on_limit, &r);
 		rc = loop_run(r.loop);
 		if (rc == -ECANCELED)
-			err_set(err, NULL, 0, 0, "somebody else looks after it");
+			err_set(err, NULL, 0, 0, "a daemon is running and does it");
 		else if (rc < 0 && r.is_answered)
 			err_set(err, NULL, 0, 0,
 				"not all was taken back within %g s: run it again",

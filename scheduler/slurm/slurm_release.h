@@ -2,7 +2,7 @@
  * slurm_release.h - takes back what antiphase did to jobs that still wait in Slurm, by
  * what Slurm itself has: AdminComment, which users cannot write, says which pins and
  * gates are ours.  For when the daemon is dead, so it needs neither daemon nor store, and
- * may be run by anybody who may change other users' jobs, at any time, again and again.
+ * may be run by any user that may change other users' jobs, at any time, again and again.
  */
 #ifndef SCHEDULER_SLURM_SLURM_RELEASE_H
 #define SCHEDULER_SLURM_SLURM_RELEASE_H
@@ -25,8 +25,8 @@ struct slurm_release_opts {
 	int64_t limit_ms;  /* In all; 0: 8000. */
 	int64_t silent_ms; /* While Slurm does not answer; 0: as in all. */
 	/*
-	 * Asked after each look, before anything of it is changed; true: somebody else
-	 * looks after it from now on, and this ends with -ECANCELED.  NULL: never.
+	 * Asked after each snapshot, before anything of it is changed; true: a daemon
+	 * does it from now on, and this ends with -ECANCELED.  NULL: never.
 	 */
 	bool (*is_taken_over)(void *ctx);
 	void *ctx;

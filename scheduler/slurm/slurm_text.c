@@ -234,7 +234,7 @@ begins_with(const char *text, const char *start)
 	return strncmp(text, start, strlen(start)) == 0;
 }
 
-/* Whether the job is held back by our gate, and not by a later wish of somebody else. */
+/* Whether the job is held back by our gate, and not by a later wish of a user. */
 static bool
 is_gated(const struct sched_job *job, int64_t at_us)
 {
@@ -474,7 +474,7 @@ slurm_read_excluded(const char *text, size_t n, struct sched_snapshot *snapshot,
 				       "squeue printed something else than was asked "
 				       "for");
 		id = excluded.n ? read_id(field) : NULL;
-		/* The list of jobs is another look: one may have come or gone since. */
+		/* The list of jobs is of another moment: one may have come or gone since. */
 		job = id ? (struct sched_job *)sched_find_job(snapshot, id) : NULL;
 		free(id);
 		if (!job)

@@ -3,8 +3,8 @@
  *
  * Names and comments of jobs are whatever users like: with blanks, quotes, any
  * character that could divide fields, even new lines.  So fields of jobs end in a mark
- * that is drawn anew for each look, and handed to squeue by its environment, which no
- * user can read: nobody can write a field's end into a name.  Whatever does not have
+ * that is drawn anew for each poll, and handed to squeue by its environment, which no
+ * user can read: no user can write a field's end into a name.  Whatever does not have
  * the form that was asked for is refused as a whole.
  *
  * Strings that users wrote come out as printable UTF-8: '?' for each other byte.
@@ -67,7 +67,7 @@ int slurm_read_jobs(const char *text, size_t n, const char *mark,
 		    struct sched_snapshot *snapshot, struct err *err);
 
 /*
- * The same in steps of a few milliseconds, for who has other things to do; 'text' and
+ * The same in steps of a few milliseconds, for a loop; 'text' and
  * 'mark' are borrowed.  A step returns 1 if there are more, 0 if there are jobs to be
  * taken, or -errno.
  */

@@ -349,7 +349,7 @@ slurm_topology_conf(const char *text, size_t n, struct strbuf *out, struct err *
 		strbuf_printf(out, "SwitchName=%.*s %s=%.*s", (int)name.n, name.text,
 			      has_switches ? "Switches" : "Nodes", (int)below.n,
 			      below.text);
-		/* 1 is what Slurm prints where nobody said anything. */
+		/* 1 is what Slurm prints by default. */
 		if (find_key(line, "LinkSpeed", &speed) && !slurm_piece_is(speed, "1"))
 			strbuf_printf(out, " LinkSpeed=%.*s", (int)speed.n, speed.text);
 		strbuf_putc(out, '\n');

@@ -15,7 +15,7 @@
 #define APPLICATION_ID 0x616e7469
 #define VERSION        1
 
-/* For one who reads the file beside us. */
+/* For programs that read the file at the same time. */
 #define BUSY_MS 100
 
 const int64_t store_grain_us[STORE_N_GRAINS] = { SECOND_US, 10 * SECOND_US,

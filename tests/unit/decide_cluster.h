@@ -55,7 +55,7 @@ set_up(struct cluster *c, const char *mode)
 	};
 	c->view = (struct decide_view){ .now_us = NOW,
 					.modes = &c->modes,
-					.host = &c->host,
+					.snapshot = &c->host,
 					.advice = give_advice,
 					.ctx = c,
 					.pin_wait_us = 60 * S };

@@ -69,13 +69,13 @@ apply(struct cluster *c, struct sched_job *job, enum tweak tweak)
 		job->is_gated = false;
 		break;
 	case OLD_LOOK:
-		c->host.at_us = NOW - DECIDE_MAX_LOOK_AGE - 1;
+		c->host.at_us = NOW - DECIDE_MAX_SNAPSHOT_AGE - 1;
 		break;
 	case LOOK_NOT_NEW:
 		c->host.at_us = NOW - DECIDE_PLACE_US;
 		break;
 	case NO_LOOK:
-		c->view.host = NULL;
+		c->view.snapshot = NULL;
 		break;
 	case SWITCHED_OFF:
 		c->modes.is_stopped = true;
