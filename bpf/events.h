@@ -41,7 +41,7 @@
 /* The rings of a link, then those of a slot. */
 enum flow_ring {
 	FLOW_TX,      /* Handed to the device: after the host's queue. */
-	FLOW_RX,      /* Come in. */
+	FLOW_RX,      /* Received. */
 	FLOW_OFFERED, /* Handed to the host's queue. */
 	FLOW_LINK_RINGS,
 	FLOW_SLOT_RINGS = FLOW_OFFERED,
@@ -72,7 +72,7 @@ _Static_assert(sizeof(struct flow_totals) == 64, "one cache line a CPU");
 #define FLOW_SKETCH_MS    (1 << FLOW_SKETCH_SHIFT)
 #define FLOW_SKETCH_BITS  128
 
-/* Where an interface is looked up: at its hash or within FLOW_LINK_PROBES after. */
+/* The look-up table of interfaces: at the hash or within FLOW_LINK_PROBES after it. */
 struct flow_link_cell {
 	__u32 ifindex; /* 0: empty. */
 	__u32 link;
@@ -82,7 +82,7 @@ _Static_assert(sizeof(struct flow_link_cell) == 8, "read in one load");
 
 #define FLOW_LINK_HASH(ifindex) (((ifindex)*0x9e3779b1u) >> 22)
 
-/* What is remembered with a socket. */
+/* The label stored with a socket. */
 struct flow_label {
 	__u64 cgroup_id;
 	__u32 generation; /* Of the table of jobs when 'job' was looked up. */

@@ -72,7 +72,7 @@ count_sent(struct sk_buff *skb, struct net_device *dev, bool has_cast)
 	a.packets = 1;
 	a.hash = skb->hash;
 	a.ce = 0;
-	/* The queue's own notion of its length counts the headers of all segments. */
+	/* The queue's own length counts the headers of all segments. */
 	queue_bytes = ((struct qdisc_skb_cb *)skb->cb)->pkt_len;
 	if (queue_bytes != a.bytes)
 		wire_size(skb, has_cast, queue_bytes, &a);
@@ -167,7 +167,7 @@ antiphase_rx(struct __sk_buff *skb)
 	a.packets = 1;
 	a.hash = skb->hash;
 	a.ce = 0;
-	/* Of a packet by itself the marks alone are asked for, where jobs are not. */
+	/* For a single packet without jobs, only the ECN bits are needed. */
 	is_plain = !with_jobs && skb->gso_segs <= 1 &&
 		   parse_ecn((void *)(long)skb->data, (void *)(long)skb->data_end,
 			     &p.ecn) == PARSE_OK;

@@ -57,7 +57,7 @@ find_slot(__u32 link, __u32 job)
 	return slot_of[link % FLOW_MAX_LINKS][0];
 }
 
-/* This CPU's place in a ring. */
+/* This CPU's part of a ring. */
 static __always_inline __u32
 place_of(__u32 ring)
 {
@@ -115,7 +115,7 @@ count_retransmits(__u32 ring, __u32 n)
 		sum->retransmits += n;
 }
 
-/* Without a look at the clock, which is dearer than the rest. */
+/* Does not read the clock, which costs more than the rest. */
 static __always_inline void
 count_offered(__u32 link, const struct amount *a)
 {

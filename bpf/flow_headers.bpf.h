@@ -21,7 +21,7 @@ parse(struct __sk_buff *skb, struct parse_packet *p)
 	result = parse_packet((void *)(long)skb->data, (void *)(long)skb->data_end, p);
 	if (result == PARSE_OK)
 		return result;
-	/* The headers may be there, but not where they can be read. */
+	/* The headers may exist, but outside of the linear part. */
 	if (skb->len <= skb->data_end - skb->data ||
 	    bpf_skb_pull_data(skb, skb->len < 128 ? skb->len : 128) < 0)
 		return result;

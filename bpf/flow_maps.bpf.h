@@ -29,11 +29,14 @@ struct flow_link_cell link_cells[FLOW_LINK_CELLS];
 __u16 slot_of[FLOW_MAX_LINKS][FLOW_MAX_JOBS];
 __u32 generation = 1;
 
-/* Written here, taken by user space. */
+/* Written here, read and reset by user space. */
 __u64 slot_requests[FLOW_REQUEST_CELLS];
 __u8 slot_demand[FLOW_MAX_LINKS][FLOW_MAX_JOBS];
 
-/* The namespace's address, once a device of it was seen; it stays as long as we do. */
+/*
+ * The namespace's address, once a device of it was seen; valid as long as the program
+ * runs.
+ */
 __u64 target_netns;
 
 /* FLOW_SCRATCH_WORD() each. */

@@ -24,7 +24,7 @@
 
 enum parse_result {
 	PARSE_OK,    /* All headers up to TCP's or UDP's, or to what is not known. */
-	PARSE_SHORT, /* It ended before. */
+	PARSE_SHORT, /* The packet ended before. */
 };
 
 enum parse_ip {

@@ -133,7 +133,7 @@ static const struct cli_program program = {
 	.verbs = verbs,
 };
 
-/* True if the first word is for the program, not an option of 'run'. */
+/* True if the first word is a verb or an option of the program, not of 'run'. */
 static bool
 is_of_program(const char *word)
 {

@@ -5,9 +5,9 @@
 #include "lib/base/alloc.h"
 #include "lib/base/rng.h"
 
-/* Threads amid a collective, at most; a power of two. */
+/* Threads inside a collective, at most; a power of two. */
 #define N_PLACES 16384
-/* A thread is at one of so many places from where its hash says. */
+/* Places from its hash on where a thread can be. */
 #define N_PROBES 8
 
 struct entry {
@@ -40,7 +40,7 @@ event_pairs_unpaired(const struct event_pairs *pair)
 	return pair->n_unpaired;
 }
 
-/* The thread's entry; or, if it has none, a free place or that of the oldest. */
+/* The thread's entry; without one, a free place or that of the oldest. */
 static struct entry *
 find_entry(struct event_pairs *pair, uint32_t tid, uint8_t source)
 {

@@ -1,6 +1,6 @@
 /*
- * frames.c - frames on their way out: what they say of the host, which windows are
- * complete, and where they go.
+ * frames.c - publishing: the host's state in frames, which windows are complete, and
+ * where frames go.
  */
 #include <errno.h>
 

@@ -1,5 +1,5 @@
 /*
- * doctor_kernel.c - what the kernel offers, allows, and says of its clock.
+ * doctor_kernel.c - checks of the kernel: eBPF, capabilities, lockdown, cgroups, clock.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 #include "lib/base/file.h"
 #include "lib/daemon/caps.h"
 
-/* Beyond it, shifts of a few milliseconds cannot be seen in place. */
+/* A larger error hides shifts of a few milliseconds. */
 #define CLOCK_BOUND_NS INT64_C(1000000)
 
 static const char as_root[] =
@@ -25,14 +25,14 @@ static const char as_root[] =
 
 /* ---- eBPF -------------------------------------------------------------------------------- */
 
-/* True if jobs or interfaces are to be counted by eBPF and by nothing else. */
+/* True if the settings require eBPF. */
 static bool
 is_bpf_asked_for(const struct doctor *doctor)
 {
 	return doctor->config->sources & CONFIG_BPF;
 }
 
-/* Without eBPF there is less to see; if the settings insist on it, nothing. */
+/* A warning without eBPF; a failure if the settings require it. */
 static enum finding_state
 without_bpf(const struct doctor *doctor)
 {

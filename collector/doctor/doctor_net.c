@@ -1,6 +1,6 @@
 /*
- * doctor_net.c - interfaces: what is behind them and on them; and whether the bus and
- * the page of metrics have their ports.
+ * doctor_net.c - checks of interfaces, their drivers and programs, and of the ports of
+ * the bus and of the metrics.
  */
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -31,7 +31,7 @@
 struct queues {
 	int ifindex;
 	char root[32];  /* Kind of the root queue. */
-	bool is_clsact; /* Or ingress: filters hang there. */
+	bool is_clsact; /* Or ingress, where filters attach. */
 };
 
 static void
@@ -171,7 +171,7 @@ exists(const struct doctor *doctor, const char *path)
 	return so;
 }
 
-/* What is behind it: eBPF sees TCP and UDP; RDMA passes the kernel by. */
+/* The hardware: eBPF sees TCP and UDP, but not RDMA. */
 static void
 look_at_interface(struct doctor *doctor, const char *name)
 {
@@ -209,7 +209,7 @@ look_at_interface(struct doctor *doctor, const char *name)
 	free(state);
 }
 
-/* Those named in the settings; else those with hardware behind. */
+/* The configured interfaces, or all physical ones. */
 static size_t
 look_at_each(struct doctor *doctor)
 {
@@ -361,7 +361,7 @@ doctor_check_bus(struct doctor *doctor)
 	const char *endpoint = doctor->config->endpoint;
 
 	look_at_keys(doctor);
-	/* A collector that runs has the ports itself. */
+	/* A running collector uses the ports itself. */
 	if (is_running(doctor))
 		return;
 	if (strncmp(endpoint, "tcp://", 6) == 0 && !doctor->config->is_connect)

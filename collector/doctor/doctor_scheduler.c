@@ -1,8 +1,8 @@
 /*
- * doctor_beside.c - what there is of a scheduler on this host: Slurm's commands, whether
- * antiphase-scheduler answers and what it lacks, the library for jobs and its socket.
+ * doctor_scheduler.c - checks of a scheduler on this host: Slurm's commands,
+ * antiphase-scheduler and its inputs, the library for jobs and its socket.
  *
- * Most hosts have none of it and need none: what is not there is told, not complained of.
+ * Most hosts need none of these, so a missing one is no warning.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@
 #define ASK_NS INT64_C(1000000000)
 #define PACER  "libantiphase-pacer.so"
 
-/* "/usr/bin/squeue", to be freed; NULL: it is not on the path. */
+/* "/usr/bin/squeue", free with free(); NULL: not on the path. */
 static char *
 find_command(const char *name)
 {
@@ -75,7 +75,7 @@ look_at_slurm(struct doctor *doctor)
 	free(first);
 }
 
-/* Of antiphase.health/1: what advice lacks to stand on. */
+/* Reports what antiphase.health/1 says is missing for advice. */
 static void
 look_at_health(struct doctor *doctor, const char *address, const struct strbuf *body)
 {
@@ -91,7 +91,7 @@ look_at_health(struct doctor *doctor, const char *address, const struct strbuf *
 		json_doc_free(doc);
 		return;
 	}
-	/* What is null stays as it is. */
+	/* Null members keep their defaults. */
 	json_opt_bool(doc, json_root(doc), "is_ok", &is_ok, NULL);
 	json_opt_bool(doc, json_root(doc), "is_stopped", &is_stopped, NULL);
 	json_opt_str(doc, json_root(doc), "fabric_error", &fabric_error, NULL);
@@ -154,7 +154,7 @@ look_at_scheduler(struct doctor *doctor)
 	settings_free(settings);
 }
 
-/* Beside this program, where it was built, or in ../lib, where both are installed. */
+/* Beside this program in a build folder, or in ../lib if installed. */
 static char *
 find_library(void)
 {

@@ -165,7 +165,7 @@ by_time(const void *a, const void *b)
 	return x->port < y->port ? -1 : x->port > y->port;
 }
 
-/* Whether no port's octets ever go down. */
+/* True if no port's octets ever decrease. */
 static bool
 never_falls(const struct hft *hft)
 {
@@ -183,7 +183,7 @@ never_falls(const struct hft *hft)
 	return !falls;
 }
 
-/* Adds up what came since the sample before. */
+/* Sums octets counted since the previous sample. */
 static void
 count_up(struct hft *hft)
 {

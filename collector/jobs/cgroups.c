@@ -159,7 +159,7 @@ name_of(const struct cgroups *cgroups, const char *path)
 	return xstrdup(cgroup_job_name(path, cgroups->services, name) ? name : "");
 }
 
-/* Names all that is in 'path' and below anew. */
+/* Updates the job of all groups in 'path' and below. */
 static void
 rename_below(struct cgroups *cgroups, const char *path)
 {
@@ -301,7 +301,7 @@ note_group(struct cgroups *cgroups, uint64_t id, const char *path)
 	struct group *group;
 
 	HASH_FIND(hh, cgroups->groups, &id, sizeof id, group);
-	/* Inode numbers come again, in time. */
+	/* Inode numbers are reused in time. */
 	if (group && strcmp(group->path, path)) {
 		free_group(cgroups, group);
 		group = NULL;
@@ -345,7 +345,7 @@ walk_below(struct cgroups *cgroups, int fd, struct strbuf *path, unsigned depth)
 	closedir(dir);
 }
 
-/* One directory and all below it; one that went meanwhile is none. */
+/* One directory and all below it; ignores one that disappeared meanwhile. */
 static void
 walk(struct cgroups *cgroups, int parent_fd, const char *entry, struct strbuf *path,
      unsigned depth)

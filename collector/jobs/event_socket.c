@@ -18,12 +18,12 @@
 
 /* Datagrams taken in one event_socket_read(). */
 #define MAX_READ 4096
-/* What the kernel may hold for us: some ten thousand events. */
+/* Receive buffer: some ten thousand events. */
 #define RECEIVE_BYTES (4 << 20)
-/* Senders of which we know how much they lost; later ones are not asked. */
+/* Senders whose losses are tracked; further ones are not. */
 #define MAX_SENDERS 4096
 
-/* A process and its job, for the time of one frame: pids are used again. */
+/* A process and its job, cached for one frame: pids are reused. */
 struct process {
 	uint32_t pid, job;
 };
@@ -55,7 +55,7 @@ bind_socket(const char *path, int *ret_fd, struct err *err)
 
 	if (error < 0)
 		return error;
-	/* As much as we are let; the default does, too. */
+	/* Best effort; the default size works too. */
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof bytes) < 0)
 		(void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
 	if (setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes) < 0) {
@@ -124,13 +124,13 @@ find_job(struct event_socket *m, uint32_t pid)
 
 	if (!process_job_name(m->sysroot, pid, m->job_of, m->ctx, name))
 		return TELE_OTHER;
-	/* Processes of more jobs than a frame has room for may speak in one second. */
+	/* One second may have events of more jobs than a frame can hold. */
 	if (m->waiting.jobs.n >= TELE_MAX_JOBS)
 		return TELE_OTHER;
 	return tele_add_job(&m->waiting, name);
 }
 
-/* As find_job(), but asks once a frame.  O(processes with events). */
+/* As find_job(), with one look-up per frame.  O(processes with events). */
 static uint32_t
 job_of_process(struct event_socket *m, uint32_t pid)
 {
@@ -160,7 +160,7 @@ note_lost(struct event_socket *m, uint32_t pid, uint64_t lost)
 		vec_push(&m->senders, ((struct sender){ pid, 0 }));
 		sender = &m->senders.items[m->senders.n - 1];
 	}
-	/* Less than before: the pid is another process now. */
+	/* Less than before: the pid was reused. */
 	m->counts.lost += lost >= sender->lost ? lost - sender->lost : lost;
 	sender->lost = lost;
 }
@@ -208,7 +208,7 @@ credentials(struct msghdr *message)
 	return NULL;
 }
 
-/* A stranger may pass descriptors along; they are not kept. */
+/* Any process may pass descriptors along; close them. */
 static void
 close_descriptors(struct msghdr *message)
 {

@@ -71,7 +71,7 @@ add_line(struct strbuf *out, const char *name, const char *path)
 	add_word(out, path, '\n');
 }
 
-/* In place; false for what is not encoded so, or empty. */
+/* In place; false if it is not encoded so, or empty. */
 static bool
 decode_word(char *word)
 {
@@ -110,7 +110,7 @@ write_all(const struct job_registry *registry, struct err *err)
 	return rc;
 }
 
-/* One line at the end: a file of thousands is not written anew for each. */
+/* Appends one line instead of rewriting a file of thousands. */
 static int
 append(const struct job_registry *registry, const char *name, const char *path,
        struct err *err)
@@ -130,7 +130,7 @@ append(const struct job_registry *registry, const char *name, const char *path,
 	return rc;
 }
 
-/* Registers what a line says; false if it says nothing that can be used. */
+/* Registers the job of a line; false if the line is invalid. */
 static bool
 take_line(struct job_registry *registry, char *line)
 {
@@ -167,7 +167,7 @@ read_all(struct job_registry *registry, struct err *err)
 		*end = '\0';
 		n_bad += !take_line(registry, rest);
 	}
-	/* What a write that was cut off left behind is no line. */
+	/* Ignores the rest of a truncated write. */
 	n_bad += *rest != '\0';
 	free(text);
 	return n_bad ? write_all(registry, err) : 0;

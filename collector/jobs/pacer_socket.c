@@ -15,23 +15,23 @@
 #include "lib/base/log.h"
 #include "lib/base/vec.h"
 
-/* Done in one pacer_socket_read(): events looked at, and packets taken of each. */
+/* Limits of one pacer_socket_read(): events, and packets of each. */
 #define MAX_EVENTS  64
 #define MAX_ACCEPT  64
 #define MAX_PACKETS 16
 #define BACKLOG     128
 #define SECOND_NS   INT64_C(1000000000)
-/* A process of no job is looked up again after so long: it may be put into one. */
+/* A process without a job is looked up again after this time. */
 #define LOOK_AGAIN_NS SECOND_NS
-/* Of so many that were here last it is known what they had lost. */
+/* Number of past connections whose losses are remembered. */
 #define N_GONE 64
 
 struct peer {
 	int fd;
-	uint32_t pid; /* As the kernel names it here. */
+	uint32_t pid; /* As the kernel reports it. */
 	uid_t uid;
 	int64_t since_ns, second_ns, looked_ns;
-	uint32_t n_packets; /* In the second that began at 'second_ns'. */
+	uint32_t n_packets; /* Within the second from 'second_ns'. */
 	bool has_said_hello, has_told, has_job, is_claimed;
 	struct pace_hello hello;
 	char job[TELE_MAX_NAME + 1];
@@ -172,7 +172,7 @@ add_row(struct pacer_socket *p, const struct peer *peer, bool is_over)
 		p->counts.dropped++;
 		return;
 	}
-	/* Connections come and go, each with a job of its own: a frame may be full of them. */
+	/* One frame may have jobs of many short connections. */
 	if (peer->has_job && p->waiting.jobs.n < TELE_MAX_JOBS)
 		job = tele_add_job(&p->waiting, peer->job);
 	vec_push(&p->waiting.iterations,
@@ -221,7 +221,7 @@ remember(struct pacer_socket *p, const struct peer *peer)
 	p->gone[p->n_gone++ % N_GONE] = (struct gone){ peer->pid, peer->last.lost };
 }
 
-/* 0 if it was not here lately; a number that is another process's now is forgotten. */
+/* 0 if unknown; forgets an entry whose pid was reused. */
 static uint32_t
 lost_before(struct pacer_socket *p, uint32_t pid, uint32_t lost)
 {
@@ -255,7 +255,7 @@ let_go(struct pacer_socket *p, struct peer *peer, const char *why, int64_t now_n
 		p->peers.items[i] = p->peers.items[--p->peers.n];
 		break;
 	}
-	close(peer->fd); /* Is thereby not watched any more. */
+	close(peer->fd); /* This also ends the watch. */
 	free(peer);
 }
 
@@ -337,7 +337,7 @@ accept_all(struct pacer_socket *p, int64_t now_ns)
 
 /* ---- Packets ----------------------------------------------------------------------- */
 
-/* Returns why the connection has to end, or NULL. */
+/* Returns the reason to end the connection, or NULL. */
 static const char *
 take(struct pacer_socket *p, struct peer *peer, const uint8_t *bytes, size_t n,
      int64_t now_ns)
@@ -395,14 +395,14 @@ read_peer(struct pacer_socket *p, struct peer *peer, int64_t now_ns)
 			continue;
 		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
 			return;
-		/* No packet is empty: it has gone. */
+		/* An empty read means that the peer has gone. */
 		if (n <= 0) {
 			let_go(p, peer, NULL, now_ns);
 			return;
 		}
 		if (is_too_much(peer, now_ns)) {
 			p->counts.dropped++;
-			/* What it sends for fun is not worth its reading. */
+			/* Unused packets are discarded. */
 			if (peer->n_packets > 4 * PACER_SOCKET_PACKETS)
 				why = "it sends too many packets";
 		} else if (n > (ssize_t)sizeof bytes) {
@@ -427,7 +427,7 @@ pacer_socket_read(struct pacer_socket *p, int64_t now_ns)
 		if (events[i].data.ptr)
 			read_peer(p, events[i].data.ptr, now_ns);
 	}
-	/* Last, as a new one may be where one that has gone was. */
+	/* Last, because a new connection may reuse the place of one that ended. */
 	for (int i = 0; i < n; i++) {
 		if (!events[i].data.ptr)
 			accept_all(p, now_ns);

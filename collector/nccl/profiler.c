@@ -27,9 +27,9 @@
 #include "lib/wire/coll_event.h"
 #include "lib/wire/tele.h"
 
-/* Collectives of a communicator under way; more are dropped and counted. */
+/* Collectives in flight per communicator; more are dropped and counted. */
 #define N_COLLS 256
-/* So long after it was enqueued, one without children is a launch for good. */
+/* A collective without children this long after it was enqueued is a launch. */
 #define CHILDLESS_NS INT64_C(10000000000)
 /* "0": no kernel events, which cost NCCL a little; begins are then less exact. */
 #define KERNELS_ENV "ANTIPHASE_NCCL_KERNELS"
@@ -68,7 +68,7 @@ struct profiler {
 	struct coll_event_sender sender;
 	struct coll colls[N_COLLS];
 	uint64_t n_colls; /* So far. */
-	uint64_t n_lost;  /* Collectives for which there was no room. */
+	uint64_t n_lost;  /* Collectives dropped for lack of room. */
 	bool has_kernels; /* Their events are asked for. */
 };
 
@@ -145,7 +145,7 @@ is_over(const struct coll *c, int64_t now_ns)
 	       (c->n_children || now_ns - c->enqueued_ns > CHILDLESS_NS);
 }
 
-/* A free place, or that of the oldest that is over, told then; or NULL. */
+/* A free place, or that of the oldest complete one, which is reported; or NULL. */
 static struct coll *
 find_place(struct profiler *p, int64_t now_ns)
 {
@@ -193,7 +193,7 @@ start_child(void *parent, void **ret_handle, enum kind kind, uint8_t channel)
 	struct coll *c = coll_of(parent);
 
 	pthread_mutex_lock(&c->profiler->lock);
-	/* A straggler of one that is told already is not worth a second event. */
+	/* A late child of a reported collective makes no second event. */
 	if (c->is_used) {
 		bool is_kernel = kind == KIND_KERNEL;
 		int64_t *first_ns = is_kernel ? &c->first_kernel_ns : &c->first_op_ns;
@@ -204,7 +204,10 @@ start_child(void *parent, void **ret_handle, enum kind kind, uint8_t channel)
 		c->n_children++;
 		if (!*first_ns) {
 			*first_ns = clk_monotonic_ns();
-			/* Transfers are got ready long before, if kernels tell. */
+			/*
+			 * With kernel events, transfers are ignored: NCCL prepares them
+			 * early.
+			 */
 			if (is_kernel || !c->profiler->has_kernels)
 				overtake(c);
 		}
@@ -273,7 +276,7 @@ name_bytes(const char *datatype)
 static void
 start_proxy_op(void *parent, void **ret_handle, const struct nccl_proxy_op *op)
 {
-	/* The parent of a stranger's is an address of the stranger's. */
+	/* A parent from another process is an address there. */
 	if (parent && op->pid == getpid())
 		start_child(parent, ret_handle, KIND_PROXY_OP, op->channel);
 }
@@ -384,7 +387,7 @@ init_v3(void **ret_context, int *ret_mask)
 	return init(ret_context, ret_mask, true);
 }
 
-/* What stays within a node never meets a switch: nothing is asked for. */
+/* Traffic within a node reaches no switch: no events are requested. */
 static int
 init_nodes(void **ret_context, int *ret_mask, int n_nodes)
 {

@@ -56,8 +56,8 @@ binner_take_levels(struct series *s, const struct source_extra *extra)
 /* ---- Bins --------------------------------------------------------------------- */
 
 /*
- * From here on the interface is known.  If it was known before and gone, what lies
- * between is a hole; of too many in the ring's time the earliest become one.
+ * The interface is known from here on.  If it was known before and gone, the time
+ * between is a hole; with too many holes in the ring's time the earliest are merged.
  */
 static void
 begin_bins(struct interface *interface, int64_t from_ms)
@@ -186,7 +186,7 @@ binner_total(const struct binner *binner, size_t i, struct source_key *ret_key,
 const struct binner_counts *
 binner_counts(const struct binner *binner)
 {
-	/* Not kept in two places: the pool counts it. */
+	/* The pool counts these. */
 	((struct binner *)binner)->counts.starved_bins = binner->pool.n_starved;
 	return &binner->counts;
 }

@@ -1,6 +1,6 @@
 /*
- * binner_counter.c - readings of cumulative counters into bins: whether one wrapped or
- * was reset, and the even spread of what came between two.
+ * binner_counter.c - bins from cumulative counters: detects wraps and resets, and
+ * spreads the difference of two readings evenly.
  */
 #include <errno.h>
 
@@ -69,7 +69,7 @@ is_wrap(uint64_t step, unsigned bits, int64_t interval_ns, double capacity_bps)
 	return step < quarter;
 }
 
-/* Whether it can have gone round once more in that time. */
+/* Whether it can have wrapped once more in that time. */
 static bool
 is_ambiguous(unsigned bits, int64_t interval_ns, double capacity_bps)
 {

@@ -38,7 +38,7 @@ read_bins(const struct binner *binner, const struct series *s, int64_t from_ms,
 			ret_bytes[ms - from_ms] = TELE_GAP;
 }
 
-/* Whether a series has nothing more to say: its interface went before the window. */
+/* Whether the series has ended: its interface disappeared before the window. */
 static bool
 is_over(const struct binner *binner, const struct series *s, int64_t from_ms)
 {

@@ -1,6 +1,6 @@
 /*
- * binner_keys.c - series by their keys: a table with open addressing, which grows, and
- * gives up forgotten jobs where it may not.
+ * binner_keys.c - look-up of series by key: a growing table with open addressing, which
+ * evicts forgotten jobs at its limit.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -72,7 +72,7 @@ binner_vacate(struct binner *binner, uint32_t index)
 	binner->n_used--;
 }
 
-/* Makes room by giving up the jobs that are silent for long. */
+/* Makes room by evicting jobs that have been silent for long. */
 static void
 evict_forgotten(struct binner *binner)
 {

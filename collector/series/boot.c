@@ -11,7 +11,7 @@
 
 #define BOOT_ID_FILE "/proc/sys/kernel/random/boot_id"
 
-/* Readings of both clocks, of which the one that took least time is kept. */
+/* Number of readings of both clocks; the fastest counts. */
 #define READINGS 5
 
 static int
@@ -74,7 +74,7 @@ wall_update(struct wall *wall, int64_t monotonic_ns, int64_t wall_ns)
 	bool is_step =
 		wall->is_known && (moved_ns > WALL_STEP_NS || moved_ns < -WALL_STEP_NS);
 
-	/* What is less is how exactly the clocks were read: keep the first reading. */
+	/* A smaller difference is within the reading error: keep the first reading. */
 	if (!wall->is_known || is_step)
 		wall->offset_ns = offset_ns;
 	wall->is_known = true;

@@ -12,7 +12,7 @@
 
 #define NONE UINT32_MAX
 
-/* A row of an earlier process. */
+/* A row saved by an earlier process. */
 struct old {
 	struct saved_totals_row row;
 	uint32_t next; /* Of the same job; NONE: the last. */
@@ -241,7 +241,7 @@ on_job(void *ctx, const char *name)
 	return number;
 }
 
-/* False if it is not for this source to speak of the interface. */
+/* False if another source owns the interface. */
 static bool
 is_its_own(struct end *end, uint32_t interface)
 {

@@ -7,7 +7,7 @@
 #include "lib/base/strtab.h"
 #include "lib/base/vec.h"
 
-/* What is looked back on, by interface: both directions, and the queue. */
+/* Kinds of values per interface: both directions, and the queue. */
 enum {
 	QUEUE = TELE_RX + 1,
 	N_KINDS

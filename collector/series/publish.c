@@ -179,7 +179,7 @@ name_all(struct publisher *p, struct tele_frame *frame)
 		frame->series.items[n++] = series;
 	}
 	frame->series.n = n;
-	/* Those without traffic, too: that they are there and up is worth knowing. */
+	/* Also interfaces without traffic, for their presence and state. */
 	for (uint32_t i = 0; i < ingest_n_interfaces(p->ingest); i++) {
 		if (ingest_interface(p->ingest, i)->is_present)
 			map_interface(p, frame, i);
@@ -221,8 +221,8 @@ is_raw_wanted(const struct publisher *p)
 }
 
 /*
- * Where windows of 'length_ms' go on from; they end on whole multiples of it.  The first
- * has nothing in it from before we began, but that of a file has all that is there.
+ * The begin of the next window; windows end on multiples of 'length_ms'.  The first
+ * window begins at the start of the collector, or at the first bin of a file.
  */
 static int64_t
 begin_at(struct publisher *p, int64_t at_ms, int64_t until_ms, int64_t length_ms)

@@ -128,7 +128,7 @@ settle(struct ring *ring, struct ring_pool *pool, int64_t number, uint32_t *chun
 	return ring->slots[slot].chunk;
 }
 
-/* How many of the bins have something in them. */
+/* Number of bins with traffic. */
 static size_t
 n_filled(const uint32_t *bytes, size_t n)
 {

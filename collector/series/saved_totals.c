@@ -18,7 +18,7 @@
 
 static const char magic[8] = "AP-TOTL";
 
-/* In the byte order of the host, as it never leaves it. */
+/* In host byte order: the file never leaves the host. */
 struct half {
 	uint64_t generation; /* The greater one of two valid halves is read. */
 	uint32_t n;
@@ -67,7 +67,7 @@ is_row(const struct saved_totals_row *row)
 	       row->direction <= TELE_RX && row->measure <= TELE_OFFERED;
 }
 
-/* What cannot be so is not believed, a right checksum or not. */
+/* Rejects impossible values even with a valid checksum. */
 static bool
 is_whole(const struct half *half)
 {
@@ -151,7 +151,7 @@ saved_totals_open(const char *file, const uint8_t boot_id[16],
 		rc = err_set(err, file, 0, 0, "is not a regular file");
 	else if (ftruncate(fd, sizeof(struct image)) < 0)
 		rc = err_set_errno(err, file, errno, "cannot make room");
-	/* A page that the file system has no room for would end us at a write. */
+	/* Reserves the pages: a write without room would raise SIGBUS. */
 	else if ((rc = -posix_fallocate(fd, 0, sizeof(struct image))) < 0)
 		err_set_errno(err, file, rc, "cannot make room");
 	else
@@ -201,7 +201,7 @@ void
 saved_totals_begin(struct saved_totals *totals)
 {
 	totals->n = 0;
-	/* Not valid from here on, until it is committed. */
+	/* Invalid from here on, until it is committed. */
 	totals->image->halves[!totals->current].generation = 0;
 }
 

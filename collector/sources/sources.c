@@ -221,7 +221,7 @@ open_kind(struct sources *sources, enum config_source which, struct err *err)
 	return -EOPNOTSUPP;
 }
 
-/* The best there is: eBPF, else netlink; and RDMA. */
+/* eBPF, or netlink as a fallback; and RDMA. */
 static int
 open_best(struct sources *sources, struct err *err)
 {
@@ -345,7 +345,7 @@ poll_one(struct poller *poller, int64_t now_ns)
 
 static void on_due(void *ctx, int64_t now_ns, int64_t missed);
 
-/* Sets the timer anew if the source wants another interval now. */
+/* Resets the timer if the source wants another interval. */
 static void
 update_timer(struct poller *poller)
 {
@@ -412,7 +412,7 @@ sources_start(struct sources *sources)
 			poller->ready =
 				loop_fd(sources->options.loop, fd, on_ready, poller);
 		update_timer(poller);
-		/* The first reading at once: what follows is counted from it. */
+		/* The first reading at once: counts start from it. */
 		if (poller->status.wanted_ns)
 			poll_one(poller, clk_monotonic_ns());
 	}

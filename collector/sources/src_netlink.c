@@ -29,7 +29,7 @@
 
 #define MS                  INT64_C(1000000)
 #define DEFAULT_INTERVAL_NS (10 * MS)
-/* How often an interface without a queue is asked whether it has one now. */
+/* Interval of checks for a queue on interfaces without one. */
 #define QUEUE_RETRY_NS (1000 * MS)
 #define REPLY_BYTES    32768
 
@@ -40,7 +40,7 @@ struct watched {
 	bool is_known;     /* To the sink, by that number. */
 	bool is_announced; /* As it is now. */
 	bool is_up;
-	int64_t queue_after_ns; /* Not to be asked for its queue before. */
+	int64_t queue_after_ns; /* Next check for a queue. */
 };
 
 struct netlink_source {
@@ -60,7 +60,7 @@ struct netlink_source {
 /* Called with each message of a reply. */
 typedef void message_fn(struct netlink_source *s, struct nlmsghdr *message, void *arg);
 
-/* Reads until the request is answered: 0 or what the kernel said. */
+/* Reads until the request is answered: 0 or the kernel's error. */
 static int
 read_reply(struct netlink_source *s, unsigned sequence, message_fn *fn, void *arg)
 {
@@ -141,14 +141,14 @@ lose_link(struct netlink_source *s, struct watched *w)
 	w->is_known = w->is_announced = false;
 }
 
-/* A link that is there: a new one, or one about which something changed. */
+/* A new or changed link. */
 static void
 see_link(struct netlink_source *s, int ifindex, const char *name, bool is_up)
 {
 	struct watched *w = find_index(s, ifindex);
 
 	if (w && strcmp(w->name, name) != 0) {
-		lose_link(s, w); /* Renamed: what it was called is gone. */
+		lose_link(s, w); /* Renamed: the old name is gone. */
 		w = NULL;
 	}
 	if (!w) {
@@ -423,7 +423,7 @@ netlink_poll(struct source *source, int64_t now_ns, const struct source_sink *si
 	if (now_ns < s->next_ns)
 		return 0;
 	s->next_ns += s->interval_ns;
-	if (s->next_ns <= now_ns) /* Missed some: not to be made up for. */
+	if (s->next_ns <= now_ns) /* Readings were missed; they are not repeated. */
 		s->next_ns = now_ns + s->interval_ns;
 	for (size_t i = 0; i < s->watched.n; i++) {
 		struct watched *w = &s->watched.items[i];
@@ -497,14 +497,14 @@ connect_sockets(struct netlink_source *s)
 		error = nl_socket_add_memberships(s->events, RTNLGRP_LINK, 0);
 	if (error < 0)
 		return -EPROTO; /* libnl has error numbers of its own. */
-	/* The kernel answers at once; this is against waiting for ever. */
+	/* A time limit; the kernel normally answers at once. */
 	setsockopt(nl_socket_get_fd(s->requests), SOL_SOCKET, SO_RCVTIMEO, &patience,
 		   sizeof patience);
 	s->ioctl_fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	return s->ioctl_fd < 0 ? -errno : 0;
 }
 
-/* Warns of interfaces that are not there, with the one probably meant. */
+/* Warns of missing interfaces, with a suggestion. */
 static void
 warn_missing(const struct netlink_source *s)
 {

@@ -11,7 +11,7 @@
 #include "lib/wire/rec.h"
 
 #define MS INT64_C(1000000)
-/* How often a paced one looks whether the next frame is due. */
+/* Interval at which a paced replay checks for due frames. */
 #define PACE_NS (10 * MS)
 
 /* The other counts of a key, as the last summary had them. */
@@ -31,7 +31,7 @@ struct replay_source {
 	int64_t shift_ms; /* Added to what was recorded. */
 	VEC(struct last) last;
 	VEC(uint32_t) interfaces, jobs; /* The sink's numbers of the frame's. */
-	uint64_t start_id, told_lost;   /* Losses of that start told to the sink. */
+	uint64_t start_id, told_lost;   /* Losses of that start reported to the sink. */
 };
 
 static struct replay_source *
@@ -40,7 +40,7 @@ from_source(const struct source *source)
 	return (struct replay_source *)source;
 }
 
-/* Whether the recording has raw frames at all.  stdin cannot be looked at twice. */
+/* Whether the recording has raw frames.  stdin cannot be read twice. */
 static int
 look_for_raw(const char *file, bool *ret_has_raw, struct err *err)
 {
@@ -124,14 +124,14 @@ last_of(struct replay_source *s, const struct source_key *key,
 	return &s->last.items[s->last.n - 1];
 }
 
-/* What came to a count since the last summary; all of it after a new start. */
+/* The increase of a count since the last summary; all of it after a restart. */
 static uint64_t
 step(uint64_t last, uint64_t now)
 {
 	return now >= last ? now - last : now;
 }
 
-/* A summary beside raw frames: what goes with their bytes. */
+/* A summary beside raw frames: the other counts of their bytes. */
 static void
 emit_extra(struct replay_source *s, const struct source_key *key,
 	   const struct source_extra *now, int64_t at_ms,
@@ -177,7 +177,7 @@ emit_summary(struct replay_source *s, const struct source_sink *sink)
 	}
 }
 
-/* The sender's own losses, as far as they are news. */
+/* New losses of the sender. */
 static void
 emit_lost(struct replay_source *s, const struct source_sink *sink)
 {

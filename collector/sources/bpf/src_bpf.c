@@ -21,11 +21,11 @@
 #include "lib/base/file.h"
 #include "lib/base/log.h"
 
-/* Rings take at most this much, so that they fit on a host with many CPUs. */
+/* Limit of the rings' memory on a host with many CPUs. */
 #define MAX_BUCKET_BYTES (UINT64_C(24) << 20)
 #define MIN_LINKS        16
 #define SCAN_NS          INT64_C(1000000000)
-/* A CPU that was halted may still write this much later what is asked for as 1 ms. */
+/* A halted CPU may write this much late. */
 #define SETTLE_MS 10
 
 static struct src_bpf *
@@ -125,8 +125,8 @@ static const struct source_class bpf_class = {
 /* ---- Opening ----------------------------------------------------------------------- */
 
 /*
- * Sizes the rings: as long as memory allows, since a longer ring lets the reader be
- * later; and if the shortest are too much, fewer slots.
+ * Sizes the rings: as long as memory allows, because a longer ring tolerates a later
+ * reader; with fewer slots if even the shortest rings are too large.
  */
 static void
 size_rings(struct src_bpf *bpf, uint32_t n_slots)
@@ -182,7 +182,7 @@ whole_pages(size_t bytes)
 static void
 choose_sender(struct flow_bpf *skel)
 {
-	/* As if it were to be traced: its number among the kernel's functions. */
+	/* The number of the traced function in the kernel's BTF. */
 	bool has_cast =
 		libbpf_find_vmlinux_btf_id("bpf_rdonly_cast", BPF_TRACE_FENTRY) > 0;
 
@@ -280,7 +280,10 @@ claim_filters(void)
 	return -1;
 }
 
-/* Takes off what an earlier run left, on every interface: it may have had others. */
+/*
+ * Removes filters of an earlier run from every interface, because it may have used
+ * others.
+ */
 static void
 clean_all(struct src_bpf *bpf)
 {
@@ -301,7 +304,7 @@ clean_all(struct src_bpf *bpf)
 		if_freenameindex(list);
 }
 
-/* How many places a ring has: one for each number that a CPU can have. */
+/* Number of places of a ring: one for each possible CPU number. */
 static int
 count_cpus(void)
 {

@@ -18,7 +18,7 @@
 #define TCX_INGRESS ((enum bpf_attach_type)46)
 #define TCX_EGRESS  ((enum bpf_attach_type)47)
 
-/* Our own place among the filters of a clsact qdisc. */
+/* Our place among the filters of a clsact qdisc. */
 #define OUR_HANDLE   0xa9
 #define OUR_PRIORITY 0xa9a9
 #define OUR_NAME     "antiphase_"
@@ -69,7 +69,7 @@ our_opts(void)
 	return opts;
 }
 
-/* Whether our place is taken by a program of ours. */
+/* Whether a program of ours is at our place. */
 static bool
 is_ours(int ifindex, enum bpf_tc_attach_point point)
 {
@@ -124,7 +124,7 @@ count_filters(const char *reply, size_t length, int *count)
 	return false;
 }
 
-/* Filters of whomever at one side of a clsact qdisc; -1: cannot be told. */
+/* Number of filters at one side of a clsact qdisc; -1: unknown. */
 static int
 n_filters(int ifindex, uint32_t parent)
 {

@@ -31,15 +31,15 @@
 /* Between walks through the tree of control groups. */
 #define SCAN_MS     2000
 #define ASK_SCAN_MS 200
-/* A walk may take this part of the time. */
+/* Share of the time that walks may take. */
 #define SCAN_SHARE 100
-/* Walks after which an id that was asked for is one that is no more. */
+/* Walks after which a requested id is considered gone. */
 #define MAX_TRIES 3
-/* A slot without traffic for so long may be given to another pair. */
+/* A slot without traffic for this time may be reused. */
 #define IDLE_MS 60000
-/* For so long after it was let go, packets on their way may still use a number. */
+/* Packets in flight may still use a number for this time after its release. */
 #define GRACE_MS 1000
-/* Names of jobs that found no place, to count each once. */
+/* Names of jobs without a place, to count each once. */
 #define MAX_REFUSED 65536
 
 struct job {
@@ -61,7 +61,7 @@ struct slot {
 struct known {
 	uint64_t id;
 	uint32_t job;
-	unsigned tries; /* Walks that did not find it; job is none as yet. */
+	unsigned tries; /* Walks that did not find it; no job yet. */
 	bool is_pending;
 	UT_hash_handle hh;
 };
@@ -78,9 +78,9 @@ struct bpf_job_state {
 	struct known *known;
 	struct refused *refused;
 	uint32_t n_jobs, n_used, n_pending;
-	uint64_t names_generation; /* Of the registrations when they were looked at. */
+	uint64_t names_generation; /* Of the registrations when last read. */
 	int64_t scanned_ms, scan_every_ms;
-	bool is_stale; /* Labels that sockets have may be wrong. */
+	bool is_stale; /* Labels of sockets may be out of date. */
 	bool has_said_full;
 };
 
@@ -119,7 +119,7 @@ bpf_jobs_fini(struct src_bpf *bpf)
 	bpf->jobs = NULL;
 }
 
-/* Counts a job that is counted as other, once. */
+/* Counts a job that becomes other, once. */
 static void
 refuse(struct src_bpf *bpf, const char *name, const char *what)
 {
@@ -170,7 +170,7 @@ find_free_slot(struct src_bpf *bpf, int64_t now_ms)
 			idle = i;
 		}
 	}
-	/* It can be given away once its grace is over. */
+	/* Reusable once its grace period is over. */
 	if (idle)
 		free_slot(bpf, idle, now_ms);
 	return 0;
@@ -243,7 +243,7 @@ give_wanted(struct src_bpf *bpf, uint32_t link, int64_t now_ms)
 		if (*state->jobs[job].name && !give_slot(bpf, link, job, now_ms)) {
 			refuse(bpf, state->jobs[job].name,
 			       "more pairs of interface and job than slots");
-			/* The mark stays, to be looked at again. */
+			/* The request stays, to be retried. */
 			at++;
 			if (at == wanted + FLOW_MAX_JOBS)
 				break;
@@ -361,7 +361,7 @@ forget(struct src_bpf *bpf, struct known *known, int64_t now_ms)
 {
 	struct bpf_job_state *state = bpf->jobs;
 
-	/* The job's number will be another's: no socket may have it any more. */
+	/* The job's number will be reused: no socket may keep it. */
 	if (known->job != NO_JOB)
 		state->is_stale = true;
 	leave_job(bpf, known->job, now_ms);
@@ -371,7 +371,7 @@ forget(struct src_bpf *bpf, struct known *known, int64_t now_ms)
 	free(known);
 }
 
-/* Takes what the programs ask about. */
+/* Takes the requests of the programs. */
 static void
 take_asked(struct src_bpf *bpf)
 {
@@ -396,7 +396,7 @@ struct visit {
 	int64_t now_ms;
 };
 
-/* Those known to be jobs' are told to the kernel before their first packet. */
+/* Gives the kernel the groups of known jobs before their first packet. */
 static void
 expect(void *ctx, uint64_t id, const char *name)
 {
@@ -413,7 +413,7 @@ look_at_all(struct src_bpf *bpf, int64_t now_ms)
 {
 	struct bpf_job_state *state = bpf->jobs;
 	struct visit visit = { bpf, now_ms };
-	/* Sockets may outlive their control group, and would ask for it again. */
+	/* Sockets may outlive their control group, and would request it again. */
 	bool is_crowded = HASH_COUNT(state->known) > FLOW_MAX_CGROUPS / 2;
 	struct known *known, *next;
 

@@ -16,10 +16,10 @@
 #include "lib/base/log.h"
 #include "lib/base/vec.h"
 
-/* Bytes of which it is not known when they were sent are spread over at most this. */
+/* Bytes with unknown send time are spread over at most this. */
 #define MAX_CREDIT_MS 2000
 
-/* A cell that was used: those after it are still to be found. */
+/* A cell that was used: later ones must stay reachable. */
 #define CELL_WAS_USED UINT32_MAX
 
 /* ---- The table that the programs look interfaces up in --------------------------- */
@@ -92,7 +92,7 @@ read_speed_bps(int fd, const char *name)
 	int n_words;
 
 	memcpy(request.ifr_name, name, strnlen(name, IF_NAMESIZE - 1));
-	/* The kernel answers a request without masks with how long they are. */
+	/* The kernel answers a request without masks with their length. */
 	if (ioctl(fd, SIOCETHTOOL, &request) < 0 ||
 	    link.settings.link_mode_masks_nwords >= 0)
 		return 0;
@@ -107,7 +107,7 @@ read_speed_bps(int fd, const char *name)
 	return link.settings.speed * 1e6;
 }
 
-/* Tells the sink what it does not know yet. */
+/* Announces new interfaces to the sink. */
 static void
 announce(struct bpf_link_state *link, const struct source_sink *sink, int fd)
 {
@@ -141,7 +141,7 @@ let_go(struct src_bpf *bpf, uint32_t at, const struct source_sink *sink)
 	bpf->stats.n_links--;
 }
 
-/* A number for the interface, the one that it had if it was there before. */
+/* A number for the interface; the same as before if it was known. */
 static struct bpf_link_state *
 find_place(struct src_bpf *bpf, const char *name)
 {
@@ -308,7 +308,7 @@ emit(const struct source_sink *sink, uint32_t interface, enum tele_direction dir
 		sink->lost(sink->ctx, out->lost_ms);
 }
 
-/* Below the queue's length are bytes that were dropped in it, or came past it. */
+/* A minimum above zero is bytes that the queue dropped, or that bypassed it. */
 static int64_t
 queue_floor(struct bpf_link_state *link, int64_t now_ms)
 {
@@ -366,8 +366,8 @@ longest_queue(struct bpf_link_state *link, const struct drain_out *offered,
 }
 
 /*
- * Without jobs, what is offered has no buckets, since looking at the clock is dear: a
- * running count, and the queue as it is now.
+ * Without jobs, offered bytes are a running count without buckets, because reading the
+ * clock is expensive; the queue is its current length.
  */
 static void
 drain_offered_count(struct src_bpf *bpf, uint32_t at, const struct source_sink *sink,
@@ -454,7 +454,7 @@ note_sent(void *ctx, const struct bpf_qdisc *qdisc)
 	}
 }
 
-/* Bytes over the milliseconds of which it is not known when they were sent. */
+/* Spreads bytes with unknown send time. */
 static void
 credit(struct src_bpf *bpf, uint32_t at, const struct source_sink *sink, int64_t now_ms,
        uint64_t missing)
@@ -498,7 +498,7 @@ compare(struct src_bpf *bpf, uint32_t at, const struct source_sink *sink,
 	drain_totals(bpf->drain, bpf_link_ring(at, FLOW_TX), &seen);
 	if (!link->has_base || link->has_queue != link->had_queue ||
 	    link->sent_bytes < link->last_sent_bytes) {
-		/* Another queue than before counts from its own beginning. */
+		/* A new queue counts from zero. */
 		link->base_bytes =
 			link->sent_bytes - link->seen_bytes - link->credited_bytes;
 		link->has_base = true;
@@ -512,9 +512,9 @@ compare(struct src_bpf *bpf, uint32_t at, const struct source_sink *sink,
 }
 
 /*
- * What the kernel's queue has sent, or what was offered where there is none, less what
- * was seen.  The latter is read on both sides of the former, so that time that goes on
- * between looks like nothing that was missed.
+ * Bytes that the kernel's queue has sent (or that were offered, without a queue), minus
+ * bytes seen.  The latter are read before and after, so that traffic during the reading
+ * does not count as missed.
  */
 void
 bpf_links_credit(struct src_bpf *bpf, const struct source_sink *sink, int64_t now_ms)
@@ -531,7 +531,7 @@ bpf_links_credit(struct src_bpf *bpf, const struct source_sink *sink, int64_t no
 		link->has_queue = false;
 		link->is_comparable = true;
 	}
-	/* The first time makes up for nothing, but all from there on is compared. */
+	/* The first comparison is only the base of later ones. */
 	if (bpf_qdisc_each(note_sent, bpf) == 0 && now_ms > bpf->last_credit_ms)
 		for (uint32_t i = 0; i < bpf->max_links; i++)
 			if (bpf->links[i].is_announced)

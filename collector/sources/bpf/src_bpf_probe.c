@@ -13,7 +13,7 @@
 #define TCX_INGRESS ((enum bpf_attach_type)46)
 #define TCX_EGRESS  ((enum bpf_attach_type)47)
 
-/* Our programs are called so. */
+/* Names of our programs. */
 #define OUR_NAME "antiphase_"
 
 #define LOOPBACK 1
@@ -112,7 +112,7 @@ src_bpf_probe(struct bpf_probe *ret_probe)
 	libbpf_set_print(before);
 }
 
-/* Empty if the kernel does not tell. */
+/* Empty if the kernel does not report it. */
 static void
 name_of(uint32_t id, char name[BPF_OBJ_NAME_LEN])
 {

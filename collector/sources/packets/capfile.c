@@ -48,7 +48,7 @@ close_cookie(void *cookie)
 	return 0;
 }
 
-/* Opens a file, packed or not, as libpcap wants it. */
+/* Opens a file, compressed or not, for libpcap. */
 static int
 open_stream(struct capfile *file, const char *path, struct err *err)
 {
@@ -165,7 +165,7 @@ capfile_close(struct capfile *file)
 	free(file);
 }
 
-/* The end of both ways to open: 'error' is what has come of it so far. */
+/* The common end of both ways to open; 'error' is the result so far. */
 static int
 finish(struct capfile *file, int error, struct capfile **ret_file, struct err *err)
 {
@@ -204,11 +204,11 @@ capfile_link(const struct capfile *file)
 	return file->link;
 }
 
-/* The time of a packet, if there can be such a time. */
+/* The time of a packet; false if it is out of range. */
 static bool
 time_of(const struct pcap_pkthdr *header, int64_t *ret_ns)
 {
-	/* Opened with nanoseconds: tv_usec holds those. */
+	/* Opened with nanosecond times: tv_usec holds nanoseconds. */
 	if (header->ts.tv_sec < 0 || header->ts.tv_sec > MAX_TIME_S ||
 	    header->ts.tv_usec < 0 || header->ts.tv_usec >= 1000000000)
 		return false;

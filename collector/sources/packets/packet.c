@@ -92,7 +92,7 @@ parse_udp(struct rest rest, bool is_outer, struct packet *ret)
 	}
 }
 
-/* GRE: only a switch's mirror is of interest. */
+/* GRE: only ERSPAN, a switch's mirror, is parsed. */
 static void
 parse_gre(struct rest rest, struct packet *ret)
 {
@@ -169,7 +169,7 @@ parse_ipv4(struct rest rest, bool is_outer, struct packet *ret)
 		parse_transport(rest, is_outer, ret);
 }
 
-/* Passes over extension headers; false if what follows is not to be looked at. */
+/* Skips extension headers; false if the rest cannot be parsed. */
 static bool
 skip_extensions(struct rest *rest, uint8_t *protocol)
 {
@@ -253,7 +253,7 @@ parse_frame(struct rest rest, bool is_outer, struct packet *ret)
 	parse_network(rest, type, is_outer, ret);
 }
 
-/* A cooked capture: where its type of packet and of protocol are. */
+/* A cooked capture: offsets of packet type and protocol. */
 static bool
 parse_cooked(struct rest rest, size_t header, size_t type_at, size_t protocol_at,
 	     bool is_type_wide, struct packet *ret)

@@ -21,7 +21,7 @@
 struct reader {
 	const uint8_t *at;
 	size_t n;
-	bool is_short; /* Something was not there. */
+	bool is_short; /* A field was missing. */
 };
 
 static uint32_t
@@ -116,13 +116,13 @@ parse_header(struct reader r, struct sflow_flow *flow,
 	uint32_t protocol = take32(&r), length = take32(&r), stripped = take32(&r);
 	struct reader header = take_bytes(&r, take32(&r));
 
-	(void)stripped; /* It is of the header's end; 'length' has it. */
+	(void)stripped; /* Padding of the header; 'length' excludes it. */
 	if (r.is_short)
 		return;
 	if (length > 0x10000000) /* No packet is that long. */
 		return;
 	if (protocol == HEADER_ETHERNET) {
-		/* It counts the check sum, we do not. */
+		/* Includes the checksum, which wire bytes exclude. */
 		length = length > FCS_BYTES ? length - FCS_BYTES : 0;
 		packet_parse(PACKET_ETHERNET, header.at, header.n, length,
 			     &flow->packet);

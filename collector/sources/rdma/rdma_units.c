@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the drivers themselves do; all of them as the specification says. */
+/* Units of the drivers; all follow the specification. */
 static const struct {
 	const char *driver;
 	unsigned bytes;

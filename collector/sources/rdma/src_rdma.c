@@ -15,8 +15,8 @@
 
 #define MS                  INT64_C(1000000)
 #define DEFAULT_INTERVAL_NS (2 * MS)
-#define EVENTS_NS           (10 * MS)   /* Packets, marks, jobs. */
-#define SCAN_NS             (1000 * MS) /* Devices that come, state and rate. */
+#define EVENTS_NS           (10 * MS)   /* Packets, ECN marks, jobs. */
+#define SCAN_NS             (1000 * MS) /* Scan for devices, state and rate. */
 
 static struct rdma_source *
 from_source(const struct source *source)
@@ -24,7 +24,7 @@ from_source(const struct source *source)
 	return (struct rdma_source *)source;
 }
 
-/* Packets and congestion of a port, more seldom than bytes. */
+/* Packets and congestion of a port, less often than bytes. */
 static void
 read_events(struct rdma_source *s, struct port *port)
 {

@@ -236,7 +236,7 @@ rdma_scan(struct rdma_source *s)
 	for (size_t i = 0; i < s->ports.n; i++)
 		if (!s->ports.items[i].was_seen)
 			rdma_lose_port(s, &s->ports.items[i]);
-	/* Directories have no order; numbers are to be the same each time. */
+	/* Directories are unordered; sort for stable numbers. */
 	if (n_before == 0)
 		sort_items(s->ports.items, s->ports.n, by_port_name);
 	return 0;

@@ -95,7 +95,7 @@ rdma_query_devices(struct rdma_source *s)
 		ask(s, request, rdma_nl_ask_devices(request, ++s->sequence), &handler);
 }
 
-/* What a port's counters say of congestion. */
+/* Congestion counters of a port. */
 static void
 on_port_counter(void *ctx, const struct rdma_nl_counter *counter)
 {
@@ -131,7 +131,7 @@ find_bound(struct rdma_source *s, const struct rdma_nl_counter *c, uint8_t direc
 			return b;
 	}
 	if (s->bound.n >= MAX_BOUND)
-		s->bound.n = 0; /* Begin anew: a step or two is lost, not memory. */
+		s->bound.n = 0; /* Starts over: loses a few counts, bounds memory. */
 	vec_push(&s->bound, fresh);
 	return &s->bound.items[s->bound.n - 1];
 }
@@ -151,7 +151,7 @@ add_job_bytes(struct rdma_source *s, const struct source_key *key, uint64_t byte
 	vec_push(&s->jobs, ((struct job_bytes){ *key, bytes }));
 }
 
-/* Bytes of one process: what came since the last goes to its job. */
+/* Bytes of one process: adds the difference to its job. */
 static void
 on_bound_counter(void *ctx, const struct rdma_nl_counter *counter)
 {
