@@ -11,7 +11,7 @@
 #include "lib/base/strbuf.h"
 #include "scheduler/core/workload/workload_ini.h"
 #include "scheduler/live/job_profiler.h"
-#include "scheduler/live/running.h"
+#include "scheduler/live/live_workload.h"
 #include "topology/route.h"
 #include "topology/topo.h"
 
@@ -73,8 +73,8 @@ take_running(struct loaded *loaded, struct screen *screen, struct err *err)
 
 	loaded->scenario = xcalloc(1, sizeof *loaded->scenario);
 	workload = &loaded->scenario->workload;
-	running_workload(screen->live, screen->online, screen->topo, screen->routes,
-			 workload, &notes);
+	live_workload_make(screen->live, screen->online, screen->topo, screen->routes,
+			   workload, &notes);
 	loaded->scenario->details =
 		xcalloc(workload->n + 1, sizeof *loaded->scenario->details);
 	loaded->topo = topo_ref(screen->topo);

@@ -136,7 +136,7 @@ screen_open(struct screen *screen, const struct cli_verb *verb,
 		return status;
 	screen->live = live_new(NULL);
 	screen->online = job_profiler_new();
-	screen->since = since_new();
+	screen->since = contention_starts_new();
 	screen->newest_at_ns = screen->read_at_ns = clk_monotonic_ns();
 	if (screen->is_live)
 		screen_catch_signals();
@@ -151,7 +151,7 @@ screen_close(struct screen *screen)
 	live_free(screen->live);
 	routes_free(screen->routes);
 	topo_unref(screen->topo);
-	since_free(screen->since);
+	contention_starts_free(screen->since);
 	*screen = (struct screen){ 0 };
 }
 
@@ -334,7 +334,7 @@ screen_find(struct screen *screen, enum contention_sort sort,
 						  ? MAX_HISTORY_MS
 						  : (uint32_t)(slowest_us / 500 + 1);
 	contention_find(screen->live, &screen->opts, ret_found);
-	since_remember(screen->since, ret_found);
+	contention_starts_remember(screen->since, ret_found);
 	contention_sort(ret_found, sort);
 }
 
@@ -355,7 +355,7 @@ screen_picture(const struct screen *screen)
 {
 	return (struct status){
 		.live = screen->live,
-		.online = screen->online,
+		.profiler = screen->online,
 		.has_fabric = screen->topo != NULL,
 		.idle_ns = idle_ns(screen, clk_monotonic_ns()),
 		/*

@@ -17,7 +17,7 @@ struct feed;
 struct live;
 struct job_profiler;
 struct routes;
-struct since;
+struct contention_starts;
 struct strbuf;
 struct topo;
 
@@ -68,12 +68,12 @@ struct screen {
 	struct topo *topo;           /* Owned reference; NULL: no fabric. */
 	struct routes *routes;       /* Owned. */
 	struct contention_opts opts;
-	uint32_t wanted_ms;   /* Of a bus, before the first answer. */
-	bool is_live;         /* A bus; a recording has an end. */
-	int64_t newest_ns;    /* Frame time of the newest frame, */
-	int64_t newest_at_ns; /* and this process's time then. */
-	int64_t read_at_ns;   /* The same when the feed was read last. */
-	struct since *since;  /* Owned. */
+	uint32_t wanted_ms;              /* Of a bus, before the first answer. */
+	bool is_live;                    /* A bus; a recording has an end. */
+	int64_t newest_ns;               /* Frame time of the newest frame, */
+	int64_t newest_at_ns;            /* and this process's time then. */
+	int64_t read_at_ns;              /* The same when the feed was read last. */
+	struct contention_starts *since; /* Owned. */
 };
 
 /*

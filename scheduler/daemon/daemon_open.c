@@ -64,7 +64,7 @@ side_step(void *ctx)
 }
 
 static void
-on_job(void *ctx, const struct running *running, const struct profiled_job *seen)
+on_job(void *ctx, const struct live_workload *running, const struct profiled_job *seen)
 {
 	struct daemon *d = ctx;
 

@@ -14,7 +14,7 @@
 #include "scheduler/daemon/persist.h"
 #include "scheduler/daemon/telemetry.h"
 #include "scheduler/live/live.h"
-#include "scheduler/live/running.h"
+#include "scheduler/live/live_workload.h"
 #include "topology/topo.h"
 
 /* What differs by less is the same profile: it is not solved anew. */
@@ -64,7 +64,7 @@ jobs_free(struct jobs *jobs)
 			job_free(jobs->items.items[i]);
 	vec_free(&jobs->items);
 	vec_free(&jobs->by_number);
-	running_free(jobs->taking.running);
+	live_workload_free(jobs->taking.running);
 	advisor_free(jobs->advisor);
 	strtab_free(jobs->names);
 	free(jobs->is_silent);
@@ -147,7 +147,7 @@ take_away(struct jobs *jobs, struct job *job)
 void
 jobs_stop_taking(struct jobs *jobs)
 {
-	running_free(jobs->taking.running);
+	live_workload_free(jobs->taking.running);
 	jobs->taking = (struct jobs_taking){ .running = NULL };
 }
 

@@ -35,7 +35,7 @@ struct jobs;
 struct jsonw;
 struct loop;
 struct profiled_job;
-struct running;
+struct live_workload;
 struct scheduler_config;
 struct store;
 struct telemetry;
@@ -167,7 +167,7 @@ void jobs_drop_gone(struct jobs *jobs);
 /* Goes on with what there was no time for: as often as the loop can. */
 void jobs_step(struct jobs *jobs);
 /* What is known now of a job that runs; 'running' NULL: there is no fabric. */
-void jobs_take_running(struct jobs *jobs, const struct running *running,
+void jobs_take_running(struct jobs *jobs, const struct live_workload *running,
 		       const struct profiled_job *seen);
 /* Its pacer has told enough to know the job by, or that it has changed. */
 void jobs_note_told(struct jobs *jobs, struct job *job);

@@ -20,7 +20,7 @@
 #include "scheduler/daemon/telemetry.h"
 #include "scheduler/live/iteration_volume.h"
 #include "scheduler/live/live.h"
-#include "scheduler/live/running.h"
+#include "scheduler/live/live_workload.h"
 #include "topology/topo.h"
 
 /* Hosts tell of traffic a little later than pacers of iterations, but not so much. */
@@ -92,14 +92,14 @@ complete_hosts(const struct jobs *jobs, const struct job *job, struct work_job *
 
 /* What its bytes take on the slowest link of its path, and what others cost it there. */
 static int
-find_path(const struct jobs *jobs, const struct running *running, uint32_t id,
+find_path(const struct jobs *jobs, const struct live_workload *running, uint32_t id,
 	  const struct work_job *new, double bytes, struct pacer_profile_path *ret_path)
 {
 	const struct topo *topo = fabric_source_topo(jobs->opts.fabric);
 	struct pacer_profile_path path = {
 		.line_bps = topo_line_bps(topo, new->hosts, new->n_hosts_wanted),
 	};
-	struct running_others others;
+	struct live_workload_others others;
 	struct routed_job routed;
 	int r = routed_job_make(new, new->hosts, topo,
 				fabric_source_routes(jobs->opts.fabric), &routed);
@@ -114,7 +114,7 @@ find_path(const struct jobs *jobs, const struct running *running, uint32_t id,
 			     8e6 * bytes * entry->factor /
 				     topo_link(topo, entry->link)->capacity_bps);
 	}
-	others = running_others(running, id, &routed.footprint, path.line_bps);
+	others = live_workload_others(running, id, &routed.footprint, path.line_bps);
 	path.held_frac = others.held_frac;
 	path.met_frac = others.met_frac;
 	routed_job_fini(&routed);
@@ -158,12 +158,12 @@ log_profile(const struct job *job, const struct iteration_volume *sent,
 
 /* Puts the profile into 'new', which is a ring. */
 static int
-take_profile(const struct jobs *jobs, const struct running *running,
+take_profile(const struct jobs *jobs, const struct live_workload *running,
 	     const struct job *job, uint32_t id, struct work_job *new)
 {
 	struct iteration_volume_sample iterations[PACER_PROFILE_N_KEPT];
 	size_t n = pacer_profile_iterations(&job->paced, iterations), n_series;
-	const uint32_t *series = running_series(running, id, &n_series);
+	const uint32_t *series = live_workload_series(running, id, &n_series);
 	struct pacer_profile_path path;
 	struct iteration_volume sent;
 	int r = iteration_volume_measure(
@@ -187,7 +187,7 @@ take_profile(const struct jobs *jobs, const struct running *running,
 }
 
 int
-jobs_paced_work(const struct jobs *jobs, const struct running *running,
+jobs_paced_work(const struct jobs *jobs, const struct live_workload *running,
 		const struct job *job, struct work_job *ret_job)
 {
 	uint32_t id = live_find_job(jobs->live, job->name);
@@ -197,7 +197,7 @@ jobs_paced_work(const struct jobs *jobs, const struct running *running,
 	if (id >= TELE_OTHER || !jobs_is_paced(job) ||
 	    job->paced.n < jobs->opts.config->pacer_min_iterations)
 		return -ENODATA;
-	running_ring(running, id, &new);
+	live_workload_ring(running, id, &new);
 	complete_hosts(jobs, job, &new);
 	r = new.n_hosts_wanted < 2 ? -EAGAIN
 				   : take_profile(jobs, running, job, id, &new);
@@ -212,7 +212,7 @@ jobs_paced_work(const struct jobs *jobs, const struct running *running,
 
 /* True: it is done with, and not to be taken up again until its pacer reports more. */
 static bool
-take_told(struct jobs *jobs, const struct running *running, struct job *job)
+take_told(struct jobs *jobs, const struct live_workload *running, struct job *job)
 {
 	struct work_job new;
 	int r = jobs_paced_work(jobs, running, job, &new);
@@ -274,14 +274,14 @@ jobs_take_told(struct jobs *jobs, int64_t until_ns)
 		    !fabric_source_topo(jobs->opts.fabric) ||
 		    began_ns - jobs->told_ns < SHARE * jobs->told_cost_ns)
 			return false;
-		taking->running =
-			running_begin(jobs->live, fabric_source_topo(jobs->opts.fabric),
-				      telemetry_links(jobs->opts.telemetry));
+		taking->running = live_workload_begin(
+			jobs->live, fabric_source_topo(jobs->opts.fabric),
+			telemetry_links(jobs->opts.telemetry));
 		taking->n_left = MAX_AT_ONCE;
 	}
 	do {
 		if (!taking->is_ready)
-			taking->is_ready = running_step(taking->running);
+			taking->is_ready = live_workload_step(taking->running);
 		else if (take_next(jobs))
 			has_taken = true;
 		else

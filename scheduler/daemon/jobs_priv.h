@@ -40,8 +40,8 @@ struct jobs {
 	int64_t told_ns;          /* when they were taken up last, */
 	int64_t told_cost_ns;     /* and how long that took. */
 
-	struct jobs_taking {             /* Them being taken up, in steps: */
-		struct running *running; /* owned; NULL: they are not. */
+	struct jobs_taking {                   /* Them being taken up, in steps: */
+		struct live_workload *running; /* owned; NULL: they are not. */
 		bool is_ready;
 		size_t n_looked, n_left;
 		int64_t cost_ns;
@@ -86,7 +86,7 @@ void jobs_make_work(const char *name, uint32_t n_nodes, const struct profile *pr
  * Makes the job as its pacer tells of it.  0; -EAGAIN: hosts have yet to tell what it
  * sent; or -errno: it is not known by that.
  */
-int jobs_paced_work(const struct jobs *jobs, const struct running *running,
+int jobs_paced_work(const struct jobs *jobs, const struct live_workload *running,
 		    const struct job *job, struct work_job *ret_job);
 /* Takes up what pacers have told, until then; true if there was any. */
 bool jobs_take_told(struct jobs *jobs, int64_t until_ns);

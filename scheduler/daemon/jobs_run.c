@@ -11,7 +11,7 @@
 #include "scheduler/daemon/telemetry.h"
 #include "scheduler/live/job_profiler.h"
 #include "scheduler/live/live.h"
-#include "scheduler/live/running.h"
+#include "scheduler/live/live_workload.h"
 #include "topology/topo.h"
 
 /* Whether a running job may be advised on, on what its traffic shows. */
@@ -30,7 +30,7 @@ judge(const struct jobs *jobs, const struct status *status,
 
 /* A pacer knows better than the traffic what the job is like alone. */
 static bool
-take_paced(struct jobs *jobs, const struct running *running, struct job *job)
+take_paced(struct jobs *jobs, const struct live_workload *running, struct job *job)
 {
 	struct work_job new;
 	int r = jobs_paced_work(jobs, running, job, &new);
@@ -48,7 +48,7 @@ take_paced(struct jobs *jobs, const struct running *running, struct job *job)
 }
 
 void
-jobs_take_running(struct jobs *jobs, const struct running *running,
+jobs_take_running(struct jobs *jobs, const struct live_workload *running,
 		  const struct profiled_job *seen)
 {
 	const struct status status = telemetry_status(jobs->opts.telemetry);
@@ -60,7 +60,8 @@ jobs_take_running(struct jobs *jobs, const struct running *running,
 	job->is_here = true;
 	if (running && jobs->advisor && take_paced(jobs, running, job))
 		return;
-	if (running && jobs->advisor && !running_job(running, seen, &new, &notes)) {
+	if (running && jobs->advisor &&
+	    !live_workload_job(running, seen, &new, &notes)) {
 		why = judge(jobs, &status, &new, seen);
 		if (why == JOBS_ADVISED)
 			jobs_put(jobs, job, &new, false);

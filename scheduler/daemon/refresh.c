@@ -17,7 +17,7 @@
 #include "scheduler/daemon/telemetry.h"
 #include "scheduler/live/job_profiler.h"
 #include "scheduler/live/live.h"
-#include "scheduler/live/running.h"
+#include "scheduler/live/live_workload.h"
 
 #define SECOND_NS INT64_C(1000000000)
 #define SLICE_NS  (SECOND_NS / 200) /* Of the processor's time. */
@@ -51,7 +51,7 @@ struct refresh {
 	bool is_wanted;                   /* Without new estimates, too. */
 	struct contention_finder *finder; /* Owned. */
 	struct contention found;          /* Owned. */
-	struct running *running;          /* Owned.  Of 'found'. */
+	struct live_workload *running;    /* Owned.  Of 'found'. */
 	size_t next_job;
 	int64_t began_ns;
 	int64_t rest_until_ns, forgot_ns;
@@ -71,7 +71,7 @@ end_round(struct refresh *refresh)
 {
 	contention_end(refresh->finder, NULL);
 	refresh->finder = NULL;
-	running_free(refresh->running);
+	live_workload_free(refresh->running);
 	refresh->running = NULL;
 	contention_fini(&refresh->found);
 	refresh->stage = IDLE;
@@ -109,13 +109,13 @@ step_find(struct refresh *refresh)
 	if (!topo)
 		return true;
 	if (refresh->running)
-		return running_step(refresh->running);
+		return live_workload_step(refresh->running);
 	if (!refresh->finder)
 		refresh->finder = contention_begin(live, &opts);
 	else if (contention_step(refresh->finder)) {
 		contention_end(refresh->finder, &refresh->found);
 		refresh->finder = NULL;
-		refresh->running = running_begin(live, topo, &refresh->found);
+		refresh->running = live_workload_begin(live, topo, &refresh->found);
 	}
 	return false;
 }

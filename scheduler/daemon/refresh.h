@@ -14,7 +14,7 @@ struct fabric_source;
 struct loop;
 struct profiled_job;
 struct refresh;
-struct running;
+struct live_workload;
 struct telemetry;
 
 struct refresh_opts {
@@ -24,7 +24,7 @@ struct refresh_opts {
 	/* A step of the work beside a round; false: there is nothing to do. */
 	bool (*side_step)(void *ctx);
 	/* What is known of a job now; 'running' NULL: there is no fabric. */
-	void (*on_job)(void *ctx, const struct running *running,
+	void (*on_job)(void *ctx, const struct live_workload *running,
 		       const struct profiled_job *seen);
 	/* Jobs and hosts are about to be forgotten: what refers to them has to end. */
 	void (*on_forget)(void *ctx);

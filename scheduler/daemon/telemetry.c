@@ -73,14 +73,14 @@ struct telemetry {
 	int64_t newest_at_ns;          /* and our time then. */
 
 	struct scan scan;
-	struct contention links;        /* Owned.  Of the last scan, */
-	places_vec places;              /* and as in struct scan. */
-	int64_t scanned_ns;             /* When it ended, */
-	int64_t scan_took_ns;           /* what it took in all, */
-	int64_t scan_cost_ns;           /* and what of that was work. */
-	struct since *since;            /* Owned. */
-	struct link_counters *counters; /* Owned; NULL: not wanted. */
-	int64_t counted_to_ms;          /* Frame time. */
+	struct contention links;         /* Owned.  Of the last scan, */
+	places_vec places;               /* and as in struct scan. */
+	int64_t scanned_ns;              /* When it ended, */
+	int64_t scan_took_ns;            /* what it took in all, */
+	int64_t scan_cost_ns;            /* and what of that was work. */
+	struct contention_starts *since; /* Owned. */
+	struct link_counters *counters;  /* Owned; NULL: not wanted. */
+	int64_t counted_to_ms;           /* Frame time. */
 	int64_t forgot_links_ns;
 
 	struct strtab *clock_names;    /* Owned.  Hosts, */
@@ -228,7 +228,7 @@ telemetry_new(const struct telemetry_opts *opts)
 	t->opts = *opts;
 	t->live = live_new(&live_opts);
 	t->profiler = job_profiler_new();
-	t->since = since_new();
+	t->since = contention_starts_new();
 	if (opts->config->link_jobs)
 		t->counters = link_counters_new(opts->config->link_jobs);
 	t->clock_names = strtab_new();
@@ -287,7 +287,7 @@ telemetry_free(struct telemetry *t)
 	stop_scan(t);
 	contention_fini(&t->links);
 	vec_free(&t->places);
-	since_free(t->since);
+	contention_starts_free(t->since);
 	link_counters_free(t->counters);
 	strtab_free(t->clock_names);
 	vec_free(&t->clocks);
@@ -463,7 +463,7 @@ step(struct telemetry *t)
 		return true;
 	case SCAN_SINCE:
 		is_over = next_links(scan, &from, &to);
-		since_remember_some(t->since, &scan->found, from, to);
+		contention_starts_remember_some(t->since, &scan->found, from, to);
 		return is_over;
 	case SCAN_SORT:
 		if (!step_sort(scan))
@@ -548,7 +548,7 @@ telemetry_forget_gone(struct telemetry *t)
 	if (now_ns - t->forgot_links_ns < FORGET_NS)
 		return;
 	t->forgot_links_ns = now_ns;
-	since_forget(t->since);
+	contention_starts_forget(t->since);
 	if (t->counters)
 		link_counters_forget(t->counters);
 }
@@ -563,7 +563,7 @@ telemetry_status(const struct telemetry *t)
 	/* The daemon listens all the time: a host that is not heard is silent. */
 	return (struct status){
 		.live = t->live,
-		.online = t->profiler,
+		.profiler = t->profiler,
 		.has_fabric = fabric_source_topo(t->opts.fabric) != NULL,
 		.idle_ns = idle_ns,
 		.heard_idle_ns = idle_ns,

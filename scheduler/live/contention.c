@@ -1,6 +1,6 @@
 /*
  * contention.c - all links: what each is called, what of it is known, and its figures.
- * Those of raw series are look.h's; those of summaries stand here.
+ * Those of raw series are link_stats.h's; those of summaries stand here.
  */
 #include "scheduler/live/contention.h"
 
@@ -49,9 +49,10 @@ add_summary(struct contention_link *link, uint32_t number, double now_bps,
 
 /* What summaries alone tell. */
 static void
-measure_summary(struct link_stats *look, const struct traffic_map_part *parts, size_t n)
+measure_summary(struct link_stats *stats, const struct traffic_map_part *parts,
+		size_t n)
 {
-	struct contention_link *link = look->link;
+	struct contention_link *link = stats->link;
 	bool has_total = false;
 	bool is_whole = true; /* Else the sum would be of a part only. */
 	double sum_now = 0, sum_peak = 0;
@@ -60,17 +61,17 @@ measure_summary(struct link_stats *look, const struct traffic_map_part *parts, s
 	link->since_ms = INT64_MIN;
 	link->jobs = xcalloc(n + 1, sizeof *link->jobs);
 	for (size_t i = 0; i < n; i++) {
-		const struct live_series *s = live_series(look->live, parts[i].series);
-		uint32_t host = live_interface(look->live, s->interface)->host;
-		uint64_t bytes = live_window_bytes(look->live, parts[i].series);
+		const struct live_series *s = live_series(stats->live, parts[i].series);
+		uint32_t host = live_interface(stats->live, s->interface)->host;
+		uint64_t bytes = live_window_bytes(stats->live, parts[i].series);
 		double now_bps, peak_bps;
 
-		if (!s->has_summary || !live_has_summary(look->live, host)) {
+		if (!s->has_summary || !live_has_summary(stats->live, host)) {
 			is_whole = false;
 			continue;
 		}
 		now_bps = parts[i].share * (double)bytes * 8e9 /
-			  (double)live_host(look->live, host)->summary_window_ns;
+			  (double)live_host(stats->live, host)->summary_window_ns;
 		peak_bps =
 			bytes ? parts[i].share * s->peak_bytes * BITS_PER_BYTE_MS : 0;
 		if (parts[i].job == TELE_LINK) {
@@ -158,44 +159,44 @@ take_counts(const struct live *live, const struct live_series *s,
 
 /* One link of which parts[0 .. n) are known. */
 static void
-find_link(struct link_stats *look, const struct traffic_map_part *parts, size_t n,
+find_link(struct link_stats *stats, const struct traffic_map_part *parts, size_t n,
 	  struct contention_link *link)
 {
 	*link = (struct contention_link){ .basis = CONTENTION_COMPUTED,
 					  .now_bps = -1,
 					  .peak_bps = -1,
 					  .mean_bps = -1 };
-	if (look->opts->topo)
-		name_link(look->opts->topo, parts[0].link, link);
+	if (stats->opts->topo)
+		name_link(stats->opts->topo, parts[0].link, link);
 	else
-		name_plain(look->live, parts[0].link, link);
+		name_plain(stats->live, parts[0].link, link);
 	for (size_t i = 0; i < n; i++) {
-		const struct live_series *s = live_series(look->live, parts[i].series);
+		const struct live_series *s = live_series(stats->live, parts[i].series);
 
 		if (!parts[i].is_measured)
 			continue;
 		link->basis = CONTENTION_MEASURED;
 		if (parts[i].job != TELE_LINK)
 			continue;
-		link->is_up = live_interface(look->live, s->interface)->is_up;
-		take_counts(look->live, s, link);
+		link->is_up = live_interface(stats->live, s->interface)->is_up;
+		take_counts(stats->live, s, link);
 	}
-	look->link = link;
-	if (look->n && is_told_raw(look->live, parts, n)) {
-		link_stats_read(look, link, parts, n);
-		link_stats_measure_total(look);
+	stats->link = link;
+	if (stats->n && is_told_raw(stats->live, parts, n)) {
+		link_stats_read(stats, link, parts, n);
+		link_stats_measure_total(stats);
 	}
 	if (link->known_ms)
-		link_stats_measure_jobs(look);
+		link_stats_measure_jobs(stats);
 	else
-		measure_summary(look, parts, n);
+		measure_summary(stats, parts, n);
 }
 
 static void
-set_window(struct link_stats *look, struct contention_opts *opts)
+set_window(struct link_stats *stats, struct contention_opts *opts)
 {
-	uint32_t span = live_span_ms(look->live);
-	int64_t to_ms = live_complete_ms(look->live);
+	uint32_t span = live_span_ms(stats->live);
+	int64_t to_ms = live_complete_ms(stats->live);
 
 	if (!opts->window_ms)
 		opts->window_ms = DEFAULT_WINDOW_MS;
@@ -205,17 +206,17 @@ set_window(struct link_stats *look, struct contention_opts *opts)
 		opts->over_frac = CONTENTION_OVER_FRAC;
 	if (!(opts->active_frac > 0))
 		opts->active_frac = CONTENTION_ACTIVE_FRAC;
-	look->n = to_ms == LIVE_NEVER      ? 0
-		  : span < opts->window_ms ? span
-					   : opts->window_ms;
-	look->from_ms = to_ms == LIVE_NEVER ? 0 : to_ms - (int64_t)look->n;
+	stats->n = to_ms == LIVE_NEVER      ? 0
+		   : span < opts->window_ms ? span
+					    : opts->window_ms;
+	stats->from_ms = to_ms == LIVE_NEVER ? 0 : to_ms - (int64_t)stats->n;
 }
 
 struct contention_finder {
 	struct contention_opts opts;
-	struct link_stats look;
+	struct link_stats stats;
 	struct traffic_map_finder *ground; /* Owned.  NULL: it is known. */
-	struct traffic_map footing;
+	struct traffic_map map;
 	size_t next; /* Part of it. */
 	VEC(struct contention_link) links;
 	uint32_t n_impossible;
@@ -227,11 +228,11 @@ contention_begin(const struct live *live, const struct contention_opts *opts)
 	struct contention_finder *f = xcalloc(1, sizeof *f);
 
 	f->opts = *opts;
-	f->look = (struct link_stats){ .live = live,
-				       .opts = &f->opts,
-				       .tracks = VEC_EMPTY };
-	set_window(&f->look, &f->opts);
-	link_stats_init(&f->look);
+	f->stats = (struct link_stats){ .live = live,
+					.opts = &f->opts,
+					.tracks = VEC_EMPTY };
+	set_window(&f->stats, &f->opts);
+	link_stats_init(&f->stats);
 	f->ground = traffic_map_begin(live, opts->topo, opts->routes);
 	return f;
 }
@@ -240,17 +241,17 @@ contention_begin(const struct live *live, const struct contention_opts *opts)
 static size_t
 find_next(struct contention_finder *f)
 {
-	struct traffic_map_part *parts = &f->footing.parts.items[f->next];
+	struct traffic_map_part *parts = &f->map.parts.items[f->next];
 	struct contention_link link;
 	size_t n = 1;
 
-	while (f->next + n < f->footing.parts.n && parts[n].link == parts[0].link)
+	while (f->next + n < f->map.parts.n && parts[n].link == parts[0].link)
 		n++;
 	f->next += n;
-	find_link(&f->look, parts, traffic_map_thin(f->look.live, parts, n), &link);
-	f->n_impossible += f->look.n > 0 && link_stats_is_impossible(&f->look);
+	find_link(&f->stats, parts, traffic_map_thin(f->stats.live, parts, n), &link);
+	f->n_impossible += f->stats.n > 0 && link_stats_is_impossible(&f->stats);
 	vec_push(&f->links, link);
-	return link.known_ms ? 1 + f->look.n * n / BINS_A_UNIT : 1;
+	return link.known_ms ? 1 + f->stats.n * n / BINS_A_UNIT : 1;
 }
 
 bool
@@ -259,13 +260,13 @@ contention_step(struct contention_finder *f)
 	if (f->ground) {
 		if (!traffic_map_step(f->ground))
 			return false;
-		traffic_map_end(f->ground, &f->footing);
+		traffic_map_end(f->ground, &f->map);
 		f->ground = NULL;
-		return f->footing.parts.n == 0;
+		return f->map.parts.n == 0;
 	}
-	for (size_t units = 0; units < UNITS_A_STEP && f->next < f->footing.parts.n;)
+	for (size_t units = 0; units < UNITS_A_STEP && f->next < f->map.parts.n;)
 		units += find_next(f);
-	return f->next >= f->footing.parts.n;
+	return f->next >= f->map.parts.n;
 }
 
 void
@@ -276,14 +277,14 @@ contention_end(struct contention_finder *f, struct contention *ret_contention)
 	if (!f)
 		return;
 	found = (struct contention){
-		.from_ms = f->look.from_ms,
-		.to_ms = f->look.from_ms + (int64_t)f->look.n,
-		.has_raw = f->look.n > 0,
+		.from_ms = f->stats.from_ms,
+		.to_ms = f->stats.from_ms + (int64_t)f->stats.n,
+		.has_raw = f->stats.n > 0,
 		.history_ms = f->opts.history_ms,
 		.links = f->links.items,
 		.n_links = f->links.n,
-		.n_unattached = f->footing.n_unattached,
-		.n_unplaced = f->footing.n_unplaced,
+		.n_unattached = f->map.n_unattached,
+		.n_unplaced = f->map.n_unplaced,
 		.n_impossible = f->n_impossible,
 	};
 	if (ret_contention)
@@ -291,8 +292,8 @@ contention_end(struct contention_finder *f, struct contention *ret_contention)
 	else
 		contention_fini(&found);
 	traffic_map_end(f->ground, NULL);
-	traffic_map_fini(&f->footing);
-	link_stats_fini(&f->look);
+	traffic_map_fini(&f->map);
+	link_stats_fini(&f->stats);
 	free(f);
 }
 

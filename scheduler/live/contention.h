@@ -1,12 +1,12 @@
 /*
- * contention.h - which jobs meet on which link, for how long, and what it costs.
+ * contention.h - contention: which jobs share which link, for how long, at what cost.
  *
  * A link is directed.  What it carried is known in one of three ways:
  *
  *	measured  it is the end of an interface that frames tell of: the host's, or a
- *	          switch's own (imported) one.  Jobs are those the frames name.
+ *	          switch's own (imported) one.  The frames name the jobs.
  *	computed  it is between switches.  What a job put on it is computed from what
- *	          its hosts sent: the flows of a ring over the job's hosts are laid on
+ *	          its hosts sent: the flows of a ring over the job's hosts are routed on
  *	          the fabric (topology/collective.h, topology/route.h), and a flow
  *	          carries, millisecond by millisecond, what its interface sent of the
  *	          job, shared out in proportion to the flows' bytes.  Source ports are
@@ -15,8 +15,8 @@
  *	plain     no fabric is known: each interface is two links, "HOST:IF>" and
  *	          ">HOST:IF".
  *
- * A link between switches that a switch tells of is measured in its total, and its
- * jobs are computed.  The time looked at is [to_ms - window_ms, to_ms).  In it,
+ * A link between switches whose switch sends frames is measured in its total, and its jobs
+ * are computed.  The window is [to_ms - window_ms, to_ms).  In it,
  * with x_j(t) the rate of job j in millisecond t, C the capacity and x(t) the total
  * (the frames' own, or else the sum over jobs and other traffic):
  *
@@ -34,7 +34,7 @@
  * The worst pair has the most over t in which both are active, then the most
  * overlap, then comes first by name.
  *
- * Which of several equal paths a flow takes is not seen but assumed.  A computed link
+ * Which of several equal paths a flow takes is assumed, not seen.  A computed link
  * whose mean of some 100 ms is above 1.05 C shows that this was wrong somewhere.
  *
  * Where only summaries were seen, NOW and PEAK are those of the summaries, and the
@@ -53,12 +53,12 @@ struct live;
 struct routes;
 struct topo;
 
-#define CONTENTION_OVER_FRAC   0.9
-#define CONTENTION_ACTIVE_FRAC 0.02
+#define CONTENTION_OVER_FRAC   0.9  /* Of the capacity: the link is full. */
+#define CONTENTION_ACTIVE_FRAC 0.02 /* Of the capacity: the job sends. */
 #define CONTENTION_PAUSE_MS    3000
 #define CONTENTION_NOW_MS      1000
 #define CONTENTION_COLUMNS     60 /* Of a history. */
-#define CONTENTION_MAX_JOBS    64 /* Told of on one link: the busiest. */
+#define CONTENTION_MAX_JOBS    64 /* Of one link: the busiest. */
 
 struct contention_opts {
 	struct topo *topo;     /* NULL: no fabric is known. */
@@ -95,10 +95,9 @@ struct contention_pair {
 };
 
 struct contention_link {
-	char *name;    /* Owned. */
-	uint32_t link; /* Of the fabric, or TOPO_NONE. */
-	uint32_t
-		number; /* The same in all looks that one 'since' (picture.h) has seen. */
+	char *name;      /* Owned. */
+	uint32_t link;   /* Of the fabric, or TOPO_NONE. */
+	uint32_t number; /* Given by contention_starts (status.h); stays the same. */
 	uint32_t from_tier, to_tier;
 	enum contention_basis basis;
 	bool is_up;
@@ -108,7 +107,7 @@ struct contention_link {
 	/* Each -1 where it is not known: of a host that is silent, for example. */
 	double now_bps, peak_bps, mean_bps;
 	double other_bps; /* Mean of what belongs to no job. */
-	/* Of the last summary of whoever measures it, if that is not out of date. */
+	/* Of the last summary of the host that measures it, if not out of date. */
 	bool has_counts;
 	uint64_t total_ce, total_retransmits; /* Since that host's collector began. */
 	uint32_t queue_bytes;                 /* At most, of the host in front of it. */

@@ -7,13 +7,9 @@
 #include "lib/base/alloc.h"
 #include "lib/base/vec.h"
 #include "scheduler/live/live.h"
+#include "scheduler/live/live_constants.h"
 
-#define MS_NS     1000000
-#define MIN_SHARE 0.1   /* Of the busiest series' bytes, as in online.h. */
-#define MAX_GAPS  0.2   /* Of a series' bins. */
-#define MIN_CELL  0.1   /* Of the mean of all cells. */
-#define LATE_MS   2     /* What is on its way when a collective is over. */
-#define MAX_MS    30000 /* Of all iterations that are looked at. */
+#define MS_NS 1000000
 
 /* What one series carried in the time looked at. */
 struct row {
@@ -61,7 +57,7 @@ choose_window(struct measure *m, const struct iteration_volume_sample *iteration
 			: 0;
 	while (first < n && (ms_of(iterations[first].begin_ns) < oldest_ms ||
 			     iterations[n - 1].end_ns - iterations[first].begin_ns >
-				     MAX_MS * (int64_t)MS_NS))
+				     VOLUME_MAX_MS * (int64_t)MS_NS))
 		first++;
 	if (first == n)
 		return -EAGAIN;
@@ -81,7 +77,7 @@ take_series(struct measure *m, uint32_t series, bool is_own)
 	live_bins(m->live, series, m->from_ms, m->n_ms, m->scratch);
 	for (size_t t = 0; t < m->n_ms; t++)
 		n_known += m->scratch[t] != TELE_GAP;
-	if ((double)n_known < (1 - MAX_GAPS) * (double)m->n_ms)
+	if ((double)n_known < (1 - SERIES_MAX_GAPS) * (double)m->n_ms)
 		return;
 	row.bins = xcalloc(m->n_ms, sizeof *row.bins);
 	for (size_t t = 0; t < m->n_ms; t++) {
@@ -137,7 +133,7 @@ thin(struct measure *m)
 	for (size_t i = 0; i < m->rows.n; i++) {
 		struct row row = m->rows.items[i];
 
-		if (row.bytes < MIN_SHARE * most) {
+		if (row.bytes < SERIES_MIN_SHARE * most) {
 			free(row.bins);
 			continue;
 		}
@@ -171,8 +167,8 @@ judge(const struct measure *m, const struct iteration_volume_sample *it, double 
 	int64_t from_ms = ms_of(it->begin_ns) - m->from_ms;
 	int64_t end_ms = ms_of(it->end_ns) - m->from_ms;
 	int64_t comm_ms = (it->comm_ns + MS_NS - 1) / MS_NS;
-	int64_t to_ms = from_ms + comm_ms + LATE_MS < end_ms
-				? from_ms + comm_ms + LATE_MS
+	int64_t to_ms = from_ms + comm_ms + VOLUME_LATE_MS < end_ms
+				? from_ms + comm_ms + VOLUME_LATE_MS
 				: end_ms;
 	double here = own_bytes(m, from_ms, to_ms);
 
@@ -188,12 +184,13 @@ judge(const struct measure *m, const struct iteration_volume_sample *it, double 
 		b = b > b_least ? b : b_least;
 		b = b < end_ms ? b : end_ms;
 		mean = here * (double)(b - a) / (double)(comm_ms > 0 ? comm_ms : 1);
-		*n_busy += b > a && here > 0 && own_bytes(m, a, b) >= MIN_CELL * mean;
+		*n_busy += b > a && here > 0 &&
+			   own_bytes(m, a, b) >= VOLUME_MIN_CELL * mean;
 	}
 }
 
 static void
-sum_up(const struct measure *m, struct iteration_volume *ret_sent)
+sum_up(const struct measure *m, struct iteration_volume *ret_volume)
 {
 	struct iteration_volume sent = { .n_iterations = m->n_iterations,
 					 .n_series = m->rows.n };
@@ -208,14 +205,14 @@ sum_up(const struct measure *m, struct iteration_volume *ret_sent)
 	sent.within_frac = bytes > 0 ? within / bytes : 0;
 	sent.busy_frac =
 		(double)n_busy / (double)(ITERATION_VOLUME_N_CELLS * m->n_iterations);
-	*ret_sent = sent;
+	*ret_volume = sent;
 }
 
 int
 iteration_volume_measure(const struct live *live, const uint32_t *series,
 			 size_t n_series, uint32_t host,
 			 const struct iteration_volume_sample *iterations, size_t n,
-			 struct iteration_volume *ret_sent)
+			 struct iteration_volume *ret_volume)
 {
 	struct measure m = { .live = live };
 	int r = choose_window(&m, iterations, n);
@@ -226,7 +223,7 @@ iteration_volume_measure(const struct live *live, const uint32_t *series,
 	take_all(&m, series, n_series, host);
 	thin(&m);
 	if (m.rows.n)
-		sum_up(&m, ret_sent);
+		sum_up(&m, ret_volume);
 	r = m.rows.n ? 0 : -ENODATA;
 	for (size_t i = 0; i < m.rows.n; i++)
 		free(m.rows.items[i].bins);

@@ -1,18 +1,20 @@
 /*
- * iteration_volume.h - what a job sends in an iteration, from the bins of its series and from when
- * its iterations began, as its pacer tells.  Others in its way make it take longer, but
- * no more of it; so a few iterations are enough.
+ * iteration_volume.h - bytes that a job sends in an iteration, from a few of them.
+ *
+ * Measured from the bins of its series and the begins of its iterations, as its pacer
+ * reports them.  Contention lengthens an iteration, but adds no bytes, so a few iterations
+ * are enough.
  *
  *	bytes    of one interface in one direction: the mean over the job's series that
- *	         have at least a tenth of the busiest one's, hosts' own as in online.h
- *	within   the share that went out in the time that rank 0 was in collectives, from
- *	         the begin of the iteration on, as its own host saw it: nearly all if the
- *	         collectives are in one go, little if they are spread over the iteration
- *	busy     the share of that time, in ITERATION_VOLUME_N_CELLS cells, in which at least a tenth of
- *	         the mean went out: nearly all if the time in collectives is sending, and
- *	         little if it is waiting
+ *	         have at least a tenth of the busiest one's, hosts' own as in job_profiler.h
+ *	within   the share that was sent while rank 0 was in collectives, from the begin of
+ *	         the iteration on, as its own host saw it: nearly all if the collectives are
+ *	         in one go, little if they are spread over the iteration
+ *	busy     the share of that time, in ITERATION_VOLUME_N_CELLS cells, in which at least
+ *	         a tenth of the mean was sent: nearly all if the time in collectives is
+ *	         sending, little if it is waiting
  *
- * Pure.  O(iterations' bins) for each series, at most ITERATION_VOLUME_MAX_SERIES of them.
+ * Pure.  O(iterations' bins) for each of at most ITERATION_VOLUME_MAX_SERIES series.
  */
 #ifndef SCHEDULER_LIVE_ITERATION_VOLUME_H
 #define SCHEDULER_LIVE_ITERATION_VOLUME_H
@@ -48,6 +50,6 @@ struct iteration_volume {
 int iteration_volume_measure(const struct live *live, const uint32_t *series,
 			     size_t n_series, uint32_t host,
 			     const struct iteration_volume_sample *iterations, size_t n,
-			     struct iteration_volume *ret_sent);
+			     struct iteration_volume *ret_volume);
 
 #endif

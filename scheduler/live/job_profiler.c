@@ -11,13 +11,11 @@
 #include "lib/base/sort.h"
 #include "lib/base/sorter.h"
 #include "lib/base/vec.h"
-#include "scheduler/live/by_job.h"
+#include "scheduler/live/job_series.h"
 #include "scheduler/live/live.h"
+#include "scheduler/live/live_constants.h"
 #include "scheduler/live/profiled_job.h"
 #include "scheduler/live/series_select.h"
-
-#define MIN_SPAN_MS 2000
-#define MAX_IDLE_MS 5000 /* At the end of the window: the job does not run. */
 
 /* Series that are looked at in one step, and comparisons. */
 #define SERIES_A_STEP 16384
@@ -36,7 +34,8 @@ struct job_profiler {
 	VEC(const struct profiled_job *) sorted;
 	/* Of this round: those that are still to be estimated, the last one first. */
 	VEC(struct profiled_job *) waiting;
-	struct by_job by_job; /* Owned.  Series with bins, as of the last look. */
+	struct job_series
+		job_series; /* Owned.  Series with bins, as of the last stats. */
 	/* What a round begins with, in steps. */
 	enum preparing preparing;
 	uint32_t n_series, next_series; /* As there were when it began. */
@@ -45,10 +44,10 @@ struct job_profiler {
 	struct sorter *sorter;          /* Owned.  Then they are sorted anew. */
 	/* One of them that is being estimated, a window after the other; or NULL. */
 	struct profiled_job *in_hand;
-	struct series_select *pool; /* Owned.  Of it. */
-	uint32_t window_ms;         /* This one, or the next one. */
-	bool is_in_window;          /* The detector is at work on 'set', of this one. */
-	struct series_set set;      /* Owned. */
+	struct series_select *select; /* Owned.  Of it. */
+	uint32_t window_ms;           /* This one, or the next one. */
+	bool is_in_window;     /* The detector is at work on 'set', of this one. */
+	struct series_set set; /* Owned. */
 	double gap_frac;
 	struct detector *detector; /* Owned. */
 	int64_t last_ns;
@@ -58,91 +57,91 @@ struct job_profiler {
 struct job_profiler *
 job_profiler_new(void)
 {
-	struct job_profiler *online = xcalloc(1, sizeof *online);
+	struct job_profiler *profiler = xcalloc(1, sizeof *profiler);
 
-	online->detector = detector_new();
-	return online;
+	profiler->detector = detector_new();
+	return profiler;
 }
 
 static void
-leave_window(struct job_profiler *online)
+leave_window(struct job_profiler *profiler)
 {
-	series_fini(&online->set);
-	online->is_in_window = false;
+	series_fini(&profiler->set);
+	profiler->is_in_window = false;
 }
 
 static void
-let_go(struct job_profiler *online)
+let_go(struct job_profiler *profiler)
 {
-	leave_window(online);
-	series_select_free(online->pool);
-	online->pool = NULL;
-	online->in_hand = NULL;
+	leave_window(profiler);
+	series_select_free(profiler->select);
+	profiler->select = NULL;
+	profiler->in_hand = NULL;
 }
 
 static void
-stop_preparing(struct job_profiler *online)
+stop_preparing(struct job_profiler *profiler)
 {
-	free(online->has_traffic);
-	online->has_traffic = NULL;
-	sorter_free(online->sorter);
-	online->sorter = NULL;
-	online->preparing = PREPARED;
+	free(profiler->has_traffic);
+	profiler->has_traffic = NULL;
+	sorter_free(profiler->sorter);
+	profiler->sorter = NULL;
+	profiler->preparing = PREPARED;
 }
 
 void
-job_profiler_free(struct job_profiler *online)
+job_profiler_free(struct job_profiler *profiler)
 {
-	if (!online)
+	if (!profiler)
 		return;
-	for (size_t i = 0; i < online->by_number.n; i++)
-		profiled_job_free(online->by_number.items[i]);
-	vec_free(&online->by_number);
-	vec_free(&online->sorted);
-	vec_free(&online->waiting);
-	stop_preparing(online);
-	let_go(online);
-	detector_free(online->detector);
-	by_job_fini(&online->by_job);
-	free(online);
+	for (size_t i = 0; i < profiler->by_number.n; i++)
+		profiled_job_free(profiler->by_number.items[i]);
+	vec_free(&profiler->by_number);
+	vec_free(&profiler->sorted);
+	vec_free(&profiler->waiting);
+	stop_preparing(profiler);
+	let_go(profiler);
+	detector_free(profiler->detector);
+	job_series_fini(&profiler->job_series);
+	free(profiler);
 }
 
 /* ---- One job --------------------------------------------------------------------- */
 
 /* Begins with a window; false if there is nothing in it. */
 static bool
-enter_window(struct job_profiler *online)
+enter_window(struct job_profiler *profiler)
 {
-	struct profiled_job *job = online->in_hand;
-	const struct live *live = series_select_live(online->pool);
+	struct profiled_job *job = profiler->in_hand;
+	const struct live *live = series_select_live(profiler->select);
 
-	if (series_select_make_set(online->pool, online->window_ms, &online->set,
-				   &online->gap_frac) == 0) {
-		series_fini(&online->set);
+	if (series_select_make_set(profiler->select, profiler->window_ms,
+				   &profiler->set, &profiler->gap_frac) == 0) {
+		series_fini(&profiler->set);
 		profiled_job_refuse(
 			job, xasprintf("more than a fifth of the last %.0f s are gaps",
-				       online->window_ms / 1e3));
+				       profiler->window_ms / 1e3));
 		return false;
 	}
-	detector_begin(online->detector, &online->set, NULL,
+	detector_begin(profiler->detector, &profiler->set, NULL,
 		       live_job_name(live, job->job));
-	online->is_in_window = true;
+	profiler->is_in_window = true;
 	return true;
 }
 
 /* What was found in the window; true if there is a profile in it. */
 static bool
-judge_window(struct job_profiler *online)
+judge_window(struct job_profiler *profiler)
 {
-	struct profiled_job *job = online->in_hand;
-	const struct live *live = series_select_live(online->pool);
-	int64_t at_ns = series_select_to_ms(online->pool) * 1000000;
+	struct profiled_job *job = profiler->in_hand;
+	const struct live *live = series_select_live(profiler->select);
+	int64_t at_ns = series_select_to_ms(profiler->select) * 1000000;
 	struct detection found = { 0 };
 	struct err err = { .text = "" };
-	size_t n = online->set.n_series;
-	int error = detector_end(online->detector, &found, &err);
+	size_t n = profiler->set.n_series;
+	int error = detector_end(profiler->detector, &found, &err);
 
-	leave_window(online);
+	leave_window(profiler);
 	if (error < 0) {
 		profiled_job_refuse(job, xstrdup(err.text));
 		return false;
@@ -158,43 +157,44 @@ judge_window(struct job_profiler *online)
 		return false;
 	}
 	profiled_job_use_events(live, job, &found,
-				at_ns - online->window_ms * INT64_C(1000000));
+				at_ns - profiler->window_ms * INT64_C(1000000));
 	job->n_series = (uint32_t)n;
-	job->n_left_out = (uint32_t)(series_select_n_of_job(online->pool) - n);
-	job->gap_frac = online->gap_frac;
-	profiled_job_publish(job, &found, at_ns, online->window_ms);
+	job->n_left_out = (uint32_t)(series_select_n_of_job(profiler->select) - n);
+	job->gap_frac = profiler->gap_frac;
+	profiled_job_publish(job, &found, at_ns, profiler->window_ms);
 	return true;
 }
 
 static void
-take_in_hand(struct job_profiler *online, const struct live *live,
+take_in_hand(struct job_profiler *profiler, const struct live *live,
 	     struct profiled_job *job)
 {
 	size_t n_series;
-	const uint32_t *series = by_job_series(&online->by_job, job->job, &n_series);
+	const uint32_t *series =
+		job_series_of(&profiler->job_series, job->job, &n_series);
 
-	online->pool =
+	profiler->select =
 		series_select_new(live, series, n_series, JOB_PROFILER_MAX_WINDOW_MS);
-	online->in_hand = job;
-	online->window_ms = 0;
+	profiler->in_hand = job;
+	profiler->window_ms = 0;
 }
 
 /* With all of the job pooled; false: there is nothing to be found of it now. */
 static bool
-choose_window(struct job_profiler *online)
+choose_window(struct job_profiler *profiler)
 {
-	struct profiled_job *job = online->in_hand;
+	struct profiled_job *job = profiler->in_hand;
 	/* Before a job began, and after it ended, is no part of it. */
-	uint32_t window_ms = series_select_traffic_ms(online->pool);
-	uint32_t idle_ms = series_select_idle_ms(online->pool);
+	uint32_t window_ms = series_select_traffic_ms(profiler->select);
+	uint32_t idle_ms = series_select_idle_ms(profiler->select);
 
-	online->window_ms = window_ms;
-	if (series_select_is_empty(online->pool))
+	profiler->window_ms = window_ms;
+	if (series_select_is_empty(profiler->select))
 		profiled_job_refuse(job, xstrdup("no traffic was seen in raw series"));
-	else if (idle_ms > MAX_IDLE_MS)
+	else if (idle_ms > PROFILER_MAX_IDLE_MS)
 		profiled_job_refuse(job,
 				    xasprintf("no traffic for %.0f s", idle_ms / 1e3));
-	else if (window_ms < MIN_SPAN_MS)
+	else if (window_ms < PROFILER_MIN_SPAN_MS)
 		profiled_job_refuse(job,
 				    xasprintf("only %.1f s of traffic were seen so far",
 					      window_ms / 1e3));
@@ -215,22 +215,22 @@ shorter(uint32_t window_ms)
 
 /* A step of the job in hand; true if there is more to do for it. */
 static bool
-go_on(struct job_profiler *online)
+go_on(struct job_profiler *profiler)
 {
-	if (online->is_in_window) {
-		if (detector_step(online->detector))
+	if (profiler->is_in_window) {
+		if (detector_step(profiler->detector))
 			return true;
-		if (judge_window(online))
+		if (judge_window(profiler))
 			return false;
-		online->window_ms = shorter(online->window_ms);
-	} else if (series_select_step(online->pool)) {
+		profiler->window_ms = shorter(profiler->window_ms);
+	} else if (series_select_step(profiler->select)) {
 		return true;
-	} else if (!online->window_ms) {
-		return choose_window(online);
-	} else if (!enter_window(online)) {
-		online->window_ms = shorter(online->window_ms);
+	} else if (!profiler->window_ms) {
+		return choose_window(profiler);
+	} else if (!enter_window(profiler)) {
+		profiler->window_ms = shorter(profiler->window_ms);
 	}
-	return online->window_ms > 0;
+	return profiler->window_ms > 0;
 }
 
 /* ---- All jobs -------------------------------------------------------------------- */
@@ -246,96 +246,96 @@ compare_jobs(uint32_t a, uint32_t b, void *live)
 
 /* A job that ended is shown for a while; of its name's next run nothing is known. */
 static bool
-has_ended(const struct job_profiler *online, const struct live *live,
+has_ended(const struct job_profiler *profiler, const struct live *live,
 	  const struct profiled_job *job)
 {
-	return !online->has_traffic[job->job] &&
+	return !profiler->has_traffic[job->job] &&
 	       !(job->has_estimate &&
 		 live_now_ns(live) - job->at_ns <= JOB_PROFILER_FORGET_NS);
 }
 
 static void
-forget_ended(struct job_profiler *online, const struct live *live)
+forget_ended(struct job_profiler *profiler, const struct live *live)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < online->sorted.n; i++)
-		if (!has_ended(online, live, online->sorted.items[i]))
-			online->sorted.items[n++] = online->sorted.items[i];
-	online->sorted.n = n;
-	for (size_t j = 0; j < online->by_number.n; j++) {
-		struct profiled_job *job = online->by_number.items[j];
+	for (size_t i = 0; i < profiler->sorted.n; i++)
+		if (!has_ended(profiler, live, profiler->sorted.items[i]))
+			profiler->sorted.items[n++] = profiler->sorted.items[i];
+	profiler->sorted.n = n;
+	for (size_t j = 0; j < profiler->by_number.n; j++) {
+		struct profiled_job *job = profiler->by_number.items[j];
 
-		if (!job || !has_ended(online, live, job))
+		if (!job || !has_ended(profiler, live, job))
 			continue;
 		profiled_job_free(job);
-		online->by_number.items[j] = NULL;
+		profiler->by_number.items[j] = NULL;
 	}
 }
 
 /* Those that are there, by name; in steps, as there may be very many: true at the end. */
 static bool
-sort_jobs(struct job_profiler *online, const struct live *live)
+sort_jobs(struct job_profiler *profiler, const struct live *live)
 {
 	const uint32_t *order;
 	size_t n = 0;
 
-	if (!online->sorter) {
-		uint32_t *numbers = xcalloc(online->by_number.n + 1, sizeof *numbers);
+	if (!profiler->sorter) {
+		uint32_t *numbers = xcalloc(profiler->by_number.n + 1, sizeof *numbers);
 
-		for (uint32_t j = 0; j < online->by_number.n; j++)
-			if (online->by_number.items[j])
+		for (uint32_t j = 0; j < profiler->by_number.n; j++)
+			if (profiler->by_number.items[j])
 				numbers[n++] = j;
-		online->sorter =
-			sorter_new(online->by_number.n, compare_jobs, (void *)live);
-		sorter_set(online->sorter, numbers, n);
+		profiler->sorter =
+			sorter_new(profiler->by_number.n, compare_jobs, (void *)live);
+		sorter_set(profiler->sorter, numbers, n);
 		free(numbers);
 	}
-	if (!sorter_step(online->sorter, MOVES_A_STEP))
+	if (!sorter_step(profiler->sorter, MOVES_A_STEP))
 		return false;
-	order = sorter_items(online->sorter, &n);
-	online->sorted.n = 0;
+	order = sorter_items(profiler->sorter, &n);
+	profiler->sorted.n = 0;
 	for (size_t i = 0; i < n; i++)
-		vec_push(&online->sorted, online->by_number.items[order[i]]);
-	sorter_free(online->sorter);
-	online->sorter = NULL;
-	online->is_new = false;
+		vec_push(&profiler->sorted, profiler->by_number.items[order[i]]);
+	sorter_free(profiler->sorter);
+	profiler->sorter = NULL;
+	profiler->is_new = false;
 	return true;
 }
 
 /* Makes an entry for each job that has traffic now; true: that was the last one. */
 static bool
-find_jobs(struct job_profiler *online, const struct live *live)
+find_jobs(struct job_profiler *profiler, const struct live *live)
 {
-	for (int i = 0; i < SERIES_A_STEP && online->next_series < online->n_series;
+	for (int i = 0; i < SERIES_A_STEP && profiler->next_series < profiler->n_series;
 	     i++) {
-		uint32_t s = online->next_series++, job = live_series(live, s)->job;
+		uint32_t s = profiler->next_series++, job = live_series(live, s)->job;
 		struct profiled_job **at;
 
 		if (job >= TELE_OTHER || !live_has_traffic(live, s))
 			continue;
-		online->has_traffic[job] = true;
-		at = &online->by_number.items[job];
+		profiler->has_traffic[job] = true;
+		at = &profiler->by_number.items[job];
 		if (*at)
 			continue;
 		*at = xcalloc(1, sizeof **at);
 		(*at)->job = job;
-		online->is_new = true;
+		profiler->is_new = true;
 	}
-	return online->next_series == online->n_series;
+	return profiler->next_series == profiler->n_series;
 }
 
 static void
-begin_jobs(struct job_profiler *online, const struct live *live)
+begin_jobs(struct job_profiler *profiler, const struct live *live)
 {
-	by_job_fini(&online->by_job);
-	by_job_init(&online->by_job, live, true);
-	while (online->by_number.n < live_n_jobs(live))
-		vec_push(&online->by_number, NULL);
-	online->has_traffic =
-		xcalloc(online->by_number.n + 1, sizeof *online->has_traffic);
-	online->n_series = live_n_series(live);
-	online->next_series = 0;
+	job_series_fini(&profiler->job_series);
+	job_series_init(&profiler->job_series, live, true);
+	while (profiler->by_number.n < live_n_jobs(live))
+		vec_push(&profiler->by_number, NULL);
+	profiler->has_traffic =
+		xcalloc(profiler->by_number.n + 1, sizeof *profiler->has_traffic);
+	profiler->n_series = live_n_series(live);
+	profiler->next_series = 0;
 }
 
 /* ---- Rounds ----------------------------------------------------------------------- */
@@ -353,10 +353,10 @@ compare_waiting(const void *a, const void *b)
 
 /* Whether raw frames of any of its series come, as far as they are kept. */
 static bool
-is_told_raw(const struct job_profiler *online, const struct live *live, uint32_t job)
+is_told_raw(const struct job_profiler *profiler, const struct live *live, uint32_t job)
 {
 	size_t n;
-	const uint32_t *series = by_job_series(&online->by_job, job, &n);
+	const uint32_t *series = job_series_of(&profiler->job_series, job, &n);
 
 	for (size_t i = 0; i < n; i++)
 		if (live_is_raw(live, series[i]))
@@ -369,46 +369,47 @@ is_told_raw(const struct job_profiler *online, const struct live *live, uint32_t
  * there was stands, until it is too old.
  */
 static void
-find_waiting(struct job_profiler *online, const struct live *live)
+find_waiting(struct job_profiler *profiler, const struct live *live)
 {
-	online->waiting.n = 0;
-	for (size_t i = 0; i < online->by_number.n; i++) {
-		struct profiled_job *job = online->by_number.items[i];
+	profiler->waiting.n = 0;
+	for (size_t i = 0; i < profiler->by_number.n; i++) {
+		struct profiled_job *job = profiler->by_number.items[i];
 
 		if (!job)
 			continue;
-		if (is_told_raw(online, live, job->job))
-			vec_push(&online->waiting, job);
+		if (is_told_raw(profiler, live, job->job))
+			vec_push(&profiler->waiting, job);
 		else if (!job->has_estimate && !job->why)
 			profiled_job_refuse(
 				job, xstrdup("no traffic was seen in raw series"));
 	}
-	sort_items(online->waiting.items, online->waiting.n, compare_waiting);
+	sort_items(profiler->waiting.items, profiler->waiting.n, compare_waiting);
 }
 
 /* A step of what a round begins with. */
 static void
-prepare(struct job_profiler *online, const struct live *live)
+prepare(struct job_profiler *profiler, const struct live *live)
 {
-	switch (online->preparing) {
+	switch (profiler->preparing) {
 	case PREPARE_SERIES:
-		begin_jobs(online, live);
-		online->preparing = PREPARE_JOBS;
+		begin_jobs(profiler, live);
+		profiler->preparing = PREPARE_JOBS;
 		break;
 	case PREPARE_JOBS:
-		if (!find_jobs(online, live))
+		if (!find_jobs(profiler, live))
 			break;
-		forget_ended(online, live);
+		forget_ended(profiler, live);
 		/* There may be very many, and few that come and go. */
-		online->preparing = online->is_new ? PREPARE_ORDER : PREPARE_WAITING;
+		profiler->preparing =
+			profiler->is_new ? PREPARE_ORDER : PREPARE_WAITING;
 		break;
 	case PREPARE_ORDER:
-		if (sort_jobs(online, live))
-			online->preparing = PREPARE_WAITING;
+		if (sort_jobs(profiler, live))
+			profiler->preparing = PREPARE_WAITING;
 		break;
 	case PREPARE_WAITING:
-		find_waiting(online, live);
-		stop_preparing(online);
+		find_waiting(profiler, live);
+		stop_preparing(profiler);
 		break;
 	case PREPARED:
 		break;
@@ -416,100 +417,101 @@ prepare(struct job_profiler *online, const struct live *live)
 }
 
 static void
-begin_round(struct job_profiler *online, const struct live *live)
+begin_round(struct job_profiler *profiler, const struct live *live)
 {
-	let_go(online);
-	stop_preparing(online);
-	online->last_ns = live_now_ns(live);
-	online->has_run = true;
-	online->waiting.n = 0;
-	online->preparing = PREPARE_SERIES;
+	let_go(profiler);
+	stop_preparing(profiler);
+	profiler->last_ns = live_now_ns(live);
+	profiler->has_run = true;
+	profiler->waiting.n = 0;
+	profiler->preparing = PREPARE_SERIES;
 }
 
 bool
-job_profiler_begin(struct job_profiler *online, const struct live *live)
+job_profiler_begin(struct job_profiler *profiler, const struct live *live)
 {
 	int64_t now_ns = live_now_ns(live);
 
 	if (now_ns == LIVE_NEVER)
 		return false;
-	if (!online->has_run) { /* The first estimate comes after a while, too. */
-		online->has_run = true;
-		online->last_ns = now_ns;
+	if (!profiler->has_run) { /* The first estimate comes after a while, too. */
+		profiler->has_run = true;
+		profiler->last_ns = now_ns;
 		return false;
 	}
-	if (now_ns - online->last_ns < JOB_PROFILER_EVERY_NS)
+	if (now_ns - profiler->last_ns < JOB_PROFILER_EVERY_NS)
 		return false;
-	begin_round(online, live);
+	begin_round(profiler, live);
 	return true;
 }
 
 bool
-job_profiler_next(struct job_profiler *online, const struct live *live)
+job_profiler_next(struct job_profiler *profiler, const struct live *live)
 {
-	struct profiled_job *job = online->in_hand;
+	struct profiled_job *job = profiler->in_hand;
 
-	if (online->preparing != PREPARED) {
-		prepare(online, live);
+	if (profiler->preparing != PREPARED) {
+		prepare(profiler, live);
 		return true;
 	}
 	if (!job) {
-		if (!online->waiting.n)
+		if (!profiler->waiting.n)
 			return false;
-		take_in_hand(online, live, online->waiting.items[--online->waiting.n]);
+		take_in_hand(profiler, live,
+			     profiler->waiting.items[--profiler->waiting.n]);
 		return true;
 	}
-	if (go_on(online))
+	if (go_on(profiler))
 		return true;
 	job->tried_ns = live_now_ns(live);
-	let_go(online);
-	return online->waiting.n;
+	let_go(profiler);
+	return profiler->waiting.n;
 }
 
 void
-job_profiler_stop(struct job_profiler *online)
+job_profiler_stop(struct job_profiler *profiler)
 {
-	let_go(online);
-	stop_preparing(online);
-	online->waiting.n = 0;
+	let_go(profiler);
+	stop_preparing(profiler);
+	profiler->waiting.n = 0;
 }
 
 void
-job_profiler_now(struct job_profiler *online, const struct live *live)
+job_profiler_now(struct job_profiler *profiler, const struct live *live)
 {
-	begin_round(online, live);
-	while (job_profiler_next(online, live))
+	begin_round(profiler, live);
+	while (job_profiler_next(profiler, live))
 		continue;
 }
 
 bool
-job_profiler_step(struct job_profiler *online, const struct live *live)
+job_profiler_step(struct job_profiler *profiler, const struct live *live)
 {
-	if (!job_profiler_begin(online, live))
+	if (!job_profiler_begin(profiler, live))
 		return false;
-	while (online->preparing != PREPARED)
-		prepare(online, live);
-	if (online->waiting.n > JOB_PROFILER_MAX_AT_ONCE) {
-		size_t n = online->waiting.n - JOB_PROFILER_MAX_AT_ONCE;
+	while (profiler->preparing != PREPARED)
+		prepare(profiler, live);
+	if (profiler->waiting.n > JOB_PROFILER_MAX_AT_ONCE) {
+		size_t n = profiler->waiting.n - JOB_PROFILER_MAX_AT_ONCE;
 
-		online->waiting.n = JOB_PROFILER_MAX_AT_ONCE;
-		memmove(online->waiting.items, online->waiting.items + n,
-			online->waiting.n * sizeof *online->waiting.items);
+		profiler->waiting.n = JOB_PROFILER_MAX_AT_ONCE;
+		memmove(profiler->waiting.items, profiler->waiting.items + n,
+			profiler->waiting.n * sizeof *profiler->waiting.items);
 	}
-	while (job_profiler_next(online, live))
+	while (job_profiler_next(profiler, live))
 		continue;
 	return true;
 }
 
 const struct profiled_job *const *
-job_profiler_jobs(const struct job_profiler *online, size_t *ret_n)
+job_profiler_jobs(const struct job_profiler *profiler, size_t *ret_n)
 {
-	*ret_n = online->sorted.n;
-	return online->sorted.items;
+	*ret_n = profiler->sorted.n;
+	return profiler->sorted.items;
 }
 
 const struct profiled_job *
-job_profiler_find(const struct job_profiler *online, uint32_t job)
+job_profiler_find(const struct job_profiler *profiler, uint32_t job)
 {
-	return job < online->by_number.n ? online->by_number.items[job] : NULL;
+	return job < profiler->by_number.n ? profiler->by_number.items[job] : NULL;
 }

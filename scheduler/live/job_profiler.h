@@ -1,17 +1,17 @@
 /*
- * job_profiler.h - the profiles of running jobs, found anew every few seconds.
+ * job_profiler.h - profiles of running jobs, estimated every few seconds.
  *
  * For each job the series of its hosts, both directions, are pooled and given to
  * detect.h, as a capture would be:
  *
  *	window   the last 30 s of what every host has told, or as much as there is.
- *	         If nothing repeats in it (a job that changed amid it, say), the last
- *	         20 s, then the last 10 s are tried.  Less than JOB_PROFILER_MIN_ITERATIONS
+ *	         If nothing repeats in it (as when a job changed in it), the last 20 s,
+ *	         then the last 10 s are tried.  Less than JOB_PROFILER_MIN_ITERATIONS
  *	         iterations are not published
  *	series   those with at least a tenth of the busiest one's bytes; at most
  *	         JOB_PROFILER_MAX_SERIES, picked evenly in the order of host, interface and
  *	         direction.  Switches' own (imported) ones do not count
- *	gaps     a bin that nobody knows is filled with the mean of its series'
+ *	gaps     an unknown bin is filled with the mean of its series'
  *	         known bins, which is neutral to an autocorrelation; a series with
  *	         more than a fifth of gaps is left out; if none is left, no estimate
  *	events    where the program's own events are there, the time from one iteration
@@ -23,8 +23,8 @@
  * When a new estimate differs from the first one, or from that of the last alarm, by
  * more than JOB_PROFILER_PERIOD_MOVE in its period (and three standard errors), or
  * JOB_PROFILER_BYTES_MOVE in its bytes, the job has changed: an alarm that stands for
- * JOB_PROFILER_ALARM_NS.  Under contention the traffic is that of a job
- * that is held up: the period is what it takes now, not what it could take.
+ * JOB_PROFILER_ALARM_NS.  Under contention the traffic is that of a delayed
+ * job: the period is the present one, not that in isolation.
  *
  * Time is that of the frames.  Pure, and deterministic: the estimate depends on what
  * the state holds, not on how it got there.
@@ -48,7 +48,6 @@ struct job_profiler;
 #define JOB_PROFILER_MAX_SERIES     8
 #define JOB_PROFILER_MAX_AT_ONCE \
 	32 /* Jobs estimated in job_profiler_step(); others wait. */
-#define JOB_PROFILER_MAX_GAPS    0.2
 #define JOB_PROFILER_PERIOD_MOVE 0.05
 #define JOB_PROFILER_BYTES_MOVE  0.10
 #define JOB_PROFILER_ALARM_NS    INT64_C(60000000000)
@@ -80,34 +79,34 @@ struct profiled_job {
 };
 
 struct job_profiler *job_profiler_new(void);
-void job_profiler_free(struct job_profiler *online); /* Accepts NULL. */
+void job_profiler_free(struct job_profiler *profiler); /* Accepts NULL. */
 
 /*
  * Estimates anew if JOB_PROFILER_EVERY_NS of frame time have passed; true if so.  Of more
  * than JOB_PROFILER_MAX_AT_ONCE jobs it takes those that have waited longest.
  */
-bool job_profiler_step(struct job_profiler *online, const struct live *live);
+bool job_profiler_step(struct job_profiler *profiler, const struct live *live);
 /*
- * The same for who has other things to do: true if a round begins.  In it each
- * job_profiler_next() is a step of some milliseconds of a job's estimate, who has waited
- * longest first, and returns whether there are more.  The next round begins JOB_PROFILER_EVERY_NS after this one, with those
+ * The same in steps, for an event loop: returns true if a round begins.  In it each
+ * job_profiler_next() is a step of some milliseconds of a job's estimate, the job that has
+ * waited longest first, and returns whether there are more.  The next round begins JOB_PROFILER_EVERY_NS after this one, with those
  * that this one did not come to.
  */
-bool job_profiler_begin(struct job_profiler *online, const struct live *live);
-bool job_profiler_next(struct job_profiler *online, const struct live *live);
+bool job_profiler_begin(struct job_profiler *profiler, const struct live *live);
+bool job_profiler_next(struct job_profiler *profiler, const struct live *live);
 /* Leaves the round as it is, as when numbers of the state are about to change. */
-void job_profiler_stop(struct job_profiler *online);
+void job_profiler_stop(struct job_profiler *profiler);
 /* Estimates all anew now, as at the end of a recording. */
-void job_profiler_now(struct job_profiler *online, const struct live *live);
+void job_profiler_now(struct job_profiler *profiler, const struct live *live);
 
 /*
  * All jobs that have traffic, or had an estimate lately (JOB_PROFILER_FORGET_NS), by name;
  * '*ret_n' of them.
  */
-const struct profiled_job *const *job_profiler_jobs(const struct job_profiler *online,
+const struct profiled_job *const *job_profiler_jobs(const struct job_profiler *profiler,
 						    size_t *ret_n);
 /* By number of the live state, or NULL. */
-const struct profiled_job *job_profiler_find(const struct job_profiler *online,
+const struct profiled_job *job_profiler_find(const struct job_profiler *profiler,
 					     uint32_t job);
 
 /*

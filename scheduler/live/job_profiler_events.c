@@ -1,6 +1,6 @@
 /*
  * job_profiler_events.c - iterations from the collectives that a program says it does.  Declared
- * in online.h.
+ * in job_profiler.h.
  *
  * An iteration is a sequence of k collectives that comes again: the smallest k for
  * which the message sizes repeat with lag k, and the times from collective i to
@@ -13,11 +13,7 @@
 #include "lib/base/vec.h"
 #include "scheduler/live/job_profiler.h"
 #include "scheduler/live/live.h"
-
-#define MAX_SEQUENCE 64  /* Collectives of one iteration. */
-#define MIN_REPEATS  4   /* Iterations that have to be seen. */
-#define MAX_MISFITS  0.1 /* Share of sizes that may not repeat. */
-#define MAX_JITTER   0.2 /* Standard deviation over the mean. */
+#include "scheduler/live/live_constants.h"
 
 struct collective {
 	int64_t begin_ns;
@@ -85,8 +81,8 @@ repeats(const struct collective *c, size_t n, size_t k, double *ret_us)
 		ret_us[i] = (double)(c[i + k].begin_ns - c[i].begin_ns) / 1e3;
 	}
 	mean = stats_mean(ret_us, n - k);
-	return (double)n_misfits <= MAX_MISFITS * (double)(n - k) && mean > 0 &&
-	       stats_sd(ret_us, n - k) <= MAX_JITTER * mean;
+	return (double)n_misfits <= EVENTS_MAX_MISFITS * (double)(n - k) && mean > 0 &&
+	       stats_sd(ret_us, n - k) <= EVENTS_MAX_JITTER * mean;
 }
 
 int64_t
@@ -102,7 +98,8 @@ job_profiler_event_period_us(const struct live *live, uint32_t job, int64_t from
 	pick_process(events, n, from_ns, &one);
 	n = one.of.n;
 	times_us = xcalloc(n + 1, sizeof *times_us);
-	for (size_t k = 1; k <= MAX_SEQUENCE && (MIN_REPEATS + 1) * k <= n; k++) {
+	for (size_t k = 1;
+	     k <= EVENTS_MAX_SEQUENCE && (EVENTS_MIN_REPEATS + 1) * k <= n; k++) {
 		if (!repeats(one.of.items, n, k, times_us))
 			continue;
 		if (ret_jitter_us)

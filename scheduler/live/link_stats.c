@@ -8,61 +8,61 @@
 #include "scheduler/live/traffic_map.h"
 
 void
-link_stats_init(struct link_stats *look)
+link_stats_init(struct link_stats *stats)
 {
-	size_t n = look->n + 1;
+	size_t n = stats->n + 1;
 
-	look->n_words = look->n / 64 + 1;
-	look->bins = xcalloc(n, sizeof *look->bins);
-	look->total = xcalloc(n, sizeof *look->total);
-	look->known = xcalloc(n, sizeof *look->known);
-	look->n_active = xcalloc(n, sizeof *look->n_active);
-	look->over = xcalloc(look->n_words, sizeof *look->over);
+	stats->n_words = stats->n / 64 + 1;
+	stats->bins = xcalloc(n, sizeof *stats->bins);
+	stats->total = xcalloc(n, sizeof *stats->total);
+	stats->known = xcalloc(n, sizeof *stats->known);
+	stats->n_active = xcalloc(n, sizeof *stats->n_active);
+	stats->over = xcalloc(stats->n_words, sizeof *stats->over);
 }
 
 void
-link_stats_drop_track(struct link_stats *look, size_t i)
+link_stats_drop_track(struct link_stats *stats, size_t i)
 {
-	free(look->tracks.items[i].bytes);
-	free(look->tracks.items[i].active);
-	look->tracks.items[i] = look->tracks.items[--look->tracks.n];
+	free(stats->tracks.items[i].bytes);
+	free(stats->tracks.items[i].active);
+	stats->tracks.items[i] = stats->tracks.items[--stats->tracks.n];
 }
 
 static void
-look_begin(struct link_stats *look, struct contention_link *link)
+look_begin(struct link_stats *stats, struct contention_link *link)
 {
-	look->link = link;
-	while (look->tracks.n)
-		link_stats_drop_track(look, look->tracks.n - 1);
-	memset(look->total, 0, look->n * sizeof *look->total);
-	memset(look->known, 1, look->n);
-	memset(look->n_active, 0, look->n);
-	memset(look->over, 0, look->n_words * sizeof *look->over);
+	stats->link = link;
+	while (stats->tracks.n)
+		link_stats_drop_track(stats, stats->tracks.n - 1);
+	memset(stats->total, 0, stats->n * sizeof *stats->total);
+	memset(stats->known, 1, stats->n);
+	memset(stats->n_active, 0, stats->n);
+	memset(stats->over, 0, stats->n_words * sizeof *stats->over);
 }
 
 void
-link_stats_fini(struct link_stats *look)
+link_stats_fini(struct link_stats *stats)
 {
-	look_begin(look, NULL);
-	vec_free(&look->tracks);
-	free(look->bins);
-	free(look->total);
-	free(look->known);
-	free(look->n_active);
-	free(look->over);
+	look_begin(stats, NULL);
+	vec_free(&stats->tracks);
+	free(stats->bins);
+	free(stats->total);
+	free(stats->known);
+	free(stats->n_active);
+	free(stats->over);
 }
 
 /* Adds share times the series to bytes[n]; gaps make their time unknown. */
 static void
-add_series(struct link_stats *look, const struct traffic_map_part *part, double *total,
+add_series(struct link_stats *stats, const struct traffic_map_part *part, double *total,
 	   float *bytes)
 {
-	live_bins(look->live, part->series, look->from_ms, look->n, look->bins);
-	for (size_t t = 0; t < look->n; t++) {
-		double value = part->share * look->bins[t];
+	live_bins(stats->live, part->series, stats->from_ms, stats->n, stats->bins);
+	for (size_t t = 0; t < stats->n; t++) {
+		double value = part->share * stats->bins[t];
 
-		if (look->bins[t] == TELE_GAP) {
-			look->known[t] = 0;
+		if (stats->bins[t] == TELE_GAP) {
+			stats->known[t] = 0;
 			continue;
 		}
 		if (total)
@@ -74,47 +74,47 @@ add_series(struct link_stats *look, const struct traffic_map_part *part, double 
 
 /* Of too many jobs the one with the least traffic goes. */
 static void
-drop_least(struct link_stats *look)
+drop_least(struct link_stats *stats)
 {
 	size_t least = 0;
 
-	if (look->tracks.n <= CONTENTION_MAX_JOBS)
+	if (stats->tracks.n <= CONTENTION_MAX_JOBS)
 		return;
-	for (size_t i = 1; i < look->tracks.n; i++)
-		if (look->tracks.items[i].sum < look->tracks.items[least].sum)
+	for (size_t i = 1; i < stats->tracks.n; i++)
+		if (stats->tracks.items[i].sum < stats->tracks.items[least].sum)
 			least = i;
-	link_stats_drop_track(look, least);
+	link_stats_drop_track(stats, least);
 }
 
 /* parts[0 .. n) are of one job on one link. */
 static void
-add_job(struct link_stats *look, const struct traffic_map_part *parts, size_t n,
+add_job(struct link_stats *stats, const struct traffic_map_part *parts, size_t n,
 	double *total)
 {
 	struct track track = { .job = parts[0].job };
 	bool is_job = parts[0].job < TELE_OTHER;
 
 	if (is_job) {
-		track.bytes = xcalloc(look->n + 1, sizeof *track.bytes);
-		track.active = xcalloc(look->n_words, sizeof *track.active);
+		track.bytes = xcalloc(stats->n + 1, sizeof *track.bytes);
+		track.active = xcalloc(stats->n_words, sizeof *track.active);
 	}
 	for (size_t i = 0; i < n; i++)
-		add_series(look, &parts[i], total, track.bytes);
+		add_series(stats, &parts[i], total, track.bytes);
 	if (!is_job)
 		return;
-	for (size_t t = 0; t < look->n; t++)
+	for (size_t t = 0; t < stats->n; t++)
 		track.sum += track.bytes[t];
-	vec_push(&look->tracks, track);
-	drop_least(look);
+	vec_push(&stats->tracks, track);
+	drop_least(stats);
 }
 
 void
-link_stats_read(struct link_stats *look, struct contention_link *link,
+link_stats_read(struct link_stats *stats, struct contention_link *link,
 		const struct traffic_map_part *parts, size_t n)
 {
 	bool has_total = false;
 
-	look_begin(look, link);
+	look_begin(stats, link);
 	for (size_t i = 0; i < n; i++)
 		has_total |= parts[i].job == TELE_LINK;
 	for (size_t first = 0, end; first < n; first = end) {
@@ -123,7 +123,7 @@ link_stats_read(struct link_stats *look, struct contention_link *link,
 		for (end = first + 1; end < n; end++)
 			if (parts[end].job != parts[first].job)
 				break;
-		add_job(look, &parts[first], end - first,
-			has_total == is_total ? look->total : NULL);
+		add_job(stats, &parts[first], end - first,
+			has_total == is_total ? stats->total : NULL);
 	}
 }

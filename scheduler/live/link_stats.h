@@ -1,6 +1,6 @@
 /*
- * link_stats.h - one link of contention.h looked at: the series of its jobs in the window,
- * millisecond by millisecond, and the figures that follow from them.
+ * link_stats.h - statistics of one link of contention.h, from the series of its jobs in the
+ * window, millisecond by millisecond.
  */
 #ifndef SCHEDULER_LIVE_LINK_STATS_H
 #define SCHEDULER_LIVE_LINK_STATS_H
@@ -16,7 +16,7 @@ struct traffic_map_part;
 
 #define BITS_PER_BYTE_MS 8e3 /* 1 byte per ms in bits per second. */
 
-/* The traffic of one job on the link being looked at. */
+/* The traffic of one job on the link. */
 struct track {
 	uint32_t job;
 	float *bytes;     /* Owned.  [n]. */
@@ -38,23 +38,23 @@ struct link_stats {
 	struct contention_link *link; /* Being filled. */
 };
 
-/* Of 'live', 'opts', 'from_ms' and 'n' set by the caller; the rest is made. */
-void link_stats_init(struct link_stats *look);
-void link_stats_fini(struct link_stats *look);
+/* The caller has set 'live', 'opts', 'from_ms' and 'n'; the rest is made. */
+void link_stats_init(struct link_stats *stats);
+void link_stats_fini(struct link_stats *stats);
 
 /*
- * Begins with a link and reads parts[0 .. n), all of it.  The total is what the frames
- * say it is, or the sum of all that they tell apart.
+ * Begins with a link and reads its parts[0 .. n).  The total is that of the frames, or the
+ * sum of all parts.
  */
-void link_stats_read(struct link_stats *look, struct contention_link *link,
+void link_stats_read(struct link_stats *stats, struct contention_link *link,
 		     const struct traffic_map_part *parts, size_t n);
-void link_stats_drop_track(struct link_stats *look, size_t i);
+void link_stats_drop_track(struct link_stats *stats, size_t i);
 
 /* Fills the link's known_ms and, if any of the window is known, its total rates. */
-void link_stats_measure_total(struct link_stats *look);
+void link_stats_measure_total(struct link_stats *stats);
 /* Fills the rest of the link; where known_ms > 0. */
-void link_stats_measure_jobs(struct link_stats *look);
+void link_stats_measure_jobs(struct link_stats *stats);
 /* Whether a computed load is more than the link can carry, over 100 ms. */
-bool link_stats_is_impossible(const struct link_stats *look);
+bool link_stats_is_impossible(const struct link_stats *stats);
 
 #endif

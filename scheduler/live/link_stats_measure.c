@@ -1,6 +1,6 @@
 /*
- * link_stats_measure.c - what the series of one link say: when jobs were active, when they
- * met, when the link was over, and what each got.
+ * link_stats_measure.c - statistics from the series of one link: when jobs were active, when
+ * they overlapped, when the link was over, and what each got.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -9,26 +9,25 @@
 #include "lib/base/alloc.h"
 #include "scheduler/live/link_stats.h"
 #include "scheduler/live/live.h"
-
-#define IMPOSSIBLE_FRAC 1.05
-#define IMPOSSIBLE_MS   100
+#include "scheduler/live/live_constants.h"
 
 void
-link_stats_measure_total(struct link_stats *look)
+link_stats_measure_total(struct link_stats *stats)
 {
-	struct contention_link *link = look->link;
-	size_t now_from = look->n > CONTENTION_NOW_MS ? look->n - CONTENTION_NOW_MS : 0;
+	struct contention_link *link = stats->link;
+	size_t now_from =
+		stats->n > CONTENTION_NOW_MS ? stats->n - CONTENTION_NOW_MS : 0;
 	double sum = 0, now = 0, peak = 0;
 	size_t n_now = 0;
 
-	for (size_t t = 0; t < look->n; t++) {
-		if (!look->known[t])
+	for (size_t t = 0; t < stats->n; t++) {
+		if (!stats->known[t])
 			continue;
 		link->known_ms++;
-		sum += look->total[t];
-		peak = fmax(peak, look->total[t]);
+		sum += stats->total[t];
+		peak = fmax(peak, stats->total[t]);
 		if (t >= now_from) {
-			now += look->total[t];
+			now += stats->total[t];
 			n_now++;
 		}
 	}
@@ -54,66 +53,66 @@ set_bit(uint64_t *bits, size_t t)
 
 /* Fills the tracks' bits and n_active; drops jobs that never were active. */
 static void
-find_active(struct link_stats *look)
+find_active(struct link_stats *stats)
 {
-	const struct contention_link *link = look->link;
+	const struct contention_link *link = stats->link;
 	double reference_bps =
 		link->capacity_bps > 0 ? link->capacity_bps : link->peak_bps;
-	double least = look->opts->active_frac * reference_bps / BITS_PER_BYTE_MS;
+	double least = stats->opts->active_frac * reference_bps / BITS_PER_BYTE_MS;
 
-	for (size_t i = look->tracks.n; i-- > 0;) {
-		struct track *track = &look->tracks.items[i];
+	for (size_t i = stats->tracks.n; i-- > 0;) {
+		struct track *track = &stats->tracks.items[i];
 		bool was_active = false;
 
-		for (size_t t = 0; t < look->n; t++) {
-			if (!look->known[t] || !(track->bytes[t] > 0) ||
+		for (size_t t = 0; t < stats->n; t++) {
+			if (!stats->known[t] || !(track->bytes[t] > 0) ||
 			    track->bytes[t] < least)
 				continue;
 			set_bit(track->active, t);
 			was_active = true;
-			if (look->n_active[t] < UINT8_MAX)
-				look->n_active[t]++;
+			if (stats->n_active[t] < UINT8_MAX)
+				stats->n_active[t]++;
 		}
 		if (!was_active)
-			link_stats_drop_track(look, i);
+			link_stats_drop_track(stats, i);
 	}
 }
 
 /* Fills the bits of 'over', their number and since when. */
 static void
-find_over(struct link_stats *look)
+find_over(struct link_stats *stats)
 {
-	struct contention_link *link = look->link;
-	double least = look->opts->over_frac * link->capacity_bps / BITS_PER_BYTE_MS;
+	struct contention_link *link = stats->link;
+	double least = stats->opts->over_frac * link->capacity_bps / BITS_PER_BYTE_MS;
 	int64_t first = -1, last = -1;
 
 	link->since_ms = INT64_MIN;
 	if (!(link->capacity_bps > 0))
 		return;
-	for (size_t t = 0; t < look->n; t++) {
+	for (size_t t = 0; t < stats->n; t++) {
 		/* A bin is a whole number of bytes: half of one is no less. */
-		if (!look->known[t] || look->n_active[t] < 2 ||
-		    look->total[t] + 0.5 < least)
+		if (!stats->known[t] || stats->n_active[t] < 2 ||
+		    stats->total[t] + 0.5 < least)
 			continue;
-		set_bit(look->over, t);
+		set_bit(stats->over, t);
 		link->over_ms++;
 		if (first < 0 || (int64_t)t - last > CONTENTION_PAUSE_MS)
 			first = (int64_t)t;
 		last = (int64_t)t;
 	}
-	if (first < 0 || (int64_t)look->n - last > CONTENTION_PAUSE_MS)
+	if (first < 0 || (int64_t)stats->n - last > CONTENTION_PAUSE_MS)
 		return;
-	link->since_ms = look->from_ms + first;
+	link->since_ms = stats->from_ms + first;
 	link->is_since_older =
-		first < CONTENTION_PAUSE_MS && look->n >= CONTENTION_PAUSE_MS;
+		first < CONTENTION_PAUSE_MS && stats->n >= CONTENTION_PAUSE_MS;
 }
 
 /* The means of [c, c + 1) columns of the history, of total or one job. */
 static void
-fill_history(const struct link_stats *look, const float *bytes, float *ret_bps)
+fill_history(const struct link_stats *stats, const float *bytes, float *ret_bps)
 {
-	int64_t span = look->opts->history_ms;
-	int64_t begin = (int64_t)look->n - span;
+	int64_t span = stats->opts->history_ms;
+	int64_t begin = (int64_t)stats->n - span;
 
 	for (int64_t c = 0; c < CONTENTION_COLUMNS; c++) {
 		int64_t from = begin + c * span / CONTENTION_COLUMNS;
@@ -122,9 +121,9 @@ fill_history(const struct link_stats *look, const float *bytes, float *ret_bps)
 		size_t n = 0;
 
 		for (int64_t t = from < 0 ? 0 : from; t < to; t++) {
-			if (!look->known[t])
+			if (!stats->known[t])
 				continue;
-			sum += bytes ? (double)bytes[t] : look->total[t];
+			sum += bytes ? (double)bytes[t] : stats->total[t];
 			n++;
 		}
 		ret_bps[c] = n ? (float)(sum / (double)n * BITS_PER_BYTE_MS) : -1;
@@ -133,18 +132,19 @@ fill_history(const struct link_stats *look, const float *bytes, float *ret_bps)
 
 /* The figures of one job. */
 static void
-measure_job(const struct link_stats *look, const struct track *track,
+measure_job(const struct link_stats *stats, const struct track *track,
 	    float *history_bps, struct contention_job *job)
 {
-	size_t now_from = look->n > CONTENTION_NOW_MS ? look->n - CONTENTION_NOW_MS : 0;
+	size_t now_from =
+		stats->n > CONTENTION_NOW_MS ? stats->n - CONTENTION_NOW_MS : 0;
 	double sum = 0, alone = 0, overlap = 0, over = 0, now = 0, peak = 0;
 	size_t n_now = 0;
 
 	job->job = track->job;
-	for (size_t t = 0; t < look->n; t++) {
+	for (size_t t = 0; t < stats->n; t++) {
 		double bytes = track->bytes[t];
 
-		if (!look->known[t])
+		if (!stats->known[t])
 			continue;
 		sum += bytes;
 		peak = fmax(peak, bytes);
@@ -153,13 +153,13 @@ measure_job(const struct link_stats *look, const struct track *track,
 		if (!bit(track->active, t))
 			continue;
 		job->active_ms++;
-		job->overlap_ms += look->n_active[t] > 1;
-		*(look->n_active[t] > 1 ? &overlap : &alone) += bytes;
-		job->over_ms += bit(look->over, t);
-		over += bit(look->over, t) ? bytes : 0;
+		job->overlap_ms += stats->n_active[t] > 1;
+		*(stats->n_active[t] > 1 ? &overlap : &alone) += bytes;
+		job->over_ms += bit(stats->over, t);
+		over += bit(stats->over, t) ? bytes : 0;
 	}
 	job->peak_bps = peak * BITS_PER_BYTE_MS;
-	job->mean_bps = sum / look->link->known_ms * BITS_PER_BYTE_MS;
+	job->mean_bps = sum / stats->link->known_ms * BITS_PER_BYTE_MS;
 	job->now_bps = n_now ? now / (double)n_now * BITS_PER_BYTE_MS : -1;
 	if (job->active_ms > job->overlap_ms)
 		job->isolated_bps =
@@ -168,7 +168,7 @@ measure_job(const struct link_stats *look, const struct track *track,
 		job->overlap_bps = overlap / job->overlap_ms * BITS_PER_BYTE_MS;
 	if (job->over_ms)
 		job->over_bps = over / job->over_ms * BITS_PER_BYTE_MS;
-	fill_history(look, track->bytes, history_bps);
+	fill_history(stats, track->bytes, history_bps);
 	job->history_bps = history_bps;
 }
 
@@ -196,34 +196,35 @@ compare_pairs(const void *a, const void *b, void *live)
 }
 
 static void
-measure_jobs_and_pairs(struct link_stats *look)
+measure_jobs_and_pairs(struct link_stats *stats)
 {
-	struct contention_link *link = look->link;
+	struct contention_link *link = stats->link;
 	VEC(struct contention_pair) pairs = VEC_EMPTY;
 
-	if (look->tracks.n)
-		qsort_r(look->tracks.items, look->tracks.n, sizeof *look->tracks.items,
-			compare_tracks, (void *)look->live);
-	link->n_jobs = look->tracks.n;
+	if (stats->tracks.n)
+		qsort_r(stats->tracks.items, stats->tracks.n,
+			sizeof *stats->tracks.items, compare_tracks,
+			(void *)stats->live);
+	link->n_jobs = stats->tracks.n;
 	link->jobs = xcalloc(link->n_jobs + 1, sizeof *link->jobs);
 	link->history_bps = xcalloc((link->n_jobs + 1) * CONTENTION_COLUMNS,
 				    sizeof *link->history_bps);
 	for (size_t i = 0; i < link->n_jobs; i++)
-		measure_job(look, &look->tracks.items[i],
+		measure_job(stats, &stats->tracks.items[i],
 			    &link->history_bps[(i + 1) * CONTENTION_COLUMNS],
 			    &link->jobs[i]);
 	for (size_t i = 0; i < link->n_jobs; i++) {
 		for (size_t k = i + 1; k < link->n_jobs; k++) {
-			const struct track *a = &look->tracks.items[i];
-			const struct track *b = &look->tracks.items[k];
+			const struct track *a = &stats->tracks.items[i];
+			const struct track *b = &stats->tracks.items[k];
 			struct contention_pair pair = { .a = a->job, .b = b->job };
 
-			for (size_t w = 0; w < look->n_words; w++) {
+			for (size_t w = 0; w < stats->n_words; w++) {
 				uint64_t both = a->active[w] & b->active[w];
 
 				pair.overlap_ms += (uint32_t)__builtin_popcountll(both);
 				pair.over_ms += (uint32_t)__builtin_popcountll(
-					both & look->over[w]);
+					both & stats->over[w]);
 			}
 			if (pair.overlap_ms)
 				vec_push(&pairs, pair);
@@ -231,24 +232,24 @@ measure_jobs_and_pairs(struct link_stats *look)
 	}
 	if (pairs.n)
 		qsort_r(pairs.items, pairs.n, sizeof *pairs.items, compare_pairs,
-			(void *)look->live);
+			(void *)stats->live);
 	link->pairs = pairs.items;
 	link->n_pairs = pairs.n;
 }
 
 bool
-link_stats_is_impossible(const struct link_stats *look)
+link_stats_is_impossible(const struct link_stats *stats)
 {
-	const struct contention_link *link = look->link;
-	double most =
-		IMPOSSIBLE_FRAC * link->capacity_bps / BITS_PER_BYTE_MS * IMPOSSIBLE_MS;
+	const struct contention_link *link = stats->link;
+	double most = LINK_IMPOSSIBLE_FRAC * link->capacity_bps / BITS_PER_BYTE_MS *
+		      LINK_IMPOSSIBLE_MS;
 	double sum = 0;
 
 	if (link->basis != CONTENTION_COMPUTED || !link->known_ms)
 		return false;
-	for (size_t t = 0; t < look->n; t++) {
-		sum += look->known[t] ? look->total[t] : 0;
-		if (t % IMPOSSIBLE_MS != IMPOSSIBLE_MS - 1)
+	for (size_t t = 0; t < stats->n; t++) {
+		sum += stats->known[t] ? stats->total[t] : 0;
+		if (t % LINK_IMPOSSIBLE_MS != LINK_IMPOSSIBLE_MS - 1)
 			continue;
 		if (sum > most)
 			return true;
@@ -258,16 +259,16 @@ link_stats_is_impossible(const struct link_stats *look)
 }
 
 void
-link_stats_measure_jobs(struct link_stats *look)
+link_stats_measure_jobs(struct link_stats *stats)
 {
-	struct contention_link *link = look->link;
+	struct contention_link *link = stats->link;
 	double of_jobs = 0;
 
-	find_active(look);
-	find_over(look);
-	measure_jobs_and_pairs(look);
+	find_active(stats);
+	find_over(stats);
+	measure_jobs_and_pairs(stats);
 	for (size_t i = 0; i < link->n_jobs; i++)
 		of_jobs += link->jobs[i].mean_bps;
 	link->other_bps = fmax(link->mean_bps - of_jobs, 0);
-	fill_history(look, NULL, link->history_bps);
+	fill_history(stats, NULL, link->history_bps);
 }

@@ -1,30 +1,30 @@
 /*
- * live.h - what is going on now: the state that frames add up to.
+ * live.h - the live state of the cluster, built from telemetry frames.
  *
  * It keeps, for each host, how fresh and how complete its frames are; for each
- * interface, job and direction the last seconds in 1 ms bins.  What it means for
- * links is contention.h, what it means for jobs online.h.
+ * interface, job and direction the last seconds in 1 ms bins.  contention.h derives links
+ * from it, and job_profiler.h profiles of jobs.
  *
  * Time is that of the frames and never that of this process, so that a recording
  * gives the same bytes as the bus did.  Series are kept on the clock of their host
- * (CLOCK_MONOTONIC, which nobody steps) and laid on wall clock time when they are
+ * (CLOCK_MONOTONIC, which is never stepped) and moved to wall clock time when they are
  * read, by the offset in the host's last frame, rounded to 1 ms.  "Now" is the
  * newest wall clock time of any frame; but where there are several hosts, a frame that
- * is more than LIVE_LEAP_NS ahead of the others is believed only when nobody has said
- * otherwise for LIVE_SILENT_NS, so that a host whose clock is wrong does not make all
+ * is more than LIVE_LEAP_NS ahead of the others is believed only when the others have been
+ * silent for LIVE_SILENT_NS, so that a host whose clock is wrong does not make all
  * others look silent.
  *
- * Two machines under one name would undo each other: the one that came later is
- * believed until it is silent, and what the other sends is counted and dropped.
+ * If two machines send under one name, the later one is believed until it is silent; the
+ * frames of the other are counted and dropped.
  *
- * A bin is zero only where a raw frame that lists the interface covers its time;
- * anything else that no frame told is a gap (TELE_GAP), never zero.
+ * A bin is zero only where a raw frame that lists the interface covers its time; time
+ * without a frame is a gap (TELE_GAP), never zero.
  *
  * Memory is bounded: beyond 'max_bytes' new hosts, interfaces and series are
  * refused and counted.  Rings of bins and events, which take most of it, leave an eighth
- * to the others, so that summaries of all are still known where raw series of some are
- * not kept.  Rings that are wholly out of date are given back first.  What has not been
- * heard of for long is forgotten by live_forget().
+ * to the others, so that summaries of all hosts are known where raw series of some are not
+ * kept.  Rings that are out of date are freed first.  live_forget() forgets jobs and hosts
+ * without frames for long.
  *
  * Pure: no clock, no I/O.  O(1) for each bin of a frame.
  */
@@ -40,9 +40,9 @@
 struct live;
 
 #define LIVE_DEFAULT_KEEP_MS 32000
-/* Raw series of 200 hosts, summaries of 10,000; taken as they come. */
+/* Enough for raw series of 200 hosts and summaries of 10,000. */
 #define LIVE_DEFAULT_MAX_BYTES ((size_t)2 << 30)
-/* A host without a frame for so long is called silent: three summaries missed. */
+/* A host is silent after that time without a frame: three summaries are missing. */
 #define LIVE_SILENT_NS      INT64_C(3000000000)
 #define LIVE_LEAP_NS        INT64_C(30000000000)
 #define LIVE_FORGET_JOB_NS  INT64_C(300000000000)
@@ -118,7 +118,7 @@ struct live_iteration {
 
 typedef void live_iteration_fn(void *ctx, const struct live_iteration *iteration);
 
-/* What could not be kept, or was not usable. */
+/* Data that could not be kept or used. */
 struct live_counts {
 	uint64_t refused;   /* Hosts, interfaces, jobs and series: no memory left. */
 	uint64_t doubled;   /* Frames of a machine whose name another one has. */
@@ -133,16 +133,15 @@ void live_free(struct live *live);                   /* Accepts NULL. */
 void live_frame(struct live *live, const struct tele_frame *frame);
 
 /*
- * Has 'fn' called for each iteration that live_frame() finds, while it does; those of no
- * known job, and of a frame that is refused, are left out.  Nothing of them is kept
- * here.  NULL: for none, as at first.
+ * Sets 'fn', which live_frame() calls for each iteration of a known job in a frame that is
+ * not refused; iterations are not kept here.  NULL: none, the default.
  */
 void live_on_iteration(struct live *live, live_iteration_fn *fn, void *ctx);
 
 /*
  * Forgets jobs that no frame has named for LIVE_FORGET_JOB_NS, but those of which
  * 'is_held' (or NULL) says so, and hosts that have been silent for LIVE_FORGET_HOST_NS, with all
- * that is known of them; so that what is kept is bounded by what is there.  Numbers of
+ * that is known of them; so that memory is bounded by the present jobs and hosts.  Numbers of
  * jobs stay and are used again; those of hosts, interfaces and series change.  Returns
  * how many jobs and hosts it forgot.  O(all there is): once a minute or so.
  */

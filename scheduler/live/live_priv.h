@@ -1,6 +1,6 @@
 /*
- * live_priv.h - the state itself, between the files of live.h: live.c keeps it and its
- * memory, live_frame.c puts frames into it, live_view.c reads it.
+ * live_priv.h - the live state, between its files: live.c owns the memory, live_frame.c
+ * adds frames, live_forget.c removes what is old, live_view.c reads.
  */
 #ifndef SCHEDULER_LIVE_LIVE_PRIV_H
 #define SCHEDULER_LIVE_LIVE_PRIV_H
@@ -17,8 +17,7 @@
 #define NS_PER_MS INT64_C(1000000)
 
 /*
- * In a ring: no frame has told this bin; 0, so that memory that nobody wrote to says
- * so.  A bin of no bytes is LIVE_ZERO there, larger counts are cut to one less.
+ * In a ring: no frame has this bin; 0, the value of memory that was never written.  A bin of no bytes is LIVE_ZERO there, larger counts are cut to one less.
  */
 #define LIVE_UNTOLD 0u
 #define LIVE_ZERO   (TELE_GAP - 1)
@@ -36,10 +35,10 @@ struct sender {
 };
 
 struct host {
-	struct live_host seen; /* What others see. */
+	struct live_host seen; /* Public. */
 	uint8_t boot_id[16], boot_before[16];
 	bool has_boot_before;
-	struct sender sender, sender_before; /* Two may take turns. */
+	struct sender sender, sender_before; /* Two may alternate. */
 	int64_t raw_mono_ms; /* Host's clock: end of the newest raw frame. */
 };
 
@@ -62,7 +61,7 @@ struct job {
 	bool is_known;    /* Else its number is free. */
 	int64_t heard_ns; /* 'now' when a frame last named it. */
 	VEC(struct live_event) events;
-	bool has_room; /* Their memory is reckoned. */
+	bool has_room; /* Their memory is counted. */
 };
 
 struct live {
@@ -76,7 +75,7 @@ struct live {
 	VEC(struct series *) series; /* Owned. */
 	struct series *by_key;
 	int64_t now_ns;
-	bool is_leaping; /* Somebody is far ahead of 'now': */
+	bool is_leaping; /* A host is far ahead of 'now': */
 	int64_t leap_from_ns, leap_to_ns;
 	int64_t swept_ns; /* 'now' when stale rings were looked for. */
 	struct live_counts counts;

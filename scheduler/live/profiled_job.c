@@ -5,9 +5,7 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
-
-#define MAX_MISMATCH 0.1 /* Of events and a multiple of the traffic's period. */
-#define MAX_HARMONIC 64
+#include "scheduler/live/live_constants.h"
 
 void
 profiled_job_free(struct profiled_job *job)
@@ -65,7 +63,8 @@ profiled_job_use_events(const struct live *live, struct profiled_job *job,
 		return;
 	ratio = (double)event_us / (double)d->profile.period_us;
 	k = llround(ratio);
-	if (k < 2 || k > MAX_HARMONIC || fabs(ratio / (double)k - 1) > MAX_MISMATCH ||
+	if (k < 2 || k > EVENTS_MAX_HARMONIC ||
+	    fabs(ratio / (double)k - 1) > EVENTS_MAX_MISMATCH ||
 	    d->profile.n_phases * (size_t)k > PROFILE_MAX_PHASES ||
 	    k * d->profile.period_us > PROFILE_MAX_PERIOD_US)
 		return;

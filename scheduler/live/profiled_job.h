@@ -1,6 +1,7 @@
 /*
- * profiled_job.h - what becomes of a job as something is found in a window of its traffic, or
- * nothing is: for online.c, whose header says what events, alarms and trends are.
+ * profiled_job.h - one job's estimates over time: events, alarms and trends.
+ *
+ * job_profiler.h defines these.  For job_profiler.c only.
  */
 #ifndef SCHEDULER_LIVE_PROFILED_JOB_H
 #define SCHEDULER_LIVE_PROFILED_JOB_H

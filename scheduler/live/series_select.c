@@ -12,8 +12,8 @@
 #include "scheduler/core/profile/series.h"
 #include "scheduler/live/job_profiler.h"
 #include "scheduler/live/live.h"
+#include "scheduler/live/live_constants.h"
 
-#define MIN_SHARE     0.1 /* Of the busiest series' bytes. */
 #define SERIES_A_STEP 16
 
 struct candidate {
@@ -52,27 +52,27 @@ compare_candidates(const void *a, const void *b, void *ctx)
 }
 
 static void
-consider(struct series_select *pool, uint32_t series)
+consider(struct series_select *select, uint32_t series)
 {
 	struct candidate candidate = { .series = series };
 
-	live_bins(pool->live, series, pool->to_ms - pool->span_ms, pool->span_ms,
-		  pool->bins);
-	for (uint32_t t = 0; t < pool->span_ms; t++) {
-		if (pool->bins[t] == TELE_GAP) {
+	live_bins(select->live, series, select->to_ms - select->span_ms,
+		  select->span_ms, select->bins);
+	for (uint32_t t = 0; t < select->span_ms; t++) {
+		if (select->bins[t] == TELE_GAP) {
 			candidate.gaps++;
 			continue;
 		}
-		if (!pool->bins[t])
+		if (!select->bins[t])
 			continue;
-		candidate.bytes += pool->bins[t];
-		if (t < pool->first_ms)
-			pool->first_ms = t;
-		if (t > pool->last_ms)
-			pool->last_ms = t;
+		candidate.bytes += select->bins[t];
+		if (t < select->first_ms)
+			select->first_ms = t;
+		if (t > select->last_ms)
+			select->last_ms = t;
 	}
 	if (candidate.bytes > 0)
-		vec_push(&pool->candidates, candidate);
+		vec_push(&select->candidates, candidate);
 }
 
 /*
@@ -96,152 +96,153 @@ struct series_select *
 series_select_new(const struct live *live, const uint32_t *series, size_t n,
 		  uint32_t max_ms)
 {
-	struct series_select *pool = xcalloc(1, sizeof *pool);
+	struct series_select *select = xcalloc(1, sizeof *select);
 
-	pool->live = live;
-	pool->to_ms = live_complete_ms(live);
-	pool->span_ms = live_span_ms(live);
-	if (pool->span_ms > max_ms)
-		pool->span_ms = max_ms;
-	pool->first_ms = pool->span_ms;
-	pool->bins = xcalloc(pool->span_ms + 1, sizeof *pool->bins);
-	pool->series = xmemdup(series, n, sizeof *series);
-	pool->n_series = pool->span_ms ? n : 0;
-	pool->is_by_hosts = is_seen_by_hosts(live, series, n);
-	return pool;
+	select->live = live;
+	select->to_ms = live_complete_ms(live);
+	select->span_ms = live_span_ms(live);
+	if (select->span_ms > max_ms)
+		select->span_ms = max_ms;
+	select->first_ms = select->span_ms;
+	select->bins = xcalloc(select->span_ms + 1, sizeof *select->bins);
+	select->series = xmemdup(series, n, sizeof *series);
+	select->n_series = select->span_ms ? n : 0;
+	select->is_by_hosts = is_seen_by_hosts(live, series, n);
+	return select;
 }
 
 void
-series_select_free(struct series_select *pool)
+series_select_free(struct series_select *select)
 {
-	if (!pool)
+	if (!select)
 		return;
-	vec_free(&pool->candidates);
-	free(pool->series);
-	free(pool->bins);
-	free(pool);
+	vec_free(&select->candidates);
+	free(select->series);
+	free(select->bins);
+	free(select);
 }
 
 /* Keeps those with a fair share, in order. */
 static void
-choose(struct series_select *pool)
+choose(struct series_select *select)
 {
 	double most = 0;
 	size_t n = 0;
 
-	for (size_t i = 0; i < pool->candidates.n; i++)
-		most = fmax(most, pool->candidates.items[i].bytes);
-	for (size_t i = 0; i < pool->candidates.n; i++)
-		if (pool->candidates.items[i].bytes >= MIN_SHARE * most)
-			pool->candidates.items[n++] = pool->candidates.items[i];
-	pool->candidates.n = n;
+	for (size_t i = 0; i < select->candidates.n; i++)
+		most = fmax(most, select->candidates.items[i].bytes);
+	for (size_t i = 0; i < select->candidates.n; i++)
+		if (select->candidates.items[i].bytes >= SERIES_MIN_SHARE * most)
+			select->candidates.items[n++] = select->candidates.items[i];
+	select->candidates.n = n;
 	if (n)
-		qsort_r(pool->candidates.items, n, sizeof *pool->candidates.items,
-			compare_candidates, (void *)pool->live);
+		qsort_r(select->candidates.items, n, sizeof *select->candidates.items,
+			compare_candidates, (void *)select->live);
 }
 
 bool
-series_select_step(struct series_select *pool)
+series_select_step(struct series_select *select)
 {
-	for (int i = 0; i < SERIES_A_STEP && pool->next < pool->n_series; i++) {
-		uint32_t series = pool->series[pool->next++];
-		uint32_t interface = live_series(pool->live, series)->interface;
-		uint32_t host = live_interface(pool->live, interface)->host;
+	for (int i = 0; i < SERIES_A_STEP && select->next < select->n_series; i++) {
+		uint32_t series = select->series[select->next++];
+		uint32_t interface = live_series(select->live, series)->interface;
+		uint32_t host = live_interface(select->live, interface)->host;
 
-		if (pool->is_by_hosts &&
-		    (live_host(pool->live, host)->flags & TELE_IMPORTED))
+		if (select->is_by_hosts &&
+		    (live_host(select->live, host)->flags & TELE_IMPORTED))
 			continue;
-		pool->n_of_job++;
-		if (live_has_traffic(pool->live, series) &&
-		    !live_is_silent(pool->live, host))
-			consider(pool, series);
+		select->n_of_job++;
+		if (live_has_traffic(select->live, series) &&
+		    !live_is_silent(select->live, host))
+			consider(select, series);
 	}
-	if (pool->next < pool->n_series)
+	if (select->next < select->n_series)
 		return true;
-	if (!pool->is_chosen)
-		choose(pool);
-	pool->is_chosen = true;
+	if (!select->is_chosen)
+		choose(select);
+	select->is_chosen = true;
 	return false;
 }
 
 const struct live *
-series_select_live(const struct series_select *pool)
+series_select_live(const struct series_select *select)
 {
-	return pool->live;
+	return select->live;
 }
 
 int64_t
-series_select_to_ms(const struct series_select *pool)
+series_select_to_ms(const struct series_select *select)
 {
-	return pool->to_ms;
+	return select->to_ms;
 }
 
 size_t
-series_select_n_of_job(const struct series_select *pool)
+series_select_n_of_job(const struct series_select *select)
 {
-	return pool->n_of_job;
+	return select->n_of_job;
 }
 
 bool
-series_select_is_empty(const struct series_select *pool)
+series_select_is_empty(const struct series_select *select)
 {
-	return pool->candidates.n == 0;
+	return select->candidates.n == 0;
 }
 
 uint32_t
-series_select_traffic_ms(const struct series_select *pool)
+series_select_traffic_ms(const struct series_select *select)
 {
-	if (pool->first_ms == pool->span_ms)
-		return pool->span_ms;
-	return pool->span_ms - pool->first_ms;
+	if (select->first_ms == select->span_ms)
+		return select->span_ms;
+	return select->span_ms - select->first_ms;
 }
 
 uint32_t
-series_select_idle_ms(const struct series_select *pool)
+series_select_idle_ms(const struct series_select *select)
 {
-	return pool->span_ms - pool->last_ms;
+	return select->span_ms - select->last_ms;
 }
 
 /* Fills a row with what is known, and gaps with the mean of that; false: too many. */
 static bool
-fill_row(struct series_select *pool, uint32_t series, uint32_t window_ms, float *row,
+fill_row(struct series_select *select, uint32_t series, uint32_t window_ms, float *row,
 	 uint64_t *gaps)
 {
 	uint32_t n_gaps = 0;
 	double sum = 0;
 	float mean;
 
-	live_bins(pool->live, series, pool->to_ms - window_ms, window_ms, pool->bins);
+	live_bins(select->live, series, select->to_ms - window_ms, window_ms,
+		  select->bins);
 	for (uint32_t t = 0; t < window_ms; t++) {
-		if (pool->bins[t] == TELE_GAP)
+		if (select->bins[t] == TELE_GAP)
 			n_gaps++;
 		else
-			sum += pool->bins[t];
+			sum += select->bins[t];
 	}
-	if (n_gaps > JOB_PROFILER_MAX_GAPS * window_ms)
+	if (n_gaps > SERIES_MAX_GAPS * window_ms)
 		return false;
 	mean = (float)(sum / (window_ms - n_gaps));
 	for (uint32_t t = 0; t < window_ms; t++)
-		row[t] = pool->bins[t] == TELE_GAP ? mean : (float)pool->bins[t];
+		row[t] = select->bins[t] == TELE_GAP ? mean : (float)select->bins[t];
 	*gaps += n_gaps;
 	return true;
 }
 
 size_t
-series_select_make_set(struct series_select *pool, uint32_t window_ms,
+series_select_make_set(struct series_select *select, uint32_t window_ms,
 		       struct series_set *ret_set, double *ret_gap_frac)
 {
-	size_t n = pool->candidates.n, n_rows = 0;
+	size_t n = select->candidates.n, n_rows = 0;
 	size_t n_picked = n > JOB_PROFILER_MAX_SERIES ? JOB_PROFILER_MAX_SERIES : n;
 	uint64_t gaps = 0;
 
 	series_init(ret_set, n_picked, window_ms);
-	ret_set->start_ms = pool->to_ms - window_ms;
+	ret_set->start_ms = select->to_ms - window_ms;
 	for (size_t i = 0; i < n_picked; i++) {
-		uint32_t series = pool->candidates.items[i * n / n_picked].series;
-		const struct live_series *s = live_series(pool->live, series);
+		uint32_t series = select->candidates.items[i * n / n_picked].series;
+		const struct live_series *s = live_series(select->live, series);
 
-		if (!fill_row(pool, series, window_ms, series_row(ret_set, n_rows),
+		if (!fill_row(select, series, window_ms, series_row(ret_set, n_rows),
 			      &gaps))
 			continue;
 		ret_set->ids[n_rows++] =

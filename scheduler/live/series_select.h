@@ -1,6 +1,7 @@
 /*
- * series_select.h - which series of a job are estimated from, and their bins: what 'series' and
- * 'gaps' of online.h say.  For online.c alone.
+ * series_select.h - the series of a job that its profile is estimated from, and their bins.
+ *
+ * job_profiler.h defines the choice ('series', 'gaps').  For job_profiler.c only.
  */
 #ifndef SCHEDULER_LIVE_SERIES_SELECT_H
 #define SCHEDULER_LIVE_SERIES_SELECT_H
@@ -19,26 +20,26 @@ struct series_set;
  */
 struct series_select *series_select_new(const struct live *live, const uint32_t *series,
 					size_t n, uint32_t max_ms);
-void series_select_free(struct series_select *pool); /* Accepts NULL. */
+void series_select_free(struct series_select *select); /* Accepts NULL. */
 
 /* Looks at some more series; true if there are more.  What follows needs them all. */
-bool series_select_step(struct series_select *pool);
+bool series_select_step(struct series_select *select);
 
-const struct live *series_select_live(const struct series_select *pool);
-int64_t series_select_to_ms(const struct series_select *pool); /* Where it ends. */
+const struct live *series_select_live(const struct series_select *select);
+int64_t series_select_to_ms(const struct series_select *select); /* Where it ends. */
 size_t series_select_n_of_job(
-	const struct series_select *pool); /* Series; the job's, pooled or not. */
-bool series_select_is_empty(const struct series_select *pool); /* None has traffic. */
+	const struct series_select *select); /* Series; the job's, pooled or not. */
+bool series_select_is_empty(const struct series_select *select); /* None has traffic. */
 uint32_t series_select_traffic_ms(
-	const struct series_select *pool); /* Since the first of its traffic. */
+	const struct series_select *select); /* Since the first of its traffic. */
 uint32_t
-series_select_idle_ms(const struct series_select *pool); /* Since the last of it. */
+series_select_idle_ms(const struct series_select *select); /* Since the last of it. */
 
 /*
  * The last 'window_ms' of the pooled series, and which share of it was not known; the
  * number of series.  Release with series_fini(), 0 or not.
  */
-size_t series_select_make_set(struct series_select *pool, uint32_t window_ms,
+size_t series_select_make_set(struct series_select *select, uint32_t window_ms,
 			      struct series_set *ret_set, double *ret_gap_frac);
 
 #endif

@@ -10,45 +10,45 @@
 #include "scheduler/live/live.h"
 
 int64_t
-status_age_ns(const struct status *picture, int64_t to_ms)
+status_age_ns(const struct status *status, int64_t to_ms)
 {
-	return live_now_ns(picture->live) - to_ms * 1000000 + picture->idle_ns;
+	return live_now_ns(status->live) - to_ms * 1000000 + status->idle_ns;
 }
 
 int64_t
-status_host_age_ns(const struct status *picture, uint32_t host)
+status_host_age_ns(const struct status *status, uint32_t host)
 {
-	return live_age_ns(picture->live, host) + picture->heard_idle_ns;
+	return live_age_ns(status->live, host) + status->heard_idle_ns;
 }
 
 bool
-status_is_silent(const struct status *picture, uint32_t host)
+status_is_silent(const struct status *status, uint32_t host)
 {
-	return status_host_age_ns(picture, host) > LIVE_SILENT_NS;
+	return status_host_age_ns(status, host) > LIVE_SILENT_NS;
 }
 
 /* Wall clock microseconds for "at_us": the newest frame's; 0: none. */
 static int64_t
-status_at_us(const struct status *picture)
+status_at_us(const struct status *status)
 {
-	int64_t now_ns = live_now_ns(picture->live);
+	int64_t now_ns = live_now_ns(status->live);
 
 	return now_ns == LIVE_NEVER ? 0 : now_ns / 1000;
 }
 
 int64_t
-status_estimate_age_ns(const struct status *picture, const struct profiled_job *job)
+status_estimate_age_ns(const struct status *status, const struct profiled_job *job)
 {
-	return status_age_ns(picture, job->at_ns / 1000000);
+	return status_age_ns(status, job->at_ns / 1000000);
 }
 
 void
-status_census(const struct status *picture, struct status_census *ret_census)
+status_census(const struct status *status, struct status_census *ret_census)
 {
 	struct status_census census = { .worst_clock_ns = -1 };
 
-	for (uint32_t i = 0; i < live_n_hosts(picture->live); i++) {
-		const struct live_host *host = live_host(picture->live, i);
+	for (uint32_t i = 0; i < live_n_hosts(status->live); i++) {
+		const struct live_host *host = live_host(status->live, i);
 
 		census.gaps += host->gaps;
 		census.lost += host->lost_records;
@@ -62,20 +62,20 @@ status_census(const struct status *picture, struct status_census *ret_census)
 			continue;
 		}
 		census.n_hosts++;
-		census.n_fresh += !status_is_silent(picture, i);
+		census.n_fresh += !status_is_silent(status, i);
 	}
 	*ret_census = census;
 }
 
 static void
-put_host(const struct status *picture, uint32_t i, struct jsonw *w)
+put_host(const struct status *status, uint32_t i, struct jsonw *w)
 {
-	const struct live_host *host = live_host(picture->live, i);
+	const struct live_host *host = live_host(status->live, i);
 
 	jsonw_flat_object(w, NULL);
 	jsonw_str(w, "host", host->name);
-	jsonw_int(w, "age_us", status_host_age_ns(picture, i) / 1000);
-	jsonw_bool(w, "is_silent", status_is_silent(picture, i));
+	jsonw_int(w, "age_us", status_host_age_ns(status, i) / 1000);
+	jsonw_bool(w, "is_silent", status_is_silent(status, i));
 	jsonw_bool(w, "is_switch", (host->flags & TELE_IMPORTED) != 0);
 	jsonw_int(w, "missing_frames", (int64_t)host->gaps);
 	jsonw_int(w, "restarts", (int64_t)host->restarts);
@@ -88,40 +88,40 @@ put_host(const struct status *picture, uint32_t i, struct jsonw *w)
 }
 
 static void
-put_hosts(const struct status *picture, struct jsonw *w)
+put_hosts(const struct status *status, struct jsonw *w)
 {
-	uint32_t n = live_n_hosts(picture->live), n_told = 0;
-	uint32_t max = picture->max_hosts ? picture->max_hosts : n;
+	uint32_t n = live_n_hosts(status->live), n_told = 0;
+	uint32_t max = status->max_hosts ? status->max_hosts : n;
 	bool is_all = n <= max;
 
 	jsonw_array(w, "hosts");
 	for (uint32_t i = 0; i < n && n_told < max; i++) {
-		if (!is_all && !status_is_silent(picture, i))
+		if (!is_all && !status_is_silent(status, i))
 			continue;
-		put_host(picture, i, w);
+		put_host(status, i, w);
 		n_told++;
 	}
 	jsonw_end(w);
-	if (picture->max_hosts)
+	if (status->max_hosts)
 		jsonw_int(w, "hosts_left_out", n - n_told);
 }
 
 void
-status_json_footer(const struct status *picture, int64_t from_ms, int64_t to_ms,
+status_json_footer(const struct status *status, int64_t from_ms, int64_t to_ms,
 		   struct jsonw *w)
 {
 	struct status_census census;
 
-	status_census(picture, &census);
-	jsonw_int(w, "at_us", status_at_us(picture));
+	status_census(status, &census);
+	jsonw_int(w, "at_us", status_at_us(status));
 	jsonw_int(w, "window_us", (to_ms - from_ms) * 1000);
 	if (to_ms > from_ms)
-		jsonw_int(w, "data_age_us", status_age_ns(picture, to_ms) / 1000);
+		jsonw_int(w, "data_age_us", status_age_ns(status, to_ms) / 1000);
 	else
 		jsonw_null(w, "data_age_us");
 	jsonw_bool(w, "is_simulated", census.is_simulated);
-	jsonw_bool(w, "has_fabric", picture->has_fabric);
-	put_hosts(picture, w);
+	jsonw_bool(w, "has_fabric", status->has_fabric);
+	put_hosts(status, w);
 }
 
 /* ---- Since when ---------------------------------------------------------------- */
@@ -129,27 +129,27 @@ status_json_footer(const struct status *picture, int64_t from_ms, int64_t to_ms,
 /* Of one link; since_ms is INT64_MIN while there is none. */
 struct since_link {
 	int64_t since_ms;
-	bool is_older; /* It was going on when we began to look. */
+	bool is_older; /* It was going on when we began to stats. */
 	bool is_known; /* Else its number is free. */
-	bool is_used;  /* Since since_forget(). */
+	bool is_used;  /* Since contention_starts_forget(). */
 };
 
-struct since {
+struct contention_starts {
 	struct strtab *links; /* Owned. */
 	VEC(struct since_link) seen;
 };
 
-struct since *
-since_new(void)
+struct contention_starts *
+contention_starts_new(void)
 {
-	struct since *since = xcalloc(1, sizeof *since);
+	struct contention_starts *since = xcalloc(1, sizeof *since);
 
 	since->links = strtab_new();
 	return since;
 }
 
 void
-since_free(struct since *since)
+contention_starts_free(struct contention_starts *since)
 {
 	if (!since)
 		return;
@@ -159,8 +159,8 @@ since_free(struct since *since)
 }
 
 void
-since_remember_some(struct since *since, struct contention *found, size_t from,
-		    size_t to)
+contention_starts_remember_some(struct contention_starts *since,
+				struct contention *found, size_t from, size_t to)
 {
 	for (size_t i = from; i < to; i++) {
 		struct contention_link *link = &found->links[i];
@@ -186,13 +186,13 @@ since_remember_some(struct since *since, struct contention *found, size_t from,
 }
 
 void
-since_remember(struct since *since, struct contention *found)
+contention_starts_remember(struct contention_starts *since, struct contention *found)
 {
-	since_remember_some(since, found, 0, found->n_links);
+	contention_starts_remember_some(since, found, 0, found->n_links);
 }
 
 void
-since_forget(struct since *since)
+contention_starts_forget(struct contention_starts *since)
 {
 	for (uint32_t i = 0; i < since->seen.n; i++) {
 		struct since_link *seen = &since->seen.items[i];

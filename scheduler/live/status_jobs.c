@@ -4,9 +4,9 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/jsonw.h"
-#include "scheduler/live/by_job.h"
 #include "scheduler/live/contention.h"
 #include "scheduler/live/job_profiler.h"
+#include "scheduler/live/job_series.h"
 #include "scheduler/live/live.h"
 #include "scheduler/live/status.h"
 
@@ -20,31 +20,31 @@ compare_names(const void *a, const void *b)
 }
 
 static void
-add_host(const struct status *picture, uint32_t series, uint32_t job,
+add_host(const struct status *status, uint32_t series, uint32_t job,
 	 struct status_names *names)
 {
-	const struct live_series *s = live_series(picture->live, series);
-	uint32_t host = live_interface(picture->live, s->interface)->host;
+	const struct live_series *s = live_series(status->live, series);
+	uint32_t host = live_interface(status->live, s->interface)->host;
 
-	if (s->job == job && live_has_traffic(picture->live, series))
-		vec_push(&names->names, live_host(picture->live, host)->name);
+	if (s->job == job && live_has_traffic(status->live, series))
+		vec_push(&names->names, live_host(status->live, host)->name);
 }
 
 void
-status_hosts(const struct status *picture, const struct by_job *by_job, uint32_t job,
-	     struct status_names *ret_hosts)
+status_hosts(const struct status *status, const struct job_series *job_series,
+	     uint32_t job, struct status_names *ret_hosts)
 {
 	const uint32_t *series;
 	size_t n = 0, n_series;
 
 	*ret_hosts = (struct status_names){ .names = VEC_EMPTY };
-	if (by_job) {
-		series = by_job_series(by_job, job, &n_series);
+	if (job_series) {
+		series = job_series_of(job_series, job, &n_series);
 		for (size_t i = 0; i < n_series; i++)
-			add_host(picture, series[i], job, ret_hosts);
+			add_host(status, series[i], job, ret_hosts);
 	} else {
-		for (uint32_t s = 0; s < live_n_series(picture->live); s++)
-			add_host(picture, s, job, ret_hosts);
+		for (uint32_t s = 0; s < live_n_series(status->live); s++)
+			add_host(status, s, job, ret_hosts);
 	}
 	if (!ret_hosts->names.n)
 		return;
@@ -143,8 +143,8 @@ put_links(const struct contention *found, const struct job_links *on, uint32_t j
 }
 
 static void
-put_job(const struct status *picture, const struct contention *found,
-	const struct job_links *on, const struct by_job *by_job,
+put_job(const struct status *status, const struct contention *found,
+	const struct job_links *on, const struct job_series *job_series,
 	const struct profiled_job *job, struct jsonw *w)
 {
 	const struct profile *p = &job->detection.profile;
@@ -152,8 +152,8 @@ put_job(const struct status *picture, const struct contention *found,
 	struct status_names hosts;
 
 	jsonw_object(w, NULL);
-	jsonw_str(w, "job", live_job_name(picture->live, job->job));
-	status_hosts(picture, by_job, job->job, &hosts);
+	jsonw_str(w, "job", live_job_name(status->live, job->job));
+	status_hosts(status, job_series, job->job, &hosts);
 	jsonw_flat_array(w, "hosts");
 	for (size_t i = 0; i < hosts.names.n; i++)
 		jsonw_str(w, NULL, hosts.names.items[i]);
@@ -166,7 +166,7 @@ put_job(const struct status *picture, const struct contention *found,
 	put_int(w, "iterations", p->n_iterations, known);
 	put_num(w, "confidence", p->confidence, known);
 	put_int(w, "window_us", job->window_ms * INT64_C(1000), known);
-	put_int(w, "age_us", known ? status_estimate_age_ns(picture, job) / 1000 : 0,
+	put_int(w, "age_us", known ? status_estimate_age_ns(status, job) / 1000 : 0,
 		known);
 	jsonw_int(w, "series", job->n_series);
 	jsonw_int(w, "series_left_out", job->n_left_out);
@@ -188,18 +188,18 @@ put_job(const struct status *picture, const struct contention *found,
 }
 
 void
-status_json_jobs(const struct status *picture, const struct contention *found,
+status_json_jobs(const struct status *status, const struct contention *found,
 		 const struct profiled_job *const *jobs, size_t n, struct jsonw *w)
 {
-	struct by_job by_job;
+	struct job_series job_series;
 	struct job_links on;
 
-	by_job_init(&by_job, picture->live, false);
-	job_links_init(&on, live_n_jobs(picture->live), found);
+	job_series_init(&job_series, status->live, false);
+	job_links_init(&on, live_n_jobs(status->live), found);
 	jsonw_array(w, "jobs");
 	for (size_t i = 0; i < n; i++)
-		put_job(picture, found, &on, &by_job, jobs[i], w);
+		put_job(status, found, &on, &job_series, jobs[i], w);
 	jsonw_end(w);
 	job_links_fini(&on);
-	by_job_fini(&by_job);
+	job_series_fini(&job_series);
 }

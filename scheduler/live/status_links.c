@@ -8,14 +8,14 @@
 #include "scheduler/live/status.h"
 
 double
-status_overlap_us(const struct status *picture, const struct contention_link *link,
+status_overlap_us(const struct status *status, const struct contention_link *link,
 		  const struct contention_pair *pair, uint32_t job)
 {
-	const struct profiled_job *online = job_profiler_find(picture->online, job);
+	const struct profiled_job *profiler = job_profiler_find(status->profiler, job);
 
-	if (!(online && online->has_estimate) || !link->known_ms)
+	if (!(profiler && profiler->has_estimate) || !link->known_ms)
 		return -1;
-	return (double)online->detection.profile.period_us * pair->overlap_ms /
+	return (double)profiler->detection.profile.period_us * pair->overlap_ms /
 	       link->known_ms;
 }
 
@@ -40,13 +40,13 @@ put_history(struct jsonw *w, const float *bps)
 }
 
 static void
-put_job(const struct status *picture, const struct contention_link *link,
+put_job(const struct status *status, const struct contention_link *link,
 	const struct contention_job *job, struct jsonw *w)
 {
 	bool is_raw = link->known_ms > 0;
 
 	jsonw_object(w, NULL);
-	jsonw_str(w, "job", live_job_name(picture->live, job->job));
+	jsonw_str(w, "job", live_job_name(status->live, job->job));
 	put_known(w, "now_bps", job->now_bps, job->now_bps >= 0, 0);
 	put_known(w, "mean_bps", job->mean_bps, is_raw, 0);
 	jsonw_rounded(w, "peak_bps", job->peak_bps, 0);
@@ -65,7 +65,7 @@ put_job(const struct status *picture, const struct contention_link *link,
 }
 
 static void
-put_pair(const struct status *picture, const struct contention_link *link,
+put_pair(const struct status *status, const struct contention_link *link,
 	 const struct contention_pair *pair, struct jsonw *w)
 {
 	const uint32_t both[] = { pair->a, pair->b };
@@ -73,13 +73,13 @@ put_pair(const struct status *picture, const struct contention_link *link,
 	jsonw_flat_object(w, NULL);
 	jsonw_array(w, "jobs");
 	for (int k = 0; k < 2; k++)
-		jsonw_str(w, NULL, live_job_name(picture->live, both[k]));
+		jsonw_str(w, NULL, live_job_name(status->live, both[k]));
 	jsonw_end(w);
 	jsonw_int(w, "overlap_us", pair->overlap_ms * INT64_C(1000));
 	jsonw_int(w, "over_us", pair->over_ms * INT64_C(1000));
 	jsonw_array(w, "overlap_us_per_iteration");
 	for (int k = 0; k < 2; k++) {
-		double us = status_overlap_us(picture, link, pair, both[k]);
+		double us = status_overlap_us(status, link, pair, both[k]);
 
 		put_known(w, NULL, us, us >= 0, 0);
 	}
@@ -88,7 +88,7 @@ put_pair(const struct status *picture, const struct contention_link *link,
 }
 
 static void
-put_link(const struct status *picture, const struct contention_link *link,
+put_link(const struct status *status, const struct contention_link *link,
 	 struct jsonw *w)
 {
 	double over = contention_over_frac(link);
@@ -116,22 +116,22 @@ put_link(const struct status *picture, const struct contention_link *link,
 		jsonw_null(w, "since_us");
 	jsonw_array(w, "jobs");
 	for (size_t i = 0; i < link->n_jobs; i++)
-		put_job(picture, link, &link->jobs[i], w);
+		put_job(status, link, &link->jobs[i], w);
 	jsonw_end(w);
 	jsonw_array(w, "pairs");
 	for (size_t i = 0; i < link->n_pairs; i++)
-		put_pair(picture, link, &link->pairs[i], w);
+		put_pair(status, link, &link->pairs[i], w);
 	jsonw_end(w);
 	put_history(w, link->history_bps);
 	jsonw_end(w);
 }
 
 void
-status_json_links(const struct status *picture,
+status_json_links(const struct status *status,
 		  const struct contention_link *const *links, size_t n, struct jsonw *w)
 {
 	jsonw_array(w, "links");
 	for (size_t i = 0; i < n; i++)
-		put_link(picture, links[i], w);
+		put_link(status, links[i], w);
 	jsonw_end(w);
 }

@@ -9,16 +9,13 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/sort.h"
-#include "scheduler/live/by_job.h"
+#include "scheduler/live/job_series.h"
 #include "scheduler/live/live.h"
+#include "scheduler/live/live_constants.h"
 #include "topology/collective.h"
 #include "topology/interface_links.h"
 #include "topology/route.h"
 #include "topology/topo.h"
-
-/* A host with less than this share of the busiest host's traffic of a job is not
- * one of the job's: it starts it, or stores its files. */
-#define HOST_MIN_SHARE 0.02
 
 /* In one step: jobs laid on the fabric, and of what is dear less and less. */
 #define JOBS_A_STEP       64
@@ -29,8 +26,8 @@
 struct traffic_map_traffic {
 	const struct live *live;
 	uint32_t n_series, next;
-	double *bytes;        /* Owned.  Of each series, a millisecond. */
-	struct by_job by_job; /* Owned.  Of as many or more. */
+	double *bytes;                /* Owned.  Of each series, a millisecond. */
+	struct job_series job_series; /* Owned.  Of as many or more. */
 };
 
 enum stage {
@@ -84,7 +81,7 @@ traffic_map_traffic_step(struct traffic_map_traffic *traffic)
 	uint32_t n = left < SERIES_A_STEP ? left : SERIES_A_STEP;
 
 	if (left == 0) {
-		by_job_init(&traffic->by_job, traffic->live, false);
+		job_series_init(&traffic->job_series, traffic->live, false);
 		return true;
 	}
 	for (uint32_t i = 0; i < n; i++, traffic->next++)
@@ -99,7 +96,7 @@ traffic_map_traffic_free(struct traffic_map_traffic *traffic)
 	if (!traffic)
 		return;
 	free(traffic->bytes);
-	by_job_fini(&traffic->by_job);
+	job_series_fini(&traffic->job_series);
 	free(traffic);
 }
 
@@ -221,7 +218,7 @@ hosts_of_job(const struct live *live, const struct traffic_map_traffic *traffic,
 	     uint32_t job, size_t *ret_n)
 {
 	size_t n_series, n = 0;
-	const uint32_t *series = by_job_series(&traffic->by_job, job, &n_series);
+	const uint32_t *series = job_series_of(&traffic->job_series, job, &n_series);
 	struct of_host *of = xcalloc(n_series + 1, sizeof *of);
 
 	/* Those that came since the traffic was measured are no part of it. */
@@ -248,7 +245,7 @@ const uint32_t *
 traffic_map_job_series(const struct traffic_map_traffic *traffic, uint32_t job,
 		       size_t *ret_n)
 {
-	return by_job_series(&traffic->by_job, job, ret_n);
+	return job_series_of(&traffic->job_series, job, ret_n);
 }
 
 uint32_t *
@@ -443,7 +440,7 @@ order_by_link(struct traffic_map_finder *f)
 static void
 add_some_jobs(struct traffic_map_finder *f)
 {
-	uint32_t n_jobs = f->traffic->by_job.n_jobs;
+	uint32_t n_jobs = f->traffic->job_series.n_jobs;
 
 	for (int i = 0; i < JOBS_A_STEP && f->next_job < n_jobs; i++)
 		add_job(f, f->next_job++);
@@ -509,12 +506,12 @@ traffic_map_step(struct traffic_map_finder *f)
 }
 
 void
-traffic_map_end(struct traffic_map_finder *f, struct traffic_map *ret_footing)
+traffic_map_end(struct traffic_map_finder *f, struct traffic_map *ret_map)
 {
 	if (!f)
 		return;
-	if (ret_footing)
-		*ret_footing = f->found;
+	if (ret_map)
+		*ret_map = f->found;
 	else
 		traffic_map_fini(&f->found);
 	traffic_map_traffic_free(f->traffic);
@@ -530,7 +527,7 @@ traffic_map_end(struct traffic_map_finder *f, struct traffic_map *ret_footing)
 }
 
 void
-traffic_map_fini(struct traffic_map *footing)
+traffic_map_fini(struct traffic_map *map)
 {
-	vec_free(&footing->parts);
+	vec_free(&map->parts);
 }

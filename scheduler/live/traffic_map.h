@@ -1,6 +1,8 @@
 /*
- * traffic_map.h - where the series of the live state stand on a fabric: which of them
- * add up to what a link carries.  For contention.h and online.h.  Pure.
+ * traffic_map.h - map from the series of the live state to links of the fabric.
+ *
+ * It lists, for each link, the series that add up to its traffic.  For contention.h and
+ * job_profiler.h.  Pure.
  */
 #ifndef SCHEDULER_LIVE_TRAFFIC_MAP_H
 #define SCHEDULER_LIVE_TRAFFIC_MAP_H
@@ -39,19 +41,18 @@ struct traffic_map_finder;
 struct traffic_map_finder *traffic_map_begin(const struct live *live, struct topo *topo,
 					     struct routes *routes);
 bool traffic_map_step(struct traffic_map_finder *finder); /* True: all are found. */
-/* Moves out what was found, and ends it; NULL: it is not wanted any more. */
-void traffic_map_end(struct traffic_map_finder *finder,
-		     struct traffic_map *ret_footing);
-void traffic_map_fini(struct traffic_map *footing);
+/* Moves the map out and ends the finder; NULL: only ends it. */
+void traffic_map_end(struct traffic_map_finder *finder, struct traffic_map *ret_map);
+void traffic_map_fini(struct traffic_map *map);
 
 /*
- * Of the n parts of one link: one for each thing measured, by job and series; the number
- * that is left.
+ * Keeps of the n parts of one link one for each measured quantity, by job and series.
+ * Returns how many.
  */
 size_t traffic_map_thin(const struct live *live, struct traffic_map_part *parts,
 			size_t n);
 
-/* What the series carried, to ask for the hosts of many jobs. */
+/* Traffic of the series, to look up the hosts of many jobs. */
 struct traffic_map_traffic;
 
 /* In steps, as traffic_map_step(): true when all is there. */
@@ -60,8 +61,8 @@ bool traffic_map_traffic_step(struct traffic_map_traffic *traffic);
 void traffic_map_traffic_free(struct traffic_map_traffic *traffic); /* Accepts NULL. */
 
 /*
- * The hosts of a job, as far as the fabric has them: those that told of traffic of
- * it, in ascending order of node, in a new array of '*ret_n'.  Free with free().
+ * The hosts of the fabric with traffic of the job, in ascending order of node, in a new
+ * array of '*ret_n'.  Free with free().
  */
 uint32_t *traffic_map_job_hosts(const struct live *live, const struct topo *topo,
 				const struct traffic_map_traffic *traffic, uint32_t job,

@@ -1,8 +1,8 @@
 /* Tests of scheduler/live/iteration_volume.h: what a job sends in an iteration. */
 #include <errno.h>
 
-#include "scheduler/live/by_job.h"
 #include "scheduler/live/iteration_volume.h"
+#include "scheduler/live/job_series.h"
 #include "scheduler/live/live.h"
 #include "tests/unit/frames.h"
 #include "tests/unit/test.h"
@@ -13,7 +13,7 @@
 
 struct lab {
 	struct live *live;
-	struct by_job by_job;
+	struct job_series by_job;
 	const uint32_t *series;
 	size_t n_series;
 };
@@ -52,15 +52,15 @@ lab_open(struct lab *lab, const struct frames_square *square, int64_t to_ms,
 	*lab = (struct lab){ .live = live_new(NULL) };
 	feed(lab->live, square, 0, to_ms, 0);
 	feed(lab->live, square, 1, to_ms - late_ms, 7000);
-	by_job_init(&lab->by_job, lab->live, false);
-	lab->series = by_job_series(&lab->by_job, live_find_job(lab->live, "a"),
+	job_series_init(&lab->by_job, lab->live, false);
+	lab->series = job_series_of(&lab->by_job, live_find_job(lab->live, "a"),
 				    &lab->n_series);
 }
 
 static void
 lab_close(struct lab *lab)
 {
-	by_job_fini(&lab->by_job);
+	job_series_fini(&lab->by_job);
 	live_free(lab->live);
 }
 

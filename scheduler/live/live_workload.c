@@ -1,4 +1,4 @@
-#include "scheduler/live/running.h"
+#include "scheduler/live/live_workload.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -8,15 +8,9 @@
 #include "scheduler/live/contention.h"
 #include "scheduler/live/job_profiler.h"
 #include "scheduler/live/live.h"
+#include "scheduler/live/live_constants.h"
 #include "scheduler/live/traffic_map.h"
 #include "topology/topo.h"
-
-/* More than this share of its sending time is not believed to be lost to others. */
-#define MAX_HELD 0.8
-/* Less is within what bins of 1 ms can tell. */
-#define MIN_HELD 0.02
-/* Of its active time: enough to see its rate alone. */
-#define MIN_ALONE 0.1
 
 /* What one job is on one link. */
 struct place {
@@ -30,7 +24,7 @@ enum stage {
 	STAGE_DONE,
 };
 
-struct running {
+struct live_workload {
 	enum stage stage;
 	struct traffic_map_ports *numbering; /* Owned.  Until it is over. */
 	const struct live *live;
@@ -47,10 +41,10 @@ struct running {
 
 /* A counting sort, so that not all links are looked through for each job. */
 static void
-find_places(struct running *running)
+find_places(struct live_workload *w)
 {
-	const struct contention *found = running->found;
-	uint32_t *first = xcalloc((size_t)running->n_jobs + 2, sizeof *first);
+	const struct contention *found = w->found;
+	uint32_t *first = xcalloc((size_t)w->n_jobs + 2, sizeof *first);
 	size_t n = 0;
 
 	for (size_t i = 0; i < found->n_links; i++) {
@@ -59,78 +53,78 @@ find_places(struct running *running)
 			n++;
 		}
 	}
-	for (uint32_t j = 1; j < running->n_jobs + 2; j++)
+	for (uint32_t j = 1; j < w->n_jobs + 2; j++)
 		first[j] += first[j - 1];
-	running->places = xcalloc(n + 1, sizeof *running->places);
+	w->places = xcalloc(n + 1, sizeof *w->places);
 	for (uint32_t i = 0; i < found->n_links; i++)
 		for (uint32_t k = 0; k < found->links[i].n_jobs; k++)
-			running->places[first[found->links[i].jobs[k].job + 1]++] =
+			w->places[first[found->links[i].jobs[k].job + 1]++] =
 				(struct place){ i, k };
-	running->first = first;
+	w->first = first;
 }
 
-struct running *
-running_begin(const struct live *live, const struct topo *topo,
-	      const struct contention *found)
+struct live_workload *
+live_workload_begin(const struct live *live, const struct topo *topo,
+		    const struct contention *found)
 {
-	struct running *running = xcalloc(1, sizeof *running);
+	struct live_workload *w = xcalloc(1, sizeof *w);
 
-	running->live = live;
-	running->topo = topo;
-	running->found = found;
-	running->n_jobs = live_n_jobs(live);
-	running->numbering = traffic_map_ports_begin(live);
-	return running;
+	w->live = live;
+	w->topo = topo;
+	w->found = found;
+	w->n_jobs = live_n_jobs(live);
+	w->numbering = traffic_map_ports_begin(live);
+	return w;
 }
 
 bool
-running_step(struct running *running)
+live_workload_step(struct live_workload *w)
 {
-	switch (running->stage) {
+	switch (w->stage) {
 	case STAGE_PORTS:
-		if (!traffic_map_ports_step(running->numbering))
+		if (!traffic_map_ports_step(w->numbering))
 			break;
-		running->first_ports = traffic_map_ports_end(running->numbering);
-		running->numbering = NULL;
-		running->traffic = traffic_map_traffic_begin(running->live);
-		running->stage = STAGE_TRAFFIC;
+		w->first_ports = traffic_map_ports_end(w->numbering);
+		w->numbering = NULL;
+		w->traffic = traffic_map_traffic_begin(w->live);
+		w->stage = STAGE_TRAFFIC;
 		break;
 	case STAGE_TRAFFIC:
-		if (traffic_map_traffic_step(running->traffic))
-			running->stage = STAGE_PLACES;
+		if (traffic_map_traffic_step(w->traffic))
+			w->stage = STAGE_PLACES;
 		break;
 	case STAGE_PLACES:
-		find_places(running);
-		running->stage = STAGE_DONE;
+		find_places(w);
+		w->stage = STAGE_DONE;
 		break;
 	case STAGE_DONE:
 		break;
 	}
-	return running->stage == STAGE_DONE;
+	return w->stage == STAGE_DONE;
 }
 
-static struct running *
-running_new(const struct live *live, const struct topo *topo,
-	    const struct contention *found)
+static struct live_workload *
+live_workload_new(const struct live *live, const struct topo *topo,
+		  const struct contention *found)
 {
-	struct running *running = running_begin(live, topo, found);
+	struct live_workload *w = live_workload_begin(live, topo, found);
 
-	while (!running_step(running))
+	while (!live_workload_step(w))
 		continue;
-	return running;
+	return w;
 }
 
 void
-running_free(struct running *running)
+live_workload_free(struct live_workload *w)
 {
-	if (!running)
+	if (!w)
 		return;
-	free(traffic_map_ports_end(running->numbering));
-	free(running->first_ports);
-	traffic_map_traffic_free(running->traffic);
-	free(running->first);
-	free(running->places);
-	free(running);
+	free(traffic_map_ports_end(w->numbering));
+	free(w->first_ports);
+	traffic_map_traffic_free(w->traffic);
+	free(w->first);
+	free(w->places);
+	free(w);
 }
 
 /* ---- What others cost it ------------------------------------------------------- */
@@ -147,7 +141,7 @@ held_on(const struct contention_link *link, const struct contention_job *here,
 
 	if (!here->over_ms || !here->active_ms)
 		return 0;
-	if (here->active_ms - here->overlap_ms < MIN_ALONE * here->active_ms)
+	if (here->active_ms - here->overlap_ms < ISOLATED_MIN_FRAC * here->active_ms)
 		isolated_bps = fmin(link->capacity_bps, least_alone_bps);
 	if (!(isolated_bps > here->over_bps))
 		return 0;
@@ -156,7 +150,7 @@ held_on(const struct contention_link *link, const struct contention_job *here,
 }
 
 static double
-held_frac(const struct running *r, uint32_t job, const struct profile *profile,
+held_frac(const struct live_workload *r, uint32_t job, const struct profile *profile,
 	  double line_bps)
 {
 	double most = 0;
@@ -171,14 +165,14 @@ held_frac(const struct running *r, uint32_t job, const struct profile *profile,
 					  line_bps * here->mean_bps /
 						  profile_mean_bps(profile)));
 	}
-	return fmin(most, MAX_HELD);
+	return fmin(most, DELAYED_MAX_FRAC);
 }
 
-struct running_others
-running_others(const struct running *r, uint32_t job, const struct footprint *footprint,
-	       double line_bps)
+struct live_workload_others
+live_workload_others(const struct live_workload *r, uint32_t job,
+		     const struct footprint *footprint, double line_bps)
 {
-	struct running_others others = { 0 };
+	struct live_workload_others others = { 0 };
 
 	if (job >= r->n_jobs)
 		return others;
@@ -197,12 +191,12 @@ running_others(const struct running *r, uint32_t job, const struct footprint *fo
 		others.met_frac = fmax(others.met_frac,
 				       (double)here->overlap_ms / here->active_ms);
 	}
-	others.held_frac = fmin(others.held_frac, MAX_HELD);
+	others.held_frac = fmin(others.held_frac, DELAYED_MAX_FRAC);
 	return others;
 }
 
 void
-running_relieve(struct profile *profile, double frac)
+live_workload_relieve(struct profile *profile, double frac)
 {
 	double saved_us = 0; /* Up to the phase in hand. */
 
@@ -224,7 +218,7 @@ running_relieve(struct profile *profile, double frac)
 
 /* Segments of the profile; one that is faster than the interfaces is stretched. */
 static int
-fill_traffic(const struct running *r, uint32_t id, struct work_job *job,
+fill_traffic(const struct live_workload *r, uint32_t id, struct work_job *job,
 	     struct strbuf *notes, const char **ret_why)
 {
 	double bps = topo_line_bps(r->topo, job->hosts, job->n_hosts_wanted);
@@ -232,8 +226,8 @@ fill_traffic(const struct running *r, uint32_t id, struct work_job *job,
 	struct profile seen = job->profile;
 	int rc;
 
-	if (held >= MIN_HELD) {
-		running_relieve(&job->profile, held);
+	if (held >= DELAYED_MIN_FRAC) {
+		live_workload_relieve(&job->profile, held);
 		strbuf_printf(notes,
 			      "job '%s' is held up by others: %.1f ms an iteration, "
 			      "about %.1f ms without them\n",
@@ -251,14 +245,15 @@ fill_traffic(const struct running *r, uint32_t id, struct work_job *job,
 }
 
 const uint32_t *
-running_series(const struct running *r, uint32_t job, size_t *ret_n)
+live_workload_series(const struct live_workload *r, uint32_t job, size_t *ret_n)
 {
 	*ret_n = 0;
 	return job < r->n_jobs ? traffic_map_job_series(r->traffic, job, ret_n) : NULL;
 }
 
 void
-running_ring(const struct running *r, uint32_t job, struct work_job *ret_job)
+live_workload_ring(const struct live_workload *r, uint32_t job,
+		   struct work_job *ret_job)
 {
 	size_t n = 0;
 
@@ -276,8 +271,8 @@ running_ring(const struct running *r, uint32_t job, struct work_job *ret_job)
 }
 
 const char *
-running_job(const struct running *r, const struct profiled_job *seen,
-	    struct work_job *ret_job, struct strbuf *notes)
+live_workload_job(const struct live_workload *r, const struct profiled_job *seen,
+		  struct work_job *ret_job, struct strbuf *notes)
 {
 	const char *why = "its hosts have no links";
 	struct work_job *job = ret_job;
@@ -286,7 +281,7 @@ running_job(const struct running *r, const struct profiled_job *seen,
 		return seen->why ? seen->why : "it has no period";
 	if (seen->job >= r->n_jobs)
 		return "it has only just begun";
-	running_ring(r, seen->job, job);
+	live_workload_ring(r, seen->job, job);
 	profile_copy(&seen->detection.profile, &job->profile);
 	if (job->n_hosts_wanted == 0)
 		why = "its hosts are not on the fabric";
@@ -302,21 +297,21 @@ running_job(const struct running *r, const struct profiled_job *seen,
 }
 
 void
-running_workload(const struct live *live, const struct job_profiler *online,
-		 struct topo *topo, struct routes *routes,
-		 struct workload *ret_workload, struct strbuf *notes)
+live_workload_make(const struct live *live, const struct job_profiler *profiler,
+		   struct topo *topo, struct routes *routes,
+		   struct workload *ret_workload, struct strbuf *notes)
 {
 	const struct contention_opts opts = { .topo = topo,
 					      .routes = routes,
 					      .window_ms = JOB_PROFILER_MAX_WINDOW_MS };
 	struct workload workload = { 0 };
 	struct contention found;
-	struct running *running;
+	struct live_workload *w;
 	size_t n;
-	const struct profiled_job *const *jobs = job_profiler_jobs(online, &n);
+	const struct profiled_job *const *jobs = job_profiler_jobs(profiler, &n);
 
 	contention_find(live, &opts, &found);
-	running = running_new(live, topo, &found);
+	w = live_workload_new(live, topo, &found);
 	if (found.n_impossible)
 		strbuf_printf(
 			notes,
@@ -326,8 +321,8 @@ running_workload(const struct live *live, const struct job_profiler *online,
 			found.n_impossible);
 	workload.jobs = xcalloc(n + 1, sizeof *workload.jobs);
 	for (size_t i = 0; i < n; i++) {
-		const char *why = running_job(running, jobs[i],
-					      &workload.jobs[workload.n], notes);
+		const char *why = live_workload_job(w, jobs[i],
+						    &workload.jobs[workload.n], notes);
 
 		if (!why)
 			workload.n++;
@@ -335,7 +330,7 @@ running_workload(const struct live *live, const struct job_profiler *online,
 			strbuf_printf(notes, "job '%s' is left out: %s\n",
 				      live_job_name(live, jobs[i]->job), why);
 	}
-	running_free(running);
+	live_workload_free(w);
 	contention_fini(&found);
 	*ret_workload = workload;
 }

@@ -1,5 +1,7 @@
-/* by_job.c - a counting sort. */
-#include "scheduler/live/by_job.h"
+/*
+ * job_series.c - the lists are made by a counting sort.
+ */
+#include "scheduler/live/job_series.h"
 
 #include <stdlib.h>
 
@@ -15,7 +17,7 @@ is_listed(const struct live *live, uint32_t series, bool only_with_bins)
 }
 
 void
-by_job_init(struct by_job *by_job, const struct live *live, bool only_with_bins)
+job_series_init(struct job_series *all, const struct live *live, bool only_with_bins)
 {
 	uint32_t n_jobs = live_n_jobs(live), n_series = live_n_series(live);
 	uint32_t *first = xcalloc((size_t)n_jobs + 2, sizeof *first);
@@ -26,28 +28,28 @@ by_job_init(struct by_job *by_job, const struct live *live, bool only_with_bins)
 			first[live_series(live, s)->job + 2]++;
 	for (uint32_t j = 1; j < n_jobs + 2; j++)
 		first[j] += first[j - 1];
-	by_job->n_jobs = n_jobs;
-	by_job->first = first;
-	by_job->series = xcalloc((size_t)n_series + 1, sizeof *by_job->series);
+	all->n_jobs = n_jobs;
+	all->first = first;
+	all->series = xcalloc((size_t)n_series + 1, sizeof *all->series);
 	for (uint32_t s = 0; s < n_series; s++)
 		if (is_listed(live, s, only_with_bins))
-			by_job->series[first[live_series(live, s)->job + 1]++] = s;
+			all->series[first[live_series(live, s)->job + 1]++] = s;
 }
 
 void
-by_job_fini(struct by_job *by_job)
+job_series_fini(struct job_series *all)
 {
-	free(by_job->first);
-	free(by_job->series);
-	*by_job = (struct by_job){ 0 };
+	free(all->first);
+	free(all->series);
+	*all = (struct job_series){ 0 };
 }
 
 const uint32_t *
-by_job_series(const struct by_job *by_job, uint32_t job, size_t *ret_n)
+job_series_of(const struct job_series *all, uint32_t job, size_t *ret_n)
 {
 	*ret_n = 0;
-	if (job >= by_job->n_jobs)
+	if (job >= all->n_jobs)
 		return NULL;
-	*ret_n = by_job->first[job + 1] - by_job->first[job];
-	return by_job->series + by_job->first[job];
+	*ret_n = all->first[job + 1] - all->first[job];
+	return all->series + all->first[job];
 }

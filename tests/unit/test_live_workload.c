@@ -1,8 +1,8 @@
-/* Tests of scheduler/live/running.h: running jobs as a workload. */
+/* Tests of scheduler/live/live_workload.h: running jobs as a workload. */
 #include "lib/base/strbuf.h"
 #include "scheduler/live/job_profiler.h"
 #include "scheduler/live/live.h"
-#include "scheduler/live/running.h"
+#include "scheduler/live/live_workload.h"
 #include "tests/unit/frames.h"
 #include "tests/unit/test.h"
 #include "topology/gen_table.h"
@@ -21,7 +21,7 @@ a_relieved_profile_keeps_its_bytes_and_gaps(void **state)
 				   .phases = phases };
 
 	(void)state;
-	running_relieve(&profile, 0.5);
+	live_workload_relieve(&profile, 0.5);
 	assert_int_equal(profile.period_us, 70000);
 	assert_int_equal(phases[0].start_us, 10000);
 	assert_int_equal(phases[0].duration_us, 20000);
@@ -78,8 +78,8 @@ lab_init(struct lab *lab, const struct frames_square *a, const struct frames_squ
 	lab->live = live_new(NULL);
 	lab->online = job_profiler_new();
 	feed_lab(lab->live, lab->online, a, b);
-	running_workload(lab->live, lab->online, lab->topo, lab->routes, &lab->workload,
-			 &lab->notes);
+	live_workload_make(lab->live, lab->online, lab->topo, lab->routes,
+			   &lab->workload, &lab->notes);
 }
 
 static void

@@ -1,0 +1,32 @@
+/*
+ * job_series.h - index from jobs to their series of the live state.
+ *
+ * It replaces a scan over all series for each of many jobs.  Pure.  O(series + jobs) to
+ * make.
+ */
+#ifndef SCHEDULER_LIVE_JOB_SERIES_H
+#define SCHEDULER_LIVE_JOB_SERIES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct live;
+
+/* Zeroed, it has no job. */
+struct job_series {
+	uint32_t n_jobs;
+	uint32_t *first;  /* Owned.  Job j's are at first[j] to first[j + 1] of */
+	uint32_t *series; /* owned: numbers, ascending within a job. */
+};
+
+/* Lists the series of jobs: all, or those with bins. */
+void job_series_init(struct job_series *all, const struct live *live,
+		     bool only_with_bins);
+void job_series_fini(struct job_series *all); /* Accepts a zeroed one. */
+
+/* The series of a job, '*ret_n' of them; borrowed. */
+const uint32_t *job_series_of(const struct job_series *all, uint32_t job,
+			      size_t *ret_n);
+
+#endif
