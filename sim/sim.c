@@ -1,6 +1,6 @@
 /*
- * sim.c - 'antiphase-sim', which 'antiphase sim' and 'antiphase trace' run: the table of
- * its verbs.
+ * sim.c - 'antiphase-sim', which 'antiphase sim' and 'antiphase trace' run: its table
+ * of verbs.
  */
 #include <stddef.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static const struct cli_verb *const verbs[] = {
 int
 main(int argc, char **argv)
 {
-	/* Run by 'antiphase trace', it is known by that name. */
+	/* Run by 'antiphase trace', it shows that name. */
 	bool is_trace = argc > 1 && strcmp(argv[0], "antiphase") == 0 &&
 			strcmp(argv[1], verb_trace.name) == 0;
 	const struct cli_program program = {

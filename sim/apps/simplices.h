@@ -1,8 +1,8 @@
 /*
  * simplices.h - linear interpolation between scattered points in space.
  *
- * Their Delaunay triangulation (Qhull); where points lie on a sphere, as on a grid, there
- * are many, and which one it is is Qhull's.
+ * Uses their Delaunay triangulation (Qhull). For points on a sphere, as in a grid,
+ * there are many triangulations; Qhull decides.
  */
 #ifndef SIM_APPS_SIMPLICES_H
 #define SIM_APPS_SIMPLICES_H
@@ -15,13 +15,13 @@
 
 struct simplices;
 
-/* Points one after another, copied.  0; -EINVAL: they span no volume. */
+/* Copies the points.  Returns 0, or -EINVAL if they span no volume. */
 int simplices_new(const double *points, size_t n, struct simplices **ret_simplices);
 void simplices_free(struct simplices *simplices); /* Accepts NULL. */
 
 /*
- * The points between which 'at' lies, and their weights, which sum to 1; false if it is
- * outside of all.  O(simplices).
+ * Finds the points around 'at', with weights that sum to 1. Returns false if 'at' is
+ * outside.  O(simplices).
  */
 bool simplices_find(const struct simplices *simplices, const double *at,
 		    uint32_t ret_points[SIMPLICES_DIM + 1],

@@ -1,15 +1,16 @@
 /*
- * work_epochs.h - jobs of measured applications: how they get on, whatever they are given.
+ * work_epochs.h - progress of jobs that train measured applications, on any GPUs and
+ * batch size.
  *
- * As the simulator of Pollux (OSDI 2021) has it.  Time goes in ticks; in a tick a job works
- * with one batch until an epoch is over, which is at a whole second.  A job that is given
- * other GPUs does nothing for restart_s, the first time, too.  Those who decide do so at
- * ticks: policies in rounds of tick_s, whose own restart_s is 0, and jobs that are submitted
- * at a tick.
+ * As in the simulator of Pollux (OSDI 2021). Time goes in ticks; within a tick a job
+ * uses one batch size until an epoch ends, which is at a whole second.  A job that
+ * gets other GPUs makes no progress for restart_s, at its first start, too.  Decisions
+ * are made at ticks: policies have rounds of tick_s and a restart_s of 0, and jobs are
+ * submitted at ticks.
  *
- * Jobs that adapt measure how long their iterations take, fit their goodput to that
- * (policies/goodput.h), tell policies of it, and take the batch of the best goodput
- * after each tick and epoch; but for those that train on one GPU, which keep their user's.
+ * Jobs that adapt measure their iteration times, fit their goodput
+ * (policies/goodput.h), report it to policies, and use the batch size of the best
+ * goodput after each tick and epoch; jobs on one GPU keep their user's.
  */
 #ifndef SIM_APPS_WORK_EPOCHS_H
 #define SIM_APPS_WORK_EPOCHS_H
@@ -22,7 +23,7 @@ struct epochs;
 struct epochs_job {
 	const struct app *app;
 	double submit_s;
-	uint32_t n_gpus, batch; /* What its user asked for. */
+	uint32_t n_gpus, batch; /* As requested. */
 };
 
 struct epochs_opts {
@@ -31,10 +32,10 @@ struct epochs_opts {
 };
 
 /*
- * 'jobs' in order of submission; they are kept as a copy.  Fills what cluster_run() wants:
- * they are seen at the first tick from their submission on, and a job's duration is that of
- * its measured iterations on what it asked for.  0; -EINVAL for one that cannot be, by
- * '*ret_bad'.
+ * Copies 'jobs', which are in order of submission, and fills 'ret_jobs' for
+ * cluster_run(): jobs arrive at the first tick from their submission on, with the
+ * duration of the measured iterations on what they asked for.  Returns 0, or -EINVAL
+ * if job '*ret_bad' is impossible.
  */
 int epochs_new(const struct epochs_job *jobs, size_t n, const struct epochs_opts *opts,
 	       struct epochs **ret_epochs, struct cluster_job *ret_jobs,

@@ -1,6 +1,4 @@
-/*
- * cluster.c - from event to event.
- */
+/* cluster.c - the loop over events. */
 #include "sim/cluster/cluster.h"
 
 #include <errno.h>

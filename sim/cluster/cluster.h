@@ -1,25 +1,25 @@
 /*
- * cluster.h - a cluster over days: jobs of a trace come, a policy says who runs where, and
- * jobs progress as fast as their places let them.
+ * cluster.h - simulation of a cluster over days: jobs arrive, a policy decides which
+ * jobs run where, and jobs progress at the speed of their places.
  *
- * From event to event: the next submission, the earliest completion, or when the policy
- * wants to decide.  Then all that is due at that time happens together - completions, then
- * submissions in the order of the trace -, the policy decides (policies), and what
- * differs from before is carried out: jobs stop, move and start, each start after a stop
- * costing restart_s.
+ * The simulation goes from event to event: the next arrival, the earliest completion,
+ * or the next time at which the policy wants to decide.  Everything due at that time
+ * happens together: completions, then arrivals in the order of the trace.  Then the
+ * policy decides (policies), and the difference to the state before is carried out:
+ * jobs stop, move and start.  Each start after a stop costs restart_s.
  *
- * Two levels share this loop and the jobs' model; they differ in how fast a job is:
+ * Two levels of detail share this loop and the model of a job.  They differ in the
+ * speed of a job:
  *
- *	fixed   as its trace and the speed table say: exact, a few microseconds an event
+ *	fixed   from the trace and the table of speeds: exact, a few microseconds per event
  *	fabric  its iterations on the fabric with those of all others (fabric.h)
  *
- * Each round of a policy that has rounds is an event, though nothing else may happen for years:
- * it is not skipped, as nearly every such policy changes by it (deficits, attained service,
- * random draws), and what it counts as a decision is told.  So there is a bound to them, as
- * a job that is absurdly long, by a slip in its trace, would take for ever.
+ * Each round of a policy with rounds is an event, even if nothing else happens: rounds
+ * are not skipped, since they change the state of nearly every such policy (deficits,
+ * attained service, random draws), and count as decisions.  CLUSTER_MAX_ROUNDS bounds
+ * them: an absurdly long job, by an error in its trace, would take for ever.
  *
- * Published simulators have quirks that their published numbers depend on; they are
- * 'quirks' here, off unless a golden number is to be met.  Pure; no I/O.
+ * Pure; no I/O.
  */
 #ifndef SIM_CLUSTER_CLUSTER_H
 #define SIM_CLUSTER_CLUSTER_H
@@ -31,14 +31,14 @@
 #include "policies/augment.h"
 #include "policies/policy.h"
 
-/* That a job may take, a bit less than two centuries of those of a minute. */
+/* Most rounds of a job: a bit less than two centuries of rounds of a minute. */
 #define CLUSTER_MAX_ROUNDS 1e8
 
-/* As a trace has it; arrays of these are the input. */
+/* A job of the input; arrays are sorted by submission. */
 struct cluster_job {
 	double submit_s, duration_s;
 	uint32_t n_gpus, max_gpus, user, vc, model;
-	uint32_t batch; /* Samples of a step; 0: not told. */
+	uint32_t batch; /* Samples per step; 0: unknown. */
 	int32_t priority;
 	double predicted_s;
 	double iterations, iteration_s; /* NAN: not known. */
@@ -46,30 +46,30 @@ struct cluster_job {
 	double skew; /* As in pol_job. */
 };
 
-/* How fast jobs are, and how they get on. */
+/* Speeds of jobs, and their progress. */
 struct cluster_work {
 	void *ctx;
-	struct pol_speed speed; /* NULL: as stages.h has it, 1 alone. */
+	struct pol_speed speed; /* NULL: stages.h. */
 	struct pol_report report;
 	/*
-	 * A running job has been on its place for 'dt_s' more: fills executed_s and
-	 * remaining_s.  Told at every event, for every running job.  NULL: as long as it
-	 * does not restart, remaining_s = duration_s - executed_s at speed 1.
+	 * A running job has been on its place for 'dt_s' more: updates executed_s and
+	 * remaining_s.  Called at every event for every running job.  NULL:
+	 * remaining_s falls by speed * dt_s.
 	 */
 	void (*advance)(void *ctx, struct pol_job *job, double speed, double dt_s);
 	/*
-	 * What becomes of the speeds of the view's jobs, which are those of each by itself,
-	 * as others are in its way: the fabric.  Asked after each event; 0 for one that
-	 * waits.  NULL: they stay.
+	 * Changes the speeds of the view's jobs, which are those without contention:
+	 * the fabric.  Called after each event; the speed of a waiting job is 0. NULL:
+	 * speeds stay.
 	 */
 	void (*rates)(void *ctx, const struct pol_view *view, double *speeds);
-	/* A job has worked on its place for so long, at the last speed; may be NULL. */
+	/* A job has worked for dt_s at the last speed; may be NULL. */
 	void (*worked)(void *ctx, const struct pol_job *job, double dt_s);
-	struct augment augment; /* Which of the plans is taken. */
+	struct augment augment; /* Chooses among plans. */
 };
 
 struct cluster_result {
-	double first_s, end_s;         /* Of each job; NAN: not begun, not done. */
+	double first_s, end_s;         /* NAN: not begun, not done. */
 	double executed_s, attained_s; /* Wall time and GPU seconds; until the end. */
 	uint32_t n_starts, n_preempted;
 };
@@ -77,26 +77,29 @@ struct cluster_result {
 struct cluster_counts {
 	uint64_t n_events, n_decisions, n_preemptions, n_migrations;
 	uint64_t
-		n_augmented; /* Decisions where another plan than the first was taken. */
+		n_augmented; /* Decisions where a plan other than the first was taken. */
 };
 
 struct cluster_opts {
 	const struct pol_cluster *cluster;
 	const struct cluster_work *work;
 	double until_s; /* INFINITY: until all are done. */
-	bool check;     /* Each plan (plan.h); for tests. */
+	bool check;     /* Check each plan (plan.h); for tests. */
 	void *ctx;
-	/* After each event, which may take seconds; false ends the run.  May be NULL. */
+	/*
+	 * Called after each event, which may take seconds; false ends the run.  May be
+	 * NULL.
+	 */
 	bool (*go_on)(void *ctx, double share);
-	/* After each decision; may be NULL. */
+	/* Called after each decision; may be NULL. */
 	void (*on_plan)(void *ctx, const struct pol_view *view,
 			const struct pol_plan *plan);
 };
 
 /*
- * Runs 'jobs', in order of submission, under a policy.  0; -EINVAL with a job that no
- * place can ever have, by '*ret_bad', or -ERANGE with one that takes more rounds or leases
- * of the policy than CLUSTER_MAX_ROUNDS until it, or 'until_s', ends; -ECANCELED.
+ * Runs 'jobs', in order of submission, under a policy.  Returns 0; -EINVAL if job
+ * '*ret_bad' fits nowhere; -ERANGE if it takes more than CLUSTER_MAX_ROUNDS rounds or
+ * leases until it, or 'until_s', ends; -ECANCELED if go_on() returned false.
  */
 int cluster_run(const struct cluster_job *jobs, size_t n, struct policy *policy,
 		const struct cluster_opts *opts, struct cluster_result *ret_results,

@@ -1,6 +1,4 @@
-/*
- * fabric.c - who is where, and who meets whom.
- */
+/* fabric.c - places of jobs, and components of jobs that share links. */
 #include "sim/cluster/fabric.h"
 
 #include <errno.h>

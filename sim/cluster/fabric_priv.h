@@ -1,9 +1,9 @@
 /*
  * fabric_priv.h - what the files of fabric.h share.
  *
- *	fabric.c         who is where, who meets whom; begin and end
- *	fabric_solve.c   how fast the jobs of a component are
- *	fabric_choose.c  which plan is taken
+ *	fabric.c         places of jobs, components
+ *	fabric_solve.c   speeds of a component's jobs
+ *	fabric_choose.c  the choice among plans, and the interface to the cluster
  */
 #ifndef SIM_CLUSTER_FABRIC_PRIV_H
 #define SIM_CLUSTER_FABRIC_PRIV_H
@@ -13,7 +13,10 @@
 #include "sim/cluster/steady.h"
 #include "sim/cluster/window.h"
 
-/* Jobs that meet, beyond which runs cost too much for each plan, and shifts gain little. */
+/*
+ * Above this many jobs in a component, a run per plan costs too much, and shifts gain
+ * little.
+ */
 #define FABRIC_MANY 16
 
 struct known;
@@ -22,12 +25,12 @@ struct known;
 struct placed {
 	bool is_there, is_seen;
 	uint32_t id, n_gpus;
-	double phase; /* Of an iteration; where it is left to chance. */
+	double phase; /* Fraction of an iteration; where phases are random. */
 	double isolated_ns, peak_bps;
 	struct work_job job;
 	struct routed_job routed;
-	struct steady_seen isolated, now; /* If that is measured. */
-	struct window_past past;          /* Where many meet. */
+	struct steady_seen isolated, now; /* If measured. */
+	struct window_past past;          /* Above FABRIC_MANY jobs. */
 };
 
 struct fabric {
@@ -39,49 +42,52 @@ struct fabric {
 	struct routes *routes;
 	const uint32_t *hosts;
 	struct placed *placed;      /* By job. */
-	VEC(struct placed *) tried; /* Where plans would have jobs; owned. */
+	VEC(struct placed *) tried; /* Places that plans would give jobs; owned. */
 	VEC(struct placed *) there; /* By id; of the view, or a plan. */
 	VEC(uint32_t) parents;      /* By position in 'there', as the next. */
 	VEC(double) speeds;
 	double *sum_bps;     /* By link: peaks of all. */
-	uint32_t *first;     /* By link: one more than the first there. */
-	VEC(uint32_t) links; /* That have some. */
+	uint32_t *first;     /* By link: the first job there, plus one. */
+	VEC(uint32_t) links; /* Links with jobs. */
 	VEC(uint32_t) key;   /* Scratch, as the next. */
 	VEC(struct placed *) members;
-	VEC(uint32_t) ids; /* Of those that the view had last. */
+	VEC(uint32_t) ids; /* Jobs of the last view. */
 	struct known *known;
 	struct fabric_counts counts;
 	struct fabric_times times;
 };
 
-/* How fast the jobs of a component are, and what CASSINI thinks of it. */
+/* Speeds of a component's jobs, and its score by CASSINI. */
 struct fabric_known {
 	/*
-	 * Of 'members', borrowed until the next call; squares: means over iterations of the
-	 * slowdown's square; seen: if that is measured.
+	 * Of 'members', borrowed until the next call; squares: mean squared slowdown
+	 * of iterations; seen: if measured.
 	 */
 	const double *speeds, *squares;
 	const struct steady_seen *seen;
 	double score;   /* Mean over 'n_links'. */
-	size_t n_links; /* That CASSINI gives a score to. */
+	size_t n_links; /* Links that CASSINI scores. */
 	bool has_loop;
 };
 
-/* How long 'n_jobs' that meet are run at most. */
+/* Limits of a run of 'n_jobs' jobs. */
 struct steady_limits fabric_limits(const struct fabric *fabric, size_t n_jobs);
 
-/* Of the members; what CASSINI thinks of them, without speeds, costs less. */
+/* Of the members.  The score alone costs less. */
 struct fabric_known fabric_recall(struct fabric *fabric);
 struct fabric_known fabric_score(struct fabric *fabric);
 void fabric_forget_all(struct fabric *fabric);
 
-/* Where a job would be; NULL for a model that cannot be run there, or that is not known. */
+/*
+ * The place that pieces would give a job; NULL if its model is unknown or cannot run
+ * there.
+ */
 struct placed *fabric_try(struct fabric *fabric, const struct pol_job *job,
 			  const struct pol_piece *pieces, uint32_t n_pieces,
 			  uint32_t n_gpus);
 /*
- * Calls 'each' for the components of two jobs or more of 'there', whose jobs are in
- * 'members', at the positions 'at' of 'there'.
+ * Calls 'each' for each component of two or more jobs of 'there': its jobs are in
+ * 'members', at positions 'at' of 'there'.
  */
 void fabric_components(struct fabric *fabric,
 		       void (*each)(struct fabric *fabric, const uint32_t *at,
@@ -89,9 +95,9 @@ void fabric_components(struct fabric *fabric,
 		       void *ctx);
 
 /*
- * How much jobs of 'there' would send where others do, were all phases chance: over jobs and
- * links, GPUs times the share of the time that one sends, times that which others need of
- * the link.  No run, so it is cheap for any number of jobs.
+ * Expected overlap of the jobs of 'there' with random phases: the sum over jobs and
+ * links of GPUs times the share of time that the job sends, times the share that
+ * others need of the link.  No run, so cheap for any number of jobs.
  */
 double fabric_overlap(struct fabric *fabric);
 

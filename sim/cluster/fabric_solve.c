@@ -1,6 +1,4 @@
-/*
- * fabric_solve.c - how fast the jobs of a component are, and what was found out before.
- */
+/* fabric_solve.c - speeds of the jobs of a component, and a memory of solved ones. */
 #include <math.h>
 #include <string.h>
 

@@ -6,30 +6,30 @@
 #define BIN_WIDTH 0.005
 
 void
-histogram_fini(struct histogram *spread)
+histogram_fini(struct histogram *histogram)
 {
-	vec_free(&spread->bins);
+	vec_free(&histogram->bins);
 }
 
 void
-histogram_copy(const struct histogram *spread, struct histogram *ret_copy)
+histogram_copy(const struct histogram *histogram, struct histogram *ret_copy)
 {
 	*ret_copy = (struct histogram){ 0 };
-	vec_reserve(&ret_copy->bins, spread->bins.n + 1);
-	for (size_t i = 0; i < spread->bins.n; i++)
-		vec_push(&ret_copy->bins, spread->bins.items[i]);
+	vec_reserve(&ret_copy->bins, histogram->bins.n + 1);
+	for (size_t i = 0; i < histogram->bins.n; i++)
+		vec_push(&ret_copy->bins, histogram->bins.items[i]);
 }
 
 /* Where the bin is, or would be. */
 static size_t
-find(const struct histogram *spread, int32_t number)
+find(const struct histogram *histogram, int32_t number)
 {
-	size_t from = 0, to = spread->bins.n;
+	size_t from = 0, to = histogram->bins.n;
 
 	while (from < to) {
 		size_t mid = from + (to - from) / 2;
 
-		if (spread->bins.items[mid].number < number)
+		if (histogram->bins.items[mid].number < number)
 			from = mid + 1;
 		else
 			to = mid;
@@ -38,7 +38,7 @@ find(const struct histogram *spread, int32_t number)
 }
 
 void
-histogram_add(struct histogram *spread, double value, double weight)
+histogram_add(struct histogram *histogram, double value, double weight)
 {
 	int32_t number;
 	size_t at;
@@ -46,58 +46,58 @@ histogram_add(struct histogram *spread, double value, double weight)
 	if (!(value > 0) || !isfinite(value) || !(weight > 0))
 		return;
 	number = (int32_t)floor(log(value) / log1p(BIN_WIDTH));
-	at = find(spread, number);
-	if (at == spread->bins.n || spread->bins.items[at].number != number) {
-		vec_push(&spread->bins, ((struct histogram_bin){ 0 }));
-		memmove(spread->bins.items + at + 1, spread->bins.items + at,
-			(spread->bins.n - 1 - at) * sizeof *spread->bins.items);
-		spread->bins.items[at] = (struct histogram_bin){ .number = number };
+	at = find(histogram, number);
+	if (at == histogram->bins.n || histogram->bins.items[at].number != number) {
+		vec_push(&histogram->bins, ((struct histogram_bin){ 0 }));
+		memmove(histogram->bins.items + at + 1, histogram->bins.items + at,
+			(histogram->bins.n - 1 - at) * sizeof *histogram->bins.items);
+		histogram->bins.items[at] = (struct histogram_bin){ .number = number };
 	}
-	spread->bins.items[at].weight += weight;
-	spread->bins.items[at].sum += weight * value;
+	histogram->bins.items[at].weight += weight;
+	histogram->bins.items[at].sum += weight * value;
 }
 
 void
-histogram_add_all(struct histogram *spread, const struct histogram *from, double scale,
-		  double weight)
+histogram_add_all(struct histogram *histogram, const struct histogram *from,
+		  double scale, double weight)
 {
 	double all = histogram_weight(from);
 
 	for (size_t i = 0; i < from->bins.n; i++) {
 		const struct histogram_bin *bin = &from->bins.items[i];
 
-		histogram_add(spread, scale * bin->sum / bin->weight,
+		histogram_add(histogram, scale * bin->sum / bin->weight,
 			      weight * bin->weight / all);
 	}
 }
 
 double
-histogram_weight(const struct histogram *spread)
+histogram_weight(const struct histogram *histogram)
 {
 	double sum = 0;
 
-	for (size_t i = 0; i < spread->bins.n; i++)
-		sum += spread->bins.items[i].weight;
+	for (size_t i = 0; i < histogram->bins.n; i++)
+		sum += histogram->bins.items[i].weight;
 	return sum;
 }
 
 double
-histogram_mean(const struct histogram *spread)
+histogram_mean(const struct histogram *histogram)
 {
-	double sum = 0, weight = histogram_weight(spread);
+	double sum = 0, weight = histogram_weight(histogram);
 
-	for (size_t i = 0; i < spread->bins.n; i++)
-		sum += spread->bins.items[i].sum;
+	for (size_t i = 0; i < histogram->bins.n; i++)
+		sum += histogram->bins.items[i].sum;
 	return weight > 0 ? sum / weight : NAN;
 }
 
 double
-histogram_quantile(const struct histogram *spread, double share)
+histogram_quantile(const struct histogram *histogram, double share)
 {
-	double wanted = share * histogram_weight(spread) * (1 - 1e-12), sum = 0;
+	double wanted = share * histogram_weight(histogram) * (1 - 1e-12), sum = 0;
 
-	for (size_t i = 0; i < spread->bins.n; i++) {
-		const struct histogram_bin *bin = &spread->bins.items[i];
+	for (size_t i = 0; i < histogram->bins.n; i++) {
+		const struct histogram_bin *bin = &histogram->bins.items[i];
 
 		sum += bin->weight;
 		if (sum >= wanted)

@@ -1,6 +1,7 @@
 /*
- * histogram.h - how often which values above 0 were seen: a histogram whose bins are half a
- * per cent wide, and which knows the mean of each, so that few values stay exact.
+ * histogram.h - a weighted histogram of values above 0, with bins of half a percent.
+ *
+ * Each bin keeps the mean of its values, so that few distinct values stay exact.
  */
 #ifndef SIM_CLUSTER_HISTOGRAM_H
 #define SIM_CLUSTER_HISTOGRAM_H
@@ -18,18 +19,18 @@ struct histogram {
 	VEC(struct histogram_bin) bins; /* Ascending. */
 };
 
-void histogram_fini(struct histogram *spread); /* Accepts a zeroed one. */
-void histogram_copy(const struct histogram *spread, struct histogram *ret_copy);
+void histogram_fini(struct histogram *histogram); /* Accepts a zeroed one. */
+void histogram_copy(const struct histogram *histogram, struct histogram *ret_copy);
 
-void histogram_add(struct histogram *spread, double value, double weight);
-/* All of 'from', times 'scale', in its proportions; 'weight' of it in all. */
-void histogram_add_all(struct histogram *spread, const struct histogram *from,
+void histogram_add(struct histogram *histogram, double value, double weight);
+/* Adds all values of 'from' times 'scale', with 'weight' as their total weight. */
+void histogram_add_all(struct histogram *histogram, const struct histogram *from,
 		       double scale, double weight);
 
-double histogram_weight(const struct histogram *spread);
+double histogram_weight(const struct histogram *histogram);
 double
-histogram_mean(const struct histogram *spread); /* NAN of nothing, as the next. */
-/* The smallest value that at least this share is not above, to half a per cent. */
-double histogram_quantile(const struct histogram *spread, double share);
+histogram_mean(const struct histogram *histogram); /* NAN if empty, as the next. */
+/* The smallest value at or above the share of the weight, to half a percent. */
+double histogram_quantile(const struct histogram *histogram, double share);
 
 #endif

@@ -1,6 +1,4 @@
-/*
- * link_subset.h - an engine of some jobs that knows no other links than theirs, so that it is small.
- */
+/* link_subset.h - a small engine: only the links of some jobs. */
 #ifndef SIM_CLUSTER_LINK_SUBSET_H
 #define SIM_CLUSTER_LINK_SUBSET_H
 
@@ -14,9 +12,9 @@ struct link_subset_job {
 };
 
 /*
- * All arrive at 0 and go on without end; the engine has them in the order of 'jobs'.  Of 'config'
- * all but what tells of links; hosts' own interfaces mark nothing.  0 and an engine for
- * engine_free(), or -EINVAL as engine_add_job().
+ * Makes an engine with the jobs in the order of 'jobs'; all arrive at 0 and never end.
+ * Uses 'config' except for its links; host interfaces mark nothing.  Returns 0 and an
+ * engine for engine_free(), or -EINVAL as engine_add_job().
  */
 int link_subset_engine(const struct link_subset_job *jobs, size_t n,
 		       const struct topo *topo, const struct engine_config *config,

@@ -1,13 +1,15 @@
 /*
- * steady.h - how long the iterations of some jobs take together, in the long run.
+ * steady.h - long-run iteration times of jobs that share links.
  *
- * Runs the engine until the joint state is what it was before (Brent's way to find a cycle:
- * one state is kept), seen each time the slowest job begins an iteration: then what lies
- * between repeats for ever, and the mean is exact.  Under jitter, or if it has not repeated
- * within the limits, it is the mean over the iterations that began after the first quarter of
- * the time (or a job's last one, if none of its did), with its standard error from 16 batches
- * of equal time.  Pure and deterministic.  Costs what the engine does for as many iterations;
- * memory grows with their number, 16 bytes each.
+ * Runs the engine until the joint state repeats (Brent's cycle detection: one state is
+ * kept), sampled each time the slowest job begins an iteration.  Everything in between
+ * then repeats for ever, and the mean is exact.  With jitter, or without repetition
+ * within the limits, the result is the mean over iterations that began after the first
+ * quarter of the time (or a job's last one), with a standard error from 16 batches of
+ * equal time.
+ *
+ * Pure and deterministic.  The cost is that of the engine for these iterations; memory
+ * is 16 bytes per iteration.
  */
 #ifndef SIM_CLUSTER_STEADY_H
 #define SIM_CLUSTER_STEADY_H
@@ -18,27 +20,27 @@
 struct steady {
 	bool is_exact;
 	uint64_t n_iterations; /* Simulated, of all jobs. */
-	double max_error; /* Standard error over the mean, the largest; 0: exact. */
+	double max_error;      /* Largest standard error over the mean; 0: exact. */
 };
 
-/* Of a job; costs time. */
+/* Measured for a job; takes longer. */
 struct steady_seen {
-	struct histogram times_ns; /* Owned.  Of its iterations. */
-	double ecn_packets;        /* An iteration, by estimate (ecn.h). */
+	struct histogram times_ns; /* Owned.  Iteration times. */
+	double ecn_packets;        /* Per iteration, estimated (ecn.h). */
 };
 
 /*
- * A run ends after so many iterations of the slowest job (by its own period), or so many of
- * all jobs, in the mean over jobs, but not before the slowest has had one.
+ * Limits of a run: iterations of the slowest job (by its own period), or of all jobs
+ * in the mean, whichever is reached first, but not before the slowest job has done
+ * one.
  */
 struct steady_limits {
 	uint32_t of_slowest, of_each;
 };
 
 /*
- * 'ret_iteration_ns' has room for each job, as 'ret_rms_ns' and 'ret_seen' have, if they are
- * not NULL: the mean of the times of its iterations, and the root of the mean of their
- * squares, which is the more above it, the less equal they are.  0, or -EINVAL as
+ * Fills for each job the mean iteration time, and unless NULL the root mean square of
+ * its iteration times and what was measured.  Returns 0, or -EINVAL as
  * engine_add_job().
  */
 int steady_run(const struct link_subset_job *jobs, size_t n, const struct topo *topo,

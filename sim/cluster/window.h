@@ -1,18 +1,19 @@
 /*
- * window.h - how fast the iterations of many jobs are, from short looks at them.
+ * window.h - iteration times of many jobs that share links, from short windows.
  *
- * Where tens of jobs meet, their joint state does not repeat in any time worth waiting for,
- * and whoever comes or goes makes another set of them.  So each set is run for a short window
- * only, in which each job goes on from where the window before has left it.  What a job got done
- * is counted to the share of an iteration, so a window may be shorter than an iteration, and
- * the mean over windows is that over all the time that was run.  A job that comes to others
- * begins an iteration; where most are new they are amid one, as if alone up to there.  A job's
- * time of an iteration is taken from the latest windows that show WINDOW_MEMORY of them.
+ * With tens of jobs the joint state does not repeat in reasonable time, and each
+ * arrival or end makes another set of jobs.  So each set is run for a short window, in
+ * which each job continues from the state of the last window.  Progress counts in
+ * fractions of an iteration, so a window may be shorter than an iteration, and the
+ * mean over windows is the mean over all simulated time.  A job that joins others
+ * begins an iteration; if most jobs are new, each is in the middle of one, as if
+ * isolated until then.  A job's iteration time comes from its latest windows, up to
+ * WINDOW_MEMORY iterations.
  *
- * One such time is uncertain; that of a job over the windows of its life is much less so, and a
- * mean over many jobs less again.  Deterministic for the windows before.  Costs what the engine
- * does for WINDOW_ITERATIONS a job in the mean, or for WINDOW_OF_NEW times the longest period of
- * the jobs that are new, whichever is more.
+ * One such time is uncertain; the mean over a job's windows is much less so, and a
+ * mean over jobs even less.  Deterministic given the windows before.  The cost is that
+ * of the engine for WINDOW_ITERATIONS per job in the mean, or for WINDOW_OF_NEW times
+ * the longest period of new jobs, whichever is more.
  */
 #ifndef SIM_CLUSTER_WINDOW_H
 #define SIM_CLUSTER_WINDOW_H
@@ -24,12 +25,12 @@
 #define WINDOW_OF_NEW     2 /* Periods of the slowest job that is new, at least. */
 #define WINDOW_MEMORY     8 /* Iterations. */
 
-/* What windows have shown of a job; all zero: none yet. */
+/* What windows have shown of a job; all zero: no window yet. */
 struct window_past {
 	bool is_known;
-	struct engine_point point; /* Where it is.  Owned. */
-	double iterations, ns; /* What it got done, in shares too, and in what time. */
-	/* Of those that ended: how many, their times, and the squares of these. */
+	struct engine_point point; /* Its state.  Owned. */
+	double iterations, ns; /* Work done, with fractions, and the time it took. */
+	/* Ended iterations: number, sum of times, sum of squares. */
 	double n_ended, sum_ns, sum_ns2;
 };
 
@@ -38,17 +39,17 @@ void window_past_fini(struct window_past *past); /* Accepts a zeroed one. */
 struct window {
 	uint64_t n_iterations; /* Simulated, of all jobs. */
 	/*
-	 * Of the times told: standard error over the mean, as if iterations were independent
-	 * of each other; the root of the mean of the squares over jobs.
+	 * Standard error over the mean, as if iterations were independent: the root
+	 * mean square over jobs.
 	 */
 	double error;
 };
 
 /*
- * 'pasts' of each job, which are brought up to the end of the window; a job without one begins
- * at its share of 'phases' of an iteration.  Jobs are neither paced nor shifted.  Results are as
- * those of steady_run(), but for a job of which no iteration has ended: one of its mean is what
- * is seen of it.  0, or -EINVAL as engine_add_job() or for a past of another job.
+ * Runs a window and updates 'pasts' of each job; a job without a past begins at the
+ * fraction 'phases' of an iteration.  Jobs are neither paced nor shifted.  Results are
+ * as those of steady_run(); a job without an ended iteration is measured as one of its
+ * mean.  Returns 0, or -EINVAL as engine_add_job() or for a past of another job.
  */
 int window_run(const struct link_subset_job *jobs, size_t n, const struct topo *topo,
 	       uint64_t seed, const double *phases, struct window_past *const *pasts,

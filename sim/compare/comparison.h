@@ -1,14 +1,14 @@
 /*
- * comparison.h - several policies, the same seeds for each: means with 95 %
- * confidence intervals, and differences in pairs.
+ * comparison.h - several policies on the same seeds: means with 95 % confidence
+ * intervals, and paired differences.
  *
- * A seed draws the phases at which jobs start and their jitter, and these do not
- * depend on the policy (common random numbers).  So the difference between two
- * policies is taken seed by seed, which cancels what the draws have in common;
- * its interval is much narrower than those of the two means.
+ * A seed determines the random phases and the jitter of jobs, independent of the
+ * policy (common random numbers). The difference between two policies is taken seed by
+ * seed, which cancels the common draws; its interval is much narrower than those of
+ * the two means.
  *
- * Intervals are Student's t over the seeds: for figures that are means over many
- * iterations they hold well; for a maximum they are rough.
+ * Intervals are Student's t over the seeds.  They hold well for figures that are means
+ * over many iterations; for a maximum they are rough.
  */
 #ifndef SIM_COMPARE_COMPARISON_H
 #define SIM_COMPARE_COMPARISON_H
@@ -30,7 +30,7 @@ enum comparison_metric {
 	N_COMPARISON_METRICS,
 };
 
-/* A mean over the seeds, with the half width of its interval. */
+/* Mean over the seeds, and half width of its interval. */
 struct estimate {
 	double mean, ci95;
 };
@@ -41,18 +41,18 @@ struct comparison *comparison_new(size_t n_policies, size_t max_seeds, size_t n_
 void comparison_free(struct comparison *c); /* Accepts NULL. */
 
 /*
- * Notes what a run gave for policy number 'policy' and seed number 'seed'.  A
- * seed counts once all policies have been noted for it; seeds come in order.
+ * Adds a run of policy number 'policy' and seed number 'seed'. A seed counts once it
+ * has been added for all policies; seeds come in order.
  */
 void comparison_note(struct comparison *c, size_t policy, size_t seed,
 		     const struct experiment *experiment,
 		     const struct workload *workload);
 
-/* Seeds that all policies have. */
+/* Number of complete seeds. */
 size_t comparison_n_seeds(const struct comparison *c);
 
 /*
- * The figure of a policy, and its difference to policy 0 with the same seeds
+ * A policy's figure, and its difference to policy 0 on the same seeds
  * ('ret_difference' may be NULL).
  */
 void comparison_metric(const struct comparison *c, size_t policy,
@@ -60,13 +60,13 @@ void comparison_metric(const struct comparison *c, size_t policy,
 		       struct estimate *ret_difference);
 
 /*
- * Likewise for a job's mean iteration time (nanoseconds) and its slowdown.  A
- * job that has no iterations under a policy has 0 for both.
+ * The same for a job's mean iteration time (nanoseconds) and slowdown; both are 0 for
+ * a job without iterations.
  */
 void comparison_job(const struct comparison *c, size_t policy, size_t job,
 		    struct estimate *ret_iteration_ns, struct estimate *ret_slowdown);
 
-/* One run's raw figures, for CSV. */
+/* Figures of one run, for CSV. */
 double comparison_raw_metric(const struct comparison *c, size_t policy, size_t seed,
 			     enum comparison_metric metric);
 void comparison_raw_job(const struct comparison *c, size_t policy, size_t seed,

@@ -1,6 +1,4 @@
-/*
- * comparison_report.c - policies side by side.
- */
+/* comparison_report.c - tables, JSON and CSV of a comparison. */
 #include "sim/compare/comparison_report.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* seeds.h - lists of numbers as on the command line: "1..10", "1,2,5". */
+/* seeds.h - lists of numbers on the command line: "1..10", "1,2,5". */
 #ifndef SIM_COMPARE_SEEDS_H
 #define SIM_COMPARE_SEEDS_H
 
@@ -14,9 +14,9 @@ struct seeds {
 };
 
 /*
- * Reads at most 'max' of them, each once: one that runs twice would make intervals too
- * narrow.  'what' is what they are, for messages: "seed".  Returns 0, or -EINVAL with
- * 'err' filled; release with vec_free() in either case.
+ * Reads at most 'max' numbers, each once: a repeated seed would make intervals too
+ * narrow.  'what' names them in messages: "seed". Returns 0, or -EINVAL with 'err'
+ * filled; release with vec_free() in either case.
  */
 int seeds_read(const char *text, const char *what, size_t max, struct seeds *ret_seeds,
 	       struct err *err);

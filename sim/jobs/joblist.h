@@ -1,10 +1,10 @@
 /*
- * joblist.h - the jobs of a trace as a cluster takes them (sim/cluster): in order of
- * submission, names as numbers.
+ * joblist.h - the jobs of a trace or recipe, as input of a cluster (sim/cluster): in
+ * order of submission, names as numbers.
  *
- * Times of day are counted from the first submission; times that count from a beginning
- * stay as they are.  A job whose duration is not told takes its iterations; one without
- * those, too, is left out.  About 200 bytes a job.
+ * Times of day are counted from the first submission; relative times stay.  A job of
+ * unknown duration takes its iterations; without those it is left out.  About 200
+ * bytes per job.
  */
 #ifndef SIM_JOBS_JOBLIST_H
 #define SIM_JOBS_JOBLIST_H
@@ -17,46 +17,46 @@
 
 struct err;
 
-/* Which jobs are of interest; see joblist_filter_init(). */
+/* Selects jobs; see joblist_filter_init(). */
 struct joblist_filter {
 	double from_s,
-		to_s; /* Submitted then, on the trace's clock; without the end. */
+		to_s; /* Range of submission, on the trace's clock; without the end. */
 	double min_duration_s, max_duration_s;
 	uint32_t min_gpus, max_gpus;
 	const char *vc;     /* NULL: any. */
-	uint64_t n_head;    /* The first so many rows that pass. */
-	bool keeps_unknown; /* Jobs of no known duration, too: it is NAN. */
+	uint64_t n_head;    /* At most the first n_head matching rows. */
+	bool keeps_unknown; /* Keeps jobs of unknown duration (NAN). */
 };
 
 struct joblist {
 	size_t n;
 	struct cluster_job *jobs; /* Owned. */
-	uint32_t *id_at;          /* Of each job: where in 'ids' its id begins. */
+	uint32_t *id_at;          /* By job: begin of its id in 'ids'. */
 	VEC(char) ids;            /* Each ends with a zero. */
 	struct strtab *users, *vcs, *models;
-	double origin_s; /* What is 0 here, on the trace's clock. */
+	double origin_s; /* The trace's time that is 0 here. */
 	enum jobtrace_format format;
 	struct jobtrace_counts counts;
-	uint64_t n_no_duration, n_filtered; /* Left out, unless ... */
-	bool keeps_unknown;                 /* ... those are kept. */
+	uint64_t n_no_duration, n_filtered; /* Left out, unless kept. */
+	bool keeps_unknown;                 /* See the filter. */
 	char *faults[10];                   /* The first malformed rows; owned. */
 };
 
-/* Lets everything pass. */
+/* Matches every job. */
 void joblist_filter_init(struct joblist_filter *filter);
 bool joblist_filter_passes(const struct joblist_filter *filter,
 			   const struct jobtrace_job *job);
 
-/* What is 0 for a trace whose first submission is then. */
+/* The time that is 0 in a trace with this first submission. */
 double joblist_origin_s(double first_submit_s);
-/* In seconds on one GPU set after another; NAN: it is not known. */
+/* In seconds, over all attempts; NAN: unknown. */
 double joblist_duration_s(const struct jobtrace_job *job);
 
-/* 'filter' may be NULL.  0 or -errno with 'err' filled. */
+/* 'filter' may be NULL. Returns 0 or -errno with 'err' filled. */
 int joblist_load(const char *path, enum jobtrace_format format,
 		 const struct joblist_filter *filter, struct joblist *ret_list,
 		 struct err *err);
-/* Those that a recipe (recipe.h) makes of a seed.  Likewise. */
+/* The jobs of a recipe (recipe.h) for a seed.  Likewise. */
 int joblist_make(const char *path, uint64_t seed, struct joblist *ret_list,
 		 struct err *err);
 void joblist_fini(struct joblist *list); /* Accepts a zeroed one. */
@@ -72,12 +72,12 @@ uint32_t *joblist_find_models(const struct joblist *list,
 
 const char *joblist_id(const struct joblist *list, size_t i);
 const char *joblist_model(const void *list, uint32_t number); /* "" for none. */
-/* Leaves out jobs with more GPUs than that; returns how many. */
+/* Removes jobs with more GPUs; returns how many. */
 size_t joblist_drop_above(struct joblist *list, uint32_t n_gpus);
 
-/* "PATH: WHAT: N" on stderr, unless 'n' is 0. */
+/* Prints "PATH: WHAT: N" on stderr, unless 'n' is 0. */
 void joblist_tell_count(const char *path, uint64_t n, const char *what);
-/* What was left out and what was malformed, on stderr, if there is something. */
+/* Reports malformed and left out rows on stderr, if any. */
 void joblist_tell_counts(const struct jobtrace *trace, const char *path);
 void joblist_tell(const struct joblist *list, const char *path);
 

@@ -1,30 +1,30 @@
 /*
- * recipe.h - jobs that are drawn instead of read: what kinds there are, and how they come.
+ * recipe.h - generated jobs: what kinds there are, and how they arrive.
  *
  *	[jobs]
  *	arrivals = poisson       ; snapshot, burst
- *	gpus = 24                ; of the cluster that 'load' and 'burst' are shares of
+ *	gpus = 24                ; of the cluster, to which 'load' and 'burst' refer
  *	nic = 50 Gb/s            ; of a server with one GPU
- *	models = ../models       ; a folder (catalog.h); begins where the recipe is
- *	names = vgg16 bert       ; of those; default: all
+ *	models = ../models       ; a folder (model_catalog.h), relative to the recipe
+ *	names = vgg16 bert       ; of those models; default: all
  *	workers = 1..12
  *	iterations = 200..1000
  *	load = 90 %
  *	count = 60               ; poisson
- *	burst = 50 %             ; burst, as the next
- *	burst_at = 2 min
+ *	burst = 50 %             ; burst
+ *	burst_at = 2 min         ; burst
  *
- * Models, workers and iterations are drawn evenly, each job's by its own stream, so that
- * they do not depend on how jobs come.  A job takes its iterations times what one takes
- * alone, with a worker on each of so many servers under one switch.
+ * Models, workers and iterations are drawn uniformly, from one stream per job, so that
+ * they do not depend on arrivals.  A job's duration is its iterations times the
+ * isolated iteration time, with each worker on its own server under one switch.
  *
- *	poisson   'count' jobs, the gaps exponential, so that they want 'load' of the GPUs'
- *	          time in the mean
- *	snapshot  all at once, until they want 'load' of the GPUs; the last has what is left
- *	burst     the same, but amid their iterations; 'burst_at' later, new ones that want
- *	          'burst' of the GPUs
+ *	poisson   'count' jobs with exponential gaps, so that they use 'load' of the GPU
+ *	          time on average
+ *	snapshot  all at once, until they request 'load' of the GPUs; the last gets the rest
+ *	burst     as snapshot, but in the middle of their iterations; at 'burst_at', new jobs
+ *	          that request 'burst' of the GPUs
  *
- * The same recipe and seed make the same jobs.
+ * The same recipe and seed give the same jobs.
  */
 #ifndef SIM_JOBS_RECIPE_H
 #define SIM_JOBS_RECIPE_H
@@ -40,19 +40,19 @@ struct recipe;
 
 #define RECIPE_MAX_JOBS 1000000
 
-/* Whether a file is one by its name: "*.ini". */
+/* Whether a file is a recipe, by its name: "*.ini". */
 bool recipe_is(const char *path);
 
-/* 0 or -errno with 'err' filled. */
+/* Returns 0 or -errno with 'err' filled. */
 int recipe_load(const char *path, struct recipe **ret_recipe, struct err *err);
 void recipe_free(struct recipe *recipe); /* Accepts NULL. */
 
-/* The mean of GPUs times seconds that a job takes. */
+/* Mean GPU seconds of a job. */
 double recipe_mean_gpu_s(const struct recipe *recipe);
 
 /*
- * What jobs there are, in order of submission; free with free().  Their texts are the
- * recipe's, as long as nothing more is made of it.
+ * Returns the jobs, in order of submission; free with free(). Their texts belong to
+ * the recipe until the next call.
  */
 struct jobtrace_job *recipe_make(struct recipe *recipe, uint64_t seed, size_t *ret_n);
 

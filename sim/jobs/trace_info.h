@@ -1,8 +1,8 @@
 /*
- * trace_info.h - what is in a trace of jobs, for people and as JSON.
+ * trace_info.h - summary of a job trace, as text and as JSON.
  *
- * Read as a stream: 8 bytes a job are kept until the end, and as many again while they are
- * sorted (tally.h).
+ * The trace is read as a stream; 8 bytes per job are kept, and as many again while
+ * they are sorted (trace_counters.h).
  */
 #ifndef SIM_JOBS_TRACE_INFO_H
 #define SIM_JOBS_TRACE_INFO_H
@@ -21,8 +21,8 @@ struct trace_info {
 };
 
 /*
- * Reads a trace to its end, and tells on stderr what was left out and what was malformed.
- * 0 or -errno with 'err' filled.
+ * Reads a trace to its end, and reports malformed and left out rows on stderr.
+ * Returns 0 or -errno with 'err' filled.
  */
 int trace_info_read(const char *path, enum jobtrace_format format,
 		    struct trace_info *ret_info, struct err *err);

@@ -1,6 +1,4 @@
-/*
- * replay.h - one policy over the jobs of a trace, and what came of it.
- */
+/* replay.h - one policy over the jobs of a trace, and the results. */
 #ifndef SIM_REPLAY_REPLAY_H
 #define SIM_REPLAY_REPLAY_H
 
@@ -12,7 +10,7 @@
 
 struct err;
 
-/* Whose simulator's emulations are followed; see antiphase-sim(1). */
+/* Published simulators to emulate; see antiphase-sim(1). */
 enum replay_semantics {
 	REPLAY_PLAIN,
 	REPLAY_TIRESIAS,
@@ -24,61 +22,67 @@ extern const char *const replay_semantics_names[]; /* "plain", ...; ends with NU
 struct replay_opts {
 	struct pol_cluster cluster;
 	enum replay_semantics semantics;
-	struct policy_opts policy; /* What the user set goes before the semantics. */
+	struct policy_opts policy; /* The user's values override the semantics. */
 	double until_s;
-	const struct replay_speeds *speeds; /* By type of GPUs; NULL: all are alike. */
-	/* NULL: rates are fixed.  Else jobs have models of the catalog, by 'model_of'. */
+	const struct replay_speeds *speeds; /* By type of GPUs; NULL: equal. */
+	/* NULL: fixed speeds.  Else jobs have models of the catalog, by 'model_of'. */
 	struct topo *topo;
 	const struct model_catalog *catalog;
 	const uint32_t *model_of;
 	struct fabric_opts fabric;
-	/* NULL: jobs take as long as the trace says.  Else they are these applications. */
+	/* NULL: durations of the trace.  Else jobs train these applications. */
 	const struct app *apps;
 	size_t n_apps;
-	bool check; /* Each plan; for tests. */
+	bool check; /* Check each plan; for tests. */
 	void *ctx;
 	bool (*go_on)(void *ctx, double share); /* May be NULL. */
 };
 
-/* Of all iterations; NAN for none. */
+/* Over all iterations; NAN: none. */
 struct replay_times {
 	double n, mean_s, p99_s;
-	double slowdown_mean, slowdown_p99; /* Over those of each job alone. */
-	double ecn_packets;                 /* An iteration, by estimate. */
+	double slowdown_mean, slowdown_p99; /* Over isolated iteration times. */
+	double ecn_packets;                 /* Per iteration, estimated. */
 };
 
 struct replay {
 	const struct policy_spec *spec;
 	const char *place;
-	struct cluster_result *results; /* Of each job of the list; owned. */
+	struct cluster_result *results; /* By job; owned. */
 	struct cluster_counts counts;
 	bool has_fabric;
 	struct fabric_counts fabric;
-	struct replay_times times; /* If opts.fabric.measure. */
+	struct replay_times times; /* With opts.fabric.measure. */
 	uint64_t n_done, n_begun;
-	/* Of those that are done; NAN for none.  p99: the sorted one at int(0.99 n). */
+	/* Of ended jobs; NAN: none. p99: the sorted value at int(0.99 n). */
 	double mean_s, median_s, p99_s, max_s, wait_mean_s;
 	double makespan_s; /* The last end. */
-	double gpu_share;  /* Of the GPUs' time until then, or until opts.until_s. */
-	double wall_s;     /* Ours. */
+	double gpu_share;  /* Share of GPU time until then, or until opts.until_s. */
+	double wall_s;     /* Of the simulation itself. */
 };
 
 #define REPLAY_MODULES 5
 
-/* A mechanism, and what it is in a policy: "order". */
+/* A mechanism and its slot: "order". */
 struct replay_module {
 	const char *slot;
 	const struct pol_module *module;
 };
 
-/* Of a policy, with another placement if 'place' names one; how many there are. */
+/*
+ * Lists the mechanisms of a policy, with the placement 'place' if not NULL; returns
+ * how many.
+ */
 size_t replay_modules(const struct policy_spec *spec, const char *place,
 		      struct replay_module *ret_modules);
 /* Whether it has the parameter of "NAME=VALUE". */
 bool replay_has_param(const struct policy_spec *spec, const char *place,
 		      const char *set);
 
-/* Parameters that it does not have are not for it.  0, or -errno with 'err' filled: -ECANCELED if go_on said so. */
+/*
+ * Runs a policy; ignores parameters that it does not have.  Returns 0, or -errno with
+ * 'err' filled: -ECANCELED if go_on() returned false.
+ */
 int replay_run(const struct joblist *list, const struct policy_spec *spec,
 	       const struct replay_opts *opts, struct replay *ret_replaying,
 	       struct err *err);

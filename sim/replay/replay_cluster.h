@@ -1,6 +1,6 @@
 /*
- * replay_cluster.h - the cluster of a replay as it is told on a command line, and how fast
- * jobs are on its types of GPUs.
+ * replay_cluster.h - the cluster of a replay, as given on the command line, and speeds
+ * of jobs on its types of GPUs.
  */
 #ifndef SIM_REPLAY_REPLAY_CLUSTER_H
 #define SIM_REPLAY_REPLAY_CLUSTER_H
@@ -13,39 +13,39 @@
 
 struct replay_cluster {
 	struct pol_cluster cluster;
-	struct strtab *types; /* Names of types of GPUs; none: they have no names. */
+	struct strtab *types; /* Names of types of GPUs; empty: unnamed. */
 };
 
 /*
- * NODESxGPUS[/NODES_OF_A_RACK][:TYPE], several of them with commas between; types all have
- * names or none has.  "8x8", "64x8/16", "2x4:v100,2x4:k80"; the first type is the one that
- * durations are of.  0 or -EINVAL with 'err' filled.
+ * Reads NODESxGPUS[/NODES_PER_RACK][:TYPE], or several separated by commas; all types
+ * have names or none has: "8x8", "64x8/16", "2x4:v100,2x4:k80". Durations are those on
+ * the first type.  Returns 0 or -EINVAL with 'err' filled.
  */
 int replay_cluster_parse(const char *text, struct replay_cluster *ret_cluster,
 			 struct err *err);
-/* GPUs of the type of which there are most: what a job can have. */
+/* GPUs of the most frequent type: the most that a job can have. */
 uint32_t replay_cluster_most(const struct replay_cluster *cluster);
 void replay_cluster_fini(struct replay_cluster *cluster); /* Accepts a zeroed one. */
 
-/* How much faster each job is on each type than on the first: [jobs x types]. */
+/* Speed of each job on each type, relative to the first: [jobs x types]. */
 struct replay_speeds {
 	uint32_t n_types;
 	double *items;    /* Owned. */
-	size_t n_dropped; /* Jobs that were left out. */
+	size_t n_dropped; /* Jobs left out. */
 };
 
 /*
- * Of the list's jobs, by a table of throughputs: those whose duration is not known take
- * their iterations on the first type.  Jobs that cannot be on each type, by what was
- * measured, or have neither, are taken out of the list.  -EINVAL with 'err' filled if
- * the table lacks a type.
+ * Speeds of the list's jobs, by a table of throughputs.  Jobs of unknown duration take
+ * their iterations on the first type.  Jobs that were not measured on each type, or
+ * have neither, are removed from the list.  Returns -EINVAL with 'err' filled if the
+ * table lacks a type.
  */
 int replay_speeds_find(const struct throughputs *table,
 		       const struct replay_cluster *cluster, struct joblist *list,
 		       struct replay_speeds *ret_speeds, struct err *err);
 void replay_speeds_fini(struct replay_speeds *speeds); /* Accepts a zeroed one. */
 
-/* What a replay works with; borrows 'speeds'. */
+/* As input of a cluster; borrows 'speeds'. */
 struct cluster_work replay_speeds_work(const struct replay_speeds *speeds);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * replay_fabric.h - what a replay on a fabric needs: the fabric, the models, and which of them
- * each job is.
+ * replay_fabric.h - the inputs of a replay on a fabric: fabric, models, and the model
+ * of each job.
  */
 #ifndef SIM_REPLAY_REPLAY_FABRIC_H
 #define SIM_REPLAY_REPLAY_FABRIC_H
@@ -11,11 +11,12 @@ struct replay_fabric {
 	struct topo *topo;
 	struct model_catalog catalog;
 	uint32_t *model_of;
-	uint64_t n_drawn; /* Jobs whose model the trace does not tell. */
+	uint64_t n_drawn; /* Jobs with a random model. */
 };
 
 /*
- * Points 'opts' to what it reads; jobs of less than 'min_gpus' have no model.  0 or -errno with 'err' filled.
+ * Loads them and points 'opts' to them; jobs with fewer than 'min_gpus' GPUs have no
+ * model.  Returns 0 or -errno with 'err' filled.
  */
 int replay_fabric_load(const char *fabric, const char *models, uint32_t min_gpus,
 		       uint64_t seed, const struct joblist *list,

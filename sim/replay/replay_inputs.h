@@ -1,6 +1,6 @@
 /*
- * replay_inputs.h - what 'antiphase sim replay' is given, read and checked: policies, a
- * cluster, the jobs and what they train, a fabric.
+ * replay_inputs.h - the inputs of 'antiphase sim replay', read and checked: policies,
+ * cluster, jobs, models, fabric.
  */
 #ifndef SIM_REPLAY_REPLAY_INPUTS_H
 #define SIM_REPLAY_REPLAY_INPUTS_H
@@ -13,7 +13,7 @@ struct err;
 
 #define REPLAY_MAX_POLICIES 32
 
-/* As given; texts are borrowed, and NULL where none is. */
+/* Options as given; texts are borrowed, NULL: not given. */
 struct replay_args {
 	const char *policies, *cluster, *place, *semantics, *format, *csv, *samples;
 	const char *fabric, *models, *augment, *throughputs, *apps, *progress;
@@ -23,14 +23,14 @@ struct replay_args {
 	bool json, measure;
 };
 
-/* Stays where it is: 'opts' refers to the rest. */
+/* Must not move: 'opts' refers to the rest. */
 struct replay_inputs {
 	const struct policy_spec *specs[REPLAY_MAX_POLICIES];
 	size_t n_specs;
-	struct joblist list; /* Those that can be run. */
-	size_t n_too_large; /* Jobs that want more than the cluster's GPUs: left out. */
+	struct joblist list; /* Jobs that can run. */
+	size_t n_too_large;  /* Jobs with more GPUs than the cluster: left out. */
 	struct replay_opts opts;
-	/* Owned; zeroed if there are none. */
+	/* Owned; zeroed: not used. */
 	struct replay_cluster cluster;
 	struct replay_speeds speeds;
 	struct replay_fabric fabric;
@@ -39,9 +39,8 @@ struct replay_inputs {
 };
 
 /*
- * Reads all that is named, of jobs the file 'path', a trace or a recipe, and says on stderr
- * what of it is left out or drawn.  0, or -errno with 'err' filled; nothing is left to be
- * freed, then.
+ * Reads all inputs; 'path' is a trace or a recipe.  Reports left out jobs and random
+ * models on stderr.  Returns 0, or -errno with 'err' filled, and nothing to free.
  */
 int replay_inputs_read(const struct replay_args *args, const char *path,
 		       struct replay_inputs *ret_inputs, struct err *err);

@@ -1,6 +1,4 @@
-/*
- * replay_report.h - what policies made of a trace, as a table, JSON and CSV.
- */
+/* replay_report.h - results of policies on a trace, as a table, JSON and CSV. */
 #ifndef SIM_REPLAY_REPLAY_REPORT_H
 #define SIM_REPLAY_REPLAY_REPORT_H
 
@@ -11,13 +9,13 @@ struct replay_report {
 	const char *path, *cluster, *semantics;
 	const struct joblist *list;
 	size_t n_too_large, n;
-	bool has_times; /* Of iterations. */
+	bool has_times; /* Add iteration times. */
 	const struct replay *replays;
 };
 
 void replay_report_table(const struct replay_report *report, FILE *out);
 void replay_report_json(const struct replay_report *report, FILE *out);
-/* A row for each job and policy.  0 or -errno with 'err' filled. */
+/* Writes a row per policy and job.  Returns 0 or -errno with 'err' filled. */
 int replay_report_csv(const struct replay_report *report, const char *path,
 		      const struct provenance *provenance, struct err *err);
 

@@ -1,11 +1,11 @@
 /*
- * throughputs.h - how fast models are on types of GPUs: tables of throughputs, as Gavel and
- * Shockwave have them.
+ * throughputs.h - tables of throughput: steps per second of models on types of GPUs,
+ * in the format of Gavel and Shockwave.
  *
  *	{ "v100": { "('ResNet-18 (batch size 16)', 2)": { "null": 41.2, ... }, ... }, ... }
  *
- * is steps a second of a model on so many GPUs of a type, alone; what was measured beside
- * others on the same GPUs is passed over.
+ * is the isolated throughput of a model on a number of GPUs of a type; entries for
+ * jobs that share GPUs are ignored.
  */
 #ifndef SIM_REPLAY_THROUGHPUTS_H
 #define SIM_REPLAY_THROUGHPUTS_H
@@ -17,17 +17,19 @@
 struct err;
 struct throughputs;
 
-/* A file, or a member of an archive (lines.h).  0 or -errno with 'err' filled. */
+/*
+ * A file, or a member of an archive (lines.h). Returns 0 or -errno with 'err' filled.
+ */
 int throughputs_load(const char *path, struct throughputs **ret_speeds,
 		     struct err *err);
 void throughputs_free(struct throughputs *speeds); /* Accepts NULL. */
 
-/* Numbers of names; THROUGHPUTS_NONE: not in the table.  batch 0: the model has none. */
+/* Numbers of names; THROUGHPUTS_NONE: not in the table. batch 0: none. */
 uint32_t throughputs_type(const struct throughputs *speeds, const char *name);
 uint32_t throughputs_key(const struct throughputs *speeds, const char *model,
 			 uint32_t batch, uint32_t n_gpus);
 
-/* Steps a second; 0: it was not measured, or cannot run there. */
+/* Steps per second; 0: not measured, or impossible. */
 double throughputs_of(const struct throughputs *speeds, uint32_t type, uint32_t key);
 
 #endif

@@ -1,6 +1,4 @@
-/*
- * report.c - what the reports of all verbs have in common.
- */
+/* report.c - CSV files with their provenance. */
 #include "sim/report/report.h"
 
 #include <errno.h>

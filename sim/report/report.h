@@ -11,7 +11,7 @@
 
 struct err;
 
-/* Where figures come from: the first lines of each CSV file. */
+/* First lines of each CSV file. */
 struct provenance {
 	const char *version;
 	const char *command;
@@ -25,16 +25,15 @@ struct csv_file {
 };
 
 /*
- * Writes the first of 'n' files to 'path'; if that is a directory or ends with
- * '/', all of them, in it.  "-" is standard output.  Each begins with lines that
- * start with '#' and say where it comes from.  Returns 0 or a negative errno with
- * 'err' filled.
+ * Writes the first of 'n' files to 'path'; if that is a directory or ends with '/',
+ * writes all of them into it.  "-" is standard output.  Each file begins with lines of
+ * '#' that state its provenance.  Returns 0 or a negative errno with 'err' filled.
  */
 int report_csv(const char *path, const struct provenance *provenance,
 	       const struct csv_file *files, size_t n, const void *ctx,
 	       struct err *err);
 
-/* The command as it was given: "antiphase-sim VERB ...".  Free with free(). */
+/* The command line: "antiphase-sim VERB ...". Free with free(). */
 char *report_command(int argc, char **argv);
 
 #endif

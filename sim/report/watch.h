@@ -1,7 +1,4 @@
-/*
- * watch.h - what somebody who waits for a simulation sees and can do: progress on
- * stderr, and Ctrl-C.
- */
+/* watch.h - progress on stderr and Ctrl-C, during a simulation. */
 #ifndef SIM_REPORT_WATCH_H
 #define SIM_REPORT_WATCH_H
 
@@ -10,11 +7,11 @@
 
 #include "lib/base/progress.h"
 
-/* Ctrl-C once ends the run after what it is doing; twice, at once. */
+/* The first Ctrl-C ends the run after the current step, the second at once. */
 void watch_catch_interrupts(void);
 bool watch_is_interrupted(void);
 
-/* Several runs, one after another: number 'i' of 'n' is under way. */
+/* Several runs, one after another: run 'i' of 'n'. */
 struct watch {
 	struct progress progress;
 	size_t i, n;
@@ -22,9 +19,12 @@ struct watch {
 
 /* 'progress' is one of progress_words, or NULL. */
 void watch_init(struct watch *watch, size_t n, const char *progress);
-/* Of run 'i' the share 'frac' is done: the go_on of experiment.h, false if interrupted. */
+/*
+ * The go_on of experiment.h: the fraction 'frac' of run 'i' is done.  Returns false if
+ * interrupted.
+ */
 bool watch_go_on(void *watch, double frac);
-/* 'is_done': nothing failed. */
+/* 'is_done': no run failed. */
 void watch_end(struct watch *watch, bool is_done);
 
 #endif

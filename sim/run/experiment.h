@@ -1,18 +1,17 @@
 /*
- * experiment.h - one run of a plan: iteration times of jobs, and what the links
- * saw.
+ * experiment.h - one run of a plan: iteration times of jobs, and statistics of links.
  *
- * A job arrives, and its first iteration would start then.  With random phases
- * it starts up to one period later: a draw that depends on the seed and the
- * job alone, so that policies are compared on the same draws.  A policy's shift
- * is a phase in a common grid of time: an interleaved job waits on, by less
- * than a period, for the next moment t with t = shift modulo its period.
+ * The first iteration of a job starts at its arrival.  With random phases it starts up
+ * to one period later; the draw depends on the seed and the job alone, so that
+ * policies are compared on the same draws.  A policy's shift is a phase in a common
+ * grid of time: an interleaved job then waits, by less than a period, for the next
+ * moment t with t = shift modulo its period.
  *
- * All jobs run on until each has done the iterations asked for, so that the
- * slow ones never have the fabric for themselves; only so many are counted.
+ * All jobs run until each has done the requested iterations, so that slow jobs never
+ * have the fabric for themselves; only these iterations count.
  *
- * Slowdown is against the job alone: the same iterations with the same draws
- * of jitter, each job on a copy of its links that it has for itself.
+ * Slowdown is relative to the isolated job: the same iterations with the same draws of
+ * jitter, on a private copy of the job's links (isolated.h).
  *
  * No I/O and no clock: progress and the trace are callbacks.
  */
@@ -25,19 +24,19 @@
 
 #include "sim/run/plan.h"
 
-/* Iterations of one job that are kept at most. */
+/* Most iterations of a job. */
 #define EXPERIMENT_MAX_ITERATIONS 10000000
 
 struct experiment_opts {
 	uint64_t seed;
-	uint64_t iterations; /* To count for each job; 0: as many as there are. */
-	uint64_t warmup_iterations; /* Of these, not counted. */
+	uint64_t iterations;        /* Per job; 0: as many as there are. */
+	uint64_t warmup_iterations; /* First iterations that do not count. */
 	int64_t duration_ns;        /* ENGINE_NEVER: not limited. */
 	bool random_phases;
 	double mtu_bytes; /* 0: the engine's default. */
 	/* All may be NULL. */
 	void *ctx;
-	/* Every now and then, with the share that is done; false ends the run. */
+	/* Called now and then with the fraction done; false ends the run. */
 	bool (*go_on)(void *ctx, double frac);
 	void (*on_iteration)(void *ctx, uint32_t job, uint64_t iteration,
 			     double start_ns, double end_ns);
@@ -47,9 +46,9 @@ struct experiment_opts {
 	void (*on_sent)(void *ctx, uint32_t job, uint32_t flow, double start_ns,
 			double end_ns, double rate_bps, double ecn_packets);
 	/*
-	 * Each 'tick_ns' (if above 0) of simulated time, when all that was sent until
-	 * then has been told; and once more at the end, for the rest.  False ends
-	 * the run.
+	 * Called every 'tick_ns' (if above 0) of simulated time, after everything
+	 * until then was reported; and once at the end for the rest.  False ends the
+	 * run.
 	 */
 	int64_t tick_ns;
 	bool (*on_tick)(void *ctx, int64_t now_ns);
@@ -58,23 +57,23 @@ struct experiment_opts {
 struct experiment_job {
 	bool is_placed;
 	size_t n;                               /* Iterations counted. */
-	uint64_t n_skipped;                     /* Before them: the warm-up. */
+	uint64_t n_skipped;                     /* The warm-up before them. */
 	double *iteration_ns;                   /* Owned.  In order of time. */
 	double *start_ns;                       /* Owned.  When they started. */
 	double mean_ns, p50_ns, p90_ns, p99_ns; /* 0 if n is 0. */
-	double isolated_ns;                     /* Mean of the same iterations alone. */
-	double slowdown;                        /* mean / alone; 0 if n is 0. */
-	double active_ns;     /* From its arrival to its end, or that of the run. */
-	double completion_ns; /* From arrival to end; negative while it has none. */
+	double isolated_ns;   /* Mean of the same iterations, isolated. */
+	double slowdown;      /* mean_ns / isolated_ns; 0 if n is 0. */
+	double active_ns;     /* From arrival to end, or to the end of the run. */
+	double completion_ns; /* From arrival to end; negative: not ended. */
 	uint64_t n_corrections;
 	double corrections_per_min;
 	double packets, ecn_packets;
-	double ecn_per_iteration; /* Marks, estimated, over all iterations it did. */
+	double ecn_per_iteration; /* Estimated marks over all its iterations. */
 };
 
 struct experiment_link {
 	uint32_t link;
-	uint32_t n_jobs; /* That ever use it. */
+	uint32_t n_jobs; /* Jobs that ever use it. */
 	struct engine_link_stats stats;
 };
 
@@ -88,7 +87,7 @@ struct experiment {
 };
 
 /*
- * Runs the plan of 'scenario'.  Returns 0 or -EINVAL for a job that the engine
+ * Runs the plan of 'scenario'. Returns 0, or -EINVAL for a job that the engine
  * refuses.  Release with experiment_fini().
  */
 int experiment_run(const struct scenario *scenario, const struct sim_plan *plan,
@@ -96,13 +95,13 @@ int experiment_run(const struct scenario *scenario, const struct sim_plan *plan,
 		   struct experiment *ret_experiment);
 void experiment_fini(struct experiment *experiment); /* Accepts a zeroed one. */
 
-/* The options that a scenario gives; policy "none" starts jobs aligned by default. */
+/* A scenario's options; policy "none" starts jobs aligned by default. */
 void experiment_opts_init(struct experiment_opts *opts, const struct scenario *scenario,
 			  int policy);
 
-/* One figure for all jobs of a run. */
+/* Figures over all jobs of a run. */
 struct experiment_summary {
-	size_t n_jobs;            /* That have iterations. */
+	size_t n_jobs;            /* Jobs with iterations. */
 	double iteration_mean_ns; /* Mean over jobs of the mean; and so on. */
 	double iteration_p90_ns, iteration_p99_ns;
 	double slowdown_mean, slowdown_worst;

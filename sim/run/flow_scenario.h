@@ -1,6 +1,6 @@
 /*
- * flow_scenario.h - the neutral flow scenario, 'fabscn 1': links, and jobs that send flows
- * over explicit paths, so that any simulator can run the same thing.
+ * flow_scenario.h - scenarios of flows, 'fabscn 1': links, and jobs that send flows
+ * over explicit paths, so that any simulator can run them.
  *
  *	fabscn 1
  *	hosts N
@@ -10,9 +10,9 @@
  *	J id iters shift_ns compute_ns nflows       K blocks, id = 0..K-1 in order,
  *	F src dst bytes k link_1 ... link_k         each followed by its F lines
  *
- * Integers only, fields separated by one space.  A job waits 'shift_ns', and
- * then 'iters' times computes and sends all its flows at once; the iteration
- * ends with the last flow.
+ * Integers only, fields separated by one space.  A job waits 'shift_ns', and then
+ * 'iters' times computes and sends all its flows at once; the iteration ends with the
+ * last flow.
  */
 #ifndef SIM_RUN_FLOW_SCENARIO_H
 #define SIM_RUN_FLOW_SCENARIO_H
@@ -45,9 +45,9 @@ struct flow_scenario {
 };
 
 /*
- * Reads 'length' bytes of 'text'; 'file' is for messages.  No allocation is
- * larger than a small multiple of 'length', whatever the text says.  Returns 0
- * and a new scenario, or -EINVAL with 'err' filled.
+ * Reads 'length' bytes of 'text'; 'file' is for messages.  No allocation exceeds a
+ * small multiple of 'length'. Returns 0 and a new scenario, or -EINVAL with 'err'
+ * filled.
  */
 int flow_scenario_parse(const char *file, const char *text, size_t length,
 			struct flow_scenario **ret_scenario, struct err *err);
@@ -55,9 +55,8 @@ int flow_scenario_parse(const char *file, const char *text, size_t length,
 void flow_scenario_free(struct flow_scenario *scenario);
 
 /*
- * Returns a new engine with the scenario's links and jobs, in their order, each
- * job with at most 'max_iterations' iterations (0: as many as it says).
- * Borrows nothing.
+ * Returns a new engine with the scenario's links and jobs, in order, each job with at
+ * most 'max_iterations' iterations (0: its own). Borrows nothing.
  */
 struct engine *flow_scenario_new_engine(const struct flow_scenario *scenario,
 					uint64_t max_iterations,

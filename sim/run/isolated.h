@@ -1,9 +1,9 @@
 /*
- * isolated.h - what each job's iterations would have taken without the others.
+ * isolated.h - isolated iteration times: what jobs take without the others.
  *
- * One engine runs all jobs, each on a private copy of the links that it uses:
- * they have the same numbers as in the experiment, and so the same draws of
- * jitter, but nothing in common.
+ * One engine runs all jobs, each on a private copy of the links that it uses.  Jobs
+ * have the same numbers as in the experiment, so they have the same draws of jitter,
+ * but nothing in common.
  */
 #ifndef SIM_RUN_ISOLATED_H
 #define SIM_RUN_ISOLATED_H
@@ -18,7 +18,10 @@ int isolated_fill(const struct scenario *scenario, const struct sim_plan *plan,
 		  const struct topo *topo, const struct experiment_opts *opts,
 		  struct experiment *experiment);
 
-/* Adds a job that leaves at once, to keep the numbers of the others. */
+/*
+ * Adds a job that ends at once, in place of one without a place: it keeps the numbers
+ * of the others.
+ */
 int isolated_add_placeholder(struct engine *engine);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * plan.h - where the jobs of an experiment run, and how they are paced: what
- * a scenario says itself, or what a policy advises.
+ * plan.h - places and pacing of the jobs of an experiment: as in the scenario, or as a
+ * policy advises.
  */
 #ifndef SIM_RUN_PLAN_H
 #define SIM_RUN_PLAN_H
@@ -28,21 +28,20 @@ struct sim_plan_job {
 	uint32_t *hosts;          /* Owned. */
 	int64_t shift_ns;
 	enum engine_pacing pacing;
-	bool is_aligned; /* It starts on its grid: see experiment.h. */
+	bool is_aligned; /* It starts on its grid; see experiment.h. */
 };
 
 struct sim_plan {
 	struct sim_plan_job *jobs; /* Owned.  One a job of the workload. */
 	size_t n;
-	int64_t solve_ns; /* CPU time that the policy took. */
+	int64_t solve_ns; /* CPU time of the policy. */
 };
 
 /*
- * Makes the plan of policy number 'policy' of sim_policy_names for a bound
- * scenario.  'pacing' overrides what scenario or policy say, unless it is
- * UNSET.  A job for which a policy finds no place is left out; one without
- * hosts under "none" is an error.  Returns 0 or a negative errno with 'err'
- * filled.  Release with sim_plan_fini().
+ * Makes the plan of policy number 'policy' of sim_policy_names for a bound scenario.
+ * 'pacing' overrides the scenario and the policy, unless it is UNSET. A job without a
+ * place is left out; a job without hosts under "none" is an error.  Returns 0 or a
+ * negative errno with 'err' filled.  Release with sim_plan_fini().
  */
 int sim_plan_make(const struct scenario *scenario, struct topo *topo,
 		  struct routes *routes, int policy, enum scenario_pacing pacing,

@@ -1,6 +1,4 @@
-/*
- * run_report.c - one run: the jobs, then the links that were contended most.
- */
+/* run_report.c - table and JSON of one run: jobs, then the most contended links. */
 #include "sim/run/run_report.h"
 
 #include <math.h>

@@ -1,6 +1,4 @@
-/*
- * run_report_csv.c - one run as CSV, and what its other reports share.
- */
+/* run_report_csv.c - CSV of one run, and what its reports share. */
 #include <stdlib.h>
 
 #include "lib/base/alloc.h"

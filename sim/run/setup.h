@@ -1,6 +1,6 @@
 /*
- * setup.h - what 'run' and 'compare' have in common: the options that both take,
- * a scenario on its fabric, and one experiment with it.
+ * setup.h - what 'run' and 'compare' share: options, a scenario on its fabric, and one
+ * experiment with it.
  */
 #ifndef SIM_RUN_SETUP_H
 #define SIM_RUN_SETUP_H
@@ -14,9 +14,9 @@
 
 struct err;
 
-/* What is asked for on the command line of either. */
+/* Options of both verbs. */
 struct setup_args {
-	const char *fabric; /* File; NULL: as the scenario says. */
+	const char *fabric; /* File; NULL: the scenario's. */
 	const char *csv;
 	const char *progress; /* One of progress_words; NULL: auto. */
 	struct cli_list sets; /* "SECTION.KEY=VALUE": see scenario_parse_set(). */
@@ -26,7 +26,7 @@ struct setup_args {
 };
 
 /* clang-format off */
-/* Rows of a verb's table of options that fill 'args'. */
+/* Rows of a table of options that fill 'args'. */
 #define SETUP_OPTS(args, json_help, csv_help)                                   \
 	{ "iterations", 'n', CLI_INT, &(args)->iterations, "N",                 \
 	  "iterations of each job to measure",                                  \
@@ -54,9 +54,9 @@ struct setup {
 };
 
 /*
- * Reads the scenario 'path', makes or reads its fabric, and lets 'args' go before
- * what the scenario says.  Returns 0 or a negative errno with 'err' filled.
- * Release with setup_fini().
+ * Reads the scenario 'path' and makes or reads its fabric; 'args' override the
+ * scenario.  Returns 0 or a negative errno with 'err' filled.  Release with
+ * setup_fini().
  */
 int setup_load(const char *path, const struct setup_args *args, struct setup *ret_setup,
 	       struct err *err);

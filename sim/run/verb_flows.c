@@ -1,6 +1,6 @@
 /*
- * verb_flows.c - 'antiphase sim flows': runs a neutral flow scenario (scn.h) and
- * prints when each iteration of each job ended.
+ * verb_flows.c - 'antiphase sim flows': runs a scenario of flows and prints the end of
+ * each iteration.
  */
 #include <stdlib.h>
 

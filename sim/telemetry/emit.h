@@ -1,22 +1,22 @@
 /*
- * emit.h - what a simulation's flows make of the interfaces, as the telemetry
- * frames that collectors would send.
+ * emit.h - telemetry frames of a simulation, as collectors on its hosts would send
+ * them.
  *
  * Each host of the fabric is a sender, and each of its ports an interface of that
- * name; if asked for, each switch too, which knows its ports' loads but not whose
- * they are, as imported counters would.  All frames are marked TELE_SIMULATED.
+ * name; optionally each switch, too, which knows the loads of its ports but not the
+ * jobs, as imported counters do.  All frames are marked TELE_SIMULATED.
  *
- * The engine's rates are constant between its events, so the bytes of a 1 ms bin
- * are an integral without error but rounding; whole bytes are sent and the rest is
- * carried on, so that a series adds up to what the engine says to within one byte.
- * A link's total is the sum of its jobs' series.
+ * The engine's rates are constant between its events, so the bytes of a 1 ms bin are
+ * exact but for rounding: whole bytes are sent and the rest is carried over, so a
+ * series adds up to the engine's bytes to within one byte.  A link's total is the sum
+ * of its jobs' series.
  *
- * The engine's bytes fill the link's capacity, so they are taken for bytes on the
- * wire; packets are those bytes divided by the scenario's MTU.  CE marks are the
- * engine's estimate and are counted where the packets arrive.  There is no queue
- * in a host here: no series of what was offered.
+ * The engine's bytes fill the link's capacity, so they count as bytes on the wire;
+ * packets are these bytes divided by the scenario's MTU. CE marks are the engine's
+ * estimate, counted where packets arrive.  Simulated hosts have no queue, so there is
+ * no series of offered traffic.
  *
- * A host's clock begins with the simulation at 0; boot and start ids come from the
+ * A host's clock begins at 0 with the simulation; boot and start ids come from the
  * seed.  Pure: the same run and seed give the same frames.
  */
 #ifndef SIM_TELEMETRY_EMIT_H
@@ -35,7 +35,7 @@ struct err;
 struct emit_opts {
 	uint64_t seed;
 	double mtu_bytes;   /* 0: the engine's default. */
-	bool with_switches; /* They send too. */
+	bool with_switches; /* Switches send, too. */
 	bool with_events;   /* Keep the begin and end of collectives. */
 };
 
@@ -45,8 +45,8 @@ struct emit *emit_new(const struct topo *topo, const struct scenario *scenario,
 void emit_free(struct emit *emit); /* Accepts NULL. */
 
 /*
- * 0, or -EINVAL with 'err' filled if a frame has no room for a window of 'window_ms' of
- * some sender (tele.h).  O(senders + their ends of links).
+ * Returns 0, or -EINVAL with 'err' filled if the window of a sender does not fit into
+ * a frame of 'window_ms' (tele.h). O(senders + their ends of links).
  */
 int emit_check(const struct emit *emit, uint32_t window_ms, struct err *err);
 
@@ -60,8 +60,8 @@ void emit_flows(struct emit *emit, uint32_t job, uint32_t segment, double start_
 		double end_ns);
 
 /*
- * Ends the window that the last call, or the beginning, began; at the next whole
- * millisecond.  emit_frame() is about this window until the next call.
+ * Ends the current window, at the next whole millisecond, and begins the next.
+ * emit_frame() is about the ended window until the next call.
  */
 void emit_window(struct emit *emit, int64_t end_ns);
 
@@ -70,9 +70,9 @@ size_t emit_n_senders(const struct emit *emit);
 const char *emit_sender(const struct emit *emit, size_t sender);
 
 /*
- * Makes '*frame' the sender's frame of 'kind' for the last window, and counts it in
- * the sequence; so ask only for what is sent.  Returns false, and counts nothing,
- * if there is nothing to say: events of a window without any.
+ * Fills '*frame' with the sender's frame of 'kind' for the last window, and counts it
+ * in the sequence: ask only for frames that are sent.  Returns false, and counts
+ * nothing, for a window without such content.
  */
 bool emit_frame(struct emit *emit, size_t sender, enum tele_kind kind,
 		struct tele_frame *frame);

@@ -1,8 +1,8 @@
 /*
- * emit_internal.h - what the two files of emit.h share; nobody else includes it.
+ * emit_internal.h - what the files of emit.h share.
  *
- * emit.c        links, senders, and the bins of the window.
- * emit_frame.c  frames of them.
+ *	emit.c        links, senders, and the bins of a window
+ *	emit_frame.c  frames of them
  */
 #ifndef SIM_TELEMETRY_EMIT_INTERNAL_H
 #define SIM_TELEMETRY_EMIT_INTERNAL_H
@@ -10,10 +10,10 @@
 #include "lib/base/vec.h"
 #include "sim/telemetry/emit.h"
 
-/* A job that was silent for so many windows is not listed any more. */
+/* Windows of silence after which a job is no longer listed. */
 #define EMIT_FORGET_WINDOWS 60
 
-/* A constant rate within the window. */
+/* A constant rate within a window. */
 struct piece {
 	double start_ns, end_ns, rate_bps;
 };
@@ -86,8 +86,8 @@ struct emit {
 };
 
 /*
- * Fills emit->bins with the stream's whole bytes in the window.  Returns what it is
- * owed then.
+ * Fills emit->bins with the stream's whole bytes in the window.  Returns the bytes
+ * carried over.
  */
 double emit_fill_bins(struct emit *emit, const struct stream *stream);
 

@@ -1,11 +1,10 @@
 /*
- * publish.h - a simulation's telemetry, sent where a collector's would go: to the
- * bus, or into a recording.
+ * publish.h - sends a simulation's telemetry to the bus, or into a recording.
  *
- * Every second of simulated time, each sender of emit.h says its summary, then its
- * raw series, then its events.  On the bus raw series and events are only made for
- * those who subscribed; in a recording they always are.  On the bus simulated time
- * goes by as real time does, unless told otherwise.
+ * Every second of simulated time, each sender of emit.h sends its summary, then its
+ * raw series, then its collective events.  On the bus, raw series and events are made
+ * only for subscribers; in a recording they always are.  On the bus, simulated time
+ * passes as real time, unless opts.pace says otherwise.
  */
 #ifndef SIM_TELEMETRY_PUBLISH_H
 #define SIM_TELEMETRY_PUBLISH_H
@@ -21,16 +20,16 @@ struct publish;
 /* Simulated time between frames. */
 #define PUBLISH_WINDOW_NS INT64_C(1000000000)
 
-/* Since 1970, so that stamps of a run of any length stay within TELE_MAX_NS: in 2096. */
+/* Since 1970, so that time stamps of any run stay below TELE_MAX_NS: in 2096. */
 #define PUBLISH_MAX_S 4e9
 
 struct publish_opts {
 	const char *target; /* An endpoint of the bus, or a file; "-": stdout. */
 	const char *keys;   /* Folder of CURVE keys, or NULL. */
 	bool is_connected;  /* To a proxy, instead of bound. */
-	bool must_wait;     /* Begin when somebody subscribes. */
+	bool must_wait;     /* Begin when there is a subscriber. */
 	bool has_pace;      /* Else 1 on the bus, and 0 into a file. */
-	double pace;        /* Speed against real time; 0: as fast as can be. */
+	double pace;        /* Simulated over real time; 0: as fast as possible. */
 	bool has_epoch;     /* Else now on the bus, and 0 in a file. */
 	double epoch_s; /* Wall clock when the simulation begins; to PUBLISH_MAX_S. */
 	struct emit_opts emit;
@@ -41,17 +40,17 @@ struct publish_opts {
 bool publish_is_bus(const char *target);
 
 /*
- * Opens the target; waits, if asked to.  Borrows all but the options.  Returns 0 or
- * what emit_check(), bus_pub_open() or rec_writer_open() do, with 'err' filled.
+ * Opens the target, and waits if asked to.  Borrows all but the options.  Returns 0,
+ * or the error of emit_check(), bus_pub_open() or rec_writer_open() with 'err' filled.
  */
 int publish_open(const struct topo *topo, const struct scenario *scenario,
 		 const struct sim_plan *plan, const struct publish_opts *opts,
 		 struct publish **ret_publish, struct err *err);
 
-/* To be told what emit_sent() and emit_flows() are. */
+/* Receives emit_sent() and emit_flows(). */
 struct emit *publish_emit(struct publish *publish);
 
-/* For on_tick of experiment.h.  False on errors, too. */
+/* For on_tick of experiment.h.  Returns false on errors, too. */
 bool publish_tick(struct publish *publish, int64_t now_ns);
 
 /* Returns 0, or the first error, with 'err' filled.  Accepts NULL. */

@@ -1,6 +1,4 @@
-/*
- * columns.h - rows of separated fields, as jobs: a table a format.
- */
+/* columns.h - formats of separated fields: a table of columns each. */
 #ifndef SIM_TRACE_COLUMNS_H
 #define SIM_TRACE_COLUMNS_H
 
@@ -10,24 +8,24 @@
 #include "sim/trace/jobtrace.h"
 
 #define COLUMNS_MAX 64 /* Fields of a row. */
-/* Of any time, also of one that is counted of others: what is written is read again. */
+/* Bound of all times, so that what is written can be read again. */
 #define COLUMNS_MAX_SECONDS 1e12
 
 enum column_kind {
 	COLUMN_END, /* Ends a table. */
 	COLUMN_TEXT,
 	COLUMN_MODEL,   /* "NAME", or "NAME (batch size N)". */
-	COLUMN_SECONDS, /* A number, over 'divisor'; "", "None" and the like: NAN. */
-	COLUMN_TIME,    /* A date and a time, with or without a zone, or a number. */
+	COLUMN_SECONDS, /* A number over 'divisor'; "", "None" and the like: NAN. */
+	COLUMN_TIME,    /* Date and time, with or without a zone, or a number. */
 	COLUMN_COUNT,   /* A whole number, 0 or more; "" is 0. */
-	COLUMN_GPUS, /* A number over 'divisor'; multiplies with others of its kind. */
+	COLUMN_GPUS, /* A number over 'divisor'; multiplied with others of its kind. */
 	COLUMN_PRIORITY,
 	COLUMN_STATUS,
 };
 
 struct column {
 	enum column_kind kind;
-	bool is_needed; /* A header without it is of another format. */
+	bool is_needed; /* Required in the header. */
 	const char *name;
 	size_t offset; /* Of struct jobtrace_job. */
 	double divisor;
@@ -36,47 +34,47 @@ struct column {
 struct columns {
 	enum jobtrace_format format;
 	char separator;
-	bool has_header; /* Else columns are those of the table, in its order. */
+	bool has_header; /* Else the columns of the table, in its order. */
 	const struct column *columns;
 };
 
-/* Where in a row a text of it ends. */
+/* State at the end of a text within a row. */
 enum columns_place {
 	COLUMNS_AT_BEGIN, /* Of a field. */
 	COLUMNS_IN_PLAIN,
-	COLUMNS_IN_QUOTES,     /* The row goes on behind the line's end. */
-	COLUMNS_BEHIND_QUOTES, /* Or amid two, which stand for one. */
-	COLUMNS_BROKEN,        /* Something stands behind quotes that end. */
+	COLUMNS_IN_QUOTES,     /* The row continues in the next line. */
+	COLUMNS_BEHIND_QUOTES, /* Or between two that stand for one. */
+	COLUMNS_BROKEN,        /* Text after closing quotes. */
 };
 
-/* Of a text that begins at 'from'; for quotes, as RFC 4180 has them.  O(n). */
+/* The state after 'text', which begins in 'from'; RFC 4180.  O(n). */
 enum columns_place columns_scan(enum columns_place from, const char *text,
 				char separator);
 
 /*
- * Splits a row in place: fields may be quoted, as RFC 4180 has it.  Returns how many, or
- * -1 if they are more than COLUMNS_MAX or a quote is not closed.
+ * Splits a row in place; fields may be quoted (RFC 4180). Returns the number of
+ * fields, or -1: more than COLUMNS_MAX, or an unclosed quote.
  */
 int columns_split(char *row, char separator, char **ret_fields);
 
 /*
- * The format whose columns are there, or NULL.  ret_of[i] is the column of field i, or
- * NULL for one that is of no interest.
+ * The format with these fields, or NULL. ret_of[i] is the column of field i; NULL:
+ * ignored.
  */
 const struct columns *columns_find(enum jobtrace_format format, char *const *fields,
 				   int n, char separator, const struct column **ret_of);
 
 /*
- * Fills a job from a row's fields; NULL, or what is wrong with it and in which field.
- * Texts are of the fields.  'rounded': a fraction of a GPU became a whole one.
+ * Fills a job from a row's fields, whose texts it uses.  Returns NULL, or what is
+ * wrong in '*ret_field'. '*ret_rounded': a fraction of a GPU was rounded up.
  */
 const char *columns_read(const struct column *const *of, char *const *fields, int n,
 			 struct jobtrace_job *ret_job, int *ret_field,
 			 bool *ret_rounded);
 
-/* For others: NULL, or what is wrong with a name. */
+/* For other readers: NULL, or what is wrong with a name. */
 const char *columns_check_name(const char *text);
-/* A time as above, NAN if there is none; false if it is something else. */
+/* Reads a time as above, or NAN. Returns false if it is none. */
 bool columns_time(const char *text, double *ret_s);
 enum jobtrace_status columns_status(const char *text);
 

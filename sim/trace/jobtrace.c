@@ -1,6 +1,4 @@
-/*
- * jobtrace.c - the face: which format it is, and what becomes of rows that are not jobs.
- */
+/* jobtrace.c - detection of the format, rows, and counts of malformed ones. */
 #include "sim/trace/jobtrace.h"
 
 #include <assert.h>
