@@ -1,12 +1,12 @@
-/* api.c - the functions for programs: all of it is in run.c. */
+/* api.c - the functions for programs; run.c implements them. */
 #include "pacer/pacer.h"
 #include "pacer/run.h"
 #include "pacer/wait.h"
 
 /*
  * Collectives may overlap, and end in another thread than they began in: the time from
- * the first one's begin to the last one's end is what counts.  They are counted whether
- * it is on or not, as it may be opened and closed between a begin and its end.
+ * the first begin to the last end counts.  They are counted also while the pacer is
+ * off, because it may be opened or closed between a begin and its end.
  */
 static int64_t begin_ns; /* 0: it was not on then. */
 static uint32_t begin_epoch;
@@ -15,7 +15,7 @@ static int n_begun;
 RUN_EXPORT int
 antiphase_open(const char *job, uint32_t rank, uint32_t n_ranks)
 {
-	/* Ends that never came are not waited for any more. */
+	/* Stops waiting for missing ends. */
 	__atomic_store_n(&n_begun, 0, __ATOMIC_RELEASE);
 	return run_open(job, rank, n_ranks);
 }

@@ -1,6 +1,6 @@
 #include "pacer/core.h"
 
-/* A period is known when so many have been seen. */
+/* Iterations needed for a period. */
 #define N_KNOWN 2
 
 void
@@ -28,14 +28,14 @@ core_period_ns(const struct core *core)
 	return sorted_ns[n / 2];
 }
 
-/* What there was since the last iteration began is that of 'before' now. */
+/* Counts since the last begin belong to the previous iteration. */
 static void
 begin_iteration(struct core *core, int64_t now_ns)
 {
 	if (core->has_begun && now_ns > core->begin_ns)
 		core->periods_ns[core->n_periods++ % CORE_PERIODS] =
 			now_ns - core->begin_ns;
-	/* Far from where it could come round again. */
+	/* Far from an overflow. */
 	if (core->n_periods >= 2 * CORE_PERIODS)
 		core->n_periods -= CORE_PERIODS;
 	core->before = core->now;
@@ -85,7 +85,7 @@ core_order(struct core *core, const struct pace_order *order)
 	core->counts.orders++;
 }
 
-/* So long, of an order, from when the program came. */
+/* The part of an order that delays from the arrival of the program. */
 static int64_t
 wait_of(const struct core *core, const struct pace_order *order, bool *ret_is_absolute)
 {
@@ -100,7 +100,7 @@ wait_of(const struct core *core, const struct pace_order *order, bool *ret_is_ab
 	return wait_ns < period_ns ? wait_ns : period_ns;
 }
 
-/* The wait of the shift that was asked for at the start; it is used up. */
+/* The wait of the shift given at the start; used once. */
 static int64_t
 first_wait(struct core *core, int64_t wait_ns)
 {

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #define LONGEST_NS INT64_C(3600000000000)
-/* The first collectives of a program are those of its start. */
+/* The first collectives belong to the program's start. */
 #define N_START 2
-/* So many are needed to learn anything, and boundaries among them. */
+/* Gaps needed to learn, and boundaries among them. */
 #define N_LEAST      8
 #define N_BOUNDARIES 4
 /* A gap of the upper class is at least this many times one of the lower, */
@@ -14,13 +14,13 @@
 #define FLOOR_NS INT64_C(10000)
 /* and together they are this share of all the time in gaps. */
 #define SHARE 0.15
-/* Of the distances between boundaries, in collectives, so many are the same. */
+/* Share of equal distances between boundaries, in collectives. */
 #define REGULAR 0.7
-/* Gaps of one class: the ninth decile is at most so many times the first. */
+/* Gaps of one class: largest ratio of the ninth decile to the first. */
 #define ALIKE 3.0
-/* Iterations in a row that are not as long as they should be, in collectives. */
+/* Iterations in a row with an unexpected number of collectives. */
 #define N_ODD 8
-/* The longest cycle of messages that is looked for, and how well it has to fit. */
+/* The longest cycle of messages considered, and how well it must fit. */
 #define MAX_CYCLE 64
 #define FITS      0.95
 /* A guess looks back so far. */
@@ -78,8 +78,8 @@ are_alike(const int64_t *ns, uint32_t n)
 /* ---- Two classes of gaps --------------------------------------------------------- */
 
 /*
- * Whether gaps above 'threshold_ns' come after the same number of collectives, nearly
- * each time; then that number, else 0.
+ * The number of collectives between gaps above 'threshold_ns', if nearly always the
+ * same; else 0.
  */
 static uint32_t
 regular_distance(struct gap *gap, uint64_t from, int64_t threshold_ns)
@@ -109,7 +109,7 @@ regular_distance(struct gap *gap, uint64_t from, int64_t threshold_ns)
 	return (uint32_t)best;
 }
 
-/* Looks for the highest place to part the gaps at. */
+/* Finds the highest threshold that splits the gaps. */
 static bool
 learn_classes(struct gap *gap, uint64_t from)
 {
@@ -132,7 +132,10 @@ learn_classes(struct gap *gap, uint64_t from)
 		if (n - k < N_BOUNDARIES || high_ns < JUMP * low_ns ||
 		    upper_ns < SHARE * total_ns || !are_alike(ns + k, n - k))
 			continue;
-		/* Nearer to the lower one, as what computes less waits less. */
+		/*
+		 * Nearer to the lower class, because shorter computing makes shorter
+		 * gaps.
+		 */
 		threshold_ns = (int64_t)(low_ns + (high_ns - low_ns) / 3);
 		if (threshold_ns < GAP_MIN_NS)
 			threshold_ns = GAP_MIN_NS;
@@ -149,7 +152,7 @@ learn_classes(struct gap *gap, uint64_t from)
 
 /* ---- Messages that repeat ---------------------------------------------------------- */
 
-/* After how many collectives they are the same again; 1: always, 0: never. */
+/* The length of the cycle of messages; 1: all alike, 0: none. */
 static uint32_t
 find_cycle(const struct gap *gap, uint64_t from)
 {
@@ -169,7 +172,7 @@ find_cycle(const struct gap *gap, uint64_t from)
 	return 0;
 }
 
-/* Of a cycle, the place before which most time goes by, on average. */
+/* The place in the cycle with the longest mean gap before it. */
 static bool
 learn_cycle(struct gap *gap, uint64_t from, uint32_t length)
 {
@@ -185,7 +188,7 @@ learn_cycle(struct gap *gap, uint64_t from, uint32_t length)
 			best = k;
 	if (sum_ns[best] < GAP_MIN_NS * n_of[best])
 		return false;
-	/* Once found, it is not another place for a little noise. */
+	/* Hysteresis: keeps the place despite noise. */
 	if (gap->n_in_cycle == length &&
 	    (double)(sum_ns[best] * n_of[gap->cycle_at]) <
 		    JUMP * (double)(sum_ns[gap->cycle_at] * n_of[best]))
@@ -296,7 +299,7 @@ is_boundary(struct gap *gap, const struct gap_event *event)
 	return false;
 }
 
-/* An iteration begins; if not where it should, again and again, all is forgotten. */
+/* An iteration begins; after repeated begins at unexpected places, starts over. */
 static bool
 begins(struct gap *gap)
 {
@@ -314,7 +317,7 @@ gap_next(struct gap *gap, int64_t gap_ns, uint32_t what)
 {
 	struct gap_event *event = &gap->ring[gap->n % GAP_EVENTS];
 
-	/* Of longer ones it is enough that they are long. */
+	/* Longer gaps need not be exact. */
 	if (gap_ns < 0 || gap_ns > LONGEST_NS)
 		gap_ns = gap_ns < 0 ? 0 : LONGEST_NS;
 	*event = (struct gap_event){ gap_ns, what };
@@ -329,7 +332,7 @@ gap_next(struct gap *gap, int64_t gap_ns, uint32_t what)
 		guess(gap);
 	if (is_boundary(gap, event))
 		return begins(gap);
-	/* Too long without: the job does something else now. */
+	/* Too long without a boundary: the job has changed. */
 	if (gap->is_learned && gap->n - gap->boundary > N_GUESS &&
 	    gap->n - gap->boundary > 4u * gap->per_iteration)
 		forget(gap);

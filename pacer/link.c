@@ -8,7 +8,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* Out of the way of programs that close what they think is theirs. */
+/* A high number, for programs that close low descriptors. */
 #define LOWEST_FD 200
 
 void
@@ -19,7 +19,7 @@ link_init(struct link *link, const char *path, const struct pace_hello *hello)
 		strcpy(link->path, path);
 }
 
-/* Whether the descriptor still is what we opened. */
+/* Whether the descriptor is still our socket. */
 static bool
 is_ours(const struct link *link)
 {
@@ -77,7 +77,7 @@ send_packet(struct link *link, const struct pace_packet *packet)
 	return false;
 }
 
-/* Of an attempt now: when the next may be. */
+/* After an attempt: the earliest time of the next. */
 static void
 plan_retry(struct link *link, int64_t now_ns)
 {
@@ -135,7 +135,7 @@ link_receive(struct link *link, void (*take)(void *ctx, const struct pace_order 
 			continue;
 		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
 			return;
-		/* Nothing at all is the end, as no packet is empty. */
+		/* An empty read is the end, because no packet is empty. */
 		if (n <= 0) {
 			link_close(link);
 			return;

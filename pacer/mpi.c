@@ -1,13 +1,13 @@
 /*
- * mpi.c - collectives of MPI, seen and held back by LD_PRELOAD; the real ones are
- * PMPI_..., as MPI gives every function twice for this very purpose.
+ * mpi.c - hooks of MPI's collectives for C, by LD_PRELOAD; the real functions are PMPI_...,
+ * MPI's second names for all functions, made for this purpose.
  *
- * The bytes of a collective are those of a rank's whole buffer: of what it reduces, or
- * of what it has when it has gathered.
+ * The bytes of a collective are those of a rank's whole buffer: what it reduces, or what it
+ * has after gathering.
  *
- * Nonblocking ones: the call is seen when it begins, and the time in MPI_Wait and
- * MPI_Waitall that follows it; MPI_Test is not.  Not watched: collectives of count
- * MPI_Count (..._c), of neighbours, and persistent ones.
+ * Nonblocking collectives count from the call to the end of the MPI_Wait or MPI_Waitall
+ * that follows; MPI_Test is not hooked.  Not hooked either: collectives with MPI_Count
+ * (..._c), neighborhood collectives, and persistent ones.
  */
 #include "pacer/mpi.h"
 
@@ -20,7 +20,7 @@ typedef mpi_handle handle;
 
 #define WHAT(bytes) ((uint32_t)(bytes)*31u + (uint32_t)__COUNTER__)
 
-/* 'params' and 'args' in brackets; 'bytes' of what is in them; is it nonblocking? */
+/* 'params' and 'args' in parentheses; 'bytes' in terms of them; whether nonblocking. */
 #define HOOK(name, is_begun, bytes, params, args)                                   \
 	RUN_EXPORT int MPI_##name params;                                           \
 	RUN_EXPORT int MPI_##name params                                            \
@@ -73,7 +73,7 @@ HOOK(Ireduce_scatter_block, 1,
       handle *request),
      (in, out, count, type, op, comm, request))
 
-/* In place, what is sent is not told; what is received always is. */
+/* In place, send counts are undefined; receive counts always exist. */
 HOOK(Allgather, 0, mpi_count_of(n_out) * mpi_size_of(t_out) * mpi_ranks_of(comm),
      (const void *in, int n_in, handle t_in, void *out, int n_out, handle t_out,
       handle comm),

@@ -35,14 +35,14 @@ mpi_find(const char *name, const void *from)
 		__atomic_store_n(&first_caller, from, __ATOMIC_RELAXED);
 	if (found)
 		return found;
-	/* As the loader would have said, were it not for us. */
+	/* The loader's message for a missing symbol. */
 	fprintf(stderr, "antiphase: %s is in no library of this program\n", name);
 	abort();
 }
 
 /* ---- What MPI can be asked ---------------------------------------------------------- */
 
-/* Functions that a program need not have: looked for once, and done without. */
+/* Optional functions: looked up once. */
 struct asked {
 	const char *name;
 	void *found;

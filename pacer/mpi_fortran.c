@@ -1,17 +1,17 @@
 /*
- * mpi_fortran.c - the same collectives as in mpi.c, called from Fortran: by mpif.h and "use
- * mpi" (mpi_allreduce_), and by "use mpi_f08" where these are functions of their own
- * (mpi_allreduce_f08_, of Open MPI).  In MPICH all of these come to the functions of C in
- * the end, which are hooked, and the outer one counts.
+ * mpi_fortran.c - hooks of the same collectives as in mpi.c for Fortran: mpif.h and "use
+ * mpi" (mpi_allreduce_), and "use mpi_f08" where it has functions of its own
+ * (mpi_allreduce_f08_ of Open MPI).  In MPICH all of these call the C functions, which are
+ * hooked too; the outer hook counts.
  *
- * Everything is passed by reference, handles are integers, and the last argument, the
- * error, may be missing (NULL) in mpi_f08.  None of it is read but counts and handles.
+ * All arguments are references, handles are integers, and the last argument, the error, may
+ * be missing (NULL) in mpi_f08.  Only counts and handles are read.
  */
 #include "pacer/mpi.h"
 #include "pacer/pending.h"
 #include "pacer/run.h"
 
-/* Other ones than in mpi.c, as far as it matters. */
+/* Different from mpi.c where it matters. */
 #define WHAT(bytes) ((uint32_t)(bytes)*31u + 1000u + (uint32_t)__COUNTER__)
 
 #define HOOK_AS(symbol, is_begun, bytes, params, args)                         \
@@ -115,7 +115,7 @@ HOOK(ialltoallv, 1, SUM(n_out, comm) * SIZE(t_out),
 
 /* ---- Waiting for them ------------------------------------------------------------- */
 
-/* That of C, which MPICH comes to from here, is not to take them again. */
+/* Keeps the C hook, which MPICH calls from here, from counting it again. */
 #define WAIT_AS(symbol, n, params, args)                                       \
 	RUN_EXPORT void symbol params;                                         \
 	RUN_EXPORT void symbol params                                          \

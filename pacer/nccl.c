@@ -1,18 +1,18 @@
 /*
- * nccl.c - collectives of NCCL, seen and held back by LD_PRELOAD; the real ones are
- * pncclX, or ncclX where a library has no such names.
+ * nccl.c - hooks of NCCL's collectives, by LD_PRELOAD; the real functions are pncclX, or
+ * ncclX where a library has no such names.
  *
  * ncclX only enqueues: it returns at once, and the collective runs when the CUDA stream
- * comes to it.  So a wait is put into the stream in front of it, as a host function
- * (cudaLaunchHostFunc), and the program goes on; not while the stream is captured into a
- * graph, where it would be repeated at each replay: there is no wait then.  If there is
- * no host function to be had it is waited here.  Times that are reported are those of
- * the enqueueing, and begin is when the wait ends if the stream comes to it by then.
+ * reaches it.  So a wait is enqueued before it, as a host function (cudaLaunchHostFunc),
+ * and the program goes on.  There is no wait while the stream is captured into a graph,
+ * because it would be repeated at each replay.  Without host functions the call itself
+ * waits.  Reported times are those of the enqueueing; the begin is the end of the wait, if
+ * the stream reaches it by then.
  *
- * Neither NCCL nor CUDA is needed to build this: everything is looked for when it is
- * called.  A program that has NCCL linked in statically is not seen, nor are collectives
- * that a CUDA graph replays.  Tested with a library that stands in for NCCL and CUDA
- * (tests/unit/pacer_bench.h), not on a GPU.
+ * The build needs neither NCCL nor CUDA: functions are looked up at the call.  A program
+ * with NCCL linked statically is not seen, nor are collectives that a CUDA graph replays.
+ * Tested with a library that stands in for NCCL and CUDA (tests/unit/pacer_bench.h), not on
+ * a GPU.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,12 +22,12 @@
 #include "pacer/run.h"
 #include "pacer/wait.h"
 
-/* Their types are enumerations, which are passed as int, and pointers. */
+/* Types are enumerations, passed as int, and pointers. */
 #define SUCCESS         0
 #define CAPTURE_NONE    0
-#define UNHANDLED_ERROR 1 /* ncclUnhandledCudaError: of a library that is not there. */
+#define UNHANDLED_ERROR 1 /* ncclUnhandledCudaError: the library is missing. */
 
-/* Waits that are in streams, at most; one is there for an iteration or two. */
+/* Limit of waits in streams; each stays for an iteration or two. */
 #define N_SLOTS 16
 
 struct slot {
@@ -46,7 +46,7 @@ wait_in_stream(void *ctx)
 	struct slot *slot = ctx;
 	int64_t until_ns = wait_now_ns() + slot->wait_ns;
 
-	/* Of a time that is past, a stream that is behind is late enough. */
+	/* No wait if the time has passed. */
 	if (slot->is_absolute && slot->until_ns < until_ns)
 		until_ns = slot->until_ns;
 	wait_until(until_ns);
@@ -67,7 +67,7 @@ struct stream {
 	const void *from; /* The caller. */
 };
 
-/* As run_enter_later() wants it: false if nothing is waited. */
+/* Callback of run_enter_later(): false if there is no wait. */
 static bool
 wait_later(void *ctx, int64_t until_ns, bool is_absolute)
 {
@@ -108,7 +108,7 @@ find(const char *const names[2], const void *from)
 	return found ? found : run_real(names[1], from);
 }
 
-/* Of ncclDataType_t 0 to 11; of later ones nothing is known. */
+/* For ncclDataType_t 0 to 11; later types are unknown. */
 static uint64_t
 size_of(int type)
 {
@@ -133,7 +133,7 @@ ranks_of(void *comm, const void *from)
 
 #define WHAT(bytes) ((uint32_t)(bytes)*31u + (uint32_t)__COUNTER__)
 
-/* 'params' and 'args' in brackets; 'bytes' of what is in them. */
+/* 'params' and 'args' in parentheses; 'bytes' in terms of them. */
 #define HOOK(name, bytes, params, args)                                              \
 	RUN_EXPORT int nccl##name params;                                            \
 	RUN_EXPORT int nccl##name params                                             \

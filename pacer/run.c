@@ -39,7 +39,7 @@ unlock(void)
 
 /* ---- What the environment says --------------------------------------------------- */
 
-/* A number of 0 to 'max', in full; 'otherwise' if there is none. */
+/* A whole number of 0 to 'max'; 'otherwise' if it is none. */
 static int64_t
 number_of(const char *text, int64_t max, int64_t otherwise)
 {
@@ -54,9 +54,8 @@ number_of(const char *text, int64_t max, int64_t otherwise)
 }
 
 /*
- * The first of these that is set to a number; -1: none is.  What a launcher says of its
- * own processes comes before Slurm's word, which mpirun and torchrun within a batch
- * script hand on to all of theirs.
+ * The first variable that has a number; -1: none.  Variables of launchers come before
+ * Slurm's, which mpirun and torchrun in a batch script pass to all their processes.
  */
 static int64_t
 first_number(const char *const *names)
@@ -103,7 +102,7 @@ name_job(const char *given, char ret_name[PACE_MAX_NAME + 1])
 			*c = '?';
 }
 
-/* Why there is nothing to do, or NULL; the mode. */
+/* The reason to stay off, or NULL; the mode. */
 static const char *
 find_mode(bool *ret_is_observing)
 {
@@ -134,7 +133,7 @@ in_child(void)
 	unlock(); /* A thread that held it does not exist in the child. */
 }
 
-/* fork() tells us, but not each way to a child does. */
+/* Not every way to create a child calls the fork handler. */
 static bool
 is_child(void)
 {
@@ -191,7 +190,7 @@ start(enum pace_source source, const char *job, int64_t rank, int64_t n_ranks)
 		n_ranks = first_number(size_names);
 	if (!why_off && rank < 0)
 		why_off = "the rank of this process is not known: set ANTIPHASE_RANK";
-	/* Rank 0 speaks for all, and talks for all. */
+	/* Only rank 0 reports and logs. */
 	if (rank > 0) {
 		is_verbose = false;
 		why_off = "another rank";
@@ -209,7 +208,7 @@ run_start(enum pace_source source)
 {
 	int expected = RUN_NEW;
 
-	/* Another thread is at it: this collective is passed over. */
+	/* Another thread has the lock: ignores this collective. */
 	if (!__atomic_compare_exchange_n(&run_state, &expected, RUN_STARTING, false,
 					 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 		return false;
@@ -239,7 +238,7 @@ run_open(const char *job, uint32_t rank, uint32_t n_ranks)
 	int state = __atomic_load_n(&run_state, __ATOMIC_ACQUIRE);
 	bool is_on = false;
 
-	/* What the hooks began is given up: the program knows better. */
+	/* Ends what the hooks began: the program's own reports take over. */
 	if (!try_lock())
 		return false;
 	if (state != RUN_STARTING &&
@@ -303,7 +302,7 @@ at_boundary(int64_t now_ns, run_later_fn *later, void *ctx)
 	int64_t until_ns, begun_ns = now_ns, at_ns = now_ns;
 	int saved_errno = errno;
 
-	/* A collector that has gone is noticed by that, and looked for at once. */
+	/* This detects a collector that has gone, and reconnects at once. */
 	link_receive(&link_up, take_order, &core);
 	link_open(&link_up, now_ns);
 	until_ns = core_wait_until_ns(&core);
@@ -385,7 +384,7 @@ run_iteration(void)
 
 /* ---- The real functions ------------------------------------------------------------ */
 
-/* Among what a library was linked to there may be us, in front of all. */
+/* The library's dependencies may include this one, in front of all. */
 static bool
 is_own(const void *function)
 {

@@ -132,7 +132,9 @@ check_links(const struct topo *topo, struct topo_faults *faults)
 
 /* ---- Uplinks ------------------------------------------------------------------- */
 
-/* The number that occurs most, the largest such; sorts them.  0 of none. */
+/*
+ * The most frequent number, the largest if several; sorts them.  0 if there are none.
+ */
 static double
 most_frequent(double *numbers, size_t n)
 {
@@ -150,7 +152,7 @@ most_frequent(double *numbers, size_t n)
 	return best;
 }
 
-/* The capacity up of the switches of one tier: as much as most have? */
+/* Compares the uplink capacity of each switch of a tier with the most frequent one. */
 static void
 check_uplinks(const struct topo *topo, uint32_t tier, const struct load *loads,
 	      struct topo_faults *faults)

@@ -53,8 +53,8 @@ add_pairs_of(struct pairs *pairs, const struct topo *topo, uint32_t node)
 }
 
 /*
- * Of the 'n' pairs at 'group': a number of cables is odd if another one occurs more
- * often, and usual if no other one occurs as often.
+ * For the 'n' pairs at 'group': a number of cables is odd if another occurs more often,
+ * and usual if no other occurs as often.
  */
 static void
 judge(struct pair **group, size_t n, bool is_above)

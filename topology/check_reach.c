@@ -1,6 +1,6 @@
 /*
- * check_reach.c - hosts cabled to the same switches reach the same, so one of each such
- * group is tried against one of each other.
+ * check_reach.c - reachability: hosts with the same switches reach the same hosts, so
+ * one host of each such group is checked against one of each other group.
  */
 #include <stdbool.h>
 #include <stdlib.h>

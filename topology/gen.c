@@ -64,7 +64,7 @@ derive_above(struct gen_uplinks *u, double want_bps, struct err *err)
 		return err_set(err, NULL, 0, 0,
 			       "a %s has %g Gb/s down and at %g:1 needs %g Gb/s up: %g "
 			       "%s with %u x %g Gb/s each, expected a whole number; "
-			       "say the number of %s or another uplink speed",
+			       "give the number of %s or another uplink speed",
 			       u->below, u->down_bps / 1e9, u->oversubscription,
 			       want_bps / 1e9, n, u->above, u->n_parallel,
 			       u->uplink_bps / 1e9, u->above);

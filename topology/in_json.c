@@ -13,7 +13,7 @@
 #include "topology/read.h"
 #include "topology/topo.h"
 
-/* A file with more is no file with a slip or two. */
+/* With more faults the file is rejected. */
 #define MAX_DUPLICATES 100
 
 #define MAX_GBPS (TOPO_MAX_BPS / 1e9)
@@ -114,7 +114,7 @@ read_node(struct reader *rd, const struct json *item, bool is_host)
 		json_fail(rd->doc, item, rd->err, "more than %d nodes", TOPO_MAX_NODES);
 	else if (r < 0)
 		json_fail(rd->doc, json_find(item, "name"), rd->err,
-			  "'%s' is no name, expected 1 to %d letters, digits and "
+			  "'%s' is not a name, expected 1 to %d letters, digits and "
 			  "\"._-/+@\"",
 			  name, TOPO_MAX_NAME);
 	return r;
@@ -133,7 +133,7 @@ read_nodes(struct reader *rd, const struct json *array, bool is_host)
 	return 0;
 }
 
-/* An unknown node: says so, and which one was probably meant. */
+/* Reports an unknown node, with a suggestion. */
 static int
 unknown_node(struct reader *rd, const struct json *value, const char *name)
 {

@@ -246,7 +246,7 @@ no_labels(struct labels *l)
 		strbuf_printf(&tried, "%s%.*s", i ? ", " : "",
 			      (int)strcspn(known_keys[i], ","), known_keys[i]);
 	r = err_set(l->err, NULL, 0, 0,
-		    "none of %zu Nodes has a label that says which switch it hangs on; "
+		    "none of %zu Nodes has a label that names its switch; "
 		    "tried %s; name the keys with --labels",
 		    l->nodes.list.n, l->keys ? l->keys : tried.text);
 	strbuf_free(&tried);
@@ -274,7 +274,7 @@ intern_switch(struct labels *l, uint32_t number, unsigned tier, const char *name
 
 	if (!topo_name_is_valid(name))
 		return json_fail(l->nodes.doc, node->labels, l->err,
-				 "'%.64s' is no name of a switch: 1 to %d letters, "
+				 "'%.64s' is not a switch name: 1 to %d letters, "
 				 "digits and \"._-/+@\"",
 				 name, TOPO_MAX_NAME);
 	*ret_switch = strtab_intern(l->names, name);
@@ -290,7 +290,7 @@ intern_switch(struct labels *l, uint32_t number, unsigned tier, const char *name
 	return 0;
 }
 
-/* Hangs a switch on the one above, where it may hang already. */
+/* Sets the parent of a switch; it may be set already. */
 static int
 hang_switch(struct labels *l, uint32_t number, uint32_t child, uint32_t parent)
 {
@@ -428,7 +428,7 @@ read_labels(struct labels *l, const char *file, struct topo **ret_topo)
 		l->keys = l->opts->k8s->label_keys;
 		if (root && !topo_name_is_valid(root))
 			return err_set(l->err, NULL, 0, 0,
-				       "'%.64s' is no name of a switch", root);
+				       "'%.64s' is not a switch name", root);
 	}
 	if (l->keys)
 		r = k8s_label_keys_check(l->keys, l->err);

@@ -94,7 +94,7 @@ read_interface(struct reader *rd, const struct json *item)
 	if (!at)
 		return json_fail(rd->doc, item, rd->err, "more than %d interfaces",
 				 OBSERVED_MAX_PORTS);
-	/* More neighbours than a port keeps: a hub.  The first ones say so. */
+	/* More neighbors than a port keeps: a hub.  Keeps the first ones. */
 	(void)observed_port_add(at, node, id, descr, mau ? lldp_mau_bps(mau) : 0);
 	return 0;
 }

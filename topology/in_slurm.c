@@ -96,7 +96,7 @@ read_value(struct slurm *s)
 	return NULL;
 }
 
-/* What else may stand in a configuration of Slurm, and why we stop there. */
+/* Other keys of Slurm's configuration, and why they are errors. */
 static int
 unknown_key(struct slurm *s, const char *word)
 {
@@ -151,8 +151,8 @@ read_pair(struct slurm *s, struct slurm_switch *sw)
 }
 
 /*
- * 'scontrol show topology' prints a level, all nodes below a switch beside the switches
- * below it, and the speed 1 where none was given: what topology.conf says is left.
+ * Reduces the output of 'scontrol show topology' to that of topology.conf: it also
+ * prints a level, all nodes below a switch, and the speed 1 where none was given.
  */
 static void
 take_printed(struct slurm_switch *sw)
@@ -196,7 +196,7 @@ check_switch(struct slurm *s, struct slurm_switch *sw, unsigned line)
 	if (!topo_name_is_valid(name))
 		return err_set(
 			s->err, s->file, line, 0,
-			"'%s' is no name of one switch, expected 1 to %d letters, "
+			"'%s' is not the name of one switch, expected 1 to %d letters, "
 			"digits and \"._-/+@\"",
 			name, TOPO_MAX_NAME);
 	sw->bps = s->default_bps;

@@ -47,10 +47,11 @@ take_host(void *ctx, const char *name)
 	struct slurm_edge edge = { .parent = x->parent };
 
 	if (!topo_name_is_valid(name))
-		return err_set(s->err, s->file, x->line, 0,
-			       "'%s' is no name, expected 1 to %d letters, digits and "
-			       "\"._-/+@\"",
-			       name, TOPO_MAX_NAME);
+		return err_set(
+			s->err, s->file, x->line, 0,
+			"'%s' is not a name, expected 1 to %d letters, digits and "
+			"\"._-/+@\"",
+			name, TOPO_MAX_NAME);
 	edge.child = strtab_intern(s->host_names, name);
 	if (edge.child == s->host_lines.n)
 		vec_push(&s->host_lines, 0);
@@ -233,7 +234,7 @@ uplink_bps(const struct slurm *s, const struct slurm_switch *child,
 	return fmin(fmax(round(bps), 1), TOPO_MAX_BPS);
 }
 
-/* Edges are sorted by parent as they are; 'order' has the leaves first. */
+/* Edges are already sorted by parent; 'order' has the leaves first. */
 static void
 add_cables(struct slurm *s, struct topo_builder *b, const uint32_t *order)
 {

@@ -30,7 +30,7 @@
 
 struct reader {
 	const struct json_doc *doc; /* Borrowed. */
-	struct strbuf conf;         /* What becomes the text of a topology.conf. */
+	struct strbuf conf;         /* Builds the text of a topology.conf. */
 	/* By line of 'conf': the switch; borrowed.  None of the graph engine's JSON. */
 	VEC(const struct json *) switches;
 	struct err *err;
@@ -90,7 +90,7 @@ add_switch(struct reader *rd, const struct json *at, const char *name,
 	int r = 0;
 
 	if (!topo_name_is_valid(name))
-		return json_fail(rd->doc, at, rd->err, "'%.64s' is no name of a switch",
+		return json_fail(rd->doc, at, rd->err, "'%.64s' is not a switch name",
 				 name);
 	vec_push(&rd->switches, at);
 	strbuf_printf(&rd->conf, "SwitchName=%s", name);
@@ -129,7 +129,7 @@ add_model(struct reader *rd, const struct json *switches)
 	return r;
 }
 
-/* Slurm's: switches are the items, with their name under "switch". */
+/* Slurm's form: switches are items, with their name under "switch". */
 static int
 add_tree(struct reader *rd, const struct json *tree)
 {
@@ -338,7 +338,7 @@ topo_topograph_read(const char *file, const char *text, size_t length,
 	if (r == 0) {
 		r = topo_slurm_read(file, rd.conf.text, rd.conf.length, opts, ret_topo,
 				    err);
-		/* What is wrong in a line is so with the switch that it was made of. */
+		/* Maps a fault in a line to the switch that the line was made from. */
 		if (r < 0 && err && err->line)
 			err->line =
 				err->line <= rd.switches.n

@@ -32,7 +32,7 @@ find_port(const struct topo *topo, uint32_t node, const char *port, size_t lengt
 	return TOPO_NONE;
 }
 
-/* The one port that goes by the device's name, for "mlx5_0/1": see interface_links.h. */
+/* The only port named after the device, for "mlx5_0/1": see interface_links.h. */
 static uint32_t
 find_device(const struct topo *topo, uint32_t node, const char *interface)
 {

@@ -61,7 +61,7 @@ class_length(const char *at)
 	return inside && at[n + inside] == ']' ? n + inside + 1 : 0;
 }
 
-/* Goes over '{N}' or '{N,M}'; false if it is neither, or too much. */
+/* Skips '{N}' or '{N,M}'; false if it is neither, or too large. */
 static bool
 scan_count(struct scan *scan)
 {
@@ -83,7 +83,7 @@ scan_count(struct scan *scan)
 	return scan->n_count <= MAX_COUNT;
 }
 
-/* Goes over what an expression has besides characters; NULL, or what is wrong. */
+/* Checks the operators of an expression; NULL, or the fault. */
 static const char *
 scan_operator(struct scan *scan)
 {

@@ -82,7 +82,7 @@ k8s_label_keys_check(const char *keys, struct err *err)
 
 		if (length < 1 || length > MAX_KEY || (plain != length && !is_star))
 			return err_set(err, NULL, 0, 0,
-				       "'%.*s' is no key of a label, such as "
+				       "'%.*s' is not a label key, such as "
 				       "fabric.topograph.run/tier-0, or tier-* as the "
 				       "last",
 				       length < 80 ? (int)length : 80, key);

@@ -38,7 +38,7 @@ enum oper_state {
 
 struct links {
 	struct nl_sock *dump;   /* Owned.  For questions. */
-	struct nl_sock *notify; /* Owned.  For what the kernel tells by itself. */
+	struct nl_sock *notify; /* Owned.  For notifications of the kernel. */
 	int ioctl_fd;           /* Owned.  For ethtool. */
 	bool is_changed;
 };
@@ -74,7 +74,7 @@ links_open(struct links **ret_links, struct err *err)
 	if (r == 0)
 		r = nl_socket_set_nonblocking(links->notify);
 	if (r < 0) {
-		err_set(err, NULL, 0, 0, "the kernel's links cannot be followed: %s",
+		err_set(err, NULL, 0, 0, "cannot watch the kernel's links: %s",
 			nl_geterror(r));
 		links_close(links);
 		return -EIO;
@@ -114,8 +114,8 @@ links_receive(struct links *links)
 }
 
 /*
- * Bits per second, by the ioctl that every driver has: it has to be asked first how
- * many words its link modes take.  0: unknown.
+ * Bits per second, by the ioctl that every driver has; the first call returns the
+ * number of words of its link modes.  0: unknown.
  */
 static double
 speed_bps(const struct links *links, const char *name)
@@ -142,7 +142,7 @@ out:
 	return bps;
 }
 
-/* True for what may have a cable: Ethernet or InfiniBand that is no kind of software. */
+/* True if it may have a cable: Ethernet or InfiniBand, but not a software interface. */
 static bool
 is_port(struct rtnl_link *link)
 {
@@ -161,7 +161,7 @@ state_of(struct rtnl_link *link)
 	switch (rtnl_link_get_operstate(link)) {
 	case OPER_UP:
 		return OBSERVED_STATE_UP;
-	case OPER_UNKNOWN: /* Drivers that do not say, if they have carrier. */
+	case OPER_UNKNOWN: /* For drivers without an operational state: the carrier. */
 		if (!(rtnl_link_get_flags(link) & IFF_UP))
 			return OBSERVED_STATE_DOWN;
 		return rtnl_link_get_carrier(link) ? OBSERVED_STATE_UP

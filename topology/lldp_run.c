@@ -20,7 +20,7 @@ struct lldp_run {
 	struct child *child; /* NULL: none runs. */
 };
 
-/* How to run it, with its words in 'argv'. */
+/* Its command line. */
 static struct child_opts
 child_opts(const struct lldp_run_opts *opts, const char *argv[MAX_WORDS + 1])
 {
@@ -42,7 +42,7 @@ child_opts(const struct lldp_run_opts *opts, const char *argv[MAX_WORDS + 1])
 				    .max_bytes = LLDP_MAX_BYTES };
 }
 
-/* What to look after, where lldpcli itself says that it did not work. */
+/* The hint for errors that lldpcli reports. */
 static void
 add_hint(struct err *err, const struct child_result *result)
 {

@@ -1,6 +1,4 @@
-/*
- * observed.c - reports of nodes gathered, and what changed between them.
- */
+/* observed.c - the reports of nodes, and changes between them. */
 #include "topology/observed.h"
 
 #include <errno.h>
@@ -124,7 +122,7 @@ observed_port_add(struct observed_port *port, const char *node, const char *peer
 	if (port->neighbours.n == OBSERVED_MAX_NEIGHBOURS)
 		return -E2BIG;
 	if (!port->neighbours.capacity) {
-		/* Most have one for good: no room for more yet. */
+		/* Most have only one: no room for more yet. */
 		port->neighbours.items = xcalloc(1, sizeof new);
 		port->neighbours.capacity = 1;
 	}
@@ -219,7 +217,7 @@ tell_neighbours(const struct update *u, const struct observed_port *before,
 		tell(u, &change);
 }
 
-/* Tells every change from 'old' to the report, port by port in their order. */
+/* Reports every change from 'old' to the report, in the order of ports. */
 static void
 tell_changes(const struct update *u, const struct observed_node *old)
 {
@@ -248,7 +246,7 @@ tell_changes(const struct update *u, const struct observed_node *old)
 	}
 }
 
-/* Gives the report what the node said before and the report says nothing of. */
+/* Completes the report with earlier values that it does not have. */
 static void
 keep_the_rest(struct observed_node *report, const struct observed_node *old)
 {

@@ -211,7 +211,7 @@ observed_json_read(const char *file, const char *text, size_t length, const char
 			r = observed_json_read_nodes(doc, now_us, seen, err);
 	} else if (!node || !*node) {
 		r = err_set(err, file, 0, 0,
-			    "is lldpcli's text, which does not say of which node; name "
+			    "is lldpcli's text, which does not name its node; name "
 			    "it as NODE=FILE");
 	} else {
 		observed_node_init(&report, node);

@@ -14,7 +14,7 @@
 #include "topology/k8s.h"
 #include "topology/topo.h"
 
-/* Every host has to have a name that a Node can have. */
+/* Every host needs a name that a Node can have. */
 static int
 check_hosts(const struct topo *topo, struct err *err)
 {
@@ -36,7 +36,7 @@ check_hosts(const struct topo *topo, struct err *err)
 
 /* ---- HyperNodes ------------------------------------------------------------------------ */
 
-/* Appends a name that Kubernetes takes: the same, or what it can have of it and a hash. */
+/* Appends a valid Kubernetes name: the same, or a shortened one with a hash. */
 static void
 add_object_name(const char *name, struct strbuf *out)
 {
@@ -82,7 +82,7 @@ name_domains(const struct topo *topo, const struct topo_domains *domains,
 	return r;
 }
 
-/* All that is in each domain: hosts by number, then domains. */
+/* The contents of each domain: hosts by number, then domains. */
 struct contents {
 	VEC(uint32_t) hosts, domains;
 };
@@ -139,7 +139,7 @@ write_hypernodes(const struct topo *topo, const struct topo_domains *domains,
 	for (uint32_t i = 0; i < domains->n; i++) {
 		struct contents *mine = &inside[i];
 
-		/* Without hosts below, it is nothing to Kubernetes. */
+		/* Domains without hosts are left out. */
 		if (!mine->hosts.n && !mine->domains.n)
 			continue;
 		if (domains->items[i].parent != TOPO_NONE)
@@ -175,7 +175,7 @@ topo_hypernodes_write(const struct topo *topo, FILE *out, struct err *err)
 
 /* ---- Labels ---------------------------------------------------------------------------- */
 
-/* Checks all that labels could not say.  Returns 0 or -EINVAL. */
+/* Checks that labels can express the fabric.  Returns 0 or -EINVAL. */
 static int
 check_labels(const struct topo *topo, const struct topo_domains *domains,
 	     const char *keys, struct err *err)

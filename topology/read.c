@@ -1,6 +1,4 @@
-/*
- * read.c - which reader a text is for.
- */
+/* read.c - detection of the format of a text. */
 #include "topology/read.h"
 
 #include <stdbool.h>
@@ -110,5 +108,5 @@ topo_read(const char *file, const char *text, size_t length,
 	}
 	if (strspn(text, " \t\r\n") == length)
 		return err_set(err, file, 0, 0, "is empty; expected a fabric: " WANTED);
-	return err_set(err, file, 0, 0, "looks like no fabric; expected " WANTED);
+	return err_set(err, file, 0, 0, "unknown format of a fabric; expected " WANTED);
 }

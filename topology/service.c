@@ -1,6 +1,4 @@
-/*
- * service.c - the plan, the reports, and what is told when they change.
- */
+/* service.c - the plan, the reports, and announcements of changes. */
 #include "topology/service.h"
 
 #include <errno.h>
@@ -17,10 +15,10 @@
 #include "topology/interface_links.h"
 #include "topology/service_priv.h"
 
-/* Differences of two plans, or of plan and seen, that are logged by name. */
+/* Limit of differences that are logged by name. */
 #define MAX_LOGGED 20
 
-/* Reports get old without a word: so often the comparison is made anew. */
+/* Reports expire without an event: interval of new comparisons. */
 #define COMPARE_EVERY_US (10 * (int64_t)1000000)
 
 const char *const service_change_names[] = {
@@ -71,7 +69,7 @@ service_set_lldp(struct service *s, enum service_lldp state)
 
 /* ---- Announcements ---------------------------------------------------------------- */
 
-/* A document that is being written to memory. */
+/* A document written to memory. */
 struct text {
 	char *bytes;
 	size_t length;
@@ -162,7 +160,7 @@ on_seen_change(void *ctx, const struct observed_change *change)
 	end_change(s, &text, kind);
 }
 
-/* True if something of what the node said before is not used any more. */
+/* True if an earlier report of the node has expired. */
 static bool
 was_old(const struct service *s, const char *name)
 {
@@ -279,7 +277,7 @@ finding_text(const struct diff_finding *finding)
 	return text.bytes;
 }
 
-/* A difference that came, or one that went, is already JSON. */
+/* Differences that appeared or disappeared are already JSON. */
 static void
 announce_difference(struct service *s, const char *finding, bool is_new)
 {

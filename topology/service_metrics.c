@@ -7,7 +7,7 @@
 #include "lib/daemon/metrics.h"
 #include "topology/service_priv.h"
 
-/* A time series for each link is too many for a fabric with more than this. */
+/* With more links than this, links have no time series. */
 #define MAX_LISTED_LINKS 20000
 
 /* The tier of the upper of a link's ends: 1 between hosts and leaves. */

@@ -23,7 +23,7 @@
 
 #define MAX_SEED 9007199254740991
 
-/* A look-up takes the loop for itself: all-to-all over 500 hosts is about 0.1 s. */
+/* A look-up blocks the loop: all-to-all over 500 hosts takes about 0.1 s. */
 #define MAX_FLOWS 250000
 
 const char *const service_op_names[] = { "health", "snapshot", "lookup",
@@ -110,7 +110,7 @@ need_plan(struct request *rq)
 {
 	if (rq->s->plan)
 		return 0;
-	err_set(&rq->err, NULL, 0, 0, "there is no plan");
+	err_set(&rq->err, NULL, 0, 0, "no plan is loaded");
 	return refuse(rq, 503, "no_plan", "start it with one: antiphase-topology FILE");
 }
 
@@ -255,7 +255,7 @@ write_load(struct request *rq, const char *collective, const struct footprint *l
 	strbuf_free(&name);
 }
 
-/* Flows that a collective over so many hosts is cut into, at most; see collective.h. */
+/* Upper bound of the flows of a collective over this many hosts; see collective.h. */
 static double
 count_flows(const struct topo *plan, enum collective kind, const struct hosts *hosts)
 {
@@ -314,7 +314,7 @@ answer_load(struct request *rq, struct strbuf *reply)
 	if (footprint_make(routes, &flows, (uint16_t)port, &load, pair) < 0) {
 		err_set(&rq->err, NULL, 0, 0, "there is no up-down path from %s to %s",
 			topo_node(plan, pair[0])->name, topo_node(plan, pair[1])->name);
-		refuse(rq, 422, "unreachable", "'antiphase topology check' tells more");
+		refuse(rq, 422, "unreachable", "run 'antiphase topology check'");
 		goto out;
 	}
 	write_load(rq, word, &load, &flows, reply);
@@ -376,7 +376,7 @@ answer_lookup(struct request *rq, struct strbuf *reply)
 		return answer_load(rq, reply);
 	if (rq->doc && json_find(rq->root, "node"))
 		return answer_interface(rq, reply);
-	err_set(&rq->err, NULL, 0, 0, "a lookup of nothing");
+	err_set(&rq->err, NULL, 0, 0, "an empty lookup");
 	return refuse(rq, 400, "bad_request",
 		      "\"hosts\" and \"collective\", or \"node\" and \"interface\"");
 }
@@ -409,7 +409,7 @@ take_report(struct request *rq)
 
 	if (r == 0 && !report.has_links && !report.has_neighbours) {
 		err_set(&rq->err, NULL, 0, 0,
-			"a report of nothing: neither \"links\" nor \"neighbours\" is "
+			"an empty report: neither \"links\" nor \"neighbours\" is "
 			"true, and there is no \"lldp\"");
 		r = -EINVAL;
 	}

@@ -1,9 +1,9 @@
 /*
  * topology.c - antiphase-topology: serves the plan of the fabric and what nodes report.
  *
- * Reads the plan, listens to this host's lldpd and to the kernel's links, takes the
- * reports of other hosts, answers requests and announces changes.  What all that means is
- * service.h's; here are files, sockets, signals and the loop.
+ * Reads the plan, queries this host's lldpd, watches the kernel's links, accepts the
+ * reports of other hosts, answers requests and announces changes.  service.h defines the
+ * answers; this file has the sockets, files, signals and the loop.
  */
 #include <errno.h>
 #include <signal.h>
@@ -118,7 +118,7 @@ on_lldp(void *ctx, const char *said, size_t n, const struct err *why)
 	if (is_ok && (!d->lldp_worked || !d->lldp_was_asked))
 		log_info("lldp", "lldpd answers");
 	if (!is_ok && (d->lldp_worked || !d->lldp_was_asked))
-		log_warn("lldp", "%s; going on without this host's neighbours",
+		log_warn("lldp", "%s; continuing without this host's neighbors",
 			 err.text);
 	d->lldp_worked = is_ok;
 	d->lldp_was_asked = true;
@@ -175,7 +175,7 @@ on_tick(void *ctx, int64_t now_ns, int64_t missed)
 
 /* ---- SIGHUP ------------------------------------------------------------------------- */
 
-/* Asks anew as often as is set now, if that is another time. */
+/* Resets the timer if the interval has changed. */
 static void
 set_timer(struct daemon *d)
 {
@@ -189,7 +189,7 @@ set_timer(struct daemon *d)
 	d->due_s = every_s;
 }
 
-/* Takes up the settings that settings_reload() has changed. */
+/* Applies the settings that settings_reload() has changed. */
 static void
 take_up(struct daemon *d)
 {
@@ -210,8 +210,8 @@ on_hangup(void *ctx, int signal)
 	if (settings_reload(d->settings, d->config_file, "topo") >= 0)
 		take_up(d);
 	if (read_plan(d->plan, &plan, &err) < 0) {
-		log_err("topo", "%s:%u: %s; the plan stays as it was", err.file,
-			err.line, err.text);
+		log_err("topo", "%s:%u: %s; the plan is unchanged", err.file, err.line,
+			err.text);
 	} else {
 		service_set_plan(d->service, plan, d->plan, clk_wall_us());
 		topo_unref(plan);
@@ -328,7 +328,7 @@ open_host(struct daemon *d)
 		d->lldp = lldp_run_new(d->loop, &opts);
 	if (settings_is_on(d->settings, "topology", "links")) {
 		if (links_open(&d->links, &err) < 0)
-			log_warn("links", "%s; going on without", err.text);
+			log_warn("links", "%s; continuing without", err.text);
 		else
 			loop_fd(d->loop, links_fd(d->links), on_links, d);
 	}
@@ -395,7 +395,7 @@ daemon_fini(struct daemon *d)
 	settings_free(d->settings);
 }
 
-/* The file, the environment, then what the command line said: 0 or -errno. */
+/* Loads the file, the environment, then the command line: 0 or -errno. */
 static int
 read_settings(struct daemon *d, const struct settings_said *said, bool is_verbose,
 	      struct err *err)

@@ -1,8 +1,8 @@
 /*
  * The gate: decides for a bound socket whether a public key is allowed (ZAP, RFC 27).
  *
- * ZeroMQ's own thread asks, through a socket of this context, and waits for the answer
- * with the one connection only; so it may be given by the loop, between other things.
+ * ZeroMQ's own thread asks through a socket of this context, and only the one connection
+ * waits for the answer, so the loop may give it later.
  */
 #include <errno.h>
 #include <string.h>
@@ -23,8 +23,8 @@
 #define READ_AGAIN_NS INT64_C(1000000000)
 
 /*
- * A connection is a descriptor, and shells and systemd give 1024 unless asked for
- * more; what they allow at most is taken.
+ * Each connection is a descriptor, and the default limit is 1024: raises it to the
+ * maximum.
  */
 static void
 raise_descriptor_limit(void)
@@ -51,7 +51,7 @@ bus_context_init(struct bus_context *context, const struct bus_keys *keys,
 	}
 	context->keys = bus_keys_copy(keys);
 	context->keys_read_ns = clk_monotonic_ns();
-	/* ROUTER in place of REP: a request that is no such stops nothing. */
+	/* ROUTER instead of REP: an invalid request blocks nothing. */
 	context->gate = zmq_socket(context->zmq, ZMQ_ROUTER);
 	if (zmq_bind(context->gate, ZAP_ENDPOINT) < 0)
 		BUG("the gate cannot be bound: %s", zmq_strerror(zmq_errno()));
@@ -73,7 +73,7 @@ bus_context_fini(struct bus_context *context)
 	*context = (struct bus_context){ 0 };
 }
 
-/* The keys as the directory has them, not older than a second. */
+/* The keys of the directory, at most a second old. */
 static const char *
 name_of_key(struct bus_context *context, const char *z85)
 {

@@ -148,7 +148,7 @@ out:
 
 /* ---- Keys of others -------------------------------------------------------------------- */
 
-/* A name becomes that of a file: letters, digits, dots within, dashes, underscores. */
+/* Names are used as file names: letters, digits, inner dots, dashes, underscores. */
 static bool
 is_file_name(const char *name)
 {

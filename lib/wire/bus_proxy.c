@@ -1,7 +1,6 @@
 /*
- * The proxy: XSUB towards publishers, XPUB towards subscribers.  What the one gets the
- * other sends, both ways; frames are not looked into, so a proxy of today passes frames
- * of tomorrow.
+ * The proxy: XSUB towards publishers, XPUB towards subscribers.  Each forwards what the
+ * other receives.  It does not parse frames, so it passes frames of later versions.
  */
 #include <errno.h>
 
@@ -11,7 +10,7 @@
 #include "lib/wire/bus.h"
 #include "lib/wire/bus_socket.h"
 
-/* Messages in a row of one direction, before others get their turn. */
+/* Messages of one direction in a row, before the other direction. */
 #define BURST 1000
 
 struct bus_proxy {
@@ -76,7 +75,7 @@ bus_proxy_counts(struct bus_proxy *proxy)
 	return &proxy->counts;
 }
 
-/* Passes messages on until there are none; counts them if asked to. */
+/* Forwards messages until there are none; optionally counts them. */
 static void
 pass(struct bus_proxy *proxy, struct bus_socket *from, struct bus_socket *to,
      struct bus_proxy_counts *counts)
@@ -89,7 +88,7 @@ pass(struct bus_proxy *proxy, struct bus_socket *from, struct bus_socket *to,
 		if (bus_part_take(from, &proxy->part, &has_more) < 0)
 			break;
 		size = bus_part_size(&proxy->part);
-		/* At its high-water mark XPUB drops, and says that it has sent. */
+		/* At its high-water mark XPUB drops messages and reports success. */
 		if (bus_part_pass(to, &proxy->part, has_more) < 0 || !counts)
 			continue;
 		counts->frames += !has_more;

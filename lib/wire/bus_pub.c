@@ -1,4 +1,4 @@
-/* Publishing: an XPUB socket that knows what is subscribed to. */
+/* Publishing: an XPUB socket that tracks subscriptions. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,11 +13,11 @@
 #include "lib/wire/bus_topic.h"
 #include "lib/wire/tele.h"
 
-/* Subscriptions beyond these are not kept apart: then everything is wanted. */
+/* With more subscriptions than this, every topic counts as wanted. */
 #define MAX_PREFIXES     16384
 #define MAX_PREFIX_BYTES BUS_MAX_SUBSCRIPTION
 
-/* What a lossless publisher waits at its end, to get rid of what is left. */
+/* How long a lossless publisher waits at its end to send the rest. */
 #define LOSSLESS_LINGER_MS 5000
 
 struct prefix {
@@ -28,9 +28,9 @@ struct prefix {
 struct bus_pub {
 	struct bus_context context;
 	struct bus_socket socket;
-	/* What is subscribed to, each once, as XPUB tells it; sorted. */
+	/* Subscribed prefixes, each once, as XPUB reports them; sorted. */
 	VEC(struct prefix) prefixes;
-	uint64_t n_untracked; /* Subscriptions that found no place there. */
+	uint64_t n_untracked; /* Subscriptions beyond the limit. */
 	struct tele_buffer encoded;
 	struct bus_pub_counts counts;
 	struct bus_watch watch;
@@ -107,7 +107,7 @@ compare(const struct prefix *prefix, const char *bytes, size_t n)
 	return order ? order : (prefix->n > n) - (prefix->n < n);
 }
 
-/* Where the prefix is, or would have to be. */
+/* Where the prefix is, or would be inserted. */
 static size_t
 find_prefix(const struct bus_pub *pub, const char *bytes, size_t n, bool *ret_found)
 {
@@ -161,13 +161,13 @@ remove_prefix(struct bus_pub *pub, const char *bytes, size_t n)
 	}
 }
 
-/* A byte, 1 or 0, and the prefix; anything else comes from no subscriber. */
+/* A byte, 1 or 0, and the prefix; anything else is no subscription. */
 static void
 take_subscription(struct bus_pub *pub, const uint8_t *bytes, size_t n)
 {
 	const char *text = (const char *)bytes + 1;
 
-	/* Longer than any topic of ours: nothing can match it. */
+	/* Longer than any of our topics: nothing can match it. */
 	if (n < 1 || n - 1 > MAX_PREFIX_BYTES)
 		return;
 	if (bytes[0] == 1)

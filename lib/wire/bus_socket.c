@@ -18,9 +18,9 @@
 #define ZAP_DOMAIN "antiphase"
 
 /*
- * A peer that went away without a word is noticed after 15 s, by the kernel.  ZeroMQ's own
- * heartbeats end the process (libzmq 4.3.4, assertion "!_io_error") when a peer goes while
- * what it sent is not taken for want of room.
+ * TCP keep-alive detects a dead peer after 15 s.  ZeroMQ's own heartbeats are not used:
+ * they abort the process (libzmq 4.3.4, assertion "!_io_error") if a peer disappears
+ * while its messages wait for room.
  */
 #define KEEPALIVE_S      5
 #define KEEPALIVE_PROBES 2
@@ -217,8 +217,8 @@ bus_socket_fini(struct bus_socket *s)
 /* ---- Connections ---------------------------------------------------------------------- */
 
 /*
- * A peer's name may change when it is connected to again, from "localhost" to its
- * address: so any that comes up makes good for any that was lost.
+ * A peer's name may change on reconnection, from "localhost" to its address, so any new
+ * connection replaces any lost one.
  */
 static void
 note_up(struct bus_socket *s, const char *name)
@@ -261,8 +261,8 @@ note_down(struct bus_socket *s, const char *name)
 }
 
 /*
- * ZeroMQ does not reconnect after a refusal.  But the key may be allowed later:
- * we do it, after a second, two, four, and so on up to half a minute.
+ * ZeroMQ does not reconnect after a refusal, but the key may be allowed later.  So we
+ * reconnect after 1, 2, 4 s and so on up to half a minute.
  */
 static void
 retry_later(struct bus_socket *s, const char *name)
@@ -289,7 +289,7 @@ retry_refused(struct bus_socket *s)
 		if (!peer->retry_ns || clk_monotonic_ns() < peer->retry_ns)
 			continue;
 		peer->retry_ns = 0;
-		/* Otherwise it would think that it is connected. */
+		/* Otherwise it would count as connected. */
 		zmq_disconnect(s->zmq, peer->endpoint);
 		if (zmq_connect(s->zmq, peer->endpoint) < 0)
 			log_err("bus", "cannot connect to '%s': %s", peer->endpoint,
@@ -297,7 +297,7 @@ retry_refused(struct bus_socket *s)
 	}
 }
 
-/* Tells of a refusal, not more than once in ten seconds. */
+/* Logs a refusal, at most once in ten seconds. */
 static void
 note_refusal(struct bus_socket *s, const char *peer, unsigned event)
 {
@@ -420,7 +420,7 @@ bus_part_pass(struct bus_socket *s, struct bus_part *part, bool has_more)
 const uint8_t *
 bus_part_bytes(const struct bus_part *part)
 {
-	/* zmq_msg_data() changes nothing, and asks for more than it needs. */
+	/* zmq_msg_data() does not change the message, but takes a non-const pointer. */
 	return zmq_msg_data((zmq_msg_t *)(uintptr_t)part);
 }
 

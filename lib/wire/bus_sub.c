@@ -1,4 +1,4 @@
-/* Subscribing: a SUB socket, its frames checked and their sequences watched. */
+/* Subscribing: a SUB socket that checks frames and their sequences. */
 #include <errno.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@
 #include "lib/wire/seq.h"
 #include "lib/wire/tele.h"
 
-/* Frames from one peer that are taken off the network ahead of us. */
+/* Frames of one peer that ZeroMQ may buffer. */
 #define ROOM 10000
 
 struct bus_sub {
@@ -158,7 +158,7 @@ take_message(struct bus_sub *sub)
 		return error;
 	if (!has_more)
 		return -EBADMSG;
-	/* Messages are atomic: the other parts are there, too. */
+	/* Messages are atomic: the other parts have arrived too. */
 	error = bus_part_take(&sub->socket, &sub->body, &has_more);
 	if (error < 0)
 		return error;

@@ -10,7 +10,7 @@
 #include "lib/wire/pack.h"
 #include "lib/wire/tele.h"
 
-/* Where each field is.  The first reads "apmk". */
+/* Offsets of the fields.  The magic number reads "apmk". */
 #define MAGIC    UINT32_C(0x6b6d7061)
 #define AT_MAGIC 0
 #define AT_KIND  4 /* Version (2 bytes), source, flags. */
@@ -96,10 +96,7 @@ coll_event_sender_fini(struct coll_event_sender *sender)
 	sender->fd = -1;
 }
 
-/*
- * The socket is not connected: a collector that is started anew binds another one,
- * and is found again by its path.
- */
+/* The socket is not connected, so that a restarted collector is found by its path. */
 int
 coll_event_send(struct coll_event_sender *sender, const struct coll_event *event)
 {

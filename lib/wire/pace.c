@@ -5,7 +5,7 @@
 
 #include "lib/wire/pack.h"
 
-/* Where each field is.  The first reads "appc". */
+/* Offsets of the fields.  The magic number reads "appc". */
 #define MAGIC    UINT32_C(0x63707061)
 #define AT_MAGIC 0
 #define AT_KIND  4 /* Version (2 bytes), kind, and of a HELLO source and flag. */
@@ -39,7 +39,7 @@
 /* In the last byte of AT_KIND, above the source. */
 #define FLAG_OBSERVING 0x80u
 
-/* A frame could not hold later ones (TELE_MAX_NS). */
+/* Later times do not fit a frame (TELE_MAX_NS). */
 #define MAX_NS ((INT64_C(1) << 62) - 1)
 
 _Static_assert(HELLO_BYTES == AT_JOB + PACE_MAX_NAME + 1, "a name fills its field");
@@ -105,7 +105,7 @@ pace_encode(const struct pace_packet *packet, uint8_t bytes[PACE_MAX_BYTES])
 
 /* ---- From bytes ------------------------------------------------------------------ */
 
-/* Reads a time of 0 to 'max_ns'; notes in '*ok' that it is none. */
+/* Reads a time of 0 to 'max_ns'; clears '*ok' if it is out of range. */
 static int64_t
 take_ns(const uint8_t *bytes, int64_t max_ns, bool *ok)
 {

@@ -95,9 +95,9 @@ rec_writer_close(struct rec_writer *writer, struct err *err)
 #define READ_BYTES 65536
 
 /*
- * Checksums of what turns out to be no frame may be computed over so many bytes, and
- * sixteen times those that were read.  Damage by chance stays far below: it takes a
- * file full of headers that each claim a long frame.
+ * Limit of bytes whose checksum may be computed for invalid frames: this many, plus
+ * sixteen times the bytes read.  Random damage stays far below; only a file full of
+ * headers that each claim a long frame reaches it.
  */
 #define MAX_FUTILE_BYTES (UINT64_C(1) << 30)
 
@@ -151,7 +151,7 @@ rec_skipped_bytes(const struct rec_reader *reader)
 	return reader->counts.skipped_bytes;
 }
 
-/* Moves what is left to the front, if more room is wanted than is behind it. */
+/* Moves the rest to the front if there is not enough room behind it. */
 static void
 make_room(struct rec_reader *reader, size_t want)
 {
@@ -169,8 +169,8 @@ make_room(struct rec_reader *reader, size_t want)
 }
 
 /*
- * Reads on until 'want' bytes are there, or the end: then there may be fewer.  The
- * memory grows with what was read, not with what a header claims.
+ * Reads until 'want' bytes are available, or the end of the file.  Memory grows with
+ * the bytes read, not with what a header claims.
  */
 static int
 fill(struct rec_reader *reader, size_t want, struct err *err)
@@ -204,7 +204,7 @@ skip(struct rec_reader *reader, size_t n)
 	reader->at += n;
 }
 
-/* Skips to where the next frame, or the first line, may begin. */
+/* Skips to the next possible begin of a frame or of the first line. */
 static void
 skip_to_next(struct rec_reader *reader)
 {
@@ -230,8 +230,8 @@ take_first_line(struct rec_reader *reader)
 }
 
 /*
- * Looks for a frame at the beginning of what is there.  Returns 1 with it, 0 for
- * none, in which case something was skipped, or -errno.
+ * Looks for a frame at the begin of the buffer.  Returns 1 with it; 0 if there is none,
+ * after skipping some bytes; or -errno.
  */
 static int
 try_frame(struct rec_reader *reader, struct tele_frame *frame, size_t *ret_n,

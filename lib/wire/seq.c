@@ -14,7 +14,7 @@ struct last {
 	int64_t time_ns;
 };
 
-/* Of the last two starts, latest first: two processes may send under one name. */
+/* The last two starts, latest first: two processes may send under one name. */
 struct sender {
 	struct last of_kind[TELE_LAST_KIND + 1][2];
 	unsigned n_starts;     /* Known: 0 to 2; of frames of any kind. */
@@ -47,7 +47,7 @@ seq_book_free(struct seq_book *book)
 	free(book);
 }
 
-/* Numbers come from outside: a sum that would overflow stays at the most there is. */
+/* The numbers are untrusted: a sum that would overflow saturates. */
 static void
 add(uint64_t *sum, uint64_t n)
 {
@@ -132,7 +132,7 @@ seq_note(struct seq_book *book, const struct tele_frame *frame, uint64_t *ret_mi
 	}
 
 	*last = (struct last){ true, frame->start_id, frame->sequence, frame->time_ns };
-	/* A restart shows in each kind of the sender's frames, and is one all the same. */
+	/* A restart shows in each kind of frames, but counts once. */
 	book->counts.restarts += is_another_start(sender, frame->start_id) ||
 				 (verdict == SEQ_RESTART && !is_new_start);
 	book->counts.repeats += verdict == SEQ_REPEAT;

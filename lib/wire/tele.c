@@ -1,4 +1,4 @@
-/* The frame in memory; tele_encode.c and tele_decode.c make bytes of it and back. */
+/* The frame in memory; tele_encode.c and tele_decode.c convert it to bytes and back. */
 #include "lib/wire/tele.h"
 
 #include <string.h>

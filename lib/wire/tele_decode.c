@@ -182,7 +182,7 @@ take_traffic(struct unpack *in, struct tele_frame *frame)
 	}
 }
 
-/* Fills 'n' bins from tokens, which have to end where the bins do. */
+/* Fills 'n' bins from tokens, which must end with the bins. */
 static void
 take_bins(struct unpack *in, uint32_t *bins, size_t n)
 {

@@ -1,4 +1,4 @@
-/* A frame to bytes, as docs/wire-format.md draws them. */
+/* Encodes a frame to bytes, as docs/wire-format.md draws them. */
 #include <math.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "lib/wire/tele.h"
 #include "lib/wire/tele_layout.h"
 
-/* More than any one item takes but a series' bins. */
+/* More than any item needs, except the bins of a series. */
 #define ITEM_ROOM_BYTES (TELE_MAX_NAME + 16 * PACK_MAX_VARINT)
 
 /* ---- Bytes ---------------------------------------------------------------------- */

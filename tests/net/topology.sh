@@ -114,7 +114,7 @@ check "and the differences of the plans are logged" \
 	grep -q "link h2:e0>leaf0:swp2 has 25 Gb/s instead of 10" "$LAB_DIR/topology.log"
 echo '{"schema":' >"$plan"
 kill -HUP "${LAB_PID[topology]}"
-lab_wait_for 5 "a bad plan is refused" grep -q "the plan stays as it was" \
+lab_wait_for 5 "a bad plan is refused" grep -q "the plan is unchanged" \
 	"$LAB_DIR/topology.log"
 expect_diff "a bad plan leaves the old one in place" 1 "^1 speed; 3 of 3"
 
@@ -131,7 +131,7 @@ fi
 
 # ---- Faults of lldpd -------------------------------------------------------------------------------
 lab_stop lldpd-leaf0
-if lab_wait_for 10 "lldpd gone" grep -q "going on without this host's neighbours" \
+if lab_wait_for 10 "lldpd gone" grep -q "continuing without this host's neighbors" \
 	"$LAB_DIR/topology.log"; then
 	pass "without lldpd it says so and goes on"
 fi

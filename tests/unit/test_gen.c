@@ -165,7 +165,7 @@ leaf_spine_numbers_that_contradict_each_other_are_refused(void **state)
 	assert_string_equal(err.text,
 			    "a leaf has 200 Gb/s down and at 3:1 needs 66.6667 Gb/s "
 			    "up: 1.33333 spines with 1 x 50 Gb/s each, expected a "
-			    "whole number; say the number of spines or another uplink "
+			    "whole number; give the number of spines or another uplink "
 			    "speed");
 	o.oversubscription = 2;
 	assert_int_equal(gen_leaf_spine(&o, &topo, &err), 0);

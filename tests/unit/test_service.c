@@ -111,7 +111,7 @@ a_bad_request_is_told_what_is_wrong(void **state)
 		   "'collective' is 'star'");
 	assert_has(ask(s, "lookup {\"node\":\"x\",\"interface\":\"e0\"}", 0),
 		   "\"unknown_host\"");
-	assert_has(ask(s, "seen {\"node\":\"h0\"}", 0), "a report of nothing");
+	assert_has(ask(s, "seen {\"node\":\"h0\"}", 0), "an empty report");
 	service_free(s);
 }
 

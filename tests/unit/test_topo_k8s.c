@@ -188,10 +188,10 @@ own_keys_nested_names_and_a_root_are_possible(void **state)
 	k8s.is_nested = false;
 	refused_with(text, &k8s, 1, "and Node 'n1' has it elsewhere");
 	k8s.root = "all\nSwitchName=x";
-	refused_with(text, &k8s, 0, "no name of a switch");
+	refused_with(text, &k8s, 0, "is not a switch name");
 	k8s.label_keys = "x/rack,,";
 	k8s.root = NULL;
-	refused_with(text, &k8s, 0, "is no key of a label");
+	refused_with(text, &k8s, 0, "is not a label key");
 }
 
 static void
@@ -219,9 +219,9 @@ hostile_nodes_are_refused_with_what_is_wrong(void **state)
 		     "'n1' is there twice");
 	refused_with(LIST(NODE("n[1-9]", "1", "")), NULL, 1, "is no name for a host");
 	refused_with(LIST(NODE("n1", "1", LABEL(T "0", "a,b"))), NULL, 1,
-		     "is no name of a switch");
+		     "is not a switch name");
 	refused_with(LIST(NODE("n1", "1", LABEL(T "0", "a\\nSwitchName=b"))), NULL, 1,
-		     "is no name of a switch");
+		     "is not a switch name");
 	refused_with(LIST(NODE("n1", "-1", "")), NULL, 1, "expected 0 to 1024");
 	refused_with(LIST(NODE("n1", "4000000000", "")), NULL, 1, "expected 0 to 1024");
 	refused_with(LIST(NODE("n1", "1", LABEL(T "0", "n1"))), NULL, 0,

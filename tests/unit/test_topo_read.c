@@ -179,7 +179,7 @@ bad_json_is_refused_with_its_line(void **state)
 	assert_refused(JSON_HEAD "\"switches\":[],\n"
 				 "\"hosts\":[{\"name\":\"h 0\"}],\"cables\":[]}",
 		       3,
-		       "'h 0' is no name, expected 1 to 63 letters, digits and "
+		       "'h 0' is not a name, expected 1 to 63 letters, digits and "
 		       "\"._-/+@\"");
 	assert_refused(
 		JSON_HEAD "\"switches\":[],\n"
@@ -203,7 +203,7 @@ bad_json_is_refused_with_its_line(void **state)
 		       "'antiphase.topology/1'");
 	assert_refused(
 		"hello", 0,
-		"looks like no fabric; expected our JSON, Slurm's topology.conf, "
+		"unknown format of a fabric; expected our JSON, Slurm's topology.conf, "
 		"the text of ibnetdiscover, what topograph writes, or Nodes or "
 		"HyperNodes of Kubernetes");
 	assert_refused(" \n", 0,
