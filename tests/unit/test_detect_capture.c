@@ -1,6 +1,7 @@
 /*
  * The bars of the detector on real captures with ground truth: in every window of
- * 10 s the period within 2 % and the bytes of an iteration within 5 %.
+ * 10 s the period within 2 % and the bytes of an iteration within 5 %; in windows of 3 and
+ * 4 s of one series, hardly any period that is off claims a confidence of 0.5.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -88,6 +89,53 @@ read_capture(const char *path)
 	return capture;
 }
 
+struct claims {
+	unsigned n, n_off, n_sure, n_sure_and_off;
+};
+
+/*
+ * One series alone and a few iterations are often too little for the period.  Counts the
+ * windows with a period more than 2 % off the program's median in them, and those that
+ * claim a confidence of at least 0.5.
+ */
+static void
+count_claims(const struct capture *capture, const struct truth *truth, double window_s,
+	     struct claims *claims)
+{
+	struct series_set set;
+
+	for (double from_s = 0;; from_s++) {
+		assert_int_equal(
+			capture_series(capture, 0, from_s, window_s, &set, NULL), 0);
+		if ((double)set.n_buckets < window_s * 1e3)
+			break;
+		for (size_t s = 0; s < set.n_series; s++) {
+			const struct series_set one = { .n_buckets = set.n_buckets,
+							.n_series = 1,
+							.ids = &set.ids[s],
+							.bytes = series_row(&set, s) };
+			double own_ms =
+				median_between(truth, (double)set.start_ms,
+					       (double)set.start_ms + window_s * 1e3);
+			struct detection found;
+			bool is_off, is_sure;
+
+			if (detect_profile(&one, "", "1", &found, NULL) < 0)
+				continue;
+			is_off = fabs((double)found.profile.period_us / 1e3 / own_ms -
+				      1) > 0.02;
+			is_sure = found.profile.confidence >= 0.5;
+			claims->n++;
+			claims->n_off += is_off;
+			claims->n_sure += is_sure;
+			claims->n_sure_and_off += is_off && is_sure;
+			detection_fini(&found);
+		}
+		series_fini(&set);
+	}
+	series_fini(&set);
+}
+
 /* Slides a window over the capture and checks each; returns how many there were. */
 static unsigned
 check_windows(const char *name, const struct capture *capture,
@@ -128,9 +176,10 @@ check_windows(const char *name, const struct capture *capture,
 
 static void
 check_capture(const char *name, const char *csv, const char *truth_csv, double step_s,
-	      unsigned n_windows)
+	      unsigned n_windows, double max_sure_and_off)
 {
 	struct capture *capture = read_capture(csv);
+	struct claims claims = { 0 };
 	struct truth truth;
 	struct series_set all;
 
@@ -141,19 +190,25 @@ check_capture(const char *name, const char *csv, const char *truth_csv, double s
 	truth.bytes = true_bytes(&truth, &all);
 	series_fini(&all);
 	assert_true(check_windows(name, capture, &truth, step_s) >= n_windows);
+	for (double window_s = 3; window_s <= 4; window_s++)
+		count_claims(capture, &truth, window_s, &claims);
+	print_message(
+		"%s: of %u short windows %u are off; %u claim 0.5, of these %u are off\n",
+		name, claims.n, claims.n_off, claims.n_sure, claims.n_sure_and_off);
+	assert_true(claims.n_sure_and_off <= max_sure_and_off * claims.n_sure);
 	capture_free(capture);
 }
 
 static void
-every_window_of_the_four_rank_capture_is_within_the_bars(void **state)
+every_window_of_the_four_rank_capture_is_within_the_bars_or_says_so(void **state)
 {
 	(void)state;
 	check_capture("mpi-4rank-16MB", "examples/mpi-4rank-16MB.csv.xz",
-		      "examples/mpi-4rank-16MB.truth.csv", 0.5, 38);
+		      "examples/mpi-4rank-16MB.truth.csv", 0.5, 38, 0.2);
 }
 
 static void
-every_window_of_the_two_rank_capture_is_within_the_bars(void **state)
+every_window_of_the_two_rank_capture_is_within_the_bars_or_says_so(void **state)
 {
 	const char *csv = SHARED_DATA "/captures/mpi-2rank-solo.csv.xz";
 
@@ -161,7 +216,7 @@ every_window_of_the_two_rank_capture_is_within_the_bars(void **state)
 	if (access(csv, R_OK) < 0)
 		skip();
 	check_capture("mpi-2rank-solo", csv,
-		      SHARED_DATA "/captures/mpi-2rank-solo.truth.csv", 0.25, 36);
+		      SHARED_DATA "/captures/mpi-2rank-solo.truth.csv", 0.25, 36, 0.02);
 }
 
 static void
@@ -223,9 +278,9 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
-			every_window_of_the_four_rank_capture_is_within_the_bars),
+			every_window_of_the_four_rank_capture_is_within_the_bars_or_says_so),
 		cmocka_unit_test(
-			every_window_of_the_two_rank_capture_is_within_the_bars),
+			every_window_of_the_two_rank_capture_is_within_the_bars_or_says_so),
 		cmocka_unit_test(the_capture_in_examples_is_the_shared_one),
 		cmocka_unit_test(phases_of_the_capture_can_be_scheduled),
 	};
