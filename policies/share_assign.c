@@ -28,7 +28,8 @@ struct state {
 	VEC(double) times_s;   /* [waiting x types] */
 	VEC(double) costs;     /* [waiting x (level x machine)] */
 	VEC(uint32_t) columns; /* Of each of 'waiting'. */
-	VEC(uint32_t) first, levels; /* By machine: who, and how far from the end. */
+	VEC(uint32_t)
+	first, levels; /* By machine: its first job, and how far from the end. */
 };
 
 static void

@@ -27,7 +27,7 @@ stages_are_known(const struct pol_job *job)
 	return sum > 0 && sum < INFINITY && job->iteration_s > 0;
 }
 
-/* Whoever has a stage in a turn, and from when on: it is over when all of them are. */
+/* The end of a turn, in which each job has a stage: when all stages end. */
 static double
 turn_end_s(const struct pol_job *const *order, uint32_t n, const double *ends_s,
 	   uint32_t turn)

@@ -13,7 +13,7 @@ struct search {
 	uint32_t n_rows, n_columns;
 	const double *costs;
 	double *row_price, *column_price; /* cost - row - column is 0 or more. */
-	uint32_t *row_of;                 /* By column; NONE: nobody has it. */
+	uint32_t *row_of;                 /* By column; NONE: free. */
 	double *distance; /* Of each column from the row searched for. */
 	uint32_t *from;   /* Column before it on that path; NONE: the row. */
 	uint32_t *open;   /* Columns that are not settled, in the order of looking. */

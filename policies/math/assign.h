@@ -1,12 +1,13 @@
 /*
- * assign.h - who does what, at the least cost in all: each row has a column of its own.
+ * assign.h - assignment of rows to columns with the least total cost.
  *
- * Shortest augmenting paths with potentials (Kuhn's Hungarian method, as Jonker and
- * Volgenant have it, Computing 38, 1987): O(rows^2 columns) time, O(rows + columns)
- * memory besides the costs.  Deterministic; of equals, what SciPy's linear_sum_assignment
- * takes (1.5 and later), which published results hang on: columns are looked at from the
- * last to the first, the last one looked at taking the place of one that is settled, and a
- * free one goes before others, the one looked at last before other free ones.
+ * Shortest augmenting paths with potentials (Kuhn's Hungarian method, in the form of
+ * Jonker and Volgenant, Computing 38, 1987): O(rows^2 columns) time, O(rows + columns)
+ * memory besides the costs.  Deterministic.  Among equal assignments, that of SciPy's
+ * linear_sum_assignment (1.5 and later), on which published results depend: columns
+ * are scanned from last to first, the last one scanned takes the place of one that is
+ * settled, and a free one goes before others, the one scanned last before other free
+ * ones.
  */
 #ifndef POLICIES_MATH_ASSIGN_H
 #define POLICIES_MATH_ASSIGN_H

@@ -1,29 +1,29 @@
 /*
- * auction.h - who gets how much where nobody pays with money: partial allocation (Cole,
- * Gkatzelis, Goel, EC 2013), as Themis has it in its auctions (NSDI 2020, 3.3).
+ * auction.h - partial allocation: an auction without money (Cole, Gkatzelis, Goel, EC
+ * 2013), as in Themis (NSDI 2020, section 3.3).
  *
- * Bidder i says what it thinks of having k units, v_i(k) (Themis: 1 / rho_i).  Then
+ * Bidder i states the value v_i(k) of k units (Themis: 1 / rho_i). Then
  *
- *	x     = argmax prod_i v_i(x_i), sum_i x_i <= n_units    the proportional-fair part
+ *	x     = argmax prod_i v_i(x_i), sum_i x_i <= n_units    proportional fairness
  *	x^-i  = the same without i
  *	c_i   = prod_(j!=i) v_j(x_j) / prod_(j!=i) v_j(x^-i_j)
  *
- * and bidder i is to have the share 0 < c_i <= 1 of x_i: what it takes from others, it
- * pays by the rest, which nobody of them has.  Where a share c of x_i is worth c v_i(x_i),
- * a bidder has the most by telling the truth: that is prod_j v_j(x_j) over something it
- * has no hand in.  Where it is not (gangs, of which a part is worth nothing, and time that
- * has passed already), a lie may pay.
+ * and bidder i gets the share 0 < c_i <= 1 of x_i: it pays for what it takes from
+ * others with the rest, which stays unused.  Where a share c of x_i has the value c
+ * v_i(x_i), telling the truth is optimal for a bidder: it gets prod_j v_j(x_j) over a
+ * number that it cannot influence.  Where it has not (gangs, a part of which is
+ * worthless, and past time), a lie may pay.
  *
- * Units are alike.  The optimum is exact, by dynamic programming: O(n_units x rows of all
- * bids) time, n_units x bidders numbers of memory.  Of equals, the last bidders have as
- * few units as can be.  Pure.
+ * Units are interchangeable.  The optimum is exact, by dynamic programming: O(n_units
+ * x rows of all bids) time, n_units x bidders numbers of memory.  Among equals, the
+ * last bidders get the fewest units.  Pure.
  */
 #ifndef POLICIES_MATH_AUCTION_H
 #define POLICIES_MATH_AUCTION_H
 
 #include <stdint.h>
 
-/* So many units are worth so much. */
+/* Value of a number of units. */
 struct auction_row {
 	uint32_t n_units;
 	double value; /* Above 0, finite. */

@@ -1,9 +1,9 @@
 /*
- * bounded.h - the least value of a function of a few numbers within bounds.
+ * bounded.h - minimum of a function of a few variables within bounds.
  *
- * Nelder and Mead's simplex search (1965), points outside moved to the bounds, begun anew
- * from the best until that gains nothing.  Finds a minimum near where it begins; needs no
- * derivatives.  Deterministic.
+ * Nelder and Mead's simplex search (1965); points outside are moved to the bounds, and
+ * the search restarts from the best point until that gains nothing.  Finds a local
+ * minimum; needs no derivatives.  Deterministic.
  */
 #ifndef POLICIES_MATH_BOUNDED_H
 #define POLICIES_MATH_BOUNDED_H

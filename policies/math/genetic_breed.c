@@ -4,7 +4,7 @@
 
 /* How often, of 2^32: a row is as it is now; it loses elements, each one so often. */
 #define ONE_IN_TEN 429496729u
-#define NOBODY     UINT32_MAX
+#define NONE       UINT32_MAX
 
 /* ---- Breeding ----------------------------------------------------------------------------- */
 
@@ -70,7 +70,7 @@ cross(const struct search *s, const struct plan *one, const struct plan *other,
 	}
 }
 
-/* In order; who loses all is still among them. */
+/* In order; a row that loses all is still in it. */
 static void
 list_holders(struct genetic *g, const struct plan *plan)
 {
@@ -154,7 +154,7 @@ keep_alone(const struct search *s, struct plan *plan)
 	struct genetic *g = s->g;
 
 	for (uint32_t c = 0; c < g->n_columns; c++)
-		g->owner[c] = NOBODY;
+		g->owner[c] = NONE;
 	for (uint32_t i = 0; s->p->exclusive && i < g->n_holders; i++) {
 		uint32_t row = g->holders[i];
 		uint16_t *cells = genetic_row_of(g, plan, row);
@@ -165,7 +165,7 @@ keep_alone(const struct search *s, struct plan *plan)
 		for (uint32_t c = 0; c < g->n_columns; c++) {
 			if (!cells[c])
 				continue;
-			if (g->owner[c] == NOBODY) {
+			if (g->owner[c] == NONE) {
 				g->owner[c] = row;
 			} else {
 				g->left[c] += cells[c];
@@ -251,45 +251,47 @@ empty_row(const struct search *s, struct plan *plan, uint32_t row)
 		s->g->left[c] += cells[c];
 		cells[c] = 0;
 		if (s->g->owner[c] == row)
-			s->g->owner[c] = NOBODY;
+			s->g->owner[c] = NONE;
 	}
 	plan->n_units[row] = plan->n_columns[row] = 0;
 	s->g->is_changed[row] = true;
 }
 
-/* One column that has room for all of it, those where it is first; or NOBODY. */
+/*
+ * A column with room for all of the row, preferably one where it is first; or NONE.
+ */
 static uint32_t
 find_column(const struct search *s, const uint16_t *cells, uint32_t n_units)
 {
-	uint32_t n = s->g->n_columns, at = genetic_draw(s->rng, n), found = NOBODY;
+	uint32_t n = s->g->n_columns, at = genetic_draw(s->rng, n), found = NONE;
 
 	if (n_units > s->most_capacity)
-		return NOBODY;
+		return NONE;
 	for (uint32_t i = 0; i < n; i++, at = at + 1 < n ? at + 1 : 0) {
 		if (s->g->left[at] + cells[at] < (int64_t)n_units)
 			continue;
 		if (cells[at])
 			return at;
-		if (found == NOBODY)
+		if (found == NONE)
 			found = at;
 	}
 	return found;
 }
 
 /*
- * Where most is left, and nobody else is alone; or NOBODY.  Nowhere more than 'most' is left,
- * so that the first that has so much is taken.
+ * The column with most room and no other exclusive row, or NONE. No column has more
+ * room than 'most', so the first with as much is taken.
  */
 static uint32_t
 find_emptiest(const struct search *s, uint32_t row, int32_t most)
 {
 	const struct genetic *g = s->g;
-	uint32_t n = g->n_columns, at = genetic_draw(s->rng, n), found = NOBODY;
+	uint32_t n = g->n_columns, at = genetic_draw(s->rng, n), found = NONE;
 	int32_t best = 0;
 
 	for (uint32_t i = 0; i < n && best < most; i++, at = at + 1 < n ? at + 1 : 0) {
 		if (g->left[at] <= best ||
-		    (g->owner[at] != NOBODY && g->owner[at] != row))
+		    (g->owner[at] != NONE && g->owner[at] != row))
 			continue;
 		best = g->left[at];
 		found = at;
@@ -309,7 +311,7 @@ fill_row(const struct search *s, struct plan *plan, uint32_t row)
 		return;
 	column = find_column(s, genetic_row_of(s->g, plan, row), least);
 	empty_row(s, plan, row);
-	if (column != NOBODY) {
+	if (column != NONE) {
 		give(s, plan, row, column, least);
 		return;
 	}
@@ -318,7 +320,7 @@ fill_row(const struct search *s, struct plan *plan, uint32_t row)
 		uint32_t more = least - plan->n_units[row];
 
 		column = find_emptiest(s, row, most);
-		if (column == NOBODY)
+		if (column == NONE)
 			break;
 		most = s->g->left[column];
 		if (s->g->left[column] < (int64_t)more)

@@ -11,7 +11,7 @@
 #include "lib/base/vec.h"
 #include "policies/math/genetic.h"
 
-/* A row's sums and its worth are inherited with it. */
+/* A row is inherited with its sums and its value. */
 struct plan {
 	uint16_t *cells;               /* [n_rows][n_columns] */
 	uint32_t *n_units, *n_columns; /* Of each row. */
@@ -26,7 +26,7 @@ struct genetic {
 	uint32_t n_rows, n_columns;
 	VEC(struct plan *) plans; /* Best first. */
 	VEC(struct plan *) spare; /* Of the same size. */
-	/* Of the one that is mended: what is left of columns, and who is alone there. */
+	/* Of the matrix under repair: room of columns, and their exclusive row. */
 	int32_t *left;
 	uint32_t *owner;
 	uint32_t *n_there, *one_there; /* Rows of a column, and one of them. */

@@ -368,7 +368,7 @@ find_step(const struct graph *g)
 	return step;
 }
 
-/* False: who is alone gains nothing by not being so. */
+/* False: matching a free vertex gains nothing. */
 static bool
 change_duals(struct graph *g, double step)
 {
@@ -392,7 +392,7 @@ change_duals(struct graph *g, double step)
 	return true;
 }
 
-/* Searches from all that are alone; true if the matching has grown by one. */
+/* Searches from all free vertices; true if the matching has grown by one. */
 static bool
 grow(struct graph *g)
 {

@@ -97,7 +97,7 @@ shares_finish_time(const double *gpus, const double *elapsed_s, const double *le
 	const struct finish f = { gpus, elapsed_s, left_s, isolated_s, n };
 	double low = 0, high;
 
-	/* Below this somebody would need more than all of the time. */
+	/* Below this a job would need more than all the time. */
 	for (uint32_t j = 0; j < n; j++)
 		low = fmax(low, (elapsed_s[j] + left_s[j]) / isolated_s[j]);
 	if (take(&f, low, ret_x) <= capacity)

@@ -228,7 +228,7 @@ rho_of(const struct shares_types *in, const struct times *times, const double *x
 	return rho;
 }
 
-/* Values in speeds that each needs to be no later than rho; who is done needs nothing. */
+/* Values that each job needs to be no later than rho; an ended job needs none. */
 static void
 set_needs(const struct shares_types *in, const struct times *times, double rho,
 	  double *ret_values)

@@ -1,16 +1,17 @@
 /*
- * shares_types.h - shares of the time of GPUs of several types (Gavel, OSDI 2020).
+ * shares_types.h - shares of time on GPUs of several types (Gavel, OSDI 2020).
  *
- * n jobs want gpus[j] GPUs each, all at once and of one type, for shares x[j][t] of the time:
+ * n jobs want gpus[j] GPUs each, as a gang on one type, for shares x[j][t] of the
+ * time:
  *
  *	x >= 0,   sum over t of x[j][t] <= 1,   sum over j of gpus[j] x[j][t] <= capacity[t]
  *
- * values[j][t] is what all of the time on that type is worth to a job; 0: it cannot run
+ * values[j][t] is the value to a job of all the time on that type; 0: it cannot run
  * there.  Each function finds the best shares by one measure, as a linear program
- * (simplex.h), and of those the ones with the largest sum of values x.  Then what is left
- * over goes to all in proportion to the room that each has up to all of the time, the
- * first type first.  They return 0 or simplex_solve()'s error, -E2BIG for too many jobs.
- * Pure; gpus and capacities are above 0.
+ * (simplex.h), and among those the ones with the largest sum of values x.  Then the
+ * rest goes to all jobs in proportion to their room up to a share of 1, the first type
+ * first.  They return 0 or simplex_solve()'s error, -E2BIG for too many jobs.  Pure;
+ * gpus and capacities are above 0.
  */
 #ifndef POLICIES_MATH_SHARES_TYPES_H
 #define POLICIES_MATH_SHARES_TYPES_H
@@ -24,7 +25,7 @@ struct shares_types {
 	const double *values;   /* [n_jobs x n_types] */
 };
 
-/* Largest min over j of sum values x; who can run nowhere does not count. */
+/* Largest min over j of sum values x; jobs that can run nowhere do not count. */
 int shares_types_max_min(const struct shares_types *in, double *ret_x);
 /* Largest sum of values x. */
 int shares_types_most(const struct shares_types *in, double *ret_x);
@@ -34,9 +35,9 @@ int shares_types_most(const struct shares_types *in, double *ret_x);
  *
  *	rho[j] = (elapsed_s[j] + left_s[j] / sum values x) / isolated_s[j]
  *
- * From shares to the rho they give, and from that rho to the shares by which all stay
- * below it by as much as can be, until it does not get smaller (as Dinkelbach's method
- * for fractions, Management Science 13, 1967).  'ret_rho' may be NULL.
+ * Alternates between shares and the rho that they give: finds the shares that stay
+ * furthest below that rho, until it no longer decreases (Dinkelbach's method for
+ * fractions, Management Science 13, 1967). 'ret_rho' may be NULL.
  */
 int shares_types_finish_time(const struct shares_types *in, const double *elapsed_s,
 			     const double *left_s, const double *isolated_s,

@@ -1,14 +1,15 @@
 /*
- * simplex.h - small linear programs, exactly as far as doubles go.
+ * simplex.h - small linear programs, exact to the precision of doubles.
  *
- *	largest sum gains[c] x[c], of those the largest sum second[c] x[c],
+ *	largest sum gains[c] x[c], among those the largest sum second[c] x[c],
  *	where sum rows[r][c] x[c] <= limits[r] for each row, and x[c] >= 0
  *
- * with limits of 0 and more, so that nothing at all is allowed.  Dantzig's simplex method on
- * a dense table: the column that gains most enters, of equals the first; of rows that are
- * as tight the variable with the smallest number leaves; after many steps that gain
- * nothing Bland's rule (Mathematics of Operations Research 2, 1977), which ends.
- * O(rows x columns) memory and time a step; there are a few steps a row, as a rule.
+ * with limits of 0 and more, so that x = 0 is feasible.  Dantzig's simplex method on a
+ * dense table: the column with the largest gain enters, among equals the first; of
+ * equally tight rows the variable with the smallest number leaves; after many steps
+ * without gain Bland's rule (Mathematics of Operations Research 2, 1977), which
+ * terminates.  O(rows x columns) memory and time per step; usually a few steps per
+ * row.
  */
 #ifndef POLICIES_MATH_SIMPLEX_H
 #define POLICIES_MATH_SIMPLEX_H

@@ -164,10 +164,10 @@ simplices_free(struct simplices *simplices)
 /* ---- Finding ------------------------------------------------------------------------------ */
 
 /*
- * Where points lie on spheres, simplices may overlap, and some are flat.  Which of those
- * around a place is taken is what SciPy does, so that numbers that were published by its
- * means are met: the way is upwards over the planes of lifted points, then towards the
- * place; who meets a flat one looks at all in turn, a flat one standing for its neighbours.
+ * Where points lie on a sphere, simplices may overlap, and some are flat.  The choice
+ * among those around a place follows SciPy, to reproduce published numbers: walk
+ * upwards over the planes of lifted points, then towards the place; at a flat simplex,
+ * scan all in turn, where a flat one stands for its neighbors.
  */
 
 static void

@@ -143,7 +143,7 @@ measure(struct work *work, const struct train *t)
 	goodput_fit(known->samples.items, known->samples.n, known->goodput.params);
 }
 
-/* Until it has measured something, the smallest batch there is on so many GPUs. */
+/* Until there are measurements, the smallest batch for the GPUs. */
 static struct made
 choose_batch(const struct work *work, const struct train *t)
 {

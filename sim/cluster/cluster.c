@@ -342,7 +342,7 @@ speed_of(struct loop *l, const struct pol_job *job)
 
 /* What becomes of speeds as others are in the way. */
 static void
-hear_rates(struct loop *l)
+ask_rates(struct loop *l)
 {
 	const struct cluster_work *work = l->opts->work;
 	size_t at = 0;
@@ -363,7 +363,7 @@ hear_rates(struct loop *l)
 
 /* When each will end, as things are. */
 static void
-foretell(struct loop *l)
+predict_ends(struct loop *l)
 {
 	link_mates(l);
 	for (size_t i = 0; i < l->running.n; i++) {
@@ -372,7 +372,7 @@ foretell(struct loop *l)
 		l->runs[id].speed = speed_of(l, &l->jobs[id]);
 	}
 	if (l->opts->work->rates)
-		hear_rates(l);
+		ask_rates(l);
 	for (size_t i = 0; i < l->running.n; i++) {
 		const struct pol_job *job = &l->jobs[l->running.items[i]];
 		struct run *run = &l->runs[job->id];
@@ -412,7 +412,7 @@ decide(struct loop *l)
 		if (l->opts->on_plan)
 			l->opts->on_plan(l->opts->ctx, &l->view, l->plan);
 	}
-	foretell(l);
+	predict_ends(l);
 }
 
 static double

@@ -108,7 +108,7 @@ put(struct fabric *fabric, uint32_t id, const struct pol_piece *pieces,
 			  fabric->opts.measure ? &placed->isolated : NULL, &steady);
 }
 
-/* Whether it is looked at there: those on one host meet nobody. */
+/* Whether it uses the fabric: jobs on one host do not. */
 static bool
 has_place(const struct fabric *fabric, uint32_t id, uint32_t n_pieces)
 {

@@ -1,26 +1,28 @@
 /*
- * fabric_choose.c - which of several plans is taken, by what jobs do to each other there.
+ * fabric_choose.c - the choice among plans, by contention on the fabric.
  *
- * antiphase takes the plan whose jobs lose least.  With g_j the GPUs of job j, and s an
- * iteration's time over that of the job alone, as the engine has it, they lose
+ * antiphase takes the plan whose jobs lose least.  With g_j the GPUs of job j, and s
+ * the time of an iteration over its isolated time, as simulated by the engine, the
+ * loss is
  *
  *	sum over jobs j of g_j (mean over the iterations of j of s^2 - 1),
  *
- * but for a constant the square of the L2 norm of slowdowns.  To optimise an L_p norm is the
- * usual way between the mean (p = 1), under which a job on few GPUs may wait for large ones
- * again and again, and the worst (p without end), for which all others are given up (Bansal
- * and Pruhs, "Server Scheduling in the Lp Norm", STOC 2003).  An iteration with s = 1.5 costs
- * 1.25, one with s = 3 costs 8.  By the same sum a component's shifts at gates are taken or
- * left (fabric_solve.c).
+ * but for a constant the square of the L2 norm of slowdowns.  An L_p norm is the usual
+ * compromise between the mean (p = 1), under which a job on few GPUs may wait for
+ * large ones again and again, and the maximum (p without bound), for which all other
+ * jobs are sacrificed (Bansal and Pruhs, "Server Scheduling in the Lp Norm", STOC
+ * 2003). An iteration with s = 1.5 costs 1.25, one with s = 3 costs 8. The same sum
+ * decides whether a component's shifts at gates are used (fabric_solve.c).
  *
- * CASSINI takes the plan with the best score (Algorithm 2), the mean over the links on which
- * jobs meet that could fill them; a plan with a loop where a job is placed anew is discarded,
- * and if all are, the policy's own is taken.
+ * CASSINI takes the plan with the best score (Algorithm 2), the mean over shared links
+ * that the jobs could fill.  A plan with a loop through a job that is placed anew is
+ * discarded; if all are, the policy's own plan is taken.
  *
- * Of equals the first.  Nothing is better than a plan in which nobody meets anybody, so the
- * first of those is taken without a look at the others.  Where more than FABRIC_MANY
- * jobs meet, antiphase runs none, and takes the one in which jobs overlap least
- * (fabric_overlap()): what one short window tells two plans apart by is chance.
+ * Among equals the first plan is taken.  No plan is better than one without shared
+ * links, so the first of those is taken without evaluating the others.  Above
+ * FABRIC_MANY jobs in a component, antiphase runs no simulation and takes the plan
+ * with the least expected overlap (fabric_overlap()): a difference between short
+ * windows would be chance.
  */
 #include <math.h>
 
@@ -100,7 +102,7 @@ note_size(struct fabric *fabric, const uint32_t *at, void *ctx)
 		*largest = fabric->members.n;
 }
 
-/* The first plan in which nobody meets anybody, 'n' if there is none; the most that meet. */
+/* The first plan without shared links, or 'n'; and the largest component. */
 static uint32_t
 find_quiet(struct fabric *fabric, const struct pol_view *view,
 	   const struct pol_plan *plans, uint32_t n, size_t *ret_largest)

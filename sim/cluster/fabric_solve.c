@@ -40,7 +40,7 @@ fabric_limits(const struct fabric *fabric, size_t n_jobs)
 				       at_least(MIN_ITERATIONS, EACH_OF_SLOWEST * n) };
 }
 
-/* Who, and where: what a component is known by. */
+/* Jobs and hosts: the key of a component. */
 struct known {
 	UT_hash_handle hh;
 	size_t n;       /* Jobs. */

@@ -97,7 +97,7 @@ read_policies(struct compare *c, const char *text, struct err *err)
 
 /* ---- Runs ---------------------------------------------------------------------------- */
 
-/* Means are over those that are placed, so it has to be said who is not. */
+/* Means cover placed jobs only, so the others are reported. */
 static void
 tell_plan(const struct compare *c, size_t p)
 {

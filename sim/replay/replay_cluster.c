@@ -159,7 +159,7 @@ replay_cluster_fini(struct replay_cluster *cluster)
 
 /* ---- How fast jobs are --------------------------------------------------------------------- */
 
-/* False if it was not measured on some type, or nobody knows how long it is. */
+/* False if it was not measured on some type, or its duration is unknown. */
 static bool
 find_job(const struct throughputs *table, const uint32_t *types, uint32_t n_types,
 	 const char *model, struct cluster_job *job, double *ret_speeds)

@@ -33,7 +33,7 @@ struct track {
 struct runner {
 	const struct experiment_opts *opts;
 	struct engine *engine;
-	struct steer_sim *steered; /* NULL: nobody is. */
+	struct steer_sim *steered; /* NULL: no job is. */
 	struct track *tracks;
 	size_t n_jobs;
 	uint64_t max_counted;      /* Of each job, warm-up included. */
@@ -127,7 +127,7 @@ on_sent(void *ctx, uint32_t job, uint32_t flow, double start_ns, double end_ns,
 
 /* ---- Setting up --------------------------------------------------------------------- */
 
-/* When the job would start if nobody shifted it. */
+/* When the job would start without a shift. */
 static int64_t
 start_ns_of(const struct experiment_opts *opts, const struct work_job *job, size_t j)
 {

@@ -69,7 +69,7 @@ is_planned(const struct run_report *r, size_t j)
 	       planned->is_aligned || planned->pacing != ENGINE_PACE_FREE;
 }
 
-/* Jobs that somebody placed or paces: where, and how. */
+/* Jobs that are placed or paced: where, and how. */
 static void
 put_plans(const struct run_report *r, FILE *out)
 {

@@ -76,7 +76,7 @@ simulate(const struct flow_scenario *scn, uint64_t max_iterations, uint64_t max_
 	return CLI_INTERRUPTED;
 }
 
-/* True if the end times of so many iterations can be kept. */
+/* True if the end times of that many iterations fit in memory. */
 static bool
 fits(const struct flow_scenario *scn, uint64_t max_iterations, uint64_t max_lines)
 {

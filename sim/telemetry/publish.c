@@ -12,9 +12,9 @@
 #include "lib/wire/bus.h"
 #include "lib/wire/rec.h"
 
-/* So long nobody looks at Ctrl-C. */
+/* Interval between checks for Ctrl-C. */
 #define NAP_NS INT64_C(50000000)
-/* Somebody who subscribes to several topics has so long for the rest. */
+/* Time for a new subscriber to subscribe to its other topics. */
 #define SUBSCRIBING_NS INT64_C(200000000)
 
 struct publish {

@@ -13,7 +13,7 @@
 #include "sim/trace/philly_json.h"
 
 #define MAX_FAULTS 10
-/* After so many rows, more than one malformed in so many is another format. */
+/* After MIN_ROWS rows, more than one malformed row in FAULT_IN is another format. */
 #define MIN_ROWS 100
 #define FAULT_IN 10
 
