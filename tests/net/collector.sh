@@ -101,7 +101,7 @@ other --endpoint none
 check "no interface at all" other_says "nothing is counted: .* name others by --interface"
 other --endpoint tcp://127.0.0.1:9471 --interface e0
 check "a port that is taken" test $status = 3
-check "and who may have it" other_says "in use; 'ss -ltnp' says"
+check "and who may have it" other_says "in use; run 'ss -ltnp'"
 other --endpoint none --interface e0 --cgroup-root /no/such/tree
 check "no control groups" other_says "no jobs: /no/such/tree: "
 
