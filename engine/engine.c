@@ -43,7 +43,7 @@ engine_free(struct engine *e)
 
 /* ------ Jobs ------ */
 
-/* Checks a flow; adds to '*ret_alone_ns' nothing, but raises it to its time alone. */
+/* Checks a flow, and raises '*ret_alone_ns' to its isolated time. */
 static bool
 flow_is_sound(const struct engine *e, const struct engine_flow *flow,
 	      double *ret_alone_ns)
@@ -145,7 +145,7 @@ advance_job(struct engine *e, uint32_t id)
 	return n_events;
 }
 
-/* Handles what is due, jobs at the same time in the order of their numbers. */
+/* Handles all due jobs, in the order of their numbers. */
 static uint64_t
 handle_due(struct engine *e, double limit_ns)
 {

@@ -13,8 +13,8 @@
  * The engine is pure: no I/O, no clock, no global state; the same jobs and
  * seed give the same bytes.  Events within a nanosecond are one batch, and the
  * jobs in it are handled in the order of their numbers.  Input times are integer
- * nanoseconds.  Latency is zero.  Names, tables, percentiles and policies are
- * the business of others (sim/, scheduler/core).
+ * nanoseconds.  Latency is zero.  Names, tables, percentiles and policies are in
+ * sim/ and scheduler/core.
  *
  * Cost: O(flows whose rate may change) per event, see fluid.h; an uncontended
  * job costs an event an iteration, whatever its number of flows.  Adding a job
@@ -54,7 +54,7 @@ enum engine_pacing {
 			      * wait for the next point of the grid. */
 	ENGINE_PACE_GATE,    /* Work-conserving slots: wait only while another
 			      * gated job uses a link of ours; by slot order. */
-	ENGINE_PACE_STEER,   /* Whatever the observer's 'wait_ns' says. */
+	ENGINE_PACE_STEER,   /* What the observer's 'wait_ns' returns. */
 };
 
 struct engine_job {
@@ -70,13 +70,13 @@ struct engine_job {
 	double deadband_frac; /* Of grid_ns; 0: CASSINI's 0.05. */
 };
 
-/* Told as they happen, in time order; any may be NULL. */
+/* Called in order of time; any may be NULL. */
 struct engine_observer {
 	void *ctx;
 	/*
 	 * Iteration 'iteration' (from 0) of 'job' ran from 'start_ns' to 'end_ns'.
-	 * What REALIGN has it wait lies before 'start_ns', so between iterations;
-	 * what GATE has it wait lies within.
+	 * Waits of REALIGN are before 'start_ns', so between iterations; waits of GATE
+	 * are within.
 	 */
 	void (*on_iteration)(void *ctx, uint32_t job, uint64_t iteration,
 			     double start_ns, double end_ns);
@@ -87,7 +87,7 @@ struct engine_observer {
 	 * Needs 'measure_links'.  Flow 'flow' of 'job' (its flows are numbered from
 	 * 0 over its segments) sent at the constant 'rate_bps', above 0, from
 	 * 'start_ns' to 'end_ns'; 'ecn_packets' of that were marked, by estimate.
-	 * Told when the rate changes, and when engine_run() returns.  The pieces of
+	 * Called when the rate changes, and when engine_run() returns.  The pieces of
 	 * one flow come in order of time; those of different flows do not.
 	 */
 	void (*on_sent)(void *ctx, uint32_t job, uint32_t flow, double start_ns,
@@ -100,8 +100,8 @@ struct engine_observer {
 			      uint32_t segment);
 	/*
 	 * Of ENGINE_PACE_STEER: a segment has come to its flows.  Returns how long
-	 * they wait; when that has passed it is asked again, until it returns 0, and
-	 * then they start.  What it has them wait lies within the iteration.
+	 * they wait, and is called again after that, until it returns 0; then they
+	 * start.  These waits are within the iteration.
 	 */
 	double (*wait_ns)(void *ctx, uint32_t job, uint64_t iteration, uint32_t segment,
 			  double now_ns);
@@ -113,16 +113,15 @@ struct engine_config {
 	uint64_t seed;      /* For jitter; one stream a job. */
 	bool measure_links; /* Keep struct engine_link_stats; costs time. */
 	/*
-	 * Borrowed until engine_new() returns; NULL: none.  Links that mark nothing
-	 * though they be full, as a host's own interface: what waits there waits in
-	 * the host's memory.
+	 * Borrowed until engine_new() returns; NULL: none.  Links that mark no packets
+	 * when full, as a host's own interface, whose queue is in the host's memory.
 	 */
 	const bool *unmarked;
 	double mtu_bytes; /* For ECN marks; 0: 4000. */
 	struct engine_observer observer;
 };
 
-/* What a link saw, if 'measure_links'. */
+/* Statistics of a link, with 'measure_links'. */
 struct engine_link_stats {
 	double bytes;           /* Carried. */
 	double busy_ns;         /* Time with any flow. */
@@ -166,17 +165,16 @@ uint64_t engine_run(struct engine *engine, int64_t until_ns);
 void engine_stop(struct engine *engine);
 
 /*
- * Between calls of engine_run(): all that the future depends on, but for jitter and hooks, as
- * numbers (times in nanoseconds from now; at a grid of its own for jobs that keep to one),
- * engine_state_size() of them.  Where two are equal, to the nanosecond within which events
- * are one, what comes after them is, too.
+ * Stores all that the future depends on, except jitter and hooks, as engine_state_size()
+ * numbers (times in nanoseconds from now, or from a job's grid).  After two states that are
+ * equal, to the nanosecond of a batch, the same follows.  Between calls of engine_run().
  */
 size_t engine_state_size(const struct engine *engine);
 void engine_state(const struct engine *engine, double *ret_state);
 
 /*
- * Where a job is in an iteration, so that it can go on there in another engine, among others.
- * Pacing is not of it.
+ * Where a job is in an iteration, so that it can resume there in another engine.  Without
+ * pacing.
  */
 struct engine_point {
 	double since_ns; /* The iteration began so long ago; 0 or below: it will begin. */
@@ -191,18 +189,18 @@ void engine_point_fini(struct engine_point *point); /* Accepts a zeroed one. */
 /* Between calls of engine_run(). */
 void engine_job_point(const struct engine *engine, uint32_t job,
 		      struct engine_point *ret_point);
-/* Where the job would be after this share, below 1, of an iteration alone. */
+/* Where the isolated job would be after this share, below 1, of an iteration. */
 void engine_point_amid(const struct engine *engine, uint32_t job, double share,
 		       struct engine_point *ret_point);
 /*
- * A job that was just added will begin there, not with an iteration.  0, or -EINVAL: it has
- * begun, it is paced, or it is no point of this job.
+ * Makes a job that was just added begin there, not with an iteration.  Returns 0, or
+ * -EINVAL: it has begun, it is paced, or the point is not of this job.
  */
 int engine_job_resume(struct engine *engine, uint32_t job,
 		      const struct engine_point *from);
 /*
- * Iterations that the job has ended, and the share of the one it is in: of what that takes
- * alone the part that is not left.
+ * Iterations that the job has finished, plus the finished share of the present one, by its
+ * isolated time.
  */
 double engine_job_progress(const struct engine *engine, uint32_t job);
 

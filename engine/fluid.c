@@ -1,4 +1,6 @@
-/* fluid.c - flows and links of fluid.h: what there is, and what is active. */
+/*
+ * fluid.c - the flows and links of fluid.h, and which are active.
+ */
 #include "engine/fluid.h"
 
 #include <stdlib.h>

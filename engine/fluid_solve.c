@@ -8,7 +8,7 @@
  *	lambda = min over l of R_l / W_l
  *	if some open flow has cap_f / w_f <= lambda, it is fixed at its cap,
  *	else the open flows of the minimal l are fixed at rate w_f * lambda,
- *	and R and W of the links of what was fixed shrink; until none is open.
+ *	and R and W of the links of fixed flows shrink; until none is open.
  *
  * The set A begins with the flows that started and those whose bottleneck is a
  * link that flows joined or left.  (A flow that meets no hot link is given its
@@ -26,8 +26,8 @@
  *
  * What it costs:  O(members of the links that A meets + fillings * those links).
  * A set of tens of flows takes some microseconds, less of which goes into sums
- * than into branches that nobody can foretell: is this flow frozen, has this
- * link a slot.  The inner loops have none; they add 0 times what does not count.
+ * than into branches that no CPU predicts: is this flow frozen, has this link a
+ * slot.  The inner loops have none; they add 0 times what does not count.
  */
 #include <float.h>
 
@@ -102,7 +102,7 @@ fluid_solve_touched(struct fluid *fl, double now_ns)
 
 /* ------ The set ------ */
 
-/* Looks again which touched links are hot; keeps those that are or were. */
+/* Updates which touched links are hot; keeps those that are or were. */
 static void
 find_hot_links(struct fluid *fl)
 {
@@ -169,8 +169,8 @@ choose_set(struct fluid *fl, double now_ns)
 
 /*
  * Finds the hot links of the flows that joined the set, and gives each a slot
- * if it has none.  Whether it has one nobody can foretell, so without a branch:
- * the next slot is always laid out, and taken or not.
+ * if it has none.  Without a branch, which could not be predicted: the next slot
+ * is always prepared, and taken or not.
  */
 static void
 tabulate(struct fluid *fl)

@@ -1,22 +1,20 @@
 /*
- * gate.c - work-conserving slots: a baton for every link that could be exceeded.
+ * gate.c - the send gate: work-conserving slots on links that could be exceeded.
  *
- * A gated job that is about to send waits only while another gated job is
- * sending over a link of its path and the two together could exceed that link.
- * It asks for all of its links at once and holds none while it waits, so no
- * circle of jobs can wait for each other.  A slot is the time at which the
- * job's plan wanted to send (its grid, or when it asked, without one); those who
- * wait are let go in the order of their slots, whoever can go, so a link that
- * somebody could use is not kept idle for somebody who must wait elsewhere.
+ * A gated job that is about to send waits only while another gated job sends over a link
+ * of its path and the two together could exceed that link.  It asks for all of its links at
+ * once and holds none while it waits, so there is no deadlock.  A slot is the time at which
+ * the job's plan wanted to send: its grid, or without one the time at which it asked.
+ * Waiting jobs go in the order of their slots, each as soon as it can, so no link is kept
+ * idle for a job that waits for another link.
  *
- * Except for the ageing: a job overtaken MAX_OVERTAKEN times by jobs of later
- * slots that took a link of its own reserves its links.  Nobody starts on those before it, so
- * that it goes when those have ended that were sending; of two such jobs, the
- * one that has waited longer comes first.
+ * The exception is aging: a job that was overtaken MAX_OVERTAKEN times by jobs with later
+ * slots on its links reserves its links.  No other job starts on them, so it goes when the
+ * present senders have ended; of two such jobs, the one that has waited longer comes first.
  *
- * Who asks in the very batch in which a link becomes free is asked before those
- * who wait: so a job whose segments follow each other without computing keeps
- * its links from one to the next, until somebody has aged.
+ * A job that asks in the batch in which a link becomes free comes before waiting jobs: so a
+ * job whose segments follow each other without computing keeps its links from one to the
+ * next, until a waiting job has aged.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +22,7 @@
 #include "engine/engine_internal.h"
 #include "lib/base/alloc.h"
 
+/* Fairness against throughput; by hand. */
 #define MAX_OVERTAKEN 4
 
 static bool can_go(struct engine *e, const struct job *job);

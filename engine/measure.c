@@ -1,5 +1,5 @@
 /*
- * measure.c - what links and jobs saw.
+ * measure.c - statistics of links and jobs.
  *
  * Everything is lazy, as in the fluid.  A flow adds up its bytes when its rate
  * changes.  A link keeps the integral of its marked share over time; what a
@@ -99,7 +99,7 @@ tell_sent(const struct engine *e, uint32_t f, const struct flow_record *record,
 			    e->now_ns, record->rate_bps, ecn_packets);
 }
 
-/* Adds up what 'f' sent since its rate last changed; its rate is now another. */
+/* Adds the bytes that 'f' sent since its rate last changed. */
 static void
 advance_flow(struct measure *m, const struct engine *e, uint32_t f, double rate_bps)
 {
@@ -158,7 +158,7 @@ measure_flow_end(struct measure *m, const struct engine *e, uint32_t f)
 	advance_flow(m, e, f, 0);
 }
 
-/* Looks at the flows on a link anew. */
+/* Updates the statistics of the flows on a link. */
 static void
 count_link(struct measure *m, const struct engine *e, uint32_t l)
 {
@@ -182,7 +182,7 @@ count_link(struct measure *m, const struct engine *e, uint32_t l)
 		record->n_jobs += m->jobs[flow->owner].mark != m->mark;
 		m->jobs[flow->owner].mark = m->mark;
 	}
-	/* Not 'is_hot': the fluid rounds caps up, and may call hot what just fits. */
+	/* Not 'is_hot': the fluid rounds caps up, so a link that just fits may be hot. */
 	record->is_over = demand_bps > link->capacity_bps * (1 + FITS_REL_TOL);
 	if (n_bottlenecked == 1)
 		n_bottlenecked = 2; /* See ecn.h. */

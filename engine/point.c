@@ -21,7 +21,7 @@ copy_point(const struct engine_point *from, struct engine_point *ret)
 		ret->left[i] = from->left[i];
 }
 
-/* How long the segment takes alone, from its beginning. */
+/* How long the isolated segment takes. */
 static double
 segment_ns(const struct engine *e, const struct segment *seg)
 {
@@ -89,7 +89,7 @@ engine_job_point(const struct engine *e, uint32_t id, struct engine_point *ret)
 					   : 1;
 }
 
-/* What is left of it 'at_ns' after it began, alone. */
+/* What is left of it 'at_ns' after its begin, isolated. */
 static void
 point_in_segment(const struct engine *e, const struct segment *seg, double at_ns,
 		 struct engine_point *ret)

@@ -1,6 +1,5 @@
 /*
- * state.c - all that what comes next depends on, relative to now; for finding when it
- * was as it is before.
+ * state.c - all that the future depends on, relative to now, to detect a repetition.
  */
 #include <math.h>
 

@@ -1,6 +1,7 @@
 /*
- * contention.c - all links: what each is called, what of it is known, and its figures.
- * Those of raw series are link_stats.h's; those of summaries stand here.
+ * contention.c - all links: their names, bases and statistics.
+ *
+ * Statistics of raw series are in link_stats.h, those of summaries here.
  */
 #include "scheduler/live/contention.h"
 
@@ -18,7 +19,7 @@
 
 #define DEFAULT_WINDOW_MS  10000
 #define DEFAULT_HISTORY_MS 1000
-/* What is done in one step: links, or bins of series that were read. */
+/* Work of one step: links, or bins of series. */
 #define UNITS_A_STEP 256
 #define BINS_A_UNIT  1024
 
@@ -27,7 +28,7 @@ const char *const contention_basis_names[] = { "measured", "computed", "summary"
 
 /* ---- From summaries ---------------------------------------------------------- */
 
-/* Adds to the job what one series, of maybe several, tells; they come by job. */
+/* Adds one series to the job; a job may have several, one after the other. */
 static void
 add_summary(struct contention_link *link, uint32_t number, double now_bps,
 	    double peak_bps)
@@ -47,7 +48,7 @@ add_summary(struct contention_link *link, uint32_t number, double now_bps,
 	job->peak_bps = fmax(job->peak_bps, peak_bps);
 }
 
-/* What summaries alone tell. */
+/* Statistics from summaries only. */
 static void
 measure_summary(struct link_stats *stats, const struct traffic_map_part *parts,
 		size_t n)
@@ -90,7 +91,7 @@ measure_summary(struct link_stats *stats, const struct traffic_map_part *parts,
 		link->peak_bps = sum_peak;
 	}
 	link->mean_bps = link->now_bps;
-	/* There is one for each series now, and jobs are fewer. */
+	/* There was room for each series, and jobs are fewer. */
 	link->jobs = xreallocarray(link->jobs, link->n_jobs + 1, sizeof *link->jobs);
 }
 
@@ -126,7 +127,7 @@ name_link(const struct topo *topo, uint32_t id, struct contention_link *link)
 	link->is_up = true;
 }
 
-/* Whether raw frames came from all who tell of a link: else no time of it is known. */
+/* True if raw frames came from all hosts of a link: else no time of it is known. */
 static bool
 is_told_raw(const struct live *live, const struct traffic_map_part *parts, size_t n)
 {
@@ -140,7 +141,7 @@ is_told_raw(const struct live *live, const struct traffic_map_part *parts, size_
 	return true;
 }
 
-/* What only summaries tell. */
+/* A link with summaries only. */
 static void
 take_counts(const struct live *live, const struct live_series *s,
 	    struct contention_link *link)
@@ -237,7 +238,7 @@ contention_begin(const struct live *live, const struct contention_opts *opts)
 	return f;
 }
 
-/* The next link; about what reading it costs. */
+/* The next link; returns about the cost of reading it. */
 static size_t
 find_next(struct contention_finder *f)
 {

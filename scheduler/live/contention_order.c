@@ -1,5 +1,5 @@
 /*
- * contention_order.c - links by how much they matter.
+ * contention_order.c - the order of links by severity of contention.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -59,11 +59,11 @@ by_name(const struct contention_link *x, const struct contention_link *y)
 /* ---- Sorting -------------------------------------------------------------------- */
 
 #define N_KEYS 3
-/* In one step: comparisons, or links that are moved. */
+/* Work of one step: comparisons, or links that are moved. */
 #define MOVES_A_STEP 8192
 #define LINKS_A_STEP 2048
 
-/* What comes first, the larger one before; then the name. */
+/* The keys, larger first; then the name. */
 struct keys {
 	double of[N_KEYS];
 };

@@ -1,6 +1,6 @@
 /*
- * feed.c - one subscription and any number of recordings, with one frame of each
- * recording read ahead.
+ * feed.c - frames of one subscription and any number of recordings, merged by time with one
+ * frame of each recording read ahead.
  */
 #include "scheduler/live/feed.h"
 
@@ -162,7 +162,7 @@ feed_close(struct feed *feed)
 
 /* ---- Reading ----------------------------------------------------------------------- */
 
-/* Of all recordings the frame that was first; 0: they are all at their end. */
+/* The earliest frame of all recordings; 0: all are at their end. */
 static int
 next_recorded(struct feed *feed, const struct tele_frame **ret_frame, struct err *err)
 {

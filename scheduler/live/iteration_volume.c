@@ -11,11 +11,11 @@
 
 #define MS_NS 1000000
 
-/* What one series carried in the time looked at. */
+/* The bytes of one series in the measured time. */
 struct row {
 	double *bins; /* Owned.  NAN: not known. */
 	double bytes;
-	bool is_own; /* Rank 0's host, or nobody else tells of it. */
+	bool is_own; /* Rank 0's host, or the only one with frames of it. */
 };
 
 struct measure {
@@ -35,8 +35,8 @@ ms_of(int64_t ns)
 }
 
 /*
- * The last iterations that all hosts have told of, and that are still kept: of long ones
- * that may be one or two.
+ * The last iterations that all hosts have sent frames of and that are still kept; of long
+ * iterations that may be one or two.
  */
 static int
 choose_window(struct measure *m, const struct iteration_volume_sample *iterations,
@@ -97,7 +97,7 @@ host_of(const struct live *live, uint32_t series)
 	return live_interface(live, live_series(live, series)->interface)->host;
 }
 
-/* What switches saw is the same traffic again. */
+/* Series of switches are the same traffic again. */
 static void
 take_all(struct measure *m, const uint32_t *series, size_t n, uint32_t host)
 {
@@ -145,7 +145,7 @@ thin(struct measure *m)
 		m->rows.items[i].is_own = true;
 }
 
-/* Of rank 0's host, [from_ms, to_ms) of the time looked at. */
+/* Bytes of rank 0's host in [from_ms, to_ms) of the measured time. */
 static double
 own_bytes(const struct measure *m, int64_t from_ms, int64_t to_ms)
 {
@@ -159,7 +159,7 @@ own_bytes(const struct measure *m, int64_t from_ms, int64_t to_ms)
 	return bytes;
 }
 
-/* How the traffic of an iteration lies in the time that it was in collectives. */
+/* How traffic is spread over the time in collectives of an iteration. */
 static void
 judge(const struct measure *m, const struct iteration_volume_sample *it, double *bytes,
       double *within, size_t *n_busy)

@@ -1,5 +1,5 @@
 /*
- * job_profiler.c - windows of the live state to series, series to profiles.
+ * job_profiler.c - from windows of the live state to series, and from series to profiles.
  */
 #include "scheduler/live/job_profiler.h"
 
@@ -17,7 +17,7 @@
 #include "scheduler/live/profiled_job.h"
 #include "scheduler/live/series_select.h"
 
-/* Series that are looked at in one step, and comparisons. */
+/* Work of one step: series, and comparisons. */
 #define SERIES_A_STEP 16384
 #define MOVES_A_STEP  8192
 
@@ -32,17 +32,17 @@ enum preparing {
 struct job_profiler {
 	VEC(struct profiled_job *) by_number; /* Owned; NULL: never had traffic. */
 	VEC(const struct profiled_job *) sorted;
-	/* Of this round: those that are still to be estimated, the last one first. */
+	/* Jobs of this round that are still to be estimated, the last one first. */
 	VEC(struct profiled_job *) waiting;
 	struct job_series
 		job_series; /* Owned.  Series with bins, as of the last stats. */
-	/* What a round begins with, in steps. */
+	/* The start of a round, in steps. */
 	enum preparing preparing;
 	uint32_t n_series, next_series; /* As there were when it began. */
 	bool *has_traffic;              /* Owned.  By job, of as many as 'by_number'. */
 	bool is_new;                    /* There is a job that is not in 'sorted'. */
 	struct sorter *sorter;          /* Owned.  Then they are sorted anew. */
-	/* One of them that is being estimated, a window after the other; or NULL. */
+	/* The job that is being estimated, one window after the other; or NULL. */
 	struct profiled_job *in_hand;
 	struct series_select *select; /* Owned.  Of it. */
 	uint32_t window_ms;           /* This one, or the next one. */
@@ -129,7 +129,7 @@ enter_window(struct job_profiler *profiler)
 	return true;
 }
 
-/* What was found in the window; true if there is a profile in it. */
+/* Takes the result of the window; true if it has a profile. */
 static bool
 judge_window(struct job_profiler *profiler)
 {
@@ -179,12 +179,12 @@ take_in_hand(struct job_profiler *profiler, const struct live *live,
 	profiler->window_ms = 0;
 }
 
-/* With all of the job pooled; false: there is nothing to be found of it now. */
+/* Starts with all series of the job; false: it cannot be estimated now. */
 static bool
 choose_window(struct job_profiler *profiler)
 {
 	struct profiled_job *job = profiler->in_hand;
-	/* Before a job began, and after it ended, is no part of it. */
+	/* The time before the job began and after it ended does not count. */
 	uint32_t window_ms = series_select_traffic_ms(profiler->select);
 	uint32_t idle_ms = series_select_idle_ms(profiler->select);
 
@@ -203,7 +203,7 @@ choose_window(struct job_profiler *profiler)
 	return false;
 }
 
-/* Of the last 30, 20 and 10 s the next that is shorter; 0: there is none. */
+/* The next shorter one of the last 30, 20 and 10 s; 0: there is none. */
 static uint32_t
 shorter(uint32_t window_ms)
 {
@@ -213,7 +213,7 @@ shorter(uint32_t window_ms)
 	return ms < JOB_PROFILER_MAX_WINDOW_MS ? ms : JOB_PROFILER_MAX_WINDOW_MS;
 }
 
-/* A step of the job in hand; true if there is more to do for it. */
+/* A step of the present job; true if there is more to do for it. */
 static bool
 go_on(struct job_profiler *profiler)
 {
@@ -244,7 +244,7 @@ compare_jobs(uint32_t a, uint32_t b, void *live)
 	return order ? order : strcmp(x, y);
 }
 
-/* A job that ended is shown for a while; of its name's next run nothing is known. */
+/* A job that ended is shown for a while; a later run of the same name starts anew. */
 static bool
 has_ended(const struct job_profiler *profiler, const struct live *live,
 	  const struct profiled_job *job)
@@ -273,7 +273,7 @@ forget_ended(struct job_profiler *profiler, const struct live *live)
 	}
 }
 
-/* Those that are there, by name; in steps, as there may be very many: true at the end. */
+/* Sorts the jobs by name, in steps; true at the end. */
 static bool
 sort_jobs(struct job_profiler *profiler, const struct live *live)
 {
@@ -303,7 +303,7 @@ sort_jobs(struct job_profiler *profiler, const struct live *live)
 	return true;
 }
 
-/* Makes an entry for each job that has traffic now; true: that was the last one. */
+/* Makes an entry for each job that has traffic now; true at the end. */
 static bool
 find_jobs(struct job_profiler *profiler, const struct live *live)
 {
@@ -340,7 +340,7 @@ begin_jobs(struct job_profiler *profiler, const struct live *live)
 
 /* ---- Rounds ----------------------------------------------------------------------- */
 
-/* Who has waited longest comes last. */
+/* The job that has waited longest comes last. */
 static int
 compare_waiting(const void *a, const void *b)
 {
@@ -351,7 +351,7 @@ compare_waiting(const void *a, const void *b)
 	return (*x)->job > (*y)->job ? -1 : 1;
 }
 
-/* Whether raw frames of any of its series come, as far as they are kept. */
+/* True if raw frames come for any of its kept series. */
 static bool
 is_told_raw(const struct job_profiler *profiler, const struct live *live, uint32_t job)
 {
@@ -365,8 +365,8 @@ is_told_raw(const struct job_profiler *profiler, const struct live *live, uint32
 }
 
 /*
- * Of a job that only summaries tell of there is nothing to estimate; what was found when
- * there was stands, until it is too old.
+ * A job with summaries only cannot be estimated; its last estimate stays until it is too
+ * old.
  */
 static void
 find_waiting(struct job_profiler *profiler, const struct live *live)
@@ -386,7 +386,7 @@ find_waiting(struct job_profiler *profiler, const struct live *live)
 	sort_items(profiler->waiting.items, profiler->waiting.n, compare_waiting);
 }
 
-/* A step of what a round begins with. */
+/* A step of the start of a round. */
 static void
 prepare(struct job_profiler *profiler, const struct live *live)
 {
@@ -399,7 +399,7 @@ prepare(struct job_profiler *profiler, const struct live *live)
 		if (!find_jobs(profiler, live))
 			break;
 		forget_ended(profiler, live);
-		/* There may be very many, and few that come and go. */
+		/* There may be very many jobs, of which few come and go. */
 		profiler->preparing =
 			profiler->is_new ? PREPARE_ORDER : PREPARE_WAITING;
 		break;

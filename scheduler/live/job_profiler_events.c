@@ -1,6 +1,5 @@
 /*
- * job_profiler_events.c - iterations from the collectives that a program says it does.  Declared
- * in job_profiler.h.
+ * job_profiler_events.c - iterations from collective events.  Declared in job_profiler.h.
  *
  * An iteration is a sequence of k collectives that comes again: the smallest k for
  * which the message sizes repeat with lag k, and the times from collective i to
@@ -43,7 +42,7 @@ compare_processes(const void *a, const void *b)
 	return (x->begin_ns > y->begin_ns) - (x->begin_ns < y->begin_ns);
 }
 
-/* The events of the process that told most since 'from_ns', in order of time. */
+/* The events of the process with the most since 'from_ns', in order of time. */
 static void
 pick_process(const struct live_event *events, size_t n, int64_t from_ns,
 	     struct sequence *out)
@@ -69,7 +68,7 @@ pick_process(const struct live_event *events, size_t n, int64_t from_ns,
 	free(sorted);
 }
 
-/* Whether k collectives are an iteration; fills the times of 'n' - k of them. */
+/* True if k collectives are an iteration; fills the times of 'n' - k of them. */
 static bool
 repeats(const struct collective *c, size_t n, size_t k, double *ret_us)
 {

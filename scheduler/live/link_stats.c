@@ -72,7 +72,7 @@ add_series(struct link_stats *stats, const struct traffic_map_part *part, double
 	}
 }
 
-/* Of too many jobs the one with the least traffic goes. */
+/* Of too many jobs drops the one with the least traffic. */
 static void
 drop_least(struct link_stats *stats)
 {

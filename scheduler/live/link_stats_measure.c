@@ -78,7 +78,7 @@ find_active(struct link_stats *stats)
 	}
 }
 
-/* Fills the bits of 'over', their number and since when. */
+/* Fills the bits of 'over', their number, and when contention began. */
 static void
 find_over(struct link_stats *stats)
 {
@@ -90,7 +90,7 @@ find_over(struct link_stats *stats)
 	if (!(link->capacity_bps > 0))
 		return;
 	for (size_t t = 0; t < stats->n; t++) {
-		/* A bin is a whole number of bytes: half of one is no less. */
+		/* Bins are whole bytes: less than half a byte is rounding. */
 		if (!stats->known[t] || stats->n_active[t] < 2 ||
 		    stats->total[t] + 0.5 < least)
 			continue;
@@ -130,7 +130,7 @@ fill_history(const struct link_stats *stats, const float *bytes, float *ret_bps)
 	}
 }
 
-/* The figures of one job. */
+/* The statistics of one job. */
 static void
 measure_job(const struct link_stats *stats, const struct track *track,
 	    float *history_bps, struct contention_job *job)

@@ -1,6 +1,8 @@
 /*
- * live.c - the state and its memory.  Names of interfaces are interned as
- * "HOST\x1fINTERFACE"; series are found by a hash of what they are of.
+ * live.c - the live state and its memory.
+ *
+ * Names of interfaces are interned as "HOST\x1fINTERFACE"; series are in a hash by
+ * interface, job and direction.
  */
 #include "scheduler/live/live.h"
 
@@ -10,7 +12,7 @@
 
 #include "scheduler/live/live_priv.h"
 
-/* Rings are not looked through more often for those that are out of date. */
+/* How often rings that are out of date are searched for. */
 #define SWEEP_NS INT64_C(1000000000)
 
 /* ---- Life ---------------------------------------------------------------------- */
@@ -77,8 +79,8 @@ live_drop_ring(struct live *live, struct series *s)
 }
 
 /*
- * Gives back the rings of series without traffic in what is kept.  Not at each series
- * that there is no room for: there may be very many of both.
+ * Frees the rings of series without traffic in the kept time.  Not at each refused series,
+ * as there may be very many of both.
  */
 static void
 free_stale_rings(struct live *live)

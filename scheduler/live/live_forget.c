@@ -1,5 +1,5 @@
 /*
- * live_forget.c - what nothing has been heard of for long goes from the state.
+ * live_forget.c - removal of jobs and hosts without frames for long.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,7 @@ drop_series(struct live *live, struct series *s)
 	free(s);
 }
 
-/* Those of hosts and jobs that go; the others move up. */
+/* Removes the series of such hosts and jobs; the others move up. */
 static void
 drop_all_series(struct live *live, const bool *is_gone)
 {

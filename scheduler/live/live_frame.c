@@ -1,30 +1,30 @@
 /*
- * live_frame.c - frames into the state: who sent them, when, and what they tell.
+ * live_frame.c - frames into the state: their sender, their time, their content.
  */
 #include <string.h>
 
 #include "scheduler/live/live.h"
 #include "scheduler/live/live_priv.h"
 
-/* Of one interface: later ones take the place of the oldest. */
+/* Of one interface; then the oldest is dropped. */
 #define MAX_SPANS 512
 
-/* Wall clock stamps beyond this are no time of ours; frames with them are dropped. */
+/* Frames with wall clock times beyond this are dropped. */
 #define MAX_TIME_NS INT64_C(4000000000000000000)
 
-/* Bins that end so much later than their frame are no bins of it. */
+/* Bins that end so much later than their frame are dropped. */
 #define MAX_EARLY_MS 1000
 
 /* ---- Bins ------------------------------------------------------------------------ */
 
-/* Bytes of a bin as a ring has it. */
+/* Bytes of a bin, as a ring has them. */
 static uint32_t
 bytes_of(uint32_t bin)
 {
 	return bin == LIVE_ZERO || bin == TELE_GAP ? 0 : bin;
 }
 
-/* Moves the ring's end on to 'end_ms'; what is new in it is untold. */
+/* Moves the ring's end to 'end_ms'; the new bins are LIVE_UNTOLD. */
 static void
 advance(const struct live *live, struct series *s, int64_t end_ms)
 {
@@ -102,14 +102,14 @@ cover(struct interface *interface, int64_t from_ms, int64_t to_ms, int64_t oldes
 
 /* ---- One frame ----------------------------------------------------------------- */
 
-/* Whether sums and differences of such stamps are numbers. */
+/* True if sums and differences of such times do not overflow. */
 static bool
 is_time(int64_t ns)
 {
 	return ns >= -MAX_TIME_NS && ns <= MAX_TIME_NS;
 }
 
-/* Another boot is another clock: nothing of before can be compared with it. */
+/* Another boot has another clock, which has no relation to the one before. */
 static void
 forget_boot(struct live *live, uint32_t host)
 {
@@ -128,8 +128,8 @@ forget_boot(struct live *live, uint32_t host)
 }
 
 /*
- * Sequence numbers are of a kind, host and start of the sender.  Of the last two starts
- * they go on: a host may have two senders, as a collector and an importer.
+ * Sequence numbers are by kind, host and start of the sender.  Those of the last two starts
+ * are kept, as a host may have two senders: a collector and an importer.
  */
 static void
 count_sequence(struct host *host, const struct tele_frame *frame)
@@ -162,7 +162,7 @@ is_boot(const uint8_t boot_id[16], const struct tele_frame *frame)
 	return memcmp(boot_id, frame->boot_id, 16) == 0;
 }
 
-/* A boot that another one followed is over: who still sends from it is another machine. */
+/* A boot that another one followed is over: its sender is another machine. */
 static bool
 is_double(const struct host *host, const struct tele_frame *frame)
 {
@@ -186,7 +186,7 @@ note_boot(struct live *live, uint32_t id, const struct tele_frame *frame)
 	memcpy(host->boot_id, frame->boot_id, sizeof host->boot_id);
 }
 
-/* Moves "now" on, unless one host alone says so and is far ahead. */
+/* Moves "now" on, unless only one host says so and is far ahead. */
 static void
 note_now(struct live *live, int64_t wall_ns)
 {

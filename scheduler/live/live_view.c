@@ -1,5 +1,5 @@
 /*
- * live_view.c - what the state is asked.
+ * live_view.c - queries of the live state.
  */
 #include "scheduler/live/live.h"
 #include "scheduler/live/live_priv.h"
@@ -203,7 +203,7 @@ live_bins(const struct live *live, uint32_t series, int64_t from_ms, size_t n,
 	}
 	if (!s->ring)
 		return;
-	/* What the ring has of it, without asking at each bin where it is. */
+	/* The part that the ring has, without a look-up for each bin. */
 	first = s->end_ms - live->keep_ms > from ? s->end_ms - live->keep_ms : from;
 	last = s->end_ms < to ? s->end_ms : to;
 	if (first >= last)
@@ -231,7 +231,7 @@ live_is_raw(const struct live *live, uint32_t series)
 		(live_is_silent(live, id) && age_ns <= live->keep_ms * NS_PER_MS));
 }
 
-/* Of what is kept of an interface, how much was told. */
+/* How many of the kept milliseconds of an interface frames covered. */
 static int64_t
 covered_ms(const struct live *live, const struct interface *interface)
 {
@@ -260,7 +260,7 @@ live_mean_bytes_per_ms(const struct live *live, uint32_t series)
 
 	if (!live_has_traffic(live, series))
 		return 0;
-	/* Who has stopped telling what was when may still tell how much. */
+	/* A host without raw frames may still send summaries. */
 	if (s->ring && (host->summary_ns == LIVE_NEVER ||
 			host->raw_ns >= host->summary_ns - LIVE_SILENT_NS)) {
 		told_ms = covered_ms(live, interface);

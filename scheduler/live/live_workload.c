@@ -12,7 +12,7 @@
 #include "scheduler/live/traffic_map.h"
 #include "topology/topo.h"
 
-/* What one job is on one link. */
+/* A job on a link. */
 struct place {
 	uint32_t link, at; /* found->links[link].jobs[at] */
 };
@@ -39,7 +39,7 @@ struct live_workload {
 
 /* ---- Where each job is -------------------------------------------------------- */
 
-/* A counting sort, so that not all links are looked through for each job. */
+/* A counting sort, as a scan of all links for each job would be too slow. */
 static void
 find_places(struct live_workload *w)
 {
@@ -127,11 +127,11 @@ live_workload_free(struct live_workload *w)
 	free(w);
 }
 
-/* ---- What others cost it ------------------------------------------------------- */
+/* ---- Delay by others ------------------------------------------------------- */
 
 /*
  * The share of its sending time that a job loses on one link, where it would send at
- * 'line_bps', if it is never seen alone.
+ * 'line_bps', if it is never seen isolated.
  */
 static double
 held_on(const struct contention_link *link, const struct contention_job *here,
@@ -180,7 +180,7 @@ live_workload_others(const struct live_workload *r, uint32_t job,
 		const struct contention_link *link =
 			&r->found->links[r->places[i].link];
 		const struct contention_job *here = &link->jobs[r->places[i].at];
-		/* Of what the job's busiest interface sends, what this link carries. */
+		/* The share of the busiest interface's bytes that this link carries. */
 		const struct footprint_entry *ours =
 			footprint_find(footprint, link->link);
 

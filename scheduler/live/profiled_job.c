@@ -74,7 +74,7 @@ profiled_job_use_events(const struct live *live, struct profiled_job *job,
 }
 
 /*
- * Raises the alarm if the job is not what it was at the last one, or at first.  As
+ * Raises the alarm if the job has changed since the last alarm, or the first estimate.  As
  * windows overlap, a change shows in several estimates; these are one alarm.
  */
 static void

@@ -76,8 +76,8 @@ consider(struct series_select *select, uint32_t series)
 }
 
 /*
- * Whether a job was seen by hosts.  What switches saw of it is then the same traffic
- * again; only where no host tells of it, a switch's word has to do.
+ * True if hosts have series of the job.  Series of switches are then the same traffic
+ * again; they count only for a job without series of hosts.
  */
 static bool
 is_seen_by_hosts(const struct live *live, const uint32_t *series, size_t n)
@@ -122,7 +122,7 @@ series_select_free(struct series_select *select)
 	free(select);
 }
 
-/* Keeps those with a fair share, in order. */
+/* Keeps those with at least SERIES_MIN_SHARE, in order. */
 static void
 choose(struct series_select *select)
 {

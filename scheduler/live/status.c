@@ -124,9 +124,9 @@ status_json_footer(const struct status *status, int64_t from_ms, int64_t to_ms,
 	put_hosts(status, w);
 }
 
-/* ---- Since when ---------------------------------------------------------------- */
+/* ---- Starts of contention ---------------------------------------------------------------- */
 
-/* Of one link; since_ms is INT64_MIN while there is none. */
+/* Of one link; since_ms is INT64_MIN without contention. */
 struct since_link {
 	int64_t since_ms;
 	bool is_older; /* It was going on when we began to stats. */

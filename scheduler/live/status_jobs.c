@@ -1,4 +1,6 @@
-/* status_jobs.c - running jobs and their iterations for programs. */
+/*
+ * status_jobs.c - the JSON of running jobs.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,7 +101,7 @@ put_phases(const struct profile *p, struct jsonw *w)
 	jsonw_end(w);
 }
 
-/* The links that each job is on, so that they are not looked through for each. */
+/* The links of each job: an index, as a scan for each job would be too slow. */
 struct job_links {
 	uint32_t n_jobs;
 	size_t *first;   /* Owned.  Job j's are at first[j] to first[j + 1] of */

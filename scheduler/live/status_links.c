@@ -1,4 +1,6 @@
-/* status_links.c - links for programs. */
+/*
+ * status_links.c - the JSON of links.
+ */
 #include <stdint.h>
 
 #include "lib/base/jsonw.h"
@@ -29,7 +31,7 @@ put_known(struct jsonw *w, const char *key, double value, bool is_known, int dec
 		jsonw_null(w, key);
 }
 
-/* 'bps' NULL: nothing of it is known. */
+/* 'bps' NULL: not known. */
 static void
 put_history(struct jsonw *w, const float *bps)
 {

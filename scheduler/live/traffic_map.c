@@ -1,6 +1,6 @@
 /*
- * traffic_map.c - interfaces to links by topology/interface_links.h, jobs to links by the flows
- * of a ring.
+ * traffic_map.c - series to links: interfaces by topology/interface_links.h, jobs by the
+ * flows of a ring.
  */
 #include "scheduler/live/traffic_map.h"
 
@@ -17,7 +17,7 @@
 #include "topology/route.h"
 #include "topology/topo.h"
 
-/* In one step: jobs laid on the fabric, and of what is dear less and less. */
+/* Work of one step: the cheaper an item, the more of them. */
 #define JOBS_A_STEP       64
 #define INTERFACES_A_STEP 1024
 #define SERIES_A_STEP     16384
@@ -100,7 +100,7 @@ traffic_map_traffic_free(struct traffic_map_traffic *traffic)
 	free(traffic);
 }
 
-/* ---- What is measured -------------------------------------------------------------- */
+/* ---- Measured links -------------------------------------------------------------- */
 
 static void
 add_part(struct traffic_map_finder *f, uint32_t link, uint32_t job, uint32_t series,
@@ -149,7 +149,7 @@ attach(struct traffic_map_finder *f, uint32_t i)
 	f->found.n_unattached += at.tx == TOPO_NONE && at.rx == TOPO_NONE;
 }
 
-/* True: all of them are. */
+/* Returns true when all are. */
 static bool
 attach_some(struct traffic_map_finder *f)
 {
@@ -198,7 +198,7 @@ node_of(const struct topo *topo, const char *name)
 	return topo_host_number(topo, node) == TOPO_NONE ? TOPO_NONE : node;
 }
 
-/* What a host told of a job. */
+/* Traffic of a job at a host. */
 struct of_host {
 	uint32_t host;
 	double bytes;
@@ -212,7 +212,7 @@ compare_of_hosts(const void *a, const void *b)
 	return (x->host > y->host) - (x->host < y->host);
 }
 
-/* Of each host that tells of the job, once; new array of '*ret_n'. */
+/* The hosts with traffic of the job, each once; new array of '*ret_n'. */
 static struct of_host *
 hosts_of_job(const struct live *live, const struct traffic_map_traffic *traffic,
 	     uint32_t job, size_t *ret_n)
@@ -221,7 +221,7 @@ hosts_of_job(const struct live *live, const struct traffic_map_traffic *traffic,
 	const uint32_t *series = job_series_of(&traffic->job_series, job, &n_series);
 	struct of_host *of = xcalloc(n_series + 1, sizeof *of);
 
-	/* Those that came since the traffic was measured are no part of it. */
+	/* Series that came since the traffic was measured are not in it. */
 	while (n_series && series[n_series - 1] >= traffic->n_series)
 		n_series--;
 	for (size_t i = 0; i < n_series; i++) {
@@ -288,7 +288,7 @@ struct laid {
 	double bytes;
 };
 
-/* Adds what the flows put on links behind the first: the hosts' part is measured. */
+/* Adds the flows' parts of all links but the first, which hosts measure. */
 static void
 add_flows(struct traffic_map_finder *f, uint32_t job, const struct laid *laid, size_t n,
 	  double *out_bytes)
@@ -344,7 +344,7 @@ add_job(struct traffic_map_finder *f, uint32_t job)
 	collective_flows_fini(&flows);
 }
 
-/* ---- One part for each thing measured --------------------------------------------- */
+/* ---- One part for each measured quantity --------------------------------------------- */
 
 static int
 compare_parts(const void *a, const void *b)
@@ -360,7 +360,7 @@ compare_parts(const void *a, const void *b)
 	return (x->series > y->series) - (x->series < y->series);
 }
 
-/* Of two ends of a cable that both tell, which is believed. */
+/* Which end of a cable counts, where frames come from both. */
 static unsigned
 merit(const struct live *live, const struct traffic_map_part *part)
 {
@@ -371,8 +371,8 @@ merit(const struct live *live, const struct traffic_map_part *part)
 }
 
 /*
- * Both ends of a cable may tell of it, or an RDMA device and the interface of the
- * same port: one is taken.  What is measured is not computed as well.
+ * Frames may come from both ends of a cable, or from an RDMA device and the interface of
+ * the same port: one counts.  A measured part is not computed as well.
  */
 size_t
 traffic_map_thin(const struct live *live, struct traffic_map_part *parts,
@@ -398,7 +398,7 @@ traffic_map_thin(const struct live *live, struct traffic_map_part *parts,
 
 /* ---- Step by step ------------------------------------------------------------------- */
 
-/* A counting sort: comparing them all would take too long at once. */
+/* A counting sort: one sort by comparison would take too long for one step. */
 static void
 count_by_link(struct traffic_map_finder *f)
 {
@@ -478,7 +478,7 @@ traffic_map_step(struct traffic_map_finder *f)
 			f->stage = f->topo ? STAGE_PORTS : STAGE_COUNT;
 		break;
 	case STAGE_PORTS:
-		/* As many jobs as 'traffic' knows, at least. */
+		/* At least as many jobs as 'traffic' has. */
 		if (!f->numbering)
 			f->numbering = traffic_map_ports_begin(f->live);
 		if (!traffic_map_ports_step(f->numbering))

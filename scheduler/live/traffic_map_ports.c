@@ -1,6 +1,7 @@
 /*
- * traffic_map_ports.c - the source ports that are assumed: by the jobs' names in their natural
- * order, in steps, as there may be very many.
+ * traffic_map_ports.c - assumed source ports of jobs, by the natural order of their names.
+ *
+ * In steps, as there may be very many jobs.
  */
 #include <stdlib.h>
 #include <string.h>

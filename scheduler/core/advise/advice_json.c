@@ -602,7 +602,7 @@ read_file(const struct reader *r)
 			  &doc->links, &doc->n_links);
 }
 
-/* ---- Reading what the daemon says ------------------------------------------------------ */
+/* ---- Reading a document of the daemon ------------------------------------------------------ */
 
 static int
 read_live_link(const struct reader *r, const struct json *object, void *item)
@@ -636,7 +636,7 @@ read_evidence(const struct reader *r, const struct json *object,
 	return 0;
 }
 
-/* Figures that are null stay 0; what is no outcome of a shift is none. */
+/* Numbers that are null stay 0; a document without an outcome of a shift has none. */
 static void
 read_outcome(const struct reader *r, const struct json *object,
 	     struct advice_doc_outcome *outcome)

@@ -77,7 +77,7 @@ plan_cassini(struct plan *plan, const struct advise_ctx *ctx)
 	return 0;
 }
 
-/* Whether a plan slows some job down beyond the cap that 'base' does not. */
+/* True if a plan slows a job down beyond the cap that 'base' does not. */
 static bool
 breaks_cap(const struct plan *plan, const struct plan *base,
 	   const struct advise_ctx *ctx)
@@ -123,8 +123,8 @@ n_waiting(const struct workload *workload)
 }
 
 /*
- * Ways to put the waiting jobs; the first is what would be done without us, the
- * last the one that is tried only where it can be afforded.
+ * Placements of the waiting jobs; the first is the baseline, the last is tried only where
+ * its cost is bounded.
  */
 static void (*const placers[])(struct plan *plan, const struct advise_ctx *ctx) = {
 	place_waiting_packed,
@@ -136,13 +136,12 @@ static void (*const placers[])(struct plan *plan, const struct advise_ctx *ctx) 
 #define N_PLACERS (sizeof placers / sizeof *placers)
 
 /*
- * CASSINI scores every link of the cluster for each place of each job that waits,
- * so what it costs grows with waiting jobs x jobs; beyond this (about a second)
- * its places are not tried.
+ * CASSINI scores every link of the cluster for each place of each waiting job, so its cost
+ * grows with waiting jobs x jobs; beyond this (about a second) its places are not tried.
  */
 #define CASSINI_MAX_WORK 2000
 
-/* How many of the placers are worth trying. */
+/* How many of the placers are tried. */
 static size_t
 n_placers(const struct workload *workload)
 {

@@ -57,7 +57,7 @@ struct offers {
 	size_t n;
 };
 
-/* Packs the job, at 'i' 0 as it would be, later anyhow as good; adds what is new. */
+/* Packs the job, at 'i' 0 as usual, later in an equivalent way; adds new placements. */
 static int
 offer(struct offers *offers, struct plan *plan, const struct advise_ctx *ctx,
       uint32_t job, size_t i, struct rng *rng)
@@ -78,9 +78,9 @@ offer(struct offers *offers, struct plan *plan, const struct advise_ctx *ctx,
 }
 
 /*
- * Algorithm 2 for one waiting job: up to ten placements that the host scheduler
- * finds as good as packing, ranked by their mean link score; what has a loop is
- * discarded.  If nothing is left, the host scheduler's first choice stands.
+ * Algorithm 2 for one waiting job: up to ten placements that are equivalent to packing for
+ * the cluster's scheduler, ranked by their mean link score; those with a loop are
+ * discarded.  If none is left, the scheduler's first choice stands.
  */
 static void
 cassini_one(struct plan *plan, const struct advise_ctx *ctx, uint32_t job)

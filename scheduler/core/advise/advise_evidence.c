@@ -189,7 +189,7 @@ fill_advice(const struct plan *before, const struct plan *plan,
 	contended_links(plan, plan, ctx, job, &advice);
 	advice.reason = reason_of(before, plan, ctx, job, &advice);
 	if (advice.reason == REASON_PLACED_APART) {
-		/* Show what it was kept away from. */
+		/* Shows the links that it was kept away from. */
 		free(advice.links);
 		contended_links(before, plan, ctx, job, &advice);
 	}

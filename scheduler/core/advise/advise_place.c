@@ -79,7 +79,7 @@ place_waiting_packed(struct plan *plan, const struct advise_ctx *ctx)
 
 /* ---- By prediction ---------------------------------------------------------------------- */
 
-/* What placing the jobs before has taught, and what is left to spend. */
+/* State over the jobs that are placed in turn, and the effort that is left. */
 struct judge {
 	struct plan *plan;
 	const struct advise_ctx *ctx;
@@ -278,9 +278,9 @@ are_all_put(const struct plan *plan, const uint32_t *jobs, size_t n)
 }
 
 /*
- * Who is put last has the least choice, so the largest come first, among
- * equals in order of arrival.  If not all fit then, who arrived first has the
- * right to a place, so all are packed in order of arrival.
+ * The job that is placed last has the least choice, so the largest come first, equals in
+ * order of arrival.  If not all fit then, all are packed in order of arrival, as the first
+ * to arrive has the first right to a place.
  */
 void
 place_waiting_largest_first(struct plan *plan, const struct advise_ctx *ctx)

@@ -200,7 +200,7 @@ load_link(struct place *place, uint32_t link, uint32_t job, double factor)
 	l->peak_bps += factor * place->jobs[job].peak_bps;
 }
 
-/* Sums are made anew rather than subtracted from, so that they stay exact. */
+/* Sums are recomputed, not subtracted from, so that they stay exact. */
 static void
 unload_link(struct place *place, uint32_t link, uint32_t job)
 {

@@ -22,7 +22,7 @@ place_has_room(const struct place *place, uint32_t job, uint32_t host)
 
 /* ---- Groups ----------------------------------------------------------------------- */
 
-/* Joins what links among nodes of at most 'tier' connect; smaller ids are roots. */
+/* Joins nodes that links of at most 'tier' connect; smaller ids are roots. */
 static void
 join_tier(const struct topo *topo, uint32_t tier, uint32_t *parents)
 {

@@ -240,7 +240,7 @@ free_host_in(struct search *search, uint32_t group, const uint32_t *hosts)
 static bool
 move_worker(struct search *search, uint32_t *hosts)
 {
-	uint32_t who = (uint32_t)rng_below(&search->rng, search->n_hosts);
+	uint32_t moved = (uint32_t)rng_below(&search->rng, search->n_hosts);
 	uint32_t to;
 
 	if (rng_below(&search->rng, 2) == 0) {
@@ -250,7 +250,7 @@ move_worker(struct search *search, uint32_t *hosts)
 				  hosts);
 		if (to == TOPO_NONE)
 			return false;
-		hosts[who] = to;
+		hosts[moved] = to;
 		return true;
 	}
 	for (int try = 0; try < PLACE_TRIES_HOST; try++) {
@@ -258,7 +258,7 @@ move_worker(struct search *search, uint32_t *hosts)
 			     ->order[rng_below(&search->rng, search->place->n_hosts)];
 		if (place_has_room(search->place, search->job, to) &&
 		    !holds(search, hosts, to)) {
-			hosts[who] = to;
+			hosts[moved] = to;
 			return true;
 		}
 	}
@@ -289,7 +289,7 @@ move_block(struct search *search, uint32_t *hosts)
 	return true;
 }
 
-/* Walks downhill from 'from'; moves to places as good are made, too. */
+/* Descends from 'from'; moves to equivalent places are made, too. */
 static void
 descend(struct search *search, const struct place_candidate *from, size_t n_tries)
 {
@@ -351,7 +351,7 @@ place_search(const struct place *place, uint32_t job, uint64_t seed, size_t n_tr
 	search_init(&search, place, job, seed);
 	search.n_max = n_max ? n_max : 1;
 	r = add_packing(&search, false);
-	/* Nothing is better than packed and in nobody's way. */
+	/* No place is better than a packed one without loss. */
 	if (r == 0 && search.pool.items[0].loss > PLACE_LOSS_TIE &&
 	    search.n_hosts > 1) {
 		for (int i = 0; i < PLACE_STARTS; i++)

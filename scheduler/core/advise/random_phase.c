@@ -56,7 +56,7 @@ compare_atoms(const void *a, const void *b)
 	return x->at_bps < y->at_bps ? -1 : x->at_bps > y->at_bps;
 }
 
-/* Sorts, and makes one atom of those at the same place; returns their number. */
+/* Sorts, and joins atoms at the same level; returns their number. */
 static size_t
 merge_equal(struct atom *atoms, size_t n)
 {

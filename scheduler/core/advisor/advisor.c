@@ -302,7 +302,7 @@ advisor_step(struct advisor *advisor, size_t n_max)
 		advisor_solve(advisor, job);
 		n_max--;
 	}
-	/* Also where it is never empty, what has been done does not pile up. */
+	/* Drops the part that is done, also if the queue is never empty. */
 	if (advisor->first_touched > advisor->touched.n / 2) {
 		advisor->touched.n -= advisor->first_touched;
 		memmove(advisor->touched.items,

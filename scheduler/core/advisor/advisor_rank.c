@@ -14,7 +14,7 @@
 
 #define DEFAULT_CANDIDATES 20
 
-/* Moves of the search, in routed flows: what 10,000 jobs leave time for. */
+/* Moves of the search, in routed flows: for 50 ms at 10,000 jobs. */
 #define SEARCH_FLOWS 4000
 #define MIN_TRIES    10
 #define MAX_TRIES    200
@@ -38,7 +38,7 @@ advisor_ranking_fini(struct advisor_ranking *ranking)
 
 /* ---- What is free --------------------------------------------------------------------- */
 
-/* Makes free what the host scheduler says is; returns what was, to be put back. */
+/* Sets free slots as the cluster's scheduler says; returns those before, to restore. */
 static int64_t *
 set_free_slots(const struct advisor *advisor, const bool *allowed)
 {

@@ -21,7 +21,7 @@ struct vertex {
 	struct joint_load *loads; /* Owned.  By job. */
 };
 
-/* The graph of one placement, and what was found on it. */
+/* The graph of one placement, with its solution. */
 struct plan {
 	size_t n_vertices;
 	struct vertex *vertices;     /* Owned. */
@@ -316,7 +316,7 @@ cassini_solve_scored(const struct joint_problem *problem,
 	struct joint_result *result = NULL;
 	struct plan plan;
 
-	whole.has_newcomer = false; /* Shifts are for all, or for nobody. */
+	whole.has_newcomer = false; /* Shifts are for all jobs, or for none. */
 	if (plan_init(&plan, problem, &whole) == 0) {
 		result = result_new(&plan, problem);
 		*ret_score = plan.score;

@@ -89,7 +89,7 @@ first_job_of(const struct joint_model *model, uint32_t l)
 	return model->loads[x].job;
 }
 
-/* Numbers the components by their lowest jobs and counts what is in them. */
+/* Numbers the components by their lowest jobs, and counts their members. */
 static void
 find_components(const struct joint_model *model, const bool *is_off,
 		struct core_decomposition *peeled)

@@ -5,7 +5,7 @@
 #include "scheduler/core/solve/ruin_recreate.h"
 #include "scheduler/core/solve/slot_search.h"
 
-/* A cost that cannot be told from the lower bound. */
+/* A cost that equals the lower bound but for rounding. */
 #define EQUAL_COST SEARCH_MIN_GAIN
 /* The shortest period still has so many slots as a fraction of all. */
 #define SLOT_SEARCH_MAX_PERIODS 4
@@ -197,7 +197,7 @@ struct candidate {
 	int64_t shift_us[SLOT_SEARCH_MAX_JOBS];
 };
 
-/* Finds coarse solutions, and sorts them by what they really cost. */
+/* Finds solutions in slots, and sorts them by their exact cost. */
 static size_t
 list_candidates(struct search *search, uint32_t l, const uint32_t *jobs, size_t n,
 		size_t effort, struct rng *rng,

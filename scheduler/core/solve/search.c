@@ -104,7 +104,7 @@ rest_of_link(struct search *search, const struct joint_model_link *link,
 	return ret_levels->n > 0;
 }
 
-/* Adds what one link contributes to the line of a job, over one turn of it. */
+/* Adds one link's part of the line of a job, over one turn of it. */
 static void
 add_link_bends(struct search *search, const struct joint_model_use *use)
 {

@@ -5,7 +5,7 @@
 
 #include "lib/base/alloc.h"
 
-/* Slots of the search, of a first polish, and of what is kept of either. */
+/* Slots of the search and of a first polish, and how many solutions each keeps. */
 #define SEARCH_SLOTS 128
 #define POLISH_SLOTS 512
 #define N_SEARCHED   64
@@ -31,7 +31,7 @@ struct slot_search {
 	size_t n_places;             /* In 'line'. */
 };
 
-/* Fills the line of a job that is there, and returns its best place. */
+/* Fills the line of a placed job, and returns its best place. */
 static size_t
 make_line(struct slot_search *coarse, size_t j)
 {
@@ -122,7 +122,7 @@ descend_nearby(struct grid *grid, int32_t cost)
 	return cost;
 }
 
-/* Puts a job on the link, where it costs least; returns what it costs. */
+/* Puts a job on the link where it costs least; returns that cost. */
 static int32_t
 insert(struct slot_search *coarse, size_t j, struct rng *rng, bool is_drawn)
 {
@@ -168,7 +168,7 @@ take_slots(const struct grid *grid, uint16_t *slot)
 		slot[j] = grid->jobs[j].slot;
 }
 
-/* Moves all jobs, which are there; each slot counts 'factor'. */
+/* Moves all jobs, which are placed; each slot counts 'factor'. */
 static void
 give_slots(struct grid *grid, const uint16_t *slot, size_t factor)
 {
@@ -259,7 +259,7 @@ search(struct slot_search *coarse, uint64_t max_work, struct rng *rng,
 	}
 }
 
-/* Moves solutions to a finer grid and keeps the best 'max' of what they become. */
+/* Moves solutions to a finer grid, and keeps the best 'max' there. */
 static void
 polish(struct grid *grid, size_t max, size_t factor, struct elite *elite)
 {

@@ -8,7 +8,7 @@
 
 /* Bends to look at in the rounds on all cores, for each unit of effort. */
 #define CORE_WORK UINT64_C(1200000)
-/* The same if some jobs must stay: an answer is wanted at once. */
+/* The same if some jobs must stay: an answer is needed quickly. */
 #define PART_WORK UINT64_C(6000)
 /* Passes that move jobs into the middle of their plateaus. */
 #define N_CENTER_PASSES 6
@@ -342,7 +342,7 @@ solver_run(struct solver *solver)
 	for (size_t i = 0; i < solver->peeled.n_components; i++)
 		solve_component(solver, &solver->peeled.components[i], spare_us);
 	take_up_again(solver);
-	/* From here on, what a link cost counts even if it said nothing new. */
+	/* From here on, redundant links count, too. */
 	for (size_t l = 0; l < model->n_links; l++)
 		search->is_off[l] = model->links[l].is_merged;
 	center_jobs(solver);

@@ -1,5 +1,5 @@
 /*
- * scenario_keys.c - what each key of a scenario takes.
+ * scenario_keys.c - the keys of a scenario and their values.
  */
 #include <ctype.h>
 #include <errno.h>

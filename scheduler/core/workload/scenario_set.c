@@ -116,7 +116,7 @@ scenario_set_key(struct scenario_reader *r, const struct scenario_key *key,
 	return said_by(r, set, key->set(r, set->value));
 }
 
-/* An option of the generator: "--KEY VALUE", in place of the one that is there. */
+/* An option of the generator: "--KEY VALUE", which replaces the one before. */
 static int
 set_option(struct scenario_reader *r, const struct scenario_setting *set)
 {

@@ -35,7 +35,7 @@ skip_blanks(const char *s)
 	return s + strspn(s, " \t");
 }
 
-/* Copies the word at 's' and returns what follows it. */
+/* Copies the word at 's' and returns the rest. */
 static const char *
 take_word(const char *s, char *word, size_t size)
 {

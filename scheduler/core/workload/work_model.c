@@ -143,7 +143,7 @@ parse_segments(const struct json_doc *doc, struct work_model *model, struct err 
 	return 0;
 }
 
-/* They are for people: that they are there is all that can be checked. */
+/* They are for people: only their presence can be checked. */
 static int
 check_sources(const struct json_doc *doc, struct err *err)
 {

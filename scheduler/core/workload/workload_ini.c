@@ -21,7 +21,7 @@
 
 #define DEFAULT_ITERATIONS 200
 
-/* 'count' makes much of little, so what all jobs take is limited, too. */
+/* 'count' makes many jobs from a short text, so their memory is limited, too. */
 #define MAX_JOB_BYTES ((size_t)256 << 20)
 
 static void
