@@ -98,55 +98,6 @@ on_snapshot(void *ctx)
 	d->next_hurried = 0;
 }
 
-/* Of jobs. */
-static bool
-is_steered(void *ctx, const struct job *job)
-{
-	struct daemon *d = ctx;
-
-	return pace_is_steered(d->pace, job);
-}
-
-static void
-on_view(void *ctx, struct job *job, const struct advisor_view *view)
-{
-	struct daemon *d = ctx;
-
-	pace_take(d->pace, job, view);
-}
-
-static void
-on_component(void *ctx, const uint32_t *numbers, size_t n)
-{
-	struct daemon *d = ctx;
-
-	pace_take_component(d->pace, numbers, n);
-}
-
-static void
-on_remove(void *ctx, uint32_t number)
-{
-	struct daemon *d = ctx;
-
-	pace_remove(d->pace, number);
-}
-
-static void
-on_place(void *ctx, const struct job *job, double slowdown)
-{
-	struct daemon *d = ctx;
-
-	outcomes_place(d->outcomes, job, slowdown);
-}
-
-static void
-put_outcome(void *ctx, const char *job, struct jsonw *w)
-{
-	struct daemon *d = ctx;
-
-	outcomes_put(d->outcomes, job, w);
-}
-
 static void
 announce(void *ctx, const char *topic, const char *text)
 {
@@ -154,15 +105,6 @@ announce(void *ctx, const char *topic, const char *text)
 
 	if (d->announcer)
 		bus_pub_text(d->announcer, topic, text);
-}
-
-/* Of pace. */
-static void
-on_iteration(void *ctx, const char *job, uint64_t number, int64_t begin_ns)
-{
-	struct daemon *d = ctx;
-
-	outcomes_begin(d->outcomes, job, number, begin_ns);
 }
 
 /* ---- Opening and closing --------------------------------------------------------------- */
@@ -204,12 +146,6 @@ make_job_modules(struct daemon *d)
 						.telemetry = d->telemetry,
 						.store = d->store,
 						.snapshot = snapshot,
-						.is_steered = is_steered,
-						.on_view = on_view,
-						.on_component = on_component,
-						.on_remove = on_remove,
-						.on_place = on_place,
-						.put_outcome = put_outcome,
 						.announce = announce,
 						.ctx = d });
 	d->pace = pace_new(&(struct pace_opts){ .config = &d->config,
@@ -218,7 +154,6 @@ make_job_modules(struct daemon *d)
 						.snapshot = snapshot,
 						.modes = actions_modes(d->actions),
 						.announce = announce,
-						.on_iteration = on_iteration,
 						.ctx = d });
 	d->outcomes = outcomes_new(&(struct outcomes_opts){ .telemetry = d->telemetry,
 							    .jobs = d->jobs,

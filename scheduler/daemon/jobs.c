@@ -42,6 +42,18 @@ jobs_new(const struct jobs_opts *opts)
 	return jobs;
 }
 
+void
+jobs_set_pacing(struct jobs *jobs, const struct jobs_pacing *pacing)
+{
+	jobs->pacing = *pacing;
+}
+
+void
+jobs_set_outcomes(struct jobs *jobs, const struct jobs_outcomes *outcomes)
+{
+	jobs->outcomes = *outcomes;
+}
+
 static void
 job_free(struct job *job)
 {
@@ -131,7 +143,7 @@ take_away(struct jobs *jobs, struct job *job)
 {
 	if (job->number == UINT32_MAX)
 		return;
-	jobs->opts.on_remove(jobs->opts.ctx, job->number);
+	jobs->pacing.on_remove(jobs->pacing.ctx, job->number);
 	advisor_remove(jobs->advisor, job->name);
 	jobs->by_number.items[job->number] = NULL;
 	job->number = UINT32_MAX;

@@ -13,7 +13,7 @@
  * hosts have fallen silent: then the answer is a refusal, with its reason.
  *
  * What else follows from an advice (orders for pacers, outcomes, announcements) is done by
- * callbacks, so that this module needs none of those.
+ * modules that register their functions here, so that this module needs none of them.
  */
 #ifndef SCHEDULER_DAEMON_JOBS_H
 #define SCHEDULER_DAEMON_JOBS_H
@@ -129,23 +129,36 @@ struct jobs_opts {
 	struct store *store;                   /* NULL: none. */
 	const struct sched_snapshot *snapshot; /* at_us 0 while there is none. */
 
-	/* Whether orders are sent to the job's pacer. */
-	bool (*is_steered)(void *ctx, const struct job *job);
-	/* There is a new advice for a running job; then for all jobs solved with it. */
-	void (*on_view)(void *ctx, struct job *job, const struct advisor_view *view);
-	void (*on_component)(void *ctx, const uint32_t *numbers, size_t n);
-	/* The advisor does not have the job any more. */
-	void (*on_remove)(void *ctx, uint32_t number);
-	/* A place is advised for a job that waits: job->nodes. */
-	void (*on_place)(void *ctx, const struct job *job, double slowdown);
-	/* Writes the member "outcome" of an advice. */
-	void (*put_outcome)(void *ctx, const char *job, struct jsonw *w);
 	/* Publishes an advice. */
 	void (*announce)(void *ctx, const char *topic, const char *text);
 	void *ctx;
 };
 
+/* What follows from advice for running jobs: pace.h. */
+struct jobs_pacing {
+	/* Whether orders are sent to the job's pacer. */
+	bool (*is_steered)(void *ctx, const struct job *job);
+	/* There is a new advice for a job; then for all jobs solved with it. */
+	void (*on_view)(void *ctx, struct job *job, const struct advisor_view *view);
+	void (*on_component)(void *ctx, const uint32_t *numbers, size_t n);
+	/* The advisor does not have the job any more. */
+	void (*on_remove)(void *ctx, uint32_t number);
+	void *ctx;
+};
+
+/* What becomes of advice: outcomes.h. */
+struct jobs_outcomes {
+	/* A place is advised for a job that waits, the best one of its ranking. */
+	void (*on_place)(void *ctx, const struct job *job, double slowdown);
+	/* Writes the member "outcome" of an advice. */
+	void (*put)(void *ctx, const char *job, struct jsonw *w);
+	void *ctx;
+};
+
 struct jobs *jobs_new(const struct jobs_opts *opts);
+/* Both are set before there is a fabric. */
+void jobs_set_pacing(struct jobs *jobs, const struct jobs_pacing *pacing);
+void jobs_set_outcomes(struct jobs *jobs, const struct jobs_outcomes *outcomes);
 void jobs_free(struct jobs *jobs); /* Accepts NULL. */
 
 /* ---- Keeping up: once a second, and after a new snapshot, in this order --------------- */

@@ -244,7 +244,7 @@ take_ranking(struct jobs *jobs, struct job *job, const struct advisor_ranking *r
 	job->reason = best->reason;
 	job->answer = DECIDE_AT;
 	job->record = xasprintf("antiphase:v1;placed;score=%.2f", best->score);
-	jobs->opts.on_place(jobs->opts.ctx, job, best->slowdown);
+	jobs->outcomes.on_place(jobs->outcomes.ctx, job, best->slowdown);
 }
 
 static void
@@ -319,7 +319,7 @@ jobs_write_doc(struct jobs *jobs, struct job *job, const struct advisor_view *vi
 		take_places(jobs, ranking, job->n_hosts, &doc, &doc.jobs[0]);
 	jsonw_line(&w, out, "antiphase.job_advice/1");
 	advice_json_put_job(&doc.jobs[0], &w);
-	jobs->opts.put_outcome(jobs->opts.ctx, job->name, &w);
+	jobs->outcomes.put(jobs->outcomes.ctx, job->name, &w);
 	jsonw_end(&w);
 	jsonw_finish(&w);
 	advice_doc_fini(&doc);

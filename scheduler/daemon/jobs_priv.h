@@ -25,6 +25,8 @@ struct strtab;
 
 struct jobs {
 	struct jobs_opts opts;
+	struct jobs_pacing pacing;
+	struct jobs_outcomes outcomes;
 	const struct live *live;             /* Of the telemetry, */
 	const struct job_profiler *profiler; /* as this. */
 	struct advisor *advisor;             /* Owned; NULL without a fabric. */

@@ -35,13 +35,13 @@ take_view(struct jobs *jobs, struct job *job)
 	if (view.revision == job->revision && job->doc &&
 	    job->refusal == JOBS_ADVISED && clk_wall_us() < job->valid_until_us &&
 	    !job->is_outcome_new &&
-	    job->is_steered == jobs->opts.is_steered(jobs->opts.ctx, job))
+	    job->is_steered == jobs->pacing.is_steered(jobs->pacing.ctx, job))
 		return false;
 	job->revision = view.revision;
 	job->component = view.component;
 	job->refusal = JOBS_ADVISED;
 	jobs_write_doc(jobs, job, &view, NULL);
-	jobs->opts.on_view(jobs->opts.ctx, job, &view);
+	jobs->pacing.on_view(jobs->pacing.ctx, job, &view);
 	return true;
 }
 
@@ -110,7 +110,7 @@ take_components(struct jobs *jobs, struct member *touched, size_t n_touched)
 		numbers.n = 0;
 		for (; i < members.n && members.items[i].component == component; i++)
 			vec_push(&numbers, members.items[i].number);
-		jobs->opts.on_component(jobs->opts.ctx, numbers.items, numbers.n);
+		jobs->pacing.on_component(jobs->pacing.ctx, numbers.items, numbers.n);
 	}
 	vec_free(&members);
 	vec_free(&numbers);

@@ -43,18 +43,6 @@ struct outcomes {
 	unsigned turn;
 };
 
-struct outcomes *
-outcomes_new(const struct outcomes_opts *opts)
-{
-	struct outcomes *outcomes = xcalloc(1, sizeof *outcomes);
-
-	outcomes->opts = *opts;
-	outcomes->live = telemetry_live(opts->telemetry);
-	outcomes->profiler = telemetry_profiler(opts->telemetry);
-	outcomes->names = strtab_new();
-	return outcomes;
-}
-
 static void
 entry_free(struct entry *entry)
 {
@@ -170,9 +158,11 @@ put_shift(const struct outcome *outcome, struct jsonw *w)
 	jsonw_end(w);
 }
 
-void
-outcomes_put(const struct outcomes *outcomes, const char *job, struct jsonw *w)
+/* "outcome": of this job, or null. */
+static void
+put_outcome(void *ctx, const char *job, struct jsonw *w)
 {
+	const struct outcomes *outcomes = ctx;
 	const struct entry *entry = find(outcomes, job);
 
 	if (!entry || (!entry->outcome.has_place && !entry->outcome.has_shift)) {
@@ -210,7 +200,7 @@ keep(struct outcomes *outcomes, const char *job)
 	jsonw_str(&w, "schema", "antiphase.outcome/1");
 	jsonw_str(&w, "job", job);
 	jsonw_int(&w, "at_us", now_us);
-	outcomes_put(outcomes, job, &w);
+	put_outcome(outcomes, job, &w);
 	if (entry)
 		outcome_state_write(&entry->outcome, &w);
 	jsonw_end(&w);
@@ -223,16 +213,16 @@ keep(struct outcomes *outcomes, const char *job)
 
 /* ---- Hearing of it -------------------------------------------------------------------- */
 
-void
-outcomes_begin(struct outcomes *outcomes, const char *job, uint64_t number,
-	       int64_t begin_ns)
+static void
+on_iteration(void *ctx, const char *job, uint64_t number, int64_t begin_ns)
 {
-	outcome_begin(&make(outcomes, job)->outcome, number, begin_ns);
+	outcome_begin(&make(ctx, job)->outcome, number, begin_ns);
 }
 
-void
-outcomes_place(struct outcomes *outcomes, const struct job *job, double slowdown)
+static void
+on_place(void *ctx, const struct job *job, double slowdown)
 {
+	struct outcomes *outcomes = ctx;
 	struct outcome *outcome = &make(outcomes, job->name)->outcome;
 
 	if (outcome->has_place && strcmp(outcome->nodes, job->nodes) == 0)
@@ -409,6 +399,21 @@ outcomes_tick(struct outcomes *outcomes)
 		if (jobs_at(jobs, i))
 			check_shift(outcomes, jobs_at(jobs, i));
 	forget_gone(outcomes);
+}
+
+struct outcomes *
+outcomes_new(const struct outcomes_opts *opts)
+{
+	struct outcomes *outcomes = xcalloc(1, sizeof *outcomes);
+
+	outcomes->opts = *opts;
+	outcomes->live = telemetry_live(opts->telemetry);
+	outcomes->profiler = telemetry_profiler(opts->telemetry);
+	outcomes->names = strtab_new();
+	jobs_set_outcomes(opts->jobs,
+			  &(struct jobs_outcomes){ on_place, put_outcome, outcomes });
+	pace_on_iteration(opts->pace, on_iteration, outcomes);
+	return outcomes;
 }
 
 uint64_t

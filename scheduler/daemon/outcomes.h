@@ -14,9 +14,7 @@
 #include "scheduler/daemon/outcome.h"
 
 struct err;
-struct job;
 struct jobs;
-struct jsonw;
 struct outcomes;
 struct pace;
 struct sched_snapshot;
@@ -26,28 +24,22 @@ struct telemetry;
 struct outcomes_opts {
 	const struct telemetry *telemetry; /* Borrowed, as all here. */
 	struct jobs *jobs;
-	const struct pace *pace;
+	struct pace *pace;
 	const struct sched_snapshot *snapshot; /* at_us 0 while there is none. */
 	struct store *store;                   /* NULL: none. */
 };
 
+/* Registers itself at 'jobs' and 'pace'. */
 struct outcomes *outcomes_new(const struct outcomes_opts *opts);
 void outcomes_free(struct outcomes *outcomes); /* Accepts NULL. */
 /* Those of the last run, from the store: 0, or -errno with 'err' filled. */
 int outcomes_restore(struct outcomes *outcomes, struct err *err);
 
-/* A pacer's iteration begins; wall clock nanoseconds. */
-void outcomes_begin(struct outcomes *outcomes, const char *job, uint64_t number,
-		    int64_t begin_ns);
-/* A place is advised for a job that waits: the best one of its ranking. */
-void outcomes_place(struct outcomes *outcomes, const struct job *job, double slowdown);
 /* Once a second. */
 void outcomes_tick(struct outcomes *outcomes);
 
 /* Times that an advice was found to be followed. */
 uint64_t outcomes_n_followed(const struct outcomes *outcomes);
-/* "outcome": of this job, or null. */
-void outcomes_put(const struct outcomes *outcomes, const char *job, struct jsonw *w);
 /* Of jobs with a pacer, one after another from '*i' (0 at first) on; NULL at the end. */
 const struct outcome *outcomes_paced(const struct outcomes *outcomes, size_t *i,
 				     const char **ret_job);

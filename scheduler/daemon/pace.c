@@ -26,14 +26,19 @@ static const char *const verdicts[] = { [STEER_FREE] = "left alone",
 struct pace {
 	struct pace_opts opts;
 	const struct live *live; /* Of the telemetry. */
+	void (*on_iteration)(void *ctx, const char *job, uint64_t number,
+			     int64_t begin_ns);
+	void *iteration_ctx;
 	bool is_ending;
 	struct steer *steer; /* Owned. */
 	struct pace_counts counts;
 };
 
-bool
-pace_is_steered(const struct pace *pace, const struct job *job)
+/* Whether orders are sent to a job: its mode is enforce, and its pacer takes any. */
+static bool
+is_steered(void *ctx, const struct job *job)
 {
+	const struct pace *pace = ctx;
 	const struct sched_job *known =
 		sched_find_local(pace->opts.snapshot, job->name);
 
@@ -79,7 +84,7 @@ send_order(struct pace *pace, const struct steer_order *order)
 	FILE *out;
 
 	/* A pacer whose pid its collector cannot see is not to be reached. */
-	if (!job || !job->pacer.pid || !pace_is_steered(pace, job) ||
+	if (!job || !job->pacer.pid || !is_steered(pace, job) ||
 	    clk_monotonic_ns() - job->paced_ns > FORGET_NS)
 		return;
 	out = open_memstream(&text, &length);
@@ -222,23 +227,25 @@ on_iteration(void *ctx, const struct live_iteration *told)
 	}
 	log_report(job, &report);
 	take_paced(pace, job, &report);
-	pace->opts.on_iteration(pace->opts.ctx, job->name, told->number,
-				told->begin_ns);
+	if (pace->on_iteration)
+		pace->on_iteration(pace->iteration_ctx, job->name, told->number,
+				   told->begin_ns);
 	if (job->number != UINT32_MAX)
 		steer(pace, job, &report);
 }
 
 /* ---- What is advised -------------------------------------------------------------------- */
 
-void
-pace_take(struct pace *pace, struct job *job, const struct advisor_view *view)
+static void
+on_view(void *ctx, struct job *job, const struct advisor_view *view)
 {
+	struct pace *pace = ctx;
 	struct steer_job what = { .mode = STEER_FREE,
 				  .profile = &job->profile,
 				  .locked_us = view->locked_us,
 				  .weight = job->n_hosts };
 
-	job->is_steered = pace_is_steered(pace, job);
+	job->is_steered = is_steered(pace, job);
 	if (job->is_steered)
 		what.mode = view->mode;
 	log_dbg("pace", "job %s: to be %s: %s; %.3f times alone as it is, then %.3f",
@@ -250,9 +257,10 @@ pace_take(struct pace *pace, struct job *job, const struct advisor_view *view)
 			       job->paced.n_reports);
 }
 
-void
-pace_take_component(struct pace *pace, const uint32_t *numbers, size_t n)
+static void
+on_component(void *ctx, const uint32_t *numbers, size_t n)
 {
+	struct pace *pace = ctx;
 	VEC(struct steer_constraint) edges = VEC_EMPTY;
 
 	for (size_t i = 0; i < n; i++) {
@@ -268,9 +276,11 @@ pace_take_component(struct pace *pace, const uint32_t *numbers, size_t n)
 	vec_free(&edges);
 }
 
-void
-pace_remove(struct pace *pace, uint32_t number)
+static void
+on_remove(void *ctx, uint32_t number)
 {
+	struct pace *pace = ctx;
+
 	steer_remove_job(pace->steer, number);
 }
 
@@ -290,6 +300,16 @@ pace_state(const struct pace *pace, const struct job *job,
 }
 
 void
+pace_on_iteration(struct pace *pace,
+		  void (*fn)(void *ctx, const char *job, uint64_t number,
+			     int64_t begin_ns),
+		  void *ctx)
+{
+	pace->on_iteration = fn;
+	pace->iteration_ctx = ctx;
+}
+
+void
 pace_end(struct pace *pace)
 {
 	pace->is_ending = true;
@@ -303,6 +323,9 @@ pace_new(const struct pace_opts *opts)
 	pace->opts = *opts;
 	pace->live = telemetry_live(opts->telemetry);
 	pace->steer = steer_new(NULL);
+	jobs_set_pacing(opts->jobs,
+			&(struct jobs_pacing){ is_steered, on_view, on_component,
+					       on_remove, pace });
 	live_on_iteration(telemetry_live(opts->telemetry), on_iteration, pace);
 	return pace;
 }

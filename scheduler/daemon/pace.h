@@ -16,7 +16,6 @@
 
 #include "scheduler/core/control/steer.h"
 
-struct advisor_view;
 struct job;
 struct jobs;
 struct modes;
@@ -33,27 +32,19 @@ struct pace_opts {
 	const struct modes *modes;
 	/* Publishes orders. */
 	void (*announce)(void *ctx, const char *topic, const char *text);
-	/* A job's pacer began an iteration; wall clock nanoseconds. */
-	void (*on_iteration)(void *ctx, const char *job, uint64_t number,
-			     int64_t begin_ns);
 	void *ctx;
 };
 
-/* Listens to iterations of 'telemetry' from now on. */
+/* Registers itself at 'telemetry' and 'jobs'. */
 struct pace *pace_new(const struct pace_opts *opts);
 void pace_free(struct pace *pace); /* Accepts NULL. */
+/* Calls 'fn' whenever a job's pacer begins an iteration; wall clock nanoseconds. */
+void pace_on_iteration(struct pace *pace,
+		       void (*fn)(void *ctx, const char *job, uint64_t number,
+				  int64_t begin_ns),
+		       void *ctx);
 /* From now on no job is steered. */
 void pace_end(struct pace *pace);
-
-/* Whether orders are sent to a job: its mode is enforce, and its pacer takes any. */
-bool pace_is_steered(const struct pace *pace, const struct job *job);
-/*
- * Takes up what is advised of a running job: how it is steered; then the phase constraints
- * of the jobs of a component, by number.
- */
-void pace_take(struct pace *pace, struct job *job, const struct advisor_view *view);
-void pace_take_component(struct pace *pace, const uint32_t *numbers, size_t n);
-void pace_remove(struct pace *pace, uint32_t number);
 
 struct pace_counts {
 	uint64_t reports;

@@ -30,48 +30,6 @@ struct daemon_parts {
 	struct outcomes *outcomes;
 };
 
-static inline bool
-parts_is_steered(void *ctx, const struct job *job)
-{
-	return pace_is_steered(((struct daemon_parts *)ctx)->pace, job);
-}
-
-static inline void
-parts_on_view(void *ctx, struct job *job, const struct advisor_view *view)
-{
-	pace_take(((struct daemon_parts *)ctx)->pace, job, view);
-}
-
-static inline void
-parts_on_component(void *ctx, const uint32_t *numbers, size_t n)
-{
-	pace_take_component(((struct daemon_parts *)ctx)->pace, numbers, n);
-}
-
-static inline void
-parts_on_remove(void *ctx, uint32_t number)
-{
-	pace_remove(((struct daemon_parts *)ctx)->pace, number);
-}
-
-static inline void
-parts_on_place(void *ctx, const struct job *job, double slowdown)
-{
-	outcomes_place(((struct daemon_parts *)ctx)->outcomes, job, slowdown);
-}
-
-static inline void
-parts_put_outcome(void *ctx, const char *job, struct jsonw *w)
-{
-	outcomes_put(((struct daemon_parts *)ctx)->outcomes, job, w);
-}
-
-static inline void
-parts_on_iteration(void *ctx, const char *job, uint64_t number, int64_t begin_ns)
-{
-	outcomes_begin(((struct daemon_parts *)ctx)->outcomes, job, number, begin_ns);
-}
-
 static inline void
 parts_announce(void *ctx, const char *topic, const char *text)
 {
@@ -98,12 +56,6 @@ parts_open(struct daemon_parts *parts, const char *plan)
 						    .telemetry = parts->telemetry,
 						    .store = parts->store,
 						    .snapshot = &parts->snapshot,
-						    .is_steered = parts_is_steered,
-						    .on_view = parts_on_view,
-						    .on_component = parts_on_component,
-						    .on_remove = parts_on_remove,
-						    .on_place = parts_on_place,
-						    .put_outcome = parts_put_outcome,
 						    .announce = parts_announce,
 						    .ctx = parts });
 	parts->pace = pace_new(&(struct pace_opts){ .config = &parts->config,
@@ -112,7 +64,6 @@ parts_open(struct daemon_parts *parts, const char *plan)
 						    .snapshot = &parts->snapshot,
 						    .modes = &parts->modes,
 						    .announce = parts_announce,
-						    .on_iteration = parts_on_iteration,
 						    .ctx = parts });
 	parts->outcomes =
 		outcomes_new(&(struct outcomes_opts){ .telemetry = parts->telemetry,
