@@ -358,46 +358,27 @@ static const struct pol_param params_rank[] = {
 	{ 0 },
 };
 
-const struct pol_order order_las = {
-	.module = { .name = "las",
-		    .text = "least attained time first, in three queues",
-		    .params = params_time,
-		    .state_size = sizeof(struct state),
-		    .init = init_time,
-		    .fini = fini,
-		    .on_event = on_event,
-		    .wakeup_s = wakeup_s,
-		    .why_not = why_not },
-	.fit = POL_SKIP,
-	.order = order,
-	.served = served,
-};
-const struct pol_order order_las_2d = {
-	.module = { .name = "2d-las",
-		    .text = "least attained GPU time first, in three queues",
-		    .params = params_gpu_time,
-		    .state_size = sizeof(struct state),
-		    .init = init_gpu_time,
-		    .fini = fini,
-		    .on_event = on_event,
-		    .wakeup_s = wakeup_s,
-		    .why_not = why_not },
-	.fit = POL_SKIP,
-	.order = order,
-	.served = served,
-};
-const struct pol_order order_gittins_2d = {
-	.module = { .name = "2d-gittins",
-		    .text = "in three queues by GPU time, highest Gittins index first",
-		    .params = params_rank,
-		    .state_size = sizeof(struct state),
-		    .init = init_rank,
-		    .fini = fini,
-		    .on_event = on_event,
-		    .wakeup_s = wakeup_s,
-		    .why_not = why_not,
-		    .samples = take_samples },
-	.fit = POL_SKIP,
-	.order = order,
-	.served = served,
-};
+#define QUEUE_ORDER(order_, name_, text_, params_, init_, samples_) \
+	const struct pol_order order_ = {                           \
+		.module = { .name = name_,                          \
+			    .text = text_,                          \
+			    .params = params_,                      \
+			    .state_size = sizeof(struct state),     \
+			    .init = init_,                          \
+			    .fini = fini,                           \
+			    .on_event = on_event,                   \
+			    .wakeup_s = wakeup_s,                   \
+			    .why_not = why_not,                     \
+			    .samples = samples_ },                  \
+		.fit = POL_SKIP,                                    \
+		.order = order,                                     \
+		.served = served,                                   \
+	}
+
+QUEUE_ORDER(order_las, "las", "least attained time first, in three queues", params_time,
+	    init_time, NULL);
+QUEUE_ORDER(order_las_2d, "2d-las", "least attained GPU time first, in three queues",
+	    params_gpu_time, init_gpu_time, NULL);
+QUEUE_ORDER(order_gittins_2d, "2d-gittins",
+	    "in three queues by GPU time, highest Gittins index first", params_rank,
+	    init_rank, take_samples);

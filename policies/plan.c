@@ -4,6 +4,16 @@
 #include <math.h>
 #include <string.h>
 
+uint32_t
+pol_cluster_gpus(const struct pol_cluster *cluster, uint32_t type)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < cluster->n_nodes; i++)
+		n += cluster->type_of[i] == type ? cluster->n_gpus[i] : 0;
+	return n;
+}
+
 void
 pol_plan_clear(struct pol_plan *plan)
 {

@@ -37,6 +37,9 @@ struct pol_plan {
 	double score; /* The policy's own measure; higher is better. */
 };
 
+/* GPUs of a type. */
+uint32_t pol_cluster_gpus(const struct pol_cluster *cluster, uint32_t type);
+
 void pol_plan_clear(struct pol_plan *plan); /* Keeps its memory. */
 void pol_plan_fini(struct pol_plan *plan);  /* Accepts a zeroed one. */
 /* Grants a job the pieces from 'first_piece' on. */

@@ -196,10 +196,8 @@ policy_max_gpus(const struct policy *policy)
 	if (!has_types(policy))
 		return cluster->n_all_gpus;
 	for (uint32_t type = 0; type < cluster->n_types; type++) {
-		uint32_t n = 0;
+		uint32_t n = pol_cluster_gpus(cluster, type);
 
-		for (uint32_t i = 0; i < cluster->n_nodes; i++)
-			n += cluster->type_of[i] == type ? cluster->n_gpus[i] : 0;
 		most = n > most ? n : most;
 	}
 	return most;

@@ -14,6 +14,7 @@
 
 #include "lib/base/vec.h"
 #include "policies/math/assign.h"
+#include "policies/plan.h"
 #include "policies/share_types.h"
 #include "policies/shares.h"
 
@@ -80,10 +81,8 @@ find_machines(struct state *s, const struct pol_view *view, const uint32_t *ids,
 
 	s->waiting.n = s->type_of.n = 0;
 	for (uint32_t type = 0; type < cluster->n_types; type++) {
-		uint32_t n_gpus = 0;
+		uint32_t n_gpus = pol_cluster_gpus(cluster, type);
 
-		for (uint32_t i = 0; i < cluster->n_nodes; i++)
-			n_gpus += cluster->type_of[i] == type ? cluster->n_gpus[i] : 0;
 		for (uint32_t i = 0; i < n && n_gpus; i++)
 			n_gpus -= settled_on(s, view, ids[i]) == type;
 		for (uint32_t k = 0; k < n_gpus; k++)

@@ -3,22 +3,14 @@
 
 #include <math.h>
 
+#include "policies/plan.h"
+
 void
 share_types_fini(struct share_types *s)
 {
 	vec_free(&s->gpus);
 	vec_free(&s->capacity);
 	vec_free(&s->values);
-}
-
-static bool
-has_room(const struct pol_cluster *cluster, uint32_t type, uint32_t n_gpus)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < cluster->n_nodes && n < n_gpus; i++)
-		n += cluster->type_of[i] == type ? cluster->n_gpus[i] : 0;
-	return n >= n_gpus;
 }
 
 double
@@ -31,7 +23,9 @@ share_speed(const struct pol_view *view, const struct pol_job *job, uint32_t typ
 					  NULL, 0);
 	if (view->cluster->n_types == 1)
 		return speed > 0 ? speed : 1;
-	return speed > 0 && has_room(view->cluster, type, job->n_gpus) ? speed : 0;
+	if (pol_cluster_gpus(view->cluster, type) < job->n_gpus)
+		return 0;
+	return fmax(0, speed);
 }
 
 double
@@ -53,9 +47,7 @@ share_types_read(struct share_types *s, const struct pol_view *view,
 	n = n < SHARE_TYPES_MAX_JOBS ? n : SHARE_TYPES_MAX_JOBS;
 	s->gpus.n = s->capacity.n = s->values.n = 0;
 	for (uint32_t type = 0; type < cluster->n_types; type++)
-		vec_push(&s->capacity, 0);
-	for (uint32_t i = 0; i < cluster->n_nodes; i++)
-		s->capacity.items[cluster->type_of[i]] += cluster->n_gpus[i];
+		vec_push(&s->capacity, pol_cluster_gpus(cluster, type));
 	for (uint32_t i = 0; i < n; i++) {
 		const struct pol_job *job = &view->jobs[ids[i]];
 

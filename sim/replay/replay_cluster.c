@@ -136,13 +136,12 @@ replay_cluster_parse(const char *text, struct replay_cluster *ret_cluster,
 uint32_t
 replay_cluster_most(const struct replay_cluster *cluster)
 {
-	uint32_t n_gpus[REPLAY_MOST_TYPES] = { 0 }, most = 0;
+	uint32_t most = 0;
 
-	for (uint32_t i = 0; i < cluster->cluster.n_nodes; i++) {
-		uint32_t *n = &n_gpus[cluster->cluster.type_of[i]];
+	for (uint32_t type = 0; type < cluster->cluster.n_types; type++) {
+		uint32_t n = pol_cluster_gpus(&cluster->cluster, type);
 
-		*n += cluster->cluster.n_gpus[i];
-		most = *n > most ? *n : most;
+		most = n > most ? n : most;
 	}
 	return most;
 }

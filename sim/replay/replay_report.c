@@ -18,10 +18,10 @@ cell(struct table *t, double value, const char *unit)
 void
 replay_report_table(const struct replay_report *report, FILE *out)
 {
-	static const char *const headings[] = {
-		"POLICY",      "PLACE",      "%DONE", "%MEAN s", "%MEDIAN s", "%P99 s",
-		"%MAKESPAN s", "%PREEMPTED", "%GPUS", "%EVENTS", "%WALL s",   NULL,
-	};
+	static const char *const headings[] = { "POLICY",      "PLACE",      "%DONE",
+						"%MEAN s",     "%MEDIAN s",  "%P99 s",
+						"%MAKESPAN s", "%PREEMPTED", "%GPUS",
+						"%EVENTS",     "%WALL s",    NULL };
 	struct table t;
 
 	table_init(&t, headings);

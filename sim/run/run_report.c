@@ -73,9 +73,8 @@ is_planned(const struct run_report *r, size_t j)
 static void
 put_plans(const struct run_report *r, FILE *out)
 {
-	static const char *const headings[] = {
-		"PLAN", "%SHIFT ms", "PACING", "%CORR/MIN", "HOSTS", NULL,
-	};
+	static const char *const headings[] = { "PLAN",      "%SHIFT ms", "PACING",
+						"%CORR/MIN", "HOSTS",     NULL };
 	struct strbuf hosts = STRBUF_EMPTY;
 	bool any = false;
 	struct table t;
@@ -147,10 +146,10 @@ put_link_row(const struct run_report *r, const struct experiment_link *link,
 static void
 put_links(const struct run_report *r, FILE *out)
 {
-	static const char *const headings[] = {
-		"LINK",     "%Gb/s", "%UTIL",      "%PEAK", "%OVER", "%JOBS",
-		"%AT ONCE", "%MAX",  "%QUEUE* kB", "%ECN*", NULL,
-	};
+	static const char *const headings[] = { "LINK",     "%Gb/s", "%UTIL",
+						"%PEAK",    "%OVER", "%JOBS",
+						"%AT ONCE", "%MAX",  "%QUEUE* kB",
+						"%ECN*",    NULL };
 	const struct experiment *x = r->experiment;
 	const struct experiment_link **links = xcalloc(x->n_links + 1, sizeof *links);
 	struct strbuf name = STRBUF_EMPTY;
@@ -208,7 +207,9 @@ static void
 json_hosts(const struct run_report *r, size_t j, struct jsonw *w)
 {
 	jsonw_flat_array(w, "hosts");
-	for (size_t i = 0; i < r->scenario->workload.jobs[j].n_hosts_wanted; i++)
+	for (size_t i = 0; r->experiment->jobs[j].is_placed &&
+			   i < r->scenario->workload.jobs[j].n_hosts_wanted;
+	     i++)
 		jsonw_str(w, NULL, topo_node(r->topo, r->plan->jobs[j].hosts[i])->name);
 	jsonw_end(w);
 }
@@ -217,10 +218,7 @@ json_hosts(const struct run_report *r, size_t j, struct jsonw *w)
 static void
 json_us(struct jsonw *w, const char *key, const struct experiment_job *job, double ns)
 {
-	if (job->n)
-		jsonw_rounded(w, key, ns / 1e3, 3);
-	else
-		jsonw_null(w, key);
+	jsonw_rounded(w, key, job->n ? ns / 1e3 : NAN, 3);
 }
 
 static void
@@ -228,28 +226,22 @@ json_job(const struct run_report *r, size_t j, struct jsonw *w)
 {
 	const struct experiment_job *job = &r->experiment->jobs[j];
 	const struct sim_plan_job *planned = &r->plan->jobs[j];
+	bool has_ended;
 
 	jsonw_object(w, NULL);
 	jsonw_str(w, "job", r->scenario->workload.jobs[j].name);
 	jsonw_bool(w, "placed", job->is_placed);
-	if (job->is_placed)
-		json_hosts(r, j, w);
-	else
-		jsonw_flat_array(w, "hosts"), jsonw_end(w);
+	json_hosts(r, j, w);
 	jsonw_int(w, "iterations", (int64_t)job->n);
 	json_us(w, "iteration_mean_us", job, job->mean_ns);
 	json_us(w, "iteration_p50_us", job, job->p50_ns);
 	json_us(w, "iteration_p90_us", job, job->p90_ns);
 	json_us(w, "iteration_p99_us", job, job->p99_ns);
 	json_us(w, "alone_us", job, job->isolated_ns);
-	if (job->n)
-		jsonw_rounded(w, "slowdown", job->slowdown, 6);
-	else
-		jsonw_null(w, "slowdown");
-	if (job->is_placed && job->completion_ns >= 0)
-		jsonw_rounded(w, "completion_us", job->completion_ns / 1e3, 3);
-	else
-		jsonw_null(w, "completion_us");
+	jsonw_rounded(w, "slowdown", job->n ? job->slowdown : NAN, 6);
+	has_ended = job->is_placed && job->completion_ns >= 0;
+	jsonw_rounded(w, "completion_us", has_ended ? job->completion_ns / 1e3 : NAN,
+		      3);
 	jsonw_int(w, "shift_us", planned->shift_ns / 1000);
 	jsonw_str(w, "pacing", run_report_pacing(planned));
 	jsonw_int(w, "corrections", (int64_t)job->n_corrections);
