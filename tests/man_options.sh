@@ -44,7 +44,7 @@ fault_of_help() {
 	antiphase $* --help >"$tmp/text"
 	head -n 1 "$tmp/text" | grep -q "^antiphase $* - " || echo "$*: first line"
 	grep -q "^Usage: antiphase $* " "$tmp/text" || echo "$*: usage"
-	page=$(sed -nE 's/^(The manual page:|.* tells more;) man ([a-z-]+)( tells all\.)?$/\2/p' \
+	page=$(sed -nE 's/^The manual page: man ([a-z-]+)$/\1/p' \
 		"$tmp/text")
 	[ -z "$page" ] || [ -f "docs/man/$page.1.scd" ] || echo "$*: page '$page'"
 }

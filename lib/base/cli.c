@@ -47,7 +47,8 @@ print_verbs(const struct cli_program *program, FILE *out)
 		program->summary, cli_typed());
 	for (const struct cli_verb *const *verb = program->verbs; *verb; verb++)
 		fprintf(out, "  %-12s %s\n", (*verb)->name, (*verb)->summary);
-	fprintf(out, "\n'%s VERB --help' tells more; the manual pages tell all.\n",
+	fprintf(out,
+		"\nRun '%s VERB --help' for its options; see also the manual pages.\n",
 		cli_typed());
 }
 
@@ -216,9 +217,11 @@ print_subverbs(const struct cli_verb *verb, const struct cli_verb *const *subver
 			(*subverbs)->summary);
 	if (verb->examples)
 		fprintf(out, "\nExamples:\n%s", verb->examples);
-	fprintf(out, "\n'%s %s VERB --help' tells more; man ", cli_typed(), verb->name);
+	fprintf(out,
+		"\nRun '%s %s VERB --help' for its options.\nThe manual page: man ",
+		cli_typed(), verb->name);
 	cli_print_page(verb, out);
-	fputs(" tells all.\n", out);
+	fputc('\n', out);
 }
 
 int

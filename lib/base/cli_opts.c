@@ -268,7 +268,7 @@ make_tables(const struct cli_opt *opts, struct option *longs, char *letters)
 {
 	size_t n = 0;
 
-	*letters++ = ':'; /* Tell a missing argument from an unknown option. */
+	*letters++ = ':'; /* Distinguishes a missing argument from an unknown option. */
 	for (; opts[n].name; n++) {
 		int argument = opts[n].type == CLI_FLAG   ? no_argument
 			       : opts[n].type == CLI_JSON ? optional_argument

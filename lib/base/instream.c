@@ -26,7 +26,7 @@ struct instream {
 	 * reads through us, may forget that it failed. */
 	int error;
 	const char *why;
-	bool is_over;            /* Nothing more is there, or 'why' not. */
+	bool is_over;            /* At the end, or failed for 'why'. */
 	bool is_gzip, is_member; /* Of gzip: amid a member of the file. */
 	z_stream gzip;
 	uint8_t raw[BLOCK_BYTES]; /* Of the file; from 'at' on not yet handed on. */
@@ -39,7 +39,7 @@ struct instream {
 
 /* ---- The file ------------------------------------------------------------------------- */
 
-/* Reads until 'want' bytes are there, if there are so many; false if that fails. */
+/* Reads until 'want' bytes or the end; false on failure. */
 static bool
 fill(struct instream *s, size_t want)
 {

@@ -98,7 +98,7 @@ log_limited(struct log_limit *limit, int64_t now_ns, enum log_level level,
 		length = strlen(text);
 		if (limit->n_left_out)
 			snprintf(text + length, sizeof text - length,
-				 "; and %llu such before that were not told",
+				 "; %llu similar messages left out",
 				 (unsigned long long)limit->n_left_out);
 		say(level, module, text);
 	}

@@ -31,7 +31,7 @@ open_nameless(const char *path)
 }
 
 static int
-open_beside(struct newfile *file)
+open_temporary(struct newfile *file)
 {
 	mode_t mask = umask(0);
 	int fd;
@@ -64,7 +64,7 @@ newfile_open(const char *path, struct newfile *ret_file, struct err *err)
 			file.target = xstrdup(path);
 		fd = open_nameless(file.target);
 		if (fd < 0)
-			fd = open_beside(&file);
+			fd = open_temporary(&file);
 	}
 	error = errno;
 	if (fd < 0) {

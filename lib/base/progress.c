@@ -13,7 +13,7 @@
 #define INTERVAL_NS      INT64_C(200000000)
 #define JSON_INTERVAL_NS INT64_C(1000000000)
 /* Between lines without a known end. */
-#define TALLY_INTERVAL_NS INT64_C(60000000000)
+#define OPEN_ENDED_INTERVAL_NS INT64_C(60000000000)
 /* From this fraction on the time left is shown. */
 #define LEFT_FRAC 0.05
 
@@ -75,7 +75,7 @@ put_share(const struct progress *p, double frac, int tenth, int64_t elapsed_ns)
 
 /* "1234 frames, 40/s". */
 static void
-put_tally(const struct progress *p, int64_t elapsed_ns)
+put_rate(const struct progress *p, int64_t elapsed_ns)
 {
 	double rate_hz = (double)p->n_done / ((double)elapsed_ns / 1e9);
 
@@ -92,7 +92,7 @@ put_text(const struct progress *p, double frac, int tenth, int64_t elapsed_ns)
 		putc('\r', p->out);
 	fprintf(p->out, "%s: ", p->what);
 	if (p->unit)
-		put_tally(p, elapsed_ns);
+		put_rate(p, elapsed_ns);
 	else
 		put_share(p, frac, tenth, elapsed_ns);
 	/* Erases the rest of a longer line. */
@@ -141,7 +141,7 @@ is_due(const struct progress *p, int tenth, int64_t now_ns)
 	case PROGRESS_TERMINAL:
 		return !p->is_shown || now_ns - p->shown_ns >= INTERVAL_NS;
 	case PROGRESS_LINES:
-		return p->unit ? now_ns - p->shown_ns >= TALLY_INTERVAL_NS
+		return p->unit ? now_ns - p->shown_ns >= OPEN_ENDED_INTERVAL_NS
 			       : tenth > p->shown_tenth;
 	case PROGRESS_JSON:
 		return !p->is_shown || (p->shown_tenth < 10 &&

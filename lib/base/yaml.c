@@ -57,7 +57,7 @@ fail_syntax(struct reader *rd)
 	struct json_place place = place_of(parser->problem_mark);
 
 	BUG_ON(parser->error == YAML_MEMORY_ERROR);
-	/* Of bytes that are no text it tells the offset only. */
+	/* For bytes that are not text it has only the offset. */
 	if (parser->error == YAML_READER_ERROR)
 		place = json_place_at(rd->text, parser->problem_offset);
 	return err_set(rd->err, rd->file, place.line, place.column,

@@ -73,8 +73,8 @@ what_anybody_can_cause_is_said_now_and_then(void **state)
 			    "refused %d", i);
 	text = capture_end(&capture);
 	assert_string_equal(text, "antiphase: warning: http: refused 0\n"
-				  "antiphase: warning: http: refused 51; and 50 such "
-				  "before that were not told\n");
+				  "antiphase: warning: http: refused 51; 50 similar "
+				  "messages left out\n");
 	free(text);
 }
 
