@@ -49,8 +49,9 @@ may_move(const struct pol_view *view, const struct pol_place *scatters,
 }
 
 static void
-look(struct augment_room *room, const struct pol_view *view,
-     const struct pol_place *scatters, const void *state, const struct pol_plan *plan)
+find_movers(struct augment_room *room, const struct pol_view *view,
+	    const struct pol_place *scatters, const void *state,
+	    const struct pol_plan *plan)
 {
 	const struct pol_cluster *cluster = view->cluster;
 
@@ -197,7 +198,7 @@ augment_vary(struct augment_room *room, const struct pol_view *view,
 	if (n >= n_max)
 		return n;
 	room->parts = parts;
-	look(room, view, scatters, state, &plans[0]);
+	find_movers(room, view, scatters, state, &plans[0]);
 	if (!is_worth_it(room, &plans[0]))
 		return n;
 	init_place(room, view->cluster);

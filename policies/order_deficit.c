@@ -87,7 +87,7 @@ part_of(const struct state *s, uint32_t id, uint32_t type)
 }
 
 static void
-look(struct state *s, const struct pol_job *job)
+account(struct state *s, const struct pol_job *job)
 {
 	struct job *it = &s->jobs.items[job->id];
 	double given_s = job->executed_s - it->executed_s, n = given_s / s->grain_s;
@@ -118,7 +118,7 @@ on_event(void *state, const struct pol_view *view, enum pol_event event,
 			*part_of(s, job->id, type) =
 				(struct part){ .given_s = s->credit_s, .share = NAN };
 	} else if (event == POL_DONE) {
-		look(s, job);
+		account(s, job);
 	}
 	s->is_stale |=
 		event == POL_ARRIVED || event == POL_DONE || event == POL_CHANGED;
@@ -232,7 +232,7 @@ order(void *state, const struct pol_view *view, uint32_t *ret_ids)
 	uint32_t n = 0;
 
 	for (size_t i = 0; i < s->list.ids.n; i++)
-		look(s, &view->jobs[s->list.ids.items[i]]);
+		account(s, &view->jobs[s->list.ids.items[i]]);
 	/* As in Gavel, shares computed at time 0 do not count. */
 	if (s->is_stale &&
 	    (!(s->found_s > 0) || view->now_s - s->found_s >= s->reset_s))

@@ -28,7 +28,7 @@ by_key(struct state *s, const struct pol_view *view, uint32_t *ret_ids,
 		keys[id] = key(&view->jobs[id], view);
 	}
 	order_list_sort(&s->list);
-	return order_list_tell(&s->list, ret_ids);
+	return order_list_copy(&s->list, ret_ids);
 }
 
 /* An order by a key without parameters: the least key first. */

@@ -62,7 +62,7 @@ order_list_sort(struct order_list *list)
 }
 
 uint32_t
-order_list_tell(const struct order_list *list, uint32_t *ret_ids)
+order_list_copy(const struct order_list *list, uint32_t *ret_ids)
 {
 	if (list->ids.n)
 		memcpy(ret_ids, list->ids.items, list->ids.n * sizeof *ret_ids);

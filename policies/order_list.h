@@ -27,7 +27,7 @@ void order_list_sort(struct order_list *list);
 /* Sorts 'n' ids elsewhere by the list's keys. */
 void order_list_sort_ids(struct order_list *list, uint32_t *ids, uint32_t n);
 /* Copies the list; returns its length. */
-uint32_t order_list_tell(const struct order_list *list, uint32_t *ret_ids);
+uint32_t order_list_copy(const struct order_list *list, uint32_t *ret_ids);
 
 /*
  * Sorts ids by keys[id], ascending; stable.  O(n log n), O(n) for few runs.  'scratch' has

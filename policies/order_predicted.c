@@ -64,7 +64,7 @@ order(void *state, const struct pol_view *view, uint32_t *ret_ids)
 
 	(void)view;
 	order_list_sort(&s->list);
-	return order_list_tell(&s->list, ret_ids);
+	return order_list_copy(&s->list, ret_ids);
 }
 
 const struct pol_order order_predicted = {

@@ -228,7 +228,7 @@ order(void *state, const struct pol_view *view, uint32_t *ret_ids)
 
 		if (s->by_rank)
 			sort_by_rank(s, view, list);
-		n += order_list_tell(list, ret_ids + n);
+		n += order_list_copy(list, ret_ids + n);
 	}
 	return n;
 }

@@ -174,7 +174,7 @@ static uint32_t
 order(void *state, const struct pol_view *view, uint32_t *ret_ids)
 {
 	struct state *s = state;
-	uint32_t n = order_list_tell(&s->list, ret_ids), n_first;
+	uint32_t n = order_list_copy(&s->list, ret_ids), n_first;
 	double *keys = order_list_keys(&s->list, view);
 
 	for (uint32_t i = 0; i < n; i++)

@@ -97,7 +97,7 @@ is_worth_it(const struct pol_view *view, uint32_t a, uint32_t b)
 
 /* Returns the requested GPUs, a pair's once; dissolves pairs that no longer pay. */
 static uint64_t
-look_at_pairs(struct state *s, const struct pol_view *view)
+check_pairs(struct state *s, const struct pol_view *view)
 {
 	uint64_t n_wanted = 0;
 
@@ -244,7 +244,7 @@ plan(void *state, const struct pol_view *view, struct pol_plan *plans, uint32_t 
 	struct state *s = state;
 
 	(void)n_max;
-	pair(s, view, look_at_pairs(s, view));
+	pair(s, view, check_pairs(s, view));
 	sort_by_time(s, view);
 	vec_reserve(&s->n_free, view->cluster->n_nodes);
 	s->free = place_empty(view->cluster, s->n_free.items);

@@ -206,8 +206,8 @@ policy_max_gpus(const struct policy *policy)
 /* ---- Events ------------------------------------------------------------------------------- */
 
 static void
-tell(struct policy *policy, const struct pol_view *view, enum pol_event event,
-     const struct pol_job *job, enum slot from, enum slot to)
+notify(struct policy *policy, const struct pol_view *view, enum pol_event event,
+       const struct pol_job *job, enum slot from, enum slot to)
 {
 	for (int slot = from; slot <= (int)to; slot++)
 		if (policy->states[slot] && policy->modules[slot]->on_event)
@@ -228,7 +228,7 @@ admit(struct policy *policy, const struct pol_view *view)
 		    !policy->spec->admit->admit(policy->states[ADMIT], view, job))
 			policy->outside.items[n++] = job->id;
 		else
-			tell(policy, view, POL_ARRIVED, job, ORDER, PLANNER);
+			notify(policy, view, POL_ARRIVED, job, ORDER, PLANNER);
 	}
 	policy->outside.n = n;
 }
@@ -237,11 +237,11 @@ void
 policy_event(struct policy *policy, const struct pol_view *view, enum pol_event event,
 	     const struct pol_job *job)
 {
-	tell(policy, view, event, job, ADMIT, ADMIT);
+	notify(policy, view, event, job, ADMIT, ADMIT);
 	if (event == POL_ARRIVED)
 		vec_push(&policy->outside, job->id);
 	else
-		tell(policy, view, event, job, ORDER, PLANNER);
+		notify(policy, view, event, job, ORDER, PLANNER);
 }
 
 /* When the next lease ends. */

@@ -327,7 +327,7 @@ follow(struct graph *g, const struct ends *e)
 }
 
 static bool
-look_around(struct graph *g)
+scan(struct graph *g)
 {
 	while (g->head < g->queue.n) {
 		uint32_t u = g->queue.items[g->head++];
@@ -412,7 +412,7 @@ grow(struct graph *g)
 	for (uint32_t n_steps = 0;; n_steps++) {
 		if (n_steps == MAX_STEPS * g->n_max)
 			g->nothing = g->most * NOTHING;
-		if (look_around(g))
+		if (scan(g))
 			return true;
 		if (!change_duals(g, find_step(g)))
 			return false;

@@ -245,7 +245,7 @@ holds(const struct simplices *s, uint32_t which, uint32_t flat, const double *at
 }
 
 static uint32_t
-look_at_all(const struct simplices *s, const double *at, double *ret_weights)
+scan_all(const struct simplices *s, const double *at, double *ret_weights)
 {
 	for (uint32_t i = 0; i < s->all.n; i++) {
 		const struct simplex *simplex = &s->all.items[i];
@@ -283,7 +283,7 @@ find(const struct simplices *s, const double *at, double *ret_weights)
 			return which;
 		which = simplex->beyond[k];
 	}
-	return which == NONE ? NONE : look_at_all(s, at, ret_weights);
+	return which == NONE ? NONE : scan_all(s, at, ret_weights);
 }
 
 bool

@@ -46,7 +46,7 @@ struct loop {
 /* ---- What happens ------------------------------------------------------------------------ */
 
 static void
-look(struct loop *l)
+refresh_view(struct loop *l)
 {
 	l->view.ids = l->ids.items;
 	l->view.n_jobs = (uint32_t)l->ids.n;
@@ -75,7 +75,7 @@ worked_s(const struct loop *l, uint32_t id)
 }
 
 static void
-tell_worked(const struct loop *l, const struct pol_job *job, double dt_s)
+report_worked(const struct loop *l, const struct pol_job *job, double dt_s)
 {
 	const struct cluster_work *work = l->opts->work;
 
@@ -112,7 +112,7 @@ forget(struct loop *l, const uint32_t *done, size_t n_done)
 			l->ids.items[n++] = l->ids.items[i];
 	}
 	l->ids.n = n;
-	look(l);
+	refresh_view(l);
 }
 
 static void
@@ -130,7 +130,7 @@ complete(struct loop *l)
 			continue;
 		}
 		note_result(l, id, l->view.now_s, worked_s(l, id));
-		tell_worked(l, job, worked_s(l, id));
+		report_worked(l, job, worked_s(l, id));
 		stop(l, id);
 		vec_free(&l->runs[id].pieces);
 		l->n_done++;
@@ -171,7 +171,7 @@ arrive(struct loop *l)
 		};
 		l->runs[id].end_s = INFINITY;
 		vec_push(&l->ids, id);
-		look(l);
+		refresh_view(l);
 		policy_event(l->policy, &l->view, POL_ARRIVED, &l->jobs[id]);
 	}
 }
@@ -187,7 +187,7 @@ advance(struct loop *l)
 		const struct run *run = &l->runs[job->id];
 		double dt_s = worked_s(l, job->id);
 
-		tell_worked(l, job, dt_s);
+		report_worked(l, job, dt_s);
 		if (work->advance) {
 			work->advance(work->ctx, job, run->speed, dt_s);
 		} else {

@@ -188,7 +188,7 @@ settle(struct fabric *fabric, const struct pol_job *job, struct placed *placed)
 
 /* Makes 'there' the jobs of the view that are on several hosts. */
 static void
-look(struct fabric *fabric, const struct pol_view *view)
+find_placed(struct fabric *fabric, const struct pol_view *view)
 {
 	fabric->there.n = 0;
 	for (uint32_t i = 0; i < view->n_jobs; i++) {
@@ -385,7 +385,7 @@ fabric_rates(void *ctx, const struct pol_view *view, double *speeds_of_jobs)
 	struct fabric *fabric = ctx;
 	size_t at = 0;
 
-	look(fabric, view);
+	find_placed(fabric, view);
 	for (size_t i = 0; fabric->opts.measure && i < fabric->there.n; i++)
 		see(fabric, fabric->there.items[i]->id,
 		    &fabric->there.items[i]->isolated);

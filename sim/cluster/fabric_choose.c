@@ -76,7 +76,8 @@ compare_placed(const void *pa, const void *pb)
 
 /* Makes 'there' the jobs of a plan that are on several hosts. */
 static void
-look(struct fabric *fabric, const struct pol_view *view, const struct pol_plan *plan)
+place_plan(struct fabric *fabric, const struct pol_view *view,
+	   const struct pol_plan *plan)
 {
 	fabric->there.n = 0;
 	for (size_t i = 0; i < plan->grants.n; i++) {
@@ -110,7 +111,7 @@ find_quiet(struct fabric *fabric, const struct pol_view *view,
 	for (uint32_t i = 0; i < n; i++) {
 		size_t largest = 0;
 
-		look(fabric, view, &plans[i]);
+		place_plan(fabric, view, &plans[i]);
 		fabric_components(fabric, note_size, &largest);
 		if (!largest)
 			return i;
@@ -131,7 +132,7 @@ find_least_overlap(struct fabric *fabric, const struct pol_view *view,
 	for (uint32_t i = 0; i < n; i++) {
 		double overlap;
 
-		look(fabric, view, &plans[i]);
+		place_plan(fabric, view, &plans[i]);
 		overlap = fabric_overlap(fabric);
 		if (overlap < least * (1 - NEAR)) {
 			least = overlap;
@@ -174,7 +175,7 @@ choose(void *ctx, const struct pol_view *view, const struct pol_plan *plans, uin
 		struct judgement judgement = { 0 };
 		double value;
 
-		look(fabric, view, &plans[i]);
+		place_plan(fabric, view, &plans[i]);
 		fabric_components(fabric, judge_component, &judgement);
 		value = merit(fabric, &judgement);
 		fabric->counts.n_judged++;

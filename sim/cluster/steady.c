@@ -222,8 +222,9 @@ marks_of(const struct run *run, const struct seen *seen, bool is_exact, double w
 
 /* What came of a run, job by job. */
 static void
-tell(const struct run *run, bool is_exact, double length_ns, double *ret_iteration_ns,
-     double *ret_rms_ns, struct steady_seen *ret_seen, struct steady *ret_steady)
+fill_results(const struct run *run, bool is_exact, double length_ns,
+	     double *ret_iteration_ns, double *ret_rms_ns, struct steady_seen *ret_seen,
+	     struct steady *ret_steady)
 {
 	double end_ns = engine_now_ns(run->engine), warm_ns = WARM_UP * end_ns;
 
@@ -283,8 +284,8 @@ steady_run(const struct link_subset_job *jobs, size_t n, const struct topo *topo
 	}
 	ret_steady->is_exact = find_cycle(&run, may_repeat, &length_ns);
 	ret_steady->n_iterations = run.n_all;
-	tell(&run, ret_steady->is_exact, length_ns, ret_iteration_ns, ret_rms_ns,
-	     ret_seen, ret_steady);
+	fill_results(&run, ret_steady->is_exact, length_ns, ret_iteration_ns,
+		     ret_rms_ns, ret_seen, ret_steady);
 	engine_free(run.engine);
 	for (size_t j = 0; j < n; j++) {
 		vec_free(&run.seen[j].iterations);

@@ -99,7 +99,7 @@ read_policies(struct compare *c, const char *text, struct err *err)
 
 /* Means cover placed jobs only, so the others are reported. */
 static void
-tell_plan(const struct compare *c, size_t p)
+report_plan(const struct compare *c, size_t p)
 {
 	const struct sim_plan *plan = &c->plans[p];
 
@@ -122,7 +122,7 @@ make_plans(struct compare *c, struct err *err)
 		if (sim_plan_make(c->setup.scenario, c->setup.topo, c->setup.routes,
 				  c->policies[p], c->pacings[p], &c->plans[p], err) < 0)
 			return -EINVAL;
-		tell_plan(c, p);
+		report_plan(c, p);
 	}
 	return 0;
 }

@@ -263,7 +263,7 @@ joblist_drop_above(struct joblist *list, uint32_t n_gpus)
 }
 
 void
-joblist_tell_count(const char *path, uint64_t n, const char *what)
+joblist_report_count(const char *path, uint64_t n, const char *what)
 {
 	if (n)
 		fprintf(stderr, "antiphase-sim: %s: %s: %llu\n", path, what,
@@ -271,36 +271,37 @@ joblist_tell_count(const char *path, uint64_t n, const char *what)
 }
 
 static void
-tell_left_out(const char *path, const struct jobtrace_counts *counts)
+report_left_out(const char *path, const struct jobtrace_counts *counts)
 {
-	joblist_tell_count(path, counts->no_gpus, "jobs without GPUs, left out");
-	joblist_tell_count(path, counts->not_run, "jobs that never ran, left out");
-	joblist_tell_count(path, counts->rounded,
-			   "jobs with a fraction of a GPU, rounded up to one");
+	joblist_report_count(path, counts->no_gpus, "jobs without GPUs, left out");
+	joblist_report_count(path, counts->not_run, "jobs that never ran, left out");
+	joblist_report_count(path, counts->rounded,
+			     "jobs with a fraction of a GPU, rounded up to one");
 }
 
 void
-joblist_tell_counts(const struct jobtrace *trace, const char *path)
+joblist_report_trace(const struct jobtrace *trace, const char *path)
 {
 	struct jobtrace_counts counts = jobtrace_counts(trace);
 
-	joblist_tell_count(path, counts.malformed, MALFORMED);
+	joblist_report_count(path, counts.malformed, MALFORMED);
 	for (size_t i = 0; jobtrace_fault(trace, i); i++)
 		fprintf(stderr, "  %s\n", jobtrace_fault(trace, i));
-	tell_left_out(path, &counts);
+	report_left_out(path, &counts);
 }
 
 void
-joblist_tell(const struct joblist *list, const char *path)
+joblist_report(const struct joblist *list, const char *path)
 {
-	joblist_tell_count(path, list->counts.malformed, MALFORMED);
+	joblist_report_count(path, list->counts.malformed, MALFORMED);
 	for (size_t i = 0; i < sizeof list->faults / sizeof *list->faults; i++)
 		if (list->faults[i])
 			fprintf(stderr, "  %s\n", list->faults[i]);
-	tell_left_out(path, &list->counts);
-	joblist_tell_count(path, list->n_no_duration,
-			   list->keeps_unknown ? "jobs of unknown duration"
-					       : "jobs of unknown duration, left out");
+	report_left_out(path, &list->counts);
+	joblist_report_count(path, list->n_no_duration,
+			     list->keeps_unknown
+				     ? "jobs of unknown duration"
+				     : "jobs of unknown duration, left out");
 }
 
 uint32_t *

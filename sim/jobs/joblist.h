@@ -76,9 +76,9 @@ const char *joblist_model(const void *list, uint32_t number); /* "" for none. */
 size_t joblist_drop_above(struct joblist *list, uint32_t n_gpus);
 
 /* Prints "PATH: WHAT: N" on stderr, unless 'n' is 0. */
-void joblist_tell_count(const char *path, uint64_t n, const char *what);
+void joblist_report_count(const char *path, uint64_t n, const char *what);
 /* Reports malformed and left out rows on stderr, if any. */
-void joblist_tell_counts(const struct jobtrace *trace, const char *path);
-void joblist_tell(const struct joblist *list, const char *path);
+void joblist_report_trace(const struct jobtrace *trace, const char *path);
+void joblist_report(const struct joblist *list, const char *path);
 
 #endif

@@ -27,9 +27,9 @@ trace_info_read(const char *path, enum jobtrace_format format,
 		trace_counters_sum(tally, &info.sums);
 		info.format = jobtrace_format(trace);
 		info.counts = jobtrace_counts(trace);
-		joblist_tell_counts(trace, path);
-		joblist_tell_count(path, info.sums.n - info.sums.n_known,
-				   "jobs of unknown duration");
+		joblist_report_trace(trace, path);
+		joblist_report_count(path, info.sums.n - info.sums.n_known,
+				     "jobs of unknown duration");
 		*ret_info = info;
 	}
 	trace_counters_free(tally);

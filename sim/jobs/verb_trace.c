@@ -116,7 +116,7 @@ write_jobs(const struct source *source, FILE *out, uint64_t *ret_n, struct err *
 		jobtrace_write(out, &job);
 		n++;
 	}
-	joblist_tell_counts(trace, source->path);
+	joblist_report_trace(trace, source->path);
 	jobtrace_close(trace);
 	*ret_n = n;
 	return r < 0 ? r : 0;

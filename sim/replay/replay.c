@@ -261,8 +261,8 @@ make_work(struct joblist *list, const struct policy_spec *spec,
 
 /* Why cluster_run() cannot take a job. */
 static void
-tell_bad(const struct joblist *list, size_t bad, const struct cluster_job *job,
-	 const struct policy *policy, int r, struct err *err)
+refuse_job(const struct joblist *list, size_t bad, const struct cluster_job *job,
+	   const struct policy *policy, int r, struct err *err)
 {
 	const char *id = joblist_id(list, bad);
 	double round_s = policy_round_s(policy);
@@ -315,7 +315,7 @@ replay_run(const struct joblist *list, const struct policy_spec *spec,
 		r = cluster_run(mine.jobs, mine.n, policy, &cluster_opts,
 				ret_replaying->results, &ret_replaying->counts, &bad);
 		if (r < 0)
-			tell_bad(list, bad, &mine.jobs[bad], policy, r, err);
+			refuse_job(list, bad, &mine.jobs[bad], policy, r, err);
 	}
 	if (r == 0)
 		sum_up(list, opts, ret_replaying);

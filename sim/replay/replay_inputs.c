@@ -217,7 +217,7 @@ drop_jobs(const char *path, struct replay_inputs *inputs, struct err *err)
 
 	if (inputs->apps) /* None of them is left out. */
 		inputs->list.n_no_duration = 0;
-	joblist_tell(&inputs->list, path);
+	joblist_report(&inputs->list, path);
 	inputs->n_too_large = joblist_drop_above(&inputs->list, most);
 	if (inputs->n_too_large)
 		fprintf(stderr,

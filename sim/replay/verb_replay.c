@@ -39,8 +39,8 @@ replay_all(const struct replay_inputs *inputs, const char *progress,
 
 /* No place that the policy gives fits them, or it never serves them. */
 static void
-tell_unfinished(const char *path, const struct replay_inputs *inputs,
-		const struct replay *replay)
+report_unfinished(const char *path, const struct replay_inputs *inputs,
+		  const struct replay *replay)
 {
 	size_t n = inputs->list.n;
 
@@ -95,7 +95,7 @@ replay(const struct replay_args *args, const char *path, const char *command)
 	report.n_too_large = inputs.n_too_large;
 	r = replay_all(&inputs, args->progress, replays, &report.n, &err);
 	for (size_t i = 0; r == 0 && i < report.n; i++)
-		tell_unfinished(path, &inputs, &replays[i]);
+		report_unfinished(path, &inputs, &replays[i]);
 	if (r == 0)
 		r = report_all(args, &report, command, &err);
 	for (size_t i = 0; i < report.n; i++)
