@@ -33,7 +33,7 @@ add_estimate(const struct screen *screen, const struct profiled_job *job,
 
 	table_cell(t, "%.1f ms", (double)p->period_us / 1e3);
 	table_cell(t, "%.1f ms", (double)p->jitter_us / 1e3);
-	table_cell(t, "%.0f %%", 100 * status_duty(p));
+	table_cell(t, "%.0f %%", 100 * profile_duty(p));
 	table_cell(t, "%.2f MB", p->bytes_per_iteration / 1e6);
 	table_cell(t, "%.2f", p->confidence);
 	if (job->n_trend > 1)
@@ -121,7 +121,7 @@ tell_profile(const struct screen *screen, const struct profiled_job *job,
 		      "  period %.1f ms, jitter %.1f ms, duty %.0f %%, %.2f MB "
 		      "per iteration and direction\n",
 		      (double)p->period_us / 1e3, (double)p->jitter_us / 1e3,
-		      100 * status_duty(p), p->bytes_per_iteration / 1e6);
+		      100 * profile_duty(p), p->bytes_per_iteration / 1e6);
 	strbuf_printf(out,
 		      "  from %lld iterations in %.1f s, %.0f s old, of %u series (%u "
 		      "left out); confidence %.2f\n",

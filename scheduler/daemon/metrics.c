@@ -301,7 +301,7 @@ value_of_job(const struct scheduler_metrics *own, const struct profiled_job *see
 		if (!seen->has_estimate)
 			return false;
 		*ret_value = which == JOB_PERIOD ? (double)profile->period_us / 1e6
-			     : which == JOB_DUTY ? status_duty(profile)
+			     : which == JOB_DUTY ? profile_duty(profile)
 						 : profile->confidence;
 		return true;
 	}

@@ -187,4 +187,19 @@ double contention_now_frac(const struct contention_link *link);
 const struct contention_job *contention_find_job(const struct contention_link *link,
 						 uint32_t job);
 
+/* The links of each job.  Those of job j are items[first[j]] to items[first[j + 1] - 1]. */
+struct contention_by_job {
+	size_t *first; /* Owned. */
+
+	struct contention_place {
+		uint32_t link, at; /* links[link].jobs[at] of what was found. */
+	} * items;                 /* Owned.  By job, then link. */
+};
+
+/* Indexes what was found, whose jobs are below 'n_jobs'.  O(links + jobs). */
+void contention_by_job_init(struct contention_by_job *by_job,
+			    const struct contention *found, uint32_t n_jobs);
+void
+contention_by_job_fini(struct contention_by_job *by_job); /* Accepts a zeroed one. */
+
 #endif

@@ -176,3 +176,33 @@ contention_find_job(const struct contention_link *link, uint32_t job)
 			return &link->jobs[i];
 	return NULL;
 }
+
+/* ---- By job -------------------------------------------------------------------------- */
+
+/* A counting sort. */
+void
+contention_by_job_init(struct contention_by_job *by_job, const struct contention *found,
+		       uint32_t n_jobs)
+{
+	size_t *first = xcalloc((size_t)n_jobs + 2, sizeof *first), n = 0;
+
+	for (size_t i = 0; i < found->n_links; n += found->links[i++].n_jobs)
+		for (size_t k = 0; k < found->links[i].n_jobs; k++)
+			first[found->links[i].jobs[k].job + 2]++;
+	for (uint32_t j = 1; j < n_jobs + 2; j++)
+		first[j] += first[j - 1];
+	by_job->items = xcalloc(n + 1, sizeof *by_job->items);
+	for (uint32_t i = 0; i < found->n_links; i++)
+		for (uint32_t k = 0; k < found->links[i].n_jobs; k++)
+			by_job->items[first[found->links[i].jobs[k].job + 1]++] =
+				(struct contention_place){ i, k };
+	by_job->first = first;
+}
+
+void
+contention_by_job_fini(struct contention_by_job *by_job)
+{
+	free(by_job->first);
+	free(by_job->items);
+	*by_job = (struct contention_by_job){ 0 };
+}

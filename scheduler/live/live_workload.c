@@ -12,11 +12,6 @@
 #include "scheduler/live/traffic_map.h"
 #include "topology/topo.h"
 
-/* A job on a link. */
-struct place {
-	uint32_t link, at; /* found->links[link].jobs[at] */
-};
-
 enum stage {
 	STAGE_PORTS,
 	STAGE_TRAFFIC,
@@ -33,35 +28,8 @@ struct live_workload {
 	uint16_t *first_ports;               /* Owned. */
 	struct traffic_map_traffic *traffic; /* Owned. */
 	uint32_t n_jobs;                     /* When it was made. */
-	uint32_t *first;      /* Owned.  Job j's places are at first[j] to */
-	struct place *places; /* first[j + 1] of this one; owned. */
+	struct contention_by_job by_job;
 };
-
-/* ---- Where each job is -------------------------------------------------------- */
-
-/* A counting sort, as a scan of all links for each job would be too slow. */
-static void
-find_places(struct live_workload *w)
-{
-	const struct contention *found = w->found;
-	uint32_t *first = xcalloc((size_t)w->n_jobs + 2, sizeof *first);
-	size_t n = 0;
-
-	for (size_t i = 0; i < found->n_links; i++) {
-		for (size_t k = 0; k < found->links[i].n_jobs; k++) {
-			first[found->links[i].jobs[k].job + 2]++;
-			n++;
-		}
-	}
-	for (uint32_t j = 1; j < w->n_jobs + 2; j++)
-		first[j] += first[j - 1];
-	w->places = xcalloc(n + 1, sizeof *w->places);
-	for (uint32_t i = 0; i < found->n_links; i++)
-		for (uint32_t k = 0; k < found->links[i].n_jobs; k++)
-			w->places[first[found->links[i].jobs[k].job + 1]++] =
-				(struct place){ i, k };
-	w->first = first;
-}
 
 struct live_workload *
 live_workload_begin(const struct live *live, const struct topo *topo,
@@ -94,7 +62,7 @@ live_workload_step(struct live_workload *w)
 			w->stage = STAGE_PLACES;
 		break;
 	case STAGE_PLACES:
-		find_places(w);
+		contention_by_job_init(&w->by_job, w->found, w->n_jobs);
 		w->stage = STAGE_DONE;
 		break;
 	case STAGE_DONE:
@@ -122,8 +90,7 @@ live_workload_free(struct live_workload *w)
 	free(traffic_map_ports_end(w->numbering));
 	free(w->first_ports);
 	traffic_map_traffic_free(w->traffic);
-	free(w->first);
-	free(w->places);
+	contention_by_job_fini(&w->by_job);
 	free(w);
 }
 
@@ -155,11 +122,11 @@ held_frac(const struct live_workload *r, uint32_t job, const struct profile *pro
 {
 	double most = 0;
 
-	for (uint32_t i = r->first[job]; i < r->first[job + 1]; i++) {
+	for (size_t i = r->by_job.first[job]; i < r->by_job.first[job + 1]; i++) {
 		const struct contention_link *link =
-			&r->found->links[r->places[i].link];
+			&r->found->links[r->by_job.items[i].link];
 
-		const struct contention_job *here = &link->jobs[r->places[i].at];
+		const struct contention_job *here = &link->jobs[r->by_job.items[i].at];
 
 		most = fmax(most, held_on(link, here,
 					  line_bps * here->mean_bps /
@@ -176,10 +143,10 @@ live_workload_others(const struct live_workload *r, uint32_t job,
 
 	if (job >= r->n_jobs)
 		return others;
-	for (uint32_t i = r->first[job]; i < r->first[job + 1]; i++) {
+	for (size_t i = r->by_job.first[job]; i < r->by_job.first[job + 1]; i++) {
 		const struct contention_link *link =
-			&r->found->links[r->places[i].link];
-		const struct contention_job *here = &link->jobs[r->places[i].at];
+			&r->found->links[r->by_job.items[i].link];
+		const struct contention_job *here = &link->jobs[r->by_job.items[i].at];
 		/* The share of the busiest interface's bytes that this link carries. */
 		const struct footprint_entry *ours =
 			footprint_find(footprint, link->link);

@@ -67,9 +67,6 @@ struct status_names {
 void status_hosts(const struct status *status, const struct job_series *job_series,
 		  uint32_t job, struct status_names *ret_hosts);
 
-/* Share of the iteration in which it sends. */
-double status_duty(const struct profile *profile);
-
 /* Overlap in each iteration of a job, microseconds; negative: no period is known. */
 double status_overlap_us(const struct status *status,
 			 const struct contention_link *link,

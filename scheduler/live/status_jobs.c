@@ -59,16 +59,6 @@ status_hosts(const struct status *status, const struct job_series *job_series,
 	ret_hosts->names.n = n;
 }
 
-double
-status_duty(const struct profile *p)
-{
-	double busy_us = 0;
-
-	for (size_t i = 0; i < p->n_phases; i++)
-		busy_us += (double)p->phases[i].duration_us;
-	return busy_us / (double)p->period_us;
-}
-
 static void
 put_int(struct jsonw *w, const char *key, int64_t value, bool is_known)
 {
@@ -101,52 +91,19 @@ put_phases(const struct profile *p, struct jsonw *w)
 	jsonw_end(w);
 }
 
-/* The links of each job: an index, as a scan for each job would be too slow. */
-struct job_links {
-	uint32_t n_jobs;
-	size_t *first;   /* Owned.  Job j's are at first[j] to first[j + 1] of */
-	uint32_t *links; /* owned: their numbers, ascending. */
-};
-
 static void
-job_links_init(struct job_links *links, uint32_t n_jobs, const struct contention *found)
-{
-	size_t n = 0;
-
-	*links = (struct job_links){ .n_jobs = n_jobs };
-	links->first = xcalloc((size_t)n_jobs + 2, sizeof *links->first);
-	for (size_t i = 0; i < found->n_links; i++)
-		for (size_t k = 0; k < found->links[i].n_jobs; k++, n++)
-			links->first[found->links[i].jobs[k].job + 2]++;
-	for (uint32_t j = 1; j < n_jobs + 2; j++)
-		links->first[j] += links->first[j - 1];
-	links->links = xcalloc(n + 1, sizeof *links->links);
-	for (size_t i = 0; i < found->n_links; i++)
-		for (size_t k = 0; k < found->links[i].n_jobs; k++)
-			links->links[links->first[found->links[i].jobs[k].job + 1]++] =
-				(uint32_t)i;
-}
-
-static void
-job_links_fini(struct job_links *links)
-{
-	free(links->first);
-	free(links->links);
-}
-
-static void
-put_links(const struct contention *found, const struct job_links *on, uint32_t job,
-	  struct jsonw *w)
+put_links(const struct contention *found, const struct contention_by_job *on,
+	  uint32_t job, struct jsonw *w)
 {
 	jsonw_array(w, "links");
 	for (size_t i = on->first[job]; i < on->first[job + 1]; i++)
-		jsonw_str(w, NULL, found->links[on->links[i]].name);
+		jsonw_str(w, NULL, found->links[on->items[i].link].name);
 	jsonw_end(w);
 }
 
 static void
 put_job(const struct status *status, const struct contention *found,
-	const struct job_links *on, const struct job_series *job_series,
+	const struct contention_by_job *on, const struct job_series *job_series,
 	const struct profiled_job *job, struct jsonw *w)
 {
 	const struct profile *p = &job->detection.profile;
@@ -163,7 +120,7 @@ put_job(const struct status *status, const struct contention *found,
 	vec_free(&hosts.names);
 	put_int(w, "period_us", p->period_us, known);
 	put_int(w, "jitter_us", p->jitter_us, known);
-	put_num(w, "duty_ratio", known ? status_duty(p) : 0, known);
+	put_num(w, "duty_ratio", known ? profile_duty(p) : 0, known);
 	put_num(w, "bytes_per_iteration", p->bytes_per_iteration, known);
 	put_int(w, "iterations", p->n_iterations, known);
 	put_num(w, "confidence", p->confidence, known);
@@ -194,14 +151,14 @@ status_json_jobs(const struct status *status, const struct contention *found,
 		 const struct profiled_job *const *jobs, size_t n, struct jsonw *w)
 {
 	struct job_series job_series;
-	struct job_links on;
+	struct contention_by_job on;
 
 	job_series_init(&job_series, status->live, false);
-	job_links_init(&on, live_n_jobs(status->live), found);
+	contention_by_job_init(&on, found, live_n_jobs(status->live));
 	jsonw_array(w, "jobs");
 	for (size_t i = 0; i < n; i++)
 		put_job(status, found, &on, &job_series, jobs[i], w);
 	jsonw_end(w);
-	job_links_fini(&on);
+	contention_by_job_fini(&on);
 	job_series_fini(&job_series);
 }

@@ -138,9 +138,6 @@ void place_waiting_largest_first(struct plan *plan, const struct advise_ctx *ctx
  */
 void shift_by_prediction(struct plan *plan, const struct advise_ctx *ctx);
 
-/* x modulo the period, 0 or more. */
-int64_t advise_modulo(int64_t x, int64_t period);
-
 /* Delay of a job's start after its arrival that gives it the phase. */
 int64_t advise_delay_us(const struct work_job *job, int64_t phase_us);
 

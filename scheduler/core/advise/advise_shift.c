@@ -16,6 +16,7 @@
 #include "scheduler/core/advise/advise_decision.h"
 #include "scheduler/core/advise/random_phase.h"
 #include "scheduler/core/solve/pair.h"
+#include "scheduler/core/solve/step_function.h"
 #include "scheduler/core/workload/workload.h"
 #include "topology/topo.h"
 
@@ -85,9 +86,9 @@ least_delay(const struct component *component, const struct advise_ctx *ctx,
 	}
 	for (size_t i = 0; i < component->n_jobs; i++)
 		if (is_movable[i])
-			phase_us[i] = advise_modulo(
-				phase_us[i] + best_us,
-				jobs[component->jobs[i]].profile.period_us);
+			phase_us[i] =
+				period_mod(phase_us[i] + best_us,
+					   jobs[component->jobs[i]].profile.period_us);
 }
 
 /* Nobody can delay it, though a shift could do something. */

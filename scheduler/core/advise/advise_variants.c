@@ -20,6 +20,7 @@
 #include "lib/base/stats.h"
 #include "scheduler/core/advise/advise_constants.h"
 #include "scheduler/core/advise/advise_decision.h"
+#include "scheduler/core/solve/step_function.h"
 #include "scheduler/core/workload/workload.h"
 #include "topology/topo.h"
 
@@ -28,17 +29,9 @@ static const double thetas[] = { ADVISE_GATE_LOADS };
 #define N_THETAS (sizeof thetas / sizeof *thetas)
 
 int64_t
-advise_modulo(int64_t x, int64_t period)
-{
-	int64_t rest = x % period;
-
-	return rest < 0 ? rest + period : rest;
-}
-
-int64_t
 advise_delay_us(const struct work_job *job, int64_t phase_us)
 {
-	return advise_modulo(phase_us - job->arrival_ns / 1000, job->profile.period_us);
+	return period_mod(phase_us - job->arrival_ns / 1000, job->profile.period_us);
 }
 
 bool
@@ -169,16 +162,6 @@ struct contacts {
 	double *duty;     /* Owned.  Share of its period that a job sends. */
 };
 
-static double
-duty_of(const struct profile *profile)
-{
-	double on_us = 0;
-
-	for (size_t i = 0; i < profile->n_phases; i++)
-		on_us += (double)profile->phases[i].duration_us;
-	return on_us / (double)profile->period_us;
-}
-
 /* Lists for each job, once each, the jobs with which it can exceed a link. */
 static void
 contacts_init(struct contacts *m, const struct decision *d)
@@ -198,7 +181,7 @@ contacts_init(struct contacts *m, const struct decision *d)
 			place_routed_job(d->plan->place, c->jobs[i]);
 		double peak_bps = profile_peak_bps(&jobs[c->jobs[i]].profile);
 
-		m->duty[i] = duty_of(&jobs[c->jobs[i]].profile);
+		m->duty[i] = profile_duty(&jobs[c->jobs[i]].profile);
 		for (size_t e = 0; e < routed->footprint.n; e++) {
 			const struct footprint_entry *at =
 				&routed->footprint.entries[e];

@@ -81,16 +81,6 @@ store_view(struct advisor *advisor, uint32_t job, const struct advisor_view *vie
 
 /* ---- Locked periods -------------------------------------------------------------------- */
 
-static int64_t
-busy_us(const struct profile *profile)
-{
-	int64_t sum_us = 0;
-
-	for (size_t i = 0; i < profile->n_phases; i++)
-		sum_us += profile->phases[i].duration_us;
-	return sum_us;
-}
-
 /*
  * Periods for jobs of which some can only be kept in phase, so that they have windows at
  * all; NULL if they all can take turns, or if contention costs less than idle time.
@@ -109,7 +99,7 @@ locked_periods(const struct workload *workload)
 
 		has_windows |= phase_constraints_burst_us(profile) == 0;
 		period_us[i] = profile->period_us;
-		sends_us[i] = busy_us(profile);
+		sends_us[i] = profile_busy_us(profile);
 	}
 	if (has_windows)
 		is_cheaper = period_lock_find(period_us, sends_us, n, locked_us) <

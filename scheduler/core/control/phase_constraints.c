@@ -56,7 +56,7 @@ phase_constraints_burst_us(const struct profile *p)
 {
 	const struct profile_phase *last;
 	size_t first;
-	int64_t length_us, busy_us = 0;
+	int64_t length_us;
 
 	if (!p->n_phases)
 		return 0;
@@ -65,9 +65,8 @@ phase_constraints_burst_us(const struct profile *p)
 	length_us = last->start_us + last->duration_us - p->phases[first].start_us;
 	if (length_us <= 0)
 		length_us += p->period_us;
-	for (size_t i = 0; i < p->n_phases; i++)
-		busy_us += p->phases[i].duration_us;
-	return (double)busy_us >= (1 - CONSTRAINT_MAX_IDLE_FRAC) * (double)length_us
+	return (double)profile_busy_us(p) >=
+			       (1 - CONSTRAINT_MAX_IDLE_FRAC) * (double)length_us
 		       ? length_us
 		       : 0;
 }

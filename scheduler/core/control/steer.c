@@ -74,8 +74,7 @@ steer_set_job(struct steer *s, uint32_t job, const struct steer_job *what)
 	if (what->profile) {
 		period_ns = 1e3 * (double)what->profile->period_us;
 		sd_ns = 1e3 * (double)what->profile->jitter_us;
-		for (size_t i = 0; i < what->profile->n_phases; i++)
-			comm_ns += 1e3 * (double)what->profile->phases[i].duration_us;
+		comm_ns = 1e3 * (double)profile_busy_us(what->profile);
 	}
 	if (is_new) {
 		node = add(s, job);

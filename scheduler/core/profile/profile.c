@@ -137,6 +137,22 @@ profile_mean_bps(const struct profile *profile)
 	return total_bits(profile) / ((double)profile->period_us * 1e-6);
 }
 
+int64_t
+profile_busy_us(const struct profile *profile)
+{
+	int64_t busy_us = 0;
+
+	for (size_t i = 0; i < profile->n_phases; i++)
+		busy_us += profile->phases[i].duration_us;
+	return busy_us;
+}
+
+double
+profile_duty(const struct profile *profile)
+{
+	return (double)profile_busy_us(profile) / (double)profile->period_us;
+}
+
 double
 profile_peak_bps(const struct profile *profile)
 {

@@ -61,6 +61,10 @@ int profile_normalize(struct profile *profile, const char **ret_why);
 /* Mean rate over one period, bits per second. */
 double profile_mean_bps(const struct profile *profile);
 
+/* How long the job sends in an iteration; and as a share of the period. */
+int64_t profile_busy_us(const struct profile *profile);
+double profile_duty(const struct profile *profile);
+
 /* Largest rate of any phase; 0 without phases. */
 double profile_peak_bps(const struct profile *profile);
 
