@@ -114,8 +114,6 @@ tell_profile(const struct screen *screen, const struct profiled_job *job,
 	const struct status picture = screen_picture(screen);
 	const struct detection *d = &job->detection;
 	const struct profile *p = &d->profile;
-	float fold[SKETCH_COLUMNS] = { 0 };
-	double highest = 0;
 
 	strbuf_printf(out,
 		      "  period %.1f ms, jitter %.1f ms, duty %.0f %%, %.2f MB "
@@ -136,19 +134,7 @@ tell_profile(const struct screen *screen, const struct profiled_job *job,
 			      "  The traffic repeats every %.1f ms; the program's own "
 			      "events show that this is a part of the iteration.\n",
 			      (double)job->harmonic_of_us / 1e3);
-	for (size_t c = 0; c < SKETCH_COLUMNS; c++) {
-		size_t from = c * d->n_fold / SKETCH_COLUMNS;
-		size_t to = (c + 1) * d->n_fold / SKETCH_COLUMNS;
-
-		to = to > from ? to : from + 1;
-		for (size_t t = from; t < to && t < d->n_fold; t++)
-			fold[c] += (float)(d->fold_bps[t] / (double)(to - from));
-		highest = fmax(highest, (double)fold[c]);
-	}
-	strbuf_puts(out, "  |");
-	spark_add(fold, SKETCH_COLUMNS, highest, SKETCH_COLUMNS, out);
-	strbuf_printf(out, "|  %s is ", spark_full());
-	rate_add(out, highest);
+	rate_add(out, spark_sketch(d->fold_bps, d->n_fold, SKETCH_COLUMNS, out));
 	strbuf_puts(out, "\n");
 	for (size_t i = 0; i < p->n_phases; i++) {
 		strbuf_printf(out, "  phase %zu: at %.1f ms, for %.1f ms, at ", i + 1,

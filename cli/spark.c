@@ -44,3 +44,25 @@ spark_add(const float *values, size_t n, double full, size_t columns,
 		strbuf_puts(out, marks[level > LEVELS ? LEVELS : level]);
 	}
 }
+
+double
+spark_sketch(const double *rates, size_t n, size_t columns, struct strbuf *out)
+{
+	float means[SPARK_MAX_SKETCH] = { 0 };
+	double highest = 0;
+
+	for (size_t c = 0; c < columns; c++) {
+		size_t from = c * n / columns, to = (c + 1) * n / columns;
+		double sum = 0;
+
+		to = to > from ? to : from + 1;
+		for (size_t i = from; i < to && i < n; i++)
+			sum += rates[i];
+		means[c] = (float)(sum / (double)(to - from));
+		highest = fmax(highest, sum / (double)(to - from));
+	}
+	strbuf_puts(out, "  |");
+	spark_add(means, columns, highest, columns, out);
+	strbuf_printf(out, "|  %s is ", spark_full());
+	return highest;
+}

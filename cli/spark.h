@@ -9,6 +9,8 @@
 
 struct strbuf;
 
+#define SPARK_MAX_SKETCH 64
+
 /*
  * Appends 'columns' characters for the n values; each stands for the mean of its
  * share. 'full' is the highest block; less than a sixteenth of it is a blank.  A value
@@ -16,6 +18,12 @@ struct strbuf;
  */
 void spark_add(const float *values, size_t n, double full, size_t columns,
 	       struct strbuf *out);
+
+/*
+ * Appends "|...|  # is ": a sketch of n rates in up to SPARK_MAX_SKETCH columns; the
+ * highest one is full.  Returns its rate, which the caller appends.
+ */
+double spark_sketch(const double *rates, size_t n, size_t columns, struct strbuf *out);
 
 /* What spark_add() writes for a full column. */
 const char *spark_full(void);

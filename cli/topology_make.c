@@ -108,7 +108,9 @@ generate_kind(const struct gen_kind *kind, int argc, char **argv)
 	struct option_value given[GEN_MAX_OPTIONS] = { { 0, 0 } };
 	char *name = xasprintf("topology generate %s", kind->name);
 	struct strbuf usage = STRBUF_EMPTY;
-	struct cli_verb verb = { .name = name, .summary = kind->summary };
+	struct cli_verb verb = { .name = name,
+				 .summary = kind->summary,
+				 .operands = "" };
 	const char *output = NULL;
 	int first, status;
 
@@ -121,8 +123,6 @@ generate_kind(const struct gen_kind *kind, int argc, char **argv)
 	first = cli_parse(&verb, opts, argc, argv);
 	if (first < 0)
 		status = cli_status(first);
-	else if (first < argc)
-		status = cli_usage_error(&verb, "unexpected '%s'", argv[first]);
 	else
 		status = build_and_save(kind, given, output);
 	strbuf_free(&usage);
@@ -248,8 +248,6 @@ run_import(int argc, char **argv)
 
 	if (first < 0)
 		return cli_status(first);
-	if (argc - first != 1)
-		return cli_usage_error(&verb_topology_import, "expected one FILE");
 	if (args.uplink_gbps > 0 && args.oversubscription > 0)
 		return cli_usage_error(&verb_topology_import,
 				       "--uplink-gbps and --oversubscription exclude "
@@ -267,4 +265,7 @@ const struct cli_verb verb_topology_import = {
 		    "  antiphase topology import --gbps 400 --oversubscription 2:1 "
 		    "nodes.json\n",
 	.run = run_import,
+	.operands = "one FILE",
+	.min_operands = 1,
+	.max_operands = 1,
 };

@@ -127,9 +127,6 @@ run_path(int argc, char **argv)
 
 	if (first < 0)
 		return cli_status(first);
-	if (argc - first != 3)
-		return cli_usage_error(&verb_topology_path,
-				       "expected FILE, SOURCE and DESTINATION");
 	r = topology_load(argv[first], NULL, &topo, &err);
 	if (r < 0)
 		return topology_fail(r, &err);
@@ -144,6 +141,9 @@ const struct cli_verb verb_topology_path = {
 	.usage = "[options] FILE SOURCE DESTINATION",
 	.examples = "  antiphase topology path fabric.json h0 h23 --port 4791\n",
 	.run = run_path,
+	.operands = "FILE, SOURCE and DESTINATION",
+	.min_operands = 3,
+	.max_operands = 3,
 };
 
 /* ---- links-of ---------------------------------------------------------------------- */

@@ -170,8 +170,6 @@ run_report(int argc, char **argv)
 
 	if (first < 0)
 		return cli_status(first);
-	if (first != argc)
-		return cli_usage_error(&verb_topology_report, "unexpected operand");
 	if (!rp.node && gethostname(host, sizeof host - 1) == 0)
 		rp.node = host;
 	if (!rp.node || !*rp.node)
@@ -189,6 +187,7 @@ const struct cli_verb verb_topology_report = {
 		    "  antiphase topology report --print > seen.json\n"
 		    "  antiphase topology report --node gpu0 --lldp lldp-gpu0.json\n",
 	.run = run_report,
+	.operands = "",
 };
 
 /* ---- watch -------------------------------------------------------------------------- */
@@ -249,8 +248,6 @@ run_watch(int argc, char **argv)
 
 	if (first < 0)
 		return cli_status(first);
-	if (first != argc)
-		return cli_usage_error(&verb_topology_watch, "unexpected operand");
 	r = bus_opts_keys(directory && *directory ? directory : NULL, &keys, &err);
 	if (r == 0)
 		r = bus_sub_open_texts(from, keys, "t/", &changes, &err);
@@ -268,4 +265,5 @@ const struct cli_verb verb_topology_watch = {
 	.examples = "  antiphase topology watch\n"
 		    "  antiphase topology watch --count 1 --timeout 60\n",
 	.run = run_watch,
+	.operands = "",
 };

@@ -242,8 +242,6 @@ run_show(int argc, char **argv)
 
 	if (first < 0)
 		return cli_status(first);
-	if (argc - first != 1)
-		return cli_usage_error(&verb_topology_show, "expected one FILE");
 	if (json + dot + !!format > 1)
 		return cli_usage_error(&verb_topology_show,
 				       "--json, --dot and --format exclude each other");
@@ -271,6 +269,9 @@ const struct cli_verb verb_topology_show = {
 		"  antiphase topology show --dot fabric.json | dot -Tsvg >fabric.svg\n"
 		"  antiphase topology show --format hypernodes fabric.json\n",
 	.run = run_show,
+	.operands = "one FILE",
+	.min_operands = 1,
+	.max_operands = 1,
 };
 
 /* ---- check ---------------------------------------------------------------------- */
@@ -334,8 +335,6 @@ run_check(int argc, char **argv)
 
 	if (first < 0)
 		return cli_status(first);
-	if (argc - first != 1)
-		return cli_usage_error(&verb_topology_check, "expected one FILE");
 	r = topology_load(argv[first], &read_opts, &topo, &err);
 	if (r < 0) {
 		r = topology_fail(r, &err);
@@ -361,4 +360,7 @@ const struct cli_verb verb_topology_check = {
 	.usage = "[options] FILE",
 	.examples = "  antiphase topology check fabric.json\n",
 	.run = run_check,
+	.operands = "one FILE",
+	.min_operands = 1,
+	.max_operands = 1,
 };

@@ -226,8 +226,6 @@ run_advice(int argc, char **argv)
 
 	if (first < 0)
 		return cli_status(first);
-	if (argc - first > 1)
-		return cli_usage_error(&verb_advice, "expected at most one JOB");
 	args.job = argv[first];
 	if (args.file && args.is_watched)
 		return cli_usage_error(&verb_advice,
@@ -247,4 +245,6 @@ const struct cli_verb verb_advice = {
 		    "  antiphase advice 4711 --watch\n"
 		    "  antiphase advice --from advised.json\n",
 	.run = run_advice,
+	.operands = "at most one JOB",
+	.max_operands = 1,
 };

@@ -292,11 +292,6 @@ run_advise(int argc, char **argv)
 
 	if (first < 0)
 		return cli_status(first);
-	if (first < argc)
-		return cli_usage_error(
-			&verb_advise,
-			"unexpected operand '%s'; give jobs with --jobs FILE",
-			argv[first]);
 	if (args.format && args.json)
 		return cli_usage_error(&verb_advise,
 				       "--json and --format exclude each other");
@@ -322,4 +317,5 @@ const struct cli_verb verb_advise = {
 		"  antiphase advise --jobs jobs.ini --format k8s | sh -e\n"
 		"  antiphase advise --fabric fabric.json --from tcp://127.0.0.1:7461\n",
 	.run = run_advise,
+	.operands = "; give jobs with --jobs FILE",
 };

@@ -30,39 +30,60 @@ static const struct settings_table *const tables[] = { &settings_collector,
 
 /* ---- show ------------------------------------------------------------------------- */
 
-/* Whether a word is the setting's section or "section.key", or there is no word. */
-static bool
-is_wanted(const struct setting *setting, char *const *words, int n)
-{
-	size_t length = strlen(setting->section);
+/* One value of a daemon's settings, of a plain section or of one with a name. */
+struct value {
+	const struct setting *setting;
+	char *name; /* Owned: "collector.log", "partition.train.mode". */
+	const char *value, *origin;
+	unsigned line;
+	bool is_named;
+};
 
-	for (int i = 0; i < n; i++)
-		if (strncmp(words[i], setting->section, length) == 0 &&
-		    (!words[i][length] ||
-		     (words[i][length] == '.' &&
-		      strcmp(words[i] + length + 1, setting->key) == 0)))
-			return true;
-	return n == 0;
+/* Number of values of a daemon, and the i-th one; free its name with free(). */
+static size_t
+n_values(const struct settings *settings)
+{
+	return settings_table(settings)->n + settings_n_named(settings);
 }
 
-/* Whether 'word' is "partition", "partition.train" or "partition.train.mode". */
+static struct value
+get_value(const struct settings *settings, size_t i)
+{
+	const struct settings_table *table = settings_table(settings);
+	struct settings_named at;
+
+	if (i < table->n) {
+		const struct setting *setting = &table->items[i];
+
+		return (struct value){
+			setting,
+			xasprintf("%s.%s", setting->section, setting->key),
+			settings_value(settings, i),
+			settings_origin(settings, i),
+			settings_line(settings, i),
+			false,
+		};
+	}
+	at = settings_named(settings, i - table->n);
+	return (struct value){
+		at.setting,
+		xasprintf("%s.%s.%s", at.setting->section, at.name, at.setting->key),
+		at.value,
+		at.origin,
+		at.line,
+		true,
+	};
+}
+
+/* Whether a word is 'name' or begins it up to a dot, or there is no word. */
 static bool
-is_named_wanted(const struct settings_named *at, char *const *words, int n)
+is_wanted(const char *name, char *const *words, int n)
 {
 	for (int i = 0; i < n; i++) {
-		const char *parts[] = { at->setting->section, at->name,
-					at->setting->key };
-		const char *word = words[i];
-		bool is_it = true;
+		size_t length = strlen(words[i]);
 
-		for (int k = 0; k < 3 && is_it && *word; k++) {
-			size_t length = strlen(parts[k]);
-
-			is_it = strncmp(word, parts[k], length) == 0 &&
-				(!word[length] || (word[length] == '.' && k < 2));
-			word += is_it ? length + (word[length] == '.') : 0;
-		}
-		if (is_it && !*word)
+		if (length && strncmp(words[i], name, length) == 0 &&
+		    (!name[length] || name[length] == '.'))
 			return true;
 	}
 	return n == 0;
@@ -84,132 +105,77 @@ is_kind_of_section(const char *word)
 	return false;
 }
 
+static bool
+is_known(const char *word)
+{
+	char *const words[] = { (char *)word };
+	bool found = is_kind_of_section(word);
+
+	for (size_t t = 0; tables[t]; t++)
+		for (size_t k = 0; k < tables[t]->n && !found; k++) {
+			const struct setting *setting = &tables[t]->items[k];
+			char *name = xasprintf("%s.%s", setting->section, setting->key);
+
+			found = is_wanted(name, words, 1);
+			free(name);
+		}
+	return found;
+}
+
 /* 0, or -EINVAL for the first word that names no setting. */
 static int
 check_words(char *const *words, int n, struct err *err)
 {
 	VEC(const char *) sections = VEC_EMPTY;
-	int rc = 0;
 
-	for (int i = 0; i < n && rc == 0; i++) {
-		bool is_known = is_kind_of_section(words[i]);
-
-		for (size_t t = 0; tables[t]; t++)
-			for (size_t k = 0; k < tables[t]->n; k++)
-				is_known |=
-					is_wanted(&tables[t]->items[k], &words[i], 1);
-		if (is_known)
+	for (int i = 0; i < n; i++) {
+		if (is_known(words[i]))
 			continue;
 		for (size_t t = 0; tables[t]; t++)
 			for (size_t k = 0; k < tables[t]->n; k++)
 				vec_push(&sections, tables[t]->items[k].section);
 		vec_push(&sections, NULL);
-		rc = err_set(err, NULL, 0, 0, "no section and no SECTION.KEY '%s'",
-			     words[i]);
+		err_set(err, NULL, 0, 0, "no section and no SECTION.KEY '%s'",
+			words[i]);
 		err_suggest(err, words[i], sections.items);
+		vec_free(&sections);
+		return -EINVAL;
 	}
-	vec_free(&sections);
-	return rc;
+	return 0;
 }
 
-/* "/etc/antiphase/antiphase.conf:3" */
 static void
-add_origin(const char *origin, unsigned line, struct table *t)
+add_row(const struct value *value, bool with_origin, struct table *t)
 {
-	if (line)
-		table_cell(t, "%s:%u", origin, line);
+	table_cell(t, "%s", value->name);
+	table_cell(t, "%s", *value->value ? value->value : "-");
+	if (with_origin && value->line)
+		table_cell(t, "%s:%u", value->origin, value->line);
+	else if (with_origin)
+		table_cell(t, "%s", value->origin);
+}
+
+static void
+write_json(const struct value *value, const char *daemon, struct jsonw *w)
+{
+	const struct setting *setting = value->setting;
+	char *variable = value->is_named ? NULL : settings_variable(setting);
+
+	jsonw_flat_object(w, NULL);
+	jsonw_str(w, "setting", value->name);
+	jsonw_str(w, "daemon", daemon);
+	jsonw_str(w, "value", value->value);
+	jsonw_str(w, "default", setting->fallback);
+	jsonw_str(w, "origin", value->origin);
+	if (value->line)
+		jsonw_int(w, "line", value->line);
 	else
-		table_cell(t, "%s", origin);
-}
-
-static void
-add_rows(const struct settings *settings, char *const *words, int n, bool with_origin,
-	 struct table *t)
-{
-	const struct settings_table *table = settings_table(settings);
-
-	for (size_t i = 0; i < table->n; i++) {
-		const struct setting *setting = &table->items[i];
-		const char *value = settings_value(settings, i);
-
-		if (!is_wanted(setting, words, n))
-			continue;
-		table_cell(t, "%s.%s", setting->section, setting->key);
-		table_cell(t, "%s", *value ? value : "-");
-		if (with_origin)
-			add_origin(settings_origin(settings, i),
-				   settings_line(settings, i), t);
-	}
-	for (size_t i = 0; i < settings_n_named(settings); i++) {
-		struct settings_named at = settings_named(settings, i);
-
-		if (!is_named_wanted(&at, words, n))
-			continue;
-		table_cell(t, "%s.%s.%s", at.setting->section, at.name,
-			   at.setting->key);
-		table_cell(t, "%s", at.value);
-		if (with_origin)
-			add_origin(at.origin, at.line, t);
-	}
-}
-
-static void
-write_named_json(const struct settings *settings, char *const *words, int n,
-		 struct jsonw *w)
-{
-	for (size_t i = 0; i < settings_n_named(settings); i++) {
-		struct settings_named at = settings_named(settings, i);
-		char *name;
-
-		if (!is_named_wanted(&at, words, n))
-			continue;
-		name = xasprintf("%s.%s.%s", at.setting->section, at.name,
-				 at.setting->key);
-		jsonw_flat_object(w, NULL);
-		jsonw_str(w, "setting", name);
-		jsonw_str(w, "daemon", settings_table(settings)->daemon);
-		jsonw_str(w, "value", at.value);
-		jsonw_str(w, "default", at.setting->fallback);
-		jsonw_str(w, "origin", at.origin);
-		jsonw_int(w, "line", at.line);
-		jsonw_null(w, "variable");
-		jsonw_null(w, "option");
-		jsonw_bool(w, "live", at.setting->is_live);
-		jsonw_end(w);
-		free(name);
-	}
-}
-
-static void
-write_json(const struct settings *settings, char *const *words, int n, struct jsonw *w)
-{
-	const struct settings_table *table = settings_table(settings);
-
-	for (size_t i = 0; i < table->n; i++) {
-		const struct setting *setting = &table->items[i];
-		char *name = xasprintf("%s.%s", setting->section, setting->key);
-		char *variable = settings_variable(setting);
-
-		if (is_wanted(setting, words, n)) {
-			jsonw_flat_object(w, NULL);
-			jsonw_str(w, "setting", name);
-			jsonw_str(w, "daemon", table->daemon);
-			jsonw_str(w, "value", settings_value(settings, i));
-			jsonw_str(w, "default", setting->fallback);
-			jsonw_str(w, "origin", settings_origin(settings, i));
-			if (settings_line(settings, i))
-				jsonw_int(w, "line", settings_line(settings, i));
-			else
-				jsonw_null(w, "line");
-			jsonw_str(w, "variable", variable);
-			jsonw_str(w, "option", setting->option);
-			jsonw_bool(w, "live", setting->is_live);
-			jsonw_end(w);
-		}
-		free(name);
-		free(variable);
-	}
-	write_named_json(settings, words, n, w);
+		jsonw_null(w, "line");
+	jsonw_str(w, "variable", variable);
+	jsonw_str(w, "option", value->is_named ? NULL : setting->option);
+	jsonw_bool(w, "live", setting->is_live);
+	jsonw_end(w);
+	free(variable);
 }
 
 /* Loads the settings of all daemons; 0 or -errno. */
@@ -232,22 +198,30 @@ print(struct settings *const *all, char *const *words, int n, bool with_origin,
 	struct table table;
 	struct jsonw w;
 
-	if (is_json) {
-		jsonw_document(&w, stdout, "antiphase.config/1");
-		jsonw_array(&w, "settings");
-		for (; *all; all++)
-			write_json(*all, words, n, &w);
-		jsonw_end(&w);
-		jsonw_end(&w);
-		jsonw_finish(&w);
-		return;
-	}
 	table_init(&table,
 		   (const char *const[]){ "SETTING", "VALUE",
 					  with_origin ? "ORIGIN" : NULL, NULL });
+	if (is_json) {
+		jsonw_document(&w, stdout, "antiphase.config/1");
+		jsonw_array(&w, "settings");
+	}
 	for (; *all; all++)
-		add_rows(*all, words, n, with_origin, &table);
-	table_print(&table, stdout);
+		for (size_t i = 0; i < n_values(*all); i++) {
+			struct value value = get_value(*all, i);
+
+			if (is_wanted(value.name, words, n) && is_json)
+				write_json(&value, settings_table(*all)->daemon, &w);
+			else if (is_wanted(value.name, words, n))
+				add_row(&value, with_origin, &table);
+			free(value.name);
+		}
+	if (is_json) {
+		jsonw_end(&w);
+		jsonw_end(&w);
+		jsonw_finish(&w);
+	} else {
+		table_print(&table, stdout);
+	}
 	table_fini(&table);
 }
 

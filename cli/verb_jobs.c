@@ -198,8 +198,6 @@ run_job(int argc, char **argv)
 
 	if (first < 0)
 		return cli_status(first);
-	if (argc - first != 1)
-		return cli_usage_error(&verb_job, "expected one JOB");
 	args.job = argv[first];
 	return run(&verb_job, &args);
 }
@@ -220,4 +218,7 @@ const struct cli_verb verb_job = {
 	.examples = "  antiphase job a --from two-jobs.tele --fabric "
 		    "two-jobs-fabric.json\n",
 	.run = run_job,
+	.operands = "one JOB",
+	.min_operands = 1,
+	.max_operands = 1,
 };

@@ -20,14 +20,10 @@
 static const struct cli_verb verb_keys_new, verb_keys_allow, verb_keys_server,
 	verb_keys_show;
 
-/*
- * Parses --dir, and --json if 'ret_json' is given, and checks the number of operands.
- * Returns the index of the first one, or a negative number for cli_status(); or sets
- * '*ret_status' to another status to end with.
- */
+/* Parses --dir, and --json if 'ret_json' is given, as cli_parse(). */
 static int
-parse(const struct cli_verb *verb, int argc, char **argv, int n_operands,
-      const char **ret_directory, bool *ret_json, int *ret_status)
+parse(const struct cli_verb *verb, int argc, char **argv, const char **ret_directory,
+      bool *ret_json)
 {
 	const struct cli_opt json =
 		CLI_OPT("json", 'j', CLI_FLAG, ret_json, NULL, "print JSON");
@@ -38,17 +34,9 @@ parse(const struct cli_verb *verb, int argc, char **argv, int n_operands,
 		ret_json ? json : end,
 		CLI_OPTS_END,
 	};
-	int first;
 
 	*ret_directory = BUS_DEFAULT_KEYS;
-	*ret_status = CLI_OK;
-	first = cli_parse(verb, opts, argc, argv);
-	if (first >= 0 && argc - first != n_operands)
-		*ret_status = cli_usage_error(verb, "expected %s",
-					      n_operands == 0   ? "no operand"
-					      : n_operands == 1 ? "one KEY"
-								: "a NAME and a KEY");
-	return first;
+	return cli_parse(verb, opts, argc, argv);
 }
 
 /* ---- new ------------------------------------------------------------------------------- */
@@ -59,11 +47,10 @@ run_new(int argc, char **argv)
 	const char *directory;
 	struct bus_keys *keys;
 	struct err err;
-	int status, error;
-	int first = parse(&verb_keys_new, argc, argv, 0, &directory, NULL, &status);
+	int first = parse(&verb_keys_new, argc, argv, &directory, NULL), error;
 
-	if (first < 0 || status != CLI_OK)
-		return first < 0 ? cli_status(first) : status;
+	if (first < 0)
+		return cli_status(first);
 	error = bus_keys_new(directory, &err);
 	if (!error)
 		error = bus_keys_load(directory, &keys, &err);
@@ -83,6 +70,7 @@ static const struct cli_verb verb_keys_new = {
 	.summary = "create a key pair and print the public key",
 	.usage = "[options]",
 	.run = run_new,
+	.operands = "",
 };
 
 /* ---- allow, server --------------------------------------------------------------------- */
@@ -124,11 +112,10 @@ run_allow(int argc, char **argv)
 	const char *directory;
 	char z85[BUS_Z85_CHARS + 1];
 	struct err err;
-	int status, error;
-	int first = parse(&verb_keys_allow, argc, argv, 2, &directory, NULL, &status);
+	int first = parse(&verb_keys_allow, argc, argv, &directory, NULL), error;
 
-	if (first < 0 || status != CLI_OK)
-		return first < 0 ? cli_status(first) : status;
+	if (first < 0)
+		return cli_status(first);
 	error = key_of(argv[first + 1], z85, &err);
 	if (!error)
 		error = bus_keys_allow(directory, argv[first], z85, &err);
@@ -140,6 +127,9 @@ static const struct cli_verb verb_keys_allow = {
 	.summary = "allow the owner of a public key to connect to this host",
 	.usage = "[options] NAME KEY|FILE",
 	.run = run_allow,
+	.operands = "a NAME and a KEY",
+	.min_operands = 2,
+	.max_operands = 2,
 };
 
 static int
@@ -148,11 +138,10 @@ run_server(int argc, char **argv)
 	const char *directory;
 	char z85[BUS_Z85_CHARS + 1];
 	struct err err;
-	int status, error;
-	int first = parse(&verb_keys_server, argc, argv, 1, &directory, NULL, &status);
+	int first = parse(&verb_keys_server, argc, argv, &directory, NULL), error;
 
-	if (first < 0 || status != CLI_OK)
-		return first < 0 ? cli_status(first) : status;
+	if (first < 0)
+		return cli_status(first);
 	error = key_of(argv[first], z85, &err);
 	if (!error)
 		error = bus_keys_server(directory, z85, &err);
@@ -164,6 +153,9 @@ static const struct cli_verb verb_keys_server = {
 	.summary = "set the public key of the servers that this host connects to",
 	.usage = "[options] KEY|FILE",
 	.run = run_server,
+	.operands = "one KEY",
+	.min_operands = 1,
+	.max_operands = 1,
 };
 
 /* ---- show ------------------------------------------------------------------------------- */
@@ -194,17 +186,17 @@ print_people(const struct bus_keys *keys)
 {
 	struct table t;
 
-	table_init(&t, (const char *const[]){ "NAME", "PUBLIC KEY", "WHO", NULL });
+	table_init(&t, (const char *const[]){ "NAME", "PUBLIC KEY", "ROLE", NULL });
 	table_cell(&t, "self");
 	table_cell(&t, "%s", keys->public);
-	table_cell(&t, "we");
+	table_cell(&t, "this host");
 	table_cell(&t, "server");
 	table_cell(&t, "%s", keys->server[0] ? keys->server : "-");
-	table_cell(&t, "we may connect to");
+	table_cell(&t, "server of this host");
 	for (size_t i = 0; i < keys->allowed.n; i++) {
 		table_cell(&t, "%s", keys->allowed.items[i].name);
 		table_cell(&t, "%s", keys->allowed.items[i].z85);
-		table_cell(&t, "may connect to us");
+		table_cell(&t, "client of this host");
 	}
 	table_print(&t, stdout);
 	table_fini(&t);
@@ -217,11 +209,10 @@ run_show(int argc, char **argv)
 	bool json = false;
 	struct bus_keys *keys;
 	struct err err;
-	int status, error;
-	int first = parse(&verb_keys_show, argc, argv, 0, &directory, &json, &status);
+	int first = parse(&verb_keys_show, argc, argv, &directory, &json), error;
 
-	if (first < 0 || status != CLI_OK)
-		return first < 0 ? cli_status(first) : status;
+	if (first < 0)
+		return cli_status(first);
 	error = bus_keys_load(directory, &keys, &err);
 	if (error < 0)
 		return bus_opts_fail(error, &err);
@@ -238,6 +229,7 @@ static const struct cli_verb verb_keys_show = {
 	.summary = "print the public keys of this host and of its peers",
 	.usage = "[options]",
 	.run = run_show,
+	.operands = "",
 };
 
 /* ---- keys -------------------------------------------------------------------------------- */

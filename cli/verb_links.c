@@ -340,9 +340,6 @@ run_link(int argc, char **argv)
 
 	if (first < 0)
 		return cli_status(first);
-	if (argc - first != 1)
-		return cli_usage_error(&verb_link,
-				       "expected one LINK, such as leaf0:p4");
 	args.link = argv[first];
 	return run(&verb_link, &args);
 }
@@ -366,4 +363,7 @@ const struct cli_verb verb_link = {
 		    "two-jobs-fabric.json\n"
 		    "  antiphase link 'leaf0:p2>spine0:p0' --watch\n",
 	.run = run_link,
+	.operands = "one LINK, such as leaf0:p4",
+	.min_operands = 1,
+	.max_operands = 1,
 };

@@ -7,11 +7,13 @@
 #include <string.h>
 
 #include "cli/screen.h"
+#include "cli/spark.h"
 #include "cli/verbs.h"
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
 #include "lib/base/file.h"
 #include "lib/base/name.h"
+#include "lib/base/strbuf.h"
 #include "lib/base/strtab.h"
 #include "lib/base/table.h"
 #include "lib/base/vec.h"
@@ -261,45 +263,6 @@ print_summary(const struct results *results)
 	table_fini(&t);
 }
 
-/* The mean rate over columns [c, c + 1) of SKETCH_COLUMNS, and the highest of them. */
-static void
-sketch_columns(const struct detection *d, double *ret_bps, double *ret_highest_bps)
-{
-	*ret_highest_bps = 0;
-	for (size_t c = 0; c < SKETCH_COLUMNS; c++) {
-		size_t from = c * d->n_fold / SKETCH_COLUMNS;
-		size_t to = (c + 1) * d->n_fold / SKETCH_COLUMNS;
-		double sum = 0;
-
-		if (to == from)
-			to = from + 1;
-		for (size_t t = from; t < to; t++)
-			sum += d->fold_bps[t];
-		ret_bps[c] = sum / (double)(to - from);
-		*ret_highest_bps = fmax(*ret_highest_bps, ret_bps[c]);
-	}
-}
-
-/* The mean iteration as a line of characters, higher for more. */
-static void
-print_sketch(const struct detection *d)
-{
-	static const char *const blocks[] = { " ",      "\u2581", "\u2582",
-					      "\u2583", "\u2584", "\u2585",
-					      "\u2586", "\u2587", "\u2588" };
-	static const char *const ascii[] = {
-		" ", ".", ":", "-", "=", "+", "*", "%", "#"
-	};
-	const char *const *marks = cli_utf8() ? blocks : ascii;
-	double bps[SKETCH_COLUMNS], highest_bps;
-
-	sketch_columns(d, bps, &highest_bps);
-	printf("  |");
-	for (size_t c = 0; c < SKETCH_COLUMNS; c++)
-		fputs(marks[lround(8 * bps[c] / highest_bps)], stdout);
-	printf("|  %s is %.2f Gb/s\n", marks[8], highest_bps / 1e9);
-}
-
 static void
 print_phases(const struct profile *p)
 {
@@ -327,13 +290,17 @@ print_people(const struct results *results)
 	print_summary(results);
 	for (size_t i = 0; i < results->found.n; i++) {
 		const struct detection *d = &results->found.items[i];
+		struct strbuf sketch = STRBUF_EMPTY;
+		double highest_bps;
 
-		printf("\n"
-		       "Job %s: mean of %lld iterations in %.1f s; rates of one "
+		printf("\nJob %s: mean of %lld iterations in %.1f s; rates of one "
 		       "interface in one direction:\n",
 		       d->profile.job, (long long)d->profile.n_iterations,
 		       results->seconds.items[i]);
-		print_sketch(d);
+		highest_bps =
+			spark_sketch(d->fold_bps, d->n_fold, SKETCH_COLUMNS, &sketch);
+		printf("%s%.2f Gb/s\n", sketch.text, highest_bps / 1e9);
+		strbuf_free(&sketch);
 		print_phases(&d->profile);
 	}
 }

@@ -67,9 +67,6 @@ run_proxy(int argc, char **argv)
 
 	if (first < 0)
 		return cli_status(first);
-	if (first < argc)
-		return cli_usage_error(&verb_proxy, "unexpected operand '%s'",
-				       argv[first]);
 	error = bus_opts_keys(keys_path, &keys, &err);
 	if (error < 0)
 		return bus_opts_fail(error, &err);
@@ -87,4 +84,5 @@ const struct cli_verb verb_proxy = {
 		    "  antiphase proxy --bind-from --from tcp://10.0.0.1:7461 --to "
 		    "tcp://10.0.0.1:7460 --keys /etc/antiphase/keys\n",
 	.run = run_proxy,
+	.operands = "",
 };

@@ -299,9 +299,6 @@ run_record(int argc, char **argv)
 
 	if (first < 0)
 		return cli_status(first);
-	if (first < argc)
-		return cli_usage_error(&verb_record, "unexpected operand '%s'",
-				       argv[first]);
 	status = check_args(&args);
 	if (status != CLI_OK)
 		return status;
@@ -329,4 +326,5 @@ const struct cli_verb verb_record = {
 		"  antiphase record --bus tcp://n1:7461 --bus tcp://n2:7461 -o two.tele\n"
 		"  antiphase record --for 10min | xz >ten.tele.xz\n",
 	.run = run_record,
+	.operands = "",
 };

@@ -244,8 +244,6 @@ run_replay(int argc, char **argv)
 
 	if (first < 0)
 		return cli_status(first);
-	if (argc - first != 1)
-		return cli_usage_error(&verb_replay, "expected one FILE, or '-'");
 	if (units_parse_ns(args.wait_text, &args.wait_ns) < 0)
 		return cli_usage_error(&verb_replay, "--wait is '%s', expected %s",
 				       args.wait_text, UNITS_WANT_TIME);
@@ -261,4 +259,7 @@ const struct cli_verb verb_replay = {
 		    "  antiphase replay --speed 10 --bus ipc:///tmp/bus two-jobs.tele\n"
 		    "  ssh n1 antiphase record --for 30s | antiphase replay --fast -\n",
 	.run = run_replay,
+	.operands = "one FILE, or '-'",
+	.min_operands = 1,
+	.max_operands = 1,
 };

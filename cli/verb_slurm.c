@@ -201,15 +201,13 @@ print_plan(const struct slurm_plan *plan)
 		n_left += step->state != SLURM_STEP_THERE;
 	}
 	if (n_left)
-		printf("\n"
-		       "%zu steps are missing; nothing was changed.  Do them, "
+		printf("\n%zu steps are missing; nothing was changed.  Do them, "
 		       "restart slurmctld (a new JobSubmitPlugins\n"
 		       "needs that; otherwise 'scontrol reconfigure' is enough), "
 		       "then run 'antiphase slurm status'.\n",
 		       n_left);
 	else
-		puts("\n"
-		     "Nothing is missing.");
+		puts("\nNothing is missing.");
 }
 
 static void
@@ -239,23 +237,12 @@ print_plan_json(const struct slurm_site *site, const struct slurm_plan *plan)
 	jsonw_finish(&w);
 }
 
-#define FIND_OPTIONS(found)                                                         \
-	{ "conf",                                                                   \
-	  0,                                                                        \
-	  CLI_STR,                                                                  \
-	  &(found).conf_option,                                                     \
-	  "FILE",                                                                   \
-	  "Slurm's slurm.conf (default: $SLURM_CONF, " DEFAULT_CONF ", or what "    \
-	  "scontrol says)",                                                         \
-	  0,                                                                        \
-	  0,                                                                        \
-	  NULL,                                                                     \
-	  NULL },                                                                   \
-	{                                                                           \
-		"hooks", 0, CLI_STR, &(found).hooks_option, "DIR",                  \
-			"directory of spank_antiphase.so and job_submit.lua", 0, 0, \
-			NULL, NULL                                                  \
-	}
+#define FIND_OPTIONS(found)                                                \
+	CLI_OPT("conf", 0, CLI_STR, &(found).conf_option, "FILE",          \
+		"Slurm's slurm.conf (default: $SLURM_CONF, " DEFAULT_CONF  \
+		", or what scontrol says)"),                               \
+		CLI_OPT("hooks", 0, CLI_STR, &(found).hooks_option, "DIR", \
+			"directory of spank_antiphase.so and job_submit.lua")
 
 static int
 run_install(int argc, char **argv)
@@ -277,9 +264,6 @@ run_install(int argc, char **argv)
 
 	if (first < 0)
 		return cli_status(first);
-	if (first < argc)
-		return cli_usage_error(&verb_install, "unexpected operand '%s'",
-				       argv[first]);
 	status = find_site(&found, &site);
 	if (status == 0) {
 		slurm_site_plan(&site, &plan);
@@ -301,6 +285,7 @@ static const struct cli_verb verb_install = {
 	.examples = "  antiphase slurm install --conf slurm.conf\n"
 		    "  antiphase slurm install --dry-run --json\n",
 	.run = run_install,
+	.operands = "",
 };
 
 /* ---- status ---------------------------------------------------------------------- */
@@ -498,9 +483,6 @@ run_status(int argc, char **argv)
 
 	if (first < 0)
 		return cli_status(first);
-	if (first < argc)
-		return cli_usage_error(&verb_status, "unexpected operand '%s'",
-				       argv[first]);
 	status = find_site(&found, &site);
 	if (status == 0) {
 		has_commands = look_at_slurm(&report);
@@ -524,6 +506,7 @@ static const struct cli_verb verb_status = {
 	.usage = "[options]",
 	.examples = "  antiphase slurm status\n",
 	.run = run_status,
+	.operands = "",
 };
 
 static const struct cli_verb *const subverbs[] = { &verb_install, &verb_status,

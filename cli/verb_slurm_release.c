@@ -149,9 +149,6 @@ run_release(int argc, char **argv)
 
 	if (first < 0)
 		return cli_status(first);
-	if (first < argc)
-		return cli_usage_error(&verb_slurm_release, "unexpected operand '%s'",
-				       argv[first]);
 	read_settings(file, &says);
 	how.slurm.bindir = bindir ? bindir : says.bindir;
 	how.limit_ms = (int64_t)(limit_s * 1000);
@@ -178,4 +175,5 @@ const struct cli_verb verb_slurm_release = {
 	.examples = "  antiphase slurm release --dry-run\n"
 		    "  antiphase slurm release --pins\n",
 	.run = run_release,
+	.operands = "",
 };

@@ -200,9 +200,6 @@ run_stats(int argc, char **argv)
 
 	if (first < 0)
 		return cli_status(first);
-	if (argc - first > 1)
-		return cli_usage_error(&verb_stats,
-				       "expected at most one PART of a name");
 	path = xasprintf("%s/collector.sock", runtime_dir);
 	rc = control_ask(path, words, ASK_NS, &reply, &err);
 	if (rc < 0)
@@ -222,4 +219,6 @@ const struct cli_verb verb_stats = {
 		    "  antiphase stats lost\n"
 		    "  antiphase stats --json\n",
 	.run = run_stats,
+	.operands = "at most one PART of a name",
+	.max_operands = 1,
 };

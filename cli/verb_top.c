@@ -465,9 +465,6 @@ run_top(int argc, char **argv)
 
 	if (first < 0)
 		return cli_status(first);
-	if (first < argc)
-		return cli_usage_error(&verb_top, "unexpected operand '%s'",
-				       argv[first]);
 	status = screen_open(&screen, &verb_top, &args.screen, !is_once);
 	if (status == CLI_OK)
 		status = screen_gather(&screen, 0);
@@ -485,4 +482,5 @@ const struct cli_verb verb_top = {
 	.examples = "  antiphase top --fabric fabric.json\n"
 		    "  antiphase top --once --from two-jobs.tele\n",
 	.run = run_top,
+	.operands = "",
 };

@@ -94,6 +94,12 @@ struct cli_verb {
 	const char *usage;    /* After the program and verb: "[options] FILE...". */
 	const char *examples; /* Lines "  antiphase profile x.csv"; NULL: none. */
 	int (*run)(int argc, char **argv); /* argv[0] is the verb. */
+	/*
+	 * What cli_parse() expects of operands: "one FILE", and how many; or, with
+	 * 'max_operands' 0, what it appends to "unexpected operand 'X'".  NULL: anything.
+	 */
+	const char *operands;
+	int min_operands, max_operands;
 };
 
 struct cli_program {

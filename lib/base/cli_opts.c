@@ -315,6 +315,22 @@ is_option(const struct option *longs, const char *word, const char *value)
 	return false;
 }
 
+/* The index of the first operand, or RESULT_USAGE if the verb takes other operands. */
+static int
+check_operands(const struct cli_verb *verb, int argc, char **argv)
+{
+	int n = argc - optind;
+
+	if (!verb->operands || (n >= verb->min_operands && n <= verb->max_operands))
+		return optind;
+	if (verb->max_operands == 0)
+		cli_usage_error(verb, "unexpected operand '%s'%s", argv[optind],
+				verb->operands);
+	else
+		cli_usage_error(verb, "expected %s", verb->operands);
+	return RESULT_USAGE;
+}
+
 int
 cli_parse(const struct cli_verb *verb, const struct cli_opt *opts, int argc,
 	  char **argv)
@@ -332,7 +348,7 @@ cli_parse(const struct cli_verb *verb, const struct cli_opt *opts, int argc,
 
 		code = getopt_long(argc, argv, letters, longs, NULL);
 		if (code < 0)
-			return optind;
+			return check_operands(verb, argc, argv);
 		if (code == 'h' || code == CODE_HELP) {
 			print_help(verb, opts);
 			return RESULT_HELP;
