@@ -1,13 +1,9 @@
 #include "collector/sources/packets/src_sflow.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "collector/sources/packets/capfile.h"
 #include "collector/sources/packets/job_rules.h"
@@ -18,12 +14,9 @@
 #include "lib/base/vec.h"
 
 #define MS               INT64_C(1000000)
-#define POLL_NS          (10 * MS)
-#define LAG_MS           20
 #define SPAN_MS          500 /* Longest span that one poll of a capture reads. */
 #define LONGEST_PAUSE_MS 600000
 #define DATAGRAMS_A_POLL 2000
-#define MAX_DATAGRAM     65536
 #define MAX_AGENTS       4096
 
 /* One sender of datagrams. */
@@ -41,15 +34,13 @@ struct port {
 
 struct sflow_source {
 	struct source source;
-	struct capfile *file; /* NULL: it listens. */
-	int fd;
+	struct capfile *file; /* Owned. */
 	struct job_rules *rules;
 	bool has_rules, is_over, has_held;
 	struct capfile_packet held;
 	VEC(struct agent) agents;
 	VEC(struct port) ports;
 	int64_t now_ns, complete_ms;
-	uint8_t *datagram; /* Owned. */
 	struct sflow_status status;
 	const struct source_sink *sink; /* While polling. */
 };
@@ -216,21 +207,6 @@ complete_to(struct sflow_source *s, int64_t until_ms)
 	s->complete_ms = until_ms;
 }
 
-static int
-poll_socket(struct sflow_source *s, int64_t now_ns)
-{
-	s->now_ns = now_ns;
-	for (int i = 0; i < DATAGRAMS_A_POLL; i++) {
-		ssize_t got = recv(s->fd, s->datagram, MAX_DATAGRAM, MSG_DONTWAIT);
-
-		if (got < 0)
-			break;
-		take(s, s->datagram, (size_t)got);
-	}
-	complete_to(s, now_ns / MS - LAG_MS);
-	return 0;
-}
-
 /* As in src_pcap.c: time advances in small steps, also over a pause. */
 static bool
 is_due(struct sflow_source *s)
@@ -288,10 +264,11 @@ sflow_poll(struct source *source, int64_t now_ns, const struct source_sink *sink
 	struct sflow_source *s = from_source(source);
 	int error;
 
+	(void)now_ns;
 	if (s->is_over)
 		return -ENODATA;
 	s->sink = sink;
-	error = s->file ? poll_capture(s, err) : poll_socket(s, now_ns);
+	error = poll_capture(s, err);
 	s->sink = NULL;
 	return error;
 }
@@ -299,21 +276,14 @@ sflow_poll(struct source *source, int64_t now_ns, const struct source_sink *sink
 static uint64_t
 sflow_at(const struct source *source)
 {
-	const struct sflow_source *s = from_source(source);
-
-	return s->file ? capfile_at(s->file) : 0;
+	return capfile_at(from_source(source)->file);
 }
 
 static int64_t
 sflow_interval_ns(const struct source *source)
 {
-	return from_source(source)->file ? 0 : POLL_NS;
-}
-
-static int
-sflow_fd(const struct source *source)
-{
-	return from_source(source)->fd;
+	(void)source;
+	return 0;
 }
 
 static void
@@ -323,13 +293,10 @@ sflow_close(struct source *source)
 
 	if (!s)
 		return;
-	if (s->fd >= 0)
-		close(s->fd);
 	capfile_close(s->file);
 	job_rules_free(s->rules);
 	vec_free(&s->agents);
 	vec_free(&s->ports);
-	free(s->datagram);
 	free(s);
 }
 
@@ -339,7 +306,6 @@ static const struct source_class sflow_class = {
 	.poll = sflow_poll,
 	.interval_ns = sflow_interval_ns,
 	.at = sflow_at,
-	.fd = sflow_fd,
 	.close = sflow_close,
 };
 
@@ -351,44 +317,6 @@ src_sflow_status(const struct source *source, struct sflow_status *ret_status)
 
 /* ---- Opening --------------------------------------------------------------------------------- */
 
-static int
-listen_at(struct sflow_source *s, const char *address, uint16_t port, struct err *err)
-{
-	union {
-		struct sockaddr any;
-		struct sockaddr_in v4;
-		struct sockaddr_in6 v6;
-	} at = { 0 };
-
-	socklen_t size = sizeof at.v4;
-	int buffer_bytes = 4 << 20;
-
-	if (inet_pton(AF_INET, address, &at.v4.sin_addr) == 1) {
-		at.v4.sin_family = AF_INET;
-		at.v4.sin_port = htons(port);
-	} else if (inet_pton(AF_INET6, address, &at.v6.sin6_addr) == 1) {
-		at.v6.sin6_family = AF_INET6;
-		at.v6.sin6_port = htons(port);
-		size = sizeof at.v6;
-	} else {
-		return err_set(
-			err, NULL, 0, 0,
-			"'%s' is not an address to listen at: expected one such as "
-			"127.0.0.1 or ::1",
-			address);
-	}
-	s->fd = socket(at.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (s->fd < 0 || bind(s->fd, &at.any, size) < 0)
-		return err_set_errno(err, address, errno, "cannot listen for sFlow");
-	/* As much as the system allows. */
-	setsockopt(s->fd, SOL_SOCKET, SO_RCVBUF, &buffer_bytes, sizeof buffer_bytes);
-	size = sizeof at;
-	getsockname(s->fd, &at.any, &size);
-	s->status.port =
-		ntohs(at.any.sa_family == AF_INET ? at.v4.sin_port : at.v6.sin6_port);
-	return 0;
-}
-
 int
 src_sflow_open(const struct sflow_options *options, struct source **ret_source,
 	       struct err *err)
@@ -397,16 +325,10 @@ src_sflow_open(const struct sflow_options *options, struct source **ret_source,
 	int error;
 
 	s->source.class = &sflow_class;
-	s->fd = -1;
 	s->has_rules = options->n_jobs > 0;
-	s->datagram = xcalloc(MAX_DATAGRAM, 1);
 	error = job_rules_new(options->jobs, options->n_jobs, &s->rules, err);
 	if (error == 0)
-		error = options->file ? capfile_open(options->file, &s->file, err)
-				      : listen_at(s,
-						  options->address ? options->address
-								   : "127.0.0.1",
-						  options->port, err);
+		error = capfile_open(options->file, &s->file, err);
 	if (error < 0) {
 		sflow_close(&s->source);
 		return error;

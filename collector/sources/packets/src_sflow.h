@@ -1,8 +1,8 @@
 /*
- * src_sflow.h - counters and samples of switches, by sFlow v5, live or captured
+ * src_sflow.h - counters and samples of switches, by sFlow v5, from a capture
  *
  * Each agent's interfaces are named "AGENT/IFINDEX"; their counters (if_counters) become
- * readings with the time of arrival.  Sampled packets, times the sampling rate, become bins
+ * readings with the time of capture.  Sampled packets, times the sampling rate, become bins
  * of jobs if rules name jobs: correct only on average.  Switches send counters every 20 to
  * 30 s by default, so series of whole interfaces have gaps (the binner spreads nothing over
  * more than 2 s); totals are correct.  Frames from this source are flagged TELE_IMPORTED.
@@ -17,9 +17,7 @@ struct err;
 struct source;
 
 struct sflow_options {
-	const char *file;    /* A capture of datagrams to SFLOW_PORT; NULL: listen. */
-	const char *address; /* To listen at; NULL: 127.0.0.1. */
-	uint16_t port;       /* 0: any free one (tests). */
+	const char *file;        /* A capture of datagrams to SFLOW_PORT. */
 	const char *const *jobs; /* Rules as in src_pcap.h. */
 	size_t n_jobs;
 };
@@ -28,7 +26,6 @@ int src_sflow_open(const struct sflow_options *options, struct source **ret_sour
 		   struct err *err);
 
 struct sflow_status {
-	uint16_t port;
 	uint64_t n_datagrams, n_malformed, n_counters, n_flows;
 	uint64_t n_lost; /* Datagrams missing in the agents' sequences. */
 };
