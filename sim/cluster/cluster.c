@@ -12,12 +12,12 @@
 
 /* What the loop knows of a job beyond what policies see. */
 struct run {
-	double speed;   /* Work a second, once it works. */
-	double works_s; /* From then on: starting takes its time. */
-	double end_s;   /* As things are; INFINITY: it does not run. */
+	double speed;   /* Work per second, once it works. */
+	double works_s; /* End of its start. */
+	double end_s;   /* At the present speed; INFINITY: it does not run. */
 	VEC(struct pol_piece) pieces;
 	uint64_t mark;                  /* Of the last plan that has it. */
-	uint32_t next_mate;             /* A ring of those on the same GPUs. */
+	uint32_t next_mate;             /* Ring of the jobs on the same GPUs. */
 	uint32_t first_owner, n_owners; /* Of the last plan. */
 };
 
@@ -30,13 +30,13 @@ struct loop {
 	struct pol_view view;
 	struct pol_job *jobs; /* By id. */
 	struct run *runs;
-	VEC(uint32_t) ids;     /* Submitted and not done; ascending. */
-	VEC(uint32_t) running; /* Of those, that hold GPUs: events look at no others. */
-	VEC(uint32_t) done;    /* Just now. */
-	VEC(double) speeds;    /* By position in 'ids'. */
+	VEC(uint32_t) ids;                 /* Submitted and not done; ascending. */
+	VEC(uint32_t) running;             /* Those with GPUs: events scan no others. */
+	VEC(uint32_t) done;                /* Just now. */
+	VEC(double) speeds;                /* By position in 'ids'. */
 	VEC(const struct pol_job *) mates; /* Of one job. */
 	struct pol_plan plans[AUGMENT_MAX_PLANS];
-	const struct pol_plan *plan; /* The one that is taken. */
+	const struct pol_plan *plan; /* The plan taken. */
 	struct cluster_result *results;
 	struct cluster_counts *counts;
 	double advanced_s; /* The last event. */
@@ -83,7 +83,7 @@ report_worked(const struct loop *l, const struct pol_job *job, double dt_s)
 		work->worked(work->ctx, job, dt_s);
 }
 
-/* What became of a job, which has worked for 'worked' since it was last advanced. */
+/* Notes the result of a job that has worked for 'worked' since its last advance. */
 static void
 note_result(struct loop *l, uint32_t id, double end_s, double worked)
 {
@@ -99,7 +99,7 @@ note_result(struct loop *l, uint32_t id, double end_s, double worked)
 	};
 }
 
-/* Takes those off 'ids' that are done; both ascend. */
+/* Removes ended jobs from 'ids'; both ascend. */
 static void
 forget(struct loop *l, const uint32_t *done, size_t n_done)
 {
@@ -176,7 +176,7 @@ arrive(struct loop *l)
 	}
 }
 
-/* What running jobs have done since the last event. */
+/* Advances running jobs to the current event. */
 static void
 advance(struct loop *l)
 {
@@ -295,9 +295,9 @@ link_mates(struct loop *l)
 	}
 }
 
-/* Those that it is a guest of, each once; some may be done already. */
+/* The owners of its GPUs, each once; some may have ended. */
 static void
-add_hosts(struct loop *l, const struct run *run)
+add_owners(struct loop *l, const struct run *run)
 {
 	for (uint32_t i = 0; i < run->n_owners; i++) {
 		uint32_t id = l->plan->owners.items[run->first_owner + i].job;
@@ -310,7 +310,7 @@ add_hosts(struct loop *l, const struct run *run)
 	}
 }
 
-/* By itself, and with those that share its GPUs. */
+/* Speed without contention, with the jobs that share its GPUs. */
 static double
 speed_of(struct loop *l, const struct pol_job *job)
 {
@@ -320,8 +320,8 @@ speed_of(struct loop *l, const struct pol_job *job)
 
 	l->mates.n = 0;
 	if (job->is_opportunistic)
-		add_hosts(l, &l->runs[job->id]);
-	/* The first of them may be done already. */
+		add_owners(l, &l->runs[job->id]);
+	/* The first job of the group may have ended. */
 	for (uint32_t id = l->runs[job->id].next_mate; id != job->id;
 	     id = l->runs[id].next_mate)
 		if (l->jobs[id].n_pieces)
@@ -340,7 +340,7 @@ speed_of(struct loop *l, const struct pol_job *job)
 	return least;
 }
 
-/* What becomes of speeds as others are in the way. */
+/* Speeds with contention. */
 static void
 ask_rates(struct loop *l)
 {
@@ -361,7 +361,7 @@ ask_rates(struct loop *l)
 			l->runs[l->running.items[at++]].speed = l->speeds.items[i];
 }
 
-/* When each will end, as things are. */
+/* Predicts the end of each running job at its present speed. */
 static void
 predict_ends(struct loop *l)
 {

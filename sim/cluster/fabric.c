@@ -43,7 +43,7 @@ is_at(const struct fabric *fabric, const struct placed *placed,
 	return true;
 }
 
-/* The most that an interface sends: the caps of its segments, if all have one. */
+/* Peak rate of an interface: the caps of its segments, if all have one. */
 static double
 peak_bps(const struct work_job *job, double line_bps)
 {
@@ -57,7 +57,7 @@ peak_bps(const struct work_job *job, double line_bps)
 	return fmin(peak, line_bps);
 }
 
-/* How many GPUs it has on its hosts tells what it counts, not what it sends. */
+/* The number of GPUs sets a job's weight, not its traffic. */
 static void
 set_size(struct placed *placed, uint32_t n_gpus)
 {
@@ -161,7 +161,7 @@ forget_tried(struct fabric *fabric)
 	fabric->tried.n = 0;
 }
 
-/* It is there now; false for a model that cannot be run there: speed 1. */
+/* Places a job; false if its model cannot run there: speed 1. */
 static bool
 settle(struct fabric *fabric, const struct pol_job *job, struct placed *placed)
 {
@@ -186,7 +186,7 @@ settle(struct fabric *fabric, const struct pol_job *job, struct placed *placed)
 	return false;
 }
 
-/* Makes 'there' the jobs of the view that are on several hosts. */
+/* Fills 'there' with the jobs of the view on several hosts. */
 static void
 find_placed(struct fabric *fabric, const struct pol_view *view)
 {
@@ -225,7 +225,7 @@ peak_on(const struct placed *placed, const struct footprint_entry *entry)
 	return placed->peak_bps * fmax(entry->factor, entry->n_flows);
 }
 
-/* Jobs are of one component if they meet where all that are there could fill the link. */
+/* Unites jobs that share a link which all its jobs together could fill. */
 static void
 join(struct fabric *fabric)
 {
@@ -265,7 +265,7 @@ join(struct fabric *fabric)
 	}
 }
 
-/* Bits a second, in the mean over an iteration alone, of a factor 1. */
+/* Mean rate over an isolated iteration, in bits per second, of a link factor of 1. */
 static double
 mean_bps(const struct placed *placed)
 {
@@ -335,7 +335,7 @@ fabric_components(struct fabric *fabric,
 	vec_free(&at);
 }
 
-/* How a job's iterations are from now on. */
+/* Notes a job's iteration times from now on. */
 static void
 see(struct fabric *fabric, uint32_t id, const struct steady_seen *seen)
 {

@@ -30,10 +30,10 @@
 #include "policies/augment.h"
 #include "sim/cluster/fabric_priv.h"
 
-#define NEAR 1e-9 /* What rounding may add to a sum. */
+#define NEAR 1e-9 /* Tolerance for rounding in sums. */
 
 struct judgement {
-	double loss;  /* See above. */
+	double loss;  /* See the header. */
 	double score; /* Sum over links. */
 	size_t n_links;
 	bool has_loop;
@@ -74,7 +74,7 @@ compare_placed(const void *pa, const void *pb)
 	return (a->id > b->id) - (a->id < b->id);
 }
 
-/* Makes 'there' the jobs of a plan that are on several hosts. */
+/* Fills 'there' with the jobs of a plan on several hosts. */
 static void
 place_plan(struct fabric *fabric, const struct pol_view *view,
 	   const struct pol_plan *plan)
@@ -121,7 +121,7 @@ find_quiet(struct fabric *fabric, const struct pol_view *view,
 	return n;
 }
 
-/* The plan in which jobs overlap least; of equals the first. */
+/* The plan with the least expected overlap; among equals the first. */
 static uint32_t
 find_least_overlap(struct fabric *fabric, const struct pol_view *view,
 		   const struct pol_plan *plans, uint32_t n)

@@ -12,11 +12,11 @@
 #define uthash_fatal(msg) BUG("uthash: %s", msg)
 #include <uthash.h>
 
-/* Of the slowest job, and of all jobs in the mean. */
+/* Iterations of the slowest job, and of all jobs in the mean. */
 #define MAX_ITERATIONS  128
 #define MIN_ITERATIONS  16
 #define EACH_OF_SLOWEST 8
-/* Times jobs times jobs: each of more iterations costs the more, the more there are. */
+/* Iterations times jobs^2: more jobs make each iteration more expensive. */
 #define MAX_TOGETHER 8192
 
 static uint32_t
@@ -47,12 +47,12 @@ struct known {
 	uint32_t *key;  /* Owned. */
 	double *speeds; /* Owned, as the next.  NULL: not run yet. */
 	double *squares;
-	struct steady_seen *seen; /* Owned.  By job, if that is measured. */
+	struct steady_seen *seen; /* Owned.  By job, if measured. */
 	bool is_scored;
 	struct fabric_known is;
 };
 
-/* How the members' iterations are in one way to run them. */
+/* Iteration times of the members in one mode. */
 struct outcome {
 	double *mean_ns, *rms_ns; /* Owned, by member, as the next. */
 	struct steady_seen *seen; /* NULL: not measured. */
@@ -64,7 +64,7 @@ square(double slowdown)
 	return slowdown * slowdown;
 }
 
-/* Over all, GPUs times the mean of the squares of slowdowns: see fabric_choose.c. */
+/* Sum of GPUs times the mean squared slowdown: see fabric_choose.c. */
 static double
 loss(const struct fabric *fabric, const struct outcome *outcome)
 {
@@ -90,7 +90,7 @@ slowest_member(const struct fabric *fabric)
 	return slowest;
 }
 
-/* When its first iteration begins as chance has it, that of 'first' being at 0. */
+/* Random begin of its first iteration, with that of 'first' at 0. */
 static int64_t
 phase_ns(const struct placed *placed, const struct placed *first)
 {
@@ -101,7 +101,7 @@ phase_ns(const struct placed *placed, const struct placed *first)
 	return llround(ns < 0 ? ns + placed->isolated_ns : ns);
 }
 
-/* All are left to chance, and are too many to be run until it repeats. */
+/* Too many jobs with random phases to run until the state repeats. */
 static bool
 is_window(const struct fabric *fabric, const int64_t *shift_us)
 {
@@ -109,7 +109,7 @@ is_window(const struct fabric *fabric, const int64_t *shift_us)
 	       !fabric->opts.max_iterations;
 }
 
-/* They go on from where they are. */
+/* Jobs continue from their state. */
 static int
 run_window(struct fabric *fabric, const struct link_subset_job *jobs,
 	   struct outcome *outcome)
@@ -156,7 +156,7 @@ run_steady(struct fabric *fabric, const struct link_subset_job *jobs,
 	return 0;
 }
 
-/* With these shifts, or NULL: as chance has it.  As alone if it fails. */
+/* With these shifts, or NULL: random phases.  Isolated times if the engine fails. */
 static void
 run_component(struct fabric *fabric, const int64_t *shift_us, enum engine_pacing pacing,
 	      struct outcome *outcome)
@@ -188,7 +188,7 @@ run_component(struct fabric *fabric, const int64_t *shift_us, enum engine_pacing
 	free(jobs);
 }
 
-/* CASSINI tells its score of them, too. */
+/* Also fills CASSINI's score. */
 static struct joint_result *
 find_shifts(struct fabric *fabric, struct fabric_known *known)
 {
@@ -269,7 +269,7 @@ pacing_of(enum fabric_augment augment)
 	return ENGINE_PACE_FREE;
 }
 
-/* Runs the members, and remembers what comes of it. */
+/* Runs the members, and remembers the result. */
 static void
 solve(struct fabric *fabric, struct known *known)
 {

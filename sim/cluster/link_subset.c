@@ -9,9 +9,9 @@
 /* Links of all jobs under dense numbers. */
 struct links {
 	VEC(uint32_t) of_topo; /* By dense number. */
-	uint32_t *numbers;     /* By link: one more than that, 0: none.  Owned. */
-	VEC(uint32_t) path;    /* Scratch. */
-	double *capacity_bps;  /* Owned, as the next. */
+	uint32_t *numbers;    /* By link: its dense number plus one; 0: none.  Owned. */
+	VEC(uint32_t) path;   /* Scratch. */
+	double *capacity_bps; /* Owned, as the next. */
 	bool *unmarked;
 };
 

@@ -8,18 +8,18 @@
 #include "lib/base/vec.h"
 
 #define N_BATCHES 16
-#define WARM_UP   0.25 /* Of the time. */
-#define SAME_NS   1.0  /* What the engine takes for the same time. */
+#define WARM_UP   0.25 /* Fraction of the time. */
+#define SAME_NS   1.0  /* The engine's resolution. */
 
 struct iteration {
 	double end_ns, took_ns;
 };
 
-/* What was seen of a job. */
+/* What was observed of a job. */
 struct seen {
 	VEC(struct iteration) iterations;
-	size_t n_at_save; /* Of those, when the state was kept. */
-	VEC(double) ecn;  /* Packets marked up to each of run.noted_ns. */
+	size_t n_at_save; /* Iterations when the state was kept. */
+	VEC(double) ecn;  /* Marked packets until each of run.noted_ns. */
 };
 
 struct run {
@@ -67,7 +67,7 @@ is_same(const double *a, const double *b, size_t n)
 	return true;
 }
 
-/* How many packets were marked up to now. */
+/* Notes the marked packets until now. */
 static void
 note_marks(struct run *run)
 {
@@ -80,7 +80,7 @@ note_marks(struct run *run)
 	}
 }
 
-/* From here on it is looked for the same state again. */
+/* From here on, the search is for this state. */
 static void
 note_save(struct run *run)
 {
@@ -89,7 +89,7 @@ note_save(struct run *run)
 		run->seen[j].n_at_save = run->seen[j].iterations.n;
 }
 
-/* All have had an iteration since the state was kept. */
+/* All jobs have had an iteration since the state was kept. */
 static bool
 has_all_since_save(const struct run *run)
 {
@@ -99,7 +99,10 @@ has_all_since_save(const struct run *run)
 	return true;
 }
 
-/* Runs until the state repeats, which is true and took '*ret_length_ns', or to the limits. */
+/*
+ * Runs until the state repeats, which returns true with the length of the cycle, or to
+ * the limits.
+ */
 static bool
 find_cycle(struct run *run, bool may_repeat, double *ret_length_ns)
 {
@@ -135,7 +138,7 @@ find_cycle(struct run *run, bool may_repeat, double *ret_length_ns)
 	return is_exact;
 }
 
-/* The first that began after the warm-up; the last if none did. */
+/* The first iteration that began after the warm-up; the last if none did. */
 static size_t
 first_warm(const struct seen *seen, double warm_ns)
 {
@@ -159,7 +162,7 @@ mean_ns(const struct seen *seen, size_t from)
 	return sum_ns / (double)(seen->iterations.n - from);
 }
 
-/* The root of the mean of the squares; rounding does not take it below 'mean'. */
+/* Root mean square; at least 'mean' despite rounding. */
 static double
 rms_ns(const struct seen *seen, size_t from, double mean)
 {
@@ -171,7 +174,7 @@ rms_ns(const struct seen *seen, size_t from, double mean)
 	return fmax(mean, sqrt(square_ns2 / (double)(seen->iterations.n - from)));
 }
 
-/* Of the mean, over it, from batches of equal time; 0 if there is but one. */
+/* Relative standard error of the mean, from batches of equal time; 0 for one batch. */
 static double
 standard_error(const struct seen *seen, size_t from, double warm_ns, double end_ns,
 	       double mean)
@@ -200,7 +203,10 @@ standard_error(const struct seen *seen, size_t from, double warm_ns, double end_
 			     : 0;
 }
 
-/* Marked packets an iteration: from the note of the state kept, or the first warm one. */
+/*
+ * Marked packets per iteration: since the kept state, or since the first note after
+ * the warm-up.
+ */
 static double
 marks_of(const struct run *run, const struct seen *seen, bool is_exact, double warm_ns)
 {
@@ -220,7 +226,7 @@ marks_of(const struct run *run, const struct seen *seen, bool is_exact, double w
 				  : 0;
 }
 
-/* What came of a run, job by job. */
+/* Fills the results by job. */
 static void
 fill_results(const struct run *run, bool is_exact, double length_ns,
 	     double *ret_iteration_ns, double *ret_rms_ns, struct steady_seen *ret_seen,
@@ -232,7 +238,7 @@ fill_results(const struct run *run, bool is_exact, double length_ns,
 		const struct seen *seen = &run->seen[j];
 		size_t from = is_exact ? seen->n_at_save : first_warm(seen, warm_ns);
 		size_t n = seen->iterations.n - from;
-		/* At least so long, if not one has ended. */
+		/* A lower bound if no iteration ended. */
 		double mean = is_exact ? length_ns / (double)n
 			      : n      ? mean_ns(seen, from)
 				       : end_ns;

@@ -5,22 +5,26 @@
 
 #include "lib/base/alloc.h"
 
-/* Iterations of all jobs in the mean, after which those that are new are not waited for. */
+/*
+ * Mean iterations per job after which the window ends even if new jobs have not been
+ * seen long enough.
+ */
 #define MOST_ITERATIONS 256
 
-/* Of a job in this window. */
+/* A job in this window. */
 struct view {
 	uint32_t n_ended;
-	double began, done; /* Iterations: how far it was, and what it got done. */
+	double began,
+		done; /* In iterations: its progress at the begin, and its progress in the window. */
 	double sum_ns, sum_ns2;
-	struct histogram times_ns; /* If that is wanted. */
+	struct histogram times_ns; /* If measured. */
 };
 
 struct run {
 	struct engine *engine;
 	struct view *views;
 	size_t n;
-	int64_t new_ns; /* The window is that long at least, for those that are new. */
+	int64_t new_ns; /* Least length of the window, for new jobs. */
 	uint64_t n_all;
 	bool is_measured;
 };
@@ -61,15 +65,15 @@ on_iteration(void *ctx, uint32_t job, uint64_t iteration, double start_ns,
 }
 
 /*
- * A job that comes to others begins an iteration.  Where most are new all these are amid one,
- * lest they begin together.
+ * A job that joins others begins an iteration.  If most jobs are new, each is in the
+ * middle of one, so that they do not begin together.
  */
 static int
 begin(struct run *run, const struct link_subset_job *jobs, const double *phases,
       struct window_past *const *pasts)
 {
 	size_t n_new = 0;
-	int64_t slowest_us = 0; /* Of the new ones. */
+	int64_t slowest_us = 0; /* Of new jobs. */
 	bool are_amid;
 	int r = 0;
 
@@ -92,7 +96,7 @@ begin(struct run *run, const struct link_subset_job *jobs, const double *phases,
 	return r;
 }
 
-/* The window is part of what is known of the job now; what is older fades. */
+/* Adds the window to a job's past; older windows fade. */
 static void
 remember(const struct run *run, uint32_t j, struct window_past *past)
 {
@@ -114,8 +118,8 @@ remember(const struct run *run, uint32_t j, struct window_past *past)
 }
 
 /*
- * Of an iteration.  As alone where no progress was seen: jitter may have it compute for longer
- * than alone, and the window was short beside that.
+ * Iteration time.  Isolated if no progress was seen: with jitter a job may compute for
+ * longer than a short window.
  */
 static double
 time_of(const struct window_past *past, const struct work_job *job)
@@ -124,7 +128,7 @@ time_of(const struct window_past *past, const struct work_job *job)
 				    : 1e3 * (double)job->profile.period_us;
 }
 
-/* The mean of squares of what ended over the square of their mean; 1 if none did. */
+/* Mean square of ended iterations over their squared mean; 1: none ended. */
 static double
 unevenness(const struct window_past *past)
 {

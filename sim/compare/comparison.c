@@ -7,7 +7,7 @@
 
 struct comparison {
 	size_t n_policies, max_seeds, n_jobs;
-	size_t *n_noted;      /* A policy: seeds it has. */
+	size_t *n_noted;      /* By policy: its seeds. */
 	double *metrics;      /* [policy][metric][seed] */
 	double *iteration_ns; /* [policy][job][seed] */
 	double *slowdown;     /* Likewise. */

@@ -10,7 +10,7 @@
 static const struct {
 	const char *label;  /* For people. */
 	const char *key;    /* For machines. */
-	double people_unit; /* Divides the figure for people, */
+	double people_unit; /* Divisor of the figure for people, */
 	int people_decimals;
 	double machine_unit; /* and for machines. */
 	int machine_decimals;
@@ -40,7 +40,7 @@ plus_minus(const struct comparison_report *r)
 	return r->utf8 ? "\302\261" : "+-";
 }
 
-/* A table with a column a policy, from number 'first' on. */
+/* A table with a column per policy, from number 'first' on. */
 static void
 start_table(const struct comparison_report *r, const char *what, size_t first,
 	    const char **headings, struct strbuf *names, struct table *t)
@@ -76,7 +76,7 @@ put_metrics(const struct comparison_report *r, struct table *t)
 	}
 }
 
-/* Relative to policy 0, as far as that is not zero. */
+/* Relative to policy 0, unless that is zero. */
 static void
 put_differences(const struct comparison_report *r, struct table *t)
 {

@@ -24,10 +24,10 @@ struct compare_args {
 	const char *policies, *seeds;
 };
 
-/* A comparison under way. */
+/* A running comparison. */
 struct compare {
 	struct setup setup;
-	char *names[MAX_POLICIES];  /* Owned.  As asked for: "cassini:once". */
+	char *names[MAX_POLICIES];  /* Owned.  As requested: "cassini:once". */
 	int policies[MAX_POLICIES]; /* Numbers in sim_policy_names. */
 	enum scenario_pacing pacings[MAX_POLICIES];
 	struct sim_plan plans[MAX_POLICIES];
@@ -114,7 +114,7 @@ report_plan(const struct compare *c, size_t p)
 				c->names[p], c->setup.scenario->workload.jobs[j].name);
 }
 
-/* Plans do not depend on the seed: what is drawn is what policies cannot know. */
+/* Plans do not depend on the seed: policies cannot know the draws. */
 static int
 make_plans(struct compare *c, struct err *err)
 {
@@ -133,7 +133,7 @@ run_one(struct compare *c, size_t p, size_t s, struct watch *watch, struct err *
 	struct experiment experiment;
 	struct experiment_opts opts;
 
-	/* The same draws for all, "none" among them. */
+	/* The same draws for all policies, including "none". */
 	experiment_opts_init(&opts, c->setup.scenario, SIM_POLICY_NONE + 1);
 	opts.seed = c->seeds.items[s];
 	opts.ctx = watch;
@@ -147,7 +147,7 @@ run_one(struct compare *c, size_t p, size_t s, struct watch *watch, struct err *
 	return 0;
 }
 
-/* Seed by seed, so that after an interrupt all policies have the same ones. */
+/* Seed by seed, so that after an interrupt all policies have the same seeds. */
 static int
 run_all(struct compare *c, const char *progress, struct err *err)
 {

@@ -14,18 +14,18 @@
 #include "sim/run/steering.h"
 #include "topology/topo.h"
 
-/* Iterations between two looks at whether to go on. */
+/* Iterations between two calls of go_on(). */
 #define LOOK_EVERY 256
 
-/* Keeps the draws of phases apart from the engine's draws of jitter. */
+/* Separates the draws of phases from the engine's draws of jitter. */
 #define PHASE_SALT UINT64_C(0x7068617365)
 
 struct track {
 	uint64_t n_target; /* Iterations to wait for; 0: none. */
 	bool is_placed;
-	bool is_pending; /* Has not done them. */
+	bool is_pending; /* It has not done them yet. */
 	bool has_started;
-	double begin_ns; /* Of its first iteration, or the end of its last one. */
+	double begin_ns; /* Begin of its first iteration, or end of its last one. */
 	VEC(double) start_ns;
 	VEC(double) duration_ns;
 };
@@ -36,9 +36,9 @@ struct runner {
 	struct steer_sim *steered; /* NULL: no job is. */
 	struct track *tracks;
 	size_t n_jobs;
-	uint64_t max_counted;      /* Of each job, warm-up included. */
+	uint64_t max_counted;      /* Per job, warm-up included. */
 	uint64_t n_wanted, n_done; /* Iterations, of all jobs. */
-	uint64_t n_seen;           /* Iterations, wanted or not. */
+	uint64_t n_seen;           /* All iterations. */
 	size_t n_pending;
 	const struct sim_plan *plan;
 	int64_t ticked_ns; /* The last tick. */
@@ -61,8 +61,8 @@ progress_frac(const struct runner *r)
 }
 
 /*
- * An iteration counts from the end of the one before, so that waits which the
- * pacing ordered between the two are part of it.
+ * An iteration is measured from the end of the one before, so that waits ordered by
+ * pacing between the two are part of it.
  */
 static void
 on_iteration(void *ctx, uint32_t job, uint64_t iteration, double start_ns,
@@ -113,7 +113,7 @@ wait_ns(void *ctx, uint32_t job, uint64_t iteration, uint32_t segment, double no
 	return steer_sim_wait_ns(r->steered, job, iteration, segment, now_ns);
 }
 
-/* All segments of a job that send have the same flows: see routed_job_add(). */
+/* All sending segments of a job have the same flows: see routed_job_add(). */
 static void
 on_sent(void *ctx, uint32_t job, uint32_t flow, double start_ns, double end_ns,
 	double rate_bps, double ecn_packets)
@@ -140,7 +140,7 @@ start_ns_of(const struct experiment_opts *opts, const struct work_job *job, size
 	return job->arrival_ns + (int64_t)(rng_uniform(&rng) * (double)period_ns);
 }
 
-/* How much longer the job waits for its phase in the common grid. */
+/* Wait of a job for its phase in the common grid. */
 static int64_t
 delay_ns_of(const struct sim_plan_job *planned, const struct work_job *job,
 	    int64_t start_ns)
@@ -156,8 +156,8 @@ delay_ns_of(const struct sim_plan_job *planned, const struct work_job *job,
 }
 
 /*
- * Adds all jobs in the order of the workload, so that the engine's numbers, and
- * with them the draws of jitter, are ours.
+ * Adds all jobs in the order of the workload, so that they have the same numbers in
+ * the engine, and with them the same draws of jitter.
  */
 static int
 add_jobs(struct runner *r, const struct scenario *scenario, const struct sim_plan *plan)
@@ -241,7 +241,7 @@ set_targets(struct runner *r, const struct workload *workload,
 
 /* ---- Running ------------------------------------------------------------------------ */
 
-/* Jobs that have left by now cannot be waited for.  Returns when the next leaves. */
+/* Stops waiting for jobs that have left.  Returns when the next job leaves. */
 static int64_t
 release_stopped(struct runner *r, const struct workload *workload)
 {
@@ -271,8 +271,8 @@ tick(struct runner *r, int64_t now_ns)
 }
 
 /*
- * As engine_run(), tick by tick.  Ends also when nothing is left to happen, which
- * leaves the engine's time behind.
+ * As engine_run(), tick by tick.  Also ends when no event is left; the engine's time
+ * is then earlier.
  */
 static void
 run_until(struct runner *r, int64_t until_ns)
@@ -312,7 +312,7 @@ run(struct runner *r, const struct workload *workload)
 		if (until_ns > duration_ns)
 			until_ns = duration_ns;
 		run_until(r, until_ns);
-		/* All have left, or the time is over. */
+		/* All jobs have left, or the time is over. */
 		if (until_ns == duration_ns)
 			break;
 	}

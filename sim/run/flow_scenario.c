@@ -9,13 +9,13 @@
 #include "lib/base/err.h"
 #include "lib/base/vec.h"
 
-/* Largest values that mean anything; they keep sums within int64_t and double. */
+/* Largest sensible values; sums stay within int64_t and double. */
 #define MAX_TIME_NS     ((int64_t)1000000000 * 86400 * 365)
 #define MAX_BYTES       ((int64_t)1 << 53)
 #define MAX_BYTES_PER_S ((int64_t)1 << 50)
 #define MAX_ITERATIONS  1000000000
 #define MAX_PATH_LINKS  256
-/* The shortest lines there can be; no count may promise more than fit. */
+/* The shortest possible lines: a count must not exceed what fits into the file. */
 #define MIN_LINK_LINE 8  /* "L 0 1 a\n" */
 #define MIN_JOB_LINE  12 /* "J 0 1 0 0 0\n" */
 #define MIN_FLOW_LINE 10 /* "F 0 0 0 0\n" */
@@ -117,7 +117,7 @@ expect_number(struct reader *r, const char *what, int64_t min, int64_t max,
 	return 0;
 }
 
-/* As expect_number(), for how many lines of 'min_line' bytes at least follow. */
+/* As expect_number(), for a number of lines of at least 'min_line' bytes. */
 static int
 expect_count(struct reader *r, const char *what, size_t min_line, uint32_t *ret_n)
 {
@@ -259,7 +259,7 @@ read_links(struct reader *r, struct flow_scenario *scenario)
 	return 0;
 }
 
-/* What grows while flows are read; ends in struct flow_scenario. */
+/* Arrays that grow while flows are read; they end in struct flow_scenario. */
 struct flow_store {
 	VEC(struct flow_scenario_flow) flows;
 	VEC(uint32_t) paths;

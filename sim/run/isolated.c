@@ -9,9 +9,9 @@
 
 struct isolated {
 	const struct experiment_opts *opts;
-	double *sum_ns;     /* A job: of its counted iterations. */
-	uint64_t *n_target; /* A job: iterations to do. */
-	uint32_t *base;     /* A job: number of its first private link. */
+	double *sum_ns;     /* By job: sum over its counted iterations. */
+	uint64_t *n_target; /* By job: iterations to do. */
+	uint32_t *base;     /* By job: number of its first private link. */
 };
 
 static void

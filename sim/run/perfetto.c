@@ -34,8 +34,8 @@ struct perfetto {
 	bool *is_shown; /* A link. */
 	uint64_t n_bytes, max_bytes;
 	uint64_t n_left_out;
-	double cut_ns;          /* When the first was left out. */
-	VEC(struct edge) edges; /* Told at their end, so not in order of time. */
+	double cut_ns;          /* Time of the first omitted slice. */
+	VEC(struct edge) edges; /* Reported at their end, so not in order of time. */
 	bool has_events;
 };
 
@@ -141,7 +141,7 @@ perfetto_new(FILE *out, const struct scenario *scenario, const struct sim_plan *
 	return t;
 }
 
-/* True if another slice has room. */
+/* True if another slice fits. */
 static bool
 has_room(struct perfetto *t, double start_ns)
 {
@@ -214,7 +214,7 @@ compare_edges(const void *a, const void *b)
 	return (ea->change > eb->change) - (ea->change < eb->change);
 }
 
-/* A counter a link: how many jobs send over it. */
+/* One counter per link: the number of sending jobs. */
 static void
 put_counters(struct perfetto *t)
 {

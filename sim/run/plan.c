@@ -83,9 +83,9 @@ plan_none(const struct scenario *scenario, const struct topo *topo,
 /* ---- As a policy advises -------------------------------------------------------- */
 
 /*
- * The pacing asked for goes to the jobs that are given a phase.  The others have
- * no grid to keep; they stay at a gate only if gates are what is asked for.  Steering
- * needs no phase: it is for all.
+ * A requested pacing applies to jobs with a phase.  Jobs without one have no grid;
+ * they stay at a gate only if gates are requested.  Steering needs no phase: it
+ * applies to all.
  */
 static enum engine_pacing
 overridden(const struct advice *advice, enum scenario_pacing pacing)

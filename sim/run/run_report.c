@@ -10,7 +10,7 @@
 #include "lib/base/table.h"
 #include "topology/topo.h"
 
-/* Links in the table, unless all are asked for. */
+/* Most links in the table, unless all are requested. */
 #define MAX_LINKS 12
 
 /* ---- For people --------------------------------------------------------------------- */
@@ -214,7 +214,7 @@ json_hosts(const struct run_report *r, size_t j, struct jsonw *w)
 	jsonw_end(w);
 }
 
-/* A figure of the counted iterations, null if there are none. */
+/* A figure of counted iterations, or null. */
 static void
 json_us(struct jsonw *w, const char *key, const struct experiment_job *job, double ns)
 {
@@ -281,7 +281,7 @@ static void
 json_summary(const struct run_report *r, struct jsonw *w)
 {
 	struct experiment_summary s;
-	double none; /* Added to a figure of nothing, it makes that null. */
+	double none; /* NAN makes a figure null. */
 
 	experiment_summarize(r->experiment, &r->scenario->workload, &s);
 	none = s.n_jobs ? 0 : NAN;

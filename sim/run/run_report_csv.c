@@ -160,7 +160,7 @@ csv_links(const void *ctx, FILE *out)
 	strbuf_free(&name);
 }
 
-/* Many rows, so not by way of a table; names of jobs need no quotes. */
+/* Many rows, so without a table; names of jobs need no quotes. */
 static void
 csv_iterations(const void *ctx, FILE *out)
 {

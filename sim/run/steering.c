@@ -8,8 +8,9 @@
 #include "scheduler/core/control/steer_sim.h"
 
 /*
- * The segment whose flows are the profile's onset: alone, they start nearest to it.  A
- * segment alone takes as long as what it computes or sends, whichever ends later.
+ * The segment whose flows are the profile's onset: without contention, they start
+ * nearest to it.  An isolated segment lasts as long as its computation or its traffic,
+ * whichever ends later.
  */
 static uint32_t
 onset_segment(const struct work_job *job)

@@ -97,7 +97,7 @@ open_publish(const struct run_args *args, const struct setup *setup,
 	return error;
 }
 
-/* Returns 'error', or what came of writing the trace. */
+/* Returns 'error', or the error of writing the trace. */
 static int
 end_trace(const struct run_args *args, struct hooks *hooks, FILE *out,
 	  const char *command, uint64_t seed, int error, struct err *err)
@@ -112,7 +112,7 @@ end_trace(const struct run_args *args, struct hooks *hooks, FILE *out,
 	return error;
 }
 
-/* Runs the experiment, with a trace and telemetry if asked for. */
+/* Runs the experiment, with a trace and telemetry if requested. */
 static int
 simulate(const struct run_args *args, const struct setup *setup,
 	 const struct sim_plan *plan, const char *command,
@@ -179,7 +179,7 @@ report(const struct run_args *args, const struct setup *setup,
 	    run_report_csv(&report, args->common.csv, &provenance, err) < 0)
 		return -EINVAL;
 	if (args->publish.target && !strcmp(args->publish.target, "-"))
-		return 0; /* Standard output is the recording. */
+		return 0; /* Standard output has the recording. */
 	if (args->common.json)
 		run_report_json(&report, stdout);
 	else if (!args->common.csv || strcmp(args->common.csv, "-"))
@@ -187,7 +187,7 @@ report(const struct run_args *args, const struct setup *setup,
 	return 0;
 }
 
-/* As cli_fail(), but says what it is if it is about the bus. */
+/* As cli_fail(), with the exit status of errors of the bus. */
 static int
 fail(const struct run_args *args, int error, const struct err *err)
 {
