@@ -94,7 +94,7 @@ advice_link_svg(const struct advice_set *set, const struct workload *workload,
 	struct circle_svg_job nobody = { "(no job)", &idle, 1, 0 };
 	struct on_link on = { 0 };
 	struct strbuf name = STRBUF_EMPTY;
-	struct circle_svg picture = { .subtitle = subtitle };
+	struct circle_svg drawing = { .subtitle = subtitle };
 	char *text = NULL;
 
 	for (size_t j = 0; j < set->n; j++) {
@@ -104,12 +104,12 @@ advice_link_svg(const struct advice_set *set, const struct workload *workload,
 			goto out;
 	}
 	topo_link_name(topo, link, &name);
-	picture.title = name.text;
-	picture.capacity_bps = topo_link(topo, link)->capacity_bps;
-	picture.score = score_of(&on, link, picture.capacity_bps);
-	picture.jobs = on.jobs.n ? on.jobs.items : &nobody;
-	picture.n_jobs = on.jobs.n ? on.jobs.n : 1;
-	text = circle_svg(&picture);
+	drawing.title = name.text;
+	drawing.capacity_bps = topo_link(topo, link)->capacity_bps;
+	drawing.score = score_of(&on, link, drawing.capacity_bps);
+	drawing.jobs = on.jobs.n ? on.jobs.items : &nobody;
+	drawing.n_jobs = on.jobs.n ? on.jobs.n : 1;
+	text = circle_svg(&drawing);
 out:
 	strbuf_free(&name);
 	vec_free(&on.jobs);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/ask_api.h"
+#include "cli/scheduler_api.h"
 #include "lib/base/cli.h"
 #include "lib/base/clk.h"
 #include "lib/base/err.h"
@@ -158,11 +158,11 @@ ask_page(const char *address, const struct changes_filter *filter, int64_t since
 		      since_us);
 	if (filter->job) {
 		strbuf_puts(&path, "&job=");
-		ask_api_escape(filter->job, &path);
+		scheduler_api_escape(filter->job, &path);
 	}
 	if (before)
 		strbuf_printf(&path, "&before=%" PRId64, before);
-	status = ask_api(address, path.text, "its changes", body, &http, err);
+	status = scheduler_api_get(address, path.text, "its changes", body, &http, err);
 	strbuf_free(&path);
 	if (status == CLI_OK && http == 404) {
 		err_set(err, NULL, 0, 0,

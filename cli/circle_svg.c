@@ -68,12 +68,12 @@ struct window {
 };
 
 static int64_t
-count_slices(const struct circle_svg *picture, int64_t period_us)
+count_slices(const struct circle_svg *drawing, int64_t period_us)
 {
 	int64_t n = 0;
 
-	for (size_t j = 0; j < picture->n_jobs; j++) {
-		const struct profile *profile = picture->jobs[j].profile;
+	for (size_t j = 0; j < drawing->n_jobs; j++) {
+		const struct profile *profile = drawing->jobs[j].profile;
 
 		n += (period_us / profile->period_us + 1) *
 		     (int64_t)(profile->n_phases + 1);
@@ -83,34 +83,34 @@ count_slices(const struct circle_svg *picture, int64_t period_us)
 
 /* The common period of all jobs; 0 if too long to be drawn. */
 static int64_t
-find_common(const struct circle_svg *picture, int64_t limit_us)
+find_common(const struct circle_svg *drawing, int64_t limit_us)
 {
 	int64_t common_us = 1;
 
-	for (size_t j = 0; j < picture->n_jobs && common_us > 0; j++)
-		common_us = period_lcm(common_us, picture->jobs[j].profile->period_us,
+	for (size_t j = 0; j < drawing->n_jobs && common_us > 0; j++)
+		common_us = period_lcm(common_us, drawing->jobs[j].profile->period_us,
 				       limit_us);
-	return common_us > 0 && count_slices(picture, common_us) <= MAX_SLICES
+	return common_us > 0 && count_slices(drawing, common_us) <= MAX_SLICES
 		       ? common_us
 		       : 0;
 }
 
 /* Common period; else the longest iteration that can be drawn; else the shortest. */
 static struct window
-find_window(const struct circle_svg *picture)
+find_window(const struct circle_svg *drawing)
 {
 	int64_t longest_us = 1, shortest_us = INT64_MAX, drawn_us = 0, common_us;
 
-	for (size_t j = 0; j < picture->n_jobs; j++) {
-		int64_t period_us = picture->jobs[j].profile->period_us;
+	for (size_t j = 0; j < drawing->n_jobs; j++) {
+		int64_t period_us = drawing->jobs[j].profile->period_us;
 
 		longest_us = period_us > longest_us ? period_us : longest_us;
 		shortest_us = period_us < shortest_us ? period_us : shortest_us;
 		if (period_us > drawn_us &&
-		    count_slices(picture, period_us) <= MAX_SLICES)
+		    count_slices(drawing, period_us) <= MAX_SLICES)
 			drawn_us = period_us;
 	}
-	common_us = find_common(picture, longest_us * MAX_LONGEST);
+	common_us = find_common(drawing, longest_us * MAX_LONGEST);
 	if (common_us > 0)
 		return (struct window){ common_us, true };
 	return (struct window){ drawn_us > 0 ? drawn_us : shortest_us, false };
@@ -164,16 +164,16 @@ compare_edges(const void *pa, const void *pb)
 
 /* The sum of all jobs, as slices round the whole turn. */
 static void
-find_sum(const struct circle_svg *picture, const struct window *window,
+find_sum(const struct circle_svg *drawing, const struct window *window,
 	 struct slices *ret_slices)
 {
 	VEC(struct edge) edges = VEC_EMPTY;
 	double rate_bps = 0, at = 0;
 
-	for (size_t j = 0; j < picture->n_jobs; j++) {
+	for (size_t j = 0; j < drawing->n_jobs; j++) {
 		struct slices of_job;
 
-		find_slices(&picture->jobs[j], window, &of_job);
+		find_slices(&drawing->jobs[j], window, &of_job);
 		for (size_t i = 0; i < of_job.list.n; i++) {
 			const struct slice *slice = &of_job.list.items[i];
 
@@ -191,7 +191,7 @@ find_sum(const struct circle_svg *picture, const struct window *window,
 		const struct edge *edge = &edges.items[i];
 
 		/* Rounding residue of sums that should be 0 is not drawn. */
-		if (edge->at > at && rate_bps > picture->capacity_bps * 1e-9)
+		if (edge->at > at && rate_bps > drawing->capacity_bps * 1e-9)
 			vec_push(&ret_slices->list,
 				 ((struct slice){ at, edge->at, rate_bps }));
 		at = edge->at;
@@ -259,27 +259,27 @@ short_name(const char *name)
 }
 
 static void
-put_heading(struct svg *svg, const struct circle_svg *picture)
+put_heading(struct svg *svg, const struct circle_svg *drawing)
 {
 	put_text(svg, 24, 36, "font-size=\"20\" font-weight=\"bold\" fill=\"" INK "\"",
-		 "%s%s%s", picture->title, picture->subtitle != NULL ? ", " : "",
-		 picture->subtitle != NULL ? picture->subtitle : "");
+		 "%s%s%s", drawing->title, drawing->subtitle != NULL ? ", " : "",
+		 drawing->subtitle != NULL ? drawing->subtitle : "");
 	put_text(svg, 24, 58, "font-size=\"13\" fill=\"" PALE "\"",
 		 "The angle is time, a ring is a job, its thickness is the "
 		 "rate; the outer ring is their sum.");
 }
 
 static void
-put_center(struct svg *svg, const struct circle_svg *picture)
+put_center(struct svg *svg, const struct circle_svg *drawing)
 {
-	double excess_gbps = (1 - picture->score) * picture->capacity_bps / 1e9;
+	double excess_gbps = (1 - drawing->score) * drawing->capacity_bps / 1e9;
 
 	put_text(svg, CX, CY - 24,
 		 "font-size=\"12\" text-anchor=\"middle\" fill=\"" PALE "\"", "score");
 	put_text(svg, CX, CY + 4,
 		 "font-size=\"26\" font-weight=\"bold\" text-anchor=\"middle\" "
 		 "fill=\"" INK "\"",
-		 "%.3f", picture->score + 0.0);
+		 "%.3f", drawing->score + 0.0);
 	put_text(svg, CX, CY + 24,
 		 "font-size=\"12\" text-anchor=\"middle\" fill=\"" PALE "\"",
 		 "mean excess");
@@ -335,16 +335,16 @@ struct rings {
 };
 
 static struct rings
-plan_rings(const struct circle_svg *picture, const struct slices *sum)
+plan_rings(const struct circle_svg *drawing, const struct slices *sum)
 {
 	struct rings rings = { 0 };
 	double room = R_OUTER - R_HOLE - 8;
 	double peak_bps = 0, peaks_bps = 0, top_bps;
 
-	rings.n = picture->n_jobs < CIRCLE_SVG_MAX_RINGS ? picture->n_jobs
+	rings.n = drawing->n_jobs < CIRCLE_SVG_MAX_RINGS ? drawing->n_jobs
 							 : CIRCLE_SVG_MAX_RINGS;
-	for (size_t j = 0; j < picture->n_jobs; j++) {
-		const struct circle_svg_job *job = &picture->jobs[j];
+	for (size_t j = 0; j < drawing->n_jobs; j++) {
+		const struct circle_svg_job *job = &drawing->jobs[j];
 		double job_bps = profile_peak_bps(job->profile) * job->factor;
 
 		peaks_bps += job_bps;
@@ -352,8 +352,8 @@ plan_rings(const struct circle_svg *picture, const struct slices *sum)
 			peak_bps = fmax(peak_bps, job_bps);
 	}
 	/* Mostly independent of the shifts, so that before and after compare. */
-	top_bps = fmin(peaks_bps, picture->capacity_bps * 2);
-	top_bps = fmax(top_bps, picture->capacity_bps * 1.1);
+	top_bps = fmin(peaks_bps, drawing->capacity_bps * 2);
+	top_bps = fmax(top_bps, drawing->capacity_bps * 1.1);
 	for (size_t i = 0; i < sum->list.n; i++)
 		top_bps = fmax(top_bps, sum->list.items[i].rate_bps);
 
@@ -361,7 +361,7 @@ plan_rings(const struct circle_svg *picture, const struct slices *sum)
 	rings.job_scale = peak_bps > 0 ? rings.width * 0.86 / peak_bps : 0;
 	rings.r_sum = R_OUTER - room * SUM_SHARE;
 	rings.sum_scale = room * SUM_SHARE / top_bps;
-	rings.r_capacity = rings.r_sum + rings.sum_scale * picture->capacity_bps;
+	rings.r_capacity = rings.r_sum + rings.sum_scale * drawing->capacity_bps;
 	return rings;
 }
 
@@ -470,7 +470,7 @@ put_note(struct svg *svg, double y, const struct window *window)
 }
 
 static void
-put_legend(struct svg *svg, const struct circle_svg *picture, const struct rings *rings,
+put_legend(struct svg *svg, const struct circle_svg *drawing, const struct rings *rings,
 	   const struct window *window)
 {
 	double y = LEGEND_Y;
@@ -478,10 +478,10 @@ put_legend(struct svg *svg, const struct circle_svg *picture, const struct rings
 	put_text(svg, LEGEND_X, y - 24, "font-size=\"12\" fill=\"" PALE "\"",
 		 "Rings, from the inside:");
 	for (size_t j = 0; j < rings->n; j++, y += LEGEND_STEP)
-		put_legend_job(svg, &picture->jobs[j], j, y);
-	if (picture->n_jobs > rings->n) {
+		put_legend_job(svg, &drawing->jobs[j], j, y);
+	if (drawing->n_jobs > rings->n) {
 		put_text(svg, LEGEND_X + 22, y, "font-size=\"12\" fill=\"" INK "\"",
-			 "and %zu more, only in the sum", picture->n_jobs - rings->n);
+			 "and %zu more, only in the sum", drawing->n_jobs - rings->n);
 		y += LEGEND_STEP * 0.75;
 	}
 	svg_rect(svg, LEGEND_X, y - 11, 14, 14, "fill=\"" SUM "\"");
@@ -496,7 +496,7 @@ put_legend(struct svg *svg, const struct circle_svg *picture, const struct rings
 	svg_line(svg, LEGEND_X - 2, y - 4, LEGEND_X + 16, y - 4,
 		 "stroke=\"" INK "\" stroke-width=\"1.2\" stroke-dasharray=\"5 3\"");
 	put_text(svg, LEGEND_X + 22, y, "font-size=\"14\" fill=\"" INK "\"",
-		 "capacity, %.4g Gb/s", picture->capacity_bps / 1e9);
+		 "capacity, %.4g Gb/s", drawing->capacity_bps / 1e9);
 	put_note(svg, y + LEGEND_STEP, window);
 }
 
@@ -507,29 +507,29 @@ height_of(size_t n_rings)
 }
 
 char *
-circle_svg(const struct circle_svg *picture)
+circle_svg(const struct circle_svg *drawing)
 {
-	struct window window = find_window(picture);
+	struct window window = find_window(drawing);
 	struct slices sum;
 	struct rings rings;
 	struct svg svg;
 
-	find_sum(picture, &window, &sum);
-	rings = plan_rings(picture, &sum);
-	svg_init(&svg, WIDTH, height_of(rings.n), picture->title);
+	find_sum(drawing, &window, &sum);
+	rings = plan_rings(drawing, &sum);
+	svg_init(&svg, WIDTH, height_of(rings.n), drawing->title);
 	strbuf_puts(&svg.text,
 		    "<defs><pattern id=\"hatch\" width=\"6\" height=\"6\" "
 		    "patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">"
 		    "<rect width=\"2\" height=\"6\" fill=\"#000000\"/>"
 		    "</pattern></defs>\n");
 	svg_rect(&svg, 0, 0, WIDTH, height_of(rings.n), "fill=\"#ffffff\"");
-	put_heading(&svg, picture);
-	put_sum_ring(&svg, &sum, &rings, picture->capacity_bps);
+	put_heading(&svg, drawing);
+	put_sum_ring(&svg, &sum, &rings, drawing->capacity_bps);
 	for (size_t j = 0; j < rings.n; j++)
-		put_job_ring(&svg, &picture->jobs[j], j, &rings, &window);
+		put_job_ring(&svg, &drawing->jobs[j], j, &rings, &window);
 	put_clock(&svg, &window);
-	put_center(&svg, picture);
-	put_legend(&svg, picture, &rings, &window);
+	put_center(&svg, drawing);
+	put_legend(&svg, drawing, &rings, &window);
 	vec_free(&sum.list);
 	return svg_finish(&svg);
 }

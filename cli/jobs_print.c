@@ -5,7 +5,7 @@
 
 #include "cli/rate_text.h"
 #include "cli/screen.h"
-#include "cli/spark.h"
+#include "cli/sparkline.h"
 #include "lib/base/hostlist.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/table.h"
@@ -28,7 +28,7 @@ static void
 add_estimate(const struct screen *screen, const struct profiled_job *job,
 	     struct table *t)
 {
-	const struct status picture = screen_picture(screen);
+	const struct status status = screen_status(screen);
 	const struct profile *p = &job->detection.profile;
 
 	table_cell(t, "%.1f ms", (double)p->period_us / 1e3);
@@ -40,16 +40,16 @@ add_estimate(const struct screen *screen, const struct profiled_job *job,
 		table_cell(t, "%+.1f %%", 100 * trend(job));
 	else
 		table_cell(t, "-");
-	table_cell(t, "%.0f s", (double)status_estimate_age_ns(&picture, job) / 1e9);
+	table_cell(t, "%.0f s", (double)status_estimate_age_ns(&status, job) / 1e9);
 }
 
 static void
 add_row(const struct screen *screen, const struct profiled_job *job, struct table *t)
 {
-	const struct status picture = screen_picture(screen);
+	const struct status status = screen_status(screen);
 	struct status_names hosts;
 
-	status_hosts(&picture, NULL, job->job, &hosts);
+	status_hosts(&status, NULL, job->job, &hosts);
 	table_cell(t, "%s", live_job_name(screen->live, job->job));
 	table_cell(t, "%zu", hosts.names.n);
 	vec_free(&hosts.names);
@@ -90,13 +90,13 @@ jobs_table(const struct screen *screen, const struct profiled_job *const *jobs,
 /* ---- One job -------------------------------------------------------------------- */
 
 static void
-tell_hosts(const struct screen *screen, const struct profiled_job *job,
-	   struct strbuf *out)
+add_hosts(const struct screen *screen, const struct profiled_job *job,
+	  struct strbuf *out)
 {
-	const struct status picture = screen_picture(screen);
+	const struct status status = screen_status(screen);
 	struct status_names hosts;
 
-	status_hosts(&picture, NULL, job->job, &hosts);
+	status_hosts(&status, NULL, job->job, &hosts);
 	strbuf_printf(out, "%s  on %zu hosts", live_job_name(screen->live, job->job),
 		      hosts.names.n);
 	if (hosts.names.n) {
@@ -108,10 +108,10 @@ tell_hosts(const struct screen *screen, const struct profiled_job *job,
 }
 
 static void
-tell_profile(const struct screen *screen, const struct profiled_job *job,
-	     struct strbuf *out)
+add_profile(const struct screen *screen, const struct profiled_job *job,
+	    struct strbuf *out)
 {
-	const struct status picture = screen_picture(screen);
+	const struct status status = screen_status(screen);
 	const struct detection *d = &job->detection;
 	const struct profile *p = &d->profile;
 
@@ -124,8 +124,8 @@ tell_profile(const struct screen *screen, const struct profiled_job *job,
 		      "  from %lld iterations in %.1f s, %.0f s old, of %u series (%u "
 		      "left out); confidence %.2f\n",
 		      (long long)p->n_iterations, job->window_ms / 1e3,
-		      (double)status_estimate_age_ns(&picture, job) / 1e9,
-		      job->n_series, job->n_left_out, p->confidence);
+		      (double)status_estimate_age_ns(&status, job) / 1e9, job->n_series,
+		      job->n_left_out, p->confidence);
 	if (job->gap_frac > 0)
 		strbuf_printf(out, "  %.1f %% of the time is unknown\n",
 			      100 * job->gap_frac);
@@ -134,7 +134,7 @@ tell_profile(const struct screen *screen, const struct profiled_job *job,
 			      "  The traffic repeats every %.1f ms; the program's own "
 			      "events show that this is a part of the iteration.\n",
 			      (double)job->harmonic_of_us / 1e3);
-	rate_add(out, spark_sketch(d->fold_bps, d->n_fold, SKETCH_COLUMNS, out));
+	rate_add(out, sparkline_sketch(d->fold_bps, d->n_fold, SKETCH_COLUMNS, out));
 	strbuf_puts(out, "\n");
 	for (size_t i = 0; i < p->n_phases; i++) {
 		strbuf_printf(out, "  phase %zu: at %.1f ms, for %.1f ms, at ", i + 1,
@@ -146,8 +146,8 @@ tell_profile(const struct screen *screen, const struct profiled_job *job,
 }
 
 static void
-tell_trend(const struct screen *screen, const struct profiled_job *job,
-	   struct strbuf *out)
+add_trend(const struct screen *screen, const struct profiled_job *job,
+	  struct strbuf *out)
 {
 	if (job->n_trend > 1) {
 		strbuf_puts(out, "  recent periods, ms:");
@@ -164,8 +164,8 @@ tell_trend(const struct screen *screen, const struct profiled_job *job,
 }
 
 static void
-tell_links(const struct contention *found, const struct profiled_job *job,
-	   struct strbuf *out)
+add_links(const struct contention *found, const struct profiled_job *job,
+	  struct strbuf *out)
 {
 	struct table t;
 
@@ -200,12 +200,12 @@ void
 jobs_detail(const struct screen *screen, const struct contention *found,
 	    const struct profiled_job *job, struct strbuf *out)
 {
-	tell_hosts(screen, job, out);
+	add_hosts(screen, job, out);
 	if (job->has_estimate)
-		tell_profile(screen, job, out);
-	tell_trend(screen, job, out);
+		add_profile(screen, job, out);
+	add_trend(screen, job, out);
 	if (job->why)
 		strbuf_printf(out, "  No %sestimate: %s\n",
 			      job->has_estimate ? "newer " : "", job->why);
-	tell_links(found, job, out);
+	add_links(found, job, out);
 }

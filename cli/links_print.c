@@ -6,7 +6,7 @@
 
 #include "cli/rate_text.h"
 #include "cli/screen.h"
-#include "cli/spark.h"
+#include "cli/sparkline.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/table.h"
 #include "lib/base/utf8.h"
@@ -80,8 +80,8 @@ add_row(const struct screen *screen, const struct contention_link *link,
 	if (spark_columns) {
 		struct strbuf spark = STRBUF_EMPTY;
 
-		spark_add(link->history_bps, CONTENTION_COLUMNS, full_bps(link),
-			  spark_columns, &spark);
+		sparkline_add(link->history_bps, CONTENTION_COLUMNS, full_bps(link),
+			      spark_columns, &spark);
 		table_cell(t, "%s", spark.text);
 		strbuf_free(&spark);
 	}
@@ -173,7 +173,7 @@ basis_text(const struct contention_link *link)
 
 /* Rare values that indicate trouble. */
 static void
-tell_counts(const struct contention_link *link, struct strbuf *out)
+add_counts(const struct contention_link *link, struct strbuf *out)
 {
 	if (link->queue_bytes)
 		strbuf_printf(out, "  host queue in the last second: at most %.2f MB\n",
@@ -190,8 +190,8 @@ tell_counts(const struct contention_link *link, struct strbuf *out)
 }
 
 static void
-tell_total(const struct screen *screen, const struct contention_link *link,
-	   struct strbuf *out)
+add_total(const struct screen *screen, const struct contention_link *link,
+	  struct strbuf *out)
 {
 	double over = contention_over_frac(link);
 
@@ -212,21 +212,21 @@ tell_total(const struct screen *screen, const struct contention_link *link,
 			      "; full with at least 2 active jobs %.1f %% of the time",
 			      100.0 * link->over_ms / link->known_ms);
 	strbuf_puts(out, "\n");
-	tell_counts(link, out);
+	add_counts(link, out);
 	if (link->basis == CONTENTION_SUMMARY)
 		return;
 	strbuf_puts(out, "  |");
-	spark_add(link->history_bps, CONTENTION_COLUMNS, full_bps(link), WIDE_COLUMNS,
-		  out);
-	strbuf_printf(out, "|  %s is ", spark_full());
+	sparkline_add(link->history_bps, CONTENTION_COLUMNS, full_bps(link),
+		      WIDE_COLUMNS, out);
+	strbuf_printf(out, "|  %s is ", sparkline_full());
 	rate_add(out, full_bps(link));
 	strbuf_printf(out, ", of %.0f ms\n",
 		      screen->opts.history_ms ? (double)screen->opts.history_ms : 1e3);
 }
 
 static void
-tell_jobs(const struct screen *screen, const struct contention_link *link,
-	  struct strbuf *out)
+add_jobs(const struct screen *screen, const struct contention_link *link,
+	 struct strbuf *out)
 {
 	struct table t;
 
@@ -254,8 +254,8 @@ tell_jobs(const struct screen *screen, const struct contention_link *link,
 	table_fini(&t);
 	for (size_t i = 0; i < link->n_jobs && link->known_ms; i++) {
 		strbuf_puts(out, "  |");
-		spark_add(link->jobs[i].history_bps, CONTENTION_COLUMNS, full_bps(link),
-			  WIDE_COLUMNS, out);
+		sparkline_add(link->jobs[i].history_bps, CONTENTION_COLUMNS,
+			      full_bps(link), WIDE_COLUMNS, out);
 		strbuf_printf(out, "|  %s\n",
 			      live_job_name(screen->live, link->jobs[i].job));
 	}
@@ -264,30 +264,30 @@ tell_jobs(const struct screen *screen, const struct contention_link *link,
 static bool
 has_period(const struct screen *screen, uint32_t job)
 {
-	const struct profiled_job *online = job_profiler_find(screen->online, job);
+	const struct profiled_job *profiled = job_profiler_find(screen->profiler, job);
 
-	return online && online->has_estimate;
+	return profiled && profiled->has_estimate;
 }
 
 static void
-tell_no_period(const struct screen *screen, uint32_t job, struct strbuf *out)
+add_no_period(const struct screen *screen, uint32_t job, struct strbuf *out)
 {
-	const struct profiled_job *online = job_profiler_find(screen->online, job);
+	const struct profiled_job *profiled = job_profiler_find(screen->profiler, job);
 
 	strbuf_printf(out, "    the period of %s is unknown",
 		      live_job_name(screen->live, job));
-	if (online && online->why)
-		strbuf_printf(out, ": %s", online->why);
+	if (profiled && profiled->why)
+		strbuf_printf(out, ": %s", profiled->why);
 	if (screen->is_live && screen->wanted_ms < JOB_PROFILER_MIN_WINDOW_MS)
 		strbuf_puts(out, " (--window 10s listens longer)");
 	strbuf_putc(out, '\n');
 }
 
 static void
-tell_pairs(const struct screen *screen, const struct contention_link *link,
-	   struct strbuf *out)
+add_pairs(const struct screen *screen, const struct contention_link *link,
+	  struct strbuf *out)
 {
-	const struct status picture = screen_picture(screen);
+	const struct status status = screen_status(screen);
 
 	for (size_t i = 0; i < link->n_pairs; i++) {
 		const struct contention_pair *pair = &link->pairs[i];
@@ -299,7 +299,7 @@ tell_pairs(const struct screen *screen, const struct contention_link *link,
 			      live_job_name(screen->live, pair->b),
 			      100.0 * pair->overlap_ms / link->known_ms);
 		for (int k = 0; k < 2; k++) {
-			double us = status_overlap_us(&picture, link, pair, both[k]);
+			double us = status_overlap_us(&status, link, pair, both[k]);
 
 			if (us < 0)
 				continue;
@@ -311,7 +311,7 @@ tell_pairs(const struct screen *screen, const struct contention_link *link,
 		strbuf_putc(out, '\n');
 		for (int k = 0; k < 2; k++)
 			if (!has_period(screen, both[k]))
-				tell_no_period(screen, both[k], out);
+				add_no_period(screen, both[k], out);
 	}
 }
 
@@ -319,10 +319,10 @@ void
 links_detail(const struct screen *screen, const struct contention_link *link,
 	     struct strbuf *out)
 {
-	tell_total(screen, link, out);
+	add_total(screen, link, out);
 	if (link->n_jobs)
-		tell_jobs(screen, link, out);
+		add_jobs(screen, link, out);
 	else
 		strbuf_puts(out, "  no job was active\n");
-	tell_pairs(screen, link, out);
+	add_pairs(screen, link, out);
 }

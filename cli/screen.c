@@ -135,7 +135,7 @@ screen_open(struct screen *screen, const struct cli_verb *verb,
 	if (status != CLI_OK)
 		return status;
 	screen->live = live_new(NULL);
-	screen->online = job_profiler_new();
+	screen->profiler = job_profiler_new();
 	screen->since = contention_starts_new();
 	screen->newest_at_ns = screen->read_at_ns = clk_monotonic_ns();
 	if (screen->is_live)
@@ -147,7 +147,7 @@ void
 screen_close(struct screen *screen)
 {
 	feed_close(screen->feed);
-	job_profiler_free(screen->online);
+	job_profiler_free(screen->profiler);
 	live_free(screen->live);
 	routes_free(screen->routes);
 	topo_unref(screen->topo);
@@ -168,7 +168,7 @@ take(struct screen *screen, int64_t timeout_ns, struct err *err)
 	if (r <= 0)
 		return r;
 	live_frame(screen->live, frame);
-	job_profiler_step(screen->online, screen->live);
+	job_profiler_step(screen->profiler, screen->live);
 	if (live_now_ns(screen->live) != screen->newest_ns) {
 		screen->newest_ns = live_now_ns(screen->live);
 		screen->newest_at_ns = screen->read_at_ns;
@@ -282,7 +282,7 @@ screen_gather(struct screen *screen, uint32_t least_ms)
 	if (live_span_ms(screen->live) < MIN_SEEN_MS && !has_summaries(screen))
 		return thin(screen);
 	if (live_now_ns(screen->live) != LIVE_NEVER)
-		job_profiler_now(screen->online, screen->live);
+		job_profiler_now(screen->profiler, screen->live);
 	return CLI_OK;
 }
 
@@ -321,7 +321,8 @@ screen_find(struct screen *screen, enum contention_sort sort,
 	    struct contention *ret_found)
 {
 	size_t n;
-	const struct profiled_job *const *jobs = job_profiler_jobs(screen->online, &n);
+	const struct profiled_job *const *jobs =
+		job_profiler_jobs(screen->profiler, &n);
 	int64_t slowest_us = 0;
 
 	for (size_t i = 0; i < n; i++)
@@ -351,11 +352,11 @@ idle_ns(const struct screen *screen, int64_t at_ns)
 }
 
 struct status
-screen_picture(const struct screen *screen)
+screen_status(const struct screen *screen)
 {
 	return (struct status){
 		.live = screen->live,
-		.profiler = screen->online,
+		.profiler = screen->profiler,
 		.has_fabric = screen->topo != NULL,
 		.idle_ns = idle_ns(screen, clk_monotonic_ns()),
 		/*
@@ -369,9 +370,9 @@ screen_picture(const struct screen *screen)
 int64_t
 screen_age_ns(const struct screen *screen, int64_t to_ms)
 {
-	const struct status picture = screen_picture(screen);
+	const struct status status = screen_status(screen);
 
-	return status_age_ns(&picture, to_ms);
+	return status_age_ns(&status, to_ms);
 }
 
 unsigned
@@ -388,11 +389,11 @@ screen_columns(void)
 static void
 name_silent(const struct screen *screen, struct strbuf *out)
 {
-	const struct status picture = screen_picture(screen);
+	const struct status status = screen_status(screen);
 	unsigned n = 0;
 
 	for (uint32_t i = 0; i < live_n_hosts(screen->live); i++) {
-		int64_t age_ns = status_host_age_ns(&picture, i);
+		int64_t age_ns = status_host_age_ns(&status, i);
 
 		if (age_ns <= LIVE_SILENT_NS)
 			continue;
@@ -409,8 +410,8 @@ name_silent(const struct screen *screen, struct strbuf *out)
 
 /* Appends what was lost on the way, if anything. */
 static void
-tell_losses(const struct screen *screen, const struct status_census *census,
-	    struct strbuf *out)
+add_losses(const struct screen *screen, const struct status_census *census,
+	   struct strbuf *out)
 {
 	struct feed_counts feed = feed_counts(screen->feed);
 	const struct live_counts *live = live_counts(screen->live);
@@ -446,10 +447,10 @@ void
 screen_footer(const struct screen *screen, int64_t from_ms, int64_t to_ms,
 	      struct strbuf *out)
 {
-	const struct status picture = screen_picture(screen);
+	const struct status status = screen_status(screen);
 	struct status_census census;
 
-	status_census(&picture, &census);
+	status_census(&status, &census);
 	if (to_ms > from_ms)
 		strbuf_printf(out, "Data %.1f s old, %.1f s of it",
 			      (double)screen_age_ns(screen, to_ms) / 1e9,
@@ -466,5 +467,5 @@ screen_footer(const struct screen *screen, int64_t from_ms, int64_t to_ms,
 			      (double)census.worst_clock_ns / 1e6);
 	strbuf_puts(out, census.is_simulated ? ", simulated.\n" : ".\n");
 	name_silent(screen, out);
-	tell_losses(screen, &census, out);
+	add_losses(screen, &census, out);
 }

@@ -62,11 +62,11 @@ struct screen_opts {
 
 struct screen {
 	const struct cli_verb *verb;
-	struct feed *feed;           /* Owned. */
-	struct live *live;           /* Owned. */
-	struct job_profiler *online; /* Owned. */
-	struct topo *topo;           /* Owned reference; NULL: no fabric. */
-	struct routes *routes;       /* Owned. */
+	struct feed *feed;             /* Owned. */
+	struct live *live;             /* Owned. */
+	struct job_profiler *profiler; /* Owned. */
+	struct topo *topo;             /* Owned reference; NULL: no fabric. */
+	struct routes *routes;         /* Owned. */
 	struct contention_opts opts;
 	uint32_t wanted_ms;              /* Of a bus, before the first answer. */
 	bool is_live;                    /* A bus; a recording has an end. */
@@ -113,7 +113,7 @@ void screen_find(struct screen *screen, enum contention_sort sort,
 /* Age of the data of a display that ends at 'to_ms', in nanoseconds. */
 int64_t screen_age_ns(const struct screen *screen, int64_t to_ms);
 /* As of now. */
-struct status screen_picture(const struct screen *screen);
+struct status screen_status(const struct screen *screen);
 
 /* Appends the footer of a screen: age of the data, hosts, losses. */
 void screen_footer(const struct screen *screen, int64_t from_ms, int64_t to_ms,

@@ -67,7 +67,8 @@ pick_jobs(const struct top_view *view, const struct screen *screen,
 	  struct job_list *list)
 {
 	size_t n;
-	const struct profiled_job *const *jobs = job_profiler_jobs(screen->online, &n);
+	const struct profiled_job *const *jobs =
+		job_profiler_jobs(screen->profiler, &n);
 
 	for (size_t i = 0; i < n; i++)
 		if (is_wanted(view, live_job_name(screen->live, jobs[i]->job)))
@@ -293,7 +294,7 @@ top_view_text(const struct top_view *view, struct screen *screen, unsigned colum
 void
 top_view_json(const struct top_view *view, struct screen *screen, struct jsonw *w)
 {
-	struct status picture;
+	struct status status;
 	struct link_list links = { .links = VEC_EMPTY };
 	struct job_list jobs = { .jobs = VEC_EMPTY };
 	struct contention found;
@@ -301,10 +302,10 @@ top_view_json(const struct top_view *view, struct screen *screen, struct jsonw *
 	screen_find(screen, view->sort, &found);
 	pick_links(view, &found, &links);
 	pick_jobs(view, screen, &jobs);
-	picture = screen_picture(screen);
-	status_json_footer(&picture, found.from_ms, found.to_ms, w);
-	status_json_links(&picture, links.links.items, links.links.n, w);
-	status_json_jobs(&picture, &found, jobs.jobs.items, jobs.jobs.n, w);
+	status = screen_status(screen);
+	status_json_footer(&status, found.from_ms, found.to_ms, w);
+	status_json_links(&status, links.links.items, links.links.n, w);
+	status_json_jobs(&status, &found, jobs.jobs.items, jobs.jobs.n, w);
 	vec_free(&links.links);
 	vec_free(&jobs.jobs);
 	contention_fini(&found);

@@ -9,8 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/advised.h"
-#include "cli/ask_api.h"
+#include "cli/scheduler_advice.h"
+#include "cli/scheduler_api.h"
 #include "cli/screen.h"
 #include "cli/verbs.h"
 #include "lib/base/err.h"
@@ -19,8 +19,8 @@
 #include "lib/base/utf8.h"
 #include "scheduler/core/advise/advice_doc.h"
 
-#define REFRESH_S 2
-#define MAX_TOLD  3 /* Jobs without advice that standard error explains. */
+#define REFRESH_S   2
+#define MAX_REASONS 3 /* Jobs without advice that standard error explains. */
 
 struct args {
 	const char *address, *file, *job; /* 'file', 'job': NULL if not given. */
@@ -87,7 +87,7 @@ print_table(const struct args *args, const struct advice_doc *doc)
 {
 	static const size_t missed_least[] = { 8, 4, 7, 1 };
 	size_t n_places = 0;
-	struct strbuf footing = STRBUF_EMPTY;
+	struct strbuf state = STRBUF_EMPTY;
 	struct table t;
 
 	table_init(&t,
@@ -111,9 +111,9 @@ print_table(const struct args *args, const struct advice_doc *doc)
 	       "gives the reasons.\n",
 	       count_advised(doc), doc->n_jobs);
 	if (!args->file)
-		ask_api_footing(args->address, &footing);
-	fputs(footing.text, stdout);
-	strbuf_free(&footing);
+		scheduler_api_state(args->address, &state);
+	fputs(state.text, stdout);
+	strbuf_free(&state);
 }
 
 /* The daemon's own document, on one line if requested. */
@@ -143,11 +143,11 @@ status_of(const struct advice_doc *doc)
 		return CLI_OK;
 	if (n == 0)
 		strbuf_puts(&why, "antiphase-scheduler knows no job");
-	for (size_t i = 0; i < n && i < MAX_TOLD; i++)
+	for (size_t i = 0; i < n && i < MAX_REASONS; i++)
 		strbuf_printf(&why, "%s%s: %s", i ? "; " : "", doc->jobs[i].name,
 			      doc->jobs[i].text);
-	if (n > MAX_TOLD)
-		strbuf_printf(&why, "; and %zu more", n - MAX_TOLD);
+	if (n > MAX_REASONS)
+		strbuf_printf(&why, "; and %zu more", n - MAX_REASONS);
 	/* Users choose job names: remove what would control a terminal. */
 	utf8_disarm(why.text, 0);
 	fprintf(stderr, "antiphase advice: no advice: %s\n", why.text);
@@ -161,9 +161,10 @@ show(const struct args *args, bool is_first)
 	struct advice_doc doc;
 	struct strbuf body;
 	struct err err = { .line = 0 };
-	int status = args->file
-			     ? advised_read(args->file, args->job, &doc, &body, &err)
-			     : advised_ask(args->address, args->job, &doc, &body, &err);
+	int status = args->file ? scheduler_advice_read(args->file, args->job, &doc,
+							&body, &err)
+				: scheduler_advice_ask(args->address, args->job, &doc,
+						       &body, &err);
 
 	if (status != CLI_OK) {
 		err_print(&err, stderr);
@@ -209,10 +210,11 @@ watch(const struct args *args)
 static int
 run_advice(int argc, char **argv)
 {
-	struct args args = { .address = ASK_API_HTTP };
+	struct args args = { .address = SCHEDULER_API_ADDRESS };
 	const struct cli_opt opts[] = {
 		CLI_OPT("http", 0, CLI_STR, &args.address, "ADDRESS:PORT",
-			"address of antiphase-scheduler (default: " ASK_API_HTTP ")"),
+			"address of antiphase-scheduler (default: " SCHEDULER_API_ADDRESS
+			")"),
 		CLI_OPT("from", 'F', CLI_STR, &args.file, "FILE",
 			"a saved answer of its API, instead of asking it"),
 		CLI_OPT("watch", 'W', CLI_FLAG, &args.is_watched, NULL,

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/advice_request.h"
 #include "cli/advice_svg.h"
 #include "cli/advise_k8s.h"
-#include "cli/question.h"
 #include "cli/verbs.h"
 #include "lib/base/err.h"
 #include "lib/base/file.h"
@@ -24,7 +24,7 @@
 #define FEW_LINKS 8
 
 struct args {
-	struct question question;
+	struct advice_request question;
 	const char *output, *svg_before, *svg_after;
 	const char *format, *label; /* NULL: tables, or JSON. */
 	bool json, all_links;
@@ -150,7 +150,7 @@ struct drawing {
 };
 
 static int
-write_svg(const struct drawing *drawing, const struct loaded *loaded, uint32_t link,
+write_svg(const struct drawing *drawing, const struct inputs *inputs, uint32_t link,
 	  struct err *err)
 {
 	char *text;
@@ -158,8 +158,8 @@ write_svg(const struct drawing *drawing, const struct loaded *loaded, uint32_t l
 
 	if (!drawing->path)
 		return 0;
-	text = advice_link_svg(drawing->set, &loaded->scenario->workload, loaded->topo,
-			       loaded->routes, link, drawing->at_shifts,
+	text = advice_link_svg(drawing->set, &inputs->scenario->workload, inputs->topo,
+			       inputs->routes, link, drawing->at_shifts,
 			       drawing->subtitle);
 	if (!text)
 		return err_set(err, drawing->path, 0, 0,
@@ -174,9 +174,9 @@ write_svg(const struct drawing *drawing, const struct loaded *loaded, uint32_t l
  * the link that would be worst without advice: as packed, and as advised.
  */
 static int
-write_svgs(const struct args *args, const struct answer *answer, struct err *err)
+write_svgs(const struct args *args, const struct advice_result *answer, struct err *err)
 {
-	const struct loaded *loaded = &answer->loaded;
+	const struct inputs *inputs = &answer->inputs;
 	struct drawing before = { args->svg_before, answer->set, false,
 				  "before: all jobs start together" };
 	struct drawing after = { args->svg_after, answer->set, true,
@@ -188,8 +188,8 @@ write_svgs(const struct args *args, const struct answer *answer, struct err *err
 
 	fair_opts.policy = ADVISE_FAIR;
 	if (link == TOPO_NONE) {
-		error = advise(&loaded->scenario->workload, loaded->topo,
-			       loaded->routes, &fair_opts, &fair);
+		error = advise(&inputs->scenario->workload, inputs->topo,
+			       inputs->routes, &fair_opts, &fair);
 		if (error < 0)
 			return err_set(
 				err, args->question.jobs, 0, 0,
@@ -201,9 +201,9 @@ write_svgs(const struct args *args, const struct answer *answer, struct err *err
 		fprintf(stderr,
 			"antiphase advise: no link is contended, nothing to draw\n");
 	else
-		error = write_svg(&before, loaded, link, err);
+		error = write_svg(&before, inputs, link, err);
 	if (link != TOPO_NONE && error == 0)
-		error = write_svg(&after, loaded, link, err);
+		error = write_svg(&after, inputs, link, err);
 	advice_set_free(fair);
 	return error;
 }
@@ -247,13 +247,13 @@ is_hopeless(const struct advice_doc *doc)
 
 /* Prints and draws.  Returns the exit status. */
 static int
-show(const struct args *args, const struct answer *answer, struct err *err)
+show(const struct args *args, const struct advice_result *answer, struct err *err)
 {
 	struct advice_doc doc;
 	int error = 0, status;
 
-	advice_doc_from(answer->set, &answer->loaded.scenario->workload,
-			answer->loaded.topo, &answer->opts, &doc);
+	advice_doc_from(answer->set, &answer->inputs.scenario->workload,
+			answer->inputs.topo, &answer->opts, &doc);
 	if (args->svg_before || args->svg_after)
 		error = write_svgs(args, answer, err);
 	if (error == 0)
@@ -266,9 +266,9 @@ show(const struct args *args, const struct answer *answer, struct err *err)
 static int
 run_advise(int argc, char **argv)
 {
-	struct args args = { .question = QUESTION_DEFAULTS };
+	struct args args = { .question = ADVICE_REQUEST_DEFAULTS };
 	const struct cli_opt opts[] = {
-		QUESTION_OPTS(&args.question),
+		ADVICE_REQUEST_OPTS(&args.question),
 		CLI_OPT("links", 'l', CLI_FLAG, &args.all_links, NULL,
 			"show all contended links"),
 		CLI_OPT("json", 0, CLI_FLAG, &args.json, NULL, "print JSON"),
@@ -286,7 +286,7 @@ run_advise(int argc, char **argv)
 			"draw the same link with the advice, as SVG"),
 		CLI_OPTS_END,
 	};
-	struct answer answer;
+	struct advice_result answer;
 	struct err err;
 	int first = cli_parse(&verb_advise, opts, argc, argv), error, status;
 
@@ -295,13 +295,13 @@ run_advise(int argc, char **argv)
 	if (args.format && args.json)
 		return cli_usage_error(&verb_advise,
 				       "--json and --format exclude each other");
-	status = question_check(&args.question, &verb_advise);
+	status = advice_request_check(&args.question, &verb_advise);
 	if (status != CLI_OK)
 		return status;
-	error = question_ask(&args.question, &verb_advise, &answer, &err);
-	status = error < 0 ? question_fail(&answer, error, &err)
+	error = advice_request_run(&args.question, &verb_advise, &answer, &err);
+	status = error < 0 ? advice_request_fail(&answer, error, &err)
 			   : show(&args, &answer, &err);
-	answer_fini(&answer);
+	advice_result_fini(&answer);
 	return cli_finish(status);
 }
 

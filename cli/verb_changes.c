@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "cli/ask_api.h"
 #include "cli/changes.h"
+#include "cli/scheduler_api.h"
 #include "cli/screen.h"
 #include "cli/time_text.h"
 #include "cli/verbs.h"
@@ -95,7 +95,7 @@ is_any_under_way(const struct changes *changes)
 static void
 print_tables(const struct args *args, const struct changes *changes)
 {
-	struct strbuf footing = STRBUF_EMPTY;
+	struct strbuf state = STRBUF_EMPTY;
 
 	if (changes->standing.n) {
 		print_standing(changes);
@@ -117,9 +117,9 @@ print_tables(const struct args *args, const struct changes *changes)
 		       changes->lines.n == 1 ? "" : "s",
 		       changes->is_more ? "; --limit shows more" : "");
 	if (!args->file)
-		ask_api_footing(args->address, &footing);
-	fputs(footing.text, stdout);
-	strbuf_free(&footing);
+		scheduler_api_state(args->address, &state);
+	fputs(state.text, stdout);
+	strbuf_free(&state);
 }
 
 /* ---- JSON ---------------------------------------------------------------------------- */
@@ -209,10 +209,11 @@ show(const struct args *args, int64_t last_us)
 static int
 run_changes(int argc, char **argv)
 {
-	struct args args = { .address = ASK_API_HTTP, .n_max = USUAL_LINES };
+	struct args args = { .address = SCHEDULER_API_ADDRESS, .n_max = USUAL_LINES };
 	const struct cli_opt opts[] = {
 		CLI_OPT("http", 0, CLI_STR, &args.address, "ADDRESS:PORT",
-			"address of antiphase-scheduler (default: " ASK_API_HTTP ")"),
+			"address of antiphase-scheduler (default: " SCHEDULER_API_ADDRESS
+			")"),
 		CLI_OPT("from", 'F', CLI_STR, &args.file, "FILE",
 			"a saved answer of its API, instead of asking it"),
 		CLI_OPT("job", 0, CLI_STR, &args.job, "JOB", "only this job"),

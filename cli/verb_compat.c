@@ -199,7 +199,7 @@ write_svg(const char *path, const struct args *args, const struct jobs *jobs,
 	struct circle_svg_job *rings = xcalloc(jobs->list.n, sizeof *rings);
 	char *title = xasprintf("%zu jobs on a link of %.10g Gb/s", jobs->list.n,
 				args->capacity_gbps);
-	struct circle_svg picture = {
+	struct circle_svg drawing = {
 		.title = title,
 		.subtitle = shift_us != NULL ? "after shifting" : "before shifting",
 		.capacity_bps = args->capacity_gbps * 1e9,
@@ -218,7 +218,7 @@ write_svg(const char *path, const struct args *args, const struct jobs *jobs,
 						 job->factor,
 						 shift_us != NULL ? shift_us[j] : 0 };
 	}
-	text = circle_svg(&picture);
+	text = circle_svg(&drawing);
 	error = file_write(path, text, strlen(text), err);
 	free(text);
 	free(title);

@@ -267,29 +267,30 @@ static const struct cli_verb verb_config_show = {
 /* ---- check ------------------------------------------------------------------------ */
 
 /* Prints faults as lines, or as items of an array. */
-struct telling {
+struct fault_output {
 	struct jsonw *w; /* NULL: lines. */
 };
 
 static void
-tell(void *ctx, const struct err *err)
+print_fault(void *ctx, const struct err *err)
 {
-	const struct telling *telling = ctx;
+	const struct fault_output *fault_output = ctx;
 
-	if (!telling->w) {
+	if (!fault_output->w) {
 		err_write(err, stdout);
 		return;
 	}
-	jsonw_flat_object(telling->w, NULL);
-	jsonw_str(telling->w, "file", err->file);
-	jsonw_int(telling->w, "line", err->line);
-	jsonw_str(telling->w, "text", err->text);
-	jsonw_end(telling->w);
+	jsonw_flat_object(fault_output->w, NULL);
+	jsonw_str(fault_output->w, "file", err->file);
+	jsonw_int(fault_output->w, "line", err->line);
+	jsonw_str(fault_output->w, "text", err->text);
+	jsonw_end(fault_output->w);
 }
 
 /* Checks all files: the number of faults, or -errno if one cannot be read. */
 static int
-check_files(char *const *files, int n, struct telling *telling, struct err *err)
+check_files(char *const *files, int n, struct fault_output *fault_output,
+	    struct err *err)
 {
 	size_t n_faults = 0;
 
@@ -300,8 +301,8 @@ check_files(char *const *files, int n, struct telling *telling, struct err *err)
 
 		if (rc < 0)
 			return rc;
-		n_faults +=
-			settings_check(tables, files[i], text, length, tell, telling);
+		n_faults += settings_check(tables, files[i], text, length, print_fault,
+					   fault_output);
 		free(text);
 	}
 	return (int)n_faults;
@@ -317,7 +318,7 @@ run_check(int argc, char **argv)
 		CLI_OPTS_END,
 	};
 	int first = cli_parse(&verb_config_check, opts, argc, argv), n;
-	struct telling telling = { NULL };
+	struct fault_output fault_output = { NULL };
 	struct err err = { 0 };
 	struct jsonw w;
 
@@ -327,11 +328,11 @@ run_check(int argc, char **argv)
 		return cli_usage_error(&verb_config_check,
 				       "expected a FILE, such as " SETTINGS_FILE);
 	if (is_json) {
-		telling.w = &w;
+		fault_output.w = &w;
 		jsonw_document(&w, stdout, "antiphase.config_check/1");
 		jsonw_array(&w, "faults");
 	}
-	n = check_files(argv + first, argc - first, &telling, &err);
+	n = check_files(argv + first, argc - first, &fault_output, &err);
 	if (is_json) {
 		jsonw_end(&w);
 		jsonw_end(&w);

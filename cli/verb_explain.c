@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "cli/advice_prose.h"
-#include "cli/advised.h"
-#include "cli/ask_api.h"
-#include "cli/question.h"
+#include "cli/advice_request.h"
+#include "cli/scheduler_advice.h"
+#include "cli/scheduler_api.h"
 #include "cli/verbs.h"
 #include "lib/base/err.h"
 #include "lib/base/file.h"
@@ -21,7 +21,7 @@
 #include "scheduler/core/workload/workload_ini.h"
 
 struct args {
-	struct question question;
+	struct advice_request question;
 	const char *file;    /* File of an advice; NULL: compute one. */
 	const char *subject; /* A job or a link; NULL: all. */
 	const char *address; /* Of antiphase-scheduler. */
@@ -29,17 +29,17 @@ struct args {
 };
 
 static int
-make_doc(const struct question *question, struct advice_doc *ret_doc, int *ret_status,
-	 struct err *err)
+make_doc(const struct advice_request *question, struct advice_doc *ret_doc,
+	 int *ret_status, struct err *err)
 {
-	struct answer answer;
-	int error = question_ask(question, &verb_explain, &answer, err);
+	struct advice_result answer;
+	int error = advice_request_run(question, &verb_explain, &answer, err);
 
 	if (error == 0)
-		advice_doc_from(answer.set, &answer.loaded.scenario->workload,
-				answer.loaded.topo, &answer.opts, ret_doc);
+		advice_doc_from(answer.set, &answer.inputs.scenario->workload,
+				answer.inputs.topo, &answer.opts, ret_doc);
 	*ret_status = answer.status;
-	answer_fini(&answer);
+	advice_result_fini(&answer);
 	return error;
 }
 
@@ -110,10 +110,10 @@ explain_advised(const struct args *args, struct strbuf *out)
 	struct strbuf body;
 	struct err err = { .line = 0 };
 	bool has_advice = false;
-	int status =
-		args->file
-			? advised_read(args->file, args->subject, &doc, &body, &err)
-			: advised_ask(args->address, args->subject, &doc, &body, &err);
+	int status = args->file ? scheduler_advice_read(args->file, args->subject, &doc,
+							&body, &err)
+				: scheduler_advice_ask(args->address, args->subject,
+						       &doc, &body, &err);
 
 	if (status != CLI_OK)
 		err_print(&err, stderr);
@@ -174,17 +174,19 @@ take_operands(struct args *args, int argc, char **argv, int first)
 	if (first < argc)
 		args->subject = argv[first];
 	args->is_advised = !is_asked && (args->file ? is_live_file(args->file) : true);
-	return is_asked ? question_check(&args->question, &verb_explain) : CLI_OK;
+	return is_asked ? advice_request_check(&args->question, &verb_explain) : CLI_OK;
 }
 
 static int
 run_explain(int argc, char **argv)
 {
-	struct args args = { .question = QUESTION_DEFAULTS, .address = ASK_API_HTTP };
+	struct args args = { .question = ADVICE_REQUEST_DEFAULTS,
+			     .address = SCHEDULER_API_ADDRESS };
 	const struct cli_opt opts[] = {
-		QUESTION_OPTS(&args.question),
+		ADVICE_REQUEST_OPTS(&args.question),
 		CLI_OPT("http", 0, CLI_STR, &args.address, "ADDRESS:PORT",
-			"address of antiphase-scheduler (default: " ASK_API_HTTP ")"),
+			"address of antiphase-scheduler (default: " SCHEDULER_API_ADDRESS
+			")"),
 		CLI_OPTS_END,
 	};
 	struct advice_doc doc = { 0 };

@@ -20,7 +20,7 @@
 /* Time to listen to a bus without --window: two windows of the shortest kind. */
 #define BUS_LEAST_MS JOB_PROFILER_MIN_WINDOW_MS
 
-#define MAX_TOLD 3 /* Jobs without a period that standard error explains. */
+#define MAX_REASONS 3 /* Jobs without a period that standard error explains. */
 
 struct args {
 	struct screen_opts screen;
@@ -38,7 +38,8 @@ fail_unknown(const struct screen *screen, const char *name)
 	VEC(const char *) names = VEC_EMPTY;
 	struct err err;
 	size_t n;
-	const struct profiled_job *const *jobs = job_profiler_jobs(screen->online, &n);
+	const struct profiled_job *const *jobs =
+		job_profiler_jobs(screen->profiler, &n);
 
 	err_set(&err, NULL, 0, 0, "no job '%s' among the %zu that have traffic", name,
 		n);
@@ -55,7 +56,8 @@ static int
 pick(const struct args *args, const struct screen *screen, struct picked *picked)
 {
 	size_t n, length = args->job ? strlen(args->job) : 0;
-	const struct profiled_job *const *jobs = job_profiler_jobs(screen->online, &n);
+	const struct profiled_job *const *jobs =
+		job_profiler_jobs(screen->profiler, &n);
 
 	for (size_t i = 0; i < n; i++) {
 		const char *name = live_job_name(screen->live, jobs[i]->job);
@@ -77,12 +79,12 @@ static void
 show_json(const struct screen *screen, const struct contention *found,
 	  const struct picked *picked)
 {
-	const struct status picture = screen_picture(screen);
+	const struct status status = screen_status(screen);
 	struct jsonw w;
 
 	jsonw_document(&w, stdout, "antiphase.jobs/1");
-	status_json_footer(&picture, found->from_ms, found->to_ms, &w);
-	status_json_jobs(&picture, found, picked->jobs.items, picked->jobs.n, &w);
+	status_json_footer(&status, found->from_ms, found->to_ms, &w);
+	status_json_jobs(&status, found, picked->jobs.items, picked->jobs.n, &w);
 	jsonw_end(&w);
 	jsonw_finish(&w);
 }
@@ -125,13 +127,13 @@ status_of(const struct screen *screen, const struct picked *picked)
 	fprintf(stderr, "antiphase %s: ", screen->verb->name);
 	if (n == 0)
 		fputs("no job has traffic", stderr);
-	for (size_t i = 0; i < n && i < MAX_TOLD; i++)
+	for (size_t i = 0; i < n && i < MAX_REASONS; i++)
 		fprintf(stderr, "%s%s: %s", i ? "; " : "no period known yet: ",
 			live_job_name(screen->live, picked->jobs.items[i]->job),
 			picked->jobs.items[i]->why ? picked->jobs.items[i]->why
 						   : "not analyzed yet");
-	if (n > MAX_TOLD)
-		fprintf(stderr, "; and %zu more", n - MAX_TOLD);
+	if (n > MAX_REASONS)
+		fprintf(stderr, "; and %zu more", n - MAX_REASONS);
 	fputc('\n', stderr);
 	return CLI_THIN;
 }

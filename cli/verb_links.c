@@ -153,22 +153,22 @@ static void
 show_json(const struct args *args, const struct screen *screen,
 	  const struct contention *found, const struct picked *picked)
 {
-	const struct status picture = screen_picture(screen);
+	const struct status status = screen_status(screen);
 	struct jsonw w;
 
 	if (args->json == CLI_JSON_LINES)
 		jsonw_line(&w, stdout, "antiphase.links/1");
 	else
 		jsonw_document(&w, stdout, "antiphase.links/1");
-	status_json_footer(&picture, found->from_ms, found->to_ms, &w);
-	status_json_links(&picture, picked->links.items, picked->links.n, &w);
+	status_json_footer(&status, found->from_ms, found->to_ms, &w);
+	status_json_links(&status, picked->links.items, picked->links.n, &w);
 	jsonw_end(&w);
 	jsonw_finish(&w);
 }
 
 static void
-tell_fabric(const struct screen *screen, const struct contention *found,
-	    struct strbuf *out)
+add_fabric(const struct screen *screen, const struct contention *found,
+	   struct strbuf *out)
 {
 	if (!screen->topo)
 		strbuf_puts(out,
@@ -215,7 +215,7 @@ show_table(const struct args *args, const struct screen *screen,
 			      "%zu of %zu links shown (OVER > 0 or PEAK > 70 %%)%s\n",
 			      n, picked->n_of,
 			      n < picked->n_of ? "; --all shows the rest." : ".");
-	tell_fabric(screen, found, out);
+	add_fabric(screen, found, out);
 	screen_footer(screen, found->from_ms, found->to_ms, out);
 }
 

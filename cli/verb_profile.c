@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "cli/screen.h"
-#include "cli/spark.h"
+#include "cli/sparkline.h"
 #include "cli/verbs.h"
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
@@ -216,7 +216,7 @@ profile_running(const struct args *args, struct results *results)
 	if (status == CLI_OK)
 		status = screen_gather(&screen, least_ms);
 	if (status == CLI_OK)
-		jobs = job_profiler_jobs(screen.online, &n);
+		jobs = job_profiler_jobs(screen.profiler, &n);
 	if (args->name && !args->job && n > 1)
 		status = cli_usage_error(
 			&verb_profile,
@@ -297,8 +297,8 @@ print_people(const struct results *results)
 		       "interface in one direction:\n",
 		       d->profile.job, (long long)d->profile.n_iterations,
 		       results->seconds.items[i]);
-		highest_bps =
-			spark_sketch(d->fold_bps, d->n_fold, SKETCH_COLUMNS, &sketch);
+		highest_bps = sparkline_sketch(d->fold_bps, d->n_fold, SKETCH_COLUMNS,
+					       &sketch);
 		printf("%s%.2f Gb/s\n", sketch.text, highest_bps / 1e9);
 		strbuf_free(&sketch);
 		print_phases(&d->profile);

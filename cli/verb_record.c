@@ -39,7 +39,7 @@ struct recorder {
 	struct progress progress;
 	int64_t start_ns;
 	uint64_t frames, bytes; /* Written. */
-	bool is_told;           /* The absence of a publisher was reported. */
+	bool is_warned;         /* The absence of a publisher was reported. */
 };
 
 static int
@@ -70,14 +70,14 @@ recorder_open(struct recorder *r, const struct args *args, struct err *err)
 
 /* Reports once that no publisher is connected. */
 static void
-tell_if_alone(struct recorder *r, int64_t now_ns)
+warn_if_no_publisher(struct recorder *r, int64_t now_ns)
 {
 	/* A publisher that was connected may leave: missing frames show that. */
 	if (bus_sub_counts(r->sub)->connections)
-		r->is_told = true;
-	if (r->is_told || now_ns - r->start_ns < PATIENCE_NS)
+		r->is_warned = true;
+	if (r->is_warned || now_ns - r->start_ns < PATIENCE_NS)
 		return;
-	r->is_told = true;
+	r->is_warned = true;
 	progress_clear(&r->progress);
 	fprintf(stderr,
 		"antiphase: no publisher at %s yet; check that "
@@ -148,7 +148,7 @@ record_all(struct recorder *r, struct err *err)
 				wait_ns = left_ns;
 		}
 		show_progress(r, now_ns);
-		tell_if_alone(r, now_ns);
+		warn_if_no_publisher(r, now_ns);
 		bus_sub_wait(r->sub, wait_ns);
 		error = record_some(r, &frame, err);
 	}

@@ -320,7 +320,7 @@ say(struct report *report, enum state state, const char *topic, const char *reme
 
 /* Checks Slurm's commands and its controller.  False without commands. */
 static bool
-look_at_slurm(struct report *report)
+check_slurm(struct report *report)
 {
 	static const char *const version[] = { "scontrol", "-V", NULL };
 	static const char *const ping[] = { "scontrol", "ping", NULL };
@@ -352,7 +352,7 @@ look_at_slurm(struct report *report)
 
 /* Checks the installation, by the list of missing steps. */
 static void
-look_at_site(struct report *report, const struct slurm_site *site)
+check_site(struct report *report, const struct slurm_site *site)
 {
 	static const char remedy[] = "antiphase slurm install";
 	struct slurm_plan plan;
@@ -374,7 +374,7 @@ look_at_site(struct report *report, const struct slurm_site *site)
  * option.
  */
 static void
-look_at_spank(struct report *report)
+check_spank(struct report *report)
 {
 	static const char *const help[] = { "sbatch", "--help", NULL };
 	struct err err = { .line = 0 };
@@ -393,7 +393,7 @@ look_at_spank(struct report *report)
 }
 
 static void
-look_at_daemon(struct report *report, const char *address)
+check_daemon(struct report *report, const char *address)
 {
 	struct strbuf body = STRBUF_EMPTY;
 	struct err err = { .line = 0 };
@@ -485,11 +485,11 @@ run_status(int argc, char **argv)
 		return cli_status(first);
 	status = find_site(&found, &site);
 	if (status == 0) {
-		has_commands = look_at_slurm(&report);
-		look_at_site(&report, &site);
+		has_commands = check_slurm(&report);
+		check_site(&report, &site);
 		if (has_commands)
-			look_at_spank(&report);
-		look_at_daemon(&report, address);
+			check_spank(&report);
+		check_daemon(&report, address);
 		if (is_json)
 			print_report_json(&report);
 		else

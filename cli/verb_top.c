@@ -347,7 +347,7 @@ run_terminal(struct terminal *t, struct screen *screen)
 
 /* Messages on standard error would garble the screen: keep them until the end. */
 static FILE *
-hold_talk(int *ret_stderr)
+hold_messages(int *ret_stderr)
 {
 	FILE *held = tmpfile();
 
@@ -358,7 +358,7 @@ hold_talk(int *ret_stderr)
 }
 
 static void
-tell_held(FILE *held, int stderr_fd)
+print_held_messages(FILE *held, int stderr_fd)
 {
 	char bytes[4096];
 	size_t n;
@@ -400,7 +400,7 @@ show_terminal(const struct args *args, struct screen *screen)
 			"unknown terminal type '%s'; --once prints the tables",
 			term ? term : "");
 	}
-	held = hold_talk(&stderr_fd);
+	held = hold_messages(&stderr_fd);
 	screen_catch_signals();
 	cbreak();
 	noecho();
@@ -412,7 +412,7 @@ show_terminal(const struct args *args, struct screen *screen)
 	endwin();
 	top_view_fini(&t.view);
 	delscreen(t.screen);
-	tell_held(held, stderr_fd);
+	print_held_messages(held, stderr_fd);
 	return status;
 }
 

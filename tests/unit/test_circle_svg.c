@@ -1,4 +1,4 @@
-/* Tests of the picture of a link: what has to be in it, and what must not. */
+/* Tests of the drawing of a link: what has to be in it, and what must not. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@ struct scene {
 	struct profile_phase phases[MAX_JOBS];
 	struct profile profiles[MAX_JOBS];
 	struct circle_svg_job jobs[MAX_JOBS];
-	struct circle_svg picture;
+	struct circle_svg drawing;
 };
 
 /* 'n' jobs of one burst of 30 ms at 40 Gb/s on a link of 50 Gb/s. */
@@ -28,7 +28,7 @@ scene_init(struct scene *scene, size_t n)
 		scene->jobs[j] =
 			(struct circle_svg_job){ "job", &scene->profiles[j], 1, 0 };
 	}
-	scene->picture = (struct circle_svg){ .title = "a link",
+	scene->drawing = (struct circle_svg){ .title = "a link",
 					      .subtitle = "before",
 					      .capacity_bps = 50e9,
 					      .score = 0.91,
@@ -64,7 +64,7 @@ excess_is_hatched_only_where_there_is_some(void **state)
 
 	(void)state;
 	scene_init(&scene, 2);
-	text = circle_svg(&scene.picture);
+	text = circle_svg(&scene.drawing);
 	assert_int_equal(count_hatched(text), 1);
 	assert_non_null(strstr(text, ">0.910<"));
 	assert_non_null(strstr(text, ">4.5 Gb/s<")); /* 9 % of 50. */
@@ -73,13 +73,13 @@ excess_is_hatched_only_where_there_is_some(void **state)
 	free(text);
 
 	scene.jobs[1].shift_us = 30000;
-	text = circle_svg(&scene.picture);
+	text = circle_svg(&scene.drawing);
 	assert_int_equal(count_hatched(text), 0);
 	free(text);
 
 	/* Round the end of the turn: 90 to 100 and 0 to 20 ms over 0 to 30. */
 	scene.jobs[1].shift_us = -10000;
-	text = circle_svg(&scene.picture);
+	text = circle_svg(&scene.drawing);
 	assert_int_equal(count_hatched(text), 1);
 	free(text);
 }
@@ -93,7 +93,7 @@ a_factor_thickens_what_is_drawn(void **state)
 	(void)state;
 	scene_init(&scene, 2);
 	scene.jobs[0].factor = scene.jobs[1].factor = 0.5;
-	text = circle_svg(&scene.picture);
+	text = circle_svg(&scene.drawing);
 	assert_int_equal(count_hatched(text), 0);
 	assert_non_null(strstr(text, "peak 20 Gb/s"));
 	free(text);
@@ -110,7 +110,7 @@ copies_are_drawn_on_a_common_period(void **state)
 	scene.profiles[0].period_us = 40000;
 	scene.profiles[1].period_us = 60000;
 	scene.phases[0].duration_us = scene.phases[1].duration_us = 10000;
-	text = circle_svg(&scene.picture);
+	text = circle_svg(&scene.drawing);
 	assert_non_null(strstr(text, "the common period, 120 ms."));
 	assert_int_equal(count(text, "fill=\"#0072b2\"/>"),
 			 3 + 1); /* And the legend. */
@@ -128,7 +128,7 @@ a_period_too_long_to_draw_is_said(void **state)
 	scene_init(&scene, 2);
 	scene.profiles[0].period_us = 101000;
 	scene.profiles[1].period_us = 103000;
-	text = circle_svg(&scene.picture);
+	text = circle_svg(&scene.drawing);
 	assert_non_null(strstr(text, "One turn: the first 103 ms."));
 	assert_non_null(strstr(text, "too long to draw"));
 	free(text);
@@ -136,7 +136,7 @@ a_period_too_long_to_draw_is_said(void **state)
 	/* A period an hour long beside one of a microsecond: not 3.6e9 sectors. */
 	scene.profiles[0].period_us = PROFILE_MAX_PERIOD_US;
 	scene.profiles[1].period_us = 100000;
-	text = circle_svg(&scene.picture);
+	text = circle_svg(&scene.drawing);
 	assert_true(strlen(text) < 2000000);
 	assert_non_null(strstr(text, "One turn: the first 100 ms."));
 	free(text);
@@ -152,7 +152,7 @@ names_are_escaped_and_cut(void **state)
 	scene_init(&scene, 2);
 	scene.jobs[0].name = "<b&\">";
 	scene.jobs[1].name = "0123456789abcdefghijklmnopqrstuvwxyz";
-	text = circle_svg(&scene.picture);
+	text = circle_svg(&scene.drawing);
 	assert_non_null(strstr(text, "&lt;b&amp;&quot;&gt;"));
 	assert_null(strstr(text, "<b&"));
 	assert_non_null(strstr(text, ">0123456789abcd\u2026tuvwxyz<"));
@@ -167,7 +167,7 @@ more_jobs_than_rings_are_in_the_sum(void **state)
 
 	(void)state;
 	scene_init(&scene, 10);
-	text = circle_svg(&scene.picture);
+	text = circle_svg(&scene.drawing);
 	assert_non_null(strstr(text, "and 2 more, only in the sum"));
 	free(text);
 }
@@ -181,9 +181,9 @@ a_job_that_sends_nothing_has_an_empty_ring(void **state)
 	(void)state;
 	scene_init(&scene, 1);
 	scene.profiles[0].n_phases = 0;
-	scene.picture.subtitle = NULL;
-	scene.picture.score = 1;
-	text = circle_svg(&scene.picture);
+	scene.drawing.subtitle = NULL;
+	scene.drawing.score = 1;
+	text = circle_svg(&scene.drawing);
 	assert_non_null(strstr(text, ">1.000<"));
 	assert_non_null(strstr(text, ">0 Gb/s<"));
 	assert_int_equal(count_hatched(text), 0);

@@ -1,4 +1,4 @@
-#include "cli/ask_api.h"
+#include "cli/scheduler_api.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -16,7 +16,7 @@
 #define MAX_VALUE 9e15
 
 void
-ask_api_escape(const char *text, struct strbuf *path)
+scheduler_api_escape(const char *text, struct strbuf *path)
 {
 	for (; *text; text++) {
 		unsigned char c = (unsigned char)*text;
@@ -28,8 +28,8 @@ ask_api_escape(const char *text, struct strbuf *path)
 }
 
 int
-ask_api(const char *address, const char *path, const char *what, struct strbuf *body,
-	int *ret_http, struct err *err)
+scheduler_api_get(const char *address, const char *path, const char *what,
+		  struct strbuf *body, int *ret_http, struct err *err)
 {
 	*ret_http = http_ask_get(address, path, ASK_NS, body, err);
 	if (*ret_http == -EINVAL)
@@ -129,7 +129,7 @@ add_modes(const struct json_doc *doc, struct strbuf *out)
 }
 
 void
-ask_api_footing(const char *address, struct strbuf *out)
+scheduler_api_state(const char *address, struct strbuf *out)
 {
 	struct strbuf body = STRBUF_EMPTY;
 	size_t from = out->length;

@@ -1,4 +1,4 @@
-#include "cli/question.h"
+#include "cli/advice_request.h"
 
 #include <errno.h>
 
@@ -7,7 +7,7 @@
 #include "scheduler/core/workload/workload_ini.h"
 
 int
-question_check(const struct question *question, const struct cli_verb *verb)
+advice_request_check(const struct advice_request *question, const struct cli_verb *verb)
 {
 	if (question->jobs && question->from.n)
 		return cli_usage_error(verb, "--jobs and --from exclude each other");
@@ -17,27 +17,27 @@ question_check(const struct question *question, const struct cli_verb *verb)
 }
 
 int
-question_ask(const struct question *question, const struct cli_verb *verb,
-	     struct answer *answer, struct err *err)
+advice_request_run(const struct advice_request *question, const struct cli_verb *verb,
+		   struct advice_result *answer, struct err *err)
 {
-	struct loaded *loaded = &answer->loaded;
+	struct inputs *inputs = &answer->inputs;
 	int error;
 
-	*answer = (struct answer){
+	*answer = (struct advice_result){
 		.opts = { .policy = (enum advise_policy)words_index(
 				  question->policy, advise_policy_names),
 			  .seed = (uint64_t)question->seed,
 			  .max_slowdown = question->max_slowdown },
 	};
 	if (question->from.n)
-		error = loaded_init_live(loaded, verb, question->fabric,
+		error = inputs_load_live(inputs, verb, question->fabric,
 					 &question->from, question->keys,
 					 &answer->status, err);
 	else
-		error = loaded_init(loaded, question->fabric, question->jobs, err);
+		error = inputs_load(inputs, question->fabric, question->jobs, err);
 	if (error < 0)
 		return error;
-	error = advise(&loaded->scenario->workload, loaded->topo, loaded->routes,
+	error = advise(&inputs->scenario->workload, inputs->topo, inputs->routes,
 		       &answer->opts, &answer->set);
 	if (error < 0)
 		err_set(err, question->jobs, 0, 0,
@@ -47,15 +47,16 @@ question_ask(const struct question *question, const struct cli_verb *verb,
 }
 
 int
-question_fail(const struct answer *answer, int error, const struct err *err)
+advice_request_fail(const struct advice_result *answer, int error,
+		    const struct err *err)
 {
 	return error == -ECANCELED ? answer->status : cli_fail(error, err);
 }
 
 void
-answer_fini(struct answer *answer)
+advice_result_fini(struct advice_result *answer)
 {
 	advice_set_free(answer->set);
-	loaded_fini(&answer->loaded);
-	*answer = (struct answer){ 0 };
+	inputs_fini(&answer->inputs);
+	*answer = (struct advice_result){ 0 };
 }

@@ -1,4 +1,4 @@
-#include "cli/spark.h"
+#include "cli/sparkline.h"
 
 #include <math.h>
 
@@ -14,14 +14,14 @@ static const char *const ascii[LEVELS + 1] = { " ", ".", ":", "-", "=",
 					       "+", "*", "%", "#" };
 
 const char *
-spark_full(void)
+sparkline_full(void)
 {
 	return (cli_utf8() ? blocks : ascii)[LEVELS];
 }
 
 void
-spark_add(const float *values, size_t n, double full, size_t columns,
-	  struct strbuf *out)
+sparkline_add(const float *values, size_t n, double full, size_t columns,
+	      struct strbuf *out)
 {
 	const char *const *marks = cli_utf8() ? blocks : ascii;
 
@@ -46,9 +46,9 @@ spark_add(const float *values, size_t n, double full, size_t columns,
 }
 
 double
-spark_sketch(const double *rates, size_t n, size_t columns, struct strbuf *out)
+sparkline_sketch(const double *rates, size_t n, size_t columns, struct strbuf *out)
 {
-	float means[SPARK_MAX_SKETCH] = { 0 };
+	float means[SPARKLINE_MAX_SKETCH] = { 0 };
 	double highest = 0;
 
 	for (size_t c = 0; c < columns; c++) {
@@ -62,7 +62,7 @@ spark_sketch(const double *rates, size_t n, size_t columns, struct strbuf *out)
 		highest = fmax(highest, sum / (double)(to - from));
 	}
 	strbuf_puts(out, "  |");
-	spark_add(means, columns, highest, columns, out);
-	strbuf_printf(out, "|  %s is ", spark_full());
+	sparkline_add(means, columns, highest, columns, out);
+	strbuf_printf(out, "|  %s is ", sparkline_full());
 	return highest;
 }

@@ -1,8 +1,8 @@
 /*
- * load.h - a fabric and its jobs, read from the files that a verb names.
+ * inputs.h - a fabric and its jobs, read from the files that a verb names.
  */
-#ifndef CLI_LOAD_H
-#define CLI_LOAD_H
+#ifndef CLI_INPUTS_H
+#define CLI_INPUTS_H
 
 struct cli_list;
 struct cli_verb;
@@ -11,7 +11,7 @@ struct routes;
 struct scenario;
 struct topo;
 
-struct loaded {
+struct inputs {
 	struct scenario *scenario; /* Owned; its workload is bound to the fabric. */
 	struct topo *topo;         /* Owned. */
 	struct routes *routes;     /* Owned. */
@@ -20,9 +20,9 @@ struct loaded {
 /*
  * Reads the jobs of 'jobs_path' and the fabric of 'fabric_path', or, if that is NULL,
  * the fabric that the jobs' file names.  Returns 0, or a negative errno with 'err'
- * filled. Release with loaded_fini().
+ * filled. Release with inputs_fini().
  */
-int loaded_init(struct loaded *loaded, const char *fabric_path, const char *jobs_path,
+int inputs_load(struct inputs *inputs, const char *fabric_path, const char *jobs_path,
 		struct err *err);
 
 /*
@@ -31,9 +31,9 @@ int loaded_init(struct loaded *loaded, const char *fabric_path, const char *jobs
  * 'err' filled; -ECANCELED if a message was printed and '*ret_status' is the exit
  * status.
  */
-int loaded_init_live(struct loaded *loaded, const struct cli_verb *verb,
+int inputs_load_live(struct inputs *inputs, const struct cli_verb *verb,
 		     const char *fabric_path, const struct cli_list *from,
 		     const char *keys, int *ret_status, struct err *err);
-void loaded_fini(struct loaded *loaded); /* Accepts a zeroed one. */
+void inputs_fini(struct inputs *inputs); /* Accepts a zeroed one. */
 
 #endif

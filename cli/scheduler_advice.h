@@ -1,12 +1,12 @@
 /*
- * advised.h - the current advice of antiphase-scheduler: its answer over HTTP, or a
+ * scheduler_advice.h - the current advice of antiphase-scheduler: its answer over HTTP, or a
  * saved one.
  *
  *
  * The answer comes from outside: its size is bounded, and all of it is checked.
  */
-#ifndef CLI_ADVISED_H
-#define CLI_ADVISED_H
+#ifndef CLI_SCHEDULER_ADVICE_H
+#define CLI_SCHEDULER_ADVICE_H
 
 struct advice_doc;
 struct err;
@@ -19,10 +19,11 @@ struct strbuf;
  * answer, or not from antiphase-scheduler) or CLI_USAGE (no such job, no valid
  * address). 'ret_doc' needs advice_doc_fini() and 'ret_body' strbuf_free() either way.
  */
-int advised_ask(const char *address, const char *job, struct advice_doc *ret_doc,
-		struct strbuf *ret_body, struct err *err);
+int scheduler_advice_ask(const char *address, const char *job,
+			 struct advice_doc *ret_doc, struct strbuf *ret_body,
+			 struct err *err);
 /* The same from a file; CLI_USAGE for every failure. */
-int advised_read(const char *file, const char *job, struct advice_doc *ret_doc,
-		 struct strbuf *ret_body, struct err *err);
+int scheduler_advice_read(const char *file, const char *job, struct advice_doc *ret_doc,
+			  struct strbuf *ret_body, struct err *err);
 
 #endif

@@ -1,19 +1,19 @@
 /*
- * question.h - the request that 'advise' and 'explain' share: advice on the jobs of a
+ * advice_request.h - the request that 'advise' and 'explain' share: advice on the jobs of a
  * file or of telemetry, on a fabric, by a policy.
  */
-#ifndef CLI_QUESTION_H
-#define CLI_QUESTION_H
+#ifndef CLI_ADVICE_REQUEST_H
+#define CLI_ADVICE_REQUEST_H
 
 #include <stdint.h>
 
-#include "cli/load.h"
+#include "cli/inputs.h"
 #include "lib/base/cli.h"
 #include "scheduler/core/advise/advise.h"
 
 struct err;
 
-struct question {
+struct advice_request {
 	const char *fabric; /* NULL: the fabric that the jobs' file names. */
 	const char *jobs;
 	struct cli_list from; /* Telemetry of running jobs, instead of 'jobs'. */
@@ -23,14 +23,14 @@ struct question {
 	double max_slowdown;
 };
 
-#define QUESTION_DEFAULTS                                             \
+#define ADVICE_REQUEST_DEFAULTS                                       \
 	{                                                             \
 		.policy = "antiphase", .seed = 1, .max_slowdown = 1.5 \
 	}
 
 /* clang-format off */
 /* Rows of a verb's table of options that fill the question 'q'. */
-#define QUESTION_OPTS(q)                                                              \
+#define ADVICE_REQUEST_OPTS(q)                                                              \
 	CLI_OPT("fabric", 'f', CLI_STR, &(q)->fabric, "FILE",                         \
 		"the fabric (default: the fabric named in the jobs' file)"),          \
 	CLI_OPT("jobs", 'j', CLI_STR, &(q)->jobs, "FILE", "the jobs"),                \
@@ -50,8 +50,8 @@ struct question {
 /* clang-format on */
 
 /* An advice and everything that it refers to. */
-struct answer {
-	struct loaded loaded;    /* Owned. */
+struct advice_result {
+	struct inputs inputs;    /* Owned. */
 	struct advise_opts opts; /* Copied from the question. */
 	struct advice_set *set;  /* Owned. */
 	int status;              /* Exit status of a failure already printed. */
@@ -61,17 +61,20 @@ struct answer {
  * Checks that the options name the jobs.  Returns CLI_OK, or CLI_USAGE after a
  * message.
  */
-int question_check(const struct question *question, const struct cli_verb *verb);
+int advice_request_check(const struct advice_request *question,
+			 const struct cli_verb *verb);
 
 /*
  * Reads the files or the telemetry, and computes the advice.  Returns 0, or a negative
- * errno with 'err' filled.  Release with answer_fini(), also after a failure.
+ * errno with 'err' filled.  Release with advice_result_fini(), also after a failure.
  */
-int question_ask(const struct question *question, const struct cli_verb *verb,
-		 struct answer *answer, struct err *err);
+int advice_request_run(const struct advice_request *question,
+		       const struct cli_verb *verb, struct advice_result *answer,
+		       struct err *err);
 
-/* Prints a failure of question_ask() and returns the exit status for it. */
-int question_fail(const struct answer *answer, int error, const struct err *err);
-void answer_fini(struct answer *answer); /* Accepts a zeroed one. */
+/* Prints a failure of advice_request_run() and returns the exit status for it. */
+int advice_request_fail(const struct advice_result *answer, int error,
+			const struct err *err);
+void advice_result_fini(struct advice_result *answer); /* Accepts a zeroed one. */
 
 #endif

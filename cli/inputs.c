@@ -1,4 +1,4 @@
-#include "cli/load.h"
+#include "cli/inputs.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -35,7 +35,7 @@ set_fabric(struct scenario *scenario, const char *path)
 }
 
 int
-loaded_init(struct loaded *loaded, const char *fabric_path, const char *jobs_path,
+inputs_load(struct inputs *inputs, const char *fabric_path, const char *jobs_path,
 	    struct err *err)
 {
 	const struct scenario_io io = { NULL, read_it };
@@ -43,42 +43,42 @@ loaded_init(struct loaded *loaded, const char *fabric_path, const char *jobs_pat
 	size_t length;
 	int error;
 
-	*loaded = (struct loaded){ 0 };
+	*inputs = (struct inputs){ 0 };
 	error = file_read(jobs_path, SCENARIO_MAX_BYTES, &text, &length, err);
 	if (error < 0)
 		return error;
-	error = scenario_parse(jobs_path, text, length, &io, &loaded->scenario, err);
+	error = scenario_parse(jobs_path, text, length, &io, &inputs->scenario, err);
 	free(text);
 	if (error < 0)
 		return error;
 	if (fabric_path)
-		set_fabric(loaded->scenario, fabric_path);
-	error = scenario_fabric(loaded->scenario, &io, &loaded->topo, err);
+		set_fabric(inputs->scenario, fabric_path);
+	error = scenario_fabric(inputs->scenario, &io, &inputs->topo, err);
 	if (error == 0)
-		error = scenario_bind(loaded->scenario, loaded->topo, err);
+		error = scenario_bind(inputs->scenario, inputs->topo, err);
 	if (error < 0) {
-		loaded_fini(loaded);
+		inputs_fini(inputs);
 		return error;
 	}
-	loaded->routes = routes_new(loaded->topo, loaded->scenario->fabric.ecmp_seed);
+	inputs->routes = routes_new(inputs->topo, inputs->scenario->fabric.ecmp_seed);
 	return 0;
 }
 
 /* Moves the running jobs out of the screen's state. */
 static int
-take_running(struct loaded *loaded, struct screen *screen, struct err *err)
+take_running(struct inputs *inputs, struct screen *screen, struct err *err)
 {
 	struct strbuf notes = STRBUF_EMPTY;
 	struct workload *workload;
 
-	loaded->scenario = xcalloc(1, sizeof *loaded->scenario);
-	workload = &loaded->scenario->workload;
-	live_workload_make(screen->live, screen->online, screen->topo, screen->routes,
+	inputs->scenario = xcalloc(1, sizeof *inputs->scenario);
+	workload = &inputs->scenario->workload;
+	live_workload_make(screen->live, screen->profiler, screen->topo, screen->routes,
 			   workload, &notes);
-	loaded->scenario->details =
-		xcalloc(workload->n + 1, sizeof *loaded->scenario->details);
-	loaded->topo = topo_ref(screen->topo);
-	loaded->routes = routes_new(loaded->topo, SCREEN_ECMP_SEED);
+	inputs->scenario->details =
+		xcalloc(workload->n + 1, sizeof *inputs->scenario->details);
+	inputs->topo = topo_ref(screen->topo);
+	inputs->routes = routes_new(inputs->topo, SCREEN_ECMP_SEED);
 	fputs(notes.text, stderr);
 	strbuf_free(&notes);
 	if (workload->n)
@@ -90,7 +90,7 @@ take_running(struct loaded *loaded, struct screen *screen, struct err *err)
 }
 
 int
-loaded_init_live(struct loaded *loaded, const struct cli_verb *verb,
+inputs_load_live(struct inputs *inputs, const struct cli_verb *verb,
 		 const char *fabric_path, const struct cli_list *from, const char *keys,
 		 int *ret_status, struct err *err)
 {
@@ -100,7 +100,7 @@ loaded_init_live(struct loaded *loaded, const struct cli_verb *verb,
 	struct screen screen;
 	int error = -ECANCELED;
 
-	*loaded = (struct loaded){ 0 };
+	*inputs = (struct inputs){ 0 };
 	*ret_status = screen_open(&screen, verb, &opts, false);
 	if (*ret_status == CLI_OK && !screen.topo)
 		*ret_status = cli_usage_error(verb, "--from needs --fabric FILE, or a "
@@ -108,16 +108,16 @@ loaded_init_live(struct loaded *loaded, const struct cli_verb *verb,
 	if (*ret_status == CLI_OK)
 		*ret_status = screen_gather(&screen, JOB_PROFILER_MIN_WINDOW_MS);
 	if (*ret_status == CLI_OK)
-		error = take_running(loaded, &screen, err);
+		error = take_running(inputs, &screen, err);
 	screen_close(&screen);
 	return error;
 }
 
 void
-loaded_fini(struct loaded *loaded)
+inputs_fini(struct inputs *inputs)
 {
-	routes_free(loaded->routes);
-	topo_unref(loaded->topo);
-	scenario_free(loaded->scenario);
-	*loaded = (struct loaded){ 0 };
+	routes_free(inputs->routes);
+	topo_unref(inputs->topo);
+	scenario_free(inputs->scenario);
+	*inputs = (struct inputs){ 0 };
 }

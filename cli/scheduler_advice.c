@@ -1,9 +1,9 @@
-#include "cli/advised.h"
+#include "cli/scheduler_advice.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/ask_api.h"
+#include "cli/scheduler_api.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cli.h"
 #include "lib/base/clk.h"
@@ -83,10 +83,11 @@ get(const char *address, const char *job, struct strbuf *body, int *ret_http,
 	strbuf_puts(&path, "/api/v1/advice");
 	if (job) {
 		strbuf_putc(&path, '/');
-		ask_api_escape(job, &path);
+		scheduler_api_escape(job, &path);
 	}
 	strbuf_clear(body);
-	status = ask_api(address, path.text, "its advice", body, ret_http, err);
+	status = scheduler_api_get(address, path.text, "its advice", body, ret_http,
+				   err);
 	strbuf_free(&path);
 	return status;
 }
@@ -103,8 +104,8 @@ take_answer(const char *address, const struct strbuf *body, struct advice_doc *d
 }
 
 int
-advised_ask(const char *address, const char *job, struct advice_doc *ret_doc,
-	    struct strbuf *ret_body, struct err *err)
+scheduler_advice_ask(const char *address, const char *job, struct advice_doc *ret_doc,
+		     struct strbuf *ret_body, struct err *err)
 {
 	int http, status;
 
@@ -136,8 +137,8 @@ advised_ask(const char *address, const char *job, struct advice_doc *ret_doc,
 }
 
 int
-advised_read(const char *file, const char *job, struct advice_doc *ret_doc,
-	     struct strbuf *ret_body, struct err *err)
+scheduler_advice_read(const char *file, const char *job, struct advice_doc *ret_doc,
+		      struct strbuf *ret_body, struct err *err)
 {
 	char *text;
 	size_t length;
