@@ -5,11 +5,11 @@
 
 #include "sim/apps/simplices.h"
 
-#define MAX_MEASURED_NODES 16 /* More take as long. */
+#define MAX_MEASURED_NODES 16 /* More nodes take as long. */
 
 /* ---- Steps ------------------------------------------------------------------------------ */
 
-/* The rotation that is smallest in the order of dictionaries. */
+/* The lexicographically smallest rotation. */
 static void
 normalize(const uint32_t *counts, uint32_t n, uint32_t *ret_counts)
 {
@@ -45,7 +45,7 @@ find_place(const struct app *app, const uint32_t *counts, uint32_t n)
 	return NULL;
 }
 
-/* Between two batches of one placement; outside of them, as the nearest two have it. */
+/* Interpolates between batches of a placement; extrapolates from the nearest two. */
 static bool
 step_of_place(const struct app *app, const struct app_place *place, double local,
 	      struct app_step *ret_step)
@@ -107,7 +107,7 @@ app_progress(const struct app *app, uint32_t n_epochs)
 	return least;
 }
 
-/* The curves around a batch; returns the share of the upper one. */
+/* The curves around a batch size; returns the weight of the upper one. */
 static double
 between(const struct app *app, double batch, const struct app_curve **ret_lower,
 	const struct app_curve **ret_upper)

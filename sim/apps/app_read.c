@@ -18,12 +18,12 @@
 #define MAX_COLUMNS 6
 #define MAX_ROWS    100000
 
-/* Those that there are: each batch is twice the one before. */
+/* The applications; each batch size is twice the one before. */
 static const struct {
 	const char *name;
 	uint32_t first_batch, n_batches, n_epochs;
-	uint32_t max_local; /* 0: the largest that was measured. */
-	uint32_t max_gpus;  /* 0: as the smallest batch of a GPU allows. */
+	uint32_t max_local; /* 0: the largest measured. */
+	uint32_t max_gpus;  /* 0: as many as the smallest batch per GPU allows. */
 } known[] = {
 	{ "bert", 12, 6, 2, 0, 0 },         { "cifar10", 128, 6, 100, 0, 0 },
 	{ "deepspeech2", 20, 6, 80, 0, 0 }, { "imagenet", 200, 7, 90, 0, 0 },
@@ -37,7 +37,7 @@ struct table {
 	size_t n_rows;
 };
 
-/* Which field has a column; false: the header lacks one. */
+/* Finds the field of each column; false: the header lacks one. */
 static bool
 find_columns(char *const *fields, int n, const char *const *names, int *ret_at)
 {
@@ -71,7 +71,7 @@ read_row(const char *path, unsigned line, char *const *fields, int n_fields,
 	return 0;
 }
 
-/* The named columns of a file, in that order. */
+/* Reads the named columns of a file, in that order. */
 static int
 read_table(const char *path, const char *const *names, struct table *table,
 	   struct err *err)
@@ -119,7 +119,7 @@ enum {
 	N_PLACE_COLUMNS,
 };
 
-/* A digit a node: how many GPUs of it. */
+/* One digit per node: its number of GPUs. */
 static bool
 parse_place(double value, struct app_place *place)
 {
@@ -138,7 +138,7 @@ parse_place(double value, struct app_place *place)
 	return true;
 }
 
-/* Those of a placement are one after another, ascending by batch. */
+/* The rows of a placement are consecutive, ascending by batch. */
 static int
 take_places(const char *path, const struct table *table, struct app *app,
 	    struct err *err)
@@ -173,7 +173,7 @@ take_places(const char *path, const struct table *table, struct app *app,
 	return r;
 }
 
-/* A corner of simplices; several of one place are averaged. */
+/* A corner of simplices; several at one point are averaged. */
 struct corner {
 	double at[SIMPLICES_DIM];
 	struct app_step sum;
@@ -200,7 +200,7 @@ find_corner(struct corner *corners, size_t n, const struct corner *which)
 	return NULL;
 }
 
-/* Those of placements, in their order, then those of larger ones. */
+/* Those of placements, in order, then those of larger ones. */
 static int
 take_corners(const char *path, const struct table *large, struct app *app,
 	     struct err *err)

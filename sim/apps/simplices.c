@@ -11,25 +11,31 @@
 
 #define N_CORNERS (SIMPLICES_DIM + 1)
 #define NONE      UINT32_MAX
-#define NEAR      (100 * DBL_EPSILON) /* A weight below 0 by that is 0. */
-#define BROAD     1.5e-8              /* Towards a flat one. */
-#define FLAT      1e-12               /* A volume, by the product of its edges. */
+#define NEAR      (100 * DBL_EPSILON) /* Tolerance of negative weights. */
+#define BROAD     1.5e-8              /* Tolerance towards a flat simplex. */
+#define FLAT      1e-12               /* Least volume over the product of the edges. */
 
 struct simplex {
 	uint32_t points[N_CORNERS];
-	uint32_t beyond[N_CORNERS]; /* Its neighbour opposite of a corner, or NONE. */
+	uint32_t beyond
+		[N_CORNERS]; /* By corner: the neighbor opposite of it, or NONE. */
 	bool is_flat;
-	double inverse[SIMPLICES_DIM][SIMPLICES_DIM]; /* Of the edges to corner 0. */
-	double plane[N_CORNERS + 1]; /* Of its points, lifted; the last its offset. */
+	double inverse[SIMPLICES_DIM]
+		      [SIMPLICES_DIM]; /* Inverse of the edges to corner 0. */
+	double plane[N_CORNERS +
+		     1]; /* Plane of its lifted points; the last is its offset. */
 };
 
 struct simplices {
 	double *points; /* Owned. */
 	VEC(struct simplex) all;
-	double scale, shift; /* Of x^2 + y^2 + z^2, as points are lifted. */
+	double scale, shift; /* Scale of x^2 + y^2 + z^2 in lifting. */
 };
 
-/* Of what leads from weights 1 to 3 to a place seen from corner 0; false: it is flat. */
+/*
+ * Inverts the map from weights 1 to 3 to a point relative to corner 0; false: the
+ * simplex is flat.
+ */
 static bool
 invert(double m[SIMPLICES_DIM][SIMPLICES_DIM], double inverse[][SIMPLICES_DIM])
 {
@@ -79,7 +85,7 @@ add(struct simplices *s, facetT *facet, const uint32_t *points)
 	vec_push(&s->all, simplex);
 }
 
-/* What Qhull made; those of the upper hull are none of it.  Its list ends with a dummy. */
+/* Copies the facets of Qhull without the upper hull.  Its list ends with a dummy. */
 static bool
 collect(struct simplices *s, qhT *qh, size_t n)
 {
@@ -187,7 +193,7 @@ weigh(const struct simplices *s, const struct simplex *simplex, const double *at
 	}
 }
 
-/* How far the lifted place is above the plane of a simplex. */
+/* Distance of the lifted point above the plane of a simplex. */
 static double
 height(const struct simplices *s, uint32_t which, const double *at)
 {
@@ -225,7 +231,7 @@ climb(const struct simplices *s, const double *at)
 	return which;
 }
 
-/* 'flat': the flat one that it stands for, or NONE. */
+/* 'flat': the flat simplex that it represents, or NONE. */
 static bool
 holds(const struct simplices *s, uint32_t which, uint32_t flat, const double *at,
       double *ret_weights)

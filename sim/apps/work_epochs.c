@@ -7,10 +7,10 @@
 #include "lib/base/vec.h"
 #include "policies/goodput.h"
 
-#define NODE_GPUS 4    /* Of the nodes that were measured. */
-#define ROUND_UP  1e-8 /* What is above a whole number by less is not. */
+#define NODE_GPUS 4    /* GPUs of a measured node. */
+#define ROUND_UP  1e-8 /* Tolerance above a whole number. */
 
-/* How the batch is made: so much a GPU, and as many times before gradients are exchanged. */
+/* The batch: per GPU, and accumulation steps before gradients are exchanged. */
 struct made {
 	uint32_t local, n_more;
 };
@@ -18,25 +18,26 @@ struct made {
 struct train {
 	double progress;
 	uint32_t epoch;
-	double restart_s; /* Left of it. */
+	double restart_s; /* Remaining iterations of the epoch. */
 	struct made made;
 	uint32_t counts[APP_MAX_NODES], n_nodes, n_gpus;
-	double done_s; /* In its tick; NAN: not in it. */
+	double done_s; /* Time in its tick; NAN: not in a tick. */
 };
 
-/* What a job that adapts knows of itself. */
+/* What an adapting job knows of itself. */
 struct known {
-	VEC(struct goodput_sample) samples; /* No two of the same place and batch. */
-	struct goodput goodput;             /* As fitted to them. */
+	VEC(struct goodput_sample)
+	samples;                /* No two of the same placement and batch. */
+	struct goodput goodput; /* The fit to them. */
 	uint32_t n_most_gpus;
 };
 
 struct work {
 	struct epochs_job in;
-	double first_s; /* An iteration on what it asked for. */
+	double first_s; /* Iteration time on what it asked for. */
 	struct train now, ahead;
-	double in_tick_s; /* Since it was as in 'now'. */
-	bool is_ahead;    /* 'ahead' is how it will be at the end of the tick. */
+	double in_tick_s; /* Time since the state 'now'. */
+	bool is_ahead;    /* 'ahead' is its state at the end of the tick. */
 	bool adapts;
 	struct known known;
 	uint32_t n_starts;
@@ -56,7 +57,7 @@ ceil_of(double x)
 	return (uint32_t)fmax(1, ceil(x - ROUND_UP));
 }
 
-/* On one GPU it is made of two, as noise is measured between them. */
+/* On one GPU it has two steps: noise is measured between them. */
 static struct made
 make_batch(const struct app *app, double batch, uint32_t n_gpus)
 {
@@ -73,7 +74,7 @@ make_batch(const struct app *app, double batch, uint32_t n_gpus)
 	return made;
 }
 
-/* Of an iteration; INFINITY: unknown. */
+/* Iteration time; INFINITY: unknown. */
 static double
 iteration_s(const struct app *app, const uint32_t *counts, uint32_t n_nodes,
 	    struct made made)
@@ -85,7 +86,7 @@ iteration_s(const struct app *app, const uint32_t *counts, uint32_t n_nodes,
 	return step.step_s + (step.step_s - step.sync_s) * made.n_more;
 }
 
-/* On full nodes, and the rest on one more. */
+/* On full nodes, and the rest on another. */
 static double
 packed_iteration_s(const struct app *app, double batch, uint32_t n_gpus)
 {
@@ -115,7 +116,7 @@ find_sample(struct known *known, const struct train *t)
 	return NULL;
 }
 
-/* As it trains: how noisy its gradients are, and how long an iteration takes. */
+/* Measures gradient noise and iteration time during training. */
 static void
 measure(struct work *work, const struct train *t)
 {
@@ -177,7 +178,7 @@ report(void *ctx, const struct pol_job *job, struct goodput *ret_goodput)
 
 /* ---- A tick ----------------------------------------------------------------------------------- */
 
-/* Progress a second, as it is. */
+/* Progress per second, at present. */
 static double
 rate_of(const struct work *work, const struct train *t)
 {
@@ -190,7 +191,7 @@ rate_of(const struct work *work, const struct train *t)
 	       iteration_s(app, t->counts, t->n_nodes, t->made);
 }
 
-/* An epoch is over at a whole second, and may be over at once. */
+/* An epoch ends at a whole second, perhaps at once. */
 static void
 step(struct work *work, struct train *t, double tick_s)
 {
@@ -220,7 +221,7 @@ step(struct work *work, struct train *t, double tick_s)
 	}
 }
 
-/* How it will be at the end of the tick. */
+/* Computes its state at the end of the tick. */
 static void
 look_ahead(const struct epochs *e, struct work *work)
 {
@@ -238,7 +239,7 @@ remaining_s(const struct work *work)
 {
 	const struct app *app = work->in.app;
 	uint32_t last = app->n_epochs - 1, epoch = work->now.epoch;
-	double left = 1; /* In the last epoch it is as good as done. */
+	double left = 1; /* In the last epoch the end is near. */
 
 	if (epoch < last)
 		left = app_iterations(app, work->in.batch, last) -
@@ -278,7 +279,7 @@ advance(void *ctx, struct pol_job *job, double speed_now, double dt_s)
 	job->remaining_s = remaining_s(work);
 }
 
-/* Nodes with more GPUs come first. */
+/* Nodes with more GPUs first. */
 static void
 begin(struct epochs *e, struct work *work, const struct pol_job *job)
 {
@@ -300,7 +301,7 @@ begin(struct epochs *e, struct work *work, const struct pol_job *job)
 	work->is_ahead = false;
 }
 
-/* So that what remains is over at that time, and not after it. */
+/* So that the job ends at that time, not after it. */
 static double
 speed_until(double now_s, double remaining, double end_s)
 {
@@ -327,7 +328,7 @@ rates(void *ctx, const struct pol_view *view, double *ret_speeds)
 		if (work->n_starts != job->n_starts)
 			begin(e, work, job);
 		look_ahead(e, work);
-		/* One that does not end is looked at again at the next tick. */
+		/* A job that does not end is updated at the next tick. */
 		end_s = isnan(work->ahead.done_s) ? 2 * e->opts.tick_s
 						  : work->ahead.done_s;
 		ret_speeds[i] = speed_until(view->now_s, job->remaining_s,

@@ -8,7 +8,7 @@
 #include "lib/base/rng.h"
 #include "sim/jobs/recipe.h"
 
-/* Seconds since 1970 from here on: a time of day, of 2001 or later. */
+/* Submissions from here on are seconds since 1970, 2001 or later. */
 #define TIME_OF_DAY_S 1e9
 #define MALFORMED     "malformed rows, left out"
 
@@ -53,7 +53,7 @@ joblist_filter_passes(const struct joblist_filter *filter,
 	    job->n_gpus < filter->min_gpus || job->n_gpus > filter->max_gpus ||
 	    (filter->vc && strcmp(filter->vc, job->vc) != 0))
 		return false;
-	/* What is not known is not too short. */
+	/* A job of unknown duration matches. */
 	return !(duration_s < filter->min_duration_s) &&
 	       !(duration_s > filter->max_duration_s);
 }
@@ -103,7 +103,7 @@ compare_submits(const void *a, const void *b, void *ctx)
 	return (x > y) - (x < y);
 }
 
-/* In order of submission; those at the same time as the trace has them. */
+/* In order of submission; ties in the order of the trace. */
 static void
 sort(struct loader *l)
 {

@@ -52,7 +52,7 @@ static const char *const keys[] = {
 };
 
 struct range {
-	uint64_t from, to; /* Both may be drawn. */
+	uint64_t from, to; /* Inclusive. */
 };
 
 struct recipe {
@@ -65,7 +65,7 @@ struct recipe {
 	struct model_catalog catalog;
 	VEC(uint32_t) kinds;     /* Of the catalog. */
 	VEC(double) iteration_s; /* By kind, then by workers from the fewest. */
-	VEC(char) ids;           /* N_ID each; of the jobs made last. */
+	VEC(char) ids;           /* N_ID each; of the last jobs. */
 };
 
 bool
@@ -371,7 +371,7 @@ recipe_mean_gpu_s(const struct recipe *recipe)
 	return sum / (double)recipe->iteration_s.n * iterations;
 }
 
-/* The i-th job, of at most 'max' workers; leaves in 'rng' what else it draws. */
+/* The i-th job, with at most 'max' workers; 'rng' is left for further draws. */
 static struct jobtrace_job
 draw_job(const struct recipe *recipe, uint64_t seed, size_t i, uint64_t max,
 	 struct rng *rng)
@@ -410,7 +410,10 @@ put(struct jobs *jobs, const struct jobtrace_job *job, double submit_s)
 	put->duration_s = job->iterations * job->iteration_s;
 }
 
-/* At one time, until they want a share of the GPUs; of what is left none wants more. */
+/*
+ * At one time, until they request a share of the GPUs; none requests more than is
+ * left.
+ */
 static void
 put_share(const struct recipe *recipe, uint64_t seed, double share, bool is_amid,
 	  double submit_s, struct jobs *jobs)

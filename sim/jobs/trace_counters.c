@@ -83,7 +83,7 @@ trace_counters_add(struct trace_counters *tally, const struct jobtrace_job *job)
 	tally->has_jobs = true;
 }
 
-/* The smallest duration that was not taken yet of any size; there is one. */
+/* The smallest remaining duration of any size; there is one. */
 static double
 take_next(const struct trace_counters *tally, size_t *taken)
 {
@@ -104,7 +104,7 @@ take_next(const struct trace_counters *tally, size_t *taken)
 	return next_s;
 }
 
-/* Merges those of all sizes, which are sorted, without an array for them. */
+/* Merges the sorted durations of all sizes, without an array for the result. */
 static void
 sum_durations(const struct trace_counters *tally, struct trace_counters_sums *sums)
 {

@@ -43,7 +43,7 @@ span_s(const struct trace_counters_sums *sums)
 	return sums->last_s - sums->first_s;
 }
 
-/* NAN: it is not known. */
+/* NAN: unknown. */
 static double
 load_gpus(const struct trace_counters_sums *sums)
 {

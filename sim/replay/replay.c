@@ -22,7 +22,7 @@ const char *const replay_semantics_names[] = {
 	NULL,
 };
 
-/* What published simulators do otherwise, and their numbers depend on. */
+/* Deviations of published simulators, on which their numbers depend. */
 static const struct emulation {
 	enum replay_semantics semantics;
 	const char *policy; /* NULL: all others. */
@@ -108,7 +108,7 @@ new_policy(const struct policy_spec *spec, const struct replay_opts *opts,
 			sets[n_sets++] = opts->policy.sets[i];
 	policy_opts.sets = sets;
 	policy_opts.n_sets = n_sets;
-	if (opts->apps) /* It is in their work. */
+	if (opts->apps) /* Their work has its own restart_s. */
 		policy_opts.restart_s = 0;
 	if (!policy_opts.place && emulation && spec->place)
 		policy_opts.place = emulation->place;
@@ -174,7 +174,7 @@ sum_up_times(const struct fabric_times *times)
 	};
 }
 
-/* Jobs that were measured train in the policy's rounds. */
+/* Measured jobs train in the rounds of the policy. */
 static int
 make_epochs(struct joblist *list, const struct policy_spec *spec,
 	    const struct replay_opts *opts, struct epochs **ret_epochs, struct err *err)
@@ -217,7 +217,7 @@ make_epochs(struct joblist *list, const struct policy_spec *spec,
 	return r;
 }
 
-/* Muri's jobs are as long as their iterations. */
+/* In Muri's semantics, durations follow from iterations. */
 static int
 make_work(struct joblist *list, const struct policy_spec *spec,
 	  const struct replay_opts *opts, struct work_muri *muri,
@@ -259,7 +259,7 @@ make_work(struct joblist *list, const struct policy_spec *spec,
 	return 0;
 }
 
-/* Why cluster_run() cannot take a job. */
+/* Says why cluster_run() refuses a job. */
 static void
 refuse_job(const struct joblist *list, size_t bad, const struct cluster_job *job,
 	   const struct policy *policy, int r, struct err *err)

@@ -15,7 +15,7 @@
 
 struct part {
 	unsigned n_nodes, n_gpus, rack;
-	char type[MAX_NAME + 1]; /* "": it has no name. */
+	char type[MAX_NAME + 1]; /* "": unnamed. */
 };
 
 typedef VEC(uint32_t) u32_vec;
@@ -25,7 +25,7 @@ struct building {
 	uint64_t n_gpus;
 };
 
-/* Digits alone, which are above 0 and at most 'most'. */
+/* Only digits; above 0 and at most 'most'. */
 static bool
 read_number(const char **text, unsigned most, unsigned *ret_number)
 {
@@ -79,7 +79,7 @@ add_part(const char *text, struct replay_cluster *c, struct building *b)
 
 	if (!read_part(text, &part))
 		return false;
-	/* Either all have a name or none. */
+	/* All types have names, or none has. */
 	if (b->gpus.n && !part.type[0] != !strtab_n(c->types))
 		return false;
 	if (part.type[0])
@@ -218,7 +218,7 @@ replay_speeds_fini(struct replay_speeds *speeds)
 	*speeds = (struct replay_speeds){ 0 };
 }
 
-/* As fast on any number of nodes; with others on the same GPUs as stages say. */
+/* The same on any number of nodes; with jobs on the same GPUs as in stages.h. */
 static double
 speed_on(void *ctx, const struct pol_job *job, uint32_t n_gpus, uint32_t n_nodes,
 	 uint32_t type, const struct pol_job *const *mates, uint32_t n_mates)

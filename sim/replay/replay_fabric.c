@@ -9,7 +9,7 @@
 #include "topology/read.h"
 #include "topology/topo.h"
 
-/* Whether it is words for a generator, "leaf-spine --leaves 6 ...". */
+/* Whether it has arguments for a generator, "leaf-spine --leaves 6 ...". */
 static bool
 is_generated(const char *fabric)
 {

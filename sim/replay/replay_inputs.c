@@ -57,7 +57,7 @@ find_policies(const char *policies, struct replay_inputs *inputs, struct err *er
 	return r;
 }
 
-/* Each parameter is one of some policy's. */
+/* Checks that some policy has each parameter. */
 static int
 check_sets(const struct replay_args *args, const struct replay_inputs *inputs,
 	   struct err *err)
@@ -79,7 +79,7 @@ check_sets(const struct replay_args *args, const struct replay_inputs *inputs,
 	return 0;
 }
 
-/* Whether one of them takes up what GPU seconds jobs took elsewhere. */
+/* Whether a mechanism uses GPU seconds of past jobs. */
 static bool
 takes_samples(const struct policy_spec *spec)
 {
@@ -92,7 +92,7 @@ takes_samples(const struct policy_spec *spec)
 	return false;
 }
 
-/* What the user sets is something for one of the policies at least. */
+/* Checks that each option applies to some policy. */
 static int
 check_used(const struct replay_args *args, const struct replay_inputs *inputs,
 	   struct err *err)
@@ -128,7 +128,7 @@ check_used(const struct replay_args *args, const struct replay_inputs *inputs,
 
 /* ---- Jobs -------------------------------------------------------------------------------- */
 
-/* A number a line, the first of each row; a first line that is none is a heading. */
+/* One number per line, the first of each row; a first line without one is a heading. */
 static int
 load_samples(const char *path, struct replay_inputs *inputs, struct err *err)
 {
@@ -165,7 +165,7 @@ load_samples(const char *path, struct replay_inputs *inputs, struct err *err)
 	return r;
 }
 
-/* How fast jobs are on the types that the cluster names. */
+/* Speeds of jobs on the named types. */
 static int
 load_speeds(const struct replay_args *args, const char *path,
 	    struct replay_inputs *inputs, struct err *err)
@@ -204,18 +204,18 @@ load_jobs(const struct replay_args *args, const char *path, struct joblist *ret_
 	if (recipe_is(path))
 		return joblist_make(path, (uint64_t)args->seed, ret_list, err);
 	joblist_filter_init(&filter);
-	/* How long they take is not the trace's to tell. */
+	/* Durations are not those of the trace. */
 	filter.keeps_unknown = args->throughputs || args->apps;
 	return joblist_load(path, format, &filter, ret_list, err);
 }
 
-/* Leaves out what cannot be run, and says so. */
+/* Leaves out jobs that cannot run, and reports them. */
 static int
 drop_jobs(const char *path, struct replay_inputs *inputs, struct err *err)
 {
 	uint32_t most = replay_cluster_most(&inputs->cluster);
 
-	if (inputs->apps) /* None of them is left out. */
+	if (inputs->apps) /* No job is left out. */
 		inputs->list.n_no_duration = 0;
 	joblist_report(&inputs->list, path);
 	inputs->n_too_large = joblist_drop_above(&inputs->list, most);

@@ -13,11 +13,13 @@
 
 #define MAX_BYTES  (64u << 20)
 #define MAX_TYPES  64
-#define MOST_STEPS 1e9 /* A second. */
+#define MOST_STEPS 1e9 /* Per second. */
 
 struct throughputs {
 	struct strtab *types, *keys;
-	/* [MAX_TYPES] Steps a second by key; short where the last are not measured. */
+	/*
+	 * [MAX_TYPES] Steps per second, by key; shorter if the last are not measured.
+	 */
 	VEC(double) steps_s[MAX_TYPES];
 };
 

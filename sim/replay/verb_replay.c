@@ -37,7 +37,7 @@ replay_all(const struct replay_inputs *inputs, const char *progress,
 	return r;
 }
 
-/* No place that the policy gives fits them, or it never serves them. */
+/* Jobs that fit no place of the policy, or are never served. */
 static void
 report_unfinished(const char *path, const struct replay_inputs *inputs,
 		  const struct replay *replay)
@@ -108,7 +108,7 @@ replay(const struct replay_args *args, const char *path, const char *command)
 	return r < 0 ? cli_fail(r, &err) : cli_finish(CLI_OK);
 }
 
-/* What options do not go together, or NULL. */
+/* Why options contradict one another, or NULL. */
 static const char *
 contradiction(const struct replay_args *args)
 {

@@ -11,9 +11,9 @@
 #include "topology/topo.h"
 
 #define NS_PER_MS 1e6
-/* The engine's. */
+/* The engine's default. */
 #define DEFAULT_MTU_BYTES 4000
-/* Keeps the draws of ids apart from those of phases and jitter. */
+/* Separates the draws of ids from those of phases and jitter. */
 #define ID_SALT UINT64_C(0x74656c65)
 
 /* ---- Making --------------------------------------------------------------------- */
@@ -233,7 +233,7 @@ emit_flows(struct emit *emit, uint32_t job, uint32_t segment, double start_ns,
 
 /* ---- Binning -------------------------------------------------------------------- */
 
-/* Adds a constant rate's bytes to the bins of the window that it meets. */
+/* Adds the bytes of a constant rate to the bins of its part of the window. */
 static void
 add_piece(struct emit *emit, const struct piece *piece)
 {
@@ -252,7 +252,7 @@ add_piece(struct emit *emit, const struct piece *piece)
 	}
 }
 
-/* A bin has the growth of the running sum, rounded. */
+/* A bin has the rounded growth of the running sum. */
 double
 emit_fill_bins(struct emit *emit, const struct stream *stream)
 {
@@ -321,7 +321,7 @@ count_link(struct emit *emit, struct loaded_link *link)
 		count_bin(&link->counts, emit->link_bins[b]);
 }
 
-/* Forgets the window before; its pieces lie before this one. */
+/* Drops the last window; its pieces lie before this one. */
 static void
 forget_window(struct emit *emit)
 {

@@ -7,7 +7,7 @@
 #include "sim/telemetry/emit_internal.h"
 #include "topology/topo.h"
 
-/* Events want a process: that of job j is this and j. */
+/* Events need a process id: this plus the number of the job. */
 #define FIRST_PID 1000
 
 size_t
@@ -73,7 +73,7 @@ add_row(const struct emit *emit, struct tele_frame *frame, const struct end *end
 		 }));
 }
 
-/* The jobs of a link that a sender tells of: none if it is a switch. */
+/* The jobs of a link that a sender reports: none for a switch. */
 static uint32_t
 n_told(const struct emit *emit, const struct sender *sender,
        const struct loaded_link *link)
@@ -194,7 +194,7 @@ static void
 add_events(const struct emit *emit, const struct sender *sender,
 	   struct tele_frame *frame)
 {
-	/* More than a frame has room for are lost, as a collector's would be. */
+	/* Collectives beyond the room of a frame are lost, as in a collector. */
 	for (size_t i = 0; i < emit->events.n && frame->events.n < TELE_MAX_EVENTS;
 	     i++) {
 		const struct collective_seen *seen = &emit->events.items[i];

@@ -98,7 +98,7 @@ static const struct column acme[] = {
 	{ COLUMN_STATUS, false, "state", AT(status), 1 },
 	{ 0 },
 };
-/* pai_task_table: as it is, without a header; or joined with others, with one. */
+/* pai_task_table: without a header, or joined with other tables, with one. */
 static const struct column pai_2020[] = {
 	NEEDED(COLUMN_TEXT, "job_name", id, 1),
 	NEEDED(COLUMN_TEXT, "task_name", model, 1),
@@ -208,7 +208,7 @@ static const struct column shockwave[] = {
 	{ 0 },
 };
 
-/* The more columns a format needs, the sooner it is looked for. */
+/* Formats with more required columns are tried first. */
 static const struct columns columns_table[] = {
 	{ JOBTRACE_MURI, ',', true, muri },
 	{ JOBTRACE_TIRESIAS, ',', true, tiresias },
@@ -300,7 +300,7 @@ has_needed(const struct column *columns, const struct column *const *of, int n)
 	return true;
 }
 
-/* The first 'n' of the table: those that a table without a header has at most. */
+/* The first 'n' columns of a table without a header. */
 static bool
 by_order(const struct columns *format, char *const *fields, int n,
 	 const struct column **ret_of)
@@ -310,7 +310,7 @@ by_order(const struct columns *format, char *const *fields, int n,
 
 	while (format->columns[n_columns].kind)
 		n_columns++;
-	/* What others have joined to PAI's table behind is not of it. */
+	/* Columns joined to PAI's table do not count. */
 	n_raw = format->format == JOBTRACE_PAI_2020 ? 10 : n_columns;
 	if (n != n_raw)
 		return false;
@@ -370,12 +370,12 @@ read_number(const char *text, double max, double *ret_value)
 	*ret_value = strtod(text, &end);
 	if (end == text || memchr(text, 'x', (size_t)(end - text)) ||
 	    memchr(text, 'X', (size_t)(end - text)))
-		return false; /* Not 0x10, either. */
+		return false; /* No hexadecimal numbers. */
 	end += strspn(end, " \t");
 	return !*end && fabs(*ret_value) <= max;
 }
 
-/* Also as 3.0, which some write where others of the column are missing. */
+/* Also "3.0", which some traces have in columns with gaps. */
 static bool
 read_whole(const char *text, double min, double max, double *ret_value)
 {
@@ -384,7 +384,7 @@ read_whole(const char *text, double min, double max, double *ret_value)
 		(*ret_value >= min && *ret_value == floor(*ret_value)));
 }
 
-/* The 30th of February would be one of March. */
+/* Refuses dates such as the 30th of February. */
 static bool
 is_date(const struct tm *tm)
 {

@@ -42,18 +42,21 @@ struct jobtrace {
 	const struct columns *columns; /* NULL: JSON. */
 	const struct column *of[COLUMNS_MAX];
 	int n_fields;
-	char *first; /* A line that was read to find the format; NULL: none. */
+	char *first; /* The line read to detect the format; NULL: consumed. */
 	size_t n_first;
-	/* Seen from amid quotes at the end of any line until then, their end is wrong. */
+	/*
+	 * Up to this line, a quote that is still open at the end of a line has a wrong
+	 * end.
+	 */
 	uint64_t wrong_until;
-	const char *wrong; /* Why. */
+	const char *wrong; /* The reason. */
 	struct philly_json json;
 	struct jobtrace_counts counts;
 	char *faults[MAX_FAULTS]; /* Owned. */
 	char number[24];          /* An id, for traces that have none. */
 };
 
-/* Blank lines and remarks are no rows. */
+/* Skips blank lines and comments. */
 static int
 next_line(struct jobtrace *trace, char **ret_line, size_t *ret_n, struct err *err)
 {
@@ -67,13 +70,13 @@ next_line(struct jobtrace *trace, char **ret_line, size_t *ret_n, struct err *er
 }
 
 /*
- * The whole row that begins with the line read last, of which 'skip' bytes are not of it.
- * Quotes may go over a line's end; if they have no end, or no right one, only the
- * line is left, and no row behind it is lost: '*ret_why' says what is wrong, NULL if nothing.
+ * Completes the row that begins with the last line, of which 'skip' bytes are not
+ * part.  Quotes may span lines; if they are not closed, or wrongly, only the line is
+ * left and no row behind it is lost: '*ret_why' is the reason, NULL: none.
  *
- * Each of the lines that were passed over then is a row, whose quotes, if they go on behind
- * it, meet the same end: it is not looked for again, so that a file takes a time in
- * proportion to its length.
+ * Each line skipped in the search is a row of its own, and its open quotes have the
+ * same end: that is not searched again, so the time is proportional to the length of
+ * the file.
  */
 static int
 complete_row(struct jobtrace *trace, size_t skip, char separator, char **line,
@@ -209,7 +212,7 @@ jobtrace_format(const struct jobtrace *trace)
 	return trace->format;
 }
 
-/* Counts a row that is malformed; -EINVAL if they are too many. */
+/* Counts a malformed row; -EINVAL if there are too many. */
 static int
 note_fault(struct jobtrace *trace, uint64_t line, int field, const char *why,
 	   struct err *err)
@@ -233,7 +236,7 @@ note_fault(struct jobtrace *trace, uint64_t line, int field, const char *why,
 		jobtrace_format_names[trace->format]);
 }
 
-/* At the end: 0, or -EINVAL if no row was one of the format. */
+/* At the end: 0, or -EINVAL if no row was valid. */
 static int
 check_rows(const struct jobtrace *trace, struct err *err)
 {
@@ -243,7 +246,7 @@ check_rows(const struct jobtrace *trace, struct err *err)
 		       trace->faults[0], jobtrace_format_names[trace->format]);
 }
 
-/* True if it is a job to be told. */
+/* True if the job is returned. */
 static bool
 is_wanted(struct jobtrace *trace, struct jobtrace_job *job)
 {
@@ -251,7 +254,7 @@ is_wanted(struct jobtrace *trace, struct jobtrace_job *job)
 		trace->counts.no_gpus++;
 		return false;
 	}
-	/* It is known how long it takes, or else what it is. */
+	/* Its duration is known, or its model. */
 	if (isnan(job->submit_s) ||
 	    (isnan(job->duration_s) && isnan(job->iterations) && !*job->model)) {
 		trace->counts.not_run++;
@@ -266,7 +269,7 @@ is_wanted(struct jobtrace *trace, struct jobtrace_job *job)
 	return true;
 }
 
-/* 1 with a job, 0 for a row that is none, -errno. */
+/* 1 with a job, 0 for a row without one, -errno. */
 static int
 take_row(struct jobtrace *trace, char *line, struct jobtrace_job *ret_job,
 	 struct err *err)

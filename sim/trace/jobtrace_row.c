@@ -37,7 +37,7 @@ jobtrace_write_header(FILE *out)
 	      out);
 }
 
-/* Which reads back as the same. */
+/* Writes digits that read back as the same number. */
 static void
 put_number(FILE *out, double value)
 {

@@ -19,7 +19,7 @@ philly_json_fini(struct philly_json *reader)
 /* ---- One object after another ---------------------------------------------------------- */
 
 struct scan {
-	unsigned depth; /* Braces that are open. */
+	unsigned depth; /* Open braces. */
 	bool is_text, is_escaped;
 };
 
@@ -37,7 +37,7 @@ scan_char(struct scan *scan, char c)
 	return c == '}' && scan->depth && !--scan->depth;
 }
 
-/* What stands between jobs: one list around all of them, or none; a comma or none. */
+/* What may be between jobs: an array around all, or none; commas or none. */
 static bool
 may_stand_between(struct philly_json *reader, char c)
 {
@@ -117,7 +117,7 @@ get_time(const struct json_doc *doc, const struct json *object, const char *key,
 	const char *text;
 
 	*ret_s = NAN;
-	/* None, or null, or not there. */
+	/* "None", null, or absent. */
 	if (!value || json_as_str(doc, value, &text, NULL) < 0 ||
 	    columns_time(text, ret_s))
 		return 0;
@@ -171,7 +171,7 @@ read_attempt(const struct json_doc *doc, const struct json *attempt,
 	return 0;
 }
 
-/* "" if it is not there. */
+/* "" if absent. */
 static int
 get_name(const struct json_doc *doc, const char *key, const char **ret_name,
 	 struct err *err)
