@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * flow.bpf.c - how many bytes each link and each job carried, in every millisecond.
+ * flow.bpf.c - counts the bytes of each link and each job in every millisecond
  *
- *	antiphase_rx	tc, ingress: what came in
- *	antiphase_tx	tp_btf/net_dev_start_xmit: what was handed to the device.  The
- *			programs of tc's egress see a packet before the host's queue
- *			and would show a burst of 10 Gb/s on a link of 1.
- *	antiphase_offer	tc, egress: what was handed to that queue, and what of it had
- *			been sent before
+ *	antiphase_rx	tc, ingress: received packets
+ *	antiphase_tx	tp_btf/net_dev_start_xmit: packets handed to the device.
+ *			Programs at tc egress see a packet before the host's queue, and
+ *			would show a burst of 10 Gb/s on a link of 1 Gb/s.
+ *	antiphase_offer	tc, egress: packets handed to that queue, and retransmits
  *
  * The tracepoint fires for every device of every network namespace; an interface
  * is known by its namespace and number.
  *
  * The job of a packet is that of its socket's control group (version 2).
  *
- *	flow_maps.bpf.h		what is shared with user space
+ *	flow_maps.bpf.h		data shared with user space
  *	flow_count.bpf.h	rings of links, and of jobs on them
  *	flow_job.bpf.h		the job of a socket
  *	flow_wire.bpf.h		a large packet's bytes on the wire
- *	flow_headers.bpf.h	a packet's headers; what was sent before
- *	flow_receiver.bpf.h	the job of a packet that came in
+ *	flow_headers.bpf.h	a packet's headers; retransmits
+ *	flow_receiver.bpf.h	the job of a received packet
  */
 /* clang-format off: the types have to come before the helpers. */
 #include <linux/bpf.h>

@@ -1,6 +1,6 @@
 /*
- * collector.c - 'antiphase-collector': counts what the interfaces of this host carry,
- * millisecond by millisecond, and says it in frames; and asks a running one.
+ * collector.c - the program antiphase-collector: counts the traffic of this host's
+ * interfaces and jobs and publishes it in frames; sends commands to a running collector.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -27,7 +27,7 @@ static const struct setting items[] = {
 	  .kind = SETTING_INTEGER, .min = 0, .max = 1000 },
 	{ "source", "source", "source", "LIST", "auto",
 	  "comma-separated: auto, bpf, netlink, rdma, pcap, replay, text",
-	  .kind = SETTING_WORDS, .words = source_words, .alone = CONFIG_REPLAY },
+	  .kind = SETTING_WORDS, .words = source_words, .exclusive = CONFIG_REPLAY },
 	{ "source", "interface", "interface", "LIST", "",
 	  "interfaces, comma-separated (default: physical ones)",
 	  .kind = SETTING_TEXT },

@@ -1,8 +1,8 @@
 /*
  * control.c - the commands of the running collector (lib/daemon/control.h).
  *
- *	stats				all figures, as /metrics has them
- *	job add NAME CGROUP		a control group is that job from now on
+ *	stats				all metrics, as in /metrics
+ *	job add NAME CGROUP		registers a control group as a job
  *	job remove NAME
  *	job list [json]
  *	ping

@@ -42,7 +42,7 @@ struct ingest {
 static uint32_t
 job_of_row(const struct ingest *ingest, const struct saved_totals_row *row)
 {
-	switch (row->whose) {
+	switch (row->owner) {
 	case SAVED_TOTALS_LINK:
 		return TELE_LINK;
 	case SAVED_TOTALS_OTHER:
@@ -70,7 +70,7 @@ take_old(struct ingest *ingest, struct old *old)
 	};
 
 	if (old->is_taken || key.interface == STRTAB_NONE ||
-	    (row->whose == SAVED_TOTALS_JOB && key.job == STRTAB_NONE))
+	    (row->owner == SAVED_TOTALS_JOB && key.job == STRTAB_NONE))
 		return;
 	if (binner_resume(ingest->binner, &key, row->bytes, &extra) < 0) {
 		ingest->counts.refused_counts++;
@@ -105,7 +105,7 @@ ingest_resume(struct ingest *ingest, const struct saved_totals_row *rows, size_t
 	for (size_t i = 0; i < n; i++) {
 		struct old old = { .row = rows[i], .next = NONE };
 
-		if (rows[i].whose == SAVED_TOTALS_JOB) {
+		if (rows[i].owner == SAVED_TOTALS_JOB) {
 			uint32_t job = strtab_intern(ingest->old_jobs, rows[i].job);
 
 			if (job == ingest->old_firsts.n)
@@ -125,7 +125,7 @@ ingest_save(const struct ingest *ingest, struct saved_totals *totals)
 
 	saved_totals_begin(totals);
 	for (size_t i = 0; i < binner_n_series(ingest->binner); i++) {
-		struct saved_totals_row row = { .whose = SAVED_TOTALS_LINK };
+		struct saved_totals_row row = { .owner = SAVED_TOTALS_LINK };
 		struct source_extra extra;
 		struct source_key key;
 
@@ -134,9 +134,9 @@ ingest_save(const struct ingest *ingest, struct saved_totals *totals)
 		memcpy(row.interface, ingest->interfaces.items[key.interface].info.name,
 		       sizeof row.interface);
 		if (key.job == TELE_OTHER) {
-			row.whose = SAVED_TOTALS_OTHER;
+			row.owner = SAVED_TOTALS_OTHER;
 		} else if (key.job != TELE_LINK) {
-			row.whose = SAVED_TOTALS_JOB;
+			row.owner = SAVED_TOTALS_JOB;
 			tele_set_name(row.job, strtab_name(ingest->job_names, key.job));
 		}
 		row.direction = key.direction;

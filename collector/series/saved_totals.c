@@ -62,8 +62,8 @@ static bool
 is_row(const struct saved_totals_row *row)
 {
 	return is_name(row->interface) && *row->interface && is_name(row->job) &&
-	       row->whose <= SAVED_TOTALS_JOB &&
-	       (row->whose == SAVED_TOTALS_JOB) == !!*row->job &&
+	       row->owner <= SAVED_TOTALS_JOB &&
+	       (row->owner == SAVED_TOTALS_JOB) == !!*row->job &&
 	       row->direction <= TELE_RX && row->measure <= TELE_OFFERED;
 }
 

@@ -22,7 +22,7 @@ struct saved_totals;
 
 #define SAVED_TOTALS_MAX 16384 /* Rows; further ones are counted, not kept. */
 
-enum saved_totals_whose {
+enum saved_totals_owner {
 	SAVED_TOTALS_LINK,
 	SAVED_TOTALS_OTHER,
 	SAVED_TOTALS_JOB,
@@ -31,7 +31,7 @@ enum saved_totals_whose {
 struct saved_totals_row {
 	char interface[TELE_MAX_NAME + 1];
 	char job[TELE_MAX_NAME + 1]; /* Of SAVED_TOTALS_JOB. */
-	uint8_t whose;               /* enum saved_totals_whose. */
+	uint8_t owner;               /* enum saved_totals_owner. */
 	uint8_t direction, measure;  /* enum tele_direction, tele_measure. */
 	uint8_t unused[5];           /* Zero. */
 	uint64_t bytes, packets, ce, retransmits;

@@ -90,9 +90,9 @@ read_words(const struct setting *setting, const char *value, int64_t *ret_bits,
 	if (rc == 0 && !bits)
 		rc = err_set(err, NULL, 0, 0, "no %s is named", setting->key);
 	for (unsigned i = 0; rc == 0 && setting->words[i]; i++)
-		if (bits & setting->alone & 1u << i && bits != 1u << i)
+		if (bits & setting->exclusive & 1u << i && bits != 1u << i)
 			rc = err_set(err, NULL, 0, 0,
-				     "the %s %s cannot be mixed with others",
+				     "the %s %s cannot be combined with others",
 				     setting->key, setting->words[i]);
 	*ret_bits = bits;
 	free(list);

@@ -43,15 +43,15 @@ enum setting_kind {
 struct setting {
 	const char *section, *key; /* "collector", "interval_ms". */
 	const char *option;        /* "interval-ms"; NULL: there is none. */
-	const char *argument; /* "MS"; NULL: a flag, which turns the default round. */
-	const char *fallback; /* The default, as text. */
-	const char *help;     /* One line. */
+	const char *argument;      /* "MS"; NULL: a flag, which inverts the default. */
+	const char *fallback;      /* The default, as text. */
+	const char *help;          /* One line. */
 	enum setting_kind kind;
 	int64_t min, max;
 	const char *const *words; /* NULL-terminated. */
-	unsigned alone;           /* Of words, by bit: goes with no other. */
+	unsigned exclusive;       /* Of words, by bit: cannot be combined. */
 	char letter;              /* Of the option; 0: none. */
-	bool is_live;             /* SIGHUP takes it up. */
+	bool is_live;             /* Applied at SIGHUP. */
 };
 
 struct settings_table {
@@ -61,9 +61,8 @@ struct settings_table {
 	const struct setting *items;
 	size_t n;
 	/*
-	 * Keys of sections of which there may be many, each with a name of its own:
-	 * "partition" is that of [partition train].  They have no option, no variable
-	 * and no default.
+	 * Keys of sections that repeat, each with a name: [partition train].  They have
+	 * no option, no variable and no default.
 	 */
 	const struct setting *named;
 	size_t n_named;
@@ -79,15 +78,15 @@ void settings_free(struct settings *settings);                     /* Accepts NU
 const struct settings_table *settings_table(const struct settings *settings);
 
 /*
- * Sets one.  'origin' says who does: a file, with the line, a variable of the
- * environment, "--option".  0, or -EINVAL with 'err' filled.
+ * Sets one.  'origin' is a file, with the line, a variable of the environment, or
+ * "--option".  0, or -EINVAL with 'err' filled.
  */
 int settings_set(struct settings *settings, const char *section, const char *key,
 		 const char *value, const char *origin, unsigned line, struct err *err);
 
 /*
- * Values; the setting has to be in the table, and of that kind.  Texts are valid until
- * it is set again; those of numbers, flags and words are as they would be written.
+ * Values; the setting must be in the table, and of that kind.  Texts are valid until it
+ * is set again; numbers, flags and words have their canonical text.
  */
 const char *settings_text(const struct settings *settings, const char *section,
 			  const char *key);
@@ -99,7 +98,7 @@ bool settings_is_on(const struct settings *settings, const char *section,
 unsigned settings_words(const struct settings *settings, const char *section,
 			const char *key);
 
-/* By number in the table: its value as text, and who set it ("default"). */
+/* By number in the table: its value as text, and its origin ("default"). */
 const char *settings_value(const struct settings *settings, size_t i);
 const char *settings_origin(const struct settings *settings, size_t i);
 /* The line of a file; 0: no file. */
@@ -113,7 +112,7 @@ struct settings_named {
 	unsigned line;
 };
 
-/* What there is of them, in the order of section, key and name. */
+/* All of them, in the order of section, key and name. */
 size_t settings_n_named(const struct settings *settings);
 struct settings_named settings_named(const struct settings *settings, size_t i);
 
@@ -143,10 +142,10 @@ size_t settings_check(const struct settings_table *const *tables, const char *fi
 		      void (*fault)(void *ctx, const struct err *err), void *ctx);
 
 /*
- * Loads anew, as for SIGHUP, and logs under 'token' what is different: what can be taken
- * up at once is set; of the rest it is said that it needs a start.  Options have the
- * last word, then as now.  Returns how many settings are different, or -errno, after
- * having logged it, if the files have a fault: then all stays as it was.
+ * Loads the settings again, as for SIGHUP, and logs the changes under 'token'.  Live
+ * settings are applied; for the others the log says that they need a restart.  Options
+ * keep precedence.  Returns the number of changed settings.  If the files have a fault,
+ * logs it, changes nothing and returns -errno.
  */
 int settings_reload(struct settings *settings, const char *file, const char *token);
 

@@ -243,7 +243,7 @@ take_up(struct settings *settings, const struct settings *fresh, size_t i,
 
 	log_info(token, "[%s] %s is now '%s', was '%s'%s", setting->section,
 		 setting->key, settings_value(fresh, i), settings_value(settings, i),
-		 setting->is_live ? "" : "; it is taken up at the next start");
+		 setting->is_live ? "" : "; it takes effect at the next start");
 	if (!setting->is_live)
 		return;
 	settings_set(settings, setting->section, setting->key, settings_value(fresh, i),
@@ -288,7 +288,7 @@ take_up_named(struct settings *settings, const struct settings *fresh,
 		free(section);
 	}
 	if (!settings_n_named(fresh))
-		log_info(token, "there are no sections with a name any more");
+		log_info(token, "all named sections are gone");
 	return 1;
 }
 
@@ -303,8 +303,7 @@ settings_reload(struct settings *settings, const char *file, const char *token)
 		char *place = err.line ? xasprintf("%s:%u", err.file, err.line)
 				       : xstrdup(*err.file ? err.file : "settings");
 
-		log_err(token, "%s: %s; the settings stay as they were", place,
-			err.text);
+		log_err(token, "%s: %s; the settings are unchanged", place, err.text);
 		free(place);
 	}
 	for (size_t i = 0; rc >= 0 && i < settings_table(settings)->n; i++) {
@@ -317,7 +316,7 @@ settings_reload(struct settings *settings, const char *file, const char *token)
 	if (rc >= 0)
 		rc += take_up_named(settings, fresh, token);
 	if (rc == 0)
-		log_info(token, "the settings are as they were");
+		log_info(token, "the settings are unchanged");
 	settings_free(fresh);
 	return rc;
 }

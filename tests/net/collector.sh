@@ -80,7 +80,7 @@ lab_in h0 antiphase-collector --source netlink --endpoint none --metrics none \
 check "a second one in the same directory is refused" test $? = 2 \
 	-a -n "$(grep 'another collector' "$LAB_DIR/second.log")"
 kill -HUP "${LAB_PID[c]}"
-lab_wait_for 3 "word that settings were read again" says "the settings are as they were" &&
+lab_wait_for 3 "word that settings were read again" says "the settings are unchanged" &&
 	pass "SIGHUP reads the settings again, and says so"
 
 # ---- What it cannot do, it says ----------------------------------------------------------

@@ -98,7 +98,7 @@ what_is_wrong_is_said_with_the_line_and_what_was_meant(void **state)
 	refused("[source]\nlink_only = maybe\n", 2, "yes or no, not 'maybe'");
 	refused("[source]\nsource = bpf,netlnk\n", 2, "did you mean 'netlink'?");
 	refused("[source]\nsource = ,\n", 2, "no source is named");
-	refused("[source]\nsource = replay,bpf\n", 2, "cannot be mixed");
+	refused("[source]\nsource = replay,bpf\n", 2, "cannot be combined");
 	refused("[source]\nclsact = never\n", 2, "auto, yes, no");
 	refused("[bus]\nendpoint =\n", 2, "endpoint has no value");
 	refused("host = x\n", 1, "is in no section");

@@ -30,7 +30,7 @@ opened(const uint8_t *id)
 static struct saved_totals_row
 row(const char *interface, const char *job, uint64_t bytes)
 {
-	struct saved_totals_row r = { .whose = *job ? SAVED_TOTALS_JOB
+	struct saved_totals_row r = { .owner = *job ? SAVED_TOTALS_JOB
 						    : SAVED_TOTALS_LINK,
 				      .direction = TELE_RX,
 				      .bytes = bytes,
@@ -241,7 +241,7 @@ a_right_checksum_of_nonsense_is_not_believed(void **state)
 		else if (i == 1)
 			bad.direction = 2;
 		else
-			bad.whose = SAVED_TOTALS_LINK; /* With a job's name. */
+			bad.owner = SAVED_TOTALS_LINK; /* With a job's name. */
 		saved_totals_begin(totals);
 		saved_totals_add(totals, &bad);
 		saved_totals_commit(totals);
