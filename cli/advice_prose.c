@@ -24,7 +24,7 @@
 /* A blank at which no line is broken. */
 #define HARD_BLANK '\x1f'
 
-/* ---- Words ---------------------------------------------------------------------------- */
+/* ---- Words ----------------------------------------------------------------------- */
 
 /* Appends 'text' as a paragraph under a heading, broken between words; frees 'text'. */
 static void
@@ -87,7 +87,7 @@ put_percent_range(struct strbuf *out, double low, double high)
 		strbuf_printf(out, "%.0f\x1f%% to %.0f\x1f%%", 100 * low, 100 * high);
 }
 
-/* ---- What we saw ------------------------------------------------------------------------ */
+/* ---- What we saw ----------------------------------------------------------------- */
 
 static void
 saw_profile(const struct advice_doc_job *job, struct strbuf *text)
@@ -187,7 +187,7 @@ put_saw(const struct advice_doc *doc, const struct advice_doc_job *job,
 	put_part(out, "What we saw", &text);
 }
 
-/* ---- What we conclude ------------------------------------------------------------------- */
+/* ---- What we conclude ------------------------------------------------------------ */
 
 static void
 put_conclusion(const struct advice_doc_job *job, bool is_refused, struct strbuf *out)
@@ -203,7 +203,7 @@ put_conclusion(const struct advice_doc_job *job, bool is_refused, struct strbuf 
 	put_part(out, "What we conclude", &text);
 }
 
-/* ---- What we advise --------------------------------------------------------------------- */
+/* ---- What we advise -------------------------------------------------------------- */
 
 static void
 advise_places(const struct advice_doc_job *job, struct strbuf *text)
@@ -276,7 +276,7 @@ put_advice(const struct advice_doc *doc, const struct advice_doc_job *job,
 	put_part(out, "What we advise", &text);
 }
 
-/* ---- What it should give ---------------------------------------------------------------- */
+/* ---- What it should give --------------------------------------------------------- */
 
 /* Ends without a period. */
 static void
@@ -376,7 +376,7 @@ put_gain(const struct advice_doc *doc, const struct advice_doc_job *job,
 	put_part(out, "What it should give", &text);
 }
 
-/* ---- What would change our mind --------------------------------------------------------- */
+/* ---- What would change our mind -------------------------------------------------- */
 
 static void
 doubt_live(const struct advice_doc *doc, const struct advice_doc_job *job,
@@ -457,7 +457,7 @@ advice_prose_job(const struct advice_doc *doc, const struct advice_doc_job *job,
 	utf8_disarm(out->text + from, '\n');
 }
 
-/* ---- One link ----------------------------------------------------------------------------- */
+/* ---- One link -------------------------------------------------------------------- */
 
 static bool
 is_on(const struct advice_doc_link *link, const struct advice_doc_job *job)
@@ -557,7 +557,7 @@ advice_prose_link(const struct advice_doc *doc, const struct advice_doc_link *li
 	put_part(out, "What would change our mind", &doubts);
 }
 
-/* ---- All ------------------------------------------------------------------------------------ */
+/* ---- All ------------------------------------------------------------------------- */
 
 static void
 put_sentence(const struct advice_doc_job *job, struct strbuf *out)

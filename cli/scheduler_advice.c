@@ -16,7 +16,7 @@
 
 #define MAX_LISTED 5 /* Names in a message. */
 
-/* ---- Which job ----------------------------------------------------------------------- */
+/* ---- Which job ------------------------------------------------------------------- */
 
 static void
 fail_unknown(const struct advice_doc *doc, const char *job, struct err *err)
@@ -71,7 +71,7 @@ keep_only(struct advice_doc *doc, const char *job, struct err *err)
 	return CLI_OK;
 }
 
-/* ---- Asking -------------------------------------------------------------------------- */
+/* ---- Asking ---------------------------------------------------------------------- */
 
 static int
 get(const char *address, const char *job, struct strbuf *body, int *ret_http,

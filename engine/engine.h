@@ -165,16 +165,17 @@ uint64_t engine_run(struct engine *engine, int64_t until_ns);
 void engine_stop(struct engine *engine);
 
 /*
- * Stores all that the future depends on, except jitter and hooks, as engine_state_size()
- * numbers (times in nanoseconds from now, or from a job's grid).  After two states that are
- * equal, to the nanosecond of a batch, the same follows.  Between calls of engine_run().
+ * Stores all that the future depends on, except jitter and hooks, as
+ * engine_state_size() numbers (times in nanoseconds from now, or from a job's grid).
+ * After two states that are equal, to the nanosecond of a batch, the same follows.
+ * Between calls of engine_run().
  */
 size_t engine_state_size(const struct engine *engine);
 void engine_state(const struct engine *engine, double *ret_state);
 
 /*
- * Where a job is in an iteration, so that it can resume there in another engine.  Without
- * pacing.
+ * Where a job is in an iteration, so that it can resume there in another engine.
+ * Without pacing.
  */
 struct engine_point {
 	double since_ns; /* The iteration began so long ago; 0 or below: it will begin. */
@@ -199,8 +200,8 @@ void engine_point_amid(const struct engine *engine, uint32_t job, double share,
 int engine_job_resume(struct engine *engine, uint32_t job,
 		      const struct engine_point *from);
 /*
- * Iterations that the job has finished, plus the finished share of the present one, by its
- * isolated time.
+ * Iterations that the job has finished, plus the finished share of the present one, by
+ * its isolated time.
  */
 double engine_job_progress(const struct engine *engine, uint32_t job);
 

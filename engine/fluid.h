@@ -137,8 +137,8 @@ struct fluid_spec {
 };
 
 /*
- * A few flows that influence each other and no other flow: bit i of a set of them is flow
- * flows[i].
+ * A few flows that influence each other and no other flow: bit i of a set of them is
+ * flow flows[i].
  */
 struct fluid_part {
 	uint32_t n_flows;

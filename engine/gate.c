@@ -1,20 +1,21 @@
 /*
  * gate.c - the send gate: work-conserving slots on links that could be exceeded.
  *
- * A gated job that is about to send waits only while another gated job sends over a link
- * of its path and the two together could exceed that link.  It asks for all of its links at
- * once and holds none while it waits, so there is no deadlock.  A slot is the time at which
- * the job's plan wanted to send: its grid, or without one the time at which it asked.
- * Waiting jobs go in the order of their slots, each as soon as it can, so no link is kept
- * idle for a job that waits for another link.
+ * A gated job that is about to send waits only while another gated job sends over a
+ * link of its path and the two together could exceed that link.  It asks for all of its
+ * links at once and holds none while it waits, so there is no deadlock.  A slot is the
+ * time at which the job's plan wanted to send: its grid, or without one the time at
+ * which it asked.  Waiting jobs go in the order of their slots, each as soon as it can,
+ * so no link is kept idle for a job that waits for another link.
  *
- * The exception is aging: a job that was overtaken MAX_OVERTAKEN times by jobs with later
- * slots on its links reserves its links.  No other job starts on them, so it goes when the
- * present senders have ended; of two such jobs, the one that has waited longer comes first.
+ * The exception is aging: a job that was overtaken MAX_OVERTAKEN times by jobs with
+ * later slots on its links reserves its links.  No other job starts on them, so it goes
+ * when the present senders have ended; of two such jobs, the one that has waited longer
+ * comes first.
  *
- * A job that asks in the batch in which a link becomes free comes before waiting jobs: so a
- * job whose segments follow each other without computing keeps its links from one to the
- * next, until a waiting job has aged.
+ * A job that asks in the batch in which a link becomes free comes before waiting jobs:
+ * so a job whose segments follow each other without computing keeps its links from one
+ * to the next, until a waiting job has aged.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -15,10 +15,10 @@
  *	plain     no fabric is known: each interface is two links, "HOST:IF>" and
  *	          ">HOST:IF".
  *
- * A link between switches whose switch sends frames is measured in its total, and its jobs
- * are computed.  The window is [to_ms - window_ms, to_ms).  In it,
- * with x_j(t) the rate of job j in millisecond t, C the capacity and x(t) the total
- * (the frames' own, or else the sum over jobs and other traffic):
+ * A link between switches whose switch sends frames is measured in its total, and its
+ * jobs are computed.  The window is [to_ms - window_ms, to_ms).  In it, with x_j(t) the
+ * rate of job j in millisecond t, C the capacity and x(t) the total (the frames' own,
+ * or else the sum over jobs and other traffic):
  *
  *	known     t in which no series of the link has a gap; no other is counted
  *	active    job j in t: x_j(t) >= active_frac C (of the highest x(t), where C is

@@ -177,7 +177,7 @@ contention_find_job(const struct contention_link *link, uint32_t job)
 	return NULL;
 }
 
-/* ---- By job -------------------------------------------------------------------------- */
+/* ---- By job ---------------------------------------------------------------------- */
 
 /* A counting sort. */
 void

@@ -38,7 +38,7 @@ is_bus(const char *source)
 	return strstr(source, "://") != NULL;
 }
 
-/* ---- Opening ---------------------------------------------------------------------- */
+/* ---- Opening --------------------------------------------------------------------- */
 
 /* Reads the next frame of a recording, or closes it at the end. */
 static int
@@ -160,7 +160,7 @@ feed_close(struct feed *feed)
 	free(feed);
 }
 
-/* ---- Reading ----------------------------------------------------------------------- */
+/* ---- Reading --------------------------------------------------------------------- */
 
 /* The earliest frame of all recordings; 0: all are at their end. */
 static int

@@ -35,8 +35,8 @@ ms_of(int64_t ns)
 }
 
 /*
- * The last iterations that all hosts have sent frames of and that are still kept; of long
- * iterations that may be one or two.
+ * The last iterations that all hosts have sent frames of and that are still kept; of
+ * long iterations that may be one or two.
  */
 static int
 choose_window(struct measure *m, const struct iteration_volume_sample *iterations,

@@ -2,8 +2,8 @@
  * iteration_volume.h - bytes that a job sends in an iteration, from a few of them.
  *
  * Measured from the bins of its series and the begins of its iterations, as its pacer
- * reports them.  Contention lengthens an iteration, but adds no bytes, so a few iterations
- * are enough.
+ * reports them.  Contention lengthens an iteration, but adds no bytes, so a few
+ * iterations are enough.
  *
  *	bytes    of one interface in one direction: the mean over the job's series that
  *	         have at least a tenth of the busiest one's, hosts' own as in job_profiler.h
@@ -44,8 +44,8 @@ struct iteration_volume {
 
 /*
  * Measures the 'n' iterations, in the order of time, by the job's 'series', of which
- * those on 'host' are rank 0's.  Returns 0; -EAGAIN if too few of them have been told of
- * by all hosts yet; -ENODATA if there are no bins of them.
+ * those on 'host' are rank 0's.  Returns 0; -EAGAIN if too few of them have been told
+ * of by all hosts yet; -ENODATA if there are no bins of them.
  */
 int iteration_volume_measure(const struct live *live, const uint32_t *series,
 			     size_t n_series, uint32_t host,

@@ -338,7 +338,7 @@ begin_jobs(struct job_profiler *profiler, const struct live *live)
 	profiler->next_series = 0;
 }
 
-/* ---- Rounds ----------------------------------------------------------------------- */
+/* ---- Rounds ---------------------------------------------------------------------- */
 
 /* The job that has waited longest comes last. */
 static int
@@ -365,8 +365,8 @@ is_told_raw(const struct job_profiler *profiler, const struct live *live, uint32
 }
 
 /*
- * A job with summaries only cannot be estimated; its last estimate stays until it is too
- * old.
+ * A job with summaries only cannot be estimated; its last estimate stays until it is
+ * too old.
  */
 static void
 find_waiting(struct job_profiler *profiler, const struct live *live)

@@ -82,15 +82,15 @@ struct job_profiler *job_profiler_new(void);
 void job_profiler_free(struct job_profiler *profiler); /* Accepts NULL. */
 
 /*
- * Estimates anew if JOB_PROFILER_EVERY_NS of frame time have passed; true if so.  Of more
- * than JOB_PROFILER_MAX_AT_ONCE jobs it takes those that have waited longest.
+ * Estimates anew if JOB_PROFILER_EVERY_NS of frame time have passed; true if so.  Of
+ * more than JOB_PROFILER_MAX_AT_ONCE jobs it takes those that have waited longest.
  */
 bool job_profiler_step(struct job_profiler *profiler, const struct live *live);
 /*
  * The same in steps, for an event loop: returns true if a round begins.  In it each
- * job_profiler_next() is a step of some milliseconds of a job's estimate, the job that has
- * waited longest first, and returns whether there are more.  The next round begins JOB_PROFILER_EVERY_NS after this one, with those
- * that this one did not come to.
+ * job_profiler_next() is a step of some milliseconds of a job's estimate, the job that
+ * has waited longest first, and returns whether there are more.  The next round begins
+ * JOB_PROFILER_EVERY_NS after this one, with those that this one did not come to.
  */
 bool job_profiler_begin(struct job_profiler *profiler, const struct live *live);
 bool job_profiler_next(struct job_profiler *profiler, const struct live *live);
@@ -100,8 +100,8 @@ void job_profiler_stop(struct job_profiler *profiler);
 void job_profiler_now(struct job_profiler *profiler, const struct live *live);
 
 /*
- * All jobs that have traffic, or had an estimate lately (JOB_PROFILER_FORGET_NS), by name;
- * '*ret_n' of them.
+ * All jobs that have traffic, or had an estimate lately (JOB_PROFILER_FORGET_NS), by
+ * name; '*ret_n' of them.
  */
 const struct profiled_job *const *job_profiler_jobs(const struct job_profiler *profiler,
 						    size_t *ret_n);

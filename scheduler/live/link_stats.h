@@ -43,8 +43,8 @@ void link_stats_init(struct link_stats *stats);
 void link_stats_fini(struct link_stats *stats);
 
 /*
- * Begins with a link and reads its parts[0 .. n).  The total is that of the frames, or the
- * sum of all parts.
+ * Begins with a link and reads its parts[0 .. n).  The total is that of the frames, or
+ * the sum of all parts.
  */
 void link_stats_read(struct link_stats *stats, struct contention_link *link,
 		     const struct traffic_map_part *parts, size_t n);

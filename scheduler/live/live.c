@@ -79,8 +79,8 @@ live_drop_ring(struct live *live, struct series *s)
 }
 
 /*
- * Frees the rings of series without traffic in the kept time.  Not at each refused series,
- * as there may be very many of both.
+ * Frees the rings of series without traffic in the kept time.  Not at each refused
+ * series, as there may be very many of both.
  */
 static void
 free_stale_rings(struct live *live)

@@ -2,29 +2,29 @@
  * live.h - the live state of the cluster, built from telemetry frames.
  *
  * It keeps, for each host, how fresh and how complete its frames are; for each
- * interface, job and direction the last seconds in 1 ms bins.  contention.h derives links
- * from it, and job_profiler.h profiles of jobs.
+ * interface, job and direction the last seconds in 1 ms bins.  contention.h derives
+ * links from it, and job_profiler.h profiles of jobs.
  *
- * Time is that of the frames and never that of this process, so that a recording
- * gives the same bytes as the bus did.  Series are kept on the clock of their host
+ * Time is that of the frames and never that of this process, so that a recording gives
+ * the same bytes as the bus did.  Series are kept on the clock of their host
  * (CLOCK_MONOTONIC, which is never stepped) and moved to wall clock time when they are
- * read, by the offset in the host's last frame, rounded to 1 ms.  "Now" is the
- * newest wall clock time of any frame; but where there are several hosts, a frame that
- * is more than LIVE_LEAP_NS ahead of the others is believed only when the others have been
+ * read, by the offset in the host's last frame, rounded to 1 ms.  "Now" is the newest
+ * wall clock time of any frame; but where there are several hosts, a frame that is more
+ * than LIVE_LEAP_NS ahead of the others is believed only when the others have been
  * silent for LIVE_SILENT_NS, so that a host whose clock is wrong does not make all
  * others look silent.
  *
- * If two machines send under one name, the later one is believed until it is silent; the
- * frames of the other are counted and dropped.
+ * If two machines send under one name, the later one is believed until it is silent;
+ * the frames of the other are counted and dropped.
  *
  * A bin is zero only where a raw frame that lists the interface covers its time; time
  * without a frame is a gap (TELE_GAP), never zero.
  *
- * Memory is bounded: beyond 'max_bytes' new hosts, interfaces and series are
- * refused and counted.  Rings of bins and events, which take most of it, leave an eighth
- * to the others, so that summaries of all hosts are known where raw series of some are not
- * kept.  Rings that are out of date are freed first.  live_forget() forgets jobs and hosts
- * without frames for long.
+ * Memory is bounded: beyond 'max_bytes' new hosts, interfaces and series are refused
+ * and counted.  Rings of bins and events, which take most of it, leave an eighth to the
+ * others, so that summaries of all hosts are known where raw series of some are not
+ * kept.  Rings that are out of date are freed first.  live_forget() forgets jobs and
+ * hosts without frames for long.
  *
  * Pure: no clock, no I/O.  O(1) for each bin of a frame.
  */
@@ -133,17 +133,18 @@ void live_free(struct live *live);                   /* Accepts NULL. */
 void live_frame(struct live *live, const struct tele_frame *frame);
 
 /*
- * Sets 'fn', which live_frame() calls for each iteration of a known job in a frame that is
- * not refused; iterations are not kept here.  NULL: none, the default.
+ * Sets 'fn', which live_frame() calls for each iteration of a known job in a frame that
+ * is not refused; iterations are not kept here.  NULL: none, the default.
  */
 void live_on_iteration(struct live *live, live_iteration_fn *fn, void *ctx);
 
 /*
  * Forgets jobs that no frame has named for LIVE_FORGET_JOB_NS, but those of which
- * 'is_held' (or NULL) says so, and hosts that have been silent for LIVE_FORGET_HOST_NS, with all
- * that is known of them; so that memory is bounded by the present jobs and hosts.  Numbers of
- * jobs stay and are used again; those of hosts, interfaces and series change.  Returns
- * how many jobs and hosts it forgot.  O(all there is): once a minute or so.
+ * 'is_held' (or NULL) says so, and hosts that have been silent for LIVE_FORGET_HOST_NS,
+ * with all that is known of them; so that memory is bounded by the present jobs and
+ * hosts.  Numbers of jobs stay and are used again; those of hosts, interfaces and
+ * series change.  Returns how many jobs and hosts it forgot.  O(all there is): once a
+ * minute or so.
  */
 size_t live_forget(struct live *live, bool (*is_held)(const void *ctx, uint32_t job),
 		   const void *ctx);

@@ -1,26 +1,26 @@
 /*
  * live_constants.h - the numbers that decide what is read from telemetry, in one place.
  *
- * Shares have no unit; times have theirs in the name.  Where no other source is named, a
- * number was chosen by hand, and the unit tests of the modules hold it.  What callers need
- * to know is in the headers of contention.h, job_profiler.h and live.h.
+ * Shares have no unit; times have theirs in the name.  Where no other source is named,
+ * a number was chosen by hand, and the unit tests of the modules hold it.  What callers
+ * need to know is in the headers of contention.h, job_profiler.h and live.h.
  */
 #ifndef SCHEDULER_LIVE_LIVE_CONSTANTS_H
 #define SCHEDULER_LIVE_LIVE_CONSTANTS_H
 
-/* ---- Which series count: series_select.c, iteration_volume.c, traffic_map.c ------------ */
+/* ---- Which series count: series_select.c, iteration_volume.c, traffic_map.c ------ */
 
 #define SERIES_MIN_SHARE 0.1  /* Of the busiest series' bytes. */
 #define SERIES_MAX_GAPS  0.2  /* Of a series' bins. */
 #define HOST_MIN_SHARE   0.02 /* Of the busiest host's bytes: the job runs there. */
 
-/* ---- Bytes of an iteration: iteration_volume.c ----------------------------------------- */
+/* ---- Bytes of an iteration: iteration_volume.c ----------------------------------- */
 
 #define VOLUME_MIN_CELL 0.1   /* Of the mean of all cells: the cell is busy. */
 #define VOLUME_LATE_MS  2     /* Under way when a collective is over. */
 #define VOLUME_MAX_MS   30000 /* Of all iterations together. */
 
-/* ---- Profiles: job_profiler.c, job_profiler_events.c, profiled_job.c ------------------- */
+/* ---- Profiles: job_profiler.c, job_profiler_events.c, profiled_job.c ------------- */
 
 #define PROFILER_MIN_SPAN_MS 2000
 #define PROFILER_MAX_IDLE_MS 5000 /* At the end of the window: the job does not run. */
@@ -31,13 +31,13 @@
 #define EVENTS_MAX_MISMATCH  0.1 /* Of events and a multiple of the traffic's period. */
 #define EVENTS_MAX_HARMONIC  64
 
-/* ---- Links: link_stats_measure.c -------------------------------------------------------- */
+/* ---- Links: link_stats_measure.c ------------------------------------------------- */
 
 /* A computed mean above this share of the capacity over so long is impossible. */
 #define LINK_IMPOSSIBLE_FRAC 1.05
 #define LINK_IMPOSSIBLE_MS   100
 
-/* ---- Delay by others: live_workload.c --------------------------------------------------- */
+/* ---- Delay by others: live_workload.c -------------------------------------------- */
 
 /* Of a job's sending time: more is not believed to be lost to others, and less is within
  * what bins of 1 ms can show. */

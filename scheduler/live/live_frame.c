@@ -128,8 +128,8 @@ forget_boot(struct live *live, uint32_t host)
 }
 
 /*
- * Sequence numbers are by kind, host and start of the sender.  Those of the last two starts
- * are kept, as a host may have two senders: a collector and an importer.
+ * Sequence numbers are by kind, host and start of the sender.  Those of the last two
+ * starts are kept, as a host may have two senders: a collector and an importer.
  */
 static void
 count_sequence(struct host *host, const struct tele_frame *frame)

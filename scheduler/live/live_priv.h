@@ -17,7 +17,8 @@
 #define NS_PER_MS INT64_C(1000000)
 
 /*
- * In a ring: no frame has this bin; 0, the value of memory that was never written.  A bin of no bytes is LIVE_ZERO there, larger counts are cut to one less.
+ * In a ring: no frame has this bin; 0, the value of memory that was never written.  A
+ * bin of no bytes is LIVE_ZERO there, larger counts are cut to one less.
  */
 #define LIVE_UNTOLD 0u
 #define LIVE_ZERO   (TELE_GAP - 1)

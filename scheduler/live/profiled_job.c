@@ -74,8 +74,8 @@ profiled_job_use_events(const struct live *live, struct profiled_job *job,
 }
 
 /*
- * Raises the alarm if the job has changed since the last alarm, or the first estimate.  As
- * windows overlap, a change shows in several estimates; these are one alarm.
+ * Raises the alarm if the job has changed since the last alarm, or the first estimate.
+ * As windows overlap, a change shows in several estimates; these are one alarm.
  */
 static void
 compare(struct profiled_job *job, const struct detection *found, int64_t now_ns)

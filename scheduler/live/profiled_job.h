@@ -14,8 +14,8 @@ void profiled_job_free(struct profiled_job *job); /* Accepts NULL. */
 void profiled_job_refuse(struct profiled_job *job, char *why);
 
 /*
- * Lets the program's own events since 'from_ns' overrule what a part of an iteration looks
- * like: makes several iterations of what was found one.
+ * Lets the program's own events since 'from_ns' overrule what a part of an iteration
+ * looks like: makes several iterations of what was found one.
  */
 void profiled_job_use_events(const struct live *live, struct profiled_job *job,
 			     struct detection *found, int64_t from_ns);

@@ -15,8 +15,8 @@ struct series_select;
 struct series_set;
 
 /*
- * Of series[n] of a job, up to what is complete now and at most 'max_ms' back.  'live' is
- * borrowed; series keep their numbers in it as long as the pool is there.
+ * Of series[n] of a job, up to what is complete now and at most 'max_ms' back.  'live'
+ * is borrowed; series keep their numbers in it as long as the pool is there.
  */
 struct series_select *series_select_new(const struct live *live, const uint32_t *series,
 					size_t n, uint32_t max_ms);

@@ -124,7 +124,7 @@ status_json_footer(const struct status *status, int64_t from_ms, int64_t to_ms,
 	put_hosts(status, w);
 }
 
-/* ---- Starts of contention ---------------------------------------------------------------- */
+/* ---- Starts of contention -------------------------------------------------------- */
 
 /* Of one link; since_ms is INT64_MIN without contention. */
 struct since_link {

@@ -1,6 +1,7 @@
 /*
  * status.h - the live state for people and programs: ages, silent hosts, and the JSON of
- * links and jobs (docs/json.md), the same from the command line and antiphase-scheduler.
+ * links and jobs (docs/json.md), the same from the command line and
+ * antiphase-scheduler.
  *
  * Pure: the caller passes the time since the last frames.
  */
@@ -54,15 +55,15 @@ struct status_census {
 
 void status_census(const struct status *status, struct status_census *ret_census);
 
-/* ---- Jobs and links ----------------------------------------------------------------- */
+/* ---- Jobs and links -------------------------------------------------------------- */
 
 struct status_names {
 	VEC(const char *) names; /* Borrowed from the state. */
 };
 
 /*
- * The hosts that told of traffic of the job, by name; 'series' NULL: of all series.  Free
- * with vec_free(&ret_hosts->names).
+ * The hosts that told of traffic of the job, by name; 'series' NULL: of all series.
+ * Free with vec_free(&ret_hosts->names).
  */
 void status_hosts(const struct status *status, const struct job_series *job_series,
 		  uint32_t job, struct status_names *ret_hosts);
@@ -72,7 +73,7 @@ double status_overlap_us(const struct status *status,
 			 const struct contention_link *link,
 			 const struct contention_pair *pair, uint32_t job);
 
-/* ---- JSON ---------------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------------------ */
 
 /* Keys of the document: time, age, "hosts". */
 void status_json_footer(const struct status *status, int64_t from_ms, int64_t to_ms,
@@ -86,7 +87,7 @@ void status_json_jobs(const struct status *status, const struct contention *foun
 		      const struct profiled_job *const *jobs, size_t n,
 		      struct jsonw *w);
 
-/* ---- Starts of contention ---------------------------------------------------------------------- */
+/* ---- Starts of contention -------------------------------------------------------- */
 
 /* When contention began, by name of the link. */
 struct contention_starts;
@@ -94,8 +95,8 @@ struct contention_starts;
 struct contention_starts *contention_starts_new(void);
 void contention_starts_free(struct contention_starts *since); /* Accepts NULL. */
 /*
- * A window does not see what began before it: sets since_ms of links whose contention was
- * found before, and gives links their numbers.
+ * A window does not see what began before it: sets since_ms of links whose contention
+ * was found before, and gives links their numbers.
  */
 void contention_starts_remember(struct contention_starts *since,
 				struct contention *found);

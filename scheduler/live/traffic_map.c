@@ -344,7 +344,7 @@ add_job(struct traffic_map_finder *f, uint32_t job)
 	collective_flows_fini(&flows);
 }
 
-/* ---- One part for each measured quantity --------------------------------------------- */
+/* ---- One part for each measured quantity ----------------------------------------- */
 
 static int
 compare_parts(const void *a, const void *b)
@@ -371,8 +371,8 @@ merit(const struct live *live, const struct traffic_map_part *part)
 }
 
 /*
- * Frames may come from both ends of a cable, or from an RDMA device and the interface of
- * the same port: one counts.  A measured part is not computed as well.
+ * Frames may come from both ends of a cable, or from an RDMA device and the interface
+ * of the same port: one counts.  A measured part is not computed as well.
  */
 size_t
 traffic_map_thin(const struct live *live, struct traffic_map_part *parts,
@@ -396,7 +396,7 @@ traffic_map_thin(const struct live *live, struct traffic_map_part *parts,
 	return n;
 }
 
-/* ---- Step by step ------------------------------------------------------------------- */
+/* ---- Step by step ---------------------------------------------------------------- */
 
 /* A counting sort: one sort by comparison would take too long for one step. */
 static void

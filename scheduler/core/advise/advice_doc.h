@@ -1,8 +1,8 @@
 /*
  * advice_doc.h - advice documents: advice with names instead of ids.
  *
- * A document can be kept in a file, sent over HTTP and explained without the fabric that
- * it was made for.  One struct holds both kinds of advice:
+ * A document can be kept in a file, sent over HTTP and explained without the fabric
+ * that it was made for.  One struct holds both kinds of advice:
  *
  *	antiphase.advice/1       computed by 'antiphase advise' for the jobs of a file
  *	antiphase.job_advices/1  what antiphase-scheduler advises on its jobs now
@@ -137,7 +137,7 @@ const struct advice_doc_job *advice_doc_find_job(const struct advice_doc *doc,
 const struct advice_doc_link *advice_doc_find_link(const struct advice_doc *doc,
 						   const char *name);
 
-/* ---- JSON: advice_json.c ------------------------------------------------------------- */
+/* ---- JSON: advice_json.c --------------------------------------------------------- */
 
 /* The new text of antiphase.advice/1; free with free(). */
 char *advice_json_text(const struct advice_doc *doc, size_t *ret_length);
@@ -151,8 +151,8 @@ void advice_json_put_job(const struct advice_doc_job *job, struct jsonw *w);
 void advice_json_put_ranking(const struct advice_doc_job *job, struct jsonw *w);
 
 /*
- * Reads the terminated 'text' of an antiphase.advice/1; 'file' is its name for messages.
- * Returns 0, or -EINVAL with 'err' filled and '*ret_doc' left alone.
+ * Reads the terminated 'text' of an antiphase.advice/1; 'file' is its name for
+ * messages.  Returns 0, or -EINVAL with 'err' filled and '*ret_doc' left alone.
  */
 int advice_json_parse(const char *file, const char *text, size_t length,
 		      struct advice_doc *ret_doc, struct err *err);

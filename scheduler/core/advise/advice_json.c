@@ -2,8 +2,8 @@
  * advice_json.c - the JSON of advice documents, written and read by the same tables.
  * Declared in advice_doc.h.
  *
- * A table lists the keys of an object with their member, unit and range.  An object of a
- * file (antiphase.advice/1) has all keys of its table and no other; one of the daemon
+ * A table lists the keys of an object with their member, unit and range.  An object of
+ * a file (antiphase.advice/1) has all keys of its table and no other; one of the daemon
  * may have other keys, as the daemon may be newer than its reader.
  */
 #include <errno.h>
@@ -30,7 +30,7 @@
 /* The daemon writes the schema first: it begins within so many characters. */
 #define SCHEMA_WITHIN 100
 
-/* ---- Tables --------------------------------------------------------------------------- */
+/* ---- Tables ---------------------------------------------------------------------- */
 
 enum field_kind {
 	FIELD_BOOL,
@@ -180,7 +180,7 @@ static const struct field file_fields[] = {
 
 /* clang-format on */
 
-/* ---- Writing -------------------------------------------------------------------------- */
+/* ---- Writing --------------------------------------------------------------------- */
 
 static void
 put_fields(struct jsonw *w, const void *object, const struct field *fields, size_t n)
@@ -306,7 +306,7 @@ advice_json_put_ranking(const struct advice_doc_job *job, struct jsonw *w)
 	jsonw_end(w);
 }
 
-/* ---- Reading --------------------------------------------------------------------------- */
+/* ---- Reading --------------------------------------------------------------------- */
 
 /* One document being read. */
 struct reader {
@@ -602,7 +602,7 @@ read_file(const struct reader *r)
 			  &doc->links, &doc->n_links);
 }
 
-/* ---- Reading a document of the daemon ------------------------------------------------------ */
+/* ---- Reading a document of the daemon -------------------------------------------- */
 
 static int
 read_live_link(const struct reader *r, const struct json *object, void *item)

@@ -123,8 +123,8 @@ n_waiting(const struct workload *workload)
 }
 
 /*
- * Placements of the waiting jobs; the first is the baseline, the last is tried only where
- * its cost is bounded.
+ * Placements of the waiting jobs; the first is the baseline, the last is tried only
+ * where its cost is bounded.
  */
 static void (*const placers[])(struct plan *plan, const struct advise_ctx *ctx) = {
 	place_waiting_packed,
@@ -136,8 +136,9 @@ static void (*const placers[])(struct plan *plan, const struct advise_ctx *ctx) 
 #define N_PLACERS (sizeof placers / sizeof *placers)
 
 /*
- * CASSINI scores every link of the cluster for each place of each waiting job, so its cost
- * grows with waiting jobs x jobs; beyond this (about a second) its places are not tried.
+ * CASSINI scores every link of the cluster for each place of each waiting job, so its
+ * cost grows with waiting jobs x jobs; beyond this (about a second) its places are not
+ * tried.
  */
 #define CASSINI_MAX_WORK 2000
 

@@ -85,9 +85,9 @@ struct advice_set {
 };
 
 /*
- * Advises on 'workload', which stays the caller's.  Returns 0 and a set to be freed with
- * advice_set_free(), or -EHOSTUNREACH.  A job that fits nowhere has hosts NULL and a
- * reason.
+ * Advises on 'workload', which stays the caller's.  Returns 0 and a set to be freed
+ * with advice_set_free(), or -EHOSTUNREACH.  A job that fits nowhere has hosts NULL and
+ * a reason.
  */
 int advise(const struct workload *workload, struct topo *topo, struct routes *routes,
 	   const struct advise_opts *opts, struct advice_set **ret_set);

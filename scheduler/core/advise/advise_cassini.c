@@ -27,7 +27,7 @@
 #include "scheduler/core/workload/workload.h"
 #include "topology/topo.h"
 
-/* ---- Placement ------------------------------------------------------------------------ */
+/* ---- Placement ------------------------------------------------------------------- */
 
 /*
  * The joint problem of all jobs with 'job' on 'hosts'.  Returns false if they
@@ -78,8 +78,8 @@ offer(struct offers *offers, struct plan *plan, const struct advise_ctx *ctx,
 }
 
 /*
- * Algorithm 2 for one waiting job: up to ten placements that are equivalent to packing for
- * the cluster's scheduler, ranked by their mean link score; those with a loop are
+ * Algorithm 2 for one waiting job: up to ten placements that are equivalent to packing
+ * for the cluster's scheduler, ranked by their mean link score; those with a loop are
  * discarded.  If none is left, the scheduler's first choice stands.
  */
 static void
@@ -123,7 +123,7 @@ place_waiting_cassini(struct plan *plan, const struct advise_ctx *ctx)
 	free(jobs);
 }
 
-/* ---- Shifts ----------------------------------------------------------------------------- */
+/* ---- Shifts ---------------------------------------------------------------------- */
 
 /* Mean goodput of a component under the plan as it stands. */
 static double

@@ -2,15 +2,15 @@
  * advise_constants.h - the numbers that decide advice, in one place.
  *
  * Shares are of a link's capacity, gains and losses relative.  Where no other source is
- * named, a number was chosen by hand; tests/unit/test_advise*, the golden tests advise-*
- * and compat-*, and bench_place and bench_advisor hold the advice to its quality and cost
- * with these numbers.  A cost is counted in flows that the engine starts, not in time, so
- * that the same question has the same answer on every machine.
+ * named, a number was chosen by hand; tests/unit/test_advise*, the golden tests
+ * advise-* and compat-*, and bench_place and bench_advisor hold the advice to its
+ * quality and cost with these numbers.  A cost is counted in flows that the engine
+ * starts, not in time, so that the same question has the same answer on every machine.
  */
 #ifndef SCHEDULER_CORE_ADVISE_ADVISE_CONSTANTS_H
 #define SCHEDULER_CORE_ADVISE_ADVISE_CONSTANTS_H
 
-/* ---- Reasons --------------------------------------------------------------------------- */
+/* ---- Reasons --------------------------------------------------------------------- */
 
 /* A mean excess up to this share is none. */
 #define ADVISE_NO_EXCESS_FRAC 0.01
@@ -24,7 +24,7 @@
 /* antiphase compat: an excess below this share is "nearly none". */
 #define ADVISE_NEARLY_NONE_FRAC 1e-3
 
-/* ---- Weighing -------------------------------------------------------------------------- */
+/* ---- Weighing -------------------------------------------------------------------- */
 
 /* Goodput that a more intrusive variant has to gain over a less intrusive one. */
 #define ADVISE_WORTH_FRAC 1e-3
@@ -35,7 +35,7 @@
 /* Iterations that advice is for, of a job without an end. */
 #define ADVISE_HORIZON_ITERATIONS 1000
 
-/* ---- Variants of a component ----------------------------------------------------------- */
+/* ---- Variants of a component ----------------------------------------------------- */
 
 /* Loads (sum of duties of the jobs that wait for each other) up to which jobs are gated;
  * HUGE_VAL: all. */
@@ -50,7 +50,7 @@
 /* Lateness that CASSINI's agent corrects, of a period (NSDI 2024, section 4.3). */
 #define ADVISE_DEADBAND_FRAC 0.05
 
-/* ---- Effort ---------------------------------------------------------------------------- */
+/* ---- Effort ---------------------------------------------------------------------- */
 
 #define ADVISE_EFFORT_FLOWS 8e6 /* Default, of all predictions that are kept. */
 #define ADVISE_PREDICTIONS  12  /* Of a component, about: its variants and 'before'. */
@@ -65,7 +65,7 @@
 #define ADVISE_ITERATIONS   50
 #define ADVISE_RESTARTS     8
 
-/* ---- Placement ------------------------------------------------------------------------- */
+/* ---- Placement ------------------------------------------------------------------- */
 
 /* In the bound of place.h: the share of the mean excess that shifts leave. */
 #define PLACE_RESIDUE_FRAC 0.1
@@ -76,7 +76,8 @@
 /* Moves of the search for one job, in routed flows. */
 #define PLACE_SEARCH_FLOWS 20000
 /* The second stage, which predicts candidates: flows in all, the nearest neighbors that a
- * candidate is predicted with, runs, and what a job beyond the cap costs over its weight. */
+ * candidate is predicted with, runs, and what a job beyond the cap costs over its
+ * weight. */
 #define PLACE_JUDGE_FLOWS    3e6
 #define PLACE_JUDGE_MAX_JOBS 24
 #define PLACE_JUDGE_SEEDS    2
@@ -84,7 +85,7 @@
 /* Placements that CASSINI draws to find ten different ones. */
 #define PLACE_MAX_DRAWS 40
 
-/* ---- Prediction ------------------------------------------------------------------------ */
+/* ---- Prediction ------------------------------------------------------------------ */
 
 #define PREDICT_WARM_UP_FRAC 0.25 /* Of a run, not counted. */
 /* Periods may differ by so much in one run; slower jobs get at least so many iterations. */

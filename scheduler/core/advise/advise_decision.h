@@ -38,8 +38,8 @@ bool variant_is_phased(const struct decision *d, const struct variant *variant,
 		       size_t i);
 
 /*
- * Predicts all variants worth trying: nothing, shifts only, a gate for as many jobs as a
- * load threshold lets in, and the grid.
+ * Predicts all variants worth trying: nothing, shifts only, a gate for as many jobs as
+ * a load threshold lets in, and the grid.
  */
 void variants_predict(struct decision *d);
 void variants_fini(struct decision *d);

@@ -16,7 +16,7 @@
 #include "scheduler/core/workload/workload.h"
 #include "topology/topo.h"
 
-/* ---- Links ----------------------------------------------------------------------------- */
+/* ---- Links ----------------------------------------------------------------------- */
 
 static int
 compare_links(const void *a, const void *b)
@@ -99,7 +99,7 @@ shares_any_link(const struct plan *plan, uint32_t job)
 	return false;
 }
 
-/* ---- Reason ----------------------------------------------------------------------------- */
+/* ---- Reason ---------------------------------------------------------------------- */
 
 /* Of a job shifted without a choice by prediction. */
 static enum reason
@@ -137,7 +137,7 @@ reason_of(const struct plan *before, const struct plan *plan,
 	return plan->is_phased[job] ? reason_of_shift(advice) : REASON_FAIR_SHARING;
 }
 
-/* ---- Advice ----------------------------------------------------------------------------- */
+/* ---- Advice ---------------------------------------------------------------------- */
 
 /* Expected saving of iteration time: least and most over the runs. */
 static void

@@ -11,7 +11,7 @@
 #include "scheduler/core/workload/workload.h"
 #include "topology/topo.h"
 
-/* ---- Order --------------------------------------------------------------------------- */
+/* ---- Order ----------------------------------------------------------------------- */
 
 struct arrival {
 	int64_t arrival_ns;
@@ -48,7 +48,7 @@ waiting_jobs(const struct advise_ctx *ctx, size_t *ret_n)
 	return jobs;
 }
 
-/* ---- Fair ------------------------------------------------------------------------------ */
+/* ---- Fair ------------------------------------------------------------------------ */
 
 /*
  * Packs one job if it fits; one whose hosts could not reach each other waits as
@@ -77,7 +77,7 @@ place_waiting_packed(struct plan *plan, const struct advise_ctx *ctx)
 	free(jobs);
 }
 
-/* ---- By prediction ---------------------------------------------------------------------- */
+/* ---- By prediction --------------------------------------------------------------- */
 
 /* State over the jobs that are placed in turn, and the effort that is left. */
 struct judge {
@@ -278,9 +278,9 @@ are_all_put(const struct plan *plan, const uint32_t *jobs, size_t n)
 }
 
 /*
- * The job that is placed last has the least choice, so the largest come first, equals in
- * order of arrival.  If not all fit then, all are packed in order of arrival, as the first
- * to arrive has the first right to a place.
+ * The job that is placed last has the least choice, so the largest come first, equals
+ * in order of arrival.  If not all fit then, all are packed in order of arrival, as the
+ * first to arrive has the first right to a place.
  */
 void
 place_waiting_largest_first(struct plan *plan, const struct advise_ctx *ctx)

@@ -195,7 +195,7 @@ component_predict_jobs(const struct component *component, const struct place *pl
 	return jobs;
 }
 
-/* ---- Plans ------------------------------------------------------------------------- */
+/* ---- Plans ----------------------------------------------------------------------- */
 
 int
 plan_init(struct plan *plan, const struct advise_ctx *ctx)

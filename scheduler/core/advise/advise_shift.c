@@ -1,11 +1,11 @@
 /*
  * advise_shift.c - shifts and pacing of a component, chosen by prediction.
  *
- * The joint solver finds the shifts with the least excess.  Whether these pay is for the
- * engine to say: a shift without corrections decays with jitter, a rigid grid makes late
- * jobs wait for their next slot, and a gate can make convoys where many links are loaded.
- * So the variants of advice are predicted (advise_variants.c), and the best is taken that
- * pays for its own delay and harms no job beyond the cap.
+ * The joint solver finds the shifts with the least excess.  Whether these pay is for
+ * the engine to say: a shift without corrections decays with jitter, a rigid grid makes
+ * late jobs wait for their next slot, and a gate can make convoys where many links are
+ * loaded.  So the variants of advice are predicted (advise_variants.c), and the best is
+ * taken that pays for its own delay and harms no job beyond the cap.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -143,7 +143,7 @@ solve_shifts(struct decision *d)
 	component_problem_fini(&problem);
 }
 
-/* ---- Reasons ------------------------------------------------------------------------- */
+/* ---- Reasons --------------------------------------------------------------------- */
 
 /* Largest share of its capacity by which a link of the job is exceeded. */
 static double
@@ -206,7 +206,7 @@ reason_shifted(const struct decision *d, size_t i)
 	return after < ADVISE_REDUCED_FRAC * before ? REASON_REDUCED : REASON_NO_ROOM;
 }
 
-/* ---- Deciding ------------------------------------------------------------------------- */
+/* ---- Deciding -------------------------------------------------------------------- */
 
 static void
 carry_out(struct decision *d, const struct variant *variant)

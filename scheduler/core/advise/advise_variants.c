@@ -3,14 +3,14 @@
  *
  * A send gate lets jobs take turns.  It helps most where turns are short, and makes
  * convoys where a job that waits for many links holds up others.  So it is tried for
- * subsets: with theta a threshold, the largest found in which for each job and those that
- * it has to wait for,
+ * subsets: with theta a threshold, the largest found in which for each job and those
+ * that it has to wait for,
  *
  *	duty_j + sum of duty_i over gated i that share a link with j <= theta,
  *
- * and from the best of them jobs that lose by it are let out.  A gate by itself finds an
- * order, but pays for it in waiting whenever jitter upsets it; with shifts it seldom has
- * to act, so of equal variants that is preferred.
+ * and from the best of them jobs that lose by it are let out.  A gate by itself finds
+ * an order, but pays for it in waiting whenever jitter upsets it; with shifts it seldom
+ * has to act, so of equal variants that is preferred.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -40,7 +40,7 @@ variant_is_phased(const struct decision *d, const struct variant *variant, size_
 	return variant->is_shifted && d->is_movable[i];
 }
 
-/* ---- Prediction --------------------------------------------------------------------- */
+/* ---- Prediction ------------------------------------------------------------------ */
 
 static void
 predict_variant(const struct decision *d, uint32_t n_seeds, uint32_t n_iterations,
@@ -110,8 +110,8 @@ weigh_variant(const struct decision *d, struct variant *variant)
 }
 
 /*
- * Looks at a variant in one short run.  A convoy shows at once, and is also what takes the
- * engine longest.
+ * Looks at a variant in one short run.  A convoy shows at once, and is also what takes
+ * the engine longest.
  */
 static bool
 is_promising(const struct decision *d, bool is_shifted, enum engine_pacing *pacing)
@@ -153,7 +153,7 @@ all_paced(const struct decision *d, enum engine_pacing pacing)
 	return all;
 }
 
-/* ---- Which jobs wait for which ---------------------------------------------------------- */
+/* ---- Which jobs wait for which --------------------------------------------------- */
 
 /* Jobs that could have to wait for each other at the gate. */
 struct contacts {
@@ -257,7 +257,7 @@ gate_below(const struct contacts *m, size_t n, double theta, enum engine_pacing 
 	return n_gated;
 }
 
-/* ---- Variants ------------------------------------------------------------------------ */
+/* ---- Variants -------------------------------------------------------------------- */
 
 /* From variant 'from' on, lets jobs out of the gate that lose by it. */
 static void
@@ -375,8 +375,8 @@ variants_fini(struct decision *d)
 
 /*
  * True if variant 'a' gives enough more than variant 'b', and by more than
- * ADVISE_SURE_SES standard errors of the difference over the runs: both saw the same phases
- * and jitter.
+ * ADVISE_SURE_SES standard errors of the difference over the runs: both saw the same
+ * phases and jitter.
  */
 static bool
 is_better(const struct decision *d, const struct variant *a, const struct variant *b)

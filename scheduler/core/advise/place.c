@@ -273,7 +273,7 @@ place_set_free_slots(struct place *place, uint32_t host, int64_t n_slots)
 	place->free_slots[host] = n_slots;
 }
 
-/* ---- Asking ------------------------------------------------------------------------ */
+/* ---- Asking ---------------------------------------------------------------------- */
 
 const uint32_t *
 place_hosts(const struct place *place, uint32_t job)

@@ -3,21 +3,21 @@
  *
  * A 'struct place' is a fabric with some jobs of a workload on it: free slots by host,
  * loads by link.  It packs a waiting job as a scheduler without network knowledge would
- * (place_pack), and searches for places that lose less (place_search).  The search ranks
- * by a cheap bound; predict.h then judges the best few.
+ * (place_pack), and searches for places that lose less (place_search).  The search
+ * ranks by a cheap bound; predict.h then judges the best few.
  *
  * The bound of a link l, with mu the mean excess of the jobs on it at random phases
- * (random_phase.h) and G the most that shifting the new job against each of the others can
- * gain:
+ * (random_phase.h) and G the most that shifting the new job against each of the others
+ * can gain:
  *
  *	e_l = max(0, load - 1, (mu - G) / C) + PLACE_RESIDUE_FRAC mu / C
  *
- * (the last term because shifts never remove all), and a job is slowed by its worst link:
- * slowdown_j ~ 1 + max over its links of e_l.  The loss of a candidate is what it takes
- * off the goodput, the sum of weight / slowdown.
+ * (the last term because shifts never remove all), and a job is slowed by its worst
+ * link: slowdown_j ~ 1 + max over its links of e_l.  The loss of a candidate is what it
+ * takes off the goodput, the sum of weight / slowdown.
  *
- * Groups for packing are the hosts that stay connected without the higher tiers: those of
- * a leaf, of a pod, and so on; no names of tiers are assumed.
+ * Groups for packing are the hosts that stay connected without the higher tiers: those
+ * of a leaf, of a pod, and so on; no names of tiers are assumed.
  */
 #ifndef SCHEDULER_CORE_ADVISE_PLACE_H
 #define SCHEDULER_CORE_ADVISE_PLACE_H

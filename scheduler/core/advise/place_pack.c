@@ -20,7 +20,7 @@ place_has_room(const struct place *place, uint32_t job, uint32_t host)
 	       (int64_t)place->workload->jobs[job].slots_per_host;
 }
 
-/* ---- Groups ----------------------------------------------------------------------- */
+/* ---- Groups ---------------------------------------------------------------------- */
 
 /* Joins nodes that links of at most 'tier' connect; smaller ids are roots. */
 static void
@@ -144,7 +144,7 @@ place_groups_fini(struct place *place)
 	free(place->leaf_group);
 }
 
-/* ---- Packing ------------------------------------------------------------------------ */
+/* ---- Packing --------------------------------------------------------------------- */
 
 /* One packing under way. */
 struct packing {

@@ -15,7 +15,7 @@
 #include "topology/collective.h"
 #include "topology/topo.h"
 
-/* ---- Rating ------------------------------------------------------------------------ */
+/* ---- Rating ---------------------------------------------------------------------- */
 
 /* One search, with scratch space for rating. */
 struct search {
@@ -206,7 +206,7 @@ keep(struct search *search, const struct place_candidate *candidate)
 	}
 }
 
-/* ---- Moves --------------------------------------------------------------------------- */
+/* ---- Moves ----------------------------------------------------------------------- */
 
 static bool
 holds(const struct search *search, const uint32_t *hosts, uint32_t host)
@@ -321,7 +321,7 @@ descend(struct search *search, const struct place_candidate *from, size_t n_trie
 	free(next.hosts);
 }
 
-/* ---- The search ------------------------------------------------------------------- */
+/* ---- The search ------------------------------------------------------------------ */
 
 static int
 add_packing(struct search *search, bool is_varied)

@@ -1,8 +1,8 @@
 /*
  * reason.h - reasons of advice, as a closed list.
  *
- * Every advice has exactly one reason.  It has a name that is stable in JSON and metrics, a
- * sentence, and a remedy (empty if nothing is needed).
+ * Every advice has exactly one reason.  It has a name that is stable in JSON and
+ * metrics, a sentence, and a remedy (empty if nothing is needed).
  */
 #ifndef SCHEDULER_CORE_ADVISE_REASON_H
 #define SCHEDULER_CORE_ADVISE_REASON_H

@@ -71,7 +71,7 @@ advisor_free(struct advisor *advisor)
 	free(advisor);
 }
 
-/* ---- What is touched ----------------------------------------------------------------- */
+/* ---- What is touched ------------------------------------------------------------- */
 
 static void
 touch(struct advisor *advisor, uint32_t job)
@@ -103,7 +103,7 @@ touch_around(struct advisor *advisor, uint32_t job)
 	}
 }
 
-/* ---- Jobs ------------------------------------------------------------------------------ */
+/* ---- Jobs ------------------------------------------------------------------------ */
 
 uint32_t
 advisor_find(const struct advisor *advisor, const char *name)
@@ -284,7 +284,7 @@ advisor_set_free(struct advisor *advisor, uint32_t host, int64_t n_slots)
 	return was;
 }
 
-/* ---- Solving and views ------------------------------------------------------------------- */
+/* ---- Solving and views ----------------------------------------------------------- */
 
 size_t
 advisor_step(struct advisor *advisor, size_t n_max)

@@ -1,17 +1,18 @@
 /*
  * advisor.h - advice that is kept up to date while jobs come, go and change.
  *
- * advise.h answers one question about a whole workload.  The advisor keeps the same answer
- * over time: where each job is, what each link carries (advise/place.h), the components of
- * jobs that contend, and for each job its shift, pacing, constraints for the control loop
- * (control/steer.h), scores, reason and evidence.  A change marks the components that it
- * touches; advisor_step() solves those again from the last shifts, a bounded number at a
- * time.  A waiting job is ranked against the links as they are.
+ * advise.h answers one question about a whole workload.  The advisor keeps the same
+ * answer over time: where each job is, what each link carries (advise/place.h), the
+ * components of jobs that contend, and for each job its shift, pacing, constraints for
+ * the control loop (control/steer.h), scores, reason and evidence.  A change marks the
+ * components that it touches; advisor_step() solves those again from the last shifts, a
+ * bounded number at a time.  A waiting job is ranked against the links as they are.
  *
- * The prediction of advise.h decides whether a job is steered at all, as it sees the whole
- * component; the shape of its bursts decides the mode (control/phase_constraints.h).  Jobs
- * that can only be kept in phase get locked periods (control/period_lock.h) where that
- * costs less than contention; turns need no lock.
+ * The prediction of advise.h decides whether a job is steered at all, as it sees the
+ * whole component; the shape of its bursts decides the mode
+ * (control/phase_constraints.h).  Jobs that can only be kept in phase get locked
+ * periods (control/period_lock.h) where that costs less than contention; turns need no
+ * lock.
  *
  * Pure and deterministic: the same sequence of calls gives the same advice.  10,000
  * jobs on 20,000 links: an arrival is ranked in under 50 ms; cost is in proportion to
@@ -44,10 +45,11 @@ struct advisor *advisor_new(struct topo *topo, const struct advisor_opts *opts);
 void advisor_free(struct advisor *advisor); /* Accepts NULL. */
 
 /*
- * Adds a job or changes it: hosts NULL for one that waits.  Copied; its name is its key.
- * 'is_shiftable': it can be delayed, as it has a pacer.  Returns 0 and its number
+ * Adds a job or changes it: hosts NULL for one that waits.  Copied; its name is its
+ * key.  'is_shiftable': it can be delayed, as it has a pacer.  Returns 0 and its number
  * (kept until it is removed), -EHOSTUNREACH, or -EINVAL for hosts twice or not of the
- * fabric.  A job without phases is known to take up hosts, but nothing is advised for it.
+ * fabric.  A job without phases is known to take up hosts, but nothing is advised for
+ * it.
  */
 int advisor_put(struct advisor *advisor, const struct work_job *job, bool is_shiftable,
 		uint32_t *ret_number);
@@ -56,8 +58,8 @@ uint32_t advisor_find(const struct advisor *advisor,
 		      const char *name); /* UINT32_MAX. */
 
 /*
- * Sets the free slots of a host, as the scheduler says; -1: what jobs leave.  Returns what
- * it was.
+ * Sets the free slots of a host, as the scheduler says; -1: what jobs leave.  Returns
+ * what it was.
  */
 int64_t advisor_set_free(struct advisor *advisor, uint32_t host, int64_t n_slots);
 
@@ -110,8 +112,8 @@ struct advisor_ranking {
 
 /*
  * Ranks places of a waiting job: on hosts with enough free slots and, where 'allowed'
- * [hosts of the fabric, by topo_host_number()] is given, allowed[h].  0, -ENOENT, -ENOSPC
- * (none has room) or -EHOSTUNREACH.  Release with advisor_ranking_fini().
+ * [hosts of the fabric, by topo_host_number()] is given, allowed[h].  0, -ENOENT,
+ * -ENOSPC (none has room) or -EHOSTUNREACH.  Release with advisor_ranking_fini().
  */
 int advisor_rank(const struct advisor *advisor, uint32_t job, const bool *allowed,
 		 struct advisor_ranking *ret_ranking);

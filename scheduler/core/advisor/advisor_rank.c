@@ -36,7 +36,7 @@ advisor_ranking_fini(struct advisor_ranking *ranking)
 	*ranking = (struct advisor_ranking){ 0 };
 }
 
-/* ---- What is free --------------------------------------------------------------------- */
+/* ---- What is free ---------------------------------------------------------------- */
 
 /* Sets free slots as the cluster's scheduler says; returns those before, to restore. */
 static int64_t *
@@ -69,7 +69,7 @@ reset_free_slots(const struct advisor *advisor, int64_t *were)
 	free(were);
 }
 
-/* ---- Prediction ------------------------------------------------------------------------- */
+/* ---- Prediction ------------------------------------------------------------------ */
 
 struct forecast {
 	double own[PREDICT_RUNS]; /* Slowdown of the job, a run. */
@@ -184,7 +184,7 @@ mean_own(const struct forecast *f)
 	return sum / PREDICT_RUNS;
 }
 
-/* ---- The ranking ------------------------------------------------------------------------- */
+/* ---- The ranking ----------------------------------------------------------------- */
 
 static enum reason
 reason_of(const struct advisor_place *item, bool packed_is_contended)

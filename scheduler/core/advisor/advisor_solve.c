@@ -1,9 +1,9 @@
 /*
  * advisor_solve.c - one component, solved with advise.h as a workload of its own.
  *
- * A component of more than MAX_JOBS jobs is cut: the jobs nearest to the touched one are
- * taken, and only the touched job and those whose neighbors are all taken get another view;
- * the others keep theirs until it is their turn.
+ * A component of more than MAX_JOBS jobs is cut: the jobs nearest to the touched one
+ * are taken, and only the touched job and those whose neighbors are all taken get
+ * another view; the others keep theirs until it is their turn.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +38,7 @@ advisor_ctx(const struct advisor *advisor)
 	};
 }
 
-/* ---- Views ------------------------------------------------------------------------------ */
+/* ---- Views ----------------------------------------------------------------------- */
 
 static bool
 is_same_view(const struct advisor_view *a, const struct advisor_view *b)
@@ -79,11 +79,11 @@ store_view(struct advisor *advisor, uint32_t job, const struct advisor_view *vie
 	known->view.revision = ++advisor->revision;
 }
 
-/* ---- Locked periods -------------------------------------------------------------------- */
+/* ---- Locked periods -------------------------------------------------------------- */
 
 /*
- * Periods for jobs of which some can only be kept in phase, so that they have windows at
- * all; NULL if they all can take turns, or if contention costs less than idle time.
+ * Periods for jobs of which some can only be kept in phase, so that they have windows
+ * at all; NULL if they all can take turns, or if contention costs less than idle time.
  */
 static int64_t *
 locked_periods(const struct workload *workload)
@@ -122,7 +122,7 @@ lock_jobs(struct workload *workload, const int64_t *locked_us)
 	}
 }
 
-/* ---- The component as a workload ------------------------------------------------------ */
+/* ---- The component as a workload ------------------------------------------------- */
 
 struct question {
 	struct workload workload;
@@ -198,7 +198,7 @@ question_fini(struct question *q)
 	free(q->locked_us);
 }
 
-/* ---- Views --------------------------------------------------------------------------- */
+/* ---- Views ----------------------------------------------------------------------- */
 
 static struct advisor_link *
 links_of(const struct advice *advice)
@@ -314,7 +314,7 @@ store_alone(struct advisor *advisor, uint32_t job)
 	store_view(advisor, job, &view);
 }
 
-/* ---- Solving ---------------------------------------------------------------------------- */
+/* ---- Solving --------------------------------------------------------------------- */
 
 void
 advisor_solve(struct advisor *advisor, uint32_t job)

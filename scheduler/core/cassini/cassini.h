@@ -71,8 +71,8 @@ struct joint_result *cassini_solve(const struct joint_problem *problem,
 				   const struct cassini_opts *opts);
 
 /*
- * The same, and where it returns a result, tells the placement's score (-INFINITY with a
- * loop) and of how many links it is the mean.
+ * The same, and where it returns a result, tells the placement's score (-INFINITY with
+ * a loop) and of how many links it is the mean.
  */
 struct joint_result *cassini_solve_scored(const struct joint_problem *problem,
 					  const struct cassini_opts *opts,

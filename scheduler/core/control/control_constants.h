@@ -3,8 +3,8 @@
  *
  * Where no other source is named, a number was chosen by hand on the simulated jobs of
  * tests/unit/steer_lab.h and settle_lab.h.  tests/unit/test_steer* hold the loop to its
- * slowdowns with these numbers, bench_steer to no harm on random mixes of 2 to 6 jobs, and
- * bench_settle to how soon jobs that have just begun get their turns.
+ * slowdowns with these numbers, bench_steer to no harm on random mixes of 2 to 6 jobs,
+ * and bench_settle to how soon jobs that have just begun get their turns.
  *
  * "SDS" are standard deviations of the job's iteration time, "FRAC" is a share.
  */
@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-/* ---- Reports and orders: steer.c, steer_node.c ---------------------------------------- */
+/* ---- Reports and orders: steer.c, steer_node.c ----------------------------------- */
 
 #define STEER_LATENCY_NS     20000000 /* Default: from a report to its order at the job. */
 #define STEER_MAX_PER_MINUTE 60       /* Default: corrections of one job. */
@@ -41,7 +41,7 @@
 /* Constraints that differ by less, of their modulus or in cost, are the same, refined. */
 #define STEER_SAME_FRAC 0.1
 
-/* ---- Windows: steer_shift.c ----------------------------------------------------------- */
+/* ---- Windows: steer_shift.c ------------------------------------------------------ */
 
 /* Corrections lead into windows by this share of the largest margin that there is room
  * for, which is searched for by bisection. */
@@ -59,7 +59,7 @@
 #define SHIFT_LOCK_ROUNDS 4
 #define SHIFT_LOCK_SLOPE  0.05
 
-/* ---- Turns: steer_send_schedule.c, steer_group.c -------------------------------------- */
+/* ---- Turns: steer_send_schedule.c, steer_group.c --------------------------------- */
 
 /* An order is sent for a turn that may be taken too early by so much. */
 #define TURN_GUARD_SDS 2
@@ -78,7 +78,7 @@
 /* An iteration that cost more periods than this is a checkpoint or the like. */
 #define GROUP_MAX_COST 4
 
-/* ---- Sharing or turns: regret.c ------------------------------------------------------- */
+/* ---- Sharing or turns: regret.c -------------------------------------------------- */
 
 /* Costs are in periods. */
 #define REGRET_SURE_COST  0.005 /* Turns predicted to cost less are clear. */
@@ -98,7 +98,7 @@
 #define REGRET_PRIOR_N  3
 #define REGRET_SURE_SES 2.0 /* Standard errors of a difference that is sure. */
 
-/* ---- Predicting turns: rollout.c ------------------------------------------------------ */
+/* ---- Predicting turns: rollout.c ------------------------------------------------- */
 
 #define ROLLOUT_DRAWS      6    /* Of random phases. */
 #define ROLLOUT_ITERATIONS 40   /* Of the longest job; the first quarter is warm-up. */
@@ -111,7 +111,7 @@
 #define ROLLOUT_MAX_HARM  0.05
 #define ROLLOUT_MAX_WORST 0.03
 
-/* ---- Iterations: onset_tracker.c ------------------------------------------------------ */
+/* ---- Iterations: onset_tracker.c ------------------------------------------------- */
 
 #define ONSET_MAX_LOST 32 /* Iterations: else a report is doubted. */
 #define ONSET_MAX_GAP_NS \
@@ -131,7 +131,7 @@
 #define ONSET_COMM_BAND_FRAC 0.15
 #define ONSET_COMM_GAIN      8
 
-/* ---- Constraints: phase_constraints.c, phase_correction.c, period_lock.c --------------- */
+/* ---- Constraints: phase_constraints.c, phase_correction.c, period_lock.c --------- */
 
 #define CONSTRAINT_MAX_IDLE_FRAC   0.1  /* Of a burst that is sent in one go. */
 #define CONSTRAINT_MIN_WINDOW_FRAC 0.02 /* Of the modulus: narrower cannot be kept. */

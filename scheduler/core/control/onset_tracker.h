@@ -8,16 +8,17 @@
  *	sample = enter(k+1) - begin(k) - stretch(k),
  *	stretch(k) = comm(k) - its usual length, if others sent at the same time.
  *
- * The usual length is that of iterations without contention, as the caller knows, or what
- * it would have been; where that is not known, any difference from it counts as stretch.
+ * The usual length is that of iterations without contention, as the caller knows, or
+ * what it would have been; where that is not known, any difference from it counts as
+ * stretch.
  *
- * A sample is one of three things.  Noise and small bias: the mean follows, quicker while
- * a CUSUM of the residuals raises an alarm.  Odd, once or twice: a checkpoint or the like;
- * it gives a phase and no period.  Odd ONSET_N_ODD times running to the same side: the
- * regime has changed, and the period is that of these samples from then on.
+ * A sample is one of three things.  Noise and small bias: the mean follows, quicker
+ * while a CUSUM of the residuals raises an alarm.  Odd, once or twice: a checkpoint or
+ * the like; it gives a phase and no period.  Odd ONSET_N_ODD times running to the same
+ * side: the regime has changed, and the period is that of these samples from then on.
  *
- * Lost reports only leave samples out.  Impossible reports are refused; if they go on, the
- * next one is believed, as from a job that began again.  Pure, O(1) a report.
+ * Lost reports only leave samples out.  Impossible reports are refused; if they go on,
+ * the next one is believed, as from a job that began again.  Pure, O(1) a report.
  */
 #ifndef SCHEDULER_CORE_CONTROL_TRACK_H
 #define SCHEDULER_CORE_CONTROL_TRACK_H
@@ -73,8 +74,8 @@ enum onset_event onset_tracker_report(struct onset_tracker *track,
 				      enum onset_contention company);
 
 /*
- * Takes how long the collectives of the last iteration would have taken in isolation, as
- * estimated from an iteration in which others sent for a while.
+ * Takes how long the collectives of the last iteration would have taken in isolation,
+ * as estimated from an iteration in which others sent for a while.
  */
 void onset_tracker_learn_isolated(struct onset_tracker *track, double comm_ns);
 

@@ -269,8 +269,8 @@ is_window(const struct joint_problem *problem, const int64_t *locked_us,
 }
 
 /*
- * Jobs that share a window with a job that can only be kept in phase are kept in phase as
- * well, and so on along windows: one plan for all of them.
+ * Jobs that share a window with a job that can only be kept in phase are kept in phase
+ * as well, and so on along windows: one plan for all of them.
  */
 static void
 spread_shift(const struct joint_problem *problem, const int64_t *locked_us,

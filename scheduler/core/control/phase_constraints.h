@@ -1,11 +1,11 @@
 /*
  * phase_constraints.h - constraints on relative phases, from what jobs put on links.
  *
- * A constraint is about begins.  The begin of an iteration is its first collective after
- * the longest gap, which is where a pacer sees it and can hold it
- * (phase_constraints_onset_us()).  Each pair of jobs that can exceed a link together gets
- * one constraint; over several links, one that holds on all of them.  It is one of two
- * kinds:
+ * A constraint is about begins.  The begin of an iteration is its first collective
+ * after the longest gap, which is where a pacer sees it and can hold it
+ * (phase_constraints_onset_us()).  Each pair of jobs that can exceed a link together
+ * gets one constraint; over several links, one that holds on all of them.  It is one of
+ * two kinds:
  *
  * - Bursts.  Both jobs send in one go.  b may not begin while a sends, nor a while b
  *   does: [length of a, modulus - length of b].  This holds whatever the periods are,

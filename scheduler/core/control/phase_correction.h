@@ -1,7 +1,8 @@
 /*
  * phase_correction.h - the cheapest delays that bring jobs back into their windows.
  *
- * For job j let phi_j be its phase and x_j >= 0 its delay.  For each constraint e = (a, b)
+ * For job j let phi_j be its phase and x_j >= 0 its delay.  For each constraint e = (a,
+ * b)
  *
  *	lo_e <= (phi_b + x_b) - (phi_a + x_a) + k_e g_e <= hi_e,	k_e an integer.
  *
@@ -10,13 +11,13 @@
  * right side only falls with x_u), so there is a least one, in each delay at once; it
  * is the longest path from a source that is 0 everywhere, and costs least whatever a
  * second of each job's delay costs (weights >= 0).  So Bellman-Ford gives not just a
- * feasible answer but the optimum, and no linear program is needed: O(V E).  Delays that
- * require each other in a circle grow without bound, which is detected early.
+ * feasible answer but the optimum, and no linear program is needed: O(V E).  Delays
+ * that require each other in a circle grow without bound, which is detected early.
  *
- * The wraps are the hard part.  They start at the copy of each window that is nearest in
- * cost.  Up to PHASE_CORRECTION_MAX_EXACT constraints all combinations of neighboring
- * copies are tried, beyond that one constraint at a time as long as it gets cheaper; of a
- * circle that asks for too much, only its own.  An answer visits at most
+ * The wraps are the hard part.  They start at the copy of each window that is nearest
+ * in cost.  Up to PHASE_CORRECTION_MAX_EXACT constraints all combinations of
+ * neighboring copies are tried, beyond that one constraint at a time as long as it gets
+ * cheaper; of a circle that asks for too much, only its own.  An answer visits at most
  * PHASE_CORRECTION_MAX_VISITS constraints, about 1 ms: the best by then counts.  Pure.
  */
 #ifndef SCHEDULER_CORE_CONTROL_PHASE_CORRECTION_H

@@ -104,8 +104,8 @@ consider_sharing(struct regret *l)
 }
 
 /*
- * By what was measured, or else by the prediction.  A measurement of turns that is old may
- * have been bad luck: it counts at the better end of its error.
+ * By what was measured, or else by the prediction.  A measurement of turns that is old
+ * may have been bad luck: it counts at the better end of its error.
  */
 static bool
 turns_pay(const struct regret *l, bool is_long_ago)

@@ -1,12 +1,12 @@
 /*
  * rollout.h - prediction of whether taking turns pays, by playing out a few jobs.
  *
- * Turns cost nothing where periods are in a small ratio and the bursts fit.  Where periods
- * differ a little, the quicker job is held back to the pace of the slower one, which up to
- * a point costs less than the contention that it removes; beyond that point the quicker
- * job would always find the link taken, and sharing is better.  No formula gives that
- * point for several jobs, so both are played out: a job computes, waits if it takes turns
- * with one that is sending, sends at the rate
+ * Turns cost nothing where periods are in a small ratio and the bursts fit.  Where
+ * periods differ a little, the quicker job is held back to the pace of the slower one,
+ * which up to a point costs less than the contention that it removes; beyond that point
+ * the quicker job would always find the link taken, and sharing is better.  No formula
+ * gives that point for several jobs, so both are played out: a job computes, waits if
+ * it takes turns with one that is sending, sends at the rate
  *
  *	1 / (1 + sum of overloads over the other jobs that are sending),
  *
@@ -40,17 +40,17 @@ struct rollout {
 };
 
 /*
- * The slowdown of each job: its mean iteration time over that in isolation.  overload[]:
- * what each loses in a second in which both send, 0 to 1, symmetric.
+ * The slowdown of each job: its mean iteration time over that in isolation. 
+ * overload[]: what each loses in a second in which both send, 0 to 1, symmetric.
  */
 void rollout_play(const struct rollout_job *jobs, size_t n, const double *overload,
 		  const struct rollout *rollout, double *ret_slowdown);
 
 /*
- * Chooses the pairs that take turns: none; all that share a link; all, but only for waits
- * no longer than a job's own burst; or those for which it pays as a pair.  It takes the
- * best mean that does no harm: the worst job is not worse off than the worst one would be
- * if all shared, nor is any job by more than ROLLOUT_MAX_HARM.
+ * Chooses the pairs that take turns: none; all that share a link; all, but only for
+ * waits no longer than a job's own burst; or those for which it pays as a pair.  It
+ * takes the best mean that does no harm: the worst job is not worse off than the worst
+ * one would be if all shared, nor is any job by more than ROLLOUT_MAX_HARM.
  */
 void rollout_choose(const struct rollout_job *jobs, size_t n, const double *overload,
 		    struct rollout *ret_rollout);

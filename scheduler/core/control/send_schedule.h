@@ -1,11 +1,12 @@
 /*
  * send_schedule.h - planned turns of jobs on the links that they share.
  *
- * A job that begins to send while another sends gains nothing by it: two that share a link
- * for x ms both end x ms later; had the second waited those x ms, it would end at the same
- * time, and the first x ms sooner.  So the second is ordered not to begin before the first
- * is predicted to be done.  A job that comes later than that by itself does not wait, so no
- * link is kept idle that a job could use, and no burst is interrupted.
+ * A job that begins to send while another sends gains nothing by it: two that share a
+ * link for x ms both end x ms later; had the second waited those x ms, it would end at
+ * the same time, and the first x ms sooner.  So the second is ordered not to begin
+ * before the first is predicted to be done.  A job that comes later than that by itself
+ * does not wait, so no link is kept idle that a job could use, and no burst is
+ * interrupted.
  *
  * The plan is for the next begin of each job: list scheduling in the order of predicted
  * begins, where a later job may go before an earlier one if it is done by then.  Pure;
@@ -26,9 +27,9 @@ struct send_schedule_job {
 };
 
 /*
- * Plans 'n' jobs (at most SEND_SCHEDULE_MAX_JOBS).  hold_ns[i * n + j]: how long after the
- * begin of i j may not begin; 0: they share no link.  ret_start_ns[j] is when j can begin:
- * next_ns or later, or next_ns if it would have to wait longer than its limit.
+ * Plans 'n' jobs (at most SEND_SCHEDULE_MAX_JOBS).  hold_ns[i * n + j]: how long after
+ * the begin of i j may not begin; 0: they share no link.  ret_start_ns[j] is when j can
+ * begin: next_ns or later, or next_ns if it would have to wait longer than its limit.
  * ret_after[j] is the job that it would follow most closely, n for none, and
  * ret_clear_ns[j] when that job is done.
  */

@@ -122,8 +122,8 @@ length_ns(const struct peer *peer, size_t k)
 }
 
 /*
- * Whether others sent at the same time in the iteration that has ended.  A burst whose end
- * is not reported yet may be stretched to twice its length.
+ * Whether others sent at the same time in the iteration that has ended.  A burst whose
+ * end is not reported yet may be stretched to twice its length.
  */
 static enum onset_contention
 contention_of(const struct node *node, const struct steer_report *r)
@@ -159,9 +159,9 @@ contention_of(const struct node *node, const struct steer_report *r)
 }
 
 /*
- * How long the collectives that have ended would have taken in isolation: two that send at
- * once for x ms, at half the rate each, end x/2 later.  0: others sent for too long, or
- * its peers are not known.
+ * How long the collectives that have ended would have taken in isolation: two that send
+ * at once for x ms, at half the rate each, end x/2 later.  0: others sent for too long,
+ * or its peers are not known.
  */
 static double
 isolated_ns(const struct node *node, const struct steer_report *r)

@@ -40,8 +40,8 @@ struct peer {
 };
 
 /*
- * Jobs that are connected by constraints, up to STEER_MAX_GROUP: they take turns together,
- * or all share.  The leader, one of them, has the group.
+ * Jobs that are connected by constraints, up to STEER_MAX_GROUP: they take turns
+ * together, or all share.  The leader, one of them, has the group.
  */
 struct group {
 	struct regret choice;
@@ -125,16 +125,16 @@ struct steer_learned group_learned(const struct node *node);
 bool node_is_live(const struct steer *s, const struct node *node);
 
 /*
- * The begin of the burst under way, later by what contention stretches it, and the begin
- * of the next one, orders included.
+ * The begin of the burst under way, later by what contention stretches it, and the
+ * begin of the next one, orders included.
  */
 void node_expect(const struct steer *s, const struct node *node, double *ret_begin_ns,
 		 double *ret_next_ns);
 double node_next_ns(const struct steer *s, const struct node *node);
 
 /*
- * Orders the job not to begin before 'not_before_ns'; without the order it would begin at
- * 'next_ns'.
+ * Orders the job not to begin before 'not_before_ns'; without the order it would begin
+ * at 'next_ns'.
  */
 void node_order(struct steer *s, struct node *node, double next_ns,
 		double not_before_ns, enum steer_why why, struct orders *orders);

@@ -51,8 +51,9 @@ expected_period_ns(const struct node *node)
 }
 
 /*
- * How much longer the burst under way takes than in isolation: for each peer, as long as
- * the two would send at once.  Exact for two jobs at full rate, else an approximation.
+ * How much longer the burst under way takes than in isolation: for each peer, as long
+ * as the two would send at once.  Exact for two jobs at full rate, else an
+ * approximation.
  */
 static double
 expected_stretch_ns(const struct node *node)

@@ -197,8 +197,8 @@ is_other_period(const struct node *node)
 }
 
 /*
- * How often turns may be chosen.  A changed period waits; jobs that come, or no choice yet,
- * wait only as long as choosing stays below a hundredth of the time.
+ * How often turns may be chosen.  A changed period waits; jobs that come, or no choice
+ * yet, wait only as long as choosing stays below a hundredth of the time.
  */
 static int64_t
 choose_every_ns(const struct node *node, size_t n_live)

@@ -1,11 +1,12 @@
 /*
  * steer_sim.h - simulated jobs under the control loop, with their pacers and network.
  *
- * Stands between the engine's observer and steer.h as pacers and the network stand between
- * real jobs and antiphase-scheduler.  A job that comes to the flows of its onset waits as
- * the last order that has reached it says, and reports when it goes on.  Orders take time,
- * and some are lost; so are some reports, and some are garbage.  Reported times of begins
- * and ends have noise, and some are late, as on a busy machine.  All of it by a seed.
+ * Stands between the engine's observer and steer.h as pacers and the network stand
+ * between real jobs and antiphase-scheduler.  A job that comes to the flows of its
+ * onset waits as the last order that has reached it says, and reports when it goes on.
+ * Orders take time, and some are lost; so are some reports, and some are garbage.
+ * Reported times of begins and ends have noise, and some are late, as on a busy
+ * machine.  All of it by a seed.
  *
  *	steer_sim_add(sim, id, segment, &what);		(each, by engine number)
  *	steer_set_constraints(steer_sim_steer(sim), ...);
@@ -43,8 +44,8 @@ void steer_sim_free(struct steer_sim *sim);           /* Accepts NULL. */
 struct steer *steer_sim_steer(struct steer_sim *sim); /* Borrowed. */
 
 /*
- * Steers the engine's job 'job' at its segment 'onset_segment'.  With 'what' NULL the loop
- * does not know the job until steer_set_job().
+ * Steers the engine's job 'job' at its segment 'onset_segment'.  With 'what' NULL the
+ * loop does not know the job until steer_set_job().
  */
 void steer_sim_add(struct steer_sim *sim, uint32_t job, uint32_t onset_segment,
 		   const struct steer_job *what);

@@ -1,9 +1,9 @@
 /*
  * plateau.h - the widest interval in which a piecewise-linear function stays low.
  *
- * Between two bends the function is at most as high as at the higher one, so only runs of
- * low bends are considered.  Inline, as the caller's own numbers define "low", in the
- * innermost loop of the solver.
+ * Between two bends the function is at most as high as at the higher one, so only runs
+ * of low bends are considered.  Inline, as the caller's own numbers define "low", in
+ * the innermost loop of the solver.
  */
 #ifndef SCHEDULER_CORE_SOLVE_PLATEAU_H
 #define SCHEDULER_CORE_SOLVE_PLATEAU_H
@@ -18,9 +18,9 @@ struct plateau {
 };
 
 /*
- * The widest, of equals the first behind the first bend that is not low; if all are low, at
- * 0 and all around.  'bends' are sorted, and before 'turn_us'; is_low() takes the index of
- * a bend.  O(bends).
+ * The widest, of equals the first behind the first bend that is not low; if all are
+ * low, at 0 and all around.  'bends' are sorted, and before 'turn_us'; is_low() takes
+ * the index of a bend.  O(bends).
  */
 static inline struct plateau
 plateau_widest(const struct event_list *bends, int64_t turn_us,

@@ -91,7 +91,7 @@ bind_hosts(struct binder *b)
 	return error;
 }
 
-/* ---- Slots --------------------------------------------------------------------------- */
+/* ---- Slots ----------------------------------------------------------------------- */
 
 /* One job's place on one host. */
 struct tenant {
@@ -175,7 +175,7 @@ check_slots(const struct binder *b)
 	return error;
 }
 
-/* ---- Messages, profiles ---------------------------------------------------------------- */
+/* ---- Messages, profiles ---------------------------------------------------------- */
 
 /* What the busiest interface sends for one byte of message. */
 static int

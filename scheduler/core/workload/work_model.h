@@ -10,9 +10,9 @@
  *	               "compute": "...", "traffic": "..." } }
  *
  * Segments are written as in scenario files (segment_text.h); what a message becomes on
- * so many hosts is topology/collective.h's.  A profile (profile.h) is what a job puts on
- * the wire at some place; a model is what it wants to, at any.  Each number has a source,
- * or the file is refused: "derived", "assumed" and "not published" are sources.
+ * so many hosts is topology/collective.h's.  A profile (profile.h) is what a job puts
+ * on the wire at some place; a model is what it wants to, at any.  Each number has a
+ * source, or the file is refused: "derived", "assumed" and "not published" are sources.
  */
 #ifndef SCHEDULER_CORE_WORKLOAD_WORK_MODEL_H
 #define SCHEDULER_CORE_WORKLOAD_WORK_MODEL_H
@@ -47,10 +47,11 @@ void work_model_fini(struct work_model *model); /* Accepts a zeroed one. */
 bool work_model_is(const struct work_model *model, const char *name);
 
 /*
- * Fills what 'job' has of a model: collective, segments and profile.  'nic_bytes' is what
- * the busiest interface sends for each byte of a message (collective_flows.nic_bytes, 0 on
- * one host), 'line_bps' what an interface can.  Returns 0, or -EINVAL for an iteration that
- * takes no time there or longer than profiles may.
+ * Fills what 'job' has of a model: collective, segments and profile.  'nic_bytes' is
+ * what the busiest interface sends for each byte of a message
+ * (collective_flows.nic_bytes, 0 on one host), 'line_bps' what an interface can.
+ * Returns 0, or -EINVAL for an iteration that takes no time there or longer than
+ * profiles may.
  */
 int work_model_make_job(const struct work_model *model, double nic_bytes,
 			double line_bps, struct work_job *job);

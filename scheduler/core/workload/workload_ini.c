@@ -35,7 +35,7 @@ draft_fini(struct scenario_draft *draft)
 	*draft = (struct scenario_draft){ 0 };
 }
 
-/* ---- From the draft to jobs -------------------------------------------------------- */
+/* ---- From the draft to jobs ------------------------------------------------------ */
 
 static int
 count_name(void *ctx, const char *name)
@@ -298,7 +298,7 @@ finish_draft(struct scenario_reader *r)
 	return error;
 }
 
-/* ---- Sections ---------------------------------------------------------------------- */
+/* ---- Sections -------------------------------------------------------------------- */
 
 static int
 start_job(struct scenario_reader *r, const char *name)

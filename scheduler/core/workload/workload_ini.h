@@ -110,7 +110,8 @@ int scenario_parse(const char *file, const char *text, size_t length,
 /*
  * The same, with 'n_sets' values that go before those of the file: "SECTION.KEY=VALUE",
  * the section being "sim", "fabric", "job.NAME", or "jobs" for all of them; a key of
- * "fabric" may also be an option of the generator.  -EINVAL for one that does not apply.
+ * "fabric" may also be an option of the generator.  -EINVAL for one that does not
+ * apply.
  */
 int scenario_parse_set(const char *file, const char *text, size_t length,
 		       const struct scenario_io *io, const char *const *sets,
