@@ -53,7 +53,7 @@ struct daemon {
 	bool is_hurried;     /* and of those that a new snapshot calls for at once: */
 	size_t next_hurried; /* it is at this part. */
 	int64_t refreshed_ns;
-	int64_t ending_ns; /* When we were told to end; 0: not yet. */
+	int64_t ending_ns; /* When a signal ended us; 0: not yet. */
 	struct log_limit store_limit;
 	int status;
 };

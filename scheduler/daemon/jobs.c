@@ -244,9 +244,9 @@ jobs_has_silent(const struct jobs *jobs, const uint32_t *hosts, uint32_t n)
 /* ---- Taking them up --------------------------------------------------------------------- */
 
 bool
-jobs_is_paced(const struct job *job)
+jobs_has_pacer(const struct job *job)
 {
-	return job->paced_ns && clk_monotonic_ns() - job->paced_ns < PACER_NS;
+	return job->report_ns && clk_monotonic_ns() - job->report_ns < PACER_NS;
 }
 
 static bool
@@ -282,7 +282,7 @@ is_same(struct job *job, const struct work_job *new, bool is_shiftable,
 	bool is_by_pacer)
 {
 	/* Of few iterations it was a first guess, and this is a better one. */
-	bool is_refined = is_by_pacer && job->paced.n <= PACER_PROFILE_N_KEPT;
+	bool is_refined = is_by_pacer && job->pacer_profile.n <= PACER_PROFILE_N_KEPT;
 
 	if (!is_same_place(job, new, is_shiftable))
 		return false;
@@ -308,7 +308,7 @@ jobs_put(struct jobs *jobs, struct job *job, const struct work_job *new,
 	 bool is_by_pacer)
 {
 	bool is_shiftable =
-		(jobs_is_paced(job) && !job->is_observing) ||
+		(jobs_has_pacer(job) && !job->is_observing) ||
 		(job->reader_ns && clk_monotonic_ns() - job->reader_ns < READER_NS);
 
 	if (is_same(job, new, is_shiftable, is_by_pacer)) {
@@ -377,7 +377,7 @@ jobs_drop_gone(struct jobs *jobs)
 		if (!job || job->is_here)
 			continue;
 		take_away(jobs, job);
-		jobs->n_told -= job->is_told;
+		jobs->n_reported -= job->has_report;
 		job_free(job);
 		jobs->items.items[i] = NULL;
 		strtab_remove(jobs->names, i);

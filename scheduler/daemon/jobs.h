@@ -75,9 +75,9 @@ struct pacer {
 struct job {
 	char *name; /* Owned, as all texts here. */
 	bool is_here, is_waiting;
-	bool is_restored;       /* Of before a restart, until it is seen again. */
-	int64_t restored_us;    /* When its profile was found, wall clock. */
-	int64_t kept_ns;        /* When memory.c was last told; 0: never. */
+	bool is_restored;    /* Of before a restart, until it is seen again. */
+	int64_t restored_us; /* When its profile was found, wall clock. */
+	int64_t kept_ns;     /* When its profile was last kept (persist.h); 0: never. */
 	unsigned n_different;   /* Estimates in a row that were another profile. */
 	uint32_t number;        /* At the advisor; UINT32_MAX: it is not. */
 	struct profile profile; /* As it was put there last. */
@@ -87,14 +87,14 @@ struct job {
 	int64_t sought_ns; /* When such a one was looked for; 0: never. */
 	bool is_shiftable;
 	int64_t reader_ns; /* When a pod that heeds its annotations was last seen; or 0. */
-	int64_t paced_ns;   /* When its pacer last said something; 0: never. */
-	struct pacer pacer; /* Who that is. */
+	int64_t report_ns;  /* When its pacer last reported something; 0: never. */
+	struct pacer pacer; /* Which one that is. */
 	bool is_observing;  /* It takes no orders. */
-	struct pacer_profile paced;
-	bool is_by_pacer; /* The profile is what its pacer says; */
-	bool has_changed; /* and that has become another one: taken up at once. */
-	bool is_told;     /* There is something new of it, */
-	int64_t told_ns;  /* since then. */
+	struct pacer_profile pacer_profile;
+	bool is_by_pacer;    /* The profile is by its pacer's reports; */
+	bool has_changed;    /* and that has become another one: taken up at once. */
+	bool has_report;     /* Its pacer reported something new, */
+	int64_t reported_ns; /* since then. */
 	/* The answer. */
 	enum jobs_refusal refusal;
 	enum reason reason;
@@ -182,8 +182,8 @@ void jobs_step(struct jobs *jobs);
 /* What is known now of a job that runs; 'running' NULL: there is no fabric. */
 void jobs_take_running(struct jobs *jobs, const struct live_workload *running,
 		       const struct profiled_job *seen);
-/* Its pacer has told enough to know the job by, or that it has changed. */
-void jobs_note_told(struct jobs *jobs, struct job *job);
+/* Its pacer has reported enough to know the job by, or that it has changed. */
+void jobs_note_report(struct jobs *jobs, struct job *job);
 /* Lets go of telemetry_links() and of live's numbers; begins again later. */
 void jobs_stop_taking(struct jobs *jobs);
 /* The fabric is another one. */

@@ -162,10 +162,10 @@ ground_of(const struct jobs *jobs, const struct job *job,
 
 	if (job->is_by_pacer)
 		return (struct ground){ "pacer",
-					job->paced.n > profile->n_iterations
-						? job->paced.n
+					job->pacer_profile.n > profile->n_iterations
+						? job->pacer_profile.n
 						: profile->n_iterations,
-					(clk_monotonic_ns() - job->paced_ns) / 1000,
+					(clk_monotonic_ns() - job->report_ns) / 1000,
 					profile->confidence };
 	if (seen && seen->has_estimate)
 		return (struct ground){ "traffic", seen->detection.profile.n_iterations,

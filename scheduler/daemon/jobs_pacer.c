@@ -1,7 +1,7 @@
 /*
- * jobs_pacer.c - jobs that run, as their pacers tell of them: known within a few
- * iterations, and anew when their compute time becomes another one.  pace.c says which of
- * them there is something new of; they are taken up in the next passes of the loop, as
+ * jobs_pacer.c - jobs that run, as their pacers report them: known within a few
+ * iterations, and anew when their compute time becomes another one.  pace.c notes which of
+ * them have something new; they are taken up in the next passes of the loop, as
  * far as that is not too dear.
  */
 #include <errno.h>
@@ -31,13 +31,13 @@
 #define MAX_NODES   100000
 
 void
-jobs_note_told(struct jobs *jobs, struct job *job)
+jobs_note_report(struct jobs *jobs, struct job *job)
 {
-	if (job->is_told)
+	if (job->has_report)
 		return;
-	job->is_told = true;
-	job->told_ns = clk_monotonic_ns();
-	jobs->n_told++;
+	job->has_report = true;
+	job->reported_ns = clk_monotonic_ns();
+	jobs->n_reported++;
 }
 
 /* ---- Where it is --------------------------------------------------------------------- */
@@ -144,12 +144,12 @@ static void
 log_profile(const struct job *job, const struct iteration_volume *sent,
 	    const struct pacer_profile_path *path, const struct profile *profile)
 {
-	log_dbg("paced",
+	log_dbg("pacer",
 		"job %s: %u iterations, %.0f bytes each (%zu measured, %.2f of them in "
 		"collectives, %.2f of that sending): %.1f ms alone, others send in %.2f "
 		"of it and cost it %.3f; "
 		"taken to be %.1f ms of %.1f ms",
-		job->name, job->paced.n, sent->bytes, sent->n_iterations,
+		job->name, job->pacer_profile.n, sent->bytes, sent->n_iterations,
 		sent->within_frac, sent->busy_frac, path->isolated_us / 1e3,
 		path->met_frac, path->held_frac,
 		profile ? (double)profile->phases[0].duration_us / 1e3 : 0,
@@ -162,7 +162,7 @@ take_profile(const struct jobs *jobs, const struct live_workload *running,
 	     const struct job *job, uint32_t id, struct work_job *new)
 {
 	struct iteration_volume_sample iterations[PACER_PROFILE_N_KEPT];
-	size_t n = pacer_profile_iterations(&job->paced, iterations), n_series;
+	size_t n = pacer_profile_iterations(&job->pacer_profile, iterations), n_series;
 	const uint32_t *series = live_workload_series(running, id, &n_series);
 	struct pacer_profile_path path;
 	struct iteration_volume sent;
@@ -174,7 +174,7 @@ take_profile(const struct jobs *jobs, const struct live_workload *running,
 		r = find_path(jobs, running, id, new, sent.bytes, &path);
 	if (r < 0)
 		return r;
-	if (!pacer_profile_make(&job->paced,
+	if (!pacer_profile_make(&job->pacer_profile,
 				(size_t)jobs->opts.config->pacer_min_iterations, &sent,
 				&path, &new->profile))
 		r = -ENODATA;
@@ -187,15 +187,15 @@ take_profile(const struct jobs *jobs, const struct live_workload *running,
 }
 
 int
-jobs_paced_work(const struct jobs *jobs, const struct live_workload *running,
+jobs_pacer_work(const struct jobs *jobs, const struct live_workload *running,
 		const struct job *job, struct work_job *ret_job)
 {
 	uint32_t id = live_find_job(jobs->live, job->name);
 	struct work_job new;
 	int r;
 
-	if (id >= TELE_OTHER || !jobs_is_paced(job) ||
-	    job->paced.n < jobs->opts.config->pacer_min_iterations)
+	if (id >= TELE_OTHER || !jobs_has_pacer(job) ||
+	    job->pacer_profile.n < jobs->opts.config->pacer_min_iterations)
 		return -ENODATA;
 	live_workload_ring(running, id, &new);
 	complete_hosts(jobs, job, &new);
@@ -212,18 +212,18 @@ jobs_paced_work(const struct jobs *jobs, const struct live_workload *running,
 
 /* True: it is done with, and not to be taken up again until its pacer reports more. */
 static bool
-take_told(struct jobs *jobs, const struct live_workload *running, struct job *job)
+take_report(struct jobs *jobs, const struct live_workload *running, struct job *job)
 {
 	struct work_job new;
-	int r = jobs_paced_work(jobs, running, job, &new);
+	int r = jobs_pacer_work(jobs, running, job, &new);
 
 	if (r < 0) {
 		bool is_over =
-			r != -EAGAIN || clk_monotonic_ns() - job->told_ns > WAIT_NS;
+			r != -EAGAIN || clk_monotonic_ns() - job->reported_ns > WAIT_NS;
 
 		if (is_over)
-			log_dbg("paced", "job %s: %u iterations, of no use: %s",
-				job->name, job->paced.n, strerror(-r));
+			log_dbg("pacer", "job %s: %u iterations, of no use: %s",
+				job->name, job->pacer_profile.n, strerror(-r));
 		return is_over;
 	}
 	if (jobs_has_silent(jobs, new.hosts, new.n_hosts_wanted)) {
@@ -248,14 +248,14 @@ take_next(struct jobs *jobs)
 	while (taking->n_left && taking->n_looked++ < jobs->items.n) {
 		struct job *job;
 
-		jobs->next_told = (jobs->next_told + 1) % jobs->items.n;
-		job = jobs->items.items[jobs->next_told];
-		if (!job || !job->is_told)
+		jobs->next_reported = (jobs->next_reported + 1) % jobs->items.n;
+		job = jobs->items.items[jobs->next_reported];
+		if (!job || !job->has_report)
 			continue;
 		taking->n_left--;
-		if (take_told(jobs, taking->running, job)) {
-			job->is_told = false;
-			jobs->n_told--;
+		if (take_report(jobs, taking->running, job)) {
+			job->has_report = false;
+			jobs->n_reported--;
 		}
 		return true;
 	}
@@ -263,16 +263,16 @@ take_next(struct jobs *jobs)
 }
 
 bool
-jobs_take_told(struct jobs *jobs, int64_t until_ns)
+jobs_take_reports(struct jobs *jobs, int64_t until_ns)
 {
 	struct jobs_taking *taking = &jobs->taking;
 	int64_t began_ns = clk_monotonic_ns();
 	bool has_taken = false, is_over = false;
 
 	if (!taking->running) {
-		if (!jobs->n_told || !jobs->advisor ||
+		if (!jobs->n_reported || !jobs->advisor ||
 		    !fabric_source_topo(jobs->opts.fabric) ||
-		    began_ns - jobs->told_ns < SHARE * jobs->told_cost_ns)
+		    began_ns - jobs->taken_ns < SHARE * jobs->taking_cost_ns)
 			return false;
 		taking->running = live_workload_begin(
 			jobs->live, fabric_source_topo(jobs->opts.fabric),
@@ -289,8 +289,8 @@ jobs_take_told(struct jobs *jobs, int64_t until_ns)
 	} while (!is_over && clk_monotonic_ns() < until_ns);
 	taking->cost_ns += clk_monotonic_ns() - began_ns;
 	if (is_over) {
-		jobs->told_ns = clk_monotonic_ns();
-		jobs->told_cost_ns = taking->cost_ns;
+		jobs->taken_ns = clk_monotonic_ns();
+		jobs->taking_cost_ns = taking->cost_ns;
 		jobs_stop_taking(jobs);
 	}
 	return has_taken;

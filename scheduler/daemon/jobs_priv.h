@@ -3,7 +3,7 @@
  *
  *	jobs_doc.c   an advice as a document, and as a record for users
  *	jobs.c       the list of jobs; handing them to the advisor
- *	jobs_pacer.c jobs that run, by what their pacers tell
+ *	jobs_pacer.c jobs that run, by what their pacers report
  *	jobs_run.c   jobs that run, by their traffic
  *	jobs_wait.c  jobs that wait
  *	jobs_solve.c advice for running jobs, solved and taken up in steps
@@ -38,9 +38,10 @@ struct jobs {
 	VEC(struct job *) by_number; /* At the advisor; NULL: of none. */
 	bool is_restored;            /* Jobs of the last run have been taken up. */
 
-	size_t n_told, next_told; /* Jobs whose pacer told something new: how many, */
-	int64_t told_ns;          /* when they were taken up last, */
-	int64_t told_cost_ns;     /* and how long that took. */
+	size_t n_reported,
+		next_reported;  /* Jobs whose pacer reported something new: how many, */
+	int64_t taken_ns;       /* when they were taken up last, */
+	int64_t taking_cost_ns; /* and how long that took. */
 
 	struct jobs_taking {                   /* Them being taken up, in steps: */
 		struct live_workload *running; /* owned; NULL: they are not. */
@@ -75,8 +76,8 @@ void jobs_put(struct jobs *jobs, struct job *job, const struct work_job *new,
 	      bool is_by_pacer);
 /* Nothing is advised for it. */
 void jobs_refuse(struct jobs *jobs, struct job *job, enum jobs_refusal why);
-/* Whether its pacer has told something lately. */
-bool jobs_is_paced(const struct job *job);
+/* Whether its pacer has reported something lately. */
+bool jobs_has_pacer(const struct job *job);
 bool jobs_has_silent(const struct jobs *jobs, const uint32_t *hosts, uint32_t n);
 /* A ring on so many nodes that are not chosen yet. */
 void jobs_make_work(const char *name, uint32_t n_nodes, const struct profile *profile,
@@ -85,12 +86,12 @@ void jobs_make_work(const char *name, uint32_t n_nodes, const struct profile *pr
 /* ---- jobs_pacer.c -------------------------------------------------------------------- */
 
 /*
- * Makes the job as its pacer tells of it.  0; -EAGAIN: hosts have yet to tell what it
+ * Makes the job as its pacer reports it.  0; -EAGAIN: hosts have yet to report what it
  * sent; or -errno: it is not known by that.
  */
-int jobs_paced_work(const struct jobs *jobs, const struct live_workload *running,
+int jobs_pacer_work(const struct jobs *jobs, const struct live_workload *running,
 		    const struct job *job, struct work_job *ret_job);
-/* Takes up what pacers have told, until then; true if there was any. */
-bool jobs_take_told(struct jobs *jobs, int64_t until_ns);
+/* Takes up what pacers have reported, until then; true if there was any. */
+bool jobs_take_reports(struct jobs *jobs, int64_t until_ns);
 
 #endif

@@ -30,10 +30,10 @@ judge(const struct jobs *jobs, const struct status *status,
 
 /* A pacer knows better than the traffic what the job is like alone. */
 static bool
-take_paced(struct jobs *jobs, const struct live_workload *running, struct job *job)
+take_pacer(struct jobs *jobs, const struct live_workload *running, struct job *job)
 {
 	struct work_job new;
-	int r = jobs_paced_work(jobs, running, job, &new);
+	int r = jobs_pacer_work(jobs, running, job, &new);
 
 	if (r == -EAGAIN)
 		return job->is_by_pacer; /* As it was. */
@@ -58,7 +58,7 @@ jobs_take_running(struct jobs *jobs, const struct live_workload *running,
 	enum jobs_refusal why;
 
 	job->is_here = true;
-	if (running && jobs->advisor && take_paced(jobs, running, job))
+	if (running && jobs->advisor && take_pacer(jobs, running, job))
 		return;
 	if (running && jobs->advisor &&
 	    !live_workload_job(running, seen, &new, &notes)) {
@@ -88,7 +88,7 @@ jobs_mark_running(struct jobs *jobs)
 	for (size_t i = 0; i < jobs->items.n; i++)
 		if (jobs->items.items[i])
 			jobs->items.items[i]->is_here =
-				jobs_is_paced(jobs->items.items[i]);
+				jobs_has_pacer(jobs->items.items[i]);
 	for (size_t i = 0; i < n; i++) {
 		struct job *job =
 			jobs_find(jobs, live_job_name(jobs->live, seen[i]->job));
@@ -116,8 +116,8 @@ age_ns(const struct jobs *jobs, const struct status *status, const struct job *j
 	const struct profiled_job *seen =
 		id < TELE_OTHER ? job_profiler_find(jobs->profiler, id) : NULL;
 
-	if (job->is_by_pacer && job->paced_ns)
-		return clk_monotonic_ns() - job->paced_ns;
+	if (job->is_by_pacer && job->report_ns)
+		return clk_monotonic_ns() - job->report_ns;
 	return seen ? status_estimate_age_ns(status, seen) : INT64_MAX;
 }
 

@@ -186,8 +186,8 @@ jobs_step(struct jobs *jobs)
 
 	if (began_ns < jobs->rest_until_ns)
 		return;
-	loop_part(jobs->opts.loop, "told");
-	is_new = jobs_take_told(jobs, began_ns + SLICE_NS);
+	loop_part(jobs->opts.loop, "reports");
+	is_new = jobs_take_reports(jobs, began_ns + SLICE_NS);
 	loop_part(jobs->opts.loop, jobs->has_unranked ? "waiting" : "advice");
 	if (jobs->has_unranked)
 		jobs_take_waiting(jobs);

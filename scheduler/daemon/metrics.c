@@ -381,7 +381,7 @@ write_pods(const struct scheduler_metrics *own, struct metrics *m)
 
 	if (!pods_counts(own->opts.pods, &pods))
 		return;
-	metrics_gauge(m, "antiphase_scheduler_pods_annotated", (double)pods.n_told,
+	metrics_gauge(m, "antiphase_scheduler_pods_annotated", (double)pods.n_annotated,
 		      "Pods of Kubernetes that bear a shift of ours.");
 	metrics_counter(m, "antiphase_scheduler_pods_changed_total", pods.n_changed,
 			"Changes of pods' annotations.");

@@ -2,7 +2,7 @@
  * outcome.h - what became of an advice: whether it was followed, and what it gave.
  *
  * Of a place: the job ran on the advised hosts, or not; and how much slower its
- * iterations are than its profile alone, against what was foretold.
+ * iterations are than its profile alone, against what was predicted.
  *
  * Of a shift (or turns): it is followed from the first time on that a job which is
  * steered has waited as ordered, or is within all its windows; it is not, if that has
@@ -63,7 +63,7 @@ struct outcome_iteration {
 };
 
 struct outcome {
-	/* Iterations: a ring, made with the first; the last one told. */
+	/* Iterations: a ring, made with the first; the last one reported. */
 	struct outcome_iteration *kept;
 	uint64_t n; /* So far. */
 	bool has_begun, has_pacer;
@@ -76,7 +76,7 @@ struct outcome {
 	bool has_place;
 	char *nodes; /* Owned.  Hostlist. */
 	int64_t place_at_us;
-	double place_slowdown; /* Foretold; 0: not. */
+	double place_slowdown; /* Predicted; 0: not. */
 	int64_t isolated_us;   /* Its iteration alone; 0: unknown. */
 	enum outcome_followed place_followed;
 

@@ -42,7 +42,7 @@ is_steered(void *ctx, const struct job *job)
 	const struct sched_job *known =
 		sched_find_local(pace->opts.snapshot, job->name);
 
-	return !job->is_observing && job->paced_ns && job->is_shiftable &&
+	return !job->is_observing && job->report_ns && job->is_shiftable &&
 	       !pace->is_ending &&
 	       modes_now(pace->opts.modes, known ? known->partition : "") ==
 		       MODE_ENFORCE;
@@ -85,7 +85,7 @@ send_order(struct pace *pace, const struct steer_order *order)
 
 	/* A pacer whose pid its collector cannot see is not to be reached. */
 	if (!job || !job->pacer.pid || !is_steered(pace, job) ||
-	    clk_monotonic_ns() - job->paced_ns > FORGET_NS)
+	    clk_monotonic_ns() - job->report_ns > FORGET_NS)
 		return;
 	out = open_memstream(&text, &length);
 	BUG_ON(!out);
@@ -116,26 +116,26 @@ is_its_pacer(struct pace *pace, struct job *job, const struct live_iteration *to
 {
 	const char *host = live_host(pace->live, told->host)->name;
 	int64_t now_ns = clk_monotonic_ns();
-	bool is_known = job->paced_ns && job->pacer.pid == told->pid &&
+	bool is_known = job->report_ns && job->pacer.pid == told->pid &&
 			strcmp(job->pacer.host, host) == 0;
 
 	if (!is_known) {
-		if (job->paced_ns && now_ns - job->paced_ns < FORGET_NS)
+		if (job->report_ns && now_ns - job->report_ns < FORGET_NS)
 			return false;
-		job->paced = (struct pacer_profile){ .n = 0 };
+		job->pacer_profile = (struct pacer_profile){ .n = 0 };
 		snprintf(job->pacer.host, sizeof job->pacer.host, "%s", host);
 	}
 	job->pacer.pid = told->pid;
-	job->paced_ns = now_ns;
+	job->report_ns = now_ns;
 	job->is_observing = told->is_observing;
 	return true;
 }
 
 /* What it is like alone; jobs_paced.c hears of it when there is enough, or a change. */
 static void
-take_paced(struct pace *pace, struct job *job, const struct steer_report *report)
+take_pacer(struct pace *pace, struct job *job, const struct steer_report *report)
 {
-	enum pacer_profile_event event = pacer_profile_add(&job->paced, report);
+	enum pacer_profile_event event = pacer_profile_add(&job->pacer_profile, report);
 	uint32_t n_min = (uint32_t)pace->opts.config->pacer_min_iterations;
 	bool is_known = job->number != UINT32_MAX;
 
@@ -145,10 +145,10 @@ take_paced(struct pace *pace, struct job *job, const struct steer_report *report
 	 * ones may be unlike the rest, so one that is not known may be with any.
 	 */
 	if (event == PACER_PROFILE_CHANGED ||
-	    (event == PACER_PROFILE_WHOLE && job->paced.n >= n_min &&
-	     (!is_known || job->paced.n % n_min == 0) &&
-	     job->paced.n <= PACER_PROFILE_N_KEPT))
-		jobs_note_told(pace->opts.jobs, job);
+	    (event == PACER_PROFILE_WHOLE && job->pacer_profile.n >= n_min &&
+	     (!is_known || job->pacer_profile.n % n_min == 0) &&
+	     job->pacer_profile.n <= PACER_PROFILE_N_KEPT))
+		jobs_note_report(pace->opts.jobs, job);
 }
 
 /* To find out later why it was, or was not, ordered to wait: seconds of wall clock. */
@@ -175,7 +175,7 @@ log_state(const struct job *job, const struct steer_state *before,
 	    a->predicted_turns == b->predicted_turns)
 		return;
 	log_dbg("pace",
-		"job %s: %s; %.1f ms, of which %.1f ms sending; foretold to cost it and its "
+		"job %s: %s; %.1f ms, of which %.1f ms sending; predicted to cost it and its "
 		"like: sharing %.4f, turns %.4f; seen: sharing %.4f (%u), turns %.4f (%u)",
 		job->name, b->takes_turns ? "takes turns" : "shares",
 		(double)now->period_us / 1e3, (double)now->burst_us / 1e3,
@@ -222,11 +222,11 @@ on_iteration(void *ctx, const struct live_iteration *told)
 		return;
 	}
 	if (told->is_over) {
-		job->paced_ns = 0;
+		job->report_ns = 0;
 		return;
 	}
 	log_report(job, &report);
-	take_paced(pace, job, &report);
+	take_pacer(pace, job, &report);
 	if (pace->on_iteration)
 		pace->on_iteration(pace->iteration_ctx, job->name, told->number,
 				   told->begin_ns);
@@ -253,8 +253,8 @@ on_view(void *ctx, struct job *job, const struct advisor_view *view)
 		view->slowdown_before, view->slowdown_after);
 	/* What was told before it was steered need not be waited for again. */
 	if (steer_set_job(pace->steer, job->number, &what))
-		steer_remember(pace->steer, job->number, job->paced.reports,
-			       job->paced.n_reports);
+		steer_remember(pace->steer, job->number, job->pacer_profile.reports,
+			       job->pacer_profile.n_reports);
 }
 
 static void

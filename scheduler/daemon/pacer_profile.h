@@ -75,7 +75,7 @@ struct pacer_profile_path {
 /*
  * Makes a profile of one burst, without a name, of at least 'n_min' iterations: its
  * confidence is the share of those kept whose computing took about as long as the
- * median.  Returns false, and leaves '*ret_profile' alone, if too few iterations were told
+ * median.  Returns false, and leaves '*ret_profile' alone, if too few iterations were reported
  * or they are not of this kind.
  */
 bool pacer_profile_make(const struct pacer_profile *paced, size_t n_min,

@@ -26,7 +26,7 @@
 
 struct pods {
 	struct pods_opts opts;
-	struct tell *tell;          /* Owned. */
+	struct pod_report *report;  /* Owned. */
 	struct http_client *client; /* Owned. */
 	struct http_call *call;     /* Under way, or NULL. */
 	bool is_listing;            /* That is what it does. */
@@ -51,7 +51,7 @@ static void patch(struct pods *pods);
 /* ---- What is told -------------------------------------------------------------------- */
 
 static bool
-may_tell(void *ctx, const char *namespace)
+may_annotate(void *ctx, const char *namespace)
 {
 	const struct pods *pods = ctx;
 
@@ -262,7 +262,7 @@ on_listed(void *ctx, int status, const char *body, size_t n)
 		.now_us = clk_wall_us(),
 		.is_ending = pods->is_last,
 		.is_waiting = clk_monotonic_ns() - pods->opened_ns < PODS_SETTLE_NS,
-		.may_tell = may_tell,
+		.may_annotate = may_annotate,
 		.advice = advice_of,
 		.reads = on_reader,
 		.ctx = pods,
@@ -278,7 +278,7 @@ on_listed(void *ctx, int status, const char *body, size_t n)
 		free(why);
 		return;
 	}
-	if (pod_report_read(pods->tell, body, n, &view, &pods->round, &err) < 0) {
+	if (pod_report_read(pods->report, body, n, &view, &pods->round, &err) < 0) {
 		end_round(pods, err.text);
 		return;
 	}
@@ -286,7 +286,7 @@ on_listed(void *ctx, int status, const char *body, size_t n)
 		list(pods);
 		return;
 	}
-	pods->counts.n_told = pods->round.n_told;
+	pods->counts.n_annotated = pods->round.n_annotated;
 	pod_report_round_sort(&pods->round);
 	pods->is_patching = true;
 	pods->next = 0;
@@ -343,7 +343,7 @@ pods_open(const struct pods_opts *opts, struct pods **ret_pods, struct err *err)
 		return r;
 	pods = xcalloc(1, sizeof *pods);
 	pods->opts = *opts;
-	pods->tell = pod_report_new();
+	pods->report = pod_report_new();
 	pods->client = http_client_new(opts->loop);
 	pods->opened_ns = clk_monotonic_ns();
 	*ret_pods = pods;
@@ -358,7 +358,7 @@ pods_close(struct pods *pods)
 	http_call_cancel(pods->call);
 	http_client_free(pods->client);
 	pod_report_round_fini(&pods->round);
-	pod_report_free(pods->tell);
+	pod_report_free(pods->report);
 	free(pods->why);
 	free(pods);
 }

@@ -36,7 +36,7 @@ struct pods_opts {
 };
 
 struct pods_counts {
-	uint64_t n_told;              /* Now: with an annotation of ours. */
+	uint64_t n_annotated;         /* Now: with an annotation of ours. */
 	uint64_t n_changed, n_failed; /* Patches so far; the server's refusals. */
 };
 

@@ -25,16 +25,16 @@
 /* Of the token of a list that goes on; the server's are some hundred. */
 #define MAX_TOKEN 4096
 
-/* What a job was told last. */
-struct told {
-	bool is_told; /* Else it was taken back. */
+/* What was reported last to the pods of a job. */
+struct reported {
+	bool is_reported; /* Else it was taken back. */
 	struct pod_report_advice advice;
 	int64_t at_us; /* 0: never. */
 };
 
-struct tell {
-	struct strtab *names;  /* Owned.  Jobs, */
-	VEC(struct told) told; /* and by number there. */
+struct pod_report {
+	struct strtab *names;      /* Owned.  Jobs, */
+	VEC(struct reported) jobs; /* and by number there. */
 };
 
 /* A pod of the list, borrowed from it. */
@@ -44,41 +44,41 @@ struct pod {
 	bool reads;
 };
 
-struct tell *
+struct pod_report *
 pod_report_new(void)
 {
-	struct tell *tell = xcalloc(1, sizeof *tell);
+	struct pod_report *report = xcalloc(1, sizeof *report);
 
-	tell->names = strtab_new();
-	return tell;
+	report->names = strtab_new();
+	return report;
 }
 
 void
-pod_report_free(struct tell *tell)
+pod_report_free(struct pod_report *report)
 {
-	if (!tell)
+	if (!report)
 		return;
-	strtab_free(tell->names);
-	vec_free(&tell->told);
-	free(tell);
+	strtab_free(report->names);
+	vec_free(&report->jobs);
+	free(report);
 }
 
-/* ---- What a job is told -------------------------------------------------------------- */
+/* ---- What is reported -------------------------------------------------------------- */
 
-static struct told *
-told_of(struct tell *tell, const char *job)
+static struct reported *
+reported_of(struct pod_report *report, const char *job)
 {
 	uint32_t id;
 
-	if (strtab_n(tell->names) >= POD_REPORT_MAX_JOBS) {
-		strtab_free(tell->names);
-		tell->names = strtab_new();
-		tell->told.n = 0;
+	if (strtab_n(report->names) >= POD_REPORT_MAX_JOBS) {
+		strtab_free(report->names);
+		report->names = strtab_new();
+		report->jobs.n = 0;
 	}
-	id = strtab_intern(tell->names, job);
-	if (id == tell->told.n)
-		vec_push(&tell->told, ((struct told){ .at_us = 0 }));
-	return &tell->told.items[id];
+	id = strtab_intern(report->names, job);
+	if (id == report->jobs.n)
+		vec_push(&report->jobs, ((struct reported){ .at_us = 0 }));
+	return &report->jobs.items[id];
 }
 
 static bool
@@ -92,30 +92,30 @@ is_near(const struct pod_report_advice *a, const struct pod_report_advice *b)
 
 /* The same for all pods of a job, until it is time for another; false: nothing. */
 static bool
-advice_of(struct tell *tell, const struct pod_report_view *view, const char *job,
-	  struct pod_report_advice *ret_advice)
+advice_of(struct pod_report *report, const struct pod_report_view *view,
+	  const char *job, struct pod_report_advice *ret_advice)
 {
 	struct pod_report_advice advice;
 	bool is_advised = view->advice(view->ctx, job, &advice);
-	struct told *told;
+	struct reported *last;
 
 	/* Names are the users': those of unknown jobs are not kept. */
-	if (!is_advised && strtab_find(tell->names, job) == STRTAB_NONE)
+	if (!is_advised && strtab_find(report->names, job) == STRTAB_NONE)
 		return false;
-	told = told_of(tell, job);
-	if (!told->at_us || view->now_us - told->at_us >= POD_REPORT_CHANGE_US) {
-		bool is_other = is_advised != told->is_told ||
-				(is_advised && !is_near(&advice, &told->advice));
+	last = reported_of(report, job);
+	if (!last->at_us || view->now_us - last->at_us >= POD_REPORT_CHANGE_US) {
+		bool is_other = is_advised != last->is_reported ||
+				(is_advised && !is_near(&advice, &last->advice));
 
 		if (is_other) {
-			told->is_told = is_advised;
-			told->at_us = view->now_us;
+			last->is_reported = is_advised;
+			last->at_us = view->now_us;
 		}
 		if (is_other && is_advised)
-			told->advice = advice;
+			last->advice = advice;
 	}
-	*ret_advice = told->advice;
-	return told->is_told;
+	*ret_advice = last->advice;
+	return last->is_reported;
 }
 
 /* ---- Patches ------------------------------------------------------------------------- */
@@ -193,11 +193,11 @@ says(const struct pod *pod, const struct pod_report_advice *advice)
 }
 
 static void
-check_pod(struct tell *tell, const struct pod_report_view *view, const struct pod *pod,
-	  const char *job, struct pod_report_round *round)
+check_pod(struct pod_report *report, const struct pod_report_view *view,
+	  const struct pod *pod, const char *job, struct pod_report_round *round)
 {
 	bool is_ours = pod->told && pod->shift && strcmp(pod->told, pod->shift) == 0;
-	bool may = !view->is_ending && view->may_tell(view->ctx, pod->namespace);
+	bool may = !view->is_ending && view->may_annotate(view->ctx, pod->namespace);
 	struct pod_report_advice advice;
 
 	if (may && pod->reads)
@@ -206,8 +206,8 @@ check_pod(struct tell *tell, const struct pod_report_view *view, const struct po
 		round->n_others++;
 		return;
 	}
-	round->n_told += is_ours;
-	if (may && advice_of(tell, view, job, &advice)) {
+	round->n_annotated += is_ours;
+	if (may && advice_of(report, view, job, &advice)) {
 		if (!says(pod, &advice))
 			add_patch(round, pod, job, &advice, POD_REPORT_ADVISED);
 	} else if (is_ours && !may) {
@@ -246,8 +246,9 @@ read_pod(const struct json_doc *doc, const struct json *metadata, struct pod *re
 }
 
 static void
-read_item(struct tell *tell, const struct json_doc *doc, const struct json *item,
-	  const struct pod_report_view *view, struct pod_report_round *round)
+read_item(struct pod_report *report, const struct json_doc *doc,
+	  const struct json *item, const struct pod_report_view *view,
+	  struct pod_report_round *round)
 {
 	const struct json *metadata;
 	const char *group;
@@ -261,12 +262,12 @@ read_item(struct tell *tell, const struct json_doc *doc, const struct json *item
 	round->n_pods++;
 	group = k8s_group_of(k8s_group_labels, K8S_N_GROUP_LABELS, doc, metadata);
 	job = xasprintf("%s/%s", pod.namespace, group ? group : pod.name);
-	check_pod(tell, view, &pod, job, round);
+	check_pod(report, view, &pod, job, round);
 	free(job);
 }
 
 int
-pod_report_read(struct tell *tell, const char *text, size_t n,
+pod_report_read(struct pod_report *report, const char *text, size_t n,
 		const struct pod_report_view *view, struct pod_report_round *round,
 		struct err *err)
 {
@@ -291,7 +292,7 @@ pod_report_read(struct tell *tell, const char *text, size_t n,
 	free(round->next);
 	round->next = next && *next && strlen(next) <= MAX_TOKEN ? xstrdup(next) : NULL;
 	for (const struct json *item = json_first(items); item; item = json_next(item))
-		read_item(tell, doc, item, view, round);
+		read_item(report, doc, item, view, round);
 	json_doc_free(doc);
 	return 0;
 }

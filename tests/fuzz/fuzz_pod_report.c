@@ -7,7 +7,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static bool
-may_tell(void *ctx, const char *namespace)
+may_annotate(void *ctx, const char *namespace)
 {
 	(void)ctx;
 	return *namespace != 'w';
@@ -57,25 +57,25 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct pod_report_view view = { .now_us = 1000000,
-					.may_tell = may_tell,
+					.may_annotate = may_annotate,
 					.advice = advice_of,
 					.reads = on_reader,
 					.ctx = &view };
 	struct pod_report_round round = { .next = NULL };
-	struct tell *tell = pod_report_new();
+	struct pod_report *report = pod_report_new();
 	char *text = xcalloc(size + 1, 1);
 
 	memcpy(text, data, size);
 	for (size_t at = 0; at < size; at += strlen(text + at) + 1) {
 		view.now_us += 11000000;
 		view.is_ending = view.now_us % 5 == 0;
-		pod_report_read(tell, text + at, strlen(text + at), &view, &round,
+		pod_report_read(report, text + at, strlen(text + at), &view, &round,
 				NULL);
 		check(&round);
 	}
 	pod_report_round_sort(&round);
 	pod_report_round_fini(&round);
-	pod_report_free(tell);
+	pod_report_free(report);
 	free(text);
 	return 0;
 }

@@ -134,7 +134,7 @@ scan_links(struct lab *lab)
 static void
 pass(struct lab *lab)
 {
-	lab->d.jobs->told_cost_ns = 0;
+	lab->d.jobs->taking_cost_ns = 0;
 	do {
 		lab->d.jobs->rest_until_ns = 0;
 		jobs_step(lab->d.jobs);
@@ -334,15 +334,15 @@ the_first_of_two_rank_0s_has_the_job(void **state)
 	assert_int_equal(pace_counts(lab.d.pace).others, 12);
 	/* That the other one is over says nothing of the first, */
 	tell_row(&lab, "4711", 2, 99, 0, 0, 0, true);
-	assert_true(job->paced_ns != 0);
+	assert_true(job->report_ns != 0);
 	assert_int_equal(job->pacer.pid, 71);
 	/* but when that is, the job is the other's. */
 	tell_row(&lab, "4711", 0, 71, 0, 0, 0, true);
-	assert_int_equal(job->paced_ns, 0);
+	assert_int_equal(job->report_ns, 0);
 	tell_row(&lab, "4711", 2, 99, 2000, lab.now_ms, 10, false);
 	assert_int_equal(job->pacer.pid, 99);
 	assert_string_equal(job->pacer.host, "h2");
-	assert_int_equal(job->paced.n, 0);
+	assert_int_equal(job->pacer_profile.n, 0);
 	lab_close(&lab);
 }
 
@@ -392,8 +392,8 @@ nothing_is_known_before_hosts_have_told_of_the_traffic(void **state)
 	for (int i = 0; i < 5; i++)
 		pass(&lab);
 	assert_null(known(&lab, "4711"));
-	assert_int_equal(jobs_find(lab.d.jobs, "4711")->is_told, true);
-	assert_int_equal(lab.d.jobs->n_told, 1);
+	assert_int_equal(jobs_find(lab.d.jobs, "4711")->has_report, true);
+	assert_int_equal(lab.d.jobs->n_reported, 1);
 	lab_close(&lab);
 }
 
@@ -416,7 +416,7 @@ what_is_told_of_jobs_that_are_gone_is_dropped(void **state)
 		parts_update_jobs(&lab.d);
 		pass(&lab);
 		assert_true(lab.d.jobs->items.n <= 2);
-		assert_true(lab.d.jobs->n_told <= 2);
+		assert_true(lab.d.jobs->n_reported <= 2);
 	}
 	assert_int_equal(jobs_counts(lab.d.jobs).n_jobs, 0);
 	lab_close(&lab);

@@ -12,7 +12,7 @@
 
 /* One job, "ml/a", with an advice or without. */
 struct lab {
-	struct tell *tell;
+	struct pod_report *report;
 	struct pod_report_advice advice;
 	bool is_advised, may;
 	unsigned n_reads;
@@ -21,7 +21,7 @@ struct lab {
 };
 
 static bool
-may_tell(void *ctx, const char *namespace)
+may_annotate(void *ctx, const char *namespace)
 {
 	const struct lab *lab = ctx;
 
@@ -52,12 +52,12 @@ static void
 open_lab(struct lab *lab)
 {
 	*lab = (struct lab){
-		.tell = pod_report_new(),
+		.report = pod_report_new(),
 		.advice = { .shift_us = 22500, .slack_us = 2500, .pacing = "realign" },
 		.is_advised = true,
 		.may = true,
 		.view = { .now_us = 1000 * SECOND_US,
-			  .may_tell = may_tell,
+			  .may_annotate = may_annotate,
 			  .advice = advice_of,
 			  .reads = on_reader,
 			  .ctx = lab },
@@ -68,7 +68,7 @@ static void
 close_lab(struct lab *lab)
 {
 	pod_report_round_fini(&lab->round);
-	pod_report_free(lab->tell);
+	pod_report_free(lab->report);
 }
 
 /* A pod of job 'job' with these annotations, the inside of an object. */
@@ -94,7 +94,7 @@ read_list(struct lab *lab, const char *items)
 	struct err err = { .line = 0 };
 
 	pod_report_round_fini(&lab->round);
-	if (pod_report_read(lab->tell, text, strlen(text), &lab->view, &lab->round,
+	if (pod_report_read(lab->report, text, strlen(text), &lab->view, &lab->round,
 			    &err) < 0)
 		fail_msg("%s", err.text);
 	pod_report_round_sort(&lab->round);
@@ -156,7 +156,7 @@ what_is_told_already_is_not_told_again(void **state)
 	open_lab(&lab);
 	read_pod(&lab, "ml", "a", OURS("22500"));
 	assert_int_equal(lab.round.patches.n, 0);
-	assert_int_equal(lab.round.n_told, 1);
+	assert_int_equal(lab.round.n_annotated, 1);
 	close_lab(&lab);
 }
 
@@ -297,7 +297,7 @@ a_list_that_goes_on_says_so(void **state)
 
 	(void)state;
 	open_lab(&lab);
-	assert_int_equal(pod_report_read(lab.tell, text, sizeof text - 1, &lab.view,
+	assert_int_equal(pod_report_read(lab.report, text, sizeof text - 1, &lab.view,
 					 &lab.round, NULL),
 			 0);
 	assert_string_equal(lab.round.next, "a+b/c=");
@@ -328,7 +328,7 @@ what_is_no_list_or_no_pod_is_passed_over(void **state)
 	(void)state;
 	open_lab(&lab);
 	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-		assert_int_equal(pod_report_read(lab.tell, lists[i], strlen(lists[i]),
+		assert_int_equal(pod_report_read(lab.report, lists[i], strlen(lists[i]),
 						 &lab.view, &lab.round, &err),
 				 -22);
 	read_list(&lab, items);
