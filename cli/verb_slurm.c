@@ -14,6 +14,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
 #include "lib/base/file.h"
+#include "lib/base/findings.h"
 #include "lib/base/jsonw.h"
 #include "lib/base/strbuf.h"
 #include "lib/daemon/child.h"
@@ -290,71 +291,42 @@ static const struct cli_verb verb_install = {
 
 /* ---- status ---------------------------------------------------------------------- */
 
-enum state {
-	STATE_OK,
-	STATE_WARN,
-	STATE_FAIL,
-};
-
-/* One line of the answer. */
-struct finding {
-	enum state state;
-	const char *topic;  /* Static. */
-	char *text;         /* Owned. */
-	const char *remedy; /* Static; NULL: none is needed. */
-};
-
-struct report {
-	VEC(struct finding) findings;
-};
-
-static void
-say(struct report *report, enum state state, const char *topic, const char *remedy,
-    char *text)
-{
-	struct finding finding = { state, topic, text,
-				   state == STATE_OK ? NULL : remedy };
-
-	vec_push(&report->findings, finding);
-}
-
 /* Checks Slurm's commands and its controller.  False without commands. */
 static bool
-check_slurm(struct report *report)
+check_slurm(struct findings *findings)
 {
 	static const char *const version[] = { "scontrol", "-V", NULL };
 	static const char *const ping[] = { "scontrol", "ping", NULL };
+	static const char supported[] = "supported releases: 22.05 to 26.05";
 	struct err err = { .line = 0 };
 	char *text = print_of(version, &err);
+	bool is_supported, is_up;
 
 	if (!text) {
-		say(report, STATE_FAIL, "slurm",
-		    "install slurm-client on the host of antiphase-scheduler",
-		    xstrdup(err.text));
+		findings_add(findings, FINDING_FAIL, "slurm",
+			     "install slurm-client on the host of antiphase-scheduler",
+			     "%s", err.text);
 		return false;
 	}
 	text[strcspn(text, "\n")] = '\0';
-	say(report,
-	    slurm_version(text) >= 2205 && slurm_version(text) <= 2605 ? STATE_OK
-								       : STATE_WARN,
-	    "slurm", "supported releases: 22.05 to 26.05", text);
+	is_supported = slurm_version(text) >= 2205 && slurm_version(text) <= 2605;
+	findings_add(findings, is_supported ? FINDING_OK : FINDING_WARN, "slurm",
+		     is_supported ? NULL : supported, "%s", text);
+	free(text);
 	text = print_of(ping, &err);
-	if (text && strstr(text, " UP"))
-		say(report, STATE_OK, "slurmctld", NULL,
-		    xstrndup(text, strcspn(text, "\n")));
-	else
-		say(report, STATE_FAIL, "slurmctld",
-		    "antiphase works without it, and gives no advice",
-		    text ? xstrndup(text, strcspn(text, "\n")) : xstrdup(err.text));
+	is_up = text && strstr(text, " UP");
+	findings_add(findings, is_up ? FINDING_OK : FINDING_FAIL, "slurmctld",
+		     is_up ? NULL : "antiphase works without it, and gives no advice",
+		     "%.*s", (int)strcspn(text ? text : err.text, "\n"),
+		     text ? text : err.text);
 	free(text);
 	return true;
 }
 
 /* Checks the installation, by the list of missing steps. */
 static void
-check_site(struct report *report, const struct slurm_site *site)
+check_site(struct findings *findings, const struct slurm_site *site)
 {
-	static const char remedy[] = "antiphase slurm install";
 	struct slurm_plan plan;
 
 	slurm_site_plan(site, &plan);
@@ -362,105 +334,66 @@ check_site(struct report *report, const struct slurm_site *site)
 		const struct slurm_step *step = &plan.steps.items[i];
 		bool is_there = step->state == SLURM_STEP_THERE;
 
-		say(report, is_there ? STATE_OK : STATE_WARN, "setup", remedy,
-		    xasprintf("%s: %s%s%s", step->file, slurm_step_names[step->state],
-			      step->text[0] ? ": " : "", step->text));
+		findings_add(findings, is_there ? FINDING_OK : FINDING_WARN, "setup",
+			     is_there ? NULL : "run 'antiphase slurm install'",
+			     "%s: %s%s%s", step->file, slurm_step_names[step->state],
+			     step->text[0] ? ": " : "", step->text);
 	}
 	slurm_plan_fini(&plan);
 }
 
-/*
- * Checks whether Slurm loads the plug-in on this host: then sbatch's help has its
- * option.
- */
+/* Checks whether Slurm loads the plug-in here: then sbatch's help has its option. */
 static void
-check_spank(struct report *report)
+check_spank(struct findings *findings)
 {
 	static const char *const help[] = { "sbatch", "--help", NULL };
 	struct err err = { .line = 0 };
 	char *text = print_of(help, &err);
 
 	if (text && strstr(text, "--antiphase="))
-		say(report, STATE_OK, "spank", NULL,
-		    xstrdup("sbatch knows --antiphase on this host"));
+		findings_add(findings, FINDING_OK, "spank", NULL,
+			     "sbatch knows --antiphase on this host");
 	else
-		say(report, STATE_WARN, "spank",
-		    "check that plugstack.conf has spank_antiphase.so, built "
-		    "for this Slurm release",
-		    xstrdup(text ? "sbatch does not know --antiphase on this host"
-				 : err.text));
+		findings_add(findings, FINDING_WARN, "spank",
+			     "check that plugstack.conf has spank_antiphase.so, built "
+			     "for this Slurm release",
+			     "%s",
+			     text ? "sbatch does not know --antiphase on this host"
+				  : err.text);
 	free(text);
 }
 
 static void
-check_daemon(struct report *report, const char *address)
+check_daemon(struct findings *findings, const char *address)
 {
 	struct strbuf body = STRBUF_EMPTY;
 	struct err err = { .line = 0 };
 	int r = http_ask_get(address, "/api/v1/health", SECOND_NS, &body, &err);
 
-	if (r == 200)
-		say(report, STATE_OK, "daemon", NULL,
-		    xasprintf("antiphase-scheduler answers at %s", address));
-	else
-		say(report, STATE_FAIL, "daemon",
-		    "run 'systemctl start antiphase-scheduler'; until then "
-		    "gates open by themselves",
-		    r < 0 ? xasprintf("antiphase-scheduler: %s", err.text)
-			  : xasprintf("%s answers with status %d", address, r));
+	if (r == 200) {
+		findings_add(findings, FINDING_OK, "daemon", NULL,
+			     "antiphase-scheduler answers at %s", address);
+	} else {
+		if (r >= 0)
+			err_set(&err, NULL, 0, 0, "%s answers with status %d", address,
+				r);
+		findings_add(findings, FINDING_FAIL, "daemon",
+			     "run 'systemctl start antiphase-scheduler'; until then "
+			     "gates open by themselves",
+			     "antiphase-scheduler: %s", err.text);
+	}
 	strbuf_free(&body);
 }
 
-static const char *const state_names[] = { "OK", "WARN", "FAIL" };
-
 static void
-print_report(const struct report *report)
-{
-	for (size_t i = 0; i < report->findings.n; i++) {
-		const struct finding *finding = &report->findings.items[i];
-
-		printf("%-4s  %-9s  %s\n", state_names[finding->state], finding->topic,
-		       finding->text);
-		if (finding->remedy)
-			printf("                 -> %s\n", finding->remedy);
-	}
-}
-
-static void
-print_report_json(const struct report *report)
+print_findings_json(const struct findings *findings)
 {
 	struct jsonw w;
 
 	jsonw_document(&w, stdout, "antiphase.slurm-status/1");
-	jsonw_array(&w, "findings");
-	for (size_t i = 0; i < report->findings.n; i++) {
-		const struct finding *finding = &report->findings.items[i];
-
-		jsonw_flat_object(&w, NULL);
-		jsonw_str(&w, "state", state_names[finding->state]);
-		jsonw_str(&w, "topic", finding->topic);
-		jsonw_str(&w, "text", finding->text);
-		jsonw_str(&w, "remedy", finding->remedy);
-		jsonw_end(&w);
-	}
-	jsonw_end(&w);
+	findings_json(findings, &w);
 	jsonw_end(&w);
 	jsonw_finish(&w);
-}
-
-/* The exit status: CLI_NO if a check failed. */
-static int
-report_fini(struct report *report)
-{
-	int status = CLI_OK;
-
-	for (size_t i = 0; i < report->findings.n; i++) {
-		if (report->findings.items[i].state == STATE_FAIL)
-			status = CLI_NO;
-		free(report->findings.items[i].text);
-	}
-	vec_free(&report->findings);
-	return status;
 }
 
 static int
@@ -477,7 +410,7 @@ run_status(int argc, char **argv)
 		CLI_OPTS_END,
 	};
 	int first = cli_parse(&verb_status, opts, argc, argv), status = 0;
-	struct report report = { VEC_EMPTY };
+	struct findings findings = { 0 };
 	struct slurm_site site;
 	bool has_commands;
 
@@ -485,16 +418,18 @@ run_status(int argc, char **argv)
 		return cli_status(first);
 	status = find_site(&found, &site);
 	if (status == 0) {
-		has_commands = check_slurm(&report);
-		check_site(&report, &site);
+		has_commands = check_slurm(&findings);
+		check_site(&findings, &site);
 		if (has_commands)
-			check_spank(&report);
-		check_daemon(&report, address);
+			check_spank(&findings);
+		check_daemon(&findings, address);
 		if (is_json)
-			print_report_json(&report);
+			print_findings_json(&findings);
 		else
-			print_report(&report);
-		status = cli_finish(report_fini(&report));
+			findings_print(&findings, stdout);
+		status = cli_finish(findings_worst(&findings) == FINDING_FAIL ? CLI_NO
+									      : CLI_OK);
+		findings_fini(&findings);
 	}
 	found_fini(&found);
 	return status;

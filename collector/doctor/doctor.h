@@ -12,37 +12,21 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "lib/base/vec.h"
+#include "lib/base/findings.h"
 
 struct config;
-
-enum finding_state {
-	FINDING_OK,
-	FINDING_WARN,
-	FINDING_FAIL,
-};
-
-struct finding {
-	enum finding_state state;
-	const char *topic; /* Static: "kernel". */
-	char *text;        /* Owned. */
-	char *remedy;      /* Owned; NULL: none needed. */
-};
 
 struct doctor {
 	const struct config *config; /* Borrowed. */
 	const char *config_file;     /* Borrowed; NULL: SETTINGS_FILE. */
 	const char *sysroot;         /* Before /proc and /sys; "": none.  For tests. */
-	VEC(struct finding) findings;
+	struct findings findings;
 };
 
 void doctor_init(struct doctor *doctor, const struct config *config);
 void doctor_fini(struct doctor *doctor);
 
-/* 'remedy' may be NULL. */
-void doctor_add(struct doctor *doctor, enum finding_state state, const char *topic,
-		const char *remedy, const char *fmt, ...)
-	__attribute__((format(printf, 5, 6)));
+#define doctor_add(doctor, ...) findings_add(&(doctor)->findings, __VA_ARGS__)
 
 /* doctor_kernel.c */
 void doctor_check_kernel(struct doctor *doctor);
@@ -55,7 +39,6 @@ void doctor_check_bus(struct doctor *doctor);
 /* doctor_scheduler.c */
 void doctor_check_scheduler(struct doctor *doctor);
 
-enum finding_state doctor_worst(const struct doctor *doctor);
 void doctor_print(const struct doctor *doctor, FILE *out);
 void doctor_print_json(const struct doctor *doctor, FILE *out);
 

@@ -13,6 +13,7 @@
 #include "collector/jobs/cgroups.h"
 #include "collector/series/boot.h"
 #include "collector/sources/bpf/src_bpf_probe.h"
+#include "lib/base/alloc.h"
 #include "lib/base/err.h"
 #include "lib/base/file.h"
 #include "lib/daemon/caps.h"

@@ -18,6 +18,7 @@
 #include "collector/config.h"
 #include "collector/doctor/doctor.h"
 #include "collector/sources/bpf/src_bpf_probe.h"
+#include "lib/base/alloc.h"
 #include "lib/base/err.h"
 #include "lib/base/strbuf.h"
 #include "lib/daemon/control.h"

@@ -70,7 +70,8 @@ run_doctor(int argc, char **argv)
 			doctor_print_json(&doctor, stdout);
 		else
 			doctor_print(&doctor, stdout);
-		status = doctor_worst(&doctor) == FINDING_FAIL ? CLI_NO : CLI_OK;
+		status = findings_worst(&doctor.findings) == FINDING_FAIL ? CLI_NO
+									  : CLI_OK;
 	}
 	doctor_fini(&doctor);
 	config_fini(&config);

@@ -90,7 +90,7 @@ lockdown_of_confidentiality_keeps_ebpf_from_working(void **state)
 		/* Asked for by name, it is not a matter of less any more. */
 		assert_int_equal(doctor.findings.items[2].state,
 				 i ? FINDING_FAIL : FINDING_WARN);
-		assert_int_equal(doctor_worst(&doctor),
+		assert_int_equal(findings_worst(&doctor.findings),
 				 i ? FINDING_FAIL : FINDING_WARN);
 		doctor_fini(&doctor);
 	}
