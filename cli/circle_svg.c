@@ -37,6 +37,11 @@
 #define SUM    "#8a8a8a"
 #define EXCESS "#d55e00" /* Vermilion, kept for this alone. */
 
+/* Styles of text. */
+#define TEXT(size, color) "font-size=\"" size "\" fill=\"" color "\""
+#define BOLD              " font-weight=\"bold\""
+#define MIDDLE            " text-anchor=\"middle\""
+
 /* Okabe and Ito without vermilion, then the same lighter or darker. */
 static const char *const colors[CIRCLE_SVG_MAX_RINGS] = {
 	"#0072b2", "#e69f00", "#009e73", "#cc79a7",
@@ -208,16 +213,13 @@ static void put_text(struct svg *svg, double x, double y, const char *style,
 static void
 put_text(struct svg *svg, double x, double y, const char *style, const char *fmt, ...)
 {
-	struct strbuf text = STRBUF_EMPTY;
 	char line[256];
 	va_list args;
 
 	va_start(args, fmt);
 	vsnprintf(line, sizeof line, fmt, args);
 	va_end(args);
-	strbuf_puts(&text, line);
-	svg_text(svg, x, y, style, text.text);
-	strbuf_free(&text);
+	svg_text(svg, x, y, style, line);
 }
 
 /* Milliseconds with as many digits as fit: "255", "62.5", "0.125". */
@@ -261,10 +263,10 @@ short_name(const char *name)
 static void
 put_heading(struct svg *svg, const struct circle_svg *drawing)
 {
-	put_text(svg, 24, 36, "font-size=\"20\" font-weight=\"bold\" fill=\"" INK "\"",
-		 "%s%s%s", drawing->title, drawing->subtitle != NULL ? ", " : "",
+	put_text(svg, 24, 36, TEXT("20", INK) BOLD, "%s%s%s", drawing->title,
+		 drawing->subtitle != NULL ? ", " : "",
 		 drawing->subtitle != NULL ? drawing->subtitle : "");
-	put_text(svg, 24, 58, "font-size=\"13\" fill=\"" PALE "\"",
+	put_text(svg, 24, 58, TEXT("13", PALE),
 		 "The angle is time, a ring is a job, its thickness is the "
 		 "rate; the outer ring is their sum.");
 }
@@ -274,18 +276,12 @@ put_center(struct svg *svg, const struct circle_svg *drawing)
 {
 	double excess_gbps = (1 - drawing->score) * drawing->capacity_bps / 1e9;
 
-	put_text(svg, CX, CY - 24,
-		 "font-size=\"12\" text-anchor=\"middle\" fill=\"" PALE "\"", "score");
-	put_text(svg, CX, CY + 4,
-		 "font-size=\"26\" font-weight=\"bold\" text-anchor=\"middle\" "
-		 "fill=\"" INK "\"",
-		 "%.3f", drawing->score + 0.0);
-	put_text(svg, CX, CY + 24,
-		 "font-size=\"12\" text-anchor=\"middle\" fill=\"" PALE "\"",
-		 "mean excess");
-	put_text(svg, CX, CY + 39,
-		 "font-size=\"12\" text-anchor=\"middle\" fill=\"" PALE "\"",
-		 "%.3g Gb/s", excess_gbps > 1e-9 ? excess_gbps : 0.0);
+	put_text(svg, CX, CY - 24, TEXT("12", PALE) MIDDLE, "score");
+	put_text(svg, CX, CY + 4, TEXT("26", INK) BOLD MIDDLE, "%.3f",
+		 drawing->score + 0.0);
+	put_text(svg, CX, CY + 24, TEXT("12", PALE) MIDDLE, "mean excess");
+	put_text(svg, CX, CY + 39, TEXT("12", PALE) MIDDLE, "%.3g Gb/s",
+		 excess_gbps > 1e-9 ? excess_gbps : 0.0);
 }
 
 /* Lines at the quarters, with their times. */
@@ -439,9 +435,8 @@ put_legend_job(struct svg *svg, const struct circle_svg_job *job, size_t index,
 
 	snprintf(style, sizeof style, "fill=\"%s\"", colors[index]);
 	svg_rect(svg, LEGEND_X, y - 11, 14, 14, style);
-	put_text(svg, LEGEND_X + 22, y,
-		 "font-size=\"14\" font-weight=\"bold\" fill=\"" INK "\"", "%s", name);
-	put_text(svg, LEGEND_X + 22, y + 16, "font-size=\"12\" fill=\"" INK "\"",
+	put_text(svg, LEGEND_X + 22, y, TEXT("14", INK) BOLD, "%s", name);
+	put_text(svg, LEGEND_X + 22, y + 16, TEXT("12", INK),
 		 "%s ms, peak %.3g Gb/s, shift %s ms",
 		 in_ms(profile->period_us, period),
 		 profile_peak_bps(profile) * job->factor / 1e9,
@@ -453,7 +448,7 @@ put_legend_job(struct svg *svg, const struct circle_svg_job *job, size_t index,
 static void
 put_note(struct svg *svg, double y, const struct window *window)
 {
-	static const char style[] = "font-size=\"12\" fill=\"" PALE "\"";
+	static const char style[] = TEXT("12", PALE);
 	char ms[32];
 
 	in_ms(window->period_us, ms);
@@ -475,28 +470,25 @@ put_legend(struct svg *svg, const struct circle_svg *drawing, const struct rings
 {
 	double y = LEGEND_Y;
 
-	put_text(svg, LEGEND_X, y - 24, "font-size=\"12\" fill=\"" PALE "\"",
-		 "Rings, from the inside:");
+	put_text(svg, LEGEND_X, y - 24, TEXT("12", PALE), "Rings, from the inside:");
 	for (size_t j = 0; j < rings->n; j++, y += LEGEND_STEP)
 		put_legend_job(svg, &drawing->jobs[j], j, y);
 	if (drawing->n_jobs > rings->n) {
-		put_text(svg, LEGEND_X + 22, y, "font-size=\"12\" fill=\"" INK "\"",
+		put_text(svg, LEGEND_X + 22, y, TEXT("12", INK),
 			 "and %zu more, only in the sum", drawing->n_jobs - rings->n);
 		y += LEGEND_STEP * 0.75;
 	}
 	svg_rect(svg, LEGEND_X, y - 11, 14, 14, "fill=\"" SUM "\"");
-	put_text(svg, LEGEND_X + 22, y, "font-size=\"14\" fill=\"" INK "\"",
-		 "sum of all jobs");
+	put_text(svg, LEGEND_X + 22, y, TEXT("14", INK), "sum of all jobs");
 	y += LEGEND_STEP * 0.7;
 	svg_rect(svg, LEGEND_X, y - 11, 14, 14, "fill=\"" EXCESS "\"");
 	svg_rect(svg, LEGEND_X, y - 11, 14, 14, "fill=\"url(#hatch)\"");
-	put_text(svg, LEGEND_X + 22, y, "font-size=\"14\" fill=\"" INK "\"",
-		 "above the capacity");
+	put_text(svg, LEGEND_X + 22, y, TEXT("14", INK), "above the capacity");
 	y += LEGEND_STEP * 0.7;
 	svg_line(svg, LEGEND_X - 2, y - 4, LEGEND_X + 16, y - 4,
 		 "stroke=\"" INK "\" stroke-width=\"1.2\" stroke-dasharray=\"5 3\"");
-	put_text(svg, LEGEND_X + 22, y, "font-size=\"14\" fill=\"" INK "\"",
-		 "capacity, %.4g Gb/s", drawing->capacity_bps / 1e9);
+	put_text(svg, LEGEND_X + 22, y, TEXT("14", INK), "capacity, %.4g Gb/s",
+		 drawing->capacity_bps / 1e9);
 	put_note(svg, y + LEGEND_STEP, window);
 }
 

@@ -165,7 +165,7 @@ run(const struct cli_verb *verb, const struct args *args)
 }
 
 static int
-run_jobs(int argc, char **argv)
+run_verb(const struct cli_verb *verb, int argc, char **argv)
 {
 	struct args args = { .job = NULL };
 	const struct cli_opt opts[] = {
@@ -174,34 +174,25 @@ run_jobs(int argc, char **argv)
 			"print antiphase.jobs/1"),
 		CLI_OPTS_END,
 	};
-	int first = cli_parse(&verb_jobs, opts, argc, argv);
+	int first = cli_parse(verb, opts, argc, argv);
 
 	if (first < 0)
 		return cli_status(first);
 	if (first < argc)
-		return cli_usage_error(
-			&verb_jobs,
-			"unexpected operand '%s'; 'antiphase job %s' shows one job",
-			argv[first], argv[first]);
-	return run(&verb_jobs, &args);
+		args.job = argv[first];
+	return run(verb, &args);
+}
+
+static int
+run_jobs(int argc, char **argv)
+{
+	return run_verb(&verb_jobs, argc, argv);
 }
 
 static int
 run_job(int argc, char **argv)
 {
-	struct args args = { .job = NULL };
-	const struct cli_opt opts[] = {
-		SCREEN_OPTS(&args.screen),
-		CLI_OPT("json", 'j', CLI_FLAG, &args.json, NULL,
-			"print antiphase.jobs/1 with only this job"),
-		CLI_OPTS_END,
-	};
-	int first = cli_parse(&verb_job, opts, argc, argv);
-
-	if (first < 0)
-		return cli_status(first);
-	args.job = argv[first];
-	return run(&verb_job, &args);
+	return run_verb(&verb_job, argc, argv);
 }
 
 const struct cli_verb verb_jobs = {
@@ -211,6 +202,7 @@ const struct cli_verb verb_jobs = {
 	.examples = "  antiphase jobs\n"
 		    "  antiphase jobs --from two-jobs.tele\n",
 	.run = run_jobs,
+	.operands = "; 'antiphase job JOB' shows one job",
 };
 
 const struct cli_verb verb_job = {
