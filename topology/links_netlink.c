@@ -7,13 +7,10 @@
 #include "topology/links_netlink.h"
 
 #include <errno.h>
-#include <linux/ethtool.h>
-#include <linux/sockios.h>
 #include <net/if.h>
 #include <net/if_arp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -23,6 +20,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
+#include "lib/daemon/link_speed.h"
 #include "topology/observed.h"
 
 /* Operational states of RFC 2863 as the kernel numbers them. */
@@ -32,9 +30,6 @@ enum oper_state {
 	OPER_DORMANT = 5,
 	OPER_UP = 6,
 };
-
-/* Three bit masks of at most 127 words each follow the settings. */
-#define MAX_MODE_WORDS (3 * 127)
 
 struct links {
 	struct nl_sock *dump;   /* Owned.  For questions. */
@@ -113,35 +108,6 @@ links_receive(struct links *links)
 	return links->is_changed || (r < 0 && r != -NLE_AGAIN);
 }
 
-/*
- * Bits per second, by the ioctl that every driver has; the first call returns the
- * number of words of its link modes.  0: unknown.
- */
-static double
-speed_bps(const struct links *links, const char *name)
-{
-	struct ethtool_link_settings *query =
-		xcalloc(1, sizeof *query + MAX_MODE_WORDS * sizeof(uint32_t));
-	struct ifreq request = { .ifr_data = (char *)query };
-	double bps = 0;
-
-	if (strlen(name) >= sizeof request.ifr_name || links->ioctl_fd < 0)
-		goto out;
-	memcpy(request.ifr_name, name, strlen(name) + 1);
-	query->cmd = ETHTOOL_GLINKSETTINGS;
-	if (ioctl(links->ioctl_fd, SIOCETHTOOL, &request) < 0 ||
-	    query->link_mode_masks_nwords >= 0)
-		goto out;
-	query->link_mode_masks_nwords = (int8_t)-query->link_mode_masks_nwords;
-	query->cmd = ETHTOOL_GLINKSETTINGS;
-	if (ioctl(links->ioctl_fd, SIOCETHTOOL, &request) == 0 && query->speed &&
-	    query->speed != (uint32_t)SPEED_UNKNOWN)
-		bps = query->speed * 1e6;
-out:
-	free(query);
-	return bps;
-}
-
 /* True if it may have a cable: Ethernet or InfiniBand, but not a software interface. */
 static bool
 is_port(struct rtnl_link *link)
@@ -195,7 +161,7 @@ links_report(struct links *links, struct observed_node *report)
 			break;
 		port->state = state_of(link);
 		if (port->state == OBSERVED_STATE_UP)
-			port->bps = speed_bps(links, name);
+			port->bps = link_speed_bps(links->ioctl_fd, name);
 	}
 	nl_cache_free(cache);
 	report->has_links = true;

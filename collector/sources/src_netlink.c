@@ -1,16 +1,13 @@
 #include "collector/sources/src_netlink.h"
 
 #include <errno.h>
-#include <linux/ethtool.h>
 #include <linux/gen_stats.h>
 #include <linux/if_link.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
-#include <linux/sockios.h>
 #include <net/if.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -26,6 +23,7 @@
 #include "lib/base/err.h"
 #include "lib/base/log.h"
 #include "lib/base/vec.h"
+#include "lib/daemon/link_speed.h"
 
 #define MS                  INT64_C(1000000)
 #define DEFAULT_INTERVAL_NS (10 * MS)
@@ -244,40 +242,13 @@ list_again(struct netlink_source *s)
 	list_links(s);
 }
 
-/*
- * Bits per second by ethtool's link settings, or 0.  The answer comes in two steps:
- * the kernel first says how many words of link modes it has.
- */
-static double
-link_speed_bps(const struct netlink_source *s, const char *name)
-{
-	union {
-		struct ethtool_link_settings settings;
-		uint8_t room[sizeof(struct ethtool_link_settings) + 3 * 128 * 4];
-	} query = { .settings.cmd = ETHTOOL_GLINKSETTINGS };
-	struct ifreq ifr = { 0 };
-
-	memcpy(ifr.ifr_name, name, IFNAMSIZ);
-	ifr.ifr_data = (void *)&query;
-	if (ioctl(s->ioctl_fd, SIOCETHTOOL, &ifr) < 0 ||
-	    query.settings.link_mode_masks_nwords >= 0)
-		return 0;
-	query.settings.link_mode_masks_nwords =
-		(int8_t)-query.settings.link_mode_masks_nwords;
-	query.settings.cmd = ETHTOOL_GLINKSETTINGS;
-	if (ioctl(s->ioctl_fd, SIOCETHTOOL, &ifr) < 0 ||
-	    query.settings.speed == (uint32_t)SPEED_UNKNOWN)
-		return 0;
-	return query.settings.speed * 1e6;
-}
-
 static void
 announce(struct netlink_source *s, struct watched *w, const struct source_sink *sink)
 {
 	struct tele_interface interface = { .is_up = w->is_up };
 
 	snprintf(interface.name, sizeof interface.name, "%s", w->name);
-	interface.capacity_bps = link_speed_bps(s, w->name);
+	interface.capacity_bps = link_speed_bps(s->ioctl_fd, w->name);
 	w->number = sink->interface(sink->ctx, &interface);
 	w->is_known = w->is_announced = true;
 }

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <linux/pkt_sched.h>
-#include <linux/rtnetlink.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -11,6 +10,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "collector/sources/bpf/tc_dump.h"
 #include "lib/base/err.h"
 #include "lib/base/log.h"
 
@@ -109,61 +109,31 @@ destroy_qdisc(int ifindex)
 	bpf_tc_hook_destroy(&hook);
 }
 
-/* Filters in one reply of a dump; true at its end. */
-static bool
-count_filters(const char *reply, size_t length, int *count)
+static void
+count_filter(void *ctx, const struct nlmsghdr *message)
 {
-	const struct nlmsghdr *message = (const void *)reply;
+	int *count = ctx;
 
-	for (; NLMSG_OK(message, length); message = NLMSG_NEXT(message, length)) {
-		if (message->nlmsg_type == NLMSG_DONE ||
-		    message->nlmsg_type == NLMSG_ERROR)
-			return true;
-		*count += message->nlmsg_type == RTM_NEWTFILTER;
-	}
-	return false;
+	*count += message->nlmsg_type == RTM_NEWTFILTER;
 }
 
-/* Number of filters at one side of a clsact qdisc; -1: unknown. */
-static int
-n_filters(int ifindex, uint32_t parent)
+/* True if one side of a clsact qdisc has no filter. */
+static bool
+is_side_empty(int ifindex, uint32_t side)
 {
-	struct {
-		struct nlmsghdr header;
-		struct tcmsg tc;
-	} request = { .header = { .nlmsg_len = sizeof request,
-				  .nlmsg_type = RTM_GETTFILTER,
-				  .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP },
-		      .tc = { .tcm_family = AF_UNSPEC,
-			      .tcm_ifindex = ifindex,
-			      .tcm_parent = parent } };
+	const struct tcmsg about = { .tcm_family = AF_UNSPEC,
+				     .tcm_ifindex = ifindex,
+				     .tcm_parent = TC_H_MAKE(TC_H_CLSACT, side) };
+	int count = 0;
 
-	char reply[16384] __attribute__((aligned(NLMSG_ALIGNTO)));
-	bool is_done = false;
-	int count = 0, fd;
-
-	fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
-	if (fd < 0)
-		return -1;
-	if (send(fd, &request, sizeof request, 0) < 0)
-		count = -1;
-	while (count >= 0 && !is_done) {
-		ssize_t n = recv(fd, reply, sizeof reply, 0);
-
-		if (n <= 0)
-			count = -1;
-		else
-			is_done = count_filters(reply, (size_t)n, &count);
-	}
-	close(fd);
-	return count;
+	return tc_dump(RTM_GETTFILTER, &about, count_filter, &count) == 0 && count == 0;
 }
 
 static bool
 is_qdisc_empty(int ifindex)
 {
-	return n_filters(ifindex, TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_INGRESS)) == 0 &&
-	       n_filters(ifindex, TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_EGRESS)) == 0;
+	return is_side_empty(ifindex, TC_H_MIN_INGRESS) &&
+	       is_side_empty(ifindex, TC_H_MIN_EGRESS);
 }
 
 int
@@ -218,11 +188,11 @@ remedy(int rc)
 	switch (-rc) {
 	case EPERM:
 	case EACCES:
-		return " (CAP_NET_ADMIN and CAP_BPF are needed)";
+		return " (requires CAP_NET_ADMIN and CAP_BPF)";
 	case EBUSY:
-		return " (another collector is there, or one was killed: has it ended?)";
+		return " (another collector runs here, or a killed one has not ended yet)";
 	case EINVAL:
-		return " (TCX needs Linux 6.6: say 'clsact')";
+		return " (TCX requires Linux 6.6; use clsact)";
 	default:
 		return "";
 	}

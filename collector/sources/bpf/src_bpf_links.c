@@ -1,7 +1,5 @@
 #include <errno.h>
 #include <fnmatch.h>
-#include <linux/ethtool.h>
-#include <linux/sockios.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +13,7 @@
 #include "lib/base/err.h"
 #include "lib/base/log.h"
 #include "lib/base/vec.h"
+#include "lib/daemon/link_speed.h"
 
 /* Bytes with unknown send time are spread over at most this. */
 #define MAX_CREDIT_MS 2000
@@ -80,33 +79,6 @@ read_is_up(int fd, const char *name)
 	       (request.ifr_flags & (IFF_UP | IFF_RUNNING)) == (IFF_UP | IFF_RUNNING);
 }
 
-/* As ethtool shows it; 0: unknown. */
-static double
-read_speed_bps(int fd, const char *name)
-{
-	union {
-		struct ethtool_link_settings settings;
-		char room[sizeof(struct ethtool_link_settings) + 3 * 127 * 4];
-	} link = { .settings = { .cmd = ETHTOOL_GLINKSETTINGS } };
-	struct ifreq request = { .ifr_data = (void *)&link };
-	int n_words;
-
-	memcpy(request.ifr_name, name, strnlen(name, IF_NAMESIZE - 1));
-	/* The kernel answers a request without masks with their length. */
-	if (ioctl(fd, SIOCETHTOOL, &request) < 0 ||
-	    link.settings.link_mode_masks_nwords >= 0)
-		return 0;
-	n_words = -link.settings.link_mode_masks_nwords;
-	memset(&link, 0, sizeof link);
-	link.settings.cmd = ETHTOOL_GLINKSETTINGS;
-	link.settings.link_mode_masks_nwords = (int8_t)n_words;
-	if (ioctl(fd, SIOCETHTOOL, &request) < 0)
-		return 0;
-	if (link.settings.speed == 0 || link.settings.speed >= INT32_MAX)
-		return 0;
-	return link.settings.speed * 1e6;
-}
-
 /* Announces new interfaces to the sink. */
 static void
 announce(struct bpf_link_state *link, const struct source_sink *sink, int fd)
@@ -117,7 +89,7 @@ announce(struct bpf_link_state *link, const struct source_sink *sink, int fd)
 	if (link->is_announced && is_up == link->is_up)
 		return;
 	link->is_up = is_up;
-	link->capacity_bps = read_speed_bps(fd, link->name);
+	link->capacity_bps = link_speed_bps(fd, link->name);
 	memcpy(known.name, link->name, sizeof link->name);
 	known.is_up = is_up;
 	known.capacity_bps = link->capacity_bps;

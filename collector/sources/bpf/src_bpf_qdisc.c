@@ -1,13 +1,13 @@
 #include "collector/sources/bpf/src_bpf_qdisc.h"
 
-#include <errno.h>
 #include <linux/gen_stats.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
+
+#include "collector/sources/bpf/tc_dump.h"
 
 static const struct rtattr *
 find_attribute(const struct rtattr *at, int length, unsigned short type)
@@ -48,48 +48,24 @@ read_qdisc(const struct nlmsghdr *message, struct bpf_qdisc *ret_qdisc)
 	return true;
 }
 
-/* One reply of a dump: 1 at its end, 0 if there is more, or -errno. */
-static int
-read_reply(const char *reply, size_t length,
-	   void (*found)(void *ctx, const struct bpf_qdisc *qdisc), void *ctx)
+struct handler {
+	void (*found)(void *ctx, const struct bpf_qdisc *qdisc);
+	void *ctx;
+};
+
+static void
+on_message(void *ctx, const struct nlmsghdr *message)
 {
-	const struct nlmsghdr *message = (const void *)reply;
+	const struct handler *handler = ctx;
 	struct bpf_qdisc qdisc;
 
-	for (; NLMSG_OK(message, length); message = NLMSG_NEXT(message, length)) {
-		if (message->nlmsg_type == NLMSG_DONE)
-			return 1;
-		if (message->nlmsg_type == NLMSG_ERROR)
-			return -EIO;
-		if (read_qdisc(message, &qdisc))
-			found(ctx, &qdisc);
-	}
-	return 0;
+	if (read_qdisc(message, &qdisc))
+		handler->found(handler->ctx, &qdisc);
 }
 
 int
 bpf_qdisc_each(void (*found)(void *ctx, const struct bpf_qdisc *qdisc), void *ctx)
 {
-	struct {
-		struct nlmsghdr header;
-		struct tcmsg tc;
-	} request = { .header = { .nlmsg_len = sizeof request,
-				  .nlmsg_type = RTM_GETQDISC,
-				  .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP } };
-
-	char reply[32768] __attribute__((aligned(NLMSG_ALIGNTO)));
-	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
-	int rc = 0;
-
-	if (fd < 0)
-		return -errno;
-	if (send(fd, &request, sizeof request, 0) < 0)
-		rc = -errno;
-	while (rc == 0) {
-		ssize_t n = recv(fd, reply, sizeof reply, 0);
-
-		rc = n <= 0 ? -EIO : read_reply(reply, (size_t)n, found, ctx);
-	}
-	close(fd);
-	return rc < 0 ? rc : 0;
+	return tc_dump(RTM_GETQDISC, &(struct tcmsg){ .tcm_family = AF_UNSPEC },
+		       on_message, &(struct handler){ found, ctx });
 }

@@ -1,0 +1,8 @@
+/* link_speed.h - the speed of a network interface, by its driver (ethtool) */
+#ifndef LIB_DAEMON_LINK_SPEED_H
+#define LIB_DAEMON_LINK_SPEED_H
+
+/* Bits per second, or 0 if unknown.  'fd' is any socket of the network namespace. */
+double link_speed_bps(int fd, const char *name);
+
+#endif
