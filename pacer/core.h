@@ -78,7 +78,7 @@ void core_init(struct core *core, const struct core_options *options);
  * Returns true if an iteration begins with it; then what is above has to follow.
  */
 bool core_enter(struct core *core, int64_t now_ns, uint64_t bytes, uint32_t what);
-/* An iteration begins, says the program; then the same has to follow. */
+/* The program reports the begin of an iteration; the same calls must follow. */
 void core_iteration(struct core *core, int64_t now_ns);
 /* One ends that core_enter() has heard of. */
 void core_exit(struct core *core, int64_t begin_ns, int64_t now_ns);

@@ -42,7 +42,7 @@ struct gap {
 	struct gap_event ring[GAP_EVENTS];
 	uint64_t n;        /* Events so far; the last is at (n - 1) % GAP_EVENTS. */
 	uint64_t first;    /* Those before are forgotten. */
-	uint64_t learn_at; /* When 'n' is this, it is learned again. */
+	uint64_t learn_at; /* The value of 'n' for the next learning. */
 	uint64_t boundary; /* 'n' at the last event that began an iteration. */
 	uint32_t n_odd;    /* Iterations in a row of another number of collectives. */
 	bool is_fixed;     /* The threshold was given. */

@@ -49,10 +49,10 @@ void link_init(struct link *link, const char *path, const struct pace_hello *hel
 /* Also in a child of fork(), where it stays the parent's. */
 void link_close(struct link *link);
 
-/* Connects and says HELLO if it is time to; true if it did. */
+/* Connects and sends HELLO if it is time to; true if it did. */
 bool link_open(struct link *link, int64_t now_ns);
 
-/* Hands over the orders that have come, LINK_MAX_ORDERS at most. */
+/* Passes on received orders, at most LINK_MAX_ORDERS. */
 void link_receive(struct link *link,
 		  void (*take)(void *ctx, const struct pace_order *order), void *ctx);
 

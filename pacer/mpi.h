@@ -36,7 +36,7 @@ void *mpi_find(const char *name, const void *from);
 		found_;                                                               \
 	})
 
-/* Where MPI cannot be asked, nothing is known, and these are 0. */
+/* Without the MPI function, the size is unknown: 0. */
 uint64_t mpi_size_of(mpi_handle type);
 uint64_t mpi_ranks_of(mpi_handle comm);
 /* Of an intercommunicator some counts are as many as its other side: 0, too. */

@@ -73,7 +73,10 @@ typedef bool run_later_fn(void *ctx, int64_t until_ns, bool is_absolute);
 struct run_call run_enter_later(enum pace_source source, uint64_t bytes, uint32_t what,
 				run_later_fn *later, void *ctx);
 
-/* For api.c: what the program says instead of the environment.  False if it is off. */
+/*
+ * For api.c: the program's values instead of the environment's.  False if the pacer is
+ * off.
+ */
 bool run_open(const char *job, uint32_t rank, uint32_t n_ranks);
 int64_t run_iteration(void);
 void run_close(void);

@@ -14,8 +14,8 @@ struct topo_changes {
 };
 
 /*
- * Counts them, and tells each in a line for people ("link a:p0>b:p1 is gone").  O(n).
- * 'tell' may be NULL.
+ * Counts the differences, and reports each as a line of text ("link a:p0>b:p1 is
+ * gone").  O(n).  'tell' may be NULL.
  */
 void topo_changes_find(const struct topo *before, const struct topo *after,
 		       void (*tell)(void *ctx, const char *text), void *ctx,

@@ -20,7 +20,7 @@ struct group {
 	uint32_t first;  /* Host (node id) that stands for all. */
 	uint32_t second; /* Another one, or TOPO_NONE. */
 	size_t n;        /* Hosts. */
-	size_t n_lost;   /* Hosts that do not reach it, or that it does not. */
+	size_t n_lost;   /* Hosts that do not reach it, or are not reached from it. */
 	bool is_told;    /* Its fault has been added. */
 };
 
@@ -121,7 +121,7 @@ find_reference(const struct groups *groups)
 	return best;
 }
 
-/* Faults against the reference, a line a host. */
+/* Faults against the reference, one line per host. */
 static void
 tell_hosts(const struct topo *topo, struct routes *routes, struct groups *groups,
 	   const struct group *reference, struct topo_faults *faults)
@@ -148,7 +148,7 @@ tell_hosts(const struct topo *topo, struct routes *routes, struct groups *groups
 	}
 }
 
-/* What is left: pairs of groups that both reach the reference, not each other. */
+/* The rest: pairs of groups that both reach the reference, but not each other. */
 static void
 tell_pairs(const struct topo *topo, struct routes *routes, const struct groups *groups,
 	   struct topo_faults *faults)

@@ -15,7 +15,7 @@ const char *const collective_names[N_COLLECTIVES + 1] = {
 	"ring", "tree", "all-to-all", "hierarchical", NULL,
 };
 
-/* The flows being made, before they are cut into rails. */
+/* The flows so far, before the split into rails. */
 struct maker {
 	const uint32_t *hosts; /* Ordered. */
 	size_t n_hosts;

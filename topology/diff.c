@@ -104,9 +104,8 @@ is_number(const char *port)
 }
 
 /*
- * Nodes whose ports the plan names other than by a number, or at which a port that
- * was reported, by them or by a neighbour, is one of the plan's: there, names mean
- * what they say.
+ * Nodes whose ports have real names: the plan does not number them, or a reported port
+ * has a name of the plan.
  */
 static void
 find_named(struct differ *d)
@@ -168,7 +167,7 @@ make_loose(const struct differ *d, uint32_t a, uint32_t b, uint32_t index)
 	return (struct loose){ x < y ? x << 32 | y : y << 32 | x, index };
 }
 
-/* Pairs what is left between the same two nodes, in order. */
+/* Pairs the remaining cables between the same two nodes, in order. */
 static void
 match_renamed(struct differ *d)
 {
@@ -221,7 +220,9 @@ push(struct differ *d, const struct diff_finding *f)
 	d->diff->n_of_kind[f->kind]++;
 }
 
-/* The edge crosses planned cables 'c' and 'c2': is the other one there, too? */
+/*
+ * The edge crosses planned cables 'c' and 'c2'; whether the other crossing exists too.
+ */
 static void
 find_swapped(struct differ *d, uint32_t edge)
 {
@@ -248,7 +249,7 @@ find_swapped(struct differ *d, uint32_t edge)
 	push(d, &f);
 }
 
-/* True if another edge will tell of the cable at 'end': it is at the far end. */
+/* True if another edge reports the cable at 'end', from its far end. */
 static bool
 has_edge_beyond(const struct differ *d, const struct cable *c, uint32_t end)
 {
@@ -256,8 +257,8 @@ has_edge_beyond(const struct differ *d, const struct cable *c, uint32_t end)
 }
 
 /*
- * An edge at the end of a planned cable that is not that cable.  Of two cables
- * that it takes the place of, the second is told here only if nothing else tells it.
+ * An edge at the end of a planned cable that is not that cable.  If it replaces two
+ * cables, the second is reported here only if no other edge reports it.
  */
 static void
 find_moved(struct differ *d, uint32_t edge)
@@ -290,7 +291,7 @@ is_down(const struct differ *d, uint32_t end)
 	return d->ends.items[end].state == OBSERVED_STATE_DOWN;
 }
 
-/* True if the node at that end told its neighbours. */
+/* True if the node at that end reported neighbors. */
 static bool
 is_heard(const struct differ *d, uint32_t end)
 {
@@ -329,7 +330,7 @@ find_extra(struct differ *d, uint32_t edge)
 	push(d, &f);
 }
 
-/* What the ports of a planned cable run at; 0: not known. */
+/* The speed of the ports of a planned cable; 0: unknown. */
 static double
 speed_of(const struct differ *d, const struct cable *c)
 {

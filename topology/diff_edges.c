@@ -76,8 +76,8 @@ is_planned_port(const struct differ *d, uint32_t node, const char *port)
 }
 
 /*
- * What the neighbour itself most likely calls the port: a name of the plan's, or one
- * that it reported itself, or the description of what is an address.
+ * The neighbor's most likely name of the port: one of the plan, one that it reported
+ * itself, or the description if the id is an address.
  */
 static const char *
 peer_port_name(const struct differ *d, const struct observed *seen, uint32_t plan_node,
@@ -118,8 +118,8 @@ add_edge(struct differ *d, uint32_t a, uint32_t b, double bps)
 }
 
 /*
- * One port's neighbour.  A port with several is at a hub, or behind a switch that
- * passes LLDP on: the planned one counts, else the first that the plan knows.
+ * The neighbor of a port.  A port with several is at a hub, or at a switch that
+ * forwards LLDP: the planned neighbor counts, else the first one in the plan.
  */
 static void
 add_port(struct differ *d, const struct observed *seen, uint32_t end,
@@ -187,7 +187,7 @@ compare_edges(const void *a, const void *b)
 	return x->b < y->b ? -1 : x->b > y->b;
 }
 
-/* Takes an edge for good, unless one of its ends has one. */
+/* Accepts an edge, unless one of its ends has one. */
 static void
 keep_edge(struct differ *d, uint32_t *ret_n, const struct edge *edge)
 {
@@ -199,7 +199,7 @@ keep_edge(struct differ *d, uint32_t *ret_n, const struct edge *edge)
 	d->edges.items[(*ret_n)++] = *edge;
 }
 
-/* Joins what both ends said, and leaves one edge an end. */
+/* Merges the reports of both ends, and leaves one edge per end. */
 static void
 join_edges(struct differ *d)
 {

@@ -48,7 +48,7 @@ struct differ {
 	VEC(struct end) ends;
 	VEC(struct cable) cables; /* In the order of the plan's links. */
 	VEC(struct edge) edges;   /* One an end at most. */
-	bool *is_heard;           /* Owned.  By plan node: it told its neighbours. */
+	bool *is_heard;           /* Owned.  By plan node: it reported neighbors. */
 	bool *is_named; /* Owned.  By plan node: its ports are called as planned. */
 };
 

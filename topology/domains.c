@@ -50,7 +50,7 @@ add_domains(struct builder *b, uint32_t tier)
 	}
 }
 
-/* Puts the first 'n' domains, and hosts, that have nothing around them into the new. */
+/* Puts the first 'n' domains, and hosts, without a parent into the new ones. */
 static void
 nest(struct builder *b, size_t n)
 {

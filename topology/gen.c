@@ -1,6 +1,4 @@
-/*
- * gen.c - what the generators share, and the fabrics of two tiers.
- */
+/* gen.c - code shared by the generators, and the fabrics of two tiers. */
 #include "topology/gen.h"
 
 #include <errno.h>
@@ -53,7 +51,7 @@ gen_check_size(double n_nodes, double n_cables, struct err *err)
 	return -E2BIG;
 }
 
-/* How many switches above give the oversubscription, which must come out whole. */
+/* The number of switches above for the oversubscription, which must be whole. */
 static int
 derive_above(struct gen_uplinks *u, double want_bps, struct err *err)
 {

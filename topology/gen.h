@@ -30,8 +30,7 @@ struct gen_leaf_spine {
 	uint32_t n_parallel;     /* Cables from each leaf to each spine; 1. */
 	uint32_t n_slots;        /* Of a host; 1. */
 	double host_bps;         /* GEN_DEFAULT_BPS. */
-	double uplink_bps;       /* From the oversubscription, if that and
-				    * n_spines are said; else host_bps. */
+	double uplink_bps; /* From the oversubscription, if it and n_spines are given; else host_bps. */
 	double oversubscription; /* As it comes out of the others. */
 };
 
@@ -95,7 +94,7 @@ struct gen_three_tier {
 	double host_bps;                /* GEN_DEFAULT_BPS. */
 	double access_uplink_bps;       /* From the access tier's oversubscription. */
 	double agg_uplink_bps;          /* From the aggregation's oversubscription. */
-	double access_oversubscription; /* 1, if the uplink is not said either. */
+	double access_oversubscription; /* 1, if the uplink is not given either. */
 	double agg_oversubscription;    /* 1, likewise. */
 };
 

@@ -7,7 +7,7 @@
 struct err;
 struct topo_builder;
 
-/* One number of the options: what it is called, and what it may be. */
+/* One number of the options: its name and bounds. */
 struct gen_range {
 	const char *what;
 	uint32_t value, min, max;
@@ -25,19 +25,19 @@ int gen_check_bps(const char *what, double bps, struct err *err);
  */
 int gen_check_size(double n_nodes, double n_cables, struct err *err);
 
-/* What a switch of one tier has below it, and how it goes up. */
+/* The downward capacity of a switch of one tier, and its uplinks. */
 struct gen_uplinks {
 	const char *below;       /* "leaf". */
 	const char *above;       /* "spines". */
 	double down_bps;         /* Capacity of its downward ports. */
 	uint32_t n_parallel;     /* Cables to each switch above. */
-	double default_bps;      /* Of an uplink, if nothing else says it. */
+	double default_bps;      /* Of an uplink, if no option gives it. */
 	uint32_t n_above;        /* Switches above it; 0: derived. */
 	double uplink_bps;       /* Of one cable; 0: derived. */
 	double oversubscription; /* 0: what comes out. */
 };
 
-/* Fills n_above and uplink_bps, or says why the numbers do not fit. */
+/* Fills n_above and uplink_bps, or an error if the numbers do not fit. */
 int gen_resolve(struct gen_uplinks *uplinks, struct err *err);
 
 /*

@@ -132,7 +132,7 @@ gen_fat_tree(const struct gen_fat_tree *o, struct topo **ret_topo, struct err *e
 	return 0;
 }
 
-/* The speeds of both upper tiers, from what is said of them. */
+/* The speeds of both upper tiers, from the options. */
 static int
 resolve_three_tier(const struct gen_three_tier *o, struct pods *p, struct err *err)
 {

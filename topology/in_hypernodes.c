@@ -38,7 +38,7 @@ struct hypernodes {
 	struct strtab *names;    /* Of HyperNodes; the number is that in 'list'. */
 	struct strtab *switches; /* Of theirs, likewise. */
 	struct strtab *hosts;    /* Those of 'nodes' first, with its numbers. */
-	struct strtab *edges;    /* "number TYPE name": members told already. */
+	struct strtab *edges;    /* "number TYPE name": members already reported. */
 	VEC(struct hypernode) list;
 	size_t n_names, max_names, n_compared, n_missing;
 	struct err *err;
@@ -46,7 +46,7 @@ struct hypernodes {
 
 /* ---- HyperNodes ------------------------------------------------------------------------- */
 
-/* The tier: a number, which YAML has as a text. */
+/* The tier: a number, or in YAML a text. */
 static int
 read_tier(struct hypernodes *h, const struct json *spec, int64_t *ret_tier)
 {
@@ -191,7 +191,7 @@ find_exact(struct finding *f, const struct json *exact, bool is_node)
 	return 0;
 }
 
-/* Says that more is compared; -E2BIG if that is too much. */
+/* Counts comparisons; -E2BIG if there are too many. */
 static int
 count_compared(struct hypernodes *h, const struct json *selector, size_t n)
 {
@@ -327,7 +327,7 @@ by_tier(const void *a, const void *b, void *ctx)
 	return x != y ? (x > y) - (x < y) : (i > j) - (i < j);
 }
 
-/* Writes the line of one; false if nothing is below it. */
+/* Writes the line of one HyperNode; false if it is empty. */
 static bool
 write_line(const struct hypernodes *h, const struct hypernode *hn, struct strbuf *conf)
 {

@@ -157,7 +157,7 @@ skip_remarks(const char **at)
 	}
 }
 
-/* Number of the node of that token, which may be yet to come. */
+/* Number of the node of that token, which may appear later in the file. */
 static uint32_t
 intern_node(struct reader *rd, const char *token)
 {
@@ -371,7 +371,7 @@ port_name(const struct ibnet_node *node, unsigned port,
 		snprintf(ret_name, TOPO_MAX_NAME + 1, "p%u", port);
 }
 
-/* Adds the cables, each when the first of its ends comes. */
+/* Adds the cables, each at the first of its ends. */
 static int
 add_cables(struct reader *rd, struct topo_builder *b, const struct ibnet_cable *sorted)
 {

@@ -21,7 +21,7 @@ ibnet_is_host(const struct ibnet_node *node)
 	       !(node->description && strstr(node->description, "Aggregation Node"));
 }
 
-/* A new name of the first 'length' characters, others than allowed made '_'. */
+/* A new name of the first 'length' characters, with '_' for invalid ones. */
 static char *
 make_name(const char *text, size_t length)
 {
@@ -59,7 +59,9 @@ name_host(struct ibnet_node *node)
 	const char *device = text + length + strspn(text + length, " ");
 	size_t device_length = strcspn(device, " ");
 
-	/* More words than two, or a second that is no device, are no host's name. */
+	/*
+	 * More than two words, or a second word that is not a device: not a host name.
+	 */
 	if (!length || device[device_length + strspn(device + device_length, " ")] ||
 	    (device_length && !is_device(device)))
 		return;

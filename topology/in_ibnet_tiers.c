@@ -15,7 +15,10 @@ struct graph {
 	bool *is_leaf;      /* Owned. */
 };
 
-/* A switch that may be no leaf, with its cable ends at leaves beyond those at hosts. */
+/*
+ * A switch that may not be a leaf, with its excess of cable ends at leaves over those
+ * at hosts.
+ */
 struct candidate {
 	uint32_t node;
 	int64_t n_beyond;
@@ -85,7 +88,7 @@ compare_candidates(const void *a, const void *b)
 	return x->node < y->node ? -1 : x->node > y->node;
 }
 
-/* Takes the spines with a few hosts out of the leaves. */
+/* Removes spines with a few hosts from the leaves. */
 static void
 demote_spines(struct graph *g)
 {
@@ -100,7 +103,7 @@ demote_spines(struct graph *g)
 	}
 	sort_items(candidates, n, compare_candidates);
 	for (size_t i = 0; i < n; i++) {
-		/* Some of its neighbours may be no leaves any more. */
+		/* Some of its neighbors may not be leaves any more. */
 		if (count_beyond(g, candidates[i].node) > 0)
 			g->is_leaf[candidates[i].node] = false;
 	}
@@ -134,7 +137,7 @@ ibnet_find_tiers(struct ibnet_node *nodes, size_t n, const struct ibnet_cable *c
 			queue[tail++] = g.others[i];
 		}
 	}
-	/* What no host can reach has to have some tier. */
+	/* Nodes that no host can reach need a tier too. */
 	for (size_t i = 0; i < n; i++) {
 		if (nodes[i].kind == IBNET_SWITCH && !nodes[i].tier)
 			nodes[i].tier = 1;

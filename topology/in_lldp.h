@@ -28,7 +28,7 @@ int lldp_read(const char *file, const char *text, size_t length,
 int lldp_read_value(const struct json_doc *doc, const struct json *value,
 		    struct observed_node *report, struct err *err);
 
-/* Bits per second of "10GbaseT - ..." or "1000BaseTFD - ..."; 0 if it tells none. */
+/* Bits per second of "10GbaseT - ..." or "1000BaseTFD - ..."; 0 if unknown. */
 double lldp_mau_bps(const char *mau);
 
 #endif

@@ -18,7 +18,7 @@ void links_close(struct links *links); /* Accepts NULL. */
 
 /* Readable when something has changed. */
 int links_fd(const struct links *links);
-/* Takes what has come: 1 if links_report() may say something new, else 0. */
+/* Reads notifications: 1 if links_report() may have changed, else 0. */
 int links_receive(struct links *links);
 /* Adds the ports with state and speed to 'report' and sets 'has_links'.  0 or -errno. */
 int links_report(struct links *links, struct observed_node *report);

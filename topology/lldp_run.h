@@ -20,8 +20,8 @@ struct lldp_run_opts {
 	const char *socket;  /* lldpd's, or NULL for its default. */
 	int64_t timeout_ns;  /* Of one run. */
 	/*
-	 * Called after each run with what was printed (terminated), or with NULL and
-	 * why there is nothing.
+	 * Called after each run with its output (terminated), or with NULL and the
+	 * reason.
 	 */
 	void (*done)(void *ctx, const char *text, size_t n, const struct err *why);
 	void *ctx;

@@ -42,7 +42,7 @@ struct observed_neighbour {
 	char port[TOPO_MAX_NAME + 1];  /* Port id. */
 	char alias[TOPO_MAX_NAME + 1]; /* Port description; often the name of the
 					* interface where the id is its address. */
-	double bps;                    /* What it says its port runs at; 0: nothing. */
+	double bps; /* The speed that it reports for its port; 0: unknown. */
 };
 
 struct observed_port {
@@ -52,17 +52,17 @@ struct observed_port {
 	VEC(struct observed_neighbour) neighbours; /* Sorted; without doubles. */
 };
 
-/* What one node said. */
+/* The report of one node. */
 struct observed_node {
 	char name[TOPO_MAX_NAME + 1];
-	bool has_links;        /* States and speeds of its ports were said. */
-	bool has_neighbours;   /* Neighbours were said, if only that there are none. */
+	bool has_links;        /* It has states and speeds of ports. */
+	bool has_neighbours;   /* It has neighbors, possibly none. */
 	int64_t heard_us;      /* Of the last report; wall clock. */
 	int64_t neighbours_us; /* Of the last one with neighbours; 0: none yet. */
 	VEC(struct observed_port) ports; /* Ascending by name. */
 };
 
-/* A node with nothing said yet.  Release with observed_node_fini(). */
+/* An empty report.  Release with observed_node_fini(). */
 void observed_node_init(struct observed_node *node, const char *name);
 void observed_node_fini(struct observed_node *node);
 
@@ -113,7 +113,7 @@ int observed_update(struct observed *seen, struct observed_node *report,
 		    void (*changed)(void *ctx, const struct observed_change *change),
 		    void *ctx);
 
-/* A number that grows whenever a report says something else than before. */
+/* A number that grows whenever a report changes something. */
 uint64_t observed_generation(const struct observed *seen);
 
 /* Nodes in the order in which they first reported. */

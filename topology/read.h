@@ -38,25 +38,25 @@ extern const char *const topo_format_names[];
 
 struct topo_read_opts {
 	enum topo_format format;
-	double default_bps; /* Of links whose speed the file does not say; 0: 100e9. */
+	double default_bps; /* Capacity of links without a speed in the file; 0: 100e9. */
 	/*
-	 * Of links between switches, where a tree of Slurm, topograph or Kubernetes does
-	 * not say: so much; or so that what comes up into a switch is this multiple of
-	 * what goes on up from it, evenly.  Not both; both 0: as default_bps.
+	 * For links between switches of trees without speeds (Slurm, topograph,
+	 * Kubernetes): their capacity; or the ratio of a switch's downward capacity to
+	 * that of its uplinks, which share it evenly.  Not both; both 0: default_bps.
 	 */
 	double uplink_bps, oversubscription;
-	uint32_t n_slots;   /* Of hosts, where the file does not say; 0: 1. */
-	uint32_t max_names; /* That lists such as "n[0-9999]" may come to, in all of a
-			     * file; 0: TOPO_MAX_NODES. */
+	uint32_t n_slots; /* Slots of hosts without a number in the file; 0: 1. */
+	/* Limit of names that lists such as "n[0-9999]" expand to; 0: TOPO_MAX_NODES. */
+	uint32_t max_names;
 	/*
-	 * If not NULL, names and ports that are defined twice do not stop the reader
-	 * of JSON: it tells each and leaves the second out.
+	 * If not NULL, names and ports that are defined twice do not stop the reader of
+	 * JSON: it reports each and ignores the second.
 	 */
 	void (*on_duplicate)(void *ctx, const struct err *err);
-	/* If not NULL, is told in a sentence what of the file was left out. */
+	/* If not NULL, gets a sentence about each part of the file left out. */
 	void (*on_note)(void *ctx, const char *note);
 	void *ctx;
-	const struct topo_k8s_opts *k8s; /* NULL: all as its members say for 0. */
+	const struct topo_k8s_opts *k8s; /* NULL: the defaults of its members. */
 };
 
 /* 'opts' may be NULL. */

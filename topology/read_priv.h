@@ -23,7 +23,7 @@ typedef uint32_t topo_slots_fn(void *ctx, const char *host);
 
 struct topo_tree_opts {
 	const char *name;        /* Of the fabric. */
-	topo_slots_fn *slots_of; /* At most TOPO_MAX_SLOTS; NULL: as 'opts' say. */
+	topo_slots_fn *slots_of; /* At most TOPO_MAX_SLOTS; NULL: as in 'opts'. */
 	void *ctx;
 };
 

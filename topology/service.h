@@ -31,7 +31,7 @@ struct topo;
 
 struct service_opts {
 	int64_t max_age_us; /* Reports older than this are not compared; 0: any. */
-	/* Told of each change: a topic such as "t/link_down", and JSON. */
+	/* Called for each change: a topic such as "t/link_down", and JSON. */
 	void (*announce)(void *ctx, const char *topic, const char *text);
 	void *ctx;
 };
@@ -65,8 +65,8 @@ void service_set_max_age(struct service *service, int64_t max_age_us);
 void service_set_lldp(struct service *service, enum service_lldp state);
 
 /*
- * Compares plan and seen anew if either has changed, and announces differences that
- * are new or gone.  To be called every second or so.
+ * Compares the plan with the reports if either has changed, and announces new
+ * differences and those that are gone.  Call about every second.
  */
 void service_tick(struct service *service, int64_t now_us);
 

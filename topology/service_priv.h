@@ -40,7 +40,7 @@ struct service {
 	bool is_untold;      /* 'diff' was made since 'found' was. */
 	int64_t diff_us;     /* When it was. */
 	struct diff diff;
-	struct strtab *found; /* Owned.  The differences as JSON, when last told. */
+	struct strtab *found; /* Owned.  The last announced differences as JSON. */
 	int64_t now_us;       /* Of the call that is on. */
 	uint64_t n_requests[N_SERVICE_OPS];
 	uint64_t n_errors;

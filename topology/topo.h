@@ -113,8 +113,8 @@ uint32_t topo_host_number(const struct topo *topo, uint32_t node);
 const uint32_t *topo_links_out(const struct topo *topo, uint32_t node, size_t *ret_n);
 
 /*
- * The slowest of the fastest interfaces of these hosts, which is what paces a ring on
- * them; those without links do not count, and it is 0 if none has any.
+ * The slowest of the fastest interfaces of these hosts, which limits a ring on them;
+ * hosts without links do not count; 0 if none has links.
  */
 double topo_line_bps(const struct topo *topo, const uint32_t *hosts, size_t n);
 

@@ -71,12 +71,12 @@ bool bus_pub_is_heard(struct bus_pub *pub);
 
 /* Handles subscriptions and connections now. */
 void bus_pub_serve(struct bus_pub *pub);
-/* The same in 'loop' from now on, whenever there is something. */
+/* From now on the loop does this when needed. */
 void bus_pub_join(struct bus_pub *pub, struct loop *loop);
 /* The same for so long, without a loop.  0 or -EINTR. */
 int bus_pub_wait(struct bus_pub *pub, int64_t timeout_ns);
 
-/* Where it is bound: "tcp://127.0.0.1:*" is given a port.  Borrowed. */
+/* The bound endpoint, with the port for "tcp://127.0.0.1:*".  Borrowed. */
 const char *bus_pub_endpoint(const struct bus_pub *pub);
 
 struct bus_pub_counts {

@@ -24,7 +24,7 @@ struct bus_keys {
 
 /* 0, or -EINVAL for what is no key. */
 int bus_key_check(const char *z85);
-/* Reads the allow list anew; 0 or -errno, and then it is as it was. */
+/* Rereads the allow list; 0, or -errno and the list is unchanged. */
 int bus_keys_reload(struct bus_keys *keys);
 /* The name under which a public key is allowed, or NULL; borrowed. */
 const char *bus_keys_name(const struct bus_keys *keys, const char *z85);

@@ -36,7 +36,7 @@ enum pace_kind {
 enum pace_source {
 	PACE_MPI,
 	PACE_NCCL, /* Times are those of the enqueueing, not of the wire. */
-	PACE_API,  /* The program itself says where iterations begin. */
+	PACE_API,  /* The program itself reports where iterations begin. */
 };
 
 struct pace_hello {
@@ -53,7 +53,7 @@ struct pace_iteration {
 	int64_t comm_ns;        /* In collectives, in the iteration before; and there */
 	uint64_t bytes;         /* of their messages, */
 	uint32_t n_collectives; /* and how many. */
-	uint32_t gap_us;        /* The gap that tells iterations apart, as learned. */
+	uint32_t gap_us;        /* The learned gap between iterations. */
 	uint32_t order;         /* Number of the last order received; 0: none. */
 	uint32_t lost;          /* Packets that could not be sent so far. */
 };

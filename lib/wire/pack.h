@@ -57,7 +57,7 @@ pack_varint_at(uint8_t *bytes, uint64_t value)
 	return bytes;
 }
 
-/* What is left to read.  At the first fault 'at' goes to 'end' and stays there. */
+/* The bytes left to read.  At the first fault 'at' moves to 'end' and stays there. */
 struct unpack {
 	const uint8_t *at, *end;
 	bool is_bad;
@@ -76,7 +76,7 @@ unpack_left(const struct unpack *in)
 	return (size_t)(in->end - in->at);
 }
 
-/* 'n' bytes, or NULL if there are not so many. */
+/* 'n' bytes, or NULL if fewer are left. */
 static inline const uint8_t *
 unpack_bytes(struct unpack *in, size_t n)
 {

@@ -48,7 +48,7 @@ struct rec_counts {
 	uint64_t foreign;       /* Whole frames of a version not understood. */
 	bool is_cut_off;        /* It ended within a frame. */
 };
-/* So far; what they say of the end holds after rec_read() returned 0. */
+/* Counts so far; those of the end are final after rec_read() returned 0. */
 const struct rec_counts *rec_reader_counts(const struct rec_reader *reader);
 /* Appends what was wrong in words, "1204 bytes skipped, ..."; nothing if all was well. */
 void rec_describe_damage(const struct rec_counts *counts, struct strbuf *out);

@@ -19,7 +19,7 @@ enum seq_verdict {
 	SEQ_NEXT,    /* As it has to be. */
 	SEQ_GAP,     /* Frames before it are missing. */
 	SEQ_RESTART, /* The sender began anew, or an earlier recording is played. */
-	SEQ_REPEAT,  /* The last one once more: it has come on two ways. */
+	SEQ_REPEAT,  /* A repetition of the last one: it arrived on two paths. */
 };
 
 struct seq_counts {

@@ -128,7 +128,7 @@ struct tele_event {
 	uint32_t job;   /* Index in this frame or TELE_OTHER. */
 	uint8_t source; /* enum tele_event_source. */
 	bool is_launch; /* It was only enqueued then, as with ncclAllReduce. */
-	uint32_t pid;   /* On the host, to tell ranks apart. */
+	uint32_t pid;   /* On the host; distinguishes ranks. */
 	int64_t begin_ns, end_ns; /* From 0; equal if only the begin is known. */
 	uint64_t bytes;           /* Of the message; 0: unknown. */
 };
@@ -143,7 +143,7 @@ enum tele_event_source {
 struct tele_iteration {
 	uint32_t job;      /* Index in this frame or TELE_OTHER. */
 	uint8_t source;    /* enum pace_source. */
-	bool is_claimed;   /* The job is what the process says of itself. */
+	bool is_claimed;   /* The job is the process's own claim. */
 	bool is_observing; /* It takes no orders. */
 	bool is_over; /* The last of its process: all but job, pid, rank are old. */
 	uint32_t
@@ -166,7 +166,7 @@ struct tele_frame {
 	int64_t time_ns;        /* End of the window; from 0. */
 	int64_t window_ns;      /* Its length. */
 	int64_t wall_offset_ns; /* See above. */
-	int64_t clock_error_ns; /* Bound on it, as far as the kernel says; -1: unknown. */
+	int64_t clock_error_ns; /* The kernel's bound on its error; -1: unknown. */
 	/* The sender's own losses since it started. */
 	uint64_t lost_records;  /* Traffic it could not account for in time. */
 	uint64_t unplaced_jobs; /* Jobs counted as other since a table was full. */
@@ -189,7 +189,7 @@ void tele_fini(struct tele_frame *frame);
  * are no UTF-8 and for control characters, and for an empty one.
  */
 void tele_set_name(char ret_name[TELE_MAX_NAME + 1], const char *name);
-/* True if a frame may hold this name as it is. */
+/* True if a frame can hold this name unchanged. */
 bool tele_name_is_valid(const char *name);
 
 /* Add an interface or job, or find it; return its index.  As tele_set_name(). */
@@ -229,7 +229,7 @@ void tele_buffer_fini(struct tele_buffer *buffer);
 int tele_decode(const uint8_t *bytes, size_t n, struct tele_frame *frame,
 		struct err *err);
 
-/* Bytes a header needs to tell the whole length of the frame that it begins. */
+/* Bytes of a header that contain the length of its frame. */
 #define TELE_HEADER_BYTES 16
 /* The length of the frame that begins with these bytes, or 0 if none does. */
 size_t tele_frame_bytes(const uint8_t header[TELE_HEADER_BYTES]);
