@@ -90,7 +90,7 @@ def follows_keys():
     t.read(rb"simulated")
     assert b"jobs" in t.key(b"j", rb"65\.0 ms")
     text = t.key(b"\r", rb"phase 1")
-    assert b"phase 1: from 0.0 ms for 40.0 ms" in text, text
+    assert b"phase 1: at 0.0 ms, for 40.0 ms" in text, text
     t.key(b"j", rb"links by")
     text = t.key(b"p", rb"peak")
     assert b"peak" in text, text
