@@ -7,9 +7,9 @@
 #include "policies/mechanism.h"
 
 /*
- * admit_load.c: admits jobs in order of arrival while the admitted jobs request at most
- * load.max times the GPUs of the cluster.  A job that alone requests more is admitted when
- * no other job is.
+ * admit_load.c: admits jobs in order of arrival while the admitted jobs request at
+ * most load.max times the GPUs of the cluster.  A job that alone requests more is
+ * admitted when no other job is.
  */
 extern const struct pol_admit admit_load;
 

@@ -24,7 +24,7 @@ augment_room_fini(struct augment_room *room)
 	room->place = NULL;
 }
 
-/* ---- Movers ------------------------------------------------------------------------- */
+/* ---- Movers ---------------------------------------------------------------------- */
 
 static bool
 is_there(const struct pol_view *view, const struct pol_plan *plan,
@@ -103,7 +103,7 @@ is_worth_it(const struct augment_room *room, const struct pol_plan *plan)
 	return false;
 }
 
-/* ---- Plans ------------------------------------------------------------------------------- */
+/* ---- Plans ----------------------------------------------------------------------- */
 
 static bool
 are_equal(const struct pol_plan *a, const struct pol_plan *b)

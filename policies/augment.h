@@ -1,10 +1,10 @@
 /*
  * augment.h - variants of a plan that are equally good to the policy.
  *
- * CASSINI and antiphase do not schedule.  They choose among plans with the same jobs on the
- * same numbers of GPUs, by how the jobs would share links.  The first plan is the policy's
- * own.  A planner may supply more; the others are made here from the first plan, by
- * placing some of its jobs elsewhere:
+ * CASSINI and antiphase do not schedule.  They choose among plans with the same jobs
+ * on the same numbers of GPUs, by how the jobs would share links.  The first plan is
+ * the policy's own.  A planner may supply more; the others are made here from the
+ * first plan, by placing some of its jobs elsewhere:
  *
  *   - A job that stays where it runs is not moved, nor are the jobs that share its GPUs.
  *   - If the placement treats any GPUs as equal (pol_place.scatters), all other jobs are
@@ -17,8 +17,8 @@
  *     rule with ties broken differently: the remaining room has the same sizes, so the next
  *     job finds the same room.
  *
- * Every variant has the jobs of the first plan on as many GPUs.  The caller's random stream
- * is used; duplicates are dropped.
+ * Every variant has the jobs of the first plan on as many GPUs.  The caller's random
+ * stream is used; duplicates are dropped.
  */
 #ifndef POLICIES_AUGMENT_H
 #define POLICIES_AUGMENT_H
@@ -54,9 +54,9 @@ struct augment_room {
 void augment_room_fini(struct augment_room *room); /* Accepts a zeroed one. */
 
 /*
- * Makes plans[n] and on, up to 'n_max' in all, from plans[0].  Returns the number of plans.
- * 'scatters': the policy's placement and its state if it scatters, else NULL.  'parts': as
- * in pol_planner.
+ * Makes plans[n] and on, up to 'n_max' in all, from plans[0]. Returns the number of
+ * plans.  'scatters': the policy's placement and its state if it scatters, else NULL.
+ * 'parts': as in pol_planner.
  */
 uint32_t augment_vary(struct augment_room *room, const struct pol_view *view,
 		      const struct pol_place *scatters, const void *state,

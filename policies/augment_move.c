@@ -1,5 +1,6 @@
 /*
- * augment_move.c - moving the jobs of a plan: each to nodes like its own, or all anywhere.
+ * augment_move.c - moving the jobs of a plan: each to nodes like its own, or all
+ * anywhere.
  */
 #include "policies/augment_move.h"
 
@@ -10,7 +11,7 @@
 
 #define TRIES 4 /* To have a job in no more racks. */
 
-/* ---- Pieces ------------------------------------------------------------------------------ */
+/* ---- Pieces ---------------------------------------------------------------------- */
 
 const struct pol_piece *
 augment_pieces(const struct pol_plan *plan, const struct pol_grant *grant)
@@ -32,7 +33,7 @@ augment_push(struct pol_plan *plan, const struct pol_piece *pieces, uint32_t n)
 		vec_push(&plan->pieces, pieces[i]);
 }
 
-/* ---- Equal nodes at random --------------------------------------------------------------- */
+/* ---- Equal nodes at random ------------------------------------------------------- */
 
 static void
 draw_nodes(struct augment_room *room, const struct pol_cluster *cluster,
@@ -226,7 +227,7 @@ augment_move_alike(struct augment_room *room, const struct pol_view *view,
 	return true;
 }
 
-/* ---- Anywhere ------------------------------------------------------------------------------ */
+/* ---- Anywhere -------------------------------------------------------------------- */
 
 /* Those that run, where they run, if they can; the rest are left in 'scratch'. */
 static void

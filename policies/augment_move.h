@@ -23,8 +23,8 @@ bool augment_move_alike(struct augment_room *room, const struct pol_view *view,
 			struct pol_plan *plan);
 
 /*
- * Places each mover as close together as there is room, largest first.  With 'stays', jobs
- * that run keep their place if possible.  Returns false if a job does not fit.
+ * Places each mover as close together as there is room, largest first.  With 'stays',
+ * jobs that run keep their place if possible.  Returns false if a job does not fit.
  */
 bool augment_move_close(struct augment_room *room, const struct pol_view *view,
 			struct rng *rng, bool stays, struct pol_plan *plan);

@@ -74,8 +74,8 @@ gittins_learn(struct gittins *g, double size)
 }
 
 /*
- * Ranks are those at samples: of the smallest one that is above what was attained, taken
- * just before it.  The last sample is where the distribution ends.
+ * Ranks are those at samples: of the smallest one that is above what was attained,
+ * taken just before it.  The last sample is where the distribution ends.
  */
 double
 gittins_rank(const struct gittins *g, double attained, double delta, bool is_rounded)

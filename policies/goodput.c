@@ -12,7 +12,7 @@
 #define ROUND_UP  1e-8 /* What is above a whole number by less is not. */
 #define PRIOR     1.1  /* Between nodes it is at least so much slower than within. */
 
-/* ---- The model ------------------------------------------------------------------------------ */
+/* ---- The model ------------------------------------------------------------------- */
 
 static double
 sync_s(const double *p, uint32_t n_nodes, uint32_t n_gpus)
@@ -108,7 +108,7 @@ goodput_best(const struct goodput *goodput, uint32_t n_nodes, uint32_t n_gpus,
 	return best;
 }
 
-/* ---- The fit ---------------------------------------------------------------------------------- */
+/* ---- The fit --------------------------------------------------------------------- */
 
 struct fit {
 	const struct goodput_sample *samples;

@@ -1,9 +1,9 @@
 /*
- * goodput.h - goodput of a training job: throughput times statistical efficiency (Pollux,
- * OSDI 2021, section 3).
+ * goodput.h - goodput of a training job: throughput times statistical efficiency
+ * (Pollux, OSDI 2021, section 3).
  *
- * With k GPUs, m samples on each GPU at once, and s accumulation steps before gradients are
- * exchanged:
+ * With k GPUs, m samples on each GPU at once, and s accumulation steps before
+ * gradients are exchanged:
  *
  *	T_grad = a_c + b_c m
  *	T_sync = 0 on one GPU; a_r + b_r (k - 2) on one node; a_n + b_n (k - 2) on more
@@ -12,8 +12,8 @@
  *	efficiency = (phi + M0) / (phi + M), phi = M0 var / sqr: the gradient noise scale
  *	goodput = throughput * efficiency
  *
- * 1 <= g <= 10 is the overlap of communication and computation.  The seven parameters are
- * fitted to measurements.  Pure.
+ * 1 <= g <= 10 is the overlap of communication and computation.  The seven parameters
+ * are fitted to measurements.  Pure.
  */
 #ifndef POLICIES_GOODPUT_H
 #define POLICIES_GOODPUT_H
@@ -51,9 +51,10 @@ struct goodput_batch {
 };
 
 /*
- * Fits the seven parameters to n > 0 samples.  Minimizes the root mean square errors of the
- * logarithms of both times, plus 1e-3 (g - 1)^2 + 1e-2 ((b_n/a_n)^2 + (b_r/a_r)^2).  What no
- * sample covers is assumed to be good: more nodes or GPUs cost nothing.  Deterministic.
+ * Fits the seven parameters to n > 0 samples.  Minimizes the root mean square errors
+ * of the logarithms of both times, plus 1e-3 (g - 1)^2 + 1e-2 ((b_n/a_n)^2 +
+ * (b_r/a_r)^2). What no sample covers is assumed to be good: more nodes or GPUs cost
+ * nothing.  Deterministic.
  */
 void goodput_fit(const struct goodput_sample *samples, size_t n,
 		 double ret_params[GOODPUT_N_PARAMS]);
@@ -65,8 +66,8 @@ double goodput_at(const struct goodput *goodput, uint32_t n_nodes, uint32_t n_gp
 		  struct goodput_batch batch);
 
 /*
- * Returns the largest goodput over 50 batch sizes in geometric steps, from the first batch
- * (or the smallest that the GPUs can have) to the largest; 0 if none fits.
+ * Returns the largest goodput over 50 batch sizes in geometric steps, from the first
+ * batch (or the smallest that the GPUs can have) to the largest; 0 if none fits.
  */
 double goodput_best(const struct goodput *goodput, uint32_t n_nodes, uint32_t n_gpus,
 		    struct goodput_batch *ret_batch);

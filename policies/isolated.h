@@ -1,9 +1,10 @@
 /*
- * isolated.h - the time jobs would take on an isolated share of the cluster: 1/n of its
- * GPUs, while there are n jobs.  Finish-time fairness compares with it (Themis, NSDI 2020).
+ * isolated.h - the time jobs would take on an isolated share of the cluster: 1/n of
+ * its GPUs, while there are n jobs.  Finish-time fairness compares with it (Themis,
+ * NSDI 2020).
  *
- * Updated as n changes: what a job did since the last update is charged at the share of
- * that time.
+ * Updated as n changes: what a job did since the last update is charged at the share
+ * of that time.
  */
 #ifndef POLICIES_ISOLATED_H
 #define POLICIES_ISOLATED_H

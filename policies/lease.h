@@ -1,8 +1,8 @@
 /*
  * lease.h - leases: how long a job keeps its GPUs.
  *
- * A lease begins when a job gets its place.  When it ends and the job stays, the next one
- * begins.  Times are sums of doubles: a lease that ends within 1 us has ended.
+ * A lease begins when a job gets its place.  When it ends and the job stays, the next
+ * one begins.  Times are sums of doubles: a lease that ends within 1 us has ended.
  */
 #ifndef POLICIES_LEASE_H
 #define POLICIES_LEASE_H

@@ -9,11 +9,11 @@
  *	plan    several of these at once, instead of order, size and place
  *	keep    what running jobs keep when there is a new plan
  *
- * Each mechanism is a file.  It has its own state, which starts zeroed, and never reads the
- * state of another mechanism.  It is told of events (on_event) and may ask to be called at
- * a time without an event (wakeup_s).  Mechanisms are pure and deterministic: ties go by the
- * rule in the mechanism's comment, then by submission, then by id; randomness comes from
- * the stream that init receives.
+ * Each mechanism is a file.  It has its own state, which starts zeroed, and never
+ * reads the state of another mechanism.  It is told of events (on_event) and may ask
+ * to be called at a time without an event (wakeup_s). Mechanisms are pure and
+ * deterministic: ties go by the rule in the mechanism's comment, then by submission,
+ * then by id; randomness comes from the stream that init receives.
  */
 #ifndef POLICIES_MECHANISM_H
 #define POLICIES_MECHANISM_H
@@ -68,9 +68,14 @@ struct pol_module {
 	 * static text that says what to set, or NULL if they are consistent.
 	 */
 	const char *(*why_not)(const double *params);
-	/* Called after init with the GPU seconds of jobs that ran elsewhere, ascending. */
+	/*
+	 * Called after init with the GPU seconds of jobs that ran elsewhere,
+	 * ascending.
+	 */
 	void (*samples)(void *state, const double *sorted, size_t n);
-	/* Called after init where jobs hold leases (lease.h), with the length of one. */
+	/*
+	 * Called after init where jobs hold leases (lease.h), with the length of one.
+	 */
 	void (*leases)(void *state, double lease_s);
 };
 
@@ -90,15 +95,15 @@ struct pol_order {
 	struct pol_module module;
 	enum pol_fit fit;
 	/*
-	 * Writes the ids of the jobs to serve, in the order of service; returns how many.
-	 * A job that is left out is not served this time.
+	 * Writes the ids of the jobs to serve, in the order of service; returns how
+	 * many.  A job that is left out is not served this time.
 	 */
 	uint32_t (*order)(void *state, const struct pol_view *view, uint32_t *ret_ids);
 	/*
 	 * For clusters with several types of GPUs: writes the type of each entry that
-	 * 'order' wrote last.  A job is then listed once for each type that it may use and
-	 * runs on the first that has room.  Only with POL_KEEP_CHOSEN.  NULL: each job is
-	 * listed once, for any type.
+	 * 'order' wrote last.  A job is then listed once for each type that it may use
+	 * and runs on the first that has room.  Only with POL_KEEP_CHOSEN. NULL: each
+	 * job is listed once, for any type.
 	 */
 	void (*types)(void *state, uint32_t *ret_types);
 	/* Is told the plan that was taken up; or NULL. */
@@ -115,8 +120,8 @@ struct pol_want {
 struct pol_size {
 	struct pol_module module;
 	/*
-	 * Sets n_gpus of jobs in the order of service; 0: none for now.  May reorder the
-	 * array: jobs are placed in its order.
+	 * Sets n_gpus of jobs in the order of service; 0: none for now.  May reorder
+	 * the array: jobs are placed in its order.
 	 */
 	void (*size)(void *state, const struct pol_view *view, struct pol_want *wants,
 		     uint32_t n);
@@ -131,8 +136,8 @@ struct pol_free {
 struct pol_place {
 	struct pol_module module;
 	/*
-	 * Takes 'want' from 'free' and appends its pieces, ascending by node.  Returns how
-	 * many pieces, or 0 if the job does not fit; then nothing is taken.
+	 * Takes 'want' from 'free' and appends its pieces, ascending by node.  Returns
+	 * how many pieces, or 0 if the job does not fit; then nothing is taken.
 	 */
 	uint32_t (*place)(void *state, const struct pol_view *view,
 			  const struct pol_want *want, struct pol_free *free,
@@ -145,8 +150,8 @@ struct pol_place {
 struct pol_planner {
 	struct pol_module module;
 	/*
-	 * Makes up to 'n_max' plans of about the same score, best first; returns how many,
-	 * at least one.
+	 * Makes up to 'n_max' plans of about the same score, best first; returns how
+	 * many, at least one.
 	 */
 	uint32_t (*plan)(void *state, const struct pol_view *view,
 			 struct pol_plan *plans, uint32_t n_max);
@@ -163,8 +168,8 @@ enum pol_keep {
 	POL_KEEP_PLACE,   /* A job that goes on stays where it is, if possible. */
 	POL_KEEP_ALL,     /* Running jobs go on: no preemption. */
 	/*
-	 * Jobs are chosen first, by number of GPUs alone.  Then they are placed, largest
-	 * first; among equals, jobs that can keep their place go first.
+	 * Jobs are chosen first, by number of GPUs alone.  Then they are placed,
+	 * largest first; among equals, jobs that can keep their place go first.
 	 */
 	POL_KEEP_CHOSEN,
 };

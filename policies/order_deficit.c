@@ -1,12 +1,13 @@
 /*
  * order_deficit.c - rounds that realize shares of time (Gavel, OSDI 2020).
  *
- * On each type of GPUs, jobs are sorted by x over (their part of all time given there), then
- * by the time owed to them when shares were computed last, then by x, where x is the job's
- * share; largest first.  Shares are recomputed after jobs came, left or changed, but not
- * within recompute_s of the last time; time given and owed counts from then.  A job that came
- * since has no share: it gets what others leave, or waits (hold_new_jobs, as in Gavel's
- * simulator).  Each job begins with initial_credit_s, so that no job has had no time at all.
+ * On each type of GPUs, jobs are sorted by x over (their part of all time given
+ * there), then by the time owed to them when shares were computed last, then by x,
+ * where x is the job's share; largest first.  Shares are recomputed after jobs came,
+ * left or changed, but not within recompute_s of the last time; time given and owed
+ * counts from then.  A job that came since has no share: it gets what others leave, or
+ * waits (hold_new_jobs, as in Gavel's simulator). Each job begins with
+ * initial_credit_s, so that no job has had no time at all.
  *
  * Types are served one after another, the reference type first.
  */

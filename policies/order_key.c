@@ -48,7 +48,7 @@ by_key(struct state *s, const struct pol_view *view, uint32_t *ret_ids,
 		.order = by_##order_,                                         \
 	}
 
-/* ---- Keys ------------------------------------------------------------------------------- */
+/* ---- Keys ------------------------------------------------------------------------ */
 
 static double
 arrival(const struct pol_job *job, const struct pol_view *view)
@@ -97,7 +97,7 @@ KEY_ORDER(order_srsf, "srsf", "least remaining GPU time first", POL_SKIP,
 KEY_ORDER(order_hrrn, "hrrn", "highest response ratio first", POL_STRICT,
 	  response_ratio);
 
-/* ---- Longest pending -------------------------------------------------------------------- */
+/* ---- Longest pending ------------------------------------------------------------- */
 
 /* Longest waiting time first; a running job's ends at its start. */
 static double
@@ -118,8 +118,9 @@ init_pending(void *state, const double *params, const struct pol_cluster *cluste
 }
 
 /*
- * Skips each waiting job behind one that starts, and ends at the first that does not fit.
- * Tiresias's simulator does so, since it removes jobs from the list that it walks.
+ * Skips each waiting job behind one that starts, and ends at the first that does not
+ * fit.  Tiresias's simulator does so, since it removes jobs from the list that it
+ * walks.
  */
 static uint32_t
 leave_gaps(const struct pol_view *view, uint32_t *ids, uint32_t n)

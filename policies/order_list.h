@@ -30,8 +30,8 @@ void order_list_sort_ids(struct order_list *list, uint32_t *ids, uint32_t n);
 uint32_t order_list_copy(const struct order_list *list, uint32_t *ret_ids);
 
 /*
- * Sorts ids by keys[id], ascending; stable.  O(n log n), O(n) for few runs.  'scratch' has
- * room for n.
+ * Sorts ids by keys[id], ascending; stable.  O(n log n), O(n) for few runs.  'scratch'
+ * has room for n.
  */
 void order_sort(uint32_t *ids, uint32_t n, const double *keys, uint32_t *scratch);
 

@@ -1,12 +1,15 @@
 /*
- * order_queues.c - discretized least attained service (Tiresias, NSDI 2019, section 3.2).
+ * order_queues.c - discretized least attained service (Tiresias, NSDI 2019, section
+ * 3.2).
  *
- * Three queues: a job starts in the first, and moves to the tail of the next when its attained
- * service reaches the limit of its queue.  Within a queue, running jobs keep their place before
- * waiting ones; or jobs are sorted by Gittins index, the likeliest to end soon first.
+ * Three queues: a job starts in the first, and moves to the tail of the next when its
+ * attained service reaches the limit of its queue.  Within a queue, running jobs keep
+ * their place before waiting ones; or jobs are sorted by Gittins index, the likeliest
+ * to end soon first.
  *
- * Starving jobs may be promoted: a job of a later queue that has waited 'promote' times as long
- * as it ran goes to the tail of the first queue, and both times restart from 0.
+ * Starving jobs may be promoted: a job of a later queue that has waited 'promote'
+ * times as long as it ran goes to the tail of the first queue, and both times restart
+ * from 0.
  */
 #include <math.h>
 #include <string.h>
@@ -153,8 +156,8 @@ attained(const struct state *s, const struct pol_job *job)
 }
 
 /*
- * When a waiting job is promoted; INFINITY: never.  The same number for as long as it waits,
- * so that the wakeup is exact.
+ * When a waiting job is promoted; INFINITY: never.  The same number for as long as it
+ * waits, so that the wakeup is exact.
  */
 static double
 starves_s(const struct state *s, const struct pol_job *job)

@@ -1,15 +1,16 @@
 /*
- * order_themis.c - largest finish-time fairness first (the auction of Themis, NSDI 2020).
+ * order_themis.c - largest finish-time fairness first (the auction of Themis, NSDI
+ * 2020).
  *
- * When leases end, jobs are sorted by rho, largest first: the time they would take in all if
- * they had their GPUs from now on, over their isolated time (isolated.h).  The first 1 - f of
- * them choose first; the others follow in random order.
+ * When leases end, jobs are sorted by rho, largest first: the time they would take in
+ * all if they had their GPUs from now on, over their isolated time (isolated.h). The
+ * first 1 - f of them choose first; the others follow in random order.
  *
- * With themis.partial_allocation, those of the first without a lease bid for the GPUs that are
- * not on lease (math/auction.h): 1 / rho if they get their GPUs now, or after one more lease.
- * A winning gang gets its GPUs with probability c, its share: the mean is as in the auction,
- * and no gang is split.  Then come the others in random order, and last the losers, so that
- * no GPU is left idle that a job could use.
+ * With themis.partial_allocation, those of the first without a lease bid for the GPUs
+ * that are not on lease (math/auction.h): 1 / rho if they get their GPUs now, or after
+ * one more lease.  A winning gang gets its GPUs with probability c, its share: the
+ * mean is as in the auction, and no gang is split.  Then come the others in random
+ * order, and last the losers, so that no GPU is left idle that a job could use.
  */
 #include <math.h>
 #include <string.h>
@@ -86,7 +87,7 @@ rho(struct state *s, const struct pol_view *view, const struct pol_job *job, uin
 	       isolated_s(&s->isolated, view, job, share_speed_most(view, job), n);
 }
 
-/* ---- The auction -------------------------------------------------------------------------- */
+/* ---- The auction ----------------------------------------------------------------- */
 
 /* 1 / rho times the isolated time, which is the same in all rows of a bid. */
 static struct auction_row

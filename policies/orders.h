@@ -1,6 +1,6 @@
 /*
- * orders.h - the orders of service.  Unless said otherwise, ties keep the previous order
- * and new jobs come last.
+ * orders.h - the orders of service.  Unless said otherwise, ties keep the previous
+ * order and new jobs come last.
  */
 #ifndef POLICIES_ORDERS_H
 #define POLICIES_ORDERS_H
@@ -17,8 +17,8 @@ extern const struct pol_order order_hrrn;          /* Highest response ratio; st
 extern const struct pol_order order_longest_pending;
 
 /*
- * order_queues.c: discretized least attained service (Tiresias): by time (LAS), or by GPU
- * time (2D-LAS).
+ * order_queues.c: discretized least attained service (Tiresias): by time (LAS), or by
+ * GPU time (2D-LAS).
  */
 extern const struct pol_order order_las, order_las_2d;
 /* The same queues by GPU time; within a queue by Gittins index (gittins.h). */
@@ -27,7 +27,10 @@ extern const struct pol_order order_gittins_2d;
 /* order_predicted.c: least predicted GPU time; strict. */
 extern const struct pol_order order_predicted;
 
-/* order_deficit.c: rounds that realize shares of time (Gavel), by the rules of shares.h. */
+/*
+ * order_deficit.c: rounds that realize shares of time (Gavel), by the rules of
+ * shares.h.
+ */
 extern const struct pol_order order_share_equal, order_share_max_min,
 	order_share_finish_time, order_share_makespan, order_share_throughput,
 	order_share_assigned;

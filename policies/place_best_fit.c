@@ -1,8 +1,9 @@
 /*
  * place_best_fit.c - as close together as there is room.
  *
- * The node that is left with the fewest free GPUs; else the rack with the fewest nodes, among
- * equals the one with the least room; else the nodes with most room, anywhere.
+ * The node that is left with the fewest free GPUs; else the rack with the fewest
+ * nodes, among equals the one with the least room; else the nodes with most room,
+ * anywhere.
  */
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /*
- * place_skew.c - jobs of skewed models close together, others anywhere (Tiresias, NSDI 2019,
- * section 3.3).
+ * place_skew.c - jobs of skewed models close together, others anywhere (Tiresias, NSDI
+ * 2019, section 3.3).
  *
- * Where one tensor has most of a model's parameters, its message waits for the network; many
- * small messages fit between those of other jobs.
+ * Where one tensor has most of a model's parameters, its message waits for the
+ * network; many small messages fit between those of other jobs.
  */
 #include <stdlib.h>
 

@@ -14,8 +14,8 @@ extern const struct pol_place place_count;
  */
 extern const struct pol_place place_whole;
 /*
- * place_best_fit.c: the node that is left with the fewest free GPUs; else one rack, with
- * the fewest nodes; else the nodes with most room.  May wait for fewer nodes.
+ * place_best_fit.c: the node that is left with the fewest free GPUs; else one rack,
+ * with the fewest nodes; else the nodes with most room.  May wait for fewer nodes.
  */
 extern const struct pol_place place_best_fit;
 /* place_spread.c: the node with most free GPUs, repeatedly. */

@@ -51,7 +51,7 @@ pol_plan_find(const struct pol_plan *plan, uint32_t job)
 	return NULL;
 }
 
-/* ---- Checking ------------------------------------------------------------------------ */
+/* ---- Checking -------------------------------------------------------------------- */
 
 #define NEAR 1e-6 /* CPUs are sums of shares. */
 

@@ -1,9 +1,9 @@
 /*
  * plan.h - the plan of a policy: which jobs run, on which GPUs.
  *
- * A plan is complete: a job that is not in it does not run.  The simulator (sim/cluster)
- * computes the difference to what runs now, and charges the cost of stopping, moving and
- * starting.
+ * A plan is complete: a job that is not in it does not run.  The simulator
+ * (sim/cluster) computes the difference to what runs now, and charges the cost of
+ * stopping, moving and starting.
  */
 #ifndef POLICIES_PLAN_H
 #define POLICIES_PLAN_H
@@ -23,8 +23,8 @@ struct pol_grant {
 };
 
 /*
- * An opportunistic job uses n_gpus of the GPUs that the guaranteed job 'job' owns on a node.
- * The owner is not slowed down.  A GPU has at most one opportunistic job.
+ * An opportunistic job uses n_gpus of the GPUs that the guaranteed job 'job' owns on a
+ * node.  The owner is not slowed down.  A GPU has at most one opportunistic job.
  */
 struct pol_owner {
 	uint32_t job, node, n_gpus;
@@ -48,11 +48,12 @@ void pol_plan_grant(struct pol_plan *plan, uint32_t job, uint32_t n_gpus,
 const struct pol_grant *pol_plan_find(const struct pol_plan *plan, uint32_t job);
 
 /*
- * Checks a plan: every job exists and is in it once; gangs are whole (the pieces sum to the
- * grant, which is the job's n_gpus unless it is elastic); the jobs of a group have the same
- * pieces; opportunistic jobs are on GPUs of their owners; no GPU is granted twice, other
- * than to an owner and an opportunistic job, and no CPU is.  Returns NULL, or a static text
- * that says what is wrong.  O(grants log jobs + pieces).
+ * Checks a plan: every job exists and is in it once; gangs are whole (the pieces sum
+ * to the grant, which is the job's n_gpus unless it is elastic); the jobs of a group
+ * have the same pieces; opportunistic jobs are on GPUs of their owners; no GPU is
+ * granted twice, other than to an owner and an opportunistic job, and no CPU is.
+ * Returns NULL, or a static text that says what is wrong.  O(grants log jobs +
+ * pieces).
  */
 const char *pol_plan_why_not(const struct pol_plan *plan, const struct pol_view *view);
 

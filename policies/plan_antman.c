@@ -1,19 +1,20 @@
 /*
- * plan_antman.c - guaranteed jobs with GPUs of their own, and opportunistic jobs on the
- * capacity these leave (AntMan, OSDI 2020).
+ * plan_antman.c - guaranteed jobs with GPUs of their own, and opportunistic jobs on
+ * the capacity these leave (AntMan, OSDI 2020).
  *
- * A guaranteed job that does not fit yet reserves GPUs as they become free: of one node, or
- * whole nodes if it needs several.  An opportunistic job is admitted on the GPUs with the
- * lowest load that have no other one, on any node.  Running jobs are never stopped or moved.
+ * A guaranteed job that does not fit yet reserves GPUs as they become free: of one
+ * node, or whole nodes if it needs several.  An opportunistic job is admitted on the
+ * GPUs with the lowest load that have no other one, on any node.  Running jobs are
+ * never stopped or moved.
  */
 #include "policies/order_list.h"
 #include "policies/places.h"
 #include "policies/planners.h"
 
 /*
- * The load that a job is assumed to put on a GPU.  Sums are not rounded: in the published
- * simulator, the order of GPUs of "equal" load, and so its numbers, depend on their last
- * digits.
+ * The load that a job is assumed to put on a GPU. Sums are not rounded: in the
+ * published simulator, the order of GPUs of "equal" load, and so its numbers, depend
+ * on their last digits.
  */
 #define LOAD_GUARANTEED    0.1
 #define LOAD_STARTED       0.01 /* Of it, once it runs. */
@@ -136,7 +137,7 @@ is_opportunistic(const struct state *s, const struct pol_job *job)
 	return (uint32_t)job->priority == s->opportunistic_priority;
 }
 
-/* ---- Guaranteed jobs -------------------------------------------------------------------- */
+/* ---- Guaranteed jobs ------------------------------------------------------------- */
 
 /* A job that has all its GPUs begins. */
 static void
@@ -244,7 +245,7 @@ serve(struct state *s, const struct pol_view *view, const struct pol_job *job)
 		serve_at_once(s, view, job);
 }
 
-/* ---- Opportunistic jobs -------------------------------------------------------------------------------- */
+/* ---- Opportunistic jobs ---------------------------------------------------------- */
 
 /* GPUs on which an opportunistic job fits. */
 static void
@@ -271,9 +272,11 @@ let_in(struct state *s, const struct pol_job *job)
 	find_open(s);
 }
 
-/* ---- The plan ---------------------------------------------------------------------------- */
+/* ---- The plan -------------------------------------------------------------------- */
 
-/* Lists the GPUs of running jobs in 'slots', job by job; next_slot is each job's end. */
+/*
+ * Lists the GPUs of running jobs in 'slots', job by job; next_slot is each job's end.
+ */
 static void
 list_gpus(struct state *s, const struct pol_view *view)
 {

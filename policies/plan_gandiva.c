@@ -1,10 +1,12 @@
 /*
- * plan_gandiva.c - time slices, and pairs of jobs on the same GPUs (Gandiva, OSDI 2018).
+ * plan_gandiva.c - time slices, and pairs of jobs on the same GPUs (Gandiva, OSDI
+ * 2018).
  *
- * While jobs request more GPUs than there are, two random jobs of equal size are tried as a
- * pair; the pair lasts while both together do more work than one of them alone.  In each round
- * the jobs that ran least are served first, where they were if that is free; a job that does
- * not fit is skipped.  Then some jobs on several nodes migrate to fewer, if there is room.
+ * While jobs request more GPUs than there are, two random jobs of equal size are tried
+ * as a pair; the pair lasts while both together do more work than one of them alone.
+ * In each round the jobs that ran least are served first, where they were if that is
+ * free; a job that does not fit is skipped.  Then some jobs on several nodes migrate
+ * to fewer, if there is room.
  */
 #include <math.h>
 
@@ -78,7 +80,7 @@ on_event(void *state, const struct pol_view *view, enum pol_event event,
 	order_list_event(&s->list, event, job->id);
 }
 
-/* ---- Pairs ------------------------------------------------------------------------------ */
+/* ---- Pairs ----------------------------------------------------------------------- */
 
 static double
 speed(const struct pol_view *view, const struct pol_job *job,
@@ -143,7 +145,7 @@ pair(struct state *s, const struct pol_view *view, uint64_t n_wanted)
 	}
 }
 
-/* ---- Serving ----------------------------------------------------------------------------- */
+/* ---- Serving --------------------------------------------------------------------- */
 
 /* Returns how many pieces it has; 0: it does not fit. */
 static uint32_t
@@ -169,7 +171,7 @@ serve(struct state *s, const struct pol_view *view, uint32_t id, struct pol_plan
 	}
 }
 
-/* ---- Moving ------------------------------------------------------------------------------ */
+/* ---- Moving ---------------------------------------------------------------------- */
 
 static void
 take_again(struct pol_free *free, const struct pol_piece *pieces, uint32_t n)

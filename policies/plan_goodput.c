@@ -1,16 +1,18 @@
 /*
- * plan_goodput.c - numbers of GPUs, and places, with the largest fair mean of goodputs (Pollux,
- * OSDI 2021, section 4).
+ * plan_goodput.c - numbers of GPUs, and places, with the largest fair mean of goodputs
+ * (Pollux, OSDI 2021, section 4).
  *
- * A job's speedup is its goodput on k GPUs over that on an equal share of the cluster; a job
- * that moves loses the fraction of its lifetime that restarts have cost.  The value of a plan
- * is the power mean of these, with exponent p: the smaller p, the fairer.  A genetic search
- * (math/genetic.h) looks for plans; it begins where the last one ended.
+ * A job's speedup is its goodput on k GPUs over that on an equal share of the cluster;
+ * a job that moves loses the fraction of its lifetime that restarts have cost.  The
+ * value of a plan is the power mean of these, with exponent p: the smaller p, the
+ * fairer.  A genetic search (math/genetic.h) looks for plans; it begins where the last
+ * one ended.
  *
- * A job whose goodput is still unknown gets one GPU.  A job that never reports is as fast as
- * it has GPUs, up to what it asked for; if it is not elastic it gets that or nothing.  Then
- * the number of jobs without GPUs dominates the value.  The weight of such a job grows with
- * its waiting time: otherwise small jobs would go before large ones for ever.
+ * A job whose goodput is still unknown gets one GPU. A job that never reports is as
+ * fast as it has GPUs, up to what it asked for; if it is not elastic it gets that or
+ * nothing.  Then the number of jobs without GPUs dominates the value.  The weight of
+ * such a job grows with its waiting time: otherwise small jobs would go before large
+ * ones for ever.
  */
 #include <math.h>
 #include <string.h>
@@ -109,7 +111,7 @@ on_event(void *state, const struct pol_view *view, enum pol_event event,
 	s->has_happened |= event != POL_STARTED && event != POL_STOPPED;
 }
 
-/* ---- Values of places ---------------------------------------------------------------- */
+/* ---- Values of places ------------------------------------------------------------ */
 
 /* In the job's own unit. */
 static double
@@ -178,7 +180,7 @@ mean_of(const struct state *s, double sum)
 	return power == 0 ? exp(mean) : pow(fabs(mean), 1 / power);
 }
 
-/* ---- Rows --------------------------------------------------------------------------------- */
+/* ---- Rows ------------------------------------------------------------------------ */
 
 static int
 compare_jobs(const void *a, const void *b, void *ctx)
@@ -323,7 +325,7 @@ fill_rows(struct state *s, const uint32_t *ids, uint32_t n)
 	return any;
 }
 
-/* ---- The plan ----------------------------------------------------------------------------- */
+/* ---- The plan -------------------------------------------------------------------- */
 
 /* Keeps the rows of the last population whose jobs are still there. */
 static void

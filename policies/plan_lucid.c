@@ -1,6 +1,6 @@
 /*
- * plan_lucid.c - profiling on nodes set apart, then least predicted GPU time first, in pairs
- * with little interference (Lucid, ASPLOS 2023).
+ * plan_lucid.c - profiling on nodes set apart, then least predicted GPU time first, in
+ * pairs with little interference (Lucid, ASPLOS 2023).
  *
  * A job is stopped only once, when its profiling ends.
  */
@@ -172,7 +172,7 @@ fini(void *state)
 	vec_free(&s->room);
 }
 
-/* ---- What is known of a job ------------------------------------------------------------- */
+/* ---- What is known of a job ------------------------------------------------------ */
 
 static enum score
 score_of(const struct state *s, const struct pol_job *job)
@@ -261,7 +261,7 @@ is_busy(struct state *s, const struct pol_view *view)
 	return (double)(s->came_s.n - s->first_came) * WINDOW_S / HOUR_S > s->rate;
 }
 
-/* ---- Placing ------------------------------------------------------------------------------ */
+/* ---- Placing --------------------------------------------------------------------- */
 
 /* Running jobs go on; jobs whose profiling ended wait again. */
 static void
@@ -314,7 +314,7 @@ place(struct state *s, const struct pol_view *view, const struct part *part,
 	return n > 0;
 }
 
-/* ---- Order of service ------------------------------------------------------------------------ */
+/* ---- Order of service ------------------------------------------------------------ */
 
 static void
 list_waiting(struct state *s, const struct pol_view *view, enum phase phase)

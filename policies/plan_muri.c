@@ -1,11 +1,12 @@
 /*
- * plan_muri.c - jobs that interleave their stages on the same GPUs (Muri, SIGCOMM 2022).
+ * plan_muri.c - jobs that interleave their stages on the same GPUs (Muri, SIGCOMM
+ * 2022).
  *
- * Takes up to four times as many jobs from the order of service as there is room for.  While
- * they request more GPUs than there are, jobs of equal size, then pairs of them, are matched
- * in pairs, so that the sum of the utilizations of stages is largest.  Groups that would be
- * slower than one job after another are dissolved.  The groups are served in order, and the
- * largest are placed first.
+ * Takes up to four times as many jobs from the order of service as there is room for.
+ * While they request more GPUs than there are, jobs of equal size, then pairs of them,
+ * are matched in pairs, so that the sum of the utilizations of stages is largest.
+ * Groups that would be slower than one job after another are dissolved.  The groups
+ * are served in order, and the largest are placed first.
  */
 #include <math.h>
 #include <string.h>
@@ -109,7 +110,7 @@ fini(void *state)
 	pol_plan_fini(&s->tried);
 }
 
-/* ---- Room ------------------------------------------------------------------------------- */
+/* ---- Room ------------------------------------------------------------------------ */
 
 static void
 empty(struct state *s, const struct pol_view *view)
@@ -127,7 +128,7 @@ place(struct state *s, const struct pol_view *view, uint32_t id, struct pol_plan
 	return place_whole.place(NULL, view, &want, &s->free, plan);
 }
 
-/* ---- Candidates -------------------------------------------------------------------- */
+/* ---- Candidates ------------------------------------------------------------------ */
 
 static struct bucket *
 bucket_of(struct state *s, uint32_t n_gpus)
@@ -357,7 +358,7 @@ collect(struct state *s, const struct pol_view *view)
 		s->groups.items[s->groups.n++] = s->sorted.items[s->scratch.items[i]];
 }
 
-/* ---- The plan ------------------------------------------------------------------------------- */
+/* ---- The plan -------------------------------------------------------------------- */
 
 /* Groups that have room, in order; group_of of their jobs is set. */
 static void

@@ -1,10 +1,10 @@
 /*
- * plan_synergy.c - as many CPUs as jobs can use, as long as no GPU idles for lack of CPUs
- * (Synergy, OSDI 2022).
+ * plan_synergy.c - as many CPUs as jobs can use, as long as no GPU idles for lack of
+ * CPUs (Synergy, OSDI 2022).
  *
- * In each round jobs are placed in order, into the empty cluster.  A job whose CPUs are not
- * available where its GPUs are gives up those beyond an even share; if that is not enough,
- * other jobs on that node do.
+ * In each round jobs are placed in order, into the empty cluster.  A job whose CPUs
+ * are not available where its GPUs are gives up those beyond an even share; if that is
+ * not enough, other jobs on that node do.
  */
 #include <math.h>
 
@@ -105,7 +105,7 @@ sort_list(struct state *s, const struct pol_view *view)
 	order_list_sort_ids(&s->list, s->ids.items, (uint32_t)s->ids.n);
 }
 
-/* ---- CPUs -------------------------------------------------------------------------------- */
+/* ---- CPUs ------------------------------------------------------------------------ */
 
 /* CPUs per GPU that make loading no longer than the rest of an iteration. */
 static uint32_t
@@ -162,7 +162,7 @@ make_room(struct state *s, const struct pol_plan *plan, uint32_t node, uint32_t 
 	}
 }
 
-/* ---- Placing ------------------------------------------------------------------------------ */
+/* ---- Placing --------------------------------------------------------------------- */
 
 static void
 take(struct state *s, struct pol_plan *plan, const struct pol_job *job, uint32_t node,

@@ -52,7 +52,7 @@ policy_find(const char *name)
 	return NULL;
 }
 
-/* ---- Parameters ------------------------------------------------------------------------ */
+/* ---- Parameters ------------------------------------------------------------------ */
 
 static bool
 is_known(const struct policy *policy, const char *set)
@@ -203,7 +203,7 @@ policy_max_gpus(const struct policy *policy)
 	return most;
 }
 
-/* ---- Events ------------------------------------------------------------------------------- */
+/* ---- Events ---------------------------------------------------------------------- */
 
 static void
 notify(struct policy *policy, const struct pol_view *view, enum pol_event event,
@@ -257,8 +257,8 @@ next_lease_end_s(const struct policy *policy, const struct pol_view *view)
 }
 
 /*
- * The last round that has begun.  Rounds are where they would be if there had always been
- * some; a quotient may be rounded to the one before or after.
+ * The last round that has begun.  Rounds are where they would be if there had always
+ * been some; a quotient may be rounded to the one before or after.
  */
 static double
 round_of(const struct policy *policy, const struct pol_view *view)
@@ -295,7 +295,7 @@ policy_is_due(const struct policy *policy, const struct pol_view *view)
 	return policy->decided_s < round_of(policy, view) * policy->round_s;
 }
 
-/* ---- Deciding ------------------------------------------------------------------------------ */
+/* ---- Deciding -------------------------------------------------------------------- */
 
 /* All that is free, or that of each type. */
 static void

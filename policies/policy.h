@@ -1,23 +1,23 @@
 /*
  * policy.h - scheduling policies of the literature: rows of one table of mechanisms.
  *
- * A policy decides at an event (arrival, end, wakeup), at the next round, or when leases
- * end.  Then
+ * A policy decides at an event (arrival, end, wakeup), at the next round, or when
+ * leases end.  Then
  *
  *	admit -> (plan | order -> size -> fit and place) -> augment
  *
- * and the result is a plan (plan.h).  Jobs are served in order: each is placed into the
+ * and the result is a plan (plan.h). Jobs are served in order: each is placed into the
  * remaining GPUs; one that does not fit ends the walk (POL_STRICT) or is skipped
- * (POL_SKIP).  enum pol_keep says what running jobs keep.
+ * (POL_SKIP). enum pol_keep says what running jobs keep.
  *
- * CASSINI and antiphase are augmentations: they choose among the equally good plans that
- * policy_decide() returns (augment.h).
+ * CASSINI and antiphase are augmentations: they choose among the equally good plans
+ * that policy_decide() returns (augment.h).
  *
- * 'antiphase sim policies' prints the table with sources and parameters; docs/policies/ has a
- * page for each.  docs/howto-policy.md shows how to add one.
+ * 'antiphase sim policies' prints the table with sources and parameters;
+ * docs/policies/ has a page for each.  docs/howto-policy.md shows how to add one.
  *
- * Pure: no I/O, no clock; deterministic for a seed.  The decomposition into slots follows
- * Blox (EuroSys 2024).
+ * Pure: no I/O, no clock; deterministic for a seed.  The decomposition into slots
+ * follows Blox (EuroSys 2024).
  */
 #ifndef POLICIES_POLICY_H
 #define POLICIES_POLICY_H
@@ -48,7 +48,10 @@ struct policy_spec {
 	const struct pol_size *size;   /* NULL: what the job asked for. */
 	const struct pol_place *place;
 	const struct pol_planner *planner; /* NULL: the steps above. */
-	/* Values other than the mechanisms' defaults; ends with an entry without a name. */
+	/*
+	 * Values other than the mechanisms' defaults; ends with an entry without a
+	 * name.
+	 */
 	const struct pol_param *params;
 };
 
@@ -89,8 +92,8 @@ double policy_wakeup_s(struct policy *policy, const struct pol_view *view);
 bool policy_is_due(const struct policy *policy, const struct pol_view *view);
 
 /*
- * Decides: fills up to 'n_max' equally good plans, the policy's own first.  Plans are cleared
- * and keep their memory.  Returns how many, at least one.
+ * Decides: fills up to 'n_max' equally good plans, the policy's own first.  Plans are
+ * cleared and keep their memory.  Returns how many, at least one.
  */
 uint32_t policy_decide(struct policy *policy, const struct pol_view *view,
 		       struct pol_plan *plans, uint32_t n_max);

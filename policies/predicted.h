@@ -1,9 +1,9 @@
 /*
  * predicted.h - predicted durations of jobs, known when they arrive.
  *
- * The trace's prediction if there is one; else the mean duration of ended jobs of the same
- * user and number of GPUs, else of the same user, else of all; 0 while no job has ended.
- * An oracle uses the actual duration.
+ * The trace's prediction if there is one; else the mean duration of ended jobs of the
+ * same user and number of GPUs, else of the same user, else of all; 0 while no job has
+ * ended.  An oracle uses the actual duration.
  */
 #ifndef POLICIES_PREDICTED_H
 #define POLICIES_PREDICTED_H

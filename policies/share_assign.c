@@ -1,14 +1,15 @@
 /*
- * share_assign.c - the next job of each GPU, by optimal assignment (AlloX, EuroSys 2020).
+ * share_assign.c - the next job of each GPU, by optimal assignment (AlloX, EuroSys
+ * 2020).
  *
- * Free GPUs are machines.  A job that is the k-th from the end on its machine makes k jobs
- * wait or run during its time there: its cost is k times that time.  The assignment of least
- * total cost has the least mean completion time if no other jobs arrive.  The first job of
- * each machine gets that type of GPUs from then on, all of the time; the others get nothing
- * until shares are recomputed.
+ * Free GPUs are machines.  A job that is the k-th from the end on its machine makes k
+ * jobs wait or run during its time there: its cost is k times that time.  The
+ * assignment of least total cost has the least mean completion time if no other jobs
+ * arrive.  The first job of each machine gets that type of GPUs from then on, all of
+ * the time; the others get nothing until shares are recomputed.
  *
- * As in Gavel's simulator, a job of g GPUs counts as one machine and gets 1/g of the time;
- * since only a full share is final, such a job is assigned again each time.
+ * As in Gavel's simulator, a job of g GPUs counts as one machine and gets 1/g of the
+ * time; since only a full share is final, such a job is assigned again each time.
  */
 #include <math.h>
 
@@ -136,9 +137,9 @@ find_times(struct state *s, const struct pol_view *view, const uint32_t *ids)
 }
 
 /*
- * A job's level is at most the number of jobs per machine times the ratio between types:
- * beyond that another place is better for it.  A job's waiting time is the same everywhere;
- * it is in the costs, as in Gavel, since costs are rounded.
+ * A job's level is at most the number of jobs per machine times the ratio between
+ * types: beyond that another place is better for it.  A job's waiting time is the same
+ * everywhere; it is in the costs, as in Gavel, since costs are rounded.
  */
 static void
 assign(struct state *s, const struct pol_view *view, const uint32_t *ids, double differ)

@@ -27,8 +27,8 @@ void share_types_read(struct share_types *s, const struct pol_view *view,
 double share_types_mean(const struct share_types *s, uint32_t job);
 
 /*
- * Completes the shares of 'n' jobs after a program over the first of them: the others get
- * nothing.  If r is below 0 there was no solution, and all get equal shares.
+ * Completes the shares of 'n' jobs after a program over the first of them: the others
+ * get nothing.  If r is below 0 there was no solution, and all get equal shares.
  */
 void share_types_end(const struct share_types *s, int r, uint32_t n,
 		     double *ret_shares);
@@ -37,8 +37,8 @@ void share_types_end(const struct share_types *s, int r, uint32_t n,
 void share_types_equal(const struct share_types *s, double *ret_shares);
 
 /*
- * Seconds of its work that a job does in one second on what it asked for, of a type; 0: it
- * cannot use that type, or the type has too few GPUs.
+ * Seconds of its work that a job does in one second on what it asked for, of a type;
+ * 0: it cannot use that type, or the type has too few GPUs.
  */
 double share_speed(const struct pol_view *view, const struct pol_job *job,
 		   uint32_t type);

@@ -15,8 +15,8 @@ struct share_rule {
 	void (*init)(void *state, const double *params);
 	void (*fini)(void *state);
 	/*
-	 * 'n' above 0; 'ids' in order of arrival; ret_shares is [n x types of GPUs], and
-	 * the shares of a job sum to at most 1.
+	 * 'n' above 0; 'ids' in order of arrival; ret_shares is [n x types of GPUs],
+	 * and the shares of a job sum to at most 1.
 	 */
 	void (*shares)(void *state, const struct pol_view *view, const uint32_t *ids,
 		       uint32_t n, double *ret_shares);

@@ -1,11 +1,12 @@
 /*
  * size_marginal.c - each GPU goes to the job with the largest marginal gain.
  *
- * By remaining time (Optimus, EuroSys 2018, section 4.1): T(k) - T(k + 1), where T(k) is the
- * remaining time on k GPUs.  By loss (SLAQ, SoCC 2017): with x the fraction of work done, the
- * loss is l(x) = 1 / (1 + c x), as first-order methods converge; the gain is
- * l(x + d(k)) - l(x + d(k + 1)), where d(k) is the work done until the next round.  All losses
- * begin at 1, so they compare.  GPUs are assumed to be packed on few nodes.
+ * By remaining time (Optimus, EuroSys 2018, section 4.1): T(k) - T(k + 1), where T(k)
+ * is the remaining time on k GPUs.  By loss (SLAQ, SoCC 2017): with x the fraction of
+ * work done, the loss is l(x) = 1 / (1 + c x), as first-order methods converge; the
+ * gain is l(x + d(k)) - l(x + d(k + 1)), where d(k) is the work done until the next
+ * round.  All losses begin at 1, so they compare.  GPUs are assumed to be packed on
+ * few nodes.
  */
 #include <math.h>
 
@@ -55,7 +56,7 @@ fini(void *state)
 	vec_free(&s->scratch);
 }
 
-/* ---- What a GPU is worth ---------------------------------------------------------------- */
+/* ---- What a GPU is worth --------------------------------------------------------- */
 
 static double
 speed_on(const struct pol_view *view, const struct pol_job *job, uint32_t n_gpus)
@@ -97,7 +98,7 @@ worth_in_loss(const struct state *s, const struct pol_view *view,
 	       loss(s, job, speed_on(view, job, n_gpus + 1));
 }
 
-/* ---- Sizing ------------------------------------------------------------------------------- */
+/* ---- Sizing ---------------------------------------------------------------------- */
 
 static double
 worth_of_next(const struct state *s, const struct pol_view *view,

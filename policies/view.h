@@ -1,8 +1,8 @@
 /*
  * view.h - what a scheduling policy sees: a cluster, its jobs, and their speeds.
  *
- * Borrowed and read-only during a call.  Times are seconds on the clock of the trace, as
- * doubles: what is exact in a trace stays exact.
+ * Borrowed and read-only during a call.  Times are seconds on the clock of the trace,
+ * as doubles: what is exact in a trace stays exact.
  */
 #ifndef POLICIES_VIEW_H
 #define POLICIES_VIEW_H
@@ -58,9 +58,10 @@ struct pol_job {
 struct pol_view;
 
 /*
- * Speeds.  'speed' returns the seconds of 'duration_s' that pass in one second on 'n_gpus'
- * GPUs of 'type' on 'n_nodes' nodes, without contention on the network; 0: the job cannot
- * run there.  'mates' are the jobs on the same GPUs; for an opportunistic job, its owners.
+ * Speeds.  'speed' returns the seconds of 'duration_s' that pass in one second on
+ * 'n_gpus' GPUs of 'type' on 'n_nodes' nodes, without contention on the network; 0:
+ * the job cannot run there.  'mates' are the jobs on the same GPUs; for an
+ * opportunistic job, its owners.
  */
 struct pol_speed {
 	void *ctx;
@@ -72,9 +73,9 @@ struct pol_speed {
 struct goodput;
 
 /*
- * What jobs that choose their batch size report: 'goodput' fills the job's model, fitted to
- * its measurements, and returns the largest number of GPUs it has measured; 0: none yet, and
- * nothing is filled; POL_NONE: the job never reports.
+ * What jobs that choose their batch size report: 'goodput' fills the job's model,
+ * fitted to its measurements, and returns the largest number of GPUs it has measured;
+ * 0: none yet, and nothing is filled; POL_NONE: the job never reports.
  */
 struct pol_report {
 	void *ctx;

@@ -21,7 +21,10 @@ struct search {
 	bool *is_settled;
 };
 
-/* Looks at all columns from a row; returns which open one is nearest: a free one of equals. */
+/*
+ * Looks at all columns from a row; returns which open one is nearest: a free one of
+ * equals.
+ */
 static uint32_t
 relax(struct search *s, uint32_t row, uint32_t at, double reached)
 {

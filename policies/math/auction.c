@@ -6,7 +6,9 @@
 
 #include "lib/base/alloc.h"
 
-/* ret_best[k]: with one more bidder, and up to k units; worths are sums of logarithms. */
+/*
+ * ret_best[k]: with one more bidder, and up to k units; worths are sums of logarithms.
+ */
 static void
 add_bid(const struct auction_bid *bid, const double *best, uint32_t n_units,
 	double *ret_best)

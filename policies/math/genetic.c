@@ -5,7 +5,7 @@
 #include "lib/base/alloc.h"
 #include "policies/math/genetic_priv.h"
 
-/* ---- Plans -------------------------------------------------------------------------------- */
+/* ---- Plans ----------------------------------------------------------------------- */
 
 static struct plan *
 plan_new(const struct genetic *g)
@@ -120,7 +120,7 @@ genetic_matrix(const struct genetic *genetic, uint32_t i, double *ret_worth)
 	return genetic->plans.items[i]->cells;
 }
 
-/* ---- Selection ---------------------------------------------------------------------------- */
+/* ---- Selection ------------------------------------------------------------------- */
 
 static uint64_t
 hash_of(const struct genetic *g, const struct plan *plan)

@@ -6,7 +6,7 @@
 #define ONE_IN_TEN 429496729u
 #define NONE       UINT32_MAX
 
-/* ---- Breeding ----------------------------------------------------------------------------- */
+/* ---- Breeding -------------------------------------------------------------------- */
 
 static void
 count_row(const struct genetic *g, struct plan *plan, uint32_t row)
@@ -145,7 +145,7 @@ grow(const struct search *s, struct plan *plan)
 	}
 }
 
-/* ---- Mending ------------------------------------------------------------------------------ */
+/* ---- Mending --------------------------------------------------------------------- */
 
 /* Of those on several columns the first has it. */
 static void

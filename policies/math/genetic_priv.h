@@ -31,7 +31,10 @@ struct genetic {
 	uint32_t *owner;
 	uint32_t *n_there, *one_there; /* Rows of a column, and one of them. */
 	uint32_t *order;               /* Of columns, drawn. */
-	/* Of the one that is bred: rows that are not as inherited; those that hold any. */
+	/*
+	 * Of the one that is bred: rows that are not as inherited; those that hold
+	 * any.
+	 */
 	bool *is_changed;
 	uint32_t *holders, n_holders;
 };
@@ -69,7 +72,10 @@ genetic_draw(struct rng *rng, uint32_t n)
 /* A child: 'one' up to the row 'point', then 'other', some rows changed; and mended. */
 void genetic_cross(const struct search *s, const struct plan *one,
 		   const struct plan *other, uint32_t point, struct plan *child);
-/* Finds the sums of all rows, of which none is as inherited, and what is left of columns. */
+/*
+ * Finds the sums of all rows, of which none is as inherited, and what is left of
+ * columns.
+ */
 void genetic_sum(const struct search *s, struct plan *plan);
 /* What may not be is mended; what is left of columns is known. */
 void genetic_mend(const struct search *s, struct plan *plan);

@@ -9,8 +9,9 @@
 #include "lib/base/vec.h"
 
 /*
- * What rounding leaves of reduced costs, by the largest weight.  It counts as none once a
- * search has gone on for longer than it needs: duals that hardly change any more.
+ * What rounding leaves of reduced costs, by the largest weight.  It counts as none
+ * once a search has gone on for longer than it needs: duals that hardly change any
+ * more.
  */
 #define NOTHING   (16 * DBL_EPSILON)
 #define MAX_STEPS 8 /* By nodes. */
@@ -494,9 +495,9 @@ matching_find(uint32_t n, const double *weights, uint32_t *ret_mates)
 	while (grow(&g))
 		continue;
 	/*
-	 * Costs that are equal but for rounding may be told apart in one place and not in
-	 * another; then two vertices can have the same mate.  Who is not its mate's stays
-	 * alone.
+	 * Costs that are equal but for rounding may be told apart in one place and not
+	 * in another; then two vertices can have the same mate.  Who is not its mate's
+	 * stays alone.
 	 */
 	for (uint32_t u = 1; u <= n; u++)
 		ret_mates[u - 1] = g.mate[u] && g.mate[g.mate[u]] == u ? g.mate[u] - 1

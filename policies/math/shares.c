@@ -66,7 +66,7 @@ shares_makespan(const double *gpus, const double *left_s, uint32_t n, double cap
 	return all_s;
 }
 
-/* ---- Finish-time fairness -------------------------------------------------------------- */
+/* ---- Finish-time fairness -------------------------------------------------------- */
 
 struct finish {
 	const double *gpus, *elapsed_s, *left_s, *isolated_s;
@@ -119,7 +119,7 @@ shares_finish_time(const double *gpus, const double *elapsed_s, const double *le
 	return high;
 }
 
-/* ---- Throughput ------------------------------------------------------------------------- */
+/* ---- Throughput ------------------------------------------------------------------ */
 
 struct item {
 	double worth; /* Of a GPU. */

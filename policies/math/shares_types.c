@@ -95,9 +95,9 @@ most_of(const struct shares_types *in, const double *values, uint32_t j)
 }
 
 /*
- * least / most of its values - sum values x / most of its values <= 0: numbers are 1 and
- * less, and not far below, as who could have a million times the least needs next to
- * nothing.
+ * least / most of its values - sum values x / most of its values <= 0: numbers are 1
+ * and less, and not far below, as who could have a million times the least needs next
+ * to nothing.
  */
 static void
 fill_least(struct program *p, const struct shares_types *in, const double *values)
@@ -203,7 +203,7 @@ shares_types_most(const struct shares_types *in, double *ret_x)
 	return solve(in, in->values, false, ret_x);
 }
 
-/* ---- Finish-time fairness ------------------------------------------------------------------ */
+/* ---- Finish-time fairness -------------------------------------------------------- */
 
 struct times {
 	const double *elapsed_s, *left_s, *isolated_s;

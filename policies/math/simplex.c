@@ -13,8 +13,8 @@
 #define NONE    UINT32_MAX
 
 /*
- * A row for each variable that is not 0 as a rule (basic), a column for each that is; the
- * last column are the values, the last two rows the gains, negated.
+ * A row for each variable that is not 0 as a rule (basic), a column for each that is;
+ * the last column are the values, the last two rows the gains, negated.
  */
 struct table {
 	uint32_t n_rows, n_columns, width;

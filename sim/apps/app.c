@@ -7,7 +7,7 @@
 
 #define MAX_MEASURED_NODES 16 /* More nodes take as long. */
 
-/* ---- Steps ------------------------------------------------------------------------------ */
+/* ---- Steps ----------------------------------------------------------------------- */
 
 /* The lexicographically smallest rotation. */
 static void
@@ -93,7 +93,7 @@ app_step(const struct app *app, const uint32_t *counts, uint32_t n_nodes, double
 	return true;
 }
 
-/* ---- Epochs ----------------------------------------------------------------------------- */
+/* ---- Epochs ---------------------------------------------------------------------- */
 
 double
 app_progress(const struct app *app, uint32_t n_epochs)

@@ -1,6 +1,7 @@
 /*
- * app_read.c - the measurements of Pollux (OSDI 2021), as its artifact has them: for each
- * application placements.csv, scalability.csv and a validation-BATCH.csv for each batch.
+ * app_read.c - the measurements of Pollux (OSDI 2021), as its artifact has them: for
+ * each application placements.csv, scalability.csv and a validation-BATCH.csv for each
+ * batch.
  */
 #include <errno.h>
 #include <math.h>
@@ -30,7 +31,7 @@ static const struct {
 	{ "ncf", 256, 8, 10, 0, 1 },        { "yolov3", 8, 7, 50, 8, 0 },
 };
 
-/* ---- Tables of numbers --------------------------------------------------------------------- */
+/* ---- Tables of numbers ----------------------------------------------------------- */
 
 struct table {
 	VEC(double) values; /* Row by row. */
@@ -109,7 +110,7 @@ read_table(const char *path, const char *const *names, struct table *table,
 	return r;
 }
 
-/* ---- Steps ---------------------------------------------------------------------------------- */
+/* ---- Steps ----------------------------------------------------------------------- */
 
 enum {
 	PLACE,
@@ -264,7 +265,7 @@ take_corners(const char *path, const struct table *large, struct app *app,
 	return r;
 }
 
-/* ---- Epochs ---------------------------------------------------------------------------------- */
+/* ---- Epochs ---------------------------------------------------------------------- */
 
 static int
 take_curve(const char *path, const struct table *table, uint32_t n_epochs,

@@ -167,7 +167,7 @@ simplices_free(struct simplices *simplices)
 	free(simplices);
 }
 
-/* ---- Finding ------------------------------------------------------------------------------ */
+/* ---- Finding --------------------------------------------------------------------- */
 
 /*
  * Where points lie on a sphere, simplices may overlap, and some are flat.  The choice

@@ -49,7 +49,7 @@ struct epochs {
 	size_t n;
 };
 
-/* ---- Batches -------------------------------------------------------------------------------- */
+/* ---- Batches --------------------------------------------------------------------- */
 
 static uint32_t
 ceil_of(double x)
@@ -101,7 +101,7 @@ packed_iteration_s(const struct app *app, double batch, uint32_t n_gpus)
 	return iteration_s(app, counts, n_nodes, make_batch(app, batch, n_gpus));
 }
 
-/* ---- Adapting ----------------------------------------------------------------------------- */
+/* ---- Adapting -------------------------------------------------------------------- */
 
 static struct goodput_sample *
 find_sample(struct known *known, const struct train *t)
@@ -176,7 +176,7 @@ report(void *ctx, const struct pol_job *job, struct goodput *ret_goodput)
 	return known->n_most_gpus;
 }
 
-/* ---- A tick ----------------------------------------------------------------------------------- */
+/* ---- A tick ---------------------------------------------------------------------- */
 
 /* Progress per second, at present. */
 static double
@@ -232,7 +232,7 @@ look_ahead(const struct epochs *e, struct work *work)
 	work->is_ahead = true;
 }
 
-/* ---- For the cluster -------------------------------------------------------------------------- */
+/* ---- For the cluster ------------------------------------------------------------- */
 
 static double
 remaining_s(const struct work *work)

@@ -43,7 +43,7 @@ struct loop {
 	uint64_t mark;
 };
 
-/* ---- What happens ------------------------------------------------------------------------ */
+/* ---- What happens ---------------------------------------------------------------- */
 
 static void
 refresh_view(struct loop *l)
@@ -199,7 +199,7 @@ advance(struct loop *l)
 	l->advanced_s = l->view.now_s;
 }
 
-/* ---- What is decided ---------------------------------------------------------------------- */
+/* ---- What is decided ------------------------------------------------------------- */
 
 static bool
 is_as_it_was(const struct loop *l, const struct pol_grant *grant)

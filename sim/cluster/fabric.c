@@ -18,7 +18,7 @@
 const char *const fabric_augment_names[] = { "none",         "cassini",   "antiphase",
 					     "cassini-once", "dedicated", NULL };
 
-/* ---- Places -------------------------------------------------------------------------------- */
+/* ---- Places ---------------------------------------------------------------------- */
 
 static void
 take_away(struct placed *placed)
@@ -217,7 +217,7 @@ find_placed(struct fabric *fabric, const struct pol_view *view)
 	forget_tried(fabric);
 }
 
-/* ---- Components ---------------------------------------------------------------------------- */
+/* ---- Components ------------------------------------------------------------------ */
 
 static double
 peak_on(const struct placed *placed, const struct footprint_entry *entry)
@@ -400,7 +400,7 @@ fabric_rates(void *ctx, const struct pol_view *view, double *speeds_of_jobs)
 			speeds_of_jobs[i] *= fabric->speeds.items[at++];
 }
 
-/* ---- Begin and end ------------------------------------------------------------------------- */
+/* ---- Begin and end --------------------------------------------------------------- */
 
 int
 fabric_new(const struct pol_cluster *cluster, struct topo *topo,

@@ -2,8 +2,8 @@
  * fabric.h - speeds of a cluster's jobs whose messages share a fabric.
  *
  * Node i of the cluster is host i of the fabric.  A job with GPUs on several hosts is
- * its model (scheduler/core/workload/work_model.h): it computes, and its collective sends
- * between its hosts; GPUs of one host do not use the fabric.
+ * its model (scheduler/core/workload/work_model.h): it computes, and its collective
+ * sends between its hosts; GPUs of one host do not use the fabric.
  *
  * After each event, jobs that share a link which they could fill together form a
  * component, and the engine runs each changed component:

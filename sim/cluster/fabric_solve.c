@@ -308,7 +308,7 @@ solve(struct fabric *fabric, struct known *known)
 	free_outcome(&shifted, n);
 }
 
-/* ---- What is remembered -------------------------------------------------------------------- */
+/* ---- What is remembered ---------------------------------------------------------- */
 
 static void
 forget(struct fabric *fabric, struct known *known)

@@ -59,7 +59,9 @@ work_muri_init(struct work_muri *muri, struct cluster_job *jobs, size_t n,
 	}
 }
 
-/* All of a group restart, but not a guest's hosts; what they have in a cycle is less. */
+/*
+ * All of a group restart, but not a guest's hosts; what they have in a cycle is less.
+ */
 static double
 speed(void *ctx, const struct pol_job *job, uint32_t n_gpus, uint32_t n_nodes,
       uint32_t type, const struct pol_job *const *mates, uint32_t n_mates)

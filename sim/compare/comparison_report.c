@@ -32,7 +32,7 @@ static const struct {
 					 "corrections_per_minute", 1, 2, 1, 3 },
 };
 
-/* ---- For people ---------------------------------------------------------------------- */
+/* ---- For people ------------------------------------------------------------------ */
 
 static const char *
 plus_minus(const struct comparison_report *r)
@@ -159,7 +159,7 @@ comparison_report_table(const struct comparison_report *r, FILE *out)
 		strbuf_free(&names[i]);
 }
 
-/* ---- JSON ---------------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------------------ */
 
 static void
 json_estimate(struct jsonw *w, const char *key, struct estimate value,
@@ -224,7 +224,7 @@ comparison_report_json(const struct comparison_report *r, FILE *out)
 	jsonw_finish(&w);
 }
 
-/* ---- CSV ----------------------------------------------------------------------------- */
+/* ---- CSV ------------------------------------------------------------------------- */
 
 static void
 csv_policies(const void *ctx, FILE *out)

@@ -36,7 +36,7 @@ struct compare {
 	struct comparison *comparison;
 };
 
-/* ---- Lists on the command line ------------------------------------------------------- */
+/* ---- Lists on the command line --------------------------------------------------- */
 
 /* Reads "NAME" or "NAME:PACING". */
 static int
@@ -95,7 +95,7 @@ read_policies(struct compare *c, const char *text, struct err *err)
 	return error;
 }
 
-/* ---- Runs ---------------------------------------------------------------------------- */
+/* ---- Runs ------------------------------------------------------------------------ */
 
 /* Means cover placed jobs only, so the others are reported. */
 static void

@@ -62,9 +62,10 @@ int joblist_make(const char *path, uint64_t seed, struct joblist *ret_list,
 void joblist_fini(struct joblist *list); /* Accepts a zeroed one. */
 
 /*
- * Returns each job's model in 'catalog', by number; free with free().  A job whose trace
- * names no model of the catalog gets a random one, by its position and the seed; these
- * are counted in '*ret_n_drawn'.  A job with fewer than 'min_gpus' GPUs gets POL_NONE.
+ * Returns each job's model in 'catalog', by number; free with free(). A job whose
+ * trace names no model of the catalog gets a random one, by its position and the seed;
+ * these are counted in '*ret_n_drawn'. A job with fewer than 'min_gpus' GPUs gets
+ * POL_NONE.
  */
 uint32_t *joblist_find_models(const struct joblist *list,
 			      const struct model_catalog *catalog, uint32_t min_gpus,

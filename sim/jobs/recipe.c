@@ -76,7 +76,7 @@ recipe_is(const char *path)
 	return n > 4 && strcmp(path + n - 4, ".ini") == 0;
 }
 
-/* ---- Reading ---------------------------------------------------------------------------- */
+/* ---- Reading --------------------------------------------------------------------- */
 
 /* "5" or "1..12", each from 1. */
 static bool
@@ -242,7 +242,7 @@ load_models(struct recipe *recipe, struct err *err)
 	return 0;
 }
 
-/* ---- What an iteration takes ------------------------------------------------------------ */
+/* ---- What an iteration takes ----------------------------------------------------- */
 
 static int
 iteration_s(const struct recipe *recipe, const struct work_model *model,
@@ -341,7 +341,7 @@ recipe_free(struct recipe *recipe)
 	free(recipe);
 }
 
-/* ---- Drawing ---------------------------------------------------------------------------- */
+/* ---- Drawing --------------------------------------------------------------------- */
 
 static uint64_t
 draw(struct rng *rng, const struct range *range)

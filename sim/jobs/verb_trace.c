@@ -35,7 +35,7 @@ format_of(const char *name)
 
 /* clang-format on */
 
-/* ---- Info -------------------------------------------------------------------------------- */
+/* ---- Info ------------------------------------------------------------------------ */
 
 static int
 run_info(int argc, char **argv)
@@ -67,7 +67,7 @@ run_info(int argc, char **argv)
 	return cli_finish(CLI_OK);
 }
 
-/* ---- Convert and filter -------------------------------------------------------------------- */
+/* ---- Convert and filter ---------------------------------------------------------- */
 
 /* What to write. */
 struct source {

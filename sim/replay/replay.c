@@ -42,7 +42,7 @@ static const struct emulation {
 	{ REPLAY_MURI, NULL, NULL, "whole" },
 };
 
-/* ---- Parameters -------------------------------------------------------------------------- */
+/* ---- Parameters ------------------------------------------------------------------ */
 
 size_t
 replay_modules(const struct policy_spec *spec, const char *place,
@@ -77,7 +77,7 @@ replay_has_param(const struct policy_spec *spec, const char *place, const char *
 	return false;
 }
 
-/* ---- A run ------------------------------------------------------------------------------- */
+/* ---- A run ----------------------------------------------------------------------- */
 
 static const struct emulation *
 find_emulation(enum replay_semantics semantics, const char *policy)

@@ -11,7 +11,7 @@
 #define MAX_NODES 65536
 #define MAX_NAME  31
 
-/* ---- The cluster --------------------------------------------------------------------------- */
+/* ---- The cluster ----------------------------------------------------------------- */
 
 struct part {
 	unsigned n_nodes, n_gpus, rack;
@@ -156,7 +156,7 @@ replay_cluster_fini(struct replay_cluster *cluster)
 	*cluster = (struct replay_cluster){ 0 };
 }
 
-/* ---- How fast jobs are --------------------------------------------------------------------- */
+/* ---- How fast jobs are ----------------------------------------------------------- */
 
 /* False if it was not measured on some type, or its duration is unknown. */
 static bool

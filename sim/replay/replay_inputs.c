@@ -13,7 +13,7 @@
 #include "sim/jobs/recipe.h"
 #include "sim/trace/lines.h"
 
-/* ---- Policies ---------------------------------------------------------------------------- */
+/* ---- Policies -------------------------------------------------------------------- */
 
 static int
 find_named(char *names, const struct policy_spec **ret_specs, size_t *ret_n,
@@ -126,7 +126,7 @@ check_used(const struct replay_args *args, const struct replay_inputs *inputs,
 	return 0;
 }
 
-/* ---- Jobs -------------------------------------------------------------------------------- */
+/* ---- Jobs ------------------------------------------------------------------------ */
 
 /* One number per line, the first of each row; a first line without one is a heading. */
 static int
@@ -251,7 +251,7 @@ load_fabric(const struct replay_args *args, const char *path,
 	return r;
 }
 
-/* ---- All of it --------------------------------------------------------------------------- */
+/* ---- All of it ------------------------------------------------------------------- */
 
 static struct replay_opts
 opts_of(const struct replay_args *args)

@@ -23,7 +23,7 @@ struct throughputs {
 	VEC(double) steps_s[MAX_TYPES];
 };
 
-/* ---- Reading ------------------------------------------------------------------------------ */
+/* ---- Reading --------------------------------------------------------------------- */
 
 typedef VEC(char) text_vec;
 
@@ -127,7 +127,7 @@ throughputs_free(struct throughputs *speeds)
 	free(speeds);
 }
 
-/* ---- Looking up ---------------------------------------------------------------------------- */
+/* ---- Looking up ------------------------------------------------------------------ */
 
 uint32_t
 throughputs_type(const struct throughputs *speeds, const char *name)

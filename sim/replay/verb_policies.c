@@ -44,7 +44,7 @@ default_of(const struct policy_spec *spec, const struct pol_param *param)
 	return param->value;
 }
 
-/* ---- For people ---------------------------------------------------------------------------- */
+/* ---- For people ------------------------------------------------------------------ */
 
 static void
 put_table(FILE *out)
@@ -118,7 +118,7 @@ put_policy(const struct policy_spec *spec, FILE *out)
 	put_params(spec, out);
 }
 
-/* ---- For programs --------------------------------------------------------------------------- */
+/* ---- For programs ---------------------------------------------------------------- */
 
 static void
 put_json_module(const struct policy_spec *spec, const struct replay_module *module,

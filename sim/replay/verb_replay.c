@@ -1,5 +1,6 @@
 /*
- * verb_replay.c - 'antiphase sim replay': the jobs of a trace under policies of the literature.
+ * verb_replay.c - 'antiphase sim replay': the jobs of a trace under policies of the
+ * literature.
  */
 #include <errno.h>
 #include <math.h>
@@ -13,7 +14,7 @@
 #include "sim/report/watch.h"
 #include "sim/verbs.h"
 
-/* ---- Running ------------------------------------------------------------------------------ */
+/* ---- Running --------------------------------------------------------------------- */
 
 static int
 replay_all(const struct replay_inputs *inputs, const char *progress,

@@ -1,7 +1,8 @@
 /*
  * report.h - CSV files of results, with their provenance.
  *
- * Each verb writes its own tables and JSON; this is what their CSV files have in common.
+ * Each verb writes its own tables and JSON; this is what their CSV files have in
+ * common.
  */
 #ifndef SIM_REPORT_REPORT_H
 #define SIM_REPORT_REPORT_H

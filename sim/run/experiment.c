@@ -45,7 +45,7 @@ struct runner {
 	bool was_interrupted;
 };
 
-/* ---- What the engine tells ---------------------------------------------------------- */
+/* ---- What the engine tells ------------------------------------------------------- */
 
 static double
 progress_frac(const struct runner *r)
@@ -125,7 +125,7 @@ on_sent(void *ctx, uint32_t job, uint32_t flow, double start_ns, double end_ns,
 			 ecn_packets);
 }
 
-/* ---- Setting up --------------------------------------------------------------------- */
+/* ---- Setting up ------------------------------------------------------------------ */
 
 /* When the job would start without a shift. */
 static int64_t
@@ -239,7 +239,7 @@ set_targets(struct runner *r, const struct workload *workload,
 	}
 }
 
-/* ---- Running ------------------------------------------------------------------------ */
+/* ---- Running --------------------------------------------------------------------- */
 
 /* Stops waiting for jobs that have left.  Returns when the next job leaves. */
 static int64_t
@@ -320,7 +320,7 @@ run(struct runner *r, const struct workload *workload)
 		tick(r, (int64_t)ceil(engine_now_ns(r->engine)));
 }
 
-/* ---- Results ------------------------------------------------------------------------ */
+/* ---- Results --------------------------------------------------------------------- */
 
 static void
 fill_job(struct runner *r, size_t j, const struct work_job *work,

@@ -13,7 +13,7 @@
 /* Most links in the table, unless all are requested. */
 #define MAX_LINKS 12
 
-/* ---- For people --------------------------------------------------------------------- */
+/* ---- For people ------------------------------------------------------------------ */
 
 static void
 put_job_row(const struct run_report *r, size_t j, bool any_done, struct table *t)
@@ -201,7 +201,7 @@ run_report_table(const struct run_report *r, FILE *out)
 	      out);
 }
 
-/* ---- JSON ---------------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------------------ */
 
 static void
 json_hosts(const struct run_report *r, size_t j, struct jsonw *w)

@@ -58,7 +58,7 @@ run_report_mean_jobs(const struct run_report *r, const struct experiment_link *l
 	return run_report_time_frac(r, link->stats.job_ns);
 }
 
-/* ---- CSV ----------------------------------------------------------------------------- */
+/* ---- CSV ------------------------------------------------------------------------- */
 
 static void
 csv_jobs(const void *ctx, FILE *out)

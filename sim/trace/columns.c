@@ -9,7 +9,7 @@
 
 #include "lib/base/utf8.h"
 
-/* ---- The formats ------------------------------------------------------------------------ */
+/* ---- The formats ----------------------------------------------------------------- */
 
 #define AT(field) offsetof(struct jobtrace_job, field)
 #define TEXT(name, field)                              \
@@ -227,7 +227,7 @@ static const struct columns columns_table[] = {
 	{ 0 },
 };
 
-/* ---- Rows ------------------------------------------------------------------------------- */
+/* ---- Rows ------------------------------------------------------------------------ */
 
 enum columns_place
 columns_scan(enum columns_place from, const char *text, char separator)
@@ -349,7 +349,7 @@ columns_find(enum jobtrace_format format, char *const *fields, int n, char separ
 	return NULL;
 }
 
-/* ---- Values ----------------------------------------------------------------------------- */
+/* ---- Values ---------------------------------------------------------------------- */
 
 static bool
 is_nothing(const char *text)

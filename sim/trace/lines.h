@@ -18,16 +18,17 @@ void lines_close(struct lines *lines); /* Accepts NULL. */
 
 /*
  * 1 with the next line, terminated, without its end, the caller's to change until the
- * next one is read; 0 at the end; -errno with 'err' filled: -EMSGSIZE for a line that is
- * too long, -EINVAL for a NUL in it, or that of instream_read().
+ * next one is read; 0 at the end; -errno with 'err' filled: -EMSGSIZE for a line that
+ * is too long, -EINVAL for a NUL in it, or that of instream_read().
  */
 int lines_next(struct lines *lines, char **ret_line, size_t *ret_n, struct err *err);
 
 /*
- * For rows that go on behind a line's end: 1 with the line that was read last and the next
- * one as one text of 'n' bytes, what ended the first between them; the caller must not have
- * changed it.  0 if there is no next one or both are more than LINES_MAX_BYTES; -errno as
- * above.  May be called again for one more.  O(the next one).
+ * For rows that go on behind a line's end: 1 with the line that was read last and the
+ * next one as one text of 'n' bytes, what ended the first between them; the caller
+ * must not have changed it.  0 if there is no next one or both are more than
+ * LINES_MAX_BYTES; -errno as above.  May be called again for one more.  O(the next
+ * one).
  */
 int lines_join(struct lines *lines, char **ret_text, size_t *ret_n, struct err *err);
 

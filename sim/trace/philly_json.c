@@ -16,7 +16,7 @@ philly_json_fini(struct philly_json *reader)
 	strbuf_free(&reader->object);
 }
 
-/* ---- One object after another ---------------------------------------------------------- */
+/* ---- One object after another ---------------------------------------------------- */
 
 struct scan {
 	unsigned depth; /* Open braces. */
@@ -107,7 +107,7 @@ collect(struct philly_json *reader, struct lines *lines, struct err *err)
 	}
 }
 
-/* ---- One job --------------------------------------------------------------------------- */
+/* ---- One job --------------------------------------------------------------------- */
 
 static int
 get_time(const struct json_doc *doc, const struct json *object, const char *key,
