@@ -66,7 +66,7 @@ struct slices {
 	VEC(struct slice) list;
 };
 
-/* What is drawn in one turn. */
+/* The time that one turn stands for. */
 struct window {
 	int64_t period_us;
 	bool is_whole; /* It is the common period of all. */

@@ -6,7 +6,7 @@
  * job has a ring, and its thickness is the job's rate.  The outermost ring is their
  * sum, with the capacity as a dashed circle and the excess in another color and
  * hatched, so that color is never the only sign.  The colors are those of Okabe and
- * Ito (2008), which color-blind readers can print_fault apart.
+ * Ito (2008), which color-blind readers can tell apart.
  *
  *
  * Unlike circle.h this draws the profiles themselves, not 72 samples.  If the common

@@ -303,7 +303,7 @@ add_pairs(const struct screen *screen, const struct contention_link *link,
 
 			if (us < 0)
 				continue;
-			strbuf_printf(out, "%s%.1f ms an iteration of %s",
+			strbuf_printf(out, "%s%.1f ms per iteration of %s",
 				      any ? ", " : "\n    = ", us / 1e3,
 				      live_job_name(screen->live, both[k]));
 			any = true;

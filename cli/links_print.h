@@ -11,7 +11,7 @@ struct contention_link;
 struct screen;
 struct strbuf;
 
-/* Whether a link is shown unless all are asked for: OVER > 0 or PEAK > 70 %. */
+/* Whether a link is in the default selection: OVER > 0 or PEAK > 70 %. */
 bool links_is_notable(const struct contention_link *link);
 
 /*

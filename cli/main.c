@@ -5,7 +5,7 @@
 
 #include "cli/verbs.h"
 
-/* One a line. clang-format would not. */
+/* One per line; clang-format would join them. */
 /* clang-format off */
 static const struct cli_verb *const verbs[] = {
 	&verb_profile,

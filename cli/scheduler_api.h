@@ -1,5 +1,5 @@
 /*
- * scheduler_api_get.h - requests to the HTTP API of antiphase-scheduler, for verbs.
+ * scheduler_api.h - requests to the HTTP API of antiphase-scheduler, for verbs.
  */
 #ifndef CLI_SCHEDULER_API_H
 #define CLI_SCHEDULER_API_H

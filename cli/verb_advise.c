@@ -20,7 +20,7 @@
 #include "scheduler/core/workload/workload_ini.h"
 #include "topology/topo.h"
 
-/* Contended links shown unless all are asked for. */
+/* Contended links shown without --links. */
 #define FEW_LINKS 8
 
 struct args {
@@ -143,7 +143,7 @@ print_text(const struct advice_doc *doc, bool all_links, FILE *out)
 
 /* One link under a set of advice. */
 struct drawing {
-	const char *path; /* NULL: not asked for. */
+	const char *path; /* NULL: no drawing. */
 	const struct advice_set *set;
 	bool at_shifts;
 	const char *subtitle;

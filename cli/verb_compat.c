@@ -61,7 +61,7 @@ make_name_unique(const struct profile_list *list, struct profile *profile)
 		free(name);
 }
 
-/* Moves the profile of 'wanted', or all if it is NULL, from 'file' to 'jobs'. */
+/* Moves the profile of the job 'wanted' (NULL: all profiles) from 'file' to 'jobs'. */
 static int
 take_jobs(struct jobs *jobs, const char *path, const char *wanted,
 	  struct profile_list *file, struct err *err)

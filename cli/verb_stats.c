@@ -19,7 +19,7 @@
 #define ASK_NS     INT64_C(5000000000)
 #define MAX_LABELS 4
 
-struct figure {
+struct metric {
 	const char *name; /* Borrowed from the text, as all others. */
 	size_t n_labels;
 	const char *labels[MAX_LABELS], *values[MAX_LABELS];
@@ -48,35 +48,35 @@ take_value(char *at)
 
 /* Parses 'name{label="value",...} number' in place. */
 static bool
-take_figure(char *line, struct figure *figure)
+parse_metric(char *line, struct metric *metric)
 {
 	char *at = line + strcspn(line, "{ ");
 	bool has_labels = *at == '{';
 
-	*figure = (struct figure){ .name = line };
+	*metric = (struct metric){ .name = line };
 	if (!*at || at == line)
 		return false;
 	*at++ = '\0';
 	while (has_labels && *at != '}') {
 		char *equals = strchr(at, '=');
 
-		if (!equals || equals[1] != '"' || figure->n_labels == MAX_LABELS)
+		if (!equals || equals[1] != '"' || metric->n_labels == MAX_LABELS)
 			return false;
 		*equals = '\0';
-		figure->labels[figure->n_labels] = at;
-		figure->values[figure->n_labels++] = equals + 2;
+		metric->labels[metric->n_labels] = at;
+		metric->values[metric->n_labels++] = equals + 2;
 		at = take_value(equals + 2);
 		if (!at || (*at != ',' && *at != '}'))
 			return false;
 		at += *at == ',';
 	}
 	at += has_labels;
-	figure->number = at + strspn(at, " ");
-	return *figure->number != '\0';
+	metric->number = at + strspn(at, " ");
+	return *metric->number != '\0';
 }
 
 static void
-print_json(const struct figure *figures, size_t n)
+print_json(const struct metric *metrics, size_t n)
 {
 	struct jsonw w;
 
@@ -84,15 +84,15 @@ print_json(const struct figure *figures, size_t n)
 	jsonw_int(&w, "at_us", clk_wall_us());
 	jsonw_array(&w, "figures");
 	for (size_t i = 0; i < n; i++) {
-		double value = strtod(figures[i].number, NULL);
+		double value = strtod(metrics[i].number, NULL);
 
 		jsonw_flat_object(&w, NULL);
-		jsonw_str(&w, "name", figures[i].name);
+		jsonw_str(&w, "name", metrics[i].name);
 		jsonw_array(&w, "labels");
-		for (size_t k = 0; k < figures[i].n_labels; k++) {
+		for (size_t k = 0; k < metrics[i].n_labels; k++) {
 			jsonw_object(&w, NULL);
-			jsonw_str(&w, "label", figures[i].labels[k]);
-			jsonw_str(&w, "value", figures[i].values[k]);
+			jsonw_str(&w, "label", metrics[i].labels[k]);
+			jsonw_str(&w, "value", metrics[i].values[k]);
 			jsonw_end(&w);
 		}
 		jsonw_end(&w);
@@ -108,51 +108,51 @@ print_json(const struct figure *figures, size_t n)
 }
 
 static double
-figure_of(const struct figure *figures, size_t n, const char *name)
+sum_of(const struct metric *metrics, size_t n, const char *name)
 {
 	double sum = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		if (strcmp(figures[i].name, name) == 0)
-			sum += strtod(figures[i].number, NULL);
+		if (strcmp(metrics[i].name, name) == 0)
+			sum += strtod(metrics[i].number, NULL);
 	}
 	return sum;
 }
 
 /* The collector's cost in one line: the first question about a daemon on every host. */
 static void
-print_cost(const struct figure *figures, size_t n)
+print_cost(const struct metric *metrics, size_t n)
 {
 	double up_s = (double)clk_wall_us() * 1e-6 -
-		      figure_of(figures, n, "process_start_time_seconds");
-	double cpu_s = figure_of(figures, n, "process_cpu_seconds_total");
-	double runs = figure_of(figures, n, "antiphase_collector_bpf_runs_total");
-	double run_s = figure_of(figures, n, "antiphase_collector_bpf_seconds_total");
+		      sum_of(metrics, n, "process_start_time_seconds");
+	double cpu_s = sum_of(metrics, n, "process_cpu_seconds_total");
+	double runs = sum_of(metrics, n, "antiphase_collector_bpf_runs_total");
+	double run_s = sum_of(metrics, n, "antiphase_collector_bpf_seconds_total");
 
 	printf("cost: %.2f %% of a core over %.0f s, %.1f MB", 100 * cpu_s / up_s, up_s,
-	       figure_of(figures, n, "process_resident_memory_bytes") * 1e-6);
+	       sum_of(metrics, n, "process_resident_memory_bytes") * 1e-6);
 	if (runs > 0)
-		printf(", %.0f ns a packet", run_s / runs * 1e9);
+		printf(", %.0f ns per packet", run_s / runs * 1e9);
 	printf("; lost: %.0f\n\n",
-	       figure_of(figures, n, "antiphase_collector_lost_total"));
+	       sum_of(metrics, n, "antiphase_collector_lost_total"));
 }
 
 static void
-print_text(const struct figure *figures, size_t n, bool is_all)
+print_text(const struct metric *metrics, size_t n, bool is_all)
 {
 	struct table t;
 
 	if (is_all)
-		print_cost(figures, n);
-	table_init(&t, (const char *const[]){ "FIGURE", "OF", "%VALUE", NULL });
+		print_cost(metrics, n);
+	table_init(&t, (const char *const[]){ "METRIC", "LABELS", "%VALUE", NULL });
 	for (size_t i = 0; i < n; i++) {
 		struct strbuf of = STRBUF_EMPTY;
 
-		for (size_t k = 0; k < figures[i].n_labels; k++)
-			strbuf_printf(&of, "%s%s", k ? " " : "", figures[i].values[k]);
-		table_cell(&t, "%s", figures[i].name);
+		for (size_t k = 0; k < metrics[i].n_labels; k++)
+			strbuf_printf(&of, "%s%s", k ? " " : "", metrics[i].values[k]);
+		table_cell(&t, "%s", metrics[i].name);
 		table_cell(&t, "%s", of.text);
-		table_cell(&t, "%.15g", strtod(figures[i].number, NULL));
+		table_cell(&t, "%.15g", strtod(metrics[i].number, NULL));
 		strbuf_free(&of);
 	}
 	table_print(&t, stdout);
@@ -161,24 +161,24 @@ print_text(const struct figure *figures, size_t n, bool is_all)
 
 /* Prints the metrics whose name contains 'part'; modifies 'text'. */
 static void
-print_figures(char *text, const char *part, bool is_json)
+print_metrics(char *text, const char *part, bool is_json)
 {
-	VEC(struct figure) figures = VEC_EMPTY;
+	VEC(struct metric) metrics = VEC_EMPTY;
 	char *rest = NULL;
 
 	for (char *line = strtok_r(text, "\n", &rest); line;
 	     line = strtok_r(NULL, "\n", &rest)) {
-		struct figure figure;
+		struct metric metric;
 
-		if (*line != '#' && take_figure(line, &figure) &&
-		    (!part || strstr(figure.name, part)))
-			vec_push(&figures, figure);
+		if (*line != '#' && parse_metric(line, &metric) &&
+		    (!part || strstr(metric.name, part)))
+			vec_push(&metrics, metric);
 	}
 	if (is_json)
-		print_json(figures.items, figures.n);
+		print_json(metrics.items, metrics.n);
 	else
-		print_text(figures.items, figures.n, !part);
-	vec_free(&figures);
+		print_text(metrics.items, metrics.n, !part);
+	vec_free(&metrics);
 }
 
 static int
@@ -205,7 +205,7 @@ run_stats(int argc, char **argv)
 	if (rc < 0)
 		err_print(&err, stderr);
 	else if (reply.length)
-		print_figures(reply.text, argv[first], is_json);
+		print_metrics(reply.text, argv[first], is_json);
 	strbuf_free(&reply);
 	free(path);
 	return control_exit_status(rc);
