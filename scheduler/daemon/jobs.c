@@ -17,9 +17,6 @@
 #include "scheduler/live/live_workload.h"
 #include "topology/topo.h"
 
-/* What differs by less is the same profile: it is not solved anew. */
-#define SAME_PERIOD 0.01
-#define SAME_BYTES  0.05
 /* A profile that stays the same is written down again after so long. */
 #define KEEP_NS (30 * JOBS_SECOND_NS)
 
@@ -269,8 +266,10 @@ static bool
 is_same_profile(const struct profile *a, const struct profile *b)
 {
 	return a->n_phases == b->n_phases &&
-	       is_near((double)a->period_us, (double)b->period_us, SAME_PERIOD) &&
-	       is_near(a->bytes_per_iteration, b->bytes_per_iteration, SAME_BYTES);
+	       is_near((double)a->period_us, (double)b->period_us,
+		       PROFILE_SAME_PERIOD_FRAC) &&
+	       is_near(a->bytes_per_iteration, b->bytes_per_iteration,
+		       PROFILE_SAME_BYTES_FRAC);
 }
 
 /*

@@ -5,21 +5,20 @@
 #include <string.h>
 
 #include "lib/base/stats.h"
+#include "scheduler/core/control/control_constants.h"
 #include "scheduler/core/profile/profile.h"
 #include "scheduler/live/iteration_volume.h"
+#include "scheduler/live/live_constants.h"
 
 #define MAX_TIME_NS (INT64_MAX / 4)
-#define MAX_GAP_NS  INT64_C(3600000000000) /* No iteration is longer than an hour. */
-#define SD_OF_MAD   1.4826
-#define ODD_SDS     5    /* So far off is of another kind, */
-#define ODD_FRAC    0.03 /* but not if it is less of the median. */
-#define LIKE_FRAC   0.1  /* Off the median: still about as long. */
-#define MOST_ALIKE  1.15 /* Longest over shortest time in collectives, alone. */
-#define MIN_HELD    0.02 /* Less that others cost it is within what is seen. */
-#define MIN_MET     0.1  /* So much of its time beside others is not by chance. */
-#define SHORT_FRAC  0.25 /* Of its times in collectives: as short as that. */
-#define MIN_WITHIN  0.75 /* Of the traffic, in the time in collectives; */
-#define MIN_BUSY    0.5  /* of which so much is sending. */
+/* Standard deviation over median absolute deviation, of a normal distribution. */
+#define SD_OF_MAD  1.4826
+#define LIKE_FRAC  0.1  /* Off the median: still about as long. */
+#define MOST_ALIKE 1.15 /* Longest over shortest time in collectives, alone. */
+#define MIN_MET    0.1  /* So much of its time beside others is not by chance. */
+#define SHORT_FRAC 0.25 /* Of its times in collectives: as short as that. */
+#define MIN_WITHIN 0.75 /* Of the traffic, in the time in collectives; */
+#define MIN_BUSY   0.5  /* of which so much is sending. */
 
 /* ---- Reports ---------------------------------------------------------------------- */
 
@@ -38,7 +37,7 @@ compute_ns(const struct steer_report *a, const struct steer_report *b)
 	int64_t took_ns = b->enter_ns - a->begin_ns;
 
 	if (b->number != a->number + 1 || b->comm_ns <= 0 || took_ns <= b->comm_ns ||
-	    took_ns > MAX_GAP_NS)
+	    took_ns > ONSET_MAX_GAP_NS)
 		return 0;
 	return took_ns - b->comm_ns;
 }
@@ -109,7 +108,7 @@ has_changed(const struct pacer_profile *paced)
 	if (!are_apart(ns, n))
 		return false;
 	median_ns = middle(ns, n, &sd_ns);
-	most_ns = fmax(ODD_SDS * sd_ns, ODD_FRAC * median_ns);
+	most_ns = fmax(ONSET_ODD_SDS * sd_ns, ONSET_ODD_FRAC * median_ns);
 	for (size_t i = n; i < n + PACER_PROFILE_N_MIN; i++) {
 		n_up += ns[i] - median_ns > most_ns;
 		n_down += median_ns - ns[i] > most_ns;
@@ -231,7 +230,7 @@ pacer_profile_make(const struct pacer_profile *paced, size_t n_min,
 	 * Others are seen in their way, or must have been: how much that cost is not
 	 * known well of a few, which may all have been contended, and all alike.
 	 */
-	is_met = path->held_frac > MIN_HELD ||
+	is_met = path->held_frac > DELAYED_MIN_FRAC ||
 		 (path->met_frac > MIN_MET &&
 		  stats_quantile(comm, n, 0.5) > MOST_ALIKE * path->isolated_us);
 	is_guess = paced->n <= PACER_PROFILE_N_KEPT &&

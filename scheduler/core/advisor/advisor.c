@@ -10,10 +10,6 @@
 #include "topology/route.h"
 #include "topology/topo.h"
 
-/* Estimates of a profile that are nearer to each other than this are one and the same. */
-#define SAME_PERIOD_FRAC 0.01
-#define SAME_BYTES_FRAC  0.05
-
 static void
 begin_fabric(struct advisor *advisor, struct topo *topo)
 {
@@ -120,9 +116,10 @@ is_same_profile(const struct profile *a, const struct profile *b)
 	double period_us = (double)a->period_us;
 
 	return a->n_phases == b->n_phases &&
-	       fabs((double)b->period_us - period_us) <= SAME_PERIOD_FRAC * period_us &&
+	       fabs((double)b->period_us - period_us) <=
+		       PROFILE_SAME_PERIOD_FRAC * period_us &&
 	       fabs(b->bytes_per_iteration - a->bytes_per_iteration) <=
-		       SAME_BYTES_FRAC * a->bytes_per_iteration;
+		       PROFILE_SAME_BYTES_FRAC * a->bytes_per_iteration;
 }
 
 static bool
