@@ -24,25 +24,25 @@ struct trace_counters {
 struct trace_counters *
 trace_counters_new(void)
 {
-	struct trace_counters *tally = xcalloc(1, sizeof *tally);
+	struct trace_counters *counters = xcalloc(1, sizeof *counters);
 
-	tally->users = strtab_new();
-	tally->vcs = strtab_new();
-	tally->models = strtab_new();
-	return tally;
+	counters->users = strtab_new();
+	counters->vcs = strtab_new();
+	counters->models = strtab_new();
+	return counters;
 }
 
 void
-trace_counters_free(struct trace_counters *tally)
+trace_counters_free(struct trace_counters *counters)
 {
-	if (!tally)
+	if (!counters)
 		return;
 	for (size_t s = 0; s < TRACE_COUNTERS_N_SIZES; s++)
-		vec_free(&tally->sizes[s].durations_s);
-	strtab_free(tally->users);
-	strtab_free(tally->vcs);
-	strtab_free(tally->models);
-	free(tally);
+		vec_free(&counters->sizes[s].durations_s);
+	strtab_free(counters->users);
+	strtab_free(counters->vcs);
+	strtab_free(counters->models);
+	free(counters);
 }
 
 static size_t
@@ -63,9 +63,9 @@ note_name(struct strtab *names, const char *name)
 }
 
 void
-trace_counters_add(struct trace_counters *tally, const struct jobtrace_job *job)
+trace_counters_add(struct trace_counters *counters, const struct jobtrace_job *job)
 {
-	struct size *size = &tally->sizes[size_of(job->n_gpus)];
+	struct size *size = &counters->sizes[size_of(job->n_gpus)];
 	double duration_s = joblist_duration_s(job);
 
 	size->n++;
@@ -73,25 +73,25 @@ trace_counters_add(struct trace_counters *tally, const struct jobtrace_job *job)
 		size->gpu_s += duration_s * job->n_gpus;
 		vec_push(&size->durations_s, duration_s);
 	}
-	note_name(tally->users, job->user);
-	note_name(tally->vcs, job->vc);
-	note_name(tally->models, job->model);
-	if (!tally->has_jobs || job->submit_s < tally->first_s)
-		tally->first_s = job->submit_s;
-	if (!tally->has_jobs || job->submit_s > tally->last_s)
-		tally->last_s = job->submit_s;
-	tally->has_jobs = true;
+	note_name(counters->users, job->user);
+	note_name(counters->vcs, job->vc);
+	note_name(counters->models, job->model);
+	if (!counters->has_jobs || job->submit_s < counters->first_s)
+		counters->first_s = job->submit_s;
+	if (!counters->has_jobs || job->submit_s > counters->last_s)
+		counters->last_s = job->submit_s;
+	counters->has_jobs = true;
 }
 
 /* The smallest remaining duration of any size; there is one. */
 static double
-take_next(const struct trace_counters *tally, size_t *taken)
+take_next(const struct trace_counters *counters, size_t *taken)
 {
 	size_t from = TRACE_COUNTERS_N_SIZES;
 	double next_s = INFINITY;
 
 	for (size_t s = 0; s < TRACE_COUNTERS_N_SIZES; s++) {
-		const struct size *size = &tally->sizes[s];
+		const struct size *size = &counters->sizes[s];
 
 		if (taken[s] == size->durations_s.n ||
 		    (from < TRACE_COUNTERS_N_SIZES &&
@@ -106,7 +106,7 @@ take_next(const struct trace_counters *tally, size_t *taken)
 
 /* Merges the sorted durations of all sizes, without an array for the result. */
 static void
-sum_durations(const struct trace_counters *tally, struct trace_counters_sums *sums)
+sum_durations(const struct trace_counters *counters, struct trace_counters_sums *sums)
 {
 	size_t taken[TRACE_COUNTERS_N_SIZES] = { 0 };
 	uint64_t n = sums->n_known;
@@ -115,7 +115,7 @@ sum_durations(const struct trace_counters *tally, struct trace_counters_sums *su
 
 	sums->mean_s = sums->median_s = sums->p99_s = sums->max_s = NAN;
 	for (uint64_t i = 0; i < n; i++) {
-		double duration_s = take_next(tally, taken);
+		double duration_s = take_next(counters, taken);
 
 		sum_s += duration_s;
 		if (i == middle || i == middle + 1)
@@ -131,16 +131,17 @@ sum_durations(const struct trace_counters *tally, struct trace_counters_sums *su
 }
 
 void
-trace_counters_sum(struct trace_counters *tally, struct trace_counters_sums *ret_sums)
+trace_counters_sum(struct trace_counters *counters,
+		   struct trace_counters_sums *ret_sums)
 {
-	struct trace_counters_sums sums = { .first_s = tally->first_s,
-					    .last_s = tally->last_s,
-					    .n_users = strtab_n(tally->users),
-					    .n_vcs = strtab_n(tally->vcs),
-					    .n_models = strtab_n(tally->models) };
+	struct trace_counters_sums sums = { .first_s = counters->first_s,
+					    .last_s = counters->last_s,
+					    .n_users = strtab_n(counters->users),
+					    .n_vcs = strtab_n(counters->vcs),
+					    .n_models = strtab_n(counters->models) };
 
 	for (size_t s = 0; s < TRACE_COUNTERS_N_SIZES; s++) {
-		struct size *in = &tally->sizes[s];
+		struct size *in = &counters->sizes[s];
 		size_t n_known = in->durations_s.n;
 
 		stats_sort(in->durations_s.items, n_known);
@@ -158,6 +159,6 @@ trace_counters_sum(struct trace_counters *tally, struct trace_counters_sums *ret
 		sums.n_known += n_known;
 		sums.gpu_s += in->gpu_s;
 	}
-	sum_durations(tally, &sums);
+	sum_durations(counters, &sums);
 	*ret_sums = sums;
 }

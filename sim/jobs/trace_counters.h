@@ -32,16 +32,17 @@ struct trace_counters_sums {
 };
 
 struct trace_counters *trace_counters_new(void);
-void trace_counters_free(struct trace_counters *tally); /* Accepts NULL. */
+void trace_counters_free(struct trace_counters *counters); /* Accepts NULL. */
 
 /* Borrows the job.  O(1), amortized. */
-void trace_counters_add(struct trace_counters *tally, const struct jobtrace_job *job);
+void trace_counters_add(struct trace_counters *counters,
+			const struct jobtrace_job *job);
 
 /*
  * Of all jobs added so far; more may follow.  O(n log n); at most 8 bytes more per job
  * of the most frequent size.
  */
-void trace_counters_sum(struct trace_counters *tally,
+void trace_counters_sum(struct trace_counters *counters,
 			struct trace_counters_sums *ret_sums);
 
 #endif

@@ -15,16 +15,16 @@ trace_info_read(const char *path, enum jobtrace_format format,
 	struct trace_info info = { 0 };
 	struct jobtrace_job job;
 	struct jobtrace *trace;
-	struct trace_counters *tally;
+	struct trace_counters *counters;
 	int r = jobtrace_open(path, format, &trace, err);
 
 	if (r < 0)
 		return r;
-	tally = trace_counters_new();
+	counters = trace_counters_new();
 	while ((r = jobtrace_next(trace, &job, err)) > 0)
-		trace_counters_add(tally, &job);
+		trace_counters_add(counters, &job);
 	if (r == 0) {
-		trace_counters_sum(tally, &info.sums);
+		trace_counters_sum(counters, &info.sums);
 		info.format = jobtrace_format(trace);
 		info.counts = jobtrace_counts(trace);
 		joblist_report_trace(trace, path);
@@ -32,7 +32,7 @@ trace_info_read(const char *path, enum jobtrace_format format,
 				     "jobs of unknown duration");
 		*ret_info = info;
 	}
-	trace_counters_free(tally);
+	trace_counters_free(counters);
 	jobtrace_close(trace);
 	return r;
 }

@@ -63,22 +63,24 @@ run_report_mean_jobs(const struct run_report *r, const struct experiment_link *l
 static void
 csv_jobs(const void *ctx, FILE *out)
 {
-	static const char *const headings[] = { "job",
-						"hosts",
-						"iterations",
-						"iteration_mean_us",
-						"iteration_p50_us",
-						"iteration_p90_us",
-						"iteration_p99_us",
-						"alone_us",
-						"slowdown",
-						"completion_us",
-						"shift_us",
-						"pacing",
-						"corrections_per_minute",
-						"packets",
-						"ecn_packets_estimated",
-						NULL };
+	static const char *const headings[] = {
+		"job",
+		"hosts",
+		"iterations",
+		"iteration_mean_us",
+		"iteration_p50_us",
+		"iteration_p90_us",
+		"iteration_p99_us",
+		"alone_us",
+		"slowdown",
+		"completion_us",
+		"shift_us",
+		"pacing",
+		"corrections_per_minute",
+		"packets",
+		"ecn_packets_estimated",
+		NULL,
+	};
 	const struct run_report *r = ctx;
 	struct strbuf hosts = STRBUF_EMPTY;
 	struct table t;
@@ -117,20 +119,22 @@ csv_jobs(const void *ctx, FILE *out)
 static void
 csv_links(const void *ctx, FILE *out)
 {
-	static const char *const headings[] = { "link",
-						"capacity_bps",
-						"jobs",
-						"bytes",
-						"utilization",
-						"peak_bps",
-						"busy_us",
-						"over_us",
-						"jobs_at_once_mean",
-						"jobs_at_once_max",
-						"packets",
-						"ecn_packets_estimated",
-						"queue_max_bytes_estimated",
-						NULL };
+	static const char *const headings[] = {
+		"link",
+		"capacity_bps",
+		"jobs",
+		"bytes",
+		"utilization",
+		"peak_bps",
+		"busy_us",
+		"over_us",
+		"jobs_at_once_mean",
+		"jobs_at_once_max",
+		"packets",
+		"ecn_packets_estimated",
+		"queue_max_bytes_estimated",
+		NULL,
+	};
 	const struct run_report *r = ctx;
 	struct strbuf name = STRBUF_EMPTY;
 	struct table t;

@@ -15,7 +15,7 @@
 
 #define TRACE "job_id,submit_s,num_gpus,duration_s,model\n"
 
-	static char folder[] = "/tmp/test-catalog-XXXXXX";
+static char folder[] = "/tmp/test-catalog-XXXXXX";
 
 static void
 put_text(const char *name, const char *text)

@@ -1,5 +1,5 @@
 /*
- * test_plan_antman.c - guaranteed jobs, and guests on what they leave (AntMan).
+ * test_plan_antman.c - guaranteed jobs, and opportunistic jobs on what they leave (AntMan).
  */
 #include <math.h>
 #include <string.h>

@@ -28,17 +28,17 @@ job_of(uint32_t n_gpus, double submit_s, double duration_s)
 static void
 nothing_is_known_of_no_jobs(void **state)
 {
-	struct trace_counters *tally = trace_counters_new();
+	struct trace_counters *counters = trace_counters_new();
 	struct trace_counters_sums sums;
 
 	(void)state;
-	trace_counters_sum(tally, &sums);
+	trace_counters_sum(counters, &sums);
 	assert_int_equal(sums.n, 0);
 	assert_int_equal(sums.n_known, 0);
 	assert_true(isnan(sums.mean_s) && isnan(sums.median_s));
 	assert_true(isnan(sums.p99_s) && isnan(sums.max_s));
 	assert_near(sums.last_s - sums.first_s, 0, 0);
-	trace_counters_free(tally);
+	trace_counters_free(counters);
 	trace_counters_free(NULL);
 }
 
@@ -56,12 +56,12 @@ sizes_are_powers_of_two_and_what_is_between(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct jobtrace_job job = job_of(cases[i].n_gpus, 0, 3);
-		struct trace_counters *tally = trace_counters_new();
+		struct trace_counters *counters = trace_counters_new();
 		struct trace_counters_sums sums;
 		size_t n = 0;
 
-		trace_counters_add(tally, &job);
-		trace_counters_sum(tally, &sums);
+		trace_counters_add(counters, &job);
+		trace_counters_sum(counters, &sums);
 		for (size_t s = 0; s < TRACE_COUNTERS_N_SIZES; s++) {
 			const struct trace_counters_size *size = &sums.sizes[s];
 
@@ -76,7 +76,7 @@ sizes_are_powers_of_two_and_what_is_between(void **state)
 			assert_near(size->median_s, 3, 0);
 		}
 		assert_int_equal(n, 1);
-		trace_counters_free(tally);
+		trace_counters_free(counters);
 	}
 }
 
@@ -86,15 +86,15 @@ jobs_of_no_known_duration_are_jobs(void **state)
 {
 	struct jobtrace_job jobs[] = { job_of(2, 50, NAN), job_of(2, -7, 0),
 				       job_of(4, 10, NAN) };
-	struct trace_counters *tally = trace_counters_new();
+	struct trace_counters *counters = trace_counters_new();
 	struct trace_counters_sums sums;
 
 	(void)state;
 	jobs[2].iterations = 20;
 	jobs[2].iteration_s = 0.5;
 	for (size_t i = 0; i < 3; i++)
-		trace_counters_add(tally, &jobs[i]);
-	trace_counters_sum(tally, &sums);
+		trace_counters_add(counters, &jobs[i]);
+	trace_counters_sum(counters, &sums);
 	assert_int_equal(sums.n, 3);
 	assert_int_equal(sums.n_known, 1);
 	assert_int_equal(sums.sizes[1].n, 2);
@@ -104,14 +104,14 @@ jobs_of_no_known_duration_are_jobs(void **state)
 	assert_near(sums.gpu_s, 40, 0);
 	assert_near(sums.first_s, -7, 0);
 	assert_near(sums.last_s, 50, 0);
-	trace_counters_free(tally);
+	trace_counters_free(counters);
 }
 
 static void
 names_count_once(void **state)
 {
 	static const char *const users[] = { "ann", "bob", "ann", "" };
-	struct trace_counters *tally = trace_counters_new();
+	struct trace_counters *counters = trace_counters_new();
 	struct trace_counters_sums sums;
 
 	(void)state;
@@ -120,13 +120,13 @@ names_count_once(void **state)
 
 		job.user = users[i];
 		job.model = "ann";
-		trace_counters_add(tally, &job);
+		trace_counters_add(counters, &job);
 	}
-	trace_counters_sum(tally, &sums);
+	trace_counters_sum(counters, &sums);
 	assert_int_equal(sums.n_users, 2);
 	assert_int_equal(sums.n_vcs, 0);
 	assert_int_equal(sums.n_models, 1);
-	trace_counters_free(tally);
+	trace_counters_free(counters);
 }
 
 typedef VEC(double) values;
@@ -160,7 +160,7 @@ check_durations(const struct trace_counters_sums *sums, const values *all,
 static void
 sums_agree_with_those_of_all_jobs(void **state)
 {
-	struct trace_counters *tally = trace_counters_new();
+	struct trace_counters *counters = trace_counters_new();
 	values all = VEC_EMPTY, sizes[3] = { VEC_EMPTY };
 	double gpu_s[3] = { 0 };
 	struct rng rng;
@@ -177,15 +177,15 @@ sums_agree_with_those_of_all_jobs(void **state)
 		vec_push(&all, duration_s);
 		vec_push(&sizes[s], duration_s);
 		gpu_s[s] += duration_s * n_gpus;
-		trace_counters_add(tally, &job);
-		trace_counters_sum(tally, &sums);
+		trace_counters_add(counters, &job);
+		trace_counters_sum(counters, &sums);
 		check_durations(&sums, &all, sizes);
 		assert_near(sums.gpu_s, gpu_s[0] + gpu_s[1] + gpu_s[2], 0);
 	}
 	for (size_t s = 0; s < 3; s++)
 		vec_free(&sizes[s]);
 	vec_free(&all);
-	trace_counters_free(tally);
+	trace_counters_free(counters);
 }
 
 int
