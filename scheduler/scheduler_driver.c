@@ -5,6 +5,11 @@
 
 #include "lib/base/alloc.h"
 
+const char *const sched_action_names[] = {
+	[SCHED_PLACE] = "place", [SCHED_PREFER] = "prefer", [SCHED_LET_GO] = "let_go",
+	[SCHED_UNPIN] = "unpin", [SCHED_RECORD] = "record",
+};
+
 /* ---- Drivers -------------------------------------------------------------------------- */
 
 const char *

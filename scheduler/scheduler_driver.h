@@ -100,6 +100,8 @@ enum sched_action_kind {
 	SCHED_RECORD, /* Write 'record' alone; running jobs, too. */
 };
 
+extern const char *const sched_action_names[]; /* "place", ..., "let_go", "unpin". */
+
 struct sched_action {
 	enum sched_action_kind kind;
 	const char *job;    /* Borrowed until sched_act() returns, as all here. */

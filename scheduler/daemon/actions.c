@@ -14,11 +14,6 @@
 #include "scheduler/daemon/guard.h"
 #include "scheduler/daemon/persist.h"
 
-static const char *const kind_names[] = {
-	[SCHED_PLACE] = "place", [SCHED_PREFER] = "prefer", [SCHED_LET_GO] = "let_go",
-	[SCHED_UNPIN] = "unpin", [SCHED_RECORD] = "record",
-};
-
 /* An action that was asked for. */
 struct pending_action {
 	uint64_t ticket;
@@ -55,8 +50,8 @@ log_action(struct actions *actions, const struct decide_action *action,
 	if (!is_quiet)
 		log_at(error ? LOG_LEVEL_WARN : LOG_LEVEL_INFO, "actions",
 		       "job %s: %s %s%s%s (%s)%s%s", action->job,
-		       kind_names[action->kind], state, action->nodes ? " at " : "",
-		       action->nodes ? action->nodes : "",
+		       sched_action_names[action->kind], state,
+		       action->nodes ? " at " : "", action->nodes ? action->nodes : "",
 		       decide_why_texts[action->why], error ? ": " : "",
 		       error ? error : "");
 	persist_log(actions->opts.store, action, state, error);

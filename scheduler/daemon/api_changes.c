@@ -20,13 +20,9 @@
 static void
 put_change(const struct decide_change *change, struct jsonw *w)
 {
-	static const char *const kinds[] = { [DECIDE_PIN] = "pin",
-					     [DECIDE_RECORDED] = "recorded",
-					     [DECIDE_OVER] = "over" };
-
 	jsonw_object(w, NULL);
 	jsonw_str(w, "job", change->job);
-	jsonw_str(w, "kind", kinds[change->kind]);
+	jsonw_str(w, "kind", decide_kind_names[change->kind]);
 	jsonw_str(w, "nodes", *change->nodes ? change->nodes : NULL);
 	jsonw_str(w, "record", change->record);
 	jsonw_int(w, "at_us", change->at_us);

@@ -85,6 +85,9 @@ enum decide_kind {
 	DECIDE_OVER,     /* Undone or let go: this job is left alone. */
 };
 
+/* "pin", "recorded", "over"; NULL-terminated. */
+extern const char *const decide_kind_names[];
+
 /* What we did to a job, and not undone; kept in the store under its id. */
 struct decide_change {
 	char *job; /* Owned, as all texts here. */

@@ -6,6 +6,13 @@
 #include "lib/base/alloc.h"
 #include "scheduler/daemon/decide_priv.h"
 
+const char *const decide_kind_names[] = {
+	[DECIDE_PIN] = "pin",
+	[DECIDE_RECORDED] = "recorded",
+	[DECIDE_OVER] = "over",
+	NULL,
+};
+
 /* ---- Changes ---------------------------------------------------------------------- */
 
 static void

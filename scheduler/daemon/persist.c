@@ -15,18 +15,12 @@
 #include "lib/base/sort.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/vec.h"
+#include "lib/base/words.h"
 #include "scheduler/core/profile/profile_json.h"
 #include "scheduler/daemon/decide.h"
 #include "scheduler/daemon/jobs.h"
 #include "scheduler/store/store.h"
 #include "topology/topo.h"
-
-static const char *const kind_names[] = {
-	[DECIDE_PIN] = "pin",
-	[DECIDE_RECORDED] = "recorded",
-	[DECIDE_OVER] = "over",
-	NULL,
-};
 
 /* ---- Changes ---------------------------------------------------------------------- */
 
@@ -47,7 +41,7 @@ persist_keep_change(struct store *store, const char *job,
 		BUG_ON(!out);
 		jsonw_init(&w, out);
 		jsonw_flat_object(&w, NULL);
-		jsonw_str(&w, "kind", kind_names[change->kind]);
+		jsonw_str(&w, "kind", decide_kind_names[change->kind]);
 		jsonw_str(&w, "nodes", change->nodes);
 		jsonw_str(&w, "record", change->record);
 		jsonw_str(&w, "before", change->before);
@@ -90,10 +84,9 @@ on_change(void *ctx, const char *key, int64_t at_us, const char *json)
 		return true;
 	change = decide_add(ctx, key);
 	change->kind = DECIDE_OVER;
-	if (json_get_str(doc, json_root(doc), "kind", &kind, NULL) == 0)
-		change->kind = strcmp(kind, "pin") == 0        ? DECIDE_PIN
-			       : strcmp(kind, "recorded") == 0 ? DECIDE_RECORDED
-							       : DECIDE_OVER;
+	if (json_get_str(doc, json_root(doc), "kind", &kind, NULL) == 0 &&
+	    words_index(kind, decide_kind_names) >= 0)
+		change->kind = (enum decide_kind)words_index(kind, decide_kind_names);
 	take_text(doc, "nodes", &change->nodes);
 	take_text(doc, "record", &change->record);
 	take_text(doc, "before", &change->before);
@@ -122,11 +115,6 @@ void
 persist_log(struct store *store, const struct decide_action *action, const char *state,
 	    const char *error)
 {
-	static const char *const kinds[] = {
-		[SCHED_PLACE] = "place",   [SCHED_PREFER] = "prefer",
-		[SCHED_LET_GO] = "let_go", [SCHED_UNPIN] = "unpin",
-		[SCHED_RECORD] = "record",
-	};
 	int64_t now_us = clk_wall_us();
 	struct jsonw w;
 	char *text = NULL;
@@ -141,7 +129,7 @@ persist_log(struct store *store, const struct decide_action *action, const char 
 	jsonw_flat_object(&w, NULL);
 	jsonw_int(&w, "at_us", now_us);
 	jsonw_str(&w, "job", action->job);
-	jsonw_str(&w, "action", kinds[action->kind]);
+	jsonw_str(&w, "action", sched_action_names[action->kind]);
 	jsonw_str(&w, "state", state);
 	jsonw_str(&w, "reason", decide_why_names[action->why]);
 	jsonw_str(&w, "text", decide_why_texts[action->why]);

@@ -45,7 +45,7 @@ sleep 3
 check "a job that is pinned to a node that is gone waits for it" slurm_is_state "$job" PENDING
 check "dry: it is told" grep -qx "job $job: would be un-pinned" <(release --dry-run)
 check "and nothing is done" required "$job" 'n[05-06]'
-check "the daemon of another scheduler releases nothing" grep -q 'beside no Slurm' \
+check "the daemon of another scheduler releases nothing" grep -q 'nothing to release' \
 	<(release --config /dev/null)
 check "pins are released" grep -qx "job $job: un-pinned" <(release --pins)
 check "and the job runs elsewhere" slurm_wait_state 5 "$job" RUNNING
@@ -57,7 +57,7 @@ check "or with the rest" test "$(release | sort | tr '\n' ';')" = \
 for i in "$gated" "${array}_1" "${array}_2"; do
 	check "job $i runs" slurm_wait_state 5 "$i" RUNNING
 done
-check "again is nothing" grep -q 'no waiting job bears anything' <(release)
+check "again is nothing" grep -q 'no waiting job has a change' <(release)
 slurm scontrol update NodeName=n05 State=RESUME
 slurm_clear
 
