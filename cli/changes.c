@@ -166,7 +166,8 @@ ask_page(const char *address, const struct changes_filter *filter, int64_t since
 	strbuf_free(&path);
 	if (status == CLI_OK && http == 404) {
 		err_set(err, NULL, 0, 0,
-			"%s has no list of changes; check that it is antiphase-scheduler",
+			"%s has no list of changes; check that it is "
+			"antiphase-scheduler",
 			address);
 		return CLI_UNREACHABLE;
 	}

@@ -177,7 +177,8 @@ print_verdict(const struct compat_answer *answer)
 		if (slack_us > 0)
 			strbuf_printf(
 				&text,
-				" Any one job may be %.3f ms early or late before that is lost.",
+				" Any one job may be %.3f ms early or late before that "
+				"is lost.",
 				(double)slack_us / 1e3);
 		break;
 	case REASON_PERIODS_UNRELATED:

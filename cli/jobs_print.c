@@ -158,7 +158,8 @@ add_trend(const struct screen *screen, const struct profiled_job *job,
 	if (job->has_alarm)
 		strbuf_printf(
 			out,
-			"  CHANGED %.0f s ago: before, %.1f ms and %.2f MB per iteration\n",
+			"  CHANGED %.0f s ago: before, %.1f ms and %.2f MB per "
+			"iteration\n",
 			(double)screen_age_ns(screen, job->alarm_ns / 1000000) / 1e9,
 			(double)job->period_before_us / 1e3, job->bytes_before / 1e6);
 }

@@ -28,9 +28,9 @@ struct topo;
 
 struct screen_opts {
 	struct cli_list from;
-	const char *
-		fabric; /* A file or a service; NULL: the service of this host, if one answers. */
-	const char *keys;   /* NULL: none. */
+	const char
+		*fabric;  /* A file or a service; NULL: this host's service, if any. */
+	const char *keys; /* NULL: none. */
 	const char *window; /* As given; NULL: the default. */
 	double over;        /* Percent; 0: the default. */
 	int64_t ecmp_seed;  /* Of the fabric's hash; 0: the default. */

@@ -24,7 +24,8 @@ print_kinds(FILE *out)
 	      out);
 	for (size_t i = 0; i < GEN_N_KINDS; i++)
 		fprintf(out, "  %-15s %s\n", gen_kinds[i].name, gen_kinds[i].summary);
-	fputs("\n'antiphase topology generate KIND --help' lists the options of each.\n",
+	fputs("\n'antiphase topology generate KIND --help' lists the options of "
+	      "each.\n",
 	      out);
 }
 
@@ -231,7 +232,8 @@ run_import(int argc, char **argv)
 			"for Nodes: keys of labels, closest switch first (default: "
 			"known ones)"),
 		CLI_OPT("nested", 0, CLI_FLAG, &args.k8s.is_nested, NULL,
-			"for Nodes: a label's names are unique only within the switch above"),
+			"for Nodes: a label's names are unique only within the switch "
+			"above"),
 		CLI_OPT("root", 0, CLI_STR, &args.k8s.root, "NAME",
 			"for Nodes: a switch above all switches that have none above"),
 		CLI_OPT("gpu-resource", 0, CLI_STR, &args.k8s.gpu_resource, "NAME",

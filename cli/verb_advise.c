@@ -133,7 +133,8 @@ print_text(const struct advice_doc *doc, bool all_links, FILE *out)
 	fputc('\n', out);
 	print_links(doc, all_links, out);
 	fprintf(out,
-		"\nGoodput %.1f %% without advice, %.1f %% with it (policy %s; %zu runs of "
+		"\nGoodput %.1f %% without advice, %.1f %% with it (policy %s; %zu "
+		"runs of "
 		"%zu iterations)\n",
 		100 * doc->goodput_before, 100 * doc->goodput_after, doc->policy,
 		doc->n_runs, doc->n_iterations);
@@ -193,7 +194,8 @@ write_svgs(const struct args *args, const struct advice_result *answer, struct e
 		if (error < 0)
 			return err_set(
 				err, args->question.jobs, 0, 0,
-				"two hosts of a job cannot reach each other on the fabric");
+				"two hosts of a job cannot reach each other on the "
+				"fabric");
 		link = advice_worst_link(fair);
 		before.set = fair;
 	}

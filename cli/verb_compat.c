@@ -317,11 +317,11 @@ const struct cli_verb verb_compat = {
 	.name = "compat",
 	.summary = "compute how well jobs fit on one link, and their best shifts",
 	.usage = "--capacity-gbps GBPS [options] FILE[#JOB]...",
-	.examples =
-		"  antiphase compat --capacity-gbps 50 vgg16.json wideresnet.json\n"
-		"  antiphase compat --capacity-gbps 50 --solver cassini models.json#bert "
-		"models.json#roberta\n"
-		"  antiphase compat --capacity-gbps 50 --svg-after circle.svg "
-		"vgg16.json vgg16.json\n",
+	.examples = "  antiphase compat --capacity-gbps 50 vgg16.json wideresnet.json\n"
+		    "  antiphase compat --capacity-gbps 50 --solver cassini "
+		    "models.json#bert "
+		    "models.json#roberta\n"
+		    "  antiphase compat --capacity-gbps 50 --svg-after circle.svg "
+		    "vgg16.json vgg16.json\n",
 	.run = run_compat,
 };

@@ -90,7 +90,8 @@ key_of(const char *operand, char ret_z85[BUS_Z85_CHARS + 1], struct err *err)
 	if (strcmp(operand, "-") != 0 && access(operand, F_OK) < 0)
 		return err_set(
 			err, NULL, 0, 0,
-			"'%s' is neither a public key of %d characters nor a file with one",
+			"'%s' is neither a public key of %d characters nor a file with "
+			"one",
 			operand, BUS_Z85_CHARS);
 	error = file_read(operand, 4096, &text, &length, err);
 	if (error < 0)

@@ -188,10 +188,10 @@ add_fabric(const struct screen *screen, const struct contention *found,
 			"computed.  Counters of the switches would resolve this.\n",
 			found->n_impossible);
 	if (found->n_unplaced)
-		strbuf_printf(
-			out,
-			"%u jobs have hosts that cannot reach each other on the fabric.\n",
-			found->n_unplaced);
+		strbuf_printf(out,
+			      "%u jobs have hosts that cannot reach each other on the "
+			      "fabric.\n",
+			      found->n_unplaced);
 }
 
 static void
@@ -309,7 +309,8 @@ run_links(int argc, char **argv)
 		CLI_OPT("watch", 'W', CLI_FLAG, &args.watch, NULL,
 			"refresh every second"),
 		CLI_OPT("json", 'j', CLI_JSON, &args.json, NULL,
-			"print antiphase.links/1 with all links; =lines: one link per line"),
+			"print antiphase.links/1 with all links; =lines: one link per "
+			"line"),
 		CLI_OPTS_END,
 	};
 	int first = cli_parse(&verb_links, opts, argc, argv);
@@ -333,7 +334,8 @@ run_link(int argc, char **argv)
 		CLI_OPT("watch", 'W', CLI_FLAG, &args.watch, NULL,
 			"refresh every second"),
 		CLI_OPT("json", 'j', CLI_JSON, &args.json, NULL,
-			"print antiphase.links/1 with only this link; =lines: on one line"),
+			"print antiphase.links/1 with only this link; =lines: on one "
+			"line"),
 		CLI_OPTS_END,
 	};
 	int first = cli_parse(&verb_link, opts, argc, argv);

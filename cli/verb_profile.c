@@ -131,7 +131,8 @@ profile_capture(const struct args *args, const char *path,
 	if (args->name && end - first > 1)
 		return err_set(
 			err, path, 0, 0,
-			"--name needs one job, this capture has %u; select one with --job",
+			"--name needs one job, this capture has %u; select one with "
+			"--job",
 			end - first);
 	for (uint32_t job = first; job < end; job++) {
 		int error = profile_job(args, path, capture, job, results, err);
@@ -422,7 +423,8 @@ run_profile(int argc, char **argv)
 	if (first == argc && !args.from.n)
 		return cli_usage_error(
 			&verb_profile,
-			"expected a capture FILE, or --from SOURCE for the running jobs");
+			"expected a capture FILE, or --from SOURCE for the running "
+			"jobs");
 
 	results.names = strtab_new();
 	status = first == argc ? profile_running(&args, &results)
@@ -438,10 +440,10 @@ const struct cli_verb verb_profile = {
 	.summary = "find the iterations of jobs in their traffic",
 	.usage = "[options] FILE...\n"
 		 "       antiphase profile [options] --from SOURCE",
-	.examples =
-		"  antiphase profile mpi-4rank-16MB.csv.xz\n"
-		"  antiphase profile --from 5 --for 10 mpi-4rank-16MB.csv.xz\n"
-		"  antiphase profile --name llm --json mpi-4rank-16MB.csv.xz >llm.json\n"
-		"  antiphase profile --from tcp://127.0.0.1:7461 -o running.json\n",
+	.examples = "  antiphase profile mpi-4rank-16MB.csv.xz\n"
+		    "  antiphase profile --from 5 --for 10 mpi-4rank-16MB.csv.xz\n"
+		    "  antiphase profile --name llm --json mpi-4rank-16MB.csv.xz "
+		    ">llm.json\n"
+		    "  antiphase profile --from tcp://127.0.0.1:7461 -o running.json\n",
 	.run = run_profile,
 };

@@ -265,7 +265,8 @@ check_args(struct args *args)
 	if (isatty(STDOUT_FILENO))
 		return cli_usage_error(
 			&verb_record,
-			"not writing a recording to a terminal; write it to a file with -o");
+			"not writing a recording to a terminal; write it to a file "
+			"with -o");
 	return CLI_OK;
 }
 
@@ -321,10 +322,10 @@ const struct cli_verb verb_record = {
 	.name = "record",
 	.summary = "record the telemetry of a bus to a file",
 	.usage = "[options]",
-	.examples =
-		"  antiphase record --for 30s -o lunch.tele\n"
-		"  antiphase record --bus tcp://n1:7461 --bus tcp://n2:7461 -o two.tele\n"
-		"  antiphase record --for 10min | xz >ten.tele.xz\n",
+	.examples = "  antiphase record --for 30s -o lunch.tele\n"
+		    "  antiphase record --bus tcp://n1:7461 --bus tcp://n2:7461 -o "
+		    "two.tele\n"
+		    "  antiphase record --for 10min | xz >ten.tele.xz\n",
 	.run = run_record,
 	.operands = "",
 };

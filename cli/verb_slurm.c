@@ -252,7 +252,8 @@ run_install(int argc, char **argv)
 	bool is_json = false, is_dry = true;
 	const struct cli_opt opts[] = {
 		CLI_OPT("dry-run", 'n', CLI_FLAG, &is_dry, NULL,
-			"print the missing steps (the default; nothing is ever changed)"),
+			"print the missing steps (the default; nothing is ever "
+			"changed)"),
 		FIND_OPTIONS(found),
 		CLI_OPT("library", 0, CLI_STR, &found.library_option, "FILE",
 			"path of the pacer on the hosts of jobs (default: beside DIR)"),

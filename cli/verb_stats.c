@@ -190,7 +190,8 @@ run_stats(int argc, char **argv)
 	const struct cli_opt opts[] = {
 		CLI_OPT("json", 'j', CLI_FLAG, &is_json, NULL, "print JSON"),
 		CLI_OPT("runtime-dir", 0, CLI_STR, &runtime_dir, "DIR",
-			"directory of the collector's socket (default: /run/antiphase)"),
+			"directory of the collector's socket (default: "
+			"/run/antiphase)"),
 		CLI_OPTS_END,
 	};
 	int first = cli_parse(&verb_stats, opts, argc, argv), rc;

@@ -23,7 +23,8 @@ const struct cli_verb verb_topology = {
 	.summary = "generate, show, check, import and compare fabrics",
 	.usage = "VERB [options] ...",
 	.examples =
-		"  antiphase topology generate leaf-spine --leaves 6 --hosts-per-leaf 4 "
+		"  antiphase topology generate leaf-spine --leaves 6 --hosts-per-leaf "
+		"4 "
 		"-o fabric.json\n"
 		"  antiphase topology show fabric.json\n"
 		"  antiphase topology check fabric.json\n",
