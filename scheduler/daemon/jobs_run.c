@@ -1,6 +1,6 @@
 /*
- * jobs_run.c - jobs that run: their profiles, as their pacers tell of them
- * (jobs_paced.c), or else as their traffic shows them.
+ * jobs_run.c - jobs that run: their profiles, by the reports of their pacers
+ * (jobs_pacer.c), or else by their traffic.
  */
 #include <errno.h>
 

@@ -1,23 +1,22 @@
 /*
- * outcome.h - what became of an advice: whether it was followed, and what it gave.
+ * outcome.h - the outcome of an advice: whether it was followed, and what it gained.
  *
- * Of a place: the job ran on the advised hosts, or not; and how much slower its
- * iterations are than its profile alone, against what was predicted.
+ * Of a place: whether the job ran on the advised hosts, and its slowdown (mean iteration
+ * over that of its profile), to compare with the predicted one.
  *
- * Of a shift (or turns): it is followed from the first time on that a job which is
- * steered has waited as ordered, or is within all its windows; it is not, if that has
- * not come after OUTCOME_N_PATIENCE iterations.  The iterations of the last minute
- * before that are held against those of the last minute since:
+ * Of a shift (or turns): it is followed as soon as a job that is steered has waited as
+ * ordered, or is within all its windows; it is not followed if that has not happened after
+ * OUTCOME_N_PATIENCE iterations.  The iterations of the last minute before are compared
+ * with those of the last minute since:
  *
  *	gain = 1 - mean since / mean before,
  *	gain_error: half width of its interval of 95 %, the iterations taken as independent
  *
- * and that range against the one that was advised.  Before an advice is followed
- * 'before' moves along, so that it is always of what there was just then.  A job that
- * was steered from its start on has no 'before', and nothing is said of its gain.
+ * and that range with the advised one.  Until an advice is followed, 'before' is the
+ * minute before now.  A job that was steered from its start has no 'before', and no gain.
  *
- * Times are those of iterations as pacers tell them, our own delays included; where no
- * pacer is there, the periods of successive estimates of the traffic.  Pure.
+ * Times are those of iterations as pacers report them, our own delays included; without a
+ * pacer, the periods of successive estimates of the traffic.  Pure.
  */
 #ifndef SCHEDULER_DAEMON_OUTCOME_H
 #define SCHEDULER_DAEMON_OUTCOME_H

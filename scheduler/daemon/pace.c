@@ -131,7 +131,7 @@ is_its_pacer(struct pace *pace, struct job *job, const struct live_iteration *to
 	return true;
 }
 
-/* What it is like alone; jobs_paced.c hears of it when there is enough, or a change. */
+/* The job's profile; jobs.h takes it up when there is enough, or a change. */
 static void
 take_pacer(struct pace *pace, struct job *job, const struct steer_report *report)
 {

@@ -1,11 +1,11 @@
 /*
- * pods.h - shifts of jobs as annotations of their pods (tell.h), at the API server of
- * Kubernetes: listed every PODS_LIST_NS, patched one after another where something is to
- * change, and at our end taken back.
+ * pods.h - shifts of jobs as annotations of their pods (pod_report.h), at the API server of
+ * Kubernetes.
  *
- * Only where 'kubernetes_api' in [scheduler] names the API server (https://...; with
- * 'kubernetes_ca_file' and 'kubernetes_token_file') or 'kubectl proxy' on this host.
- * Without an answer nothing is done, and nothing waits for one.
+ * Pods are listed every PODS_LIST_NS and patched one after another where an annotation is
+ * to change; at the end of the daemon annotations are removed.  The setting kubernetes_api
+ * names the API server (https://..., with kubernetes_ca_file and kubernetes_token_file) or
+ * 'kubectl proxy' on this host.  Without an answer nothing is done, and nothing waits.
  */
 #ifndef SCHEDULER_DAEMON_PODS_H
 #define SCHEDULER_DAEMON_PODS_H

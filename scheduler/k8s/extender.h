@@ -1,11 +1,11 @@
 /*
- * extender.h - kube-scheduler's extender webhook: which nodes a pod should go to, said
- * pod by pod and yet for the job as a whole.
+ * extender.h - kube-scheduler's extender webhook: nodes for a pod, chosen for its job as a
+ * whole.
  *
- * kube-scheduler asks for one pod at a time: 'filter' which of these nodes will do,
- * then 'prioritize' those left, 0 to 10.  Scoring pod by pod dead-ends on the first, so
- * here the job is decided on once, when its first pod is asked for: all its nodes
- * are chosen together (by the caller's ranking), and each pod is given one of them, the
+ * kube-scheduler asks for one pod at a time: 'filter' returns the nodes that will do,
+ * then 'prioritize' scores those left, 0 to 10.  The best node for the first pod may leave
+ * no good nodes for the others, so all nodes of a job are chosen together when its first
+ * pod is asked for (by the caller's ranking), and each pod is given one of them, the
  * same whenever it is asked for again, until it is bound or the job is forgotten.  When a
  * chosen node is not offered any more, the pods that have none yet are ranked again.
  *
@@ -21,7 +21,7 @@
  *	                         only liked less; a job of one pod is not filtered
  *
  * or, if there are none, from what the caller knows of the job.  If it is not known, or no
- * place can be ranked, every node passes and scores 0: as if we were not there.
+ * place can be ranked, every node passes and scores 0, as without the extender.
  *
  * Bodies are hostile until checked.  Only nodeCacheCapable is answered; a request with
  * whole Node objects is an error that says so.  Pure; O(nodes) an ask, and one ranking a

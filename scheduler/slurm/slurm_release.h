@@ -1,8 +1,10 @@
 /*
- * slurm_release.h - takes back what antiphase did to jobs that still wait in Slurm, by
- * what Slurm itself has: AdminComment, which users cannot write, says which pins and
- * gates are ours.  For when the daemon is dead, so it needs neither daemon nor store, and
- * may be run by any user that may change other users' jobs, at any time, again and again.
+ * slurm_release.h - release of waiting jobs: undoes antiphase's changes in Slurm without the
+ * daemon.
+ *
+ * It is for when the daemon is dead, so it needs neither daemon nor store: AdminComment,
+ * which users cannot write, says which pins and gates are antiphase's.  Any user that may
+ * change other users' jobs may run it, at any time and repeatedly.
  */
 #ifndef SCHEDULER_SLURM_SLURM_RELEASE_H
 #define SCHEDULER_SLURM_SLURM_RELEASE_H

@@ -1,13 +1,13 @@
 /*
- * slurm_text.h - what squeue, sinfo and scontrol print, read: 22.05 to 26.05.  Pure.
+ * slurm_text.h - readers of the output of squeue, sinfo and scontrol, 22.05 to 26.05.  Pure.
  *
- * Names and comments of jobs are whatever users like: with blanks, quotes, any
- * character that could divide fields, even new lines.  So fields of jobs end in a mark
- * that is drawn anew for each poll, and handed to squeue by its environment, which no
- * user can read: no user can write a field's end into a name.  Whatever does not have
- * the form that was asked for is refused as a whole.
+ * Users choose the names and comments of jobs: blanks, quotes, any character that could
+ * divide fields, even new lines.  So each field of a job ends in a mark.  The mark is drawn
+ * anew for each poll and passed to squeue in its environment, which users cannot read, so
+ * no user can write the end of a field into a name.  Output that does not have the
+ * requested form is refused as a whole.
  *
- * Strings that users wrote come out as printable UTF-8: '?' for each other byte.
+ * Strings that users wrote become printable UTF-8: '?' for each other byte.
  */
 #ifndef SCHEDULER_SLURM_SLURM_TEXT_H
 #define SCHEDULER_SLURM_SLURM_TEXT_H

@@ -1,20 +1,19 @@
 /*
- * store.h - what antiphase-scheduler remembers: history, advice, outcomes, and what it
- * needs to go on after a restart.  One SQLite file (WAL), one writer.
+ * store.h - the store of antiphase-scheduler: history, advice, outcomes, and what a restart
+ * needs.  One SQLite file (WAL), one writer.
  *
- * What is put is gathered and committed by store_commit(), once a second: a kill -9
- * loses at most what was not committed, and never half of it.  Reading sees what was
- * put, committed or not.  (A loss of power may cost more: commits are not waited for
- * until they are on the disk.)
+ * What is put is committed by store_commit(), once a second: a kill -9 loses at most what
+ * was not committed, and always all of it.  Reading sees what was put, committed or not.
+ * A loss of power may cost more, as commits are not flushed to the disk one by one.
  *
- * History is kept in three grains.  A sample is added to all three at once, in one
- * transaction: bytes add up, peaks are maxima.  So there is no rolling up that could be
- * done twice or forgotten, and late samples find their place.  What is older than its
- * grain is kept, or more than the file may hold, store_tidy() drops, a little at a time.
+ * History is kept in three grains.  A sample is added to all three in one transaction:
+ * bytes add up, peaks are maxima.  So no roll-up can be missed or made twice, and late
+ * samples find their place.  store_tidy() drops, a little at a time, what is older than its
+ * grain is kept, or more than the file may hold.
  *
- * A file of a later version is refused.  A damaged file is moved aside, which is said,
- * and begun anew: history is not worth a daemon that does not start.  Errors while
- * writing (a full disk) are told by store_commit(), and what was put since is lost.
+ * A file of a later version is refused.  A damaged file is moved aside with a message, and
+ * a new one begins, so that the daemon starts.  store_commit() returns errors of writing (a
+ * full disk); what was put since the last commit is then lost.
  */
 #ifndef SCHEDULER_STORE_STORE_H
 #define SCHEDULER_STORE_STORE_H
