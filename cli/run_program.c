@@ -10,9 +10,8 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cli.h"
 
-/* The directory of this program, with its slash; NULL.  Free with free(). */
-static char *
-our_directory(void)
+char *
+program_directory(void)
 {
 	char self[PATH_MAX];
 	ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
@@ -29,7 +28,7 @@ int
 run_program(const char *program, const char *typed, int argc, char **argv)
 {
 	static const char *const places[] = { "", "../sbin/" };
-	char *directory = our_directory();
+	char *directory = program_directory();
 	char **words = xcalloc((size_t)argc + 2, sizeof *words);
 
 	words[0] = (char *)typed;

@@ -13,4 +13,7 @@
  */
 int run_program(const char *program, const char *typed, int argc, char **argv);
 
+/* The directory of this program, with its slash; NULL if unknown.  Free with free(). */
+char *program_directory(void);
+
 #endif

@@ -14,6 +14,7 @@
 #include "lib/base/err.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/units.h"
+#include "lib/base/vec.h"
 #include "scheduler/live/feed.h"
 #include "scheduler/live/job_profiler.h"
 #include "scheduler/live/live.h"
@@ -153,6 +154,25 @@ screen_close(struct screen *screen)
 	topo_unref(screen->topo);
 	contention_starts_free(screen->since);
 	*screen = (struct screen){ 0 };
+}
+
+int
+screen_unknown_job(const struct screen *screen, const char *name)
+{
+	VEC(const char *) names = VEC_EMPTY;
+	struct err err;
+	size_t n;
+	const struct profiled_job *const *jobs =
+		job_profiler_jobs(screen->profiler, &n);
+
+	err_set(&err, NULL, 0, 0, "no job '%s' among the %zu that have traffic", name,
+		n);
+	for (size_t i = 0; i < n; i++)
+		vec_push(&names, live_job_name(screen->live, jobs[i]->job));
+	vec_push(&names, NULL);
+	err_suggest(&err, name, names.items);
+	vec_free(&names);
+	return cli_fail(-EINVAL, &err);
 }
 
 /* ---- Reading ------------------------------------------------------------------- */
@@ -339,10 +359,7 @@ screen_find(struct screen *screen, enum contention_sort sort,
 	contention_sort(ret_found, sort);
 }
 
-/*
- * ---- Age and gaps
- * ----------------------------------------------------------------------
- */
+/* ---- Age and gaps ------------------------------------------------------------------ */
 
 /* On a bus, time advances even if no frame comes, up to 'at_ns' of this process. */
 static int64_t

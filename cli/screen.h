@@ -98,6 +98,9 @@ int screen_gather(struct screen *screen, uint32_t least_ms);
  */
 int screen_follow(struct screen *screen, int64_t real_ns);
 
+/* Prints that no job with traffic is called 'name', with a suggestion; CLI_USAGE. */
+int screen_unknown_job(const struct screen *screen, const char *name);
+
 /* From now on SIGINT and SIGTERM end the waits of the functions above. */
 void screen_catch_signals(void);
 bool screen_is_interrupted(void);

@@ -32,25 +32,6 @@ struct picked {
 	VEC(const struct profiled_job *) jobs; /* Borrowed. */
 };
 
-static int
-fail_unknown(const struct screen *screen, const char *name)
-{
-	VEC(const char *) names = VEC_EMPTY;
-	struct err err;
-	size_t n;
-	const struct profiled_job *const *jobs =
-		job_profiler_jobs(screen->profiler, &n);
-
-	err_set(&err, NULL, 0, 0, "no job '%s' among the %zu that have traffic", name,
-		n);
-	for (size_t i = 0; i < n; i++)
-		vec_push(&names, live_job_name(screen->live, jobs[i]->job));
-	vec_push(&names, NULL);
-	err_suggest(&err, name, names.items);
-	vec_free(&names);
-	return cli_fail(-EINVAL, &err);
-}
-
 /* Selects by full name, or by the only name that begins so. */
 static int
 pick(const struct args *args, const struct screen *screen, struct picked *picked)
@@ -71,7 +52,7 @@ pick(const struct args *args, const struct screen *screen, struct picked *picked
 			vec_push(&picked->jobs, jobs[i]);
 	}
 	if (args->job && picked->jobs.n != 1)
-		return fail_unknown(screen, args->job);
+		return screen_unknown_job(screen, args->job);
 	return CLI_OK;
 }
 

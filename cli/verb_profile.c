@@ -191,17 +191,6 @@ add_running(const struct args *args, const struct screen *screen,
 	add_found(results, &copy, job->window_ms / 1e3);
 }
 
-static int
-no_such_running(const struct screen *screen, const char *name, size_t n)
-{
-	struct err err;
-
-	err_set(&err, NULL, 0, 0, "no job '%s' among the %zu that have traffic", name,
-		n);
-	(void)screen;
-	return cli_fail(-EINVAL, &err);
-}
-
 /* Profiles the running jobs, from telemetry.  Returns the exit status. */
 static int
 profile_running(const struct args *args, struct results *results)
@@ -231,7 +220,7 @@ profile_running(const struct args *args, struct results *results)
 		n_found++;
 	}
 	if (status == CLI_OK && args->job && !n_found)
-		status = no_such_running(&screen, args->job, n);
+		status = screen_unknown_job(&screen, args->job);
 	else if (status == CLI_OK && !n_found)
 		results->n_refused++; /* Without traffic of any job there is no profile. */
 	screen_close(&screen);

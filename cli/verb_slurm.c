@@ -5,11 +5,11 @@
 #include "cli/verb_slurm.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/run_program.h"
 #include "cli/verbs.h"
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
@@ -106,20 +106,17 @@ find_conf(const char *option)
 static char *
 find_hooks(const char *option)
 {
-	char self[PATH_MAX], *path;
-	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+	char *directory, *path;
 
 	if (option)
 		return xstrdup(option);
-	if (n > 0) {
-		self[n] = '\0';
-		for (int i = 0; i < 2 && strrchr(self, '/'); i++)
-			*strrchr(self, '/') = '\0';
-		path = xasprintf("%s/lib/antiphase", self);
-		if (access(path, R_OK) == 0)
-			return path;
-		free(path);
-	}
+	directory = program_directory();
+	path = xasprintf("%s../lib/antiphase", directory ? directory : "/");
+	free(directory);
+	directory = realpath(path, NULL);
+	free(path);
+	if (directory)
+		return directory;
 	return xstrdup(DEFAULT_HOOKS);
 }
 
