@@ -18,9 +18,7 @@ augment_room_fini(struct augment_room *room)
 	vec_free(&room->nodes);
 	vec_free(&room->racks);
 	vec_free(&room->scratch);
-	if (room->place)
-		place_best_fit.module.fini(room->place);
-	free(room->place);
+	place_best_fit_free(room->place);
 	room->place = NULL;
 }
 
@@ -179,17 +177,6 @@ has_cpus(const struct pol_plan *plan, const struct pol_view *view)
 	return true;
 }
 
-static void
-init_place(struct augment_room *room, const struct pol_cluster *cluster)
-{
-	const double waits = 0;
-
-	if (room->place)
-		return;
-	room->place = xcalloc(1, place_best_fit.module.state_size);
-	place_best_fit.module.init(room->place, &waits, cluster, NULL);
-}
-
 uint32_t
 augment_vary(struct augment_room *room, const struct pol_view *view,
 	     const struct pol_place *scatters, const void *state, const uint32_t *parts,
@@ -201,7 +188,8 @@ augment_vary(struct augment_room *room, const struct pol_view *view,
 	find_movers(room, view, scatters, state, &plans[0]);
 	if (!is_worth_it(room, &plans[0]))
 		return n;
-	init_place(room, view->cluster);
+	if (!room->place)
+		room->place = place_best_fit_new(view->cluster, false);
 	for (uint32_t i = n; i < n_max; i++) {
 		struct pol_plan *plan = &plans[n];
 		bool is_whole;

@@ -199,3 +199,20 @@ const struct pol_place place_best_fit = {
 		    .fini = fini },
 	.place = place,
 };
+
+void *
+place_best_fit_new(const struct pol_cluster *cluster, bool waits)
+{
+	struct state *s = xcalloc(1, sizeof *s);
+
+	init(s, (const double[]){ waits }, cluster, NULL);
+	return s;
+}
+
+void
+place_best_fit_free(void *state)
+{
+	if (state)
+		fini(state);
+	free(state);
+}

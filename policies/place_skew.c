@@ -5,9 +5,6 @@
  * Where one tensor has most of a model's parameters, its message waits for the
  * network; many small messages fit between those of other jobs.
  */
-#include <stdlib.h>
-
-#include "lib/base/alloc.h"
 #include "policies/places.h"
 
 enum {
@@ -38,19 +35,15 @@ init(void *state, const double *values, const struct pol_cluster *cluster,
 {
 	struct state *s = state;
 
+	(void)rng;
 	s->limit = values[LIMIT];
-	s->close = xcalloc(1, place_best_fit.module.state_size);
-	place_best_fit.module.init(s->close, &values[WAITS], cluster, rng);
+	s->close = place_best_fit_new(cluster, values[WAITS] > 0);
 }
 
 static void
 fini(void *state)
 {
-	struct state *s = state;
-
-	if (s->close)
-		place_best_fit.module.fini(s->close);
-	free(s->close);
+	place_best_fit_free(((struct state *)state)->close);
 }
 
 static bool

@@ -18,6 +18,9 @@ extern const struct pol_place place_whole;
  * with the fewest nodes; else the nodes with most room.  May wait for fewer nodes.
  */
 extern const struct pol_place place_best_fit;
+/* Its state, for use within another mechanism.  'waits': it waits for fewer nodes. */
+void *place_best_fit_new(const struct pol_cluster *cluster, bool waits);
+void place_best_fit_free(void *state); /* Accepts NULL. */
 /* place_spread.c: the node with most free GPUs, repeatedly. */
 extern const struct pol_place place_spread;
 /* place_random.c: random nodes. */

@@ -33,12 +33,10 @@ init(void *state, const double *values, const struct pol_cluster *cluster,
      struct rng *rng)
 {
 	struct state *s = state;
-	const double waits = 0;
 
 	s->most_moves = values[0];
 	s->rng = rng;
-	s->place = xcalloc(1, place_best_fit.module.state_size);
-	place_best_fit.module.init(s->place, &waits, cluster, rng);
+	s->place = place_best_fit_new(cluster, false);
 }
 
 static void
@@ -46,8 +44,7 @@ fini(void *state)
 {
 	struct state *s = state;
 
-	place_best_fit.module.fini(s->place);
-	free(s->place);
+	place_best_fit_free(s->place);
 	order_list_fini(&s->list);
 	vec_free(&s->mate);
 	vec_free(&s->is_served);

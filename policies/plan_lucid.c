@@ -108,10 +108,8 @@ why_not(const double *values)
 
 static void
 part_init(struct part *part, const struct pol_cluster *cluster, uint32_t from,
-	  uint32_t to, struct rng *rng)
+	  uint32_t to)
 {
-	const double waits = 1;
-
 	part->cluster = *cluster;
 	part->n_gpus = xcalloc(cluster->n_nodes, sizeof *part->n_gpus);
 	part->cluster.n_gpus = part->n_gpus;
@@ -120,15 +118,13 @@ part_init(struct part *part, const struct pol_cluster *cluster, uint32_t from,
 		part->n_gpus[i] = cluster->n_gpus[i];
 		part->cluster.n_all_gpus += cluster->n_gpus[i];
 	}
-	part->place = xcalloc(1, place_best_fit.module.state_size);
-	place_best_fit.module.init(part->place, &waits, &part->cluster, rng);
+	part->place = place_best_fit_new(&part->cluster, true);
 }
 
 static void
 part_fini(struct part *part)
 {
-	place_best_fit.module.fini(part->place);
-	free(part->place);
+	place_best_fit_free(part->place);
 	free(part->n_gpus);
 }
 
@@ -139,6 +135,7 @@ init(void *state, const double *values, const struct pol_cluster *cluster,
 	struct state *s = state;
 	uint32_t n = cluster->n_nodes, n_apart = (uint32_t)fmin(values[NODES], n / 2);
 
+	(void)rng;
 	s->predicted.by_oracle = values[BY] != 0;
 	s->time_s = values[TIME];
 	s->limit_gpus = (uint32_t)values[LIMIT];
@@ -146,9 +143,9 @@ init(void *state, const double *values, const struct pol_cluster *cluster,
 	s->tiny = values[TINY];
 	s->jumbo = values[JUMBO];
 	s->rate = values[RATE];
-	part_init(&s->apart, cluster, n - n_apart, n, rng);
-	part_init(&s->main, cluster, 0, n - n_apart, rng);
-	part_init(&s->all, cluster, 0, n, rng);
+	part_init(&s->apart, cluster, n - n_apart, n);
+	part_init(&s->main, cluster, 0, n - n_apart);
+	part_init(&s->all, cluster, 0, n);
 	for (uint32_t i = 0; i < n; i++)
 		vec_push(&s->parts, i >= n - n_apart);
 }
