@@ -230,23 +230,23 @@ can_go(struct engine *e, const struct job *job)
 	return can;
 }
 
-/* True if the two jobs meet on a link that could be exceeded. */
+/* True if the two jobs share a link that could be exceeded. */
 static bool
-meets(struct engine *e, const struct job *a, const struct job *b)
+share_link(struct engine *e, const struct job *a, const struct job *b)
 {
 	struct gate *gate = &e->gate;
-	bool meet = false;
+	bool share = false;
 
 	FOREACH_GATED_FLOW(e, a, f)
 		FOREACH_PATH_LINK(e, f, l)
 			gate->own_bps[*l] = 1;
 	FOREACH_GATED_FLOW(e, b, f)
 		FOREACH_PATH_LINK(e, f, l)
-			meet |= gate->own_bps[*l] > 0 && e->fluid.links[*l].can_exceed;
+			share |= gate->own_bps[*l] > 0 && e->fluid.links[*l].can_exceed;
 	FOREACH_GATED_FLOW(e, a, f)
 		FOREACH_PATH_LINK(e, f, l)
 			gate->own_bps[*l] = 0;
-	return meet;
+	return share;
 }
 
 static void
@@ -259,7 +259,7 @@ admit(struct engine *e, struct job *job)
 		struct job *w = e->jobs.items[e->gate.waiters.items[i]];
 
 		w->n_overtaken +=
-			job->gate_slot_ns > w->gate_slot_ns && meets(e, job, w);
+			job->gate_slot_ns > w->gate_slot_ns && share_link(e, job, w);
 	}
 }
 

@@ -128,7 +128,7 @@ struct contention {
 	struct contention_link *links; /* Owned.  Of a fabric: by number. */
 	size_t n_links;
 	uint32_t n_unattached; /* Interfaces that are the end of no cable known. */
-	uint32_t n_unplaced;   /* Jobs whose flows could not be laid on the fabric. */
+	uint32_t n_unplaced;   /* Jobs whose flows could not be routed on the fabric. */
 	/* Links computed to carry more than they can: others carry part of it. */
 	uint32_t n_impossible;
 };

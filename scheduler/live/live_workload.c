@@ -282,9 +282,9 @@ live_workload_make(const struct live *live, const struct job_profiler *profiler,
 	if (found.n_impossible)
 		strbuf_printf(
 			notes,
-			"%u links are computed to carry more than they can: flows "
-			"take other paths than assumed, and jobs may meet "
-			"elsewhere\n",
+			"%u links are computed to carry more than their capacity: "
+			"flows take other paths than assumed, so jobs may share "
+			"other links\n",
 			found.n_impossible);
 	workload.jobs = xcalloc(n + 1, sizeof *workload.jobs);
 	for (size_t i = 0; i < n; i++) {

@@ -282,7 +282,7 @@ traffic_map_job_hosts(const struct live *live, const struct topo *topo,
 }
 
 /* A flow with its path. */
-struct laid {
+struct routed_flow {
 	uint32_t links[ROUTE_MAX_HOPS];
 	size_t n_links;
 	double bytes;
@@ -290,25 +290,25 @@ struct laid {
 
 /* Adds the flows' parts of all links but the first, which hosts measure. */
 static void
-add_flows(struct traffic_map_finder *f, uint32_t job, const struct laid *laid, size_t n,
-	  double *out_bytes)
+add_flows(struct traffic_map_finder *f, uint32_t job, const struct routed_flow *routed,
+	  size_t n, double *out_bytes)
 {
 	for (size_t i = 0; i < n; i++)
-		out_bytes[laid[i].links[0]] += laid[i].bytes;
+		out_bytes[routed[i].links[0]] += routed[i].bytes;
 	for (size_t i = 0; i < n; i++) {
-		uint32_t first = laid[i].links[0];
+		uint32_t first = routed[i].links[0];
 		uint32_t interface = f->interface_of_link[first];
 		uint32_t series =
 			interface == UINT32_MAX
 				? UINT32_MAX
 				: live_find_series(f->live, interface, job, TELE_TX);
 
-		for (size_t k = 1; k < laid[i].n_links && series != UINT32_MAX; k++)
-			add_part(f, laid[i].links[k], job, series, false,
-				 laid[i].bytes / out_bytes[first]);
+		for (size_t k = 1; k < routed[i].n_links && series != UINT32_MAX; k++)
+			add_part(f, routed[i].links[k], job, series, false,
+				 routed[i].bytes / out_bytes[first]);
 	}
 	for (size_t i = 0; i < n; i++)
-		out_bytes[laid[i].links[0]] = 0;
+		out_bytes[routed[i].links[0]] = 0;
 }
 
 static void
@@ -316,7 +316,7 @@ add_job(struct traffic_map_finder *f, uint32_t job)
 {
 	uint16_t port = f->ports[job];
 	struct collective_flows flows;
-	struct laid *laid;
+	struct routed_flow *routed;
 	size_t n_hosts, n = 0;
 	uint32_t *hosts =
 		traffic_map_job_hosts(f->live, f->topo, f->traffic, job, &n_hosts);
@@ -326,20 +326,20 @@ add_job(struct traffic_map_finder *f, uint32_t job)
 		free(hosts);
 		return;
 	}
-	laid = xcalloc(flows.n + 1, sizeof *laid);
+	routed = xcalloc(flows.n + 1, sizeof *routed);
 	for (size_t i = 0; i < flows.n; i++) {
 		const struct collective_flow *flow = &flows.flows[i];
 
-		laid[n].bytes = flow->bytes;
+		routed[n].bytes = flow->bytes;
 		if (routes_path(f->routes, flow->source, flow->destination,
-				(uint16_t)(port + i), laid[n].links,
-				&laid[n].n_links) == 0 &&
-		    laid[n].n_links > 0)
+				(uint16_t)(port + i), routed[n].links,
+				&routed[n].n_links) == 0 &&
+		    routed[n].n_links > 0)
 			n++;
 	}
 	f->found.n_unplaced += n < flows.n;
-	add_flows(f, job, laid, n, f->out_bytes);
-	free(laid);
+	add_flows(f, job, routed, n, f->out_bytes);
+	free(routed);
 	free(hosts);
 	collective_flows_fini(&flows);
 }

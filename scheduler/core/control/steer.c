@@ -130,7 +130,7 @@ contention_of(const struct node *node, const struct steer_report *r)
 {
 	double begin_ns = (double)node->onsets.begin_ns;
 	double end_ns = begin_ns + (double)r->comm_ns;
-	enum onset_contention met = ONSET_ISOLATED;
+	enum onset_contention contention = ONSET_ISOLATED;
 
 	/* Jobs that are not known yet may be there. */
 	if (!node->peers.n)
@@ -143,7 +143,7 @@ contention_of(const struct node *node, const struct steer_report *r)
 		if (other->onsets.has_begun &&
 		    begin_ns > (double)other->onsets.begin_ns +
 				       STEER_LOST_PERIODS * other->onsets.period_ns)
-			met = ONSET_MAYBE_CONTENDED;
+			contention = ONSET_MAYBE_CONTENDED;
 		for (size_t k = 0; k < other->n_begins && k < STEER_N_BEGINS; k++) {
 			double from_ns = (double)other->begins_ns[k];
 
@@ -152,10 +152,10 @@ contention_of(const struct node *node, const struct steer_report *r)
 			if (from_ns + length_ns(peer, k) > begin_ns)
 				return ONSET_CONTENDED;
 			if (from_ns + 2 * peer->held_ns > begin_ns)
-				met = ONSET_MAYBE_CONTENDED;
+				contention = ONSET_MAYBE_CONTENDED;
 		}
 	}
-	return met;
+	return contention;
 }
 
 /*
@@ -252,7 +252,7 @@ steer_report(struct steer *s, uint32_t job, const struct steer_report *report,
 {
 	struct node *node = node_find(s, job);
 	struct orders orders = { .items = ret_orders, .max = max };
-	enum onset_contention met;
+	enum onset_contention contention;
 	enum onset_event event;
 	int64_t before_ns;
 	double comm_ns;
@@ -260,14 +260,14 @@ steer_report(struct steer *s, uint32_t job, const struct steer_report *report,
 	if (!node)
 		return 0;
 	before_ns = node->onsets.begin_ns;
-	met = contention_of(node, report);
+	contention = contention_of(node, report);
 	comm_ns = isolated_ns(node, report);
-	event = onset_tracker_report(&node->onsets, report, met);
+	event = onset_tracker_report(&node->onsets, report, contention);
 	if (event == ONSET_REFUSED)
 		return 0;
 	if (event != ONSET_SYNCED && node->n_begins) {
 		note_comm(node, report);
-		if (met != ONSET_ISOLATED && comm_ns > 0)
+		if (contention != ONSET_ISOLATED && comm_ns > 0)
 			onset_tracker_learn_isolated(&node->onsets, comm_ns);
 	}
 	if (report->begin_ns < before_ns)

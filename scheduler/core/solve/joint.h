@@ -103,8 +103,8 @@ void joint_result_free(struct joint_result *result);
  * Mean excess of each link at the given shifts; 'ret_excess_bps' has room for
  * n_links.  Exact on links with at most two different periods (overlap.h), and
  * where the sum of all but one period's jobs repeats within JOINT_MODEL_EXACT_PIECES
- * pieces.  Beyond that, jobs whose periods have so little in common are taken to
- * meet in every relative phase (joint_model.h).
+ * pieces.  Beyond that, jobs whose periods have so little in common are assumed to
+ * take every relative phase (joint_model.h).
  */
 void joint_excess(const struct joint_problem *problem, const int64_t *shift_us,
 		  double *ret_excess_bps);

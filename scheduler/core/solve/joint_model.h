@@ -3,7 +3,7 @@
  *
  * What stays of a link after pruning:
  *
- *  - links whose jobs cannot exceed them together even if all their peaks meet
+ *  - links whose jobs cannot exceed them together even if all their peaks coincide
  *    are left out, constant demands are taken off the capacity;
  *  - the jobs of a link are put into groups whose demands repeat together
  *    within JOINT_MODEL_GROUP_PIECES pieces.  Within a group shifts matter and the

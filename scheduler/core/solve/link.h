@@ -8,7 +8,7 @@
  * of 2 with 1 the best 3 is searched, and for every meeting of 3 with 1 the best
  * 2: O(n^2) line searches, exact.
  *
- * More jobs, or three with too many meetings: the best of many coarse solutions
+ * More jobs, or three with too many meetings: the best of many solutions in slots
  * (slot_search.h, if the jobs have one short common period) after an exact descent
  * from each, then rounds of ruin and recreate (ruin_recreate.h) from there, within a
  * budget of work.  Ends early at the lower bound max(0, mean demand - C).
