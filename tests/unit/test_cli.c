@@ -39,8 +39,11 @@ static const struct cli_opt opts[] = {
 static int run_show(int argc, char **argv);
 
 static const struct cli_verb verb_show = {
-	"show",   "show a thing", "[options] FILE...", "  antiphase show x.csv\n",
-	run_show,
+	.name = "show",
+	.summary = "show a thing",
+	.usage = "[options] FILE...",
+	.examples = "  antiphase show x.csv\n",
+	.run = run_show,
 };
 
 static int
@@ -65,8 +68,47 @@ run_no(int argc, char **argv)
 	return CLI_NO;
 }
 
-static const struct cli_verb verb_check = { "check", "check a thing", "", NULL,
-					    run_no };
+static const struct cli_verb verb_check = {
+	.name = "check", .summary = "check a thing", .usage = "", .run = run_no
+};
+
+/* Prints the number of its operands. */
+static int
+run_count(const struct cli_verb *verb, int argc, char **argv)
+{
+	static const struct cli_opt none[] = { CLI_OPTS_END };
+	int first = cli_parse(verb, none, argc, argv);
+
+	return first < 0 ? cli_status(first) : (printf("%d\n", argc - first), CLI_OK);
+}
+
+static int run_none(int argc, char **argv), run_pair(int argc, char **argv);
+
+static const struct cli_verb verb_none = { .name = "none",
+					   .summary = "no operand",
+					   .usage = "",
+					   .run = run_none,
+					   .operands = "; name it with --job" };
+
+static const struct cli_verb verb_pair = { .name = "pair",
+					   .summary = "one or two operands",
+					   .usage = "FILE [FILE]",
+					   .run = run_pair,
+					   .operands = "one or two FILEs",
+					   .min_operands = 1,
+					   .max_operands = 2 };
+
+static int
+run_none(int argc, char **argv)
+{
+	return run_count(&verb_none, argc, argv);
+}
+
+static int
+run_pair(int argc, char **argv)
+{
+	return run_count(&verb_pair, argc, argv);
+}
 
 /* Its help has more words than a line holds. */
 static int
@@ -80,15 +122,19 @@ run_long(int argc, char **argv)
 		  0, 0, NULL, NULL },
 		CLI_OPTS_END,
 	};
-	static const struct cli_verb verb = { "long", "", "", NULL, run_long };
+	static const struct cli_verb verb = {
+		.name = "long", .summary = "", .usage = "", .run = run_long
+	};
 	int first = cli_parse(&verb, long_opts, argc, argv);
 
 	return first < 0 ? cli_status(first) : (printf("%s\n", value), CLI_OK);
 }
 
-static const struct cli_verb verb_long = { "long", "a long thing", "", NULL, run_long };
+static const struct cli_verb verb_long = {
+	.name = "long", .summary = "a long thing", .usage = "", .run = run_long
+};
 static const struct cli_verb *const verbs[] = { &verb_show, &verb_check, &verb_long,
-						NULL };
+						&verb_none, &verb_pair,  NULL };
 
 /* Runs the command line; 'out' and 'talk' hold what it printed until the next. */
 static char *out, *talk;
@@ -434,6 +480,20 @@ an_option_is_no_value_of_another(void **state)
 	assert_string_equal(out, "-j\n");
 }
 
+static void
+operands_are_counted(void **state)
+{
+	(void)state;
+	assert_int_equal(run("antiphase none"), CLI_OK);
+	assert_refused("antiphase none x",
+		       "unexpected operand 'x'; name it with --job");
+	assert_refused("antiphase pair", "expected one or two FILEs");
+	assert_refused("antiphase pair a b c", "expected one or two FILEs");
+	assert_int_equal(run("antiphase pair a -- -b"), CLI_OK);
+	assert_string_equal(out, "2\n");
+	assert_int_equal(run("antiphase pair --help"), CLI_OK);
+}
+
 int
 main(void)
 {
@@ -450,6 +510,7 @@ main(void)
 		cmocka_unit_test(help_goes_to_stdout_with_status_0),
 		cmocka_unit_test(help_fits_80_columns),
 		cmocka_unit_test(an_option_is_no_value_of_another),
+		cmocka_unit_test(operands_are_counted),
 		cmocka_unit_test(help_and_wrong_use_name_what_was_typed),
 		cmocka_unit_test(the_program_lists_its_verbs),
 		cmocka_unit_test(unknown_verbs_are_named_with_what_was_probably_meant),
