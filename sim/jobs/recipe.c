@@ -51,6 +51,20 @@ static const char *const keys[] = {
 	[BURST_SHARE] = "burst",     [BURST_AT] = "burst_at", [N_KEYS] = NULL,
 };
 
+static const char *const wanted[] = {
+	[ARRIVALS] = "'poisson', 'snapshot' or 'burst'",
+	[GPUS] = "the cluster's number of GPUs",
+	[NIC] = UNITS_WANT_RATE,
+	[MODELS] = "a folder",
+	[NAMES] = "names of models",
+	[WORKERS] = "a range such as '1..12', up to 1024",
+	[ITERATIONS] = "a range such as '200..1000'",
+	[LOAD] = UNITS_WANT_FRAC,
+	[COUNT] = "a number of jobs, up to 1000000",
+	[BURST_SHARE] = UNITS_WANT_FRAC,
+	[BURST_AT] = UNITS_WANT_TIME,
+};
+
 struct range {
 	uint64_t from, to; /* Inclusive. */
 };
@@ -94,7 +108,22 @@ read_range(const char *text, uint64_t max, struct range *ret_range)
 	return from >= 1 && ret_range->to >= from && ret_range->to <= max;
 }
 
-static const char *
+/* A number from 1 on. */
+static bool
+read_count(const char *text, uint64_t max, struct range *ret_range)
+{
+	return read_range(text, max, ret_range) && ret_range->from == ret_range->to;
+}
+
+static bool
+read_frac(const char *text, double *ret_frac)
+{
+	return units_parse_frac(text, ret_frac) == 0 && *ret_frac > 0 &&
+	       *ret_frac <= 100;
+}
+
+/* False if the value is not what the key wants. */
+static bool
 take_value(struct recipe *recipe, enum key key, const char *value)
 {
 	int i;
@@ -103,50 +132,30 @@ take_value(struct recipe *recipe, enum key key, const char *value)
 	case ARRIVALS:
 		i = words_index(value, arrivals_names);
 		recipe->arrivals = (enum arrivals)i;
-		return i >= 0 ? NULL : "'poisson', 'snapshot' or 'burst'";
+		return i >= 0;
 	case GPUS:
-		return read_range(value, 10 * RECIPE_MAX_JOBS, &recipe->gpus) &&
-				       recipe->gpus.from == recipe->gpus.to
-			       ? NULL
-			       : "the cluster's number of GPUs";
+		return read_count(value, 10 * RECIPE_MAX_JOBS, &recipe->gpus);
 	case COUNT:
-		return read_range(value, RECIPE_MAX_JOBS, &recipe->count) &&
-				       recipe->count.from == recipe->count.to
-			       ? NULL
-			       : "a number of jobs, up to 1000000";
+		return read_count(value, RECIPE_MAX_JOBS, &recipe->count);
 	case WORKERS:
-		return read_range(value, MAX_WORKERS, &recipe->workers)
-			       ? NULL
-			       : "a range such as '1..12', up to 1024";
+		return read_range(value, MAX_WORKERS, &recipe->workers);
 	case ITERATIONS:
-		return read_range(value, 1000000000, &recipe->iterations)
-			       ? NULL
-			       : "a range such as '200..1000'";
+		return read_range(value, 1000000000, &recipe->iterations);
 	case NIC:
 		return units_parse_bps(value, &recipe->nic_bps) == 0 &&
-				       recipe->nic_bps > 0
-			       ? NULL
-			       : UNITS_WANT_RATE;
+		       recipe->nic_bps > 0;
 	case LOAD:
-		return units_parse_frac(value, &recipe->load) == 0 &&
-				       recipe->load > 0 && recipe->load <= 100
-			       ? NULL
-			       : UNITS_WANT_FRAC;
+		return read_frac(value, &recipe->load);
 	case BURST_SHARE:
-		return units_parse_frac(value, &recipe->burst) == 0 &&
-				       recipe->burst > 0 && recipe->burst <= 100
-			       ? NULL
-			       : UNITS_WANT_FRAC;
+		return read_frac(value, &recipe->burst);
 	case BURST_AT:
-		return units_parse_ns(value, &recipe->burst_at_ns) == 0
-			       ? NULL
-			       : UNITS_WANT_TIME;
+		return units_parse_ns(value, &recipe->burst_at_ns) == 0;
 	case MODELS:
 		recipe->models = xstrdup(value);
-		return *value ? NULL : "a folder";
+		return *value;
 	case NAMES:
 		recipe->names = xstrdup(value);
-		return *value ? NULL : "names of models";
+		return *value;
 	case N_KEYS:
 		break;
 	}
@@ -157,7 +166,6 @@ static int
 take_entry(void *ctx, const struct cfg_entry *entry, struct err *err)
 {
 	struct recipe *recipe = ctx;
-	const char *wanted;
 	int key;
 
 	if (strcmp(entry->section, "jobs") != 0)
@@ -176,11 +184,10 @@ take_entry(void *ctx, const struct cfg_entry *entry, struct err *err)
 		return err_set(err, recipe->file, entry->line, 0, "'%s' is set twice",
 			       entry->key);
 	recipe->has[key] = true;
-	wanted = take_value(recipe, (enum key)key, entry->value);
-	if (wanted)
+	if (!take_value(recipe, (enum key)key, entry->value))
 		return err_set(err, recipe->file, entry->line, 0,
 			       "%s is '%s', expected %s", entry->key, entry->value,
-			       wanted);
+			       wanted[key]);
 	return 0;
 }
 
@@ -228,12 +235,9 @@ load_models(struct recipe *recipe, struct err *err)
 		vec_push(&recipe->kinds, i);
 	for (char *name = recipe->names ? strtok_r(recipe->names, " \t", &rest) : NULL;
 	     name; name = strtok_r(NULL, " \t", &rest)) {
-		uint32_t i = 0;
+		uint32_t i = model_catalog_find(&recipe->catalog, name);
 
-		while (i < recipe->catalog.n &&
-		       !work_model_is(&recipe->catalog.models[i], name))
-			i++;
-		if (i == recipe->catalog.n)
+		if (i == MODEL_NONE)
 			return err_set(err, recipe->file, 0, 0,
 				       "there is no model '%.60s' in %s", name,
 				       recipe->models);
