@@ -155,7 +155,7 @@ what_is_wrong_is_told_with_its_line(void **state)
 	assert_refused("switches:\n  a:\n    node: x\n", 3, "did you mean 'nodes'?");
 	assert_refused("switches:\n  a:\n    nodes: [x, \"y z\"]\n", 3,
 		       "expected a name");
-	assert_refused("switches:\n  a b:\n    nodes: x\n", 2, "no name of a switch");
+	assert_refused("switches:\n  a b:\n    nodes: x\n", 2, "is not a switch name");
 	assert_refused("switches:\n  a:\n    nodes: x\n   c: y\n", 4,
 		       "did not find expected key");
 	assert_refused("switches:\n\ta:\n", 2, "cannot start any token");
