@@ -1,5 +1,5 @@
 /*
- * metrics.h - the metrics of antiphase-scheduler, for Prometheus: docs/metrics.md lists
+ * metrics.h - the metrics of antiphase-scheduler, for Prometheus: docs/api.md lists
  * all of them, and a test compares the two.
  *
  * They are written in pieces of a few milliseconds, so that the loop waits for one piece
