@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # One Makefile, without recursion.  'make help' lists the targets.
 
 # ---- What has to be installed: the one list (Debian 12 package names) --------

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * coll_events.bpf.c - uprobes on the entry and return of collectives.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * coll_events.h - records of the uprobes on collectives, shared by kernel and user space
  */

@@ -1,1 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
 bpf_SRCS := $(wildcard bpf/*.bpf.c)

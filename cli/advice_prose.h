@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * advice_prose.h - advice documents (advice_doc.h) as prose.
  *

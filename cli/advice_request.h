@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * advice_request.h - the request that 'advise' and 'explain' share: advice on the jobs of a
  * file or of telemetry, on a fabric, by a policy.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * advice_svg.h - the circle of one link under an advice.
  */

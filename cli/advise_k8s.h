@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * advise_k8s.h - an advice as lines of kubectl: each job's shift as an annotation of its
  * pods, from where a downward API volume brings it to the job.

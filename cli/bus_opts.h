@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * bus_opts.h - shared parts of the verbs that use the bus: keys from a directory, exit
  * statuses, handling of SIGINT.

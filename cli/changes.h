@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * changes.h - what antiphase-scheduler changed at the cluster's scheduler, and the log
  * of its requests: its own answer, asked over HTTP or read from a saved file.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * circle_svg.h - a drawing of one link: time as an angle, one ring per job.
  *

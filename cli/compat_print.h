@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * compat_print.h - output of 'antiphase compat', for people and for programs.
  */

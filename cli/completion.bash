@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Completion for antiphase in bash.  It reads the help that the programs print
 # from their own tables of verbs and options, so it cannot drift from them.
 _antiphase()

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * inputs.h - a fabric and its jobs, read from the files that a verb names.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * jobs_print.h - running jobs and their iterations, for people and for programs.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * links_print.h - links and the jobs on them, for people and for programs.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * main.c - 'antiphase': the table of verbs.  Each verb is a file of its own.
  */

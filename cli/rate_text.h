@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * rate_text.h - rates as printed on a port: "100G", "61.2G", "850M".
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * scheduler_advice.h - the current advice of antiphase-scheduler: its answer over HTTP, or a
  * saved one.

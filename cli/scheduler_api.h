@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * scheduler_api.h - requests to the HTTP API of antiphase-scheduler, for verbs.
  */

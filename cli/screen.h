@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * screen.h - shared parts of the verbs that show live telemetry: the sources of
  * frames, the state that they add up to, and its age.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * sparkline.h - a history as a line of block characters: U+2581 to U+2588 in a UTF-8
  * locale, ASCII elsewhere.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * time_text.h - times for people: RFC 3339, to the second, in UTC.
  */

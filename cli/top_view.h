@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * top_view.h - the content of 'antiphase top' as lines of text: which table, its
  * order, the chosen row.  Independent of the terminal.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * topology_diff.c - 'antiphase topology diff': compare the plan with what hosts see.
  */

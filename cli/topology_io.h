@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * topology_io.h - fabrics and links, as the verbs of 'antiphase topology' read and
  * print them.

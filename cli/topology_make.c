@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * topology_make.c - 'antiphase topology generate' and 'import': make fabric files.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * topology_path.c - 'antiphase topology path' and 'links-of': the links of a flow, and
  * the links that a job loads.

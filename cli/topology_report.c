@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * topology_report.c - 'antiphase topology report': send what this host sees to the
  * service; 'watch': print the changes that the service announces.

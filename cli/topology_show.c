@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * topology_show.c - 'antiphase topology show' and 'check': a fabric's content and
  * faults.

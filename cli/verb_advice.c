@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * verb_advice.c - 'antiphase advice': the current advice of antiphase-scheduler, for
  * one job or all.  ('antiphase advise' computes its own advice.)

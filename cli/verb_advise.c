@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * verb_advise.c - 'antiphase advise': placements and shifts, computed from files or
  * from telemetry.

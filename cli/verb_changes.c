@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * verb_changes.c - 'antiphase changes': what antiphase-scheduler changed at the
  * cluster's scheduler and did not undo, and the log of its requests.

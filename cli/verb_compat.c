@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * verb_compat.c - 'antiphase compat': the compatibility of jobs on one link.
  */

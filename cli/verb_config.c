@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * verb_config.c - 'antiphase config': values of settings, their origin, and faults in
  * files.

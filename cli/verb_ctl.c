@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * verb_ctl.c - 'antiphase ctl DAEMON REQUEST...': a request to a daemon of this host.
  */

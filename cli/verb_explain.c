@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * verb_explain.c - 'antiphase explain': advice in prose: computed now, read from a
  * file, or that of the running antiphase-scheduler.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * verb_jobs.c - 'antiphase jobs': the running jobs and their iterations; and
  * 'antiphase job': one of them.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * verb_keys.c - 'antiphase keys': key pairs for the bus, and the peers that are
  * allowed.

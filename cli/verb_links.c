@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * verb_links.c - 'antiphase links': all links, contended ones first; 'antiphase link':
  * one.

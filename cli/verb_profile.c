@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * verb_profile.c - 'antiphase profile': the traffic of one iteration of a job.
  */

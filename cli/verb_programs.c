@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* verb_programs.c - verbs of 'antiphase' that other programs implement. */
 #include "cli/run_program.h"
 #include "cli/verbs.h"

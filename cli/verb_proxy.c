@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* verb_proxy.c - 'antiphase proxy': many publishers behind one endpoint. */
 #include <errno.h>
 #include <inttypes.h>

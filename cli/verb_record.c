@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* verb_record.c - 'antiphase record': write frames of the bus to a file. */
 #include <errno.h>
 #include <inttypes.h>

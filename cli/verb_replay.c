@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * verb_replay.c - 'antiphase replay': publish the frames of a file on the bus.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * verb_slurm.c - 'antiphase slurm': what Slurm needs to work with antiphase, and its
  * state.

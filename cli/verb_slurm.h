@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* verb_slurm.h - the verbs of 'antiphase slurm' that have a file of their own. */
 #ifndef CLI_VERB_SLURM_H
 #define CLI_VERB_SLURM_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * verb_slurm_release.c - 'antiphase slurm release': undo antiphase's changes to
  * waiting jobs without the daemon.  systemd runs it whenever the daemon has ended, the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * verb_stats.c - 'antiphase stats': metrics of the running collector, read over its
  * control socket.  They are those of /metrics, so that there is one list of them.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * verb_top.c - 'antiphase top': links and jobs on the full screen.  The only file that
  * uses ncurses; top_view.h makes the content.

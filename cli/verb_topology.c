@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * verb_topology.c - 'antiphase topology': the table of its verbs.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * verbs.h - the verbs of 'antiphase', one file each (verb_NAME.c).
  */

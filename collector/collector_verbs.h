@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * collector_verbs.h - the verbs of 'antiphase-collector'.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ecn.c - the fits of ecn.h. */
 #include "engine/ecn.h"
 

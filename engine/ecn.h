@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ecn.h - ECN marks and queue length of a saturated link.
  *

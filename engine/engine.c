@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* engine.c - the API of engine.h, and the loop over batches of events. */
 #include "engine/engine.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * engine.h - simulation of training jobs on a fabric, as fluid flows.
  *

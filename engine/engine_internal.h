@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * engine_internal.h - what the files of the engine share; for these files only.
  *

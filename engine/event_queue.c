@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * event_queue.c - an indexed 4-ary heap; the children of i are 4i+1 to 4i+4.
  */

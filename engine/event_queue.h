@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * event_queue.h - the event queue: for every job, the time of its next event.
  *

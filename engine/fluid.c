@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fluid.c - the flows and links of fluid.h, and which are active.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fluid.h - weighted max-min fair rates of flows, updated as flows start and stop.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fluid_links.c - which active flows are on which live link.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fluid_memo.c - rates remembered by the set of active flows.
  *

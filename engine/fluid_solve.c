@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fluid_solve.c - fills the flows again whose rate an event may have changed.
  *

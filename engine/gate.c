@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * gate.c - the send gate: work-conserving slots on links that could be exceeded.
  *

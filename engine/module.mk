@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 engine_SRCS := $(wildcard engine/*.c)
 
 # The engine gains a few per cent from it.

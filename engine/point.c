@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* point.c - where a job is in an iteration, and to go on from there in another engine. */
 #include <errno.h>
 #include <stdlib.h>

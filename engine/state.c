@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * state.c - all that the future depends on, relative to now, to detect a repetition.
  */

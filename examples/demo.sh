@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # demo.sh BUILD - from a real capture to advice and its gain: the main use of
 # antiphase in one run.  BUILD is the folder with the programs; the demo writes
 # to build/demo only.  Every figure is computed in the run.

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # readme.sh BUILD [FOLDER] - writes the output of commands into README.md and the pages
 # that show it, between their marks ("<!-- NAME: written by examples/readme.sh -->"); to be
 # run from the root of the tree after that output has changed.  FOLDER holds copies of the

@@ -1,1 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
 lib_SRCS := $(wildcard lib/base/*.c lib/daemon/*.c lib/wire/*.c)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """PyTorch's DistributedDataParallel, paced by antiphase.
 
     import antiphase_ddp

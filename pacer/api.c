@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* api.c - the functions for programs; run.c implements them. */
 #include "pacer/pacer.h"
 #include "pacer/run.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "pacer/core.h"
 
 /* Iterations needed for a period. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * core.h - the pacer's decisions: iterations, their cost, orders, and how long to wait
  *

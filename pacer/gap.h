@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * gap.h - detection of where an iteration begins, from the time between collectives
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * link.h - the socket from a pacer to the collector of its host; never blocks
  *

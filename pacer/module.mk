@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The library that is loaded into jobs; lib/wire/pace.c is all that it shares with us.
 pacer_SRCS := $(wildcard pacer/*.c) $(if $(wildcard pacer/*.c),lib/wire/pace.c)
 # What is not a hook may be linked into tests.

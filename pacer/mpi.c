@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * mpi.c - hooks of MPI's collectives for C, by LD_PRELOAD; the real functions are PMPI_...,
  * MPI's second names for all functions, made for this purpose.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * mpi.h - shared by the MPI hooks for C (mpi.c) and Fortran (mpi_fortran.c): the real
  * functions, sizes, and which collective is the outer one

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* mpi_find.c - see mpi.h. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * mpi_fortran.c - hooks of the same collectives as in mpi.c for Fortran: mpif.h and "use
  * mpi" (mpi_allreduce_), and "use mpi_f08" where it has functions of its own

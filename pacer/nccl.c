@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * nccl.c - hooks of NCCL's collectives, by LD_PRELOAD; the real functions are pncclX, or
  * ncclX where a library has no such names.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * pacer.h - for programs that report their iterations themselves: five functions of
  * libantiphase-pacer.so

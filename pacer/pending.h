@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * pending.h - nonblocking collectives in flight, of all threads: while there are any, the
  * time in MPI_Wait is theirs

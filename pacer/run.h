@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * run.h - the one pacer of a process, as its hooks use it (mpi.c, nccl.c, api.c)
  *

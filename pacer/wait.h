@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * wait.h - the pacer's clock, and waiting until a time on it to within microseconds: it
  * sleeps, and spins for the last of it

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* admit_load.c - admission while the load is below a limit (Blox, EuroSys 2024). */
 #include "policies/admits.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* augment.c - variants of a plan. */
 #include "policies/augment.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * augment.h - variants of a plan that are equally good to the policy.
  *

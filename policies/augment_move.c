@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * augment_move.c - moving the jobs of a plan: each to nodes like its own, or all
  * anywhere.

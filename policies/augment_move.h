@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * augment_move.h - moving the jobs of a plan; used by augment.c alone.
  */

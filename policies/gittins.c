@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* gittins.c - the empirical distribution of job sizes, and indices. */
 #include "policies/gittins.h"
 

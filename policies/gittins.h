@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * gittins.h - the Gittins index of a job by its attained service.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* goodput.c - the model of goodput and its fit. */
 #include "policies/goodput.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * goodput.h - goodput of a training job: throughput times statistical efficiency
  * (Pollux, OSDI 2021, section 3).

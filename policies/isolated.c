@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* isolated.c - isolated times, updated as the number of jobs changes. */
 #include "policies/isolated.h"
 

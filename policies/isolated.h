@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * isolated.h - the time jobs would take on an isolated share of the cluster: 1/n of
  * its GPUs, while there are n jobs.  Finish-time fairness compares with it (Themis,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lease.c - when leases end. */
 #include "policies/lease.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * lease.h - leases: how long a job keeps its GPUs.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * mechanism.h - the slots that policies are composed of.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * order_deficit.c - rounds that realize shares of time (Gavel, OSDI 2020).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* order_key.c - orders by one key of each job. */
 #include <math.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* order_list.c - a list of jobs, and a stable merge sort. */
 #include "policies/order_list.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * order_list.h - the jobs of an order, in order of arrival, and sorting by keys.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * order_predicted.c - least predicted GPU time first (QSSF of Helios, SC 2021).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * order_queues.c - discretized least attained service (Tiresias, NSDI 2019, section
  * 3.2).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * order_themis.c - largest finish-time fairness first (the auction of Themis, NSDI
  * 2020).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * orders.h - the orders of service.  Unless said otherwise, ties keep the previous
  * order and new jobs come last.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* params.c - values of parameters. */
 #include "policies/params.h"
 

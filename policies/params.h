@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * params.h - values of a mechanism's parameters: the default, else the scheduler's,
  * else the user's.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* place_count.c - any free GPUs, by node number. */
 #include "policies/places.h"
 

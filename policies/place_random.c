@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* place_random.c - GPUs of random nodes, one node after another. */
 #include "lib/base/rng.h"
 #include "policies/places.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * place_skew.c - jobs of skewed models close together, others anywhere (Tiresias, NSDI
  * 2019, section 3.3).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * place_spread.c - the node with most free GPUs, repeatedly.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* place_whole.c - one node if possible; else whole nodes, and the rest on one more. */
 #include "policies/places.h"
 

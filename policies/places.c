@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* places.c - taking and freeing GPUs, for all placements. */
 #include "policies/places.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* plan.c - plans, and the check that a plan is possible. */
 #include "policies/plan.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * plan.h - the plan of a policy: which jobs run, on which GPUs.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * plan_antman.c - guaranteed jobs with GPUs of their own, and opportunistic jobs on
  * the capacity these leave (AntMan, OSDI 2020).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * plan_gandiva.c - time slices, and pairs of jobs on the same GPUs (Gandiva, OSDI
  * 2018).

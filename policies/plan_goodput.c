@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * plan_goodput.c - numbers of GPUs, and places, with the largest fair mean of goodputs
  * (Pollux, OSDI 2021, section 4).

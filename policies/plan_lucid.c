@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * plan_lucid.c - profiling on nodes set apart, then least predicted GPU time first, in
  * pairs with little interference (Lucid, ASPLOS 2023).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * plan_muri.c - jobs that interleave their stages on the same GPUs (Muri, SIGCOMM
  * 2022).

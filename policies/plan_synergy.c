@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * plan_synergy.c - as many CPUs as jobs can use, as long as no GPU idles for lack of
  * CPUs (Synergy, OSDI 2022).

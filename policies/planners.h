@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * planners.h - the planners: mechanisms that decide order, grouping and placement at
  * once.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * policy.h - scheduling policies of the literature: rows of one table of mechanisms.
  *

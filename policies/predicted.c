@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* predicted.c - means of durations by user and size. */
 #include "policies/predicted.h"
 

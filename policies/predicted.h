@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * predicted.h - predicted durations of jobs, known when they arrive.
  *

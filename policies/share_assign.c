@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * share_assign.c - the next job of each GPU, by optimal assignment (AlloX, EuroSys
  * 2020).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* share_finish.c - equal finish-time fairness (Themis, NSDI 2020; Gavel, OSDI 2020). */
 #include "policies/isolated.h"
 #include "policies/math/shares.h"

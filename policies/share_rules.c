@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* share_rules.c - shares of GPUs, of time, of work (Gavel, OSDI 2020). */
 #include <math.h>
 

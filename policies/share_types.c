@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* share_types.c - numbers of a linear program, from a view. */
 #include "policies/share_types.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * share_types.h - share rules on several types of GPUs: the input of a linear program
  * (math/shares_types.h), from a view.

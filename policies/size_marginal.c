@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * size_marginal.c - each GPU goes to the job with the largest marginal gain.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stages.c - cycles of interleaved stages. */
 #include "policies/stages.h"
 

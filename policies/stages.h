@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * stages.h - speeds of jobs that share GPUs: while one computes, another loads its
  * data, and a third is on the network (Muri, SIGCOMM 2022).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* table.c - the policies, a row each; and the placements. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * view.h - what a scheduling policy sees: a cluster, its jobs, and their speeds.
  *

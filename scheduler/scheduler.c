@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * scheduler.c - antiphase-scheduler: hears what hosts tell, knows the fabric and the
  * cluster's scheduler, says where jobs should go and when they should talk, and makes it

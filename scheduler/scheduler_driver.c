@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "scheduler/scheduler_driver.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * scheduler_driver.h - the driver of the cluster's scheduler: which jobs wait and run where,
  * which nodes are free, and the few changes that antiphase may ask for.

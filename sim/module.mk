@@ -1,1 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
 sim_SRCS := $(wildcard sim/*.c sim/*/*.c)

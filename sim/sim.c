@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * sim.c - 'antiphase-sim', which 'antiphase sim' and 'antiphase trace' run: its table
  * of verbs.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* verbs.h - the verbs of antiphase-sim; each is a file of its own. */
 #ifndef SIM_VERBS_H
 #define SIM_VERBS_H

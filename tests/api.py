@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """api.py - antiphase-scheduler as a whole: on simulated telemetry, over loopback.
 
 Every path of docs/openapi.json is asked of a running daemon, and what it answers is

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """circles.py BUILD - files that need each other, measured on the symbols of their objects.
 
 File A needs file B if A's object has an undefined symbol that B's defines.  A circle is a

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """dashboards.py - docs/dashboards: every figure that a panel or an alert asks for is one
 of docs/metrics.md or docs/api.md, promtool takes the rules, and each alert fires when
 it should and only then.  Prints PASS, FAIL and SKIP lines for tests/run.

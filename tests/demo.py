@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """demo.py - what demo_live.py says of runs whose times are known: they are made up here.
 
 The plan is that of tests/net/demo_plan.py.  Alone, an iteration of a job takes a round

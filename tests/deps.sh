@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # deps.sh PACKAGE... - installs the Debian packages that are missing: as root or
 # through sudo; else says what to type and fails.  Quick when nothing is missing.
 # Daemons among them (munge, slurmctld, lldpd, ...) are for tests to start in private:

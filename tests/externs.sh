@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # externs.sh - lists global symbols of the products that should not be global, by the
 # symbols of the objects in B: those that nothing uses but their own file, if that (they are
 # static, or dead), and those that only tests use, unless externs_allowed names them as the

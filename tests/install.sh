@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # install.sh - what 'make install DESTDIR=...' puts there works from there: the
 # programs find each other, also through a link and without the build tree; the
 # manual pages, the completion and the examples are in their places.  'make check' runs

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """json_shapes.py - what --json prints is what docs/json.md says, and nothing else.
 
 Reads the tables of docs/json.md and runs every verb that has --json, in a copy of

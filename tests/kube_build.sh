@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # kube_build.sh DIR - builds DIR/kube-apiserver and DIR/kube-scheduler from the source
 # package of Debian 12, which has no package of either: Kubernetes 1.20.2, of 2021, the
 # last whose own tree compiles with Debian's Go.  Once; about 8 minutes of a processor

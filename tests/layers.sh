@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # tests/layers.sh - which folder may include which: "who: whom".  Includes are written
 # as the path from the root of the tree, so that this can be seen in each.
 set -eu

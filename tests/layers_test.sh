@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # layers_test.sh - the include direction holds, and the check would notice if not.
 set -u
 if sh tests/layers.sh; then

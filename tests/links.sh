@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # links.sh - what the Markdown files name is there: relative links with their headings,
 # and paths in backticks that begin with one of our folders; 'make' targets and verbs that
 # they name exist; README.md is short; and the output that pages show is what the commands

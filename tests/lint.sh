@@ -1,8 +1,9 @@
 #!/bin/sh
-# lint.sh "C FILES" "SHELL FILES" - format, include direction, the warnings of both
-# compilers, cppcheck and shellcheck.  CC, CLANG and FLAGS are in the environment.
-# B is the build directory, for the
-# symbols of its objects.  One line a check; what a check found follows its line, and the exit status is 1.
+# SPDX-License-Identifier: Apache-2.0
+# lint.sh "C FILES" "SHELL FILES" - format, license lines, include direction, circles, the
+# warnings of both compilers, cppcheck and shellcheck.  CC, CLANG and FLAGS are in the environment.
+# B is the build directory, for the symbols of its objects.  One line a check; what a
+# check found follows its line, and the exit status is 1.
 # shellcheck disable=SC2086,SC2317  # lists are split on purpose; 'check' runs functions
 set -u
 c_files=$1
@@ -71,7 +72,17 @@ cpp_check() {
 		$sources
 }
 
+# Every source names its license in its first two lines.
+spdx() {
+	for file in $c_files $sh_files Makefile */module.mk tests/*.py tests/*/*.py; do
+		head -n 2 "$file" | grep -q 'SPDX-License-Identifier: ' || echo "$file: no SPDX line"
+	done >"$tmp/spdx"
+	cat "$tmp/spdx"
+	[ ! -s "$tmp/spdx" ]
+}
+
 check "clang-format" clang-format --dry-run -Werror $c_files
+check "license lines" spdx
 check "layers" sh tests/layers.sh
 check "externs" sh tests/externs.sh
 check "circles" python3 tests/circles.py "$B"

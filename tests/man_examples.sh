@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # man_examples.sh - the manual pages and the programs agree: every verb has a page,
 # every page has the sections that people look for, and every command in a
 # literal block under EXAMPLES works, in a copy of examples/.

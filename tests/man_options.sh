@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # man_options.sh - the OPTIONS of each manual page are those that the help of its verb
 # and sub-verbs shows, long and short ones, no more and no less; that help names what was
 # typed, whichever program prints it, and no page that there is not; the exit statuses

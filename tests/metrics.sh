@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # metrics.sh - the figures that a collector really prints are those of docs/metrics.md,
 # promtool has nothing to say against them, and CLI and HTTP show the same ones.
 # With root and eBPF those of eBPF are there, too; else they are not looked for.

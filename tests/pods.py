@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """pods.py - antiphase-scheduler tells pods their shifts, at an API server that is a script.
 
 What a real one makes of it is seen by tests/net/kubernetes.sh; here it is one that can

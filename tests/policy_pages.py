@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """policy_pages.py - docs/policies: each policy of the table has a row in the index and a
 page, under 40 lines, whose heading names it; what pages say of rounds and of the defaults of
 parameters is what the table says, and no parameter is left out.

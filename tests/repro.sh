@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # repro.sh - 'make repro-cassini' at its smallest: its tables say what they must whatever the
 # figures are, a second time runs nothing, and each file says where it comes from.
 set -u

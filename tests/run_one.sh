@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # run_one.sh PROGRAM - one unit test program: its output goes to a log, a line a
 # test to a summary, and a line for people to stdout.  Called by tests/run.
 set -u

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """sweep.py - 'antiphase sim sweep' as a whole: killed and resumed, interrupted, a grid
 that grows, values in the scenario, cells that fail, figures, and as a job array by scripts
 that stand for Slurm's commands.

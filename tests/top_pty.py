@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """top_pty.py - 'antiphase top' in a pseudo-terminal: what it draws, that it follows
 keys and sizes, and that it leaves the terminal as it was.  Prints PASS and FAIL lines
 for tests/run.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* changes.h - the differences between two plans, by name */
 #ifndef TOPOLOGY_CHANGES_H
 #define TOPOLOGY_CHANGES_H

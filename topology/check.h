@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * check.h - checks of a fabric for faults, and the capacity of its tiers
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* check_priv.h - the longer checks of topo_check(); for check*.c */
 #ifndef TOPOLOGY_CHECK_PRIV_H
 #define TOPOLOGY_CHECK_PRIV_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * check_reach.c - reachability: hosts with the same switches reach the same hosts, so
  * one host of each such group is checked against one of each other group.

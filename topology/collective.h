@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * collective.h - the flows of a collective operation, and the links they load
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * diff.c - the plan against what the nodes see: the matching.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * diff_edges.c - reports of many nodes become cables between two ends each.
  *

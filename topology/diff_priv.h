@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * diff_priv.h - both sides of a comparison, as cables between numbered ends; for diff*.c
  */

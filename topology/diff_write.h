@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* diff_write.h - the differences between plan and reports, as text and as JSON */
 #ifndef TOPOLOGY_DIFF_WRITE_H
 #define TOPOLOGY_DIFF_WRITE_H

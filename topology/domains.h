@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * domains.h - the fabric as nested domains: the hosts under each switch, tier by tier
  *

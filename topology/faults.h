@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * faults.h - faults of a fabric, as readers and checks report them
  *

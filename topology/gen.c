@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* gen.c - code shared by the generators, and the fabrics of two tiers. */
 #include "topology/gen.h"
 

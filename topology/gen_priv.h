@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* gen_priv.h - shared by gen*.c */
 #ifndef TOPOLOGY_GEN_PRIV_H
 #define TOPOLOGY_GEN_PRIV_H

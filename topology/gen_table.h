@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * gen_table.h - the generators by name, with a table of their options, shared by the command
  * line, its help and scenario files:

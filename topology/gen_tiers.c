@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * gen_tiers.c - the fabrics of three tiers: fat tree, and access, aggregation
  * and core.  Both are pods under cores; they differ in which cores an

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * in_hypernodes.c - the reader of Volcano's HyperNodes.
  *

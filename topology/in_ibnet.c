@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * in_ibnet.c - the reader of ibnetdiscover's text (ibnetdiscover(8), "Topology
  * file format").

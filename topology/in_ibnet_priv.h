@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* in_ibnet_priv.h - names and tiers of ibnetdiscover's nodes; for in_ibnet*.c */
 #ifndef TOPOLOGY_IN_IBNET_PRIV_H
 #define TOPOLOGY_IN_IBNET_PRIV_H

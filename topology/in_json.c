@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * in_json.c - the reader of the native JSON (docs/json.md).
  */

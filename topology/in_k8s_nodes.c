@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * in_k8s_nodes.c - the reader of Kubernetes Nodes, whose labels name their switches.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * in_lldp.c - the reader of lldpcli's json0.
  *

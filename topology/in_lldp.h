@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * in_lldp.h - a reader of lldpd's neighbors, as 'lldpcli -f json0 show neighbors details'
  * prints them

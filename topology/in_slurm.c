@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * in_slurm.c - the reader of Slurm's topology.conf (topology.conf(5), plug-in
  * topology/tree): the text becomes a list of switches as they are written.  Keys are

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * in_slurm_build.c - builds a fabric from the switches of a topology.conf: expands names,
  * derives tiers from parents and children, and adds cables from the leaves up.

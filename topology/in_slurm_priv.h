@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * in_slurm_priv.h - shared by in_slurm.c, which reads the lines of topology.conf, and
  * in_slurm_build.c, which builds a fabric from its switches

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * in_topograph.c - the reader of what NVIDIA's topograph writes, and of its models.
  *

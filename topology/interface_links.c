@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * interface_links.c - from a node's interface to the links of its cable.
  */

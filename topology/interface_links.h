@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * interface_links.h - the links of the fabric that an interface is the end of
  *

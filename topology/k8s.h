@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * k8s.h - the fabric in Kubernetes: labels of Nodes, and Volcano's HyperNodes
  *

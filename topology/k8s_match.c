@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * k8s_match.c - the nodes that a selector of HyperNodes matches.
  *

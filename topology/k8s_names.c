@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * k8s_names.c - keys and values of labels, names of objects, as Kubernetes has them.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * links_netlink.c - interfaces of this network namespace, by libnl-route and ethtool.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * links_netlink.h - state and speed of this host's own interfaces
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * lldp_run.c - lldpcli as a child with bounds.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * lldp_run.h - periodic runs of lldpcli, and what it prints
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* observed.c - the reports of nodes, and changes between them. */
 #include "topology/observed.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * out_dot.c - Graphviz: "dot -Tsvg" draws the tiers as rows.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * out_json.c - the native JSON, one node or cable a line.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * out_k8s.c - the fabric for Kubernetes: HyperNodes, and labels of Nodes.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* read.c - detection of the format of a text. */
 #include "topology/read.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * read.h - readers of fabrics: our own JSON, Slurm's topology.conf, the text of
  * ibnetdiscover, files of topograph, objects of Kubernetes (k8s.h)

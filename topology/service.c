@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* service.c - the plan, the reports, and announcements of changes. */
 #include "topology/service.h"
 

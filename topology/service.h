@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * service.h - the state and the answers of antiphase-topology, without I/O
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * service_metrics.c - the metrics of antiphase-topology for Prometheus.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* service_priv.h - the service's state; for service*.c */
 #ifndef TOPOLOGY_SERVICE_PRIV_H
 #define TOPOLOGY_SERVICE_PRIV_H

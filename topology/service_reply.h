@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * service_reply.h - replies of antiphase-topology: validation, and the plan in one.  Pure;
  * the texts come from another process and are untrusted until checked.

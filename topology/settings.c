@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* settings.c - the table of the settings of antiphase-topology. */
 #include "topology/settings.h"
 

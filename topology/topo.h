@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * topo.h - the fabric: hosts, switches, and the cables between their ports
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * topology.c - antiphase-topology: serves the plan of the fabric and what nodes report.
  *

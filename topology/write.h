@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* write.h - writers of fabrics as text, to a stream */
 #ifndef TOPOLOGY_WRITE_H
 #define TOPOLOGY_WRITE_H

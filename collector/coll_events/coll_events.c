@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * coll_events.c - antiphase-events: reports the begin and end of all-reduces of MPI, gloo
  * and NCCL, by uprobes, to the collector of this host.

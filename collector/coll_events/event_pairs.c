@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/coll_events/event_pairs.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * event_pairs.h - collective events from the entries and returns of functions
  *

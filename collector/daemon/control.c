@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * control.c - the commands of the running collector (lib/daemon/control.h).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * daemon.c - the run of the collector: opens its parts (open.c), runs the loop until a
  * signal or the end of the input, closes them.

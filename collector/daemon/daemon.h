@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * daemon.h - the running collector and its parts, shared by the files of this folder
  */

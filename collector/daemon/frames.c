@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * frames.c - publishing: the host's state in frames, which windows are complete, and
  * where frames go.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * inputs.c - inputs of jobs and the scheduler: collective events and iterations of jobs
  * go into frames, orders go to pacers.  Iterations are published at once, because the

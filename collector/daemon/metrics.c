@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * metrics.c - the metrics of the collector for Prometheus.  docs/metrics.md lists them;
  * tests/metrics.sh compares the two.

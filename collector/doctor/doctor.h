@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * doctor.h - findings about what this host supports, each with a remedy
  *

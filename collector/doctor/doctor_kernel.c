@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * doctor_kernel.c - checks of the kernel: eBPF, capabilities, lockdown, cgroups, clock.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * doctor_net.c - checks of interfaces, their drivers and programs, and of the ports of
  * the bus and of the metrics.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * doctor_scheduler.c - checks of a scheduler on this host: Slurm's commands,
  * antiphase-scheduler and its inputs, the library for jobs and its socket.

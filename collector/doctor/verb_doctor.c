@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* verb_doctor.c - 'antiphase-collector doctor', which 'antiphase doctor' runs as well */
 #include <stdbool.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * hft.h - a reader of the high-frequency telemetry of Cumulus Linux
  *

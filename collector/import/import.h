@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * import.h - 'antiphase-collector import': captures, sFlow and switch telemetry as a
  * recording

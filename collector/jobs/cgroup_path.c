@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/jobs/cgroup_path.h"
 
 #include <ctype.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/jobs/job_registry.h"
 
 #include <errno.h>

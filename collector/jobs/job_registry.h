@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * job_registry.h - jobs registered by hand, kept over a restart
  *

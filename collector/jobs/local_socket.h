@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * local_socket.h - sockets in the runtime directory that every process of the host may
  * write to, from any network namespace

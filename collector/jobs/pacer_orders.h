@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * pacer_orders.h - orders for pacers: the scheduler's JSON, in the clock of this host
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * pacer_socket.h - the collector's socket for pacers (SOCK_SEQPACKET)
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * process_job.h - the job of a process, from the control group that the kernel reports
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * abi.h - NCCL's profiler plugin interface, versions 1 to 5, as far as it is needed.
  *

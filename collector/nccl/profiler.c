@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * profiler.c - libantiphase-nccl-profiler.so: a NCCL profiler plugin that tells the
  * collector of its host when collectives began and ended.

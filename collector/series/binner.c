@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/series/binner.h"
 
 #include <errno.h>

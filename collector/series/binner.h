@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * binner.h - conversion of counters and bins into even 1 ms series
  *

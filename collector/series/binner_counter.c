@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * binner_counter.c - bins from cumulative counters: detects wraps and resets, and
  * spreads the difference of two readings evenly.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * binner_frame.c - bins into frames: the rows of a summary, the series of a raw frame.
  */

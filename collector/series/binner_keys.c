@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * binner_keys.c - look-up of series by key: a growing table with open addressing, which
  * evicts forgotten jobs at its limit.

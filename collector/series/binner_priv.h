@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * binner_priv.h - shared by binner_keys.c (look-up and eviction of series),
  * binner_counter.c (bins from counters), binner_frame.c (bins to frames) and binner.c

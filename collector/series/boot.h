@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * boot.h - the boot id of the host and the offset of its wall clock
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ingest.h - the sink of the sources: names to numbers, one owner per interface
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/series/peak_rates.h"
 
 #include <stdlib.h>

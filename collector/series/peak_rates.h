@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * peak_rates.h - the busiest millisecond of each interface within a time window
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * publish.h - frames from the binner: a summary each second, 1 ms series while a
  * subscriber asks for them, collective events and iterations as they arrive

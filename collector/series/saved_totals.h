@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * saved_totals.h - totals since the boot, kept in a file over restarts
  *

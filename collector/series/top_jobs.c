@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/series/top_jobs.h"
 
 #include <stdbool.h>

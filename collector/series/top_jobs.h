@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * top_jobs.h - the jobs that have metrics of their own
  *

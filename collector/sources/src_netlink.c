@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/sources/src_netlink.h"
 
 #include <errno.h>

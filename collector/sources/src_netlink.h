@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * src_netlink.h - interface counters of the kernel, read over netlink
  *

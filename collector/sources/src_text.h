@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * src_text.h - counters as lines of text, from a FIFO, a file or standard input
  *

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # cassini.sh BUILD OUT [24|all|smoke] - the experiment of the CASSINI paper (NSDI 2024):
 # sweeps, tables of ratios, and figures, in the folder OUT.  Finished runs are not repeated.
 # Each file begins, and each figure ends, with the version, the command and the seeds.

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # figures.sh OUT MAIN - figures (SVG, gnuplot) of the tables that cassini.sh made.
 # shellcheck disable=SC2016  # what is quoted is awk's
 set -eu

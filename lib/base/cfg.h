@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cfg.h - INI reader that gives the line of every key (on inih).
  *

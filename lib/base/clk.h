@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * clk.h - clocks of the system; no other module reads them.
  */

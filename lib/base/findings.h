@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * findings.h - the result of checks: one line for each, with a remedy where one is needed
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * hostlist.h - host lists in Slurm's notation: "n[01-16,20],gpu7".
  */

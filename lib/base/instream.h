@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * instream.h - a file or pipe read forward and decompressed on the way.
  *

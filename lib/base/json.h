@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * json.h - JSON reader with checked getters and errors that name line and column.
  *

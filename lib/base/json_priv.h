@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* json_priv.h - the document of json.h, for the readers of other notations. */
 #ifndef LIB_BASE_JSON_PRIV_H
 #define LIB_BASE_JSON_PRIV_H

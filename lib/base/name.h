@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * name.h - check of names that files and users give to jobs and models.
  *

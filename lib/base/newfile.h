@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * newfile.h - atomic replacement of a file, written as a stream.
  *

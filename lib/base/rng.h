@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * rng.h - pseudorandom numbers, the same on every machine for a seed.
  *

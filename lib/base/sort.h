@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * sort.h - qsort() for arrays that may be empty, and comparators of plain values.
  *

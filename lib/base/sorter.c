@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sorter.c - bottom-up merge sort: merges pairs of runs, which double in length. */
 #include "lib/base/sorter.h"
 

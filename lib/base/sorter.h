@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * sorter.h - stable incremental sort with bounded work per call.
  *

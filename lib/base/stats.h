@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * stats.h - means, quantiles, robust estimates and confidence intervals of samples.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/base/strbuf.h"
 
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * svg.h - simple shapes as SVG text; coordinates in pixels.
  */

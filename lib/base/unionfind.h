@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * unionfind.h - disjoint sets of the numbers 0 to n-1.
  *

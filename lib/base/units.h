@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * units.h - quantities with units: "35 ms", "125MB", "50 Gb/s", "2 %".
  *

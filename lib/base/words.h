@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* words.h - lists of words to choose from, such as the names of an enum. */
 #ifndef LIB_BASE_WORDS_H
 #define LIB_BASE_WORDS_H

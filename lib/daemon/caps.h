@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * caps.h - giving up what a daemon does not need any more.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * control.h - requests to a running daemon of this host: HTTP over its Unix socket.
  *

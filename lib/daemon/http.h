@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * http.h - a small HTTP server in the daemon's loop (libmicrohttpd).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * http_ask.h - one question over HTTP, for programs that wait for the answer.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * http_call.h - one request to an HTTP server, from a daemon's loop, by libcurl.
  *

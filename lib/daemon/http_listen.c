@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * http_listen.c - where a server listens: a port on loopback, or a Unix socket.
  */

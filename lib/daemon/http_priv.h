@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * http_priv.h - between http.c (connections), http_listen.c (addresses), http_route.c
  * (requests) and http_stream.c (server-sent events).

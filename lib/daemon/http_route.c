@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * http_route.c - one request: which page, route or stream it is for, whether it may, its
  * body, and the answer.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * http_stream.c - server-sent events: each listener is a response without an end, which
  * is suspended while there is nothing to send.

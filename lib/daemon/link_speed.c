@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/daemon/link_speed.h"
 
 #include <linux/ethtool.h>

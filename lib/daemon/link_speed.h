@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* link_speed.h - the speed of a network interface, by its driver (ethtool) */
 #ifndef LIB_DAEMON_LINK_SPEED_H
 #define LIB_DAEMON_LINK_SPEED_H

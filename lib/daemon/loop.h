@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * loop.h - the one loop of a daemon: sockets, descriptors, timers and signals.
  *

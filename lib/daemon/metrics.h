@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * metrics.h - figures for Prometheus: its text format 0.0.4 or OpenMetrics 1.0.0,
  * written as it is read.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * passes.h - what the passes of a loop take, and which part of the program took how much.
  *

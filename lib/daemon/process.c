@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * process.c - metrics of the process: version, CPU, memory, files.  The names are those
  * that every Prometheus client uses.

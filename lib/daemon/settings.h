@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * settings.h - settings of daemons: their tables, their values and the origin of each
  *

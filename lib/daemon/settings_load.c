@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * settings_load.c - settings from files and the environment; files that are checked;
  * what is different after SIGHUP.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * settings_priv.h - shared by settings_table.c (tables), settings.c (values) and
  * settings_load.c (files and environment)

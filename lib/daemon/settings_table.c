@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * settings_table.c - look-ups in tables of settings, and the errors about what they lack.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The gate: decides for a bound socket whether a public key is allowed (ZAP, RFC 27).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The keys of the bus: CURVE pairs as text (Z85, RFC 32) in a directory of files. */
 #include "lib/wire/bus_keys.h"
 

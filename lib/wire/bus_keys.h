@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * bus_keys.h - a directory of CURVE keys; for lib/wire/bus*.c and programs that list keys
  */

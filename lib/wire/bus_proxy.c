@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The proxy: XSUB towards publishers, XPUB towards subscribers.  Each forwards what the
  * other receives.  It does not parse frames, so it passes frames of later versions.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Publishing: an XPUB socket that tracks subscriptions. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/wire/bus_socket.h"
 
 #include <arpa/inet.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * bus_socket.h - a ZeroMQ socket with the bus's options, keys, access control (ZAP, RFC 27)
  * and connection events; for lib/wire/bus*.c

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Subscribing: a SUB socket that checks frames and their sequences. */
 #include <errno.h>
 #include <string.h>

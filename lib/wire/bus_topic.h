@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bus_topic.h - topics of frames: "s/HOST/"; the slash at the end keeps n1 from n10. */
 #ifndef LIB_WIRE_BUS_TOPIC_H
 #define LIB_WIRE_BUS_TOPIC_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * coll_event.h - one collective, as a small datagram to the collector of the host
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * crc32c.h - the checksum of frames: CRC-32C (Castagnoli), as of iSCSI (RFC 3720,
  * appendix B.4) and SCTP: polynomial 0x1edc6f41, bits reflected, all ones before

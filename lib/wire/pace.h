@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * pace.h - packets between a job's pacer and the collector of its host
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * pack.h - numbers to bytes and back: little endian of a fixed width, and varints (LEB128:
  * seven bits per byte, the lowest first, the top bit set on all bytes but the last)

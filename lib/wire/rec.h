@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * rec.h - recordings: frames in a file, one after another, after a line of text
  *

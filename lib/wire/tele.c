@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The frame in memory; tele_encode.c and tele_decode.c convert it to bytes and back. */
 #include "lib/wire/tele.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * tele.h - the telemetry frame: what one host measured, in one message
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Decodes bytes to a frame.  The bytes are untrusted: each number is checked before it is
  * used, a count also against the bytes that are left, so that allocations are bounded by

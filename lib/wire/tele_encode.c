@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Encodes a frame to bytes, as docs/wire-format.md draws them. */
 #include <math.h>
 #include <string.h>

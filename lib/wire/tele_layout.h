@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * tele_layout.h - the layout of an encoded frame, as docs/wire-format.md draws it; for the
  * encoder, the decoder and their tests

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * assign.h - assignment of rows to columns with the least total cost.
  *

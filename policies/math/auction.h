@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * auction.h - partial allocation: an auction without money (Cole, Gkatzelis, Goel, EC
  * 2013), as in Themis (NSDI 2020, section 3.3).

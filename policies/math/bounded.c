@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "policies/math/bounded.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * bounded.h - minimum of a function of a few variables within bounds.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * genetic.h - genetic search among matrices of allocations (after Pollux, OSDI 2021,
  * section 4.2).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * genetic_priv.h - what the files of genetic.h share.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * matching.h - maximum-weight matching in a general graph.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * shares.h - shares of time on GPUs of one type.
  *

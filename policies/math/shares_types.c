@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "policies/math/shares_types.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * shares_types.h - shares of time on GPUs of several types (Gavel, OSDI 2020).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * simplex.h - small linear programs, exact to the precision of doubles.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * actions.h - actions at the cluster's scheduler: decided (decide.h), asked for, and noted.
  *

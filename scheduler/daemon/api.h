@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * api.h - the HTTP server of antiphase-scheduler: the API (docs/api.md and
  * docs/openapi.json describe it), its events, /metrics, and kube-scheduler's extender.

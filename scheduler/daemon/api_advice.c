@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * api_advice.c - what is advised, and what may be done about it: reading, and, with the
  * token, changing.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * api_changes.c - what was changed at the cluster's scheduler and stands, the log of what
  * was asked for, and, with the token, undoing.

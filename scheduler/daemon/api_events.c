@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * api_events.c - GET /api/v1/events: links that have changed, after each scan.
  *

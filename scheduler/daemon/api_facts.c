@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * api_facts.c - what is seen: health, fabric, links, jobs, history.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * api_k8s.c - kube-scheduler's extender (scheduler/k8s): jobs it asks for, ranked by the
  * advisor; a namespace has the mode of the partition of its name.

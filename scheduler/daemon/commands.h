@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * commands.h - the commands of the running daemon, at its Unix socket (lib/daemon/control.h):
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * daemon.c - the life of antiphase-scheduler: opens everything, runs its loop until it is
  * told to end, undoes what it did at the cluster's scheduler, and closes.

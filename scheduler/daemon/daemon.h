@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * daemon.h - antiphase-scheduler as a whole: made of the modules of this folder, and run.
  *

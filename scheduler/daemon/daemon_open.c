@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* daemon_open.c - the modules of the daemon, made, connected by callbacks, and opened. */
 #include <string.h>
 

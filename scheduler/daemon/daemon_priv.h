@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* daemon_priv.h - the modules of the daemon, together: daemon.c and daemon_open.c alone. */
 #ifndef SCHEDULER_DAEMON_DAEMON_PRIV_H
 #define SCHEDULER_DAEMON_DAEMON_PRIV_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * decide.h - decisions: which changes to ask of the cluster's scheduler now.
  *

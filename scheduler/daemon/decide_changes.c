@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* decide_changes.c - what we did to jobs, and what became of it. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* decide_priv.h - what decide*.c share. */
 #ifndef SCHEDULER_DAEMON_DECIDE_PRIV_H
 #define SCHEDULER_DAEMON_DECIDE_PRIV_H

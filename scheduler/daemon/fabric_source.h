@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fabric_source.h - the source of the fabric: what is known of it now, and its routes.
  *

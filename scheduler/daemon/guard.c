@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* guard.c - the daemon's side of its guardian: starts it, and checks whether it runs. */
 #include "scheduler/daemon/guard.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * guard.h - the guardian: a small process that takes pins back if the daemon is killed.
  *

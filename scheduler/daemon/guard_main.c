@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * guard_main.c - the guardian: waits until the daemon is gone, and takes back what it
  * pinned if no daemon does.  It opens nothing until then.

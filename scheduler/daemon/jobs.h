@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * jobs.h - the jobs: what is known of each, and what is advised for it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * jobs_doc.c - an advice as it is told: antiphase.job_advice/1, on one line, the same
  * from the API, on the bus and in the store; and the record that users see.

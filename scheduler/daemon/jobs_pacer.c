@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * jobs_pacer.c - jobs that run, as their pacers report them: known within a few
  * iterations, and anew when their compute time becomes another one.  pace.c notes which of

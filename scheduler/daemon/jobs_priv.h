@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * jobs_priv.h - the state behind jobs.h, shared by its files:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * jobs_run.c - jobs that run: their profiles, by the reports of their pacers
  * (jobs_pacer.c), or else by their traffic.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * jobs_solve.c - what is advised for running jobs: solved component by component, and taken
  * up, in pieces.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * jobs_wait.c - jobs that wait: what their users declare, or what they were like when they
  * ran last, and the places that are ranked for them.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "scheduler/daemon/k8s.h"
 
 #include "lib/base/clk.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * k8s.h - kube-scheduler's extender over HTTP: POST /k8s/filter and /k8s/prioritize.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * link_counters.h - bytes that jobs put on links, as counters of a bounded number: on each
  * link those 'n_jobs' that carry most have one of their own, all others are "other".

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * metrics.h - the metrics of antiphase-scheduler, for Prometheus: docs/api.md lists
  * all of them, and a test compares the two.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * modes.h - what antiphase-scheduler may do, partition by partition.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * outcome.h - the outcome of an advice: whether it was followed, and what it gained.
  *

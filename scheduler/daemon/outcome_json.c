@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * outcome_json.c - an outcome over a restart.  The iterations are not kept: those since
  * an advice was followed come anew, and what was before it is told by its figures.

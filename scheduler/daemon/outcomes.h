@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * outcomes.h - the outcomes (outcome.h) of all jobs: fed with what pacers and traffic
  * show, part of each advice, and kept in the store whenever one changes.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * pace.h - orders for pacers: the iterations that pacers report, given to steer.h, and its
  * orders, announced for the collectors of the jobs' hosts on topic "pace/HOST/":

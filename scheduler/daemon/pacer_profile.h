@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * pacer_profile.h - a job's iterations without contention, from the reports of its
  * pacer.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * persist.h - changes, actions and profiles in the store (store.h), for the next start.
  *

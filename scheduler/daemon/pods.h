@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * pods.h - shifts of jobs as annotations of their pods (pod_report.h), at the API server of
  * Kubernetes.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * refresh.h - rounds in which the profiles of all jobs are found anew, in small steps.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* settings.c - the table of the settings of antiphase-scheduler. */
 #include "scheduler/daemon/settings.h"
 

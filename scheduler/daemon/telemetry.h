@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * telemetry.h - frames from the bus, what they add up to, and the links as last scanned.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * tick_schedule.h - a schedule of periodic work in parts, one after another instead of all
  * at once.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * extender.h - kube-scheduler's extender webhook: nodes for a pod, chosen for its job as a
  * whole.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * group.h - which job a pod is of: the pods of a namespace that agree on the first label
  * there is of a list, or have the same controlling owner.  Pure.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * pod_report.h - the shifts of jobs as annotations of their pods.
  *

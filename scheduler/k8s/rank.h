@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * rank.h - places for the pods of a job: what the extender is told by the advisor.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * contention.c - all links: their names, bases and statistics.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * contention.h - contention: which jobs share which link, for how long, at what cost.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * contention_order.c - the order of links by severity of contention.
  */

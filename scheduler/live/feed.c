@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * feed.c - frames of one subscription and any number of recordings, merged by time with one
  * frame of each recording read ahead.

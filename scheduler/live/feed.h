@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * feed.h - frames from wherever they are: the bus, a recording, standard input.
  *

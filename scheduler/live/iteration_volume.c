@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "scheduler/live/iteration_volume.h"
 
 #include <errno.h>

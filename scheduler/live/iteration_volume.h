@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * iteration_volume.h - bytes that a job sends in an iteration, from a few of them.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * job_profiler.c - from windows of the live state to series, and from series to profiles.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * job_profiler.h - profiles of running jobs, estimated every few seconds.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * job_profiler_events.c - iterations from collective events.  Declared in job_profiler.h.
  *

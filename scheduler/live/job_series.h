@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * job_series.h - index from jobs to their series of the live state.
  *

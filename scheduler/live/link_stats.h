@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * link_stats.h - statistics of one link of contention.h, from the series of its jobs in the
  * window, millisecond by millisecond.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * link_stats_measure.c - statistics from the series of one link: when jobs were active, when
  * they overlapped, when the link was over, and what each got.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * live.h - the live state of the cluster, built from telemetry frames.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * live_constants.h - the numbers that decide what is read from telemetry, in one place.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * live_forget.c - removal of jobs and hosts without frames for long.
  */

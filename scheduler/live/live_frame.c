@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * live_frame.c - frames into the state: their sender, their time, their content.
  */

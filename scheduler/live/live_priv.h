@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * live_priv.h - the live state, between its files: live.c owns the memory, live_frame.c
  * adds frames, live_forget.c removes what is old, live_view.c reads.

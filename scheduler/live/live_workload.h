@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * live_workload.h - running jobs as a workload to advise on: estimated profiles, seen hosts.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "scheduler/live/profiled_job.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * profiled_job.h - one job's estimates over time: events, alarms and trends.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * series_select.h - the series of a job that its profile is estimated from, and their bins.
  *

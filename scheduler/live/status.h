@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * status.h - the live state for people and programs: ages, silent hosts, and the JSON of
  * links and jobs (docs/json.md), the same from the command line and

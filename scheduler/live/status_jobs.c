@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * status_jobs.c - the JSON of running jobs.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * traffic_map.c - series to links: interfaces by topology/interface_links.h, jobs by the
  * flows of a ring.

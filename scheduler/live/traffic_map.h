@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * traffic_map.h - map from the series of the live state to links of the fabric.
  *

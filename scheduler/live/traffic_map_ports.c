@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * traffic_map_ports.c - assumed source ports of jobs, by the natural order of their names.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * slurm.c - the driver for Slurm: asks for jobs, nodes and switches.
  *

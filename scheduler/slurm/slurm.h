@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * slurm.h - the driver for Slurm, by its command line: squeue, scontrol and sinfo.
  *

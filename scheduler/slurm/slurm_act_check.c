@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * slurm_act_check.c - the driver for Slurm: which changes are sent at all, by the last
  * poll, and by one for the job alone where we may come too late.

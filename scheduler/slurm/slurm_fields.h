@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* slurm_fields.h - pieces of a text, for slurm_text*.c alone. */
 #ifndef SCHEDULER_SLURM_SLURM_FIELDS_H
 #define SCHEDULER_SLURM_SLURM_FIELDS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * slurm_priv.h - the state of the driver for Slurm, shared by its files:
  *

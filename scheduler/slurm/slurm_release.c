@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "scheduler/slurm/slurm_release.h"
 
 #include <errno.h>

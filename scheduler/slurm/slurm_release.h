@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * slurm_release.h - release of waiting jobs: undoes antiphase's changes in Slurm without the
  * daemon.

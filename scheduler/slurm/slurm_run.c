@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* slurm_run.c - the driver for Slurm: its commands, run as children. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * slurm_site.c - how a site's Slurm is set up, and what it still needs of ours.
  *

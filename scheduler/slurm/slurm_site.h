@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * slurm_site.h - how a site's Slurm is set up, and what it still needs of ours.  Pure:
  * the texts of its files go in, steps come out, and nothing is changed.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * slurm_text.h - readers of the output of squeue, sinfo and scontrol, 22.05 to 26.05.  Pure.
  *

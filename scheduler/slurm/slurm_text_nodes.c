@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * slurm_text_nodes.c - what sinfo prints of nodes, scontrol of switches; features.
  */

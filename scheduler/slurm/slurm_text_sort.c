@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * slurm_text_sort.c - jobs in order, and arrays as one job.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * store.h - the store of antiphase-scheduler: history, advice, outcomes, and what a restart
  * needs.  One SQLite file (WAL), one writer.

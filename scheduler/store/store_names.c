@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "scheduler/store/store_priv.h"
 
 /* Names of links and jobs that were used lately are remembered, so many at most. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * app.h - a measured training application, and interpolation between measurements.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * app_read.c - the measurements of Pollux (OSDI 2021), as its artifact has them: for
  * each application placements.csv, scalability.csv and a validation-BATCH.csv for each

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * simplices.h - linear interpolation between scattered points in space.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/apps/work_epochs.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * work_epochs.h - progress of jobs that train measured applications, on any GPUs and
  * batch size.

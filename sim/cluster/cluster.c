@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cluster.c - the loop over events. */
 #include "sim/cluster/cluster.h"
 

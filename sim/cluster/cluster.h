@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cluster.h - simulation of a cluster over days: jobs arrive, a policy decides which
  * jobs run where, and jobs progress at the speed of their places.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fabric.c - places of jobs, and components of jobs that share links. */
 #include "sim/cluster/fabric.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fabric.h - speeds of a cluster's jobs whose messages share a fabric.
  *

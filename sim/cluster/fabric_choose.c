@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fabric_choose.c - the choice among plans, by contention on the fabric.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fabric_solve.c - speeds of the jobs of a component, and a memory of solved ones. */
 #include <math.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * histogram.h - a weighted histogram of values above 0, with bins of half a percent.
  *

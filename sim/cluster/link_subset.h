@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* link_subset.h - a small engine: only the links of some jobs. */
 #ifndef SIM_CLUSTER_LINK_SUBSET_H
 #define SIM_CLUSTER_LINK_SUBSET_H

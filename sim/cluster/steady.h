@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * steady.h - long-run iteration times of jobs that share links.
  *

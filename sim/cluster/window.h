@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * window.h - iteration times of many jobs that share links, from short windows.
  *

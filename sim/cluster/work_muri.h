@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * work_muri.h - progress of jobs as in Muri's simulator (SIGCOMM 2022), on which its
  * published numbers depend.

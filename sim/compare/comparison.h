@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * comparison.h - several policies on the same seeds: means with 95 % confidence
  * intervals, and paired differences.

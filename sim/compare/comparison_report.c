@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* comparison_report.c - tables, JSON and CSV of a comparison. */
 #include "sim/compare/comparison_report.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * comparison_report.h - the results of a comparison, as a table, JSON and CSV.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* seeds.h - lists of numbers on the command line: "1..10", "1,2,5". */
 #ifndef SIM_COMPARE_SEEDS_H
 #define SIM_COMPARE_SEEDS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * verb_compare.c - 'antiphase sim compare': one scenario under several policies, with
  * the same seeds for each.

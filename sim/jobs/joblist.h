@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * joblist.h - the jobs of a trace or recipe, as input of a cluster (sim/cluster): in
  * order of submission, names as numbers.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * model_catalog.h - the models of a folder (files of schema antiphase.model/1).
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/jobs/recipe.h"
 
 #include <errno.h>

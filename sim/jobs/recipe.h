@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * recipe.h - generated jobs: what kinds there are, and how they arrive.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/jobs/trace_counters.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * trace_counters.h - statistics of a job trace, updated job by job in any order.
  *

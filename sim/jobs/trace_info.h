@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * trace_info.h - summary of a job trace, as text and as JSON.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * verb_trace.c - 'antiphase trace': summarize, convert, filter and generate job traces.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* replay.h - one policy over the jobs of a trace, and the results. */
 #ifndef SIM_REPLAY_REPLAY_H
 #define SIM_REPLAY_REPLAY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * replay_cluster.h - the cluster of a replay, as given on the command line, and speeds
  * of jobs on its types of GPUs.

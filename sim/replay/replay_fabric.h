@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * replay_fabric.h - the inputs of a replay on a fabric: fabric, models, and the model
  * of each job.

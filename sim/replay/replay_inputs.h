@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * replay_inputs.h - the inputs of 'antiphase sim replay', read and checked: policies,
  * cluster, jobs, models, fabric.

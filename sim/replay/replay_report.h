@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* replay_report.h - results of policies on a trace, as a table, JSON and CSV. */
 #ifndef SIM_REPLAY_REPLAY_REPORT_H
 #define SIM_REPLAY_REPLAY_REPORT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * throughputs.h - tables of throughput: steps per second of models on types of GPUs,
  * in the format of Gavel and Shockwave.

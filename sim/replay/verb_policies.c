@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * verb_policies.c - 'antiphase sim policies': policies and their parameters.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * verb_replay.c - 'antiphase sim replay': the jobs of a trace under policies of the
  * literature.

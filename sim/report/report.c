@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* report.c - CSV files with their provenance. */
 #include "sim/report/report.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* watch.h - progress on stderr and Ctrl-C, during a simulation. */
 #ifndef SIM_REPORT_WATCH_H
 #define SIM_REPORT_WATCH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/run/experiment.h"
 
 #include <errno.h>

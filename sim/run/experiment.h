@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * experiment.h - one run of a plan: iteration times of jobs, and statistics of links.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* flow_scenario.c - reads 'fabscn 1'; the input is hostile until checked. */
 #include "sim/run/flow_scenario.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * flow_scenario.h - scenarios of flows, 'fabscn 1': links, and jobs that send flows
  * over explicit paths, so that any simulator can run them.

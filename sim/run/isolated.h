@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * isolated.h - isolated iteration times: what jobs take without the others.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * perfetto.h - a run as a trace for Perfetto (ui.perfetto.dev) or chrome://tracing:
  * JSON trace events, written as they happen.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * plan.h - places and pacing of the jobs of an experiment: as in the scenario, or as a
  * policy advises.

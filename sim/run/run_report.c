@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* run_report.c - table and JSON of one run: jobs, then the most contended links. */
 #include "sim/run/run_report.h"
 

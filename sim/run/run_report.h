@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * run_report.h - the results of one run, as a table, JSON and CSV.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* run_report_csv.c - CSV of one run, and what its reports share. */
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * setup.h - what 'run' and 'compare' share: options, a scenario on its fabric, and one
  * experiment with it.

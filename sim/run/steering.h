@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * steering.h - jobs of a plan under the control loop (scheduler/core/control).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * verb_flows.c - 'antiphase sim flows': runs a scenario of flows and prints the end of
  * each iteration.

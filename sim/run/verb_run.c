@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * verb_run.c - 'antiphase sim run': one scenario under one policy.
  */

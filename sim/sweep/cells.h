@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cells.h - results of a sweep's cells, in files.
  *

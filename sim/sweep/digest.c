@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * digest.c - digests of 64 bits (FNV-1a, then rng_mix()).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * grid.h - a sweep: a command, axes of values for its options, and seeds.
  *

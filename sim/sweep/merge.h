@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * merge.h - finished cells of a sweep in one table of long form.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * plot.h - gnuplot scripts for the metrics of a sweep.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * plots.h - figures of a sweep, drawn by gnuplot.
  *

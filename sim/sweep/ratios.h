@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ratios.h - ratios between cells of a sweep, paired by seed.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * slurm.h - missing cells of a sweep as a Slurm job array.
  *

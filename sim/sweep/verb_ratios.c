@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * verb_ratios.c - 'antiphase sim ratios': ratios of a merged sweep's metrics to a
  * baseline.

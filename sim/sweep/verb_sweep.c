@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * verb_sweep.c - 'antiphase sim sweep': a grid of runs times seeds, run on this machine
  * or as a Slurm job array.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/telemetry/emit.h"
 
 #include <math.h>

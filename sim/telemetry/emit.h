@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * emit.h - telemetry frames of a simulation, as collectors on its hosts would send
  * them.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* emit_frame.c - frames of what emit.c has counted. */
 #include <math.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * publish.h - sends a simulation's telemetry to the bus, or into a recording.
  *

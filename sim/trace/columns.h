@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* columns.h - formats of separated fields: a table of columns each. */
 #ifndef SIM_TRACE_COLUMNS_H
 #define SIM_TRACE_COLUMNS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* jobtrace.c - detection of the format, rows, and counts of malformed ones. */
 #include "sim/trace/jobtrace.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * jobtrace.h - a reader of job traces of clusters, in any known format.
  *

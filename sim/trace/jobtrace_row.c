@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * jobtrace_row.c - a job without any known field, and our own CSV.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * lines.h - a text file line by line, packed or a member of an archive (instream.h).
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/trace/philly_json.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * philly_json.h - Philly's cluster_job_log: a JSON array of jobs, read one job at a
  * time, so that its size does not matter.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * bench_advisor.c - what events cost the advisor: 10,000 jobs on about 20,000 links.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CPU time of the binner: a bin from a counter, a bin from bins, a second's frames. */
 #include <stdio.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * bench_cassini.c - CASSINI's grid against the exact optimum, two jobs on a link.
  *

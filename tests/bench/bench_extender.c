@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What an ask of kube-scheduler costs, apart from the ranking: 5,000 nodes offered. */
 #include <stdio.h>
 #include <stdlib.h>

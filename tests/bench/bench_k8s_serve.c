@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What kube-scheduler waits for: filter and prioritize over HTTP for the pods of jobs of 16
  * or (PODS=N in the environment) more, ranked by the advisor; 5,024 nodes, on which 300 jobs of 8 run.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * bench_pacer.c - what libantiphase-pacer.so costs a collective: calls of a stub
  * (tests/unit/job_stub.c) that does nothing, in processes with and without it, turn and

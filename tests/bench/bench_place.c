@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * bench_place.c - CPU time of an advice, and what it is predicted to give.
  *

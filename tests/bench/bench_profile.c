@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CPU time of 'antiphase profile' by step: unpacking, parsing, 10 s windows. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * bench_settle.c - how soon jobs that have just begun find their turns: settle_lab.h says
  * which, and under what conditions.

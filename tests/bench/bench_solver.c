@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * bench_solver.c - what exact shifts cost, in CPU time of one core.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * bench_steer.c - what the control loop makes of mixes of jobs that it was not made
  * for, against nobody at all: mean slowdown of all jobs from their first iteration on.

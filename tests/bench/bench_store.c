@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What history costs: samples of 20,000 links a second, each with the total and one job. */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * bench_topology.c - how long large fabrics take: to generate, to write as JSON,
  * to read back; and the peak memory of all that, one process each.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * bench_wire.c - does one receiver keep up?  Publishers in processes of their own, over
  * TCP on loopback, to one receiver that decodes every frame and watches all sequences,

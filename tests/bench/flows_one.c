@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * flows_one FILE.scn ITERATIONS - runs a flow scenario in our engine and prints
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * live_many.c - the collectors of a whole cluster, in one process and in real time, for
  * scheduler_size.py.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * make_scn NAME - writes a flow scenario (sim/run/flow_scenario.h) of the benchmark: n16-rand,
  * n128-mix10, n128-rand, n1024-mix10, n1024-rand or n48-shared.

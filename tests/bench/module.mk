@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # 'make bench-run': every tests/bench/bench_*, then our simulator against SimGrid.
 BENCH_TOOLS := $(B)/tests/bench/flows_one $(B)/tests/bench/make_scn $(B)/tests/bench/live_many
 .PHONY: bench-run bench-simulator bench-replay bench-slice

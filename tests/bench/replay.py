@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """replay.py - what a replay of published traces takes: seconds of ours and memory.
 
 Traces are those of ../shared/data; one that is absent is told.

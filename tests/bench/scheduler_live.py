@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """scheduler_live.py - antiphase-scheduler with 10,000 jobs and 20,000 links, live.
 
 As scheduler_size.py, but nothing is known from before: 10,240 hosts send their summaries

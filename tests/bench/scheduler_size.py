@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """scheduler_size.py - antiphase-scheduler itself with 10,000 jobs and 20,000 links.
 
 The daemon as it is, over HTTP: a leaf-spine fabric of 320 leaves of 32 hosts with 8

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * simgrid_flows FILE.scn ITERATIONS [ENDS.csv] [--cfg=...] - runs a flow scenario
  * (sim/run/flow_scenario.h) in SimGrid through its s4u interface and prints

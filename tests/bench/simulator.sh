@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # simulator.sh - our engine against SimGrid's, the same flow scenarios in one run:
 # flow completions per second of CPU (user and system, of the run alone, best of
 # RUNS) and peak memory.  B is the build directory.  The scenarios are those of

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """slice.py [POLICY...] - two weeks of Philly on a fabric, without and with augmentation.
 
 48 nodes of 8 GPUs, 6 leaves of 8 nodes, 50 Gb/s, 4:1; jobs of 4 GPUs and more train models

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fuzz.h - what libFuzzer calls, and replay.c: returns 0, or ends the process.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Any text into the reader of advice; what it takes reads back as it is written. */
 #include <stdlib.h>
 #include <string.h>

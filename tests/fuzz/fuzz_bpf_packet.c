@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a packet: nothing is read behind its end, lengths stay within it. */
 #include <stdlib.h>
 #include <string.h>

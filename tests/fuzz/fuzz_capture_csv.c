@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Any text into the capture reader; what it takes becomes series, and maybe a profile. */
 #include <stdlib.h>
 

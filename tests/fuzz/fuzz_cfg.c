@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Any text into cfg.h; entries come in the order of their lines. */
 #include <string.h>
 

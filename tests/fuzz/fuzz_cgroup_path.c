@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Paths of control groups, and /proc/self/mountinfo, which containers can shape. */
 #include <ctype.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_coll_event.c - datagrams that claim to be collective events. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A few jobs of any profile on one link, by both solvers, and their picture. */
 #include <math.h>
 #include <stdbool.h>

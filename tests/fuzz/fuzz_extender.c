@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Bodies of kube-scheduler's requests: several to one extender, divided by NUL. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_fabric.h - any text as a fabric file, for a target a format. */
 #ifndef TESTS_FUZZ_FUZZ_FABRIC_H
 #define TESTS_FUZZ_FUZZ_FABRIC_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Any text as a sweep: what is accepted has cells, and of each the command, which begins with
  * the verb, is for programs to read, and has the seed.

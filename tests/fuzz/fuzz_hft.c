@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Any text as a file of high-frequency telemetry: read, or refused with a reason. */
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Any text into hostlist.h; what expands is folded, and expands to the same. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * HyperNodes as a fabric, JSON or YAML; what is read is written, and that is read again
  * and is the same.

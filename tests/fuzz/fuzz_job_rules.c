@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Any text as a rule for jobs: taken, or refused with a reason. */
 #include <stdlib.h>
 

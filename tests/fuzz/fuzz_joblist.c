@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Any bytes as a trace of jobs for a cluster, the first ones as a filter: jobs come in the
  * order of submission, those that were filtered out or have no known duration are not there.

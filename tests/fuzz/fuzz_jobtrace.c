@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Any bytes as a trace of jobs, packed or not: the first says of which format, and whether
  * it is in an archive.  Jobs keep the promises of jobtrace.h, and written as our own CSV they

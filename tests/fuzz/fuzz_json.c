@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Any text into json.h; what is JSON is walked with every getter. */
 #include <stdlib.h>
 

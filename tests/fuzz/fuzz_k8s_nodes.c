@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Nodes of Kubernetes and their labels as a fabric. */
 #include "tests/fuzz/fuzz_fabric.h"
 #include "topology/k8s.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fuzz_live.c - what frames make of the live state, of contention and of profiles,
  * whatever times, names and sizes they have.  Frames are made from the input, not

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lldpcli's json0, and our own JSON of reports. */
 #include <stdlib.h>
 #include <string.h>

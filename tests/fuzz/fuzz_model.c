@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Any text as a model of antiphase.model/1: what is accepted can be a job, or says why not. */
 #include <math.h>
 #include <stdlib.h>

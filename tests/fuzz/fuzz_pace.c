@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_pace.c - packets that claim to be those of a pacer or for one. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_pacer_orders.c - texts that claim to be orders for pacers. */
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a packed file: what is unpacked is terminated and within the limit. */
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a packet, of each kind of link; then what rules make of it. */
 #include "collector/sources/packets/job_rules.h"
 #include "collector/sources/packets/packet.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Lists of pods as an API server may send them: several to one daemon, divided by NUL. */
 #include <string.h>
 

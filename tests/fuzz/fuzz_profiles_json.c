@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Any text into the reader of profile files; what it takes is written and read again. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a reply of NETLINK_RDMA; what is handed on is within its bounds. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Any bytes as a recording, plain or packed.  It has to end, and every byte that was
  * read belongs to a frame, to a first line, or was skipped.

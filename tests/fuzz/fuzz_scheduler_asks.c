@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What users and the API's callers hand to antiphase-scheduler as text.  The first byte
  * says which: the body of a POST, a job's comment, or a list of partitions' modes.  The

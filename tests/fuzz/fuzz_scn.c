@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Any text as a flow scenario, and what can be read is simulated for a while. */
 #include <string.h>
 

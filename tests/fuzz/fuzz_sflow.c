@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as an sFlow datagram; what is handed on is within its bounds. */
 #include "collector/sources/packets/sflow.h"
 #include "tests/fuzz/fuzz.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fuzz_slurm_text.c - what squeue, sinfo and scontrol might print.  The first byte says
  * which reader gets the rest; '\x1e' stands for the mark.

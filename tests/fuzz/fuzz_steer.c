@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Any jobs, edges and reports into the control loop: orders are for jobs that there
  * are, can be obeyed, and are never for longer than a period.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Any bytes as a frame, as they are and with length and checksum made right, since
  * otherwise nothing would ever get behind the checksum.  What is accepted has to be

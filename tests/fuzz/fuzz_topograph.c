@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Slurm's topology.yaml, models and graphs of topograph as a fabric. */
 #include "tests/fuzz/fuzz_fabric.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Our JSON as a fabric. */
 #include "tests/fuzz/fuzz_fabric.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Requests to the topology service, a line each: the operation, and the body if any. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Any text into units.h; what is taken is finite and not negative. */
 #include <math.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Any text as a scenario, bound to a small fabric: what is accepted keeps its
  * promises, what is refused says where.

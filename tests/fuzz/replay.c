@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * replay.c - a fuzz target without the fuzzer: feeds it each file given, so that
  * seeds and kept crashers are tested wherever the tests are built.

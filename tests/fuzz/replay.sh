@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # fuzz/replay.sh - feeds the seeds and the kept crashers of every fuzz target to
 # its replay program (the target with a plain main): one line a target.
 set -u

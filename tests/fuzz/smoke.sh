@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # fuzz/smoke.sh FUZZER... - runs each libFuzzer target, two at a time, from its seeds and
 # kept crashers: as many inputs as the file runs says, always the same ones, so that what
 # it finds is of the change at hand; or with FUZZ_SECONDS for so long, which explores.

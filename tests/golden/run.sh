@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # golden/run.sh [--accept] - runs tests/golden/NAME/cmd in that folder with the
 # built programs on the path.  stdout has to equal 'expect', stderr
 # 'expect.err' if that file is there, the exit status 'status' (0 without it).

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """run.py [WORD...] - the policies against published and reproduced numbers.
 
 Runs the lines of 'cases' beside this file (those whose name holds a WORD), and compares

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """common.py - the daemons that are talked to, and how they are found to serve afterwards."""
 import http.client
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """killed.py - killed by what it does: at the moment at which a change is begun."""
 import json
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """on_bus.py - the bus that frames come by, and its keys."""
 import json
 import os

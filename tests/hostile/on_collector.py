@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """on_collector.py - the collector's sockets: pacers, and orders for them."""
 import os
 import socket

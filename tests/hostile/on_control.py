@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """on_control.py - those who listen to what is announced, and who control."""
 from common import DRAW, noise, under
 from zmtp import connect, zmq_frame, zmq_greeting, zmq_meet, zmq_ready

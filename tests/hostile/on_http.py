@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """on_http.py - HTTP: bodies, lengths, crowds, and those who do not read."""
 import http.client
 import json

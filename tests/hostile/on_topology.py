@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """on_topology.py - a service that lies about the fabric."""
 import os
 import shutil

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """run.py [PART...] - whoever talks to antiphase-scheduler and antiphase-collector talks badly.
 
 Every socket of theirs, one after another: HTTP; the bus that frames come by; the service

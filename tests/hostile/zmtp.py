@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """zmtp.py - ZeroMQ's own protocol, by hand: so that it may be spoken badly."""
 import os
 import select

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * arl.c - an MPI program that behaves as data-parallel training does: it computes
  * (sleeps), all-reduces its gradients, and begins again.

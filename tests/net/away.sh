@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # away.sh - a receiver is stopped for a minute while frames keep coming, and one is
 # killed: the collector counts on, its memory stays where it was, what the receiver has
 # missed is counted by sequence, and it goes on with what comes after.

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """bench.py RESULTS - the table of bench.sh, out of what it measured."""
 import statistics
 import sys

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # bench.sh - what the collector costs, in one run in which what is compared takes
 # turns: ns a packet by the kernel's own statistics, less what taking the time costs
 # (a program that does nothing, at the same place); throughput for a second of CPU, with and without;

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """bench_pacer.py DIR PAIRS ORDERS - what bench_pacer.sh measured.
 
 DIR has truth.HOW.NUMBER and out.HOW.NUMBER of each run, HOW is with or without.  Exit

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # bench_pacer.sh - what the pacer adds to a job that nobody is in the way of: the same Open
 # MPI job over a fabric of its own, with collectors and antiphase-scheduler in enforce, with
 # the pacer and without it by turns (with, without, without, with, ...), and how long its

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * bpf_cost.c - what the kernel's own statistics say of eBPF programs, for bench.sh.
  *

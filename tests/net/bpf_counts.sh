@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # The BPF source on its own (bpf_probe): are bytes, packets, retransmits and congestion
 # marks what the kernel's counters, iperf3 and the one who injected them say; are jobs
 # told apart; and does anything stay behind?

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * bpf_probe.c - the BPF source on its own, for the tests of this folder.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * collectives.c - an MPI program that makes every collective that the pacer looks at, and
  * checks what comes out, for any MPI:

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2317  # functions are handed on by name
 #
 # collector.sh - the daemon: it runs without root once everything is open, and what can

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """ddp.py TRUTH ITERATIONS COMPUTE_MS - data-parallel training by PyTorch over gloo.
 
 One process a host, started by test-torch with RANK, WORLD_SIZE, MASTER_ADDR,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """demo_figures.py - what a run of demo_live.sh was: figures, from its truth.
 
 A truth has a line for each iteration (arl.c): its number, and seconds of begin of

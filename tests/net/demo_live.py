@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """demo_live.py DIR [--json | --check] - what demo_live.sh measured, side by side.
 
 DIR has plan.json (demo_plan.py), and of each run DIR/CASE/RUN: truth.JOB, out.JOB, orders,

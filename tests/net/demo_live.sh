@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # demo_live.sh [--json] - the proof: real MPI jobs under a real Slurm, on a fabric of
 # namespaces that is contended: alone, together, and together under antiphase.
 #

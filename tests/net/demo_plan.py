@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """demo_plan.py DIR CASE... - the runs of demo_live.sh, and DIR/plan.json about them.
 
 On stdout a line for each run, in order: "CASE RUN MODE LINKS SECONDS JOB...".  LINKS is

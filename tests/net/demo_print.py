@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """demo_print.py - a case of demo_live.py as text."""
 
 

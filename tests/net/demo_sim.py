@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """demo_sim.py DIR - the pairs of runs that demo_live.sh has measured, in the simulator.
 
 Reads DIR/plan.json and DIR/fabric.json; writes DIR/CASE/sim.json: for each pair the jobs'

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """demo_verdicts.py - the bars of demo_live.sh, against what was measured."""
 import statistics
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """demo_watch.py FOLDER CGROUP LIMIT_S JOB... - starts the jobs of a run of demo_live.sh,
 and looks on until they have ended.
 

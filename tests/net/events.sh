@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # events.sh - collectives as antiphase-events sees them from outside, against what the
 # programs themselves write down: real Open MPI, and stand-ins for NCCL and gloo.
 # shellcheck source=tests/net/lab.sh

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * events_call.c - calls a function of a library and writes down when.
  *

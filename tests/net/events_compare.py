@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """events_compare.py EVENTS SPANS SOURCE LAUNCH BYTES [LIMIT_MS] - the events of that process which
 fits best against the begins and ends in SPANS (seconds).
 

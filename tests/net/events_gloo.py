@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """events_gloo.py RANK STORE [SPANS] - one of two processes that all-reduce over gloo 20
 times; rank 0 writes when each began and ended, in seconds of CLOCK_MONOTONIC."""
 import sys

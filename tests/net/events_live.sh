@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # events_live.sh - a real Open MPI job whose iteration is four bursts of nearly the same
 # size: the traffic repeats after each, the program's own events say what an iteration is.
 # From the uprobes through the collector and a recording to 'antiphase jobs'.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """events_receive.py SOCKET FILE - a line for each event that comes: pid source launch
 begin_s end_s bytes lost.  Its own reading of the datagram of lib/wire/coll_event.h."""
 import socket

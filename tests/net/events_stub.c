@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * events_stub.c - a library that stands in for NCCL and gloo: functions of their names
  * that return at once.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * inject.bpf.c - loses or marks packets, and counts which, for bpf_inject.c.
  *

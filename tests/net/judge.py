@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """judge.py JOBS_JSON JOB TRUTH - what antiphase says of a job, beside what the job's
 own program wrote down, over the same span of time.
 

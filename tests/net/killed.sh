@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # killed.sh - SIGKILL of the collector while iperf3 runs: nothing of it stays in the
 # kernel, the traffic goes on, and after a restart its totals go on, too.
 # shellcheck source=tests/net/lab.sh

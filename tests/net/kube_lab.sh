@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # kube_lab.sh - a real Kubernetes without kubelets, in a network namespace of its own, for
 # kubernetes.sh; sourced after lab.sh.  What is there: etcd, kube-apiserver (with RBAC) and,
 # when started, kube-scheduler with our extender.  Nodes are objects in the API; where pods

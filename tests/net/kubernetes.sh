@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # kubernetes.sh - antiphase beside a real kube-scheduler and kube-apiserver: labels and
 # HyperNodes out and in again, pods of jobs bound where the extender wants them, also if it
 # hangs or is dead, and shifts told to pods by annotations, and taken back.

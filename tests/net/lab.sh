@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # lab.sh - a network in network namespaces, for the tests of this folder.
 #
 # Sourced by bash scripts that begin like this one, which is a whole test:

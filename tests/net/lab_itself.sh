@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # lab_itself.sh - the lab of lab.sh carries traffic as it says: what the other tests
 # stand on.  Nothing of antiphase is in it.
 # shellcheck disable=SC2317  # functions are called by check

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # live_lab.sh - a fabric that is contended, a real Slurm on it, and real MPI jobs whose
 # iterations are measured: for demo_live.sh and steer_live.sh; sourced after lab.sh and
 # slurm_lab.sh.

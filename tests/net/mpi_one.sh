@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # mpi_one.sh - one real Open MPI job on four hosts with a collector each: its period and
 # its bytes an iteration, live from the bus and again from a recording.
 # shellcheck source=tests/net/lab.sh

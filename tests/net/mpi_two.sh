@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # mpi_two.sh - two Open MPI jobs between two leaves: they share the interface of host h0
 # and the cable between leaf and spine.  Told apart: each has its own period and bytes,
 # and links and link say which cable they contend for.

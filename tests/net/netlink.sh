@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # The netlink source, and live capture for hosts without eBPF: are the collector's bytes
 # those of the interface's own counters; and what if the interface goes and comes back?
 # shellcheck source=tests/net/lab.sh

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # nsrsh.sh [-OPTION...] HOST COMMAND... - what Open MPI takes for ssh: a host is a
 # network namespace of the lab, with a host name of its own, and what is started there
 # is in the job's cgroup.  From the environment: LAB, LAB_JOB_CGROUP.

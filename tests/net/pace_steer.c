@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * pace_steer.c - stands in for the scheduler between a collector and itself: prints the
  * iterations that come over the bus, and orders one delay or several.

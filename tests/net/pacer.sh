@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2016  # what is in single quotes is awk's
 # pacer.sh - a real Open MPI job of three ranks with libantiphase-pacer.so: its iterations
 # reach the bus, an order to rank 0 moves all ranks, and neither a collector that is killed

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # pacer_killed.sh - a real Open MPI job with libantiphase-pacer.so while its collector and
 # the scheduler's daemon are killed by SIGKILL and started again, over and over, at random
 # instants: it ends well, and its iterations take as long as without any of them.

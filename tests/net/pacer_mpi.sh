@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # pacer_mpi.sh - libantiphase-pacer.so under each MPI that is here, Open MPI and MPICH, in
 # programs of C and of Fortran (use mpi, use mpi_f08) and in threads: results are right,
 # each collective is counted with its bytes, and an order is followed.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """scheduler_killed.py FOLDER KILLS GATE_S SEED HOW - antiphase-scheduler over a real Slurm,
 under load, killed by SIGKILL at random instants, and started again each time.
 

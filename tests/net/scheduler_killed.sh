@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # scheduler_killed.sh - antiphase-scheduler in mode enforce over a real Slurm with its
 # gate, under load, and killed at random instants: KILLS times (60), by the numbers of
 # SEED; every second time as under systemd, which releases what was pinned (ExecStopPost),

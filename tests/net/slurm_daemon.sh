@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # slurm_daemon.sh - antiphase-scheduler beside a real Slurm: gated jobs are placed or let
 # go, what was done is undone, also by a daemon that was started after a kill -9, and
 # without the daemon jobs run all the same.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # slurm_driver.sh - the driver for a real Slurm: what it reads, and each change it makes,
 # by slurm_probe; hostile names, arrays, requeues, nodes going down, a slurmctld that
 # hangs or is gone.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # slurm_hooks.sh - what a real Slurm loads of ours: the gate, which opens by itself; the
 # SPANK plug-in; TaskProlog and PrologSlurmctld.  None of them ever fails a job.
 # shellcheck source=tests/net/lab.sh

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # slurm_lab.sh - a real Slurm of twelve nodes on three leaves, in a network namespace of
 # its own, for the tests slurm_*.sh; sourced after lab.sh.
 #

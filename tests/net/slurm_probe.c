@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * slurm_probe.c - the driver for Slurm by hand, for the tests slurm_*.sh.
  *

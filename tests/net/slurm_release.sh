@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # slurm_release.sh - what is ours of waiting jobs is taken back without the daemon, in a
 # real Slurm: by 'antiphase slurm release', and by the pokes that find nobody.
 # shellcheck source=tests/net/lab.sh

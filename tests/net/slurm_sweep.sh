@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # slurm_sweep.sh - 'antiphase sim sweep --slurm' in a real Slurm: an array runs the cells,
 # what is cancelled is submitted again, and in the end all is merged.
 # shellcheck source=tests/net/lab.sh

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # steer_live.sh - two real MPI jobs under a real Slurm, contending for an uplink, steered by
 # antiphase-scheduler: orders arrive and are followed; whoever is killed, jobs end well.
 # What it gains is for 'make demo-live' to measure.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # topology.sh - antiphase-topology with real lldpd daemons: what is cabled is as planned,
 # and what is not is found.
 # shellcheck disable=SC2317  # functions are called by lab_wait_for and check

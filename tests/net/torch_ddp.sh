@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # torch_ddp.sh - training by PyTorch (DistributedDataParallel over gloo) on four hosts:
 # its period and its bytes an iteration, as antiphase finds them.  'make test-torch'.
 # shellcheck source=tests/net/lab.sh

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2016  # what is in single quotes is awk's
 # torch_pacer.sh - training by PyTorch (DistributedDataParallel over gloo), paced by its
 # communication hook antiphase_ddp.py: iterations come to the bus, an order is waited for,

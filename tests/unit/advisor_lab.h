@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * advisor_lab.h - an advisor is told of jobs of jobs_fixture.h, and solves what they changed.
  */

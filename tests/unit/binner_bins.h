@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * binner_bins.h - what a binner says of one key, for its tests.
  */

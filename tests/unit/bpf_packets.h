@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bpf_packets.h - packets for tests, byte by byte. */
 #ifndef TESTS_UNIT_BPF_PACKETS_H
 #define TESTS_UNIT_BPF_PACKETS_H

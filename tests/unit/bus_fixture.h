@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bus_fixture.h - publishers and subscribers in one thread, on ports of their own. */
 #ifndef TESTS_UNIT_BUS_FIXTURE_H
 #define TESTS_UNIT_BUS_FIXTURE_H

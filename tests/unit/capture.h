@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* capture.h - what a function prints on a file descriptor, as a string. */
 #ifndef TESTS_UNIT_CAPTURE_H
 #define TESTS_UNIT_CAPTURE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cgroups.h - what the kernel would say of processes' cgroups, in files below a folder, and
  * which job one is of.

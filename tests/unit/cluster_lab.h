@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cluster_lab.h - jobs on a cluster under a policy by its name, from the first to the last.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * daemon_parts.h - the modules of antiphase-scheduler that know of jobs, connected as the
  * daemon does, without its loop, bus and sockets.

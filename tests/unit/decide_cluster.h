@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * decide_cluster.h - a cluster of eight nodes with at most a few jobs, for the tests of
  * what is to be done at it (test_decide*.c).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * engine_twin.h - a naive second engine, for tests: all rates anew at every
  * event by progressive filling, and a plain state machine a job.

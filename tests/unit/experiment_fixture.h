@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * experiment_fixture.h - a small laboratory for tests of sim/: jobs by pairs of hosts that
  * share one 50 Gb/s link from leaf a to leaf b, as in the packet-level tables.

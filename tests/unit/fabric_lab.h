@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fabric_lab.h - a small fabric, and models whose times can be told by hand.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * frames.h - raw frames of hosts whose traffic is a function of wall clock time, for
  * tests of what is made of frames.

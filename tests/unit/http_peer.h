@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * http_peer.h - who answers a question over HTTP, in a process of its own: a server of ours,
  * and worse ones.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * http_server.h - a server with routes, tokens and a stream, in a process of its own, and
  * clients that write their bytes themselves.

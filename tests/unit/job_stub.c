@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * job_stub.c - a library that stands in for MPI, NCCL and CUDA in tests and benches of
  * the pacer: collectives take as long as they are told to, streams run what they are

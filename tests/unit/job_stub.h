@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* job_stub.h - what stands in for MPI, NCCL and CUDA (job_stub.c), and how it behaves. */
 #ifndef TESTS_UNIT_JOB_STUB_H
 #define TESTS_UNIT_JOB_STUB_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* jobs_fixture.h - small workloads on small fabrics, for tests of placement and advice. */
 #ifndef TESTS_UNIT_JOBS_FIXTURE_H
 #define TESTS_UNIT_JOBS_FIXTURE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * jobtraces.h - traces of jobs for tests: of a text, and one job after another.
  */

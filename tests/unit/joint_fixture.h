@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* joint_fixture.h - random joint problems, and their excess by walking. */
 #ifndef TESTS_UNIT_JOINT_FIXTURE_H
 #define TESTS_UNIT_JOINT_FIXTURE_H

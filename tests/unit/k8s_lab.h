@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * k8s_lab.h - the extender over real HTTP: a fabric, an advisor with jobs that run on it,
  * and a server in this process; for a test and a bench.

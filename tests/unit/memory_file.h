@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * memory_file.h - some bytes as a file without a name, for readers that take a path.  Of
  * fuzz targets, too.

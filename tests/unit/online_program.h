@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* online_program.h - a program that computes and sends by turns, as bytes a millisecond. */
 #ifndef TESTS_UNIT_ONLINE_PROGRAM_H
 #define TESTS_UNIT_ONLINE_PROGRAM_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * pacer_bench.h - a job with libantiphase-pacer.so, and its collector.
  *

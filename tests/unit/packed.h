@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* packed.h - bytes packed by libarchive, for tests of what unpacks them. */
 #ifndef TESTS_UNIT_PACKED_H
 #define TESTS_UNIT_PACKED_H

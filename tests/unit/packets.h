@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* packets.h - packets put together by hand, layer by layer, from the inside out. */
 #ifndef TESTS_UNIT_PACKETS_H
 #define TESTS_UNIT_PACKETS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * plan_text.h - what a plan gives a job, as text to compare: "b 0:4 1:2" is the second
  * job, with four GPUs of node 0 and two of node 1.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * policy_lab.h - a small cluster, a policy, and jobs whose plans are carried out by hand.
  */

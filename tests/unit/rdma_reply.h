@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * rdma_reply.h - replies of NETLINK_RDMA as a kernel would send them.
  *

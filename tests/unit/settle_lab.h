@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * settle_lab.h - jobs that have just begun, and the control loop that comes to know them as
  * the daemon does: of each nothing is known until its pacer has told of a few iterations

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * sflow_datagram.h - datagrams as the sFlow v5 specification draws them; written
  * after it, not recorded from a switch.

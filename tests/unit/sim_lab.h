@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * sim_lab.h - a small bench for tests of the engine: links, jobs with one or
  * more segments, and a record of all that the engine told.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * sink.h - what a source says, kept: into a binner, and as text of what was named.
  */

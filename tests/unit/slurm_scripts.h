@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* slurm_scripts.h - a folder of scripts in place of Slurm's commands. */
 #ifndef TESTS_UNIT_SLURM_SCRIPTS_H
 #define TESTS_UNIT_SLURM_SCRIPTS_H

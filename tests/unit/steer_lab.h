@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * steer_lab.h - a bench for the control loop: jobs of one burst each on one link, with
  * pacers, a way to them that takes its time, and compute times that change amid the

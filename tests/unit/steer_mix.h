@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * steer_mix.h - random mixes of jobs on one link, for the control loop to be compared
  * with nobody at all: by seed, and of several kinds.

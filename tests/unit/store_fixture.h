@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* store_fixture.h - a store in a folder of its own, and what it has of samples. */
 #ifndef TESTS_UNIT_STORE_FIXTURE_H
 #define TESTS_UNIT_STORE_FIXTURE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tele_fixture.h - frames to test with: any frame at random, and comparing two. */
 #ifndef TESTS_UNIT_TELE_FIXTURE_H
 #define TESTS_UNIT_TELE_FIXTURE_H

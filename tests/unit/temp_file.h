@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * temp_file.h - the name of a file that is not there yet, in a folder of its own: set-up and
  * tear-down of a group of tests, in one file of them.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test.h - cmocka in the order it wants, and the asserts it lacks. */
 #ifndef TESTS_UNIT_TEST_H
 #define TESTS_UNIT_TEST_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Properties of advice, on random workloads. */
 #include <stdio.h>
 #include <string.h>

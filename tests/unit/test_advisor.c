@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Advice that follows what happens, job by job. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Advice through many events: the same again, whole at each, and in no more room. */
 #include <stdio.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the affinity graph: Algorithm 1, Theorem 1, loops. */
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_allox.c - jobs to GPUs by assignment, against all schedules that there are.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_assign.c - assignments against all that there are, on small random tables.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_auction.c - who gets how much where nobody pays with money, against all there is.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Plans as good as a policy's own: what they must have in common with it. */
 #include <math.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_best_fit.c - close placements, predicted orders, and admission by load.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The binner against a naive twin: every bin of a minute in one array a key.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The boot's id, and steps of the wall clock, on clocks turned by hand. */
 #include <errno.h>
 #include <stdio.h>

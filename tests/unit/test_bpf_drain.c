@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rings drained late, early and while they are written: bytes are never lost or
  * counted twice, and land in their millisecond. */
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Headers as the counting programs read them, in plain C. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The tc programs, run by the kernel on packets of ours; no interface needed. */
 #include <errno.h>
 #include <net/if.h>

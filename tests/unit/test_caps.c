@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Giving up rights: in a child, as there is no way back. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The reader of captures: what it takes, what it refuses, and how it says so. */
 #include <errno.h>
 #include <stdlib.h>

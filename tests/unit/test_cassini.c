@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of CASSINI as a whole: stitched shifts, loops, Algorithm 2. */
 #include <errno.h>
 #include <stdlib.h>

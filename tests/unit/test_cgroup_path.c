@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Whose a control group is, by its path or by what was registered. */
 #include <errno.h>
 #include <limits.h>

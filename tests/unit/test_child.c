@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_child.c - programs that hang, flood, fail, fork and are not there. */
 #include <errno.h>
 #include <signal.h>

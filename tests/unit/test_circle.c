@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the unified circle: CASSINI's Table 1, its examples, its limits. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the drawing of a link: what has to be in it, and what must not. */
 #include <stdio.h>
 #include <stdlib.h>

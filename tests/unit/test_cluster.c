@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_cluster.c - a cluster under every policy of the table: random jobs, and what must
  * hold whatever the policy is.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_coll_event.c - collective events as datagrams: what goes in comes out, and nothing else. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_comparison.c - intervals by hand, pairs, and policies that are the same. */
 #include "sim/compare/comparison.h"
 #include "sim/compare/comparison_report.h"

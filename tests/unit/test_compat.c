@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of compat: scores, reasons, and the bound on what shifts can gain. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The collector's settings: where they come from, and what they may be. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Memory, strings that grow, arrays that grow. */
 #include <signal.h>
 #include <stdio.h>

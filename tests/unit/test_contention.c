@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of scheduler/live/contention.h: who overlaps whom, where, for how long. */
 #include "scheduler/live/contention.h"
 #include "scheduler/live/live.h"

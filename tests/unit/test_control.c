@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_control.c - asking a daemon over its socket: its loop here, the client in a child. */
 #include <errno.h>
 #include <signal.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is to be done about jobs at the gate and jobs that run, case by case. */
 #include <errno.h>
 #include <stdio.h>

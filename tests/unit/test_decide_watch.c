@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What becomes of what we pinned, whatever happens in the meantime. */
 #include <errno.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Levels of sums of independent demands, against all sums one by one. */
 #include "lib/base/rng.h"
 #include "scheduler/core/solve/demand_levels.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The detector on synthetic traffic: what it has to find. */
 #include <errno.h>
 

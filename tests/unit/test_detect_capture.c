@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The bars of the detector on real captures with ground truth: in every window of
  * 10 s the period within 2 % and the bytes of an iteration within 5 %; in windows of 3 and

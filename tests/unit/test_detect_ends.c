@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Ends of iterations, and their times when jobs contend. */
 #include <math.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The detector on traffic without iterations, which it has to refuse. */
 #include <errno.h>
 #include <string.h>

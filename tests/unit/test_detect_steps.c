@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The steps of the detector, each against a naive model of itself. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the doctor makes of hosts that are not this one: below a root of our own. */
 #include <stdio.h>
 #include <stdlib.h>

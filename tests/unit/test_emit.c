@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_emit.c - a simulation's telemetry says what the engine says. */
 #include "engine/engine.h"
 #include "scheduler/core/profile/detect.h"

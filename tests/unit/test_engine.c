@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Jobs on links: closed forms, arrivals and stops, jitter, what-if. */
 #include <errno.h>
 

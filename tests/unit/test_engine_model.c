@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Random workloads in the engine and in a naive twin of it: the same times. */
 #include "tests/unit/engine_twin.h"
 #include "tests/unit/sim_lab.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_event_pairs.c - entries and returns of threads, put together. */
 #include "collector/coll_events/event_pairs.h"
 #include "tests/unit/test.h"

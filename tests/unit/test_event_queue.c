@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The event queue against a naive twin: an array searched from end to end. */
 #include "engine/event_queue.h"
 #include "lib/base/rng.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_event_socket.c - events from processes of this machine, and whose they are. */
 #include <errno.h>
 #include <fcntl.h>

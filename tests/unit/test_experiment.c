@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_experiment.c - what counts in runs, and runs against themselves; closed forms are in
  * test_experiment_forms.c.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_experiment_forms.c - runs against closed forms: what sharing costs, and what is marked.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What kube-scheduler is told, pod by pod, about a job that is placed as a whole. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Clusters on a fabric: closed forms, what repeats, what is remembered. */
 #include <math.h>
 #include <string.h>

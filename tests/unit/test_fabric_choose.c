@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which of several plans is taken on a fabric, and what becomes of who is small. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where many jobs meet on the fabric: how long they are run, and that nobody shifts them. */
 #include <string.h>
 

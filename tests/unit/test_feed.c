@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of scheduler/live/feed.h: frames from recordings and from the bus. */
 #include <errno.h>
 #include <stdio.h>

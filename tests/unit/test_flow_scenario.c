@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The flow scenario: what is read, what is refused, and SimGrid's results. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Max-min rates against a naive twin: the whole network filled anew each time. */
 #include <stdlib.h>
 #include <string.h>

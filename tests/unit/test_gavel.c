@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_gavel.c - AlloX on three types of GPUs, against what Gavel (OSDI 2020) published.
  *

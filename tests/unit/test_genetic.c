@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_genetic.c - who has how much of what: plans may be, the best one is found.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_gittins.c - Gittins indices against their definition, and what is learnt.
  */

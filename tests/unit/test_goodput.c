@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_goodput.c - how fast jobs learn: by hand, and fitted to what was measured.
  */

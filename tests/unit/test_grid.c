@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_grid.c - a link in time slots, against adding up every slot. */
 #include "lib/base/rng.h"
 #include "scheduler/core/solve/grid.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_guard.c - the guardian takes back what is pinned when its daemon is gone, and only
  * then; and the daemon has one.  With a real Slurm: tests/net/scheduler_killed.sh.

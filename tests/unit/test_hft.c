@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Files written after the example in Cumulus Linux's manual; none was recorded. */
 #include <errno.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The HTTP server in a daemon's loop, asked by a process of its own. */
 #include <arpa/inet.h>
 #include <errno.h>

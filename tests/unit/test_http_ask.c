@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_http_ask.c - one question that is waited for: to a server of ours, and to worse ones. */
 #include <errno.h>
 #include <stdlib.h>

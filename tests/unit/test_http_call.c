@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_http_call.c - requests from a loop: to a server of ours, and to worse ones. */
 #include <errno.h>
 #include <stdio.h>

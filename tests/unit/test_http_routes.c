@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Routes, tokens and bodies over HTTP. */
 #include <errno.h>
 #include <fcntl.h>

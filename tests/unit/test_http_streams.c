@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Events over HTTP: who hears them, and who is let go. */
 #include "tests/unit/http_server.h"
 

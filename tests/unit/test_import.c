@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Files through 'import' into a recording, and the recording read again. */
 #include <stdio.h>
 #include <stdlib.h>

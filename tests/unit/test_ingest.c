@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From what sources say to frames: ingest, binner and publisher, by a clock of our own. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_invariants.c - what must hold after every event of a cluster, whatever its policy:
  * no GPU is used twice, gangs are whole, no GPU is idle that somebody could use where the

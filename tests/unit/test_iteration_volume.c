@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of scheduler/live/iteration_volume.h: what a job sends in an iteration. */
 #include <errno.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of scheduler/live/job_profiler.h: profiles of running jobs, and when they change. */
 #include "lib/base/err.h"
 #include "lib/base/file.h"

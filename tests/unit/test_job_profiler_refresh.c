@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of scheduler/live/job_profiler.h: many jobs, some at a time and in steps. */
 #include "scheduler/live/job_profiler.h"
 #include "scheduler/live/live.h"

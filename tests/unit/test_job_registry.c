@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Jobs named by hand, over a restart; in a tree of directories of our own. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_joblist.c - the jobs of a trace as a cluster takes them: their order, times, numbers
  * of names, and which are left out.

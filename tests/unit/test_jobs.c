@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What antiphase-scheduler knows of jobs, without its loop. */
 #include <stdio.h>
 #include <stdlib.h>

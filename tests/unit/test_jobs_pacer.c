@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What antiphase-scheduler knows of jobs by their pacers alone, without its loop, and
  * before their traffic has been looked at even once.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_jobtrace.c - traces of all formats, as they are published, and as they should not be.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_jobtrace_packed.c - traces that are compressed or in an archive, whole and damaged.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_jobtrace_quotes.c - fields in quotes, which may go over lines, and quotes that have no
  * end.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_jobtrace_times.c - times that a trace may have, and those that make a row malformed.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_joint.c - one shift a job over all links: exactness, loops, invariances. */
 #include "scheduler/core/cassini/cassini.h"
 #include "scheduler/core/solve/joint.h"

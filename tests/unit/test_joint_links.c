@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_joint_links.c - links that make no loop, though they look like one. */
 #include "scheduler/core/solve/joint.h"
 #include "tests/unit/joint_fixture.h"

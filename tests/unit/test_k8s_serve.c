@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kube-scheduler's extender over a real socket, ranked by the advisor. */
 #include <signal.h>
 #include <stdlib.h>

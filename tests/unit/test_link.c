@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_link.c - the jobs of one link, against every other way to place them. */
 #include "scheduler/core/solve/joint.h"
 #include "scheduler/core/solve/pair.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Counters of what jobs put on links, of a bounded number. */
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of scheduler/live/live.h: the state that frames add up to. */
 #include "scheduler/live/live.h"
 #include "tests/unit/frames.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of scheduler/live/live_workload.h: running jobs as a workload. */
 #include "lib/base/strbuf.h"
 #include "scheduler/live/job_profiler.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is said on stderr, and the clocks. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What links and jobs saw, and the estimate of ECN marks and queues. */
 #include "engine/ecn.h"
 #include "tests/unit/sim_lab.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Figures for Prometheus: the text, and what promtool says to it. */
 #include <stdio.h>
 #include <stdlib.h>

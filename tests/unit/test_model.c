@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Models: those of examples/, what a place makes of one, and what is refused. */
 #include <dirent.h>
 #include <errno.h>

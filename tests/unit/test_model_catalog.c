@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_model_catalog.c - a folder of models, and which of them the jobs of a trace train.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What may be done, partition by partition. */
 #include <errno.h>
 #include <string.h>

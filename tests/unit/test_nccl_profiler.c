@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_nccl_profiler.c - the NCCL plugin, driven as NCCL would: by a loader of our own
  * that opens the library and calls through its tables.  NCCL itself is not here; the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the service manager is told. */
 #include <errno.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One job's iterations, followed: noise, bias, checkpoints, another regime, bad
  * reports.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_order_key.c - orders by one key: the highest response ratio.
  */

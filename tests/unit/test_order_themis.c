@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_order_themis.c - who is worst off bids first, and pays by a chance of having nothing.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Whether an advice was followed, and what it gave. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_pace.c - packets of pacers: what goes in comes out, and nothing else. */
 #include <errno.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_pacer_core.c - iterations, their reports, and waits that have an end. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_pacer_gap.c - where iterations begin, learned from collectives as jobs make them. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_pacer_hooks.c - libantiphase-pacer.so under a job's collectives: those of MPI, Fortran
  * and NCCL come through as they are, are told, and wait when they are told to.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_pacer_link.c - a collector that is there, is not, talks nonsense, or is asleep. */
 #include <errno.h>
 #include <fcntl.h>

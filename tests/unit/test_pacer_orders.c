@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_pacer_orders.c - orders as the scheduler announces them. */
 #include <errno.h>
 #include <stdio.h>

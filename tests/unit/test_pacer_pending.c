@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_pacer_pending.c - nonblocking collectives that are under way, of many threads. */
 #include <pthread.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_pacer_process.c - libantiphase-pacer.so in processes that do what they like: have
  * threads and children, become another program, load and unload it, or do not want it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a job is like alone, from what its pacer tells while others are in its way. */
 #include <string.h>
 

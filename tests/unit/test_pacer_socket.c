@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_pacer_socket.c - pacers of this machine, good and bad ones, and orders for them. */
 #include <errno.h>
 #include <stdio.h>

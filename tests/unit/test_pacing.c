@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Keeping to a shift: CASSINI's realignment, and work-conserving slots. */
 #include "tests/unit/sim_lab.h"
 #include "tests/unit/test.h"

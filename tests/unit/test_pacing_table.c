@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Two jobs on one link, 2 % jitter: what each pacing costs, against the fluid
  * tables that the choice of pacing rests on (equal periods; ratios in [1, 1.1];

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Fluid iteration times against packet-level runs of the same jobs: htsim,
  * DCTCP on one 50 Gb/s bottleneck, one flow a job, persistent connections.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_pair.c - the exact pair optimum against brute force over the hyperperiod. */
 #include <errno.h>
 #include <stdlib.h>

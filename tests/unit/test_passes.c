@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What passes of a loop take, and which parts of it. */
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_perfetto.c - traces that viewers can read. */
 #include <inttypes.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From profiles and shifts to the windows that the control loop keeps. */
 #include "lib/base/rng.h"
 #include "scheduler/core/control/phase_constraints.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The cheapest delays into all windows, against all delays there are. */
 #include <errno.h>
 #include <stdlib.h>

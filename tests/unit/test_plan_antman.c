@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_plan_antman.c - guaranteed jobs, and opportunistic jobs on what they leave (AntMan).
  */

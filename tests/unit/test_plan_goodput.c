@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_plan_goodput.c - who has how many GPUs, by what they learn there.
  */

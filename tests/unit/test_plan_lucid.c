@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_plan_lucid.c - jobs that are looked at apart, and share when they hardly feel it
  * (Lucid).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_plan_muri.c - jobs that take turns on the same GPUs: how long a cycle is, and a
  * cluster whose jobs do so.

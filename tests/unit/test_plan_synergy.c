@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_plan_synergy.c - jobs with as many CPUs as they can use (Synergy).
  */

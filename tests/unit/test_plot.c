@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_plot.c - the numbers of a sweep as what gnuplot reads: which figures, lines and points. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_pod_report.c - which pods are told which shift, from lists as the API server sends them. */
 #include <stdlib.h>
 #include <string.h>

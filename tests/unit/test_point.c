@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Jobs that go on in another engine where they were in the one before. */
 #include <errno.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_policy.c - the steps from jobs to a plan, mechanism by mechanism.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_policy_parts.c - what policies are made of: places, plans that cannot be, parameters, the
  * rows of the table, sorting.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of profiles: checks, sums, copies. */
 #include <errno.h>
 #include <stdlib.h>

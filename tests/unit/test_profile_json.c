@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Profile files: a round trip, what may be left out, what is refused. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_publish.c - the bus and a recording carry the same frames. */
 #include <errno.h>
 #include <stdio.h>

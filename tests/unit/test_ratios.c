@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Cells of a sweep against others: pairs by seed, the jackknife by hand, what is refused. */
 #include <math.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Units, pace and netlink messages of RDMA devices, by replies after the format. */
 #include <errno.h>
 

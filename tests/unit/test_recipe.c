@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Jobs that are drawn: the same for a seed, as many as asked, of the right sizes. */
 #include <math.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Whether turns or sharing, learned from costs that are noise about a truth, against
  * what is foretold, be it right or wrong.

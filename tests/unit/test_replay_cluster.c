@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_replay_cluster.c - clusters of several types of GPUs as told on a command line, and
  * shares of them in rounds.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Whether taking turns pays, and what locked periods cost. */
 #include "scheduler/core/control/period_lock.h"
 #include "scheduler/core/control/rollout.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Totals over the end of the process, whichever end it is. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_scenario.c - reading jobs and scenarios, and what is said of bad ones. */
 #include <errno.h>
 #include <stdio.h>

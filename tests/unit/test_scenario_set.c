@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_scenario_set.c - values that go before those of a scenario's file. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Settings of all daemons: their tables, files and manual; what SIGHUP makes of them. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Jobs that have just begun, and may have been contended in all that is known of them, find
  * their turns soon: bench_settle has more of them, and what they gain.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_shares.c - the best shares of the time: what is asked for holds, and no random other
  * shares that fit are better.

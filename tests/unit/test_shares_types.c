@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_shares_types.c - shares of GPUs of several types: against those of one type, and
  * against many drawn at random.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_shockwave.c - policies that give shares of the time, against the published results of
  * Shockwave's simulator (NSDI 2023): its 120 jobs on 32 GPUs.

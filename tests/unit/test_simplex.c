@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_simplex.c - small linear programs: known ones, and all corners of random ones.
  */

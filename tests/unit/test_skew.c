@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_skew.c - placement by skew (place_skew.c): who is on few nodes, who anywhere, and
  * that Tiresias without skewed jobs is 2d-las.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_slurm_driver.c - the driver for Slurm, with scripts in place of its commands:
  * what is sent and in which order, what is refused, commands that hang, fail and talk

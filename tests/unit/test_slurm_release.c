@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_slurm_release.c - what is ours is taken back without the daemon, with scripts in
  * place of Slurm's commands.  A real Slurm is in tests/net/slurm_release.sh.

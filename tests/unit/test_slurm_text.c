@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_slurm_text.c - what Slurm's commands print, from 22.05 to 26.05, and worse. */
 #include <errno.h>
 #include <stdarg.h>

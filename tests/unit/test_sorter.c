@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A sort in steps. */
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_spawn.c - what a program that is begun has of ours, and what it has not. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* In a network namespace of its own where that is allowed; skipped otherwise. */
 #include <arpa/inet.h>
 #include <errno.h>

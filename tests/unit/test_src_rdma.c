@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A device made of files, and replies of netlink written after the format. */
 #include <errno.h>
 #include <sys/stat.h>

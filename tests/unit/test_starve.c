@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_starve.c - jobs that starve in later queues are promoted (order_queues.c): when, and
  * what becomes of others.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The control loop, closed over simulated jobs: it must take contention away, whatever
  * happens to reports and orders, and never cost anything where there is none.

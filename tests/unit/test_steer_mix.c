@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The control loop against nobody at all, over mixes of jobs that it was not made for:
  * it must not do harm, and be where it is to be soon after a change.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The control loop, given reports by hand: clocks that are set back, reports that come
  * twice or late, and a pacer that was ordered about by somebody before.

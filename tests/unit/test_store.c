@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_store.c - what is remembered: samples in grains, documents, and their history. */
 #include <errno.h>
 #include <stdio.h>

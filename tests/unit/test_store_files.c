@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_store_files.c - what of a store survives whatever happens to its file and its process. */
 #include <errno.h>
 #include <signal.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Grids of sweeps: what is read, how cells are numbered, and what their digests tell apart. */
 #include <errno.h>
 #include <stdio.h>

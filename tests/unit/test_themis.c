@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_themis.c - finish-time fairness as Muri's simulator has it, on its traces.
  *

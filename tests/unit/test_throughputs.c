@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_throughputs.c - tables of throughputs by type of GPUs.
  */

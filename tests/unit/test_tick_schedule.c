@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is done once a second, one part after another. */
 #include "scheduler/daemon/tick_schedule.h"
 #include "tests/unit/test.h"

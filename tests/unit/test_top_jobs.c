@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which jobs get metrics of their own, and the fullest milliseconds. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Nodes with labels and HyperNodes as fabrics, and back. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_trace_counters.c - what is in a trace of jobs, against a naive count that keeps them all.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Disjoint sets, against labels that are all rewritten at each join. */
 #include "lib/base/rng.h"
 #include "lib/base/unionfind.h"

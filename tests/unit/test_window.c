@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Many jobs that meet, in one window after the other. */
 #include <errno.h>
 #include <math.h>

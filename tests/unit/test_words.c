@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Lists of words to choose from. */
 #include "lib/base/words.h"
 #include "tests/unit/test.h"

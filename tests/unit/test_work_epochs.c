@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_work_epochs.c - jobs of measured applications under elastic policies, against the
  * published times of Pollux's simulator.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_work_muri.c - how jobs get on in Muri's simulator, by hand.
  */

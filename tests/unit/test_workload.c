@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_workload.c - segments and profiles, jobs on links, the joint problem. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_yaml.c - YAML as a JSON document: its values, their places, and hostile texts. */
 #include <errno.h>
 #include <stdlib.h>

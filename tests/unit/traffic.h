@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * traffic.h - synthetic traffic with known iterations, for tests and benches of
  * the detector.  Deterministic for a seed.

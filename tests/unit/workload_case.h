@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * workload_case.h - random workloads for the engine: jobs of all kinds on a few links.
  */

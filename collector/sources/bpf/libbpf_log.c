@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/sources/bpf/libbpf_log.h"
 
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * libbpf_log.h - messages of libbpf in the log of the program
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * src_bpf.h - counts of every link and job at 1 ms, by eBPF programs
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * src_bpf_attach.h - attaching the two tc programs to an interface
  *

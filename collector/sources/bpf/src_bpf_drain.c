@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/sources/bpf/src_bpf_drain.h"
 
 #include <math.h>

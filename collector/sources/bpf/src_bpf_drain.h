@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * src_bpf_drain.h - reading the rings that BPF programs write, each byte once
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Jobs: the job of each control group, and which pairs of interface and job have
  * rings of their own.

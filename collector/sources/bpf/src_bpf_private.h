@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * src_bpf_private.h - shared by src_bpf.c (load, poll), src_bpf_links.c (interfaces) and
  * src_bpf_jobs.c (jobs and their slots)

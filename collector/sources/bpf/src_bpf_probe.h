@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * src_bpf_probe.h - a test of what this kernel supports of eBPF
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/sources/bpf/src_bpf_qdisc.h"
 
 #include <linux/gen_stats.h>

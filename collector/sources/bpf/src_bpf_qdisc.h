@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * src_bpf_qdisc.h - bytes sent, by the counters of the kernel's queues
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tc_dump.h - dumps of the kernel's queues and filters (rtnetlink) */
 #ifndef COLLECTOR_SOURCES_BPF_TC_DUMP_H
 #define COLLECTOR_SOURCES_BPF_TC_DUMP_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * capfile.h - packets with their times, from a capture file or a device
  *

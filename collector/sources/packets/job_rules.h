@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * job_rules.h - the job of a packet, by addresses and ports
  *

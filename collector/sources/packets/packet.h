@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * packet.h - a parser of packet headers: end points, ECN marks, sequence numbers
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * sflow.h - a decoder of sFlow version 5 datagrams
  *

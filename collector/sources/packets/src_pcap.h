@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * src_pcap.h - packets of a capture file or a device, as bins
  *

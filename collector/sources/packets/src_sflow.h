@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * src_sflow.h - counters and samples of switches, by sFlow v5, from a capture
  *

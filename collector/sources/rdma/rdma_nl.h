@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * rdma_nl.h - NETLINK_RDMA messages: devices and their hardware counters
  *

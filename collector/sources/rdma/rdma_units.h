@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * rdma_units.h - units and plausibility of an RDMA device's port counters
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * src_rdma.h - bytes that RDMA devices send and receive past the kernel's stack
  *

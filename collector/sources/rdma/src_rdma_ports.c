@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * src_rdma_ports.c - devices, their ports and the files of their counters in sysfs.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * src_rdma_priv.h - shared by src_rdma.c (polling), src_rdma_ports.c (ports in sysfs) and
  * src_rdma_query.c (netlink)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * src_rdma_query.c - queries over NETLINK_RDMA: numbers of devices, congestion of a port,
  * counters bound to processes.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * advice_doc.h - advice documents: advice with names instead of ids.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * advice_json.c - the JSON of advice documents, written and read by the same tables.
  * Declared in advice_doc.h.

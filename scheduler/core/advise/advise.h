@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * advise.h - advice on a workload: where each job goes, and its shift in time.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * advise_cassini.c - CASSINI (NSDI 2024) as a policy: its choice among ten
  * placements, its shifts, its agent.

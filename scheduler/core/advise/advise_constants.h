@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * advise_constants.h - the numbers that decide advice, in one place.
  *

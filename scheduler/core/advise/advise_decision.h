@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * advise_decision.h - the decision on shifts and pacing of one component, between
  * advise_shift.c and advise_variants.c.

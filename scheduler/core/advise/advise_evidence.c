@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * advise_evidence.c - from plans to advice: links, scores, expected gain, reason.
  *

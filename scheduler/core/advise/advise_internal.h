@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * advise_internal.h - what the advise_*.c files share.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * advise_place.c - where the waiting jobs of a plan go, by each policy.
  */

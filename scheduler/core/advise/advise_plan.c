@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * advise_plan.c - plans, and the components that their links tie together.
  */

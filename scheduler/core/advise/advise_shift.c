@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * advise_shift.c - shifts and pacing of a component, chosen by prediction.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * advise_variants.c - variants of advice for a component, and their prediction.
  *

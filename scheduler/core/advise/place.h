@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * place.h - jobs on hosts, loads on links, and places for another job.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * place_internal.h - what place.c, place_pack.c and place_search.c share.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * place_pack.c - the smallest group of hosts that has room.  Declared in
  * place.h.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * place_search.c - candidates for a waiting job by local search.  Declared in
  * place.h.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * predict.h - predicted slowdowns of jobs that run together.
  *

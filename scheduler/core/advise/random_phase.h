@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * random_phase.h - mean excess of a link whose jobs have random phases.
  *

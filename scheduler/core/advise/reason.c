@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "scheduler/core/advise/reason.h"
 
 #include "lib/base/alloc.h"

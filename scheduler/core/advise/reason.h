@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * reason.h - reasons of advice, as a closed list.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * advisor.h - advice that is kept up to date while jobs come, go and change.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * advisor_rank.c - places of a waiting job: the search of place.h, and the best few
  * predicted among the jobs they would join.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * advisor_solve.c - one component, solved with advise.h as a workload of its own.
  *

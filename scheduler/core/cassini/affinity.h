@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * affinity.h - CASSINI's affinity graph of jobs and links, and its Algorithm 1.
  *

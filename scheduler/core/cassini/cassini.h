@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cassini.h - the CASSINI policy (Rajasekaran, Ghobadi, Akella, NSDI 2024), as published.
  *

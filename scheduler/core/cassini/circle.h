@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * circle.h - CASSINI's unified circle of one link (NSDI 2024).
  *

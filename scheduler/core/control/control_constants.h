@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * control_constants.h - the numbers that steer the control loop, in one place.
  *

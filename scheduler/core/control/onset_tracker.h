@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * onset_tracker.h - the onsets of one job's iterations, and when the next one comes.
  *

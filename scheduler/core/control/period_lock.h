@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * period_lock.h - lengthening of periods to small multiples of a common base.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "scheduler/core/control/phase_constraints.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * phase_constraints.h - constraints on relative phases, from what jobs put on links.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * phase_correction.h - the cheapest delays that bring jobs back into their windows.
  *

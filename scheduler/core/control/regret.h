@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * regret.h - the choice between sharing links and taking turns, by what each has cost.
  *

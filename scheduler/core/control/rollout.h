@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * rollout.h - prediction of whether taking turns pays, by playing out a few jobs.
  *

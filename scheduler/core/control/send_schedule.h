@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * send_schedule.h - planned turns of jobs on the links that they share.
  *

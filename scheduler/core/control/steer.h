@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * steer.h - the control loop that keeps running jobs interleaved.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * steer_constraints.c - the constraints between jobs, and the groups that they connect.
  */

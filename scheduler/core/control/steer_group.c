@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * steer_group.c - the measured costs of sharing and turns of a group: see regret.h.
  */

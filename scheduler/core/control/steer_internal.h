@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * steer_internal.h - what the files of the control loop share; for these files only.
  *

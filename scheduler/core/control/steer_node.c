@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * steer_node.c - one job of the control loop: found by its number, its next begin
  * predicted, and given an order.

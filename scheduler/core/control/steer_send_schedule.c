@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * steer_send_schedule.c - orders that have jobs take turns: see send_schedule.h.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * steer_shift.c - orders that keep jobs in their windows: see phase_correction.h.
  */

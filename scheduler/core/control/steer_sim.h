@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * steer_sim.h - simulated jobs under the control loop, with their pacers and network.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * align.h - onset of each iteration, from an estimate of the period.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * capture_csv.c - a hand-written parser, for captures of millions of rows.
  *

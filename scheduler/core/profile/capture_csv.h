@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * capture_csv.h - captured traffic: byte counts of 1 ms buckets as CSV.
  *

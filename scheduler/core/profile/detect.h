@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * detect.h - profile of a job from its traffic, or the reason why there is none.
  *

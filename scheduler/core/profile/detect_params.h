@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * detect_params.h - the numbers that steer period detection, and their sources.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * iteration_ends.h - when each iteration of one series ends.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * iteration_times.h - duration and bytes of aligned iterations.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * period.c - the score S over a grid of lags L, each 0.4 % longer than the one before:
  *

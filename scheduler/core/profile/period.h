@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * period.h - candidates for a job's period, from its spectrum.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * phases.c - the split that minimizes, over pieces P and with x_P the mean of x in P,
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * phases.h - phases of constant rate in a mean iteration.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "scheduler/core/profile/profile_json.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * profile_json.h - profile files (schema antiphase.profiles/1).
  *

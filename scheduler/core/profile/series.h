@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * series.h - traffic of one job in buckets of 1 ms.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * spectrum.c - for each piece x[0..n) of each series, with its mean removed:
  *

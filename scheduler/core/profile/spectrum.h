@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * spectrum.h - pooled autocorrelation and amplitude spectrum of a job's series.
  *

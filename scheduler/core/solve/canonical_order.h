@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * canonical_order.h - order of jobs by what they are, not by number or name.
  *

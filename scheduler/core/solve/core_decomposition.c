@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "scheduler/core/solve/core_decomposition.h"
 
 #include <stdlib.h>

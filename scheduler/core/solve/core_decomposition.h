@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * core_decomposition.h - loops and trees of the affinity graph.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "scheduler/core/solve/demand_levels.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * demand_levels.h - distribution of a demand over its levels.
  *

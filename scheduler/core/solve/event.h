@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * event.h - lists of changes at integer times, and their sort.
  *

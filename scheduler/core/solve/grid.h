@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * grid.h - the excess of one link in time slots, for all places of a job at once.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * joint.h - one time shift for each job, over all links at once.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * joint_model.h - a joint problem, prepared for search.
  *

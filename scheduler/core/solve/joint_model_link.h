@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * joint_model_link.h - step functions and groups of one link of a joint model.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * overlap.h - the excess of two step functions, as a function of their shift.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * pair.h - exact excess of two jobs on one link, by their time shift.
  *

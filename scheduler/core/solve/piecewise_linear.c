@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "scheduler/core/solve/piecewise_linear.h"
 
 #include <math.h>

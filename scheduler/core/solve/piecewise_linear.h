@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * piecewise_linear.h - continuous piecewise-linear functions on a circle, by their bends.
  *

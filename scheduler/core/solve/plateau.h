@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * plateau.h - the widest interval in which a piecewise-linear function stays low.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "scheduler/core/solve/ruin_recreate.h"
 
 /* Below this a link's cost is not worth a round. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ruin_recreate.h - escape from local minima by ruin and recreate.
  *

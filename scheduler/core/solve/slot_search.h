@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * slot_search.h - many cheap descents on one link, on a grid of time slots.
  *

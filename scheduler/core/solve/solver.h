@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * solver.h - shifts from a joint model: components, trees, cores.
  *

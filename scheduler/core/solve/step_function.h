@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * step_function.h - periodic step functions with integer times and levels.
  *

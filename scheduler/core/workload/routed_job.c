@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * routed_job.c - jobs on a fabric: flows with paths for the engine, and loads on
  * links for the joint solver.  Declared in workload.h.

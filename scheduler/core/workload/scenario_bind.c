@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * scenario_bind.c - a scenario's jobs on a fabric: names of hosts to ids, slots
  * that are there, messages to bytes of an interface, profiles.

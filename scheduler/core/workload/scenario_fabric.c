@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * scenario_fabric.c - the fabric that a scenario names: a file, or words for a
  * generator as 'antiphase topology generate' takes them.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * scenario_reader.h - the state of reading a scenario, between its reader's files:
  *

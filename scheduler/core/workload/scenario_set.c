@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * scenario_set.c - values that go before those of a scenario's file: in place of a key's
  * own, or at the end of the section that has no such key.

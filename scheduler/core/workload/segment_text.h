@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * segment_text.h - the text form of one segment of a job:
  *

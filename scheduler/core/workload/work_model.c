@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * work_model.c - antiphase.model/1, checked value by value.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * work_model.h - iterations of known training models, for jobs without a profile.
  *

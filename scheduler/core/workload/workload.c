@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * workload.c - jobs: segments to profiles and back.  Laying them on links is
  * routed.c.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * workload.h - jobs on a fabric: what each sends, and from which hosts.
  *

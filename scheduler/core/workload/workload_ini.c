@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * workload_ini.c - a scenario from its text: sections, and jobs out of theirs.
  * The keys are in scenario_keys.c; what jobs mean on a fabric is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * workload_ini.h - the INI grammar of jobs files and scenarios.
  *

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- job_submit.lua - antiphase's gate for Slurm.  It lives beside slurm.conf, which says
 -- "JobSubmitPlugins=lua".
 --

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # prolog_slurmctld.sh - PrologSlurmctld and EpilogSlurmctld of Slurm: tells
 # antiphase-scheduler that a job starts or has ended, so that it looks now and not only
 # at its next poll.  In slurm.conf, for either or both:

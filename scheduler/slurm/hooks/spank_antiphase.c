@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * spank_antiphase.c - a plug-in for Slurm (SPANK): jobs get the pacer, and a say in it.
  *

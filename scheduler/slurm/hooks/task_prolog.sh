@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # task_prolog.sh - TaskProlog of Slurm: gives each task the pacer, where the SPANK plug-in
 # is not wanted.  In slurm.conf: TaskProlog=/usr/local/lib/antiphase/task_prolog.sh
 #

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """serve.py FILE - an HTTP server on a free port of loopback that answers as
 antiphase-scheduler does, from files of this folder; it writes its port to FILE."""
 import http.server
