@@ -28,7 +28,7 @@ struct outcome {
 	bool is_settled;
 };
 
-/* ---- What became of it ---------------------------------------------------------------- */
+/* ---- What became of it ----------------------------------------------------------- */
 
 /* What the iteration would have taken alone, ms. */
 static double

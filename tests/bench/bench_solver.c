@@ -190,7 +190,7 @@ bench_link(size_t n_jobs, size_t n_phases, bool is_harmonic, double duty)
 	       100 * (stats_mean(ours, N_LINKS) / stats_mean(excess, N_LINKS) - 1));
 }
 
-/* ---- The joint problem ------------------------------------------------------------ */
+/* ---- The joint problem ----------------------------------------------------------- */
 
 /*
  * Jobs of 1 or 2 phases on links of a fabric: each link carries 2 to 4 jobs

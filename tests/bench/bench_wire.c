@@ -49,7 +49,7 @@ struct load {
 	bool is_paced;
 };
 
-/* ---- What a host says ------------------------------------------------------------------ */
+/* ---- What a host says ------------------------------------------------------------ */
 
 static void
 set_sender(struct tele_frame *frame, const struct load *load, unsigned host,
@@ -136,7 +136,7 @@ add_all_series(struct tele_frame *frame, struct rng *rng)
 	}
 }
 
-/* ---- Publishers -------------------------------------------------------------------------- */
+/* ---- Publishers ------------------------------------------------------------------ */
 
 static void
 send_frame(struct bus_pub *pub, const struct load *load, unsigned host, uint64_t second,
@@ -193,7 +193,7 @@ be_publisher(const struct load *load, unsigned me, int endpoint_fd, int64_t star
 	_exit(0);
 }
 
-/* ---- The receiver ------------------------------------------------------------------------ */
+/* ---- The receiver ---------------------------------------------------------------- */
 
 struct result {
 	uint64_t frames, bytes, lost, rows, bins;

@@ -58,7 +58,7 @@ struct cluster {
 	uint64_t n_sent[TELE_LAST_KIND + 1], n_unsent;
 };
 
-/* ---- What jobs do ------------------------------------------------------------------- */
+/* ---- What jobs do ---------------------------------------------------------------- */
 
 /* Jobs begin at different times. */
 static bool
@@ -88,7 +88,7 @@ read_jobs(struct cluster *c)
 	c->n_jobs = jobs.n;
 }
 
-/* ---- Frames --------------------------------------------------------------------------- */
+/* ---- Frames ---------------------------------------------------------------------- */
 
 static void
 begin(struct cluster *c, uint32_t h, uint8_t kind, int64_t time_ns, int64_t window_ns)
@@ -227,7 +227,7 @@ send_iterations(struct cluster *c, int64_t now_ns)
 	}
 }
 
-/* ---- A cluster's life --------------------------------------------------------------------- */
+/* ---- A cluster's life ------------------------------------------------------------ */
 
 static void
 run(struct cluster *c, unsigned seconds)

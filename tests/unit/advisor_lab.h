@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * advisor_lab.h - an advisor is told of jobs of jobs_fixture.h, and solves what they changed.
- */
+/* advisor_lab.h - an advisor with jobs from jobs_fixture.h */
 #ifndef TESTS_UNIT_ADVISOR_LAB_H
 #define TESTS_UNIT_ADVISOR_LAB_H
 
@@ -9,7 +7,7 @@
 #include "tests/unit/jobs_fixture.h"
 #include "tests/unit/test.h"
 
-/* The last job of the fixture; returns its number. */
+/* Gives the advisor the fixture's last job; returns the job's number. */
 static inline uint32_t
 lab_put(struct advisor *advisor, struct fixture *f, bool is_shiftable)
 {
@@ -21,7 +19,7 @@ lab_put(struct advisor *advisor, struct fixture *f, bool is_shiftable)
 	return number;
 }
 
-/* To the end, which there is. */
+/* Steps the advisor until nothing is left to solve; fails after 1000 steps. */
 static inline void
 lab_solve(struct advisor *advisor)
 {

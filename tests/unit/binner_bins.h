@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * binner_bins.h - what a binner says of one key, for its tests.
- */
+/* binner_bins.h - the bins of one key, for the tests of the binner */
 #ifndef TESTS_UNIT_BINNER_BINS_H
 #define TESTS_UNIT_BINNER_BINS_H
 
@@ -20,7 +18,7 @@ binner_release(struct tele_frame *frame)
 	vec_free(&frame->bins);
 }
 
-/* The bins [from, to) of a key as a raw frame has them; false if it has none. */
+/* The bins [from, to) of a key as in a raw frame; false if the binner has none. */
 static inline bool
 binner_raw_bins(struct binner *binner, const struct source_key *key, int64_t from_ms,
 		int64_t to_ms, uint32_t *ret_bins)

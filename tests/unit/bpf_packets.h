@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bpf_packets.h - packets for tests, byte by byte. */
+/* bpf_packets.h - packets built byte by byte, for the tests of the BPF programs */
 #ifndef TESTS_UNIT_BPF_PACKETS_H
 #define TESTS_UNIT_BPF_PACKETS_H
 
@@ -47,7 +47,7 @@ packet_tcp4(unsigned options, size_t payload)
 	return packet;
 }
 
-/* Ethernet, IPv6 with that many extension headers of 8 bytes, UDP, and a payload. */
+/* Ethernet, IPv6 with 'extensions' headers of 8 bytes each, UDP, and a payload. */
 static inline struct packet
 packet_udp6(int extensions, size_t payload)
 {
@@ -72,7 +72,7 @@ packet_udp6(int extensions, size_t payload)
 	return packet;
 }
 
-/* One more tag, outside those that are there. */
+/* Adds a VLAN tag outside the existing ones. */
 static inline void
 packet_tag(struct packet *packet, unsigned type)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bus_fixture.h - publishers and subscribers in one thread, on ports of their own. */
+/* bus_fixture.h - publishers and subscribers in one thread, each on its own port */
 #ifndef TESTS_UNIT_BUS_FIXTURE_H
 #define TESTS_UNIT_BUS_FIXTURE_H
 
@@ -14,9 +14,9 @@
 
 #define MS       INT64_C(1000000)
 #define ANY_PORT "tcp://127.0.0.1:*"
-#define PATIENCE (10000 * MS) /* Before a test gives up. */
+#define PATIENCE (10000 * MS) /* Time before a test gives up. */
 
-/* Goes on until 'condition' holds, running 'step' in between. */
+/* Runs 'step' until 'condition' holds. */
 #define until(condition, step)                                                 \
 	do {                                                                   \
 		int64_t end__ = clk_monotonic_ns() + PATIENCE;                 \
@@ -72,7 +72,7 @@ open_sub(const char *endpoint, const struct bus_keys *keys)
 	return sub;
 }
 
-/* Takes the frame that has to come next. */
+/* Takes the next frame and compares it with the expected one. */
 static inline void
 expect_frame(struct bus_pub *pub, struct bus_sub *sub, const char *host, uint8_t kind,
 	     uint64_t sequence)

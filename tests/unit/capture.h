@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* capture.h - what a function prints on a file descriptor, as a string. */
+/* capture.h - capture of the output of a function as a string */
 #ifndef TESTS_UNIT_CAPTURE_H
 #define TESTS_UNIT_CAPTURE_H
 
@@ -12,7 +12,7 @@ struct capture {
 	FILE *file;
 };
 
-/* From now on what goes to 'fd' (1 or 2) is kept. */
+/* Starts capturing output to 'fd' (1 or 2). */
 static inline void
 capture_begin(struct capture *c, int fd)
 {
@@ -24,7 +24,7 @@ capture_begin(struct capture *c, int fd)
 		abort();
 }
 
-/* Returns what was printed; free with free(). */
+/* Returns the captured output; free with free(). */
 static inline char *
 capture_end(struct capture *c)
 {

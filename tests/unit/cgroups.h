@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * cgroups.h - what the kernel would say of processes' cgroups, in files below a folder, and
- * which job one is of.
- */
+/* cgroups.h - files in place of /proc/PID/cgroup, and the mapping from paths to jobs */
 #ifndef TESTS_UNIT_CGROUPS_H
 #define TESTS_UNIT_CGROUPS_H
 
@@ -13,7 +10,7 @@
 #include "lib/wire/tele.h"
 #include "tests/unit/test.h"
 
-/* Jobs are "/jobs/NAME" here. */
+/* In these tests, jobs are the control groups "/jobs/NAME". */
 static inline bool
 cgroups_job_of(void *ctx, const char *path, char ret_name[TELE_MAX_NAME + 1])
 {
@@ -24,7 +21,7 @@ cgroups_job_of(void *ctx, const char *path, char ret_name[TELE_MAX_NAME + 1])
 	return true;
 }
 
-/* Of a process, from now on; 'root' has a folder 'proc'. */
+/* Writes the cgroup file of process 'pid'; 'root' has a folder 'proc'. */
 static inline void
 cgroups_write(const char *root, unsigned pid, const char *text)
 {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * cluster_lab.h - jobs on a cluster under a policy by its name, from the first to the last.
- */
+/* cluster_lab.h - simulation of a list of jobs on a cluster under a named policy */
 #ifndef TESTS_UNIT_CLUSTER_LAB_H
 #define TESTS_UNIT_CLUSTER_LAB_H
 
@@ -12,7 +10,7 @@
 #include "sim/cluster/cluster.h"
 #include "tests/unit/test.h"
 
-/* A job of fixed size, of which nothing else is known. */
+/* A job of fixed size with default values for everything else. */
 static inline struct cluster_job
 cluster_lab_job(double submit_s, double duration_s, uint32_t n_gpus)
 {
@@ -29,8 +27,8 @@ cluster_lab_job(double submit_s, double duration_s, uint32_t n_gpus)
 }
 
 /*
- * With the parameter 'set' ("name=value"), or NULL; at fixed rates, invariants checked.
- * Returns how often what was done.
+ * Runs all jobs at fixed rates and checks the invariants.  'set' is one parameter of
+ * the policy ("name=value"), or NULL.  Returns the counts of events.
  */
 static inline struct cluster_counts
 cluster_lab_run(const struct pol_cluster *cluster, const char *policy_name,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * daemon_parts.h - the modules of antiphase-scheduler that know of jobs, connected as the
- * daemon does, without its loop, bus and sockets.
+ * daemon_parts.h - the job modules of antiphase-scheduler, connected as in the daemon
+ * but without its loop, bus and sockets
  */
 #ifndef TESTS_UNIT_DAEMON_PARTS_H
 #define TESTS_UNIT_DAEMON_PARTS_H
@@ -23,8 +23,8 @@ struct daemon_parts {
 	struct scheduler_config config;
 	struct fabric_source *fabric;
 	struct telemetry *telemetry;
-	struct store *store;            /* The test's; NULL: none. */
-	struct sched_snapshot snapshot; /* Likewise. */
+	struct store *store;            /* Owned by the test; NULL: none. */
+	struct sched_snapshot snapshot; /* Owned by the test. */
 	struct modes modes;
 	struct jobs *jobs;
 	struct pace *pace;
@@ -39,7 +39,7 @@ parts_announce(void *ctx, const char *topic, const char *text)
 	(void)text;
 }
 
-/* 'parts->store' is there already; 'plan' as gen_text() takes it. */
+/* 'parts->store' is set by the test; 'plan' is text for gen_text(). */
 static inline void
 parts_open(struct daemon_parts *parts, const char *plan)
 {
@@ -85,7 +85,7 @@ parts_close(struct daemon_parts *parts)
 	scheduler_config_fini(&parts->config);
 }
 
-/* All that the daemon does with jobs in a second. */
+/* What the daemon does with jobs each second. */
 static inline void
 parts_update_jobs(struct daemon_parts *parts)
 {

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * decide_cluster.h - a cluster of eight nodes with at most a few jobs, for the tests of
- * what is to be done at it (test_decide*.c).
- */
+/* decide_cluster.h - a cluster of eight nodes and a few jobs, for test_decide*.c */
 #ifndef TESTS_UNIT_DECIDE_CLUSTER_H
 #define TESTS_UNIT_DECIDE_CLUSTER_H
 
@@ -17,14 +14,14 @@
 #define NOW INT64_C(1000000000000)
 #define S   INT64_C(1000000)
 
-/* ---- A cluster of nodes n0 to n7 with at most a few jobs ----------------------------- */
+/* ---- A cluster of nodes n0 to n7 with at most a few jobs ------------------------- */
 
 struct cluster {
 	struct sched_node nodes[8];
 	struct sched_job jobs[8];
 	struct sched_snapshot host;
 	struct modes modes;
-	struct decide_advice advice[8]; /* Of the jobs, in their order. */
+	struct decide_advice advice[8]; /* One per job, in the order of the jobs. */
 	struct decide_changes changes;
 	struct decide_actions actions;
 	struct decide_view view;
@@ -70,7 +67,7 @@ tear_down(struct cluster *c)
 	modes_fini(&c->modes);
 }
 
-/* Another job: gated for 10 s, two nodes wide, as most here. */
+/* Adds a job with the usual values: gated for 10 s, two nodes. */
 static inline struct sched_job *
 add_job(struct cluster *c)
 {
@@ -115,7 +112,7 @@ run(struct cluster *c)
 	decide(&c->view, &c->changes, &c->actions);
 }
 
-/* Time goes on, and the look with it. */
+/* Advances the time and the snapshot. */
 static inline void
 go_on(struct cluster *c, int64_t us)
 {
@@ -123,7 +120,7 @@ go_on(struct cluster *c, int64_t us)
 	c->host.at_us += us;
 }
 
-/* "place 10 n[0-1] placed; let_go 11 - thin" */
+/* The actions as text: "place 10 n[0-1] placed; let_go 11 - thin". */
 static inline char *
 text_of(const struct decide_actions *actions)
 {
@@ -153,7 +150,7 @@ expect(const struct cluster *c, const char *wanted)
 	free(text);
 }
 
-/* Runs, asks for everything, and it is done as asked. */
+/* Decides, and carries out all requested actions. */
 static inline void
 run_and_do(struct cluster *c)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * engine_twin.h - a naive second engine, for tests: all rates anew at every
- * event by progressive filling, and a plain state machine a job.
+ * engine_twin.h - a naive second engine for comparison
  *
- * Written from the contracts of engine.h and gate.c, not from their code:
- * no private flows, no parts, no lazy progress, no queue.  Quadratic in
- * everything.  It checks the gate's invariants at each event.
+ * It computes all rates anew at every event by progressive filling, and keeps a plain
+ * state machine per job.  It is written from the contracts of engine.h and gate.c, not
+ * from their code: no private flows, no parts, no lazy progress, no queue.  Quadratic
+ * in everything.  It checks the gate's invariants at each event.
  */
 #ifndef TESTS_UNIT_ENGINE_TWIN_H
 #define TESTS_UNIT_ENGINE_TWIN_H
@@ -45,9 +45,9 @@ struct twin_job {
 	uint64_t n_iterations, n_corrections;
 	double waited_ns, end_ns;
 	struct rng rng;
-	struct twin_flow flows[CASE_MAX_FLOWS]; /* Of the segment. */
-	double factor;                          /* On their weights. */
-	VEC(double) ends_ns;                    /* Of the iterations. */
+	struct twin_flow flows[CASE_MAX_FLOWS]; /* The flows of the current segment. */
+	double factor;                          /* Factor on flow weights. */
+	VEC(double) ends_ns;                    /* When each iteration ended. */
 };
 
 struct twin {
@@ -56,7 +56,7 @@ struct twin {
 	struct twin_job jobs[CASE_MAX_JOBS];
 	struct engine_link_stats stats[CASE_MAX_LINKS];
 	bool has_room; /* A flow ended, or a gated job left. */
-	/* As the engine's hook; NULL: none. */
+	/* As in the engine's options; NULL: none. */
 	double (*flow_weight)(void *ctx, uint32_t job, uint64_t iteration,
 			      uint32_t segment);
 };
@@ -99,7 +99,7 @@ twin_cap(const struct twin *t, const struct engine_flow *flow)
 		for (uint32_t f = 0; f < CASE_MAX_FLOWS; f++)                  \
 			if (j->flows[f].is_active)
 
-/* The level at which link 'l' fills, given the rates that are fixed (>= 0). */
+/* The level at which link 'l' fills, given the rates already fixed (>= 0). */
 static double
 twin_link_level(struct twin *t, uint32_t l)
 {
@@ -166,7 +166,7 @@ twin_fill(struct twin *t)
 
 /* ------ The gate ------ */
 
-/* Caps of the flows of segment 's' with work on link 'l'. */
+/* Sum of the caps of the flows of segment 's' that have work on link 'l'. */
 static double
 twin_demand(const struct twin *t, const struct twin_job *job, uint32_t s, uint32_t l)
 {
@@ -179,7 +179,7 @@ twin_demand(const struct twin *t, const struct twin_job *job, uint32_t s, uint32
 	return sum_bps;
 }
 
-/* What a job that is at the gate's other side has, or is about to have, on 'l'. */
+/* The rate that a job past the gate has, or is about to have, on link 'l'. */
 static double
 twin_sending(const struct twin *t, const struct twin_job *job, uint32_t l)
 {
@@ -193,7 +193,7 @@ twin_sending(const struct twin *t, const struct twin_job *job, uint32_t l)
 	return sum_bps;
 }
 
-/* Could all jobs that are there, each in its worst segment, exceed link 'l'? */
+/* Whether all present jobs, each in its worst segment, could exceed link 'l'. */
 static bool
 twin_can_exceed(const struct twin *t, uint32_t l)
 {
@@ -217,7 +217,7 @@ twin_is_aged(const struct twin_job *job)
 	return job->is_gated && job->n_overtaken >= TWIN_AGED;
 }
 
-/* Whether aged job 'a' comes before waiter 'b', aged or not. */
+/* Whether aged job 'a' goes before waiting job 'b', which may be aged or not. */
 static bool
 twin_is_before(const struct twin_job *a, const struct twin_job *b)
 {
@@ -271,7 +271,7 @@ twin_admit(struct twin *t, struct twin_job *job)
 	}
 }
 
-/* Whether some link that this segment needs could be exceeded at all. */
+/* Whether any link of this segment could be exceeded. */
 static bool
 twin_needs_gate(const struct twin *t, const struct twin_job *job)
 {
@@ -301,7 +301,7 @@ twin_ask(struct twin *t, struct twin_job *job)
 	job->n_corrections++;
 }
 
-/* Lets waiters go: the aged by age, then all by slot; those who can. */
+/* Admits waiting jobs if they fit: first the aged ones by age, then all by slot. */
 static void
 twin_release(struct twin *t)
 {
@@ -332,7 +332,7 @@ twin_release(struct twin *t)
 	}
 }
 
-/* Never two on a link that they exceed together; nobody waits who could go. */
+/* No two jobs past the gate exceed a link together; no job that fits waits. */
 static void
 twin_check_gate(const struct twin *t)
 {
@@ -448,7 +448,7 @@ twin_end_segment(struct twin *t, struct twin_job *job)
 	job->start_ns += grid_ns - late_ns;
 }
 
-/* Ends flows that are due; whether any is left. */
+/* Ends flows that are due; returns whether any flow is left. */
 static bool
 twin_reap(struct twin *t, struct twin_job *job)
 {
@@ -469,7 +469,7 @@ twin_reap(struct twin *t, struct twin_job *job)
 	return is_left;
 }
 
-/* Does one thing that is due; whether there was one. */
+/* Does one thing that is due; returns whether there was one. */
 static bool
 twin_step(struct twin *t, struct twin_job *job)
 {
@@ -616,7 +616,7 @@ twin_run(struct twin *t, double until_ns)
 		twin_check_gate(t);
 		next_ns = twin_next_ns(t);
 		if (next_ns == INFINITY)
-			return; /* Without jobs, time stands still. */
+			return; /* Without jobs, time does not advance. */
 		if (next_ns > until_ns) {
 			twin_pass(t, until_ns);
 			return;

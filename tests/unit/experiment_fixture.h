@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * experiment_fixture.h - a small laboratory for tests of sim/: jobs by pairs of hosts that
- * share one 50 Gb/s link from leaf a to leaf b, as in the packet-level tables.
+ * experiment_fixture.h - jobs on pairs of hosts that share one 50 Gb/s link from leaf a
+ * to leaf b, as in the packet-level tables, for the tests of sim/
  */
 #ifndef TESTS_UNIT_EXPERIMENT_FIXTURE_H
 #define TESTS_UNIT_EXPERIMENT_FIXTURE_H
@@ -36,7 +36,7 @@ lab_read_nothing(void *ctx, const char *path, size_t max_bytes, char **ret_text,
 	return err_set_errno(err, path, ENOENT, "open");
 }
 
-/* Hosts a0, b0, a1, b1, ...: all a's on one leaf, all b's on the other. */
+/* Hosts a0, b0, a1, b1, ...: a0, a1, ... on one leaf, b0, b1, ... on the other. */
 static inline struct topo *
 lab_topo(void)
 {
@@ -100,7 +100,6 @@ lab_plan(const struct lab *lab, const char *policy)
 	return plan;
 }
 
-/* Runs the scenario as it is. */
 static inline struct experiment
 lab_run(const struct lab *lab)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fabric_lab.h - a small fabric, and models whose times can be told by hand.
+ * fabric_lab.h - a small fabric, and models with times that are easy to compute by hand
  */
 #ifndef TESTS_UNIT_FABRIC_LAB_H
 #define TESTS_UNIT_FABRIC_LAB_H
@@ -13,13 +13,13 @@
 
 #define LINE 50e9
 
-/* A ring of two sends the message out of each: 20 ms at 50 Gb/s, in 45 ms. */
+/* In a ring of two, each host sends the whole message: 20 ms at 50 Gb/s, of 45 ms. */
 static struct work_segment halves[] = { { .compute_ns = 25000000 },
 					{ .nic_bytes = 125e6 } };
-/* 30 ms of 50 ms: two do not fit. */
+/* 30 ms of 50 ms: two such jobs do not fit. */
 static struct work_segment longer[] = { { .compute_ns = 20000000 },
 					{ .nic_bytes = 187.5e6 } };
-/* 600 ms of 1.5 s: who waits for all of it waits long. */
+/* 600 ms of 1.5 s: a job that waits for the whole burst waits long. */
 static struct work_segment convoy[] = { { .compute_ns = 900000000 },
 					{ .nic_bytes = 3750e6 } };
 static bool messages[] = { false, true };
@@ -38,7 +38,7 @@ static struct work_model models[] = {
 	  .is_message = messages },
 };
 
-/* Leaves, and one uplink each. */
+/* Leaves with one uplink each. */
 static struct topo *
 lab_topo(uint32_t n_leaves, uint32_t hosts_per_leaf)
 {

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * frames.h - raw frames of hosts whose traffic is a function of wall clock time, for
- * tests of what is made of frames.
- */
+/* frames.h - raw frames of hosts whose traffic is a function of wall clock time */
 #ifndef TESTS_UNIT_FRAMES_H
 #define TESTS_UNIT_FRAMES_H
 
@@ -12,13 +9,13 @@
 #include "lib/base/alloc.h"
 #include "lib/wire/tele.h"
 
-/* Bytes in the wall clock millisecond 'ms', or TELE_GAP. */
+/* Returns the bytes in wall clock millisecond 'ms', or TELE_GAP. */
 typedef uint32_t frames_bytes(const void *ctx, int64_t ms);
 
-/* Bytes a millisecond at 1 Gb/s. */
+/* Bytes per millisecond at 1 Gb/s. */
 #define FRAMES_GBPS 125000u
 
-/* Empties the frame and makes it one of 'host' for the wall clock time [from, to) ms. */
+/* Starts a new frame of 'host' for the wall clock time [from, to) ms. */
 static inline void
 frames_begin(struct tele_frame *frame, enum tele_kind kind, const char *host,
 	     int64_t from_ms, int64_t to_ms, int64_t wall_offset_ns, uint64_t sequence)
@@ -35,7 +32,7 @@ frames_begin(struct tele_frame *frame, enum tele_kind kind, const char *host,
 	frame->clock_error_ns = -1;
 }
 
-/* Adds a series for the frame's window; 'job' NULL: all of the interface. */
+/* Adds a series for the frame's window; 'job' NULL: the whole interface. */
 static inline void
 frames_add(struct tele_frame *frame, const char *interface, double capacity_bps,
 	   const char *job, enum tele_direction direction, frames_bytes *bytes,
@@ -56,10 +53,10 @@ frames_add(struct tele_frame *frame, const char *interface, double capacity_bps,
 	free(bins);
 }
 
-/* A job that sends for 'busy_ms' of each 'period_ms', from 'begin_ms' of it on. */
+/* A job that sends for 'busy_ms' of each 'period_ms', starting at 'begin_ms'. */
 struct frames_square {
 	int64_t period_ms, begin_ms, busy_ms;
-	uint32_t bytes; /* A millisecond. */
+	uint32_t bytes; /* Per millisecond. */
 };
 
 static inline uint32_t

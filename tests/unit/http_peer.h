@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * http_peer.h - who answers a question over HTTP, in a process of its own: a server of ours,
- * and worse ones.
- */
+/* http_peer.h - HTTP servers in a child process: our own, and misbehaving ones */
 #ifndef TESTS_UNIT_HTTP_PEER_H
 #define TESTS_UNIT_HTTP_PEER_H
 
@@ -20,14 +17,14 @@
 #include "lib/daemon/loop.h"
 #include "tests/unit/test.h"
 
-#define HTTP_PEER_LIFE_S 20 /* If nobody ends it. */
+#define HTTP_PEER_LIFE_S 20 /* Lifetime if no test ends the process. */
 
 struct http_peer {
-	char address[64]; /* "HOST:PORT", or a socket's path. */
+	char address[64]; /* "HOST:PORT", or the path of a socket. */
 	pid_t pid;
 };
 
-/* A body of 4,000,000 bytes: more than a socket takes at once. */
+/* Appends 4,000,000 bytes: more than a socket buffer takes at once. */
 static inline void
 http_peer_put_much(struct strbuf *out)
 {
@@ -35,7 +32,7 @@ http_peer_put_much(struct strbuf *out)
 		strbuf_puts(out, "0123456789");
 }
 
-/* Ours at an address, with these pages and routes; either may be none. */
+/* Starts our own server with these pages and routes; either may be NULL. */
 static inline struct http_peer
 http_peer_ours_at(const char *address, const struct http_page *pages, size_t n_pages,
 		  const struct http_route *routes, size_t n_routes)
@@ -78,7 +75,7 @@ http_peer_ours(const struct http_page *pages, size_t n_pages,
 	return http_peer_ours_at("127.0.0.1:0", pages, n_pages, routes, n_routes);
 }
 
-/* Takes one connection at 'fd', says 'reply', and then keeps silent or goes. */
+/* Takes one connection at 'fd', sends 'reply', then stays silent or closes. */
 static inline pid_t
 http_peer_reply(int fd, const char *reply, bool stays)
 {

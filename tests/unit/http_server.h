@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * http_server.h - a server with routes, tokens and a stream, in a process of its own, and
- * clients that write their bytes themselves.
+ * http_server.h - a server with routes, tokens and a stream in a child process, and
+ * clients that write raw bytes
  */
 #ifndef TESTS_UNIT_HTTP_SERVER_H
 #define TESTS_UNIT_HTTP_SERVER_H
@@ -25,7 +25,7 @@
 #include "lib/daemon/loop.h"
 #include "tests/unit/test.h"
 
-static struct http *served; /* In the server's process. */
+static struct http *served; /* Valid in the server's process. */
 
 /* ---- The server ------------------------------------------------------------------ */
 
@@ -64,7 +64,7 @@ answer_counts(void *ctx, const struct http_request *request, struct http_reply *
 		      (unsigned long long)counts.cut, counts.listeners);
 }
 
-/* An event of some length to all that listen. */
+/* Sends a long event to all listeners. */
 static inline void
 answer_tell(void *ctx, const struct http_request *request, struct http_reply *reply)
 {
@@ -130,7 +130,7 @@ serve(int port_pipe, const char *token)
 struct server {
 	pid_t pid;
 	unsigned port;
-	int said; /* Its standard error. */
+	int said; /* The server's standard error. */
 };
 
 static inline struct server
@@ -158,7 +158,7 @@ start(const char *token)
 	return server;
 }
 
-/* Ends it; returns what it said. */
+/* Ends the server; returns what it printed on standard error. */
 static inline char *
 stop(struct server *server)
 {
@@ -183,7 +183,7 @@ stop_quietly(struct server *server)
 	free(stop(server));
 }
 
-/* ---- Clients ----------------------------------------------------------------------- */
+/* ---- Clients --------------------------------------------------------------------- */
 
 static inline int
 connect_to(const struct server *server)
@@ -214,7 +214,7 @@ send_text(int fd, const char *text)
 	}
 }
 
-/* Reads until the end, or until 'until' has come. */
+/* Reads to the end, or until 'until' has arrived. */
 static inline char *
 receive(int fd, const char *until)
 {

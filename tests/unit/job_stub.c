@@ -157,7 +157,7 @@ mpi_reduce_scatter_f08_(void *in, void *out, const int *counts, const int *type,
 		*error = job_stub.result;
 }
 
-/* ---- NCCL and CUDA -------------------------------------------------------------------- */
+/* ---- NCCL and CUDA --------------------------------------------------------------- */
 
 int
 pncclAllReduce(const void *in, void *out, size_t count, int type, int op, void *comm,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_stub.h - what stands in for MPI, NCCL and CUDA (job_stub.c), and how it behaves. */
+/* job_stub.h - a stub for MPI, NCCL and CUDA, and the settings of its behavior */
 #ifndef TESTS_UNIT_JOB_STUB_H
 #define TESTS_UNIT_JOB_STUB_H
 
@@ -7,18 +7,18 @@
 #include <stdint.h>
 
 struct job_stub {
-	int64_t collective_ns; /* What one takes. */
-	int result;            /* Of each. */
-	int is_capturing;      /* Of any stream. */
+	int64_t collective_ns; /* Duration of a collective. */
+	int result;            /* Return value of each call. */
+	int is_capturing;      /* Whether streams are capturing. */
 	int is_launch_refused;
-	int errno_of; /* Each collective leaves this; 0: what was. */
+	int errno_of; /* errno after each collective; 0: unchanged. */
 	uint64_t n_collectives, n_launched;
-	uintptr_t last_args; /* The sum of them: did all of them come through? */
+	uintptr_t last_args; /* Sum of all arguments: were all passed on? */
 };
 
 extern struct job_stub job_stub;
 
-/* Communicators from this on are between groups. */
+/* Communicators with this number or more are inter-communicators. */
 #define JOB_STUB_INTER 100000000
 
 int MPI_Allreduce(const void *in, void *out, int count, uintptr_t type, uintptr_t op,
@@ -41,7 +41,7 @@ int PMPI_Alltoallv(const void *in, const int *n_in, const int *at_in, uintptr_t 
 		   void *out, const int *n_out, const int *at_out, uintptr_t t_out,
 		   uintptr_t comm);
 
-/* As from Fortran: by one name each, and there is no other function of Fortran at all. */
+/* The Fortran functions, each with one mangled name; the stub has no others. */
 void mpi_allreduce_(void *in, void *out, const int *count, const int *type,
 		    const int *op, const int *comm, int *error);
 void pmpi_allreduce_(void *in, void *out, const int *count, const int *type,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* jobs_fixture.h - small workloads on small fabrics, for tests of placement and advice. */
+/* jobs_fixture.h - small workloads on small fabrics, for the tests of advice */
 #ifndef TESTS_UNIT_JOBS_FIXTURE_H
 #define TESTS_UNIT_JOBS_FIXTURE_H
 
@@ -46,8 +46,8 @@ fixture_fini(struct fixture *f)
 }
 
 /*
- * Adds a waiting job that sends the first 'duty' of every 'period_us' at
- * 'bps', and returns it; valid until the next.
+ * Adds and returns a waiting job that sends at 'bps' for the first 'duty' of every
+ * 'period_us'.  Valid until the next call.
  */
 static inline struct work_job *
 fixture_job(struct fixture *f, const char *name, uint32_t n_hosts, int64_t period_us,
@@ -77,7 +77,7 @@ fixture_job(struct fixture *f, const char *name, uint32_t n_hosts, int64_t perio
 	return job;
 }
 
-/* Puts a job on hosts by number; a generated fabric's host i is node i. */
+/* Places a job on hosts by number; host i of a generated fabric is node i. */
 static inline void
 fixture_on(struct work_job *job, const uint32_t *hosts)
 {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * jobtraces.h - traces of jobs for tests: of a text, and one job after another.
- */
+/* jobtraces.h - job traces read from memory, for tests */
 #ifndef TESTS_UNIT_JOBTRACES_H
 #define TESTS_UNIT_JOBTRACES_H
 
@@ -12,7 +10,7 @@
 #include "tests/unit/memory_file.h"
 #include "tests/unit/test.h"
 
-/* Of some bytes, of the format that they are of; fails the test if there is none. */
+/* Opens some bytes as a trace and detects its format; fails the test on an error. */
 static inline struct jobtrace *
 jobtraces_open(struct memory_file *file, const char *bytes, size_t n)
 {
@@ -25,7 +23,7 @@ jobtraces_open(struct memory_file *file, const char *bytes, size_t n)
 	return trace;
 }
 
-/* The next job, until the one behind it is read; NULL at the end; fails for an error. */
+/* The next job, valid until the next call; NULL at the end; fails on an error. */
 static inline const struct jobtrace_job *
 jobtraces_next(struct jobtrace *trace)
 {

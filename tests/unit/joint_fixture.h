@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* joint_fixture.h - random joint problems, and their excess by walking. */
+/* joint_fixture.h - random joint problems, and their excess computed step by step */
 #ifndef TESTS_UNIT_JOINT_FIXTURE_H
 #define TESTS_UNIT_JOINT_FIXTURE_H
 
@@ -80,7 +80,7 @@ fixture_add_random(struct fixture *f, struct rng *rng, int64_t period_us,
 	return (uint32_t)j;
 }
 
-/* Begins a link; loads are added to the last one. */
+/* Begins a link; later loads are added to this link. */
 static inline void
 fixture_add_link(struct fixture *f)
 {
@@ -111,7 +111,7 @@ fixture_rate(const struct profile *profile, int64_t t_us)
 	return 0;
 }
 
-/* Mean excess of a link by walking its jobs' hyperperiod, microsecond by microsecond. */
+/* Mean excess of a link, by stepping through the hyperperiod in microseconds. */
 static inline double
 fixture_walk(const struct fixture *f, size_t l, const int64_t *shift_us)
 {
@@ -158,7 +158,7 @@ fixture_objective(const struct fixture *f, const int64_t *shift_us)
 	return sum;
 }
 
-/* A problem with loops: 'n_links' links of two to four of 'n_jobs' jobs. */
+/* A problem with loops: 'n_links' links, each with two to four of 'n_jobs' jobs. */
 static inline void
 fixture_make_mesh(struct fixture *f, struct rng *rng, size_t n_jobs, size_t n_links,
 		  double duty)
@@ -180,7 +180,7 @@ fixture_make_mesh(struct fixture *f, struct rng *rng, size_t n_jobs, size_t n_li
 	}
 }
 
-/* The result of a problem that is well formed; free with joint_result_free(). */
+/* Solves a well-formed problem; free the result with joint_result_free(). */
 static inline struct joint_result *
 fixture_solve(const struct fixture *f, const struct joint_opts *opts)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * k8s_lab.h - the extender over real HTTP: a fabric, an advisor with jobs that run on it,
- * and a server in this process; for a test and a bench.
+ * k8s_lab.h - the Kubernetes extender over HTTP, for a test and a bench
  *
- * Namespace "watched" is observed, "advised" is advised, all others are enforced.
+ * A fabric, an advisor with running jobs, and a server in this process.  The mode of
+ * namespace "watched" is observe, of "advised" advise, of all others enforce.
  */
 #ifndef TESTS_UNIT_K8S_LAB_H
 #define TESTS_UNIT_K8S_LAB_H
@@ -64,8 +64,8 @@ k8s_lab_power(void *ctx, const char *namespace)
 }
 
 /*
- * A job that sends 40 of 100 ms, on 'n' hosts from number 'first' on, each 'step' after
- * the one before.
+ * Adds a job that sends 40 of 100 ms on 'n' hosts: number 'first', and every 'step'-th
+ * host after it.
  */
 static inline void
 k8s_lab_run(struct k8s_lab *lab, const char *name, uint32_t first, uint32_t step,
@@ -113,9 +113,9 @@ k8s_lab_close(struct k8s_lab *lab)
 	loop_free(lab->loop);
 }
 
-/* ---- The other side -------------------------------------------------------------------- */
+/* ---- The other side -------------------------------------------------------------- */
 
-/* What kube-scheduler sends for a pod of a job of 'n_pods', all hosts offered. */
+/* The request of kube-scheduler for a pod of a job of 'n_pods'; offers all hosts. */
 static inline char *
 k8s_lab_body(const struct topo *topo, const char *namespace, const char *job,
 	     unsigned pod, unsigned n_pods)
@@ -140,7 +140,7 @@ k8s_lab_body(const struct topo *topo, const char *namespace, const char *job,
 	return strbuf_steal(&body);
 }
 
-/* Posts a body; the whole reply, or NULL if there was none. */
+/* Posts a body; returns the whole reply, or NULL if there was none. */
 static inline char *
 k8s_lab_post(unsigned port, const char *path, const char *body)
 {

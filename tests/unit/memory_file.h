@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * memory_file.h - some bytes as a file without a name, for readers that take a path.  Of
- * fuzz targets, too.
- */
+/* memory_file.h - unnamed files in memory, for readers that take a path */
 #ifndef TESTS_UNIT_MEMORY_FILE_H
 #define TESTS_UNIT_MEMORY_FILE_H
 
@@ -13,11 +10,11 @@
 #include "lib/base/alloc.h"
 
 struct memory_file {
-	int fd; /* 0: there is none yet. */
+	int fd; /* 0: not created yet. */
 	char path[32];
 };
 
-/* The path; what was in the file before is gone. */
+/* Replaces the contents of the file; returns its path. */
 static inline const char *
 memory_file_set(struct memory_file *file, const void *bytes, size_t n)
 {

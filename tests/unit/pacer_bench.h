@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pacer_bench.h - a job with libantiphase-pacer.so, and its collector.
+ * pacer_bench.h - a job with libantiphase-pacer.so, and its collector
  *
- * The job is this very program with "job KIND" as its arguments, as a launcher would start
- * it: the library preloaded, and in place of MPI, NCCL and CUDA the library of job_stub.c.
- * NCCL and a GPU are not here; what is tested is that our side does what their
- * documentation asks.
+ * The job is this program with the arguments "job KIND", started as a launcher would
+ * start it: with the pacer preloaded, and with job_stub.c in place of MPI, NCCL and
+ * CUDA.  The tests need neither NCCL nor a GPU; they check that the pacer does what the
+ * documentation of those libraries requires.
  */
 #ifndef TESTS_UNIT_PACER_BENCH_H
 #define TESTS_UNIT_PACER_BENCH_H
@@ -31,7 +31,7 @@
 #define MAX_ROWS     64
 #define COMPUTE_NS   (12 * MS)
 
-/* ---- The job -------------------------------------------------------------------------- */
+/* ---- The job --------------------------------------------------------------------- */
 
 static inline void
 compute(int64_t ns)
@@ -58,7 +58,7 @@ begin_job(void)
 	job_stub.is_launch_refused = getenv("STUB_REFUSED") != NULL;
 }
 
-/* 'before' may be NULL: told each iteration, false ends the job. */
+/* 'before' is called before each iteration, false ends the job; may be NULL. */
 static inline int
 train(int (*iterate)(void), bool (*before)(int i))
 {
@@ -73,7 +73,7 @@ train(int (*iterate)(void), bool (*before)(int i))
 	return 0;
 }
 
-/* ---- The collector --------------------------------------------------------------------- */
+/* ---- The collector --------------------------------------------------------------- */
 
 struct bench {
 	char directory[64], path[96], out[96], library[4096], self[4096];
@@ -82,9 +82,9 @@ struct bench {
 	struct pace_iteration rows[MAX_ROWS];
 	size_t n_hello, n_rows;
 	int status;
-	char said[1024];      /* By the job, on stdout and stderr. */
-	int64_t order_ns;     /* Of the order to send; 0: none. */
-	bool is_garbage_sent; /* Instead of it. */
+	char said[1024];      /* Output of the job on stdout and stderr. */
+	int64_t order_ns;     /* Delay of the order to send; 0: no order. */
+	bool is_garbage_sent; /* Send garbage instead of the order. */
 };
 
 static inline int
@@ -95,7 +95,7 @@ make_bench(void **state)
 	ssize_t n = readlink("/proc/self/exe", b->self, sizeof b->self - 1);
 
 	assert_true(n > 0);
-	/* It lies two folders above this test. */
+	/* The library is two folders above this test. */
 	strcpy(b->library, b->self);
 	for (int i = 0; i < 3; i++)
 		*strrchr(b->library, '/') = '\0';
@@ -126,7 +126,7 @@ remove_bench(void **state)
 	return 0;
 }
 
-/* 'settings': "NAME=VALUE" up to NULL. */
+/* 'settings': "NAME=VALUE" strings, ended by NULL. */
 static inline pid_t
 start_job(const struct bench *b, const char *kind, const char *const *settings)
 {
@@ -137,12 +137,12 @@ start_job(const struct bench *b, const char *kind, const char *const *settings)
 	setenv("ANTIPHASE_ENDPOINT", b->path, 1);
 	setenv("ANTIPHASE_VERBOSE", "1", 1);
 	setenv("STUB_LIBRARY", b->library, 1);
-	/* Of builds with a sanitizer, which wants to be the first. */
+	/* For builds with a sanitizer, whose library must be loaded first. */
 	setenv("ASAN_OPTIONS", "verify_asan_link_order=0", 1);
 	setenv("SLURM_JOB_ID", "4711", 1);
 	setenv("RANK", "0", 1);
 	setenv("WORLD_SIZE", "3", 1);
-	/* Given, as a busy machine makes gaps of any length; 10 of 12 ms. */
+	/* Fixed, since a busy machine can cause gaps of any length; 10 of 12 ms. */
 	setenv("ANTIPHASE_GAP_US", "10000", 1);
 	if (strncmp(kind, "api", 3))
 		setenv("LD_PRELOAD", b->library, 1);
@@ -169,7 +169,7 @@ answer(const struct bench *b, int fd)
 
 	for (int i = 0; i < 100 && b->is_garbage_sent; i++) {
 		bytes[i % n] ^= (uint8_t)(i + 1);
-		bytes[5] = 9; /* Whatever else, it is no order. */
+		bytes[5] = 9; /* A type other than an order. */
 		(void)!send(fd, bytes, n, MSG_NOSIGNAL | MSG_DONTWAIT);
 	}
 	if (!b->is_garbage_sent && b->order_ns)
@@ -200,7 +200,7 @@ take_packet(struct bench *b, int fd)
 	return true;
 }
 
-/* Runs a job and is its collector until it has ended. */
+/* Runs a job to its end and acts as its collector. */
 static inline void
 run(struct bench *b, const char *kind, const char *const *settings)
 {
@@ -234,7 +234,7 @@ run(struct bench *b, const char *kind, const char *const *settings)
 		fail_msg("%s: status %d: %s", kind, b->status, b->said);
 }
 
-/* Of the rows with a wait: how many; and the first one's length. */
+/* Number of rows with a wait, and the length of the first wait. */
 static inline unsigned
 n_waits(const struct bench *b, int64_t *ret_ns)
 {

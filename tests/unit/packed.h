@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* packed.h - bytes packed by libarchive, for tests of what unpacks them. */
+/* packed.h - bytes compressed by libarchive, for the tests of decompression */
 #ifndef TESTS_UNIT_PACKED_H
 #define TESTS_UNIT_PACKED_H
 
@@ -8,7 +8,7 @@
 
 #include "tests/unit/test.h"
 
-/* Packs bytes 'n_times' by ARCHIVE_FILTER_...; returns how many bytes that are. */
+/* Packs 'plain' 'n_times' with filter ARCHIVE_FILTER_...; returns the packed size. */
 static inline size_t
 packed_bytes(int filter, int n_times, const char *plain, size_t n_plain, char *bytes,
 	     size_t capacity)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* packets.h - packets put together by hand, layer by layer, from the inside out. */
+/* packets.h - packets built layer by layer, from the innermost to the outermost */
 #ifndef TESTS_UNIT_PACKETS_H
 #define TESTS_UNIT_PACKETS_H
 
@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Bytes are put in front of those that are there. */
+/* Each layer is put in front of the existing bytes. */
 struct frame {
 	uint8_t room[512];
-	size_t at; /* Of the first. */
+	size_t at; /* Offset of the first byte. */
 };
 
 static inline void
@@ -90,7 +90,7 @@ frame_ipv4(struct frame *f, int protocol, uint32_t from, uint32_t to, int tos)
 	put32(p + 16, to);
 }
 
-/* fd00::FROM and fd00::TO. */
+/* IPv6 from fd00::FROM to fd00::TO. */
 static inline void
 frame_ipv6(struct frame *f, int next, unsigned from, unsigned to)
 {
@@ -117,7 +117,7 @@ frame_ethernet(struct frame *f, unsigned type)
 	put16(frame_front(f, 14) + 12, type);
 }
 
-/* ---- Capture files, in the byte order of this machine ----------------------------- */
+/* ---- Capture files, in the byte order of this machine ---------------------------- */
 
 #define FRAMES_MAGIC_NANO 0xa1b23c4du
 
@@ -133,7 +133,7 @@ pcap_file_header(FILE *file, uint32_t link)
 	fwrite(&header, sizeof header, 1, file);
 }
 
-/* 'kept' of the frame's bytes, of 'length' on the wire. */
+/* Captures 'kept' bytes of the frame, which had 'length' bytes on the wire. */
 static inline void
 pcap_file_packet(FILE *file, int64_t time_ns, const struct frame *f, uint32_t kept,
 		 uint32_t length)

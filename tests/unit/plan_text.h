@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * plan_text.h - what a plan gives a job, as text to compare: "b 0:4 1:2" is the second
- * job, with four GPUs of node 0 and two of node 1.
+ * plan_text.h - the grants of a plan as text: "b 0:4 1:2" is the second job with four
+ * GPUs of node 0 and two of node 1
  */
 #ifndef TESTS_UNIT_PLAN_TEXT_H
 #define TESTS_UNIT_PLAN_TEXT_H
@@ -9,7 +9,7 @@
 #include "lib/base/strbuf.h"
 #include "policies/policy.h"
 
-/* Appends the job of 'grant', behind a comma if 'text' has one already. */
+/* Appends the job of 'grant', after a comma if 'text' is not empty. */
 static inline void
 plan_text_add(struct strbuf *text, const struct pol_plan *plan,
 	      const struct pol_grant *grant)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * policy_lab.h - a small cluster, a policy, and jobs whose plans are carried out by hand.
+ * policy_lab.h - a small cluster, a policy, and jobs whose plans the test carries out
  */
 #ifndef TESTS_UNIT_POLICY_LAB_H
 #define TESTS_UNIT_POLICY_LAB_H
@@ -29,16 +29,16 @@ static const struct pol_cluster lab_cluster = { .n_nodes = LAB_NODES,
 
 struct policy_lab {
 	struct pol_cluster cluster;
-	struct pol_job jobs[LAB_JOBS]; /* By id: in the order they came. */
+	struct pol_job jobs[LAB_JOBS]; /* By id, which is the order of arrival. */
 	struct pol_piece pieces[LAB_JOBS][LAB_NODES];
-	uint32_t ids[LAB_JOBS], n; /* 'n' came so far. */
-	struct pol_view view; /* Of the above: its clock, speeds are for the test. */
+	uint32_t ids[LAB_JOBS], n; /* Present jobs; 'n' jobs arrived so far. */
+	struct pol_view view;      /* Of the above; the test sets clock and speeds. */
 	struct policy *policy;
 	struct pol_plan plans[LAB_PLANS];
 	uint32_t n_plans;
 };
 
-/* Another: one rack, one type, up to LAB_NODES nodes.  Borrows 'n_gpus'. */
+/* A cluster of one rack, one GPU type, up to LAB_NODES nodes.  Borrows 'n_gpus'. */
 static inline struct pol_cluster
 lab_cluster_of(const uint32_t *n_gpus, uint32_t n_nodes)
 {
@@ -52,7 +52,7 @@ lab_cluster_of(const uint32_t *n_gpus, uint32_t n_nodes)
 	return cluster;
 }
 
-/* Borrows itself: it stays where it is. */
+/* The lab must not move: its view points into it. */
 static inline void
 lab_init_on(struct policy_lab *lab, struct pol_cluster cluster, const char *policy,
 	    const struct policy_opts *opts)
@@ -69,7 +69,6 @@ lab_init_on(struct policy_lab *lab, struct pol_cluster cluster, const char *poli
 			 0);
 }
 
-/* On lab_cluster. */
 static inline void
 lab_init(struct policy_lab *lab, const char *policy, const struct policy_opts *opts)
 {
@@ -84,7 +83,7 @@ lab_fini(struct policy_lab *lab)
 		pol_plan_fini(&lab->plans[i]);
 }
 
-/* 'job' comes, by itself; returns its id, which it need not have yet. */
+/* Lets 'job' arrive, in a group of its own; assigns and returns its id. */
 static inline uint32_t
 lab_add(struct policy_lab *lab, struct pol_job job)
 {
@@ -98,7 +97,7 @@ lab_add(struct policy_lab *lab, struct pol_job job)
 	return id;
 }
 
-/* Now; returns its id. */
+/* Submits a job now; returns its id. */
 static inline uint32_t
 lab_submit(struct policy_lab *lab, uint32_t n_gpus, uint32_t max_gpus,
 	   double duration_s)
@@ -111,7 +110,7 @@ lab_submit(struct policy_lab *lab, uint32_t n_gpus, uint32_t max_gpus,
 					      .first_s = NAN });
 }
 
-/* It is done, and gone. */
+/* Ends and removes a job. */
 static inline void
 lab_finish(struct policy_lab *lab, uint32_t id)
 {
@@ -124,7 +123,7 @@ lab_finish(struct policy_lab *lab, uint32_t id)
 	policy_event(lab->policy, &lab->view, POL_DONE, &lab->jobs[id]);
 }
 
-/* Decides: up to 'n_max' plans, which all may be. */
+/* Lets the policy make up to 'n_max' plans, and checks each of them. */
 static inline void
 lab_plan(struct policy_lab *lab, uint32_t n_max)
 {
@@ -135,8 +134,8 @@ lab_plan(struct policy_lab *lab, uint32_t n_max)
 }
 
 /*
- * Decides: who runs where, by plan_text.h, in the plan's order; 'put_more' adds to each
- * what else is granted.  Good until the next one.
+ * Decides; returns the grants by plan_text.h in the plan's order.  'put_more' appends
+ * other parts of a grant.  Valid until the next call.
  */
 static inline const char *
 lab_decide(struct policy_lab *lab,
@@ -155,7 +154,7 @@ lab_decide(struct policy_lab *lab,
 	return text.text;
 }
 
-/* The first of them. */
+/* Carries out the first plan. */
 static inline void
 lab_carry_out(struct policy_lab *lab)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rdma_reply.h - replies of NETLINK_RDMA as a kernel would send them.
+ * rdma_reply.h - replies of NETLINK_RDMA as a kernel would send them
  *
- * Written after include/uapi/rdma/rdma_netlink.h and what nldev.c of Linux puts in
- * its answers, since no RDMA device was at hand: not recorded from one.
+ * Written from include/uapi/rdma/rdma_netlink.h and nldev.c of Linux, not recorded: no
+ * RDMA device was available.
  */
 #ifndef TESTS_UNIT_RDMA_REPLY_H
 #define TESTS_UNIT_RDMA_REPLY_H
@@ -15,7 +15,7 @@
 
 struct reply {
 	uint8_t bytes[8192];
-	size_t n, message; /* Length; where the message being written begins. */
+	size_t n, message; /* Length; offset of the message being written. */
 };
 
 static inline void
@@ -80,7 +80,7 @@ reply_value(struct reply *r, const char *name, uint64_t value)
 	reply_nest_end(r, at);
 }
 
-/* The end of a dump, or the verdict on a request. */
+/* The end of a dump, or the result of a request. */
 static inline void
 reply_done(struct reply *r, uint32_t sequence)
 {
@@ -101,7 +101,7 @@ reply_error(struct reply *r, uint32_t sequence, int32_t error)
 	reply_end(r);
 }
 
-/* One device of two ports. */
+/* A device with two ports. */
 static inline void
 reply_device(struct reply *r, uint32_t sequence, uint32_t index, const char *name)
 {

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * settle_lab.h - jobs that have just begun, and the control loop that comes to know them as
- * the daemon does: of each nothing is known until its pacer has told of a few iterations
- * (paced.h), which others may have stretched, and more are looked at later.
+ * settle_lab.h - new jobs, and the control loop that learns their profiles
+ *
+ * The loop learns as in the daemon: a job is unknown until its pacer has reported a few
+ * iterations (pacer_profile.h), which other jobs may have stretched; later reports
+ * refine its profile.
  *
  *	equal, ratio, incommensurate, change, part	the jobs of demo_live
- *	quiet	all begin together; marks are off by 0.5 % of the shortest period
- *	rough	so they do, but computing varies by 3 %, ends of bursts are seen late by 3
- *		to 5 % of that period, and of what others cost a job a half is seen
- *	blind	as rough, but only that they meet is seen, and not that it costs anything
- *	slow	as quiet, but collectives take a third longer than their bytes, and of what
- *		others cost 0.7 is seen
- *	busy	they begin 2 to 10 s after each other; marks are off by 3 to 5 %, to both
- *		sides, and one in 20 is late by another 15 %
- *	late	who comes late to a link gets 0.6 of a share; else as much as others
+ *	quiet	all begin together; reports are off by 0.5 % of the shortest period
+ *	rough	as quiet, but computing varies by 3 %, ends of bursts are seen 3 to 5 %
+ *		of that period late, and half of the cost of contention is seen
+ *	blind	as rough, but contention is seen without its cost
+ *	slow	as quiet, but collectives take a third longer than their bytes, and 0.7
+ *		of the cost of contention is seen
+ *	busy	jobs begin 2 to 10 s apart; reports are off by 3 to 5 % either way, and
+ *		one in 20 is late by another 15 %
+ *	late	a latecomer to a link gets 0.6 of a share; otherwise all are equal
  *
  *	settle_make(&settle, RATIO, ROUGH, false, seed);
  *	settle_run(&settle, true);
@@ -28,12 +30,12 @@
 #include "tests/unit/steer_lab.h"
 
 #define SETTLE_N_JOBS   3
-#define SETTLE_N_MIN    4   /* Iterations of a job that is known. */
-#define SETTLE_LOOK_S   0.1 /* The daemon looks at what was told so often, */
-#define SETTLE_FRAMES_S 0.3 /* and frames of hosts are there so much later. */
+#define SETTLE_N_MIN    4   /* A job is known after this many iterations. */
+#define SETTLE_LOOK_S   0.1 /* Interval at which the daemon reads reports. */
+#define SETTLE_FRAMES_S 0.3 /* Delay of the hosts' frames. */
 #define SETTLE_SAME     0.01
-#define SETTLE_LATE     0.6  /* As real jobs lose together. */
-#define SETTLE_CHANGE_S 12.0 /* After all were there. */
+#define SETTLE_LATE     0.6  /* Weight of latecomers, as real jobs lose together. */
+#define SETTLE_CHANGE_S 12.0 /* Time after the last job began. */
 
 enum settle_marks {
 	QUIET,
@@ -47,8 +49,8 @@ enum settle_marks {
 static const struct {
 	const char *name;
 	double jitter_frac;
-	double seen_frac; /* Of what others cost a job, so much is seen. */
-	double bytes_frac; /* Of what collectives take alone, their bytes take so much. */
+	double seen_frac; /* Share of the cost of contention that is seen. */
+	double bytes_frac; /* Share of collectives' time that their bytes take. */
 } settle_manners[] = {
 	[QUIET] = { "quiet", 0.0115, 1, 1 }, [ROUGH] = { "rough", 0.03, 0.5, 1 },
 	[BLIND] = { "blind", 0.03, 0, 1 },   [SLOW] = { "slow", 0.0115, 0.7, 0.75 },
@@ -71,7 +73,7 @@ static const struct {
 		double compute_ms, comm_ms;
 	} jobs[SETTLE_N_JOBS];
 
-	double more_frac; /* By which the last computes longer after SETTLE_CHANGE_S. */
+	double more_frac; /* Extra computing of the last job after SETTLE_CHANGE_S. */
 	double seconds;
 } settle_kinds[] = {
 	[EQUAL] = { "equal", { { 262, 112 }, { 264, 112 }, { 266, 112 } }, 0, 45 },
@@ -85,18 +87,18 @@ static const struct {
 };
 
 struct settle {
-	struct steer_lab lab; /* The first: the engine's observers take it. */
+	struct steer_lab lab; /* Must be first: the engine's observers cast it. */
 	struct steer_lab_job jobs[SETTLE_N_JOBS];
 	struct steer_lab_opts opts;
 	struct pacer_profile paced[SETTLE_N_JOBS];
-	double begin_s[SETTLE_N_JOBS], told_s[SETTLE_N_JOBS]; /* 0: nothing new. */
+	double begin_s[SETTLE_N_JOBS], told_s[SETTLE_N_JOBS]; /* 0: no news. */
 	bool is_known[SETTLE_N_JOBS];
 	enum settle_marks marks;
-	double all_s; /* When the last one began. */
+	double all_s; /* When the last job began. */
 	struct rng rng;
 };
 
-/* ---- What the daemon does ---------------------------------------------------------- */
+/* ---- What the daemon does -------------------------------------------------------- */
 
 static void
 settle_on_report(void *ctx, uint32_t job, const struct steer_report *report)
@@ -110,7 +112,7 @@ settle_on_report(void *ctx, uint32_t job, const struct steer_report *report)
 		s->told_s[job] = (double)report->begin_ns / SECOND;
 }
 
-/* The share of its time in collectives that others cost it. */
+/* The share of its time in collectives that a job loses to contention. */
 static double
 settle_lost_frac(const struct settle *s, uint32_t j)
 {
@@ -138,7 +140,7 @@ settle_measure(struct settle *s, uint32_t j, struct profile *ret_profile)
 	struct pacer_profile_path path = { .line_bps = 10 * ONE_LINK[0],
 					   .isolated_us = bytes_ms * 1e3 };
 
-	/* Each of two loses half of the time in which both send. */
+	/* Two jobs each lose half of the time in which both send. */
 	path.met_frac = fmin(1, 2 * lost_frac);
 	if (seen_frac > 0)
 		path.held_frac =
@@ -148,7 +150,7 @@ settle_measure(struct settle *s, uint32_t j, struct profile *ret_profile)
 				  ret_profile);
 }
 
-/* True: it is another one than before. */
+/* Takes up a job's profile; returns whether it differs from the one before. */
 static bool
 settle_take_up(struct settle *s, uint32_t j)
 {
@@ -174,7 +176,7 @@ settle_take_up(struct settle *s, uint32_t j)
 	return true;
 }
 
-/* Of those that are known. */
+/* Sets the edges between known jobs. */
 static void
 settle_set_edges(struct settle *s)
 {
@@ -224,7 +226,7 @@ settle_look(struct settle *s, double now_s)
 		settle_set_edges(s);
 }
 
-/* ---- A run -------------------------------------------------------------------------- */
+/* ---- A run ----------------------------------------------------------------------- */
 
 static void
 settle_make(struct settle *s, enum settle_kind kind, enum settle_marks marks,

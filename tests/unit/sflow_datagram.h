@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * sflow_datagram.h - datagrams as the sFlow v5 specification draws them; written
- * after it, not recorded from a switch.
- */
+/* sflow_datagram.h - datagrams written from the sFlow v5 specification, not recorded */
 #ifndef TESTS_UNIT_SFLOW_DATAGRAM_H
 #define TESTS_UNIT_SFLOW_DATAGRAM_H
 
@@ -29,7 +26,7 @@ words64(struct datagram *d, uint64_t value)
 	word(d, (uint32_t)value);
 }
 
-/* From agent 192.0.2.1. */
+/* Begins a datagram from agent 192.0.2.1. */
 static inline void
 datagram_begin(struct datagram *d, uint32_t sequence, uint32_t n_samples)
 {
@@ -43,7 +40,7 @@ datagram_begin(struct datagram *d, uint32_t sequence, uint32_t n_samples)
 	word(d, n_samples);
 }
 
-/* A length word is left open; returns where, for datagram_close(). */
+/* Leaves a length word open; returns its offset for datagram_close(). */
 static inline size_t
 datagram_open(struct datagram *d, uint32_t type)
 {
@@ -72,7 +69,7 @@ datagram_counters(struct datagram *d, bool is_expanded, uint32_t index,
 		word(d, 0);
 	word(d, index);
 	word(d, 2);
-	record = datagram_open(d, 99); /* One that nobody knows. */
+	record = datagram_open(d, 99); /* An unknown record type. */
 	word(d, 7);
 	datagram_close(d, record);
 	record = datagram_open(d, 1);
@@ -99,7 +96,7 @@ datagram_counters(struct datagram *d, bool is_expanded, uint32_t index,
 	datagram_close(d, sample);
 }
 
-/* 'header' of a packet of 'length' bytes without its check sum. */
+/* The 'header' of a packet of 'length' bytes without its checksum. */
 static inline void
 datagram_flow(struct datagram *d, bool is_expanded, uint32_t rate, uint32_t input,
 	      uint32_t output, const uint8_t *header, size_t n, uint32_t length)

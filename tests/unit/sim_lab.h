@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sim_lab.h - a small bench for tests of the engine: links, jobs with one or
- * more segments, and a record of all that the engine told.
+ * sim_lab.h - links, jobs with one or more segments, and a record of the engine's calls
+ * to its observer
  */
 #ifndef TESTS_UNIT_SIM_LAB_H
 #define TESTS_UNIT_SIM_LAB_H
@@ -15,7 +15,7 @@
 
 #define MS 1000000
 
-/* What most tests need: one link, and the path over it. */
+/* Most tests need one link and the path over it. */
 static const double ONE_LINK[] = { 50e9 };
 static const uint32_t PATH[] = { 0 };
 
@@ -54,7 +54,7 @@ lab_on_flows(void *ctx, uint32_t job, uint32_t segment, double start_ns, double 
 	vec_push(&lab->flows, ((struct lab_flows){ job, segment, start_ns, end_ns }));
 }
 
-/* What a lab starts with; change it before lab_open(). */
+/* The initial state of a lab; change it before lab_open(). */
 static inline struct engine_config
 lab_config(struct lab *lab, const double *capacity_bps, uint32_t n_links)
 {
@@ -75,7 +75,7 @@ lab_open(struct lab *lab, const struct engine_config *config)
 	lab->engine = engine_new(config);
 }
 
-/* One link, and nothing but what a lab starts with. */
+/* Opens a lab with one link and default values. */
 static inline void
 lab_open_link(struct lab *lab)
 {
@@ -92,7 +92,7 @@ lab_close(struct lab *lab)
 	vec_free(&lab->flows);
 }
 
-/* A job of one segment: compute, then one flow of 'bytes' over 'links'. */
+/* A job of one segment: it computes, then sends one flow of 'bytes' over 'links'. */
 struct lab_job {
 	struct engine_flow flow;
 	struct engine_segment segment;
@@ -126,7 +126,7 @@ lab_add(struct lab *lab, const struct lab_job *j)
 	return id;
 }
 
-/* How long iteration 'iteration' of 'job' took; fails if it did not happen. */
+/* Duration of iteration 'iteration' of 'job'; fails if it did not happen. */
 static inline double
 lab_iteration_ns(const struct lab *lab, uint32_t job, uint64_t iteration)
 {

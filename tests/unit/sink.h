@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * sink.h - what a source says, kept: into a binner, and as text of what was named.
- */
+/* sink.h - a sink for tests of sources: a binner, and all reported names as text */
 #ifndef TESTS_UNIT_SINK_H
 #define TESTS_UNIT_SINK_H
 
@@ -16,10 +14,10 @@
 #include "lib/wire/tele.h"
 
 struct test_sink {
-	struct source_sink sink; /* What the source gets. */
+	struct source_sink sink; /* Passed to the source. */
 	struct binner *binner;
 	struct strtab *interfaces, *jobs;
-	VEC(struct tele_interface) seen; /* By number, as last said. */
+	VEC(struct tele_interface) seen; /* By number, as last reported. */
 	int n_gone;
 	uint64_t n_lost, n_counters, n_bins;
 	int64_t complete_ms, last_counter_ns;
@@ -117,7 +115,7 @@ test_sink_fini(struct test_sink *t)
 	vec_free(&t->seen);
 }
 
-/* The totals of an interface and job ("": the whole interface); false if none. */
+/* Totals of an interface and job ("": the whole interface); false if there are none. */
 static inline bool
 test_sink_total(const struct test_sink *t, const char *interface, const char *job,
 		enum tele_direction direction, uint64_t *ret_bytes,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* slurm_scripts.h - a folder of scripts in place of Slurm's commands. */
+/* slurm_scripts.h - a folder of scripts in place of Slurm's commands */
 #ifndef TESTS_UNIT_SLURM_SCRIPTS_H
 #define TESTS_UNIT_SLURM_SCRIPTS_H
 
@@ -15,8 +15,8 @@
 #include "tests/unit/test.h"
 
 /*
- * Prints the file "jobs", fields of a job in their order; @ stands for the mark, which
- * squeue finds behind the first field's name.
+ * Prints the file "jobs", fields of a job in their order; @ stands for the mark that
+ * squeue gets in the first field's name.
  */
 #define SCRIPTS_SQUEUE                                  \
 	"#!/bin/sh\n"                                   \
@@ -27,7 +27,7 @@
 /* A cluster of one node. */
 #define SCRIPTS_SINFO_ONE_NODE "#!/bin/sh\necho 'n1|idle|train|4|||'\n"
 
-/* A job that is changed starts, and is not seen again; "log" has what was sent. */
+/* A changed job starts and leaves the queue; "log" has what was sent. */
 #define SCRIPTS_SCONTROL_STARTS                                          \
 	"#!/bin/sh\n"                                                    \
 	"case $1 in -V) echo slurm 22.05.8; exit;; esac\n"               \
@@ -46,7 +46,7 @@ scripts_put(const char *dir, const char *name, const char *text)
 	free(path);
 }
 
-/* What was sent, a line each; a new string. */
+/* What was sent, one line each; a new string. */
 static inline char *
 scripts_sent(const char *dir)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * steer_lab.h - a bench for the control loop: jobs of one burst each on one link, with
- * pacers, a way to them that takes its time, and compute times that change amid the
- * run.
+ * steer_lab.h - simulated jobs for the control loop: one burst each on one link, pacers
+ * with a delayed connection, and compute times that change during the run
  */
 #ifndef TESTS_UNIT_STEER_LAB_H
 #define TESTS_UNIT_STEER_LAB_H
@@ -17,7 +16,7 @@
 
 struct steer_lab_job {
 	double compute_ms, comm_ms;
-	/* Between these times it computes 'more_ms' longer. */
+	/* Computing takes 'more_ms' longer in this interval. */
 	double more_ms, more_from_s, more_until_s;
 };
 
@@ -28,13 +27,13 @@ struct steer_lab_opts {
 	bool is_steered;
 	double jitter_frac, seconds;
 	double locked_ms;         /* 0: none. */
-	double known_frac;        /* Of its bursts that the profile knows of; 0: 1. */
-	double known_period_frac; /* Of its period, likewise. */
-	double refined_s;         /* From then on it knows both; 0: never. */
-	double watched_s;         /* Until then jobs are only watched. */
+	double known_frac;        /* Share of its bursts that the profile has; 0: 1. */
+	double known_period_frac; /* Share of its period that the profile has; 0: 1. */
+	double refined_s;         /* When the profile becomes exact; 0: never. */
+	double watched_s;         /* Until then the loop only watches. */
 	/*
-	 * Who begins while another sends gets so much of a share, as with TCP those who
-	 * are under way hold their own for a while; 0: 1, all get the same.
+	 * Weight of a job that begins while another sends; 0: 1, equal weights.  With
+	 * TCP, flows under way keep their rate for a while.
 	 */
 	double late_weight;
 	uint64_t seed;
@@ -105,7 +104,7 @@ steer_lab_on_iteration(void *ctx, uint32_t job, uint64_t iteration, double start
 	lab_on_iteration(&l->lab, job, iteration, start_ns, end_ns);
 }
 
-/* The profile as it is known, and what the loop is told of the job. */
+/* Fills in the profile as known, and the description of the job for the loop. */
 static inline struct steer_job
 steer_lab_describe(struct steer_lab *l, uint32_t j, double burst_frac,
 		   double period_frac)
@@ -149,7 +148,7 @@ steer_lab_add(struct steer_lab *l, uint32_t j)
 	steer_sim_add(l->steered, j, 0, &what);
 }
 
-/* Pairs may not overlap: back to back is as near as they may come. */
+/* No pair may overlap, but bursts may be back to back. */
 static inline void
 steer_lab_set_edges(struct steer_lab *l)
 {
@@ -181,7 +180,7 @@ steer_lab_set_edges(struct steer_lab *l)
 			      n);
 }
 
-/* Runs until 'at_s'; then all is known of the jobs, and this is their mode. */
+/* Runs until 'at_s', then gives the loop all profiles and sets the mode of the jobs. */
 static inline void
 steer_lab_tell(struct steer_lab *l, enum steer_mode mode, double at_s)
 {
@@ -232,7 +231,7 @@ steer_lab_close(struct steer_lab *l)
 	lab_close(&l->lab);
 }
 
-/* Mean iteration time of a job between two times, over what it takes alone. */
+/* Mean iteration time between two times over the isolated iteration time. */
 static inline double
 steer_lab_slowdown(const struct steer_lab *l, uint32_t job, double from_s,
 		   double until_s)

@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * steer_mix.h - random mixes of jobs on one link, for the control loop to be compared
- * with nobody at all: by seed, and of several kinds.
- */
+/* steer_mix.h - random jobs on one link, to compare the control loop with no control */
 #ifndef TESTS_UNIT_STEER_MIX_H
 #define TESTS_UNIT_STEER_MIX_H
 
 #include "tests/unit/steer_lab.h"
 
 enum mix_kind {
-	MIX_UNLIKE, /* Periods that have nothing in common, */
-	MIX_RATIO,  /* in small ratios, */
-	MIX_NEAR,   /* a few per cent apart. */
-	MIX_CHANGE, /* Equal, until one of them computes 30 % longer for a minute. */
+	MIX_UNLIKE, /* Unrelated periods. */
+	MIX_RATIO,  /* Periods in small ratios. */
+	MIX_NEAR,   /* Periods a few per cent apart. */
+	MIX_CHANGE, /* Equal periods; one job computes 30 % longer for a minute. */
 	MIX_N_KINDS,
 };
 
@@ -41,7 +38,7 @@ mix_period_ms(enum mix_kind kind, struct rng *rng, double base_ms)
 	}
 }
 
-/* 2 to 6 jobs that load the link to 40 to 95 %. */
+/* Draws 2 to 6 jobs that load the link to 40 to 95 %. */
 static inline void
 mix_make(enum mix_kind kind, uint64_t seed, struct mix *ret_mix)
 {
@@ -87,7 +84,7 @@ mix_make(enum mix_kind kind, uint64_t seed, struct mix *ret_mix)
 	}
 }
 
-/* From the first iteration on, whatever was to be learned included. */
+/* Mean slowdown from the first iteration on, including all learning. */
 static inline double
 mix_slowdown(const struct mix *m, bool is_steered)
 {

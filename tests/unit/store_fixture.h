@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_fixture.h - a store in a folder of its own, and what it has of samples. */
+/* store_fixture.h - a store in its own folder, and its samples as text */
 #ifndef TESTS_UNIT_STORE_FIXTURE_H
 #define TESTS_UNIT_STORE_FIXTURE_H
 
@@ -14,7 +14,7 @@
 #include "tests/unit/test.h"
 
 #define S  INT64_C(1000000)
-#define T0 (1700000100 * S) /* Whole grains of all three. */
+#define T0 (1700000100 * S) /* A multiple of all three grains. */
 
 static char directory[64], path[128];
 
@@ -108,7 +108,7 @@ read_of(struct store *store, const char *link, const char *job, int64_t from_us,
 	return seen;
 }
 
-/* Behind its back. */
+/* Changes the database without the store. */
 static inline void
 run_sql(const char *text)
 {

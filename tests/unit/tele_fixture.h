@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tele_fixture.h - frames to test with: any frame at random, and comparing two. */
+/* tele_fixture.h - random frames, and the comparison of two frames */
 #ifndef TESTS_UNIT_TELE_FIXTURE_H
 #define TESTS_UNIT_TELE_FIXTURE_H
 
@@ -27,7 +27,7 @@ random_job(struct rng *rng, const struct tele_frame *frame)
 	return job == 1 ? TELE_OTHER : (uint32_t)job - 2;
 }
 
-/* Stretches of zeros, of gaps and of values as they occur. */
+/* Alternate stretches of zeros, gaps and values. */
 static inline void
 random_series(struct rng *rng, struct tele_frame *frame)
 {
@@ -132,7 +132,7 @@ random_sender(struct rng *rng, struct tele_frame *frame)
 	frame->unplaced_jobs = random_magnitude(rng);
 }
 
-/* Anything a frame may hold, whatever its kind. */
+/* Any contents that a frame may have, regardless of its kind. */
 static inline void
 random_frame(struct rng *rng, struct tele_frame *frame)
 {

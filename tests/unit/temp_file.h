@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * temp_file.h - the name of a file that is not there yet, in a folder of its own: set-up and
- * tear-down of a group of tests, in one file of them.
- */
+/* temp_file.h - the name of a new file in its own folder: group set-up and tear-down */
 #ifndef TESTS_UNIT_TEMP_FILE_H
 #define TESTS_UNIT_TEMP_FILE_H
 
@@ -28,7 +25,7 @@ temp_file_teardown(void **state)
 {
 	(void)state;
 	unlink(temp_path);
-	return rmdir(temp_folder); /* Fails if anything was left behind. */
+	return rmdir(temp_folder); /* Fails if a test left a file behind. */
 }
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test.h - cmocka in the order it wants, and the asserts it lacks. */
+/* test.h - cmocka with the headers it needs, and additional asserts */
 #ifndef TESTS_UNIT_TEST_H
 #define TESTS_UNIT_TEST_H
 
@@ -13,7 +13,7 @@
 #include <cmocka.h>
 /* clang-format on */
 
-/* Two doubles are within 'tol' of each other; not so if either is NaN. */
+/* Two doubles are within 'tol' of each other; fails if either is NaN. */
 #define assert_near(a, b, tol)                                                   \
 	do {                                                                     \
 		double a__ = (a), b__ = (b);                                     \
@@ -22,7 +22,7 @@
 				 (double)(tol), b__);                            \
 	} while (0)
 
-/* A file beside the project that not everybody has: skip by name without it. */
+/* Optional data beside the project: without it a test is skipped by name. */
 #define SHARED_DATA "../shared/data"
 
 #endif

@@ -75,7 +75,7 @@ finds_jobs_and_links_by_name(void **state)
 	advice_doc_fini(&doc);
 }
 
-/* ---- Bad files ----------------------------------------------------------------------- */
+/* ---- Bad files ------------------------------------------------------------------- */
 
 /* Replaces the first 'from' in the text of a good file and reads that. */
 static void
@@ -129,7 +129,7 @@ says_what_is_wrong_with_a_file(void **state)
 	assert_refused("[\"vgg\", ", "[7, ", "string");
 }
 
-/* ---- Prose ---------------------------------------------------------------------------- */
+/* ---- Prose ----------------------------------------------------------------------- */
 
 static void
 assert_five_parts(const char *text)

@@ -24,7 +24,7 @@ assert_reason(const struct advice_set *set, size_t job, enum reason reason)
 	assert_string_equal(reason_name(set->items[job].reason), reason_name(reason));
 }
 
-/* Two jobs of two hosts each, both across the one uplink of two leaves. */
+/* Two jobs of two hosts each, both over the one uplink of two leaves. */
 static void
 two_jobs(struct fixture *f, int64_t period_a_us, double duty_a, int64_t period_b_us,
 	 double duty_b)
@@ -94,9 +94,9 @@ equal_periods_are_interleaved_against_a_reference(void **state)
 	/* The centre of the plateau from 40 to 60 ms. */
 	assert_int_equal(b->shift_us, 50000);
 	assert_int_equal(b->slack_us, 10000);
-	/* Without jitter one delay is enough: nothing needs to be corrected. */
+	/* Without jitter one delay is enough; no corrections are needed. */
 	assert_int_equal(b->pacing, ENGINE_PACE_FREE);
-	/* By chance both send for 0.4 * 0.4 of the time. */
+	/* At random phases both send for 0.4 * 0.4 of the time. */
 	assert_near(b->score_before, 1 - 0.16, 1e-9);
 	assert_near(b->score_after, 1, 1e-9);
 	assert_true(b->slowdown_before > 1.05);
@@ -180,8 +180,8 @@ a_full_link_has_no_room(void **state)
 }
 
 /*
- * A job that ends after one iteration gains less from a shift by half a period
- * than the shift costs.  Turns at a gate cost nothing in advance.
+ * A job that ends after one iteration gains less from a shift by half a period than the
+ * shift costs.  Turns at a gate cost nothing in advance.
  */
 static void
 a_shift_that_costs_more_than_it_gains_gives_way_to_turns(void **state)
@@ -225,7 +225,7 @@ nothing_is_advised_if_nothing_pays(void **state)
 	fixture_fini(&f);
 }
 
-/* Turns would suit the heavy job, but make the light one wait beyond the cap. */
+/* Turns would suit the heavy job, but delay the light job beyond the cap. */
 static void
 the_cap_protects_a_light_job(void **state)
 {
@@ -253,7 +253,7 @@ the_cap_protects_a_light_job(void **state)
 	fixture_fini(&f);
 }
 
-/* a and b meet in leaf 0, b and c in leaf 1, c and a in leaf 2. */
+/* a and b share leaf 0, b and c leaf 1, c and a leaf 2. */
 static void
 three_jobs_in_a_triangle(struct fixture *f)
 {
@@ -322,11 +322,11 @@ fair_sharing_changes_nothing(void **state)
 	fixture_fini(&f);
 }
 
-/* ---- Placement -------------------------------------------------------------------- */
+/* ---- Placement ------------------------------------------------------------------- */
 
 /*
- * The new job has to span two leaves.  Packing would take a leaf whose uplink
- * is busy; two others are idle but for local work.
+ * The new job must span two leaves.  Packing would use a leaf whose uplink is busy; two
+ * other leaves have only local work.
  */
 static void
 a_waiting_job_is_placed_apart(void **state)
@@ -347,7 +347,7 @@ a_waiting_job_is_placed_apart(void **state)
 	assert_true(ours->items[3].placed_by_us);
 	for (int i = 0; i < 4; i++)
 		assert_true(ours->items[3].hosts[i] >= 8);
-	/* What it was kept away from. */
+	/* The links that the advice avoids. */
 	assert_true(ours->items[3].n_links > 0);
 	assert_true(ours->items[3].links[0].score_before < 1);
 	assert_near(ours->goodput_after, 1, 1e-6);
@@ -378,7 +378,7 @@ a_job_that_fits_nowhere_waits(void **state)
 	fixture_fini(&f);
 }
 
-/* Two racks with no cable between them. */
+/* Two racks without a cable between them. */
 static void
 a_job_is_never_placed_on_hosts_that_cannot_reach_each_other(void **state)
 {
@@ -417,7 +417,7 @@ a_job_is_never_placed_on_hosts_that_cannot_reach_each_other(void **state)
 	fixture_fini(&f);
 }
 
-/* 24 servers, rings scattered over 6 racks, as after months of jobs coming and going. */
+/* Rings on 24 servers, scattered over 6 racks, as after months of operation. */
 static void
 scattered_rings_on_24_servers_defeat_cassini_and_not_us(void **state)
 {
@@ -473,7 +473,7 @@ an_empty_workload_gets_an_empty_advice(void **state)
 	fixture_fini(&f);
 }
 
-/* The shift is relative to the arrival; the phase that it gives is not. */
+/* The shift is relative to the job's arrival; the resulting phase is not. */
 static void
 shifts_take_arrivals_into_account(void **state)
 {
@@ -487,7 +487,7 @@ shifts_take_arrivals_into_account(void **state)
 	set = ask(&f, ADVISE_ANTIPHASE);
 	apart_us = (1030000 + set->items[1].shift_us - set->items[0].shift_us) % 100000;
 	assert_int_equal(apart_us, 50000);
-	/* Of the two ways to get there the shorter delay was taken. */
+	/* Of the two possible delays the shorter one was taken. */
 	assert_int_equal(set->items[0].shift_us + set->items[1].shift_us, 20000);
 	advice_set_free(set);
 	fixture_fini(&f);

@@ -267,7 +267,7 @@ what_cannot_be_is_refused(void **state)
 	fixture_fini(&f);
 }
 
-/* ---- Places -------------------------------------------------------------------------- */
+/* ---- Places ---------------------------------------------------------------------- */
 
 static void
 a_waiting_job_is_kept_from_links_that_are_full(void **state)

@@ -121,7 +121,7 @@ it_waits_for_few_nodes_if_told_to(void **state)
 	end(&room);
 }
 
-/* ---- Orders ------------------------------------------------------------------------------ */
+/* ---- Orders ---------------------------------------------------------------------- */
 
 static struct cluster_job
 job(double submit_s, double duration_s, uint32_t user)

@@ -15,7 +15,7 @@
 static const struct source_key link_rx = { 0, TELE_LINK, TELE_RX, TELE_WIRE };
 static const struct source_key job_rx = { 0, 7, TELE_RX, TELE_WIRE };
 
-/* The frame is emptied without what tele.c has, to test the binner alone. */
+/* Empties the frame without tele.c, to test the binner alone. */
 static void
 empty(struct tele_frame *frame)
 {
@@ -76,7 +76,7 @@ a_late_reading_is_spread_over_the_real_interval(void **state)
 
 	(void)state;
 	binner_counter(binner, &link_rx, 10 * MS, 0, 64, NULL);
-	/* 3.5 ms at 1000 bytes each, then half a ms at none. */
+	/* 3.5 ms of 1000 bytes each, then 0.5 ms of none. */
 	binner_counter(binner, &link_rx, 13 * MS + MS / 2, 3500, 64, NULL);
 	binner_counter(binner, &link_rx, 14 * MS, 3500, 64, NULL);
 	assert_bins(binner, &link_rx, 10, (const uint32_t[]){ 1000, 1000, 1000, 500 },
@@ -96,7 +96,7 @@ a_bin_watched_in_part_is_a_gap_but_its_bytes_are_in_the_total(void **state)
 	row = row_of(binner, &link_rx, 10, 13);
 	assert_int_equal(row.gap_bins, 2);
 	assert_int_equal(row.total_bytes, 2000);
-	assert_int_equal(row.window_bytes, 1001); /* The rounding goes to the last. */
+	assert_int_equal(row.window_bytes, 1001); /* The last bin gets the rounding. */
 	binner_free(binner);
 }
 
@@ -309,7 +309,7 @@ an_interface_gone_and_back_has_a_gap_between(void **state)
 		binner, &job_rx, 99,
 		(const uint32_t[]){ TELE_GAP, 1, 1, TELE_GAP, TELE_GAP, 4, TELE_GAP },
 		7);
-	/* A job first seen after the return knows of the gap as well. */
+	/* A job first seen after the return has the gap, too. */
 	assert_bins(binner, &fresh, 101, (const uint32_t[]){ 0, TELE_GAP, TELE_GAP, 2 },
 		    4);
 	assert_int_equal(row_of(binner, &job_rx, 100, 106).total_bytes, 6);

@@ -97,11 +97,11 @@ a_publisher_knows_what_is_wanted(void **state)
 		      bus_pub_is_wanted(pub, TELE_RAW, "n1") &&
 		      bus_pub_is_wanted(pub, TELE_RAW, "n2"),
 	      bus_pub_wait(pub, 10 * MS));
-	/* n1 is not n10, and raw series are not summaries. */
+	/* "n1" does not match "n10", and raw series are not summaries. */
 	assert_false(bus_pub_is_wanted(pub, TELE_RAW, "n10"));
 	assert_false(bus_pub_is_wanted(pub, TELE_RAW, "n"));
 	assert_false(bus_pub_is_wanted(pub, TELE_EVENTS, "n1"));
-	/* One of two goes: n1 is still wanted, n2 is not. */
+	/* One of two subscribers leaves: n1 is still wanted, n2 is not. */
 	bus_sub_close(two);
 	until(!bus_pub_is_wanted(pub, TELE_RAW, "n2"), bus_pub_wait(pub, 10 * MS));
 	assert_true(bus_pub_is_wanted(pub, TELE_RAW, "n1"));
@@ -208,7 +208,7 @@ what_is_no_frame_is_counted_and_passed_over(void **state)
 	send_parts(socket, "s/n1/", "rubbish", 7, false);
 	send_parts(socket, "s/n1/", NULL, 0, false);
 	send_parts(socket, "s/n1/", bytes.bytes, bytes.n, true);
-	send_parts(socket, "s/n2/", bytes.bytes, bytes.n, false); /* Of n1! */
+	send_parts(socket, "s/n2/", bytes.bytes, bytes.n, false); /* A frame of n1. */
 	send_parts(socket, "s/n1/", bytes.bytes, bytes.n - 1, false);
 	send_parts(socket, "s/n1/", bytes.bytes, bytes.n, false);
 	expect_frame(NULL, sub, "n1", TELE_SUMMARY, 3);
@@ -233,8 +233,8 @@ resident_kb(void)
 }
 
 /*
- * Takes frames until 'last' has come, from where a line of 'in' says; exits with 0 if it and
- * the gaps make it up.
+ * Takes frames until 'last' has arrived, from the endpoint in a line of 'in'.  Exits
+ * with 0 if the frames and the reported gaps add up.
  */
 static void
 be_receiver(FILE *in, uint64_t last)
@@ -245,7 +245,7 @@ be_receiver(FILE *in, uint64_t last)
 	struct tele_frame frame = { 0 };
 	const struct bus_counts *counts;
 
-	/* A test that fails must not leave a stopped process behind. */
+	/* A failed test must not leave a stopped process behind. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (!fgets(line, sizeof line, in))
 		_exit(9);
@@ -270,8 +270,10 @@ be_receiver(FILE *in, uint64_t last)
 static void
 a_stopped_receiver_costs_a_publisher_no_memory_and_sees_the_gap(void **state)
 {
-	/* A raw frame of 200 kB, ten times what the high-water mark keeps, and more
-	 * than what the kernel's buffers hold. */
+	/*
+	 * Raw frames of 200 kB: ten times what the high-water mark allows, and more
+	 * than the kernel's buffers hold.
+	 */
 	const uint64_t last = 640;
 	struct bus_pub *pub;
 	struct tele_frame frame = { 0 };
@@ -284,7 +286,7 @@ a_stopped_receiver_costs_a_publisher_no_memory_and_sees_the_gap(void **state)
 	for (uint32_t i = 0; i < 50000; i++)
 		bins[i] = 10000000 + i;
 	assert_int_equal(pipe(ends), 0);
-	/* Before there are threads: what one of them has locked stays so in a child. */
+	/* Fork before there are threads, whose locks would stay locked in the child. */
 	child = fork();
 	assert_true(child >= 0);
 	if (child == 0)
@@ -304,15 +306,17 @@ a_stopped_receiver_costs_a_publisher_no_memory_and_sees_the_gap(void **state)
 				50000);
 		assert_int_equal(bus_pub_frame(pub, &frame), 0);
 	}
-	/* 128 MB were published: 64 frames of 200 kB may wait.  (The sanitizer keeps
-	 * what was freed.) */
+	/*
+	 * 128 MB were published, and 64 frames of 200 kB may wait.  (The sanitizer
+	 * keeps freed memory.)
+	 */
 #ifndef __SANITIZE_ADDRESS__
 	assert_in_range(resident_kb() - before_kb, 0, 24 * 1024);
 #else
 	(void)before_kb;
 #endif
 	kill(child, SIGCONT);
-	/* The last one, again and again until there is room for it. */
+	/* Sends the last frame again and again until there is room. */
 	frame_of(&frame, "n1", TELE_RAW, last);
 	until(waitpid(child, &status, WNOHANG) == child,
 	      (bus_pub_frame(pub, &frame), bus_pub_wait(pub, 20 * MS)));
@@ -322,7 +326,7 @@ a_stopped_receiver_costs_a_publisher_no_memory_and_sees_the_gap(void **state)
 	bus_pub_close(pub);
 }
 
-/* Publishes more than there is room for, and waits for its end. */
+/* Publishes more than there is room for, then waits to be ended. */
 static _Noreturn void
 be_publisher(const char *endpoint)
 {
@@ -339,7 +343,7 @@ be_publisher(const char *endpoint)
 		bus_pub_wait(pub, 1000 * MS);
 }
 
-/* libzmq 4.3.4 ends the process then, if it has heartbeats. */
+/* libzmq 4.3.4 would abort here if heartbeats were on. */
 static void
 a_publisher_may_die_while_nobody_takes_what_it_sent(void **state)
 {
@@ -358,7 +362,7 @@ a_publisher_may_die_while_nobody_takes_what_it_sent(void **state)
 	sub = open_sub(endpoint, NULL);
 	bus_sub_want(sub, TELE_SUMMARY, NULL, true);
 	until(bus_sub_frame(sub, &frame, NULL, NULL) == 1, bus_sub_wait(sub, 10 * MS));
-	/* Until it is full of what came; and from its end on a heartbeat and more. */
+	/* Until the queue is full; after the end for more than a heartbeat. */
 	usleep(1000 * 1000);
 	assert_int_equal(kill(child, SIGKILL), 0);
 	assert_int_equal(waitpid(child, NULL, 0), child);
@@ -371,7 +375,7 @@ a_publisher_may_die_while_nobody_takes_what_it_sent(void **state)
 	unlink(endpoint + strlen("ipc://"));
 }
 
-/* ---- In a loop ------------------------------------------------------------------------ */
+/* ---- In a loop ------------------------------------------------------------------- */
 
 struct chain {
 	struct loop *loop;
@@ -434,7 +438,7 @@ a_proxy_passes_frames_on_and_subscriptions_back(void **state)
 	bus_proxy_join(proxy, chain.loop);
 	chain.sub = open_sub(bus_proxy_endpoint(proxy), NULL);
 	bus_sub_join(chain.sub, chain.loop, take_all, &chain);
-	/* Nobody asked for raw series: publishers know it through the proxy. */
+	/* No subscriber wants raw series; publishers learn this through the proxy. */
 	bus_sub_want(chain.sub, TELE_SUMMARY, NULL, true);
 	loop_every(chain.loop, 2 * MS, publish_both, &chain);
 	loop_every(chain.loop, PATIENCE, give_up, chain.loop);
@@ -483,7 +487,7 @@ a_bound_subscriber_takes_nine_hundred_connections(void **state)
 	size_t n = 0;
 
 	(void)state;
-	/* As a shell may have it: less than is needed, but more is allowed. */
+	/* Like a shell's limits: the soft limit is too low, the hard limit suffices. */
 	getrlimit(RLIMIT_NOFILE, &before);
 	if (before.rlim_max < 4 * N)
 		skip();
@@ -523,7 +527,7 @@ a_bound_subscriber_takes_nine_hundred_connections(void **state)
 	tele_buffer_fini(&bytes);
 }
 
-/* ---- Announcements ------------------------------------------------------------------ */
+/* ---- Announcements --------------------------------------------------------------- */
 
 static void
 announcements_reach_who_listens_to_their_topic(void **state)
@@ -579,7 +583,7 @@ a_text_that_is_too_long_is_not_taken(void **state)
 	free(much);
 }
 
-/* As long as a topic of a host can be. */
+/* The longest topic that a host can have. */
 #define HOST_63 "n12345678901234567890123456789012345678901234567890123456789012"
 #define PACE_63 "pace/" HOST_63 "/"
 
@@ -607,7 +611,7 @@ hear(void *ctx)
 	}
 }
 
-/* A listener misses what was said before it was connected: so it is said again. */
+/* Texts are repeated, since a listener misses those sent before it connects. */
 static void
 say(void *ctx, int64_t now_ns, int64_t missed)
 {
@@ -631,7 +635,7 @@ a_listener_in_a_loop_hears_its_topic_and_no_other(void **state)
 	assert_int_equal(strlen(HOST_63), TELE_MAX_NAME);
 	snprintf(endpoint, sizeof endpoint, "ipc:///tmp/antiphase-bus-%d",
 		 (int)getpid());
-	/* Who announces may come later. */
+	/* A publisher may start after its listeners. */
 	assert_int_equal(bus_sub_open_texts(endpoint, NULL, PACE_63, &h.sub, NULL), 0);
 	bus_sub_join(h.sub, h.loop, hear, &h);
 	h.pub = open_pub(endpoint, NULL);

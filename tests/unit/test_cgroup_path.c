@@ -153,7 +153,7 @@ no_mount_is_made_up(void **state)
 		assert_false(find(texts[i], path));
 }
 
-/* ---- The table, on a tree of plain directories ---------------------------------------- */
+/* ---- The table, on a tree of plain directories ----------------------------------- */
 
 struct tree {
 	char root[64];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests of the unified circle: CASSINI's Table 1, its examples, its limits. */
+/* test_circle.c - the unified circle: CASSINI's Table 1, its examples, its limits */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 #define C_BPS 50e9
 
-/* A job that sends at one rate for 'up_us' from 'from_us' on. */
+/* A job that sends at one rate for 'up_us', beginning at 'from_us'. */
 struct on_off {
 	struct profile_phase phase;
 	struct profile profile;
@@ -37,7 +37,7 @@ lay(struct circle *circle, struct on_off *jobs, size_t n)
 	circle_init(circle, list, n, C_BPS);
 }
 
-/* What 'profile' sends at time 't' / 72 ms: straight from the definition. */
+/* The rate of 'profile' at time 't' / 72 ms, from the definition. */
 static double
 rate_at_tick(const struct profile *profile, int64_t t)
 {
@@ -56,8 +56,8 @@ rate_at_tick(const struct profile *profile, int64_t t)
 }
 
 /*
- * Table 1 computed in time instead of angle: 72 instants of the common period,
- * job j delayed by turns[j] / 72 of it.
+ * Table 1 computed in time instead of angle: 72 instants of the common period, with job
+ * j delayed by turns[j] / 72 of it.
  */
 static double
 naive_score(const struct on_off *jobs, size_t n, int64_t period_ms,
@@ -119,7 +119,7 @@ a_job_of_three_iterations_is_laid_out_three_times(void **state)
 	assert_int_equal(circle.rings[0].copies, 3);
 	assert_int_equal(circle.rings[1].copies, 1);
 
-	/* 120 degrees a copy, of which 60 to 90 are up: angles 12 to 17 of 24. */
+	/* 120 degrees a copy, active from 60 to 90: angles 12 to 17 of 24. */
 	for (unsigned i = 0; i < CIRCLE_N_ANGLES; i++)
 		assert_near(circle.rings[0].demand_bps[i],
 			    i % 24 >= 12 && i % 24 < 18 ? 1e9 : 0, 0);
@@ -159,7 +159,7 @@ rings_and_scores_match_the_definition_in_time(void **state)
 					    rate_at_tick(&jobs[j].profile,
 							 i * circle.period_ms),
 					    0);
-			/* Equation 5, as written. */
+			/* Equation 5. */
 			assert_int_equal(circle_shift_ticks(&circle.rings[j], turns[j]),
 					 turns[j] * circle.period_ms %
 						 (circle.rings[j].iteration_ms *
@@ -310,7 +310,7 @@ a_common_period_beyond_64_bits_is_still_sampled_exactly(void **state)
 	for (size_t j = 0; j < 5; j++) {
 		uint64_t copies = 1;
 
-		/* If all five share no factor, r_j is the product of the others. */
+		/* If the five are coprime, r_j is the product of the others. */
 		for (size_t k = 0; k < 5; k++)
 			if (k != j)
 				copies = copies * (uint64_t)(primes[k] % 72) % 72;

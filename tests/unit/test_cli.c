@@ -111,7 +111,7 @@ run_pair(int argc, char **argv)
 	return run_count(&verb_pair, argc, argv);
 }
 
-/* Its help has more words than a line holds. */
+/* The help has more words than fit on a line. */
 static int
 run_long(int argc, char **argv)
 {
@@ -137,7 +137,7 @@ static const struct cli_verb verb_long = {
 static const struct cli_verb *const verbs[] = { &verb_show, &verb_check, &verb_long,
 						&verb_none, &verb_pair,  NULL };
 
-/* Runs the command line; 'out' and 'talk' hold what it printed until the next. */
+/* Runs a command line; 'out' and 'talk' are its stdout and stderr. */
 static char *out, *talk;
 
 static int
@@ -178,11 +178,11 @@ assert_refused(const char *line, const char *part)
 
 	if (status != CLI_USAGE || *out || !strstr(talk, part))
 		fail_msg("'%s': %d, '%s', '%s'", line, status, out, talk);
-	/* One line of talk. */
+	/* Exactly one line on stderr. */
 	assert_ptr_equal(strchr(talk, '\n'), talk + strlen(talk) - 1);
 }
 
-/* ---- The tests --------------------------------------------------------------------- */
+/* ---- The tests ------------------------------------------------------------------- */
 
 static void
 options_set_their_values(void **state)
@@ -222,7 +222,7 @@ unique_beginnings_are_enough(void **state)
 	assert_int_equal(run("antiphase show --cap 4 --verb"), CLI_OK);
 	assert_near(got.gbps, 4, 0);
 	assert_true(got.is_verbose);
-	/* --job is whole, though --json does not begin so; --jo is either. */
+	/* --job is exact; --j is ambiguous between --json and --job. */
 	assert_int_equal(run("antiphase show --job x"), CLI_OK);
 	assert_refused("antiphase show --s 3",
 		       "option '--s' is ambiguous: --seed, --solver; see");
@@ -320,7 +320,7 @@ help_goes_to_stdout_with_status_0(void **state)
 	}
 }
 
-/* "antiphase" may have run it, and tells by argv[0] what was typed. */
+/* "antiphase" may run this program; argv[0] tells what was typed. */
 static void
 help_and_wrong_use_name_what_was_typed(void **state)
 {
@@ -364,7 +364,7 @@ help_and_wrong_use_name_what_was_typed(void **state)
 			 "'%s --help' lists them\n",
 			 name, name);
 		assert_string_equal(talk, wanted);
-		/* Whatever was typed, it is this program. */
+		/* The version is that of this program, whatever was typed. */
 		assert_int_equal(run_as("antiphase-sim", typed, "sim --version"),
 				 CLI_OK);
 		assert_memory_equal(out, "antiphase-sim ", 14);
@@ -382,7 +382,7 @@ the_program_lists_its_verbs(void **state)
 	assert_non_null(strstr(out, "check a thing"));
 	assert_int_equal(run("antiphase -h"), CLI_OK);
 	assert_non_null(strstr(out, "check a thing"));
-	/* Without a verb it is wrong usage, and talk. */
+	/* A missing verb is wrong usage, reported on stderr. */
 	assert_int_equal(run("antiphase"), CLI_USAGE);
 	assert_string_equal(out, "");
 	assert_non_null(strstr(talk, "check a thing"));

@@ -19,7 +19,7 @@ struct sums {
 	double out[64], in[64]; /* By host number. */
 };
 
-/* 6 leaves of 4 hosts, 3 spines, everything 50 Gb/s. */
+/* 6 leaves of 4 hosts, 3 spines, all links 50 Gb/s. */
 static struct topo *
 make_fabric(void)
 {
@@ -60,7 +60,7 @@ assert_nic_bytes_is_the_largest(const struct sums *s,
 	assert_near(flows->nic_bytes, largest / flows->n_rails, 1e-3);
 }
 
-/* 'n' hosts of the fabric, drawn without replacement, in random order. */
+/* Draws 'n' hosts of the fabric without replacement, in random order. */
 static void
 draw_hosts(struct rng *rng, uint32_t n_hosts, uint32_t *hosts, size_t n)
 {
@@ -190,7 +190,7 @@ tree_has_an_edge_both_ways_to_every_host_but_one(void **state)
 			n_neighbours[flows.flows[i].source]++;
 		}
 		for (size_t i = 0; i < w; i++) {
-			/* A parent and two children, at most; as much in as out. */
+			/* A parent and at most two children; equal bytes in and out. */
 			assert_in_range(n_neighbours[i], 1, 3);
 			assert_near(s.in[i], s.out[i], 0);
 		}
@@ -200,7 +200,7 @@ tree_has_an_edge_both_ways_to_every_host_but_one(void **state)
 	topo_unref(topo);
 }
 
-/* Edges from host 'at', over 'flows', to the furthest host; 'seen' has been visited. */
+/* Edges from host 'at' to the farthest host; 'seen' marks visited hosts. */
 static size_t
 depth_below(const struct collective_flows *flows, uint32_t at, bool *seen)
 {
@@ -247,8 +247,10 @@ tree_is_as_flat_as_can_be_and_leaves_racks_rarely(void **state)
 		assert_true(depth <= floor_log2);
 		collective_flows_fini(&flows);
 	}
-	/* 6 racks need 5 edges between them; a tree in order of numbers alone, as a
-	 * heap is laid out, would have 20. */
+	/*
+	 * 6 racks need 5 edges between them.  A tree by host number alone, as in a
+	 * heap, would have 20.
+	 */
 	collective_make(topo, COLLECTIVE_TREE, hosts, 24, 1, &flows);
 	for (size_t i = 0; i < flows.n; i++)
 		n_crossing += topo_leaf_of(topo, flows.flows[i].source) !=
@@ -302,7 +304,7 @@ hierarchical_sends_rings_leaders_and_chains(void **state)
 	s = sum_up(topo, &flows);
 	/* 3 (W - L) S + 2 (L - 1) S with W = 7, L = 3. */
 	assert_near(s.all, (3 * 4 + 2 * 2) * MESSAGE, 1e-3);
-	/* Leader of leaf 0: its ring 2 * 3/4, the leaders' 2 * 2/3, its chain 1. */
+	/* Leader of leaf 0: ring 2 * 3/4, leaders' ring 2 * 2/3, chain 1. */
 	assert_near(s.out[0], (1.5 + 4. / 3 + 1) * MESSAGE, 1e-3);
 	assert_near(s.in[0], (1.5 + 4. / 3) * MESSAGE, 1e-3);
 	assert_near(s.out[1], (1.5 + 1) * MESSAGE, 1e-3);
@@ -312,7 +314,7 @@ hierarchical_sends_rings_leaders_and_chains(void **state)
 	assert_nic_bytes_is_the_largest(&s, &flows);
 	collective_flows_fini(&flows);
 
-	/* In one leaf it is the ring, and nothing is left to broadcast. */
+	/* Within one leaf it is a plain ring without a broadcast. */
 	assert_int_equal(collective_make(topo, COLLECTIVE_HIERARCHICAL, hosts + 1, 4,
 					 MESSAGE, &flows),
 			 0);
@@ -406,7 +408,7 @@ footprint_of_a_ring_is_one_on_interfaces_and_once_up_from_each_rack(void **state
 
 		if (i > 0)
 			assert_true(fp.entries[i].link > fp.entries[i - 1].link);
-		/* Every flow of a ring is as large as what an interface sends. */
+		/* Each flow of a ring has the size of an interface's traffic. */
 		assert_near(fp.entries[i].factor, fp.entries[i].n_flows, 1e-12);
 		if (from == 0 || to == 0) {
 			assert_int_equal(fp.entries[i].n_flows, 1);

@@ -94,7 +94,7 @@ a_seed_counts_once_all_policies_have_it(void **state)
 	comparison_free(c);
 }
 
-/* ---- Through real runs ------------------------------------------------------------------ */
+/* ---- Through real runs ----------------------------------------------------------- */
 
 static struct comparison *
 compare(const struct lab *lab, const char *const *policies, size_t n_policies,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests of scheduler/live/contention.h: who overlaps whom, where, for how long. */
+/* test_contention.c - which jobs overlap on which links, and for how long */
 #include "scheduler/live/contention.h"
 #include "scheduler/live/live.h"
 #include "tests/unit/frames.h"
@@ -9,8 +9,10 @@
 
 #define T0 INT64_C(5000000)
 
-/* What two jobs put on one link: a sends at 60 % for [0, 40), b at 50 % for [30, 60)
- * of each 100 ms; where they meet, both get half. */
+/*
+ * Two jobs on one link: a sends at 60 % in [0, 40) ms, b at 50 % in [30, 60) ms of each
+ * 100 ms.  While they overlap, each gets half.
+ */
 static const struct frames_square job_a = { 100, 0, 40, 75000 };
 static const struct frames_square job_b = { 100, 30, 30, 62500 };
 
@@ -30,7 +32,7 @@ total(const void *ctx, int64_t ms)
 	return shared(&job_a, ms) + shared(&job_b, ms);
 }
 
-/* Feeds 'n' frames of 100 ms of one host that has both jobs on 'interface'. */
+/* Feeds 'n' frames of 100 ms of one host that runs both jobs on 'interface'. */
 static void
 feed_both(struct live *live, const char *host, const char *interface, int n)
 {
@@ -109,7 +111,7 @@ found_in_steps_it_is_what_it_was_at_the_first(void **state)
 	for (int i = 30; !contention_step(finder); i++) {
 		struct tele_frame frame = { 0 };
 
-		/* In between there are new frames, of new hosts, too. */
+		/* New frames arrive in between, also of new hosts. */
 		frames_begin(&frame, TELE_RAW, i % 2 ? "new" : "h0", T0 + 100 * i,
 			     T0 + 100 * (i + 1), 0, (uint64_t)i);
 		frames_add(&frame, "e0", 1e9, i % 2 ? "c" : "a", TELE_TX, shared,
@@ -130,7 +132,7 @@ found_in_steps_it_is_what_it_was_at_the_first(void **state)
 	}
 	contention_fini(&found);
 	contention_fini(&whole);
-	/* One that is not wanted any more. */
+	/* This search is abandoned. */
 	finder = contention_begin(live, &opts);
 	contention_step(finder);
 	contention_end(finder, NULL);
@@ -186,7 +188,7 @@ contention_is_since_its_first_moment(void **state)
 	frames_add(&frame, "e0", 1e9, "b", TELE_TX, late, &job_b);
 	live_frame(live, &frame);
 	contention_find(live, &opts, &found);
-	/* T0 is a multiple of the period: they meet at 30 of each 100 ms. */
+	/* T0 is a multiple of the period: the overlap begins at 30 of each 100 ms. */
 	assert_int_equal(found.links[0].since_ms, T0 + 6030);
 	assert_false(found.links[0].is_since_older);
 	contention_fini(&found);
@@ -215,7 +217,7 @@ gaps_are_left_out_and_not_counted_as_silence(void **state)
 	live_frame(live, &frame);
 	contention_find(live, &opts, &found);
 	assert_int_equal(found.links[0].known_ms, 750);
-	/* Of ten overlaps those at 530, 630 and 730 ms lie in the gap. */
+	/* Of ten overlaps, those at 530, 630 and 730 ms are in the gap. */
 	assert_int_equal(found.links[0].over_ms, 7 * 10);
 	assert_near(found.links[0].jobs[0].overlap_bps, 0.5e9, 1);
 	contention_fini(&found);
@@ -287,7 +289,7 @@ two_jobs_on_a_link_between_switches_are_told_apart(void **state)
 	feed_lab(live);
 	contention_find(live, &opts, &found);
 	contention_sort(&found, CONTENTION_BY_CONTENTION);
-	assert_int_equal(found.n_links, 12); /* All of the fabric's. */
+	assert_int_equal(found.n_links, 12); /* All links of the fabric. */
 	assert_int_equal(found.n_unattached, 0);
 	assert_string_equal(found.links[0].name, "leaf0:up>spine:p0");
 	link = find(&found, "leaf0:up>spine:p0");
@@ -297,7 +299,7 @@ two_jobs_on_a_link_between_switches_are_told_apart(void **state)
 	assert_int_equal(link->over_ms, 10 * 10);
 	assert_near(link->jobs[0].isolated_bps, 0.6e9, 1);
 	assert_near(link->jobs[1].overlap_bps, 0.5e9, 1);
-	/* A host's own links have one job, and are measured. */
+	/* A link to a host carries one job, and is measured. */
 	link = find(&found, "h1:e0>leaf0:p1");
 	assert_int_equal(link->basis, CONTENTION_MEASURED);
 	assert_int_equal(link->n_jobs, 1);
@@ -413,13 +415,13 @@ of_a_silent_host_nothing_is_known_and_no_zero_is_told(void **state)
 	struct contention found;
 
 	(void)state;
-	/* Both have series for a second; h1 never comes again, h0 does for 2.5 s. */
+	/* Both hosts send for a second; h1 then stops, h0 continues for 2.5 s. */
 	for (int h = 0; h < 2; h++)
 		feed_summary(live, h ? "h1" : "h0", 0, 62500000);
 	feed_both(live, "h1", "e0", 10);
 	feed_both(live, "h0", "e0", 35);
 	contention_find(live, &opts, &found);
-	/* In h0's last second; h1 is silent, but not so long that it is left out. */
+	/* In h0's last second h1 is silent, but not long enough to be left out. */
 	assert_true(find(&found, "h0:e0>")->now_bps > 0);
 	assert_true(find(&found, "h0:e0>")->has_counts);
 	assert_int_equal(find(&found, "h0:e0>")->total_ce, 7);
@@ -440,7 +442,7 @@ of_a_silent_host_nothing_is_known_and_no_zero_is_told(void **state)
 	assert_int_equal(find(&found, "h1:e0>")->n_jobs, 0);
 	contention_fini(&found);
 
-	/* Of a longer window something is known, but nothing of its last second. */
+	/* A longer window has data, but none in its last second. */
 	contention_find(live, &(const struct contention_opts){ .window_ms = 5000 },
 			&found);
 	assert_int_equal(find(&found, "h1:e0>")->known_ms, 1000);
@@ -510,7 +512,7 @@ of_a_link_that_silent_hosts_share_no_part_is_told_as_the_whole(void **state)
 	assert_near(link->now_bps, 0.4e9, 1);
 	assert_int_equal(link->n_jobs, 2);
 	contention_fini(&found);
-	/* h1, of b, is not heard any more. */
+	/* h1, which runs b, is silent from now on. */
 	for (int s = 1; s < 8; s++)
 		for (int h = 0; h < 4; h++)
 			if (h != 1)

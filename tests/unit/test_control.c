@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_control.c - asking a daemon over its socket: its loop here, the client in a child. */
+/* test_control.c - requests over the control socket; the client is a child process */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -53,7 +53,7 @@ run_fail(void *ctx, size_t n, char **args, struct strbuf *reply, struct err *err
 	return -ENOENT;
 }
 
-/* Fails with that errno. */
+/* Fails with the given errno. */
 static int
 run_errno(void *ctx, size_t n, char **args, struct strbuf *reply, struct err *err)
 {
@@ -86,7 +86,7 @@ on_end(void *ctx)
 	loop_stop(end->loop, 0);
 }
 
-/* Runs the daemon for as long as 'work' takes in a child; its exit status. */
+/* Runs the daemon while 'work' runs in a child; returns the child's exit status. */
 static int
 with_daemon(int (*work)(void))
 {
@@ -121,7 +121,7 @@ with_daemon(int (*work)(void))
 
 #define SECOND INT64_C(1000000000)
 
-/* True if the words are answered by 'expected'. */
+/* True if the reply is 'expected'. */
 static bool
 is_answered(const char *const *words, const char *expected)
 {
@@ -136,7 +136,7 @@ is_answered(const char *const *words, const char *expected)
 	return same;
 }
 
-/* True if the words are refused with 'error' and a text that has 'part' in it. */
+/* True if the reply is 'error' with a text that contains 'part'. */
 static bool
 is_refused(const char *const *words, int error, const char *part)
 {
@@ -173,7 +173,7 @@ ask_several(void)
 	    !is_refused(WORDS("job", "drop"), -EINVAL, "'job drop'") ||
 	    !is_refused(WORDS("much", "8388609"), -EFBIG, "longer than"))
 		return 2;
-	/* Far more than a socket takes at once. */
+	/* More than a socket buffer takes at once. */
 	if (control_ask(path, WORDS("much", "8388608"), 10 * SECOND, &reply, &err) <
 		    0 ||
 	    reply.length != 8388608)
@@ -182,7 +182,7 @@ ask_several(void)
 	return lstat(path, &info) == 0 && (info.st_mode & 0777) == 0660 ? 0 : 4;
 }
 
-/* Errors come back as they are, but for those without a status of their own. */
+/* Errors come back unchanged, except those without an HTTP status of their own. */
 static int
 fail_in_all_ways(void)
 {
@@ -213,7 +213,7 @@ words_go_there_and_a_document_comes_back(void **state)
 	assert_int_equal(with_daemon(ask_several), 0);
 }
 
-/* True if that comes on stdout, or else on stderr, with the exit status. */
+/* True if the text comes on stdout, or else on stderr, with the exit status. */
 static bool
 is_printed(const char *const *words, int status, const char *out, const char *part)
 {
@@ -263,7 +263,7 @@ connect_to_it(void)
 	return connect(fd, (struct sockaddr *)&a, sizeof a) < 0 ? -1 : fd;
 }
 
-/* What comes back for a request; true if it has the status and the text in it. */
+/* True if the raw reply has the status and contains the text. */
 static bool
 is_raw_answer(const char *method, const char *target, const char *body,
 	      const char *status, const char *part)
@@ -307,7 +307,7 @@ ask_by_hand(void)
 			   "\"antiphase.control_commands/1\"") ||
 	    !is_raw_answer("POST", "/control/log/warn", "", "200", "log level: warn"))
 		return 2;
-	/* What changes something is not done by looking. */
+	/* GET must not change anything. */
 	if (!is_raw_answer("GET", "/control/job/add/n", "", "400", "POST it") ||
 	    !is_raw_answer("GET", "/control/log/dbg", "", "400", "POST it"))
 		return 3;
@@ -343,7 +343,7 @@ ask_badly(void)
 	    !is_raw_answer("GET", "/", "", "404", "not_found") ||
 	    !is_raw_answer("PUT", "/control/echo", "", "405", "GET"))
 		return 1;
-	/* It lives on. */
+	/* The daemon still runs. */
 	return is_answered(WORDS("echo", "still"), "<still>") ? 0 : 2;
 }
 
@@ -357,17 +357,17 @@ what_is_no_request_is_refused(void **state)
 static int
 crowd_in(void)
 {
-	/* Those who say nothing, or never read, take all the places. */
+	/* Clients that send nothing, or never read, take all connections. */
 	for (int i = 0; i < HTTP_MAX_CONNECTIONS + 8; i++) {
 		static const char much[] = "GET /control/much/8000000 HTTP/1.0\r\n\r\n";
 		int fd = connect_to_it();
 
 		if (fd < 0 || (i % 8 == 0 && send(fd, much, sizeof much - 1, 0) < 0))
 			return 1;
-		/* For the daemon to take it in. */
+		/* Lets the daemon accept it. */
 		usleep(2000);
 	}
-	/* The slowest of them makes room. */
+	/* The slowest connection is closed to make room. */
 	return is_answered(WORDS("echo", "x"), "<x>") ? 0 : 2;
 }
 
@@ -381,7 +381,7 @@ the_silent_lock_nobody_out(void **state)
 static int
 ask_as_nobody(void)
 {
-	/* Past the mode of the socket, so that the kernel's word is what counts. */
+	/* Opens the mode of the socket, so that only the peer's credentials count. */
 	if (chmod(path, 0666) < 0 || setgid(65534) < 0 || setuid(65534) < 0)
 		return 1;
 	if (!is_answered(WORDS("echo", "look"), "<look>") ||
@@ -441,7 +441,7 @@ a_socket_left_behind_is_replaced_and_one_in_use_is_not(void **state)
 			 -EADDRINUSE);
 	assert_non_null(strstr(err.text, "another daemon"));
 	assert_int_equal(access(path, F_OK), 0);
-	/* As after SIGKILL: the name is there, nobody listens. */
+	/* As after SIGKILL: the name exists without a listener. */
 	assert_int_equal(rename(path, aside), 0);
 	control_close(first);
 	assert_int_equal(rename(aside, path), 0);

@@ -5,7 +5,7 @@
 
 #include "tests/unit/decide_cluster.h"
 
-/* ---- Jobs at the gate ------------------------------------------------------------------ */
+/* ---- Jobs at the gate ------------------------------------------------------------ */
 
 enum tweak {
 	PLAIN,
@@ -272,7 +272,7 @@ a_place_is_given_away_before_it_is_seen_to_be(void **state)
 	tear_down(&c);
 }
 
-/* ---- Records --------------------------------------------------------------------------- */
+/* ---- Records --------------------------------------------------------------------- */
 
 static void
 records_of_running_jobs_are_written_now_and_then_and_taken_back(void **state)

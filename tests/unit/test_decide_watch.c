@@ -6,7 +6,7 @@
 #include "lib/base/rng.h"
 #include "tests/unit/decide_cluster.h"
 
-/* ---- The watchdog ---------------------------------------------------------------------- */
+/* ---- The watchdog ---------------------------------------------------------------- */
 
 static void
 a_pin_that_is_not_right_any_more_is_taken_back(void **state)
@@ -405,7 +405,7 @@ nodes_that_somebody_chose_since_are_his(void **state)
 	tear_down(&c);
 }
 
-/* ---- Whatever happens ------------------------------------------------------------------ */
+/* ---- Whatever happens ------------------------------------------------------------ */
 
 /* A job as the scheduler would treat it. */
 static void

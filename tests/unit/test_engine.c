@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Jobs on links: closed forms, arrivals and stops, jitter, what-if. */
+/* test_engine.c - jobs on links: closed forms, arrivals and stops, jitter, what-if */
 #include <errno.h>
 
 #include "tests/unit/sim_lab.h"
@@ -46,7 +46,7 @@ a_stop_amid_an_iteration_frees_the_link(void **state)
 	lab_add(&lab, &a);
 	lab_add(&lab, &b);
 	engine_run(lab.engine, ENGINE_NEVER);
-	/* 10 ms at half the rate, the other 15 ms of work alone. */
+	/* 10 ms at half the rate, then the other 15 ms of work alone. */
 	assert_near(lab_iteration_ns(&lab, 0, 0), 25e6, 1e-3);
 	engine_job_stats(lab.engine, 1, &stats);
 	assert_int_equal(stats.n_iterations, 0);
@@ -66,7 +66,7 @@ a_job_that_arrives_during_the_run_takes_its_share(void **state)
 	lab_job_init(&a, 5 * MS, PATH, 1, 125e6);
 	a.job.max_iterations = 2;
 	lab_add(&lab, &a);
-	engine_run(lab.engine, 15 * MS); /* Amid the first flow, until now alone. */
+	engine_run(lab.engine, 15 * MS); /* During the first flow, so far alone. */
 	assert_near(engine_now_ns(lab.engine), 15e6, 0);
 
 	lab_job_init(&b, 0, PATH, 1, 62.5e6);
@@ -91,7 +91,7 @@ a_job_that_arrives_while_the_other_computes_meets_it_later(void **state)
 	struct lab_job a, b;
 
 	(void)state;
-	config.observer.on_flows = NULL; /* The engine may look ahead, then. */
+	config.observer.on_flows = NULL; /* Lets the engine look ahead. */
 	lab_open(&lab, &config);
 	lab_job_init(&a, 20 * MS, PATH, 1, 125e6);
 	a.job.max_iterations = 1;
@@ -117,17 +117,17 @@ overlap_ends_with_the_longer_of_computing_and_sending(void **state)
 	(void)state;
 	lab_open_link(&lab);
 	lab_job_init(&a, 30 * MS, PATH, 1, 125e6);
-	a.segment.flows_offset_ns = 20 * MS; /* 20 to 40, computing to 30. */
+	a.segment.flows_offset_ns = 20 * MS; /* 20 to 40 ms; computes to 30. */
 	a.job.max_iterations = 1;
 	lab_add(&lab, &a);
 	lab_job_init(&b, 30 * MS, PATH, 1, 31.25e6);
-	b.segment.flows_offset_ns = 10 * MS; /* 10 to 15, computing to 30. */
+	b.segment.flows_offset_ns = 10 * MS; /* 10 to 15 ms; computes to 30. */
 	b.job.max_iterations = 1;
 	lab_add(&lab, &b);
 	engine_run(lab.engine, ENGINE_NEVER);
 	assert_near(lab_iteration_ns(&lab, 0, 0), 40e6, 1e-3);
 	assert_near(lab_iteration_ns(&lab, 1, 0), 30e6, 1e-3);
-	/* Flows are told of when they end, not when the segment does. */
+	/* Flows are reported when they end, not at the end of the segment. */
 	assert_int_equal(lab.flows.n, 2);
 	assert_int_equal(lab.flows.items[0].job, 1);
 	assert_near(lab.flows.items[0].end_ns, 15e6, 1e-3);
@@ -243,7 +243,7 @@ the_weight_hook_divides_the_link(void **state)
 	lab_add(&lab, &j);
 	lab_add(&lab, &j);
 	engine_run(lab.engine, ENGINE_NEVER);
-	/* 125 MB at 37.5 Gb/s; the other the rest of 40 ms. */
+	/* 125 MB at 37.5 Gb/s; the other job the rest of 40 ms. */
 	assert_near(lab_iteration_ns(&lab, 1, 0), 1e9 / 37.5, 1e-3);
 	assert_near(lab_iteration_ns(&lab, 0, 0), 40e6, 1e-3);
 	lab_close(&lab);
@@ -290,7 +290,7 @@ jitter_has_the_spread_asked_for_and_belongs_to_its_job(void **state)
 		    4 * 0.4e6 / sqrt(2.0 * n));
 }
 
-/* Some jobs over four links, with all that is random. */
+/* Jobs over four links, with everything that can be random. */
 static void
 fill_lab(struct lab *lab, bool measured, uint64_t seed)
 {
@@ -311,7 +311,7 @@ fill_lab(struct lab *lab, bool measured, uint64_t seed)
 		j.job.pacing = (enum engine_pacing)(i % 3);
 		j.job.grid_ns = 40 * MS;
 		j.job.max_iterations = 60;
-		if (i >= 8) /* Some come later, some leave early. */
+		if (i >= 8) /* Some jobs come later, some leave early. */
 			j.job.arrival_ns = (int64_t)(i * 100) * MS;
 		if (i < 4)
 			j.job.stop_ns = (int64_t)(2000 + i * 50) * MS;
@@ -393,12 +393,12 @@ an_observer_can_stop_the_run_even_where_time_stands_still(void **state)
 	lab_add(&lab, &j);
 	engine_run(lab.engine, ENGINE_NEVER);
 	assert_int_equal(lab.iterations.n, 3);
-	engine_run(lab.engine, ENGINE_NEVER); /* It can go on. */
+	engine_run(lab.engine, ENGINE_NEVER); /* The engine can continue. */
 	assert_int_equal(lab.iterations.n, 6);
 	lab_close(&lab);
 }
 
-/* Three jobs over one link of room for two: alone with one other it is private. */
+/* Three jobs on a link with room for two: two jobs cannot exceed it. */
 static void
 those_who_stay_go_on_when_others_have_left(void **state)
 {
@@ -418,13 +418,13 @@ those_who_stay_go_on_when_others_have_left(void **state)
 
 			lab_job_init(&j, 10 * MS, paths[i], 2, 125e6);
 			j.job.max_iterations = 3;
-			if (i == 2) /* Amid the first flows: 20 of 20 ms at 2/3. */
+			if (i == 2) /* During the first flows: 20 of 20 ms at 2/3. */
 				j.job.stop_ns = 25 * MS;
 			lab_add(&lab, &j);
 		}
 		engine_run(lab.engine, ENGINE_NEVER);
 		assert_int_equal(lab.iterations.n, 6);
-		/* 15 ms at 2/3 of the rate leave 10 ms of work at the full one. */
+		/* 15 ms at 2/3 of the rate leave 10 ms of work at the full rate. */
 		assert_near(lab_iteration_ns(&lab, 0, 0), 35e6, 1e-2);
 		assert_near(lab_iteration_ns(&lab, 1, 0), 35e6, 1e-2);
 		assert_near(lab_iteration_ns(&lab, 0, 1), 30e6, 1e-2);
@@ -500,7 +500,7 @@ unsound_jobs_are_refused(void **state)
 	REFUSED(j.job.jitter_frac = NAN);
 	REFUSED(j.job.deadband_frac = -0.1);
 	REFUSED(j.job.n_segments = 0);
-	/* Iterations without end that take no time. */
+	/* Endless iterations that take no time. */
 	REFUSED(j.flow.bytes = 0; j.segment.compute_ns = j.segment.flows_offset_ns = 0);
 	engine_run(lab.engine, ENGINE_NEVER);
 	assert_int_equal(lab.iterations.n, 0);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_experiment.c - what counts in runs, and runs against themselves; closed forms are in
- * test_experiment_forms.c.
+ * test_experiment.c - the counters of runs, and runs compared with themselves; closed
+ * forms are in test_experiment_forms.c
  */
 #include "lib/base/rng.h"
 #include "sim/run/run_report.h"
 #include "tests/unit/experiment_fixture.h"
 
-/* ---- What counts ------------------------------------------------------------------------ */
+/* ---- What counts ----------------------------------------------------------------- */
 
 static void
 a_job_that_shares_nothing_has_slowdown_one_with_jitter(void **state)
@@ -39,7 +39,7 @@ jobs_run_until_the_slowest_has_its_iterations(void **state)
 	(void)state;
 	assert_near(x.simulated_ns / 1e9, 5, 1e-6);
 	assert_int_equal(x.jobs[0].n, 10);
-	assert_int_equal(x.jobs[1].n, 10); /* Of the 111 that it did. */
+	assert_int_equal(x.jobs[1].n, 10); /* Of 111 iterations. */
 	assert_near(x.jobs[1].packets, 2 * 111 * 125e6 / 4000, 1);
 	experiment_fini(&x);
 	lab_fini(&lab);
@@ -77,7 +77,7 @@ a_job_that_stops_is_not_waited_for(void **state)
 	experiment_fini(&x);
 	lab_fini(&lab);
 
-	/* Nor are all of them, when all have left. */
+	/* The run also ends when all jobs have left. */
 	lab = lab_make(LAB_JOB("stops", "a0,b0", "25", "125", "stop = 100 ms\n"));
 	x = lab_run(&lab);
 	assert_int_equal(x.jobs[0].n, 2);
@@ -99,7 +99,7 @@ a_duration_ends_the_run(void **state)
 	lab_fini(&lab);
 }
 
-/* A wait that the pacing orders is part of an iteration's time. */
+/* A wait ordered by pacing is part of the iteration time. */
 static void
 iterations_fill_the_time_also_where_pacing_waits(void **state)
 {
@@ -126,7 +126,7 @@ iterations_fill_the_time_also_where_pacing_waits(void **state)
 	lab_fini(&lab);
 }
 
-/* ---- Phases ---------------------------------------------------------------------------- */
+/* ---- Phases ---------------------------------------------------------------------- */
 
 static struct experiment
 run_with(const struct lab *lab, const struct sim_plan *plan, uint64_t seed, bool random)
@@ -157,14 +157,14 @@ random_phases_are_within_a_period_and_of_seed_and_job_alone(void **state)
 		assert_true(x.jobs[0].start_ns[0] >= 1e9);
 		assert_true(x.jobs[0].start_ns[0] < 1e9 + 45e6);
 		sum_ns += x.jobs[0].start_ns[0] - 1e9;
-		/* The same whatever the other job does. */
+		/* The start is independent of the other job. */
 		plan.jobs[1].is_aligned = true;
 		plan.jobs[1].shift_ns = 10000000;
 		y = run_with(&lab, &plan, seed, true);
 		plan.jobs[1].is_aligned = false;
 		plan.jobs[1].shift_ns = 0;
 		assert_near(y.jobs[0].start_ns[0], x.jobs[0].start_ns[0], 0);
-		/* An aligned job waits, by less than a period, for its phase. */
+		/* An aligned job waits less than a period for its phase. */
 		assert_near(fmod(y.jobs[1].start_ns[0], 45e6), 10e6, 1e-3);
 		assert_true(y.jobs[1].start_ns[0] >= x.jobs[1].start_ns[0]);
 		assert_true(y.jobs[1].start_ns[0] < x.jobs[1].start_ns[0] + 45e6);
@@ -176,7 +176,7 @@ random_phases_are_within_a_period_and_of_seed_and_job_alone(void **state)
 	lab_fini(&lab);
 }
 
-/* ---- Determinism ------------------------------------------------------------------------ */
+/* ---- Determinism ----------------------------------------------------------------- */
 
 static char *
 report_of(const struct lab *lab, const struct sim_plan *plan, uint64_t seed)
@@ -259,7 +259,7 @@ an_interrupted_run_has_what_was_done(void **state)
 
 struct seen_flows {
 	const struct profile *profile;
-	size_t n; /* Phases seen, of the first iteration. */
+	size_t n; /* Phases seen in the first iteration. */
 };
 
 static void
@@ -301,7 +301,7 @@ random_segment(struct rng *rng, struct strbuf *text)
 	strbuf_putc(text, '\n');
 }
 
-/* What is promised to the solver is what the simulator does: to rounding. */
+/* The profile given to the solver matches the simulation up to rounding. */
 static void
 a_job_alone_does_what_its_profile_says(void **state)
 {
@@ -339,7 +339,7 @@ a_job_alone_does_what_its_profile_says(void **state)
 	}
 }
 
-/* ---- Plans ------------------------------------------------------------------------------ */
+/* ---- Plans ----------------------------------------------------------------------- */
 
 static void
 a_waiting_job_needs_a_policy(void **state)
@@ -362,7 +362,7 @@ a_waiting_job_needs_a_policy(void **state)
 	lab_fini(&lab);
 }
 
-/* Unrelated periods: nothing to shift, but turns at a gate pay. */
+/* Unrelated periods have no useful shift, but turns at a gate pay. */
 static void
 another_pacing_takes_the_gate_from_jobs_without_a_phase_too(void **state)
 {

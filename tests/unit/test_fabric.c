@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Clusters on a fabric: closed forms, what repeats, what is remembered. */
+/* test_fabric.c - clusters on a fabric: closed forms, repetition, cached results */
 #include <math.h>
 #include <string.h>
 
@@ -69,7 +69,7 @@ rates_of_two(const uint32_t *model_of, const struct fabric_opts *opts, unsigned 
 	return counts;
 }
 
-/* 30 ms each of 50 ms: 60 ms if they are never together, 80 ms if they always are. */
+/* 30 ms each of 50 ms: 60 ms if they never overlap, 80 ms if they always do. */
 static void
 two_equal_jobs_that_do_not_fit_are_slowed_alike(void **state)
 {
@@ -88,7 +88,7 @@ two_equal_jobs_that_do_not_fit_are_slowed_alike(void **state)
 	}
 }
 
-/* Antiphase finds 45 ms for two that fit; chance does not always. */
+/* Antiphase finds 45 ms for two jobs that fit; random phases do not always. */
 static void
 shifts_let_two_that_fit_be_as_alone(void **state)
 {
@@ -146,7 +146,7 @@ jobs_without_a_model_or_on_one_host_are_as_alone(void **state)
 	assert_near(speeds[1], 1, 0);
 }
 
-/* ---- Steady states ------------------------------------------------------------------------- */
+/* ---- Steady states --------------------------------------------------------------- */
 
 struct pair {
 	struct topo *topo;
@@ -188,7 +188,7 @@ close_pair(struct pair *pair)
 	topo_unref(pair->topo);
 }
 
-/* Until the other is done, each has half the link: 65 ms less the shift, at least 45 ms. */
+/* While both send, each has half the link: 65 ms less the shift, at least 45 ms. */
 static void
 two_equal_jobs_on_a_link_are_as_the_closed_form(void **state)
 {
@@ -229,7 +229,7 @@ on_iteration(void *ctx, uint32_t job, uint64_t iteration, double start_ns,
 	told->end_ns[job] = end_ns;
 }
 
-/* The mean over what the engine says of half an hour. */
+/* The mean over half an hour in the engine. */
 static void
 run_long(const struct pair *pair, double ret_ns[2])
 {
@@ -289,7 +289,7 @@ what_repeats_is_what_a_long_run_says(void **state)
 						   found_ns, NULL, NULL, &steady),
 					0);
 				run_long(&pair, long_ns);
-				/* A long run has its beginning in it, too. */
+				/* The mean of a long run includes its start. */
 				for (int i = 0; i < 2; i++)
 					assert_near(found_ns[i] / long_ns[i], 1,
 						    steady.is_exact ? 2e-4 : 2e-2);
@@ -299,7 +299,7 @@ what_repeats_is_what_a_long_run_says(void **state)
 	assert_true(n_exact >= 24);
 }
 
-/* Together 65 ms, and marks while both send; 20 ms apart 45 ms, and none. */
+/* In phase 65 ms with marks while both send; 20 ms apart 45 ms and no marks. */
 static void
 what_is_seen_of_iterations_is_what_they_take(void **state)
 {
@@ -336,7 +336,7 @@ what_is_seen_of_iterations_is_what_they_take(void **state)
 	}
 }
 
-/* So many seconds on a place are so many iterations of what they take there. */
+/* Iterations are the seconds at a place over the iteration time there. */
 static void
 iterations_are_counted_as_jobs_work(void **state)
 {
@@ -388,9 +388,9 @@ iterations_are_counted_as_jobs_work(void **state)
 }
 
 /*
- * At gates the small job waits for all of the convoy's message, once in some 20 iterations:
- * 12 times as long as alone.  Where they share the link, it takes 80 ms in place of 50 while
- * the convoy sends.
+ * At gates the small job waits for the whole message of the convoy, once in about 20
+ * iterations: 12 times as long as alone.  When they share the link, it takes 80 ms in
+ * place of 50 ms while the convoy sends.
  */
 static void
 a_convoy_at_gates_has_the_better_mean_and_the_worse_squares(void **state)
@@ -429,7 +429,7 @@ a_convoy_at_gates_has_the_better_mean_and_the_worse_squares(void **state)
 		}
 		close_pair(&pair);
 	}
-	/* The convoy on four times as many GPUs. */
+	/* Weighted by GPUs: the convoy has four times as many. */
 	assert_true(4 * mean_ns[1][0] / 1500e6 + mean_ns[1][1] / 50e6 <
 		    4 * mean_ns[0][0] / 1500e6 + mean_ns[0][1] / 50e6);
 	assert_true(4 * pow(rms_ns[1][0] / 1500e6, 2) + pow(rms_ns[1][1] / 50e6, 2) >
@@ -458,7 +458,7 @@ under_jitter_the_error_is_told(void **state)
 	close_pair(&pair);
 }
 
-/* The second begins after 10 s: the run goes on until then, and its wait is not its time. */
+/* The second job begins after 10 s; the run includes it, but not its wait. */
 static void
 a_run_ends_when_all_have_had_an_iteration(void **state)
 {

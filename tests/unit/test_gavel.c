@@ -29,7 +29,7 @@
 #define MAX_FAILURES 5
 #define ROUND_S      360.0
 
-/* ---- Numbers as Python draws them: the Mersenne Twister, MT19937 ---------------------------- */
+/* ---- Numbers as Python draws them: the Mersenne Twister, MT19937 ----------------- */
 
 #define MT_N 624
 
@@ -119,7 +119,7 @@ numbers_are_those_of_python(void **state)
 	assert_int_equal(twister_below(&t, 26, 5), 3);
 }
 
-/* ---- Jobs ------------------------------------------------------------------------------------ */
+/* ---- Jobs ------------------------------------------------------------------------ */
 
 static const struct {
 	const char *name;
@@ -245,7 +245,7 @@ arrive(struct lab *lab, double mean_gap_s)
 	}
 }
 
-/* ---- Rounds ---------------------------------------------------------------------------------- */
+/* ---- Rounds ---------------------------------------------------------------------- */
 
 static int
 latest_first(const void *a, const void *b)
@@ -390,7 +390,7 @@ mean_s(uint32_t seed, double mean_gap_s)
 	return sum_s / (END - FIRST);
 }
 
-/* ---- Published results --------------------------------------------------------------------- */
+/* ---- Published results ----------------------------------------------------------- */
 
 static const struct {
 	uint32_t seed;

@@ -189,7 +189,7 @@ an_address_is_told_from_a_file(void **state)
 	assert_int_equal(post("192.0.2.1:7462", "/twice", "x", &reply, &err), -EACCES);
 }
 
-/* ---- GET --------------------------------------------------------------------------- */
+/* ---- GET ------------------------------------------------------------------------- */
 
 static void
 write_much(void *ctx, struct strbuf *out)

@@ -9,7 +9,7 @@
 
 #define TOKEN "0123456789abcdef"
 
-/* ---- Requests ------------------------------------------------------------------------ */
+/* ---- Requests -------------------------------------------------------------------- */
 
 static void
 a_route_gets_what_follows_its_path_its_query_and_its_body(void **state)
@@ -86,7 +86,7 @@ requests_in_a_row_are_all_answered(void **state)
 	stop_quietly(&s);
 }
 
-/* ---- Who may ------------------------------------------------------------------------- */
+/* ---- Who may --------------------------------------------------------------------- */
 
 static void
 without_a_token_nothing_is_changed(void **state)
@@ -145,7 +145,7 @@ what_is_refused_is_said_once(void **state)
 	free(said);
 }
 
-/* ---- Too much ------------------------------------------------------------------------ */
+/* ---- Too much -------------------------------------------------------------------- */
 
 static char *
 of_length(size_t n)

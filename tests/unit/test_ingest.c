@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From what sources say to frames: ingest, binner and publisher, by a clock of our own. */
+/* test_ingest.c - from sources to frames: ingest, binner and publisher */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@ struct lab {
 	struct ingest *ingest;
 	struct publisher *publisher;
 	bool is_raw_wanted;
-	/* What was sent, decoded again. */
+	/* The published frames, decoded. */
 	struct tele_frame frames[64];
 	size_t n;
 };
@@ -90,7 +90,7 @@ names(struct lab *lab, size_t source, const char *name)
 	return sink->interface(sink->ctx, &interface);
 }
 
-/* 'bytes' in each ms of [from, to), and word that it is complete. */
+/* Reports 'bytes' in each ms of [from, to), and that the interval is complete. */
 static void
 sends(struct lab *lab, size_t source, uint32_t interface, uint32_t job, int64_t from_ms,
       int64_t to_ms, uint32_t bytes)
@@ -204,7 +204,7 @@ an_interface_belongs_to_the_source_that_named_it_first(void **state)
 	publisher_run(lab->publisher, 2000, &quiet);
 	assert_int_equal(row_of(&lab->frames[0], "eth0", "(all)")->window_bytes, 7000);
 	assert_true(ingest_counts(lab->ingest)->doubled >= 1000);
-	/* Once the first has let go of it, it is the other's. */
+	/* When the first source lets go of an interface, the second one takes over. */
 	first->gone(first->ctx, eth0);
 	assert_int_equal(names(lab, 1, "eth0"), eth0);
 	sends(lab, 1, eth0, TELE_LINK, 2000, 3000, 5);
@@ -229,7 +229,7 @@ an_interface_that_is_gone_and_back_goes_on_counting(void **state)
 	assert_int_equal(lab->n, 1);
 	sink->gone(sink->ctx, eth0);
 	assert_false(ingest_interface(lab->ingest, eth0)->is_present);
-	/* It does not hold up the other one. */
+	/* It does not delay the other source. */
 	sends(lab, 0, eth1, TELE_LINK, 2000, 4000, 1);
 	publisher_run(lab->publisher, ingest_complete_ms(lab->ingest, 0), &quiet);
 	assert_int_equal(lab->n, 3);
@@ -247,7 +247,7 @@ an_interface_that_is_gone_and_back_goes_on_counting(void **state)
 	free_lab(lab);
 }
 
-/* As after SIGKILL: another process, the same boot. */
+/* As after SIGKILL: a new process in the same boot. */
 static void
 totals_go_on_in_the_next_process(void **state)
 {
@@ -292,7 +292,7 @@ totals_go_on_in_the_next_process(void **state)
 	assert_int_equal(row_of(&lab->frames[0], "eth0", "j1")->total_bytes, 4400);
 	assert_int_equal(ingest_counts(lab->ingest)->resumed, 2);
 
-	/* eth9 was not seen by this process, but by the third. */
+	/* The third process saw eth9, this one did not. */
 	assert_int_equal(ingest_save(lab->ingest, totals), 0);
 	saved_totals_close(totals);
 	assert_int_equal(saved_totals_open(file, boot, &totals, &err), 0);
@@ -369,7 +369,7 @@ the_rest_is_published_at_the_end(void **state)
 	uint32_t eth0 = names(lab, 0, "eth0");
 
 	(void)state;
-	/* Of a file, what is before the first whole second counts, too. */
+	/* In a file, the part before the first whole second counts, too. */
 	sends(lab, 0, eth0, TELE_LINK, 1300, 1700, 2);
 	publisher_flush(lab->publisher, 1700, &quiet);
 	assert_int_equal(lab->n, 1);
@@ -379,7 +379,7 @@ the_rest_is_published_at_the_end(void **state)
 	free_lab(lab);
 }
 
-/* More names than a frame may hold: what does not fit is counted. */
+/* More names than a frame can hold: the rest is counted. */
 static void
 ten_thousand_jobs_fill_a_frame_and_are_counted(void **state)
 {

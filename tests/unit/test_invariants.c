@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_invariants.c - what must hold after every event of a cluster, whatever its policy:
- * no GPU is used twice, gangs are whole, no GPU is idle that somebody could use where the
- * policy says so, and what jobs were served sums to what they had to do.
+ * test_invariants.c - what must hold after every event of a cluster under any policy
  *
- * Every policy of the table, with preemption, restarts that cost, groups and guests on the
- * same GPUs, elastic sizes, jobs of no length, racks, types of GPUs, and an augmentation
- * that takes any candidate.
+ * No GPU is used twice, gangs are whole, no usable GPU is idle where the policy
+ * promises that, and the service of each job adds up to its work.
+ *
+ * The runs cover every policy of the table, with preemption, restart costs, groups and
+ * guests on the same GPUs, elastic sizes, jobs of no length, racks, types of GPUs, and
+ * an augmentation that takes any candidate.
  */
 #include <math.h>
 #include <string.h>
@@ -22,7 +23,7 @@
 #define N_NODES 6
 #define N_JOBS  50
 #define NEAR_S  1e-6
-#define SKEW    0.7 /* Of every third job. */
+#define SKEW    0.7 /* Skew of every third job. */
 
 static const uint32_t gpus[N_NODES] = { 4, 4, 8, 8, 2, 4 };
 static const uint32_t zeros[N_NODES], racks[N_NODES] = { 0, 0, 0, 1, 1, 1 };
@@ -33,14 +34,13 @@ static const struct pol_cluster one_rack = { N_NODES, 1, 1, gpus, zeros, zeros, 
 static const struct pol_cluster two_types = { N_NODES, 2, 2, gpus, racks, types, 30 };
 static const struct pol_cluster one_node = { 1, 1, 1, all_of_one, zeros, zeros, 16 };
 
-/* A cluster and its jobs. */
 struct scene {
 	const char *text;
 	const struct pol_cluster *cluster;
-	uint32_t max_gpus; /* That a job wants. */
-	bool has_stages;   /* And jobs that are guests, where the policy has guests. */
+	uint32_t max_gpus; /* Most GPUs that a job wants. */
+	bool has_stages;   /* Some jobs are guests, where the policy has guests. */
 	bool is_elastic, is_augmented;
-	double restart_s; /* NAN: the policy's. */
+	double restart_s; /* NAN: the policy's value. */
 };
 
 static const struct scene scenes[] = {
@@ -57,11 +57,11 @@ static const struct scene scenes[] = {
 struct watch {
 	const struct policy_spec *spec;
 	const struct scene *scene;
-	const char *const *sets; /* Of the policy's parameters; NULL: defaults. */
+	const char *const *sets; /* Parameters of the policy; NULL: defaults. */
 	size_t n_sets;
 	const struct cluster_job *jobs;
-	double speeds[N_JOBS]; /* Until the next event. */
-	double served[N_JOBS]; /* Of each job's duration, by our own sums. */
+	double speeds[N_JOBS]; /* Valid until the next event. */
+	double served[N_JOBS]; /* Service of each job by this test's own sums. */
 	struct rng rng;
 	uint64_t n_events, n_shared, n_guests, n_resized;
 };
@@ -76,7 +76,7 @@ draw_jobs(const struct scene *scene, struct cluster_job *jobs, uint64_t seed)
 	for (size_t i = 0; i < N_JOBS; i++) {
 		struct cluster_job *job = &jobs[i];
 
-		/* Some at the same time, some equal, some over at once. */
+		/* Some arrive at the same time, some are equal, some end at once. */
 		if (rng_below(&rng, 3))
 			now_s += (double)rng_below(&rng, 300);
 		*job = (struct cluster_job){
@@ -110,7 +110,7 @@ draw_jobs(const struct scene *scene, struct cluster_job *jobs, uint64_t seed)
 	}
 }
 
-/* More GPUs help less and less, the second type is slower, and so are several nodes. */
+/* Sublinear in GPUs; slower on the second type and on several nodes. */
 static double
 speed(void *ctx, const struct pol_job *job, uint32_t n_gpus, uint32_t n_nodes,
       uint32_t type, const struct pol_job *const *mates, uint32_t n_mates)
@@ -121,7 +121,7 @@ speed(void *ctx, const struct pol_job *job, uint32_t n_gpus, uint32_t n_nodes,
 	       (n_nodes > 1 ? 0.9 : 1);
 }
 
-/* ---- After every event -------------------------------------------------------------------- */
+/* ---- After every event ----------------------------------------------------------- */
 
 static void
 wrong(const struct watch *w, const struct pol_view *view, uint32_t job,
@@ -148,7 +148,7 @@ check_gang(const struct watch *w, const struct pol_view *view,
 		wrong(w, view, job->id, "a gang that is not whole");
 }
 
-/* Whether it is the first in the view of those on the same GPUs. */
+/* Whether it is first in the view among the jobs on the same GPUs. */
 static bool
 is_first(const struct pol_view *view, const struct pol_job *job)
 {
@@ -168,7 +168,7 @@ has_same_gpus(const struct pol_job *a, const struct pol_job *b)
 	       memcmp(a->pieces, b->pieces, a->n_pieces * sizeof *a->pieces) == 0;
 }
 
-/* A GPU has one owner, or one group of them, and one guest at most. */
+/* A GPU has one owner or one group of owners, and at most one guest. */
 static void
 check_gpus(struct watch *w, const struct pol_view *view)
 {
@@ -241,9 +241,9 @@ worked(void *ctx, const struct pol_job *job, double dt_s)
 	w->served[job->id] += dt_s * w->speeds[job->id];
 }
 
-/* ---- After every decision ------------------------------------------------------------------ */
+/* ---- After every decision -------------------------------------------------------- */
 
-/* Whoever has GPUs enough, wherever they are, runs. */
+/* A job runs if enough GPUs are free, on any nodes. */
 static const char *const busy[] = {
 	"fifo-backfill",
 	"smallest",
@@ -266,7 +266,7 @@ static const char *const busy[] = {
 	"synergy",
 	NULL,
 };
-/* Nobody passes one that came before. */
+/* No job passes one that arrived earlier. */
 static const char *const in_turn[] = { "fifo", "longest-pending", "blox", NULL };
 
 static bool
@@ -277,14 +277,14 @@ is_one_of(const char *const *names, const struct policy_spec *spec)
 	return *names;
 }
 
-/* Whether it is on few nodes or waits. */
+/* Whether the job must run on few nodes or wait. */
 static bool
 is_skewed(const struct watch *w, const struct pol_job *job)
 {
 	return w->spec->place == &place_skew && job->skew >= SKEW;
 }
 
-/* The least nodes that so many GPUs are on: nodes of the scenes have at most 16. */
+/* The least number of nodes with this many GPUs; nodes have at most 16. */
 static uint32_t
 least_nodes(const struct pol_cluster *cluster, uint32_t n_gpus)
 {
@@ -312,7 +312,7 @@ check_skew(const struct watch *w, const struct pol_view *view)
 	}
 }
 
-/* Of one type, where the policy serves one after the other. */
+/* GPUs of one type, where the policy serves the types one by one. */
 static uint32_t
 count_free(const struct watch *w, const struct pol_view *view, uint32_t type)
 {
@@ -385,7 +385,7 @@ take_any(void *ctx, const struct pol_view *view, const struct pol_plan *plans,
 	return (uint32_t)rng_below(&w->rng, n);
 }
 
-/* ---- Runs ------------------------------------------------------------------------------------ */
+/* ---- Runs ------------------------------------------------------------------------ */
 
 static void
 check_end(const struct watch *w, const struct cluster_result *results)
@@ -424,7 +424,7 @@ run(struct watch *w, uint64_t seed)
 					   .check = true,
 					   .ctx = w,
 					   .on_plan = after_plan };
-	/* A short search is one, too. */
+	/* A short search must hold the invariants, too. */
 	static const char *const short_search[] = { "goodput.max_generations=5" };
 	static const char *const moves[] = { "gandiva.max_moves=2" };
 	bool packs =
@@ -476,11 +476,11 @@ they_hold_after_every_event_under_every_policy(void **state)
 			}
 		}
 	}
-	/* That was what it is there for. */
+	/* The scenes did exercise sharing, guests and resizing. */
 	assert_true(n_shared > 0 && n_guests > 0 && n_resized > 0);
 }
 
-/* Queues that most jobs leave, and in which they soon starve. */
+/* Queues that most jobs leave and in which they soon starve. */
 static void
 they_hold_where_jobs_are_promoted(void **state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests of scheduler/live/job_profiler.h: profiles of running jobs, and when they change. */
+/* test_job_profiler.c - profiles of running jobs, and when they change */
 #include "lib/base/err.h"
 #include "lib/base/file.h"
 #include "lib/base/stats.h"
@@ -104,7 +104,7 @@ a_job_that_ended_is_shown_for_a_minute_and_then_forgotten(void **state)
 	assert_int_equal(n, 1);
 	assert_null(job_profiler_find(online, live_find_job(live, "a")));
 
-	/* Its name's next run is another one: that is no change of the first. */
+	/* The next run of this name is another job, not a change of the first. */
 	for (int s = 90; s < 120; s++) {
 		feed_second(live, s, "a", program, &other);
 		job_profiler_step(online, live);
@@ -228,9 +228,9 @@ what_does_not_repeat_gets_no_profile_but_a_reason(void **state)
 	live_free(live);
 }
 
-/* ---- Events ------------------------------------------------------------------------- */
+/* ---- Events ---------------------------------------------------------------------- */
 
-/* One event each 'every_ms' from T0 on, its sizes in turn from 'bytes'. */
+/* One event each 'every_ms' from T0 on; sizes cycle through 'bytes'. */
 static void
 feed_events(struct live *live, int n, int64_t every_ms, const uint64_t *bytes,
 	    int n_bytes)
@@ -299,7 +299,7 @@ events_that_agree_change_nothing(void **state)
 	live_free(live);
 }
 
-/* ---- A real capture ------------------------------------------------------------------ */
+/* ---- A real capture -------------------------------------------------------------- */
 
 struct captured {
 	const struct series_set *set;
@@ -317,7 +317,7 @@ captured(const void *ctx, int64_t ms)
 		       : (uint32_t)series_row(c->set, c->row)[at];
 }
 
-/* The median time from iteration to iteration that the program wrote down, us. */
+/* The median iteration time that the program itself recorded, in us. */
 static double
 truth_us(const char *path)
 {
@@ -339,7 +339,7 @@ truth_us(const char *path)
 	return stats_quantile(starts, n - 1, 0.5) * 1e6;
 }
 
-/* Feeds a capture as frames of a second; rank r is host "r<r>" with its own clock. */
+/* Feeds a capture as frames of 1 s; rank r is host "r<r>" with its own clock. */
 static void
 feed_capture(struct live *live, struct job_profiler *online,
 	     const struct series_set *set)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * test_jobtrace.c - traces of all formats, as they are published, and as they should not be.
- */
+/* test_jobtrace.c - job traces of all formats, as published and malformed */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -16,7 +14,7 @@
 #include "tests/unit/memory_file.h"
 #include "tests/unit/test.h"
 
-/* The text that is being read. */
+/* The text being read. */
 static struct memory_file file;
 
 static struct jobtrace *
@@ -25,7 +23,7 @@ open_text(const char *text)
 	return jobtraces_open(&file, text, strlen(text));
 }
 
-/* ---- Formats ---------------------------------------------------------------------------- */
+/* ---- Formats --------------------------------------------------------------------- */
 
 static void
 helios_and_acme_are_read(void **state)
@@ -96,7 +94,7 @@ alibaba_is_read_with_fractions_of_gpus(void **state)
 	assert_int_equal(jobtrace_counts(trace).no_gpus, 1);
 	jobtrace_close(trace);
 
-	/* As it is published: without a header. */
+	/* As published: without a header. */
 	trace = open_text("34b3,worker,2,Terminated,100,350,600,29.2,200,V100\n");
 	job = jobtraces_next(trace);
 	assert_int_equal(jobtrace_format(trace), JOBTRACE_PAI_2020);
@@ -129,7 +127,7 @@ simulators_traces_are_read(void **state)
 	assert_int_equal(jobtrace_format(trace), JOBTRACE_MURI);
 	assert_near(job->submit_s, 1456, 0);
 	assert_near(job->iteration_s, 0.921, 1e-12);
-	assert_near(job->stage_s[0], 0.703, 0); /* As if it were in seconds. */
+	assert_near(job->stage_s[0], 0.703, 0); /* Taken as seconds. */
 	assert_near(job->stage_s[2], 0.073, 0);
 	assert_int_equal(job->batch, 128);
 	assert_int_equal(job->priority, 1);
@@ -224,7 +222,7 @@ our_own_has_any_columns_in_any_order(void **state)
 	const struct jobtrace_job *job = jobtraces_next(trace);
 
 	(void)state;
-	/* Nothing is known of the first. */
+	/* Nothing is known of the first job. */
 	assert_int_equal(jobtrace_counts(trace).not_run, 1);
 	assert_string_equal(job->id, "k");
 	assert_string_equal(job->vc, "c");
@@ -233,7 +231,7 @@ our_own_has_any_columns_in_any_order(void **state)
 	jobtrace_close(trace);
 }
 
-/* ---- What is not as it should be ----------------------------------------------------------- */
+/* ---- What is not as it should be ------------------------------------------------- */
 
 static void
 malformed_rows_are_told_with_their_line_and_left_out(void **state)
@@ -255,7 +253,7 @@ malformed_rows_are_told_with_their_line_and_left_out(void **state)
 		{ "j,1,inf,1", "duration_s: expected a number" },
 	};
 
-	/* Of columns that count. */
+	/* In columns that matter. */
 	static const char whole[] = "job_id,submit_s,num_gpus,batch,priority\n"
 				    "a,0,1,1.5,1\nb,0,1,1,1.5\nc,0,1,-1,1\n"
 				    "d, 0 , 1\t,2.0,-3\n";
@@ -282,8 +280,7 @@ malformed_rows_are_told_with_their_line_and_left_out(void **state)
 	}
 	counts = open_text(whole);
 	job = jobtraces_next(counts);
-	assert_null(
-		job); /* Without a duration or a model it is none; but it is read. */
+	assert_null(job); /* Jobs without a duration or a model are read but not run. */
 	assert_int_equal(jobtrace_counts(counts).malformed, 3);
 	assert_int_equal(jobtrace_counts(counts).not_run, 1);
 	assert_non_null(strstr(jobtrace_fault(counts, 0), "batch: expected a whole"));
@@ -303,7 +300,7 @@ days_that_no_month_has_are_malformed(void **state)
 	assert_near(at_s, 1582934400, 0);
 	assert_false(columns_time("2021-02-29 00:00:00", &at_s));
 	assert_false(columns_time("2021-04-31T10:00:00", &at_s));
-	/* Which a leap second may end. */
+	/* A leap second ends the year. */
 	assert_true(columns_time("2016-12-31 23:59:60", &at_s));
 	assert_near(at_s, 1483228800, 0);
 }
@@ -330,7 +327,7 @@ names_are_of_one_line_and_come_back_as_they_are(void **state)
 	jobtrace_write(out, job);
 	fclose(out);
 	jobtrace_close(trace);
-	/* Not a remark. */
+	/* Not a comment line. */
 	trace = open_text(text);
 	assert_string_equal(jobtraces_next(trace)->id, "#1");
 	jobtrace_close(trace);
@@ -405,7 +402,7 @@ json_that_is_no_list_of_jobs_is_refused(void **state)
 	static const struct {
 		const char *text;
 		unsigned n_jobs;
-		const char *says; /* NULL: fine. */
+		const char *says; /* NULL: no error. */
 	} cases[] = {
 		{ "[" JOB ",\n" JOB "]\n", 2, NULL },
 		{ JOB "\n" JOB "\n", 2, NULL },
@@ -455,7 +452,7 @@ a_line_without_end_is_given_up(void **state)
 	lines_close(lines);
 }
 
-/* ---- As they are shared ----------------------------------------------------------------- */
+/* ---- As they are shared ---------------------------------------------------------- */
 
 static void
 the_shared_traces_are_read_without_a_malformed_row(void **state)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_joint.c - one shift a job over all links: exactness, loops, invariances. */
+/* test_joint.c - one shift per job over all links: exactness, loops, invariances */
 #include "scheduler/core/cassini/cassini.h"
 #include "scheduler/core/solve/joint.h"
 #include "tests/unit/joint_fixture.h"
@@ -33,7 +33,7 @@ excess_is_that_of_walking_the_hyperperiod(void **state)
 	}
 }
 
-/* Three on/off jobs whose periods share nothing: as if they were independent. */
+/* Three on/off jobs of unrelated periods behave as if independent. */
 static void
 jobs_without_a_common_period_meet_in_every_phase(void **state)
 {
@@ -73,7 +73,7 @@ jobs_without_a_common_period_meet_in_every_phase(void **state)
 	joint_result_free(result);
 }
 
-/* Three jobs, every two of them on a link of their own. */
+/* Three jobs, each pair with its own link. */
 static void
 make_triangle(struct fixture *f)
 {
@@ -110,7 +110,7 @@ a_loop_that_cassini_gives_up_is_solved(void **state)
 	joint_result_free(theirs);
 }
 
-/* Each link of a tree is as good as if it were alone (CASSINI, Theorem 1). */
+/* Each link of a tree has its isolated optimum (CASSINI, Theorem 1). */
 static void
 trees_are_as_good_as_their_links_alone(void **state)
 {
@@ -189,7 +189,7 @@ result_is_never_worse_than_the_start_and_says_what_is(void **state)
 	}
 }
 
-/* No job can gain by moving alone, and moving by less than its slack costs nothing. */
+/* No job gains by moving alone, and moving within its slack costs nothing. */
 static void
 no_single_job_gains_by_moving_and_slack_is_free(void **state)
 {
@@ -255,7 +255,7 @@ jobs_that_must_not_move_do_not(void **state)
 			assert_int_equal(result->method[j], JOINT_FIXED);
 		}
 		assert_true(result->objective_after <= result->objective_before);
-		/* What is known about the start changes nothing. */
+		/* A known start excess changes nothing. */
 		opts.start_excess_bps = result->excess_before_bps;
 		result->excess_before_bps[3] = NAN;
 		again = fixture_solve(&f, &opts);
@@ -268,8 +268,8 @@ jobs_that_must_not_move_do_not(void **state)
 }
 
 /*
- * If periods differ, two solutions may be the same without having the same
- * shifts: some jobs later by a multiple of the others' periods.
+ * With different periods, two solutions may be the same without equal shifts: some jobs
+ * are later by a multiple of the others' periods.
  */
 static void
 a_common_shift_changes_nothing(void **state)
@@ -313,7 +313,7 @@ a_common_shift_changes_nothing(void **state)
 	}
 }
 
-/* The same problem with job j called to[j]. */
+/* The same problem with job j renumbered to[j]. */
 static void
 renumber(const struct fixture *f, const uint32_t *to, struct fixture *ret)
 {
@@ -327,7 +327,7 @@ renumber(const struct fixture *f, const uint32_t *to, struct fixture *ret)
 		memcpy(ret->phases[to[j]], f->phases[j], sizeof f->phases[j]);
 		ret->profiles[to[j]].phases = ret->phases[to[j]];
 	}
-	/* The loads of a link come in another order, too. */
+	/* Also permutes the loads of a link. */
 	for (size_t l = 0; l < f->problem.n_links; l++) {
 		const struct joint_link *link = &f->links[l];
 
@@ -400,7 +400,7 @@ the_same_seed_gives_the_same_shifts(void **state)
 	joint_result_free(b);
 }
 
-/* Descent over a loop of three jobs against every pair of whole shifts. */
+/* Compares descent over a loop of three jobs with every pair of whole shifts. */
 static void
 small_loops_are_solved_as_well_as_by_enumeration(void **state)
 {

@@ -42,10 +42,10 @@ assert_no_json(const char *text, size_t length, unsigned line, unsigned column,
 	assert_at(&err, line, column, part);
 }
 
-/* A string literal, which may hold NUL bytes, and its length. */
+/* A string literal, which may contain NUL bytes, and its length. */
 #define LITERAL(text) text, sizeof(text) - 1
 
-/* A document of several lines, which the tests of places share. */
+/* A document of several lines, for the tests of positions. */
 static const char fabric[] = "{\n"                                          /* 1 */
 			     "  \"schema\": \"antiphase.fabric/1\",\n"      /* 2 */
 			     "  \"hosts\": [\n"                             /* 3 */
@@ -247,13 +247,13 @@ what_is_no_json_is_refused_where_it_goes_wrong(void **state)
 	assert_no_json(LITERAL("[\"a\nb\"]"), 1, 4, "control character");
 	assert_no_json(LITERAL("[1\0]"), 1, 3, "control character");
 	assert_no_json(LITERAL("[\n\"a\\u0000b\"]"), 2, 3, "NUL");
-	json_doc_free(parse("[\"a\\\\u0000b\"]")); /* A backslash, and then text. */
+	json_doc_free(parse("[\"a\\\\u0000b\"]")); /* An escaped backslash. */
 }
 
 static void
 cut_documents_are_refused_at_every_length(void **state)
 {
-	size_t length = strlen(fabric) - 2; /* Without the last '}' it is cut, too. */
+	size_t length = strlen(fabric) - 2; /* Without the last '}'. */
 
 	(void)state;
 	for (size_t n = 0; n <= length; n++) {
@@ -316,7 +316,7 @@ numbers_beyond_what_a_double_keeps_are_no_integers(void **state)
 	assert_int_equal(
 		json_get_int(doc, root, "e", INT64_MIN, INT64_MAX, &value, &err),
 		-EINVAL);
-	/* What is expected is what the key wants, also of a number far off. */
+	/* The message names the allowed range, also for a number far outside. */
 	assert_int_equal(json_get_int(doc, root, "e", 1, 3600000000, &value, &err),
 			 -EINVAL);
 	assert_at(&err, 4, 6, "'e' is -1e+300, expected 1 to 3600000000");
@@ -368,7 +368,7 @@ a_nul_cannot_cut_a_name_short(void **state)
 {
 	(void)state;
 	assert_no_json(LITERAL("{\"a\": \"n1\\u0000x\"}"), 1, 10, "NUL");
-	/* Not this: an escaped backslash before a u. */
+	/* Not an escape: an escaped backslash before a u. */
 	json_doc_free(parse("[\"\\\\u0000\"]"));
 }
 

@@ -12,7 +12,7 @@
 #include "topology/gen.h"
 #include "topology/read.h"
 
-/* ---- The server, a process of its own -------------------------------------------------- */
+/* ---- The server, a process of its own -------------------------------------------- */
 
 struct server {
 	pid_t pid;
@@ -88,7 +88,7 @@ post(const struct server *server, const char *path, const char *body, unsigned s
 	return doc;
 }
 
-/* ---- What it answers ------------------------------------------------------------------ */
+/* ---- What it answers ------------------------------------------------------------- */
 
 /* Scores of all nodes: how many have each; the node of score 10 in 'best'. */
 struct scores {

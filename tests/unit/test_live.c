@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests of scheduler/live/live.h: the state that frames add up to. */
+/* test_live.c - the state that scheduler/live/live.h builds from frames */
 #include "scheduler/live/live.h"
 #include "tests/unit/frames.h"
 #include "tests/unit/test.h"
 
-#define T0 INT64_C(1000000) /* Wall clock ms at which everything begins. */
+#define T0 INT64_C(1000000) /* Wall clock ms of the first frame. */
 
 static uint32_t
 count_up(const void *ctx, int64_t ms)
@@ -19,7 +19,7 @@ gap_in_the_middle(const void *ctx, int64_t ms)
 	return ms - T0 >= 40 && ms - T0 < 60 ? TELE_GAP : count_up(ctx, ms);
 }
 
-/* One host "h0", interface "e0", job "a", TX, counting up. */
+/* Sends host "h0", interface "e0", job "a", TX, with increasing values. */
 static void
 send(struct live *live, const char *host, int64_t from_ms, int64_t to_ms,
      int64_t offset_ns, uint64_t sequence, frames_bytes *bytes)
@@ -83,7 +83,7 @@ a_series_left_out_of_a_frame_of_its_interface_is_silent(void **state)
 	tele_add_interface(&frame, "e0");
 	live_frame(live, &frame);
 	frames_begin(&frame, TELE_RAW, "h0", T0 + 100, T0 + 150, 0, 2);
-	live_frame(live, &frame); /* Does not list the interface: nothing is known. */
+	live_frame(live, &frame); /* The frame does not list the interface: a gap. */
 	tele_fini(&frame);
 	live_bins(live, 0, T0, 150, bins);
 	for (uint32_t i = 0; i < 150; i++)
@@ -116,7 +116,7 @@ a_stepped_wall_clock_moves_the_whole_series(void **state)
 
 	(void)state;
 	send(live, "h0", 0, 50, 0, 0, count_up);
-	/* The same monotonic clock goes on; the wall clock jumps by 1 s. */
+	/* The monotonic clock continues; the wall clock jumps by 1 s. */
 	frames_begin(&frame, TELE_RAW, "h0", T0 + 50, T0 + 100, 0, 1);
 	frame.wall_offset_ns = 1000000000;
 	frame.flags = TELE_CLOCK_STEPPED;
@@ -192,7 +192,7 @@ memory_has_an_end_and_what_is_refused_is_counted(void **state)
 	live_free(live);
 }
 
-/* Where raw series fill what they may have, summaries of others are still taken. */
+/* Summaries are still taken when raw series have used all of their share. */
 static void
 raw_series_leave_room_for_all_else(void **state)
 {
@@ -248,7 +248,7 @@ times_that_are_none_do_no_harm(void **state)
 	live_free(live);
 }
 
-/* A raw frame of job "a" with a boot and start of its own. */
+/* A raw frame of job "a" with a given boot and start. */
 static void
 send_as(struct live *live, const char *host, uint8_t boot, uint64_t start_id,
 	int64_t from_ms, int64_t to_ms, uint64_t sequence)
@@ -280,7 +280,7 @@ of_two_machines_under_one_name_one_is_believed(void **state)
 	live_bins(live, 0, T0, 100, bins);
 	for (uint32_t i = 0; i < 100; i++)
 		assert_int_equal(bins[i], i + 1);
-	/* When the one that was believed is silent, the other one is. */
+	/* When the trusted sender is silent, the other one takes over. */
 	send_as(live, "h0", 1, 1, 3200, 3300, 10);
 	assert_int_equal(live_counts(live)->doubled, 9);
 	assert_int_equal(live_counts(live)->reboots, 2);
@@ -323,7 +323,7 @@ one_clock_that_is_far_ahead_makes_nobody_silent(void **state)
 	assert_false(live_is_silent(live, 0));
 	assert_false(live_is_silent(live, 1));
 	assert_int_equal(live_complete_ms(live), T0 + 10000);
-	/* All others have gone: time goes on with the one that is left. */
+	/* All other hosts have gone: time follows the one that is left. */
 	for (int64_t s = 10; s < 14; s++)
 		send(live, "bad", 1000 * s + year_ms, 1000 * s + year_ms + 1000, 0,
 		     (uint64_t)s, count_up);
@@ -332,7 +332,7 @@ one_clock_that_is_far_ahead_makes_nobody_silent(void **state)
 	live_free(live);
 }
 
-/* A minute without a receiver: all are ahead, and nobody says otherwise. */
+/* A minute without a receiver: all hosts are ahead, and none contradicts. */
 static void
 after_a_pause_of_all_time_goes_on(void **state)
 {
@@ -362,13 +362,13 @@ more_holes_than_are_kept_are_gaps_and_not_zero(void **state)
 		frames_begin(&frame, TELE_RAW, "h0", T0 + 2 * i, T0 + 2 * i + 1, 0,
 			     (uint64_t)i);
 		frames_add(&frame, "e0", 1e9, "a", TELE_TX, count_up, NULL);
-		frame.series.n = i == 0; /* Later ones only list the interface. */
+		frame.series.n = i == 0; /* Later frames only list the interface. */
 		live_frame(live, &frame);
 		tele_fini(&frame);
 	}
 	live_bins(live, 0, T0, 2000, bins);
 	assert_int_equal(bins[0], 1);
-	assert_int_equal(bins[2], TELE_GAP); /* Covered once, and forgotten. */
+	assert_int_equal(bins[2], TELE_GAP); /* The ring has wrapped over it. */
 	assert_int_equal(bins[1998], 0);
 	assert_int_equal(bins[1999], TELE_GAP);
 	live_free(live);
@@ -436,11 +436,11 @@ iterations_are_handed_on_once_on_wall_clock_time(void **state)
 							      .comm_ns = 11,
 							      .order = 2 }));
 	vec_push(&frame.iterations, ((struct tele_iteration){ .job = TELE_OTHER }));
-	/* No time that a clock could have. */
+	/* A time that no clock can have. */
 	vec_push(&frame.iterations,
 		 ((struct tele_iteration){
 			 .job = a, .enter_ns = TELE_MAX_NS, .begin_ns = TELE_MAX_NS }));
-	live_frame(live, &frame); /* Nobody asked. */
+	live_frame(live, &frame); /* No subscriber for iterations. */
 	live_on_iteration(live, see_iteration, &seen);
 	frame.sequence++;
 	live_frame(live, &frame);
@@ -464,7 +464,7 @@ churn_bytes(const void *ctx, int64_t ms)
 	return (uint32_t)(ms % 7);
 }
 
-/* A second of a job, as raw frames and an event, on hosts that come and go with it. */
+/* A second of a job, as raw frames and an event; hosts come and go with jobs. */
 static void
 churn(struct live *live, int k, int64_t ms)
 {
@@ -472,7 +472,7 @@ churn(struct live *live, int k, int64_t ms)
 	char job[24], host[24];
 
 	snprintf(job, sizeof job, "job%d", k);
-	/* A new host with each thousandth job. */
+	/* A new host for each thousandth job. */
 	snprintf(host, sizeof host, "host%d", k / 1000);
 	frames_begin(&frame, TELE_RAW, host, ms, ms + 100, 0, (uint64_t)k);
 	frames_add(&frame, "e0", 1e9, job, TELE_TX, churn_bytes, NULL);
@@ -504,7 +504,7 @@ names_that_come_and_go_leave_nothing_behind(void **state)
 	uint32_t most_jobs = 0, most_series = 0, most_hosts = 0;
 
 	(void)state;
-	/* 300 s are 1,200 jobs, and those of a second or so between. */
+	/* 300 s are 1,200 jobs, plus those between two clean-ups. */
 	for (int k = 0; k < N; k++) {
 		churn(live, k, t0 + INT64_C(1000) * k / A_S);
 		if (k % 100)
@@ -518,16 +518,16 @@ names_that_come_and_go_leave_nothing_behind(void **state)
 		most_hosts = live_n_hosts(live) > most_hosts ? live_n_hosts(live)
 							     : most_hosts;
 	}
-	/* 25,000 s are less than the day that hosts are kept. */
+	/* 25,000 s are less than the day for which hosts are kept. */
 	assert_int_equal(most_hosts, 100);
 	assert_in_range(most_jobs, 1200, 1402);
 	assert_in_range(most_series, 1200, 1402);
 	assert_int_equal(live_counts(live)->refused, 0);
-	/* The one that is held, and the last one, are as they were. */
+	/* The held job and the last job are unchanged. */
 	assert_string_equal(live_job_name(live, 0), "job0");
 	assert_int_not_equal(live_find_job(live, "job99999"), TELE_LINK);
 	assert_int_equal(live_find_job(live, "job5000"), TELE_LINK);
-	/* A day later, all but the host that is still there are gone. */
+	/* A day later, only the host that still sends is left. */
 	churn(live, N, t0 + INT64_C(1000) * N / A_S + 2 * INT64_C(86400000));
 	churn(live, N, t0 + INT64_C(1000) * N / A_S + 2 * INT64_C(86400000) + 5000);
 	assert_int_equal(live_forget(live, NULL, NULL) > 1000, 1);

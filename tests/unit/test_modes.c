@@ -9,7 +9,7 @@
 #include "scheduler/scheduler_driver.h"
 #include "tests/unit/test.h"
 
-/* ---- Modes ------------------------------------------------------------------------------- */
+/* ---- Modes ----------------------------------------------------------------------- */
 
 static void
 modes_are_read_and_their_faults_told(void **state)

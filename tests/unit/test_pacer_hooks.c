@@ -10,7 +10,7 @@
 #include "tests/unit/pacer_bench.h"
 #include "tests/unit/test.h"
 
-/* ---- The job -------------------------------------------------------------------------- */
+/* ---- The job --------------------------------------------------------------------- */
 
 static int
 mpi_later_iteration(void)
@@ -103,7 +103,7 @@ job(const char *kind)
 	return 1;
 }
 
-/* ---- Tests ------------------------------------------------------------------------------ */
+/* ---- Tests ----------------------------------------------------------------------- */
 
 static void
 an_mpi_job_tells_its_iterations_and_waits_when_it_is_told_to(void **state)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_pacer_socket.c - pacers of this machine, good and bad ones, and orders for them. */
+/* test_pacer_socket.c - correct and malformed pacers of this host, and their orders */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,7 +68,7 @@ close_place(struct place *place)
 	free(place);
 }
 
-/* Reads until nothing is left; the frame has what came of it. */
+/* Reads until nothing is left, into the frame. */
 static void
 read_all(struct place *place)
 {
@@ -141,7 +141,7 @@ iterations_become_rows_of_the_job_that_the_kernel_knows(void **state)
 	assert_int_equal(row->gap_us, 10);
 	assert_int_equal(row->order, 11);
 	assert_int_equal(pacer_socket_n(place->pacers), 1);
-	/* It goes, and that is a row, too. */
+	/* Its end is a row, too. */
 	link_close(&place->link);
 	read_all(place);
 	assert_int_equal(place->frame.iterations.n, 1);
@@ -152,7 +152,7 @@ iterations_become_rows_of_the_job_that_the_kernel_knows(void **state)
 	close_place(place);
 }
 
-/* Connects again and says that so many are lost in all; returns what is counted. */
+/* Connects again and reports 'lost' losses in total; returns the counted losses. */
 static uint64_t
 lost_after(struct place *place, uint32_t lost)
 {
@@ -176,7 +176,7 @@ what_is_lost_is_counted_once_however_often_a_pacer_comes(void **state)
 	assert_int_equal(lost_after(place, 3), 3);
 	assert_int_equal(lost_after(place, 3), 3);
 	assert_int_equal(lost_after(place, 5), 5);
-	/* Another process of that number. */
+	/* Another process with the same number. */
 	assert_int_equal(lost_after(place, 2), 7);
 	close_place(place);
 }
@@ -201,7 +201,7 @@ more_jobs_than_a_frame_has_come_as_other(void **state)
 		n = pace_encode(&packet, bytes);
 		assert_int_equal(send(fd, bytes, n, 0), n);
 		close(fd);
-		/* It is taken, heard, and seen to be gone. */
+		/* It is accepted, read, and seen to end. */
 		for (int k = 0; k < 3; k++)
 			pacer_socket_read(place->pacers, place->now_ns);
 	}
@@ -352,7 +352,7 @@ packets_out_of_turn_end_the_connection(void **state)
 	assert_true(is_closed(fd));
 	close(fd);
 	assert_int_equal(place->frame.iterations.n, 0);
-	/* Twice HELLO; and an order, which is not his to give. */
+	/* HELLO twice; and an order, which a pacer must not send. */
 	for (int i = 0; i < 2; i++) {
 		fd = connect_raw(place);
 		packet = (struct pace_packet){ .kind = PACE_HELLO };
@@ -423,7 +423,7 @@ without_descriptors_the_next_is_refused_and_all_go_on(void **state)
 	(void)state;
 	assert_true(link_open(&place->link, place->now_ns));
 	read_all(place);
-	fd = connect_raw(place); /* It waits to be accepted. */
+	fd = connect_raw(place); /* The connection waits to be accepted. */
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
 	low = limit;
 	low.rlim_cur = 128;

@@ -77,7 +77,7 @@ decide(struct policy_lab *lab, double now_s)
 	return text.text;
 }
 
-/* ---- Apart --------------------------------------------------------------------------------- */
+/* ---- Apart ----------------------------------------------------------------------- */
 
 static void
 jobs_are_looked_at_apart_first(void **state)
@@ -121,7 +121,7 @@ jobs_that_are_too_large_are_not_looked_at(void **state)
 	lab_fini(&lab);
 }
 
-/* ---- Who goes first ------------------------------------------------------------------------ */
+/* ---- Who goes first -------------------------------------------------------------- */
 
 static void
 least_predicted_gpu_time_goes_first_and_nobody_passes(void **state)
@@ -142,7 +142,7 @@ least_predicted_gpu_time_goes_first_and_nobody_passes(void **state)
 	lab_fini(&lab);
 }
 
-/* ---- Pairs --------------------------------------------------------------------------------- */
+/* ---- Pairs ----------------------------------------------------------------------- */
 
 static void
 pairs_are_of_jobs_that_hardly_feel_each_other(void **state)
@@ -199,7 +199,7 @@ nobody_shares_while_few_jobs_come(void **state)
 	lab_fini(&lab);
 }
 
-/* ---- Whole runs ------------------------------------------------------------------------------ */
+/* ---- Whole runs ------------------------------------------------------------------ */
 
 static void
 all_are_served(void **state)

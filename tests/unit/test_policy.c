@@ -32,7 +32,7 @@ running(const struct policy_lab *lab)
 	return text;
 }
 
-/* ---- Fitting -------------------------------------------------------------------------- */
+/* ---- Fitting --------------------------------------------------------------------- */
 
 static void
 fifo_lets_nobody_pass_and_backfill_does(void **state)
@@ -270,7 +270,7 @@ leases_are_kept_and_then_go_to_the_worst_off(void **state)
 	lab_fini(&lab);
 }
 
-/* ---- When it decides next ------------------------------------------------------------------ */
+/* ---- When it decides next -------------------------------------------------------- */
 
 /* 0.7 s three times is 2.1 s, of which a third is less than 0.7 s. */
 static void

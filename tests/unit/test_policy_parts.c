@@ -11,7 +11,7 @@
 #include "policies/places.h"
 #include "tests/unit/policy_lab.h"
 
-/* ---- Places --------------------------------------------------------------------------- */
+/* ---- Places ---------------------------------------------------------------------- */
 
 /* Pieces as "node:gpus,..."; "" if it did not fit. */
 static const char *
@@ -66,7 +66,7 @@ whole_takes_one_node_or_whole_ones_and_a_rest(void **state)
 	assert_int_equal(no_rest[2], 4);
 }
 
-/* ---- Plans that cannot be ----------------------------------------------------------------- */
+/* ---- Plans that cannot be -------------------------------------------------------- */
 
 static void
 plans_that_cannot_be_are_told(void **state)
@@ -105,7 +105,7 @@ plans_that_cannot_be_are_told(void **state)
 	lab_fini(&lab);
 }
 
-/* ---- Parameters --------------------------------------------------------------------------- */
+/* ---- Parameters ------------------------------------------------------------------ */
 
 static void
 parameters_that_are_wrong_are_refused_with_what_to_do(void **state)
@@ -184,7 +184,7 @@ placements_are_for_those_who_place(void **state)
 	policy_free(policy);
 }
 
-/* ---- Sorting ------------------------------------------------------------------------------ */
+/* ---- Sorting --------------------------------------------------------------------- */
 
 static void
 sorting_keeps_the_order_of_equals(void **state)

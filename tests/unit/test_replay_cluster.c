@@ -87,7 +87,7 @@ what_is_no_cluster_is_refused(void **state)
 	}
 }
 
-/* ---- A replay on three types ---------------------------------------------------------------- */
+/* ---- A replay on three types ----------------------------------------------------- */
 
 #define N_JOBS  3
 #define N_TYPES 3

@@ -13,8 +13,8 @@
 #include "topology/topo.h"
 
 /*
- * The naive twin: a breadth-first search over (node, has the path turned down?)
- * states from one source, which counts shortest paths as it goes.
+ * The naive twin: a breadth-first search from one source over states (node, whether the
+ * path has turned down), which counts shortest paths.
  */
 struct naive {
 	size_t *hops; /* SIZE_MAX: not reached.  State is 2 * node + turned. */
@@ -76,7 +76,7 @@ search(const struct topo *topo, uint32_t source)
 	return x;
 }
 
-/* The path is one that step_is_allowed() lets pass, from source to destination. */
+/* step_is_allowed() lets the path pass from source to destination. */
 static void
 assert_is_path(const struct topo *topo, uint32_t source, uint32_t destination,
 	       const uint32_t *links, size_t n)
@@ -161,7 +161,7 @@ make_random(uint64_t seed)
 
 		snprintf(port[0], sizeof port[0], "a%u", i);
 		snprintf(port[1], sizeof port[1], "b%u", i);
-		/* A cable from a node to itself is refused, and so left out. */
+		/* The builder refuses a cable from a node to itself. */
 		(void)topo_builder_cable(b, (uint32_t)rng_below(&rng, n_nodes), port[0],
 					 (uint32_t)rng_below(&rng, n_nodes), port[1],
 					 1e9, back_bps);
@@ -280,7 +280,7 @@ leads_down(const struct topo *topo, uint32_t link, uint32_t destination)
 	return false;
 }
 
-/* Up to the cores and down again, each switch draws by its own id. */
+/* Up to the cores and down again, each switch hashes with its own id. */
 static void
 every_switch_of_a_fat_tree_chooses_by_the_stated_hash(void **state)
 {
@@ -331,7 +331,7 @@ every_switch_of_a_fat_tree_chooses_by_the_stated_hash(void **state)
 			n_choices += n_equal > 1;
 		}
 	}
-	/* All but the last, which is the one cable of the host. */
+	/* All but the last choice, which is the host's one cable. */
 	assert_int_equal(n_choices, 300 * 4);
 	routes_free(routes);
 	topo_unref(topo);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_scenario.c - reading jobs and scenarios, and what is said of bad ones. */
+/* test_scenario.c - reading jobs and scenarios, and the messages for bad ones */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static const char profiles[] = "{\"schema\":\"antiphase.profiles/1\",\"profiles\
 			       "{\"start_us\":0,\"duration_us\":75000,\"gbps\":0.8}]},"
 			       "{\"job\":\"two\",\"period_us\":1000,\"phases\":[]}]}";
 
-/* There is one file, "dir/p.json". */
+/* The only file is "dir/p.json". */
 static int
 read_one(void *ctx, const char *path, size_t max_bytes, char **ret_text,
 	 size_t *ret_length, struct err *err)
@@ -68,7 +68,7 @@ make_topo(void)
 	return topo_builder_finish(b);
 }
 
-/* The message for a text that cannot be read, or bound to make_topo(). */
+/* The message for a text that does not parse or does not fit make_topo(). */
 static void
 assert_refused(const char *text, const char *expect)
 {
@@ -90,7 +90,7 @@ assert_refused(const char *text, const char *expect)
 
 #define A_JOB "[job a]\nnodes = 2\nsegment = send 1 MB\n"
 
-/* ---- Good ones ------------------------------------------------------------------------ */
+/* ---- Good ones ------------------------------------------------------------------- */
 
 static void
 every_key_is_read(void **state)
@@ -186,7 +186,7 @@ binding_finds_hosts_and_makes_profiles_of_the_slowest_interface(void **state)
 static void
 a_message_becomes_what_the_collective_sends(void **state)
 {
-	/* Ring of W: 2 (W - 1) / W of the message; of two, the message itself. */
+	/* A ring of W sends 2 (W - 1) / W of the message; of two, the message. */
 	struct scenario *s =
 		parse("[job four]\nhosts = h[0-3]\nsegment = allreduce 100 MB\n"
 		      "[job two]\nnodes = 2\nsegment = allreduce 100 MB + "
@@ -226,7 +226,7 @@ a_profile_gives_segments_and_jitter_and_may_be_scaled(void **state)
 	assert_int_equal(a->segments[1].compute_ns, 400000000);
 	assert_near(a->jitter_frac, 0.01, 1e-12);
 	assert_near(b->segments[0].nic_bytes, 300e6, 1e-3);
-	/* 32 Gb/s is more than h3 has: the burst takes longer, the rest as long. */
+	/* 32 Gb/s exceeds h3's 25 Gb/s: the burst is stretched, computing is not. */
 	assert_near(b->profile.phases[0].rate_bps, 25e9, 1);
 	assert_int_equal(b->profile.phases[0].duration_us, 96000);
 	assert_int_equal(b->profile.period_us, 496000);
@@ -268,7 +268,7 @@ slots_may_be_used_one_job_after_another(void **state)
 	topo_unref(topo);
 }
 
-/* ---- Bad ones ------------------------------------------------------------------------- */
+/* ---- Bad ones -------------------------------------------------------------------- */
 
 static void
 bad_sections_are_refused(void **state)
@@ -436,7 +436,7 @@ bad_places_are_refused(void **state)
 		"dir/s.ini:1: job 'a': an iteration takes more than one hour");
 }
 
-/* ---- Segments ------------------------------------------------------------------------- */
+/* ---- Segments -------------------------------------------------------------------- */
 
 static void
 assert_segment_refused(const char *text, const char *expect)
@@ -499,7 +499,7 @@ segments_may_be_written_without_blanks_in_quantities(void **state)
 					    " send 125MB  after 1ms at 40Gb/s +compute "
 					    "1ms",
 					    &s, &is_message, NULL),
-			 -EINVAL); /* A plus stands alone. */
+			 -EINVAL); /* A plus needs two operands. */
 	assert_int_equal(segment_text_parse("x", 1,
 					    " allreduce 125MB  after 1ms at 40Gb/s + "
 					    "compute 2ms ",

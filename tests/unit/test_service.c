@@ -17,7 +17,7 @@
 #include "topology/service.h"
 #include "topology/topo.h"
 
-/* What is announced, one line each: topic and text. */
+/* The announcements, one line each: topic and text. */
 static struct strbuf told = STRBUF_EMPTY;
 
 static void
@@ -61,7 +61,7 @@ make_service(void)
 
 static unsigned status; /* Of the last reply. */
 
-/* The reply to "OP" or "OP BODY", which has to be a document of our schema. */
+/* The reply to "OP" or "OP BODY", which must match our schema. */
 static const char *
 ask(struct service *s, const char *request, int64_t now_us)
 {
@@ -159,7 +159,7 @@ an_interface_is_looked_up_in_both_directions(void **state)
 	service_free(s);
 }
 
-/* h0 says that its port is so, with this neighbour (NULL: none). */
+/* h0 reports the state of its port and the neighbor (NULL: none). */
 static void
 report(struct service *s, const char *state, const char *peer, const char *peer_port,
        int64_t now_us)
@@ -187,7 +187,7 @@ what_changes_at_a_port_is_announced_once(void **state)
 
 	(void)state;
 	report(s, "up", "leaf0", "p0", 2000000);
-	assert_string_equal(told.text, ""); /* First words are no change. */
+	assert_string_equal(told.text, ""); /* A first report is no change. */
 	report(s, "up", "leaf0", "p0", 3000000);
 	assert_string_equal(told.text, "");
 	report(s, "down", NULL, NULL, 4000000);
@@ -224,7 +224,7 @@ differences_are_announced_as_they_come_and_go(void **state)
 	report(s, "up", "leaf0", "p0", 7000000);
 	service_tick(s, 8000000);
 	assert_has(told.text, "\"new\": false");
-	/* Nothing is said for so long that nothing is known any more. */
+	/* After a long silence nothing is known. */
 	assert_has(ask(s, "diff", 100000000), "\"same\": null");
 	strbuf_free(&told);
 	service_free(s);
@@ -297,7 +297,7 @@ every_metric_is_in_the_documentation(void **state)
 	service_free(s);
 }
 
-/* ---- LLDP ---------------------------------------------------------------------------- */
+/* ---- LLDP ------------------------------------------------------------------------ */
 
 #define NEIGHBOUR(port, name, id, descr)                                            \
 	"{\"name\":\"" port "\",\"via\":\"LLDP\",\"chassis\":[{\"id\":[{\"type\":"  \
@@ -324,10 +324,10 @@ lldp_tells_name_port_and_speed(void **state)
 	assert_int_equal(port->neighbours.n, 1);
 	assert_string_equal(port->neighbours.items[0].node, "leaf0");
 	assert_string_equal(port->neighbours.items[0].port, "swp1");
-	/* A blank is in no name. */
+	/* A name contains no blank. */
 	assert_string_equal(port->neighbours.items[0].alias, "to?h0");
 	assert_near(port->neighbours.items[0].bps, 1e10, 1);
-	/* Who has no name goes by the id of its chassis. */
+	/* A neighbor without a name is known by its chassis id. */
 	port = observed_node_find_port(&node, "e0");
 	assert_string_equal(port->neighbours.items[0].node, "02:00:00:00:00:09");
 	observed_node_fini(&node);
@@ -396,7 +396,7 @@ reports_written_are_read_back(void **state)
 	assert_int_equal(observed_node_find_port(node, "e0")->state,
 			 OBSERVED_STATE_DOWN);
 	assert_near(observed_node_find_port(node, "e1")->bps, 4e10, 1);
-	/* lldpcli's own text needs to be told of whom it is. */
+	/* The text of lldpcli does not name its host. */
 	assert_int_equal(
 		observed_json_read("x", "{\"lldp\":[]}", 11, NULL, 9, seen, &err),
 		-EINVAL);
@@ -428,7 +428,7 @@ what_a_report_does_not_say_stays(void **state)
 	assert_int_equal(observed_find(seen, "h0")->ports.items[0].neighbours.n, 1);
 	assert_int_equal(observed_find(seen, "h0")->ports.items[0].state,
 			 OBSERVED_STATE_UP);
-	/* To say the same again is nothing new. */
+	/* Repeating a report changes nothing. */
 	generation = observed_generation(seen);
 	observed_node_init(&node, "h0");
 	node.has_links = true;
@@ -436,7 +436,7 @@ what_a_report_does_not_say_stays(void **state)
 	assert_int_equal(observed_update(seen, &node, NULL, NULL), 0);
 	observed_node_fini(&node);
 	assert_int_equal(observed_generation(seen), generation);
-	/* But what it does say replaces all of it. */
+	/* A new report replaces the whole previous one. */
 	observed_node_init(&node, "h0");
 	node.has_neighbours = true;
 	assert_int_equal(observed_update(seen, &node, NULL, NULL), 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Settings of all daemons: their tables, files and manual; what SIGHUP makes of them. */
+/* test_settings.c - settings of all daemons: tables, files, manual, and SIGHUP */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ read_text(const char *path)
 	return text;
 }
 
-/* The shipped file without its '#'s. */
+/* The shipped file with its settings uncommented. */
 static char *
 shipped(void)
 {
@@ -131,7 +131,7 @@ no_two_settings_go_by_one_name(void **state)
 					     strcmp(a->items[i].option,
 						    a->items[k].option) == 0);
 			}
-			/* A section is of one daemon. */
+			/* Each section belongs to one daemon. */
 			for (size_t u = 0; u < t; u++)
 				for (size_t k = 0; k < tables[u]->n; k++)
 					assert_string_not_equal(
@@ -164,10 +164,10 @@ a_daemon_skips_sections_of_others_but_refuses_misspelled_ones(void **state)
 	assert_int_equal(settings_parse(s, "a.conf", text, strlen(text), &err), 0);
 	assert_int_equal(settings_parse(s, "a.conf", "[bsu]\n", 6, &err), -EINVAL);
 	assert_non_null(strstr(err.text, "did you mean 'bus'?"));
-	/* A part of a table skips the other keys of its section. */
+	/* A partial table skips the other keys of its section. */
 	assert_int_equal(settings_parse(part, "a.conf", text, strlen(text), &err), 0);
 	assert_string_equal(settings_text(part, "scheduler", "http"), "here");
-	/* No daemon takes a section of another for a misspelling of its own. */
+	/* A daemon does not take another daemon's section for a misspelling. */
 	for (size_t t = 0; tables[t]; t++) {
 		struct settings *own = settings_new(tables[t]);
 
@@ -224,7 +224,7 @@ sections_with_a_name_have_values_of_their_own(void **state)
 	assert_string_equal(at.value, "advise");
 	assert_string_equal(at.origin, "a.conf");
 	assert_int_equal(at.line, 8);
-	/* Another daemon passes over them. */
+	/* The other daemons skip it. */
 	assert_int_equal(settings_parse(other, "a.conf", text, strlen(text), &err), 0);
 	assert_int_equal(settings_n_named(other), 0);
 	for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
@@ -236,7 +236,7 @@ sections_with_a_name_have_values_of_their_own(void **state)
 		assert_string_equal(err.file, "a.conf");
 		if (!strstr(err.text, faults[i].why))
 			fail_msg("'%s' has no word of '%s'", err.text, faults[i].why);
-		/* Each is told once. */
+		/* Each fault is reported once. */
 		assert_int_equal(settings_check(tables, "a.conf", faults[i].text,
 						strlen(faults[i].text), ignore_fault,
 						NULL),
@@ -367,7 +367,7 @@ a_reload_takes_up_what_it_can_and_keeps_the_rest(void **state)
 	assert_int_equal(settings_integer(s, "topology", "every_s"), 6);
 	assert_string_equal(settings_text(s, "topology", "host"), "a");
 	assert_int_equal(settings_integer(s, "topology", "max_age_s"), 60);
-	/* One with a fault changes nothing; what is left out is the default again. */
+	/* A file with an error changes nothing; missing keys get their defaults. */
 	put(file, "[topology]\nevery_s = 7\nhosts = b\n");
 	assert_int_equal(settings_reload(s, file, "test"), -EINVAL);
 	assert_int_equal(settings_integer(s, "topology", "every_s"), 6);

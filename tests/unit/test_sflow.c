@@ -154,7 +154,7 @@ a_datagram_cut_anywhere_is_damaged(void **state)
 	}
 }
 
-/* ---- The source ----------------------------------------------------------------------- */
+/* ---- The source ------------------------------------------------------------------ */
 
 static void
 capture(FILE *file, int64_t at_ms, const struct datagram *d)

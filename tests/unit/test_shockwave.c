@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_shockwave.c - policies that give shares of the time, against the published results of
- * Shockwave's simulator (NSDI 2023): its 120 jobs on 32 GPUs.
+ * test_shockwave.c - policies that share time, against the published results of
+ * Shockwave's simulator (NSDI 2023): its 120 jobs on 32 GPUs
  *
- * That simulator's semantics, its quirks included, are here and nowhere else: a round ends
- * when the last of its jobs has done its steps; steps are whole; who did not run in the
- * round before loses 20 s; batch sizes grow as jobs go on, which is told at the end of a
- * round and done at the end of the next one that the job is in.
+ * The semantics and quirks of that simulator are implemented only here: a round ends
+ * when the last of its jobs has done its steps; steps are whole; a job that did not run
+ * in the previous round loses 20 s; batch sizes grow during a job, decided at the end
+ * of a round and applied at the end of the next round in which the job runs.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -53,7 +53,7 @@ static const struct {
 	[RECOMMENDATION] = { "Recommendation", 117907, 8192, 512 },
 };
 
-/* From which epoch on gradient noise lets the batch be 2, 4, 8, 16 times as large. */
+/* The epochs from which gradient noise allows 2, 4, 8, 16 times the batch size. */
 static const struct {
 	enum model model;
 	int batch, n_gpus, epochs[4];
@@ -96,7 +96,7 @@ static const struct {
 struct speed {
 	char model[32];
 	int batch, n_gpus;
-	double steps_s; /* A second. */
+	double steps_s; /* Steps per second. */
 };
 
 struct job {
@@ -105,7 +105,7 @@ struct job {
 	int batch, first_batch, n_gpus;
 	int64_t n_steps, n_done;
 	double submit_s, steps_s;
-	double end_s; /* Of what it did last. */
+	double end_s; /* End of its last steps. */
 	double run_s, limit_s;
 	int n_failures;
 	bool will_grow, will_shrink;
@@ -129,9 +129,9 @@ static const struct pol_cluster cluster = { .n_nodes = N_GPUS,
 					    .type_of = zeros,
 					    .n_all_gpus = N_GPUS };
 
-/* ---- Input ------------------------------------------------------------------------------ */
+/* ---- Input ----------------------------------------------------------------------- */
 
-/* Lines "('ResNet-18 (batch size 16)', 1)": {, and the one after, of the V100s. */
+/* Lines "('ResNet-18 (batch size 16)', 1)": {, and the next one, of the V100s. */
 static void
 read_speeds(void)
 {
@@ -162,7 +162,7 @@ read_speeds(void)
 	lines_close(lines);
 }
 
-/* 0: it was not measured. */
+/* 0: not measured. */
 static double
 find_speed(enum model model, int batch, int n_gpus)
 {
@@ -188,7 +188,7 @@ divide_up(int64_t a, int64_t b)
 	return (a + b - 1) / b;
 }
 
-/* How many times its first batch an epoch has, by gradient noise. */
+/* Batch size of an epoch by gradient noise, as a multiple of the first. */
 static int
 noise_factor(const struct job *job, int64_t epoch)
 {
@@ -206,7 +206,7 @@ noise_factor(const struct job *job, int64_t epoch)
 	return factor;
 }
 
-/* Whether gradients change so much in an epoch that batches have to be small. */
+/* Whether gradients change so much in an epoch that batches must be small. */
 static bool
 is_critical(const struct job *job, int64_t epoch)
 {
@@ -227,7 +227,7 @@ is_critical(const struct job *job, int64_t epoch)
 	}
 }
 
-/* Half as long again as it should take: then it is ended. */
+/* A job is ended after 1.5 times its expected duration. */
 static double
 limit_of(const struct job *job)
 {
@@ -298,7 +298,7 @@ read_all(void **state)
 	return 0;
 }
 
-/* ---- Batches that grow --------------------------------------------------------------------- */
+/* ---- Batches that grow ----------------------------------------------------------- */
 
 static void
 look_at_batch(struct job *job)
@@ -319,7 +319,7 @@ look_at_batch(struct job *job)
 	}
 }
 
-/* As many epochs as before, done and in all. */
+/* Keeps the numbers of epochs, done and in all. */
 static void
 change_batch(struct job *job)
 {
@@ -345,7 +345,7 @@ change_batch(struct job *job)
 	job->steps_s = find_speed(model, batch, job->n_gpus);
 }
 
-/* ---- Rounds -------------------------------------------------------------------------------- */
+/* ---- Rounds ---------------------------------------------------------------------- */
 
 struct running {
 	uint32_t id;
@@ -358,13 +358,13 @@ struct lab {
 	struct pol_job seen[N_JOBS];
 	struct pol_piece pieces[N_JOBS][N_GPUS];
 	uint32_t ids[N_JOBS];
-	bool ran[N_JOBS]; /* In the round before the last. */
+	bool ran[N_JOBS]; /* Ran in the round before the last. */
 	struct pol_view view;
 	struct policy *policy;
 	struct pol_plan plan;
 	struct running running[N_JOBS];
 	size_t n_running, n_arrived, n_done, n_rounds;
-	double round_s, last_end_s; /* When the last round began; NAN. */
+	double round_s, last_end_s; /* Begin of the last round, or NAN. */
 };
 
 static int
@@ -416,7 +416,7 @@ finish(struct lab *lab, const struct running *running)
 	job->run_s += run_s;
 	lab->seen[running->id].executed_s += run_s;
 	if (n_steps <= 0 && run_s <= 0) {
-		/* It had done more than there was to do when its batch grew. */
+		/* The job had done more than all its steps when its batch grew. */
 		is_done = ++job->n_failures >= MAX_FAILURES;
 		policy_event(lab->policy, &lab->view, POL_CHANGED,
 			     &lab->seen[running->id]);
@@ -514,9 +514,9 @@ begin_round(struct lab *lab)
 struct published {
 	const char *policy;
 	double mean_s, makespan_s;
-	double mean_off, makespan_off; /* What may differ, of 1. */
-	const char *set;               /* What it set besides; NULL: nothing. */
-	bool counts_steps; /* Speeds are steps a second, whatever a step is. */
+	double mean_off, makespan_off; /* Tolerances, relative. */
+	const char *set;               /* Parameters set in addition; NULL: none. */
+	bool counts_steps;             /* A speed is steps per second. */
 };
 
 struct outcome {
@@ -581,11 +581,11 @@ skip_without_data(void)
 		skip();
 }
 
-/* ---- Published results ------------------------------------------------------------------ */
+/* ---- Published results ----------------------------------------------------------- */
 
 /*
- * All to the last digit where shares are a formula; where they are the optimum of a linear
- * program, that has many, and the simulator took another one.
+ * Exact where a formula gives the shares.  Where shares are the optimum of a linear
+ * program, it has many optima, and the simulator took another one.
  */
 static const struct published published[] = {
 	{ "gandiva-fair", 12574.272467530895, 32367.434395330914, 1e-9, 1e-9, NULL,
@@ -600,7 +600,7 @@ static const struct published published[] = {
 	  true },
 	{ "allox", 9926.30656827876, 32488.621148396294, 0.005, 0.005,
 	  "assigned.oldest_frac=0.2", false },
-	/* The same simulator run anew, of which the mean is known: another SciPy's ties. */
+	/* A new run of the same simulator, mean only: another SciPy's ties. */
 	{ "allox", 9972.915, 32488.621148396294, 1e-7, 0.005,
 	  "assigned.oldest_frac=0.2", false },
 };

@@ -93,7 +93,7 @@ what_cannot_be_solved_is_refused(void **state)
 	assert_int_equal(simplex_solve(&lp, x, NULL), 0);
 }
 
-/* ---- Against all corners ------------------------------------------------------------------- */
+/* ---- Against all corners --------------------------------------------------------- */
 
 /* Solves n equations by elimination; false if they do not say one point. */
 static bool

@@ -79,7 +79,7 @@ the_skewed_are_on_few_nodes_and_others_anywhere(void **state)
 	assert_string_equal(place(0.5, 0, 0.7, torn, 11), "");
 }
 
-/* ---- Tiresias ---------------------------------------------------------------------------- */
+/* ---- Tiresias -------------------------------------------------------------------- */
 
 static struct cluster_job
 job(double submit_s, double duration_s, uint32_t n_gpus, double skew)

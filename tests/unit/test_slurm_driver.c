@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_slurm_driver.c - the driver for Slurm, with scripts in place of its commands:
- * what is sent and in which order, what is refused, commands that hang, fail and talk
- * nonsense. A real Slurm is in tests/net/slurm_driver.sh.
+ * test_slurm_driver.c - the Slurm driver with scripts in place of Slurm's commands
+ *
+ * The order of commands, refusals, and commands that hang, fail or print garbage.  The
+ * test with a real Slurm is tests/net/slurm_driver.sh.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -21,7 +22,7 @@
 
 #define MS ((int64_t)1000000)
 
-/* Both log that they were asked; sinfo prints the file "nodes". */
+/* Both scripts log their calls; sinfo prints the file "nodes". */
 #define SINFO_OF_NODES \
 	"#!/bin/sh\necho sinfo \"$@\" >>\"${0%/*}/log\"; cat \"${0%/*}/nodes\"\n"
 #define SCONTROL_LOGS                           \
@@ -33,7 +34,7 @@
 #define WAITS(id, n, required, prefer, record)                  \
 	id "@" id "@PENDING@" n "@@None@1@" required "@" prefer \
 	   "@train@u@N/A@N/A@0@" record "@@name@\n"
-/* The time is the gate's: 2099-01-01T00:00:00. */
+/* The end of the gate, 2099-01-01T00:00:00. */
 #define GATE "antiphase:v1;gate;until=4070908800"
 #define WAITS_UNTIL(eligible, required, record)                              \
 	"17@17@PENDING@2@@BeginTime@1@" required "@(null)@train@u@" eligible \
@@ -57,7 +58,7 @@ struct lab {
 	struct loop *loop;
 	struct sched_driver *driver;
 	size_t n_jobs, n_looks, n_none, n_done;
-	size_t looks_wanted, done_wanted; /* Then the loop ends. */
+	size_t looks_wanted, done_wanted; /* The loop ends at these counts. */
 	int rc;
 	char why[512];
 	int64_t ticks;
@@ -179,8 +180,8 @@ act(struct lab *lab, enum sched_action_kind kind, const char *job, const char *n
 }
 
 /*
- * Only what 'scontrol' was sent counts, and the asking of PREFER: a look in between is as
- * it may be, as how long changes take is the machine's.
+ * Compares the 'scontrol' calls and the query for PREFER.  Snapshots in between depend
+ * on the speed of the machine and are ignored.
  */
 static void
 assert_sent(const struct lab *lab, const char *expected)
@@ -229,7 +230,7 @@ each_change_is_one_call(void **state)
 	assert_int_equal(act(&lab, SCHED_UNPIN, "13", NULL, NULL), 0);
 	assert_int_equal(act(&lab, SCHED_UNPIN, "14", NULL, "antiphase:v1;x"), 0);
 	assert_int_equal(act(&lab, SCHED_RECORD, "16", NULL, "antiphase:v1;y"), 0);
-	/* Of a part of a heterogeneous job that alone. */
+	/* Only this component of a heterogeneous job. */
 	assert_int_equal(act(&lab, SCHED_RECORD, "18+1", NULL, "antiphase:v1;z"), 0);
 	run_until_done(&lab, 6);
 	assert_int_equal(lab.rc, 0);
@@ -262,7 +263,7 @@ let_go_opens_the_gate_and_nothing_else(void **state)
 	close_lab(&lab);
 }
 
-/* The look before may be a second old. */
+/* The last snapshot may be a second old. */
 static void
 what_its_user_asked_for_since_the_last_look_stands(void **state)
 {
@@ -340,7 +341,7 @@ features_that_no_job_waits_for_are_taken_away(void **state)
 
 	(void)state;
 	open_lab(&lab, 50, 0);
-	/* 14 waits and prefers; 16 runs; 99 is not there; 11 prefers nothing. */
+	/* 14 waits and prefers; 16 runs; 99 does not exist; 11 prefers nothing. */
 	put(&lab, "nodes",
 	    "n1|idle|train|4|fast,AP14,AP16|fast,AP14,AP16|\n"
 	    "n2|idle|train|4|AP99|AP99|\nn3|idle|train|4|AP11,APU|APU|\n");
@@ -361,7 +362,7 @@ what_cannot_be_is_refused_before_it_is_sent(void **state)
 		const char *job, *nodes, *record;
 		int error;
 	} cases[] = {
-		{ SCHED_PLACE, "11", "n[1-3]", NULL, -EINVAL }, /* Wants but two. */
+		{ SCHED_PLACE, "11", "n[1-3]", NULL, -EINVAL }, /* Two nodes wanted. */
 		{ SCHED_PLACE, "11", "n[1,9]", NULL, -EINVAL },
 		{ SCHED_PLACE, "11", "n[1", NULL, -EINVAL },
 		{ SCHED_PLACE, "11", "", NULL, -EINVAL },
@@ -371,10 +372,10 @@ what_cannot_be_is_refused_before_it_is_sent(void **state)
 		{ SCHED_PLACE, "11 jobid=12", "n1", NULL, -EINVAL },
 		{ SCHED_PLACE, "18+1", "n1", NULL, -EINVAL },
 		{ SCHED_LET_GO, "18+1", NULL, NULL, -EINVAL },
-		{ SCHED_PLACE, "12", "n1", NULL, -EINVAL }, /* Its user's nodes. */
+		{ SCHED_PLACE, "12", "n1", NULL, -EINVAL }, /* The user's nodes. */
 		{ SCHED_UNPIN, "12", NULL, NULL, -EALREADY },
-		{ SCHED_PREFER, "15", "n1", NULL, -EINVAL }, /* Its user's features. */
-		{ SCHED_PLACE, "16", "n1", NULL, -EINVAL },  /* It runs. */
+		{ SCHED_PREFER, "15", "n1", NULL, -EINVAL }, /* The user's features. */
+		{ SCHED_PLACE, "16", "n1", NULL, -EINVAL },  /* The job runs. */
 		{ SCHED_UNPIN, "16", NULL, NULL, -EINVAL },
 		{ SCHED_LET_GO, "16", NULL, NULL, -EINVAL },
 		{ SCHED_RECORD, "16", NULL, "a\nb", -EINVAL },
@@ -411,7 +412,7 @@ what_slurm_refuses_is_told_in_its_words(void **state)
 	run_until_done(&lab, 1);
 	assert_int_equal(lab.rc, -EACCES);
 	assert_non_null(strstr(lab.why, "Access/permission denied"));
-	/* It is not pinned, then. */
+	/* The job is not pinned. */
 	assert_int_equal(act(&lab, SCHED_UNPIN, "11", NULL, NULL), -EALREADY);
 	put(&lab, "scontrol",
 	    "#!/bin/sh\necho 'Invalid job id specified for job 11' >&2; exit 1\n");
@@ -437,7 +438,7 @@ a_pin_of_a_job_that_has_begun_meanwhile_is_nothing_to_take_back(void **state)
 	assert_int_equal(act(&lab, SCHED_UNPIN, "11", NULL, NULL), 0);
 	run_until_done(&lab, 2);
 	assert_int_equal(lab.rc, -EALREADY);
-	/* A place that Slurm does not know is another matter. */
+	/* A node that Slurm does not know is a different error. */
 	assert_int_equal(act(&lab, SCHED_PLACE, "11", "n1", NULL), 0);
 	run_until_done(&lab, 3);
 	assert_int_equal(lab.rc, -EIO);
@@ -463,7 +464,7 @@ commands_that_hang_block_nothing_and_are_told(void **state)
 	assert_true(lab.n_none >= 1);
 	assert_non_null(strstr(lab.why, "did not end within 0.2 s"));
 	assert_true(lab.ticks - ticks > 20);
-	/* And when it is back, so are looks. */
+	/* When squeue works again, snapshots continue. */
 	put(&lab, "squeue", SCRIPTS_SQUEUE);
 	lab.n_none = 0;
 	run_until_looks(&lab, lab.n_looks + 2);
@@ -505,7 +506,7 @@ too_many_changes_are_refused(void **state)
 	for (int i = 0; i < 1000 && r == 0; i++)
 		r = act(&lab, SCHED_PLACE, "11", "n1", NULL);
 	assert_int_equal(r, -EBUSY);
-	/* All of them are given up, without a word. */
+	/* All pending actions are dropped without a message. */
 	close_lab(&lab);
 	assert_int_equal(lab.n_done, 0);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_slurm_text.c - what Slurm's commands print, from 22.05 to 26.05, and worse. */
+/* test_slurm_text.c - output of Slurm's commands from 22.05 to 26.05, and malformed */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -58,7 +58,7 @@ add_row(struct strbuf *text, const struct row *row)
 	strbuf_putc(text, '\n');
 }
 
-/* The only job of a look. */
+/* Parses the only job of a snapshot. */
 static struct sched_snapshot
 look_at(const struct row *row)
 {
@@ -241,7 +241,7 @@ a_task_of_an_array_is_found_by_the_id_that_its_hosts_know(void **state)
 	running.id = "4711_1";
 	running.local_id = "4712";
 	add_row(&text, &running);
-	/* The last task to be started has the array's own number. */
+	/* The last task to start has the number of the array. */
 	running.id = "4711_10";
 	running.local_id = "4711";
 	add_row(&text, &running);
@@ -259,7 +259,7 @@ a_task_of_an_array_is_found_by_the_id_that_its_hosts_know(void **state)
 static void
 tasks_of_an_array_that_nothing_tells_apart_are_one(void **state)
 {
-	/* As squeue -r has them: in any order; 4711_5 was placed. */
+	/* As from squeue -r: in any order; 4711_5 was placed. */
 	static const char *const ids[][2] = {
 		{ "4711_10", "4711" }, { "4711_5", "4714" },  { "4711_9", "4711" },
 		{ "4711_4", "4711" },  { "4711_11", "4711" }, { "4712_1", "4712" },
@@ -275,7 +275,7 @@ tasks_of_an_array_that_nothing_tells_apart_are_one(void **state)
 		row.local_id = ids[i][1];
 		add_row(&text, &row);
 	}
-	/* One that runs has a number of its own, but for the last of all. */
+	/* A running task has its own number, except for the last one. */
 	row.id = "4711_3";
 	row.state = "RUNNING";
 	add_row(&text, &row);
@@ -350,7 +350,7 @@ only_the_gate_s_jobs_are_gated_and_only_while_they_wait_for_us(void **state)
 	} cases[] = {
 		/* 01:00:10 that day. */
 		{ "PENDING", "2026-11-21T01:00:10", GATE("1795222810"), true, false },
-		/* Its user wants another time; */
+		/* Its user wants another time. */
 		{ "PENDING", "2026-11-22T01:00:10", GATE("1795222810"), false, false },
 		{ "PENDING", "2026-11-21T01:00:10", GATE("1795222830"), false, false },
 		{ "PENDING", "2026-11-21T01:00:10", GATE("x"), false, false },
@@ -378,7 +378,7 @@ only_the_gate_s_jobs_are_gated_and_only_while_they_wait_for_us(void **state)
 		assert_int_equal(snapshot.jobs[0].is_gated, cases[i].is_gated);
 		assert_int_equal(snapshot.jobs[0].is_pinned, cases[i].is_pinned);
 		sched_snapshot_fini(&snapshot);
-		/* It is Slurm that keeps a requeued job back. */
+		/* Slurm itself delays a requeued job. */
 		row.restarts = "1";
 		snapshot = look_at(&row);
 		assert_false(snapshot.jobs[0].is_gated);

@@ -277,7 +277,7 @@ what_cannot_be_read_is_refused_with_what_was_expected(void **state)
 	assert_refused(&options, -ENOENT, "");
 }
 
-/* ---- A real capture of a switch's port -------------------------------------------- */
+/* ---- A real capture of a switch's port ------------------------------------------- */
 
 static double
 true_median_ms(void)

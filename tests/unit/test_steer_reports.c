@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The control loop, given reports by hand: clocks that are set back, reports that come
- * twice or late, and a pacer that was ordered about by somebody before.
+ * test_steer_reports.c - the control loop with reports by hand: clocks set back,
+ * duplicate and late reports, and a pacer that had orders before
  */
 #include <stdlib.h>
 
@@ -15,21 +15,21 @@
 #define BURST_US  30000
 #define T0_NS     (INT64_C(1700000000000) * MS)
 
-/* Two jobs whose bursts may not overlap, on a clock of their own. */
+/* Two jobs whose bursts may not overlap, with a clock of their own. */
 struct hand {
 	struct steer *steer;
 	struct rng rng;
-	int64_t set_back_ns; /* Their clock, against true time. */
-	int64_t enter_ns[2]; /* Next, in true time. */
+	int64_t set_back_ns; /* Offset of their clock from true time. */
+	int64_t enter_ns[2]; /* Next iteration, in true time. */
 	uint64_t n_done[2];
 	uint32_t last_order[2];
-	struct steer_order order[2]; /* Of number 0: none. */
+	struct steer_order order[2]; /* Number 0: none. */
 	uint64_t n_orders;
 	uint32_t first_number;
-	int n_copies;      /* Of each report. */
-	int64_t longer_ns; /* Iterations of the second job. */
-	int64_t slow_ns;   /* It wakes so much later than ordered. */
-	int repeats_edges; /* After so many reports the edges are given again. */
+	int n_copies;      /* Copies of each report. */
+	int64_t longer_ns; /* Extra length of the second job's iterations. */
+	int64_t slow_ns;   /* Extra delay when it wakes after an order. */
+	int repeats_edges; /* Gives the edges again after this many reports. */
 };
 
 static void
@@ -79,7 +79,7 @@ take_orders(struct hand *h, const struct steer_order *orders, size_t n)
 	}
 }
 
-/* The next iteration of whoever comes next. */
+/* Runs the next iteration of the job that is due next. */
 static void
 hand_step(struct hand *h)
 {
@@ -109,7 +109,7 @@ hand_step(struct hand *h)
 			  (j ? h->longer_ns : 0) + (int64_t)(rng_normal(&h->rng) * MS);
 }
 
-/* Orders of a minute, after a clock that was set back by so much. */
+/* Counts the orders of a minute after the clock was set back. */
 static uint64_t
 orders_after_ns(enum steer_mode mode, int64_t set_back_ns)
 {
@@ -117,7 +117,7 @@ orders_after_ns(enum steer_mode mode, int64_t set_back_ns)
 	struct hand h;
 
 	hand_open(&h, mode);
-	/* So that one of the two has an order to come. */
+	/* Until one of the two has a pending order. */
 	while (h.n_orders < 20)
 		hand_step(&h);
 	n_before = h.n_orders;
@@ -164,7 +164,7 @@ reports_that_come_twice_change_nothing(void **state)
 	}
 }
 
-/* The daemon gives them whenever it looks again, and turns are learned meanwhile. */
+/* The daemon gives the edges at each refresh, and turns are learned meanwhile. */
 static void
 edges_that_are_given_again_change_nothing(void **state)
 {
@@ -176,7 +176,7 @@ edges_that_are_given_again_change_nothing(void **state)
 		hand_open(&h, STEER_GATE);
 		h.repeats_edges = repeats;
 		h.longer_ns = MS;
-		h.slow_ns = 80 * MS; /* Turns do not pay: they are given up. */
+		h.slow_ns = 80 * MS; /* Turns do not pay and are given up. */
 		for (int i = 0; i < 2000; i++)
 			hand_step(&h);
 		for (uint32_t j = 0; j < 2; j++)
@@ -190,7 +190,7 @@ edges_that_are_given_again_change_nothing(void **state)
 		assert_memory_equal(&once[j], &again[j], sizeof once[j]);
 }
 
-/* Five iterations that somebody else's have stretched, told when the job is set. */
+/* Five iterations that another job stretched, reported when the job is set. */
 static void
 reports_of_before_are_remembered(void **state)
 {
@@ -214,7 +214,7 @@ reports_of_before_are_remembered(void **state)
 					       .begin_ns = begin_ns,
 					       .comm_ns = BURST_US * 1000 + 25 * MS };
 	}
-	/* Of nobody: nothing. */
+	/* An unknown job: nothing happens. */
 	steer_remember(steer, 3, reports, 6);
 	steer_state(steer, 3, &now);
 	assert_false(now.is_tracked);
@@ -226,7 +226,7 @@ reports_of_before_are_remembered(void **state)
 	assert_int_equal(now.last_begin_ns, reports[5].begin_ns);
 	assert_int_equal(now.first_shift_ns, 0);
 	assert_false(steer_set_job(steer, 3, &what));
-	/* One that comes again is refused, as ever. */
+	/* A duplicate is refused, as always. */
 	steer_remember(steer, 3, reports + 5, 1);
 	steer_state(steer, 3, &now);
 	assert_int_equal(now.n_iterations, 6);
@@ -249,7 +249,7 @@ an_order_never_has_the_number_that_its_pacer_has_last(void **state)
 	}
 }
 
-/* It is watched only, and meets one of two that take turns. */
+/* The job is only watched, and shares a link with one of two that take turns. */
 static void
 a_job_that_is_left_alone_holds_up_no_turns(void **state)
 {
@@ -296,9 +296,7 @@ a_job_that_is_left_alone_holds_up_no_turns(void **state)
 	steer_free(steer);
 }
 
-/*
- * Others that send as it does are not yet known of: what they cost it is not its period.
- */
+/* Unknown jobs may send at the same time: their cost must not count as the period. */
 static void
 what_unknown_others_cost_is_not_the_jobs_period(void **state)
 {
@@ -327,8 +325,8 @@ what_unknown_others_cost_is_not_the_jobs_period(void **state)
 }
 
 /*
- * Three that share a link two at a time can each be stretched beyond twice their bursts:
- * whoever was told to have sent for so long was there for so long.
+ * Three jobs that share links in pairs can each be stretched beyond twice their bursts.
+ * A job that reports a long send was present for all of it.
  */
 static void
 who_sent_for_long_was_met(void **state)
@@ -342,7 +340,7 @@ who_sent_for_long_was_met(void **state)
 	(void)state;
 	hand_open(&h, STEER_FREE);
 	for (uint64_t i = 0; i < 20; i++) {
-		/* The second one begins, and sends for 95 ms; the first one amid that. */
+		/* The first job begins during the 95 ms in which the second sends. */
 		for (uint32_t j = 2; j-- > 0;) {
 			int64_t begin_ns =
 				T0_NS + (int64_t)i * period_ns + (j ? 0 : 65 * MS);
@@ -364,7 +362,7 @@ who_sent_for_long_was_met(void **state)
 }
 
 /*
- * Jobs that become known one after the other take turns as soon as all are, though the
+ * Jobs that become known one by one take turns as soon as all are known, although the
  * first ones chose without the last.
  */
 static void
@@ -380,7 +378,7 @@ turns_do_not_wait_for_who_chose_before(void **state)
 	for (; n < 20; n++)
 		hand_step(&h);
 	assert_int_equal(h.n_orders, 0);
-	/* They choose; then what was chosen is of no use, as the edges are others. */
+	/* They choose; then new edges make the choice useless. */
 	set_edges(h.steer, 1);
 	for (; h.n_orders == 0 && n < 40; n++)
 		hand_step(&h);
@@ -389,14 +387,14 @@ turns_do_not_wait_for_who_chose_before(void **state)
 	h.n_orders = 0;
 	for (n = 0; h.n_orders == 0 && n < 40; n++)
 		hand_step(&h);
-	/* Ten iterations of both are a second. */
+	/* Ten iterations of both take a second. */
 	assert_true(n <= 6);
 	steer_free(h.steer);
 }
 
 /*
- * Two that begin together each time: what that costs was taken for their own.  When their
- * profiles are refined, what is tracked is.
+ * Two jobs that always begin together: the cost of contention was counted as their own.
+ * When their profiles are refined, the tracked values follow.
  */
 static void
 a_refined_profile_corrects_what_is_tracked(void **state)
@@ -433,7 +431,7 @@ a_refined_profile_corrects_what_is_tracked(void **state)
 	steer_free(steer);
 }
 
-/* More than learn together, in one long row that breaks and is mended. */
+/* More jobs than learn together, in one long row that breaks and is joined again. */
 static void
 jobs_come_and_go_by_the_hundred(void **state)
 {
@@ -468,7 +466,7 @@ jobs_come_and_go_by_the_hundred(void **state)
 								BURST_US };
 		struct steer_order orders[8];
 
-		/* With an end that is not listed, which may not even be there. */
+		/* With an end that is not listed and may not exist. */
 		if (i < N || rng_below(&rng, 40) == 0) {
 			steer_set_job(steer, j, &what);
 			steer_set_constraints(steer, &j, 1, &edge, 1);

@@ -17,7 +17,7 @@
 #include "tests/unit/store_fixture.h"
 #include "tests/unit/test.h"
 
-/* ---- Files -------------------------------------------------------------------------- */
+/* ---- Files ----------------------------------------------------------------------- */
 
 /* Of a file that was made before there was such an index, too. */
 static void
@@ -204,7 +204,7 @@ one_that_cannot_be_moved_aside_is_said_until_it_can(void **state)
 	store_close(store);
 }
 
-/* ---- Kill -9 -------------------------------------------------------------------------- */
+/* ---- Kill -9 --------------------------------------------------------------------- */
 
 /* Writes until it is killed; says on 'fd' how many seconds are committed. */
 static void

@@ -9,7 +9,7 @@
 #include "lib/wire/tele_layout.h"
 #include "tests/unit/tele_fixture.h"
 
-/* Writes length and checksum anew, after bytes were changed on purpose. */
+/* Rewrites length and checksum after the bytes were changed. */
 static void
 seal(uint8_t *bytes, size_t n)
 {
@@ -53,7 +53,7 @@ checksum_is_that_of_the_rfc(void **state)
 	struct rng rng;
 
 	(void)state;
-	/* RFC 3720, appendix B.4; and the check value of the catalogues. */
+	/* RFC 3720, appendix B.4, and the check value of the CRC catalogs. */
 	assert_int_equal(crc32c(0, bytes, 32), 0x8a9136aa);
 	memset(bytes, 0xff, sizeof bytes);
 	assert_int_equal(crc32c(0, bytes, 32), 0x62a8ab43);
@@ -130,7 +130,7 @@ what_is_cut_off_is_refused_at_every_length(void **state)
 	worked_example(&frame);
 	tele_encode(&frame, &bytes);
 	for (size_t n = 0; n < bytes.n; n++) {
-		/* Memory of exactly this size, for the sanitizer to watch. */
+		/* Exactly this size, so that the sanitizer sees overruns. */
 		uint8_t *part = xmemdup(bytes.bytes, n, 1);
 		struct err err = { 0 };
 
@@ -138,7 +138,7 @@ what_is_cut_off_is_refused_at_every_length(void **state)
 		assert_true(err.text[0]);
 		if (n > TELE_HEADER_BYTES) {
 			seal(part, n);
-			/* Without a whole section at its end it is a frame. */
+			/* A frame cut at the end of a section is still a frame. */
 			if (tele_decode(part, n, &back, &err) == 0)
 				assert_int_equal(back.series.n, 0);
 		}
@@ -171,7 +171,7 @@ each_flipped_bit_is_refused(void **state)
 	tele_buffer_fini(&bytes);
 }
 
-/* Damage that has a right checksum: from a broken sender, or on purpose. */
+/* Damage with a correct checksum, from a broken or malicious sender. */
 static void
 damage_under_a_right_checksum_breaks_no_rule(void **state)
 {
@@ -194,7 +194,7 @@ damage_under_a_right_checksum_breaks_no_rule(void **state)
 		for (uint64_t k = rng_below(&rng, 3); k < 3; k++)
 			copy[rng_below(&rng, bytes.n)] = (uint8_t)rng_next(&rng);
 		seal(copy, bytes.n);
-		/* What is accepted may be sent on: the encoder checks all rules. */
+		/* An accepted frame may be sent on: the encoder checks all rules. */
 		if (tele_decode(copy, bytes.n, &back, NULL) == 0) {
 			again.n = 0;
 			tele_encode(&back, &again);
@@ -233,7 +233,7 @@ a_section_that_is_not_known_is_skipped(void **state)
 	append_section(&bytes, 77, "later", 5);
 	assert_int_equal(tele_decode(bytes.bytes, bytes.n, &back, NULL), 0);
 	assert_same_frame(&frame, &back);
-	/* Twice the same, or out of order, is damage. */
+	/* Duplicate sections and wrong order are damage. */
 	append_section(&bytes, 77, "later", 5);
 	assert_int_equal(tele_decode(bytes.bytes, bytes.n, &back, NULL), -EBADMSG);
 	tele_fini(&frame);
@@ -251,7 +251,7 @@ a_later_minor_version_may_lengthen_a_section(void **state)
 	(void)state;
 	worked_example(&frame);
 	tele_encode(&frame, &bytes);
-	/* Series, the last section, gets a byte more at its end. */
+	/* Appends a byte to the last section, the series. */
 	append_section(&bytes, 77, "", 0);
 	bytes.n -= 4;
 	at = bytes.bytes + bytes.n - 1;
@@ -285,7 +285,7 @@ a_later_major_version_or_kind_is_told_from_damage(void **state)
 	assert_int_equal(tele_decode(bytes.bytes, bytes.n, &back, &err),
 			 -EPROTONOSUPPORT);
 	assert_non_null(strstr(err.text, "version 2.1"));
-	/* Its length is known all the same. */
+	/* Its length is known nevertheless. */
 	assert_int_equal(tele_frame_bytes(bytes.bytes), bytes.n);
 	bytes.bytes[TELE_AT_MAJOR]--;
 	bytes.bytes[TELE_AT_KIND] = TELE_LAST_KIND + 1;
@@ -298,7 +298,7 @@ a_later_major_version_or_kind_is_told_from_damage(void **state)
 	tele_buffer_fini(&bytes);
 }
 
-/* A sender section, then a series section of these contents. */
+/* Decodes a frame with a sender section and a series section of these contents. */
 static int
 decode_series(const uint8_t *contents, size_t n, struct tele_frame *back)
 {
@@ -322,7 +322,7 @@ runs_cannot_make_a_frame_larger_than_the_limit(void **state)
 {
 	uint8_t contents[16 * 80], *at = contents;
 	struct tele_frame back = { 0 };
-	/* Series of a minute each: 69 are within the limit, 70 are not. */
+	/* Series of a minute each: 69 are within the limit, 70 exceed it. */
 	const size_t n_most = TELE_MAX_FRAME_BINS / TELE_MAX_BINS;
 
 	(void)state;
@@ -386,7 +386,7 @@ names_are_made_printable(void **state)
 	assert_false(tele_name_is_valid(""));
 	tele_set_name(name, "");
 	assert_string_equal(name, "?");
-	/* Never cut within a character. */
+	/* Text is never cut within a character. */
 	memset(text, 'a', sizeof text);
 	memcpy(text + TELE_MAX_NAME - 1, "\xc3\xa9\0", 3);
 	assert_false(tele_name_is_valid(text));
@@ -412,7 +412,7 @@ an_interface_or_job_is_added_once(void **state)
 	tele_fini(&frame);
 }
 
-/* The bytes of the document's table: lines "0000  a7 41 ...  | what". */
+/* The bytes of the table in the document: lines "0000  a7 41 ...  | what". */
 static size_t
 documented_bytes(uint8_t *bytes, size_t max)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nodes with labels and HyperNodes as fabrics, and back. */
+/* test_topo_k8s.c - fabrics from node labels and HyperNodes, and back */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,7 +82,7 @@ uplink_gbps(const struct topo *topo, const char *from, const char *to)
 
 #define T "fabric.topograph.run/tier-"
 
-/* A Node of n GPUs with labels. */
+/* A Node with 'gpus' GPUs and these labels. */
 #define NODE(name, gpus, labels)                                        \
 	"{\"kind\":\"Node\",\"metadata\":{\"name\":\"" name             \
 	"\",\"labels\":{\"kubernetes.io/hostname\":\"" name "\"" labels \
@@ -90,7 +90,7 @@ uplink_gbps(const struct topo *topo, const char *from, const char *to)
 	"\",\"cpu\":\"4\"}}}"
 #define LABEL(key, value) ",\"" key "\":\"" value "\""
 #define LIST(items)       "{\"apiVersion\":\"v1\",\"items\":[" items "],\"kind\":\"List\"}"
-/* Two texts with a comma between them; of more, one in the other. */
+/* AND() joins two texts with a comma; nest it for more. */
 #define AND(a, b) a "," b
 
 static void
@@ -111,8 +111,8 @@ nodes_hang_on_the_switches_of_their_labels(void **state)
 	assert_int_equal(topo_node(topo, topo_find_node(topo, "sp"))->tier, 2);
 	assert_int_equal(topo_node(topo, topo_find_node(topo, "n1"))->n_slots, 8);
 	assert_int_equal(topo_node(topo, topo_find_node(topo, "n3"))->n_slots, 4);
-	assert_null(strstr(notes, "GPUs")); /* "cp" is no host. */
-	/* 2:1 of two, and of one interface of 100 Gb/s. */
+	assert_null(strstr(notes, "GPUs")); /* No note claims that "cp" is a host. */
+	/* 2:1 of two hosts, and of one interface of 100 Gb/s. */
 	assert_near(uplink_gbps(topo, "leaf1", "sp"), 100, 1e-9);
 	assert_near(uplink_gbps(topo, "leaf2", "sp"), 50, 1e-9);
 	assert_non_null(strstr(notes, "1 of 4 Nodes left out, without labels"));
@@ -158,7 +158,7 @@ the_keys_that_most_nodes_have_are_taken(void **state)
 		assert_leaf(topo, "n1", "L");
 		assert_leaf(topo, "n2", "M");
 		assert_near(uplink_gbps(topo, "L", "S"), 50, 1e-9);
-		/* No GPUs are said of: one slot. */
+		/* Without a number of GPUs a host has one slot. */
 		assert_int_equal(topo_node(topo, topo_find_node(topo, "n1"))->n_slots,
 				 1);
 		topo_unref(topo);
@@ -231,7 +231,7 @@ hostile_nodes_are_refused_with_what_is_wrong(void **state)
 		     1, "has it elsewhere");
 }
 
-/* ---- HyperNodes ------------------------------------------------------------------------ */
+/* ---- HyperNodes ------------------------------------------------------------------ */
 
 #define HN(name, tier, members)                                  \
 	"{\"kind\":\"HyperNode\",\"metadata\":{\"name\":\"" name \
@@ -285,7 +285,7 @@ members_are_found_by_name_pattern_and_label(void **state)
 	topo_unref(topo);
 }
 
-/* As 'kubectl get hypernodes -o yaml' prints what 'kubectl apply' made. */
+/* 'kubectl get hypernodes -o yaml' after 'kubectl apply'. */
 static void
 hypernodes_are_read_as_kubectl_prints_them(void **state)
 {
@@ -346,7 +346,7 @@ hypernodes_are_read_as_kubectl_prints_them(void **state)
 	assert_leaf(topo, "n1", "Leaf_1");
 	assert_leaf(topo, "n2", "Leaf_1");
 	topo_unref(topo);
-	/* One of them alone is a manifest. */
+	/* A single item is a manifest of its own. */
 	for (const char *line = item; strncmp(line, "kind: List", 10) != 0;
 	     line = strchr(line, '\n') + 1)
 		strbuf_add(&one, line + 2, strcspn(line + 2, "\n") + 1);
@@ -475,7 +475,7 @@ hostile_hypernodes_are_refused_with_what_is_wrong(void **state)
 	refused_with("kind: HyperNode\n---\nkind: *x\n", NULL, 3, "");
 }
 
-/* ---- Out ------------------------------------------------------------------------------- */
+/* ---- Out ------------------------------------------------------------------------- */
 
 typedef int write_fn(const struct topo *topo, FILE *out, struct err *err);
 
@@ -499,7 +499,7 @@ written(const struct topo *topo, write_fn *write)
 	return text;
 }
 
-/* Two pods of two leaves of two hosts, as a topology.conf; so are other capacities. */
+/* Two pods of two leaves of two hosts, as a topology.conf with capacities. */
 static struct topo *
 tree(void)
 {
@@ -587,7 +587,7 @@ labels_are_lines_for_kubectl_and_hostile_names_no_words_of_them(void **state)
 	(void)state;
 	assert_int_equal(topo_k8s_labels_write(topo, "x/leaf", out, &err), 0);
 	fclose(out);
-	/* FNV-1a of "Leaf/1". */
+	/* The FNV-1a hash of "Leaf/1". */
 	assert_string_equal(text, "kubectl label --overwrite node h0 "
 				  "x/leaf=xe81f70115b9c062d\n");
 	free(text);

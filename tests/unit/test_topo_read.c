@@ -50,7 +50,7 @@ assert_same(const struct topo *a, const struct topo *b)
 	}
 }
 
-/* Takes 'topo'.  Writing it and reading that gives the same, to the bit. */
+/* Takes over 'topo'.  Writing and reading it gives identical bytes and values. */
 static void
 assert_round_trip(struct topo *topo)
 {
@@ -133,7 +133,7 @@ one_way_and_uneven_cables_survive_json(void **state)
 	assert_round_trip(topo);
 }
 
-/* 'text' is refused with that line and message. */
+/* 'text' is refused with this line and message. */
 static void
 assert_refused(const char *text, unsigned line, const char *message)
 {
@@ -146,7 +146,7 @@ assert_refused(const char *text, unsigned line, const char *message)
 	assert_int_equal(err.line, line);
 	assert_string_equal(err.file, "f");
 	assert_null(topo);
-	/* And the same without anybody who wants to know why. */
+	/* The same without a place for the message. */
 	assert_int_equal(topo_read("f", text, strlen(text), NULL, &topo, NULL),
 			 -EINVAL);
 }
@@ -244,7 +244,7 @@ duplicates_are_all_told_to_who_asks(void **state)
 	topo_unref(topo);
 }
 
-/* The link of that name has that capacity. */
+/* The link 'name' has this capacity. */
 static void
 assert_capacity(const struct topo *topo, const char *name, double gbps)
 {
@@ -418,7 +418,7 @@ ibnetdiscover_is_read_with_names_tiers_and_capacities(void **state)
 	assert_string_equal(topo_node(topo, 2)->name, "H-0000000000000030");
 	assert_int_equal(topo_node(topo, topo_find_node(topo, "leaf1"))->tier, 1);
 	assert_int_equal(topo_node(topo, topo_find_node(topo, spine))->tier, 2);
-	/* Hosts 2 x 2 adapters with one side of one missing, 3 uplinks, storage. */
+	/* Hosts: 2 x 2 adapters, one direction missing; 3 uplinks; 1 storage. */
 	assert_int_equal(topo_n_links(topo), 2 * (4 + 3 + 1) - 1);
 	assert_capacity(topo, "leaf0:p1>node0:mlx5_0/1", 200);
 	assert_capacity(topo, "node0:mlx5_1/1>leaf1:p1", 200);

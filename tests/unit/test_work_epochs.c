@@ -195,7 +195,7 @@ jobs_that_adapt_are_done_sooner(void **state)
 	lab_fini(&lab);
 }
 
-/* ---- Interpolation ---------------------------------------------------------------------- */
+/* ---- Interpolation --------------------------------------------------------------- */
 
 static double
 plane(double x, double y, double z)

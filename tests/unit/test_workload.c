@@ -14,7 +14,7 @@
 
 #define LINE_BPS 50e9
 
-/* ---- Segments and profiles --------------------------------------------------------- */
+/* ---- Segments and profiles ------------------------------------------------------- */
 
 static void
 compute_then_send_is_one_phase_at_line_rate(void **state)
@@ -195,7 +195,7 @@ a_copy_shares_nothing(void **state)
 	workload_fini(&two);
 }
 
-/* ---- On a fabric ------------------------------------------------------------------- */
+/* ---- On a fabric ----------------------------------------------------------------- */
 
 /* Two leaves of two hosts under one spine, 50 Gb/s everywhere. */
 struct fabric {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * traffic.h - synthetic traffic with known iterations, for tests and benches of
- * the detector.  Deterministic for a seed.
+ * traffic.h - synthetic traffic with known iterations, for tests and benches of the
+ * detector; deterministic for a seed
  */
 #ifndef TESTS_UNIT_TRAFFIC_H
 #define TESTS_UNIT_TRAFFIC_H
@@ -20,23 +20,23 @@ struct traffic_job {
 	double period_ms;
 	double jitter_frac; /* Standard deviation of the iteration time. */
 	double duty;        /* Share of the iteration that sends. */
-	unsigned n_bursts;  /* Into which it is split; unequal, with gaps. */
+	unsigned n_bursts;  /* Unequal, with gaps between them. */
 	unsigned n_ranks;
-	double noise_frac; /* Of the line, uniform, in every bucket. */
+	double noise_frac; /* Of the line rate, uniform, in every bucket. */
 	double seconds;
 	uint64_t seed;
 };
 
 struct traffic {
 	struct series_set set;
-	size_t n_iterations;                     /* That begin in the part. */
+	size_t n_iterations;                     /* Beginning in the part. */
 	double start_ms[TRAFFIC_MAX_ITERATIONS]; /* Of each iteration. */
-	double bytes; /* Of one iteration, interface and direction, without noise. */
+	double bytes; /* Per iteration, interface and direction, without noise. */
 };
 
 #define TRAFFIC_LINE_BYTES_PER_MS 125000.0 /* 1 Gb/s. */
 
-/* Adds 'bytes_per_ms' over [from, to) ms, sharing the buckets at the ends. */
+/* Adds 'bytes_per_ms' over [from, to) ms, in part to the first and last bucket. */
 static inline void
 traffic_add(struct series_set *set, size_t row, double from, double to,
 	    double bytes_per_ms)
@@ -50,9 +50,9 @@ traffic_add(struct series_set *set, size_t row, double from, double to,
 }
 
 /*
- * One iteration from 'start': idle, then bursts of unequal length that take 'duty'
- * of the period in all, with gaps that are a tenth of the idle time each.  What
- * jitters is the idle time before the first burst, as computing does.
+ * One iteration from 'start': idle, then bursts of unequal length that take 'duty' of
+ * the period together, with gaps of a tenth of the idle time each.  The jitter is in
+ * the idle time before the first burst, as with computing.
  */
 static inline void
 traffic_iteration(struct traffic *traffic, const struct traffic_job *job, double start,
@@ -97,7 +97,7 @@ traffic_init(struct traffic *traffic, const struct traffic_job *job)
 		double jitter = job->jitter_frac * rng_normal(&rng);
 		double length = job->period_ms * (1 + fmax(fmin(jitter, 0.3), -0.3));
 
-		/* Computing cannot take less than no time. */
+		/* Computing cannot take a negative time. */
 		length = fmax(length, job->duty * job->period_ms * 1.02);
 		traffic_iteration(traffic, job, now, length, &rng);
 		if (now >= 0 && traffic->n_iterations < TRAFFIC_MAX_ITERATIONS)
@@ -112,7 +112,7 @@ traffic_init(struct traffic *traffic, const struct traffic_job *job)
 				TRAFFIC_LINE_BYTES_PER_MS);
 }
 
-/* The median iteration time in the part, which is the truth to compare with. */
+/* The median iteration time in the part: the ground truth. */
 static inline double
 traffic_median_ms(const struct traffic *traffic)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * workload_case.h - random workloads for the engine: jobs of all kinds on a few links.
+ * workload_case.h - random workloads for the engine: jobs of all kinds on a few links
  */
 #ifndef TESTS_UNIT_WORKLOAD_CASE_H
 #define TESTS_UNIT_WORKLOAD_CASE_H
@@ -23,7 +23,7 @@ struct workload_case {
 	uint32_t paths[CASE_MAX_JOBS][CASE_MAX_SEGS][CASE_MAX_FLOWS][3];
 	struct engine_segment segments[CASE_MAX_JOBS][CASE_MAX_SEGS];
 	struct engine_job jobs[CASE_MAX_JOBS];
-	bool is_late[CASE_MAX_JOBS]; /* Added amid the run. */
+	bool is_late[CASE_MAX_JOBS]; /* Added during the run. */
 };
 
 static int64_t
@@ -40,7 +40,7 @@ draw_flow(struct rng *rng, uint32_t n_links, struct engine_flow *flow, uint32_t 
 	flow->n_links = (uint32_t)rng_below(rng, 10) == 0
 				? 0
 				: 1 + (uint32_t)rng_below(rng, n_links < 3 ? 1 : 3);
-	/* Distinct links, as no shortest path crosses one twice. */
+	/* Distinct links: a shortest path crosses no link twice. */
 	for (uint32_t i = 0; i < flow->n_links; i++)
 		path[i] = (first + i) % n_links;
 	flow->links = path;
@@ -54,7 +54,7 @@ draw_segment(struct workload_case *c, struct rng *rng, uint32_t j, uint32_t s)
 {
 	struct engine_segment *seg = &c->segments[j][s];
 
-	/* Flows after the computing, amid it, or computing alone or none. */
+	/* Flows after computing or during it, only computing, or neither. */
 	seg->compute_ns = rng_below(rng, 4) == 0 ? 0 : MS + draw_ns(rng, 20);
 	seg->flows_offset_ns =
 		rng_below(rng, 2) == 0 ? seg->compute_ns : draw_ns(rng, 15);
@@ -73,7 +73,7 @@ draw_job(struct workload_case *c, struct rng *rng, uint32_t j)
 	job->segments = c->segments[j];
 	for (uint32_t s = 0; s < job->n_segments; s++)
 		draw_segment(c, rng, j, s);
-	c->segments[j][0].compute_ns += MS; /* No iteration without time. */
+	c->segments[j][0].compute_ns += MS; /* Every iteration takes some time. */
 	job->arrival_ns = rng_below(rng, 2) == 0 ? 0 : draw_ns(rng, 80);
 	job->shift_ns = rng_below(rng, 2) == 0 ? 0 : draw_ns(rng, 30);
 	job->stop_ns = rng_below(rng, 3) == 0 ? draw_ns(rng, 300) : ENGINE_NEVER;
@@ -100,7 +100,7 @@ draw_case(struct workload_case *c, uint64_t seed)
 					     : 10e9 + 90e9 * rng_uniform(&rng);
 	for (uint32_t j = 0; j < c->n_jobs; j++)
 		draw_job(c, &rng, j);
-	/* Numbers are given in the order of adding: the late ones last. */
+	/* Numbers follow the order of adding; late jobs come last. */
 	for (uint32_t j = 1; j < c->n_jobs; j++)
 		c->is_late[j] |= c->is_late[j - 1];
 }
