@@ -14,7 +14,7 @@
 
 #include "lib/base/err.h"
 
-/* As numbered by linux/capability.h. */
+/* Indexed by the numbers of linux/capability.h. */
 static const char *const names[] = {
 	"CHOWN",
 	"DAC_OVERRIDE",
@@ -134,7 +134,7 @@ caps_find_user(const char *user, unsigned *ret_uid, unsigned *ret_gid, struct er
 		if (!*end && uid < UINT32_MAX) {
 			found = getpwuid((uid_t)uid);
 			*ret_uid = (unsigned)uid;
-			/* A number needs no entry: its group is that of its name. */
+			/* A number without an entry is also used as the group. */
 			*ret_gid = found ? found->pw_gid : (unsigned)uid;
 			return 0;
 		}
@@ -147,7 +147,7 @@ caps_find_user(const char *user, unsigned *ret_uid, unsigned *ret_gid, struct er
 	return 0;
 }
 
-/* Keeps what is permitted over the change; what is in effect is set afterwards. */
+/* Keeps the permitted set; the caller sets the effective one later. */
 static int
 become(unsigned uid, unsigned gid, const char *user, struct err *err)
 {
@@ -164,7 +164,7 @@ become(unsigned uid, unsigned gid, const char *user, struct err *err)
 	return what ? err_set_errno(err, user, errno, what) : 0;
 }
 
-/* No program that is run could gain more than these.  Only with CAP_SETPCAP. */
+/* Limits what executed programs can gain.  Has no effect without CAP_SETPCAP. */
 static void
 bound(uint64_t keep)
 {
@@ -174,7 +174,7 @@ bound(uint64_t keep)
 	}
 }
 
-/* What the thread of this number may do, as far as anybody tells; 0: nothing. */
+/* The permitted capabilities of a thread; 0 also if unknown. */
 static uint64_t
 permitted_of_thread(const char *thread)
 {
@@ -193,8 +193,8 @@ permitted_of_thread(const char *thread)
 }
 
 /*
- * Capabilities are those of a thread, and only this one's went: there may be no others
- * yet that have more.
+ * Capabilities belong to a thread, and only this thread dropped its own: no other
+ * thread may have more.
  */
 static int
 verify_threads(uint64_t keep, struct err *err)

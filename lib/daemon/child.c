@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * child.c - another program, run from the loop with bounds.
+ * child.c - child processes with limits on time and output, run from the loop.
  *
- * The end is read from a pidfd, so that a program which closed its output, or whose own
- * children hold it open, is neither waited for in vain nor in a blocking way.
+ * A pidfd reports the end of a child.  The end of its output does not: it may close its
+ * output early, or its own children may hold it open.
  */
 #include "lib/daemon/child.h"
 
@@ -25,7 +25,7 @@
 #include "lib/daemon/loop.h"
 #include "lib/daemon/spawn.h"
 
-/* How often the time of a child is looked at. */
+/* How often a child's time limit is checked. */
 #define LOOK_AFTER_NS (100 * (int64_t)1000000)
 
 enum stream {
@@ -36,16 +36,16 @@ enum stream {
 
 struct child {
 	struct child_opts opts; /* Without argv, envp and dir. */
-	char *name;             /* Owned.  In messages. */
-	struct loop *loop;      /* NULL: child_run() looks after it. */
+	char *name;             /* Owned.  For messages. */
+	struct loop *loop;      /* NULL: run by child_run(). */
 	struct loop_item *on_read[N_STREAMS], *on_exit, *on_time; /* NULL: removed. */
 	pid_t pid;
 	int pidfd;
-	int fds[N_STREAMS]; /* -1: at its end. */
+	int fds[N_STREAMS]; /* -1: closed at its end. */
 	int64_t until_ns;
 	struct strbuf texts[N_STREAMS];
 	bool is_killed;
-	struct err why; /* Text is empty while all is well. */
+	struct err why; /* The text is empty without an error. */
 };
 
 /* ---- Starting -------------------------------------------------------------------- */
@@ -73,7 +73,7 @@ close_fd(int *fd)
 	*fd = -1;
 }
 
-/* Two pipes, of which we never wait for our ends. */
+/* Opens two pipes; our ends are nonblocking. */
 static int
 open_pipes(struct child *child, int to[N_STREAMS])
 {
@@ -101,7 +101,7 @@ free_child(struct child *child)
 	free(child);
 }
 
-/* As child_start(), not in the loop yet. */
+/* As child_start(), but does not add the child to the loop. */
 static int
 new_child(const struct child_opts *opts, struct child **ret_child, struct err *err)
 {
@@ -151,7 +151,7 @@ kill_child(struct child *child)
 	child->is_killed = true;
 }
 
-/* Keeps what there is room for; too much on stdout is the end of it. */
+/* Keeps output up to the limit; then drops stderr, or kills the child for stdout. */
 static void
 take(struct child *child, enum stream stream, const char *bytes, size_t n)
 {
@@ -174,8 +174,8 @@ take(struct child *child, enum stream stream, const char *bytes, size_t n)
 }
 
 /*
- * Reads what is there, a bounded lot, so that who prints without end does not hold up
- * the loop.  Returns false when there will be no more.
+ * Reads what is available, but at most 1 MiB, so that a child that prints without end
+ * does not block the loop.  Returns false if there will be no more.
  */
 static bool
 read_stream(struct child *child, enum stream stream)
@@ -208,7 +208,7 @@ check_time(struct child *child, int64_t now_ns)
 	kill_child(child);
 }
 
-/* Whether it has ended; never waits. */
+/* Whether the child has ended; never waits. */
 static bool
 is_gone(const struct child *child)
 {
@@ -217,7 +217,7 @@ is_gone(const struct child *child)
 	return poll(&item, 1, 0) == 1;
 }
 
-/* What was wrong, in one line: how it ended, and the first line that it said. */
+/* Fills 'why' with one line: how the child ended, and the first line of its stderr. */
 static void
 explain(struct child *child, int status)
 {
@@ -238,9 +238,7 @@ explain(struct child *child, int status)
 		err_append(&child->why, ": %.*s", n > 300 ? 300 : (int)n, said);
 }
 
-/*
- * It has ended: takes what is left of its output, its status, and what it left behind.
- */
+/* After the end: reads the rest of the output, kills the group, and calls done(). */
 static void
 finish(struct child *child)
 {
@@ -248,11 +246,11 @@ finish(struct child *child)
 	int status = 0;
 
 	for (int i = 0; i < N_STREAMS; i++) {
-		/* Twice a pipe's size and more, in case its own children go on. */
+		/* Reads more than a pipe holds; its own children may still write. */
 		if (child->fds[i] >= 0)
 			read_stream(child, (enum stream)i);
 	}
-	/* Before its number is given back, so that the group is surely its own. */
+	/* Before waitpid() frees the number, which another group could then have. */
 	kill(-child->pid, SIGKILL);
 	while (waitpid(child->pid, &status, 0) < 0 && errno == EINTR)
 		;
@@ -358,14 +356,14 @@ child_free(struct child *child)
 		return;
 	leave_loop(child);
 	kill_child(child);
-	/* One that the kernel cannot end now is left for whoever inherits it. */
+	/* A child that the kernel cannot end by then is left to init. */
 	item = (struct pollfd){ .fd = child->pidfd, .events = POLLIN };
 	if (poll(&item, 1, 1000) == 1)
 		waitpid(child->pid, NULL, 0);
 	free_child(child);
 }
 
-/* ---- Without one ----------------------------------------------------------------- */
+/* ---- Without a loop -------------------------------------------------------------- */
 
 int
 child_run(const struct child_opts *opts, struct err *err)
@@ -376,7 +374,7 @@ child_run(const struct child_opts *opts, struct err *err)
 	if (r < 0)
 		return r;
 	while (!is_gone(child)) {
-		/* A negative descriptor is passed over. */
+		/* poll() ignores negative descriptors. */
 		struct pollfd items[] = {
 			{ .fd = child->fds[STREAM_OUT], .events = POLLIN },
 			{ .fd = child->fds[STREAM_ERR], .events = POLLIN },

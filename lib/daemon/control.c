@@ -26,7 +26,7 @@ struct words {
 	size_t n;
 };
 
-/* ---- The commands of all daemons, to which the control itself is the context --------- */
+/* ---- Commands of all daemons; their context is the control itself ---------------- */
 
 static const struct control_command *command_at(const struct control *control,
 						size_t i);
@@ -87,7 +87,7 @@ is_of_all(const struct control_command *command)
 	return command == &of_all[0] || command == &of_all[1];
 }
 
-/* The daemon's own commands and then those of all; NULL beyond. */
+/* The i-th command: first the daemon's own, then those of all daemons; or NULL. */
 static const struct control_command *
 command_at(const struct control *control, size_t i)
 {
@@ -100,7 +100,7 @@ command_at(const struct control *control, size_t i)
 	return i - n < sizeof of_all / sizeof *of_all ? &of_all[i - n] : NULL;
 }
 
-/* ---- The words ---------------------------------------------------------------------- */
+/* ---- Words ----------------------------------------------------------------------- */
 
 static int
 add_word(struct words *words, const char *text, size_t n, struct err *err)
@@ -112,7 +112,7 @@ add_word(struct words *words, const char *text, size_t n, struct err *err)
 	return 0;
 }
 
-/* "job/add", and then the body's ["4711", "/train"]. */
+/* Joins the path's "job/add" and the body's ["4711", "/train"]. */
 static int
 read_words(const struct http_request *request, struct words *words, struct err *err)
 {
@@ -142,7 +142,7 @@ read_words(const struct http_request *request, struct words *words, struct err *
 	return r;
 }
 
-/* ---- One request -------------------------------------------------------------------- */
+/* ---- One request ----------------------------------------------------------------- */
 
 static size_t
 words_in(const char *name)
@@ -284,7 +284,7 @@ answer(void *ctx, const struct http_request *request, struct http_reply *reply)
 		free(words.items[i]);
 }
 
-/* ---- Start and end ------------------------------------------------------------------ */
+/* ---- Start and end --------------------------------------------------------------- */
 
 static const struct http_route routes[] = {
 	{ "GET", "/control/*", false, 0, answer },

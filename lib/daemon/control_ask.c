@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * control_ask.c - the asking end of control.h.
- */
+/* control_ask.c - the client of control.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +36,7 @@ write_words(const char *const *words)
 	return text;
 }
 
-/* As an address it begins with a slash; free with free(). */
+/* The path as an address, which begins with a slash; free with free(). */
 static char *
 absolute(const char *path)
 {
@@ -50,7 +48,7 @@ absolute(const char *path)
 	return whole;
 }
 
-/* What kept the question from being answered. */
+/* Fills 'err' with the reason why there is no reply. */
 static int
 explain(const char *path, int error, struct err *err)
 {
@@ -59,7 +57,7 @@ explain(const char *path, int error, struct err *err)
 
 	switch (error) {
 	case -ECONNREFUSED:
-		/* A socket is called as its daemon: "collector.sock". */
+		/* A socket has the name of its daemon: "collector.sock". */
 		err_set(err, path, 0, 0,
 			"no daemon answers there; is it running "
 			"(systemctl status antiphase-%.*s), and with this "

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * http.c - the listening socket, the connections, and the loop.
- */
+/* http.c - connections of the HTTP server, and its place in the loop. */
 #include "lib/daemon/http.h"
 
 #include <errno.h>
@@ -21,12 +19,12 @@
 #include "lib/daemon/http_priv.h"
 #include "lib/daemon/loop.h"
 
-/* Those above the limit are accepted, for one to be chosen that is let go. */
+/* Accepted above HTTP_MAX_CONNECTIONS, so that the slowest can be cut. */
 #define SPARE_CONNECTIONS    16
 #define MAX_CONNECTION_BYTES 32768
 #define IDLE_S               5
 
-/* How often in a row the library may ask to go on at once, and for how long. */
+/* Limits of runs of the library in a row, in number and time. */
 #define MAX_ROUNDS 64
 #define ROUNDS_NS  INT64_C(3000000)
 
@@ -66,7 +64,7 @@ http_set_doing(struct MHD_Connection *connection, enum http_doing doing)
 	c->since_ns = clk_monotonic_ns();
 }
 
-/* The library sees the end of the socket and closes it. */
+/* Shuts the socket down; the library notices and closes it. */
 static void
 cut(struct http *http, struct http_connection *c, const char *why)
 {
@@ -110,7 +108,7 @@ cut_slow(struct http *http)
 	}
 }
 
-/* As the kernel knows it. */
+/* The peer's user as the kernel reports it. */
 static uid_t
 uid_of_peer(const struct http *http, int fd)
 {
@@ -172,7 +170,7 @@ on_ready(void *ctx)
 
 	loop_part(http->loop, "http");
 	eventfd_read(http->kick, &kicks);
-	/* Its own epoll set does not show all that it has left to do. */
+	/* The library's epoll descriptor does not show all pending work. */
 	for (int i = 0; i < MAX_ROUNDS; i++) {
 		http->is_resumed = false;
 		MHD_run(http->daemon);
@@ -183,7 +181,7 @@ on_ready(void *ctx)
 		if (clk_monotonic_ns() - began_ns > ROUNDS_NS)
 			break;
 	}
-	/* Others have their turn, and then it goes on. */
+	/* Continues in the next pass of the loop. */
 	http_kick(http);
 }
 

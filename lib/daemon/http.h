@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * http.h - a small HTTP server in the daemon's loop (libmicrohttpd).
+ * http.h - HTTP server in the daemon's loop (libmicrohttpd).
  *
- * Two ways to say what is served: pages, fixed paths whose text a callback writes at
- * once; and routes, which also take a query, a body, and a token where they change
- * something, and streams of server-sent events.  Everything is answered from memory, at
- * once (but for pages in pieces), on the one thread.  It listens on loopback or at a Unix
- * socket only: what is beyond comes through a proxy that knows its users.
+ * It serves pages (fixed paths whose text a callback writes), routes (which also take a
+ * query, a body, and a token if they change something) and streams of server-sent
+ * events.  All replies come from memory on the one thread, at once except for pages in
+ * pieces.  The server listens only on loopback or at a Unix socket; other hosts need a
+ * proxy that authenticates users.
  *
- * Who connects is hostile: connections, their memory, the length of a request and
- * the time it may take are bounded; what is refused is logged, but not every time.
+ * Clients are untrusted: connections, their memory, and the length and duration of
+ * requests are limited.  Refusals are logged at a limited rate.
  */
 #ifndef LIB_DAEMON_HTTP_H
 #define LIB_DAEMON_HTTP_H
@@ -25,7 +25,7 @@ struct err;
 struct http;
 struct loop;
 
-/* How far a page is that is written in pieces: zero at first, then as the page has it. */
+/* The position in a page written in pieces: zero at first, then set by the page. */
 struct http_place {
 	unsigned part;
 	size_t at;
@@ -37,70 +37,72 @@ struct http_page {
 	void (*write)(void *ctx, struct strbuf *out);
 	void *ctx;
 	/*
-	 * Only for who names this media type in Accept; NULL: for all.  Of several of a
-	 * path the first that fits is served.  Static.
+	 * Served only to clients that name this media type in Accept; NULL: to all.  Of
+	 * several pages with one path, the first that matches is served.  Static.
 	 */
 	const char *accepted;
 	/*
-	 * In place of 'write', for what takes long: a piece when the one before is sent,
-	 * with others having their turn in between; false: that was the last one.
+	 * Instead of 'write', for long pages: writes the next piece when the previous
+	 * one was sent, so that the loop can do other work between them.  Returns false
+	 * with the last piece.
 	 */
 	bool (*write_piece)(void *ctx, struct http_place *place, struct strbuf *out);
 };
 
-/* A Unix socket lets in the daemon's user and group. */
+/* A Unix socket admits the daemon's user and group. */
 #define HTTP_SOCKET_MODE 0660
 
 /*
  * Serves 'n' pages (copied) on "127.0.0.1:9471", "[::1]:9471" or at the Unix socket
- * "/run/x.sock" (any name with a slash), which is made with HTTP_SOCKET_MODE.  A socket left there by a daemon that
- * is no more is replaced; one that answers is -EADDRINUSE.  Returns 0, -EACCES for an
- * address beyond loopback, or -errno, with 'err' filled.
+ * "/run/x.sock" (any name with a slash), created with HTTP_SOCKET_MODE.  Replaces the
+ * socket of a daemon that has ended.  Returns 0, -EADDRINUSE if a process listens at
+ * the socket, -EACCES for an address other than loopback, or -errno, with 'err' filled.
  */
 int http_open(struct loop *loop, const char *address, const struct http_page *pages,
 	      size_t n, struct http **ret_http, struct err *err);
 void http_close(struct http *http); /* Removes the Unix socket.  Accepts NULL. */
-/* The port: the one that the kernel chose if port 0 was asked for. */
+/* The port; if 'address' had port 0, the one that the kernel chose. */
 unsigned http_port(const struct http *http);
-/* False only if surely nothing listens at the Unix socket 'path'.  Never waits. */
+/* False only if it is certain that no process listens at 'path'.  Never waits. */
 bool http_socket_is_answered(const char *path);
 
-/* ---- Routes ------------------------------------------------------------------------- */
+/* ---- Routes ---------------------------------------------------------------------- */
 
 #define HTTP_MAX_BODY    (8u << 20)
-#define HTTP_MAX_STREAMS 32         /* Listeners, all together. */
-#define HTTP_MAX_WAITING (1u << 20) /* Bytes of events that one has not read. */
-/* All together: bodies being received, answers being sent. */
+#define HTTP_MAX_STREAMS 32         /* Listeners of all streams. */
+#define HTTP_MAX_WAITING (1u << 20) /* Unread bytes of events per listener. */
+/* Totals in bytes: bodies being received, replies being sent. */
 #define HTTP_MAX_BODIES  (32u << 20)
 #define HTTP_MAX_REPLIES (512u << 20)
 /*
- * Beyond these many, who has been longest in asking is let go, so that connections that
- * say nothing lock nobody out.
+ * With more connections, the one whose request has taken longest is cut, so that silent
+ * connections do not keep others out.
  */
 #define HTTP_MAX_CONNECTIONS 64
-/* A request is whole after so long, and its answer read, or the connection is cut. */
+/* A connection is cut if receiving a request or sending the reply takes longer. */
 #define HTTP_REQUEST_NS INT64_C(10000000000)
 #define HTTP_ANSWER_NS  INT64_C(60000000000)
 
 struct http_request {
-	const char *method; /* "GET" (HEAD, too), "POST", "PUT", "DELETE". */
-	const char *path;   /* Decoded, without the query. */
-	const char *rest;   /* What '*' of the route's path stands for; "" without. */
-	const char *body;   /* Terminated; "" without one. */
+	const char
+		*method;  /* "GET", "HEAD" (of GET routes), "POST", "PUT", "DELETE". */
+	const char *path; /* Decoded, without the query. */
+	const char *rest; /* What the '*' of the route's path matched; "" without. */
+	const char *body; /* Terminated; "" without one. */
 	size_t n_body;
-	uid_t uid;         /* Over a Unix socket: of the peer; else (uid_t)-1. */
+	uid_t uid;         /* The peer's, over a Unix socket; else (uid_t)-1. */
 	const void *query; /* For http_query(). */
 };
 
-/* The decoded value of a parameter of the query; NULL if it is not there. */
+/* The decoded value of a parameter of the query, or NULL. */
 const char *http_query(const struct http_request *request, const char *name);
 
 struct http_reply {
-	unsigned status;          /* 200 unless it is set. */
-	const char *content_type; /* Static; "application/json" unless it is set. */
+	unsigned status;          /* 0: 200. */
+	const char *content_type; /* Static; NULL: "application/json". */
 	struct strbuf body;
-	bool is_gzip;  /* The body is, and says so. */
-	char etag[40]; /* "": none.  A request that has it is answered by 304. */
+	bool is_gzip;  /* The body is compressed; sets Content-Encoding. */
+	char etag[40]; /* "": none.  If the client has it already, it gets a 304. */
 };
 
 /* {"error":{"code":"not_found","message":"...","hint":"..."}}; hint may be "". */
@@ -110,41 +112,41 @@ void http_reply_error(struct http_reply *reply, unsigned status, const char *cod
 
 struct http_route {
 	const char *method;
-	const char *path; /* "/api/v1/jobs"; if it ends in '*', all that begin so. */
+	const char *path; /* "/api/v1/jobs"; a final '*' matches any rest. */
 	bool needs_token; /* "Authorization: Bearer TOKEN", or 401. */
-	size_t max_body;  /* 0: none is taken. */
+	size_t max_body;  /* 0: no body is accepted. */
 	void (*answer)(void *ctx, const struct http_request *request,
 		       struct http_reply *reply);
 };
 
 /*
- * Adds routes ('n', copied; their texts are not), all with the same 'ctx'.  The first
- * that fits is taken; a path known under other methods only is answered by 405.
+ * Adds 'n' routes (copied, but not their texts), all with the same 'ctx'.  The first
+ * match serves a request; a path that is known only for other methods gives 405.
  */
 void http_add_routes(struct http *http, const struct http_route *routes, size_t n,
 		     void *ctx);
-/* NULL: whatever needs one is refused (403, with the hint how to set one).  Copied. */
+/* Copied.  NULL: routes that need a token give 403, with a hint how to set one. */
 void http_set_token(struct http *http, const char *token);
 
 /*
  * Serves a stream of server-sent events at 'path' (not copied).  'opened' (may be NULL)
- * writes the one line of JSON of the event "hello", which a new listener is told first.
- * A listener that does not read is let go, with HTTP_MAX_WAITING bytes waiting for it.
+ * writes one line of JSON for the event "hello", the first that a new listener gets.  A
+ * listener with more than HTTP_MAX_WAITING unread bytes is disconnected.
  */
 void http_add_stream(struct http *http, const char *path,
 		     void (*opened)(void *ctx, struct strbuf *data), void *ctx);
-/* Sends an event to all that listen at 'path': a name, and one line of JSON. */
+/* Sends an event, a name and one line of JSON, to all listeners of 'path'. */
 void http_stream_send(struct http *http, const char *path, const char *event,
 		      const char *data);
 unsigned http_stream_listeners(const struct http *http, const char *path);
 
-/* What was refused or cut so far, and what there is now. */
+/* Totals since the start, and the current connections and listeners. */
 struct http_counts {
 	uint64_t requests, refused, cut;
 	unsigned connections, listeners;
 };
 struct http_counts http_counts(const struct http *http);
-/* In place of HTTP_REQUEST_NS; looked at once a second.  For tests. */
+/* For tests: replaces HTTP_REQUEST_NS, which is checked once a second. */
 void http_set_patience(struct http *http, int64_t request_ns);
 
 #endif

@@ -42,7 +42,7 @@ http_ask(const struct http_call_opts *opts, struct strbuf *reply, struct err *er
 		r = answer.status;
 	}
 	loop_free(answer.loop);
-	/* A socket's name that is not there, or that nothing listens at any more. */
+	/* A missing socket is the same to the user as one without a listener. */
 	return r == -ENOENT ? -ECONNREFUSED : r;
 }
 

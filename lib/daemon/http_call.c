@@ -21,14 +21,14 @@
 struct http_client {
 	struct loop *loop;
 	CURLM *multi;            /* Owned. */
-	struct loop_item *timer; /* NULL: none is set. */
+	struct loop_item *timer; /* NULL: not set. */
 };
 
 /* A descriptor that libcurl waits for. */
 struct wanted {
 	struct http_client *client;
 	curl_socket_t fd;
-	struct loop_item *in, *out; /* NULL: not that. */
+	struct loop_item *in, *out; /* NULL: not waiting to read, to write. */
 };
 
 struct http_call {
@@ -39,15 +39,15 @@ struct http_call {
 	char *address;
 	struct strbuf body;
 	size_t n_bytes, max_bytes;
-	bool has_headers; /* All of them have come. */
+	bool has_headers; /* All of them were received. */
 	char why[CURL_ERROR_SIZE];
 	void (*done)(void *ctx, int status, const char *body, size_t n);
 	void *ctx;
 };
 
-/* ---- Addresses ---------------------------------------------------------------------- */
+/* ---- Addresses ------------------------------------------------------------------- */
 
-/* A number from 1 to 65535 and nothing behind it. */
+/* True if the whole text is a number from 1 to 65535. */
 static bool
 is_port(const char *text)
 {
@@ -57,7 +57,7 @@ is_port(const char *text)
 	return isdigit((unsigned char)*text) && !*end && port > 0 && port <= 65535;
 }
 
-/* "127.0.0.1:80" or "[::1]:80"; 'ret_is_loopback' says whether it is of this host. */
+/* "127.0.0.1:80" or "[::1]:80"; sets 'ret_is_loopback'. */
 static bool
 is_numeric(const char *text, bool *ret_is_loopback)
 {
@@ -98,7 +98,7 @@ is_host(const char *text)
 	       (!text[n] || (text[n] == ':' && is_port(text + n + 1)));
 }
 
-/* What a URL for 'address' begins with; 0, -EINVAL or -EACCES. */
+/* The begin of a URL for 'address'; 0, -EINVAL or -EACCES. */
 static int
 read_address(const char *address, bool is_anywhere, struct strbuf *url, struct err *err)
 {
@@ -143,7 +143,7 @@ http_call_check(const char *address, struct err *err)
 	return r;
 }
 
-/* ---- How it ends --------------------------------------------------------------------- */
+/* ---- The end of a call ----------------------------------------------------------- */
 
 void
 http_call_cancel(struct http_call *call)
@@ -160,7 +160,7 @@ http_call_cancel(struct http_call *call)
 	free(call);
 }
 
-/* The status of the reply, or -errno, with 'why' if strerror() would say too little. */
+/* The status of the reply, or -errno; with 'why' where strerror() is too vague. */
 static int
 result_of(struct http_call *call, CURLcode code)
 {
@@ -198,7 +198,7 @@ result_of(struct http_call *call, CURLcode code)
 	return -EPROTO;
 }
 
-/* The call is gone before its caller hears of it, and may ask for the next one. */
+/* Frees the call before done(), which may start the next one. */
 static void
 finish(struct http_call *call, CURLcode code)
 {
@@ -221,9 +221,9 @@ finish(struct http_call *call, CURLcode code)
 	strbuf_free(&body);
 }
 
-/* ---- The loop ------------------------------------------------------------------------ */
+/* ---- The loop -------------------------------------------------------------------- */
 
-/* Lets libcurl go on, and ends what is done. */
+/* Runs libcurl and finishes the calls that are done. */
 static void
 go_on(struct http_client *client, curl_socket_t fd)
 {
@@ -239,7 +239,7 @@ go_on(struct http_client *client, curl_socket_t fd)
 		curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &call);
 		is_own = call->is_own_client;
 		finish(call, code);
-		if (is_own) /* The client is gone. */
+		if (is_own) /* finish() freed the client. */
 			return;
 	}
 }
@@ -264,7 +264,7 @@ on_due(void *ctx, int64_t now_ns, int64_t missed)
 	go_on(client, CURL_SOCKET_TIMEOUT);
 }
 
-/* Of libcurl: call go_on() in so many milliseconds. */
+/* libcurl's callback: call go_on() in 'ms' milliseconds; -1: never. */
 static int
 set_timer(CURLM *multi, long ms, void *ctx)
 {
@@ -280,7 +280,7 @@ set_timer(CURLM *multi, long ms, void *ctx)
 	return 0;
 }
 
-/* Begins or stops to wait for one direction of a descriptor. */
+/* Starts or stops waiting for one direction of a descriptor. */
 static void
 set_item(struct wanted *wanted, struct loop_item **item, bool is_on,
 	 struct loop_item *(*add)(struct loop *loop, int fd, void (*ready)(void *ctx),
@@ -294,7 +294,7 @@ set_item(struct wanted *wanted, struct loop_item **item, bool is_on,
 	}
 }
 
-/* Of libcurl: call go_on() when the descriptor is ready for 'what'. */
+/* libcurl's callback: call go_on() when the descriptor is ready for 'what'. */
 static int
 set_socket(CURL *easy, curl_socket_t fd, int what, void *ctx, void *fd_ctx)
 {
@@ -346,9 +346,9 @@ http_client_free(struct http_client *client)
 	free(client);
 }
 
-/* ---- The call ------------------------------------------------------------------------ */
+/* ---- The call -------------------------------------------------------------------- */
 
-/* Counts what has come; 0, which ends the call, if that is too much. */
+/* Counts received bytes; returns 0, which ends the call, beyond the limit. */
 static size_t
 count(struct http_call *call, size_t n)
 {
@@ -387,7 +387,7 @@ add_header(struct http_call *call, const char *name, const char *value)
 	free(line);
 }
 
-/* Sends what the file has, without blanks around it. */
+/* Sends the token of the file, without blanks around it. */
 static int
 add_token(struct http_call *call, const char *file, struct err *err)
 {
@@ -418,7 +418,7 @@ add_token(struct http_call *call, const char *file, struct err *err)
 	return r;
 }
 
-/* What the request says, beside its URL. */
+/* Sets all of the request except its URL. */
 static int
 set_request(struct http_call *call, const struct http_call_opts *opts, bool is_tls,
 	    struct err *err)
@@ -448,7 +448,7 @@ set_limits(struct http_call *call, const struct http_call_opts *opts)
 	curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
 	curl_easy_setopt(easy, CURLOPT_PROXY, "");
 	curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-	/* A call that is given up does not wait for a name to be resolved. */
+	/* Cancelling does not wait until a name is resolved. */
 	curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
 	curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
 	curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS,

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * http_call.h - one request to an HTTP server, from a daemon's loop, by libcurl.
+ * http_call.h - HTTP client in a daemon's loop (libcurl).
  *
- * A call never blocks: it ends from the loop, with the reply, in time or with an error,
- * and the size of the reply is bounded.  Over a UNIX socket, or plain HTTP to a loopback
- * address; to other hosts only by HTTPS, where the server's certificate must be valid.
- * Redirects are not followed, and proxies of the environment are not used.
- *
- * Calls with a client in common share its connections.
+ * A call never blocks: the loop ends it with the reply, or with an error at the latest
+ * after its timeout.  The size of the reply is limited.  Calls use a Unix socket, plain
+ * HTTP to a loopback address, or HTTPS with a valid certificate to any host.  They
+ * follow no redirects and ignore proxy variables of the environment.  Calls of one
+ * client share its connections.
  */
 #ifndef LIB_DAEMON_HTTP_CALL_H
 #define LIB_DAEMON_HTTP_CALL_H
@@ -31,39 +30,38 @@ struct http_call_opts {
 	const char *method; /* "GET", "PATCH", ... */
 	const char *path;   /* With the query, encoded. */
 	const char *accept; /* A media type, or NULL. */
-	const char *type;   /* Of the body; NULL: there is none. */
+	const char *type;   /* The body's media type; NULL: no body. */
 	const char *body;
-	int64_t timeout_ns; /* For all of it. */
-	size_t max_bytes;   /* Of the reply, with its headers. */
-	bool is_anywhere;   /* Plain HTTP to other hosts, too. */
-	/* NULL: a connection of its own. */
-	struct http_client *client;
-	/* Of HTTPS.  CAs in PEM (NULL: those of the system); a file with a bearer token,
-	 * which is read for each call, as tokens change (NULL: none is sent). */
+	int64_t timeout_ns;         /* For the whole call. */
+	size_t max_bytes;           /* Of the reply with its headers. */
+	bool is_anywhere;           /* Allow plain HTTP to other hosts. */
+	struct http_client *client; /* NULL: a connection of its own. */
+	/* For HTTPS: CAs in PEM (NULL: the system's), and a file with a bearer token,
+	 * read for each call because tokens change (NULL: no token). */
 	const char *ca_file, *token_file;
 };
 
-/* It must outlive its calls, and is not to be freed from a 'done'. */
+/* A client must outlive its calls and must not be freed from a 'done'. */
 struct http_client *http_client_new(struct loop *loop);
 void http_client_free(struct http_client *client); /* Accepts NULL. */
 
 /*
- * Whether an address is one that can be called: 0, -EACCES for plain HTTP beyond this
- * host, or -EINVAL, with 'err' filled.
+ * Checks an address: 0, or with 'err' filled -EACCES for plain HTTP to another host or
+ * -EINVAL.
  */
 int http_call_check(const char *address, struct err *err);
 
 /*
- * Asks.  'done' is called once, from the loop, when the call is gone: with the status and
- * the body ('n' bytes, terminated, borrowed), or with -errno and why in 'body':
- * -ETIMEDOUT, -EFBIG, -EPROTO for what is no HTTP or ends too early, -EACCES if the
- * certificate is not valid, or what connecting gave.  Returns 0, or -errno with 'err'
- * filled, and then it is not called.  The texts are copied.
+ * Starts a call; copies the texts.  The loop calls 'done' once, after freeing the call,
+ * with the status and the body ('n' bytes, terminated, borrowed), or with -errno and
+ * the reason in 'body': -ETIMEDOUT, -EFBIG, -EPROTO if the reply is not HTTP or
+ * incomplete, -EACCES if the certificate is not valid, or an error of the connection.
+ * Returns 0, or -errno with 'err' filled; then 'done' is not called.
  */
 int http_call(struct loop *loop, const struct http_call_opts *opts,
 	      void (*done)(void *ctx, int status, const char *body, size_t n),
 	      void *ctx, struct http_call **ret_call, struct err *err);
-/* Gives up one that is not done; accepts NULL. */
+/* Cancels a call that is not done; accepts NULL. */
 void http_call_cancel(struct http_call *call);
 
 #endif

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * http_listen.c - where a server listens: a port on loopback, or a Unix socket.
- */
+/* http_listen.c - listening sockets: a port on loopback, or a Unix socket. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -18,7 +16,7 @@
 
 #define BACKLOG 64
 
-/* ---- Ports ------------------------------------------------------------------------ */
+/* ---- Ports ----------------------------------------------------------------------- */
 
 struct address {
 	union {
@@ -30,7 +28,7 @@ struct address {
 	socklen_t length;
 };
 
-/* "HOST:PORT" in numbers; "[HOST]:PORT" for version 6. */
+/* Numeric "HOST:PORT", or "[HOST]:PORT" for IPv6. */
 static int
 parse_address(const char *text, struct address *a, struct err *err)
 {
@@ -110,7 +108,7 @@ listen_at_port(const char *text, struct http *http, struct err *err)
 	return fd;
 }
 
-/* ---- Unix sockets ------------------------------------------------------------------ */
+/* ---- Unix sockets ---------------------------------------------------------------- */
 
 static int
 connect_to(const struct sockaddr_un *address)
@@ -148,7 +146,7 @@ http_socket_is_answered(const char *path)
 	return r != -ENOENT && r != -ECONNREFUSED;
 }
 
-/* Removes a socket that nothing listens at any more. */
+/* Removes a socket at which no process listens. */
 static int
 clear_path(const struct sockaddr_un *address, struct err *err)
 {
@@ -157,7 +155,7 @@ clear_path(const struct sockaddr_un *address, struct err *err)
 	int r;
 
 	if (lstat(path, &info) < 0)
-		return 0; /* Not there, or bind() will say more. */
+		return 0; /* Missing, or bind() will report the error. */
 	if (!S_ISSOCK(info.st_mode)) {
 		err_set(err, path, 0, 0, "something that is no socket is in the way");
 		return -EEXIST;
@@ -199,7 +197,7 @@ listen_at_path(const char *path, struct http *http, struct err *err)
 	return fd;
 }
 
-/* ---- Either ------------------------------------------------------------------------ */
+/* ---- Either ---------------------------------------------------------------------- */
 
 int
 http_listen_at(const char *address, struct http *http, struct err *err)

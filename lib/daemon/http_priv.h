@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * http_priv.h - between http.c (connections), http_listen.c (addresses), http_route.c
+ * http_priv.h - shared by http.c (connections), http_listen.c (addresses), http_route.c
  * (requests) and http_stream.c (server-sent events).
  */
 #ifndef LIB_DAEMON_HTTP_PRIV_H
@@ -18,14 +18,14 @@
 
 enum http_doing {
 	HTTP_ASKING,
-	HTTP_ANSWERED, /* The answer is being sent. */
+	HTTP_ANSWERED, /* The reply is being sent. */
 	HTTP_LISTENING,
 };
 
-/* Owned by the list; freed when libmicrohttpd says that the connection is closed. */
+/* Owned by the list; freed when libmicrohttpd reports the connection closed. */
 struct http_connection {
 	int fd;
-	uid_t uid; /* Of the peer, over a Unix socket; (uid_t)-1 over TCP. */
+	uid_t uid; /* The peer's, over a Unix socket; (uid_t)-1 over TCP. */
 	enum http_doing doing;
 	int64_t since_ns;
 	bool is_cut;
@@ -40,12 +40,12 @@ struct http_listener {
 	struct http_stream *stream; /* Borrowed. */
 	struct MHD_Connection *connection;
 	struct strbuf waiting;
-	size_t sent; /* Of it. */
+	size_t sent; /* Bytes of 'waiting'. */
 	bool is_suspended, is_over;
 };
 
 struct http_stream {
-	struct http *http; /* Borrowed, as all here but the list. */
+	struct http *http; /* Borrowed, like all members but 'listeners'. */
 	const char *path;
 	void (*opened)(void *ctx, struct strbuf *data);
 	void *ctx;
@@ -54,17 +54,17 @@ struct http_stream {
 
 struct http {
 	struct loop *loop;         /* Borrowed. */
-	struct MHD_Daemon *daemon; /* Owned; and it owns the listening socket. */
-	struct loop_item *ready;   /* Owned by the loop. */
-	struct loop_item *every;   /* The same: those that are slow are cut by it. */
-	struct loop_item *kicked;  /* The same. */
-	int kick;        /* Owned.  Readable while the library is to go on at once. */
-	bool is_resumed; /* A connection was, since the library ran. */
+	struct MHD_Daemon *daemon; /* Owned; owns the listening socket. */
+	struct loop_item *ready;   /* Owned by the loop, like the next two. */
+	struct loop_item *every;   /* The timer that cuts slow connections. */
+	struct loop_item *kicked;
+	int kick;                /* Owned.  Readable if the library must run at once. */
+	bool is_resumed;         /* A connection was resumed after the library ran. */
 	struct http_page *pages; /* Owned. */
 	size_t n_pages;
 	unsigned port; /* 0: a Unix socket. */
-	char *path;    /* Owned.  Of it; NULL: a port. */
-	ino_t inode;   /* Of it. */
+	char *path;    /* Owned.  The Unix socket's; NULL: a port. */
+	ino_t inode;   /* The Unix socket's. */
 	char *token;   /* Owned.  NULL: none. */
 	VEC(struct http_known_route) routes;
 	VEC(struct http_stream *) streams;         /* Owned. */
@@ -75,18 +75,18 @@ struct http {
 	struct log_limit said;
 };
 
-/* http_listen.c: a socket that listens, or -errno with 'err' filled. */
+/* http_listen.c: a listening socket, or -errno with 'err' filled. */
 int http_listen_at(const char *address, struct http *http, struct err *err);
-void http_listen_end(struct http *http); /* Removes the path. */
+void http_listen_end(struct http *http); /* Removes the Unix socket. */
 
-/* Counts and, now and then, says that something was refused. */
+/* Counts a refusal and logs it at a limited rate. */
 void http_refused(struct http *http, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /* NULL once the library has closed it. */
 struct http_connection *http_connection_of(struct MHD_Connection *connection);
 void http_set_doing(struct MHD_Connection *connection, enum http_doing doing);
 
-/* Has the library run soon, as it shows nobody that a connection is resumed. */
+/* Makes the loop run the library, whose epoll does not show resumed connections. */
 void http_kick(struct http *http);
 
 /* http_route.c: libmicrohttpd's callbacks; 'cls' is the server. */
@@ -101,7 +101,7 @@ void http_on_completed(void *cls, struct MHD_Connection *connection, void **stat
 struct http_stream *http_find_stream(const struct http *http, const char *path);
 enum MHD_Result http_listen(struct http_stream *stream,
 			    struct MHD_Connection *connection);
-/* Ends all, so that the server can be stopped. */
+/* Ends all listeners, so that the server can be stopped. */
 void http_streams_end(struct http *http);
 void http_streams_free(struct http *http);
 

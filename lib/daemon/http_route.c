@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * http_route.c - one request: which page, route or stream it is for, whether it may, its
- * body, and the answer.
- */
+/* http_route.c - one request: its page, route or stream, permission, body and reply. */
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,18 +11,18 @@
 #include "lib/daemon/http_priv.h"
 #include "lib/daemon/loop.h"
 
-/* Of a body that is refused so much is read, so that who sends it hears why. */
+/* Bytes of a refused body that are read, so that the client gets the reply. */
 #define MAX_DISCARDED (1u << 20)
 
-/* From the first line of a request to the end of its answer. */
+/* From the first line of a request to the end of its reply. */
 struct request {
 	const struct http_known_route *route; /* NULL: a page, a stream, or refused. */
-	const char *rest;                     /* Offset in the url, kept by it. */
+	const char *rest;                     /* Points into the URL. */
 	struct strbuf body;
 	size_t n_discarded;
-	size_t n_counted;        /* Of http->body_bytes. */
-	size_t n_reply;          /* Of http->reply_bytes. */
-	struct http_reply early; /* Status not 0: refused before the body came. */
+	size_t n_counted;        /* Its part of http->body_bytes. */
+	size_t n_reply;          /* Its part of http->reply_bytes. */
+	struct http_reply early; /* Status not 0: refused before the body. */
 };
 
 /* ---- Errors ---------------------------------------------------------------------- */
@@ -63,9 +60,9 @@ http_reply_error(struct http_reply *reply, unsigned status, const char *code,
 	reply->etag[0] = '\0';
 }
 
-/* ---- Who may --------------------------------------------------------------------- */
+/* ---- Permission ------------------------------------------------------------------ */
 
-/* Takes as long wherever they differ; how long the token is, is no secret. */
+/* Takes the same time wherever the texts differ; the token's length is not secret. */
 static bool
 is_equal_secret(const char *a, const char *b)
 {
@@ -105,8 +102,8 @@ check_token(struct http *http, struct MHD_Connection *connection,
 }
 
 /*
- * Of a page in a browser on this host, which could POST to loopback unseen: browsers name
- * the page's origin, other clients do not.
+ * Refuses requests of web pages: a page in a browser on this host could POST to
+ * loopback unnoticed.  Browsers send the page's origin, other clients do not.
  */
 static void
 refuse_browser(struct MHD_Connection *connection, struct http_reply *early)
@@ -118,9 +115,9 @@ refuse_browser(struct MHD_Connection *connection, struct http_reply *early)
 				 "pages in a browser may not POST here");
 }
 
-/* ---- What it is for -------------------------------------------------------------- */
+/* ---- Matching -------------------------------------------------------------------- */
 
-/* Whether the route is for 'path'; '*ret_rest' is then what '*' stands for. */
+/* Whether the route matches 'path'; then '*ret_rest' is what its '*' matched. */
 static bool
 is_for_path(const struct http_route *route, const char *path, const char **ret_rest)
 {
@@ -141,7 +138,7 @@ is_method(const char *of_route, const char *method)
 	       (strcmp(of_route, "GET") == 0 && strcmp(method, "HEAD") == 0);
 }
 
-/* The page that all may have. */
+/* The page for clients without a media type in Accept. */
 static const struct http_page *
 find_page(const struct http *http, const char *path)
 {
@@ -151,7 +148,7 @@ find_page(const struct http *http, const char *path)
 	return NULL;
 }
 
-/* The page for who asks. */
+/* The page for this client's Accept. */
 static const struct http_page *
 page_for(const struct http *http, struct MHD_Connection *connection, const char *path)
 {
@@ -168,7 +165,7 @@ page_for(const struct http *http, struct MHD_Connection *connection, const char 
 	return NULL;
 }
 
-/* The methods that 'path' takes, as for the header Allow; empty: no such path. */
+/* The methods of 'path', as in the header Allow; empty: unknown path. */
 static void
 list_methods(const struct http *http, const char *path, struct strbuf *out)
 {
@@ -199,7 +196,7 @@ suggest_path(const struct http *http, const char *path, struct err *err)
 	vec_free(&paths);
 }
 
-/* Plain text where there are but pages. */
+/* Replies in plain text if the server has no routes. */
 static void
 refuse_path(struct http *http, const char *method, const char *path,
 	    struct http_reply *early)
@@ -267,7 +264,7 @@ refuse_length(struct http_reply *early, size_t max)
 				 "no body is taken here");
 }
 
-/* The first look, before any of the body. */
+/* Checks a request before its body. */
 static void
 look(struct http *http, struct MHD_Connection *connection, const char *path,
      const char *method, struct request *request)
@@ -297,7 +294,7 @@ look(struct http *http, struct MHD_Connection *connection, const char *path,
 				 "too many bodies are being received");
 }
 
-/* ---- The answer ------------------------------------------------------------------ */
+/* ---- The reply ------------------------------------------------------------------- */
 
 static void
 add_headers(const struct http *http, struct MHD_Connection *connection,
@@ -366,7 +363,7 @@ send_reply(struct http *http, struct MHD_Connection *connection, const char *pat
 	return result;
 }
 
-/* ---- Pages in pieces -------------------------------------------------------------- */
+/* ---- Pages in pieces ------------------------------------------------------------- */
 
 #define PIECE_BLOCK 65536
 
@@ -377,7 +374,7 @@ struct pieces {
 	struct http_place place;
 	bool is_over;
 	struct strbuf waiting;
-	size_t sent; /* Of it. */
+	size_t sent; /* Bytes of 'waiting'. */
 };
 
 static ssize_t
@@ -440,7 +437,7 @@ send_pieces(struct http *http, struct MHD_Connection *connection, const char *pa
 	return result;
 }
 
-/* ---- Which answer ------------------------------------------------------------------ */
+/* ---- The choice of the reply ----------------------------------------------------- */
 
 static uid_t
 uid_of(struct MHD_Connection *connection)
@@ -491,7 +488,7 @@ answer(struct http *http, struct MHD_Connection *connection, const char *path,
 	return send_reply(http, connection, path, request, &reply);
 }
 
-/* ---- libmicrohttpd's callbacks ---------------------------------------------------- */
+/* ---- libmicrohttpd's callbacks --------------------------------------------------- */
 
 static enum MHD_Result
 take_body(struct http *http, struct request *request, const char *bytes, size_t n)
@@ -533,7 +530,7 @@ http_on_request(void *cls, struct MHD_Connection *connection, const char *url,
 		*state = request;
 		http->counts.requests++;
 		look(http, connection, url, method, request);
-		/* What would be long in coming is not waited for. */
+		/* Does not wait for a long body that is refused. */
 		if (request->early.status &&
 		    announced_bytes(connection) > MAX_DISCARDED)
 			return answer(http, connection, url, method, request);
@@ -567,7 +564,7 @@ http_on_completed(void *cls, struct MHD_Connection *connection, void **state,
 	*state = NULL;
 }
 
-/* ---- For the daemon --------------------------------------------------------------- */
+/* ---- For the daemon -------------------------------------------------------------- */
 
 const char *
 http_query(const struct http_request *request, const char *name)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * http_stream.c - server-sent events: each listener is a response without an end, which
- * is suspended while there is nothing to send.
+ * http_stream.c - server-sent events: each listener has an endless response, which is
+ * suspended while there is nothing to send.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@ add_event(struct strbuf *out, const char *event, const char *data)
 	strbuf_printf(out, "event: %s\ndata: %s\n\n", event, data);
 }
 
-/* The next bytes for a listener; or it waits. */
+/* The next bytes for a listener; suspends it if there are none. */
 static ssize_t
 read_waiting(void *cls, uint64_t at, char *bytes, size_t max)
 {
@@ -79,7 +79,7 @@ http_listen(struct http_stream *stream, struct MHD_Connection *connection)
 	listener->stream = stream;
 	listener->connection = connection;
 	listener->waiting = (struct strbuf)STRBUF_EMPTY;
-	/* Those who lost the connection ask again after so long. */
+	/* Clients reconnect after this many milliseconds. */
 	strbuf_puts(&listener->waiting, "retry: 2000\n");
 	if (stream->opened)
 		stream->opened(stream->ctx, &first);
@@ -126,7 +126,7 @@ wake(struct http_listener *listener)
 	http_kick(listener->stream->http);
 }
 
-/* Its end: by the reader, and by the socket if nobody takes what is being sent. */
+/* Ends a listener; closing the socket also stops a response that nobody reads. */
 static void
 end(struct http_listener *listener)
 {

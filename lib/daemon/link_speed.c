@@ -24,7 +24,7 @@ link_speed_bps(int fd, const char *name)
 	if (strlen(name) >= sizeof request.ifr_name)
 		return 0;
 	memcpy(request.ifr_name, name, strlen(name) + 1);
-	/* The answer to a request without masks is their length, negated. */
+	/* The reply to a request without masks has their length, negated. */
 	if (ioctl(fd, SIOCETHTOOL, &request) < 0 ||
 	    query.settings.link_mode_masks_nwords >= 0)
 		return 0;

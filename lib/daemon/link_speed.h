@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* link_speed.h - the speed of a network interface, by its driver (ethtool) */
+/* link_speed.h - speed of a network interface as its driver reports it (ethtool). */
 #ifndef LIB_DAEMON_LINK_SPEED_H
 #define LIB_DAEMON_LINK_SPEED_H
 

@@ -26,11 +26,11 @@ struct loop_item {
 	enum item_kind kind;
 	bool is_removed; /* Freed when no callback is running. */
 	int fd;
-	short events; /* Of the descriptor or socket. */
+	short events; /* For a descriptor or socket. */
 	void *socket;
 	int64_t period_ns, due_ns;
 	int signal;
-	struct sigaction before; /* To go back to. */
+	struct sigaction before; /* Restored at the end. */
 	void (*ready)(void *ctx);
 	void (*due)(void *ctx, int64_t now_ns, int64_t missed);
 	void (*caught)(void *ctx, int signal);
@@ -39,8 +39,8 @@ struct loop_item {
 
 struct loop {
 	VEC(struct loop_item *) items;  /* Owned. */
-	VEC(zmq_pollitem_t) polls;      /* Made anew when an item came or went. */
-	VEC(struct loop_item *) polled; /* Whose they are. */
+	VEC(zmq_pollitem_t) polls;      /* Rebuilt when items change. */
+	VEC(struct loop_item *) polled; /* The item of each of 'polls'. */
 	struct loop_item *pipe_item;    /* In 'items'; NULL without signals. */
 	bool is_changed, is_stopped;
 	int status;
@@ -48,9 +48,9 @@ struct loop {
 };
 
 /*
- * What a signal handler can reach, and the reason for a global variable: the ends of
- * a pipe that carries the numbers of signals into the loop.  A pipe rather than a
- * signalfd, as a blocked signal would stay blocked in programs that we start.
+ * A pipe that carries the numbers of signals into the loop; global because signal
+ * handlers use it.  A signalfd would need blocked signals, which stay blocked in
+ * programs that we start.
  */
 static int signal_pipe[2] = { -1, -1 };
 
@@ -119,7 +119,7 @@ loop_every(struct loop *loop, int64_t period_ns,
 					     .ctx = ctx });
 }
 
-/* ---- Signals ----------------------------------------------------------------------- */
+/* ---- Signals --------------------------------------------------------------------- */
 
 static void
 on_signal(int signal)
@@ -127,13 +127,13 @@ on_signal(int signal)
 	unsigned char byte = (unsigned char)signal;
 	int error = errno;
 
-	/* A full pipe has enough to wake up for. */
+	/* A full pipe wakes the loop anyway. */
 	if (write(signal_pipe[1], &byte, 1) < 0)
 		errno = error;
 	errno = error;
 }
 
-/* The pipe is readable: hands its signals to those who asked. */
+/* Passes the signals in the pipe to their callbacks. */
 static void
 on_pipe(void *ctx)
 {
@@ -173,7 +173,7 @@ loop_signal(struct loop *loop, int signal, void (*caught)(void *ctx, int signal)
 	return add_item(loop, &item);
 }
 
-/* ---- Items that go ------------------------------------------------------------------ */
+/* ---- Removal --------------------------------------------------------------------- */
 
 void
 loop_remove(struct loop *loop, struct loop_item *item)
@@ -205,7 +205,7 @@ loop_free(struct loop *loop)
 {
 	if (!loop)
 		return;
-	/* The last one first, so that a signal caught twice ends as it was before. */
+	/* In reverse order, to restore the first handler of a signal caught twice. */
 	for (size_t i = loop->items.n; i > 0; i--)
 		loop_remove(loop, loop->items.items[i - 1]);
 	if (loop->pipe_item) {
@@ -220,7 +220,7 @@ loop_free(struct loop *loop)
 	free(loop);
 }
 
-/* ---- What it takes ---------------------------------------------------------------- */
+/* ---- Durations ------------------------------------------------------------------- */
 
 static struct passes_time
 now_twice(void)
@@ -247,7 +247,7 @@ loop_passes(const struct loop *loop)
 	return &loop->passes;
 }
 
-/* ---- Running ------------------------------------------------------------------------ */
+/* ---- Running --------------------------------------------------------------------- */
 
 static void
 list_polls(struct loop *loop)
@@ -289,7 +289,7 @@ timeout_ms(const struct loop *loop)
 static void
 serve_timers(struct loop *loop)
 {
-	/* What a callback adds is for the next round. */
+	/* Items that a callback adds wait for the next pass. */
 	size_t n = loop->items.n;
 
 	for (size_t i = 0; i < n && !loop->is_stopped; i++) {
@@ -314,7 +314,7 @@ serve_polls(struct loop *loop)
 	for (size_t i = 0; i < loop->polls.n && !loop->is_stopped; i++) {
 		struct loop_item *item = loop->polled.items[i];
 
-		/* Errors, too: the callback will meet them as it reads. */
+		/* Also after errors: the callback gets them as it reads. */
 		if (!loop->polls.items[i].revents || item->is_removed)
 			continue;
 		loop_part(loop, "other");

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * loop.h - the one loop of a daemon: sockets, descriptors, timers and signals.
+ * loop.h - event loop of a daemon: sockets, descriptors, timers and signals.
  *
- * Over zmq_poll(), as that can wait for ZeroMQ sockets and plain descriptors
- * alike.  Callbacks run one after another on the one thread.  Timers are kept on
- * the grid of their period: one that is late is called once, with how many periods
- * went by, and never bursts.
+ * It uses zmq_poll(), which waits for ZeroMQ sockets and plain descriptors alike.
+ * Callbacks run one after another on one thread.  Timers are due at multiples of their
+ * period: a late timer is called once, with the number of missed periods.
  *
  *	struct loop *loop = loop_new();
  *
@@ -26,23 +25,23 @@ struct passes;
 struct loop *loop_new(void);
 void loop_free(struct loop *loop); /* Accepts NULL. */
 
-/* Calls back when 'fd' is readable. Returns a handle for loop_remove(). */
+/* Calls back while 'fd' is readable.  Returns a handle for loop_remove(). */
 struct loop_item *loop_fd(struct loop *loop, int fd, void (*ready)(void *ctx),
 			  void *ctx);
-/* Calls back while 'fd' takes what is written: remove it with nothing left to write. */
+/* Calls back while 'fd' is writable: remove it when there is nothing left to write. */
 struct loop_item *loop_fd_out(struct loop *loop, int fd, void (*ready)(void *ctx),
 			      void *ctx);
 /* As loop_fd() for a ZeroMQ socket. */
 struct loop_item *loop_socket(struct loop *loop, void *zmq_socket,
 			      void (*ready)(void *ctx), void *ctx);
-/* Calls back each 'period_ns'; 'missed' periods went by unserved since the last. */
+/* Calls back every 'period_ns'; 'missed': periods without a call since the last one. */
 struct loop_item *loop_every(struct loop *loop, int64_t period_ns,
 			     void (*due)(void *ctx, int64_t now_ns, int64_t missed),
 			     void *ctx);
-/* Calls back in the loop, not in the handler, when the signal has come. */
+/* Calls back after the signal, from the loop, not from the handler. */
 struct loop_item *loop_signal(struct loop *loop, int signal,
 			      void (*caught)(void *ctx, int signal), void *ctx);
-/* May be called from a callback, of itself too. */
+/* May be called from any callback, also from the item's own. */
 void loop_remove(struct loop *loop, struct loop_item *item);
 
 /* Runs until loop_stop(); returns the status given there. */
@@ -50,13 +49,13 @@ int loop_run(struct loop *loop);
 void loop_stop(struct loop *loop, int status);
 
 /*
- * What is done from here on, in the callback that runs, is of that part of the program:
- * 'name' is static text.  Accepts NULL.
+ * Attributes the time from now to the end of the running callback, or the next call, to
+ * a part of the program; 'name' is static text.  Accepts NULL.
  */
 void loop_part(struct loop *loop, const char *name);
-/* What the pass that runs has taken so far, of the processor's time. */
+/* CPU time of the current pass so far. */
 int64_t loop_pass_cpu_ns(const struct loop *loop);
-/* What its passes took so far (passes.h). */
+/* The durations of the loop's passes (passes.h). */
 const struct passes *loop_passes(const struct loop *loop);
 
 #endif

@@ -18,7 +18,7 @@ static const char *const type_words[] = {
 	[METRICS_HISTOGRAM] = "histogram",
 };
 
-/* The fewest digits that read back the same. */
+/* Writes the fewest digits that read back as the same value. */
 static void
 put_number(struct strbuf *out, double value)
 {
@@ -32,7 +32,7 @@ put_number(struct strbuf *out, double value)
 		strbuf_puts(out, value > 0 ? "+Inf" : "-Inf");
 		return;
 	}
-	/* Most are whole. */
+	/* Fast path: most values are whole numbers. */
 	if (value == floor(value) && fabs(value) < 1e15 && value != 0) {
 		strbuf_printf(out, "%.0f", value);
 		return;
@@ -45,14 +45,14 @@ put_number(struct strbuf *out, double value)
 	strbuf_puts(out, text);
 }
 
-/* Text with what the format gives a meaning escaped, and only whole characters. */
+/* Writes text with special characters escaped and invalid UTF-8 replaced. */
 static void
 put_escaped(struct strbuf *out, const char *text, bool is_label)
 {
 	while (*text) {
 		size_t n = 0;
 
-		/* Most labels are nothing but these. */
+		/* Fast path: most labels have only these characters. */
 		while (text[n] >= 0x20 && text[n] < 0x7f && text[n] != '"' &&
 		       text[n] != '\\')
 			n++;
@@ -86,7 +86,7 @@ put_label(struct strbuf *out, const char *name, const char *value, bool is_first
 	strbuf_putc(out, '"');
 }
 
-/* Labels up to the NULL, with their braces. */
+/* Writes the labels up to the NULL, in braces. */
 static void
 put_labels(struct strbuf *out, va_list args)
 {
@@ -187,7 +187,7 @@ metrics_gauge(struct metrics *m, const char *name, double value, const char *hel
 	metrics_sample(m, value, NULL);
 }
 
-/* "FAMILY_bucket{label="value",le="0.1"} 7"; the end of the line of a histogram. */
+/* Writes one line of a histogram: "FAMILY_bucket{label="value",le="0.1"} 7". */
 static void
 put_part(struct metrics *m, const char *suffix, const char *label, const char *value)
 {

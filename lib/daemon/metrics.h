@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * metrics.h - figures for Prometheus: its text format 0.0.4 or OpenMetrics 1.0.0,
- * written as it is read.
+ * metrics.h - writer of Prometheus metrics: text format 0.0.4 or OpenMetrics 1.0.0.
  *
- * One metric family after another: its HELP and TYPE once, then its samples.
- * Escaping, and which number formats are allowed, are handled here; names and
- * units are the caller's (docs/metrics.md lists ours).  Pure.
+ * The caller writes one metric family after another: HELP and TYPE once, then the
+ * samples.  This module escapes texts and formats numbers; the caller chooses names and
+ * units (docs/metrics.md lists ours).  Pure.
  *
  *	metrics_family(&m, "antiphase_collector_interface_up", METRICS_GAUGE,
  *		       "1 if the interface exists and is up.");
@@ -41,30 +40,30 @@ struct metrics {
 
 void metrics_init(struct metrics *m, struct strbuf *out); /* METRICS_TEXT. */
 void metrics_init_as(struct metrics *m, struct strbuf *out, enum metrics_format format);
-/* After the last family: OpenMetrics has to say that nothing is missing. */
+/* After the last family: writes the end mark that OpenMetrics requires. */
 void metrics_finish(struct metrics *m);
-/* A counter's name ends in "_total", in both formats. */
+/* Begins a family.  A counter's name ends in "_total" in both formats. */
 void metrics_family(struct metrics *m, const char *name, enum metrics_type type,
 		    const char *help);
-/* Further samples of that family, which another 'm' has begun. */
+/* Continues a family that another 'm' has begun. */
 void metrics_go_on(struct metrics *m, const char *name);
 /* Labels are pairs of name and value, ending with NULL. */
 void metrics_sample(struct metrics *m, double value, ...);
-/* Counters beyond 2^53 exactly. */
+/* As metrics_sample(), exact beyond 2^53. */
 void metrics_sample_u64(struct metrics *m, uint64_t value, ...);
-/* A family of one sample without labels. */
+/* Families of one sample without labels. */
 void metrics_counter(struct metrics *m, const char *name, uint64_t value,
 		     const char *help);
 void metrics_gauge(struct metrics *m, const char *name, double value, const char *help);
 /*
- * A histogram's samples: 'counts[n]' in ascending 'bounds[n]' (not cumulated), and
- * one more for what is above.
+ * A histogram's samples: 'counts[n + 1]', not cumulative, for 'n' ascending bounds and
+ * for values above the last one.
  */
 void metrics_histogram(struct metrics *m, const double *bounds, const uint64_t *counts,
 		       size_t n, double sum, const char *label, const char *value);
 /*
- * antiphase_build_info and process_*: what every program of ours says (process.c; not
- * pure).  'version' is what cli_version() returns.
+ * Writes antiphase_build_info and process_*, which all our programs have (process.c;
+ * not pure).  'version' is that of cli_version().
  */
 void metrics_process(struct metrics *m, const char *version);
 

@@ -32,7 +32,7 @@ notify_send(const char *state)
 	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
-	/* A manager that does not read must not stop us. */
+	/* A manager that does not read must not block the daemon. */
 	n = sendto(fd, state, strlen(state), MSG_NOSIGNAL | MSG_DONTWAIT,
 		   (const struct sockaddr *)&address,
 		   (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length +
@@ -77,7 +77,7 @@ notify_watchdog_ns(void)
 	long long limit_us = number_of("WATCHDOG_USEC"),
 		  pid = number_of("WATCHDOG_PID");
 
-	/* A year is as good as never; a process that we started is not meant. */
+	/* Over a year counts as none; WATCHDOG_PID may be another process. */
 	if (limit_us <= 0 || limit_us > 31536000000000)
 		return 0;
 	if (getenv("WATCHDOG_PID") && pid != getpid())

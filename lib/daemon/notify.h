@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * notify.h - what a daemon tells the service manager that started it.
+ * notify.h - notifications to the service manager.
  *
- * sd_notify(3)'s protocol: a datagram of "KEY=VALUE" lines to the socket named in
- * $NOTIFY_SOCKET.  Without one, as when started by hand, all this does nothing.
+ * The protocol of sd_notify(3): datagrams of "KEY=VALUE" lines to the socket in
+ * $NOTIFY_SOCKET.  Without this variable the functions do nothing.
  */
 #ifndef LIB_DAEMON_NOTIFY_H
 #define LIB_DAEMON_NOTIFY_H
@@ -12,15 +12,15 @@
 
 struct loop;
 
-/* Sends 'state', such as "READY=1".  0, also if nobody wants to know; or -errno. */
+/* Sends 'state', such as "READY=1".  0, also without a service manager; or -errno. */
 int notify_send(const char *state);
 
-/* Sends "STATUS=..." with a line for people. */
+/* Sends "STATUS=..." with a human-readable line. */
 int notify_status(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* How often "WATCHDOG=1" is due: half of what the manager allows; 0: never. */
+/* The interval of "WATCHDOG=1": half of the manager's timeout; 0: none. */
 int64_t notify_watchdog_ns(void);
-/* Says so, that often, as long as the loop goes round. */
+/* Sends "WATCHDOG=1" at this interval while the loop runs. */
 void notify_watchdog_join(struct loop *loop);
 
 #endif

@@ -108,9 +108,9 @@ passes_end(struct passes *passes, struct passes_time now)
 	passes->at = NULL;
 }
 
-/* ---- As metrics --------------------------------------------------------------------- */
+/* ---- As metrics ------------------------------------------------------------------ */
 
-/* The longest turn of each part. */
+/* Writes the longest run of each part. */
 static void
 write_parts(const struct passes *passes, bool is_cpu, struct metrics *m)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * passes.h - what the passes of a loop take, and which part of the program took how much.
+ * passes.h - durations of a loop's passes, and each program part's share of them.
  *
- * A pass is all that was ready and due after one wait.  As all of it is done on one thread,
- * whoever comes meanwhile waits for its end, and so the longest passes say how long an
- * answer may take.  Of what is done in a pass, its parts are told apart by name.
+ * A pass serves everything that is ready or due after one wait.  All runs on one
+ * thread, so a request waits for the end of the current pass: the longest passes limit
+ * the response time.  Named parts of the program share a pass.
  *
- * Each is measured twice: in time, and in time of the processor, which is less where
- * others had it, or a disk was waited for.  The longest are those of this minute and the
- * one before.  Pure: the time is handed in.
+ * Passes and parts are measured in wall time and in CPU time, which is less if other
+ * processes ran or a disk was slow.  Maxima are those of this minute and the one
+ * before.  Pure: the caller passes the time.
  */
 #ifndef LIB_DAEMON_PASSES_H
 #define LIB_DAEMON_PASSES_H
@@ -17,27 +17,28 @@
 #include <stdint.h>
 
 #define PASSES_N_BOUNDS  8
-#define PASSES_MAX_PARTS 48 /* Further names are counted as the last. */
+#define PASSES_MAX_PARTS 48 /* Further names count for the last part. */
 #define PASSES_SPAN_NS   INT64_C(60000000000)
 
-/* By the two clocks. */
+/* Wall time and CPU time. */
 struct passes_time {
 	int64_t wall_ns, cpu_ns;
 };
 
 struct passes_part {
-	const char *name;                   /* Borrowed: static text. */
-	uint64_t n;                         /* Times that it had its turn. */
-	struct passes_time sum;             /* Since the start. */
-	struct passes_time most, last_most; /* In this minute, and in the one before. */
+	const char *name;       /* Borrowed: static text. */
+	uint64_t n;             /* Times that the part ran. */
+	struct passes_time sum; /* Since the start. */
+	struct passes_time most,
+		last_most; /* Maxima of this minute and the last one. */
 };
 
 struct passes {
-	uint64_t counts[PASSES_N_BOUNDS + 1]; /* By time. */
+	uint64_t counts[PASSES_N_BOUNDS + 1]; /* Passes by wall time. */
 	struct passes_part all;
 	struct passes_part parts[PASSES_MAX_PARTS];
 	size_t n_parts;
-	struct passes_part *at; /* Had since 'part_began'; NULL: between passes. */
+	struct passes_part *at; /* Runs since 'part_began'; NULL: between passes. */
 	struct passes_time began, part_began;
 	int64_t span_ns; /* When this minute began. */
 };
@@ -45,7 +46,7 @@ struct passes {
 struct metrics;
 
 void passes_begin(struct passes *passes, struct passes_time now);
-/* What follows is of this part; outside of a pass, that of nobody. */
+/* Attributes the time from now on to this part; ignored outside of a pass. */
 void passes_part(struct passes *passes, const char *name, struct passes_time now);
 void passes_end(struct passes *passes, struct passes_time now);
 

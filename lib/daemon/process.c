@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * process.c - metrics of the process: version, CPU, memory, files.  The names are those
- * that every Prometheus client uses.
+ * process.c - metrics of the process: version, CPU, memory, files; with the standard
+ * names of Prometheus clients.
  */
 #include <dirent.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "lib/base/clk.h"
 #include "lib/daemon/metrics.h"
 
-/* The program, version and revision of cli_version(): "antiphase-x 0.1.0 (a1b2c3d)". */
+/* Splits cli_version()'s "antiphase-x 0.1.0 (a1b2c3d)" into labels. */
 static void
 build_info(struct metrics *m, const char *version)
 {
@@ -50,7 +50,7 @@ memory(struct metrics *m)
 	fclose(in);
 }
 
-/* Seconds from the boot until this process was started, or -1. */
+/* Seconds from the boot to the start of this process, or -1. */
 static double
 started_after_boot_s(void)
 {
@@ -65,7 +65,7 @@ started_after_boot_s(void)
 	n = fread(text, 1, sizeof text - 1, in);
 	fclose(in);
 	text[n] = '\0';
-	/* The name, field 2, may hold anything, blanks and brackets too. */
+	/* Field 2, the name, may contain blanks and parentheses. */
 	end = strrchr(text, ')');
 	if (!end || sscanf(end + 1,
 			   " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u"
@@ -104,7 +104,7 @@ files(struct metrics *m)
 		closedir(directory);
 		metrics_family(m, "process_open_fds", METRICS_GAUGE,
 			       "Open file descriptors.");
-		/* Without ".", ".." and the directory itself. */
+		/* Without ".", ".." and the descriptor of this directory. */
 		metrics_sample(m, n - 3, NULL);
 	}
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {

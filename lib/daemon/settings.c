@@ -17,7 +17,7 @@
 static const char *const boolean_words[] = { "no", "yes", "false", "true", NULL };
 
 struct value {
-	char *text;     /* Owned; as it would be written. */
+	char *text;     /* Owned; canonical. */
 	int64_t number; /* Of integers, flags and words. */
 	char *origin;   /* Owned; NULL: the default. */
 	unsigned line;
@@ -35,7 +35,7 @@ struct settings {
 	VEC(struct named_value) named; /* By setting, then by name. */
 };
 
-/* ---- What it may be ----------------------------------------------------------------- */
+/* ---- Checks ---------------------------------------------------------------------- */
 
 static int
 read_integer(const struct setting *setting, const char *value, int64_t *ret_number,
@@ -100,7 +100,7 @@ read_words(const struct setting *setting, const char *value, int64_t *ret_bits,
 	return rc;
 }
 
-/* The number of a value of any kind; 0 of a text. */
+/* The number of a value of any kind; 0 for a text. */
 static int
 read_value(const struct setting *setting, const char *value, int64_t *ret_number,
 	   struct err *err)
@@ -133,7 +133,7 @@ read_value(const struct setting *setting, const char *value, int64_t *ret_number
 	return 0;
 }
 
-/* The value as it would be written. */
+/* The canonical text of a value. */
 static char *
 text_of(const struct setting *setting, const char *value, int64_t number)
 {
@@ -171,7 +171,7 @@ put(struct value *to, const struct setting *setting, const char *value, struct e
 	return 0;
 }
 
-/* ---- Life --------------------------------------------------------------------------- */
+/* ---- Creation and end ------------------------------------------------------------ */
 
 struct settings *
 settings_new(const struct settings_table *table)
@@ -226,9 +226,9 @@ settings_table(const struct settings *settings)
 	return settings->table;
 }
 
-/* ---- Sections with a name ----------------------------------------------------------- */
+/* ---- Named sections -------------------------------------------------------------- */
 
-/* The value, which is made if it is not there; NULL: there are too many. */
+/* Finds or adds the value; NULL: there are too many. */
 static struct value *
 named_value(struct settings *settings, const struct setting *setting, const char *name)
 {
@@ -298,7 +298,7 @@ settings_named(const struct settings *settings, size_t i)
 					at->value.origin, at->value.line };
 }
 
-/* ---- Values ----------------------------------------------------------------------- */
+/* ---- Values ---------------------------------------------------------------------- */
 
 int
 settings_set(struct settings *settings, const char *section, const char *key,
@@ -327,7 +327,7 @@ settings_note_origin(struct settings *settings, size_t i, const char *origin,
 		     unsigned line)
 {
 	struct value *value = &settings->values[i];
-	char *copy = origin ? xstrdup(origin) : NULL; /* It may be its own. */
+	char *copy = origin ? xstrdup(origin) : NULL; /* 'origin' may be the old one. */
 
 	free(value->origin);
 	value->origin = copy;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * settings.h - settings of daemons: their tables, their values and the origin of each
+ * settings.h - settings of daemons: their tables, values and origins.
  *
- * Each daemon has a table of its own, in which every setting has its section, key,
- * option, default and bounds.  The file, the environment, the options, the help,
- * 'antiphase config' and the manual all follow the table, so they cannot disagree.  A
- * setting takes its value from the last of these that has it:
+ * Each daemon has a table with the section, key, option, default and bounds of every
+ * setting.  The file, the environment, the options, the help, 'antiphase config' and
+ * the manual all follow the table, so they cannot disagree.  A setting takes its value
+ * from the last of these that has it:
  *
  *	the default
  *	/etc/antiphase/antiphase.conf, or another FILE
@@ -38,39 +38,38 @@ enum setting_kind {
 	SETTING_INTEGER, /* From 'min' to 'max'. */
 	SETTING_BOOLEAN, /* yes or no. */
 	SETTING_WORD,    /* One of 'words'. */
-	SETTING_WORDS,   /* At least one of 'words', by comma. */
+	SETTING_WORDS,   /* At least one of 'words', separated by commas. */
 };
 
 struct setting {
 	const char *section, *key; /* "collector", "interval_ms". */
-	const char *option;        /* "interval-ms"; NULL: there is none. */
+	const char *option;        /* "interval-ms"; NULL: no option. */
 	const char *argument;      /* "MS"; NULL: a flag, which inverts the default. */
 	const char *fallback;      /* The default, as text. */
 	const char *help;          /* One line. */
 	enum setting_kind kind;
 	int64_t min, max;
 	const char *const *words; /* NULL-terminated. */
-	unsigned exclusive;       /* Of words, by bit: cannot be combined. */
+	unsigned exclusive;       /* Bit mask of words that cannot be combined. */
 	char letter;              /* Of the option; 0: none. */
 	bool is_live;             /* Applied at SIGHUP. */
 };
 
 struct settings_table {
-	const char *daemon; /* "antiphase-collector". */
-	const char
-		*section; /* "collector": its first one, and its own without items. */
+	const char *daemon;  /* "antiphase-collector". */
+	const char *section; /* "collector": its main section, also without items. */
 	const struct setting *items;
 	size_t n;
 	/*
-	 * Keys of sections that repeat, each with a name: [partition train].  They have
+	 * Keys of repeated sections with names, such as [partition train].  They have
 	 * no option, no variable and no default.
 	 */
 	const struct setting *named;
 	size_t n_named;
-	bool is_partial; /* Other keys of its sections are skipped: a reader's view. */
+	bool is_partial; /* Unknown keys in its sections are skipped, not faults. */
 };
 
-/* ---- Values ----------------------------------------------------------------------- */
+/* ---- Values ---------------------------------------------------------------------- */
 
 struct settings;
 
@@ -79,15 +78,15 @@ void settings_free(struct settings *settings);                     /* Accepts NU
 const struct settings_table *settings_table(const struct settings *settings);
 
 /*
- * Sets one.  'origin' is a file, with the line, a variable of the environment, or
+ * Sets a value.  'origin' is a file (with 'line'), an environment variable or
  * "--option".  0, or -EINVAL with 'err' filled.
  */
 int settings_set(struct settings *settings, const char *section, const char *key,
 		 const char *value, const char *origin, unsigned line, struct err *err);
 
 /*
- * Values; the setting must be in the table, and of that kind.  Texts are valid until it
- * is set again; numbers, flags and words have their canonical text.
+ * Values; the table must have the setting, with this kind.  A text is valid until the
+ * setting is set again; numbers, flags and words have their canonical text.
  */
 const char *settings_text(const struct settings *settings, const char *section,
 			  const char *key);
@@ -95,17 +94,17 @@ int64_t settings_integer(const struct settings *settings, const char *section,
 			 const char *key);
 bool settings_is_on(const struct settings *settings, const char *section,
 		    const char *key);
-/* By bit, in the order of the setting's words. */
+/* A bit mask, in the order of the setting's words. */
 unsigned settings_words(const struct settings *settings, const char *section,
 			const char *key);
 
-/* By number in the table: its value as text, and its origin ("default"). */
+/* The value of the table's i-th setting as text, and its origin ("default"). */
 const char *settings_value(const struct settings *settings, size_t i);
 const char *settings_origin(const struct settings *settings, size_t i);
-/* The line of a file; 0: no file. */
+/* The line in the file; 0: no file. */
 unsigned settings_line(const struct settings *settings, size_t i);
 
-/* A value of a section with a name; borrowed until another one is set. */
+/* A value of a named section; borrowed until another one is set. */
 struct settings_named {
 	const struct setting *setting;
 	const char *name; /* "train" of [partition train]. */
@@ -113,30 +112,30 @@ struct settings_named {
 	unsigned line;
 };
 
-/* All of them, in the order of section, key and name. */
+/* All values of named sections, in the order of section, key and name. */
 size_t settings_n_named(const struct settings *settings);
 struct settings_named settings_named(const struct settings *settings, size_t i);
 
-/* True of "none" and "off", in place of an endpoint or an address. */
+/* True if the text is "none" or "off" instead of an endpoint or address. */
 bool settings_is_none(const char *address);
 
 /* "ANTIPHASE_COLLECTOR_INTERVAL_MS"; free with free(). */
 char *settings_variable(const struct setting *setting);
 
-/* ---- Files, environment, options --------------------------------------------------- */
+/* ---- Files, environment, options ------------------------------------------------- */
 
-/* INI text. */
+/* Reads INI text.  0, or -errno with 'err' filled. */
 int settings_parse(struct settings *settings, const char *file, const char *text,
 		   size_t length, struct err *err);
 /*
- * The file, conf.d beside it and the environment.  'file' NULL: SETTINGS_FILE, which
- * then need not be there.  0, or -errno with 'err' filled.
+ * Reads the file, conf.d beside it and the environment.  'file' NULL: SETTINGS_FILE,
+ * which may then be missing.  0, or -errno with 'err' filled.
  */
 int settings_load(struct settings *settings, const char *file, struct err *err);
 
 /*
- * Checks INI text against the NULL-terminated 'tables' and reports every fault.  Returns
- * the number of faults.
+ * Checks INI text against the NULL-terminated 'tables' and reports every fault.
+ * Returns the number of faults.
  */
 size_t settings_check(const struct settings_table *const *tables, const char *file,
 		      const char *text, size_t length,

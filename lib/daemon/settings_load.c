@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * settings_load.c - settings from files and the environment; files that are checked;
- * what is different after SIGHUP.
+ * settings_load.c - settings from files and the environment, checks of files, and
+ * reloading at SIGHUP.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -20,7 +20,7 @@
 
 #define MAX_FILE_BYTES (1 << 20)
 
-/* ---- One file ----------------------------------------------------------------------- */
+/* ---- One file -------------------------------------------------------------------- */
 
 struct reading {
 	struct settings *settings;
@@ -84,7 +84,7 @@ read_one(struct settings *settings, const char *file, struct err *err)
 	return rc;
 }
 
-/* ---- All of them -------------------------------------------------------------------- */
+/* ---- Files and environment ------------------------------------------------------- */
 
 static int
 is_conf(const struct dirent *entry)
@@ -100,7 +100,7 @@ by_name(const struct dirent **a, const struct dirent **b)
 	return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-/* conf.d/NAME.conf beside 'file'. */
+/* Reads conf.d/NAME.conf beside 'file'. */
 static int
 read_directory(struct settings *settings, const char *file, struct err *err)
 {
@@ -159,7 +159,7 @@ settings_load(struct settings *settings, const char *file, struct err *err)
 	return rc;
 }
 
-/* ---- Checking ----------------------------------------------------------------------- */
+/* ---- Checking -------------------------------------------------------------------- */
 
 struct checking {
 	const char *file;
@@ -227,7 +227,7 @@ settings_check(const struct settings_table *const *tables, const char *file,
 	return checking.n_faults;
 }
 
-/* ---- SIGHUP ------------------------------------------------------------------------- */
+/* ---- SIGHUP ---------------------------------------------------------------------- */
 
 static bool
 is_option(const struct settings *settings, size_t i)
@@ -268,7 +268,7 @@ is_same_named(const struct settings *a, const struct settings *b)
 	return is_same;
 }
 
-/* Those of sections with a name, all at once; all are live. */
+/* Replaces all values of named sections; all are live. */
 static int
 take_up_named(struct settings *settings, const struct settings *fresh,
 	      const char *token)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * settings_opts.h - a table of settings as options of a command line.
- */
+/* settings_opts.h - command-line options from a table of settings. */
 #ifndef LIB_DAEMON_SETTINGS_OPTS_H
 #define LIB_DAEMON_SETTINGS_OPTS_H
 
@@ -14,22 +12,21 @@
 /* Room for all settings, --config, three more, and the end. */
 #define SETTINGS_MAX_OPTS (SETTINGS_MAX + 5)
 
-/* What the options said, by setting: text, or the flag. */
+/* The options' values, by setting: text or flag. */
 struct settings_said {
 	const char *text[SETTINGS_MAX];
 	bool flag[SETTINGS_MAX];
-	const char *file; /* --config; NULL: not said. */
+	const char *file; /* --config; NULL: not given. */
 };
 
 /*
- * Fills 'opts' with an option for each setting that has one, --config and the end, with
- * 'said' as the place of the values.  Returns the number before the end, where the
- * caller may add others.
+ * Fills 'opts' with the options of the settings, --config and the end; they store their
+ * values in 'said'.  Returns the index of the end, where the caller may add options.
  */
 size_t settings_opts(const struct settings_table *table, struct settings_said *said,
 		     struct cli_opt opts[SETTINGS_MAX_OPTS]);
 
-/* Sets what the options said.  0, or -EINVAL with 'err' filled. */
+/* Applies the options' values.  0, or -EINVAL with 'err' filled. */
 int settings_apply(struct settings *settings, const struct settings_said *said,
 		   struct err *err);
 

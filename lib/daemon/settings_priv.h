@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * settings_priv.h - shared by settings_table.c (tables), settings.c (values) and
- * settings_load.c (files and environment)
+ * settings_load.c (files and environment).
  */
 #ifndef LIB_DAEMON_SETTINGS_PRIV_H
 #define LIB_DAEMON_SETTINGS_PRIV_H
 
 #include "lib/daemon/settings.h"
 
-/* The setting's number in the table, or the table's 'n'. */
+/* The setting's index in the table, or the table's 'n'. */
 size_t settings_index(const struct settings_table *table, const char *section,
 		      const char *key);
 bool settings_has_section(const struct settings_table *table, const char *section);
 
-/* Whether the section has a name of its own: "partition train". */
+/* Whether it is a named section: "partition train". */
 bool settings_is_named(const struct settings_table *table, const char *section);
 /* "train" of "partition train"; "" without one. */
 const char *settings_name_of(const char *section);
 /* 0, or -EINVAL if the name in [partition NAME] is missing or invalid. */
 int settings_check_name(const struct settings_table *table, const char *section,
 			struct err *err);
-/* NULL: there is none. */
+/* The key of a named section, or NULL. */
 const struct setting *settings_named_key(const struct settings_table *table,
 					 const char *section, const char *key);
 void settings_drop_named(struct settings *settings);
@@ -42,7 +42,7 @@ int settings_check_foreign(const struct settings_table *table, const char *secti
 int settings_unknown(const struct settings_table *const *tables, const char *section,
 		     const char *key, struct err *err);
 
-/* Puts the place into an error that has none. */
+/* Adds the place to an error without one. */
 void settings_place(struct err *err, const char *origin, unsigned line);
 
 void settings_note_origin(struct settings *settings, size_t i, const char *origin,

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * settings_table.c - look-ups in tables of settings, and the errors about what they lack.
- */
+/* settings_table.c - look-ups in tables of settings, and errors about unknown names. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
