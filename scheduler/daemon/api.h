@@ -20,7 +20,7 @@ struct scheduler_metrics;
 struct store;
 struct telemetry;
 
-/* What answers are made of; all borrowed. */
+/* Sources of the answers; all borrowed. */
 struct api_opts {
 	struct loop *loop;
 	const struct scheduler_config *config;
@@ -39,9 +39,9 @@ struct api_opts {
  */
 int api_open(const struct api_opts *opts, struct api **ret_api, struct err *err);
 void api_close(struct api *api); /* Accepts NULL, as the next ones. */
-/* Once a second: an event for listeners is to be made, if there is a new scan. */
+/* Once a second: schedules an event for listeners if there is a new scan. */
 void api_tick(struct api *api);
-/* A part of that; false: there is nothing to do. */
+/* Does a part of that; false: nothing is left to do. */
 bool api_step(struct api *api);
 
 #endif

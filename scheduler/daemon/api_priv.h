@@ -3,12 +3,12 @@
  * api_priv.h - what the files of api.h share:
  *
  *	api_text.c     documents, numbers and pages
- *	api_facts.c    what is seen: health, fabric, links, jobs, history
- *	api_advice.c   what is advised, and modes
- *	api_changes.c  what was changed at the cluster's scheduler, and undoing it
- *	api_events.c   what listeners are sent
+ *	api_facts.c    observed state: health, fabric, links, jobs, history
+ *	api_advice.c   advice, and modes
+ *	api_changes.c  changes made at the cluster's scheduler, and undoing them
+ *	api_events.c   events for listeners
  *	api_k8s.c      kube-scheduler's extender
- *	api.c          routes, token, life
+ *	api.c          routes, token, opening and closing
  *
  * Each uses those above it.
  */
@@ -29,8 +29,8 @@ struct live;
 
 struct api {
 	struct api_opts opts;
-	const struct live *live;             /* Of the telemetry, */
-	const struct job_profiler *profiler; /* as this. */
+	const struct live *live;             /* Of the telemetry. */
+	const struct job_profiler *profiler; /* Of the telemetry. */
 	struct http *http;                   /* Owned. */
 	struct extender *extender;           /* Owned. */
 	struct api_events *events;           /* Owned. */
@@ -38,7 +38,7 @@ struct api {
 
 /* ---- api_text.c ---------------------------------------------------------------------- */
 
-/* Begins a document in memory, and makes it the body of a reply. */
+/* Builds a document in memory, which becomes the body of a reply. */
 struct api_text {
 	struct jsonw w;
 	FILE *out;
@@ -47,32 +47,34 @@ struct api_text {
 };
 
 void api_begin(struct api_text *text, const char *schema);
-/* On one line. */
+/* The same on one line. */
 void api_begin_line(struct api_text *text, const char *schema);
-/* Ends the document's root, too. */
+/* Also ends the document's root. */
 void api_end(struct api_text *text, struct http_reply *reply);
 void api_end_line(struct api_text *text, struct strbuf *out);
 
-/* A parameter of the query: a number of 0 or more, 'fallback' without; false if not. */
+/*
+ * Reads a query parameter, a number of 0 or more; 'fallback' if absent. False: invalid.
+ */
 bool api_number(const struct http_request *request, const char *name, int64_t fallback,
 		int64_t *ret_value);
 
-/* Of a list, in one answer: the next request waits for no longer than for that. */
+/* Items of a list in one answer: this bounds the delay of the next request. */
 #define API_MAX_PAGE  250
 #define API_MAX_HOSTS 250
 
-/* ?limit=N&after=NAME of a list; 'after' NULL: not asked for by name. */
+/* ?limit=N&after=NAME of a list; 'after' is NULL if absent. */
 struct api_page {
 	size_t limit;
 	const char *after;
 };
 
-/* Reads them; false: answered by 400. */
+/* Reads them; false: the reply is status 400. */
 bool api_page_read(const struct http_request *request, struct http_reply *reply,
 		   struct api_page *ret_page);
-/* "left_out" and "next_after": of 'n' items that are left 'n_told' are told. */
+/* Writes "left_out" and "next_after" after 'n_told' of the 'n' items left. */
 void api_page_end(size_t n, size_t n_told, const char *last, struct jsonw *w);
-/* telemetry_status(), with not too many hosts. */
+/* telemetry_status() with a bounded list of hosts. */
 struct status api_status(const struct api *api);
 
 /* ---- Handlers (http.h): 'api' is a struct api ---------------------------------------- */

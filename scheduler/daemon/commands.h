@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * commands.h - the commands of the running daemon, at its Unix socket (lib/daemon/control.h):
+ * commands.h - the commands of the running daemon, at its Unix socket
+ * (lib/daemon/control.h):
  *
  *	stats				all metrics
  *	ping
- *	modes				what may be done, by partition
- *	mode MODE [PARTITION]		until the next start
- *	poke				asks the cluster's scheduler for a new snapshot
+ *	modes				the mode of each partition
+ *	mode MODE [PARTITION]		sets a mode until the next start
+ *	poke				polls the cluster's scheduler
  */
 #ifndef SCHEDULER_DAEMON_COMMANDS_H
 #define SCHEDULER_DAEMON_COMMANDS_H
@@ -30,7 +31,7 @@ struct commands_opts {
 	struct scheduler_metrics *metrics;
 };
 
-/* Serves at config->socket, in the runtime directory, which is made. */
+/* Serves at config->socket; makes its runtime directory. */
 int commands_open(const struct commands_opts *opts, struct commands **ret_commands,
 		  struct err *err);
 void commands_close(struct commands *commands); /* Accepts NULL. */

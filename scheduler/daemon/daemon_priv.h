@@ -50,21 +50,21 @@ struct daemon {
 	struct api *api; /* NULL: none. */
 	struct commands *commands;
 
-	struct tick_schedule schedule; /* Of the parts of each second, */
-	bool is_hurried;     /* and of those that a new snapshot calls for at once: */
-	size_t next_hurried; /* it is at this part. */
+	struct tick_schedule schedule; /* Of the parts of each second. */
+	bool is_hurried;               /* A new snapshot requires some parts at once; */
+	size_t next_hurried;           /* this one is next. */
 	int64_t refreshed_ns;
-	int64_t ending_ns; /* When a signal ended us; 0: not yet. */
+	int64_t ending_ns; /* When a signal ended the daemon; 0: not yet. */
 	struct log_limit store_limit;
 	int status;
 };
 
 /*
- * Makes and opens all modules, from config and loop on, and connects their callbacks: 0,
- * or -errno with 'err' filled.
+ * Makes and opens all modules from 'config' and 'loop' on, and connects their
+ * callbacks: 0, or -errno with 'err' filled.
  */
 int daemon_open_modules(struct daemon *d, struct err *err);
-/* Accepts what was not opened, or not all of it. */
+/* Accepts modules that are not open, or only in part. */
 void daemon_close_modules(struct daemon *d);
 
 #endif

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * decide.h - decisions: which changes to ask of the cluster's scheduler now.
+ * decide.h - decisions: which changes to request from the cluster's scheduler now.
  *
- * Given a snapshot of the scheduler (scheduler_driver.h), what may be done (modes.h), what
- * is advised, and the changes made before, it lists the actions to ask for (actions.h asks
- * for them), each with its reason.
+ * From a snapshot of the scheduler (scheduler_driver.h), the modes (modes.h), the
+ * advice and the earlier changes, it lists the actions to request, each with its
+ * reason; actions.h requests them.
  *
- *	observe   nothing; and what we did before is undone
- *	advise    a gated job is let go at once, with our record; running jobs get it, too
+ *	observe   no action; earlier changes are undone
+ *	advise    gated jobs are let go at once, with a record; running jobs get it, too
  *	enforce   a gated job with an advised place gets it, in one call
  *
- * A gated job is never kept for nothing: if there is nothing to say, it is let go at
- * once; if there is no answer yet, DECIDE_MARGIN_US before its gate ends.  Each round
- * also checks the jobs pinned before (the watchdog): a pin that is not right any more is
- * taken back, and that job is left alone from then on.  What a user has changed in the
- * meantime is left as it is.
+ * A gated job never waits without need: it is let go at once if there is no advice to
+ * give, and DECIDE_MARGIN_US before its gate ends if advice is still pending. Each
+ * round also checks the jobs pinned before (the watchdog): a pin that is no longer
+ * right is taken back, and the job is left alone from then on. Changes made by users
+ * meanwhile stay.
  *
- * Nothing is decided without a fresh snapshot.  Pure, and deterministic.
- * O(jobs log changes + nodes of places).
+ * Without a fresh snapshot nothing is decided. Pure, and deterministic. O(jobs log
+ * changes + nodes of places).
  */
 #ifndef SCHEDULER_DAEMON_DECIDE_H
 #define SCHEDULER_DAEMON_DECIDE_H
@@ -31,47 +31,47 @@
 #include "scheduler/scheduler_driver.h"
 
 #define DECIDE_MARGIN_US INT64_C(2000000)
-#define DECIDE_BUSY_US   INT64_C(3000000) /* A place is taken by others so long. */
+#define DECIDE_BUSY_US   INT64_C(3000000) /* Others have the place so long: unpin. */
 #define DECIDE_PLACE_US \
 	INT64_C(3000000) /* Free nodes of an older snapshot do not count. */
-#define DECIDE_RECORD_US INT64_C(30000000) /* Between two records of a running job. */
-/* A snapshot that ended so soon after a change may not show it yet. */
+#define DECIDE_RECORD_US INT64_C(30000000) /* Between two records of one running job. */
+/* A snapshot that ended this soon after a change may not show it yet. */
 #define DECIDE_SETTLE_US        INT64_C(1500000)
 #define DECIDE_MAX_AT_ONCE      32     /* Actions of one round. */
-#define DECIDE_MAX_RECORDS      8      /* Of these records of running jobs. */
+#define DECIDE_MAX_RECORDS      8      /* Records of running jobs among these. */
 #define DECIDE_MAX_PIN          100000 /* Nodes of one place. */
 #define DECIDE_MAX_SNAPSHOT_AGE INT64_C(30000000) /* An older one counts as none. */
 
 enum decide_answer {
-	DECIDE_NO_ANSWER, /* Not yet. */
-	DECIDE_REFUSED,   /* There will be none: too thin, too old, not known. */
+	DECIDE_NO_ANSWER, /* Pending. */
+	DECIDE_REFUSED,   /* Refused: the profile is too thin, too old, or unknown. */
 	DECIDE_ANYWHERE,  /* No place is better than another. */
-	DECIDE_AT,        /* 'nodes' it is. */
+	DECIDE_AT,        /* The place is 'nodes'. */
 };
 
-/* What is advised for a job; texts are borrowed until decide() returns. */
+/* The advice for a job; decide() borrows the texts until it returns. */
 struct decide_advice {
 	enum decide_answer answer;
 	const char *nodes;      /* Hostlist; DECIDE_AT. */
-	const char *record;     /* For users to see, or NULL. */
+	const char *record;     /* For users, or NULL. */
 	int64_t valid_until_us; /* Wall clock. */
 };
 
 enum decide_why {
 	DECIDE_PLACED,       /* It has an advised place. */
-	DECIDE_NOTHING_TOLD, /* No advice in time. */
-	DECIDE_THIN,         /* Advice was refused: we do not guess. */
+	DECIDE_NOTHING_TOLD, /* There was no advice in time. */
+	DECIDE_THIN,         /* Advice was refused: no guess. */
 	DECIDE_NO_PLACE,     /* No place is better, or the place is taken. */
 	DECIDE_ONE_NODE,     /* It shares no link, whatever its place. */
 	DECIDE_USER_PINNED,  /* Its user has chosen. */
 	DECIDE_ADVISING,     /* The mode is advise. */
 	DECIDE_STOPPED,      /* Kill switch, mode, or our own end: undone. */
-	DECIDE_NODE_DOWN,    /* The watchdog: a node of its place is gone; */
-	DECIDE_BUSY,         /* a node of its place is taken; */
-	DECIDE_EXPIRED,      /* the advice is too old; */
-	DECIDE_WAITED,       /* it has waited too long; */
-	DECIDE_LEFT,         /* it is of another run: of the daemon, or of the job; */
-	DECIDE_ASKED,        /* it was requested over the API. */
+	DECIDE_NODE_DOWN,    /* Watchdog: a node of the place is down. */
+	DECIDE_BUSY,         /* Watchdog: other jobs have a node of the place. */
+	DECIDE_EXPIRED,      /* Watchdog: the advice is too old. */
+	DECIDE_WAITED,       /* Watchdog: the job has waited too long. */
+	DECIDE_LEFT,         /* The pin is of another run of the daemon or the job. */
+	DECIDE_ASKED,        /* An undo was requested over the API. */
 	DECIDE_TOLD,         /* The record of a running job. */
 	DECIDE_N_WHYS,
 };
@@ -89,20 +89,20 @@ enum decide_kind {
 /* "pin", "recorded", "over"; NULL-terminated. */
 extern const char *const decide_kind_names[];
 
-/* What we did to a job, and not undone; kept in the store under its id. */
+/* A change to a job that is not undone; in the store under the job's id. */
 struct decide_change {
 	char *job; /* Owned, as all texts here. */
 	enum decide_kind kind;
 	char *nodes;            /* DECIDE_PIN. */
-	char *record, *before;  /* Ours, and what was there before; "". */
+	char *record, *before;  /* Our record and the one before it; "": none. */
 	int64_t at_us;          /* When it was asked for, wall clock. */
 	int64_t valid_until_us; /* Of the advice. */
-	int64_t busy_since_us;  /* A node of its place has been taken since; 0: none. */
-	unsigned n_failed;      /* Actions on it that were refused, in a row. */
-	bool is_unwanted;       /* It was requested to undo it. */
-	bool is_users;          /* DECIDE_OVER: a user chose other nodes. */
-	bool is_under_way;      /* An action on the job is not done yet. */
-	int64_t done_us;        /* When the last one was; 0: none. */
+	int64_t busy_since_us; /* Since when others have a node of its place; 0: none. */
+	unsigned n_failed;     /* Refused actions on it, in a row. */
+	bool is_unwanted;      /* Its undo was requested. */
+	bool is_users;         /* DECIDE_OVER: a user chose other nodes. */
+	bool is_under_way;     /* An action on the job is under way. */
+	int64_t done_us;       /* When its last action was done; 0: none. */
 };
 
 struct decide_changes {
@@ -118,13 +118,13 @@ void decide_remove(struct decide_changes *changes, const char *job);
 
 struct decide_view {
 	int64_t now_us;
-	int64_t started_us; /* This run; pins of another one are taken back. */
-	bool is_first;      /* Of this run's rounds with a snapshot. */
-	bool is_ending;     /* Everything is to be undone. */
+	int64_t started_us; /* Of this run; pins of earlier runs are taken back. */
+	bool is_first;      /* This run's first round with a snapshot. */
+	bool is_ending;     /* All changes are to be undone. */
 	const struct modes *modes;
 	const struct sched_snapshot
 		*snapshot; /* NULL: the scheduler does not answer. */
-	/* Fills the advice for a job: waiting or running. */
+	/* Fills the advice for a waiting or running job. */
 	void (*advice)(void *ctx, const struct sched_job *job,
 		       struct decide_advice *ret_advice);
 	void *ctx;
@@ -142,26 +142,25 @@ struct decide_action {
 struct decide_actions {
 	VEC(struct decide_action) items;
 	VEC(char *) forgotten; /* Owned.  Changes that are over: their jobs are gone. */
-	VEC(char *) adopted;   /* Owned.  Pins of ours that nothing was known of. */
-	size_t n_left;         /* That did not find room in this round. */
+	VEC(char *) adopted;   /* Owned. Our pins that were not in 'changes'. */
+	size_t n_left;         /* Left to the next round. */
 };
 
 /*
- * A waiting job that bears a pin of ours is watched whether it is in 'changes' or
- * not: what had pinned it may have been killed at a bad moment, or its store is lost.
- * Then, and after a requeue, the pin is taken back at once: it was meant for nodes that
- * were free at that time.
+ * Lists the actions to request, in this order: undoing, then waiting jobs by priority,
+ * then records. Updates 'changes' by the snapshot (busy_since_us, jobs that are gone);
+ * decide_note() notes the requests. Release with decide_actions_fini().
  *
- * Lists what to ask for, in this order: undoing, then waiting jobs by priority, then
- * records.  Brings 'changes' up to date where the world has moved on (busy_since_us, jobs
- * that are gone); what is asked for is not noted there: see decide_note().  Release with
- * decide_actions_fini().
+ * The watchdog also covers waiting jobs with a pin of ours that is not in 'changes':
+ * the daemon may have been killed at a bad moment, or its store lost. Such a pin is
+ * taken back at once, as is one after a requeue: it was meant for nodes that were free
+ * at that time.
  */
 void decide(const struct decide_view *view, struct decide_changes *changes,
 	    struct decide_actions *ret_actions);
 void decide_actions_fini(struct decide_actions *actions);
 
-/* Notes that an action is asked for, and what became of it. */
+/* Notes that an action is requested, and later its result. */
 void decide_note(struct decide_changes *changes, const struct decide_action *action,
 		 const char *record_before, int64_t now_us);
 void decide_done(struct decide_changes *changes, const struct decide_action *action,

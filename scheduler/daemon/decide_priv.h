@@ -5,7 +5,7 @@
 
 #include "scheduler/daemon/decide.h"
 
-/* A job whose actions are refused so often in a row is left alone. */
+/* After so many refused actions in a row a job is left alone. */
 #define DECIDE_MAX_FAILED 3
 
 void decide_remove_at(struct decide_changes *changes, size_t i);

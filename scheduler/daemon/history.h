@@ -2,11 +2,10 @@
 /*
  * history.h - the traffic of each link, second by second, into the store.
  *
- * A row costs what three do, and where there are very many links all of them would cost
- * more than there is time.  So not more than HISTORY_ROWS are written of a second: of the
- * links that were contended most when five minutes began, and then of those that others
- * have left room for; so that the history of a link over five minutes is complete, or
- * empty.
+ * Writing a row means writing three, and with very many links there is no time for all.
+ * So at most HISTORY_ROWS rows are written for a second: first the links that were most
+ * contended when the current five minutes began, then others while there is room. So
+ * the history of a link over five minutes is complete, or empty.
  */
 #ifndef SCHEDULER_DAEMON_HISTORY_H
 #define SCHEDULER_DAEMON_HISTORY_H
@@ -24,14 +23,14 @@ struct store;
 struct history *history_new(void);
 void history_free(struct history *history); /* Accepts NULL. */
 /*
- * Writes a part of the last scan, 'found'; false: it is complete.  All calls between two
- * history_restart() are about the same scan.
+ * Writes a part of the last scan, 'found'; false: it is complete. All calls between two
+ * history_restart() pass the same scan.
  */
 bool history_step(struct history *history, struct store *store,
 		  const struct contention *found, const struct live *live);
-/* Another scan follows: what was not written of the last one is left out. */
+/* Another scan follows: drops what was not written of the last one. */
 void history_restart(struct history *history);
-/* Links of the last second that there was no room for. */
+/* Links left out of the last second for lack of room. */
 uint32_t history_n_left_out(const struct history *history);
 
 #endif

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * jobs.h - the jobs: what is known of each, and what is advised for it.
+ * jobs.h - the jobs: the state of each, and its advice.
  *
- * A job is known by its name, which is the id of the cluster's scheduler and what the
- * hosts call it, too.  Its profile is that of its pacer (pacer_profile.h) or its traffic
- * (job_profiler.h); a job that waits has the one that its user declared,
+ * A job's name is its id at the cluster's scheduler, which the hosts use, too. Its
+ * profile comes from its pacer (pacer_profile.h) or its traffic (job_profiler.h); a
+ * waiting job has the profile that its user declared,
  *
  *	--comment='antiphase: iter_us=255000 comm_us=102000',
  *
  * or that of an earlier run of the same user, name and number of nodes.
  *
- * There is no advice on a profile that is too thin (few iterations) or too old, or whose
- * hosts have fallen silent: then the answer is a refusal, with its reason.
+ * Advice is refused, with a reason, if the profile is too thin (few iterations) or too
+ * old, or if hosts of the job have fallen silent.
  *
- * What else follows from an advice (orders for pacers, outcomes, announcements) is done by
- * modules that register their functions here, so that this module needs none of them.
+ * Modules that act on advice (orders for pacers, outcomes, announcements) register
+ * their functions here, so that this module needs none of them.
  */
 #ifndef SCHEDULER_DAEMON_JOBS_H
 #define SCHEDULER_DAEMON_JOBS_H
@@ -41,15 +41,15 @@ struct scheduler_config;
 struct store;
 struct telemetry;
 
-/* Why there is no advice, as a closed list. */
+/* Why there is no advice: a closed list. */
 enum jobs_refusal {
 	JOBS_ADVISED,
 	JOBS_NO_FABRIC,
-	JOBS_NO_PERIOD, /* Nothing repeats, or nothing was seen yet. */
+	JOBS_NO_PERIOD, /* No repetition was found, or no traffic yet. */
 	JOBS_THIN,      /* Too few iterations. */
 	JOBS_STALE,     /* The profile, or all frames, are too old. */
-	JOBS_SILENT,    /* Hosts of it are not heard any more. */
-	JOBS_NOT_PLACED, /* Its hosts are not of the fabric, or do not reach each other. */
+	JOBS_SILENT,    /* Some of its hosts have fallen silent. */
+	JOBS_NOT_PLACED, /* Its hosts are not in the fabric, or cannot reach each other. */
 	JOBS_UNSOLVED, /* Its advice is being computed. */
 	JOBS_NO_ADVISOR,
 	JOBS_NO_SPACE, /* No place has room. */
@@ -59,42 +59,43 @@ enum jobs_refusal {
 extern const char *const jobs_refusal_names[]; /* "advised", "no_fabric", ... */
 extern const char *const jobs_refusal_texts[];
 
-/* What a user declared in a comment; 0: not. */
+/* A user's declaration in a comment; 0: not declared. */
 struct declared {
 	int64_t iter_us, comm_us;
 };
 
-/* Reads a comment, which is hostile; false if it declares nothing that can be. */
+/* Reads a comment, which is hostile; false if it declares nothing possible. */
 bool jobs_declared(const char *comment, struct declared *ret_declared);
 
-/* Where a job's rank 0 is: orders go there. */
+/* A job's rank 0, which receives its orders. */
 struct pacer {
-	uint32_t pid; /* 0: its collector cannot see it, and it is not to be reached. */
+	uint32_t
+		pid; /* 0: its collector cannot see it, so that it cannot be reached. */
 	char host[TELE_MAX_NAME + 1];
 };
 
 struct job {
 	char *name; /* Owned, as all texts here. */
 	bool is_here, is_waiting;
-	bool is_restored;    /* Of before a restart, until it is seen again. */
+	bool is_restored;    /* From before a restart, and not seen since. */
 	int64_t restored_us; /* When its profile was found, wall clock. */
-	int64_t kept_ns;     /* When its profile was last kept (persist.h); 0: never. */
-	unsigned n_different;   /* Estimates in a row that were another profile. */
-	uint32_t number;        /* At the advisor; UINT32_MAX: it is not. */
-	struct profile profile; /* As it was put there last. */
+	int64_t kept_ns; /* When its profile was last stored (persist.h); 0: never. */
+	unsigned n_different;   /* Estimates in a row that differ from the profile. */
+	uint32_t number;        /* At the advisor; UINT32_MAX: not there. */
+	struct profile profile; /* As the advisor has it. */
 	uint32_t *hosts;
 	uint32_t n_hosts;
-	int64_t earlier_us; /* Its profile is that of an earlier run, found then; or 0. */
-	int64_t sought_ns; /* When such a one was looked for; 0: never. */
+	int64_t earlier_us; /* When the earlier run's profile was found; or 0. */
+	int64_t sought_ns;  /* The last search for an earlier run; 0: never. */
 	bool is_shiftable;
-	int64_t reader_ns; /* When a pod that heeds its annotations was last seen; or 0. */
-	int64_t report_ns;  /* When its pacer last reported something; 0: never. */
-	struct pacer pacer; /* Which one that is. */
-	bool is_observing;  /* It takes no orders. */
+	int64_t reader_ns;  /* Last list with a pod that heeds its annotations; or 0. */
+	int64_t report_ns;  /* The last report of its pacer; 0: never. */
+	struct pacer pacer; /* That pacer. */
+	bool is_observing;  /* The pacer takes no orders. */
 	struct pacer_profile pacer_profile;
-	bool is_by_pacer;    /* The profile is by its pacer's reports; */
-	bool has_changed;    /* and that has become another one: taken up at once. */
-	bool has_report;     /* Its pacer reported something new, */
+	bool is_by_pacer;    /* The profile is from its pacer's reports. */
+	bool has_changed;    /* That profile has changed: used at once. */
+	bool has_report;     /* Its pacer has reported something new, */
 	int64_t reported_ns; /* since then. */
 	/* The answer. */
 	enum jobs_refusal refusal;
@@ -104,13 +105,13 @@ struct job {
 	int64_t at_us, valid_until_us;
 	uint64_t revision;
 	uint32_t component;
-	bool is_steered; /* As pace.c has it. */
+	bool is_steered; /* As set by pace.c. */
 	bool is_ranked;
 	bool is_outcome_new; /* Since the answer was made. */
 	unsigned counted;    /* 1 + kind and reason of the last advice; 0: none. */
 };
 
-/* What an advice is about. */
+/* Kinds of advice. */
 enum jobs_kind {
 	JOBS_PLACE,
 	JOBS_SHIFT,
@@ -135,21 +136,21 @@ struct jobs_opts {
 	void *ctx;
 };
 
-/* What follows from advice for running jobs: pace.h. */
+/* Callbacks for advice on running jobs: pace.h. */
 struct jobs_pacing {
 	/* Whether orders are sent to the job's pacer. */
 	bool (*is_steered)(void *ctx, const struct job *job);
-	/* There is a new advice for a job; then for all jobs solved with it. */
+	/* A job has new advice; then the same for all jobs solved with it. */
 	void (*on_view)(void *ctx, struct job *job, const struct advisor_view *view);
 	void (*on_component)(void *ctx, const uint32_t *numbers, size_t n);
-	/* The advisor does not have the job any more. */
+	/* The advisor no longer has the job. */
 	void (*on_remove)(void *ctx, uint32_t number);
 	void *ctx;
 };
 
-/* What becomes of advice: outcomes.h. */
+/* Callbacks for results of advice: outcomes.h. */
 struct jobs_outcomes {
-	/* A place is advised for a job that waits, the best one of its ranking. */
+	/* A waiting job has an advised place, the best one of its ranking. */
 	void (*on_place)(void *ctx, const struct job *job, double slowdown);
 	/* Writes the member "outcome" of an advice. */
 	void (*put)(void *ctx, const char *job, struct jsonw *w);
@@ -157,42 +158,42 @@ struct jobs_outcomes {
 };
 
 struct jobs *jobs_new(const struct jobs_opts *opts);
-/* Both are set before there is a fabric. */
+/* Set both before there is a fabric. */
 void jobs_set_pacing(struct jobs *jobs, const struct jobs_pacing *pacing);
 void jobs_set_outcomes(struct jobs *jobs, const struct jobs_outcomes *outcomes);
 void jobs_free(struct jobs *jobs); /* Accepts NULL. */
 
 /* ---- Keeping up: once a second, and after a new snapshot, in this order --------------- */
 
-/* Which hosts of the fabric are heard, or silent. */
+/* Notes which hosts of the fabric are silent. */
 void jobs_mark_silent(struct jobs *jobs);
-/* Which jobs are there still. */
+/* Notes which jobs still exist. */
 void jobs_mark_running(struct jobs *jobs);
 /* Refuses advice where hosts have fallen silent or profiles have grown too old. */
 void jobs_check_ages(struct jobs *jobs);
-/* Nodes that are free, and jobs that wait, by the snapshot. */
+/* Takes free nodes and waiting jobs from the snapshot. */
 void jobs_take_nodes(struct jobs *jobs);
 void jobs_take_waiting(struct jobs *jobs);
-/* Advice, as far as there is time; jobs_step() does the rest. */
+/* Computes advice while there is time; jobs_step() does the rest. */
 void jobs_solve(struct jobs *jobs);
-/* Drops the jobs that are not there any more. */
+/* Drops the jobs that are gone. */
 void jobs_drop_gone(struct jobs *jobs);
 
-/* Goes on with what there was no time for: as often as the loop can. */
+/* Continues unfinished work; call it as often as the loop can. */
 void jobs_step(struct jobs *jobs);
-/* What is known now of a job that runs; 'running' NULL: there is no fabric. */
+/* Takes the current state of a running job; 'running' NULL: there is no fabric. */
 void jobs_take_running(struct jobs *jobs, const struct live_workload *running,
 		       const struct profiled_job *seen);
-/* Its pacer has reported enough to know the job by, or that it has changed. */
+/* A pacer has reported enough to profile the job, or a change of it. */
 void jobs_note_report(struct jobs *jobs, struct job *job);
-/* Lets go of telemetry_links() and of live's numbers; begins again later. */
+/* Releases telemetry_links() and live's numbers; begins again later. */
 void jobs_stop_taking(struct jobs *jobs);
-/* The fabric is another one. */
+/* The fabric was replaced. */
 void jobs_set_fabric(struct jobs *jobs);
 
 /* ---- What is known ------------------------------------------------------------------- */
 
-/* By name, or NULL; and by number at the advisor.  Both O(1). */
+/* By name; and by number at the advisor. NULL: none. Both O(1). */
 struct job *jobs_find(const struct jobs *jobs, const char *name);
 /* By "NAMESPACE/NAME" of Kubernetes, or else by NAME alone. */
 struct job *jobs_find_k8s(const struct jobs *jobs, const char *name);
@@ -204,37 +205,37 @@ size_t jobs_n_places(const struct jobs *jobs);
 struct job *jobs_at(const struct jobs *jobs, size_t place);
 /* NULL without a fabric. */
 struct advisor *jobs_advisor(const struct jobs *jobs);
-/* What is advised for a running job; false: nothing, or it is not solved yet. */
+/* The advice for a running job; false: none, or not solved yet. */
 bool jobs_view(const struct jobs *jobs, const struct job *job,
 	       struct advisor_view *ret_view);
-/* For decide.h. */
+/* The advice for decide.h. */
 void jobs_advice(const struct jobs *jobs, const struct sched_job *job,
 		 struct decide_advice *ret_advice);
 
-/* How many there are now. */
+/* Current numbers. */
 struct jobs_counts {
 	uint32_t n_jobs, n_advised, n_refused, n_waiting;
 };
 struct jobs_counts jobs_counts(const struct jobs *jobs);
 
-/* What was done so far. */
+/* Totals since the start. */
 struct jobs_totals {
 	uint64_t n_ranked;
 	double solve_s, rank_s;
-	uint64_t solves[JOBS_N_SOLVE_BOUNDS + 1];  /* By what they took, */
-	double solves_s;                           /* in all. */
+	uint64_t solves[JOBS_N_SOLVE_BOUNDS + 1];  /* By duration. */
+	double solves_s;                           /* Sum of durations. */
 	uint64_t n_given[JOBS_N_KINDS][N_REASONS]; /* Advices, as they change. */
 };
 const struct jobs_totals *jobs_totals(const struct jobs *jobs);
 
 /*
- * Ranks places of a job that waits, asked for by 'name'; it is not remembered.  'allowed'
- * as in advisor.h, or NULL.  0, or -errno with 'err' filled.
+ * Ranks places for a waiting job 'name', which is not kept. 'allowed' as in advisor.h,
+ * or NULL. 0, or -errno with 'err' filled.
  */
 int jobs_rank(struct jobs *jobs, const char *name, uint32_t n_nodes,
 	      const struct profile *profile, const bool *allowed,
 	      struct advisor_ranking *ret_ranking, struct err *err);
-/* A ranking was made with jobs_advisor(). */
+/* Counts a ranking that was made with jobs_advisor(). */
 void jobs_count_ranking(struct jobs *jobs, int64_t took_ns);
 void jobs_put_ranking(const struct jobs *jobs, const struct advisor_ranking *ranking,
 		      uint32_t n_hosts, struct jsonw *w);

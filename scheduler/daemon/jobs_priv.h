@@ -4,10 +4,10 @@
  *
  *	jobs_doc.c   an advice as a document, and as a record for users
  *	jobs.c       the list of jobs; handing them to the advisor
- *	jobs_pacer.c jobs that run, by what their pacers report
- *	jobs_run.c   jobs that run, by their traffic
- *	jobs_wait.c  jobs that wait
- *	jobs_solve.c advice for running jobs, solved and taken up in steps
+ *	jobs_pacer.c running jobs, from the reports of their pacers
+ *	jobs_run.c   running jobs, from their traffic
+ *	jobs_wait.c  waiting jobs
+ *	jobs_solve.c advice for running jobs, solved and read in steps
  *
  * Each uses those above it.
  */
@@ -28,36 +28,35 @@ struct jobs {
 	struct jobs_opts opts;
 	struct jobs_pacing pacing;
 	struct jobs_outcomes outcomes;
-	const struct live *live;             /* Of the telemetry, */
-	const struct job_profiler *profiler; /* as this. */
+	const struct live *live;             /* Of the telemetry. */
+	const struct job_profiler *profiler; /* Of the telemetry. */
 	struct advisor *advisor;             /* Owned; NULL without a fabric. */
 	struct strtab *names;                /* Owned. */
-	bool *is_silent;                     /* Owned.  By node of the fabric; */
-	bool *is_heard;                      /* likewise: ever. */
+	bool *is_silent;                     /* Owned. By node of the fabric. */
+	bool *is_heard;                      /* Owned. Likewise: has ever sent. */
 	uint32_t n_silent;                   /* Of all hosts. */
 	VEC(struct job *) items; /* Owned; by number in 'names'; NULL: a free one. */
-	VEC(struct job *) by_number; /* At the advisor; NULL: of none. */
-	bool is_restored;            /* Jobs of the last run have been taken up. */
+	VEC(struct job *) by_number; /* At the advisor; NULL: free. */
+	bool is_restored;            /* Jobs of the last run are restored. */
 
-	size_t n_reported,
-		next_reported;  /* Jobs whose pacer reported something new: how many, */
-	int64_t taken_ns;       /* when they were taken up last, */
-	int64_t taking_cost_ns; /* and how long that took. */
+	size_t n_reported, next_reported; /* Jobs with new reports of their pacers. */
+	int64_t taken_ns;                 /* The last time that these were processed, */
+	int64_t taking_cost_ns;           /* and how long that took. */
 
-	struct jobs_taking {                   /* Them being taken up, in steps: */
-		struct live_workload *running; /* owned; NULL: they are not. */
+	struct jobs_taking {                   /* Processing these jobs in steps. */
+		struct live_workload *running; /* Owned; NULL: not under way. */
 		bool is_ready;
 		size_t n_looked, n_left;
 		int64_t cost_ns;
 	} taking;
 
-	size_t n_unsolved;     /* Touched components that wait, or so. */
-	size_t next_view;      /* Whose advice is taken up next; 0: all have been, */
-	int64_t viewed_ns;     /* then. */
-	size_t n_touched;      /* That were new, since then, */
-	double took_s;         /* and what solving took. */
-	bool has_unranked;     /* Waiting jobs, for which there was no time. */
-	int64_t rest_until_ns; /* Then jobs_step() works again. */
+	size_t n_unsolved;     /* About how many touched components wait. */
+	size_t next_view;      /* The next job whose advice is read; 0: all have been */
+	int64_t viewed_ns;     /* at this time. */
+	size_t n_touched;      /* Components that were new since then, */
+	double took_s;         /* and the time of solving them. */
+	bool has_unranked;     /* There was no time for some waiting jobs. */
+	int64_t rest_until_ns; /* jobs_step() rests until then. */
 	int64_t nodes_at_us;   /* The snapshot whose free nodes the advisor has. */
 
 	struct jobs_totals totals;
@@ -72,27 +71,27 @@ void jobs_write_doc(struct jobs *jobs, struct job *job, const struct advisor_vie
 
 /* ---- jobs.c -------------------------------------------------------------------------- */
 
-/* Hands it to the advisor, unless it is there already and the same. */
+/* Hands it to the advisor, unless the advisor has the same already. */
 void jobs_put(struct jobs *jobs, struct job *job, const struct work_job *new,
 	      bool is_by_pacer);
-/* Nothing is advised for it. */
+/* Sets that there is no advice for the job, and why. */
 void jobs_refuse(struct jobs *jobs, struct job *job, enum jobs_refusal why);
-/* Whether its pacer has reported something lately. */
+/* Whether its pacer has reported lately. */
 bool jobs_has_pacer(const struct job *job);
 bool jobs_has_silent(const struct jobs *jobs, const uint32_t *hosts, uint32_t n);
-/* A ring on so many nodes that are not chosen yet. */
+/* A ring on 'n_nodes' nodes that are not chosen yet. */
 void jobs_make_work(const char *name, uint32_t n_nodes, const struct profile *profile,
 		    struct work_job *ret_job);
 
 /* ---- jobs_pacer.c -------------------------------------------------------------------- */
 
 /*
- * Makes the job as its pacer reports it.  0; -EAGAIN: hosts have yet to report what it
- * sent; or -errno: it is not known by that.
+ * Makes the job from its pacer's reports. 0; -EAGAIN: hosts have yet to report its
+ * traffic; or -errno: the reports do not tell enough.
  */
 int jobs_pacer_work(const struct jobs *jobs, const struct live_workload *running,
 		    const struct job *job, struct work_job *ret_job);
-/* Takes up what pacers have reported, until then; true if there was any. */
+/* Processes new pacer reports until 'until_ns'; true if there were any. */
 bool jobs_take_reports(struct jobs *jobs, int64_t until_ns);
 
 #endif

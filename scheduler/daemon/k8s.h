@@ -2,9 +2,9 @@
 /*
  * k8s.h - kube-scheduler's extender over HTTP: POST /k8s/filter and /k8s/prioritize.
  *
- * Reads, without a token: they change nothing but what is remembered of the asking job
- * (extender.h).  A body that is none is answered by 400 and says why; kube-scheduler goes
- * on without us then, as the extender is ignorable.
+ * Both are reads and need no token: they change only what is remembered of the asking
+ * job (extender.h). An invalid body gets status 400 with the reason; kube-scheduler
+ * then goes on without antiphase, as the extender is ignorable.
  */
 #ifndef SCHEDULER_DAEMON_K8S_H
 #define SCHEDULER_DAEMON_K8S_H
@@ -12,7 +12,7 @@
 struct extender;
 struct http;
 
-/* Adds the routes to a server.  Borrows the extender, for as long as it serves. */
+/* Adds the routes to a server, which borrows the extender while it serves. */
 void k8s_serve(struct http *http, struct extender *extender);
 
 #endif

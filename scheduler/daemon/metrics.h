@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * metrics.h - the metrics of antiphase-scheduler, for Prometheus: docs/api.md lists
- * all of them, and a test compares the two.
+ * metrics.h - the metrics of antiphase-scheduler, for Prometheus: docs/api.md lists all
+ * of them, and a test compares the two.
  *
- * They are written in pieces of a few milliseconds, so that the loop waits for one piece
- * and not for all of them.  What there is many of (links, jobs, hosts) is numbered, and a
- * number keeps its meaning meanwhile: no sample is written twice.
+ * They are written in pieces of a few milliseconds, so that the loop waits for one
+ * piece at most. Links, jobs and hosts are numbered, and a number keeps its meaning
+ * between pieces, so that no sample is written twice.
  */
 #ifndef SCHEDULER_DAEMON_METRICS_H
 #define SCHEDULER_DAEMON_METRICS_H
@@ -27,7 +27,7 @@ struct store;
 struct strbuf;
 struct telemetry;
 
-/* What they are of; all borrowed. */
+/* Sources of the metrics; all borrowed. */
 struct scheduler_metrics_opts {
 	struct loop *loop;
 	const struct fabric_source *fabric;
@@ -44,7 +44,7 @@ struct scheduler_metrics_opts {
 struct scheduler_metrics *
 scheduler_metrics_new(const struct scheduler_metrics_opts *opts);
 void scheduler_metrics_free(struct scheduler_metrics *metrics); /* Accepts NULL. */
-/* The server has metrics, too: borrowed. */
+/* Adds the metrics of the HTTP server, which is borrowed. */
 void scheduler_metrics_add_http(struct scheduler_metrics *metrics, struct http *http);
 
 /* All of them. */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * modes.h - what antiphase-scheduler may do, partition by partition.
+ * modes.h - the modes: what antiphase-scheduler may do, partition by partition.
  *
  *	observe   it reports what it sees; no job is touched
- *	advise    it writes its record where users see it
+ *	advise    it writes a record that users can see
  *	enforce   it places waiting jobs and shifts running ones
  *
- * While the kill switch, a file, is there, all partitions are as in observe, and what
- * was done is undone.  Pure.
+ * While the kill switch, a file, exists, all partitions are in observe, and earlier
+ * changes are undone. Pure.
  */
 #ifndef SCHEDULER_DAEMON_MODES_H
 #define SCHEDULER_DAEMON_MODES_H
@@ -52,17 +52,17 @@ int modes_parse(const char *usual, const char *list, struct modes *ret_modes,
 		struct err *err);
 void modes_fini(struct modes *modes); /* Accepts a zeroed one. */
 
-/* What may be done now; 'partition' may be "". */
+/* The mode in effect; 'partition' may be "". */
 enum mode modes_now(const struct modes *modes, const char *partition);
-/* The same without regard to the kill switch. */
+/* The same, ignoring the kill switch. */
 enum mode modes_set_for(const struct modes *modes, const char *partition);
-/* "" or NULL: the usual one.  0, -EINVAL for a name that is none, -E2BIG. */
+/* 'partition' "" or NULL: the usual mode. 0, -EINVAL for a bad name, -E2BIG. */
 int modes_change(struct modes *modes, const char *partition, enum mode mode);
 /* Whether any partition is in 'mode' now. */
 bool modes_any(const struct modes *modes, enum mode mode);
 /*
  * Appends the names, divided by ", ", of partitions that have a mode of their own and
- * no node of the snapshot, each with the one that was probably meant.  Returns how many.
+ * no node in the snapshot, each with the likely intended name. Returns how many.
  * O(modes * nodes).
  */
 size_t modes_add_unknown(const struct modes *modes,

@@ -2,22 +2,23 @@
 /*
  * outcome.h - the outcome of an advice: whether it was followed, and what it gained.
  *
- * Of a place: whether the job ran on the advised hosts, and its slowdown (mean iteration
- * over that of its profile), to compare with the predicted one.
+ * Of a place: whether the job ran on the advised hosts, and its slowdown (mean
+ * iteration over that of its profile), to compare with the predicted one.
  *
- * Of a shift (or turns): it is followed as soon as a job that is steered has waited as
- * ordered, or is within all its windows; it is not followed if that has not happened after
- * OUTCOME_N_PATIENCE iterations.  The iterations of the last minute before are compared
+ * Of a shift (or turns): a steered job follows it once it has waited as ordered or is
+ * within all its windows, and does not follow it if neither happens within
+ * OUTCOME_N_PATIENCE iterations. The iterations of the last minute before are compared
  * with those of the last minute since:
  *
  *	gain = 1 - mean since / mean before,
- *	gain_error: half width of its interval of 95 %, the iterations taken as independent
+ *	gain_error: half width of its 95 % interval, the iterations taken as independent
  *
- * and that range with the advised one.  Until an advice is followed, 'before' is the
- * minute before now.  A job that was steered from its start has no 'before', and no gain.
+ * and that range with the advised gain. Until an advice is followed, 'before' is the
+ * minute before now. A job that was steered from its start has no 'before', and no
+ * gain.
  *
- * Times are those of iterations as pacers report them, our own delays included; without a
- * pacer, the periods of successive estimates of the traffic.  Pure.
+ * Iteration times are those that pacers report, including antiphase's delays; without a
+ * pacer, the periods of successive estimates of the traffic. Pure.
  */
 #ifndef SCHEDULER_DAEMON_OUTCOME_H
 #define SCHEDULER_DAEMON_OUTCOME_H
@@ -28,21 +29,21 @@
 
 #define OUTCOME_SPAN_NS    INT64_C(60000000000)
 #define OUTCOME_N_KEPT     512 /* Iterations: the last ones, whatever their span. */
-#define OUTCOME_N_MIN      8   /* On each side, to say anything of a gain. */
+#define OUTCOME_N_MIN      8   /* On each side, to state a gain. */
 #define OUTCOME_N_PATIENCE 20
 #define OUTCOME_N_BOUNDS   10
 
 enum outcome_followed {
-	OUTCOME_NOT_KNOWN, /* Yet. */
+	OUTCOME_NOT_KNOWN, /* Not yet. */
 	OUTCOME_FOLLOWED,
 	OUTCOME_NOT_FOLLOWED,
 };
 
 enum outcome_verdict {
-	OUTCOME_TOO_EARLY, /* To say whether it is followed, or what it gives. */
+	OUTCOME_TOO_EARLY, /* To tell whether it is followed, or its gain. */
 	OUTCOME_UNHEEDED,  /* Not followed. */
-	OUTCOME_NO_BEFORE, /* Followed from the start: there is nothing to hold it against. */
-	OUTCOME_LESS, /* Than advised, beyond the error. */
+	OUTCOME_NO_BEFORE, /* Followed from the start: nothing to compare with. */
+	OUTCOME_LESS,      /* Gained less than advised, beyond the error. */
 	OUTCOME_AS_ADVISED,
 	OUTCOME_MORE,
 	OUTCOME_N_VERDICTS,
@@ -63,7 +64,7 @@ struct outcome_iteration {
 };
 
 struct outcome {
-	/* Iterations: a ring, made with the first; the last one reported. */
+	/* Iterations: a ring, allocated at the first one. */
 	struct outcome_iteration *kept;
 	uint64_t n; /* So far. */
 	bool has_begun, has_pacer;
@@ -77,11 +78,11 @@ struct outcome {
 	char *nodes; /* Owned.  Hostlist. */
 	int64_t place_at_us;
 	double place_slowdown; /* Predicted; 0: not. */
-	int64_t isolated_us;   /* Its iteration alone; 0: unknown. */
+	int64_t isolated_us;   /* Its isolated iteration; 0: unknown. */
 	enum outcome_followed place_followed;
 
-	/* The advised shift. */
-	bool has_shift, has_ended;     /* Ended: nothing is advised any more. */
+	/* The advised shift. Ended: there is no advice any more. */
+	bool has_shift, has_ended;
 	int64_t since_ns, followed_ns; /* Clock of the iterations. */
 	uint64_t n_since;              /* 'n' then. */
 	double gain_low, gain_high;
@@ -106,25 +107,24 @@ void outcome_estimate(struct outcome *outcome, int64_t at_ns, int64_t period_us)
 /* A place is advised; a new one replaces the last. */
 void outcome_place(struct outcome *outcome, const char *nodes, int64_t at_us,
 		   double slowdown, int64_t isolated_us);
-/* It runs on these; true if that tells something new.  A hostlist that is none: false. */
+/* The job runs on 'nodes'; true if that is new. A bad hostlist: false. */
 bool outcome_runs_on(struct outcome *outcome, const char *nodes);
 
 /* How a job is steered now. */
 struct outcome_steered {
-	bool is_advised; /* Something other than to let it run. */
+	bool is_advised; /* The advice is more than to let it run. */
 	bool is_steered;
-	int64_t begun_ns; /* When it first waited as ordered, or was in all its windows; 0. */
+	int64_t begun_ns; /* When it waited as ordered or was in all windows; 0. */
 	double gain_low, gain_high;
 };
 
 /*
- * Brings the shift's outcome up to date; true if what is followed or the verdict is
- * another one.  With 'is_advised' false the last one stays as it was found.
- * O(OUTCOME_N_KEPT log).
+ * Updates the shift's outcome; true if 'followed' or the verdict has changed. With
+ * 'is_advised' false the last outcome stays. O(OUTCOME_N_KEPT log).
  */
 bool outcome_step(struct outcome *outcome, int64_t now_ns,
 		  const struct outcome_steered *steered);
-/* Mean iteration of the last minute over the one alone; 0: not known. */
+/* Mean iteration of the last minute over the isolated one; 0: unknown. */
 double outcome_slowdown(const struct outcome *outcome, int64_t now_ns);
 
 /* ---- outcome_json.c: over a restart -------------------------------------------------- */
@@ -133,9 +133,9 @@ struct json;
 struct json_doc;
 struct jsonw;
 
-/* "state": what was advised and what is found so far, without the iterations. */
+/* Writes "state": the advice and its outcome so far, without the iterations. */
 void outcome_state_write(const struct outcome *outcome, struct jsonw *w);
-/* Reads it back into a zeroed one; -EINVAL, and nothing is taken, for what it cannot be. */
+/* Reads it into a zeroed one; -EINVAL for bad input, and nothing is set. */
 int outcome_state_read(const struct json_doc *doc, const struct json *state,
 		       struct outcome *ret_outcome);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pace.h - orders for pacers: the iterations that pacers report, given to steer.h, and its
- * orders, announced for the collectors of the jobs' hosts on topic "pace/HOST/":
+ * pace.h - orders for pacers: gives steer.h the iterations that pacers report, and
+ * announces its orders to the collectors of the jobs' hosts on topic "pace/HOST/":
  *
  *	{"schema":"antiphase.orders/1","orders":[{"job":"4711","pid":123,"number":7,
  *	 "delay_us":0,"not_before_us":WALL or 0,"expires_us":WALL,"max_us":250000}]}
@@ -44,12 +44,12 @@ void pace_on_iteration(struct pace *pace,
 		       void (*fn)(void *ctx, const char *job, uint64_t number,
 				  int64_t begin_ns),
 		       void *ctx);
-/* From now on no job is steered. */
+/* Steers no job from now on. */
 void pace_end(struct pace *pace);
 
 struct pace_counts {
 	uint64_t reports;
-	uint64_t others; /* Reports of another rank 0 than the one that has the job. */
+	uint64_t others; /* Reports of a rank 0 other than the one in use. */
 	uint64_t orders[STEER_N_WHYS];
 };
 struct pace_counts pace_counts(const struct pace *pace);

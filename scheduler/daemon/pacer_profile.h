@@ -3,31 +3,30 @@
  * pacer_profile.h - a job's iterations without contention, from the reports of its
  * pacer.
  *
- * Traffic shows how long an iteration takes under contention, which is longer and more
- * irregular than in isolation, and finding what repeats takes long.  A pacer reports for
- * each iteration how long the job computed and how long it was in collectives.  The first
- * does not depend on other jobs: its median is taken.  The second is longer where others
- * send as well, but the bytes sent in it are the same (iteration_volume.h).  So the burst
- * of the job in isolation is
+ * Under contention, traffic shows longer and less regular iterations than in isolation,
+ * and finding the period takes long. A pacer reports for each iteration how long the
+ * job computed and how long it was in collectives. Computing does not depend on other
+ * jobs: its median is used. Collectives take longer when other jobs send, but send the
+ * same bytes (iteration_volume.h). So the burst of the isolated job is
  *
  *	the median time in collectives, less the share that others are seen to cost it,
- *	at least what its bytes take on the slowest link of its path,
- *	at most the shortest time in collectives seen, or what its bytes take, if that is
- *	more: collective events may be late,
+ *	at least the time of its bytes on the slowest link of its path,
+ *	at most the shortest time in collectives seen, or the time of its bytes, if that
+ *	is longer: collective events may be late,
  *	at most the first quartile of the times,
- *	and never less than its bytes take on its own interfaces.
+ *	and never less than the time of its bytes on its own interfaces.
  *
- * Where others are seen beside the first few, and these take longer than their bytes, or
- * differ from each other, others may have stretched all of them, and by the same time, if
- * they began together; the burst is taken to be what its bytes take.  Computing
- * and the burst make an iteration, and a few of them are enough.
+ * If other jobs send during the first few iterations, and these take longer than their
+ * bytes, or differ from each other, all of them may be stretched, and equally so if the
+ * jobs began together: then the burst is the time of its bytes. Computing and the burst
+ * make an iteration, and a few of them are enough.
  *
- * When PACER_PROFILE_N_MIN iterations running are all longer, or all shorter, than those before
- * them can explain, the job has changed: what was before is forgotten.
+ * When PACER_PROFILE_N_MIN iterations in a row are all longer, or all shorter, than the
+ * earlier ones can explain, the job has changed: the earlier ones are forgotten.
  *
- * Jobs whose collectives are spread over the iteration, or mostly wait, are left to their
- * traffic.  Lost reports leave iterations out; numbers or times that go back are of a job
- * that began anew.  Pure.
+ * Jobs whose collectives are spread over the iteration, or mostly wait, are profiled by
+ * their traffic. Lost reports leave iterations out; numbers or times that go back are
+ * of a job that began anew. Pure.
  */
 #ifndef SCHEDULER_DAEMON_PACER_PROFILE_H
 #define SCHEDULER_DAEMON_PACER_PROFILE_H
@@ -53,31 +52,34 @@ struct pacer_profile {
 };
 
 enum pacer_profile_event {
-	PACER_PROFILE_NONE, /* No iteration has become whole. */
+	PACER_PROFILE_NONE, /* No iteration is complete yet. */
 	PACER_PROFILE_WHOLE,
-	PACER_PROFILE_CHANGED, /* The last PACER_PROFILE_N_MIN are of another kind; they are kept. */
+	PACER_PROFILE_CHANGED, /* The last PACER_PROFILE_N_MIN differ; only these are kept. */
 };
 
 enum pacer_profile_event pacer_profile_add(struct pacer_profile *paced,
 					   const struct steer_report *report);
 
-/* The whole iterations that are kept, oldest first: at most PACER_PROFILE_N_KEPT; how many. */
+/*
+ * Copies the whole iterations kept, oldest first: PACER_PROFILE_N_KEPT at most. Returns
+ * how many.
+ */
 size_t pacer_profile_iterations(const struct pacer_profile *paced,
 				struct iteration_volume_sample *ret_iterations);
 
-/* What is known of where it sends. */
+/* The path of a job's traffic. */
 struct pacer_profile_path {
 	double line_bps;    /* Of its slowest host's interface. */
-	double isolated_us; /* Its bytes, on the slowest link of its path. */
-	/* Of its time in collectives: others send as well; what they cost it. */
+	double isolated_us; /* The time of its bytes on the slowest link of its path. */
+	/* Of its time in collectives: shared with other jobs; lost to them. */
 	double met_frac, held_frac;
 };
 
 /*
- * Makes a profile of one burst, without a name, of at least 'n_min' iterations: its
- * confidence is the share of those kept whose computing took about as long as the
- * median.  Returns false, and leaves '*ret_profile' alone, if too few iterations were reported
- * or they are not of this kind.
+ * Makes a profile of one burst, without a name, of at least 'n_min' iterations. Its
+ * confidence is the share of the kept ones whose computing takes about the median time.
+ * Returns false, with '*ret_profile' as it was, if there are too few iterations or they
+ * do not have this form.
  */
 bool pacer_profile_make(const struct pacer_profile *paced, size_t n_min,
 			const struct iteration_volume *sent,

@@ -2,11 +2,11 @@
 /*
  * persist.h - changes, actions and profiles in the store (store.h), for the next start.
  *
- * A restart goes on with them: a change at the cluster's scheduler is found again and can
- * be undone; a running job is advised on with its last profile until its traffic shows a
- * new one; a waiting job is taken to be as its last run was.
+ * A restart goes on with them: it finds the changes at the cluster's scheduler, which
+ * can be undone; it advises on a running job by the last profile until traffic shows a
+ * new one; it assumes that a waiting job is like its last run.
  *
- * 'store' may be NULL everywhere: then nothing is kept and nothing is found.
+ * 'store' may be NULL everywhere: then nothing is kept or found.
  */
 #ifndef SCHEDULER_DAEMON_PERSIST_H
 #define SCHEDULER_DAEMON_PERSIST_H
@@ -28,10 +28,10 @@ int persist_open(const char *path, struct store **ret_store, struct err *err);
 
 /* ---- Changes ------------------------------------------------------------------------ */
 
-/* Keeps the change of a job, or with 'change' NULL forgets it; written at once. */
+/* Stores the change of a job, or with 'change' NULL forgets it; written at once. */
 void persist_keep_change(struct store *store, const char *job,
 			 const struct decide_change *change);
-/* Adds the changes of the last run: 0, or -errno with 'err' filled. */
+/* Reads the changes of the last run: 0, or -errno with 'err' filled. */
 int persist_read_changes(struct store *store, struct decide_changes *changes,
 			 struct err *err);
 /* A line of the log of actions; 'state' is "asked", "done" or "failed". */
@@ -41,15 +41,15 @@ void persist_log(struct store *store, const struct decide_action *action,
 /* ---- Profiles ------------------------------------------------------------------------- */
 
 /*
- * Keeps the profile of a job that runs on 'job->hosts' of 'topo': by its name, and by
+ * Stores the profile of a job that runs on 'job->hosts' of 'topo': by its name, and by
  * user and name of 'known' (the job at the cluster's scheduler, or NULL).
  */
 void persist_keep_profile(struct store *store, const struct topo *topo,
 			  const struct job *job, const struct sched_job *known);
 /*
- * The profile of the last run of a job of the same user, name and number of nodes, and
- * when it was found: 1; 0 if there is none, or it is older than 'max_age_us'; or -errno
- * with 'err' filled.  The profile is released by the caller.
+ * Finds the profile of the last run with the same user, name and number of nodes, and
+ * when it was estimated: 1; 0 if there is none, or it is older than 'max_age_us'; or
+ * -errno with 'err' filled. The caller releases the profile.
  */
 int persist_find_earlier(struct store *store, const struct sched_job *job,
 			 int64_t max_age_us, struct profile *ret_profile,

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pods.h - shifts of jobs as annotations of their pods (pod_report.h), at the API server of
- * Kubernetes.
+ * pods.h - shifts of jobs as annotations of their pods (pod_report.h), at the API
+ * server of Kubernetes.
  *
- * Pods are listed every PODS_LIST_NS and patched one after another where an annotation is
- * to change; at the end of the daemon annotations are removed.  The setting kubernetes_api
- * names the API server (https://..., with kubernetes_ca_file and kubernetes_token_file) or
- * 'kubectl proxy' on this host.  Without an answer nothing is done, and nothing waits.
+ * Every PODS_LIST_NS pods are listed, and patched one after another where an annotation
+ * has to change; the end of the daemon removes annotations. The setting kubernetes_api
+ * names the API server (https://..., with kubernetes_ca_file and kubernetes_token_file)
+ * or 'kubectl proxy' on this host. Without an answer no pod changes, and the daemon
+ * goes on.
  */
 #ifndef SCHEDULER_DAEMON_PODS_H
 #define SCHEDULER_DAEMON_PODS_H
@@ -16,8 +17,8 @@
 
 #define PODS_LIST_NS    INT64_C(5000000000)
 #define PODS_TIMEOUT_NS INT64_C(4000000000)
-#define PODS_PER_SECOND 50 /* Patches; at our end as many as it takes. */
-/* So long after our start nothing is taken back for want of advice. */
+#define PODS_PER_SECOND 50 /* Patches; no limit at the end of the daemon. */
+/* For this long after the start, missing advice removes no annotation. */
 #define PODS_SETTLE_NS INT64_C(60000000000)
 
 struct err;
@@ -37,20 +38,20 @@ struct pods_opts {
 };
 
 struct pods_counts {
-	uint64_t n_annotated;         /* Now: with an annotation of ours. */
+	uint64_t n_annotated;         /* Pods that have an annotation of ours now. */
 	uint64_t n_changed, n_failed; /* Patches so far; the server's refusals. */
 };
 
 /*
- * 0, and '*ret_pods' is NULL if the settings name no server; or -errno with 'err' filled.
- * Nothing is asked for yet.
+ * 0, and '*ret_pods' is NULL if the settings name no server; or -errno with 'err'
+ * filled. Sends no request yet.
  */
 int pods_open(const struct pods_opts *opts, struct pods **ret_pods, struct err *err);
 void pods_close(struct pods *pods);
 void pods_tick(struct pods *pods); /* Each second. */
 /* As actions_end(). */
 bool pods_end(struct pods *pods);
-/* False if there is no server to ask. */
+/* False without a server. */
 bool pods_counts(const struct pods *pods, struct pods_counts *ret_counts);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * refresh.h - rounds in which the profiles of all jobs are found anew, in small steps.
+ * refresh.h - rounds that renew the profiles of all jobs, in small steps.
  *
- * A round costs more than anything else may wait for, so it is made in steps of a few
- * milliseconds, and so is 'side_step', the work beside it (scans, history, events).  All
+ * A round takes longer than other work may wait, so it is made in steps of a few
+ * milliseconds, and so is 'side_step', the work beside it (scans, history, events). All
  * of it together takes a third of the time at most, so that frames do not wait.
  */
 #ifndef SCHEDULER_DAEMON_REFRESH_H
@@ -22,12 +22,12 @@ struct refresh_opts {
 	struct loop *loop; /* Borrowed, as all here. */
 	struct telemetry *telemetry;
 	const struct fabric_source *fabric;
-	/* A step of the work beside a round; false: there is nothing to do. */
+	/* A step of the work beside a round; false: nothing is left to do. */
 	bool (*side_step)(void *ctx);
-	/* What is known of a job now; 'running' NULL: there is no fabric. */
+	/* The current state of a job; 'running' NULL: there is no fabric. */
 	void (*on_job)(void *ctx, const struct live_workload *running,
 		       const struct profiled_job *seen);
-	/* Jobs and hosts are about to be forgotten: what refers to them has to end. */
+	/* Before jobs and hosts are forgotten: drop what refers to them. */
 	void (*on_forget)(void *ctx);
 	void *ctx;
 };
@@ -36,7 +36,7 @@ struct refresh *refresh_new(const struct refresh_opts *opts);
 void refresh_free(struct refresh *refresh); /* Accepts NULL. */
 /* Works for a few milliseconds, unless it rests. */
 void refresh_step(struct refresh *refresh);
-/* The fabric is another one: the round is given up, and begins again. */
+/* The fabric was replaced: the round begins again. */
 void refresh_restart(struct refresh *refresh);
 
 #endif

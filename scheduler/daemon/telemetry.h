@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * telemetry.h - frames from the bus, what they add up to, and the links as last scanned.
+ * telemetry.h - frames from the bus, the state made of them, and the links as last
+ * scanned.
  *
- * Frames are taken as they come.  A scan finds which jobs share which links now
- * (contention.h); with many links it takes longer than anything else may wait, so it is
- * made in steps of a few milliseconds, and its result replaces that of the scan before in
- * one go.  Scans rest between each other for twice as long as they took.
+ * Frames are processed as they come. A scan finds which jobs share which links now
+ * (contention.h). With many links it takes longer than other work may wait, so it is
+ * made in steps of a few milliseconds, and its result replaces the last one at once.
+ * Between scans is a pause of twice the time that the scan took.
  */
 #ifndef SCHEDULER_DAEMON_TELEMETRY_H
 #define SCHEDULER_DAEMON_TELEMETRY_H
@@ -32,7 +33,7 @@ struct telemetry_opts {
 	struct loop *loop; /* Borrowed, as all here. */
 	const struct scheduler_config *config;
 	const struct fabric_source *fabric;
-	/* telemetry_links() are about to be replaced: what refers to them has to end. */
+	/* Before telemetry_links() are replaced: drop what refers to them. */
 	void (*on_replace)(void *ctx);
 	void *ctx;
 };
@@ -42,19 +43,19 @@ struct telemetry *telemetry_new(const struct telemetry_opts *opts);
 void telemetry_free(struct telemetry *telemetry); /* Accepts NULL. */
 /* Listens to the bus of the settings: 0, or -errno with 'err' filled. */
 int telemetry_open(struct telemetry *telemetry, struct err *err);
-/* Takes up a frame, as from the bus. */
+/* Processes a frame, as from the bus. */
 void telemetry_take_frame(struct telemetry *telemetry, const struct tele_frame *frame);
 
-/* Once a second: begins a scan if it is time for one; true if so. */
+/* Once a second: begins a scan if one is due; true if so. */
 bool telemetry_begin_scan(struct telemetry *telemetry);
-/* A part of it; false: there is none to do. */
+/* Does a part of it; false: no scan is under way. */
 bool telemetry_step_scan(struct telemetry *telemetry);
 bool telemetry_is_scanning(const struct telemetry *telemetry);
-/* The fabric is another one: gives up the scan, and what the last one found. */
+/* The fabric was replaced: drops the scan, and the result of the last one. */
 void telemetry_forget_links(struct telemetry *telemetry);
 /*
- * Forgets hosts, jobs and links that have been gone for long.  Numbers change by it: not
- * while anything is being scanned.
+ * Forgets hosts, jobs and links that have been gone for long. Changes numbers, so do
+ * not call it during a scan.
  */
 void telemetry_forget_gone(struct telemetry *telemetry);
 
@@ -65,18 +66,20 @@ struct status telemetry_status(const struct telemetry *telemetry);
 struct live *telemetry_live(const struct telemetry *telemetry);
 struct job_profiler *telemetry_profiler(const struct telemetry *telemetry);
 const struct feed *telemetry_feed(const struct telemetry *telemetry);
-/* Of the last scan: links, most contended first; and when it ended (0: there is none). */
+/* The last scan: its links, most contended first; and when it ended (0: none yet). */
 const struct contention *telemetry_links(const struct telemetry *telemetry);
 int64_t telemetry_scanned_ns(const struct telemetry *telemetry);
-/* The work of that scan. */
+/* The processor time of that scan. */
 int64_t telemetry_scan_cost_ns(const struct telemetry *telemetry);
 /* The same links by number (contention.h), below telemetry_n_numbers(), or NULL. */
 const struct contention_link *telemetry_link(const struct telemetry *telemetry,
 					     size_t number);
 size_t telemetry_n_numbers(const struct telemetry *telemetry);
-/* NULL: no jobs have counters of their own. */
+/* NULL: jobs have no counters of their own. */
 const struct link_counters *telemetry_counters(const struct telemetry *telemetry);
-/* How far a host's clock is ahead of ours, at least; false if it sent nothing lately. */
+/*
+ * How far a host's clock is ahead of ours, at least; false if it sent nothing lately.
+ */
 bool telemetry_clock_offset_ns(const struct telemetry *telemetry, const char *host,
 			       int64_t *ret_ns);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tick_schedule.h - a schedule of periodic work in parts, one after another instead of all
- * at once.
+ * tick_schedule.h - a schedule of periodic work in parts, one after another instead of
+ * all at once.
  *
- * In each period part i of n is due i steps after the beginning.  Parts are due in their
- * order, one for each call: a part that is late is followed by the next one in the next
- * call.  Whole periods that passed without a call are left out.  Pure.
+ * In each period part i of n is due i steps after the beginning. Each call takes one
+ * part, in order; a late part is followed by the next one in the next call. Periods
+ * without a call are skipped. Pure.
  */
 #ifndef SCHEDULER_DAEMON_TICK_SCHEDULE_H
 #define SCHEDULER_DAEMON_TICK_SCHEDULE_H
@@ -17,8 +17,8 @@
 struct tick_schedule {
 	size_t n;
 	int64_t step_ns, period_ns; /* n * step_ns <= period_ns. */
-	int64_t begin_ns;           /* Of this period, */
-	size_t next;                /* and the part that is next in it. */
+	int64_t begin_ns;           /* Of this period. */
+	size_t next;                /* The next part in it. */
 };
 
 /* The part that is due at 'now_ns'; false: none is. */
