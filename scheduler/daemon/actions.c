@@ -45,7 +45,7 @@ static void
 log_action(struct actions *actions, const struct decide_action *action,
 	   const char *state, const char *error)
 {
-	/* Records of running jobs are many, and harmless. */
+	/* Records of running jobs are frequent and harmless: not logged. */
 	bool is_quiet = action->kind == SCHED_RECORD && !error;
 
 	if (!is_quiet)
@@ -68,10 +68,10 @@ keep_change(struct actions *actions, const char *job)
 static void
 finish(struct actions *actions, struct decide_action *action, int rc, const char *why)
 {
-	/* There was nothing to do: that counts as done. */
+	/* Nothing was left to do: that counts as done. */
 	if (rc == -EALREADY)
 		rc = 0;
-	/* -ESTALE: its user, or its start, was faster. */
+	/* -ESTALE: the job's user or its start came first. */
 	if (rc < 0 && rc != -ESTALE)
 		actions->counts.n_failed++;
 	decide_done(&actions->changes, action, rc, clk_wall_us());
@@ -114,7 +114,7 @@ note(struct actions *actions, const struct decide_action *action)
 	keep_change(actions, action->job);
 }
 
-/* Takes the action. */
+/* Takes ownership of the action. */
 static void
 ask(struct actions *actions, struct decide_action *action)
 {
@@ -127,7 +127,7 @@ ask(struct actions *actions, struct decide_action *action)
 
 	if (action->kind == SCHED_PLACE || action->kind == SCHED_PREFER)
 		guard_start(actions->guard);
-	/* Kept before it is begun, so that a restart finds it whatever happens. */
+	/* Stored before it begins, so that a restart finds it in any case. */
 	if (is_new)
 		note(actions, action);
 	rc = sched_act(actions->driver, &wanted, &ticket, &err);
@@ -182,14 +182,14 @@ actions_decide(struct actions *actions)
 	}
 	for (size_t i = 0; i < decided.items.n; i++)
 		ask(actions, &decided.items.items[i]);
-	/* They were taken one by one. */
+	/* ask() took each of them. */
 	decided.items.n = 0;
 	decide_actions_fini(&decided);
 }
 
 /* ---- Snapshots ------------------------------------------------------------------------ */
 
-/* A misspelled partition would be left in the usual mode without a word. */
+/* Warns of misspelled partitions, which would silently have the usual mode. */
 static void
 check_partitions(struct actions *actions)
 {
@@ -223,7 +223,7 @@ on_snapshot(void *ctx, const struct sched_snapshot *snapshot, const char *why)
 	actions->snapshot = *snapshot;
 	check_partitions(actions);
 	actions->opts.on_snapshot(actions->opts.ctx);
-	/* There is not much time to undo what was done. */
+	/* Little time is left to undo changes. */
 	if (actions->is_ending)
 		actions_decide(actions);
 }
@@ -380,7 +380,7 @@ actions_end(struct actions *actions)
 	for (size_t i = 0; i < actions->changes.items.n; i++)
 		if (actions->changes.items.items[i].kind != DECIDE_OVER)
 			return false;
-	/* What an earlier run left is not known without a snapshot. */
+	/* Only a snapshot shows the changes of an earlier run. */
 	actions->is_undone = actions->has_decided;
 	return true;
 }

@@ -44,7 +44,7 @@ static const struct http_route routes[] = {
 
 /* ---- Opening -------------------------------------------------------------------------- */
 
-/* A user that can read the token can change modes. */
+/* Warns if other users can read the token, and so can change modes. */
 static void
 check_token_file(const char *path)
 {

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * api_advice.c - what is advised, and what may be done about it: reading, and, with the
- * token, changing.
- */
+/* api_advice.c - advice and modes: reading, and, with the token, changing. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -52,8 +49,8 @@ put_text(const char *text, struct strbuf *out)
 }
 
 /*
- * Documents are written once, when the advice is made; here they are put together.  All
- * of them, unless a page is asked for.
+ * Each document was written when the advice was made; this lists them: all, unless a
+ * page is requested.
  */
 void
 api_advices(void *ctx, const struct http_request *request, struct http_reply *reply)
@@ -219,7 +216,7 @@ read_candidates(const struct api *api, const char *list, struct question *questi
 	return 0;
 }
 
-/* {"period_us":..,"comm_us":..,"rate_gbps":..?}: one burst an iteration. */
+/* {"period_us":..,"comm_us":..,"rate_gbps":..?}: one burst per iteration. */
 static int
 read_profile(const struct api *api, const struct json_doc *doc,
 	     const struct json *object, struct profile *ret_profile, struct err *err)

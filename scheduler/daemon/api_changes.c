@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * api_changes.c - what was changed at the cluster's scheduler and stands, the log of what
- * was asked for, and, with the token, undoing.
+ * api_changes.c - changes in effect at the cluster's scheduler, the log of actions,
+ * and, with the token, undoing.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -33,11 +33,11 @@ put_change(const struct decide_change *change, struct jsonw *w)
 
 /* ---- Reading -------------------------------------------------------------------------- */
 
-/* Lines of the log are documents of their own: gathered as text. */
+/* Lines of the log are whole documents, collected as text. */
 struct gathering {
 	struct strbuf text;
 	int64_t since_us, n_max, n, last_id;
-	bool is_more; /* Older lines that were asked for. */
+	bool is_more; /* There are older lines that match. */
 };
 
 static bool

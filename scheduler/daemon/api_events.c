@@ -2,9 +2,9 @@
 /*
  * api_events.c - GET /api/v1/events: links that have changed, after each scan.
  *
- * What was sent last of a link is kept as a digest.  With many links comparing all of
- * them takes too long for one go, so it is made in steps; no scan replaces the last one
- * in between, unless the fabric becomes another one.
+ * A digest of each link's last event is kept. Comparing all links takes too long for
+ * one go, so it is done in steps; meanwhile no scan replaces the last one, unless the
+ * fabric is replaced.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,10 +19,10 @@
 #include "scheduler/daemon/telemetry.h"
 
 #define EVENTS "/api/v1/events"
-/* Of an event; what a listener has not read is HTTP_MAX_WAITING at most. */
+/* Of an event; a listener's unread data is HTTP_MAX_WAITING at most. */
 #define MAX_EVENT_LINKS 64
 #define LINKS_A_STEP    1024
-/* Links that were in no event for so long, or twice that, are forgotten. */
+/* Links that were in no event for 1 to 2 times this long are forgotten. */
 #define FORGET_NS INT64_C(3600000000000)
 
 struct link_digest {
@@ -32,13 +32,13 @@ struct link_digest {
 
 struct api_events {
 	struct api *api;                 /* Borrowed. */
-	struct strtab *names;            /* Owned.  Links, */
-	VEC(struct link_digest) digests; /* and by number there, this. */
-	int64_t scanned_ns;              /* The scan that was sent last, */
-	bool is_gathering;               /* or is about to be: */
-	size_t next;                     /* up to this link of it, */
-	VEC(size_t) changed;             /* the first links that have changed, */
-	size_t n_left_out;               /* and how many more. */
+	struct strtab *names;            /* Owned. Links. */
+	VEC(struct link_digest) digests; /* By number in 'names'. */
+	int64_t scanned_ns;              /* The last scan that was sent. */
+	bool is_gathering;               /* The next scan is being compared: */
+	size_t next;                     /* the next link of it, */
+	VEC(size_t) changed;             /* the first links that changed, */
+	size_t n_left_out;               /* and how many more did. */
 	int64_t forgot_ns;
 };
 
@@ -51,7 +51,7 @@ mix(uint64_t digest, double value)
 	return rng_mix(digest ^ bits);
 }
 
-/* What is sent of a link, as one number. */
+/* A digest of what is sent of a link. */
 static uint64_t
 digest_of(const struct contention_link *link)
 {
@@ -80,7 +80,7 @@ digest_of(const struct contention_link *link)
 	return digest;
 }
 
-/* Whether it is another than in the last event, which this notes. */
+/* Whether the link has changed since its last event; notes the new state. */
 static bool
 has_changed(struct api_events *events, const struct contention_link *link)
 {
@@ -116,7 +116,7 @@ forget(struct api_events *events)
 	}
 }
 
-/* On one line: so many links, not more than a listener can be sent at once. */
+/* Writes links on one line, at most as many as fit into an event. */
 static void
 write_event(struct api *api, const struct contention_link *const *links, size_t n,
 	    size_t n_left_out, struct strbuf *data)
@@ -132,7 +132,7 @@ write_event(struct api *api, const struct contention_link *const *links, size_t 
 	api_end_line(&text, data);
 }
 
-/* For a new listener: links that carry anything, the contended ones first. */
+/* For a new listener: links with traffic, the contended ones first. */
 static void
 write_first(void *ctx, struct strbuf *data)
 {
@@ -154,7 +154,7 @@ write_first(void *ctx, struct strbuf *data)
 	write_event(api, links, n, n_left_out, data);
 }
 
-/* For all listeners: links that have changed, likewise. */
+/* For all listeners: links that have changed, the contended ones first. */
 static void
 send_event(struct api_events *events)
 {

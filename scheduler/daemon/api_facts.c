@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * api_facts.c - what is seen: health, fabric, links, jobs, history.
- */
+/* api_facts.c - observed state: health, fabric, links, jobs, history. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -44,7 +42,7 @@ api_health(void *ctx, const struct http_request *request, struct http_reply *rep
 	jsonw_str(w, "version", cli_version());
 	jsonw_int(w, "at_us", clk_wall_us());
 	jsonw_int(w, "started_us", api->opts.started_us);
-	/* Nothing is advised without all of these. */
+	/* Advice needs all of these. */
 	jsonw_bool(w, "is_ok",
 		   census.n_fresh > 0 && fabric_source_topo(api->opts.fabric) &&
 			   (!actions_driver(api->opts.actions) ||
@@ -116,7 +114,7 @@ find_link(const struct contention *found, const char *name, size_t length)
 	return NULL;
 }
 
-/* One link, or a page of 'n' that there are: without 'after' it cannot go on. */
+/* Writes one link, or a page of 'n'; no further page without 'after'. */
 static void
 write_links(struct api *api, const struct contention_link *const *links, size_t n,
 	    const struct api_page *page, struct http_reply *reply)
@@ -161,7 +159,7 @@ api_links(void *ctx, const struct http_request *request, struct http_reply *repl
 	vec_free(&links);
 }
 
-/* What each job puts on a link in the course of its iteration, and their sum. */
+/* Each job's rate on a link during its iteration, and their sum. */
 static void
 write_circle(struct api *api, const struct contention_link *link,
 	     struct http_reply *reply)
@@ -197,7 +195,10 @@ write_circle(struct api *api, const struct contention_link *link,
 			jsonw_int(w, "shift_us", view.shift_us);
 		else
 			jsonw_null(w, "shift_us");
-		/* Its phases are those of an interface; here it has so much of them. */
+		/*
+		 * The phases are those of an interface; the link has this multiple of
+		 * them.
+		 */
 		jsonw_rounded(w, "factor",
 			      profile_mean_bps(p) > 0 && link->jobs[i].mean_bps > 0
 				      ? link->jobs[i].mean_bps / profile_mean_bps(p)

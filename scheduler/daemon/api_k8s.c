@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * api_k8s.c - kube-scheduler's extender (scheduler/k8s): jobs it asks for, ranked by the
- * advisor; a namespace has the mode of the partition of its name.
+ * api_k8s.c - kube-scheduler's extender (scheduler/k8s): the advisor ranks its jobs; a
+ * namespace has the mode of the partition of its name.
  */
 #include <errno.h>
 
@@ -17,7 +17,7 @@
 #include "scheduler/k8s/extender.h"
 #include "scheduler/k8s/rank.h"
 
-/* What annotations declare, or what was seen of a job of that name. */
+/* The profile that annotations declare, or else that of a job of that name. */
 static int
 profile_of(const struct api *api, const struct extender_job *job,
 	   struct profile *ret_profile)

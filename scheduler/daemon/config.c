@@ -36,7 +36,7 @@ seconds(const struct scheduler_config *config, const char *key)
 	return integer(config, key) * 1000000;
 }
 
-/* Of the sections [partition NAME], and then of the list, which has the last word. */
+/* The sections [partition NAME], and then the list, which overrides them. */
 static char *
 partition_modes(const struct scheduler_config *config)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * daemon.c - the life of antiphase-scheduler: opens everything, runs its loop until it is
- * told to end, undoes what it did at the cluster's scheduler, and closes.
+ * daemon.c - the life of antiphase-scheduler: opens everything, runs the loop until a
+ * signal ends it, undoes its changes at the cluster's scheduler, and closes.
  */
 #include "scheduler/daemon/daemon.h"
 
@@ -32,20 +32,20 @@
 #include "scheduler/store/store.h"
 
 #define SECOND_NS INT64_C(1000000000)
-/* What was done at the cluster's scheduler is undone within so long, or by guard.h. */
+/* Changes at the cluster's scheduler are undone within this time, or by guard.h. */
 #define END_NS      (5 * SECOND_NS)
 #define END_TICK_NS (SECOND_NS / 10)
-/* The loop's pace: its work is done in passes, this often. */
+/* The time between two passes of the loop. */
 #define PASS_EVERY_NS (SECOND_NS / 100)
 /*
- * A pass that has taken so long, of the processor's time, ends before what can as well be
- * done in the next one; but nothing is put off for longer than that.
+ * After this much processor time a pass leaves deferrable work to the next one, for
+ * PUT_OFF_NS at most.
  */
 #define PASS_NS    (SECOND_NS / 100)
 #define PUT_OFF_NS (SECOND_NS / 20)
-/* Where a pass has taken so long, no further part begins in it. */
+/* After this much time no further part begins in a pass. */
 #define PARTS_NS (SECOND_NS / 500)
-/* Rows of the store that a second may delete. */
+/* Rows that the store may delete in a second. */
 #define TIDY_ROWS 2000
 
 /* ---- Each second --------------------------------------------------------------------- */
@@ -127,7 +127,7 @@ tick_outcomes(struct daemon *d)
 	outcomes_tick(d->outcomes);
 }
 
-/* Time alone may call for an action: a gate that ends, an advice that is too old. */
+/* Some actions are due to time alone: a gate ends, an advice is too old. */
 static void
 tick_actions(struct daemon *d)
 {
@@ -168,8 +168,8 @@ tick_status(struct daemon *d)
 }
 
 /*
- * The work of each second, in parts that are spread over it, as all of it in one go would
- * take too long.  Parts that a new snapshot calls for are done soon after it, too.
+ * The work of each second, in parts spread over it, as all at once would take too long.
+ * Parts with 'is_of_snapshot' also run soon after a new snapshot.
  */
 static const struct {
 	const char *name;
@@ -196,7 +196,7 @@ static const struct {
 
 #define N_PARTS (sizeof parts / sizeof *parts)
 
-/* A part of what is hurried; false: there is none. */
+/* The next part that a new snapshot requires; false: none is left. */
 static bool
 next_hurried(struct daemon *d, size_t *ret_part)
 {
@@ -208,7 +208,7 @@ next_hurried(struct daemon *d, size_t *ret_part)
 	return d->is_hurried;
 }
 
-/* Parts that are due, as long as there is time in this pass. */
+/* Runs the parts that are due while this pass has time. */
 static void
 do_parts(struct daemon *d, int64_t now_ns)
 {
@@ -242,7 +242,7 @@ on_pass(void *ctx, int64_t now_ns, int64_t missed)
 
 /* ---- Signals ------------------------------------------------------------------------- */
 
-/* Undoes everything; both are begun at once.  True: it is done. */
+/* Undoes everything, at both schedulers at once. True: it is done. */
 static bool
 undo_all(struct daemon *d)
 {
@@ -318,7 +318,7 @@ catch_signals(struct daemon *d)
 	notify_watchdog_join(d->loop);
 }
 
-/* The exit status for what could not be opened. */
+/* The exit status after a failed opening. */
 static int
 status_of(int error)
 {

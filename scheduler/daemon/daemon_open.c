@@ -24,7 +24,7 @@
 
 /* ---- Callbacks ----------------------------------------------------------------------- */
 
-/* Another fabric: what was found refers to the one before. */
+/* The fabric was replaced: drops results that refer to the old one. */
 static void
 on_fabric(void *ctx)
 {
@@ -36,7 +36,7 @@ on_fabric(void *ctx)
 	jobs_set_fabric(d->jobs);
 }
 
-/* A new scan, of telemetry. */
+/* Of telemetry: a new scan. */
 static void
 on_scan(void *ctx)
 {
@@ -89,7 +89,7 @@ advice(void *ctx, const struct sched_job *job, struct decide_advice *ret_advice)
 	jobs_advice(d->jobs, job, ret_advice);
 }
 
-/* One part after another, as all at once would take too long. */
+/* Runs one part after another, as all at once would take too long. */
 static void
 on_snapshot(void *ctx)
 {
@@ -110,7 +110,7 @@ announce(void *ctx, const char *topic, const char *text)
 
 /* ---- Opening and closing --------------------------------------------------------------- */
 
-/* What opens nothing. */
+/* Makes the modules that open nothing. */
 static void
 make_modules(struct daemon *d)
 {
@@ -135,7 +135,7 @@ make_modules(struct daemon *d)
 	d->history = history_new();
 }
 
-/* Those that need the store, and the cluster's scheduler. */
+/* Makes those that need the store, and the cluster's scheduler. */
 static void
 make_job_modules(struct daemon *d)
 {
@@ -257,7 +257,7 @@ open_commands(struct daemon *d, struct err *err)
 					    .actions = d->actions,
 					    .metrics = d->metrics };
 
-	/* The guardian runs before the socket is served, and that before any pin. */
+	/* The guardian starts before the socket is served, and both before any pin. */
 	actions_guard(d->actions, d->config.socket);
 	return commands_open(&opts, &d->commands, err);
 }

@@ -43,13 +43,13 @@ const char *const decide_why_texts[] = {
 
 enum fitness {
 	FIT,
-	FIT_NOT_NOW, /* A node is taken, in part at least. */
-	FIT_NEVER,   /* A node is down or not there; or the list is none. */
+	FIT_NOT_NOW, /* A node is taken, at least in part. */
+	FIT_NEVER,   /* A node is down or unknown; or the list is invalid. */
 };
 
 struct node_check {
 	const struct sched_snapshot *snapshot;
-	struct strtab *given; /* Nodes given away in this round; NULL: do not mind. */
+	struct strtab *given; /* Nodes given away in this round; NULL: ignore these. */
 	enum fitness fitness;
 	uint32_t n;
 };
@@ -63,7 +63,7 @@ check_node(void *ctx, const char *name)
 	check->n++;
 	if (!node || node->state == SCHED_NODE_DOWN)
 		check->fitness = FIT_NEVER;
-	/* Places are advised of nodes that are free as a whole. */
+	/* Advice places jobs on entirely free nodes. */
 	else if (check->fitness == FIT &&
 		 (node->state != SCHED_NODE_FREE ||
 		  (check->given && strtab_find(check->given, name) != STRTAB_NONE)))
@@ -71,7 +71,7 @@ check_node(void *ctx, const char *name)
 	return 0;
 }
 
-/* Whether a job could start on all of 'nodes' now, and how many they are. */
+/* Whether a job could start on all of 'nodes' now, and their number. */
 static enum fitness
 fitness_of(const struct sched_snapshot *snapshot, struct strtab *given,
 	   const char *nodes, uint32_t *ret_n)
@@ -94,7 +94,7 @@ give(void *ctx, const char *name)
 	return 0;
 }
 
-/* Whether two lists name the same nodes, in whatever form. */
+/* Whether two lists name the same nodes, in whatever order or form. */
 static bool
 is_same_place(const char *a, const char *b)
 {
@@ -144,7 +144,7 @@ act(struct round *round, enum sched_action_kind kind, enum decide_why why,
 		 }));
 }
 
-/* No other waiting job is sent to these nodes in this round. */
+/* Keeps other waiting jobs off these nodes in this round. */
 static void
 keep_for(struct round *round, const char *nodes)
 {
@@ -159,7 +159,7 @@ mode_for(const struct decide_view *view, const struct sched_job *job)
 	return view->is_ending ? MODE_OBSERVE : modes_now(view->modes, job->partition);
 }
 
-/* Takes back a pin, and the record with it. */
+/* Takes a pin back, and the record with it. */
 static void
 unpin(struct round *round, const struct decide_change *change, enum decide_why why)
 {
@@ -167,8 +167,9 @@ unpin(struct round *round, const struct decide_change *change, enum decide_why w
 }
 
 /*
- * A clock that was set back must not make a second last for hours; snapshots are somewhat
- * older than what happened while they were taken.
+ * Whether that much time has passed; true also if the clock was set back, so that a
+ * second never lasts for hours. Snapshots are somewhat older than events during their
+ * query.
  */
 static bool
 is_past(int64_t since_us, int64_t now_us, int64_t span_us)
@@ -177,7 +178,7 @@ is_past(int64_t since_us, int64_t now_us, int64_t span_us)
 	       since_us - now_us > DECIDE_MAX_SNAPSHOT_AGE;
 }
 
-/* The watchdog: of a waiting job that we pinned. */
+/* The watchdog: checks a waiting job that we pinned. */
 static void
 watch_pin(struct round *round, struct decide_change *change,
 	  const struct sched_job *job)
@@ -198,7 +199,7 @@ watch_pin(struct round *round, struct decide_change *change,
 		unpin(round, change, DECIDE_NODE_DOWN);
 	else if (change->at_us < view->started_us || job->n_restarts)
 		unpin(round, change, DECIDE_LEFT);
-	/* By snapshots alone: the node may be taken by the job itself, just now. */
+	/* By snapshots alone: the job itself may just have taken the node. */
 	else if (change->busy_since_us &&
 		 is_past(change->busy_since_us, view->snapshot->at_us, DECIDE_BUSY_US))
 		unpin(round, change, DECIDE_BUSY);
@@ -210,7 +211,7 @@ watch_pin(struct round *round, struct decide_change *change,
 		keep_for(round, change->nodes);
 }
 
-/* Whether an action is under way, or was until just before this snapshot. */
+/* Whether an action is under way, or ended just before this snapshot. */
 static bool
 is_unsettled(const struct round *round, const struct decide_change *change)
 {
@@ -220,14 +221,14 @@ is_unsettled(const struct round *round, const struct decide_change *change)
 			 DECIDE_SETTLE_US));
 }
 
-/* What is ours of a job, and still so. */
+/* Updates our change of a job by the snapshot. */
 static void
 watch(struct round *round, struct decide_change *change, const struct sched_job *job)
 {
 	bool is_waiting = job->state == SCHED_WAITING;
 
 	if (is_unsettled(round, change) || change->kind == DECIDE_OVER) {
-		/* The snapshot does not show yet that it has its nodes. */
+		/* The snapshot does not show the pin yet. */
 		if (change->kind == DECIDE_PIN)
 			keep_for(round, change->nodes);
 		return;
@@ -239,10 +240,10 @@ watch(struct round *round, struct decide_change *change, const struct sched_job 
 	} else if (change->kind == DECIDE_PIN && is_waiting && job->is_pinned) {
 		watch_pin(round, change, job);
 	} else if (change->kind == DECIDE_PIN && is_waiting) {
-		/* Requeued, or a user took the pin away: it is left alone. */
+		/* Requeued, or a user removed the pin: it is left alone. */
 		change->kind = DECIDE_OVER;
 	} else if (change->kind == DECIDE_PIN) {
-		/* It started: what is left of ours is the record. */
+		/* It started: only our record is left. */
 		change->kind = DECIDE_RECORDED;
 	} else if (mode_for(round->view, job) == MODE_OBSERVE || change->is_unwanted) {
 		act(round, SCHED_RECORD,
@@ -271,7 +272,7 @@ watch_all(struct round *round)
 	}
 }
 
-/* Pins that we do not know to be ours, but which say so. */
+/* Adds pins that bear our mark but are not in 'changes'. */
 static void
 adopt(struct round *round)
 {
@@ -308,7 +309,7 @@ place(struct round *round, const struct sched_job *job,
 	enum fitness fitness =
 		fitness_of(round->view->snapshot, round->given, advice->nodes, &n);
 
-	/* What was free is not for long. */
+	/* Free nodes of an old snapshot may be taken. */
 	if (fitness == FIT &&
 	    is_past(round->view->snapshot->at_us, round->view->now_us, DECIDE_PLACE_US))
 		fitness = FIT_NOT_NOW;
@@ -320,7 +321,7 @@ place(struct round *round, const struct sched_job *job,
 				.valid_until_us = advice->valid_until_us;
 		keep_for(round, advice->nodes);
 	} else if (fitness != FIT_NOT_NOW || n != job->n_nodes || is_urgent) {
-		/* A place that is taken just now may be free in the next snapshot. */
+		/* A place that is taken now may be free in the next snapshot. */
 		act(round, SCHED_LET_GO, DECIDE_NO_PLACE, job->id, NULL, NULL);
 	}
 }
@@ -367,7 +368,7 @@ struct ordered {
 	const struct sched_job *job;
 };
 
-/* Those whose gate ends soon first, or else by priority. */
+/* First the jobs whose gate ends soon, then by priority. */
 static int
 compare_waiting(const void *a, const void *b)
 {
@@ -413,12 +414,12 @@ decide_running(struct round *round, const struct sched_job *job)
 		       view->now_us - change->at_us < DECIDE_RECORD_US))
 		return;
 	view->advice(view->ctx, job, &advice);
-	/* Users see that nothing is advised, too. */
+	/* Users also see when there is no advice. */
 	if (advice.answer == DECIDE_REFUSED || !advice.record ||
 	    advice.valid_until_us <= view->now_us ||
 	    strcmp(change ? change->record : "", advice.record) == 0)
 		return;
-	/* Jobs that come wait for those that were asked for before them. */
+	/* The requests of earlier jobs in the list come first. */
 	if (round->n_records++ >= DECIDE_MAX_RECORDS)
 		round->actions->n_left++;
 	else

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* decide_changes.c - what we did to jobs, and what became of it. */
+/* decide_changes.c - the changes that we made to jobs, and their results. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +33,7 @@ decide_changes_fini(struct decide_changes *changes)
 	vec_free(&changes->items);
 }
 
-/* Where the job is, or would be. */
+/* The index of the job, or where to insert it. */
 static size_t
 place_of(const struct decide_changes *changes, const char *job, bool *ret_found)
 {

@@ -21,15 +21,15 @@
 #define SECOND_NS      INT64_C(1000000000)
 #define ASK_TIMEOUT_NS (5 * SECOND_NS)
 #define RETRY_NS       (10 * SECOND_NS)
-#define REFRESH_NS     (300 * SECOND_NS) /* An announced change may be missed. */
+#define REFRESH_NS     (300 * SECOND_NS) /* In case an announcement was missed. */
 
 struct fabric_source {
 	struct fabric_source_opts opts;
 	struct topo *topo;     /* Owned reference; NULL: not known (yet). */
 	struct routes *routes; /* Owned. */
 	bool is_service;
-	int64_t since_us;        /* When it was taken up, wall clock. */
-	char *error;             /* Owned.  Why there is none, or no newer. */
+	int64_t since_us;        /* When it was loaded, wall clock. */
+	char *error;             /* Owned. Why there is none, or no newer one. */
 	struct http_call *call;  /* Owned. */
 	struct bus_sub *changes; /* Owned. */
 	bool is_out_of_date;     /* A change was announced. */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* guard.c - the daemon's side of its guardian: starts it, and checks whether it runs. */
+/*
+ * guard.c - the daemon's side of its guardian: starts it, and restarts it when it ends.
+ */
 #include "scheduler/daemon/guard.h"
 
 #include <errno.h>
@@ -20,16 +22,16 @@
 
 #define DEFAULT_AGAIN_NS INT64_C(10000000000)
 #define ITSELF           "/proc/self/exe"
-#define WAIT_MS          1000 /* For the end of one that has nothing to do. */
+#define WAIT_MS          1000 /* For the end of one that has nothing to undo. */
 
 struct guard {
 	struct loop *loop;
 	char *program, *socket, *bindir; /* Owned. */
-	int64_t again_ns, started_ns;    /* The last try; 0: none. */
+	int64_t again_ns, started_ns;    /* The last start; 0: none. */
 	pid_t pid;                       /* 0: there is none. */
-	int pidfd, pipe;                 /* -1, too.  The pipe is what it waits for. */
-	struct loop_item *on_exit;       /* NULL, too. */
-	struct loop_item *on_again;      /* NULL: no other try is due. */
+	int pidfd, pipe; /* -1: none. The guardian waits for the end of the pipe. */
+	struct loop_item *on_exit;  /* NULL: none. */
+	struct loop_item *on_again; /* NULL: no restart is due. */
 	struct log_limit said;
 };
 
@@ -52,7 +54,7 @@ guard_new(struct loop *loop, const struct guard_opts *opts)
 
 /* ---- Starting it --------------------------------------------------------------------- */
 
-/* Its input is 'from', and of ours it has nothing else but where we log. */
+/* Gives the child 'from' as standard input, and of our files only the log. */
 static int
 spawn(const struct guard *guard, int from, pid_t *ret_pid)
 {
@@ -67,7 +69,7 @@ spawn(const struct guard *guard, int from, pid_t *ret_pid)
 	return spawn_start(&opts, ret_pid);
 }
 
-/* A guardian that is gone needs none. */
+/* Tells the guardian that it is not needed; it may be gone. */
 static void
 say_last_word(int pipe)
 {
@@ -75,7 +77,7 @@ say_last_word(int pipe)
 		log_dbg("guard", "the guardian is gone");
 }
 
-/* Waits for the end of one that ends; how it did. */
+/* Waits for one that ends; returns its status. */
 static int
 reap(struct guard *guard)
 {

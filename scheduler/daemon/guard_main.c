@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * guard_main.c - the guardian: waits until the daemon is gone, and takes back what it
- * pinned if no daemon does.  It opens nothing until then.
+ * guard_main.c - the guardian: waits for the end of the daemon and, unless another
+ * daemon answers, takes back its pins. It opens nothing until then.
  */
 #include <errno.h>
 #include <signal.h>
@@ -16,7 +16,10 @@
 #include "scheduler/daemon/guard.h"
 #include "scheduler/slurm/slurm_release.h"
 
-/* One pin after another, and there may be thousands; Slurm may be starting just now. */
+/*
+ * Pins are taken back one by one, and there may be thousands; Slurm may just be
+ * starting.
+ */
 #define LIMIT_MS  600000
 #define SILENT_MS 10000
 
@@ -26,7 +29,7 @@ guard_is_called(int argc, char **argv)
 	return argc > 0 && strcmp(argv[0], GUARD_NAME) == 0;
 }
 
-/* Until the daemon is gone; returns whether it said that all is undone. */
+/* Waits for the end of the daemon; returns whether it wrote that all is undone. */
 static bool
 wait_for_end(void)
 {
@@ -89,7 +92,10 @@ guard_main(int argc, char **argv)
 		log_err("guard", "this is started by antiphase-scheduler alone");
 		return CLI_USAGE;
 	}
-	/* What ends the daemon is often sent to both, and must not end this one first. */
+	/*
+	 * A signal for the daemon often goes to both, and must not end the guardian
+	 * first.
+	 */
 	signal(SIGTERM, SIG_IGN);
 	signal(SIGINT, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);

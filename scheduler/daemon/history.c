@@ -14,11 +14,11 @@
 #define LINKS_A_STEP 16
 
 struct history {
-	struct strtab *links; /* Owned.  Those that have a place, */
-	int64_t span;         /* in these five minutes. */
-	size_t n_rows;        /* Of this second, so far, */
-	size_t next;          /* up to this link of the scan. */
-	int64_t done_s;       /* Frame time, of what is all there. */
+	struct strtab *links; /* Owned. Those that have a place in 'span'. */
+	int64_t span;         /* Number of the current five minutes. */
+	size_t n_rows;        /* Rows of this second so far. */
+	size_t next;          /* The next link of the scan. */
+	int64_t done_s;       /* Frame time of the last second that is complete. */
 	uint32_t n_left_out, n_left_out_now;
 };
 
@@ -86,7 +86,7 @@ add_link(struct history *history, struct store *store, const struct contention *
 	}
 }
 
-/* In a new span the places are free again. */
+/* A new span: all places are free again. */
 static void
 begin_span(struct history *history, int64_t second)
 {

@@ -18,12 +18,12 @@
 #include "scheduler/live/live_workload.h"
 #include "topology/topo.h"
 
-/* A profile that stays the same is written down again after so long. */
+/* A profile that stays the same is stored again after this time. */
 #define KEEP_NS (30 * JOBS_SECOND_NS)
 
-/* A pacer that has been quiet for longer is gone. */
+/* A pacer that was silent for longer is gone. */
 #define PACER_NS (60 * JOBS_SECOND_NS)
-/* A pod that heeds its annotations is listed far more often. */
+/* Pods that heed their annotations are listed far more often. */
 #define READER_NS (60 * JOBS_SECOND_NS)
 
 /* ---- The list ------------------------------------------------------------------------ */
@@ -106,7 +106,7 @@ jobs_of_number(const struct jobs *jobs, uint32_t number)
 	return number < jobs->by_number.n ? jobs->by_number.items[number] : NULL;
 }
 
-/* The advisor's numbers are dense, and those of jobs that are gone are used again. */
+/* The advisor's numbers are dense; those of jobs that are gone are used again. */
 static void
 note_number(struct jobs *jobs, struct job *job)
 {
@@ -130,7 +130,7 @@ jobs_make(struct jobs *jobs, const char *name)
 	job->name = xstrdup(name);
 	job->number = UINT32_MAX;
 	job->refusal = JOBS_NO_PERIOD;
-	/* Until jobs_mark_running() has looked for it. */
+	/* Assumed until jobs_mark_running() checks it. */
 	job->is_here = true;
 	jobs->items.items[id] = job;
 	return job;
@@ -199,7 +199,7 @@ jobs_refuse(struct jobs *jobs, struct job *job, enum jobs_refusal why)
 	jobs_write_doc(jobs, job, NULL, NULL);
 }
 
-/* Once, and not for each job. */
+/* Refuses all jobs, once. */
 void
 jobs_mark_silent(struct jobs *jobs)
 {
@@ -274,14 +274,15 @@ is_same_profile(const struct profile *a, const struct profile *b)
 }
 
 /*
- * Another profile has to be seen twice in a row: it is solved anew, and jobs
- * that are steered by it have new windows.  A pacer has seen it often enough itself.
+ * Whether to keep the job as it is. A different profile must be seen twice in a row,
+ * because it is solved again and gives steered jobs new windows. A pacer has already
+ * seen it often enough.
  */
 static bool
 is_same(struct job *job, const struct work_job *new, bool is_shiftable,
 	bool is_by_pacer)
 {
-	/* Of few iterations it was a first guess, and this is a better one. */
+	/* A first guess, from few iterations, becomes a better one. */
 	bool is_refined = is_by_pacer && job->pacer_profile.n <= PACER_PROFILE_N_KEPT;
 
 	if (!is_same_place(job, new, is_shiftable))
@@ -316,14 +317,14 @@ jobs_put(struct jobs *jobs, struct job *job, const struct work_job *new,
 			job->is_by_pacer = is_by_pacer;
 			job->has_changed = false;
 		}
-		/* That it still is so is known to a restart. */
+		/* Stored again, so that a restart knows that it is recent. */
 		if (clk_monotonic_ns() - job->kept_ns >= KEEP_NS)
 			keep(jobs, job);
 		return;
 	}
 	if (job->number != UINT32_MAX && job->is_waiting == !!new->hosts)
 		take_away(jobs, job);
-	/* One that is known keeps its number, and what is tracked of it. */
+	/* A known job keeps its number and the state tracked for it. */
 	if (advisor_put(jobs->advisor, new, is_shiftable, &job->number) < 0) {
 		jobs_refuse(jobs, job, JOBS_NOT_PLACED);
 		return;
@@ -366,7 +367,7 @@ jobs_make_work(const char *name, uint32_t n_nodes, const struct profile *profile
 
 /* ---- Keeping up ------------------------------------------------------------------------ */
 
-/* Their places on the list are for those that come. */
+/* Frees their places on the list for new jobs. */
 void
 jobs_drop_gone(struct jobs *jobs)
 {
@@ -387,8 +388,8 @@ jobs_drop_gone(struct jobs *jobs)
 /* ---- Another fabric -------------------------------------------------------------------- */
 
 /*
- * A running job of the last run: it is advised on until its traffic shows it anew, or its
- * profile is too old.
+ * Restores a running job of the last run: advice uses its profile until traffic shows a
+ * new one, or it is too old.
  */
 static void
 restore_job(void *ctx, const char *name, const struct profile *profile,

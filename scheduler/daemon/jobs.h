@@ -45,12 +45,12 @@ struct telemetry;
 enum jobs_refusal {
 	JOBS_ADVISED,
 	JOBS_NO_FABRIC,
-	JOBS_NO_PERIOD, /* No repetition was found, or no traffic yet. */
-	JOBS_THIN,      /* Too few iterations. */
-	JOBS_STALE,     /* The profile, or all frames, are too old. */
-	JOBS_SILENT,    /* Some of its hosts have fallen silent. */
-	JOBS_NOT_PLACED, /* Its hosts are not in the fabric, or cannot reach each other. */
-	JOBS_UNSOLVED, /* Its advice is being computed. */
+	JOBS_NO_PERIOD,  /* No repetition was found, or no traffic yet. */
+	JOBS_THIN,       /* Too few iterations. */
+	JOBS_STALE,      /* The profile, or all frames, are too old. */
+	JOBS_SILENT,     /* Some of its hosts have fallen silent. */
+	JOBS_NOT_PLACED, /* Its hosts are not in the fabric or not connected. */
+	JOBS_UNSOLVED,   /* Its advice is being computed. */
 	JOBS_NO_ADVISOR,
 	JOBS_NO_SPACE, /* No place has room. */
 	JOBS_N_REFUSALS,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * jobs_doc.c - an advice as it is told: antiphase.job_advice/1, on one line, the same
- * from the API, on the bus and in the store; and the record that users see.
+ * jobs_doc.c - an advice as text: antiphase.job_advice/1, on one line, the same from
+ * the API, on the bus and in the store; and the record that users see.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -73,7 +73,7 @@ fold_hosts(const struct topo *topo, const uint32_t *hosts, size_t n, struct strb
 	free(names);
 }
 
-/* What is advised on a running job. */
+/* The advice for a running job. */
 static void
 take_view(const struct jobs *jobs, const struct advisor_view *view,
 	  struct advice_doc *doc, struct advice_doc_job *out)
@@ -105,7 +105,7 @@ take_view(const struct jobs *jobs, const struct advisor_view *view,
 	}
 }
 
-/* What is advised on a waiting job. */
+/* The advice for a waiting job. */
 static void
 take_places(const struct jobs *jobs, const struct advisor_ranking *ranking,
 	    uint32_t n_hosts, struct advice_doc *doc, struct advice_doc_job *out)
@@ -147,7 +147,7 @@ jobs_put_ranking(const struct jobs *jobs, const struct advisor_ranking *ranking,
 	advice_doc_fini(&doc);
 }
 
-/* What the advice stands on. */
+/* The evidence of an advice. */
 struct ground {
 	const char *source;
 	int64_t n_iterations, age_us; /* -1: none. */
@@ -226,7 +226,7 @@ skipped_record(const struct job *job)
 	return xasprintf("antiphase:v1;skipped=%s", jobs_refusal_names[job->refusal]);
 }
 
-/* What decide.h is told, from what was ranked. */
+/* The answer for decide.h, from the ranking. */
 static void
 take_ranking(struct jobs *jobs, struct job *job, const struct advisor_ranking *ranking)
 {
@@ -262,7 +262,7 @@ take_answer(const struct job *job, struct advice_doc_job *out)
 	out->remedy = out->is_advised ? reason_remedy(job->reason) : "";
 }
 
-/* An advice that says the same again is not another one. */
+/* Counts the advice if it differs from the last one. */
 static void
 count_given(struct jobs *jobs, struct job *job, enum jobs_kind kind)
 {

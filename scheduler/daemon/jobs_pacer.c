@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * jobs_pacer.c - jobs that run, as their pacers report them: known within a few
- * iterations, and anew when their compute time becomes another one.  pace.c notes which of
- * them have something new; they are taken up in the next passes of the loop, as
- * far as that is not too dear.
+ * jobs_pacer.c - running jobs, from the reports of their pacers: profiled within a few
+ * iterations, and again when their compute time changes. pace.c notes which jobs have
+ * new reports; the next passes of the loop process these, within a share of the time.
  */
 #include <errno.h>
 #include <math.h>
@@ -24,7 +23,7 @@
 #include "scheduler/live/live_workload.h"
 #include "topology/topo.h"
 
-/* Hosts tell of traffic a little later than pacers of iterations, but not so much. */
+/* Hosts report traffic a little later than pacers report iterations; at most this. */
 #define WAIT_NS (3 * JOBS_SECOND_NS)
 /* Of one pass, and the share of the time that passes may take. */
 #define MAX_AT_ONCE 64
@@ -41,14 +40,14 @@ jobs_note_report(struct jobs *jobs, struct job *job)
 	jobs->n_reported++;
 }
 
-/* ---- Where it is --------------------------------------------------------------------- */
+/* ---- Hosts of a job -------------------------------------------------------------- */
 
 struct nodes {
 	const struct jobs *jobs;
 	VEC(uint32_t) items;
 };
 
-/* Of a host that is heard it is known whether it carries the job's traffic. */
+/* Adds a host that never sent; the others show whether they carry the job. */
 static int
 add_unheard(void *ctx, const char *name)
 {
@@ -62,7 +61,7 @@ add_unheard(void *ctx, const char *name)
 	return 0;
 }
 
-/* Nodes that the cluster's scheduler gave it, and that no host reports. */
+/* Adds nodes that the cluster's scheduler gave it and that no host reports. */
 static void
 complete_hosts(const struct jobs *jobs, const struct job *job, struct work_job *new)
 {
@@ -91,7 +90,9 @@ complete_hosts(const struct jobs *jobs, const struct job *job, struct work_job *
 	new->weight = (double)n;
 }
 
-/* What its bytes take on the slowest link of its path, and what others cost it there. */
+/*
+ * The time of its bytes on the slowest link of its path, and what others cost it there.
+ */
 static int
 find_path(const struct jobs *jobs, const struct live_workload *running, uint32_t id,
 	  const struct work_job *new, double bytes, struct pacer_profile_path *ret_path)
@@ -125,7 +126,7 @@ find_path(const struct jobs *jobs, const struct live_workload *running, uint32_t
 
 /* ---- Its profile ---------------------------------------------------------------------- */
 
-/* Among those that carry it; UINT32_MAX: none of them. */
+/* Rank 0's place among the hosts that carry the job; UINT32_MAX: none. */
 static uint32_t
 host_of_pacer(const struct live *live, const uint32_t *series, size_t n,
 	      const struct job *job)
@@ -140,7 +141,7 @@ host_of_pacer(const struct live *live, const uint32_t *series, size_t n,
 	return UINT32_MAX;
 }
 
-/* Of which it was made, or not. */
+/* Logs the basis of the profile, or why there is none. */
 static void
 log_profile(const struct job *job, const struct iteration_volume *sent,
 	    const struct pacer_profile_path *path, const struct profile *profile)
@@ -211,7 +212,7 @@ jobs_pacer_work(const struct jobs *jobs, const struct live_workload *running,
 
 /* ---- Taking it up ---------------------------------------------------------------------- */
 
-/* True: it is done with, and not to be taken up again until its pacer reports more. */
+/* Processes a job. True: done, until its pacer reports more. */
 static bool
 take_report(struct jobs *jobs, const struct live_workload *running, struct job *job)
 {
@@ -238,8 +239,8 @@ take_report(struct jobs *jobs, const struct live_workload *running, struct job *
 }
 
 /*
- * The next one of which there is something new; false: that was the last for now.  All
- * have their turn, beginning behind the job that had the last one.
+ * The next job with new reports; false: none is left. Round robin: begins behind the
+ * job that was last.
  */
 static bool
 take_next(struct jobs *jobs)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * jobs_run.c - jobs that run: their profiles, by the reports of their pacers
- * (jobs_pacer.c), or else by their traffic.
+ * jobs_run.c - running jobs: profiles from the reports of their pacers (jobs_pacer.c),
+ * or else from their traffic.
  */
 #include <errno.h>
 
@@ -15,7 +15,7 @@
 #include "scheduler/live/live_workload.h"
 #include "topology/topo.h"
 
-/* Whether a running job may be advised on, on what its traffic shows. */
+/* Whether a running job's traffic is enough for advice. */
 static enum jobs_refusal
 judge(const struct jobs *jobs, const struct status *status,
       const struct work_job *running, const struct profiled_job *seen)
@@ -29,7 +29,7 @@ judge(const struct jobs *jobs, const struct status *status,
 	return JOBS_ADVISED;
 }
 
-/* A pacer knows better than the traffic what the job is like alone. */
+/* A pacer shows the isolated job better than traffic does. */
 static bool
 take_pacer(struct jobs *jobs, const struct live_workload *running, struct job *job)
 {
@@ -37,7 +37,7 @@ take_pacer(struct jobs *jobs, const struct live_workload *running, struct job *j
 	int r = jobs_pacer_work(jobs, running, job, &new);
 
 	if (r == -EAGAIN)
-		return job->is_by_pacer; /* As it was. */
+		return job->is_by_pacer; /* Unchanged. */
 	if (r < 0)
 		return false;
 	if (jobs_has_silent(jobs, new.hosts, new.n_hosts_wanted))
@@ -99,7 +99,7 @@ jobs_mark_running(struct jobs *jobs)
 		if (job && seen[i]->has_estimate)
 			job->is_restored = false;
 	}
-	/* Of before a restart: until its profile is too old. */
+	/* Jobs from before a restart: until their profile is too old. */
 	for (size_t i = 0; i < jobs->items.n; i++) {
 		struct job *job = jobs->items.items[i];
 
@@ -109,7 +109,7 @@ jobs_mark_running(struct jobs *jobs)
 	}
 }
 
-/* How old that is which its profile stands on. */
+/* The age of the data behind its profile. */
 static int64_t
 age_ns(const struct jobs *jobs, const struct status *status, const struct job *job)
 {
@@ -122,7 +122,7 @@ age_ns(const struct jobs *jobs, const struct status *status, const struct job *j
 	return seen ? status_estimate_age_ns(status, seen) : INT64_MAX;
 }
 
-/* Between estimates, too, hosts fall silent and profiles grow old. */
+/* Hosts fall silent and profiles grow old between estimates, too. */
 void
 jobs_check_ages(struct jobs *jobs)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * jobs_solve.c - what is advised for running jobs: solved component by component, and taken
- * up, in pieces.
+ * jobs_solve.c - advice for running jobs: solved component by component, and read, in
+ * steps.
  */
 #include <stdlib.h>
 
@@ -11,21 +11,20 @@
 #include "scheduler/daemon/jobs_priv.h"
 
 /*
- * What goes on between two updates is done for so long at once, and then others have
- * their turn, for so many times as long: one that asks waits for no longer than that and
- * the longest component.
+ * A slice of work between two updates; then a rest of several times that for other
+ * work. A request waits for a slice and the longest component at most.
  */
 #define SLICE_NS (JOBS_SECOND_NS / 250)
 #define REST     4
-/* While components are solved, what is advised is taken up so often. */
+/* How often advice is read while components are solved. */
 #define VIEWS_NS (JOBS_SECOND_NS / 10)
-/* Jobs without anything new that are passed between two readings of the clock. */
+/* Unchanged jobs that are skipped between two readings of the clock. */
 #define VIEWS_A_STEP 128
 
 const double jobs_solve_bounds_s[JOBS_N_SOLVE_BOUNDS] = { 0.0001, 0.0003, 0.001, 0.003,
 							  0.01,   0.03,   0.1,   1 };
 
-/* Takes up what is advised of a job, if it is new; true if so. */
+/* Reads the advice for a job if it is new; true if so. */
 static bool
 take_view(struct jobs *jobs, struct job *job)
 {
@@ -88,7 +87,9 @@ is_touched(const struct member *touched, size_t n, uint32_t component)
 	return low < n && touched[low].component == component;
 }
 
-/* The edges of all jobs whose component has one that was taken up: 'touched'. */
+/*
+ * Calls on_component() for each component that has a job with new advice ('touched').
+ */
 static void
 take_components(struct jobs *jobs, struct member *touched, size_t n_touched)
 {
@@ -131,7 +132,7 @@ solve_some(struct jobs *jobs, int64_t until_ns)
 	jobs->took_s += took_s;
 }
 
-/* Takes up what is advised now, of as many as there is time for. */
+/* Reads the advice for as many jobs as there is time for. */
 static void
 take_views(struct jobs *jobs, int64_t until_ns)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * jobs_wait.c - jobs that wait: what their users declare, or what they were like when they
- * ran last, and the places that are ranked for them.
+ * jobs_wait.c - waiting jobs: the declarations of their users, or their last run, and
+ * the ranking of places for them.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,10 +16,10 @@
 #include "scheduler/daemon/persist.h"
 #include "topology/topo.h"
 
-/* Of one update, so that many that come at once do not keep the others waiting. */
+/* Per update, so that many new jobs do not delay the others. */
 #define MAX_RANKED 8
 #define RANK_NS    (JOBS_SECOND_NS / 200)
-/* Between two searches for an earlier run of a job, in the store. */
+/* Between two searches of the store for an earlier run of a job. */
 #define SEEK_NS (60 * JOBS_SECOND_NS)
 
 static bool
@@ -54,7 +54,7 @@ jobs_declared(const char *comment, struct declared *ret_declared)
 	return true;
 }
 
-/* As fast as the first host's interfaces: one is like the other, mostly. */
+/* At the rate of the first host's interfaces: most hosts are alike. */
 static void
 profile_of_declared(const struct jobs *jobs, const struct declared *declared,
 		    struct profile *ret_profile)
@@ -82,7 +82,7 @@ rank(struct jobs *jobs, struct job *job)
 	advisor_ranking_fini(&ranking);
 }
 
-/* What its user says of a waiting job, or else what its last run was like. */
+/* Takes the profile that a waiting job's user declared, or that of its last run. */
 static bool
 find_profile(struct jobs *jobs, struct job *job, const struct sched_job *waiting,
 	     struct profile *ret_profile)
@@ -140,7 +140,7 @@ jobs_take_waiting(struct jobs *jobs)
 		}
 		if (job->is_ranked && job->valid_until_us > clk_wall_us())
 			continue;
-		/* Those of this round are enough: the next one is soon. */
+		/* The rest waits for the next round, which is soon. */
 		if (n_ranked >= MAX_RANKED ||
 		    (n_sought && clk_monotonic_ns() - began_ns > RANK_NS)) {
 			jobs->has_unranked = true;
@@ -161,7 +161,7 @@ jobs_take_waiting(struct jobs *jobs)
 	}
 }
 
-/* What the cluster's scheduler has free overrides what running jobs leave. */
+/* Free nodes of the cluster's scheduler override what running jobs leave. */
 void
 jobs_take_nodes(struct jobs *jobs)
 {

@@ -14,11 +14,11 @@
 struct place {
 	char *job; /* Owned; NULL: none yet. */
 	uint64_t bytes;
-	double mean_bps; /* This time; 0: not there. */
+	double mean_bps; /* Of this call; 0: no traffic. */
 };
 
 struct link {
-	struct place *places; /* Owned.  NULL: it is none. */
+	struct place *places; /* Owned. NULL: the number is free. */
 	bool is_used;         /* Since link_counters_forget(). */
 	uint64_t other_bytes;
 };
@@ -93,7 +93,7 @@ find(const struct link_counters *counters, const struct link *link, const char *
 	return NULL;
 }
 
-/* An empty place, or that of the job that carries least. */
+/* A free place, or that of the job with the least traffic. */
 static struct place *
 find_least(const struct link_counters *counters, const struct link *link)
 {

@@ -26,29 +26,26 @@
 #include "scheduler/store/store.h"
 #include "topology/topo.h"
 
-/* Of one piece: others wait for it. */
+/* Of one piece, which other work waits for. */
 #define SAMPLES_A_PIECE 2048
-/* Of counters of links, or iterations of jobs, which have many samples each. */
+/* For metrics with many samples per link or job. */
 #define LINKS_A_PIECE 512
 #define JOBS_A_PIECE  128
 
-/*
- * The load that jobs put on a link of the fabric by their profiles, as they are steered
- * now.
- */
+/* The load on a link of the fabric by the jobs' profiles, as they are steered now. */
 struct link_load {
-	bool is_known; /* Jobs contend for it. */
+	bool is_known; /* Jobs contend for the link. */
 	double score, excess_bps;
 };
 
 struct scheduler_metrics {
 	struct scheduler_metrics_opts opts;
-	const struct live *live;             /* Of the telemetry, */
-	const struct job_profiler *profiler; /* as this. */
+	const struct live *live;             /* Of the telemetry. */
+	const struct job_profiler *profiler; /* Of the telemetry. */
 	struct http *http;                   /* NULL: none. */
-	struct link_load *loads;             /* Owned.  By link of the fabric, */
+	struct link_load *loads;             /* Owned. By link of the fabric. */
 	uint32_t n_loads;                    /* that was taken up */
-	int64_t fabric_since_us;             /* then. */
+	int64_t fabric_since_us;             /* The fabric that 'loads' is for. */
 };
 
 struct scheduler_metrics *
@@ -77,7 +74,7 @@ scheduler_metrics_add_http(struct scheduler_metrics *own, struct http *http)
 	own->http = http;
 }
 
-/* '*at' is where a family goes on; 0: it begins. */
+/* Begins a family where '*at' is 0; else it goes on there. */
 static void
 begin(struct metrics *m, size_t at, const char *name, enum metrics_type type,
       const char *help)
@@ -191,7 +188,7 @@ note_load(const struct job *job, const struct advisor_link *link,
 		job->is_steered ? link->excess_after_bps : link->excess_before_bps,
 	};
 
-	/* One job that is not steered is enough to undo the shifts of the others. */
+	/* One job that is not steered can undo the shifts of the others. */
 	if (!load->is_known || now.score < load->score)
 		*load = now;
 }
@@ -216,7 +213,7 @@ find_loads(struct scheduler_metrics *own)
 	}
 }
 
-/* The next link of those that find_loads() has found. */
+/* The next link that find_loads() found. */
 static const struct link_load *
 next_load(const struct scheduler_metrics *own, size_t *at)
 {
@@ -562,7 +559,7 @@ write_self(struct scheduler_metrics *own, struct metrics *m, size_t *at)
 
 /* ---- All of it, in pieces ------------------------------------------------------------- */
 
-/* Each of a few milliseconds at most: others wait for one of them, and not for all. */
+/* Each takes a few milliseconds: other work waits for one of them, not for all. */
 static bool
 write_piece(struct scheduler_metrics *own, struct metrics *m, struct http_place *place)
 {

@@ -128,7 +128,7 @@ modes_add_unknown(const struct modes *modes, const struct sched_snapshot *snapsh
 	VEC(char *) known = VEC_EMPTY;
 	size_t n = 0;
 
-	/* Partitions are few; nodes name the same ones again and again. */
+	/* There are few partitions, and nodes repeat them. */
 	for (size_t i = 0; i < snapshot->n_nodes; i++) {
 		char *list = xstrdup(snapshot->nodes[i].partitions), *rest = NULL;
 

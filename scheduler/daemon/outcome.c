@@ -12,7 +12,7 @@
 #include "lib/base/vec.h"
 
 #define MAX_NODES 100000
-/* Longer pauses are no iterations: the job did something else. */
+/* Longer pauses are no iterations: the job did other work. */
 #define MAX_ITERATION_US INT64_C(600000000)
 
 const char *const outcome_verdict_names[] = {
@@ -63,7 +63,7 @@ outcome_begin(struct outcome *outcome, uint64_t number, int64_t begin_ns)
 {
 	int64_t took_us = (begin_ns - outcome->begin_ns) / 1000;
 
-	/* What estimates told is of another kind. */
+	/* Estimates of the traffic are not comparable with a pacer's reports. */
 	if (!outcome->has_pacer)
 		outcome->n = 0;
 	if (outcome->has_begun && number == outcome->number + 1 && took_us > 0 &&
@@ -188,7 +188,7 @@ outcome_runs_on(struct outcome *outcome, const char *nodes)
 double
 outcome_slowdown(const struct outcome *outcome, int64_t now_ns)
 {
-	/* Before the first frame there is no time yet. */
+	/* No frame has come yet, so there is no time. */
 	int64_t from_ns = now_ns < INT64_MIN + OUTCOME_SPAN_NS
 				  ? INT64_MIN
 				  : now_ns - OUTCOME_SPAN_NS;
@@ -273,7 +273,7 @@ outcome_step(struct outcome *outcome, int64_t now_ns,
 		outcome->has_ended = false;
 		is_new = true;
 	}
-	/* Once it is followed, what it is held against is what was advised then. */
+	/* Once the advice is followed, the comparison is with the gain advised then. */
 	if (outcome->followed != OUTCOME_FOLLOWED) {
 		outcome->gain_low = steered->gain_low;
 		outcome->gain_high = steered->gain_high;

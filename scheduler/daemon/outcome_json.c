@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * outcome_json.c - an outcome over a restart.  The iterations are not kept: those since
- * an advice was followed come anew, and what was before it is told by its figures.
+ * outcome_json.c - an outcome over a restart. Iterations are not stored: those since an
+ * advice was followed come again, and those before it are stored as figures.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -62,7 +62,7 @@ outcome_state_write(const struct outcome *outcome, struct jsonw *w)
 
 /* ---- Reading -------------------------------------------------------------------------- */
 
-/* Goes on reading as long as nothing was wrong. */
+/* Reads on while all input was valid. */
 struct reader {
 	const struct json_doc *doc;
 	struct err err;

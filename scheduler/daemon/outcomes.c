@@ -19,27 +19,27 @@
 #include "scheduler/live/live.h"
 #include "scheduler/store/store.h"
 
-/* A job's shift is checked once in so many seconds, each second a part of all. */
+/* Each job's shift is checked once in so many seconds; each second checks a part. */
 #define EVERY_S 10
-/* Of a job that nothing is known of any more. */
+/* After this time without the job its outcome is forgotten. */
 #define FORGET_NS (60 * INT64_C(1000000000))
-/* After a restart: what is older is of no job that is there; so long one waits for it. */
+/* After a restart: older outcomes are dropped; others wait this long for their jobs. */
 #define MAX_AGE_US  INT64_C(86400000000)
 #define RESTORED_NS (120 * INT64_C(1000000000))
 
 struct entry {
 	struct outcome outcome;
-	int64_t wanted_ns; /* Monotonic: the last time that the job was known. */
+	int64_t wanted_ns; /* Monotonic: when the job was last known. */
 	int64_t estimated_ns;
-	int64_t restored_ns; /* Of before a restart, found again then; 0: not, or not more. */
+	int64_t restored_ns; /* When it was restored; 0: not, or no longer. */
 };
 
 struct outcomes {
 	struct outcomes_opts opts;
-	const struct live *live;             /* Of the telemetry, */
-	const struct job_profiler *profiler; /* as this. */
+	const struct live *live;             /* Of the telemetry. */
+	const struct job_profiler *profiler; /* Of the telemetry. */
 	struct strtab *names;                /* Owned. */
-	VEC(struct entry *) jobs; /* Owned; by number in 'names'; NULL: a free one. */
+	VEC(struct entry *) jobs; /* Owned; by number in 'names'; NULL: free. */
 	uint64_t n_followed;
 	unsigned turn;
 };
@@ -159,7 +159,7 @@ put_shift(const struct outcome *outcome, struct jsonw *w)
 	jsonw_end(w);
 }
 
-/* "outcome": of this job, or null. */
+/* Writes "outcome" of this job, or null. */
 static void
 put_outcome(void *ctx, const char *job, struct jsonw *w)
 {
@@ -271,7 +271,7 @@ outcomes_restore(struct outcomes *outcomes, struct err *err)
 	return r < 0 ? r : 0;
 }
 
-/* It is another one, which its advice is to say, too. */
+/* The outcome changed, and the advice has to show it. */
 static void
 note(struct outcomes *outcomes, const char *name)
 {
@@ -282,7 +282,7 @@ note(struct outcomes *outcomes, const char *name)
 	keep(outcomes, name);
 }
 
-/* Jobs that the cluster's scheduler has started: where they were advised to be? */
+/* Checks whether started jobs run where advised. */
 static void
 check_places(struct outcomes *outcomes)
 {
@@ -299,7 +299,7 @@ check_places(struct outcomes *outcomes)
 		    !entry->outcome.has_place ||
 		    entry->outcome.place_followed != OUTCOME_NOT_KNOWN)
 			continue;
-		/* One of an array has another name when it runs. */
+		/* A task of an array has another name when it runs. */
 		here = make(outcomes, job->local_id);
 		if (here != entry) {
 			outcome_place(&here->outcome, entry->outcome.nodes,
@@ -348,7 +348,7 @@ check_shift(struct outcomes *outcomes, const struct job *job)
 	if (!entry && !steered.is_advised)
 		return;
 	entry = make(outcomes, job->name);
-	/* After a restart its advice is not there at once; that is not its end. */
+	/* After a restart its advice is late; it has not ended. */
 	if (entry->restored_ns && !steered.is_advised &&
 	    clk_monotonic_ns() - entry->restored_ns < RESTORED_NS)
 		return;
@@ -365,7 +365,7 @@ check_shift(struct outcomes *outcomes, const struct job *job)
 	outcomes->n_followed += entry->outcome.n_followed - n_followed;
 }
 
-/* The last word on it is kept. */
+/* Forgets outcomes of jobs that are gone; the store keeps the last state. */
 static void
 forget_gone(struct outcomes *outcomes)
 {
@@ -378,7 +378,7 @@ forget_gone(struct outcomes *outcomes)
 			continue;
 		if (entry->outcome.has_place || entry->outcome.has_shift) {
 			keep(outcomes, strtab_name(outcomes->names, i));
-			/* The history of it stays. */
+			/* Its history stays. */
 			if (outcomes->opts.store)
 				store_delete(outcomes->opts.store, STORE_OUTCOME,
 					     strtab_name(outcomes->names, i));

@@ -16,8 +16,8 @@
 #include "scheduler/daemon/telemetry.h"
 #include "scheduler/live/live.h"
 
-#define MAX_ORDERS 256 /* That follow from one report. */
-/* A pacer of which nothing was heard for so long gets no orders. */
+#define MAX_ORDERS 256 /* Caused by one report. */
+/* A pacer that was silent for this long gets no orders. */
 #define FORGET_NS (30 * INT64_C(1000000000))
 
 static const char *const verdicts[] = { [STEER_FREE] = "left alone",
@@ -35,7 +35,7 @@ struct pace {
 	struct pace_counts counts;
 };
 
-/* Whether orders are sent to a job: its mode is enforce, and its pacer takes any. */
+/* Whether a job gets orders: its mode is enforce, and its pacer accepts them. */
 static bool
 is_steered(void *ctx, const struct job *job)
 {
@@ -84,7 +84,7 @@ send_order(struct pace *pace, const struct steer_order *order)
 	struct jsonw w;
 	FILE *out;
 
-	/* A pacer whose pid its collector cannot see is not to be reached. */
+	/* A pacer whose pid its collector cannot see is not reachable. */
 	if (!job || !job->pacer.pid || !is_steered(pace, job) ||
 	    clk_monotonic_ns() - job->report_ns > FORGET_NS)
 		return;
@@ -109,8 +109,8 @@ send_order(struct pace *pace, const struct steer_order *order)
 /* ---- Reports --------------------------------------------------------------------------- */
 
 /*
- * A job may have several rank 0s, of steps that run side by side: the first one that is
- * heard has it until it is over or silent, and the others are not listened to.
+ * A job may have several rank 0s, of steps that run side by side: the first to report
+ * is used until it is over or silent; reports of the others are ignored.
  */
 static bool
 is_its_pacer(struct pace *pace, struct job *job, const struct live_iteration *told)
@@ -132,7 +132,7 @@ is_its_pacer(struct pace *pace, struct job *job, const struct live_iteration *to
 	return true;
 }
 
-/* The job's profile; jobs.h takes it up when there is enough, or a change. */
+/* Updates the job's profile; jobs.h uses it when there is enough, or a change. */
 static void
 take_pacer(struct pace *pace, struct job *job, const struct steer_report *report)
 {
@@ -142,8 +142,9 @@ take_pacer(struct pace *pace, struct job *job, const struct steer_report *report
 
 	job->has_changed |= event == PACER_PROFILE_CHANGED;
 	/*
-	 * At first, and again with more, as those that were contended tell less.  The first
-	 * ones may be unlike the rest, so one that is not known may be with any.
+	 * At first, and again with more iterations, as contended ones show less. The
+	 * first iterations may be unlike the rest, so an unknown job is profiled with
+	 * any number.
 	 */
 	if (event == PACER_PROFILE_CHANGED ||
 	    (event == PACER_PROFILE_WHOLE && job->pacer_profile.n >= n_min &&
@@ -152,7 +153,7 @@ take_pacer(struct pace *pace, struct job *job, const struct steer_report *report
 		jobs_note_report(pace->opts.jobs, job);
 }
 
-/* To find out later why it was, or was not, ordered to wait: seconds of wall clock. */
+/* Logs why it was, or was not, ordered to wait: seconds of wall clock. */
 static void
 log_report(const struct job *job, const struct steer_report *r)
 {
@@ -163,7 +164,7 @@ log_report(const struct job *job, const struct steer_report *r)
 		(double)r->begin_ns / 1e9, (double)r->comm_ns / 1e6, r->order);
 }
 
-/* What is held of it, if that is another thing than before the report. */
+/* Logs the job's state if the report changed it. */
 static void
 log_state(const struct job *job, const struct steer_state *before,
 	  const struct steer_state *now)
@@ -252,7 +253,7 @@ on_view(void *ctx, struct job *job, const struct advisor_view *view)
 	log_dbg("pace", "job %s: to be %s: %s; %.3f times alone as it is, then %.3f",
 		job->name, verdicts[what.mode], reason_name(view->reason),
 		view->slowdown_before, view->slowdown_after);
-	/* What was told before it was steered need not be waited for again. */
+	/* Reports from before it was steered need not come again. */
 	if (steer_set_job(pace->steer, job->number, &what))
 		steer_remember(pace->steer, job->number, job->pacer_profile.reports,
 			       job->pacer_profile.n_reports);
@@ -269,7 +270,7 @@ on_component(void *ctx, const uint32_t *numbers, size_t n)
 
 		if (!advisor_view(jobs_advisor(pace->opts.jobs), numbers[i], &view))
 			continue;
-		/* Each is told at both its ends, of which one may not be listed. */
+		/* Each at both ends, as one may not be in the list. */
 		for (size_t k = 0; k < view.n_constraints; k++)
 			vec_push(&edges, view.constraints[k]);
 	}

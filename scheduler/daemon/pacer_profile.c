@@ -14,12 +14,12 @@
 #define MAX_TIME_NS (INT64_MAX / 4)
 /* Standard deviation over median absolute deviation, of a normal distribution. */
 #define SD_OF_MAD  1.4826
-#define LIKE_FRAC  0.1  /* Off the median: still about as long. */
-#define MOST_ALIKE 1.15 /* Longest over shortest time in collectives, alone. */
-#define MIN_MET    0.1  /* So much of its time beside others is not by chance. */
-#define SHORT_FRAC 0.25 /* Of its times in collectives: as short as that. */
-#define MIN_WITHIN 0.75 /* Of the traffic, in the time in collectives; */
-#define MIN_BUSY   0.5  /* of which so much is sending. */
+#define LIKE_FRAC  0.1  /* Distance from the median that still counts as alike. */
+#define MOST_ALIKE 1.15 /* Longest over shortest time in collectives when isolated. */
+#define MIN_MET    0.1  /* A larger share of its time beside others is no chance. */
+#define SHORT_FRAC 0.25 /* Quantile of the times in collectives: the short ones. */
+#define MIN_WITHIN 0.75 /* Share of the traffic within the time in collectives. */
+#define MIN_BUSY   0.5  /* Share of that time in which it sends. */
 
 /* ---- Reports ---------------------------------------------------------------------- */
 
@@ -31,7 +31,7 @@ is_possible(const struct steer_report *r)
 	       r->comm_ns >= 0 && r->comm_ns <= MAX_TIME_NS;
 }
 
-/* How long it computed between two reports; 0: that is not known. */
+/* The time it computed between two reports; 0: unknown. */
 static int64_t
 compute_ns(const struct steer_report *a, const struct steer_report *b)
 {
@@ -50,7 +50,7 @@ quantile(double *values, size_t n, double p)
 	return stats_quantile(values, n, p);
 }
 
-/* The median, and the standard deviation about it of most of them; sorts them. */
+/* The median, and the standard deviation of most values about it; sorts them. */
 static double
 middle(double *values, size_t n, double *ret_sd)
 {
@@ -62,7 +62,7 @@ middle(double *values, size_t n, double *ret_sd)
 	return median;
 }
 
-/* Computing of whole iterations, nanoseconds, oldest first. */
+/* Compute times of whole iterations, nanoseconds, oldest first. */
 static size_t
 computes(const struct pacer_profile *paced, double ret_ns[PACER_PROFILE_N_KEPT])
 {
@@ -77,7 +77,10 @@ computes(const struct pacer_profile *paced, double ret_ns[PACER_PROFILE_N_KEPT])
 	return n;
 }
 
-/* Whether most of the first 'n' are below, or above, all PACER_PROFILE_N_MIN behind them. */
+/*
+ * Whether most of the first 'n' are below, or above, all PACER_PROFILE_N_MIN behind
+ * them.
+ */
 static bool
 are_apart(const double *values, size_t n)
 {
@@ -95,7 +98,9 @@ are_apart(const double *values, size_t n)
 	return 2 * n_below >= n || 2 * n_above >= n;
 }
 
-/* Whether the last PACER_PROFILE_N_MIN are all to the same side of those before them. */
+/*
+ * Whether the last PACER_PROFILE_N_MIN are all above, or all below, those before them.
+ */
 static bool
 has_changed(const struct pacer_profile *paced)
 {
@@ -105,7 +110,7 @@ has_changed(const struct pacer_profile *paced)
 	if (n < 2 * PACER_PROFILE_N_MIN)
 		return false;
 	n -= PACER_PROFILE_N_MIN;
-	/* Without sorting, as this is asked at each report of each job. */
+	/* Tests without sorting first, as each report of each job comes here. */
 	if (!are_apart(ns, n))
 		return false;
 	median_ns = middle(ns, n, &sd_ns);
@@ -117,7 +122,7 @@ has_changed(const struct pacer_profile *paced)
 	return n_up == PACER_PROFILE_N_MIN || n_down == PACER_PROFILE_N_MIN;
 }
 
-/* All but the last reports, with so many whole iterations. */
+/* Drops all but the last reports, with so many whole iterations. */
 static void
 forget_but(struct pacer_profile *paced, size_t n_whole)
 {
@@ -188,13 +193,13 @@ burst_us(const struct iteration_volume *sent, const struct pacer_profile_path *p
 
 	if (!is_guess)
 		us = fmax(us, median_us * (1 - path->held_frac));
-	/* One that was very short was seen late; many were on another path. */
+	/* A very short one was seen late; many were on another path. */
 	us = fmin(us, fmax(comm_us[0], path->isolated_us));
 	us = fmin(us, stats_quantile(comm_us, n, SHORT_FRAC));
 	return fmax(us, 8e6 * sent->bytes / path->line_bps);
 }
 
-/* The share of them that are about as long as the median. */
+/* The share of values near the median. */
 static double
 alike_frac(const double *values, size_t n, double median)
 {
@@ -228,8 +233,8 @@ pacer_profile_make(const struct pacer_profile *paced, size_t n_min,
 	compute_us = middle(compute, n, &sd_us);
 	stats_sort(comm, n);
 	/*
-	 * Others are seen in their way, or must have been: how much that cost is not
-	 * known well of a few, which may all have been contended, and all alike.
+	 * Others are seen to delay it, or must have: the cost is not well known from a
+	 * few iterations, which may all have been contended, and all alike.
 	 */
 	is_met = path->held_frac > DELAYED_MIN_FRAC ||
 		 (path->met_frac > MIN_MET &&

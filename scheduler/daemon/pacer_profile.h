@@ -54,7 +54,7 @@ struct pacer_profile {
 enum pacer_profile_event {
 	PACER_PROFILE_NONE, /* No iteration is complete yet. */
 	PACER_PROFILE_WHOLE,
-	PACER_PROFILE_CHANGED, /* The last PACER_PROFILE_N_MIN differ; only these are kept. */
+	PACER_PROFILE_CHANGED, /* The last PACER_PROFILE_N_MIN differ; kept. */
 };
 
 enum pacer_profile_event pacer_profile_add(struct pacer_profile *paced,

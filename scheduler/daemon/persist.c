@@ -150,7 +150,7 @@ persist_log(struct store *store, const struct decide_action *action, const char 
 /* {"hosts":"h[0-3]","document":{antiphase.profiles/1 of one job}} */
 static const char document_key[] = ",\"document\":";
 
-/* "USER/NAME", as an earlier run of a job is found again; NULL: it cannot be. */
+/* "USER/NAME", the key to find an earlier run; NULL: there is no key. */
 static char *
 key_of_runs(const struct sched_job *job)
 {
@@ -216,7 +216,7 @@ count_name(void *ctx, const char *name)
 	return 0;
 }
 
-/* On so many hosts as now: with others it has other iterations. */
+/* A run on another number of hosts has other iterations. */
 static bool
 on_earlier(void *ctx, const char *key, int64_t at_us, const char *json)
 {
@@ -298,7 +298,7 @@ on_profile(void *ctx, const char *key, int64_t at_us, const char *json)
 	char *document = NULL;
 	struct err err;
 
-	/* "USER/NAME" is not the name of a job that runs. */
+	/* "USER/NAME" is not the key of a running job. */
 	if (strchr(key, '/') || at_us < restored->oldest_us || !begin ||
 	    json_parse("store", json, strlen(json), &doc, &err) < 0)
 		return true;

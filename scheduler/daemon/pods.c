@@ -18,7 +18,7 @@
 #include "scheduler/daemon/persist.h"
 #include "scheduler/k8s/pod_report.h"
 
-/* What is needed of a pod is its metadata, and these are sent without the rest. */
+/* Only a pod's metadata is needed: the server sends it without the rest. */
 #define ACCEPT_LIST "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 #define ACCEPT_ONE  "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 #define TYPE_PATCH  "application/merge-patch+json"
@@ -30,17 +30,17 @@ struct pods {
 	struct pod_report *report;  /* Owned. */
 	struct http_client *client; /* Owned. */
 	struct http_call *call;     /* Under way, or NULL. */
-	bool is_listing;            /* That is what it does. */
+	bool is_listing;            /* The call is a list, not a patch. */
 	struct pod_report_round round;
 	bool is_patching;
-	size_t next;             /* Of the round's patches. */
+	size_t next;             /* The next patch of the round. */
 	size_t n_done, n_failed; /* Of the patches of one job. */
-	char *why;               /* Owned.  Of the last that failed. */
-	unsigned n_left;         /* Patches in this second. */
+	char *why;               /* Owned. Of the last failure. */
+	unsigned n_left;         /* Patches that are left in this second. */
 	int64_t opened_ns, listed_ns;
 	bool is_ending;
-	bool is_last; /* The round is that of our end, */
-	bool is_over; /* and it is over. */
+	bool is_last; /* This is the round at the end of the daemon. */
+	bool is_over; /* That round is over. */
 	struct pods_counts counts;
 	struct log_limit said;
 };
@@ -49,7 +49,7 @@ static void list(struct pods *pods);
 static void list_last(struct pods *pods);
 static void patch(struct pods *pods);
 
-/* ---- What is told -------------------------------------------------------------------- */
+/* ---- Advice for pods ------------------------------------------------------------- */
 
 static bool
 may_annotate(void *ctx, const char *namespace)
@@ -71,7 +71,7 @@ advice_of(void *ctx, const char *name, struct pod_report_advice *ret_advice)
 	const struct job *job = jobs_find_k8s(pods->opts.jobs, name);
 	struct advisor_view view;
 
-	/* Who cannot be shifted is told nothing. */
+	/* Pods of a job that cannot be shifted get no annotation. */
 	if (!job || !job->is_shiftable || job->refusal != JOBS_ADVISED ||
 	    !jobs_view(pods->opts.jobs, job, &view))
 		return false;
@@ -93,7 +93,7 @@ on_reader(void *ctx, const char *name)
 
 /* ---- Asking -------------------------------------------------------------------------- */
 
-/* What the server says of itself, "pods is forbidden: ...", or the text. */
+/* The server's message, "pods is forbidden: ...", or the whole text. */
 static char *
 words_of(int status, const char *body, size_t n)
 {
@@ -110,7 +110,7 @@ words_of(int status, const char *body, size_t n)
 	words = xasprintf("status %d%s%.200s", status, message ? ": " : "",
 			  message ? message : "");
 	json_doc_free(doc);
-	/* It is a text of the server. */
+	/* The text comes from the server: no control characters. */
 	for (char *c = words; *c; c++)
 		if (*c < ' ' || *c > '~')
 			*c = '?';
@@ -151,7 +151,7 @@ call(struct pods *pods, const struct http_call_opts *what,
 
 /* ---- Patches ------------------------------------------------------------------------- */
 
-/* All pods of a job have been told, or as many as would be. */
+/* All pods of a job are patched, or as many as will be: logs it. */
 static void
 log_job(struct pods *pods, const struct pod_report_patch *at)
 {
@@ -201,7 +201,7 @@ on_patched(void *ctx, int status, const char *body, size_t n)
 		pods->n_done++;
 		pods->counts.n_changed++;
 	} else if (status != 404 && status != 409) {
-		/* A pod that is gone, or another one by now, is seen in the next list. */
+		/* The next list shows pods that are gone or replaced. */
 		pods->n_failed++;
 		pods->counts.n_failed++;
 		free(pods->why);
@@ -217,7 +217,7 @@ on_patched(void *ctx, int status, const char *body, size_t n)
 		patch(pods);
 }
 
-/* The next one, if there is one and it is time. */
+/* Sends the next patch, if there is one and it is time. */
 static void
 patch(struct pods *pods)
 {
@@ -318,7 +318,7 @@ list(struct pods *pods)
 	strbuf_free(&path);
 }
 
-/* Of what is advised nothing more is told: the round that takes all back. */
+/* The round that removes all annotations, as if there were no advice. */
 static void
 list_last(struct pods *pods)
 {
@@ -389,7 +389,7 @@ pods_end(struct pods *pods)
 	if (pods->is_ending)
 		return pods->is_over;
 	pods->is_ending = true;
-	/* A patch that is under way is done before, so that the last list shows it. */
+	/* Ends a patch under way first, so that the last list shows its result. */
 	if (pods->call && !pods->is_listing)
 		return false;
 	http_call_cancel(pods->call);

@@ -3,9 +3,9 @@
  * refresh.c - the stages of a round:
  *
  *	estimate  the profiles of all jobs with raw series, one job after another
- *	find      which jobs shared which links in the time that profiles are of
- *	hand on   what is known of each job now
- *	drop      what was found is released
+ *	find      which jobs shared which links in the time of the profiles
+ *	hand on   the current state of each job
+ *	drop      release the result of 'find'
  */
 #include "scheduler/daemon/refresh.h"
 
@@ -21,12 +21,12 @@
 #include "scheduler/live/live_workload.h"
 
 #define SECOND_NS INT64_C(1000000000)
-#define SLICE_NS  (SECOND_NS / 200) /* Of the processor's time. */
-/* After a slice: so many times what it took, it rests. */
+#define SLICE_NS  (SECOND_NS / 200) /* Processor time. */
+/* After a slice: a rest of so many times its duration. */
 #define REST 2
-/* Jobs that are not estimated after so long are left to the next round. */
+/* Jobs without an estimate after this time wait for the next round. */
 #define ESTIMATE_NS (3 * SECOND_NS)
-/* Between two times that hosts and jobs which are gone are forgotten. */
+/* How often hosts and jobs that are gone are forgotten. */
 #define FORGET_NS (30 * SECOND_NS)
 /* Jobs that one step hands on. */
 #define JOBS_A_STEP 16
@@ -49,7 +49,7 @@ static const char *const stage_names[] = {
 struct refresh {
 	struct refresh_opts opts;
 	enum stage stage;
-	bool is_wanted;                   /* Without new estimates, too. */
+	bool is_wanted; /* Begin a round even without new estimates. */
 	struct contention_finder *finder; /* Owned. */
 	struct contention found;          /* Owned. */
 	struct live_workload *running;    /* Owned.  Of 'found'. */
@@ -94,7 +94,7 @@ refresh_restart(struct refresh *refresh)
 	refresh->is_wanted = true;
 }
 
-/* ---- One step of a stage; true: it is over ------------------------------------------ */
+/* ---- One step of a stage; true: the stage is over -------------------------------- */
 
 static bool
 step_find(struct refresh *refresh)
@@ -147,7 +147,7 @@ forget(struct refresh *refresh)
 	telemetry_forget_gone(refresh->opts.telemetry);
 }
 
-/* False: there is nothing to do. */
+/* False: nothing is left to do. */
 static bool
 step(struct refresh *refresh)
 {
@@ -194,7 +194,7 @@ refresh_step(struct refresh *refresh)
 
 	if (began_ns < refresh->rest_until_ns)
 		return;
-	/* Where the processor is short, a slice is no less work. */
+	/* Processor time: a slice does the same work on a busy host. */
 	while (is_busy && clk_thread_cpu_ns() - cpu_ns < SLICE_NS) {
 		is_busy = refresh->opts.side_step(refresh->opts.ctx);
 		is_busy |= step(refresh);

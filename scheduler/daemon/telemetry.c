@@ -20,22 +20,22 @@
 #include "scheduler/live/live.h"
 
 #define SECOND_NS INT64_C(1000000000)
-/* Frames are taken for so long in a row, before others in the loop have their turn. */
+/* Frames are processed for this long in a row; then other work has its turn. */
 #define TAKE_NS      (SECOND_NS / 200)
 #define TAKE_AT_ONCE 8 /* Between two readings of the clock. */
-/* From the end of a scan to the begin of the next: so many times what it took. */
+/* The pause after a scan, as a multiple of its duration. */
 #define SCAN_REST      2
 #define LINKS_A_STEP   1024
 #define MAX_HISTORY_MS 5000
-/* After a longer pause between two scans it is not known what links carried. */
+/* After a longer pause between scans, the traffic in between is unknown. */
 #define MAX_COUNTED_MS 10000
 #define MAX_CLOCKS     100000
-/* The offset of a host's clock is that of the last one or two such spans. */
+/* The offset of a host's clock comes from the last one or two such spans. */
 #define CLOCK_NS (60 * SECOND_NS)
-/* Links that were not there for so long, or twice that, are forgotten. */
+/* Links that were gone for 1 to 2 times this long are forgotten. */
 #define FORGET_NS (3600 * SECOND_NS)
 
-/* The clock of a host against ours: the most that a frame of it was ahead when it came. */
+/* A host's clock against ours: the most that a frame was ahead on arrival. */
 struct host_clock {
 	int64_t most_ns, last_most_ns; /* In this span, and in the one before. */
 	int64_t since_ns;              /* Of this span; 0: the number is free. */
@@ -46,9 +46,9 @@ enum scan_stage {
 	SCAN_FIND,
 	SCAN_SINCE, /* Since when links are contended. */
 	SCAN_SORT,
-	SCAN_COUNT,   /* What jobs put on links. */
-	SCAN_REPLACE, /* It becomes the last one. */
-	SCAN_DROP,    /* The one before is released. */
+	SCAN_COUNT,   /* Adds the traffic of jobs on links to the counters. */
+	SCAN_REPLACE, /* Makes it the last scan. */
+	SCAN_DROP,    /* Releases the one before. */
 };
 
 typedef VEC(uint32_t) places_vec;
@@ -59,9 +59,9 @@ struct scan {
 	struct contention_sorter *sorter; /* Owned. */
 	struct contention found;          /* Owned. */
 	struct contention dropped;        /* Owned.  Of the scan before. */
-	places_vec places;                /* Of links in 'found', by number; from 1. */
-	size_t next;                      /* Link that the stage is at. */
-	int64_t counted_ms;               /* Span that counters are of; 0: not. */
+	places_vec places;  /* By number: 1 + index of the link in 'found'. */
+	size_t next;        /* The next link of the stage. */
+	int64_t counted_ms; /* The span of the counters; 0: not counted. */
 	int64_t begun_ns, cost_ns;
 };
 
@@ -70,31 +70,31 @@ struct telemetry {
 	struct feed *feed;             /* Owned. */
 	struct live *live;             /* Owned. */
 	struct job_profiler *profiler; /* Owned. */
-	int64_t newest_ns;             /* Frame time when it last moved on, */
+	int64_t newest_ns;             /* Frame time when it last advanced, */
 	int64_t newest_at_ns;          /* and our time then. */
 
 	struct scan scan;
-	struct contention links;         /* Owned.  Of the last scan, */
-	places_vec places;               /* and as in struct scan. */
-	int64_t scanned_ns;              /* When it ended, */
-	int64_t scan_took_ns;            /* what it took in all, */
-	int64_t scan_cost_ns;            /* and what of that was work. */
+	struct contention links;         /* Owned. Of the last scan. */
+	places_vec places;               /* As in struct scan. */
+	int64_t scanned_ns;              /* When the last scan ended. */
+	int64_t scan_took_ns;            /* Its duration. */
+	int64_t scan_cost_ns;            /* The processor time of it. */
 	struct contention_starts *since; /* Owned. */
-	struct link_counters *counters;  /* Owned; NULL: not wanted. */
+	struct link_counters *counters;  /* Owned; NULL: none are configured. */
 	int64_t counted_to_ms;           /* Frame time. */
 	int64_t forgot_links_ns;
 
-	struct strtab *clock_names;    /* Owned.  Hosts, */
-	VEC(struct host_clock) clocks; /* and by number there, their clocks. */
+	struct strtab *clock_names;    /* Owned. Names of hosts. */
+	VEC(struct host_clock) clocks; /* By number in 'clock_names'. */
 	uint32_t n_clocks;
 
-	uint64_t n_damaged, n_refused; /* As logged last. */
+	uint64_t n_damaged, n_refused; /* As last logged. */
 	struct log_limit bus_limit, damaged_limit, refused_limit;
 };
 
 /* ---- Frames -------------------------------------------------------------------------- */
 
-/* The frame that came soonest says most of the clock. */
+/* The frame that came soonest shows the clock best. */
 static void
 note_clock(struct telemetry *t, const struct tele_frame *frame)
 {
@@ -104,7 +104,7 @@ note_clock(struct telemetry *t, const struct tele_frame *frame)
 	struct host_clock *clock;
 	uint32_t id;
 
-	/* A frame may claim to be of any host. */
+	/* Any sender may invent hosts. */
 	if (t->n_clocks >= MAX_CLOCKS &&
 	    strtab_find(t->clock_names, frame->host) == STRTAB_NONE)
 		return;
@@ -118,7 +118,7 @@ note_clock(struct telemetry *t, const struct tele_frame *frame)
 	}
 	if (now_ns - clock->since_ns >= CLOCK_NS) {
 		clock->last_most_ns = clock->most_ns;
-		/* After a long silence that says nothing, either. */
+		/* After a long silence the last span is out of date, too. */
 		if (now_ns - clock->since_ns >= 2 * CLOCK_NS)
 			clock->last_most_ns = ahead_ns;
 		clock->most_ns = ahead_ns;
@@ -153,7 +153,7 @@ telemetry_take_frame(struct telemetry *t, const struct tele_frame *frame)
 	}
 }
 
-/* As feed_next(): the result for the last one of some frames. */
+/* As feed_next(), for several frames: the result of the last one. */
 static int
 take_some(struct telemetry *t, struct err *err)
 {
@@ -201,7 +201,7 @@ log_damaged(struct telemetry *t)
 	t->n_damaged = n;
 }
 
-/* Jobs of hosts without room for their raw frames have no profile by traffic. */
+/* Jobs of hosts without room for raw frames get no profile from traffic. */
 static void
 log_refused(struct telemetry *t)
 {
@@ -341,7 +341,7 @@ telemetry_begin_scan(struct telemetry *t)
 	return true;
 }
 
-/* The next links of a stage, up to '*ret_to'; true: these are the last ones. */
+/* The next links of a stage, up to '*ret_to'; true: no more are left. */
 static bool
 next_links(struct scan *scan, size_t *ret_from, size_t *ret_to)
 {
@@ -366,7 +366,7 @@ step_sort(struct scan *scan)
 	return true;
 }
 
-/* The span since links were counted last; 0: it is not known, and they are not counted. */
+/* The time since links were last counted; 0: unknown, so they are not counted. */
 static int64_t
 span_to_count(struct telemetry *t)
 {
@@ -385,7 +385,7 @@ bytes_in(double bps, int64_t span_ms)
 	return bps > 0 ? (uint64_t)(bps / 8000 * (double)span_ms) : 0;
 }
 
-/* What each job put on a link since the last scan, by the rates of the last second. */
+/* The traffic of each job on a link since the last scan, at the last second's rates. */
 static void
 count_link(struct telemetry *t, const struct contention_link *link)
 {
@@ -542,7 +542,7 @@ telemetry_forget_gone(struct telemetry *t)
 {
 	int64_t now_ns = clk_monotonic_ns();
 
-	/* A round that ran out of time may have some of them in hand. */
+	/* A round that ran out of time may hold some of them. */
 	job_profiler_stop(t->profiler);
 	live_forget(t->live, has_profile, t->profiler);
 	forget_clocks(t, now_ns);
@@ -561,7 +561,7 @@ telemetry_status(const struct telemetry *t)
 {
 	int64_t idle_ns = clk_monotonic_ns() - t->newest_at_ns;
 
-	/* The daemon listens all the time: a host that is not heard is silent. */
+	/* The daemon listens all the time: a host without frames is silent. */
 	return (struct status){
 		.live = t->live,
 		.profiler = t->profiler,
@@ -618,7 +618,7 @@ telemetry_link(const struct telemetry *t, size_t number)
 {
 	uint32_t place = t->places.items[number];
 
-	/* Of another fabric there are none yet. */
+	/* There are no links of a new fabric yet. */
 	return place && place <= t->links.n_links ? &t->links.links[place - 1] : NULL;
 }
 
